@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Messages to people, and the end of impossible states.
+ *
+ * The error rule of the project: 0 or a negative errno is an answer to the
+ * program and goes up unchanged; a protocol outcome is its own enum; an
+ * impossible state ends in BUG_ON: abort in rused and in tests; in a program's
+ * process the handler set by preload/ fails the device (DEVICE_FATAL) and
+ * returns, and the caller must then be able to go on harmlessly.
+ */
+#ifndef RUSE_BASE_LOG_H
+#define RUSE_BASE_LOG_H
+
+#include "base/util.h"
+
+enum log_level { LOG_LVL_ERR, LOG_LVL_WARN, LOG_LVL_INFO, LOG_LVL_DEBUG };
+
+/* Level from $RUSE_LOG (err, warn, info, debug; default warn); where: stderr, or the fd given. */
+void log_init(const char *ident, int fd);
+void log_set_level(enum log_level lvl);
+void log_msg(enum log_level lvl, const char *fmt, ...) __printf(2, 3);
+
+#define log_err(...) log_msg(LOG_LVL_ERR, __VA_ARGS__)
+#define log_warn(...) log_msg(LOG_LVL_WARN, __VA_ARGS__)
+#define log_info(...) log_msg(LOG_LVL_INFO, __VA_ARGS__)
+#define log_debug(...) log_msg(LOG_LVL_DEBUG, __VA_ARGS__)
+
+typedef void (*bug_fn)(const char *what, const char *file, int line);
+/* NULL = abort(). Returns the former handler. */
+bug_fn bug_set_handler(bug_fn fn);
+void bug_report(const char *what, const char *file, int line);
+
+#define BUG_ON(cond)                                                           \
+	({                                                                     \
+		bool _bug = !!(cond);                                          \
+		if (unlikely(_bug))                                            \
+			bug_report(#cond, __FILE__, __LINE__);                 \
+		_bug;                                                          \
+	})
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A device as one process sees it: a NIC function of its own, with the names,
+ * GIDs and port state that rused gives to the whole host. All functions of
+ * core/ are called with the engine's lock held.
+ */
+#ifndef RUSE_CORE_DEVICE_H
+#define RUSE_CORE_DEVICE_H
+
+#include <net/if.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include "base/idtable.h"
+#include "base/list.h"
+#include "core/event.h"
+
+/* What the kernel's rxe 6.1 reports, and where hardware says more, what we can do (doc/deviations.md). */
+#define DEV_MAX_QP_WR (1 << 20)
+#define DEV_MAX_SGE 32
+#define DEV_MAX_INLINE 512
+#define DEV_MAX_CQE 32767
+#define DEV_MAX_RD_ATOMIC 128
+#define DEV_MAX_MSG 0x80000000u
+#define DEV_GID_TBL 1024
+#define DEV_MAX_KEY_INDEX 0x7ffff	/* MR keys: index 1..0x7ffff, key = index << 8 | byte */
+#define DEV_PORT 1
+
+/* A QP number: block (10 bits) that a process leases, index (14 bits) in it. */
+#define QPN_INDEX_BITS 14
+#define QPN_PER_BLOCK (1u << QPN_INDEX_BITS)
+#define QPN_BLOCKS 1024
+
+struct gid_entry {
+	uint8_t raw[16];	/* all zero = empty */
+	uint32_t ifindex;
+};
+
+/* Port attributes that change while the device lives. */
+struct port_attr {
+	uint8_t state;		/* enum ib_port_state: 1 DOWN, 4 ACTIVE */
+	uint8_t phys_state;	/* 2 Polling, 3 Disabled, 5 LinkUp */
+	uint8_t active_mtu;	/* enum ib_mtu 1..5 */
+	uint8_t active_width, active_speed;
+	uint32_t ifindex;
+	char ndev[IFNAMSIZ];
+};
+
+struct qp;
+struct mr;
+struct cq;
+struct rdev;
+struct key_card;
+struct qp_card;
+
+/* What the device needs from its host: engine/ in a program, a fake in tests. */
+struct rdev_ops {
+	/* A block of QP numbers for this process: block number (1..1023), or -errno. *cards gets QPN_PER_BLOCK zeroed cards. */
+	int (*lease_block)(struct rdev *dev, struct qp_card **cards);
+	/* The QP has a destination (at RTR): set qp->link, or leave it NULL where packets go nowhere. 0 or -errno. */
+	int (*qp_connect)(struct qp *qp);
+	/* The QP no longer sends (RESET or destroyed): release qp->link. */
+	void (*qp_disconnect)(struct qp *qp);
+	/* Wait until no peer is inside a direct placement (dereg, destroy). */
+	void (*quiesce)(struct rdev *dev);
+};
+
+struct rdev {
+	char name[64];
+	uint32_t index;		/* DEV_INDEX of netlink */
+	uint8_t node_guid[8];	/* network order */
+	struct port_attr port;
+	struct gid_entry gid[DEV_GID_TBL];
+	uint16_t pkey;		/* the one entry of the P_Key table: 0xffff */
+	uint32_t num_comp_vectors;
+	bool gone;		/* removed: commands give EIO */
+
+	const struct rdev_ops *ops;
+	void *host;
+
+	struct {
+		uint16_t block;
+		struct qp_card *cards;
+		struct idtable qps;	/* index -> struct qp */
+	} *blocks;
+	uint32_t nblocks;
+
+	struct key_card *keys;	/* DEV_MAX_KEY_INDEX + 1 entries, sparse; shared with peers read-only */
+	struct idtable mrs;	/* key index -> struct mr */
+	struct list_head contexts;	/* struct ucontext */
+
+	/* Counters of <port>/hw_counters, by enum rdev_counter. */
+	uint64_t counter[24];
+};
+
+/* Names and order of kernel rxe's hw_counters. */
+enum rdev_counter {
+	CNT_SENT_PKTS, CNT_RCVD_PKTS, CNT_DUP_REQ, CNT_OUT_OF_SEQ_REQ, CNT_RCV_RNR,
+	CNT_SND_RNR, CNT_RCV_SEQ_ERR, CNT_ACK_DEFERRED, CNT_RETRY_EXCEEDED,
+	CNT_RNR_RETRY_EXCEEDED, CNT_COMP_RETRY, CNT_SEND_ERR, CNT_LINK_DOWNED,
+	CNT_RDMA_SENDS, CNT_RDMA_RECVS, CNT_COUNT
+};
+const char *rdev_counter_name(enum rdev_counter c);
+
+/* keys: see struct rdev. The caller fills name, index, node_guid, port, gid, pkey, num_comp_vectors. */
+int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct key_card *keys);
+/* Every table must be empty (BUG_ON). */
+void rdev_fini(struct rdev *dev);
+
+/* NULL when the number is not one of this process's QPs. */
+struct qp *rdev_find_qp(const struct rdev *dev, uint32_t qpn);
+
+static inline bool gid_is_zero(const struct gid_entry *g)
+{
+	static const uint8_t zero[16];
+
+	return !__builtin_memcmp(g->raw, zero, 16);
+}
+
+/* The answers of QUERY_DEVICE (legacy and extended) and QUERY_PORT, by kernel rxe 6.1 (abi.md G6). */
+void rdev_query(const struct rdev *dev, struct ib_uverbs_query_device_resp *resp);
+void rdev_query_ex(const struct rdev *dev, struct ib_uverbs_ex_query_device_resp *resp);
+void rdev_query_port(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex *resp);
+/* Lowest GID index that holds this GID, or -ENOENT. */
+int rdev_find_gid(const struct rdev *dev, const uint8_t raw[16]);
+
+struct ucontext;
+struct ring;
+
+struct ucontext_ops {
+	/* Memory for a ring whose geometry ring_layout() set: maps it, sets r->offset, calls ring_init(). 0 or -ENOMEM. */
+	int (*ring_alloc)(struct ucontext *uctx, struct ring *r);
+	void (*ring_free)(struct ucontext *uctx, struct ring *r);
+};
+
+/* One open of the device (one uverbs file). */
+struct ucontext {
+	struct rdev *dev;
+	struct list_head entry;		/* in dev->contexts */
+	const struct ucontext_ops *ops;
+	void *host;
+	struct event_file *async;	/* default async event file, may be NULL */
+	/* Live objects by kind, for ruse status and for close: pd, mr, cq, qp, ah. */
+	uint32_t npd, nmr, ncq, nqp, nah;
+};
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Copies to and from the program's memory, which may vanish at any time: the
+ * kernel pins pages, we do not. A copy that faults stops and says so.
+ *
+ * The copy routines lie between two labels; a SIGSEGV or SIGBUS handler that
+ * finds the program counter there resumes at the exit with what is left. The
+ * handler belongs to preload/ (tests use umem_test_handler()).
+ *
+ * Placement order: data becomes visible in ascending order and the last
+ * aligned 8-byte word of a copy is stored last, with release; an aligned
+ * 8-byte copy is one store. Programs poll the last byte of a message.
+ */
+#ifndef RUSE_CORE_UMEM_H
+#define RUSE_CORE_UMEM_H
+
+#include <signal.h>
+#include <sys/uio.h>
+#include "base/util.h"
+
+/* 0 or -EFAULT; after a fault an unknown prefix has been written. */
+int umem_copy(void *dst, const void *src, size_t len);
+
+/*
+ * Copies len bytes from byte off of the source list to byte doff of the
+ * destination list. 0, -EFAULT, or -EINVAL when a list is too short.
+ */
+int umem_copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
+		  const struct iovec *src, int nsrc, uint64_t off, uint64_t len);
+
+/* Atomics on an aligned 8-byte word of user memory; *orig gets the former value. 0 or -EFAULT. */
+int umem_cmp_swp(uint64_t *p, uint64_t compare, uint64_t swap, uint64_t *orig);
+int umem_fetch_add(uint64_t *p, uint64_t add, uint64_t *orig);
+/* Aligned 8-byte store with release. 0 or -EFAULT. */
+int umem_store64(uint64_t *p, uint64_t v);
+
+/* For a signal handler: true when the fault was one of ours and uc now resumes behind it. */
+bool umem_fix_fault(void *uc);
+/* Installs a SIGSEGV/SIGBUS handler that only knows us: for tests and fuzzers. */
+void umem_test_handler(void);
+
+#endif

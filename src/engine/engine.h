@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The engine: what makes a process its own NIC. One lock, one progress
+ * thread, one connection to rused; it joins abi/uverbs, core, xport and link.
+ * preload/ calls in here; nothing in here knows about libc names.
+ *
+ * Functions take the lock themselves.
+ */
+#ifndef RUSE_ENGINE_H
+#define RUSE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct event_file;
+struct uverbs_file;
+
+/* What the engine needs from preload/. Called with the lock held; raw system calls only. */
+struct engine_host {
+	/* Register fd (an eventfd that the engine has made) as this event file in the descriptor table. 0 or -errno. */
+	int (*event_install)(struct event_file *ev, int fd, bool is_async);
+	/* The event file that the program's descriptor is, or NULL. */
+	struct event_file *(*event_lookup)(int fd);
+	/* Path of rused to start, as found beside libruse.so. */
+	const char *rused_path;
+};
+
+/* Once, at load: stores the pointer, nothing else (no thread, socket or allocation). */
+void engine_setup(const struct engine_host *host);
+/* First touch of RDMA: connects to rused, starting it when none runs, and reads the host page. 0 or -errno; later calls are cheap and try again after a failure. */
+int engine_attach(void);
+/* RUN/sys of the attached host: what replaces /sys in paths. Valid after engine_attach(). */
+const char *engine_sysfs(void);
+/* A fresh raw-netlink socket to rused (IPC_NETLINK): fd, close-on-exec, or -errno. */
+int engine_netlink(void);
+/* Does /dev/infiniband/uverbsN with this minor (192 + N) exist? */
+bool engine_has_uverbs(uint32_t minor);
+
+/*
+ * open(): the descriptor (a sealed memfd whose offsets are the mmap offsets;
+ * close-on-exec if asked) and the file. -ENOENT, -EMFILE, ...
+ */
+int engine_open(uint32_t minor, bool cloexec, struct uverbs_file **f);
+/* The last descriptor of the file was closed. */
+void engine_close(struct uverbs_file *f);
+ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count);
+int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg);
+
+/* The program read from an event file's descriptor (fd, with the O_NONBLOCK state it has): blocks as read(2) would. Bytes or -errno. */
+ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count);
+/* The last descriptor of the event file was closed. */
+void engine_event_close(struct event_file *ev);
+
+/* fork(): before, and after in parent and child. The child's copy is frozen: its commands answer EIO. */
+void engine_fork_prepare(void);
+void engine_fork_parent(void);
+void engine_fork_child(void);
+/* True in a child whose copy is frozen (also where no atfork handler ran). */
+bool engine_frozen(void);
+
+/* Impossible state: DEVICE_FATAL on every context, commands answer EIO. Never aborts. */
+void engine_fail(const char *why);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The socket between a process and rused, and what they share.
+ *
+ * SOCK_SEQPACKET Unix socket, RUN/rused.sock in the run directory. A message
+ * is struct ipc_hdr and a body of its type, at most IPC_MAX bytes, with at
+ * most IPC_MAX_FDS descriptors. Requests carry a number that the answer
+ * repeats; answers have the request's type and IPC_F_REPLY. Both ends check
+ * everything: a message that does not parse ends the connection (rused) or
+ * counts as a dead rused (library).
+ *
+ * Peers are checked with SO_PEERCRED: same uid, or the connection is closed.
+ */
+#ifndef RUSE_IPC_IPC_H
+#define RUSE_IPC_IPC_H
+
+#include <sys/types.h>
+#include "base/util.h"
+
+#define IPC_VERSION 1
+#define IPC_MAX 16384
+#define IPC_MAX_FDS 4
+
+enum ipc_type {
+	/* First message of a process. Body ipc_hello; reply ipc_hello_reply with the host page (memfd, read-only). */
+	IPC_HELLO = 1,
+	/* Leases one more block of QP numbers. Body ipc_lease; reply ipc_lease. -ENOSPC. */
+	IPC_LEASE,
+	/* Who has this block: reply ipc_peer. -ENOENT nobody. */
+	IPC_PEER,
+	/* Opens an RDMA netlink socket: reply carries one descriptor, a SOCK_DGRAM Unix socket speaking raw netlink messages. */
+	IPC_NETLINK,
+	/* One uverbs context opened or closed; body ipc_context. The process also counts objects in its process page. */
+	IPC_CONTEXT,
+	/* ruse status: body none; reply is text/JSON in several IPC_F_MORE messages. Not from the library. */
+	IPC_STATUS,
+	/* ruse: ask rused to exit (when idle, or at once with flag). */
+	IPC_SHUTDOWN,
+	IPC_NTYPES
+};
+
+#define IPC_F_REPLY 0x1
+#define IPC_F_MORE 0x2
+
+struct ipc_hdr {
+	uint16_t version;
+	uint16_t type;		/* enum ipc_type */
+	uint16_t flags;
+	uint16_t reserved;	/* 0 */
+	uint32_t seq;
+	int32_t error;		/* replies: 0 or -errno; then no body */
+};
+
+struct ipc_hello {
+	uint64_t netns;		/* inode of the caller's network namespace */
+	uint64_t pidns;
+	int32_t pid;		/* as it sees itself; rused trusts SO_PEERCRED only */
+	char comm[16];
+	char sock[32];		/* abstract address (without the leading NUL) of its peer socket, "" = none */
+};	/* with one descriptor: the process page (memfd, sealed against shrinking), or none for ruse */
+
+struct ipc_hello_reply {
+	uint32_t proc;		/* number of the process, 1.., unique while rused lives; 0 for ruse */
+	uint32_t pid;		/* of rused */
+	char rundir[108];
+};
+
+struct ipc_lease {
+	uint32_t block;		/* reply: the block; request: 0 = any, else the block wanted back (new rused) */
+};
+
+struct ipc_peer {
+	uint32_t block;		/* request */
+	int32_t pid;		/* in rused's PID namespace, 0 = not visible */
+	uint32_t proc;
+	char sock[32];
+};
+
+struct ipc_context {
+	uint32_t dev_index;
+	uint32_t opened;	/* 1 opened, 0 closed */
+};
+
+/* Client side; used by engine/ and cli/. All calls block at most a few seconds. */
+struct ipc_conn {
+	int fd;			/* -1 = not connected */
+	uint32_t seq;
+};
+
+/* The run directory of this user and network namespace (design 2.1, item 6), created 0700. 0 or -errno. */
+int ipc_rundir(char *path, size_t size);
+/* Connects to a running rused; -ENOENT, -ECONNREFUSED when none runs, -EPERM when it is another user's. */
+int ipc_connect(struct ipc_conn *c, const char *rundir);
+void ipc_close(struct ipc_conn *c);
+/*
+ * One request and its answer. fds: descriptors to pass / received (close-on-exec).
+ * rsize: room on entry, bytes on return. 0, the answer's -errno, or
+ * -EPIPE / -ETIMEDOUT / -EPROTO when rused is gone or talks nonsense
+ * (the connection is then closed).
+ */
+int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
+	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);
+
+/* Lower half, for both ends. 0 or -errno; recv: -EAGAIN nothing there, -EPIPE closed, -EPROTO malformed. */
+int ipc_send(int fd, const struct ipc_hdr *hdr, const void *body, size_t len,
+	     const int *fds, int nfds);
+int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, int *fds, int *nfds);
+/* Checks a header and the body length against the type's row. Shared with the fuzzer. 0 or -EPROTO. */
+int ipc_check(const struct ipc_hdr *hdr, size_t len, bool reply);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A link carries segments to one peer: loop (this process), shm (another
+ * process of this host), later udp; fault and capture wrap one. Functions are
+ * called with the engine's lock held and make only raw system calls.
+ *
+ * Life: created and owned by the engine; QPs refer to it by qp->link with a
+ * reference. A link never goes away under a QP: when its peer dies it turns
+ * dead, takes segments and loses them, as a wire to a dead host would.
+ */
+#ifndef RUSE_LINK_LINK_H
+#define RUSE_LINK_LINK_H
+
+#include "wire/seg.h"
+
+struct link;
+struct qp_card;
+struct key_card;
+
+/* A WRITE without immediate or a READ that the requester executes itself (design 2.4, item 16). */
+struct direct_op {
+	bool read;
+	uint32_t dqpn, sqpn, psn, npkts;
+	uint64_t va;		/* at the peer */
+	uint32_t rkey;
+	uint32_t len;
+	const struct iovec *iov;	/* local side */
+	int niov;
+};
+
+enum direct_result {
+	DIRECT_DONE,	/* placed; the peer's expected PSN and MSN have moved */
+	DIRECT_NO,	/* not now: send a segment instead; nothing has happened */
+	DIRECT_LOCAL,	/* our own memory is bad: LOC_PROT_ERR; nothing that matters has happened */
+	DIRECT_NAK_ACC,	/* what the responder would answer; its QP is in error as after sending that NAK */
+	DIRECT_NAK_INV,
+};
+
+struct link_ops {
+	const char *name;
+	/*
+	 * Takes the segment: the struct and its iov array may be reused on
+	 * return, the payload memory only after the peer has acknowledged or
+	 * revoke() returned. 0; -EAGAIN: no room, writable() will be called;
+	 * -EFAULT: payload memory cannot be read, nothing was sent.
+	 */
+	int (*send)(struct link *l, const struct seg *seg);
+	/* Takes back the payload references of all segments of this QP (by sqpn) that the peer has not consumed; waits for a copy in progress. They count as lost. */
+	void (*revoke)(struct link *l, uint32_t sqpn);
+	/* Segments handed to send() that a living peer has not looked at yet: then an ACK timeout does not count (a stopped peer is not a dead one). */
+	bool (*peer_behind)(struct link *l);
+	/* NULL where the capability is missing. */
+	enum direct_result (*direct)(struct link *l, const struct direct_op *op);
+	/* Delivers what has arrived, at most budget segments, through link_host.input; returns how many. */
+	int (*poll)(struct link *l, int budget);
+	void (*destroy)(struct link *l);
+};
+
+/* Capabilities. */
+#define LINK_CAP_DIRECT 0x1	/* ops->direct works */
+
+struct link {
+	const struct link_ops *ops;
+	const struct link_host *host;
+	void *host_arg;
+	uint32_t caps;
+	uint32_t max_seg;	/* payload bytes a segment may have; xport rounds down to whole packets, at least one packet */
+	uint32_t max_pkts;	/* packets a segment may have: 1 on a test link, 64 on udp, large in memory */
+	uint32_t refs;		/* QPs and the engine */
+	bool dead;		/* peer is gone for good */
+	uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;	/* for ruse status */
+};
+
+/* What a link tells its host (engine/, or a test). */
+struct link_host {
+	void (*input)(struct link *l, const struct seg *seg);
+	/* send() returned -EAGAIN before and has room now. */
+	void (*writable)(struct link *l);
+	/* The peer is dead: l->dead is set. */
+	void (*down)(struct link *l);
+};
+
+/* loop: queues segments and delivers them from poll(); payload by reference. */
+struct link *link_loop_create(const struct link_host *host, void *host_arg);
+
+#endif

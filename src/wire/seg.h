@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A segment: a run of consecutive packets of one message, the unit in which
+ * the transport speaks to a link (design 2.4). A link that carries packets
+ * cuts it at path_mtu; a link in memory carries it whole. PSNs and packet
+ * counts are those that the wire would see, whatever the link.
+ */
+#ifndef RUSE_WIRE_SEG_H
+#define RUSE_WIRE_SEG_H
+
+#include <sys/uio.h>
+#include "base/util.h"
+
+/* BTH transport service, bits 7-5 of the opcode (IBA 9.2.1). */
+enum seg_service { SEG_RC, SEG_UC, SEG_UD = 3 };
+
+/* What the run is; with START and END it names the BTH opcode of each packet. */
+enum seg_type {
+	SEG_SEND,
+	SEG_SEND_IMM,	/* imm: on the packet that ends the message */
+	SEG_SEND_INV,	/* ieth: on the packet that ends the message */
+	SEG_WRITE,	/* va, rkey, dma_len: RETH of the packet that starts the message */
+	SEG_WRITE_IMM,
+	SEG_READ_REQ,	/* one packet; npkts counts the response packets it asks for */
+	SEG_READ_RESP,	/* syndrome, msn on first and last packet */
+	SEG_ACK,	/* syndrome, msn; ACK, RNR NAK and NAK alike */
+	SEG_CMP_SWP,	/* va, rkey, swap_add = swap, compare */
+	SEG_FETCH_ADD,	/* va, rkey, swap_add = addend */
+	SEG_ATOMIC_ACK,	/* syndrome, msn, orig */
+	SEG_NTYPES
+};
+
+/* The segment's first packet starts the message / its last packet ends it. */
+#define SEG_F_START 0x01
+#define SEG_F_END 0x02
+/* AckReq and SE of the segment's last packet. */
+#define SEG_F_ACKREQ 0x04
+#define SEG_F_SOLICITED 0x08
+
+/* Scatter list entries a segment may have: max_sge of a WQE. */
+#define SEG_MAX_IOV 32
+
+struct seg;
+
+/* How to reach payload that lies in another process. */
+struct seg_pull {
+	/*
+	 * Copies len bytes from payload offset off to dst. 0; -EFAULT: our side
+	 * of the copy is bad; -EIO: the peer's side is gone or unreadable (the
+	 * caller drops the segment, the link has told the peer).
+	 */
+	int (*copy)(const struct seg *seg, uint64_t off, const struct iovec *dst,
+		    int ndst, uint64_t len);
+};
+
+struct seg {
+	uint8_t service;	/* enum seg_service */
+	uint8_t type;		/* enum seg_type */
+	uint8_t flags;		/* SEG_F_* */
+	uint8_t syndrome;	/* AETH */
+	uint16_t pkey;
+	uint16_t path_mtu;	/* payload bytes a full packet, 256..4096 */
+	uint32_t dqpn;		/* 24 bits */
+	uint32_t sqpn;		/* 24 bits; on a wire only DETH has it, 0 = unknown */
+	uint32_t psn;		/* of the first packet */
+	uint32_t npkts;		/* PSNs the segment takes, >= 1 */
+	uint32_t len;		/* payload bytes, pad not counted */
+	uint32_t imm;		/* immediate as on the wire, or rkey of IETH */
+	uint64_t va;		/* RETH, AtomicETH */
+	uint32_t rkey;
+	uint32_t dma_len;	/* RETH: bytes of the whole message */
+	union {
+		struct {
+			uint64_t swap_add, compare;
+		};
+		uint64_t orig;	/* AtomicAckETH */
+	};
+	uint32_t msn;		/* AETH, 24 bits */
+	uint32_t qkey;		/* DETH */
+
+	/* Payload in order, valid for the call. In this address space unless pull is set. */
+	const struct iovec *iov;
+	int niov;
+	const struct seg_pull *pull;
+	void *pull_arg;
+};
+
+/* AETH syndromes (IBA 9.7.5.1.1, tables 45 to 47). */
+#define AETH_TYPE_MASK 0xe0
+#define AETH_ACK 0x00
+#define AETH_RNR_NAK 0x20
+#define AETH_NAK 0x60
+#define AETH_ACK_UNLIMITED 0x1f	/* no end-to-end credits */
+#define AETH_NAK_PSN_SEQ 0x60
+#define AETH_NAK_INV_REQ 0x61
+#define AETH_NAK_REM_ACC 0x62
+#define AETH_NAK_REM_OP 0x63
+
+/* Packets that len payload bytes take; a message without payload takes one. */
+static inline uint32_t seg_pkts(uint32_t len, uint32_t mtu)
+{
+	return len ? (uint32_t)(((uint64_t)len + mtu - 1) / mtu) : 1;
+}
+
+const char *seg_type_name(enum seg_type t);
+/* "RC SEND start end psn 5+3 qp 0x11<-0x12 len 2600 ackreq": at most 159 characters. */
+int seg_print(const struct seg *seg, char *buf, size_t size);
+
+#endif
