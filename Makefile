@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# For people; CMake does the work (see CMakePresets.json for other builds).
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+JOBS ?= $(shell nproc)
+
+all: build/CMakeCache.txt
+	@cmake --build build -j $(JOBS)
+
+# Configured once; a build directory that `make test` has set up stays as it is.
+build/CMakeCache.txt:
+	@scripts/deps --build
+	@cmake --preset default
+
+run:
+	@scripts/deps --build --run
+	@$(MAKE) --no-print-directory all
+	@scripts/demo build
+
+test:
+	@scripts/deps --build --test
+	@scripts/test short
+
+test-long:
+	@scripts/deps --build --test
+	@scripts/test long
+
+lint:
+	@scripts/deps --build --test
+	@scripts/test lint
+
+bench:
+	@scripts/deps --build --test --bench
+	@cmake --preset dev -DRUSE_WERROR=OFF >/dev/null
+	@cmake --build build -j $(JOBS)
+	@tests/bench/run --build build
+
+install: all
+	@scripts/deps --install
+	@cmake -DCMAKE_INSTALL_PREFIX=$(PREFIX) build >/dev/null
+	@cmake --build build -j $(JOBS)
+	@DESTDIR="$(DESTDIR)" cmake --install build
+
+clean:
+	rm -rf build build-asan build-tsan build-fuzz build-coverage build-release
+
+help:
+	@echo "make            build/ruse, build/rused and build/libruse.so"
+	@echo "make run        the device, and ibv_rc_pingpong between two processes on it"
+	@echo "make test       all tests that fit into 25 minutes on two cores"
+	@echo "make test-long  the rest: every loss mask, long fuzzing"
+	@echo "make lint       layers, sizes, format, static analysis"
+	@echo "make bench      figures beside the machine's limits: a table and build/bench.json"
+	@echo "make install    into PREFIX ($(PREFIX)), below DESTDIR if set"
+	@echo "make clean      removes the build directories"
+
+.PHONY: all run test test-long lint bench install clean help
