@@ -20,6 +20,8 @@
 #define IPC_VERSION 1
 #define IPC_MAX 16384
 #define IPC_MAX_FDS 4
+#define IPC_SOCK_NAME "rused.sock"
+#define IPC_RUNDIR_MAX 96	/* with "/rused.sock" it must fit into sun_path */
 
 enum ipc_type {
 	/* First message of a process. Body ipc_hello; reply ipc_hello_reply with the host page (memfd, read-only). */
@@ -34,7 +36,7 @@ enum ipc_type {
 	IPC_CONTEXT,
 	/* ruse status: body none; reply is text/JSON in several IPC_F_MORE messages. Not from the library. */
 	IPC_STATUS,
-	/* ruse: ask rused to exit (when idle, or at once with flag). */
+	/* ruse: ask rused to exit. Body none (when idle) or ipc_shutdown. Reply none. */
 	IPC_SHUTDOWN,
 	IPC_NTYPES
 };
@@ -81,11 +83,28 @@ struct ipc_context {
 	uint32_t opened;	/* 1 opened, 0 closed */
 };
 
+struct ipc_shutdown {
+	uint32_t now;		/* 0 = once the last client has gone, 1 = at once */
+};
+
 /* Client side; used by engine/ and cli/. All calls block at most a few seconds. */
 struct ipc_conn {
 	int fd;			/* -1 = not connected */
 	uint32_t seq;
 };
+
+/*
+ * Starts rused for this run directory so that the program does not see it: no
+ * SIGCHLD, no zombie, no inherited descriptor. Returns when it has been
+ * executed: 0, or the -errno of clone or execve. Safe with other threads running.
+ */
+int ipc_start(const char *rused_path, const char *rundir);
+/*
+ * Finds the run directory (into rundir), connects, and if nobody answers starts
+ * rused and tries again for up to 5 s. 0; -ETIMEDOUT when it never answered,
+ * else the error of what failed. HELLO is the caller's.
+ */
+int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size);
 
 /* The run directory of this user and network namespace (design 2.1, item 6), created 0700. 0 or -errno. */
 int ipc_rundir(char *path, size_t size);
@@ -94,9 +113,10 @@ int ipc_connect(struct ipc_conn *c, const char *rundir);
 void ipc_close(struct ipc_conn *c);
 /*
  * One request and its answer. fds: descriptors to pass / received (close-on-exec).
- * rsize: room on entry, bytes on return. 0, the answer's -errno, or
- * -EPIPE / -ETIMEDOUT / -EPROTO when rused is gone or talks nonsense
- * (the connection is then closed).
+ * rsize: room on entry, bytes on return; the bodies of IPC_F_MORE messages are
+ * put together. 0, the answer's -errno, or -EPIPE / -ETIMEDOUT / -EPROTO when
+ * rused is gone or talks nonsense, -EMSGSIZE when the answer does not fit
+ * (the connection is then closed). -ENOTCONN when it was closed before.
  */
 int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
 	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Messages between a process and rused: framing, descriptors, checks, calls.
+ *
+ * Both ends use this file, and the library's half of it runs inside programs
+ * under the engine's lock: raw system calls only, no allocation. A call never
+ * waits longer than CALL_TIMEOUT: a stopped rused must not hang a program.
+ */
+#include <poll.h>
+#include <string.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "base/sys.h"
+#include "ipc/ipc.h"
+#include "ipc/ipc_internal.h"
+
+#define CALL_TIMEOUT_S 5
+
+#define LEN_TEXT (-1)		/* any length up to the limit */
+#define LEN_OPT(n) (-2 - (int)(n))	/* nothing, or exactly n bytes */
+
+static const struct row {
+	int req, reply;		/* body length, or one of the above */
+} rows[IPC_NTYPES] = {
+	[IPC_HELLO] = { sizeof(struct ipc_hello), sizeof(struct ipc_hello_reply) },
+	[IPC_LEASE] = { sizeof(struct ipc_lease), sizeof(struct ipc_lease) },
+	[IPC_PEER] = { sizeof(struct ipc_peer), sizeof(struct ipc_peer) },
+	[IPC_NETLINK] = { 0, 0 },
+	[IPC_CONTEXT] = { sizeof(struct ipc_context), 0 },
+	[IPC_STATUS] = { 0, LEN_TEXT },
+	[IPC_SHUTDOWN] = { LEN_OPT(sizeof(struct ipc_shutdown)), 0 },
+};
+
+static bool len_ok(int want, size_t len)
+{
+	if (want == LEN_TEXT)
+		return len <= IPC_MAX - sizeof(struct ipc_hdr);
+	if (want < LEN_TEXT)
+		return !len || len == (size_t)(-2 - want);
+	return len == (size_t)want;
+}
+
+int ipc_check(const struct ipc_hdr *hdr, size_t len, bool reply)
+{
+	const struct row *r;
+
+	if (hdr->version != IPC_VERSION || hdr->reserved)
+		return -EPROTO;
+	if (hdr->type < IPC_HELLO || hdr->type >= IPC_NTYPES)
+		return -EPROTO;
+	r = &rows[hdr->type];
+	if (!reply)
+		return !hdr->flags && !hdr->error && len_ok(r->req, len) ? 0 : -EPROTO;
+	if (!(hdr->flags & IPC_F_REPLY) || (hdr->flags & ~(IPC_F_REPLY | IPC_F_MORE)))
+		return -EPROTO;
+	if ((hdr->flags & IPC_F_MORE) && r->reply != LEN_TEXT)
+		return -EPROTO;
+	if (hdr->error)
+		return hdr->error >= -4095 && hdr->error < 0 && !len &&
+		       !(hdr->flags & IPC_F_MORE) ? 0 : -EPROTO;
+	return len_ok(r->reply, len) ? 0 : -EPROTO;
+}
+
+int ipc_send(int fd, const struct ipc_hdr *hdr, const void *body, size_t len,
+	     const int *fds, int nfds)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(IPC_MAX_FDS * sizeof(int))];
+	} ctl;
+	struct iovec iov[2] = {
+		{ (void *)hdr, sizeof(*hdr) }, { (void *)body, len },
+	};
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = len ? 2 : 1 };
+	ssize_t n;
+
+	if (len > IPC_MAX - sizeof(*hdr) || nfds < 0 || nfds > IPC_MAX_FDS)
+		return -EMSGSIZE;
+	if (nfds) {
+		memset(&ctl, 0, sizeof(ctl));
+		ctl.align.cmsg_level = SOL_SOCKET;
+		ctl.align.cmsg_type = SCM_RIGHTS;
+		ctl.align.cmsg_len = CMSG_LEN(nfds * sizeof(int));
+		memcpy(CMSG_DATA(&ctl.align), fds, nfds * sizeof(int));
+		m.msg_control = &ctl;
+		m.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
+	}
+	do {
+		n = sys_sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	} while (n == -EINTR);
+	if (n == -ECONNRESET || n == -ENOTCONN)
+		return -EPIPE;
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == sizeof(*hdr) + len ? 0 : -EPROTO;
+}
+
+void ipc_close_fds(const int *fds, int n)
+{
+	while (n-- > 0)
+		sys_close(fds[n]);
+}
+
+/* Takes the descriptors out of a message: at most room, the rest are closed. */
+static int take_fds(struct msghdr *m, int *fds, int room)
+{
+	struct cmsghdr *c;
+	int n = 0;
+
+	for (c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t k, cnt = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (k = 0; k < cnt; k++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + k * sizeof(int), sizeof(int));
+			if (n < room)
+				fds[n] = fd;
+			else
+				sys_close(fd);
+			n++;
+		}
+	}
+	return n;
+}
+
+int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, int *fds, int *nfds)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(IPC_MAX_FDS * sizeof(int))];
+	} ctl;
+	struct iovec iov[2] = { { hdr, sizeof(*hdr) }, { body, len ? *len : 0 } };
+	struct msghdr m = {
+		.msg_iov = iov, .msg_iovlen = 2,
+		.msg_control = &ctl, .msg_controllen = sizeof(ctl),
+	};
+	int room = fds && nfds ? min(*nfds, IPC_MAX_FDS) : 0;
+	int got, rc = 0;
+	ssize_t n;
+
+	if (nfds)
+		*nfds = 0;
+	do {
+		n = sys_recvmsg(fd, &m, flags | MSG_CMSG_CLOEXEC);
+	} while (n == -EINTR);
+	if (n == -EWOULDBLOCK)
+		return -EAGAIN;
+	if (n < 0)
+		return n == -ECONNRESET ? -EPIPE : (int)n;
+	got = take_fds(&m, fds, room);
+	if (!n)
+		rc = -EPIPE;
+	else if ((m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || got > room ||
+		 (size_t)n < sizeof(*hdr) || hdr->version != IPC_VERSION)
+		rc = -EPROTO;
+	if (rc) {
+		ipc_close_fds(fds, min(got, room));
+		return rc;
+	}
+	if (len)
+		*len = (size_t)n - sizeof(*hdr);
+	if (nfds)
+		*nfds = got;
+	return 0;
+}
+
+/* Waits for events; left is what remains of the call's time and is counted down. */
+static int wait_fd(int fd, short events, struct timespec *left)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+	long n;
+
+	do {	/* the raw call writes back what is left of the time */
+		n = sys_call(SYS_ppoll, &p, 1, left, NULL, 8);
+	} while (n == -EINTR);
+	return n < 0 ? (int)n : n ? 0 : -ETIMEDOUT;
+}
+
+int ipc_connect(struct ipc_conn *c, const char *rundir)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	size_t dl = strlen(rundir);
+	struct ucred cr = { 0 };
+	socklen_t cl = sizeof(cr);
+	int fd, rc, tries;
+
+	c->fd = -1;
+	c->seq = 0;
+	if (dl + sizeof("/" IPC_SOCK_NAME) > sizeof(sa.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(sa.sun_path, rundir, dl);
+	memcpy(sa.sun_path + dl, "/" IPC_SOCK_NAME, sizeof("/" IPC_SOCK_NAME));
+	fd = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return fd;
+	/* -EAGAIN: the accept queue is full; a stopped rused must not hang us. */
+	for (tries = 0;; tries++) {
+		rc = sys_connect(fd, (struct sockaddr *)&sa, sizeof(sa));
+		if (rc != -EINTR && (rc != -EAGAIN || tries == CALL_TIMEOUT_S * 100))
+			break;
+		ipc_sleep(10 * NS_MS);
+	}
+	if (!rc)
+		rc = (int)sys_call(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &cr, &cl);
+	if (!rc && cr.uid != (uid_t)sys_call(SYS_geteuid))
+		rc = -EPERM;
+	if (rc) {
+		sys_close(fd);
+		return rc;
+	}
+	c->fd = fd;
+	return 0;
+}
+
+void ipc_close(struct ipc_conn *c)
+{
+	if (c->fd >= 0)
+		sys_close(c->fd);
+	c->fd = -1;
+}
+
+static int call_send(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *req, size_t len,
+		     const int *fds, int nfds, struct timespec *left)
+{
+	int rc;
+
+	for (;;) {
+		rc = ipc_send(c->fd, hdr, req, len, fds, nfds);
+		if (rc != -EAGAIN)
+			return rc;
+		rc = wait_fd(c->fd, POLLOUT, left);
+		if (rc)
+			return rc;
+	}
+}
+
+/* Receives the answer to *req, all its parts. Sets *answer to the -errno in it. */
+static int call_recv(struct ipc_conn *c, const struct ipc_hdr *req, char *reply, size_t *rsize,
+		     int *rfds, int *nrfds, struct timespec *left, int *answer)
+{
+	size_t room = reply && rsize ? *rsize : 0, used = 0;
+	int fdroom = rfds && nrfds ? *nrfds : 0, gotfds = 0;
+	struct ipc_hdr hdr;
+	int rc;
+
+	do {
+		size_t len = room - used;
+		int n = fdroom - gotfds;
+
+		rc = wait_fd(c->fd, POLLIN, left);
+		if (!rc)
+			rc = ipc_recv(c->fd, MSG_DONTWAIT, &hdr, reply + used, &len,
+				      fdroom ? rfds + gotfds : NULL, &n);
+		if (rc == -EAGAIN) {
+			hdr.flags = IPC_F_MORE;
+			continue;
+		}
+		if (rc)
+			break;
+		gotfds += n;
+		rc = ipc_check(&hdr, len, true);
+		if (!rc && (hdr.seq != req->seq || hdr.type != req->type))
+			rc = -EPROTO;
+		used += len;
+	} while (!rc && (hdr.flags & IPC_F_MORE));
+	if (rc) {
+		ipc_close_fds(rfds, gotfds);
+		return rc;
+	}
+	*answer = hdr.error;
+	if (rsize)
+		*rsize = used;
+	if (nrfds)
+		*nrfds = gotfds;
+	return 0;
+}
+
+int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
+	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds)
+{
+	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = type };
+	struct timespec left = { .tv_sec = CALL_TIMEOUT_S };
+	int rc, answer = 0;
+
+	if (c->fd < 0)
+		return -ENOTCONN;
+	hdr.seq = ++c->seq;
+	if (ipc_check(&hdr, len, false))
+		return -EINVAL;
+	rc = call_send(c, &hdr, req, len, fds, nfds, &left);
+	if (!rc)
+		rc = call_recv(c, &hdr, reply, rsize, rfds, nrfds, &left, &answer);
+	if (rc) {
+		ipc_close(c);
+		if (nrfds)
+			*nrfds = 0;
+		return rc;
+	}
+	return answer;
+}

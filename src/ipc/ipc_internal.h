@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Shared between the files of this room. */
+#ifndef RUSE_IPC_INTERNAL_H
+#define RUSE_IPC_INTERNAL_H
+
+#include "base/util.h"
+
+/* Sleeps for that long, whatever signals arrive. */
+void ipc_sleep(ns_t ns);
+void ipc_close_fds(const int *fds, int n);
+
+#endif

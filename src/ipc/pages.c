@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "ipc/pages.h"
+#include "queue/barrier.h"
+
+#define READ_TRIES 100000	/* rused writes for microseconds; one that died while writing never ends */
+
+/* What a reader indexes with or prints must hold even if rused is not what it says. */
+static bool host_page_sane(const struct host_page *p)
+{
+	int i;
+
+	if (p->magic != HOST_PAGE_MAGIC || p->version != 1)
+		return false;
+	for (i = 0; i < HOST_MAX_DEVS; i++) {
+		const struct host_dev *d = &p->dev[i];
+
+		if (!d->in_use)
+			continue;
+		if (d->ngids > HOST_MAX_GIDS || !memchr(d->name, 0, sizeof(d->name)) ||
+		    !memchr(d->ndev, 0, sizeof(d->ndev)))
+			return false;
+	}
+	return true;
+}
+
+int host_page_read(const struct host_page *page, struct host_page *copy)
+{
+	int tries;
+
+	for (tries = 0; tries < READ_TRIES; tries++) {
+		uint32_t seq = smp_load_acquire(&page->seq);
+
+		if (seq & 1) {
+			cpu_relax();
+			continue;
+		}
+		memcpy(copy, page, sizeof(*copy));
+		smp_rmb();
+		if (READ_ONCE(page->seq) == seq)
+			return host_page_sane(copy) ? 0 : -EPROTO;
+	}
+	return -EPROTO;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Starting rused from inside a program that must not notice.
+ *
+ * The caller clones a short-lived child, and that one clones what becomes
+ * rused; both with CLONE_VM | CLONE_VFORK on stacks of their own, so nothing is
+ * copied, no atfork handler runs and other threads may do what they like. Exit
+ * signal 0: no SIGCHLD, and only a wait with __WCLONE sees the child, which is
+ * ours. rused is then an orphan: no zombie is left to the program.
+ *
+ * All signals are blocked around it: a handler of the program must not run in
+ * a child that shares its memory. In the children only raw system calls.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "base/sys.h"
+#include "ipc/ipc.h"
+#include "ipc/ipc_internal.h"
+
+#define STACK_SIZE (64u << 10)
+#define ATTACH_NS (5 * NS_S)
+#define RESTART_NS (500 * NS_MS)	/* the rused we met may have been on its way out */
+#define NSIG_WORDS_BYTES 8
+
+struct start {
+	const char *path;
+	char **argv, **envp;
+	char *stack2;		/* top of rused's first stack */
+	int err;		/* set by the children, which share our memory */
+};
+
+struct ksigaction {	/* the kernel's, all zero: SIG_DFL */
+	unsigned long handler, flags, restorer, mask;
+};
+
+static int exec_child(void *arg)
+{
+	struct start *s = arg;
+	static const struct ksigaction dfl;
+	uint64_t none = 0;
+	int sig, fd;
+
+	sys_call(SYS_setsid);
+	for (sig = 1; sig <= 64; sig++)
+		sys_call(SYS_rt_sigaction, sig, &dfl, NULL, NSIG_WORDS_BYTES);
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, NSIG_WORDS_BYTES);
+	fd = sys_openat(AT_FDCWD, "/dev/null", O_RDWR, 0);
+	if (fd >= 0) {
+		int i;
+
+		for (i = 0; i < 3; i++)
+			if (fd != i)
+				sys_call(SYS_dup3, fd, i, 0);
+	}
+	if (sys_call(SYS_close_range, 3, ~0u, 0))
+		for (fd = 3; fd < 65536; fd++)
+			sys_close(fd);
+	sys_call(SYS_chdir, "/");
+	sys_call(SYS_umask, 077);
+	s->err = (int)sys_call(SYS_execve, s->path, s->argv, s->envp);
+	sys_call(SYS_exit_group, 127);
+	return 127;
+}
+
+static int middle_child(void *arg)
+{
+	struct start *s = arg;
+
+	if (clone(exec_child, s->stack2, CLONE_VM | CLONE_VFORK, s) < 0)
+		s->err = -errno;
+	sys_call(SYS_exit_group, 0);
+	return 0;
+}
+
+/* The environment without LD_PRELOAD, into the array at to. */
+static void copy_env(char **to)
+{
+	char **e;
+
+	for (e = environ; e && *e; e++)
+		if (strncmp(*e, "LD_PRELOAD=", 11))
+			*to++ = *e;
+	*to = NULL;
+}
+
+static size_t count_env(void)
+{
+	size_t n = 0;
+
+	while (environ && environ[n])
+		n++;
+	return n;
+}
+
+int ipc_start(const char *rused_path, const char *rundir)
+{
+	char *argv[] = { (char *)"rused", (char *)"--rundir", (char *)rundir, NULL };
+	size_t size = 2 * STACK_SIZE + ALIGN_UP((count_env() + 1) * sizeof(char *), 4096ul);
+	struct start s = { .path = rused_path, .argv = argv };
+	uint64_t all = ~0ull, old;
+	char *mem;
+	long map;
+	int pid;
+
+	map = sys_call(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map < 0)
+		return (int)map;
+	mem = (char *)map;
+	s.envp = (char **)(mem + 2 * STACK_SIZE);
+	copy_env(s.envp);
+	s.stack2 = mem + 2 * STACK_SIZE;
+
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, NSIG_WORDS_BYTES);
+	pid = clone(middle_child, mem + STACK_SIZE, CLONE_VM | CLONE_VFORK, &s);
+	if (pid < 0)
+		s.err = -errno;
+	else
+		while (sys_call(SYS_wait4, pid, NULL, __WCLONE, NULL) == -EINTR)
+			;
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, NSIG_WORDS_BYTES);
+	sys_call(SYS_munmap, mem, size);
+	return s.err;
+}
+
+int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size)
+{
+	ns_t slept, nap = NS_MS, next_start = 0;
+	int rc;
+
+	c->fd = -1;
+	for (slept = 0; slept < ATTACH_NS; slept += nap) {
+		/* Every time: a rused that leaves may take the directory with it. */
+		rc = ipc_rundir(rundir, size);
+		if (rc)
+			return rc;
+		rc = ipc_connect(c, rundir);
+		if (rc != -ENOENT && rc != -ECONNREFUSED)
+			return rc;
+		if (slept >= next_start) {
+			rc = ipc_start(rused_path, rundir);
+			if (rc)
+				return rc;
+			next_start = slept + RESTART_NS;
+		}
+		ipc_sleep(nap);
+		if (nap < 16 * NS_MS)
+			nap *= 2;
+	}
+	return -ETIMEDOUT;
+}
