@@ -20,11 +20,19 @@ struct timer_heap {
 };
 
 void timer_heap_init(struct timer_heap *h);
+/* Disarms what is armed. */
 void timer_heap_fini(struct timer_heap *h);
-/* Arms or moves the timer. 0 or -ENOMEM (then it keeps its former state). */
+/*
+ * Arms or moves the timer, which was zeroed before its first use; NS_NEVER disarms.
+ * 0 or -ENOMEM (then it keeps its former state).
+ */
 int timer_set(struct timer_heap *h, struct timer *t, ns_t when);
 void timer_cancel(struct timer_heap *h, struct timer *t);
-/* Calls every timer due at now, each disarmed before its call; returns the number. */
+/*
+ * Calls every timer due at now, each disarmed before its call; returns the number.
+ * At most as many calls as timers were armed at the start: one that arms itself
+ * for the past again is left to the next run.
+ */
 int timer_run(struct timer_heap *h, ns_t now);
 
 static inline bool timer_armed(const struct timer *t)

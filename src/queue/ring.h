@@ -25,7 +25,11 @@ struct ring {
 	uint64_t offset;	/* in the uverbs memfd: what mminfo tells */
 };
 
-/* Bytes (page aligned) of a ring with at least min_entries usable entries of elem_size bytes; sets the geometry. */
+/*
+ * Bytes (page aligned) of a ring with at least min_entries usable entries of elem_size bytes;
+ * sets the geometry. Slots are a power of two of at least 64 bytes, their number a power of two
+ * above min_entries, as rxe has them. 0: more than the 32 bits of mminfo.size can tell.
+ */
 uint32_t ring_layout(struct ring *r, uint32_t min_entries, uint32_t elem_size);
 /* Takes zeroed memory of buf_size bytes and publishes the geometry in it. */
 void ring_init(struct ring *r, void *mem);
