@@ -41,6 +41,9 @@ void xp_flush_recv(struct qp *qp, ns_t now);
 ns_t xp_wake(const struct qp *qp);
 void xp_timer(struct qp *qp, ns_t now);
 
+/* A link refused something of this QP (-EAGAIN): call xp_output() when it is writable, whatever the state. */
+bool xp_blocked(const struct qp *qp);
+
 /* Fills the live values that query_qp tells: next PSNs, draining. */
 void xp_query(const struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
 

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The engine and rused. The connection may break at any time (rused killed):
+ * data paths go on, the next command that needs rused connects again,
+ * starting one when none runs, and asks its QP number blocks back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include "base/rand.h"
+#include "base/sys.h"
+#include "engine/engine_internal.h"
+
+/* After a lost connection rused is looked for again this often. */
+#define REATTACH_NS (200 * NS_MS)
+
+const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor)
+{
+	for (int i = 0; i < HOST_MAX_DEVS; i++)
+		if (copy->dev[i].in_use && copy->dev[i].minor == minor)
+			return &copy->dev[i];
+	return NULL;
+}
+
+static int proc_page_create(void)
+{
+	void *p;
+	int fd;
+
+	if (engine.proc_page)
+		return 0;
+	fd = (int)sys_call(SYS_memfd_create, "ruse-proc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return fd;
+	if (sys_call(SYS_ftruncate, fd, sizeof(struct proc_page)) < 0 ||
+	    sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) < 0)
+		goto fail;
+	p = mmap(NULL, sizeof(struct proc_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		goto fail;
+	engine.proc_page = p;
+	engine.proc_page->magic = PROC_PAGE_MAGIC;
+	engine.proc_page->version = IPC_VERSION;
+	engine.proc_fd = fd;
+	return 0;
+fail:
+	sys_close(fd);
+	return -ENOMEM;
+}
+
+static int host_page_map(int fd)
+{
+	struct stat st;
+	void *p;
+
+	if (sys_call(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)sizeof(struct host_page) ||
+	    !(sys_fcntl(fd, F_GET_SEALS, 0) & F_SEAL_SHRINK))
+		return -EPROTO;
+	p = mmap(NULL, sizeof(struct host_page), PROT_READ, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	if (engine.host_page)
+		munmap((void *)engine.host_page, sizeof(struct host_page));
+	engine.host_page = p;
+	return 0;
+}
+
+static int hello(void)
+{
+	struct ipc_hello h = { .pid = (int32_t)sys_call(SYS_getpid) };
+	struct ipc_hello_reply r;
+	size_t rsize = sizeof(r);
+	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret;
+	struct stat st;
+
+	if (sys_call(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/net", &st, 0) == 0)
+		h.netns = st.st_ino;
+	if (sys_call(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0)
+		h.pidns = st.st_ino;
+	prctl(PR_GET_NAME, h.comm);
+	if (engine.ep)
+		snprintf(h.sock, sizeof(h.sock), "%s", shm_ep_sock(engine.ep));
+	ret = ipc_call(&engine.conn, IPC_HELLO, &h, sizeof(h), &engine.proc_fd, 1, &r, &rsize, fds,
+		       &nfds);
+	if (ret)
+		return ret;
+	ret = rsize == sizeof(r) && nfds >= 1 ? host_page_map(fds[0]) : -EPROTO;
+	for (int i = 0; i < nfds; i++)
+		sys_close(fds[i]);
+	if (ret)
+		return ret;
+	if (!engine.proc)
+		engine.proc = r.proc;
+	return 0;
+}
+
+/* A new rused does not know us: blocks back by number, contexts announced again. */
+static int renew(void)
+{
+	struct efile *ef;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < engine.nblocks && !ret; i++) {
+		struct ipc_lease l = { .block = engine.blocks[i] };
+		size_t rsize = sizeof(l);
+
+		ret = ipc_call(&engine.conn, IPC_LEASE, &l, sizeof(l), NULL, 0, &l, &rsize, NULL,
+			       NULL);
+	}
+	list_for_each_entry(ef, &engine.files, entry) {
+		struct ipc_context c = { .dev_index = ef->edev->dev.index, .opened = 1 };
+		size_t rsize = 0;
+
+		if (!ret)
+			ret = ipc_call(&engine.conn, IPC_CONTEXT, &c, sizeof(c), NULL, 0, NULL,
+				       &rsize, NULL, NULL);
+	}
+	return ret;
+}
+
+static int endpoint_create(void)
+{
+	struct shm_cfg cfg = {
+		.host = &link_host_ops,
+		.epfd = engine.epfd,
+		.nkeys = DEV_MAX_KEY_INDEX + 1,
+		.ncards = QPN_PER_BLOCK,
+		.no_cma = engine.no_cma,
+		.no_direct = engine.no_direct,
+	};
+
+	return shm_ep_create(&cfg, &engine.ep);
+}
+
+static bool env_set(const char *name)
+{
+	const char *v = getenv(name);
+
+	return v && *v && strcmp(v, "0");
+}
+
+/* What exists once a process touches RDMA at all: no thread yet, that comes with the first open. */
+static int prepare(void)
+{
+	int ret;
+
+	engine.no_cma = env_set("RUSE_NO_CMA");
+	engine.no_direct = env_set("RUSE_NO_DIRECT");
+	engine.no_poll_wrap = env_set("RUSE_NO_POLL_WRAP");
+	list_init(&engine.devs);
+	list_init(&engine.files);
+	list_init(&engine.work);
+	list_init(&engine.blocked);
+	timer_heap_init(&engine.timers);
+	engine.conn.fd = -1;
+	engine.reattach_at = NS_NEVER;
+	engine.sleep_until = NS_NEVER;
+	engine.epfd = (int)sys_call(SYS_epoll_create1, EPOLL_CLOEXEC);
+	if (engine.epfd < 0)
+		return engine.epfd;
+	ret = proc_page_create();
+	if (!ret)
+		ret = endpoint_create();
+	if (!ret) {
+		engine.loop = link_loop_create(&link_host_ops, NULL);
+		ret = engine.loop ? 0 : -ENOMEM;
+	}
+	if (ret)
+		sys_close(engine.epfd);
+	return ret;
+}
+
+int attach_locked(void)
+{
+	int ret;
+
+	if (likely(engine.attached && engine.conn.fd >= 0))
+		return 0;
+	if (!engine.attached) {
+		ret = prepare();
+		if (ret)
+			return ret;
+		engine_guard();
+		engine.attached = true;
+	}
+	ret = ipc_attach(&engine.conn, engine.host->rused_path, engine.rundir,
+			 sizeof(engine.rundir));
+	if (ret)
+		return ret;
+	ret = hello();
+	if (!ret)
+		ret = renew();
+	if (ret) {
+		ipc_close(&engine.conn);
+		return ret;
+	}
+	snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", engine.rundir);
+	shm_ep_set_proc(engine.ep, engine.proc);
+	engine.reattach_at = NS_NEVER;
+	conn_watch();
+	return 0;
+}
+
+static void conn_event(struct shm_fd *fd, uint32_t events)
+{
+	/* rused never speaks first: whatever is readable outside a call is the end. */
+	if (engine.conn.fd >= 0)
+		conn_lost();
+}
+
+/* The progress thread notices a rused that died. */
+void conn_watch(void)
+{
+	struct epoll_event ev = { .events = EPOLLIN | EPOLLRDHUP, .data.ptr = &engine.conn_fd };
+
+	engine.conn_fd.event = conn_event;
+	sys_call(SYS_epoll_ctl, engine.epfd, EPOLL_CTL_ADD, engine.conn.fd, &ev);
+}
+
+void conn_lost(void)
+{
+	ipc_close(&engine.conn);
+	engine.reattach_at = engine.started ? engine_now() + REATTACH_NS : NS_NEVER;
+}
+
+int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize)
+{
+	size_t room = *rsize;
+	int ret;
+
+	for (int tries = 0; ; tries++) {
+		ret = attach_locked();
+		if (ret)
+			return ret;
+		*rsize = room;
+		ret = ipc_call(&engine.conn, type, req, len, NULL, 0, reply, rsize, NULL, NULL);
+		if (engine.conn.fd >= 0 || tries)
+			return ret;
+		conn_lost();	/* it was gone already: once more with a new one */
+	}
+}
+
+int engine_attach(void)
+{
+	int ret;
+
+	if (engine_frozen())
+		return -EIO;
+	if (!engine_lock())
+		return -EDEADLK;
+	ret = engine.failed ? -EIO : attach_locked();
+	engine_unlock();
+	return ret;
+}
+
+const char *engine_sysfs(void)
+{
+	return engine.sysfs;
+}
+
+int engine_netlink(void)
+{
+	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret;
+	size_t rsize = 0;
+
+	if (engine_frozen())
+		return -EIO;
+	if (!engine_lock())
+		return -EDEADLK;
+	for (int tries = 0; tries < 2; tries++) {
+		ret = attach_locked();
+		if (ret)
+			break;
+		nfds = IPC_MAX_FDS;
+		ret = ipc_call(&engine.conn, IPC_NETLINK, NULL, 0, NULL, 0, NULL, &rsize, fds, &nfds);
+		if (engine.conn.fd >= 0)
+			break;
+	}
+	engine_unlock();
+	if (ret)
+		return ret;
+	for (int i = 1; i < nfds; i++)
+		sys_close(fds[i]);
+	return nfds ? fds[0] : -EPROTO;
+}
+
+bool engine_has_uverbs(uint32_t minor)
+{
+	struct host_page *copy = malloc(sizeof(*copy));
+	bool has = false;
+
+	if (copy && !engine_attach() && engine_lock()) {
+		has = !host_page_read(engine.host_page, copy) && host_dev_by_minor(copy, minor);
+		engine_unlock();
+	}
+	free(copy);
+	return has;
+}

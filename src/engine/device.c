@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The devices of the host page as this process sees them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/sys.h"
+#include "engine/engine_internal.h"
+
+static uint32_t online_cpus(void)
+{
+	uint64_t mask[128] = { 0 };
+	long n = sys_call(SYS_sched_getaffinity, 0, sizeof(mask), mask);
+	uint32_t cpus = 0;
+
+	for (long i = 0; i < n / 8; i++)
+		cpus += (uint32_t)__builtin_popcountll(mask[i]);
+	return max(cpus, 1u);
+}
+
+static void fill(struct rdev *dev, const struct host_dev *hd)
+{
+	uint32_t n = min(hd->ngids, (uint32_t)HOST_MAX_GIDS);
+
+	dev->port.state = hd->state;
+	dev->port.phys_state = hd->phys_state;
+	dev->port.active_mtu = hd->active_mtu;
+	dev->port.active_width = hd->active_width;
+	dev->port.active_speed = hd->active_speed;
+	dev->port.ifindex = hd->ifindex;
+	memcpy(dev->port.ndev, hd->ndev, IFNAMSIZ);
+	dev->port.ndev[IFNAMSIZ - 1] = 0;
+	memset(dev->gid, 0, sizeof(dev->gid));
+	for (uint32_t i = 0; i < n; i++) {
+		memcpy(dev->gid[i].raw, hd->gid[i].raw, 16);
+		dev->gid[i].ifindex = hd->gid[i].ifindex;
+	}
+}
+
+int edev_get(const struct host_dev *hd, struct edev **out)
+{
+	struct edev *e;
+	int ret;
+
+	list_for_each_entry(e, &engine.devs, entry)
+		if (e->dev.index == hd->index) {
+			fill(&e->dev, hd);
+			*out = e;
+			return 0;
+		}
+	/* The key table and the listener are the process's: one device each, for now. */
+	if (!list_empty(&engine.devs))
+		return -EMFILE;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	memcpy(e->dev.name, hd->name, sizeof(e->dev.name));
+	e->dev.name[sizeof(e->dev.name) - 1] = 0;
+	e->dev.index = hd->index;
+	memcpy(e->dev.node_guid, hd->node_guid, 8);
+	e->dev.pkey = 0xffff;
+	e->dev.num_comp_vectors = online_cpus();
+	fill(&e->dev, hd);
+	ret = rdev_init(&e->dev, &rdev_host_ops, e, shm_ep_keys(engine.ep));
+	if (ret) {
+		free(e);
+		return ret;
+	}
+	list_add_tail(&e->entry, &engine.devs);
+	*out = e;
+	return 0;
+}
+
+void edev_refresh(const struct host_page *copy)
+{
+	struct edev *e;
+
+	list_for_each_entry(e, &engine.devs, entry)
+		for (int i = 0; i < HOST_MAX_DEVS; i++)
+			if (copy->dev[i].in_use && copy->dev[i].index == e->dev.index)
+				fill(&e->dev, &copy->dev[i]);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The one engine of a process: its state, its lock, fork, and its end. */
+#include <errno.h>
+#include <sys/mman.h>
+#include "base/log.h"
+#include "base/sys.h"
+#include "engine/engine_internal.h"
+
+struct engine engine;
+
+/*
+ * A page that the kernel zeroes in a forked child (MADV_WIPEONFORK), so that a
+ * child is recognised even where no atfork handler ran (clone, vfork-like
+ * libraries). NULL until the first attach: nothing to freeze before.
+ */
+static uint32_t *alive;
+static bool frozen;
+
+bool engine_frozen(void)
+{
+	return unlikely(frozen || (alive && !READ_ONCE(*alive)));
+}
+
+static void alive_create(void)
+{
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return;
+	if (madvise(p, 4096, MADV_WIPEONFORK)) {
+		munmap(p, 4096);	/* the atfork handlers remain */
+		return;
+	}
+	*(uint32_t *)p = 1;
+	alive = p;
+}
+
+bool engine_lock(void)
+{
+	return elock_enter(&engine.lock);
+}
+
+void engine_unlock(void)
+{
+	for (;;) {
+		while (unlikely(READ_ONCE(engine.lock.again))) {
+			WRITE_ONCE(engine.lock.again, 0u);
+			qp_work_all();
+			qp_work_run(engine_now());
+		}
+		elock_leave(&engine.lock);
+		/* A handler that ran between the check and the release has left its note: look once more. */
+		if (likely(!READ_ONCE(engine.lock.again)) || !elock_try(&engine.lock))
+			return;
+	}
+}
+
+static void bug_in_program(const char *what, const char *file, int line)
+{
+	log_err("impossible state: %s (%s:%d); the device has failed", what, file, line);
+	engine_fail(what);
+}
+
+void engine_setup(const struct engine_host *host)
+{
+	engine.host = host;
+}
+
+void engine_guard(void)
+{
+	if (!alive)
+		alive_create();
+	bug_set_handler(bug_in_program);
+}
+
+void engine_fail(const char *why)
+{
+	struct efile *ef;
+
+	if (engine.failed || !engine.attached)
+		return;
+	engine.failed = true;
+	list_for_each_entry(ef, &engine.files, entry)
+		uverbs_disassociate(ef->uf);
+}
+
+void engine_fork_prepare(void)
+{
+	if (engine.attached && !engine_frozen())
+		engine_lock();
+}
+
+void engine_fork_parent(void)
+{
+	if (engine.attached && !engine_frozen())
+		engine_unlock();
+}
+
+void engine_fork_child(void)
+{
+	if (!engine.attached)
+		return;
+	frozen = true;
+	engine.lock = (struct elock){ 0 };
+}

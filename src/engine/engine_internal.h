@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the files of engine/ share. Everything here is under the engine's lock unless it says otherwise. */
+#ifndef RUSE_ENGINE_INTERNAL_H
+#define RUSE_ENGINE_INTERNAL_H
+
+#include <pthread.h>
+#include "abi/uverbs/uverbs.h"
+#include "base/timer.h"
+#include "core/qp.h"
+#include "engine/engine.h"
+#include "engine/lock.h"
+#include "ipc/ipc.h"
+#include "ipc/pages.h"
+#include "link/link.h"
+#include "link/shm.h"
+
+/* One uverbs file: its context and the memfd that is its descriptor. */
+struct efile {
+	struct ucontext uctx;
+	struct uverbs_file *uf;
+	struct list_head entry;		/* engine.files */
+	struct edev *edev;
+	int memfd;			/* our own descriptor of it */
+	uint8_t *map;			/* of the ring area, from RING_BASE on */
+	uint64_t map_size, file_size, cursor;
+	struct list_head rings;		/* struct ring_area, by offset */
+	int slot;			/* in the process page, -1 = none free */
+};
+
+/* A device that this process has opened; lives until the process ends. */
+struct edev {
+	struct rdev dev;
+	struct list_head entry;		/* engine.devs */
+};
+
+/*
+ * How the progress thread watches.
+ * Leaves POLLED when the program stopped polling for a whole grace period, or
+ * armed a CQ; leaves ASLEEP when the program polls again and again.
+ */
+enum watch {
+	/* Peers wake us by eventfd; the thread sleeps in epoll. */
+	WATCH_ASLEEP,
+	/* The program polls: peers do not wake us; the thread looks once a grace period whether it still does. */
+	WATCH_POLLED,
+};
+
+struct engine {
+	struct elock lock;
+	const struct engine_host *host;
+	bool attached;
+	bool failed;			/* engine_fail(): commands answer EIO */
+	uint32_t no_cma : 1, no_direct : 1, no_poll_wrap : 1;
+
+	struct ipc_conn conn;
+	char rundir[108], sysfs[128];
+	uint32_t proc;
+	const struct host_page *host_page;
+	struct proc_page *proc_page;
+	int proc_fd;
+	uint32_t blocks[SHM_MAX_BLOCKS], nblocks;	/* leased; asked back from a new rused */
+	struct rdev *block_dev[QPN_BLOCKS];
+
+	struct list_head devs, files;
+	struct list_head work;		/* QPs to look at again, by struct qp.work */
+	struct list_head blocked;	/* QPs that wait for room on a link, by struct qp.work */
+	uint32_t nerr;			/* QPs in ERR: their receive queues are rescanned */
+	ns_t now;			/* of the current round of progress_run() */
+	struct timer_heap timers;
+
+	struct shm_ep *ep;
+	struct link *loop;
+
+	/* Progress thread. */
+	bool started;
+	pthread_t thread;
+	int epfd, kickfd;
+	struct shm_fd kick_fd, conn_fd;
+	enum watch watch;
+	uint32_t poll_gen;		/* any thread: counts polls of the program */
+	uint32_t empty_polls;		/* since the watch fell asleep */
+	ns_t sleep_until;		/* deadline the thread sleeps to; NS_NEVER */
+	ns_t grace;
+	ns_t reattach_at;		/* next try to find a rused; NS_NEVER while connected */
+};
+
+extern struct engine engine;
+
+/* The one clock of the data path: CLOCK_MONOTONIC in ns. */
+ns_t engine_now(void);
+/* Takes the lock; false = this thread holds it already. Undo with engine_unlock(). */
+bool engine_lock(void);
+/* Does what interrupted callers left to do, then releases. */
+void engine_unlock(void);
+
+/* engine.c: from the first attach on a forked child is recognised and a BUG_ON fails the device. */
+void engine_guard(void);
+
+/* attach.c */
+int attach_locked(void);
+/* A request to rused that is there, or is started: ipc_call() with one more try. */
+int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize);
+void conn_lost(void);
+void conn_watch(void);
+const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor);
+
+/* device.c */
+int edev_get(const struct host_dev *hd, struct edev **edev);
+void edev_refresh(const struct host_page *copy);
+
+/* rings.c */
+extern const struct ucontext_ops ring_ops;
+int rings_init(struct efile *ef);
+void rings_fini(struct efile *ef);
+
+/* qps.c */
+extern const struct uverbs_host uverbs_host_ops;
+extern const struct rdev_ops rdev_host_ops;
+extern const struct link_host link_host_ops;
+void qp_rearm(struct qp *qp, ns_t now);
+void qp_work_run(ns_t now);
+void qp_work_all(void);
+/* Receives that were posted to QPs in ERR are flushed. */
+void qp_flush_all(ns_t now);
+
+/* progress.c */
+int progress_start(void);
+/* Everything that can be done now: arrived segments, writable links, due timers. Returns segments handled. */
+int progress_run(ns_t now);
+void progress_kick(void);
+/* A CQ was armed: the program is about to sleep, so peers must wake us. */
+void progress_cq_armed(struct cq *cq);
+
+/* pollwrap.c */
+void pollwrap_qp(struct qp *qp, uint64_t user_handle);
+/* The program polls and found nothing: drive the engine. Takes the lock itself if it is free. */
+void engine_poll(void);
+
+/* files.c */
+int efile_event_install(struct uverbs_file *f, struct event_file *ev);
+struct event_file *efile_event_lookup(struct uverbs_file *f, int fd);
+void page_update(void);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Descriptors' side of the engine: uverbs files and event files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/uio.h>
+#include "base/sys.h"
+#include "core/umem.h"
+#include "engine/engine_internal.h"
+
+/* Our own descriptors live high, out of the way of programs that count or close low ones. */
+#define OWN_FD_MIN 512
+
+static int own_dup(int fd)
+{
+	int d = sys_fcntl(fd, F_DUPFD_CLOEXEC, OWN_FD_MIN);
+
+	return d >= 0 ? d : sys_fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+static void event_raise_fd(struct event_file *f)
+{
+	uint64_t one = 1;
+
+	if (f->fd >= 0)
+		sys_write(f->fd, &one, sizeof(one));
+}
+
+/* RWF_NOWAIT: a reader that is already on its way may have taken the count first. */
+static void event_lower_fd(struct event_file *f, uint32_t n)
+{
+	uint64_t v;
+	struct iovec iov = { &v, sizeof(v) };
+
+	while (f->fd >= 0 && n--)
+		if (sys_call(SYS_preadv2, f->fd, &iov, 1, -1L, -1L, RWF_NOWAIT) < 0)
+			return;
+}
+
+static const struct event_file_ops event_ops = {
+	.raise = event_raise_fd,
+	.lower = event_lower_fd,
+};
+
+/* The program gets one descriptor, we keep another: it may close, dup or replace its own. */
+int efile_event_install(struct uverbs_file *f, struct event_file *ev)
+{
+	int fd = (int)sys_call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	int ret;
+
+	if (fd < 0)
+		return fd;
+	ev->fd = own_dup(fd);
+	if (ev->fd < 0) {
+		ret = ev->fd;
+		goto fail;
+	}
+	ret = engine.host->event_install(ev, fd, ev->is_async);
+	if (!ret)
+		return fd;
+	sys_close(ev->fd);
+	ev->fd = -1;
+fail:
+	sys_close(fd);
+	return ret;
+}
+
+struct event_file *efile_event_lookup(struct uverbs_file *f, int fd)
+{
+	return engine.host->event_lookup(fd);
+}
+
+/* Tells rused, and finds a place in the process page for the counts. */
+static int context_announce(struct efile *ef)
+{
+	struct ipc_context c = { .dev_index = ef->edev->dev.index, .opened = 1 };
+	size_t rsize = 0;
+	int ret = rused_call(IPC_CONTEXT, &c, sizeof(c), NULL, &rsize);
+
+	if (ret)
+		return ret;
+	ef->slot = -1;
+	for (int i = 0; i < PROC_MAX_CTX && ef->slot < 0; i++)
+		if (!engine.proc_page->ctx[i].dev_index)
+			ef->slot = i;
+	if (ef->slot >= 0)
+		engine.proc_page->ctx[ef->slot] = (struct proc_ctx){ .dev_index = c.dev_index };
+	return 0;
+}
+
+static int open_locked(uint32_t minor, bool cloexec, struct uverbs_file **f)
+{
+	struct host_page *copy = NULL;
+	const struct host_dev *hd;
+	struct efile *ef;
+	int ret, fd;
+
+	ret = attach_locked();
+	if (ret)
+		return ret;
+	ef = calloc(1, sizeof(*ef));
+	copy = malloc(sizeof(*copy));
+	if (!ef || !copy) {
+		ret = -ENOMEM;
+		goto free;
+	}
+	ret = host_page_read(engine.host_page, copy);
+	if (ret)
+		goto free;
+	hd = host_dev_by_minor(copy, minor);
+	ret = hd ? edev_get(hd, &ef->edev) : -ENOENT;
+	if (ret)
+		goto free;
+	ret = progress_start();
+	if (ret)
+		goto free;
+	ret = rings_init(ef);
+	if (ret)
+		goto free;
+	ef->uctx.dev = &ef->edev->dev;
+	ef->uctx.ops = &ring_ops;
+	ef->uctx.host = ef;
+	ret = context_announce(ef);
+	if (ret)
+		goto rings;
+	/* The program's descriptor; ours is moved out of the way. */
+	fd = ef->memfd;
+	ef->memfd = own_dup(fd);
+	if (ef->memfd < 0) {
+		ret = ef->memfd;
+		ef->memfd = fd;
+		goto rings;
+	}
+	if (!cloexec)
+		sys_fcntl(fd, F_SETFD, 0);
+	ret = uverbs_open(&ef->uctx, &uverbs_host_ops, &event_ops, &ef->uf);
+	if (ret) {
+		sys_close(fd);
+		goto rings;
+	}
+	list_add_tail(&ef->entry, &engine.files);
+	free(copy);
+	*f = ef->uf;
+	return fd;
+rings:
+	rings_fini(ef);
+free:
+	free(copy);
+	free(ef);
+	return ret;
+}
+
+int engine_open(uint32_t minor, bool cloexec, struct uverbs_file **f)
+{
+	int ret;
+
+	if (engine_frozen())
+		return -EIO;
+	if (!engine_lock())
+		return -EDEADLK;
+	ret = engine.failed ? -EIO : open_locked(minor, cloexec, f);
+	engine_unlock();
+	return ret;
+}
+
+void engine_close(struct uverbs_file *f)
+{
+	struct efile *ef = uverbs_ucontext(f)->host;
+	struct ipc_context c = { .dev_index = ef->edev->dev.index };
+	size_t rsize = 0;
+
+	if (engine_frozen() || !engine_lock())
+		return;
+	list_del(&ef->entry);
+	uverbs_close(f);
+	if (ef->slot >= 0)
+		engine.proc_page->ctx[ef->slot].dev_index = 0;
+	/* A rused that is not there forgets by itself. */
+	if (engine.conn.fd >= 0)
+		ipc_call(&engine.conn, IPC_CONTEXT, &c, sizeof(c), NULL, 0, NULL, &rsize, NULL, NULL);
+	rings_fini(ef);
+	free(ef);
+	engine_unlock();
+}
+
+ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)
+{
+	ssize_t ret;
+
+	if (unlikely(engine_frozen()))
+		return -EIO;
+	if (unlikely(!engine_lock()))
+		return (ssize_t)count;	/* a doorbell from a signal handler: the owner will look */
+	ret = engine.failed ? -EIO : uverbs_write(f, buf, count);
+	engine_unlock();
+	return ret;
+}
+
+int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg)
+{
+	int ret;
+
+	if (engine_frozen())
+		return -EIO;
+	if (!engine_lock())
+		return -EDEADLK;
+	ret = engine.failed ? -EIO : uverbs_ioctl(f, cmd, arg);
+	engine_unlock();
+	return ret;
+}
+
+ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count)
+{
+	char record[16];
+	uint64_t v;
+	ssize_t ret;
+
+	if (count < (ev->is_async ? 16 : 8))
+		return -EINVAL;
+	do {
+		ret = sys_read(fd, &v, sizeof(v));
+		if (ret < 0)
+			return ret;
+		if (engine_frozen())
+			return -EIO;
+		if (!engine_lock())
+			return -EDEADLK;
+		ret = event_read(ev, record, sizeof(record));
+		engine_unlock();
+		/* -EAGAIN: the count was that of an event that vanished with its object. */
+	} while (ret == -EAGAIN);
+	if (ret > 0 && umem_copy(buf, record, ret))
+		return -EFAULT;
+	return ret;
+}
+
+void engine_event_close(struct event_file *ev)
+{
+	if (engine_frozen() || !engine_lock())
+		return;
+	if (ev->fd >= 0)
+		sys_close(ev->fd);
+	ev->fd = -1;
+	event_file_put(ev);
+	engine_unlock();
+}
+
+struct page_fill {
+	uint32_t n;
+};
+
+static void page_link(struct link *l, uint32_t proc, uint32_t flags, void *arg)
+{
+	struct page_fill *fill = arg;
+	struct proc_link *pl;
+
+	if (fill->n == PROC_MAX_LINKS)
+		return;
+	pl = &engine.proc_page->link[fill->n++];
+	*pl = (struct proc_link){ .kind = l == engine.loop ? 1 : 2, .peer_block = proc,
+		.flags = flags | l->dead, .tx_segs = l->tx_segs, .tx_bytes = l->tx_bytes,
+		.rx_segs = l->rx_segs, .rx_bytes = l->rx_bytes };
+}
+
+/* What ruse status shows of us; called by the progress thread a few times a second at most. */
+void page_update(void)
+{
+	struct page_fill fill = { 0 };
+	struct efile *ef;
+
+	list_for_each_entry(ef, &engine.files, entry) {
+		struct ucontext *u = &ef->uctx;
+
+		if (ef->slot >= 0)
+			engine.proc_page->ctx[ef->slot] = (struct proc_ctx){ u->dev->index, u->npd,
+				u->nmr, u->ncq, u->nqp, u->nah };
+	}
+	if (engine.loop && engine.loop->tx_segs)
+		page_link(engine.loop, engine.proc, 0, &fill);
+	if (engine.ep)
+		shm_for_each(engine.ep, page_link, &fill);
+	while (fill.n < PROC_MAX_LINKS && engine.proc_page->link[fill.n].kind)
+		engine.proc_page->link[fill.n++].kind = 0;
+}

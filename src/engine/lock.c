@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <linux/futex.h>
+#include "base/sys.h"
+#include "engine/lock.h"
+
+static __thread char self __attribute__((tls_model("initial-exec")));
+
+/* Spins before sleeping: a holder is normally done within a copy of 16 KiB. */
+#define SPINS 200
+
+bool elock_mine(const struct elock *l)
+{
+	return READ_ONCE(l->owner) == &self;
+}
+
+bool elock_try(struct elock *l)
+{
+	if (READ_ONCE(l->word) || !atomic_cmpxchg(&l->word, 0u, 1u))
+		return false;
+	WRITE_ONCE(l->owner, (const void *)&self);
+	return true;
+}
+
+bool elock_enter(struct elock *l)
+{
+	if (likely(elock_try(l)))
+		return true;
+	if (elock_mine(l)) {
+		WRITE_ONCE(l->again, 1u);
+		return false;
+	}
+	for (int i = 0; i < SPINS; i++) {
+		cpu_relax();
+		if (elock_try(l))
+			return true;
+	}
+	while (atomic_xchg(&l->word, 2u) != 0)
+		sys_call(SYS_futex, &l->word, FUTEX_WAIT_PRIVATE, 2u, NULL, NULL, 0);
+	WRITE_ONCE(l->owner, (const void *)&self);
+	return true;
+}
+
+void elock_leave(struct elock *l)
+{
+	WRITE_ONCE(l->owner, (const void *)NULL);
+	if (unlikely(atomic_xchg(&l->word, 0u) == 2))
+		sys_call(SYS_futex, &l->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}

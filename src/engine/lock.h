@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The engine's lock: one a process. It knows its owner, so that a doorbell
+ * from a signal handler that interrupted the owner is recognised: it leaves a
+ * note ("again") and returns, and the owner does its work on the way out.
+ *
+ * Under it only raw system calls are made: a pending pthread_cancel in a libc
+ * call would leave it held for ever (doc/platform). Lock order: engine lock,
+ * then QP cards. The provider's own locks (held by the program across a
+ * doorbell) are never taken by us.
+ */
+#ifndef RUSE_ENGINE_LOCK_H
+#define RUSE_ENGINE_LOCK_H
+
+#include "base/util.h"
+#include "queue/barrier.h"
+
+struct elock {
+	uint32_t word;		/* 0 free, 1 held, 2 held and somebody sleeps */
+	uint32_t again;		/* the owner was interrupted by a doorbell */
+	const void *owner;	/* address of a variable of the owning thread */
+};
+
+/* False when this very thread holds it already (signal handler): again is set. */
+bool elock_enter(struct elock *l);
+/* Takes it only when free; false also for the owner itself. */
+bool elock_try(struct elock *l);
+void elock_leave(struct elock *l);
+bool elock_mine(const struct elock *l);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Polling drives the engine. ibv_poll_cq() is an inline call through
+ * ibv_context.ops.poll_cq, and ibv_start_poll() one through ibv_cq_ex: public
+ * struct members of libibverbs, which we replace by ours. That is done at a
+ * QP's first MODIFY_QP, where the user handle that CREATE_QP carried is the
+ * provider's struct ibv_qp and complete; it works for programs that reach
+ * libibverbs by dlopen and dlsym only. Nothing of libibverbs is linked.
+ *
+ * The user handle is the program's word, so every pointer on the way is read
+ * by guarded copies, and the functions must lie in librxe.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <string.h>
+#include "core/umem.h"
+#include "engine/engine_internal.h"
+
+static int (*real_poll_cq)(struct ibv_cq *cq, int num, struct ibv_wc *wc);
+static int (*real_start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
+
+/* A non-empty CQ is polled without a look at the links, but not for ever. */
+#define BUSY_POLLS 32
+
+static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
+{
+	static uint32_t busy;
+	int n = real_poll_cq(cq, num, wc);
+
+	if (n) {
+		WRITE_ONCE(engine.poll_gen, engine.poll_gen + 1);
+		if (unlikely(++busy % BUSY_POLLS == 0))
+			engine_poll();
+		return n;
+	}
+	engine_poll();
+	return real_poll_cq(cq, num, wc);
+}
+
+static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+{
+	int ret = real_start_poll(cq, attr);
+
+	if (ret != ENOENT)
+		return ret;
+	engine_poll();
+	return real_start_poll(cq, attr);
+}
+
+static bool in_librxe(void *fn)
+{
+	Dl_info info;
+
+	return fn && dladdr(fn, &info) && info.dli_fname && strstr(info.dli_fname, "librxe");
+}
+
+static void wrap_context(struct ibv_context *ctx)
+{
+	struct ibv_context_ops ops;
+
+	if (umem_copy(&ops, &ctx->ops, sizeof(ops)) || ops.poll_cq == poll_cq ||
+	    (real_poll_cq && real_poll_cq != ops.poll_cq) || !in_librxe((void *)ops.poll_cq))
+		return;
+	real_poll_cq = ops.poll_cq;
+	ops.poll_cq = poll_cq;
+	umem_copy(&ctx->ops.poll_cq, &ops.poll_cq, sizeof(ops.poll_cq));
+}
+
+static void wrap_cq(struct ibv_cq_ex *cq)
+{
+	int (*fn)(struct ibv_cq_ex *, struct ibv_poll_cq_attr *);
+
+	/* librxe allocates every CQ as an extended one; start_poll is NULL in a plain one. */
+	if (umem_copy(&fn, &cq->start_poll, sizeof(fn)) || !fn || fn == start_poll ||
+	    (real_start_poll && real_start_poll != fn) || !in_librxe((void *)fn))
+		return;
+	real_start_poll = fn;
+	fn = start_poll;
+	umem_copy(&cq->start_poll, &fn, sizeof(fn));
+}
+
+void pollwrap_qp(struct qp *qp, uint64_t user_handle)
+{
+	const struct ibv_qp *vqp = (const void *)(uintptr_t)user_handle;
+	struct ibv_qp copy;
+	int cmd_fd;
+
+	if (engine.no_poll_wrap || !user_handle || umem_copy(&copy, vqp, sizeof(copy)) ||
+	    copy.qp_num != qp->qpn || umem_copy(&cmd_fd, &copy.context->cmd_fd, sizeof(cmd_fd)) ||
+	    !engine.host->is_uverbs(cmd_fd))
+		return;
+	wrap_context(copy.context);
+	wrap_cq((struct ibv_cq_ex *)copy.send_cq);
+	if (copy.recv_cq != copy.send_cq)
+		wrap_cq((struct ibv_cq_ex *)copy.recv_cq);
+}

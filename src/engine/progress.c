@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Progress: who looks at rings, sockets and timers, and when.
+ *
+ * A doorbell transmits on the caller's thread; a program that polls a CQ
+ * drives the engine from there (pollwrap.c). For everything else there is one
+ * progress thread a process, asleep in epoll. While the program polls, peers
+ * need not wake anybody: the watch is POLLED, and the thread only looks once a
+ * grace period whether the program still does, because a program that polls
+ * memory instead never comes back.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include "base/sys.h"
+#include "engine/engine_internal.h"
+
+#define BUDGET 64		/* segments a round: bounds how long the lock is held */
+#define GRACE_MIN (100 * NS_US)
+#define GRACE_MAX (1000 * NS_US)
+#define EMPTY_POLLS 8		/* empty polls after which the program counts as polling */
+#define ERR_RESCAN (10 * NS_MS)
+#define PAGE_NS (200 * NS_MS)
+#define SLICE_NS 100000		/* of the scheduler, where there is EEVDF: worst wake-up 74 us instead of 2 ms */
+
+ns_t engine_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (ns_t)ts.tv_sec * NS_S + ts.tv_nsec;
+}
+
+int progress_run(ns_t now)
+{
+	int n = 0, more;
+
+	engine.now = now;
+	do {
+		more = shm_poll(engine.ep, BUDGET);
+		more += engine.loop->ops->poll(engine.loop, BUDGET);
+		if (!list_empty(&engine.work))
+			qp_work_run(now);
+		n += more;
+	} while (more && n < BUDGET);
+	if (timer_next(&engine.timers) <= now)
+		timer_run(&engine.timers, now);
+	return n;
+}
+
+void progress_kick(void)
+{
+	uint64_t one = 1;
+
+	if (engine.started && !pthread_equal(engine.thread, pthread_self()))
+		sys_write(engine.kickfd, &one, sizeof(one));
+}
+
+static void kick_event(struct shm_fd *fd, uint32_t events)
+{
+	uint64_t v;
+
+	sys_read(engine.kickfd, &v, sizeof(v));
+}
+
+void progress_cq_armed(struct cq *cq)
+{
+	engine.empty_polls = 0;
+	if (engine.watch == WATCH_ASLEEP)
+		return;
+	engine.watch = WATCH_ASLEEP;
+	if (!shm_want_wakeup(engine.ep))
+		progress_run(engine_now());
+}
+
+void engine_poll(void)
+{
+	if (engine_frozen() || !elock_try(&engine.lock))
+		return;
+	if (likely(engine.attached)) {
+		engine.poll_gen++;
+		if (unlikely(engine.watch == WATCH_ASLEEP) && engine.started &&
+		    ++engine.empty_polls >= EMPTY_POLLS) {
+			engine.watch = WATCH_POLLED;
+			engine.grace = GRACE_MIN;
+			shm_polling(engine.ep);
+			progress_kick();
+		}
+		if (unlikely(engine.nerr))
+			qp_flush_all(engine_now());
+		progress_run(engine_now());
+	}
+	engine_unlock();
+}
+
+/* Chooses how to sleep. Returns the deadline; 0 = there is something to do. */
+static ns_t watch_next(ns_t now, uint32_t *seen_gen)
+{
+	ns_t until = min(timer_next(&engine.timers), engine.reattach_at);
+
+	if (engine.nerr)
+		until = min(until, now + ERR_RESCAN);
+	if (engine.watch == WATCH_POLLED) {
+		if (engine.poll_gen != *seen_gen) {
+			*seen_gen = engine.poll_gen;
+			engine.grace = min(engine.grace * 2, GRACE_MAX);
+			return min(until, now + engine.grace);
+		}
+		engine.watch = WATCH_ASLEEP;
+		engine.empty_polls = 0;
+	}
+	return shm_want_wakeup(engine.ep) ? until : 0;
+}
+
+/* Everything the thread does between two sleeps. Returns the next deadline, 0 = at once. */
+static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at)
+{
+	ns_t now = engine_now();
+	struct host_page *copy;
+	int n;
+
+	if (now >= engine.reattach_at) {
+		engine.reattach_at = now + NS_S;
+		attach_locked();
+	}
+	qp_flush_all(now);
+	n = progress_run(now);
+	if (now >= *page_at) {
+		*page_at = now + PAGE_NS;
+		page_update();
+		copy = malloc(sizeof(*copy));
+		if (copy && !host_page_read(engine.host_page, copy))
+			edev_refresh(copy);
+		free(copy);
+	}
+	return n >= BUDGET ? 0 : watch_next(now, seen_gen);
+}
+
+static void wait_events(ns_t until)
+{
+	struct epoll_event ev[16];
+	ns_t now = engine_now(), ns = until > now ? until - now : 0;
+	struct timespec ts = { .tv_sec = ns / NS_S, .tv_nsec = ns % NS_S };
+	long n;
+
+	n = sys_call(SYS_epoll_pwait2, engine.epfd, ev, ARRAY_SIZE(ev),
+		     until == NS_NEVER ? NULL : &ts, NULL, 0);
+	if (n == -ENOSYS)
+		n = sys_call(SYS_epoll_pwait, engine.epfd, ev, ARRAY_SIZE(ev),
+			     until == NS_NEVER ? -1L : min((ns + NS_MS - 1) / NS_MS, 1000LL), NULL,
+			     0);
+	if (n <= 0)
+		return;
+	if (!engine_lock())
+		return;
+	engine.now = engine_now();
+	for (long i = 0; i < n; i++) {
+		struct shm_fd *fd = ev[i].data.ptr;
+
+		fd->event(fd, ev[i].events);
+	}
+	engine_unlock();
+}
+
+static void thread_setup(void)
+{
+	struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t prio;
+		uint64_t runtime, deadline, period;
+	} attr = { sizeof(attr), 0, 0, 0, 0, SLICE_NS, 0, 0 };
+
+	prctl(PR_SET_NAME, "ruse-progress");
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	attr.nice = (int32_t)(20 - sys_call(SYS_getpriority, 0, 0));
+	sys_call(SYS_sched_setattr, 0, &attr, 0);	/* refused where there is no EEVDF: only slower */
+}
+
+static void *progress_thread(void *arg)
+{
+	uint32_t seen_gen = 0;
+	ns_t page_at = 0, until;
+
+	thread_setup();
+	shm_ep_thread_start(engine.ep);
+	for (;;) {
+		if (!engine_lock())
+			return NULL;
+		until = round_locked(&seen_gen, &page_at);
+		engine.sleep_until = until;
+		engine_unlock();
+		wait_events(until);
+	}
+}
+
+int progress_start(void)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = &engine.kick_fd };
+	sigset_t all, old;
+	int ret;
+
+	if (engine.started)
+		return 0;
+	engine.kickfd = (int)sys_call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (engine.kickfd < 0)
+		return engine.kickfd;
+	engine.kick_fd.event = kick_event;
+	sys_call(SYS_epoll_ctl, engine.epfd, EPOLL_CTL_ADD, engine.kickfd, &ev);
+	/* The thread blocks everything but what its own guarded copies may raise: signals are the program's. */
+	memset(&all, 0xff, sizeof(all));
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, 8);
+	ret = -pthread_create(&engine.thread, NULL, progress_thread, NULL);
+	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, 8);
+	if (ret) {
+		sys_close(engine.kickfd);
+		return ret;
+	}
+	pthread_detach(engine.thread);
+	engine.started = true;
+	return 0;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What core, uverbs and the links need from their host: QPs, their links, their timers. */
+#include <errno.h>
+#include <string.h>
+#include "core/umem.h"
+#include "engine/engine_internal.h"
+#include "xport/xport.h"
+
+/*
+ * After every call into the transport: is the QP waiting for room on a link,
+ * and when does it want to be called? Timers move lazily: an armed one that is
+ * early finds nothing due and is set again.
+ */
+void qp_rearm(struct qp *qp, ns_t now)
+{
+	ns_t wake = xp_wake(qp);
+
+	if (unlikely(xp_blocked(qp)) && list_empty(&qp->work))
+		list_add_tail(&qp->work, &engine.blocked);
+
+	if (likely(wake == NS_NEVER || (timer_armed(&qp->timer) && qp->timer.when <= wake)))
+		return;
+	if (timer_set(&engine.timers, &qp->timer, wake))
+		return;
+	if (wake < engine.sleep_until)
+		progress_kick();
+}
+
+static void qp_timer(struct timer *t, ns_t now)
+{
+	struct qp *qp = container_of(t, struct qp, timer);
+
+	xp_timer(qp, now);
+	qp_rearm(qp, now);
+}
+
+static int doorbell(struct qp *qp)
+{
+	ns_t now = engine_now();
+	int ret = xp_output(qp, now);
+
+	qp_rearm(qp, now);
+	return ret;
+}
+
+static int qp_created(struct qp *qp)
+{
+	qp->timer.pos = 0;
+	qp->timer.fn = qp_timer;
+	list_init(&qp->work);
+	return xp_init(qp);
+}
+
+static void qp_destroying(struct qp *qp)
+{
+	timer_cancel(&engine.timers, &qp->timer);
+	list_del(&qp->work);
+	xp_fini(qp);
+}
+
+static void qp_modified(struct qp *qp, enum qp_state old, uint32_t mask)
+{
+	ns_t now = engine_now();
+
+	pollwrap_qp(qp, qp->async.user_handle);
+	xp_modified(qp, old, mask, now);
+	qp_rearm(qp, now);
+}
+
+const struct uverbs_host uverbs_host_ops = {
+	.fd_install = efile_event_install,
+	.fd_lookup = efile_event_lookup,
+	.doorbell = doorbell,
+	.qp_modified = qp_modified,
+	.qp_created = qp_created,
+	.qp_destroying = qp_destroying,
+	.qp_query = xp_query,
+	.cq_armed = progress_cq_armed,
+};
+
+static int lease_block(struct rdev *dev, struct qp_card **cards)
+{
+	struct ipc_lease l = { .block = 0 };
+	size_t rsize = sizeof(l);
+	int ret;
+
+	if (engine.nblocks == SHM_MAX_BLOCKS)
+		return -ENOSPC;
+	ret = rused_call(IPC_LEASE, &l, sizeof(l), &l, &rsize);
+	if (ret)
+		return ret;
+	if (rsize != sizeof(l) || !l.block || l.block >= QPN_BLOCKS)
+		return -EPROTO;
+	*cards = shm_ep_add_block(engine.ep, l.block);
+	if (!*cards)
+		return -ENOSPC;
+	engine.blocks[engine.nblocks++] = l.block;
+	engine.block_dev[l.block] = dev;
+	return (int)l.block;
+}
+
+static bool gid_is_local(const uint8_t raw[16])
+{
+	struct edev *e;
+
+	list_for_each_entry(e, &engine.devs, entry)
+		if (rdev_find_gid(&e->dev, raw) >= 0)
+			return true;
+	return false;
+}
+
+/* The link is chosen by the requester, at RTR: who leases the destination's block on this host. */
+static int qp_connect(struct qp *qp)
+{
+	uint32_t block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
+	struct ipc_peer p = { .block = block };
+	size_t rsize = sizeof(p);
+	int ret;
+
+	qp->peer_block = block;
+	qp->link = NULL;
+	if (!gid_is_local(qp->attr.ah.grh.dgid))
+		return -ENETUNREACH;
+	if (engine.block_dev[block]) {
+		link_get(engine.loop);
+		qp->link = engine.loop;
+		return 0;
+	}
+	ret = rused_call(IPC_PEER, &p, sizeof(p), &p, &rsize);
+	if (ret == -ENOENT)
+		return 0;	/* nobody has this number: packets go nowhere */
+	if (ret)
+		return ret;
+	p.sock[sizeof(p.sock) - 1] = 0;
+	ret = shm_connect(engine.ep, p.proc, p.sock, p.pid, &qp->link);
+	/* It died between the two: as if nobody had the number. */
+	return ret == -ECONNREFUSED ? 0 : ret;
+}
+
+static void qp_disconnect(struct qp *qp)
+{
+	struct link *l = qp->link;
+
+	qp->link = NULL;
+	if (l)
+		link_put(l);
+}
+
+static void quiesce(struct rdev *dev)
+{
+	shm_quiesce(engine.ep);
+}
+
+const struct rdev_ops rdev_host_ops = {
+	.lease_block = lease_block,
+	.qp_connect = qp_connect,
+	.qp_disconnect = qp_disconnect,
+	.quiesce = quiesce,
+};
+
+static void input(struct link *l, const struct seg *seg)
+{
+	struct rdev *dev = engine.block_dev[(seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
+	struct qp *qp = dev ? rdev_find_qp(dev, seg->dqpn) : NULL;
+
+	/* An unknown QP number is dropped silently, as on a wire. */
+	if (likely(qp)) {
+		xp_input(qp, seg, l, engine.now);
+		qp_rearm(qp, engine.now);
+	}
+}
+
+/* A link has room again, or is dead: whoever was refused looks again. */
+static void writable(struct link *l)
+{
+	while (!list_empty(&engine.blocked)) {
+		struct qp *qp = list_first_entry(&engine.blocked, struct qp, work);
+
+		list_del(&qp->work);
+		list_add_tail(&qp->work, &engine.work);
+	}
+}
+
+void qp_work_run(ns_t now)
+{
+	while (!list_empty(&engine.work)) {
+		struct qp *qp = list_first_entry(&engine.work, struct qp, work);
+
+		list_del(&qp->work);
+		xp_output(qp, now);
+		qp_rearm(qp, now);
+	}
+}
+
+/* A doorbell came from a signal handler while the lock was held: which QP is not known. */
+void qp_work_all(void)
+{
+	struct edev *e;
+
+	list_for_each_entry(e, &engine.devs, entry)
+		for (uint32_t b = 0; b < e->dev.nblocks; b++) {
+			struct qp *qp;
+
+			for (uint32_t i = 0; (qp = idtable_next(&e->dev.blocks[b].qps, &i)); i++) {
+				list_del(&qp->work);
+				list_add_tail(&qp->work, &engine.work);
+			}
+		}
+}
+
+void qp_flush_all(ns_t now)
+{
+	struct edev *e;
+
+	if (likely(!engine.nerr))
+		return;
+	engine.nerr = 0;
+	list_for_each_entry(e, &engine.devs, entry)
+		for (uint32_t b = 0; b < e->dev.nblocks; b++) {
+			struct qp *qp;
+
+			for (uint32_t i = 0; (qp = idtable_next(&e->dev.blocks[b].qps, &i)); i++)
+				if (qp->state == QPS_ERR) {
+					engine.nerr++;
+					xp_flush_recv(qp, now);
+				}
+		}
+}
+
+const struct link_host link_host_ops = {
+	.input = input,
+	.writable = writable,
+	.down = writable,
+	.copy = umem_copy,
+	.copy_iov = umem_copy_iov,
+};
