@@ -86,6 +86,7 @@ struct rdev {
 
 	struct key_card *keys;	/* DEV_MAX_KEY_INDEX + 1 entries, sparse; shared with peers read-only */
 	struct idtable mrs;	/* key index -> struct mr */
+	struct idtable ahs;	/* ah_num -> struct ah */
 	struct list_head contexts;	/* struct ucontext */
 
 	/* Counters of <port>/hw_counters, by enum rdev_counter. */

@@ -25,9 +25,11 @@ struct ah {
 	struct ib_uverbs_ah_attr attr;
 };
 
-/* -EINVAL: no GRH (RoCE), port, SGID index that names no GID. */
+/* -EINVAL: no GRH (RoCE), port; -ENODATA: no GID at the SGID index; -ENOMEM. */
 int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **ah);
 int ah_destroy(struct ah *ah);
+/* The checks that ah_create() and MODIFY_QP make of an address vector. 0, -EINVAL, -ENODATA. */
+int ah_check_attr(const struct rdev *dev, const struct ib_uverbs_ah_attr *attr);
 
 struct mr {
 	struct pd *pd;
@@ -39,11 +41,14 @@ struct mr {
 /*
  * start, length, iova, access as REG_MR has them. -EINVAL: (start ^ iova) & 4095,
  * access bits unknown or REMOTE_WRITE/ATOMIC without LOCAL_WRITE, range that
- * overflows; -EFAULT: part of the range is not mapped (or not writable where
- * LOCAL_WRITE is asked) at this moment; -ENOMEM.
+ * overflows, or that touches no page (length 0 at a page's start, as the
+ * kernel); -EFAULT: part of the range is not mapped (or not writable where
+ * write access of any kind is asked) at this moment; -ENOMEM. Touches no page
+ * of the range where the kernel can be asked about mappings (6.11).
  */
 int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 	      uint32_t access, struct mr **mr);
+/* -EINVAL while memory windows are bound (IBA 10.6.7.2.6). On return no peer touches the range any more. */
 int mr_destroy(struct mr *mr);
 
 /*
@@ -51,6 +56,20 @@ int mr_destroy(struct mr *mr);
  * IB_ACCESS_ bit, 0 = local read)? len 0 is the caller's business (never checked).
  * *addr gets the address in this process.
  */
-enum mr_status mr_check(const struct rdev *dev, uint32_t pd, uint32_t key, uint64_t va,
-			uint64_t len, uint32_t access, void **addr);
+static inline enum mr_status mr_check(const struct rdev *dev, uint32_t pd, uint32_t key,
+				      uint64_t va, uint64_t len, uint32_t access,
+				      void **addr)
+{
+	uint32_t index = key >> 8;
+	enum mr_status st;
+	uint64_t a;
+
+	if (unlikely(index > DEV_MAX_KEY_INDEX))
+		return MR_BAD_KEY;
+	st = key_card_check(&dev->keys[index], pd, key, va, len, access, &a);
+	if (likely(st == MR_OK))
+		*addr = (void *)(uintptr_t)a;
+	return st;
+}
+
 #endif

@@ -37,9 +37,35 @@ enum qp_state {
 };
 const char *qp_state_name(enum qp_state s);
 
-/* Attributes that MODIFY_QP sets, decoded; mask bits are IB_QP_* (enum ib_qp_attr_mask of the ABI). */
+/* attr_mask of MODIFY_QP; the uapi headers have the numbers only in prose. */
+enum ib_qp_attr_mask {
+	IB_QP_STATE = 1 << 0,
+	IB_QP_CUR_STATE = 1 << 1,
+	IB_QP_EN_SQD_ASYNC_NOTIFY = 1 << 2,
+	IB_QP_ACCESS_FLAGS = 1 << 3,
+	IB_QP_PKEY_INDEX = 1 << 4,
+	IB_QP_PORT = 1 << 5,
+	IB_QP_QKEY = 1 << 6,
+	IB_QP_AV = 1 << 7,
+	IB_QP_PATH_MTU = 1 << 8,
+	IB_QP_TIMEOUT = 1 << 9,
+	IB_QP_RETRY_CNT = 1 << 10,
+	IB_QP_RNR_RETRY = 1 << 11,
+	IB_QP_RQ_PSN = 1 << 12,
+	IB_QP_MAX_QP_RD_ATOMIC = 1 << 13,
+	IB_QP_ALT_PATH = 1 << 14,
+	IB_QP_MIN_RNR_TIMER = 1 << 15,
+	IB_QP_SQ_PSN = 1 << 16,
+	IB_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+	IB_QP_PATH_MIG_STATE = 1 << 18,
+	IB_QP_CAP = 1 << 19,
+	IB_QP_DEST_QPN = 1 << 20,
+	IB_QP_ATTR_STANDARD_BITS = (1 << 21) - 1
+};
+
+/* Attributes that MODIFY_QP sets, decoded; mask bits are enum ib_qp_attr_mask. */
 struct qp_attr {
-	uint32_t path_mtu;	/* bytes, 256..4096 */
+	uint32_t path_mtu;	/* bytes, 256..4096 by powers of two; anything else is refused */
 	uint32_t qkey, rq_psn, sq_psn, dest_qpn, access;
 	struct ib_uverbs_ah_attr ah, alt_ah;	/* dgid in ah.grh */
 	uint16_t pkey_index, alt_pkey_index;
@@ -86,6 +112,11 @@ struct qp_init_attr {
 	uint64_t user_handle;
 };
 
+/* What the owner writes into qp_card.lock: never the number of a process. */
+#define CARD_OWNER 0xffffffffu
+/* Takes the QP's card as its owner; waits for a requester that is inside it. */
+void qp_card_lock(struct qp *qp);
+
 /*
  * -EINVAL: caps beyond the device's, no CQs; -EOPNOTSUPP: type; -ENOMEM.
  * The caps in attr are raised to what the QP has (send: max_send_sge and
@@ -99,7 +130,9 @@ int qp_destroy(struct qp *qp, uint32_t *reported);
  * MODIFY_QP up to the decision: state table (ib_modify_qp_is_ok), attribute
  * checks of ib_core and rxe in their order, then storing. cur_state counts
  * only with IB_QP_CUR_STATE. On success *old and *new are set; the caller
- * then calls xp_modified(). 0 or -EINVAL.
+ * then calls xp_modified(). 0, -EINVAL, -ENODATA (no GID at that index),
+ * -EOPNOTSUPP (attribute unknown), or what rdev_ops.qp_connect answered;
+ * after an error nothing has changed.
  */
 int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t cur_state,
 	      uint32_t new_state, enum qp_state *old, enum qp_state *new);

@@ -3,9 +3,10 @@
  * Copies to and from the program's memory, which may vanish at any time: the
  * kernel pins pages, we do not. A copy that faults stops and says so.
  *
- * The copy routines lie between two labels; a SIGSEGV or SIGBUS handler that
- * finds the program counter there resumes at the exit with what is left. The
- * handler belongs to preload/ (tests use umem_test_handler()).
+ * Every instruction that touches such memory stands in a table with the place
+ * to resume at (the kernel's __ex_table); a SIGSEGV or SIGBUS handler that
+ * finds the program counter there resumes at that place. The handler belongs
+ * to preload/ (tests use umem_test_handler()).
  *
  * Placement order: data becomes visible in ascending order and the last
  * aligned 8-byte word of a copy is stored last, with release; an aligned
@@ -28,7 +29,7 @@ int umem_copy(void *dst, const void *src, size_t len);
 int umem_copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
 		  const struct iovec *src, int nsrc, uint64_t off, uint64_t len);
 
-/* Atomics on an aligned 8-byte word of user memory; *orig gets the former value. 0 or -EFAULT. */
+/* Atomics on an aligned 8-byte word of user memory; *orig gets the former value. 0 or -EFAULT (also when not aligned). */
 int umem_cmp_swp(uint64_t *p, uint64_t compare, uint64_t swap, uint64_t *orig);
 int umem_fetch_add(uint64_t *p, uint64_t add, uint64_t *orig);
 /* Aligned 8-byte store with release. 0 or -EFAULT. */
