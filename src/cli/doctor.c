@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* ruse doctor: what this machine allows, a line a check, each with what it means. */
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/doctor.h"
+
+static const struct check {
+	const char *name;
+	void (*fn)(struct finding *f);
+} checks[] = {
+	{ "libruse.so, rused", check_library },
+	{ "libibverbs", check_libibverbs },
+	{ "rxe provider", check_provider },
+	{ "run directory", check_rundir },
+	{ "rused", check_rused },
+	{ "sealed memory files", check_memfd },
+	{ "cross-memory attach", check_cross_memory },
+	{ "processors", check_cpus },
+	{ "time slice", check_slice },
+	{ "locked memory", check_memlock },
+	{ "UDP port 4791", check_port },
+	{ "namespaces", check_namespaces },
+	{ "kernel RDMA devices", check_kernel_devices },
+};
+
+static const struct {
+	const char *text, *colour;
+} verdicts[] = {
+	[CHECK_OK] = { "OK  ", "\033[32m" },
+	[CHECK_WARN] = { "WARN", "\033[33m" },
+	[CHECK_FAIL] = { "FAIL", "\033[31m" },
+};
+
+_Static_assert(ARRAY_SIZE(verdicts) == CHECK_FAIL + 1, "a word for each verdict");
+
+void found(struct finding *f, enum verdict v, const char *meaning, const char *fmt, ...)
+{
+	va_list ap;
+
+	f->verdict = v;
+	f->meaning = meaning;
+	va_start(ap, fmt);
+	vsnprintf(f->what, sizeof(f->what), fmt, ap);
+	va_end(ap);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	bool colour = isatty(STDOUT_FILENO);
+	int opt, count[CHECK_FAIL + 1] = { 0 };
+	size_t i;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt != 'h')
+			return EXIT_USAGE;
+		puts("usage: ruse doctor\n"
+		     "Checks what ruse needs of this machine, and what it could use.\n"
+		     "The exit status is 1 when something that it needs is missing.");
+		return 0;
+	}
+	for (i = 0; i < ARRAY_SIZE(checks); i++) {
+		struct finding f = { .meaning = "" };
+
+		checks[i].fn(&f);
+		count[f.verdict]++;
+		printf("%s%s%s  %-20s %s\n      %-20s %s\n",
+		       colour ? verdicts[f.verdict].colour : "", verdicts[f.verdict].text,
+		       colour ? "\033[0m" : "", checks[i].name, f.what, "", f.meaning);
+	}
+	printf("\n%d fine, %d with less, %d missing\n", count[CHECK_OK], count[CHECK_WARN],
+	       count[CHECK_FAIL]);
+	return count[CHECK_FAIL] ? 1 : 0;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the kernel and the administrator allow, found out by doing it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/doctor.h"
+
+#define ROCE_PORT 4791
+
+void check_memfd(struct finding *f)
+{
+	static const char meaning[] = "queues and links are shared memory files that nobody can shrink";
+	int fd = memfd_create("ruse-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, 4096) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
+		found(f, CHECK_FAIL, meaning, "%s", strerror(errno));
+	else
+		found(f, CHECK_OK, meaning, "memfd_create and F_SEAL_SHRINK work");
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Reads a byte of the process: 0 or -errno. */
+static int read_other(pid_t pid, const char *p)
+{
+	char c;
+	struct iovec local = { &c, 1 }, remote = { (void *)p, 1 };
+
+	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == 1 ? 0 : -errno;
+}
+
+/*
+ * Two siblings, as two programs of a user are: the one offers itself, as
+ * libruse.so does where yama asks for it, and the other reads. 0 or -errno.
+ */
+static int try_siblings(void)
+{
+	static const char byte = 'r';
+	pid_t target, reader;
+	int ready[2], status = 0;
+	char c;
+
+	if (pipe2(ready, O_CLOEXEC))
+		return -errno;
+	target = fork();
+	if (!target) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+		if (write(ready[1], "x", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	if (target < 0 || read(ready[0], &c, 1) != 1) {
+		close(ready[0]);
+		return -ECHILD;
+	}
+	close(ready[0]);
+	reader = fork();
+	if (!reader)
+		_exit(-read_other(target, &byte));
+	if (reader > 0)
+		waitpid(reader, &status, 0);
+	kill(target, SIGKILL);
+	waitpid(target, NULL, 0);
+	return reader > 0 && WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
+}
+
+void check_cross_memory(struct finding *f)
+{
+	int rc = try_siblings();
+	int yama = -1;
+	FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	char text[32] = "no yama";
+
+	if (file) {
+		if (fscanf(file, "%d", &yama) == 1)
+			snprintf(text, sizeof(text), "yama ptrace_scope %d", yama);
+		fclose(file);
+	}
+	if (!rc)
+		found(f, CHECK_OK, "large messages between processes are copied once",
+		      "process_vm_readv of another process works (%s)", text);
+	else
+		found(f, CHECK_WARN, yama >= 2 ?
+		      "large messages are copied twice; sysctl kernel.yama.ptrace_scope=1 would help" :
+		      "large messages are copied twice, through a ring; same results",
+		      "process_vm_readv of another process: %s (%s)", strerror(-rc), text);
+}
+
+void check_port(struct finding *f)
+{
+	struct sockaddr_in6 sa = { .sin6_family = AF_INET6, .sin6_port = htons(ROCE_PORT) };
+	struct sockaddr_in sa4 = { .sin_family = AF_INET, .sin_port = htons(ROCE_PORT) };
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int rc;
+
+	if (fd >= 0) {
+		rc = bind(fd, (struct sockaddr *)&sa, sizeof(sa));
+	} else {
+		fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		rc = bind(fd, (struct sockaddr *)&sa4, sizeof(sa4));
+	}
+	if (!rc)
+		found(f, CHECK_OK, "RoCEv2 to other hosts will be possible (links between hosts are not in this version)",
+		      "free");
+	else
+		found(f, CHECK_WARN, errno == EADDRINUSE ?
+		      "another user's rused, kernel rxe or a program has it; links on this host work all the same" :
+		      "links on this host work all the same", "%s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+}
+
+void check_namespaces(struct finding *f)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(unshare(CLONE_NEWUSER | CLONE_NEWNET) ? errno : 0);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
+		found(f, CHECK_OK, "`unshare -Urn` gives another host on this machine: its own rused and device",
+		      "user and network namespaces can be made");
+	else
+		found(f, CHECK_WARN, "one host on this machine, unless RUSE_DIR sets others apart",
+		      "%s", pid > 0 && WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "cannot fork");
+}
+
+/* struct sched_attr of <linux/sched/types.h>, whose other names collide with <sched.h>. */
+struct slice_attr {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime, deadline, period;
+};
+
+#define SLICE_NS 100000
+
+void check_slice(struct finding *f)
+{
+	struct slice_attr want = { .size = sizeof(want), .runtime = SLICE_NS }, have = { 0 };
+	int status = 0;
+	pid_t pid = fork();
+
+	if (!pid) {
+		/* In a child: this process keeps its slice. */
+		if (syscall(SYS_sched_setattr, 0, &want, 0) ||
+		    syscall(SYS_sched_getattr, 0, &have, sizeof(have), 0))
+			_exit(1);
+		_exit(have.runtime == SLICE_NS ? 0 : 1);
+	}
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
+		found(f, CHECK_OK, "the progress thread wakes within 0.1 ms even when all processors spin",
+		      "0.1 ms by sched_setattr (EEVDF)");
+	else
+		found(f, CHECK_WARN,
+		      "the progress thread may wait 2 ms or more while all processors spin (Linux 6.12 does better)",
+		      "the scheduler takes no slice");
+}
+
+void check_cpus(struct finding *f)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+
+	found(f, n < 2 ? CHECK_WARN : CHECK_OK, n < 2 ?
+	      "two programs that poll take turns by time slice: right, but slow" :
+	      "two programs that poll can run at the same time", "%d usable", n);
+}
+
+void check_memlock(struct finding *f)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &r) || r.rlim_cur == RLIM_INFINITY)
+		found(f, CHECK_OK, "and nothing is locked: memory regions are not pinned", "no limit");
+	else
+		found(f, CHECK_OK, "does not matter: memory regions are not pinned",
+		      "limit %llu KiB", (unsigned long long)r.rlim_cur >> 10);
+}

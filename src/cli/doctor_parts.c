@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What is installed and running. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <glob.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/doctor.h"
+
+/* Less than this in the run directory's file system is trouble soon. */
+#define RUNDIR_FREE_KIB 1024
+
+void check_library(struct finding *f)
+{
+	static const char meaning[] = "programs find both beside ruse, or in LIBDIR/ruse where installed";
+	char lib[PATH_MAX], daemon[PATH_MAX];
+
+	if (find_file("libruse.so", lib))
+		found(f, CHECK_FAIL, meaning, "libruse.so not found");
+	else if (find_file("rused", daemon) || access(daemon, X_OK))
+		found(f, CHECK_FAIL, meaning, "rused not found");
+	else
+		found(f, CHECK_OK, meaning, "%.150s", lib);
+}
+
+/* The first file that a pattern matches, "" if none. */
+static void first_match(const char *const *patterns, size_t n, char *path, size_t size)
+{
+	size_t i;
+
+	*path = '\0';
+	for (i = 0; i < n && !*path; i++) {
+		glob_t g;
+
+		if (!glob(patterns[i], 0, NULL, &g) && g.gl_pathc)
+			snprintf(path, size, "%s", g.gl_pathv[0]);
+		globfree(&g);
+	}
+}
+
+void check_provider(struct finding *f)
+{
+	static const char *const libs[] = {
+		"/usr/lib/*/libibverbs/librxe-rdmav*.so", "/usr/lib64/libibverbs/librxe-rdmav*.so",
+		"/usr/lib/libibverbs/librxe-rdmav*.so", "/usr/local/lib*/libibverbs/librxe-rdmav*.so",
+	};
+	static const char *const drivers[] = {
+		"/etc/libibverbs.d/rxe.driver", "/usr/local/etc/libibverbs.d/rxe.driver",
+	};
+	char lib[256], driver[256];
+
+	first_match(libs, ARRAY_SIZE(libs), lib, sizeof(lib));
+	first_match(drivers, ARRAY_SIZE(drivers), driver, sizeof(driver));
+	if (*lib && *driver)
+		found(f, CHECK_OK, "libibverbs loads it for ruse's devices", "%.150s", lib);
+	else
+		found(f, CHECK_FAIL,
+		      "libibverbs needs it to drive ruse's devices; Debian: apt-get install ibverbs-providers",
+		      "%s not found", *lib ? "rxe.driver" : "librxe");
+}
+
+void check_libibverbs(struct finding *f)
+{
+	struct link_map *map;
+	char path[PATH_MAX];
+	void *lib = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_LOCAL);
+
+	if (!lib) {
+		found(f, CHECK_FAIL, "programs bring it along; Debian: apt-get install libibverbs1",
+		      "libibverbs.so.1 not found");
+		return;
+	}
+	/* The file's full name ends in the version of rdma-core. */
+	if (!dlinfo(lib, RTLD_DI_LINKMAP, &map) && realpath(map->l_name, path))
+		found(f, CHECK_OK, "used as it is", "%.150s", path);
+	else
+		found(f, CHECK_OK, "used as it is", "libibverbs.so.1");
+	dlclose(lib);
+}
+
+void check_kernel_devices(struct finding *f)
+{
+	DIR *d = opendir("/sys/class/infiniband_verbs");
+	struct dirent *e;
+	int n = 0;
+
+	while (d && (e = readdir(d)))
+		n += !strncmp(e->d_name, "uverbs", 6);
+	if (d)
+		closedir(d);
+	if (n)
+		found(f, CHECK_WARN, "under `ruse run` programs see ruse's devices only; without it, the kernel's",
+		      "%d", n);
+	else
+		found(f, CHECK_OK, "nothing to confuse ruse's devices with", "none");
+}
+
+void check_rundir(struct finding *f)
+{
+	char dir[IPC_RUNDIR_MAX];
+	struct statvfs v;
+	int rc = ipc_rundir(dir, sizeof(dir));
+
+	if (rc)
+		found(f, CHECK_FAIL, "RUSE_DIR=DIR names another one; it must be yours, mode 0700",
+		      "%s", strerror(-rc));
+	else if (access(dir, W_OK | X_OK))
+		found(f, CHECK_FAIL, "RUSE_DIR=DIR names another one", "%s: %s", dir, strerror(errno));
+	else if (!statvfs(dir, &v) && (v.f_bavail * v.f_frsize) >> 10 < RUNDIR_FREE_KIB)
+		found(f, CHECK_WARN, "rused writes the device tree there", "%s: file system is full", dir);
+	else
+		found(f, CHECK_OK, "one for each user and network namespace", "%s", dir);
+}
+
+/* Starts one that was not running, as a program would, and sends it away again. */
+void check_rused(struct finding *f)
+{
+	static const char meaning[] = "starts with the first program that needs it, exits when idle";
+	struct ipc_shutdown req = { 0 };
+	char dir[IPC_RUNDIR_MAX], path[PATH_MAX];
+	struct ipc_conn c;
+	uint32_t pid = 0;
+	bool started = false;
+	int rc;
+
+	rc = rused_connect(&c, dir, sizeof(dir), &pid);
+	if (rused_absent(rc)) {
+		rc = find_file("rused", path);
+		if (!rc)
+			rc = ipc_attach(&c, path, dir, sizeof(dir));
+		if (!rc)
+			rc = rused_hello(&c, &pid);
+		started = !rc;
+	}
+	if (rc) {
+		found(f, CHECK_FAIL, "RUSE_LOG=debug and the log in the run directory tell more", "%s",
+		      strerror(-rc));
+		return;
+	}
+	if (started)
+		ipc_call(&c, IPC_SHUTDOWN, &req, sizeof(req), NULL, 0, NULL, NULL, NULL, NULL);
+	ipc_close(&c);
+	found(f, CHECK_OK, meaning, started ? "can be started" : "running, pid %u", pid);
+}

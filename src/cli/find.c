@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Where the other parts of ruse are, and the connection to rused. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+/* From the directory of this program: the build tree, then what was installed. */
+static const char *const places[] = { "", "../" RUSE_LIBDIR "/ruse/" };
+
+static int own_dir(char *dir)
+{
+	ssize_t n = readlink("/proc/self/exe", dir, PATH_MAX - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	dir[n] = '\0';
+	slash = strrchr(dir, '/');
+	if (!slash)
+		return -ENOENT;
+	slash[1] = '\0';
+	return 0;
+}
+
+int find_file(const char *name, char *path)
+{
+	char dir[PATH_MAX];
+	char try[PATH_MAX];
+	size_t i;
+	int rc;
+
+	rc = own_dir(dir);
+	if (rc)
+		return rc;
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		int n = snprintf(try, sizeof(try), "%s%s%s", dir, places[i], name);
+
+		if (n > 0 && (size_t)n < sizeof(try) && !access(try, R_OK) &&
+		    realpath(try, path))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+int find_file_or_say(const char *name, char *path)
+{
+	char dir[PATH_MAX];
+	size_t i;
+	int rc;
+
+	rc = find_file(name, path);
+	if (!rc)
+		return 0;
+	fprintf(stderr, "ruse: cannot find %s, which belongs to this program; looked in:\n", name);
+	if (!own_dir(dir))
+		for (i = 0; i < ARRAY_SIZE(places); i++)
+			fprintf(stderr, "  %s%s\n", dir, places[i]);
+	return rc;
+}
+
+bool rused_absent(int rc)
+{
+	return rc == -ENOENT || rc == -ECONNREFUSED;
+}
+
+static uint64_t ns_inode(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+int rused_hello(struct ipc_conn *c, uint32_t *pid)
+{
+	struct ipc_hello hello = {
+		.netns = ns_inode("/proc/self/ns/net"),
+		.pidns = ns_inode("/proc/self/ns/pid"),
+		.pid = getpid(),
+		.comm = "ruse",
+	};
+	struct ipc_hello_reply reply;
+	size_t size = sizeof(reply);
+	int fds[IPC_MAX_FDS];
+	int nfds = IPC_MAX_FDS;
+	int rc;
+
+	rc = ipc_call(c, IPC_HELLO, &hello, sizeof(hello), NULL, 0, &reply, &size, fds, &nfds);
+	if (rc) {
+		ipc_close(c);
+		return rc;
+	}
+	while (nfds > 0)
+		close(fds[--nfds]);
+	if (pid)
+		*pid = reply.pid;
+	return 0;
+}
+
+int rused_connect(struct ipc_conn *c, char *rundir, size_t size, uint32_t *pid)
+{
+	int rc;
+
+	rc = ipc_rundir(rundir, size);
+	if (!rc)
+		rc = ipc_connect(c, rundir);
+	return rc ? rc : rused_hello(c, pid);
+}

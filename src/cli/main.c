@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * ruse: the command that people type. The first argument that is not an option
+ * is a subcommand; it parses the rest itself.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#ifndef RUSE_VERSION
+#error "CMake defines RUSE_VERSION"
+#endif
+
+static const struct subcommand {
+	const char *name;
+	const char *help;
+	int (*fn)(int argc, char **argv);
+} subcommands[] = {
+	{ "run", "run a program with RDMA: ruse run [options] [--] CMD...", cmd_run },
+	{ "status", "what rused knows: devices, processes, objects, links", cmd_status },
+	{ "doctor", "what this machine allows, and what that means", cmd_doctor },
+	{ "stop", "ask rused to exit", cmd_stop },
+};
+
+static void usage(FILE *f)
+{
+	size_t i;
+
+	fputs("usage: ruse COMMAND [options]\n"
+	      "RDMA (InfiniBand verbs) for unmodified programs, on any Linux machine.\n\n", f);
+	for (i = 0; i < ARRAY_SIZE(subcommands); i++)
+		fprintf(f, "  %-8s %s\n", subcommands[i].name, subcommands[i].help);
+	fputs("\n  --help, --version\n\n"
+	      "ruse COMMAND --help tells a command's options; ruse(1) and ruse(7) the rest.\n", f);
+}
+
+int main(int argc, char **argv)
+{
+	size_t i;
+
+	if (argc < 2) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts("ruse " RUSE_VERSION);
+		return 0;
+	}
+	for (i = 0; i < ARRAY_SIZE(subcommands); i++)
+		if (!strcmp(argv[1], subcommands[i].name))
+			return subcommands[i].fn(argc - 1, argv + 1);
+	fprintf(stderr, "ruse: no command '%s'; `ruse --help` lists them\n", argv[1]);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * ruse run: puts libruse.so in front of LD_PRELOAD, the options into the
+ * environment, and becomes the program. rused is not started here: the library
+ * does that when the program first touches RDMA, which it may never do.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static void help(void)
+{
+	puts("usage: ruse run [options] [--] CMD...\n"
+	     "Runs CMD with libruse.so preloaded: its RDMA is done by ruse.\n\n"
+	     "  --no-cma         no cross-memory copies; large messages go through the ring\n"
+	     "  --no-direct      no direct placement of RDMA WRITE and READ by the requester\n"
+	     "  --no-poll-wrap   polling a completion queue does not drive the engine\n"
+	     "  --dir DIR        run directory, as RUSE_DIR: a rused and a host of its own\n"
+	     "  -v, --verbose    RUSE_LOG=info; twice: debug\n"
+	     "  -h, --help\n\n"
+	     "The exit status is CMD's; 127 when CMD or libruse.so is not found, 126 when CMD\n"
+	     "cannot be run, 125 when ruse itself fails.");
+}
+
+#define EXIT_FAILED 125
+
+/*
+ * Ours first, what was there kept. A sanitizer's runtime must precede even us:
+ * the loader refuses it anywhere else (builds with RUSE_SANITIZE only).
+ */
+static int preload(const char *lib)
+{
+	const char *old = getenv("LD_PRELOAD");
+	const char *first = RUSE_PRELOAD_FIRST;
+	char *value;
+	int rc;
+
+	/* The loader splits LD_PRELOAD at blanks and colons, and knows no quoting. */
+	if (strpbrk(lib, " :")) {
+		fprintf(stderr, "ruse: LD_PRELOAD cannot name '%s': its path has a blank or a colon\n",
+			lib);
+		return -EINVAL;
+	}
+	if (asprintf(&value, "%s%s%s%s%s", first, *first ? ":" : "", lib,
+		     old && *old ? ":" : "", old ? old : "") < 0)
+		return -ENOMEM;
+	rc = setenv("LD_PRELOAD", value, 1) ? -errno : 0;
+	free(value);
+	return rc;
+}
+
+static void set(const char *name, const char *value)
+{
+	if (setenv(name, value, 1)) {
+		fprintf(stderr, "ruse: %s: %s\n", name, strerror(errno));
+		exit(EXIT_FAILED);
+	}
+}
+
+static int become(char **argv)
+{
+	int err;
+
+	execvp(argv[0], argv);
+	err = errno;
+	fprintf(stderr, "ruse: %s: %s\n", argv[0], strerror(err));
+	return err == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	enum { OPT_NO_CMA = 256, OPT_NO_DIRECT, OPT_NO_POLL_WRAP, OPT_DIR };
+	static const struct option options[] = {
+		{ "no-cma", no_argument, NULL, OPT_NO_CMA },
+		{ "no-direct", no_argument, NULL, OPT_NO_DIRECT },
+		{ "no-poll-wrap", no_argument, NULL, OPT_NO_POLL_WRAP },
+		{ "dir", required_argument, NULL, OPT_DIR },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	char lib[PATH_MAX];
+	int verbose = 0;
+	int opt;
+
+	/* "+": the first word that is no option is CMD; what follows is its own. */
+	while ((opt = getopt_long(argc, argv, "+vh", options, NULL)) != -1) {
+		switch (opt) {
+		case OPT_NO_CMA:
+			set("RUSE_NO_CMA", "1");
+			break;
+		case OPT_NO_DIRECT:
+			set("RUSE_NO_DIRECT", "1");
+			break;
+		case OPT_NO_POLL_WRAP:
+			set("RUSE_NO_POLL_WRAP", "1");
+			break;
+		case OPT_DIR:
+			set("RUSE_DIR", optarg);
+			break;
+		case 'v':
+			set("RUSE_LOG", verbose++ ? "debug" : "info");
+			break;
+		case 'h':
+			help();
+			return 0;
+		default:
+			fputs("`ruse run --help` tells the options\n", stderr);
+			return EXIT_FAILED;
+		}
+	}
+	if (optind == argc) {
+		fputs("ruse run: what? A command is missing\n", stderr);
+		return EXIT_FAILED;
+	}
+	if (find_file_or_say("libruse.so", lib))
+		return EXIT_NOT_FOUND;
+	if (preload(lib))
+		return EXIT_FAILED;
+	return become(argv + optind);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * ruse status: rused's answer to IPC_STATUS, as it is (--json) or as tables.
+ *
+ * The answer is JSON so that a newer rused may tell more. The tables follow its
+ * shape: values of an object are lines, an array of objects is a table whose
+ * columns are the members; an array inside a row is joined by commas, or, when
+ * it holds objects, becomes a table of its own below, under the row's name.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <json-c/json.h>
+#include <libsmartcols/libsmartcols.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define STATUS_MAX (16u << 20)
+#define MAX_DEPTH 8	/* of nesting; deeper is not ours */
+
+static void help(void)
+{
+	puts("usage: ruse status [--json]\n"
+	     "What the rused of this user and network namespace knows: devices, processes with\n"
+	     "open contexts, their objects and links.\n\n"
+	     "  --json     for programs; {\"running\":false} when no rused runs\n"
+	     "  -h, --help");
+}
+
+static bool is_table(struct json_object *o)
+{
+	return json_object_is_type(o, json_type_array) && json_object_array_length(o) > 0 &&
+	       json_object_is_type(json_object_array_get_idx(o, 0), json_type_object);
+}
+
+/* "max_qp" -> "max qp": names are read by people here. */
+static void title(const char *key, char *buf, size_t size)
+{
+	size_t i;
+
+	snprintf(buf, size, "%s", key);
+	for (i = 0; buf[i]; i++)
+		if (buf[i] == '_')
+			buf[i] = ' ';
+}
+
+/* A value as one cell; the caller frees. NULL without memory. */
+static char *cell(struct json_object *o)
+{
+	size_t n, i, len = 0;
+	char *all = NULL;
+	FILE *f;
+
+	if (!json_object_is_type(o, json_type_array))
+		return strdup(!o ? "-" : json_object_get_string(o));
+	f = open_memstream(&all, &len);
+	if (!f)
+		return NULL;
+	n = json_object_array_length(o);
+	for (i = 0; i < n; i++)
+		fprintf(f, "%s%s", i ? "," : "",
+			json_object_get_string(json_object_array_get_idx(o, i)));
+	fputs(n ? "" : "-", f);
+	fclose(f);
+	return all;
+}
+
+static int add_row(struct libscols_table *t, struct json_object *columns, struct json_object *row)
+{
+	struct libscols_line *line = scols_table_new_line(t, NULL);
+	size_t i = 0;
+
+	if (!line)
+		return -ENOMEM;
+	json_object_object_foreach(columns, key, unused) {
+		struct json_object *v;
+
+		(void)unused;
+		if (json_object_object_get_ex(row, key, &v)) {
+			char *text = cell(v);
+
+			if (!text || scols_line_refer_data(line, i, text))
+				return -ENOMEM;
+		}
+		i++;
+	}
+	return 0;
+}
+
+/* Every member that some row has and that fits into a cell, in the order of appearance: is it a number? */
+static struct json_object *columns_of(struct json_object *rows)
+{
+	struct json_object *columns = json_object_new_object();
+	size_t i;
+
+	for (i = 0; columns && i < json_object_array_length(rows); i++) {
+		struct json_object *row = json_object_array_get_idx(rows, i);
+
+		if (!json_object_is_type(row, json_type_object))
+			continue;
+		json_object_object_foreach(row, key, v) {
+			bool number = json_object_is_type(v, json_type_int);
+
+			if (!is_table(v) && !json_object_is_type(v, json_type_object) &&
+			    !json_object_object_get_ex(columns, key, NULL))
+				json_object_object_add(columns, key, json_object_new_boolean(number));
+		}
+	}
+	return columns;
+}
+
+static int print_table(struct json_object *rows)
+{
+	struct json_object *columns = columns_of(rows);
+	struct libscols_table *t = scols_new_table();
+	int rc = columns && t ? 0 : -ENOMEM;
+	size_t i;
+
+	if (!rc) {
+		json_object_object_foreach(columns, key, number) {
+			int flags = json_object_get_boolean(number) ? SCOLS_FL_RIGHT : 0;
+			char name[64];
+
+			title(key, name, sizeof(name));
+			if (!scols_table_new_column(t, name, 0, flags))
+				rc = -ENOMEM;
+		}
+	}
+	for (i = 0; !rc && i < json_object_array_length(rows); i++)
+		rc = add_row(t, columns, json_object_array_get_idx(rows, i));
+	if (!rc && scols_print_table(t))
+		rc = -EIO;
+	scols_unref_table(t);
+	json_object_put(columns);
+	return rc;
+}
+
+/* What a row is called where its inner tables stand alone. */
+static const char *row_name(struct json_object *row)
+{
+	static const char *const names[] = { "name", "pid", "index", "proc" };
+	struct json_object *v;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (json_object_object_get_ex(row, names[i], &v))
+			return json_object_get_string(v);
+	return "";
+}
+
+static int print_value(const char *heading, struct json_object *o, int depth);
+
+static int print_inner(const char *heading, struct json_object *row, int depth)
+{
+	int rc = 0;
+
+	json_object_object_foreach(row, key, v) {
+		char inner[160], name[64];
+
+		if (!is_table(v) && !json_object_is_type(v, json_type_object))
+			continue;
+		title(key, name, sizeof(name));
+		snprintf(inner, sizeof(inner), "%s%s%s", heading, *heading ? ": " : "", name);
+		if (!rc)
+			rc = print_value(inner, v, depth + 1);
+	}
+	return rc;
+}
+
+static int print_value(const char *heading, struct json_object *o, int depth)
+{
+	size_t i;
+	int rc;
+
+	if (depth > MAX_DEPTH)
+		return 0;
+	if (*heading)
+		printf("\n%s\n", heading);
+	if (is_table(o)) {
+		rc = print_table(o);
+		for (i = 0; !rc && i < json_object_array_length(o); i++) {
+			struct json_object *row = json_object_array_get_idx(o, i);
+			char inner[160];
+
+			if (!json_object_is_type(row, json_type_object))
+				continue;
+			snprintf(inner, sizeof(inner), "%s %s", heading, row_name(row));
+			rc = print_inner(inner, row, depth);
+		}
+		return rc;
+	}
+	json_object_object_foreach(o, key, v) {
+		char name[64], *text;
+
+		if (is_table(v) || json_object_is_type(v, json_type_object))
+			continue;
+		text = cell(v);
+		if (!text)
+			return -ENOMEM;
+		title(key, name, sizeof(name));
+		printf("%-12s %s\n", name, text);
+		free(text);
+	}
+	return print_inner(heading, o, depth);
+}
+
+static int show(const char *text, bool json)
+{
+	struct json_object *o = json_tokener_parse(text);
+	int rc = 0;
+
+	if (!json_object_is_type(o, json_type_object)) {
+		json_object_put(o);
+		return -EPROTO;
+	}
+	if (json)
+		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+							       JSON_C_TO_STRING_NOSLASHESCAPE));
+	else
+		rc = print_value("", o, 0);
+	json_object_put(o);
+	return rc;
+}
+
+static int fetch_and_show(bool json)
+{
+	char rundir[IPC_RUNDIR_MAX];
+	size_t size = STATUS_MAX;
+	struct ipc_conn c;
+	char *text;
+	int rc;
+
+	rc = rused_connect(&c, rundir, sizeof(rundir), NULL);
+	if (rused_absent(rc)) {
+		puts(json ? "{\"running\":false}" : "no rused is running here");
+		return 0;
+	}
+	if (rc)
+		return rc;
+	text = malloc(size + 1);
+	rc = text ? ipc_call(&c, IPC_STATUS, NULL, 0, NULL, 0, text, &size, NULL, NULL) : -ENOMEM;
+	ipc_close(&c);
+	if (!rc) {
+		text[size] = '\0';
+		rc = show(text, json);
+	}
+	free(text);
+	return rc;
+}
+
+int cmd_status(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	bool json = false;
+	int opt, rc;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'j':
+			json = true;
+			break;
+		case 'h':
+			help();
+			return 0;
+		default:
+			return EXIT_USAGE;
+		}
+	}
+	if (optind != argc) {
+		fprintf(stderr, "ruse status: what is '%s'?\n", argv[optind]);
+		return EXIT_USAGE;
+	}
+	rc = fetch_and_show(json);
+	if (rc)
+		fprintf(stderr, "ruse status: %s\n",
+			rc == -EPERM ? "the run directory belongs to another user" : strerror(-rc));
+	return rc ? 1 : 0;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* ruse stop: asks rused to exit, at once or when its last client has gone. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static void help(void)
+{
+	puts("usage: ruse stop [--now]\n"
+	     "Asks the rused of this user and network namespace to exit, once nobody uses it.\n"
+	     "The next program that needs it starts a new one.\n\n"
+	     "  --now      at once; connections that are up go on, commands fail until a new\n"
+	     "             rused has taken over\n"
+	     "  -h, --help");
+}
+
+int cmd_stop(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "now", no_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	struct ipc_shutdown req = { 0 };
+	char rundir[IPC_RUNDIR_MAX];
+	struct ipc_conn c;
+	uint32_t pid;
+	int opt, rc;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'n':
+			req.now = 1;
+			break;
+		case 'h':
+			help();
+			return 0;
+		default:
+			return EXIT_USAGE;
+		}
+	}
+	if (optind != argc) {
+		fprintf(stderr, "ruse stop: what is '%s'?\n", argv[optind]);
+		return EXIT_USAGE;
+	}
+	rc = rused_connect(&c, rundir, sizeof(rundir), &pid);
+	if (rused_absent(rc)) {
+		puts("no rused is running here");
+		return 0;
+	}
+	if (!rc)
+		rc = ipc_call(&c, IPC_SHUTDOWN, &req, sizeof(req), NULL, 0, NULL, NULL, NULL, NULL);
+	/* At once may well be before the answer. */
+	if (rc && !(req.now && rc == -EPIPE)) {
+		fprintf(stderr, "ruse stop: %s\n", strerror(-rc));
+		return 1;
+	}
+	ipc_close(&c);
+	printf("rused (pid %u) exits%s\n", pid, req.now ? "" : " when nobody uses it");
+	return 0;
+}
