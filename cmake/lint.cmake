@@ -27,5 +27,5 @@ ruse_lint(codespell NEEDS codespell COMMAND
 ruse_lint(cppcheck NEEDS cppcheck TIMEOUT 240 COMMAND
   cppcheck --quiet -j 2 --std=c11 --language=c --enable=warning,performance,portability
   --inline-suppr --suppressions-list=tools/cppcheck.suppress --error-exitcode=1
-  --template=gcc -D_GNU_SOURCE -D__x86_64__ -Isrc src)
+  --template=gcc -D_GNU_SOURCE -D__x86_64__ -DRUSE_VERSION="" -Isrc src)
 ruse_lint(clang-tidy NEEDS clang-tidy TIMEOUT 480 COMMAND tools/tidy ${CMAKE_BINARY_DIR})

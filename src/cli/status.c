@@ -29,10 +29,18 @@ static void help(void)
 	     "  -h, --help");
 }
 
+/* An array of objects and nothing else, not empty. */
 static bool is_table(struct json_object *o)
 {
-	return json_object_is_type(o, json_type_array) && json_object_array_length(o) > 0 &&
-	       json_object_is_type(json_object_array_get_idx(o, 0), json_type_object);
+	size_t i, n;
+
+	if (!json_object_is_type(o, json_type_array))
+		return false;
+	n = json_object_array_length(o);
+	for (i = 0; i < n; i++)
+		if (!json_object_is_type(json_object_array_get_idx(o, i), json_type_object))
+			return false;
+	return n > 0;
 }
 
 /* "max_qp" -> "max qp": names are read by people here. */
@@ -89,23 +97,33 @@ static int add_row(struct libscols_table *t, struct json_object *columns, struct
 	return 0;
 }
 
-/* Every member that some row has and that fits into a cell, in the order of appearance: is it a number? */
+static bool fits_cell(struct json_object *o)
+{
+	return !is_table(o) && !json_object_is_type(o, json_type_object);
+}
+
+/*
+ * Every member of the rows that fits into a cell in all of them, in the order
+ * of appearance; the value says whether it is a number.
+ */
 static struct json_object *columns_of(struct json_object *rows)
 {
 	struct json_object *columns = json_object_new_object();
+	size_t n = json_object_array_length(rows);
 	size_t i;
 
-	for (i = 0; columns && i < json_object_array_length(rows); i++) {
-		struct json_object *row = json_object_array_get_idx(rows, i);
+	for (i = 0; columns && i < n; i++) {
+		json_object_object_foreach(json_object_array_get_idx(rows, i), key, v) {
+			bool is_int = json_object_is_type(v, json_type_int);
 
-		if (!json_object_is_type(row, json_type_object))
-			continue;
-		json_object_object_foreach(row, key, v) {
-			bool number = json_object_is_type(v, json_type_int);
-
-			if (!is_table(v) && !json_object_is_type(v, json_type_object) &&
-			    !json_object_object_get_ex(columns, key, NULL))
-				json_object_object_add(columns, key, json_object_new_boolean(number));
+			if (!json_object_object_get_ex(columns, key, NULL))
+				json_object_object_add(columns, key, json_object_new_boolean(is_int));
+		}
+	}
+	for (i = 0; columns && i < n; i++) {
+		json_object_object_foreach(json_object_array_get_idx(rows, i), key, v) {
+			if (!fits_cell(v))
+				json_object_object_del(columns, key);
 		}
 	}
 	return columns;
@@ -159,7 +177,7 @@ static int print_inner(const char *heading, struct json_object *row, int depth)
 	json_object_object_foreach(row, key, v) {
 		char inner[160], name[64];
 
-		if (!is_table(v) && !json_object_is_type(v, json_type_object))
+		if (fits_cell(v))
 			continue;
 		title(key, name, sizeof(name));
 		snprintf(inner, sizeof(inner), "%s%s%s", heading, *heading ? ": " : "", name);
@@ -184,8 +202,6 @@ static int print_value(const char *heading, struct json_object *o, int depth)
 			struct json_object *row = json_object_array_get_idx(o, i);
 			char inner[160];
 
-			if (!json_object_is_type(row, json_type_object))
-				continue;
 			snprintf(inner, sizeof(inner), "%s %s", heading, row_name(row));
 			rc = print_inner(inner, row, depth);
 		}
@@ -194,7 +210,7 @@ static int print_value(const char *heading, struct json_object *o, int depth)
 	json_object_object_foreach(o, key, v) {
 		char name[64], *text;
 
-		if (is_table(v) || json_object_is_type(v, json_type_object))
+		if (!fits_cell(v))
 			continue;
 		text = cell(v);
 		if (!text)
