@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+#include "vfile/paths.h"
+
+/*
+ * Removes empty and "." components and lets ".." take one back. A trailing
+ * slash stays: it demands a directory. False when the result is too long.
+ */
+static bool normalise(const char *path, char *out, size_t size)
+{
+	size_t n = 0, len;
+
+	for (const char *p = path; *p; p += len) {
+		while (*p == '/')
+			p++;
+		len = strcspn(p, "/");
+		if (!len || (len == 1 && p[0] == '.'))
+			continue;
+		if (len == 2 && p[0] == '.' && p[1] == '.') {
+			while (n && out[--n] != '/')
+				;
+			continue;
+		}
+		if (n + 1 + len + 2 > size)
+			return false;
+		out[n++] = '/';
+		memcpy(out + n, p, len);
+		n += len;
+	}
+	if (!n || path[strlen(path) - 1] == '/')
+		out[n++] = '/';
+	out[n] = '\0';
+	return true;
+}
+
+/* What follows prefix in path, or NULL. */
+static const char *after(const char *path, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return strncmp(path, prefix, n) ? NULL : path + n;
+}
+
+/* A decimal number without leading zeros that ends the component; *end is behind it. */
+static bool number(const char *p, uint32_t *v, const char **end)
+{
+	uint32_t n = 0;
+	const char *s = p;
+
+	while (*p >= '0' && *p <= '9' && p - s < 6)
+		n = n * 10 + (uint32_t)(*p++ - '0');
+	if (p == s || (*s == '0' && p - s > 1) || (*p && *p != '/'))
+		return false;
+	*v = n;
+	*end = p;
+	return true;
+}
+
+static bool ends(const char *p)
+{
+	return !*p || *p == '/';
+}
+
+static enum path_kind find_dev(const char *path, struct path_ref *ref)
+{
+	const char *p, *end;
+	uint32_t n;
+
+	p = after(path, "/dev/infiniband");
+	if (p && ends(p)) {
+		p = after(p, "/uverbs");
+		/* "uverbs0/" is no device: in the tree it gives ENOTDIR, as it should. */
+		if (!p || !number(p, &n, &end) || *end)
+			return PATH_TREE;
+		ref->minor = UVERBS_BASE_MINOR + n;
+		return PATH_UVERBS;
+	}
+	p = after(path, "/dev/char/231:");
+	if (p && number(p, &n, &end) && !*end && n >= UVERBS_BASE_MINOR) {
+		ref->minor = n;
+		return PATH_UVERBS;
+	}
+	return PATH_NOT_OURS;
+}
+
+static enum path_kind find_sys(const char *path)
+{
+	const char *p, *end;
+	uint32_t n;
+
+	if (after(path, "/sys/class/infiniband") || after(path, "/sys/devices/virtual/infiniband"))
+		return PATH_TREE;
+	p = after(path, "/sys/class/misc/rdma_cm");
+	if (p && ends(p))
+		return PATH_TREE;
+	p = after(path, "/sys/dev/char/231:");
+	if (p && number(p, &n, &end))
+		return PATH_TREE;
+	return PATH_NOT_OURS;
+}
+
+static enum path_kind find_plain(const char *path, struct path_ref *ref)
+{
+	return path[1] == 'd' ? find_dev(path, ref) : find_sys(path);
+}
+
+/* Are there components that normalise() would take out? */
+static bool plain(const char *path)
+{
+	return !strstr(path, "//") && !strstr(path, "/./") && !strstr(path, "/..");
+}
+
+enum path_kind paths_find(const char *path, struct path_ref *ref)
+{
+	size_t len;
+
+	ref->kind = PATH_NOT_OURS;
+	if (!paths_maybe(path))
+		return ref->kind;
+	/* Most paths that come here are the machine's /sys and /dev, and plain. */
+	if (path[1] == 's' && !after(path, "/sys/"))
+		return ref->kind;
+	if (path[1] == 'd' && !after(path, "/dev/"))
+		return ref->kind;
+	len = strlen(path);
+	if (likely(plain(path))) {
+		ref->kind = find_plain(path, ref);
+		if (ref->kind == PATH_NOT_OURS || len >= sizeof(ref->tail))
+			return ref->kind = PATH_NOT_OURS;
+		memcpy(ref->tail, path, len + 1);
+		return ref->kind;
+	}
+	if (!normalise(path, ref->tail, sizeof(ref->tail)))
+		return ref->kind;
+	ref->kind = find_plain(ref->tail, ref);
+	/*
+	 * Symbolic links make ".." below our directory mean something else
+	 * (device/..), so that part is left to the kernel.
+	 */
+	if (ref->kind == PATH_TREE && len < sizeof(ref->tail) &&
+	    (after(path, "/sys/class/infiniband") || after(path, "/sys/devices/virtual/infiniband")))
+		memcpy(ref->tail, path, len + 1);
+	return ref->kind;
+}
+
+int paths_rewrite(const struct path_ref *ref, const char *sysroot, char *buf, size_t size)
+{
+	size_t root = strlen(sysroot), tail = strlen(ref->tail);
+
+	/* RUN/sys -> RUN */
+	if (root < 4 || strcmp(sysroot + root - 4, "/sys"))
+		return -EINVAL;
+	root -= 4;
+	if (root + tail + 1 > size)
+		return -ENAMETOOLONG;
+	memcpy(buf, sysroot, root);
+	memcpy(buf + root, ref->tail, tail + 1);
+	return 0;
+}
