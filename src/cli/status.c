@@ -116,8 +116,9 @@ static struct json_object *columns_of(struct json_object *rows)
 		json_object_object_foreach(json_object_array_get_idx(rows, i), key, v) {
 			bool is_int = json_object_is_type(v, json_type_int);
 
-			if (!json_object_object_get_ex(columns, key, NULL))
-				json_object_object_add(columns, key, json_object_new_boolean(is_int));
+			if (json_object_object_get_ex(columns, key, NULL))
+				continue;
+			json_object_object_add(columns, key, json_object_new_boolean(is_int));
 		}
 	}
 	for (i = 0; columns && i < n; i++) {
