@@ -102,7 +102,11 @@ static inline uint32_t seg_pkts(uint32_t len, uint32_t mtu)
 	return len ? (uint32_t)(((uint64_t)len + mtu - 1) / mtu) : 1;
 }
 
+/* Both give "?" for a number that is none. */
 const char *seg_type_name(enum seg_type t);
+const char *seg_service_name(uint8_t service);
+
+#define SEG_PRINT_MAX 160	/* with the final NUL */
 /* "RC SEND start end psn 5+3 qp 0x11<-0x12 len 2600 ackreq": at most 159 characters. */
 int seg_print(const struct seg *seg, char *buf, size_t size);
 

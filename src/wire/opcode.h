@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The BTH opcodes as data: what each is, and which headers it carries (IBA 9.2.1, table 38). */
+#ifndef RUSE_WIRE_OPCODE_H
+#define RUSE_WIRE_OPCODE_H
+
+#include "wire/hdr.h"
+#include "wire/seg.h"
+
+/* Bits 4-0 of the opcode; bits 7-5 are enum seg_service. */
+enum bth_op {
+	OP_SEND_FIRST,
+	OP_SEND_MIDDLE,
+	OP_SEND_LAST,
+	OP_SEND_LAST_IMM,
+	OP_SEND_ONLY,
+	OP_SEND_ONLY_IMM,
+	OP_WRITE_FIRST,
+	OP_WRITE_MIDDLE,
+	OP_WRITE_LAST,
+	OP_WRITE_LAST_IMM,
+	OP_WRITE_ONLY,
+	OP_WRITE_ONLY_IMM,
+	OP_READ_REQ,
+	OP_READ_RESP_FIRST,
+	OP_READ_RESP_MIDDLE,
+	OP_READ_RESP_LAST,
+	OP_READ_RESP_ONLY,
+	OP_ACK,
+	OP_ATOMIC_ACK,
+	OP_CMP_SWP,
+	OP_FETCH_ADD,
+	OP_SEND_LAST_INV = 0x16,
+	OP_SEND_ONLY_INV = 0x17,
+};
+
+/* A type of its own, so that an opcode is not tested for a flag by mistake. */
+enum op_flags {
+	OPF_START = 0x001,	/* first packet of a message */
+	OPF_MIDDLE = 0x002,	/* neither first nor last */
+	OPF_END = 0x004,	/* last packet of a message */
+	OPF_REQ = 0x008,	/* goes to the responder */
+	OPF_RESP = 0x010,	/* goes to the requester */
+	OPF_PAYLOAD = 0x020,	/* may carry payload */
+	OPF_RECV = 0x040,	/* takes a receive WQE from the queue */
+	OPF_SEND = 0x080,
+	OPF_WRITE = 0x100,
+	OPF_READ = 0x200,
+	OPF_ATOMIC = 0x400,
+	OPF_ACK = 0x800,	/* acknowledges: has no PSN of its own to wait for */
+};
+
+struct opcode_info {
+	const char *name;	/* without the service: "SEND_ONLY"; NULL = no such opcode */
+	uint8_t service;	/* enum seg_service */
+	uint8_t type;		/* enum seg_type; FIRST and MIDDLE packets have the plain type */
+	uint8_t hdrs;		/* bit mask of enum hdr */
+	uint8_t hdr_len;	/* bytes from BTH to payload */
+	enum op_flags flags;
+	uint8_t off[HDR_COUNT];	/* where each header begins; 0 if not there */
+};
+
+/* NULL for an opcode that is reserved or not ours (RD, CNP, XRC). */
+const struct opcode_info *opcode_info(uint8_t opcode);
+/*
+ * The opcode of a packet of this service and type that starts and ends the
+ * message, or not. -1 when there is none: a READ on UD.
+ */
+int opcode_of(enum seg_service service, enum seg_type type, bool start, bool end);
+
+static inline bool opcode_has(const struct opcode_info *op, enum hdr h)
+{
+	return op->hdrs & 1u << h;
+}
+
+#endif
