@@ -106,7 +106,8 @@ static void test_every_opcode(void **state)
 
 			assert_true(n > 0 && n % 4 == 0);
 			assert_int_equal(buf[0], op);
-			assert_int_equal(n, opcode_info((uint8_t)op)->hdr_len + (s.len + 3) / 4 * 4);
+			assert_int_equal(n, opcode_info((uint8_t)op)->hdr_len +
+						    (s.len + 3) / 4 * 4);
 			b = exact(buf, (size_t)n);
 			assert_int_equal(packet_parse(b, (size_t)n, &got, &got_iov), PACKET_OK);
 			packet_set_mtu(&got, 1024);
@@ -223,9 +224,10 @@ static void test_long_messages(void **state)
 				 .len = len, .npkts = seg_pkts(len, mtu), .iov = iov };
 
 		for (uint32_t off = 0; off < len || s.niov == 0; s.niov++) {
-			uint32_t n = s.niov == SEG_MAX_IOV - 1 ? len - off :
-				     min(prng_below(&p, 2 * mtu), len - off);
+			uint32_t n = min(prng_below(&p, 2 * mtu), len - off);
 
+			if (s.niov == SEG_MAX_IOV - 1)
+				n = len - off;
 			iov[s.niov] = (struct iovec){ payload + off, n };
 			off += n;
 		}
@@ -238,7 +240,8 @@ static void test_long_messages(void **state)
 			assert_true(n > 0);
 			assert_int_equal(packet_parse(buf, (size_t)n, &got, &got_iov), PACKET_OK);
 			assert_int_equal(got.psn, psn_add(s.psn, i));
-			assert_int_equal(!!(got.flags & SEG_F_START), i == 0 && flags & SEG_F_START);
+			assert_int_equal(!!(got.flags & SEG_F_START),
+					 i == 0 && flags & SEG_F_START);
 			assert_int_equal(!!(got.flags & SEG_F_END),
 					 i == s.npkts - 1 && flags & SEG_F_END);
 			assert_int_equal(!!(got.flags & SEG_F_ACKREQ), i == s.npkts - 1);
