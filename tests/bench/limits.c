@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What this machine can do at best, between two processes and without any
+ * protocol: the limits that tests/bench/run compares with. Prints lines
+ * "name value unit".
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "queue/barrier.h"
+
+#define PINGS 500000
+#define COPY_BYTES (1ull << 30)	/* moved for one figure */
+
+/* Each word alone in its cache line, and beyond the neighbour's prefetch. */
+struct mailbox {
+	unsigned long ping;
+	char pad1[248];
+	unsigned long pong;
+	char pad2[248];
+};
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void die(const char *what)
+{
+	fprintf(stderr, "limits: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static void *map(size_t size, int flags)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_ANONYMOUS | flags, -1, 0);
+
+	if (p == MAP_FAILED)
+		die("mmap");
+	memset(p, 1, size);
+	return p;
+}
+
+/* Half the round trip of one word that both sides watch. */
+static void pingpong(void)
+{
+	struct mailbox *m = map(sizeof(*m), MAP_SHARED);
+	unsigned long i;
+	double t;
+	pid_t pid;
+
+	memset(m, 0, sizeof(*m));
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (i = 1; i <= PINGS; i++) {
+			while (smp_load_acquire(&m->ping) != i)
+				cpu_relax();
+			smp_store_release(&m->pong, i);
+		}
+		_exit(0);
+	}
+	t = now();
+	for (i = 1; i <= PINGS; i++) {
+		smp_store_release(&m->ping, i);
+		while (smp_load_acquire(&m->pong) != i)
+			cpu_relax();
+	}
+	t = now() - t;
+	waitpid(pid, NULL, 0);
+	printf("shm_half_rtt %.1f ns\n", t / PINGS / 2 * 1e9);
+}
+
+/* Rate of copying a buffer to or from another process. */
+static void cross(const char *name, size_t size, char *mine, char *other, pid_t pid, int write)
+{
+	struct iovec l = { mine, size }, r = { other, size };
+	long n = (long)(COPY_BYTES / size);
+	double t = now();
+	long i;
+
+	for (i = 0; i < n; i++) {
+		ssize_t k = write ? process_vm_writev(pid, &l, 1, &r, 1, 0) :
+				    process_vm_readv(pid, &l, 1, &r, 1, 0);
+
+		if (k != (ssize_t)size)
+			die(name);
+	}
+	t = now() - t;
+	printf("%s_%zu %.3f GB/s\n", name, size, (double)n * (double)size / t / 1e9);
+}
+
+static void copies(void)
+{
+	static const size_t sizes[] = { 65536, 1 << 20 };
+	/* Private memory: the child has pages of its own once it has written them. */
+	char *a = map(1 << 20, MAP_PRIVATE), *b = map(1 << 20, MAP_PRIVATE);
+	int ready[2];
+	char c = 0;
+	pid_t pid;
+	size_t i;
+
+	if (pipe(ready))
+		die("pipe");
+	pid = fork();
+	if (pid < 0)
+		die("fork");
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+		memset(a, 2, 1 << 20);
+		if (write(ready[1], &c, 1) == 1)
+			pause();
+		_exit(1);
+	}
+	if (read(ready[0], &c, 1) != 1)
+		die("read");
+	for (i = 0; i < 2; i++) {
+		size_t size = sizes[i];
+		long k, n = (long)(COPY_BYTES / size);
+		double t;
+
+		cross("vm_writev", size, b, a, pid, 1);
+		cross("vm_readv", size, b, a, pid, 0);
+		t = now();
+		for (k = 0; k < n; k++) {
+			memcpy(b, a, size);
+			__asm__ __volatile__("" : : "r"(b) : "memory");
+		}
+		t = now() - t;
+		printf("memcpy_%zu %.3f GB/s\n", size, (double)n * (double)size / t / 1e9);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+int main(void)
+{
+	pingpong();
+	copies();
+	return 0;
+}
