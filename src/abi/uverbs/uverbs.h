@@ -16,7 +16,10 @@ struct uverbs_file;
 
 /* What uverbs needs from the process around it: engine/ and preload/, or a fake in tests. */
 struct uverbs_host {
-	/* A new event file gets a descriptor (O_CLOEXEC) of this process: the fd, or -errno. */
+	/*
+	 * A new event file gets a descriptor (O_CLOEXEC) of this process: the fd, or
+	 * -errno. On success the descriptor owns the reference that came with it.
+	 */
 	int (*fd_install)(struct uverbs_file *f, struct event_file *ev);
 	/* The event file behind a descriptor of this process, NULL if it is none. */
 	struct event_file *(*fd_lookup)(struct uverbs_file *f, int fd);
@@ -47,5 +50,18 @@ struct ucontext *uverbs_ucontext(struct uverbs_file *f);
 
 /* GET_CONTEXT has succeeded on this file. */
 bool uverbs_has_context(const struct uverbs_file *f);
+
+/*
+ * An event without an object (enum ib_event_type; element is the port number)
+ * for every async event file of this file, as the kernel's event handlers do.
+ */
+void uverbs_async_all(struct uverbs_file *f, uint32_t type, uint64_t element);
+
+/*
+ * The device is gone: all objects are destroyed, async files get DEVICE_FATAL
+ * and then read EIO. From now on commands answer EIO, except that DESTROY
+ * commands still take handles away and report events, as in the kernel.
+ */
+void uverbs_disassociate(struct uverbs_file *f);
 
 #endif

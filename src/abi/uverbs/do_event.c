@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Completion channels and async event files. Their handles are descriptors,
+ * which are the host's; here is kept which were made by this file, for port
+ * events and for the end.
+ */
+#include <stdlib.h>
+#include "abi/uverbs/handlers.h"
+
+/* References that are not a descriptor's: ours, and the context's to its default file. */
+static uint32_t own_refs(const struct uverbs_file *f, const struct event_file *ev)
+{
+	return f->uctx->async == ev ? 2 : 1;
+}
+
+bool ev_has_descriptor(const struct uverbs_file *f, const struct event_file *ev)
+{
+	return ev->refs > own_refs(f, ev);
+}
+
+/* Forgets files that nobody but we refers to; the default one stays. */
+static void ev_prune(struct uverbs_file *f)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < f->nevs; i++) {
+		if (f->evs[i]->refs == 1)
+			event_file_put(f->evs[i]);
+		else
+			f->evs[n++] = f->evs[i];
+	}
+	f->nevs = n;
+}
+
+void ev_forget_all(struct uverbs_file *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->nevs; i++) {
+		/* Descriptors outlive us; no later file may be taken for their owner. */
+		f->evs[i]->owner = NULL;
+		event_file_put(f->evs[i]);
+	}
+	free(f->evs);
+	f->evs = NULL;
+	f->nevs = 0;
+	if (f->uctx->async) {
+		event_file_put(f->uctx->async);
+		f->uctx->async = NULL;
+	}
+}
+
+int ev_lookup(struct uverbs_file *f, bool is_async, int64_t fd, struct event_file **ev)
+{
+	if (fd != (int)fd)
+		return -EINVAL;
+	*ev = fd >= 0 ? f->host->fd_lookup(f, (int)fd) : NULL;
+	if (!*ev || (*ev)->owner != f || (*ev)->is_async != is_async)
+		return -EBADF;
+	return f->gone || f->uctx->dev->gone ? -EIO : 0;
+}
+
+/* A new event file and its descriptor. The first async file becomes the context's default. */
+int ev_install(struct uverbs_file *f, bool is_async, int *fd)
+{
+	struct event_file *ev, **evs;
+	uint32_t size;
+	int ret;
+
+	ev_prune(f);
+	if (f->nevs == f->evs_size) {
+		size = f->evs_size ? f->evs_size * 2 : 4;
+		evs = realloc(f->evs, size * sizeof(*evs));
+		if (!evs)
+			return -ENOMEM;
+		f->evs = evs;
+		f->evs_size = size;
+	}
+	ev = event_file_create(f->ev_ops, is_async, f);
+	if (!ev)
+		return -ENOMEM;
+	ret = f->host->fd_install(f, ev);
+	if (ret < 0) {
+		event_file_put(ev);
+		return ret;
+	}
+	*fd = ret;
+	event_file_get(ev);
+	f->evs[f->nevs++] = ev;
+	if (is_async && !f->uctx->async) {
+		event_file_get(ev);
+		f->uctx->async = ev;
+	}
+	return 0;
+}
+
+int do_create_comp_channel(struct uverbs_req *r)
+{
+	struct ib_uverbs_create_comp_channel_resp resp = { .fd = UINT32_MAX };
+	struct ib_uverbs_create_comp_channel cmd;
+	int fd, ret;
+
+	ret = req_get(r, &cmd, sizeof(cmd));
+	if (!ret)
+		ret = uverbs_check_context(r->f);
+	/* Tried out first: see do_get_context(). */
+	if (!ret)
+		ret = req_put(r, &resp, sizeof(resp));
+	if (!ret)
+		ret = ev_install(r->f, false, &fd);
+	if (ret)
+		return ret;
+	resp.fd = (uint32_t)fd;
+	return req_put(r, &resp, sizeof(resp));
+}
+
+/* The descriptor goes where ids of new objects go: into the attribute itself. */
+int io_async_event_alloc(struct uverbs_req *r)
+{
+	const struct attr_val *a = attr_find(r, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE);
+	uint64_t where = (uintptr_t)&r->uattrs[a->index].data;
+	int64_t value = (int64_t)a->data;
+	int fd, ret;
+
+	if (user_put(where, &value, sizeof(value)))
+		return -EFAULT;
+	ret = ev_install(r->f, true, &fd);
+	if (ret)
+		return ret;
+	value = fd;
+	return user_put(where, &value, sizeof(value));
+}

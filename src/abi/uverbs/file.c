@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The life of an open uverbs file: open, close, and losing the device under it. */
+#include <stdlib.h>
+#include "abi/uverbs/uverbs_internal.h"
+
+int uverbs_open(struct ucontext *uctx, const struct uverbs_host *host,
+		const struct event_file_ops *ev_ops, struct uverbs_file **f)
+{
+	struct uverbs_file *n;
+
+	if (uctx->dev->gone)
+		return -EIO;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return -ENOMEM;
+	n->uctx = uctx;
+	n->host = host;
+	n->ev_ops = ev_ops;
+	idtable_init(&n->ids, UINT32_MAX);
+	list_init(&n->objs);
+	*f = n;
+	return 0;
+}
+
+/* Completion channels whose file is gone read EIO from now on; async files just fall silent. */
+void uverbs_close(struct uverbs_file *f)
+{
+	struct event_file *ev;
+	uint32_t i;
+
+	uobj_destroy_all(f, false);
+	for (i = 0; i < f->nevs; i++) {
+		ev = f->evs[i];
+		if (ev->is_async || ev->gone)
+			continue;
+		ev->gone = true;
+		ev->ops->raise(ev);
+	}
+	ev_forget_all(f);
+	idtable_fini(&f->ids);
+	free(f);
+}
+
+void uverbs_disassociate(struct uverbs_file *f)
+{
+	struct event_file *ev;
+	uint32_t i;
+
+	if (f->gone)
+		return;
+	uobj_destroy_all(f, true);
+	f->gone = true;
+	uverbs_async_all(f, IB_EVENT_DEVICE_FATAL, 0);
+	for (i = 0; i < f->nevs; i++) {
+		ev = f->evs[i];
+		if (ev->gone)
+			continue;
+		ev->gone = true;
+		ev->ops->raise(ev);
+	}
+}
+
+void uverbs_async_all(struct uverbs_file *f, uint32_t type, uint64_t element)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->nevs; i++)
+		if (f->evs[i]->is_async && !f->evs[i]->gone && ev_has_descriptor(f, f->evs[i]))
+			event_raise_port(f->evs[i], element, type);
+}
+
+struct ucontext *uverbs_ucontext(struct uverbs_file *f)
+{
+	return f->uctx;
+}
+
+bool uverbs_has_context(const struct uverbs_file *f)
+{
+	return f->has_context;
+}

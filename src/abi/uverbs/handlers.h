@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The handlers that the tables name. do_*: write class; io_*: ioctl methods. */
+#ifndef RUSE_ABI_UVERBS_HANDLERS_H
+#define RUSE_ABI_UVERBS_HANDLERS_H
+
+#include "abi/uverbs/uverbs_internal.h"
+
+int do_get_context(struct uverbs_req *r);
+int do_query_device(struct uverbs_req *r);
+int do_ex_query_device(struct uverbs_req *r);
+int do_query_port(struct uverbs_req *r);
+int io_invoke_write(struct uverbs_req *r);
+int io_info_handles(struct uverbs_req *r);
+int io_query_port(struct uverbs_req *r);
+int io_get_context(struct uverbs_req *r);
+int io_query_context(struct uverbs_req *r);
+int io_query_gid_table(struct uverbs_req *r);
+int io_query_gid_entry(struct uverbs_req *r);
+
+int do_alloc_pd(struct uverbs_req *r);
+int do_dealloc_pd(struct uverbs_req *r);
+
+int do_reg_mr(struct uverbs_req *r);
+int do_dereg_mr(struct uverbs_req *r);
+int io_query_mr(struct uverbs_req *r);
+/* A method that the kernel parses before it finds that the driver has no such function. */
+int io_not_provided(struct uverbs_req *r);
+
+int do_create_ah(struct uverbs_req *r);
+int do_destroy_ah(struct uverbs_req *r);
+
+int do_create_comp_channel(struct uverbs_req *r);
+int io_async_event_alloc(struct uverbs_req *r);
+
+int do_create_cq(struct uverbs_req *r);
+int do_ex_create_cq(struct uverbs_req *r);
+int do_destroy_cq(struct uverbs_req *r);
+int do_req_notify_cq(struct uverbs_req *r);
+int io_cq_create(struct uverbs_req *r);
+int io_cq_destroy(struct uverbs_req *r);
+
+int do_create_qp(struct uverbs_req *r);
+int do_ex_create_qp(struct uverbs_req *r);
+int do_destroy_qp(struct uverbs_req *r);
+int io_qp_create(struct uverbs_req *r);
+int io_qp_destroy(struct uverbs_req *r);
+int do_modify_qp(struct uverbs_req *r);
+int do_ex_modify_qp(struct uverbs_req *r);
+int do_query_qp(struct uverbs_req *r);
+int do_post_send(struct uverbs_req *r);
+
+bool port_valid(uint32_t port);
+/* The program has CAP_NET_RAW. */
+bool capable_net_raw(void);
+
+#endif

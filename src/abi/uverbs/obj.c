@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Handles. All kinds share one id space per open file, lowest free id first,
+ * as the kernel's xarray gives them. A command that creates takes the id
+ * before anything else can fail (uobj_alloc), hangs the object in, and is
+ * committed when its response has been written; else all is taken back.
+ */
+#include <stdlib.h>
+#include "abi/uverbs/uverbs_internal.h"
+#include "base/log.h"
+
+int uverbs_check_context(const struct uverbs_file *f)
+{
+	if (f->gone || f->uctx->dev->gone)
+		return -EIO;
+	return f->has_context ? 0 : -EINVAL;
+}
+
+int uobj_alloc(struct uverbs_file *f, uint16_t kind, struct uobj **o)
+{
+	int64_t id;
+	int ret;
+
+	ret = uverbs_check_context(f);
+	if (ret)
+		return ret;
+	*o = calloc(1, sizeof(**o));
+	if (!*o)
+		return -ENOMEM;
+	id = idtable_alloc(&f->ids, *o);
+	if (id < 0) {
+		free(*o);
+		*o = NULL;
+		return (int)id;
+	}
+	(*o)->id = (uint32_t)id;
+	(*o)->kind = kind;
+	list_init(&(*o)->entry);
+	return 0;
+}
+
+void uobj_commit(struct uverbs_file *f, struct uobj *o)
+{
+	o->live = true;
+	list_add(&o->entry, &f->objs);
+}
+
+static int hw_destroy(struct uverbs_file *f, struct uobj *o)
+{
+	int ret = 0;
+
+	if (!o->obj)
+		return 0;
+	switch (o->kind) {
+	case UVERBS_OBJECT_PD:
+		ret = pd_destroy(o->obj);
+		break;
+	case UVERBS_OBJECT_MR:
+		ret = mr_destroy(o->obj);
+		break;
+	case UVERBS_OBJECT_AH:
+		ret = ah_destroy(o->obj);
+		break;
+	case UVERBS_OBJECT_CQ:
+		ret = cq_destroy(o->obj, &o->comp_reported, &o->async_reported);
+		break;
+	case UVERBS_OBJECT_QP:
+		f->host->qp_destroying(o->obj);
+		ret = qp_destroy(o->obj, &o->async_reported);
+		break;
+	default:
+		BUG_ON(true);
+		break;
+	}
+	if (!ret)
+		o->obj = NULL;
+	return ret;
+}
+
+static void uobj_free(struct uverbs_file *f, struct uobj *o)
+{
+	idtable_remove(&f->ids, o->id);
+	list_del(&o->entry);
+	free(o);
+}
+
+void uobj_abort(struct uverbs_file *f, struct uobj *o)
+{
+	/* Nobody else has seen it, so nothing refers to it. */
+	BUG_ON(hw_destroy(f, o) != 0);
+	uobj_free(f, o);
+}
+
+int uobj_lookup(struct uverbs_file *f, uint16_t kind, int64_t id, bool destroying, struct uobj **o)
+{
+	struct uobj *u;
+
+	if (!kind_enabled(kind) || id < 0)
+		return -EINVAL;
+	if (id > UINT32_MAX)
+		return -ENOENT;
+	u = idtable_find(&f->ids, (uint32_t)id);
+	if (!u || !u->live)
+		return -ENOENT;
+	if (u->kind != kind)
+		return -EINVAL;
+	/* The program may always clear up, even when the device is gone. */
+	if (!destroying && (!u->obj || f->gone || f->uctx->dev->gone))
+		return -EIO;
+	*o = u;
+	return 0;
+}
+
+int uobj_get(struct uverbs_file *f, uint16_t kind, uint32_t id, void *obj)
+{
+	struct uobj *o;
+	int ret;
+
+	ret = uobj_lookup(f, kind, id, false, &o);
+	if (!ret)
+		memcpy(obj, &o->obj, sizeof(o->obj));
+	return ret;
+}
+
+int uobj_destroy(struct uverbs_file *f, struct uobj *o, struct uobj *gone)
+{
+	int ret;
+
+	ret = hw_destroy(f, o);
+	if (ret)
+		return ret;
+	if (gone)
+		*gone = *o;
+	uobj_free(f, o);
+	return 0;
+}
+
+int uobj_destroy_id(struct uverbs_file *f, uint16_t kind, uint32_t id, struct uobj *gone)
+{
+	struct uobj *o;
+	int ret;
+
+	ret = uobj_lookup(f, kind, id, true, &o);
+	return ret ? ret : uobj_destroy(f, o, gone);
+}
+
+/*
+ * Everything, whoever still refers to it: those that use others first. With
+ * keep_handles the ids stay taken, so that the program's own destroy calls
+ * still find them.
+ */
+void uobj_destroy_all(struct uverbs_file *f, bool keep_handles)
+{
+	static const uint16_t order[] = {
+		UVERBS_OBJECT_QP, UVERBS_OBJECT_AH, UVERBS_OBJECT_MR,
+		UVERBS_OBJECT_CQ, UVERBS_OBJECT_PD,
+	};
+	struct uobj *o, *n;
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		list_for_each_entry_safe(o, n, &f->objs, entry) {
+			if (o->kind != order[i])
+				continue;
+			BUG_ON(hw_destroy(f, o) != 0);
+			if (!keep_handles)
+				uobj_free(f, o);
+		}
+	}
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the files of abi/uverbs share: the open file, its objects, a command under way, the tables. */
+#ifndef RUSE_ABI_UVERBS_INTERNAL_H
+#define RUSE_ABI_UVERBS_INTERNAL_H
+
+#include <errno.h>
+#include <string.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+#include "abi/uverbs/uverbs.h"
+#include "core/umem.h"
+
+/* A handle of the program. Its id is taken first and given back if the command fails. */
+struct uobj {
+	uint32_t id;
+	uint16_t kind;		/* enum uverbs_default_objects */
+	bool live;		/* committed; until then lookups do not find it */
+	void *obj;		/* struct pd, mr, ah, cq or qp; NULL once destroyed */
+	uint32_t async_reported, comp_reported;	/* known when obj has been destroyed */
+	struct list_head entry;	/* uverbs_file.objs, newest first */
+};
+
+struct uverbs_file {
+	struct ucontext *uctx;
+	const struct uverbs_host *host;
+	const struct event_file_ops *ev_ops;
+	struct idtable ids;	/* all kinds share it; lowest free id first */
+	struct list_head objs;
+	struct event_file **evs;	/* event files made here, each referenced */
+	uint32_t nevs, evs_size;
+	bool has_context;
+	bool gone;		/* disassociated */
+};
+
+/* Memory of the program; never dereferenced but by umem. */
+struct ubuf {
+	uint64_t addr;
+	size_t len;
+};
+
+/* An attribute of an ioctl as the program gave it. */
+struct attr_val {
+	uint64_t data;
+	uint16_t len, flags, index;	/* index: place in the program's array */
+	bool present;
+	struct uobj *obj;	/* IDR */
+	struct event_file *ev;	/* FD */
+};
+
+#define MAX_ATTRS 20		/* attributes of the largest method, UHW included */
+
+/* One command under way, from write() or ioctl(). */
+struct uverbs_req {
+	struct uverbs_file *f;
+	struct ubuf in, out;		/* core request and response (write class) */
+	struct ubuf drv_in, drv_out;	/* the provider's parts */
+	struct uobj *new_obj;		/* taken by a write-class handler */
+	const struct method_spec *m;	/* NULL for write() */
+	struct ib_uverbs_attr *uattrs;	/* the program's array */
+	struct attr_val attr[MAX_ATTRS];	/* in the order of m->attrs */
+};
+
+typedef int (*uverbs_handler)(struct uverbs_req *r);
+
+/* A row of the write() command table. */
+struct write_row {
+	const char *name;
+	uint16_t req_size, resp_size;	/* core structs, without headers and provider data */
+	bool has_resp, has_udata, enabled;
+	uverbs_handler handler;
+};
+
+#define WRITE_ROWS 41
+#define WRITE_EX_ROWS 58
+extern const struct write_row write_rows[WRITE_ROWS], write_ex_rows[WRITE_EX_ROWS];
+
+/* The row of a command word: 0 and *row (NULL: known number, not provided), -EINVAL, -EOPNOTSUPP. */
+int write_find(uint32_t command, bool *ex, const struct write_row **row);
+/* Runs the handler; commits or takes back what it created. */
+int write_run(struct uverbs_req *r, const struct write_row *row);
+
+enum attr_type { ATTR_PTR_IN, ATTR_PTR_OUT, ATTR_IDR, ATTR_FD };
+enum attr_access { ACC_NONE, ACC_READ, ACC_NEW, ACC_DESTROY };
+
+struct attr_spec {
+	uint16_t id;
+	uint16_t min_len, max_len;
+	uint8_t type, access, kind;	/* kind: enum uverbs_default_objects of IDR and FD */
+	bool mandatory, zero_tail, copied;	/* copied: the kernel reads it all while parsing */
+};
+
+struct method_spec {
+	const char *name;
+	uint16_t object, method;
+	bool enabled;
+	uint8_t nattrs;
+	const struct attr_spec *attrs;
+	uverbs_handler handler;		/* NULL: destroying the object is all there is */
+};
+
+/* The i-th row of all method tables; NULL behind the last. */
+const struct method_spec *method_row(uint32_t i);
+bool kind_enabled(uint16_t kind);
+
+/* obj.c: 0 or -errno as rdma_core.c gives them. */
+int uverbs_check_context(const struct uverbs_file *f);	/* -EIO gone, -EINVAL none yet */
+int uobj_alloc(struct uverbs_file *f, uint16_t kind, struct uobj **o);
+void uobj_commit(struct uverbs_file *f, struct uobj *o);
+void uobj_abort(struct uverbs_file *f, struct uobj *o);
+int uobj_lookup(struct uverbs_file *f, uint16_t kind, int64_t id, bool destroying, struct uobj **o);
+/* Destroys what the handle names and gives the id back; *gone (may be NULL) gets the event counts. */
+int uobj_destroy(struct uverbs_file *f, struct uobj *o, struct uobj *gone);
+int uobj_destroy_id(struct uverbs_file *f, uint16_t kind, uint32_t id, struct uobj *gone);
+void uobj_destroy_all(struct uverbs_file *f, bool keep_handles);
+/* The object behind a handle of this kind: 0 and *obj. */
+int uobj_get(struct uverbs_file *f, uint16_t kind, uint32_t id, void *obj);
+
+/* do_event.c */
+int ev_lookup(struct uverbs_file *f, bool is_async, int64_t fd, struct event_file **ev);
+int ev_install(struct uverbs_file *f, bool is_async, int *fd);
+void ev_forget_all(struct uverbs_file *f);
+bool ev_has_descriptor(const struct uverbs_file *f, const struct event_file *ev);
+
+/* io.c: copies by the kernel's rules for growing structs. */
+int req_get(struct uverbs_req *r, void *cmd, size_t len);
+int req_put(struct uverbs_req *r, const void *resp, size_t len);
+uint32_t req_response_length(const struct uverbs_req *r, size_t len);
+int user_get(void *dst, uint64_t addr, size_t len);
+int user_put(uint64_t addr, const void *src, size_t len);
+int user_clear(uint64_t addr, size_t len);
+bool user_is_zero(uint64_t addr, size_t len);
+const struct attr_val *attr_find(const struct uverbs_req *r, uint16_t id);	/* NULL: not given */
+int attr_get(const struct uverbs_req *r, uint16_t id, void *dst, size_t len);
+int attr_const(const struct uverbs_req *r, uint16_t id, uint64_t max, uint64_t *v);
+int attr_flags(const struct uverbs_req *r, uint16_t id, uint64_t allowed, uint32_t *v);
+int attr_put(struct uverbs_req *r, uint16_t id, const void *src, size_t len);	/* -ENOENT: not given */
+int attr_put_struct(struct uverbs_req *r, uint16_t id, const void *src, size_t len);
+int attr_set_output(struct uverbs_req *r, const struct attr_val *a);
+
+#endif
