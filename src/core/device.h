@@ -67,6 +67,7 @@ struct rdev_ops {
 struct rdev {
 	char name[64];
 	uint32_t index;		/* DEV_INDEX of netlink */
+	uint32_t proc;		/* our number in card locks (ipc_hello_reply.proc); 0: the host has given none yet */
 	uint8_t node_guid[8];	/* network order */
 	struct port_attr port;
 	struct gid_entry gid[DEV_GID_TBL];

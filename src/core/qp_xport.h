@@ -1,22 +1,119 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The transport's state of a QP: requester (with completer) and responder.
- * Owned by xport/; here because struct qp embeds it.
+ * Owned by xport/; here because struct qp embeds it. The rings that the
+ * program can write never hold live protocol state: it is all in here.
  */
 #ifndef RUSE_CORE_QP_XPORT_H
 #define RUSE_CORE_QP_XPORT_H
 
+#include <rdma/rdma_user_rxe.h>
 #include "base/util.h"
 
 struct link;
 
-struct qp_req {
-	uint32_t psn;		/* next new PSN */
-	ns_t wake;
+/* What a send WQE said, read once when its turn came; one per slot of the SQ, one cache line. */
+struct req_wqe {
+	uint64_t wr_id;
+	uint64_t va;		/* remote address */
+	uint64_t swap_add, compare;
+	uint32_t first_psn;
+	uint32_t npkts;		/* PSNs it takes (READ: its responses); 0 = it failed before its first packet */
+	uint32_t len;		/* payload bytes, 0..2^31 */
+	uint32_t rkey;
+	uint32_t imm;		/* immediate, or rkey to invalidate */
+	uint8_t opcode;		/* enum ib_uverbs_wr_opcode */
+	uint8_t type;		/* enum seg_type */
+	uint8_t flags;		/* WQE_* */
+	uint8_t num_sge;
+	uint8_t status;		/* not 0: stops here, completes with this when it is the oldest */
 };
 
+_Static_assert(sizeof(struct req_wqe) == 64, "a WQE's state fills a cache line");
+
+/* The low bits are the ABI's send_flags (IBV_SEND_*). */
+#define WQE_FENCE 0x01
+#define WQE_SIGNALED 0x02
+#define WQE_SOLICITED 0x04
+#define WQE_INLINE 0x08
+/* A packet of it was sent, or it holds a READ/atomic credit: SQD lets it finish. */
+#define WQE_STARTED 0x10
+
+/*
+ * Requester. Indices are slots of the SQ ring; sq.index <= cur <= tail:
+ * [sq.index, cur) sent and not yet acknowledged, cur being sent,
+ * (cur, tail) read but not sent (only after a step back).
+ */
+struct qp_req {
+	struct req_wqe *wqe;	/* a slot each */
+	uint32_t cur, tail;
+	uint32_t cur_pkt;	/* packets of cur already sent */
+	uint32_t psn;		/* first PSN of the WQE read next */
+	uint32_t una, nxt;	/* oldest unacknowledged PSN; the first never sent */
+	uint32_t window;	/* PSNs that may be unacknowledged, at most 2^22 */
+	uint32_t unasked;	/* bytes sent since the last AckReq */
+	uint8_t mtu_shift;	/* log2 of the path MTU */
+	uint8_t rd_out;		/* READs and atomics outstanding */
+	uint8_t retry, rnr_retry;	/* attempts left */
+	bool retrying;		/* went back on a NAK: no second time before progress or a timeout */
+	bool direct_busy;	/* direct placements run ahead of the program's polling */
+	ns_t timeout;		/* ack timeout, NS_NEVER = none */
+	ns_t deadline;		/* of the ack timer, NS_NEVER = not running */
+	ns_t rnr_until;		/* waits out an RNR NAK; 0 = does not */
+};
+
+/* Most READs and atomics a responder holds resources for: DEV_MAX_RD_ATOMIC. */
+#define RESP_MAX_RES 128
+
+/* A READ or atomic response that is owed. */
+struct resp_res {
+	uint64_t va;		/* of the next byte; atomic: the original value */
+	uint32_t rkey;
+	uint32_t psn;		/* of the next response packet */
+	uint32_t len;		/* bytes to go */
+	uint32_t msn;
+	uint8_t type;		/* SEG_READ_RESP or SEG_ATOMIC_ACK */
+	bool started;		/* its first packet was sent */
+	bool dup;		/* of a duplicate request: takes no resource */
+};
+
+/* What an atomic found, for its duplicates. */
+struct resp_replay {
+	uint64_t orig;
+	uint32_t psn;
+};
+
+/* The message whose middle we are in. */
+enum resp_msg { RESP_MSG_NONE, RESP_MSG_SEND, RESP_MSG_WRITE };
+
 struct qp_resp {
-	ns_t wake;
+	uint8_t msg;		/* enum resp_msg */
+	bool have_wqe;		/* a receive WQE is consumed and not completed */
+	bool nak_sent;		/* sequence or RNR NAK: silence until the expected PSN comes */
+	bool established;	/* COMM_EST was raised */
+	bool ack_due;		/* ack_psn, ack_syn wait for room or for the READs before them */
+	uint8_t ack_syn;
+	uint8_t fatal_syn;	/* NAK that waits behind owed responses; then ERR */
+	uint8_t fatal_status, fatal_event;
+	uint8_t replay_next;
+	uint32_t ack_psn;
+	uint32_t ack_msn;
+	uint32_t fatal_psn;
+	uint32_t off;		/* payload bytes of the message placed so far */
+	uint32_t resid;		/* WRITE: bytes to come */
+	uint32_t rkey;
+	uint64_t va;		/* WRITE: where the next byte goes */
+
+	/* The receive WQE, read once. */
+	uint64_t wr_id;
+	uint64_t room;		/* bytes in all of its list */
+	uint32_t num_sge;
+	struct rxe_sge *sge;	/* max_recv_sge of them */
+
+	/* Ring of owed responses, in PSN order from res_head. */
+	struct resp_res *res;
+	uint32_t res_head, res_count;
+	struct resp_replay *replay;
 };
 
 #endif

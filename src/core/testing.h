@@ -3,9 +3,6 @@
  * A fake host for tests of core/, xport/ and abi/uverbs/: a device without
  * links whose keys, cards and rings are private memory, and event files whose
  * fd counts what a poll would see. Only test programs include this.
- *
- * Set td->connect_err, td->lease_err or td->ring_err to make the host refuse;
- * td->link is what qp_connect gives (NULL: packets go nowhere).
  */
 #ifndef RUSE_CORE_TESTING_H
 #define RUSE_CORE_TESTING_H
@@ -28,7 +25,7 @@ struct test_dev {
 	int nblocks;		/* leased so far: blocks first_block, first_block + 1, ... */
 	uint32_t first_block;	/* 1 unless a test of two devices says otherwise */
 	int lease_err, connect_err, ring_err;	/* 0, or the -errno to answer */
-	struct link *link;
+	struct link *link;	/* what qp_connect gives; NULL: packets go nowhere */
 	int connects, disconnects, quiesces;
 	int rings;		/* allocated and not freed */
 	uint64_t next_offset;
@@ -38,13 +35,9 @@ static inline int test_lease_block(struct rdev *dev, struct qp_card **cards)
 {
 	struct test_dev *td = dev->host;
 
-	if (td->lease_err)
-		return td->lease_err;
-	if (td->nblocks == TEST_BLOCKS)
-		return -ENOSPC;
+	if (td->lease_err || td->nblocks == TEST_BLOCKS)
+		return td->lease_err ? td->lease_err : -ENOSPC;
 	*cards = calloc(QPN_PER_BLOCK, sizeof(**cards));
-	if (!*cards)
-		return -ENOMEM;
 	td->cards[td->nblocks] = *cards;
 	return (int)td->first_block + td->nblocks++;
 }
@@ -54,38 +47,30 @@ static inline int test_qp_connect(struct qp *qp)
 	struct test_dev *td = qp->dev->host;
 
 	td->connects++;
-	if (td->connect_err)
-		return td->connect_err;
-	qp->link = td->link;
-	return 0;
+	if (!td->connect_err)
+		qp->link = td->link;
+	return td->connect_err;
 }
 
 static inline void test_qp_disconnect(struct qp *qp)
 {
-	struct test_dev *td = qp->dev->host;
-
-	td->disconnects++;
+	((struct test_dev *)qp->dev->host)->disconnects++;
 	qp->link = NULL;
 }
 
 static inline void test_quiesce(struct rdev *dev)
 {
-	struct test_dev *td = dev->host;
-
-	td->quiesces++;
+	((struct test_dev *)dev->host)->quiesces++;
 }
 
 static inline int test_ring_alloc(struct ucontext *uctx, struct ring *r)
 {
 	struct test_dev *td = uctx->host;
-	void *mem;
+	void *mem = mmap(NULL, r->buf_size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (td->ring_err)
-		return td->ring_err;
-	mem = mmap(NULL, r->buf_size, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (mem == MAP_FAILED)
-		return -ENOMEM;
+	if (td->ring_err || mem == MAP_FAILED)
+		return td->ring_err ? td->ring_err : -ENOMEM;
 	r->offset = td->next_offset;
 	td->next_offset += r->buf_size;
 	td->rings++;
@@ -95,11 +80,9 @@ static inline int test_ring_alloc(struct ucontext *uctx, struct ring *r)
 
 static inline void test_ring_free(struct ucontext *uctx, struct ring *r)
 {
-	struct test_dev *td = uctx->host;
-
 	munmap(r->buf, r->buf_size);
 	r->buf = NULL;
-	td->rings--;
+	((struct test_dev *)uctx->host)->rings--;
 }
 
 /* f->fd counts the events a poll would report. */
@@ -118,8 +101,9 @@ static inline struct event_file *test_event_file(bool is_async)
 	static const struct event_file_ops ops = { test_event_raise, test_event_lower };
 	struct event_file *f = event_file_create(&ops, is_async, NULL);
 
-	if (f)
-		f->fd = 0;
+	if (!f)
+		abort();
+	f->fd = 0;
 	return f;
 }
 
@@ -138,9 +122,7 @@ static inline struct test_dev *test_dev_create(void)
 	strcpy(td->dev.name, "rxe_0");
 	td->dev.index = 1;
 	memcpy(td->dev.node_guid, "\x02\0\0\xff\xfe\0\0\1", 8);
-	td->dev.port = (struct port_attr){ .state = 4, .phys_state = 5, .active_mtu = 3,
-					   .active_width = 1, .active_speed = 1,
-					   .ifindex = 2, .ndev = "eth0" };
+	td->dev.port = (struct port_attr){ 4, 5, 3, 1, 1, 2, "eth0" };
 	memcpy(td->dev.gid[0].raw, "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16);
 	memcpy(td->dev.gid[1].raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\1", 16);
 	td->dev.pkey = 0xffff;

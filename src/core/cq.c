@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "core/cq.h"
+
+/* The provider strides by log2_elem_size and refuses less than 64. */
+#define CQE_SIZE 64
+
+_Static_assert(sizeof(struct ib_uverbs_wc) <= CQE_SIZE, "a completion fits its slot");
+
+int cq_create(struct ucontext *uctx, uint32_t cqe, uint32_t comp_vector,
+	      struct event_file *channel, struct event_file *async,
+	      uint64_t user_handle, struct cq **out)
+{
+	struct cq *cq;
+	int err;
+
+	/* ib_core looks at the vector before the driver looks at the size. */
+	if (comp_vector >= uctx->dev->num_comp_vectors)
+		return -EINVAL;
+	if (!cqe || cqe > DEV_MAX_CQE)
+		return -EINVAL;
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return -ENOMEM;
+	cq->uctx = uctx;
+	ring_layout(&cq->ring, cqe, CQE_SIZE);
+	err = uctx->ops->ring_alloc(uctx, &cq->ring);
+	if (err) {
+		free(cq);
+		return err;
+	}
+	event_source_init(&cq->comp, channel, user_handle);
+	event_source_init(&cq->async, async, user_handle);
+	uctx->ncq++;
+	*out = cq;
+	return 0;
+}
+
+int cq_destroy(struct cq *cq, uint32_t *comp_reported, uint32_t *async_reported)
+{
+	if (cq->usecnt)
+		return -EBUSY;
+	*comp_reported = event_source_fini(&cq->comp);
+	*async_reported = event_source_fini(&cq->async);
+	cq->uctx->ops->ring_free(cq->uctx, &cq->ring);
+	cq->uctx->ncq--;
+	free(cq);
+	return 0;
+}
+
+void cq_arm(struct cq *cq, bool solicited_only)
+{
+	if (!solicited_only)
+		cq->notify = CQ_ARM_NEXT;
+	else if (!cq->notify)
+		cq->notify = CQ_ARM_SOLICITED;
+}
+
+struct ib_uverbs_wc *cq_reserve(struct cq *cq)
+{
+	struct ib_uverbs_wc *wc;
+
+	if (unlikely(ring_full(&cq->ring))) {
+		if (!cq->overflowed) {
+			cq->overflowed = true;
+			event_raise(&cq->async, IB_EVENT_CQ_ERR);
+		}
+		return NULL;
+	}
+	wc = ring_slot(&cq->ring, cq->ring.index);
+	memset(wc, 0, CQE_SIZE);
+	return wc;
+}
+
+void cq_publish(struct cq *cq, bool solicited)
+{
+	ring_produce(&cq->ring);
+	if (likely(!cq->notify))
+		return;
+	if (cq->notify == CQ_ARM_NEXT || solicited) {
+		cq->notify = 0;
+		event_raise(&cq->comp, 0);
+	}
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "base/rand.h"
+#include "core/objects.h"
+#include "core/qp.h"
+
+/* BAD_PKEY_CNTR to MEM_WINDOW_TYPE_2B: abi.md G6 spells them out. */
+#define DEV_CAP_FLAGS 0x01223c76u
+#define DEV_MAX_OBJ (1 << 20)
+#define DEV_MAX_AH 32767
+#define DEV_MIN_QPN 16
+#define DEV_MIN_SRQN 0x20001
+#define IB_ATOMIC_HCA 1
+#define IB_MTU_4096 5
+#define IB_LINK_LAYER_ETHERNET 2
+
+/*
+ * Key indices start somewhere in the first 2^14, so that a key of a former
+ * process is not one of ours, and the table need not be large at once.
+ */
+#define KEY_START_MASK 0x3fffu
+
+static const char *const counter_names[CNT_COUNT] = {
+	[CNT_SENT_PKTS] = "sent_pkts",
+	[CNT_RCVD_PKTS] = "rcvd_pkts",
+	[CNT_DUP_REQ] = "duplicate_request",
+	[CNT_OUT_OF_SEQ_REQ] = "out_of_seq_request",
+	[CNT_RCV_RNR] = "rcvd_rnr_err",
+	[CNT_SND_RNR] = "send_rnr_err",
+	[CNT_RCV_SEQ_ERR] = "rcvd_seq_err",
+	[CNT_ACK_DEFERRED] = "ack_deferred",
+	[CNT_RETRY_EXCEEDED] = "retry_exceeded_err",
+	[CNT_RNR_RETRY_EXCEEDED] = "retry_rnr_exceeded_err",
+	[CNT_COMP_RETRY] = "completer_retry_err",
+	[CNT_SEND_ERR] = "send_err",
+	[CNT_LINK_DOWNED] = "link_downed",
+	[CNT_RDMA_SENDS] = "rdma_sends",
+	[CNT_RDMA_RECVS] = "rdma_recvs",
+};
+
+_Static_assert((int)CNT_COUNT <= (int)ARRAY_SIZE(((struct rdev *)0)->counter),
+	       "a counter has no room");
+
+const char *rdev_counter_name(enum rdev_counter c)
+{
+	return (unsigned int)c < CNT_COUNT ? counter_names[c] : "?";
+}
+
+int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct key_card *keys)
+{
+	int64_t id;
+
+	dev->ops = ops;
+	dev->host = host;
+	dev->keys = keys;
+	dev->blocks = NULL;
+	dev->nblocks = 0;
+	dev->gone = false;
+	memset(dev->counter, 0, sizeof(dev->counter));
+	list_init(&dev->contexts);
+	idtable_init(&dev->ahs, DEV_MAX_AH + 1);
+	idtable_init(&dev->mrs, DEV_MAX_KEY_INDEX + 1);
+
+	/* Grows the table now, at open, and not within the first REG_MR. */
+	dev->mrs.next = 1 + (rand_u32() & KEY_START_MASK);
+	id = idtable_alloc_cyclic(&dev->mrs, 1, dev);
+	if (id < 0)
+		return (int)id;
+	idtable_remove(&dev->mrs, (uint32_t)id);
+	return 0;
+}
+
+void rdev_fini(struct rdev *dev)
+{
+	uint32_t i;
+
+	BUG_ON(!list_empty(&dev->contexts));
+	for (i = 0; i < dev->nblocks; i++)
+		idtable_fini(&dev->blocks[i].qps);
+	free(dev->blocks);
+	dev->blocks = NULL;
+	dev->nblocks = 0;
+	idtable_fini(&dev->mrs);
+	idtable_fini(&dev->ahs);
+}
+
+struct qp *rdev_find_qp(const struct rdev *dev, uint32_t qpn)
+{
+	uint32_t i;
+
+	for (i = 0; i < dev->nblocks; i++)
+		if (dev->blocks[i].block == qpn >> QPN_INDEX_BITS)
+			return idtable_find(&dev->blocks[i].qps, qpn & (QPN_PER_BLOCK - 1));
+	return NULL;
+}
+
+void rdev_query(const struct rdev *dev, struct ib_uverbs_query_device_resp *resp)
+{
+	*resp = (struct ib_uverbs_query_device_resp){
+		.max_mr_size = UINT64_MAX,
+		.page_size_cap = 0xfffff000,
+		.vendor_id = 0xffffff,
+		.max_qp = DEV_MAX_OBJ - DEV_MIN_QPN,
+		.max_qp_wr = DEV_MAX_QP_WR,
+		.device_cap_flags = DEV_CAP_FLAGS,
+		.max_sge = DEV_MAX_SGE,
+		.max_sge_rd = DEV_MAX_SGE,
+		.max_cq = DEV_MAX_OBJ,
+		.max_cqe = DEV_MAX_CQE,
+		.max_mr = DEV_MAX_KEY_INDEX,
+		.max_pd = DEV_MAX_OBJ,
+		.max_qp_rd_atom = DEV_MAX_RD_ATOMIC,
+		.max_res_rd_atom = 0x3f000,
+		.max_qp_init_rd_atom = DEV_MAX_RD_ATOMIC,
+		.atomic_cap = IB_ATOMIC_HCA,
+		.max_mw = DEV_MAX_KEY_INDEX,
+		.max_mcast_grp = 8192,
+		.max_mcast_qp_attach = 56,
+		.max_total_mcast_qp_attach = 8192 * 56,
+		.max_ah = DEV_MAX_AH,
+		.max_srq = DEV_MAX_OBJ - DEV_MIN_SRQN,
+		.max_srq_wr = DEV_MAX_QP_WR,
+		.max_srq_sge = 27,
+		.max_pkeys = 64,
+		.local_ca_ack_delay = 15,
+		.phys_port_cnt = 1,
+	};
+	memcpy(&resp->node_guid, dev->node_guid, 8);
+	memcpy(&resp->sys_image_guid, dev->node_guid, 8);
+}
+
+void rdev_query_ex(const struct rdev *dev, struct ib_uverbs_ex_query_device_resp *resp)
+{
+	*resp = (struct ib_uverbs_ex_query_device_resp){
+		.response_length = sizeof(*resp),
+		.device_cap_flags_ex = DEV_CAP_FLAGS,
+	};
+	rdev_query(dev, &resp->base);
+}
+
+void rdev_query_port(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex *resp)
+{
+	*resp = (struct ib_uverbs_query_port_resp_ex){
+		.legacy_resp = {
+			.port_cap_flags = IB_UVERBS_PCF_CM_SUP,
+			.max_msg_sz = DEV_MAX_MSG,
+			.gid_tbl_len = DEV_GID_TBL,
+			.pkey_tbl_len = 1,
+			.state = dev->port.state,
+			.max_mtu = IB_MTU_4096,
+			.active_mtu = dev->port.active_mtu,
+			.max_vl_num = 1,
+			.active_width = dev->port.active_width,
+			.active_speed = dev->port.active_speed,
+			.phys_state = dev->port.phys_state,
+			.link_layer = IB_LINK_LAYER_ETHERNET,
+		},
+	};
+}
+
+int rdev_find_gid(const struct rdev *dev, const uint8_t raw[16])
+{
+	int i;
+
+	for (i = 0; i < DEV_GID_TBL; i++)
+		if (!gid_is_zero(&dev->gid[i]) && !memcmp(dev->gid[i].raw, raw, 16))
+			return i;
+	return -ENOENT;
+}

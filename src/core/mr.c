@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Memory regions. Nothing is pinned: at registration we only make sure that
+ * the range is mapped as the access asks, and each later access is guarded
+ * (core/umem). The kernel is asked about the mappings (PROCMAP_QUERY, Linux
+ * 6.11), which touches no page and so costs the same for 4 KiB and 16 GiB.
+ * An older kernel is asked for holes, and only the first and the last page are
+ * tried for the protection: a read-only part in the middle is found later, by
+ * the access that fails.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ioctl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include "base/rand.h"
+#include "base/sys.h"
+#include "core/objects.h"
+#include "core/umem.h"
+
+#define PAGE 4096ull
+#define LOCAL_WRITE IB_UVERBS_ACCESS_LOCAL_WRITE
+#define REMOTE_WRITE (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
+#define REMOTE_ANY (REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ)
+/* ib_access_writable() of the kernel. */
+#define WRITABLE (LOCAL_WRITE | REMOTE_WRITE | IB_UVERBS_ACCESS_MW_BIND)
+#define ACCESS_KNOWN (0xff | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
+
+/* From <linux/fs.h> of 6.11: Debian 12's headers are older than the kernels it runs on. */
+struct procmap_query {
+	uint64_t size, query_flags, query_addr;
+	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
+	uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
+	uint64_t vma_name_addr, build_id_addr;
+};
+#define PROCMAP_QUERY _IOWR('f', 17, struct procmap_query)
+#define PROCMAP_VMA_READABLE 1u
+#define PROCMAP_VMA_WRITABLE 2u
+
+_Static_assert(sizeof(struct procmap_query) == 104, "procmap_query");
+
+/* A range of more mappings than this is looked through for holes only. */
+#define MAX_VMAS 256
+
+/* 0, -EFAULT, or -EOPNOTSUPP when the kernel cannot tell. */
+static int query_mappings(uint64_t start, uint64_t end, bool write)
+{
+	uint32_t need = write ? PROCMAP_VMA_WRITABLE : PROCMAP_VMA_READABLE;
+	struct procmap_query q;
+	int fd, i, err = 0;
+
+	fd = sys_openat(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return -EOPNOTSUPP;
+	for (i = 0; start < end && !err; i++) {
+		q = (struct procmap_query){ .size = sizeof(q), .query_addr = start };
+		if (i == MAX_VMAS)
+			err = -EOPNOTSUPP;
+		else
+			err = (int)sys_call(SYS_ioctl, fd, PROCMAP_QUERY, &q);
+		if (err == -ENOENT)
+			err = -EFAULT;
+		else if (err)
+			err = -EOPNOTSUPP;
+		else if (!(q.vma_flags & need))
+			err = -EFAULT;
+		else if (q.vma_end <= start)
+			err = -EOPNOTSUPP;
+		start = q.vma_end;
+	}
+	sys_close(fd);
+	return err;
+}
+
+/* Is the byte at addr there? The write test adds nothing to the word it lies in. */
+static int touch(uint64_t addr, bool write)
+{
+	uint64_t orig;
+	uint8_t byte;
+
+	if (write)
+		return umem_fetch_add((uint64_t *)(uintptr_t)(addr & ~7ull), 0, &orig);
+	return umem_copy(&byte, (void *)(uintptr_t)addr, 1);
+}
+
+/* Pages [start, end) that must be mapped; first and last are bytes in the first and the last of them. */
+static int check_mapped(uint64_t start, uint64_t end, uint64_t first, uint64_t last, bool write)
+{
+	int err = query_mappings(start, end, write);
+
+	if (err != -EOPNOTSUPP)
+		return err;
+	if (sys_call(SYS_msync, start, end - start, MS_ASYNC) < 0)
+		return -EFAULT;
+	err = touch(first, write);
+	return err ? err : touch(last, write);
+}
+
+static int check_access(uint32_t access)
+{
+	if (access & REMOTE_WRITE && !(access & LOCAL_WRITE))
+		return -EINVAL;
+	if (access & ~(uint32_t)ACCESS_KNOWN)
+		return -EINVAL;
+	return access & IB_UVERBS_ACCESS_ON_DEMAND ? -EINVAL : 0;
+}
+
+/* ib_umem_get() in short. */
+static int check_range(uint64_t start, uint64_t length, uint32_t access)
+{
+	uint64_t last, end, page = start & ~(PAGE - 1);
+
+	if (__builtin_add_overflow(start, length, &last) || ALIGN_UP(last, PAGE) < last)
+		return -EINVAL;
+	end = ALIGN_UP(last, PAGE);
+	if (end == page || (end - page) / PAGE > UINT32_MAX)
+		return -EINVAL;
+	return check_mapped(page, end, start, length ? last - 1 : start, access & WRITABLE);
+}
+
+/* Peers read cards without a lock: seq is odd while the fields do not belong together. */
+static void card_write(struct key_card *c, const struct key_card *new)
+{
+	uint32_t seq = c->seq;
+
+	WRITE_ONCE(c->seq, seq + 1);
+	smp_wmb();
+	WRITE_ONCE(c->key, new->key);
+	WRITE_ONCE(c->pd, new->pd);
+	WRITE_ONCE(c->access, new->access);
+	WRITE_ONCE(c->start, new->start);
+	WRITE_ONCE(c->iova, new->iova);
+	WRITE_ONCE(c->length, new->length);
+	smp_store_release(&c->seq, seq + 2);
+}
+
+/* A free index whose card is free too: devices of one process may share the cards. */
+static int64_t alloc_index(struct rdev *dev, struct mr *mr)
+{
+	uint32_t tries;
+	int64_t id;
+
+	for (tries = 0; tries < DEV_MAX_KEY_INDEX; tries++) {
+		id = idtable_alloc_cyclic(&dev->mrs, 1, mr);
+		if (id < 0 || !dev->keys[id].key)
+			return id;
+		idtable_remove(&dev->mrs, (uint32_t)id);
+	}
+	return -ENOSPC;
+}
+
+int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
+	      uint32_t access, struct mr **out)
+{
+	struct rdev *dev = pd->uctx->dev;
+	struct mr *mr;
+	int64_t id;
+	int err;
+
+	if ((start ^ iova) & (PAGE - 1))
+		return -EINVAL;
+	err = check_access(access);
+	if (!err)
+		err = check_range(start, length, access);
+	if (err)
+		return err;
+	/* An iova range that wraps could not be checked against. */
+	if (iova + length < iova)
+		return -EINVAL;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -ENOMEM;
+	id = alloc_index(dev, mr);
+	if (id < 0) {
+		free(mr);
+		return -ENOMEM;
+	}
+	mr->pd = pd;
+	mr->index = (uint32_t)id;
+	mr->lkey = mr->index << 8 | (rand_u32() & 0xff);
+	mr->rkey = access & REMOTE_ANY ? mr->lkey : 0;
+	card_write(&dev->keys[id], &(struct key_card){
+		.key = mr->lkey, .pd = pd->id, .access = access,
+		.start = start, .iova = iova, .length = length });
+	pd->usecnt++;
+	pd->uctx->nmr++;
+	*out = mr;
+	return 0;
+}
+
+int mr_destroy(struct mr *mr)
+{
+	struct pd *pd = mr->pd;
+	struct rdev *dev = pd->uctx->dev;
+
+	if (mr->usecnt)
+		return -EINVAL;
+	card_write(&dev->keys[mr->index], &(struct key_card){ 0 });
+	/* Whoever checked the old card is done with the memory when this returns. */
+	smp_mb();
+	if (dev->ops->quiesce)
+		dev->ops->quiesce(dev);
+	idtable_remove(&dev->mrs, mr->index);
+	pd->usecnt--;
+	pd->uctx->nmr--;
+	free(mr);
+	return 0;
+}

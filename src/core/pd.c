@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include "core/objects.h"
+
+#define MAX_PD (1u << 20)
+
+/*
+ * Of the process, not of a device: cards of all devices lie in one table that
+ * peers read. Ids are given cyclically, so that a stale key card cannot match
+ * the PD that came next.
+ */
+static struct idtable pds = { .limit = MAX_PD + 1 };
+
+int pd_create(struct ucontext *uctx, struct pd **out)
+{
+	struct pd *pd = calloc(1, sizeof(*pd));
+	int64_t id;
+
+	if (!pd)
+		return -ENOMEM;
+	id = idtable_alloc_cyclic(&pds, 1, pd);
+	if (id < 0) {
+		free(pd);
+		/* The kernel's rxe answers EINVAL when a pool is full. */
+		return id == -ENOSPC ? -EINVAL : (int)id;
+	}
+	pd->uctx = uctx;
+	pd->id = (uint32_t)id;
+	uctx->npd++;
+	*out = pd;
+	return 0;
+}
+
+int pd_destroy(struct pd *pd)
+{
+	if (pd->usecnt)
+		return -EBUSY;
+	idtable_remove(&pds, pd->id);
+	pd->uctx->npd--;
+	free(pd);
+	return 0;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Queue pairs: numbers, rings, creation and destruction. States are in qp_state.c. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "base/rand.h"
+#include "core/qp.h"
+
+#define SGE_SIZE ((uint32_t)sizeof(struct rxe_sge))
+#define CARD_SPINS 10000
+
+_Static_assert(sizeof(struct rxe_send_wqe) == 208 && sizeof(struct rxe_recv_wqe) == 40 &&
+	       sizeof(struct rxe_sge) == 16, "work requests of the provider");
+
+void qp_card_lock(struct qp *qp)
+{
+	int spins = 0;
+
+	while (!card_trylock(qp->card, CARD_OWNER)) {
+		cpu_relax();
+		/* A requester may have died in there: the host knows, and frees its lock. */
+		if (++spins % CARD_SPINS == 0 && qp->dev->ops->quiesce)
+			qp->dev->ops->quiesce(qp->dev);
+	}
+}
+
+/* The order of rxe_qp_chk_init(). */
+static int check_init(const struct qp_init_attr *attr)
+{
+	/* A number from the program: XRC, RAW_PACKET, DRIVER, anything. */
+	if (attr->type != QPT_RC && attr->type != QPT_UC && attr->type != QPT_UD)
+		return -EOPNOTSUPP;
+	if (!attr->recv_cq || !attr->send_cq)
+		return -EINVAL;
+	if (attr->max_send_wr > DEV_MAX_QP_WR || attr->max_send_sge > DEV_MAX_SGE ||
+	    attr->max_recv_wr > DEV_MAX_QP_WR || attr->max_recv_sge > DEV_MAX_SGE ||
+	    attr->max_inline > DEV_MAX_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+static int add_block(struct rdev *dev)
+{
+	__typeof__(*dev->blocks) *b;
+	struct qp_card *cards;
+	uint32_t i;
+	int block;
+
+	/* Room first: a leased block cannot be given back. */
+	b = reallocarray(dev->blocks, dev->nblocks + 1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	dev->blocks = b;
+	block = dev->ops->lease_block(dev, &cards);
+	if (block < 0)
+		return block;
+	/* Block 0 has QP0 and QP1; the same block twice would mix up two QPs. */
+	for (i = 0; i < dev->nblocks; i++)
+		if (BUG_ON(b[i].block == block))
+			return -EIO;
+	if (BUG_ON(block == 0 || block >= QPN_BLOCKS))
+		return -EIO;
+	b += dev->nblocks;
+	b->block = (uint16_t)block;
+	b->cards = cards;
+	idtable_init(&b->qps, QPN_PER_BLOCK);
+	b->qps.next = rand_u32() & (QPN_PER_BLOCK - 1);
+	dev->nblocks++;
+	return 0;
+}
+
+/* Gives the QP a number and the card that goes with it. */
+static int alloc_qpn(struct rdev *dev, struct qp *qp)
+{
+	int64_t index = -ENOSPC;
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < dev->nblocks && index == -ENOSPC; i++)
+		index = idtable_alloc_cyclic(&dev->blocks[i].qps, 0, qp);
+	if (index == -ENOSPC) {
+		err = add_block(dev);
+		if (err)
+			return err;
+		i = dev->nblocks;
+		index = idtable_alloc_cyclic(&dev->blocks[i - 1].qps, 0, qp);
+	}
+	if (index < 0)
+		return (int)index;
+	qp->qpn = (uint32_t)dev->blocks[i - 1].block << QPN_INDEX_BITS | (uint32_t)index;
+	qp->card = &dev->blocks[i - 1].cards[index];
+	return 0;
+}
+
+static void free_qpn(struct rdev *dev, struct qp *qp)
+{
+	uint32_t i;
+
+	for (i = 0; i < dev->nblocks; i++)
+		if (dev->blocks[i].block == qp->qpn >> QPN_INDEX_BITS)
+			idtable_remove(&dev->blocks[i].qps, qp->qpn & (QPN_PER_BLOCK - 1));
+}
+
+/* Sizes of the 6.1 kernel: the provider strides by what we publish, and tells the caps to the program. */
+static int alloc_rings(struct qp *qp)
+{
+	uint32_t payload = max(qp->max_send_sge * SGE_SIZE, qp->max_inline);
+	struct ucontext *uctx = qp->uctx;
+	int err;
+
+	qp->max_send_sge = payload / SGE_SIZE;
+	qp->max_inline = payload;
+	ring_layout(&qp->sq, qp->max_send_wr, (uint32_t)sizeof(struct rxe_send_wqe) + payload);
+	ring_layout(&qp->rq, qp->max_recv_wr,
+		    (uint32_t)sizeof(struct rxe_recv_wqe) + qp->max_recv_sge * SGE_SIZE);
+	err = uctx->ops->ring_alloc(uctx, &qp->sq);
+	if (err)
+		return err;
+	err = uctx->ops->ring_alloc(uctx, &qp->rq);
+	if (err)
+		uctx->ops->ring_free(uctx, &qp->sq);
+	return err;
+}
+
+static void card_open(struct qp *qp)
+{
+	struct qp_card *c = qp->card;
+
+	qp_card_lock(qp);
+	c->state = QPS_RESET;
+	c->epsn = c->msn = c->access = c->dest_qpn = 0;
+	c->busy = c->failed = 0;
+	c->path_mtu = qp->attr.path_mtu;
+	c->pd = qp->pd->id;
+	c->qpn = qp->qpn;
+	card_unlock(c);
+}
+
+static void card_close(struct qp *qp)
+{
+	qp_card_lock(qp);
+	qp->card->qpn = 0;
+	qp->card->state = QPS_RESET;
+	qp->card->pd = 0;
+	card_unlock(qp->card);
+}
+
+int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
+{
+	struct qp *qp;
+	int err = check_init(attr);
+
+	if (err)
+		return err;
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return -ENOMEM;
+	*qp = (struct qp){
+		.uctx = pd->uctx, .dev = pd->uctx->dev, .pd = pd,
+		.send_cq = attr->send_cq, .recv_cq = attr->recv_cq,
+		.type = attr->type, .state = QPS_RESET, .sq_sig_all = attr->sq_sig_all,
+		.max_send_wr = attr->max_send_wr, .max_recv_wr = attr->max_recv_wr,
+		.max_send_sge = attr->max_send_sge, .max_recv_sge = attr->max_recv_sge,
+		.max_inline = attr->max_inline, .attr.path_mtu = 256,
+	};
+	list_init(&qp->work);
+	err = alloc_rings(qp);
+	if (err)
+		goto free_qp;
+	err = alloc_qpn(qp->dev, qp);
+	if (err)
+		goto free_rings;
+	event_source_init(&qp->async, attr->async, attr->user_handle);
+	card_open(qp);
+	pd->usecnt++;
+	qp->send_cq->usecnt++;
+	qp->recv_cq->usecnt++;
+	qp->uctx->nqp++;
+	attr->max_send_sge = qp->max_send_sge;
+	attr->max_inline = qp->max_inline;
+	*out = qp;
+	return 0;
+
+free_rings:
+	qp->uctx->ops->ring_free(qp->uctx, &qp->rq);
+	qp->uctx->ops->ring_free(qp->uctx, &qp->sq);
+free_qp:
+	free(qp);
+	return err;
+}
+
+int qp_destroy(struct qp *qp, uint32_t *reported)
+{
+	struct rdev *dev = qp->dev;
+	struct ucontext *uctx = qp->uctx;
+
+	/* From here on no requester finds it; the one inside has left when the lock was ours. */
+	card_close(qp);
+	if (qp->link)
+		dev->ops->qp_disconnect(qp);
+	free_qpn(dev, qp);
+	qp->send_cq->usecnt--;
+	qp->recv_cq->usecnt--;
+	qp->pd->usecnt--;
+	*reported = event_source_fini(&qp->async);
+	uctx->ops->ring_free(uctx, &qp->rq);
+	uctx->ops->ring_free(uctx, &qp->sq);
+	uctx->nqp--;
+	free(qp);
+	return 0;
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * MODIFY_QP: which attributes a transition must have and may have, as data
+ * (IBA 11.2.5.2, table 96; the kernel's selection of it), and what is checked
+ * about their values before any of them is stored.
+ *
+ * Where rxe takes a value that hardware refuses, we refuse it: P_Key index
+ * outside the table, max_dest_rd_atomic above the device's, a CUR_STATE that
+ * is not the state (IBA 10.3.1, C10-22: an immediate error).
+ */
+#include <errno.h>
+#include <string.h>
+#include "base/log.h"
+#include "core/qp.h"
+
+static const char *const state_names[] = {
+	[QPS_RESET] = "RESET", [QPS_INIT] = "INIT", [QPS_RTR] = "RTR", [QPS_RTS] = "RTS",
+	[QPS_SQD] = "SQD", [QPS_SQE] = "SQE", [QPS_ERR] = "ERR",
+};
+
+_Static_assert(ARRAY_SIZE(state_names) == QPS_COUNT, "a state has no name");
+
+const char *qp_state_name(enum qp_state s)
+{
+	return (unsigned int)s < QPS_COUNT ? state_names[s] : "?";
+}
+
+#define A(name) IB_QP_##name
+
+/* What connected types may change while their path is up, and what UD may. */
+#define INIT_CONN (A(PKEY_INDEX) | A(PORT) | A(ACCESS_FLAGS))
+#define INIT_UD (A(PKEY_INDEX) | A(PORT) | A(QKEY))
+#define RTR_UC (A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN))
+#define RTR_RC (RTR_UC | A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER))
+#define RTS_RC (A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) | A(SQ_PSN) | A(MAX_QP_RD_ATOMIC))
+#define LIVE_UC (A(CUR_STATE) | A(ALT_PATH) | A(ACCESS_FLAGS) | A(PATH_MIG_STATE))
+#define LIVE_RC (LIVE_UC | A(MIN_RNR_TIMER))
+#define LIVE_UD (A(CUR_STATE) | A(QKEY))
+#define SQD_UC (A(AV) | A(ALT_PATH) | A(ACCESS_FLAGS) | A(PKEY_INDEX) | A(PATH_MIG_STATE))
+#define SQD_RC                                                                 \
+	(SQD_UC | A(PORT) | A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) |         \
+	 A(MAX_QP_RD_ATOMIC) | A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER))
+
+enum column { COL_RC, COL_UC, COL_UD, COL_COUNT };
+
+struct transition {
+	bool valid;
+	uint32_t required[COL_COUNT];	/* STATE is always allowed on top */
+	uint32_t optional[COL_COUNT];
+};
+
+#define ALWAYS { .valid = true }
+
+static const struct transition table[QPS_COUNT][QPS_COUNT] = {
+	[QPS_RESET] = {
+		[QPS_RESET] = ALWAYS,
+		[QPS_INIT] = { true, { INIT_CONN, INIT_CONN, INIT_UD }, { 0 } },
+	},
+	[QPS_INIT] = {
+		[QPS_RESET] = ALWAYS,
+		[QPS_ERR] = ALWAYS,
+		[QPS_INIT] = { true, { 0 }, { INIT_CONN, INIT_CONN, INIT_UD } },
+		[QPS_RTR] = { true, { RTR_RC, RTR_UC, 0 },
+			      { A(ALT_PATH) | A(ACCESS_FLAGS) | A(PKEY_INDEX),
+				A(ALT_PATH) | A(ACCESS_FLAGS) | A(PKEY_INDEX),
+				A(PKEY_INDEX) | A(QKEY) } },
+	},
+	[QPS_RTR] = {
+		[QPS_RESET] = ALWAYS,
+		[QPS_ERR] = ALWAYS,
+		[QPS_RTS] = { true, { RTS_RC, A(SQ_PSN), A(SQ_PSN) },
+			      { LIVE_RC, LIVE_UC, LIVE_UD } },
+	},
+	[QPS_RTS] = {
+		[QPS_RESET] = ALWAYS,
+		[QPS_ERR] = ALWAYS,
+		[QPS_RTS] = { true, { 0 }, { LIVE_RC, LIVE_UC, LIVE_UD } },
+		[QPS_SQD] = { true, { 0 },
+			      { A(EN_SQD_ASYNC_NOTIFY), A(EN_SQD_ASYNC_NOTIFY),
+				A(EN_SQD_ASYNC_NOTIFY) } },
+	},
+	[QPS_SQD] = {
+		[QPS_RESET] = ALWAYS,
+		[QPS_ERR] = ALWAYS,
+		[QPS_RTS] = { true, { 0 }, { LIVE_RC, LIVE_UC, LIVE_UD } },
+		[QPS_SQD] = { true, { 0 }, { SQD_RC, SQD_UC, A(PKEY_INDEX) | A(QKEY) } },
+	},
+	[QPS_SQE] = {
+		[QPS_RESET] = ALWAYS,
+		[QPS_ERR] = ALWAYS,
+		[QPS_RTS] = { true, { 0 }, { 0, A(CUR_STATE) | A(ACCESS_FLAGS), LIVE_UD } },
+	},
+	[QPS_ERR] = {
+		[QPS_RESET] = ALWAYS,
+		[QPS_ERR] = ALWAYS,
+	},
+};
+
+bool qp_modify_is_ok(uint32_t cur, uint32_t next, uint32_t type, uint32_t mask)
+{
+	static const uint8_t columns[] = { [QPT_RC] = COL_RC, [QPT_UC] = COL_UC, [QPT_UD] = COL_UD };
+	const struct transition *t;
+	uint32_t col;
+
+	if (cur >= QPS_COUNT || next >= QPS_COUNT || type < QPT_RC || type > QPT_UD)
+		return false;
+	if (mask & IB_QP_CUR_STATE && cur != QPS_RTR && cur != QPS_RTS &&
+	    cur != QPS_SQD && cur != QPS_SQE)
+		return false;
+	t = &table[cur][next];
+	col = columns[type];
+	if (!t->valid || (mask & t->required[col]) != t->required[col])
+		return false;
+	return !(mask & ~(t->required[col] | t->optional[col] | IB_QP_STATE));
+}
+
+static bool connected(const struct qp *qp)
+{
+	return qp->type != QPT_UD;
+}
+
+/* ib_core, before the driver is asked: address vectors. */
+static int check_paths(const struct qp *qp, uint32_t mask, const struct qp_attr *attr)
+{
+	int err;
+
+	if (mask & IB_QP_AV) {
+		err = ah_check_attr(qp->dev, &attr->ah);
+		if (err)
+			return err;
+	}
+	if (mask & IB_QP_ALT_PATH) {
+		err = ah_check_attr(qp->dev, &attr->alt_ah);
+		/* Path migration is not for RoCE ports. */
+		return err ? err : -EINVAL;
+	}
+	return mask & ~(uint32_t)IB_QP_ATTR_STANDARD_BITS ? -EOPNOTSUPP : 0;
+}
+
+static bool mtu_ok(uint32_t mtu)
+{
+	return mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1));
+}
+
+/* The values, in the order of rxe_qp_chk_attr(). */
+static int check_values(const struct qp *qp, uint32_t mask, const struct qp_attr *attr)
+{
+	if (mask & IB_QP_PORT && attr->port != DEV_PORT)
+		return -EINVAL;
+	if (mask & IB_QP_PATH_MTU && !mtu_ok(attr->path_mtu))
+		return -EINVAL;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > DEV_MAX_RD_ATOMIC)
+		return -EINVAL;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > DEV_MAX_RD_ATOMIC)
+		return -EINVAL;
+	if (mask & IB_QP_TIMEOUT && attr->timeout > 31)
+		return -EINVAL;
+	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
+		return -EINVAL;
+	/* Segments under way still name the old path. */
+	if (mask & IB_QP_AV && qp->state == QPS_SQD && qp->sq_draining)
+		return -EINVAL;
+	return 0;
+}
+
+static uint8_t roundup_rd_atomic(uint8_t n)
+{
+	return n ? (uint8_t)roundup_pow2(n) : 0;
+}
+
+/* What the mask names; fields as wide as the wire and the QP context of hardware have them. */
+static void store_attr(struct qp_attr *to, uint32_t mask, const struct qp_attr *from)
+{
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		to->en_sqd_async_notify = from->en_sqd_async_notify;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		to->access = from->access;
+	if (mask & IB_QP_PKEY_INDEX)
+		to->pkey_index = from->pkey_index;
+	if (mask & IB_QP_PORT)
+		to->port = from->port;
+	if (mask & IB_QP_QKEY)
+		to->qkey = from->qkey;
+	if (mask & IB_QP_AV)
+		to->ah = from->ah;
+	if (mask & IB_QP_PATH_MTU)
+		to->path_mtu = from->path_mtu;
+	if (mask & IB_QP_TIMEOUT)
+		to->timeout = from->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		to->retry_cnt = from->retry_cnt & 7;
+	if (mask & IB_QP_RNR_RETRY)
+		to->rnr_retry = from->rnr_retry & 7;
+	if (mask & IB_QP_RQ_PSN)
+		to->rq_psn = from->rq_psn & 0xffffff;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = roundup_rd_atomic(from->max_rd_atomic);
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = from->min_rnr_timer & 0x1f;
+	if (mask & IB_QP_SQ_PSN)
+		to->sq_psn = from->sq_psn & 0xffffff;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = roundup_rd_atomic(from->max_dest_rd_atomic);
+	if (mask & IB_QP_PATH_MIG_STATE)
+		to->path_mig_state = from->path_mig_state;
+	if (mask & IB_QP_DEST_QPN)
+		to->dest_qpn = from->dest_qpn & 0xffffff;
+}
+
+/* A new path: the old link stays until the new one is there. qp->attr has the new values. */
+static int connect_path(struct qp *qp)
+{
+	struct link *old = qp->link, *new;
+	int err;
+
+	qp->peer_block = qp->attr.dest_qpn >> QPN_INDEX_BITS;
+	qp->link = NULL;
+	err = qp->dev->ops->qp_connect(qp);
+	new = qp->link;
+	qp->link = old;
+	if (err)
+		return err;
+	if (old)
+		qp->dev->ops->qp_disconnect(qp);
+	qp->link = new;
+	return 0;
+}
+
+/* Nothing posted survives, nothing of it is completed; the indices go on from where they are. */
+static void reset_rings(struct qp *qp)
+{
+	uint32_t n;
+
+	/* Counted once: the program may be posting. */
+	for (n = ring_count(&qp->rq); n; n--)
+		ring_consume(&qp->rq);
+	for (n = ring_count(&qp->sq); n; n--)
+		ring_consume(&qp->sq);
+	memset(qp->sq.buf->data, 0, qp->sq.buf_size - sizeof(struct rxe_queue_buf));
+}
+
+/* Under the card's lock: state and attributes change at once for a requester that looks. */
+static void update_card(struct qp *qp, uint32_t mask, enum qp_state new)
+{
+	struct qp_card *c = qp->card;
+
+	c->access = qp->attr.access;
+	c->dest_qpn = qp->attr.dest_qpn;
+	c->path_mtu = qp->attr.path_mtu;
+	if (mask & IB_QP_RQ_PSN)
+		c->epsn = qp->attr.rq_psn;
+	if (new == QPS_RESET) {
+		c->msn = 0;
+		c->busy = c->failed = 0;
+	}
+	c->state = new;
+}
+
+static void enter_state(struct qp *qp, uint32_t mask, enum qp_state new)
+{
+	enum qp_state old = qp->state;
+
+	qp_card_lock(qp);
+	qp->state = (uint8_t)new;
+	update_card(qp, mask, new);
+	card_unlock(qp->card);
+	if (!(mask & IB_QP_STATE))
+		return;
+	/* Staying in SQD starts no new drain. */
+	qp->sq_draining = new == QPS_SQD && old != QPS_SQD;
+	if (new == QPS_RESET) {
+		reset_rings(qp);
+		if (qp->link)
+			qp->dev->ops->qp_disconnect(qp);
+	}
+	if (old != new)
+		log_debug("core: qp#0x%x %s -> %s", qp->qpn, state_names[old], state_names[new]);
+}
+
+int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t cur_state,
+	      uint32_t new_state, enum qp_state *old, enum qp_state *new)
+{
+	uint32_t cur = mask & IB_QP_CUR_STATE ? cur_state : qp->state;
+	uint32_t next = mask & IB_QP_STATE ? new_state : cur;
+	struct qp_attr before;
+	int err;
+
+	err = check_paths(qp, mask, attr);
+	if (err)
+		return err;
+	if (!qp_modify_is_ok(cur, next, qp->type, mask))
+		return -EINVAL;
+	if (cur != qp->state)
+		return -EINVAL;
+	if (mask & IB_QP_STATE && cur == QPS_SQD && qp->sq_draining && next != QPS_ERR)
+		return -EINVAL;
+	err = check_values(qp, mask, attr);
+	if (err)
+		return err;
+
+	before = qp->attr;
+	store_attr(&qp->attr, mask, attr);
+	if (connected(qp) && mask & IB_QP_AV) {
+		err = connect_path(qp);
+		if (err) {
+			qp->attr = before;
+			qp->peer_block = before.dest_qpn >> QPN_INDEX_BITS;
+			return err;
+		}
+	}
+	*old = qp->state;
+	*new = next;
+	qp->attr_set |= mask;
+	enter_state(qp, mask, next);
+	return 0;
+}
