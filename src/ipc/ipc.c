@@ -154,7 +154,9 @@ int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, in
 	got = take_fds(&m, fds, room);
 	if (!n)
 		rc = -EPIPE;
-	else if ((m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || got > room ||
+	else if (m.msg_flags & MSG_TRUNC)
+		rc = -EMSGSIZE;
+	else if ((m.msg_flags & MSG_CTRUNC) || got > room ||
 		 (size_t)n < sizeof(*hdr) || hdr->version != IPC_VERSION)
 		rc = -EPROTO;
 	if (rc) {
@@ -256,7 +258,8 @@ static int call_recv(struct ipc_conn *c, const struct ipc_hdr *req, char *reply,
 			rc = ipc_recv(c->fd, MSG_DONTWAIT, &hdr, reply + used, &len,
 				      fdroom ? rfds + gotfds : NULL, &n);
 		if (rc == -EAGAIN) {
-			hdr.flags = IPC_F_MORE;
+			hdr.flags = IPC_F_MORE;	/* woken for nothing: once more */
+			rc = 0;
 			continue;
 		}
 		if (rc)

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Dispatch and framing of RDMA netlink.
+ *
+ * A datagram holds messages. Each is answered on its own: a "doit" by one
+ * message, and by an NLMSG_ERROR with 0 if NLM_F_ACK asked for one; a failure
+ * always by an NLMSG_ERROR; a "dump" by datagrams of NLM_F_MULTI messages and
+ * a datagram with NLMSG_DONE, whose body is 0 or the -errno of the dump. A
+ * dump is never acknowledged. A broken message length ends the datagram
+ * without an answer.
+ */
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <string.h>
+
+#include "abi/netlink/nldev_internal.h"
+#include "base/log.h"
+
+#define REQ_MAX 16384	/* longest datagram looked at; netlink programs send some 100 bytes */
+
+struct call {
+	const struct nldev_host *h;
+	const struct nlmsghdr *req;
+	const struct nlattr *tb[NLDEV_TB];
+	nldev_reply_fn reply;
+	void *arg;
+	union {
+		struct nlmsghdr nlh;
+		char buf[NLDEV_DGRAM_MAX];
+	} out;
+	size_t used;		/* bytes of finished messages in out */
+};
+
+enum flags {
+	ADMIN = 1,		/* needs CAP_NET_ADMIN */
+	STRICT = 2,		/* strict attribute policy */
+	NEED_PORT = 4,
+	NEED_DEV = 8,
+	CHANGES = 16,		/* would change the host: not offered */
+	OBJECTS = 32,		/* lists objects that only their process knows */
+	DUMP_DEV = 64,		/* its dump is of one device and takes DEV_INDEX */
+};
+
+typedef int (*doit_fn)(struct call *c, int dev);
+
+static int doit_chardev(struct call *c, int dev);
+static int doit_sys(struct call *c, int dev);
+
+static const struct cmd {
+	uint8_t flags;		/* enum flags */
+	uint8_t reply_op;	/* of a doit; the kernel answers PORT_GET as GET */
+	nldev_fill_fn fill, dump;
+	doit_fn doit;		/* instead of fill */
+	uint16_t id;		/* OBJECTS: attribute that names one */
+	uint16_t count;		/* OBJECTS: where in nldev_counts; NO_COUNT: there never are any */
+} cmds[RDMA_NLDEV_NUM_OPS] = {
+#define NO_COUNT 0xffff
+#define N(m) offsetof(struct nldev_counts, m)
+	[RDMA_NLDEV_CMD_GET] = { NEED_DEV, RDMA_NLDEV_CMD_GET, nldev_fill_dev, nldev_fill_dev },
+	[RDMA_NLDEV_CMD_SET] = { ADMIN | CHANGES | NEED_DEV },
+	[RDMA_NLDEV_CMD_NEWLINK] = { ADMIN | CHANGES },
+	[RDMA_NLDEV_CMD_DELLINK] = { ADMIN | CHANGES | NEED_DEV },
+	[RDMA_NLDEV_CMD_PORT_GET] = { NEED_DEV | NEED_PORT | DUMP_DEV, RDMA_NLDEV_CMD_GET,
+				      nldev_fill_port, nldev_fill_port },
+	[RDMA_NLDEV_CMD_SYS_GET] = { STRICT, RDMA_NLDEV_CMD_SYS_GET, .doit = doit_sys },
+	[RDMA_NLDEV_CMD_SYS_SET] = { ADMIN | CHANGES | STRICT },
+	[RDMA_NLDEV_CMD_RES_GET] = { NEED_DEV, RDMA_NLDEV_CMD_RES_GET, nldev_fill_res,
+				     nldev_fill_res },
+	[RDMA_NLDEV_CMD_RES_QP_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
+					.id = RDMA_NLDEV_ATTR_RES_LQPN, .count = N(qp) },
+	[RDMA_NLDEV_CMD_RES_CM_ID_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
+					   .id = RDMA_NLDEV_ATTR_RES_CM_IDN, .count = NO_COUNT },
+	[RDMA_NLDEV_CMD_RES_CQ_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
+					.id = RDMA_NLDEV_ATTR_RES_CQN, .count = N(cq) },
+	[RDMA_NLDEV_CMD_RES_MR_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
+					.id = RDMA_NLDEV_ATTR_RES_MRN, .count = N(mr) },
+	[RDMA_NLDEV_CMD_RES_PD_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
+					.id = RDMA_NLDEV_ATTR_RES_PDN, .count = N(pd) },
+	[RDMA_NLDEV_CMD_GET_CHARDEV] = { STRICT, RDMA_NLDEV_CMD_GET_CHARDEV,
+					 .doit = doit_chardev },
+	[RDMA_NLDEV_CMD_STAT_SET] = { ADMIN | CHANGES | STRICT },
+	[RDMA_NLDEV_CMD_STAT_GET] = { CHANGES | STRICT | NEED_DEV | NEED_PORT },
+	[RDMA_NLDEV_CMD_STAT_DEL] = { ADMIN | CHANGES | STRICT },
+	[RDMA_NLDEV_CMD_RES_QP_GET_RAW] = { ADMIN | NEED_DEV | OBJECTS | DUMP_DEV,
+					    .id = RDMA_NLDEV_ATTR_RES_LQPN, .count = N(qp) },
+	[RDMA_NLDEV_CMD_RES_CQ_GET_RAW] = { ADMIN | NEED_DEV | OBJECTS | DUMP_DEV,
+					    .id = RDMA_NLDEV_ATTR_RES_CQN, .count = N(cq) },
+	[RDMA_NLDEV_CMD_RES_MR_GET_RAW] = { ADMIN | NEED_DEV | OBJECTS | DUMP_DEV,
+					    .id = RDMA_NLDEV_ATTR_RES_MRN, .count = N(mr) },
+	[RDMA_NLDEV_CMD_RES_CTX_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
+					 .id = RDMA_NLDEV_ATTR_RES_CTXN, .count = N(ctx) },
+	[RDMA_NLDEV_CMD_RES_SRQ_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
+					 .id = RDMA_NLDEV_ATTR_RES_SRQN, .count = NO_COUNT },
+	[RDMA_NLDEV_CMD_STAT_GET_STATUS] = { CHANGES | STRICT | NEED_DEV | NEED_PORT },
+#undef N
+};
+
+static void flush(struct call *c)
+{
+	if (c->used)
+		c->reply(c->arg, c->out.buf, c->used);
+	c->used = 0;
+}
+
+/* Starts a message behind the finished ones. -EMSGSIZE: no room. */
+static int msg_begin(struct call *c, struct nldev_msg *m, uint16_t type, uint16_t flags)
+{
+	if (c->used + NLMSG_HDRLEN > sizeof(c->out))
+		return -EMSGSIZE;
+	m->nlh = mnl_nlmsg_put_header(c->out.buf + c->used);
+	m->room = sizeof(c->out) - c->used;
+	m->nlh->nlmsg_type = type;
+	m->nlh->nlmsg_flags = flags;
+	m->nlh->nlmsg_seq = c->req->nlmsg_seq;
+	m->nlh->nlmsg_pid = c->req->nlmsg_pid;
+	return 0;
+}
+
+static void msg_end(struct call *c, const struct nldev_msg *m)
+{
+	c->used += NLMSG_ALIGN(m->nlh->nlmsg_len);
+}
+
+static uint16_t op_type(unsigned int op)
+{
+	return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op);
+}
+
+/* The device that DEV_INDEX names, as index into the host page. -EINVAL: none. */
+static int find_dev(const struct call *c)
+{
+	const struct nlattr *a = c->tb[RDMA_NLDEV_ATTR_DEV_INDEX];
+	int i;
+
+	if (!a)
+		return -EINVAL;
+	for (i = 0; i < HOST_MAX_DEVS; i++) {
+		const struct host_dev *d = &c->h->page->dev[i];
+
+		if (d->in_use && d->index == nldev_attr_u32(a))
+			return i;
+	}
+	return -EINVAL;
+}
+
+/* Every device has one port. */
+static int check_port(const struct call *c)
+{
+	return nldev_attr_u32(c->tb[RDMA_NLDEV_ATTR_PORT_INDEX]) == 1 ? 0 : -EINVAL;
+}
+
+static int reply_one(struct call *c, const struct cmd *cmd, nldev_fill_fn fill, int dev)
+{
+	struct nldev_msg m;
+	int rc;
+
+	rc = msg_begin(c, &m, op_type(cmd->reply_op), 0);
+	if (!rc)
+		rc = fill(&m, c->h, dev);
+	if (rc)
+		return rc;
+	msg_end(c, &m);
+	flush(c);
+	return 0;
+}
+
+static int fill_sys(struct nldev_msg *m, const struct nldev_host *h, int dev)
+{
+	return nldev_fill_sys(m);
+}
+
+static int doit_sys(struct call *c, int dev)
+{
+	return reply_one(c, &cmds[RDMA_NLDEV_CMD_SYS_GET], fill_sys, 0);
+}
+
+/*
+ * Which character device a client of the device has. Clients other than uverbs
+ * are modules that are not loaded: -EOPNOTSUPP, rdma_cm among them.
+ */
+static int doit_chardev(struct call *c, int unused)
+{
+	const struct nlattr *type = c->tb[RDMA_NLDEV_ATTR_CHARDEV_TYPE];
+	bool port = c->tb[RDMA_NLDEV_ATTR_PORT_INDEX];
+	int dev = -1;
+
+	if (!type)
+		return -EINVAL;
+	if (c->tb[RDMA_NLDEV_ATTR_DEV_INDEX]) {
+		dev = find_dev(c);
+		if (dev < 0)
+			return dev;
+		if (port && check_port(c))
+			return -EINVAL;
+	} else if (port) {
+		return -EINVAL;
+	}
+	if (dev < 0 || strcmp((const char *)type + NLA_HDRLEN, "uverbs"))
+		return -EOPNOTSUPP;
+	if (port)	/* uverbs belongs to the device */
+		return -EINVAL;
+	return reply_one(c, &cmds[RDMA_NLDEV_CMD_GET_CHARDEV], nldev_fill_uverbs, dev);
+}
+
+/* Whether the device has objects of the command's kind. */
+static bool has_objects(const struct call *c, const struct cmd *cmd, int dev)
+{
+	uint64_t n;
+
+	if (cmd->count == NO_COUNT)
+		return false;
+	memcpy(&n, (const char *)&c->h->counts[dev] + cmd->count, sizeof(n));
+	return n != 0;
+}
+
+static int run_doit(struct call *c, const struct cmd *cmd)
+{
+	int dev = 0, rc;
+
+	rc = nldev_parse(c->req, c->tb, cmd->flags & STRICT);
+	if (rc)	/* only SYS_GET passes the parser's own error on */
+		return cmd->doit == doit_sys ? rc : -EINVAL;
+	if (cmd->flags & NEED_DEV) {
+		if ((cmd->flags & NEED_PORT) && !c->tb[RDMA_NLDEV_ATTR_PORT_INDEX])
+			return -EINVAL;
+		if ((cmd->flags & OBJECTS) && !c->tb[cmd->id])
+			return -EINVAL;
+		dev = find_dev(c);
+		if (dev < 0)
+			return dev;
+		if ((cmd->flags & NEED_PORT) && check_port(c))
+			return -EINVAL;
+	}
+	if (cmd->flags & CHANGES)
+		return -EOPNOTSUPP;
+	if (cmd->flags & OBJECTS)
+		return has_objects(c, cmd, dev) ? -EOPNOTSUPP : -ENOENT;
+	if (cmd->doit)
+		return cmd->doit(c, dev);
+	return reply_one(c, cmd, cmd->fill, dev);
+}
+
+static int dump_one(struct call *c, const struct cmd *cmd, uint16_t type, int dev)
+{
+	struct nldev_msg m;
+	int rc, tries;
+
+	for (tries = 0; tries < 2; tries++) {
+		rc = msg_begin(c, &m, type, NLM_F_MULTI);
+		if (!rc)
+			rc = cmd->dump(&m, c->h, dev);
+		if (!rc) {
+			msg_end(c, &m);
+			return 0;
+		}
+		flush(c);	/* full: once more in the next datagram */
+	}
+	return rc;
+}
+
+static int run_dump_devs(struct call *c, const struct cmd *cmd, uint16_t type)
+{
+	int i, rc = 0;
+
+	if (cmd->flags & DUMP_DEV) {
+		rc = nldev_parse(c->req, c->tb, false);
+		i = rc ? -EINVAL : find_dev(c);
+		if (i < 0)
+			return i;
+		if (!(cmd->flags & OBJECTS))
+			return dump_one(c, cmd, type, i);
+		if (c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && check_port(c))
+			return -EINVAL;
+		return has_objects(c, cmd, i) ? -EOPNOTSUPP : 0;
+	}
+	for (i = 0; i < HOST_MAX_DEVS && !rc; i++)
+		if (c->h->page->dev[i].in_use)
+			rc = dump_one(c, cmd, type, i);
+	return rc;
+}
+
+static void run_dump(struct call *c, const struct cmd *cmd)
+{
+	int32_t rc = run_dump_devs(c, cmd, c->req->nlmsg_type);
+	struct nldev_msg m;
+
+	flush(c);
+	if (BUG_ON(msg_begin(c, &m, NLMSG_DONE, NLM_F_MULTI)))
+		return;
+	memcpy(mnl_nlmsg_put_extra_header(m.nlh, sizeof(rc)), &rc, sizeof(rc));
+	msg_end(c, &m);
+	flush(c);
+}
+
+static bool has_dump(const struct cmd *cmd)
+{
+	return cmd->dump || (cmd->flags & OBJECTS);
+}
+
+/* Returns 0 or -errno for the acknowledgement, 1 when there is to be none. */
+static int run(struct call *c)
+{
+	unsigned int client = RDMA_NL_GET_CLIENT(c->req->nlmsg_type);
+	unsigned int op = RDMA_NL_GET_OP(c->req->nlmsg_type);
+	const struct cmd *cmd;
+
+	/* iWARP port mapper and SA local service have no subscriber here. */
+	if (client != RDMA_NL_NLDEV || op >= RDMA_NLDEV_NUM_OPS)
+		return -EINVAL;
+	cmd = &cmds[op];
+	if (!cmd->flags)
+		return -EINVAL;
+	if ((cmd->flags & ADMIN) && !c->h->admin)
+		return -EPERM;
+	if (c->req->nlmsg_flags & NLM_F_DUMP) {
+		if (!has_dump(cmd))
+			return op == RDMA_NLDEV_CMD_STAT_GET ? -EOPNOTSUPP : -EINVAL;
+		run_dump(c, cmd);
+		return 1;
+	}
+	return run_doit(c, cmd);
+}
+
+/* An error repeats the request, as far as it fits; a success only its header. */
+static void ack(struct call *c, int rc)
+{
+	struct nlmsgerr *e;
+	struct nldev_msg m;
+	size_t echo;
+
+	c->used = 0;
+	if (BUG_ON(msg_begin(c, &m, NLMSG_ERROR, rc ? 0 : NLM_F_CAPPED)))
+		return;
+	e = mnl_nlmsg_put_extra_header(m.nlh, sizeof(*e));
+	e->error = rc;
+	echo = rc ? c->req->nlmsg_len : NLMSG_HDRLEN;
+	if (echo > sizeof(c->out) - NLMSG_HDRLEN - sizeof(*e)) {
+		echo = NLMSG_HDRLEN;
+		m.nlh->nlmsg_flags |= NLM_F_CAPPED;
+	}
+	memcpy(&e->msg, c->req, echo);
+	m.nlh->nlmsg_len += (uint32_t)(echo - NLMSG_HDRLEN);
+	c->used = m.nlh->nlmsg_len;
+	flush(c);
+}
+
+static void one_message(struct call *c)
+{
+	uint16_t flags = c->req->nlmsg_flags;
+	int rc = 0;
+
+	c->used = 0;
+	/* Only requests, and no control messages; both may still ask for an ACK. */
+	if ((flags & NLM_F_REQUEST) && c->req->nlmsg_type >= NLMSG_MIN_TYPE)
+		rc = run(c);
+	if (rc < 0 || (!rc && (flags & NLM_F_ACK)))
+		ack(c, rc);
+}
+
+void nldev_input(const struct nldev_host *h, const void *req, size_t len,
+		 nldev_reply_fn reply, void *arg)
+{
+	union {
+		struct nlmsghdr align;
+		char buf[REQ_MAX];
+	} in;
+	struct call c = { .h = h, .reply = reply, .arg = arg };
+	size_t at = 0;
+
+	if (len > sizeof(in))
+		return;
+	memcpy(in.buf, req, len);
+	while (len - at >= NLMSG_HDRLEN) {
+		const struct nlmsghdr *nlh = (const struct nlmsghdr *)(in.buf + at);
+
+		if (nlh->nlmsg_len < NLMSG_HDRLEN || nlh->nlmsg_len > len - at)
+			return;
+		c.req = nlh;
+		one_message(&c);
+		at += min((size_t)NLMSG_ALIGN(nlh->nlmsg_len), len - at);
+	}
+}

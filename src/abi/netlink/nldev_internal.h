@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Shared between the files of this room. */
+#ifndef RUSE_ABI_NETLINK_INTERNAL_H
+#define RUSE_ABI_NETLINK_INTERNAL_H
+
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+
+#include "abi/netlink/nldev.h"
+
+#define NLDEV_TB RDMA_NLDEV_ATTR_MAX
+
+/*
+ * Sorts the attributes of a message into tb (NLDEV_TB entries, NULL = absent)
+ * and checks them as nla_parse does: strict, or as nlmsg_parse_deprecated.
+ * 0, -EINVAL, -ERANGE.
+ */
+int nldev_parse(const struct nlmsghdr *nlh, const struct nlattr **tb, bool strict);
+uint32_t nldev_attr_u32(const struct nlattr *a);
+
+/* A reply under construction: one message in a buffer of NLDEV_DGRAM_MAX. */
+struct nldev_msg {
+	struct nlmsghdr *nlh;
+	size_t room;	/* bytes from nlh to the end of the buffer */
+};
+
+/* What fills the body of a message about one device. 0 or -EMSGSIZE. */
+typedef int (*nldev_fill_fn)(struct nldev_msg *m, const struct nldev_host *h, int dev);
+
+int nldev_fill_dev(struct nldev_msg *m, const struct nldev_host *h, int dev);
+int nldev_fill_port(struct nldev_msg *m, const struct nldev_host *h, int dev);
+int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev);
+int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_host *h, int dev);
+int nldev_fill_sys(struct nldev_msg *m);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * RUN/sys and RUN/dev: what /sys/class/infiniband, /sys/class/infiniband_verbs
+ * and /dev/infiniband are in the kernel, as real files, symbolic links included.
+ * Programs see them through the preload's path rewriting. For rused only.
+ */
+#ifndef RUSE_ABI_SYSFS_H
+#define RUSE_ABI_SYSFS_H
+
+#include "ipc/pages.h"
+
+/* Makes the directories that are there without a device. run: the run directory. 0 or -errno. */
+int sysfs_init(int run);
+/*
+ * Brings one device's files up to date: was NULL = new device, now NULL = it is
+ * gone. Readers find each file either old or new, never half. Only what differs
+ * is written. 0 or -errno (of the first failure; the rest is still tried).
+ */
+int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now);
+/* Removes both trees. Missing ones are no error. */
+void sysfs_remove(int run);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/sysfs/sysfs_internal.h"
+
+#define TMP_NAME ".new"		/* beside the trees, so that no listing shows it */
+#define MAX_DEPTH 16
+
+int tree_put(int dir, const char *path, const char *text)
+{
+	size_t len = strlen(text);
+	int fd, rc = 0;
+
+	unlinkat(dir, TMP_NAME, 0);
+	fd = openat(dir, TMP_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0444);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, len) != (ssize_t)len)
+		rc = -EIO;
+	close(fd);
+	if (!rc && renameat(dir, TMP_NAME, dir, path))
+		rc = -errno;
+	if (rc)
+		unlinkat(dir, TMP_NAME, 0);
+	return rc;
+}
+
+int tree_link(int dir, const char *from, const char *path)
+{
+	if (!linkat(dir, from, dir, path, 0))
+		return 0;
+	if (errno != EEXIST)
+		return -errno;
+	unlinkat(dir, TMP_NAME, 0);
+	if (linkat(dir, from, dir, TMP_NAME, 0))
+		return -errno;
+	if (renameat(dir, TMP_NAME, dir, path))
+		return -errno;
+	unlinkat(dir, TMP_NAME, 0);	/* two names of one file: rename leaves both */
+	return 0;
+}
+
+int tree_mkdir(int dir, const char *path)
+{
+	char part[PATH_MAX];
+	const char *p = path;
+
+	while (p) {
+		size_t n;
+
+		p = strchr(p + 1, '/');
+		n = p ? (size_t)(p - path) : strlen(path);
+		if (n >= sizeof(part))
+			return -ENAMETOOLONG;
+		memcpy(part, path, n);
+		part[n] = '\0';
+		if (mkdirat(dir, part, 0755) && errno != EEXIST)
+			return -errno;
+	}
+	return 0;
+}
+
+static void remove_below(int dir, const char *path, int depth)
+{
+	struct dirent *e;
+	DIR *d;
+	int fd;
+
+	if (!unlinkat(dir, path, 0) || (errno != EISDIR && errno != EPERM) || depth > MAX_DEPTH)
+		return;
+	fd = openat(dir, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	d = fdopendir(fd);
+	if (!d) {
+		close(fd);
+		return;
+	}
+	while ((e = readdir(d)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			remove_below(fd, e->d_name, depth + 1);
+	closedir(d);
+	unlinkat(dir, path, AT_REMOVEDIR);
+}
+
+void tree_remove(int dir, const char *path)
+{
+	remove_below(dir, path, 0);
+}

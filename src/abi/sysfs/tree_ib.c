@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The attributes of a device: a row each, with a function that prints it. As in
+ * the kernel the files are below devices/virtual and the class directories
+ * hold relative links. A row is written when its text has changed.
+ *
+ * Attribute files of empty GID entries, which fail with EINVAL when read from
+ * the kernel, are left out: real files cannot fail that way.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi/sysfs/sysfs.h"
+#include "abi/sysfs/sysfs_internal.h"
+
+#define GID_TBL_LEN 1024	/* rxe's */
+#define UVERBS_MAJOR 231
+#define UVERBS_BASE_MINOR 192
+#define TEXT_MAX 128
+#define ZERO_GID ".zero-gid"	/* one file, the entries of all empty slots */
+#define EMPTY_GID "0000:0000:0000:0000:0000:0000:0000:0000\n"
+
+static void show_guid(char *t, const struct host_dev *d)
+{
+	const uint8_t *g = d->node_guid;
+
+	snprintf(t, TEXT_MAX, "%02x%02x:%02x%02x:%02x%02x:%02x%02x\n", g[0], g[1], g[2], g[3],
+		 g[4], g[5], g[6], g[7]);
+}
+
+static void show_parent(char *t, const struct host_dev *d)
+{
+	snprintf(t, TEXT_MAX, "%s\n", d->ndev);
+}
+
+static void show_uevent(char *t, const struct host_dev *d)
+{
+	snprintf(t, TEXT_MAX, "NAME=%s\n", d->name);
+}
+
+static void show_state(char *t, const struct host_dev *d)
+{
+	static const char *const names[] = { "NOP", "DOWN", "INIT", "ARMED", "ACTIVE",
+					     "ACTIVE_DEFER" };
+
+	snprintf(t, TEXT_MAX, "%d: %s\n", d->state,
+		 d->state < ARRAY_SIZE(names) ? names[d->state] : "UNKNOWN");
+}
+
+static void show_phys_state(char *t, const struct host_dev *d)
+{
+	static const char *const names[] = {
+		"<unknown>", "Sleep", "Polling", "Disabled", "PortConfigurationTraining",
+		"LinkUp", "LinkErrorRecovery", "Phy Test",
+	};
+
+	snprintf(t, TEXT_MAX, "%d: %s\n", d->phys_state,
+		 d->phys_state < ARRAY_SIZE(names) ? names[d->phys_state] : "<unknown>");
+}
+
+/* Width code to lanes (IBTA PortInfo:LinkWidthActive), speed code to tenths of Gb/s a lane. */
+static void show_rate(char *t, const struct host_dev *d)
+{
+	static const struct { uint8_t code; const char *name; unsigned int tenths; } speeds[] = {
+		{ 1, " SDR", 25 }, { 2, " DDR", 50 }, { 4, " QDR", 100 }, { 8, " FDR10", 100 },
+		{ 16, " FDR", 140 }, { 32, " EDR", 250 }, { 64, " HDR", 500 }, { 128, " NDR", 1000 },
+	};
+	unsigned int lanes = d->active_width == 2 ? 4 : d->active_width == 4 ? 8 :
+			     d->active_width == 8 ? 12 : d->active_width == 16 ? 2 : 1;
+	unsigned int rate;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(speeds) - 1; i++)
+		if (speeds[i].code == d->active_speed)
+			break;
+	if (speeds[i].code != d->active_speed)
+		i = 0;
+	rate = speeds[i].tenths * lanes;
+	snprintf(t, TEXT_MAX, "%u%s Gb/sec (%uX%s)\n", rate / 10, rate % 10 ? ".5" : "", lanes,
+		 speeds[i].name);
+}
+
+static const struct attr {
+	const char *path;	/* below the device's directory */
+	const char *text;	/* constant, or */
+	void (*show)(char *t, const struct host_dev *d);
+} attrs[] = {
+	{ "node_type", .text = "1: CA\n" },
+	{ "node_guid", .show = show_guid },
+	{ "sys_image_guid", .show = show_guid },
+	{ "node_desc", .text = "rxe\n" },
+	{ "fw_ver", .text = "\n" },
+	{ "parent", .show = show_parent },
+	{ "uevent", .show = show_uevent },
+	{ "ports/1/state", .show = show_state },
+	{ "ports/1/phys_state", .show = show_phys_state },
+	{ "ports/1/rate", .show = show_rate },
+	{ "ports/1/lid", .text = "0x0\n" },
+	{ "ports/1/lid_mask_count", .text = "0\n" },
+	{ "ports/1/sm_lid", .text = "0x0\n" },
+	{ "ports/1/sm_sl", .text = "0\n" },
+	{ "ports/1/cap_mask", .text = "0x00010000\n" },
+	{ "ports/1/link_layer", .text = "Ethernet\n" },
+	{ "ports/1/pkeys/0", .text = "0xffff\n" },
+	{ "ports/1/hw_counters/lifespan", .text = "12\n" },
+	{ "ports/1/hw_counters/ack_deferred", .text = "0\n" },
+	{ "ports/1/hw_counters/completer_retry_err", .text = "0\n" },
+	{ "ports/1/hw_counters/duplicate_request", .text = "0\n" },
+	{ "ports/1/hw_counters/link_downed", .text = "0\n" },
+	{ "ports/1/hw_counters/out_of_seq_request", .text = "0\n" },
+	{ "ports/1/hw_counters/rcvd_pkts", .text = "0\n" },
+	{ "ports/1/hw_counters/rcvd_rnr_err", .text = "0\n" },
+	{ "ports/1/hw_counters/rcvd_seq_err", .text = "0\n" },
+	{ "ports/1/hw_counters/rdma_recvs", .text = "0\n" },
+	{ "ports/1/hw_counters/rdma_sends", .text = "0\n" },
+	{ "ports/1/hw_counters/retry_exceeded_err", .text = "0\n" },
+	{ "ports/1/hw_counters/retry_rnr_exceeded_err", .text = "0\n" },
+	{ "ports/1/hw_counters/send_err", .text = "0\n" },
+	{ "ports/1/hw_counters/send_rnr_err", .text = "0\n" },
+	{ "ports/1/hw_counters/sent_pkts", .text = "0\n" },
+};
+
+#define DEV_DIR "sys/devices/virtual/infiniband/%s"
+#define VERBS_DIR "sys/devices/virtual/infiniband_verbs/uverbs%u"
+
+__printf(3, 4) static void path_of(char *p, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(p, size, fmt, ap);
+	va_end(ap);
+}
+
+#define PATH_OF(p, ...) path_of((p), sizeof(p), __VA_ARGS__)
+
+static void keep(int *first, int rc)
+{
+	if (rc && !*first)
+		*first = rc;
+}
+
+static int put_attrs(int run, const struct host_dev *was, const struct host_dev *now)
+{
+	char path[256], old[TEXT_MAX], text[TEXT_MAX];
+	int first = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(attrs); i++) {
+		const struct attr *a = &attrs[i];
+
+		if (was && !a->show)
+			continue;
+		if (a->show) {
+			a->show(text, now);
+			if (was) {
+				a->show(old, was);
+				if (!strcmp(old, text))
+					continue;
+			}
+		}
+		PATH_OF(path, DEV_DIR "/%s", now->name, a->path);
+		keep(&first, tree_put(run, path, a->show ? text : a->text));
+	}
+	return first;
+}
+
+static const uint8_t no_gid[16];
+
+static const uint8_t *gid_at(const struct host_dev *d, uint32_t i)
+{
+	return d && i < d->ngids && i < HOST_MAX_GIDS ? d->gid[i].raw : no_gid;
+}
+
+static int put_gid_attrs(int run, const struct host_dev *d, uint32_t i, bool used)
+{
+	char types[256], ndevs[256], name[IFNAMSIZ + 2];
+	int first = 0;
+
+	PATH_OF(types, DEV_DIR "/ports/1/gid_attrs/types/%u", d->name, i);
+	PATH_OF(ndevs, DEV_DIR "/ports/1/gid_attrs/ndevs/%u", d->name, i);
+	if (!used) {
+		unlinkat(run, types, 0);
+		unlinkat(run, ndevs, 0);
+		return 0;
+	}
+	PATH_OF(name, "%s\n", d->ndev);
+	keep(&first, tree_put(run, types, "RoCE v2\n"));
+	keep(&first, tree_put(run, ndevs, name));
+	return first;
+}
+
+static int put_gid(int run, const struct host_dev *was, const struct host_dev *now, uint32_t i)
+{
+	const uint8_t *g = gid_at(now, i);
+	bool used = memcmp(g, no_gid, 16);
+	char path[256], text[TEXT_MAX];
+	int first = 0;
+
+	if (was && !memcmp(gid_at(was, i), g, 16) && !strcmp(was->ndev, now->ndev))
+		return 0;
+	PATH_OF(path, DEV_DIR "/ports/1/gids/%u", now->name, i);
+	if (used) {
+		int k, n = 0;
+
+		for (k = 0; k < 16; k += 2)
+			n += snprintf(text + n, sizeof(text) - (size_t)n, "%02x%02x%c", g[k],
+				      g[k + 1], k == 14 ? '\n' : ':');
+		keep(&first, tree_put(run, path, text));
+	} else if (tree_link(run, "sys/" ZERO_GID, path)) {
+		keep(&first, tree_put(run, path, EMPTY_GID));	/* no hard links here */
+	}
+	if (used || was)
+		keep(&first, put_gid_attrs(run, now, i, used));
+	return first;
+}
+
+static int make_links(int run, const struct host_dev *d)
+{
+	static const char *const dirs[] = { "ports/1/gids", "ports/1/gid_attrs/types",
+					    "ports/1/gid_attrs/ndevs", "ports/1/pkeys",
+					    "ports/1/hw_counters" };
+	char path[256];
+	int first = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(dirs); i++) {
+		PATH_OF(path, DEV_DIR "/%s", d->name, dirs[i]);
+		keep(&first, tree_mkdir(run, path));
+	}
+	PATH_OF(path, DEV_DIR "/subsystem", d->name);
+	if (symlinkat("../../../../class/infiniband", run, path))
+		keep(&first, -errno);
+	return first;
+}
+
+static int put_verbs(int run, const struct host_dev *d)
+{
+	unsigned int n = d->minor - UVERBS_BASE_MINOR;
+	char path[256], text[TEXT_MAX];
+	int first = 0;
+
+	PATH_OF(path, VERBS_DIR, n);
+	keep(&first, tree_mkdir(run, path));
+	PATH_OF(path, VERBS_DIR "/abi_version", n);
+	keep(&first, tree_put(run, path, "2\n"));
+	PATH_OF(path, VERBS_DIR "/dev", n);
+	PATH_OF(text, "%u:%u\n", UVERBS_MAJOR, d->minor);
+	keep(&first, tree_put(run, path, text));
+	PATH_OF(path, VERBS_DIR "/ibdev", n);
+	PATH_OF(text, "%s\n", d->name);
+	keep(&first, tree_put(run, path, text));
+	PATH_OF(path, VERBS_DIR "/uevent", n);
+	PATH_OF(text, "MAJOR=%u\nMINOR=%u\nDEVNAME=infiniband/uverbs%u\nDEVMODE=0666\n",
+		UVERBS_MAJOR, d->minor, n);
+	keep(&first, tree_put(run, path, text));
+	PATH_OF(path, VERBS_DIR "/subsystem", n);
+	if (symlinkat("../../../../class/infiniband_verbs", run, path))
+		keep(&first, -errno);
+	PATH_OF(path, "dev/infiniband/uverbs%u", n);
+	keep(&first, tree_put(run, path, ""));
+	PATH_OF(path, "sys/class/infiniband_verbs/uverbs%u", n);
+	PATH_OF(text, "../../devices/virtual/infiniband_verbs/uverbs%u", n);
+	if (symlinkat(text, run, path))
+		keep(&first, -errno);
+	return first;
+}
+
+static void remove_device(int run, const struct host_dev *d)
+{
+	unsigned int n = d->minor - UVERBS_BASE_MINOR;
+	char path[256];
+
+	/* The class links first: what a listing shows must be there. */
+	PATH_OF(path, "sys/class/infiniband_verbs/uverbs%u", n);
+	unlinkat(run, path, 0);
+	PATH_OF(path, "sys/class/infiniband/%s", d->name);
+	unlinkat(run, path, 0);
+	PATH_OF(path, "dev/infiniband/uverbs%u", n);
+	unlinkat(run, path, 0);
+	PATH_OF(path, VERBS_DIR, n);
+	tree_remove(run, path);
+	PATH_OF(path, DEV_DIR, d->name);
+	tree_remove(run, path);
+}
+
+int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now)
+{
+	char path[256], text[TEXT_MAX];
+	int first = 0;
+	uint32_t i;
+
+	if (!now) {
+		remove_device(run, was);
+		return 0;
+	}
+	if (!was)
+		keep(&first, make_links(run, now));
+	keep(&first, put_attrs(run, was, now));
+	for (i = 0; i < (was ? HOST_MAX_GIDS : GID_TBL_LEN); i++)
+		keep(&first, put_gid(run, was, now, i));
+	if (was)
+		return first;
+	PATH_OF(path, "sys/class/infiniband/%s", now->name);
+	PATH_OF(text, "../../devices/virtual/infiniband/%s", now->name);
+	if (symlinkat(text, run, path))
+		keep(&first, -errno);
+	keep(&first, put_verbs(run, now));
+	return first;
+}
+
+int sysfs_init(int run)
+{
+	static const char *const dirs[] = { "sys/class/infiniband", "sys/class/infiniband_verbs",
+					    "sys/devices/virtual/infiniband",
+					    "sys/devices/virtual/infiniband_verbs",
+					    "dev/infiniband" };
+	int first = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(dirs); i++)
+		keep(&first, tree_mkdir(run, dirs[i]));
+	keep(&first, tree_put(run, "sys/class/infiniband_verbs/abi_version", "6\n"));
+	keep(&first, tree_put(run, "sys/" ZERO_GID, EMPTY_GID));
+	return first;
+}
+
+void sysfs_remove(int run)
+{
+	tree_remove(run, "sys");
+	tree_remove(run, "dev");
+	tree_remove(run, ".new");
+}

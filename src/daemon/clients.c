@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Connections, and the death of those who made them.
+ *
+ * A process is dead when its pidfd says so or its socket is closed: a forked
+ * child keeps the inherited socket open long after its parent has gone, and a
+ * process of another PID namespace has no pidfd here.
+ *
+ * Leaving: the listening socket is shut down first. From then on connect()
+ * fails with ECONNREFUSED, so what is in the accept queue after that is all
+ * there will ever be; if there is somebody, we listen anew and stay.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+
+#define MAX_CLIENTS 1024
+#define BACKLOG 128
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77		/* Linux 6.5 */
+#endif
+
+struct client *client_by_proc(struct rused *r, uint32_t proc)
+{
+	struct client *c;
+
+	list_for_each_entry(c, &r->clients, node)
+		if (proc && c->proc == proc)
+			return c;
+	return NULL;
+}
+
+void client_kill(struct client *c, const char *why)
+{
+	struct rused *r = c->r;
+
+	if (c->dead)
+		return;
+	c->dead = true;
+	log_info("process %u (pid %d, %s): %s", c->proc, c->pid, c->comm, why);
+	lease_put_all(&r->leases, c->proc, r->loop.now);
+	netlink_close_all(c);
+	loop_del(&r->loop, &c->sock);
+	loop_del(&r->loop, &c->pidfd);
+	if (c->page_fd >= 0)
+		close(c->page_fd);
+	c->page_fd = -1;
+	free(c->out);
+	c->out = NULL;
+	list_del(&c->node);
+	list_add_tail(&c->node, &r->loop.dead);
+	if (--r->nclients)
+		return;
+	if (r->drain)
+		r->loop.stop = true;
+	else if (r->idle && timer_set(&r->loop.timers, &r->idle_timer, r->loop.now + r->idle))
+		r->loop.stop = true;
+}
+
+void clients_reap(struct loop *l)
+{
+	while (!list_empty(&l->dead)) {
+		struct list_head *e = l->dead.next;
+
+		list_del(e);
+		free(e);	/* the node is the first member of all that comes here */
+	}
+}
+
+_Static_assert(offsetof(struct client, node) == 0, "freed by its node");
+
+int client_flush(struct client *c)
+{
+	size_t most = IPC_MAX - sizeof(struct ipc_hdr);
+
+	while (c->out) {
+		size_t n = min(c->out_len - c->out_at, most);
+		struct ipc_hdr h = {
+			.version = IPC_VERSION, .type = IPC_STATUS, .seq = c->out_seq,
+			.flags = IPC_F_REPLY | (c->out_at + n < c->out_len ? IPC_F_MORE : 0),
+		};
+		int rc = ipc_send(c->sock.fd, &h, c->out + c->out_at, n, NULL, 0);
+
+		if (rc == -EAGAIN)
+			return loop_mod(&c->r->loop, &c->sock, EPOLLIN | EPOLLOUT);
+		if (rc)
+			return rc;
+		c->out_at += n;
+		if (c->out_at == c->out_len) {
+			free(c->out);
+			c->out = NULL;
+		}
+	}
+	return loop_mod(&c->r->loop, &c->sock, EPOLLIN);
+}
+
+static void client_event(struct loop_fd *f, uint32_t events)
+{
+	struct client *c = container_of(f, struct client, sock);
+	char body[IPC_MAX];
+	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, rc;
+	size_t len = sizeof(body);
+	struct ipc_hdr h;
+
+	if ((events & EPOLLOUT) && client_flush(c)) {
+		client_kill(c, "does not take its answer");
+		return;
+	}
+	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
+		return;
+	rc = ipc_recv(f->fd, MSG_DONTWAIT, &h, body, &len, fds, &nfds);
+	if (rc == -EAGAIN)
+		return;
+	if (!rc)
+		rc = client_message(c, &h, body, len, fds, nfds);
+	if (rc == -EPIPE) {
+		client_kill(c, "closed its connection");
+	} else if (rc) {
+		log_warn("pid %d (%s) sent a message that is none: %s", c->pid, c->comm,
+			 strerror(-rc));
+		client_kill(c, "disconnected");
+	}
+}
+
+static void client_died(struct loop_fd *f, uint32_t events)
+{
+	client_kill(container_of(f, struct client, pidfd), "died");
+}
+
+static void watch_death(struct client *c)
+{
+	socklen_t len = sizeof(int);
+	int fd = -1;
+
+	if (!c->pid)
+		return;
+	/* From the socket if the kernel can: the number may be somebody else's by now. */
+	if (getsockopt(c->sock.fd, SOL_SOCKET, SO_PEERPIDFD, &fd, &len))
+		fd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	if (fd < 0)
+		return;
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	if (loop_add(&c->r->loop, &c->pidfd, fd, EPOLLIN))
+		close(fd);
+}
+
+static void client_new(struct rused *r, int fd)
+{
+	struct ucred cr = { 0 };
+	socklen_t len = sizeof(cr);
+	struct client *c;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cr, &len) || cr.uid != r->uid) {
+		log_warn("uid %u (pid %d) is not the user this rused works for", cr.uid, cr.pid);
+		close(fd);
+		return;
+	}
+	c = r->nclients < MAX_CLIENTS ? calloc(1, sizeof(*c)) : NULL;
+	if (!c) {
+		log_warn("pid %d refused: %u clients are too many", cr.pid, r->nclients);
+		close(fd);
+		return;
+	}
+	c->r = r;
+	c->pid = cr.pid;
+	c->uid = cr.uid;
+	c->page_fd = -1;
+	c->pidfd.fd = -1;
+	c->sock.fn = client_event;
+	c->pidfd.fn = client_died;
+	list_init(&c->netlink);
+	if (loop_add(&r->loop, &c->sock, fd, EPOLLIN)) {
+		close(fd);
+		free(c);
+		return;
+	}
+	watch_death(c);
+	list_add_tail(&c->node, &r->clients);
+	r->nclients++;
+	timer_cancel(&r->loop.timers, &r->idle_timer);
+}
+
+/* Out of descriptors: the waiting client would make the loop spin. Give it the spare one's place. */
+static void refuse_one(struct rused *r, int lfd)
+{
+	int fd;
+
+	log_warn("out of descriptors: a client is refused");
+	if (r->spare >= 0)
+		close(r->spare);
+	fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* One client from the queue. False: nobody there. */
+static bool accept_one(struct rused *r)
+{
+	int fd = accept4(r->listen.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0) {
+		client_new(r, fd);
+		return true;
+	}
+	if (errno == EMFILE || errno == ENFILE)
+		refuse_one(r, r->listen.fd);
+	return false;
+}
+
+static void listen_event(struct loop_fd *f, uint32_t events)
+{
+	accept_one(container_of(f, struct rused, listen));
+}
+
+int clients_listen(struct rused *r)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int fd, rc;
+
+	if (snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/" IPC_SOCK_NAME, r->rundir) >=
+	    (int)sizeof(sa.sun_path))
+		return -ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	/* We hold the lock: whoever made it is dead. */
+	unlinkat(r->run, IPC_SOCK_NAME, 0);
+	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) || listen(fd, BACKLOG)) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	r->listen.fn = listen_event;
+	rc = loop_add(&r->loop, &r->listen, fd, EPOLLIN);
+	if (rc)
+		close(fd);
+	return rc;
+}
+
+bool clients_leave(struct rused *r)
+{
+	shutdown(r->listen.fd, SHUT_RD);
+	while (accept_one(r))
+		;
+	loop_del(&r->loop, &r->listen);
+	if (!r->nclients) {
+		unlinkat(r->run, IPC_SOCK_NAME, 0);
+		return true;
+	}
+	if (clients_listen(r)) {
+		log_err("cannot listen again: %m");
+		return true;
+	}
+	return false;
+}
+
+void clients_close_all(struct rused *r)
+{
+	struct client *c, *t;
+
+	list_for_each_entry_safe(c, t, &r->clients, node)
+		client_kill(c, "rused exits");
+	clients_reap(&r->loop);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* rused: one per user and network namespace. main.c has the theory of operation. */
+#ifndef RUSE_DAEMON_H
+#define RUSE_DAEMON_H
+
+#include <sys/types.h>
+
+#include "base/list.h"
+#include "base/timer.h"
+#include "daemon/lease.h"
+#include "ipc/ipc.h"
+#include "ipc/pages.h"
+
+/* A descriptor in the loop. fn is called with epoll's events. */
+struct loop_fd {
+	int fd;			/* -1 = not in the loop */
+	void (*fn)(struct loop_fd *f, uint32_t events);
+};
+
+struct loop {
+	int epfd;
+	bool stop;
+	ns_t now;		/* when this round began; the only clock */
+	struct timer_heap timers;
+	struct list_head dead;	/* to free() after the round: structs that begin with their node */
+};
+
+struct rused {
+	struct loop loop;
+	char rundir[IPC_RUNDIR_MAX];
+	int run;		/* the run directory */
+	int lock;		/* RUN/lock, held */
+	struct loop_fd listen, rtnl, signals;
+	uint64_t netns;
+	uint32_t uid;
+	ns_t started, idle;	/* idle: exit after so long without a client; 0 = never */
+	bool drain;		/* exit when the last client has gone */
+
+	struct list_head clients;
+	uint32_t nclients, next_proc;
+	int spare;		/* a descriptor to give up when there are no more */
+	struct timer idle_timer;
+
+	struct lease_table leases;
+	int lease_file;
+	struct list_head orphans;
+
+	struct host_page *page;	/* shared, ours to write */
+	int page_fd;
+};
+
+struct client {
+	struct list_head node;
+	struct rused *r;
+	struct loop_fd sock, pidfd;
+	pid_t pid;		/* SO_PEERCRED; 0 = not visible from here */
+	uid_t uid;
+	bool hello, dead;
+	uint32_t proc;		/* 0 = ruse, which asks and goes */
+	char comm[16], sock_name[32];
+	int page_fd;		/* process page, -1 = none */
+	uint32_t nctx[HOST_MAX_DEVS];
+	struct list_head netlink;
+	uint32_t nnetlink;
+	char *out;		/* an answer that the socket had no room for */
+	size_t out_len, out_at;
+	uint32_t out_seq;
+};
+
+/* loop.c: 0 or -errno. Callbacks may stop the loop and free clients through loop.dead. */
+int loop_init(struct loop *l);
+void loop_fini(struct loop *l);
+int loop_add(struct loop *l, struct loop_fd *f, int fd, uint32_t events);
+int loop_mod(struct loop *l, struct loop_fd *f, uint32_t events);
+/* Takes it out and closes it. Twice is harmless. */
+void loop_del(struct loop *l, struct loop_fd *f);
+int loop_run(struct loop *l, void (*after)(struct loop *l));
+ns_t loop_clock(void);
+
+/* clients.c */
+int clients_listen(struct rused *r);
+/* False: somebody came while we were leaving, and is served. */
+bool clients_leave(struct rused *r);
+void clients_close_all(struct rused *r);
+void clients_reap(struct loop *l);
+void client_kill(struct client *c, const char *why);
+struct client *client_by_proc(struct rused *r, uint32_t proc);
+/* Sends what is left of c->out. 0 or -errno. */
+int client_flush(struct client *c);
+/* dispatch.c: one message of a client. 0; -EPROTO and others: the client is closed. Takes the fds. */
+int client_message(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,
+		   int *fds, int nfds);
+/* Copies a process page out of the client's descriptor. 0 or -errno. */
+int client_page(const struct client *c, struct proc_page *copy);
+/* nlsock.c */
+int netlink_open(struct client *c);
+void netlink_close_all(struct client *c);
+/* status.c: the text, malloc()ed, or NULL without memory. */
+char *status_text(struct rused *r);
+/* orphans.c: leases that outlived the rused which gave them. */
+int orphans_load(struct rused *r);
+/* Before the clients are closed: theirs must be found again too. */
+void orphans_fini(struct rused *r);
+void orphans_record(void *arg, uint32_t block, const struct lease *l);
+/* host.c: the host page. */
+int host_init(struct rused *r);
+void host_fini(struct rused *r);
+/* Publishes a device in the page and in sysfs. was NULL: new. */
+void host_publish(struct rused *r, int slot, const struct host_dev *now);
+/* devices.c */
+int devices_init(struct rused *r);
+void devices_fini(struct rused *r);
+
+#endif

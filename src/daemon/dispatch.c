@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the messages do. All that is in one is checked here or by ipc_check(). */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+
+struct msg {
+	struct client *c;
+	const struct ipc_hdr *h;
+	const void *body;
+	size_t len;
+	int *fds;		/* a handler that keeps one puts -1 in its place */
+	int nfds;
+};
+
+static int answer(const struct msg *m, int error, const void *body, size_t len, int fd)
+{
+	struct ipc_hdr h = {
+		.version = IPC_VERSION, .type = m->h->type, .flags = IPC_F_REPLY,
+		.seq = m->h->seq, .error = error,
+	};
+
+	return ipc_send(m->c->sock.fd, &h, body, error ? 0 : len, &fd, !error && fd >= 0);
+}
+
+static int answer_error(const struct msg *m, int error)
+{
+	return answer(m, error, NULL, 0, -1);
+}
+
+/* Names end in our logs and in status: as text, whatever they were. */
+static int copy_text(char *to, const char *from, size_t size)
+{
+	size_t i;
+
+	if (!memchr(from, 0, size))
+		return -EPROTO;
+	for (i = 0; i < size; i++)
+		to[i] = !from[i] || (from[i] > ' ' && from[i] < 127) ? from[i] : '?';
+	return 0;
+}
+
+/*
+ * A process page must be a memfd (nothing else has seals) that cannot shrink.
+ * It is read by pread, never mapped: a page of it that the kernel cannot
+ * provide is then an error and not a SIGBUS.
+ */
+static int check_page(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals < 0 || !(seals & F_SEAL_SHRINK))
+		return -EPROTO;
+	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(struct proc_page))
+		return -EPROTO;
+	return 0;
+}
+
+int client_page(const struct client *c, struct proc_page *copy)
+{
+	if (c->page_fd < 0)
+		return -ENOENT;
+	if (pread(c->page_fd, copy, sizeof(*copy), 0) != (ssize_t)sizeof(*copy))
+		return -EIO;
+	return copy->magic == PROC_PAGE_MAGIC && copy->version == 1 ? 0 : -EPROTO;
+}
+
+static int do_hello(struct msg *m)
+{
+	struct ipc_hello_reply rep = { .pid = (uint32_t)getpid() };
+	struct client *c = m->c;
+	struct ipc_hello q;
+	int rc;
+
+	memcpy(&q, m->body, sizeof(q));
+	if (c->hello || m->nfds > 1)
+		return -EPROTO;
+	rc = copy_text(c->comm, q.comm, sizeof(c->comm));
+	if (!rc)
+		rc = copy_text(c->sock_name, q.sock, sizeof(c->sock_name));
+	if (!rc && m->nfds)
+		rc = check_page(m->fds[0]);
+	if (rc)
+		return rc;
+	/* $RUSE_DIR can be the same in two network namespaces; their addresses are not. */
+	if (m->nfds && q.netns && q.netns != c->r->netns)
+		return answer_error(m, -EXDEV);
+	if (m->nfds) {
+		c->page_fd = m->fds[0];
+		m->fds[0] = -1;
+		if (!++c->r->next_proc)
+			c->r->next_proc = 1;
+		c->proc = c->r->next_proc;
+	}
+	c->hello = true;
+	rep.proc = c->proc;
+	strcpy(rep.rundir, c->r->rundir);
+	log_info("process %u (pid %d, %s): hello", c->proc, c->pid, c->comm);
+	return answer(m, 0, &rep, sizeof(rep), c->r->page_fd);
+}
+
+static int do_lease(struct msg *m)
+{
+	struct client *c = m->c;
+	struct ipc_lease l;
+	int rc;
+
+	memcpy(&l, m->body, sizeof(l));
+	if (!c->proc)
+		return answer_error(m, -EPERM);
+	if (l.block) {
+		rc = lease_reclaim(&c->r->leases, l.block, c->proc, c->pid);
+	} else {
+		rc = lease_get(&c->r->leases, c->proc, c->pid, c->r->loop.now);
+		l.block = rc > 0 ? (uint32_t)rc : 0;
+		rc = min(rc, 0);
+	}
+	return answer(m, rc, &l, sizeof(l), -1);
+}
+
+static int do_peer(struct msg *m)
+{
+	struct ipc_peer p, rep = { 0 };
+	struct client *c;
+
+	memcpy(&p, m->body, sizeof(p));
+	c = client_by_proc(m->c->r, lease_owner(&m->c->r->leases, p.block));
+	if (!c)
+		return answer_error(m, -ENOENT);
+	rep.block = p.block;
+	rep.pid = c->pid;
+	rep.proc = c->proc;
+	memcpy(rep.sock, c->sock_name, sizeof(rep.sock));
+	return answer(m, 0, &rep, sizeof(rep), -1);
+}
+
+static int do_netlink(struct msg *m)
+{
+	int fd = netlink_open(m->c), rc;
+
+	if (fd < 0)
+		return answer_error(m, fd);
+	rc = answer(m, 0, NULL, 0, fd);
+	close(fd);
+	return rc;
+}
+
+static int do_context(struct msg *m)
+{
+	struct client *c = m->c;
+	struct ipc_context q;
+	int i;
+
+	memcpy(&q, m->body, sizeof(q));
+	if (q.opened > 1)
+		return -EPROTO;
+	for (i = 0; i < HOST_MAX_DEVS; i++)
+		if (c->r->page->dev[i].in_use && c->r->page->dev[i].index == q.dev_index)
+			break;
+	if (i == HOST_MAX_DEVS)
+		return answer_error(m, -ENODEV);
+	if (!q.opened && !c->nctx[i])
+		return answer_error(m, -EINVAL);
+	c->nctx[i] += q.opened ? 1 : -1;
+	return answer_error(m, 0);
+}
+
+static int do_status(struct msg *m)
+{
+	struct client *c = m->c;
+
+	if (c->out)
+		return -EPROTO;	/* asks again before it has read the answer */
+	c->out = status_text(c->r);
+	if (!c->out)
+		return answer_error(m, -ENOMEM);
+	c->out_len = strlen(c->out);
+	c->out_at = 0;
+	c->out_seq = m->h->seq;
+	return client_flush(c);
+}
+
+static int do_shutdown(struct msg *m)
+{
+	struct ipc_shutdown s = { 0 };
+	int rc;
+
+	memcpy(&s, m->body, m->len);
+	rc = answer_error(m, 0);
+	m->c->r->drain = true;
+	if (s.now)
+		m->c->r->loop.stop = true;
+	return rc;
+}
+
+static int dispatch(struct msg *m)
+{
+	switch ((enum ipc_type)m->h->type) {
+	case IPC_HELLO:
+		return do_hello(m);
+	case IPC_LEASE:
+		return do_lease(m);
+	case IPC_PEER:
+		return do_peer(m);
+	case IPC_NETLINK:
+		return do_netlink(m);
+	case IPC_CONTEXT:
+		return do_context(m);
+	case IPC_STATUS:
+		return do_status(m);
+	case IPC_SHUTDOWN:
+		return do_shutdown(m);
+	case IPC_NTYPES:
+		break;
+	}
+	return -EPROTO;
+}
+
+int client_message(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,
+		   int *fds, int nfds)
+{
+	struct msg m = { c, h, body, len, fds, nfds };
+	int i, rc;
+
+	rc = ipc_check(h, len, false);
+	if (!rc && ((!c->hello && h->type != IPC_HELLO) || (nfds && h->type != IPC_HELLO)))
+		rc = -EPROTO;
+	if (!rc)
+		rc = dispatch(&m);
+	for (i = 0; i < nfds; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	return rc;
+}

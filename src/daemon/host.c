@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The host page and, in step with it, the sysfs tree. Every process maps the
+ * same memfd read-only: once ours is mapped, the seal forbids other writers.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "abi/sysfs/sysfs.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "daemon/daemon.h"
+#include "queue/barrier.h"
+
+int host_init(struct rused *r)
+{
+	void *p;
+	int rc;
+
+	r->page_fd = memfd_create("ruse-host", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (r->page_fd < 0)
+		return -errno;
+	if (ftruncate(r->page_fd, sizeof(struct host_page)))
+		return -errno;
+	p = mmap(NULL, sizeof(struct host_page), PROT_READ | PROT_WRITE, MAP_SHARED, r->page_fd, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	r->page = p;
+	if (fcntl(r->page_fd, F_ADD_SEALS,
+		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL))
+		return -errno;
+	r->page->magic = HOST_PAGE_MAGIC;
+	r->page->version = 1;
+	r->page->generation = rand_u32();
+	rc = sysfs_init(r->run);
+	if (rc)
+		log_err("cannot make the sysfs tree in %s: %s", r->rundir, strerror(-rc));
+	return rc;
+}
+
+void host_fini(struct rused *r)
+{
+	if (r->page)
+		munmap(r->page, sizeof(*r->page));
+	if (r->page_fd >= 0)
+		close(r->page_fd);
+	r->page = NULL;
+	r->page_fd = -1;
+	sysfs_remove(r->run);
+}
+
+void host_publish(struct rused *r, int slot, const struct host_dev *now)
+{
+	struct host_dev *d = &r->page->dev[slot];
+	struct host_dev was = *d;
+	int rc;
+
+	if (!memcmp(&was, now, sizeof(was)))
+		return;
+	WRITE_ONCE(r->page->seq, r->page->seq + 1);
+	smp_wmb();
+	*d = *now;
+	smp_store_release(&r->page->seq, r->page->seq + 1);
+	rc = sysfs_device(r->run, was.in_use ? &was : NULL, now->in_use ? now : NULL);
+	if (rc)
+		log_warn("sysfs of %s: %s", now->name, strerror(-rc));
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * rused: the half of the kernel that a host shares. One per user and network
+ * namespace, found by its run directory, started by the first program that
+ * needs it, gone when nobody has for a while.
+ *
+ * RUN/lock is held (flock) from before the first other file is made until
+ * after the last is removed. Who does not get it and finds rused answering has
+ * nothing to do and exits 0. Whoever gets it removes what a killed
+ * predecessor left, except RUN/leases, from which it learns which processes
+ * still use their queue-pair numbers (orphans.c).
+ *
+ * Single-threaded. loop.c calls clients.c, nlsock.c and devices.c; a message
+ * is handled to its end, and nothing in its handling waits. A client that
+ * breaks a rule is closed, logged, and forgotten like one that died.
+ *
+ * The log is RUN/rused.log, or stderr with --foreground; at a normal exit it is
+ * removed with everything else, after a failure it stays.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "abi/sysfs/sysfs.h"
+#include "base/log.h"
+#include "base/rand.h"
+#include "daemon/daemon.h"
+
+#define LOCK_NAME "lock"
+#define LOG_NAME "rused.log"
+#define IDLE_DEFAULT 10
+#define LOCK_WAIT_NS (2 * NS_S)	/* for a predecessor that is on its way out */
+#define LOCK_NAP_NS (20 * NS_MS)
+
+struct options {
+	const char *rundir;
+	bool foreground;
+	long idle;
+};
+
+static void usage(FILE *f)
+{
+	fputs("usage: rused [--rundir DIR] [--idle SECONDS] [--foreground]\n"
+	      "The part of ruse that all programs of a host share. Started by the first one that\n"
+	      "needs it; by hand only to look at its log.\n\n"
+	      "  --rundir DIR    run directory (default: $RUSE_DIR, else one by network namespace)\n"
+	      "  --idle SECONDS  exit after so long without a client (default 10; 0 = never)\n"
+	      "  --foreground    log to standard error instead of DIR/" LOG_NAME "\n"
+	      "  --help, --version\n"
+	      "\nEnvironment: RUSE_LOG=err|warn|info|debug\n", f);
+}
+
+/* Exits for --help, --version and wrong usage. */
+static void parse(int argc, char **argv, struct options *o)
+{
+	static const struct option longs[] = {
+		{ "rundir", required_argument, NULL, 'r' }, { "idle", required_argument, NULL, 'i' },
+		{ "foreground", no_argument, NULL, 'f' },   { "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },	    { 0 },
+	};
+	char *end;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (c) {
+		case 'r':
+			o->rundir = optarg;
+			break;
+		case 'i':
+			o->idle = strtol(optarg, &end, 10);
+			if (*end || end == optarg || o->idle < 0 || o->idle > 365 * 86400L) {
+				fprintf(stderr, "rused: --idle %s: not a number of seconds\n", optarg);
+				exit(2);
+			}
+			break;
+		case 'f':
+			o->foreground = true;
+			break;
+		case 'h':
+			usage(stdout);
+			exit(0);
+		case 'V':
+			puts("rused " RUSE_VERSION);
+			exit(0);
+		default:
+			usage(stderr);
+			exit(2);
+		}
+	}
+	if (optind < argc) {
+		usage(stderr);
+		exit(2);
+	}
+}
+
+/* A program may be pinned, or real-time; what it starts must not be. */
+static void reset_process(void)
+{
+	struct sched_param sp = { 0 };
+	struct rlimit rl;
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
+	sched_setscheduler(0, SCHED_OTHER, &sp);
+	if (!getrlimit(RLIMIT_NOFILE, &rl)) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+	umask(077);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int open_rundir(struct rused *r, const char *path)
+{
+	struct stat st;
+	int rc = 0;
+
+	if (!path) {
+		rc = ipc_rundir(r->rundir, sizeof(r->rundir));
+	} else if (path[0] != '/' || strlen(path) >= sizeof(r->rundir)) {
+		rc = path[0] != '/' ? -EINVAL : -ENAMETOOLONG;
+	} else {
+		strcpy(r->rundir, path);
+	}
+	if (rc)
+		return rc;
+	r->run = open(r->rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r->run < 0 || fstat(r->run, &st))
+		return -errno;
+	if (st.st_uid != geteuid() || (st.st_mode & 077))
+		return -EPERM;
+	r->uid = st.st_uid;
+	if (stat("/proc/self/ns/net", &st) == 0)
+		r->netns = st.st_ino;
+	return 0;
+}
+
+/* 1: we have it and the file is still the one in the directory. */
+static int try_lock(struct rused *r)
+{
+	struct stat mine, there;
+
+	r->lock = openat(r->run, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (r->lock < 0)
+		return -errno;
+	if (!flock(r->lock, LOCK_EX | LOCK_NB) && !fstat(r->lock, &mine) &&
+	    !fstatat(r->run, LOCK_NAME, &there, AT_SYMLINK_NOFOLLOW) && mine.st_ino == there.st_ino)
+		return 1;
+	close(r->lock);
+	r->lock = -1;
+	return 0;
+}
+
+/* 1: locked. 0: another rused answers. -errno. */
+static int take_lock(struct rused *r)
+{
+	const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
+	struct ipc_conn c;
+	ns_t waited;
+	int rc;
+
+	for (waited = 0; waited < LOCK_WAIT_NS; waited += LOCK_NAP_NS) {
+		rc = try_lock(r);
+		if (rc)
+			return rc;
+		if (!ipc_connect(&c, r->rundir)) {
+			ipc_close(&c);
+			return 0;
+		}
+		nanosleep(&nap, NULL);
+	}
+	return -EBUSY;
+}
+
+static int open_log(struct rused *r, bool foreground)
+{
+	int fd = STDERR_FILENO;
+
+	if (!foreground)
+		fd = openat(r->run, LOG_NAME,
+			    O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	log_init("rused", fd);
+	return 0;
+}
+
+static void signal_event(struct loop_fd *f, uint32_t events)
+{
+	struct rused *r = container_of(f, struct rused, signals);
+	struct signalfd_siginfo si;
+
+	if (read(f->fd, &si, sizeof(si)) != (ssize_t)sizeof(si))
+		return;
+	log_info("signal %u: exit", si.ssi_signo);
+	r->drain = true;
+	r->loop.stop = true;
+}
+
+static int watch_signals(struct rused *r)
+{
+	sigset_t set;
+	int fd;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	r->signals.fn = signal_event;
+	return loop_add(&r->loop, &r->signals, fd, EPOLLIN);
+}
+
+static void idle_timeout(struct timer *t, ns_t now)
+{
+	struct rused *r = container_of(t, struct rused, idle_timer);
+
+	/* Processes that a predecessor left us: their blocks must stay theirs. */
+	if (lease_any(&r->leases))
+		timer_set(&r->loop.timers, t, now + r->idle);
+	else
+		r->loop.stop = true;
+}
+
+static int setup(struct rused *r, const struct options *o)
+{
+	int rc;
+
+	r->listen.fd = r->rtnl.fd = r->signals.fd = r->lease_file = r->page_fd = -1;
+	list_init(&r->clients);
+	list_init(&r->orphans);
+	rc = loop_init(&r->loop);
+	if (rc)
+		return rc;
+	r->started = r->loop.now;
+	r->idle = o->idle * NS_S;
+	r->idle_timer.fn = idle_timeout;
+	r->next_proc = rand_u32();
+	r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	lease_init(&r->leases, rand_u32(), orphans_record, r);
+	rc = watch_signals(r);
+	if (rc)
+		return rc;
+	sysfs_remove(r->run);	/* of a predecessor that was killed */
+	rc = orphans_load(r);
+	if (!rc)
+		rc = host_init(r);
+	if (!rc)
+		rc = devices_init(r);
+	/* Last: who can connect finds everything there. */
+	if (!rc)
+		rc = clients_listen(r);
+	if (!rc && r->idle)
+		rc = timer_set(&r->loop.timers, &r->idle_timer, r->loop.now + r->idle);
+	return rc;
+}
+
+/* Until idle and nobody has come in between, or told to go at once. */
+static int serve(struct rused *r)
+{
+	bool forced;
+	int rc;
+
+	do {
+		r->loop.stop = false;
+		rc = loop_run(&r->loop, clients_reap);
+		forced = rc || (r->drain && r->nclients);
+	} while (!forced && !clients_leave(r));
+	return rc;
+}
+
+static void teardown(struct rused *r, bool keep_log)
+{
+	loop_del(&r->loop, &r->listen);
+	unlinkat(r->run, IPC_SOCK_NAME, 0);
+	orphans_fini(r);
+	clients_close_all(r);
+	devices_fini(r);
+	host_fini(r);
+	loop_del(&r->loop, &r->signals);
+	loop_fini(&r->loop);
+	if (!keep_log)
+		unlinkat(r->run, LOG_NAME, 0);
+	unlinkat(r->run, LOCK_NAME, 0);
+	close(r->lock);
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = { .idle = IDLE_DEFAULT };
+	static struct rused r;
+	int rc;
+
+	parse(argc, argv, &o);
+	log_init("rused", STDERR_FILENO);
+	reset_process();
+	rc = open_rundir(&r, o.rundir);
+	if (rc) {
+		log_err("run directory %s: %s", o.rundir ? o.rundir : r.rundir, strerror(-rc));
+		return 1;
+	}
+	rc = take_lock(&r);
+	if (rc < 0)
+		log_err("%s: no lock and no answer from who holds it: %s", r.rundir, strerror(-rc));
+	if (rc <= 0)
+		return rc < 0;
+	rc = open_log(&r, o.foreground);
+	if (rc) {
+		log_err("%s/" LOG_NAME ": %s", r.rundir, strerror(-rc));
+		return 1;
+	}
+	rc = setup(&r, &o);
+	if (!rc)
+		rc = serve(&r);
+	if (rc)
+		log_err("%s", strerror(-rc));
+	teardown(&r, rc);
+	return rc != 0;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Leases that outlived the rused which gave them.
+ *
+ * RUN/leases has a record per block, written whenever one changes hands; after
+ * a kill -9 it is still there. The next rused keeps each block for the process
+ * that had it until that process asks for it by number, or dies. A process is
+ * its pid and start time: pids are used again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+
+#define LEASES_NAME "leases"
+
+struct record {
+	int32_t pid;		/* 0 = block free, -1 = leased, process not visible from here */
+	uint32_t pad;
+	uint64_t start;		/* of the process, clock ticks since boot */
+};
+
+struct orphan {
+	struct list_head node;
+	struct rused *r;
+	struct loop_fd pidfd;
+	uint32_t block;
+};
+
+/* Field 22 of /proc/PID/stat, 0 if there is no such process. */
+static uint64_t start_time(int32_t pid)
+{
+	char path[32], text[1024], *p;
+	uint64_t v = 0;
+	ssize_t n;
+	int fd, i;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	p = strrchr(text, ')');	/* the name before it may hold anything */
+	for (i = 0; p && i < 20; i++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		v = strtoull(p + 1, NULL, 10);
+	return v;
+}
+
+void orphans_record(void *arg, uint32_t block, const struct lease *l)
+{
+	struct rused *r = arg;
+	struct record rec = { 0 };
+
+	if (r->lease_file < 0)
+		return;
+	if (l->proc || l->orphan) {
+		rec.pid = l->pid > 0 ? l->pid : -1;
+		rec.start = l->pid > 0 ? start_time(l->pid) : 0;
+	}
+	if (pwrite(r->lease_file, &rec, sizeof(rec), (off_t)(block * sizeof(rec))) !=
+	    (ssize_t)sizeof(rec))
+		log_warn("cannot note the lease of block %u: %m", block);
+}
+
+static void orphan_died(struct loop_fd *f, uint32_t events)
+{
+	struct orphan *o = container_of(f, struct orphan, pidfd);
+
+	lease_orphan_died(&o->r->leases, o->block, o->r->loop.now);
+	loop_del(&o->r->loop, &o->pidfd);
+	list_del(&o->node);
+	list_add_tail(&o->node, &o->r->loop.dead);
+}
+
+static void adopt(struct rused *r, uint32_t block, const struct record *rec)
+{
+	struct orphan *o;
+	int fd;
+
+	if (rec->pid <= 0) {
+		/* Nobody can tell us whether it lives: kept as long as we live. */
+		lease_orphan(&r->leases, block, 0);
+		return;
+	}
+	fd = (int)syscall(SYS_pidfd_open, rec->pid, 0);
+	if (fd < 0 || start_time(rec->pid) != rec->start) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	o = calloc(1, sizeof(*o));
+	if (!o || loop_add(&r->loop, &o->pidfd, fd, EPOLLIN)) {
+		close(fd);
+		free(o);
+		lease_orphan(&r->leases, block, rec->pid);
+		return;
+	}
+	o->r = r;
+	o->block = block;
+	o->pidfd.fn = orphan_died;
+	list_add_tail(&o->node, &r->orphans);
+	lease_orphan(&r->leases, block, rec->pid);
+	log_info("block %u still belongs to pid %d", block, rec->pid);
+}
+
+int orphans_load(struct rused *r)
+{
+	struct record recs[LEASE_BLOCKS] = { 0 };
+	ssize_t n;
+	uint32_t b;
+	int fd;
+
+	fd = openat(r->run, LEASES_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	n = pread(fd, recs, sizeof(recs), 0);
+	if (ftruncate(fd, 0) || ftruncate(fd, sizeof(recs))) {
+		close(fd);
+		return -errno;
+	}
+	r->lease_file = fd;
+	for (b = 1; n > 0 && b < (size_t)n / sizeof(recs[0]); b++)
+		if (recs[b].pid)
+			adopt(r, b, &recs[b]);
+	return 0;
+}
+
+void orphans_fini(struct rused *r)
+{
+	struct orphan *o, *t;
+
+	list_for_each_entry_safe(o, t, &r->orphans, node) {
+		loop_del(&r->loop, &o->pidfd);
+		list_del(&o->node);
+		free(o);
+	}
+	if (r->lease_file >= 0)
+		close(r->lease_file);
+	r->lease_file = -1;
+	/* Told to go while processes have blocks: they go on using them, and our successor must know. */
+	if (!lease_any(&r->leases))
+		unlinkat(r->run, LEASES_NAME, 0);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * IPC_STATUS: what there is, as JSON. Members may be added; none changes its meaning.
+ * "host" {rundir, netns, pid, uptime}, "devices" [], "processes" [] with "contexts" [] and "links" [].
+ */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+
+#define add_int(o, key, v) json_object_object_add((o), (key), json_object_new_int64((int64_t)(v)))
+#define add_str(o, key, v) json_object_object_add((o), (key), json_object_new_string(v))
+
+static struct json_object *host_json(const struct rused *r)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_str(o, "rundir", r->rundir);
+	add_int(o, "netns", r->netns);
+	add_int(o, "pid", getpid());
+	add_int(o, "uptime", (r->loop.now - r->started) / NS_S);
+	return o;
+}
+
+static struct json_object *gids_json(const struct host_dev *d)
+{
+	struct json_object *a = json_object_new_array();
+	char text[40 + 16];
+	uint32_t i, k;
+
+	for (i = 0; i < d->ngids; i++) {
+		int n = snprintf(text, sizeof(text), "%u=", i);
+
+		for (k = 0; k < 16; k += 2)
+			n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%02x%02x", k ? ":" : "",
+				      d->gid[i].raw[k], d->gid[i].raw[k + 1]);
+		json_object_array_add(a, json_object_new_string(text));
+	}
+	return a;
+}
+
+static struct json_object *devices_json(const struct rused *r)
+{
+	struct json_object *a = json_object_new_array();
+	int i;
+
+	for (i = 0; i < HOST_MAX_DEVS; i++) {
+		const struct host_dev *d = &r->page->dev[i];
+		struct json_object *o;
+
+		if (!d->in_use)
+			continue;
+		o = json_object_new_object();
+		add_str(o, "name", d->name);
+		add_str(o, "netdev", d->ndev);
+		add_str(o, "state", d->state == 4 ? "ACTIVE" : "DOWN");
+		add_int(o, "mtu", 128 << d->active_mtu);
+		json_object_object_add(o, "gids", gids_json(d));
+		json_object_array_add(a, o);
+	}
+	return a;
+}
+
+static const char *dev_name(const struct rused *r, uint32_t index)
+{
+	int i;
+
+	for (i = 0; i < HOST_MAX_DEVS; i++)
+		if (r->page->dev[i].in_use && r->page->dev[i].index == index)
+			return r->page->dev[i].name;
+	return "?";
+}
+
+static struct json_object *contexts_json(const struct rused *r, const struct proc_page *p)
+{
+	struct json_object *a = json_object_new_array();
+	int i;
+
+	for (i = 0; i < PROC_MAX_CTX; i++) {
+		const struct proc_ctx *c = &p->ctx[i];
+		struct json_object *o;
+
+		if (!c->dev_index)
+			continue;
+		o = json_object_new_object();
+		add_str(o, "device", dev_name(r, c->dev_index));
+		add_int(o, "pd", c->npd);
+		add_int(o, "mr", c->nmr);
+		add_int(o, "cq", c->ncq);
+		add_int(o, "qp", c->nqp);
+		add_int(o, "ah", c->nah);
+		json_object_array_add(a, o);
+	}
+	return a;
+}
+
+static struct json_object *links_json(struct rused *r, const struct proc_page *p)
+{
+	static const char *const kinds[] = { "", "loop", "shm" };
+	struct json_object *a = json_object_new_array();
+	int i;
+
+	for (i = 0; i < PROC_MAX_LINKS; i++) {
+		const struct proc_link *l = &p->link[i];
+		struct client *peer;
+		struct json_object *o;
+
+		if (!l->kind || l->kind >= ARRAY_SIZE(kinds))
+			continue;
+		peer = client_by_proc(r, lease_owner(&r->leases, l->peer_block));
+		o = json_object_new_object();
+		add_str(o, "link", kinds[l->kind]);
+		add_int(o, "peer_block", l->peer_block);
+		add_int(o, "peer_pid", peer ? peer->pid : 0);
+		add_str(o, "state", l->flags & 1 ? "dead" : "up");
+		add_str(o, "copies", l->flags & 4 ? "direct" : l->flags & 2 ? "cross-memory" : "ring");
+		add_int(o, "tx_segs", l->tx_segs);
+		add_int(o, "tx_bytes", l->tx_bytes);
+		add_int(o, "rx_segs", l->rx_segs);
+		add_int(o, "rx_bytes", l->rx_bytes);
+		json_object_array_add(a, o);
+	}
+	return a;
+}
+
+static struct json_object *process_json(struct rused *r, const struct client *c)
+{
+	struct json_object *o = json_object_new_object(), *blocks = json_object_new_array();
+	struct proc_page p = { 0 };
+	uint32_t b;
+
+	if (client_page(c, &p))
+		memset(&p, 0, sizeof(p));
+	for (b = 1; b < LEASE_BLOCKS; b++)
+		if (lease_owner(&r->leases, b) == c->proc)
+			json_object_array_add(blocks, json_object_new_int((int)b));
+	add_int(o, "pid", c->pid);
+	add_str(o, "comm", c->comm);
+	json_object_object_add(o, "blocks", blocks);
+	json_object_object_add(o, "contexts", contexts_json(r, &p));
+	json_object_object_add(o, "links", links_json(r, &p));
+	return o;
+}
+
+char *status_text(struct rused *r)
+{
+	struct json_object *o = json_object_new_object(), *procs = json_object_new_array();
+	struct client *c;
+	char *text;
+
+	list_for_each_entry(c, &r->clients, node)
+		if (c->proc)
+			json_object_array_add(procs, process_json(r, c));
+	json_object_object_add(o, "host", host_json(r));
+	json_object_object_add(o, "devices", devices_json(r));
+	json_object_object_add(o, "processes", procs);
+	text = strdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+	json_object_put(o);
+	return text;
+}
