@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The completer (IBA 9.7.6): from response segments to completions.
+ *
+ * A response for PSN p says that every SEND and WRITE before p has arrived. It
+ * says the opposite of a READ or atomic before p that is still unanswered:
+ * responses come in order, so that one's was lost ("implied NAK"), and the
+ * requester goes back to it. Whatever is older than una is a duplicate and
+ * ignored, but a READ response that begins before una and ends behind it is
+ * cut to its new part: it may answer a READ that was sent again.
+ */
+#include <rdma/ib_user_verbs.h>
+#include "xport/xport_internal.h"
+
+/* What becomes of the requester after a response. */
+enum comp_verdict {
+	COMP_OK,	/* go on sending */
+	COMP_RETRY,	/* go back to una */
+	COMP_RNR,	/* wait, then go back to una */
+	COMP_FAIL	/* the oldest WQE fails */
+};
+
+/* Completes w, which must be the oldest, and gives its slot back. */
+void comp_success(struct qp *qp, struct req_wqe *w)
+{
+	struct ib_uverbs_wc *wc;
+
+	if (wqe_is_rd(w))
+		qp->req.rd_out--;
+	if (w->type <= SEG_SEND_INV)
+		qp->dev->counter[CNT_RDMA_SENDS]++;
+	/* The slot first: who sees the completion may post into it. */
+	ring_consume(&qp->sq);
+	if (!(w->flags & WQE_SIGNALED) && !qp->sq_sig_all)
+		return;
+	wc = cq_reserve(qp->send_cq);
+	if (unlikely(!wc))
+		return;
+	wc->wr_id = w->wr_id;
+	wc->opcode = wqe_wc_opcode(w->opcode);
+	wc->byte_len = w->len;
+	wc->qp_num = qp->qpn;
+	if (w->type == SEG_SEND_IMM || w->type == SEG_WRITE_IMM)
+		wc->wc_flags = WC_FLAG_IMM;
+	cq_publish(qp->send_cq, false);
+}
+
+/* Completes what lies before psn, an outstanding PSN. Returns the WQE that holds psn, NULL: implied NAK. */
+static struct req_wqe *comp_before(struct qp *qp, uint32_t psn)
+{
+	struct qp_req *r = &qp->req;
+
+	for (;;) {
+		struct req_wqe *w = &r->wqe[qp->sq.index];
+
+		if (BUG_ON(qp->sq.index == r->tail))
+			return NULL;
+		if (psn_off(psn, w->first_psn) < w->npkts)
+			return w;
+		if (wqe_is_rd(w))
+			return NULL;
+		r->una = psn_add(w->first_psn, w->npkts);
+		comp_success(qp, w);
+	}
+}
+
+/* una moves behind psn, which w holds; w completes when that was its last. */
+static void comp_through(struct qp *qp, struct req_wqe *w, uint32_t psn)
+{
+	qp->req.una = psn_add(psn, 1);
+	if (psn_off(psn, w->first_psn) + 1 == w->npkts)
+		comp_success(qp, w);
+}
+
+static enum comp_verdict comp_nak(struct qp *qp, uint8_t syndrome, enum wc_status *status)
+{
+	switch (syndrome) {
+	case AETH_NAK_PSN_SEQ:
+		qp->dev->counter[CNT_RCV_SEQ_ERR]++;
+		return COMP_RETRY;
+	case AETH_NAK_INV_REQ:
+		*status = WC_REM_INV_REQ_ERR;
+		return COMP_FAIL;
+	case AETH_NAK_REM_ACC:
+		*status = WC_REM_ACCESS_ERR;
+		return COMP_FAIL;
+	default:
+		*status = WC_REM_OP_ERR;
+		return COMP_FAIL;
+	}
+}
+
+/* ACK, RNR NAK, NAK for psn, which w holds. */
+static enum comp_verdict comp_ack(struct qp *qp, struct req_wqe *w, uint32_t psn,
+				  uint8_t syndrome, enum wc_status *status)
+{
+	switch (syndrome & AETH_TYPE_MASK) {
+	case AETH_ACK:
+		/* A READ is answered by its data alone. */
+		if (wqe_is_rd(w))
+			return COMP_RETRY;
+		comp_through(qp, w, psn);
+		return COMP_OK;
+	case AETH_RNR_NAK:
+		qp->dev->counter[CNT_RCV_RNR]++;
+		if (!wqe_is_rd(w))
+			qp->req.una = psn;
+		*status = WC_RNR_RETRY_EXC_ERR;
+		return COMP_RNR;
+	case AETH_NAK:
+		if (!wqe_is_rd(w))
+			qp->req.una = psn;
+		return comp_nak(qp, syndrome, status);
+	}
+	/* Reserved: as if it had not come. */
+	return COMP_OK;
+}
+
+/* READ response whose packet skip has PSN psn, which w holds. */
+static enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, const struct seg *seg,
+				   uint32_t psn, uint32_t skip, enum wc_status *status)
+{
+	struct qp_req *r = &qp->req;
+	struct iovec iov[SEG_MAX_IOV];
+	uint32_t pkt = psn_off(psn, w->first_psn), n = seg->npkts - skip;
+	uint64_t off = (uint64_t)pkt << r->mtu_shift, cut = (uint64_t)skip << r->mtu_shift;
+	uint64_t len;
+	int niov;
+
+	*status = WC_FATAL_ERR;
+	if (unlikely(w->type != SEG_READ_REQ))
+		return COMP_FAIL;
+	if (unlikely((seg->syndrome & AETH_TYPE_MASK) != AETH_ACK))
+		return COMP_OK;
+	if (unlikely(psn != r->una))
+		return COMP_RETRY;
+	*status = WC_LOC_LEN_ERR;
+	if (unlikely(n > w->npkts - pkt))
+		return COMP_FAIL;
+	len = pkt + n == w->npkts ? w->len - off : (uint64_t)n << r->mtu_shift;
+	if (unlikely(seg->len != len + cut))
+		return COMP_FAIL;
+	*status = WC_LOC_PROT_ERR;
+	niov = wqe_iov(qp, w, qp->sq.index, off, len, iov);
+	if (unlikely(niov < 0))
+		return COMP_FAIL;
+	switch (xp_place(seg, cut, iov, niov, len)) {
+	case 0:
+		comp_through(qp, w, psn_add(psn, n - 1));
+		return COMP_OK;
+	case -EFAULT:
+		return COMP_FAIL;
+	default:
+		return COMP_OK;
+	}
+}
+
+static enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w, const struct seg *seg,
+				     enum wc_status *status)
+{
+	struct iovec iov[SEG_MAX_IOV], src = { (void *)&seg->orig, sizeof(seg->orig) };
+	int niov;
+
+	*status = WC_FATAL_ERR;
+	if (unlikely(w->type != SEG_CMP_SWP && w->type != SEG_FETCH_ADD))
+		return COMP_FAIL;
+	if (unlikely((seg->syndrome & AETH_TYPE_MASK) != AETH_ACK))
+		return COMP_OK;
+	*status = WC_LOC_PROT_ERR;
+	niov = wqe_iov(qp, w, qp->sq.index, 0, sizeof(seg->orig), iov);
+	if (unlikely(niov < 0 || umem_copy_iov(iov, niov, 0, &src, 1, 0, sizeof(seg->orig))))
+		return COMP_FAIL;
+	comp_through(qp, w, w->first_psn);
+	return COMP_OK;
+}
+
+static void comp_retry(struct qp *qp, ns_t now)
+{
+	/* One NAK, one step back: its echoes must not use up the attempts. */
+	if (qp->req.retrying || qp->req.rnr_until)
+		return;
+	if (!xp_timer_retry(qp, now)) {
+		xp_fail_head(qp, WC_RETRY_EXC_ERR);
+		return;
+	}
+	qp->req.retrying = true;
+	req_go_back(qp);
+}
+
+void comp_input(struct qp *qp, const struct seg *seg, ns_t now)
+{
+	struct qp_req *r = &qp->req;
+	uint32_t una = r->una, psn = seg->psn, skip = 0;
+	enum comp_verdict v = COMP_RETRY;
+	enum wc_status status = WC_SUCCESS;
+	struct req_wqe *w;
+
+	if (unlikely(!xp_sends(qp)))
+		return;
+	if (psn_off(psn, una) >= xp_outstanding(qp)) {
+		skip = psn_off(una, psn);
+		if (seg->type != SEG_READ_RESP || skip >= seg->npkts || una == r->nxt)
+			return;
+		psn = una;
+	}
+	w = comp_before(qp, psn);
+	if (likely(w)) {
+		if (seg->type == SEG_ACK)
+			v = comp_ack(qp, w, psn, seg->syndrome, &status);
+		else if (seg->type == SEG_READ_RESP)
+			v = comp_read(qp, w, seg, psn, skip, &status);
+		else
+			v = comp_atomic(qp, w, seg, &status);
+	}
+	if (r->una != una) {
+		req_acked(qp);
+		xp_timer_progress(qp, now);
+	}
+	if (v == COMP_RNR && !r->rnr_until) {
+		if (xp_timer_rnr(qp, seg->syndrome, now))
+			req_go_back(qp);
+		else
+			v = COMP_FAIL;
+	}
+	if (v == COMP_RETRY)
+		comp_retry(qp, now);
+	if (v == COMP_FAIL)
+		xp_fail_head(qp, status);
+	req_run(qp, now);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How a QP fails. The order is fixed (IBA 10.3.1.6, 10.8.3.2; kernel
+ * rxe_qp_error()): the WQE that failed completes first, with its own status
+ * and even if unsignaled; the QP is in ERR; every later send WQE completes
+ * with WR_FLUSH_ERR in ring order; then the receive WQEs do, one that a
+ * message had begun to fill first. Before a WQE completes that way, the link
+ * gives back what it still refers to of the program's memory.
+ */
+#include <rdma/ib_user_verbs.h>
+#include "queue/barrier.h"
+#include "xport/xport_internal.h"
+
+static void error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status status)
+{
+	struct ib_uverbs_wc *wc = cq_reserve(cq);
+
+	if (!wc)
+		return;
+	wc->wr_id = wr_id;
+	wc->status = status;
+	wc->qp_num = qp->qpn;
+	cq_publish(cq, true);
+}
+
+/* ERR: nothing more is sent or taken in but a NAK that still waits for room. */
+void xp_enter_err(struct qp *qp, bool card_locked)
+{
+	struct qp_req *r = &qp->req;
+
+	if (r->una != r->nxt && qp->link)
+		qp->link->ops->revoke(qp->link, qp->qpn);
+	qp->state = QPS_ERR;
+	if (!card_locked)
+		card_lock(qp->card, card_owner(qp));
+	qp->card->state = QPS_ERR;
+	qp->card->busy = 0;
+	qp->card->failed = 0;
+	if (!card_locked)
+		card_unlock(qp->card);
+	r->deadline = NS_NEVER;
+	r->rnr_until = 0;
+	r->una = r->nxt;
+	r->rd_out = 0;
+	qp->sq_draining = false;
+	qp->resp.res_count = 0;
+	qp->resp.fatal_syn = 0;
+	qp->resp.msg = RESP_MSG_NONE;
+}
+
+/* Flushes what is in the send queue now; posts from here on wait for the next doorbell. */
+void xp_flush_sq(struct qp *qp)
+{
+	struct qp_req *r = &qp->req;
+	uint32_t end = ring_producer(&qp->sq);
+	bool unread = qp->sq.index == r->tail;
+
+	while (qp->sq.index != end) {
+		const struct rxe_send_wqe *s = ring_slot(&qp->sq, qp->sq.index);
+		uint64_t wr_id = unread ? READ_ONCE(s->wr.wr_id) : r->wqe[qp->sq.index].wr_id;
+
+		ring_consume(&qp->sq);
+		unread |= qp->sq.index == r->tail;
+		error_cqe(qp, qp->send_cq, wr_id, WC_WR_FLUSH_ERR);
+	}
+	r->cur = r->tail = qp->sq.index;
+	r->cur_pkt = 0;
+}
+
+/* Completes the receive that a message had begun to fill, if there is one. */
+void xp_fail_recv(struct qp *qp, enum wc_status status)
+{
+	if (!qp->resp.have_wqe)
+		return;
+	qp->resp.have_wqe = false;
+	error_cqe(qp, qp->recv_cq, qp->resp.wr_id, status);
+}
+
+/* Flushes the receives that are posted now. */
+void xp_flush_rq(struct qp *qp)
+{
+	uint32_t end = ring_producer(&qp->rq);
+
+	xp_fail_recv(qp, WC_WR_FLUSH_ERR);
+	while (qp->rq.index != end) {
+		const struct rxe_recv_wqe *s = ring_slot(&qp->rq, qp->rq.index);
+		uint64_t wr_id = READ_ONCE(s->wr_id);
+
+		ring_consume(&qp->rq);
+		error_cqe(qp, qp->recv_cq, wr_id, WC_WR_FLUSH_ERR);
+	}
+}
+
+/* The oldest send WQE fails, and the QP with it. */
+void xp_fail_head(struct qp *qp, enum wc_status status)
+{
+	struct qp_req *r = &qp->req;
+	uint64_t wr_id;
+
+	if (BUG_ON(qp->sq.index == r->tail))
+		return;
+	wr_id = r->wqe[qp->sq.index].wr_id;
+	xp_enter_err(qp, false);
+	ring_consume(&qp->sq);
+	error_cqe(qp, qp->send_cq, wr_id, status);
+	xp_flush_sq(qp);
+	xp_flush_rq(qp);
+}
+
+void xp_error(struct qp *qp, ns_t now)
+{
+	if (qp->state == QPS_RESET || qp->state == QPS_ERR)
+		return;
+	xp_enter_err(qp, false);
+	event_raise(&qp->async, EV_QP_FATAL);
+	xp_flush_sq(qp);
+	xp_flush_rq(qp);
+}
+
+void xp_flush_recv(struct qp *qp, ns_t now)
+{
+	resp_check_card(qp, now);
+	if (qp->state == QPS_ERR)
+		xp_flush_rq(qp);
+}

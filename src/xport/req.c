@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The requester (IBA 9.7.2, 9.7.3): from send WQEs to request segments.
+ *
+ * A cursor (slot cur, cur_pkt packets into it) walks over the send queue. In
+ * front of it lie WQEs not yet read; behind it, from sq.index, those that wait
+ * for an acknowledgement. PSNs are given when a WQE is read, so a place in the
+ * stream of packets and a PSN are the same thing, and "go back" is to set the
+ * cursor to the WQE that holds una, the oldest unacknowledged PSN. That is
+ * right for READs too: their PSNs are those of the responses, una advances
+ * with each response, and a READ that is sent again asks for what is missing.
+ *
+ *	sq.index        cur               tail        producer
+ *	   | sent, unacked |  (sent before)  |  unread    |
+ *	una ............ cursor ........... nxt
+ *
+ * The cursor stops at: an empty ring, a full window, a link without room, an
+ * RNR wait, a fence, missing READ credits, SQD, or a WQE with a status. That
+ * last one waits there until it is the oldest and then fails the QP, so that
+ * everything before it still completes (kernel: wqe_state_error).
+ *
+ * WRITE and READ may bypass all this where the link offers direct placement
+ * and nothing of the QP is in flight: they then complete on the spot.
+ */
+#include "xport/xport_internal.h"
+
+/* Smallest message that is placed directly although earlier completions wait to be polled. */
+#define DIRECT_ALWAYS 4096
+
+static int req_xmit(struct qp *qp, const struct seg *seg)
+{
+	int rc;
+
+	/* A QP without a path speaks to nobody: the packet is lost. */
+	if (unlikely(!qp->link))
+		return 0;
+	rc = qp->link->ops->send(qp->link, seg);
+	if (likely(!rc))
+		qp->dev->counter[CNT_SENT_PKTS] +=
+			seg->type == SEG_READ_REQ ? 1 : seg->npkts;
+	return rc;
+}
+
+/* Packets that one data segment may have. */
+static uint32_t seg_limit(const struct qp *qp)
+{
+	const struct link *l = qp->link;
+	uint32_t n;
+
+	if (unlikely(!l))
+		return UINT32_MAX >> 12;
+	n = min(l->max_seg >> qp->req.mtu_shift, l->max_pkts);
+	return n ? n : 1;
+}
+
+static void seg_head(const struct qp *qp, const struct req_wqe *w, struct seg *seg)
+{
+	const struct qp_req *r = &qp->req;
+
+	seg->service = SEG_RC;
+	seg->type = w->type;
+	seg->pkey = qp->dev->pkey;
+	seg->path_mtu = (uint16_t)(1u << r->mtu_shift);
+	seg->dqpn = qp->attr.dest_qpn;
+	seg->sqpn = qp->qpn;
+	seg->psn = psn_add(w->first_psn, r->cur_pkt);
+}
+
+/* The cursor moves npkts on; nxt follows. Hands over to the next WQE at the end of this one. */
+static void req_advance(struct qp *qp, const struct req_wqe *w, uint32_t npkts, ns_t now)
+{
+	struct qp_req *r = &qp->req;
+	uint32_t end;
+
+	r->cur_pkt += npkts;
+	end = psn_add(w->first_psn, r->cur_pkt);
+	if (psn_off(end, r->una) > psn_off(r->nxt, r->una))
+		r->nxt = end;
+	if (r->cur_pkt == w->npkts) {
+		r->cur = (r->cur + 1) & qp->sq.mask;
+		r->cur_pkt = 0;
+	}
+	xp_timer_sent(qp, now);
+}
+
+/* SEND, WRITE and kin: the next run of packets. 0, or as link_ops.send. */
+static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
+{
+	struct qp_req *r = &qp->req;
+	struct iovec iov[SEG_MAX_IOV];
+	uint64_t off = (uint64_t)r->cur_pkt << r->mtu_shift;
+	uint32_t ahead = psn_off(psn_add(w->first_psn, r->cur_pkt), r->una);
+	uint32_t n = w->npkts - r->cur_pkt;
+	struct seg seg = { 0 };
+	int rc;
+
+	if (unlikely(ahead >= r->window))
+		return -EAGAIN;
+	n = min(n, min(seg_limit(qp), r->window - ahead));
+	seg_head(qp, w, &seg);
+	seg.npkts = n;
+	seg.len = (uint32_t)min((uint64_t)n << r->mtu_shift, w->len - off);
+	if (r->cur_pkt == 0) {
+		seg.flags = SEG_F_START;
+		seg.va = w->va;
+		seg.rkey = w->rkey;
+		seg.dma_len = w->len;
+	}
+	r->unasked += seg.len;
+	if (r->cur_pkt + n == w->npkts) {
+		seg.flags |= SEG_F_END | SEG_F_ACKREQ;
+		if (w->flags & WQE_SOLICITED && w->type != SEG_WRITE)
+			seg.flags |= SEG_F_SOLICITED;
+		seg.imm = w->imm;
+	} else if (r->unasked >= XP_ACK_BYTES || ahead + n == r->window) {
+		seg.flags |= SEG_F_ACKREQ;
+	}
+	seg.niov = wqe_iov(qp, w, r->cur, off, seg.len, iov);
+	if (unlikely(seg.niov < 0))
+		return seg.niov;
+	seg.iov = iov;
+	rc = req_xmit(qp, &seg);
+	if (unlikely(rc))
+		return rc;
+	if (seg.flags & SEG_F_ACKREQ)
+		r->unasked = 0;
+	req_advance(qp, w, n, now);
+	return 0;
+}
+
+/* READ (what of it is missing) and atomics: one packet. */
+static int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
+{
+	struct qp_req *r = &qp->req;
+	uint32_t n = w->npkts - r->cur_pkt;
+	struct seg seg = { 0 };
+	int rc;
+
+	seg_head(qp, w, &seg);
+	seg.flags = SEG_F_START | SEG_F_END | SEG_F_ACKREQ;
+	seg.npkts = n;
+	seg.rkey = w->rkey;
+	if (w->type == SEG_READ_REQ) {
+		uint64_t off = (uint64_t)r->cur_pkt << r->mtu_shift;
+
+		seg.va = w->va + off;
+		seg.dma_len = (uint32_t)(w->len - off);
+	} else {
+		seg.va = w->va;
+		seg.swap_add = w->swap_add;
+		seg.compare = w->compare;
+	}
+	rc = req_xmit(qp, &seg);
+	if (unlikely(rc))
+		return rc;
+	req_advance(qp, w, n, now);
+	return 0;
+}
+
+/* May this WQE send its first packet? Takes its READ credit. */
+static bool req_may_start(struct qp *qp, struct req_wqe *w)
+{
+	struct qp_req *r = &qp->req;
+
+	if (qp->state == QPS_SQD)
+		return false;
+	if (w->flags & WQE_FENCE && r->rd_out)
+		return false;
+	if (wqe_is_rd(w)) {
+		if (r->rd_out >= qp->attr.max_rd_atomic)
+			return false;
+		r->rd_out++;
+	}
+	w->flags |= WQE_STARTED;
+	return true;
+}
+
+/*
+ * Would direct placement serve this WQE? Nothing may be in flight. A stream of
+ * small messages is better off in segments: it is one when the program has not
+ * polled the completion of the last direct placement yet.
+ */
+static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
+{
+	struct qp_req *r = &qp->req;
+
+	if (!qp->link || !(qp->link->caps & LINK_CAP_DIRECT) || r->una != r->nxt ||
+	    r->cur_pkt || !w->len)
+		return false;
+	if (w->type != SEG_WRITE && w->type != SEG_READ_REQ)
+		return false;
+	return w->len >= DIRECT_ALWAYS || !r->direct_busy || ring_drained(&qp->send_cq->ring);
+}
+
+/* True when the WQE is dealt with: done, or it has a status now. */
+static bool req_direct(struct qp *qp, struct req_wqe *w)
+{
+	struct qp_req *r = &qp->req;
+	struct iovec iov[SEG_MAX_IOV];
+	struct direct_op op = {
+		.read = w->type == SEG_READ_REQ,
+		.dqpn = qp->attr.dest_qpn,
+		.sqpn = qp->qpn,
+		.psn = w->first_psn,
+		.npkts = w->npkts,
+		.va = w->va,
+		.rkey = w->rkey,
+		.len = w->len,
+		.iov = iov,
+	};
+
+	op.niov = wqe_iov(qp, w, r->cur, 0, w->len, iov);
+	if (op.niov < 0) {
+		w->status = op.niov == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
+		return true;
+	}
+	switch (qp->link->ops->direct(qp->link, &op)) {
+	case DIRECT_DONE:
+		r->direct_busy = true;
+		r->una = r->nxt = psn_add(w->first_psn, w->npkts);
+		r->cur = (r->cur + 1) & qp->sq.mask;
+		comp_success(qp, w);
+		xp_timer_progress(qp, 0);
+		return true;
+	case DIRECT_NO:
+		return false;
+	case DIRECT_LOCAL:
+		w->status = WC_LOC_PROT_ERR;
+		return true;
+	case DIRECT_NAK_ACC:
+		w->status = WC_REM_ACCESS_ERR;
+		return true;
+	case DIRECT_NAK_INV:
+		w->status = WC_REM_INV_REQ_ERR;
+		return true;
+	}
+	return false;
+}
+
+/* SQ_DRAINED, once, when nothing that was started is left (IBA 10.3.1.5). */
+void req_check_drained(struct qp *qp)
+{
+	struct qp_req *r = &qp->req;
+
+	if (qp->state != QPS_SQD || !qp->sq_draining || r->una != r->nxt)
+		return;
+	if (r->cur != r->tail && r->wqe[r->cur].flags & WQE_STARTED)
+		return;
+	qp->sq_draining = false;
+	event_raise(&qp->async, EV_SQ_DRAINED);
+}
+
+/* Back to the oldest unacknowledged packet. */
+void req_go_back(struct qp *qp)
+{
+	struct qp_req *r = &qp->req;
+
+	r->cur = qp->sq.index;
+	r->cur_pkt = r->cur == r->tail ? 0 : psn_off(r->una, r->wqe[r->cur].first_psn);
+}
+
+/* una and sq.index have advanced: after a step back the cursor may lie behind them now. */
+void req_acked(struct qp *qp)
+{
+	struct qp_req *r = &qp->req;
+	uint32_t head = qp->sq.index, mask = qp->sq.mask;
+
+	if (unlikely(((r->cur - head) & mask) > ((r->tail - head) & mask))) {
+		r->cur = head;
+		r->cur_pkt = 0;
+	}
+	if (r->cur == head && head != r->tail) {
+		struct req_wqe *w = &r->wqe[head];
+		uint32_t acked = psn_off(r->una, w->first_psn);
+
+		r->cur_pkt = max(r->cur_pkt, acked);
+	}
+}
+
+/* Sends what may be sent. */
+void req_run(struct qp *qp, ns_t now)
+{
+	struct qp_req *r = &qp->req;
+
+	while (xp_sends(qp) && !r->rnr_until) {
+		struct req_wqe *w;
+		int rc;
+
+		if (r->cur == r->tail && (qp->state == QPS_SQD || !wqe_fetch(qp)))
+			break;
+		w = &r->wqe[r->cur];
+		if (unlikely(w->status)) {
+			if (r->cur == qp->sq.index)
+				xp_fail_head(qp, w->status);
+			break;
+		}
+		if (!(w->flags & WQE_STARTED)) {
+			if (!req_may_start(qp, w) || xp_outstanding(qp) >= r->window) {
+				break;
+			}
+			if (direct_wanted(qp, w) && req_direct(qp, w))
+				continue;
+		}
+		rc = wqe_is_rd(w) ? req_send_rd(qp, w, now) : req_send_data(qp, w, now);
+		if (rc == -EAGAIN)
+			break;
+		if (unlikely(rc))
+			w->status = rc == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
+	}
+	req_check_drained(qp);
+}

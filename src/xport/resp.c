@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The responder (IBA 9.7.4, 9.7.5): a chain of checks that every request
+ * segment goes through, one function each, then execution and the answer.
+ *
+ * A segment may hold packets seen before, when the requester went back and cut
+ * differently: that prefix is trimmed, in whole packets, and the rest is a
+ * request like any other. The expected PSN and the MSN live in the QP's card
+ * and are touched under its lock only: a peer of this host may execute a WRITE
+ * or READ itself between two segments (design 2.4, item 16).
+ *
+ * After a sequence NAK or an RNR NAK there is silence until the expected PSN
+ * comes (IBA 9.7.5.2.8): one NAK for one gap.
+ *
+ * Answers keep their order behind READ responses that wait for room
+ * (resp_out.c); the ACK of a message is with the link before its completion is
+ * with the program, which may exit on it.
+ */
+#include "xport/resp_internal.h"
+
+static const char *const resp_step_names[] = {
+	[RESP_CHK_STATE] = "CHK_STATE",
+	[RESP_CHK_PSN] = "CHK_PSN",
+	[RESP_CHK_OP_SEQ] = "CHK_OP_SEQ",
+	[RESP_CHK_OP_VALID] = "CHK_OP_VALID",
+	[RESP_CHK_RESOURCE] = "CHK_RESOURCE",
+	[RESP_CHK_LENGTH] = "CHK_LENGTH",
+	[RESP_CHK_RKEY] = "CHK_RKEY",
+	[RESP_EXECUTE] = "EXECUTE",
+	[RESP_COMPLETE] = "COMPLETE",
+	[RESP_DUPLICATE] = "DUPLICATE",
+	[RESP_NAK_SEQ] = "NAK_SEQ",
+	[RESP_RNR] = "RNR",
+	[RESP_FATAL] = "FATAL",
+	[RESP_DONE] = "DONE",
+};
+
+_Static_assert(ARRAY_SIZE(resp_step_names) == RESP_STEPS, "a step lacks its name");
+
+static enum resp_step chk_state(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+
+	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR || qp->resp.fatal_syn))
+		return RESP_DONE;
+	if (unlikely(c->seg->service != SEG_RC || qp->type != QPT_RC || !c->npkts))
+		return RESP_DONE;
+	if (unlikely(qp->state == QPS_RTR && !qp->resp.established)) {
+		qp->resp.established = true;
+		event_raise(&qp->async, EV_COMM_EST);
+	}
+	return RESP_CHK_PSN;
+}
+
+static enum resp_step chk_psn(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+	int32_t diff = psn_diff(c->psn, qp->card->epsn);
+	uint32_t seen = (uint32_t)-diff;
+
+	if (unlikely(diff > 0))
+		return RESP_NAK_SEQ;
+	if (unlikely(diff < 0)) {
+		qp->dev->counter[CNT_DUP_REQ]++;
+		if (!(resp_is_send(c) || resp_is_write(c)) || seen >= c->npkts)
+			return RESP_DUPLICATE;
+		c->cut = (uint64_t)seen << qp->req.mtu_shift;
+		if (c->cut >= c->len)
+			return RESP_DONE;
+		c->psn = qp->card->epsn;
+		c->npkts -= seen;
+		c->len -= (uint32_t)c->cut;
+		c->flags &= (uint8_t)~SEG_F_START;
+	}
+	qp->resp.nak_sent = false;
+	return RESP_CHK_OP_SEQ;
+}
+
+static enum resp_step chk_op_seq(struct resp_ctx *c)
+{
+	enum resp_msg want = c->qp->resp.msg;
+	enum resp_msg is = resp_is_send(c) ? RESP_MSG_SEND :
+			   resp_is_write(c) ? RESP_MSG_WRITE : RESP_MSG_NONE;
+
+	if (want == RESP_MSG_NONE) {
+		if (unlikely(is != RESP_MSG_NONE && !(c->flags & SEG_F_START)))
+			return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+	} else if (unlikely(is != want || c->flags & SEG_F_START)) {
+		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+	}
+	return RESP_CHK_OP_VALID;
+}
+
+/* Is the payload what npkts packets of our path MTU carry? Other lengths are invalid requests (IBA 9.7.4.1.6). */
+static bool payload_fits(const struct resp_ctx *c)
+{
+	uint64_t full = (uint64_t)c->npkts << c->qp->req.mtu_shift;
+	uint64_t mtu = 1u << c->qp->req.mtu_shift;
+
+	if (!(c->flags & SEG_F_END))
+		return c->len == full;
+	if (!c->len)
+		return c->npkts == 1;
+	return c->len <= full && c->len > full - mtu;
+}
+
+static enum resp_step chk_op_valid(struct resp_ctx *c)
+{
+	uint32_t access = c->qp->attr.access;
+	bool ok = true;
+
+	switch ((enum seg_type)c->seg->type) {
+	case SEG_SEND:
+	case SEG_SEND_IMM:
+		ok = payload_fits(c);
+		break;
+	case SEG_SEND_INV:
+		/* No key of a user MR can be invalidated from afar (kernel: MEM_REG types only). */
+		ok = payload_fits(c) && !(c->flags & SEG_F_END);
+		break;
+	case SEG_WRITE:
+	case SEG_WRITE_IMM:
+		ok = access & IB_UVERBS_ACCESS_REMOTE_WRITE && payload_fits(c);
+		break;
+	case SEG_READ_REQ:
+		ok = access & IB_UVERBS_ACCESS_REMOTE_READ;
+		break;
+	case SEG_CMP_SWP:
+	case SEG_FETCH_ADD:
+		ok = access & IB_UVERBS_ACCESS_REMOTE_ATOMIC && !(c->seg->va & 7);
+		break;
+	case SEG_READ_RESP:
+	case SEG_ACK:
+	case SEG_ATOMIC_ACK:
+	case SEG_NTYPES:
+		return RESP_DONE;
+	}
+	return ok ? RESP_CHK_RESOURCE : resp_inv_req(c, WC_REM_INV_REQ_ERR);
+}
+
+static enum resp_step chk_length(struct resp_ctx *c)
+{
+	struct qp_resp *r = &c->qp->resp;
+
+	if (c->flags & SEG_F_START || !(resp_is_send(c) || resp_is_write(c)))
+		r->off = 0;
+	if (resp_is_send(c)) {
+		if (unlikely(r->off + (uint64_t)c->len > r->room ||
+			     r->off + (uint64_t)c->len > DEV_MAX_MSG))
+			return resp_inv_req(c, WC_LOC_LEN_ERR);
+		return RESP_EXECUTE;
+	}
+	if (resp_is_write(c)) {
+		if (c->flags & SEG_F_START) {
+			r->va = c->seg->va;
+			r->rkey = c->seg->rkey;
+			r->resid = c->seg->dma_len;
+			if (unlikely(r->resid > DEV_MAX_MSG))
+				return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+		}
+		/* The message ends where RETH said, neither before nor behind. */
+		if (unlikely(c->flags & SEG_F_END ? c->len != r->resid : c->len >= r->resid))
+			return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+	} else if (unlikely(c->seg->type == SEG_READ_REQ && c->seg->dma_len > DEV_MAX_MSG)) {
+		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+	}
+	return RESP_CHK_RKEY;
+}
+
+/* A message without payload names no memory; any other must fit into its key whole. */
+static enum resp_step chk_rkey(struct resp_ctx *c)
+{
+	const struct seg *seg = c->seg;
+	struct qp_resp *r = &c->qp->resp;
+	uint32_t rkey = seg->rkey, len = 8, access = IB_UVERBS_ACCESS_REMOTE_ATOMIC;
+	uint64_t va = seg->va;
+
+	if (resp_is_write(c)) {
+		va = r->va;
+		rkey = r->rkey;
+		len = r->resid;
+		access = IB_UVERBS_ACCESS_REMOTE_WRITE;
+	} else if (seg->type == SEG_READ_REQ) {
+		len = seg->dma_len;
+		access = IB_UVERBS_ACCESS_REMOTE_READ;
+	}
+	if (len && unlikely(mr_check(c->qp->dev, c->qp->pd->id, rkey, va, len, access,
+				     &c->addr) != MR_OK))
+		return resp_rem_acc(c);
+	return RESP_EXECUTE;
+}
+
+static enum resp_step nak_seq(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+
+	if (qp->resp.nak_sent)
+		return RESP_DONE;
+	qp->resp.nak_sent = true;
+	qp->dev->counter[CNT_OUT_OF_SEQ_REQ]++;
+	resp_answer(qp, c->from, qp->card->epsn, AETH_NAK_PSN_SEQ);
+	return RESP_DONE;
+}
+
+static enum resp_step rnr(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+
+	qp->resp.nak_sent = true;
+	qp->dev->counter[CNT_SND_RNR]++;
+	resp_answer(qp, c->from, qp->card->epsn,
+		    AETH_RNR_NAK | (qp->attr.min_rnr_timer & 0x1f));
+	return RESP_DONE;
+}
+
+static enum resp_step fatal(struct resp_ctx *c, enum resp_step found)
+{
+	log_debug("xport: qp#%06x psn %u: %s fails, NAK 0x%02x", c->qp->qpn, c->psn,
+		  resp_step_names[found], c->syndrome);
+	resp_fatal(c->qp, c->from, c->psn, c->syndrome, c->status, c->event);
+	return RESP_DONE;
+}
+
+static void resp_run(struct resp_ctx *c)
+{
+	enum resp_step step = RESP_CHK_STATE, last = step;
+
+	while (step != RESP_DONE) {
+		enum resp_step now = step;
+
+		switch (now) {
+		case RESP_CHK_STATE:
+			step = chk_state(c);
+			break;
+		case RESP_CHK_PSN:
+			step = chk_psn(c);
+			break;
+		case RESP_CHK_OP_SEQ:
+			step = chk_op_seq(c);
+			break;
+		case RESP_CHK_OP_VALID:
+			step = chk_op_valid(c);
+			break;
+		case RESP_CHK_RESOURCE:
+			step = resp_chk_resource(c);
+			break;
+		case RESP_CHK_LENGTH:
+			step = chk_length(c);
+			break;
+		case RESP_CHK_RKEY:
+			step = chk_rkey(c);
+			break;
+		case RESP_EXECUTE:
+			step = resp_execute(c);
+			break;
+		case RESP_COMPLETE:
+			step = resp_complete(c);
+			break;
+		case RESP_DUPLICATE:
+			step = resp_duplicate(c);
+			break;
+		case RESP_NAK_SEQ:
+			step = nak_seq(c);
+			break;
+		case RESP_RNR:
+			step = rnr(c);
+			break;
+		case RESP_FATAL:
+			step = fatal(c, last);
+			break;
+		case RESP_DONE:
+		case RESP_STEPS:
+			return;
+		}
+		last = now;
+	}
+}
+
+/* A requester that placed data itself has found an error: the QP is as after sending that NAK. */
+static void card_failed(struct qp *qp)
+{
+	enum xp_event event = qp->card->failed == AETH_NAK_REM_ACC ? EV_QP_ACCESS_ERR :
+								     EV_QP_REQ_ERR;
+
+	xp_enter_err(qp, true);
+	event_raise(&qp->async, event);
+	xp_flush_sq(qp);
+	xp_flush_rq(qp);
+}
+
+/* For when no segment will come: looks whether a direct placement has failed. */
+void resp_check_card(struct qp *qp, ns_t now)
+{
+	if (likely(!READ_ONCE(qp->card->failed)))
+		return;
+	card_lock(qp->card, card_owner(qp));
+	if (qp->card->failed && qp->state >= QPS_RTR && qp->state != QPS_ERR)
+		card_failed(qp);
+	card_unlock(qp->card);
+}
+
+/* A request segment. Takes the card. */
+void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
+{
+	struct resp_ctx c;
+
+	c.qp = qp;
+	c.seg = seg;
+	c.from = from;
+	c.psn = seg->psn & PSN_MASK;
+	c.npkts = seg->npkts;
+	c.len = seg->len;
+	c.cut = 0;
+	c.flags = seg->flags;
+	c.rnr_next = false;
+
+	card_lock(qp->card, card_owner(qp));
+	if (unlikely(qp->card->failed) && qp->state >= QPS_RTR && qp->state != QPS_ERR)
+		card_failed(qp);
+	resp_run(&c);
+	/* Nobody but our own link will tell us of room: what a foreign one refuses is lost. */
+	if (unlikely(resp_owes(qp)) && from != qp->link) {
+		qp->resp.res_count = 0;
+		qp->resp.ack_due = false;
+		qp->resp.nak_sent = false;
+		if (qp->resp.fatal_syn)
+			resp_output(qp, from);
+	}
+	qp->card->busy = resp_busy(qp);
+	card_unlock(qp->card);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The responder's second half: resources, execution, completion, and what has been seen before. */
+#include <rdma/ib_user_verbs.h>
+#include <string.h>
+#include "xport/resp_internal.h"
+
+enum recv_fetch { RECV_GOT, RECV_NONE, RECV_BAD };
+
+/*
+ * Takes the next receive WQE from the program's ring into private memory. One
+ * that was taken for a segment whose payload then got lost is still there.
+ */
+static enum recv_fetch recv_fetch(struct qp *qp)
+{
+	struct qp_resp *r = &qp->resp;
+	const struct rxe_recv_wqe *s;
+
+	if (r->have_wqe)
+		return RECV_GOT;
+	if (ring_empty(&qp->rq))
+		return RECV_NONE;
+	s = ring_slot(&qp->rq, qp->rq.index);
+	r->wr_id = READ_ONCE(s->wr_id);
+	r->num_sge = READ_ONCE(s->dma.num_sge);
+	r->have_wqe = true;
+	if (unlikely(r->num_sge > qp->max_recv_sge)) {
+		ring_consume(&qp->rq);
+		return RECV_BAD;
+	}
+	r->room = 0;
+	for (uint32_t i = 0; i < r->num_sge; i++) {
+		r->sge[i].addr = READ_ONCE(s->dma.sge[i].addr);
+		r->sge[i].length = READ_ONCE(s->dma.sge[i].length);
+		r->sge[i].lkey = READ_ONCE(s->dma.sge[i].lkey);
+		r->room += r->sge[i].length;
+	}
+	ring_consume(&qp->rq);
+	return RECV_GOT;
+}
+
+/* A message that needs a receive WQE lacks one. What comes before that packet is still good. */
+static enum resp_step recv_missing(struct resp_ctx *c)
+{
+	if (resp_is_send(c) || c->npkts == 1)
+		return RESP_RNR;
+	c->npkts--;
+	c->len = c->npkts << c->qp->req.mtu_shift;
+	c->flags &= (uint8_t)~(SEG_F_END | SEG_F_ACKREQ);
+	c->rnr_next = true;
+	return RESP_CHK_LENGTH;
+}
+
+enum resp_step resp_chk_resource(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+
+	if (resp_is_send(c) ? c->flags & SEG_F_START :
+			      c->seg->type == SEG_WRITE_IMM && c->flags & SEG_F_END) {
+		switch (recv_fetch(qp)) {
+		case RECV_GOT:
+			break;
+		case RECV_NONE:
+			return recv_missing(c);
+		case RECV_BAD:
+			return resp_rem_op(c, WC_LOC_QP_OP_ERR);
+		}
+	} else if (!resp_is_send(c) && !resp_is_write(c)) {
+		/* More than max_dest_rd_atomic at a time: invalid request (IBA 9.7.5.2.6). */
+		if (unlikely(resp_queue_new(qp) >= qp->attr.max_dest_rd_atomic))
+			return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+		if (unlikely(qp->resp.res_count == RESP_MAX_RES))
+			return RESP_DONE;
+	}
+	return RESP_CHK_LENGTH;
+}
+
+static enum resp_step exec_send(struct resp_ctx *c)
+{
+	struct qp_resp *r = &c->qp->resp;
+	struct iovec iov[SEG_MAX_IOV];
+	int n = xp_sge_iov(c->qp, r->sge, r->num_sge, r->off, c->len,
+			   IB_UVERBS_ACCESS_LOCAL_WRITE, iov);
+
+	if (unlikely(n < 0))
+		return resp_rem_op(c, WC_LOC_PROT_ERR);
+	switch (xp_place(c->seg, c->cut, iov, n, c->len)) {
+	case 0:
+		return RESP_COMPLETE;
+	case -EFAULT:
+		return resp_rem_op(c, WC_LOC_PROT_ERR);
+	default:
+		return RESP_DONE;
+	}
+}
+
+static enum resp_step exec_write(struct resp_ctx *c)
+{
+	struct iovec iov = { c->addr, c->len };
+
+	switch (xp_place(c->seg, c->cut, &iov, 1, c->len)) {
+	case 0:
+		return RESP_COMPLETE;
+	case -EFAULT:
+		return resp_rem_acc(c);
+	default:
+		return RESP_DONE;
+	}
+}
+
+/* READ and atomics answer with data, in order: through the queue. */
+static enum resp_step exec_rd(struct resp_ctx *c, struct resp_res *res, uint32_t npkts)
+{
+	struct qp *qp = c->qp;
+
+	qp->card->epsn = psn_add(c->psn, npkts);
+	qp->card->msn = psn_add(qp->card->msn, 1);
+	res->msn = qp->card->msn;
+	resp_queue(qp, res);
+	resp_output(qp, c->from);
+	return RESP_DONE;
+}
+
+static void read_res(const struct resp_ctx *c, struct resp_res *res)
+{
+	*res = (struct resp_res){
+		.type = SEG_READ_RESP,
+		.va = c->seg->va,
+		.rkey = c->seg->rkey,
+		.psn = c->psn,
+		.len = c->seg->dma_len,
+	};
+}
+
+static enum resp_step exec_atomic(struct resp_ctx *c)
+{
+	struct qp_resp *r = &c->qp->resp;
+	const struct seg *seg = c->seg;
+	struct resp_res res = { .type = SEG_ATOMIC_ACK, .psn = c->psn };
+	int rc;
+
+	if (unlikely((uintptr_t)c->addr & 7))
+		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+	if (seg->type == SEG_CMP_SWP)
+		rc = umem_cmp_swp(c->addr, seg->compare, seg->swap_add, &res.va);
+	else
+		rc = umem_fetch_add(c->addr, seg->swap_add, &res.va);
+	if (unlikely(rc))
+		return resp_rem_acc(c);
+	r->replay[r->replay_next] = (struct resp_replay){ res.va, c->psn };
+	r->replay_next = (r->replay_next + 1) % RESP_MAX_RES;
+	return exec_rd(c, &res, 1);
+}
+
+enum resp_step resp_execute(struct resp_ctx *c)
+{
+	struct resp_res res;
+
+	if (resp_is_send(c))
+		return exec_send(c);
+	if (resp_is_write(c))
+		return exec_write(c);
+	if (c->seg->type != SEG_READ_REQ)
+		return exec_atomic(c);
+	read_res(c, &res);
+	return exec_rd(c, &res, seg_pkts(res.len, 1u << c->qp->req.mtu_shift));
+}
+
+/* The receive WQE's message is whole. A full completion queue is the end of the QP. */
+static void recv_complete(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+	struct qp_resp *r = &qp->resp;
+	struct ib_uverbs_wc *wc = cq_reserve(qp->recv_cq);
+
+	r->have_wqe = false;
+	if (unlikely(!wc)) {
+		xp_enter_err(qp, true);
+		event_raise(&qp->async, EV_QP_FATAL);
+		xp_flush_sq(qp);
+		xp_flush_rq(qp);
+		return;
+	}
+	wc->wr_id = r->wr_id;
+	wc->opcode = c->seg->type == SEG_WRITE_IMM ? WC_OP_RECV_RDMA_WITH_IMM : WC_OP_RECV;
+	wc->byte_len = r->off;
+	wc->qp_num = qp->qpn;
+	wc->wc_flags = WC_FLAG_GRH;
+	if (c->seg->type != SEG_SEND) {
+		wc->wc_flags |= WC_FLAG_IMM;
+		wc->ex.imm_data = c->seg->imm;
+	}
+	wc->port_num = qp->attr.port;
+	qp->dev->counter[CNT_RDMA_RECVS]++;
+	if (c->flags & SEG_F_ACKREQ)
+		resp_answer(qp, c->from, psn_add(c->psn, c->npkts - 1), AETH_ACK_UNLIMITED);
+	cq_publish(qp->recv_cq, c->flags & SEG_F_SOLICITED);
+}
+
+/* Placed: PSN, MSN, then ACK, then completion. */
+enum resp_step resp_complete(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+	struct qp_resp *r = &qp->resp;
+
+	qp->card->epsn = psn_add(c->psn, c->npkts);
+	r->off += c->len;
+	if (resp_is_write(c)) {
+		r->va += c->len;
+		r->resid -= c->len;
+	}
+	if (!(c->flags & SEG_F_END)) {
+		r->msg = resp_is_send(c) ? RESP_MSG_SEND : RESP_MSG_WRITE;
+		if (c->rnr_next)
+			return RESP_RNR;
+	} else {
+		r->msg = RESP_MSG_NONE;
+		qp->card->msn = psn_add(qp->card->msn, 1);
+		if (c->seg->type != SEG_WRITE) {
+			recv_complete(c);
+			return RESP_DONE;
+		}
+	}
+	if (c->flags & SEG_F_ACKREQ)
+		resp_answer(qp, c->from, psn_add(c->psn, c->npkts - 1), AETH_ACK_UNLIMITED);
+	return RESP_DONE;
+}
+
+static enum resp_step dup_read(struct resp_ctx *c, uint32_t seen)
+{
+	struct qp *qp = c->qp;
+	struct resp_res res;
+
+	read_res(c, &res);
+	/* It may ask for less than the first time, never for more. */
+	if (res.len > DEV_MAX_MSG || seg_pkts(res.len, 1u << qp->req.mtu_shift) > seen)
+		return RESP_DONE;
+	if (!(qp->attr.access & IB_UVERBS_ACCESS_REMOTE_READ))
+		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+	if (res.len && mr_check(qp->dev, qp->pd->id, res.rkey, res.va, res.len,
+				IB_UVERBS_ACCESS_REMOTE_READ, &c->addr) != MR_OK)
+		return resp_rem_acc(c);
+	res.msn = qp->card->msn;
+	res.dup = true;
+	resp_queue(qp, &res);
+	resp_output(qp, c->from);
+	return RESP_DONE;
+}
+
+static enum resp_step dup_atomic(struct resp_ctx *c)
+{
+	struct qp_resp *r = &c->qp->resp;
+
+	/* Latest first: an old one may have the same PSN from before a wrap. */
+	for (uint32_t i = 1; i <= RESP_MAX_RES; i++) {
+		const struct resp_replay *found =
+			&r->replay[(r->replay_next + RESP_MAX_RES - i) % RESP_MAX_RES];
+		struct resp_res res = {
+			.type = SEG_ATOMIC_ACK,
+			.psn = c->psn,
+			.va = found->orig,
+			.msn = c->qp->card->msn,
+			.dup = true,
+		};
+
+		if (found->psn != c->psn)
+			continue;
+		resp_queue(c->qp, &res);
+		resp_output(c->qp, c->from);
+		break;
+	}
+	return RESP_DONE;
+}
+
+/*
+ * Seen before (IBA 9.7.5.1.3). SEND and WRITE are acknowledged again, up to
+ * their own last packet and no further: a later PSN could pass over a READ
+ * whose response the requester still waits for. A READ is executed again, an
+ * atomic is answered from memory.
+ */
+enum resp_step resp_duplicate(struct resp_ctx *c)
+{
+	uint32_t seen = (uint32_t)-psn_diff(c->psn, c->qp->card->epsn);
+
+	if (resp_is_send(c) || resp_is_write(c)) {
+		if (c->flags & SEG_F_ACKREQ)
+			resp_answer(c->qp, c->from, psn_add(c->psn, c->npkts - 1),
+				    AETH_ACK_UNLIMITED);
+		return RESP_DONE;
+	}
+	return c->seg->type == SEG_READ_REQ ? dup_read(c, seen) : dup_atomic(c);
+}

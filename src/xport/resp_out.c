@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the responder says, in order and when the link has room.
+ *
+ * An ACK for PSN p tells the requester that READs before p are answered, so it
+ * must not overtake their responses. READ and atomic responses wait in a queue
+ * in PSN order; one further answer (ACK, NAK) may wait behind them, and of two
+ * such the one with the later PSN covers the other. A fatal NAK waits too, and
+ * takes the QP to ERR only when it is out, since ERR sends nothing more.
+ */
+#include "queue/barrier.h"
+#include "xport/resp_internal.h"
+
+static struct resp_res *res_at(const struct qp_resp *r, uint32_t i)
+{
+	return &r->res[(r->res_head + i) % RESP_MAX_RES];
+}
+
+static uint32_t res_npkts(const struct qp *qp, const struct resp_res *e)
+{
+	return e->type == SEG_READ_RESP ? seg_pkts(e->len, 1u << qp->req.mtu_shift) : 1;
+}
+
+/* Responses owed to requests that are no duplicates: what max_dest_rd_atomic bounds. */
+uint32_t resp_queue_new(const struct qp *qp)
+{
+	const struct qp_resp *r = &qp->resp;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < r->res_count; i++)
+		n += !res_at(r, i)->dup;
+	return n;
+}
+
+/*
+ * The requester asks again for [psn, psn + npkts): what the queue still owes
+ * of that is void. A response that begins before it is cut short.
+ */
+static void res_replace(struct qp *qp, uint32_t psn, uint32_t npkts)
+{
+	struct qp_resp *r = &qp->resp;
+	uint32_t keep = 0;
+
+	for (uint32_t i = 0; i < r->res_count; i++) {
+		struct resp_res *e = res_at(r, i);
+		int32_t before = psn_diff(psn, e->psn);
+		bool touches = before < (int32_t)res_npkts(qp, e) && -before < (int32_t)npkts;
+
+		if (touches && before <= 0)
+			continue;
+		if (touches)
+			e->len = (uint32_t)before << qp->req.mtu_shift;
+		*res_at(r, keep++) = *e;
+	}
+	r->res_count = keep;
+}
+
+/* Puts a response in its place by PSN. False: the queue is full; the request counts as lost. */
+bool resp_queue(struct qp *qp, const struct resp_res *res)
+{
+	struct qp_resp *r = &qp->resp;
+	uint32_t i;
+
+	if (unlikely(res->dup && r->res_count))
+		res_replace(qp, res->psn, res_npkts(qp, res));
+	if (unlikely(r->res_count == RESP_MAX_RES))
+		return false;
+	for (i = r->res_count++; i && psn_diff(res_at(r, i - 1)->psn, res->psn) > 0; i--)
+		*res_at(r, i) = *res_at(r, i - 1);
+	*res_at(r, i) = *res;
+	return true;
+}
+
+static void seg_head(const struct qp *qp, struct seg *seg, enum seg_type type, uint32_t psn)
+{
+	seg->service = SEG_RC;
+	seg->type = type;
+	seg->pkey = qp->dev->pkey;
+	seg->path_mtu = (uint16_t)(1u << qp->req.mtu_shift);
+	seg->dqpn = qp->attr.dest_qpn;
+	seg->sqpn = qp->qpn;
+	seg->psn = psn;
+	seg->npkts = 1;
+	seg->flags = SEG_F_START | SEG_F_END;
+	seg->syndrome = AETH_ACK_UNLIMITED;
+}
+
+static int send_counted(struct qp *qp, struct link *l, const struct seg *seg)
+{
+	int rc = l->ops->send(l, seg);
+
+	if (!rc)
+		qp->dev->counter[CNT_SENT_PKTS] += seg->npkts;
+	return rc;
+}
+
+/* The next run of a READ response. 0: e has moved on or is done (len 0, *done); else as link_ops.send. */
+static int send_read(struct qp *qp, struct link *l, struct resp_res *e, bool *done)
+{
+	uint32_t shift = qp->req.mtu_shift, total = res_npkts(qp, e);
+	uint32_t bytes = l->max_copy_seg ? l->max_copy_seg : l->max_seg;
+	uint32_t n = min(bytes >> shift, l->max_pkts);
+	struct seg seg = { 0 };
+	struct iovec iov;
+	void *addr = NULL;
+	int rc;
+
+	n = min(n ? n : 1, total);
+	seg_head(qp, &seg, SEG_READ_RESP, e->psn);
+	seg.npkts = n;
+	seg.len = (uint32_t)min((uint64_t)n << shift, (uint64_t)e->len);
+	seg.msn = e->msn;
+	if (e->started)
+		seg.flags &= (uint8_t)~SEG_F_START;
+	if (n < total)
+		seg.flags &= (uint8_t)~SEG_F_END;
+	/* Again for every segment: the key may have gone meanwhile. */
+	if (seg.len && mr_check(qp->dev, qp->pd->id, e->rkey, e->va, seg.len,
+				IB_UVERBS_ACCESS_REMOTE_READ, &addr) != MR_OK)
+		return -EFAULT;
+	iov = (struct iovec){ addr, seg.len };
+	seg.iov = &iov;
+	seg.niov = seg.len ? 1 : 0;
+	rc = send_counted(qp, l, &seg);
+	if (rc)
+		return rc;
+	*done = n == total;
+	e->started = true;
+	e->va += seg.len;
+	e->len -= seg.len;
+	e->psn = psn_add(e->psn, n);
+	return 0;
+}
+
+static int send_atomic(struct qp *qp, struct link *l, const struct resp_res *e)
+{
+	struct seg seg = { 0 };
+
+	seg_head(qp, &seg, SEG_ATOMIC_ACK, e->psn);
+	seg.orig = e->va;
+	seg.msn = e->msn;
+	return send_counted(qp, l, &seg);
+}
+
+static int send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome, uint32_t msn)
+{
+	struct seg seg = { 0 };
+
+	seg_head(qp, &seg, SEG_ACK, psn);
+	seg.syndrome = syndrome;
+	seg.msn = msn;
+	return send_counted(qp, l, &seg);
+}
+
+/* The QP fails as the responder that it is. The card is locked. */
+static void fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
+{
+	xp_enter_err(qp, true);
+	if (event != EV_NONE)
+		event_raise(&qp->async, event);
+	xp_fail_recv(qp, status);
+	xp_flush_sq(qp);
+	xp_flush_rq(qp);
+}
+
+/* Responses in the queue. False: the link is full. */
+static bool output_res(struct qp *qp, struct link *l)
+{
+	struct qp_resp *r = &qp->resp;
+
+	while (r->res_count) {
+		struct resp_res *e = res_at(r, 0);
+		bool done = true;
+		int rc = e->type == SEG_READ_RESP ? send_read(qp, l, e, &done) :
+						    send_atomic(qp, l, e);
+
+		if (rc == -EAGAIN)
+			return false;
+		if (unlikely(rc)) {
+			uint32_t psn = e->psn;
+
+			/* Our memory cannot be read: what comes after it is void. */
+			r->res_count = 0;
+			r->ack_due = false;
+			resp_fatal(qp, l, psn, AETH_NAK_REM_ACC, WC_WR_FLUSH_ERR,
+				   EV_QP_ACCESS_ERR);
+			return true;
+		}
+		if (done) {
+			r->res_head = (r->res_head + 1) % RESP_MAX_RES;
+			r->res_count--;
+		}
+	}
+	return true;
+}
+
+/* Sends what is owed, as far as the link has room. The card is locked. */
+void resp_output(struct qp *qp, struct link *l)
+{
+	struct qp_resp *r = &qp->resp;
+
+	if (!l || !output_res(qp, l))
+		return;
+	if (r->ack_due) {
+		if (send_ack(qp, l, r->ack_psn, r->ack_syn, r->ack_msn))
+			return;
+		r->ack_due = false;
+	}
+	if (unlikely(r->fatal_syn)) {
+		uint8_t syndrome = r->fatal_syn;
+
+		r->fatal_syn = 0;
+		resp_fatal(qp, l, r->fatal_psn, syndrome, r->fatal_status, r->fatal_event);
+	}
+}
+
+/* ACK, RNR NAK or NAK for psn: now, or behind what is owed. */
+void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome)
+{
+	struct qp_resp *r = &qp->resp;
+
+	if (likely(!r->res_count && !r->ack_due)) {
+		if (likely(!send_ack(qp, l, psn, syndrome, qp->card->msn)))
+			return;
+	} else if (r->ack_due && psn_diff(psn, r->ack_psn) < 0) {
+		return;
+	}
+	r->ack_due = true;
+	r->ack_psn = psn;
+	r->ack_syn = syndrome;
+	r->ack_msn = qp->card->msn;
+	if (r->res_count)
+		resp_output(qp, l);
+}
+
+/*
+ * NAK for psn, then ERR: status for the receive WQE that the message had
+ * consumed, event unless its completion says it all.
+ */
+void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
+		enum wc_status status, enum xp_event event)
+{
+	struct qp_resp *r = &qp->resp;
+
+	if (unlikely(r->res_count)) {
+		r->fatal_syn = syndrome;
+		r->fatal_psn = psn;
+		r->fatal_status = (uint8_t)status;
+		r->fatal_event = (uint8_t)event;
+		return;
+	}
+	resp_answer(qp, l, psn, syndrome);
+	fail_now(qp, status, event);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Send WQEs: from the program's ring to struct req_wqe.
+ *
+ * A slot is read once, when its turn comes, and everything that the protocol
+ * goes by is kept in private memory. The scatter/gather list and inline data
+ * stay in the slot: they are read again for every segment, with every check,
+ * and a program that changes them while it waits changes its own payload.
+ */
+#include <rdma/ib_user_verbs.h>
+#include <string.h>
+#include "queue/barrier.h"
+#include "xport/xport_internal.h"
+
+#define ON_RC (1 << QPT_RC)
+
+/* What an opcode of the ABI is on the wire and in a completion; on: QP types that take it. */
+static const struct wqe_op {
+	uint8_t on;
+	uint8_t type;		/* enum seg_type */
+	uint8_t wc;		/* enum ib_uverbs_wc_opcode */
+} wqe_ops[] = {
+	[IB_UVERBS_WR_RDMA_WRITE] = { ON_RC, SEG_WRITE, IB_UVERBS_WC_RDMA_WRITE },
+	[IB_UVERBS_WR_RDMA_WRITE_WITH_IMM] = { ON_RC, SEG_WRITE_IMM, IB_UVERBS_WC_RDMA_WRITE },
+	[IB_UVERBS_WR_SEND] = { ON_RC, SEG_SEND, IB_UVERBS_WC_SEND },
+	[IB_UVERBS_WR_SEND_WITH_IMM] = { ON_RC, SEG_SEND_IMM, IB_UVERBS_WC_SEND },
+	[IB_UVERBS_WR_SEND_WITH_INV] = { ON_RC, SEG_SEND_INV, IB_UVERBS_WC_SEND },
+	[IB_UVERBS_WR_RDMA_READ] = { ON_RC, SEG_READ_REQ, IB_UVERBS_WC_RDMA_READ },
+	[IB_UVERBS_WR_ATOMIC_CMP_AND_SWP] = { ON_RC, SEG_CMP_SWP, IB_UVERBS_WC_COMP_SWAP },
+	[IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD] = { ON_RC, SEG_FETCH_ADD, IB_UVERBS_WC_FETCH_ADD },
+};
+
+/* Completion opcode of a WQE that succeeded, so its opcode is one of ours. */
+uint32_t wqe_wc_opcode(uint32_t opcode)
+{
+	return wqe_ops[opcode].wc;
+}
+
+/*
+ * Bytes of the list. The sum and not dma.length: v44's ibv_wr_set_sge_list()
+ * stores n times the first length there (abi.md C6). UINT64_MAX: too many entries.
+ */
+static uint64_t sge_sum(const struct qp *qp, const struct rxe_send_wqe *s, struct req_wqe *w)
+{
+	uint32_t num = READ_ONCE(s->dma.num_sge);
+	uint64_t sum = 0;
+
+	if (unlikely(num > qp->max_send_sge || num > SEG_MAX_IOV))
+		return UINT64_MAX;
+	w->num_sge = (uint8_t)num;
+	for (uint32_t i = 0; i < num; i++)
+		sum += READ_ONCE(s->dma.sge[i].length);
+	return sum;
+}
+
+/* Reads the part that depends on the opcode. Returns the status the WQE has before it is sent, 0 = good. */
+static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe *s,
+				  struct req_wqe *w)
+{
+	uint64_t len;
+
+	if (unlikely(w->opcode >= ARRAY_SIZE(wqe_ops) ||
+		     !(wqe_ops[w->opcode].on & 1 << qp->type)))
+		return WC_LOC_QP_OP_ERR;
+	w->type = wqe_ops[w->opcode].type;
+	if (w->flags & WQE_INLINE && !wqe_is_rd(w)) {
+		len = READ_ONCE(s->dma.length);
+		if (unlikely(len > qp->max_inline))
+			return WC_LOC_LEN_ERR;
+	} else {
+		w->flags &= (uint8_t)~WQE_INLINE;
+		len = sge_sum(qp, s, w);
+		if (unlikely(len == UINT64_MAX))
+			return WC_LOC_QP_OP_ERR;
+		if (unlikely(len > DEV_MAX_MSG))
+			return WC_LOC_LEN_ERR;
+	}
+	w->len = (uint32_t)len;
+
+	if (w->type == SEG_WRITE || w->type == SEG_WRITE_IMM || w->type == SEG_READ_REQ) {
+		w->va = READ_ONCE(s->wr.wr.rdma.remote_addr);
+		w->rkey = READ_ONCE(s->wr.wr.rdma.rkey);
+	} else if (wqe_is_rd(w)) {
+		w->va = READ_ONCE(s->wr.wr.atomic.remote_addr);
+		w->rkey = READ_ONCE(s->wr.wr.atomic.rkey);
+		w->compare = w->swap_add = READ_ONCE(s->wr.wr.atomic.compare_add);
+		if (w->type == SEG_CMP_SWP)
+			w->swap_add = READ_ONCE(s->wr.wr.atomic.swap);
+		if (unlikely(w->len < 8))
+			return WC_LOC_LEN_ERR;
+		w->len = 8;
+	}
+	/* A QP without READ credits could never send it (the kernel lets it wait for ever). */
+	if (unlikely(wqe_is_rd(w) && !qp->attr.max_rd_atomic))
+		return WC_LOC_QP_OP_ERR;
+	return WC_SUCCESS;
+}
+
+/*
+ * Takes the next WQE from the ring. False: there is none, or its PSNs do not
+ * fit behind those outstanding. A bad WQE is taken too, with its status set.
+ */
+bool wqe_fetch(struct qp *qp)
+{
+	struct qp_req *r = &qp->req;
+	const struct rxe_send_wqe *s;
+	struct req_wqe *w;
+	uint32_t opcode, npkts;
+
+	if (r->tail == ring_producer(&qp->sq))
+		return false;
+	s = ring_slot(&qp->sq, r->tail);
+	w = &r->wqe[r->tail];
+	opcode = READ_ONCE(s->wr.opcode);
+	w->wr_id = READ_ONCE(s->wr.wr_id);
+	w->opcode = opcode < 0xff ? (uint8_t)opcode : 0xff;
+	w->type = SEG_SEND;
+	w->flags = READ_ONCE(s->wr.send_flags) & 0x0f;
+	w->imm = READ_ONCE(s->wr.ex.invalidate_rkey);
+	w->first_psn = r->psn;
+	w->num_sge = 0;
+	w->len = 0;
+	w->status = (uint8_t)wqe_read_op(qp, s, w);
+	npkts = 0;
+	if (likely(!w->status)) {
+		npkts = w->type >= SEG_CMP_SWP ? 1 :
+			(uint32_t)(((uint64_t)w->len + (1u << r->mtu_shift) - 1) >> r->mtu_shift);
+		npkts += !npkts;
+		/* A long READ takes its PSNs at once: they must stay within half of the space. */
+		if (w->type == SEG_READ_REQ &&
+		    psn_off(r->psn, r->una) + (uint64_t)npkts > PSN_MASK / 2 + 1)
+			return false;
+	}
+	w->npkts = npkts;
+	r->psn = psn_add(r->psn, npkts);
+	r->tail = (r->tail + 1) & qp->sq.mask;
+	return true;
+}
+
+/*
+ * Addresses of payload bytes [off, off + len) of the WQE in this slot: to send
+ * (SEND, WRITE) or to fill (READ, atomics). As xp_sge_iov().
+ */
+int wqe_iov(const struct qp *qp, const struct req_wqe *w, uint32_t slot, uint64_t off,
+	    uint64_t len, struct iovec *iov)
+{
+	const struct rxe_send_wqe *s = ring_slot(&qp->sq, slot);
+
+	if (!len)
+		return 0;
+	if (w->flags & WQE_INLINE) {
+		iov[0] = (struct iovec){ (void *)(s->dma.inline_data + off), len };
+		return 1;
+	}
+	return xp_sge_iov(qp, s->dma.sge, w->num_sge, off, len,
+			  wqe_is_rd(w) ? IB_UVERBS_ACCESS_LOCAL_WRITE : 0, iov);
+}

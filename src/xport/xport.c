@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The transport's entry points: life of a QP's transport state, and the way in
+ * for doorbells, segments and state changes. What they lead to: req.c sends,
+ * comp.c takes responses, resp.c takes requests, timer.c counts attempts,
+ * flush.c ends it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "queue/barrier.h"
+#include "xport/xport_internal.h"
+
+/* As new; allocations stay. */
+static void state_reset(struct qp *qp)
+{
+	struct qp_req *r = &qp->req;
+	struct req_wqe *wqe = r->wqe;
+	struct qp_resp *p = &qp->resp, keep = *p;
+
+	memset(r, 0, sizeof(*r));
+	r->wqe = wqe;
+	r->cur = r->tail = qp->sq.index;
+	r->window = XP_WINDOW;
+	r->timeout = r->deadline = NS_NEVER;
+	r->mtu_shift = 8;
+
+	memset(p, 0, sizeof(*p));
+	p->sge = keep.sge;
+	p->res = keep.res;
+	p->replay = keep.replay;
+	for (int i = 0; i < RESP_MAX_RES; i++)
+		p->replay[i].psn = UINT32_MAX;
+}
+
+int xp_init(struct qp *qp)
+{
+	size_t slots = (size_t)qp->sq.mask + 1;
+
+	memset(&qp->req, 0, sizeof(qp->req));
+	memset(&qp->resp, 0, sizeof(qp->resp));
+	qp->req.wqe = aligned_alloc(sizeof(struct req_wqe), slots * sizeof(struct req_wqe));
+	qp->resp.sge = calloc(qp->max_recv_sge ? qp->max_recv_sge : 1, sizeof(struct rxe_sge));
+	qp->resp.res = calloc(RESP_MAX_RES, sizeof(struct resp_res));
+	qp->resp.replay = calloc(RESP_MAX_RES, sizeof(struct resp_replay));
+	if (!qp->req.wqe || !qp->resp.sge || !qp->resp.res || !qp->resp.replay) {
+		xp_fini(qp);
+		return -ENOMEM;
+	}
+	state_reset(qp);
+	return 0;
+}
+
+void xp_fini(struct qp *qp)
+{
+	if (qp->link)
+		qp->link->ops->revoke(qp->link, qp->qpn);
+	free(qp->req.wqe);
+	free(qp->resp.sge);
+	free(qp->resp.res);
+	free(qp->resp.replay);
+	memset(&qp->req, 0, sizeof(qp->req));
+	memset(&qp->resp, 0, sizeof(qp->resp));
+}
+
+/* Forgets what is posted, without completions. */
+static void ring_forget(struct ring *r)
+{
+	uint32_t end = ring_producer(r);
+
+	while (r->index != end)
+		ring_consume(r);
+}
+
+/* What peers see, and where they may place data. */
+static void card_write(struct qp *qp, uint32_t mask)
+{
+	struct qp_card *c = qp->card;
+
+	card_lock(c, card_owner(qp));
+	c->state = qp->state;
+	c->pd = qp->pd->id;
+	c->access = qp->attr.access;
+	c->dest_qpn = qp->attr.dest_qpn;
+	c->path_mtu = qp->attr.path_mtu;
+	if (mask & QP_ATTR_RQ_PSN) {
+		c->epsn = qp->attr.rq_psn & PSN_MASK;
+		c->msn = 0;
+	}
+	if (qp->state == QPS_RESET) {
+		c->epsn = c->msn = 0;
+		c->failed = 0;
+	}
+	c->busy = qp->state == QPS_RESET ? 0 : resp_busy(qp);
+	card_unlock(c);
+}
+
+void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
+{
+	struct qp_req *r = &qp->req;
+	bool changed = old != qp->state;
+
+	if (mask & QP_ATTR_SQ_PSN)
+		r->psn = r->una = r->nxt = qp->attr.sq_psn & PSN_MASK;
+	r->mtu_shift = (uint8_t)ilog2(qp->attr.path_mtu);
+	xp_timer_config(qp);
+
+	switch ((enum qp_state)qp->state) {
+	case QPS_RESET:
+		if (qp->link)
+			qp->link->ops->revoke(qp->link, qp->qpn);
+		ring_forget(&qp->sq);
+		ring_forget(&qp->rq);
+		state_reset(qp);
+		qp->sq_draining = false;
+		break;
+	case QPS_ERR:
+		if (!changed)
+			return;
+		xp_enter_err(qp, false);
+		xp_flush_sq(qp);
+		xp_flush_rq(qp);
+		return;
+	case QPS_SQD:
+		qp->sq_draining |= changed;
+		break;
+	case QPS_RTS:
+		qp->sq_draining = false;
+		break;
+	case QPS_INIT:
+	case QPS_RTR:
+	case QPS_SQE:
+	case QPS_COUNT:
+		break;
+	}
+	card_write(qp, mask);
+	req_run(qp, now);
+}
+
+/* Owed responses; kept out of the doorbell's way. */
+static __attribute__((noinline)) void output_owed(struct qp *qp)
+{
+	card_lock(qp->card, card_owner(qp));
+	resp_output(qp, qp->link);
+	qp->card->busy = resp_busy(qp);
+	card_unlock(qp->card);
+}
+
+int xp_output(struct qp *qp, ns_t now)
+{
+	if (unlikely(resp_owes(qp)))
+		output_owed(qp);
+	if (likely(xp_sends(qp))) {
+		req_run(qp, now);
+		return 0;
+	}
+	if (qp->state < QPS_RTS)
+		return -EINVAL;
+	if (qp->state == QPS_ERR)
+		xp_flush_sq(qp);
+	return 0;
+}
+
+void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
+{
+	if (seg->type >= SEG_NTYPES)
+		return;
+	qp->dev->counter[CNT_RCVD_PKTS] += seg->type == SEG_READ_REQ ? 1 : seg->npkts;
+	if (seg->type == SEG_ACK || seg->type == SEG_READ_RESP || seg->type == SEG_ATOMIC_ACK) {
+		if (likely(seg->service == SEG_RC && qp->type == QPT_RC))
+			comp_input(qp, seg, now);
+	} else {
+		resp_input(qp, seg, from, now);
+	}
+}
+
+void xp_query(const struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining)
+{
+	*rq_psn = READ_ONCE(qp->card->epsn);
+	*sq_psn = qp->req.nxt;
+	*draining = qp->state == QPS_SQD && qp->sq_draining;
+}
+
+bool xp_idle(const struct qp *qp)
+{
+	const struct qp_req *r = &qp->req;
+	bool started = r->cur != r->tail && r->wqe[r->cur].flags & WQE_STARTED;
+
+	return r->una == r->nxt && !started && !resp_busy(qp);
+}

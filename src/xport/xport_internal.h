@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the files of xport/ share. */
+#ifndef RUSE_XPORT_INTERNAL_H
+#define RUSE_XPORT_INTERNAL_H
+
+#include <errno.h>
+#include "base/log.h"
+#include "core/umem.h"
+#include "wire/psn.h"
+#include "xport/xport.h"
+
+/* Completion status (enum ib_wc_status). */
+enum wc_status {
+	WC_SUCCESS = 0,
+	WC_LOC_LEN_ERR = 1,
+	WC_LOC_QP_OP_ERR = 2,
+	WC_LOC_PROT_ERR = 4,
+	WC_WR_FLUSH_ERR = 5,
+	WC_REM_INV_REQ_ERR = 9,
+	WC_REM_ACCESS_ERR = 10,
+	WC_REM_OP_ERR = 11,
+	WC_RETRY_EXC_ERR = 12,
+	WC_RNR_RETRY_EXC_ERR = 13,
+	WC_FATAL_ERR = 19,
+};
+
+#define WC_OP_RECV 128
+#define WC_OP_RECV_RDMA_WITH_IMM 129
+
+#define WC_FLAG_GRH 1
+#define WC_FLAG_IMM 2
+#define WC_FLAG_INV 4
+
+/* Affiliated asynchronous events (enum ib_event_type). */
+enum xp_event {
+	EV_NONE = 0,
+	EV_QP_FATAL = 1,
+	EV_QP_REQ_ERR = 2,
+	EV_QP_ACCESS_ERR = 3,
+	EV_COMM_EST = 4,
+	EV_SQ_DRAINED = 5,
+};
+
+#define XP_WINDOW (1u << 22)
+/* An AckReq at least every so many bytes, so that a long message shows progress. */
+#define XP_ACK_BYTES (256u << 10)
+
+/* Bits of MODIFY_QP (enum ib_qp_attr_mask) that the transport looks at. */
+#define QP_ATTR_RQ_PSN (1 << 12)
+#define QP_ATTR_SQ_PSN (1 << 16)
+
+/* PSNs from the oldest unacknowledged one up to a; unsigned, since a long READ may span half of the space. */
+static inline uint32_t psn_off(uint32_t a, uint32_t una)
+{
+	return (a - una) & PSN_MASK;
+}
+
+static inline uint32_t xp_outstanding(const struct qp *qp)
+{
+	return psn_off(qp->req.nxt, qp->req.una);
+}
+
+static inline uint32_t card_owner(const struct qp *qp)
+{
+	return qp->dev->proc ? qp->dev->proc : 1;
+}
+
+static inline bool wqe_is_rd(const struct req_wqe *w)
+{
+	return w->type >= SEG_READ_REQ;
+}
+
+/* Requester and completer run in this state. */
+static inline bool xp_sends(const struct qp *qp)
+{
+	return qp->state == QPS_RTS || qp->state == QPS_SQD;
+}
+
+/* mem.c: lists of addresses from scatter/gather lists */
+int xp_sge_iov(const struct qp *qp, const struct rxe_sge *sge, uint32_t num, uint64_t off,
+	       uint64_t len, uint32_t access, struct iovec *iov);
+int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst, uint64_t len);
+
+/* wqe.c: the send ring */
+bool wqe_fetch(struct qp *qp);
+uint32_t wqe_wc_opcode(uint32_t opcode);
+int wqe_iov(const struct qp *qp, const struct req_wqe *w, uint32_t slot, uint64_t off,
+	    uint64_t len, struct iovec *iov);
+
+/* req.c */
+void req_run(struct qp *qp, ns_t now);
+void req_go_back(struct qp *qp);
+void req_acked(struct qp *qp);
+void req_check_drained(struct qp *qp);
+
+/* comp.c */
+void comp_input(struct qp *qp, const struct seg *seg, ns_t now);
+void comp_success(struct qp *qp, struct req_wqe *w);
+
+/* resp.c, resp_out.c. The QP's card is locked but for resp_check_card(). */
+void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now);
+void resp_check_card(struct qp *qp, ns_t now);
+void resp_output(struct qp *qp, struct link *l);
+void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome);
+bool resp_queue(struct qp *qp, const struct resp_res *res);
+uint32_t resp_queue_new(const struct qp *qp);
+void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
+		enum wc_status status, enum xp_event event);
+
+static inline bool resp_owes(const struct qp *qp)
+{
+	return qp->resp.res_count || qp->resp.ack_due || qp->resp.fatal_syn;
+}
+
+static inline bool resp_busy(const struct qp *qp)
+{
+	return qp->resp.msg != RESP_MSG_NONE || resp_owes(qp);
+}
+
+/* timer.c: the only place that counts attempts */
+void xp_timer_sent(struct qp *qp, ns_t now);
+void xp_timer_progress(struct qp *qp, ns_t now);
+bool xp_timer_retry(struct qp *qp, ns_t now);
+bool xp_timer_rnr(struct qp *qp, uint8_t syndrome, ns_t now);
+void xp_timer_config(struct qp *qp);
+
+/* flush.c */
+void xp_fail_head(struct qp *qp, enum wc_status status);
+void xp_enter_err(struct qp *qp, bool card_locked);
+void xp_flush_sq(struct qp *qp);
+void xp_fail_recv(struct qp *qp, enum wc_status status);
+void xp_flush_rq(struct qp *qp);
+
+#endif
