@@ -45,7 +45,11 @@ struct link_ops {
 	 * -EFAULT: payload memory cannot be read, nothing was sent.
 	 */
 	int (*send)(struct link *l, const struct seg *seg);
-	/* Takes back the payload references of all segments of this QP (by sqpn) that the peer has not consumed; waits for a copy in progress. They count as lost. */
+	/*
+	 * Takes back the payload references of all segments of this QP (by
+	 * sqpn) that the peer has not consumed; a copy in progress comes to
+	 * nothing. They count as lost.
+	 */
 	void (*revoke)(struct link *l, uint32_t sqpn);
 	/* Segments handed to send() that a living peer has not looked at yet: then an ACK timeout does not count (a stopped peer is not a dead one). */
 	bool (*peer_behind)(struct link *l);
@@ -65,22 +69,30 @@ struct link {
 	void *host_arg;
 	uint32_t caps;
 	uint32_t max_seg;	/* payload bytes a segment may have; xport rounds down to whole packets, at least one packet */
+	uint32_t max_copy_seg;	/* the same for payload that the link copies: READ_RESP, and everything of UC and UD */
 	uint32_t max_pkts;	/* packets a segment may have: 1 on a test link, 64 on udp, large in memory */
 	uint32_t refs;		/* QPs and the engine */
 	bool dead;		/* peer is gone for good */
 	uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;	/* for ruse status */
 };
 
-/* What a link tells its host (engine/, or a test). */
+/* What a link tells its host (engine/, or a test), and what it needs from it. */
 struct link_host {
 	void (*input)(struct link *l, const struct seg *seg);
 	/* send() returned -EAGAIN before and has room now. */
 	void (*writable)(struct link *l);
 	/* The peer is dead: l->dead is set. */
 	void (*down)(struct link *l);
+	/* A requester has executed an operation on this QP of ours that failed: card->failed is set. May be NULL. */
+	void (*attention)(struct link *l, uint32_t qpn);
+	/* Guarded copies of program memory: umem_copy() and umem_copy_iov(), which live beside us. */
+	int (*copy)(void *dst, const void *src, size_t len);
+	int (*copy_iov)(const struct iovec *dst, int ndst, uint64_t doff,
+			const struct iovec *src, int nsrc, uint64_t off, uint64_t len);
 };
 
 /* loop: queues segments and delivers them from poll(); payload by reference. */
+/* One reference, the caller's; NULL: no memory. */
 struct link *link_loop_create(const struct link_host *host, void *host_arg);
 
 #endif

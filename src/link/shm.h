@@ -28,7 +28,11 @@ struct shm_cfg {
 	bool no_cma, no_direct;	/* as if the machine forbade it */
 };
 
-/* The head of whatever the endpoint puts into the epoll set. */
+/*
+ * The head of whatever the endpoint puts into the epoll set. event() is called
+ * with the engine's lock; an event may be late or in vain, but ep must still
+ * exist. Afterwards call shm_poll().
+ */
 struct shm_fd {
 	void (*event)(struct shm_fd *fd, uint32_t events);
 };
@@ -44,7 +48,10 @@ struct key_card *shm_ep_keys(struct shm_ep *ep);
 /* Cards of a newly leased block: zeroed, exported. NULL: SHM_MAX_BLOCKS reached. */
 struct qp_card *shm_ep_add_block(struct shm_ep *ep, uint32_t block);
 
-/* Called once on the progress thread, without the lock: takes the robust word that tells peers we live. */
+/*
+ * Called once on the progress thread, without the lock: takes the robust word
+ * that tells peers we live. Until then payload goes by ring copy.
+ */
 void shm_ep_thread_start(struct shm_ep *ep);
 
 /*
@@ -63,10 +70,15 @@ int shm_poll(struct shm_ep *ep, int budget);
 bool shm_want_wakeup(struct shm_ep *ep);
 /* Somebody polls: peers need not wake us. */
 void shm_polling(struct shm_ep *ep);
-/* Waits until no peer is inside a direct placement into this process. */
+/*
+ * Waits until no peer is inside a direct placement into this process: after a
+ * key was withdrawn, before its memory may go. A peer that somebody has stopped
+ * inside is waited for two seconds.
+ */
 void shm_quiesce(struct shm_ep *ep);
 
 /* For ruse status: calls fn for each link. kind flags as in proc_link.flags. */
-void shm_for_each(struct shm_ep *ep, void (*fn)(struct link *l, uint32_t proc, uint32_t flags, void *arg), void *arg);
+void shm_for_each(struct shm_ep *ep,
+		  void (*fn)(struct link *l, uint32_t proc, uint32_t flags, void *arg), void *arg);
 
 #endif

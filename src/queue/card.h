@@ -93,10 +93,19 @@ static inline bool card_trylock(struct qp_card *c, uint32_t proc)
 	return READ_ONCE(c->lock) == 0 && atomic_cmpxchg(&c->lock, 0u, proc);
 }
 
+/*
+ * Called while card_lock() waits long: frees the lock if its holder is dead.
+ * Set by link/, which knows who lives; without it a requester that dies in
+ * the middle would stop the owner for ever.
+ */
+typedef void (*card_breaker)(struct qp_card *c, uint32_t holder, void *arg);
+void card_set_breaker(card_breaker fn, void *arg);
+void card_lock_slow(struct qp_card *c, uint32_t proc);
+
 static inline void card_lock(struct qp_card *c, uint32_t proc)
 {
-	while (!card_trylock(c, proc))
-		cpu_relax();
+	if (unlikely(!card_trylock(c, proc)))
+		card_lock_slow(c, proc);
 }
 
 static inline void card_unlock(struct qp_card *c)

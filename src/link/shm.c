@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The shm endpoint: what one process shows to its peers, and the set of its
+ * links (shm_conn.c makes them, shm_link.c runs them, shm_direct.c places
+ * data without asking the peer).
+ *
+ * Sleeping. A peer that has put something into a ring looks at our flag
+ * want_wakeup and, if set, clears it and writes our eventfd: one system call
+ * per sleep, none while somebody polls. shm_want_wakeup() sets the flag and
+ * looks at the rings once more, in that order; so does the peer, in the other.
+ *
+ * Death. The progress thread owns a robust futex word (struct shm_pub): the
+ * kernel marks it when the thread ends, by death of the process or by exec,
+ * whoever else keeps our descriptors open. Peers also watch our pidfd and the
+ * socket. The word's list entry is private memory of the thread: the kernel
+ * finds the word through futex_offset, so no pointer lies where peers write.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include "base/log.h"
+#include "base/rand.h"
+#include "base/sys.h"
+#include "link/shm_int.h"
+
+#define QUIESCE_SLEEPS 40000	/* of 50 us */
+
+static __thread struct {
+	struct robust_list_head head;
+	struct robust_list node;
+} robust;
+
+void shm_close(int fd)
+{
+	if (fd >= 0)
+		sys_close(fd);
+}
+
+struct shm_watch *shm_watch(struct shm_ep *ep, int fd, uint32_t events, void *owner,
+			    void (*fn)(struct shm_fd *, uint32_t))
+{
+	struct epoll_event ev = { .events = events };
+	struct shm_watch *w;
+
+	for (w = ep->watches; w && w->owner; w = w->next)
+		;
+	if (!w) {
+		w = calloc(1, sizeof(*w));
+		if (!w)
+			return NULL;
+		w->next = ep->watches;
+		ep->watches = w;
+	}
+	w->fd.event = fn;
+	w->watched = fd;
+	ev.data.ptr = &w->fd;
+	if (sys_call(SYS_epoll_ctl, ep->cfg.epfd, EPOLL_CTL_ADD, fd, &ev) < 0)
+		return NULL;
+	w->owner = owner;
+	return w;
+}
+
+void shm_unwatch(struct shm_ep *ep, struct shm_watch *w)
+{
+	if (!w)
+		return;
+	/* By hand: a forked child may hold the open file, then close() alone leaves it in the set. */
+	sys_call(SYS_epoll_ctl, ep->cfg.epfd, EPOLL_CTL_DEL, w->watched, NULL);
+	w->owner = NULL;
+	w->watched = -1;
+}
+
+static void woken(struct shm_fd *fd, uint32_t events)
+{
+	struct shm_ep *ep = container_of(fd, struct shm_watch, fd)->owner;
+	uint64_t v;
+
+	if (ep)
+		sys_read(ep->evfd, &v, sizeof(v));
+}
+
+/* The two memfds, mapped, and the eventfd. */
+static int ep_export(struct shm_ep *ep)
+{
+	int rc;
+
+	ep->pub_len = shm_pub_size(ep->cfg.nkeys);
+	ep->exp_len = shm_exp_size(ep->cfg.ncards);
+	ep->pub_fd = rc = shm_memfd("ruse-keys", ep->pub_len);
+	if (rc < 0)
+		return rc;
+	ep->exp_fd = rc = shm_memfd("ruse-cards", ep->exp_len);
+	if (rc < 0)
+		return rc;
+	ep->evfd = rc = (int)sys_call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (rc < 0)
+		return rc;
+	ep->pub = shm_map(ep->pub_fd, ep->pub_len, true);
+	ep->exp = shm_map(ep->exp_fd, ep->exp_len, true);
+	if (!ep->pub || !ep->exp)
+		return -ENOMEM;
+	/* Our mapping stays writable; nobody gets another one. */
+	rc = sys_fcntl(ep->pub_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
+	if (rc < 0)
+		return rc;
+	ep->wevent = shm_watch(ep, ep->evfd, EPOLLIN, ep, woken);
+	return ep->wevent ? 0 : -ENOMEM;
+}
+
+int shm_ep_create(const struct shm_cfg *cfg, struct shm_ep **out)
+{
+	struct shm_ep *ep;
+	int rc;
+
+	if (!cfg->nkeys || cfg->nkeys > SHM_MAX_KEYS || !cfg->ncards ||
+	    cfg->ncards > SHM_MAX_CARDS)
+		return -EINVAL;
+	ep = calloc(1, sizeof(*ep));
+	if (!ep)
+		return -ENOMEM;
+	ep->cfg = *cfg;
+	ep->pub_fd = ep->exp_fd = ep->evfd = ep->listener = -1;
+	list_init(&ep->links);
+	list_init(&ep->pending);
+	rc = ep_export(ep);
+	if (!rc)
+		rc = shm_listen(ep);
+	if (rc) {
+		shm_ep_destroy(ep);
+		return rc;
+	}
+	ep->hello.magic = ep->pub->magic = SHM_MAGIC;
+	ep->hello.version = ep->pub->version = SHM_VERSION;
+	ep->hello.nkeys = cfg->nkeys;
+	ep->hello.ncards = cfg->ncards;
+	rand_bytes(ep->hello.nonce, sizeof(ep->hello.nonce));
+	ep->hello.nonce_addr = (uintptr_t)ep->hello.nonce;
+	if (!cfg->no_cma)
+		shm_allow_ptrace();
+	card_set_breaker(shm_card_breaker, ep);
+	*out = ep;
+	return 0;
+}
+
+void shm_ep_destroy(struct shm_ep *ep)
+{
+	struct shm_link *l, *n;
+	struct shm_watch *w;
+
+	ep->closing = true;
+	card_set_breaker(NULL, NULL);
+	shm_unlisten(ep);
+	if (ep->pub && ep->robust && shm_held(ep->pub))
+		ep->robust->list.next = &ep->robust->list;
+	if (ep->pub)
+		smp_store_release(&ep->pub->alive, FUTEX_OWNER_DIED);
+	list_for_each_entry_safe(l, n, &ep->links, list) {
+		BUG_ON(l->l.refs > 1);
+		shm_link_bury(l);
+	}
+	shm_unwatch(ep, ep->wevent);
+	shm_close(ep->pub_fd);
+	shm_close(ep->exp_fd);
+	shm_close(ep->evfd);
+	shm_unmap(ep->pub, ep->pub_len);
+	shm_unmap(ep->exp, ep->exp_len);
+	while ((w = ep->watches)) {
+		ep->watches = w->next;
+		free(w);
+	}
+	free(ep);
+}
+
+const char *shm_ep_sock(const struct shm_ep *ep)
+{
+	return ep->hello.sock;
+}
+
+struct key_card *shm_ep_keys(struct shm_ep *ep)
+{
+	return ep->pub->key;
+}
+
+struct qp_card *shm_ep_add_block(struct shm_ep *ep, uint32_t block)
+{
+	uint32_t i = ep->pub->nblocks;
+
+	if (i == SHM_MAX_BLOCKS)
+		return NULL;
+	WRITE_ONCE(ep->pub->block[i], block);
+	smp_store_release(&ep->pub->nblocks, i + 1);
+	return &ep->exp->card[(size_t)i * ep->cfg.ncards];
+}
+
+void shm_ep_thread_start(struct shm_ep *ep)
+{
+	uint32_t tid = (uint32_t)sys_call(SYS_gettid);
+
+	robust.head.list.next = &robust.node;
+	robust.node.next = &robust.head.list;
+	robust.head.list_op_pending = NULL;
+	robust.head.futex_offset = (long)((uintptr_t)&ep->pub->alive - (uintptr_t)&robust.node);
+	if (sys_call(SYS_set_robust_list, &robust.head, sizeof(robust.head)) < 0) {
+		log_warn("shm: no robust list: cross-memory copies stay off");
+		return;
+	}
+	ep->robust = &robust.head;
+	smp_store_release(&ep->pub->alive, tid);
+}
+
+static void bury_doomed(struct shm_ep *ep)
+{
+	struct shm_link *l, *n;
+
+	ep->ndoomed = 0;
+	list_for_each_entry_safe(l, n, &ep->links, list)
+		if (l->doomed)
+			shm_link_bury(l);
+}
+
+int shm_poll(struct shm_ep *ep, int budget)
+{
+	struct shm_link *l;
+	int n = 0;
+
+	list_for_each_entry(l, &ep->links, list) {
+		if (shm_rx_ready(&l->rx))
+			n += shm_link_poll(l, budget - n);
+		if (unlikely(shm_link_waits(l)))
+			shm_link_service(l);
+		if (unlikely(n >= budget)) {
+			/* The next call starts behind this link. */
+			list_del(&ep->links);
+			list_add(&ep->links, &l->list);
+			break;
+		}
+	}
+	if (unlikely(ep->ndoomed))
+		bury_doomed(ep);
+	return n;
+}
+
+bool shm_want_wakeup(struct shm_ep *ep)
+{
+	struct shm_link *l;
+
+	smp_store_mb(&ep->exp->want_wakeup, 1);
+	list_for_each_entry(l, &ep->links, list)
+		if (shm_rx_ready(&l->rx) ||
+		    (shm_link_waits(l) && smp_load_acquire(&l->tx.h->cons) != l->tx.cons))
+			return false;
+	return !ep->ndoomed;
+}
+
+void shm_polling(struct shm_ep *ep)
+{
+	/* Read first: while somebody polls, the line stays shared. */
+	if (READ_ONCE(ep->exp->want_wakeup))
+		WRITE_ONCE(ep->exp->want_wakeup, 0);
+}
+
+void shm_quiesce(struct shm_ep *ep)
+{
+	const struct timespec ts = { .tv_nsec = 50 * NS_US };
+	struct shm_link *l;
+	uint32_t spins;
+
+	/* The key was withdrawn before; a requester announces itself before it reads keys. */
+	smp_mb();
+	list_for_each_entry(l, &ep->links, list) {
+		for (spins = 0; READ_ONCE(l->rx.h->placing); spins++) {
+			if (spins < 1000) {
+				cpu_relax();
+				continue;
+			}
+			if (shm_peer_gone(l))
+				break;
+			if (spins > QUIESCE_SLEEPS) {
+				log_warn("shm: process %d is stopped inside a placement", l->pid);
+				break;
+			}
+			sys_call(SYS_nanosleep, &ts, NULL);
+		}
+	}
+}
+
+void shm_for_each(struct shm_ep *ep,
+		  void (*fn)(struct link *l, uint32_t proc, uint32_t flags, void *arg), void *arg)
+{
+	struct shm_link *l;
+
+	list_for_each_entry(l, &ep->links, list) {
+		uint32_t flags = (l->doomed ? 1 : 0) | (l->can_pull ? 2 : 0) |
+				 (l->l.caps & LINK_CAP_DIRECT ? 4 : 0);
+
+		fn(&l->l, l->hello.proc, flags, arg);
+	}
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How two endpoints meet: one message each way over an abstract SEQPACKET
+ * socket, the connector's with its pages, eventfd and a pair of rings, the
+ * acceptor's with its pages and eventfd. Then the socket stays silent and
+ * only its hang-up counts.
+ *
+ * SO_PEERCRED says who is there: another uid is refused, pid 0 (another PID
+ * namespace) has no cross-memory. What the message says is checked, what the
+ * descriptors are is checked (shm_link.c), before anything is mapped.
+ *
+ * shm_connect() waits with its engine's lock held. When two processes connect
+ * to each other at once, each waits for the other's acceptor: so the wait
+ * serves the own listener too. Both connections succeed, two links exist, and
+ * each side goes on using the one it made; either is as good.
+ *
+ * An acceptor never waits: connections that have not said hello are pending
+ * in the epoll set, the oldest is dropped when there are too many.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/un.h>
+#include <time.h>
+#include "base/log.h"
+#include "base/rand.h"
+#include "base/sys.h"
+#include "link/shm_int.h"
+
+#define BACKLOG 64
+
+static socklen_t abstract(struct sockaddr_un *sa, const char *name)
+{
+	size_t len = strnlen(name, SHM_SOCK_LEN - 1);
+
+	memset(sa, 0, sizeof(*sa));
+	sa->sun_family = AF_UNIX;
+	memcpy(sa->sun_path + 1, name, len);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
+}
+
+/* The peer's pid (0: not visible here); -EPERM: another user. */
+static int peer_pid(int sock)
+{
+	struct ucred uc;
+	socklen_t len = sizeof(uc);
+	int rc = (int)sys_call(SYS_getsockopt, sock, SOL_SOCKET, SO_PEERCRED, &uc, &len);
+
+	if (rc < 0)
+		return rc;
+	return uc.uid == geteuid() ? uc.pid : -EPERM;
+}
+
+static int send_hello(struct shm_ep *ep, int sock, int ring)
+{
+	int fds[HELLO_MAX_FDS] = { ep->pub_fd, ep->exp_fd, ep->evfd, ring };
+	size_t flen = sizeof(int) * (ring >= 0 ? HELLO_MAX_FDS : HELLO_RING);
+	union {
+		char buf[CMSG_SPACE(sizeof(fds))];
+		struct cmsghdr align;
+	} u;
+	struct iovec iov = { .iov_base = &ep->hello, .iov_len = sizeof(ep->hello) };
+	struct msghdr m = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &u,
+		.msg_controllen = CMSG_SPACE(flen),
+	};
+	struct cmsghdr *c;
+	ssize_t rc;
+
+	memset(&u, 0, sizeof(u));
+	c = CMSG_FIRSTHDR(&m);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(flen);
+	memcpy(CMSG_DATA(c), fds, flen);
+	rc = sys_sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return rc < 0 ? (int)rc : rc == (ssize_t)sizeof(ep->hello) ? 0 : -EPROTO;
+}
+
+/* All descriptors that came along, so that none leaks. Returns how many. */
+static int take_fds(struct msghdr *m, int *fds, int max)
+{
+	int n = 0;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t have;
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		have = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < have; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			if (n < max)
+				fds[n++] = fd;
+			else
+				sys_close(fd);
+		}
+	}
+	return n;
+}
+
+static bool hello_sane(const struct shm_ep *ep, const struct shm_hello *h)
+{
+	return h->magic == SHM_MAGIC && h->version == SHM_VERSION && h->proc &&
+	       h->proc != ep->hello.proc && h->nkeys && h->nkeys <= SHM_MAX_KEYS &&
+	       h->ncards && h->ncards <= SHM_MAX_CARDS &&
+	       memchr(h->sock, 0, sizeof(h->sock));
+}
+
+/*
+ * A hello with exactly want descriptors, which the caller then owns. 0;
+ * -EAGAIN: nothing there; -EPIPE: closed; -EPROTO: not one of us.
+ */
+static int recv_hello(struct shm_ep *ep, int sock, struct shm_hello *h, int *fds, int want)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int) * HELLO_MAX_FDS)];
+		struct cmsghdr align;
+	} u;
+	struct iovec iov = { .iov_base = h, .iov_len = sizeof(*h) };
+	struct msghdr m = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &u,
+		.msg_controllen = sizeof(u),
+	};
+	ssize_t rc = sys_recvmsg(sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	int n, fl;
+
+	if (rc < 0)
+		return rc == -EAGAIN || rc == -EINTR ? -EAGAIN : -EPIPE;
+	n = take_fds(&m, fds, want);
+	if (rc == 0) {
+		rc = -EPIPE;
+	} else if (rc != (ssize_t)sizeof(*h) || n != want ||
+		   (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || !hello_sane(ep, h)) {
+		rc = -EPROTO;
+	} else {
+		/* A wake-up that blocks would stop us under the engine's lock. */
+		fl = sys_fcntl(fds[HELLO_EVENT], F_GETFL, 0);
+		rc = fl >= 0 && (fl & O_NONBLOCK) ? 0 : -EPROTO;
+	}
+	for (int i = 0; rc && i < n; i++)
+		sys_close(fds[i]);
+	return (int)rc;
+}
+
+static void pending_free(struct shm_pending *p, bool close)
+{
+	shm_unwatch(p->ep, p->watch);
+	if (close)
+		sys_close(p->sock);
+	list_del(&p->list);
+	p->ep->npending--;
+	free(p);
+}
+
+/* The connector has said something, or gone. */
+static void serve_pending(struct shm_pending *p)
+{
+	struct shm_ep *ep = p->ep;
+	struct shm_hello h;
+	struct shm_link *l;
+	int fds[HELLO_MAX_FDS];
+	int sock = p->sock, pid, rc;
+
+	rc = recv_hello(ep, sock, &h, fds, HELLO_MAX_FDS);
+	if (rc == -EAGAIN)
+		return;
+	pending_free(p, rc != 0);
+	if (rc) {
+		if (rc == -EPROTO)
+			log_warn("shm: a stranger's handshake was refused");
+		return;
+	}
+	pid = peer_pid(sock);
+	rc = shm_link_create(ep, &h, pid, sock, fds, false, &l);
+	if (rc) {
+		log_warn("shm: link to process %u (pid %d) refused: %d", h.proc, pid, rc);
+		return;
+	}
+	if (send_hello(ep, sock, -1))
+		shm_link_bury(l);
+}
+
+static void pending_event(struct shm_fd *fd, uint32_t events)
+{
+	struct shm_pending *p = container_of(fd, struct shm_watch, fd)->owner;
+
+	if (p)
+		serve_pending(p);
+}
+
+static void serve_listener(struct shm_ep *ep)
+{
+	struct shm_pending *p;
+	int sock;
+
+	for (;;) {
+		sock = (int)sys_call(SYS_accept4, ep->listener, NULL, NULL, SOCK_CLOEXEC);
+		if (sock < 0)
+			return;
+		if (peer_pid(sock) < 0) {
+			sys_close(sock);
+			continue;
+		}
+		if (ep->npending == SHM_MAX_PENDING)
+			pending_free(list_first_entry(&ep->pending, struct shm_pending, list), true);
+		p = calloc(1, sizeof(*p));
+		if (p) {
+			p->ep = ep;
+			p->sock = sock;
+			p->watch = shm_watch(ep, sock, EPOLLIN, p, pending_event);
+		}
+		if (!p || !p->watch) {
+			sys_close(sock);
+			free(p);
+			continue;
+		}
+		list_add_tail(&p->list, &ep->pending);
+		ep->npending++;
+		serve_pending(p);
+	}
+}
+
+static void listener_event(struct shm_fd *fd, uint32_t events)
+{
+	struct shm_ep *ep = container_of(fd, struct shm_watch, fd)->owner;
+
+	if (ep)
+		serve_listener(ep);
+}
+
+int shm_listen(struct shm_ep *ep)
+{
+	struct sockaddr_un sa;
+	int fd, rc;
+
+	fd = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return fd;
+	do {
+		snprintf(ep->hello.sock, sizeof(ep->hello.sock), "ruse-%08x%08x%08x",
+			 rand_u32(), rand_u32(), rand_u32());
+		rc = sys_bind(fd, (struct sockaddr *)&sa, abstract(&sa, ep->hello.sock));
+	} while (rc == -EADDRINUSE);
+	if (!rc)
+		rc = (int)sys_call(SYS_listen, fd, BACKLOG);
+	if (rc) {
+		sys_close(fd);
+		return rc;
+	}
+	ep->listener = fd;
+	return 0;
+}
+
+/* Before we have a number nobody knows our address; who comes then waits in the backlog. */
+void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc)
+{
+	ep->hello.proc = proc;
+	WRITE_ONCE(ep->pub->proc, proc);
+	if (!ep->wlisten)
+		ep->wlisten = shm_watch(ep, ep->listener, EPOLLIN, ep, listener_event);
+	if (!ep->wlisten)
+		log_err("shm: out of memory: no peer can connect");
+}
+
+void shm_unlisten(struct shm_ep *ep)
+{
+	struct shm_pending *p, *n;
+
+	list_for_each_entry_safe(p, n, &ep->pending, list)
+		pending_free(p, true);
+	shm_unwatch(ep, ep->wlisten);
+	shm_close(ep->listener);
+}
+
+/* Waits until sock has something to tell, serving our own listener. 0, -ETIMEDOUT. *left is counted down. */
+static int wait_serving(struct shm_ep *ep, int sock, short events, struct timespec *left)
+{
+	struct pollfd pfd[2 + SHM_MAX_PENDING];
+	struct shm_pending *p, *next;
+	long rc;
+	int n;
+
+	for (;;) {
+		pfd[0] = (struct pollfd){ .fd = sock, .events = events };
+		pfd[1] = (struct pollfd){ .fd = ep->listener, .events = POLLIN };
+		n = 2;
+		list_for_each_entry(p, &ep->pending, list)
+			pfd[n++] = (struct pollfd){ .fd = p->sock, .events = POLLIN };
+		/* The kernel writes the time that is left back. */
+		rc = sys_call(SYS_ppoll, pfd, (long)n, left, NULL, 0L);
+		if (pfd[0].revents)
+			return 0;
+		if (rc == 0)
+			return -ETIMEDOUT;
+		if (rc < 0 && rc != -EINTR)
+			return (int)rc;
+		serve_listener(ep);
+		list_for_each_entry_safe(p, next, &ep->pending, list)
+			serve_pending(p);
+	}
+}
+
+/* connect() that waits while the backlog is full. 0, -ECONNREFUSED, -EPERM, -ETIMEDOUT. */
+static int dial(struct shm_ep *ep, const char *name, struct timespec *left, int *sock)
+{
+	struct sockaddr_un sa;
+	socklen_t len = abstract(&sa, name);
+	struct timespec step;
+	int fd, rc;
+
+	fd = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		rc = sys_connect(fd, (struct sockaddr *)&sa, len);
+		if (rc != -EAGAIN)
+			break;
+		if (left->tv_sec == 0 && left->tv_nsec < 10 * NS_MS) {
+			rc = -ETIMEDOUT;
+			break;
+		}
+		if (left->tv_nsec < 10 * NS_MS) {
+			left->tv_sec--;
+			left->tv_nsec += NS_S;
+		}
+		left->tv_nsec -= 10 * NS_MS;
+		step = (struct timespec){ .tv_nsec = 10 * NS_MS };
+		wait_serving(ep, -1, 0, &step);
+	}
+	if (!rc)
+		rc = min(peer_pid(fd), 0);
+	if (rc) {
+		sys_close(fd);
+		return rc;
+	}
+	*sock = fd;
+	return 0;
+}
+
+/* Both hellos; the fds of the answer and the ring are the caller's on success. */
+static int exchange(struct shm_ep *ep, int sock, struct timespec *left, struct shm_hello *h,
+		    int *fds)
+{
+	int ring, rc;
+
+	ring = shm_memfd("ruse-ring", 2 * sizeof(struct shm_half));
+	if (ring < 0)
+		return ring;
+	rc = send_hello(ep, sock, ring);
+	while (!rc) {
+		rc = wait_serving(ep, sock, POLLIN, left);
+		if (rc)
+			break;
+		rc = recv_hello(ep, sock, h, fds, HELLO_RING);
+		if (rc != -EAGAIN)
+			break;
+		rc = 0;
+	}
+	if (rc) {
+		sys_close(ring);
+		return rc == -EPIPE ? -ECONNREFUSED : rc;
+	}
+	fds[HELLO_RING] = ring;
+	return 0;
+}
+
+static struct shm_link *find_link(struct shm_ep *ep, uint32_t proc, const char *sock)
+{
+	struct shm_link *l;
+
+	list_for_each_entry(l, &ep->links, list)
+		if (!l->doomed && l->hello.proc == proc && !strcmp(l->hello.sock, sock))
+			return l;
+	return NULL;
+}
+
+int shm_connect(struct shm_ep *ep, uint32_t proc, const char *name, int pid, struct link **out)
+{
+	struct timespec left = { .tv_sec = 1 };
+	int fds[HELLO_MAX_FDS];
+	struct shm_hello h;
+	struct shm_link *l = find_link(ep, proc, name);
+	int sock, rc;
+
+	if (!l) {
+		if (BUG_ON(!ep->hello.proc))
+			return -EINVAL;
+		rc = dial(ep, name, &left, &sock);
+		if (rc)
+			return rc;
+		rc = exchange(ep, sock, &left, &h, fds);
+		if (rc) {
+			sys_close(sock);
+			log_info("shm: no link to process %u (pid %d): %d", proc, pid, rc);
+			return rc;
+		}
+		if (h.proc != proc) {
+			/* rused knows another number: the address has a new owner. */
+			for (int i = 0; i < HELLO_MAX_FDS; i++)
+				sys_close(fds[i]);
+			sys_close(sock);
+			return -ECONNREFUSED;
+		}
+		rc = shm_link_create(ep, &h, peer_pid(sock), sock, fds, true, &l);
+		if (rc)
+			return rc;
+	}
+	link_get(&l->l);
+	*out = &l->l;
+	return 0;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Direct placement: the requester acts as the responder of its peer (design
+ * 2.4, item 16) for one whole RDMA WRITE or READ.
+ *
+ * It announces itself (placing), takes the responder's card, makes the checks
+ * of a responder in their order (IBA 9.7.4, 9.7.5.2.4), reads the key card,
+ * copies, moves the expected PSN and MSN, and lets go. The announcement comes
+ * before the key is read: an owner that has withdrawn a key and then sees
+ * nobody announced knows that nobody will use it any more (shm_quiesce()).
+ *
+ * Placement order: the kernel copies pages and bytes in ascending order within
+ * one process_vm_writev call, and we make the calls in ascending order, so a
+ * program that polls the last byte finds the rest in place.
+ *
+ * A requester that dies in the middle leaves the card locked; the announcement
+ * tells the owner which one. It frees it when the dead one's address space is
+ * gone, not before: until then a copy may still be running.
+ *
+ * A failed check or copy leaves the NAK syndrome in the card; the owner is
+ * told through the ring and puts its QP in error, as after sending that NAK.
+ */
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <time.h>
+#include "base/log.h"
+#include "base/sys.h"
+#include "link/shm_int.h"
+
+#define QPN_INDEX 14
+#define INDEX_MASK ((1u << QPN_INDEX) - 1)
+#define KEY_TRIES 16	/* key card being written by its owner */
+
+/* States of enum qp_state in which a responder takes requests: RTR, RTS, SQD. */
+static bool responder_runs(uint32_t state)
+{
+	return state >= 2 && state <= 4;
+}
+
+/* The peer's card of this QP number, or NULL; *at: its place in the cards area. */
+static struct qp_card *find_card(struct shm_link *l, uint32_t qpn, uint32_t *at)
+{
+	uint32_t n = min(smp_load_acquire(&l->pub->nblocks), (uint32_t)SHM_MAX_BLOCKS);
+	uint32_t index = qpn & INDEX_MASK;
+
+	if (index >= l->hello.ncards)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		if (READ_ONCE(l->pub->block[i]) != qpn >> QPN_INDEX)
+			continue;
+		*at = i << QPN_INDEX | index;
+		return &l->exp->card[(size_t)i * l->hello.ncards + index];
+	}
+	return NULL;
+}
+
+static enum direct_result refuse(struct qp_card *card, uint32_t syndrome)
+{
+	WRITE_ONCE(card->failed, syndrome);
+	return syndrome == AETH_NAK_INV_REQ ? DIRECT_NAK_INV : DIRECT_NAK_ACC;
+}
+
+/* Looks the key up: DIRECT_DONE with *addr, DIRECT_NO, or DIRECT_NAK_ACC. */
+static enum direct_result check_key(struct shm_link *l, const struct direct_op *op, uint32_t pd,
+				    uint64_t *addr)
+{
+	uint32_t access = op->read ? IB_UVERBS_ACCESS_REMOTE_READ : IB_UVERBS_ACCESS_REMOTE_WRITE;
+	struct key_card key;
+	int tries = KEY_TRIES;
+
+	if (op->rkey >> 8 >= l->hello.nkeys)
+		return DIRECT_NAK_ACC;
+	while (!key_card_read(&l->pub->key[op->rkey >> 8], &key)) {
+		if (!--tries)
+			return DIRECT_NO;
+		cpu_relax();
+	}
+	return key_card_check(&key, pd, op->rkey, op->va, op->len, access, addr) == MR_OK ?
+		DIRECT_DONE : DIRECT_NAK_ACC;
+}
+
+/* The responder's checks that no NAK follows from: if one fails, the real responder shall look at it. */
+static bool card_fits(const struct qp_card *card, const struct direct_op *op)
+{
+	uint32_t mtu = READ_ONCE(card->path_mtu);
+
+	return READ_ONCE(card->qpn) == op->dqpn && READ_ONCE(card->dest_qpn) == op->sqpn &&
+	       responder_runs(READ_ONCE(card->state)) && !READ_ONCE(card->busy) &&
+	       !READ_ONCE(card->failed) && READ_ONCE(card->epsn) == op->psn &&
+	       mtu >= 256 && mtu <= 4096 && seg_pkts(op->len, mtu) == op->npkts;
+}
+
+/* The card is ours. */
+static enum direct_result place(struct shm_link *l, struct qp_card *card,
+				const struct direct_op *op)
+{
+	uint32_t access = op->read ? IB_UVERBS_ACCESS_REMOTE_READ : IB_UVERBS_ACCESS_REMOTE_WRITE;
+	struct mem_pos local = { .v = op->iov, .n = op->niov };
+	enum direct_result r;
+	struct iovec remote;
+	uint64_t addr = 0;
+
+	if (!card_fits(card, op))
+		return DIRECT_NO;
+	if ((READ_ONCE(card->access) & access) != access)
+		return refuse(card, AETH_NAK_INV_REQ);
+	if (op->len) {
+		r = check_key(l, op, READ_ONCE(card->pd), &addr);
+		if (r == DIRECT_NAK_ACC)
+			return refuse(card, AETH_NAK_REM_ACC);
+		if (r != DIRECT_DONE)
+			return r;
+	}
+	remote.iov_base = (void *)(uintptr_t)addr;
+	remote.iov_len = op->len;
+	switch (shm_xfer(l, !op->read, local, (struct mem_pos){ .v = &remote, .n = 1 }, op->len)) {
+	case XFER_OK:
+		break;
+	case XFER_LOCAL:
+		return DIRECT_LOCAL;
+	case XFER_REMOTE:
+		return refuse(card, AETH_NAK_REM_ACC);
+	case XFER_DENIED:
+		l->l.caps &= ~(uint32_t)LINK_CAP_DIRECT;
+		return DIRECT_NO;
+	case XFER_GONE:
+		shm_link_doom(l);
+		return DIRECT_NO;
+	}
+	WRITE_ONCE(card->epsn, (op->psn + op->npkts) & 0xffffff);
+	WRITE_ONCE(card->msn, (READ_ONCE(card->msn) + 1) & 0xffffff);
+	return DIRECT_DONE;
+}
+
+static void tell_owner(struct shm_link *l, uint32_t dqpn)
+{
+	if (l->nattention || shm_tx_attention(&l->tx, dqpn)) {
+		/* Beyond the table's size the owner finds out by itself, at the QP's next request. */
+		if (l->nattention < ARRAY_SIZE(l->attention))
+			l->attention[l->nattention++] = dqpn;
+		smp_store_mb(&l->tx.h->want_room, 1);
+		return;
+	}
+	shm_link_wake(l);
+}
+
+enum direct_result shm_direct(struct link *link, const struct direct_op *op)
+{
+	struct shm_link *l = container_of(link, struct shm_link, l);
+	enum direct_result r = DIRECT_NO;
+	struct qp_card *card;
+	uint32_t at;
+
+	if (link->dead || !(link->caps & LINK_CAP_DIRECT) || !l->ep->hello.proc)
+		return DIRECT_NO;
+	if (unlikely(!shm_held(l->pub))) {
+		if (READ_ONCE(l->pub->alive))
+			shm_link_doom(l);
+		return DIRECT_NO;
+	}
+	card = find_card(l, op->dqpn, &at);
+	if (!card)
+		return DIRECT_NO;
+	smp_store_mb(&l->tx.h->placing, at + 1);
+	if (card_trylock(card, l->ep->hello.proc)) {
+		r = place(l, card, op);
+		card_unlock(card);
+	}
+	smp_store_release(&l->tx.h->placing, 0u);
+	if (r == DIRECT_DONE) {
+		link->tx_segs++;
+		link->tx_bytes += op->len;
+	} else if (r == DIRECT_NAK_ACC || r == DIRECT_NAK_INV) {
+		tell_owner(l, op->dqpn);
+	}
+	return r;
+}
+
+void shm_direct_cleanup(struct shm_link *l)
+{
+	const struct timespec ms = { .tv_nsec = NS_MS };
+	uint32_t at, block, index;
+
+	for (int i = 0; i < 100 && READ_ONCE(l->rx.h->placing); i++) {
+		if (shm_peer_gone(l))
+			break;
+		sys_call(SYS_nanosleep, &ms, NULL);
+	}
+	at = READ_ONCE(l->rx.h->placing);
+	if (!at)
+		return;
+	block = (at - 1) >> QPN_INDEX;
+	index = (at - 1) & INDEX_MASK;
+	if (block >= l->ep->pub->nblocks || index >= l->ep->cfg.ncards)
+		return;
+	atomic_cmpxchg(&l->ep->exp->card[(size_t)block * l->ep->cfg.ncards + index].lock,
+		       l->hello.proc, 0u);
+}
+
+void shm_card_breaker(struct qp_card *c, uint32_t holder, void *arg)
+{
+	struct shm_ep *ep = arg;
+	struct shm_link *l;
+
+	if (BUG_ON(holder == ep->hello.proc))
+		return;
+	list_for_each_entry(l, &ep->links, list)
+		if (l->hello.proc == holder && !shm_peer_gone(l))
+			return;
+	if (atomic_cmpxchg(&c->lock, holder, 0u))
+		log_info("shm: freed a QP card that process %u died in", holder);
+}

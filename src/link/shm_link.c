@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One shm link: how payload travels, and how the link ends.
+ *
+ * Payload up to SHM_INLINE bytes lies in the slot. Larger payload is copied
+ * into the ring's data area, unless it is RC request payload of REF_MIN bytes
+ * or more and the peer can read our memory: then the slot carries addresses
+ * and the peer copies straight into its receive buffer. Only RC requests,
+ * because only there the transport keeps the memory until an ACK.
+ *
+ * A reference that the peer could not read (we have unmapped it, or it is of a
+ * kind that cross-memory attach refuses) is lost like a packet. The slot's
+ * state word tells us; we tell our requester what the peer's responder would
+ * have said on the next packet, a PSN sequence NAK for the lost one, and copy
+ * what it sends again: then the guarded copy in send() finds bad memory.
+ *
+ * A dead peer's last words are delivered (its ACKs are in the ring before its
+ * program sees the completion, and then it may exit), then the link is dead.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <poll.h>
+#include "base/log.h"
+#include "base/sys.h"
+#include "link/shm_int.h"
+
+/* Below, two copies through cache cost less than one system call (see tests/bench). */
+#define REF_MIN (8u << 10)
+#define COPY_ONLY_MSGS 64	/* messages of a QP that are copied after a failed reference */
+
+static struct shm_link *to_shm(struct link *l)
+{
+	return container_of(l, struct shm_link, l);
+}
+
+void shm_link_wake(struct shm_link *l)
+{
+	static const uint64_t one = 1;
+
+	if (READ_ONCE(l->exp->want_wakeup) && atomic_xchg(&l->exp->want_wakeup, 0u))
+		sys_write(l->evfd, &one, sizeof(one));
+}
+
+void shm_link_doom(struct shm_link *l)
+{
+	if (l->doomed || !l->ep)
+		return;
+	l->doomed = true;
+	l->ep->ndoomed++;
+}
+
+static struct shm_copy_only *copy_only_find(struct shm_link *l, uint32_t sqpn)
+{
+	for (uint32_t i = 0; i < l->ncopy_only; i++)
+		if (l->copy_only[i].sqpn == sqpn)
+			return &l->copy_only[i];
+	return NULL;
+}
+
+/* The peer could not read a reference of ours. */
+static void ref_failed(void *arg, const struct shm_rec *r)
+{
+	struct shm_link *l = arg;
+	struct shm_copy_only *c = copy_only_find(l, r->sqpn);
+
+	if (!c) {
+		c = &l->copy_only[l->copy_next++ % ARRAY_SIZE(l->copy_only)];
+		l->ncopy_only = min(l->copy_next, (uint32_t)ARRAY_SIZE(l->copy_only));
+	}
+	*c = (struct shm_copy_only){ .sqpn = r->sqpn, .left = COPY_ONLY_MSGS };
+	/* Without room the requester waits for its ACK timeout instead. */
+	if (l->nlost < ARRAY_SIZE(l->lost))
+		l->lost[l->nlost++] = *r;
+}
+
+static enum slot_kind choose(struct shm_link *l, const struct seg *seg)
+{
+	struct shm_copy_only *c;
+
+	if (seg->len <= SHM_INLINE)
+		return SLOT_INLINE;
+	if (seg->len < REF_MIN || seg->service != SEG_RC || seg->type == SEG_READ_RESP ||
+	    l->ep->cfg.no_cma || !READ_ONCE(l->tx.h->can_pull) || !shm_held(l->ep->pub))
+		return SLOT_COPY;
+	if (likely(!l->ncopy_only))
+		return SLOT_REF;
+	c = copy_only_find(l, seg->sqpn);
+	if (!c || !c->left)
+		return SLOT_REF;
+	if (seg->flags & SEG_F_END)
+		c->left--;
+	return SLOT_COPY;
+}
+
+static int shm_send(struct link *link, const struct seg *seg)
+{
+	struct shm_link *l = to_shm(link);
+	enum slot_kind how;
+	int rc;
+
+	if (unlikely(link->dead)) {
+		l->swallowed++;
+		return 0;
+	}
+	if (BUG_ON(seg->niov < 0 || seg->niov > SEG_MAX_IOV || seg->len > SHM_MAX_SEG))
+		return -EFAULT;
+	/* Cheap beside a copy, and choose() must know what has failed by now. */
+	if (seg->len > SHM_INLINE)
+		shm_tx_reap(&l->tx, ref_failed, l);
+	how = choose(l, seg);
+	rc = shm_tx_send(&l->tx, seg, how, link->host);
+	if (unlikely(rc == -EAGAIN)) {
+		/* Say that we wait, then look again: the consumer does it the other way round. */
+		smp_store_mb(&l->tx.h->want_room, 1);
+		shm_tx_reap(&l->tx, ref_failed, l);
+		rc = shm_tx_send(&l->tx, seg, how, link->host);
+		if (rc == -EAGAIN)
+			l->want_room = true;
+		else if (!l->want_room)
+			WRITE_ONCE(l->tx.h->want_room, 0);
+	}
+	if (unlikely(rc))
+		return rc;
+	link->tx_segs++;
+	link->tx_bytes += seg->len;
+	shm_link_wake(l);
+	return 0;
+}
+
+static void shm_revoke(struct link *link, uint32_t sqpn)
+{
+	struct shm_link *l = to_shm(link);
+
+	shm_tx_revoke(&l->tx, sqpn);
+	for (uint32_t i = 0; i < l->nlost; )
+		if (l->lost[i].sqpn == sqpn)
+			l->lost[i] = l->lost[--l->nlost];
+		else
+			i++;
+}
+
+static bool shm_peer_behind(struct link *link)
+{
+	struct shm_link *l = to_shm(link);
+
+	if (link->dead || l->doomed)
+		return false;
+	if (READ_ONCE(l->pub->alive) & FUTEX_OWNER_DIED) {
+		shm_link_doom(l);
+		return false;
+	}
+	shm_tx_reap(&l->tx, ref_failed, l);
+	return shm_held(l->pub) && l->tx.cons != l->tx.prod;
+}
+
+/* seg_pull.copy: straight from the peer's memory. */
+static int pull_copy(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst,
+		     uint64_t len)
+{
+	struct shm_link *l = seg->pull_arg;
+	struct mem_pos local = { .v = dst, .n = ndst };
+	struct mem_pos remote = { .v = seg->iov, .n = seg->niov, .off = off };
+	uint32_t *ref = l->rx.ref;
+	enum xfer x;
+
+	if (!len)
+		return 0;
+	if (!ref || off > seg->len || len > seg->len - off)
+		return -EIO;
+	if (!atomic_cmpxchg(ref, (uint32_t)REF_POSTED, (uint32_t)REF_BUSY))
+		return -EIO;
+	x = l->can_pull ? shm_xfer(l, false, local, remote, len) : XFER_DENIED;
+	if (x == XFER_OK || x == XFER_LOCAL) {
+		/* Revoked meanwhile: what we have may be what the memory holds now. */
+		if (!atomic_cmpxchg(ref, (uint32_t)REF_BUSY, (uint32_t)REF_POSTED))
+			return -EIO;
+		return x == XFER_OK ? 0 : -EFAULT;
+	}
+	if (x == XFER_GONE)
+		shm_link_doom(l);
+	if (x == XFER_DENIED) {
+		l->can_pull = false;
+		WRITE_ONCE(l->rx.h->can_pull, 0);
+	}
+	atomic_cmpxchg(ref, (uint32_t)REF_BUSY, (uint32_t)REF_FAILED);
+	l->pull_failed = true;
+	return -EIO;
+}
+
+static const struct seg_pull shm_pull = { .copy = pull_copy };
+
+static void bad_slot(struct shm_link *l)
+{
+	if (!l->bad++)
+		log_warn("shm: process %d (pid %d) sent a slot that does not parse",
+			 (int)l->hello.proc, l->pid);
+}
+
+int shm_link_poll(struct shm_link *l, int budget)
+{
+	struct seg seg;
+	int n = 0;
+
+	while (n < budget) {
+		enum rx_result r = shm_rx_get(&l->rx, &seg);
+
+		if (r == RX_EMPTY)
+			break;
+		n++;
+		if (r == RX_SEG || r == RX_REF) {
+			if (r == RX_REF) {
+				seg.pull = &shm_pull;
+				seg.pull_arg = l;
+			}
+			l->l.rx_segs++;
+			l->l.rx_bytes += seg.len;
+			l->l.host->input(&l->l, &seg);
+			l->rx.ref = NULL;
+		} else if (r == RX_ATTENTION) {
+			if (l->l.host->attention)
+				l->l.host->attention(&l->l, seg.dqpn);
+		} else if (r == RX_BAD) {
+			bad_slot(l);
+		}
+		shm_rx_next(&l->rx);
+		/* Once a batch, but not so late that the producer runs dry. */
+		if (l->rx.pos - l->rx.released >= SHM_SLOTS / 8 && shm_rx_release(&l->rx))
+			shm_link_wake(l);
+	}
+	if (shm_rx_release(&l->rx) || l->pull_failed) {
+		l->pull_failed = false;
+		shm_link_wake(l);
+	}
+	return n;
+}
+
+/* What the peer's responder would say on the next packet. */
+static void tell_lost(struct shm_link *l, const struct shm_rec *r)
+{
+	const struct seg nak = {
+		.service = SEG_RC,
+		.type = SEG_ACK,
+		.flags = SEG_F_START | SEG_F_END,
+		.syndrome = AETH_NAK_PSN_SEQ,
+		.pkey = 0xffff,
+		.path_mtu = 256,
+		.dqpn = r->sqpn,
+		.sqpn = r->dqpn,
+		.psn = r->psn,
+		.npkts = 1,
+	};
+
+	l->l.host->input(&l->l, &nak);
+}
+
+void shm_link_service(struct shm_link *l)
+{
+	shm_tx_reap(&l->tx, ref_failed, l);
+	while (l->nattention && !shm_tx_attention(&l->tx, l->attention[l->nattention - 1])) {
+		l->nattention--;
+		shm_link_wake(l);
+	}
+	/* Oldest first: each NAK makes its QP start again there. */
+	while (l->nlost) {
+		struct shm_rec r = l->lost[0];
+
+		memmove(l->lost, l->lost + 1, sizeof(r) * --l->nlost);
+		tell_lost(l, &r);
+	}
+	if (l->want_room && l->tx.prod - l->tx.cons <= SHM_SLOTS / 2 &&
+	    l->tx.dhead - l->tx.dtail <= SHM_DATA / 2) {
+		l->want_room = false;
+		if (!l->nattention)
+			WRITE_ONCE(l->tx.h->want_room, 0);
+		l->l.host->writable(&l->l);
+	}
+}
+
+static int link_poll_op(struct link *link, int budget)
+{
+	struct shm_link *l = to_shm(link);
+
+	return link->dead ? 0 : shm_link_poll(l, budget);
+}
+
+/* Epoll says that the peer's socket or pidfd has something to tell: look. */
+static void link_event(struct shm_fd *fd, uint32_t events)
+{
+	struct shm_link *l = container_of(fd, struct shm_watch, fd)->owner;
+	struct timespec ts = { 0, 0 };
+	struct pollfd p[2];
+
+	if (!l)
+		return;
+	p[0] = (struct pollfd){ .fd = l->sock, .events = POLLIN | POLLRDHUP };
+	p[1] = (struct pollfd){ .fd = l->pidfd, .events = POLLIN };
+	if (sys_call(SYS_ppoll, p, 2L, &ts, NULL, 0L) <= 0)
+		return;
+	/* Nobody speaks on this socket after the handshake: data ends it as a hang-up does. */
+	if (p[0].revents || p[1].revents)
+		shm_link_bury(l);
+}
+
+void shm_link_bury(struct shm_link *l)
+{
+	struct shm_ep *ep = l->ep;
+
+	if (!ep)
+		return;
+	shm_unwatch(ep, l->wsock);
+	shm_unwatch(ep, l->wpid);
+	l->wsock = l->wpid = NULL;
+	if (!ep->closing)
+		shm_link_poll(l, SHM_SLOTS);
+	shm_direct_cleanup(l);
+	list_del(&l->list);
+	l->ep = NULL;
+	l->l.dead = true;
+	l->l.caps = 0;
+	shm_close(l->sock);
+	shm_close(l->pidfd);
+	shm_close(l->evfd);
+	l->sock = l->pidfd = l->evfd = -1;
+	if (!ep->closing) {
+		l->l.host->down(&l->l);
+		/* Whoever waited for room can send now, into the void. */
+		if (l->want_room)
+			l->l.host->writable(&l->l);
+	}
+	link_put(&l->l);
+}
+
+static void shm_destroy(struct link *link)
+{
+	struct shm_link *l = to_shm(link);
+
+	shm_unmap(l->pub, shm_pub_size(l->hello.nkeys));
+	shm_unmap(l->exp, shm_exp_size(l->hello.ncards));
+	shm_unmap(l->half, 2 * sizeof(struct shm_half));
+	free(l);
+}
+
+static const struct link_ops shm_ops = {
+	.name = "shm",
+	.send = shm_send,
+	.revoke = shm_revoke,
+	.peer_behind = shm_peer_behind,
+	.direct = shm_direct,
+	.poll = link_poll_op,
+	.destroy = shm_destroy,
+};
+
+/* Maps what the peer has sent, after looking at its seals. 0 or -errno. */
+static int link_map(struct shm_link *l, const int *fds)
+{
+	size_t pub = shm_pub_size(l->hello.nkeys), exp = shm_exp_size(l->hello.ncards);
+	size_t ring = 2 * sizeof(struct shm_half);
+
+	if (shm_memfd_check(fds[HELLO_PUB], pub) || shm_memfd_check(fds[HELLO_EXPORT], exp) ||
+	    shm_memfd_check(fds[HELLO_RING], ring))
+		return -EPROTO;
+	l->pub = shm_map(fds[HELLO_PUB], pub, false);
+	l->exp = shm_map(fds[HELLO_EXPORT], exp, true);
+	l->half = shm_map(fds[HELLO_RING], ring, true);
+	return l->pub && l->exp && l->half ? 0 : -ENOMEM;
+}
+
+static int link_watch(struct shm_link *l)
+{
+	l->wsock = shm_watch(l->ep, l->sock, EPOLLIN | EPOLLRDHUP, l, link_event);
+	if (!l->wsock)
+		return -ENOMEM;
+	if (l->pid > 0)
+		l->pidfd = (int)sys_call(SYS_pidfd_open, l->pid, 0L);
+	if (l->pidfd < 0)
+		return l->pidfd == -ESRCH ? -ESRCH : 0;
+	l->wpid = shm_watch(l->ep, l->pidfd, EPOLLIN, l, link_event);
+	return l->wpid ? 0 : -ENOMEM;
+}
+
+static void link_init(struct shm_link *l, bool connector)
+{
+	struct shm_cfg *cfg = &l->ep->cfg;
+
+	l->l.ops = &shm_ops;
+	l->l.host = cfg->host;
+	l->l.host_arg = cfg->host_arg;
+	l->l.max_seg = SHM_MAX_SEG;
+	l->l.max_copy_seg = SHM_MAX_COPY;
+	l->l.max_pkts = 1u << 16;
+	l->tx.h = &l->half[connector ? 0 : 1];
+	l->rx.h = &l->half[connector ? 1 : 0];
+	l->can_pull = !cfg->no_cma && shm_nonce_ok(l);
+	if (!l->can_pull) {
+		l->l.max_seg = SHM_MAX_COPY;
+	} else {
+		WRITE_ONCE(l->rx.h->can_pull, 1);
+		if (!cfg->no_direct)
+			l->l.caps |= LINK_CAP_DIRECT;
+	}
+}
+
+int shm_link_create(struct shm_ep *ep, const struct shm_hello *peer, int pid, int sock,
+		    const int *fds, bool connector, struct shm_link **out)
+{
+	struct shm_link *l = calloc(1, sizeof(*l));
+	int rc = -ENOMEM;
+
+	if (l) {
+		l->ep = ep;
+		l->hello = *peer;
+		l->pid = pid;
+		l->sock = sock;
+		l->pidfd = -1;
+		l->evfd = fds[HELLO_EVENT];
+		l->l.refs = 1;
+		list_init(&l->list);
+		rc = link_map(l, fds);
+	}
+	if (!rc)
+		rc = link_watch(l);
+	shm_close(fds[HELLO_PUB]);
+	shm_close(fds[HELLO_EXPORT]);
+	shm_close(fds[HELLO_RING]);
+	if (!rc) {
+		link_init(l, connector);
+		list_add_tail(&l->list, &ep->links);
+		*out = l;
+		return 0;
+	}
+	shm_close(sock);
+	shm_close(fds[HELLO_EVENT]);
+	if (l) {
+		shm_unwatch(ep, l->wsock);
+		shm_unwatch(ep, l->wpid);
+		shm_close(l->pidfd);
+		shm_destroy(&l->l);
+	}
+	return rc;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Memory of others: memfds that peers pass, and cross-memory attach.
+ *
+ * A mapping of a file that its owner can shrink is a SIGBUS in waiting, so
+ * nothing is mapped that is not sealed. process_vm_readv/writev address a pid,
+ * which may be anybody by now: before every call one load of the peer's
+ * robust word says whether the program we met is still the one there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include "base/sys.h"
+#include "link/shm_int.h"
+
+#define XFER_CHUNK (1u << 20)	/* so that death is noticed within a large copy */
+#define XFER_IOV 16
+
+int shm_memfd(const char *name, size_t size)
+{
+	int fd, rc;
+
+	fd = (int)sys_call(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return fd;
+	rc = (int)sys_call(SYS_ftruncate, fd, size);
+	if (!rc)
+		rc = sys_fcntl(fd, F_ADD_SEALS, SHM_SEALS);
+	if (rc < 0) {
+		sys_close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+int shm_memfd_check(int fd, size_t size)
+{
+	int seals = sys_fcntl(fd, F_GET_SEALS, 0);
+	long have = sys_call(SYS_lseek, fd, 0L, SEEK_END);
+
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || have < 0 || (size_t)have < size)
+		return -EPROTO;
+	return 0;
+}
+
+void *shm_map(int fd, size_t len, bool write)
+{
+	long p = sys_call(SYS_mmap, NULL, len, PROT_READ | (write ? PROT_WRITE : 0),
+			  MAP_SHARED, fd, 0L);
+
+	return p < 0 ? NULL : (void *)p;
+}
+
+void shm_unmap(const void *p, size_t len)
+{
+	if (p)
+		sys_call(SYS_munmap, p, len);
+}
+
+void shm_allow_ptrace(void)
+{
+	char c = '0';
+	int fd = sys_openat(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope",
+			    O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	if (sys_read(fd, &c, 1) == 1 && c == '1')
+		sys_call(SYS_prctl, PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0L, 0L, 0L);
+	sys_close(fd);
+}
+
+static void pos_skip(struct mem_pos *p, uint64_t len)
+{
+	p->off += len;
+	while (p->n && p->off >= p->v->iov_len) {
+		p->off -= p->v->iov_len;
+		p->v++;
+		p->n--;
+	}
+}
+
+/* At most XFER_IOV entries and len bytes from here on; returns the bytes. */
+static uint64_t pos_take(const struct mem_pos *p, struct iovec *out, int *n, uint64_t len)
+{
+	uint64_t off = p->off, sum = 0;
+
+	*n = 0;
+	for (int i = 0; i < p->n && *n < XFER_IOV && sum < len; i++) {
+		uint64_t have = p->v[i].iov_len - off;
+
+		if (have) {
+			out[*n].iov_base = (char *)p->v[i].iov_base + off;
+			out[*n].iov_len = min(have, len - sum);
+			sum += out[(*n)++].iov_len;
+		}
+		off = 0;
+	}
+	return sum;
+}
+
+static long vm_call(int pid, bool write, const struct iovec *lv, int nl,
+		    const struct iovec *rv, int nr)
+{
+	return sys_call(write ? SYS_process_vm_writev : SYS_process_vm_readv,
+			pid, lv, (long)nl, rv, (long)nr, 0L);
+}
+
+/* No progress at this byte: whose is it? Reading one byte never harms. */
+static enum xfer blame(struct shm_link *l, bool write, const struct iovec *local,
+		       const struct iovec *remote)
+{
+	char c;
+	struct iovec lv = { .iov_base = &c, .iov_len = 1 };
+	struct iovec rv = { .iov_base = remote->iov_base, .iov_len = 1 };
+
+	if (write)
+		return l->l.host->copy(&c, local->iov_base, 1) ? XFER_LOCAL : XFER_REMOTE;
+	return vm_call(l->pid, false, &lv, 1, &rv, 1) == 1 ? XFER_LOCAL : XFER_REMOTE;
+}
+
+enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct mem_pos remote,
+		   uint64_t len)
+{
+	struct iovec lv[XFER_IOV], rv[XFER_IOV];
+	int nl, nr;
+	long rc;
+
+	pos_skip(&local, 0);
+	pos_skip(&remote, 0);
+	while (len) {
+		uint64_t want = min(len, (uint64_t)XFER_CHUNK);
+
+		if (unlikely(!shm_held(l->pub)))
+			return XFER_GONE;
+		want = min(pos_take(&local, lv, &nl, want), pos_take(&remote, rv, &nr, want));
+		if (!want)
+			return local.n ? XFER_REMOTE : XFER_LOCAL;
+		pos_take(&local, lv, &nl, want);
+		pos_take(&remote, rv, &nr, want);
+		rc = vm_call(l->pid, write, lv, nl, rv, nr);
+		if (likely(rc > 0)) {
+			len -= (uint64_t)rc;
+			pos_skip(&local, (uint64_t)rc);
+			pos_skip(&remote, (uint64_t)rc);
+		} else if (rc == -EFAULT || rc == 0) {
+			return shm_held(l->pub) ? blame(l, write, lv, rv) : XFER_GONE;
+		} else if (rc == -ESRCH) {
+			return XFER_GONE;
+		} else if (rc == -EINVAL || rc == -ENOMEM) {
+			/* An address that is none, or no memory for the page list: try nothing clever. */
+			return blame(l, write, lv, rv);
+		} else {
+			return XFER_DENIED;
+		}
+	}
+	return XFER_OK;
+}
+
+bool shm_nonce_ok(const struct shm_link *l)
+{
+	uint64_t nonce[2] = { 0, 0 };
+	struct iovec lv = { .iov_base = nonce, .iov_len = sizeof(nonce) };
+	struct iovec rv = { .iov_base = (void *)(uintptr_t)l->hello.nonce_addr,
+			    .iov_len = sizeof(nonce) };
+
+	return l->pid > 0 && vm_call(l->pid, false, &lv, 1, &rv, 1) == sizeof(nonce) &&
+	       !memcmp(nonce, l->hello.nonce, sizeof(nonce));
+}
+
+bool shm_peer_gone(const struct shm_link *l)
+{
+	uint32_t w = READ_ONCE(l->pub->alive);
+
+	/*
+	 * The word is marked when the progress thread ends; other threads may
+	 * still be inside a system call. The nonce is unreadable only when the
+	 * address space is gone, and with it everybody who could write to us.
+	 */
+	return (w & FUTEX_OWNER_DIED) && !shm_nonce_ok(l);
+}

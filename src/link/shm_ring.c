@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Rings of a shm link: how a segment becomes a slot and back.
+ *
+ * The producer fills a slot and stores its lap number last, so the line that
+ * tells the consumer "there is one" already brings the message. The consumer
+ * copies the slot once into private memory, checks every field there and
+ * never looks at the shared one again: what the producer scribbles later, or
+ * scribbled before, cannot lead outside the data area. The producer likewise
+ * believes the consumer index only within what it has handed out.
+ *
+ * The data area is a ring of its own, given out and taken back in slot order;
+ * where its regions end is private to the producer. When everything is
+ * consumed it starts over at 0, so that a ping-pong stays in cache.
+ */
+#include <errno.h>
+#include <string.h>
+#include "base/log.h"
+#include "link/shm_ring.h"
+
+static bool is_send(uint32_t type)
+{
+	return type == SEG_SEND || type == SEG_SEND_IMM || type == SEG_SEND_INV;
+}
+
+static bool is_write(uint32_t type)
+{
+	return type == SEG_WRITE || type == SEG_WRITE_IMM;
+}
+
+static bool has_payload(uint32_t type)
+{
+	return is_send(type) || is_write(type) || type == SEG_READ_RESP;
+}
+
+/* Offset in the slot of inline payload: the place of fields that the type lacks, if it fits. */
+static uint32_t shm_inline_at(uint32_t service, uint32_t type, uint32_t len)
+{
+	if (service != SEG_UD && is_send(type) && len <= 24)
+		return offsetof(struct shm_slot, msn);
+	if (service != SEG_UD && is_write(type) && len <= 8)
+		return offsetof(struct shm_slot, msn);
+	if (type == SEG_READ_RESP && len <= 16)
+		return offsetof(struct shm_slot, va);
+	return offsetof(struct shm_slot, data);
+}
+
+static void slot_fill(struct shm_slot *s, const struct seg *seg, enum slot_kind kind)
+{
+	s->kind = (uint8_t)kind;
+	s->service = seg->service;
+	s->type = seg->type;
+	s->flags = seg->flags;
+	s->syndrome = seg->syndrome;
+	s->niov = 0;
+	s->pkey = seg->pkey;
+	s->path_mtu = seg->path_mtu;
+	s->pad = 0;
+	s->dqpn = seg->dqpn;
+	s->sqpn = seg->sqpn;
+	s->psn = seg->psn;
+	s->npkts = seg->npkts;
+	s->len = seg->len;
+	s->imm = seg->imm;
+	s->msn = seg->msn;
+	s->qkey = seg->qkey;
+	s->va = seg->va;
+	s->rkey = seg->rkey;
+	s->dma_len = seg->dma_len;
+	if (seg->type == SEG_CMP_SWP || seg->type == SEG_FETCH_ADD ||
+	    seg->type == SEG_ATOMIC_ACK) {
+		s->swap_add = seg->swap_add;
+		s->compare = seg->compare;
+	}
+}
+
+/* A contiguous region of the data area; its offset, or -EAGAIN. *dend: dhead when the slot is published. */
+static int64_t data_alloc(struct shm_tx *tx, uint32_t len, uint64_t *dend)
+{
+	uint64_t head = tx->dhead;
+	uint32_t off;
+
+	if (tx->prod == tx->cons)
+		head = tx->dhead = tx->dtail = 0;
+	off = (uint32_t)(head % SHM_DATA);
+	if (off + len > SHM_DATA) {
+		head += SHM_DATA - off;
+		off = 0;
+	}
+	if (head + len - tx->dtail > SHM_DATA)
+		return -EAGAIN;
+	*dend = ALIGN_UP(head + len, 64);
+	return off;
+}
+
+static int copy_in(const struct link_host *host, void *dst, const struct seg *seg)
+{
+	const struct iovec d = { .iov_base = dst, .iov_len = seg->len };
+
+	if (likely(seg->niov == 1 && seg->iov->iov_len >= seg->len))
+		return host->copy(dst, seg->iov->iov_base, seg->len);
+	return host->copy_iov(&d, 1, 0, seg->iov, seg->niov, 0, seg->len);
+}
+
+/* Where this segment's payload goes: 0, -EAGAIN, -EFAULT. Nothing is visible yet. */
+static int place_payload(struct shm_tx *tx, struct shm_slot *s, const struct seg *seg,
+			 enum slot_kind how, const struct link_host *host, uint64_t *dend)
+{
+	size_t list = sizeof(struct iovec) * (size_t)seg->niov;
+	int64_t off;
+
+	switch (how) {
+	case SLOT_INLINE:
+		if (!seg->len)
+			return 0;
+		return copy_in(host, (uint8_t *)s +
+			       shm_inline_at(seg->service, seg->type, seg->len), seg);
+	case SLOT_COPY:
+		off = data_alloc(tx, seg->len, dend);
+		if (off < 0)
+			return (int)off;
+		s->off = (uint32_t)off;
+		return copy_in(host, tx->h->data + off, seg);
+	case SLOT_REF:
+		s->niov = (uint8_t)seg->niov;
+		if (seg->niov <= SHM_SLOT_IOV) {
+			memcpy(s->iov, seg->iov, list);
+			return 0;
+		}
+		off = data_alloc(tx, (uint32_t)list, dend);
+		if (off < 0)
+			return (int)off;
+		s->off = (uint32_t)off;
+		memcpy(tx->h->data + off, seg->iov, list);
+		return 0;
+	case SLOT_ATTENTION:
+		return 0;
+	}
+	return 0;
+}
+
+static void slot_publish(struct shm_tx *tx, struct shm_slot *s)
+{
+	/* The caller looks at the need-wakeup flag next: that load must not pass this store. */
+	smp_store_mb(&s->tag, shm_tag(tx->prod));
+	tx->prod++;
+}
+
+int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how,
+		const struct link_host *host)
+{
+	uint32_t i = tx->prod % SHM_SLOTS;
+	struct shm_slot *s = &tx->h->slot[i];
+	uint64_t dend = tx->dhead;
+	int rc;
+
+	if (tx->prod - tx->cons >= SHM_SLOTS)
+		return -EAGAIN;
+	if (tx->prod == tx->cons)
+		dend = tx->dhead = tx->dtail = 0;
+	slot_fill(s, seg, how);
+	rc = place_payload(tx, s, seg, how, host, &dend);
+	if (unlikely(rc))
+		return rc;
+	tx->rec[i] = (struct shm_rec){
+		.dend = dend,
+		.sqpn = seg->sqpn,
+		.dqpn = seg->dqpn,
+		.psn = seg->psn,
+		.ref = how == SLOT_REF,
+	};
+	tx->dhead = dend;
+	if (how == SLOT_REF) {
+		tx->nrefs++;
+		WRITE_ONCE(tx->h->ref[i], REF_POSTED);
+	}
+	slot_publish(tx, s);
+	return 0;
+}
+
+int shm_tx_attention(struct shm_tx *tx, uint32_t dqpn)
+{
+	uint32_t i = tx->prod % SHM_SLOTS;
+	struct shm_slot *s = &tx->h->slot[i];
+
+	if (tx->prod - tx->cons >= SHM_SLOTS)
+		return -EAGAIN;
+	s->kind = SLOT_ATTENTION;
+	s->dqpn = dqpn;
+	tx->rec[i] = (struct shm_rec){ .dend = tx->dhead };
+	slot_publish(tx, s);
+	return 0;
+}
+
+bool shm_tx_reap(struct shm_tx *tx, void (*failed)(void *arg, const struct shm_rec *r), void *arg)
+{
+	uint32_t cons = smp_load_acquire(&tx->h->cons);
+
+	/* Not his to move: backwards, or past what he was given. */
+	if (cons == tx->cons || cons - tx->cons > tx->prod - tx->cons)
+		return false;
+	while (tx->cons != cons) {
+		uint32_t i = tx->cons % SHM_SLOTS;
+		const struct shm_rec *r = &tx->rec[i];
+
+		tx->cons++;
+		tx->dtail = r->dend;
+		if (!r->ref)
+			continue;
+		tx->nrefs--;
+		if (unlikely(READ_ONCE(tx->h->ref[i]) == REF_FAILED))
+			failed(arg, r);
+	}
+	return true;
+}
+
+void shm_tx_revoke(struct shm_tx *tx, uint32_t sqpn)
+{
+	if (!tx->nrefs)
+		return;
+	for (uint32_t p = tx->cons; p != tx->prod; p++) {
+		uint32_t i = p % SHM_SLOTS;
+
+		/* BUSY, too: the consumer finds out when its copy is done and drops it. */
+		if (tx->rec[i].ref && tx->rec[i].sqpn == sqpn)
+			atomic_xchg(&tx->h->ref[i], REF_REVOKED);
+	}
+}
+
+static bool slot_sane(const struct shm_slot *s)
+{
+	uint64_t mtu = s->path_mtu;
+
+	if (s->service != SEG_RC && s->service != SEG_UC && s->service != SEG_UD)
+		return false;
+	if (s->type >= SEG_NTYPES || (s->flags & ~0xf) || mtu < 256 || mtu > 4096)
+		return false;
+	if (s->dqpn >> 24 || s->sqpn >> 24 || s->psn >> 24 || !s->npkts || s->npkts > 1u << 23)
+		return false;
+	if (!has_payload(s->type))
+		return !s->len && s->kind == SLOT_INLINE;
+	return s->len <= SHM_MAX_SEG && s->npkts == seg_pkts(s->len, (uint32_t)mtu);
+}
+
+static bool in_data(uint32_t off, uint64_t len)
+{
+	return off <= SHM_DATA && len <= SHM_DATA - off;
+}
+
+/* Private copy of what the slot refers to, as far as it must not change under us. */
+static bool get_payload(struct shm_rx *rx, struct seg *seg)
+{
+	const struct shm_slot *s = &rx->local;
+	size_t list = sizeof(struct iovec) * s->niov;
+	uint64_t sum = 0;
+
+	seg->niov = 1;
+	switch ((enum slot_kind)s->kind) {
+	case SLOT_INLINE:
+		if (s->len > SHM_INLINE)
+			return false;
+		rx->iov[0].iov_base = (uint8_t *)&rx->local +
+				      shm_inline_at(s->service, s->type, s->len);
+		rx->iov[0].iov_len = s->len;
+		seg->niov = s->len != 0;
+		return true;
+	case SLOT_COPY:
+		if (!in_data(s->off, s->len))
+			return false;
+		rx->iov[0].iov_base = rx->h->data + s->off;
+		rx->iov[0].iov_len = s->len;
+		return true;
+	case SLOT_REF:
+		if (!s->niov || s->niov > SEG_MAX_IOV)
+			return false;
+		if (s->niov > SHM_SLOT_IOV && !in_data(s->off, list))
+			return false;
+		memcpy(rx->iov, s->niov > SHM_SLOT_IOV ? (const void *)(rx->h->data + s->off) :
+		       (const void *)s->iov, list);
+		smp_rmb();
+		for (uint32_t i = 0; i < s->niov; i++) {
+			if (rx->iov[i].iov_len > UINT32_MAX)
+				return false;
+			sum += rx->iov[i].iov_len;
+		}
+		seg->niov = s->niov;
+		return sum >= s->len;
+	case SLOT_ATTENTION:
+		break;
+	}
+	return false;
+}
+
+static void seg_from(struct seg *seg, const struct shm_slot *s)
+{
+	uint32_t at = s->kind == SLOT_INLINE && s->len ?
+		shm_inline_at(s->service, s->type, s->len) : offsetof(struct shm_slot, data);
+	bool low = at < offsetof(struct shm_slot, data);
+	/* Fields whose place the payload has taken. */
+	bool no_msn = at == offsetof(struct shm_slot, msn);
+	bool no_reth = low && !is_write(s->type);
+	bool atomic = s->type == SEG_CMP_SWP || s->type == SEG_FETCH_ADD ||
+		      s->type == SEG_ATOMIC_ACK;
+
+	*seg = (struct seg){
+		.service = s->service, .type = s->type, .flags = s->flags,
+		.syndrome = s->syndrome, .pkey = s->pkey, .path_mtu = s->path_mtu,
+		.dqpn = s->dqpn, .sqpn = s->sqpn, .psn = s->psn, .npkts = s->npkts,
+		.len = s->len, .imm = s->imm,
+		.msn = no_msn ? 0 : s->msn & 0xffffff, .qkey = no_msn ? 0 : s->qkey,
+		.va = no_reth ? 0 : s->va, .rkey = no_reth ? 0 : s->rkey,
+		.dma_len = no_reth ? 0 : s->dma_len,
+	};
+	if (atomic) {
+		seg->swap_add = s->swap_add;
+		seg->compare = s->compare;
+	}
+}
+
+/* Does the second line of the slot hold anything? Asked of the private copy of the first. */
+static bool needs_second(const struct shm_slot *s)
+{
+	if (s->kind != SLOT_INLINE)
+		return true;
+	if (s->type == SEG_CMP_SWP || s->type == SEG_FETCH_ADD || s->type == SEG_ATOMIC_ACK)
+		return true;
+	return s->len && shm_inline_at(s->service, s->type, s->len) == 64;
+}
+
+enum rx_result shm_rx_get(struct shm_rx *rx, struct seg *seg)
+{
+	uint32_t i = rx->pos % SHM_SLOTS;
+	const struct shm_slot *s = &rx->h->slot[i];
+	uint32_t state;
+
+	if (smp_load_acquire(&s->tag) != shm_tag(rx->pos))
+		return RX_EMPTY;
+	/* Behind each copy a barrier: the compiler must not read the shared original again. */
+	memcpy((uint8_t *)&rx->local + 4, (const uint8_t *)s + 4, 60);
+	smp_rmb();
+	if (rx->local.kind == SLOT_ATTENTION) {
+		*seg = (struct seg){ .dqpn = rx->local.dqpn & 0xffffff };
+		return RX_ATTENTION;
+	}
+	if (needs_second(&rx->local)) {
+		memcpy(rx->local.data, s->data, sizeof(rx->local.data));
+		smp_rmb();
+	}
+	if (!slot_sane(&rx->local))
+		return RX_BAD;
+	seg_from(seg, &rx->local);
+	if (!get_payload(rx, seg))
+		return RX_BAD;
+	seg->iov = rx->iov;
+	if (likely(rx->local.kind != SLOT_REF))
+		return RX_SEG;
+	rx->ref = &rx->h->ref[i];
+	state = READ_ONCE(*rx->ref);
+	return state == REF_POSTED ? RX_REF : RX_SKIP;
+}
+
+void shm_rx_next(struct shm_rx *rx)
+{
+	rx->pos++;
+}
+
+bool shm_rx_release(struct shm_rx *rx)
+{
+	if (rx->released == rx->pos)
+		return false;
+	rx->released = rx->pos;
+	/* The producer sets want_room and then looks at cons again: one of us sees the other. */
+	smp_store_mb(&rx->h->cons, rx->pos);
+	return READ_ONCE(rx->h->want_room);
+}

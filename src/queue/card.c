@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The slow path of a card's lock: waiting for whoever places data, or for news of his death. */
+#include <errno.h>
+#include <time.h>
+#include "base/sys.h"
+#include "queue/card.h"
+
+#define SPINS 1000
+
+static card_breaker breaker;
+static void *breaker_arg;
+
+void card_set_breaker(card_breaker fn, void *arg)
+{
+	breaker = fn;
+	breaker_arg = arg;
+}
+
+void card_lock_slow(struct qp_card *c, uint32_t proc)
+{
+	/* The holder may need this very processor: after some spinning, sleep. */
+	const struct timespec ts = { .tv_nsec = 20 * NS_US };
+	uint32_t holder;
+
+	for (uint32_t i = 1; !card_trylock(c, proc); i++) {
+		cpu_relax();
+		if (i % SPINS)
+			continue;
+		holder = READ_ONCE(c->lock);
+		if (holder && breaker)
+			breaker(c, holder, breaker_arg);
+		sys_call(SYS_nanosleep, &ts, NULL);
+	}
+}
