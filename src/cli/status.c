@@ -4,8 +4,9 @@
  *
  * The answer is JSON so that a newer rused may tell more. The tables follow its
  * shape: values of an object are lines, an array of objects is a table whose
- * columns are the members; an array inside a row is joined by commas, or, when
- * it holds objects, becomes a table of its own below, under the row's name.
+ * columns are the members; an array inside a row is a cell (numbers on one line,
+ * others on one each), or, when it holds objects, a table of its own below,
+ * under the row's name.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -67,9 +68,13 @@ static char *cell(struct json_object *o)
 	if (!f)
 		return NULL;
 	n = json_object_array_length(o);
-	for (i = 0; i < n; i++)
-		fprintf(f, "%s%s", i ? "," : "",
-			json_object_get_string(json_object_array_get_idx(o, i)));
+	for (i = 0; i < n; i++) {
+		struct json_object *v = json_object_array_get_idx(o, i);
+
+		if (i)
+			fputc(json_object_is_type(v, json_type_int) ? ',' : '\n', f);
+		fputs(v ? json_object_get_string(v) : "-", f);
+	}
 	fputs(n ? "" : "-", f);
 	fclose(f);
 	return all;
@@ -139,11 +144,14 @@ static int print_table(struct json_object *rows)
 
 	if (!rc) {
 		json_object_object_foreach(columns, key, number) {
-			int flags = json_object_get_boolean(number) ? SCOLS_FL_RIGHT : 0;
+			int flags = json_object_get_boolean(number) ? SCOLS_FL_RIGHT : SCOLS_FL_WRAP;
+			struct libscols_column *c;
 			char name[64];
 
 			title(key, name, sizeof(name));
-			if (!scols_table_new_column(t, name, 0, flags))
+			c = scols_table_new_column(t, name, 0, flags);
+			if (!c || scols_column_set_wrapfunc(c, scols_wrapnl_chunksize,
+							    scols_wrapnl_nextchunk, NULL))
 				rc = -ENOMEM;
 		}
 	}
@@ -232,11 +240,13 @@ static int show(const char *text, bool json)
 		json_object_put(o);
 		return -EPROTO;
 	}
-	if (json)
+	if (json) {
+		json_object_object_add(o, "running", json_object_new_boolean(1));
 		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 							       JSON_C_TO_STRING_NOSLASHESCAPE));
-	else
+	} else {
 		rc = print_value("", o, 0);
+	}
 	json_object_put(o);
 	return rc;
 }
