@@ -99,9 +99,45 @@ static void test_flags(void **state)
 				 info->flags & OPF_WRITE ? opcode_has(info, HDR_IMM) : false);
 		if (opcode_has(info, HDR_IMM) || opcode_has(info, HDR_IETH))
 			assert_true(end);
+		/* The name tells the place in the message. */
+		assert_int_equal(!!strstr(info->name, "_FIRST"), start && !end);
+		assert_int_equal(!!strstr(info->name, "_MIDDLE"), middle);
+		assert_int_equal(!!strstr(info->name, "_LAST"), end && !start);
+	}
+}
+
+static bool of(const struct opcode_info *info, enum seg_type a, enum seg_type b)
+{
+	return info->type == a || info->type == b;
+}
+
+/* Which header a packet has follows from what it is: each rule once, against every row. */
+static void test_headers(void **state)
+{
+	for (int op = 0; op < 256; op++) {
+		const struct opcode_info *info = opcode_info((uint8_t)op);
+		bool start, middle;
+
+		if (!info)
+			continue;
+		start = info->flags & OPF_START;
+		middle = info->flags & OPF_MIDDLE;
 		assert_int_equal(opcode_has(info, HDR_DETH), info->service == SEG_UD);
-		if (info->flags & OPF_WRITE)
-			assert_int_equal(opcode_has(info, HDR_RETH), start);
+		assert_int_equal(opcode_has(info, HDR_RETH),
+				 (of(info, SEG_WRITE, SEG_WRITE_IMM) && start) ||
+				 info->type == SEG_READ_REQ);
+		assert_int_equal(opcode_has(info, HDR_ATOMIC),
+				 of(info, SEG_CMP_SWP, SEG_FETCH_ADD));
+		assert_int_equal(opcode_has(info, HDR_AETH),
+				 (info->type == SEG_READ_RESP && !middle) ||
+				 of(info, SEG_ACK, SEG_ATOMIC_ACK));
+		assert_int_equal(opcode_has(info, HDR_ATOMIC_ACK), info->type == SEG_ATOMIC_ACK);
+		assert_int_equal(opcode_has(info, HDR_IMM), of(info, SEG_SEND_IMM, SEG_WRITE_IMM));
+		assert_int_equal(opcode_has(info, HDR_IETH), info->type == SEG_SEND_INV);
+		assert_int_equal(!!(info->flags & OPF_PAYLOAD),
+				 info->type <= SEG_WRITE_IMM || info->type == SEG_READ_RESP);
+		assert_int_equal(!!(info->flags & OPF_RESP),
+				 of(info, SEG_ACK, SEG_ATOMIC_ACK) || info->type == SEG_READ_RESP);
 	}
 }
 
@@ -113,6 +149,7 @@ int main(void)
 		cmocka_unit_test(test_reserved),
 		cmocka_unit_test(test_inverse),
 		cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_headers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static void test_hostile(void **state)
 
 	test_seed(&p);
 	for (int round = 0; round < 20000; round++) {
-		uint64_t raw[(sizeof(struct seg) + 7) / 8];
+		uint64_t raw[(sizeof(struct seg) + 7) / 8] = { 0 };
 		size_t size = round % 8 ? 512 : prng_below(&p, SEG_PRINT_MAX) + 1;
 		char *line = malloc(size);
 		struct seg s;
