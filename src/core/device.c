@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/log.h"
 #include "base/rand.h"
+#include "core/core_internal.h"
 #include "core/objects.h"
 #include "core/qp.h"
 
@@ -70,6 +71,7 @@ int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct k
 	if (id < 0)
 		return (int)id;
 	idtable_remove(&dev->mrs, (uint32_t)id);
+	mr_warm();
 	return 0;
 }
 

@@ -56,9 +56,9 @@ struct qp_card;
 struct rdev_ops {
 	/* A block of QP numbers for this process: block number (1..1023), or -errno. *cards gets QPN_PER_BLOCK zeroed cards. */
 	int (*lease_block)(struct rdev *dev, struct qp_card **cards);
-	/* The QP has a destination (at RTR): set qp->link, or leave it NULL where packets go nowhere. 0 or -errno. */
+	/* The QP has a destination (at RTR, or a new path in SQD; qp->link is NULL): set qp->link, or leave it NULL where packets go nowhere. 0 or -errno. */
 	int (*qp_connect)(struct qp *qp);
-	/* The QP no longer sends (RESET or destroyed): release qp->link. */
+	/* The QP has another path or is destroyed: release qp->link. (In RESET it keeps it: there is something to revoke.) */
 	void (*qp_disconnect)(struct qp *qp);
 	/* Wait until no peer is inside a direct placement (dereg, destroy). */
 	void (*quiesce)(struct rdev *dev);
@@ -67,7 +67,6 @@ struct rdev_ops {
 struct rdev {
 	char name[64];
 	uint32_t index;		/* DEV_INDEX of netlink */
-	uint32_t proc;		/* our number in card locks (ipc_hello_reply.proc); 0: the host has given none yet */
 	uint8_t node_guid[8];	/* network order */
 	struct port_attr port;
 	struct gid_entry gid[DEV_GID_TBL];

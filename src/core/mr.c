@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include "base/rand.h"
 #include "base/sys.h"
+#include "core/core_internal.h"
 #include "core/objects.h"
 #include "core/umem.h"
 
@@ -70,6 +71,13 @@ static int query_mappings(uint64_t start, uint64_t end, bool write)
 	}
 	sys_close(fd);
 	return err;
+}
+
+void mr_warm(void)
+{
+	uint64_t here = (uint64_t)(uintptr_t)&here & ~(PAGE - 1);
+
+	query_mappings(here, here + PAGE, false);
 }
 
 /* Is the byte at addr there? The write test adds nothing to the word it lies in. */

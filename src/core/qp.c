@@ -8,22 +8,9 @@
 #include "core/qp.h"
 
 #define SGE_SIZE ((uint32_t)sizeof(struct rxe_sge))
-#define CARD_SPINS 10000
 
 _Static_assert(sizeof(struct rxe_send_wqe) == 208 && sizeof(struct rxe_recv_wqe) == 40 &&
 	       sizeof(struct rxe_sge) == 16, "work requests of the provider");
-
-void qp_card_lock(struct qp *qp)
-{
-	int spins = 0;
-
-	while (!card_trylock(qp->card, CARD_OWNER)) {
-		cpu_relax();
-		/* A requester may have died in there: the host knows, and frees its lock. */
-		if (++spins % CARD_SPINS == 0 && qp->dev->ops->quiesce)
-			qp->dev->ops->quiesce(qp->dev);
-	}
-}
 
 /* The order of rxe_qp_chk_init(). */
 static int check_init(const struct qp_init_attr *attr)
@@ -127,7 +114,7 @@ static void card_open(struct qp *qp)
 {
 	struct qp_card *c = qp->card;
 
-	qp_card_lock(qp);
+	card_lock(qp->card, CARD_OWNER);
 	c->state = QPS_RESET;
 	c->epsn = c->msn = c->access = c->dest_qpn = 0;
 	c->busy = c->failed = 0;
@@ -139,7 +126,7 @@ static void card_open(struct qp *qp)
 
 static void card_close(struct qp *qp)
 {
-	qp_card_lock(qp);
+	card_lock(qp->card, CARD_OWNER);
 	qp->card->qpn = 0;
 	qp->card->state = QPS_RESET;
 	qp->card->pd = 0;
@@ -195,7 +182,7 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 	struct rdev *dev = qp->dev;
 	struct ucontext *uctx = qp->uctx;
 
-	/* From here on no requester finds it; the one inside has left when the lock was ours. */
+	/* From here on no requester finds it; whoever was inside has left when the lock was ours. */
 	card_close(qp);
 	if (qp->link)
 		dev->ops->qp_disconnect(qp);

@@ -112,10 +112,8 @@ struct qp_init_attr {
 	uint64_t user_handle;
 };
 
-/* What the owner writes into qp_card.lock: never the number of a process. */
+/* What a card's owner writes into its lock: never the number of a peer. */
 #define CARD_OWNER 0xffffffffu
-/* Takes the QP's card as its owner; waits for a requester that is inside it. */
-void qp_card_lock(struct qp *qp);
 
 /*
  * -EINVAL: caps beyond the device's, no CQs; -EOPNOTSUPP: type; -ENOMEM.
@@ -129,7 +127,8 @@ int qp_destroy(struct qp *qp, uint32_t *reported);
 /*
  * MODIFY_QP up to the decision: state table (ib_modify_qp_is_ok), attribute
  * checks of ib_core and rxe in their order, then storing. cur_state counts
- * only with IB_QP_CUR_STATE. On success *old and *new are set; the caller
+ * only with IB_QP_CUR_STATE. Rings and card are left to xp_modified(), which
+ * first takes back what peers may still read. On success *old and *new are set; the caller
  * then calls xp_modified(). 0, -EINVAL, -ENODATA (no GID at that index),
  * -EOPNOTSUPP (attribute unknown), or what rdev_ops.qp_connect answered;
  * after an error nothing has changed.

@@ -9,7 +9,6 @@
  * is not the state (IBA 10.3.1, C10-22: an immediate error).
  */
 #include <errno.h>
-#include <string.h>
 #include "base/log.h"
 #include "core/qp.h"
 
@@ -226,57 +225,6 @@ static int connect_path(struct qp *qp)
 	return 0;
 }
 
-/* Nothing posted survives, nothing of it is completed; the indices go on from where they are. */
-static void reset_rings(struct qp *qp)
-{
-	uint32_t n;
-
-	/* Counted once: the program may be posting. */
-	for (n = ring_count(&qp->rq); n; n--)
-		ring_consume(&qp->rq);
-	for (n = ring_count(&qp->sq); n; n--)
-		ring_consume(&qp->sq);
-	memset(qp->sq.buf->data, 0, qp->sq.buf_size - sizeof(struct rxe_queue_buf));
-}
-
-/* Under the card's lock: state and attributes change at once for a requester that looks. */
-static void update_card(struct qp *qp, uint32_t mask, enum qp_state new)
-{
-	struct qp_card *c = qp->card;
-
-	c->access = qp->attr.access;
-	c->dest_qpn = qp->attr.dest_qpn;
-	c->path_mtu = qp->attr.path_mtu;
-	if (mask & IB_QP_RQ_PSN)
-		c->epsn = qp->attr.rq_psn;
-	if (new == QPS_RESET) {
-		c->msn = 0;
-		c->busy = c->failed = 0;
-	}
-	c->state = new;
-}
-
-static void enter_state(struct qp *qp, uint32_t mask, enum qp_state new)
-{
-	enum qp_state old = qp->state;
-
-	qp_card_lock(qp);
-	qp->state = (uint8_t)new;
-	update_card(qp, mask, new);
-	card_unlock(qp->card);
-	if (!(mask & IB_QP_STATE))
-		return;
-	/* Staying in SQD starts no new drain. */
-	qp->sq_draining = new == QPS_SQD && old != QPS_SQD;
-	if (new == QPS_RESET) {
-		reset_rings(qp);
-		if (qp->link)
-			qp->dev->ops->qp_disconnect(qp);
-	}
-	if (old != new)
-		log_debug("core: qp#0x%x %s -> %s", qp->qpn, state_names[old], state_names[new]);
-}
-
 int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t cur_state,
 	      uint32_t new_state, enum qp_state *old, enum qp_state *new)
 {
@@ -311,6 +259,11 @@ int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t
 	*old = qp->state;
 	*new = next;
 	qp->attr_set |= mask;
-	enter_state(qp, mask, next);
+	qp->state = (uint8_t)next;
+	/* Staying in SQD starts no new drain. */
+	qp->sq_draining = next == QPS_SQD && (qp->sq_draining || *old != QPS_SQD);
+	if (*old != *new)
+		log_debug("core: qp#0x%x %s -> %s", qp->qpn, state_names[*old],
+			  state_names[*new]);
 	return 0;
 }
