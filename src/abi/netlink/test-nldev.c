@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Requests as libibverbs and iproute2 make them; replies decoded with libmnl, as they do. */
+#include "base/testing.h"
+
+#include <errno.h>
+#include <libmnl/libmnl.h>
+#include <rdma/rdma_netlink.h>
+
+#include "abi/netlink/nldev.h"
+
+static struct host_page page;
+static struct nldev_host host;
+
+static struct {
+	char buf[64][NLDEV_DGRAM_MAX];
+	size_t len[64];
+	int n;
+} got;
+
+static void collect(void *arg, const void *dgram, size_t len)
+{
+	assert_true(got.n < 64);
+	assert_true(len <= NLDEV_DGRAM_MAX);
+	memcpy(got.buf[got.n], dgram, len);
+	got.len[got.n++] = len;
+}
+
+static void add_dev(int slot, uint32_t index, const char *name)
+{
+	struct host_dev *d = &page.dev[slot];
+
+	*d = (struct host_dev){ .in_use = 1, .index = index, .minor = 192 + (uint32_t)slot,
+				.state = 4, .phys_state = 5, .ifindex = 7 };
+	snprintf(d->name, sizeof(d->name), "%s", name);
+	strcpy(d->ndev, "eth7");
+	memcpy(d->node_guid, "\x52\x54\x00\xff\xfe\x77\x00\x01", 8);
+}
+
+static int setup(void **state)
+{
+	memset(&page, 0, sizeof(page));
+	memset(&host, 0, sizeof(host));
+	memset(&got, 0, sizeof(got));
+	host.page = &page;
+	add_dev(2, 5, "rxe_0");
+	return 0;
+}
+
+static union {
+	struct nlmsghdr nlh;
+	char buf[8192];
+} req;
+
+static struct nlmsghdr *request(int op, uint16_t flags)
+{
+	memset(&req, 0, sizeof(req));
+	mnl_nlmsg_put_header(&req);
+	req.nlh.nlmsg_type = (uint16_t)RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op);
+	req.nlh.nlmsg_flags = NLM_F_REQUEST | flags;
+	req.nlh.nlmsg_seq = 77;
+	req.nlh.nlmsg_pid = 4242;
+	return &req.nlh;
+}
+
+static void run(void)
+{
+	got.n = 0;
+	nldev_input(&host, &req, req.nlh.nlmsg_len, collect, NULL);
+}
+
+static const struct nlmsghdr *msg(int i)
+{
+	const struct nlmsghdr *nlh = (const struct nlmsghdr *)got.buf[i];
+
+	assert_true(i < got.n);
+	assert_true(mnl_nlmsg_ok(nlh, (int)got.len[i]));
+	assert_int_equal(nlh->nlmsg_seq, 77);
+	assert_int_equal(nlh->nlmsg_pid, 4242);
+	return nlh;
+}
+
+static const struct nlattr *attr(const struct nlmsghdr *nlh, int type)
+{
+	const struct nlattr *a;
+
+	mnl_attr_for_each(a, nlh, 0)
+		if (mnl_attr_get_type(a) == type)
+			return a;
+	return NULL;
+}
+
+/* The errno of the only answer. */
+static int error_of(int i)
+{
+	const struct nlmsghdr *nlh = msg(i);
+	const struct nlmsgerr *e = mnl_nlmsg_get_payload(nlh);
+
+	assert_int_equal(nlh->nlmsg_type, NLMSG_ERROR);
+	assert_int_equal(e->msg.nlmsg_seq, 77);
+	assert_int_equal(e->msg.nlmsg_type, req.nlh.nlmsg_type);
+	return e->error;
+}
+
+static int only_error(void)
+{
+	run();
+	assert_int_equal(got.n, 1);
+	return error_of(0);
+}
+
+static void check_dev(const struct nlmsghdr *nlh)
+{
+	assert_int_equal(nlh->nlmsg_type, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET));
+	assert_int_equal(mnl_attr_get_u32(attr(nlh, RDMA_NLDEV_ATTR_DEV_INDEX)), 5);
+	assert_string_equal(mnl_attr_get_str(attr(nlh, RDMA_NLDEV_ATTR_DEV_NAME)), "rxe_0");
+	assert_int_equal(mnl_attr_get_u32(attr(nlh, RDMA_NLDEV_ATTR_PORT_INDEX)), 1);
+	assert_int_equal(mnl_attr_get_u64(attr(nlh, RDMA_NLDEV_ATTR_NODE_GUID)), 0x525400fffe770001);
+	assert_int_equal(mnl_attr_get_u8(attr(nlh, RDMA_NLDEV_ATTR_DEV_NODE_TYPE)), 1);
+	assert_string_equal(mnl_attr_get_str(attr(nlh, RDMA_NLDEV_ATTR_DEV_PROTOCOL)), "roce");
+}
+
+static void test_get_dump(void **state)
+{
+	const struct nlmsghdr *done;
+
+	request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP | NLM_F_ACK);
+	run();
+	assert_int_equal(got.n, 2);	/* data, done; a dump has no ACK */
+	assert_int_equal(msg(0)->nlmsg_flags, NLM_F_MULTI);
+	check_dev(msg(0));
+	done = msg(1);
+	assert_int_equal(done->nlmsg_type, NLMSG_DONE);
+	assert_int_equal(*(int *)mnl_nlmsg_get_payload(done), 0);
+}
+
+static void test_get_dump_many(void **state)
+{
+	int i, n = 0;
+	char name[64];
+
+	for (i = 0; i < HOST_MAX_DEVS; i++) {
+		memset(name, 'a' + i % 26, 60);
+		name[60] = '\0';
+		add_dev(i, 100 + (uint32_t)i, name);
+	}
+	request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP);
+	run();
+	assert_true(got.n > 2);
+	for (i = 0; i < got.n - 1; i++) {
+		const struct nlmsghdr *nlh = (const struct nlmsghdr *)got.buf[i];
+		int left = (int)got.len[i];
+
+		for (; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
+			const struct nlattr *a = attr(nlh, RDMA_NLDEV_ATTR_DEV_INDEX);
+
+			assert_int_equal(mnl_attr_get_u32(a), 100 + n++);
+		}
+		assert_int_equal(left, 0);
+	}
+	assert_int_equal(n, HOST_MAX_DEVS);
+	assert_int_equal(msg(got.n - 1)->nlmsg_type, NLMSG_DONE);
+}
+
+static void test_get_doit(void **state)
+{
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_GET, NLM_F_ACK), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	run();
+	assert_int_equal(got.n, 2);
+	assert_int_equal(msg(0)->nlmsg_flags, 0);
+	check_dev(msg(0));
+	assert_int_equal(error_of(1), 0);
+	assert_int_equal(msg(1)->nlmsg_flags, NLM_F_CAPPED);
+	/* libnl asks without ACK: exactly one answer. */
+	req.nlh.nlmsg_flags = NLM_F_REQUEST;
+	run();
+	assert_int_equal(got.n, 1);
+	request(RDMA_NLDEV_CMD_GET, 0);
+	assert_int_equal(only_error(), -EINVAL);
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 1);
+	assert_int_equal(only_error(), -EINVAL);
+	mnl_attr_put_u8(request(RDMA_NLDEV_CMD_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	assert_int_equal(only_error(), -EINVAL);
+}
+
+static void test_chardev(void **state)
+{
+	const struct nlmsghdr *nlh;
+
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_strz(&req.nlh, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "uverbs");
+	run();
+	assert_int_equal(got.n, 1);
+	nlh = msg(0);
+	assert_int_equal(mnl_attr_get_u64(attr(nlh, RDMA_NLDEV_ATTR_CHARDEV)), 194 | 231 << 8);
+	assert_int_equal(mnl_attr_get_u64(attr(nlh, RDMA_NLDEV_ATTR_CHARDEV_ABI)), 2);
+	assert_string_equal(mnl_attr_get_str(attr(nlh, RDMA_NLDEV_ATTR_CHARDEV_NAME)), "uverbs2");
+	assert_int_equal(mnl_attr_get_u32(attr(nlh, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID)), 14);
+	/* uverbs is the device's, not a port's. */
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	assert_int_equal(only_error(), -EINVAL);
+	/* No such module. */
+	mnl_attr_put_strz(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_CHARDEV_TYPE,
+			  "rdma_cm");
+	assert_int_equal(only_error(), -EOPNOTSUPP);
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	assert_int_equal(only_error(), -EINVAL);
+	/* Text without an end. */
+	mnl_attr_put(&req.nlh, RDMA_NLDEV_ATTR_CHARDEV_TYPE, 6, "uverbs");
+	assert_int_equal(only_error(), -EINVAL);
+	/* Strict: unknown attributes are refused. */
+	mnl_attr_put_strz(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_CHARDEV_TYPE,
+			  "uverbs");
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, 999, 5);
+	assert_int_equal(only_error(), -EINVAL);
+}
+
+static void test_port(void **state)
+{
+	const struct nlmsghdr *nlh;
+
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_PORT_GET, NLM_F_ACK), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	assert_int_equal(only_error(), -EINVAL);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	run();
+	assert_int_equal(got.n, 2);
+	nlh = msg(0);
+	/* The kernel's quirk: the answer to PORT_GET is typed GET. */
+	assert_int_equal(nlh->nlmsg_type, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET));
+	assert_int_equal(mnl_attr_get_u8(attr(nlh, RDMA_NLDEV_ATTR_PORT_STATE)), 4);
+	assert_int_equal(mnl_attr_get_u8(attr(nlh, RDMA_NLDEV_ATTR_PORT_PHYS_STATE)), 5);
+	assert_int_equal(mnl_attr_get_u32(attr(nlh, RDMA_NLDEV_ATTR_NDEV_INDEX)), 7);
+	assert_string_equal(mnl_attr_get_str(attr(nlh, RDMA_NLDEV_ATTR_NDEV_NAME)), "eth7");
+	assert_null(attr(nlh, RDMA_NLDEV_ATTR_LID));
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_PORT_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 2);
+	assert_int_equal(only_error(), -EINVAL);
+	/* A failed dump says so in DONE. */
+	request(RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP);
+	run();
+	assert_int_equal(got.n, 1);
+	assert_int_equal(msg(0)->nlmsg_type, NLMSG_DONE);
+	assert_int_equal(*(int *)mnl_nlmsg_get_payload(msg(0)), -EINVAL);
+}
+
+static void test_sys(void **state)
+{
+	request(RDMA_NLDEV_CMD_SYS_GET, 0);
+	run();
+	assert_int_equal(got.n, 1);
+	assert_int_equal(mnl_attr_get_u8(attr(msg(0), RDMA_NLDEV_SYS_ATTR_NETNS_MODE)), 1);
+	assert_int_equal(mnl_attr_get_u8(attr(msg(0), RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK)), 1);
+	request(RDMA_NLDEV_CMD_SYS_GET, NLM_F_DUMP);
+	assert_int_equal(only_error(), -EINVAL);
+}
+
+static void test_res(void **state)
+{
+	const struct nlattr *e, *n, *table;
+	int seen = 0;
+
+	host.counts[2] = (struct nldev_counts){ .pd = 1, .cq = 2, .qp = 3, .mr = 4, .ctx = 5 };
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	run();
+	table = attr(msg(0), RDMA_NLDEV_ATTR_RES_SUMMARY);
+	assert_non_null(table);
+	mnl_attr_for_each_nested(e, table) {
+		const char *name = NULL;
+		uint64_t v = 99;
+
+		mnl_attr_for_each_nested(n, e) {
+			if (mnl_attr_get_type(n) == RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME)
+				name = mnl_attr_get_str(n);
+			else
+				v = mnl_attr_get_u64(n);
+		}
+		assert_non_null(name);
+		seen++;
+		if (!strcmp(name, "qp"))
+			assert_int_equal(v, 3);
+		if (!strcmp(name, "srq"))
+			assert_int_equal(v, 0);
+	}
+	assert_int_equal(seen, 7);
+	/* Lists: empty when there are none, refused when there are. */
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_CM_ID_GET, NLM_F_DUMP),
+			 RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	run();
+	assert_int_equal(got.n, 1);
+	assert_int_equal(*(int *)mnl_nlmsg_get_payload(msg(0)), 0);
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP),
+			 RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	run();
+	assert_int_equal(got.n, 1);
+	assert_int_equal(*(int *)mnl_nlmsg_get_payload(msg(0)), -EOPNOTSUPP);
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_SRQ_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	assert_int_equal(only_error(), -EINVAL);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_SRQN, 1);
+	assert_int_equal(only_error(), -ENOENT);
+}
+
+static void test_permission(void **state)
+{
+	static const int ops[] = { RDMA_NLDEV_CMD_SET, RDMA_NLDEV_CMD_NEWLINK,
+				   RDMA_NLDEV_CMD_DELLINK, RDMA_NLDEV_CMD_SYS_SET };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+		host.admin = false;
+		mnl_attr_put_u32(request(ops[i], NLM_F_ACK), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+		assert_int_equal(only_error(), -EPERM);
+		host.admin = true;
+		assert_int_equal(only_error(), -EOPNOTSUPP);
+	}
+	request(0, 0);
+	assert_int_equal(only_error(), -EINVAL);
+	request(RDMA_NLDEV_NUM_OPS, 0);
+	assert_int_equal(only_error(), -EINVAL);
+	request(0, 0);
+	req.nlh.nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_LS, 0);
+	assert_int_equal(only_error(), -EINVAL);
+}
+
+static void test_framing(void **state)
+{
+	char twice[512];
+	uint32_t len;
+
+	/* No request, a control message: nothing but the ACK asked for. */
+	request(RDMA_NLDEV_CMD_GET, NLM_F_ACK);
+	req.nlh.nlmsg_flags = NLM_F_ACK;
+	assert_int_equal(only_error(), 0);
+	req.nlh.nlmsg_flags = NLM_F_REQUEST;
+	req.nlh.nlmsg_type = NLMSG_NOOP;
+	run();
+	assert_int_equal(got.n, 0);
+	/* Two messages in a datagram, at an odd address. */
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	len = req.nlh.nlmsg_len;
+	memcpy(twice + 1, &req, len);
+	memcpy(twice + 1 + len, &req, len);
+	nldev_input(&host, twice + 1, 2 * len, collect, NULL);
+	assert_int_equal(got.n, 2);
+	/* The second is cut short: one answer. */
+	got.n = 0;
+	nldev_input(&host, twice + 1, 2 * len - 1, collect, NULL);
+	assert_int_equal(got.n, 1);
+	/* An error repeats the request, attributes and all. */
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 6);
+	assert_int_equal(only_error(), -EINVAL);
+	assert_int_equal(got.len[0], 2 * NLMSG_HDRLEN + 4 + 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_get_dump, setup),
+		cmocka_unit_test_setup(test_get_dump_many, setup),
+		cmocka_unit_test_setup(test_get_doit, setup),
+		cmocka_unit_test_setup(test_chardev, setup),
+		cmocka_unit_test_setup(test_port, setup),
+		cmocka_unit_test_setup(test_sys, setup),
+		cmocka_unit_test_setup(test_res, setup),
+		cmocka_unit_test_setup(test_permission, setup),
+		cmocka_unit_test_setup(test_framing, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Messages to a rused without a run directory: what each does, and what a hostile one does not. */
+#include "base/testing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+
+static struct rused r;
+static struct host_page page;
+static struct client *c;
+static int peer;
+
+static void no_event(struct loop_fd *f, uint32_t events)
+{
+}
+
+static int setup(void **state)
+{
+	int sv[2];
+
+	memset(&r, 0, sizeof(r));
+	memset(&page, 0, sizeof(page));
+	page.dev[0].in_use = 1;
+	page.dev[0].index = 1;
+	strcpy(page.dev[0].name, "rxe_0");
+	r.page = &page;
+	r.page_fd = memfd_create("page", MFD_CLOEXEC);
+	r.lease_file = -1;
+	r.netns = 99;
+	strcpy(r.rundir, "/nowhere");
+	list_init(&r.clients);
+	list_init(&r.orphans);
+	lease_init(&r.leases, 0, NULL, NULL);
+	if (loop_init(&r.loop) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
+		return -1;
+	c = calloc(1, sizeof(*c));
+	c->r = &r;
+	c->pid = 4711;
+	c->page_fd = c->pidfd.fd = -1;
+	c->sock.fn = no_event;
+	list_init(&c->netlink);
+	list_add_tail(&c->node, &r.clients);
+	r.nclients = 1;
+	peer = sv[1];
+	return loop_add(&r.loop, &c->sock, sv[0], EPOLLIN);
+}
+
+static int teardown(void **state)
+{
+	client_kill(c, "test over");
+	clients_reap(&r.loop);
+	loop_fini(&r.loop);
+	close(peer);
+	close(r.page_fd);
+	return 0;
+}
+
+static int feed(uint16_t type, const void *body, size_t len, int fd)
+{
+	struct ipc_hdr h = { .version = IPC_VERSION, .type = type, .seq = 3 };
+	int fds[IPC_MAX_FDS] = { fd };
+
+	return client_message(c, &h, body, len, fds, fd >= 0);
+}
+
+/* The answer's error; body and descriptor if there are. */
+static int answer(void *body, size_t *len, int *fd)
+{
+	int fds[IPC_MAX_FDS], n = IPC_MAX_FDS;
+	char scratch[IPC_MAX];
+	size_t l = sizeof(scratch);
+	struct ipc_hdr h;
+
+	assert_int_equal(ipc_recv(peer, MSG_DONTWAIT, &h, scratch, &l, fds, &n), 0);
+	assert_int_equal(ipc_check(&h, l, true), 0);
+	assert_int_equal(h.seq, 3);
+	if (len) {
+		assert_true(l <= *len);
+		memcpy(body, scratch, l);
+		*len = l;
+	}
+	if (fd)
+		*fd = n ? fds[0] : -1;
+	else
+		assert_int_equal(n, 0);
+	return h.error;
+}
+
+static int memfd(size_t size, int seals)
+{
+	int fd = memfd_create("proc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	if (seals)
+		assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+	return fd;
+}
+
+static void hello(void)
+{
+	struct ipc_hello q = { .netns = 99, .comm = "a b\n", .sock = "s" };
+	struct ipc_hello_reply rep;
+	size_t len = sizeof(rep);
+	int fd;
+
+	assert_int_equal(feed(IPC_HELLO, &q, sizeof(q), memfd(sizeof(struct proc_page), F_SEAL_SHRINK)),
+			 0);
+	assert_int_equal(answer(&rep, &len, &fd), 0);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_not_equal(rep.proc, 0);
+	assert_string_equal(rep.rundir, "/nowhere");
+}
+
+static void test_hello(void **state)
+{
+	struct ipc_hello q = { .netns = 99 };
+
+	hello();
+	assert_string_equal(c->comm, "a?b?");	/* as it may be printed */
+	assert_int_equal(feed(IPC_HELLO, &q, sizeof(q), -1), -EPROTO);
+}
+
+static void test_hello_first(void **state)
+{
+	struct ipc_lease l = { 0 };
+
+	assert_int_equal(feed(IPC_LEASE, &l, sizeof(l), -1), -EPROTO);
+	assert_int_equal(feed(IPC_STATUS, NULL, 0, -1), -EPROTO);
+}
+
+static void test_hello_bad(void **state)
+{
+	struct ipc_hello q = { .netns = 99 };
+	size_t size = sizeof(struct proc_page);
+	int fd;
+
+	assert_int_equal(feed(IPC_HELLO, &q, sizeof(q), memfd(size, 0)), -EPROTO);
+	assert_int_equal(feed(IPC_HELLO, &q, sizeof(q), memfd(size - 1, F_SEAL_SHRINK)), -EPROTO);
+	assert_int_equal(feed(IPC_HELLO, &q, sizeof(q), dup(peer)), -EPROTO);
+	memset(q.comm, 'x', sizeof(q.comm));
+	assert_int_equal(feed(IPC_HELLO, &q, sizeof(q), -1), -EPROTO);
+	memset(&q, 0, sizeof(q));
+	memset(q.sock, 'x', sizeof(q.sock));
+	assert_int_equal(feed(IPC_HELLO, &q, sizeof(q), -1), -EPROTO);
+	memset(&q, 0, sizeof(q));
+	q.netns = 98;
+	assert_int_equal(feed(IPC_HELLO, &q, sizeof(q), memfd(size, F_SEAL_SHRINK)), 0);
+	assert_int_equal(answer(NULL, NULL, &fd), -EXDEV);
+	assert_false(c->hello);
+}
+
+static void test_lease_and_peer(void **state)
+{
+	struct ipc_lease l = { 0 };
+	struct ipc_peer p = { 0 };
+	size_t len = sizeof(l);
+
+	hello();
+	assert_int_equal(feed(IPC_LEASE, &l, sizeof(l), -1), 0);
+	assert_int_equal(answer(&l, &len, NULL), 0);
+	assert_in_range(l.block, 1, LEASE_BLOCKS - 1);
+	p.block = l.block;
+	len = sizeof(p);
+	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
+	assert_int_equal(answer(&p, &len, NULL), 0);
+	assert_int_equal(p.pid, 4711);
+	assert_string_equal(p.sock, "s");
+	p.block = l.block == 5 ? 6 : 5;
+	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);
+	p.block = UINT32_MAX;
+	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);
+	l.block = UINT32_MAX;
+	assert_int_equal(feed(IPC_LEASE, &l, sizeof(l), -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), -EINVAL);
+}
+
+static void test_context(void **state)
+{
+	struct ipc_context q = { .dev_index = 1, .opened = 1 };
+
+	hello();
+	assert_int_equal(feed(IPC_CONTEXT, &q, sizeof(q), -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), 0);
+	q.opened = 0;
+	assert_int_equal(feed(IPC_CONTEXT, &q, sizeof(q), -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), 0);
+	assert_int_equal(feed(IPC_CONTEXT, &q, sizeof(q), -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), -EINVAL);
+	q.dev_index = 2;
+	assert_int_equal(feed(IPC_CONTEXT, &q, sizeof(q), -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), -ENODEV);
+	q.opened = 2;
+	assert_int_equal(feed(IPC_CONTEXT, &q, sizeof(q), -1), -EPROTO);
+}
+
+static void test_netlink(void **state)
+{
+	int fd, i;
+
+	hello();
+	for (i = 0; i < 64; i++) {
+		assert_int_equal(feed(IPC_NETLINK, NULL, 0, -1), 0);
+		assert_int_equal(answer(NULL, NULL, &fd), 0);
+		close(fd);
+	}
+	assert_int_equal(feed(IPC_NETLINK, NULL, 0, -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), -EMFILE);
+}
+
+static void test_status(void **state)
+{
+	char text[8192];
+	size_t len = sizeof(text) - 1;
+
+	hello();
+	assert_int_equal(feed(IPC_STATUS, NULL, 0, -1), 0);
+	assert_int_equal(answer(text, &len, NULL), 0);
+	text[len] = '\0';
+	assert_non_null(strstr(text, "\"pid\":4711"));
+	assert_non_null(strstr(text, "\"rxe_0\""));
+	assert_null(c->out);
+}
+
+static void test_shutdown(void **state)
+{
+	struct ipc_shutdown s = { .now = 1 };
+
+	hello();
+	assert_int_equal(feed(IPC_SHUTDOWN, NULL, 0, -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), 0);
+	assert_true(r.drain);
+	assert_false(r.loop.stop);
+	assert_int_equal(feed(IPC_SHUTDOWN, &s, sizeof(s), -1), 0);
+	assert_true(r.loop.stop);
+}
+
+static void test_unexpected_descriptor(void **state)
+{
+	int fd;
+
+	hello();
+	fd = dup(peer);
+	assert_int_equal(feed(IPC_STATUS, NULL, 0, fd), -EPROTO);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);	/* and it was closed */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_hello, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hello_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hello_bad, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lease_and_peer, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_context, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_netlink, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_status, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shutdown, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unexpected_descriptor, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

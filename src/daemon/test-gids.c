@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "base/testing.h"
+
+#include "daemon/gids.h"
+
+static struct host_dev d;
+
+static int setup(void **state)
+{
+	memset(&d, 0, sizeof(d));
+	d.ifindex = 3;
+	guid_from_mac(d.node_guid, (const uint8_t *)"\x52\x54\x00\x77\x00\x01");
+	return 0;
+}
+
+static struct gid_raw v4(uint8_t last)
+{
+	const uint8_t a[4] = { 192, 168, 77, last };
+
+	return gid_from_ipv4(a);
+}
+
+static void expect(int i, const struct gid_raw *g)
+{
+	assert_memory_equal(d.gid[i].raw, g->b, 16);
+}
+
+static void test_guid(void **state)
+{
+	uint8_t g[8];
+
+	/* As Linux shows them: reference/kernel-rxe, inventory.txt and extra.txt. */
+	assert_memory_equal(d.node_guid, "\x50\x54\x00\xff\xfe\x77\x00\x01", 8);
+	guid_from_mac(g, (const uint8_t *)"\0\0\0\0\0\0");
+	assert_memory_equal(g, "\x02\x00\x00\xff\xfe\x00\x00\x00", 8);
+}
+
+static void test_order_and_holes(void **state)
+{
+	struct gid_raw ll = { .b = { 0xfe, 0x80, [8] = 0x50, 0x54, 0, 0xff, 0xfe, 0x77, 0, 1 } };
+	struct gid_raw a = v4(1), b = v4(2), c = v4(3), none = { 0 };
+	struct gid_raw first[] = { a, b, ll }, second[] = { b }, third[] = { b, c };
+
+	/* The interface's own link-local address is index 0 and not repeated. */
+	assert_int_equal(gids_sync(&d, first, 3), 0);
+	assert_int_equal(d.ngids, 3);
+	expect(0, &ll);
+	expect(1, &a);
+	expect(2, &b);
+	assert_int_equal(d.gid[2].ifindex, 3);
+	gids_sync(&d, second, 1);
+	expect(1, &none);
+	expect(2, &b);
+	assert_int_equal(d.ngids, 3);
+	gids_sync(&d, third, 2);
+	expect(1, &c);
+	expect(2, &b);
+	gids_sync(&d, NULL, 0);
+	expect(0, &ll);
+	expect(2, &none);
+	assert_int_equal(d.ngids, 1);
+}
+
+static void test_full(void **state)
+{
+	struct gid_raw many[100];
+	int i;
+
+	for (i = 0; i < 100; i++)
+		many[i] = v4((uint8_t)i);
+	assert_int_equal(gids_sync(&d, many, 100), 100 - (HOST_MAX_GIDS - 1));
+	assert_int_equal(d.ngids, HOST_MAX_GIDS);
+	many[1] = many[0];
+	assert_int_equal(gids_sync(&d, many, 2), 0);
+	assert_int_equal(d.ngids, 2);
+}
+
+static void test_mtu(void **state)
+{
+	static const struct { uint32_t mtu; uint8_t code; } rows[] = {
+		{ 0, 1 }, { 68, 1 }, { 336, 1 }, { 591, 1 }, { 592, 2 }, { 1103, 2 }, { 1104, 3 },
+		{ 1500, 3 }, { 2128, 4 }, { 4175, 4 }, { 4176, 5 }, { 9000, 5 }, { 65536, 5 },
+		{ UINT32_MAX, 5 },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(mtu_from_netdev(rows[i].mtu), rows[i].code);
+}
+
+static void test_speed(void **state)
+{
+	speed_from_netdev(&d, 0);
+	assert_int_equal(d.active_width, 1);
+	assert_int_equal(d.active_speed, 1);
+	speed_from_netdev(&d, 10000);
+	assert_int_equal(d.active_speed, 8);
+	speed_from_netdev(&d, 400000);
+	assert_int_equal(d.active_width, 2);
+	assert_int_equal(d.active_speed, 32);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_guid, setup),
+		cmocka_unit_test_setup(test_order_and_holes, setup),
+		cmocka_unit_test_setup(test_full, setup),
+		cmocka_unit_test_setup(test_mtu, setup),
+		cmocka_unit_test_setup(test_speed, setup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
