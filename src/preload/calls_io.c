@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The names that use, duplicate and close a descriptor.
+ *
+ * write() on a uverbs descriptor is the doorbell: a look into the table and
+ * the engine, nothing between. It takes no reference: a program that closes a
+ * device under a post_send in another thread has freed the provider's queues
+ * too. Everything that may sleep holds one.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "base/sys.h"
+#include "engine/engine.h"
+#include "preload/preload.h"
+#include "preload/signals.h"
+
+HOOK ssize_t __read_chk(int fd, void *buf, size_t count, size_t size);
+
+static void uverbs_release(struct vfile *vf)
+{
+	engine_close(vf->file);
+}
+
+static void event_release(struct vfile *vf)
+{
+	engine_event_close(vf->file);
+}
+
+static const struct vfile_ops uverbs_vops = { .release = uverbs_release };
+static const struct vfile_ops event_vops = { .release = event_release };
+
+int uverbs_install(int fd, uint32_t minor, struct uverbs_file *f)
+{
+	struct vfile *vf, *old;
+	int ret = fdtab_reserve(fd);
+
+	if (ret)
+		return ret;
+	vf = vfile_new(VFILE_UVERBS, f, &uverbs_vops);
+	if (!vf)
+		return -ENOMEM;
+	vf->minor = minor;
+	fdtab_install(fd, vf, &old);
+	if (old)
+		vfile_put(old);
+	return 0;
+}
+
+/*
+ * Under the engine's lock: a stale file at fd cannot be released from here and
+ * is left to the process's end.
+ */
+int event_install(struct event_file *ev, int fd, bool is_async)
+{
+	struct vfile *vf, *old;
+	int ret = fdtab_reserve(fd);
+
+	if (ret)
+		return ret;
+	vf = vfile_new(is_async ? VFILE_EVENT_ASYNC : VFILE_EVENT_COMP, ev, &event_vops);
+	if (!vf)
+		return -ENOMEM;
+	return fdtab_install(fd, vf, &old);
+}
+
+struct event_file *event_lookup(int fd)
+{
+	struct vfile *vf = fdtab_lookup(fd);
+
+	return vf && (vf->kind == VFILE_EVENT_ASYNC || vf->kind == VFILE_EVENT_COMP) ? vf->file :
+										       NULL;
+}
+
+bool descriptor_is_uverbs(int fd)
+{
+	struct vfile *vf = fdtab_lookup(fd);
+
+	return vf && vf->kind == VFILE_UVERBS;
+}
+
+/* libc's read: a thread that waits for events may be cancelled there, as in the kernel. */
+ssize_t event_wait(int fd, void *buf, size_t len)
+{
+	ssize_t ret = REAL(read)(fd, buf, len);
+
+	return ret < 0 ? -errno : ret;
+}
+
+void fd_forget(int fd)
+{
+	struct vfile *vf;
+	int e = errno;
+
+	if (process_owns_tables()) {
+		vf = fdtab_remove(fd);
+		if (vf)
+			vfile_put(vf);
+	}
+	errno = e;
+}
+
+/* read */
+
+static void put_vfile(void *vf)
+{
+	vfile_put(vf);
+}
+
+static ssize_t vfile_read(struct vfile *vf, int fd, void *buf, size_t count)
+{
+	struct signals_guard g;
+	ssize_t ret = -EINVAL;
+
+	switch (vf->kind) {
+	case VFILE_UVERBS:
+		break;
+	case VFILE_EVENT_ASYNC:
+	case VFILE_EVENT_COMP:
+		signals_enter(&g);
+		ret = engine_event_read(vf->file, fd, buf, count);
+		signals_leave(&g);
+		break;
+	case VFILE_NETLINK:
+		ret = REAL(read)(fd, buf, count);
+		ret = ret < 0 ? -errno : ret;
+		break;
+	}
+	return ret;
+}
+
+static ssize_t read_ours(int fd, void *buf, size_t count)
+{
+	struct vfile *vf = vfile_get(fd);
+	int e = errno;
+	ssize_t ret;
+
+	if (!vf)
+		return REAL(read)(fd, buf, count);
+	pthread_cleanup_push(put_vfile, vf);
+	ret = vfile_read(vf, fd, buf, count);
+	pthread_cleanup_pop(1);
+	return libc_result(ret, e);
+}
+
+HOOK ssize_t read(int fd, void *buf, size_t count)
+{
+	return likely(!fdtab_lookup(fd)) ? real.read(fd, buf, count) : read_ours(fd, buf, count);
+}
+
+HOOK ssize_t __read_chk(int fd, void *buf, size_t count, size_t size)
+{
+	if (likely(!fdtab_lookup(fd)) || count > size)
+		return REAL(__read_chk)(fd, buf, count, size);
+	return read_ours(fd, buf, count);
+}
+
+/* As the kernel does for files without an own readv: a read for each, until one comes short. */
+HOOK ssize_t readv(int fd, const struct iovec *iov, int n)
+{
+	ssize_t ret = 0, got;
+	struct vfile *vf = fdtab_lookup(fd);
+
+	if (likely(!vf) || vf->kind == VFILE_NETLINK || n < 0 || n > IOV_MAX)
+		return REAL(readv)(fd, iov, n);
+	for (int i = 0; i < n; i++) {
+		got = read_ours(fd, iov[i].iov_base, iov[i].iov_len);
+		if (got < 0)
+			return ret ? ret : got;
+		ret += got;
+		if ((size_t)got < iov[i].iov_len)
+			break;
+	}
+	return ret;
+}
+
+/* write */
+
+static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t count)
+{
+	struct signals_guard g;
+	ssize_t ret = -EINVAL;
+	int e = errno;
+
+	switch (vf->kind) {
+	case VFILE_UVERBS:
+		signals_enter(&g);
+		ret = engine_write(vf->file, buf, count);
+		signals_leave(&g);
+		break;
+	case VFILE_EVENT_ASYNC:
+	case VFILE_EVENT_COMP:
+		break;
+	case VFILE_NETLINK:
+		return send(fd, buf, count, 0);
+	}
+	return libc_result(ret, e);
+}
+
+HOOK ssize_t write(int fd, const void *buf, size_t count)
+{
+	struct vfile *vf = fdtab_lookup(fd);
+	int e;
+
+	if (likely(!vf))
+		return real.write(fd, buf, count);
+	if (unlikely(vf->kind != VFILE_UVERBS || !signals_tls.ready))
+		return write_slow(vf, fd, buf, count);
+	e = errno;
+	return libc_result(engine_write(vf->file, buf, count), e);
+}
+
+HOOK ssize_t writev(int fd, const struct iovec *iov, int n)
+{
+	struct vfile *vf = fdtab_lookup(fd);
+	ssize_t ret = 0, put;
+
+	if (likely(!vf) || n < 0 || n > IOV_MAX)
+		return REAL(writev)(fd, iov, n);
+	if (vf->kind == VFILE_NETLINK)
+		return sendmsg(fd, &(struct msghdr){ .msg_iov = (struct iovec *)iov,
+						     .msg_iovlen = (size_t)n }, 0);
+	for (int i = 0; i < n; i++) {
+		put = write_slow(vf, fd, iov[i].iov_base, iov[i].iov_len);
+		if (put < 0)
+			return ret ? ret : put;
+		ret += put;
+		if ((size_t)put < iov[i].iov_len)
+			break;
+	}
+	return ret;
+}
+
+/* ioctl, fcntl */
+
+static int ioctl_uverbs(struct vfile *vf, unsigned long cmd, void *arg)
+{
+	struct signals_guard g;
+	int e = errno, ret;
+
+	signals_enter(&g);
+	ret = engine_ioctl(vf->file, cmd, arg);
+	signals_leave(&g);
+	vfile_put(vf);
+	return (int)libc_result(ret, e);
+}
+
+/* The kernel answers these itself for any file. */
+static bool ioctl_generic(unsigned long cmd)
+{
+	return cmd == FIOCLEX || cmd == FIONCLEX || cmd == FIONBIO || cmd == FIOASYNC;
+}
+
+HOOK int ioctl(int fd, unsigned long cmd, ...)
+{
+	struct vfile *vf;
+	va_list ap;
+	void *arg;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	vf = fdtab_lookup(fd);
+	if (likely(!vf) || vf->kind != VFILE_UVERBS || ioctl_generic(cmd))
+		return real.ioctl(fd, cmd, arg);
+	vf = vfile_get(fd);
+	return vf ? ioctl_uverbs(vf, cmd, arg) : real.ioctl(fd, cmd, arg);
+}
+
+int fd_share(int newfd, struct vfile *vf)
+{
+	struct vfile *old;
+	int ret = fdtab_share(newfd, vf, &old);
+
+	if (old)
+		vfile_put(old);
+	if (ret) {
+		sys_close(newfd);
+		return ret == -EBADF ? ret : -EMFILE;
+	}
+	return newfd;
+}
+
+/* After a dup of ours to a number of the kernel's choice; ret is the real call's. */
+static int share_result(int ret, struct vfile *vf)
+{
+	int e = errno;
+
+	if (ret >= 0 && process_owns_tables())
+		ret = fd_share(ret, vf);
+	else if (ret < 0)
+		ret = -e;
+	vfile_put(vf);
+	return (int)libc_result(ret, e);
+}
+
+static int fcntl_common(int (*fn)(int, int, ...), int fd, int cmd, void *arg)
+{
+	struct vfile *vf;
+
+	if (likely(cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC))
+		return fn(fd, cmd, arg);
+	vf = vfile_get(fd);
+	if (likely(!vf))
+		return fd_fresh(fn(fd, cmd, arg));
+	return share_result(fn(fd, cmd, arg), vf);
+}
+
+#define FCNTL_HOOK(name)                                                       \
+	HOOK int name(int fd, int cmd, ...)                                    \
+	{                                                                      \
+		va_list ap;                                                    \
+		void *arg;                                                     \
+		va_start(ap, cmd);                                             \
+		arg = va_arg(ap, void *);                                      \
+		va_end(ap);                                                    \
+		return fcntl_common(real.name, fd, cmd, arg);                  \
+	}
+FCNTL_HOOK(fcntl)
+FCNTL_HOOK(fcntl64)
+
+/* dup */
+
+HOOK int dup(int fd)
+{
+	struct vfile *vf = fdtab_lookup(fd);
+
+	if (likely(!vf))
+		return fd_fresh(REAL(dup)(fd));
+	vf = vfile_get(fd);
+	return vf ? share_result(REAL(dup)(fd), vf) : REAL(dup)(fd);
+}
+
+/*
+ * dup2 and dup3 where either number is ours: newfd is closed as close() would
+ * if the call is going to succeed, so its reasons to fail are looked at first.
+ */
+static int dup_to(int oldfd, int newfd, int flags, bool is_dup3)
+{
+	struct vfile *vf, *victim = NULL;
+	int ret = sys_fcntl(oldfd, F_GETFD, 0), e = errno;
+
+	if (ret < 0)
+		return ret;
+	if (oldfd == newfd)
+		return is_dup3 ? -EINVAL : newfd;
+	if (flags & ~O_CLOEXEC)
+		return -EINVAL;
+	if (!process_owns_tables())
+		return (int)sys_call(SYS_dup3, oldfd, newfd, flags);
+	vf = vfile_get(oldfd);
+	ret = vf ? fdtab_reserve(newfd) : 0;
+	if (!ret) {
+		victim = fdtab_remove(newfd);
+		ret = (int)sys_call(SYS_dup3, oldfd, newfd, flags);
+	}
+	if (ret >= 0 && vf)
+		ret = fd_share(newfd, vf);
+	if (victim)
+		vfile_put(victim);
+	if (vf)
+		vfile_put(vf);
+	errno = e;
+	/* A number beyond the table is one that the kernel would not have either. */
+	return ret == -ENOMEM ? -EMFILE : ret == -EMFILE ? -EBADF : ret;
+}
+
+HOOK int dup2(int oldfd, int newfd)
+{
+	int e = errno;
+
+	if (likely(!fdtab_lookup(oldfd) && !fdtab_lookup(newfd)))
+		return REAL(dup2)(oldfd, newfd);
+	return (int)libc_result(dup_to(oldfd, newfd, 0, false), e);
+}
+
+HOOK int dup3(int oldfd, int newfd, int flags)
+{
+	int e = errno;
+
+	if (likely(!fdtab_lookup(oldfd) && !fdtab_lookup(newfd)))
+		return REAL(dup3)(oldfd, newfd, flags);
+	return (int)libc_result(dup_to(oldfd, newfd, flags, true), e);
+}
+
+/* close */
+
+static int close_ours(int fd)
+{
+	struct vfile *vf = NULL;
+	int e = errno, ret;
+
+	if (process_owns_tables())
+		vf = fdtab_remove(fd);
+	ret = sys_close(fd);
+	if (vf)
+		vfile_put(vf);
+	return (int)libc_result(ret, e);
+}
+
+HOOK int close(int fd)
+{
+	return likely(!fdtab_lookup(fd)) ? real.close(fd) : close_ours(fd);
+}
+
+/* Takes first..last out of the table and closes them, one by one: there are few. */
+static void close_between(unsigned int first, unsigned int last)
+{
+	int e = errno;
+
+	if (first > INT_MAX)
+		return;
+	for (int fd = fdtab_next((int)first); fd >= 0 && (unsigned int)fd <= last;
+	     fd = fdtab_next(fd + 1)) {
+		if (!process_owns_tables())
+			break;
+		close_ours(fd);
+	}
+	errno = e;
+}
+
+HOOK int close_range(unsigned int first, unsigned int last, int flags)
+{
+	/* With UNSHARE the other threads keep theirs, and so does the table. */
+	if (!flags)
+		close_between(first, last);
+	return REAL(close_range)(first, last, flags);
+}
+
+HOOK void closefrom(int low)
+{
+	close_between(low < 0 ? 0 : (unsigned int)low, INT_MAX);
+	REAL(closefrom)(low);
+}
+
+/* Other names that libc exports for the same functions. */
+extern __typeof__(read) __read __attribute__((alias("read"), copy(read))) HOOK;
+extern __typeof__(write) __write __attribute__((alias("write"), copy(write))) HOOK;
+extern __typeof__(close) __close __attribute__((alias("close"), copy(close))) HOOK;
+extern __typeof__(fcntl) __fcntl __attribute__((alias("fcntl"), copy(fcntl))) HOOK;
+extern __typeof__(dup2) __dup2 __attribute__((alias("dup2"), copy(dup2))) HOOK;

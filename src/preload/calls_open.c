@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The names that open a path: files, streams, directories. */
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include "engine/engine.h"
+#include "preload/redirect.h"
+
+/* Fortified programs import these; no header declares them. */
+HOOK int __open_2(const char *path, int flags);
+HOOK int __open64_2(const char *path, int flags);
+HOOK int __openat_2(int dirfd, const char *path, int flags);
+HOOK int __openat64_2(int dirfd, const char *path, int flags);
+
+/* The mode follows only when a file may be created. */
+#define OPEN_MODE(flags)                                                       \
+	({                                                                     \
+		mode_t _mode = 0;                                              \
+		if (__OPEN_NEEDS_MODE(flags)) {                                \
+			va_list _ap;                                           \
+			va_start(_ap, flags);                                  \
+			_mode = va_arg(_ap, mode_t);                           \
+			va_end(_ap);                                           \
+		}                                                              \
+		_mode;                                                         \
+	})
+
+static int open_device(const struct redirect *r, int flags)
+{
+	int e = errno;
+
+	return (int)libc_result(redirect_open(r, flags), e);
+}
+
+#define OPEN_HOOK(name)                                                        \
+	HOOK int name(const char *path, int flags, ...)                        \
+	{                                                                      \
+		mode_t mode = OPEN_MODE(flags);                                \
+		struct redirect r;                                             \
+		path = redirect(path, &r);                                     \
+		if (unlikely(r.dev))                                           \
+			return open_device(&r, flags);                         \
+		return fd_fresh(REAL(name)(path, flags, mode));                \
+	}
+OPEN_HOOK(open)
+OPEN_HOOK(open64)
+
+#define OPENAT_HOOK(name)                                                      \
+	HOOK int name(int dirfd, const char *path, int flags, ...)             \
+	{                                                                      \
+		mode_t mode = OPEN_MODE(flags);                                \
+		struct redirect r;                                             \
+		path = redirect(path, &r);                                     \
+		if (unlikely(r.dev))                                           \
+			return open_device(&r, flags);                         \
+		return fd_fresh(REAL(name)(dirfd, path, flags, mode));         \
+	}
+OPENAT_HOOK(openat)
+OPENAT_HOOK(openat64)
+
+#define OPEN_2_HOOK(name)                                                      \
+	HOOK int name(const char *path, int flags)                             \
+	{                                                                      \
+		struct redirect r;                                             \
+		path = redirect(path, &r);                                     \
+		if (unlikely(r.dev))                                           \
+			return open_device(&r, flags);                         \
+		return fd_fresh(REAL(name)(path, flags));                      \
+	}
+OPEN_2_HOOK(__open_2)
+OPEN_2_HOOK(__open64_2)
+
+#define OPENAT_2_HOOK(name)                                                    \
+	HOOK int name(int dirfd, const char *path, int flags)                  \
+	{                                                                      \
+		struct redirect r;                                             \
+		path = redirect(path, &r);                                     \
+		if (unlikely(r.dev))                                           \
+			return open_device(&r, flags);                         \
+		return fd_fresh(REAL(name)(dirfd, path, flags));               \
+	}
+OPENAT_2_HOOK(__openat_2)
+OPENAT_2_HOOK(__openat64_2)
+
+#define CREAT_HOOK(name)                                                       \
+	HOOK int name(const char *path, mode_t mode)                           \
+	{                                                                      \
+		struct redirect r;                                             \
+		path = redirect(path, &r);                                     \
+		if (unlikely(r.dev))                                           \
+			return open_device(&r, O_WRONLY | O_CREAT | O_TRUNC);  \
+		return fd_fresh(REAL(name)(path, mode));                       \
+	}
+CREAT_HOOK(creat)
+CREAT_HOOK(creat64)
+
+/* Other names that libc exports for the same functions. */
+extern __typeof__(open) __open __attribute__((alias("open"), copy(open))) HOOK;
+extern __typeof__(open64) __open64 __attribute__((alias("open64"), copy(open64))) HOOK;
+
+/*
+ * A stream or directory reads through libc's inner calls, which nobody can
+ * interpose; below RUN it reads real files. A device makes no useful stream.
+ */
+#define FOPEN_HOOK(name)                                                       \
+	HOOK FILE *name(const char *path, const char *mode)                    \
+	{                                                                      \
+		struct redirect r;                                             \
+		FILE *f;                                                       \
+		path = redirect(path, &r);                                     \
+		f = REAL(name)(path, mode);                                    \
+		if (f)                                                         \
+			fd_fresh(fileno_unlocked(f));                          \
+		return f;                                                      \
+	}
+FOPEN_HOOK(fopen)
+FOPEN_HOOK(fopen64)
+
+#define FREOPEN_HOOK(name)                                                     \
+	HOOK FILE *name(const char *path, const char *mode, FILE *stream)      \
+	{                                                                      \
+		struct redirect r;                                             \
+		return REAL(name)(redirect(path, &r), mode, stream);           \
+	}
+FREOPEN_HOOK(freopen)
+FREOPEN_HOOK(freopen64)
+
+HOOK DIR *opendir(const char *path)
+{
+	struct redirect r;
+	DIR *d = REAL(opendir)(redirect(path, &r));
+
+	if (d)
+		fd_fresh(dirfd(d));
+	return d;
+}
+
+HOOK int scandir(const char *path, struct dirent ***list, scan_filter filter, scan_order order)
+{
+	struct redirect r;
+
+	return REAL(scandir)(redirect(path, &r), list, filter, order);
+}
+
+HOOK int scandir64(const char *path, struct dirent64 ***list, scan_filter64 filter,
+		   scan_order64 order)
+{
+	struct redirect r;
+
+	return REAL(scandir64)(redirect(path, &r), list, filter, order);
+}
+
+HOOK int chdir(const char *path)
+{
+	struct redirect r;
+
+	return REAL(chdir)(redirect(path, &r));
+}

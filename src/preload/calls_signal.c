@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * libc's names for signal actions and masks. Until a device is open they are
+ * the real ones; then SIGSEGV and SIGBUS are played (signals.c). A vfork child
+ * has its own actions and mask, but our tables are its parent's: it gets the
+ * real calls.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include "preload/preload.h"
+#include "preload/signals_internal.h"
+
+HOOK int __sigaction(int sig, const struct sigaction *act, struct sigaction *old);
+HOOK int __sigsuspend(const sigset_t *set);
+/* Declared for other feature-test macros than ours. */
+HOOK sighandler_t bsd_signal(int sig, sighandler_t handler);
+
+/* The two bits as the program set them in the masks of its other handlers. */
+static uint8_t handler_bits[NSIG];
+
+static bool owned(void)
+{
+	return smp_load_acquire(&signals_owned);
+}
+
+static bool own_signal(int sig)
+{
+	return (sig == SIGSEGV || sig == SIGBUS) && owned() && process_owns_tables();
+}
+
+static uint8_t bits_of(const sigset_t *set)
+{
+	return (sigismember(set, SIGSEGV) == 1 ? OWN_SEGV : 0) |
+	       (sigismember(set, SIGBUS) == 1 ? OWN_BUS : 0);
+}
+
+static void strip(sigset_t *set)
+{
+	sigdelset(set, SIGSEGV);
+	sigdelset(set, SIGBUS);
+}
+
+static void add_bits(sigset_t *set, uint8_t bits)
+{
+	if (bits & OWN_SEGV)
+		sigaddset(set, SIGSEGV);
+	if (bits & OWN_BUS)
+		sigaddset(set, SIGBUS);
+}
+
+/* Actions */
+
+static int own_action(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	struct sigaction copy;
+
+	if (act) {
+		copy = *act;
+		if (signals_install(sig, &copy))
+			return -1;
+	}
+	signals_exchange(sig, act ? &copy : NULL, old);
+	return 0;
+}
+
+/* Another signal's handler must not run with our two really blocked. */
+static int other_action(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	struct sigaction copy;
+	uint8_t bits = sig > 0 && sig < NSIG ? READ_ONCE(handler_bits[sig]) : 0, more = 0;
+	int ret;
+
+	if (act) {
+		copy = *act;
+		more = bits_of(&copy.sa_mask);
+		strip(&copy.sa_mask);
+	}
+	ret = REAL(sigaction)(sig, act ? &copy : NULL, old);
+	if (ret)
+		return ret;
+	if (old)
+		add_bits(&old->sa_mask, bits);
+	if (act && more != bits && process_owns_tables())
+		WRITE_ONCE(handler_bits[sig], more);
+	return 0;
+}
+
+void signals_strip_handlers(void)
+{
+	struct sigaction act;
+
+	for (int sig = 1; sig < NSIG; sig++) {
+		if (sig == SIGSEGV || sig == SIGBUS || REAL(sigaction)(sig, NULL, &act))
+			continue;
+		if (act.sa_handler == SIG_DFL || act.sa_handler == SIG_IGN ||
+		    !bits_of(&act.sa_mask))
+			continue;
+		WRITE_ONCE(handler_bits[sig], bits_of(&act.sa_mask));
+		strip(&act.sa_mask);
+		REAL(sigaction)(sig, &act, NULL);
+	}
+}
+
+HOOK int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	if (likely(!owned()))
+		return REAL(sigaction)(sig, act, old);
+	return own_signal(sig) ? own_action(sig, act, old) : other_action(sig, act, old);
+}
+
+static sighandler_t own_signal_set(int sig, sighandler_t handler, int flags)
+{
+	struct sigaction act = { .sa_handler = handler, .sa_flags = flags }, old;
+
+	if (handler == SIG_ERR) {
+		errno = EINVAL;
+		return SIG_ERR;
+	}
+	sigemptyset(&act.sa_mask);
+	if (!(flags & SA_NODEFER))
+		sigaddset(&act.sa_mask, sig);
+	return own_action(sig, &act, &old) ? SIG_ERR : old.sa_handler;
+}
+
+HOOK sighandler_t signal(int sig, sighandler_t handler)
+{
+	return own_signal(sig) ? own_signal_set(sig, handler, SA_RESTART) :
+				 REAL(signal)(sig, handler);
+}
+
+HOOK sighandler_t sysv_signal(int sig, sighandler_t handler)
+{
+	return own_signal(sig) ? own_signal_set(sig, handler, (int)SA_RESETHAND | SA_NODEFER) :
+				 REAL(sysv_signal)(sig, handler);
+}
+
+HOOK int sigignore(int sig)
+{
+	if (!own_signal(sig))
+		return REAL(sigignore)(sig);
+	return own_signal_set(sig, SIG_IGN, SA_NODEFER) == SIG_ERR ? -1 : 0;
+}
+
+/* Masks */
+
+static uint8_t changed(int how, uint8_t bits)
+{
+	switch (how) {
+	case SIG_BLOCK:
+		return signals_tls.blocked | bits;
+	case SIG_UNBLOCK:
+		return signals_tls.blocked & ~bits;
+	case SIG_SETMASK:
+		return bits;
+	}
+	return signals_tls.blocked;
+}
+
+static int change_mask(int (*fn)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set,
+		       sigset_t *old)
+{
+	uint8_t was = signals_tls.blocked, now = was;
+	sigset_t copy;
+	int ret;
+
+	if (set) {
+		copy = *set;
+		now = changed(how, bits_of(&copy));
+		/* Undoing a real block, inside a handler of the program's, must go through. */
+		if (how != SIG_UNBLOCK)
+			strip(&copy);
+	}
+	if (now != was && !process_owns_tables())
+		return fn(how, set, old);
+	ret = fn(how, set ? &copy : NULL, old);
+	if (ret)
+		return ret;
+	if (old)
+		add_bits(old, was);
+	if (now != was) {
+		signals_tls.blocked = now;
+		signals_flush_pending();
+	}
+	return 0;
+}
+
+HOOK int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return likely(!owned()) ? REAL(sigprocmask)(how, set, old) :
+				  change_mask(REAL(sigprocmask), how, set, old);
+}
+
+HOOK int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return likely(!owned()) ? REAL(pthread_sigmask)(how, set, old) :
+				  change_mask(REAL(pthread_sigmask), how, set, old);
+}
+
+static int change_one(int how, int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	return change_mask(REAL(sigprocmask), how, &set, NULL);
+}
+
+HOOK int sighold(int sig)
+{
+	return own_signal(sig) ? change_one(SIG_BLOCK, sig) : REAL(sighold)(sig);
+}
+
+HOOK int sigrelse(int sig)
+{
+	return own_signal(sig) ? change_one(SIG_UNBLOCK, sig) : REAL(sigrelse)(sig);
+}
+
+/* BSD's calls: an int holds the first 32 signals. */
+static int change_bsd(int how, int mask)
+{
+	sigset_t set, old;
+	int ret = 0;
+
+	sigemptyset(&set);
+	for (int sig = 1; sig <= 32; sig++)
+		if ((uint32_t)mask >> (sig - 1) & 1)
+			sigaddset(&set, sig);
+	if (change_mask(REAL(sigprocmask), how, &set, &old))
+		return -1;
+	for (int sig = 1; sig <= 32; sig++)
+		if (sigismember(&old, sig) == 1)
+			ret |= (int)(1u << (sig - 1));
+	return ret;
+}
+
+HOOK int sigblock(int mask)
+{
+	return likely(!owned()) ? REAL(sigblock)(mask) : change_bsd(SIG_BLOCK, mask);
+}
+
+HOOK int sigsetmask(int mask)
+{
+	return likely(!owned()) ? REAL(sigsetmask)(mask) : change_bsd(SIG_SETMASK, mask);
+}
+
+/* System V: SIG_HOLD blocks, anything else installs and unblocks; the answer says if it was blocked. */
+HOOK sighandler_t sigset(int sig, sighandler_t handler)
+{
+	bool was;
+	sighandler_t old;
+	struct sigaction act;
+
+	if (!own_signal(sig))
+		return REAL(sigset)(sig, handler);
+	was = signals_tls.blocked & (sig == SIGSEGV ? OWN_SEGV : OWN_BUS);
+	if (handler == SIG_HOLD) {
+		if (change_one(SIG_BLOCK, sig))
+			return SIG_ERR;
+		own_action(sig, NULL, &act);
+		old = act.sa_handler;
+	} else {
+		old = own_signal_set(sig, handler, SA_NODEFER);
+		if (old == SIG_ERR || change_one(SIG_UNBLOCK, sig))
+			return SIG_ERR;
+	}
+	return was ? SIG_HOLD : old;
+}
+
+/* Handlers run inside the wait, under its mask. */
+HOOK int sigsuspend(const sigset_t *set)
+{
+	sigset_t copy;
+
+	if (likely(!owned()) || !set)
+		return REAL(sigsuspend)(set);
+	copy = *set;
+	strip(&copy);
+	return REAL(sigsuspend)(&copy);
+}
+
+/* Other names that libc exports for the same functions. */
+extern __typeof__(sigaction) __sigaction __attribute__((alias("sigaction"), copy(sigaction))) HOOK;
+extern __typeof__(sigsuspend) __sigsuspend
+	__attribute__((alias("sigsuspend"), copy(sigsuspend))) HOOK;
+extern __typeof__(signal) bsd_signal __attribute__((alias("signal"), copy(signal))) HOOK;
+extern __typeof__(signal) ssignal __attribute__((alias("signal"), copy(signal))) HOOK;
+extern __typeof__(sysv_signal) __sysv_signal
+	__attribute__((alias("sysv_signal"), copy(sysv_signal))) HOOK;

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * RDMA netlink sockets. Opening the real one loads ib_core on a machine that
+ * has it, so socket(AF_NETLINK, ..., NETLINK_RDMA) gives a Unix socket to
+ * rused that carries raw netlink messages. Messages, MSG_PEEK, MSG_TRUNC,
+ * timeouts and poll are the real socket's; addresses and SOL_NETLINK options
+ * are played here.
+ *
+ * The port id is only a name here: rused answers with the id of the request,
+ * or 0, and both are what a library accepts. Like the kernel's autobind it is
+ * the process id for the first socket and a number that is no process id for
+ * the others (af_netlink.c). No multicast group of NETLINK_RDMA carries
+ * anything without iWARP or an SA cache, so membership is remembered, no more.
+ */
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/sys.h"
+#include "engine/engine.h"
+#include "preload/preload.h"
+
+HOOK ssize_t __recv_chk(int fd, void *buf, size_t len, size_t size, int flags);
+HOOK ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t size, int flags,
+			    __SOCKADDR_ARG addr, socklen_t *alen);
+
+#ifndef SOL_NETLINK
+#define SOL_NETLINK 270
+#endif
+
+static uint32_t sockets_bound;
+
+static int netlink_open(int type)
+{
+	struct vfile *vf, *old;
+	int fd, ret, kind = type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (kind != SOCK_RAW && kind != SOCK_DGRAM)
+		return -ESOCKTNOSUPPORT;
+	/* What a kernel without RDMA says: libibverbs then looks into sysfs. */
+	if (preload_attach())
+		return -EPROTONOSUPPORT;
+	fd = engine_netlink();
+	if (fd < 0)
+		return fd;
+	if (!(type & SOCK_CLOEXEC))
+		sys_fcntl(fd, F_SETFD, 0);
+	if (type & SOCK_NONBLOCK)
+		sys_fcntl(fd, F_SETFL, sys_fcntl(fd, F_GETFL, 0) | O_NONBLOCK);
+	ret = fdtab_reserve(fd);
+	vf = ret ? NULL : vfile_new(VFILE_NETLINK, NULL, NULL);
+	if (!vf) {
+		sys_close(fd);
+		return ret ? ret : -ENOMEM;
+	}
+	vf->file = (void *)(intptr_t)kind;
+	fdtab_install(fd, vf, &old);
+	if (old)
+		vfile_put(old);
+	return fd;
+}
+
+HOOK int socket(int domain, int type, int protocol)
+{
+	int e = errno;
+
+	if (likely(domain != AF_NETLINK || protocol != NETLINK_RDMA) || !process_owns_tables())
+		return fd_fresh(REAL(socket)(domain, type, protocol));
+	return (int)libc_result(netlink_open(type), e);
+}
+
+/* The netlink socket that fd is, or NULL. */
+static inline struct vfile *netlink(int fd)
+{
+	struct vfile *vf = fdtab_lookup(fd);
+
+	return likely(!vf) || vf->kind != VFILE_NETLINK ? NULL : vf;
+}
+
+static uint32_t autobind(struct vfile *vf)
+{
+	uint32_t portid = READ_ONCE(vf->nl.portid), n;
+
+	if (portid)
+		return portid;
+	n = (uint32_t)atomic_add(&sockets_bound, 1u);
+	portid = n ? (uint32_t)-(int32_t)(4096 + n) : (uint32_t)getpid();
+	return atomic_cmpxchg(&vf->nl.portid, 0u, portid) ? portid : READ_ONCE(vf->nl.portid);
+}
+
+static long check_address(const struct sockaddr *addr, socklen_t len, struct sockaddr_nl *nl)
+{
+	if (!addr || len < sizeof(*nl))
+		return -EINVAL;
+	memcpy(nl, addr, sizeof(*nl));
+	return nl->nl_family == AF_NETLINK ? 0 : -EINVAL;
+}
+
+static long netlink_bind(struct vfile *vf, const struct sockaddr *addr, socklen_t len)
+{
+	struct sockaddr_nl nl;
+	long ret = check_address(addr, len, &nl);
+	uint32_t portid;
+
+	if (ret)
+		return ret;
+	portid = READ_ONCE(vf->nl.portid);
+	if (portid && nl.nl_pid != portid)
+		return -EINVAL;
+	if (nl.nl_pid)
+		WRITE_ONCE(vf->nl.portid, nl.nl_pid);
+	else
+		autobind(vf);
+	WRITE_ONCE(vf->nl.groups, nl.nl_groups);
+	return 0;
+}
+
+HOOK int bind(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
+{
+	struct vfile *vf = netlink(fd);
+	int e = errno;
+
+	if (likely(!vf))
+		return REAL(bind)(fd, addr, len);
+	return (int)libc_result(netlink_bind(vf, addr.__sockaddr__, len), e);
+}
+
+/* Only the kernel, port 0, is there to talk to. */
+static long check_peer(const struct sockaddr *addr, socklen_t len)
+{
+	struct sockaddr_nl nl;
+	long ret = check_address(addr, len, &nl);
+
+	if (ret)
+		return ret;
+	if (nl.nl_groups)
+		return -EPERM;
+	return nl.nl_pid ? -ECONNREFUSED : 0;
+}
+
+HOOK int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
+{
+	struct vfile *vf = netlink(fd);
+	const struct sockaddr *sa = addr.__sockaddr__;
+	int e = errno;
+	long ret;
+
+	if (likely(!vf))
+		return REAL(connect)(fd, addr, len);
+	if (sa && len >= sizeof(sa->sa_family) && sa->sa_family == AF_UNSPEC)
+		return 0;
+	ret = check_peer(sa, len);
+	if (!ret)
+		autobind(vf);
+	return (int)libc_result(ret, e);
+}
+
+/* An address goes out as far as there is room; *len is its full size. */
+static long give_address(struct sockaddr *addr, socklen_t *len, uint32_t portid, uint32_t groups)
+{
+	struct sockaddr_nl nl = { .nl_family = AF_NETLINK, .nl_pid = portid, .nl_groups = groups };
+
+	if (!addr || !len)
+		return -EFAULT;
+	if ((int)*len < 0)
+		return -EINVAL;
+	memcpy(addr, &nl, min((size_t)*len, sizeof(nl)));
+	*len = sizeof(nl);
+	return 0;
+}
+
+HOOK int getsockname(int fd, __SOCKADDR_ARG addr, socklen_t *len)
+{
+	struct vfile *vf = netlink(fd);
+	int e = errno;
+
+	if (likely(!vf))
+		return REAL(getsockname)(fd, addr, len);
+	return (int)libc_result(give_address(addr.__sockaddr__, len, READ_ONCE(vf->nl.portid),
+					     READ_ONCE(vf->nl.groups)), e);
+}
+
+HOOK int getpeername(int fd, __SOCKADDR_ARG addr, socklen_t *len)
+{
+	int e = errno;
+
+	if (likely(!netlink(fd)))
+		return REAL(getpeername)(fd, addr, len);
+	return (int)libc_result(give_address(addr.__sockaddr__, len, 0, 0), e);
+}
+
+/* Options that are flags, by number; the membership ones are not. */
+#define NL_FLAGS                                                               \
+	(1u << NETLINK_PKTINFO | 1u << NETLINK_BROADCAST_ERROR | 1u << NETLINK_NO_ENOBUFS | \
+	 1u << NETLINK_LISTEN_ALL_NSID | 1u << NETLINK_CAP_ACK | 1u << NETLINK_EXT_ACK | \
+	 1u << NETLINK_GET_STRICT_CHK)
+
+static bool nl_flag(int opt)
+{
+	return opt > 0 && opt < 32 && (NL_FLAGS >> opt & 1);
+}
+
+/* Sets or clears bits as other threads may, too. */
+static void change_bits(uint32_t *word, uint32_t bits, bool on)
+{
+	uint32_t old;
+
+	do
+		old = READ_ONCE(*word);
+	while (!atomic_cmpxchg(word, old, on ? old | bits : old & ~bits));
+}
+
+static long set_netlink_option(struct vfile *vf, int opt, const void *val, socklen_t len)
+{
+	uint32_t v;
+
+	if (len < sizeof(v))
+		return -EINVAL;
+	if (!val)
+		return -EFAULT;
+	memcpy(&v, val, sizeof(v));
+	if (opt == NETLINK_ADD_MEMBERSHIP || opt == NETLINK_DROP_MEMBERSHIP) {
+		if (!v || v > 32)
+			return -EINVAL;
+		change_bits(&vf->nl.groups, 1u << (v - 1), opt == NETLINK_ADD_MEMBERSHIP);
+		return 0;
+	}
+	if (!nl_flag(opt))
+		return -ENOPROTOOPT;
+	change_bits(&vf->nl.options, 1u << opt, v != 0);
+	return 0;
+}
+
+HOOK int setsockopt(int fd, int level, int opt, const void *val, socklen_t len)
+{
+	struct vfile *vf = netlink(fd);
+	int e = errno;
+
+	if (likely(!vf) || level != SOL_NETLINK)
+		return REAL(setsockopt)(fd, level, opt, val, len);
+	return (int)libc_result(set_netlink_option(vf, opt, val, len), e);
+}
+
+static long get_netlink_option(struct vfile *vf, int level, int opt, void *val, socklen_t *len)
+{
+	int v;
+
+	if (level == SOL_NETLINK && opt == NETLINK_LIST_MEMBERSHIPS)
+		v = (int)READ_ONCE(vf->nl.groups);
+	else if (level == SOL_NETLINK && nl_flag(opt))
+		v = READ_ONCE(vf->nl.options) >> opt & 1;
+	else if (level == SOL_SOCKET && opt == SO_DOMAIN)
+		v = AF_NETLINK;
+	else if (level == SOL_SOCKET && opt == SO_PROTOCOL)
+		v = NETLINK_RDMA;
+	else if (level == SOL_SOCKET && opt == SO_TYPE)
+		v = (int)(intptr_t)vf->file;
+	else
+		return -ENOPROTOOPT;
+	if (!val || !len)
+		return -EFAULT;
+	if (*len < sizeof(v))
+		return -EINVAL;
+	memcpy(val, &v, sizeof(v));
+	*len = sizeof(v);
+	return 0;
+}
+
+HOOK int getsockopt(int fd, int level, int opt, void *val, socklen_t *len)
+{
+	struct vfile *vf = netlink(fd);
+	int e = errno;
+	bool played = level == SOL_NETLINK ||
+		      (level == SOL_SOCKET &&
+		       (opt == SO_DOMAIN || opt == SO_PROTOCOL || opt == SO_TYPE));
+
+	if (likely(!vf) || !played)
+		return REAL(getsockopt)(fd, level, opt, val, len);
+	return (int)libc_result(get_netlink_option(vf, level, opt, val, len), e);
+}
+
+/*
+ * Sends without the address, which a connected Unix socket would refuse, and
+ * without control data, which netlink ignores. A rused that is gone is
+ * ECONNREFUSED, never a signal.
+ */
+static ssize_t netlink_send(int fd, struct vfile *vf, const struct msghdr *m, int flags)
+{
+	struct msghdr plain = { .msg_iov = m->msg_iov, .msg_iovlen = m->msg_iovlen };
+	long ret = m->msg_name && m->msg_namelen ? check_peer(m->msg_name, m->msg_namelen) : 0;
+
+	if (ret)
+		return libc_result(ret, errno);
+	autobind(vf);
+	ret = REAL(sendmsg)(fd, &plain, flags | MSG_NOSIGNAL);
+	if (ret < 0 && (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN))
+		errno = ECONNREFUSED;
+	return ret;
+}
+
+HOOK ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
+{
+	struct vfile *vf = netlink(fd);
+
+	return likely(!vf) ? REAL(sendmsg)(fd, m, flags) : netlink_send(fd, vf, m, flags);
+}
+
+static ssize_t netlink_sendto(int fd, struct vfile *vf, const void *buf, size_t len, int flags,
+			      const struct sockaddr *addr, socklen_t alen)
+{
+	struct iovec iov = { (void *)buf, len };
+	struct msghdr m = { .msg_name = (void *)addr, .msg_namelen = alen, .msg_iov = &iov,
+			    .msg_iovlen = 1 };
+
+	return netlink_send(fd, vf, &m, flags);
+}
+
+HOOK ssize_t sendto(int fd, const void *buf, size_t len, int flags, __CONST_SOCKADDR_ARG addr,
+		    socklen_t alen)
+{
+	struct vfile *vf = netlink(fd);
+
+	return likely(!vf) ? REAL(sendto)(fd, buf, len, flags, addr, alen) :
+			     netlink_sendto(fd, vf, buf, len, flags, addr.__sockaddr__, alen);
+}
+
+HOOK ssize_t send(int fd, const void *buf, size_t len, int flags)
+{
+	struct vfile *vf = netlink(fd);
+
+	return likely(!vf) ? REAL(send)(fd, buf, len, flags) :
+			     netlink_sendto(fd, vf, buf, len, flags, NULL, 0);
+}
+
+/*
+ * Receives and says that it came from the kernel. No netlink message is empty:
+ * 0 bytes are the end of the connection.
+ */
+static ssize_t netlink_recv(int fd, struct msghdr *m, int flags)
+{
+	struct msghdr plain = *m;
+	ssize_t ret;
+
+	plain.msg_name = NULL;
+	plain.msg_namelen = 0;
+	ret = REAL(recvmsg)(fd, &plain, flags);
+	if (ret < 0)
+		return ret;
+	if (!ret && !(plain.msg_flags & MSG_TRUNC) && m->msg_iovlen && m->msg_iov[0].iov_len)
+		return libc_result(-ECONNRESET, errno);
+	m->msg_flags = plain.msg_flags;
+	m->msg_controllen = plain.msg_controllen;
+	if (m->msg_name)
+		give_address(m->msg_name, &m->msg_namelen, 0, 0);
+	else
+		m->msg_namelen = 0;
+	return ret;
+}
+
+HOOK ssize_t recvmsg(int fd, struct msghdr *m, int flags)
+{
+	return likely(!netlink(fd)) ? REAL(recvmsg)(fd, m, flags) : netlink_recv(fd, m, flags);
+}
+
+static ssize_t netlink_recvfrom(int fd, void *buf, size_t len, int flags, struct sockaddr *addr,
+				socklen_t *alen)
+{
+	struct iovec iov = { buf, len };
+	struct msghdr m = { .msg_name = alen ? addr : NULL, .msg_namelen = alen ? *alen : 0,
+			    .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t ret = netlink_recv(fd, &m, flags);
+
+	if (ret >= 0 && addr && alen)
+		*alen = m.msg_namelen;
+	return ret;
+}
+
+HOOK ssize_t recvfrom(int fd, void *buf, size_t len, int flags, __SOCKADDR_ARG addr,
+		      socklen_t *alen)
+{
+	return likely(!netlink(fd)) ?
+		       REAL(recvfrom)(fd, buf, len, flags, addr, alen) :
+		       netlink_recvfrom(fd, buf, len, flags, addr.__sockaddr__, alen);
+}
+
+HOOK ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t size, int flags,
+			    __SOCKADDR_ARG addr, socklen_t *alen)
+{
+	return likely(!netlink(fd)) || len > size ?
+		       REAL(__recvfrom_chk)(fd, buf, len, size, flags, addr, alen) :
+		       netlink_recvfrom(fd, buf, len, flags, addr.__sockaddr__, alen);
+}
+
+HOOK ssize_t recv(int fd, void *buf, size_t len, int flags)
+{
+	return likely(!netlink(fd)) ? REAL(recv)(fd, buf, len, flags) :
+				      netlink_recvfrom(fd, buf, len, flags, NULL, NULL);
+}
+
+HOOK ssize_t __recv_chk(int fd, void *buf, size_t len, size_t size, int flags)
+{
+	return likely(!netlink(fd)) || len > size ?
+		       REAL(__recv_chk)(fd, buf, len, size, flags) :
+		       netlink_recvfrom(fd, buf, len, flags, NULL, NULL);
+}
+
+/* Other names that libc exports for the same functions. */
+extern __typeof__(connect) __connect __attribute__((alias("connect"), copy(connect))) HOOK;
+extern __typeof__(send) __send __attribute__((alias("send"), copy(send))) HOOK;

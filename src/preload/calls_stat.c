@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The names that ask about a path or a descriptor. What is below RUN is a real
+ * file; a device, by path or by descriptor, is described here.
+ *
+ * struct stat and struct stat64 are one layout on the 64-bit machines that we
+ * build for, so one description serves both.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include "preload/redirect.h"
+
+_Static_assert(sizeof(struct stat) == sizeof(struct stat64), "a 64-bit machine");
+
+/* Programs older than glibc 2.33 import these; no header declares them any more. */
+HOOK int __xstat(int ver, const char *path, struct stat *st);
+HOOK int __xstat64(int ver, const char *path, struct stat64 *st);
+HOOK int __lxstat(int ver, const char *path, struct stat *st);
+HOOK int __lxstat64(int ver, const char *path, struct stat64 *st);
+HOOK int __fxstat(int ver, int fd, struct stat *st);
+HOOK int __fxstat64(int ver, int fd, struct stat64 *st);
+HOOK int __fxstatat(int ver, int dirfd, const char *path, struct stat *st, int flags);
+HOOK int __fxstatat64(int ver, int dirfd, const char *path, struct stat64 *st, int flags);
+HOOK ssize_t __readlink_chk(const char *path, char *buf, size_t len, size_t size);
+HOOK ssize_t __readlinkat_chk(int dirfd, const char *path, char *buf, size_t len, size_t size);
+HOOK char *__realpath_chk(const char *path, char *resolved, size_t size);
+
+/* The device behind a descriptor of ours. */
+static bool fd_is_device(int fd, uint32_t *minor)
+{
+	struct vfile *vf = fdtab_lookup(fd);
+
+	if (likely(!vf) || vf->kind != VFILE_UVERBS)
+		return false;
+	*minor = vf->minor;
+	return true;
+}
+
+/* "" with AT_EMPTY_PATH is the descriptor itself. */
+static bool at_fd(const char *path, int flags)
+{
+	return (flags & AT_EMPTY_PATH) && (!path || !*path);
+}
+
+static int device(void *st, uint32_t minor)
+{
+	dev_stat(st, minor);
+	return 0;
+}
+
+#define STAT_HOOK(name, type)                                                  \
+	HOOK int name(const char *path, struct type *st)                       \
+	{                                                                      \
+		struct redirect r;                                             \
+		path = redirect(path, &r);                                     \
+		return unlikely(r.dev) ? device(st, r.minor) : REAL(name)(path, st); \
+	}
+STAT_HOOK(stat, stat)
+STAT_HOOK(lstat, stat)
+STAT_HOOK(stat64, stat64)
+STAT_HOOK(lstat64, stat64)
+
+#define XSTAT_HOOK(name, type)                                                 \
+	HOOK int name(int ver, const char *path, struct type *st)              \
+	{                                                                      \
+		struct redirect r;                                             \
+		path = redirect(path, &r);                                     \
+		return unlikely(r.dev) ? device(st, r.minor) : REAL(name)(ver, path, st); \
+	}
+XSTAT_HOOK(__xstat, stat)
+XSTAT_HOOK(__lxstat, stat)
+XSTAT_HOOK(__xstat64, stat64)
+XSTAT_HOOK(__lxstat64, stat64)
+
+#define FSTAT_HOOK(name, type)                                                 \
+	HOOK int name(int fd, struct type *st)                                 \
+	{                                                                      \
+		uint32_t minor;                                                \
+		return unlikely(fd_is_device(fd, &minor)) ? device(st, minor) : \
+							    REAL(name)(fd, st); \
+	}
+FSTAT_HOOK(fstat, stat)
+FSTAT_HOOK(fstat64, stat64)
+
+#define FXSTAT_HOOK(name, type)                                                \
+	HOOK int name(int ver, int fd, struct type *st)                        \
+	{                                                                      \
+		uint32_t minor;                                                \
+		return unlikely(fd_is_device(fd, &minor)) ? device(st, minor) : \
+							    REAL(name)(ver, fd, st); \
+	}
+FXSTAT_HOOK(__fxstat, stat)
+FXSTAT_HOOK(__fxstat64, stat64)
+
+#define FSTATAT_HOOK(name, type)                                               \
+	HOOK int name(int dirfd, const char *path, struct type *st, int flags) \
+	{                                                                      \
+		struct redirect r;                                             \
+		uint32_t minor;                                                \
+		path = redirect(path, &r);                                     \
+		if (unlikely(r.dev))                                           \
+			return device(st, r.minor);                            \
+		if (at_fd(path, flags) && fd_is_device(dirfd, &minor))         \
+			return device(st, minor);                              \
+		return REAL(name)(dirfd, path, st, flags);                     \
+	}
+FSTATAT_HOOK(fstatat, stat)
+FSTATAT_HOOK(fstatat64, stat64)
+
+#define FXSTATAT_HOOK(name, type)                                              \
+	HOOK int name(int ver, int dirfd, const char *path, struct type *st, int flags) \
+	{                                                                      \
+		struct redirect r;                                             \
+		uint32_t minor;                                                \
+		path = redirect(path, &r);                                     \
+		if (unlikely(r.dev))                                           \
+			return device(st, r.minor);                            \
+		if (at_fd(path, flags) && fd_is_device(dirfd, &minor))         \
+			return device(st, minor);                              \
+		return REAL(name)(ver, dirfd, path, st, flags);                \
+	}
+FXSTATAT_HOOK(__fxstatat, stat)
+FXSTATAT_HOOK(__fxstatat64, stat64)
+
+HOOK int statx(int dirfd, const char *path, int flags, unsigned int mask, struct statx *stx)
+{
+	struct redirect r;
+	uint32_t minor;
+
+	path = redirect(path, &r);
+	if (unlikely(r.dev)) {
+		dev_statx(stx, r.minor);
+		return 0;
+	}
+	if (at_fd(path, flags) && fd_is_device(dirfd, &minor)) {
+		dev_statx(stx, minor);
+		return 0;
+	}
+	return REAL(statx)(dirfd, path, flags, mask, stx);
+}
+
+/* Anybody may read and write it (mode 0666), nobody may execute it. */
+static int device_access(int mode)
+{
+	if (mode & ~(R_OK | W_OK | X_OK))
+		errno = EINVAL;
+	else if (mode & X_OK)
+		errno = EACCES;
+	else
+		return 0;
+	return -1;
+}
+
+#define ACCESS_HOOK(name)                                                      \
+	HOOK int name(const char *path, int mode)                              \
+	{                                                                      \
+		struct redirect r;                                             \
+		path = redirect(path, &r);                                     \
+		return unlikely(r.dev) ? device_access(mode) : REAL(name)(path, mode); \
+	}
+ACCESS_HOOK(access)
+ACCESS_HOOK(euidaccess)
+ACCESS_HOOK(eaccess)
+
+HOOK int faccessat(int dirfd, const char *path, int mode, int flags)
+{
+	struct redirect r;
+
+	path = redirect(path, &r);
+	return unlikely(r.dev) ? device_access(mode) : REAL(faccessat)(dirfd, path, mode, flags);
+}
+
+static ssize_t not_a_link(void)
+{
+	errno = EINVAL;
+	return -1;
+}
+
+HOOK ssize_t readlink(const char *path, char *buf, size_t len)
+{
+	struct redirect r;
+
+	path = redirect(path, &r);
+	return unlikely(r.dev) ? not_a_link() : REAL(readlink)(path, buf, len);
+}
+
+HOOK ssize_t readlinkat(int dirfd, const char *path, char *buf, size_t len)
+{
+	struct redirect r;
+
+	path = redirect(path, &r);
+	return unlikely(r.dev) ? not_a_link() : REAL(readlinkat)(dirfd, path, buf, len);
+}
+
+HOOK ssize_t __readlink_chk(const char *path, char *buf, size_t len, size_t size)
+{
+	struct redirect r;
+
+	path = redirect(path, &r);
+	return unlikely(r.dev) ? not_a_link() : REAL(__readlink_chk)(path, buf, len, size);
+}
+
+HOOK ssize_t __readlinkat_chk(int dirfd, const char *path, char *buf, size_t len, size_t size)
+{
+	struct redirect r;
+
+	path = redirect(path, &r);
+	return unlikely(r.dev) ? not_a_link() :
+				 REAL(__readlinkat_chk)(dirfd, path, buf, len, size);
+}
+
+/* ls -l asks for these of every name it lists. */
+#define GETXATTR_HOOK(fn)                                                      \
+	HOOK ssize_t fn(const char *path, const char *name, void *value, size_t size) \
+	{                                                                      \
+		struct redirect r;                                             \
+		return REAL(fn)(redirect(path, &r), name, value, size);        \
+	}
+GETXATTR_HOOK(getxattr)
+GETXATTR_HOOK(lgetxattr)
+
+/* A device is its own canonical name; a name in the tree resolves to where it really is, in RUN. */
+static char *device_name(uint32_t minor, char *resolved)
+{
+	if (!resolved)
+		resolved = malloc(PATH_MAX);
+	if (resolved)
+		snprintf(resolved, PATH_MAX, "/dev/infiniband/uverbs%u", minor - UVERBS_BASE_MINOR);
+	return resolved;
+}
+
+HOOK char *realpath(const char *path, char *resolved)
+{
+	struct redirect r;
+
+	path = redirect(path, &r);
+	return unlikely(r.dev) ? device_name(r.minor, resolved) : REAL(realpath)(path, resolved);
+}
+
+HOOK char *__realpath_chk(const char *path, char *resolved, size_t size)
+{
+	struct redirect r;
+
+	path = redirect(path, &r);
+	return unlikely(r.dev) && size >= PATH_MAX ? device_name(r.minor, resolved) :
+						     REAL(__realpath_chk)(path, resolved, size);
+}
+
+HOOK char *canonicalize_file_name(const char *path)
+{
+	struct redirect r;
+
+	path = redirect(path, &r);
+	return unlikely(r.dev) ? device_name(r.minor, NULL) : REAL(canonicalize_file_name)(path);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Children. A forked child has its own copy of the tables and may change it;
+ * what it can do with the devices is the engine's matter. A vfork child (and
+ * posix_spawn's, and Python's subprocess) has its own descriptors but runs on
+ * its parent's memory: its closes must not reach the parent's tables.
+ *
+ * The word says whose tables these are. It is on a page that fork() empties in
+ * the child, so that 0 means "forked, by whatever call"; a stranger's process
+ * id means vfork.
+ */
+#include <linux/kcmp.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include "base/sys.h"
+#include "engine/engine.h"
+#include "preload/preload.h"
+
+static uint32_t *owner;		/* NULL: nothing attached yet, the tables are empty */
+static uint32_t loaded_by;	/* process that ran our constructor */
+
+static uint32_t own_pid(void)
+{
+	return (uint32_t)sys_call(SYS_getpid);
+}
+
+__attribute__((constructor)) static void note_process(void)
+{
+	loaded_by = own_pid();
+}
+
+/*
+ * Before there is a word: only a process that is not the one that loaded us
+ * can be a vfork child. Where kcmp is not allowed it counts as forked.
+ */
+static bool shares_parents_memory(uint32_t pid)
+{
+	uint32_t parent = (uint32_t)sys_call(SYS_getppid);
+
+	return pid != loaded_by && sys_call(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
+}
+
+bool process_owns_tables(void)
+{
+	uint32_t pid = own_pid(), word;
+	int e = errno;
+	bool ours;
+
+	if (!smp_load_acquire(&owner)) {
+		ours = !shares_parents_memory(pid);
+		errno = e;
+		return ours;
+	}
+	word = READ_ONCE(*owner);
+	if (likely(word == pid))
+		return true;
+	if (word)
+		return false;
+	WRITE_ONCE(*owner, pid);
+	return true;
+}
+
+static void fork_child(void)
+{
+	WRITE_ONCE(*owner, own_pid());
+	engine_fork_child();
+}
+
+int fork_setup(void)
+{
+	uint32_t *page;
+
+	if (smp_load_acquire(&owner))
+		return 0;
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return -ENOMEM;
+	*page = own_pid();
+	if (madvise(page, 4096, MADV_WIPEONFORK) ||
+	    !atomic_cmpxchg(&owner, (uint32_t *)NULL, page)) {
+		munmap(page, 4096);
+		return smp_load_acquire(&owner) ? 0 : -ENOMEM;
+	}
+	return -pthread_atfork(engine_fork_prepare, engine_fork_parent, fork_child);
+}

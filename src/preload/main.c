@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Loading costs a program a few pointers: no thread, no socket, no allocation
+ * until it opens something of RDMA.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "engine/engine.h"
+#include "preload/preload.h"
+
+static char rused_path[4096];
+
+static struct engine_host host = {
+	.event_install = event_install,
+	.event_lookup = event_lookup,
+	.event_wait = event_wait,
+	.is_uverbs = descriptor_is_uverbs,
+	.rused_path = rused_path,
+};
+
+/* An impossible state fails the devices; the program it happened in goes on. */
+static void on_bug(const char *what, const char *file, int line)
+{
+	char why[200];
+
+	snprintf(why, sizeof(why), "%s:%d: %s", file, line, what);
+	engine_fail(why);
+}
+
+__attribute__((constructor)) static void load(void)
+{
+	real_resolve();
+	bug_set_handler(on_bug);
+	engine_setup(&host);
+}
+
+/* Beside libruse.so, in the build tree as when installed; $RUSE_RUSED for people who know better. */
+static void find_rused(void)
+{
+	const char *env = getenv("RUSE_RUSED");
+	char path[sizeof(rused_path)] = "";
+
+	if (env && *env) {
+		snprintf(path, sizeof(path), "%s", env);
+	} else {
+		real_library_dir(path, sizeof(path) - sizeof("/rused"));
+		if (path[0])
+			memcpy(path + strlen(path), "/rused", sizeof("/rused"));
+	}
+	/* Two threads at once write the same. */
+	memcpy(rused_path, path, strlen(path) + 1);
+}
+
+int preload_attach(void)
+{
+	int ret;
+
+	if (unlikely(!rused_path[0]))
+		find_rused();
+	ret = fork_setup();
+	return ret ? ret : engine_attach();
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The one place that calls dlsym. The loader runs a preloaded library's
+ * constructor after those of the libraries below it, so hooks are called
+ * before it. dlsym may allocate, and an allocator that another preload brings
+ * may open, read and close: these few names start out as raw system calls and
+ * never need dlsym to work.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/sys.h"
+#include "preload/real.h"
+
+static int raw_open(const char *path, int flags, ...)
+{
+	va_list ap;
+	unsigned int mode;
+
+	va_start(ap, flags);
+	mode = va_arg(ap, unsigned int);
+	va_end(ap);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+static int raw_openat(int dirfd, const char *path, int flags, ...)
+{
+	va_list ap;
+	unsigned int mode;
+
+	va_start(ap, flags);
+	mode = va_arg(ap, unsigned int);
+	va_end(ap);
+	return (int)syscall(SYS_openat, dirfd, path, flags, mode);
+}
+
+static ssize_t raw_read(int fd, void *buf, size_t count)
+{
+	return syscall(SYS_read, fd, buf, count);
+}
+
+static ssize_t raw_write(int fd, const void *buf, size_t count)
+{
+	return syscall(SYS_write, fd, buf, count);
+}
+
+static int raw_close(int fd)
+{
+	return (int)syscall(SYS_close, fd);
+}
+
+static int raw_ioctl(int fd, unsigned long cmd, ...)
+{
+	va_list ap;
+	void *arg;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	return (int)syscall(SYS_ioctl, fd, cmd, arg);
+}
+
+static int raw_fcntl(int fd, int cmd, ...)
+{
+	va_list ap;
+	void *arg;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	return (int)syscall(SYS_fcntl, fd, cmd, arg);
+}
+
+struct real real = {
+	.open = raw_open,
+	.open64 = raw_open,
+	.openat = raw_openat,
+	.openat64 = raw_openat,
+	.read = raw_read,
+	.write = raw_write,
+	.close = raw_close,
+	.ioctl = raw_ioctl,
+	.fcntl = raw_fcntl,
+	.fcntl64 = raw_fcntl,
+};
+
+/* A name that this libc is too old for (closefrom, close_range): nobody can have linked to it. */
+static long missing(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+void real_resolve(void)
+{
+	int e = errno;
+	void *sym;
+
+#define X(ret, name, args)                                                     \
+	sym = dlsym(RTLD_NEXT, #name);                                         \
+	if (!sym && !real.name)                                                \
+		sym = (void *)missing;                                         \
+	if (sym)                                                               \
+		memcpy(&real.name, &sym, sizeof(sym));
+	REAL_FUNCS(X)
+#undef X
+	errno = e;
+}
+
+void real_library_dir(char *buf, size_t size)
+{
+	Dl_info info;
+	char *slash, *full;
+
+	buf[0] = '\0';
+	if (!dladdr(&real, &info) || !info.dli_fname)
+		return;
+	full = REAL(realpath)(info.dli_fname, NULL);
+	if (!full)
+		return;
+	slash = strrchr(full, '/');
+	if (slash && (size_t)(slash - full) < size) {
+		memcpy(buf, full, (size_t)(slash - full));
+		buf[slash - full] = '\0';
+	}
+	free(full);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* From a path of the program to the path that the real function is to have. */
+#ifndef RUSE_PRELOAD_REDIRECT_H
+#define RUSE_PRELOAD_REDIRECT_H
+
+#include "preload/preload.h"
+#include "vfile/paths.h"
+
+struct redirect {
+	bool dev;		/* an existing uverbs device: its minor is set */
+	uint32_t minor;
+	char buf[512];
+};
+
+/*
+ * The path to use instead: path itself, one in r->buf, or one that does not
+ * exist, when it is ours and there is no rused to ask. Attaches. Keeps errno.
+ */
+const char *redirect_slow(const char *path, struct redirect *r);
+
+static inline const char *redirect(const char *path, struct redirect *r)
+{
+	r->dev = false;
+	return likely(!paths_maybe(path)) ? path : redirect_slow(path, r);
+}
+
+/* open(2) of the device: the descriptor, or -errno. */
+int redirect_open(const struct redirect *r, int flags);
+
+/* What stat and statx tell of the device: a character device 231:minor, mode 0666. */
+void dev_stat(struct stat *st, uint32_t minor);
+void dev_statx(struct statx *stx, uint32_t minor);
+
+#endif

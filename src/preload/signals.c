@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Theory of operation
+ *
+ * From the first open of a device on, the kernel's SIGSEGV and SIGBUS handler
+ * is ours. A fault inside a checked copy (umem_fix_fault) is mended; every
+ * other one is the program's, and its handler, kept in a table, is called as
+ * the kernel would: mask, SA_NODEFER, SA_RESETHAND, SA_SIGINFO, and without
+ * SA_ONSTACK on the interrupted stack, though ours always runs on the
+ * alternate one. SIG_DFL is put back for real and the fault happens again, so
+ * that a core dump shows the right place.
+ *
+ * The kernel kills a process whose thread faults with the signal blocked. So
+ * blocking the two is remembered (signals_tls.blocked) and not done, and they
+ * are taken out of the masks of the program's other handlers. Where they are
+ * really blocked all the same (threads that blocked them before the first
+ * open, a thread attribute, while the program's own SIGSEGV handler runs),
+ * signals_tls.ready is false and signals_enter() sees to it: what was blocked
+ * from outside becomes remembered, what is blocked because a handler runs is
+ * opened for the call only, for siglongjmp restores masks behind our back.
+ */
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include "base/sys.h"
+#include "core/umem.h"
+#include "preload/preload.h"
+#include "preload/signals_internal.h"
+
+__thread struct signals_tls signals_tls __attribute__((tls_model("initial-exec")));
+bool signals_owned;
+
+#define BIT(sig) (1ull << ((sig) - 1))
+#define OWN_MASK (BIT(SIGSEGV) | BIT(SIGBUS))
+
+/* The program's actions: read in signal handlers, so under a sequence; index 0 SIGSEGV, 1 SIGBUS. */
+static struct {
+	uint32_t lock, seq;
+	struct sigaction act[2];
+} table;
+
+static uint8_t own_bit(int sig)
+{
+	return sig == SIGSEGV ? OWN_SEGV : sig == SIGBUS ? OWN_BUS : 0;
+}
+
+static struct sigaction *entry(int sig)
+{
+	return &table.act[sig == SIGBUS];
+}
+
+/* The kernel's call: its set is 8 bytes, and libc would not let us touch all of them. */
+static uint64_t mask_change(int how, uint64_t set)
+{
+	uint64_t old = 0;
+
+	sys_call(SYS_rt_sigprocmask, how, &set, &old, sizeof(set));
+	return old;
+}
+
+static void act_read(int sig, struct sigaction *act)
+{
+	uint32_t seq;
+
+	do {
+		seq = smp_load_acquire(&table.seq);
+		memcpy(act, entry(sig), sizeof(*act));
+		smp_rmb();
+	} while ((seq & 1) || READ_ONCE(table.seq) != seq);
+}
+
+/* No signal may come between: its handler could spin on our lock or sequence for ever. */
+void signals_exchange(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	uint64_t mask = mask_change(SIG_BLOCK, ~0ull);
+	struct sigaction was;
+
+	while (!atomic_cmpxchg(&table.lock, 0u, 1u))
+		cpu_relax();
+	was = *entry(sig);
+	if (act) {
+		smp_store_mb(&table.seq, table.seq + 1);
+		*entry(sig) = *act;
+		smp_store_release(&table.seq, table.seq + 1);
+	}
+	smp_store_release(&table.lock, 0u);
+	mask_change(SIG_SETMASK, mask);
+	if (old)
+		*old = was;
+}
+
+static void send_to_self(int sig)
+{
+	long pid = sys_call(SYS_getpid), tid = sys_call(SYS_gettid);
+
+	sys_call(SYS_tgkill, pid, tid, sig);
+}
+
+/* The program's SIG_DFL: for a fault, return and let it happen again; for kill(), again as well. */
+static void die(int sig, bool fault)
+{
+	struct sigaction dfl = { .sa_handler = SIG_DFL };
+
+	REAL(sigaction)(sig, &dfl, NULL);
+	mask_change(SIG_UNBLOCK, BIT(sig));
+	if (!fault)
+		send_to_self(sig);
+}
+
+typedef void (*action_fn)(int, siginfo_t *, void *);
+
+#if defined(__x86_64__)
+/* With a frame pointer: a backtrace from the handler finds its way over the gap. */
+static __attribute__((noinline)) void call_on_stack(uintptr_t sp, action_fn fn, int sig,
+						    siginfo_t *si, void *uc)
+{
+	void *volatile frame = __builtin_frame_address(0);
+
+	(void)frame;
+	__asm__ volatile("movq %%rsp, %%rbx\n\t"
+			 "movq %[sp], %%rsp\n\t"
+			 "call *%[fn]\n\t"
+			 "movq %%rbx, %%rsp"
+			 : "+D"(sig), "+S"(si), "+d"(uc)
+			 : [sp] "r"(sp), [fn] "r"(fn)
+			 : "rbx", "rax", "rcx", "r8", "r9", "r10", "r11", "cc", "memory", "xmm0",
+			   "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+			   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+}
+
+/* The stack the program was on when the signal came, below its red zone; 0 when we are on it. */
+static uintptr_t interrupted_stack(const ucontext_t *uc)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
+	uintptr_t alt = (uintptr_t)uc->uc_stack.ss_sp;
+	size_t size = uc->uc_stack.ss_size;
+
+	if ((uc->uc_stack.ss_flags & SS_DISABLE) || here - alt >= size || sp - alt < size)
+		return 0;
+	return (sp - 128) & ~(uintptr_t)15;
+}
+#else
+static void call_on_stack(uintptr_t sp, action_fn fn, int sig, siginfo_t *si, void *uc)
+{
+	fn(sig, si, uc);
+}
+
+static uintptr_t interrupted_stack(const ucontext_t *uc)
+{
+	return 0;
+}
+#endif
+
+static void call_program(const struct sigaction *act, int sig, siginfo_t *si, ucontext_t *uc)
+{
+	uintptr_t sp = act->sa_flags & SA_ONSTACK ? 0 : interrupted_stack(uc);
+	uint64_t mask, more;
+
+	/* No room on that stack: the kernel could not deliver either, and kills. */
+	if (sp && umem_store64((uint64_t *)sp - 1, 0)) {
+		die(sig, si->si_code > 0);
+		return;
+	}
+	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
+	memcpy(&more, &act->sa_mask, sizeof(more));
+	mask |= more;
+	if (!(act->sa_flags & SA_NODEFER))
+		mask |= BIT(sig);
+	mask_change(SIG_SETMASK, mask);
+	signals_tls.ready = false;
+	signals_tls.depth++;
+	if (sp)
+		call_on_stack(sp, act->sa_sigaction, sig, si, uc);
+	else
+		act->sa_sigaction(sig, si, uc);
+	signals_tls.depth--;
+}
+
+static void deliver(int sig, siginfo_t *si, ucontext_t *uc)
+{
+	bool fault = si->si_code > 0;
+	struct sigaction act;
+
+	if (signals_tls.blocked & own_bit(sig)) {
+		if (fault)
+			die(sig, fault);
+		else
+			signals_tls.pending |= own_bit(sig);
+		return;
+	}
+	act_read(sig, &act);
+	if (act.sa_handler == SIG_IGN && !fault)
+		return;
+	if (act.sa_handler == SIG_DFL || act.sa_handler == SIG_IGN) {
+		die(sig, fault);
+		return;
+	}
+	if (act.sa_flags & (int)SA_RESETHAND) {
+		struct sigaction reset = act;
+
+		reset.sa_handler = SIG_DFL;
+		signals_exchange(sig, &reset, NULL);
+	}
+	call_program(&act, sig, si, uc);
+}
+
+/* errno is the interrupted code's; what the program's handler does to it is the program's. */
+static void fault_handler(int sig, siginfo_t *si, void *uc)
+{
+	int e = errno;
+
+	if (si->si_code > 0 && umem_fix_fault(uc))
+		errno = e;
+	else
+		deliver(sig, si, uc);
+}
+
+/* The real handler; of the program's flags only SA_RESTART matters to the kernel. */
+int signals_install(int sig, const struct sigaction *program)
+{
+	struct sigaction own = { .sa_sigaction = fault_handler,
+				 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+
+	sigemptyset(&own.sa_mask);
+	if (program->sa_handler == SIG_IGN)
+		own.sa_flags |= SA_RESTART;
+	own.sa_flags |= program->sa_flags & SA_RESTART;
+	return REAL(sigaction)(sig, &own, NULL);
+}
+
+/* Sends again what came while the program had it blocked. */
+void signals_flush_pending(void)
+{
+	uint8_t due = signals_tls.pending & ~signals_tls.blocked;
+
+	signals_tls.pending &= ~due;
+	if (due & OWN_SEGV)
+		send_to_self(SIGSEGV);
+	if (due & OWN_BUS)
+		send_to_self(SIGBUS);
+}
+
+void signals_attach(void)
+{
+	static const int own[] = { SIGSEGV, SIGBUS };
+	static uint32_t begun;
+	struct sigaction act;
+	int e = errno;
+
+	if (!atomic_cmpxchg(&begun, 0u, 1u))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		REAL(sigaction)(own[i], NULL, &act);
+		signals_exchange(own[i], &act, NULL);
+	}
+	smp_store_release(&signals_owned, true);
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		act_read(own[i], &act);
+		signals_install(own[i], &act);
+	}
+	signals_strip_handlers();
+	errno = e;
+}
+
+static uint8_t bits_of_mask(uint64_t mask)
+{
+	return (mask & BIT(SIGSEGV) ? OWN_SEGV : 0) | (mask & BIT(SIGBUS) ? OWN_BUS : 0);
+}
+
+void signals_enter_slow(struct signals_guard *g)
+{
+	int e = errno;
+	uint64_t mask = mask_change(SIG_UNBLOCK, OWN_MASK);
+
+	if (!(mask & OWN_MASK)) {
+		signals_tls.ready = true;
+		signals_tls.depth = 0;
+	} else if (signals_tls.depth) {
+		g->restore = true;
+		g->mask = mask & OWN_MASK;
+	} else {
+		signals_tls.blocked |= bits_of_mask(mask);
+		signals_tls.ready = true;
+	}
+	errno = e;
+}
+
+void signals_leave_slow(const struct signals_guard *g)
+{
+	int e = errno;
+
+	mask_change(SIG_BLOCK, g->mask);
+	errno = e;
+}
