@@ -56,7 +56,7 @@ struct qp_card;
 struct rdev_ops {
 	/* A block of QP numbers for this process: block number (1..1023), or -errno. *cards gets QPN_PER_BLOCK zeroed cards. */
 	int (*lease_block)(struct rdev *dev, struct qp_card **cards);
-	/* The QP has a destination (at RTR, or a new path in SQD; qp->link is NULL): set qp->link, or leave it NULL where packets go nowhere. 0 or -errno. */
+	/* The QP has a destination (RTR; a new path in SQD): set qp->link, NULL where packets go nowhere. 0 or -errno. */
 	int (*qp_connect)(struct qp *qp);
 	/* The QP has another path or is destroyed: release qp->link. (In RESET it keeps it: there is something to revoke.) */
 	void (*qp_disconnect)(struct qp *qp);

@@ -97,7 +97,9 @@ static const struct transition table[QPS_COUNT][QPS_COUNT] = {
 
 bool qp_modify_is_ok(uint32_t cur, uint32_t next, uint32_t type, uint32_t mask)
 {
-	static const uint8_t columns[] = { [QPT_RC] = COL_RC, [QPT_UC] = COL_UC, [QPT_UD] = COL_UD };
+	static const uint8_t columns[] = {
+		[QPT_RC] = COL_RC, [QPT_UC] = COL_UC, [QPT_UD] = COL_UD,
+	};
 	const struct transition *t;
 	uint32_t col;
 

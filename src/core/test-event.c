@@ -126,8 +126,11 @@ static void references(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(comp_read), cmocka_unit_test(async_order), cmocka_unit_test(vanish),
-		cmocka_unit_test(gone), cmocka_unit_test(references),
+		cmocka_unit_test(comp_read),
+		cmocka_unit_test(async_order),
+		cmocka_unit_test(vanish),
+		cmocka_unit_test(gone),
+		cmocka_unit_test(references),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -262,8 +262,12 @@ static void qp_numbers(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counters), cmocka_unit_test(queries), cmocka_unit_test(pds_and_ahs),
-		cmocka_unit_test(qp_limits), cmocka_unit_test(qp_sizes), cmocka_unit_test(qp_busy),
+		cmocka_unit_test(counters),
+		cmocka_unit_test(queries),
+		cmocka_unit_test(pds_and_ahs),
+		cmocka_unit_test(qp_limits),
+		cmocka_unit_test(qp_sizes),
+		cmocka_unit_test(qp_busy),
 		cmocka_unit_test(qp_numbers),
 	};
 

@@ -61,6 +61,8 @@ static struct rule {
 	uint32_t required, optional;
 } model[7][7][5];
 
+static const char *const type_names[] = { [QPT_RC] = "rc", [QPT_UC] = "uc", [QPT_UD] = "ud" };
+
 static uint32_t state_by_name(const char *name, size_t len)
 {
 	uint32_t s;
@@ -75,15 +77,17 @@ static uint32_t state_by_name(const char *name, size_t len)
 
 static uint32_t parse_mask(char *list)
 {
-	uint32_t mask = 0;
+	uint32_t mask = 0, bit;
 	char *save, *w;
 	size_t i;
 
 	for (w = strtok_r(list, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
-		for (i = 0; i < ARRAY_SIZE(words) && strcmp(words[i].name, w); i++)
-			;
-		assert_true(i < ARRAY_SIZE(words));
-		mask |= 1u << words[i].bit;
+		bit = 0;
+		for (i = 0; i < ARRAY_SIZE(words); i++)
+			if (!strcmp(words[i].name, w))
+				bit = 1u << words[i].bit;
+		assert_int_not_equal(bit, 0);
+		mask |= bit;
 	}
 	return mask;
 }
@@ -108,7 +112,7 @@ static int parse_rules(void **state)
 		r.required = parse_mask(colon + 1);
 		r.optional = parse_mask(bar + 1);
 		for (t = QPT_RC; t <= QPT_UD; t++)
-			if (strstr(types, t == QPT_RC ? "rc" : t == QPT_UC ? "uc" : "ud"))
+			if (strstr(types, type_names[t]))
 				model[from][to][t] = r;
 	}
 	return 0;

@@ -33,7 +33,8 @@ static void check_copy(uint8_t *dst, uint8_t *src, size_t da, size_t sa, size_t 
 
 static void sizes(void **state)
 {
-	static const size_t large[] = { 511, 512, 1023, 1024, 1025, 1031, 1040, 4095, 4096, 4097, 65537 };
+	static const size_t large[] = { 511, 512, 1023, 1024, 1025, 1031,
+					1040, 4095, 4096, 4097, 65537 };
 	uint8_t *src = aligned_alloc(64, 1 << 17), *dst = aligned_alloc(64, 1 << 17);
 	size_t n, da, sa;
 
@@ -55,7 +56,8 @@ static void sizes(void **state)
 /* Two pages of which the second (or, at below, the first) is not there. */
 static uint8_t *half_mapped(bool below)
 {
-	uint8_t *m = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *m = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	assert_ptr_not_equal(m, MAP_FAILED);
 	memset(m, 0x11, 2 * PAGE);

@@ -135,11 +135,13 @@ bool umem_fix_fault(void *arg)
 	ucontext_t *uc = arg;
 	uintptr_t pc = (uintptr_t)UMEM_PC(uc);
 	const struct umem_ex *e;
+	uintptr_t resume;
 
 	for (e = __start_umem_ex; e < __stop_umem_ex; e++) {
 		if (pc != (uintptr_t)&e->insn + e->insn)
 			continue;
-		UMEM_PC(uc) = (__typeof__(UMEM_PC(uc)))((uintptr_t)&e->resume + e->resume);
+		resume = (uintptr_t)&e->resume + e->resume;
+		UMEM_PC(uc) = (__typeof__(UMEM_PC(uc)))resume;
 		return true;
 	}
 	return false;

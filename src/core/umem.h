@@ -37,7 +37,10 @@ int umem_store64(uint64_t *p, uint64_t v);
 
 /* For a signal handler: true when the fault was one of ours and uc now resumes behind it. */
 bool umem_fix_fault(void *uc);
-/* Installs a SIGSEGV/SIGBUS handler that only knows us: for tests and fuzzers. cmocka has its own while a test runs: call it in the test. */
+/*
+ * Installs a SIGSEGV/SIGBUS handler that only knows us: for tests and fuzzers.
+ * cmocka has its own while a test runs, so call it in the test.
+ */
 void umem_test_handler(void);
 
 #endif
