@@ -22,6 +22,8 @@ struct engine_host {
 	int (*event_install)(struct event_file *ev, int fd, bool is_async);
 	/* The event file that the program's descriptor is, or NULL. */
 	struct event_file *(*event_lookup)(int fd);
+	/* read(2) as the program's libc does it, a cancellation point: bytes or -errno. Never under the lock. */
+	ssize_t (*event_wait)(int fd, void *buf, size_t len);
 	/* Is the program's descriptor one of our uverbs files? */
 	bool (*is_uverbs)(int fd);
 	/* Path of rused to start, as found beside libruse.so. */
