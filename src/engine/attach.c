@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include "base/rand.h"
 #include "base/sys.h"
@@ -71,6 +70,17 @@ static int host_page_map(int fd)
 	return 0;
 }
 
+/* The program's name: that of its first thread, whichever thread asks. */
+static void own_comm(char *comm, size_t size)
+{
+	int fd = sys_openat(AT_FDCWD, "/proc/self/comm", O_RDONLY | O_CLOEXEC, 0);
+	ssize_t n = fd < 0 ? 0 : sys_read(fd, comm, size - 1);
+
+	if (fd >= 0)
+		sys_close(fd);
+	comm[n > 0 ? n - 1 : 0] = 0;	/* without the newline */
+}
+
 static int hello(void)
 {
 	struct ipc_hello h = { .pid = (int32_t)sys_call(SYS_getpid) };
@@ -83,7 +93,7 @@ static int hello(void)
 		h.netns = st.st_ino;
 	if (sys_call(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) == 0)
 		h.pidns = st.st_ino;
-	prctl(PR_GET_NAME, h.comm);
+	own_comm(h.comm, sizeof(h.comm));
 	if (engine.ep)
 		snprintf(h.sock, sizeof(h.sock), "%s", shm_ep_sock(engine.ep));
 	ret = ipc_call(&engine.conn, IPC_HELLO, &h, sizeof(h), &engine.proc_fd, 1, &r, &rsize, fds,
@@ -209,8 +219,16 @@ int attach_locked(void)
 
 static void conn_event(struct shm_fd *fd, uint32_t events)
 {
-	/* rused never speaks first: whatever is readable outside a call is the end. */
-	if (engine.conn.fd >= 0)
+	char c;
+	struct iovec iov = { &c, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	/*
+	 * rused never speaks first: whatever is readable outside a call is the
+	 * end. -EAGAIN: it was an answer that somebody has taken meanwhile.
+	 */
+	if (engine.conn.fd >= 0 &&
+	    sys_recvmsg(engine.conn.fd, &m, MSG_PEEK | MSG_DONTWAIT) != -EAGAIN)
 		conn_lost();
 }
 

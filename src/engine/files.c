@@ -219,7 +219,7 @@ ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count
 	if (count < (ev->is_async ? 16 : 8))
 		return -EINVAL;
 	do {
-		ret = sys_read(fd, &v, sizeof(v));
+		ret = engine.host->event_wait(fd, &v, sizeof(v));
 		if (ret < 0)
 			return ret;
 		if (engine_frozen())

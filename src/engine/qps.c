@@ -227,10 +227,23 @@ void qp_flush_all(ns_t now)
 		}
 }
 
+/* A peer's direct placement on this QP failed: the responder must say so. */
+static void attention(struct link *l, uint32_t qpn)
+{
+	struct rdev *dev = engine.block_dev[(qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
+	struct qp *qp = dev ? rdev_find_qp(dev, qpn) : NULL;
+
+	if (qp) {
+		xp_timer(qp, engine_now());
+		qp_rearm(qp, engine.now);
+	}
+}
+
 const struct link_host link_host_ops = {
 	.input = input,
 	.writable = writable,
 	.down = writable,
+	.attention = attention,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,
 };

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include "engine/lock.h"
+
+#define THREADS 4
+#define TURNS 20000
+
+static struct elock lock;
+static unsigned long counter;	/* under lock */
+static unsigned int notes;	/* under lock: what handlers left to the owner */
+static volatile sig_atomic_t handled;
+
+static void *worker(void *arg)
+{
+	for (int i = 0; i < TURNS; i++) {
+		if (!elock_enter(&lock))
+			abort();
+		counter++;
+		elock_leave(&lock);
+		if (elock_try(&lock)) {
+			counter += 2;
+			counter -= 2;
+			elock_leave(&lock);
+		}
+	}
+	return NULL;
+}
+
+static void many_threads(void **state)
+{
+	pthread_t t[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, worker, NULL), 0);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	assert_int_equal(counter, THREADS * TURNS);
+	assert_int_equal(lock.word, 0);
+}
+
+static void handler(int sig)
+{
+	handled++;
+	if (elock_enter(&lock))
+		abort();	/* the interrupted thread holds it */
+	if (elock_try(&lock))
+		abort();
+}
+
+/* A doorbell from a signal handler that interrupted the owner: a note, no deadlock. */
+static void reentry(void **state)
+{
+	signal(SIGUSR1, handler);
+	assert_true(elock_enter(&lock));
+	assert_true(elock_mine(&lock));
+	raise(SIGUSR1);
+	assert_int_equal(handled, 1);
+	assert_int_equal(lock.again, 1);
+	notes += lock.again;
+	lock.again = 0;
+	elock_leave(&lock);
+	assert_false(elock_mine(&lock));
+	assert_int_equal(notes, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many_threads),
+		cmocka_unit_test(reentry),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "base/rand.h"
+#include "engine/engine_internal.h"
+
+#define RINGS 64
+#define TURNS 3000
+
+static void fresh(struct efile *ef)
+{
+	memset(ef, 0, sizeof(*ef));
+	assert_int_equal(rings_init(ef), 0);
+	ef->uctx.host = ef;
+	ef->uctx.ops = &ring_ops;
+}
+
+/* The program's own mapping of the descriptor shows the ring; it outlives the ring. */
+static void native_mmap(void **state)
+{
+	struct efile ef;
+	struct ring r;
+	struct rxe_queue_buf *user;
+
+	fresh(&ef);
+	ring_layout(&r, 100, 64);
+	assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &r), 0);
+	assert_true(r.offset >= 1ull << 30);
+	user = mmap(NULL, r.buf_size, PROT_READ | PROT_WRITE, MAP_SHARED, ef.memfd, (off_t)r.offset);
+	assert_true(user != MAP_FAILED);
+	assert_int_equal(user->index_mask, 127);
+	assert_int_equal(1u << user->log2_elem_size, 64);
+	user->producer_index = 5;
+	assert_int_equal(ring_producer(&r), 5);
+	ring_ops.ring_free(&ef.uctx, &r);
+	assert_int_equal(user->producer_index, 0);	/* no fault: an empty ring */
+	munmap(user, r.buf_size);
+	rings_fini(&ef);
+}
+
+/* Random create and destroy: live rings never overlap, and offsets wrap instead of running out. */
+static void no_overlap(void **state)
+{
+	struct ring ring[RINGS];
+	bool live[RINGS] = { false };
+	struct prng p;
+	struct efile ef;
+	uint64_t seed = rand_u32();
+
+	print_message("seed %lu\n", (unsigned long)seed);
+	prng_seed(&p, seed);
+	fresh(&ef);
+	ef.map_size = 256ull << 20;	/* as if the address space were small */
+	for (int i = 0; i < TURNS; i++) {
+		uint32_t k = prng_below(&p, RINGS);
+
+		if (live[k]) {
+			ring_ops.ring_free(&ef.uctx, &ring[k]);
+			live[k] = false;
+			continue;
+		}
+		ring_layout(&ring[k], 1 + prng_below(&p, 2000), 64 << prng_below(&p, 3));
+		assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &ring[k]), 0);
+		live[k] = true;
+		for (uint32_t o = 0; o < RINGS; o++)
+			if (live[o] && o != k)
+				assert_true(ring[o].offset >= ring[k].offset + ring[k].buf_size ||
+					    ring[k].offset >= ring[o].offset + ring[o].buf_size);
+	}
+	rings_fini(&ef);
+}
+
+static void too_much(void **state)
+{
+	struct efile ef;
+	struct ring a, b;
+
+	fresh(&ef);
+	ef.map_size = 1 << 20;
+	ring_layout(&a, 8000, 64);
+	assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &a), 0);
+	ring_layout(&b, 16000, 64);
+	assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &b), -ENOMEM);
+	ring_ops.ring_free(&ef.uctx, &a);
+	rings_fini(&ef);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(native_mmap),
+		cmocka_unit_test(no_overlap),
+		cmocka_unit_test(too_much),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
