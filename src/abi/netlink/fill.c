@@ -143,7 +143,7 @@ int nldev_fill_sys(struct nldev_msg *m)
 	 * registered page away from its parent's mapping of it.
 	 */
 	if (put_u8(m, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1) ||
-	    put_u8(m, RDMA_NLDEV_SYS_ATTR_PRIVILEGED_QKEY_MODE, 0) ||
+	    put_u8(m, NLDEV_SYS_ATTR_PRIVILEGED_QKEY_MODE, 0) ||
 	    put_u8(m, RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, 1))
 		return -EMSGSIZE;
 	return 0;

@@ -8,7 +8,11 @@
 
 #include "abi/netlink/nldev.h"
 
-#define NLDEV_TB RDMA_NLDEV_ATTR_MAX
+/* Of the ABI, but younger than the headers of a Debian 12 without its updates. */
+#define NLDEV_SYS_ATTR_PRIVILEGED_QKEY_MODE 96
+#define NLDEV_ATTR_DRIVER_DETAILS 97
+#define NLDEV_ATTR_RES_SUBTYPE 98
+#define NLDEV_TB 99
 
 /*
  * Sorts the attributes of a message into tb (NLDEV_TB entries, NULL = absent)
