@@ -56,6 +56,7 @@ struct qp_req {
 	uint8_t rd_out;		/* READs and atomics outstanding */
 	uint8_t retry, rnr_retry;	/* attempts left */
 	bool retrying;		/* went back on a NAK: no second time before progress or a timeout */
+	bool blocked;		/* stopped for want of room on the link (or in the window) */
 	bool direct_busy;	/* direct placements run ahead of the program's polling */
 	ns_t timeout;		/* ack timeout, NS_NEVER = none */
 	ns_t deadline;		/* of the ack timer, NS_NEVER = not running */

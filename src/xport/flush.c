@@ -32,7 +32,7 @@ void xp_enter_err(struct qp *qp, bool card_locked)
 		qp->link->ops->revoke(qp->link, qp->qpn);
 	qp->state = QPS_ERR;
 	if (!card_locked)
-		card_lock(qp->card, card_owner(qp));
+		card_lock(qp->card, CARD_OWNER);
 	qp->card->state = QPS_ERR;
 	qp->card->busy = 0;
 	qp->card->failed = 0;

@@ -282,6 +282,7 @@ void req_run(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 
+	r->blocked = false;
 	while (xp_sends(qp) && !r->rnr_until) {
 		struct req_wqe *w;
 		int rc;
@@ -302,8 +303,10 @@ void req_run(struct qp *qp, ns_t now)
 				continue;
 		}
 		rc = wqe_is_rd(w) ? req_send_rd(qp, w, now) : req_send_data(qp, w, now);
-		if (rc == -EAGAIN)
+		if (rc == -EAGAIN) {
+			r->blocked = true;
 			break;
+		}
 		if (unlikely(rc))
 			w->status = rc == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
 	}

@@ -293,7 +293,7 @@ void resp_check_card(struct qp *qp, ns_t now)
 {
 	if (likely(!READ_ONCE(qp->card->failed)))
 		return;
-	card_lock(qp->card, card_owner(qp));
+	card_lock(qp->card, CARD_OWNER);
 	if (qp->card->failed && qp->state >= QPS_RTR && qp->state != QPS_ERR)
 		card_failed(qp);
 	card_unlock(qp->card);
@@ -314,7 +314,7 @@ void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t no
 	c.flags = seg->flags;
 	c.rnr_next = false;
 
-	card_lock(qp->card, card_owner(qp));
+	card_lock(qp->card, CARD_OWNER);
 	if (unlikely(qp->card->failed) && qp->state >= QPS_RTR && qp->state != QPS_ERR)
 		card_failed(qp);
 	resp_run(&c);

@@ -62,76 +62,80 @@ void xp_fini(struct qp *qp)
 	memset(&qp->resp, 0, sizeof(qp->resp));
 }
 
-/* Forgets what is posted, without completions. */
-static void ring_forget(struct ring *r)
+/*
+ * Nothing posted survives, nothing of it is completed; the indices go on from
+ * where they are (kernel: rxe_qp_reset()). Counted once: the program may be posting.
+ */
+static void rings_forget(struct qp *qp)
 {
-	uint32_t end = ring_producer(r);
+	uint32_t n;
 
-	while (r->index != end)
-		ring_consume(r);
+	for (n = ring_count(&qp->rq); n; n--)
+		ring_consume(&qp->rq);
+	for (n = ring_count(&qp->sq); n; n--)
+		ring_consume(&qp->sq);
+	memset(qp->sq.buf->data, 0, qp->sq.buf_size - sizeof(struct rxe_queue_buf));
 }
 
-/* What peers see, and where they may place data. */
+/* State and attributes change at once for a requester that looks at the card. */
 static void card_write(struct qp *qp, uint32_t mask)
 {
 	struct qp_card *c = qp->card;
 
-	card_lock(c, card_owner(qp));
-	c->state = qp->state;
-	c->pd = qp->pd->id;
+	card_lock(c, CARD_OWNER);
 	c->access = qp->attr.access;
 	c->dest_qpn = qp->attr.dest_qpn;
 	c->path_mtu = qp->attr.path_mtu;
-	if (mask & QP_ATTR_RQ_PSN) {
+	if (mask & IB_QP_RQ_PSN) {
 		c->epsn = qp->attr.rq_psn & PSN_MASK;
 		c->msn = 0;
 	}
-	if (qp->state == QPS_RESET) {
-		c->epsn = c->msn = 0;
-		c->failed = 0;
-	}
-	c->busy = qp->state == QPS_RESET ? 0 : resp_busy(qp);
+	if (qp->state == QPS_RESET)
+		c->busy = c->failed = 0;
+	c->state = qp->state;
 	card_unlock(c);
 }
 
+/* What peers still refer to comes back before slots and buffers are the program's again. */
+static void enter_reset(struct qp *qp, uint32_t mask)
+{
+	if (qp->link)
+		qp->link->ops->revoke(qp->link, qp->qpn);
+	card_write(qp, mask);
+	rings_forget(qp);
+	state_reset(qp);
+	if (qp->link)
+		qp->dev->ops->qp_disconnect(qp);
+}
+
+/* qp_modify() has stored state and attributes; here they take effect. */
 void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 {
 	struct qp_req *r = &qp->req;
-	bool changed = old != qp->state;
-
-	if (mask & QP_ATTR_SQ_PSN)
-		r->psn = r->una = r->nxt = qp->attr.sq_psn & PSN_MASK;
-	r->mtu_shift = (uint8_t)ilog2(qp->attr.path_mtu);
-	xp_timer_config(qp);
 
 	switch ((enum qp_state)qp->state) {
 	case QPS_RESET:
-		if (qp->link)
-			qp->link->ops->revoke(qp->link, qp->qpn);
-		ring_forget(&qp->sq);
-		ring_forget(&qp->rq);
-		state_reset(qp);
-		qp->sq_draining = false;
-		break;
+		enter_reset(qp, mask);
+		return;
 	case QPS_ERR:
-		if (!changed)
+		if (old == QPS_ERR)
 			return;
 		xp_enter_err(qp, false);
 		xp_flush_sq(qp);
 		xp_flush_rq(qp);
 		return;
-	case QPS_SQD:
-		qp->sq_draining |= changed;
-		break;
-	case QPS_RTS:
-		qp->sq_draining = false;
-		break;
 	case QPS_INIT:
 	case QPS_RTR:
+	case QPS_RTS:
+	case QPS_SQD:
 	case QPS_SQE:
 	case QPS_COUNT:
 		break;
 	}
+	if (mask & IB_QP_SQ_PSN)
+		r->psn = r->una = r->nxt = qp->attr.sq_psn & PSN_MASK;
+	r->mtu_shift = (uint8_t)ilog2(qp->attr.path_mtu);
+	xp_timer_config(qp);
 	card_write(qp, mask);
 	req_run(qp, now);
 }
@@ -139,7 +143,7 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 /* Owed responses; kept out of the doorbell's way. */
 static __attribute__((noinline)) void output_owed(struct qp *qp)
 {
-	card_lock(qp->card, card_owner(qp));
+	card_lock(qp->card, CARD_OWNER);
 	resp_output(qp, qp->link);
 	qp->card->busy = resp_busy(qp);
 	card_unlock(qp->card);
@@ -186,4 +190,9 @@ bool xp_idle(const struct qp *qp)
 	bool started = r->cur != r->tail && r->wqe[r->cur].flags & WQE_STARTED;
 
 	return r->una == r->nxt && !started && !resp_busy(qp);
+}
+
+bool xp_blocked(const struct qp *qp)
+{
+	return qp->req.blocked || qp->resp.res_count || qp->resp.ack_due;
 }

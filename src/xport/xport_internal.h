@@ -45,10 +45,6 @@ enum xp_event {
 /* An AckReq at least every so many bytes, so that a long message shows progress. */
 #define XP_ACK_BYTES (256u << 10)
 
-/* Bits of MODIFY_QP (enum ib_qp_attr_mask) that the transport looks at. */
-#define QP_ATTR_RQ_PSN (1 << 12)
-#define QP_ATTR_SQ_PSN (1 << 16)
-
 /* PSNs from the oldest unacknowledged one up to a; unsigned, since a long READ may span half of the space. */
 static inline uint32_t psn_off(uint32_t a, uint32_t una)
 {
@@ -58,11 +54,6 @@ static inline uint32_t psn_off(uint32_t a, uint32_t una)
 static inline uint32_t xp_outstanding(const struct qp *qp)
 {
 	return psn_off(qp->req.nxt, qp->req.una);
-}
-
-static inline uint32_t card_owner(const struct qp *qp)
-{
-	return qp->dev->proc ? qp->dev->proc : 1;
 }
 
 static inline bool wqe_is_rd(const struct req_wqe *w)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Two QPs on two fake devices with a simulated link and a virtual clock.
+ *
+ *	end[0]  qp ── link ══ packets in flight ══ link ── qp  end[1]
+ *
+ * Everything that happens is decided by struct sim: which packets are lost (a
+ * mask over the first 64 sent, counted over both directions), what is
+ * duplicated or delayed (by a seeded generator), how many fit into the link.
+ */
+#ifndef RUSE_PROTO_SIM_H
+#define RUSE_PROTO_SIM_H
+
+#include "base/testing.h"
+#include "core/testing.h"
+#include "core/umem.h"
+#include "wire/psn.h"
+#include "xport/xport.h"
+
+#define SIM_BUF (1u << 20)
+#define SIM_DEPTH 64
+#define SIM_LATENCY (1 * NS_US)
+
+enum sim_opcode { /* of the ABI: enum ib_uverbs_wr_opcode */
+	OP_WRITE = 0, OP_WRITE_IMM, OP_SEND, OP_SEND_IMM, OP_READ, OP_CMP_SWP, OP_FETCH_ADD,
+	OP_LOCAL_INV, OP_SEND_INV = 9,
+};
+
+enum { F_FENCE = 1, F_SIGNALED = 2, F_SOLICITED = 4, F_INLINE = 8 };
+
+struct sim;
+
+struct sim_end {
+	struct sim *sim;
+	int id;
+	struct test_dev *td;
+	struct event_file *async;
+	struct pd *pd;
+	struct cq *scq, *rcq;
+	struct mr *mr;		/* all of buf, every access */
+	struct qp *qp;
+	uint8_t *buf;		/* SIM_BUF bytes */
+	struct link link;
+	bool blocked;		/* send() has refused; writable is owed */
+	int revokes;
+};
+
+struct sim_pkt {
+	struct list_head entry;
+	struct seg seg;
+	struct iovec iov[SEG_MAX_IOV];
+	uint8_t *data;		/* copy of the payload; NULL: by reference */
+	int to;
+	ns_t at;
+};
+
+/* What a connection is made of; sim_defaults() fills it in. */
+struct sim_cfg {
+	uint32_t mtu, max_pkts, max_seg;
+	uint32_t psn[2];	/* starting PSN of each direction */
+	uint32_t access[2];
+	uint8_t timeout, retry, rnr_retry, min_rnr, max_rd, max_dest;
+	bool sig_all;
+};
+
+struct sim {
+	struct sim_end end[2];
+	struct sim_cfg cfg;
+	ns_t now;
+	struct list_head flying;	/* struct sim_pkt by arrival */
+	uint32_t inflight[2];
+	uint32_t sent;		/* packets so far, lost ones included */
+	uint64_t lose;		/* bit n: the n-th packet is lost */
+	bool lose_all;
+	bool by_ref;		/* payload by reference, as shm does */
+	uint32_t room;		/* packets that fit into a direction; 0 = any number */
+	struct prng rng;
+	uint32_t dup_pct, delay_pct, loss_pct;	/* of each packet, in percent */
+	bool behind;		/* peer_behind() answers this */
+	bool trace;		/* print every packet; $SIM_TRACE sets it */
+	char note[128];		/* what is being tried: printed when it fails */
+	uint64_t direct_ops;
+	/* When set, sees every packet before it is sent; true = lose it. */
+	bool (*filter)(struct sim *s, int to, const struct seg *seg);
+};
+
+struct sim_wr {
+	uint64_t id;
+	uint32_t op, flags, imm;
+	uint64_t raddr;
+	uint32_t rkey;
+	uint64_t compare_add, swap;
+	struct rxe_sge sge[SEG_MAX_IOV];
+	uint32_t num_sge;
+	const void *inl;
+	uint32_t inl_len;
+};
+
+/* What is being tried. */
+void sim_note(struct sim *s, const char *fmt, ...) __printf(2, 3);
+struct sim_cfg sim_defaults(void);
+struct sim *sim_create(void);
+void sim_destroy(struct sim *s);
+/* Both QPs from wherever they are through RESET to RTS. The clock and the queues start anew. */
+void sim_connect(struct sim *s, const struct sim_cfg *cfg);
+/* One QP to this state, with the attributes its transition needs. */
+void sim_modify(struct sim_end *e, enum qp_state to);
+int sim_try_modify(struct sim_end *e, enum qp_state to);
+
+/* Into the ring; the doorbell is sim_bell(). */
+void sim_post(struct sim_end *e, const struct sim_wr *wr);
+int sim_bell(struct sim_end *e);
+void sim_post_recv(struct sim_end *e, uint64_t id, const struct rxe_sge *sge, uint32_t num);
+/* One entry of the end's own buffer. */
+struct rxe_sge sim_sge(const struct sim_end *e, uint32_t off, uint32_t len);
+
+/* Until nothing happens any more, or virtual time limit. */
+void sim_run(struct sim *s, ns_t limit);
+
+/* Takes the oldest completion; false: there is none. */
+bool sim_poll(struct cq *cq, struct ib_uverbs_wc *wc);
+/* The next completion must be this one. */
+void sim_expect(struct cq *cq, uint64_t id, uint32_t status);
+void sim_expect_none(struct cq *cq);
+/* The next asynchronous event, -1: none. */
+int sim_event(struct sim_end *e);
+
+/* Bytes that depend on seed and position. */
+void sim_fill(uint8_t *p, uint32_t len, uint32_t seed);
+bool sim_filled(const uint8_t *p, uint32_t len, uint32_t seed);
+
+/* sim_link.c */
+void sim_link_init(struct sim_end *e, const struct sim_cfg *cfg);
+void sim_link_drop(struct sim *s);
+/* Delivers the packet that arrives next. */
+void sim_deliver(struct sim *s);
+
+#endif
