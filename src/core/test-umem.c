@@ -238,7 +238,7 @@ static void *poller(void *arg)
 		for (spins = 0; smp_load_acquire(&p->buf[p->len - 1]) != want; spins++)
 			if (spins > 2000)
 				sched_yield();
-		for (j = 0; j < p->len; j++)
+		for (j = p->len; j--;)
 			if (READ_ONCE(p->buf[j]) != want) {
 				p->torn++;
 				break;
@@ -250,18 +250,20 @@ static void *poller(void *arg)
 
 static void placement(void **state)
 {
-	static const size_t lens[] = { 2, 5, 7, 8, 12, 16, 24, 60, 64, 100, 256, 900, 1100, 5000 };
+	static const size_t lens[] = { 2, 5, 7, 8, 12, 16, 24,
+				       60, 100, 256, 900, 1100, 9000, 65536 };
 	static const size_t aligns[] = { 0, 1, 4, 56, 59, 63 };
-	uint8_t *area = aligned_alloc(64, 8192), src[5000];
+	uint8_t *area = aligned_alloc(64, 1 << 17), *src = malloc(65536);
 	size_t i, a;
 
 	for (i = 0; i < ARRAY_SIZE(lens); i++)
 		for (a = 0; a < ARRAY_SIZE(aligns); a++) {
-			struct poll p = { .buf = area + aligns[a], .len = lens[i], .rounds = 400 };
+			struct poll p = { .buf = area + aligns[a], .len = lens[i] };
 			uint32_t r, spins;
 			pthread_t t;
 
-			memset(area, 0, 8192);
+			p.rounds = lens[i] > 2000 ? 100 : 500;
+			memset(area, 0, 1 << 17);
 			assert_int_equal(pthread_create(&t, NULL, poller, &p), 0);
 			for (r = 1; r <= p.rounds; r++) {
 				memset(src, (int)(r % 251 + 1), p.len);
@@ -276,6 +278,7 @@ static void placement(void **state)
 					 p.torn, p.rounds);
 		}
 	free(area);
+	free(src);
 }
 
 static void *one_word(void *arg)
