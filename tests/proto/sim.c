@@ -64,7 +64,6 @@ struct sim *sim_create(void)
 {
 	struct sim *s = calloc(1, sizeof(*s));
 
-	umem_test_handler();
 	s->trace = getenv("SIM_TRACE");
 	list_init(&s->flying);
 	prng_seed(&s->rng, 1);
@@ -148,6 +147,8 @@ void sim_connect(struct sim *s, const struct sim_cfg *cfg)
 {
 	struct ib_uverbs_wc wc;
 
+	/* cmocka puts its own handler up for each test. */
+	umem_test_handler();
 	sim_link_drop(s);
 	s->cfg = *cfg;
 	s->now = 0;
