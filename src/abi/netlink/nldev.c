@@ -46,6 +46,15 @@ typedef int (*doit_fn)(struct call *c, int dev);
 static int doit_chardev(struct call *c, int dev);
 static int doit_sys(struct call *c, int dev);
 
+#define NO_COUNT 0xffff
+#define COUNT(m) offsetof(struct nldev_counts, m)
+#define DUMPED(answers_as, how, fn) \
+	{ .flags = (how), .reply_op = RDMA_NLDEV_CMD_##answers_as, .fill = (fn), .dump = (fn) }
+#define NOT_OFFERED(how) { .flags = (how) | CHANGES }
+#define LISTED(how, key, where) \
+	{ .flags = (how) | NEED_DEV | OBJECTS | DUMP_DEV, .id = RDMA_NLDEV_ATTR_RES_##key, \
+	  .count = (where) }
+
 static const struct cmd {
 	uint8_t flags;		/* enum flags */
 	uint8_t reply_op;	/* of a doit; the kernel answers PORT_GET as GET */
@@ -54,45 +63,32 @@ static const struct cmd {
 	uint16_t id;		/* OBJECTS: attribute that names one */
 	uint16_t count;		/* OBJECTS: where in nldev_counts; NO_COUNT: there never are any */
 } cmds[RDMA_NLDEV_NUM_OPS] = {
-#define NO_COUNT 0xffff
-#define N(m) offsetof(struct nldev_counts, m)
-	[RDMA_NLDEV_CMD_GET] = { NEED_DEV, RDMA_NLDEV_CMD_GET, nldev_fill_dev, nldev_fill_dev },
-	[RDMA_NLDEV_CMD_SET] = { ADMIN | CHANGES | NEED_DEV },
-	[RDMA_NLDEV_CMD_NEWLINK] = { ADMIN | CHANGES },
-	[RDMA_NLDEV_CMD_DELLINK] = { ADMIN | CHANGES | NEED_DEV },
-	[RDMA_NLDEV_CMD_PORT_GET] = { NEED_DEV | NEED_PORT | DUMP_DEV, RDMA_NLDEV_CMD_GET,
-				      nldev_fill_port, nldev_fill_port },
-	[RDMA_NLDEV_CMD_SYS_GET] = { STRICT, RDMA_NLDEV_CMD_SYS_GET, .doit = doit_sys },
-	[RDMA_NLDEV_CMD_SYS_SET] = { ADMIN | CHANGES | STRICT },
-	[RDMA_NLDEV_CMD_RES_GET] = { NEED_DEV, RDMA_NLDEV_CMD_RES_GET, nldev_fill_res,
-				     nldev_fill_res },
-	[RDMA_NLDEV_CMD_RES_QP_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
-					.id = RDMA_NLDEV_ATTR_RES_LQPN, .count = N(qp) },
-	[RDMA_NLDEV_CMD_RES_CM_ID_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
-					   .id = RDMA_NLDEV_ATTR_RES_CM_IDN, .count = NO_COUNT },
-	[RDMA_NLDEV_CMD_RES_CQ_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
-					.id = RDMA_NLDEV_ATTR_RES_CQN, .count = N(cq) },
-	[RDMA_NLDEV_CMD_RES_MR_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
-					.id = RDMA_NLDEV_ATTR_RES_MRN, .count = N(mr) },
-	[RDMA_NLDEV_CMD_RES_PD_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
-					.id = RDMA_NLDEV_ATTR_RES_PDN, .count = N(pd) },
-	[RDMA_NLDEV_CMD_GET_CHARDEV] = { STRICT, RDMA_NLDEV_CMD_GET_CHARDEV,
-					 .doit = doit_chardev },
-	[RDMA_NLDEV_CMD_STAT_SET] = { ADMIN | CHANGES | STRICT },
-	[RDMA_NLDEV_CMD_STAT_GET] = { CHANGES | STRICT | NEED_DEV | NEED_PORT },
-	[RDMA_NLDEV_CMD_STAT_DEL] = { ADMIN | CHANGES | STRICT },
-	[RDMA_NLDEV_CMD_RES_QP_GET_RAW] = { ADMIN | NEED_DEV | OBJECTS | DUMP_DEV,
-					    .id = RDMA_NLDEV_ATTR_RES_LQPN, .count = N(qp) },
-	[RDMA_NLDEV_CMD_RES_CQ_GET_RAW] = { ADMIN | NEED_DEV | OBJECTS | DUMP_DEV,
-					    .id = RDMA_NLDEV_ATTR_RES_CQN, .count = N(cq) },
-	[RDMA_NLDEV_CMD_RES_MR_GET_RAW] = { ADMIN | NEED_DEV | OBJECTS | DUMP_DEV,
-					    .id = RDMA_NLDEV_ATTR_RES_MRN, .count = N(mr) },
-	[RDMA_NLDEV_CMD_RES_CTX_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
-					 .id = RDMA_NLDEV_ATTR_RES_CTXN, .count = N(ctx) },
-	[RDMA_NLDEV_CMD_RES_SRQ_GET] = { NEED_DEV | OBJECTS | DUMP_DEV,
-					 .id = RDMA_NLDEV_ATTR_RES_SRQN, .count = NO_COUNT },
-	[RDMA_NLDEV_CMD_STAT_GET_STATUS] = { CHANGES | STRICT | NEED_DEV | NEED_PORT },
-#undef N
+	[RDMA_NLDEV_CMD_GET] = DUMPED(GET, NEED_DEV, nldev_fill_dev),
+	[RDMA_NLDEV_CMD_SET] = NOT_OFFERED(ADMIN | NEED_DEV),
+	[RDMA_NLDEV_CMD_NEWLINK] = NOT_OFFERED(ADMIN),
+	[RDMA_NLDEV_CMD_DELLINK] = NOT_OFFERED(ADMIN | NEED_DEV),
+	[RDMA_NLDEV_CMD_PORT_GET] = DUMPED(GET, NEED_DEV | NEED_PORT | DUMP_DEV,
+					   nldev_fill_port),
+	[RDMA_NLDEV_CMD_SYS_GET] = { .flags = STRICT, .doit = doit_sys,
+				     .reply_op = RDMA_NLDEV_CMD_SYS_GET },
+	[RDMA_NLDEV_CMD_SYS_SET] = NOT_OFFERED(ADMIN | STRICT),
+	[RDMA_NLDEV_CMD_RES_GET] = DUMPED(RES_GET, NEED_DEV, nldev_fill_res),
+	[RDMA_NLDEV_CMD_RES_QP_GET] = LISTED(0, LQPN, COUNT(qp)),
+	[RDMA_NLDEV_CMD_RES_CM_ID_GET] = LISTED(0, CM_IDN, NO_COUNT),
+	[RDMA_NLDEV_CMD_RES_CQ_GET] = LISTED(0, CQN, COUNT(cq)),
+	[RDMA_NLDEV_CMD_RES_MR_GET] = LISTED(0, MRN, COUNT(mr)),
+	[RDMA_NLDEV_CMD_RES_PD_GET] = LISTED(0, PDN, COUNT(pd)),
+	[RDMA_NLDEV_CMD_GET_CHARDEV] = { .flags = STRICT, .doit = doit_chardev,
+					 .reply_op = RDMA_NLDEV_CMD_GET_CHARDEV },
+	[RDMA_NLDEV_CMD_STAT_SET] = NOT_OFFERED(ADMIN | STRICT),
+	[RDMA_NLDEV_CMD_STAT_GET] = NOT_OFFERED(STRICT | NEED_DEV | NEED_PORT),
+	[RDMA_NLDEV_CMD_STAT_DEL] = NOT_OFFERED(ADMIN | STRICT),
+	[RDMA_NLDEV_CMD_RES_QP_GET_RAW] = LISTED(ADMIN, LQPN, COUNT(qp)),
+	[RDMA_NLDEV_CMD_RES_CQ_GET_RAW] = LISTED(ADMIN, CQN, COUNT(cq)),
+	[RDMA_NLDEV_CMD_RES_MR_GET_RAW] = LISTED(ADMIN, MRN, COUNT(mr)),
+	[RDMA_NLDEV_CMD_RES_CTX_GET] = LISTED(0, CTXN, COUNT(ctx)),
+	[RDMA_NLDEV_CMD_RES_SRQ_GET] = LISTED(0, SRQN, NO_COUNT),
+	[RDMA_NLDEV_CMD_STAT_GET_STATUS] = NOT_OFFERED(STRICT | NEED_DEV | NEED_PORT),
 };
 
 static void flush(struct call *c)

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * rused's side of a connection. The input is a series of messages: a byte of
+ * options, a header as far as it is given, a length, a body. They go through a
+ * real socket and ipc_recv() into the daemon's dispatch, until one is refused.
+ * Every answer must pass the check that the library makes.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+
+#define OPT_FD 1	/* pass a descriptor: a good process page */
+#define OPT_BAD_FD 2	/* one that is none */
+#define OPT_HEADER 4	/* the header's fields from the input, not as they should be */
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct host_page page;
+static struct rused r;
+
+static void no_event(struct loop_fd *f, uint32_t events)
+{
+}
+
+static struct client *client(int fd)
+{
+	struct client *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		abort();
+	memset(&page, 0, sizeof(page));
+	page.dev[0].in_use = 1;
+	page.dev[0].index = 1;
+	memset(&r, 0, sizeof(r));
+	r.page = &page;
+	r.page_fd = 0;
+	r.lease_file = -1;
+	list_init(&r.clients);
+	list_init(&r.orphans);
+	lease_init(&r.leases, 0, NULL, NULL);
+	if (loop_init(&r.loop))
+		abort();
+	c->r = &r;
+	c->pid = 1;
+	c->page_fd = c->pidfd.fd = -1;
+	c->sock.fn = no_event;
+	list_init(&c->netlink);
+	list_add_tail(&c->node, &r.clients);
+	r.nclients = 1;
+	if (loop_add(&r.loop, &c->sock, fd, EPOLLIN))
+		abort();
+	return c;
+}
+
+static int descriptor(uint8_t options)
+{
+	int fd;
+
+	if (options & OPT_BAD_FD)
+		return dup(0);
+	fd = memfd_create("proc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || ftruncate(fd, sizeof(struct proc_page)) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
+		abort();
+	return fd;
+}
+
+static void drain(int fd)
+{
+	char body[IPC_MAX];
+	int fds[IPC_MAX_FDS], n, i;
+	struct ipc_hdr h;
+	size_t len;
+
+	for (;;) {
+		len = sizeof(body);
+		n = IPC_MAX_FDS;
+		if (ipc_recv(fd, MSG_DONTWAIT, &h, body, &len, fds, &n))
+			return;
+		if (ipc_check(&h, len, true))
+			abort();
+		for (i = 0; i < n; i++)
+			close(fds[i]);
+	}
+}
+
+/* One message out of the input. How much of it was used; 0 at the end. */
+static size_t send_one(int fd, const uint8_t *data, size_t size)
+{
+	struct ipc_hdr h = { .version = IPC_VERSION };
+	size_t at = 3, len;
+	int pass = -1;
+
+	if (size < 3)
+		return 0;
+	h.type = data[1];
+	len = data[2];
+	if (data[0] & OPT_HEADER) {
+		if (size < at + sizeof(h))
+			return 0;
+		memcpy(&h, data + at, sizeof(h));
+		at += sizeof(h);
+	}
+	len = min(len, size - at);
+	if (data[0] & (OPT_FD | OPT_BAD_FD))
+		pass = descriptor(data[0]);
+	ipc_send(fd, &h, data + at, len, &pass, pass >= 0);
+	if (pass >= 0)
+		close(pass);
+	return at + len;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct client *c;
+	int sv[2];
+	size_t n;
+
+	log_set_level(LOG_LVL_ERR);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
+		abort();
+	c = client(sv[0]);
+	while ((n = send_one(sv[1], data, size))) {
+		int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS;
+		char body[IPC_MAX];
+		size_t len = sizeof(body);
+		struct ipc_hdr h;
+
+		data += n;
+		size -= n;
+		if (ipc_recv(sv[0], MSG_DONTWAIT, &h, body, &len, fds, &nfds) ||
+		    client_message(c, &h, body, len, fds, nfds))
+			break;
+		drain(sv[1]);
+	}
+	client_kill(c, "input ends");
+	clients_reap(&r.loop);
+	loop_fini(&r.loop);
+	close(sv[1]);
+	return 0;
+}
