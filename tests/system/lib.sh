@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# shellcheck shell=bash
+# For the system tests: source it first. It gives the test
+#
+#   RUSE_BUILD   the build tree (default: ./build)
+#   RUSE_TESTBIN its tests/system
+#   RUSE_DIR     a run directory of its own, so a rused of its own
+#   T            a directory for its files
+#
+# and takes all of that away at the end. A test ends with status 0, or dies.
+set -u
+
+RUSE_BUILD=${RUSE_BUILD:-$PWD/build}
+RUSE_TESTBIN=${RUSE_TESTBIN:-$RUSE_BUILD/tests/system}
+T=$(mktemp -d)
+RUSE_DIR=$T/run
+mkdir -m 700 "$RUSE_DIR"
+export RUSE_BUILD RUSE_TESTBIN RUSE_DIR
+
+note() { echo "# $*"; }
+die() { echo "FAIL: $*" >&2; exit 1; }
+skip() { echo "SKIP: $*"; exit 77; }
+
+# Is there a rused of this test? Prints its pid.
+rused_pid() {
+	local p
+	for p in /proc/[0-9]*; do
+		if [ "$(cat "$p/comm" 2>/dev/null)" = rused ] &&
+			tr '\0' '\n' 2>/dev/null <"$p/cmdline" | grep -qxF -- "$RUSE_DIR"; then
+			echo "${p#/proc/}"
+			return 0
+		fi
+	done
+	return 1
+}
+
+# wait_for SECONDS CMD...: until CMD succeeds.
+wait_for() {
+	local tries=$(($1 * 20))
+	shift
+	until "$@"; do
+		[ $((tries--)) -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
+cleanup() {
+	local status=$? pid
+	trap - EXIT
+	# shellcheck disable=SC2046
+	kill -9 $(jobs -p) 2>/dev/null
+	while pid=$(rused_pid); do
+		kill -9 "$pid"
+		sleep 0.05
+	done
+	if [ $status -ne 0 ] && [ $status -ne 77 ] && [ -s "$RUSE_DIR/rused.log" ]; then
+		echo "--- rused.log" >&2
+		tail -n 40 "$RUSE_DIR/rused.log" >&2
+	fi
+	rm -rf "$T"
+	exit $status
+}
+trap cleanup EXIT
+trap 'exit 1' INT TERM
+
+# A sanitized libruse.so needs the sanitizer's library before it.
+PRELOAD=$(ldd "$RUSE_BUILD/libruse.so" 2>/dev/null |
+	awk '$1 ~ /^lib(asan|tsan)/ { printf "%s:", $3 }')$RUSE_BUILD/libruse.so
+SANITIZER_OPTIONS=(ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0:handle_segv=0:handle_sigbus=0}")
+
+# in_ruse CMD...: under the preload, as `ruse run` does it.
+in_ruse() {
+	env "${SANITIZER_OPTIONS[@]}" LD_PRELOAD="$PRELOAD" "$@"
+}
+
+# A TCP port that nobody listens on, below the range of automatic ones.
+free_port() {
+	local port
+	while :; do
+		port=$((20000 + RANDOM % 10000))
+		listening "$port" || break
+	done
+	echo "$port"
+}
+
+# listening PORT: does somebody listen on it?
+listening() {
+	grep -qE ":$(printf %04X "$1") 0+:0000 0A" /proc/net/tcp /proc/net/tcp6 2>/dev/null
+}
+
+# pair PORT SERVER CLIENT: two command lines under ruse, the client as soon as
+# the server listens on PORT. Output in $T/server.out and $T/client.out. Both must
+# end with 0 within PAIR_TIMEOUT seconds (60).
+pair() {
+	local port=$1 limit=${PAIR_TIMEOUT:-60} server rc=0
+	in_ruse timeout "$limit" bash -c "exec $2" >"$T/server.out" 2>&1 &
+	server=$!
+	if ! wait_for 20 listening "$port"; then
+		kill "$server" 2>/dev/null
+		cat "$T/server.out" >&2
+		echo "server does not listen on $port: $2" >&2
+		return 1
+	fi
+	in_ruse timeout "$limit" bash -c "exec $3" >"$T/client.out" 2>&1 || rc=$?
+	[ $rc -eq 0 ] || echo "client: status $rc: $3" >&2
+	wait "$server" || { rc=$?; echo "server: status $rc: $2" >&2; }
+	if [ $rc -ne 0 ]; then
+		sed 's/^/server| /' "$T/server.out" >&2
+		sed 's/^/client| /' "$T/client.out" >&2
+	fi
+	return $rc
+}
