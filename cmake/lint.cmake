@@ -2,9 +2,10 @@
 # The checks of the tree itself as tests, label lint. A tool that is not
 # installed is a test that is skipped (77), not one that is missing.
 function(ruse_lint name)
-  cmake_parse_arguments(L "" "TIMEOUT;NEEDS" "COMMAND" ${ARGN})
+  cmake_parse_arguments(L "" "TIMEOUT;NEEDS;PROCESSORS" "COMMAND" ${ARGN})
+  # No semicolon in the script: CMake would cut it there.
   if(L_NEEDS)
-    set(L_COMMAND sh -c "command -v ${L_NEEDS} >/dev/null || exit 77; \"$@\"" lint ${L_COMMAND})
+    set(L_COMMAND sh -c "command -v ${L_NEEDS} >/dev/null || exit 77 && \"$@\"" lint ${L_COMMAND})
   endif()
   if(NOT L_TIMEOUT)
     set(L_TIMEOUT 60)
@@ -12,6 +13,9 @@ function(ruse_lint name)
   add_test(NAME lint/${name} COMMAND ${L_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(lint/${name} PROPERTIES LABELS lint TIMEOUT ${L_TIMEOUT}
     SKIP_RETURN_CODE 77)
+  if(L_PROCESSORS)
+    set_tests_properties(lint/${name} PROPERTIES PROCESSORS ${L_PROCESSORS})
+  endif()
 endfunction()
 
 ruse_lint(layers NEEDS python3 COMMAND tools/layers)
@@ -24,8 +28,8 @@ ruse_lint(shellcheck NEEDS shellcheck COMMAND
   sh -c "git ls-files -z | xargs -0 grep -lIE '^#!/bin/(ba)?sh' | xargs -d '\\n' shellcheck")
 ruse_lint(codespell NEEDS codespell COMMAND
   sh -c "git ls-files -z | grep -zvE '^(LICENSES/|linux-source|tests/.*corpus/)' | xargs -0 codespell -I tools/codespell.ignore")
-ruse_lint(cppcheck NEEDS cppcheck TIMEOUT 240 COMMAND
+ruse_lint(cppcheck NEEDS cppcheck TIMEOUT 240 PROCESSORS 2 COMMAND
   cppcheck --quiet -j 2 --std=c11 --language=c --enable=warning,performance,portability
   --inline-suppr --suppressions-list=tools/cppcheck.suppress --error-exitcode=1
   --template=gcc -D_GNU_SOURCE -D__x86_64__ -DRUSE_VERSION="" -Isrc src)
-ruse_lint(clang-tidy NEEDS clang-tidy TIMEOUT 480 COMMAND tools/tidy ${CMAKE_BINARY_DIR})
+ruse_lint(clang-tidy NEEDS clang-tidy TIMEOUT 480 PROCESSORS 2 COMMAND tools/tidy ${CMAKE_BINARY_DIR})

@@ -144,10 +144,12 @@ static int print_table(struct json_object *rows)
 
 	if (!rc) {
 		json_object_object_foreach(columns, key, number) {
-			int flags = json_object_get_boolean(number) ? SCOLS_FL_RIGHT : SCOLS_FL_WRAP;
+			int flags = SCOLS_FL_WRAP;
 			struct libscols_column *c;
 			char name[64];
 
+			if (json_object_get_boolean(number))
+				flags = SCOLS_FL_RIGHT;
 			title(key, name, sizeof(name));
 			c = scols_table_new_column(t, name, 0, flags);
 			if (!c || scols_column_set_wrapfunc(c, scols_wrapnl_chunksize,
