@@ -153,6 +153,8 @@ bool umem_fix_fault(void *arg)
  * Other processors: the kernel copies within this process and says where it
  * faulted. Slower (0.4 us), same order. Atomics look before they leap, so that
  * memory unmapped by another thread in between still kills the program.
+ * The constants are long because the seventh argument of syscall() is passed in
+ * memory, where an int leaves its upper half undefined.
  */
 static int copy_self(void *d, const void *s, size_t n)
 {
@@ -160,7 +162,7 @@ static int copy_self(void *d, const void *s, size_t n)
 	ssize_t done;
 
 	while (to.iov_len) {
-		done = sys_call(SYS_process_vm_writev, getpid(), &from, 1, &to, 1, 0);
+		done = sys_call(SYS_process_vm_writev, getpid(), &from, 1ul, &to, 1ul, 0ul);
 		if (done <= 0)
 			return -EFAULT;
 		to.iov_base = (char *)to.iov_base + done;
@@ -196,9 +198,9 @@ static int probe_word(uint64_t *p)
 		return -EFAULT;
 	/* Fetching into the word itself is the write test; its value stays. */
 	to = (struct iovec){ &v, sizeof(v) };
-	if (sys_call(SYS_process_vm_readv, getpid(), &to, 1, &word, 1, 0) != sizeof(v))
+	if (sys_call(SYS_process_vm_readv, getpid(), &to, 1ul, &word, 1ul, 0ul) != sizeof(v))
 		return -EFAULT;
-	return sys_call(SYS_process_vm_writev, getpid(), &word, 1, &word, 1, 0) == sizeof(v) ?
+	return sys_call(SYS_process_vm_writev, getpid(), &word, 1ul, &word, 1ul, 0ul) == sizeof(v) ?
 		0 : -EFAULT;
 }
 
