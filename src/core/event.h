@@ -55,6 +55,7 @@ struct event_file {
 	bool gone;		/* device removed: read gives EIO, poll POLLERR */
 	void *owner;		/* struct uverbs_file it belongs to; checked for FD attributes */
 	int fd;			/* the host's */
+	uint32_t generation;	/* the host's */
 };
 
 /* What an object carries for each file it reports to. */

@@ -268,8 +268,7 @@ int engine_attach(void)
 {
 	int ret;
 
-	if (engine_frozen())
-		return -EIO;
+	engine_check_fork();
 	if (!engine_lock())
 		return -EDEADLK;
 	ret = engine.failed ? -EIO : attach_locked();
@@ -287,8 +286,7 @@ int engine_netlink(void)
 	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret;
 	size_t rsize = 0;
 
-	if (engine_frozen())
-		return -EIO;
+	engine_check_fork();
 	if (!engine_lock())
 		return -EDEADLK;
 	for (int tries = 0; tries < 2; tries++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The one engine of a process: its state, its lock, fork, and its end. */
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include "base/log.h"
 #include "base/sys.h"
@@ -11,15 +12,9 @@ struct engine engine;
 /*
  * A page that the kernel zeroes in a forked child (MADV_WIPEONFORK), so that a
  * child is recognised even where no atfork handler ran (clone, vfork-like
- * libraries). NULL until the first attach: nothing to freeze before.
+ * libraries). NULL until the first attach: nothing to leave behind before.
  */
 static uint32_t *alive;
-static bool frozen;
-
-bool engine_frozen(void)
-{
-	return unlikely(frozen || (alive && !READ_ONCE(*alive)));
-}
 
 static void alive_create(void)
 {
@@ -33,6 +28,41 @@ static void alive_create(void)
 	}
 	*(uint32_t *)p = 1;
 	alive = p;
+}
+
+/*
+ * A forked child leaves the engine it has a copy of: it belongs to the parent.
+ * Files opened before the fork answer EIO (their generation is over), files
+ * that the child opens get an engine of its own. The copy's memory is left as
+ * it is: the program's threads are gone, and nothing of it may be touched.
+ */
+static void leave_parents_engine(void)
+{
+	const struct engine_host *host = engine.host;
+	uint32_t generation = engine.generation + 1;
+	const int fds[] = { engine.epfd, engine.started ? engine.kickfd : -1, engine.conn.fd,
+			    engine.proc_fd };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		if (fds[i] >= 0)
+			sys_close(fds[i]);
+	memset(&engine, 0, sizeof(engine));
+	engine.host = host;
+	engine.generation = generation;
+	if (alive)
+		*alive = 1;
+}
+
+void engine_check_fork(void)
+{
+	if (unlikely(alive && !READ_ONCE(*alive)))
+		leave_parents_engine();
+}
+
+bool engine_stale(struct uverbs_file *f)
+{
+	engine_check_fork();
+	return unlikely(((struct efile *)uverbs_ucontext(f)->host)->generation != engine.generation);
 }
 
 bool engine_lock(void)
@@ -86,20 +116,19 @@ void engine_fail(const char *why)
 
 void engine_fork_prepare(void)
 {
-	if (engine.attached && !engine_frozen())
+	engine_check_fork();
+	if (engine.attached)
 		engine_lock();
 }
 
 void engine_fork_parent(void)
 {
-	if (engine.attached && !engine_frozen())
+	if (engine.attached)
 		engine_unlock();
 }
 
 void engine_fork_child(void)
 {
-	if (!engine.attached)
-		return;
-	frozen = true;
-	engine.lock = (struct elock){ 0 };
+	if (engine.attached)
+		leave_parents_engine();
 }

@@ -56,12 +56,14 @@ ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count
 /* The last descriptor of the event file was closed. */
 void engine_event_close(struct event_file *ev);
 
-/* fork(): before, and after in parent and child. The child's copy is frozen: its commands answer EIO. */
+/*
+ * fork(): before, and after in parent and child. What the parent had open
+ * answers EIO in the child; what the child opens is its own. A child is also
+ * recognised where no atfork handler ran.
+ */
 void engine_fork_prepare(void);
 void engine_fork_parent(void);
 void engine_fork_child(void);
-/* True in a child whose copy is frozen (also where no atfork handler ran). */
-bool engine_frozen(void);
 
 /* Impossible state: DEVICE_FATAL on every context, commands answer EIO. Never aborts. */
 void engine_fail(const char *why);

@@ -17,6 +17,7 @@
 /* One uverbs file: its context and the memfd that is its descriptor. */
 struct efile {
 	struct ucontext uctx;
+	uint32_t generation;		/* of the engine it was opened with */
 	struct uverbs_file *uf;
 	struct list_head entry;		/* engine.files */
 	struct edev *edev;
@@ -48,6 +49,7 @@ enum watch {
 struct engine {
 	struct elock lock;
 	const struct engine_host *host;
+	uint32_t generation;		/* one up in every forked child */
 	bool attached;
 	bool failed;			/* engine_fail(): commands answer EIO */
 	uint32_t no_cma : 1, no_direct : 1, no_poll_wrap : 1;
@@ -95,6 +97,11 @@ void engine_unlock(void);
 
 /* engine.c: from the first attach on a forked child is recognised and a BUG_ON fails the device. */
 void engine_guard(void);
+
+/* Are we a forked child with its parent's engine? Then it gets its own. */
+void engine_check_fork(void);
+/* Opened before a fork by our parent: answers EIO. */
+bool engine_stale(struct uverbs_file *f);
 
 /* attach.c */
 int attach_locked(void);

@@ -56,6 +56,7 @@ int efile_event_install(struct uverbs_file *f, struct event_file *ev)
 		ret = ev->fd;
 		goto fail;
 	}
+	ev->generation = engine.generation;
 	ret = engine.host->event_install(ev, fd, ev->is_async);
 	if (!ret)
 		return fd;
@@ -121,6 +122,7 @@ static int open_locked(uint32_t minor, bool cloexec, struct uverbs_file **f)
 	ef->uctx.dev = &ef->edev->dev;
 	ef->uctx.ops = &ring_ops;
 	ef->uctx.host = ef;
+	ef->generation = engine.generation;
 	ret = context_announce(ef);
 	if (ret)
 		goto rings;
@@ -155,8 +157,7 @@ int engine_open(uint32_t minor, bool cloexec, struct uverbs_file **f)
 {
 	int ret;
 
-	if (engine_frozen())
-		return -EIO;
+	engine_check_fork();
 	if (!engine_lock())
 		return -EDEADLK;
 	ret = engine.failed ? -EIO : open_locked(minor, cloexec, f);
@@ -170,7 +171,7 @@ void engine_close(struct uverbs_file *f)
 	struct ipc_context c = { .dev_index = ef->edev->dev.index };
 	size_t rsize = 0;
 
-	if (engine_frozen() || !engine_lock())
+	if (engine_stale(f) || !engine_lock())
 		return;
 	list_del(&ef->entry);
 	uverbs_close(f);
@@ -188,7 +189,7 @@ ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)
 {
 	ssize_t ret;
 
-	if (unlikely(engine_frozen()))
+	if (unlikely(engine_stale(f)))
 		return -EIO;
 	if (unlikely(!engine_lock()))
 		return (ssize_t)count;	/* a doorbell from a signal handler: the owner will look */
@@ -201,7 +202,7 @@ int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg)
 {
 	int ret;
 
-	if (engine_frozen())
+	if (engine_stale(f))
 		return -EIO;
 	if (!engine_lock())
 		return -EDEADLK;
@@ -210,19 +211,27 @@ int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg)
 	return ret;
 }
 
+static bool event_stale(const struct event_file *ev)
+{
+	engine_check_fork();
+	return ev->generation != engine.generation;
+}
+
 ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count)
 {
 	char record[16];
 	uint64_t v;
 	ssize_t ret;
 
+	if (event_stale(ev))
+		return -EIO;
 	if (count < (ev->is_async ? 16 : 8))
 		return -EINVAL;
 	do {
 		ret = engine.host->event_wait(fd, &v, sizeof(v));
 		if (ret < 0)
 			return ret;
-		if (engine_frozen())
+		if (event_stale(ev))
 			return -EIO;
 		if (!engine_lock())
 			return -EDEADLK;
@@ -237,7 +246,7 @@ ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count
 
 void engine_event_close(struct event_file *ev)
 {
-	if (engine_frozen() || !engine_lock())
+	if (event_stale(ev) || !engine_lock())
 		return;
 	if (ev->fd >= 0)
 		sys_close(ev->fd);

@@ -81,7 +81,8 @@ void progress_cq_armed(struct cq *cq)
 
 void engine_poll(void)
 {
-	if (engine_frozen() || !elock_try(&engine.lock))
+	engine_check_fork();
+	if (!elock_try(&engine.lock))
 		return;
 	if (likely(engine.attached)) {
 		engine.poll_gen++;
