@@ -51,7 +51,10 @@ struct link_ops {
 	 * nothing. They count as lost.
 	 */
 	void (*revoke)(struct link *l, uint32_t sqpn);
-	/* Segments handed to send() that a living peer has not looked at yet: then an ACK timeout does not count (a stopped peer is not a dead one). */
+	/*
+	 * Segments handed to send() that a living peer has not looked at yet:
+	 * then an ACK timeout does not count (a stopped peer is not a dead one).
+	 */
 	bool (*peer_behind)(struct link *l);
 	/* NULL where the capability is missing. */
 	enum direct_result (*direct)(struct link *l, const struct direct_op *op);

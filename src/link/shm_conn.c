@@ -213,7 +213,8 @@ static void serve_listener(struct shm_ep *ep)
 			continue;
 		}
 		if (ep->npending == SHM_MAX_PENDING)
-			pending_free(list_first_entry(&ep->pending, struct shm_pending, list), true);
+			pending_free(list_first_entry(&ep->pending, struct shm_pending, list),
+				     true);
 		p = calloc(1, sizeof(*p));
 		if (p) {
 			p->ep = ep;

@@ -19,7 +19,10 @@
 /* The key table's memfd: written by its owner only (F_SEAL_FUTURE_WRITE), and by the kernel at his death. */
 struct shm_pub {
 	uint32_t magic, version, proc, pad;
-	/* Robust futex word: thread id of the progress thread, 0 before it runs; the kernel sets FUTEX_OWNER_DIED at death and exec. */
+	/*
+	 * Robust futex word: thread id of the progress thread, 0 before it
+	 * runs; the kernel sets FUTEX_OWNER_DIED at death and exec.
+	 */
 	_Alignas(64) uint32_t alive;
 	uint32_t nblocks;		/* block[] entries valid */
 	uint32_t block[SHM_MAX_BLOCKS];	/* block of the cards area with this index */

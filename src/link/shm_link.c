@@ -28,7 +28,7 @@
 #include "link/shm_int.h"
 
 /* Below, two copies through cache cost less than one system call (see tests/bench). */
-#define REF_MIN (8u << 10)
+#define REF_MIN (16u << 10)
 #define COPY_ONLY_MSGS 64	/* messages of a QP that are copied after a failed reference */
 
 static struct shm_link *to_shm(struct link *l)
@@ -135,11 +135,9 @@ static void shm_revoke(struct link *link, uint32_t sqpn)
 	struct shm_link *l = to_shm(link);
 
 	shm_tx_revoke(&l->tx, sqpn);
-	for (uint32_t i = 0; i < l->nlost; )
-		if (l->lost[i].sqpn == sqpn)
-			l->lost[i] = l->lost[--l->nlost];
-		else
-			i++;
+	for (uint32_t i = l->nlost; i > 0; i--)
+		if (l->lost[i - 1].sqpn == sqpn)
+			l->lost[i - 1] = l->lost[--l->nlost];
 }
 
 static bool shm_peer_behind(struct link *link)

@@ -40,7 +40,20 @@ static void echo(struct node *n, struct link *l, const struct seg *seg)
 	l->ops->send(l, &s);
 }
 
-/* Commands: 's' sleep 100 ms without consuming, 'f' leave a forked child behind and die, 'x' exec, 'q' quit. */
+static int child_ms = 5;	/* how long the child sleeps at most */
+
+static void leave_child_behind(void)
+{
+	if (!fork()) {
+		sleep(2);
+		_exit(0);
+	}
+}
+
+/*
+ * Commands: 's' sleep 100 ms without consuming, 'f' leave a forked child behind
+ * and die, 'x' exec, 'e' leave a forked child behind and exec, 'q' quit.
+ */
 static void echo_child(int ctl, bool no_cma)
 {
 	static struct node n;
@@ -54,19 +67,16 @@ static void echo_child(int ctl, bool no_cma)
 	if (write(ctl, n.ep->hello.sock, SHM_SOCK_LEN) != SHM_SOCK_LEN)
 		_exit(1);
 	for (;;) {
-		node_turn(&n, 5);
+		node_turn(&n, child_ms);
 		if (recv(ctl, &c, 1, MSG_DONTWAIT) != 1)
 			continue;
 		if (c == 's')
 			usleep(100000);
-		if (c == 'f') {
-			if (!fork()) {
-				sleep(2);
-				_exit(0);
-			}
+		if (c == 'f' || c == 'e')
+			leave_child_behind();
+		if (c == 'f')
 			kill(getpid(), SIGKILL);
-		}
-		if (c == 'x')
+		if (c == 'x' || c == 'e')
 			execl("/bin/sleep", "sleep", "2", NULL);
 		if (c == 'q')
 			_exit(0);
@@ -113,8 +123,12 @@ static void command(struct pair *p, char c)
 static void round_trip(struct pair *p, const struct seg *s)
 {
 	uint32_t before = p->me.nseg;
+	int rc;
 
-	assert_int_equal(p->l->ops->send(p->l, s), 0);
+	/* The child answers before it gives the room of what it answers back. */
+	while ((rc = p->l->ops->send(p->l, s)) == -EAGAIN)
+		node_turn(&p->me, 1);
+	assert_int_equal(rc, 0);
 	NODE_UNTIL(&p->me, p->me.nseg != before);
 	assert_int_equal(p->me.last_rc, 0);
 	assert_int_equal(p->me.last.len, s->len);
@@ -298,7 +312,8 @@ static void test_flow_data(void **state)
 
 static void test_bad_memory(void **state)
 {
-	uint8_t *mem = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *mem = mmap(NULL, 65536, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct iovec iov = { mem, 65536 };
 	struct pair p;
 	struct seg s;
@@ -369,6 +384,11 @@ static void check_death(char how)
 		kill(p.child, SIGKILL);
 	else
 		command(&p, how);
+	if (how == 'e')		/* pid and socket both live on: only the robust word tells */
+		for (int i = 0; i < 500 && !p.l->dead; i++) {
+			p.l->ops->peer_behind(p.l);
+			node_turn(&p.me, 10);
+		}
 	NODE_UNTIL(&p.me, p.l->dead);
 	assert_int_equal(p.me.ndown, 1);
 	assert_int_equal(p.l->ops->send(p.l, &s), 0);
@@ -387,6 +407,27 @@ static void test_death(void **state)
 	check_death('q');
 	check_death('f');
 	check_death('x');
+	check_death('e');
+}
+
+/* Both ends sleep after every segment, for so long that a lost wake-up is a failure. */
+static void test_wakeups(void **state)
+{
+	struct pair p;
+
+	child_ms = 20000;
+	pair_open(&p, false);
+	for (uint32_t i = 0; i < 3000; i++) {
+		struct seg s = t_seg(SEG_SEND, NULL, 0, i);
+		uint32_t before = p.me.nseg;
+
+		assert_int_equal(p.l->ops->send(p.l, &s), 0);
+		while (p.me.nseg == before)
+			node_turn(&p.me, 20000);
+	}
+	assert_int_equal(p.me.ntimeouts, 0);
+	child_ms = 5;
+	pair_close(&p);
 }
 
 static void test_stopped_is_not_dead(void **state)
@@ -419,6 +460,7 @@ int main(void)
 		cmocka_unit_test(test_flow_data),
 		cmocka_unit_test(test_bad_memory),
 		cmocka_unit_test(test_revoke),
+		cmocka_unit_test(test_wakeups),
 		cmocka_unit_test(test_death),
 		cmocka_unit_test(test_stopped_is_not_dead),
 	};

@@ -25,7 +25,7 @@ struct node {
 	struct seg last;
 	uint8_t *buf;
 	int last_rc;		/* of copying the payload */
-	uint32_t nseg, nwritable, ndown, nattention, attention_qpn;
+	uint32_t nseg, nwritable, ndown, nattention, attention_qpn, ntimeouts;
 	bool last_pull;
 	void (*on_input)(struct node *n, struct link *l, const struct seg *seg);
 	pthread_t thread;
@@ -97,8 +97,9 @@ static inline void t_attention(struct link *l, uint32_t qpn)
 {
 	struct node *n = l->host_arg;
 
-	n->nattention++;
 	n->attention_qpn = qpn;
+	/* Tests look from another thread. */
+	smp_store_release(&n->nattention, n->nattention + 1);
 }
 
 static const struct link_host t_host = {
@@ -140,6 +141,7 @@ static inline int node_turn(struct node *n, int ms)
 	else if (ms && !shm_want_wakeup(n->ep))
 		ms = 0;
 	k = epoll_wait(n->epfd, ev, 16, ms);
+	n->ntimeouts += ms && !k;
 	for (int i = 0; i < k; i++) {
 		struct shm_fd *fd = ev[i].data.ptr;
 
@@ -163,7 +165,7 @@ static inline void *node_serve(void *arg)
 	struct node *n = arg;
 
 	shm_ep_thread_start(n->ep);
-	while (!__atomic_load_n(&n->stop, __ATOMIC_ACQUIRE))
+	while (!smp_load_acquire(&n->stop))
 		node_turn(n, 10);
 	return NULL;
 }
@@ -176,7 +178,7 @@ static inline void node_start(struct node *n)
 
 static inline void node_stop(struct node *n)
 {
-	__atomic_store_n(&n->stop, true, __ATOMIC_RELEASE);
+	smp_store_release(&n->stop, true);
 	pthread_join(n->thread, NULL);
 }
 

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Direct placement. Requester and target are two endpoints of this process,
+ * the target served by a thread while they connect: so every card can be looked
+ * at. Deaths need real processes and fork one.
+ */
+#include <rdma/ib_user_ioctl_verbs.h>
+#include "link/testing.h"
+
+#define BLOCK 5u
+#define DQPN (BLOCK << 14 | 17)
+#define SQPN 0x8012u
+#define KEY_INDEX 9u
+#define KEY (KEY_INDEX << 8 | 0x5a)
+#define PD 3u
+#define LEN 100000u
+
+struct rig {
+	struct node a, b;	/* requester, target */
+	struct link *l;
+	struct qp_card *card;
+	struct key_card *key;
+	uint8_t *mem;		/* the target's MR */
+	uint8_t *src;
+	uint32_t quiet;
+};
+
+static void rig_cards(struct rig *r)
+{
+	r->card = &shm_ep_add_block(r->b.ep, BLOCK)[17];
+	*r->card = (struct qp_card){
+		.qpn = DQPN, .state = 3, .epsn = 0xfffffe, .msn = 7, .pd = PD,
+		.access = IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ,
+		.dest_qpn = SQPN, .path_mtu = 1024,
+	};
+	r->key = &shm_ep_keys(r->b.ep)[KEY_INDEX];
+	*r->key = (struct key_card){
+		.key = KEY, .pd = PD, .start = (uintptr_t)r->mem, .iova = 0x10000,
+		.length = LEN,
+		.access = IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ |
+			  IB_UVERBS_ACCESS_LOCAL_WRITE,
+	};
+}
+
+static int setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+
+	node_open(&r->a, 1, false);
+	node_open(&r->b, 2, false);
+	r->mem = mmap(NULL, LEN + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	r->src = malloc(LEN);
+	memset(r->src, 0x11, LEN);
+	rig_cards(r);
+	/* The thread stays: its death would be the endpoint's. */
+	node_start(&r->b);
+	shm_ep_thread_start(r->a.ep);
+	assert_int_equal(shm_connect(r->a.ep, 2, shm_ep_sock(r->b.ep), getpid(), &r->l), 0);
+	while (!shm_held(((struct shm_link *)r->l)->pub))
+		usleep(100);
+	*state = r;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct rig *r = *state;
+
+	link_put(r->l);
+	node_close(&r->a);
+	node_stop(&r->b);
+	node_close(&r->b);
+	munmap(r->mem, LEN + 8192);
+	free(r->src);
+	free(r);
+	return 0;
+}
+
+static struct direct_op t_op(struct iovec *iov, bool read, uint64_t va, uint32_t len, uint32_t psn)
+{
+	return (struct direct_op){
+		.read = read, .dqpn = DQPN, .sqpn = SQPN, .psn = psn,
+		.npkts = seg_pkts(len, 1024), .va = va, .rkey = KEY, .len = len,
+		.iov = iov, .niov = 1,
+	};
+}
+
+static void test_write_read(void **state)
+{
+	struct rig *r = *state;
+	struct iovec iov = { r->src, 3000 };
+	struct direct_op op = t_op(&iov, false, 0x10010, 3000, 0xfffffe);
+
+	assert_true(r->l->caps & LINK_CAP_DIRECT);
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
+	assert_int_equal(r->mem[15], 0);
+	assert_memory_equal(r->mem + 16, r->src, 3000);
+	assert_int_equal(r->mem[3016], 0);
+	assert_int_equal(r->card->epsn, 1);
+	assert_int_equal(r->card->msn, 8);
+	assert_int_equal(r->card->lock, 0);
+
+	memset(r->mem, 0x77, LEN);
+	iov = (struct iovec){ r->src, LEN };
+	op = t_op(&iov, true, 0x10000, LEN, 1);
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
+	assert_memory_equal(r->src, r->mem, LEN);
+	assert_int_equal(r->card->epsn, 1 + seg_pkts(LEN, 1024));
+
+	/* Nothing to move: no key is looked at (IBA 9.7.5.2.4). */
+	op = t_op(&iov, false, 0, 0, r->card->epsn);
+	op.rkey = 0xdeadbeef;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
+	assert_int_equal(r->card->msn, 10);
+}
+
+static void test_lists(void **state)
+{
+	struct rig *r = *state;
+	struct iovec iov[32];
+	struct direct_op op = t_op(iov, false, 0x10000, 32 * 1000, 0xfffffe);
+
+	for (int i = 0; i < 32; i++) {
+		memset(r->src + i * 1000, i + 1, 1000);
+		iov[31 - i] = (struct iovec){ r->src + i * 1000, 1000 };
+	}
+	op.niov = 32;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
+	for (int i = 0; i < 32; i++)
+		assert_memory_equal(r->mem + (31 - i) * 1000, r->src + i * 1000, 1000);
+}
+
+/* Each of these is for the real responder to look at: nothing may have happened. */
+static void test_not_now(void **state)
+{
+	struct rig *r = *state;
+	struct iovec iov = { r->src, 3000 };
+	struct direct_op op = t_op(&iov, false, 0x10000, 3000, 0xfffffe), bad;
+	const struct qp_card good = *r->card;
+	struct qp_card c[9];
+
+	for (int i = 0; i < 9; i++)
+		c[i] = good;
+	c[0].lock = 2;
+	c[1].qpn ^= 1;
+	c[2].dest_qpn ^= 1;
+	c[3].state = 1;
+	c[4].state = 6;
+	c[5].busy = 1;
+	c[6].failed = AETH_NAK_INV_REQ;
+	c[7].epsn++;
+	c[8].path_mtu = 2048;
+	for (int i = 0; i < 9; i++) {
+		*r->card = c[i];
+		assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
+		assert_memory_equal(r->card, &c[i], sizeof(good));
+	}
+	*r->card = good;
+	bad = op;
+	bad.dqpn = (BLOCK + 1) << 14 | 17;
+	assert_int_equal(r->l->ops->direct(r->l, &bad), DIRECT_NO);
+	bad.dqpn = BLOCK << 14 | 16383;
+	assert_int_equal(r->l->ops->direct(r->l, &bad), DIRECT_NO);
+	r->key->seq = 1;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
+	r->key->seq = 2;
+	assert_int_equal(r->mem[0], 0);
+	assert_int_equal(r->card->lock, 0);
+	for (uint32_t s = 2; s <= 4; s++) {
+		*r->card = good;
+		r->card->state = s;
+		assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
+	}
+}
+
+static void nak(struct rig *r, const struct direct_op *op, enum direct_result want, uint32_t syn)
+{
+	uint32_t before = smp_load_acquire(&r->b.nattention);
+
+	assert_int_equal(r->l->ops->direct(r->l, op), want);
+	assert_int_equal(r->card->failed, syn);
+	assert_int_equal(r->card->lock, 0);
+	assert_int_equal(r->card->epsn, 0xfffffe);
+	for (int i = 0; i < 1000 && smp_load_acquire(&r->b.nattention) == before; i++)
+		usleep(1000);
+	assert_int_equal(smp_load_acquire(&r->b.nattention), before + 1);
+	assert_int_equal(r->l->ops->direct(r->l, op), DIRECT_NO);
+	r->card->failed = 0;
+}
+
+static void test_naks(void **state)
+{
+	struct rig *r = *state;
+	struct iovec iov = { r->src, 3000 };
+	struct direct_op op = t_op(&iov, false, 0x10000, 3000, 0xfffffe), bad;
+
+	r->card->access = IB_UVERBS_ACCESS_REMOTE_READ;
+	nak(r, &op, DIRECT_NAK_INV, AETH_NAK_INV_REQ);
+	r->card->access |= IB_UVERBS_ACCESS_REMOTE_WRITE;
+	bad = op;
+	bad.rkey ^= 1;
+	nak(r, &bad, DIRECT_NAK_ACC, AETH_NAK_REM_ACC);
+	bad.rkey = 0xffffff00;
+	nak(r, &bad, DIRECT_NAK_ACC, AETH_NAK_REM_ACC);
+	bad = op;
+	bad.va = 0x10000 + LEN - 2999;
+	nak(r, &bad, DIRECT_NAK_ACC, AETH_NAK_REM_ACC);
+	bad.va = 0xffff;
+	nak(r, &bad, DIRECT_NAK_ACC, AETH_NAK_REM_ACC);
+	r->card->pd = PD + 1;
+	nak(r, &op, DIRECT_NAK_ACC, AETH_NAK_REM_ACC);
+	r->card->pd = PD;
+	r->key->access = IB_UVERBS_ACCESS_REMOTE_READ;
+	nak(r, &op, DIRECT_NAK_ACC, AETH_NAK_REM_ACC);
+	bad = op;
+	bad.read = true;
+	r->key->access = IB_UVERBS_ACCESS_REMOTE_WRITE;
+	nak(r, &bad, DIRECT_NAK_ACC, AETH_NAK_REM_ACC);
+	assert_int_equal(r->mem[0], 0);
+}
+
+static void test_bad_memory(void **state)
+{
+	struct rig *r = *state;
+	uint8_t *hole = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec iov = { hole, 8192 };
+	struct direct_op op = t_op(&iov, false, 0x10000, 8192, 0xfffffe);
+
+	munmap(hole + 4096, 4096);
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_LOCAL);
+	op.read = true;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_LOCAL);
+	assert_int_equal(r->card->failed, 0);
+	assert_int_equal(r->card->epsn, 0xfffffe);
+	/* The target has unmapped its MR. */
+	r->key->start = (uintptr_t)hole;
+	iov.iov_base = r->src;
+	nak(r, &op, DIRECT_NAK_ACC, AETH_NAK_REM_ACC);
+	op.read = false;
+	nak(r, &op, DIRECT_NAK_ACC, AETH_NAK_REM_ACC);
+	munmap(hole, 4096);
+}
+
+static void test_capability(void **state)
+{
+	struct rig *r = *state;
+	struct iovec iov = { r->src, 8 };
+	struct direct_op op = t_op(&iov, false, 0x10000, 8, 0xfffffe);
+
+	r->l->caps = 0;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
+	r->l->caps = LINK_CAP_DIRECT;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
+}
+
+/* A requester dies with the card in its hand. */
+static void dying_requester(const char *sock, int fd)
+{
+	struct node n;
+	struct shm_link *l;
+	struct link *link;
+
+	node_open(&n, 3, false);
+	shm_ep_thread_start(n.ep);
+	if (shm_connect(n.ep, 2, sock, getpid(), &link))
+		_exit(1);
+	l = (struct shm_link *)link;
+	smp_store_mb(&l->tx.h->placing, 18);
+	if (!card_trylock(&l->exp->card[17], 3) || write(fd, "x", 1) != 1)
+		_exit(2);
+	pause();
+}
+
+static void check_lock_broken(struct rig *r, bool by_waiting)
+{
+	pid_t pid;
+	int fd[2], status;
+	char c;
+
+	assert_int_equal(pipe(fd), 0);
+	pid = fork();
+	if (!pid)
+		dying_requester(shm_ep_sock(r->b.ep), fd[1]);
+	assert_int_equal(read(fd[0], &c, 1), 1);
+	assert_int_equal(READ_ONCE(r->card->lock), 3);
+	if (by_waiting)
+		node_stop(&r->b);	/* so that nobody hears of the death */
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	card_lock(r->card, 2);
+	assert_int_equal(r->card->lock, 2);
+	card_unlock(r->card);
+	if (by_waiting)
+		node_start(&r->b);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static void test_lock_broken(void **state)
+{
+	check_lock_broken(*state, true);
+}
+
+static void test_lock_freed_at_death(void **state)
+{
+	struct rig *r = *state;
+
+	card_set_breaker(NULL, NULL);
+	check_lock_broken(r, false);
+}
+
+static void *quiesce(void *arg)
+{
+	struct rig *r = arg;
+
+	shm_quiesce(r->b.ep);
+	atomic_xchg(&r->quiet, 1u);
+	return NULL;
+}
+
+static void test_quiesce(void **state)
+{
+	struct rig *r = *state;
+	uint32_t *placing = &((struct shm_link *)r->l)->tx.h->placing;
+	pthread_t t;
+
+	node_stop(&r->b);	/* shm_quiesce() wants the endpoint to itself */
+	r->quiet = 0;
+	smp_store_mb(placing, 18);
+	assert_int_equal(pthread_create(&t, NULL, quiesce, r), 0);
+	usleep(20000);
+	assert_int_equal(READ_ONCE(r->quiet), 0);
+	smp_store_release(placing, 0u);
+	pthread_join(t, NULL);
+	assert_int_equal(r->quiet, 1);
+	node_start(&r->b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_write_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lists, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_now, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_naks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bad_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_capability, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lock_broken, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lock_freed_at_death, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_quiesce, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
