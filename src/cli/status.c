@@ -107,6 +107,11 @@ static bool fits_cell(struct json_object *o)
 	return !is_table(o) && !json_object_is_type(o, json_type_object);
 }
 
+static bool is_empty(struct json_object *o)
+{
+	return json_object_is_type(o, json_type_array) && !json_object_array_length(o);
+}
+
 /*
  * Every member of the rows that fits into a cell in all of them, in the order
  * of appearance; the value says whether it is a number.
@@ -152,8 +157,9 @@ static int print_table(struct json_object *rows)
 				flags = SCOLS_FL_RIGHT;
 			title(key, name, sizeof(name));
 			c = scols_table_new_column(t, name, 0, flags);
-			if (!c || scols_column_set_wrapfunc(c, scols_wrapnl_chunksize,
-							    scols_wrapnl_nextchunk, NULL))
+			if (!c || scols_column_set_safechars(c, "\n") ||
+			    scols_column_set_wrapfunc(c, scols_wrapnl_chunksize,
+						      scols_wrapnl_nextchunk, NULL))
 				rc = -ENOMEM;
 		}
 	}
@@ -188,9 +194,12 @@ static int print_inner(const char *heading, struct json_object *row, int depth)
 	json_object_object_foreach(row, key, v) {
 		char inner[160], name[64];
 
+		title(key, name, sizeof(name));
+		/* Worth a word on the outside, noise in each row. */
+		if (is_empty(v) && !*heading)
+			printf("\n%s\nnone\n", name);
 		if (fits_cell(v))
 			continue;
-		title(key, name, sizeof(name));
 		snprintf(inner, sizeof(inner), "%s%s%s", heading, *heading ? ": " : "", name);
 		if (!rc)
 			rc = print_value(inner, v, depth + 1);
@@ -221,7 +230,7 @@ static int print_value(const char *heading, struct json_object *o, int depth)
 	json_object_object_foreach(o, key, v) {
 		char name[64], *text;
 
-		if (!fits_cell(v))
+		if (!fits_cell(v) || is_empty(v))
 			continue;
 		text = cell(v);
 		if (!text)
