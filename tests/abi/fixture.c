@@ -121,12 +121,12 @@ void fix_open(bool with_context)
 
 void fix_objects(void)
 {
+	fx.channel = mk_channel();
 	fx.pd = mk_pd();
 	fx.cq = mk_cq();
 	fx.mr = mk_mr(fx.pd);
 	fx.ah = mk_ah(fx.pd);
 	fx.qp = mk_qp(fx.pd, fx.cq);
-	fx.channel = mk_channel();
 }
 
 void fix_close(void)

@@ -246,14 +246,14 @@ static void half_request(uint32_t nr, bool ex, const struct write_row *row)
 	} *h = (void *)(two + 0x1000 - hdrs);
 
 	assert_true(two != MAP_FAILED);
-	munmap(two + 0x1000, 0x1000);
+	mprotect(two + 0x1000, 0x1000, PROT_NONE);
 	h->hdr.command = nr | (ex ? IB_USER_VERBS_CMD_FLAG_EXTENDED : 0);
 	h->hdr.in_words = (uint16_t)(ex ? row->req_size / 8 : (row->req_size + 8) / 4);
 	h->hdr.out_words = (uint16_t)(row->resp_size / (ex ? 8 : 4));
 	if (ex)
 		h->ex.response = row->resp_size ? (uintptr_t)arena_get(512) : 0;
 	assert_int_equal(uverbs_write(fx.f, h, hdrs + row->req_size), -EFAULT);
-	munmap(two, 0x1000);
+	munmap(two, 0x2000);
 }
 
 static void test_half_request(void **state)
