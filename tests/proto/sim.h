@@ -79,7 +79,6 @@ struct sim {
 	bool behind;		/* peer_behind() answers this */
 	bool trace;		/* print every packet; $SIM_TRACE sets it */
 	char note[128];		/* what is being tried: printed when it fails */
-	uint64_t direct_ops;
 	/* When set, sees every packet before it is sent; true = lose it. */
 	bool (*filter)(struct sim *s, int to, const struct seg *seg);
 };

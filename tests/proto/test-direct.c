@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Direct placement as the requester uses it: when, and what becomes of each answer. */
+#include "sim.h"
+
+static struct sim *s;
+static struct sim_end *a, *b;
+static enum direct_result answer;
+static struct direct_op last;
+static uint32_t calls;
+
+/* Places, as a peer process would: under the card's lock, by the key's address. */
+static enum direct_result fake_direct(struct link *l, const struct direct_op *op)
+{
+	struct qp_card *c = b->qp->card;
+	struct iovec there = { (void *)(uintptr_t)op->va, op->len };
+
+	calls++;
+	last = *op;
+	if (answer != DIRECT_DONE)
+		return answer;
+	assert_int_equal(op->dqpn, b->qp->qpn);
+	assert_int_equal(op->sqpn, a->qp->qpn);
+	assert_int_equal(op->psn, c->epsn);
+	assert_int_equal(op->npkts, seg_pkts(op->len, 256));
+	assert_true(card_trylock(c, 7));
+	assert_int_equal(c->busy, 0);
+	if (op->read)
+		assert_int_equal(umem_copy_iov(op->iov, op->niov, 0, &there, 1, 0, op->len), 0);
+	else
+		assert_int_equal(umem_copy_iov(&there, 1, 0, op->iov, op->niov, 0, op->len), 0);
+	c->epsn = psn_add(c->epsn, op->npkts);
+	c->msn++;
+	card_unlock(c);
+	return DIRECT_DONE;
+}
+
+static struct link_ops ops;
+
+static void start(enum direct_result r)
+{
+	struct sim_cfg cfg = sim_defaults();
+
+	s->lose = 0;
+	sim_connect(s, &cfg);
+	ops = *a->link.ops;
+	ops.direct = fake_direct;
+	a->link.ops = &ops;
+	a->link.caps = LINK_CAP_DIRECT;
+	answer = r;
+	calls = 0;
+}
+
+static void post(uint64_t id, uint32_t op, uint32_t len)
+{
+	struct sim_wr wr = {
+		.id = id, .op = op, .flags = F_SIGNALED, .num_sge = 2, .rkey = b->mr->rkey,
+		.raddr = (uintptr_t)b->buf + 0x10000,
+	};
+
+	wr.sge[0] = sim_sge(a, 0, len / 2);
+	wr.sge[1] = sim_sge(a, len / 2, len - len / 2);
+	sim_post(a, &wr);
+	sim_bell(a);
+}
+
+static void test_done(void **state)
+{
+	start(DIRECT_DONE);
+	sim_fill(a->buf, 9000, 4);
+	post(1, OP_WRITE, 9000);
+	sim_expect(a->scq, 1, 0);
+	assert_true(sim_filled(b->buf + 0x10000, 9000, 4));
+	memset(a->buf, 0, 9000);
+	post(2, OP_READ, 9000);
+	sim_expect(a->scq, 2, 0);
+	assert_true(sim_filled(a->buf, 9000, 4));
+	assert_int_equal(s->sent, 0);
+	assert_true(xp_wake(a->qp) == NS_NEVER);
+	assert_true(xp_idle(a->qp));
+	/* Segments go on where it ended. */
+	post(3, OP_FETCH_ADD, 8);
+	sim_run(s, NS_S);
+	sim_expect(a->scq, 3, 0);
+	assert_int_equal(s->sent, 2);
+}
+
+/* Not these, and not while something is in flight. */
+static void test_not_for(void **state)
+{
+	static const uint32_t none[] = { OP_SEND, OP_WRITE_IMM, OP_FETCH_ADD };
+
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+		struct rxe_sge sge = sim_sge(b, 0x20000, 4096);
+
+		start(DIRECT_DONE);
+		sim_post_recv(b, 9, &sge, 1);
+		post(1, none[i], 8);
+		post(2, OP_WRITE, 5000);
+		assert_int_equal(calls, 0);
+		sim_run(s, NS_S);
+		sim_expect(a->scq, 1, 0);
+		sim_expect(a->scq, 2, 0);
+	}
+	start(DIRECT_DONE);
+	post(1, OP_WRITE, 0);
+	assert_int_equal(calls, 0);
+}
+
+/* A stream of small writes that nobody polls goes over the link; polling brings it back. */
+static void test_stream(void **state)
+{
+	start(DIRECT_DONE);
+	for (uint64_t i = 0; i < 5; i++)
+		post(i, OP_WRITE, 8);
+	assert_int_equal(calls, 1);
+	assert_int_equal(s->sent, 4);
+	sim_run(s, NS_S);
+	for (uint64_t i = 0; i < 5; i++)
+		sim_expect(a->scq, i, 0);
+	post(5, OP_WRITE, 8);
+	assert_int_equal(calls, 2);
+	/* Long ones are placed in any case. */
+	post(6, OP_WRITE, 4096);
+	assert_int_equal(calls, 3);
+}
+
+static void test_refused(void **state)
+{
+	start(DIRECT_NO);
+	sim_fill(a->buf, 5000, 6);
+	post(1, OP_WRITE, 5000);
+	post(2, OP_READ, 5000);
+	assert_int_equal(calls, 1);
+	sim_run(s, NS_S);
+	sim_expect(a->scq, 1, 0);
+	sim_expect(a->scq, 2, 0);
+	assert_true(sim_filled(b->buf + 0x10000, 5000, 6));
+}
+
+static void test_errors(void **state)
+{
+	static const struct {
+		enum direct_result r;
+		uint32_t status;
+	} cases[] = { { DIRECT_LOCAL, 4 }, { DIRECT_NAK_ACC, 10 }, { DIRECT_NAK_INV, 9 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		start(cases[i].r);
+		post(1, i & 1 ? OP_READ : OP_WRITE, 5000);
+		sim_expect(a->scq, 1, cases[i].status);
+		sim_expect_none(a->scq);
+		assert_int_equal(a->qp->state, QPS_ERR);
+		assert_int_equal(s->sent, 0);
+		post(2, OP_WRITE, 8);
+		sim_expect(a->scq, 2, 5);
+	}
+	/* Our own key does not permit it: the link is not even asked. */
+	start(DIRECT_DONE);
+	post(1, OP_WRITE, SIM_BUF + 2);
+	sim_expect(a->scq, 1, 4);
+	assert_int_equal(calls, 0);
+}
+
+static int setup(void **state)
+{
+	s = sim_create();
+	a = &s->end[0];
+	b = &s->end[1];
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	sim_destroy(s);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_done), cmocka_unit_test(test_not_for),
+		cmocka_unit_test(test_stream), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_errors),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

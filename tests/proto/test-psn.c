@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Numbers: PSNs around 2^24, messages of 2^31 bytes, and segments that are cut
+ * differently when they are sent again.
+ */
+#include <sys/mman.h>
+#include "sim.h"
+
+#define HUGE_LEN (1ull << 31)
+#define LEN 4000
+
+static struct sim *s;
+static struct sim_end *a, *b;
+
+static void start(const struct sim_cfg *cfg)
+{
+	s->lose = 0;
+	s->room = 0;
+	s->by_ref = false;
+	s->filter = NULL;
+	sim_connect(s, cfg);
+}
+
+static void post(uint64_t id, uint32_t op, uint32_t off, uint32_t len)
+{
+	struct sim_wr wr = {
+		.id = id, .op = op, .flags = F_SIGNALED, .num_sge = 1, .rkey = b->mr->rkey,
+		.raddr = (uintptr_t)b->buf + 0x80000 + off,
+	};
+
+	wr.sge[0] = sim_sge(a, off, len);
+	sim_post(a, &wr);
+}
+
+/* WRITE, READ back elsewhere, and compare, from each starting PSN near the end. */
+static void test_wrap(void **state)
+{
+	for (uint32_t psn = 0xffffe0; psn != 0x10; psn = (psn + 1) & 0xffffff) {
+		for (uint32_t mask = 0; mask < 1u << 16; mask = mask * 3 + 1) {
+			struct sim_cfg cfg = sim_defaults();
+			struct rxe_sge sge = sim_sge(b, 0x40000, LEN);
+
+			sim_note(s, "psn 0x%06x mask 0x%04x", psn, mask);
+			cfg.psn[0] = cfg.psn[1] = psn;
+			cfg.retry = 40;
+			start(&cfg);
+			s->lose = mask;
+			sim_fill(a->buf, LEN, psn);
+			memset(b->buf + 0x40000, 0, LEN);
+			memset(b->buf + 0x80000, 0, LEN);
+			sim_fill(b->buf + 0x80000 + LEN, LEN, psn + 1);
+			sim_post_recv(b, 9, &sge, 1);
+			post(1, OP_WRITE, 0, LEN);
+			post(2, OP_SEND, 0, LEN);
+			post(3, OP_READ, LEN, LEN);
+			sim_bell(a);
+			sim_run(s, NS_S);
+			for (uint64_t i = 1; i <= 3; i++)
+				sim_expect(a->scq, i, 0);
+			sim_expect(b->rcq, 9, 0);
+			assert_true(sim_filled(b->buf + 0x80000, LEN, psn));
+			assert_true(sim_filled(b->buf + 0x40000, LEN, psn));
+			assert_true(sim_filled(a->buf + LEN, LEN, psn + 1));
+			assert_int_equal(b->qp->card->epsn, psn_add(psn, 3 * 16));
+			assert_int_equal(b->qp->card->msn, 3);
+		}
+	}
+}
+
+static uint32_t recut;
+
+/* Another cut for every segment of the requester. */
+static bool change_cut(struct sim *sim, int to, const struct seg *seg)
+{
+	static const uint32_t cuts[] = { 5, 2, 7, 1, 3, 16 };
+
+	sim->end[!to].link.max_pkts = cuts[recut++ % ARRAY_SIZE(cuts)];
+	return false;
+}
+
+static void test_recut(void **state)
+{
+	for (uint32_t phase = 0; phase < 6; phase++) {
+		for (uint32_t mask = 0; mask < 1u << 10; mask++) {
+			struct sim_cfg cfg = sim_defaults();
+			struct rxe_sge sge = sim_sge(b, 0x40000, LEN);
+
+			sim_note(s, "phase %u mask 0x%03x", phase, mask);
+			cfg.retry = 40;
+			cfg.max_pkts = 4;
+			start(&cfg);
+			recut = phase;
+			s->filter = change_cut;
+			s->lose = mask;
+			s->by_ref = mask & 1;
+			sim_fill(a->buf, LEN, mask);
+			memset(b->buf + 0x40000, 0, LEN);
+			memset(b->buf + 0x80000, 0, LEN);
+			sim_fill(b->buf + 0x80000 + LEN, LEN, mask + 1);
+			sim_post_recv(b, 9, &sge, 1);
+			post(1, OP_SEND, 0, LEN);
+			post(2, OP_WRITE, 0, LEN);
+			post(3, OP_READ, LEN, LEN);
+			sim_bell(a);
+			sim_run(s, NS_S);
+			for (uint64_t i = 1; i <= 3; i++)
+				sim_expect(a->scq, i, 0);
+			sim_expect(b->rcq, 9, 0);
+			assert_true(sim_filled(b->buf + 0x80000, LEN, mask));
+			assert_true(sim_filled(b->buf + 0x40000, LEN, mask));
+			assert_true(sim_filled(a->buf + LEN, LEN, mask + 1));
+		}
+	}
+}
+
+/* 2 GiB of address space over one MiB of memory. */
+static uint8_t *huge_map(void)
+{
+	int fd = memfd_create("huge", 0);
+	uint8_t *p = mmap(NULL, HUGE_LEN, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+			  -1, 0);
+
+	assert_true(fd >= 0 && p != MAP_FAILED);
+	assert_int_equal(ftruncate(fd, SIM_BUF), 0);
+	for (uint64_t off = 0; off < HUGE_LEN; off += SIM_BUF)
+		assert_true(mmap(p + off, SIM_BUF, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+				 fd, 0) != MAP_FAILED);
+	close(fd);
+	return p;
+}
+
+static void test_huge(void **state)
+{
+	static const uint32_t ops[] = { OP_WRITE, OP_READ, OP_SEND };
+	uint8_t *p = huge_map();
+	struct mr *ma, *mb;
+
+	assert_int_equal(mr_create(a->pd, (uintptr_t)p, HUGE_LEN, (uintptr_t)p, 15, &ma), 0);
+	assert_int_equal(mr_create(b->pd, (uintptr_t)p, HUGE_LEN, (uintptr_t)p, 15, &mb), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
+		struct sim_cfg cfg = sim_defaults();
+		struct ib_uverbs_wc wc;
+		struct rxe_sge sge = { (uintptr_t)p, (uint32_t)HUGE_LEN, mb->lkey };
+		struct sim_wr wr = {
+			.id = 1, .op = ops[i], .flags = F_SIGNALED, .num_sge = 1,
+			.raddr = (uintptr_t)p, .rkey = mb->rkey,
+			.sge[0] = { (uintptr_t)p, (uint32_t)HUGE_LEN, ma->lkey },
+		};
+
+		sim_note(s, "op %u", ops[i]);
+		cfg.max_pkts = 1u << 20;
+		cfg.psn[0] = cfg.psn[1] = 0xfffff0;
+		start(&cfg);
+		s->by_ref = true;
+		s->lose = 1ull << 20 | 1ull << 40;
+		sim_post_recv(b, 9, &sge, 1);
+		sim_post(a, &wr);
+		wr.id = 2;
+		wr.op = OP_WRITE;
+		wr.sge[0].length = 300;
+		sim_post(a, &wr);
+		sim_bell(a);
+		sim_run(s, 10 * NS_S);
+		assert_true(sim_poll(a->scq, &wc));
+		assert_int_equal(wc.status, 0);
+		assert_int_equal(wc.wr_id, 1);
+		assert_int_equal(wc.byte_len, HUGE_LEN);
+		sim_expect(a->scq, 2, 0);
+		if (ops[i] == OP_SEND) {
+			assert_true(sim_poll(b->rcq, &wc));
+			assert_int_equal(wc.byte_len, HUGE_LEN);
+		}
+		assert_int_equal(b->qp->card->epsn, psn_add(0xfffff0, (1u << 23) + 2));
+	}
+	assert_int_equal(mr_destroy(ma), 0);
+	assert_int_equal(mr_destroy(mb), 0);
+	munmap(p, HUGE_LEN);
+}
+
+static uint32_t max_ahead;
+
+static bool watch_window(struct sim *sim, int to, const struct seg *seg)
+{
+	struct qp_req *r = &sim->end[0].qp->req;
+
+	if (to == 1)
+		max_ahead = max(max_ahead, psn_add(seg->psn, seg->npkts - r->una));
+	return false;
+}
+
+/* The window bounds what is unacknowledged, whatever the segments. */
+static void test_window(void **state)
+{
+	for (uint32_t window = 1; window <= 20; window++) {
+		struct sim_cfg cfg = sim_defaults();
+		uint64_t retries = a->td->dev.counter[CNT_COMP_RETRY];
+
+		cfg.max_pkts = 6;
+		start(&cfg);
+		a->qp->req.window = window;
+		s->filter = watch_window;
+		max_ahead = 0;
+		sim_fill(a->buf, 20000, window);
+		post(1, OP_WRITE, 0, 20000);
+		for (uint64_t i = 2; i < 30; i++)
+			post(i, OP_WRITE, 0, 700);
+		sim_bell(a);
+		sim_run(s, NS_S);
+		for (uint64_t i = 1; i < 30; i++)
+			sim_expect(a->scq, i, 0);
+		assert_true(sim_filled(b->buf + 0x80000, 20000, window));
+		assert_int_equal(max_ahead, window);
+		/* Nobody had to wait for a timer. */
+		assert_int_equal(a->td->dev.counter[CNT_COMP_RETRY], retries);
+	}
+}
+
+static int setup(void **state)
+{
+	s = sim_create();
+	a = &s->end[0];
+	b = &s->end[1];
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	sim_destroy(s);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wrap), cmocka_unit_test(test_recut),
+		cmocka_unit_test(test_huge), cmocka_unit_test(test_window),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
