@@ -186,15 +186,17 @@ static uint32_t link_speed(const char *name)
 {
 	struct ethtool_cmd cmd = { .cmd = ETHTOOL_GSET };
 	struct ifreq ifr = { .ifr_data = (void *)&cmd };
-	uint32_t mbps = 0;
+	uint32_t mbps = 0, got;
 	int fd;
 
 	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return 0;
 	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", name);
-	if (!ioctl(fd, SIOCETHTOOL, &ifr) && ethtool_cmd_speed(&cmd) != (uint32_t)SPEED_UNKNOWN)
-		mbps = ethtool_cmd_speed(&cmd);
+	if (!ioctl(fd, SIOCETHTOOL, &ifr)) {
+		got = (uint32_t)cmd.speed_hi << 16 | cmd.speed;
+		mbps = got == (uint32_t)SPEED_UNKNOWN ? 0 : got;
+	}
 	close(fd);
 	return mbps;
 }
@@ -215,13 +217,14 @@ static int read_interface(struct scan *s)
 static void fill_port(struct host_dev *d, struct scan *s)
 {
 	struct gid_raw all[2 * MAX_ADDRS];
+	uint8_t eui64[8];
 	unsigned int lost;
 
 	if (!s->found) {	/* the interface is gone; it may come back under its name */
 		d->state = STATE_DOWN;
 		d->phys_state = PHYS_DISABLED;
 		d->ifindex = 0;
-		gids_sync(d, NULL, 0);
+		gids_sync(d, d->gid[0].raw + 8, NULL, 0);
 		return;
 	}
 	d->ifindex = s->ifindex;
@@ -234,7 +237,8 @@ static void fill_port(struct host_dev *d, struct scan *s)
 	speed_from_netdev(d, link_speed(s->name));
 	memcpy(all, s->v4, s->n4 * sizeof(all[0]));
 	memcpy(all + s->n4, s->v6, s->n6 * sizeof(all[0]));
-	lost = gids_sync(d, all, s->n4 + s->n6);
+	guid_from_mac(eui64, s->mac);
+	lost = gids_sync(d, eui64, all, s->n4 + s->n6);
 	if (lost)
 		log_warn("%s: %u addresses of %s have no place in the GID table", d->name, lost,
 			 d->ndev);

@@ -57,12 +57,13 @@ static void put(struct host_dev *d, int i, const struct gid_raw *g)
 	d->gid[i].ifindex = d->ifindex;
 }
 
-unsigned int gids_sync(struct host_dev *d, const struct gid_raw *want, unsigned int n)
+unsigned int gids_sync(struct host_dev *d, const uint8_t *eui64, const struct gid_raw *want,
+		       unsigned int n)
 {
 	struct gid_raw ll = { .b = { 0xfe, 0x80 } };
 	unsigned int i, lost = 0;
 
-	memcpy(ll.b + 8, d->node_guid, 8);
+	memcpy(ll.b + 8, eui64, 8);
 	put(d, 0, &ll);
 	for (i = 1; i < HOST_MAX_GIDS; i++)
 		if (same(d->gid[i].raw, &ll) || !wanted(d->gid[i].raw, want, n))

@@ -15,11 +15,13 @@ void guid_from_mac(uint8_t *guid, const uint8_t *mac);
 struct gid_raw gid_from_ipv4(const uint8_t *addr);
 /*
  * Brings the table of d in line with the addresses: index 0 is the link-local
- * GID of d->node_guid; the others keep their index while their address stays,
+ * GID of this EUI-64, the MAC's of today (the node GUID is that of the MAC at
+ * the start); the others keep their index while their address stays,
  * leave a hole when it goes, and come in at the lowest free index, in the order
  * given. Equal ones are entered once. Returns how many found no room.
  */
-unsigned int gids_sync(struct host_dev *d, const struct gid_raw *want, unsigned int n);
+unsigned int gids_sync(struct host_dev *d, const uint8_t *eui64, const struct gid_raw *want,
+		       unsigned int n);
 /* enum ib_mtu from a netdev's MTU: the largest that leaves 80 bytes for headers; at least 256. */
 uint8_t mtu_from_netdev(uint32_t mtu);
 /* Width and speed codes from Mb/s; 0 = unknown, as 1000. */

@@ -42,20 +42,20 @@ static void test_order_and_holes(void **state)
 	struct gid_raw first[] = { a, b, ll }, second[] = { b }, third[] = { b, c };
 
 	/* The interface's own link-local address is index 0 and not repeated. */
-	assert_int_equal(gids_sync(&d, first, 3), 0);
+	assert_int_equal(gids_sync(&d, d.node_guid, first, 3), 0);
 	assert_int_equal(d.ngids, 3);
 	expect(0, &ll);
 	expect(1, &a);
 	expect(2, &b);
 	assert_int_equal(d.gid[2].ifindex, 3);
-	gids_sync(&d, second, 1);
+	gids_sync(&d, d.node_guid, second, 1);
 	expect(1, &none);
 	expect(2, &b);
 	assert_int_equal(d.ngids, 3);
-	gids_sync(&d, third, 2);
+	gids_sync(&d, d.node_guid, third, 2);
 	expect(1, &c);
 	expect(2, &b);
-	gids_sync(&d, NULL, 0);
+	gids_sync(&d, d.node_guid, NULL, 0);
 	expect(0, &ll);
 	expect(2, &none);
 	assert_int_equal(d.ngids, 1);
@@ -68,10 +68,10 @@ static void test_full(void **state)
 
 	for (i = 0; i < 100; i++)
 		many[i] = v4((uint8_t)i);
-	assert_int_equal(gids_sync(&d, many, 100), 100 - (HOST_MAX_GIDS - 1));
+	assert_int_equal(gids_sync(&d, d.node_guid, many, 100), 100 - (HOST_MAX_GIDS - 1));
 	assert_int_equal(d.ngids, HOST_MAX_GIDS);
 	many[1] = many[0];
-	assert_int_equal(gids_sync(&d, many, 2), 0);
+	assert_int_equal(gids_sync(&d, d.node_guid, many, 2), 0);
 	assert_int_equal(d.ngids, 2);
 }
 

@@ -1,0 +1,237 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# rused on its own, with clients in a few lines of Python.
+#
+#    this script ── starts, kills ──► rused ◄── SEQPACKET ── python3 (garbage, messages)
+#                                       │
+#                                    RUN: rused.sock lock leases sys/ dev/
+#
+# usage: rused.sh [PATH_OF_RUSED]   default: that of $RUSE_BUILD
+set -eu
+
+rused=${1:-${RUSE_BUILD:-$PWD/build}/rused}
+here=$(dirname "$(readlink -f "$0")")
+RUN=$(mktemp -d)
+log=$(mktemp)
+export RUN rused
+pids=()
+
+cleanup() {
+	for p in "${pids[@]}"; do
+		kill -9 "$p" 2>/dev/null || true
+	done
+	rm -rf "$RUN" "$log"
+}
+trap cleanup EXIT
+
+fail() {
+	echo "FAIL: $*" >&2
+	tail "$log" >&2
+	exit 1
+}
+
+# Until the command succeeds; the limit is for a broken rused, it is not a figure.
+eventually() {
+	for _ in $(seq 1500); do
+		if "$@"; then return 0; fi
+		sleep 0.02
+	done
+	fail "never: $*"
+}
+
+# Runs the Python code on standard input with all of rused_client.
+client() {
+	{ echo 'from rused_client import *'; cat; } |
+		PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here python3 - "$@"
+}
+
+listens() { [ -S "$RUN/rused.sock" ]; }
+gone() { ! kill -0 "$1" 2>/dev/null; }
+nothing_left() {
+	[ -z "$(ls -A "$RUN")" ] || fail "left in the run directory: $(ls -A "$RUN")"
+}
+
+start() {
+	"$rused" --rundir "$RUN" --foreground "$@" 2>>"$log" &
+	pid=$!
+	pids+=("$pid")
+	eventually listens
+}
+
+# rused goes by itself, with success, and leaves nothing.
+finish() {
+	eventually gone "$pid"
+	wait "$pid" || fail "rused: exit status $?"
+	nothing_left
+}
+
+echo "- garbage closes only who sent it"
+start
+client <<'PY'
+import random
+random.seed(1)
+good = process()
+for n in (1, 15, 16, 17, 72, 88, 1000, 16384, 20000):
+    s = connect(); s.send(random.randbytes(n)); assert closed(s), n
+for kind in range(300):
+    s = process(); s.send(message(kind, b"xyz")); assert closed(s), kind
+for m in (message(HELLO), message(LEASE, bytes(4)), message(STATUS, version=2),
+          message(STATUS, flags=1), b"x"):
+    s = connect(); s.send(m); assert closed(s), m
+many = []
+try:
+    while len(many) < 1100:                 # more than rused takes
+        many.append(connect())
+except OSError:                             # or than we may have open
+    many.pop()
+assert lease(good) > 0
+PY
+
+echo "- a client that never reads stalls nobody"
+client <<'PY'
+mute = process()
+mute.setblocking(False)
+try:
+    while True:
+        mute.send(message(STATUS))
+except (BlockingIOError, BrokenPipeError, ConnectionResetError):
+    pass
+assert lease(process()) > 0
+PY
+
+echo "- the dead are forgotten, also when a child keeps their socket open"
+client <<'PY'
+import signal
+me = process()
+r, w = os.pipe()
+child = os.fork()
+if not child:
+    s = process()
+    b = lease(s)
+    if not os.fork():                       # holds s and outlives its parent
+        os.close(w); os.read(os.open("/dev/zero", 0), 1); signal.pause()
+    os.write(w, struct.pack("<2I", b, 0)); signal.pause()
+b = struct.unpack("<2I", os.read(r, 8))[0]
+assert lease(me, b) == EBUSY
+grandchild = int(open(f"/proc/{child}/task/{child}/children").read())
+os.kill(child, signal.SIGKILL); os.waitpid(child, 0)
+while lease(me, b) != b:
+    time.sleep(0.01)
+os.kill(grandchild, 0)                      # still there
+os.kill(grandchild, signal.SIGKILL)
+PY
+
+echo "- netlink sockets end with their program's end of them, and with rused"
+client "$pid" <<'PY'
+import sys
+s = process()
+for _ in range(300):
+    err, _, fds = call(s, NETLINK)
+    if err: time.sleep(0.01)                # -EMFILE until rused has seen the former ones closed
+    for fd in fds: os.close(fd)
+while call(s, NETLINK)[0]: time.sleep(0.01)
+PY
+
+echo "- kill -9: the next rused leaves blocks to those who live"
+client "$pid" <<'PY'
+import signal, subprocess, sys
+s = process(); mine = lease(s)
+fd = call(s, NETLINK)[2][0]
+os.kill(int(sys.argv[1]), signal.SIGKILL)
+assert closed(s) and os.read(fd, 100) == b""
+new = subprocess.Popen([os.environ["rused"], "--rundir", os.environ["RUN"], "--foreground"],
+                       stderr=subprocess.DEVNULL)
+stranger = os.fork()
+if not stranger:                            # cannot have it by asking nor by chance
+    o = process(wait=True)
+    assert lease(o, mine) == EBUSY
+    got = {lease(o) for _ in range(1022)}
+    assert len(got) == 1022 and mine not in got
+    assert lease(o) == ENOSPC
+    os._exit(0)
+assert os.waitpid(stranger, 0)[1] == 0
+s = process(); assert lease(s, mine) == mine
+new.terminate()
+assert new.wait() == 0
+left = os.listdir(os.environ["RUN"])
+assert left == ["leases"], left             # we live, and still use it
+PY
+wait "$pid" 2>/dev/null || true
+start --idle 1
+finish
+
+echo "- idle: goes by itself and leaves nothing; a second one finds the first"
+start --idle 1
+"$rused" --rundir "$RUN" || fail "the second one: exit status $?"
+[ -s "$RUN/sys/class/infiniband/rxe_0/ports/1/gids/0" ] || fail "no sysfs tree"
+finish
+
+echo "- SIGTERM with a client: the client is told, nothing is left"
+start
+client "$pid" <<'PY'
+import signal, sys
+s = process()
+os.kill(int(sys.argv[1]), signal.SIGTERM)
+assert closed(s)
+PY
+finish
+
+echo "- shutdown by message: when the last has gone, and at once"
+start
+client <<'PY'
+s, t = process(), connect()
+call(t, HELLO, struct.pack("<QQi16s32s4x", 0, 0, 0, b"ruse", b""))
+assert call(t, SHUTDOWN)[0] == 0
+t.close()
+assert lease(s) > 0
+PY
+finish
+start
+client <<'PY'
+s, t = process(), process()
+assert call(t, SHUTDOWN, struct.pack("<I", 1))[0] == 0
+assert closed(s)
+PY
+finish
+
+echo "- clients that come while it goes are served by it or by the next"
+client <<'PY'
+import subprocess, random
+random.seed(2)
+run = os.environ["RUN"]
+def up():
+    return subprocess.Popen([os.environ["rused"], "--rundir", run, "--idle", "1"])
+all = [up()]
+end = time.monotonic() + 8
+while time.monotonic() < end:
+    s = None
+    while s is None:
+        try:
+            s = connect()
+        except (FileNotFoundError, ConnectionRefusedError):
+            all.append(up())
+            time.sleep(0.02)
+    # Connected is served: HELLO is answered, not cut off.
+    err, _, fds = call(s, HELLO, struct.pack("<QQi16s32s4x", 0, 0, 0, b"ruse", b""))
+    assert err == 0
+    for fd in fds: os.close(fd)
+    s.close()
+    time.sleep(1 + random.uniform(-0.004, 0.012))
+for p in all:
+    assert p.wait() == 0
+assert os.listdir(run) == [], os.listdir(run)
+PY
+
+echo "- many started at once: one stays, the others succeed"
+many=()
+for _ in 1 2 3 4 5 6 7 8; do
+	"$rused" --rundir "$RUN" --idle 1 &
+	many+=($!)
+done
+pids+=("${many[@]}")
+for p in "${many[@]}"; do
+	wait "$p" || fail "one of many: exit status $?"
+done
+nothing_left
+echo PASS
