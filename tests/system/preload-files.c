@@ -4,7 +4,6 @@
  * dup, every way to close it, and children. That a file was released shows in
  * the number of descriptors of the process: the engine gives its own back.
  */
-#include <dirent.h>
 #include <poll.h>
 #include <sched.h>
 #include <spawn.h>
@@ -17,18 +16,6 @@
 #include "preload.h"
 
 extern char **environ;
-
-static int count_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int n = 0;
-
-	CHECK(d);
-	while (readdir(d))
-		n++;
-	closedir(d);
-	return n;
-}
 
 /* The first open attaches: thread, sockets and pages that stay. */
 static int warmed_up(void)

@@ -8,6 +8,7 @@
 #ifndef TESTS_PRELOAD_H
 #define TESTS_PRELOAD_H
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,19 @@ static inline int is_device(int fd)
 {
 	errno = 0;
 	return write(fd, "x", 1) == -1 && errno == EINVAL;
+}
+
+/* Open descriptors of the process. */
+static inline int count_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	CHECK(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
 }
 
 static inline int run_case(const char *self, const struct testcase *c)
