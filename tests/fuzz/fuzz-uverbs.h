@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What both uverbs fuzzers share: an open file on a fake device, and an arena
+ * into which every pointer of the input is bent, so that what a command writes
+ * is never the fuzzer's own memory. The arena ends in a page that is not there.
+ */
+#ifndef RUSE_FUZZ_UVERBS_H
+#define RUSE_FUZZ_UVERBS_H
+
+#include <signal.h>
+#include "abi/uverbs/uverbs_internal.h"
+#include "core/testing.h"
+
+#define FD_BASE 100
+#define MAX_FDS 16
+#define ARENA 0x4000
+#define ARENA_HOLE 0x1000
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char *arena;
+static struct event_file *fds[MAX_FDS];
+static struct test_dev *td;
+static struct uverbs_file *file;
+static struct sigaction old_segv, old_bus;
+
+/* Faults of umem are answers; all others are bugs and go to the sanitizer. */
+static void fault(int sig, siginfo_t *info, void *uc)
+{
+	if (!umem_fix_fault(uc))
+		(sig == SIGSEGV ? old_segv : old_bus).sa_sigaction(sig, info, uc);
+}
+
+static int fuzz_fd_install(struct uverbs_file *f, struct event_file *ev)
+{
+	for (int i = 0; i < MAX_FDS; i++) {
+		if (fds[i])
+			continue;
+		fds[i] = ev;
+		ev->fd = 0;
+		return FD_BASE + i;
+	}
+	return -EMFILE;
+}
+
+static struct event_file *fuzz_fd_lookup(struct uverbs_file *f, int fd)
+{
+	return fd >= FD_BASE && fd < FD_BASE + MAX_FDS ? fds[fd - FD_BASE] : NULL;
+}
+
+static int fuzz_doorbell(struct qp *qp)
+{
+	return qp->state < QPS_RTS ? -EINVAL : 0;
+}
+
+static void fuzz_qp_modified(struct qp *qp, enum qp_state old, uint32_t mask)
+{
+}
+
+static int fuzz_qp_created(struct qp *qp)
+{
+	return 0;
+}
+
+static void fuzz_qp_destroying(struct qp *qp)
+{
+}
+
+static void fuzz_qp_query(const struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining)
+{
+	*draining = false;
+}
+
+/* The program armed it and something completes at once. */
+static void fuzz_cq_armed(struct cq *cq)
+{
+	if (cq_reserve(cq))
+		cq_publish(cq, true);
+}
+
+static void fuzz_open(void)
+{
+	static const struct uverbs_host host = {
+		fuzz_fd_install, fuzz_fd_lookup, fuzz_doorbell, fuzz_qp_modified,
+		fuzz_qp_created, fuzz_qp_destroying, fuzz_qp_query, fuzz_cq_armed,
+	};
+	static const struct event_file_ops ev_ops = { test_event_raise, test_event_lower };
+	struct sigaction sa = { .sa_sigaction = fault, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
+
+	if (!arena) {
+		arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (arena == MAP_FAILED || mprotect(arena + ARENA - ARENA_HOLE, ARENA_HOLE, PROT_NONE) ||
+		    sigaction(SIGSEGV, &sa, &old_segv) || sigaction(SIGBUS, &sa, &old_bus))
+			abort();
+	}
+	memset(arena, 0, ARENA - ARENA_HOLE);
+	td = test_dev_create();
+	if (uverbs_open(&td->uctx, &host, &ev_ops, &file))
+		abort();
+}
+
+/* Nothing may be left over, whatever the input did: rdev_fini() and this insist. */
+static void fuzz_close(void)
+{
+	uverbs_close(file);
+	for (int i = 0; i < MAX_FDS; i++) {
+		if (fds[i])
+			event_file_put(fds[i]);
+		fds[i] = NULL;
+	}
+	if (td->rings || td->uctx.npd || td->uctx.nmr || td->uctx.ncq || td->uctx.nqp || td->uctx.nah)
+		abort();
+	test_dev_destroy(td);
+}
+
+/* What programs do besides commands. */
+static void fuzz_aside(uint8_t what)
+{
+	struct event_file **ev = &fds[what % MAX_FDS];
+	char record[16];
+
+	switch (what >> 5) {
+	case 0:
+		if (*ev)
+			event_read(*ev, record, sizeof(record));
+		break;
+	case 1:
+		if (*ev)
+			event_file_put(*ev);
+		*ev = NULL;
+		break;
+	case 2:
+		uverbs_async_all(file, IB_EVENT_GID_CHANGE, 1);
+		break;
+	case 3:
+		if (what == 0x7f)
+			uverbs_disassociate(file);
+		break;
+	default:
+		break;
+	}
+}
+
+static uint64_t in_arena(uint64_t v)
+{
+	return (uintptr_t)arena + v % (ARENA - 0x100);
+}
+
+#endif
