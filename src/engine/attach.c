@@ -12,7 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include "base/rand.h"
+#include "base/log.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
 
@@ -186,12 +186,26 @@ static int prepare(void)
 	return ret;
 }
 
-int attach_locked(void)
+/* Once a process: afterwards the errno says enough. */
+static void tell(int err)
+{
+	static bool told;
+
+	if (told)
+		return;
+	told = true;
+	if (err == -EPERM)
+		log_err("the run directory must be a directory of this user with mode 0700; set "
+			"RUSE_DIR to another one, or ask `ruse doctor'");
+	else
+		log_err("no rused could be reached or started from %s: %s; ask `ruse doctor'",
+			engine.host->rused_path, strerrordesc_np(-err));
+}
+
+static int attach_try(void)
 {
 	int ret;
 
-	if (likely(engine.attached && engine.conn.fd >= 0))
-		return 0;
 	if (!engine.attached) {
 		ret = prepare();
 		if (ret)
@@ -215,6 +229,18 @@ int attach_locked(void)
 	engine.reattach_at = NS_NEVER;
 	conn_watch();
 	return 0;
+}
+
+int attach_locked(void)
+{
+	int ret;
+
+	if (likely(engine.attached && engine.conn.fd >= 0))
+		return 0;
+	ret = attach_try();
+	if (ret)
+		tell(ret);
+	return ret;
 }
 
 static void conn_event(struct shm_fd *fd, uint32_t events)

@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# badinput.c over every link, and a device name that does not exist.
+# shellcheck source=tests/system/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+in_ruse "$RUSE_TESTBIN/badinput" || die "direct placement"
+in_ruse env RUSE_NO_DIRECT=1 "$RUSE_TESTBIN/badinput" || die "single copy"
+in_ruse env RUSE_NO_DIRECT=1 RUSE_NO_CMA=1 "$RUSE_TESTBIN/badinput" || die "ring copy"
+
+out=$(in_ruse timeout 20 ibv_rc_pingpong -d nosuch_0 -g 1 2>&1) && die "nosuch_0 was opened"
+[[ $out == *"nosuch_0 not found"* ]] || die "nosuch_0: $out"
+out=$(in_ruse timeout 20 ibv_devinfo -d nosuch_0 2>&1) && die "nosuch_0 has information"
+[[ $out == *"wasn't found"* ]] || die "ibv_devinfo nosuch_0: $out"
+exit 0

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# perftest's RC tools, stock: every size, both ways, by events, many QPs.
+# shellcheck source=tests/system/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+export PAIR_TIMEOUT=120
+
+one() {
+	local port tool=$1
+	shift
+	port=$(free_port)
+	pair "$port" "$tool -d rxe_0 -x 1 -F -p $port $*" \
+		"$tool -d rxe_0 -x 1 -F -p $port $* localhost" || die "$tool $*"
+	grep -qE '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/client.out" || die "$tool $*: no figures"
+	note "$tool $*: $(grep -E '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/client.out" | tail -n 1)"
+}
+
+for tool in ib_send_bw ib_write_bw ib_read_bw; do
+	one $tool -a -n 200
+	one $tool -b -s 65536 -n 500
+	one $tool -q 8 -s 4096 -n 1000
+done
+# perftest has no events for WRITE.
+one ib_send_bw -e -s 4096 -n 1000
+one ib_read_bw -e -s 4096 -n 1000
+one ib_send_bw -b -e -q 8 -s 2048 -n 500
+for tool in ib_send_lat ib_write_lat ib_read_lat; do
+	one $tool -a -n 200
+done
+one ib_send_lat -e -s 64 -n 500
+one ib_read_lat -e -s 64 -n 500
+exit 0

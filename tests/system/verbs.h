@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the system tests' verbs programs share: a connected RC pair over a
+ * stream socket, filled and checked patterns, and a die() that says where.
+ * Ordinary libibverbs programs: they know nothing of ruse.
+ */
+#ifndef TESTS_VERBS_H
+#define TESTS_VERBS_H
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+#define GID_INDEX 1
+
+struct vcfg {
+	uint32_t cqe, max_wr, max_sge, max_inline;
+	enum ibv_mtu mtu;
+	uint8_t timeout, retry, rnr_retry, min_rnr;
+	uint8_t rd_atomic;
+	bool sig_all;
+	bool channel;
+};
+extern const struct vcfg vcfg_default;
+
+struct vctx {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_comp_channel *ch;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	struct vcfg cfg;
+	int sock;		/* to the other side, -1 = none */
+};
+
+struct vdest {
+	uint32_t qpn, psn, rkey;
+	uint64_t addr;
+	union ibv_gid gid;
+};
+
+void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* Opens $VERBS_DEVICE or the first device; dies on failure. */
+void v_open(struct vctx *v, const struct vcfg *cfg);
+void v_close(struct vctx *v);
+/* A QP of its own on the open device. */
+struct ibv_qp *v_qp(struct vctx *v);
+void v_dest(struct vctx *v, struct ibv_qp *qp, struct vdest *d);
+/* 0 or errno. */
+int v_init(struct ibv_qp *qp, int access);
+int v_rtr(struct ibv_qp *qp, const struct vcfg *cfg, const struct vdest *to);
+int v_rts(struct ibv_qp *qp, const struct vcfg *cfg, uint32_t psn);
+/* Exchanges struct vdest over the socket and brings v->qp to RTS. */
+void v_connect(struct vctx *v, struct vdest *mine, struct vdest *theirs);
+/* Brings two QPs of this process to RTS against each other. */
+void v_connect_self(struct vctx *v, struct ibv_qp *a, struct ibv_qp *b);
+
+/* One completion; dies after seconds without one. Returns its status. */
+enum ibv_wc_status v_wait(struct ibv_cq *cq, struct ibv_wc *wc, int seconds);
+/* Sends or receives exactly len bytes; dies otherwise. */
+void v_put(int sock, const void *buf, size_t len);
+void v_get(int sock, void *buf, size_t len);
+/* Both sides wait for each other. */
+void v_sync(int sock);
+
+void fill(void *buf, size_t len, uint64_t seed);
+/* Dies when the buffer is not what fill() wrote. */
+void check(const void *buf, size_t len, uint64_t seed, const char *what);
+
+#endif
