@@ -14,7 +14,8 @@ static void pkt_free(struct sim *s, struct sim_pkt *p)
 /* Takes the payload as a wire (a copy) or as shared memory would (a reference). */
 static int pkt_payload(struct sim *s, struct sim_pkt *p, const struct seg *seg)
 {
-	memcpy(p->iov, seg->iov, (size_t)seg->niov * sizeof(*seg->iov));
+	if (seg->niov)
+		memcpy(p->iov, seg->iov, (size_t)seg->niov * sizeof(*seg->iov));
 	p->seg.iov = p->iov;
 	if (!seg->len || s->by_ref)
 		return 0;

@@ -185,7 +185,7 @@ static void test_send_too_long(void **state)
 static void test_bad_recv(void **state)
 {
 	struct sim_wr wr = wr_of(OP_SEND, 700);
-	struct rxe_sge sge[2] = { sim_sge(b, 0x20000, 300), sim_sge(b, 0x21000, 4000) };
+	struct rxe_sge sge[8] = { sim_sge(b, 0x20000, 300), sim_sge(b, 0x21000, 4000) };
 
 	/* The second entry's key is bad, and it is reached. */
 	start(NULL);
