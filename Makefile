@@ -4,6 +4,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell nproc)
+MAKEFLAGS += --no-print-directory
 
 all: build/CMakeCache.txt
 	@cmake --build build -j $(JOBS)
@@ -15,7 +16,7 @@ build/CMakeCache.txt:
 
 run:
 	@scripts/deps --build --run
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) all
 	@scripts/demo build
 
 test:
