@@ -36,7 +36,7 @@ static void qp_timer(struct timer *t, ns_t now)
 
 static int doorbell(struct qp *qp)
 {
-	ns_t now = engine_now();
+	ns_t now = engine_clock();
 	int ret = xp_output(qp, now);
 
 	qp_rearm(qp, now);
@@ -165,6 +165,10 @@ static void input(struct link *l, const struct seg *seg)
 
 	/* An unknown QP number is dropped silently, as on a wire. */
 	if (likely(qp)) {
+		if (!engine.now_read) {
+			engine.now_read = true;
+			engine_clock();
+		}
 		xp_input(qp, seg, l, engine.now);
 		qp_rearm(qp, engine.now);
 	}
