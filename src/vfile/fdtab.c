@@ -95,21 +95,23 @@ struct vfile *vfile_get(int fd)
 
 void vfile_put(struct vfile *vf)
 {
+	struct vfile last;
 	uint32_t refs;
 
-	/* release() gets a copy: from 0 on the memory may be claimed for another file. */
-	do {
-		refs = READ_ONCE(vf->refs);
-		if (refs == 1) {
-			struct vfile last = *vf;
-
-			if (!atomic_cmpxchg(&vf->refs, 1u, 0u))
-				continue;
-			if (last.ops)
-				last.ops->release(&last);
-			return;
+	for (;;) {
+		refs = smp_load_acquire(&vf->refs);
+		if (refs > 1) {
+			if (atomic_cmpxchg(&vf->refs, refs, refs - 1))
+				return;
+			continue;
 		}
-	} while (!atomic_cmpxchg(&vf->refs, refs, refs - 1));
+		/* release() gets a copy: from 0 on the memory may be claimed for another file. */
+		last = *vf;
+		if (atomic_cmpxchg(&vf->refs, 1u, 0u))
+			break;
+	}
+	if (last.ops)
+		last.ops->release(&last);
 }
 
 int fdtab_reserve(int fd)
