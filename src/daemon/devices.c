@@ -69,7 +69,8 @@ static int dump(uint16_t type, uint8_t family, mnl_cb_t cb, struct scan *s)
 	nlh->nlmsg_seq = 1;
 	/* The largest of the three families' headers; all zero but the family. */
 	*(uint8_t *)mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg)) = family;
-	if (mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) || mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0)
+	if (mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) ||
+	    mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0)
 		rc = -errno;
 	while (!rc) {
 		n = mnl_socket_recvfrom(nl, buf, sizeof(buf));
@@ -125,7 +126,8 @@ static int link_cb(const struct nlmsghdr *nlh, void *arg)
 		return MNL_CB_OK;
 	one.carrier = ifi->ifi_flags & IFF_LOWER_UP;
 	mnl_attr_for_each(a, nlh, sizeof(*ifi)) {
-		if (mnl_attr_get_type(a) == IFLA_IFNAME && !mnl_attr_validate(a, MNL_TYPE_NUL_STRING))
+		if (mnl_attr_get_type(a) == IFLA_IFNAME &&
+		    !mnl_attr_validate(a, MNL_TYPE_NUL_STRING))
 			name = mnl_attr_get_str(a);
 		if (mnl_attr_get_type(a) == IFLA_MTU && !mnl_attr_validate(a, MNL_TYPE_U32))
 			one.mtu = mnl_attr_get_u32(a);
@@ -295,13 +297,15 @@ static int discover(struct rused *r)
 static bool concerns(const struct rused *r, const struct nlmsghdr *nlh)
 {
 	uint32_t mine = r->page->dev[0].ifindex;
+	const void *body = mnl_nlmsg_get_payload(nlh);
+	size_t len = mnl_nlmsg_get_payload_len(nlh);
+	const struct ifinfomsg *ifi = body;
+	const struct ifaddrmsg *ifa = body;
 
 	if (nlh->nlmsg_type == RTM_NEWADDR || nlh->nlmsg_type == RTM_DELADDR)
-		return mnl_nlmsg_get_payload_len(nlh) >= sizeof(struct ifaddrmsg) &&
-		       ((struct ifaddrmsg *)mnl_nlmsg_get_payload(nlh))->ifa_index == mine;
+		return len >= sizeof(*ifa) && ifa->ifa_index == mine;
 	if (nlh->nlmsg_type == RTM_NEWLINK || nlh->nlmsg_type == RTM_DELLINK)
-		return mnl_nlmsg_get_payload_len(nlh) >= sizeof(struct ifinfomsg) &&
-		       (!mine || (uint32_t)((struct ifinfomsg *)mnl_nlmsg_get_payload(nlh))->ifi_index == mine);
+		return len >= sizeof(*ifi) && (!mine || (uint32_t)ifi->ifi_index == mine);
 	return false;
 }
 

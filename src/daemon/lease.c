@@ -51,7 +51,7 @@ int lease_reclaim(struct lease_table *t, uint32_t block, uint32_t proc, int32_t 
 	l = &t->block[block];
 	if (l->proc == proc)
 		return 0;
-	if (l->proc || (l->orphan && l->pid != pid))
+	if ((l->proc || l->orphan) && (l->pid != pid || (l->proc && !pid)))
 		return -EBUSY;
 	*l = (struct lease){ .proc = proc, .pid = pid };
 	changed(t, block);

@@ -38,7 +38,8 @@ int lease_get(struct lease_table *t, uint32_t proc, int32_t pid, ns_t now);
 /*
  * This block again, for a process that had it (from a former rused, or from its
  * parent that has died). Rest does not matter: it is the same QPs that go on.
- * 0; -EINVAL no such block; -EBUSY somebody alive has it.
+ * So is a process that comes back before its former connection was seen to end.
+ * 0; -EINVAL no such block; -EBUSY somebody else who is alive has it.
  */
 int lease_reclaim(struct lease_table *t, uint32_t block, uint32_t proc, int32_t pid);
 /* Gives back all that proc has. */

@@ -110,8 +110,8 @@ static void hello(void)
 	size_t len = sizeof(rep);
 	int fd;
 
-	assert_int_equal(feed(IPC_HELLO, &q, sizeof(q), memfd(sizeof(struct proc_page), F_SEAL_SHRINK)),
-			 0);
+	fd = memfd(sizeof(struct proc_page), F_SEAL_SHRINK);
+	assert_int_equal(feed(IPC_HELLO, &q, sizeof(q), fd), 0);
 	assert_int_equal(answer(&rep, &len, &fd), 0);
 	assert_true(fd >= 0);
 	close(fd);

@@ -67,8 +67,14 @@ static void test_reclaim(void **state)
 	assert_int_equal(lease_reclaim(&t, 7, 1, 100), 0);
 	assert_int_equal(lease_reclaim(&t, 7, 1, 100), 0);	/* again: still its own */
 	assert_int_equal(lease_reclaim(&t, 7, 2, 200), -EBUSY);
-	/* The parent has died: the child goes on with the same block, at once. */
+	/* A second connection of the same process; the end of the first does not matter then. */
+	assert_int_equal(lease_reclaim(&t, 7, 3, 100), 0);
 	lease_put_all(&t, 1, 0);
+	assert_int_equal(lease_owner(&t, 7), 3);
+	assert_int_equal(lease_reclaim(&t, 9, 4, 0), 0);
+	assert_int_equal(lease_reclaim(&t, 9, 5, 0), -EBUSY);	/* pid 0 is nobody in particular */
+	/* The parent has died: the child goes on with the same block, at once. */
+	lease_put_all(&t, 3, 0);
 	assert_int_equal(lease_reclaim(&t, 7, 2, 200), 0);
 	assert_int_equal(lease_owner(&t, 7), 2);
 }

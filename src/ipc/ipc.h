@@ -30,7 +30,10 @@ enum ipc_type {
 	IPC_LEASE,
 	/* Who has this block: reply ipc_peer. -ENOENT nobody. */
 	IPC_PEER,
-	/* Opens an RDMA netlink socket: reply carries one descriptor, a SOCK_SEQPACKET Unix socket speaking raw netlink messages. */
+	/*
+	 * Opens an RDMA netlink socket: reply carries one descriptor, a
+	 * SOCK_SEQPACKET Unix socket speaking raw netlink messages.
+	 */
 	IPC_NETLINK,
 	/* One uverbs context opened or closed; body ipc_context. The process also counts objects in its process page. */
 	IPC_CONTEXT,

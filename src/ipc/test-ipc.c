@@ -322,7 +322,8 @@ static void test_connect_absent(void **state)
 	memset(longer, 'a', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
 	assert_int_equal(ipc_connect(&c, longer), -ENAMETOOLONG);
-	assert_int_equal(ipc_call(&c, IPC_STATUS, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL), -ENOTCONN);
+	assert_int_equal(ipc_call(&c, IPC_STATUS, NULL, 0, NULL, 0, NULL, NULL, NULL, NULL),
+			 -ENOTCONN);
 	rmdir(dir);
 }
 
