@@ -56,7 +56,7 @@ ssize_t frame(uint32_t command, const void *req, size_t in, size_t out);
 ssize_t frame_ex(uint32_t nr, const void *req, size_t in, size_t drv_in, uint64_t resp, size_t out,
 		 size_t drv_out);
 
-/* One command either way: 0, or -errno. resp has the core response and behind it the provider's. */
+/* A command either way: 0, or -errno. resp has the core response, then the provider's. */
 struct cmd {
 	uint32_t nr;
 	bool ex;

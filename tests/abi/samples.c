@@ -4,7 +4,8 @@
 #include "fixture.h"
 
 #define REQ(c, type) ((c)->in = sizeof(struct type), (struct type *)&(c)->req)
-#define ACCESS_ALL (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ)
+#define ACCESS_ALL (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | \
+		    IB_UVERBS_ACCESS_REMOTE_READ)
 
 uint32_t mk_pd(void)
 {

@@ -85,7 +85,8 @@ static void exact(const struct method_spec *m)
 	for (int n = 0; n < m->nattrs && !ret; n++) {
 		struct ib_uverbs_attr *a = ioc_find(&i, m->attrs[n].id);
 
-		if (a && m->attrs[n].type == ATTR_PTR_OUT && !(a->flags & UVERBS_ATTR_F_VALID_OUTPUT))
+		if (a && m->attrs[n].type == ATTR_PTR_OUT &&
+		    !(a->flags & UVERBS_ATTR_F_VALID_OUTPUT))
 			fail_msg("%s: output %#x is not marked valid", m->name, a->attr_id);
 	}
 }

@@ -257,8 +257,8 @@ static void test_gid_table(void **state)
 static void test_gid_entry(void **state)
 {
 	static const struct { uint64_t port, index, flags; int want; } t[] = {
-		{ 1, 0, 0, 0 }, { 1, 5, 0, -ENODATA }, { 1, 1024, 0, -EINVAL }, { 2, 0, 0, -EINVAL },
-		{ 1, 1ull << 32, 0, -EINVAL }, { 1, 0, 1, -EINVAL },
+		{ 1, 0, 0, 0 }, { 1, 5, 0, -ENODATA }, { 1, 1024, 0, -EINVAL },
+		{ 2, 0, 0, -EINVAL }, { 1, 1ull << 32, 0, -EINVAL }, { 1, 0, 1, -EINVAL },
 	};
 
 	for (size_t n = 0; n < ARRAY_SIZE(t); n++) {
@@ -273,7 +273,7 @@ static void test_gid_entry(void **state)
 	}
 }
 
-/* Growing structs of the extended commands: short ones are completed, response_length tells what was written. */
+/* Growing structs: short ones are completed, response_length tells what was written. */
 static void test_extended(void **state)
 {
 	struct ib_uverbs_ex_query_device_resp *q;
@@ -338,10 +338,11 @@ static void test_cq_errors(void **state)
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
 }
 
-/* DESTROY_CQ as rdma-core 18 sends it: 16 bytes, though the struct has 24 with its header. */
+/* DESTROY_CQ as rdma-core 18 sends it: 16 bytes, not the 24 of header and struct. */
 static void test_destroy_cq_old(void **state)
 {
-	struct ib_uverbs_destroy_cq d = { .response = (uintptr_t)arena_get(8), .cq_handle = mk_cq() };
+	struct ib_uverbs_destroy_cq d = { .response = (uintptr_t)arena_get(8),
+					  .cq_handle = mk_cq() };
 	struct ib_uverbs_cmd_hdr *hdr = arena_get(64);
 
 	*hdr = (struct ib_uverbs_cmd_hdr){ IB_USER_VERBS_CMD_DESTROY_CQ, 4, 2 };

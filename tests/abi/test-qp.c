@@ -334,6 +334,7 @@ static void test_ioctl_create(void **state)
 {
 	const struct method_spec *m;
 	struct ib_uverbs_qp_cap *cap;
+	const uint32_t *qpn;
 	struct ioc i;
 	int expect;
 
@@ -344,8 +345,8 @@ static void test_ioctl_create(void **state)
 	assert_int_equal(ioc_run(&i), 0);
 	assert_int_equal(ioc_find(&i, UVERBS_ATTR_CREATE_QP_HANDLE)->data, fx.f->ids.count - 1);
 	assert_true(fx.last_qp->sq_sig_all);
-	assert_int_equal(*(uint32_t *)(uintptr_t)ioc_find(&i, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM)->data,
-			 fx.last_qp->qpn);
+	qpn = (void *)(uintptr_t)ioc_find(&i, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM)->data;
+	assert_int_equal(*qpn, fx.last_qp->qpn);
 	cap = (void *)(uintptr_t)ioc_find(&i, UVERBS_ATTR_CREATE_QP_RESP_CAP)->data;
 	assert_int_equal(cap->max_send_wr, 10);
 	ioc_find(&i, UVERBS_ATTR_CREATE_QP_FLAGS)->data = IB_UVERBS_QP_CREATE_SCATTER_FCS;

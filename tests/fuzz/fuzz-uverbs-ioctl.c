@@ -9,6 +9,7 @@
 #include "fuzz-uverbs.h"
 
 #define MAX_CALL_ATTRS 24
+#define UHW_FLAG UVERBS_UDATA_DRIVER_DATA_FLAG
 #define ASIDE 0xff
 #define RAW_METHOD 0xfe	/* object and method are in the first attribute */
 
@@ -35,7 +36,7 @@ static void put_attr(struct ib_uverbs_attr *a, const struct method_spec *m,
 	if (m && !(in->flags & 0x80))
 		a->attr_id = m->attrs[in->id % m->nattrs].id;
 	else
-		a->attr_id = (uint16_t)(in->id & 0x1f) | (in->flags & 0x40 ? UVERBS_UDATA_DRIVER_DATA_FLAG : 0);
+		a->attr_id = (uint16_t)((in->id & 0x1f) | (in->flags & 0x40 ? UHW_FLAG : 0));
 	a->len = in->len;
 	a->flags = in->flags & 3;
 	a->attr_data.reserved = in->flags >> 4 & 1;

@@ -38,7 +38,7 @@ int io_invoke_write(struct uverbs_req *r)
 	return write_run(r, row);
 }
 
-/* The ids of one kind, newest first. Event files are all told as 0: their descriptors are their ids. */
+/* The ids of one kind, newest first. Event files tell 0: their descriptors are their ids. */
 int io_info_handles(struct uverbs_req *r)
 {
 	const struct attr_val *list = attr_find(r, UVERBS_ATTR_INFO_HANDLES_LIST);

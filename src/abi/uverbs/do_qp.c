@@ -256,7 +256,8 @@ int io_qp_create(struct uverbs_req *r)
 	if (ret)
 		return ret;
 	if (attr_find(r, UVERBS_ATTR_CREATE_QP_SOURCE_QPN)) {
-		ret = attr_get(r, UVERBS_ATTR_CREATE_QP_SOURCE_QPN, &source_qpn, sizeof(source_qpn));
+		ret = attr_get(r, UVERBS_ATTR_CREATE_QP_SOURCE_QPN, &source_qpn,
+			       sizeof(source_qpn));
 		if (ret)
 			return ret;
 		flags |= CREATE_SOURCE_QPN;

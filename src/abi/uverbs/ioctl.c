@@ -11,7 +11,8 @@
 #include "abi/uverbs/spec.h"
 
 #define LENGTH_MAX 4096
-#define ATTRS_MAX ((LENGTH_MAX - sizeof(struct ib_uverbs_ioctl_hdr)) / sizeof(struct ib_uverbs_attr))
+#define ATTRS_MAX \
+	((LENGTH_MAX - sizeof(struct ib_uverbs_ioctl_hdr)) / sizeof(struct ib_uverbs_attr))
 
 const struct method_spec *method_row(uint32_t i)
 {

@@ -8,16 +8,18 @@
 #define MANDATORY .mandatory = true
 #define SIZED(lo, hi) .min_len = (lo), .max_len = (hi)
 #define AT_LEAST(lo) SIZED(lo, UINT16_MAX)
-/* A struct that may grow: longer ones must be zero beyond it (in) or are cleared beyond it (out). */
+/* A struct that may grow: longer ones must be zero beyond it (in), or are cleared there (out). */
 #define STRUCT(t) SIZED(sizeof(t), sizeof(t)), .zero_tail = true
 #define IN(attr, ...) { .id = UVERBS_ATTR_##attr, .type = ATTR_PTR_IN, __VA_ARGS__ }
 #define OUT(attr, ...) { .id = UVERBS_ATTR_##attr, .type = ATTR_PTR_OUT, __VA_ARGS__ }
 #define CONST_IN(attr) IN(attr, SIZED(8, 8), MANDATORY)
 #define FLAGS_IN(attr, ...) IN(attr, SIZED(4, 8), __VA_ARGS__)
 #define IDR(attr, k, acc, ...) \
-	{ .id = UVERBS_ATTR_##attr, .type = ATTR_IDR, .kind = UVERBS_OBJECT_##k, .access = ACC_##acc, __VA_ARGS__ }
+	{ .id = UVERBS_ATTR_##attr, .type = ATTR_IDR, .kind = UVERBS_OBJECT_##k, \
+	  .access = ACC_##acc, __VA_ARGS__ }
 #define FD(attr, k, acc, ...) \
-	{ .id = UVERBS_ATTR_##attr, .type = ATTR_FD, .kind = UVERBS_OBJECT_##k, .access = ACC_##acc, __VA_ARGS__ }
+	{ .id = UVERBS_ATTR_##attr, .type = ATTR_FD, .kind = UVERBS_OBJECT_##k, \
+	  .access = ACC_##acc, __VA_ARGS__ }
 #define UHW IN(UHW_IN, AT_LEAST(0)), OUT(UHW_OUT, AT_LEAST(0))
 
 #define ATTRS(name, ...) static const struct attr_spec name[] = { __VA_ARGS__ }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of abi/uverbs share: the open file, its objects, a command under way, the tables. */
+/* What the files of abi/uverbs share: the open file, its objects, a command, the tables. */
 #ifndef RUSE_ABI_UVERBS_INTERNAL_H
 #define RUSE_ABI_UVERBS_INTERNAL_H
 
@@ -74,7 +74,7 @@ struct write_row {
 #define WRITE_EX_ROWS 58
 extern const struct write_row write_rows[WRITE_ROWS], write_ex_rows[WRITE_EX_ROWS];
 
-/* The row of a command word: 0 and *row (NULL: known number, not provided), -EINVAL, -EOPNOTSUPP. */
+/* The row of a command word: 0 and *row (NULL: not provided), -EINVAL, -EOPNOTSUPP. */
 int write_find(uint32_t command, bool *ex, const struct write_row **row);
 /* Runs the handler; commits or takes back what it created. */
 int write_run(struct uverbs_req *r, const struct write_row *row);
@@ -86,7 +86,8 @@ struct attr_spec {
 	uint16_t id;
 	uint16_t min_len, max_len;
 	uint8_t type, access, kind;	/* kind: enum uverbs_default_objects of IDR and FD */
-	bool mandatory, zero_tail, copied;	/* copied: the kernel reads it all while parsing */
+	bool mandatory, zero_tail;
+	bool copied;		/* the kernel reads it all while parsing */
 };
 
 struct method_spec {
@@ -108,7 +109,7 @@ int uobj_alloc(struct uverbs_file *f, uint16_t kind, struct uobj **o);
 void uobj_commit(struct uverbs_file *f, struct uobj *o);
 void uobj_abort(struct uverbs_file *f, struct uobj *o);
 int uobj_lookup(struct uverbs_file *f, uint16_t kind, int64_t id, bool destroying, struct uobj **o);
-/* Destroys what the handle names and gives the id back; *gone (may be NULL) gets the event counts. */
+/* Destroys what the handle names and gives the id back; *gone (or NULL) gets the event counts. */
 int uobj_destroy(struct uverbs_file *f, struct uobj *o, struct uobj *gone);
 int uobj_destroy_id(struct uverbs_file *f, uint16_t kind, uint32_t id, struct uobj *gone);
 void uobj_destroy_all(struct uverbs_file *f, bool keep_handles);
@@ -129,11 +130,13 @@ int user_get(void *dst, uint64_t addr, size_t len);
 int user_put(uint64_t addr, const void *src, size_t len);
 int user_clear(uint64_t addr, size_t len);
 bool user_is_zero(uint64_t addr, size_t len);
-const struct attr_val *attr_find(const struct uverbs_req *r, uint16_t id);	/* NULL: not given */
+/* NULL: not given */
+const struct attr_val *attr_find(const struct uverbs_req *r, uint16_t id);
 int attr_get(const struct uverbs_req *r, uint16_t id, void *dst, size_t len);
 int attr_const(const struct uverbs_req *r, uint16_t id, uint64_t max, uint64_t *v);
 int attr_flags(const struct uverbs_req *r, uint16_t id, uint64_t allowed, uint32_t *v);
-int attr_put(struct uverbs_req *r, uint16_t id, const void *src, size_t len);	/* -ENOENT: not given */
+/* -ENOENT: not given */
+int attr_put(struct uverbs_req *r, uint16_t id, const void *src, size_t len);
 int attr_put_struct(struct uverbs_req *r, uint16_t id, const void *src, size_t len);
 int attr_set_output(struct uverbs_req *r, const struct attr_val *a);
 

@@ -9,7 +9,7 @@
  */
 #include "abi/uverbs/handlers.h"
 
-/* One more than the highest number that kernel rxe provides: above it EOPNOTSUPP comes before framing. */
+/* Beyond the highest number that kernel rxe provides EOPNOTSUPP comes before framing. */
 #define WRITE_LIMIT (IB_USER_VERBS_CMD_CREATE_XSRQ + 1)
 #define WRITE_EX_LIMIT (IB_USER_VERBS_EX_CMD_MODIFY_QP + 1)
 #define EX_HDRS (sizeof(struct ib_uverbs_cmd_hdr) + sizeof(struct ib_uverbs_ex_cmd_hdr))
@@ -17,16 +17,21 @@
 #define USER_END 0x7ffffffff000ull
 #define DESTROY_CQ_OLD 16	/* bytes that rdma-core 18 and 19 send */
 
-#define IO(req, resp) .req_size = sizeof(struct req), .resp_size = sizeof(struct resp), .has_resp = true
+#define IO(req, resp) \
+	.req_size = sizeof(struct req), .resp_size = sizeof(struct resp), .has_resp = true
 #define IO_UDATA(req, resp) IO(req, resp), .has_udata = true
 #define I(req) .req_size = sizeof(struct req)
 #define ON .enabled = true
-#define ROW(nr, fn, ...) [IB_USER_VERBS_CMD_##nr] = { .name = #nr, .handler = fn, __VA_ARGS__ }
-#define EX_ROW(nr, fn, ...) [IB_USER_VERBS_EX_CMD_##nr] = { .name = "EX_" #nr, .handler = fn, __VA_ARGS__ }
+#define ROW(nr, fn, ...) \
+	[IB_USER_VERBS_CMD_##nr] = { .name = #nr, .handler = fn, __VA_ARGS__ }
+#define EX_ROW(nr, fn, ...) \
+	[IB_USER_VERBS_EX_CMD_##nr] = { .name = "EX_" #nr, .handler = fn, __VA_ARGS__ }
 
 const struct write_row write_rows[WRITE_ROWS] = {
-	ROW(GET_CONTEXT, do_get_context, IO_UDATA(ib_uverbs_get_context, ib_uverbs_get_context_resp), ON),
-	ROW(QUERY_DEVICE, do_query_device, IO(ib_uverbs_query_device, ib_uverbs_query_device_resp), ON),
+	ROW(GET_CONTEXT, do_get_context,
+	    IO_UDATA(ib_uverbs_get_context, ib_uverbs_get_context_resp), ON),
+	ROW(QUERY_DEVICE, do_query_device,
+	    IO(ib_uverbs_query_device, ib_uverbs_query_device_resp), ON),
 	ROW(QUERY_PORT, do_query_port, IO(ib_uverbs_query_port, ib_uverbs_query_port_resp), ON),
 	ROW(ALLOC_PD, do_alloc_pd, IO_UDATA(ib_uverbs_alloc_pd, ib_uverbs_alloc_pd_resp), ON),
 	ROW(DEALLOC_PD, do_dealloc_pd, I(ib_uverbs_dealloc_pd), ON),
@@ -66,9 +71,12 @@ const struct write_row write_rows[WRITE_ROWS] = {
 const struct write_row write_ex_rows[WRITE_EX_ROWS] = {
 	EX_ROW(QUERY_DEVICE, do_ex_query_device,
 	       IO(ib_uverbs_ex_query_device, ib_uverbs_ex_query_device_resp), ON),
-	EX_ROW(CREATE_CQ, do_ex_create_cq, IO(ib_uverbs_ex_create_cq, ib_uverbs_ex_create_cq_resp), ON),
-	EX_ROW(CREATE_QP, do_ex_create_qp, IO(ib_uverbs_ex_create_qp, ib_uverbs_ex_create_qp_resp), ON),
-	EX_ROW(MODIFY_QP, do_ex_modify_qp, IO(ib_uverbs_ex_modify_qp, ib_uverbs_ex_modify_qp_resp), ON),
+	EX_ROW(CREATE_CQ, do_ex_create_cq,
+	       IO(ib_uverbs_ex_create_cq, ib_uverbs_ex_create_cq_resp), ON),
+	EX_ROW(CREATE_QP, do_ex_create_qp,
+	       IO(ib_uverbs_ex_create_qp, ib_uverbs_ex_create_qp_resp), ON),
+	EX_ROW(MODIFY_QP, do_ex_modify_qp,
+	       IO(ib_uverbs_ex_modify_qp, ib_uverbs_ex_modify_qp_resp), ON),
 	EX_ROW(CREATE_FLOW, NULL, IO(ib_uverbs_create_flow, ib_uverbs_create_flow_resp)),
 	EX_ROW(DESTROY_FLOW, NULL, I(ib_uverbs_destroy_flow)),
 	EX_ROW(CREATE_WQ, NULL, IO(ib_uverbs_ex_create_wq, ib_uverbs_ex_create_wq_resp)),
@@ -136,7 +144,7 @@ static int frame_ex(struct uverbs_req *r, const struct ib_uverbs_cmd_hdr *hdr, u
 	return 0;
 }
 
-/* Plain: the provider's part, where the command has one, follows the core part in the same buffer. */
+/* Plain: the provider's part, where there is one, follows the core part in the same buffer. */
 static int frame_plain(struct uverbs_req *r, struct ib_uverbs_cmd_hdr *hdr,
 		       const struct write_row *row, uint64_t buf, size_t count)
 {
