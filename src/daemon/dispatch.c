@@ -192,7 +192,8 @@ static int do_shutdown(struct msg *m)
 	struct ipc_shutdown s = { 0 };
 	int rc;
 
-	memcpy(&s, m->body, m->len);
+	if (m->len)
+		memcpy(&s, m->body, sizeof(s));
 	rc = answer_error(m, 0);
 	m->c->r->drain = true;
 	if (s.now)
