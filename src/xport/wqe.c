@@ -109,6 +109,9 @@ bool wqe_fetch(struct qp *qp)
 
 	if (r->tail == ring_producer(&qp->sq))
 		return false;
+	/* A producer index that went back must not let us lap WQEs in flight. */
+	if (unlikely(((r->tail + 1) & qp->sq.mask) == qp->sq.index))
+		return false;
 	s = ring_slot(&qp->sq, r->tail);
 	w = &r->wqe[r->tail];
 	opcode = READ_ONCE(s->wr.opcode);

@@ -50,7 +50,6 @@ static void end_destroy(struct sim_end *e)
 	test_dev_destroy(e->td);
 }
 
-
 void sim_note(struct sim *s, const char *fmt, ...)
 {
 	va_list ap;

@@ -24,6 +24,14 @@ static void start(const struct sim_cfg *cfg)
 	sim_connect(s, cfg ? cfg : &def);
 }
 
+static struct mr *mr_of(struct pd *pd, uint8_t *p, uint64_t len, uint32_t access)
+{
+	struct mr *mr = NULL;
+
+	assert_int_equal(mr_create(pd, (uintptr_t)p, len, (uintptr_t)p, access, &mr), 0);
+	return mr;
+}
+
 static struct sim_wr wr_of(uint32_t op, uint32_t len)
 {
 	struct sim_wr wr = {
@@ -93,15 +101,13 @@ static void test_access(void **state)
 			start(NULL);
 			post_recvs(2, 100);
 			/* Local write only: no remote right at all; key of another PD. */
-			assert_int_equal(mr_create(b->pd, (uintptr_t)b->buf, 8192, (uintptr_t)b->buf,
-						   1, &ro), 0);
+			ro = mr_of(b->pd, b->buf, 8192, 1);
 			assert_int_equal(pd_create(&b->td->uctx, &pd), 0);
-			assert_int_equal(mr_create(pd, (uintptr_t)b->buf, 8192, (uintptr_t)b->buf,
-						   15, &other), 0);
+			other = mr_of(pd, b->buf, 8192, 15);
 			if (how == 0)
 				wr.rkey ^= 1;
 			else if (how == 1)
-				wr.raddr = (uintptr_t)b->buf + SIM_BUF - (ops[i] >= OP_CMP_SWP ? 0 : 699);
+				wr.raddr = (uintptr_t)b->buf + SIM_BUF - (ops[i] == OP_WRITE);
 			else if (how == 2)
 				wr.rkey = ro->lkey, wr.raddr = (uintptr_t)b->buf;
 			else
@@ -233,8 +239,9 @@ static void test_unmapped(void **state)
 				continue;
 			sim_note(s, "end %d op %u", end, op);
 			start(NULL);
-			p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-			assert_int_equal(mr_create(e->pd, (uintptr_t)p, len, (uintptr_t)p, 15, &mr), 0);
+			p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				 -1, 0);
+			mr = mr_of(e->pd, p, len, 15);
 			munmap(p, len);
 			wr = wr_of(op, op >= OP_CMP_SWP ? 8 : 700);
 			sge = sim_sge(b, 0x20000, 4096);
@@ -286,7 +293,7 @@ static void test_local(void **state)
 
 	/* A READ into memory that must not be written. */
 	start(NULL);
-	assert_int_equal(mr_create(a->pd, (uintptr_t)a->buf, 8192, (uintptr_t)a->buf, 0, &ro), 0);
+	ro = mr_of(a->pd, a->buf, 8192, 0);
 	wr = wr_of(OP_READ, 600);
 	wr.sge[0].lkey = ro->lkey;
 	expect_failure(&wr, LOC_PROT);

@@ -47,9 +47,11 @@ static void post_step(const struct step *st, int i)
 {
 	struct sim_end *a = &s->end[0], *b = &s->end[1];
 	uint32_t len = step_len(st);
-	struct rxe_sge recv[2] = { sim_sge(b, at(RECV, i), 100), sim_sge(b, at(RECV, i) + 100, 4000 - 100) };
+	struct rxe_sge recv[2] = { sim_sge(b, at(RECV, i), 100),
+				   sim_sge(b, at(RECV, i) + 100, 3900) };
 	struct sim_wr wr = {
-		.id = 1000 + (uint64_t)i, .op = st->op, .flags = F_SIGNALED, .imm = 0xabcd0000u + (uint32_t)i,
+		.id = 1000 + (uint64_t)i, .op = st->op, .flags = F_SIGNALED,
+		.imm = 0xabcd0000u + (uint32_t)i,
 		.rkey = b->mr->rkey, .raddr = (uintptr_t)b->buf + at(REMOTE, i),
 		.num_sge = 2, .compare_add = 5, .swap = 77,
 	};

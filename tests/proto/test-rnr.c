@@ -151,7 +151,8 @@ static void test_write_imm(void **state)
 			sim_bell(a);
 			sim_run(s, 5 * NS_US);
 			assert_int_equal(naks, 1);
-			assert_true(sim_filled(b->buf + 0x10000, len ? (len - 1) / 256 * 256 : 0, 3));
+			assert_true(sim_filled(b->buf + 0x10000,
+					       len ? (len - 1) / 256 * 256 : 0, 3));
 			post_recv(9);
 			sim_run(s, NS_S);
 			sim_expect(a->scq, 1, 0);
