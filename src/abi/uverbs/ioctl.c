@@ -157,7 +157,7 @@ static void fill_udata(struct uverbs_req *r)
 }
 
 /* The object that the method destroys dies before its handler tells what became of it. */
-static int destroy_first(struct uverbs_req *r, struct uobj *gone)
+static int destroy_first(struct uverbs_req *r)
 {
 	uint32_t i;
 	int ret;
@@ -165,10 +165,10 @@ static int destroy_first(struct uverbs_req *r, struct uobj *gone)
 	for (i = 0; i < r->m->nattrs; i++) {
 		if (r->m->attrs[i].access != ACC_DESTROY)
 			continue;
-		ret = uobj_destroy(r->f, r->attr[i].obj, gone);
+		ret = uobj_destroy(r->f, r->attr[i].obj, &r->gone);
 		if (ret)
 			return ret;
-		r->attr[i].obj = gone;
+		r->attr[i].obj = &r->gone;
 	}
 	return 0;
 }
@@ -177,7 +177,6 @@ static int run_method(struct uverbs_req *r, uint16_t num)
 {
 	struct ib_uverbs_attr ua[ATTRS_MAX];
 	const struct attr_val *out;
-	struct uobj gone;
 	uint32_t i;
 	int ret;
 
@@ -192,7 +191,7 @@ static int run_method(struct uverbs_req *r, uint16_t num)
 		if (r->m->attrs[i].mandatory && !r->attr[i].present)
 			return -EINVAL;
 	fill_udata(r);
-	ret = destroy_first(r, &gone);
+	ret = destroy_first(r);
 	if (!ret && r->m->handler)
 		ret = r->m->handler(r);
 	out = attr_find(r, UVERBS_ATTR_UHW_OUT);

@@ -55,6 +55,7 @@ struct uverbs_req {
 	struct ubuf in, out;		/* core request and response (write class) */
 	struct ubuf drv_in, drv_out;	/* the provider's parts */
 	struct uobj *new_obj;		/* taken by a write-class handler */
+	struct uobj gone;		/* what is left of the object that a method destroys */
 	const struct method_spec *m;	/* NULL for write() */
 	struct ib_uverbs_attr *uattrs;	/* the program's array */
 	struct attr_val attr[MAX_ATTRS];	/* in the order of m->attrs */
