@@ -5,6 +5,7 @@
  * at. Deaths need real processes and fork one.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
+#include <sys/prctl.h>
 #include "link/testing.h"
 
 #define BLOCK 5u
@@ -261,6 +262,7 @@ static void dying_requester(const char *sock, int fd)
 	struct shm_link *l;
 	struct link *link;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	node_open(&n, 3, false);
 	shm_ep_thread_start(n.ep);
 	if (shm_connect(n.ep, 2, sock, getpid(), &link))

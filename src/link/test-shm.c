@@ -8,6 +8,7 @@
  * with its own fields; so each case runs through both directions.
  */
 #include "link/testing.h"
+#include <sys/prctl.h>
 #include "wire/psn.h"
 
 struct pair {
@@ -29,7 +30,8 @@ static void echo(struct node *n, struct link *l, const struct seg *seg)
 	struct iovec iov = { .iov_base = b, .iov_len = seg->len };
 	struct seg s = *seg;
 
-	if (n->last_rc == -EIO)
+	/* Not ours to answer: what was lost, and the link telling that our answer was. */
+	if (n->last_rc == -EIO || (seg->type == SEG_ACK && seg->syndrome == AETH_NAK_PSN_SEQ))
 		return;
 	memcpy(b, n->buf, seg->len);
 	s.pull = NULL;
@@ -52,13 +54,16 @@ static void leave_child_behind(void)
 
 /*
  * Commands: 's' sleep 100 ms without consuming, 'f' leave a forked child behind
- * and die, 'x' exec, 'e' leave a forked child behind and exec, 'q' quit.
+ * and die, 'x' exec, 'e' leave a forked child behind and exec,
+ * 'd' hide our memory from others, 'q' quit.
  */
 static void echo_child(int ctl, bool no_cma)
 {
 	static struct node n;
 	char c;
 
+	/* A test that fails leaves nobody behind. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	node_open(&n, 2, no_cma);
 	shm_ep_thread_start(n.ep);
 	n.on_input = echo;
@@ -78,6 +83,8 @@ static void echo_child(int ctl, bool no_cma)
 			kill(getpid(), SIGKILL);
 		if (c == 'x' || c == 'e')
 			execl("/bin/sleep", "sleep", "2", NULL);
+		if (c == 'd')
+			prctl(PR_SET_DUMPABLE, 0);
 		if (c == 'q')
 			_exit(0);
 	}
@@ -448,6 +455,54 @@ static void test_stopped_is_not_dead(void **state)
 	pair_close(&p);
 }
 
+static void denied_later(void)
+{
+	uint8_t *mem = malloc(65536);
+	struct iovec iov = { mem, 65536 };
+	struct seg s = t_seg(SEG_SEND, &iov, 1, 1);
+	struct pair p;
+
+	memset(mem, 5, 65536);
+	/* Root may read anybody. */
+	if (!geteuid())
+		assert_int_equal(setresgid(65534, 65534, 65534) |
+				 setresuid(65534, 65534, 65534), 0);
+	prctl(PR_SET_DUMPABLE, 1);
+	pair_open(&p, false);
+	round_trip(&p, &s);
+	assert_true(p.me.last_pull);
+	command(&p, 'd');
+	usleep(50000);
+	s.psn = 2;
+	assert_int_equal(p.l->ops->send(p.l, &s), 0);
+	NODE_UNTIL(&p.me, p.me.last.psn == 2);
+	assert_int_equal(p.me.last_rc, -EIO);
+	assert_false(((struct shm_link *)p.l)->can_pull);
+	s.psn = 3;
+	assert_int_equal(p.l->ops->send(p.l, &s), 0);
+	NODE_UNTIL(&p.me, p.me.last.psn == 3);
+	assert_int_equal(p.me.last_rc, 0);
+	assert_false(p.me.last_pull);
+	assert_memory_equal(p.me.buf, mem, 65536);
+	assert_false(p.l->dead);
+	pair_close(&p);
+	free(mem);
+}
+
+/* A peer becomes unreadable while the link is up: what was lost is told, the rest is copied. */
+static void test_denied_later(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		denied_later();
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,6 +514,7 @@ int main(void)
 		cmocka_unit_test(test_flow_slots),
 		cmocka_unit_test(test_flow_data),
 		cmocka_unit_test(test_bad_memory),
+		cmocka_unit_test(test_denied_later),
 		cmocka_unit_test(test_revoke),
 		cmocka_unit_test(test_wakeups),
 		cmocka_unit_test(test_death),
