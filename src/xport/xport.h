@@ -39,6 +39,7 @@ void xp_flush_recv(struct qp *qp, ns_t now);
 
 /* When xp_timer() wants to be called; NS_NEVER. */
 ns_t xp_wake(const struct qp *qp);
+/* Also for link_host.attention: looks whether a peer's direct placement has failed. */
 void xp_timer(struct qp *qp, ns_t now);
 
 /* A link refused something of this QP (-EAGAIN): call xp_output() when it is writable, whatever the state. */

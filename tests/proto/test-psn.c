@@ -15,6 +15,7 @@ static struct sim_end *a, *b;
 static void start(const struct sim_cfg *cfg)
 {
 	s->lose = 0;
+	s->lose_all = false;
 	s->room = 0;
 	s->by_ref = false;
 	s->filter = NULL;
@@ -215,6 +216,89 @@ static void test_window(void **state)
 	}
 }
 
+/* Gaps are told by a NAK each, and made good without waiting for a timer. */
+static void test_nak_again(void **state)
+{
+	struct sim_cfg cfg = sim_defaults();
+	uint64_t naks = a->td->dev.counter[CNT_RCV_SEQ_ERR];
+
+	cfg.timeout = 20;
+	start(&cfg);
+	for (uint32_t i = 1; i <= 5; i++) {
+		s->sent = 0;
+		s->lose = 2;	/* the second packet, that is the first but one of the WRITE */
+		post(i, OP_WRITE, 0, 2000);
+		sim_bell(a);
+		sim_run(s, s->now + NS_MS);
+		sim_expect(a->scq, i, 0);
+		assert_int_equal(a->td->dev.counter[CNT_RCV_SEQ_ERR], naks + i);
+	}
+}
+
+static struct seg answer(enum seg_type type, uint32_t psn, uint32_t npkts, struct iovec *iov)
+{
+	return (struct seg){
+		.service = SEG_RC, .type = type, .flags = SEG_F_START | SEG_F_END,
+		.syndrome = AETH_ACK_UNLIMITED, .dqpn = a->qp->qpn, .sqpn = b->qp->qpn,
+		.path_mtu = 256, .psn = psn, .npkts = npkts, .len = npkts * 256,
+		.iov = iov, .niov = iov ? 1 : 0,
+	};
+}
+
+/* A READ is answered by its data alone, and of data seen before only the rest counts. */
+static void test_read_answers(void **state)
+{
+	struct sim_cfg cfg = sim_defaults();
+	uint8_t data[1024];
+	struct iovec iov = { data, sizeof(data) };
+	struct seg seg;
+
+	cfg.timeout = 0;
+	start(&cfg);
+	s->lose_all = true;
+	post(1, OP_READ, 0, 1024);
+	sim_bell(a);
+	seg = answer(SEG_ACK, 103, 1, NULL);
+	xp_input(a->qp, &seg, &a->link, s->now);
+	sim_expect_none(a->scq);
+	assert_int_equal(a->qp->req.una, 100);
+
+	sim_fill(data, 1024, 1);
+	seg = answer(SEG_READ_RESP, 100, 2, &iov);
+	xp_input(a->qp, &seg, &a->link, s->now);
+	assert_int_equal(a->qp->req.una, 102);
+	assert_true(sim_filled(a->buf, 512, 1));
+	/* Overlaps: its first two packets differ and must not be placed again. */
+	memset(data, 0, 512);
+	seg = answer(SEG_READ_RESP, 100, 4, &iov);
+	xp_input(a->qp, &seg, &a->link, s->now);
+	s->lose_all = false;
+	sim_expect(a->scq, 1, 0);
+	assert_true(sim_filled(a->buf, 1024, 1));
+}
+
+/* An acknowledgement of the first attempt comes when the second has just begun. */
+static void test_late_ack(void **state)
+{
+	struct sim_cfg cfg = sim_defaults();
+	struct seg seg;
+
+	cfg.timeout = 4;
+	start(&cfg);
+	s->lose_all = true;
+	post(1, OP_WRITE, 0, 2000);
+	sim_bell(a);
+	s->lose_all = false;
+	s->room = 2;
+	sim_run(s, 65536);	/* its timer: two packets go out again */
+	assert_int_equal(s->inflight[1], 2);
+	seg = answer(SEG_ACK, 100 + 5, 1, NULL);
+	xp_input(a->qp, &seg, &a->link, s->now);
+	assert_int_equal(a->qp->req.una, 106);
+	assert_int_equal(a->qp->req.cur, a->qp->sq.index);
+	assert_int_equal(a->qp->req.cur_pkt, 6);
+}
+
 static int setup(void **state)
 {
 	s = sim_create();
@@ -233,7 +317,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wrap), cmocka_unit_test(test_recut),
-		cmocka_unit_test(test_huge), cmocka_unit_test(test_window),
+		cmocka_unit_test(test_nak_again), cmocka_unit_test(test_read_answers),
+		cmocka_unit_test(test_late_ack), cmocka_unit_test(test_huge),
+		cmocka_unit_test(test_window),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
