@@ -8,6 +8,7 @@
 #include "engine/engine_internal.h"
 
 struct engine engine;
+__thread bool engine_thread_ready __attribute__((tls_model("initial-exec")));
 
 /*
  * A page that the kernel zeroes in a forked child (MADV_WIPEONFORK), so that a

@@ -16,6 +16,17 @@
 struct event_file;
 struct uverbs_file;
 
+/*
+ * Kept by preload/: this thread is known not to block SIGSEGV and SIGBUS, which
+ * guarded copies may raise. A blocked one would kill the process.
+ */
+extern __thread bool engine_thread_ready __attribute__((tls_model("initial-exec")));
+
+struct thread_guard {
+	bool restore;
+	uint64_t mask;		/* the kernel's sigset, to block again */
+};
+
 /* What the engine needs from preload/. Called with the lock held; raw system calls only. */
 struct engine_host {
 	/* Register fd (an eventfd that the engine has made) as this event file in the descriptor table. 0 or -errno. */
@@ -26,6 +37,12 @@ struct engine_host {
 	ssize_t (*event_wait)(int fd, void *buf, size_t len);
 	/* Is the program's descriptor one of our uverbs files? */
 	bool (*is_uverbs)(int fd);
+	/*
+	 * Around a call into the engine on a thread that is not engine_thread_ready: sees to
+	 * it that a guarded copy may fault. Not under the lock.
+	 */
+	void (*thread_enter)(struct thread_guard *g);
+	void (*thread_leave)(const struct thread_guard *g);
 	/* Path of rused to start, as found beside libruse.so. */
 	const char *rused_path;
 };

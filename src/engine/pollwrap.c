@@ -23,6 +23,24 @@ static int (*real_start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *att
 /* A non-empty CQ is polled without a look at the links, but not for ever. */
 #define BUSY_POLLS 32
 
+/* A thread that only polls comes in here and nowhere else; see engine_thread_ready. */
+static __attribute__((noinline)) void drive_guarded(void)
+{
+	struct thread_guard g;
+
+	engine.host->thread_enter(&g);
+	engine_poll();
+	engine.host->thread_leave(&g);
+}
+
+static inline void drive(void)
+{
+	if (likely(engine_thread_ready))
+		engine_poll();
+	else
+		drive_guarded();
+}
+
 static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
 	static uint32_t busy;
@@ -31,10 +49,10 @@ static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 	if (n) {
 		WRITE_ONCE(engine.poll_gen, engine.poll_gen + 1);
 		if (unlikely(++busy % BUSY_POLLS == 0))
-			engine_poll();
+			drive();
 		return n;
 	}
-	engine_poll();
+	drive();
 	return real_poll_cq(cq, num, wc);
 }
 
@@ -44,7 +62,7 @@ static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 
 	if (ret != ENOENT)
 		return ret;
-	engine_poll();
+	drive();
 	return real_start_poll(cq, attr);
 }
 

@@ -113,7 +113,7 @@ static void put_vfile(void *vf)
 
 static ssize_t vfile_read(struct vfile *vf, int fd, void *buf, size_t count)
 {
-	struct signals_guard g;
+	struct thread_guard g;
 	ssize_t ret = -EINVAL;
 
 	switch (vf->kind) {
@@ -182,7 +182,7 @@ HOOK ssize_t readv(int fd, const struct iovec *iov, int n)
 
 static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t count)
 {
-	struct signals_guard g;
+	struct thread_guard g;
 	ssize_t ret = -EINVAL;
 	int e = errno;
 
@@ -208,7 +208,7 @@ HOOK ssize_t write(int fd, const void *buf, size_t count)
 
 	if (likely(!vf))
 		return real.write(fd, buf, count);
-	if (unlikely(vf->kind != VFILE_UVERBS || !signals_tls.ready))
+	if (unlikely(vf->kind != VFILE_UVERBS || !engine_thread_ready))
 		return write_slow(vf, fd, buf, count);
 	e = errno;
 	return libc_result(engine_write(vf->file, buf, count), e);
@@ -239,7 +239,7 @@ HOOK ssize_t writev(int fd, const struct iovec *iov, int n)
 
 static int ioctl_uverbs(struct vfile *vf, unsigned long cmd, void *arg)
 {
-	struct signals_guard g;
+	struct thread_guard g;
 	int e = errno, ret;
 
 	signals_enter(&g);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "preload/preload.h"
+#include "preload/signals.h"
 
 static char rused_path[4096];
 
@@ -17,6 +18,8 @@ static struct engine_host host = {
 	.event_lookup = event_lookup,
 	.event_wait = event_wait,
 	.is_uverbs = descriptor_is_uverbs,
+	.thread_enter = signals_thread_enter,
+	.thread_leave = signals_thread_leave,
 	.rused_path = rused_path,
 };
 

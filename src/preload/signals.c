@@ -15,7 +15,7 @@
  * are taken out of the masks of the program's other handlers. Where they are
  * really blocked all the same (threads that blocked them before the first
  * open, a thread attribute, while the program's own SIGSEGV handler runs),
- * signals_tls.ready is false and signals_enter() sees to it: what was blocked
+ * engine_thread_ready is false and signals_enter() sees to it: what was blocked
  * from outside becomes remembered, what is blocked because a handler runs is
  * opened for the call only, for siglongjmp restores masks behind our back.
  */
@@ -168,7 +168,7 @@ static void call_program(const struct sigaction *act, int sig, siginfo_t *si, uc
 	if (!(act->sa_flags & SA_NODEFER))
 		mask |= BIT(sig);
 	mask_change(SIG_SETMASK, mask);
-	signals_tls.ready = false;
+	engine_thread_ready = false;
 	signals_tls.depth++;
 	if (sp)
 		call_on_stack(sp, act->sa_sigaction, sig, si, uc);
@@ -268,25 +268,35 @@ static uint8_t bits_of_mask(uint64_t mask)
 	return (mask & BIT(SIGSEGV) ? OWN_SEGV : 0) | (mask & BIT(SIGBUS) ? OWN_BUS : 0);
 }
 
-void signals_enter_slow(struct signals_guard *g)
+void signals_enter_slow(struct thread_guard *g)
 {
 	int e = errno;
 	uint64_t mask = mask_change(SIG_UNBLOCK, OWN_MASK);
 
 	if (!(mask & OWN_MASK)) {
-		signals_tls.ready = true;
+		engine_thread_ready = true;
 		signals_tls.depth = 0;
 	} else if (signals_tls.depth) {
 		g->restore = true;
 		g->mask = mask & OWN_MASK;
 	} else {
 		signals_tls.blocked |= bits_of_mask(mask);
-		signals_tls.ready = true;
+		engine_thread_ready = true;
 	}
 	errno = e;
 }
 
-void signals_leave_slow(const struct signals_guard *g)
+void signals_thread_enter(struct thread_guard *g)
+{
+	signals_enter(g);
+}
+
+void signals_thread_leave(const struct thread_guard *g)
+{
+	signals_leave(g);
+}
+
+void signals_leave_slow(const struct thread_guard *g)
 {
 	int e = errno;
 

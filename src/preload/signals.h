@@ -8,14 +8,13 @@
 #ifndef RUSE_PRELOAD_SIGNALS_H
 #define RUSE_PRELOAD_SIGNALS_H
 
-#include "base/util.h"
+#include "engine/engine.h"
 
 /* Bits for the two signals. */
 #define OWN_SEGV 0x1
 #define OWN_BUS 0x2
 
 struct signals_tls {
-	bool ready;		/* known not to block them really */
 	uint8_t blocked;	/* the program has blocked them on this thread: remembered, not done */
 	uint8_t pending;	/* sent by somebody while so blocked */
 	uint32_t depth;		/* the program's handlers that are running on this thread */
@@ -23,25 +22,24 @@ struct signals_tls {
 
 extern __thread struct signals_tls signals_tls __attribute__((tls_model("initial-exec")));
 
-struct signals_guard {
-	bool restore;
-	uint64_t mask;		/* kernel's sigset */
-};
-
 /* Before the first device is opened: takes the two signals over. Once; cheap afterwards. */
 void signals_attach(void);
 
-void signals_enter_slow(struct signals_guard *g);
-void signals_leave_slow(const struct signals_guard *g);
+void signals_enter_slow(struct thread_guard *g);
+void signals_leave_slow(const struct thread_guard *g);
 
-static inline void signals_enter(struct signals_guard *g)
+/* The two below, for struct engine_host. */
+void signals_thread_enter(struct thread_guard *g);
+void signals_thread_leave(const struct thread_guard *g);
+
+static inline void signals_enter(struct thread_guard *g)
 {
 	g->restore = false;
-	if (unlikely(!signals_tls.ready))
+	if (unlikely(!engine_thread_ready))
 		signals_enter_slow(g);
 }
 
-static inline void signals_leave(const struct signals_guard *g)
+static inline void signals_leave(const struct thread_guard *g)
 {
 	if (unlikely(g->restore))
 		signals_leave_slow(g);

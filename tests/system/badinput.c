@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "verbs.h"
@@ -31,7 +32,7 @@ struct peer {
 };
 
 /* What the client asks of the server. */
-enum cmd { CMD_RECV, CMD_UNMAP, CMD_WAIT, CMD_STATE, CMD_EVENT, CMD_QUIT };
+enum cmd { CMD_RECV, CMD_SEND, CMD_UNMAP, CMD_WAIT, CMD_STATE, CMD_EVENT, CMD_QUIT };
 struct ask {
 	enum cmd cmd;
 	uint32_t len;
@@ -58,6 +59,17 @@ static int post_recv(struct peer *p, uint32_t len)
 	struct ibv_recv_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 }, *bad;
 
 	return ibv_post_recv(p->v.qp, &wr, &bad);
+}
+
+static int post(struct peer *p, enum ibv_wr_opcode op, uint32_t len, uint64_t raddr, uint32_t rkey)
+{
+	struct ibv_sge sge = { (uintptr_t)p->buf, len, p->mr->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = 2, .sg_list = &sge, .num_sge = 1, .opcode = op,
+		.send_flags = IBV_SEND_SIGNALED, .wr.rdma = { raddr, rkey },
+	}, *bad;
+
+	return ibv_post_send(p->v.qp, &wr, &bad);
 }
 
 static int qp_state(struct ibv_qp *qp)
@@ -97,6 +109,9 @@ static void serve(const struct vcfg *cfg, int sock)
 		case CMD_RECV:
 			answer = post_recv(&p, a.len);
 			break;
+		case CMD_SEND:
+			answer = post(&p, IBV_WR_SEND, a.len, 0, 0);
+			break;
 		case CMD_UNMAP:
 			munmap(p.buf, SIZE);
 			break;
@@ -124,17 +139,6 @@ static int ask(struct peer *p, enum cmd cmd, uint32_t len)
 	v_put(p->v.sock, &a, sizeof(a));
 	v_get(p->v.sock, &answer, sizeof(answer));
 	return answer;
-}
-
-static int post(struct peer *p, enum ibv_wr_opcode op, uint32_t len, uint64_t raddr, uint32_t rkey)
-{
-	struct ibv_sge sge = { (uintptr_t)p->buf, len, p->mr->lkey };
-	struct ibv_send_wr wr = {
-		.wr_id = 2, .sg_list = &sge, .num_sge = 1, .opcode = op,
-		.send_flags = IBV_SEND_SIGNALED, .wr.rdma = { raddr, rkey },
-	}, *bad;
-
-	return ibv_post_send(p->v.qp, &wr, &bad);
 }
 
 static void want(const char *what, int got, int expected)
@@ -263,6 +267,35 @@ static void blocked_signals(struct peer *p)
 
 	pthread_create(&t, NULL, blocked_thread, p);
 	pthread_join(t, NULL);
+}
+
+/*
+ * Polls, and does nothing else, with everything blocked by a raw system call:
+ * the arriving message faults inside ibv_poll_cq().
+ */
+static void *polling_thread(void *arg)
+{
+	struct peer *p = arg;
+	uint64_t all = ~0ull;
+	struct ibv_wc wc;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+	for (int i = 0; i < 20000; i++)
+		want("empty CQ", ibv_poll_cq(p->v.cq, 1, &wc), 0);
+	want("peer's post_send", ask(p, CMD_SEND, 100), 0);
+	want("receive", v_wait(p->v.cq, &wc, 20), IBV_WC_LOC_PROT_ERR);
+	return NULL;
+}
+
+static void blocked_polling(struct peer *p)
+{
+	pthread_t t;
+
+	want("post_recv", post_recv(p, SIZE), 0);
+	munmap(p->buf, SIZE);
+	pthread_create(&t, NULL, polling_thread, p);
+	pthread_join(t, NULL);
+	want("peer's completion", ask(p, CMD_WAIT, 0), IBV_WC_REM_OP_ERR);
 }
 
 static volatile sig_atomic_t trapped;
@@ -437,6 +470,7 @@ static const struct {
 	{ "unmapped_target", unmapped_target, 0, 7 },
 	{ "unmapped_source", unmapped_source, 0, 7 },
 	{ "blocked_signals", blocked_signals, 0, 7 },
+	{ "blocked_polling", blocked_polling, 0, 7 },
 	{ "own_handler", own_handler, 0, 7 },
 	{ "rnr_exceeded", rnr_exceeded, 0, 2 },
 	{ "wrong_state", wrong_state, 0, 7 },
