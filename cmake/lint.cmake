@@ -25,7 +25,7 @@ ruse_lint(spdx NEEDS git COMMAND tools/spdx)
 ruse_lint(format NEEDS clang-format COMMAND
   sh -c "find src tests doc/platform -name '*.[ch]' -print0 | xargs -0 tools/format")
 ruse_lint(shellcheck NEEDS shellcheck COMMAND
-  sh -c "git ls-files -z | xargs -0 grep -lIE '^#!/bin/(ba)?sh' | xargs -d '\\n' shellcheck")
+  sh -c "git ls-files -z | xargs -0 grep -lIE '^#!/bin/(ba)?sh' | xargs -d '\\n' shellcheck -S info")
 ruse_lint(codespell NEEDS codespell COMMAND
   sh -c "git ls-files -z | grep -zvE '^(LICENSES/|linux-source|tests/.*corpus/)' | xargs -0 codespell -I tools/codespell.ignore")
 ruse_lint(cppcheck NEEDS cppcheck TIMEOUT 240 PROCESSORS 2 COMMAND
