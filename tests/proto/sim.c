@@ -245,6 +245,11 @@ void sim_run(struct sim *s, ns_t limit)
 
 		if (!list_empty(&s->flying))
 			at = list_first_entry(&s->flying, struct sim_pkt, entry)->at;
+		if (list_empty(&s->flying) && (s->end[0].blocked || s->end[1].blocked)) {
+			sim_writable(&s->end[0]);
+			sim_writable(&s->end[1]);
+			continue;
+		}
 		if (min(at, wake) > limit || min(at, wake) == NS_NEVER)
 			return;
 		s->now = max(s->now, min(at, wake));

@@ -76,6 +76,7 @@ struct sim {
 	uint32_t room;		/* packets that fit into a direction; 0 = any number */
 	struct prng rng;
 	uint32_t dup_pct, delay_pct, loss_pct;	/* of each packet, in percent */
+	uint32_t lazy_pct;	/* how often the word of new room is late */
 	bool behind;		/* peer_behind() answers this */
 	bool trace;		/* print every packet; $SIM_TRACE sets it */
 	char note[128];		/* what is being tried: printed when it fails */
@@ -131,6 +132,8 @@ bool sim_filled(const uint8_t *p, uint32_t len, uint32_t seed);
 /* sim_link.c */
 void sim_link_init(struct sim_end *e, const struct sim_cfg *cfg);
 void sim_link_drop(struct sim *s);
+/* Tells an end that was refused of the room there is now. */
+void sim_writable(struct sim_end *e);
 /* Delivers the packet that arrives next. */
 void sim_deliver(struct sim *s);
 

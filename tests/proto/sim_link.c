@@ -137,18 +137,25 @@ void sim_link_drop(struct sim *s)
 		pkt_free(s, list_first_entry(&s->flying, struct sim_pkt, entry));
 }
 
+void sim_writable(struct sim_end *e)
+{
+	if (!e->blocked || (e->sim->room && e->sim->inflight[!e->id] >= e->sim->room))
+		return;
+	e->blocked = false;
+	xp_output(e->qp, e->sim->now);
+}
+
 void sim_deliver(struct sim *s)
 {
 	struct sim_pkt *p = list_first_entry(&s->flying, struct sim_pkt, entry);
-	struct sim_end *to = &s->end[p->to], *from = &s->end[!p->to];
+	struct sim_end *to = &s->end[p->to];
 
 	/* Off the list first: the receiver may revoke. */
 	list_del(&p->entry);
 	if (p->seg.dqpn == to->qp->qpn)
 		xp_input(to->qp, &p->seg, &to->link, s->now);
 	pkt_free(s, p);
-	if (from->blocked) {
-		from->blocked = false;
-		xp_output(from->qp, s->now);
-	}
+	for (int i = 0; i < 2; i++)
+		if (!chance(s, s->lazy_pct))
+			sim_writable(&s->end[i]);
 }

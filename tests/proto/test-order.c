@@ -169,6 +169,7 @@ static void one_round(uint64_t seed, enum weather w)
 	s->by_ref = prng_below(&s->rng, 2);
 	sim_connect(s, &cfg);
 	s->room = prng_below(&s->rng, 2) ? 1 + prng_below(&s->rng, 6) : 0;
+	s->lazy_pct = prng_below(&s->rng, 80);
 	s->loss_pct = w == LOSSY ? prng_below(&s->rng, 20) : 0;
 	s->dup_pct = w == QUIET ? 0 : prng_below(&s->rng, 30);
 	s->delay_pct = w == QUIET ? 0 : prng_below(&s->rng, 30);
