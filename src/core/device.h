@@ -73,6 +73,7 @@ struct rdev {
 	uint16_t pkey;		/* the one entry of the P_Key table: 0xffff */
 	uint32_t num_comp_vectors;
 	bool gone;		/* removed: commands give EIO */
+	uint32_t polls;		/* the host's: how often the program has polled; wraps */
 
 	const struct rdev_ops *ops;
 	void *host;

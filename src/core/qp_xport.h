@@ -57,7 +57,9 @@ struct qp_req {
 	uint8_t retry, rnr_retry;	/* attempts left */
 	bool retrying;		/* went back on a NAK: no second time before progress or a timeout */
 	bool blocked;		/* stopped for want of room on the link (or in the window) */
-	bool direct_busy;	/* direct placements run ahead of the program's polling */
+	bool direct_busy;	/* something was placed directly */
+	bool direct_cqe;	/* ... last with a completion */
+	uint32_t direct_polls;	/* ... when the program had polled that often */
 	ns_t timeout;		/* ack timeout, NS_NEVER = none */
 	ns_t deadline;		/* of the ack timer, NS_NEVER = not running */
 	ns_t rnr_until;		/* waits out an RNR NAK; 0 = does not */

@@ -22,6 +22,8 @@
 #include "engine/engine_internal.h"
 
 #define BUDGET 64		/* segments a round: bounds how long the lock is held */
+#define STREAM 4		/* segments found by one look: more are on their way */
+#define LINGER_NS (20 * NS_US)
 #define GRACE_MIN (100 * NS_US)
 #define GRACE_MAX (1000 * NS_US)
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
@@ -155,19 +157,50 @@ static ns_t watch_next(ns_t now, uint32_t *seen_gen)
 	return shm_want_wakeup(engine.ep) ? until : 0;
 }
 
+/*
+ * A stream of segments for a program that does not poll (RDMA WRITE to a
+ * sleeper): the next one will be here sooner than a sleep and a wake-up take.
+ * Looks on for a while after the last one, the lock free in between. A single
+ * message, as of a program that waits for events, ends it at once: the CPU is
+ * wanted by the program it woke.
+ */
+static void linger(void)
+{
+	ns_t until = 0;
+
+	for (int i = 0; ; i++) {
+		int n;
+
+		if (i % 16 == 0) {
+			ns_t now = engine_now();
+
+			if (until && now >= until)
+				return;
+			until = until ? until : now + LINGER_NS;
+		}
+		if (READ_ONCE(engine.watch) == WATCH_POLLED || !elock_try(&engine.lock))
+			return;	/* the program itself is at it */
+		n = arrived();
+		engine_unlock();
+		if (n)
+			until = 0, i = -1;
+		else
+			cpu_relax();
+	}
+}
+
 /* Everything the thread does between two sleeps. Returns the next deadline, 0 = at once. */
-static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at)
+static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 {
 	ns_t now = engine_now();
 	struct host_page *copy;
-	int n;
 
 	if (now >= engine.reattach_at) {
 		engine.reattach_at = now + NS_S;
 		attach_locked();
 	}
 	qp_flush_all(now);
-	n = progress_run();
+	*n = progress_run();
 	if (now >= *page_at) {
 		*page_at = now + PAGE_NS;
 		page_update();
@@ -176,7 +209,7 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at)
 			edev_refresh(copy);
 		free(copy);
 	}
-	return n >= BUDGET ? 0 : watch_next(now, seen_gen);
+	return *n >= STREAM ? 0 : watch_next(now, seen_gen);
 }
 
 static void wait_events(ns_t until)
@@ -225,15 +258,18 @@ static void *progress_thread(void *arg)
 {
 	uint32_t seen_gen = 0;
 	ns_t page_at = 0, until;
+	int n;
 
 	thread_setup();
 	shm_ep_thread_start(engine.ep);
 	for (;;) {
 		if (!engine_lock())
 			return NULL;
-		until = round_locked(&seen_gen, &page_at);
+		until = round_locked(&seen_gen, &page_at, &n);
 		engine.sleep_until = until;
 		engine_unlock();
+		if (n >= STREAM)
+			linger();
 		wait_events(until);
 	}
 }
@@ -246,7 +282,7 @@ int progress_start(void)
 
 	if (engine.started)
 		return 0;
-	engine.kickfd = (int)sys_call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
+	engine.kickfd = own_fd((int)sys_call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (engine.kickfd < 0)
 		return engine.kickfd;
 	engine.kick_fd.event = kick_event;
@@ -259,7 +295,7 @@ int progress_start(void)
 	ret = -pthread_create(&engine.thread, NULL, progress_thread, NULL);
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, 8);
 	if (ret) {
-		sys_close(engine.kickfd);
+		own_close(engine.kickfd);
 		return ret;
 	}
 	pthread_detach(engine.thread);

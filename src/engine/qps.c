@@ -37,7 +37,10 @@ static void qp_timer(struct timer *t, ns_t now)
 static int doorbell(struct qp *qp)
 {
 	ns_t now = engine_clock();
-	int ret = xp_output(qp, now);
+	int ret;
+
+	qp->dev->polls = engine.poll_gen;
+	ret = xp_output(qp, now);
 
 	qp_rearm(qp, now);
 	return ret;
@@ -76,6 +79,7 @@ const struct uverbs_host uverbs_host_ops = {
 	.qp_destroying = qp_destroying,
 	.qp_query = xp_query,
 	.cq_armed = progress_cq_armed,
+	.fd_uninstall = efile_event_uninstall,
 };
 
 static int lease_block(struct rdev *dev, struct qp_card **cards)
@@ -169,7 +173,11 @@ static void input(struct link *l, const struct seg *seg)
 			engine.now_read = true;
 			engine_clock();
 		}
+		dev->polls = engine.poll_gen;
 		xp_input(qp, seg, l, engine.now);
+		/* An ACK was held back: it goes out at the end of this round. */
+		if (l->more && xp_blocked(qp) && list_empty(&qp->work))
+			list_add_tail(&qp->work, &engine.work);
 		qp_rearm(qp, engine.now);
 	}
 }

@@ -119,4 +119,10 @@ static inline bool shm_rx_ready(const struct shm_rx *rx)
 	return READ_ONCE(rx->h->slot[rx->pos % SHM_SLOTS].tag) == shm_tag(rx->pos);
 }
 
+/* Is there a segment behind the one in hand? */
+static inline bool shm_rx_more(const struct shm_rx *rx)
+{
+	return READ_ONCE(rx->h->slot[(rx->pos + 1) % SHM_SLOTS].tag) == shm_tag(rx->pos + 1);
+}
+
 #endif

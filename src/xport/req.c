@@ -177,8 +177,8 @@ static bool req_may_start(struct qp *qp, struct req_wqe *w)
 
 /*
  * Would direct placement serve this WQE? Nothing may be in flight. A stream of
- * small messages is better off in segments: it is one when the program has not
- * polled the completion of the last direct placement yet.
+ * small messages is better off in segments: it is one when the program posts
+ * again without having looked for the completion of the last one.
  */
 static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
 {
@@ -189,7 +189,9 @@ static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
 		return false;
 	if (w->type != SEG_WRITE && w->type != SEG_READ_REQ)
 		return false;
-	return w->len >= DIRECT_ALWAYS || !r->direct_busy || ring_drained(&qp->send_cq->ring);
+	if (w->len >= DIRECT_ALWAYS || !r->direct_busy || r->direct_polls != qp->dev->polls)
+		return true;
+	return r->direct_cqe && ring_drained(&qp->send_cq->ring);
 }
 
 /* True when the WQE is dealt with: done, or it has a status now. */
@@ -217,6 +219,8 @@ static bool req_direct(struct qp *qp, struct req_wqe *w)
 	switch (qp->link->ops->direct(qp->link, &op)) {
 	case DIRECT_DONE:
 		r->direct_busy = true;
+		r->direct_polls = qp->dev->polls;
+		r->direct_cqe = w->flags & WQE_SIGNALED || qp->sq_sig_all;
 		r->una = r->nxt = psn_add(w->first_psn, w->npkts);
 		r->cur = (r->cur + 1) & qp->sq.mask;
 		comp_success(qp, w);

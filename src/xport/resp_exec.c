@@ -221,7 +221,7 @@ enum resp_step resp_complete(struct resp_ctx *c)
 		}
 	}
 	if (c->flags & SEG_F_ACKREQ)
-		resp_answer(qp, c->from, psn_add(c->psn, c->npkts - 1), AETH_ACK_UNLIMITED);
+		resp_answer_late(qp, c->from, psn_add(c->psn, c->npkts - 1));
 	return RESP_DONE;
 }
 

@@ -219,10 +219,11 @@ void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome)
 {
 	struct qp_resp *r = &qp->resp;
 
-	if (likely(!r->res_count && !r->ack_due)) {
-		if (likely(!send_ack(qp, l, psn, syndrome, qp->card->msn)))
-			return;
-	} else if (r->ack_due && psn_diff(psn, r->ack_psn) < 0) {
+	if (unlikely(r->ack_due && psn_diff(psn, r->ack_psn) < 0))
+		return;
+	/* A later answer covers one that still waits. */
+	if (likely(!r->res_count && !send_ack(qp, l, psn, syndrome, qp->card->msn))) {
+		r->ack_due = false;
 		return;
 	}
 	r->ack_due = true;
@@ -231,6 +232,27 @@ void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome)
 	r->ack_msn = qp->card->msn;
 	if (r->res_count)
 		resp_output(qp, l);
+}
+
+/*
+ * An ACK that no completion of ours waits for: held back while more segments
+ * have arrived, so that a stream of WRITEs is acknowledged once a batch. The
+ * caller of xp_input() sees xp_blocked() and calls xp_output() at its end.
+ */
+void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
+{
+	struct qp_resp *r = &qp->resp;
+
+	if (!l->more || l != qp->link) {
+		resp_answer(qp, l, psn, AETH_ACK_UNLIMITED);
+		return;
+	}
+	if (r->ack_due && psn_diff(psn, r->ack_psn) < 0)
+		return;
+	r->ack_due = true;
+	r->ack_psn = psn;
+	r->ack_syn = AETH_ACK_UNLIMITED;
+	r->ack_msn = qp->card->msn;
 }
 
 /*

@@ -93,6 +93,7 @@ void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t no
 void resp_check_card(struct qp *qp, ns_t now);
 void resp_output(struct qp *qp, struct link *l);
 void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome);
+void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn);
 bool resp_queue(struct qp *qp, const struct resp_res *res);
 uint32_t resp_queue_new(const struct qp *qp);
 void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
