@@ -34,7 +34,7 @@ static int proc_page_create(void)
 
 	if (engine.proc_page)
 		return 0;
-	fd = (int)sys_call(SYS_memfd_create, "ruse-proc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	fd = own_fd((int)sys_call(SYS_memfd_create, "ruse-proc", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	if (fd < 0)
 		return fd;
 	if (sys_call(SYS_ftruncate, fd, sizeof(struct proc_page)) < 0 ||
@@ -49,7 +49,7 @@ static int proc_page_create(void)
 	engine.proc_fd = fd;
 	return 0;
 fail:
-	sys_close(fd);
+	own_close(fd);
 	return -ENOMEM;
 }
 
@@ -143,6 +143,8 @@ static int endpoint_create(void)
 		.ncards = QPN_PER_BLOCK,
 		.no_cma = engine.no_cma,
 		.no_direct = engine.no_direct,
+		.own_fd = own_fd,
+		.own_close = own_close,
 	};
 
 	return shm_ep_create(&cfg, &engine.ep);
@@ -168,10 +170,10 @@ static int prepare(void)
 	list_init(&engine.work);
 	list_init(&engine.blocked);
 	timer_heap_init(&engine.timers);
-	engine.conn.fd = -1;
+	engine.conn.fd = engine.conn_fd_own = -1;
 	engine.reattach_at = NS_NEVER;
 	engine.sleep_until = NS_NEVER;
-	engine.epfd = (int)sys_call(SYS_epoll_create1, EPOLL_CLOEXEC);
+	engine.epfd = own_fd((int)sys_call(SYS_epoll_create1, EPOLL_CLOEXEC));
 	if (engine.epfd < 0)
 		return engine.epfd;
 	ret = proc_page_create();
@@ -182,7 +184,7 @@ static int prepare(void)
 		ret = engine.loop ? 0 : -ENOMEM;
 	}
 	if (ret)
-		sys_close(engine.epfd);
+		own_close(engine.epfd);
 	return ret;
 }
 
@@ -202,6 +204,14 @@ static void tell(int err)
 			engine.host->rused_path, strerrordesc_np(-err));
 }
 
+static void conn_close(void)
+{
+	if (engine.conn_fd_own >= 0)
+		engine.host->own_fd(engine.conn_fd_own, false);
+	engine.conn_fd_own = -1;
+	ipc_close(&engine.conn);
+}
+
 static int attach_try(void)
 {
 	int ret;
@@ -213,15 +223,17 @@ static int attach_try(void)
 		engine_guard();
 		engine.attached = true;
 	}
+	conn_close();
 	ret = ipc_attach(&engine.conn, engine.host->rused_path, engine.rundir,
 			 sizeof(engine.rundir));
 	if (ret)
 		return ret;
+	engine.conn.fd = engine.conn_fd_own = own_fd(engine.conn.fd);
 	ret = hello();
 	if (!ret)
 		ret = renew();
 	if (ret) {
-		ipc_close(&engine.conn);
+		conn_close();
 		return ret;
 	}
 	snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", engine.rundir);
@@ -269,7 +281,7 @@ void conn_watch(void)
 
 void conn_lost(void)
 {
-	ipc_close(&engine.conn);
+	conn_close();
 	engine.reattach_at = engine.started ? engine_now() + REATTACH_NS : NS_NEVER;
 }
 
@@ -284,9 +296,11 @@ int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, siz
 			return ret;
 		*rsize = room;
 		ret = ipc_call(&engine.conn, type, req, len, NULL, 0, reply, rsize, NULL, NULL);
-		if (engine.conn.fd >= 0 || tries)
+		if (engine.conn.fd >= 0)
 			return ret;
 		conn_lost();	/* it was gone already: once more with a new one */
+		if (tries)
+			return ret;
 	}
 }
 
@@ -320,9 +334,11 @@ int engine_netlink(void)
 		if (ret)
 			break;
 		nfds = IPC_MAX_FDS;
-		ret = ipc_call(&engine.conn, IPC_NETLINK, NULL, 0, NULL, 0, NULL, &rsize, fds, &nfds);
+		ret = ipc_call(&engine.conn, IPC_NETLINK, NULL, 0, NULL, 0, NULL, &rsize, fds,
+			       &nfds);
 		if (engine.conn.fd >= 0)
 			break;
+		conn_lost();
 	}
 	engine_unlock();
 	if (ret)

@@ -41,12 +41,8 @@ static void leave_parents_engine(void)
 {
 	const struct engine_host *host = engine.host;
 	uint32_t generation = engine.generation + 1;
-	const int fds[] = { engine.epfd, engine.started ? engine.kickfd : -1, engine.conn.fd,
-			    engine.proc_fd };
 
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		if (fds[i] >= 0)
-			sys_close(fds[i]);
+	host->own_reset();
 	memset(&engine, 0, sizeof(engine));
 	engine.host = host;
 	engine.generation = generation;
@@ -62,8 +58,10 @@ void engine_check_fork(void)
 
 bool engine_stale(struct uverbs_file *f)
 {
+	const struct efile *ef = uverbs_ucontext(f)->host;
+
 	engine_check_fork();
-	return unlikely(((struct efile *)uverbs_ucontext(f)->host)->generation != engine.generation);
+	return unlikely(ef->generation != engine.generation);
 }
 
 bool engine_lock(void)

@@ -31,8 +31,14 @@ struct thread_guard {
 struct engine_host {
 	/* Register fd (an eventfd that the engine has made) as this event file in the descriptor table. 0 or -errno. */
 	int (*event_install)(struct event_file *ev, int fd, bool is_async);
+	/* Takes it out again, without a call of engine_event_close(). */
+	void (*event_uninstall)(int fd);
 	/* The event file that the program's descriptor is, or NULL. */
 	struct event_file *(*event_lookup)(int fd);
+	/* fd is one of the engine's own, not to be closed by the program; or no longer. */
+	void (*own_fd)(int fd, bool own);
+	/* In a forked child: closes and forgets all that own_fd() named. */
+	void (*own_reset)(void);
 	/* read(2) as the program's libc does it, a cancellation point: bytes or -errno. Never under the lock. */
 	ssize_t (*event_wait)(int fd, void *buf, size_t len);
 	/* Is the program's descriptor one of our uverbs files? */
@@ -49,7 +55,10 @@ struct engine_host {
 
 /* Once, at load: stores the pointer, nothing else (no thread, socket or allocation). */
 void engine_setup(const struct engine_host *host);
-/* First touch of RDMA: connects to rused, starting it when none runs, and reads the host page. 0 or -errno; later calls are cheap and try again after a failure. */
+/*
+ * First touch of RDMA: connects to rused, starting it when none runs, and reads
+ * the host page. 0 or -errno; later calls are cheap and try again after a failure.
+ */
 int engine_attach(void);
 /* RUN/sys of the attached host: what replaces /sys in paths. Valid after engine_attach(). */
 const char *engine_sysfs(void);
@@ -68,7 +77,10 @@ void engine_close(struct uverbs_file *f);
 ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count);
 int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg);
 
-/* The program read from an event file's descriptor (fd, with the O_NONBLOCK state it has): blocks as read(2) would. Bytes or -errno. */
+/*
+ * The program read from an event file's descriptor (fd, with the O_NONBLOCK
+ * state it has): blocks as read(2) would. Bytes or -errno.
+ */
 ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count);
 /* The last descriptor of the event file was closed. */
 void engine_event_close(struct event_file *ev);

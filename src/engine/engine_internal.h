@@ -9,6 +9,7 @@
 #include "core/qp.h"
 #include "engine/engine.h"
 #include "engine/lock.h"
+#include "engine/own.h"
 #include "ipc/ipc.h"
 #include "ipc/pages.h"
 #include "link/link.h"
@@ -55,6 +56,7 @@ struct engine {
 	uint32_t no_cma : 1, no_direct : 1, no_poll_wrap : 1;
 
 	struct ipc_conn conn;
+	int conn_fd_own;		/* hidden for it: ipc_call() may close it by itself; -1 */
 	char rundir[108], sysfs[128];
 	uint32_t proc;
 	const struct host_page *host_page;
@@ -145,10 +147,4 @@ void progress_cq_armed(struct cq *cq);
 void pollwrap_qp(struct qp *qp, uint64_t user_handle);
 /* The program polls and found nothing: drive the engine. Takes the lock itself if it is free. */
 void engine_poll(void);
-
-/* files.c */
-int efile_event_install(struct uverbs_file *f, struct event_file *ev);
-struct event_file *efile_event_lookup(struct uverbs_file *f, int fd);
-void page_update(void);
-
 #endif

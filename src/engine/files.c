@@ -9,16 +9,6 @@
 #include "core/umem.h"
 #include "engine/engine_internal.h"
 
-/* Our own descriptors live high, out of the way of programs that count or close low ones. */
-#define OWN_FD_MIN 512
-
-static int own_dup(int fd)
-{
-	int d = sys_fcntl(fd, F_DUPFD_CLOEXEC, OWN_FD_MIN);
-
-	return d >= 0 ? d : sys_fcntl(fd, F_DUPFD_CLOEXEC, 0);
-}
-
 static void event_raise_fd(struct event_file *f)
 {
 	uint64_t one = 1;
@@ -60,11 +50,20 @@ int efile_event_install(struct uverbs_file *f, struct event_file *ev)
 	ret = engine.host->event_install(ev, fd, ev->is_async);
 	if (!ret)
 		return fd;
-	sys_close(ev->fd);
+	own_close(ev->fd);
 	ev->fd = -1;
 fail:
 	sys_close(fd);
 	return ret;
+}
+
+void efile_event_uninstall(struct uverbs_file *f, struct event_file *ev, int fd)
+{
+	engine.host->event_uninstall(fd);
+	sys_close(fd);
+	own_close(ev->fd);
+	ev->fd = -1;
+	event_file_put(ev);
 }
 
 struct event_file *efile_event_lookup(struct uverbs_file *f, int fd)
@@ -179,7 +178,10 @@ void engine_close(struct uverbs_file *f)
 		engine.proc_page->ctx[ef->slot].dev_index = 0;
 	/* A rused that is not there forgets by itself. */
 	if (engine.conn.fd >= 0)
-		ipc_call(&engine.conn, IPC_CONTEXT, &c, sizeof(c), NULL, 0, NULL, &rsize, NULL, NULL);
+		ipc_call(&engine.conn, IPC_CONTEXT, &c, sizeof(c), NULL, 0, NULL, &rsize, NULL,
+			 NULL);
+	if (engine.conn.fd < 0)
+		conn_lost();
 	rings_fini(ef);
 	free(ef);
 	engine_unlock();
@@ -248,8 +250,7 @@ void engine_event_close(struct event_file *ev)
 {
 	if (event_stale(ev) || !engine_lock())
 		return;
-	if (ev->fd >= 0)
-		sys_close(ev->fd);
+	own_close(ev->fd);
 	ev->fd = -1;
 	event_file_put(ev);
 	engine_unlock();

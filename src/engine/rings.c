@@ -64,7 +64,7 @@ void rings_fini(struct efile *ef)
 		free(a);
 	}
 	munmap(ef->map, ef->map_size);
-	sys_close(ef->memfd);
+	own_close(ef->memfd);
 }
 
 /* First gap of size bytes at or behind from; *after gets the list position. */

@@ -13,8 +13,15 @@
 #define RINGS 64
 #define TURNS 3000
 
+static void own_nothing(int fd, bool own)
+{
+}
+
 static void fresh(struct efile *ef)
 {
+	static const struct engine_host host = { .own_fd = own_nothing };
+
+	engine_setup(&host);
 	memset(ef, 0, sizeof(*ef));
 	assert_int_equal(rings_init(ef), 0);
 	ef->uctx.host = ef;
@@ -32,7 +39,8 @@ static void native_mmap(void **state)
 	ring_layout(&r, 100, 64);
 	assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &r), 0);
 	assert_true(r.offset >= 1ull << 30);
-	user = mmap(NULL, r.buf_size, PROT_READ | PROT_WRITE, MAP_SHARED, ef.memfd, (off_t)r.offset);
+	user = mmap(NULL, r.buf_size, PROT_READ | PROT_WRITE, MAP_SHARED, ef.memfd,
+		    (off_t)r.offset);
 	assert_true(user != MAP_FAILED);
 	assert_int_equal(user->index_mask, 127);
 	assert_int_equal(1u << user->log2_elem_size, 64);

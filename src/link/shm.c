@@ -34,9 +34,18 @@ static __thread struct {
 	struct robust_list node;
 } robust;
 
-void shm_close(int fd)
+int shm_own(struct shm_ep *ep, int fd)
 {
-	if (fd >= 0)
+	return fd >= 0 && ep->cfg.own_fd ? ep->cfg.own_fd(fd) : fd;
+}
+
+void shm_close(struct shm_ep *ep, int fd)
+{
+	if (fd < 0)
+		return;
+	if (ep->cfg.own_close)
+		ep->cfg.own_close(fd);
+	else
 		sys_close(fd);
 }
 
@@ -90,13 +99,14 @@ static int ep_export(struct shm_ep *ep)
 
 	ep->pub_len = shm_pub_size(ep->cfg.nkeys);
 	ep->exp_len = shm_exp_size(ep->cfg.ncards);
-	ep->pub_fd = rc = shm_memfd("ruse-keys", ep->pub_len);
+	ep->pub_fd = rc = shm_own(ep, shm_memfd("ruse-keys", ep->pub_len));
 	if (rc < 0)
 		return rc;
-	ep->exp_fd = rc = shm_memfd("ruse-cards", ep->exp_len);
+	ep->exp_fd = rc = shm_own(ep, shm_memfd("ruse-cards", ep->exp_len));
 	if (rc < 0)
 		return rc;
-	ep->evfd = rc = (int)sys_call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK);
+	rc = shm_own(ep, (int)sys_call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
+	ep->evfd = rc;
 	if (rc < 0)
 		return rc;
 	ep->pub = shm_map(ep->pub_fd, ep->pub_len, true);
@@ -163,9 +173,9 @@ void shm_ep_destroy(struct shm_ep *ep)
 		shm_link_bury(l);
 	}
 	shm_unwatch(ep, ep->wevent);
-	shm_close(ep->pub_fd);
-	shm_close(ep->exp_fd);
-	shm_close(ep->evfd);
+	shm_close(ep, ep->pub_fd);
+	shm_close(ep, ep->exp_fd);
+	shm_close(ep, ep->evfd);
 	shm_unmap(ep->pub, ep->pub_len);
 	shm_unmap(ep->exp, ep->exp_len);
 	while ((w = ep->watches)) {

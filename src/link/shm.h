@@ -25,6 +25,12 @@ struct shm_cfg {
 	void *host_arg;
 	int epfd;		/* the engine's epoll set; the endpoint adds its descriptors with data.ptr = struct shm_fd * */
 	uint32_t nkeys, ncards;	/* key cards in the table; QP cards a block */
+	/*
+	 * Descriptors that stay: own_fd() takes one and gives the number to use, own_close()
+	 * closes it. Both NULL: as they are.
+	 */
+	int (*own_fd)(int fd);
+	void (*own_close)(int fd);
 	bool no_cma, no_direct;	/* as if the machine forbade it */
 };
 

@@ -157,7 +157,7 @@ static void pending_free(struct shm_pending *p, bool close)
 {
 	shm_unwatch(p->ep, p->watch);
 	if (close)
-		sys_close(p->sock);
+		shm_close(p->ep, p->sock);
 	list_del(&p->list);
 	p->ep->npending--;
 	free(p);
@@ -212,6 +212,7 @@ static void serve_listener(struct shm_ep *ep)
 			sys_close(sock);
 			continue;
 		}
+		sock = shm_own(ep, sock);
 		if (ep->npending == SHM_MAX_PENDING)
 			pending_free(list_first_entry(&ep->pending, struct shm_pending, list),
 				     true);
@@ -222,7 +223,7 @@ static void serve_listener(struct shm_ep *ep)
 			p->watch = shm_watch(ep, sock, EPOLLIN, p, pending_event);
 		}
 		if (!p || !p->watch) {
-			sys_close(sock);
+			shm_close(ep, sock);
 			free(p);
 			continue;
 		}
@@ -259,7 +260,7 @@ int shm_listen(struct shm_ep *ep)
 		sys_close(fd);
 		return rc;
 	}
-	ep->listener = fd;
+	ep->listener = shm_own(ep, fd);
 	return 0;
 }
 
@@ -281,7 +282,7 @@ void shm_unlisten(struct shm_ep *ep)
 	list_for_each_entry_safe(p, n, &ep->pending, list)
 		pending_free(p, true);
 	shm_unwatch(ep, ep->wlisten);
-	shm_close(ep->listener);
+	shm_close(ep, ep->listener);
 }
 
 /* Waits until sock has something to tell, serving our own listener. 0, -ETIMEDOUT. *left is counted down. */
@@ -345,7 +346,7 @@ static int dial(struct shm_ep *ep, const char *name, struct timespec *left, int 
 		sys_close(fd);
 		return rc;
 	}
-	*sock = fd;
+	*sock = shm_own(ep, fd);
 	return 0;
 }
 
@@ -402,7 +403,7 @@ int shm_connect(struct shm_ep *ep, uint32_t proc, const char *name, int pid, str
 			return rc;
 		rc = exchange(ep, sock, &left, &h, fds);
 		if (rc) {
-			sys_close(sock);
+			shm_close(ep, sock);
 			log_info("shm: no link to process %u (pid %d): %d", proc, pid, rc);
 			return rc;
 		}
@@ -410,7 +411,7 @@ int shm_connect(struct shm_ep *ep, uint32_t proc, const char *name, int pid, str
 			/* rused knows another number: the address has a new owner. */
 			for (int i = 0; i < HELLO_MAX_FDS; i++)
 				sys_close(fds[i]);
-			sys_close(sock);
+			shm_close(ep, sock);
 			return -ECONNREFUSED;
 		}
 		rc = shm_link_create(ep, &h, peer_pid(sock), sock, fds, true, &l);

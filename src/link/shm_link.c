@@ -215,6 +215,7 @@ int shm_link_poll(struct shm_link *l, int budget)
 			}
 			l->l.rx_segs++;
 			l->l.rx_bytes += seg.len;
+			l->l.more = n < budget && shm_rx_more(&l->rx);
 			l->l.host->input(&l->l, &seg);
 			l->rx.ref = NULL;
 		} else if (r == RX_ATTENTION) {
@@ -318,9 +319,9 @@ void shm_link_bury(struct shm_link *l)
 	l->ep = NULL;
 	l->l.dead = true;
 	l->l.caps = 0;
-	shm_close(l->sock);
-	shm_close(l->pidfd);
-	shm_close(l->evfd);
+	shm_close(ep, l->sock);
+	shm_close(ep, l->pidfd);
+	shm_close(ep, l->evfd);
 	l->sock = l->pidfd = l->evfd = -1;
 	if (!ep->closing) {
 		l->l.host->down(&l->l);
@@ -372,7 +373,7 @@ static int link_watch(struct shm_link *l)
 	if (!l->wsock)
 		return -ENOMEM;
 	if (l->pid > 0)
-		l->pidfd = (int)sys_call(SYS_pidfd_open, l->pid, 0L);
+		l->pidfd = shm_own(l->ep, (int)sys_call(SYS_pidfd_open, l->pid, 0L));
 	if (l->pidfd < 0)
 		return l->pidfd == -ESRCH ? -ESRCH : 0;
 	l->wpid = shm_watch(l->ep, l->pidfd, EPOLLIN, l, link_event);
@@ -405,7 +406,7 @@ int shm_link_create(struct shm_ep *ep, const struct shm_hello *peer, int pid, in
 		    const int *fds, bool connector, struct shm_link **out)
 {
 	struct shm_link *l = calloc(1, sizeof(*l));
-	int rc = -ENOMEM;
+	int rc = -ENOMEM, evfd = shm_own(ep, fds[HELLO_EVENT]);
 
 	if (l) {
 		l->ep = ep;
@@ -413,28 +414,28 @@ int shm_link_create(struct shm_ep *ep, const struct shm_hello *peer, int pid, in
 		l->pid = pid;
 		l->sock = sock;
 		l->pidfd = -1;
-		l->evfd = fds[HELLO_EVENT];
+		l->evfd = evfd;
 		l->l.refs = 1;
 		list_init(&l->list);
 		rc = link_map(l, fds);
 	}
 	if (!rc)
 		rc = link_watch(l);
-	shm_close(fds[HELLO_PUB]);
-	shm_close(fds[HELLO_EXPORT]);
-	shm_close(fds[HELLO_RING]);
+	sys_close(fds[HELLO_PUB]);
+	sys_close(fds[HELLO_EXPORT]);
+	sys_close(fds[HELLO_RING]);
 	if (!rc) {
 		link_init(l, connector);
 		list_add_tail(&l->list, &ep->links);
 		*out = l;
 		return 0;
 	}
-	shm_close(sock);
-	shm_close(fds[HELLO_EVENT]);
+	shm_close(ep, sock);
+	shm_close(ep, evfd);
 	if (l) {
 		shm_unwatch(ep, l->wsock);
 		shm_unwatch(ep, l->wpid);
-		shm_close(l->pidfd);
+		shm_close(ep, l->pidfd);
 		shm_destroy(&l->l);
 	}
 	return rc;

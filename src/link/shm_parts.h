@@ -77,6 +77,8 @@ void shm_card_breaker(struct qp_card *c, uint32_t holder, void *arg);
 struct shm_watch *shm_watch(struct shm_ep *ep, int fd, uint32_t events, void *owner,
 			    void (*fn)(struct shm_fd *, uint32_t));
 void shm_unwatch(struct shm_ep *ep, struct shm_watch *w);
-void shm_close(int fd);
+/* For descriptors that stay: shm_cfg.own_fd and own_close. Errors go through; shm_close() takes -1. */
+int shm_own(struct shm_ep *ep, int fd);
+void shm_close(struct shm_ep *ep, int fd);
 
 #endif

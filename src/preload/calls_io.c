@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The names that use, duplicate and close a descriptor.
+ * The names that use and duplicate a descriptor.
  *
  * write() on a uverbs descriptor is the doorbell: a look into the table and
  * the engine, nothing between. It takes no reference: a program that closes a
@@ -68,6 +68,16 @@ int event_install(struct event_file *ev, int fd, bool is_async)
 	return fdtab_install(fd, vf, &old);
 }
 
+void event_uninstall(int fd)
+{
+	struct vfile *vf = fdtab_remove(fd);
+
+	if (!vf)
+		return;
+	vf->ops = NULL;		/* release() would ask for the engine's lock, which is held */
+	vfile_put(vf);
+}
+
 struct event_file *event_lookup(int fd)
 {
 	struct vfile *vf = fdtab_lookup(fd);
@@ -104,6 +114,15 @@ void fd_forget(int fd)
 	errno = e;
 }
 
+/*
+ * Our own descriptors do not exist for the program. A vfork child has a table
+ * of descriptors of its own and may do there what it wants.
+ */
+static bool hidden(const struct vfile *vf)
+{
+	return vf->kind == VFILE_OWN && process_owns_tables();
+}
+
 /* read */
 
 static void put_vfile(void *vf)
@@ -128,6 +147,9 @@ static ssize_t vfile_read(struct vfile *vf, int fd, void *buf, size_t count)
 	case VFILE_NETLINK:
 		ret = REAL(read)(fd, buf, count);
 		ret = ret < 0 ? -errno : ret;
+		break;
+	case VFILE_OWN:
+		ret = -EBADF;
 		break;
 	}
 	return ret;
@@ -197,6 +219,9 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		break;
 	case VFILE_NETLINK:
 		return send(fd, buf, count, 0);
+	case VFILE_OWN:
+		ret = -EBADF;
+		break;
 	}
 	return libc_result(ret, e);
 }
@@ -265,6 +290,8 @@ HOOK int ioctl(int fd, unsigned long cmd, ...)
 	arg = va_arg(ap, void *);
 	va_end(ap);
 	vf = fdtab_lookup(fd);
+	if (unlikely(vf && hidden(vf)))
+		return (int)libc_result(-EBADF, 0);
 	if (likely(!vf) || vf->kind != VFILE_UVERBS || ioctl_generic(cmd))
 		return real.ioctl(fd, cmd, arg);
 	vf = vfile_get(fd);
@@ -302,6 +329,9 @@ static int fcntl_common(int (*fn)(int, int, ...), int fd, int cmd, void *arg)
 {
 	struct vfile *vf;
 
+	vf = fdtab_lookup(fd);
+	if (unlikely(vf && hidden(vf)))
+		return (int)libc_result(-EBADF, 0);
 	if (likely(cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC))
 		return fn(fd, cmd, arg);
 	vf = vfile_get(fd);
@@ -331,6 +361,8 @@ HOOK int dup(int fd)
 
 	if (likely(!vf))
 		return fd_fresh(REAL(dup)(fd));
+	if (hidden(vf))
+		return (int)libc_result(-EBADF, 0);
 	vf = vfile_get(fd);
 	return vf ? share_result(REAL(dup)(fd), vf) : REAL(dup)(fd);
 }
@@ -338,6 +370,8 @@ HOOK int dup(int fd)
 /*
  * dup2 and dup3 where either number is ours: newfd is closed as close() would
  * if the call is going to succeed, so its reasons to fail are looked at first.
+ * Onto one of our own: EBUSY, as when another thread has just got that number
+ * from open() (dup2(2)).
  */
 static int dup_to(int oldfd, int newfd, int flags, bool is_dup3)
 {
@@ -346,12 +380,18 @@ static int dup_to(int oldfd, int newfd, int flags, bool is_dup3)
 
 	if (ret < 0)
 		return ret;
+	vf = fdtab_lookup(oldfd);
+	if (vf && hidden(vf))
+		return -EBADF;
 	if (oldfd == newfd)
 		return is_dup3 ? -EINVAL : newfd;
 	if (flags & ~O_CLOEXEC)
 		return -EINVAL;
 	if (!process_owns_tables())
 		return (int)sys_call(SYS_dup3, oldfd, newfd, flags);
+	vf = fdtab_lookup(newfd);
+	if (vf && vf->kind == VFILE_OWN)
+		return -EBUSY;
 	vf = vfile_get(oldfd);
 	ret = vf ? fdtab_reserve(newfd) : 0;
 	if (!ret) {
@@ -387,59 +427,8 @@ HOOK int dup3(int oldfd, int newfd, int flags)
 	return (int)libc_result(dup_to(oldfd, newfd, flags, true), e);
 }
 
-/* close */
-
-static int close_ours(int fd)
-{
-	struct vfile *vf = NULL;
-	int e = errno, ret;
-
-	if (process_owns_tables())
-		vf = fdtab_remove(fd);
-	ret = sys_close(fd);
-	if (vf)
-		vfile_put(vf);
-	return (int)libc_result(ret, e);
-}
-
-HOOK int close(int fd)
-{
-	return likely(!fdtab_lookup(fd)) ? real.close(fd) : close_ours(fd);
-}
-
-/* Takes first..last out of the table and closes them, one by one: there are few. */
-static void close_between(unsigned int first, unsigned int last)
-{
-	int e = errno;
-
-	if (first > INT_MAX)
-		return;
-	for (int fd = fdtab_next((int)first); fd >= 0 && (unsigned int)fd <= last;
-	     fd = fdtab_next(fd + 1)) {
-		if (!process_owns_tables())
-			break;
-		close_ours(fd);
-	}
-	errno = e;
-}
-
-HOOK int close_range(unsigned int first, unsigned int last, int flags)
-{
-	/* With UNSHARE the other threads keep theirs, and so does the table. */
-	if (!flags)
-		close_between(first, last);
-	return REAL(close_range)(first, last, flags);
-}
-
-HOOK void closefrom(int low)
-{
-	close_between(low < 0 ? 0 : (unsigned int)low, INT_MAX);
-	REAL(closefrom)(low);
-}
-
 /* Other names that libc exports for the same functions. */
 extern __typeof__(read) __read __attribute__((alias("read"), copy(read))) HOOK;
 extern __typeof__(write) __write __attribute__((alias("write"), copy(write))) HOOK;
-extern __typeof__(close) __close __attribute__((alias("close"), copy(close))) HOOK;
 extern __typeof__(fcntl) __fcntl __attribute__((alias("fcntl"), copy(fcntl))) HOOK;
 extern __typeof__(dup2) __dup2 __attribute__((alias("dup2"), copy(dup2))) HOOK;

@@ -15,6 +15,9 @@ static char rused_path[4096];
 
 static struct engine_host host = {
 	.event_install = event_install,
+	.event_uninstall = event_uninstall,
+	.own_fd = fdtab_own,
+	.own_reset = own_reset,
 	.event_lookup = event_lookup,
 	.event_wait = event_wait,
 	.is_uverbs = descriptor_is_uverbs,

@@ -50,9 +50,13 @@ int fd_share(int newfd, struct vfile *vf);
 
 /* calls_io.c: for struct engine_host. */
 int event_install(struct event_file *ev, int fd, bool is_async);
+void event_uninstall(int fd);
 struct event_file *event_lookup(int fd);
 ssize_t event_wait(int fd, void *buf, size_t len);
 bool descriptor_is_uverbs(int fd);
+
+/* calls_close.c: for struct engine_host. */
+void own_reset(void);
 
 /* calls_io.c: registers the uverbs file that engine_open() gave at fd. 0 or -errno. */
 struct uverbs_file;

@@ -166,6 +166,18 @@ struct vfile *fdtab_remove(int fd)
 	return fdtab_lookup(fd) ? atomic_xchg(slot(fd), (struct vfile *)NULL) : NULL;
 }
 
+void fdtab_own(int fd, bool own)
+{
+	/* One file for all of them; the first reference is never dropped. */
+	static struct vfile file = { .refs = 1, .kind = VFILE_OWN };
+	struct vfile *vf = fdtab_lookup(fd), *old;
+
+	if (own && !fdtab_share(fd, &file, &old) && old)
+		vfile_put(old);
+	if (!own && vf == &file && atomic_cmpxchg(slot(fd), vf, (struct vfile *)NULL))
+		vfile_put(vf);
+}
+
 int fdtab_next(int fd)
 {
 	for (uint32_t i = fd < 0 ? 0 : (uint32_t)fd; i < FDTAB_DIR << FDTAB_LEAF_BITS; i++) {

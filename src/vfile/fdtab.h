@@ -53,6 +53,8 @@ int fdtab_reserve(int fd);
 int fdtab_share(int newfd, struct vfile *vf, struct vfile **old);
 /* Takes fd out; its reference goes to the caller. NULL: not there. */
 struct vfile *fdtab_remove(int fd);
+/* fd is one that we need ourselves (VFILE_OWN), or no longer. Without memory for it, it is not hidden. */
+void fdtab_own(int fd, bool own);
 /* Lowest descriptor of ours that is not below fd, or -1. */
 int fdtab_next(int fd);
 

@@ -15,6 +15,12 @@
  *   NETLINK       Unix datagram      bind, connect, getsockname, getpeername,
  *                 socket to rused    send and recv families: the addresses;
  *                                    getsockopt, setsockopt of SOL_NETLINK
+ *   OWN           anything that we    close, read, write, ioctl, fcntl, dup: EBADF;
+ *                 need ourselves     dup2 onto it: EBUSY; close_range, closefrom:
+ *                                    left out
+ *
+ * OWN is for programs that close what they do not know ("for (fd = 3; ...)"):
+ * in the kernel's RDMA there is nothing to be closed but what they opened.
  */
 #ifndef RUSE_VFILE_KIND_H
 #define RUSE_VFILE_KIND_H
@@ -26,6 +32,7 @@ enum vfile_kind {
 	VFILE_EVENT_ASYNC,
 	VFILE_EVENT_COMP,
 	VFILE_NETLINK,
+	VFILE_OWN,
 };
 
 struct vfile;

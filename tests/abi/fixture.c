@@ -47,6 +47,12 @@ void fix_fd_close(int fd)
 	fx.fds[fd - FD_BASE] = NULL;
 }
 
+static void fd_uninstall(struct uverbs_file *f, struct event_file *ev, int fd)
+{
+	assert_ptr_equal(fx.fds[fd - FD_BASE], ev);
+	fix_fd_close(fd);
+}
+
 static int host_doorbell(struct qp *qp)
 {
 	fx.doorbells++;
@@ -87,8 +93,9 @@ static void cq_armed(struct cq *cq)
 }
 
 static const struct uverbs_host host = {
-	.fd_install = fd_install, .fd_lookup = fd_lookup, .doorbell = host_doorbell,
-	.qp_modified = qp_modified, .qp_created = qp_created, .qp_destroying = qp_destroying,
+	.fd_install = fd_install, .fd_uninstall = fd_uninstall, .fd_lookup = fd_lookup,
+	.doorbell = host_doorbell, .qp_modified = qp_modified,
+	.qp_created = qp_created, .qp_destroying = qp_destroying,
 	.qp_query = qp_query, .cq_armed = cq_armed,
 };
 

@@ -47,6 +47,12 @@ static struct event_file *fuzz_fd_lookup(struct uverbs_file *f, int fd)
 	return fd >= FD_BASE && fd < FD_BASE + MAX_FDS ? fds[fd - FD_BASE] : NULL;
 }
 
+static void fuzz_fd_uninstall(struct uverbs_file *f, struct event_file *ev, int fd)
+{
+	fds[fd - FD_BASE] = NULL;
+	event_file_put(ev);
+}
+
 static int fuzz_doorbell(struct qp *qp)
 {
 	return qp->state < QPS_RTS ? -EINVAL : 0;
@@ -81,15 +87,15 @@ static void fuzz_open(void)
 {
 	static const struct uverbs_host host = {
 		fuzz_fd_install, fuzz_fd_lookup, fuzz_doorbell, fuzz_qp_modified,
-		fuzz_qp_created, fuzz_qp_destroying, fuzz_qp_query, fuzz_cq_armed,
+		fuzz_qp_created, fuzz_qp_destroying, fuzz_qp_query,
+		fuzz_cq_armed, fuzz_fd_uninstall,
 	};
 	static const struct event_file_ops ev_ops = { test_event_raise, test_event_lower };
-	struct sigaction sa = { .sa_sigaction = fault,
-				.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
+	struct sigaction sa = { .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
 
+	sa.sa_sigaction = fault;
 	if (!arena) {
-		arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			     -1, 0);
+		arena = mmap(NULL, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
 		if (arena == MAP_FAILED ||
 		    mprotect(arena + ARENA - ARENA_HOLE, ARENA_HOLE, PROT_NONE) ||
 		    sigaction(SIGSEGV, &sa, &old_segv) || sigaction(SIGBUS, &sa, &old_bus))
@@ -105,11 +111,9 @@ static void fuzz_open(void)
 static void fuzz_close(void)
 {
 	uverbs_close(file);
-	for (int i = 0; i < MAX_FDS; i++) {
+	for (int i = 0; i < MAX_FDS; i++)
 		if (fds[i])
-			event_file_put(fds[i]);
-		fds[i] = NULL;
-	}
+			fuzz_fd_uninstall(file, fds[i], FD_BASE + i);
 	if (td->rings)
 		abort();
 	test_dev_destroy(td);
@@ -128,16 +132,14 @@ static void fuzz_aside(uint8_t what)
 		break;
 	case 1:
 		if (*ev)
-			event_file_put(*ev);
-		*ev = NULL;
+			fuzz_fd_uninstall(file, *ev, FD_BASE + what % MAX_FDS);
 		break;
 	case 2:
 		uverbs_async_all(file, IB_EVENT_GID_CHANGE, 1);
 		break;
-	case 3:
-		if (what == 0x7f)
-			uverbs_disassociate(file);
 	}
+	if (what == 0x7f)
+		uverbs_disassociate(file);
 }
 
 static uint64_t in_arena(uint64_t v)

@@ -148,8 +148,8 @@ static void want(const char *what, int got, int expected)
 }
 
 /* Posts and expects this status here, and the QP in ERR. */
-static void fails(struct peer *p, enum ibv_wr_opcode op, uint32_t len, uint64_t raddr, uint32_t rkey,
-		  enum ibv_wc_status status)
+static void fails(struct peer *p, enum ibv_wr_opcode op, uint32_t len, uint64_t raddr,
+		  uint32_t rkey, enum ibv_wc_status status)
 {
 	struct ibv_wc wc;
 

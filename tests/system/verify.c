@@ -171,7 +171,8 @@ static unsigned int walk(struct side *c, struct side *s, size_t max)
 				int nsge = variant == 1 ? 4 : 1;
 				bool inl = variant == 2;
 
-				if ((inl && (len > 64 || op == OP_READ)) || (variant == 1 && len < 8))
+				if ((inl && (len > 64 || op == OP_READ)) ||
+				    (variant == 1 && len < 8))
 					continue;
 				if (s)
 					server_prepare(s, op, len, nsge);

@@ -41,7 +41,12 @@ int do_get_context(struct uverbs_req *r)
 		return ret;
 	f->has_context = true;
 	resp.async_fd = (uint32_t)fd;
-	return req_put(r, &resp, sizeof(resp));
+	ret = req_put(r, &resp, sizeof(resp));
+	if (ret) {
+		ev_uninstall(f, fd);
+		f->has_context = false;
+	}
+	return ret;
 }
 
 static int put_core_support(struct uverbs_req *r, uint16_t vectors_id, uint16_t support_id)

@@ -94,6 +94,20 @@ int ev_install(struct uverbs_file *f, bool is_async, int *fd)
 	return 0;
 }
 
+/* The call that installed it last fails after all. */
+void ev_uninstall(struct uverbs_file *f, int fd)
+{
+	struct event_file *ev = f->evs[--f->nevs];
+
+	if (f->uctx->async == ev) {
+		f->uctx->async = NULL;
+		event_file_put(ev);
+	}
+	ev->owner = NULL;
+	event_file_put(ev);
+	f->host->fd_uninstall(f, ev, fd);
+}
+
 int do_create_comp_channel(struct uverbs_req *r)
 {
 	struct ib_uverbs_create_comp_channel_resp resp = { .fd = UINT32_MAX };
@@ -111,7 +125,10 @@ int do_create_comp_channel(struct uverbs_req *r)
 	if (ret)
 		return ret;
 	resp.fd = (uint32_t)fd;
-	return req_put(r, &resp, sizeof(resp));
+	ret = req_put(r, &resp, sizeof(resp));
+	if (ret)
+		ev_uninstall(r->f, fd);
+	return ret;
 }
 
 /* The descriptor goes where ids of new objects go: into the attribute itself. */
@@ -128,5 +145,8 @@ int io_async_event_alloc(struct uverbs_req *r)
 	if (ret)
 		return ret;
 	value = fd;
-	return user_put(where, &value, sizeof(value));
+	ret = user_put(where, &value, sizeof(value));
+	if (ret)
+		ev_uninstall(r->f, fd);
+	return ret;
 }

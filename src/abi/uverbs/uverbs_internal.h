@@ -120,6 +120,7 @@ int uobj_get(struct uverbs_file *f, uint16_t kind, uint32_t id, void *obj);
 /* do_event.c */
 int ev_lookup(struct uverbs_file *f, bool is_async, int64_t fd, struct event_file **ev);
 int ev_install(struct uverbs_file *f, bool is_async, int *fd);
+void ev_uninstall(struct uverbs_file *f, int fd);
 void ev_forget_all(struct uverbs_file *f);
 bool ev_has_descriptor(const struct uverbs_file *f, const struct event_file *ev);
 

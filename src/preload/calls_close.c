@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The names that close descriptors. What is the engine's own (VFILE_OWN) stays
+ * open: close() answers EBADF, as for any number that is not open, and ranges
+ * are closed around it. That costs a program nothing until it has a device.
+ */
+#include <limits.h>
+#include <unistd.h>
+#include "base/sys.h"
+#include "preload/preload.h"
+
+static int close_ours(int fd)
+{
+	struct vfile *vf = fdtab_lookup(fd);
+	bool owner = process_owns_tables();
+	int e = errno, ret;
+
+	if (owner && vf && vf->kind == VFILE_OWN)
+		return (int)libc_result(-EBADF, e);
+	vf = owner ? fdtab_remove(fd) : NULL;
+	ret = sys_close(fd);
+	if (vf)
+		vfile_put(vf);
+	return (int)libc_result(ret, e);
+}
+
+HOOK int close(int fd)
+{
+	return likely(!fdtab_lookup(fd)) ? real.close(fd) : close_ours(fd);
+}
+
+/* Lowest descriptor in fd..last that is the engine's own, or -1. */
+static int next_own(unsigned int fd, unsigned int last)
+{
+	int own = fd > INT_MAX ? -1 : fdtab_next((int)fd);
+
+	while (own >= 0 && (unsigned int)own <= last) {
+		struct vfile *vf = fdtab_lookup(own);
+
+		if (vf && vf->kind == VFILE_OWN)
+			return own;
+		own = fdtab_next(own + 1);
+	}
+	return -1;
+}
+
+/* Takes what the program has of ours in first..last out of the table and closes it, one by one: there are few. */
+static void close_between(unsigned int first, unsigned int last)
+{
+	int e = errno;
+
+	if (first > INT_MAX)
+		return;
+	for (int fd = fdtab_next((int)first); fd >= 0 && (unsigned int)fd <= last;
+	     fd = fdtab_next(fd + 1))
+		close_ours(fd);
+	errno = e;
+}
+
+/*
+ * The kernel's close_range() for the pieces between our own. With UNSHARE the
+ * first piece makes the table the caller's alone, the others find it so.
+ */
+static int close_around(unsigned int first, unsigned int last, int flags)
+{
+	int own, ret = 0;
+
+	while (!ret && (own = next_own(first, last)) >= 0) {
+		if (first < (unsigned int)own)
+			ret = REAL(close_range)(first, (unsigned int)own - 1, flags);
+		first = (unsigned int)own + 1;
+	}
+	return ret || first > last ? ret : REAL(close_range)(first, last, flags);
+}
+
+HOOK int close_range(unsigned int first, unsigned int last, int flags)
+{
+	if (first > last || first > INT_MAX || fdtab_next((int)first) < 0 || !process_owns_tables())
+		return REAL(close_range)(first, last, flags);
+	/* With UNSHARE the other threads keep theirs, and so does the table. */
+	if (!flags)
+		close_between(first, last);
+	return close_around(first, last, flags);
+}
+
+HOOK void closefrom(int low)
+{
+	unsigned int fd = low < 0 ? 0 : (unsigned int)low;
+	int own, e = errno;
+
+	if (!process_owns_tables()) {
+		REAL(closefrom)(low);
+		return;
+	}
+	close_between(fd, INT_MAX);
+	/* Below the last of our own there are few numbers: by hand where the kernel has no close_range(). */
+	while ((own = next_own(fd, INT_MAX)) >= 0) {
+		if (fd < (unsigned int)own && sys_call(SYS_close_range, fd, own - 1, 0) < 0)
+			for (; fd < (unsigned int)own; fd++)
+				sys_close((int)fd);
+		fd = (unsigned int)own + 1;
+	}
+	errno = e;
+	REAL(closefrom)((int)fd);
+}
+
+/* In a forked child: ours were the parent's. */
+void own_reset(void)
+{
+	for (int fd = next_own(0, INT_MAX); fd >= 0; fd = next_own((unsigned int)fd + 1, INT_MAX)) {
+		fdtab_own(fd, false);
+		sys_close(fd);
+	}
+}
+
+/* Another name that libc exports for the same function. */
+extern __typeof__(close) __close __attribute__((alias("close"), copy(close))) HOOK;
