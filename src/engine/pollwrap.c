@@ -47,7 +47,7 @@ static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 	int n = real_poll_cq(cq, num, wc);
 
 	if (n) {
-		WRITE_ONCE(engine.poll_gen, engine.poll_gen + 1);
+		WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
 		if (unlikely(++busy % BUSY_POLLS == 0))
 			drive();
 		return n;

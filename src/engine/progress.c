@@ -75,16 +75,22 @@ static int arrived(void)
 	return n;
 }
 
-int progress_run(void)
+static void timers_due(void)
 {
-	int n = arrived();
 	ns_t now;
 
 	if (timer_next(&engine.timers) == NS_NEVER)
-		return n;
+		return;
 	now = engine.now = engine_now();
 	if (timer_next(&engine.timers) <= now)
 		timer_run(&engine.timers, now);
+}
+
+int progress_run(void)
+{
+	int n = arrived();
+
+	timers_due();
 	return n;
 }
 
@@ -116,10 +122,11 @@ void progress_cq_armed(struct cq *cq)
 void engine_poll(void)
 {
 	engine_check_fork();
+	/* Not exact among threads: that it moves is what counts. */
+	WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
 	if (!elock_try(&engine.lock))
 		return;
 	if (likely(engine.attached)) {
-		engine.poll_gen++;
 		if (unlikely(engine.watch == WATCH_ASLEEP) && engine.started &&
 		    ++engine.empty_polls >= EMPTY_POLLS) {
 			engine.watch = WATCH_POLLED;
@@ -130,7 +137,7 @@ void engine_poll(void)
 		if (unlikely(engine.nerr))
 			qp_flush_all(engine_now());
 		/* A look at the clock costs more than one at the links. */
-		if (likely(engine.poll_gen % TIMER_POLLS))
+		if (likely(READ_ONCE(engine.poll_gen) % TIMER_POLLS))
 			arrived();
 		else
 			progress_run();
@@ -146,8 +153,10 @@ static ns_t watch_next(ns_t now, uint32_t *seen_gen)
 	if (engine.nerr)
 		until = min(until, now + ERR_RESCAN);
 	if (engine.watch == WATCH_POLLED) {
-		if (engine.poll_gen != *seen_gen) {
-			*seen_gen = engine.poll_gen;
+		uint32_t gen = READ_ONCE(engine.poll_gen);
+
+		if (gen != *seen_gen) {
+			*seen_gen = gen;
 			engine.grace = min(engine.grace * 2, GRACE_MAX);
 			return min(until, now + engine.grace);
 		}
@@ -200,7 +209,13 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 		attach_locked();
 	}
 	qp_flush_all(now);
-	*n = progress_run();
+	if (engine.watch == WATCH_POLLED && READ_ONCE(engine.poll_gen) != *seen_gen) {
+		/* The program is at it, and would have to wait for us. */
+		timers_due();
+		*n = 0;
+	} else {
+		*n = progress_run();
+	}
 	if (now >= *page_at) {
 		*page_at = now + PAGE_NS;
 		page_update();

@@ -39,7 +39,7 @@ static int doorbell(struct qp *qp)
 	ns_t now = engine_clock();
 	int ret;
 
-	qp->dev->polls = engine.poll_gen;
+	qp->dev->polls = READ_ONCE(engine.poll_gen);
 	ret = xp_output(qp, now);
 
 	qp_rearm(qp, now);
@@ -173,7 +173,7 @@ static void input(struct link *l, const struct seg *seg)
 			engine.now_read = true;
 			engine_clock();
 		}
-		dev->polls = engine.poll_gen;
+		dev->polls = READ_ONCE(engine.poll_gen);
 		xp_input(qp, seg, l, engine.now);
 		/* An ACK was held back: it goes out at the end of this round. */
 		if (l->more && xp_blocked(qp) && list_empty(&qp->work))

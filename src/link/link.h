@@ -76,7 +76,11 @@ struct link {
 	uint32_t max_pkts;	/* packets a segment may have: 1 on a test link, 64 on udp, large in memory */
 	uint32_t refs;		/* QPs and the engine */
 	bool dead;		/* peer is gone for good */
-	bool more;		/* during host->input(): another segment has arrived, so an ACK that nothing waits for may be held back until the host calls xp_output() */
+	/*
+	 * During host->input(): another segment has arrived, so an ACK that
+	 * nothing waits for may be held back until the host calls xp_output().
+	 */
+	bool more;
 	uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;	/* for ruse status */
 };
 
