@@ -72,6 +72,18 @@ int client_page(const struct client *c, struct proc_page *copy)
 	return copy->magic == PROC_PAGE_MAGIC && copy->version == 1 ? 0 : -EPROTO;
 }
 
+/* Who survived an earlier rused keeps its number: peers know its links by it. */
+static uint32_t proc_number(struct rused *r, uint32_t wanted)
+{
+	if (wanted && !client_by_proc(r, wanted))
+		return wanted;
+	do {
+		if (!++r->next_proc)
+			r->next_proc = 1;
+	} while (client_by_proc(r, r->next_proc));
+	return r->next_proc;
+}
+
 static int do_hello(struct msg *m)
 {
 	struct ipc_hello_reply rep = { .pid = (uint32_t)getpid() };
@@ -95,9 +107,7 @@ static int do_hello(struct msg *m)
 	if (m->nfds) {
 		c->page_fd = m->fds[0];
 		m->fds[0] = -1;
-		if (!++c->r->next_proc)
-			c->r->next_proc = 1;
-		c->proc = c->r->next_proc;
+		c->proc = proc_number(c->r, q.proc);
 	}
 	c->hello = true;
 	rep.proc = c->proc;

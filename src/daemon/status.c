@@ -110,10 +110,10 @@ static struct json_object *links_json(struct rused *r, const struct proc_page *p
 
 		if (!l->kind || l->kind >= ARRAY_SIZE(kinds))
 			continue;
-		peer = client_by_proc(r, lease_owner(&r->leases, l->peer_block));
+		peer = client_by_proc(r, l->peer_proc);
 		o = json_object_new_object();
 		add_str(o, "link", kinds[l->kind]);
-		add_int(o, "peer_block", l->peer_block);
+		add_int(o, "peer_proc", l->peer_proc);
 		add_int(o, "peer_pid", peer ? peer->pid : 0);
 		add_str(o, "state", l->flags & 1 ? "dead" : "up");
 		add_str(o, "copies", l->flags & 4 ? "direct" : l->flags & 2 ? "cross-memory" : "ring");

@@ -83,7 +83,7 @@ static void own_comm(char *comm, size_t size)
 
 static int hello(void)
 {
-	struct ipc_hello h = { .pid = (int32_t)sys_call(SYS_getpid) };
+	struct ipc_hello h = { .pid = (int32_t)sys_call(SYS_getpid), .proc = engine.proc };
 	struct ipc_hello_reply r;
 	size_t rsize = sizeof(r);
 	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret;
@@ -105,8 +105,7 @@ static int hello(void)
 		sys_close(fds[i]);
 	if (ret)
 		return ret;
-	if (!engine.proc)
-		engine.proc = r.proc;
+	engine.proc = r.proc;
 	return 0;
 }
 

@@ -238,6 +238,8 @@ ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count
 		if (!engine_lock())
 			return -EDEADLK;
 		ret = event_read(ev, record, sizeof(record));
+		if (ret == -EIO)	/* of a device that is gone: for every read from now on */
+			event_raise_fd(ev);
 		engine_unlock();
 		/* -EAGAIN: the count was that of an event that vanished with its object. */
 	} while (ret == -EAGAIN);
@@ -268,7 +270,7 @@ static void page_link(struct link *l, uint32_t proc, uint32_t flags, void *arg)
 	if (fill->n == PROC_MAX_LINKS)
 		return;
 	pl = &engine.proc_page->link[fill->n++];
-	*pl = (struct proc_link){ .kind = l == engine.loop ? 1 : 2, .peer_block = proc,
+	*pl = (struct proc_link){ .kind = l == engine.loop ? 1 : 2, .peer_proc = proc,
 		.flags = flags | l->dead, .tx_segs = l->tx_segs, .tx_bytes = l->tx_bytes,
 		.rx_segs = l->rx_segs, .rx_bytes = l->rx_bytes };
 }

@@ -62,6 +62,7 @@ struct ipc_hello {
 	int32_t pid;		/* as it sees itself; rused trusts SO_PEERCRED only */
 	char comm[16];
 	char sock[32];		/* abstract address (without the leading NUL) of its peer socket, "" = none */
+	uint32_t proc;		/* number that an earlier rused gave it, wanted again; 0 = none */
 };	/* with one descriptor: the process page (memfd, sealed against shrinking), or none for ruse */
 
 struct ipc_hello_reply {

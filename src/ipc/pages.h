@@ -59,7 +59,7 @@ struct proc_page {
 	} ctx[PROC_MAX_CTX];
 	struct proc_link {
 		uint32_t kind;		/* 0 = free, 1 loop, 2 shm */
-		uint32_t peer_block;
+		uint32_t peer_proc;	/* number of the process, as rused gave it */
 		uint32_t flags;		/* 1 dead, 2 cross-memory, 4 direct placement */
 		uint32_t pad;
 		uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;
