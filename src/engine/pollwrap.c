@@ -43,7 +43,7 @@ static inline void drive(void)
 
 static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
-	static uint32_t busy;
+	static __thread uint32_t busy __attribute__((tls_model("initial-exec")));
 	int n = real_poll_cq(cq, num, wc);
 
 	if (n) {

@@ -39,6 +39,8 @@ static struct {
 	struct sigaction act[2];
 } table;
 
+_Static_assert(sizeof(struct sigaction) % sizeof(uint64_t) == 0, "copied in words");
+
 static uint8_t own_bit(int sig)
 {
 	return sig == SIGSEGV ? OWN_SEGV : sig == SIGBUS ? OWN_BUS : 0;
@@ -60,13 +62,25 @@ static uint64_t mask_change(int how, uint64_t set)
 
 static void act_read(int sig, struct sigaction *act)
 {
+	const uint64_t *from = (const uint64_t *)entry(sig);
+	uint64_t *to = (uint64_t *)act;
 	uint32_t seq;
 
 	do {
 		seq = smp_load_acquire(&table.seq);
-		memcpy(act, entry(sig), sizeof(*act));
+		for (size_t i = 0; i < sizeof(*act) / sizeof(*to); i++)
+			to[i] = READ_ONCE(from[i]);
 		smp_rmb();
 	} while ((seq & 1) || READ_ONCE(table.seq) != seq);
+}
+
+static void act_write(int sig, const struct sigaction *act)
+{
+	const uint64_t *from = (const uint64_t *)act;
+	uint64_t *to = (uint64_t *)entry(sig);
+
+	for (size_t i = 0; i < sizeof(*act) / sizeof(*to); i++)
+		WRITE_ONCE(to[i], from[i]);
 }
 
 /* No signal may come between: its handler could spin on our lock or sequence for ever. */
@@ -80,7 +94,7 @@ void signals_exchange(int sig, const struct sigaction *act, struct sigaction *ol
 	was = *entry(sig);
 	if (act) {
 		smp_store_mb(&table.seq, table.seq + 1);
-		*entry(sig) = *act;
+		act_write(sig, act);
 		smp_store_release(&table.seq, table.seq + 1);
 	}
 	smp_store_release(&table.lock, 0u);

@@ -95,7 +95,7 @@ struct vfile *vfile_get(int fd)
 
 void vfile_put(struct vfile *vf)
 {
-	struct vfile last;
+	struct vfile last = { 0 };
 	uint32_t refs;
 
 	for (;;) {
@@ -106,7 +106,11 @@ void vfile_put(struct vfile *vf)
 			continue;
 		}
 		/* release() gets a copy: from 0 on the memory may be claimed for another file. */
-		last = *vf;
+		last.kind = vf->kind;
+		last.ops = vf->ops;
+		last.file = vf->file;
+		last.minor = vf->minor;
+		last.nl = vf->nl;
 		if (atomic_cmpxchg(&vf->refs, 1u, 0u))
 			break;
 	}

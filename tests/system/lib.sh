@@ -66,7 +66,14 @@ trap 'exit 1' INT TERM
 # A sanitized libruse.so needs the sanitizer's library before it.
 PRELOAD=$(ldd "$RUSE_BUILD/libruse.so" 2>/dev/null |
 	awk '$1 ~ /^lib(asan|tsan)/ { printf "%s:", $3 }')$RUSE_BUILD/libruse.so
-SANITIZER_OPTIONS=(ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0:handle_segv=0:handle_sigbus=0}")
+# Faults are the engine's and the program's, and ThreadSanitizer would come to
+# our sigaction() before it is ready; a child may start threads after a fork.
+SANITIZER_OPTIONS=(
+	ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0:handle_segv=0:handle_sigbus=0}"
+	TSAN_OPTIONS="handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigill=0:handle_sigfpe=0\
+:die_after_fork=0:ignore_noninstrumented_modules=1:halt_on_error=1:exitcode=66\
+:suppressions=$(realpath "${BASH_SOURCE%/*}/../tsan.supp"):${TSAN_OPTIONS:-}"
+)
 
 # in_ruse CMD...: under the preload, as `ruse run` does it.
 in_ruse() {
