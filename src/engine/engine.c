@@ -113,16 +113,22 @@ void engine_fail(const char *why)
 		uverbs_disassociate(ef->uf);
 }
 
+/*
+ * The child's copy must not be one that somebody was changing. Where fork() is
+ * called from a signal handler that interrupted the lock's owner it may be; the
+ * child leaves it anyway. Forks of several threads are one at a time in libc.
+ */
+static bool fork_locked;
+
 void engine_fork_prepare(void)
 {
 	engine_check_fork();
-	if (engine.attached)
-		engine_lock();
+	fork_locked = engine.attached && engine_lock();
 }
 
 void engine_fork_parent(void)
 {
-	if (engine.attached)
+	if (fork_locked)
 		engine_unlock();
 }
 

@@ -12,7 +12,7 @@ static void *released_file;
 static void on_release(struct vfile *vf)
 {
 	atomic_add(&released, 1u);
-	released_file = vf->file;
+	WRITE_ONCE(released_file, vf->file);
 }
 
 static const struct vfile_ops ops = { .release = on_release };

@@ -35,6 +35,18 @@ wait $traffic || { cat "$T/traffic" >&2; die "traffic did not survive rused"; }
 note "rused killed $kills times: $(cat "$T/traffic")"
 in_ruse ibv_devices | grep -q rxe_0 || die "no new rused"
 
+# Commands while there is no rused, or a new one: errors or success, never a hang (restart.c).
+in_ruse "$RUSE_TESTBIN/restart" "$T/enough" &
+restart=$!
+kills=0
+while [ $kills -lt 12 ] && kill -0 $restart 2>/dev/null; do
+	pid=$(rused_pid) && kill -9 "$pid" && kills=$((kills + 1))
+	sleep 0.$((RANDOM % 5))
+done
+touch "$T/enough"
+wait $restart || die "commands while rused was killed $kills times"
+note "rused killed $kills times"
+
 # When rused goes, the run directory is empty.
 "$RUSE_BUILD/ruse" stop >/dev/null || die "ruse stop"
 gone() { ! rused_pid >/dev/null; }

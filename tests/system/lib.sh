@@ -64,8 +64,10 @@ trap cleanup EXIT
 trap 'exit 1' INT TERM
 
 # A sanitized libruse.so needs the sanitizer's library before it.
-PRELOAD=$(ldd "$RUSE_BUILD/libruse.so" 2>/dev/null |
-	awk '$1 ~ /^lib(asan|tsan)/ { printf "%s:", $3 }')$RUSE_BUILD/libruse.so
+sanitizers() {
+	ldd "$RUSE_BUILD/libruse.so" 2>/dev/null | awk '$1 ~ /^lib(asan|tsan)/ { printf "%s:", $3 }'
+}
+PRELOAD=$(sanitizers)$RUSE_BUILD/libruse.so
 # Faults are the engine's and the program's, and ThreadSanitizer would come to
 # our sigaction() before it is ready; a child may start threads after a fork.
 SANITIZER_OPTIONS=(

@@ -6,6 +6,7 @@
 
 if [ "$(id -u)" -ne 0 ]; then
 	ulimit -l 64 || die "ulimit -l 64"
+	user=$(id -un)
 	as=()
 else
 	# The build tree may lie where only root looks: take what is needed along.
@@ -15,6 +16,7 @@ else
 	chmod a+rx "$T"/build/*
 	chown -R nobody "$RUSE_DIR"
 	PRELOAD=${PRELOAD/$RUSE_BUILD/$T/build}
+	user=nobody
 	as=(setpriv --reuid nobody --regid nogroup --clear-groups --inh-caps=-all --bounding-set=-all)
 	ulimit -l 64
 fi
@@ -29,5 +31,5 @@ run localhost >"$T/client.out" 2>&1 || { cat "$T/client.out" >&2; die "client"; 
 wait || die "server"
 grep -q usec/iter "$T/server.out" || die "no figures of the server"
 grep -q usec/iter "$T/client.out" || die "no figures of the client"
-note "$(id -un) with $(ulimit -l) KiB of locked memory: $(tail -n 1 "$T/client.out")"
+note "$user with $(ulimit -l) KiB of locked memory: $(tail -n 1 "$T/client.out")"
 exit 0

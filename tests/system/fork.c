@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Children of fork(): what the parent had open answers EIO in them, what they
+ * open themselves works, nothing hangs or crashes, and the parent never notices.
+ *
+ *   fork            every case, each in a process of its own
+ *   fork NAME       one
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "verbs.h"
+
+#define SIZE 50000u
+
+static void exchange(struct vctx *v, bool sender)
+{
+	static uint8_t buf[SIZE];
+	struct ibv_mr *mr = ibv_reg_mr(v->pd, buf, SIZE, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge sge = { (uintptr_t)buf, SIZE, mr ? mr->lkey : 0 };
+	struct ibv_recv_wr rr = { .sg_list = &sge, .num_sge = 1 }, *badr;
+	struct ibv_send_wr sr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED }, *bads;
+	struct ibv_wc wc;
+
+	if (!mr)
+		die("reg_mr: %s", strerror(errno));
+	memset(buf, 0, SIZE);
+	if (sender)
+		fill(buf, SIZE, 9);
+	else if (ibv_post_recv(v->qp, &rr, &badr))
+		die("post_recv");
+	v_sync(v->sock);
+	if (sender && ibv_post_send(v->qp, &sr, &bads))
+		die("post_send");
+	if (v_wait(v->cq, &wc, 20))
+		die("%s", ibv_wc_status_str(wc.status));
+	check(buf, SIZE, 9, "exchange");
+	v_sync(v->sock);
+	ibv_dereg_mr(mr);
+}
+
+/* Opens afresh, connects over the socket and exchanges both ways. */
+static void talk(struct vctx *v, int sock, bool first)
+{
+	struct vdest mine = { 0 }, theirs;
+
+	memset(v, 0, sizeof(*v));
+	v->sock = sock;
+	v_open(v, &vcfg_default);
+	v_connect(v, &mine, &theirs);
+	exchange(v, first);
+	exchange(v, !first);
+}
+
+static void reap(pid_t pid)
+{
+	int st;
+
+	if (waitpid(pid, &st, 0) != pid || st)
+		die("child: status %#x", st);
+}
+
+static void pair(int sk[2])
+{
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, sk))
+		die("socketpair");
+}
+
+static void want(const char *what, int got, int expected)
+{
+	if (got != expected)
+		die("%s: %d (%s), expected %d", what, got, strerror(got), expected);
+}
+
+/* Everything that a child may try with its parent's objects. */
+static void use_inherited(struct vctx *v, bool post)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_recv_wr rr = { 0 }, *badr;
+	struct ibv_device_attr da;
+	struct ibv_port_attr pa;
+	struct ibv_wc wc;
+	char buf[64];
+
+	want("query_device", ibv_query_device(v->ctx, &da), EIO);
+	want("query_port", ibv_query_port(v->ctx, 1, &pa), EIO);
+	errno = 0;
+	if (ibv_reg_mr(v->pd, buf, sizeof(buf), 0) || errno != EIO)
+		die("reg_mr: %s", strerror(errno));
+	errno = 0;
+	if (ibv_create_cq(v->ctx, 4, NULL, NULL, 0) || errno != EIO)
+		die("create_cq: %s", strerror(errno));
+	want("modify_qp", v_init(v->qp, 0), EIO);
+	/*
+	 * The queues are memory that both share, here as over the kernel's rxe: what a child
+	 * puts into those of a parent that goes on is the parent's work request.
+	 */
+	if (post)
+		ibv_post_recv(v->qp, &rr, &badr);
+	if (post && !ibv_post_send(v->qp, &wr, &bad))
+		die("post_send on the parent's QP succeeded");
+	for (int i = 0; post && i < 1000; i++)
+		ibv_poll_cq(v->cq, 1, &wc);
+	if (!ibv_req_notify_cq(v->cq, 0))
+		die("req_notify_cq on the parent's CQ succeeded");
+	/* As in the kernel destroy of a lost device's objects: whatever it answers, it answers. */
+	ibv_destroy_qp(v->qp);
+	ibv_destroy_cq(v->cq);
+	ibv_dealloc_pd(v->pd);
+	ibv_close_device(v->ctx);
+}
+
+static void before(void)
+{
+	struct vctx v;
+	int sk[2];
+	pid_t pid;
+
+	pair(sk);
+	pid = fork();
+	talk(&v, sk[!pid], pid);
+	v_close(&v);
+	if (!pid)
+		exit(0);
+	reap(pid);
+}
+
+/* The child lets go of what it inherited, opens for itself, and talks to its parent. */
+static void after(void)
+{
+	struct vctx v = { 0 }, w;
+	int sk[2];
+	pid_t pid;
+
+	v_open(&v, &vcfg_default);
+	pair(sk);
+	pid = fork();
+	if (!pid) {
+		use_inherited(&v, true);
+		talk(&w, sk[1], false);
+		v_close(&w);
+		exit(0);
+	}
+	talk(&w, sk[0], true);
+	v_close(&w);
+	reap(pid);
+	/* The parent's first context has not suffered. */
+	want("parent's QP", v_init(v.qp, 0), 0);
+	v_close(&v);
+}
+
+static void connected(bool parent_goes_on)
+{
+	struct vctx v;
+	int sk[2];
+	pid_t pid, peer;
+
+	pair(sk);
+	peer = fork();
+	if (!peer) {
+		close(sk[0]);
+		talk(&v, sk[1], false);
+		exchange(&v, false);
+		exit(0);
+	}
+	close(sk[1]);
+	talk(&v, sk[0], true);
+	pid = fork();
+	if (!pid) {
+		use_inherited(&v, false);
+		exit(0);
+	}
+	if (parent_goes_on)
+		exchange(&v, true);
+	reap(pid);
+	if (!parent_goes_on)
+		exchange(&v, true);
+	reap(peer);
+}
+
+static void while_connected(void)
+{
+	connected(true);
+	connected(false);
+}
+
+/* daemon(3): the parent opens and goes, the child stays. */
+static void daemonize(void)
+{
+	struct vctx v = { 0 };
+	struct vctx w;
+	int sk[2];
+	char c;
+
+	pair(sk);
+	if (fork()) {
+		close(sk[1]);
+		/* The daemon's word, or EOF when it has died. */
+		if (read(sk[0], &c, 1) != 1)
+			die("the daemon died");
+		return;
+	}
+	close(sk[0]);
+	v_open(&v, &vcfg_default);
+	if (fork())
+		_exit(0);
+	use_inherited(&v, true);
+	memset(&w, 0, sizeof(w));
+	v_open(&w, &vcfg_default);
+	v_close(&w);
+	v_put(sk[1], "d", 1);
+	exit(0);
+}
+
+static void grandchildren(void)
+{
+	struct vctx v = { 0 };
+	pid_t pid;
+
+	for (int depth = 0; depth < 4; depth++) {
+		memset(&v, 0, sizeof(v));
+		v_open(&v, &vcfg_default);
+		pid = fork();
+		if (pid) {
+			reap(pid);
+			v_close(&v);
+			if (depth)
+				exit(0);
+			return;
+		}
+		use_inherited(&v, true);
+	}
+	exit(0);
+}
+
+static atomic_bool stop;
+
+static void *busy(void *arg)
+{
+	struct vctx *v = arg;
+	struct ibv_wc wc;
+
+	while (!atomic_load(&stop)) {
+		char buf[64];
+		struct ibv_mr *mr = ibv_reg_mr(v->pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+
+		if (!mr || ibv_dereg_mr(mr))
+			die("reg_mr, dereg_mr");
+		ibv_poll_cq(v->cq, 1, &wc);
+	}
+	return NULL;
+}
+
+/* The lock may be held by a thread that the child has not. libibverbs' own may be, too: raw commands only. */
+static void under_load(void)
+{
+	struct vctx v = { 0 };
+	pthread_t t[2];
+	pid_t pid;
+
+	v_open(&v, &vcfg_default);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, busy, &v);
+	for (int i = 0; i < 200; i++) {
+		pid = fork();
+		if (!pid) {
+			char junk[64] = { 1 };
+
+			alarm(20);
+			errno = 0;
+			if (write(v.ctx->cmd_fd, junk, sizeof(junk)) != -1 || errno != EIO)
+				_exit(1);
+			_exit(0);
+		}
+		reap(pid);
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	v_close(&v);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{ "before", before }, { "after", after }, { "while_connected", while_connected },
+	{ "daemonize", daemonize }, { "grandchildren", grandchildren },
+	{ "under_load", under_load },
+};
+
+int main(int argc, char **argv)
+{
+	int st, failed = 0, ran = 0;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (argc > 1 && strcmp(argv[1], cases[i].name))
+			continue;
+		ran++;
+		if (!fork()) {
+			alarm(100);
+			cases[i].run();
+			exit(0);
+		}
+		wait(&st);
+		printf("%-20s %s\n", cases[i].name, st ? "FAILED" : "ok");
+		fflush(stdout);
+		failed += st != 0;
+	}
+	return failed || !ran;
+}
