@@ -107,6 +107,12 @@ struct qp_resp {
 	uint32_t rkey;
 	uint64_t va;		/* WRITE: where the next byte goes */
 
+	/*
+	 * Where the last request came from, and answers go; a reference. Not
+	 * always qp->link: two processes that connect at once have two links.
+	 */
+	struct link *from;
+
 	/* The receive WQE, read once. */
 	uint64_t wr_id;
 	uint64_t room;		/* bytes in all of its list */

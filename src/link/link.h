@@ -84,6 +84,10 @@ struct link {
 	uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;	/* for ruse status */
 };
 
+/* References: from QPs. At the last one of a dead link it is freed. */
+void link_get(struct link *l);
+void link_put(struct link *l);
+
 /* What a link tells its host (engine/, or a test), and what it needs from it. */
 struct link_host {
 	void (*input)(struct link *l, const struct seg *seg);

@@ -66,9 +66,6 @@ void shm_ep_thread_start(struct shm_ep *ep);
  * for messages. -ECONNREFUSED, -EPERM (other user), -ETIMEDOUT.
  */
 int shm_connect(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, struct link **l);
-/* References: from QPs. At the last one of a dead link it is freed. */
-void link_get(struct link *l);
-void link_put(struct link *l);
 
 /* Delivers what has arrived on any link; returns the number of segments. Cheap when nothing has. */
 int shm_poll(struct shm_ep *ep, int budget);

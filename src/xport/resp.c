@@ -299,6 +299,18 @@ void resp_check_card(struct qp *qp, ns_t now)
 	card_unlock(qp->card);
 }
 
+/* Answers go to this link from now on, what is still owed included; NULL: nowhere. */
+void resp_set_from(struct qp *qp, struct link *from)
+{
+	struct link *old = qp->resp.from;
+
+	if (from)
+		link_get(from);
+	qp->resp.from = from;
+	if (old)
+		link_put(old);
+}
+
 /* A request segment. Takes the card. */
 void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
 {
@@ -315,17 +327,11 @@ void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t no
 	c.rnr_next = false;
 
 	card_lock(qp->card, CARD_OWNER);
+	if (unlikely(qp->resp.from != from))
+		resp_set_from(qp, from);
 	if (unlikely(qp->card->failed) && qp->state >= QPS_RTR && qp->state != QPS_ERR)
 		card_failed(qp);
 	resp_run(&c);
-	/* Nobody but our own link will tell us of room: what a foreign one refuses is lost. */
-	if (unlikely(resp_owes(qp)) && from != qp->link) {
-		qp->resp.res_count = 0;
-		qp->resp.ack_due = false;
-		qp->resp.nak_sent = false;
-		if (qp->resp.fatal_syn)
-			resp_output(qp, from);
-	}
 	qp->card->busy = resp_busy(qp);
 	card_unlock(qp->card);
 }

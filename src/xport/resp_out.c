@@ -243,7 +243,7 @@ void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
 {
 	struct qp_resp *r = &qp->resp;
 
-	if (!l->more || l != qp->link) {
+	if (!l->more) {
 		resp_answer(qp, l, psn, AETH_ACK_UNLIMITED);
 		return;
 	}

@@ -17,6 +17,7 @@ static void state_reset(struct qp *qp)
 	struct req_wqe *wqe = r->wqe;
 	struct qp_resp *p = &qp->resp, keep = *p;
 
+	resp_set_from(qp, NULL);
 	memset(r, 0, sizeof(*r));
 	r->wqe = wqe;
 	r->cur = r->tail = qp->sq.index;
@@ -54,6 +55,7 @@ void xp_fini(struct qp *qp)
 {
 	if (qp->link)
 		qp->link->ops->revoke(qp->link, qp->qpn);
+	resp_set_from(qp, NULL);
 	free(qp->req.wqe);
 	free(qp->resp.sge);
 	free(qp->resp.res);
@@ -144,7 +146,7 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 static __attribute__((noinline)) void output_owed(struct qp *qp)
 {
 	card_lock(qp->card, CARD_OWNER);
-	resp_output(qp, qp->link);
+	resp_output(qp, qp->resp.from);
 	qp->card->busy = resp_busy(qp);
 	card_unlock(qp->card);
 }

@@ -359,6 +359,37 @@ static void test_empty(void **state)
 	}
 }
 
+/*
+ * Two processes that connect to each other at once have two links: requests
+ * then come in on one that is not the responder's own. What it has no room
+ * for goes on there, in order, when it has.
+ */
+static void test_other_link(void **state)
+{
+	static const struct link_ops ops = { .name = "nowhere" };
+	struct link own = { .ops = &ops, .refs = 1 };
+	uint64_t retries = a->td->dev.counter[CNT_COMP_RETRY];
+	struct sim_wr wr;
+
+	start(NULL);
+	b->qp->link = &own;
+	s->room = 2;
+	wr = wr_of(1, OP_READ, 0x8000);
+	sim_fill(b->buf + 0x10000, 0x8000, 5);
+	sim_post(a, &wr);
+	post(2, OP_WRITE, 700, F_SIGNALED);
+	sim_bell(a);
+	sim_run(s, NS_S);
+	b->qp->link = &b->link;
+	sim_expect(a->scq, 1, 0);
+	sim_expect(a->scq, 2, 0);
+	assert_true(sim_filled(a->buf, 0x8000, 5));
+	assert_int_equal(a->td->dev.counter[CNT_COMP_RETRY], retries);
+	assert_int_equal(b->link.refs, 2);
+	sim_modify(b, QPS_RESET);
+	assert_int_equal(b->link.refs, 1);
+}
+
 static int setup(void **state)
 {
 	s = sim_create();
@@ -382,6 +413,7 @@ int main(void)
 		cmocka_unit_test(test_fence_and_credits), cmocka_unit_test(test_too_many_reads),
 		cmocka_unit_test(test_signalling), cmocka_unit_test(test_solicited),
 		cmocka_unit_test(test_inline), cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_other_link),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
