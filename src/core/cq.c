@@ -50,6 +50,41 @@ int cq_destroy(struct cq *cq, uint32_t *comp_reported, uint32_t *async_reported)
 	return 0;
 }
 
+/* Completions that the program has not polled; its index is read once. */
+static uint32_t unpolled(const struct ring *r)
+{
+	return (r->index - smp_load_acquire(&r->buf->consumer_index)) & r->mask;
+}
+
+int cq_resize_alloc(struct cq *cq, uint32_t cqe, struct ring *ring)
+{
+	if (!cqe || cqe > DEV_MAX_CQE || cqe < unpolled(&cq->ring))
+		return -EINVAL;
+	memset(ring, 0, sizeof(*ring));
+	ring_layout(ring, cqe, CQE_SIZE);
+	return cq->uctx->ops->ring_alloc(cq->uctx, ring);
+}
+
+void cq_resize_commit(struct cq *cq, const struct ring *ring)
+{
+	struct ring old = cq->ring, new = *ring;
+	uint32_t n = unpolled(&old), from = old.index - n;
+
+	/* More than before the check: the program has turned its index back. */
+	n = min(n, ring_capacity(&new));
+	while (n--) {
+		memcpy(ring_slot(&new, new.index), ring_slot(&old, from++), CQE_SIZE);
+		ring_produce(&new);
+	}
+	cq->ring = new;
+	cq->uctx->ops->ring_free(cq->uctx, &old);
+}
+
+void cq_resize_drop(struct cq *cq, struct ring *ring)
+{
+	cq->uctx->ops->ring_free(cq->uctx, ring);
+}
+
 void cq_arm(struct cq *cq, bool solicited_only)
 {
 	if (!solicited_only)

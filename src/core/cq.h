@@ -25,6 +25,16 @@ int cq_create(struct ucontext *uctx, uint32_t cqe, uint32_t comp_vector,
 	      uint64_t user_handle, struct cq **cq);
 /* -EBUSY while in use; otherwise *comp_reported, *async_reported say how many events were read. */
 int cq_destroy(struct cq *cq, uint32_t *comp_reported, uint32_t *async_reported);
+/*
+ * Another ring for the same queue, in two steps so that the program can be
+ * told where it is: cq_resize_alloc() makes *ring (-EINVAL: cqe not
+ * 1..DEV_MAX_CQE, or fewer than wait to be polled; -ENOMEM), then either
+ * cq_resize_commit() moves what waits there and frees the old ring, or
+ * cq_resize_drop() frees the new one. No completion may come in between.
+ */
+int cq_resize_alloc(struct cq *cq, uint32_t cqe, struct ring *ring);
+void cq_resize_commit(struct cq *cq, const struct ring *ring);
+void cq_resize_drop(struct cq *cq, struct ring *ring);
 /* Arms; solicited-only never downgrades an armed "next". Completions from before do not count. */
 void cq_arm(struct cq *cq, bool solicited_only);
 

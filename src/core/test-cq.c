@@ -99,6 +99,45 @@ static void wraps(void **state)
 	close_cq(&f, 0, 0);
 }
 
+/* What waits to be polled moves to the other ring, in order, from any place. */
+static void resize(void **state)
+{
+	struct fixture f;
+	struct ring ring;
+	uint64_t i;
+
+	open_cq(&f, 7);
+	for (i = 0; i < 5; i++) {
+		complete(f.cq, i, false);
+		assert_int_equal(poll_one(f.cq), i);
+	}
+	for (i = 0; i < 7; i++)
+		complete(f.cq, 10 + i, false);
+	assert_int_equal(cq_resize_alloc(f.cq, 0, &ring), -EINVAL);
+	assert_int_equal(cq_resize_alloc(f.cq, 32768, &ring), -EINVAL);
+	assert_int_equal(cq_resize_alloc(f.cq, 6, &ring), -EINVAL);
+	f.td->ring_err = -ENOMEM;
+	assert_int_equal(cq_resize_alloc(f.cq, 100, &ring), -ENOMEM);
+	f.td->ring_err = 0;
+	assert_int_equal(cq_resize_alloc(f.cq, 100, &ring), 0);
+	cq_resize_drop(f.cq, &ring);
+	assert_int_equal(f.td->rings, 1);
+	assert_int_equal(cq_resize_alloc(f.cq, 100, &ring), 0);
+	cq_resize_commit(f.cq, &ring);
+	assert_int_equal(f.td->rings, 1);
+	assert_int_equal(ring_capacity(&f.cq->ring), 127);
+	assert_int_equal(poll_one(f.cq), 10);
+	/* Down again; and an index that the program turns back in between. */
+	assert_int_equal(cq_resize_alloc(f.cq, 6, &ring), 0);
+	f.cq->ring.buf->consumer_index = 30;
+	cq_resize_commit(f.cq, &ring);
+	assert_int_equal(ring_capacity(&f.cq->ring), 7);
+	f.cq->ring.buf->consumer_index = f.cq->ring.buf->producer_index;
+	complete(f.cq, 99, false);
+	assert_int_equal(poll_one(f.cq), 99);
+	close_cq(&f, 0, 0);
+}
+
 static void overflow(void **state)
 {
 	struct ib_uverbs_async_event_desc r;
@@ -184,7 +223,7 @@ static void arming(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(limits), cmocka_unit_test(wraps), cmocka_unit_test(overflow),
+		cmocka_unit_test(limits), cmocka_unit_test(wraps), cmocka_unit_test(resize), cmocka_unit_test(overflow),
 		cmocka_unit_test(hostile_index), cmocka_unit_test(arming),
 	};
 

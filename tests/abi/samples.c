@@ -197,6 +197,14 @@ static bool sample_other(uint32_t nr, struct cmd *c)
 	case IB_USER_VERBS_CMD_DESTROY_CQ:
 		REQ(c, ib_uverbs_destroy_cq)->cq_handle = mk_cq();
 		return true;
+	case IB_USER_VERBS_CMD_RESIZE_CQ: {
+		struct ib_uverbs_resize_cq *q = REQ(c, ib_uverbs_resize_cq);
+
+		q->cq_handle = fx.cq;
+		q->cqe = 20;
+		c->drv_out = sizeof(struct rxe_resize_cq_resp);
+		return true;
+	}
 	case IB_USER_VERBS_CMD_REQ_NOTIFY_CQ:
 		REQ(c, ib_uverbs_req_notify_cq)->cq_handle = fx.cq;
 		return true;

@@ -54,6 +54,7 @@ static const struct {
 	H(REG_MR, ib_uverbs_reg_mr, pd_handle, PD),
 	H(DEREG_MR, ib_uverbs_dereg_mr, mr_handle, MR),
 	H(DESTROY_CQ, ib_uverbs_destroy_cq, cq_handle, CQ),
+	H(RESIZE_CQ, ib_uverbs_resize_cq, cq_handle, CQ),
 	H(REQ_NOTIFY_CQ, ib_uverbs_req_notify_cq, cq_handle, CQ),
 	H(CREATE_QP, ib_uverbs_create_qp, pd_handle, PD),
 	H(CREATE_QP, ib_uverbs_create_qp, send_cq_handle, CQ),
@@ -338,6 +339,38 @@ static void test_cq_errors(void **state)
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
 }
 
+static void test_resize_cq(void **state)
+{
+	struct ib_uverbs_resize_cq_resp *resp;
+	struct ib_uverbs_resize_cq *q;
+	int rings = fx.td->rings;
+	uint64_t room;
+	struct cmd c;
+
+	sample(IB_USER_VERBS_CMD_RESIZE_CQ, false, &c);
+	q = (struct ib_uverbs_resize_cq *)&c.req;
+	resp = (void *)(uintptr_t)c.resp;
+	assert_int_equal(run(BY_WRITE, &c), 0);
+	assert_int_equal(resp->cqe, 31);
+	assert_true(((struct mminfo *)resp->driver_data)->size >= 384 + 32 * 64);
+	assert_int_equal(fx.td->rings, rings);
+	q->cqe = 0;
+	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
+	q->cqe = 32768;
+	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
+	c.drv_out = 8;
+	q->cqe = 20;
+	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
+	c.drv_out = sizeof(struct rxe_resize_cq_resp);
+	/* Nowhere to say where the ring is: the old one stays. */
+	room = q->response;
+	q->response = (uintptr_t)readonly;
+	c.resp = (uintptr_t)readonly;
+	assert_int_equal(run(BY_WRITE, &c), -EFAULT);
+	q->response = c.resp = room;
+	assert_int_equal(fx.td->rings, rings);
+}
+
 /* DESTROY_CQ as rdma-core 18 sends it: 16 bytes, not the 24 of header and struct. */
 static void test_destroy_cq_old(void **state)
 {
@@ -371,7 +404,8 @@ int main(void)
 		T(test_query_mr, setup_objects), T(test_ah, setup_objects),
 		T(test_info_handles, setup_objects), T(test_gid_table, setup),
 		T(test_gid_entry, setup), T(test_extended, setup),
-		T(test_cq_errors, setup_objects), T(test_destroy_cq_old, setup_objects),
+		T(test_cq_errors, setup_objects), T(test_resize_cq, setup_objects),
+		T(test_destroy_cq_old, setup_objects),
 		T(test_close_destroys_all, setup_objects),
 	};
 

@@ -118,6 +118,36 @@ int io_cq_create(struct uverbs_req *r)
 	return attr_put(r, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &cqe, sizeof(cqe));
 }
 
+int do_resize_cq(struct uverbs_req *r)
+{
+	struct ib_uverbs_resize_cq_resp resp = { 0 };
+	struct rxe_resize_cq_resp drv;
+	struct ib_uverbs_resize_cq cmd;
+	struct ring ring;
+	struct cq *cq;
+	int ret;
+
+	ret = req_get(r, &cmd, sizeof(cmd));
+	if (!ret)
+		ret = uobj_get(r->f, UVERBS_OBJECT_CQ, cmd.cq_handle, &cq);
+	if (ret)
+		return ret;
+	if (r->drv_out.len < sizeof(drv))
+		return -EINVAL;
+	ret = cq_resize_alloc(cq, cmd.cqe, &ring);
+	if (ret)
+		return ret;
+	drv.mi = (struct mminfo){ .offset = ring.offset, .size = ring.buf_size };
+	ret = user_put(r->drv_out.addr, &drv, sizeof(drv));
+	if (ret) {
+		cq_resize_drop(cq, &ring);
+		return ret;
+	}
+	cq_resize_commit(cq, &ring);
+	resp.cqe = ring_capacity(&cq->ring);
+	return req_put(r, &resp, sizeof(resp));
+}
+
 /* Counts what was read only: what was unread is gone with the queue. */
 static struct ib_uverbs_destroy_cq_resp destroyed(const struct uobj *gone)
 {

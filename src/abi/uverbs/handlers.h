@@ -36,6 +36,7 @@ int do_create_cq(struct uverbs_req *r);
 int do_ex_create_cq(struct uverbs_req *r);
 int do_destroy_cq(struct uverbs_req *r);
 int do_req_notify_cq(struct uverbs_req *r);
+int do_resize_cq(struct uverbs_req *r);
 int io_cq_create(struct uverbs_req *r);
 int io_cq_destroy(struct uverbs_req *r);
 

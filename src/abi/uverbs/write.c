@@ -45,7 +45,7 @@ const struct write_row write_rows[WRITE_ROWS] = {
 	ROW(CREATE_COMP_CHANNEL, do_create_comp_channel,
 	    IO(ib_uverbs_create_comp_channel, ib_uverbs_create_comp_channel_resp), ON),
 	ROW(CREATE_CQ, do_create_cq, IO_UDATA(ib_uverbs_create_cq, ib_uverbs_create_cq_resp), ON),
-	ROW(RESIZE_CQ, NULL, IO_UDATA(ib_uverbs_resize_cq, ib_uverbs_resize_cq_resp)),
+	ROW(RESIZE_CQ, do_resize_cq, IO_UDATA(ib_uverbs_resize_cq, ib_uverbs_resize_cq_resp), ON),
 	ROW(DESTROY_CQ, do_destroy_cq, IO(ib_uverbs_destroy_cq, ib_uverbs_destroy_cq_resp), ON),
 	ROW(POLL_CQ, NULL, IO(ib_uverbs_poll_cq, ib_uverbs_poll_cq_resp)),
 	ROW(REQ_NOTIFY_CQ, do_req_notify_cq, I(ib_uverbs_req_notify_cq), ON),
