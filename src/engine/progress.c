@@ -114,7 +114,7 @@ void progress_cq_armed(struct cq *cq)
 	engine.empty_polls = 0;
 	if (engine.watch == WATCH_ASLEEP)
 		return;
-	engine.watch = WATCH_ASLEEP;
+	WRITE_ONCE(engine.watch, WATCH_ASLEEP);
 	if (!shm_want_wakeup(engine.ep))
 		progress_run();
 }
@@ -129,7 +129,7 @@ void engine_poll(void)
 	if (likely(engine.attached)) {
 		if (unlikely(engine.watch == WATCH_ASLEEP) && engine.started &&
 		    ++engine.empty_polls >= EMPTY_POLLS) {
-			engine.watch = WATCH_POLLED;
+			WRITE_ONCE(engine.watch, WATCH_POLLED);
 			engine.grace = GRACE_MIN;
 			shm_polling(engine.ep);
 			progress_kick();
@@ -160,7 +160,7 @@ static ns_t watch_next(ns_t now, uint32_t *seen_gen)
 			engine.grace = min(engine.grace * 2, GRACE_MAX);
 			return min(until, now + engine.grace);
 		}
-		engine.watch = WATCH_ASLEEP;
+		WRITE_ONCE(engine.watch, WATCH_ASLEEP);
 		engine.empty_polls = 0;
 	}
 	return shm_want_wakeup(engine.ep) ? until : 0;
