@@ -26,6 +26,18 @@ static bool host_page_sane(const struct host_page *p)
 	return true;
 }
 
+/* The page may change under us, and then counts for nothing: word by word, so that each is whole. */
+static void page_copy(struct host_page *copy, const struct host_page *page)
+{
+	const uint32_t *from = (const uint32_t *)page;
+	uint32_t *to = (uint32_t *)copy;
+
+	for (size_t i = 0; i < sizeof(*page) / sizeof(*from); i++)
+		to[i] = READ_ONCE(from[i]);
+}
+
+_Static_assert(sizeof(struct host_page) % sizeof(uint32_t) == 0, "copied by words");
+
 int host_page_read(const struct host_page *page, struct host_page *copy)
 {
 	int tries;
@@ -37,7 +49,7 @@ int host_page_read(const struct host_page *page, struct host_page *copy)
 			cpu_relax();
 			continue;
 		}
-		memcpy(copy, page, sizeof(*copy));
+		page_copy(copy, page);
 		smp_rmb();
 		if (READ_ONCE(page->seq) == seq)
 			return host_page_sane(copy) ? 0 : -EPROTO;

@@ -52,11 +52,11 @@ static void *write_pages(void *arg)
 	uint32_t i, k;
 
 	for (i = 1; i <= ROUNDS; i++) {
-		WRITE_ONCE(page.seq, page.seq + 1);
+		WRITE_ONCE(page.seq, READ_ONCE(page.seq) + 1);
 		smp_wmb();
 		for (k = 0; k < HOST_MAX_DEVS; k++)
 			WRITE_ONCE(page.dev[k].index, i);
-		smp_store_release(&page.seq, page.seq + 1);
+		smp_store_release(&page.seq, READ_ONCE(page.seq) + 1);
 		if (i % 2)
 			usleep(50);	/* two writes in a row, then time to read one */
 	}
