@@ -144,6 +144,8 @@ static void slot_publish(struct shm_tx *tx, struct shm_slot *s)
 	/* The caller looks at the need-wakeup flag next: that load must not pass this store. */
 	smp_store_mb(&s->tag, shm_tag(tx->prod));
 	tx->prod++;
+	/* The next one's line comes while the program goes about its business. */
+	__builtin_prefetch(&tx->h->slot[tx->prod % SHM_SLOTS], 1);
 }
 
 int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how,
