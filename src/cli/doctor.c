@@ -58,6 +58,7 @@ int cmd_doctor(int argc, char **argv)
 	int opt, count[CHECK_FAIL + 1] = { 0 };
 	size_t i;
 
+	argv[0] = (char *)"ruse doctor";	/* for getopt's messages */
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (opt != 'h')
 			return EXIT_USAGE;

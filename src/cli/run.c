@@ -89,6 +89,7 @@ int cmd_run(int argc, char **argv)
 	int opt;
 
 	/* "+": the first word that is no option is CMD; what follows is its own. */
+	argv[0] = (char *)"ruse run";	/* for getopt's messages */
 	while ((opt = getopt_long(argc, argv, "+vh", options, NULL)) != -1) {
 		switch (opt) {
 		case OPT_NO_CMA:

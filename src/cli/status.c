@@ -298,6 +298,7 @@ int cmd_status(int argc, char **argv)
 	bool json = false;
 	int opt, rc;
 
+	argv[0] = (char *)"ruse status";	/* for getopt's messages */
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (opt) {
 		case 'j':

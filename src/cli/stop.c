@@ -30,6 +30,7 @@ int cmd_stop(int argc, char **argv)
 	uint32_t pid;
 	int opt, rc;
 
+	argv[0] = (char *)"ruse stop";	/* for getopt's messages */
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (opt) {
 		case 'n':

@@ -199,8 +199,10 @@ static void tell(int err)
 		log_err("the run directory must be a directory of this user with mode 0700; set "
 			"RUSE_DIR to another one, or ask `ruse doctor'");
 	else
-		log_err("no rused could be reached or started from %s: %s; ask `ruse doctor'",
-			engine.host->rused_path, strerrordesc_np(-err));
+		log_err("no rused could be reached in the run directory%s%s or started from %s: %s "
+			"(a run directory's path may have up to %d characters); ask `ruse doctor'",
+			engine.rundir[0] ? " " : "", engine.rundir, engine.host->rused_path,
+			strerrordesc_np(-err), IPC_RUNDIR_MAX - 1);
 }
 
 static void conn_close(void)

@@ -102,7 +102,6 @@ void engine_unlock(void);
 
 /* engine.c: from the first attach on a forked child is recognised and a BUG_ON fails the device. */
 void engine_guard(void);
-
 /* Are we a forked child with its parent's engine? Then it gets its own. */
 void engine_check_fork(void);
 /* Opened before a fork by our parent: answers EIO. */
@@ -140,6 +139,8 @@ int progress_start(void);
 /* Everything that can be done now: arrived segments, writable links, due timers. Returns segments handled. */
 int progress_run(void);
 void progress_kick(void);
+/* Delivers what this process has sent to itself, if anything. */
+void progress_loop(void);
 /* A CQ was armed: the program is about to sleep, so peers must wake us. */
 void progress_cq_armed(struct cq *cq);
 
@@ -147,4 +148,5 @@ void progress_cq_armed(struct cq *cq);
 void pollwrap_qp(struct qp *qp, uint64_t user_handle);
 /* The program polls and found nothing: drive the engine. Takes the lock itself if it is free. */
 void engine_poll(void);
+
 #endif

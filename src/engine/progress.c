@@ -58,6 +58,13 @@ ns_t engine_clock(void)
 	return engine.now;
 }
 
+/* Has the loop link segments that nobody has looked at? The counters decide nearly always. */
+static bool loop_pending(void)
+{
+	return unlikely(engine.loop->tx_segs != engine.loop->rx_segs) &&
+	       engine.loop->ops->peer_behind(engine.loop);
+}
+
 /* Delivers what has arrived. Its time is read when the first segment is there (input()). */
 static int arrived(void)
 {
@@ -66,13 +73,26 @@ static int arrived(void)
 	engine.now_read = false;
 	do {
 		more = shm_poll(engine.ep, BUDGET);
-		if (unlikely(engine.loop->tx_segs != engine.loop->rx_segs))
+		if (loop_pending())
 			more += engine.loop->ops->poll(engine.loop, BUDGET);
 		if (unlikely(!list_empty(&engine.work)))
 			qp_work_run(engine_clock());
 		n += more;
 	} while (more && n < BUDGET);
 	return n;
+}
+
+/* Segments to ourselves, and what they lead to. More than a round's worth is left to the progress thread. */
+void progress_loop(void)
+{
+	int n = 0;
+
+	while (loop_pending() && n < BUDGET)
+		n += engine.loop->ops->poll(engine.loop, BUDGET);
+	if (!list_empty(&engine.work))
+		qp_work_run(engine.now);
+	if (loop_pending())
+		progress_kick();
 }
 
 static void timers_due(void)

@@ -17,6 +17,11 @@ void qp_rearm(struct qp *qp, ns_t now)
 
 	if (unlikely(xp_blocked(qp)) && list_empty(&qp->work))
 		list_add_tail(&qp->work, &engine.blocked);
+	/* No doorbell tells of receives that are posted from now on: qp_flush_all() looks. */
+	if (unlikely(qp->state == QPS_ERR && !engine.nerr)) {
+		engine.nerr = 1;
+		progress_kick();
+	}
 
 	if (likely(wake == NS_NEVER || (timer_armed(&qp->timer) && qp->timer.when <= wake)))
 		return;
@@ -34,20 +39,35 @@ static void qp_timer(struct timer *t, ns_t now)
 	qp_rearm(qp, now);
 }
 
+/* ACK timeouts below this many ns are measured by the exact clock, from 4.096 us << 12 on a tick is nothing. */
+#define SHORT_TIMEOUT 12
+
+static ns_t qp_clock(const struct qp *qp)
+{
+	if (unlikely(qp->attr.timeout - 1u < SHORT_TIMEOUT - 1u))
+		return engine.now = engine_now();
+	return engine_clock();
+}
+
 static int doorbell(struct qp *qp)
 {
-	ns_t now = engine_clock();
+	ns_t now = qp_clock(qp);
 	int ret;
 
 	qp->dev->polls = READ_ONCE(engine.poll_gen);
 	ret = xp_output(qp, now);
-
 	qp_rearm(qp, now);
+	/* What goes to ourselves is delivered by whoever posts it, as it would be transmitted. */
+	if (qp->link == engine.loop)
+		progress_loop();
 	return ret;
 }
 
 static int qp_created(struct qp *qp)
 {
+	/* A type whose transport is not there yet is refused, not left to fail at its first send. */
+	if (qp->type != QPT_RC)
+		return -EOPNOTSUPP;
 	qp->timer.pos = 0;
 	qp->timer.fn = qp_timer;
 	list_init(&qp->work);
@@ -169,9 +189,13 @@ static void input(struct link *l, const struct seg *seg)
 
 	/* An unknown QP number is dropped silently, as on a wire. */
 	if (likely(qp)) {
-		if (!engine.now_read) {
+		/* An RNR NAK asks for a wait of microseconds: not by a clock that may be a tick behind. */
+		if (unlikely(seg->type == SEG_ACK &&
+			     (seg->syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK)) {
+			engine.now = engine_now();
+		} else if (!engine.now_read) {
 			engine.now_read = true;
-			engine_clock();
+			qp_clock(qp);
 		}
 		dev->polls = READ_ONCE(engine.poll_gen);
 		xp_input(qp, seg, l, engine.now);

@@ -423,6 +423,57 @@ static void cq_too_small(struct peer *p)
 	want("event", next_event(&p->v), IBV_EVENT_CQ_ERR);
 }
 
+/* Receives that are posted to a QP in ERR are flushed, although no doorbell tells of them. */
+static void late_recv(struct peer *p)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_ERR };
+	struct ibv_wc wc;
+
+	want("to ERR", ibv_modify_qp(p->v.qp, &a, IBV_QP_STATE), 0);
+	for (int i = 0; i < 3; i++) {
+		want("post_recv", post_recv(p, 100), 0);
+		want("flush", v_wait(p->v.cq, &wc, 20), IBV_WC_WR_FLUSH_ERR);
+	}
+}
+
+/*
+ * Two QPs of one process, no ACK timeout, nobody polls until the event: what a
+ * doorbell started must arrive by itself.
+ */
+static void self_by_events(struct peer *p)
+{
+	struct vcfg cfg = vcfg_default;
+	struct vctx v = { .sock = -1 };
+	struct ibv_qp *other;
+	struct ibv_mr *mr;
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	void *arg;
+
+	cfg.channel = true;
+	cfg.timeout = 0;
+	v_open(&v, &cfg);
+	other = v_qp(&v);
+	v_connect_self(&v, v.qp, other);
+	mr = ibv_reg_mr(v.pd, p->buf, SIZE, IBV_ACCESS_LOCAL_WRITE);
+	for (int i = 0; i < 20; i++) {
+		struct ibv_sge sge = { (uintptr_t)p->buf, 64, mr->lkey };
+		struct ibv_recv_wr rwr = { .sg_list = &sge, .num_sge = 1 }, *rbad;
+		struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND },
+				   *bad;
+
+		want("post_recv", ibv_post_recv(other, &rwr, &rbad), 0);
+		want("arm", ibv_req_notify_cq(v.cq, 0), 0);
+		want("post_send", ibv_post_send(v.qp, &wr, &bad), 0);
+		want("event", ibv_get_cq_event(v.ch, &cq, &arg), 0);
+		ibv_ack_cq_events(cq, 1);
+		want("status", v_wait(v.cq, &wc, 20), IBV_WC_SUCCESS);
+	}
+	ibv_dereg_mr(mr);
+	ibv_destroy_qp(other);
+	v_close(&v);
+}
+
 /* Garbage to the descriptor of the device: an error, and everything goes on. */
 static void garbage(struct peer *p)
 {
@@ -478,6 +529,8 @@ static const struct {
 	{ "bad_create", bad_create, 0, 7 },
 	{ "inline_too_long", inline_too_long, 0, 7 },
 	{ "cq_too_small", cq_too_small, 3, 7 },
+	{ "late_recv", late_recv, 0, 7 },
+	{ "self_by_events", self_by_events, 0, 7 },
 	{ "garbage", garbage, 0, 7 },
 };
 
