@@ -224,7 +224,8 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(limits), cmocka_unit_test(wraps), cmocka_unit_test(resize),
-		cmocka_unit_test(overflow), cmocka_unit_test(hostile_index), cmocka_unit_test(arming),
+		cmocka_unit_test(overflow), cmocka_unit_test(hostile_index),
+		cmocka_unit_test(arming),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

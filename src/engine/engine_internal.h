@@ -95,11 +95,9 @@ extern struct engine engine;
 ns_t engine_now(void);
 /* The same, a tick (4 ms) late at worst and cheaper: sets and returns engine.now. */
 ns_t engine_clock(void);
-/* Takes the lock; false = this thread holds it already. Undo with engine_unlock(). */
+/* False = this thread holds the lock already. engine_unlock() does what interrupted callers left to do. */
 bool engine_lock(void);
-/* Does what interrupted callers left to do, then releases. */
 void engine_unlock(void);
-
 /* engine.c: from the first attach on a forked child is recognised and a BUG_ON fails the device. */
 void engine_guard(void);
 /* Are we a forked child with its parent's engine? Then it gets its own. */
