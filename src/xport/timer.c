@@ -14,21 +14,15 @@
  * (IBA 9.9.2.4.1). rnr_retry 7 means for ever; retry_cnt 7 is just 7, unlike
  * in kernel rxe.
  */
+#include "wire/aeth.h"
 #include "xport/xport_internal.h"
-
-/* RNR NAK timer field to microseconds (IBA table 45). */
-static const uint32_t rnr_usec[32] = {
-	655360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1280, 1920,
-	2560, 3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960, 61440, 81920, 122880,
-	163840, 245760, 327680, 491520,
-};
 
 /* The QP's attributes may have changed. */
 void xp_timer_config(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 
-	r->timeout = qp->attr.timeout ? (4096LL << (qp->attr.timeout & 31)) : NS_NEVER;
+	r->timeout = ack_timeout_ns(qp->attr.timeout & 31);
 	r->retry = qp->attr.retry_cnt;
 	r->rnr_retry = qp->attr.rnr_retry;
 }
@@ -85,7 +79,7 @@ bool xp_timer_rnr(struct qp *qp, uint8_t syndrome, ns_t now)
 	}
 	if (r->rnr_retry != 7)
 		r->rnr_retry--;
-	r->rnr_until = now + rnr_usec[syndrome & 0x1f] * NS_US;
+	r->rnr_until = now + aeth_rnr_ns(syndrome);
 	r->deadline = NS_NEVER;
 	return true;
 }
