@@ -170,6 +170,9 @@ void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
 {
 	if (seg->type >= SEG_NTYPES)
 		return;
+	/* Of a QP that ours is not connected to: as a wire drops what comes from another address. */
+	if (unlikely(seg->sqpn && seg->sqpn != qp->attr.dest_qpn))
+		return;
 	qp->dev->counter[CNT_RCVD_PKTS] += seg->type == SEG_READ_REQ ? 1 : seg->npkts;
 	if (seg->type == SEG_ACK || seg->type == SEG_READ_RESP || seg->type == SEG_ATOMIC_ACK) {
 		if (likely(seg->service == SEG_RC && qp->type == QPT_RC))

@@ -245,6 +245,36 @@ static struct seg answer(enum seg_type type, uint32_t psn, uint32_t npkts, struc
 	};
 }
 
+/* Answers and requests of a QP that ours is not connected to count for nothing. */
+static void test_stranger(void **state)
+{
+	struct sim_cfg cfg = sim_defaults();
+	uint32_t epsn;
+	struct seg seg;
+
+	cfg.timeout = 0;
+	start(&cfg);
+	s->lose_all = true;
+	post(1, OP_WRITE, 0, 256);
+	sim_bell(a);
+	seg = answer(SEG_ACK, 100, 1, NULL);
+	seg.sqpn ^= 1;
+	xp_input(a->qp, &seg, &a->link, s->now);
+	sim_expect_none(a->scq);
+	epsn = a->qp->card->epsn;
+	seg = answer(SEG_WRITE, epsn, 1, NULL);
+	seg.len = 0;
+	seg.sqpn ^= 1;
+	xp_input(a->qp, &seg, &a->link, s->now);
+	assert_int_equal(a->qp->card->epsn, epsn);
+	seg.sqpn ^= 1;
+	xp_input(a->qp, &seg, &a->link, s->now);
+	assert_int_equal(a->qp->card->epsn, epsn + 1);
+	seg = answer(SEG_ACK, 100, 1, NULL);
+	xp_input(a->qp, &seg, &a->link, s->now);
+	sim_expect(a->scq, 1, 0);
+}
+
 /* A READ is answered by its data alone, and of data seen before only the rest counts. */
 static void test_read_answers(void **state)
 {
@@ -319,7 +349,7 @@ int main(void)
 		cmocka_unit_test(test_wrap), cmocka_unit_test(test_recut),
 		cmocka_unit_test(test_nak_again), cmocka_unit_test(test_read_answers),
 		cmocka_unit_test(test_late_ack), cmocka_unit_test(test_huge),
-		cmocka_unit_test(test_window),
+		cmocka_unit_test(test_window), cmocka_unit_test(test_stranger),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
