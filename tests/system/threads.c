@@ -178,8 +178,11 @@ static void churn_once(struct side *s, struct vctx *c, struct ibv_mr *mr)
 	if (v_wait(c->cq, &wc, 30) != IBV_WC_REM_ACCESS_ERR)
 		die("churn: %s", ibv_wc_status_str(wc.status));
 	/* The first time the readers get their turn; later all may have vanished before they look. */
-	for (int i = 0; i < 3000 && !(atomic_load(&s->events) && atomic_load(&s->async_events)); i++)
+	for (int i = 0; i < 3000; i++) {
+		if (atomic_load(&s->events) && atomic_load(&s->async_events))
+			break;
 		usleep(10000);
+	}
 	if (ibv_destroy_qp(a) || ibv_destroy_qp(b))
 		die("churn: destroy_qp");
 }
