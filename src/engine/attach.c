@@ -213,7 +213,7 @@ static void conn_close(void)
 	ipc_close(&engine.conn);
 }
 
-static int attach_try(void)
+static int attach_try(bool start)
 {
 	int ret;
 
@@ -225,8 +225,9 @@ static int attach_try(void)
 		engine.attached = true;
 	}
 	conn_close();
-	ret = ipc_attach(&engine.conn, engine.host->rused_path, engine.rundir,
-			 sizeof(engine.rundir));
+	ret = start ? ipc_attach(&engine.conn, engine.host->rused_path, engine.rundir,
+				 sizeof(engine.rundir)) :
+		      ipc_connect(&engine.conn, engine.rundir);
 	if (ret)
 		return ret;
 	engine.conn.fd = engine.conn_fd_own = own_fd(engine.conn.fd);
@@ -250,10 +251,17 @@ int attach_locked(void)
 
 	if (likely(engine.attached && engine.conn.fd >= 0))
 		return 0;
-	ret = attach_try();
+	ret = attach_try(true);
 	if (ret)
 		tell(ret);
 	return ret;
+}
+
+/* The progress thread's way: data paths do not wait for a rused to start, the next command may. */
+void attach_if_running(void)
+{
+	if (engine.attached && engine.conn.fd < 0)
+		attach_try(false);
 }
 
 static void conn_event(struct shm_fd *fd, uint32_t events)

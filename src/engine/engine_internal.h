@@ -12,7 +12,6 @@
 #include "engine/own.h"
 #include "ipc/ipc.h"
 #include "ipc/pages.h"
-#include "link/link.h"
 #include "link/shm.h"
 
 /* One uverbs file: its context and the memfd that is its descriptor. */
@@ -107,6 +106,7 @@ bool engine_stale(struct uverbs_file *f);
 
 /* attach.c */
 int attach_locked(void);
+void attach_if_running(void);
 /* A request to rused that is there, or is started: ipc_call() with one more try. */
 int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize);
 void conn_lost(void);
@@ -134,7 +134,7 @@ void qp_flush_all(ns_t now);
 
 /* progress.c */
 int progress_start(void);
-/* Everything that can be done now: arrived segments, writable links, due timers. Returns segments handled. */
+/* All that can be done now: arrived segments, writable links, due timers. Returns segments handled. */
 int progress_run(void);
 void progress_kick(void);
 /* Delivers what this process has sent to itself, if anything. */

@@ -200,6 +200,16 @@ ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)
 	return ret;
 }
 
+/* What ruse status shows of a context. */
+static void page_context(const struct efile *ef)
+{
+	const struct ucontext *u = &ef->uctx;
+
+	if (ef->slot >= 0)
+		engine.proc_page->ctx[ef->slot] = (struct proc_ctx){ u->dev->index, u->npd, u->nmr,
+			u->ncq, u->nqp, u->nah };
+}
+
 int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg)
 {
 	int ret;
@@ -209,6 +219,7 @@ int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg)
 	if (!engine_lock())
 		return -EDEADLK;
 	ret = engine.failed ? -EIO : uverbs_ioctl(f, cmd, arg);
+	page_context(uverbs_ucontext(f)->host);
 	engine_unlock();
 	return ret;
 }
@@ -281,13 +292,8 @@ void page_update(void)
 	struct page_fill fill = { 0 };
 	struct efile *ef;
 
-	list_for_each_entry(ef, &engine.files, entry) {
-		struct ucontext *u = &ef->uctx;
-
-		if (ef->slot >= 0)
-			engine.proc_page->ctx[ef->slot] = (struct proc_ctx){ u->dev->index, u->npd,
-				u->nmr, u->ncq, u->nqp, u->nah };
-	}
+	list_for_each_entry(ef, &engine.files, entry)
+		page_context(ef);
 	if (engine.loop && engine.loop->tx_segs)
 		page_link(engine.loop, engine.proc, 0, &fill);
 	if (engine.ep)

@@ -135,7 +135,7 @@ void progress_cq_armed(struct cq *cq)
 	if (engine.watch == WATCH_ASLEEP)
 		return;
 	WRITE_ONCE(engine.watch, WATCH_ASLEEP);
-	if (!shm_want_wakeup(engine.ep))
+	for (int i = 0; i < 4 && !shm_want_wakeup(engine.ep); i++)
 		progress_run();
 }
 
@@ -226,7 +226,7 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 
 	if (now >= engine.reattach_at) {
 		engine.reattach_at = now + NS_S;
-		attach_locked();
+		attach_if_running();
 	}
 	qp_flush_all(now);
 	if (engine.watch == WATCH_POLLED && READ_ONCE(engine.poll_gen) != *seen_gen) {
