@@ -64,6 +64,8 @@ int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct k
 	list_init(&dev->contexts);
 	idtable_init(&dev->ahs, DEV_MAX_AH + 1);
 	idtable_init(&dev->mrs, DEV_MAX_KEY_INDEX + 1);
+	idtable_init(&dev->mws, DEV_MAX_KEY_INDEX + 1);
+	list_init(&dev->mcgs);
 
 	/* Grows the table now, at open, and not within the first REG_MR. */
 	dev->mrs.next = 1 + (rand_u32() & KEY_START_MASK);
@@ -86,6 +88,7 @@ void rdev_fini(struct rdev *dev)
 	dev->blocks = NULL;
 	dev->nblocks = 0;
 	idtable_fini(&dev->mrs);
+	idtable_fini(&dev->mws);
 	idtable_fini(&dev->ahs);
 }
 

@@ -87,7 +87,9 @@ struct rdev {
 
 	struct key_card *keys;	/* DEV_MAX_KEY_INDEX + 1 entries, sparse; shared with peers read-only */
 	struct idtable mrs;	/* key index -> struct mr */
+	struct idtable mws;	/* key index -> struct mw; no index is in both */
 	struct idtable ahs;	/* ah_num -> struct ah */
+	struct list_head mcgs;	/* struct mcast_grp */
 	struct list_head contexts;	/* struct ucontext */
 
 	/* Counters of <port>/hw_counters, by enum rdev_counter. */
@@ -141,8 +143,8 @@ struct ucontext {
 	const struct ucontext_ops *ops;
 	void *host;
 	struct event_file *async;	/* default async event file, may be NULL */
-	/* Live objects by kind, for ruse status and for close: pd, mr, cq, qp, ah. */
-	uint32_t npd, nmr, ncq, nqp, nah;
+	/* Live objects by kind, for ruse status and for close. */
+	uint32_t npd, nmr, ncq, nqp, nah, nsrq, nmw;
 };
 
 #endif

@@ -139,6 +139,7 @@ static void card_write(struct key_card *c, const struct key_card *new)
 	WRITE_ONCE(c->start, new->start);
 	WRITE_ONCE(c->iova, new->iova);
 	WRITE_ONCE(c->length, new->length);
+	WRITE_ONCE(c->qpn, new->qpn);
 	smp_store_release(&c->seq, seq + 2);
 }
 

@@ -52,13 +52,13 @@ int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 int mr_destroy(struct mr *mr);
 
 /*
- * May a QP of this PD touch [va, va + len) through key with this access (one
- * IB_ACCESS_ bit, 0 = local read)? len 0 is the caller's business (never checked).
+ * May QP qpn of this PD touch [va, va + len) through key (of an MR or a bound
+ * memory window) with this access (one IB_ACCESS_ bit, 0 = local read)? len 0 is the caller's business (never checked).
  * *addr gets the address in this process.
  */
-static inline enum mr_status mr_check(const struct rdev *dev, uint32_t pd, uint32_t key,
-				      uint64_t va, uint64_t len, uint32_t access,
-				      void **addr)
+static inline enum mr_status mr_check(const struct rdev *dev, uint32_t pd, uint32_t qpn,
+				      uint32_t key, uint64_t va, uint64_t len,
+				      uint32_t access, void **addr)
 {
 	uint32_t index = key >> 8;
 	enum mr_status st;
@@ -66,7 +66,7 @@ static inline enum mr_status mr_check(const struct rdev *dev, uint32_t pd, uint3
 
 	if (unlikely(index > DEV_MAX_KEY_INDEX))
 		return MR_BAD_KEY;
-	st = key_card_check(&dev->keys[index], pd, key, va, len, access, &a);
+	st = key_card_check(&dev->keys[index], pd, qpn, key, va, len, access, &a);
 	if (likely(st == MR_OK))
 		*addr = (void *)(uintptr_t)a;
 	return st;

@@ -8,6 +8,7 @@
 
 #include "core/cq.h"
 #include "core/objects.h"
+#include "core/srq.h"
 #include "base/timer.h"
 #include "core/qp_xport.h"
 
@@ -81,6 +82,7 @@ struct qp {
 	struct ucontext *uctx;
 	struct pd *pd;
 	struct cq *send_cq, *recv_cq;
+	struct srq *srq;	/* NULL: receives come from rq */
 	uint8_t type;		/* enum qp_type */
 	uint8_t state;		/* enum qp_state */
 	bool sq_sig_all;
@@ -105,6 +107,7 @@ struct qp {
 
 struct qp_init_attr {
 	struct cq *send_cq, *recv_cq;
+	struct srq *srq;	/* NULL, or of any PD of the device; then max_recv_* do not count */
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 	uint8_t type;
 	bool sq_sig_all;

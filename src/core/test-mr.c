@@ -133,7 +133,7 @@ static enum mr_status check(uint32_t key, uint64_t va, uint64_t len, uint32_t ac
 {
 	void *p = NULL;
 
-	return mr_check(&td->dev, pd->id, key, va, len, access, &p);
+	return mr_check(&td->dev, pd->id, 0, key, va, len, access, &p);
 }
 
 static void checks(void **state)
@@ -145,7 +145,7 @@ static void checks(void **state)
 	assert_int_equal(mr_create(pd, m + 8, 100, iova, LW | RR, &mr), 0);
 	assert_int_equal(mr->rkey, mr->lkey);
 	assert_int_equal(mr->lkey >> 8, mr->index);
-	assert_int_equal(mr_check(&td->dev, pd->id, mr->lkey, iova + 10, 90, LW, &p), MR_OK);
+	assert_int_equal(mr_check(&td->dev, pd->id, 0, mr->lkey, iova + 10, 90, LW, &p), MR_OK);
 	assert_int_equal((uintptr_t)p, m + 18);
 	assert_int_equal(check(mr->lkey, iova, 100, 0), MR_OK);
 	assert_int_equal(check(mr->lkey, iova + 100, 0, 0), MR_OK);
@@ -157,7 +157,7 @@ static void checks(void **state)
 	assert_int_equal(check(mr->lkey, 0, iova + 1, 0), MR_BAD_RANGE);
 	assert_int_equal(check(mr->lkey, iova, 1, RW), MR_BAD_ACCESS);
 	assert_int_equal(check(mr->lkey, iova, 1, RR), MR_OK);
-	assert_int_equal(mr_check(&td->dev, pd->id + 1, mr->lkey, iova, 1, 0, &p), MR_BAD_PD);
+	assert_int_equal(mr_check(&td->dev, pd->id + 1, 0, mr->lkey, iova, 1, 0, &p), MR_BAD_PD);
 	assert_int_equal(check(mr->lkey ^ 1, iova, 1, 0), MR_BAD_KEY);
 	assert_int_equal(check(mr->lkey ^ 0x100, iova, 1, 0), MR_BAD_KEY);
 	assert_int_equal(check(0, iova, 1, 0), MR_BAD_KEY);
@@ -165,7 +165,7 @@ static void checks(void **state)
 	assert_int_equal(check(UINT32_MAX, iova, 1, 0), MR_BAD_KEY);
 	assert_int_equal(check((DEV_MAX_KEY_INDEX + 1) << 8, iova, 1, 0), MR_BAD_KEY);
 	/* Order: key, PD, access, range. */
-	assert_int_equal(mr_check(&td->dev, 0, mr->lkey, 0, 1, RW, &p), MR_BAD_PD);
+	assert_int_equal(mr_check(&td->dev, 0, 0, mr->lkey, 0, 1, RW, &p), MR_BAD_PD);
 	assert_int_equal(check(mr->lkey, 0, 1, RW), MR_BAD_ACCESS);
 
 	/* Up to the very last address. */

@@ -74,7 +74,7 @@ static enum direct_result check_key(struct shm_link *l, const struct direct_op *
 			return DIRECT_NO;
 		cpu_relax();
 	}
-	return key_card_check(&key, pd, op->rkey, op->va, op->len, access, addr) == MR_OK ?
+	return key_card_check(&key, pd, op->dqpn, op->rkey, op->va, op->len, access, addr) == MR_OK ?
 		DIRECT_DONE : DIRECT_NAK_ACC;
 }
 

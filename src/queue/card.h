@@ -22,23 +22,25 @@ struct key_card {
 	uint64_t start;		/* address, in the owner's space, of byte iova */
 	uint64_t iova;
 	uint64_t length;
-	uint64_t pad[3];
+	uint32_t qpn;		/* type 2 memory window: the QP it is bound to (IBA 10.6.7.2.2); 0 = any QP of the PD */
+	uint32_t pad0;
+	uint64_t pad[2];
 };
 
 /* Result of a key check, in the order the checks are made (IBA 9.7.5.2.4). */
 enum mr_status { MR_OK, MR_BAD_KEY, MR_BAD_PD, MR_BAD_ACCESS, MR_BAD_RANGE };
 
 /*
- * May a QP of this PD touch [va, va + len) through key with all of these access
- * bits (0 = local read)? On MR_OK *addr is the address in the owner's space.
+ * May QP qpn of this PD touch [va, va + len) through key with all of these
+ * access bits (0 = local read)? On MR_OK *addr is the address in the owner's space.
  */
 static inline enum mr_status key_card_check(const struct key_card *c, uint32_t pd,
-					    uint32_t key, uint64_t va, uint64_t len,
+					    uint32_t qpn, uint32_t key, uint64_t va, uint64_t len,
 					    uint32_t access, uint64_t *addr)
 {
 	if (unlikely(!key || c->key != key))
 		return MR_BAD_KEY;
-	if (unlikely(c->pd != pd))
+	if (unlikely(c->pd != pd || (c->qpn && c->qpn != qpn)))
 		return MR_BAD_PD;
 	if (unlikely((c->access & access) != access))
 		return MR_BAD_ACCESS;
@@ -61,6 +63,7 @@ static inline bool key_card_read(const struct key_card *c, struct key_card *copy
 	copy->start = READ_ONCE(c->start);
 	copy->iova = READ_ONCE(c->iova);
 	copy->length = READ_ONCE(c->length);
+	copy->qpn = READ_ONCE(c->qpn);
 	smp_rmb();
 	return READ_ONCE(c->seq) == seq;
 }

@@ -184,7 +184,7 @@ static enum resp_step chk_rkey(struct resp_ctx *c)
 		len = seg->dma_len;
 		access = IB_UVERBS_ACCESS_REMOTE_READ;
 	}
-	if (len && unlikely(mr_check(c->qp->dev, c->qp->pd->id, rkey, va, len, access,
+	if (len && unlikely(mr_check(c->qp->dev, c->qp->pd->id, c->qp->qpn, rkey, va, len, access,
 				     &c->addr) != MR_OK))
 		return resp_rem_acc(c);
 	return RESP_EXECUTE;

@@ -236,7 +236,7 @@ static enum resp_step dup_read(struct resp_ctx *c, uint32_t seen)
 		return RESP_DONE;
 	if (!(qp->attr.access & IB_UVERBS_ACCESS_REMOTE_READ))
 		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
-	if (res.len && mr_check(qp->dev, qp->pd->id, res.rkey, res.va, res.len,
+	if (res.len && mr_check(qp->dev, qp->pd->id, qp->qpn, res.rkey, res.va, res.len,
 				IB_UVERBS_ACCESS_REMOTE_READ, &c->addr) != MR_OK)
 		return resp_rem_acc(c);
 	res.msn = qp->card->msn;

@@ -115,7 +115,7 @@ static int send_read(struct qp *qp, struct link *l, struct resp_res *e, bool *do
 	if (n < total)
 		seg.flags &= (uint8_t)~SEG_F_END;
 	/* Again for every segment: the key may have gone meanwhile. */
-	if (seg.len && mr_check(qp->dev, qp->pd->id, e->rkey, e->va, seg.len,
+	if (seg.len && mr_check(qp->dev, qp->pd->id, qp->qpn, e->rkey, e->va, seg.len,
 				IB_UVERBS_ACCESS_REMOTE_READ, &addr) != MR_OK)
 		return -EFAULT;
 	iov = (struct iovec){ addr, seg.len };

@@ -40,7 +40,7 @@ ATTRS(qp_create_attrs,
 ATTRS(qp_destroy_attrs,
       IDR(DESTROY_QP_HANDLE, QP, DESTROY, MANDATORY),
       OUT(DESTROY_QP_RESP, SIZED(4, 4), MANDATORY));
-ATTRS(srq_create,
+ATTRS(srq_create_attrs,
       IDR(CREATE_SRQ_HANDLE, SRQ, NEW, MANDATORY),
       IDR(CREATE_SRQ_PD_HANDLE, PD, READ, MANDATORY),
       CONST_IN(CREATE_SRQ_TYPE),
@@ -56,7 +56,7 @@ ATTRS(srq_create,
       OUT(CREATE_SRQ_RESP_MAX_SGE, SIZED(4, 4), MANDATORY),
       OUT(CREATE_SRQ_RESP_SRQ_NUM, SIZED(4, 4)),
       UHW);
-ATTRS(srq_destroy,
+ATTRS(srq_destroy_attrs,
       IDR(DESTROY_SRQ_HANDLE, SRQ, DESTROY, MANDATORY),
       OUT(DESTROY_SRQ_RESP, SIZED(4, 4), MANDATORY));
 ATTRS(ah_destroy_attrs, IDR(DESTROY_AH_HANDLE, AH, DESTROY, MANDATORY));
@@ -131,8 +131,8 @@ const struct method_spec spec_verbs[] = {
 	METHOD(CQ, CQ_DESTROY, cq_destroy_attrs, true, io_cq_destroy),
 	METHOD(QP, QP_CREATE, qp_create_attrs, true, io_qp_create),
 	METHOD(QP, QP_DESTROY, qp_destroy_attrs, true, io_qp_destroy),
-	METHOD(SRQ, SRQ_CREATE, srq_create, false, NULL),
-	METHOD(SRQ, SRQ_DESTROY, srq_destroy, false, NULL),
+	METHOD(SRQ, SRQ_CREATE, srq_create_attrs, false, NULL),
+	METHOD(SRQ, SRQ_DESTROY, srq_destroy_attrs, false, NULL),
 	METHOD(AH, AH_DESTROY, ah_destroy_attrs, true, NULL),
 	METHOD(MR, DM_MR_REG, dm_mr_reg, false, NULL),
 	METHOD(MR, MR_DESTROY, mr_destroy_attrs, true, NULL),
