@@ -127,7 +127,7 @@ static int check_range(uint64_t start, uint64_t length, uint32_t access)
 }
 
 /* Peers read cards without a lock: seq is odd while the fields do not belong together. */
-static void card_write(struct key_card *c, const struct key_card *new)
+void key_card_write(struct key_card *c, const struct key_card *new)
 {
 	uint32_t seq = c->seq;
 
@@ -143,17 +143,17 @@ static void card_write(struct key_card *c, const struct key_card *new)
 	smp_store_release(&c->seq, seq + 2);
 }
 
-/* A free index whose card is free too: devices of one process may share the cards. */
-static int64_t alloc_index(struct rdev *dev, struct mr *mr)
+/* An index whose card is free: MRs, windows and all devices of a process share the cards. */
+int64_t key_alloc(struct rdev *dev, struct idtable *table, void *obj)
 {
 	uint32_t tries;
 	int64_t id;
 
 	for (tries = 0; tries < DEV_MAX_KEY_INDEX; tries++) {
-		id = idtable_alloc_cyclic(&dev->mrs, 1, mr);
+		id = idtable_alloc_cyclic(table, 1, obj);
 		if (id < 0 || !dev->keys[id].key)
 			return id;
-		idtable_remove(&dev->mrs, (uint32_t)id);
+		idtable_remove(table, (uint32_t)id);
 	}
 	return -ENOSPC;
 }
@@ -179,7 +179,7 @@ int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return -ENOMEM;
-	id = alloc_index(dev, mr);
+	id = key_alloc(dev, &dev->mrs, mr);
 	if (id < 0) {
 		free(mr);
 		return -ENOMEM;
@@ -188,8 +188,8 @@ int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 	mr->index = (uint32_t)id;
 	mr->lkey = mr->index << 8 | (rand_u32() & 0xff);
 	mr->rkey = access & REMOTE_ANY ? mr->lkey : 0;
-	card_write(&dev->keys[id], &(struct key_card){
-		.key = mr->lkey, .pd = pd->id, .access = access,
+	key_card_write(&dev->keys[id], &(struct key_card){
+		.key = mr->lkey, .pd = pd->id, .access = access | KEY_LOCAL,
 		.start = start, .iova = iova, .length = length });
 	pd->usecnt++;
 	pd->uctx->nmr++;
@@ -204,7 +204,7 @@ int mr_destroy(struct mr *mr)
 
 	if (mr->usecnt)
 		return -EINVAL;
-	card_write(&dev->keys[mr->index], &(struct key_card){ 0 });
+	key_card_write(&dev->keys[mr->index], &(struct key_card){ 0 });
 	/* Whoever checked the old card is done with the memory when this returns. */
 	smp_mb();
 	if (dev->ops->quiesce)

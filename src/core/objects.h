@@ -53,8 +53,9 @@ int mr_destroy(struct mr *mr);
 
 /*
  * May QP qpn of this PD touch [va, va + len) through key (of an MR or a bound
- * memory window) with this access (one IB_ACCESS_ bit, 0 = local read)? len 0 is the caller's business (never checked).
- * *addr gets the address in this process.
+ * memory window) with this access (one remote IB_ACCESS_ bit, or KEY_LOCAL with
+ * or without LOCAL_WRITE)? len 0 is the caller's business (never checked). *addr
+ * gets the address in this process.
  */
 static inline enum mr_status mr_check(const struct rdev *dev, uint32_t pd, uint32_t qpn,
 				      uint32_t key, uint64_t va, uint64_t len,

@@ -5,7 +5,8 @@
 #include <string.h>
 #include "base/log.h"
 #include "base/rand.h"
-#include "core/qp.h"
+#include "core/mcast.h"
+#include "core/mw.h"
 
 #define SGE_SIZE ((uint32_t)sizeof(struct rxe_sge))
 
@@ -21,7 +22,8 @@ static int check_init(const struct qp_init_attr *attr)
 	if (!attr->recv_cq || !attr->send_cq)
 		return -EINVAL;
 	if (attr->max_send_wr > DEV_MAX_QP_WR || attr->max_send_sge > DEV_MAX_SGE ||
-	    attr->max_recv_wr > DEV_MAX_QP_WR || attr->max_recv_sge > DEV_MAX_SGE ||
+	    (!attr->srq && (attr->max_recv_wr > DEV_MAX_QP_WR ||
+			    attr->max_recv_sge > DEV_MAX_SGE)) ||
 	    attr->max_inline > DEV_MAX_INLINE)
 		return -EINVAL;
 	return 0;
@@ -99,15 +101,23 @@ static int alloc_rings(struct qp *qp)
 	qp->max_send_sge = payload / SGE_SIZE;
 	qp->max_inline = payload;
 	ring_layout(&qp->sq, qp->max_send_wr, (uint32_t)sizeof(struct rxe_send_wqe) + payload);
-	ring_layout(&qp->rq, qp->max_recv_wr,
-		    (uint32_t)sizeof(struct rxe_recv_wqe) + qp->max_recv_sge * SGE_SIZE);
+	if (!qp->srq)
+		ring_layout(&qp->rq, qp->max_recv_wr,
+			    (uint32_t)sizeof(struct rxe_recv_wqe) + qp->max_recv_sge * SGE_SIZE);
 	err = uctx->ops->ring_alloc(uctx, &qp->sq);
-	if (err)
+	if (err || qp->srq)
 		return err;
 	err = uctx->ops->ring_alloc(uctx, &qp->rq);
 	if (err)
 		uctx->ops->ring_free(uctx, &qp->sq);
 	return err;
+}
+
+static void free_rings(struct qp *qp)
+{
+	if (!qp->srq)
+		qp->uctx->ops->ring_free(qp->uctx, &qp->rq);
+	qp->uctx->ops->ring_free(qp->uctx, &qp->sq);
 }
 
 static void card_open(struct qp *qp)
@@ -145,10 +155,11 @@ int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 		return -ENOMEM;
 	*qp = (struct qp){
 		.uctx = pd->uctx, .dev = pd->uctx->dev, .pd = pd,
-		.send_cq = attr->send_cq, .recv_cq = attr->recv_cq,
+		.send_cq = attr->send_cq, .recv_cq = attr->recv_cq, .srq = attr->srq,
 		.type = attr->type, .state = QPS_RESET, .sq_sig_all = attr->sq_sig_all,
-		.max_send_wr = attr->max_send_wr, .max_recv_wr = attr->max_recv_wr,
-		.max_send_sge = attr->max_send_sge, .max_recv_sge = attr->max_recv_sge,
+		.max_send_wr = attr->max_send_wr, .max_send_sge = attr->max_send_sge,
+		.max_recv_wr = attr->srq ? 0 : attr->max_recv_wr,
+		.max_recv_sge = attr->srq ? 0 : attr->max_recv_sge,
 		.max_inline = attr->max_inline, .attr.path_mtu = 256,
 	};
 	list_init(&qp->work);
@@ -163,15 +174,18 @@ int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 	pd->usecnt++;
 	qp->send_cq->usecnt++;
 	qp->recv_cq->usecnt++;
+	if (qp->srq)
+		qp->srq->usecnt++;
 	qp->uctx->nqp++;
+	attr->max_recv_wr = qp->max_recv_wr;
+	attr->max_recv_sge = qp->max_recv_sge;
 	attr->max_send_sge = qp->max_send_sge;
 	attr->max_inline = qp->max_inline;
 	*out = qp;
 	return 0;
 
 free_rings:
-	qp->uctx->ops->ring_free(qp->uctx, &qp->rq);
-	qp->uctx->ops->ring_free(qp->uctx, &qp->sq);
+	free_rings(qp);
 free_qp:
 	free(qp);
 	return err;
@@ -182,6 +196,8 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 	struct rdev *dev = qp->dev;
 	struct ucontext *uctx = qp->uctx;
 
+	mw_qp_gone(qp);
+	mcast_qp_gone(qp);
 	/* From here on no requester finds it; whoever was inside has left when the lock was ours. */
 	card_close(qp);
 	if (qp->link)
@@ -191,8 +207,9 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 	qp->recv_cq->usecnt--;
 	qp->pd->usecnt--;
 	*reported = event_source_fini(&qp->async);
-	uctx->ops->ring_free(uctx, &qp->rq);
-	uctx->ops->ring_free(uctx, &qp->sq);
+	if (qp->srq)
+		qp->srq->usecnt--;
+	free_rings(qp);
 	uctx->nqp--;
 	free(qp);
 	return 0;

@@ -74,8 +74,9 @@ static enum direct_result check_key(struct shm_link *l, const struct direct_op *
 			return DIRECT_NO;
 		cpu_relax();
 	}
-	return key_card_check(&key, pd, op->dqpn, op->rkey, op->va, op->len, access, addr) == MR_OK ?
-		DIRECT_DONE : DIRECT_NAK_ACC;
+	if (key_card_check(&key, pd, op->dqpn, op->rkey, op->va, op->len, access, addr) != MR_OK)
+		return DIRECT_NAK_ACC;
+	return DIRECT_DONE;
 }
 
 /* The responder's checks that no NAK follows from: if one fails, the real responder shall look at it. */

@@ -18,7 +18,7 @@ struct key_card {
 	uint32_t seq;		/* odd = being changed */
 	uint32_t key;		/* full key, index << 8 | byte; 0 = free */
 	uint32_t pd;		/* id of the PD, never 0 */
-	uint32_t access;	/* enum ib_uverbs_access_flags */
+	uint32_t access;	/* enum ib_uverbs_access_flags, KEY_LOCAL */
 	uint64_t start;		/* address, in the owner's space, of byte iova */
 	uint64_t iova;
 	uint64_t length;
@@ -26,6 +26,9 @@ struct key_card {
 	uint32_t pad0;
 	uint64_t pad[2];
 };
+
+/* Serves as lkey: of an MR, not of a memory window. Asked for with every local access. */
+#define KEY_LOCAL 0x80000000u
 
 /* Result of a key check, in the order the checks are made (IBA 9.7.5.2.4). */
 enum mr_status { MR_OK, MR_BAD_KEY, MR_BAD_PD, MR_BAD_ACCESS, MR_BAD_RANGE };

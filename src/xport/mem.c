@@ -35,8 +35,8 @@ int xp_sge_iov(const struct qp *qp, const struct rxe_sge *sge, uint32_t num, uin
 		}
 		addr = READ_ONCE(sge[i].addr) + off;
 		take = min(len, length - off);
-		if (unlikely(mr_check(qp->dev, qp->pd->id, qp->qpn, READ_ONCE(sge[i].lkey), addr, take,
-				      access, &p) != MR_OK))
+		if (unlikely(mr_check(qp->dev, qp->pd->id, qp->qpn, READ_ONCE(sge[i].lkey),
+				      addr, take, access | KEY_LOCAL, &p) != MR_OK))
 			return -EFAULT;
 		iov[n++] = (struct iovec){ p, take };
 		off = 0;

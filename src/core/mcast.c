@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "core/mcast.h"
+
+struct mcast_grp *mcast_find(const struct rdev *dev, const uint8_t mgid[16])
+{
+	struct mcast_grp *g;
+
+	list_for_each_entry(g, &dev->mcgs, entry)
+		if (!memcmp(g->mgid, mgid, 16))
+			return g;
+	return NULL;
+}
+
+static struct mcast_member *find_member(const struct mcast_grp *g, const struct qp *qp)
+{
+	struct mcast_member *m;
+
+	list_for_each_entry(m, &g->members, entry)
+		if (m->qp == qp)
+			return m;
+	return NULL;
+}
+
+static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
+{
+	struct mcast_grp *g;
+	uint32_t n = 0;
+
+	list_for_each_entry(g, &dev->mcgs, entry)
+		n++;
+	g = n < DEV_MAX_MCG ? calloc(1, sizeof(*g)) : NULL;
+	if (!g)
+		return NULL;
+	memcpy(g->mgid, mgid, 16);
+	list_init(&g->members);
+	list_add_tail(&g->entry, &dev->mcgs);
+	return g;
+}
+
+static void drop(struct mcast_grp *g, struct mcast_member *m)
+{
+	m->qp->nmcast--;
+	list_del(&m->entry);
+	free(m);
+	if (--g->count)
+		return;
+	list_del(&g->entry);
+	free(g);
+}
+
+int mcast_attach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
+{
+	struct mcast_member *m;
+	struct mcast_grp *g;
+
+	if (qp->type != QPT_UD || !gid_is_mcast(mgid))
+		return -EINVAL;
+	g = mcast_find(qp->dev, mgid);
+	if (g && find_member(g, qp))
+		return 0;
+	if (g && g->count == DEV_MAX_QP_PER_MCG)
+		return -ENOMEM;
+	m = calloc(1, sizeof(*m));
+	if (m && !g)
+		g = new_grp(qp->dev, mgid);
+	if (!m || !g) {
+		free(m);
+		return -ENOMEM;
+	}
+	m->qp = qp;
+	list_add_tail(&m->entry, &g->members);
+	g->count++;
+	qp->nmcast++;
+	return 0;
+}
+
+int mcast_detach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
+{
+	struct mcast_grp *g = mcast_find(qp->dev, mgid);
+	struct mcast_member *m = g ? find_member(g, qp) : NULL;
+
+	if (qp->type != QPT_UD || !m)
+		return -EINVAL;
+	drop(g, m);
+	return 0;
+}
+
+void mcast_qp_gone(struct qp *qp)
+{
+	while (qp->nmcast) {
+		struct mcast_grp *g;
+
+		list_for_each_entry(g, &qp->dev->mcgs, entry) {
+			struct mcast_member *m = find_member(g, qp);
+
+			if (m) {
+				drop(g, m);
+				break;
+			}
+		}
+	}
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A window has a key card like an MR. Bound, the card shows its part of the
+ * MR with the window's rights; not bound, it names the key and nothing else,
+ * so that the index stays taken and no access passes.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "base/rand.h"
+#include "core/core_internal.h"
+#include "core/mw.h"
+
+#define REMOTE_WRITES (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
+#define ZERO_BASED IB_UVERBS_ACCESS_ZERO_BASED
+/* What a window may grant. */
+#define MW_ACCESS (REMOTE_WRITES | IB_UVERBS_ACCESS_REMOTE_READ | ZERO_BASED)
+
+static struct rdev *mw_dev(const struct mw *mw)
+{
+	return mw->pd->uctx->dev;
+}
+
+/* Whoever checked the old card is done with the memory when this returns. */
+static void card_change(struct mw *mw, const struct key_card *new)
+{
+	struct rdev *dev = mw_dev(mw);
+
+	key_card_write(&dev->keys[mw->index], new);
+	smp_mb();
+	if (dev->ops->quiesce)
+		dev->ops->quiesce(dev);
+}
+
+static void unbind(struct mw *mw)
+{
+	card_change(mw, &(struct key_card){ .key = mw->rkey, .pd = mw->pd->id });
+	if (mw->mr)
+		mw->mr->usecnt--;
+	mw->mr = NULL;
+	mw->qpn = 0;
+}
+
+int mw_alloc(struct pd *pd, enum mw_type type, struct mw **out)
+{
+	struct rdev *dev = pd->uctx->dev;
+	struct mw *mw;
+	int64_t id;
+
+	if (type != MW_TYPE_1 && type != MW_TYPE_2)
+		return -EINVAL;
+	mw = calloc(1, sizeof(*mw));
+	if (!mw)
+		return -ENOMEM;
+	id = key_alloc(dev, &dev->mws, mw);
+	if (id < 0) {
+		free(mw);
+		return -ENOMEM;
+	}
+	mw->pd = pd;
+	mw->type = (uint8_t)type;
+	mw->index = (uint32_t)id;
+	mw->rkey = mw->index << 8 | (rand_u32() & 0xff);
+	key_card_write(&dev->keys[id], &(struct key_card){ .key = mw->rkey, .pd = pd->id });
+	pd->usecnt++;
+	pd->uctx->nmw++;
+	*out = mw;
+	return 0;
+}
+
+int mw_dealloc(struct mw *mw)
+{
+	struct pd *pd = mw->pd;
+
+	unbind(mw);
+	key_card_write(&mw_dev(mw)->keys[mw->index], &(struct key_card){ 0 });
+	idtable_remove(&mw_dev(mw)->mws, mw->index);
+	pd->usecnt--;
+	pd->uctx->nmw--;
+	free(mw);
+	return 0;
+}
+
+/* The checks of the specification, in the kernel's order. mr NULL: length 0. */
+static bool bind_ok(const struct qp *qp, const struct mw *mw, const struct mr *mr,
+		    const struct key_card *card, const struct mw_bind *b)
+{
+	if (mw->pd->uctx->dev != qp->dev || (b->access & ~(uint32_t)MW_ACCESS))
+		return false;
+	if (mw->type == MW_TYPE_1) {
+		/* o10-36.2.2 */
+		if (b->access & ZERO_BASED)
+			return false;
+	} else if (mw->mr || !mr) {
+		/* o10-37.2.30: bound already; o10-37.2.40: nothing to bind to */
+		return false;
+	}
+	/* C10-72; the PD of the MR is the window's too */
+	if (qp->pd != mw->pd)
+		return false;
+	if (!mr)
+		return true;
+	if (mr->pd != mw->pd || card->access & ZERO_BASED)
+		return false;
+	/* C10-73 */
+	if (!(card->access & IB_UVERBS_ACCESS_MW_BIND))
+		return false;
+	/* C10-74 */
+	if (b->access & REMOTE_WRITES && !(card->access & IB_UVERBS_ACCESS_LOCAL_WRITE))
+		return false;
+	/* C10-75 */
+	return b->addr >= card->iova && b->length <= card->length &&
+	       b->addr - card->iova <= card->length - b->length;
+}
+
+int mw_bind(struct qp *qp, const struct mw_bind *b)
+{
+	struct rdev *dev = qp->dev;
+	struct mw *mw = idtable_find(&dev->mws, b->mw_rkey >> 8);
+	const struct key_card *card = NULL;
+	struct mr *mr = NULL;
+
+	if (!mw || mw->rkey != b->mw_rkey)
+		return -EINVAL;
+	if (b->length) {
+		mr = idtable_find(&dev->mrs, b->mr_lkey >> 8);
+		if (!mr || mr->lkey != b->mr_lkey)
+			return -EINVAL;
+		card = &dev->keys[mr->index];
+	}
+	if (!bind_ok(qp, mw, mr, card, b))
+		return -EINVAL;
+	mw->rkey = (mw->rkey & ~0xffu) | (b->rkey & 0xff);
+	unbind(mw);
+	if (!mr)
+		return 0;
+	mw->mr = mr;
+	mr->usecnt++;
+	mw->qpn = mw->type == MW_TYPE_2 ? qp->qpn : 0;
+	key_card_write(&dev->keys[mw->index], &(struct key_card){
+		.key = mw->rkey, .pd = mw->pd->id, .qpn = mw->qpn,
+		.access = b->access & ~(uint32_t)ZERO_BASED, .length = b->length,
+		.start = card->start + (b->addr - card->iova),
+		.iova = b->access & ZERO_BASED ? 0 : b->addr });
+	return 0;
+}
+
+int mw_invalidate(struct qp *qp, uint32_t rkey)
+{
+	struct mw *mw = idtable_find(&qp->dev->mws, rkey >> 8);
+
+	/* o10-37.2.26: type 1 windows are not invalidated; C11-26: the QP must be the one that bound it. */
+	if (!mw || mw->rkey != rkey || mw->type != MW_TYPE_2 || mw->pd != qp->pd ||
+	    (mw->mr && mw->qpn != qp->qpn))
+		return -EINVAL;
+	unbind(mw);
+	return 0;
+}
+
+void mw_qp_gone(struct qp *qp)
+{
+	struct mw *mw;
+
+	if (likely(!qp->dev->mws.count))
+		return;
+	for (uint32_t i = 0; (mw = idtable_next(&qp->dev->mws, &i)); i++)
+		if (mw->mr && mw->qpn == qp->qpn)
+			unbind(mw);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "core/srq.h"
+
+#define WQE_SIZE(max_sge) \
+	((uint32_t)(sizeof(struct rxe_recv_wqe) + (max_sge) * sizeof(struct rxe_sge)))
+
+/* Numbers of all SRQs of the process; kernel rxe counts from 0x20001, so that none looks like a QP's. */
+#define SRQ_NUM_BASE 0x20000u
+#define MAX_SRQ 0xdffffu
+
+static struct idtable srqs = { .limit = MAX_SRQ + 1 };
+
+int srq_create(struct pd *pd, struct srq_init_attr *attr, struct srq **out)
+{
+	struct ucontext *uctx = pd->uctx;
+	struct srq *srq;
+	int64_t id;
+	int err;
+
+	if (!attr->max_wr || attr->max_wr > DEV_MAX_SRQ_WR || attr->max_sge > DEV_MAX_SRQ_SGE)
+		return -EINVAL;
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return -ENOMEM;
+	srq->uctx = uctx;
+	srq->pd = pd;
+	srq->max_sge = max(attr->max_sge, 1u);
+	srq->limit = attr->limit;
+	ring_layout(&srq->rq, attr->max_wr, WQE_SIZE(srq->max_sge));
+	srq->max_wr = ring_capacity(&srq->rq);
+	err = uctx->ops->ring_alloc(uctx, &srq->rq);
+	if (err)
+		goto free_srq;
+	id = idtable_alloc_cyclic(&srqs, 1, srq);
+	if (id < 0) {
+		err = id == -ENOSPC ? -EINVAL : (int)id;
+		goto free_ring;
+	}
+	srq->num = SRQ_NUM_BASE + (uint32_t)id;
+	event_source_init(&srq->async, attr->async, attr->user_handle);
+	pd->usecnt++;
+	uctx->nsrq++;
+	attr->max_wr = srq->max_wr;
+	attr->max_sge = srq->max_sge;
+	*out = srq;
+	return 0;
+
+free_ring:
+	uctx->ops->ring_free(uctx, &srq->rq);
+free_srq:
+	free(srq);
+	return err;
+}
+
+int srq_destroy(struct srq *srq, uint32_t *reported)
+{
+	if (srq->usecnt)
+		return -EBUSY;
+	*reported = event_source_fini(&srq->async);
+	idtable_remove(&srqs, srq->num - SRQ_NUM_BASE);
+	srq->uctx->ops->ring_free(srq->uctx, &srq->rq);
+	srq->uctx->nsrq--;
+	srq->pd->usecnt--;
+	free(srq);
+	return 0;
+}
+
+int srq_resize_alloc(struct srq *srq, uint32_t max_wr, struct ring *ring)
+{
+	if (!max_wr || max_wr > DEV_MAX_SRQ_WR || max_wr < srq->limit ||
+	    max_wr < ring_count(&srq->rq))
+		return -EINVAL;
+	memset(ring, 0, sizeof(*ring));
+	ring_layout(ring, max_wr, WQE_SIZE(srq->max_sge));
+	return srq->uctx->ops->ring_alloc(srq->uctx, ring);
+}
+
+/* The program produces into this ring: what waits moves over with the index that it goes on from. */
+void srq_resize_commit(struct srq *srq, const struct ring *ring)
+{
+	struct ring old = srq->rq, new = *ring;
+	uint32_t n = min(ring_count(&old), ring_capacity(&new));
+
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(ring_slot(&new, i), ring_slot(&old, old.index + i),
+		       (size_t)1 << new.log2_elem);
+	smp_store_release(&new.buf->producer_index, n);
+	srq->rq = new;
+	srq->max_wr = ring_capacity(&new);
+	srq->uctx->ops->ring_free(srq->uctx, &old);
+}
+
+void srq_resize_drop(struct srq *srq, struct ring *ring)
+{
+	srq->uctx->ops->ring_free(srq->uctx, ring);
+}
+
+void srq_taken(struct srq *srq)
+{
+	if (likely(!srq->limit) || ring_count(&srq->rq) >= srq->limit)
+		return;
+	srq->limit = 0;
+	event_raise(&srq->async, IB_EVENT_SRQ_LIMIT_REACHED);
+}
+
+void srq_fail(struct srq *srq)
+{
+	if (srq->error)
+		return;
+	srq->error = true;
+	event_raise(&srq->async, IB_EVENT_SRQ_ERR);
+}
