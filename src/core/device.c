@@ -10,6 +10,8 @@
 
 /* BAD_PKEY_CNTR to MEM_WINDOW_TYPE_2B: abi.md G6 spells them out. */
 #define DEV_CAP_FLAGS 0x01223c76u
+/* FLUSH_GLOBAL, FLUSH_PERSISTENT, ATOMIC_WRITE (kernel 6.12). */
+#define DEV_CAP_FLAGS_EX (7ull << 38)
 #define DEV_MAX_OBJ (1 << 20)
 #define DEV_MAX_AH 32767
 #define DEV_MIN_QPN 16
@@ -17,6 +19,15 @@
 #define IB_ATOMIC_HCA 1
 #define IB_MTU_4096 5
 #define IB_LINK_LAYER_ETHERNET 2
+
+/* enum ib_odp_general_cap_bits and ib_odp_transport_cap_bits */
+#define ODP_SUPPORT 1u
+#define ODP_IMPLICIT 2u
+#define ODP_SEND 1u
+#define ODP_RECV 2u
+#define ODP_WRITE 4u
+#define ODP_ALL 0x3fu	/* and READ, ATOMIC, SRQ_RECV */
+#define ODP_SRQ_RECV 0x20u
 
 /*
  * Key indices start somewhere in the first 2^14, so that a key of a former
@@ -141,7 +152,16 @@ void rdev_query_ex(const struct rdev *dev, struct ib_uverbs_ex_query_device_resp
 {
 	*resp = (struct ib_uverbs_ex_query_device_resp){
 		.response_length = sizeof(*resp),
-		.device_cap_flags_ex = DEV_CAP_FLAGS,
+		.device_cap_flags_ex = DEV_CAP_FLAGS | DEV_CAP_FLAGS_EX,
+		/* Nothing is pinned, so everything is on demand: it costs nothing to say so. */
+		.odp_caps = {
+			.general_caps = ODP_SUPPORT | ODP_IMPLICIT,
+			.per_transport_caps = {
+				.rc_odp_caps = ODP_ALL,
+				.uc_odp_caps = ODP_SEND | ODP_RECV | ODP_WRITE | ODP_SRQ_RECV,
+				.ud_odp_caps = ODP_SEND | ODP_RECV | ODP_SRQ_RECV,
+			},
+		},
 	};
 	rdev_query(dev, &resp->base);
 }

@@ -108,9 +108,7 @@ static int check_access(uint32_t access)
 {
 	if (access & REMOTE_WRITE && !(access & LOCAL_WRITE))
 		return -EINVAL;
-	if (access & ~(uint32_t)ACCESS_KNOWN)
-		return -EINVAL;
-	return access & IB_UVERBS_ACCESS_ON_DEMAND ? -EINVAL : 0;
+	return access & ~(uint32_t)ACCESS_KNOWN ? -EINVAL : 0;
 }
 
 /* ib_umem_get() in short. */
@@ -118,11 +116,17 @@ static int check_range(uint64_t start, uint64_t length, uint32_t access)
 {
 	uint64_t last, end, page = start & ~(PAGE - 1);
 
+	/* Implicit on-demand paging: all of the address space (IB_ODP_SUPPORT_IMPLICIT). */
+	if (access & IB_UVERBS_ACCESS_ON_DEMAND && !start && length == UINT64_MAX)
+		return 0;
 	if (__builtin_add_overflow(start, length, &last) || ALIGN_UP(last, PAGE) < last)
 		return -EINVAL;
 	end = ALIGN_UP(last, PAGE);
 	if (end == page || (end - page) / PAGE > UINT32_MAX)
 		return -EINVAL;
+	/* On demand: what is not mapped now may be when it is used. */
+	if (access & IB_UVERBS_ACCESS_ON_DEMAND)
+		return 0;
 	return check_mapped(page, end, start, length ? last - 1 : start, access & WRITABLE);
 }
 
@@ -158,24 +162,41 @@ int64_t key_alloc(struct rdev *dev, struct idtable *table, void *obj)
 	return -ENOSPC;
 }
 
+static int check_mr(const struct mr_change *c)
+{
+	int err;
+
+	if ((c->start ^ c->iova) & (PAGE - 1))
+		return -EINVAL;
+	err = check_access(c->access);
+	if (!err)
+		err = check_range(c->start, c->length, c->access);
+	/* An iova range that wraps could not be checked against. */
+	if (!err && c->iova + c->length < c->iova)
+		err = -EINVAL;
+	return err;
+}
+
+static void mr_show(struct rdev *dev, struct mr *mr, const struct mr_change *c)
+{
+	mr->lkey = mr->index << 8 | (rand_u32() & 0xff);
+	mr->rkey = c->access & REMOTE_ANY ? mr->lkey : 0;
+	key_card_write(&dev->keys[mr->index], &(struct key_card){
+		.key = mr->lkey, .pd = c->pd->id, .access = c->access | KEY_LOCAL,
+		.start = c->start, .iova = c->iova, .length = c->length });
+}
+
 int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 	      uint32_t access, struct mr **out)
 {
+	struct mr_change c = { pd, start, length, iova, access };
 	struct rdev *dev = pd->uctx->dev;
 	struct mr *mr;
 	int64_t id;
-	int err;
+	int err = check_mr(&c);
 
-	if ((start ^ iova) & (PAGE - 1))
-		return -EINVAL;
-	err = check_access(access);
-	if (!err)
-		err = check_range(start, length, access);
 	if (err)
 		return err;
-	/* An iova range that wraps could not be checked against. */
-	if (iova + length < iova)
-		return -EINVAL;
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return -ENOMEM;
@@ -186,15 +207,80 @@ int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 	}
 	mr->pd = pd;
 	mr->index = (uint32_t)id;
-	mr->lkey = mr->index << 8 | (rand_u32() & 0xff);
-	mr->rkey = access & REMOTE_ANY ? mr->lkey : 0;
-	key_card_write(&dev->keys[id], &(struct key_card){
-		.key = mr->lkey, .pd = pd->id, .access = access | KEY_LOCAL,
-		.start = start, .iova = iova, .length = length });
+	mr_show(dev, mr, &c);
 	pd->usecnt++;
 	pd->uctx->nmr++;
 	*out = mr;
 	return 0;
+}
+
+void mr_change_init(struct mr_change *c, const struct mr *mr)
+{
+	const struct key_card *card = &mr->pd->uctx->dev->keys[mr->index];
+
+	*c = (struct mr_change){ mr->pd, card->start, card->length, card->iova,
+				 card->access & ~KEY_LOCAL };
+}
+
+int mr_rereg(struct mr *mr, const struct mr_change *c)
+{
+	struct rdev *dev = mr->pd->uctx->dev;
+	int err;
+
+	if (mr->usecnt)
+		return -EINVAL;
+	err = check_mr(c);
+	if (err)
+		return err;
+	mr_show(dev, mr, c);
+	smp_mb();
+	if (dev->ops->quiesce)
+		dev->ops->quiesce(dev);
+	mr->pd->usecnt--;
+	mr->pd = c->pd;
+	mr->pd->usecnt++;
+	return 0;
+}
+
+/* From <linux/mman.h> of 5.14; older kernels refuse them, and nothing is lost but time. */
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+int mr_prefetch(const struct pd *pd, uint32_t lkey, uint64_t addr, uint64_t length,
+		enum mr_advice advice, bool check)
+{
+	const struct rdev *dev = pd->uctx->dev;
+	const struct mr *mr = idtable_find(&dev->mrs, lkey >> 8);
+	bool write = advice == MR_PREFETCH_WRITE;
+	uint64_t start, end;
+	void *p;
+	int err;
+
+	if (!mr || mr->lkey != lkey)
+		return -ENOENT;
+	if (mr->pd != pd)
+		return -EPERM;
+	switch (mr_check(dev, pd->id, 0, lkey, addr, length,
+			 KEY_LOCAL | (write ? LOCAL_WRITE : 0), &p)) {
+	case MR_OK:
+		break;
+	case MR_BAD_ACCESS:
+		return -EPERM;
+	case MR_BAD_KEY:
+	case MR_BAD_PD:
+		return -ENOENT;
+	case MR_BAD_RANGE:
+		return -EFAULT;
+	}
+	if (check || advice == MR_PREFETCH_NO_FAULT || !length)
+		return 0;
+	start = (uint64_t)(uintptr_t)p & ~(PAGE - 1);
+	end = ALIGN_UP((uint64_t)(uintptr_t)p + length, PAGE);
+	err = (int)sys_call(SYS_madvise, start, end - start,
+			    write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+	return err == -EINVAL ? 0 : err < 0 ? -EFAULT : 0;
 }
 
 int mr_destroy(struct mr *mr)

@@ -48,6 +48,25 @@ struct mr {
  */
 int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 	      uint32_t access, struct mr **mr);
+/* What REREG_MR changes: all that mr_create() takes, as it is (mr_change_init()) or new. */
+struct mr_change {
+	struct pd *pd;
+	uint64_t start, length, iova;
+	uint32_t access;
+};
+void mr_change_init(struct mr_change *c, const struct mr *mr);
+/* As mr_create(); -EINVAL too while windows are bound. The keys are new ones. After an error the MR is as it was. */
+int mr_rereg(struct mr *mr, const struct mr_change *c);
+
+/* enum ib_uverbs_advise_mr_advice */
+enum mr_advice { MR_PREFETCH, MR_PREFETCH_WRITE, MR_PREFETCH_NO_FAULT };
+/*
+ * ADVISE_MR of one range, with check: only whether it may be. -ENOENT: no such
+ * lkey; -EPERM: another PD, or not writable; -EFAULT: beyond the MR, or not mapped.
+ */
+int mr_prefetch(const struct pd *pd, uint32_t lkey, uint64_t addr, uint64_t length,
+		enum mr_advice advice, bool check);
+
 /* -EINVAL while memory windows are bound (IBA 10.6.7.2.6). On return no peer touches the range any more. */
 int mr_destroy(struct mr *mr);
 

@@ -58,7 +58,10 @@ static void access_bits(void **state)
 	assert_int_equal(reg(m, PAGE, m, LW | RW | RR | RA), 0);
 	assert_int_equal(reg(m, PAGE, m, RW), -EINVAL);
 	assert_int_equal(reg(m, PAGE, m, RA | RR), -EINVAL);
-	assert_int_equal(reg(m, PAGE, m, IB_UVERBS_ACCESS_ON_DEMAND), -EINVAL);
+	/* On demand: what is not mapped yet; all there is; but not a part of "all". */
+	assert_int_equal(reg(m, PAGE, m, IB_UVERBS_ACCESS_ON_DEMAND), 0);
+	assert_int_equal(reg(0, UINT64_MAX, 0, IB_UVERBS_ACCESS_ON_DEMAND), 0);
+	assert_int_equal(reg(0, UINT64_MAX, 0, LW), -EINVAL);
 	assert_int_equal(reg(m, PAGE, m, 1 << 8), -EINVAL);
 	assert_int_equal(reg(m, PAGE, m, 1u << 30), -EINVAL);
 	assert_int_equal(reg(m, PAGE, m, LW | IB_UVERBS_ACCESS_RELAXED_ORDERING | 1 << 29), 0);

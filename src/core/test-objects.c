@@ -20,7 +20,7 @@ static void queries(void **state)
 
 	rdev_query_ex(&td->dev, &ex);
 	assert_int_equal(ex.response_length, 304);
-	assert_int_equal(ex.device_cap_flags_ex, 0x01223c76);
+	assert_int_equal(ex.device_cap_flags_ex, 0x1c001223c76);
 	assert_int_equal(ex.base.device_cap_flags, 0x01223c76);
 	assert_memory_equal(&ex.base.node_guid, td->dev.node_guid, 8);
 	assert_memory_equal(&ex.base.sys_image_guid, td->dev.node_guid, 8);

@@ -91,6 +91,9 @@ uint32_t mk_cq(void);
 uint32_t mk_mr(uint32_t pd);
 uint32_t mk_ah(uint32_t pd);
 uint32_t mk_qp(uint32_t pd, uint32_t cq);
+uint32_t mk_srq(uint32_t pd);
+uint32_t mk_mw(uint32_t pd);
+uint32_t mk_ud(bool attached);
 int destroy(uint32_t nr, uint32_t handle);
 int mk_channel(void);
 /* MODIFY_QP with the attributes that a transition needs; answers as the command. */

@@ -78,6 +78,51 @@ int mk_channel(void)
 	return *(int *)(uintptr_t)c.resp;
 }
 
+uint32_t mk_srq(uint32_t pd)
+{
+	struct cmd c;
+
+	assert_true(sample(IB_USER_VERBS_CMD_CREATE_SRQ, false, &c));
+	((struct ib_uverbs_create_srq *)&c.req)->pd_handle = pd;
+	assert_int_equal(run(BY_WRITE, &c), 0);
+	return *(uint32_t *)(uintptr_t)c.resp;
+}
+
+uint32_t mk_mw(uint32_t pd)
+{
+	struct cmd c;
+
+	assert_true(sample(IB_USER_VERBS_CMD_ALLOC_MW, false, &c));
+	((struct ib_uverbs_alloc_mw *)&c.req)->pd_handle = pd;
+	assert_int_equal(run(BY_WRITE, &c), 0);
+	/* The response has the rkey first. */
+	return ((struct ib_uverbs_alloc_mw_resp *)(uintptr_t)c.resp)->mw_handle;
+}
+
+const uint8_t sample_mgid[16] = { 0xff, 0x0e, [15] = 1 };
+
+uint32_t mk_ud(bool attached)
+{
+	struct cmd c;
+	uint32_t qp;
+
+	assert_true(sample(IB_USER_VERBS_CMD_CREATE_QP, false, &c));
+	((struct ib_uverbs_create_qp *)&c.req)->qp_type = IB_UVERBS_QPT_UD;
+	assert_int_equal(run(BY_WRITE, &c), 0);
+	qp = *(uint32_t *)(uintptr_t)c.resp;
+	if (attached) {
+		struct ib_uverbs_attach_mcast *a;
+
+		memset(&c, 0, sizeof(c));
+		c.nr = IB_USER_VERBS_CMD_ATTACH_MCAST;
+		a = REQ(&c, ib_uverbs_attach_mcast);
+		a->qp_handle = qp;
+		memcpy(a->gid, sample_mgid, 16);
+		assert_int_equal(run(BY_WRITE, &c), 0);
+	}
+	return qp;
+}
+
 int destroy(uint32_t nr, uint32_t handle)
 {
 	struct cmd c = { .nr = nr };
@@ -228,6 +273,86 @@ static bool sample_other(uint32_t nr, struct cmd *c)
 	return false;
 }
 
+static bool sample_srq(uint32_t nr, struct cmd *c)
+{
+	switch (nr) {
+	case IB_USER_VERBS_CMD_CREATE_SRQ: {
+		struct ib_uverbs_create_srq *q = REQ(c, ib_uverbs_create_srq);
+
+		q->user_handle = 0x5555;
+		q->pd_handle = fx.pd;
+		q->max_wr = 10;
+		q->max_sge = 2;
+		c->drv_out = sizeof(struct rxe_create_srq_resp);
+		return true;
+	}
+	case IB_USER_VERBS_CMD_CREATE_XSRQ: {
+		struct ib_uverbs_create_xsrq *q = REQ(c, ib_uverbs_create_xsrq);
+
+		q->pd_handle = fx.pd;
+		q->max_wr = 10;
+		q->srq_type = IB_UVERBS_SRQT_BASIC;
+		c->drv_out = sizeof(struct rxe_create_srq_resp);
+		return true;
+	}
+	case IB_USER_VERBS_CMD_MODIFY_SRQ: {
+		struct ib_uverbs_modify_srq *q = REQ(c, ib_uverbs_modify_srq);
+
+		q->srq_handle = mk_srq(fx.pd);
+		q->attr_mask = 2;
+		q->srq_limit = 3;
+		c->drv_in = sizeof(struct rxe_modify_srq_cmd);
+		return true;
+	}
+	case IB_USER_VERBS_CMD_QUERY_SRQ:
+		REQ(c, ib_uverbs_query_srq)->srq_handle = mk_srq(fx.pd);
+		return true;
+	case IB_USER_VERBS_CMD_DESTROY_SRQ:
+		REQ(c, ib_uverbs_destroy_srq)->srq_handle = mk_srq(fx.pd);
+		return true;
+	}
+	return false;
+}
+
+static bool sample_mw(uint32_t nr, struct cmd *c)
+{
+	switch (nr) {
+	case IB_USER_VERBS_CMD_ALLOC_MW: {
+		struct ib_uverbs_alloc_mw *m = REQ(c, ib_uverbs_alloc_mw);
+
+		m->pd_handle = fx.pd;
+		m->mw_type = 1;
+		return true;
+	}
+	case IB_USER_VERBS_CMD_DEALLOC_MW:
+		REQ(c, ib_uverbs_dealloc_mw)->mw_handle = mk_mw(fx.pd);
+		return true;
+	case IB_USER_VERBS_CMD_REREG_MR: {
+		struct ib_uverbs_rereg_mr *m = REQ(c, ib_uverbs_rereg_mr);
+
+		m->mr_handle = mk_mr(fx.pd);
+		m->flags = 4;
+		m->access_flags = IB_UVERBS_ACCESS_LOCAL_WRITE;
+		return true;
+	}
+	case IB_USER_VERBS_CMD_ATTACH_MCAST: {
+		struct ib_uverbs_attach_mcast *m = REQ(c, ib_uverbs_attach_mcast);
+
+		m->qp_handle = mk_ud(false);
+		memcpy(m->gid, sample_mgid, 16);
+		return true;
+	}
+	case IB_USER_VERBS_CMD_DETACH_MCAST: {
+		struct ib_uverbs_detach_mcast *m = REQ(c, ib_uverbs_detach_mcast);
+
+		m->qp_handle = mk_ud(true);
+		memcpy(m->gid, sample_mgid, 16);
+		return true;
+	}
+	}
+	return false;
+}
+
 static bool sample_ex(uint32_t nr, struct cmd *c)
 {
 	switch (nr) {
@@ -264,7 +389,8 @@ bool sample(uint32_t nr, bool ex, struct cmd *c)
 	bool known;
 
 	memset(c, 0, sizeof(*c));
-	known = ex ? sample_ex(nr, c) : sample_create(nr, c) || sample_other(nr, c);
+	known = ex ? sample_ex(nr, c) : sample_create(nr, c) || sample_other(nr, c) ||
+				       sample_srq(nr, c) || sample_mw(nr, c);
 	c->nr = nr;
 	c->ex = ex;
 	c->in = row_of(c)->req_size;
@@ -352,8 +478,30 @@ static bool ioc_sample_device(uint16_t method, struct ioc *i, int *expect)
 	return false;
 }
 
+static uint32_t key_of(uint32_t mr)
+{
+	return ((struct mr *)((struct uobj *)idtable_find(&fx.f->ids, mr))->obj)->lkey;
+}
+
+static void ioc_srq_create(struct ioc *i)
+{
+	ioc_add(i, UVERBS_ATTR_CREATE_SRQ_HANDLE, 0, 0);
+	ioc_add(i, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, 0, fx.pd);
+	ioc_add(i, UVERBS_ATTR_CREATE_SRQ_TYPE, 8, IB_UVERBS_SRQT_BASIC);
+	ioc_add(i, UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, 8, 0x5555);
+	ioc_add(i, UVERBS_ATTR_CREATE_SRQ_MAX_WR, 4, 10);
+	ioc_add(i, UVERBS_ATTR_CREATE_SRQ_MAX_SGE, 4, 2);
+	ioc_add(i, UVERBS_ATTR_CREATE_SRQ_LIMIT, 4, 0);
+	ioc_add(i, UVERBS_ATTR_CREATE_SRQ_EVENT_FD, 0, (uint64_t)fx.async)->flags = 0;
+	ioc_out(i, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, 4);
+	ioc_out(i, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, 4);
+	ioc_out(i, UVERBS_ATTR_UHW_OUT, sizeof(struct rxe_create_srq_resp));
+}
+
 static bool ioc_sample_mr(uint16_t method, struct ioc *i, int *expect)
 {
+	struct ib_uverbs_sge *sge;
+
 	switch (method) {
 	case UVERBS_METHOD_MR_DESTROY:
 		ioc_add(i, UVERBS_ATTR_DESTROY_MR_HANDLE, 0, mk_mr(fx.pd));
@@ -362,8 +510,9 @@ static bool ioc_sample_mr(uint16_t method, struct ioc *i, int *expect)
 		ioc_add(i, UVERBS_ATTR_ADVISE_MR_PD_HANDLE, 0, fx.pd);
 		ioc_add(i, UVERBS_ATTR_ADVISE_MR_ADVICE, 8, 0);
 		ioc_add(i, UVERBS_ATTR_ADVISE_MR_FLAGS, 4, 0);
-		ioc_out(i, UVERBS_ATTR_ADVISE_MR_SGE_LIST, 16);
-		*expect = -EOPNOTSUPP;
+		sge = arena_get(sizeof(*sge));
+		*sge = (struct ib_uverbs_sge){ (uintptr_t)arena + 16, 100, key_of(fx.mr) };
+		ioc_add(i, UVERBS_ATTR_ADVISE_MR_SGE_LIST, sizeof(*sge), (uintptr_t)sge);
 		return true;
 	case UVERBS_METHOD_QUERY_MR:
 		ioc_add(i, UVERBS_ATTR_QUERY_MR_HANDLE, 0, fx.mr);
@@ -411,6 +560,17 @@ bool ioc_sample(const struct method_spec *m, struct ioc *i, int *expect)
 		} else {
 			ioc_add(i, UVERBS_ATTR_DESTROY_CQ_HANDLE, 0, mk_cq());
 			ioc_out(i, UVERBS_ATTR_DESTROY_CQ_RESP, 8);
+		}
+		return true;
+	case UVERBS_OBJECT_MW:
+		ioc_add(i, UVERBS_ATTR_DESTROY_MW_HANDLE, 0, mk_mw(fx.pd));
+		return true;
+	case UVERBS_OBJECT_SRQ:
+		if (m->method == UVERBS_METHOD_SRQ_CREATE) {
+			ioc_srq_create(i);
+		} else {
+			ioc_add(i, UVERBS_ATTR_DESTROY_SRQ_HANDLE, 0, mk_srq(fx.pd));
+			ioc_out(i, UVERBS_ATTR_DESTROY_SRQ_RESP, 4);
 		}
 		return true;
 	case UVERBS_OBJECT_QP:

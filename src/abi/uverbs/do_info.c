@@ -5,17 +5,6 @@
 /* struct ib_uverbs_gid_entry.gid_type */
 #define GID_TYPE_ROCE_V2 2
 
-static struct ubuf attr_buf(struct uverbs_req *r, uint16_t id, bool in)
-{
-	const struct attr_val *a = attr_find(r, id);
-
-	if (!a)
-		return (struct ubuf){ 0, 0 };
-	if (in && a->len <= sizeof(a->data))
-		return (struct ubuf){ (uintptr_t)&r->uattrs[a->index].data, a->len };
-	return (struct ubuf){ a->data, a->len };
-}
-
 /* A write() command in ioctl clothes: the same handlers, lengths from the attributes. */
 int io_invoke_write(struct uverbs_req *r)
 {

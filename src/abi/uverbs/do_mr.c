@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Memory regions. */
 #include "abi/uverbs/handlers.h"
+#include "core/objects.h"
 
 #define PAGE_BITS 4095ull
 #define ACCESS_KNOWN (0xffu | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
@@ -11,9 +12,7 @@ static int check_access(uint32_t access)
 {
 	if ((access & ACCESS_REMOTE_CHANGE) && !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	if (access & ~ACCESS_KNOWN || access & IB_UVERBS_ACCESS_ON_DEMAND)
-		return -EINVAL;
-	return 0;
+	return access & ~ACCESS_KNOWN ? -EINVAL : 0;
 }
 
 int do_reg_mr(struct uverbs_req *r)
@@ -45,6 +44,52 @@ int do_reg_mr(struct uverbs_req *r)
 	return req_put(r, &resp, sizeof(resp));
 }
 
+#define REREG_TRANS 1u
+#define REREG_PD 2u
+#define REREG_ACCESS 4u
+
+int do_rereg_mr(struct uverbs_req *r)
+{
+	struct ib_uverbs_rereg_mr_resp resp = { 0 };
+	struct ib_uverbs_rereg_mr cmd;
+	struct mr_change change;
+	struct mr *mr;
+	int ret;
+
+	ret = req_get(r, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	if (!cmd.flags)
+		return -EINVAL;
+	if (cmd.flags & ~(REREG_TRANS | REREG_PD | REREG_ACCESS))
+		return -EOPNOTSUPP;
+	if (cmd.flags & REREG_TRANS && (cmd.start ^ cmd.hca_va) & PAGE_BITS)
+		return -EINVAL;
+	ret = uobj_get(r->f, UVERBS_OBJECT_MR, cmd.mr_handle, &mr);
+	if (!ret && cmd.flags & REREG_ACCESS)
+		ret = check_access(cmd.access_flags);
+	if (ret)
+		return ret;
+	mr_change_init(&change, mr);
+	if (cmd.flags & REREG_PD)
+		ret = uobj_get(r->f, UVERBS_OBJECT_PD, cmd.pd_handle, &change.pd);
+	if (ret)
+		return ret;
+	if (cmd.flags & REREG_ACCESS)
+		change.access = cmd.access_flags;
+	if (cmd.flags & REREG_TRANS) {
+		change.start = cmd.start;
+		change.length = cmd.length;
+		change.iova = cmd.hca_va;
+	}
+	ret = mr_rereg(mr, &change);
+	if (ret)
+		return ret;
+	resp.lkey = mr->lkey;
+	resp.rkey = mr->rkey;
+	return req_put(r, &resp, sizeof(resp));
+}
+
 int do_dereg_mr(struct uverbs_req *r)
 {
 	struct ib_uverbs_dereg_mr cmd;
@@ -70,6 +115,39 @@ int io_query_mr(struct uverbs_req *r)
 		return ret;
 	ret = attr_put(r, UVERBS_ATTR_QUERY_MR_RESP_IOVA, &iova, sizeof(iova));
 	return ret == -ENOENT ? 0 : ret;
+}
+
+/* As mlx5_ib_advise_mr(): the keys are checked first, then all is fetched. */
+int io_advise_mr(struct uverbs_req *r)
+{
+	const struct attr_val *list = attr_find(r, UVERBS_ATTR_ADVISE_MR_SGE_LIST);
+	const struct pd *pd = attr_find(r, UVERBS_ATTR_ADVISE_MR_PD_HANDLE)->obj->obj;
+	struct ubuf in = attr_buf(r, UVERBS_ATTR_ADVISE_MR_SGE_LIST, true);
+	struct ib_uverbs_sge sge;
+	uint64_t advice;
+	uint32_t flags;
+	int ret;
+
+	ret = attr_const(r, UVERBS_ATTR_ADVISE_MR_ADVICE, UINT32_MAX, &advice);
+	if (!ret)
+		ret = attr_flags(r, UVERBS_ATTR_ADVISE_MR_FLAGS, IB_UVERBS_ADVISE_MR_FLAG_FLUSH,
+				 &flags);
+	if (ret)
+		return ret;
+	if (list->len % sizeof(sge))
+		return -EINVAL;
+	if (advice > IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+		return -EOPNOTSUPP;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t off = 0; off < in.len; off += sizeof(sge)) {
+			ret = user_get(&sge, in.addr + off, sizeof(sge));
+			if (!ret)
+				ret = mr_prefetch(pd, sge.lkey, sge.addr, sge.length,
+						  (enum mr_advice)advice, pass == 0);
+			if (ret && (pass == 0 || flags))
+				return ret;
+		}
+	return 0;
 }
 
 int io_not_provided(struct uverbs_req *r)

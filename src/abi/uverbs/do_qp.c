@@ -69,7 +69,8 @@ static int qp_make(struct uverbs_req *r, struct pd *pd, struct qp_init_attr *ini
 		return ret;
 	}
 	o->obj = qp;
-	drv.rq_mi = ring_mi(&qp->rq);
+	if (!qp->srq)
+		drv.rq_mi = ring_mi(&qp->rq);
 	drv.sq_mi = ring_mi(&qp->sq);
 	return user_put(r->drv_out.addr, &drv, sizeof(drv));
 }
@@ -88,7 +89,7 @@ static int get_handles(struct uverbs_file *f, const struct ib_uverbs_ex_create_q
 	if (cmd->qp_type == IB_UVERBS_QPT_XRC_TGT)
 		return -EINVAL;
 	if (cmd->is_srq && cmd->qp_type != IB_UVERBS_QPT_XRC_INI) {
-		ret = uobj_lookup(f, UVERBS_OBJECT_SRQ, cmd->srq_handle, false, &o);
+		ret = uobj_get(f, UVERBS_OBJECT_SRQ, cmd->srq_handle, &init->srq);
 		if (ret)
 			return ret;
 	}
@@ -192,7 +193,7 @@ static int obj_of(const struct uverbs_req *r, uint16_t id, void *obj)
 }
 
 /*
- * The handle attributes have been looked up by the parser, and SRQ, XRCD and
+ * The handle attributes have been looked up by the parser, and XRCD and
  * indirection tables do not exist: none of them gets this far. XRC_TGT lacks
  * its XRCD then, and every other type needs PD and CQs.
  */
@@ -213,6 +214,8 @@ static int get_objects(const struct uverbs_req *r, uint64_t type, struct pd **pd
 		ret = obj_of(r, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, &init->send_cq);
 	if (!ret && type != IB_UVERBS_QPT_XRC_INI)
 		ret = obj_of(r, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, &init->recv_cq);
+	if (!ret && obj_of(r, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, &init->srq))
+		init->srq = NULL;
 	return ret;
 }
 

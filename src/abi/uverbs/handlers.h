@@ -21,6 +21,8 @@ int do_alloc_pd(struct uverbs_req *r);
 int do_dealloc_pd(struct uverbs_req *r);
 
 int do_reg_mr(struct uverbs_req *r);
+int do_rereg_mr(struct uverbs_req *r);
+int io_advise_mr(struct uverbs_req *r);
 int do_dereg_mr(struct uverbs_req *r);
 int io_query_mr(struct uverbs_req *r);
 /* A method that the kernel parses before it finds that the driver has no such function. */
@@ -49,6 +51,19 @@ int do_modify_qp(struct uverbs_req *r);
 int do_ex_modify_qp(struct uverbs_req *r);
 int do_query_qp(struct uverbs_req *r);
 int do_post_send(struct uverbs_req *r);
+
+int do_create_srq(struct uverbs_req *r);
+int do_create_xsrq(struct uverbs_req *r);
+int do_modify_srq(struct uverbs_req *r);
+int do_query_srq(struct uverbs_req *r);
+int do_destroy_srq(struct uverbs_req *r);
+int io_srq_create(struct uverbs_req *r);
+int io_srq_destroy(struct uverbs_req *r);
+
+int do_alloc_mw(struct uverbs_req *r);
+int do_dealloc_mw(struct uverbs_req *r);
+int do_attach_mcast(struct uverbs_req *r);
+int do_detach_mcast(struct uverbs_req *r);
 
 bool port_valid(uint32_t port);
 /* The program has CAP_NET_RAW. */

@@ -161,3 +161,14 @@ int attr_put_struct(struct uverbs_req *r, uint16_t id, const void *src, size_t l
 		return -EFAULT;
 	return attr_put(r, id, src, len);
 }
+
+struct ubuf attr_buf(struct uverbs_req *r, uint16_t id, bool in)
+{
+	const struct attr_val *a = attr_find(r, id);
+
+	if (!a)
+		return (struct ubuf){ 0, 0 };
+	if (in && a->len <= sizeof(a->data))
+		return (struct ubuf){ (uintptr_t)&r->uattrs[a->index].data, a->len };
+	return (struct ubuf){ a->data, a->len };
+}

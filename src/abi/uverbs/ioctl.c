@@ -28,7 +28,8 @@ bool kind_enabled(uint16_t kind)
 	static const uint32_t have =
 		1u << UVERBS_OBJECT_DEVICE | 1u << UVERBS_OBJECT_PD |
 		1u << UVERBS_OBJECT_COMP_CHANNEL | 1u << UVERBS_OBJECT_CQ | 1u << UVERBS_OBJECT_QP |
-		1u << UVERBS_OBJECT_AH | 1u << UVERBS_OBJECT_MR | 1u << UVERBS_OBJECT_ASYNC_EVENT;
+		1u << UVERBS_OBJECT_AH | 1u << UVERBS_OBJECT_MR | 1u << UVERBS_OBJECT_MW |
+		1u << UVERBS_OBJECT_SRQ | 1u << UVERBS_OBJECT_ASYNC_EVENT;
 
 	return kind < 32 && have >> kind & 1;
 }

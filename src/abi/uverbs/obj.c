@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include "abi/uverbs/uverbs_internal.h"
+#include "core/mw.h"
 #include "base/log.h"
 
 int uverbs_check_context(const struct uverbs_file *f)
@@ -45,7 +46,8 @@ void uobj_commit(struct uverbs_file *f, struct uobj *o)
 	list_add(&o->entry, &f->objs);
 }
 
-static int hw_destroy(struct uverbs_file *f, struct uobj *o)
+/* closing: the file goes, and what an object refers to with it. */
+static int hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 {
 	int ret = 0;
 
@@ -58,6 +60,12 @@ static int hw_destroy(struct uverbs_file *f, struct uobj *o)
 	case UVERBS_OBJECT_MR:
 		ret = mr_destroy(o->obj);
 		break;
+	case UVERBS_OBJECT_MW:
+		ret = mw_dealloc(o->obj);
+		break;
+	case UVERBS_OBJECT_SRQ:
+		ret = srq_destroy(o->obj, &o->async_reported);
+		break;
 	case UVERBS_OBJECT_AH:
 		ret = ah_destroy(o->obj);
 		break;
@@ -65,6 +73,9 @@ static int hw_destroy(struct uverbs_file *f, struct uobj *o)
 		ret = cq_destroy(o->obj, &o->comp_reported, &o->async_reported);
 		break;
 	case UVERBS_OBJECT_QP:
+		/* ib_uverbs: as long as the program is attached to a group it keeps the QP. */
+		if (!closing && ((struct qp *)o->obj)->nmcast)
+			return -EBUSY;
 		f->host->qp_destroying(o->obj);
 		ret = qp_destroy(o->obj, &o->async_reported);
 		break;
@@ -87,7 +98,7 @@ static void uobj_free(struct uverbs_file *f, struct uobj *o)
 void uobj_abort(struct uverbs_file *f, struct uobj *o)
 {
 	/* Nobody else has seen it, so nothing refers to it. */
-	BUG_ON(hw_destroy(f, o) != 0);
+	BUG_ON(hw_destroy(f, o, true) != 0);
 	uobj_free(f, o);
 }
 
@@ -126,7 +137,7 @@ int uobj_destroy(struct uverbs_file *f, struct uobj *o, struct uobj *gone)
 {
 	int ret;
 
-	ret = hw_destroy(f, o);
+	ret = hw_destroy(f, o, false);
 	if (ret)
 		return ret;
 	if (gone)
@@ -152,8 +163,8 @@ int uobj_destroy_id(struct uverbs_file *f, uint16_t kind, uint32_t id, struct uo
 void uobj_destroy_all(struct uverbs_file *f, bool keep_handles)
 {
 	static const uint16_t order[] = {
-		UVERBS_OBJECT_QP, UVERBS_OBJECT_AH, UVERBS_OBJECT_MR,
-		UVERBS_OBJECT_CQ, UVERBS_OBJECT_PD,
+		UVERBS_OBJECT_QP, UVERBS_OBJECT_SRQ, UVERBS_OBJECT_AH, UVERBS_OBJECT_MW,
+		UVERBS_OBJECT_MR, UVERBS_OBJECT_CQ, UVERBS_OBJECT_PD,
 	};
 	struct uobj *o, *n;
 	uint32_t i;
@@ -162,7 +173,7 @@ void uobj_destroy_all(struct uverbs_file *f, bool keep_handles)
 		list_for_each_entry_safe(o, n, &f->objs, entry) {
 			if (o->kind != order[i])
 				continue;
-			BUG_ON(hw_destroy(f, o) != 0);
+			BUG_ON(hw_destroy(f, o, true) != 0);
 			if (!keep_handles)
 				uobj_free(f, o);
 		}

@@ -134,6 +134,8 @@ int user_clear(uint64_t addr, size_t len);
 bool user_is_zero(uint64_t addr, size_t len);
 /* NULL: not given */
 const struct attr_val *attr_find(const struct uverbs_req *r, uint16_t id);
+/* Where the program has the data of an attribute; none: length 0. */
+struct ubuf attr_buf(struct uverbs_req *r, uint16_t id, bool in);
 int attr_get(const struct uverbs_req *r, uint16_t id, void *dst, size_t len);
 int attr_const(const struct uverbs_req *r, uint16_t id, uint64_t max, uint64_t *v);
 int attr_flags(const struct uverbs_req *r, uint16_t id, uint64_t allowed, uint32_t *v);
