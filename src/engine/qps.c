@@ -18,7 +18,7 @@ void qp_rearm(struct qp *qp, ns_t now)
 	if (unlikely(xp_blocked(qp)) && list_empty(&qp->work))
 		list_add_tail(&qp->work, &engine.blocked);
 	/* No doorbell tells of receives that are posted from now on: qp_flush_all() looks. */
-	if (unlikely(qp->state == QPS_ERR && !engine.nerr)) {
+	if (unlikely(qp->state == QPS_ERR && !engine.nerr && !qp->srq)) {
 		engine.nerr = 1;
 		progress_kick();
 	}
@@ -256,7 +256,7 @@ void qp_flush_all(ns_t now)
 			struct qp *qp;
 
 			for (uint32_t i = 0; (qp = idtable_next(&e->dev.blocks[b].qps, &i)); i++)
-				if (qp->state == QPS_ERR) {
+				if (qp->state == QPS_ERR && !qp->srq) {
 					engine.nerr++;
 					xp_flush_recv(qp, now);
 				}

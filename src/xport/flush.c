@@ -76,12 +76,21 @@ void xp_fail_recv(struct qp *qp, enum wc_status status)
 	error_cqe(qp, qp->recv_cq, qp->resp.wr_id, status);
 }
 
-/* Flushes the receives that are posted now. */
+/*
+ * The QP has entered ERR, or more was posted to it there: flushes the receives
+ * that are posted now. What lies in an SRQ is not this QP's; that it will take
+ * none of it any more is an event (IBA 11.6.3.1).
+ */
 void xp_flush_rq(struct qp *qp)
 {
-	uint32_t end = ring_producer(&qp->rq);
+	uint32_t end;
 
 	xp_fail_recv(qp, WC_WR_FLUSH_ERR);
+	if (qp->srq) {
+		event_raise(&qp->async, EV_LAST_WQE);
+		return;
+	}
+	end = ring_producer(&qp->rq);
 	while (qp->rq.index != end) {
 		const struct rxe_recv_wqe *s = ring_slot(&qp->rq, qp->rq.index);
 		uint64_t wr_id = READ_ONCE(s->wr_id);
@@ -120,6 +129,6 @@ void xp_error(struct qp *qp, ns_t now)
 void xp_flush_recv(struct qp *qp, ns_t now)
 {
 	resp_check_card(qp, now);
-	if (qp->state == QPS_ERR)
+	if (qp->state == QPS_ERR && !qp->srq)
 		xp_flush_rq(qp);
 }

@@ -11,13 +11,13 @@
 #include "xport/xport_internal.h"
 
 /*
- * Addresses of bytes [off, off + len) of the list, for access 0 (read) or
- * LOCAL_WRITE. iov has SEG_MAX_IOV entries. Returns the number used, -EFAULT
+ * Addresses of bytes [off, off + len) of the list, whose keys are of pd (a
+ * receive WQE's: the SRQ's), for access 0 (read) or LOCAL_WRITE. iov has SEG_MAX_IOV entries. Returns the number used, -EFAULT
  * where a key does not permit it (local protection error), -EINVAL where the
  * list is too short.
  */
-int xp_sge_iov(const struct qp *qp, const struct rxe_sge *sge, uint32_t num, uint64_t off,
-	       uint64_t len, uint32_t access, struct iovec *iov)
+int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *sge, uint32_t num,
+	       uint64_t off, uint64_t len, uint32_t access, struct iovec *iov)
 {
 	int n = 0;
 
@@ -35,7 +35,7 @@ int xp_sge_iov(const struct qp *qp, const struct rxe_sge *sge, uint32_t num, uin
 		}
 		addr = READ_ONCE(sge[i].addr) + off;
 		take = min(len, length - off);
-		if (unlikely(mr_check(qp->dev, qp->pd->id, qp->qpn, READ_ONCE(sge[i].lkey),
+		if (unlikely(mr_check(qp->dev, pd->id, qp->qpn, READ_ONCE(sge[i].lkey),
 				      addr, take, access | KEY_LOCAL, &p) != MR_OK))
 			return -EFAULT;
 		iov[n++] = (struct iovec){ p, take };

@@ -4,40 +4,6 @@
 #include <string.h>
 #include "xport/resp_internal.h"
 
-enum recv_fetch { RECV_GOT, RECV_NONE, RECV_BAD };
-
-/*
- * Takes the next receive WQE from the program's ring into private memory. One
- * that was taken for a segment whose payload then got lost is still there.
- */
-static enum recv_fetch recv_fetch(struct qp *qp)
-{
-	struct qp_resp *r = &qp->resp;
-	const struct rxe_recv_wqe *s;
-
-	if (r->have_wqe)
-		return RECV_GOT;
-	if (ring_empty(&qp->rq))
-		return RECV_NONE;
-	s = ring_slot(&qp->rq, qp->rq.index);
-	r->wr_id = READ_ONCE(s->wr_id);
-	r->num_sge = READ_ONCE(s->dma.num_sge);
-	r->have_wqe = true;
-	if (unlikely(r->num_sge > qp->max_recv_sge)) {
-		ring_consume(&qp->rq);
-		return RECV_BAD;
-	}
-	r->room = 0;
-	for (uint32_t i = 0; i < r->num_sge; i++) {
-		r->sge[i].addr = READ_ONCE(s->dma.sge[i].addr);
-		r->sge[i].length = READ_ONCE(s->dma.sge[i].length);
-		r->sge[i].lkey = READ_ONCE(s->dma.sge[i].lkey);
-		r->room += r->sge[i].length;
-	}
-	ring_consume(&qp->rq);
-	return RECV_GOT;
-}
-
 /* A message that needs a receive WQE lacks one. What comes before that packet is still good. */
 static enum resp_step recv_missing(struct resp_ctx *c)
 {
@@ -48,6 +14,15 @@ static enum resp_step recv_missing(struct resp_ctx *c)
 	c->flags &= (uint8_t)~(SEG_F_END | SEG_F_ACKREQ);
 	c->rnr_next = true;
 	return RESP_CHK_LENGTH;
+}
+
+/* Its completion says so; without a WQE, an event. */
+static enum resp_step resp_bad_recv(struct resp_ctx *c)
+{
+	resp_rem_op(c, WC_LOC_QP_OP_ERR);
+	if (!c->qp->resp.have_wqe)
+		c->event = EV_QP_FATAL;
+	return RESP_FATAL;
 }
 
 enum resp_step resp_chk_resource(struct resp_ctx *c)
@@ -62,7 +37,7 @@ enum resp_step resp_chk_resource(struct resp_ctx *c)
 		case RECV_NONE:
 			return recv_missing(c);
 		case RECV_BAD:
-			return resp_rem_op(c, WC_LOC_QP_OP_ERR);
+			return resp_bad_recv(c);
 		}
 	} else if (!resp_is_send(c) && !resp_is_write(c)) {
 		/* More than max_dest_rd_atomic at a time: invalid request (IBA 9.7.5.2.6). */
@@ -76,10 +51,8 @@ enum resp_step resp_chk_resource(struct resp_ctx *c)
 
 static enum resp_step exec_send(struct resp_ctx *c)
 {
-	struct qp_resp *r = &c->qp->resp;
 	struct iovec iov[SEG_MAX_IOV];
-	int n = xp_sge_iov(c->qp, r->sge, r->num_sge, r->off, c->len,
-			   IB_UVERBS_ACCESS_LOCAL_WRITE, iov);
+	int n = recv_iov(c->qp, c->qp->resp.off, c->len, iov);
 
 	if (unlikely(n < 0))
 		return resp_rem_op(c, WC_LOC_PROT_ERR);
@@ -170,27 +143,17 @@ static void recv_complete(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 	struct qp_resp *r = &qp->resp;
-	struct ib_uverbs_wc *wc = cq_reserve(qp->recv_cq);
+	struct ib_uverbs_wc *wc = recv_wc(qp);
 
-	r->have_wqe = false;
-	if (unlikely(!wc)) {
-		xp_enter_err(qp, true);
-		event_raise(&qp->async, EV_QP_FATAL);
-		xp_flush_sq(qp);
-		xp_flush_rq(qp);
+	if (unlikely(!wc))
 		return;
-	}
-	wc->wr_id = r->wr_id;
 	wc->opcode = c->seg->type == SEG_WRITE_IMM ? WC_OP_RECV_RDMA_WITH_IMM : WC_OP_RECV;
 	wc->byte_len = r->off;
-	wc->qp_num = qp->qpn;
 	wc->wc_flags = WC_FLAG_GRH;
 	if (c->seg->type != SEG_SEND) {
 		wc->wc_flags |= WC_FLAG_IMM;
 		wc->ex.imm_data = c->seg->imm;
 	}
-	wc->port_num = qp->attr.port;
-	qp->dev->counter[CNT_RDMA_RECVS]++;
 	if (c->flags & SEG_F_ACKREQ)
 		resp_answer(qp, c->from, psn_add(c->psn, c->npkts - 1), AETH_ACK_UNLIMITED);
 	cq_publish(qp->recv_cq, c->flags & SEG_F_SOLICITED);

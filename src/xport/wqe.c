@@ -155,6 +155,6 @@ int wqe_iov(const struct qp *qp, const struct req_wqe *w, uint32_t slot, uint64_
 		iov[0] = (struct iovec){ (void *)(s->dma.inline_data + off), len };
 		return 1;
 	}
-	return xp_sge_iov(qp, s->dma.sge, w->num_sge, off, len,
+	return xp_sge_iov(qp, qp->pd, s->dma.sge, w->num_sge, off, len,
 			  wqe_is_rd(w) ? IB_UVERBS_ACCESS_LOCAL_WRITE : 0, iov);
 }

@@ -36,11 +36,12 @@ static void state_reset(struct qp *qp)
 int xp_init(struct qp *qp)
 {
 	size_t slots = (size_t)qp->sq.mask + 1;
+	uint32_t recv_sge = qp->srq ? qp->srq->max_sge : qp->max_recv_sge;
 
 	memset(&qp->req, 0, sizeof(qp->req));
 	memset(&qp->resp, 0, sizeof(qp->resp));
 	qp->req.wqe = aligned_alloc(sizeof(struct req_wqe), slots * sizeof(struct req_wqe));
-	qp->resp.sge = calloc(qp->max_recv_sge ? qp->max_recv_sge : 1, sizeof(struct rxe_sge));
+	qp->resp.sge = calloc(recv_sge ? recv_sge : 1, sizeof(struct rxe_sge));
 	qp->resp.res = calloc(RESP_MAX_RES, sizeof(struct resp_res));
 	qp->resp.replay = calloc(RESP_MAX_RES, sizeof(struct resp_replay));
 	if (!qp->req.wqe || !qp->resp.sge || !qp->resp.res || !qp->resp.replay) {
@@ -72,7 +73,7 @@ static void rings_forget(struct qp *qp)
 {
 	uint32_t n;
 
-	for (n = ring_count(&qp->rq); n; n--)
+	for (n = qp->srq ? 0 : ring_count(&qp->rq); n; n--)
 		ring_consume(&qp->rq);
 	for (n = ring_count(&qp->sq); n; n--)
 		ring_consume(&qp->sq);

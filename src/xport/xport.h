@@ -34,7 +34,7 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now);
 /* The QP fails for a reason outside the protocol (CQ overflow, lost ring): ERR, flush, event. */
 void xp_error(struct qp *qp, ns_t now);
 
-/* Receives were posted to a QP in ERR, or somebody suspects so: flushes them. */
+/* Receives were posted to a QP in ERR, or somebody suspects so: flushes them, not those of an SRQ. */
 void xp_flush_recv(struct qp *qp, ns_t now);
 
 /* When xp_timer() wants to be called; NS_NEVER. */

@@ -39,6 +39,7 @@ enum xp_event {
 	EV_QP_ACCESS_ERR = 3,
 	EV_COMM_EST = 4,
 	EV_SQ_DRAINED = 5,
+	EV_LAST_WQE = 16,
 };
 
 #define XP_WINDOW (1u << 22)
@@ -68,8 +69,8 @@ static inline bool xp_sends(const struct qp *qp)
 }
 
 /* mem.c: lists of addresses from scatter/gather lists */
-int xp_sge_iov(const struct qp *qp, const struct rxe_sge *sge, uint32_t num, uint64_t off,
-	       uint64_t len, uint32_t access, struct iovec *iov);
+int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *sge, uint32_t num,
+	       uint64_t off, uint64_t len, uint32_t access, struct iovec *iov);
 int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst, uint64_t len);
 
 /* wqe.c: the send ring */
@@ -109,6 +110,21 @@ static inline bool resp_busy(const struct qp *qp)
 {
 	return qp->resp.msg != RESP_MSG_NONE || resp_owes(qp);
 }
+
+/* recv.c: receive WQEs, of the QP's queue or its SRQ */
+enum recv_fetch {
+	RECV_GOT,	/* qp->resp holds one, taken now or before */
+	RECV_NONE,	/* none is posted */
+	RECV_BAD	/* it makes no sense, have_wqe: which; or the SRQ is in error. Local QP operation error */
+};
+enum recv_fetch recv_fetch(struct qp *qp);
+/* Addresses of bytes [off, off + len) of the WQE held, as xp_sge_iov(). */
+int recv_iov(const struct qp *qp, uint64_t off, uint64_t len, struct iovec *iov);
+/*
+ * The completion of the WQE held, to fill in and cq_publish(): wr_id, qp_num and
+ * port_num are set. The card is locked. NULL: the CQ is full and the QP has gone to ERR.
+ */
+struct ib_uverbs_wc *recv_wc(struct qp *qp);
 
 /* timer.c: the only place that counts attempts */
 void xp_timer_sent(struct qp *qp, ns_t now);

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Receive work requests, from the QP's own queue or from a shared one, for all
+ * transports.
+ *
+ * A WQE is taken when the message that needs it begins, read once into private
+ * memory, and belongs to the QP from then on: a payload that gets lost on its
+ * way leaves it where it is, for the next try. Of a shared queue a QP that
+ * fails therefore flushes the one WQE it holds and no other (IBA 10.2.9.3);
+ * the event LAST_WQE_REACHED says that it will take none any more.
+ */
+#include <rdma/ib_user_verbs.h>
+#include "queue/barrier.h"
+#include "xport/xport_internal.h"
+
+static enum recv_fetch recv_read(struct qp *qp, struct ring *ring, uint32_t max_sge)
+{
+	struct qp_resp *r = &qp->resp;
+	const struct rxe_recv_wqe *s = ring_slot(ring, ring->index);
+
+	r->wr_id = READ_ONCE(s->wr_id);
+	r->num_sge = READ_ONCE(s->dma.num_sge);
+	r->have_wqe = true;
+	if (unlikely(r->num_sge > max_sge)) {
+		ring_consume(ring);
+		return RECV_BAD;
+	}
+	r->room = 0;
+	for (uint32_t i = 0; i < r->num_sge; i++) {
+		r->sge[i].addr = READ_ONCE(s->dma.sge[i].addr);
+		r->sge[i].length = READ_ONCE(s->dma.sge[i].length);
+		r->sge[i].lkey = READ_ONCE(s->dma.sge[i].lkey);
+		r->room += r->sge[i].length;
+	}
+	ring_consume(ring);
+	return RECV_GOT;
+}
+
+static enum recv_fetch srq_fetch(struct qp *qp, struct srq *srq)
+{
+	enum recv_fetch got;
+
+	if (unlikely(srq->error))
+		return RECV_BAD;
+	if (ring_empty(&srq->rq))
+		return RECV_NONE;
+	got = recv_read(qp, &srq->rq, srq->max_sge);
+	if (unlikely(got == RECV_BAD))
+		srq_fail(srq);
+	else
+		srq_taken(srq);
+	return got;
+}
+
+enum recv_fetch recv_fetch(struct qp *qp)
+{
+	if (qp->resp.have_wqe)
+		return RECV_GOT;
+	if (qp->srq)
+		return srq_fetch(qp, qp->srq);
+	if (ring_empty(&qp->rq))
+		return RECV_NONE;
+	return recv_read(qp, &qp->rq, qp->max_recv_sge);
+}
+
+int recv_iov(const struct qp *qp, uint64_t off, uint64_t len, struct iovec *iov)
+{
+	const struct pd *pd = qp->srq ? qp->srq->pd : qp->pd;
+
+	return xp_sge_iov(qp, pd, qp->resp.sge, qp->resp.num_sge, off, len,
+			  IB_UVERBS_ACCESS_LOCAL_WRITE, iov);
+}
+
+struct ib_uverbs_wc *recv_wc(struct qp *qp)
+{
+	struct ib_uverbs_wc *wc = cq_reserve(qp->recv_cq);
+
+	qp->resp.have_wqe = false;
+	if (unlikely(!wc)) {
+		xp_enter_err(qp, true);
+		event_raise(&qp->async, EV_QP_FATAL);
+		xp_flush_sq(qp);
+		xp_flush_rq(qp);
+		return NULL;
+	}
+	wc->wr_id = qp->resp.wr_id;
+	wc->qp_num = qp->qpn;
+	wc->port_num = qp->attr.port;
+	qp->dev->counter[CNT_RDMA_RECVS]++;
+	return wc;
+}
