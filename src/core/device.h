@@ -43,6 +43,11 @@ struct rdev_ops {
 	int (*lease_block)(struct rdev *dev, struct qp_card **cards);
 	/* The QP has a destination (RTR; a new path in SQD): set qp->link, NULL where packets go nowhere. 0 or -errno. */
 	int (*qp_connect)(struct qp *qp);
+	/*
+	 * Where datagrams of this UD QP to (dgid, dqpn) go: a link of the host's, good
+	 * until the next call; NULL: nowhere, the datagram is lost.
+	 */
+	struct link *(*ud_link)(struct qp *qp, const uint8_t dgid[16], uint32_t dqpn);
 	/* The QP has another path or is destroyed: release qp->link. (In RESET it keeps it: there is something to revoke.) */
 	void (*qp_disconnect)(struct qp *qp);
 	/* Wait until no peer is inside a direct placement (dereg, destroy). */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "core/umem.h"
 #include "engine/engine_internal.h"
+#include "engine/ud_link.h"
 #include "xport/xport.h"
 
 /*
@@ -58,16 +59,13 @@ static int doorbell(struct qp *qp)
 	ret = xp_output(qp, now);
 	qp_rearm(qp, now);
 	/* What goes to ourselves is delivered by whoever posts it, as it would be transmitted. */
-	if (qp->link == engine.loop)
+	if (qp->link == engine.loop || qp->type == QPT_UD)
 		progress_loop();
 	return ret;
 }
 
 static int qp_created(struct qp *qp)
 {
-	/* A type whose transport is not there yet is refused, not left to fail at its first send. */
-	if (qp->type != QPT_RC)
-		return -EOPNOTSUPP;
 	qp->timer.pos = 0;
 	qp->timer.fn = qp_timer;
 	list_init(&qp->work);
@@ -133,21 +131,18 @@ static bool gid_is_local(const uint8_t raw[16])
 	return false;
 }
 
-/* The link is chosen by the requester, at RTR: who leases the destination's block on this host. */
-static int qp_connect(struct qp *qp)
+int find_link(const uint8_t dgid[16], uint32_t block, struct link **link)
 {
-	uint32_t block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
 	struct ipc_peer p = { .block = block };
 	size_t rsize = sizeof(p);
 	int ret;
 
-	qp->peer_block = block;
-	qp->link = NULL;
-	if (!gid_is_local(qp->attr.ah.grh.dgid))
+	*link = NULL;
+	if (!gid_is_local(dgid))
 		return -ENETUNREACH;
 	if (engine.block_dev[block]) {
 		link_get(engine.loop);
-		qp->link = engine.loop;
+		*link = engine.loop;
 		return 0;
 	}
 	ret = rused_call(IPC_PEER, &p, sizeof(p), &p, &rsize);
@@ -156,9 +151,16 @@ static int qp_connect(struct qp *qp)
 	if (ret)
 		return ret;
 	p.sock[sizeof(p.sock) - 1] = 0;
-	ret = shm_connect(engine.ep, p.proc, p.sock, p.pid, &qp->link);
+	ret = shm_connect(engine.ep, p.proc, p.sock, p.pid, link);
 	/* It died between the two: as if nobody had the number. */
 	return ret == -ECONNREFUSED ? 0 : ret;
+}
+
+/* The link is chosen by the requester, at RTR: who leases the destination's block on this host. */
+static int qp_connect(struct qp *qp)
+{
+	qp->peer_block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
+	return find_link(qp->attr.ah.grh.dgid, qp->peer_block, &qp->link);
 }
 
 static void qp_disconnect(struct qp *qp)
@@ -178,6 +180,7 @@ static void quiesce(struct rdev *dev)
 const struct rdev_ops rdev_host_ops = {
 	.lease_block = lease_block,
 	.qp_connect = qp_connect,
+	.ud_link = ud_link,
 	.qp_disconnect = qp_disconnect,
 	.quiesce = quiesce,
 };
@@ -188,7 +191,9 @@ static void input(struct link *l, const struct seg *seg)
 	struct qp *qp = dev ? rdev_find_qp(dev, seg->dqpn) : NULL;
 
 	/* An unknown QP number is dropped silently, as on a wire. */
-	if (likely(qp)) {
+	if (unlikely(seg->dqpn == MULTICAST_QPN)) {
+		ud_multicast(l, seg);
+	} else if (likely(qp)) {
 		/* An RNR NAK asks for a wait of microseconds: not by a clock that may be a tick behind. */
 		if (unlikely(seg->type == SEG_ACK &&
 			     (seg->syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK)) {

@@ -25,6 +25,7 @@ struct loop_entry {
 	bool by_ref;
 	void *heap;		/* copy of UC or UD payload */
 	struct iovec copy_iov;
+	struct seg_net net;
 	struct iovec iov[SEG_MAX_IOV];
 	uint8_t data[LOOP_INLINE];
 };
@@ -73,6 +74,10 @@ static int loop_send(struct link *l, const struct seg *seg)
 	e->seg = *seg;
 	e->dropped = e->by_ref = false;
 	e->heap = NULL;
+	if (seg->net) {
+		e->net = *seg->net;
+		e->seg.net = &e->net;
+	}
 	if (!seg->len) {
 		e->seg.iov = NULL;
 		e->seg.niov = 0;

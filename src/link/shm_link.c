@@ -80,7 +80,7 @@ static enum slot_kind choose(struct shm_link *l, const struct seg *seg)
 {
 	struct shm_copy_only *c;
 
-	if (seg->len <= SHM_INLINE)
+	if (seg->len <= (seg->service == SEG_UD ? SHM_INLINE_UD : SHM_INLINE))
 		return SLOT_INLINE;
 	if (seg->len < REF_MIN || seg->service != SEG_RC || seg->type == SEG_READ_RESP ||
 	    l->ep->cfg.no_cma || !READ_ONCE(l->tx.h->can_pull) || !shm_held(l->ep->pub))

@@ -12,11 +12,18 @@
  * The data area is a ring of its own, given out and taken back in slot order;
  * where its regions end is private to the producer. When everything is
  * consumed it starts over at 0, so that a ping-pong stays in cache.
+ *
+ * The addresses of a datagram (struct seg_net) lie in front of its payload,
+ * wherever that is.
  */
 #include <errno.h>
 #include <string.h>
 #include "base/log.h"
 #include "link/shm_ring.h"
+
+#define NET_LEN ((uint32_t)sizeof(struct seg_net))
+
+_Static_assert(SHM_INLINE_UD + sizeof(struct seg_net) == SHM_INLINE, "a datagram fills the slot");
 
 static bool is_send(uint32_t type)
 {
@@ -36,9 +43,11 @@ static bool has_payload(uint32_t type)
 /* Offset in the slot of inline payload: the place of fields that the type lacks, if it fits. */
 static uint32_t shm_inline_at(uint32_t service, uint32_t type, uint32_t len)
 {
-	if (service != SEG_UD && is_send(type) && len <= 24)
+	if (service == SEG_UD)
+		return offsetof(struct shm_slot, data) + NET_LEN;
+	if (is_send(type) && len <= 24)
 		return offsetof(struct shm_slot, msn);
-	if (service != SEG_UD && is_write(type) && len <= 8)
+	if (is_write(type) && len <= 8)
 		return offsetof(struct shm_slot, msn);
 	if (type == SEG_READ_RESP && len <= 16)
 		return offsetof(struct shm_slot, va);
@@ -107,20 +116,25 @@ static int place_payload(struct shm_tx *tx, struct shm_slot *s, const struct seg
 			 enum slot_kind how, const struct link_host *host, uint64_t *dend)
 {
 	size_t list = sizeof(struct iovec) * (size_t)seg->niov;
+	uint32_t net = seg->service == SEG_UD ? NET_LEN : 0;
 	int64_t off;
 
 	switch (how) {
 	case SLOT_INLINE:
+		if (unlikely(net))
+			memcpy(s->data, seg->net, net);
 		if (!seg->len)
 			return 0;
 		return copy_in(host, (uint8_t *)s +
 			       shm_inline_at(seg->service, seg->type, seg->len), seg);
 	case SLOT_COPY:
-		off = data_alloc(tx, seg->len, dend);
+		off = data_alloc(tx, seg->len + net, dend);
 		if (off < 0)
 			return (int)off;
 		s->off = (uint32_t)off;
-		return copy_in(host, tx->h->data + off, seg);
+		if (unlikely(net))
+			memcpy(tx->h->data + off, seg->net, net);
+		return copy_in(host, tx->h->data + off + net, seg);
 	case SLOT_REF:
 		s->niov = (uint8_t)seg->niov;
 		if (seg->niov <= SHM_SLOT_IOV) {
@@ -239,6 +253,10 @@ static bool slot_sane(const struct shm_slot *s)
 		return false;
 	if (s->dqpn >> 24 || s->sqpn >> 24 || s->psn >> 24 || !s->npkts || s->npkts > 1u << 23)
 		return false;
+	if (s->service == SEG_UD &&
+	    (s->npkts != 1 || s->type > SEG_SEND_IMM || s->kind == SLOT_REF ||
+	     (s->flags & (SEG_F_START | SEG_F_END)) != (SEG_F_START | SEG_F_END)))
+		return false;
 	if (!has_payload(s->type))
 		return !s->len && s->kind == SLOT_INLINE;
 	return s->len <= SHM_MAX_SEG && s->npkts == seg_pkts(s->len, (uint32_t)mtu);
@@ -249,6 +267,24 @@ static bool in_data(uint32_t off, uint64_t len)
 	return off <= SHM_DATA && len <= SHM_DATA - off;
 }
 
+static bool get_datagram(struct shm_rx *rx, struct seg *seg)
+{
+	const struct shm_slot *s = &rx->local;
+	const uint8_t *p = s->data;
+
+	if (s->kind == SLOT_INLINE ? s->len > SHM_INLINE_UD :
+				     !in_data(s->off, (uint64_t)s->len + NET_LEN))
+		return false;
+	if (s->kind == SLOT_COPY)
+		p = rx->h->data + s->off;
+	memcpy(&rx->net, p, NET_LEN);
+	smp_rmb();
+	seg->net = &rx->net;
+	rx->iov[0] = (struct iovec){ (void *)(p + NET_LEN), s->len };
+	seg->niov = s->len != 0;
+	return true;
+}
+
 /* Private copy of what the slot refers to, as far as it must not change under us. */
 static bool get_payload(struct shm_rx *rx, struct seg *seg)
 {
@@ -256,6 +292,8 @@ static bool get_payload(struct shm_rx *rx, struct seg *seg)
 	size_t list = sizeof(struct iovec) * s->niov;
 	uint64_t sum = 0;
 
+	if (s->service == SEG_UD)
+		return get_datagram(rx, seg);
 	seg->niov = 1;
 	switch ((enum slot_kind)s->kind) {
 	case SLOT_INLINE:
@@ -322,7 +360,7 @@ static void seg_from(struct seg *seg, const struct shm_slot *s)
 /* Does the second line of the slot hold anything? Asked of the private copy of the first. */
 static bool needs_second(const struct shm_slot *s)
 {
-	if (s->kind != SLOT_INLINE)
+	if (s->kind != SLOT_INLINE || s->service == SEG_UD)
 		return true;
 	if (s->type == SEG_CMP_SWP || s->type == SEG_FETCH_ADD || s->type == SEG_ATOMIC_ACK)
 		return true;

@@ -15,6 +15,7 @@
 #define SHM_MAX_SEG (1u << 20)
 #define SHM_MAX_COPY (128u << 10)	/* short of SHM_DATA, so that both ends copy at the same time */
 #define SHM_INLINE 64u
+#define SHM_INLINE_UD 24u	/* what the addresses leave */
 #define SHM_SLOT_IOV 4		/* entries of a reference that fit into the slot */
 
 /* Where the payload is. */
@@ -89,6 +90,7 @@ struct shm_rx {
 	uint32_t pos, released;	/* next slot; what the producer was told */
 	struct shm_slot local;	/* private copy of the slot in hand */
 	struct iovec iov[SEG_MAX_IOV];
+	struct seg_net net;	/* of a datagram in hand */
 	uint32_t *ref;		/* state word of the slot in hand */
 };
 

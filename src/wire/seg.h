@@ -42,6 +42,17 @@ enum seg_type {
 
 struct seg;
 
+/* Where a datagram comes from and goes to: what becomes the GRH of its receiver. 40 bytes. */
+struct seg_net {
+	uint8_t sgid[16], dgid[16];	/* both IPv4-mapped, or both IPv6 */
+	uint32_t flow_label;		/* 20 bits */
+	uint8_t traffic_class, hop_limit;
+	uint16_t reserved;		/* 0 */
+};
+
+/* The destination of multicast (IBA 9.2.3): every QP attached to the group. */
+#define MULTICAST_QPN 0xffffffu
+
 /* How to reach payload that lies in another process. */
 struct seg_pull {
 	/*
@@ -77,6 +88,7 @@ struct seg {
 	};
 	uint32_t msn;		/* AETH, 24 bits */
 	uint32_t qkey;		/* DETH */
+	const struct seg_net *net;	/* UD; valid for the call; NULL on RC and UC */
 
 	/* Payload in order, valid for the call. In this address space unless pull is set. */
 	const struct iovec *iov;

@@ -11,7 +11,8 @@
 #include "queue/barrier.h"
 #include "xport/xport_internal.h"
 
-static void error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status status)
+/* A completion that says no more than that, and why. Raises the event of solicited-only CQs too. */
+void xp_error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status status)
 {
 	struct ib_uverbs_wc *wc = cq_reserve(cq);
 
@@ -61,7 +62,7 @@ void xp_flush_sq(struct qp *qp)
 
 		ring_consume(&qp->sq);
 		unread |= qp->sq.index == r->tail;
-		error_cqe(qp, qp->send_cq, wr_id, WC_WR_FLUSH_ERR);
+		xp_error_cqe(qp, qp->send_cq, wr_id, WC_WR_FLUSH_ERR);
 	}
 	r->cur = r->tail = qp->sq.index;
 	r->cur_pkt = 0;
@@ -73,7 +74,7 @@ void xp_fail_recv(struct qp *qp, enum wc_status status)
 	if (!qp->resp.have_wqe)
 		return;
 	qp->resp.have_wqe = false;
-	error_cqe(qp, qp->recv_cq, qp->resp.wr_id, status);
+	xp_error_cqe(qp, qp->recv_cq, qp->resp.wr_id, status);
 }
 
 /*
@@ -96,7 +97,7 @@ void xp_flush_rq(struct qp *qp)
 		uint64_t wr_id = READ_ONCE(s->wr_id);
 
 		ring_consume(&qp->rq);
-		error_cqe(qp, qp->recv_cq, wr_id, WC_WR_FLUSH_ERR);
+		xp_error_cqe(qp, qp->recv_cq, wr_id, WC_WR_FLUSH_ERR);
 	}
 }
 
@@ -111,7 +112,7 @@ void xp_fail_head(struct qp *qp, enum wc_status status)
 	wr_id = r->wqe[qp->sq.index].wr_id;
 	xp_enter_err(qp, false);
 	ring_consume(&qp->sq);
-	error_cqe(qp, qp->send_cq, wr_id, status);
+	xp_error_cqe(qp, qp->send_cq, wr_id, status);
 	xp_flush_sq(qp);
 	xp_flush_rq(qp);
 }

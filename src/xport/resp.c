@@ -43,7 +43,7 @@ static enum resp_step chk_state(struct resp_ctx *c)
 
 	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR || qp->resp.fatal_syn))
 		return RESP_DONE;
-	if (unlikely(c->seg->service != SEG_RC || qp->type != QPT_RC || !c->npkts))
+	if (unlikely(!c->npkts))
 		return RESP_DONE;
 	if (unlikely(qp->state == QPS_RTR && !qp->resp.established)) {
 		qp->resp.established = true;
@@ -91,8 +91,7 @@ static enum resp_step chk_op_seq(struct resp_ctx *c)
 	return RESP_CHK_OP_VALID;
 }
 
-/* Is the payload what npkts packets of our path MTU carry? Other lengths are invalid requests (IBA 9.7.4.1.6). */
-static bool payload_fits(const struct resp_ctx *c)
+bool resp_payload_fits(const struct resp_ctx *c)
 {
 	uint64_t full = (uint64_t)c->npkts << c->qp->req.mtu_shift;
 	uint64_t mtu = 1u << c->qp->req.mtu_shift;
@@ -112,15 +111,15 @@ static enum resp_step chk_op_valid(struct resp_ctx *c)
 	switch ((enum seg_type)c->seg->type) {
 	case SEG_SEND:
 	case SEG_SEND_IMM:
-		ok = payload_fits(c);
+		ok = resp_payload_fits(c);
 		break;
 	case SEG_SEND_INV:
 		/* No key of a user MR can be invalidated from afar (kernel: MEM_REG types only). */
-		ok = payload_fits(c) && !(c->flags & SEG_F_END);
+		ok = resp_payload_fits(c) && !(c->flags & SEG_F_END);
 		break;
 	case SEG_WRITE:
 	case SEG_WRITE_IMM:
-		ok = access & IB_UVERBS_ACCESS_REMOTE_WRITE && payload_fits(c);
+		ok = access & IB_UVERBS_ACCESS_REMOTE_WRITE && resp_payload_fits(c);
 		break;
 	case SEG_READ_REQ:
 		ok = access & IB_UVERBS_ACCESS_REMOTE_READ;

@@ -80,6 +80,9 @@ static inline enum resp_step resp_rem_op(struct resp_ctx *c, enum wc_status stat
 	return RESP_FATAL;
 }
 
+/* Is the payload what npkts packets of our path MTU carry? Other lengths are invalid requests (IBA 9.7.4.1.6). */
+bool resp_payload_fits(const struct resp_ctx *c);
+
 /* resp_exec.c */
 enum resp_step resp_chk_resource(struct resp_ctx *c);
 enum resp_step resp_execute(struct resp_ctx *c);

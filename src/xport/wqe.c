@@ -13,6 +13,8 @@
 #include "xport/xport_internal.h"
 
 #define ON_RC (1 << QPT_RC)
+#define ON_UC (1 << QPT_UC)
+#define ON_UD (1 << QPT_UD)
 
 /* What an opcode of the ABI is on the wire and in a completion; on: QP types that take it. */
 static const struct wqe_op {
@@ -20,10 +22,11 @@ static const struct wqe_op {
 	uint8_t type;		/* enum seg_type */
 	uint8_t wc;		/* enum ib_uverbs_wc_opcode */
 } wqe_ops[] = {
-	[IB_UVERBS_WR_RDMA_WRITE] = { ON_RC, SEG_WRITE, IB_UVERBS_WC_RDMA_WRITE },
-	[IB_UVERBS_WR_RDMA_WRITE_WITH_IMM] = { ON_RC, SEG_WRITE_IMM, IB_UVERBS_WC_RDMA_WRITE },
-	[IB_UVERBS_WR_SEND] = { ON_RC, SEG_SEND, IB_UVERBS_WC_SEND },
-	[IB_UVERBS_WR_SEND_WITH_IMM] = { ON_RC, SEG_SEND_IMM, IB_UVERBS_WC_SEND },
+	[IB_UVERBS_WR_RDMA_WRITE] = { ON_RC | ON_UC, SEG_WRITE, IB_UVERBS_WC_RDMA_WRITE },
+	[IB_UVERBS_WR_RDMA_WRITE_WITH_IMM] = { ON_RC | ON_UC, SEG_WRITE_IMM,
+						IB_UVERBS_WC_RDMA_WRITE },
+	[IB_UVERBS_WR_SEND] = { ON_RC | ON_UC | ON_UD, SEG_SEND, IB_UVERBS_WC_SEND },
+	[IB_UVERBS_WR_SEND_WITH_IMM] = { ON_RC | ON_UC | ON_UD, SEG_SEND_IMM, IB_UVERBS_WC_SEND },
 	[IB_UVERBS_WR_SEND_WITH_INV] = { ON_RC, SEG_SEND_INV, IB_UVERBS_WC_SEND },
 	[IB_UVERBS_WR_RDMA_READ] = { ON_RC, SEG_READ_REQ, IB_UVERBS_WC_RDMA_READ },
 	[IB_UVERBS_WR_ATOMIC_CMP_AND_SWP] = { ON_RC, SEG_CMP_SWP, IB_UVERBS_WC_COMP_SWAP },
@@ -77,6 +80,12 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 	}
 	w->len = (uint32_t)len;
 
+	if (qp->type == QPT_UD) {
+		w->va = READ_ONCE(s->wr.wr.ud.remote_qpn);
+		w->rkey = READ_ONCE(s->wr.wr.ud.remote_qkey);
+		w->compare = READ_ONCE(s->wr.wr.ud.ah_num);
+		return WC_SUCCESS;
+	}
 	if (w->type == SEG_WRITE || w->type == SEG_WRITE_IMM || w->type == SEG_READ_REQ) {
 		w->va = READ_ONCE(s->wr.wr.rdma.remote_addr);
 		w->rkey = READ_ONCE(s->wr.wr.rdma.rkey);

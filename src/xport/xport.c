@@ -95,7 +95,8 @@ static void card_write(struct qp *qp, uint32_t mask)
 	}
 	if (qp->state == QPS_RESET)
 		c->busy = c->failed = 0;
-	c->state = qp->state;
+	/* What it shows is for requesters that place WRITEs and READs of RC themselves. */
+	c->state = qp->type == QPT_RC ? qp->state : (uint32_t)QPS_RESET;
 	card_unlock(c);
 }
 
@@ -137,10 +138,11 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 	}
 	if (mask & IB_QP_SQ_PSN)
 		r->psn = r->una = r->nxt = qp->attr.sq_psn & PSN_MASK;
-	r->mtu_shift = (uint8_t)ilog2(qp->attr.path_mtu);
+	/* A datagram is one packet, whatever its size. */
+	r->mtu_shift = qp->type == QPT_UD ? 12 : (uint8_t)ilog2(qp->attr.path_mtu);
 	xp_timer_config(qp);
 	card_write(qp, mask);
-	req_run(qp, now);
+	xp_run(qp, now);
 }
 
 /* Owed responses; kept out of the doorbell's way. */
@@ -157,30 +159,40 @@ int xp_output(struct qp *qp, ns_t now)
 	if (unlikely(resp_owes(qp)))
 		output_owed(qp);
 	if (likely(xp_sends(qp))) {
-		req_run(qp, now);
+		xp_run(qp, now);
 		return 0;
 	}
 	if (qp->state < QPS_RTS)
 		return -EINVAL;
-	if (qp->state == QPS_ERR)
-		xp_flush_sq(qp);
+	xp_flush_sq(qp);
 	return 0;
+}
+
+static __attribute__((noinline)) void unrel_input(struct qp *qp, const struct seg *seg)
+{
+	qp->dev->counter[CNT_RCVD_PKTS] += seg->npkts;
+	if (qp->type == QPT_UD)
+		ud_input(qp, seg);
+	else if (!seg->sqpn || seg->sqpn == qp->attr.dest_qpn)
+		uc_input(qp, seg);
 }
 
 void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
 {
-	if (seg->type >= SEG_NTYPES)
+	if (unlikely(qp->type != QPT_RC)) {
+		unrel_input(qp, seg);
+		return;
+	}
+	if (unlikely(seg->type >= SEG_NTYPES || seg->service != SEG_RC))
 		return;
 	/* Of a QP that ours is not connected to: as a wire drops what comes from another address. */
 	if (unlikely(seg->sqpn && seg->sqpn != qp->attr.dest_qpn))
 		return;
 	qp->dev->counter[CNT_RCVD_PKTS] += seg->type == SEG_READ_REQ ? 1 : seg->npkts;
-	if (seg->type == SEG_ACK || seg->type == SEG_READ_RESP || seg->type == SEG_ATOMIC_ACK) {
-		if (likely(seg->service == SEG_RC && qp->type == QPT_RC))
-			comp_input(qp, seg, now);
-	} else {
+	if (seg->type == SEG_ACK || seg->type == SEG_READ_RESP || seg->type == SEG_ATOMIC_ACK)
+		comp_input(qp, seg, now);
+	else
 		resp_input(qp, seg, from, now);
-	}
 }
 
 void xp_query(const struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining)

@@ -7,40 +7,8 @@
 #include "base/log.h"
 #include "core/umem.h"
 #include "wire/psn.h"
+#include "xport/wc.h"
 #include "xport/xport.h"
-
-/* Completion status (enum ib_wc_status). */
-enum wc_status {
-	WC_SUCCESS = 0,
-	WC_LOC_LEN_ERR = 1,
-	WC_LOC_QP_OP_ERR = 2,
-	WC_LOC_PROT_ERR = 4,
-	WC_WR_FLUSH_ERR = 5,
-	WC_REM_INV_REQ_ERR = 9,
-	WC_REM_ACCESS_ERR = 10,
-	WC_REM_OP_ERR = 11,
-	WC_RETRY_EXC_ERR = 12,
-	WC_RNR_RETRY_EXC_ERR = 13,
-	WC_FATAL_ERR = 19,
-};
-
-#define WC_OP_RECV 128
-#define WC_OP_RECV_RDMA_WITH_IMM 129
-
-#define WC_FLAG_GRH 1
-#define WC_FLAG_IMM 2
-#define WC_FLAG_INV 4
-
-/* Affiliated asynchronous events (enum ib_event_type). */
-enum xp_event {
-	EV_NONE = 0,
-	EV_QP_FATAL = 1,
-	EV_QP_REQ_ERR = 2,
-	EV_QP_ACCESS_ERR = 3,
-	EV_COMM_EST = 4,
-	EV_SQ_DRAINED = 5,
-	EV_LAST_WQE = 16,
-};
 
 #define XP_WINDOW (1u << 22)
 /* An AckReq at least every so many bytes, so that a long message shows progress. */
@@ -84,6 +52,22 @@ void req_run(struct qp *qp, ns_t now);
 void req_go_back(struct qp *qp);
 void req_acked(struct qp *qp);
 void req_check_drained(struct qp *qp);
+
+/* unrel.c: UC and UD */
+void unrel_run(struct qp *qp, ns_t now);
+
+/* Sends what may be sent. */
+static inline void xp_run(struct qp *qp, ns_t now)
+{
+	if (likely(qp->type == QPT_RC))
+		req_run(qp, now);
+	else
+		unrel_run(qp, now);
+}
+
+/* uc.c, ud.c: responders. They take the card. */
+void uc_input(struct qp *qp, const struct seg *seg);
+void ud_input(struct qp *qp, const struct seg *seg);
 
 /* comp.c */
 void comp_input(struct qp *qp, const struct seg *seg, ns_t now);
@@ -136,6 +120,7 @@ void xp_timer_config(struct qp *qp);
 /* flush.c */
 void xp_fail_head(struct qp *qp, enum wc_status status);
 void xp_enter_err(struct qp *qp, bool card_locked);
+void xp_error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status status);
 void xp_flush_sq(struct qp *qp);
 void xp_fail_recv(struct qp *qp, enum wc_status status);
 void xp_flush_rq(struct qp *qp);

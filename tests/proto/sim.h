@@ -48,6 +48,7 @@ struct sim_end {
 struct sim_pkt {
 	struct list_head entry;
 	struct seg seg;
+	struct seg_net net;
 	struct iovec iov[SEG_MAX_IOV];
 	uint8_t *data;		/* copy of the payload; NULL: by reference */
 	int to;

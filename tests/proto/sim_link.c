@@ -31,6 +31,10 @@ static int fly(struct sim *s, int to, const struct seg *seg, ns_t at)
 	struct list_head *where = &s->flying;
 
 	p->seg = *seg;
+	if (seg->net) {
+		p->net = *seg->net;
+		p->seg.net = &p->net;
+	}
 	p->to = to;
 	p->at = at;
 	list_init(&p->entry);

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where datagrams go. A UD QP names a destination in every WQE, and asking
+ * rused for each would be a call a datagram: what was found is kept in a small
+ * table by GID and block of QP numbers, nobody found for a while too.
+ */
+#include <string.h>
+#include "core/mcast.h"
+#include "engine/engine_internal.h"
+#include "engine/ud_link.h"
+#include "xport/xport.h"
+
+#define DESTS 64u	/* power of two */
+/* How long an unknown destination stays unknown. */
+#define NOBODY_NS (20 * NS_MS)
+
+static struct ud_dest {
+	bool used;
+	uint8_t dgid[16];
+	uint32_t block, generation;
+	struct link *link;	/* a reference; NULL: nobody has the block */
+	ns_t until;		/* for NULL */
+} dests[DESTS];
+
+static struct ud_dest *dest_slot(const uint8_t dgid[16], uint32_t block)
+{
+	uint64_t a, b;
+
+	memcpy(&a, dgid, 8);
+	memcpy(&b, dgid + 8, 8);
+	a = (a ^ b ^ block) * 0x9e3779b97f4a7c15ull;
+	return &dests[a >> 58 & (DESTS - 1)];
+}
+
+static bool dest_good(const struct ud_dest *d, const uint8_t dgid[16], uint32_t block)
+{
+	if (!d->used || d->block != block || d->generation != engine.generation ||
+	    memcmp(d->dgid, dgid, 16))
+		return false;
+	return d->link ? !d->link->dead : engine.now < d->until;
+}
+
+struct link *ud_link(struct qp *qp, const uint8_t dgid[16], uint32_t dqpn)
+{
+	uint32_t block = (dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
+	struct ud_dest *d = dest_slot(dgid, block);
+	struct link *found = NULL;
+
+	/* Other processes of this host hear multicast from a wire link only. */
+	if (unlikely(gid_is_mcast(dgid)))
+		return dqpn == MULTICAST_QPN ? engine.loop : NULL;
+	if (likely(dest_good(d, dgid, block)))
+		return d->link;
+	if (find_link(dgid, block, &found))
+		found = NULL;
+	/* A link of before the fork is not ours to give back. */
+	if (d->used && d->link && d->generation == engine.generation)
+		link_put(d->link);
+	*d = (struct ud_dest){ .used = true, .block = block, .link = found,
+			       .generation = engine.generation,
+			       .until = engine_clock() + NOBODY_NS };
+	memcpy(d->dgid, dgid, 16);
+	return found;
+}
+
+/* A copy for every QP of ours that is attached. */
+void ud_multicast(struct link *l, const struct seg *seg)
+{
+	struct edev *e;
+
+	if (!seg->net)
+		return;
+	list_for_each_entry(e, &engine.devs, entry) {
+		struct mcast_grp *g = mcast_find(&e->dev, seg->net->dgid);
+		struct mcast_member *m;
+
+		if (!g)
+			continue;
+		list_for_each_entry(m, &g->members, entry) {
+			xp_input(m->qp, seg, l, engine.now);
+			qp_rearm(m->qp, engine.now);
+		}
+	}
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Destinations that are looked up while sending. Under the engine's lock. */
+#ifndef RUSE_ENGINE_UD_LINK_H
+#define RUSE_ENGINE_UD_LINK_H
+
+#include "core/qp.h"
+#include "link/link.h"
+
+/* qps.c: who on this host has the block. *link gets a reference, or NULL: packets go nowhere. 0 or -errno. */
+int find_link(const uint8_t dgid[16], uint32_t block, struct link **link);
+
+/* rdev_ops.ud_link */
+struct link *ud_link(struct qp *qp, const uint8_t dgid[16], uint32_t dqpn);
+/* A datagram to a group: for every QP of ours that is attached. */
+void ud_multicast(struct link *l, const struct seg *seg);
+
+#endif

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The responder of UC (IBA 9.8.2.2): a message arrives whole or not at all.
+ * Whatever is wrong with a packet, it and the rest of its message are dropped
+ * without a word, and the next message that begins is a new chance: it sets
+ * the expected PSN. A receive WQE that a lost message had taken serves the
+ * next one.
+ */
+#include "xport/resp_internal.h"
+
+/* What the packets of a message are for. */
+static enum resp_msg msg_of(const struct seg *seg)
+{
+	return seg->type <= SEG_SEND_INV ? RESP_MSG_SEND : RESP_MSG_WRITE;
+}
+
+/* The rest of this message will not be taken. */
+static void drop_message(struct qp *qp)
+{
+	qp->resp.msg = RESP_MSG_NONE;
+}
+
+/* FIRST or ONLY: sets the message up. False: it is dropped. */
+static bool begin(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+	struct qp_resp *r = &qp->resp;
+	const struct seg *seg = c->seg;
+
+	r->off = 0;
+	if (msg_of(seg) == RESP_MSG_SEND)
+		return true;
+	r->va = seg->va;
+	r->rkey = seg->rkey;
+	r->resid = seg->dma_len;
+	if (!(qp->attr.access & IB_UVERBS_ACCESS_REMOTE_WRITE) || r->resid > DEV_MAX_MSG)
+		return false;
+	return !r->resid || mr_check(qp->dev, qp->pd->id, qp->qpn, r->rkey, r->va, r->resid,
+				     IB_UVERBS_ACCESS_REMOTE_WRITE, &c->addr) == MR_OK;
+}
+
+/* Our own receive WQE or memory is bad: the QP fails (IBA 9.9.3.1). */
+static void local_error(struct qp *qp, enum wc_status status)
+{
+	xp_enter_err(qp, true);
+	xp_fail_recv(qp, status);
+	xp_flush_sq(qp);
+	xp_flush_rq(qp);
+}
+
+/* False: dropped, or the QP has failed. */
+static bool place_send(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+	struct qp_resp *r = &qp->resp;
+	struct iovec iov[SEG_MAX_IOV];
+	int n;
+
+	if (c->flags & SEG_F_START) {
+		switch (recv_fetch(qp)) {
+		case RECV_GOT:
+			break;
+		case RECV_NONE:
+			return false;
+		case RECV_BAD:
+			local_error(qp, WC_LOC_QP_OP_ERR);
+			return false;
+		}
+	}
+	if (r->off + (uint64_t)c->len > r->room)
+		return false;
+	n = recv_iov(qp, r->off, c->len, iov);
+	switch (n < 0 ? -EFAULT : xp_place(c->seg, 0, iov, n, c->len)) {
+	case 0:
+		return true;
+	case -EFAULT:
+		local_error(qp, WC_LOC_PROT_ERR);
+		return false;
+	default:
+		return false;
+	}
+}
+
+static bool place_write(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+	struct qp_resp *r = &qp->resp;
+	struct iovec iov;
+
+	if (c->flags & SEG_F_END ? c->len != r->resid : c->len >= r->resid)
+		return false;
+	if (!c->len)
+		return true;
+	/* The key may have gone since the message began. */
+	if (mr_check(qp->dev, qp->pd->id, qp->qpn, r->rkey, r->va, c->len,
+		     IB_UVERBS_ACCESS_REMOTE_WRITE, &c->addr) != MR_OK)
+		return false;
+	iov = (struct iovec){ c->addr, c->len };
+	if (xp_place(c->seg, 0, &iov, 1, c->len))
+		return false;
+	r->va += c->len;
+	r->resid -= c->len;
+	return true;
+}
+
+/* A message that says so: immediate of a WRITE takes its receive WQE now. */
+static void complete(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+	struct ib_uverbs_wc *wc;
+
+	if (c->seg->type == SEG_WRITE)
+		return;
+	if (c->seg->type == SEG_WRITE_IMM) {
+		switch (recv_fetch(qp)) {
+		case RECV_GOT:
+			break;
+		case RECV_NONE:
+			return;
+		case RECV_BAD:
+			local_error(qp, WC_LOC_QP_OP_ERR);
+			return;
+		}
+	}
+	wc = recv_wc(qp);
+	if (!wc)
+		return;
+	wc->opcode = c->seg->type == SEG_WRITE_IMM ? WC_OP_RECV_RDMA_WITH_IMM : WC_OP_RECV;
+	wc->byte_len = qp->resp.off;
+	wc->wc_flags = WC_FLAG_GRH;
+	if (c->seg->type != SEG_SEND) {
+		wc->wc_flags |= WC_FLAG_IMM;
+		wc->ex.imm_data = c->seg->imm;
+	}
+	cq_publish(qp->recv_cq, c->flags & SEG_F_SOLICITED);
+}
+
+static void uc_run(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+	struct qp_resp *r = &qp->resp;
+	const struct seg *seg = c->seg;
+
+	/* The next one of its message, or the first of one; anything else ends what was under way. */
+	if (c->psn != qp->card->epsn && !(c->flags & SEG_F_START)) {
+		drop_message(qp);
+		return;
+	}
+	qp->card->epsn = psn_add(c->psn, c->npkts);
+	if (c->flags & SEG_F_START) {
+		drop_message(qp);
+		if (!begin(c))
+			return;
+	} else if (r->msg != msg_of(seg)) {
+		drop_message(qp);
+		return;
+	}
+	if (!resp_payload_fits(c) ||
+	    !(msg_of(seg) == RESP_MSG_SEND ? place_send(c) : place_write(c))) {
+		drop_message(qp);
+		return;
+	}
+	r->off += c->len;
+	if (!(c->flags & SEG_F_END)) {
+		r->msg = (uint8_t)msg_of(seg);
+		return;
+	}
+	drop_message(qp);
+	complete(c);
+}
+
+void uc_input(struct qp *qp, const struct seg *seg)
+{
+	struct resp_ctx c = {
+		.qp = qp, .seg = seg, .psn = seg->psn & PSN_MASK, .npkts = seg->npkts,
+		.len = seg->len, .flags = seg->flags,
+	};
+
+	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR || seg->service != SEG_UC))
+		return;
+	switch ((enum seg_type)seg->type) {
+	case SEG_SEND:
+	case SEG_SEND_IMM:
+	case SEG_WRITE:
+	case SEG_WRITE_IMM:
+		break;
+	/* Not on UC (IBA table 38). */
+	case SEG_SEND_INV:
+	case SEG_READ_REQ:
+	case SEG_READ_RESP:
+	case SEG_ACK:
+	case SEG_CMP_SWP:
+	case SEG_FETCH_ADD:
+	case SEG_ATOMIC_ACK:
+	case SEG_NTYPES:
+		return;
+	}
+	if (unlikely(qp->state == QPS_RTR && !qp->resp.established)) {
+		qp->resp.established = true;
+		event_raise(&qp->async, EV_COMM_EST);
+	}
+	card_lock(qp->card, CARD_OWNER);
+	uc_run(&c);
+	card_unlock(qp->card);
+}

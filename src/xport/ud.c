@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The receiver of datagrams (IBA 9.8.3.2, 10.2.5). What does not fit (Q_Key, no
+ * receive WQE, a buffer too short for GRH and payload) is dropped, and the QP
+ * goes on as if it had not come.
+ */
+#include "wire/grh.h"
+#include "xport/resp_internal.h"
+
+static void local_error(struct qp *qp, enum wc_status status)
+{
+	xp_enter_err(qp, true);
+	xp_fail_recv(qp, status);
+	xp_flush_sq(qp);
+	xp_flush_rq(qp);
+}
+
+/* GRH, then payload. 0, -EFAULT: our buffer is bad; -EIO: the sender's is. */
+static int place(struct qp *qp, const struct seg *seg)
+{
+	struct iovec iov[SEG_MAX_IOV], src;
+	uint8_t grh[GRH_LEN];
+	int n;
+
+	grh_build(seg, grh);
+	src = (struct iovec){ grh, GRH_LEN };
+	n = recv_iov(qp, 0, GRH_LEN, iov);
+	if (n < 0 || umem_copy_iov(iov, n, 0, &src, 1, 0, GRH_LEN))
+		return -EFAULT;
+	n = recv_iov(qp, GRH_LEN, seg->len, iov);
+	return n < 0 ? -EFAULT : xp_place(seg, 0, iov, n, seg->len);
+}
+
+static void receive(struct qp *qp, const struct seg *seg)
+{
+	struct ib_uverbs_wc *wc;
+
+	switch (recv_fetch(qp)) {
+	case RECV_GOT:
+		break;
+	case RECV_NONE:
+		return;
+	case RECV_BAD:
+		local_error(qp, WC_LOC_QP_OP_ERR);
+		return;
+	}
+	if (GRH_LEN + (uint64_t)seg->len > qp->resp.room)
+		return;
+	switch (place(qp, seg)) {
+	case 0:
+		break;
+	case -EFAULT:
+		local_error(qp, WC_LOC_PROT_ERR);
+		return;
+	default:
+		return;
+	}
+	wc = recv_wc(qp);
+	if (!wc)
+		return;
+	wc->opcode = WC_OP_RECV;
+	wc->byte_len = GRH_LEN + seg->len;
+	wc->src_qp = seg->sqpn;
+	wc->wc_flags = WC_FLAG_GRH;
+	if (seg->type == SEG_SEND_IMM) {
+		wc->wc_flags |= WC_FLAG_IMM;
+		wc->ex.imm_data = seg->imm;
+	}
+	cq_publish(qp->recv_cq, seg->flags & SEG_F_SOLICITED);
+}
+
+void ud_input(struct qp *qp, const struct seg *seg)
+{
+	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR || seg->service != SEG_UD ||
+		     seg->type > SEG_SEND_IMM || !seg->net || !seg->sqpn))
+		return;
+	/* IBA 9.6.1.4.1, 10.2.4: both must name the same partition, one of them as a full member. */
+	if (unlikely((seg->pkey ^ qp->dev->pkey) & 0x7fff ||
+		     !((seg->pkey | qp->dev->pkey) & 0x8000) || seg->qkey != qp->attr.qkey))
+		return;
+	card_lock(qp->card, CARD_OWNER);
+	receive(qp, seg);
+	card_unlock(qp->card);
+}

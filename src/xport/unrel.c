@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The requester of UC and UD (IBA 9.8.2.1, 9.8.3): no answer comes, so a WQE
+ * completes as soon as its last packet is with the link, which copies payload
+ * of these services. The cursor therefore never runs ahead of the oldest WQE.
+ *
+ * A WQE that cannot be sent takes the QP to SQE: it completes with its status,
+ * what is behind it is flushed, the responder goes on (IBA 10.3.1.5).
+ */
+#include <string.h>
+#include "queue/barrier.h"
+#include "xport/xport_internal.h"
+
+/* Payload bytes that a datagram may have: the port's MTU. */
+static uint32_t ud_mtu(const struct qp *qp)
+{
+	return 128u << qp->dev->port.active_mtu;
+}
+
+static int uc_send(struct qp *qp, struct req_wqe *w, struct seg *seg)
+{
+	struct qp_req *r = &qp->req;
+	uint64_t off = (uint64_t)r->cur_pkt << r->mtu_shift;
+	struct link *l = qp->link;
+	uint32_t n = w->npkts - r->cur_pkt, room;
+	struct iovec iov[SEG_MAX_IOV];
+	int rc;
+
+	room = l ? max(min(l->max_copy_seg >> r->mtu_shift, l->max_pkts), 1u) : n;
+	n = min(n, room);
+	seg->service = SEG_UC;
+	seg->dqpn = qp->attr.dest_qpn;
+	seg->path_mtu = (uint16_t)(1u << r->mtu_shift);
+	seg->psn = psn_add(w->first_psn, r->cur_pkt);
+	seg->npkts = n;
+	seg->len = (uint32_t)min((uint64_t)n << r->mtu_shift, w->len - off);
+	if (!r->cur_pkt) {
+		seg->flags |= SEG_F_START;
+		seg->va = w->va;
+		seg->rkey = w->rkey;
+		seg->dma_len = w->len;
+	}
+	if (r->cur_pkt + n == w->npkts) {
+		seg->flags |= SEG_F_END;
+		if (w->flags & WQE_SOLICITED && w->type != SEG_WRITE)
+			seg->flags |= SEG_F_SOLICITED;
+		seg->imm = w->imm;
+	}
+	seg->niov = wqe_iov(qp, w, r->cur, off, seg->len, iov);
+	if (unlikely(seg->niov < 0))
+		return seg->niov;
+	seg->iov = iov;
+	rc = l ? l->ops->send(l, seg) : 0;
+	if (!rc)
+		r->cur_pkt += n;
+	return rc;
+}
+
+/* The address that the WQE names: an AH of this PD, or, from providers without AH numbers, in the WQE itself. */
+static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_net *net)
+{
+	const struct rxe_send_wqe *s = ring_slot(&qp->sq, qp->req.cur);
+	uint32_t ah_num = (uint32_t)w->compare, sgid_index;
+
+	memset(net, 0, sizeof(*net));
+	if (likely(ah_num)) {
+		const struct ah *ah = idtable_find(&qp->dev->ahs, ah_num);
+
+		if (unlikely(!ah || ah->pd != qp->pd))
+			return false;
+		memcpy(net->dgid, ah->attr.grh.dgid, 16);
+		net->flow_label = ah->attr.grh.flow_label & 0xfffff;
+		net->traffic_class = ah->attr.grh.traffic_class;
+		net->hop_limit = ah->attr.grh.hop_limit;
+		sgid_index = ah->attr.grh.sgid_index;
+	} else {
+		struct rxe_av av;
+
+		/* One copy; the barrier keeps the compiler from looking again. */
+		memcpy(&av, &s->wr.wr.ud.av, sizeof(av));
+		smp_rmb();
+		if (av.port_num != DEV_PORT)
+			return false;
+		memcpy(net->dgid, &av.grh.dgid, 16);
+		net->flow_label = av.grh.flow_label & 0xfffff;
+		net->traffic_class = av.grh.traffic_class;
+		net->hop_limit = av.grh.hop_limit;
+		sgid_index = av.grh.sgid_index;
+	}
+	if (sgid_index >= DEV_GID_TBL || gid_is_zero(&qp->dev->gid[sgid_index]))
+		return false;
+	memcpy(net->sgid, qp->dev->gid[sgid_index].raw, 16);
+	/* An address of nothing in particular: what the kernel's route look-up would use. */
+	if (!net->hop_limit)
+		net->hop_limit = 64;
+	return true;
+}
+
+static int ud_send(struct qp *qp, struct req_wqe *w, struct seg *seg)
+{
+	struct iovec iov[SEG_MAX_IOV];
+	struct seg_net net;
+	struct link *l;
+	int rc;
+
+	if (unlikely(!ud_address(qp, w, &net)))
+		return -EINVAL;
+	seg->service = SEG_UD;
+	seg->flags = SEG_F_START | SEG_F_END;
+	if (w->flags & WQE_SOLICITED)
+		seg->flags |= SEG_F_SOLICITED;
+	seg->dqpn = (uint32_t)w->va & 0xffffff;
+	seg->path_mtu = 4096;
+	seg->psn = w->first_psn;
+	seg->npkts = 1;
+	seg->len = w->len;
+	seg->imm = w->imm;
+	/* The high bit stands for the QP's own Q_Key (IBA 10.2.5). */
+	seg->qkey = w->rkey & 0x80000000u ? qp->attr.qkey : w->rkey;
+	seg->net = &net;
+	seg->niov = wqe_iov(qp, w, qp->req.cur, 0, w->len, iov);
+	if (unlikely(seg->niov < 0))
+		return seg->niov;
+	seg->iov = iov;
+	l = qp->dev->ops->ud_link(qp, net.dgid, seg->dqpn);
+	rc = l ? l->ops->send(l, seg) : 0;
+	if (!rc)
+		qp->req.cur_pkt = 1;
+	return rc;
+}
+
+/* The head WQE fails. */
+static void fail(struct qp *qp, enum wc_status status)
+{
+	struct qp_req *r = &qp->req;
+	struct req_wqe *w = &r->wqe[qp->sq.index];
+
+	qp->state = QPS_SQE;
+	r->una = r->nxt = r->psn;
+	qp->sq_draining = false;
+	xp_error_cqe(qp, qp->send_cq, w->wr_id, status);
+	ring_consume(&qp->sq);
+	r->cur = qp->sq.index;
+	r->cur_pkt = 0;
+	xp_flush_sq(qp);
+}
+
+/* Sends one segment of the WQE: 0, -EAGAIN, or the status that ends it as a positive number. */
+static int send_some(struct qp *qp, struct req_wqe *w)
+{
+	struct seg seg = { .type = w->type, .pkey = qp->dev->pkey, .sqpn = qp->qpn };
+	int rc;
+
+	rc = qp->type == QPT_UC ? uc_send(qp, w, &seg) : ud_send(qp, w, &seg);
+	if (unlikely(rc))
+		return rc == -EAGAIN ? rc : rc == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
+	qp->dev->counter[CNT_SENT_PKTS] += seg.npkts;
+	w->flags |= WQE_STARTED;
+	return 0;
+}
+
+void unrel_run(struct qp *qp, ns_t now)
+{
+	struct qp_req *r = &qp->req;
+
+	r->blocked = false;
+	while (xp_sends(qp)) {
+		struct req_wqe *w;
+		int rc;
+
+		if (r->cur == r->tail && (qp->state == QPS_SQD || !wqe_fetch(qp)))
+			break;
+		w = &r->wqe[r->cur];
+		if (qp->state == QPS_SQD && !(w->flags & WQE_STARTED))
+			break;
+		if (!w->status && qp->type == QPT_UD && unlikely(w->len > ud_mtu(qp)))
+			w->status = WC_LOC_LEN_ERR;
+		rc = w->status ? w->status : send_some(qp, w);
+		if (rc == -EAGAIN) {
+			r->blocked = true;
+			break;
+		}
+		if (unlikely(rc)) {
+			fail(qp, (enum wc_status)rc);
+			break;
+		}
+		if (r->cur_pkt < w->npkts)
+			continue;
+		r->cur = (r->cur + 1) & qp->sq.mask;
+		r->cur_pkt = 0;
+		r->una = r->nxt = psn_add(w->first_psn, w->npkts);
+		comp_success(qp, w);
+	}
+	req_check_drained(qp);
+}

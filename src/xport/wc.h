@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The numbers of the ABI that completions and events of a QP carry. */
+#ifndef RUSE_XPORT_WC_H
+#define RUSE_XPORT_WC_H
+
+/* Completion status (enum ib_wc_status). */
+enum wc_status {
+	WC_SUCCESS = 0,
+	WC_LOC_LEN_ERR = 1,
+	WC_LOC_QP_OP_ERR = 2,
+	WC_LOC_PROT_ERR = 4,
+	WC_WR_FLUSH_ERR = 5,
+	WC_REM_INV_REQ_ERR = 9,
+	WC_REM_ACCESS_ERR = 10,
+	WC_REM_OP_ERR = 11,
+	WC_RETRY_EXC_ERR = 12,
+	WC_RNR_RETRY_EXC_ERR = 13,
+	WC_FATAL_ERR = 19,
+};
+
+#define WC_OP_RECV 128
+#define WC_OP_RECV_RDMA_WITH_IMM 129
+
+#define WC_FLAG_GRH 1
+#define WC_FLAG_IMM 2
+#define WC_FLAG_INV 4
+
+/* Affiliated asynchronous events (enum ib_event_type). */
+enum xp_event {
+	EV_NONE = 0,
+	EV_QP_FATAL = 1,
+	EV_QP_REQ_ERR = 2,
+	EV_QP_ACCESS_ERR = 3,
+	EV_COMM_EST = 4,
+	EV_SQ_DRAINED = 5,
+	EV_LAST_WQE = 16,
+};
+
+#endif
