@@ -267,15 +267,42 @@ static void test_fields(void **state)
 	round_trip(&p, &s);
 	assert_int_equal(g->orig, s.orig);
 	assert_int_equal(g->msn, 4);
-	s = t_seg(SEG_SEND, &(struct iovec){ (void *)"12345678", 8 }, 1, 8);
-	s.service = SEG_UD;
-	s.qkey = 0x11111111;
-	s.flags |= SEG_F_SOLICITED;
-	round_trip(&p, &s);
-	assert_int_equal(g->qkey, 0x11111111);
-	assert_int_equal(g->flags, s.flags);
-	assert_memory_equal(p.me.buf, "12345678", 8);
 	pair_close(&p);
+}
+
+/* Datagrams bring their addresses: in the slot beside up to 24 bytes, or in the data area. */
+static void test_datagram(void **state)
+{
+	static const uint32_t len[] = { 0, 1, 8, 24, 25, 64, 65, 1000, 4096 };
+	uint8_t *mem = malloc(4096);
+	struct seg_net net = { .flow_label = 0xabcde, .traffic_class = 3, .hop_limit = 64 };
+	struct pair p;
+
+	pair_open(&p, false);
+	for (uint32_t i = 0; i < ARRAY_SIZE(len); i++) {
+		struct iovec iov = { mem, len[i] };
+		struct seg s = t_seg(SEG_SEND_IMM, &iov, len[i] != 0, i);
+
+		memset(mem, (int)i + 1, 4096);
+		memset(net.sgid, 0x10 + (int)i, 16);
+		memset(net.dgid, 0x20 + (int)i, 16);
+		s.service = SEG_UD;
+		s.path_mtu = 4096;
+		s.npkts = 1;
+		s.qkey = 0x11111111;
+		s.imm = 0x1234;
+		s.flags |= SEG_F_SOLICITED;
+		s.net = &net;
+		round_trip(&p, &s);
+		assert_int_equal(p.me.last.qkey, 0x11111111);
+		assert_int_equal(p.me.last.imm, 0x1234);
+		assert_int_equal(p.me.last.flags, s.flags);
+		assert_int_equal(p.me.last.len, len[i]);
+		assert_memory_equal(&p.me.net, &net, sizeof(net));
+		assert_memory_equal(p.me.buf, mem, len[i]);
+	}
+	pair_close(&p);
+	free(mem);
 }
 
 /* More than fits, while the child sleeps: EAGAIN, then writable, and nothing is lost or out of order. */
@@ -511,6 +538,7 @@ int main(void)
 		cmocka_unit_test(test_lists_cma),
 		cmocka_unit_test(test_lists_copy),
 		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_datagram),
 		cmocka_unit_test(test_flow_slots),
 		cmocka_unit_test(test_flow_data),
 		cmocka_unit_test(test_bad_memory),

@@ -23,6 +23,7 @@ struct node {
 	bool stop;
 	/* What arrived last, and how often what did. */
 	struct seg last;
+	struct seg_net net;	/* of the last datagram */
 	uint8_t *buf;
 	int last_rc;		/* of copying the payload */
 	uint32_t nseg, nwritable, ndown, nattention, attention_qpn, ntimeouts;
@@ -72,6 +73,8 @@ static inline void t_input(struct link *l, const struct seg *seg)
 	struct iovec dst = { .iov_base = n->buf, .iov_len = NODE_BUF };
 
 	n->last = *seg;
+	if (seg->net)
+		n->net = *seg->net;
 	n->last_pull = seg->pull;
 	n->last_rc = 0;
 	if (seg->pull)
