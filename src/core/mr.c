@@ -22,10 +22,12 @@
 #define PAGE 4096ull
 #define LOCAL_WRITE IB_UVERBS_ACCESS_LOCAL_WRITE
 #define REMOTE_WRITE (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
-#define REMOTE_ANY (REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ)
+/* IB_UVERBS_ACCESS_FLUSH_GLOBAL of 6.3. FLUSH_PERSISTENT is for persistent memory alone, which we cannot tell. */
+#define FLUSH_GLOBAL (1u << 8)
+#define REMOTE_ANY (REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ | FLUSH_GLOBAL)
 /* ib_access_writable() of the kernel. */
 #define WRITABLE (LOCAL_WRITE | REMOTE_WRITE | IB_UVERBS_ACCESS_MW_BIND)
-#define ACCESS_KNOWN (0xff | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
+#define ACCESS_KNOWN (0xff | FLUSH_GLOBAL | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 
 /* From <linux/fs.h> of 6.11: Debian 12's headers are older than the kernels it runs on. */
 struct procmap_query {

@@ -16,12 +16,12 @@ struct link;
 struct req_wqe {
 	uint64_t wr_id;
 	uint64_t va;		/* remote address */
-	uint64_t swap_add, compare;
+	uint64_t swap_add, compare;	/* ATOMIC WRITE: the 8 bytes; FLUSH: bytes of the range */
 	uint32_t first_psn;
-	uint32_t npkts;		/* PSNs it takes (READ: its responses); 0 = it failed before its first packet */
+	uint32_t npkts;		/* PSNs it takes (READ: its responses); 0 = local, or it failed before its first packet */
 	uint32_t len;		/* payload bytes, 0..2^31 */
 	uint32_t rkey;
-	uint32_t imm;		/* immediate, or rkey to invalidate */
+	uint32_t imm;		/* immediate, rkey to invalidate, FETH, access of BIND_MW */
 	uint8_t opcode;		/* enum ib_uverbs_wr_opcode */
 	uint8_t type;		/* enum seg_type */
 	uint8_t flags;		/* WQE_* */
@@ -38,6 +38,8 @@ _Static_assert(sizeof(struct req_wqe) == 64, "a WQE's state fills a cache line")
 #define WQE_INLINE 0x08
 /* A packet of it was sent, or it holds a READ/atomic credit: SQD lets it finish. */
 #define WQE_STARTED 0x10
+/* BIND_MW, LOCAL_INV: takes no PSN; done when WQE_STARTED is set. */
+#define WQE_LOCAL 0x20
 
 /*
  * Requester. Indices are slots of the SQ ring; sq.index <= cur <= tail:

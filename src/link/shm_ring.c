@@ -32,7 +32,7 @@ static bool is_send(uint32_t type)
 
 static bool is_write(uint32_t type)
 {
-	return type == SEG_WRITE || type == SEG_WRITE_IMM;
+	return type == SEG_WRITE || type == SEG_WRITE_IMM || type == SEG_ATOMIC_WRITE;
 }
 
 static bool has_payload(uint32_t type)

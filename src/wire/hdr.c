@@ -9,6 +9,7 @@
 #define BTH_FECN 0x80
 #define BTH_BECN 0x40
 #define BTH_ACKREQ 0x80
+#define FETH_MASK 0x3fu
 
 void bth_get(const void *p, struct bth *h)
 {
@@ -143,6 +144,16 @@ uint32_t ieth_get(const void *p)
 void ieth_put(void *p, uint32_t rkey)
 {
 	put_be32(p, rkey);
+}
+
+uint32_t feth_get(const void *p)
+{
+	return get_be32(p) & FETH_MASK;
+}
+
+void feth_put(void *p, uint32_t feth)
+{
+	put_be32(p, feth & FETH_MASK);
 }
 
 void grh_get(const void *p, struct grh *h)

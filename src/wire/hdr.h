@@ -13,6 +13,7 @@
 enum hdr {
 	HDR_BTH,
 	HDR_DETH,
+	HDR_FETH,
 	HDR_RETH,
 	HDR_ATOMIC,
 	HDR_AETH,
@@ -24,6 +25,7 @@ enum hdr {
 
 #define BTH_LEN 12
 #define DETH_LEN 8
+#define FETH_LEN 4
 #define RETH_LEN 16
 #define ATOMIC_ETH_LEN 28
 #define AETH_LEN 4
@@ -102,6 +104,9 @@ void imm_put(void *p, uint32_t imm);
 /* The R_Key to invalidate (IBA 9.3.7). */
 uint32_t ieth_get(const void *p);
 void ieth_put(void *p, uint32_t rkey);
+/* Placement type and selectivity level (IBA A19.4): SEG_FETH_*. */
+uint32_t feth_get(const void *p);
+void feth_put(void *p, uint32_t feth);
 /* The version is written 6 and not looked at. */
 void grh_get(const void *p, struct grh *h);
 void grh_put(void *p, const struct grh *h);

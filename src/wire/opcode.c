@@ -9,7 +9,7 @@
 #define LEN_IF(hdrs, h, len) ((hdrs) & 1u << (h) ? (len) : 0)
 #define LEN(hdrs)                                                              \
 	(LEN_IF(hdrs, HDR_BTH, BTH_LEN) + LEN_IF(hdrs, HDR_DETH, DETH_LEN) +   \
-	 LEN_IF(hdrs, HDR_RETH, RETH_LEN) +                                    \
+	 LEN_IF(hdrs, HDR_FETH, FETH_LEN) + LEN_IF(hdrs, HDR_RETH, RETH_LEN) +     \
 	 LEN_IF(hdrs, HDR_ATOMIC, ATOMIC_ETH_LEN) +                            \
 	 LEN_IF(hdrs, HDR_AETH, AETH_LEN) +                                    \
 	 LEN_IF(hdrs, HDR_ATOMIC_ACK, ATOMIC_ACK_ETH_LEN) +                    \
@@ -26,6 +26,7 @@
 		.hdr_len = LEN(BTH | (hdr)),                                   \
 		.off = {                                                       \
 			[HDR_DETH] = OFF(BTH | (hdr), HDR_DETH),               \
+			[HDR_FETH] = OFF(BTH | (hdr), HDR_FETH),               \
 			[HDR_RETH] = OFF(BTH | (hdr), HDR_RETH),               \
 			[HDR_ATOMIC] = OFF(BTH | (hdr), HDR_ATOMIC),           \
 			[HDR_AETH] = OFF(BTH | (hdr), HDR_AETH),               \
@@ -37,6 +38,7 @@
 
 #define BTH (1u << HDR_BTH)
 #define DETH (1u << HDR_DETH)
+#define FETH (1u << HDR_FETH)
 #define RETH (1u << HDR_RETH)
 #define ATOMIC (1u << HDR_ATOMIC)
 #define AETH (1u << HDR_AETH)
@@ -77,6 +79,8 @@ static const struct opcode_info opcodes[0x80] = {
 	ROW(RC, ATOMIC_ACK, ATOMIC_ACK, OPF_RESP | OPF_ATOMIC | OPF_ACK | ONLY, AETH | ATOMIC_ACK),
 	ROW(RC, CMP_SWP, CMP_SWP, OPF_REQ | OPF_ATOMIC | ONLY, ATOMIC),
 	ROW(RC, FETCH_ADD, FETCH_ADD, OPF_REQ | OPF_ATOMIC | ONLY, ATOMIC),
+	ROW(RC, ATOMIC_WRITE, ATOMIC_WRITE, OPF_REQ | OPF_PAYLOAD | OPF_ATOMIC | ONLY, RETH),
+	ROW(RC, FLUSH, FLUSH, OPF_REQ | ONLY, FETH | RETH),
 
 	ROW(UC, SEND_FIRST, SEND, SEND | FIRST | RECV, 0),
 	ROW(UC, SEND_MIDDLE, SEND, SEND | MIDDLE, 0),
@@ -116,6 +120,8 @@ static const uint8_t op_at[SEG_NTYPES][4] = {
 	[SEG_CMP_SWP] = { OP_CMP_SWP, OP_CMP_SWP, OP_CMP_SWP, OP_CMP_SWP },
 	[SEG_FETCH_ADD] = { OP_FETCH_ADD, OP_FETCH_ADD, OP_FETCH_ADD, OP_FETCH_ADD },
 	[SEG_ATOMIC_ACK] = { OP_ATOMIC_ACK, OP_ATOMIC_ACK, OP_ATOMIC_ACK, OP_ATOMIC_ACK },
+	[SEG_ATOMIC_WRITE] = { OP_ATOMIC_WRITE, OP_ATOMIC_WRITE, OP_ATOMIC_WRITE, OP_ATOMIC_WRITE },
+	[SEG_FLUSH] = { OP_FLUSH, OP_FLUSH, OP_FLUSH, OP_FLUSH },
 };
 
 int opcode_of(enum seg_service service, enum seg_type type, bool start, bool end)

@@ -31,6 +31,8 @@ enum bth_op {
 	OP_FETCH_ADD,
 	OP_SEND_LAST_INV = 0x16,
 	OP_SEND_ONLY_INV = 0x17,
+	OP_FLUSH = 0x1c,
+	OP_ATOMIC_WRITE = 0x1d,
 };
 
 /* A type of its own, so that an opcode is not tested for a flag by mistake. */
@@ -53,7 +55,7 @@ struct opcode_info {
 	const char *name;	/* without the service: "SEND_ONLY"; NULL = no such opcode */
 	uint8_t service;	/* enum seg_service */
 	uint8_t type;		/* enum seg_type; FIRST and MIDDLE packets have the plain type */
-	uint8_t hdrs;		/* bit mask of enum hdr */
+	uint16_t hdrs;		/* bit mask of enum hdr */
 	uint8_t hdr_len;	/* bytes from BTH to payload */
 	enum op_flags flags;
 	uint8_t off[HDR_COUNT];	/* where each header begins; 0 if not there */

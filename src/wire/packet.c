@@ -50,6 +50,8 @@ static void packet_put_ext(const struct seg *seg, const struct opcode_info *op, 
 {
 	if (opcode_has(op, HDR_DETH))
 		deth_put(p + op->off[HDR_DETH], &(struct deth){ seg->qkey, seg->sqpn });
+	if (opcode_has(op, HDR_FETH))
+		feth_put(p + op->off[HDR_FETH], seg->imm);
 	if (opcode_has(op, HDR_RETH))
 		reth_put(p + op->off[HDR_RETH],
 			 &(struct reth){ seg->va, seg->rkey, seg->dma_len });
@@ -199,6 +201,8 @@ static void packet_get_ext(const uint8_t *p, const struct opcode_info *op, struc
 		seg->qkey = h.qkey;
 		seg->sqpn = h.sqpn;
 	}
+	if (opcode_has(op, HDR_FETH))
+		seg->imm = feth_get(p + op->off[HDR_FETH]);
 	if (opcode_has(op, HDR_RETH)) {
 		struct reth h;
 

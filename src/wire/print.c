@@ -8,6 +8,9 @@ static void print_ext(const struct seg *seg, const struct opcode_info *op, struc
 {
 	if (opcode_has(op, HDR_DETH))
 		text_add(t, " sqp 0x%x qkey 0x%x", seg->sqpn, seg->qkey);
+	if (opcode_has(op, HDR_FETH))
+		text_add(t, " plt %u sel %u", seg->imm & SEG_FETH_PLT,
+			 (seg->imm & SEG_FETH_SEL) >> SEG_FETH_SEL_SHIFT);
 	if (opcode_has(op, HDR_RETH))
 		text_add(t, " va 0x%llx rkey 0x%x dma %u", (unsigned long long)seg->va, seg->rkey,
 			 seg->dma_len);

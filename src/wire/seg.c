@@ -16,6 +16,8 @@ static const char *const type_names[] = {
 	[SEG_CMP_SWP] = "CMP_SWP",
 	[SEG_FETCH_ADD] = "FETCH_ADD",
 	[SEG_ATOMIC_ACK] = "ATOMIC_ACK",
+	[SEG_ATOMIC_WRITE] = "ATOMIC_WRITE",
+	[SEG_FLUSH] = "FLUSH",
 };
 
 _Static_assert(ARRAY_SIZE(type_names) == SEG_NTYPES, "a name for each type");
@@ -54,6 +56,14 @@ static void seg_print_type(const struct seg *seg, struct text *t)
 		if (seg->flags & SEG_F_START)
 			text_add(t, " va 0x%llx rkey 0x%x dma %u", (unsigned long long)seg->va,
 				 seg->rkey, seg->dma_len);
+		break;
+	case SEG_ATOMIC_WRITE:
+		text_add(t, " va 0x%llx rkey 0x%x", (unsigned long long)seg->va, seg->rkey);
+		break;
+	case SEG_FLUSH:
+		text_add(t, " plt %u sel %u va 0x%llx rkey 0x%x dma %u", seg->imm & SEG_FETH_PLT,
+			 (seg->imm & SEG_FETH_SEL) >> SEG_FETH_SEL_SHIFT,
+			 (unsigned long long)seg->va, seg->rkey, seg->dma_len);
 		break;
 	case SEG_CMP_SWP:
 	case SEG_FETCH_ADD:

@@ -27,6 +27,8 @@ enum seg_type {
 	SEG_CMP_SWP,	/* va, rkey, swap_add = swap, compare */
 	SEG_FETCH_ADD,	/* va, rkey, swap_add = addend */
 	SEG_ATOMIC_ACK,	/* syndrome, msn, orig */
+	SEG_ATOMIC_WRITE,	/* va, rkey, dma_len 8 and 8 bytes of payload; answered by an empty READ_RESP */
+	SEG_FLUSH,	/* va, rkey, dma_len; imm: SEG_FETH_*; answered by an empty READ_RESP */
 	SEG_NTYPES
 };
 
@@ -36,6 +38,15 @@ enum seg_type {
 /* AckReq and SE of the segment's last packet. */
 #define SEG_F_ACKREQ 0x04
 #define SEG_F_SOLICITED 0x08
+
+/* FLUSH: placement type (any of them) and selectivity level (IBA A19, FETH). */
+#define SEG_FETH_GLOBAL 0x1
+#define SEG_FETH_PERSISTENT 0x2
+#define SEG_FETH_PLT 0xf
+#define SEG_FETH_SEL_SHIFT 4
+#define SEG_FETH_SEL 0x30
+#define SEG_FETH_RANGE 0
+#define SEG_FETH_MR 1	/* the whole of the key's region: va and dma_len do not count */
 
 /* Scatter list entries a segment may have: max_sge of a WQE. */
 #define SEG_MAX_IOV 32
@@ -76,7 +87,7 @@ struct seg {
 	uint32_t psn;		/* of the first packet */
 	uint32_t npkts;		/* PSNs the segment takes, >= 1 */
 	uint32_t len;		/* payload bytes, pad not counted */
-	uint32_t imm;		/* immediate as on the wire, or rkey of IETH */
+	uint32_t imm;		/* immediate as on the wire, rkey of IETH, or FETH */
 	uint64_t va;		/* RETH, AtomicETH */
 	uint32_t rkey;
 	uint32_t dma_len;	/* RETH: bytes of the whole message */

@@ -92,6 +92,10 @@ static void test_ext(void **state)
 	ieth_put(b, 0x01020304);
 	assert_memory_equal(b, "\1\2\3\4", IETH_LEN);
 	assert_int_equal(ieth_get(b), 0x01020304);
+	/* Reserved bits are written 0 and not looked at. */
+	feth_put(b, 0xffffffd2);
+	assert_memory_equal(b, "\0\0\0\x12", FETH_LEN);
+	assert_int_equal(feth_get("\xff\xff\xff\xe1"), 0x21);
 	/* Immediate data is bytes, not a number. */
 	imm_put(b, imm_get("\4\3\2\1"));
 	assert_memory_equal(b, "\4\3\2\1", IMM_LEN);

@@ -3,7 +3,7 @@
 #include "wire/opcode.h"
 
 static const uint8_t hdr_size[HDR_COUNT] = {
-	[HDR_BTH] = 12, [HDR_DETH] = 8,	      [HDR_RETH] = 16, [HDR_ATOMIC] = 28,
+	[HDR_BTH] = 12, [HDR_DETH] = 8,	      [HDR_RETH] = 16, [HDR_ATOMIC] = 28, [HDR_FETH] = 4,
 	[HDR_AETH] = 4, [HDR_ATOMIC_ACK] = 8, [HDR_IMM] = 4,   [HDR_IETH] = 4,
 };
 
@@ -28,7 +28,7 @@ static void test_derived(void **state)
 		assert_int_equal(info->hdr_len, off);
 		assert_true(opcode_has(info, HDR_BTH));
 	}
-	assert_int_equal(count, 23 + 12 + 2);
+	assert_int_equal(count, 25 + 12 + 2);
 }
 
 /* From IBA table 38 and the header diagrams of 9.3. */
@@ -41,7 +41,7 @@ static void test_known_lengths(void **state)
 		{ 0x09, 16 }, { 0x0a, 28 }, { 0x0b, 32 }, { 0x0c, 28 }, { 0x0d, 16 },
 		{ 0x0e, 12 }, { 0x0f, 16 }, { 0x10, 16 }, { 0x11, 16 }, { 0x12, 24 },
 		{ 0x13, 40 }, { 0x14, 40 }, { 0x16, 16 }, { 0x17, 16 }, { 0x24, 12 },
-		{ 0x2b, 32 }, { 0x64, 20 }, { 0x65, 24 },
+		{ 0x2b, 32 }, { 0x64, 20 }, { 0x65, 24 }, { 0x1c, 32 }, { 0x1d, 28 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -52,8 +52,9 @@ static void test_known_lengths(void **state)
 
 static void test_reserved(void **state)
 {
-	static const uint8_t none[] = { 0x15, 0x18, 0x1f, 0x2c, 0x36, 0x37, 0x40, 0x44, 0x60,
-					0x63, 0x66, 0x7f, 0x80, 0x81, 0xa0, 0xff };
+	static const uint8_t none[] = { 0x15, 0x18, 0x1b, 0x1e, 0x1f, 0x3c, 0x3d,
+					0x2c, 0x36, 0x37, 0x40, 0x44, 0x60, 0x63,
+					0x66, 0x7f, 0x80, 0x81, 0xa0, 0xff };
 
 	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
 		assert_null(opcode_info(none[i]));
@@ -125,7 +126,9 @@ static void test_headers(void **state)
 		assert_int_equal(opcode_has(info, HDR_DETH), info->service == SEG_UD);
 		assert_int_equal(opcode_has(info, HDR_RETH),
 				 (of(info, SEG_WRITE, SEG_WRITE_IMM) && start) ||
-				 info->type == SEG_READ_REQ);
+				 info->type == SEG_READ_REQ ||
+				 of(info, SEG_ATOMIC_WRITE, SEG_FLUSH));
+		assert_int_equal(opcode_has(info, HDR_FETH), info->type == SEG_FLUSH);
 		assert_int_equal(opcode_has(info, HDR_ATOMIC),
 				 of(info, SEG_CMP_SWP, SEG_FETCH_ADD));
 		assert_int_equal(opcode_has(info, HDR_AETH),
@@ -135,7 +138,8 @@ static void test_headers(void **state)
 		assert_int_equal(opcode_has(info, HDR_IMM), of(info, SEG_SEND_IMM, SEG_WRITE_IMM));
 		assert_int_equal(opcode_has(info, HDR_IETH), info->type == SEG_SEND_INV);
 		assert_int_equal(!!(info->flags & OPF_PAYLOAD),
-				 info->type <= SEG_WRITE_IMM || info->type == SEG_READ_RESP);
+				 info->type <= SEG_WRITE_IMM ||
+				 of(info, SEG_READ_RESP, SEG_ATOMIC_WRITE));
 		assert_int_equal(!!(info->flags & OPF_RESP),
 				 of(info, SEG_ACK, SEG_ATOMIC_ACK) || info->type == SEG_READ_RESP);
 	}

@@ -84,6 +84,8 @@ static struct seg seg_of(uint8_t opcode, uint32_t len, struct iovec *iov)
 	}
 	if (opcode_has(op, HDR_ATOMIC_ACK))
 		s.orig = 0x2122232425262728;
+	if (opcode_has(op, HDR_FETH))
+		s.imm = SEG_FETH_PERSISTENT | SEG_FETH_MR << SEG_FETH_SEL_SHIFT;
 	if (opcode_has(op, HDR_IMM) || opcode_has(op, HDR_IETH))
 		s.imm = 0x31323334;
 	*iov = (struct iovec){ payload, len };

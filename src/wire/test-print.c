@@ -57,6 +57,15 @@ static void test_segs(void **state)
 			      .flags = SEG_F_START | SEG_F_END | SEG_F_SOLICITED, .dqpn = 1,
 			      .sqpn = 1, .qkey = 0x80010000, .len = 256 },
 	       "UD SEND start end psn 7+1 qp 0x1<-0x1 len 256 qkey 0x80010000 solicited");
+	expect(&(struct seg){ .service = SEG_RC, .type = SEG_ATOMIC_WRITE, .psn = 7, .npkts = 1,
+			      .flags = SEG_F_START | SEG_F_END, .dqpn = 0x11, .va = 0x1000,
+			      .rkey = 0x200, .dma_len = 8, .len = 8 },
+	       "RC ATOMIC_WRITE start end psn 7+1 qp 0x11 len 8 va 0x1000 rkey 0x200");
+	expect(&(struct seg){ .service = SEG_RC, .type = SEG_FLUSH, .psn = 7, .npkts = 1,
+			      .flags = SEG_F_START | SEG_F_END, .dqpn = 0x11, .va = 0x1000,
+			      .rkey = 0x200, .dma_len = 64,
+			      .imm = SEG_FETH_GLOBAL | SEG_FETH_MR << SEG_FETH_SEL_SHIFT },
+	       "RC FLUSH start end psn 7+1 qp 0x11 len 0 plt 1 sel 1 va 0x1000 rkey 0x200 dma 64");
 }
 
 /* Segments come from other processes: any bytes, never more than the room. */

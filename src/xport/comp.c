@@ -27,7 +27,7 @@ void comp_success(struct qp *qp, struct req_wqe *w)
 
 	if (wqe_is_rd(w))
 		qp->req.rd_out--;
-	if (w->type <= SEG_SEND_INV)
+	if (w->type <= SEG_SEND_INV && !(w->flags & WQE_LOCAL))
 		qp->dev->counter[CNT_RDMA_SENDS]++;
 	/* The slot first: who sees the completion may post into it. */
 	ring_consume(&qp->sq);
@@ -43,6 +43,20 @@ void comp_success(struct qp *qp, struct req_wqe *w)
 	if (w->type == SEG_SEND_IMM || w->type == SEG_WRITE_IMM)
 		wc->wc_flags = WC_FLAG_IMM;
 	cq_publish(qp->send_cq, false);
+}
+
+/* Completes BIND_MW and LOCAL_INV that are done and that nothing unacknowledged is in front of any more. */
+void comp_local(struct qp *qp)
+{
+	struct qp_req *r = &qp->req;
+
+	while (qp->sq.index != r->tail) {
+		struct req_wqe *w = &r->wqe[qp->sq.index];
+
+		if (!(w->flags & WQE_LOCAL) || !(w->flags & WQE_STARTED) || w->status)
+			return;
+		comp_success(qp, w);
+	}
 }
 
 /* Completes what lies before psn, an outstanding PSN. Returns the WQE that holds psn, NULL: implied NAK. */
@@ -116,6 +130,17 @@ static enum comp_verdict comp_ack(struct qp *qp, struct req_wqe *w, uint32_t psn
 	return COMP_OK;
 }
 
+/* ATOMIC WRITE and FLUSH are answered by a READ response without payload (IBA A19.4). */
+static enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w, const struct seg *seg,
+				    enum wc_status *status)
+{
+	*status = WC_BAD_RESP_ERR;
+	if (unlikely(seg->len || seg->npkts != 1))
+		return COMP_FAIL;
+	comp_through(qp, w, w->first_psn);
+	return COMP_OK;
+}
+
 /* READ response whose packet skip has PSN psn, which w holds. */
 static enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, const struct seg *seg,
 				   uint32_t psn, uint32_t skip, enum wc_status *status)
@@ -127,11 +152,13 @@ static enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, const struc
 	uint64_t len;
 	int niov;
 
-	*status = WC_FATAL_ERR;
-	if (unlikely(w->type != SEG_READ_REQ))
+	*status = WC_BAD_RESP_ERR;
+	if (unlikely(w->type != SEG_READ_REQ && w->type < SEG_ATOMIC_WRITE))
 		return COMP_FAIL;
 	if (unlikely((seg->syndrome & AETH_TYPE_MASK) != AETH_ACK))
 		return COMP_OK;
+	if (unlikely(w->type != SEG_READ_REQ))
+		return comp_empty(qp, w, seg, status);
 	if (unlikely(psn != r->una))
 		return COMP_RETRY;
 	*status = WC_LOC_LEN_ERR;
@@ -161,7 +188,7 @@ static enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w, const str
 	struct iovec iov[SEG_MAX_IOV], src = { (void *)&seg->orig, sizeof(seg->orig) };
 	int niov;
 
-	*status = WC_FATAL_ERR;
+	*status = WC_BAD_RESP_ERR;
 	if (unlikely(w->type != SEG_CMP_SWP && w->type != SEG_FETCH_ADD))
 		return COMP_FAIL;
 	if (unlikely((seg->syndrome & AETH_TYPE_MASK) != AETH_ACK))
@@ -213,6 +240,7 @@ void comp_input(struct qp *qp, const struct seg *seg, ns_t now)
 			v = comp_atomic(qp, w, seg, &status);
 	}
 	if (r->una != una) {
+		comp_local(qp);
 		req_acked(qp);
 		xp_timer_progress(qp, now);
 	}

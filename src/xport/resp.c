@@ -103,6 +103,22 @@ bool resp_payload_fits(const struct resp_ctx *c)
 	return c->len <= full && c->len > full - mtu;
 }
 
+/* Access bits that a FLUSH needs, of QP and key (IBA A19). */
+static uint32_t flush_access(const struct seg *seg)
+{
+	return (seg->imm & SEG_FETH_GLOBAL ? ACCESS_FLUSH_GLOBAL : 0) |
+	       (seg->imm & SEG_FETH_PERSISTENT ? ACCESS_FLUSH_PERSISTENT : 0);
+}
+
+static bool flush_valid(const struct seg *seg, uint32_t access)
+{
+	uint32_t plt = seg->imm & SEG_FETH_PLT, need = flush_access(seg);
+	uint32_t sel = (seg->imm & SEG_FETH_SEL) >> SEG_FETH_SEL_SHIFT;
+
+	return plt && !(plt & ~(SEG_FETH_GLOBAL | SEG_FETH_PERSISTENT)) && sel <= SEG_FETH_MR &&
+	       (access & need) == need;
+}
+
 static enum resp_step chk_op_valid(struct resp_ctx *c)
 {
 	uint32_t access = c->qp->attr.access;
@@ -111,11 +127,8 @@ static enum resp_step chk_op_valid(struct resp_ctx *c)
 	switch ((enum seg_type)c->seg->type) {
 	case SEG_SEND:
 	case SEG_SEND_IMM:
-		ok = resp_payload_fits(c);
-		break;
 	case SEG_SEND_INV:
-		/* No key of a user MR can be invalidated from afar (kernel: MEM_REG types only). */
-		ok = resp_payload_fits(c) && !(c->flags & SEG_F_END);
+		ok = resp_payload_fits(c);
 		break;
 	case SEG_WRITE:
 	case SEG_WRITE_IMM:
@@ -127,6 +140,13 @@ static enum resp_step chk_op_valid(struct resp_ctx *c)
 	case SEG_CMP_SWP:
 	case SEG_FETCH_ADD:
 		ok = access & IB_UVERBS_ACCESS_REMOTE_ATOMIC && !(c->seg->va & 7);
+		break;
+	case SEG_ATOMIC_WRITE:
+		ok = access & IB_UVERBS_ACCESS_REMOTE_WRITE && !(c->seg->va & 7) &&
+		     c->len == 8 && c->seg->dma_len == 8;
+		break;
+	case SEG_FLUSH:
+		ok = flush_valid(c->seg, access);
 		break;
 	case SEG_READ_RESP:
 	case SEG_ACK:
@@ -160,10 +180,28 @@ static enum resp_step chk_length(struct resp_ctx *c)
 		/* The message ends where RETH said, neither before nor behind. */
 		if (unlikely(c->flags & SEG_F_END ? c->len != r->resid : c->len >= r->resid))
 			return resp_inv_req(c, WC_REM_INV_REQ_ERR);
-	} else if (unlikely(c->seg->type == SEG_READ_REQ && c->seg->dma_len > DEV_MAX_MSG)) {
+	} else if (unlikely((c->seg->type == SEG_READ_REQ || c->seg->type == SEG_FLUSH) &&
+			    c->seg->dma_len > DEV_MAX_MSG)) {
 		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
 	}
 	return RESP_CHK_RKEY;
+}
+
+/* The key of a FLUSH is looked at whatever the length; for the whole region it is all that counts. */
+static enum resp_step chk_flush_key(struct resp_ctx *c)
+{
+	const struct seg *seg = c->seg;
+	uint32_t len = seg->dma_len, index = seg->rkey >> 8;
+	uint64_t va = seg->va;
+
+	if (seg->imm & SEG_FETH_MR << SEG_FETH_SEL_SHIFT && index <= DEV_MAX_KEY_INDEX) {
+		va = c->qp->dev->keys[index].iova;
+		len = 0;
+	}
+	if (unlikely(mr_check(c->qp->dev, c->qp->pd->id, c->qp->qpn, seg->rkey, va, len,
+			      flush_access(seg), &c->addr) != MR_OK))
+		return resp_rem_acc(c);
+	return RESP_EXECUTE;
 }
 
 /* A message without payload names no memory; any other must fit into its key whole. */
@@ -182,6 +220,10 @@ static enum resp_step chk_rkey(struct resp_ctx *c)
 	} else if (seg->type == SEG_READ_REQ) {
 		len = seg->dma_len;
 		access = IB_UVERBS_ACCESS_REMOTE_READ;
+	} else if (seg->type == SEG_ATOMIC_WRITE) {
+		access = IB_UVERBS_ACCESS_REMOTE_WRITE;
+	} else if (unlikely(seg->type == SEG_FLUSH)) {
+		return chk_flush_key(c);
 	}
 	if (len && unlikely(mr_check(c->qp->dev, c->qp->pd->id, c->qp->qpn, rkey, va, len, access,
 				     &c->addr) != MR_OK))

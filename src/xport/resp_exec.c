@@ -2,6 +2,7 @@
 /* The responder's second half: resources, execution, completion, and what has been seen before. */
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
+#include "core/mw.h"
 #include "xport/resp_internal.h"
 
 /* A message that needs a receive WQE lacks one. What comes before that packet is still good. */
@@ -49,6 +50,20 @@ enum resp_step resp_chk_resource(struct resp_ctx *c)
 	return RESP_CHK_LENGTH;
 }
 
+/*
+ * The key that a SEND with invalidate names must be that of a type 2 window of
+ * this QP (IBA 9.9.6.1, responder class J). Its receive WQE tells, so no event.
+ */
+static enum resp_step exec_inv(struct resp_ctx *c)
+{
+	if (likely(!mw_invalidate(c->qp, c->seg->imm)))
+		return RESP_COMPLETE;
+	c->syndrome = AETH_NAK_REM_ACC;
+	c->status = WC_REM_INV_REQ_ERR;
+	c->event = EV_NONE;
+	return RESP_FATAL;
+}
+
 static enum resp_step exec_send(struct resp_ctx *c)
 {
 	struct iovec iov[SEG_MAX_IOV];
@@ -58,6 +73,8 @@ static enum resp_step exec_send(struct resp_ctx *c)
 		return resp_rem_op(c, WC_LOC_PROT_ERR);
 	switch (xp_place(c->seg, c->cut, iov, n, c->len)) {
 	case 0:
+		if (unlikely(c->seg->type == SEG_SEND_INV && c->flags & SEG_F_END))
+			return exec_inv(c);
 		return RESP_COMPLETE;
 	case -EFAULT:
 		return resp_rem_op(c, WC_LOC_PROT_ERR);
@@ -124,6 +141,35 @@ static enum resp_step exec_atomic(struct resp_ctx *c)
 	return exec_rd(c, &res, 1);
 }
 
+/* One store of 8 bytes, seen whole or not at all. */
+static enum resp_step exec_atomic_write(struct resp_ctx *c)
+{
+	struct resp_res res = { .type = SEG_READ_RESP, .psn = c->psn };
+	uint64_t v;
+	struct iovec iov = { &v, sizeof(v) };
+
+	if (unlikely((uintptr_t)c->addr & 7))
+		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+	if (unlikely(xp_place(c->seg, 0, &iov, 1, sizeof(v))))
+		return RESP_DONE;
+	if (unlikely(umem_store64(c->addr, v)))
+		return resp_rem_acc(c);
+	return exec_rd(c, &res, 1);
+}
+
+/*
+ * What came before is placed, by us or by a peer that let go of the card since:
+ * a barrier makes it visible to all. Nothing of a program's memory is
+ * persistent to us, so no key grants that (kernel: only pmem does).
+ */
+static enum resp_step exec_flush(struct resp_ctx *c)
+{
+	struct resp_res res = { .type = SEG_READ_RESP, .psn = c->psn };
+
+	smp_mb();
+	return exec_rd(c, &res, 1);
+}
+
 enum resp_step resp_execute(struct resp_ctx *c)
 {
 	struct resp_res res;
@@ -132,6 +178,10 @@ enum resp_step resp_execute(struct resp_ctx *c)
 		return exec_send(c);
 	if (resp_is_write(c))
 		return exec_write(c);
+	if (unlikely(c->seg->type == SEG_ATOMIC_WRITE))
+		return exec_atomic_write(c);
+	if (unlikely(c->seg->type == SEG_FLUSH))
+		return exec_flush(c);
 	if (c->seg->type != SEG_READ_REQ)
 		return exec_atomic(c);
 	read_res(c, &res);
@@ -151,7 +201,8 @@ static void recv_complete(struct resp_ctx *c)
 	wc->byte_len = r->off;
 	wc->wc_flags = WC_FLAG_GRH;
 	if (c->seg->type != SEG_SEND) {
-		wc->wc_flags |= WC_FLAG_IMM;
+		/* imm_data and invalidated_rkey share the place. */
+		wc->wc_flags |= c->seg->type == SEG_SEND_INV ? WC_FLAG_INV : WC_FLAG_IMM;
 		wc->ex.imm_data = c->seg->imm;
 	}
 	if (c->flags & SEG_F_ACKREQ)
@@ -234,6 +285,21 @@ static enum resp_step dup_atomic(struct resp_ctx *c)
 	return RESP_DONE;
 }
 
+/* ATOMIC WRITE and FLUSH are not executed twice (oA19-14, oA19-15); the answer has nothing in it. */
+static enum resp_step dup_empty(struct resp_ctx *c)
+{
+	struct resp_res res = {
+		.type = SEG_READ_RESP,
+		.psn = c->psn,
+		.msn = c->qp->card->msn,
+		.dup = true,
+	};
+
+	resp_queue(c->qp, &res);
+	resp_output(c->qp, c->from);
+	return RESP_DONE;
+}
+
 /*
  * Seen before (IBA 9.7.5.1.3). SEND and WRITE are acknowledged again, up to
  * their own last packet and no further: a later PSN could pass over a READ
@@ -250,5 +316,7 @@ enum resp_step resp_duplicate(struct resp_ctx *c)
 				    AETH_ACK_UNLIMITED);
 		return RESP_DONE;
 	}
+	if (c->seg->type == SEG_ATOMIC_WRITE || c->seg->type == SEG_FLUSH)
+		return dup_empty(c);
 	return c->seg->type == SEG_READ_REQ ? dup_read(c, seen) : dup_atomic(c);
 }

@@ -28,6 +28,10 @@ enum resp_step {
 	RESP_STEPS
 };
 
+/* IB_UVERBS_ACCESS_FLUSH_* of Linux 6.3 and later. */
+#define ACCESS_FLUSH_GLOBAL (1u << 8)
+#define ACCESS_FLUSH_PERSISTENT (1u << 9)
+
 struct resp_ctx {
 	struct qp *qp;
 	const struct seg *seg;
@@ -37,7 +41,7 @@ struct resp_ctx {
 	uint64_t cut;		/* payload bytes in front of it */
 	uint8_t flags;		/* SEG_F_* of it */
 	bool rnr_next;		/* the packet behind it lacks a receive WQE */
-	void *addr;		/* WRITE, atomics: where */
+	void *addr;		/* WRITE, atomics, ATOMIC WRITE: where */
 	/* For RESP_FATAL. */
 	uint8_t syndrome;
 	enum wc_status status;	/* of the receive WQE, when there is one */
@@ -66,7 +70,8 @@ static inline enum resp_step resp_inv_req(struct resp_ctx *c, enum wc_status sta
 static inline enum resp_step resp_rem_acc(struct resp_ctx *c)
 {
 	c->syndrome = AETH_NAK_REM_ACC;
-	c->status = WC_WR_FLUSH_ERR;
+	/* Of a WRITE with immediate that has taken a receive WQE. */
+	c->status = WC_LOC_ACCESS_ERR;
 	c->event = EV_QP_ACCESS_ERR;
 	return RESP_FATAL;
 }

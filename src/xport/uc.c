@@ -192,6 +192,8 @@ void uc_input(struct qp *qp, const struct seg *seg)
 	case SEG_CMP_SWP:
 	case SEG_FETCH_ADD:
 	case SEG_ATOMIC_ACK:
+	case SEG_ATOMIC_WRITE:
+	case SEG_FLUSH:
 	case SEG_NTYPES:
 		return;
 	}

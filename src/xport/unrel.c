@@ -151,6 +151,8 @@ static int send_some(struct qp *qp, struct req_wqe *w)
 	struct seg seg = { .type = w->type, .pkey = qp->dev->pkey, .sqpn = qp->qpn };
 	int rc;
 
+	if (unlikely(w->flags & WQE_LOCAL))
+		return wqe_bind(qp, w);
 	rc = qp->type == QPT_UC ? uc_send(qp, w, &seg) : ud_send(qp, w, &seg);
 	if (unlikely(rc))
 		return rc == -EAGAIN ? rc : rc == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;

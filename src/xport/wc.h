@@ -10,12 +10,14 @@ enum wc_status {
 	WC_LOC_QP_OP_ERR = 2,
 	WC_LOC_PROT_ERR = 4,
 	WC_WR_FLUSH_ERR = 5,
+	WC_MW_BIND_ERR = 6,	/* memory management operation error of IBA 1.2.1 */
+	WC_BAD_RESP_ERR = 7,
+	WC_LOC_ACCESS_ERR = 8,
 	WC_REM_INV_REQ_ERR = 9,
 	WC_REM_ACCESS_ERR = 10,
 	WC_REM_OP_ERR = 11,
 	WC_RETRY_EXC_ERR = 12,
 	WC_RNR_RETRY_EXC_ERR = 13,
-	WC_FATAL_ERR = 19,
 };
 
 #define WC_OP_RECV 128

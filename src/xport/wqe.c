@@ -9,6 +9,7 @@
  */
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
+#include "core/mw.h"
 #include "queue/barrier.h"
 #include "xport/xport_internal.h"
 
@@ -16,11 +17,25 @@
 #define ON_UC (1 << QPT_UC)
 #define ON_UD (1 << QPT_UD)
 
+/* Of Linux 6.3 and later; Debian 12's headers are older than some providers. */
+#define WR_FLUSH 14
+#define WR_ATOMIC_WRITE 15
+#define WC_FLUSH 8
+#define WC_ATOMIC_WRITE 9
+
+/* rxe_send_wr.wr.flush of those headers. */
+struct wr_flush {
+	uint64_t remote_addr;
+	uint32_t length, rkey;
+	uint8_t type, level;	/* SEG_FETH_GLOBAL, _PERSISTENT; SEG_FETH_RANGE, _MR */
+};
+
 /* What an opcode of the ABI is on the wire and in a completion; on: QP types that take it. */
 static const struct wqe_op {
 	uint8_t on;
 	uint8_t type;		/* enum seg_type */
 	uint8_t wc;		/* enum ib_uverbs_wc_opcode */
+	uint8_t flags;		/* WQE_LOCAL */
 } wqe_ops[] = {
 	[IB_UVERBS_WR_RDMA_WRITE] = { ON_RC | ON_UC, SEG_WRITE, IB_UVERBS_WC_RDMA_WRITE },
 	[IB_UVERBS_WR_RDMA_WRITE_WITH_IMM] = { ON_RC | ON_UC, SEG_WRITE_IMM,
@@ -31,6 +46,10 @@ static const struct wqe_op {
 	[IB_UVERBS_WR_RDMA_READ] = { ON_RC, SEG_READ_REQ, IB_UVERBS_WC_RDMA_READ },
 	[IB_UVERBS_WR_ATOMIC_CMP_AND_SWP] = { ON_RC, SEG_CMP_SWP, IB_UVERBS_WC_COMP_SWAP },
 	[IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD] = { ON_RC, SEG_FETCH_ADD, IB_UVERBS_WC_FETCH_ADD },
+	[IB_UVERBS_WR_LOCAL_INV] = { ON_RC | ON_UC, SEG_SEND, IB_UVERBS_WC_LOCAL_INV, WQE_LOCAL },
+	[IB_UVERBS_WR_BIND_MW] = { ON_RC | ON_UC, SEG_SEND, IB_UVERBS_WC_BIND_MW, WQE_LOCAL },
+	[WR_FLUSH] = { ON_RC, SEG_FLUSH, WC_FLUSH },
+	[WR_ATOMIC_WRITE] = { ON_RC, SEG_ATOMIC_WRITE, WC_ATOMIC_WRITE },
 };
 
 /* Completion opcode of a WQE that succeeded, so its opcode is one of ours. */
@@ -56,16 +75,72 @@ static uint64_t sge_sum(const struct qp *qp, const struct rxe_send_wqe *s, struc
 	return sum;
 }
 
-/* Reads the part that depends on the opcode. Returns the status the WQE has before it is sent, 0 = good. */
-static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe *s,
-				  struct req_wqe *w)
+/* BIND_MW and LOCAL_INV. */
+static enum wc_status read_local(const struct rxe_send_wqe *s, struct req_wqe *w)
+{
+	w->flags &= (uint8_t)~WQE_INLINE;
+	if (w->opcode == IB_UVERBS_WR_LOCAL_INV)
+		return WC_SUCCESS;
+	w->va = READ_ONCE(s->wr.wr.mw.addr);
+	w->swap_add = READ_ONCE(s->wr.wr.mw.length);
+	w->compare = (uint64_t)READ_ONCE(s->wr.wr.mw.mr_lkey) << 32 |
+		     READ_ONCE(s->wr.wr.mw.mw_rkey);
+	w->rkey = READ_ONCE(s->wr.wr.mw.rkey);
+	w->imm = READ_ONCE(s->wr.wr.mw.access);
+	return WC_SUCCESS;
+}
+
+/* Executes BIND_MW or LOCAL_INV. */
+enum wc_status wqe_bind(struct qp *qp, const struct req_wqe *w)
+{
+	struct mw_bind bind = {
+		.addr = w->va,
+		.length = w->swap_add,
+		.mr_lkey = (uint32_t)(w->compare >> 32),
+		.mw_rkey = (uint32_t)w->compare,
+		.rkey = w->rkey,
+		.access = w->imm,
+	};
+	int rc = w->opcode == IB_UVERBS_WR_LOCAL_INV ? mw_invalidate(qp, w->imm) :
+						       mw_bind(qp, &bind);
+
+	return rc ? WC_MW_BIND_ERR : WC_SUCCESS;
+}
+
+/* ATOMIC WRITE: its 8 bytes stand in the WQE, flag INLINE or not (librxe's wr_atomic_write()). */
+static enum wc_status read_atomic_write(const struct rxe_send_wqe *s, struct req_wqe *w)
+{
+	w->flags &= (uint8_t)~WQE_INLINE;
+	w->va = READ_ONCE(s->wr.wr.rdma.remote_addr);
+	w->rkey = READ_ONCE(s->wr.wr.rdma.rkey);
+	w->len = READ_ONCE(s->dma.length);
+	if (unlikely(w->len != 8))
+		return WC_LOC_LEN_ERR;
+	w->swap_add = READ_ONCE(*(const uint64_t *)(const void *)s->dma.inline_data);
+	return WC_SUCCESS;
+}
+
+static enum wc_status read_flush(const struct rxe_send_wqe *s, struct req_wqe *w)
+{
+	const struct wr_flush *f = (const void *)&s->wr.wr;
+	uint32_t plt = READ_ONCE(f->type), sel = READ_ONCE(f->level);
+
+	w->flags &= (uint8_t)~WQE_INLINE;
+	w->va = READ_ONCE(f->remote_addr);
+	w->rkey = READ_ONCE(f->rkey);
+	w->swap_add = READ_ONCE(f->length);
+	w->imm = (plt & SEG_FETH_PLT) | sel << SEG_FETH_SEL_SHIFT;
+	if (unlikely(plt > SEG_FETH_PLT || sel > SEG_FETH_SEL >> SEG_FETH_SEL_SHIFT))
+		return WC_LOC_QP_OP_ERR;
+	return w->swap_add > DEV_MAX_MSG ? WC_LOC_LEN_ERR : WC_SUCCESS;
+}
+
+/* Payload of the WQE: bytes, and in w the number of list entries. */
+static enum wc_status read_len(const struct qp *qp, const struct rxe_send_wqe *s,
+			       struct req_wqe *w)
 {
 	uint64_t len;
 
-	if (unlikely(w->opcode >= ARRAY_SIZE(wqe_ops) ||
-		     !(wqe_ops[w->opcode].on & 1 << qp->type)))
-		return WC_LOC_QP_OP_ERR;
-	w->type = wqe_ops[w->opcode].type;
 	if (w->flags & WQE_INLINE && !wqe_is_rd(w)) {
 		len = READ_ONCE(s->dma.length);
 		if (unlikely(len > qp->max_inline))
@@ -79,6 +154,32 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 			return WC_LOC_LEN_ERR;
 	}
 	w->len = (uint32_t)len;
+	return WC_SUCCESS;
+}
+
+/* Reads the part that depends on the opcode. Returns the status the WQE has before it is sent, 0 = good. */
+static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe *s,
+				  struct req_wqe *w)
+{
+	enum wc_status st;
+
+	if (unlikely(w->opcode >= ARRAY_SIZE(wqe_ops) ||
+		     !(wqe_ops[w->opcode].on & 1 << qp->type)))
+		return WC_LOC_QP_OP_ERR;
+	w->type = wqe_ops[w->opcode].type;
+	w->flags |= wqe_ops[w->opcode].flags;
+	if (unlikely(w->flags & WQE_LOCAL))
+		return read_local(s, w);
+	/* A QP without READ credits could never send it (the kernel lets it wait for ever). */
+	if (unlikely(wqe_is_rd(w) && !qp->attr.max_rd_atomic))
+		return WC_LOC_QP_OP_ERR;
+	if (unlikely(w->type == SEG_ATOMIC_WRITE))
+		return read_atomic_write(s, w);
+	if (unlikely(w->type == SEG_FLUSH))
+		return read_flush(s, w);
+	st = read_len(qp, s, w);
+	if (unlikely(st))
+		return st;
 
 	if (qp->type == QPT_UD) {
 		w->va = READ_ONCE(s->wr.wr.ud.remote_qpn);
@@ -99,9 +200,6 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 			return WC_LOC_LEN_ERR;
 		w->len = 8;
 	}
-	/* A QP without READ credits could never send it (the kernel lets it wait for ever). */
-	if (unlikely(wqe_is_rd(w) && !qp->attr.max_rd_atomic))
-		return WC_LOC_QP_OP_ERR;
 	return WC_SUCCESS;
 }
 
@@ -134,7 +232,7 @@ bool wqe_fetch(struct qp *qp)
 	w->len = 0;
 	w->status = (uint8_t)wqe_read_op(qp, s, w);
 	npkts = 0;
-	if (likely(!w->status)) {
+	if (likely(!w->status && !(w->flags & WQE_LOCAL))) {
 		npkts = w->type >= SEG_CMP_SWP ? 1 :
 			(uint32_t)(((uint64_t)w->len + (1u << r->mtu_shift) - 1) >> r->mtu_shift);
 		npkts += !npkts;

@@ -47,6 +47,8 @@ uint32_t wqe_wc_opcode(uint32_t opcode);
 int wqe_iov(const struct qp *qp, const struct req_wqe *w, uint32_t slot, uint64_t off,
 	    uint64_t len, struct iovec *iov);
 
+enum wc_status wqe_bind(struct qp *qp, const struct req_wqe *w);
+
 /* req.c */
 void req_run(struct qp *qp, ns_t now);
 void req_go_back(struct qp *qp);
@@ -72,6 +74,7 @@ void ud_input(struct qp *qp, const struct seg *seg);
 /* comp.c */
 void comp_input(struct qp *qp, const struct seg *seg, ns_t now);
 void comp_success(struct qp *qp, struct req_wqe *w);
+void comp_local(struct qp *qp);
 
 /* resp.c, resp_out.c. The QP's card is locked but for resp_check_card(). */
 void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now);

@@ -136,7 +136,7 @@ static void test_reg_mr_errors(void **state)
 	m->hca_va ^= 1;
 	m->access_flags = IB_UVERBS_ACCESS_REMOTE_WRITE;
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
-	m->access_flags = 0x100;
+	m->access_flags = 0x200;
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
 	m->access_flags = IB_UVERBS_ACCESS_RELAXED_ORDERING;
 	assert_int_equal(run(BY_WRITE, &c), -ENOENT);

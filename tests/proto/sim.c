@@ -3,12 +3,14 @@
 #include <rdma/ib_user_verbs.h>
 #include "sim.h"
 
-#define ALL_ACCESS 0x0f
+/* Local write, remote write, read, atomic, bind, and FLUSH_GLOBAL of 6.3. */
+#define ALL_ACCESS 0x11f
 #define MAX_STEPS 1000000
 
-static void end_create(struct sim *s, int id)
+static void end_create(struct sim *s, int id, bool srq)
 {
 	struct sim_end *e = &s->end[id];
+	struct srq_init_attr srq_attr = { .max_wr = SIM_DEPTH - 1, .max_sge = 8 };
 	struct qp_init_attr attr = { 0 };
 
 	e->sim = s;
@@ -24,6 +26,10 @@ static void end_create(struct sim *s, int id)
 				   ALL_ACCESS, &e->mr), 0);
 	assert_int_equal(cq_create(&e->td->uctx, SIM_DEPTH * 2, 0, NULL, e->async, 0, &e->scq), 0);
 	assert_int_equal(cq_create(&e->td->uctx, SIM_DEPTH * 2, 0, NULL, e->async, 0, &e->rcq), 0);
+	srq_attr.async = e->async;
+	if (srq)
+		assert_int_equal(srq_create(e->pd, &srq_attr, &e->srq), 0);
+	attr.srq = e->srq;
 	attr.send_cq = e->scq;
 	attr.recv_cq = e->rcq;
 	attr.max_send_wr = attr.max_recv_wr = SIM_DEPTH - 1;
@@ -41,6 +47,8 @@ static void end_destroy(struct sim_end *e)
 
 	xp_fini(e->qp);
 	qp_destroy(e->qp, &a);
+	if (e->srq)
+		assert_int_equal(srq_destroy(e->srq, &a), 0);
 	assert_int_equal(cq_destroy(e->scq, &a, &b), 0);
 	assert_int_equal(cq_destroy(e->rcq, &a, &b), 0);
 	assert_int_equal(mr_destroy(e->mr), 0);
@@ -59,7 +67,7 @@ void sim_note(struct sim *s, const char *fmt, ...)
 	va_end(ap);
 }
 
-struct sim *sim_create(void)
+static struct sim *create(bool srq)
 {
 	struct sim *s = calloc(1, sizeof(*s));
 
@@ -67,8 +75,18 @@ struct sim *sim_create(void)
 	list_init(&s->flying);
 	prng_seed(&s->rng, 1);
 	for (int i = 0; i < 2; i++)
-		end_create(s, i);
+		end_create(s, i, srq);
 	return s;
+}
+
+struct sim *sim_create(void)
+{
+	return create(false);
+}
+
+struct sim *sim_create_srq(void)
+{
+	return create(true);
 }
 
 void sim_destroy(struct sim *s)
@@ -165,6 +183,8 @@ void sim_connect(struct sim *s, const struct sim_cfg *cfg)
 			;
 		while (sim_event(e) >= 0)
 			;
+		while (e->srq && !ring_empty(&e->srq->rq))
+			ring_consume(&e->srq->rq);
 		e->revokes = 0;
 	}
 }
@@ -191,7 +211,25 @@ void sim_post(struct sim_end *e, const struct sim_wr *wr)
 	w->wr.opcode = wr->op;
 	w->wr.send_flags = wr->flags;
 	w->wr.ex.imm_data = wr->imm;
-	if (wr->op == OP_CMP_SWP || wr->op == OP_FETCH_ADD) {
+	if (wr->op == OP_BIND_MW) {
+		w->wr.wr.mw.addr = wr->raddr;
+		w->wr.wr.mw.length = wr->len;
+		w->wr.wr.mw.mr_lkey = wr->mr_lkey;
+		w->wr.wr.mw.mw_rkey = wr->mw_rkey;
+		w->wr.wr.mw.rkey = wr->rkey;
+		w->wr.wr.mw.access = wr->access;
+	} else if (wr->op == OP_FLUSH) {
+		/* As Linux 6.3 has it: address, length, rkey, type, level. */
+		struct {
+			uint64_t va;
+			uint32_t len, rkey;
+			uint8_t plt, sel;
+		} f = {
+			wr->raddr, wr->len, wr->rkey, wr->plt, wr->sel
+		};
+
+		memcpy(&w->wr.wr, &f, sizeof(f));
+	} else if (wr->op == OP_CMP_SWP || wr->op == OP_FETCH_ADD) {
 		w->wr.wr.atomic.remote_addr = wr->raddr;
 		w->wr.wr.atomic.rkey = wr->rkey;
 		w->wr.wr.atomic.compare_add = wr->compare_add;
@@ -209,6 +247,10 @@ void sim_post(struct sim_end *e, const struct sim_wr *wr)
 		w->dma.sge[i] = wr->sge[i];
 		w->dma.length += wr->sge[i].length;
 	}
+	if (wr->op == OP_ATOMIC_WRITE) {
+		memcpy(w->dma.inline_data, &wr->compare_add, 8);
+		w->dma.length = 8;
+	}
 	w->dma.resid = w->dma.length;
 	producer_advance(&e->qp->sq);
 }
@@ -220,7 +262,8 @@ int sim_bell(struct sim_end *e)
 
 void sim_post_recv(struct sim_end *e, uint64_t id, const struct rxe_sge *sge, uint32_t num)
 {
-	struct rxe_recv_wqe *w = producer_slot(&e->qp->rq);
+	struct ring *ring = e->srq ? &e->srq->rq : &e->qp->rq;
+	struct rxe_recv_wqe *w = producer_slot(ring);
 
 	memset(w, 0, sizeof(*w));
 	w->wr_id = id;
@@ -229,7 +272,7 @@ void sim_post_recv(struct sim_end *e, uint64_t id, const struct rxe_sge *sge, ui
 		w->dma.sge[i] = sge[i];
 		w->dma.length += sge[i].length;
 	}
-	producer_advance(&e->qp->rq);
+	producer_advance(ring);
 }
 
 struct rxe_sge sim_sge(const struct sim_end *e, uint32_t off, uint32_t len)

@@ -23,7 +23,7 @@
 
 enum sim_opcode { /* of the ABI: enum ib_uverbs_wr_opcode */
 	OP_WRITE = 0, OP_WRITE_IMM, OP_SEND, OP_SEND_IMM, OP_READ, OP_CMP_SWP, OP_FETCH_ADD,
-	OP_LOCAL_INV, OP_SEND_INV = 9,
+	OP_LOCAL_INV, OP_BIND_MW, OP_SEND_INV, OP_FLUSH = 14, OP_ATOMIC_WRITE,
 };
 
 enum { F_FENCE = 1, F_SIGNALED = 2, F_SOLICITED = 4, F_INLINE = 8 };
@@ -38,6 +38,7 @@ struct sim_end {
 	struct pd *pd;
 	struct cq *scq, *rcq;
 	struct mr *mr;		/* all of buf, every access */
+	struct srq *srq;	/* NULL unless sim_create_srq() */
 	struct qp *qp;
 	uint8_t *buf;		/* SIM_BUF bytes */
 	struct link link;
@@ -90,7 +91,9 @@ struct sim_wr {
 	uint32_t op, flags, imm;
 	uint64_t raddr;
 	uint32_t rkey;
-	uint64_t compare_add, swap;
+	uint64_t compare_add, swap;	/* compare_add: the value of OP_ATOMIC_WRITE, too */
+	uint32_t len, mr_lkey, mw_rkey, access;	/* OP_BIND_MW; len: OP_FLUSH, too */
+	uint8_t plt, sel;	/* OP_FLUSH */
 	struct rxe_sge sge[SEG_MAX_IOV];
 	uint32_t num_sge;
 	const void *inl;
@@ -101,6 +104,8 @@ struct sim_wr {
 void sim_note(struct sim *s, const char *fmt, ...) __printf(2, 3);
 struct sim_cfg sim_defaults(void);
 struct sim *sim_create(void);
+/* Each end's receives are in an SRQ, of SIM_DEPTH - 1 WQEs with 8 entries. */
+struct sim *sim_create_srq(void);
 void sim_destroy(struct sim *s);
 /* Both QPs from wherever they are through RESET to RTS. The clock and the queues start anew. */
 void sim_connect(struct sim *s, const struct sim_cfg *cfg);

@@ -6,8 +6,8 @@
  */
 #include "sim.h"
 
-enum { SUCCESS = 0, LOC_LEN = 1, LOC_QP_OP = 2, LOC_PROT = 4, FLUSH = 5, REM_INV_REQ = 9,
-       REM_ACCESS = 10, REM_OP = 11, RETRY_EXC = 12, RNR_EXC = 13, FATAL = 19 };
+enum { SUCCESS = 0, LOC_LEN = 1, LOC_QP_OP = 2, LOC_PROT = 4, FLUSH = 5, MW_BIND = 6,
+       REM_INV_REQ = 9, REM_ACCESS = 10, REM_OP = 11, RETRY_EXC = 12, RNR_EXC = 13 };
 enum { EV_NO = -1, EV_FATAL = 1, EV_REQ = 2, EV_ACCESS = 3 };
 
 static struct sim *s;
@@ -166,8 +166,9 @@ static void test_invalid_request(void **state)
 	post_recvs(1, 4096);
 	wr = wr_of(OP_SEND_INV, 8);
 	wr.imm = b->mr->rkey;
-	expect_failure(&wr, REM_INV_REQ);
-	expect_remote(true, EV_REQ);
+	expect_failure(&wr, REM_ACCESS);
+	sim_expect(b->rcq, 100, REM_INV_REQ);
+	expect_remote(true, EV_NO);
 }
 
 /* A SEND beyond the receive buffer, cut at several places. */
@@ -302,7 +303,7 @@ static void test_local(void **state)
 
 	start(NULL);
 	wr = wr_of(OP_LOCAL_INV, 8);
-	expect_failure(&wr, LOC_QP_OP);
+	expect_failure(&wr, MW_BIND);
 	start(NULL);
 	wr.op = 200;
 	expect_failure(&wr, LOC_QP_OP);

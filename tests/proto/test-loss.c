@@ -4,6 +4,7 @@
  * completes once, in order, with the right bytes. Cut into single packets (a
  * wire), into runs (udp), and whole by reference (shm).
  */
+#include "core/mw.h"
 #include "sim.h"
 
 #define MASKS (1u << 12)
@@ -14,6 +15,8 @@
 #define MTU 256
 
 static struct sim *s;
+/* A type 2 window for each step, at the end that binds it or is asked to invalidate it. */
+static struct mw *mws[8];
 
 /* One work request of a scenario. */
 struct step {
@@ -27,20 +30,51 @@ static const struct cut {
 
 static uint32_t step_len(const struct step *st)
 {
-	if (st->op == OP_CMP_SWP || st->op == OP_FETCH_ADD)
+	if (st->op == OP_CMP_SWP || st->op == OP_FETCH_ADD || st->op == OP_ATOMIC_WRITE)
 		return 8;
+	if (st->op == OP_LOCAL_INV || st->op == OP_BIND_MW || st->op == OP_FLUSH)
+		return 0;
 	return st->pkts * MTU - 3;
 }
 
 static bool takes_recv(uint32_t op)
 {
-	return op == OP_SEND || op == OP_SEND_IMM || op == OP_WRITE_IMM;
+	return op == OP_SEND || op == OP_SEND_IMM || op == OP_WRITE_IMM || op == OP_SEND_INV;
 }
 
 /* Regions of step i; 4 KiB apart. */
 static uint32_t at(uint32_t base, int i)
 {
 	return base + (uint32_t)i * 4096;
+}
+
+/* A window of end e over its region of step i, bound unless this step shall do that. */
+static void window(struct sim_end *e, int i, bool bind)
+{
+	struct mw_bind b = { .addr = (uintptr_t)e->buf + at(REMOTE, i), .length = 4096,
+			     .mr_lkey = e->mr->lkey, .access = 4 };
+
+	assert_int_equal(mw_alloc(e->pd, MW_TYPE_2, &mws[i]), 0);
+	b.mw_rkey = b.rkey = mws[i]->rkey;
+	if (bind)
+		assert_int_equal(mw_bind(e->qp, &b), 0);
+}
+
+static void post_local(const struct step *st, struct sim_wr *wr, int i)
+{
+	struct sim_end *a = &s->end[0];
+
+	window(st->op == OP_SEND_INV ? &s->end[1] : a, i, st->op != OP_BIND_MW);
+	if (st->op != OP_BIND_MW) {
+		wr->imm = mws[i]->rkey;
+		return;
+	}
+	wr->raddr = (uintptr_t)a->buf + at(REMOTE, i);
+	wr->len = 4096;
+	wr->mr_lkey = a->mr->lkey;
+	wr->mw_rkey = mws[i]->rkey;
+	wr->rkey = mws[i]->rkey ^ 1;
+	wr->access = 4;
 }
 
 static void post_step(const struct step *st, int i)
@@ -61,6 +95,7 @@ static void post_step(const struct step *st, int i)
 	memset(b->buf + at(RECV, i), 0, 4096);
 	sim_fill(a->buf + at(LOCAL, i), len, (uint32_t)i);
 	memset(b->buf + at(REMOTE, i), 0, 4096);
+	mws[i] = NULL;
 	if (st->op == OP_READ) {
 		memset(a->buf + at(LOCAL, i), 0, len);
 		sim_fill(b->buf + at(REMOTE, i), len, (uint32_t)i);
@@ -70,6 +105,12 @@ static void post_step(const struct step *st, int i)
 		wr.sge[0] = sim_sge(a, at(LOCAL, i), 8);
 		wr.raddr = (uintptr_t)b->buf + WORD;
 	}
+	if (st->op == OP_ATOMIC_WRITE)
+		memcpy(&wr.compare_add, a->buf + at(LOCAL, i), 8);
+	if (st->op == OP_FLUSH)
+		wr.plt = 1, wr.sel = (uint8_t)(i & 1), wr.len = 100;
+	if (st->op == OP_SEND_INV || st->op == OP_LOCAL_INV || st->op == OP_BIND_MW)
+		post_local(st, &wr, i);
 	if (takes_recv(st->op))
 		sim_post_recv(b, 2000 + (uint64_t)i, recv, 2);
 	sim_post(a, &wr);
@@ -87,9 +128,11 @@ static void check_recv(const struct step *st, int i)
 	assert_int_equal(wc.opcode, write ? 129 : 128);
 	assert_int_equal(wc.byte_len, step_len(st));
 	assert_int_equal(wc.qp_num, b->qp->qpn);
-	assert_int_equal(wc.wc_flags, st->op == OP_SEND ? 1 : 3);
+	assert_int_equal(wc.wc_flags, st->op == OP_SEND ? 1 : st->op == OP_SEND_INV ? 5 : 3);
 	assert_int_equal(wc.port_num, 1);
-	if (st->op != OP_SEND)
+	if (st->op == OP_SEND_INV)
+		assert_int_equal(wc.ex.invalidate_rkey, mws[i]->rkey);
+	else if (st->op != OP_SEND)
 		assert_int_equal(wc.ex.imm_data, 0xabcd0000u + (uint32_t)i);
 	if (!write)
 		assert_true(sim_filled(b->buf + at(RECV, i), step_len(st), (uint32_t)i));
@@ -97,7 +140,7 @@ static void check_recv(const struct step *st, int i)
 
 static void check_step(const struct step *st, int i, uint64_t *word)
 {
-	static const uint8_t wc_opcode[] = { 1, 1, 0, 0, 2, 3, 4 };
+	static const uint8_t wc_opcode[] = { 1, 1, 0, 0, 2, 3, 4, 6, 5, 0, [14] = 8, 9 };
 	struct sim_end *a = &s->end[0], *b = &s->end[1];
 	struct ib_uverbs_wc wc;
 	uint64_t orig;
@@ -110,7 +153,15 @@ static void check_step(const struct step *st, int i, uint64_t *word)
 	assert_int_equal(wc.qp_num, a->qp->qpn);
 	if (takes_recv(st->op))
 		check_recv(st, i);
-	if (st->op == OP_WRITE || st->op == OP_WRITE_IMM)
+	/* Bound with the key of the WQE, or not bound any more. */
+	if (st->op == OP_BIND_MW)
+		assert_true(mws[i]->mr == a->mr);
+	if (st->op == OP_SEND_INV || st->op == OP_LOCAL_INV)
+		assert_null(mws[i]->mr);
+	if (mws[i])
+		assert_int_equal(mw_dealloc(mws[i]), 0);
+	mws[i] = NULL;
+	if (st->op == OP_WRITE || st->op == OP_WRITE_IMM || st->op == OP_ATOMIC_WRITE)
 		assert_true(sim_filled(b->buf + at(REMOTE, i), step_len(st), (uint32_t)i));
 	if (st->op == OP_READ)
 		assert_true(sim_filled(a->buf + at(LOCAL, i), step_len(st), (uint32_t)i));
@@ -171,7 +222,8 @@ static void one_op(uint32_t op, const char *name)
 		struct step st = { op, sizes[i] };
 
 		all_masks(name, &st, 1);
-		if (op == OP_CMP_SWP || op == OP_FETCH_ADD)
+		if (op == OP_CMP_SWP || op == OP_FETCH_ADD || op == OP_ATOMIC_WRITE ||
+		    op == OP_FLUSH)
 			break;
 	}
 }
@@ -188,6 +240,9 @@ OP_TEST(WRITE_IMM)
 OP_TEST(READ)
 OP_TEST(CMP_SWP)
 OP_TEST(FETCH_ADD)
+OP_TEST(SEND_INV)
+OP_TEST(ATOMIC_WRITE)
+OP_TEST(FLUSH)
 
 static void test_mix(void **state)
 {
@@ -203,9 +258,33 @@ static void test_mix(void **state)
 		{ OP_SEND, 1 }, { OP_SEND, 3 }, { OP_WRITE, 2 }, { OP_SEND, 1 }, { OP_SEND, 1 },
 	};
 
+	static const struct step local[] = {
+		{ OP_READ, 2 }, { OP_BIND_MW, 1 }, { OP_SEND, 2 }, { OP_LOCAL_INV, 1 },
+		{ OP_BIND_MW, 1 }, { OP_SEND_INV, 1 }, { OP_LOCAL_INV, 1 },
+	};
+	static const struct step empty[] = {
+		{ OP_WRITE, 2 }, { OP_FLUSH, 1 }, { OP_ATOMIC_WRITE, 1 }, { OP_READ, 3 },
+		{ OP_FLUSH, 1 }, { OP_SEND, 1 }, { OP_ATOMIC_WRITE, 1 },
+	};
+
+	all_masks("local", local, ARRAY_SIZE(local));
+	all_masks("empty", empty, ARRAY_SIZE(empty));
 	all_masks("mixed", mixed, ARRAY_SIZE(mixed));
 	all_masks("reads", reads, ARRAY_SIZE(reads));
 	all_masks("sends", sends, ARRAY_SIZE(sends));
+}
+
+/* What takes a receive WQE, from an SRQ. */
+static void test_srq(void **state)
+{
+	struct sim *rq = s;
+
+	s = sim_create_srq();
+	one_op(OP_SEND, "SRQ SEND");
+	one_op(OP_WRITE_IMM, "SRQ WRITE_IMM");
+	one_op(OP_SEND_INV, "SRQ SEND_INV");
+	sim_destroy(s);
+	s = rq;
 }
 
 static int setup(void **state)
@@ -226,7 +305,9 @@ int main(void)
 		cmocka_unit_test(test_SEND), cmocka_unit_test(test_SEND_IMM),
 		cmocka_unit_test(test_WRITE), cmocka_unit_test(test_WRITE_IMM),
 		cmocka_unit_test(test_READ), cmocka_unit_test(test_CMP_SWP),
-		cmocka_unit_test(test_FETCH_ADD), cmocka_unit_test(test_mix),
+		cmocka_unit_test(test_FETCH_ADD), cmocka_unit_test(test_SEND_INV),
+		cmocka_unit_test(test_ATOMIC_WRITE), cmocka_unit_test(test_FLUSH),
+		cmocka_unit_test(test_mix), cmocka_unit_test(test_srq),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -4,7 +4,8 @@
 #include "core/objects.h"
 
 #define PAGE_BITS 4095ull
-#define ACCESS_KNOWN (0xffu | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
+/* The last of them is FLUSH_GLOBAL of Linux 6.3. */
+#define ACCESS_KNOWN (0x1ffu | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 #define ACCESS_REMOTE_CHANGE (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
 /* ib_check_mr_access(); comes before the PD is looked up. */
