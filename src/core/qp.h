@@ -104,6 +104,7 @@ struct qp {
 	void *host;		/* the engine's */
 	struct timer timer;	/* the engine's */
 	struct list_head work;	/* the engine's: needs xp_output */
+	struct list_head err;	/* the engine's: in ERR, receives may be posted to it */
 };
 
 struct qp_init_attr {

@@ -12,11 +12,11 @@
 
 struct link;
 
-/* What a send WQE said, read once when its turn came; one per slot of the SQ, one cache line. */
+/* What a send WQE said, read once when its turn came; one cache line. */
 struct req_wqe {
 	uint64_t wr_id;
 	uint64_t va;		/* remote address */
-	uint64_t swap_add, compare;	/* ATOMIC WRITE: the 8 bytes; FLUSH: bytes of the range */
+	uint64_t swap_add, compare;	/* FLUSH: swap_add = bytes of the range */
 	uint32_t first_psn;
 	uint32_t npkts;		/* PSNs it takes (READ: its responses); 0 = local, or it failed before its first packet */
 	uint32_t len;		/* payload bytes, 0..2^31 */
@@ -47,7 +47,9 @@ _Static_assert(sizeof(struct req_wqe) == 64, "a WQE's state fills a cache line")
  * (cur, tail) read but not sent (only after a step back).
  */
 struct qp_req {
-	struct req_wqe *wqe;	/* a slot each */
+	/* Those of [sq.index, tail), by the low bits of the slot: few at first, more when they are needed. */
+	struct req_wqe *wqe;
+	uint32_t wqe_mask;	/* their number - 1, never more than sq.mask */
 	uint32_t cur, tail;
 	uint32_t cur_pkt;	/* packets of cur already sent */
 	uint32_t psn;		/* first PSN of the WQE read next */
@@ -67,23 +69,20 @@ struct qp_req {
 	ns_t rnr_until;		/* waits out an RNR NAK; 0 = does not */
 };
 
-/* Most READs and atomics a responder holds resources for: DEV_MAX_RD_ATOMIC. */
-#define RESP_MAX_RES 128
-
 /* A READ or atomic response that is owed. */
 struct resp_res {
 	uint64_t va;		/* of the next byte; atomic: the original value */
 	uint32_t rkey;
 	uint32_t psn;		/* of the next response packet */
 	uint32_t len;		/* bytes to go */
-	uint32_t msn;
-	uint8_t type;		/* SEG_READ_RESP or SEG_ATOMIC_ACK */
-	bool started;		/* its first packet was sent */
-	bool dup;		/* of a duplicate request: takes no resource */
+	uint32_t msn : 24;
+	uint32_t type : 4;	/* SEG_READ_RESP or SEG_ATOMIC_ACK */
+	uint32_t started : 1;	/* its first packet was sent */
+	uint32_t dup : 1;	/* of a duplicate request: takes no resource */
 };
 
 /* What an atomic found, for its duplicates. */
-struct resp_replay {
+struct __attribute__((packed, aligned(4))) resp_replay {
 	uint64_t orig;
 	uint32_t psn;
 };
@@ -121,10 +120,15 @@ struct qp_resp {
 	uint32_t num_sge;
 	struct rxe_sge *sge;	/* max_recv_sge of them */
 
-	/* Ring of owed responses, in PSN order from res_head. */
+	/*
+	 * Rings of rd_size entries (0 or a power of two): owed responses, in PSN
+	 * order from res_head, and what atomics found. One piece of memory, there
+	 * from the first READ or atomic on.
+	 */
 	struct resp_res *res;
-	uint32_t res_head, res_count;
 	struct resp_replay *replay;
+	uint32_t rd_size;
+	uint32_t res_head, res_count;
 };
 
 #endif

@@ -168,6 +168,7 @@ static int prepare(void)
 	list_init(&engine.files);
 	list_init(&engine.work);
 	list_init(&engine.blocked);
+	list_init(&engine.err);
 	timer_heap_init(&engine.timers);
 	engine.conn.fd = engine.conn_fd_own = -1;
 	engine.reattach_at = NS_NEVER;

@@ -67,7 +67,7 @@ struct engine {
 	struct list_head devs, files;
 	struct list_head work;		/* QPs to look at again, by struct qp.work */
 	struct list_head blocked;	/* QPs that wait for room on a link, by struct qp.work */
-	uint32_t nerr;			/* QPs in ERR: their receive queues are rescanned */
+	struct list_head err;		/* QPs in ERR, by struct qp.err: their receive queues are rescanned */
 	ns_t now;			/* what engine_clock() last said */
 	bool now_read;			/* it was asked in this round */
 	struct timer_heap timers;

@@ -154,7 +154,7 @@ void engine_poll(void)
 			shm_polling(engine.ep);
 			progress_kick();
 		}
-		if (unlikely(engine.nerr))
+		if (unlikely(!list_empty(&engine.err)))
 			qp_flush_all(engine_now());
 		/* A look at the clock costs more than one at the links. */
 		if (likely(READ_ONCE(engine.poll_gen) % TIMER_POLLS))
@@ -170,7 +170,7 @@ static ns_t watch_next(ns_t now, uint32_t *seen_gen)
 {
 	ns_t until = min(timer_next(&engine.timers), engine.reattach_at);
 
-	if (engine.nerr)
+	if (!list_empty(&engine.err))
 		until = min(until, now + ERR_RESCAN);
 	if (engine.watch == WATCH_POLLED) {
 		uint32_t gen = READ_ONCE(engine.poll_gen);

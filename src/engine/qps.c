@@ -19,9 +19,10 @@ void qp_rearm(struct qp *qp, ns_t now)
 	if (unlikely(xp_blocked(qp)) && list_empty(&qp->work))
 		list_add_tail(&qp->work, &engine.blocked);
 	/* No doorbell tells of receives that are posted from now on: qp_flush_all() looks. */
-	if (unlikely(qp->state == QPS_ERR && !engine.nerr && !qp->srq)) {
-		engine.nerr = 1;
-		progress_kick();
+	if (unlikely(qp->state == QPS_ERR && list_empty(&qp->err) && !qp->srq)) {
+		if (list_empty(&engine.err))
+			progress_kick();
+		list_add_tail(&qp->err, &engine.err);
 	}
 
 	if (likely(wake == NS_NEVER || (timer_armed(&qp->timer) && qp->timer.when <= wake)))
@@ -69,6 +70,7 @@ static int qp_created(struct qp *qp)
 	qp->timer.pos = 0;
 	qp->timer.fn = qp_timer;
 	list_init(&qp->work);
+	list_init(&qp->err);
 	return xp_init(qp);
 }
 
@@ -76,6 +78,7 @@ static void qp_destroying(struct qp *qp)
 {
 	timer_cancel(&engine.timers, &qp->timer);
 	list_del(&qp->work);
+	list_del(&qp->err);
 	xp_fini(qp);
 }
 
@@ -251,21 +254,13 @@ void qp_work_all(void)
 
 void qp_flush_all(ns_t now)
 {
-	struct edev *e;
+	struct qp *qp, *next;
 
-	if (likely(!engine.nerr))
-		return;
-	engine.nerr = 0;
-	list_for_each_entry(e, &engine.devs, entry)
-		for (uint32_t b = 0; b < e->dev.nblocks; b++) {
-			struct qp *qp;
-
-			for (uint32_t i = 0; (qp = idtable_next(&e->dev.blocks[b].qps, &i)); i++)
-				if (qp->state == QPS_ERR && !qp->srq) {
-					engine.nerr++;
-					xp_flush_recv(qp, now);
-				}
-		}
+	list_for_each_entry_safe(qp, next, &engine.err, err)
+		if (qp->state == QPS_ERR)
+			xp_flush_recv(qp, now);
+		else
+			list_del(&qp->err);
 }
 
 /* A peer's direct placement on this QP failed: the responder must say so. */

@@ -267,6 +267,25 @@ static void test_fields(void **state)
 	round_trip(&p, &s);
 	assert_int_equal(g->orig, s.orig);
 	assert_int_equal(g->msn, 4);
+	s = t_seg(SEG_ATOMIC_WRITE, &(struct iovec){ (void *)"abcdefgh", 8 }, 1, 8);
+	s.va = 0x1122334455667788;
+	s.rkey = 0x99aabbcc;
+	s.dma_len = 8;
+	round_trip(&p, &s);
+	assert_int_equal(g->va, s.va);
+	assert_int_equal(g->rkey, s.rkey);
+	assert_int_equal(g->dma_len, 8);
+	assert_memory_equal(p.me.buf, "abcdefgh", 8);
+	s = t_seg(SEG_FLUSH, NULL, 0, 9);
+	s.va = 0x1122334455667788;
+	s.rkey = 0x99aabbcc;
+	s.dma_len = 4096;
+	s.imm = SEG_FETH_GLOBAL | SEG_FETH_MR << SEG_FETH_SEL_SHIFT;
+	round_trip(&p, &s);
+	assert_int_equal(g->va, s.va);
+	assert_int_equal(g->rkey, s.rkey);
+	assert_int_equal(g->dma_len, 4096);
+	assert_int_equal(g->imm, s.imm);
 	pair_close(&p);
 }
 

@@ -51,7 +51,7 @@ void comp_local(struct qp *qp)
 	struct qp_req *r = &qp->req;
 
 	while (qp->sq.index != r->tail) {
-		struct req_wqe *w = &r->wqe[qp->sq.index];
+		struct req_wqe *w = req_wqe(qp, qp->sq.index);
 
 		if (!(w->flags & WQE_LOCAL) || !(w->flags & WQE_STARTED) || w->status)
 			return;
@@ -65,7 +65,7 @@ static struct req_wqe *comp_before(struct qp *qp, uint32_t psn)
 	struct qp_req *r = &qp->req;
 
 	for (;;) {
-		struct req_wqe *w = &r->wqe[qp->sq.index];
+		struct req_wqe *w = req_wqe(qp, qp->sq.index);
 
 		if (BUG_ON(qp->sq.index == r->tail))
 			return NULL;

@@ -58,7 +58,7 @@ void xp_flush_sq(struct qp *qp)
 
 	while (qp->sq.index != end) {
 		const struct rxe_send_wqe *s = ring_slot(&qp->sq, qp->sq.index);
-		uint64_t wr_id = unread ? READ_ONCE(s->wr.wr_id) : r->wqe[qp->sq.index].wr_id;
+		uint64_t wr_id = unread ? READ_ONCE(s->wr.wr_id) : req_wqe(qp, qp->sq.index)->wr_id;
 
 		ring_consume(&qp->sq);
 		unread |= qp->sq.index == r->tail;
@@ -109,7 +109,7 @@ void xp_fail_head(struct qp *qp, enum wc_status status)
 
 	if (BUG_ON(qp->sq.index == r->tail))
 		return;
-	wr_id = r->wqe[qp->sq.index].wr_id;
+	wr_id = req_wqe(qp, qp->sq.index)->wr_id;
 	xp_enter_err(qp, false);
 	ring_consume(&qp->sq);
 	xp_error_cqe(qp, qp->send_cq, wr_id, status);

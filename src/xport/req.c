@@ -132,7 +132,7 @@ static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
 static int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 {
 	struct qp_req *r = &qp->req;
-	struct iovec iov = { &w->swap_add, sizeof(w->swap_add) };
+	struct iovec iov[SEG_MAX_IOV];
 	uint32_t n = w->npkts - r->cur_pkt;
 	struct seg seg = { 0 };
 	int rc;
@@ -148,9 +148,9 @@ static int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 		seg.dma_len = (uint32_t)(w->len - off);
 	} else if (w->type == SEG_ATOMIC_WRITE) {
 		seg.va = w->va;
-		seg.dma_len = seg.len = sizeof(w->swap_add);
-		seg.iov = &iov;
-		seg.niov = 1;
+		seg.dma_len = seg.len = w->len;
+		seg.iov = iov;
+		seg.niov = wqe_iov(qp, w, r->cur, 0, w->len, iov);
 	} else if (w->type == SEG_FLUSH) {
 		seg.va = w->va;
 		seg.dma_len = (uint32_t)w->swap_add;
@@ -281,7 +281,7 @@ void req_check_drained(struct qp *qp)
 
 	if (qp->state != QPS_SQD || !qp->sq_draining || r->una != r->nxt)
 		return;
-	if (r->cur != r->tail && r->wqe[r->cur].flags & WQE_STARTED)
+	if (r->cur != r->tail && req_wqe(qp, r->cur)->flags & WQE_STARTED)
 		return;
 	qp->sq_draining = false;
 	event_raise(&qp->async, EV_SQ_DRAINED);
@@ -293,7 +293,7 @@ void req_go_back(struct qp *qp)
 	struct qp_req *r = &qp->req;
 
 	r->cur = qp->sq.index;
-	r->cur_pkt = r->cur == r->tail ? 0 : psn_off(r->una, r->wqe[r->cur].first_psn);
+	r->cur_pkt = r->cur == r->tail ? 0 : psn_off(r->una, req_wqe(qp, r->cur)->first_psn);
 }
 
 /* una and sq.index have advanced: after a step back the cursor may lie behind them now. */
@@ -307,7 +307,7 @@ void req_acked(struct qp *qp)
 		r->cur_pkt = 0;
 	}
 	if (r->cur == head && head != r->tail) {
-		struct req_wqe *w = &r->wqe[head];
+		struct req_wqe *w = req_wqe(qp, head);
 		uint32_t acked = psn_off(r->una, w->first_psn);
 
 		r->cur_pkt = max(r->cur_pkt, acked);
@@ -326,7 +326,7 @@ void req_run(struct qp *qp, ns_t now)
 
 		if (r->cur == r->tail && (qp->state == QPS_SQD || !wqe_fetch(qp)))
 			break;
-		w = &r->wqe[r->cur];
+		w = req_wqe(qp, r->cur);
 		if (unlikely(w->status)) {
 			if (r->cur == qp->sq.index)
 				xp_fail_head(qp, w->status);

@@ -44,7 +44,7 @@ enum resp_step resp_chk_resource(struct resp_ctx *c)
 		/* More than max_dest_rd_atomic at a time: invalid request (IBA 9.7.5.2.6). */
 		if (unlikely(resp_queue_new(qp) >= qp->attr.max_dest_rd_atomic))
 			return resp_inv_req(c, WC_REM_INV_REQ_ERR);
-		if (unlikely(qp->resp.res_count == RESP_MAX_RES))
+		if (unlikely(!resp_rd_alloc(qp) || qp->resp.res_count == qp->resp.rd_size))
 			return RESP_DONE;
 	}
 	return RESP_CHK_LENGTH;
@@ -137,7 +137,7 @@ static enum resp_step exec_atomic(struct resp_ctx *c)
 	if (unlikely(rc))
 		return resp_rem_acc(c);
 	r->replay[r->replay_next] = (struct resp_replay){ res.va, c->psn };
-	r->replay_next = (r->replay_next + 1) % RESP_MAX_RES;
+	r->replay_next = (uint8_t)((r->replay_next + 1u) & (r->rd_size - 1));
 	return exec_rd(c, &res, 1);
 }
 
@@ -265,9 +265,9 @@ static enum resp_step dup_atomic(struct resp_ctx *c)
 	struct qp_resp *r = &c->qp->resp;
 
 	/* Latest first: an old one may have the same PSN from before a wrap. */
-	for (uint32_t i = 1; i <= RESP_MAX_RES; i++) {
+	for (uint32_t i = 1; i <= r->rd_size; i++) {
 		const struct resp_replay *found =
-			&r->replay[(r->replay_next + RESP_MAX_RES - i) % RESP_MAX_RES];
+			&r->replay[(r->replay_next - i) & (r->rd_size - 1)];
 		struct resp_res res = {
 			.type = SEG_ATOMIC_ACK,
 			.psn = c->psn,

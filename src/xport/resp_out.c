@@ -8,12 +8,55 @@
  * such the one with the later PSN covers the other. A fatal NAK waits too, and
  * takes the QP to ERR only when it is out, since ERR sends nothing more.
  */
+#include "base/pool.h"
 #include "queue/barrier.h"
 #include "xport/resp_internal.h"
 
 static struct resp_res *res_at(const struct qp_resp *r, uint32_t i)
 {
-	return &r->res[(r->res_head + i) % RESP_MAX_RES];
+	return &r->res[(r->res_head + i) & (r->rd_size - 1)];
+}
+
+static size_t rd_bytes(uint32_t n)
+{
+	return n * (sizeof(struct resp_res) + sizeof(struct resp_replay));
+}
+
+bool resp_rd_alloc(struct qp *qp)
+{
+	struct qp_resp *r = &qp->resp;
+	uint32_t n = qp->attr.max_dest_rd_atomic, old = r->rd_size;
+	struct resp_replay *replay;
+	struct resp_res *res;
+
+	if (likely(n <= old))
+		return true;
+	if (BUG_ON(n & (n - 1)))
+		return false;
+	res = pool_alloc(rd_bytes(n));
+	if (!res)
+		return false;
+	replay = (struct resp_replay *)(res + n);
+	for (uint32_t i = 0; i < r->res_count; i++)
+		res[i] = *res_at(r, i);
+	/* The oldest first: replay_next goes on behind the latest. */
+	for (uint32_t i = 0; i < n; i++)
+		replay[i].psn = UINT32_MAX;
+	for (uint32_t i = 0; i < old; i++)
+		replay[i] = r->replay[(r->replay_next + i) & (old - 1)];
+	pool_free(r->res, rd_bytes(old));
+	r->res = res;
+	r->replay = replay;
+	r->rd_size = n;
+	r->res_head = 0;
+	r->replay_next = (uint8_t)old;
+	return true;
+}
+
+void resp_rd_free(struct qp *qp)
+{
+	if (qp->resp.res)
+		pool_free(qp->resp.res, rd_bytes(qp->resp.rd_size));
 }
 
 static uint32_t res_npkts(const struct qp *qp, const struct resp_res *e)
@@ -63,7 +106,7 @@ bool resp_queue(struct qp *qp, const struct resp_res *res)
 
 	if (unlikely(res->dup && r->res_count))
 		res_replace(qp, res->psn, res_npkts(qp, res));
-	if (unlikely(r->res_count == RESP_MAX_RES))
+	if (unlikely(r->res_count == r->rd_size))
 		return false;
 	for (i = r->res_count++; i && psn_diff(res_at(r, i - 1)->psn, res->psn) > 0; i--)
 		*res_at(r, i) = *res_at(r, i - 1);
@@ -187,7 +230,7 @@ static bool output_res(struct qp *qp, struct link *l)
 			return true;
 		}
 		if (done) {
-			r->res_head = (r->res_head + 1) % RESP_MAX_RES;
+			r->res_head = (r->res_head + 1) & (r->rd_size - 1);
 			r->res_count--;
 		}
 	}

@@ -133,7 +133,7 @@ static int ud_send(struct qp *qp, struct req_wqe *w, struct seg *seg)
 static void fail(struct qp *qp, enum wc_status status)
 {
 	struct qp_req *r = &qp->req;
-	struct req_wqe *w = &r->wqe[qp->sq.index];
+	struct req_wqe *w = req_wqe(qp, qp->sq.index);
 
 	qp->state = QPS_SQE;
 	r->una = r->nxt = r->psn;
@@ -172,7 +172,7 @@ void unrel_run(struct qp *qp, ns_t now)
 
 		if (r->cur == r->tail && (qp->state == QPS_SQD || !wqe_fetch(qp)))
 			break;
-		w = &r->wqe[r->cur];
+		w = req_wqe(qp, r->cur);
 		if (qp->state == QPS_SQD && !(w->flags & WQE_STARTED))
 			break;
 		if (!w->status && qp->type == QPT_UD && unlikely(w->len > ud_mtu(qp)))

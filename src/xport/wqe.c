@@ -9,6 +9,7 @@
  */
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
+#include "base/pool.h"
 #include "core/mw.h"
 #include "queue/barrier.h"
 #include "xport/xport_internal.h"
@@ -110,14 +111,11 @@ enum wc_status wqe_bind(struct qp *qp, const struct req_wqe *w)
 /* ATOMIC WRITE: its 8 bytes stand in the WQE, flag INLINE or not (librxe's wr_atomic_write()). */
 static enum wc_status read_atomic_write(const struct rxe_send_wqe *s, struct req_wqe *w)
 {
-	w->flags &= (uint8_t)~WQE_INLINE;
+	w->flags |= WQE_INLINE;
 	w->va = READ_ONCE(s->wr.wr.rdma.remote_addr);
 	w->rkey = READ_ONCE(s->wr.wr.rdma.rkey);
 	w->len = READ_ONCE(s->dma.length);
-	if (unlikely(w->len != 8))
-		return WC_LOC_LEN_ERR;
-	w->swap_add = READ_ONCE(*(const uint64_t *)(const void *)s->dma.inline_data);
-	return WC_SUCCESS;
+	return w->len == 8 ? WC_SUCCESS : WC_LOC_LEN_ERR;
 }
 
 static enum wc_status read_flush(const struct rxe_send_wqe *s, struct req_wqe *w)
@@ -203,6 +201,26 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 	return WC_SUCCESS;
 }
 
+/* Room for as many again. False: there are as many as slots, or no memory. */
+static bool wqe_grow(struct qp *qp)
+{
+	struct qp_req *r = &qp->req;
+	uint32_t mask = r->wqe_mask * 2 + 1;
+	struct req_wqe *more;
+
+	if (r->wqe_mask == qp->sq.mask)
+		return false;
+	more = pool_alloc(((size_t)mask + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	for (uint32_t i = qp->sq.index; i != r->tail; i = (i + 1) & qp->sq.mask)
+		more[i & mask] = *req_wqe(qp, i);
+	pool_free(r->wqe, ((size_t)r->wqe_mask + 1) * sizeof(*more));
+	r->wqe = more;
+	r->wqe_mask = mask;
+	return true;
+}
+
 /*
  * Takes the next WQE from the ring. False: there is none, or its PSNs do not
  * fit behind those outstanding. A bad WQE is taken too, with its status set.
@@ -219,8 +237,10 @@ bool wqe_fetch(struct qp *qp)
 	/* A producer index that went back must not let us lap WQEs in flight. */
 	if (unlikely(((r->tail + 1) & qp->sq.mask) == qp->sq.index))
 		return false;
+	if (unlikely(((r->tail - qp->sq.index) & qp->sq.mask) > r->wqe_mask) && !wqe_grow(qp))
+		return false;
 	s = ring_slot(&qp->sq, r->tail);
-	w = &r->wqe[r->tail];
+	w = req_wqe(qp, r->tail);
 	opcode = READ_ONCE(s->wr.opcode);
 	w->wr_id = READ_ONCE(s->wr.wr_id);
 	w->opcode = opcode < 0xff ? (uint8_t)opcode : 0xff;

@@ -7,19 +7,25 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/pool.h"
 #include "queue/barrier.h"
 #include "xport/xport_internal.h"
+
+/* WQEs whose state a new QP has room for: enough for who waits for each of its messages. */
+#define WQES_FIRST 8u
 
 /* As new; allocations stay. */
 static void state_reset(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 	struct req_wqe *wqe = r->wqe;
+	uint32_t wqe_mask = r->wqe_mask;
 	struct qp_resp *p = &qp->resp, keep = *p;
 
 	resp_set_from(qp, NULL);
 	memset(r, 0, sizeof(*r));
 	r->wqe = wqe;
+	r->wqe_mask = wqe_mask;
 	r->cur = r->tail = qp->sq.index;
 	r->window = XP_WINDOW;
 	r->timeout = r->deadline = NS_NEVER;
@@ -29,22 +35,28 @@ static void state_reset(struct qp *qp)
 	p->sge = keep.sge;
 	p->res = keep.res;
 	p->replay = keep.replay;
-	for (int i = 0; i < RESP_MAX_RES; i++)
+	p->rd_size = keep.rd_size;
+	for (uint32_t i = 0; i < p->rd_size; i++)
 		p->replay[i].psn = UINT32_MAX;
+}
+
+static size_t recv_sge_size(const struct qp *qp)
+{
+	uint32_t n = qp->srq ? qp->srq->max_sge : qp->max_recv_sge;
+
+	return max(n, 1u) * sizeof(struct rxe_sge);
 }
 
 int xp_init(struct qp *qp)
 {
-	size_t slots = (size_t)qp->sq.mask + 1;
-	uint32_t recv_sge = qp->srq ? qp->srq->max_sge : qp->max_recv_sge;
+	uint32_t mask = min(qp->sq.mask, WQES_FIRST - 1);
 
 	memset(&qp->req, 0, sizeof(qp->req));
 	memset(&qp->resp, 0, sizeof(qp->resp));
-	qp->req.wqe = aligned_alloc(sizeof(struct req_wqe), slots * sizeof(struct req_wqe));
-	qp->resp.sge = calloc(recv_sge ? recv_sge : 1, sizeof(struct rxe_sge));
-	qp->resp.res = calloc(RESP_MAX_RES, sizeof(struct resp_res));
-	qp->resp.replay = calloc(RESP_MAX_RES, sizeof(struct resp_replay));
-	if (!qp->req.wqe || !qp->resp.sge || !qp->resp.res || !qp->resp.replay) {
+	qp->req.wqe_mask = mask;
+	qp->req.wqe = pool_alloc(((size_t)mask + 1) * sizeof(struct req_wqe));
+	qp->resp.sge = pool_alloc(recv_sge_size(qp));
+	if (!qp->req.wqe || !qp->resp.sge) {
 		xp_fini(qp);
 		return -ENOMEM;
 	}
@@ -57,10 +69,9 @@ void xp_fini(struct qp *qp)
 	if (qp->link)
 		qp->link->ops->revoke(qp->link, qp->qpn);
 	resp_set_from(qp, NULL);
-	free(qp->req.wqe);
-	free(qp->resp.sge);
-	free(qp->resp.res);
-	free(qp->resp.replay);
+	pool_free(qp->req.wqe, ((size_t)qp->req.wqe_mask + 1) * sizeof(struct req_wqe));
+	pool_free(qp->resp.sge, recv_sge_size(qp));
+	resp_rd_free(qp);
 	memset(&qp->req, 0, sizeof(qp->req));
 	memset(&qp->resp, 0, sizeof(qp->resp));
 }
@@ -205,7 +216,7 @@ void xp_query(const struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *dra
 bool xp_idle(const struct qp *qp)
 {
 	const struct qp_req *r = &qp->req;
-	bool started = r->cur != r->tail && r->wqe[r->cur].flags & WQE_STARTED;
+	bool started = r->cur != r->tail && req_wqe(qp, r->cur)->flags & WQE_STARTED;
 
 	return r->una == r->nxt && !started && !resp_busy(qp);
 }

@@ -25,6 +25,12 @@ static inline uint32_t xp_outstanding(const struct qp *qp)
 	return psn_off(qp->req.nxt, qp->req.una);
 }
 
+/* What was read of the WQE in this slot of the SQ, one of [sq.index, tail). */
+static inline struct req_wqe *req_wqe(const struct qp *qp, uint32_t slot)
+{
+	return &qp->req.wqe[slot & qp->req.wqe_mask];
+}
+
 static inline bool wqe_is_rd(const struct req_wqe *w)
 {
 	return w->type >= SEG_READ_REQ;
@@ -85,6 +91,9 @@ void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome);
 void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn);
 bool resp_queue(struct qp *qp, const struct resp_res *res);
 uint32_t resp_queue_new(const struct qp *qp);
+/* Resources for max_dest_rd_atomic READs and atomics. False: no memory. */
+bool resp_rd_alloc(struct qp *qp);
+void resp_rd_free(struct qp *qp);
 void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
 		enum wc_status status, enum xp_event event);
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "base/pool.h"
+#include "base/testing.h"
+
+static void test_sizes(void **state)
+{
+	assert_int_equal(pool_size(1), 32);
+	assert_int_equal(pool_size(32), 32);
+	assert_int_equal(pool_size(33), 64);
+	assert_int_equal(pool_size(512), 512);
+	assert_int_equal(pool_size(32768), 32768);
+	assert_int_equal(pool_size(32769), 36864);
+	assert_int_equal(pool_size(1 << 20), 1 << 20);
+}
+
+/* Blocks of all sizes at once: aligned, apart from each other, and theirs alone until freed. */
+static void test_random(void **state)
+{
+	static struct {
+		uint8_t *p;
+		size_t size;
+		uint8_t fill;
+	} b[500];
+	struct prng r;
+
+	test_seed(&r);
+	for (int round = 0; round < 50000; round++) {
+		uint32_t i = prng_below(&r, ARRAY_SIZE(b));
+
+		if (b[i].p) {
+			for (size_t k = 0; k < b[i].size; k += k < 64 ? 1 : 61)
+				assert_int_equal(b[i].p[k], b[i].fill);
+			assert_int_equal(b[i].p[b[i].size - 1], b[i].fill);
+			pool_free(b[i].p, b[i].size);
+			b[i].p = NULL;
+			continue;
+		}
+		b[i].size = 1 + prng_below(&r, 1u << prng_below(&r, 18));
+		b[i].p = pool_alloc(b[i].size);
+		b[i].fill = (uint8_t)round;
+		assert_non_null(b[i].p);
+		assert_int_equal((uintptr_t)b[i].p % min(pool_size(b[i].size), (size_t)4096), 0);
+		memset(b[i].p, b[i].fill, b[i].size);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(b); i++)
+		pool_free(b[i].p, b[i].size);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_random),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
