@@ -12,8 +12,8 @@
 
 #define REMOTE_WRITES (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 #define ZERO_BASED IB_UVERBS_ACCESS_ZERO_BASED
-/* What a window may grant. */
-#define MW_ACCESS (REMOTE_WRITES | IB_UVERBS_ACCESS_REMOTE_READ | ZERO_BASED)
+/* What a window grants; other bits mean nothing to it (programs give LOCAL_WRITE, as to an MR). */
+#define MW_GRANTS (REMOTE_WRITES | IB_UVERBS_ACCESS_REMOTE_READ)
 
 static struct rdev *mw_dev(const struct mw *mw)
 {
@@ -84,8 +84,6 @@ int mw_dealloc(struct mw *mw)
 static bool bind_ok(const struct qp *qp, const struct mw *mw, const struct mr *mr,
 		    const struct key_card *card, const struct mw_bind *b)
 {
-	if (mw->pd->uctx->dev != qp->dev || (b->access & ~(uint32_t)MW_ACCESS))
-		return false;
 	if (mw->type == MW_TYPE_1) {
 		/* o10-36.2.2 */
 		if (b->access & ZERO_BASED)
@@ -138,7 +136,7 @@ int mw_bind(struct qp *qp, const struct mw_bind *b)
 	mw->qpn = mw->type == MW_TYPE_2 ? qp->qpn : 0;
 	key_card_write(&dev->keys[mw->index], &(struct key_card){
 		.key = mw->rkey, .pd = mw->pd->id, .qpn = mw->qpn,
-		.access = b->access & ~(uint32_t)ZERO_BASED, .length = b->length,
+		.access = b->access & MW_GRANTS, .length = b->length,
 		.start = card->start + (b->addr - card->iova),
 		.iova = b->access & ZERO_BASED ? 0 : b->addr });
 	return 0;

@@ -17,8 +17,14 @@ static uint32_t ud_mtu(const struct qp *qp)
 	return 128u << qp->dev->port.active_mtu;
 }
 
-static int uc_send(struct qp *qp, struct req_wqe *w, struct seg *seg)
+static struct seg seg_head(const struct qp *qp, const struct req_wqe *w)
 {
+	return (struct seg){ .type = w->type, .pkey = qp->dev->pkey, .sqpn = qp->qpn };
+}
+
+static int uc_send(struct qp *qp, struct req_wqe *w)
+{
+	struct seg seg = seg_head(qp, w);
 	struct qp_req *r = &qp->req;
 	uint64_t off = (uint64_t)r->cur_pkt << r->mtu_shift;
 	struct link *l = qp->link;
@@ -28,29 +34,29 @@ static int uc_send(struct qp *qp, struct req_wqe *w, struct seg *seg)
 
 	room = l ? max(min(l->max_copy_seg >> r->mtu_shift, l->max_pkts), 1u) : n;
 	n = min(n, room);
-	seg->service = SEG_UC;
-	seg->dqpn = qp->attr.dest_qpn;
-	seg->path_mtu = (uint16_t)(1u << r->mtu_shift);
-	seg->psn = psn_add(w->first_psn, r->cur_pkt);
-	seg->npkts = n;
-	seg->len = (uint32_t)min((uint64_t)n << r->mtu_shift, w->len - off);
+	seg.service = SEG_UC;
+	seg.dqpn = qp->attr.dest_qpn;
+	seg.path_mtu = (uint16_t)(1u << r->mtu_shift);
+	seg.psn = psn_add(w->first_psn, r->cur_pkt);
+	seg.npkts = n;
+	seg.len = (uint32_t)min((uint64_t)n << r->mtu_shift, w->len - off);
 	if (!r->cur_pkt) {
-		seg->flags |= SEG_F_START;
-		seg->va = w->va;
-		seg->rkey = w->rkey;
-		seg->dma_len = w->len;
+		seg.flags |= SEG_F_START;
+		seg.va = w->va;
+		seg.rkey = w->rkey;
+		seg.dma_len = w->len;
 	}
 	if (r->cur_pkt + n == w->npkts) {
-		seg->flags |= SEG_F_END;
+		seg.flags |= SEG_F_END;
 		if (w->flags & WQE_SOLICITED && w->type != SEG_WRITE)
-			seg->flags |= SEG_F_SOLICITED;
-		seg->imm = w->imm;
+			seg.flags |= SEG_F_SOLICITED;
+		seg.imm = w->imm;
 	}
-	seg->niov = wqe_iov(qp, w, r->cur, off, seg->len, iov);
-	if (unlikely(seg->niov < 0))
-		return seg->niov;
-	seg->iov = iov;
-	rc = l ? l->ops->send(l, seg) : 0;
+	seg.niov = wqe_iov(qp, w, r->cur, off, seg.len, iov);
+	if (unlikely(seg.niov < 0))
+		return seg.niov;
+	seg.iov = iov;
+	rc = l ? l->ops->send(l, &seg) : 0;
 	if (!rc)
 		r->cur_pkt += n;
 	return rc;
@@ -96,8 +102,9 @@ static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_
 	return true;
 }
 
-static int ud_send(struct qp *qp, struct req_wqe *w, struct seg *seg)
+static int ud_send(struct qp *qp, struct req_wqe *w)
 {
+	struct seg seg = seg_head(qp, w);
 	struct iovec iov[SEG_MAX_IOV];
 	struct seg_net net;
 	struct link *l;
@@ -105,25 +112,25 @@ static int ud_send(struct qp *qp, struct req_wqe *w, struct seg *seg)
 
 	if (unlikely(!ud_address(qp, w, &net)))
 		return -EINVAL;
-	seg->service = SEG_UD;
-	seg->flags = SEG_F_START | SEG_F_END;
+	seg.service = SEG_UD;
+	seg.flags = SEG_F_START | SEG_F_END;
 	if (w->flags & WQE_SOLICITED)
-		seg->flags |= SEG_F_SOLICITED;
-	seg->dqpn = (uint32_t)w->va & 0xffffff;
-	seg->path_mtu = 4096;
-	seg->psn = w->first_psn;
-	seg->npkts = 1;
-	seg->len = w->len;
-	seg->imm = w->imm;
+		seg.flags |= SEG_F_SOLICITED;
+	seg.dqpn = (uint32_t)w->va & 0xffffff;
+	seg.path_mtu = 4096;
+	seg.psn = w->first_psn;
+	seg.npkts = 1;
+	seg.len = w->len;
+	seg.imm = w->imm;
 	/* The high bit stands for the QP's own Q_Key (IBA 10.2.5). */
-	seg->qkey = w->rkey & 0x80000000u ? qp->attr.qkey : w->rkey;
-	seg->net = &net;
-	seg->niov = wqe_iov(qp, w, qp->req.cur, 0, w->len, iov);
-	if (unlikely(seg->niov < 0))
-		return seg->niov;
-	seg->iov = iov;
-	l = qp->dev->ops->ud_link(qp, net.dgid, seg->dqpn);
-	rc = l ? l->ops->send(l, seg) : 0;
+	seg.qkey = w->rkey & 0x80000000u ? qp->attr.qkey : w->rkey;
+	seg.net = &net;
+	seg.niov = wqe_iov(qp, w, qp->req.cur, 0, w->len, iov);
+	if (unlikely(seg.niov < 0))
+		return seg.niov;
+	seg.iov = iov;
+	l = qp->dev->ops->ud_link(qp, net.dgid, seg.dqpn);
+	rc = l ? l->ops->send(l, &seg) : 0;
 	if (!rc)
 		qp->req.cur_pkt = 1;
 	return rc;
@@ -148,15 +155,15 @@ static void fail(struct qp *qp, enum wc_status status)
 /* Sends one segment of the WQE: 0, -EAGAIN, or the status that ends it as a positive number. */
 static int send_some(struct qp *qp, struct req_wqe *w)
 {
-	struct seg seg = { .type = w->type, .pkey = qp->dev->pkey, .sqpn = qp->qpn };
+	uint32_t before = qp->req.cur_pkt;
 	int rc;
 
 	if (unlikely(w->flags & WQE_LOCAL))
 		return wqe_bind(qp, w);
-	rc = qp->type == QPT_UC ? uc_send(qp, w, &seg) : ud_send(qp, w, &seg);
+	rc = qp->type == QPT_UC ? uc_send(qp, w) : ud_send(qp, w);
 	if (unlikely(rc))
 		return rc == -EAGAIN ? rc : rc == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
-	qp->dev->counter[CNT_SENT_PKTS] += seg.npkts;
+	qp->dev->counter[CNT_SENT_PKTS] += qp->req.cur_pkt - before;
 	w->flags |= WQE_STARTED;
 	return 0;
 }

@@ -82,42 +82,51 @@ static long footprint(const struct side *s)
 	return (smaps_kib("Pss_Anon:") + smaps_kib("Pss_Shmem:")) * 1024 - st.st_blocks * 512;
 }
 
+/* What each transition needs (IBA table 92). */
+enum {
+	TO_INIT = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+	TO_RTR = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
+	TO_RTS = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+		 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
+};
+
+static void modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, enum ibv_qp_state to, int mask)
+{
+	attr->qp_state = to;
+	if (ibv_modify_qp(qp, attr, mask))
+		die("ibv_modify_qp");
+}
+
 static void make_qp(struct side *s, int i)
 {
-	struct ibv_qp_init_attr init = {
-		.send_cq = s->cq, .recv_cq = s->cq, .qp_type = IBV_QPT_RC,
-		.cap = { .max_send_wr = 7, .max_recv_wr = 7, .max_send_sge = 1,
-			 .max_recv_sge = 1 } };
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
-				    .qp_access_flags = IBV_ACCESS_REMOTE_WRITE };
+	struct ibv_qp_attr attr = { .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE };
+	struct ibv_qp_init_attr init = { .send_cq = s->cq, .recv_cq = s->cq };
 
+	init.qp_type = IBV_QPT_RC;
+	init.cap.max_send_wr = init.cap.max_recv_wr = 7;
+	init.cap.max_send_sge = init.cap.max_recv_sge = 1;
 	s->qp[i] = ibv_create_qp(s->pd, &init);
 	if (!s->qp[i])
 		die("ibv_create_qp");
-	if (ibv_modify_qp(s->qp[i], &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-					   IBV_QP_ACCESS_FLAGS))
-		die("INIT");
+	modify(s->qp[i], &attr, IBV_QPS_INIT, TO_INIT);
 }
 
 static void connect_qp(struct side *s, int i, uint32_t qpn, const union ibv_gid *gid)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = qpn,
-		.max_dest_rd_atomic = 1, .min_rnr_timer = 12,
-		.ah_attr = { .is_global = 1, .port_num = 1,
-			     .grh = { .dgid = *gid, .sgid_index = 1, .hop_limit = 64 } } };
+	struct ibv_qp_attr attr = { .path_mtu = IBV_MTU_1024, .dest_qp_num = qpn };
 
-	if (ibv_modify_qp(s->qp[i], &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-			  IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-			  IBV_QP_MIN_RNR_TIMER))
-		die("RTR");
-	attr.qp_state = IBV_QPS_RTS;
+	attr.max_dest_rd_atomic = attr.max_rd_atomic = 1;
+	attr.min_rnr_timer = 12;
 	attr.timeout = 14;
 	attr.retry_cnt = attr.rnr_retry = 7;
-	attr.max_rd_atomic = 1;
-	if (ibv_modify_qp(s->qp[i], &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			  IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC))
-		die("RTS");
+	attr.ah_attr.is_global = 1;
+	attr.ah_attr.port_num = 1;
+	attr.ah_attr.grh.dgid = *gid;
+	attr.ah_attr.grh.sgid_index = 1;
+	attr.ah_attr.grh.hop_limit = 64;
+	modify(s->qp[i], &attr, IBV_QPS_RTR, TO_RTR);
+	modify(s->qp[i], &attr, IBV_QPS_RTS, TO_RTS);
 }
 
 /* QPs [from, to), connected with the other side's of the same place. */

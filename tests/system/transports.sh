@@ -84,7 +84,8 @@ perf ib_read_bw -o 4 -t 64 -s 65536 -n 300
 perf ib_read_lat -o 1 -s 65536 -n 300
 perf ib_send_bw -m 256 -s 65536 -n 300
 perf ib_send_bw -D 1 -s 65536
-for tool in ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw; do
-	perf $tool -q "$MANY" -n 100 $([ $tool = ib_atomic_bw ] || echo -s 1024)
+for tool in ib_send_bw ib_write_bw ib_read_bw; do
+	perf $tool -q "$MANY" -n 100 -s 1024
 done
+perf ib_atomic_bw -q "$MANY" -n 100
 exit 0

@@ -1,0 +1,123 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Runs rdma-core's own test-suite in the current directory and judges it by a table.
+
+rdma_core_run.py TABLE [SUITE-OPTIONS...]
+
+A line of TABLE is: test, outcome here (ok, skip), outcome on the kernel's rxe
+(ok, skip, fail), reason of a skip; separated by tabs. Every test must be in it
+and end as it says, so that neither a failure nor a new skip goes by unseen.
+With TABLE "-" nothing is judged and the outcomes are printed as such a table.
+"""
+import importlib.util
+import os
+import signal
+import sys
+import unittest
+
+LIMIT = 120  # seconds a test may take: then it hangs
+
+
+class Outcomes(unittest.TextTestResult):
+    """Remembers (outcome, reason) of each test."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.seen = {}
+
+    def startTest(self, test):
+        super().startTest(test)
+        signal.alarm(LIMIT)
+
+    def stopTest(self, test):
+        signal.alarm(0)
+        super().stopTest(test)
+
+    def note(self, test, outcome, reason=""):
+        # A sub-test that failed is not made good by the test's end.
+        if self.seen.get(test.id(), ("ok", ""))[0] in ("ok", "skip"):
+            self.seen[test.id()] = (outcome, " ".join(str(reason).split()))
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.note(test, "ok")
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.note(test, "skip", reason)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.note(test, "fail", err[1])
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.note(test, "fail", err[1])
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err:
+            self.note(test, "fail", err[1])
+
+
+def timeout(_number, _frame):
+    raise TimeoutError(f"not done after {LIMIT} s")
+
+
+def read_table(path):
+    table = {}
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            if line.strip() and not line.startswith("#"):
+                fields = line.rstrip("\n").split("\t")
+                table[fields[0]] = fields[1:]
+    return table
+
+
+def judge(table, seen):
+    """What is not as the table says, one line each."""
+    wrong = []
+    for test, (outcome, reason) in sorted(seen.items()):
+        if test not in table:
+            wrong.append(f"{test}: {outcome}, and not in the table: {reason}")
+        elif outcome != table[test][0]:
+            wrong.append(f"{test}: {outcome} instead of {table[test][0]}: {reason}")
+    wrong += [f"{test}: in the table, and did not run" for test in table if test not in seen]
+    for test, row in table.items():
+        if row[0] == "skip" and (len(row) < 3 or not row[2]):
+            wrong.append(f"{test}: a skip without a reason")
+        if row[0] == "skip" and row[1] == "ok":
+            wrong.append(f"{test}: passes on the kernel's rxe and must pass here")
+    return wrong
+
+
+def main():
+    path = sys.argv.pop(1)
+    sys.path.insert(0, os.getcwd())
+    spec = importlib.util.spec_from_file_location("tests", os.path.join(os.getcwd(), "__init__.py"))
+    tests = importlib.util.module_from_spec(spec)
+    sys.modules["tests"] = tests
+    spec.loader.exec_module(tests)
+    from args_parser import parser  # of the suite
+
+    parser.parse_args()
+    signal.signal(signal.SIGALRM, timeout)
+    suite = unittest.defaultTestLoader.loadTestsFromModule(tests)
+    with open(os.devnull, "w", encoding="utf-8") as quiet:
+        result = unittest.TextTestRunner(resultclass=Outcomes, stream=quiet).run(suite)
+    if path == "-":
+        for test, (outcome, reason) in sorted(result.seen.items()):
+            print(test, outcome, "?", reason, sep="\t")
+        return 0
+    wrong = judge(read_table(path), result.seen)
+    for line in wrong:
+        print(line)
+    count = {}
+    for outcome, _reason in result.seen.values():
+        count[outcome] = count.get(outcome, 0) + 1
+    print("rdma-core:", ", ".join(f"{n} {outcome}" for outcome, n in sorted(count.items())))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
