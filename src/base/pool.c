@@ -4,8 +4,10 @@
 #include "base/pool.h"
 #include "base/sys.h"
 
-#define MIN_SHIFT 5
+#define UNIT 32u
+#define FINE 1024u		/* up to here multiples of UNIT, then powers of two */
 #define MAX_SHIFT 15
+#define CLASSES (FINE / UNIT + MAX_SHIFT - 10)
 #define CHUNK ((size_t)1 << 16)
 #define PAGE 4096
 
@@ -17,19 +19,23 @@ struct block {
 static struct pool_class {
 	struct block *free;
 	uint8_t *at, *end;
-} classes[MAX_SHIFT - MIN_SHIFT + 1];
+} classes[CLASSES];
 
-static uint32_t shift_of(size_t size)
+/* CLASSES or more: too large for one. */
+static uint32_t class_of(size_t size)
 {
-	return size <= (size_t)1 << MIN_SHIFT ?
-		MIN_SHIFT : 64 - (uint32_t)__builtin_clzll((unsigned long long)size - 1);
+	if (size <= FINE)
+		return (uint32_t)(size + UNIT - 1) / UNIT - 1;
+	return FINE / UNIT - 11 + 64 - (uint32_t)__builtin_clzll((unsigned long long)size - 1);
 }
 
 size_t pool_size(size_t size)
 {
-	uint32_t shift = shift_of(size);
+	uint32_t c = class_of(size);
 
-	return shift > MAX_SHIFT ? ALIGN_UP(size, (size_t)PAGE) : (size_t)1 << shift;
+	if (c >= CLASSES)
+		return ALIGN_UP(size, (size_t)PAGE);
+	return c < FINE / UNIT ? (c + 1) * (size_t)UNIT : (size_t)FINE << (c - FINE / UNIT + 1);
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -37,7 +43,7 @@ size_t pool_size(size_t size)
 /* So that a block used after it was freed, or never freed, is seen. */
 void *pool_alloc(size_t size)
 {
-	return aligned_alloc(min(pool_size(size), (size_t)PAGE), pool_size(size));
+	return aligned_alloc(64, ALIGN_UP(size, (size_t)64));
 }
 
 void pool_free(void *p, size_t size)
@@ -57,42 +63,44 @@ static void *map(size_t size)
 
 void *pool_alloc(size_t size)
 {
-	uint32_t shift = shift_of(size);
+	uint32_t i = class_of(size);
 	struct pool_class *c;
 	uint8_t *p;
 
-	if (shift > MAX_SHIFT)
-		return map(pool_size(size));
-	c = &classes[shift - MIN_SHIFT];
+	size = pool_size(size);
+	if (i >= CLASSES)
+		return map(size);
+	c = &classes[i];
 	if (c->free) {
 		p = (uint8_t *)c->free;
 		c->free = c->free->next;
 		return p;
 	}
-	if (c->at == c->end) {
-		c->at = map(CHUNK);
-		c->end = c->at ? c->at + CHUNK : NULL;
-		if (!c->at)
+	if ((size_t)(c->end - c->at) < size) {
+		p = map(CHUNK);
+		if (!p)
 			return NULL;
+		c->at = p;
+		c->end = p + CHUNK;
 	}
 	p = c->at;
-	c->at += (size_t)1 << shift;
+	c->at += size;
 	return p;
 }
 
 void pool_free(void *p, size_t size)
 {
-	uint32_t shift = shift_of(size);
+	uint32_t i = class_of(size);
 	struct block *b = p;
 
 	if (!p)
 		return;
-	if (shift > MAX_SHIFT) {
+	if (i >= CLASSES) {
 		sys_call(SYS_munmap, p, pool_size(size));
 		return;
 	}
-	b->next = classes[shift - MIN_SHIFT].free;
-	classes[shift - MIN_SHIFT].free = b;
+	b->next = classes[i].free;
+	classes[i].free = b;
 }
 
 #endif

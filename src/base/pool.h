@@ -4,8 +4,8 @@
  * and a doorbell may come from a signal handler that interrupted it; this asks
  * the kernel alone. The caller has the engine's lock: nothing in here does.
  *
- * Blocks are powers of two, aligned to their size up to a page, without
- * headers. What is freed is used again and not given back, but for large ones.
+ * Blocks have no headers and are aligned to 64 bytes where their size is, else
+ * to 32. What is freed is used again and not given back, but for large ones.
  */
 #ifndef RUSE_BASE_POOL_H
 #define RUSE_BASE_POOL_H

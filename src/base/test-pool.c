@@ -7,7 +7,11 @@ static void test_sizes(void **state)
 	assert_int_equal(pool_size(1), 32);
 	assert_int_equal(pool_size(32), 32);
 	assert_int_equal(pool_size(33), 64);
-	assert_int_equal(pool_size(512), 512);
+	assert_int_equal(pool_size(513), 544);
+	assert_int_equal(pool_size(1024), 1024);
+	assert_int_equal(pool_size(1025), 2048);
+	assert_int_equal(pool_size(2048), 2048);
+	assert_int_equal(pool_size(2049), 4096);
 	assert_int_equal(pool_size(32768), 32768);
 	assert_int_equal(pool_size(32769), 36864);
 	assert_int_equal(pool_size(1 << 20), 1 << 20);
@@ -39,7 +43,7 @@ static void test_random(void **state)
 		b[i].p = pool_alloc(b[i].size);
 		b[i].fill = (uint8_t)round;
 		assert_non_null(b[i].p);
-		assert_int_equal((uintptr_t)b[i].p % min(pool_size(b[i].size), (size_t)4096), 0);
+		assert_int_equal((uintptr_t)b[i].p % (pool_size(b[i].size) % 64 ? 32 : 64), 0);
 		memset(b[i].p, b[i].fill, b[i].size);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(b); i++)

@@ -20,7 +20,11 @@ enum comp_verdict {
 	COMP_FAIL	/* the oldest WQE fails */
 };
 
-/* Completes w, which must be the oldest, and gives its slot back. */
+/*
+ * Completes w, which must be the oldest, and gives its slot back. A full CQ is
+ * the end of the QP (IBA 11.6.3.2), but not while callers go through its WQEs:
+ * they call comp_overrun() when they are through.
+ */
 void comp_success(struct qp *qp, struct req_wqe *w)
 {
 	struct ib_uverbs_wc *wc;
@@ -34,8 +38,10 @@ void comp_success(struct qp *qp, struct req_wqe *w)
 	if (!(w->flags & WQE_SIGNALED) && !qp->sq_sig_all)
 		return;
 	wc = cq_reserve(qp->send_cq);
-	if (unlikely(!wc))
+	if (unlikely(!wc)) {
+		qp->req.overrun = true;
 		return;
+	}
 	wc->wr_id = w->wr_id;
 	wc->opcode = wqe_wc_opcode(w->opcode);
 	wc->byte_len = w->len;
@@ -43,6 +49,12 @@ void comp_success(struct qp *qp, struct req_wqe *w)
 	if (w->type == SEG_SEND_IMM || w->type == SEG_WRITE_IMM)
 		wc->wc_flags = WC_FLAG_IMM;
 	cq_publish(qp->send_cq, false);
+}
+
+void comp_overrun(struct qp *qp, ns_t now)
+{
+	qp->req.overrun = false;
+	xp_error(qp, now);
 }
 
 /* Completes BIND_MW and LOCAL_INV that are done and that nothing unacknowledged is in front of any more. */

@@ -352,5 +352,7 @@ void req_run(struct qp *qp, ns_t now)
 		if (unlikely(rc))
 			w->status = rc == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
 	}
+	if (unlikely(r->overrun))
+		comp_overrun(qp, now);
 	req_check_drained(qp);
 }

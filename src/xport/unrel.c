@@ -200,5 +200,7 @@ void unrel_run(struct qp *qp, ns_t now)
 		r->una = r->nxt = psn_add(w->first_psn, w->npkts);
 		comp_success(qp, w);
 	}
+	if (unlikely(r->overrun))
+		comp_overrun(qp, now);
 	req_check_drained(qp);
 }

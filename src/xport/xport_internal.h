@@ -81,6 +81,7 @@ void ud_input(struct qp *qp, const struct seg *seg);
 void comp_input(struct qp *qp, const struct seg *seg, ns_t now);
 void comp_success(struct qp *qp, struct req_wqe *w);
 void comp_local(struct qp *qp);
+void comp_overrun(struct qp *qp, ns_t now);
 
 /* resp.c, resp_out.c. The QP's card is locked but for resp_check_card(). */
 void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now);
