@@ -173,6 +173,8 @@ void rdev_query_port(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex
 			.port_cap_flags = IB_UVERBS_PCF_CM_SUP,
 			.max_msg_sz = DEV_MAX_MSG,
 			.gid_tbl_len = DEV_GID_TBL,
+			.bad_pkey_cntr = dev->bad_pkeys,
+			.qkey_viol_cntr = dev->bad_qkeys,
 			.pkey_tbl_len = 1,
 			.state = dev->port.state,
 			.max_mtu = IB_MTU_4096,

@@ -84,6 +84,8 @@ struct rdev {
 
 	/* Counters of <port>/hw_counters, by enum rdev_counter. */
 	uint64_t counter[24];
+	/* Packets with a P_Key or Q_Key that is not the QP's, for QUERY_PORT (IBA 14.2.5.6). */
+	uint32_t bad_pkeys, bad_qkeys;
 };
 
 /* Names and order of kernel rxe's hw_counters. */

@@ -76,8 +76,14 @@ void ud_input(struct qp *qp, const struct seg *seg)
 		return;
 	/* IBA 9.6.1.4.1, 10.2.4: both must name the same partition, one of them as a full member. */
 	if (unlikely((seg->pkey ^ qp->dev->pkey) & 0x7fff ||
-		     !((seg->pkey | qp->dev->pkey) & 0x8000) || seg->qkey != qp->attr.qkey))
+		     !((seg->pkey | qp->dev->pkey) & 0x8000))) {
+		qp->dev->bad_pkeys++;
 		return;
+	}
+	if (unlikely(seg->qkey != qp->attr.qkey)) {
+		qp->dev->bad_qkeys++;
+		return;
+	}
 	card_lock(qp->card, CARD_OWNER);
 	receive(qp, seg);
 	card_unlock(qp->card);

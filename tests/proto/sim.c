@@ -7,7 +7,7 @@
 #define ALL_ACCESS 0x11f
 #define MAX_STEPS 1000000
 
-static void end_create(struct sim *s, int id, bool srq)
+static void end_create(struct sim *s, int id, bool srq, uint8_t type)
 {
 	struct sim_end *e = &s->end[id];
 	struct srq_init_attr srq_attr = { .max_wr = SIM_DEPTH - 1, .max_sge = 8 };
@@ -35,7 +35,7 @@ static void end_create(struct sim *s, int id, bool srq)
 	attr.max_send_wr = attr.max_recv_wr = SIM_DEPTH - 1;
 	attr.max_send_sge = attr.max_recv_sge = 8;
 	attr.max_inline = 256;
-	attr.type = QPT_RC;
+	attr.type = type;
 	attr.async = e->async;
 	assert_int_equal(qp_create(e->pd, &attr, &e->qp), 0);
 	assert_int_equal(xp_init(e->qp), 0);
@@ -67,7 +67,7 @@ void sim_note(struct sim *s, const char *fmt, ...)
 	va_end(ap);
 }
 
-static struct sim *create(bool srq)
+static struct sim *create(bool srq, uint8_t type)
 {
 	struct sim *s = calloc(1, sizeof(*s));
 
@@ -75,18 +75,23 @@ static struct sim *create(bool srq)
 	list_init(&s->flying);
 	prng_seed(&s->rng, 1);
 	for (int i = 0; i < 2; i++)
-		end_create(s, i, srq);
+		end_create(s, i, srq, type);
 	return s;
 }
 
 struct sim *sim_create(void)
 {
-	return create(false);
+	return create(false, QPT_RC);
+}
+
+struct sim *sim_create_type(uint8_t type)
+{
+	return create(false, type);
 }
 
 struct sim *sim_create_srq(void)
 {
-	return create(true);
+	return create(true, QPT_RC);
 }
 
 void sim_destroy(struct sim *s)
@@ -110,8 +115,15 @@ struct sim_cfg sim_defaults(void)
 }
 
 /* Attributes that each transition requires (abi.md G1). */
-static uint32_t modify_mask(enum qp_state to, enum qp_state from)
+static uint32_t modify_mask(uint8_t type, enum qp_state to, enum qp_state from)
 {
+	if (type == QPT_UD)
+		return to == QPS_INIT ? IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY :
+		       to == QPS_RTS && from == QPS_RTR ? IB_QP_SQ_PSN : 0;
+	if (type == QPT_UC && to == QPS_RTR)
+		return IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN;
+	if (type == QPT_UC && to == QPS_RTS)
+		return from == QPS_RTR ? IB_QP_SQ_PSN : 0;
 	switch (to) {
 	case QPS_INIT:
 		return IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS;
@@ -130,13 +142,13 @@ int sim_try_modify(struct sim_end *e, enum qp_state to)
 {
 	struct sim *s = e->sim;
 	const struct sim_cfg *c = &s->cfg;
-	uint32_t mask = modify_mask(to, e->qp->state) | IB_QP_STATE;
+	uint32_t mask = modify_mask(e->qp->type, to, e->qp->state) | IB_QP_STATE;
 	struct qp_attr attr = {
 		.path_mtu = c->mtu, .rq_psn = c->psn[!e->id], .sq_psn = c->psn[e->id],
 		.dest_qpn = s->end[!e->id].qp->qpn, .access = c->access[e->id], .port = 1,
 		.timeout = c->timeout, .retry_cnt = min(c->retry, 7), .rnr_retry = c->rnr_retry,
 		.min_rnr_timer = c->min_rnr, .max_rd_atomic = c->max_rd,
-		.max_dest_rd_atomic = c->max_dest,
+		.max_dest_rd_atomic = c->max_dest, .qkey = SIM_QKEY,
 	};
 	enum qp_state old, new;
 	int err;
@@ -189,6 +201,17 @@ void sim_connect(struct sim *s, const struct sim_cfg *cfg)
 	}
 }
 
+static void put_ud(struct rxe_send_wqe *w, const struct sim_wr *wr)
+{
+	w->wr.wr.ud.remote_qpn = wr->qpn;
+	w->wr.wr.ud.remote_qkey = wr->qkey;
+	w->wr.wr.ud.ah_num = wr->ah;
+	w->wr.wr.ud.av.port_num = 1;
+	memcpy(&w->wr.wr.ud.av.grh.dgid, wr->dgid, 16);
+	w->wr.wr.ud.av.grh.sgid_index = wr->sgid_index;
+	w->wr.wr.ud.av.grh.hop_limit = 9;
+}
+
 static void *producer_slot(struct ring *r)
 {
 	uint32_t p = r->buf->producer_index;
@@ -211,7 +234,9 @@ void sim_post(struct sim_end *e, const struct sim_wr *wr)
 	w->wr.opcode = wr->op;
 	w->wr.send_flags = wr->flags;
 	w->wr.ex.imm_data = wr->imm;
-	if (wr->op == OP_BIND_MW) {
+	if (e->qp->type == QPT_UD) {
+		put_ud(w, wr);
+	} else if (wr->op == OP_BIND_MW) {
 		w->wr.wr.mw.addr = wr->raddr;
 		w->wr.wr.mw.length = wr->len;
 		w->wr.wr.mw.mr_lkey = wr->mr_lkey;

@@ -20,6 +20,7 @@
 #define SIM_BUF (1u << 20)
 #define SIM_DEPTH 64
 #define SIM_LATENCY (1 * NS_US)
+#define SIM_QKEY 0x11223344u
 
 enum sim_opcode { /* of the ABI: enum ib_uverbs_wr_opcode */
 	OP_WRITE = 0, OP_WRITE_IMM, OP_SEND, OP_SEND_IMM, OP_READ, OP_CMP_SWP, OP_FETCH_ADD,
@@ -98,12 +99,15 @@ struct sim_wr {
 	uint32_t num_sge;
 	const void *inl;
 	uint32_t inl_len;
+	uint32_t qpn, qkey, ah;	/* of UD; ah 0: the WQE itself has the address, dgid and sgid_index */
+	uint8_t dgid[16], sgid_index;
 };
 
 /* What is being tried. */
 void sim_note(struct sim *s, const char *fmt, ...) __printf(2, 3);
 struct sim_cfg sim_defaults(void);
 struct sim *sim_create(void);
+struct sim *sim_create_type(uint8_t type); /* enum qp_type; RC otherwise */
 /* Each end's receives are in an SRQ, of SIM_DEPTH - 1 WQEs with 8 entries. */
 struct sim *sim_create_srq(void);
 void sim_destroy(struct sim *s);
