@@ -134,7 +134,7 @@ static bool gid_is_local(const uint8_t raw[16])
 	return false;
 }
 
-int find_link(const uint8_t dgid[16], uint32_t block, struct link **link)
+int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **link)
 {
 	struct ipc_peer p = { .block = block };
 	size_t rsize = sizeof(p);
@@ -154,7 +154,7 @@ int find_link(const uint8_t dgid[16], uint32_t block, struct link **link)
 	if (ret)
 		return ret;
 	p.sock[sizeof(p.sock) - 1] = 0;
-	ret = shm_connect(engine.ep, p.proc, p.sock, p.pid, link);
+	ret = shm_connect_within(engine.ep, p.proc, p.sock, p.pid, wait, link);
 	/* It died between the two: as if nobody had the number. */
 	return ret == -ECONNREFUSED ? 0 : ret;
 }
@@ -163,7 +163,7 @@ int find_link(const uint8_t dgid[16], uint32_t block, struct link **link)
 static int qp_connect(struct qp *qp)
 {
 	qp->peer_block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
-	return find_link(qp->attr.ah.grh.dgid, qp->peer_block, &qp->link);
+	return find_link(qp->attr.ah.grh.dgid, qp->peer_block, NS_S - 1, &qp->link);
 }
 
 static void qp_disconnect(struct qp *qp)

@@ -11,7 +11,11 @@
 #include "xport/xport.h"
 
 #define DESTS 64u	/* power of two */
-/* How long an unknown destination stays unknown. */
+/*
+ * A peer that does not answer (it is stopped) costs the doorbell this much; an
+ * unknown destination stays unknown for so long, and ten times what asking took.
+ */
+#define WAIT_NS (20 * NS_MS)
 #define NOBODY_NS (20 * NS_MS)
 
 static struct ud_dest {
@@ -40,25 +44,37 @@ static bool dest_good(const struct ud_dest *d, const uint8_t dgid[16], uint32_t 
 	return d->link ? !d->link->dead : engine.now < d->until;
 }
 
+/* Asks rused and the peer. Datagrams do not wait for a rused to start. */
+static struct link *look_up(const uint8_t dgid[16], uint32_t block)
+{
+	struct link *l = NULL;
+
+	if (engine.conn.fd < 0 && !engine.block_dev[block])
+		return NULL;
+	return find_link(dgid, block, WAIT_NS, &l) ? NULL : l;
+}
+
 struct link *ud_link(struct qp *qp, const uint8_t dgid[16], uint32_t dqpn)
 {
 	uint32_t block = (dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
 	struct ud_dest *d = dest_slot(dgid, block);
-	struct link *found = NULL;
+	struct link *found;
+	ns_t began, now;
 
 	/* Other processes of this host hear multicast from a wire link only. */
 	if (unlikely(gid_is_mcast(dgid)))
 		return dqpn == MULTICAST_QPN ? engine.loop : NULL;
 	if (likely(dest_good(d, dgid, block)))
 		return d->link;
-	if (find_link(dgid, block, &found))
-		found = NULL;
+	began = engine_now();
+	found = look_up(dgid, block);
+	now = engine_now();
 	/* A link of before the fork is not ours to give back. */
 	if (d->used && d->link && d->generation == engine.generation)
 		link_put(d->link);
 	*d = (struct ud_dest){ .used = true, .block = block, .link = found,
 			       .generation = engine.generation,
-			       .until = engine_clock() + NOBODY_NS };
+			       .until = now + NOBODY_NS + 10 * (now - began) };
 	memcpy(d->dgid, dgid, 16);
 	return found;
 }

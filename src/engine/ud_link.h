@@ -6,8 +6,11 @@
 #include "core/qp.h"
 #include "link/link.h"
 
-/* qps.c: who on this host has the block. *link gets a reference, or NULL: packets go nowhere. 0 or -errno. */
-int find_link(const uint8_t dgid[16], uint32_t block, struct link **link);
+/*
+ * qps.c: who on this host has the block. *link gets a reference, or NULL:
+ * packets go nowhere. Waits up to so many ns for a new peer. 0 or -errno.
+ */
+int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **link);
 
 /* rdev_ops.ud_link */
 struct link *ud_link(struct qp *qp, const uint8_t dgid[16], uint32_t dqpn);

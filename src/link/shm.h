@@ -66,6 +66,9 @@ void shm_ep_thread_start(struct shm_ep *ep);
  * for messages. -ECONNREFUSED, -EPERM (other user), -ETIMEDOUT.
  */
 int shm_connect(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, struct link **l);
+/* The same, but blocks at most so many ns, under a second. */
+int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, ns_t wait,
+		       struct link **l);
 
 /* Delivers what has arrived on any link; returns the number of segments. Cheap when nothing has. */
 int shm_poll(struct shm_ep *ep, int budget);

@@ -389,7 +389,13 @@ static struct shm_link *find_link(struct shm_ep *ep, uint32_t proc, const char *
 
 int shm_connect(struct shm_ep *ep, uint32_t proc, const char *name, int pid, struct link **out)
 {
-	struct timespec left = { .tv_sec = 1 };
+	return shm_connect_within(ep, proc, name, pid, NS_S - 1, out);
+}
+
+int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *name, int pid, ns_t wait,
+		       struct link **out)
+{
+	struct timespec left = { .tv_nsec = wait };
 	int fds[HELLO_MAX_FDS];
 	struct shm_hello h;
 	struct shm_link *l = find_link(ep, proc, name);
