@@ -36,7 +36,7 @@ static const struct wqe_op {
 	uint8_t on;
 	uint8_t type;		/* enum seg_type */
 	uint8_t wc;		/* enum ib_uverbs_wc_opcode */
-	uint8_t flags;		/* WQE_LOCAL */
+	uint8_t flags;		/* WQE_LOCAL; anything: see wqe_read_special() */
 } wqe_ops[] = {
 	[IB_UVERBS_WR_RDMA_WRITE] = { ON_RC | ON_UC, SEG_WRITE, IB_UVERBS_WC_RDMA_WRITE },
 	[IB_UVERBS_WR_RDMA_WRITE_WITH_IMM] = { ON_RC | ON_UC, SEG_WRITE_IMM,
@@ -49,8 +49,8 @@ static const struct wqe_op {
 	[IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD] = { ON_RC, SEG_FETCH_ADD, IB_UVERBS_WC_FETCH_ADD },
 	[IB_UVERBS_WR_LOCAL_INV] = { ON_RC | ON_UC, SEG_SEND, IB_UVERBS_WC_LOCAL_INV, WQE_LOCAL },
 	[IB_UVERBS_WR_BIND_MW] = { ON_RC | ON_UC, SEG_SEND, IB_UVERBS_WC_BIND_MW, WQE_LOCAL },
-	[WR_FLUSH] = { ON_RC, SEG_FLUSH, WC_FLUSH },
-	[WR_ATOMIC_WRITE] = { ON_RC, SEG_ATOMIC_WRITE, WC_ATOMIC_WRITE },
+	[WR_FLUSH] = { ON_RC, SEG_FLUSH, WC_FLUSH, WQE_INLINE },
+	[WR_ATOMIC_WRITE] = { ON_RC, SEG_ATOMIC_WRITE, WC_ATOMIC_WRITE, WQE_INLINE },
 };
 
 /* Completion opcode of a WQE that succeeded, so its opcode is one of ours. */
@@ -79,7 +79,6 @@ static uint64_t sge_sum(const struct qp *qp, const struct rxe_send_wqe *s, struc
 /* BIND_MW and LOCAL_INV. */
 static enum wc_status read_local(const struct rxe_send_wqe *s, struct req_wqe *w)
 {
-	w->flags &= (uint8_t)~WQE_INLINE;
 	if (w->opcode == IB_UVERBS_WR_LOCAL_INV)
 		return WC_SUCCESS;
 	w->va = READ_ONCE(s->wr.wr.mw.addr);
@@ -111,7 +110,6 @@ enum wc_status wqe_bind(struct qp *qp, const struct req_wqe *w)
 /* ATOMIC WRITE: its 8 bytes stand in the WQE, flag INLINE or not (librxe's wr_atomic_write()). */
 static enum wc_status read_atomic_write(const struct rxe_send_wqe *s, struct req_wqe *w)
 {
-	w->flags |= WQE_INLINE;
 	w->va = READ_ONCE(s->wr.wr.rdma.remote_addr);
 	w->rkey = READ_ONCE(s->wr.wr.rdma.rkey);
 	w->len = READ_ONCE(s->dma.length);
@@ -123,7 +121,6 @@ static enum wc_status read_flush(const struct rxe_send_wqe *s, struct req_wqe *w
 	const struct wr_flush *f = (const void *)&s->wr.wr;
 	uint32_t plt = READ_ONCE(f->type), sel = READ_ONCE(f->level);
 
-	w->flags &= (uint8_t)~WQE_INLINE;
 	w->va = READ_ONCE(f->remote_addr);
 	w->rkey = READ_ONCE(f->rkey);
 	w->swap_add = READ_ONCE(f->length);
@@ -133,9 +130,22 @@ static enum wc_status read_flush(const struct rxe_send_wqe *s, struct req_wqe *w
 	return w->swap_add > DEV_MAX_MSG ? WC_LOC_LEN_ERR : WC_SUCCESS;
 }
 
+/* Those without a scatter/gather list. */
+static __attribute__((noinline)) enum wc_status wqe_read_special(const struct qp *qp,
+								 const struct rxe_send_wqe *s,
+								 struct req_wqe *w)
+{
+	w->flags = (uint8_t)((w->flags & ~WQE_INLINE) | wqe_ops[w->opcode].flags);
+	if (w->flags & WQE_LOCAL)
+		return read_local(s, w);
+	if (!qp->attr.max_rd_atomic)
+		return WC_LOC_QP_OP_ERR;
+	return w->type == SEG_FLUSH ? read_flush(s, w) : read_atomic_write(s, w);
+}
+
 /* Payload of the WQE: bytes, and in w the number of list entries. */
-static enum wc_status read_len(const struct qp *qp, const struct rxe_send_wqe *s,
-			       struct req_wqe *w)
+static inline enum wc_status read_len(const struct qp *qp, const struct rxe_send_wqe *s,
+				      struct req_wqe *w)
 {
 	uint64_t len;
 
@@ -165,16 +175,11 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 		     !(wqe_ops[w->opcode].on & 1 << qp->type)))
 		return WC_LOC_QP_OP_ERR;
 	w->type = wqe_ops[w->opcode].type;
-	w->flags |= wqe_ops[w->opcode].flags;
-	if (unlikely(w->flags & WQE_LOCAL))
-		return read_local(s, w);
+	if (unlikely(wqe_ops[w->opcode].flags))
+		return wqe_read_special(qp, s, w);
 	/* A QP without READ credits could never send it (the kernel lets it wait for ever). */
 	if (unlikely(wqe_is_rd(w) && !qp->attr.max_rd_atomic))
 		return WC_LOC_QP_OP_ERR;
-	if (unlikely(w->type == SEG_ATOMIC_WRITE))
-		return read_atomic_write(s, w);
-	if (unlikely(w->type == SEG_FLUSH))
-		return read_flush(s, w);
 	st = read_len(qp, s, w);
 	if (unlikely(st))
 		return st;
