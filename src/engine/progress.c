@@ -77,6 +77,7 @@ static int arrived(void)
 			more += engine.loop->ops->poll(engine.loop, BUDGET);
 		if (unlikely(!list_empty(&engine.work)))
 			qp_work_run(engine_clock());
+		shm_round_done(engine.ep);
 		n += more;
 	} while (more && n < BUDGET);
 	return n;

@@ -266,6 +266,12 @@ bool shm_want_wakeup(struct shm_ep *ep)
 	return !ep->ndoomed;
 }
 
+void shm_round_done(struct shm_ep *ep)
+{
+	if (ep->pub->in_round)
+		smp_store_release(&ep->pub->in_round, 0);
+}
+
 void shm_polling(struct shm_ep *ep)
 {
 	/* Read first: while somebody polls, the line stays shared. */

@@ -76,6 +76,8 @@ int shm_poll(struct shm_ep *ep, int budget);
 bool shm_want_wakeup(struct shm_ep *ep);
 /* Somebody polls: peers need not wake us. */
 void shm_polling(struct shm_ep *ep);
+/* The host has sent what the segments of the last shm_poll() led to. */
+void shm_round_done(struct shm_ep *ep);
 /*
  * Waits until no peer is inside a direct placement into this process: after a
  * key was withdrawn, before its memory may go. A peer that somebody has stopped

@@ -26,6 +26,8 @@ struct shm_pub {
 	_Alignas(64) uint32_t alive;
 	uint32_t nblocks;		/* block[] entries valid */
 	uint32_t block[SHM_MAX_BLOCKS];	/* block of the cards area with this index */
+	/* Segments are being dealt with: taken from a ring, their answers perhaps not on one yet. */
+	_Alignas(64) uint32_t in_round;
 	_Alignas(4096) struct key_card key[];
 };
 

@@ -151,7 +151,13 @@ static bool shm_peer_behind(struct link *link)
 		return false;
 	}
 	shm_tx_reap(&l->tx, ref_failed, l);
-	return shm_held(l->pub) && l->tx.cons != l->tx.prod;
+	if (!shm_held(l->pub))
+		return false;
+	if (l->tx.cons != l->tx.prod)
+		return true;
+	/* Taken, but the round may have stopped before its answers; else they are in our ring by now. */
+	smp_rmb();
+	return READ_ONCE(l->pub->in_round) || shm_rx_ready(&l->rx);
 }
 
 /* seg_pull.copy: straight from the peer's memory. */
@@ -202,6 +208,10 @@ int shm_link_poll(struct shm_link *l, int budget)
 	struct seg seg;
 	int n = 0;
 
+	if (!shm_rx_ready(&l->rx))
+		budget = 0;
+	else if (!l->ep->pub->in_round)
+		WRITE_ONCE(l->ep->pub->in_round, 1);
 	while (n < budget) {
 		enum rx_result r = shm_rx_get(&l->rx, &seg);
 

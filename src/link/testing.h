@@ -151,7 +151,9 @@ static inline int node_turn(struct node *n, int ms)
 		fd->event(fd, ev[i].events);
 	}
 	shm_polling(n->ep);
-	return got + shm_poll(n->ep, 64);
+	got += shm_poll(n->ep, 64);
+	shm_round_done(n->ep);
+	return got;
 }
 
 /* Until cond, or five seconds of idleness: then the test fails. */

@@ -92,8 +92,9 @@ static struct ibv_qp_attr attributes(struct proc *p, const struct end *e)
 	a.rq_psn = a.sq_psn = 0xfffff0;	/* wraps soon */
 	a.max_dest_rd_atomic = a.max_rd_atomic = 4;
 	a.min_rnr_timer = 1;
-	a.timeout = world->kill ? 10 : 16;
-	a.retry_cnt = world->kill ? 3 : 7;
+	/* Deaths shall be found soon; busy machines let a peer wait for its turn. */
+	a.timeout = world->kill ? 12 : 16;
+	a.retry_cnt = world->kill ? 4 : 7;
 	a.rnr_retry = 7;
 	a.ah_attr.is_global = 1;
 	a.ah_attr.port_num = 1;
