@@ -12,10 +12,11 @@
 
 #define DESTS 64u	/* power of two */
 /*
- * A peer that does not answer (it is stopped) costs the doorbell this much; an
- * unknown destination stays unknown for so long, and ten times what asking took.
+ * A peer that answers late costs the doorbell up to a second, as at RTR: the
+ * first datagram of many a program is never sent again. One that does not
+ * answer (it is stopped) stays unknown for ten times as long.
  */
-#define WAIT_NS (20 * NS_MS)
+#define WAIT_NS (NS_S - 1)
 #define NOBODY_NS (20 * NS_MS)
 
 static struct ud_dest {
