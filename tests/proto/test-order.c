@@ -30,6 +30,11 @@ static bool takes_recv(uint32_t op)
 	return op == OP_SEND || op == OP_SEND_IMM || op == OP_WRITE_IMM;
 }
 
+static bool is_atomic(uint32_t op)
+{
+	return op == OP_CMP_SWP || op == OP_FETCH_ADD;
+}
+
 /* Where message i reads or writes at the other end: the upper half of its slot. */
 static uint8_t *remote(struct sim_end *to, int i)
 {
@@ -45,15 +50,21 @@ static void choose(struct sim_end *from, struct talk *t)
 {
 	struct sim_end *to = &s->end[!from->id];
 	static const uint8_t zero[SLOT];
+	static const uint32_t ops[] = {
+		OP_WRITE, OP_WRITE_IMM, OP_SEND, OP_SEND_IMM, OP_READ, OP_CMP_SWP, OP_FETCH_ADD,
+		OP_ATOMIC_WRITE, OP_FLUSH,
+	};
 
 	for (int i = 0; i < MSGS; i++) {
 		struct msg *m = &t->msg[i];
 
-		m->op = prng_below(&s->rng, OP_FETCH_ADD + 1);
+		m->op = ops[prng_below(&s->rng, ARRAY_SIZE(ops))];
 		m->len = prng_below(&s->rng, 3) ? prng_below(&s->rng, 300) :
 						   prng_below(&s->rng, SLOT / 2);
-		if (m->op >= OP_CMP_SWP)
+		if (is_atomic(m->op))
 			m->len = 8;
+		if (m->op == OP_ATOMIC_WRITE || m->op == OP_FLUSH)
+			m->len = m->op == OP_FLUSH ? 0 : 8;
 		if (m->op == OP_READ) {
 			sim_fill(remote(to, i), m->len, seed_of(from->id, i));
 			memset(from->buf + i * SLOT, 0, m->len);
@@ -83,8 +94,12 @@ static void post_one(struct sim_end *from, struct talk *t)
 
 	wr.sge[0] = sim_sge(from, (uint32_t)(i * SLOT), cut);
 	wr.sge[1] = sim_sge(from, (uint32_t)(i * SLOT) + cut, m->len - cut);
-	if (m->op >= OP_CMP_SWP)
+	if (is_atomic(m->op))
 		wr.raddr = (uintptr_t)to->buf + WORD;
+	if (m->op == OP_ATOMIC_WRITE)
+		memcpy(&wr.compare_add, from->buf + i * SLOT, 8);
+	if (m->op == OP_FLUSH)
+		wr.plt = SEG_FETH_GLOBAL, wr.len = prng_below(&s->rng, SLOT / 2);
 	if (!prng_below(&s->rng, 5))
 		wr.flags |= F_FENCE;
 	if (m->op < OP_READ && m->len <= 256 && prng_below(&s->rng, 2)) {
@@ -130,11 +145,11 @@ static void take_sends(struct sim_end *from, struct talk *t)
 		assert_int_equal(wc.status, 0);
 		assert_int_equal(wc.wr_id, i);
 		assert_int_equal(wc.byte_len, m->len);
-		if (m->op == OP_WRITE || m->op == OP_WRITE_IMM)
+		if (m->op == OP_WRITE || m->op == OP_WRITE_IMM || m->op == OP_ATOMIC_WRITE)
 			assert_true(sim_filled(remote(to, i), m->len, seed_of(from->id, i)));
 		if (m->op == OP_READ)
 			assert_true(sim_filled(mine, m->len, seed_of(from->id, i)));
-		if (m->op >= OP_CMP_SWP) {
+		if (is_atomic(m->op)) {
 			memcpy(&orig, mine, 8);
 			assert_int_equal(orig, t->word);
 			if (m->op == OP_FETCH_ADD)
