@@ -129,8 +129,8 @@ extern const struct link_host link_host_ops;
 void qp_rearm(struct qp *qp, ns_t now);
 void qp_work_run(ns_t now);
 void qp_work_all(void);
-/* Receives that were posted to QPs in ERR are flushed. */
-void qp_flush_all(ns_t now);
+/* Receives that were posted to QPs in ERR are flushed: looks at most of them. */
+void qp_flush_err(ns_t now, uint32_t most);
 
 /* progress.c */
 int progress_start(void);

@@ -29,6 +29,9 @@
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
 #define EMPTY_POLLS 8		/* empty polls after which the program counts as polling */
 #define ERR_RESCAN (10 * NS_MS)
+/* QPs in ERR that a poll which found nothing looks at, and a round of the progress thread. */
+#define ERR_AT_POLL 16
+#define ERR_AT_ROUND 512
 #define PAGE_NS (200 * NS_MS)
 #define SLICE_NS 100000		/* of the scheduler, where there is EEVDF: worst wake-up 74 us instead of 2 ms */
 
@@ -156,7 +159,7 @@ void engine_poll(void)
 			progress_kick();
 		}
 		if (unlikely(!list_empty(&engine.err)))
-			qp_flush_all(engine_now());
+			qp_flush_err(engine_now(), ERR_AT_POLL);
 		/* A look at the clock costs more than one at the links. */
 		if (likely(READ_ONCE(engine.poll_gen) % TIMER_POLLS))
 			arrived();
@@ -229,7 +232,7 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 		engine.reattach_at = now + NS_S;
 		attach_if_running();
 	}
-	qp_flush_all(now);
+	qp_flush_err(now, ERR_AT_ROUND);
 	if (engine.watch == WATCH_POLLED && READ_ONCE(engine.poll_gen) != *seen_gen) {
 		/* The program is at it, and would have to wait for us. */
 		timers_due();

@@ -18,7 +18,7 @@ void qp_rearm(struct qp *qp, ns_t now)
 
 	if (unlikely(xp_blocked(qp)) && list_empty(&qp->work))
 		list_add_tail(&qp->work, &engine.blocked);
-	/* No doorbell tells of receives that are posted from now on: qp_flush_all() looks. */
+	/* No doorbell tells of receives that are posted from now on: qp_flush_err() looks. */
 	if (unlikely(qp->state == QPS_ERR && list_empty(&qp->err) && !qp->srq)) {
 		if (list_empty(&engine.err))
 			progress_kick();
@@ -252,15 +252,24 @@ void qp_work_all(void)
 		}
 }
 
-void qp_flush_all(ns_t now)
+/* Takes turns, so that a program with many of them does not wait for all of them at each poll. */
+void qp_flush_err(ns_t now, uint32_t most)
 {
-	struct qp *qp, *next;
+	struct qp *first = NULL;
 
-	list_for_each_entry_safe(qp, next, &engine.err, err)
-		if (qp->state == QPS_ERR)
-			xp_flush_recv(qp, now);
-		else
-			list_del(&qp->err);
+	while (most-- && !list_empty(&engine.err)) {
+		struct qp *qp = list_first_entry(&engine.err, struct qp, err);
+
+		if (qp == first)
+			return;
+		list_del(&qp->err);
+		if (qp->state != QPS_ERR)
+			continue;
+		list_add_tail(&qp->err, &engine.err);
+		if (!first)
+			first = qp;
+		xp_flush_recv(qp, now);
+	}
 }
 
 /* A peer's direct placement on this QP failed: the responder must say so. */

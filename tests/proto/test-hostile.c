@@ -76,7 +76,8 @@ static void post_something(uint64_t id)
 {
 	struct prng *p = &s->rng;
 	struct sim_wr wr = {
-		.id = id, .op = prng_below(p, 16), .plt = 1, .flags = F_SIGNALED, .rkey = part->rkey,
+		.id = id, .op = prng_below(p, 16), .plt = 1, .flags = F_SIGNALED,
+		.rkey = part->rkey,
 		.raddr = (uintptr_t)b->buf + 4096, .num_sge = 1,
 		.sge[0] = sim_sge(a, 4096, 8 + prng_below(p, 3000)),
 	};
