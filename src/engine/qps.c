@@ -159,11 +159,14 @@ int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **l
 	return ret == -ECONNREFUSED ? 0 : ret;
 }
 
+/* A living peer may be slow to answer where there is much else to run. */
+#define CONNECT_NS (3 * NS_S)
+
 /* The link is chosen by the requester, at RTR: who leases the destination's block on this host. */
 static int qp_connect(struct qp *qp)
 {
 	qp->peer_block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
-	return find_link(qp->attr.ah.grh.dgid, qp->peer_block, NS_S - 1, &qp->link);
+	return find_link(qp->attr.ah.grh.dgid, qp->peer_block, CONNECT_NS, &qp->link);
 }
 
 static void qp_disconnect(struct qp *qp)

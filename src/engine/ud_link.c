@@ -16,7 +16,7 @@
  * first datagram of many a program is never sent again. One that does not
  * answer (it is stopped) stays unknown for ten times as long.
  */
-#define WAIT_NS (NS_S - 1)
+#define WAIT_NS NS_S
 #define NOBODY_NS (20 * NS_MS)
 
 static struct ud_dest {

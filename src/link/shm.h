@@ -66,7 +66,7 @@ void shm_ep_thread_start(struct shm_ep *ep);
  * for messages. -ECONNREFUSED, -EPERM (other user), -ETIMEDOUT.
  */
 int shm_connect(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, struct link **l);
-/* The same, but blocks at most so many ns, under a second. */
+/* The same, but blocks at most so many ns. */
 int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, ns_t wait,
 		       struct link **l);
 

@@ -389,13 +389,13 @@ static struct shm_link *find_link(struct shm_ep *ep, uint32_t proc, const char *
 
 int shm_connect(struct shm_ep *ep, uint32_t proc, const char *name, int pid, struct link **out)
 {
-	return shm_connect_within(ep, proc, name, pid, NS_S - 1, out);
+	return shm_connect_within(ep, proc, name, pid, NS_S, out);
 }
 
 int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *name, int pid, ns_t wait,
 		       struct link **out)
 {
-	struct timespec left = { .tv_nsec = wait };
+	struct timespec left = { .tv_sec = wait / NS_S, .tv_nsec = wait % NS_S };
 	int fds[HELLO_MAX_FDS];
 	struct shm_hello h;
 	struct shm_link *l = find_link(ep, proc, name);
