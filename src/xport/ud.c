@@ -74,12 +74,6 @@ void ud_input(struct qp *qp, const struct seg *seg)
 	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR || seg->service != SEG_UD ||
 		     seg->type > SEG_SEND_IMM || !seg->net || !seg->sqpn))
 		return;
-	/* IBA 9.6.1.4.1, 10.2.4: both must name the same partition, one of them as a full member. */
-	if (unlikely((seg->pkey ^ qp->dev->pkey) & 0x7fff ||
-		     !((seg->pkey | qp->dev->pkey) & 0x8000))) {
-		qp->dev->bad_pkeys++;
-		return;
-	}
 	if (unlikely(seg->qkey != qp->attr.qkey)) {
 		qp->dev->bad_qkeys++;
 		return;

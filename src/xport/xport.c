@@ -179,6 +179,15 @@ int xp_output(struct qp *qp, ns_t now)
 	return 0;
 }
 
+/* IBA 9.6.1.4.1, 10.2.4: both must name the same partition, one of them as a full member. */
+static __attribute__((noinline)) bool other_pkey(struct rdev *dev, uint16_t pkey)
+{
+	if (!((pkey ^ dev->pkey) & 0x7fff) && (pkey | dev->pkey) & 0x8000)
+		return false;
+	dev->bad_pkeys++;
+	return true;
+}
+
 static __attribute__((noinline)) void unrel_input(struct qp *qp, const struct seg *seg)
 {
 	qp->dev->counter[CNT_RCVD_PKTS] += seg->npkts;
@@ -190,6 +199,8 @@ static __attribute__((noinline)) void unrel_input(struct qp *qp, const struct se
 
 void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
 {
+	if (unlikely(seg->pkey != qp->dev->pkey && other_pkey(qp->dev, seg->pkey)))
+		return;
 	if (unlikely(qp->type != QPT_RC)) {
 		unrel_input(qp, seg);
 		return;

@@ -44,6 +44,7 @@ static void random_seg(struct sim_end *to)
 		.type = (uint8_t)prng_below(p, SEG_NTYPES + 1),
 		.flags = (uint8_t)prng_below(p, 16),
 		.syndrome = prng_below(p, 2) ? 0x1f : (uint8_t)prng_below(p, 256),
+		.pkey = prng_below(p, 50) ? 0xffff : (uint16_t)prng_u64(p),
 		.path_mtu = 256,
 		.dqpn = qp->qpn, .sqpn = qp->attr.dest_qpn,
 		.psn = odd(p, prng_below(p, 2) ? qp->card->epsn : qp->req.una) & 0xffffff,

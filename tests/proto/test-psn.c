@@ -238,7 +238,7 @@ static void test_nak_again(void **state)
 static struct seg answer(enum seg_type type, uint32_t psn, uint32_t npkts, struct iovec *iov)
 {
 	return (struct seg){
-		.service = SEG_RC, .type = type, .flags = SEG_F_START | SEG_F_END,
+		.service = SEG_RC, .pkey = 0xffff, .type = type, .flags = SEG_F_START | SEG_F_END,
 		.syndrome = AETH_ACK_UNLIMITED, .dqpn = a->qp->qpn, .sqpn = b->qp->qpn,
 		.path_mtu = 256, .psn = psn, .npkts = npkts, .len = npkts * 256,
 		.iov = iov, .niov = iov ? 1 : 0,
