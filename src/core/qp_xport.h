@@ -61,6 +61,7 @@ struct qp_req {
 	uint8_t retry, rnr_retry;	/* attempts left */
 	bool retrying;		/* went back on a NAK: no second time before progress or a timeout */
 	bool blocked;		/* stopped for want of room on the link (or in the window) */
+	bool local;		/* BIND_MW or LOCAL_INV was executed on this QP */
 	bool overrun;		/* a completion found its CQ full: the QP is about to fail */
 	bool direct_busy;	/* something was placed directly */
 	bool direct_cqe;	/* ... last with a completion */

@@ -252,7 +252,8 @@ void comp_input(struct qp *qp, const struct seg *seg, ns_t now)
 			v = comp_atomic(qp, w, seg, &status);
 	}
 	if (r->una != una) {
-		comp_local(qp);
+		if (unlikely(r->local))
+			comp_local(qp);
 		req_acked(qp);
 		xp_timer_progress(qp, now);
 	}

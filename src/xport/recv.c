@@ -13,7 +13,8 @@
 #include "queue/barrier.h"
 #include "xport/xport_internal.h"
 
-static enum recv_fetch recv_read(struct qp *qp, struct ring *ring, uint32_t max_sge)
+static inline __attribute__((always_inline)) enum recv_fetch
+recv_read(struct qp *qp, struct ring *ring, uint32_t max_sge)
 {
 	struct qp_resp *r = &qp->resp;
 	const struct rxe_recv_wqe *s = ring_slot(ring, ring->index);
@@ -36,7 +37,7 @@ static enum recv_fetch recv_read(struct qp *qp, struct ring *ring, uint32_t max_
 	return RECV_GOT;
 }
 
-static enum recv_fetch srq_fetch(struct qp *qp, struct srq *srq)
+static __attribute__((noinline)) enum recv_fetch srq_fetch(struct qp *qp, struct srq *srq)
 {
 	enum recv_fetch got;
 
@@ -56,7 +57,7 @@ enum recv_fetch recv_fetch(struct qp *qp)
 {
 	if (qp->resp.have_wqe)
 		return RECV_GOT;
-	if (qp->srq)
+	if (unlikely(qp->srq))
 		return srq_fetch(qp, qp->srq);
 	if (ring_empty(&qp->rq))
 		return RECV_NONE;

@@ -264,6 +264,7 @@ static __attribute__((noinline)) bool req_local(struct qp *qp, struct req_wqe *w
 	if (!(w->flags & WQE_STARTED)) {
 		if (!req_may_start(qp, w))
 			return false;
+		r->local = true;
 		w->status = (uint8_t)wqe_bind(qp, w);
 		if (w->status)
 			return true;
