@@ -10,6 +10,7 @@ struct cq {
 	struct ucontext *uctx;
 	struct ring ring;	/* struct ib_uverbs_wc, 64-byte slots; we produce */
 	uint32_t usecnt;	/* QPs, SRQs */
+	uint32_t res;		/* the host's */
 	uint8_t notify;		/* 0, or IB_CQ_SOLICITED 1 / IB_CQ_NEXT_COMP 2 armed */
 	bool overflowed;	/* CQ_ERR was raised */
 	struct event_source comp;	/* completion channel */

@@ -53,7 +53,7 @@ static const char *const counter_names[CNT_COUNT] = {
 	[CNT_RDMA_RECVS] = "rdma_recvs",
 };
 
-_Static_assert((int)CNT_COUNT <= (int)ARRAY_SIZE(((struct rdev *)0)->counter),
+_Static_assert((int)CNT_COUNT <= (int)ARRAY_SIZE(((struct rdev *)0)->own_counter),
 	       "a counter has no room");
 
 const char *rdev_counter_name(enum rdev_counter c)
@@ -71,7 +71,8 @@ int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct k
 	dev->blocks = NULL;
 	dev->nblocks = 0;
 	dev->gone = false;
-	memset(dev->counter, 0, sizeof(dev->counter));
+	memset(dev->own_counter, 0, sizeof(dev->own_counter));
+	dev->counter = dev->own_counter;
 	list_init(&dev->contexts);
 	idtable_init(&dev->ahs, DEV_MAX_AH + 1);
 	idtable_init(&dev->mrs, DEV_MAX_KEY_INDEX + 1);

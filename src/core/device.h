@@ -82,8 +82,9 @@ struct rdev {
 	struct list_head mcgs;	/* struct mcast_grp */
 	struct list_head contexts;	/* struct ucontext */
 
-	/* Counters of <port>/hw_counters, by enum rdev_counter. */
-	uint64_t counter[24];
+	/* Counters of <port>/hw_counters, by enum rdev_counter: own_counter, or where the host shows them. */
+	uint64_t *counter;
+	uint64_t own_counter[24];
 	/* Packets with a P_Key or Q_Key that is not the QP's, for QUERY_PORT (IBA 14.2.5.6). */
 	uint32_t bad_pkeys, bad_qkeys;
 };
@@ -135,6 +136,7 @@ struct ucontext {
 	const struct ucontext_ops *ops;
 	void *host;
 	struct event_file *async;	/* default async event file, may be NULL */
+	uint32_t res;			/* the host's: record that shows it */
 	/* Live objects by kind, for ruse status and for close. */
 	uint32_t npd, nmr, ncq, nqp, nah, nsrq, nmw;
 };

@@ -14,6 +14,7 @@ struct pd {
 	struct ucontext *uctx;
 	uint32_t id;		/* unique in the process, never 0; what key cards and QP cards carry */
 	uint32_t usecnt;	/* MR, AH, QP, SRQ, MW */
+	uint32_t res;		/* the host's */
 };
 
 int pd_create(struct ucontext *uctx, struct pd **pd);
@@ -36,6 +37,7 @@ struct mr {
 	uint32_t index;
 	uint32_t lkey, rkey;	/* rkey 0 without remote access */
 	uint32_t usecnt;	/* memory windows bound to it */
+	uint32_t res;		/* the host's */
 };
 
 /*

@@ -10,6 +10,7 @@
 #include "core/objects.h"
 #include "core/srq.h"
 #include "base/timer.h"
+#include "core/qp_attr.h"
 #include "core/qp_xport.h"
 
 /* enum ib_qp_type values of the ABI. */
@@ -38,43 +39,6 @@ enum qp_state {
 };
 const char *qp_state_name(enum qp_state s);
 
-/* attr_mask of MODIFY_QP; the uapi headers have the numbers only in prose. */
-enum ib_qp_attr_mask {
-	IB_QP_STATE = 1 << 0,
-	IB_QP_CUR_STATE = 1 << 1,
-	IB_QP_EN_SQD_ASYNC_NOTIFY = 1 << 2,
-	IB_QP_ACCESS_FLAGS = 1 << 3,
-	IB_QP_PKEY_INDEX = 1 << 4,
-	IB_QP_PORT = 1 << 5,
-	IB_QP_QKEY = 1 << 6,
-	IB_QP_AV = 1 << 7,
-	IB_QP_PATH_MTU = 1 << 8,
-	IB_QP_TIMEOUT = 1 << 9,
-	IB_QP_RETRY_CNT = 1 << 10,
-	IB_QP_RNR_RETRY = 1 << 11,
-	IB_QP_RQ_PSN = 1 << 12,
-	IB_QP_MAX_QP_RD_ATOMIC = 1 << 13,
-	IB_QP_ALT_PATH = 1 << 14,
-	IB_QP_MIN_RNR_TIMER = 1 << 15,
-	IB_QP_SQ_PSN = 1 << 16,
-	IB_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
-	IB_QP_PATH_MIG_STATE = 1 << 18,
-	IB_QP_CAP = 1 << 19,
-	IB_QP_DEST_QPN = 1 << 20,
-	IB_QP_ATTR_STANDARD_BITS = (1 << 21) - 1
-};
-
-/* Attributes that MODIFY_QP sets, decoded; mask bits are enum ib_qp_attr_mask. */
-struct qp_attr {
-	uint32_t path_mtu;	/* bytes, 256..4096 by powers of two; anything else is refused */
-	uint32_t qkey, rq_psn, sq_psn, dest_qpn, access;
-	struct ib_uverbs_ah_attr ah, alt_ah;	/* dgid in ah.grh */
-	uint16_t pkey_index, alt_pkey_index;
-	uint8_t port, alt_port, timeout, alt_timeout, retry_cnt, rnr_retry, min_rnr_timer;
-	uint8_t max_rd_atomic, max_dest_rd_atomic;	/* rounded up to a power of two when stored */
-	uint8_t path_mig_state, en_sqd_async_notify;
-};
-
 struct link;
 
 struct qp {
@@ -102,6 +66,8 @@ struct qp {
 	struct qp_resp resp;
 
 	void *host;		/* the engine's */
+	uint32_t res;		/* the engine's */
+	uint8_t *shown_state;	/* the engine's: where others see the state, or NULL */
 	struct timer timer;	/* the engine's */
 	struct list_head work;	/* the engine's: needs xp_output */
 	struct list_head err;	/* the engine's: in ERR, receives may be posted to it */
@@ -116,6 +82,14 @@ struct qp_init_attr {
 	struct event_file *async;
 	uint64_t user_handle;
 };
+
+/* Every change of state goes through here, so that what others see of the QP is true. */
+static inline void qp_set_state(struct qp *qp, enum qp_state state)
+{
+	qp->state = (uint8_t)state;
+	if (qp->shown_state)
+		WRITE_ONCE(*qp->shown_state, (uint8_t)state);
+}
 
 /* What a card's owner writes into its lock: never the number of a peer. */
 #define CARD_OWNER 0xffffffffu

@@ -261,7 +261,7 @@ int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t
 	*old = qp->state;
 	*new = next;
 	qp->attr_set |= mask;
-	qp->state = (uint8_t)next;
+	qp_set_state(qp, (enum qp_state)next);
 	/* Staying in SQD starts no new drain. */
 	qp->sq_draining = next == QPS_SQD && (qp->sq_draining || *old != QPS_SQD);
 	if (*old != *new)

@@ -18,6 +18,7 @@ struct srq {
 	uint32_t max_wr, max_sge;	/* as create and modify return them */
 	uint32_t limit;		/* armed: fewer WQEs than this raise SRQ_LIMIT_REACHED once; 0 = not armed */
 	uint32_t usecnt;	/* QPs */
+	uint32_t res;		/* the host's */
 	bool error;		/* SRQ_ERR was raised: nothing is taken from it any more */
 	struct event_source async;
 };

@@ -52,6 +52,7 @@ void client_kill(struct client *c, const char *why)
 	netlink_close_all(c);
 	loop_del(&r->loop, &c->sock);
 	loop_del(&r->loop, &c->pidfd);
+	res_client_gone(c);
 	if (c->page_fd >= 0)
 		close(c->page_fd);
 	c->page_fd = -1;

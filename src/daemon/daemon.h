@@ -45,6 +45,11 @@ struct rused {
 	int lease_file;
 	struct list_head orphans;
 
+	/* What processes that are gone have counted, by host_page.dev[], and when the files last said so. */
+	uint64_t counter[HOST_MAX_DEVS][PROC_COUNTERS];
+	uint64_t shown[HOST_MAX_DEVS][PROC_COUNTERS];
+	ns_t counters_at;
+
 	struct host_page *page;	/* shared, ours to write */
 	int page_fd;
 };
@@ -95,6 +100,15 @@ int client_page(const struct client *c, struct proc_page *copy);
 /* nlsock.c */
 int netlink_open(struct client *c);
 void netlink_close_all(struct client *c);
+/* res.c: counters of a device, of the living and the dead */
+void res_counters(struct rused *r, int dev, uint64_t sum[PROC_COUNTERS]);
+/* The client's counts go over to the dead; before its page is closed. */
+void res_client_gone(struct client *c);
+/* hw_counters in sysfs say what is so now. */
+void res_counters_show(struct rused *r);
+struct nldev_res;
+/* All objects of all processes, malloc()ed; NULL: none, or no memory. */
+struct nldev_res *res_collect(struct rused *r, size_t *n);
 /* status.c: the text, malloc()ed, or NULL without memory. */
 char *status_text(struct rused *r);
 /* orphans.c: leases that outlived the rused which gave them. */

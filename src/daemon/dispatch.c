@@ -228,6 +228,9 @@ static int dispatch(struct msg *m)
 		return do_status(m);
 	case IPC_SHUTDOWN:
 		return do_shutdown(m);
+	case IPC_COUNTERS:
+		res_counters_show(m->c->r);
+		return answer_error(m, 0);
 	case IPC_NTYPES:
 		break;
 	}

@@ -32,31 +32,23 @@ static void nlsock_free(struct nlsock *n)
 	list_add_tail(&n->node, &n->c->r->loop.dead);
 }
 
-static void count_objects(struct rused *r, struct nldev_host *h)
+/* What one request asks for, collected when it does. */
+struct objects {
+	struct rused *r;
+	struct nldev_res *all;
+	size_t n;
+	bool collected;
+};
+
+static const struct nldev_res *objects(void *arg, size_t *n)
 {
-	struct proc_page p;
-	struct client *c;
-	int i, k;
+	struct objects *o = arg;
 
-	list_for_each_entry(c, &r->clients, node) {
-		for (k = 0; k < HOST_MAX_DEVS; k++)
-			h->counts[k].ctx += c->nctx[k];
-		if (client_page(c, &p))
-			continue;
-		for (i = 0; i < PROC_MAX_CTX; i++) {
-			for (k = 0; k < HOST_MAX_DEVS; k++) {
-				struct nldev_counts *n = &h->counts[k];
-
-				if (!p.ctx[i].dev_index || !r->page->dev[k].in_use ||
-				    r->page->dev[k].index != p.ctx[i].dev_index)
-					continue;
-				n->pd += p.ctx[i].npd;
-				n->mr += p.ctx[i].nmr;
-				n->cq += p.ctx[i].ncq;
-				n->qp += p.ctx[i].nqp;
-			}
-		}
-	}
+	if (!o->collected)
+		o->all = res_collect(o->r, &o->n);
+	o->collected = true;
+	*n = o->n;
+	return o->all;
 }
 
 static void reply(void *arg, const void *dgram, size_t len)
@@ -71,7 +63,9 @@ static void reply(void *arg, const void *dgram, size_t len)
 static void nlsock_event(struct loop_fd *f, uint32_t events)
 {
 	struct nlsock *n = container_of(f, struct nlsock, f);
-	struct nldev_host h = { .page = n->c->r->page, .admin = n->c->uid == 0 };
+	struct objects o = { .r = n->c->r };
+	struct nldev_host h = { .page = n->c->r->page, .admin = n->c->uid == 0,
+				.objects = objects, .arg = &o };
 	char buf[DGRAM_MAX];
 	ssize_t len;
 
@@ -84,8 +78,11 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 	}
 	if ((size_t)len > sizeof(buf))
 		return;	/* longer than any request: dropped, as beyond a send buffer */
-	count_objects(n->c->r, &h);
+	for (int i = 0; i < HOST_MAX_DEVS; i++)
+		if (h.page->dev[i].in_use)
+			res_counters(o.r, i, h.counter[i]);
 	nldev_input(&h, buf, (size_t)len, reply, n);
+	free(o.all);
 }
 
 int netlink_open(struct client *c)

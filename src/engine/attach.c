@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
+#include "engine/res.h"
 
 /* After a lost connection rused is looked for again this often. */
 #define REATTACH_NS (200 * NS_MS)
@@ -47,7 +48,7 @@ static int proc_page_create(void)
 	engine.proc_page->magic = PROC_PAGE_MAGIC;
 	engine.proc_page->version = IPC_VERSION;
 	engine.proc_fd = fd;
-	return 0;
+	return res_init(fd);
 fail:
 	own_close(fd);
 	return -ENOMEM;
@@ -369,4 +370,17 @@ bool engine_has_uverbs(uint32_t minor)
 	}
 	free(copy);
 	return has;
+}
+
+void engine_counters(void)
+{
+	size_t rsize = 0;
+
+	engine_check_fork();
+	if (!engine_lock())
+		return;
+	/* Without a rused the files say what was. */
+	if (!attach_locked())
+		rused_call(IPC_COUNTERS, NULL, 0, NULL, &rsize);
+	engine_unlock();
 }

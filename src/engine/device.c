@@ -36,6 +36,22 @@ static void fill(struct rdev *dev, const struct host_dev *hd)
 	}
 }
 
+/* From now on the device counts where rused can read it. */
+static void show_counters(struct rdev *dev)
+{
+	for (int i = 0; i < PROC_MAX_DEVS; i++) {
+		struct proc_dev *p = &engine.proc_page->dev[i];
+
+		if (p->dev_index)
+			continue;
+		p->dev_index = dev->index;
+		dev->counter = p->counter;
+		return;
+	}
+}
+
+_Static_assert(PROC_COUNTERS == ARRAY_SIZE(((struct rdev *)0)->own_counter), "the same counters");
+
 int edev_get(const struct host_dev *hd, struct edev **out)
 {
 	struct edev *e;
@@ -65,6 +81,7 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 		free(e);
 		return ret;
 	}
+	show_counters(&e->dev);
 	list_add_tail(&e->entry, &engine.devs);
 	*out = e;
 	return 0;

@@ -8,6 +8,7 @@
 #include "base/sys.h"
 #include "core/umem.h"
 #include "engine/engine_internal.h"
+#include "engine/res.h"
 
 static void event_raise_fd(struct event_file *f)
 {
@@ -140,6 +141,7 @@ static int open_locked(uint32_t minor, bool cloexec, struct uverbs_file **f)
 		sys_close(fd);
 		goto rings;
 	}
+	res_ctx(&ef->uctx, false);
 	list_add_tail(&ef->entry, &engine.files);
 	free(copy);
 	*f = ef->uf;
@@ -174,6 +176,7 @@ void engine_close(struct uverbs_file *f)
 		return;
 	list_del(&ef->entry);
 	uverbs_close(f);
+	res_ctx(&ef->uctx, true);
 	if (ef->slot >= 0)
 		engine.proc_page->ctx[ef->slot].dev_index = 0;
 	/* A rused that is not there forgets by itself. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "core/umem.h"
 #include "engine/engine_internal.h"
+#include "engine/res.h"
 #include "engine/ud_link.h"
 #include "xport/xport.h"
 
@@ -101,6 +102,7 @@ const struct uverbs_host uverbs_host_ops = {
 	.qp_query = xp_query,
 	.cq_armed = progress_cq_armed,
 	.fd_uninstall = efile_event_uninstall,
+	.obj_shown = res_obj,
 };
 
 static int lease_block(struct rdev *dev, struct qp_card **cards)

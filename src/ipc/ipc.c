@@ -29,6 +29,7 @@ static const struct row {
 	[IPC_NETLINK] = { 0, 0 },
 	[IPC_CONTEXT] = { sizeof(struct ipc_context), 0 },
 	[IPC_STATUS] = { 0, LEN_TEXT },
+	[IPC_COUNTERS] = { 0, 0 },
 	[IPC_SHUTDOWN] = { LEN_OPT(sizeof(struct ipc_shutdown)), 0 },
 };
 

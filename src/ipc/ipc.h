@@ -41,6 +41,8 @@ enum ipc_type {
 	IPC_STATUS,
 	/* ruse: ask rused to exit. Body none (when idle) or ipc_shutdown. Reply none. */
 	IPC_SHUTDOWN,
+	/* Somebody is about to read hw_counters: rused brings the files up to date. Body and reply none. */
+	IPC_COUNTERS,
 	IPC_NTYPES
 };
 

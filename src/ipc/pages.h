@@ -48,6 +48,8 @@ int host_page_read(const struct host_page *page, struct host_page *copy);
 #define PROC_PAGE_MAGIC 0x70726f63u
 #define PROC_MAX_LINKS 64
 #define PROC_MAX_CTX 32
+#define PROC_MAX_DEVS HOST_MAX_DEVS
+#define PROC_COUNTERS 24
 
 /* What ruse status shows of a process; plain counters, no sequence needed. */
 struct proc_page {
@@ -57,6 +59,12 @@ struct proc_page {
 		uint32_t dev_index;	/* 0 = slot free */
 		uint32_t npd, nmr, ncq, nqp, nah;
 	} ctx[PROC_MAX_CTX];
+	/* What the process's traffic on a device has counted, by enum rdev_counter; only ever more. */
+	struct proc_dev {
+		uint32_t dev_index;	/* 0 = slot free */
+		uint32_t pad;
+		uint64_t counter[PROC_COUNTERS];
+	} dev[PROC_MAX_DEVS];
 	struct proc_link {
 		uint32_t kind;		/* 0 = free, 1 loop, 2 shm */
 		uint32_t peer_proc;	/* number of the process, as rused gave it */

@@ -28,6 +28,8 @@ const char *redirect_slow(const char *path, struct redirect *r)
 		if (!r->dev)
 			goto out;
 	}
+	if (strstr(r->buf, "/hw_counters/"))
+		engine_counters();
 	path = r->buf;
 out:
 	errno = e;

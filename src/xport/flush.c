@@ -31,7 +31,7 @@ void xp_enter_err(struct qp *qp, bool card_locked)
 
 	if (r->una != r->nxt && qp->link)
 		qp->link->ops->revoke(qp->link, qp->qpn);
-	qp->state = QPS_ERR;
+	qp_set_state(qp, QPS_ERR);
 	if (!card_locked)
 		card_lock(qp->card, CARD_OWNER);
 	qp->card->state = QPS_ERR;

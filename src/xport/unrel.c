@@ -142,7 +142,7 @@ static void fail(struct qp *qp, enum wc_status status)
 	struct qp_req *r = &qp->req;
 	struct req_wqe *w = req_wqe(qp, qp->sq.index);
 
-	qp->state = QPS_SQE;
+	qp_set_state(qp, QPS_SQE);
 	r->una = r->nxt = r->psn;
 	qp->sq_draining = false;
 	xp_error_cqe(qp, qp->send_cq, w->wr_id, status);

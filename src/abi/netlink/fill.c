@@ -16,22 +16,22 @@
 #define UVERBS_BASE_MINOR 192
 #define NODE_CA 1
 
-static int put_u8(struct nldev_msg *m, uint16_t type, uint8_t v)
+int nldev_put_u8(struct nldev_msg *m, uint16_t type, uint8_t v)
 {
 	return mnl_attr_put_u8_check(m->nlh, m->room, type, v) ? 0 : -EMSGSIZE;
 }
 
-static int put_u32(struct nldev_msg *m, uint16_t type, uint32_t v)
+int nldev_put_u32(struct nldev_msg *m, uint16_t type, uint32_t v)
 {
 	return mnl_attr_put_u32_check(m->nlh, m->room, type, v) ? 0 : -EMSGSIZE;
 }
 
-static int put_u64(struct nldev_msg *m, uint16_t type, uint64_t v)
+int nldev_put_u64(struct nldev_msg *m, uint16_t type, uint64_t v)
 {
 	return mnl_attr_put_u64_check(m->nlh, m->room, type, v) ? 0 : -EMSGSIZE;
 }
 
-static int put_str(struct nldev_msg *m, uint16_t type, const char *s)
+int nldev_put_str(struct nldev_msg *m, uint16_t type, const char *s)
 {
 	return mnl_attr_put_strz_check(m->nlh, m->room, type, s) ? 0 : -EMSGSIZE;
 }
@@ -47,11 +47,11 @@ static uint64_t guid_host(const uint8_t *g)
 	return v;
 }
 
-static int put_handle(struct nldev_msg *m, const struct host_dev *d)
+int nldev_put_handle(struct nldev_msg *m, const struct host_dev *d)
 {
-	int rc = put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, d->index);
+	int rc = nldev_put_u32(m, RDMA_NLDEV_ATTR_DEV_INDEX, d->index);
 
-	return rc ? rc : put_str(m, RDMA_NLDEV_ATTR_DEV_NAME, d->name);
+	return rc ? rc : nldev_put_str(m, RDMA_NLDEV_ATTR_DEV_NAME, d->name);
 }
 
 int nldev_fill_dev(struct nldev_msg *m, const struct nldev_host *h, int dev)
@@ -60,13 +60,13 @@ int nldev_fill_dev(struct nldev_msg *m, const struct nldev_host *h, int dev)
 	uint64_t guid = guid_host(d->node_guid);
 
 	/* No FW_VERSION: the kernel leaves it out when the text is empty. */
-	if (put_handle(m, d) || put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1) ||
-	    put_u64(m, RDMA_NLDEV_ATTR_CAP_FLAGS, RXE_CAP_FLAGS) ||
-	    put_u64(m, RDMA_NLDEV_ATTR_NODE_GUID, guid) ||
-	    put_u64(m, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, guid) ||
-	    put_u8(m, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, NODE_CA) ||
-	    put_u8(m, RDMA_NLDEV_ATTR_DEV_DIM, 0) ||
-	    put_str(m, RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce"))
+	if (nldev_put_handle(m, d) || nldev_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1) ||
+	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CAP_FLAGS, RXE_CAP_FLAGS) ||
+	    nldev_put_u64(m, RDMA_NLDEV_ATTR_NODE_GUID, guid) ||
+	    nldev_put_u64(m, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, guid) ||
+	    nldev_put_u8(m, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, NODE_CA) ||
+	    nldev_put_u8(m, RDMA_NLDEV_ATTR_DEV_DIM, 0) ||
+	    nldev_put_str(m, RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce"))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -75,47 +75,15 @@ int nldev_fill_port(struct nldev_msg *m, const struct nldev_host *h, int dev)
 {
 	const struct host_dev *d = &h->page->dev[dev];
 
-	if (put_handle(m, d) || put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1) ||
-	    put_u8(m, RDMA_NLDEV_ATTR_PORT_STATE, d->state) ||
-	    put_u8(m, RDMA_NLDEV_ATTR_PORT_PHYS_STATE, d->phys_state))
+	if (nldev_put_handle(m, d) || nldev_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1) ||
+	    nldev_put_u8(m, RDMA_NLDEV_ATTR_PORT_STATE, d->state) ||
+	    nldev_put_u8(m, RDMA_NLDEV_ATTR_PORT_PHYS_STATE, d->phys_state))
 		return -EMSGSIZE;
 	if (!d->ifindex)
 		return 0;
-	if (put_u32(m, RDMA_NLDEV_ATTR_NDEV_INDEX, d->ifindex) ||
-	    put_str(m, RDMA_NLDEV_ATTR_NDEV_NAME, d->ndev))
+	if (nldev_put_u32(m, RDMA_NLDEV_ATTR_NDEV_INDEX, d->ifindex) ||
+	    nldev_put_str(m, RDMA_NLDEV_ATTR_NDEV_NAME, d->ndev))
 		return -EMSGSIZE;
-	return 0;
-}
-
-int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev)
-{
-	const struct nldev_counts *c = &h->counts[dev];
-	const struct { const char *name; uint64_t n; } rows[] = {
-		{ "pd", c->pd }, { "cq", c->cq }, { "qp", c->qp }, { "cm_id", 0 },
-		{ "mr", c->mr }, { "ctx", c->ctx }, { "srq", 0 },
-	};
-	struct nlattr *table, *entry;
-	size_t i;
-
-	if (put_handle(m, &h->page->dev[dev]))
-		return -EMSGSIZE;
-	/* The kernel sets no NLA_F_NESTED here; libmnl's readers do not mind either way. */
-	table = mnl_attr_nest_start_check(m->nlh, m->room, RDMA_NLDEV_ATTR_RES_SUMMARY);
-	if (!table)
-		return -EMSGSIZE;
-	table->nla_type &= NLA_TYPE_MASK;
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		entry = mnl_attr_nest_start_check(m->nlh, m->room,
-						  RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY);
-		if (!entry)
-			return -EMSGSIZE;
-		entry->nla_type &= NLA_TYPE_MASK;
-		if (put_str(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME, rows[i].name) ||
-		    put_u64(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR, rows[i].n))
-			return -EMSGSIZE;
-		mnl_attr_nest_end(m->nlh, entry);
-	}
-	mnl_attr_nest_end(m->nlh, table);
 	return 0;
 }
 
@@ -127,10 +95,10 @@ int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_host *h, int dev)
 	char name[24];
 
 	snprintf(name, sizeof(name), "uverbs%u", d->minor - UVERBS_BASE_MINOR);
-	if (put_u32(m, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID, RXE_DRIVER_ID) ||
-	    put_u64(m, RDMA_NLDEV_ATTR_CHARDEV, devt) ||
-	    put_u64(m, RDMA_NLDEV_ATTR_CHARDEV_ABI, RXE_UVERBS_ABI) ||
-	    put_str(m, RDMA_NLDEV_ATTR_CHARDEV_NAME, name))
+	if (nldev_put_u32(m, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID, RXE_DRIVER_ID) ||
+	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CHARDEV, devt) ||
+	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CHARDEV_ABI, RXE_UVERBS_ABI) ||
+	    nldev_put_str(m, RDMA_NLDEV_ATTR_CHARDEV_NAME, name))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -142,9 +110,9 @@ int nldev_fill_sys(struct nldev_msg *m)
 	 * defaults. Copy-on-fork: nothing is pinned, so a fork never takes a
 	 * registered page away from its parent's mapping of it.
 	 */
-	if (put_u8(m, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1) ||
-	    put_u8(m, NLDEV_SYS_ATTR_PRIVILEGED_QKEY_MODE, 0) ||
-	    put_u8(m, RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, 1))
+	if (nldev_put_u8(m, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1) ||
+	    nldev_put_u8(m, NLDEV_SYS_ATTR_PRIVILEGED_QKEY_MODE, 0) ||
+	    nldev_put_u8(m, RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, 1))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -45,15 +45,14 @@ typedef int (*doit_fn)(struct call *c, int dev);
 
 static int doit_chardev(struct call *c, int dev);
 static int doit_sys(struct call *c, int dev);
+static int doit_stat(struct call *c, int dev);
 
-#define NO_COUNT 0xffff
-#define COUNT(m) offsetof(struct nldev_counts, m)
 #define DUMPED(answers_as, how, fn) \
 	{ .flags = (how), .reply_op = RDMA_NLDEV_CMD_##answers_as, .fill = (fn), .dump = (fn) }
 #define NOT_OFFERED(how) { .flags = (how) | CHANGES }
 #define LISTED(how, key, where) \
 	{ .flags = (how) | NEED_DEV | OBJECTS | DUMP_DEV, .id = RDMA_NLDEV_ATTR_RES_##key, \
-	  .count = (where) }
+	  .kind = (where) }
 
 static const struct cmd {
 	uint8_t flags;		/* enum flags */
@@ -61,7 +60,7 @@ static const struct cmd {
 	nldev_fill_fn fill, dump;
 	doit_fn doit;		/* instead of fill */
 	uint16_t id;		/* OBJECTS: attribute that names one */
-	uint16_t count;		/* OBJECTS: where in nldev_counts; NO_COUNT: there never are any */
+	uint8_t kind;		/* OBJECTS: enum res_kind; RES_FREE: there never are any */
 } cmds[RDMA_NLDEV_NUM_OPS] = {
 	[RDMA_NLDEV_CMD_GET] = DUMPED(GET, NEED_DEV, nldev_fill_dev),
 	[RDMA_NLDEV_CMD_SET] = NOT_OFFERED(ADMIN | NEED_DEV),
@@ -73,21 +72,22 @@ static const struct cmd {
 				     .reply_op = RDMA_NLDEV_CMD_SYS_GET },
 	[RDMA_NLDEV_CMD_SYS_SET] = NOT_OFFERED(ADMIN | STRICT),
 	[RDMA_NLDEV_CMD_RES_GET] = DUMPED(RES_GET, NEED_DEV, nldev_fill_res),
-	[RDMA_NLDEV_CMD_RES_QP_GET] = LISTED(0, LQPN, COUNT(qp)),
-	[RDMA_NLDEV_CMD_RES_CM_ID_GET] = LISTED(0, CM_IDN, NO_COUNT),
-	[RDMA_NLDEV_CMD_RES_CQ_GET] = LISTED(0, CQN, COUNT(cq)),
-	[RDMA_NLDEV_CMD_RES_MR_GET] = LISTED(0, MRN, COUNT(mr)),
-	[RDMA_NLDEV_CMD_RES_PD_GET] = LISTED(0, PDN, COUNT(pd)),
+	[RDMA_NLDEV_CMD_RES_QP_GET] = LISTED(0, LQPN, RES_QP),
+	[RDMA_NLDEV_CMD_RES_CM_ID_GET] = LISTED(0, CM_IDN, RES_FREE),
+	[RDMA_NLDEV_CMD_RES_CQ_GET] = LISTED(0, CQN, RES_CQ),
+	[RDMA_NLDEV_CMD_RES_MR_GET] = LISTED(0, MRN, RES_MR),
+	[RDMA_NLDEV_CMD_RES_PD_GET] = LISTED(0, PDN, RES_PD),
 	[RDMA_NLDEV_CMD_GET_CHARDEV] = { .flags = STRICT, .doit = doit_chardev,
 					 .reply_op = RDMA_NLDEV_CMD_GET_CHARDEV },
 	[RDMA_NLDEV_CMD_STAT_SET] = NOT_OFFERED(ADMIN | STRICT),
-	[RDMA_NLDEV_CMD_STAT_GET] = NOT_OFFERED(STRICT | NEED_DEV | NEED_PORT),
+	[RDMA_NLDEV_CMD_STAT_GET] = { .flags = STRICT | NEED_DEV | NEED_PORT,
+				      .reply_op = RDMA_NLDEV_CMD_STAT_GET, .doit = doit_stat },
 	[RDMA_NLDEV_CMD_STAT_DEL] = NOT_OFFERED(ADMIN | STRICT),
-	[RDMA_NLDEV_CMD_RES_QP_GET_RAW] = LISTED(ADMIN, LQPN, COUNT(qp)),
-	[RDMA_NLDEV_CMD_RES_CQ_GET_RAW] = LISTED(ADMIN, CQN, COUNT(cq)),
-	[RDMA_NLDEV_CMD_RES_MR_GET_RAW] = LISTED(ADMIN, MRN, COUNT(mr)),
-	[RDMA_NLDEV_CMD_RES_CTX_GET] = LISTED(0, CTXN, COUNT(ctx)),
-	[RDMA_NLDEV_CMD_RES_SRQ_GET] = LISTED(0, SRQN, NO_COUNT),
+	[RDMA_NLDEV_CMD_RES_QP_GET_RAW] = NOT_OFFERED(ADMIN | NEED_DEV),
+	[RDMA_NLDEV_CMD_RES_CQ_GET_RAW] = NOT_OFFERED(ADMIN | NEED_DEV),
+	[RDMA_NLDEV_CMD_RES_MR_GET_RAW] = NOT_OFFERED(ADMIN | NEED_DEV),
+	[RDMA_NLDEV_CMD_RES_CTX_GET] = LISTED(0, CTXN, RES_CTX),
+	[RDMA_NLDEV_CMD_RES_SRQ_GET] = LISTED(0, SRQN, RES_SRQ),
 	[RDMA_NLDEV_CMD_STAT_GET_STATUS] = NOT_OFFERED(STRICT | NEED_DEV | NEED_PORT),
 };
 
@@ -198,15 +198,95 @@ static int doit_chardev(struct call *c, int unused)
 	return reply_one(c, &cmds[RDMA_NLDEV_CMD_GET_CHARDEV], nldev_fill_uverbs, dev);
 }
 
-/* Whether the device has objects of the command's kind. */
-static bool has_objects(const struct call *c, const struct cmd *cmd, int dev)
+/* Counters of the port. Of single objects (RES: RES_QP and so on) rxe has none. */
+static int doit_stat(struct call *c, int dev)
 {
-	uint64_t n;
+	if (c->tb[RDMA_NLDEV_ATTR_STAT_RES])
+		return -EOPNOTSUPP;
+	return reply_one(c, &cmds[RDMA_NLDEV_CMD_STAT_GET], nldev_fill_stat, dev);
+}
 
-	if (cmd->count == NO_COUNT)
-		return false;
-	memcpy(&n, (const char *)&c->h->counts[dev] + cmd->count, sizeof(n));
-	return n != 0;
+static bool obj_is(const struct call *c, const struct cmd *cmd, int dev, const struct nldev_res *r)
+{
+	return r->rec.kind == cmd->kind && r->rec.dev_index == c->h->page->dev[dev].index;
+}
+
+/* One object by its number. */
+static int doit_object(struct call *c, const struct cmd *cmd, int dev)
+{
+	const struct nldev_res *all;
+	struct nldev_msg m;
+	size_t n;
+	int rc;
+
+	if (cmd->kind == RES_FREE)
+		return -ENOENT;
+	all = c->h->objects(c->h->arg, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!obj_is(c, cmd, dev, &all[i]) ||
+		    nldev_obj_id(&all[i]) != nldev_attr_u32(c->tb[cmd->id]))
+			continue;
+		rc = msg_begin(c, &m, c->req->nlmsg_type, 0);
+		if (!rc)
+			rc = nldev_put_handle(&m, &c->h->page->dev[dev]);
+		if (!rc)
+			rc = nldev_fill_obj(&m, c->h, &all[i]);
+		if (rc)
+			return rc;
+		msg_end(c, &m);
+		flush(c);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* As many objects from all[*at] on as a datagram holds. 0, or -EMSGSIZE: one does not fit at all. */
+static int dump_some(struct call *c, const struct cmd *cmd, int dev, const struct nldev_res *all,
+		     size_t n, size_t *at)
+{
+	struct nlattr *table, *entry;
+	struct nldev_msg m;
+	uint32_t filled = 0;
+
+	if (msg_begin(c, &m, c->req->nlmsg_type, NLM_F_MULTI) ||
+	    nldev_put_handle(&m, &c->h->page->dev[dev]))
+		return -EMSGSIZE;
+	table = nldev_nest(&m, nldev_obj_table(cmd->kind));
+	if (!table)
+		return -EMSGSIZE;
+	for (; *at < n; ++*at) {
+		uint32_t before = m.nlh->nlmsg_len;
+
+		if (!obj_is(c, cmd, dev, &all[*at]))
+			continue;
+		entry = nldev_nest(&m, nldev_obj_entry(cmd->kind));
+		if (!entry || nldev_fill_obj(&m, c->h, &all[*at])) {
+			m.nlh->nlmsg_len = before;
+			break;
+		}
+		mnl_attr_nest_end(m.nlh, entry);
+		filled++;
+	}
+	if (!filled)
+		return *at < n ? -EMSGSIZE : 0;
+	mnl_attr_nest_end(m.nlh, table);
+	msg_end(c, &m);
+	flush(c);
+	return 0;
+}
+
+static int dump_objects(struct call *c, const struct cmd *cmd, int dev)
+{
+	const struct nldev_res *all;
+	size_t n, at = 0;
+	int rc = 0;
+
+	if (cmd->kind == RES_FREE)
+		return 0;
+	all = c->h->objects(c->h->arg, &n);
+	while (at < n && !rc)
+		rc = dump_some(c, cmd, dev, all, n, &at);
+	return rc;
 }
 
 static int run_doit(struct call *c, const struct cmd *cmd)
@@ -230,7 +310,7 @@ static int run_doit(struct call *c, const struct cmd *cmd)
 	if (cmd->flags & CHANGES)
 		return -EOPNOTSUPP;
 	if (cmd->flags & OBJECTS)
-		return has_objects(c, cmd, dev) ? -EOPNOTSUPP : -ENOENT;
+		return doit_object(c, cmd, dev);
 	if (cmd->doit)
 		return cmd->doit(c, dev);
 	return reply_one(c, cmd, cmd->fill, dev);
@@ -267,7 +347,7 @@ static int run_dump_devs(struct call *c, const struct cmd *cmd, uint16_t type)
 			return dump_one(c, cmd, type, i);
 		if (c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && check_port(c))
 			return -EINVAL;
-		return has_objects(c, cmd, i) ? -EOPNOTSUPP : 0;
+		return dump_objects(c, cmd, i);
 	}
 	for (i = 0; i < HOST_MAX_DEVS && !rc; i++)
 		if (c->h->page->dev[i].in_use)

@@ -8,18 +8,24 @@
 #ifndef RUSE_ABI_NETLINK_NLDEV_H
 #define RUSE_ABI_NETLINK_NLDEV_H
 
-#include "ipc/pages.h"
+#include "ipc/res.h"
 
 #define NLDEV_DGRAM_MAX 4096	/* iproute2 reads with a buffer of this size */
 
-/* Objects on a device, in all processes. */
-struct nldev_counts {
-	uint64_t pd, cq, qp, mr, ctx;
+/* An object of a process. Checked as far as res_read() does; the rest is a stranger's. */
+struct nldev_res {
+	struct res_rec rec;
+	uint32_t id;	/* RES_ID: what the kernel's pdn, cqn, mrn, ctxn are */
+	uint32_t base;	/* RES_ID of the same process's record 0 */
+	int pid;	/* as rused sees it */
 };
 
 struct nldev_host {
 	const struct host_page *page;	/* rused's own; not a stranger's */
-	struct nldev_counts counts[HOST_MAX_DEVS];	/* of page->dev[i] */
+	uint64_t counter[HOST_MAX_DEVS][PROC_COUNTERS];	/* of page->dev[i], by enum rdev_counter */
+	/* All objects of all processes; *n says how many. Called only when they are asked for. */
+	const struct nldev_res *(*objects)(void *arg, size_t *n);
+	void *arg;
 	bool admin;	/* the asking program has CAP_NET_ADMIN */
 };
 

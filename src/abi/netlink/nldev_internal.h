@@ -28,12 +28,29 @@ struct nldev_msg {
 	size_t room;	/* bytes from nlh to the end of the buffer */
 };
 
+/* 0 or -EMSGSIZE. */
+int nldev_put_u8(struct nldev_msg *m, uint16_t type, uint8_t v);
+int nldev_put_u32(struct nldev_msg *m, uint16_t type, uint32_t v);
+int nldev_put_u64(struct nldev_msg *m, uint16_t type, uint64_t v);
+int nldev_put_str(struct nldev_msg *m, uint16_t type, const char *s);
+/* DEV_INDEX and DEV_NAME. */
+int nldev_put_handle(struct nldev_msg *m, const struct host_dev *d);
+struct nlattr *nldev_nest(struct nldev_msg *m, uint16_t type);
+
 /* What fills the body of a message about one device. 0 or -EMSGSIZE. */
 typedef int (*nldev_fill_fn)(struct nldev_msg *m, const struct nldev_host *h, int dev);
 
 int nldev_fill_dev(struct nldev_msg *m, const struct nldev_host *h, int dev);
 int nldev_fill_port(struct nldev_msg *m, const struct nldev_host *h, int dev);
 int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev);
+int nldev_fill_stat(struct nldev_msg *m, const struct nldev_host *h, int dev);
+/* One object: -EMSGSIZE, or 0. */
+int nldev_fill_obj(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r);
+/* The nested table of a kind, and an entry of it. */
+uint16_t nldev_obj_table(enum res_kind kind);
+uint16_t nldev_obj_entry(enum res_kind kind);
+/* The number that names it in a request. */
+uint32_t nldev_obj_id(const struct nldev_res *r);
 int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_host *h, int dev);
 int nldev_fill_sys(struct nldev_msg *m);
 

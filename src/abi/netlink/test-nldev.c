@@ -36,12 +36,52 @@ static void add_dev(int slot, uint32_t index, const char *name)
 	memcpy(d->node_guid, "\x52\x54\x00\xff\xfe\x77\x00\x01", 8);
 }
 
+/* A process with one context, PD and CQ, and QPs enough for several datagrams. */
+#define QPS 200
+
+static struct nldev_res objs[3 + QPS + 1];
+static bool none;
+
+static const struct nldev_res *objects(void *arg, size_t *n)
+{
+	*n = none ? 0 : ARRAY_SIZE(objs);
+	return objs;
+}
+
+static void make_objects(void)
+{
+	static const uint8_t first[] = { RES_CTX, RES_PD, RES_CQ };
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(objs); i++) {
+		struct nldev_res *r = &objs[i];
+
+		*r = (struct nldev_res){ .base = RES_ID(1, 0), .id = RES_ID(1, i), .pid = 4711 };
+		r->rec.kind = i < 3 ? first[i] : i < 3 + QPS ? RES_QP : RES_SRQ;
+		r->rec.dev_index = 5;
+		r->rec.ctx = 0;
+		r->rec.pd = 1;
+		if (r->rec.kind == RES_QP) {
+			r->rec.type = 2;
+			r->rec.state = 3;
+			r->rec.port = 1;
+			r->rec.qp.lqpn = 0x1000 + i;
+			r->rec.qp.rqpn = 0x2000 + i;
+			r->rec.qp.srqn = i == 3 ? 9 : 0;
+		}
+		if (r->rec.kind == RES_SRQ)
+			r->rec.srq.srqn = 9;
+	}
+}
+
 static int setup(void **state)
 {
 	memset(&page, 0, sizeof(page));
 	memset(&host, 0, sizeof(host));
 	memset(&got, 0, sizeof(got));
 	host.page = &page;
+	host.objects = objects;
+	none = false;
+	make_objects();
 	add_dev(2, 5, "rxe_0");
 	return 0;
 }
@@ -260,7 +300,6 @@ static void test_res(void **state)
 	const struct nlattr *e, *n, *table;
 	int seen = 0;
 
-	host.counts[2] = (struct nldev_counts){ .pd = 1, .cq = 2, .qp = 3, .mr = 4, .ctx = 5 };
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	run();
 	table = attr(msg(0), RDMA_NLDEV_ATTR_RES_SUMMARY);
@@ -279,26 +318,109 @@ static void test_res(void **state)
 			fail_msg("an entry without a name");
 		seen++;
 		if (!strcmp(name, "qp"))
-			assert_int_equal(v, 3);
-		if (!strcmp(name, "srq"))
+			assert_int_equal(v, QPS);
+		if (!strcmp(name, "mr") || !strcmp(name, "cm_id"))
 			assert_int_equal(v, 0);
 	}
 	assert_int_equal(seen, 7);
-	/* Lists: empty when there are none, refused when there are. */
+	/* Lists: empty when there are none. */
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_CM_ID_GET, NLM_F_DUMP),
 			 RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	run();
 	assert_int_equal(got.n, 1);
 	assert_int_equal(*(int *)mnl_nlmsg_get_payload(msg(0)), 0);
+	none = true;
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP),
 			 RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	run();
 	assert_int_equal(got.n, 1);
-	assert_int_equal(*(int *)mnl_nlmsg_get_payload(msg(0)), -EOPNOTSUPP);
+	assert_int_equal(*(int *)mnl_nlmsg_get_payload(msg(0)), 0);
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_SRQ_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	assert_int_equal(only_error(), -EINVAL);
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_SRQN, 1);
 	assert_int_equal(only_error(), -ENOENT);
+}
+
+/* The value of an attribute within nested ones; dies when it is not there. */
+static uint32_t nested_u32(const struct nlattr *nest, uint16_t type)
+{
+	const struct nlattr *a;
+
+	mnl_attr_for_each_nested(a, nest)
+		if (mnl_attr_get_type(a) == type)
+			return mnl_attr_get_u32(a);
+	fail_msg("no attribute %u", type);
+	return 0;
+}
+
+/* All QPs, each once, over as many datagrams as it takes. */
+static void test_res_dump(void **state)
+{
+	const struct nlattr *table, *e;
+	uint32_t n = 0;
+
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP),
+			 RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	run();
+	assert_true(got.n > 2);
+	for (int i = 0; i < got.n - 1; i++) {
+		table = attr(msg(i), RDMA_NLDEV_ATTR_RES_QP);
+		assert_non_null(table);
+		assert_string_equal(mnl_attr_get_str(attr(msg(i), RDMA_NLDEV_ATTR_DEV_NAME)),
+				    "rxe_0");
+		mnl_attr_for_each_nested(e, table) {
+			assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_LQPN), 0x1003 + n);
+			assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_RQPN), 0x2003 + n);
+			assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_PDN), RES_ID(1, 1));
+			assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_PID), 4711);
+			n++;
+		}
+	}
+	assert_int_equal(n, QPS);
+	assert_int_equal(msg(got.n - 1)->nlmsg_type, NLMSG_DONE);
+
+	/* One by its number; its SRQ names it. */
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_QP_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_LQPN, 0x1003);
+	run();
+	assert_int_equal(mnl_attr_get_u32(attr(msg(0), RDMA_NLDEV_ATTR_RES_RQPN)), 0x2003);
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_SRQ_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_SRQN, 9);
+	run();
+	table = attr(msg(0), RDMA_NLDEV_ATTR_RES_QP);
+	assert_non_null(table);
+	mnl_attr_for_each_nested(e, table)
+		assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_LQPN), 0x1003);
+}
+
+static void test_stat(void **state)
+{
+	const struct nlattr *table, *e;
+	int n = 0;
+
+	host.counter[2][1] = 12345;
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_STAT_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	run();
+	table = attr(msg(0), RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	assert_non_null(table);
+	mnl_attr_for_each_nested(e, table) {
+		const struct nlattr *a;
+
+		mnl_attr_for_each_nested(a, e) {
+			if (mnl_attr_get_type(a) == RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE)
+				assert_int_equal(mnl_attr_get_u64(a), n == 1 ? 12345 : 0);
+			else if (n == 1)
+				assert_string_equal(mnl_attr_get_str(a), "rcvd_pkts");
+		}
+		n++;
+	}
+	assert_int_equal(n, 15);
+	/* Counters of single QPs: rxe has none. */
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_STAT_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_STAT_RES, RDMA_NLDEV_ATTR_RES_QP);
+	assert_int_equal(only_error(), -EOPNOTSUPP);
 }
 
 static void test_permission(void **state)
@@ -363,6 +485,8 @@ int main(void)
 		cmocka_unit_test_setup(test_port, setup),
 		cmocka_unit_test_setup(test_sys, setup),
 		cmocka_unit_test_setup(test_res, setup),
+		cmocka_unit_test_setup(test_res_dump, setup),
+		cmocka_unit_test_setup(test_stat, setup),
 		cmocka_unit_test_setup(test_permission, setup),
 		cmocka_unit_test_setup(test_framing, setup),
 	};

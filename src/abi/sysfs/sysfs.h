@@ -17,6 +17,8 @@ int sysfs_init(int run);
  * is written. 0 or -errno (of the first failure; the rest is still tried).
  */
 int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now);
+/* Writes one file of ports/1/hw_counters of this device. 0 or -errno. */
+int sysfs_counter(int run, const char *dev, const char *name, uint64_t value);
 /* Removes both trees. Missing ones are no error. */
 void sysfs_remove(int run);
 

@@ -334,3 +334,12 @@ void sysfs_remove(int run)
 	tree_remove(run, "dev");
 	tree_remove(run, ".new");
 }
+
+int sysfs_counter(int run, const char *dev, const char *name, uint64_t value)
+{
+	char path[256], text[32];
+
+	PATH_OF(path, DEV_DIR "/ports/1/hw_counters/%s", dev, name);
+	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
+	return tree_put(run, path, text);
+}

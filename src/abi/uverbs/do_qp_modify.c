@@ -123,6 +123,7 @@ static int modify(struct uverbs_req *r, struct ib_uverbs_modify_qp *cmd)
 	if (ret)
 		return ret;
 	r->f->host->qp_modified(qp, old, cmd->attr_mask);
+	obj_changed(r->f, UVERBS_OBJECT_QP, qp);
 	return 0;
 }
 

@@ -44,6 +44,13 @@ void uobj_commit(struct uverbs_file *f, struct uobj *o)
 {
 	o->live = true;
 	list_add(&o->entry, &f->objs);
+	obj_changed(f, o->kind, o->obj);
+}
+
+void obj_changed(struct uverbs_file *f, uint16_t kind, void *obj)
+{
+	if (f->host->obj_shown)
+		f->host->obj_shown(f, kind, obj, false);
 }
 
 /* closing: the file goes, and what an object refers to with it. */
@@ -53,6 +60,8 @@ static int hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 
 	if (!o->obj)
 		return 0;
+	if (o->live && f->host->obj_shown)
+		f->host->obj_shown(f, o->kind, o->obj, true);
 	switch (o->kind) {
 	case UVERBS_OBJECT_PD:
 		ret = pd_destroy(o->obj);
@@ -74,8 +83,10 @@ static int hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 		break;
 	case UVERBS_OBJECT_QP:
 		/* ib_uverbs: as long as the program is attached to a group it keeps the QP. */
-		if (!closing && ((struct qp *)o->obj)->nmcast)
-			return -EBUSY;
+		if (!closing && ((struct qp *)o->obj)->nmcast) {
+			ret = -EBUSY;
+			break;
+		}
 		f->host->qp_destroying(o->obj);
 		ret = qp_destroy(o->obj, &o->async_reported);
 		break;
@@ -85,6 +96,8 @@ static int hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 	}
 	if (!ret)
 		o->obj = NULL;
+	else if (o->live)
+		obj_changed(f, o->kind, o->obj);
 	return ret;
 }
 

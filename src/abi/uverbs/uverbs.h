@@ -33,6 +33,11 @@ struct uverbs_host {
 	void (*qp_query)(const struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
 	/* A CQ was armed: the program is about to sleep. */
 	void (*cq_armed)(struct cq *cq);
+	/*
+	 * An object (enum uverbs_default_objects; PD, CQ, MR, QP, SRQ) is there or
+	 * has changed; gone: it is about to be destroyed. May be NULL.
+	 */
+	void (*obj_shown)(struct uverbs_file *f, uint16_t kind, void *obj, bool gone);
 	/* Undoes fd_install of a call that failed after it: the program never learnt the descriptor. */
 	void (*fd_uninstall)(struct uverbs_file *f, struct event_file *ev, int fd);
 };

@@ -108,6 +108,8 @@ bool kind_enabled(uint16_t kind);
 int uverbs_check_context(const struct uverbs_file *f);	/* -EIO gone, -EINVAL none yet */
 int uobj_alloc(struct uverbs_file *f, uint16_t kind, struct uobj **o);
 void uobj_commit(struct uverbs_file *f, struct uobj *o);
+/* Tells the host that an object is not as it was. */
+void obj_changed(struct uverbs_file *f, uint16_t kind, void *obj);
 void uobj_abort(struct uverbs_file *f, struct uobj *o);
 int uobj_lookup(struct uverbs_file *f, uint16_t kind, int64_t id, bool destroying, struct uobj **o);
 /* Destroys what the handle names and gives the id back; *gone (or NULL) gets the event counts. */

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Message bodies of RES_* and STAT_GET, with the attributes and in the order
+ * of kernel 6.1's fill_res_*_entry(). The keys of an MR are for those with
+ * CAP_NET_ADMIN.
+ */
+#include <errno.h>
+#include <libmnl/libmnl.h>
+
+#include "abi/netlink/nldev_internal.h"
+#include "core/device.h"
+
+#define QPT_RC 2
+#define QPT_UC 3
+
+static const struct {
+	uint16_t table, entry;
+	const char *name;
+} kinds[RES_KINDS] = {
+	[RES_CTX] = { RDMA_NLDEV_ATTR_RES_CTX, RDMA_NLDEV_ATTR_RES_CTX_ENTRY, "ctx" },
+	[RES_PD] = { RDMA_NLDEV_ATTR_RES_PD, RDMA_NLDEV_ATTR_RES_PD_ENTRY, "pd" },
+	[RES_CQ] = { RDMA_NLDEV_ATTR_RES_CQ, RDMA_NLDEV_ATTR_RES_CQ_ENTRY, "cq" },
+	[RES_MR] = { RDMA_NLDEV_ATTR_RES_MR, RDMA_NLDEV_ATTR_RES_MR_ENTRY, "mr" },
+	[RES_QP] = { RDMA_NLDEV_ATTR_RES_QP, RDMA_NLDEV_ATTR_RES_QP_ENTRY, "qp" },
+	[RES_SRQ] = { RDMA_NLDEV_ATTR_RES_SRQ, RDMA_NLDEV_ATTR_RES_SRQ_ENTRY, "srq" },
+};
+
+uint16_t nldev_obj_table(enum res_kind kind)
+{
+	return kinds[kind].table;
+}
+
+uint16_t nldev_obj_entry(enum res_kind kind)
+{
+	return kinds[kind].entry;
+}
+
+/* The kernel sets no NLA_F_NESTED here; libmnl's readers do not mind either way. */
+struct nlattr *nldev_nest(struct nldev_msg *m, uint16_t type)
+{
+	struct nlattr *a = mnl_attr_nest_start_check(m->nlh, m->room, type);
+
+	if (a)
+		a->nla_type &= NLA_TYPE_MASK;
+	return a;
+}
+
+uint32_t nldev_obj_id(const struct nldev_res *r)
+{
+	if (r->rec.kind == RES_QP)
+		return r->rec.qp.lqpn & 0xffffff;
+	if (r->rec.kind == RES_SRQ)
+		return r->rec.srq.srqn;
+	return r->id;
+}
+
+static int put_ref(struct nldev_msg *m, uint16_t type, const struct nldev_res *r, uint32_t slot)
+{
+	return slot < RES_MAX ? nldev_put_u32(m, type, r->base | slot) : 0;
+}
+
+static int fill_qp(struct nldev_msg *m, const struct nldev_res *r)
+{
+	const struct res_rec *q = &r->rec;
+	bool connected = q->type == QPT_RC || q->type == QPT_UC;
+
+	if (nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, q->qp.lqpn & 0xffffff) ||
+	    (q->port && nldev_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1)))
+		return -EMSGSIZE;
+	if (connected && (nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_RQPN, q->qp.rqpn & 0xffffff) ||
+			  nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_RQ_PSN, q->qp.rq_psn & 0xffffff)))
+		return -EMSGSIZE;
+	if (nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_SQ_PSN, q->qp.sq_psn & 0xffffff) ||
+	    (connected && nldev_put_u8(m, RDMA_NLDEV_ATTR_RES_PATH_MIG_STATE,
+				       q->qp.path_mig_state)) ||
+	    nldev_put_u8(m, RDMA_NLDEV_ATTR_RES_TYPE, q->type) ||
+	    nldev_put_u8(m, RDMA_NLDEV_ATTR_RES_STATE, q->state))
+		return -EMSGSIZE;
+	return put_ref(m, RDMA_NLDEV_ATTR_RES_PDN, r, q->pd);
+}
+
+static int fill_cq(struct nldev_msg *m, const struct nldev_res *r)
+{
+	if (nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_CQE, r->rec.cq.cqe) ||
+	    nldev_put_u64(m, RDMA_NLDEV_ATTR_RES_USECNT, r->rec.users) ||
+	    nldev_put_u8(m, RDMA_NLDEV_ATTR_DEV_DIM, 0) ||
+	    nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_CQN, r->id))
+		return -EMSGSIZE;
+	return put_ref(m, RDMA_NLDEV_ATTR_RES_CTXN, r, r->rec.ctx);
+}
+
+static int fill_mr(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r)
+{
+	if (h->admin && (nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_RKEY, r->rec.mr.rkey) ||
+			 nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_LKEY, r->rec.mr.lkey)))
+		return -EMSGSIZE;
+	if (nldev_put_u64(m, RDMA_NLDEV_ATTR_RES_MRLEN, r->rec.mr.length) ||
+	    nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_MRN, r->id))
+		return -EMSGSIZE;
+	return put_ref(m, RDMA_NLDEV_ATTR_RES_PDN, r, r->rec.pd);
+}
+
+static int fill_pd(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r)
+{
+	if ((h->admin && nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_LOCAL_DMA_LKEY, 0)) ||
+	    nldev_put_u64(m, RDMA_NLDEV_ATTR_RES_USECNT, r->rec.users) ||
+	    nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_PDN, r->id))
+		return -EMSGSIZE;
+	return put_ref(m, RDMA_NLDEV_ATTR_RES_CTXN, r, r->rec.ctx);
+}
+
+/* The QPs that use the SRQ, each as an entry of its own. */
+static int fill_srq_qps(struct nldev_msg *m, const struct nldev_host *h,
+			const struct nldev_res *r)
+{
+	struct nlattr *table = nldev_nest(m, RDMA_NLDEV_ATTR_RES_QP), *entry;
+	const struct nldev_res *all;
+	size_t n;
+
+	if (!table)
+		return -EMSGSIZE;
+	all = h->objects(h->arg, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].rec.kind != RES_QP || all[i].base != r->base ||
+		    all[i].rec.qp.srqn != r->rec.srq.srqn)
+			continue;
+		entry = nldev_nest(m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
+		if (!entry || nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN,
+					    all[i].rec.qp.lqpn & 0xffffff))
+			return -EMSGSIZE;
+		mnl_attr_nest_end(m->nlh, entry);
+	}
+	mnl_attr_nest_end(m->nlh, table);
+	return 0;
+}
+
+static int fill_srq(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r)
+{
+	if (nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_SRQN, r->rec.srq.srqn) ||
+	    nldev_put_u8(m, RDMA_NLDEV_ATTR_RES_TYPE, r->rec.type) ||
+	    put_ref(m, RDMA_NLDEV_ATTR_RES_PDN, r, r->rec.pd))
+		return -EMSGSIZE;
+	return fill_srq_qps(m, h, r);
+}
+
+int nldev_fill_obj(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r)
+{
+	int rc = 0;
+
+	switch ((enum res_kind)r->rec.kind) {
+	case RES_CTX:
+		rc = nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_CTXN, r->id);
+		break;
+	case RES_PD:
+		rc = fill_pd(m, h, r);
+		break;
+	case RES_CQ:
+		rc = fill_cq(m, r);
+		break;
+	case RES_MR:
+		rc = fill_mr(m, h, r);
+		break;
+	case RES_QP:
+		rc = fill_qp(m, r);
+		break;
+	case RES_SRQ:
+		rc = fill_srq(m, h, r);
+		break;
+	case RES_FREE:
+	case RES_KINDS:
+		return -EMSGSIZE;
+	}
+	/* The tool looks the name up in /proc/PID/comm. */
+	return rc ? rc : nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_PID, (uint32_t)r->pid);
+}
+
+static uint64_t count(const struct nldev_host *h, int dev, enum res_kind kind)
+{
+	const struct nldev_res *all;
+	uint64_t found = 0;
+	size_t n;
+
+	if (kind == RES_FREE)
+		return 0;
+	all = h->objects(h->arg, &n);
+	for (size_t i = 0; i < n; i++)
+		found += all[i].rec.kind == kind &&
+			 all[i].rec.dev_index == h->page->dev[dev].index;
+	return found;
+}
+
+int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev)
+{
+	/* cm_id: none until there is rdma_cm. */
+	static const enum res_kind order[] = { RES_PD, RES_CQ, RES_QP, RES_FREE, RES_MR, RES_CTX,
+					       RES_SRQ };
+	struct nlattr *table, *entry;
+	size_t i;
+
+	if (nldev_put_handle(m, &h->page->dev[dev]))
+		return -EMSGSIZE;
+	table = nldev_nest(m, RDMA_NLDEV_ATTR_RES_SUMMARY);
+	if (!table)
+		return -EMSGSIZE;
+	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		entry = nldev_nest(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY);
+		if (!entry)
+			return -EMSGSIZE;
+		if (nldev_put_str(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME,
+				  order[i] ? kinds[order[i]].name : "cm_id") ||
+		    nldev_put_u64(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR,
+				  count(h, dev, order[i])))
+			return -EMSGSIZE;
+		mnl_attr_nest_end(m->nlh, entry);
+	}
+	mnl_attr_nest_end(m->nlh, table);
+	return 0;
+}
+
+int nldev_fill_stat(struct nldev_msg *m, const struct nldev_host *h, int dev)
+{
+	struct nlattr *table, *entry;
+
+	if (nldev_put_handle(m, &h->page->dev[dev]) ||
+	    nldev_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1))
+		return -EMSGSIZE;
+	table = nldev_nest(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	if (!table)
+		return -EMSGSIZE;
+	for (unsigned int i = 0; i < CNT_COUNT; i++) {
+		const char *name = rdev_counter_name((enum rdev_counter)i);
+
+		entry = nldev_nest(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY);
+		if (!entry || nldev_put_str(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_NAME, name) ||
+		    nldev_put_u64(m, RDMA_NLDEV_ATTR_STAT_HWCOUNTER_ENTRY_VALUE,
+				  h->counter[dev][i]))
+			return -EMSGSIZE;
+		mnl_attr_nest_end(m->nlh, entry);
+	}
+	mnl_attr_nest_end(m->nlh, table);
+	return 0;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The process's table of objects for rused (ipc/res.h). It lies behind the
+ * process page, grows by whole chunks and never shrinks; a record that is free
+ * again is the first to be given out.
+ */
+#include <errno.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <sys/mman.h>
+#include "base/idtable.h"
+#include "base/sys.h"
+#include "core/cq.h"
+#include "engine/engine_internal.h"
+#include "engine/res.h"
+#include "ipc/res.h"
+
+#define CHUNK_RECS 1024u
+#define NONE UINT32_MAX
+
+static struct {
+	struct res_rec *rec;	/* room for RES_MAX; the file has fewer */
+	uint32_t size;		/* records that the file has */
+	struct idtable ids;
+} table;
+
+int res_init(int fd)
+{
+	void *p = mmap(NULL, (size_t)RES_MAX * sizeof(struct res_rec), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_NORESERVE, fd, (off_t)RES_OFFSET);
+
+	if (p == MAP_FAILED)
+		return -ENOMEM;
+	table.rec = p;
+	table.size = 0;
+	/* A forked child has its parent's numbers in its copy; they mean nothing here. */
+	table.ids = (struct idtable){ 0 };
+	idtable_init(&table.ids, RES_MAX);
+	return 0;
+}
+
+/* A record for the object: slot + 1, or 0 when there is none to be had (then it is not listed). */
+static uint32_t res_alloc(void *obj)
+{
+	int64_t id = table.rec ? idtable_alloc(&table.ids, obj) : -ENOMEM;
+	uint32_t size;
+
+	if (id < 0)
+		return 0;
+	if (id >= table.size) {
+		size = ALIGN_UP((uint32_t)id + 1, CHUNK_RECS);
+		if (sys_call(SYS_ftruncate, engine.proc_fd,
+			     RES_OFFSET + (uint64_t)size * sizeof(struct res_rec)) < 0) {
+			idtable_remove(&table.ids, (uint32_t)id);
+			return 0;
+		}
+		table.size = size;
+	}
+	return (uint32_t)id + 1;
+}
+
+static void res_write(uint32_t slot, const struct res_rec *rec)
+{
+	struct res_rec *to = &table.rec[slot - 1];
+	uint32_t seq = to->seq | 1;
+
+	WRITE_ONCE(to->seq, seq);
+	smp_wmb();
+	to->kind = rec->kind;
+	to->type = rec->type;
+	to->state = rec->state;
+	to->port = rec->port;
+	to->dev_index = rec->dev_index;
+	to->ctx = rec->ctx;
+	to->pd = rec->pd;
+	to->users = rec->users;
+	for (uint32_t i = 0; i < ARRAY_SIZE(rec->words); i++)
+		to->words[i] = rec->words[i];
+	WRITE_ONCE(to->seq_end, seq + 1);
+	smp_store_release(&to->seq, seq + 1);
+}
+
+static void res_free(uint32_t *slot)
+{
+	static const struct res_rec none;
+
+	if (!*slot)
+		return;
+	res_write(*slot, &none);
+	idtable_remove(&table.ids, *slot - 1);
+	*slot = 0;
+}
+
+static void res_show(uint32_t *slot, void *obj, const struct res_rec *rec)
+{
+	if (!*slot)
+		*slot = res_alloc(obj);
+	if (*slot)
+		res_write(*slot, rec);
+}
+
+static struct res_rec head(const struct ucontext *uctx, enum res_kind kind, const struct pd *pd)
+{
+	return (struct res_rec){
+		.kind = (uint8_t)kind, .dev_index = uctx->dev->index,
+		.ctx = uctx->res ? uctx->res - 1 : NONE, .pd = pd && pd->res ? pd->res - 1 : NONE };
+}
+
+void res_ctx(struct ucontext *uctx, bool gone)
+{
+	struct res_rec rec = head(uctx, RES_CTX, NULL);
+
+	if (gone)
+		res_free(&uctx->res);
+	else
+		res_show(&uctx->res, uctx, &rec);
+}
+
+/* less: of its users so many are about to go */
+static void show_pd(struct pd *pd, uint32_t less)
+{
+	struct res_rec rec = head(pd->uctx, RES_PD, NULL);
+
+	rec.users = pd->usecnt - less;
+	res_show(&pd->res, pd, &rec);
+}
+
+static void show_cq(struct cq *cq, uint32_t less)
+{
+	struct res_rec rec = head(cq->uctx, RES_CQ, NULL);
+
+	rec.users = cq->usecnt - less;
+	rec.cq.cqe = ring_capacity(&cq->ring);
+	res_show(&cq->res, cq, &rec);
+}
+
+static void show_mr(struct mr *mr, bool gone)
+{
+	const struct key_card *card = &mr->pd->uctx->dev->keys[mr->index];
+	struct res_rec rec = head(mr->pd->uctx, RES_MR, mr->pd);
+
+	rec.mr.lkey = mr->lkey;
+	rec.mr.rkey = mr->rkey;
+	rec.mr.length = card->length;
+	rec.mr.iova = card->iova;
+	if (gone)
+		res_free(&mr->res);
+	else
+		res_show(&mr->res, mr, &rec);
+	show_pd(mr->pd, gone);
+}
+
+static void show_qp(struct qp *qp, bool gone)
+{
+	struct res_rec rec = head(qp->uctx, RES_QP, qp->pd);
+
+	if (gone) {
+		qp->shown_state = NULL;
+		res_free(&qp->res);
+	} else {
+		rec.type = qp->type;
+		rec.state = qp->state;
+		rec.port = qp->attr.port;
+		rec.qp.lqpn = qp->qpn;
+		rec.qp.rqpn = qp->attr.dest_qpn;
+		rec.qp.path_mig_state = qp->attr.path_mig_state;
+		rec.qp.srqn = qp->srq ? qp->srq->num : 0;
+		rec.qp.rq_psn = READ_ONCE(qp->card->epsn);
+		rec.qp.sq_psn = qp->req.nxt;
+		res_show(&qp->res, qp, &rec);
+		qp->shown_state = qp->res ? &table.rec[qp->res - 1].state : NULL;
+	}
+	show_pd(qp->pd, gone);
+	show_cq(qp->send_cq, gone ? 1 + (qp->send_cq == qp->recv_cq) : 0);
+	if (qp->recv_cq != qp->send_cq)
+		show_cq(qp->recv_cq, gone);
+}
+
+static void show_srq(struct srq *srq, bool gone)
+{
+	struct res_rec rec = head(srq->uctx, RES_SRQ, srq->pd);
+
+	rec.srq.srqn = srq->num;
+	if (gone)
+		res_free(&srq->res);
+	else
+		res_show(&srq->res, srq, &rec);
+	show_pd(srq->pd, gone);
+}
+
+void res_obj(struct uverbs_file *f, uint16_t kind, void *obj, bool gone)
+{
+	switch (kind) {
+	case UVERBS_OBJECT_PD:
+		if (gone)
+			res_free(&((struct pd *)obj)->res);
+		else
+			show_pd(obj, 0);
+		break;
+	case UVERBS_OBJECT_CQ:
+		if (gone)
+			res_free(&((struct cq *)obj)->res);
+		else
+			show_cq(obj, 0);
+		break;
+	case UVERBS_OBJECT_MR:
+		show_mr(obj, gone);
+		break;
+	case UVERBS_OBJECT_QP:
+		show_qp(obj, gone);
+		break;
+	case UVERBS_OBJECT_SRQ:
+		show_srq(obj, gone);
+		break;
+	}
+}

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# What the stock rdma tool and sysfs tell of processes: their objects, also of
+# one that is stopped, and what they have counted, also when they are gone.
+# shellcheck source=tests/system/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+rdma=$(PATH=$PATH:/sbin:/usr/sbin command -v rdma) || die "no rdma tool: scripts/deps installs iproute2"
+hw=/sys/class/infiniband/rxe_0/ports/1/hw_counters
+
+res() { in_ruse "$rdma" "$@" 2>&1; }
+# start CMD...: in the background, its own pid in $server.
+start() {
+	(exec env "${SANITIZER_OPTIONS[@]}" LD_PRELOAD="$PRELOAD" "$@" >"$T/server.out" 2>&1) &
+	server=$!
+}
+counter() { in_ruse cat "$hw/$1"; }
+
+expect() {
+	local pattern=$1
+	shift
+	res "$@" >"$T/out"
+	grep -qE "$pattern" "$T/out" || { cat "$T/out"; die "rdma $*: no $pattern"; }
+}
+
+# A server that waits for its client has all its objects, and its QP is in INIT.
+port=$(free_port)
+start ibv_rc_pingpong -d rxe_0 -g 1 -p "$port" -n 5000
+wait_for 20 listening "$port" || die "the server does not listen"
+kill -STOP $server
+expect "^1: rxe_0: pd 1 cq 1 qp 1 cm_id 0 mr 1 ctx 1 srq 0" res show
+expect "^link rxe_0/1 lqpn [0-9]+ rqpn 0 type RC state INIT rq-psn 0 sq-psn 0 path-mig-state MIGRATED pdn [0-9]+ pid $server comm ibv_rc_pingpong" -d res show qp
+expect "^dev rxe_0 cqn [0-9]+ cqe 511 users 2 adaptive-moderation off ctxn [0-9]+ pid $server comm ibv_rc_pingpong" -d res show cq
+expect "^dev rxe_0 mrn [0-9]+ rkey 0x0 lkey 0x[0-9a-f]+ mrlen 4096 pdn [0-9]+ pid $server comm ibv_rc_pingpong" -d res show mr
+expect "^dev rxe_0 pdn [0-9]+ local_dma_lkey 0x0 users 2 ctxn [0-9]+ pid $server comm ibv_rc_pingpong" -d res show pd
+expect "^dev rxe_0 ctxn [0-9]+ pid $server comm ibv_rc_pingpong" -d res show ctx
+lqpn=$(res -j res show qp | sed -n 's/.*"lqpn":\([0-9]*\).*/\1/p')
+expect "lqpn $lqpn " res show qp lqpn "$lqpn"
+[ -z "$(res res show qp lqpn 7)" ] || die "a QP 7 that is not there"
+kill -CONT $server
+
+before=$(counter sent_pkts)
+in_ruse ibv_rc_pingpong -d rxe_0 -g 1 -p "$port" -n 5000 localhost >"$T/client.out" 2>&1 ||
+	die "the client fails"
+wait $server || die "the server fails"
+
+# 5000 messages of 4096 bytes each way are 4 packets of 1024 each; each is acknowledged.
+sent=$(($(counter sent_pkts) - before))
+[ $sent -ge 40000 ] || die "$sent packets sent"
+[ "$(counter rdma_sends)" -ge 10000 ] || die "$(counter rdma_sends) sends"
+[ "$(counter rdma_recvs)" -ge 10000 ] || die "$(counter rdma_recvs) receives"
+expect "sent_pkts $((before + sent)) " statistic show link rxe_0/1
+expect "^1: rxe_0: pd 0 cq 0 qp 0 cm_id 0 mr 0 ctx 0 srq 0" res show
+
+# An SRQ and who uses it.
+port=$(free_port)
+start ibv_srq_pingpong -d rxe_0 -g 1 -p "$port" -q 3
+wait_for 20 listening "$port" || die "the server does not listen"
+expect "^dev rxe_0 srqn [0-9]+ type BASIC lqpn [0-9,-]+ pdn [0-9]+ pid $server comm ibv_srq_pingpon" -d res show srq
+kill -9 $server
+wait $server 2>/dev/null
+empty() { res res show | grep -q 'qp 0 .* srq 0'; }
+wait_for 5 empty || die "a dead process is still listed"
+exit 0
