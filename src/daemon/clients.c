@@ -56,6 +56,9 @@ void client_kill(struct client *c, const char *why)
 	if (c->page_fd >= 0)
 		close(c->page_fd);
 	c->page_fd = -1;
+	if (c->notify_fd >= 0)
+		close(c->notify_fd);
+	c->notify_fd = -1;
 	free(c->out);
 	c->out = NULL;
 	list_del(&c->node);
@@ -175,7 +178,7 @@ static void client_new(struct rused *r, int fd)
 	c->r = r;
 	c->pid = cr.pid;
 	c->uid = cr.uid;
-	c->page_fd = -1;
+	c->page_fd = c->notify_fd = -1;
 	c->pidfd.fd = -1;
 	c->sock.fn = client_event;
 	c->pidfd.fn = client_died;

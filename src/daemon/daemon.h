@@ -35,6 +35,8 @@ struct rused {
 	uint32_t uid;
 	ns_t started, idle;	/* idle: exit after so long without a client; 0 = never */
 	bool drain;		/* exit when the last client has gone */
+	bool configured;	/* somebody added or deleted devices: not to be forgotten by an idle exit */
+	uint32_t next_index;	/* DEV_INDEX of the next device */
 
 	struct list_head clients;
 	uint32_t nclients, next_proc;
@@ -64,6 +66,7 @@ struct client {
 	uint32_t proc;		/* 0 = ruse, which asks and goes */
 	char comm[16], sock_name[32];
 	int page_fd;		/* process page, -1 = none */
+	int notify_fd;		/* eventfd: the host page has changed; -1 = none */
 	uint32_t nctx[HOST_MAX_DEVS];
 	struct list_head netlink;
 	uint32_t nnetlink;
@@ -124,5 +127,13 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now);
 /* devices.c */
 int devices_init(struct rused *r);
 void devices_fini(struct rused *r);
+/*
+ * `rdma link add` and `rdma link del`: 0; -EINVAL name or type; -EEXIST the name, or a device on
+ * that interface; -ENODEV no such interface; -ENOSPC.
+ */
+int device_add(struct rused *r, const char *name, const char *type, const char *ndev);
+void device_del(struct rused *r, int slot);
+/* `rdma dev set NAME name NEW`: 0, -EINVAL, -EEXIST. */
+int device_rename(struct rused *r, int slot, const char *name);
 
 #endif

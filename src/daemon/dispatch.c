@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,16 @@ struct msg {
 	int *fds;		/* a handler that keeps one puts -1 in its place */
 	int nfds;
 };
+
+static int answer_fds(const struct msg *m, const void *body, size_t len, const int *fds, int nfds)
+{
+	struct ipc_hdr h = {
+		.version = IPC_VERSION, .type = m->h->type, .flags = IPC_F_REPLY,
+		.seq = m->h->seq,
+	};
+
+	return ipc_send(m->c->sock.fd, &h, body, len, fds, nfds);
+}
 
 static int answer(const struct msg *m, int error, const void *body, size_t len, int fd)
 {
@@ -113,7 +124,12 @@ static int do_hello(struct msg *m)
 	rep.proc = c->proc;
 	strcpy(rep.rundir, c->r->rundir);
 	log_info("process %u (pid %d, %s): hello", c->proc, c->pid, c->comm);
-	return answer(m, 0, &rep, sizeof(rep), c->r->page_fd);
+	if (!c->proc)
+		return answer(m, 0, &rep, sizeof(rep), c->r->page_fd);
+	c->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (c->notify_fd < 0)
+		return answer_error(m, -errno);
+	return answer_fds(m, &rep, sizeof(rep), (int[]){ c->r->page_fd, c->notify_fd }, 2);
 }
 
 static int do_lease(struct msg *m)
@@ -132,6 +148,8 @@ static int do_lease(struct msg *m)
 		l.block = rc > 0 ? (uint32_t)rc : 0;
 		rc = min(rc, 0);
 	}
+	if (!rc)
+		c->r->leases.block[l.block].dev_index = l.dev_index;
 	return answer(m, rc, &l, sizeof(l), -1);
 }
 
@@ -147,6 +165,7 @@ static int do_peer(struct msg *m)
 	rep.block = p.block;
 	rep.pid = c->pid;
 	rep.proc = c->proc;
+	rep.dev_index = m->c->r->leases.block[p.block].dev_index;
 	memcpy(rep.sock, c->sock_name, sizeof(rep.sock));
 	return answer(m, 0, &rep, sizeof(rep), -1);
 }

@@ -55,7 +55,9 @@ void host_fini(struct rused *r)
 void host_publish(struct rused *r, int slot, const struct host_dev *now)
 {
 	struct host_dev *d = &r->page->dev[slot];
+	static const uint64_t one = 1;
 	struct host_dev was = *d;
+	struct client *c;
 	int rc;
 
 	if (!memcmp(&was, now, sizeof(was)))
@@ -64,7 +66,15 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	smp_wmb();
 	*d = *now;
 	smp_store_release(&r->page->seq, r->page->seq + 1);
+	/* Whoever hears of it finds sysfs as it was, or as it is now; then the events come. */
+	if (was.in_use && now->in_use && strcmp(was.name, now->name)) {
+		sysfs_device(r->run, &was, NULL);
+		was.in_use = 0;
+	}
 	rc = sysfs_device(r->run, was.in_use ? &was : NULL, now->in_use ? now : NULL);
 	if (rc)
 		log_warn("sysfs of %s: %s", now->name, strerror(-rc));
+	list_for_each_entry(c, &r->clients, node)
+		if (c->notify_fd >= 0 && write(c->notify_fd, &one, sizeof(one)) < 0)
+			log_debug("pid %d: not told of %s: %m", c->pid, now->name);
 }

@@ -19,6 +19,7 @@
 struct lease {
 	uint32_t proc;		/* 0 = nobody connected has it */
 	int32_t pid;		/* of the owner; with proc 0: an orphan's, which may still use it */
+	uint32_t dev_index;	/* whose QPs; 0 = not known */
 	bool orphan;		/* leased by a former rused to a process that has not come back yet */
 	ns_t rest;		/* not before then to anybody new */
 };

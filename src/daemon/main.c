@@ -231,8 +231,8 @@ static void idle_timeout(struct timer *t, ns_t now)
 {
 	struct rused *r = container_of(t, struct rused, idle_timer);
 
-	/* Processes that a predecessor left us: their blocks must stay theirs. */
-	if (lease_any(&r->leases))
+	/* Processes that a predecessor left us: their blocks must stay theirs. Devices that people made: too. */
+	if (lease_any(&r->leases) || r->configured)
 		timer_set(&r->loop.timers, t, now + r->idle);
 	else
 		r->loop.stop = true;

@@ -51,6 +51,22 @@ static const struct nldev_res *objects(void *arg, size_t *n)
 	return o->all;
 }
 
+static int newlink(void *arg, const char *name, const char *type, const char *ndev)
+{
+	return device_add(((struct objects *)arg)->r, name, type, ndev);
+}
+
+static int dellink(void *arg, int dev)
+{
+	device_del(((struct objects *)arg)->r, dev);
+	return 0;
+}
+
+static int rename_dev(void *arg, int dev, const char *name)
+{
+	return device_rename(((struct objects *)arg)->r, dev, name);
+}
+
 static void reply(void *arg, const void *dgram, size_t len)
 {
 	struct nlsock *n = arg;
@@ -65,7 +81,8 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 	struct nlsock *n = container_of(f, struct nlsock, f);
 	struct objects o = { .r = n->c->r };
 	struct nldev_host h = { .page = n->c->r->page, .admin = n->c->uid == 0,
-				.objects = objects, .arg = &o };
+				.objects = objects, .newlink = newlink, .dellink = dellink,
+				.rename = rename_dev, .arg = &o };
 	char buf[DGRAM_MAX];
 	ssize_t len;
 

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "abi/netlink/nldev.h"
 #include "abi/sysfs/sysfs.h"
@@ -18,6 +19,7 @@
 
 /* Files are written at most so often: the kernel's lifespan of counters. */
 #define LIFESPAN (12 * NS_MS)
+#define TRIES 3		/* at a record that is being written */
 /* Records from a process that makes no sense are looked at no longer. */
 #define GAPS_MAX 65536u
 
@@ -72,6 +74,25 @@ void res_counters_show(struct rused *r)
 				r->shown[dev][k] = sum[k];
 		}
 	}
+}
+
+/*
+ * Record n of a process's table: 0, -ENOENT: free, being written, or of no
+ * sense; -ENODATA: behind the last. page_fd is a stranger's.
+ */
+static int res_read(int page_fd, uint32_t n, struct res_rec *rec)
+{
+	off_t at = (off_t)(RES_OFFSET + (uint64_t)n * sizeof(*rec));
+
+	if (n >= RES_MAX)
+		return -ENODATA;
+	for (int i = 0; i < TRIES; i++) {
+		if (pread(page_fd, rec, sizeof(*rec), at) != (ssize_t)sizeof(*rec))
+			return -ENODATA;
+		if (!(rec->seq & 1) && rec->seq == rec->seq_end)
+			return rec->kind > RES_FREE && rec->kind < RES_KINDS ? 0 : -ENOENT;
+	}
+	return -ENOENT;
 }
 
 struct nldev_res *res_collect(struct rused *r, size_t *n)

@@ -42,7 +42,7 @@ static int setup(void **state)
 	c = calloc(1, sizeof(*c));
 	c->r = &r;
 	c->pid = 4711;
-	c->page_fd = c->pidfd.fd = -1;
+	c->page_fd = c->notify_fd = c->pidfd.fd = -1;
 	c->sock.fn = no_event;
 	list_init(&c->netlink);
 	list_add_tail(&c->node, &r.clients);

@@ -82,6 +82,31 @@ static void own_comm(char *comm, size_t size)
 	comm[n > 0 ? n - 1 : 0] = 0;	/* without the newline */
 }
 
+/* rused has changed the host page. */
+static void notify_event(struct shm_fd *fd, uint32_t events)
+{
+	struct host_page *copy = malloc(sizeof(*copy));
+	uint64_t n;
+
+	sys_read(engine.notify, &n, sizeof(n));
+	if (copy && !host_page_read(engine.host_page, copy))
+		edev_refresh(copy);
+	free(copy);
+}
+
+/* Of an earlier rused: closed with it. */
+static void notify_watch(int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = &engine.notify_fd };
+
+	if (engine.notify >= 0)
+		own_close(engine.notify);
+	engine.notify = own_fd(fd);
+	engine.notify_fd.event = notify_event;
+	if (engine.notify >= 0)
+		sys_call(SYS_epoll_ctl, engine.epfd, EPOLL_CTL_ADD, engine.notify, &ev);
+}
+
 static int hello(void)
 {
 	struct ipc_hello h = { .pid = (int32_t)sys_call(SYS_getpid), .proc = engine.proc };
@@ -101,9 +126,14 @@ static int hello(void)
 		       &nfds);
 	if (ret)
 		return ret;
-	ret = rsize == sizeof(r) && nfds >= 1 ? host_page_map(fds[0]) : -EPROTO;
+	ret = rsize == sizeof(r) && nfds >= 2 ? host_page_map(fds[0]) : -EPROTO;
+	if (!ret) {
+		notify_watch(fds[1]);
+		fds[1] = -1;
+	}
 	for (int i = 0; i < nfds; i++)
-		sys_close(fds[i]);
+		if (fds[i] >= 0)
+			sys_close(fds[i]);
 	if (ret)
 		return ret;
 	engine.proc = r.proc;
@@ -117,7 +147,8 @@ static int renew(void)
 	int ret = 0;
 
 	for (uint32_t i = 0; i < engine.nblocks && !ret; i++) {
-		struct ipc_lease l = { .block = engine.blocks[i] };
+		struct ipc_lease l = { .block = engine.blocks[i],
+				       .dev_index = engine.block_dev[engine.blocks[i]]->index };
 		size_t rsize = sizeof(l);
 
 		ret = ipc_call(&engine.conn, IPC_LEASE, &l, sizeof(l), NULL, 0, &l, &rsize, NULL,
@@ -171,7 +202,7 @@ static int prepare(void)
 	list_init(&engine.blocked);
 	list_init(&engine.err);
 	timer_heap_init(&engine.timers);
-	engine.conn.fd = engine.conn_fd_own = -1;
+	engine.conn.fd = engine.conn_fd_own = engine.notify = -1;
 	engine.reattach_at = NS_NEVER;
 	engine.sleep_until = NS_NEVER;
 	engine.epfd = own_fd((int)sys_call(SYS_epoll_create1, EPOLL_CLOEXEC));

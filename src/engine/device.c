@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/log.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
+
+#define PORT_ACTIVE 4	/* enum ib_port_state */
 
 static uint32_t online_cpus(void)
 {
@@ -63,9 +66,6 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 			*out = e;
 			return 0;
 		}
-	/* The key table and the listener are the process's: one device each, for now. */
-	if (!list_empty(&engine.devs))
-		return -EMFILE;
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return -ENOMEM;
@@ -87,12 +87,58 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 	return 0;
 }
 
+/* An event of the port for every async event file of the device. */
+static void port_event(const struct edev *e, uint32_t type)
+{
+	struct efile *ef;
+
+	list_for_each_entry(ef, &engine.files, entry)
+		if (ef->edev == e)
+			uverbs_async_all(ef->uf, type, DEV_PORT);
+}
+
+/* The device was deleted: its files end as the kernel's do when a driver goes. */
+static void device_gone(struct edev *e)
+{
+	struct efile *ef;
+
+	log_info("engine: device %s is gone", e->dev.name);
+	list_for_each_entry(ef, &engine.files, entry)
+		if (ef->edev == e)
+			uverbs_disassociate(ef->uf);
+	e->dev.gone = true;
+}
+
+/* What has changed, in the order in which the kernel's rxe and ib_core tell it. */
+static void device_changed(struct edev *e, const struct host_dev *hd)
+{
+	static struct gid_entry before[HOST_MAX_GIDS];
+	uint8_t state = e->dev.port.state;
+
+	memcpy(before, e->dev.gid, sizeof(before));
+	fill(&e->dev, hd);
+	if (memcmp(before, e->dev.gid, sizeof(before)))
+		port_event(e, IB_EVENT_GID_CHANGE);
+	if (state != e->dev.port.state)
+		port_event(e, e->dev.port.state == PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+								  IB_EVENT_PORT_ERR);
+}
+
 void edev_refresh(const struct host_page *copy)
 {
+	const struct host_dev *found;
 	struct edev *e;
 
-	list_for_each_entry(e, &engine.devs, entry)
+	list_for_each_entry(e, &engine.devs, entry) {
+		if (e->dev.gone)
+			continue;
+		found = NULL;
 		for (int i = 0; i < HOST_MAX_DEVS; i++)
 			if (copy->dev[i].in_use && copy->dev[i].index == e->dev.index)
-				fill(&e->dev, &copy->dev[i]);
+				found = &copy->dev[i];
+		if (found)
+			device_changed(e, found);
+		else
+			device_gone(e);
+	}
 }

@@ -79,7 +79,8 @@ struct engine {
 	bool started;
 	pthread_t thread;
 	int epfd, kickfd;
-	struct shm_fd kick_fd, conn_fd;
+	int notify;			/* eventfd: the host page has changed; -1 */
+	struct shm_fd kick_fd, conn_fd, notify_fd;
 	enum watch watch;
 	uint32_t poll_gen;		/* any thread: counts polls of the program */
 	uint32_t empty_polls;		/* since the watch fell asleep */
@@ -117,8 +118,7 @@ const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t 
 int edev_get(const struct host_dev *hd, struct edev **edev);
 void edev_refresh(const struct host_page *copy);
 
-/* rings.c */
-extern const struct ucontext_ops ring_ops;
+extern const struct ucontext_ops ring_ops;	/* rings.c */
 int rings_init(struct efile *ef);
 void rings_fini(struct efile *ef);
 

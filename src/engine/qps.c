@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What core, uverbs and the links need from their host: QPs, their links, their timers. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "core/umem.h"
 #include "engine/engine_internal.h"
@@ -107,7 +108,7 @@ const struct uverbs_host uverbs_host_ops = {
 
 static int lease_block(struct rdev *dev, struct qp_card **cards)
 {
-	struct ipc_lease l = { .block = 0 };
+	struct ipc_lease l = { .block = 0, .dev_index = dev->index };
 	size_t rsize = sizeof(l);
 	int ret;
 
@@ -126,26 +127,40 @@ static int lease_block(struct rdev *dev, struct qp_card **cards)
 	return (int)l.block;
 }
 
-static bool gid_is_local(const uint8_t raw[16])
+/* Whose GID it is: the index of a device of this host, 0: of none. The page is as it was at some moment. */
+static uint32_t gid_owner(const uint8_t raw[16])
 {
+	struct host_page *copy;
 	struct edev *e;
+	uint32_t found = 0;
 
 	list_for_each_entry(e, &engine.devs, entry)
-		if (rdev_find_gid(&e->dev, raw) >= 0)
-			return true;
-	return false;
+		if (!e->dev.gone && rdev_find_gid(&e->dev, raw) >= 0)
+			return e->dev.index;
+	copy = malloc(sizeof(*copy));
+	if (copy && !host_page_read(engine.host_page, copy))
+		for (int i = 0; i < HOST_MAX_DEVS; i++)
+			for (int k = 0; copy->dev[i].in_use && k < HOST_MAX_GIDS; k++)
+				if (!memcmp(copy->dev[i].gid[k].raw, raw, 16))
+					found = copy->dev[i].index;
+	free(copy);
+	return found;
 }
 
 int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **link)
 {
 	struct ipc_peer p = { .block = block };
+	uint32_t owner = gid_owner(dgid);
 	size_t rsize = sizeof(p);
 	int ret;
 
 	*link = NULL;
-	if (!gid_is_local(dgid))
+	if (!owner)
 		return -ENETUNREACH;
 	if (engine.block_dev[block]) {
+		/* Another device has the number: what arrives at this address finds no such QP. */
+		if (engine.block_dev[block]->index != owner)
+			return 0;
 		link_get(engine.loop);
 		*link = engine.loop;
 		return 0;

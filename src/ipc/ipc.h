@@ -24,7 +24,10 @@
 #define IPC_RUNDIR_MAX 96	/* with "/rused.sock" it must fit into sun_path */
 
 enum ipc_type {
-	/* First message of a process. Body ipc_hello; reply ipc_hello_reply with the host page (memfd, read-only). */
+	/*
+	 * First message of a process. Body ipc_hello; reply ipc_hello_reply with the host page (memfd,
+	 * read-only) and an eventfd that becomes readable when the page has changed.
+	 */
 	IPC_HELLO = 1,
 	/* Leases one more block of QP numbers. Body ipc_lease; reply ipc_lease. -ENOSPC. */
 	IPC_LEASE,
@@ -75,12 +78,14 @@ struct ipc_hello_reply {
 
 struct ipc_lease {
 	uint32_t block;		/* reply: the block; request: 0 = any, else the block wanted back (new rused) */
+	uint32_t dev_index;	/* request: of the device whose QPs it is for */
 };
 
 struct ipc_peer {
 	uint32_t block;		/* request */
 	int32_t pid;		/* in rused's PID namespace, 0 = not visible */
 	uint32_t proc;
+	uint32_t dev_index;	/* of the device that it was leased for; 0 = not known (to a new rused) */
 	char sock[32];
 };
 

@@ -48,10 +48,4 @@ struct res_rec {
 };
 _Static_assert(sizeof(struct res_rec) == 64, "a record is a cache line");
 
-/*
- * Record n of a process's table: 0, -ENOENT: free, being written, or of no
- * sense; -ENODATA: behind the last. page_fd is a stranger's.
- */
-int res_read(int page_fd, uint32_t n, struct res_rec *rec);
-
 #endif

@@ -49,7 +49,7 @@ static struct client *client(int fd)
 		abort();
 	c->r = &r;
 	c->pid = 1;
-	c->page_fd = c->pidfd.fd = -1;
+	c->page_fd = c->notify_fd = c->pidfd.fd = -1;
 	c->sock.fn = no_event;
 	list_init(&c->netlink);
 	list_add_tail(&c->node, &r.clients);

@@ -76,7 +76,7 @@ for n in (1, 15, 16, 17, 72, 88, 1000, 16384, 20000):
     s = connect(); s.send(random.randbytes(n)); assert closed(s), n
 for kind in range(300):
     s = process(); s.send(message(kind, b"xyz")); assert closed(s), kind
-for m in (message(HELLO), message(LEASE, bytes(4)), message(STATUS, version=2),
+for m in (message(HELLO), message(LEASE, bytes(8)), message(STATUS, version=2),
           message(STATUS, flags=1), b"x"):
     s = connect(); s.send(m); assert closed(s), m
 many = []

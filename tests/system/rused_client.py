@@ -46,16 +46,16 @@ def process(wait=False):
     fcntl.fcntl(page, F_ADD_SEALS, F_SEAL_SHRINK)
     err, _, fds = call(s, HELLO, struct.pack("<QQi16s32s4x", 0, 0, os.getpid(), b"test", b"sock"),
                        [page])
-    assert err == 0 and len(fds) == 1, (err, fds)
-    os.close(page)
-    os.close(fds[0])
+    assert err == 0 and len(fds) == 2, (err, fds)
+    for fd in [page] + fds:
+        os.close(fd)
     return s
 
 
 def lease(s, block=0):
     """The block, or a negative errno."""
-    err, body, _ = call(s, LEASE, struct.pack("<I", block))
-    return err or struct.unpack("<I", body)[0]
+    err, body, _ = call(s, LEASE, struct.pack("<2I", block, 1))
+    return err or struct.unpack("<2I", body)[0]
 
 
 def closed(s):

@@ -39,6 +39,7 @@ enum flags {
 	CHANGES = 16,		/* would change the host: not offered */
 	OBJECTS = 32,		/* lists objects that only their process knows */
 	DUMP_DEV = 64,		/* its dump is of one device and takes DEV_INDEX */
+	OWN = 128,		/* nothing of the above */
 };
 
 typedef int (*doit_fn)(struct call *c, int dev);
@@ -46,6 +47,9 @@ typedef int (*doit_fn)(struct call *c, int dev);
 static int doit_chardev(struct call *c, int dev);
 static int doit_sys(struct call *c, int dev);
 static int doit_stat(struct call *c, int dev);
+static int doit_set(struct call *c, int dev);
+static int doit_newlink(struct call *c, int dev);
+static int doit_dellink(struct call *c, int dev);
 
 #define DUMPED(answers_as, how, fn) \
 	{ .flags = (how), .reply_op = RDMA_NLDEV_CMD_##answers_as, .fill = (fn), .dump = (fn) }
@@ -63,9 +67,10 @@ static const struct cmd {
 	uint8_t kind;		/* OBJECTS: enum res_kind; RES_FREE: there never are any */
 } cmds[RDMA_NLDEV_NUM_OPS] = {
 	[RDMA_NLDEV_CMD_GET] = DUMPED(GET, NEED_DEV, nldev_fill_dev),
-	[RDMA_NLDEV_CMD_SET] = NOT_OFFERED(ADMIN | NEED_DEV),
-	[RDMA_NLDEV_CMD_NEWLINK] = NOT_OFFERED(ADMIN),
-	[RDMA_NLDEV_CMD_DELLINK] = NOT_OFFERED(ADMIN | NEED_DEV),
+	/* Without ADMIN: they are the user's own devices. */
+	[RDMA_NLDEV_CMD_SET] = { .flags = NEED_DEV, .doit = doit_set },
+	[RDMA_NLDEV_CMD_NEWLINK] = { .flags = OWN, .doit = doit_newlink },
+	[RDMA_NLDEV_CMD_DELLINK] = { .flags = NEED_DEV, .doit = doit_dellink },
 	[RDMA_NLDEV_CMD_PORT_GET] = DUMPED(GET, NEED_DEV | NEED_PORT | DUMP_DEV,
 					   nldev_fill_port),
 	[RDMA_NLDEV_CMD_SYS_GET] = { .flags = STRICT, .doit = doit_sys,
@@ -196,6 +201,38 @@ static int doit_chardev(struct call *c, int unused)
 	if (port)	/* uverbs belongs to the device */
 		return -EINVAL;
 	return reply_one(c, &cmds[RDMA_NLDEV_CMD_GET_CHARDEV], nldev_fill_uverbs, dev);
+}
+
+/* A string attribute; the parser has seen its NUL. */
+static const char *text(const struct call *c, uint16_t type)
+{
+	return c->tb[type] ? (const char *)c->tb[type] + NLA_HDRLEN : NULL;
+}
+
+static int doit_newlink(struct call *c, int unused)
+{
+	const char *name = text(c, RDMA_NLDEV_ATTR_DEV_NAME);
+	const char *type = text(c, RDMA_NLDEV_ATTR_LINK_TYPE);
+	const char *ndev = text(c, RDMA_NLDEV_ATTR_NDEV_NAME);
+
+	if (!name || !type || !ndev)
+		return -EINVAL;
+	return c->h->newlink ? c->h->newlink(c->h->arg, name, type, ndev) : -EOPNOTSUPP;
+}
+
+static int doit_dellink(struct call *c, int dev)
+{
+	return c->h->dellink ? c->h->dellink(c->h->arg, dev) : -EOPNOTSUPP;
+}
+
+/* The name. Moving to another network namespace is not offered (as with rxe), nor is DIM. */
+static int doit_set(struct call *c, int dev)
+{
+	const char *name = text(c, RDMA_NLDEV_ATTR_DEV_NAME);
+
+	if (name)
+		return c->h->rename ? c->h->rename(c->h->arg, dev, name) : -EOPNOTSUPP;
+	return c->tb[RDMA_NLDEV_NET_NS_FD] || c->tb[RDMA_NLDEV_ATTR_DEV_DIM] ? -EOPNOTSUPP : 0;
 }
 
 /* Counters of the port. Of single objects (RES: RES_QP and so on) rxe has none. */

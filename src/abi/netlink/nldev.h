@@ -12,7 +12,7 @@
 
 #define NLDEV_DGRAM_MAX 4096	/* iproute2 reads with a buffer of this size */
 
-/* An object of a process. Checked as far as res_read() does; the rest is a stranger's. */
+/* An object of a process. Checked as far as its reader does; the rest is a stranger's. */
 struct nldev_res {
 	struct res_rec rec;
 	uint32_t id;	/* RES_ID: what the kernel's pdn, cqn, mrn, ctxn are */
@@ -25,6 +25,13 @@ struct nldev_host {
 	uint64_t counter[HOST_MAX_DEVS][PROC_COUNTERS];	/* of page->dev[i], by enum rdev_counter */
 	/* All objects of all processes; *n says how many. Called only when they are asked for. */
 	const struct nldev_res *(*objects)(void *arg, size_t *n);
+	/*
+	 * NEWLINK, DELLINK and the renaming of SET, by index into page->dev; 0 or -errno.
+	 * NULL: not offered.
+	 */
+	int (*newlink)(void *arg, const char *name, const char *type, const char *ndev);
+	int (*dellink)(void *arg, int dev);
+	int (*rename)(void *arg, int dev, const char *name);
 	void *arg;
 	bool admin;	/* the asking program has CAP_NET_ADMIN */
 };

@@ -425,8 +425,8 @@ static void test_stat(void **state)
 
 static void test_permission(void **state)
 {
-	static const int ops[] = { RDMA_NLDEV_CMD_SET, RDMA_NLDEV_CMD_NEWLINK,
-				   RDMA_NLDEV_CMD_DELLINK, RDMA_NLDEV_CMD_SYS_SET };
+	static const int ops[] = { RDMA_NLDEV_CMD_STAT_SET, RDMA_NLDEV_CMD_STAT_DEL,
+				   RDMA_NLDEV_CMD_RES_QP_GET_RAW, RDMA_NLDEV_CMD_SYS_SET };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
