@@ -11,16 +11,6 @@
 #define CHUNK ((size_t)1 << 16)
 #define PAGE 4096
 
-struct block {
-	struct block *next;
-};
-
-/* By size: those that were freed, and the rest of the chunk that new ones are cut from. */
-static struct pool_class {
-	struct block *free;
-	uint8_t *at, *end;
-} classes[CLASSES];
-
 /* CLASSES or more: too large for one. */
 static uint32_t class_of(size_t size)
 {
@@ -52,6 +42,16 @@ void pool_free(void *p, size_t size)
 }
 
 #else
+
+struct block {
+	struct block *next;
+};
+
+/* By size: those that were freed, and the rest of the chunk that new ones are cut from. */
+static struct pool_class {
+	struct block *free;
+	uint8_t *at, *end;
+} classes[CLASSES];
 
 static void *map(size_t size)
 {
