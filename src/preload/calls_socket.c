@@ -60,12 +60,30 @@ static int netlink_open(int type)
 	return fd;
 }
 
+/*
+ * A preload behind ours (librspreload) may set itself up in its first socket()
+ * and rely on that in setsockopt(), which we leave to it: it shall see one.
+ */
+static void wake_other_preloads(void)
+{
+	static bool done;
+	int fd;
+
+	if (done)
+		return;
+	done = true;
+	fd = REAL(socket)(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0)
+		REAL(close)(fd);
+}
+
 HOOK int socket(int domain, int type, int protocol)
 {
 	int e = errno;
 
 	if (likely(domain != AF_NETLINK || protocol != NETLINK_RDMA) || !process_owns_tables())
 		return fd_fresh(REAL(socket)(domain, type, protocol));
+	wake_other_preloads();
 	return (int)libc_result(netlink_open(type), e);
 }
 

@@ -83,7 +83,7 @@ wait_for 10 saw GID_CHANGE $((gids + 2)) || die "no second GID change: $(cat "$T
 note "rename"
 rd dev set two name deux || die "rename"
 in_ruse ibv_devices | grep -q deux || die "no deux"
-[ -z "$(rd link show two/1 2>/dev/null | grep netdev)" ] || die "two is still there"
+if rd link show two/1 2>/dev/null | grep -q netdev; then die "two is still there"; fi
 rd dev set deux name two || die "rename back"
 
 note "removal in use"

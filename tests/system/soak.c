@@ -63,6 +63,14 @@ static long rss_kib(void)
 	return rss * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+/* KiB that a process may grow by once it is warm; $SOAK_GROW_KIB. */
+static long grow_max(void)
+{
+	const char *v = getenv("SOAK_GROW_KIB");
+
+	return v ? atol(v) : 16384;
+}
+
 static uint32_t ndead(void)
 {
 	uint32_t n = 0;
@@ -201,7 +209,7 @@ static void run(int id)
 		if (round + 1 < world->phases)
 			shuffle(p, round);
 	}
-	if (rss && rss_kib() > rss + 16384)
+	if (rss && rss_kib() > rss + grow_max())
 		die("process %d: grew from %ld to %ld KiB", id, rss, rss_kib());
 	/* The engine's own are among them: its links come and go, each way to a peer some. */
 	if (fds && open_fds() > fds + 6 * world->nprocs)

@@ -9,6 +9,9 @@ soak=$RUSE_TESTBIN/soak
 ops=${SOAK_OPS:-30000}
 kills=${SOAK_KILLS:-40}
 
+# A sanitizer keeps what was freed for a while; leaks are looked for without it.
+[ -z "$(sanitizers)" ] || export SOAK_GROW_KIB=1000000
+
 run() {
 	in_ruse timeout 1500 "$soak" "$@" >"$T/out" 2>&1 || { cat "$T/out"; die "soak $*"; }
 	sed 's/^/# /' "$T/out"
