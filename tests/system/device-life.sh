@@ -106,6 +106,7 @@ wait_for 10 gone || die "two outlives d1"
 note "many times, under traffic"
 for i in $(seq "${DEVICE_ROUNDS:-20}"); do
 	rd link add "r$i" type rxe netdev lo || die "add r$i"
+	: >"$T/traffic"	# what the last one said is not said yet
 	in_ruse timeout 20 "$RUSE_TESTBIN/two-devices" traffic "r$i" >"$T/traffic" 2>&1 &
 	user=$!
 	wait_for 10 grep -q ready "$T/traffic" || die "$(cat "$T/traffic")"

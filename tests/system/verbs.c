@@ -38,7 +38,7 @@ void v_open(struct vctx *v, const struct vcfg *cfg)
 			break;
 		}
 	if (!v->ctx)
-		die("no device");
+		die("no device%s%s: %s", want ? " " : "", want ? want : "", strerror(errno));
 	ibv_free_device_list(list);
 	v->pd = ibv_alloc_pd(v->ctx);
 	if (cfg->channel)
