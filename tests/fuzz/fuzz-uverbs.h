@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * What both uverbs fuzzers share: an open file on a fake device, and an arena
- * into which every pointer of the input is bent. It ends in a page that is not there.
- */
+/* What both uverbs fuzzers share: a file on a fake device; an arena for all pointers, with a hole. */
 #ifndef RUSE_FUZZ_UVERBS_H
 #define RUSE_FUZZ_UVERBS_H
 
@@ -86,9 +83,11 @@ static void fuzz_cq_armed(struct cq *cq)
 static void fuzz_open(void)
 {
 	static const struct uverbs_host host = {
-		fuzz_fd_install, fuzz_fd_lookup, fuzz_doorbell, fuzz_qp_modified,
-		fuzz_qp_created, fuzz_qp_destroying, fuzz_qp_query,
-		fuzz_cq_armed, fuzz_fd_uninstall,
+		.fd_install = fuzz_fd_install, .fd_uninstall = fuzz_fd_uninstall,
+		.fd_lookup = fuzz_fd_lookup, .doorbell = fuzz_doorbell,
+		.qp_modified = fuzz_qp_modified, .qp_created = fuzz_qp_created,
+		.qp_destroying = fuzz_qp_destroying, .qp_query = fuzz_qp_query,
+		.cq_armed = fuzz_cq_armed,
 	};
 	static const struct event_file_ops ev_ops = { test_event_raise, test_event_lower };
 	struct sigaction sa = { .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
