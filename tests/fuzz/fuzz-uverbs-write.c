@@ -8,6 +8,8 @@
 #define F_EX 0x01
 #define F_LIE 0x02	/* in_words as given, not as they are */
 #define F_ASIDE 0x80
+/* Where MODIFY_SRQ's provider says that it wants to know about the new ring. */
+#define SRQ_MI (sizeof(struct ib_uverbs_modify_srq))
 
 struct record {
 	uint8_t command, flags, in, out;
@@ -40,6 +42,11 @@ static size_t put_command(const struct record *r, const uint8_t *body, size_t le
 			resp = in_arena(resp);
 			memcpy(arena + hdrs, &resp, sizeof(resp));
 		}
+	}
+	if (!ex && r->command == IB_USER_VERBS_CMD_MODIFY_SRQ && len >= SRQ_MI + sizeof(resp)) {
+		memcpy(&resp, arena + hdrs + SRQ_MI, sizeof(resp));
+		resp = in_arena(resp);
+		memcpy(arena + hdrs + SRQ_MI, &resp, sizeof(resp));
 	}
 	return hdrs + len;
 }
