@@ -29,7 +29,10 @@ struct srq_init_attr {
 	uint64_t user_handle;
 };
 
-/* -EINVAL: max_wr or max_sge beyond the device's or 0, limit > max_wr; -ENOMEM. attr is raised to what the SRQ has. */
+/*
+ * -EINVAL: max_wr 0 or beyond the device's, max_sge beyond the device's; -ENOMEM. attr is raised to what the SRQ
+ * has. Any limit is taken, as kernel rxe_srq_chk_init() does.
+ */
 int srq_create(struct pd *pd, struct srq_init_attr *attr, struct srq **srq);
 /* -EBUSY while QPs use it; otherwise *reported says how many async events were read. */
 int srq_destroy(struct srq *srq, uint32_t *reported);

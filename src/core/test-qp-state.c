@@ -177,6 +177,27 @@ static void whole_table(void **state)
 			}
 }
 
+/* Every subset of what a transition may have, alone and with each attribute it may not have. */
+static void every_subset(void **state)
+{
+	for (uint32_t from = 0; from < QPS_COUNT; from++)
+		for (uint32_t to = 0; to < QPS_COUNT; to++)
+			for (uint32_t type = QPT_RC; type <= QPT_UD; type++) {
+				const struct rule *r = &model[from][to][type];
+				uint32_t all = r->required | r->optional | 1, mask = all;
+
+				for (;;) {
+					compare(from, to, type, mask);
+					for (uint32_t bit = 0; bit < 32; bit++)
+						if (!(all >> bit & 1))
+							compare(from, to, type, mask | 1u << bit);
+					if (!mask)
+						break;
+					mask = (mask - 1) & all;
+				}
+			}
+}
+
 static void out_of_range(void **state)
 {
 	assert_false(qp_modify_is_ok(7, 0, QPT_RC, 0));
@@ -191,7 +212,8 @@ static void out_of_range(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_table), cmocka_unit_test(out_of_range),
+		cmocka_unit_test(whole_table), cmocka_unit_test(every_subset),
+		cmocka_unit_test(out_of_range),
 	};
 
 	return cmocka_run_group_tests(tests, parse_rules, NULL);

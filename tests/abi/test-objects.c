@@ -63,6 +63,16 @@ static const struct {
 	H(MODIFY_QP, ib_uverbs_modify_qp, qp_handle, QP),
 	H(DESTROY_QP, ib_uverbs_destroy_qp, qp_handle, QP),
 	H(POST_SEND, ib_uverbs_post_send, qp_handle, QP),
+	H(REREG_MR, ib_uverbs_rereg_mr, mr_handle, MR),
+	H(ALLOC_MW, ib_uverbs_alloc_mw, pd_handle, PD),
+	H(DEALLOC_MW, ib_uverbs_dealloc_mw, mw_handle, MW),
+	H(CREATE_SRQ, ib_uverbs_create_srq, pd_handle, PD),
+	H(CREATE_XSRQ, ib_uverbs_create_xsrq, pd_handle, PD),
+	H(MODIFY_SRQ, ib_uverbs_modify_srq, srq_handle, SRQ),
+	H(QUERY_SRQ, ib_uverbs_query_srq, srq_handle, SRQ),
+	H(DESTROY_SRQ, ib_uverbs_destroy_srq, srq_handle, SRQ),
+	H(ATTACH_MCAST, ib_uverbs_attach_mcast, qp_handle, QP),
+	H(DETACH_MCAST, ib_uverbs_detach_mcast, qp_handle, QP),
 	HEX(CREATE_QP, ib_uverbs_ex_create_qp, pd_handle, PD),
 	HEX(CREATE_QP, ib_uverbs_ex_create_qp, send_cq_handle, CQ),
 	HEX(CREATE_QP, ib_uverbs_ex_create_qp, recv_cq_handle, CQ),
@@ -98,7 +108,8 @@ static void test_destroyed(void **state)
 {
 	static const uint32_t nr[] = { IB_USER_VERBS_CMD_DEALLOC_PD, IB_USER_VERBS_CMD_DESTROY_CQ,
 				       IB_USER_VERBS_CMD_DEREG_MR, IB_USER_VERBS_CMD_DESTROY_AH,
-				       IB_USER_VERBS_CMD_DESTROY_QP };
+				       IB_USER_VERBS_CMD_DESTROY_QP, IB_USER_VERBS_CMD_DESTROY_SRQ,
+				       IB_USER_VERBS_CMD_DEALLOC_MW };
 
 	for (size_t n = 0; n < ARRAY_SIZE(nr); n++) {
 		struct cmd c;

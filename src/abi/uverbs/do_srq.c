@@ -119,7 +119,8 @@ int io_srq_create(struct uverbs_req *r)
 		ret = attr_const(r, UVERBS_ATTR_CREATE_SRQ_TYPE, UINT32_MAX, &type);
 	if (ret)
 		return ret;
-	if (type == IB_UVERBS_SRQT_TM && !attr_find(r, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE))
+	if (type == IB_UVERBS_SRQT_TM && (!attr_find(r, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE) ||
+					  !attr_find(r, UVERBS_ATTR_CREATE_SRQ_MAX_NUM_TAGS)))
 		return -ENOENT;
 	/* An XRCD cannot have been made, so none can be given. */
 	if (type == IB_UVERBS_SRQT_XRC)
