@@ -129,7 +129,7 @@ void xp_error(struct qp *qp, ns_t now)
 
 void xp_flush_recv(struct qp *qp, ns_t now)
 {
-	resp_check_card(qp, now);
+	resp_check_card(qp);
 	if (qp->state == QPS_ERR && !qp->srq)
 		xp_flush_rq(qp);
 }

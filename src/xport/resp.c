@@ -330,7 +330,7 @@ static void card_failed(struct qp *qp)
 }
 
 /* For when no segment will come: looks whether a direct placement has failed. */
-void resp_check_card(struct qp *qp, ns_t now)
+void resp_check_card(struct qp *qp)
 {
 	if (likely(!READ_ONCE(qp->card->failed)))
 		return;

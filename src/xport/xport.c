@@ -217,8 +217,9 @@ void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
 		resp_input(qp, seg, from, now);
 }
 
-void xp_query(const struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining)
+void xp_query(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining)
 {
+	resp_check_card(qp);
 	*rq_psn = READ_ONCE(qp->card->epsn);
 	*sq_psn = qp->req.nxt;
 	*draining = qp->state == QPS_SQD && qp->sq_draining;

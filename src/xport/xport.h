@@ -45,8 +45,12 @@ void xp_timer(struct qp *qp, ns_t now);
 /* A link refused something of this QP (-EAGAIN): call xp_output() when it is writable, whatever the state. */
 bool xp_blocked(const struct qp *qp);
 
-/* Fills the live values that query_qp tells: next PSNs, draining. */
-void xp_query(const struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
+/*
+ * Fills the live values that query_qp tells: next PSNs, draining. The QP may
+ * enter ERR: that a placement failed is known to its requester before anything
+ * has told the owner.
+ */
+void xp_query(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
 
 /* True while nothing of the QP is in flight either way: the link may be changed. */
 bool xp_idle(const struct qp *qp);

@@ -85,7 +85,7 @@ void comp_overrun(struct qp *qp, ns_t now);
 
 /* resp.c, resp_out.c. The QP's card is locked but for resp_check_card(). */
 void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now);
-void resp_check_card(struct qp *qp, ns_t now);
+void resp_check_card(struct qp *qp);
 void resp_set_from(struct qp *qp, struct link *from);
 void resp_output(struct qp *qp, struct link *l);
 void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome);

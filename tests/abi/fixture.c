@@ -80,7 +80,7 @@ static void qp_destroying(struct qp *qp)
 	fx.destroying++;
 }
 
-static void qp_query(const struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining)
+static void qp_query(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining)
 {
 	*rq_psn = 0x111;
 	*sq_psn = 0x222;

@@ -68,7 +68,7 @@ static void fuzz_qp_destroying(struct qp *qp)
 {
 }
 
-static void fuzz_qp_query(const struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining)
+static void fuzz_qp_query(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining)
 {
 	*draining = false;
 }

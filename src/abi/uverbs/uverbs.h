@@ -30,7 +30,7 @@ struct uverbs_host {
 	int (*qp_created)(struct qp *qp);
 	void (*qp_destroying)(struct qp *qp);
 	/* The live values for query_qp. */
-	void (*qp_query)(const struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
+	void (*qp_query)(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
 	/* A CQ was armed: the program is about to sleep. */
 	void (*cq_armed)(struct cq *cq);
 	/*
