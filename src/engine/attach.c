@@ -83,7 +83,7 @@ static void own_comm(char *comm, size_t size)
 }
 
 /* rused has changed the host page. */
-static void notify_event(struct shm_fd *fd, uint32_t events)
+static void notify_event(struct link_fd *fd, uint32_t events)
 {
 	struct host_page *copy = malloc(sizeof(*copy));
 	uint64_t n;
@@ -297,7 +297,7 @@ void attach_if_running(void)
 		attach_try(false);
 }
 
-static void conn_event(struct shm_fd *fd, uint32_t events)
+static void conn_event(struct link_fd *fd, uint32_t events)
 {
 	char c;
 	struct iovec iov = { &c, 1 };

@@ -80,7 +80,7 @@ struct engine {
 	pthread_t thread;
 	int epfd, kickfd;
 	int notify;			/* eventfd: the host page has changed; -1 */
-	struct shm_fd kick_fd, conn_fd, notify_fd;
+	struct link_fd kick_fd, conn_fd, notify_fd;
 	enum watch watch;
 	uint32_t poll_gen;		/* any thread: counts polls of the program */
 	uint32_t empty_polls;		/* since the watch fell asleep */

@@ -126,7 +126,7 @@ void progress_kick(void)
 		sys_write(engine.kickfd, &one, sizeof(one));
 }
 
-static void kick_event(struct shm_fd *fd, uint32_t events)
+static void kick_event(struct link_fd *fd, uint32_t events)
 {
 	uint64_t v;
 
@@ -270,7 +270,7 @@ static void wait_events(ns_t until)
 		return;
 	engine.now = engine_now();
 	for (long i = 0; i < n; i++) {
-		struct shm_fd *fd = ev[i].data.ptr;
+		struct link_fd *fd = ev[i].data.ptr;
 
 		fd->event(fd, ev[i].events);
 	}

@@ -76,6 +76,7 @@ struct link {
 	uint32_t max_pkts;	/* packets a segment may have: 1 on a test link, 64 on udp, large in memory */
 	uint32_t refs;		/* QPs and the engine */
 	bool dead;		/* peer is gone for good */
+	bool lossy;		/* a wire: what is too much for the receiver is lost, so a QP's window adapts */
 	/*
 	 * During host->input(): another segment has arrived, so an ACK that
 	 * nothing waits for may be held back until the host calls xp_output().
@@ -101,6 +102,15 @@ struct link_host {
 	int (*copy)(void *dst, const void *src, size_t len);
 	int (*copy_iov)(const struct iovec *dst, int ndst, uint64_t doff,
 			const struct iovec *src, int nsrc, uint64_t off, uint64_t len);
+};
+
+/*
+ * The head of whatever an endpoint puts into the engine's epoll set. event() is
+ * called with the engine's lock; an event may be late or in vain, but the
+ * endpoint must still exist. Afterwards poll the endpoint.
+ */
+struct link_fd {
+	void (*event)(struct link_fd *fd, uint32_t events);
 };
 
 /* loop: queues segments and delivers them from poll(); payload by reference. */

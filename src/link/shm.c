@@ -50,7 +50,7 @@ void shm_close(struct shm_ep *ep, int fd)
 }
 
 struct shm_watch *shm_watch(struct shm_ep *ep, int fd, uint32_t events, void *owner,
-			    void (*fn)(struct shm_fd *, uint32_t))
+			    void (*fn)(struct link_fd *, uint32_t))
 {
 	struct epoll_event ev = { .events = events };
 	struct shm_watch *w;
@@ -83,7 +83,7 @@ void shm_unwatch(struct shm_ep *ep, struct shm_watch *w)
 	w->watched = -1;
 }
 
-static void woken(struct shm_fd *fd, uint32_t events)
+static void woken(struct link_fd *fd, uint32_t events)
 {
 	struct shm_ep *ep = container_of(fd, struct shm_watch, fd)->owner;
 	uint64_t v;

@@ -23,7 +23,7 @@ struct shm_ep;
 struct shm_cfg {
 	const struct link_host *host;
 	void *host_arg;
-	int epfd;		/* the engine's epoll set; the endpoint adds its descriptors with data.ptr = struct shm_fd * */
+	int epfd;		/* the engine's epoll set; the endpoint adds its descriptors with data.ptr = struct link_fd * */
 	uint32_t nkeys, ncards;	/* key cards in the table; QP cards a block */
 	/*
 	 * Descriptors that stay: own_fd() takes one and gives the number to use, own_close()
@@ -32,15 +32,6 @@ struct shm_cfg {
 	int (*own_fd)(int fd);
 	void (*own_close)(int fd);
 	bool no_cma, no_direct;	/* as if the machine forbade it */
-};
-
-/*
- * The head of whatever the endpoint puts into the epoll set. event() is called
- * with the engine's lock; an event may be late or in vain, but ep must still
- * exist. Afterwards call shm_poll().
- */
-struct shm_fd {
-	void (*event)(struct shm_fd *fd, uint32_t events);
 };
 
 int shm_ep_create(const struct shm_cfg *cfg, struct shm_ep **ep);

@@ -191,7 +191,7 @@ static void serve_pending(struct shm_pending *p)
 		shm_link_bury(l);
 }
 
-static void pending_event(struct shm_fd *fd, uint32_t events)
+static void pending_event(struct link_fd *fd, uint32_t events)
 {
 	struct shm_pending *p = container_of(fd, struct shm_watch, fd)->owner;
 
@@ -233,7 +233,7 @@ static void serve_listener(struct shm_ep *ep)
 	}
 }
 
-static void listener_event(struct shm_fd *fd, uint32_t events)
+static void listener_event(struct link_fd *fd, uint32_t events)
 {
 	struct shm_ep *ep = container_of(fd, struct shm_watch, fd)->owner;
 

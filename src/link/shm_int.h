@@ -54,7 +54,7 @@ enum { HELLO_PUB, HELLO_EXPORT, HELLO_EVENT, HELLO_RING, HELLO_MAX_FDS };
  * so handlers take events for hints and look for themselves.
  */
 struct shm_watch {
-	struct shm_fd fd;
+	struct link_fd fd;
 	int watched;		/* descriptor, -1 = none */
 	void *owner;		/* NULL = free */
 	struct shm_watch *next;	/* all watches of the endpoint */

@@ -296,7 +296,7 @@ static int link_poll_op(struct link *link, int budget)
 }
 
 /* Epoll says that the peer's socket or pidfd has something to tell: look. */
-static void link_event(struct shm_fd *fd, uint32_t events)
+static void link_event(struct link_fd *fd, uint32_t events)
 {
 	struct shm_link *l = container_of(fd, struct shm_watch, fd)->owner;
 	struct timespec ts = { 0, 0 };

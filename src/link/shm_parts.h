@@ -75,7 +75,7 @@ void shm_card_breaker(struct qp_card *c, uint32_t holder, void *arg);
 /* shm.c */
 
 struct shm_watch *shm_watch(struct shm_ep *ep, int fd, uint32_t events, void *owner,
-			    void (*fn)(struct shm_fd *, uint32_t));
+			    void (*fn)(struct link_fd *, uint32_t));
 void shm_unwatch(struct shm_ep *ep, struct shm_watch *w);
 /* For descriptors that stay: shm_cfg.own_fd and own_close. Errors go through; shm_close() takes -1. */
 int shm_own(struct shm_ep *ep, int fd);

@@ -146,7 +146,7 @@ static inline int node_turn(struct node *n, int ms)
 	k = epoll_wait(n->epfd, ev, 16, ms);
 	n->ntimeouts += ms && !k;
 	for (int i = 0; i < k; i++) {
-		struct shm_fd *fd = ev[i].data.ptr;
+		struct link_fd *fd = ev[i].data.ptr;
 
 		fd->event(fd, ev[i].events);
 	}

@@ -119,7 +119,7 @@ static void serve(int fd, bool no_cma)
 		if (shm_poll(ep, 16) || i % 1024)
 			continue;
 		if (epoll_wait(epfd, &ev, 1, 0) > 0)
-			((struct shm_fd *)ev.data.ptr)->event(ev.data.ptr, ev.events);
+			((struct link_fd *)ev.data.ptr)->event(ev.data.ptr, ev.events);
 	}
 }
 

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The endpoint of the udp link: its sockets, links and memberships. */
+#include <errno.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include "base/log.h"
+#include "link/udp_int.h"
+
+#define RCVBUF (8 << 20)	/* wanted; net.core.rmem_max decides where we are not privileged */
+
+static void nothing(struct link_fd *fd, uint32_t events)
+{
+	/* udp_poll() follows. */
+}
+
+/*
+ * A receive buffer that holds what QPs have under way, trains of packets in one
+ * piece, and all that the ICRC and a GRH need to know.
+ */
+int udp_socket_receives(int fd, bool v4)
+{
+	if (udp_setopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, RCVBUF))
+		udp_setopt(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF);
+	udp_setopt(fd, SOL_UDP, UDP_GRO, 1);
+	if (udp_setopt(fd, IPPROTO_IP, IP_RECVTOS, 1) || udp_setopt(fd, IPPROTO_IP, IP_RECVTTL, 1))
+		return -EOPNOTSUPP;
+	if (v4)
+		return udp_setopt(fd, IPPROTO_IP, IP_PKTINFO, 1);
+	if (udp_setopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) ||
+	    udp_setopt(fd, IPPROTO_IPV6, IPV6_RECVTCLASS, 1) ||
+	    udp_setopt(fd, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static int watch(const struct udp_ep *ep, struct udp_rx *rx, int op)
+{
+	struct epoll_event ev = { .events = ep->watched ? EPOLLIN : 0, .data.ptr = &rx->ev };
+
+	return (int)sys_call(SYS_epoll_ctl, ep->cfg.epfd, op, rx->fd, &ev);
+}
+
+struct udp_rx *udp_rx_add(struct udp_ep *ep, int fd)
+{
+	struct udp_rx *rx = calloc(1, sizeof(*rx));
+
+	fd = rx && ep->cfg.own_fd ? ep->cfg.own_fd(fd) : fd;
+	if (!rx || fd < 0)
+		goto fail;
+	rx->fd = fd;
+	rx->ev.event = nothing;
+	if (watch(ep, rx, EPOLL_CTL_ADD))
+		goto fail;
+	list_add_tail(&rx->entry, &ep->rx);
+	return rx;
+fail:
+	if (fd >= 0)
+		rx && ep->cfg.own_close ? ep->cfg.own_close(fd) : (void)sys_close(fd);
+	free(rx);
+	return NULL;
+}
+
+static void rx_del(struct udp_ep *ep, struct udp_rx *rx)
+{
+	list_del(&rx->entry);
+	ep->cfg.own_close ? ep->cfg.own_close(rx->fd) : (void)sys_close(rx->fd);
+	free(rx);
+}
+
+int udp_ep_add_socket(struct udp_ep *ep, int fd)
+{
+	return udp_rx_add(ep, fd) ? 0 : -ENOMEM;
+}
+
+static int in_send(struct link *l, const struct seg *seg)
+{
+	return 0;	/* nobody is there */
+}
+
+static void nothing_revoked(struct link *l, uint32_t sqpn)
+{
+}
+
+static void in_destroy(struct link *l)
+{
+}
+
+static const struct link_ops in_ops = {
+	.name = "udp",
+	.send = in_send,
+	.revoke = nothing_revoked,
+	.destroy = in_destroy,
+};
+
+int udp_ep_create(const struct udp_cfg *cfg, struct udp_ep **out)
+{
+	struct udp_ep *ep = calloc(1, sizeof(*ep));
+	int ret;
+
+	if (!ep)
+		return -ENOMEM;
+	ep->cfg = *cfg;
+	ep->port = cfg->port ? cfg->port : ROCE_PORT;
+	ep->watched = true;
+	list_init(&ep->links);
+	list_init(&ep->rx);
+	list_init(&ep->tx);
+	ep->in = (struct link){ .ops = &in_ops, .host = cfg->host, .host_arg = cfg->host_arg,
+				.refs = 1 };
+	ret = udp_rxbuf_create(ep);
+	if (ret) {
+		free(ep);
+		return ret;
+	}
+	*out = ep;
+	return 0;
+}
+
+void udp_ep_destroy(struct udp_ep *ep)
+{
+	struct udp_rx *rx, *t;
+
+	BUG_ON(!list_empty(&ep->links));
+	list_for_each_entry_safe(rx, t, &ep->rx, entry)
+		rx_del(ep, rx);
+	udp_rxbuf_destroy(ep);
+	free(ep);
+}
+
+const struct udp_stats *udp_ep_stats(const struct udp_ep *ep)
+{
+	return &ep->stats;
+}
+
+struct link *udp_in(struct udp_ep *ep)
+{
+	return &ep->in;
+}
+
+static void udp_destroy(struct link *l)
+{
+	struct udp_link *ul = container_of(l, struct udp_link, l);
+
+	list_del(&ul->entry);
+	ul->ep->nlinks--;
+	udp_tx_put(ul->tx4);
+	udp_tx_put(ul->tx6);
+	free(ul);
+}
+
+static const struct link_ops udp_ops = {
+	.name = "udp",
+	.send = udp_send,
+	.revoke = nothing_revoked,
+	.destroy = udp_destroy,
+};
+
+int udp_link(struct udp_ep *ep, const struct udp_path *path, struct link **l)
+{
+	struct udp_link *ul;
+
+	list_for_each_entry(ul, &ep->links, entry)
+		if (!memcmp(&ul->path, path, sizeof(*path))) {
+			link_get(&ul->l);
+			*l = &ul->l;
+			return 0;
+		}
+	ul = calloc(1, sizeof(*ul));
+	if (!ul)
+		return -ENOMEM;
+	ul->ep = ep;
+	ul->path = *path;
+	ul->l = (struct link){
+		.ops = &udp_ops, .host = ep->cfg.host, .host_arg = ep->cfg.host_arg,
+		.max_seg = UDP_MAX_SEG, .max_copy_seg = UDP_MAX_SEG, .max_pkts = UDP_MAX_PKTS,
+		.lossy = true, .refs = 1,
+	};
+	list_add_tail(&ul->entry, &ep->links);
+	ep->nlinks++;
+	*l = &ul->l;
+	return 0;
+}
+
+const struct udp_path *udp_link_path(const struct link *l)
+{
+	return l && l->lossy ? &container_of(l, struct udp_link, l)->path : NULL;
+}
+
+int udp_route(const struct udp_path *path)
+{
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = htons(ROCE_PORT),
+				   .sin6_scope_id = path->ifindex };
+	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = htons(ROCE_PORT) };
+	bool v4 = net_is_v4(&path->net);
+	int fd, ret;
+
+	fd = sys_socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	memcpy(&to.sin6_addr, path->net.dgid, 16);
+	memcpy(&to4.sin_addr, path->net.dgid + 12, 4);
+	ret = v4 ? sys_connect(fd, (void *)&to4, sizeof(to4)) :
+		   sys_connect(fd, (void *)&to, sizeof(to));
+	sys_close(fd);
+	return ret;
+}
+
+static int join(const struct udp_ep *ep, int fd, const uint8_t mgid[16], uint32_t ifindex, bool v4)
+{
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = htons(ep->port),
+				   .sin6_scope_id = ifindex };
+	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = htons(ep->port) };
+	struct ipv6_mreq m6 = { .ipv6mr_interface = ifindex };
+	struct ip_mreqn m4 = { .imr_ifindex = (int)ifindex };
+	int ret;
+
+	memcpy(&m6.ipv6mr_multiaddr, mgid, 16);
+	memcpy(&to.sin6_addr, mgid, 16);
+	memcpy(&m4.imr_multiaddr, mgid + 12, 4);
+	memcpy(&to4.sin_addr, mgid + 12, 4);
+	/* Bound to the group's address: not of the unicast group, whose members allow this. */
+	udp_setopt(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	ret = v4 ? sys_bind(fd, (void *)&to4, sizeof(to4)) : sys_bind(fd, (void *)&to, sizeof(to));
+	if (ret)
+		return ret;
+	udp_setopt(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+	if (v4)
+		return (int)sys_call(SYS_setsockopt, fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m4,
+				     sizeof(m4));
+	return (int)sys_call(SYS_setsockopt, fd, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &m6, sizeof(m6));
+}
+
+static struct udp_rx *find_join(struct udp_ep *ep, const uint8_t mgid[16], uint32_t ifindex)
+{
+	struct udp_rx *rx;
+
+	list_for_each_entry(rx, &ep->rx, entry)
+		if (rx->ifindex == ifindex && !memcmp(rx->mgid, mgid, 16))
+			return rx;
+	return NULL;
+}
+
+int udp_join(struct udp_ep *ep, const uint8_t mgid[16], uint32_t ifindex)
+{
+	struct udp_rx *rx = find_join(ep, mgid, ifindex);
+	bool v4 = mgid[0] != 0xff;
+	int fd, ret;
+
+	if (rx) {
+		rx->joins++;
+		return 0;
+	}
+	fd = sys_socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return fd;
+	ret = udp_socket_receives(fd, v4);
+	if (!ret)
+		ret = join(ep, fd, mgid, ifindex, v4);
+	if (ret) {
+		sys_close(fd);
+		return ret;
+	}
+	rx = udp_rx_add(ep, fd);
+	if (!rx)
+		return -ENOMEM;
+	memcpy(rx->mgid, mgid, 16);
+	rx->ifindex = ifindex;
+	rx->joins = 1;
+	return 0;
+}
+
+void udp_leave(struct udp_ep *ep, const uint8_t mgid[16], uint32_t ifindex)
+{
+	struct udp_rx *rx = find_join(ep, mgid, ifindex);
+
+	if (rx && !--rx->joins)
+		rx_del(ep, rx);
+}
+
+int udp_poll(struct udp_ep *ep, int budget)
+{
+	struct udp_rx *rx;
+	int n = 0;
+
+	/* Whatever is delivered may ask for more; sockets come and go then too. */
+	if (ep->polling)
+		return 0;
+	ep->polling = true;
+	list_for_each_entry(rx, &ep->rx, entry)
+		if (n < budget)
+			n += udp_rx_read(ep, rx, budget - n);
+	ep->polling = false;
+	return n;
+}
+
+bool udp_busy(const struct udp_ep *ep)
+{
+	return ep->nlinks > 0;
+}
+
+void udp_want_wakeup(struct udp_ep *ep, bool want)
+{
+	struct udp_rx *rx;
+
+	if (ep->watched == want)
+		return;
+	ep->watched = want;
+	list_for_each_entry(rx, &ep->rx, entry)
+		watch(ep, rx, EPOLL_CTL_MOD);
+}
+
+void udp_for_each(struct udp_ep *ep, void (*fn)(struct link *l, void *arg), void *arg)
+{
+	struct udp_link *ul;
+
+	list_for_each_entry(ul, &ep->links, entry)
+		fn(&ul->l, arg);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Receiving: trains become packets, consecutive packets of one message become
+ * a segment again, which saves the transport most of its work.
+ *
+ * A packet is looked at only when its ICRC is right. The IPv4 id that it covers
+ * is not to be seen from here: that of a train of ours is known, that of others
+ * must at least be one that explains the ICRC (design 2.4, item 21).
+ */
+#include <errno.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "base/log.h"
+#include "link/udp_int.h"
+#include "wire/be.h"
+#include "wire/psn.h"
+
+#define CTL_SIZE 256
+
+/* What a datagram says beside its payload. */
+struct meta {
+	struct seg_net net;
+	uint16_t sport, size;	/* of each packet but the last; 0: it is one */
+	bool has_dst, v4;
+};
+
+struct udp_rxbuf {
+	struct mmsghdr msg[UDP_RX_VLEN];
+	struct iovec iov[UDP_RX_VLEN];
+	struct sockaddr_in6 name[UDP_RX_VLEN];
+	struct meta meta[UDP_RX_VLEN];
+	union {
+		struct cmsghdr align;
+		uint8_t buf[CTL_SIZE];
+	} ctl[UDP_RX_VLEN];
+	uint8_t data[UDP_RX_VLEN][UDP_RX_BUF];
+};
+
+int udp_rxbuf_create(struct udp_ep *ep)
+{
+	void *rx = mmap(NULL, sizeof(struct udp_rxbuf), PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *tx = mmap(NULL, UDP_TX_BUF, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			0);
+
+	ep->rxbuf = rx == MAP_FAILED ? NULL : rx;
+	ep->txbuf = tx == MAP_FAILED ? NULL : tx;
+	if (ep->rxbuf && ep->txbuf)
+		return 0;
+	udp_rxbuf_destroy(ep);
+	return -ENOMEM;
+}
+
+void udp_rxbuf_destroy(struct udp_ep *ep)
+{
+	if (ep->rxbuf)
+		munmap(ep->rxbuf, sizeof(*ep->rxbuf));
+	if (ep->txbuf)
+		munmap(ep->txbuf, UDP_TX_BUF);
+	ep->rxbuf = NULL;
+	ep->txbuf = NULL;
+}
+
+static void map_v4(uint8_t gid[16], const void *addr)
+{
+	memset(gid, 0, 10);
+	gid[10] = gid[11] = 0xff;
+	memcpy(gid + 12, addr, 4);
+}
+
+static int cmsg_int(const struct cmsghdr *h)
+{
+	int v = 0;
+
+	memcpy(&v, CMSG_DATA(h), min((size_t)h->cmsg_len - CMSG_LEN(0), sizeof(v)));
+	return v;
+}
+
+static void meta_cmsg(struct meta *m, const struct cmsghdr *h)
+{
+	if (h->cmsg_level == IPPROTO_IPV6 && h->cmsg_type == IPV6_PKTINFO) {
+		struct in6_pktinfo p;
+
+		memcpy(&p, CMSG_DATA(h), sizeof(p));
+		memcpy(m->net.dgid, &p.ipi6_addr, 16);
+		m->has_dst = true;
+	} else if (h->cmsg_level == IPPROTO_IP && h->cmsg_type == IP_PKTINFO) {
+		struct in_pktinfo p;
+
+		memcpy(&p, CMSG_DATA(h), sizeof(p));
+		map_v4(m->net.dgid, &p.ipi_addr);
+		m->has_dst = true;
+	} else if ((h->cmsg_level == IPPROTO_IPV6 && h->cmsg_type == IPV6_TCLASS) ||
+		   (h->cmsg_level == IPPROTO_IP && h->cmsg_type == IP_TOS)) {
+		m->net.traffic_class = (uint8_t)cmsg_int(h);
+	} else if ((h->cmsg_level == IPPROTO_IPV6 && h->cmsg_type == IPV6_HOPLIMIT) ||
+		   (h->cmsg_level == IPPROTO_IP && h->cmsg_type == IP_TTL)) {
+		m->net.hop_limit = (uint8_t)cmsg_int(h);
+	} else if (h->cmsg_level == SOL_UDP && h->cmsg_type == UDP_GRO) {
+		m->size = (uint16_t)cmsg_int(h);
+	}
+}
+
+/* False: an address is missing, nothing can be done with it. */
+static bool meta_read(struct meta *m, struct msghdr *h)
+{
+	const struct sockaddr_in6 *from = h->msg_name;
+	struct sockaddr_in from4;
+
+	memset(m, 0, sizeof(*m));
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c))
+		meta_cmsg(m, c);
+	if (from->sin6_family == AF_INET) {
+		memcpy(&from4, from, sizeof(from4));
+		map_v4(m->net.sgid, &from4.sin_addr);
+		m->sport = ntohs(from4.sin_port);
+	} else if (from->sin6_family == AF_INET6) {
+		memcpy(m->net.sgid, &from->sin6_addr, 16);
+		m->sport = ntohs(from->sin6_port);
+	} else {
+		return false;
+	}
+	m->v4 = net_is_v4(&m->net);
+	return m->has_dst && !(h->msg_flags & MSG_TRUNC);
+}
+
+/* p: BTH to pad of len bytes, then the ICRC; i: its place in the train. */
+static bool icrc_right(struct udp_ep *ep, const struct meta *m, const uint8_t *p, uint32_t len,
+		       uint32_t i)
+{
+	uint8_t hdr[IPUDP_MAX];
+	size_t iplen = ipudp_put(hdr, &m->net, m->sport, ep->port, len + ICRC_LEN,
+				 m->v4 ? (uint16_t)i : 0, IPUDP_DF);
+	uint32_t got = icrc_get(p + len);
+	uint16_t id;
+
+	if (likely(ipudp_icrc(hdr, iplen, p, len) == got))
+		return true;
+	if (!m->v4)
+		return false;
+	/* Of somebody who counts his ids, or who does not set DF. From the id on: 14 bytes of IP. */
+	ep->stats.other_id++;
+	for (int df = 0; df < 2; df++) {
+		iplen = ipudp_put(hdr, &m->net, m->sport, ep->port, len + ICRC_LEN, 0,
+				  df ? 0 : IPUDP_DF);
+		if (icrc_explain_id(ipudp_icrc(hdr, iplen, p, len), got, 14 + UDP_HDR_LEN + len,
+				    &id))
+			return true;
+	}
+	return false;
+}
+
+/* Delivers what is held; more: something else will follow at once. */
+static void deliver(struct udp_ep *ep, bool more)
+{
+	struct seg seg = ep->held;
+
+	if (!ep->held.npkts)
+		return;
+	ep->held.npkts = 0;
+	ep->in.more = more;
+	ep->in.rx_segs++;
+	ep->in.rx_bytes += seg.len;
+	ep->in.host->input(&ep->in, &seg);
+}
+
+/* The type that a message whose packets so far are of type a has with packet b: -1, they are of two. */
+static int joint_type(uint8_t a, uint8_t b)
+{
+	if (a == b && (a == SEG_SEND || a == SEG_WRITE || a == SEG_READ_RESP))
+		return a;
+	if ((a == SEG_SEND && (b == SEG_SEND_IMM || b == SEG_SEND_INV)) ||
+	    (a == SEG_WRITE && b == SEG_WRITE_IMM))
+		return b;
+	return -1;
+}
+
+/* Is b the packet after the held ones, of the same message? */
+static bool follows(const struct seg *a, const struct seg *b)
+{
+	return a->npkts && b->dqpn == a->dqpn && b->service == a->service &&
+	       b->psn == psn_add(a->psn, a->npkts) && b->pkey == a->pkey &&
+	       !(a->flags & (SEG_F_END | SEG_F_ACKREQ)) && !(b->flags & SEG_F_START) && b->len &&
+	       a->niov == (int)a->npkts && a->niov < SEG_MAX_IOV &&
+	       a->iov[a->niov - 1].iov_len == a->iov[0].iov_len && b->len <= a->iov[0].iov_len &&
+	       joint_type(a->type, b->type) >= 0 &&
+	       (a->net == b->net || !memcmp(a->net, b->net, offsetof(struct seg_net, flow_label)));
+}
+
+static void hold(struct udp_ep *ep, const struct seg *b)
+{
+	struct seg *a = &ep->held;
+
+	if (follows(a, b)) {
+		a->type = (uint8_t)joint_type(a->type, b->type);
+		a->flags |= b->flags;
+		if (b->flags & SEG_F_END) {
+			a->imm = b->imm;
+			a->syndrome = b->syndrome;
+			a->msn = b->msn;
+		}
+		ep->iov[a->niov++] = b->iov[0];
+		a->len += b->len;
+		a->npkts++;
+		return;
+	}
+	deliver(ep, true);
+	*a = *b;
+	ep->iov[0] = b->niov ? b->iov[0] : (struct iovec){ 0 };
+	a->iov = ep->iov;
+}
+
+/* A packet whose ICRC is right, or was when somebody else received it. */
+static void packet(struct udp_ep *ep, const struct seg_net *net, const uint8_t *p, uint32_t len)
+{
+	uint32_t dqpn = get_be24(p + 5);
+	enum packet_drop drop;
+	struct iovec iov;
+	struct seg seg;
+
+	if (unlikely(dqpn != MULTICAST_QPN && !ep->cfg.mine(ep, dqpn))) {
+		deliver(ep, true);
+		ep->stats.foreign++;
+		ep->cfg.foreign(ep, net, dqpn, p, len);
+		return;
+	}
+	if (unlikely(cnp_get(p, len, &dqpn))) {
+		ep->stats.cnp_rcvd++;
+		ep->cfg.congestion(ep, net, dqpn);
+		return;
+	}
+	drop = packet_parse(p, len, &seg, &iov);
+	if (unlikely(drop != PACKET_OK)) {
+		ep->stats.malformed++;
+		log_debug("udp: packet dropped: %s", packet_drop_name(drop));
+		return;
+	}
+	if (unlikely((net->traffic_class & ECN_MASK) == ECN_CE))
+		ep->stats.ce++;
+	seg.net = net;
+	hold(ep, &seg);
+}
+
+static void datagram(struct udp_ep *ep, const struct meta *m, const uint8_t *p, uint32_t len)
+{
+	uint32_t size = m->size ? m->size : len, i = 0;
+
+	for (uint32_t off = 0; off < len; off += size, i++) {
+		uint32_t n = min(size, len - off);
+
+		ep->stats.rx_packets++;
+		ep->stats.rx_bytes += n;
+		if (unlikely(n < BTH_LEN + ICRC_LEN)) {
+			ep->stats.malformed++;
+			continue;
+		}
+		if (unlikely(!icrc_right(ep, m, p + off, n - ICRC_LEN, i))) {
+			ep->stats.bad_icrc++;
+			continue;
+		}
+		packet(ep, &m->net, p + off, n - ICRC_LEN);
+	}
+}
+
+void udp_handed(struct udp_ep *ep, const struct seg_net *net, const void *p, size_t len)
+{
+	if (len < BTH_LEN || len > PACKET_MAX || !ep->cfg.mine(ep, get_be24((const uint8_t *)p + 5)))
+		return;
+	packet(ep, net, p, (uint32_t)len);
+	deliver(ep, false);
+}
+
+static void prepare(struct udp_rxbuf *b, int vlen)
+{
+	for (int i = 0; i < vlen; i++) {
+		b->iov[i] = (struct iovec){ b->data[i], UDP_RX_BUF };
+		b->msg[i].msg_hdr = (struct msghdr){
+			.msg_name = &b->name[i], .msg_namelen = sizeof(b->name[i]),
+			.msg_iov = &b->iov[i], .msg_iovlen = 1,
+			.msg_control = b->ctl[i].buf, .msg_controllen = CTL_SIZE,
+		};
+	}
+}
+
+int udp_rx_read(struct udp_ep *ep, struct udp_rx *rx, int budget)
+{
+	struct udp_rxbuf *b = ep->rxbuf;
+	uint64_t before = ep->in.rx_segs;
+	int n;
+
+	do {
+		prepare(b, UDP_RX_VLEN);
+		n = (int)sys_call(SYS_recvmmsg, rx->fd, b->msg, UDP_RX_VLEN, MSG_DONTWAIT, NULL);
+		for (int i = 0; i < n; i++) {
+			struct meta *m = &b->meta[i];
+
+			if (likely(meta_read(m, &b->msg[i].msg_hdr)))
+				datagram(ep, m, b->data[i], b->msg[i].msg_len);
+			else
+				ep->stats.malformed++;
+		}
+		deliver(ep, false);
+	} while (n == UDP_RX_VLEN && ep->in.rx_segs - before < (uint64_t)budget);
+	return (int)(ep->in.rx_segs - before);
+}
