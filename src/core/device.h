@@ -30,6 +30,7 @@ struct port_attr {
 	char ndev[IFNAMSIZ];
 };
 
+struct seg_net;
 struct qp;
 struct mr;
 struct cq;
@@ -44,12 +45,15 @@ struct rdev_ops {
 	/* The QP has a destination (RTR; a new path in SQD): set qp->link, NULL where packets go nowhere. 0 or -errno. */
 	int (*qp_connect)(struct qp *qp);
 	/*
-	 * Where datagrams of this UD QP to (dgid, dqpn) go: a link of the host's, good
-	 * until the next call; NULL: nowhere, the datagram is lost.
+	 * Where datagrams of this UD QP to (net->dgid, dqpn) go: a link of the host's, good
+	 * until the next call; NULL: nowhere, the datagram is lost. A source that the
+	 * destination's family cannot have is replaced by another address of the device.
 	 */
-	struct link *(*ud_link)(struct qp *qp, const uint8_t dgid[16], uint32_t dqpn);
+	struct link *(*ud_link)(struct qp *qp, struct seg_net *net, uint32_t dqpn);
 	/* The QP has another path or is destroyed: release qp->link. (In RESET it keeps it: there is something to revoke.) */
 	void (*qp_disconnect)(struct qp *qp);
+	/* The first QP joins a group, or the last has left it. 0 or -errno. May be NULL. */
+	int (*mcast)(struct rdev *dev, const uint8_t mgid[16], bool join);
 	/* Wait until no peer is inside a direct placement (dereg, destroy). */
 	void (*quiesce)(struct rdev *dev);
 };

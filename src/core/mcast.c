@@ -31,7 +31,9 @@ static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
 
 	list_for_each_entry(g, &dev->mcgs, entry)
 		n++;
-	g = n < DEV_MAX_MCG ? calloc(1, sizeof(*g)) : NULL;
+	if (n == DEV_MAX_MCG || (dev->ops->mcast && dev->ops->mcast(dev, mgid, true)))
+		return NULL;
+	g = calloc(1, sizeof(*g));
 	if (!g)
 		return NULL;
 	memcpy(g->mgid, mgid, 16);
@@ -42,12 +44,16 @@ static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
 
 static void drop(struct mcast_grp *g, struct mcast_member *m)
 {
+	struct rdev *dev = m->qp->dev;
+
 	m->qp->nmcast--;
 	list_del(&m->entry);
 	free(m);
 	if (--g->count)
 		return;
 	list_del(&g->entry);
+	if (dev->ops->mcast)
+		dev->ops->mcast(dev, g->mgid, false);
 	free(g);
 }
 

@@ -56,6 +56,10 @@ struct qp_req {
 	uint32_t una, nxt;	/* oldest unacknowledged PSN; the first never sent */
 	uint32_t window;	/* PSNs that may be unacknowledged, at most 2^22 */
 	uint32_t unasked;	/* bytes sent since the last AckReq */
+	uint32_t ask_bytes;	/* after so many there is one */
+	uint32_t slow_start;	/* below, the window opens by what is acknowledged; 0: it does not move (xport/window.c) */
+	uint32_t win_acked;	/* packets acknowledged since it last opened */
+	uint32_t recover;	/* PSN that una must pass before the window is cut again */
 	uint8_t mtu_shift;	/* log2 of the path MTU */
 	uint8_t rd_out;		/* READs and atomics outstanding */
 	uint8_t retry, rnr_retry;	/* attempts left */

@@ -52,7 +52,7 @@ static inline int test_qp_connect(struct qp *qp)
 	return td->connect_err;
 }
 
-static inline struct link *test_ud_link(struct qp *qp, const uint8_t dgid[16], uint32_t dqpn)
+static inline struct link *test_ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn)
 {
 	return ((struct test_dev *)qp->dev->host)->link;
 }
@@ -115,8 +115,11 @@ static inline struct event_file *test_event_file(bool is_async)
 /* GID 0 is fe80::1, GID 1 ::ffff:10.0.0.1, the rest are empty. Aborts when memory is short. */
 static inline struct test_dev *test_dev_create(void)
 {
-	static const struct rdev_ops ops = { test_lease_block, test_qp_connect, test_ud_link,
-					     test_qp_disconnect, test_quiesce };
+	static const struct rdev_ops ops = {
+		.lease_block = test_lease_block, .qp_connect = test_qp_connect,
+		.ud_link = test_ud_link, .qp_disconnect = test_qp_disconnect,
+		.quiesce = test_quiesce,
+	};
 	static const struct ucontext_ops uctx_ops = { test_ring_alloc, test_ring_free };
 	struct test_dev *td = calloc(1, sizeof(*td));
 	void *keys = mmap(NULL, TEST_KEYS_SIZE, PROT_READ | PROT_WRITE,

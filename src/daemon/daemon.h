@@ -5,25 +5,11 @@
 
 #include <sys/types.h>
 
-#include "base/list.h"
-#include "base/timer.h"
 #include "daemon/lease.h"
+#include "daemon/loop.h"
+#include "daemon/port.h"
 #include "ipc/ipc.h"
 #include "ipc/pages.h"
-
-/* A descriptor in the loop. fn is called with epoll's events. */
-struct loop_fd {
-	int fd;			/* -1 = not in the loop */
-	void (*fn)(struct loop_fd *f, uint32_t events);
-};
-
-struct loop {
-	int epfd;
-	bool stop;
-	ns_t now;		/* when this round began; the only clock */
-	struct timer_heap timers;
-	struct list_head dead;	/* to free() after the round: structs that begin with their node */
-};
 
 struct rused {
 	struct loop loop;
@@ -44,6 +30,7 @@ struct rused {
 	struct timer idle_timer;
 
 	struct lease_table leases;
+	struct port port;
 	int lease_file;
 	struct list_head orphans;
 
@@ -74,16 +61,6 @@ struct client {
 	size_t out_len, out_at;
 	uint32_t out_seq;
 };
-
-/* loop.c: 0 or -errno. Callbacks may stop the loop and free clients through loop.dead. */
-int loop_init(struct loop *l);
-void loop_fini(struct loop *l);
-int loop_add(struct loop *l, struct loop_fd *f, int fd, uint32_t events);
-int loop_mod(struct loop *l, struct loop_fd *f, uint32_t events);
-/* Takes it out and closes it. Twice is harmless. */
-void loop_del(struct loop *l, struct loop_fd *f);
-int loop_run(struct loop *l, void (*after)(struct loop *l));
-ns_t loop_clock(void);
 
 /* clients.c */
 int clients_listen(struct rused *r);

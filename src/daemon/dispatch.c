@@ -103,7 +103,7 @@ static int do_hello(struct msg *m)
 	int rc;
 
 	memcpy(&q, m->body, sizeof(q));
-	if (c->hello || m->nfds > 1)
+	if (c->hello || (m->nfds > 1 && m->nfds != 3))
 		return -EPROTO;
 	rc = copy_text(c->comm, q.comm, sizeof(c->comm));
 	if (!rc)
@@ -124,12 +124,30 @@ static int do_hello(struct msg *m)
 	rep.proc = c->proc;
 	strcpy(rep.rundir, c->r->rundir);
 	log_info("process %u (pid %d, %s): hello", c->proc, c->pid, c->comm);
+	if (m->nfds == 3) {
+		rc = port_adopt(c->r, m->fds + 1);
+		if (rc)
+			log_warn("process %u brings sockets that are none: %s", c->proc,
+				 strerror(-rc));
+	}
 	if (!c->proc)
 		return answer(m, 0, &rep, sizeof(rep), c->r->page_fd);
 	c->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (c->notify_fd < 0)
 		return answer_error(m, -errno);
 	return answer_fds(m, &rep, sizeof(rep), (int[]){ c->r->page_fd, c->notify_fd }, 2);
+}
+
+/* The socket that the block's packets come to, or -errno: then there are only links to this host. */
+static int lease_socket(struct rused *r, uint32_t block)
+{
+	int fd = port_lease(r, block), err = min(fd, 0);
+
+	if (err && err != r->port.err)
+		log_warn("UDP port 4791 cannot be had: %s; links of this host go on working",
+			 strerror(-err));
+	r->port.err = err;
+	return fd;
 }
 
 static int do_lease(struct msg *m)
@@ -148,9 +166,15 @@ static int do_lease(struct msg *m)
 		l.block = rc > 0 ? (uint32_t)rc : 0;
 		rc = min(rc, 0);
 	}
-	if (!rc)
-		c->r->leases.block[l.block].dev_index = l.dev_index;
-	return answer(m, rc, &l, sizeof(l), -1);
+	if (rc)
+		return answer_error(m, rc);
+	c->r->leases.block[l.block].dev_index = l.dev_index;
+	rc = lease_socket(c->r, l.block);
+	l.wire_error = min(rc, 0);
+	if (rc < 0)
+		return answer(m, 0, &l, sizeof(l), -1);
+	return answer_fds(m, &l, sizeof(l),
+			  (int[]){ rc, c->r->port.park[0], c->r->port.park[1] }, 3);
 }
 
 static int do_peer(struct msg *m)

@@ -4,7 +4,7 @@
 
 #include "daemon/lease.h"
 
-static void changed(struct lease_table *t, uint32_t b)
+void lease_changed(struct lease_table *t, uint32_t b)
 {
 	if (t->record)
 		t->record(t->arg, b, &t->block[b]);
@@ -36,7 +36,7 @@ int lease_get(struct lease_table *t, uint32_t proc, int32_t pid, ns_t now)
 		if (taken(l) || now < l->rest)
 			continue;
 		*l = (struct lease){ .proc = proc, .pid = pid };
-		changed(t, b);
+		lease_changed(t, b);
 		return (int)b;
 	}
 	return -ENOSPC;
@@ -53,15 +53,15 @@ int lease_reclaim(struct lease_table *t, uint32_t block, uint32_t proc, int32_t 
 		return 0;
 	if ((l->proc || l->orphan) && (l->pid != pid || (l->proc && !pid)))
 		return -EBUSY;
-	*l = (struct lease){ .proc = proc, .pid = pid };
-	changed(t, block);
+	*l = (struct lease){ .proc = proc, .pid = pid, .slot = l->slot };
+	lease_changed(t, block);
 	return 0;
 }
 
 static void put(struct lease_table *t, uint32_t b, ns_t now)
 {
-	t->block[b] = (struct lease){ .rest = now + LEASE_REST };
-	changed(t, b);
+	t->block[b] = (struct lease){ .rest = now + LEASE_REST, .slot = t->block[b].slot };
+	lease_changed(t, b);
 }
 
 void lease_put_all(struct lease_table *t, uint32_t proc, ns_t now)
@@ -73,10 +73,10 @@ void lease_put_all(struct lease_table *t, uint32_t proc, ns_t now)
 			put(t, b, now);
 }
 
-void lease_orphan(struct lease_table *t, uint32_t block, int32_t pid)
+void lease_orphan(struct lease_table *t, uint32_t block, int32_t pid, uint32_t slot)
 {
-	t->block[block] = (struct lease){ .pid = pid, .orphan = true };
-	changed(t, block);
+	t->block[block] = (struct lease){ .pid = pid, .orphan = true, .slot = slot };
+	lease_changed(t, block);
 }
 
 void lease_orphan_died(struct lease_table *t, uint32_t block, ns_t now)

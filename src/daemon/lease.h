@@ -20,6 +20,7 @@ struct lease {
 	uint32_t proc;		/* 0 = nobody connected has it */
 	int32_t pid;		/* of the owner; with proc 0: an orphan's, which may still use it */
 	uint32_t dev_index;	/* whose QPs; 0 = not known */
+	uint32_t slot;		/* of the port's socket that its packets go to; 0 = none; stays while it rests */
 	bool orphan;		/* leased by a former rused to a process that has not come back yet */
 	ns_t rest;		/* not before then to anybody new */
 };
@@ -46,8 +47,10 @@ int lease_reclaim(struct lease_table *t, uint32_t block, uint32_t proc, int32_t 
 /* Gives back all that proc has. */
 void lease_put_all(struct lease_table *t, uint32_t proc, ns_t now);
 /* A former rused gave it to pid; kept until reclaimed or lease_orphan_died(). */
-void lease_orphan(struct lease_table *t, uint32_t block, int32_t pid);
+void lease_orphan(struct lease_table *t, uint32_t block, int32_t pid, uint32_t slot);
 void lease_orphan_died(struct lease_table *t, uint32_t block, ns_t now);
+/* Its slot was set: into the record. */
+void lease_changed(struct lease_table *t, uint32_t block);
 /* Whether a process that is alive, as far as can be seen, has any. */
 bool lease_any(const struct lease_table *t);
 /* Who has it, 0 = nobody. */

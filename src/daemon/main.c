@@ -254,6 +254,7 @@ static int setup(struct rused *r, const struct options *o)
 	r->next_proc = rand_u32();
 	r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	lease_init(&r->leases, rand_u32(), orphans_record, r);
+	port_init(&r->port);
 	rc = watch_signals(r);
 	if (rc)
 		return rc;
@@ -291,6 +292,7 @@ static void teardown(struct rused *r, bool keep_log)
 	unlinkat(r->run, IPC_SOCK_NAME, 0);
 	orphans_fini(r);
 	clients_close_all(r);
+	port_fini(r);
 	devices_fini(r);
 	host_fini(r);
 	loop_del(&r->loop, &r->signals);

@@ -23,7 +23,7 @@
 
 struct record {
 	int32_t pid;		/* 0 = block free, -1 = leased, process not visible from here */
-	uint32_t pad;
+	uint32_t slot;		/* of the port's socket, 0 = none */
 	uint64_t start;		/* of the process, clock ticks since boot */
 };
 
@@ -69,6 +69,7 @@ void orphans_record(void *arg, uint32_t block, const struct lease *l)
 	if (l->proc || l->orphan) {
 		rec.pid = l->pid > 0 ? l->pid : -1;
 		rec.start = l->pid > 0 ? start_time(l->pid) : 0;
+		rec.slot = l->slot;
 	}
 	if (pwrite(r->lease_file, &rec, sizeof(rec), (off_t)(block * sizeof(rec))) !=
 	    (ssize_t)sizeof(rec))
@@ -80,6 +81,7 @@ static void orphan_died(struct loop_fd *f, uint32_t events)
 	struct orphan *o = container_of(f, struct orphan, pidfd);
 
 	lease_orphan_died(&o->r->leases, o->block, o->r->loop.now);
+	port_steer(o->r);
 	loop_del(&o->r->loop, &o->pidfd);
 	list_del(&o->node);
 	list_add_tail(&o->node, &o->r->loop.dead);
@@ -92,7 +94,7 @@ static void adopt(struct rused *r, uint32_t block, const struct record *rec)
 
 	if (rec->pid <= 0) {
 		/* Nobody can tell us whether it lives: kept as long as we live. */
-		lease_orphan(&r->leases, block, 0);
+		lease_orphan(&r->leases, block, 0, rec->slot);
 		return;
 	}
 	fd = (int)syscall(SYS_pidfd_open, rec->pid, 0);
@@ -105,14 +107,14 @@ static void adopt(struct rused *r, uint32_t block, const struct record *rec)
 	if (!o || loop_add(&r->loop, &o->pidfd, fd, EPOLLIN)) {
 		close(fd);
 		free(o);
-		lease_orphan(&r->leases, block, rec->pid);
+		lease_orphan(&r->leases, block, rec->pid, rec->slot);
 		return;
 	}
 	o->r = r;
 	o->block = block;
 	o->pidfd.fn = orphan_died;
 	list_add_tail(&o->node, &r->orphans);
-	lease_orphan(&r->leases, block, rec->pid);
+	lease_orphan(&r->leases, block, rec->pid, rec->slot);
 	log_info("block %u still belongs to pid %d", block, rec->pid);
 }
 

@@ -84,7 +84,7 @@ static void test_orphans(void **state)
 	int i;
 
 	assert_false(lease_any(&t));
-	lease_orphan(&t, 7, 100);
+	lease_orphan(&t, 7, 100, 0);
 	assert_true(lease_any(&t));
 	assert_int_equal(lease_owner(&t, 7), 0);
 	assert_int_equal(lease_reclaim(&t, 7, 1, 200), -EBUSY);
@@ -98,11 +98,11 @@ static void test_orphans(void **state)
 	lease_put_all(&t, 1, 0);
 	lease_put_all(&t, 9, 0);
 	assert_false(lease_any(&t));
-	lease_orphan(&t, 8, 100);
+	lease_orphan(&t, 8, 100, 0);
 	lease_orphan_died(&t, 8, 50);
 	assert_false(lease_any(&t));
 	/* An owner that nobody can watch does not keep rused alive. */
-	lease_orphan(&t, 8, 0);
+	lease_orphan(&t, 8, 0, 0);
 	assert_false(lease_any(&t));
 	assert_int_equal(lease_reclaim(&t, 8, 1, 0), 0);
 }

@@ -16,6 +16,7 @@
 #include "base/sys.h"
 #include "engine/engine_internal.h"
 #include "engine/res.h"
+#include "engine/wire.h"
 
 /* After a lost connection rused is looked for again this often. */
 #define REATTACH_NS (200 * NS_MS)
@@ -112,7 +113,7 @@ static int hello(void)
 	struct ipc_hello h = { .pid = (int32_t)sys_call(SYS_getpid), .proc = engine.proc };
 	struct ipc_hello_reply r;
 	size_t rsize = sizeof(r);
-	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret;
+	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, own[3] = { engine.proc_fd }, ret;
 	struct stat st;
 
 	if (sys_call(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/net", &st, 0) == 0)
@@ -122,8 +123,8 @@ static int hello(void)
 	own_comm(h.comm, sizeof(h.comm));
 	if (engine.ep)
 		snprintf(h.sock, sizeof(h.sock), "%s", shm_ep_sock(engine.ep));
-	ret = ipc_call(&engine.conn, IPC_HELLO, &h, sizeof(h), &engine.proc_fd, 1, &r, &rsize, fds,
-		       &nfds);
+	ret = ipc_call(&engine.conn, IPC_HELLO, &h, sizeof(h), own, 1 + wire_park(own + 1), &r,
+		       &rsize, fds, &nfds);
 	if (ret)
 		return ret;
 	ret = rsize == sizeof(r) && nfds >= 2 ? host_page_map(fds[0]) : -EPROTO;
@@ -149,10 +150,13 @@ static int renew(void)
 	for (uint32_t i = 0; i < engine.nblocks && !ret; i++) {
 		struct ipc_lease l = { .block = engine.blocks[i],
 				       .dev_index = engine.block_dev[engine.blocks[i]]->index };
+		int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS;
 		size_t rsize = sizeof(l);
 
-		ret = ipc_call(&engine.conn, IPC_LEASE, &l, sizeof(l), NULL, 0, &l, &rsize, NULL,
-			       NULL);
+		ret = ipc_call(&engine.conn, IPC_LEASE, &l, sizeof(l), NULL, 0, &l, &rsize, fds,
+			       &nfds);
+		if (!ret)
+			wire_leased(engine.blocks[i], &l, fds, nfds);
 	}
 	list_for_each_entry(ef, &engine.files, entry) {
 		struct ipc_context c = { .dev_index = ef->edev->dev.index, .opened = 1 };
@@ -327,8 +331,10 @@ void conn_lost(void)
 	engine.reattach_at = engine.started ? engine_now() + REATTACH_NS : NS_NEVER;
 }
 
-int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize)
+int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize,
+		   int *fds, int *nfds)
 {
+	int nroom = nfds ? *nfds : 0;
 	size_t room = *rsize;
 	int ret;
 
@@ -337,13 +343,20 @@ int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, siz
 		if (ret)
 			return ret;
 		*rsize = room;
-		ret = ipc_call(&engine.conn, type, req, len, NULL, 0, reply, rsize, NULL, NULL);
+		if (nfds)
+			*nfds = nroom;
+		ret = ipc_call(&engine.conn, type, req, len, NULL, 0, reply, rsize, fds, nfds);
 		if (engine.conn.fd >= 0)
 			return ret;
 		conn_lost();	/* it was gone already: once more with a new one */
 		if (tries)
 			return ret;
 	}
+}
+
+int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize)
+{
+	return rused_call_fds(type, req, len, reply, rsize, NULL, NULL);
 }
 
 int engine_attach(void)

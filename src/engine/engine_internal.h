@@ -7,10 +7,10 @@
 #include "abi/uverbs/uverbs.h"
 #include "base/timer.h"
 #include "core/qp.h"
+#include "engine/attach.h"
 #include "engine/engine.h"
 #include "engine/lock.h"
 #include "engine/own.h"
-#include "ipc/ipc.h"
 #include "ipc/pages.h"
 #include "link/shm.h"
 
@@ -105,15 +105,6 @@ void engine_check_fork(void);
 /* Opened before a fork by our parent: answers EIO. */
 bool engine_stale(struct uverbs_file *f);
 
-/* attach.c */
-int attach_locked(void);
-void attach_if_running(void);
-/* A request to rused that is there, or is started: ipc_call() with one more try. */
-int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize);
-void conn_lost(void);
-void conn_watch(void);
-const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor);
-
 /* device.c */
 int edev_get(const struct host_dev *hd, struct edev **edev);
 void edev_refresh(const struct host_page *copy);
@@ -127,6 +118,8 @@ extern const struct uverbs_host uverbs_host_ops;
 extern const struct rdev_ops rdev_host_ops;
 extern const struct link_host link_host_ops;
 void qp_rearm(struct qp *qp, ns_t now);
+/* A segment for this QP; answers go to from. */
+void qp_input(struct qp *qp, const struct seg *seg, struct link *from);
 void qp_work_run(ns_t now);
 void qp_work_all(void);
 /* Receives that were posted to QPs in ERR are flushed: looks at most of them. */

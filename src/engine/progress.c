@@ -20,6 +20,7 @@
 #include <time.h>
 #include "base/sys.h"
 #include "engine/engine_internal.h"
+#include "engine/wire.h"
 
 #define BUDGET 64		/* segments a round: bounds how long the lock is held */
 #define STREAM 4		/* segments found by one look: more are on their way */
@@ -75,7 +76,7 @@ static int arrived(void)
 
 	engine.now_read = false;
 	do {
-		more = shm_poll(engine.ep, BUDGET);
+		more = shm_poll(engine.ep, BUDGET) + wire_poll(BUDGET);
 		if (loop_pending())
 			more += engine.loop->ops->poll(engine.loop, BUDGET);
 		if (unlikely(!list_empty(&engine.work)))
@@ -139,6 +140,7 @@ void progress_cq_armed(struct cq *cq)
 	if (engine.watch == WATCH_ASLEEP)
 		return;
 	WRITE_ONCE(engine.watch, WATCH_ASLEEP);
+	wire_want_wakeup(true);
 	for (int i = 0; i < 4 && !shm_want_wakeup(engine.ep); i++)
 		progress_run();
 }
@@ -156,6 +158,7 @@ void engine_poll(void)
 			WRITE_ONCE(engine.watch, WATCH_POLLED);
 			engine.grace = GRACE_MIN;
 			shm_polling(engine.ep);
+			wire_want_wakeup(false);
 			progress_kick();
 		}
 		if (unlikely(!list_empty(&engine.err)))
@@ -187,6 +190,7 @@ static ns_t watch_next(ns_t now, uint32_t *seen_gen)
 		WRITE_ONCE(engine.watch, WATCH_ASLEEP);
 		engine.empty_polls = 0;
 	}
+	wire_want_wakeup(true);
 	return shm_want_wakeup(engine.ep) ? until : 0;
 }
 

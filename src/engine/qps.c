@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include "base/sys.h"
 #include "core/umem.h"
 #include "engine/engine_internal.h"
 #include "engine/res.h"
 #include "engine/ud_link.h"
+#include "engine/wire.h"
 #include "xport/xport.h"
 
 /*
@@ -106,19 +109,42 @@ const struct uverbs_host uverbs_host_ops = {
 	.obj_shown = res_obj,
 };
 
+/* Napping between two tries for the socket of a block that a former rused's park holds. */
+#define PARK_NAP (20 * NS_MS)
+#define PARK_TRIES 100
+
+static int lease_call(struct ipc_lease *l)
+{
+	int fds[IPC_MAX_FDS], nfds = ARRAY_SIZE(fds), ret;
+	size_t rsize = sizeof(*l);
+
+	ret = rused_call_fds(IPC_LEASE, l, sizeof(*l), l, &rsize, fds, &nfds);
+	if (ret)
+		return ret;
+	if (rsize != sizeof(*l) || !l->block || l->block >= QPN_BLOCKS) {
+		while (nfds)
+			sys_close(fds[--nfds]);
+		return -EPROTO;
+	}
+	wire_leased(l->block, l, fds, nfds);
+	return 0;
+}
+
 static int lease_block(struct rdev *dev, struct qp_card **cards)
 {
 	struct ipc_lease l = { .block = 0, .dev_index = dev->index };
-	size_t rsize = sizeof(l);
+	const struct timespec nap = { .tv_nsec = PARK_NAP };
 	int ret;
 
 	if (engine.nblocks == SHM_MAX_BLOCKS)
 		return -ENOSPC;
-	ret = rused_call(IPC_LEASE, &l, sizeof(l), &l, &rsize);
+	ret = lease_call(&l);
+	for (int i = 0; !ret && l.wire_error == -EAGAIN && i < PARK_TRIES; i++) {
+		sys_call(SYS_nanosleep, &nap, NULL);
+		ret = lease_call(&l);
+	}
 	if (ret)
 		return ret;
-	if (rsize != sizeof(l) || !l.block || l.block >= QPN_BLOCKS)
-		return -EPROTO;
 	*cards = shm_ep_add_block(engine.ep, l.block);
 	if (!*cards)
 		return -ENOSPC;
@@ -128,7 +154,7 @@ static int lease_block(struct rdev *dev, struct qp_card **cards)
 }
 
 /* Whose GID it is: the index of a device of this host, 0: of none. The page is as it was at some moment. */
-static uint32_t gid_owner(const uint8_t raw[16])
+uint32_t gid_owner(const uint8_t raw[16])
 {
 	struct host_page *copy;
 	struct edev *e;
@@ -147,16 +173,38 @@ static uint32_t gid_owner(const uint8_t raw[16])
 	return found;
 }
 
+struct link *block_link(uint32_t block)
+{
+	static struct link *last;
+	static uint32_t last_block, generation;
+	struct ipc_peer p = { .block = block };
+	size_t rsize = sizeof(p);
+
+	if (last && generation == engine.generation && last_block == block && !last->dead)
+		return last;
+	if (last && generation == engine.generation)
+		link_put(last);
+	last = NULL;
+	if (engine.conn.fd < 0 || rused_call(IPC_PEER, &p, sizeof(p), &p, &rsize))
+		return NULL;
+	p.sock[sizeof(p.sock) - 1] = 0;
+	if (shm_connect_within(engine.ep, p.proc, p.sock, p.pid, 100 * NS_MS, &last))
+		last = NULL;
+	last_block = block;
+	generation = engine.generation;
+	return last;
+}
+
 int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **link)
 {
 	struct ipc_peer p = { .block = block };
-	uint32_t owner = gid_owner(dgid);
+	uint32_t owner = wire_only() ? 0 : gid_owner(dgid);
 	size_t rsize = sizeof(p);
 	int ret;
 
 	*link = NULL;
 	if (!owner)
-		return -ENETUNREACH;
+		return -EREMOTE;
 	if (engine.block_dev[block]) {
 		/* Another device has the number: what arrives at this address finds no such QP. */
 		if (engine.block_dev[block]->index != owner)
@@ -182,8 +230,11 @@ int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **l
 /* The link is chosen by the requester, at RTR: who leases the destination's block on this host. */
 static int qp_connect(struct qp *qp)
 {
+	int ret;
+
 	qp->peer_block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
-	return find_link(qp->attr.ah.grh.dgid, qp->peer_block, CONNECT_NS, &qp->link);
+	ret = find_link(qp->attr.ah.grh.dgid, qp->peer_block, CONNECT_NS, &qp->link);
+	return ret == -EREMOTE ? wire_link(qp, &qp->link) : ret;
 }
 
 static void qp_disconnect(struct qp *qp)
@@ -206,32 +257,38 @@ const struct rdev_ops rdev_host_ops = {
 	.ud_link = ud_link,
 	.qp_disconnect = qp_disconnect,
 	.quiesce = quiesce,
+	.mcast = wire_mcast,
 };
+
+void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
+{
+	/* An RNR NAK asks for a wait of microseconds: not by a clock that may be a tick behind. */
+	if (unlikely(seg->type == SEG_ACK && (seg->syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK)) {
+		engine.now = engine_now();
+	} else if (!engine.now_read) {
+		engine.now_read = true;
+		qp_clock(qp);
+	}
+	qp->dev->polls = READ_ONCE(engine.poll_gen);
+	xp_input(qp, seg, from, engine.now);
+	/* An ACK was held back: it goes out at the end of this round. */
+	if (from->more && xp_blocked(qp) && list_empty(&qp->work))
+		list_add_tail(&qp->work, &engine.work);
+	qp_rearm(qp, engine.now);
+}
 
 static void input(struct link *l, const struct seg *seg)
 {
 	struct rdev *dev = engine.block_dev[(seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
 	struct qp *qp = dev ? rdev_find_qp(dev, seg->dqpn) : NULL;
 
-	/* An unknown QP number is dropped silently, as on a wire. */
-	if (unlikely(seg->dqpn == MULTICAST_QPN)) {
+	if (likely(qp))
+		qp_input(qp, seg, l);
+	else if (seg->dqpn == MULTICAST_QPN)
 		ud_multicast(l, seg);
-	} else if (likely(qp)) {
-		/* An RNR NAK asks for a wait of microseconds: not by a clock that may be a tick behind. */
-		if (unlikely(seg->type == SEG_ACK &&
-			     (seg->syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK)) {
-			engine.now = engine_now();
-		} else if (!engine.now_read) {
-			engine.now_read = true;
-			qp_clock(qp);
-		}
-		dev->polls = READ_ONCE(engine.poll_gen);
-		xp_input(qp, seg, l, engine.now);
-		/* An ACK was held back: it goes out at the end of this round. */
-		if (l->more && xp_blocked(qp) && list_empty(&qp->work))
-			list_add_tail(&qp->work, &engine.work);
-		qp_rearm(qp, engine.now);
-	}
+	else if (!seg->dqpn)
+		wire_handed(seg);
+	/* Any other unknown QP number is dropped silently, as on a wire. */
 }
 
 /* A link has room again, or is dead: whoever was refused looks again. */

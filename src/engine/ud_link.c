@@ -4,10 +4,12 @@
  * rused for each would be a call a datagram: what was found is kept in a small
  * table by GID and block of QP numbers, nobody found for a while too.
  */
+#include <errno.h>
 #include <string.h>
 #include "core/mcast.h"
 #include "engine/engine_internal.h"
 #include "engine/ud_link.h"
+#include "engine/wire.h"
 #include "xport/xport.h"
 
 #define DESTS 64u	/* power of two */
@@ -22,7 +24,7 @@
 static struct ud_dest {
 	bool used;
 	uint8_t dgid[16];
-	uint32_t block, generation;
+	uint32_t block, generation, dev_index;
 	struct link *link;	/* a reference; NULL: nobody has the block */
 	ns_t until;		/* for NULL */
 } dests[DESTS];
@@ -37,44 +39,72 @@ static struct ud_dest *dest_slot(const uint8_t dgid[16], uint32_t block)
 	return &dests[a >> 58 & (DESTS - 1)];
 }
 
-static bool dest_good(const struct ud_dest *d, const uint8_t dgid[16], uint32_t block)
+static bool dest_good(const struct ud_dest *d, const struct rdev *dev, const uint8_t dgid[16],
+		      uint32_t block)
 {
-	if (!d->used || d->block != block || d->generation != engine.generation ||
-	    memcmp(d->dgid, dgid, 16))
+	if (!d->used || d->dev_index != dev->index || d->block != block ||
+	    d->generation != engine.generation || memcmp(d->dgid, dgid, 16))
 		return false;
 	return d->link ? !d->link->dead : engine.now < d->until;
 }
 
 /* Asks rused and the peer. Datagrams do not wait for a rused to start. */
-static struct link *look_up(const uint8_t dgid[16], uint32_t block)
+static struct link *look_up(const struct rdev *dev, const uint8_t dgid[16], uint32_t block)
 {
 	struct link *l = NULL;
+	int ret = -EREMOTE;
 
-	if (engine.conn.fd < 0 && !engine.block_dev[block])
-		return NULL;
-	return find_link(dgid, block, WAIT_NS, &l) ? NULL : l;
+	if (engine.conn.fd >= 0 || engine.block_dev[block])
+		ret = gid_is_mcast(dgid) ? -EREMOTE : find_link(dgid, block, WAIT_NS, &l);
+	if (ret == -EREMOTE)
+		ret = wire_ud_link(dev, block, &l);
+	return ret ? NULL : l;
 }
 
-struct link *ud_link(struct qp *qp, const uint8_t dgid[16], uint32_t dqpn)
+/* An IPv6 group and an IPv4 source: the wire needs an IPv6 address of the device. False: it has none. */
+static bool fit_source(const struct rdev *dev, struct seg_net *net)
 {
+	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
+
+	if (net->dgid[0] != 0xff || memcmp(net->sgid, v4, 12))
+		return true;
+	for (int i = 1; i < HOST_MAX_GIDS; i++) {
+		const struct gid_entry *g = &dev->gid[i];
+
+		if (gid_is_zero(g) || !memcmp(g->raw, v4, 12))
+			continue;
+		memcpy(net->sgid, g->raw, 16);
+		return true;
+	}
+	return false;
+}
+
+/* The wire brings a group's datagram to every member, of this process and host too. */
+static bool mcast_by_wire(const struct qp *qp, struct seg_net *net)
+{
+	return wire_up() && fit_source(qp->dev, net);
+}
+
+struct link *ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn)
+{
+	const uint8_t *dgid = net->dgid;
 	uint32_t block = (dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
 	struct ud_dest *d = dest_slot(dgid, block);
 	struct link *found;
 	ns_t began, now;
 
-	/* Other processes of this host hear multicast from a wire link only. */
-	if (unlikely(gid_is_mcast(dgid)))
+	if (unlikely(gid_is_mcast(dgid) && (dqpn != MULTICAST_QPN || !mcast_by_wire(qp, net))))
 		return dqpn == MULTICAST_QPN ? engine.loop : NULL;
-	if (likely(dest_good(d, dgid, block)))
+	if (likely(dest_good(d, qp->dev, dgid, block)))
 		return d->link;
 	began = engine_now();
-	found = look_up(dgid, block);
+	found = look_up(qp->dev, dgid, block);
 	now = engine_now();
 	/* A link of before the fork is not ours to give back. */
 	if (d->used && d->link && d->generation == engine.generation)
 		link_put(d->link);
 	*d = (struct ud_dest){ .used = true, .block = block, .link = found,
-			       .generation = engine.generation,
+			       .generation = engine.generation, .dev_index = qp->dev->index,
 			       .until = now + NOBODY_NS + 10 * (now - began) };
 	memcpy(d->dgid, dgid, 16);
 	return found;

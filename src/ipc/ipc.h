@@ -29,7 +29,10 @@ enum ipc_type {
 	 * read-only) and an eventfd that becomes readable when the page has changed.
 	 */
 	IPC_HELLO = 1,
-	/* Leases one more block of QP numbers. Body ipc_lease; reply ipc_lease. -ENOSPC. */
+	/*
+	 * Leases one more block of QP numbers. Body ipc_lease; reply ipc_lease, with the block's
+	 * UDP socket and the two ends of the park (daemon/port.h) where there is a wire. -ENOSPC.
+	 */
 	IPC_LEASE,
 	/* Who has this block: reply ipc_peer. -ENOENT nobody. */
 	IPC_PEER,
@@ -68,7 +71,10 @@ struct ipc_hello {
 	char comm[16];
 	char sock[32];		/* abstract address (without the leading NUL) of its peer socket, "" = none */
 	uint32_t proc;		/* number that an earlier rused gave it, wanted again; 0 = none */
-};	/* with one descriptor: the process page (memfd, sealed against shrinking), or none for ruse */
+};		       /*
+	 * with descriptors: the process page (memfd, sealed against shrinking), and both ends of the
+	 * park if it has them; or none for ruse
+	 */
 
 struct ipc_hello_reply {
 	uint32_t proc;		/* number of the process, 1.., unique while rused lives; 0 for ruse */
@@ -79,6 +85,8 @@ struct ipc_hello_reply {
 struct ipc_lease {
 	uint32_t block;		/* reply: the block; request: 0 = any, else the block wanted back (new rused) */
 	uint32_t dev_index;	/* request: of the device whose QPs it is for */
+	int32_t wire_error;	/* reply: why there is no socket, -errno; -EAGAIN: ask again by number */
+	uint32_t pad;
 };
 
 struct ipc_peer {

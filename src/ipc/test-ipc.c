@@ -191,7 +191,7 @@ static int call(struct script *s, enum ipc_type type, void *reply, size_t *rsize
 
 static void test_call(void **state)
 {
-	struct script ok = { 1, { { REPLY(IPC_LEASE, IPC_F_REPLY, 0), "\5\0\0\0\1\0\0", 8 } } };
+	struct script ok = { 1, { { REPLY(IPC_LEASE, IPC_F_REPLY, 0), "\5\0\0\0\1\0\0\0\0\0\0\0\0\0\0", 16 } } };
 	struct script no = { 1, { { REPLY(IPC_LEASE, IPC_F_REPLY, -ENOSPC), NULL, 0 } } };
 	struct script other = { 1, { { REPLY(IPC_PEER, IPC_F_REPLY, -ENOENT), NULL, 0 } } };
 	struct script shorter = { 1, { { REPLY(IPC_LEASE, IPC_F_REPLY, 0), "\5", 1 } } };

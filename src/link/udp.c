@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include "base/log.h"
 #include "link/udp_int.h"
+#include "wire/be.h"
 
 #define RCVBUF (8 << 20)	/* wanted; net.core.rmem_max decides where we are not privileged */
 
@@ -67,6 +68,16 @@ static void rx_del(struct udp_ep *ep, struct udp_rx *rx)
 	list_del(&rx->entry);
 	ep->cfg.own_close ? ep->cfg.own_close(rx->fd) : (void)sys_close(rx->fd);
 	free(rx);
+}
+
+int udp_ep_prepare_socket(int fd)
+{
+	int family = 0;
+	socklen_t len = sizeof(family);
+
+	if (sys_call(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &family, &len) < 0)
+		return -ENOTSOCK;
+	return udp_socket_receives(fd, family == AF_INET);
 }
 
 int udp_ep_add_socket(struct udp_ep *ep, int fd)
@@ -190,15 +201,17 @@ const struct udp_path *udp_link_path(const struct link *l)
 
 int udp_route(const struct udp_path *path)
 {
-	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = htons(ROCE_PORT),
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = be16_of(ROCE_PORT),
 				   .sin6_scope_id = path->ifindex };
-	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = htons(ROCE_PORT) };
+	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = be16_of(ROCE_PORT) };
 	bool v4 = net_is_v4(&path->net);
 	int fd, ret;
 
 	fd = sys_socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
+	if (!v4)
+		udp_setopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
 	memcpy(&to.sin6_addr, path->net.dgid, 16);
 	memcpy(&to4.sin_addr, path->net.dgid + 12, 4);
 	ret = v4 ? sys_connect(fd, (void *)&to4, sizeof(to4)) :
@@ -209,9 +222,9 @@ int udp_route(const struct udp_path *path)
 
 static int join(const struct udp_ep *ep, int fd, const uint8_t mgid[16], uint32_t ifindex, bool v4)
 {
-	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = htons(ep->port),
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = be16_of(ep->port),
 				   .sin6_scope_id = ifindex };
-	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = htons(ep->port) };
+	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = be16_of(ep->port) };
 	struct ipv6_mreq m6 = { .ipv6mr_interface = ifindex };
 	struct ip_mreqn m4 = { .imr_ifindex = (int)ifindex };
 	int ret;
@@ -229,7 +242,8 @@ static int join(const struct udp_ep *ep, int fd, const uint8_t mgid[16], uint32_
 	if (v4)
 		return (int)sys_call(SYS_setsockopt, fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m4,
 				     sizeof(m4));
-	return (int)sys_call(SYS_setsockopt, fd, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &m6, sizeof(m6));
+	return (int)sys_call(SYS_setsockopt, fd, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &m6,
+			     sizeof(m6));
 }
 
 static struct udp_rx *find_join(struct udp_ep *ep, const uint8_t mgid[16], uint32_t ifindex)

@@ -60,6 +60,8 @@ struct udp_stats {
 
 int udp_ep_create(const struct udp_cfg *cfg, struct udp_ep **ep);
 void udp_ep_destroy(struct udp_ep *ep);
+/* Sets what a socket of the group needs to be one of ours. 0 or -errno. */
+int udp_ep_prepare_socket(int fd);
 /* Takes the socket, also when it fails. 0 or -errno. */
 int udp_ep_add_socket(struct udp_ep *ep, int fd);
 const struct udp_stats *udp_ep_stats(const struct udp_ep *ep);

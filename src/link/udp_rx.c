@@ -114,10 +114,10 @@ static bool meta_read(struct meta *m, struct msghdr *h)
 	if (from->sin6_family == AF_INET) {
 		memcpy(&from4, from, sizeof(from4));
 		map_v4(m->net.sgid, &from4.sin_addr);
-		m->sport = ntohs(from4.sin_port);
+		m->sport = get_be16(&from4.sin_port);
 	} else if (from->sin6_family == AF_INET6) {
 		memcpy(m->net.sgid, &from->sin6_addr, 16);
-		m->sport = ntohs(from->sin6_port);
+		m->sport = get_be16(&from->sin6_port);
 	} else {
 		return false;
 	}
@@ -265,7 +265,9 @@ static void datagram(struct udp_ep *ep, const struct meta *m, const uint8_t *p, 
 
 void udp_handed(struct udp_ep *ep, const struct seg_net *net, const void *p, size_t len)
 {
-	if (len < BTH_LEN || len > PACKET_MAX || !ep->cfg.mine(ep, get_be24((const uint8_t *)p + 5)))
+	if (len < BTH_LEN || len > PACKET_MAX)
+		return;
+	if (!ep->cfg.mine(ep, get_be24((const uint8_t *)p + 5)))
 		return;
 	packet(ep, net, p, (uint32_t)len);
 	deliver(ep, false);

@@ -17,6 +17,7 @@
 #include <sys/epoll.h>
 #include "base/log.h"
 #include "link/udp_int.h"
+#include "wire/be.h"
 
 #define TRAIN_BYTES 65507u	/* what one datagram over IPv4 may have, cut or not */
 #define TRAIN_PKTS 64u
@@ -114,7 +115,7 @@ static int tx_socket(bool v4, uint16_t *port)
 		return ret;
 	}
 	/* The program's datagrams wait in the peer's buffer, not in ours: a train or two is enough. */
-	*port = ntohs(v4 ? a4.sin_port : a6.sin6_port);
+	*port = get_be16(v4 ? &a4.sin_port : &a6.sin6_port);
 	return fd;
 }
 
@@ -176,8 +177,8 @@ static bool train_takes(const struct train *t, uint32_t size, bool gso)
 }
 
 /* Writes the packets of the segment and their ICRCs. Number of trains, or as link_ops.send. */
-static int build(struct udp_ep *ep, const struct seg *seg, const struct seg_net *net, uint16_t sport,
-		 struct train *trains, bool gso)
+static int build(struct udp_ep *ep, const struct seg *seg, const struct seg_net *net,
+		 uint16_t sport, struct train *trains, bool gso)
 {
 	uint32_t count = packet_count(seg), off = 0;
 	uint8_t hdr[IPUDP_MAX];
@@ -240,8 +241,8 @@ static int refused(struct udp_tx *tx, int err, bool gso)
 static int transmit(struct udp_link *ul, struct udp_tx *tx, const struct seg_net *net,
 		    const struct train *trains, int n)
 {
-	struct sockaddr_in6 to6 = { .sin6_family = AF_INET6, .sin6_port = htons(tx->ep->port) };
-	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = htons(tx->ep->port) };
+	struct sockaddr_in6 to6 = { .sin6_family = AF_INET6, .sin6_port = be16_of(tx->ep->port) };
+	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = be16_of(tx->ep->port) };
 	struct mmsghdr msg[UDP_MAX_PKTS];
 	struct iovec iov[UDP_MAX_PKTS];
 	struct tx_ctl plain, cut[4];

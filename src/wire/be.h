@@ -44,6 +44,15 @@ static inline void put_be16(void *p, uint16_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
+/* A port as socket addresses have it. */
+static inline uint16_t be16_of(uint16_t v)
+{
+	uint16_t be;
+
+	put_be16(&be, v);
+	return be;
+}
+
 static inline void put_be24(void *p, uint32_t v)
 {
 	uint8_t *b = p;

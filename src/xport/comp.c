@@ -10,6 +10,7 @@
  * cut to its new part: it may answer a READ that was sent again.
  */
 #include <rdma/ib_user_verbs.h>
+#include "xport/window.h"
 #include "xport/xport_internal.h"
 
 /* What becomes of the requester after a response. */
@@ -223,6 +224,7 @@ static void comp_retry(struct qp *qp, ns_t now)
 		return;
 	}
 	qp->req.retrying = true;
+	win_lost(qp, false);
 	req_go_back(qp);
 }
 
@@ -255,6 +257,7 @@ void comp_input(struct qp *qp, const struct seg *seg, ns_t now)
 		if (unlikely(r->local))
 			comp_local(qp);
 		req_acked(qp);
+		win_acked(qp, psn_off(r->una, una));
 		xp_timer_progress(qp, now);
 	}
 	if (v == COMP_RNR && !r->rnr_until) {

@@ -112,7 +112,7 @@ static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
 		if (w->flags & WQE_SOLICITED && w->type != SEG_WRITE)
 			seg.flags |= SEG_F_SOLICITED;
 		seg.imm = w->imm;
-	} else if (r->unasked >= XP_ACK_BYTES || ahead + n == r->window) {
+	} else if (r->unasked >= r->ask_bytes || ahead + n == r->window) {
 		seg.flags |= SEG_F_ACKREQ;
 	}
 	seg.niov = wqe_iov(qp, w, r->cur, off, seg.len, iov);
@@ -137,6 +137,12 @@ static int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 	struct seg seg = { 0 };
 	int rc;
 
+	/* On a wire the answer must not be more than our window: a READ of much asks again and again. */
+	if (unlikely(r->slow_start && w->type == SEG_READ_REQ)) {
+		if (r->cur_pkt && psn_add(w->first_psn, r->cur_pkt) != r->una)
+			return -EAGAIN;
+		n = min(n, r->window);
+	}
 	seg_head(qp, w, &seg);
 	seg.flags = SEG_F_START | SEG_F_END | SEG_F_ACKREQ;
 	seg.npkts = n;
@@ -145,7 +151,7 @@ static int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 		uint64_t off = (uint64_t)r->cur_pkt << r->mtu_shift;
 
 		seg.va = w->va + off;
-		seg.dma_len = (uint32_t)(w->len - off);
+		seg.dma_len = (uint32_t)min((uint64_t)n << r->mtu_shift, w->len - off);
 	} else if (w->type == SEG_ATOMIC_WRITE) {
 		seg.va = w->va;
 		seg.dma_len = seg.len = w->len;

@@ -15,6 +15,7 @@
  * in kernel rxe.
  */
 #include "wire/aeth.h"
+#include "xport/window.h"
 #include "xport/xport_internal.h"
 
 /* The QP's attributes may have changed. */
@@ -117,6 +118,7 @@ void xp_timer(struct qp *qp, ns_t now)
 		xp_fail_head(qp, WC_RETRY_EXC_ERR);
 		return;
 	}
+	win_lost(qp, true);
 	req_go_back(qp);
 	req_run(qp, now);
 }

@@ -129,7 +129,7 @@ static int ud_send(struct qp *qp, struct req_wqe *w)
 	if (unlikely(seg.niov < 0))
 		return seg.niov;
 	seg.iov = iov;
-	l = qp->dev->ops->ud_link(qp, net.dgid, seg.dqpn);
+	l = qp->dev->ops->ud_link(qp, &net, seg.dqpn);
 	rc = l ? l->ops->send(l, &seg) : 0;
 	if (!rc)
 		qp->req.cur_pkt = 1;

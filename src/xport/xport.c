@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/pool.h"
 #include "queue/barrier.h"
+#include "xport/window.h"
 #include "xport/xport_internal.h"
 
 /* WQEs whose state a new QP has room for: enough for who waits for each of its messages. */
@@ -28,6 +29,7 @@ static void state_reset(struct qp *qp)
 	r->wqe_mask = wqe_mask;
 	r->cur = r->tail = qp->sq.index;
 	r->window = XP_WINDOW;
+	r->ask_bytes = XP_ACK_BYTES;
 	r->timeout = r->deadline = NS_NEVER;
 	r->mtu_shift = 8;
 
@@ -152,6 +154,8 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 	/* A datagram is one packet, whatever its size. */
 	r->mtu_shift = qp->type == QPT_UD ? 12 : (uint8_t)ilog2(qp->attr.path_mtu);
 	xp_timer_config(qp);
+	if (mask & IB_QP_AV)
+		win_reset(qp);
 	card_write(qp, mask);
 	xp_run(qp, now);
 }

@@ -42,6 +42,9 @@ ns_t xp_wake(const struct qp *qp);
 /* Also for link_host.attention: looks whether a peer's direct placement has failed. */
 void xp_timer(struct qp *qp, ns_t now);
 
+/* The peer says that our packets meet congestion on their way. */
+void xp_congestion(struct qp *qp);
+
 /* A link refused something of this QP (-EAGAIN): call xp_output() when it is writable, whatever the state. */
 bool xp_blocked(const struct qp *qp);
 

@@ -54,8 +54,8 @@ def process(wait=False):
 
 def lease(s, block=0):
     """The block, or a negative errno."""
-    err, body, _ = call(s, LEASE, struct.pack("<2I", block, 1))
-    return err or struct.unpack("<2I", body)[0]
+    err, body, _ = call(s, LEASE, struct.pack("<4I", block, 1, 0, 0))
+    return err or struct.unpack("<2IiI", body)[0]
 
 
 def closed(s):

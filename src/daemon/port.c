@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "wire/be.h"
+#include "wire/ipudp.h"
+
+#define LOCK_ADDR "ruse-udp-4791"
+#define DRAIN_MAX 65536		/* datagrams that a socket may hold when it gets another owner */
+
+struct parked {
+	uint32_t is_lock, slot;
+};
+
+void port_init(struct port *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->lock = p->park[0] = p->park[1] = p->drop.fd = -1;
+}
+
+uint32_t port_program(const struct port_steering *s, uint32_t n, struct sock_filter *prog,
+		      uint32_t room)
+{
+	uint32_t len = 0;
+
+	if (room < 4 + 2 * n)
+		return 0;
+	/* BTH: the destination QP number is bytes 5 to 7. */
+	prog[len++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4);
+	prog[len++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 14);
+	prog[len++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, LEASE_BLOCKS - 1);
+	for (uint32_t i = 0; i < n; i++) {
+		prog[len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, s[i].block,
+							   0, 1);
+		prog[len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, s[i].slot);
+	}
+	prog[len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+	return len;
+}
+
+void port_steer(struct rused *r)
+{
+	static struct sock_filter prog[2 * LEASE_BLOCKS + 4];
+	static struct port_steering s[LEASE_BLOCKS];
+	struct sock_fprog fp = { .filter = prog };
+	uint32_t n = 0;
+
+	if (!r->port.nslots)
+		return;
+	for (uint32_t b = 1; b < LEASE_BLOCKS; b++) {
+		const struct lease *l = &r->leases.block[b];
+
+		if ((l->proc || l->orphan) && l->slot && l->slot < r->port.nslots)
+			s[n++] = (struct port_steering){ b, l->slot };
+	}
+	fp.len = (unsigned short)port_program(s, n, prog, ARRAY_SIZE(prog));
+	if (setsockopt(r->port.slot[0], SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &fp, sizeof(fp)))
+		log_err("UDP port 4791 cannot be steered: %m");
+}
+
+static int park_put(struct port *p, int fd, const struct parked *what)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} ctl = { .align = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+	struct iovec iov = { (void *)what, sizeof(*what) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = ctl.buf,
+			    .msg_controllen = sizeof(ctl.buf) };
+
+	memcpy(CMSG_DATA(&ctl.align), &fd, sizeof(fd));
+	return sendmsg(p->park[0], &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* The next thing in the park, which stays in it. 0; -EAGAIN: that was all. */
+static int park_peek(const int park[2], struct parked *what, int *fd)
+{
+	union {
+		struct cmsghdr align;
+		char buf[CMSG_SPACE(sizeof(int))];
+	} ctl;
+	struct iovec iov = { what, sizeof(*what) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = ctl.buf,
+			    .msg_controllen = sizeof(ctl.buf) };
+	struct cmsghdr *h;
+	ssize_t n;
+
+	n = recvmsg(park[1], &m, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (n < 0)
+		return -errno;
+	h = CMSG_FIRSTHDR(&m);
+	if (!h || h->cmsg_type != SCM_RIGHTS || h->cmsg_len != CMSG_LEN(sizeof(int)))
+		return n ? -EPROTO : -EAGAIN;
+	memcpy(fd, CMSG_DATA(h), sizeof(*fd));
+	if (n == (ssize_t)sizeof(*what))
+		return 0;
+	close(*fd);
+	return -EPROTO;
+}
+
+/* Any address of the port, IPv4 and IPv6; IPv4 alone where the machine has no other. fd or -errno. */
+static int member(void)
+{
+	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_port = be16_of(ROCE_PORT) };
+	struct sockaddr_in a4 = { .sin_family = AF_INET, .sin_port = be16_of(ROCE_PORT) };
+	int fd, on = 1, off = 0, rc, err;
+
+	fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 && errno == EAFNOSUPPORT) {
+		fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		off = -1;
+	}
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+	if (!off)
+		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	rc = off ? bind(fd, (struct sockaddr *)&a4, sizeof(a4)) :
+		   bind(fd, (struct sockaddr *)&a6, sizeof(a6));
+	/* Once it is in the group: sockets of multicast addresses may have the port too. */
+	if (!rc)
+		rc = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	err = errno;
+	off = 0;
+	setsockopt(fd, IPPROTO_IP, IP_MULTICAST_ALL, &off, sizeof(off));
+	setsockopt(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, &off, sizeof(off));
+	if (!rc)
+		return fd;
+	close(fd);
+	return -err;
+}
+
+static void drain(int fd)
+{
+	char c;
+
+	for (int i = 0; i < DRAIN_MAX && recv(fd, &c, 1, MSG_DONTWAIT | MSG_TRUNC) >= 0; i++)
+		;
+}
+
+static void drop_event(struct loop_fd *f, uint32_t events)
+{
+	drain(f->fd);
+}
+
+/* One more member, parked. Its slot or -errno. */
+static int slot_add(struct rused *r)
+{
+	struct port *p = &r->port;
+	struct parked what = { .slot = p->nslots };
+	int fd, rc;
+
+	if (p->nslots == PORT_SLOTS)
+		return -ENOSPC;
+	fd = member();
+	if (fd < 0)
+		return fd;
+	rc = park_put(p, fd, &what);
+	if (rc && p->nslots) {
+		/* It is in the group and must stay: ours alone, it is steered to nobody. */
+		log_err("a socket of UDP port 4791 cannot be parked: %s", strerror(-rc));
+	}
+	p->slot[p->nslots] = fd;
+	return (int)p->nslots++;
+}
+
+static int lock_take(void)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
+
+	if (fd < 0)
+		return -errno;
+	memcpy(a.sun_path + 1, LOCK_ADDR, sizeof(LOCK_ADDR) - 1);
+	if (!bind(fd, (struct sockaddr *)&a,
+		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof(LOCK_ADDR))))
+		return fd;
+	err = errno;
+	close(fd);
+	return -err;
+}
+
+static bool orphans_hold_it(const struct rused *r)
+{
+	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
+		if (r->leases.block[b].orphan && r->leases.block[b].slot)
+			return true;
+	return false;
+}
+
+static void port_close(struct rused *r)
+{
+	struct port *p = &r->port;
+
+	if (p->drop.fd >= 0)
+		loop_del(&r->loop, &p->drop);
+	for (uint32_t i = 0; i < p->nslots; i++)
+		close(p->slot[i]);
+	if (p->lock >= 0)
+		close(p->lock);
+	for (int i = 0; i < 2; i++)
+		if (p->park[i] >= 0)
+			close(p->park[i]);
+	port_init(p);
+}
+
+/* What is for no block is read and forgotten, through a descriptor of its own. */
+static int drop_watch(struct rused *r)
+{
+	int fd = dup(r->port.slot[0]), rc;
+
+	if (fd < 0)
+		return -errno;
+	r->port.drop.fn = drop_event;
+	rc = loop_add(&r->loop, &r->port.drop, fd, EPOLLIN);
+	if (rc)
+		close(fd);
+	return rc;
+}
+
+static int port_open(struct rused *r)
+{
+	struct port *p = &r->port;
+	struct parked lock = { .is_lock = 1 };
+	int rc;
+
+	if (p->nslots)
+		return 0;
+	rc = lock_take();
+	if (rc < 0)
+		return rc == -EADDRINUSE && orphans_hold_it(r) ? -EAGAIN : rc;
+	p->lock = rc;
+	rc = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->park) ? -errno : 0;
+	if (!rc)
+		rc = park_put(p, p->lock, &lock);
+	if (!rc)
+		rc = min(slot_add(r), 0);
+	if (!rc)
+		rc = drop_watch(r);
+	if (rc)
+		port_close(r);
+	return rc;
+}
+
+/* A slot that no block has or had a moment ago; 0: none. */
+static uint32_t slot_free(const struct rused *r)
+{
+	static bool used[PORT_SLOTS];
+
+	memset(used, 0, sizeof(used));
+	for (uint32_t b = 1; b < LEASE_BLOCKS; b++) {
+		const struct lease *l = &r->leases.block[b];
+
+		if (l->slot < PORT_SLOTS && (l->proc || l->orphan || r->loop.now < l->rest))
+			used[l->slot] = true;
+	}
+	for (uint32_t i = 1; i < r->port.nslots; i++)
+		if (!used[i])
+			return i;
+	return 0;
+}
+
+int port_lease(struct rused *r, uint32_t block)
+{
+	struct lease *l = &r->leases.block[block];
+	int rc = port_open(r), slot;
+
+	if (rc)
+		return rc;
+	if (l->slot && l->slot < r->port.nslots)
+		return r->port.slot[l->slot];
+	slot = (int)slot_free(r);
+	if (!slot)
+		slot = slot_add(r);
+	if (slot < 0)
+		return slot;
+	drain(r->port.slot[slot]);
+	l->slot = (uint32_t)slot;
+	lease_changed(&r->leases, block);
+	port_steer(r);
+	return r->port.slot[slot];
+}
+
+static bool is_member(int fd)
+{
+	struct sockaddr_in6 a = { 0 };
+	socklen_t len = sizeof(a);
+	int type = 0;
+	socklen_t tlen = sizeof(type);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &tlen) && type == SOCK_DGRAM &&
+	       !getsockname(fd, (struct sockaddr *)&a, &len) && a.sin6_port == be16_of(ROCE_PORT);
+}
+
+int port_adopt(struct rused *r, const int park[2])
+{
+	struct port *p = &r->port;
+	int zero = 0, fd = -1, rc;
+	struct parked what;
+
+	if (p->nslots)
+		return 0;
+	if (setsockopt(park[1], SOL_SOCKET, SO_PEEK_OFF, &zero, sizeof(zero)))
+		return -errno;
+	while (!(rc = park_peek(park, &what, &fd))) {
+		if (what.is_lock && p->lock < 0) {
+			p->lock = fd;
+		} else if (!what.is_lock && what.slot == p->nslots && p->nslots < PORT_SLOTS &&
+			   is_member(fd)) {
+			p->slot[p->nslots++] = fd;
+		} else {
+			close(fd);
+			rc = -EPROTO;
+			break;
+		}
+	}
+	if (rc == -EAGAIN && p->nslots && p->lock >= 0) {
+		p->park[0] = dup(park[0]);
+		p->park[1] = dup(park[1]);
+		rc = p->park[0] < 0 || p->park[1] < 0 ? -EMFILE : drop_watch(r);
+	}
+	if (rc) {
+		port_close(r);
+		return rc;
+	}
+	log_info("UDP port 4791: %u sockets taken over", p->nslots);
+	return 0;
+}
+
+void port_fini(struct rused *r)
+{
+	port_close(r);
+}

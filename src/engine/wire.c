@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The wire: paths of QPs to other hosts, and QPs for what comes from there.
+ *
+ * The endpoint exists from the first block that rused gave a socket for. What
+ * arrives is looked at as kernel rxe does (rxe_recv.c, check_addr()): RC and UC
+ * take packets of their peer's address to their own only, UD what is for an
+ * address of the device.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "base/sys.h"
+#include "core/mcast.h"
+#include "core/umem.h"
+#include "engine/engine_internal.h"
+#include "engine/ud_link.h"
+#include "engine/wire.h"
+#include "link/udp.h"
+#include "wire/ipudp.h"
+#include "wire/packet.h"
+#include "xport/xport.h"
+
+/* Empty polls between two looks at sockets that nobody is known to send to. */
+#define IDLE_POLLS 16
+
+static struct wire {
+	uint32_t generation;	/* one more than that of the engine whose this is */
+	struct udp_ep *ep;
+	int park[2];
+	int error;		/* why there is none, -errno */
+	uint64_t sockets[QPN_BLOCKS / 64];	/* blocks that have one */
+} wire;
+
+/* A forked child starts without: the descriptors are closed, the memory is its parent's. */
+static struct wire *get(void)
+{
+	if (unlikely(wire.generation != engine.generation + 1))
+		wire = (struct wire){ .generation = engine.generation + 1, .park = { -1, -1 },
+				      .error = -ENETDOWN };
+	return &wire;
+}
+
+static bool mine(struct udp_ep *ep, uint32_t dqpn)
+{
+	return engine.block_dev[(dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
+}
+
+static void congestion(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn)
+{
+	struct rdev *dev = engine.block_dev[(dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
+	struct qp *qp = dev ? rdev_find_qp(dev, dqpn) : NULL;
+	const struct udp_path *p = qp ? udp_link_path(qp->link) : NULL;
+
+	if (p && !memcmp(p->net.dgid, net->sgid, 16))
+		xp_congestion(qp);
+}
+
+/*
+ * To QP 0 of UC, which nobody can have: a whole packet of the wire behind the
+ * addresses that it came with.
+ */
+static void foreign(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn, const void *packet,
+		    size_t len)
+{
+	struct iovec iov[2] = { { (void *)net, sizeof(*net) }, { (void *)packet, len } };
+	uint32_t block = (dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
+	uint32_t all = (uint32_t)(sizeof(*net) + len);
+	struct seg seg = {
+		.service = SEG_UC, .type = SEG_SEND, .flags = SEG_F_START | SEG_F_END,
+		.pkey = 0xffff, .path_mtu = PACKET_MTU_MAX, .len = all,
+		.npkts = seg_pkts(all, PACKET_MTU_MAX), .iov = iov, .niov = 2,
+	};
+	struct link *l = block_link(block);
+
+	if (l)
+		l->ops->send(l, &seg);
+}
+
+void wire_handed(const struct seg *seg)
+{
+	uint8_t buf[sizeof(struct seg_net) + PACKET_MAX];
+	struct iovec to = { buf, seg->len };
+	struct seg_net net;
+	int err;
+
+	if (seg->service != SEG_UC || seg->len < sizeof(net) || seg->len > sizeof(buf) ||
+	    !get()->ep)
+		return;
+	err = seg->pull ? seg->pull->copy(seg, 0, &to, 1, seg->len) :
+			  umem_copy_iov(&to, 1, 0, seg->iov, seg->niov, 0, seg->len);
+	if (err)
+		return;
+	memcpy(&net, buf, sizeof(net));
+	udp_handed(get()->ep, &net, buf + sizeof(net), seg->len - sizeof(net));
+}
+
+static bool reverse(const struct seg_net *path, const struct seg_net *net)
+{
+	return !memcmp(path->dgid, net->sgid, 16) && !memcmp(path->sgid, net->dgid, 16);
+}
+
+/*
+ * Where answers to a packet with these addresses go, with a reference; NULL:
+ * the QP's peer is elsewhere. The QP's own link may be one of this host when
+ * its peer was told to use the wire.
+ */
+static struct link *from_link(const struct qp *qp, const struct seg_net *net)
+{
+	const struct udp_path *p = udp_link_path(qp->link);
+	const struct ib_uverbs_ah_attr *ah = &qp->attr.ah;
+	struct udp_path back = { .block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1),
+				 .ifindex = qp->dev->port.ifindex };
+	struct link *l = NULL;
+
+	if (likely(p && reverse(&p->net, net))) {
+		link_get(qp->link);
+		return qp->link;
+	}
+	p = udp_link_path(qp->resp.from);
+	if (p && reverse(&p->net, net)) {
+		link_get(qp->resp.from);
+		return qp->resp.from;
+	}
+	if (qp->state < QPS_RTR || memcmp(ah->grh.dgid, net->sgid, 16) ||
+	    memcmp(qp->dev->gid[ah->grh.sgid_index].raw, net->dgid, 16))
+		return NULL;
+	memcpy(back.net.sgid, net->dgid, 16);
+	memcpy(back.net.dgid, net->sgid, 16);
+	back.net.hop_limit = ah->grh.hop_limit;
+	back.net.traffic_class = ah->grh.traffic_class;
+	return udp_link(get()->ep, &back, &l) ? NULL : l;
+}
+
+/* Is it an address of the device? The last answer is usually the next one. */
+static bool has_address(const struct rdev *dev, const uint8_t gid[16])
+{
+	static int last;
+
+	if (likely(!memcmp(dev->gid[last].raw, gid, 16)))
+		return true;
+	for (int i = 0; i < HOST_MAX_GIDS; i++)
+		if (!memcmp(dev->gid[i].raw, gid, 16)) {
+			last = i;
+			return true;
+		}
+	return false;
+}
+
+static void deliver(struct link *in, struct qp *qp, const struct seg *seg)
+{
+	struct link *from = from_link(qp, seg->net);
+
+	if (unlikely(!from))
+		return;
+	from->more = in->more;
+	if (unlikely((seg->net->traffic_class & ECN_MASK) == ECN_CE))
+		udp_cnp(from, qp->dev->pkey, qp->attr.dest_qpn, engine.now);
+	qp_input(qp, seg, from);
+	from->more = false;
+	link_put(from);
+}
+
+static void input(struct link *in, const struct seg *seg)
+{
+	struct rdev *dev = engine.block_dev[(seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
+	struct seg cut;
+	struct qp *qp;
+
+	if (unlikely(seg->dqpn == MULTICAST_QPN)) {
+		ud_multicast(in, seg);
+		return;
+	}
+	qp = dev ? rdev_find_qp(dev, seg->dqpn) : NULL;
+	if (!qp)
+		return;
+	if (qp->type == QPT_UD) {
+		if (has_address(dev, seg->net->dgid))
+			qp_input(qp, seg, in);
+		return;
+	}
+	/* How many packets a READ asks for, the wire does not tell. */
+	if (seg->type == SEG_READ_REQ) {
+		cut = *seg;
+		packet_set_mtu(&cut, (uint16_t)(1u << qp->req.mtu_shift));
+		seg = &cut;
+	}
+	deliver(in, qp, seg);
+}
+
+static void writable(struct link *l)
+{
+	link_host_ops.writable(l);
+}
+
+static const struct link_host wire_host_ops = {
+	.input = input,
+	.writable = writable,
+	.down = writable,
+	.copy = umem_copy,
+	.copy_iov = umem_copy_iov,
+};
+
+static int create(struct wire *w)
+{
+	struct udp_cfg cfg = {
+		.host = &wire_host_ops,
+		.epfd = engine.epfd,
+		.own_fd = own_fd,
+		.own_close = own_close,
+		.mine = mine,
+		.foreign = foreign,
+		.congestion = congestion,
+	};
+
+	return w->ep ? 0 : udp_ep_create(&cfg, &w->ep);
+}
+
+bool wire_wanted(uint32_t block)
+{
+	return !(get()->sockets[block / 64] & 1ull << block % 64);
+}
+
+void wire_leased(uint32_t block, const struct ipc_lease *l, const int *fds, int nfds)
+{
+	struct wire *w = get();
+	int err = nfds == 3 ? 0 : l->wire_error ? l->wire_error : -EPROTO;
+
+	if (!err && wire_wanted(block)) {
+		err = udp_ep_prepare_socket(fds[0]);
+		if (!err)
+			err = create(w);
+		if (!err) {
+			err = udp_ep_add_socket(w->ep, fds[0]);
+			fds++, nfds--;
+		}
+	} else if (nfds) {
+		sys_close(*fds++);
+		nfds--;
+	}
+	if (!err)
+		w->sockets[block / 64] |= 1ull << block % 64;
+	for (int i = 0; i < nfds; i++) {
+		if (err || i >= 2 || w->park[i] >= 0)
+			sys_close(fds[i]);
+		else
+			w->park[i] = own_fd(fds[i]);
+	}
+	if (!w->ep)
+		w->error = err;
+}
+
+int wire_park(int fds[2])
+{
+	struct wire *w = get();
+
+	if (w->park[0] < 0 || w->park[1] < 0)
+		return 0;
+	fds[0] = w->park[0];
+	fds[1] = w->park[1];
+	return 2;
+}
+
+bool wire_only(void)
+{
+	static int only = -1;
+	const char *v;
+
+	if (unlikely(only < 0)) {
+		v = getenv("RUSE_LINK");
+		only = v && !strcmp(v, "udp");
+	}
+	return only;
+}
+
+bool wire_up(void)
+{
+	return get()->ep;
+}
+
+/* Once: why there is no way to other hosts. */
+static int no_wire(void)
+{
+	static bool told;
+	int err = get()->error;
+
+	if (!told && err == -EADDRINUSE)
+		log_err("another host was addressed, but UDP port 4791 is taken: by the kernel's rdma_rxe, "
+			"another user's ruse, or one with another run directory; connections inside this "
+			"host work");
+	else if (!told)
+		log_err("another host was addressed, but there is no UDP socket for it: %s",
+			strerrordesc_np(-err));
+	told = true;
+	return err ? err : -ENETDOWN;
+}
+
+static bool mtu_fits(const struct qp *qp)
+{
+	static bool told;
+
+	if (qp->type == QPT_UD || qp->attr.path_mtu <= 128u << qp->dev->port.active_mtu)
+		return true;
+	if (!told)
+		log_err("path MTU %u does not fit %s, whose interface %s takes up to %u; use a smaller one "
+			"(ibv_rc_pingpong -m, perftest -m)",
+			qp->attr.path_mtu, qp->dev->name, qp->dev->port.ndev,
+			128u << qp->dev->port.active_mtu);
+	told = true;
+	return false;
+}
+
+int wire_link(const struct qp *qp, struct link **link)
+{
+	const struct ib_uverbs_ah_attr *ah = &qp->attr.ah;
+	const struct gid_entry *sgid = &qp->dev->gid[ah->grh.sgid_index];
+	struct udp_path path = {
+		.net = { .flow_label = ah->grh.flow_label & 0xfffff,
+			 .traffic_class = ah->grh.traffic_class, .hop_limit = ah->grh.hop_limit },
+		.ifindex = qp->dev->port.ifindex,
+		.block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1),
+	};
+	int ret;
+
+	if (!wire_up())
+		return no_wire();
+	/* What stays on this host goes over lo. */
+	if (!gid_owner(ah->grh.dgid) && !mtu_fits(qp))
+		return -EINVAL;
+	memcpy(path.net.sgid, sgid->raw, 16);
+	memcpy(path.net.dgid, ah->grh.dgid, 16);
+	ret = udp_route(&path);
+	return ret ? ret : udp_link(get()->ep, &path, link);
+}
+
+int wire_ud_link(const struct rdev *dev, uint32_t block, struct link **link)
+{
+	struct udp_path path = { .ifindex = dev->port.ifindex, .block = block };
+
+	return wire_up() ? udp_link(get()->ep, &path, link) : no_wire();
+}
+
+int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
+{
+	if (!wire_up())
+		return 0;
+	if (join)
+		return udp_join(get()->ep, mgid, dev->port.ifindex);
+	udp_leave(get()->ep, mgid, dev->port.ifindex);
+	return 0;
+}
+
+int wire_poll(int budget)
+{
+	struct udp_ep *ep = get()->ep;
+
+	if (likely(!ep))
+		return 0;
+	if (engine.watch == WATCH_POLLED && !udp_busy(ep) &&
+	    READ_ONCE(engine.poll_gen) % IDLE_POLLS)
+		return 0;
+	return udp_poll(ep, budget);
+}
+
+void wire_want_wakeup(bool want)
+{
+	if (get()->ep)
+		udp_want_wakeup(get()->ep, want);
+}
+
+void wire_for_each(void (*fn)(struct link *l, void *arg), void *arg)
+{
+	if (get()->ep)
+		udp_for_each(get()->ep, fn, arg);
+}
