@@ -83,11 +83,25 @@ struct link {
 	 */
 	bool more;
 	uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;	/* for ruse status */
+	/*
+	 * What the fault wrapper has done to the packet that it is passing down
+	 * (static text), for the capture wrapper beneath it; else NULL. A packet
+	 * that it keeps back is shown by tap(), which is NULL when nobody captures.
+	 */
+	const char *note;
+	void (*tap)(struct link *l, const struct seg *seg, const char *note);
 };
 
 /* References: from QPs. At the last one of a dead link it is freed. */
 void link_get(struct link *l);
 void link_put(struct link *l);
+
+/* Shows a packet that does not go on: see link.tap. */
+static inline void link_tap(struct link *l, const struct seg *seg, const char *note)
+{
+	if (l->tap)
+		l->tap(l, seg, note);
+}
 
 /* What a link tells its host (engine/, or a test), and what it needs from it. */
 struct link_host {
