@@ -373,3 +373,8 @@ void wire_for_each(void (*fn)(struct link *l, void *arg), void *arg)
 	if (get()->ep)
 		udp_for_each(get()->ep, fn, arg);
 }
+
+struct link *wire_in(void)
+{
+	return get()->ep ? udp_in(get()->ep) : NULL;
+}

@@ -36,6 +36,8 @@ int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join);
 /* Delivers what has arrived; returns how many segments. */
 int wire_poll(int budget);
 void wire_want_wakeup(bool want);
+/* Of the paths to other hosts; and the link by which all from there arrives, NULL: no wire. */
 void wire_for_each(void (*fn)(struct link *l, void *arg), void *arg);
+struct link *wire_in(void);
 
 #endif

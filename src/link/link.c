@@ -15,3 +15,19 @@ void link_put(struct link *l)
 	if (--l->refs == 0)
 		l->ops->destroy(l);
 }
+
+void link_hold_direct(struct link *l)
+{
+	if (l->holders++)
+		return;
+	l->held_caps = l->caps & LINK_CAP_DIRECT;
+	l->caps &= ~LINK_CAP_DIRECT;
+}
+
+void link_let_direct(struct link *l)
+{
+	if (BUG_ON(!l->holders) || --l->holders)
+		return;
+	if (!l->dead)
+		l->caps |= l->held_caps;
+}

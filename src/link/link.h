@@ -84,17 +84,25 @@ struct link {
 	bool more;
 	uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;	/* for ruse status */
 	/*
-	 * What the fault wrapper has done to the packet that it is passing down
-	 * (static text), for the capture wrapper beneath it; else NULL. A packet
-	 * that it keeps back is shown by tap(), which is NULL when nobody captures.
+	 * Wrappers take the place of ops and host on the link itself: fault above,
+	 * capture beneath, nearest the wire. note: what fault has done to the packet
+	 * that it is passing down (static text), else NULL. A packet that it keeps
+	 * back is shown by tap(), which is NULL when nobody captures.
 	 */
 	const char *note;
 	void (*tap)(struct link *l, const struct seg *seg, const char *note);
+	void *tap_arg;
+	const struct link_ops **under;	/* where fault keeps the ops it has replaced; NULL: no fault */
+	uint32_t held_caps, holders;	/* link_hold_direct() */
 };
 
 /* References: from QPs. At the last one of a dead link it is freed. */
 void link_get(struct link *l);
 void link_put(struct link *l);
+
+/* No direct placement while somebody wants to see every packet; calls nest. */
+void link_hold_direct(struct link *l);
+void link_let_direct(struct link *l);
 
 /* Shows a packet that does not go on: see link.tap. */
 static inline void link_tap(struct link *l, const struct seg *seg, const char *note)
@@ -110,6 +118,8 @@ struct link_host {
 	void (*writable)(struct link *l);
 	/* The peer is dead: l->dead is set. */
 	void (*down)(struct link *l);
+	/* A link of this host is new; on shm a peer may have asked for it. May be NULL. */
+	void (*created)(struct link *l);
 	/* A requester has executed an operation on this QP of ours that failed: card->failed is set. May be NULL. */
 	void (*attention)(struct link *l, uint32_t qpn);
 	/* Guarded copies of program memory: umem_copy() and umem_copy_iov(), which live beside us. */

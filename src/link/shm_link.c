@@ -437,6 +437,8 @@ int shm_link_create(struct shm_ep *ep, const struct shm_hello *peer, int pid, in
 	if (!rc) {
 		link_init(l, connector);
 		list_add_tail(&l->list, &ep->links);
+		if (l->l.host->created)
+			l->l.host->created(&l->l);
 		*out = l;
 		return 0;
 	}

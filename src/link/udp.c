@@ -190,6 +190,8 @@ int udp_link(struct udp_ep *ep, const struct udp_path *path, struct link **l)
 	};
 	list_add_tail(&ul->entry, &ep->links);
 	ep->nlinks++;
+	if (ul->l.host->created)
+		ul->l.host->created(&ul->l);
 	*l = &ul->l;
 	return 0;
 }
