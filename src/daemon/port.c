@@ -122,13 +122,12 @@ static int member(void)
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+	/* Processes' sockets of multicast addresses have the port too. */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (!off)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	rc = off ? bind(fd, (struct sockaddr *)&a4, sizeof(a4)) :
 		   bind(fd, (struct sockaddr *)&a6, sizeof(a6));
-	/* Once it is in the group: sockets of multicast addresses may have the port too. */
-	if (!rc)
-		rc = setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	err = errno;
 	off = 0;
 	setsockopt(fd, IPPROTO_IP, IP_MULTICAST_ALL, &off, sizeof(off));

@@ -294,7 +294,9 @@ static int transmit(struct udp_link *ul, struct udp_tx *tx, const struct seg_net
 /* What a unicast route would say where the address does not (kernel: ib_resolve_eth_dmac() sets the route's). */
 static void net_complete(struct seg_net *net)
 {
-	if (net->hop_limit <= 1 && net->dgid[0] != 0xff)
+	bool group = net->dgid[0] == 0xff || (net_is_v4(net) && (net->dgid[12] & 0xf0) == 0xe0);
+
+	if (net->hop_limit <= 1 && !group)
 		net->hop_limit = TTL_DEFAULT;
 }
 

@@ -5,6 +5,7 @@
  * whole messages with the request's sequence number, and short enough for
  * iproute2's buffer.
  */
+#include <errno.h>
 #include <linux/netlink.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,31 @@ static void check(void *arg, const void *dgram, size_t len)
 	}
 }
 
+/* Enough for an answer to need several datagrams. */
+#define NRES 400
+static struct nldev_res res[NRES];
+
+static const struct nldev_res *objects(void *arg, size_t *n)
+{
+	*n = *(const uint8_t *)arg & 16 ? NRES : 0;
+	return *n ? res : NULL;
+}
+
+static int newlink(void *arg, const char *name, const char *type, const char *ndev)
+{
+	return strlen(name) && strlen(type) && strlen(ndev) ? 0 : -EINVAL;
+}
+
+static int dellink(void *arg, int dev)
+{
+	return dev < HOST_MAX_DEVS ? 0 : -ENODEV;
+}
+
+static int rename_dev(void *arg, int dev, const char *name)
+{
+	return strlen(name) ? 0 : -EINVAL;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct host_page page;
@@ -52,8 +78,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memset(d->name, 'r', data[0] & 4 ? sizeof(d->name) - 1 : 3);
 		strcpy(d->ndev, "eth0");
 		d->ifindex = data[0] & 8 ? 0 : 2;
-		h.counts[i].qp = data[0] & 16 ? 1 : 0;
+		h.counter[i][0] = data[0];
 	}
+	for (i = 0; i < NRES; i++) {
+		memset(&res[i], data[0] & 64 ? 0xff : i, sizeof(res[i]));
+		res[i].rec.kind = (uint8_t)(RES_CTX + i % (RES_KINDS - RES_CTX));
+		res[i].rec.dev_index = 1;
+		res[i].id = (uint32_t)i;
+		res[i].base = 0;
+		res[i].pid = i;
+	}
+	h.objects = objects;
+	h.arg = (void *)(uintptr_t)data;
+	h.newlink = newlink;
+	h.dellink = dellink;
+	h.rename = rename_dev;
 	nldev_input(&h, data + 1, size - 1, check, NULL);
 	return 0;
 }

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 			abort();                                               \
 	} while (0)
 
-/* BTH: MigReq, FECN, BECN and reserved bits; DETH: a reserved byte; the pad. */
+/* BTH: MigReq, FECN, BECN and reserved bits; DETH: a reserved byte; FETH: reserved bits; the pad. */
 static void clear_ignored(uint8_t *p, size_t len, uint32_t pad)
 {
 	const struct opcode_info *op = opcode_info(p[0]);
@@ -27,6 +27,12 @@ static void clear_ignored(uint8_t *p, size_t len, uint32_t pad)
 	p[8] &= 0x80;
 	if (opcode_has(op, HDR_DETH))
 		p[op->off[HDR_DETH] + 4] = 0;
+	if (opcode_has(op, HDR_FETH)) {
+		uint8_t *feth = p + op->off[HDR_FETH];
+
+		feth[0] = feth[1] = feth[2] = 0;
+		feth[3] &= SEG_FETH_PLT | SEG_FETH_SEL;
+	}
 	memset(p + len - pad, 0, pad);
 }
 

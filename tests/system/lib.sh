@@ -49,9 +49,11 @@ cleanup() {
 	trap - EXIT
 	# shellcheck disable=SC2046
 	kill -9 $(jobs -p) 2>/dev/null
-	while pid=$(rused_pid); do
-		kill -9 "$pid"
-		sleep 0.05
+	for RUSE_DIR in "${RUSE_DIRS[@]:-$RUSE_DIR}"; do
+		while pid=$(rused_pid); do
+			kill -9 "$pid"
+			sleep 0.05
+		done
 	done
 	if [ $status -ne 0 ] && [ $status -ne 77 ] && [ -s "$RUSE_DIR/rused.log" ]; then
 		echo "--- rused.log" >&2

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Multicast between hosts: `mcast MGID GID-INDEX recv N` attaches two QPs, says
+ * "ready" and takes N datagrams on each; `send N` sends them. Their bytes and
+ * the GRHs are looked at.
+ */
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "verbs.h"
+
+#define QKEY 0x1234
+#define LEN 1000u
+#define GRH 40u
+#define SLOT 2048u
+#define DEPTH 64u
+
+static struct vctx v;
+static uint8_t *buf;
+static struct ibv_mr *mr;
+static union ibv_gid mgid;
+static uint8_t gid_index;
+
+static struct ibv_qp *ud_qp(void)
+{
+	struct ibv_qp_init_attr ia = {
+		.send_cq = v.cq, .recv_cq = v.cq, .qp_type = IBV_QPT_UD,
+		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
+	struct ibv_qp *qp = ibv_create_qp(v.pd, &ia);
+
+	if (!qp || ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY))
+		die("UD QP: %m");
+	a.qp_state = IBV_QPS_RTR;
+	if (ibv_modify_qp(qp, &a, IBV_QP_STATE))
+		die("RTR: %m");
+	a.qp_state = IBV_QPS_RTS;
+	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN))
+		die("RTS: %m");
+	return qp;
+}
+
+static void post_recv(struct ibv_qp *qp, uint32_t slot)
+{
+	struct ibv_sge sge = { (uintptr_t)buf + slot * SLOT, SLOT, mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	if (ibv_post_recv(qp, &wr, &bad))
+		die("post_recv: %m");
+}
+
+static void look(const struct ibv_wc *wc, uint32_t n)
+{
+	const uint8_t *at = buf + wc->wr_id * SLOT;
+
+	if (wc->byte_len != LEN + GRH || !(wc->wc_flags & IBV_WC_GRH))
+		die("%u bytes, flags %#x", wc->byte_len, wc->wc_flags);
+	if (mgid.raw[0] == 0xff ? memcmp(at + 24, mgid.raw, 16) : memcmp(at + 36, mgid.raw + 12, 4))
+		die("the GRH names another group");
+	check(at + GRH, LEN, n + 1, "datagram");
+}
+
+static void receive(uint32_t n)
+{
+	struct ibv_qp *qp[2] = { ud_qp(), ud_qp() };
+	uint32_t got[2] = { 0 };
+	struct ibv_wc wc;
+
+	for (uint32_t i = 0; i < 2 * DEPTH; i++)
+		post_recv(qp[i / DEPTH], i);
+	for (int i = 0; i < 2; i++)
+		if (ibv_attach_mcast(qp[i], &mgid, 0))
+			die("attach: %m");
+	puts("ready");
+	fflush(stdout);
+	while (got[0] < n || got[1] < n) {
+		uint32_t which;
+
+		if (v_wait(v.cq, &wc, 20))
+			die("%s", ibv_wc_status_str(wc.status));
+		which = (uint32_t)wc.wr_id / DEPTH;
+		look(&wc, got[which]++);
+		post_recv(qp[which], (uint32_t)wc.wr_id);
+	}
+	for (int i = 0; i < 2; i++)
+		if (ibv_detach_mcast(qp[i], &mgid, 0) || ibv_destroy_qp(qp[i]))
+			die("detach, destroy: %m");
+}
+
+static void transmit(uint32_t n)
+{
+	struct ibv_ah_attr aa = { .is_global = 1, .port_num = 1 };
+	struct ibv_qp *qp = ud_qp();
+	struct ibv_wc wc;
+	struct ibv_ah *ah;
+
+	aa.grh = (struct ibv_global_route){ .dgid = mgid, .sgid_index = gid_index, .hop_limit = 1 };
+	ah = ibv_create_ah(v.pd, &aa);
+	if (!ah)
+		die("create_ah: %m");
+	for (uint32_t i = 0; i < n; i++) {
+		struct ibv_sge sge = { (uintptr_t)buf, LEN, mr->lkey };
+		struct ibv_send_wr wr = {
+			.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+			.send_flags = IBV_SEND_SIGNALED, .wr.ud = { ah, 0xffffff, QKEY },
+		}, *bad;
+
+		fill(buf, LEN, i + 1);
+		if (ibv_post_send(qp, &wr, &bad) || v_wait(v.cq, &wc, 20))
+			die("send");
+		usleep(1000);
+	}
+	if (ibv_destroy_qp(qp) || ibv_destroy_ah(ah))
+		die("destroy: %m");
+}
+
+int main(int argc, char **argv)
+{
+	struct vcfg cfg = vcfg_default;
+
+	if (argc != 5 || inet_pton(AF_INET6, argv[1], &mgid) != 1)
+		die("usage: mcast MGID GID-INDEX recv|send N");
+	gid_index = (uint8_t)atoi(argv[2]);
+	cfg.cqe = 4 * DEPTH;
+	v.sock = -1;
+	v_open(&v, &cfg);
+	buf = aligned_alloc(4096, 2 * DEPTH * SLOT);
+	mr = buf ? ibv_reg_mr(v.pd, buf, 2 * DEPTH * SLOT, IBV_ACCESS_LOCAL_WRITE) : NULL;
+	if (!mr)
+		die("reg_mr: %m");
+	if (!strcmp(argv[3], "recv"))
+		receive((uint32_t)atoi(argv[4]));
+	else
+		transmit((uint32_t)atoi(argv[4]));
+	ibv_dereg_mr(mr);
+	v_close(&v);
+	return 0;
+}
