@@ -15,7 +15,7 @@
 #define LEN 1000u
 #define GRH 40u
 #define SLOT 2048u
-#define DEPTH 64u
+#define DEPTH 128u	/* more than are sent: a receiver that waits for its turn loses none */
 
 static struct vctx v;
 static uint8_t *buf;
@@ -31,9 +31,10 @@ static struct ibv_qp *ud_qp(void)
 			 .max_recv_sge = 1 },
 	};
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
+	int init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
 	struct ibv_qp *qp = ibv_create_qp(v.pd, &ia);
 
-	if (!qp || ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY))
+	if (!qp || ibv_modify_qp(qp, &a, init))
 		die("UD QP: %m");
 	a.qp_state = IBV_QPS_RTR;
 	if (ibv_modify_qp(qp, &a, IBV_QP_STATE))
@@ -122,7 +123,7 @@ int main(int argc, char **argv)
 {
 	struct vcfg cfg = vcfg_default;
 
-	if (argc != 5 || inet_pton(AF_INET6, argv[1], &mgid) != 1)
+	if (argc != 5 || (uint32_t)atoi(argv[4]) > DEPTH || inet_pton(AF_INET6, argv[1], &mgid) != 1)
 		die("usage: mcast MGID GID-INDEX recv|send N");
 	gid_index = (uint8_t)atoi(argv[2]);
 	cfg.cqe = 4 * DEPTH;
