@@ -123,7 +123,8 @@ int main(int argc, char **argv)
 {
 	struct vcfg cfg = vcfg_default;
 
-	if (argc != 5 || (uint32_t)atoi(argv[4]) > DEPTH || inet_pton(AF_INET6, argv[1], &mgid) != 1)
+	if (argc != 5 || (uint32_t)atoi(argv[4]) > DEPTH ||
+	    inet_pton(AF_INET6, argv[1], &mgid) != 1)
 		die("usage: mcast MGID GID-INDEX recv|send N");
 	gid_index = (uint8_t)atoi(argv[2]);
 	cfg.cqe = 4 * DEPTH;
