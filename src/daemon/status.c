@@ -3,6 +3,7 @@
  * IPC_STATUS: what there is, as JSON. Members may be added; none changes its meaning.
  * "host" {rundir, netns, pid, uptime}, "devices" [], "processes" [] with "contexts" [] and "links" [].
  */
+#include <arpa/inet.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,8 +100,9 @@ static struct json_object *contexts_json(const struct rused *r, const struct pro
 
 static struct json_object *links_json(struct rused *r, const struct proc_page *p)
 {
-	static const char *const kinds[] = { "", "loop", "shm" };
+	static const char *const kinds[] = { "", "loop", "shm", "udp" };
 	struct json_object *a = json_object_new_array();
+	char text[INET6_ADDRSTRLEN];
 	int i;
 
 	for (i = 0; i < PROC_MAX_LINKS; i++) {
@@ -113,10 +115,13 @@ static struct json_object *links_json(struct rused *r, const struct proc_page *p
 		peer = client_by_proc(r, l->peer_proc);
 		o = json_object_new_object();
 		add_str(o, "link", kinds[l->kind]);
+		if (!strcmp(kinds[l->kind], "udp"))
+			add_str(o, "peer", inet_ntop(AF_INET6, l->gid, text, sizeof(text)));
 		add_int(o, "peer_proc", l->peer_proc);
 		add_int(o, "peer_pid", peer ? peer->pid : 0);
 		add_str(o, "state", l->flags & 1 ? "dead" : "up");
-		add_str(o, "copies", l->flags & 4 ? "direct" : l->flags & 2 ? "cross-memory" : "ring");
+		add_str(o, "copies", l->kind == 3 ? "none" : l->flags & 4 ? "direct" :
+				     l->flags & 2 ? "cross-memory" : "ring");
 		add_int(o, "tx_segs", l->tx_segs);
 		add_int(o, "tx_bytes", l->tx_bytes);
 		add_int(o, "rx_segs", l->rx_segs);
@@ -124,6 +129,22 @@ static struct json_object *links_json(struct rused *r, const struct proc_page *p
 		json_object_array_add(a, o);
 	}
 	return a;
+}
+
+static struct json_object *wire_json(const struct proc_page *p)
+{
+	static const char *const names[PROC_WIRES] = {
+		"tx_packets", "tx_bytes", "rx_packets", "rx_bytes", "bad_icrc", "malformed",
+		"foreign", "lost_tx", "ce", "cnp_sent", "cnp_rcvd", "other_id",
+	};
+	struct json_object *o = json_object_new_object();
+	uint64_t any = 0;
+
+	for (int i = 0; i < PROC_WIRES; i++)
+		any |= p->wire[i];
+	for (int i = 0; any && i < PROC_WIRES; i++)
+		json_object_object_add(o, names[i], json_object_new_int64((int64_t)p->wire[i]));
+	return o;
 }
 
 static struct json_object *process_json(struct rused *r, const struct client *c)
@@ -142,6 +163,7 @@ static struct json_object *process_json(struct rused *r, const struct client *c)
 	json_object_object_add(o, "blocks", blocks);
 	json_object_object_add(o, "contexts", contexts_json(r, &p));
 	json_object_object_add(o, "links", links_json(r, &p));
+	json_object_object_add(o, "wire", wire_json(&p));
 	return o;
 }
 

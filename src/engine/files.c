@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
 #include "base/sys.h"
 #include "core/umem.h"
 #include "engine/engine_internal.h"
+#include "engine/wire.h"
 #include "engine/res.h"
 
 static void event_raise_fd(struct event_file *f)
@@ -284,9 +286,17 @@ static void page_link(struct link *l, uint32_t proc, uint32_t flags, void *arg)
 	if (fill->n == PROC_MAX_LINKS)
 		return;
 	pl = &engine.proc_page->link[fill->n++];
-	*pl = (struct proc_link){ .kind = l == engine.loop ? 1 : 2, .peer_proc = proc,
+	*pl = (struct proc_link){ .kind = l == engine.loop ? 1 : wire_peer(l) ? 3 : 2,
+		.peer_proc = proc,
 		.flags = flags | l->dead, .tx_segs = l->tx_segs, .tx_bytes = l->tx_bytes,
 		.rx_segs = l->rx_segs, .rx_bytes = l->rx_bytes };
+	if (wire_peer(l))
+		memcpy(pl->gid, wire_peer(l), sizeof(pl->gid));
+}
+
+static void page_wire(struct link *l, void *arg)
+{
+	page_link(l, 0, 0, arg);
 }
 
 /* What ruse status shows of us; called by the progress thread a few times a second at most. */
@@ -301,6 +311,8 @@ void page_update(void)
 		page_link(engine.loop, engine.proc, 0, &fill);
 	if (engine.ep)
 		shm_for_each(engine.ep, page_link, &fill);
+	wire_for_each(page_wire, &fill);
+	wire_counts(engine.proc_page->wire);
 	while (fill.n < PROC_MAX_LINKS && engine.proc_page->link[fill.n].kind)
 		engine.proc_page->link[fill.n++].kind = 0;
 }

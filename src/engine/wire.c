@@ -368,6 +368,34 @@ void wire_want_wakeup(bool want)
 		udp_want_wakeup(get()->ep, want);
 }
 
+void wire_counts(uint64_t count[PROC_WIRES])
+{
+	const struct udp_stats *s;
+
+	if (!get()->ep)
+		return;
+	s = udp_ep_stats(get()->ep);
+	count[WIRE_TX_PACKETS] = s->tx_packets;
+	count[WIRE_TX_BYTES] = s->tx_bytes;
+	count[WIRE_RX_PACKETS] = s->rx_packets;
+	count[WIRE_RX_BYTES] = s->rx_bytes;
+	count[WIRE_BAD_ICRC] = s->bad_icrc;
+	count[WIRE_MALFORMED] = s->malformed;
+	count[WIRE_FOREIGN] = s->foreign;
+	count[WIRE_LOST_TX] = s->lost_tx;
+	count[WIRE_CE] = s->ce;
+	count[WIRE_CNP_SENT] = s->cnp_sent;
+	count[WIRE_CNP_RCVD] = s->cnp_rcvd;
+	count[WIRE_OTHER_ID] = s->other_id;
+}
+
+const uint8_t *wire_peer(const struct link *l)
+{
+	const struct udp_path *p = udp_link_path(l);
+
+	return p ? p->net.dgid : NULL;
+}
+
 void wire_for_each(void (*fn)(struct link *l, void *arg), void *arg)
 {
 	if (get()->ep)

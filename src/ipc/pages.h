@@ -51,6 +51,19 @@ int host_page_read(const struct host_page *page, struct host_page *copy);
 #define PROC_MAX_DEVS HOST_MAX_DEVS
 #define PROC_COUNTERS 24
 
+/* Names as ruse status has them: abi of its JSON. */
+enum proc_wire {
+	WIRE_TX_PACKETS, WIRE_TX_BYTES, WIRE_RX_PACKETS, WIRE_RX_BYTES,
+	WIRE_BAD_ICRC,		/* dropped: damaged, or not RoCEv2 */
+	WIRE_MALFORMED,		/* dropped: no packet that anybody could take */
+	WIRE_FOREIGN,		/* for another process, and handed over to it */
+	WIRE_LOST_TX,		/* that the kernel would not send */
+	WIRE_CE,		/* that had met congestion */
+	WIRE_CNP_SENT, WIRE_CNP_RCVD,
+	WIRE_OTHER_ID,		/* with an IPv4 id that only their ICRC tells */
+	PROC_WIRES
+};
+
 /* What ruse status shows of a process; plain counters, no sequence needed. */
 struct proc_page {
 	uint32_t magic;
@@ -65,11 +78,14 @@ struct proc_page {
 		uint32_t pad;
 		uint64_t counter[PROC_COUNTERS];
 	} dev[PROC_MAX_DEVS];
+	/* Of the wire, by enum proc_wire; all 0 where there is none. */
+	uint64_t wire[PROC_WIRES];
 	struct proc_link {
-		uint32_t kind;		/* 0 = free, 1 loop, 2 shm */
+		uint32_t kind;		/* 0 = free, 1 loop, 2 shm, 3 udp */
 		uint32_t peer_proc;	/* number of the process, as rused gave it */
 		uint32_t flags;		/* 1 dead, 2 cross-memory, 4 direct placement */
 		uint32_t pad;
+		uint8_t gid[16];	/* udp: the peer's address; all 0: datagrams to anybody */
 		uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;
 	} link[PROC_MAX_LINKS];
 };

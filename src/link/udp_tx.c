@@ -233,7 +233,9 @@ static int refused(struct udp_tx *tx, int err, bool gso)
 		told = true;
 		break;
 	}
-	tx->ep->stats.lost_tx++;
+	if (!tx->ep->stats.lost_tx++)
+		log_warn("udp: a packet is lost: %s; ruse status counts them",
+			 strerrordesc_np(-err));
 	return 0;
 }
 

@@ -18,7 +18,7 @@ declare -A ADDR4=([a]=10.77.0.1 [b]=10.77.0.2) ADDR6=([a]=fd77::1 [b]=fd77::2)
 on() {
 	local host=$1
 	shift
-	RUSE_DIR=$T/$host nsenter -t "${HOST[$host]}" -n -- "$@"
+	RUSE_DIR=$T/$host nsenter -t "${HOST[$host]}" -n -m -- "$@"
 }
 
 # ruse_on HOST CMD...: under the preload.
@@ -52,7 +52,8 @@ hosts() {
 	local mtu=${1:-4200} host
 	for host in a b; do
 		mkdir -m 700 "$T/$host"
-		unshare -n sleep infinity &
+		# A /sys of its own: interfaces there are the namespace's.
+		unshare -nm sh -c 'mount -t sysfs none /sys; exec sleep infinity' &
 		HOST[$host]=$!
 		wait_for 5 own_netns "${HOST[$host]}" || die "no network namespace"
 	done

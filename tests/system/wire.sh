@@ -116,7 +116,7 @@ ping_on a b 4 ibv_rc_pingpong -c -m 1024
 # The port is somebody else's: local connections work, others are refused, and it is said why.
 on a "$RUSE_BUILD/ruse" stop --now >/dev/null 2>&1
 on b "$RUSE_BUILD/ruse" stop --now >/dev/null 2>&1
-nsenter -t "${HOST[a]}" -n -- python3 -c '
+nsenter -t "${HOST[a]}" -n -m -- python3 -c '
 import socket, time
 s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
 s.bind(("::", 4791))

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Several processes of one host on the wire: who gets what. Receive offload
+# merges packets before anything steers them; rused is killed meanwhile.
+# shellcheck source=tests/system/hosts.sh
+. "${BASH_SOURCE%/*}/hosts.sh"
+here=${BASH_SOURCE%/*}
+N=2000
+
+# Number of that name that `ruse status` tells of the process.
+count() {
+	on b "$RUSE_BUILD/ruse" status --json |
+		python3 -c '
+import json, sys
+for p in json.load(sys.stdin)["processes"]:
+    if p["pid"] == int(sys.argv[1]):
+        print(p["wire"].get(sys.argv[2], 0))' "$1" "$2"
+}
+
+# pid of the one child of a shell or nsenter that runs the program
+child_named() {
+	local p
+	for p in /proc/[0-9]*; do
+		[ "$(cat "$p/comm" 2>/dev/null)" = "$1" ] && echo "${p#/proc/}"
+	done
+}
+
+qpn_of() {
+	sed -n 's/^qpn //p' "$T/$1.out"
+}
+
+hosts 4200
+# Trains form where NAPI waits for more; veth needs GRO and its own thread for that.
+on a ethtool -K va tso off gso off >/dev/null || die "ethtool"
+on b ethtool -K vb gro on >/dev/null || die "ethtool"
+on b sh -c 'echo 1 >/sys/class/net/vb/threaded && echo 200000 >/sys/class/net/vb/gro_flush_timeout &&
+	echo 2 >/sys/class/net/vb/napi_defer_hard_irqs' || die "no threaded NAPI"
+
+note "a foreign sender to two processes from one port"
+for r in 1 2; do
+	ruse_on b timeout 60 "$RUSE_TESTBIN/ud-count" $((N + 1)) 4 >"$T/$r.out" 2>&1 &
+	wait_for 20 grep -qs qpn "$T/$r.out" || die "ud-count: $(cat "$T/$r.out")"
+done
+[ $(($(qpn_of 1) >> 14)) != $(($(qpn_of 2) >> 14)) ] || die "one block for two processes"
+on a python3 "$here/wire-steer.py" "${ADDR4[a]}" "${ADDR4[b]}" $N "$(qpn_of 1)" "$(qpn_of 2)" ||
+	die "sender"
+sleep 0.5	# the counts are told a few times a second
+foreign=0
+for p in $(child_named ud-count); do
+	foreign=$((foreign + $(count "$p" foreign)))
+	[ "$(count "$p" bad_icrc)" = 0 ] || die "wrong ICRCs"
+done
+for r in 1 2; do
+	wait_for 20 grep -qs got "$T/$r.out" || die "ud-count $r does not end"
+	grep -qx "got $N" "$T/$r.out" || die "process $r of 2: $(cat "$T/$r.out")"
+done
+[ $foreign -gt 0 ] || die "receive offload has merged nothing: this proves nothing"
+note "$foreign of $((2 * N)) came to the wrong process and were handed over"
+
+# stream NAME PORT SECONDS: ib_write_bw from a to b for so long.
+stream() {
+	ruse_on b timeout 60 ib_write_bw -d rxe_0 -x 1 -F -s 65536 -D "$3" -p "$2" >"$T/$1.server" 2>&1 &
+	servers+=($!)
+	wait_for 20 listening_on b "$2" || die "no server on $2: $(cat "$T/$1.server")"
+	ruse_on a timeout 60 ib_write_bw -d rxe_0 -x 1 -F -s 65536 -D "$3" -p "$2" "${ADDR4[b]}" \
+		>"$T/$1.client" 2>&1 &
+	clients+=($!)
+}
+
+finish() {
+	local p
+	for p in "${clients[@]}" "${servers[@]}"; do
+		wait "$p" || die "a stream broke: $(tail -n 3 "$T"/*.client "$T"/*.server)"
+	done
+	servers=() clients=()
+}
+
+servers=() clients=()
+note "two streams of ruse: nothing reaches the wrong process"
+stream one 19001 3
+stream two 19002 3
+sleep 2
+for p in $(child_named ib_write_bw); do
+	[ "$(count "$p" foreign || echo 0)" = "" ] || [ "$(count "$p" foreign)" = 0 ] ||
+		die "process $p got what is not its own"
+done
+finish
+
+note "rused dies under two streams"
+stream one 19003 6
+stream two 19004 6
+sleep 1
+old=$(RUSE_DIR=$T/b rused_pid) || die "no rused on b"
+kill -9 "$old"
+sleep 1
+# A new one, with a new process; its block must not get in the way of the others'.
+stream three 19005 2
+new=$(RUSE_DIR=$T/b rused_pid) || die "nobody started a new rused"
+[ "$new" != "$old" ] || die "the old rused lives"
+finish
+stream four 19006 1
+finish
+exit 0
