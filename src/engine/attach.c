@@ -195,6 +195,7 @@ static bool env_set(const char *name)
 /* What exists once a process touches RDMA at all: no thread yet, that comes with the first open. */
 static int prepare(void)
 {
+	long pid = sys_call(SYS_getpid);
 	int ret;
 
 	engine.no_cma = env_set("RUSE_NO_CMA");
@@ -212,6 +213,7 @@ static int prepare(void)
 	engine.epfd = own_fd((int)sys_call(SYS_epoll_create1, EPOLL_CLOEXEC));
 	if (engine.epfd < 0)
 		return engine.epfd;
+	engine.self = own_fd((int)sys_call(SYS_pidfd_open, pid, 0));
 	ret = proc_page_create();
 	if (!ret)
 		ret = endpoint_create();

@@ -40,8 +40,10 @@ static void fill(struct rdev *dev, const struct host_dev *hd)
 }
 
 /* From now on the device counts where rused can read it. */
-static void show_counters(struct rdev *dev)
+void edev_show(struct edev *e)
 {
+	struct rdev *dev = &e->dev;
+
 	for (int i = 0; i < PROC_MAX_DEVS; i++) {
 		struct proc_dev *p = &engine.proc_page->dev[i];
 
@@ -81,7 +83,7 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 		free(e);
 		return ret;
 	}
-	show_counters(&e->dev);
+	edev_show(e);
 	list_add_tail(&e->entry, &engine.devs);
 	*out = e;
 	return 0;

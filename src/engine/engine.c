@@ -33,16 +33,20 @@ static void alive_create(void)
 
 /*
  * A forked child leaves the engine it has a copy of: it belongs to the parent.
- * Files opened before the fork answer EIO (their generation is over), files
- * that the child opens get an engine of its own. The copy's memory is left as
- * it is: the program's threads are gone, and nothing of it may be touched.
+ * Files opened before the fork answer EIO (their generation is over) until the
+ * parent is dead and they can be taken over (inherit.c); files that the child
+ * opens get an engine of its own. whole: nobody was changing the copy.
  */
-static void leave_parents_engine(void)
+static void leave_parents_engine(bool whole)
 {
 	const struct engine_host *host = engine.host;
 	uint32_t generation = engine.generation + 1;
 
+	if (whole && engine.attached)
+		inherit_keep();
+	inherit_own(false);
 	host->own_reset();
+	inherit_own(true);
 	memset(&engine, 0, sizeof(engine));
 	engine.host = host;
 	engine.generation = generation;
@@ -53,7 +57,7 @@ static void leave_parents_engine(void)
 void engine_check_fork(void)
 {
 	if (unlikely(alive && !READ_ONCE(*alive)))
-		leave_parents_engine();
+		leave_parents_engine(!READ_ONCE(engine.lock.word));
 }
 
 bool engine_stale(struct uverbs_file *f)
@@ -61,7 +65,10 @@ bool engine_stale(struct uverbs_file *f)
 	const struct efile *ef = uverbs_ucontext(f)->host;
 
 	engine_check_fork();
-	return unlikely(ef->generation != engine.generation);
+	if (likely(ef->generation == engine.generation))
+		return false;
+	inherit_try();
+	return ef->generation != engine.generation;
 }
 
 bool engine_lock(void)
@@ -135,5 +142,5 @@ void engine_fork_parent(void)
 void engine_fork_child(void)
 {
 	if (engine.attached)
-		leave_parents_engine();
+		leave_parents_engine(fork_locked);
 }

@@ -89,8 +89,9 @@ void engine_event_close(struct event_file *ev);
 
 /*
  * fork(): before, and after in parent and child. What the parent had open
- * answers EIO in the child; what the child opens is its own. A child is also
- * recognised where no atfork handler ran.
+ * answers EIO in the child until the parent is dead, then the child takes it
+ * over; what the child opens is its own. A child is also recognised where no
+ * atfork handler ran.
  */
 void engine_fork_prepare(void);
 void engine_fork_parent(void);

@@ -9,6 +9,7 @@
 #include "core/qp.h"
 #include "engine/attach.h"
 #include "engine/engine.h"
+#include "engine/inherit.h"
 #include "engine/lock.h"
 #include "engine/own.h"
 #include "ipc/pages.h"
@@ -61,6 +62,7 @@ struct engine {
 	const struct host_page *host_page;
 	struct proc_page *proc_page;
 	int proc_fd;
+	int self;			/* our own pidfd: tells a forked child that we are gone; -errno */
 	uint32_t blocks[SHM_MAX_BLOCKS], nblocks;	/* leased; asked back from a new rused */
 	struct rdev *block_dev[QPN_BLOCKS];
 
@@ -104,6 +106,11 @@ void engine_guard(void);
 void engine_check_fork(void);
 /* Opened before a fork by our parent: answers EIO. */
 bool engine_stale(struct uverbs_file *f);
+
+/* device.c */
+void edev_show(struct edev *e);
+/* files.c: tells rused of the context, finds a place in the process page. */
+int context_announce(struct efile *ef);
 
 /* device.c */
 int edev_get(const struct host_dev *hd, struct edev **edev);

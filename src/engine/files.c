@@ -74,8 +74,8 @@ struct event_file *efile_event_lookup(struct uverbs_file *f, int fd)
 	return engine.host->event_lookup(fd);
 }
 
-/* Tells rused, and finds a place in the process page for the counts. */
-static int context_announce(struct efile *ef)
+/* The place in the process page is for the counts. */
+int context_announce(struct efile *ef)
 {
 	struct ipc_context c = { .dev_index = ef->edev->dev.index, .opened = 1 };
 	size_t rsize = 0;
@@ -161,6 +161,11 @@ int engine_open(uint32_t minor, bool cloexec, struct uverbs_file **f)
 	int ret;
 
 	engine_check_fork();
+	if (unlikely(inherit_pending)) {
+		/* Two engines' worth of devices do not fit in one: the child's own come first. */
+		inherit_try();
+		inherit_drop();
+	}
 	if (!engine_lock())
 		return -EDEADLK;
 	ret = engine.failed ? -EIO : open_locked(minor, cloexec, f);
@@ -174,7 +179,11 @@ void engine_close(struct uverbs_file *f)
 	struct ipc_context c = { .dev_index = ef->edev->dev.index };
 	size_t rsize = 0;
 
-	if (engine_stale(f) || !engine_lock())
+	if (engine_stale(f)) {
+		inherit_drop();
+		return;
+	}
+	if (!engine_lock())
 		return;
 	list_del(&ef->entry);
 	uverbs_close(f);
@@ -232,6 +241,9 @@ int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg)
 static bool event_stale(const struct event_file *ev)
 {
 	engine_check_fork();
+	if (likely(ev->generation == engine.generation))
+		return false;
+	inherit_try();
 	return ev->generation != engine.generation;
 }
 

@@ -148,6 +148,8 @@ void progress_cq_armed(struct cq *cq)
 void engine_poll(void)
 {
 	engine_check_fork();
+	if (unlikely(inherit_pending))
+		inherit_poll();
 	/* Not exact among threads: that it moves is what counts. */
 	WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
 	if (!elock_try(&engine.lock))

@@ -153,6 +153,21 @@ static int lease_block(struct rdev *dev, struct qp_card **cards)
 	return (int)l.block;
 }
 
+int lease_inherit(struct rdev *dev, uint32_t block, struct qp_card **cards)
+{
+	struct ipc_lease l = { .block = block, .dev_index = dev->index };
+	int ret = lease_call(&l);
+
+	if (ret)
+		return ret;
+	*cards = shm_ep_add_block(engine.ep, block);
+	if (!*cards)
+		return -ENOSPC;
+	engine.blocks[engine.nblocks++] = block;
+	engine.block_dev[block] = dev;
+	return 0;
+}
+
 /* Whose GID it is: the index of a device of this host, 0: of none. The page is as it was at some moment. */
 uint32_t gid_owner(const uint8_t raw[16])
 {

@@ -45,10 +45,9 @@ int rings_init(struct efile *ef)
 		ef->map_size = sizes[i];
 		ef->map = mmap(NULL, ef->map_size, PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_NORESERVE, ef->memfd, RING_BASE);
-		if (ef->map != MAP_FAILED) {
-			madvise(ef->map, ef->map_size, MADV_DONTFORK);
+		/* Not MADV_DONTFORK: a child that takes over (inherit.c) needs it at this address. */
+		if (ef->map != MAP_FAILED)
 			return 0;
-		}
 	}
 fail:
 	sys_close(ef->memfd);

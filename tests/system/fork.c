@@ -2,6 +2,7 @@
 /*
  * Children of fork(): what the parent had open answers EIO in them, what they
  * open themselves works, nothing hangs or crashes, and the parent never notices.
+ * Once the parent is dead they take over what it had open.
  *
  *   fork            every case, each in a process of its own
  *   fork NAME       one
@@ -192,31 +193,179 @@ static void while_connected(void)
 	connected(false);
 }
 
-/* daemon(3): the parent opens and goes, the child stays. */
-static void daemonize(void)
+/* In a process of its own, which speaks with us over the socket: its end, or -1 in that process. */
+static int apart(int *sock)
 {
-	struct vctx v = { 0 };
-	struct vctx w;
 	int sk[2];
-	char c;
 
 	pair(sk);
 	if (fork()) {
 		close(sk[1]);
-		/* The daemon's word, or EOF when it has died. */
-		if (read(sk[0], &c, 1) != 1)
-			die("the daemon died");
-		return;
+		*sock = sk[0];
+		return 0;
 	}
 	close(sk[0]);
-	v_open(&v, &vcfg_default);
+	*sock = sk[1];
+	return 1;
+}
+
+/* What v has open is made use of: connect, exchange both ways. */
+static void go_on(struct vctx *v, int sock, bool first)
+{
+	struct vdest mine = { 0 }, theirs;
+
+	v->sock = sock;
+	v_connect(v, &mine, &theirs);
+	exchange(v, first);
+	exchange(v, !first);
+}
+
+/* Until the parent is dead, however long the machine takes, it is EIO and nothing else. */
+static void wait_taken_over(struct vctx *v)
+{
+	struct ibv_device_attr da;
+	int ret;
+
+	while ((ret = ibv_query_device(v->ctx, &da)) == EIO)
+		usleep(10000);
+	want("query_device", ret, 0);
+}
+
+/* A completion channel made before tells of what is received afterwards. */
+static void channel(struct vctx *v)
+{
+	struct ibv_cq *cq;
+	void *arg;
+
+	if (ibv_get_cq_event(v->ch, &cq, &arg) || cq != v->cq)
+		die("get_cq_event: %s", strerror(errno));
+	ibv_ack_cq_events(cq, 1);
+}
+
+static void daemonized(void (*away)(struct vctx *v))
+{
+	struct vcfg cfg = vcfg_default;
+	static uint8_t buf[4096];
+	struct vctx v = { 0 };
+	struct ibv_qp *qp, *old;
+	uint32_t qpn, lkey;
+	struct ibv_mr *mr;
+	int sock;
+
+	if (!apart(&sock)) {
+		talk(&v, sock, true);
+		v_close(&v);
+		v_sync(sock);
+		return;
+	}
+	alarm(100);
+	cfg.channel = true;
+	v_open(&v, &cfg);
+	mr = ibv_reg_mr(v.pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+	if (!mr)
+		die("reg_mr");
+	qpn = v.qp->qp_num;
+	lkey = mr->lkey;
+	away(&v);
+	wait_taken_over(&v);
+	want("req_notify_cq", ibv_req_notify_cq(v.cq, 0), 0);
+	go_on(&v, sock, false);
+	channel(&v);
+	if (v.qp->qp_num != qpn || mr->lkey != lkey)
+		die("other numbers");
+	want("dereg_mr", ibv_dereg_mr(mr), 0);
+	/* One made now beside those from before. */
+	old = v.qp;
+	qp = v_qp(&v);
+	if (!qp || qp->qp_num == qpn)
+		die("create_qp");
+	want("modify_qp", v_init(qp, 0), 0);
+	want("destroy_qp", ibv_destroy_qp(qp), 0);
+	v.qp = old;
+	v_close(&v);
+	/* Nobody can wait for us: that we came this far is said here. */
+	v_sync(sock);
+	exit(0);
+}
+
+static void away_daemon(struct vctx *v)
+{
+	if (daemon(0, 0))
+		die("daemon");
+}
+
+static void away_twice(struct vctx *v)
+{
 	if (fork())
 		_exit(0);
-	use_inherited(&v, true);
-	memset(&w, 0, sizeof(w));
-	v_open(&w, &vcfg_default);
-	v_close(&w);
-	v_put(sk[1], "d", 1);
+	setsid();
+	if (fork())
+		_exit(0);
+}
+
+/* The parent outlives the child's first try: EIO, and it works later. */
+static void away_late(struct vctx *v)
+{
+	struct ibv_device_attr da;
+	int go[2];
+	char c = 0;
+
+	if (pipe(go))
+		die("pipe");
+	if (fork()) {
+		close(go[1]);
+		if (read(go[0], &c, 1) < 0)
+			die("read");
+		usleep(200000);
+		_exit(0);
+	}
+	close(go[0]);
+	want("query_device of a living parent's", ibv_query_device(v->ctx, &da), EIO);
+	close(go[1]);
+}
+
+static void daemonize(void)
+{
+	daemonized(away_daemon);
+}
+
+static void double_fork(void)
+{
+	daemonized(away_twice);
+}
+
+static void late_parent(void)
+{
+	daemonized(away_late);
+}
+
+/* What was connected has lost its path: receives are flushed, and the QP serves again after RESET. */
+static void daemon_connected(void)
+{
+	struct vctx v, w;
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_RESET };
+	struct ibv_recv_wr rr = { 0 }, *bad;
+	struct ibv_wc wc;
+	int sock;
+
+	if (!apart(&sock)) {
+		talk(&v, sock, true);
+		v_sync(sock);
+		talk(&w, sock, true);
+		v_sync(sock);
+		return;
+	}
+	alarm(100);
+	talk(&v, sock, false);
+	if (ibv_post_recv(v.qp, &rr, &bad))
+		die("post_recv");
+	away_daemon(&v);
+	wait_taken_over(&v);
+	want("status", v_wait(v.cq, &wc, 20), IBV_WC_WR_FLUSH_ERR);
+	want("reset", ibv_modify_qp(v.qp, &a, IBV_QP_STATE), 0);
+	v_sync(sock);
+	go_on(&v, sock, false);
+	v_sync(sock);
 	exit(0);
 }
 
@@ -293,7 +442,8 @@ static const struct {
 	void (*run)(void);
 } cases[] = {
 	{ "before", before }, { "after", after }, { "while_connected", while_connected },
-	{ "daemonize", daemonize }, { "grandchildren", grandchildren },
+	{ "daemonize", daemonize }, { "double_fork", double_fork }, { "late_parent", late_parent },
+	{ "daemon_connected", daemon_connected }, { "grandchildren", grandchildren },
 	{ "under_load", under_load },
 };
 

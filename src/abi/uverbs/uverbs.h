@@ -53,6 +53,11 @@ ssize_t uverbs_write(struct uverbs_file *f, const void *buf, size_t count);
 /* ioctl(2): 0 or more, or -errno (abi.md B3). */
 int uverbs_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg);
 
+/* Every live object (enum uverbs_default_objects), and every event file that is still there. */
+void uverbs_for_each_obj(struct uverbs_file *f,
+			 void (*fn)(struct uverbs_file *f, uint16_t kind, void *obj));
+void uverbs_for_each_event(struct uverbs_file *f, void (*fn)(struct event_file *ev));
+
 struct ucontext *uverbs_ucontext(struct uverbs_file *f);
 
 /* GET_CONTEXT has succeeded on this file. */

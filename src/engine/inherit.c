@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * daemon() after opening: a forked child takes over what its parent had open
+ * once the parent is dead. Until then everything of it answers EIO, for two
+ * processes cannot be one NIC.
+ *
+ * fork() has copied the objects; what was the process's own (endpoint, cards,
+ * number in rused, thread) is made anew and the objects are put into it. Keys
+ * and QP numbers stay. Peers had links to the dead process: RC and UC QPs from
+ * RTR on enter ERR, as when the path has failed.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <string.h>
+#include <time.h>
+#include "base/log.h"
+#include "base/sys.h"
+#include "core/cq.h"
+#include "core/mcast.h"
+#include "core/objects.h"
+#include "core/srq.h"
+#include "engine/engine_internal.h"
+#include "engine/res.h"
+#include "engine/wire.h"
+#include "xport/xport.h"
+
+/* daemon()'s parent ends at once; others get this once in a child's life. */
+#define WAIT_MS 100
+/* rused may notice the death later than we. */
+#define NAP (5 * NS_MS)
+#define NAPS 200
+
+bool inherit_pending;
+
+static struct {
+	struct list_head devs, files;
+	int owner;		/* pidfd of the process whose they were */
+	bool waited;
+} kept;
+
+static void move_list(struct list_head *to, struct list_head *from)
+{
+	list_init(to);
+	while (!list_empty(from)) {
+		struct list_head *e = from->next;
+
+		list_del(e);
+		list_add_tail(e, to);
+	}
+}
+
+void inherit_keep(void)
+{
+	/* Nothing opened by this one: what it had not taken over yet remains. */
+	if (list_empty(&engine.files) || engine.failed || engine.self < 0)
+		return;
+	move_list(&kept.devs, &engine.devs);
+	move_list(&kept.files, &engine.files);
+	kept.owner = engine.self;
+	inherit_pending = true;
+}
+
+static bool own;
+
+static void own_event(struct event_file *ev)
+{
+	if (ev->fd >= 0)
+		engine.host->own_fd(ev->fd, own);
+}
+
+void inherit_own(bool ours)
+{
+	struct efile *ef;
+
+	if (!inherit_pending)
+		return;
+	/* Every child looks for itself. */
+	kept.waited = false;
+	own = ours;
+	engine.host->own_fd(kept.owner, ours);
+	list_for_each_entry(ef, &kept.files, entry) {
+		engine.host->own_fd(ef->memfd, ours);
+		uverbs_for_each_event(ef->uf, own_event);
+	}
+}
+
+static void close_event(struct event_file *ev)
+{
+	own_close(ev->fd);
+	ev->fd = -1;
+}
+
+void inherit_drop(void)
+{
+	struct efile *ef;
+
+	if (!inherit_pending || !engine_lock())
+		return;
+	inherit_pending = false;
+	own_close(kept.owner);
+	list_for_each_entry(ef, &kept.files, entry) {
+		own_close(ef->memfd);
+		uverbs_for_each_event(ef->uf, close_event);
+	}
+	engine_unlock();
+}
+
+/* Its QPs show themselves on the new cards. */
+static void move_cards(struct rdev *dev, uint32_t b, struct qp_card *cards)
+{
+	struct qp *qp;
+
+	for (uint32_t i = 0; (qp = idtable_next(&dev->blocks[b].qps, &i)); i++) {
+		struct qp_card *c = &cards[i];
+
+		*c = *qp->card;
+		c->lock = 0;
+		qp->card = c;
+	}
+	dev->blocks[b].cards = cards;
+}
+
+static int take_blocks(struct rdev *dev)
+{
+	const struct timespec nap = { .tv_nsec = NAP };
+	struct qp_card *cards;
+	int ret = 0;
+
+	for (uint32_t b = 0; b < dev->nblocks && !ret; b++) {
+		uint32_t block = dev->blocks[b].block;
+
+		if (engine.block_dev[block])
+			continue;
+		ret = lease_inherit(dev, block, &cards);
+		for (int i = 0; ret == -EBUSY && i < NAPS; i++) {
+			sys_call(SYS_nanosleep, &nap, NULL);
+			ret = lease_inherit(dev, block, &cards);
+		}
+		if (!ret)
+			move_cards(dev, b, cards);
+	}
+	return ret;
+}
+
+static void move_keys(struct rdev *dev)
+{
+	struct key_card *to = shm_ep_keys(engine.ep);
+	const struct idtable *t[2] = { &dev->mrs, &dev->mws };
+
+	for (int k = 0; k < 2; k++)
+		for (uint32_t i = 0; idtable_next(t[k], &i); i++)
+			to[i] = dev->keys[i];
+	dev->keys = to;
+}
+
+/* Its links, timers and lists were the parent's. */
+static void move_qp(struct qp *qp)
+{
+	ns_t now = engine_now();
+
+	qp->timer.pos = 0;
+	list_init(&qp->work);
+	list_init(&qp->err);
+	qp->link = NULL;
+	qp->resp.from = NULL;
+	if (qp->type != QPT_UD && qp->state >= QPS_RTR)
+		xp_error(qp, now);
+	qp_rearm(qp, now);
+}
+
+static void move_dev(struct edev *e)
+{
+	struct rdev *dev = &e->dev;
+	struct mcast_grp *g;
+	struct qp *qp;
+
+	move_keys(dev);
+	edev_show(e);
+	list_add_tail(&e->entry, &engine.devs);
+	for (uint32_t b = 0; b < dev->nblocks; b++)
+		for (uint32_t i = 0; (qp = idtable_next(&dev->blocks[b].qps, &i)); i++)
+			move_qp(qp);
+	list_for_each_entry(g, &dev->mcgs, entry)
+		wire_mcast(dev, g->mgid, true);
+}
+
+/* The record was one of the parent's table. */
+static void hide(struct uverbs_file *f, uint16_t kind, void *obj)
+{
+	switch (kind) {
+	case UVERBS_OBJECT_PD:
+		((struct pd *)obj)->res = 0;
+		break;
+	case UVERBS_OBJECT_CQ:
+		((struct cq *)obj)->res = 0;
+		break;
+	case UVERBS_OBJECT_MR:
+		((struct mr *)obj)->res = 0;
+		break;
+	case UVERBS_OBJECT_QP:
+		((struct qp *)obj)->res = 0;
+		((struct qp *)obj)->shown_state = NULL;
+		break;
+	case UVERBS_OBJECT_SRQ:
+		((struct srq *)obj)->res = 0;
+		break;
+	}
+}
+
+static void show(struct uverbs_file *f, uint16_t kind, void *obj)
+{
+	res_obj(f, kind, obj, false);
+}
+
+static void move_event(struct event_file *ev)
+{
+	ev->generation = engine.generation;
+}
+
+static int take_over(void)
+{
+	struct edev *e, *en;
+	struct efile *ef, *fn;
+	int ret = attach_locked();
+
+	if (ret)
+		return ret;
+	list_for_each_entry(e, &kept.devs, entry) {
+		ret = take_blocks(&e->dev);
+		if (ret)
+			return ret;
+	}
+	/* From here on it is ours; a rused that dies meanwhile is told by renew(). */
+	inherit_pending = false;
+	own_close(kept.owner);
+	list_for_each_entry(ef, &kept.files, entry) {
+		ef->uctx.res = 0;
+		uverbs_for_each_obj(ef->uf, hide);
+	}
+	list_for_each_entry_safe(e, en, &kept.devs, entry) {
+		list_del(&e->entry);
+		move_dev(e);
+	}
+	list_for_each_entry_safe(ef, fn, &kept.files, entry) {
+		list_del(&ef->entry);
+		ef->slot = -1;
+		context_announce(ef);
+		res_ctx(&ef->uctx, false);
+		uverbs_for_each_obj(ef->uf, show);
+		uverbs_for_each_event(ef->uf, move_event);
+		ef->generation = engine.generation;
+		list_add_tail(&ef->entry, &engine.files);
+	}
+	return progress_start();
+}
+
+static bool owner_dead(int wait_ms)
+{
+	struct pollfd p = { .fd = kept.owner, .events = POLLIN };
+	struct timespec ts = { .tv_nsec = wait_ms * NS_MS };
+
+	return sys_call(SYS_ppoll, &p, 1L, &ts, NULL, 8L) == 1 && p.revents & POLLIN;
+}
+
+static void try_within(int wait_ms)
+{
+	int ret;
+
+	if (!owner_dead(wait_ms) || !engine_lock())
+		return;
+	if (inherit_pending) {
+		ret = take_over();
+		if (ret)
+			log_warn("engine: what the parent had open cannot be taken over: %s",
+				 strerrordesc_np(-ret));
+		if (ret && inherit_pending && ret != -EBUSY) {
+			engine_unlock();
+			inherit_drop();
+			return;
+		}
+		if (ret && !inherit_pending)
+			engine_fail("no progress thread");
+	}
+	engine_unlock();
+}
+
+void inherit_try(void)
+{
+	int wait_ms = kept.waited ? 0 : WAIT_MS;
+
+	if (!inherit_pending)
+		return;
+	kept.waited = true;
+	try_within(wait_ms);
+}
+
+void inherit_poll(void)
+{
+	if (inherit_pending)
+		try_within(0);
+}
