@@ -79,11 +79,19 @@ struct ibv_qp *v_qp(struct vctx *v)
 	return qp;
 }
 
+/* $VERBS_GID, else the first that is an IPv4 address. */
+static int v_gid(void)
+{
+	const char *gid = getenv("VERBS_GID");
+
+	return gid ? atoi(gid) : GID_INDEX;
+}
+
 void v_dest(struct vctx *v, struct ibv_qp *qp, struct vdest *d)
 {
 	d->qpn = qp->qp_num;
 	d->psn = (uint32_t)random() & 0xffffff;
-	if (ibv_query_gid(v->ctx, 1, GID_INDEX, &d->gid))
+	if (ibv_query_gid(v->ctx, 1, v_gid(), &d->gid))
 		die("query_gid: %s", strerror(errno));
 }
 
@@ -104,7 +112,7 @@ int v_rtr(struct ibv_qp *qp, const struct vcfg *cfg, const struct vdest *to)
 		.rq_psn = to->psn, .max_dest_rd_atomic = cfg->rd_atomic,
 		.min_rnr_timer = cfg->min_rnr,
 		.ah_attr = { .is_global = 1, .port_num = 1,
-			     .grh = { .dgid = to->gid, .sgid_index = GID_INDEX, .hop_limit = 64 } },
+			     .grh = { .dgid = to->gid, .sgid_index = (uint8_t)v_gid(), .hop_limit = 64 } },
 	};
 
 	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |

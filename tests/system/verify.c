@@ -3,6 +3,7 @@
  * Every operation in every size class, payload compared byte by byte.
  *
  *   verify [loop]      two processes (or two QPs of one), run under ruse
+ *   verify tcp PORT [SERVER]   two hosts: the server, or with SERVER the client
  *
  *   client  -- SEND, SEND imm, WRITE, WRITE imm, READ -->  server
  *
@@ -10,6 +11,7 @@
  * RUSE_NO_DIRECT. VERIFY_MAX limits the largest message (default 64 MiB).
  */
 #include <errno.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,6 +191,46 @@ static unsigned int walk(struct side *c, struct side *s, size_t max)
 	return steps;
 }
 
+static unsigned int two_hosts(struct vcfg *cfg, size_t max, int sock, bool client)
+{
+	struct side s = { .v.sock = sock };
+	unsigned int steps;
+
+	v_open(&s.v, cfg);
+	s.qp = s.v.qp;
+	region(&s, max);
+	v_connect(&s.v, &s.mine, &s.theirs);
+	steps = client ? walk(&s, NULL, max) : walk(NULL, &s, max);
+	v_sync(sock);
+	ibv_dereg_mr(s.mr);
+	v_close(&s.v);
+	return steps;
+}
+
+/* The other host's socket; server = NULL: waits for it. */
+static int rendezvous(const char *port, const char *server)
+{
+	struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM,
+				  .ai_flags = server ? 0 : AI_PASSIVE }, *ai;
+	int one = 1, s, c;
+
+	if (getaddrinfo(server, port, &hints, &ai))
+		die("no address %s:%s", server ? server : "*", port);
+	s = socket(ai->ai_family, SOCK_STREAM, 0);
+	if (server) {
+		if (connect(s, ai->ai_addr, ai->ai_addrlen))
+			die("connect: %s", strerror(errno));
+		freeaddrinfo(ai);
+		return s;
+	}
+	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(s, ai->ai_addr, ai->ai_addrlen) || listen(s, 1) || (c = accept(s, NULL, NULL)) < 0)
+		die("listen: %s", strerror(errno));
+	close(s);
+	freeaddrinfo(ai);
+	return c;
+}
+
 static unsigned int two_processes(struct vcfg *cfg, size_t max)
 {
 	struct side s = { 0 };
@@ -249,13 +291,16 @@ int main(int argc, char **argv)
 	const char *env = getenv("VERIFY_MAX");
 	size_t max = env ? strtoul(env, NULL, 0) : 64u << 20;
 	bool loop = argc > 1 && !strcmp(argv[1], "loop");
+	bool tcp = argc > 2 && !strcmp(argv[1], "tcp");
+	int sock = tcp ? rendezvous(argv[2], argv[3]) : -1;
 	unsigned int steps = 0;
 
 	for (int i = 0; i < 3; i++) {
 		struct vcfg cfg = vcfg_default;
 
 		cfg.mtu = mtus[i];
-		steps += loop ? one_process(&cfg, max) : two_processes(&cfg, max);
+		steps += tcp ? two_hosts(&cfg, max, sock, argc > 3) :
+			 loop ? one_process(&cfg, max) : two_processes(&cfg, max);
 		max = max > 4u << 20 ? 4u << 20 : max;	/* the largest once is enough */
 	}
 	printf("verify: %u transfers, every byte right\n", steps);

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What is run between ruse and kernel rxe.
+
+A case is a command line for the server and the same for the client, with
+
+  {gid}     index of the side's own GID in the case's address family
+  {port}    of the TCP connection by which the two find each other
+  {peer}    nothing for the server; for the client the server's address
+  {bin}     where the tests' own programs are
+
+Each runs in both directions and both families, unless it says otherwise.
+perftest gets an ACK timeout of seconds (-u 20): the guest is emulated and may
+sleep for longer than 67 ms while nothing is lost.
+"""
+from dataclasses import dataclass, field
+
+MTUS = (256, 512, 1024, 2048, 4096)
+
+
+@dataclass
+class Case:
+    name: str
+    cmd: str
+    expect: str                  # a pattern that both outputs have
+    families: tuple = (4, 6)
+    long: bool = False           # not in the short form
+    timeout: int = 60
+    timers: bool = False         # its ACK timer may fire although nothing is lost
+    loss: bool = False           # also runs with packets lost
+    server: str = ""             # where it differs from the client's
+    env: dict = field(default_factory=dict)
+
+
+def pingpong(tool, opts="", **kw):
+    return Case(f"{tool} {opts}".strip(),
+                f"ibv_{tool}_pingpong -d rxe_0 -g {{gid}} -p {{port}} {opts} {{peer}}",
+                r"usec/iter", timers=True, **kw)
+
+
+def perf(tool, opts, **kw):
+    rc = "" if "-c U" in opts else "-u 20 "
+    return Case(f"{tool} {opts}",
+                f"ib_{tool} -d rxe_0 -x {{gid}} -F {rc}-p {{port}} {opts} {{peer}}",
+                r"(?m)^ *\d+ +\d+ +[0-9.]+|#bytes", **kw)
+
+
+def pingpongs():
+    yield pingpong("rc", "-c -n 100", loss=True)
+    yield pingpong("rc", "-c -e -m 4096 -s 60001 -n 20")
+    yield pingpong("rc", "-c -m 256 -s 9999 -n 20", loss=True)
+    yield pingpong("uc", "-c -m 4096 -n 50")
+    yield pingpong("uc", "-c -m 512 -s 3001 -n 50")
+    yield pingpong("ud", "-c -n 50")
+    yield pingpong("srq", "-c -q 8 -n 100 -r 200", loss=True)
+    for m in MTUS:
+        yield pingpong("rc", f"-c -m {m} -s 33333 -n 20", long=True, loss=m in (256, 4096))
+        yield pingpong("uc", f"-c -m {m} -s 33333 -n 20", long=True)
+        yield pingpong("srq", f"-c -e -m {m} -s 10001 -q 16 -n 100", long=True)
+    yield pingpong("ud", "-c -e -s 1 -n 50", long=True)
+    yield pingpong("ud", "-c -s 4096 -n 50", long=True)
+
+
+def perftests():
+    # The receives of UD and UC are all posted before the first message.
+    for tool in ("send_bw", "write_bw", "read_bw"):
+        for m in MTUS:
+            yield perf(tool, f"-m {m} -s 50001 -n 10", families=(4,) if m != 1024 else (4, 6),
+                       loss=m == 1024)
+            yield perf(tool, f"-m {m} -a -n 5", long=True, timeout=600)
+            yield perf(tool, f"-m {m} -b -q 4 -s 50001 -n 10", long=True, timeout=120)
+    for tool in ("send_lat", "write_lat", "read_lat"):
+        yield perf(tool, "-s 2 -n 50")
+        yield perf(tool, "-s 4097 -m 1024 -n 20", families=(6,))
+        yield perf(tool, "-a -m 4096 -n 10", long=True, timeout=600)
+    yield perf("send_bw", "-e -s 8192 -n 20")
+    yield perf("send_bw", "--use-srq -q 4 -s 10000 -n 20")
+    yield perf("write_bw", "-b -q 4 -s 10000 -n 10")
+    yield perf("atomic_bw", "-A FETCH_AND_ADD -n 50", loss=True)
+    yield perf("atomic_bw", "-A CMP_AND_SWAP -n 50", long=True)
+    yield perf("atomic_lat", "-A FETCH_AND_ADD -n 50", long=True)
+    yield perf("atomic_lat", "-A CMP_AND_SWAP -n 50")
+    for m in MTUS:
+        short = m == 1024
+        yield perf("send_bw", f"-c UC -m {m} -s 9999 -n 50", long=not short)
+        yield perf("write_bw", f"-c UC -m {m} -s 9999 -n 50", long=not short)
+        yield perf("send_bw", f"-c UD -m {m} -s {m - 3} -n 100", long=not short)
+        yield perf("send_lat", f"-c UC -m {m} -s {m + 1} -n 20", long=not short)
+        yield perf("send_lat", f"-c UD -m {m} -s {m} -n 20", long=not short)
+        yield perf("write_lat", f"-c UC -m {m} -s {m - 1} -n 20", long=True)
+
+
+def own():
+    """Programs of the system tests: payload of every operation, byte by byte."""
+    for limit in (9000, 200000):
+        yield Case(f"verify {limit}", "{bin}/verify tcp {port} {peer}", "every byte right",
+                   timeout=600, env={"VERIFY_MAX": str(limit)}, loss=limit == 9000,
+                   long=limit > 9000, timers=True)
+
+
+def all_cases():
+    yield from pingpongs()
+    yield from perftests()
+    yield from own()

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The guest with kernel rxe, this side with ruse, and the wire between them.
+
+  Guest  Debian's kernel in QEMU, emulated, on a tap device of this network
+         namespace; its root file system is this machine's, read-only
+  Here   ruse in this network namespace, its device on the tap
+
+Both can start a command, which is then a Command: wait() for it, look at out.
+"""
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+AGENT_PORT = 7777
+TAP = "vm0"
+MTU = 4200   # room for path MTU 4096
+GUEST4, GUEST6 = "192.168.77.1", "fd00:77::1"
+OWN4, OWN6 = "192.168.77.2", "fd00:77::2"
+MISSING = 77
+
+
+class Missing(Exception):
+    """The machine lacks something."""
+
+
+def sh(cmd):
+    subprocess.run(cmd, shell=True, check=True)
+
+
+def own_namespace():
+    """Runs this program again in a network namespace of its own."""
+    if os.environ.get("INTEROP_UNSHARED"):
+        return
+    os.environ["INTEROP_UNSHARED"] = "1"
+    flags = ["-n"] if os.geteuid() == 0 else ["-U", "-r", "-n"]
+    os.execvp("unshare", ["unshare", *flags, "--", sys.executable, *sys.argv])
+
+
+def make_tap(queue=20000):
+    """The tap. Its queue is long: an emulated receiver is slow, and only faults shall lose packets."""
+    sh(f"ip tuntap add dev {TAP} mode tap vnet_hdr")
+    sh(f"ip link set {TAP} mtu {MTU} txqueuelen {queue} up && ip link set lo up")
+    sh(f"ip addr add {OWN4}/24 dev {TAP} && ip -6 addr add {OWN6}/64 dev {TAP} nodad")
+    sh(f"ip route add default via {GUEST4} dev {TAP}")
+
+
+class Command:
+    """A command that runs; subclasses fill out and rc from a thread."""
+
+    def __init__(self, name, cmd):
+        self.name, self.cmd = name, cmd
+        self.out, self.rc = "", None
+        self.thread = threading.Thread(target=self._follow, daemon=True)
+
+    def wait(self, timeout):
+        """Its exit status; 124 when it had to be killed."""
+        self.thread.join(timeout)
+        if self.thread.is_alive():
+            self.kill()
+            self.thread.join(5)
+            self.rc = 124
+        return self.rc
+
+    def wait_out(self, text, timeout):
+        """Until it has written this."""
+        end = time.monotonic() + timeout
+        while text not in self.out:
+            if time.monotonic() > end or not self.thread.is_alive():
+                return text in self.out
+            time.sleep(0.02)
+        return True
+
+
+class GuestCommand(Command):
+    def __init__(self, cmd):
+        super().__init__("kernel", cmd)
+        self.conn = request({"cmd": cmd})
+        self.thread.start()
+
+    def _follow(self):
+        try:
+            with self.conn.makefile("r", encoding="utf-8") as lines:
+                for line in lines:
+                    msg = json.loads(line)
+                    self.out += msg.get("out", "")
+                    self.rc = msg.get("rc", self.rc)
+        except (OSError, ValueError):
+            pass
+        if self.rc is None:
+            self.rc = 255
+
+    def kill(self):
+        self.conn.shutdown(socket.SHUT_RDWR)
+
+
+class OwnCommand(Command):
+    def __init__(self, cmd, env):
+        super().__init__("ruse", cmd)
+        # pylint: disable-next=consider-using-with
+        self.p = subprocess.Popen(["bash", "-c", "exec " + cmd], env=env, text=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+        self.thread.start()
+
+    def _follow(self):
+        while True:
+            text = os.read(self.p.stdout.fileno(), 65536)
+            if not text:
+                break
+            self.out += text.decode(errors="replace")
+        self.rc = self.p.wait()
+
+    def kill(self):
+        self.p.kill()
+
+
+def request(what):
+    conn = socket.create_connection((GUEST4, AGENT_PORT), timeout=10)
+    conn.sendall(json.dumps(what).encode() + b"\n")
+    conn.settimeout(None)
+    return conn
+
+
+class Side:
+    """What Guest and Here have in common; start(), listening() and counters() are theirs."""
+
+    def run(self, cmd, timeout=60):
+        """Exit status and output."""
+        c = self.start(cmd)
+        rc = c.wait(timeout)
+        return rc, c.out
+
+    def gid(self, family):
+        """Index of the GID that is this side's address."""
+        want = f"::ffff:{self.ip4}" if family == 4 else self.ip6
+        _, out = self.run("ibv_devinfo -v -d rxe_0")
+        for line in out.splitlines():
+            if "GID[" in line and line.split("]:")[1].split(",")[0].strip() == want:
+                return int(line.split("[")[1].split("]")[0])
+        raise RuntimeError(f"{self.name}: no GID {want}:\n{out}")
+
+    def counters(self):
+        """What `rdma statistic` tells."""
+        rc, out = self.run("rdma -j statistic show link rxe_0/1")
+        if rc:
+            raise RuntimeError(f"{self.name}: rdma statistic: {out}")
+        return {k: v for k, v in json.loads(out)[0].items() if isinstance(v, int)}
+
+
+class Guest(Side):
+    name, ip4, ip6 = "kernel", GUEST4, GUEST6
+
+    def __init__(self, build, rxe=True, memory=1024):
+        self.dir = tempfile.TemporaryDirectory(prefix="ruse-interop-")
+        self.kernel = os.path.join(build, "interop")
+        rc = subprocess.run([os.path.join(HERE, "kernel"), self.kernel], check=False).returncode
+        if rc == MISSING:
+            raise Missing("no kernel for the guest")
+        if rc:
+            raise RuntimeError("tests/interop/kernel failed")
+        self.console = os.path.join(self.dir.name, "console")
+        params = {"start": os.path.join(HERE, "guest-start"), "kernel": self.kernel, "mtu": MTU,
+                  "ip4": GUEST4 + "/24", "ip6": GUEST6 + "/64", "gw4": OWN4,
+                  "rxe": "yes" if rxe else "no"}
+        append = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable net.ifnames=0 "
+        append += " ".join(f"guest.{k}={v}" for k, v in params.items())
+        # Addresses and names do not come from the host's hardware: anything that runs QEMU will do.
+        cmd = ["qemu-system-x86_64", "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max",
+               "-smp", "2", "-m", str(memory), "-nodefaults", "-display", "none", "-no-reboot",
+               "-kernel", f"{self.kernel}/vmlinuz", "-initrd", f"{self.kernel}/initrd",
+               "-append", append,
+               "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
+               "multidevs=remap",
+               "-netdev", f"tap,id=n0,ifname={TAP},script=no,downscript=no,vhost=off",
+               "-device", f"virtio-net-pci,netdev=n0,mac=52:54:00:77:00:01,romfile=,host_mtu={MTU}",
+               "-device", "virtio-rng-pci",
+               "-serial", f"file:{self.console}"]
+        try:
+            # pylint: disable-next=consider-using-with
+            self.p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                      text=True)
+        except FileNotFoundError as e:
+            raise Missing("no qemu-system-x86_64") from e
+
+    def wait_up(self, timeout=180):
+        """Until the agent answers and the guest has its device."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            if self.p.poll() is not None:
+                raise RuntimeError("qemu ended: " + self.p.stderr.read() + self.console_text())
+            if "agent: ready" in self.console_text():
+                return
+            time.sleep(0.1)
+        raise RuntimeError("the guest does not come up:\n" + self.console_text())
+
+    def console_text(self):
+        try:
+            with open(self.console, encoding="utf-8", errors="replace") as f:
+                return f.read()
+        except OSError:
+            return ""
+
+    def start(self, cmd):
+        return GuestCommand(cmd)
+
+    def listening(self, port):
+        with request({"listening": port}) as conn:
+            return b'"rc": 0' in conn.recv(100)
+
+    def stop(self):
+        if self.p.poll() is None:
+            try:
+                request({"poweroff": 1}).close()
+                self.p.wait(10)
+            except (OSError, subprocess.TimeoutExpired):
+                self.p.kill()
+                self.p.wait()
+        self.dir.cleanup()
+
+
+class Here(Side):
+    name, ip4, ip6 = "ruse", OWN4, OWN6
+
+    def __init__(self, build):
+        self.build = build
+        self.dir = tempfile.TemporaryDirectory(prefix="ruse-interop-")
+        self.rundir = os.path.join(self.dir.name, "run")
+        os.mkdir(self.rundir, 0o700)
+        self.env = dict(os.environ, RUSE_DIR=self.rundir,
+                        PATH=build + ":" + os.environ["PATH"])
+
+    def start(self, cmd):
+        return OwnCommand(f"ruse run {cmd}", self.env)
+
+    def ruse(self, args):
+        """A subcommand of ruse; its output."""
+        return subprocess.run([os.path.join(self.build, "ruse"), *args], env=self.env, check=True,
+                              capture_output=True, text=True).stdout
+
+    def listening(self, port):
+        for path in ("/proc/self/net/tcp", "/proc/self/net/tcp6"):
+            with open(path, encoding="ascii") as f:
+                for line in f.readlines()[1:]:
+                    words = line.split()
+                    if words[3] == "0A" and words[1].endswith(f":{port:04X}"):
+                        return True
+        return False
+
+    def log(self):
+        try:
+            with open(os.path.join(self.rundir, "rused.log"), encoding="utf-8") as f:
+                return f.read()
+        except OSError:
+            return ""
+
+    def stop(self):
+        subprocess.run([os.path.join(self.build, "ruse"), "stop", "--now"], env=self.env,
+                       check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.dir.cleanup()
