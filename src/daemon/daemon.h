@@ -36,6 +36,7 @@ struct rused {
 
 	/* What processes that are gone have counted, by host_page.dev[], and when the files last said so. */
 	uint64_t counter[HOST_MAX_DEVS][PROC_COUNTERS];
+	uint64_t wire[PROC_WIRES];	/* what their sockets have counted, by enum proc_wire */
 	uint64_t shown[HOST_MAX_DEVS][PROC_COUNTERS];
 	ns_t counters_at;
 
@@ -80,8 +81,9 @@ int client_page(const struct client *c, struct proc_page *copy);
 /* nlsock.c */
 int netlink_open(struct client *c);
 void netlink_close_all(struct client *c);
-/* res.c: counters of a device, of the living and the dead */
+/* res.c: counters of a device and of all UDP sockets, of the living and the dead */
 void res_counters(struct rused *r, int dev, uint64_t sum[PROC_COUNTERS]);
+void res_wire(const struct rused *r, uint64_t sum[PROC_WIRES]);
 /* The client's counts go over to the dead; before its page is closed. */
 void res_client_gone(struct client *c);
 /* hw_counters in sysfs say what is so now. */

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "abi/netlink/nldev.h"
@@ -45,8 +46,28 @@ void res_counters(struct rused *r, int dev, uint64_t sum[PROC_COUNTERS])
 		add_client(c, dev, sum);
 }
 
+static void add_wire(const struct client *c, uint64_t sum[PROC_WIRES])
+{
+	struct proc_page p;
+
+	if (client_page(c, &p))
+		return;
+	for (int k = 0; k < PROC_WIRES; k++)
+		sum[k] += p.wire[k];
+}
+
+void res_wire(const struct rused *r, uint64_t sum[PROC_WIRES])
+{
+	struct client *c;
+
+	memcpy(sum, r->wire, sizeof(r->wire));
+	list_for_each_entry(c, &r->clients, node)
+		add_wire(c, sum);
+}
+
 void res_client_gone(struct client *c)
 {
+	add_wire(c, c->r->wire);
 	for (int dev = 0; dev < HOST_MAX_DEVS; dev++)
 		add_client(c, dev, c->r->counter[dev]);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * IPC_STATUS: what there is, as JSON. Members may be added; none changes its meaning.
- * "host" {rundir, netns, pid, uptime}, "devices" [], "processes" [] with "contexts" [] and "links" [].
+ * "host" {rundir, netns, pid, uptime}, "devices" [], "wire" {}, "processes" [] with "contexts" [],
+ * "links" [] and "wire" {}.
  */
 #include <arpa/inet.h>
 #include <json-c/json.h>
@@ -131,7 +132,8 @@ static struct json_object *links_json(struct rused *r, const struct proc_page *p
 	return a;
 }
 
-static struct json_object *wire_json(const struct proc_page *p)
+/* Of one process, or of all that there were. */
+static struct json_object *wire_json(const uint64_t wire[PROC_WIRES])
 {
 	static const char *const names[PROC_WIRES] = {
 		"tx_packets", "tx_bytes", "rx_packets", "rx_bytes", "bad_icrc", "malformed",
@@ -141,9 +143,9 @@ static struct json_object *wire_json(const struct proc_page *p)
 	uint64_t any = 0;
 
 	for (int i = 0; i < PROC_WIRES; i++)
-		any |= p->wire[i];
+		any |= wire[i];
 	for (int i = 0; any && i < PROC_WIRES; i++)
-		json_object_object_add(o, names[i], json_object_new_int64((int64_t)p->wire[i]));
+		json_object_object_add(o, names[i], json_object_new_int64((int64_t)wire[i]));
 	return o;
 }
 
@@ -163,7 +165,7 @@ static struct json_object *process_json(struct rused *r, const struct client *c)
 	json_object_object_add(o, "blocks", blocks);
 	json_object_object_add(o, "contexts", contexts_json(r, &p));
 	json_object_object_add(o, "links", links_json(r, &p));
-	json_object_object_add(o, "wire", wire_json(&p));
+	json_object_object_add(o, "wire", wire_json(p.wire));
 	return o;
 }
 
@@ -171,13 +173,16 @@ char *status_text(struct rused *r)
 {
 	struct json_object *o = json_object_new_object(), *procs = json_object_new_array();
 	struct client *c;
+	uint64_t wire[PROC_WIRES];
 	char *text;
 
+	res_wire(r, wire);
 	list_for_each_entry(c, &r->clients, node)
 		if (c->proc)
 			json_object_array_add(procs, process_json(r, c));
 	json_object_object_add(o, "host", host_json(r));
 	json_object_object_add(o, "devices", devices_json(r));
+	json_object_object_add(o, "wire", wire_json(wire));
 	json_object_object_add(o, "processes", procs);
 	text = strdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
 	json_object_put(o);

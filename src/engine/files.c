@@ -324,7 +324,6 @@ void page_update(void)
 	if (engine.ep)
 		shm_for_each(engine.ep, page_link, &fill);
 	wire_for_each(page_wire, &fill);
-	wire_counts(engine.proc_page->wire);
 	while (fill.n < PROC_MAX_LINKS && engine.proc_page->link[fill.n].kind)
 		engine.proc_page->link[fill.n++].kind = 0;
 }

@@ -201,9 +201,15 @@ static const struct link_host wire_host_ops = {
 	.copy_iov = umem_copy_iov,
 };
 
+_Static_assert(sizeof(struct udp_stats) == PROC_WIRES * sizeof(uint64_t) &&
+	       offsetof(struct udp_stats, other_id) == WIRE_OTHER_ID * sizeof(uint64_t) &&
+	       offsetof(struct udp_stats, bad_icrc) == WIRE_BAD_ICRC * sizeof(uint64_t),
+	       "the page has the same counters");
+
 static int create(struct wire *w)
 {
 	struct udp_cfg cfg = {
+		.stats = (struct udp_stats *)engine.proc_page->wire,
 		.host = &wire_host_ops,
 		.epfd = engine.epfd,
 		.own_fd = own_fd,
@@ -366,27 +372,6 @@ void wire_want_wakeup(bool want)
 {
 	if (get()->ep)
 		udp_want_wakeup(get()->ep, want);
-}
-
-void wire_counts(uint64_t count[PROC_WIRES])
-{
-	const struct udp_stats *s;
-
-	if (!get()->ep)
-		return;
-	s = udp_ep_stats(get()->ep);
-	count[WIRE_TX_PACKETS] = s->tx_packets;
-	count[WIRE_TX_BYTES] = s->tx_bytes;
-	count[WIRE_RX_PACKETS] = s->rx_packets;
-	count[WIRE_RX_BYTES] = s->rx_bytes;
-	count[WIRE_BAD_ICRC] = s->bad_icrc;
-	count[WIRE_MALFORMED] = s->malformed;
-	count[WIRE_FOREIGN] = s->foreign;
-	count[WIRE_LOST_TX] = s->lost_tx;
-	count[WIRE_CE] = s->ce;
-	count[WIRE_CNP_SENT] = s->cnp_sent;
-	count[WIRE_CNP_RCVD] = s->cnp_rcvd;
-	count[WIRE_OTHER_ID] = s->other_id;
 }
 
 const uint8_t *wire_peer(const struct link *l)

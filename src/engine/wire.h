@@ -40,8 +40,6 @@ void wire_want_wakeup(bool want);
 /* Of the paths to other hosts; and the link by which all from there arrives, NULL: no wire. */
 /* The address that a link of the wire goes to, all 0: any; NULL: it is none. */
 const uint8_t *wire_peer(const struct link *l);
-/* For ruse status. */
-void wire_counts(uint64_t count[PROC_WIRES]);
 void wire_for_each(void (*fn)(struct link *l, void *arg), void *arg);
 struct link *wire_in(void);
 

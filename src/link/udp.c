@@ -25,6 +25,8 @@ int udp_socket_receives(int fd, bool v4)
 	if (udp_setopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, RCVBUF))
 		udp_setopt(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF);
 	udp_setopt(fd, SOL_UDP, UDP_GRO, 1);
+	/* Kernel rxe sends no UDP checksum, not with IPv6 either (A17.4.5.1: the ICRC is there). */
+	udp_setopt(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1);
 	if (udp_setopt(fd, IPPROTO_IP, IP_RECVTOS, 1) || udp_setopt(fd, IPPROTO_IP, IP_RECVTTL, 1))
 		return -EOPNOTSUPP;
 	if (v4)
@@ -113,6 +115,7 @@ int udp_ep_create(const struct udp_cfg *cfg, struct udp_ep **out)
 	if (!ep)
 		return -ENOMEM;
 	ep->cfg = *cfg;
+	ep->stats = cfg->stats ? cfg->stats : &ep->own_stats;
 	ep->port = cfg->port ? cfg->port : ROCE_PORT;
 	ep->watched = true;
 	list_init(&ep->links);
@@ -142,7 +145,7 @@ void udp_ep_destroy(struct udp_ep *ep)
 
 const struct udp_stats *udp_ep_stats(const struct udp_ep *ep)
 {
-	return &ep->stats;
+	return ep->stats;
 }
 
 struct link *udp_in(struct udp_ep *ep)

@@ -25,7 +25,14 @@ struct udp_ep;
 #define UDP_MAX_SEG (64u << 10)
 #define UDP_MAX_PKTS 64u
 
+/* What was dropped, and why; plain counters, in the order of enum proc_wire (ipc/pages.h). */
+struct udp_stats {
+	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
+	uint64_t bad_icrc, malformed, foreign, lost_tx, ce, cnp_sent, cnp_rcvd, other_id;
+};
+
 struct udp_cfg {
+	struct udp_stats *stats;	/* where to count; NULL: nobody looks */
 	const struct link_host *host;	/* of the in-link and of all links */
 	void *host_arg;
 	uint16_t port;		/* where peers receive; 0: 4791 */
@@ -50,12 +57,6 @@ struct udp_path {
 	struct seg_net net;	/* for segments without their own */
 	uint32_t ifindex;	/* of the device's interface: packets leave there */
 	uint32_t block;		/* of the destination QP numbers */
-};
-
-/* What was dropped, and why; plain counters. */
-struct udp_stats {
-	uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
-	uint64_t bad_icrc, malformed, foreign, lost_tx, cnp_sent, cnp_rcvd, ce, other_id;
 };
 
 int udp_ep_create(const struct udp_cfg *cfg, struct udp_ep **ep);

@@ -55,7 +55,7 @@ struct udp_ep {
 	bool watched;		/* the sockets wake the engine */
 	bool no_gso;		/* the machine cannot */
 	bool polling;
-	struct udp_stats stats;
+	struct udp_stats *stats, own_stats;
 	/* What the last packets of a train have become, still to be delivered. */
 	struct seg held;
 	struct iovec iov[SEG_MAX_IOV];

@@ -140,7 +140,7 @@ static bool icrc_right(struct udp_ep *ep, const struct meta *m, const uint8_t *p
 	if (!m->v4)
 		return false;
 	/* Of somebody who counts his ids, or who does not set DF. From the id on: 14 bytes of IP. */
-	ep->stats.other_id++;
+	ep->stats->other_id++;
 	for (int df = 0; df < 2; df++) {
 		iplen = ipudp_put(hdr, &m->net, m->sport, ep->port, len + ICRC_LEN, 0,
 				  df ? 0 : IPUDP_DF);
@@ -221,23 +221,23 @@ static void packet(struct udp_ep *ep, const struct seg_net *net, const uint8_t *
 
 	if (unlikely(dqpn != MULTICAST_QPN && !ep->cfg.mine(ep, dqpn))) {
 		deliver(ep, true);
-		ep->stats.foreign++;
+		ep->stats->foreign++;
 		ep->cfg.foreign(ep, net, dqpn, p, len);
 		return;
 	}
 	if (unlikely(cnp_get(p, len, &dqpn))) {
-		ep->stats.cnp_rcvd++;
+		ep->stats->cnp_rcvd++;
 		ep->cfg.congestion(ep, net, dqpn);
 		return;
 	}
 	drop = packet_parse(p, len, &seg, &iov);
 	if (unlikely(drop != PACKET_OK)) {
-		ep->stats.malformed++;
+		ep->stats->malformed++;
 		log_debug("udp: packet dropped: %s", packet_drop_name(drop));
 		return;
 	}
 	if (unlikely((net->traffic_class & ECN_MASK) == ECN_CE))
-		ep->stats.ce++;
+		ep->stats->ce++;
 	seg.net = net;
 	hold(ep, &seg);
 }
@@ -249,14 +249,14 @@ static void datagram(struct udp_ep *ep, const struct meta *m, const uint8_t *p, 
 	for (uint32_t off = 0; off < len; off += size, i++) {
 		uint32_t n = min(size, len - off);
 
-		ep->stats.rx_packets++;
-		ep->stats.rx_bytes += n;
+		ep->stats->rx_packets++;
+		ep->stats->rx_bytes += n;
 		if (unlikely(n < BTH_LEN + ICRC_LEN)) {
-			ep->stats.malformed++;
+			ep->stats->malformed++;
 			continue;
 		}
 		if (unlikely(!icrc_right(ep, m, p + off, n - ICRC_LEN, i))) {
-			ep->stats.bad_icrc++;
+			ep->stats->bad_icrc++;
 			continue;
 		}
 		packet(ep, &m->net, p + off, n - ICRC_LEN);
@@ -300,7 +300,7 @@ int udp_rx_read(struct udp_ep *ep, struct udp_rx *rx, int budget)
 			if (likely(meta_read(m, &b->msg[i].msg_hdr)))
 				datagram(ep, m, b->data[i], b->msg[i].msg_len);
 			else
-				ep->stats.malformed++;
+				ep->stats->malformed++;
 		}
 		deliver(ep, false);
 	} while (n == UDP_RX_VLEN && ep->in.rx_segs - before < (uint64_t)budget);

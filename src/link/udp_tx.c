@@ -233,7 +233,7 @@ static int refused(struct udp_tx *tx, int err, bool gso)
 		told = true;
 		break;
 	}
-	if (!tx->ep->stats.lost_tx++)
+	if (!tx->ep->stats->lost_tx++)
 		log_warn("udp: a packet is lost: %s; ruse status counts them",
 			 strerrordesc_np(-err));
 	return 0;
@@ -322,7 +322,7 @@ int udp_send(struct link *l, const struct seg *seg)
 	if (BUG_ON(seg->len > UDP_MAX_SEG || packet_count(seg) > UDP_MAX_PKTS))
 		return -EFAULT;
 	if (unlikely(!tx)) {
-		ep->stats.lost_tx++;
+		ep->stats->lost_tx++;
 		return 0;
 	}
 	if (unlikely(tx->full))
@@ -340,8 +340,8 @@ int udp_send(struct link *l, const struct seg *seg)
 		return ret;
 	l->tx_segs++;
 	l->tx_bytes += seg->len;
-	ep->stats.tx_packets += packet_count(seg);
-	ep->stats.tx_bytes += seg->len;
+	ep->stats->tx_packets += packet_count(seg);
+	ep->stats->tx_bytes += seg->len;
 	return 0;
 }
 
@@ -362,5 +362,5 @@ void udp_cnp(struct link *l, uint16_t pkey, uint32_t dqpn, ns_t now)
 	iplen = ipudp_put(hdr, &net, tx->port, ul->ep->port, t.len, 0, IPUDP_DF);
 	icrc_put(ul->ep->txbuf + CNP_LEN, ipudp_icrc(hdr, iplen, ul->ep->txbuf, CNP_LEN));
 	if (!transmit(ul, tx, &net, &t, 1))
-		ul->ep->stats.cnp_sent++;
+		ul->ep->stats->cnp_sent++;
 }

@@ -9,6 +9,7 @@ Both can start a command, which is then a Command: wait() for it, look at out.
 """
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -171,7 +172,7 @@ class Guest(Side):
         append = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable net.ifnames=0 "
         append += " ".join(f"guest.{k}={v}" for k, v in params.items())
         # Addresses and names do not come from the host's hardware: anything that runs QEMU will do.
-        cmd = ["qemu-system-x86_64", "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max",
+        cmd = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max",
                "-smp", "2", "-m", str(memory), "-nodefaults", "-display", "none", "-no-reboot",
                "-kernel", f"{self.kernel}/vmlinuz", "-initrd", f"{self.kernel}/initrd",
                "-append", append,
@@ -181,12 +182,10 @@ class Guest(Side):
                "-device", f"virtio-net-pci,netdev=n0,mac=52:54:00:77:00:01,romfile=,host_mtu={MTU}",
                "-device", "virtio-rng-pci",
                "-serial", f"file:{self.console}"]
-        try:
-            # pylint: disable-next=consider-using-with
-            self.p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                      text=True)
-        except FileNotFoundError as e:
-            raise Missing("no qemu-system-x86_64") from e
+        if not shutil.which("qemu-system-x86_64"):
+            raise Missing("no qemu-system-x86_64")
+        # pylint: disable-next=consider-using-with
+        self.p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def wait_up(self, timeout=180):
         """Until the agent answers and the guest has its device."""
@@ -242,6 +241,10 @@ class Here(Side):
         """A subcommand of ruse; its output."""
         return subprocess.run([os.path.join(self.build, "ruse"), *args], env=self.env, check=True,
                               capture_output=True, text=True).stdout
+
+    def wire(self):
+        """What ruse's UDP sockets have counted."""
+        return json.loads(self.ruse(["status", "--json"]))["wire"]
 
     def listening(self, port):
         for path in ("/proc/self/net/tcp", "/proc/self/net/tcp6"):

@@ -112,7 +112,8 @@ int v_rtr(struct ibv_qp *qp, const struct vcfg *cfg, const struct vdest *to)
 		.rq_psn = to->psn, .max_dest_rd_atomic = cfg->rd_atomic,
 		.min_rnr_timer = cfg->min_rnr,
 		.ah_attr = { .is_global = 1, .port_num = 1,
-			     .grh = { .dgid = to->gid, .sgid_index = (uint8_t)v_gid(), .hop_limit = 64 } },
+			     .grh = { .dgid = to->gid, .sgid_index = (uint8_t)v_gid(),
+				      .hop_limit = 64 } },
 	};
 
 	return ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |

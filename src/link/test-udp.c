@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a foreign sender's datagrams look like, through real sockets on lo. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/udp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "link/testing.h"
+#include "link/udp.h"
+#include "wire/icrc.h"
+#include "wire/ipudp.h"
+#include "wire/packet.h"
+
+#define DQPN 0x4001u
+
+struct peer {
+	struct node n;
+	struct udp_ep *ep;
+	struct udp_stats stats;
+	struct sockaddr_in6 to;
+	int epfd, out;		/* out: the foreign sender's */
+	uint16_t sport;
+	struct seg_net net;
+};
+
+static bool mine(struct udp_ep *ep, uint32_t dqpn)
+{
+	return dqpn == DQPN;
+}
+
+static void parse(struct seg_net *net, struct sockaddr_in6 *sa, const char *addr)
+{
+	*sa = (struct sockaddr_in6){ .sin6_family = AF_INET6 };
+	assert_int_equal(inet_pton(AF_INET6, addr, &sa->sin6_addr), 1);
+	*net = (struct seg_net){ .hop_limit = 64 };
+	memcpy(net->sgid, &sa->sin6_addr, 16);
+	memcpy(net->dgid, &sa->sin6_addr, 16);
+}
+
+/* An endpoint on addr, a socket that sends to it from there. False: there is no such address. */
+static bool peer_open(struct peer *p, const char *addr)
+{
+	struct udp_cfg cfg = { .stats = &p->stats, .host = &t_host, .host_arg = &p->n,
+			       .mine = mine };
+	int in = socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK, 0), off = 0;
+	struct sockaddr_in6 from;
+	socklen_t len = sizeof(from);
+
+	memset(p, 0, sizeof(*p));
+	p->out = socket(AF_INET6, SOCK_DGRAM, 0);
+	if (in < 0 || p->out < 0)
+		return false;
+	setsockopt(in, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	setsockopt(p->out, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+	parse(&p->net, &p->to, addr);
+	if (bind(in, (struct sockaddr *)&p->to, sizeof(p->to)) ||
+	    bind(p->out, (struct sockaddr *)&p->to, sizeof(p->to))) {
+		close(in);
+		close(p->out);
+		return false;
+	}
+	assert_int_equal(getsockname(in, (struct sockaddr *)&p->to, &len), 0);
+	assert_int_equal(getsockname(p->out, (struct sockaddr *)&from, &len), 0);
+	p->sport = ntohs(from.sin6_port);
+	p->n.buf = malloc(NODE_BUF);
+	p->epfd = cfg.epfd = epoll_create1(0);
+	cfg.port = ntohs(p->to.sin6_port);
+	assert_int_equal(udp_ep_prepare_socket(in), 0);
+	assert_int_equal(udp_ep_create(&cfg, &p->ep), 0);
+	assert_int_equal(udp_ep_add_socket(p->ep, in), 0);
+	return true;
+}
+
+static void peer_close(struct peer *p)
+{
+	udp_ep_destroy(p->ep);
+	close(p->epfd);
+	close(p->out);
+	free(p->n.buf);
+}
+
+/* One SEND whose ICRC covers this IP id. */
+static void foreign_send(struct peer *p, uint16_t id, uint32_t damage)
+{
+	uint8_t payload[100], packet[PACKET_MAX + ICRC_LEN], hdr[IPUDP_MAX];
+	struct iovec iov = { payload, sizeof(payload) };
+	struct seg seg = t_seg(SEG_SEND, &iov, 1, 7);
+	size_t iplen, all;
+	int len;
+
+	memset(payload, 0x42, sizeof(payload));
+	seg.dqpn = DQPN;
+	len = packet_build(&seg, 0, packet, sizeof(packet), NULL);
+	assert_true(len > 0);
+	all = (size_t)len + ICRC_LEN;
+	iplen = ipudp_put(hdr, &p->net, p->sport, ntohs(p->to.sin6_port), all, id, IPUDP_DF);
+	icrc_put(packet + len, ipudp_icrc(hdr, iplen, packet, (size_t)len) ^ damage);
+	assert_int_equal(
+		sendto(p->out, packet, all, 0, (struct sockaddr *)&p->to, sizeof(p->to)), all);
+}
+
+/* Kernel rxe sends IPv6 without UDP checksum too. */
+static void test_v6_without_checksum(void **state)
+{
+	struct peer p;
+	int on = 1;
+
+	if (!peer_open(&p, "::1"))
+		skip();
+	assert_int_equal(setsockopt(p.out, SOL_UDP, UDP_NO_CHECK6_TX, &on, sizeof(on)), 0);
+	foreign_send(&p, 0, 0);
+	assert_int_equal(udp_poll(p.ep, 8), 1);
+	assert_int_equal(p.n.nseg, 1);
+	assert_int_equal(p.n.buf[0], 0x42);
+	foreign_send(&p, 0, 1u << 20);
+	assert_int_equal(udp_poll(p.ep, 8), 0);
+	assert_int_equal(p.stats.bad_icrc, 1);
+	peer_close(&p);
+}
+
+/* Kernel rxe counts its IPv4 ids up, and the ICRC covers them; a socket does not show them. */
+static void test_v4_any_id(void **state)
+{
+	struct peer p;
+
+	if (!peer_open(&p, "::ffff:127.0.0.1"))
+		skip();
+	for (uint32_t id = 0; id < 0x10000; id += 4711) {
+		foreign_send(&p, (uint16_t)id, 0);
+		assert_int_equal(udp_poll(p.ep, 8), 1);
+	}
+	assert_int_equal(p.stats.bad_icrc, 0);
+	assert_int_equal(p.stats.rx_packets, 14);
+	assert_int_equal(p.stats.other_id, 13);
+	peer_close(&p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_v6_without_checksum),
+		cmocka_unit_test(test_v4_any_id),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
