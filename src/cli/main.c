@@ -19,6 +19,7 @@ static const struct subcommand {
 } subcommands[] = {
 	{ "run", "run a program with RDMA: ruse run [options] [--] CMD...", cmd_run },
 	{ "status", "what rused knows: devices, processes, objects, links", cmd_status },
+	{ "capture", "packets of running programs, on the terminal or for Wireshark", cmd_capture },
 	{ "doctor", "what this machine allows, and what that means", cmd_doctor },
 	{ "stop", "ask rused to exit", cmd_stop },
 };

@@ -54,6 +54,7 @@ void client_kill(struct client *c, const char *why)
 	loop_del(&r->loop, &c->sock);
 	loop_del(&r->loop, &c->pidfd);
 	res_client_gone(c);
+	capture_client_gone(c);
 	if (c->page_fd >= 0)
 		close(c->page_fd);
 	c->page_fd = -1;

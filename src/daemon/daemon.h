@@ -61,6 +61,7 @@ struct client {
 	char *out;		/* an answer that the socket had no room for */
 	size_t out_len, out_at;
 	uint32_t out_seq;
+	uint32_t capture;	/* id in the host page; 0: it does not capture */
 };
 
 /* clients.c */
@@ -103,6 +104,16 @@ int host_init(struct rused *r);
 void host_fini(struct rused *r);
 /* Publishes a device in the page and in sysfs. was NULL: new. */
 void host_publish(struct rused *r, int slot, const struct host_dev *now);
+/*
+ * Around a change of the page: others see all of it or nothing. Ends with word
+ * to every process, said about what.
+ */
+void host_page_begin(struct rused *r);
+void host_page_end(struct rused *r, const char *what);
+/* captures.c: who captures. 0, -EBUSY, -ENOSPC, -EPROTO: a name that is none. */
+struct ipc_capture;
+int capture_start(struct client *c, const struct ipc_capture *q);
+void capture_client_gone(struct client *c);
 /* devices.c */
 int devices_init(struct rused *r);
 void devices_fini(struct rused *r);

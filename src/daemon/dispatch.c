@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "ipc/capring.h"
 
 struct msg {
 	struct client *c;
@@ -254,6 +255,16 @@ static int do_shutdown(struct msg *m)
 	return rc;
 }
 
+static int do_capture(struct msg *m)
+{
+	struct ipc_capture q;
+	int rc;
+
+	memcpy(&q, m->body, sizeof(q));
+	rc = capture_start(m->c, &q);
+	return rc == -EPROTO ? rc : answer_error(m, rc);
+}
+
 static int dispatch(struct msg *m)
 {
 	switch ((enum ipc_type)m->h->type) {
@@ -274,6 +285,8 @@ static int dispatch(struct msg *m)
 	case IPC_COUNTERS:
 		res_counters_show(m->c->r);
 		return answer_error(m, 0);
+	case IPC_CAPTURE:
+		return do_capture(m);
 	case IPC_NTYPES:
 		break;
 	}

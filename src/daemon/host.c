@@ -52,18 +52,37 @@ void host_fini(struct rused *r)
 	sysfs_remove(r->run);
 }
 
+void host_page_begin(struct rused *r)
+{
+	WRITE_ONCE(r->page->seq, r->page->seq + 1);
+	smp_wmb();
+}
+
+static void notify(struct rused *r, const char *what)
+{
+	static const uint64_t one = 1;
+	struct client *c;
+
+	list_for_each_entry(c, &r->clients, node)
+		if (c->notify_fd >= 0 && write(c->notify_fd, &one, sizeof(one)) < 0)
+			log_debug("pid %d: not told of %s: %m", c->pid, what);
+}
+
+void host_page_end(struct rused *r, const char *what)
+{
+	smp_store_release(&r->page->seq, r->page->seq + 1);
+	notify(r, what);
+}
+
 void host_publish(struct rused *r, int slot, const struct host_dev *now)
 {
 	struct host_dev *d = &r->page->dev[slot];
-	static const uint64_t one = 1;
 	struct host_dev was = *d;
-	struct client *c;
 	int rc;
 
 	if (!memcmp(&was, now, sizeof(was)))
 		return;
-	WRITE_ONCE(r->page->seq, r->page->seq + 1);
-	smp_wmb();
+	host_page_begin(r);
 	*d = *now;
 	smp_store_release(&r->page->seq, r->page->seq + 1);
 	/* Whoever hears of it finds sysfs as it was, or as it is now; then the events come. */
@@ -74,7 +93,5 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	rc = sysfs_device(r->run, was.in_use ? &was : NULL, now->in_use ? now : NULL);
 	if (rc)
 		log_warn("sysfs of %s: %s", now->name, strerror(-rc));
-	list_for_each_entry(c, &r->clients, node)
-		if (c->notify_fd >= 0 && write(c->notify_fd, &one, sizeof(one)) < 0)
-			log_debug("pid %d: not told of %s: %m", c->pid, now->name);
+	notify(r, now->name);
 }

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include "base/log.h"
 #include "base/sys.h"
+#include "engine/captures.h"
 #include "engine/engine_internal.h"
 #include "engine/res.h"
 #include "engine/wire.h"
@@ -27,6 +28,12 @@ const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t 
 		if (copy->dev[i].in_use && copy->dev[i].minor == minor)
 			return &copy->dev[i];
 	return NULL;
+}
+
+void host_page_news(const struct host_page *copy)
+{
+	edev_refresh(copy);
+	captures_refresh(copy);
 }
 
 static int proc_page_create(void)
@@ -72,15 +79,16 @@ static int host_page_map(int fd)
 	return 0;
 }
 
-/* The program's name: that of its first thread, whichever thread asks. */
-static void own_comm(char *comm, size_t size)
+void own_comm(char *comm, size_t size)
 {
 	int fd = sys_openat(AT_FDCWD, "/proc/self/comm", O_RDONLY | O_CLOEXEC, 0);
-	ssize_t n = fd < 0 ? 0 : sys_read(fd, comm, size - 1);
+	char line[17];	/* 15 characters and a newline */
+	ssize_t n = fd < 0 ? 0 : sys_read(fd, line, sizeof(line));
 
 	if (fd >= 0)
 		sys_close(fd);
-	comm[n > 0 ? n - 1 : 0] = 0;	/* without the newline */
+	line[n > 0 ? n - 1 : 0] = 0;
+	snprintf(comm, size, "%s", line);
 }
 
 /* rused has changed the host page. */
@@ -91,7 +99,7 @@ static void notify_event(struct link_fd *fd, uint32_t events)
 
 	sys_read(engine.notify, &n, sizeof(n));
 	if (copy && !host_page_read(engine.host_page, copy))
-		edev_refresh(copy);
+		host_page_news(copy);
 	free(copy);
 }
 
@@ -279,6 +287,7 @@ static int attach_try(bool start)
 	}
 	snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", engine.rundir);
 	shm_ep_set_proc(engine.ep, engine.proc);
+	captures_attached(engine.host_page);
 	engine.reattach_at = NS_NEVER;
 	conn_watch();
 	return 0;

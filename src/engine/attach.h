@@ -15,6 +15,8 @@ int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply,
 		   int *fds, int *nfds);
 void conn_lost(void);
 void conn_watch(void);
+/* The program's name: that of its first thread, whichever thread asks. */
+void own_comm(char *comm, size_t size);
 const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor);
 
 #endif

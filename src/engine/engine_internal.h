@@ -116,6 +116,9 @@ int context_announce(struct efile *ef);
 int edev_get(const struct host_dev *hd, struct edev **edev);
 void edev_refresh(const struct host_page *copy);
 
+/* attach.c: what the host page says now is seen to. */
+void host_page_news(const struct host_page *copy);
+
 extern const struct ucontext_ops ring_ops;	/* rings.c */
 int rings_init(struct efile *ef);
 void rings_fini(struct efile *ef);

@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include "base/sys.h"
+#include "engine/captures.h"
 #include "engine/engine_internal.h"
 #include "engine/wire.h"
 
@@ -251,7 +252,7 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 		page_update();
 		copy = malloc(sizeof(*copy));
 		if (copy && !host_page_read(engine.host_page, copy))
-			edev_refresh(copy);
+			host_page_news(copy);
 		free(copy);
 	}
 	return *n >= STREAM ? 0 : watch_next(now, seen_gen);
@@ -345,5 +346,7 @@ int progress_start(void)
 	}
 	pthread_detach(engine.thread);
 	engine.started = true;
+	/* Nobody has looked at the page since the attach. */
+	captures_attached(engine.host_page);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 #include "base/sys.h"
 #include "core/umem.h"
+#include "engine/captures.h"
 #include "engine/engine_internal.h"
 #include "engine/res.h"
 #include "engine/ud_link.h"
@@ -380,6 +381,7 @@ const struct link_host link_host_ops = {
 	.input = input,
 	.writable = writable,
 	.down = writable,
+	.created = captures_link,
 	.attention = attention,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,

@@ -13,6 +13,7 @@
 #include "base/sys.h"
 #include "core/mcast.h"
 #include "core/umem.h"
+#include "engine/captures.h"
 #include "engine/engine_internal.h"
 #include "engine/ud_link.h"
 #include "engine/wire.h"
@@ -197,6 +198,7 @@ static const struct link_host wire_host_ops = {
 	.input = input,
 	.writable = writable,
 	.down = writable,
+	.created = captures_link,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,
 };
@@ -219,7 +221,11 @@ static int create(struct wire *w)
 		.congestion = congestion,
 	};
 
-	return w->ep ? 0 : udp_ep_create(&cfg, &w->ep);
+	int ret = w->ep ? 0 : udp_ep_create(&cfg, &w->ep);
+
+	if (!ret)
+		captures_link(udp_in(w->ep));
+	return ret;
 }
 
 bool wire_wanted(uint32_t block)

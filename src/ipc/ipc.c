@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "base/sys.h"
+#include "ipc/capring.h"
 #include "ipc/ipc.h"
 #include "ipc/ipc_internal.h"
 
@@ -30,6 +31,7 @@ static const struct row {
 	[IPC_CONTEXT] = { sizeof(struct ipc_context), 0 },
 	[IPC_STATUS] = { 0, LEN_TEXT },
 	[IPC_COUNTERS] = { 0, 0 },
+	[IPC_CAPTURE] = { sizeof(struct ipc_capture), 0 },
 	[IPC_SHUTDOWN] = { LEN_OPT(sizeof(struct ipc_shutdown)), 0 },
 };
 

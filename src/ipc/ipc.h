@@ -49,6 +49,8 @@ enum ipc_type {
 	IPC_SHUTDOWN,
 	/* Somebody is about to read hw_counters: rused brings the files up to date. Body and reply none. */
 	IPC_COUNTERS,
+	/* ruse captures until this connection ends: body ipc_capture (ipc/capring.h), reply none. -ENOSPC, -EBUSY. */
+	IPC_CAPTURE,
 	IPC_NTYPES
 };
 
@@ -71,10 +73,8 @@ struct ipc_hello {
 	char comm[16];
 	char sock[32];		/* abstract address (without the leading NUL) of its peer socket, "" = none */
 	uint32_t proc;		/* number that an earlier rused gave it, wanted again; 0 = none */
-};		       /*
-	 * with descriptors: the process page (memfd, sealed against shrinking), and both ends of the
-	 * park if it has them; or none for ruse
-	 */
+};
+/* With it: the process page (memfd, sealed against shrinking) and both ends of the park if it has them; ruse: nothing. */
 
 struct ipc_hello_reply {
 	uint32_t proc;		/* number of the process, 1.., unique while rused lives; 0 for ruse */

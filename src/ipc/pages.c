@@ -23,6 +23,9 @@ static bool host_page_sane(const struct host_page *p)
 		    !memchr(d->ndev, 0, sizeof(d->ndev)))
 			return false;
 	}
+	for (i = 0; i < HOST_MAX_CAPTURES; i++)
+		if (p->capture[i].id && !memchr(p->capture[i].sock, 0, sizeof(p->capture[i].sock)))
+			return false;
 	return true;
 }
 

@@ -34,12 +34,22 @@ struct host_dev {
 	struct host_gid gid[HOST_MAX_GIDS];
 };
 
+#define HOST_MAX_CAPTURES 4
+
+/* Somebody captures: ipc_capture as rused has checked it. */
+struct host_capture {
+	uint32_t id;		/* 0 = free; unique while rused lives */
+	uint32_t snaplen;
+	char sock[32];
+};
+
 struct host_page {
 	uint32_t magic;
 	uint32_t version;
 	uint32_t seq;		/* odd while rused writes; readers copy and check again */
 	uint32_t generation;	/* of rused: random, changes with every start */
 	struct host_dev dev[HOST_MAX_DEVS];
+	struct host_capture capture[HOST_MAX_CAPTURES];
 };
 
 /* Copies the page out under its sequence. 0, or -EPROTO when it never settles or is not one. */

@@ -92,7 +92,9 @@ struct link {
 	const char *note;
 	void (*tap)(struct link *l, const struct seg *seg, const char *note);
 	void *tap_arg;
-	const struct link_ops **under;	/* where fault keeps the ops it has replaced; NULL: no fault */
+	/* Where fault keeps the ops and host that it has replaced; NULL: no fault. Capture goes there. */
+	const struct link_ops **under;
+	const struct link_host **under_host;
 	uint32_t held_caps, holders;	/* link_hold_direct() */
 };
 

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* ruse capture: packets of running programs, or of a file, to the terminal or into a file. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/capture.h"
+#include "cli/cli.h"
+#include "wire/frame.h"
+
+static void help(void)
+{
+	puts("usage: ruse capture [options]\n"
+	     "Shows the RDMA packets of all programs of this user and network namespace, one a\n"
+	     "line. What goes through memory is shown as a wire would have carried it.\n\n"
+	     "  -w, --write FILE       into a pcapng file for Wireshark; - is standard output\n"
+	     "  -r, --read FILE        from a pcap or pcapng file instead of programs\n"
+	     "  -d, --device DEV       of this device\n"
+	     "  -q, --qp QPN           from or to this QP number\n"
+	     "  -p, --program WHO      from or to this process (PID) or program (name)\n"
+	     "  -c, --count N          end after so many\n"
+	     "  -s, --snaplen BYTES    so much of each packet\n"
+	     "  -h, --help");
+}
+
+struct options {
+	const char *write, *read, *dev, *who;
+	long long qpn;		/* -1: any */
+	long long count;	/* 0: no end */
+	long long snaplen;
+	long pid;		/* who is a number; else 0 */
+};
+
+struct job {
+	const struct options *o;
+	struct live *live;	/* NULL: from a file */
+	struct pcapng *pcapng;	/* NULL: to the terminal */
+	FILE *out;
+	uint64_t packets, wrong;
+};
+
+static volatile sig_atomic_t ended;
+
+static void on_signal(int sig)
+{
+	ended = 1;
+}
+
+static bool who_is(const struct job *j, int pid, const char *comm)
+{
+	return j->o->pid ? pid == j->o->pid : !strncmp(comm, j->o->who, 15);
+}
+
+static bool wanted(struct job *j, const struct captured *p)
+{
+	const struct options *o = j->o;
+	int peer;
+
+	if (o->dev && strncmp(p->dev, o->dev, 19))
+		return false;
+	if (o->qpn >= 0 && p->dqpn != (uint64_t)o->qpn && p->sqpn != (uint64_t)o->qpn)
+		return false;
+	if (!o->who || who_is(j, p->pid, p->comm))
+		return true;
+	if (!j->live || p->in)
+		return false;
+	peer = live_pid_of(j->live, p->dqpn);
+	return peer && who_is(j, peer, live_comm_of(j->live, peer));
+}
+
+static const char *address(const uint8_t gid[16], bool v4, char *buf)
+{
+	if (!inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? gid + 12 : gid, buf, INET6_ADDRSTRLEN))
+		return "?";
+	return buf;
+}
+
+static void print_time(FILE *f, uint64_t ns)
+{
+	time_t t = (time_t)(ns / NS_S);
+	struct tm tm;
+	char text[16];
+
+	if (!localtime_r(&t, &tm) || !strftime(text, sizeof(text), "%T", &tm))
+		strcpy(text, "?");
+	fprintf(f, "%s.%09u", text, (unsigned int)(ns % NS_S));
+}
+
+static const char *const kinds[] = {
+	[FRAME_ROCE] = "",
+	[FRAME_ICRC] = " [wrong ICRC]",
+	[FRAME_CUT] = " [cut]",
+	[FRAME_OTHER] = "",
+};
+
+_Static_assert(ARRAY_SIZE(kinds) == FRAME_NKINDS, "a word for each kind");
+
+static void print_packet(struct job *j, const struct captured *p, const struct frame *f,
+			 enum frame_kind kind)
+{
+	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN], line[512];
+	bool v4 = net_is_v4(&f->net);
+	uint32_t cnp;
+
+	print_time(j->out, p->ns);
+	if (*p->dev)
+		fprintf(j->out, " %s", p->dev);
+	if (p->pid)
+		fprintf(j->out, " %s %d %s", p->in ? "in" : "out", p->pid, p->comm);
+	if (cnp_get(f->packet, f->len, &cnp))
+		snprintf(line, sizeof(line), "CNP qp 0x%x", cnp);
+	else
+		packet_print(f->packet, f->len, line, sizeof(line));
+	fprintf(j->out, " %s > %s: %s%s", address(f->net.sgid, v4, src),
+		address(f->net.dgid, v4, dst), line, kinds[kind]);
+	if (*p->note)
+		fprintf(j->out, " [%s]", p->note);
+	fputc('\n', j->out);
+}
+
+static int one(const struct captured *p, void *arg)
+{
+	struct captured c = *p;
+	struct job *j = arg;
+	enum frame_kind kind;
+	struct frame f;
+
+	if (ferror(j->out))
+		return -EIO;
+	kind = frame_parse(p->frame, p->caplen, &f);
+	if (kind == FRAME_OTHER || f.len < BTH_LEN)
+		return 0;
+	if (!j->live) {
+		struct bth bth;
+
+		bth_get(f.packet, &bth);
+		c.dqpn = bth.dqpn;
+	}
+	if (!wanted(j, &c))
+		return 0;
+	c.caplen = (uint32_t)min((long long)c.caplen, j->o->snaplen);
+	if (j->pcapng)
+		pcapng_packet(j->pcapng, &c);
+	else
+		print_packet(j, &c, &f, kind);
+	j->wrong += kind == FRAME_ICRC;
+	return ++j->packets == (uint64_t)j->o->count ? 1 : 0;
+}
+
+static int from_file(struct job *j)
+{
+	FILE *f = strcmp(j->o->read, "-") ? fopen(j->o->read, "rbe") : stdin;
+	int rc;
+
+	if (!f)
+		return -errno;
+	rc = capture_read(f, one, j);
+	if (f != stdin)
+		fclose(f);
+	return min(rc, 0);
+}
+
+static int from_programs(struct job *j)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	int rc = 0;
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	fputs("ruse capture: running; SIGINT (Ctrl-C) ends it\n", stderr);
+	while (!rc && !ended) {
+		rc = live_poll(j->live, false, one, j);
+		fflush(j->out);
+	}
+	if (!rc)
+		rc = live_poll(j->live, true, one, j);
+	return min(rc, 0);
+}
+
+/* A file is written where it shall be; pcapng to a terminal helps nobody. */
+static int open_output(struct job *j)
+{
+	const char *path = j->o->write;
+
+	j->out = path && strcmp(path, "-") ? fopen(path, "wbe") : stdout;
+	if (!j->out)
+		return -errno;
+	if (path)
+		j->pcapng = pcapng_open(j->out, (uint32_t)j->o->snaplen);
+	return path && !j->pcapng ? -ENOMEM : 0;
+}
+
+static int run(const struct options *o)
+{
+	struct job j = { .o = o };
+	uint64_t lost = 0;
+	int rc;
+
+	if (!o->read) {
+		j.live = live_open(o->write ? (uint32_t)o->snaplen : FRAME_MAX);
+		if (!j.live)
+			return 1;
+	}
+	rc = open_output(&j);
+	if (!rc)
+		rc = o->read ? from_file(&j) : from_programs(&j);
+	if (j.live) {
+		lost = live_lost(j.live);
+		live_close(j.live);
+	}
+	if (j.pcapng)
+		pcapng_close(j.pcapng, lost);
+	if (j.out && (fflush(j.out) || ferror(j.out)) && !rc)
+		rc = -EIO;
+	if (j.out && j.out != stdout && fclose(j.out) && !rc)
+		rc = -EIO;
+	fprintf(stderr, "ruse capture: %" PRIu64 " packets, %" PRIu64 " lost", j.packets, lost);
+	fprintf(stderr, j.wrong ? ", %" PRIu64 " with a wrong ICRC\n" : "\n", j.wrong);
+	if (rc)
+		fprintf(stderr, "ruse capture: %s\n",
+			rc == -EPROTO ? "this is no whole capture file with Ethernet frames" :
+					strerror(-rc));
+	return rc ? 1 : 0;
+}
+
+static bool number(const char *text, long long low, long long high, long long *v)
+{
+	char *rest;
+
+	errno = 0;
+	*v = strtoll(text, &rest, 0);
+	return !errno && *text && !*rest && *v >= low && *v <= high;
+}
+
+/* Of the option with an argument. False: it makes no sense. */
+static bool take(struct options *o, int opt, const char *arg)
+{
+	long long pid;
+
+	switch (opt) {
+	case 'w':
+		o->write = arg;
+		return true;
+	case 'r':
+		o->read = arg;
+		return true;
+	case 'd':
+		o->dev = arg;
+		return true;
+	case 'p':
+		o->who = arg;
+		o->pid = number(arg, 1, INT32_MAX, &pid) ? (long)pid : 0;
+		return *arg;
+	case 'q':
+		return number(arg, 0, 0xffffff, &o->qpn);
+	case 'c':
+		return number(arg, 1, INT64_MAX, &o->count);
+	case 's':
+		return number(arg, 64, INT32_MAX, &o->snaplen);
+	default:
+		return false;
+	}
+}
+
+int cmd_capture(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "write", required_argument, NULL, 'w' },
+		{ "read", required_argument, NULL, 'r' },
+		{ "device", required_argument, NULL, 'd' },
+		{ "qp", required_argument, NULL, 'q' },
+		{ "program", required_argument, NULL, 'p' },
+		{ "count", required_argument, NULL, 'c' },
+		{ "snaplen", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	struct options o = { .qpn = -1, .snaplen = 256 << 10 };
+	int opt;
+
+	argv[0] = (char *)"ruse capture";	/* for getopt's messages */
+	while ((opt = getopt_long(argc, argv, "w:r:d:q:p:c:s:h", options, NULL)) != -1) {
+		if (opt == 'h') {
+			help();
+			return 0;
+		}
+		if (opt == '?')
+			return EXIT_USAGE;
+		if (!take(&o, opt, optarg)) {
+			fprintf(stderr, "ruse capture: -%c cannot be '%s'\n", opt, optarg);
+			return EXIT_USAGE;
+		}
+	}
+	if (optind != argc) {
+		fprintf(stderr, "ruse capture: what is '%s'?\n", argv[optind]);
+		return EXIT_USAGE;
+	}
+	if (o.read && o.who) {
+		fputs("ruse capture: a file does not say whose packets they are (-p)\n", stderr);
+		return EXIT_USAGE;
+	}
+	return run(&o);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Packets from running processes. rused tells them our socket; each connects
+ * and hands over a ring, which is looked at every few milliseconds. A process
+ * writes into its own ring without a word to anybody, so packets are put in
+ * order of time here, and the last few milliseconds wait until nothing older
+ * can come.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/rand.h"
+#include "cli/capture.h"
+#include "cli/cli.h"
+
+#define SETTLE_NS 5000000ull	/* a packet is in its ring so long after its time */
+#define NAP_MIN 1		/* ms between two looks at the rings */
+#define NAP_MAX 10
+#define NAP_NOBODY 100
+#define RETRY_NS NS_S		/* between two tries to reach a new rused */
+#define MAX_POLL 256		/* processes whose end is seen at once; others' within a second */
+
+struct source {
+	struct list_head node;
+	int fd, pid;
+	char comm[16];
+	struct capring_reader rd;
+	bool have, gone;
+	uint64_t lost;
+	struct caprec rec;
+	uint8_t frame[CAPRING_FRAME_MAX];
+};
+
+struct live {
+	struct list_head sources;
+	int listen;
+	struct ipc_conn conn;
+	struct ipc_capture want;
+	uint64_t lost;		/* of those that have gone */
+	uint64_t retry_at;
+	int nap;
+	struct {
+		uint64_t at;	/* 0 = not asked yet */
+		int pid;
+	} owner[1024];		/* of blocks of QP numbers */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * NS_S + (uint64_t)ts.tv_nsec;
+}
+
+static int listen_at(const char *name)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return -errno;
+	memcpy(sa.sun_path + 1, name, strlen(name));
+	if (bind(fd, (struct sockaddr *)&sa, len) || listen(fd, SOMAXCONN)) {
+		int rc = -errno;
+
+		close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+/* Says HELLO and what we want. 0 or -errno, and then the connection is closed. */
+static int enlist(struct live *l)
+{
+	int rc = rused_hello(&l->conn, NULL);
+
+	if (rc)
+		return rc;
+	rc = ipc_call(&l->conn, IPC_CAPTURE, &l->want, sizeof(l->want), NULL, 0, NULL, NULL, NULL,
+		      NULL);
+	if (rc)
+		ipc_close(&l->conn);
+	return rc;
+}
+
+static int find_rused(struct live *l)
+{
+	char rundir[IPC_RUNDIR_MAX], path[PATH_MAX];
+	int rc = ipc_rundir(rundir, sizeof(rundir));
+
+	if (!rc)
+		rc = ipc_connect(&l->conn, rundir);
+	if (rused_absent(rc) && !find_file_or_say("rused", path))
+		rc = ipc_attach(&l->conn, path, rundir, sizeof(rundir));
+	return rc ? rc : enlist(l);
+}
+
+struct live *live_open(uint32_t snaplen)
+{
+	struct live *l = calloc(1, sizeof(*l));
+	int rc;
+
+	if (!l)
+		return NULL;
+	list_init(&l->sources);
+	l->conn.fd = -1;
+	l->want.snaplen = snaplen;
+	snprintf(l->want.sock, sizeof(l->want.sock), "ruse-cap-%d-%08x", getpid(), rand_u32());
+	rc = l->listen = listen_at(l->want.sock);
+	if (rc >= 0)
+		rc = find_rused(l);
+	if (!rc)
+		return l;
+	fprintf(stderr, "ruse capture: %s\n",
+		rc == -ENOSPC ? "others capture already, as many as can" : strerror(-rc));
+	live_close(l);
+	return NULL;
+}
+
+static struct capring *map_ring(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct capring *r;
+	struct stat st;
+
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) ||
+	    st.st_size < (off_t)CAPRING_SIZE)
+		return NULL;
+	r = mmap(NULL, CAPRING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (r == MAP_FAILED)
+		return NULL;
+	if (r->magic == CAPRING_MAGIC && r->size == CAPRING_DATA)
+		return r;
+	munmap(r, CAPRING_SIZE);
+	return NULL;
+}
+
+/* Waits for the first message, which was sent with the connect. */
+static int greet(struct source *s)
+{
+	struct pollfd p = { .fd = s->fd, .events = POLLIN };
+	struct capring_hello hello;
+	size_t len = sizeof(hello);
+	struct ipc_hdr h;
+	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, rc;
+
+	if (poll(&p, 1, 1000) <= 0)
+		return -ETIMEDOUT;
+	rc = ipc_recv(s->fd, MSG_DONTWAIT, &h, &hello, &len, fds, &nfds);
+	if (rc)
+		return rc;
+	if (len == sizeof(hello) && h.type == IPC_CAPTURE && nfds)
+		s->rd.ring = map_ring(fds[0]);
+	while (nfds)
+		close(fds[--nfds]);
+	if (!s->rd.ring)
+		return -EPROTO;
+	s->pid = s->pid ? s->pid : hello.pid;
+	for (size_t i = 0; i < sizeof(s->comm) - 1 && hello.comm[i]; i++)
+		s->comm[i] = hello.comm[i] >= ' ' && hello.comm[i] < 127 ? hello.comm[i] : '?';
+	return 0;
+}
+
+static void accept_source(struct live *l)
+{
+	int fd = accept4(l->listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred cr = { 0 };
+	socklen_t len = sizeof(cr);
+	struct source *s;
+
+	if (fd < 0)
+		return;
+	s = calloc(1, sizeof(*s));
+	if (s && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cr, &len) && cr.uid == geteuid()) {
+		s->fd = fd;
+		s->pid = cr.pid;
+		if (!greet(s)) {
+			list_add_tail(&s->node, &l->sources);
+			return;
+		}
+	}
+	close(fd);
+	free(s);
+}
+
+static void source_end(struct live *l, struct source *s)
+{
+	l->lost += capring_nlost(s->rd.ring);
+	munmap(s->rd.ring, CAPRING_SIZE);
+	list_del(&s->node);
+	close(s->fd);
+	free(s);
+}
+
+static void refill(struct source *s)
+{
+	int rc = s->have ? 0 : capring_get(&s->rd, &s->rec, s->frame);
+
+	if (rc == 1)
+		s->have = true;
+	if (rc < 0) {
+		fprintf(stderr, "ruse capture: process %d (%s) talks nonsense\n", s->pid, s->comm);
+		s->gone = true;
+	}
+}
+
+static struct source *oldest(struct live *l)
+{
+	struct source *s, *first = NULL;
+
+	list_for_each_entry(s, &l->sources, node)
+		if (s->have && (!first || s->rec.ns < first->rec.ns))
+			first = s;
+	return first;
+}
+
+/* Everything up to so old. What fn said. */
+static int drain(struct live *l, uint64_t until, captured_fn fn, void *arg)
+{
+	struct source *s, *t;
+	int rc = 0;
+
+	list_for_each_entry(s, &l->sources, node)
+		refill(s);
+	while (!rc) {
+		s = oldest(l);
+		if (!s || s->rec.ns > until)
+			break;
+		const struct captured p = {
+			.ns = s->rec.ns, .frame = s->frame, .caplen = s->rec.caplen,
+			.len = s->rec.len, .dev = s->rec.dev, .note = s->rec.note,
+			.in = s->rec.in, .sqpn = s->rec.sqpn, .dqpn = s->rec.dqpn,
+			.pid = s->pid, .comm = s->comm,
+		};
+
+		rc = fn(&p, arg);
+		s->have = false;
+		refill(s);
+		l->nap = NAP_MIN;
+	}
+	list_for_each_entry_safe(s, t, &l->sources, node)
+		if (s->gone && !s->have)
+			source_end(l, s);
+	return rc;
+}
+
+/* Sleeps until somebody comes or goes, or it is time to look at the rings. */
+static void nap(struct live *l)
+{
+	struct pollfd p[2 + MAX_POLL];
+	struct source *s, *of[MAX_POLL];
+	nfds_t n = 0;
+	int ms = list_empty(&l->sources) ? NAP_NOBODY : l->nap;
+
+	p[0] = (struct pollfd){ .fd = l->listen, .events = POLLIN };
+	p[1] = (struct pollfd){ .fd = l->conn.fd, .events = POLLIN };
+	list_for_each_entry(s, &l->sources, node) {
+		if (n == MAX_POLL || s->gone)
+			continue;
+		of[n] = s;
+		p[2 + n++] = (struct pollfd){ .fd = s->fd, .events = POLLIN };
+	}
+	l->nap = min(l->nap * 2, NAP_MAX);
+	if (poll(p, 2 + n, ms) <= 0)
+		return;
+	/* It says nothing more: whatever is to be read is its end. What it has written stays to be read. */
+	for (nfds_t i = 0; i < n; i++)
+		of[i]->gone = p[2 + i].revents;
+	if (p[1].revents)
+		ipc_close(&l->conn);
+	if (p[0].revents)
+		accept_source(l);
+}
+
+int live_poll(struct live *l, bool stop, captured_fn fn, void *arg)
+{
+	char rundir[IPC_RUNDIR_MAX];
+	uint64_t now = now_ns();
+
+	if (stop)
+		return drain(l, now, fn, arg);
+	nap(l);
+	now = now_ns();
+	/* A new rused does not know of us. */
+	if (l->conn.fd < 0 && now >= l->retry_at) {
+		l->retry_at = now + RETRY_NS;
+		if (!ipc_rundir(rundir, sizeof(rundir)) && !ipc_connect(&l->conn, rundir))
+			enlist(l);
+	}
+	return drain(l, now - SETTLE_NS, fn, arg);
+}
+
+uint64_t live_lost(const struct live *l)
+{
+	uint64_t lost = l->lost;
+	struct source *s;
+
+	list_for_each_entry(s, &l->sources, node)
+		lost += capring_nlost(s->rd.ring);
+	return lost;
+}
+
+int live_pid_of(struct live *l, uint32_t qpn)
+{
+	uint32_t block = qpn >> 14 & 1023;
+	struct ipc_peer peer = { .block = block };
+	size_t size = sizeof(peer);
+	uint64_t now = now_ns();
+
+	if (l->owner[block].at && now - l->owner[block].at < (uint64_t)NS_S)
+		return l->owner[block].pid;
+	if (l->conn.fd < 0 || ipc_call(&l->conn, IPC_PEER, &peer, sizeof(peer), NULL, 0, &peer,
+				       &size, NULL, NULL))
+		peer.pid = 0;
+	l->owner[block].at = now;
+	l->owner[block].pid = peer.pid;
+	return peer.pid;
+}
+
+const char *live_comm_of(const struct live *l, int pid)
+{
+	struct source *s;
+
+	list_for_each_entry(s, &l->sources, node)
+		if (pid && s->pid == pid)
+			return s->comm;
+	return "";
+}
+
+void live_close(struct live *l)
+{
+	struct source *s, *t;
+
+	list_for_each_entry_safe(s, t, &l->sources, node)
+		source_end(l, s);
+	ipc_close(&l->conn);
+	if (l->listen >= 0)
+		close(l->listen);
+	free(l);
+}

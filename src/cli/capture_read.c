@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Capture files: pcap with times in micro- or nanoseconds, and pcapng, in
+ * either byte order. A file may come from anybody: every length is checked.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/capture.h"
+#include "cli/pcapng.h"
+
+#define FRAME_LIMIT (256u << 10)	/* as libpcap's largest snapshot */
+#define BLOCK_LIMIT (FRAME_LIMIT + (64u << 10))
+#define MAX_IFS 256
+
+struct in {
+	FILE *f;
+	bool swap;
+	uint8_t *buf;		/* BLOCK_LIMIT bytes */
+	captured_fn fn;
+	void *arg;
+	uint32_t nifs;
+	struct {
+		char dev[20];
+		uint64_t per_s;		/* units of time in a second */
+		bool ethernet;
+	} ifs[MAX_IFS];
+};
+
+static uint32_t get32(const struct in *r, const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return r->swap ? v >> 24 | (v >> 8 & 0xff00) | (v & 0xff00) << 8 | v << 24 : v;
+}
+
+static uint16_t get16(const struct in *r, const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return (uint16_t)(r->swap ? v >> 8 | v << 8 : v);
+}
+
+/* 0; 1: the file ends here; -EPROTO: in the middle; -EIO. */
+static int take(struct in *r, uint8_t *p, size_t len)
+{
+	size_t n = fread(p, 1, len, r->f);
+
+	if (n == len)
+		return 0;
+	return ferror(r->f) ? -EIO : n ? -EPROTO : 1;
+}
+
+static int read_pcap(struct in *r, uint32_t magic)
+{
+	uint64_t unit = magic == PCAP_MAGIC_NS ? 1 : 1000;
+	int rc = take(r, r->buf, 20);
+
+	if (rc)
+		return -EPROTO;
+	if ((get32(r, r->buf + 16) & 0xffff) != PCAP_LINK_ETHERNET)
+		return -EPROTO;
+	for (;;) {
+		struct captured p = { .dev = "", .note = "", .comm = "", .frame = r->buf };
+		uint8_t h[16];
+
+		rc = take(r, h, sizeof(h));
+		if (rc)
+			return min(rc, 0);
+		p.ns = get32(r, h) * 1000000000ull + get32(r, h + 4) * unit;
+		p.caplen = get32(r, h + 8);
+		p.len = get32(r, h + 12);
+		if (p.caplen > FRAME_LIMIT || take(r, r->buf, p.caplen))
+			return -EPROTO;
+		rc = r->fn(&p, r->arg);
+		if (rc)
+			return rc;
+	}
+}
+
+/* The option of a list of len bytes; NULL: it is not there. */
+static const uint8_t *option(const struct in *r, const uint8_t *p, size_t len, uint16_t code,
+			     size_t *n)
+{
+	while (len >= 4) {
+		size_t k = get16(r, p + 2), all = 4 + ALIGN_UP(k, (size_t)4);
+
+		if (all > len || !get16(r, p))
+			break;
+		if (get16(r, p) == code) {
+			*n = k;
+			return p + 4;
+		}
+		p += all;
+		len -= all;
+	}
+	return NULL;
+}
+
+static void copy_text(char *to, size_t size, const uint8_t *from, size_t len)
+{
+	len = from ? min(len, size - 1) : 0;
+	for (size_t i = 0; i < len; i++)
+		to[i] = from[i] >= ' ' && from[i] != 127 ? (char)from[i] : '?';
+	to[len] = 0;
+}
+
+static uint64_t power(uint64_t base, unsigned int n)
+{
+	uint64_t v = 1;
+
+	while (n-- && v <= UINT64_MAX / base / 2)
+		v *= base;
+	return v;
+}
+
+static int interface(struct in *r, const uint8_t *p, size_t len)
+{
+	const uint8_t *o;
+	size_t n = 0;
+
+	if (len < 8 || r->nifs == MAX_IFS)
+		return -EPROTO;
+	r->ifs[r->nifs].ethernet = get16(r, p) == PCAP_LINK_ETHERNET;
+	o = option(r, p + 8, len - 8, PCAPNG_IF_NAME, &n);
+	copy_text(r->ifs[r->nifs].dev, sizeof(r->ifs[0].dev), o, n);
+	o = option(r, p + 8, len - 8, PCAPNG_IF_TSRESOL, &n);
+	r->ifs[r->nifs].per_s = !o || !n ? 1000000 : power(*o & 0x80 ? 2 : 10, *o & 0x7f);
+	r->nifs++;
+	return 0;
+}
+
+/* In ns. Powers of two are rare, and a few ns off at worst. */
+static uint64_t fraction(uint64_t t, uint64_t per_s)
+{
+	if (1000000000u % per_s == 0)
+		return t * (1000000000u / per_s);
+	return (uint64_t)((double)t * 1e9 / (double)per_s);
+}
+
+static int enhanced_packet(struct in *r, const uint8_t *p, size_t len)
+{
+	struct captured c = { .comm = "", .note = "" };
+	uint64_t t, per_s;
+	const uint8_t *o;
+	char note[128];
+	uint32_t i;
+	size_t n = 0, all;
+
+	if (len < 20)
+		return -EPROTO;
+	i = get32(r, p);
+	c.caplen = get32(r, p + 12);
+	c.len = get32(r, p + 16);
+	all = ALIGN_UP((size_t)c.caplen, (size_t)4);
+	if (i >= r->nifs || c.caplen > FRAME_LIMIT || all > len - 20)
+		return -EPROTO;
+	if (!r->ifs[i].ethernet)
+		return 0;
+	t = (uint64_t)get32(r, p + 4) << 32 | get32(r, p + 8);
+	per_s = r->ifs[i].per_s;
+	c.ns = t / per_s * 1000000000ull + fraction(t % per_s, per_s);
+	c.frame = p + 20;
+	c.dev = r->ifs[i].dev;
+	o = option(r, p + 20 + all, len - 20 - all, PCAPNG_COMMENT, &n);
+	copy_text(note, sizeof(note), o, n);
+	c.note = note;
+	o = option(r, p + 20 + all, len - 20 - all, PCAPNG_EPB_FLAGS, &n);
+	c.in = o && n == 4 && (get32(r, o) & 3) == 1;
+	return r->fn(&c, r->arg);
+}
+
+/* After a section header's type: its length and byte order, then the rest of it. */
+static int section(struct in *r)
+{
+	uint32_t len;
+	int rc;
+
+	if (take(r, r->buf, 8))
+		return -EPROTO;
+	r->swap = false;
+	r->swap = get32(r, r->buf + 4) != PCAPNG_MAGIC;
+	if (get32(r, r->buf + 4) != PCAPNG_MAGIC)
+		return -EPROTO;
+	len = get32(r, r->buf);
+	if (len < 28 || len > BLOCK_LIMIT || len % 4)
+		return -EPROTO;
+	r->nifs = 0;
+	rc = take(r, r->buf, len - 12);
+	return rc ? -EPROTO : 0;
+}
+
+static int read_pcapng(struct in *r)
+{
+	uint8_t h[8];
+	int rc = section(r);
+
+	while (!rc) {
+		uint32_t type, len;
+
+		rc = take(r, h, 4);
+		if (rc)
+			return min(rc, 0);
+		type = get32(r, h);
+		if (type == PCAPNG_SHB) {
+			rc = section(r);
+			continue;
+		}
+		if (take(r, h + 4, 4))
+			return -EPROTO;
+		len = get32(r, h + 4);
+		if (len < 12 || len > BLOCK_LIMIT || len % 4 || take(r, r->buf, len - 8))
+			return -EPROTO;
+		if (type == PCAPNG_IDB)
+			rc = interface(r, r->buf, len - 12);
+		else if (type == PCAPNG_EPB)
+			rc = enhanced_packet(r, r->buf, len - 12);
+	}
+	return rc;
+}
+
+int capture_read(FILE *f, captured_fn fn, void *arg)
+{
+	struct in *r = calloc(1, sizeof(*r));
+	uint8_t h[4];
+	int rc = -ENOMEM;
+	uint32_t magic;
+
+	if (r)
+		r->buf = malloc(BLOCK_LIMIT);
+	if (!r || !r->buf)
+		goto out;
+	r->f = f;
+	r->fn = fn;
+	r->arg = arg;
+	rc = take(r, h, 4) ? -EPROTO : 0;
+	if (rc)
+		goto out;
+	magic = get32(r, h);
+	if (magic == PCAPNG_SHB) {
+		rc = read_pcapng(r);
+		goto out;
+	}
+	r->swap = magic != PCAP_MAGIC_US && magic != PCAP_MAGIC_NS;
+	magic = get32(r, h);
+	rc = magic == PCAP_MAGIC_US || magic == PCAP_MAGIC_NS ? read_pcap(r, magic) : -EPROTO;
+out:
+	if (r)
+		free(r->buf);
+	free(r);
+	return rc;
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Packets for `ruse capture`.
+ *
+ * Who captures stands in the host page. Each gets a ring (ipc/capring.h) by his
+ * socket, and a copy of each packet that this process sends, and of what arrives
+ * from other hosts: so a packet between two processes of a host is seen once,
+ * where it was sent. While nobody captures no link is wrapped and nothing here
+ * runs. A capturer that cannot be reached is tried again when the page is looked
+ * at next; one that does not read fast enough loses packets, which are counted.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/un.h>
+#include <time.h>
+#include "base/log.h"
+#include "base/sys.h"
+#include "engine/captures.h"
+#include "engine/engine_internal.h"
+#include "engine/ud_link.h"
+#include "engine/wire.h"
+#include "ipc/capring.h"
+#include "ipc/ipc.h"
+#include "link/capture.h"
+#include "wire/frame.h"
+
+#define HOP_LIMIT 64	/* of a unicast route, where the address says none */
+
+_Static_assert(FRAME_MAX <= CAPRING_FRAME_MAX, "each frame fits into a ring");
+
+struct capturer {
+	uint32_t id;		/* 0 = free */
+	uint32_t snaplen;
+	int fd;
+	struct capring_writer ring;
+};
+
+static struct captures {
+	uint32_t generation;	/* one more than that of the engine whose this is */
+	uint32_t n;		/* capturers in use */
+	struct capturer who[HOST_MAX_CAPTURES];
+} captures;
+
+/* A forked child starts without: sockets are closed, the rings are its parent's and not even mapped. */
+static struct captures *get(void)
+{
+	if (unlikely(captures.generation != engine.generation + 1))
+		captures = (struct captures){ .generation = engine.generation + 1 };
+	return &captures;
+}
+
+static uint64_t wall_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * NS_S + (uint64_t)ts.tv_nsec;
+}
+
+/* Our end of the segment. */
+static const struct qp *our_qp(const struct seg *seg, bool in)
+{
+	uint32_t qpn = in ? seg->dqpn : seg->sqpn;
+	struct rdev *dev = engine.block_dev[(qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
+
+	return dev ? rdev_find_qp(dev, qpn) : NULL;
+}
+
+static bool addresses(const struct link *l, const struct seg *seg, bool in, struct seg_net *net)
+{
+	const struct qp *qp;
+
+	if (seg->net) {
+		*net = *seg->net;
+	} else {
+		const struct ib_uverbs_ah_attr *ah;
+
+		qp = our_qp(seg, in);
+		if (!qp)
+			return false;
+		ah = &qp->attr.ah;
+		*net = (struct seg_net){ .flow_label = ah->grh.flow_label & 0xfffff,
+					 .traffic_class = ah->grh.traffic_class,
+					 .hop_limit = ah->grh.hop_limit };
+		memcpy(net->sgid, qp->dev->gid[ah->grh.sgid_index].raw, 16);
+		memcpy(net->dgid, ah->grh.dgid, 16);
+	}
+	if (!in && net->hop_limit <= 1 && net->dgid[0] != 0xff)
+		net->hop_limit = HOP_LIMIT;
+	return true;
+}
+
+static void text(char *to, size_t size, const char *from)
+{
+	size_t n = from ? strnlen(from, size - 1) : 0;
+
+	if (n)
+		memcpy(to, from, n);
+}
+
+static void sink(const struct capture_frame *f, const struct seg *seg)
+{
+	struct caprec rec = { .len = f->len, .ns = f->ns, .sqpn = f->sqpn, .dqpn = f->dqpn,
+			      .in = f->in };
+	const struct qp *qp = our_qp(seg, f->in);
+
+	text(rec.note, sizeof(rec.note), f->note);
+	text(rec.dev, sizeof(rec.dev), qp ? qp->dev->name : NULL);
+	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
+		struct capturer *w = &captures.who[i];
+
+		if (!w->id)
+			continue;
+		rec.caplen = min(f->len, w->snaplen);
+		if (f->data)
+			capring_put(&w->ring, &rec, f->data);
+		else
+			capring_lost(w->ring.ring);
+	}
+}
+
+static const struct capture_cfg cfg = { .clock = wall_clock, .net = addresses, .sink = sink };
+
+static void wrap(struct link *l, bool in)
+{
+	if (capture_wrap(l, &cfg, in))
+		log_warn("no memory to capture what link %s carries", l->ops->name);
+}
+
+void captures_link(struct link *l)
+{
+	if (get()->n)
+		wrap(l, l == wire_in());
+}
+
+static void each(struct link *l, void *arg)
+{
+	if (arg)
+		wrap(l, false);
+	else
+		capture_unwrap(l);
+}
+
+static void each_shm(struct link *l, uint32_t proc, uint32_t flags, void *arg)
+{
+	each(l, arg);
+}
+
+static void all_links(bool on)
+{
+	void *arg = on ? &captures : NULL;
+
+	each(engine.loop, arg);
+	shm_for_each(engine.ep, each_shm, arg);
+	wire_for_each(each, arg);
+	if (wire_in() && on)
+		wrap(wire_in(), true);
+	else if (wire_in())
+		capture_unwrap(wire_in());
+}
+
+/* A ring in a memfd that cannot shrink; *fd is the caller's to close. */
+static struct capring *ring_new(int *fd)
+{
+	struct capring *r;
+
+	*fd = (int)sys_call(SYS_memfd_create, "ruse-capture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*fd < 0)
+		return NULL;
+	if (sys_call(SYS_ftruncate, *fd, CAPRING_SIZE) < 0 ||
+	    sys_fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
+		goto fail;
+	r = mmap(NULL, CAPRING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (r == MAP_FAILED)
+		goto fail;
+	madvise(r, CAPRING_SIZE, MADV_DONTFORK);
+	r->magic = CAPRING_MAGIC;
+	r->size = CAPRING_DATA;
+	return r;
+fail:
+	sys_close(*fd);
+	return NULL;
+}
+
+static int dial(const char *sock)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	size_t n = strlen(sock);
+	struct ucred cr = { 0 };
+	socklen_t len = sizeof(cr);
+	int fd, ret;
+
+	memcpy(sa.sun_path + 1, sock, n);
+	fd = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return fd;
+	ret = sys_connect(fd, (void *)&sa,
+			  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n));
+	if (!ret)
+		ret = (int)sys_call(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &cr, &len);
+	if (!ret && cr.uid != (uid_t)sys_call(SYS_geteuid))
+		ret = -EPERM;
+	if (ret) {
+		sys_close(fd);
+		return ret;
+	}
+	return own_fd(fd);
+}
+
+static int start(struct capturer *w, const struct host_capture *h)
+{
+	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = IPC_CAPTURE };
+	struct capring_hello hello = { .pid = (int32_t)sys_call(SYS_getpid) };
+	struct capring *ring;
+	int fd, memfd, ret;
+
+	fd = dial(h->sock);
+	if (fd < 0)
+		return fd;
+	ring = ring_new(&memfd);
+	if (!ring) {
+		own_close(fd);
+		return -ENOMEM;
+	}
+	own_comm(hello.comm, sizeof(hello.comm));
+	ret = ipc_send(fd, &hdr, &hello, sizeof(hello), &memfd, 1);
+	sys_close(memfd);
+	if (ret) {
+		munmap(ring, CAPRING_SIZE);
+		own_close(fd);
+		return ret;
+	}
+	*w = (struct capturer){ .id = h->id, .snaplen = h->snaplen, .fd = fd,
+				.ring = { .ring = ring } };
+	return 0;
+}
+
+static void stop(struct capturer *w)
+{
+	munmap(w->ring.ring, CAPRING_SIZE);
+	own_close(w->fd);
+	w->id = 0;
+}
+
+static const struct host_capture *find(const struct host_page *page, uint32_t id)
+{
+	for (int i = 0; i < HOST_MAX_CAPTURES; i++)
+		if (page->capture[i].id == id)
+			return &page->capture[i];
+	return NULL;
+}
+
+void captures_refresh(const struct host_page *page)
+{
+	struct captures *c = get();
+	uint32_t before = c->n;
+
+	for (int i = 0; i < HOST_MAX_CAPTURES; i++)
+		if (c->who[i].id && !find(page, c->who[i].id)) {
+			stop(&c->who[i]);
+			c->n--;
+		}
+	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
+		const struct host_capture *h = &page->capture[i];
+		struct capturer *room = NULL;
+		bool have = !h->id;
+
+		for (int k = 0; k < HOST_MAX_CAPTURES; k++) {
+			have |= c->who[k].id == h->id;
+			if (!c->who[k].id)
+				room = &c->who[k];
+		}
+		if (!have && room && !start(room, h))
+			c->n++;
+	}
+	if (!before != !c->n)
+		all_links(c->n);
+}
+
+void captures_attached(const struct host_page *page)
+{
+	struct host_page *copy;
+	uint32_t any = get()->n;
+
+	for (int i = 0; i < HOST_MAX_CAPTURES; i++)
+		any |= READ_ONCE(page->capture[i].id);
+	if (likely(!any))
+		return;
+	copy = malloc(sizeof(*copy));
+	if (copy && !host_page_read(page, copy))
+		captures_refresh(copy);
+	free(copy);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+#include "ipc/capring.h"
+#include "queue/barrier.h"
+
+_Static_assert((CAPRING_DATA & (CAPRING_DATA - 1)) == 0, "positions are masked");
+_Static_assert(sizeof(struct caprec) % 8 == 0, "records stay aligned");
+
+/* A word, so that a record that ends the ring can be told from one that does not fit. */
+#define SKIP_LEN 8u
+
+static uint64_t record_size(uint32_t caplen)
+{
+	return ALIGN_UP(sizeof(struct caprec) + (uint64_t)caplen, 8ull);
+}
+
+void capring_lost(struct capring *r)
+{
+	WRITE_ONCE(r->lost, r->lost + 1);
+}
+
+uint64_t capring_nlost(const struct capring *r)
+{
+	return READ_ONCE(r->lost);
+}
+
+bool capring_put(struct capring_writer *w, const struct caprec *rec, const void *frame)
+{
+	struct capring *r = w->ring;
+	uint64_t prod = w->prod, size = record_size(rec->caplen);
+	uint64_t at = prod & (CAPRING_DATA - 1), skip = 0;
+	uint64_t used = prod - smp_load_acquire(&r->cons);
+
+	if (CAPRING_DATA - at < size)
+		skip = CAPRING_DATA - at;
+	/* The consumer's word may be anything; the data stays inside the ring. */
+	if (rec->caplen > CAPRING_FRAME_MAX || used > CAPRING_DATA ||
+	    CAPRING_DATA - used < skip + size) {
+		capring_lost(r);
+		return false;
+	}
+	if (skip) {
+		*(uint32_t *)(r->data + at) = CAPREC_SKIP;
+		at = 0;
+	}
+	memcpy(r->data + at, rec, sizeof(*rec));
+	memcpy(r->data + at + sizeof(*rec), frame, rec->caplen);
+	w->prod = prod + skip + size;
+	smp_store_release(&r->prod, w->prod);
+	return true;
+}
+
+int capring_get(struct capring_reader *rd, struct caprec *rec, void *frame)
+{
+	struct capring *r = rd->ring;
+	uint64_t there = smp_load_acquire(&r->prod) - rd->cons;
+	uint64_t at = rd->cons & (CAPRING_DATA - 1);
+
+	if (!there)
+		return 0;
+	if (there > CAPRING_DATA || there % SKIP_LEN)
+		return -EPROTO;
+	if (READ_ONCE(*(uint32_t *)(r->data + at)) == CAPREC_SKIP) {
+		if (there <= CAPRING_DATA - at)
+			return -EPROTO;
+		rd->cons += CAPRING_DATA - at;
+		there -= CAPRING_DATA - at;
+		at = 0;
+	}
+	if (there < sizeof(*rec) || CAPRING_DATA - at < sizeof(*rec))
+		return -EPROTO;
+	memcpy(rec, r->data + at, sizeof(*rec));
+	if (rec->caplen > CAPRING_FRAME_MAX || record_size(rec->caplen) > there ||
+	    record_size(rec->caplen) > CAPRING_DATA - at)
+		return -EPROTO;
+	memcpy(frame, r->data + at + sizeof(*rec), rec->caplen);
+	rec->dev[sizeof(rec->dev) - 1] = 0;
+	rec->note[sizeof(rec->note) - 1] = 0;
+	rec->len = max(rec->len, rec->caplen);
+	rd->cons += record_size(rec->caplen);
+	smp_store_release(&r->cons, rd->cons);
+	return 1;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include "base/log.h"
+#include "link/capture.h"
+#include "wire/frame.h"
+
+struct capture {
+	struct link_ops ops;
+	struct link_host host;
+	const struct link_ops *under;	/* what ops has replaced */
+	const struct link_host *above;	/* what host has replaced */
+	const struct capture_cfg *cfg;
+	bool in;
+};
+
+/*
+ * A train that udp has put together has packets of whatever length they had,
+ * and the path MTU is not known: each piece of the payload is a packet.
+ */
+static void as_packets(struct seg *cut, const struct seg *seg)
+{
+	*cut = *seg;
+	if (seg->npkts > 1 && seg->niov == (int)seg->npkts && seg->type != SEG_READ_REQ)
+		cut->path_mtu = (uint16_t)seg->iov[0].iov_len;
+}
+
+static void show(struct link *l, const struct seg *whole, const char *note, uint64_t ns)
+{
+	const struct capture *c = l->tap_arg;
+	struct capture_frame f = { .ns = ns, .in = c->in, .note = note, .sqpn = whole->sqpn,
+				   .dqpn = whole->dqpn };
+	uint8_t buf[FRAME_MAX];
+	struct seg_net net;
+	struct seg seg;
+	uint16_t sport;
+
+	/* QP 0 is what processes of this host say to each other about packets (engine/wire.c). */
+	if (!whole->dqpn || !c->cfg->net(l, whole, c->in, &net))
+		return;
+	if (c->in)
+		as_packets(&seg, whole);
+	else
+		seg = *whole;
+	sport = frame_sport(net.flow_label, seg.service == SEG_UD || seg.sqpn ? seg.sqpn : seg.dqpn,
+			    seg.service == SEG_UD ? 0 : seg.dqpn);
+	for (uint32_t i = 0; i < packet_count(&seg); i++) {
+		int len = packet_build(&seg, i, buf + frame_head(&net), PACKET_MAX, l->host->copy);
+
+		f.data = NULL;
+		if (likely(len >= 0)) {
+			f.data = buf;
+			f.len = (uint32_t)frame_wrap(buf, &net, sport, (size_t)len);
+			if (unlikely(seg.damage))
+				buf[f.len - ICRC_LEN - 1] ^= 1;
+		}
+		c->cfg->sink(&f, &seg);
+	}
+}
+
+/* Afterwards: what the link has refused is sent again. */
+static int capture_send(struct link *l, const struct seg *seg)
+{
+	const struct capture *c = l->tap_arg;
+	uint64_t ns = c->in ? 0 : c->cfg->clock();
+	int ret = c->under->send(l, seg);
+
+	if (!ret && !c->in)
+		show(l, seg, l->note, ns);
+	return ret;
+}
+
+static void capture_input(struct link *l, const struct seg *seg)
+{
+	const struct capture *c = l->tap_arg;
+	const struct link_host *above = c->above;
+
+	show(l, seg, l->note, c->cfg->clock());
+	above->input(l, seg);
+}
+
+static void capture_tap(struct link *l, const struct seg *seg, const char *note)
+{
+	const struct capture *c = l->tap_arg;
+
+	show(l, seg, note, c->cfg->clock());
+}
+
+static const struct link_ops **ops_of(struct link *l)
+{
+	return l->under ? l->under : &l->ops;
+}
+
+static const struct link_host **host_of(struct link *l)
+{
+	return l->under_host ? l->under_host : &l->host;
+}
+
+static void capture_destroy(struct link *l)
+{
+	struct capture *c = l->tap_arg;
+	const struct link_ops *under = c->under;
+
+	*ops_of(l) = under;
+	free(c);
+	under->destroy(l);
+}
+
+int capture_wrap(struct link *l, const struct capture_cfg *cfg, bool in)
+{
+	const struct link_ops **ops = ops_of(l);
+	struct capture *c;
+
+	if (l->tap)
+		return 0;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->cfg = cfg;
+	c->in = in;
+	c->under = *ops;
+	c->ops = **ops;
+	c->ops.send = capture_send;
+	c->ops.destroy = capture_destroy;
+	*ops = &c->ops;
+	c->above = *host_of(l);
+	if (in) {
+		c->host = *c->above;
+		c->host.input = capture_input;
+		*host_of(l) = &c->host;
+	}
+	link_hold_direct(l);
+	l->tap_arg = c;
+	l->tap = capture_tap;
+	return 0;
+}
+
+void capture_unwrap(struct link *l)
+{
+	struct capture *c = l->tap_arg;
+
+	if (!l->tap)
+		return;
+	*ops_of(l) = c->under;
+	if (c->in)
+		*host_of(l) = c->above;
+	l->tap = NULL;
+	l->tap_arg = NULL;
+	link_let_direct(l);
+	free(c);
+}
