@@ -106,6 +106,9 @@ static void sink(const struct capture_frame *f, const struct seg *seg)
 			      .in = f->in };
 	const struct qp *qp = our_qp(seg, f->in);
 
+	/* A link of before a fork: the rings are our parent's. */
+	if (unlikely(captures.generation != engine.generation + 1))
+		return;
 	text(rec.note, sizeof(rec.note), f->note);
 	text(rec.dev, sizeof(rec.dev), qp ? qp->dev->name : NULL);
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
