@@ -173,7 +173,8 @@ static int greet(struct source *s)
 	return 0;
 }
 
-static void accept_source(struct live *l)
+/* False: nobody waits. */
+static bool accept_source(struct live *l)
 {
 	int fd = accept4(l->listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct ucred cr = { 0 };
@@ -181,18 +182,19 @@ static void accept_source(struct live *l)
 	struct source *s;
 
 	if (fd < 0)
-		return;
+		return false;
 	s = calloc(1, sizeof(*s));
 	if (s && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cr, &len) && cr.uid == geteuid()) {
 		s->fd = fd;
 		s->pid = cr.pid;
 		if (!greet(s)) {
 			list_add_tail(&s->node, &l->sources);
-			return;
+			return true;
 		}
 	}
 	close(fd);
 	free(s);
+	return true;
 }
 
 static void source_end(struct live *l, struct source *s)
@@ -280,8 +282,8 @@ static void nap(struct live *l)
 		of[i]->gone = p[2 + i].revents;
 	if (p[1].revents)
 		ipc_close(&l->conn);
-	if (p[0].revents)
-		accept_source(l);
+	while (accept_source(l))
+		;
 }
 
 int live_poll(struct live *l, bool stop, captured_fn fn, void *arg)
@@ -289,6 +291,9 @@ int live_poll(struct live *l, bool stop, captured_fn fn, void *arg)
 	char rundir[IPC_RUNDIR_MAX];
 	uint64_t now = now_ns();
 
+	/* A program may have come and gone before we looked: what it has sent waits here. */
+	while (stop && accept_source(l))
+		;
 	if (stop)
 		return drain(l, now, fn, arg);
 	nap(l);

@@ -56,5 +56,5 @@ def main():
     print("as it must be")
 
 
-MTU = 4096	# of the READ that is tested
+MTU = 1024	# of the READ that is tested
 main()
