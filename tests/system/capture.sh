@@ -73,7 +73,7 @@ perf ib_write_lat "-n 50 -s 8" 10=100+ 17+
 perf ib_read_bw "-n 50 -s 65536 -m 1024" 12=50 13=50 14=3100 15=50
 perf ib_atomic_bw "-n 50 -A FETCH_AND_ADD" 20=50 18=50
 perf ib_atomic_bw "-n 50 -A CMP_AND_SWAP" 19=50 18=50
-perf ib_send_bw "-n 20 -s 5000000 -m 1024" 0=20 2=20 1+ 17+
+perf ib_send_bw "-n 20 -s 300000 -m 1024" 0=20 2=20 1+ 17+
 
 # Filters, limits, and the lines on a terminal.
 port=$(free_port)
