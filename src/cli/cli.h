@@ -18,6 +18,7 @@ int cmd_status(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_capture(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
+int cmd_fault(int argc, char **argv);
 
 /*
  * libruse.so or rused, by the place of the running program: beside it in a
@@ -34,6 +35,9 @@ int find_file_or_say(const char *name, char *path);
 int rused_connect(struct ipc_conn *c, char *rundir, size_t size, uint32_t *pid);
 /* HELLO on a new connection. 0 or -errno; the connection is closed on error. */
 int rused_hello(struct ipc_conn *c, uint32_t *pid);
+struct json_object;
+/* An answer of rused as tables, by its shape (status.c). 0 or -errno. */
+int print_json(struct json_object *o);
 /* No rused runs: a normal answer, not an error. */
 bool rused_absent(int rc);
 

@@ -21,6 +21,7 @@ static const struct subcommand {
 	{ "status", "what rused knows: devices, processes, objects, links", cmd_status },
 	{ "capture", "packets of running programs, on the terminal or for Wireshark", cmd_capture },
 	{ "doctor", "what this machine allows, and what that means", cmd_doctor },
+	{ "fault", "lose, delay and spoil packets by rules", cmd_fault },
 	{ "stop", "ask rused to exit", cmd_stop },
 };
 

@@ -242,6 +242,11 @@ static int print_value(const char *heading, struct json_object *o, int depth)
 	return print_inner(heading, o, depth);
 }
 
+int print_json(struct json_object *o)
+{
+	return print_value("", o, 0);
+}
+
 static int show(const char *text, bool json)
 {
 	struct json_object *o = json_tokener_parse(text);
@@ -256,7 +261,7 @@ static int show(const char *text, bool json)
 		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 							       JSON_C_TO_STRING_NOSLASHESCAPE));
 	} else {
-		rc = print_value("", o, 0);
+		rc = print_json(o);
 	}
 	json_object_put(o);
 	return rc;

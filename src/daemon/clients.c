@@ -55,6 +55,7 @@ void client_kill(struct client *c, const char *why)
 	loop_del(&r->loop, &c->pidfd);
 	res_client_gone(c);
 	capture_client_gone(c);
+	fault_client_gone(c);
 	if (c->page_fd >= 0)
 		close(c->page_fd);
 	c->page_fd = -1;
@@ -92,7 +93,7 @@ int client_flush(struct client *c)
 	while (c->out) {
 		size_t n = min(c->out_len - c->out_at, most);
 		struct ipc_hdr h = {
-			.version = IPC_VERSION, .type = IPC_STATUS, .seq = c->out_seq,
+			.version = IPC_VERSION, .type = c->out_type, .seq = c->out_seq,
 			.flags = IPC_F_REPLY | (c->out_at + n < c->out_len ? IPC_F_MORE : 0),
 		};
 		int rc = ipc_send(c->sock.fd, &h, c->out + c->out_at, n, NULL, 0);

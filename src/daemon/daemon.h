@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include "daemon/faults.h"
 #include "daemon/lease.h"
 #include "daemon/loop.h"
 #include "daemon/port.h"
@@ -40,6 +41,8 @@ struct rused {
 	uint64_t shown[HOST_MAX_DEVS][PROC_COUNTERS];
 	ns_t counters_at;
 
+	struct fault_rules faults;
+
 	struct host_page *page;	/* shared, ours to write */
 	int page_fd;
 };
@@ -62,6 +65,7 @@ struct client {
 	size_t out_len, out_at;
 	uint32_t out_seq;
 	uint32_t capture;	/* id in the host page; 0: it does not capture */
+	uint16_t out_type;
 };
 
 /* clients.c */
@@ -114,9 +118,12 @@ void host_page_end(struct rused *r, const char *what);
 struct ipc_capture;
 int capture_start(struct client *c, const struct ipc_capture *q);
 void capture_client_gone(struct client *c);
+void host_publish_faults(struct rused *r, const struct fault_table *now);
 /* devices.c */
 int devices_init(struct rused *r);
 void devices_fini(struct rused *r);
+/* Ports may have changed by what we do ourselves. */
+void devices_refresh(struct rused *r);
 /*
  * `rdma link add` and `rdma link del`: 0; -EINVAL name or type; -EEXIST the name, or a device on
  * that interface; -ENODEV no such interface; -ENOSPC.

@@ -32,7 +32,7 @@
 #define PHYS_LINK_UP 5
 
 /* What the port is now. d has the state so far: GIDs keep their places. */
-static void fill_port(struct host_dev *d, struct scan *s)
+static void fill_port(const struct rused *r, struct host_dev *d, struct scan *s)
 {
 	struct gid_raw all[2 * MAX_ADDRS];
 	uint8_t eui64[8];
@@ -48,7 +48,7 @@ static void fill_port(struct host_dev *d, struct scan *s)
 	d->ifindex = s->ifindex;
 	memset(d->ndev, 0, sizeof(d->ndev));
 	snprintf(d->ndev, sizeof(d->ndev), "%s", s->name);
-	d->state = s->up && s->carrier ? STATE_ACTIVE : STATE_DOWN;
+	d->state = s->up && s->carrier && !fault_is_down(r, d->index) ? STATE_ACTIVE : STATE_DOWN;
 	d->phys_state = d->state == STATE_ACTIVE ? PHYS_LINK_UP :
 			s->up ? PHYS_POLLING : PHYS_DISABLED;
 	d->active_mtu = mtu_from_netdev(s->mtu);
@@ -84,7 +84,7 @@ static void refresh(struct rused *r, int slot)
 		log_warn("cannot read the state of %s: %s", d.ndev, strerror(-rc));
 		return;
 	}
-	fill_port(&d, &s);
+	fill_port(r, &d, &s);
 	host_publish(r, slot, &d);
 }
 
@@ -111,7 +111,7 @@ static int publish_new(struct rused *r, const char *name, struct scan *s)
 	guid_from_mac(d.node_guid, s->mac);
 	memset(r->counter[slot], 0, sizeof(r->counter[slot]));
 	memset(r->shown[slot], 0, sizeof(r->shown[slot]));
-	fill_port(&d, s);
+	fill_port(r, &d, s);
 	host_publish(r, slot, &d);
 	return 0;
 }
@@ -248,6 +248,13 @@ static void rtnl_event(struct loop_fd *f, uint32_t events)
 	}
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
 		if (r->page->dev[i].in_use && again >> i & 1)
+			refresh(r, i);
+}
+
+void devices_refresh(struct rused *r)
+{
+	for (int i = 0; i < HOST_MAX_DEVS; i++)
+		if (r->page->dev[i].in_use)
 			refresh(r, i);
 }
 

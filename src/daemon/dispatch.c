@@ -226,19 +226,33 @@ static int do_context(struct msg *m)
 	return answer_error(m, 0);
 }
 
-static int do_status(struct msg *m)
+/* An answer as long as it is; text is malloc()ed, NULL: there was no memory. */
+static int answer_text(struct msg *m, char *text)
 {
 	struct client *c = m->c;
 
-	if (c->out)
-		return -EPROTO;	/* asks again before it has read the answer */
-	c->out = status_text(c->r);
-	if (!c->out)
+	if (!text)
 		return answer_error(m, -ENOMEM);
+	c->out = text;
 	c->out_len = strlen(c->out);
 	c->out_at = 0;
 	c->out_seq = m->h->seq;
+	c->out_type = m->h->type;
 	return client_flush(c);
+}
+
+static int do_status(struct msg *m)
+{
+	if (m->c->out)
+		return -EPROTO;	/* asks again before it has read the answer */
+	return answer_text(m, status_text(m->c->r));
+}
+
+static int do_fault(struct msg *m)
+{
+	if (m->c->out)
+		return -EPROTO;
+	return answer_text(m, fault_command(m->c->r, m->body, m->len));
 }
 
 static int do_shutdown(struct msg *m)
@@ -287,6 +301,8 @@ static int dispatch(struct msg *m)
 		return answer_error(m, 0);
 	case IPC_CAPTURE:
 		return do_capture(m);
+	case IPC_FAULT:
+		return do_fault(m);
 	case IPC_NTYPES:
 		break;
 	}

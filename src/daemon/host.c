@@ -35,6 +35,7 @@ int host_init(struct rused *r)
 	r->page->magic = HOST_PAGE_MAGIC;
 	r->page->version = 1;
 	r->page->generation = rand_u32();
+	fault_rules_init(r);
 	rc = sysfs_init(r->run);
 	if (rc)
 		log_err("cannot make the sysfs tree in %s: %s", r->rundir, strerror(-rc));
@@ -72,6 +73,13 @@ void host_page_end(struct rused *r, const char *what)
 {
 	smp_store_release(&r->page->seq, r->page->seq + 1);
 	notify(r, what);
+}
+
+void host_publish_faults(struct rused *r, const struct fault_table *now)
+{
+	host_page_begin(r);
+	r->page->fault = *now;
+	host_page_end(r, "fault rules");
 }
 
 void host_publish(struct rused *r, int slot, const struct host_dev *now)

@@ -16,6 +16,7 @@
 #include "base/sys.h"
 #include "engine/captures.h"
 #include "engine/engine_internal.h"
+#include "engine/faults.h"
 #include "engine/res.h"
 #include "engine/wire.h"
 
@@ -101,6 +102,7 @@ static void notify_event(struct link_fd *fd, uint32_t events)
 	if (copy && !host_page_read(engine.host_page, copy))
 		host_page_news(copy);
 	free(copy);
+	faults_look();
 }
 
 /* Of an earlier rused: closed with it. */
@@ -146,6 +148,7 @@ static int hello(void)
 	if (ret)
 		return ret;
 	engine.proc = r.proc;
+	faults_look();
 	return 0;
 }
 

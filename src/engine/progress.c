@@ -21,6 +21,7 @@
 #include "base/sys.h"
 #include "engine/captures.h"
 #include "engine/engine_internal.h"
+#include "engine/faults.h"
 #include "engine/wire.h"
 
 #define BUDGET 64		/* segments a round: bounds how long the lock is held */
@@ -117,6 +118,9 @@ int progress_run(void)
 	int n = arrived();
 
 	timers_due();
+	/* A packet to ourselves that was sent again, or had been held back. */
+	if (loop_pending())
+		n += arrived();
 	return n;
 }
 
@@ -254,6 +258,7 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 		if (copy && !host_page_read(engine.host_page, copy))
 			host_page_news(copy);
 		free(copy);
+		faults_look();
 	}
 	return *n >= STREAM ? 0 : watch_next(now, seen_gen);
 }

@@ -8,6 +8,7 @@
 #include "core/umem.h"
 #include "engine/captures.h"
 #include "engine/engine_internal.h"
+#include "engine/faults.h"
 #include "engine/res.h"
 #include "engine/ud_link.h"
 #include "engine/wire.h"
@@ -377,11 +378,17 @@ static void attention(struct link *l, uint32_t qpn)
 	}
 }
 
+void links_created(struct link *l)
+{
+	captures_link(l);
+	faults_new_link(l);
+}
+
 const struct link_host link_host_ops = {
 	.input = input,
 	.writable = writable,
 	.down = writable,
-	.created = captures_link,
+	.created = links_created,
 	.attention = attention,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,

@@ -13,8 +13,8 @@
 #include "base/sys.h"
 #include "core/mcast.h"
 #include "core/umem.h"
-#include "engine/captures.h"
 #include "engine/engine_internal.h"
+#include "engine/faults.h"
 #include "engine/ud_link.h"
 #include "engine/wire.h"
 #include "link/udp.h"
@@ -198,7 +198,7 @@ static const struct link_host wire_host_ops = {
 	.input = input,
 	.writable = writable,
 	.down = writable,
-	.created = captures_link,
+	.created = links_created,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,
 };
@@ -224,7 +224,7 @@ static int create(struct wire *w)
 	int ret = w->ep ? 0 : udp_ep_create(&cfg, &w->ep);
 
 	if (!ret)
-		captures_link(udp_in(w->ep));
+		links_created(udp_in(w->ep));
 	return ret;
 }
 

@@ -32,6 +32,7 @@ static const struct row {
 	[IPC_STATUS] = { 0, LEN_TEXT },
 	[IPC_COUNTERS] = { 0, 0 },
 	[IPC_CAPTURE] = { sizeof(struct ipc_capture), 0 },
+	[IPC_FAULT] = { LEN_TEXT, LEN_TEXT },
 	[IPC_SHUTDOWN] = { LEN_OPT(sizeof(struct ipc_shutdown)), 0 },
 };
 

@@ -24,10 +24,7 @@
 #define IPC_RUNDIR_MAX 96	/* with "/rused.sock" it must fit into sun_path */
 
 enum ipc_type {
-	/*
-	 * First message of a process. Body ipc_hello; reply ipc_hello_reply with the host page (memfd,
-	 * read-only) and an eventfd that becomes readable when the page has changed.
-	 */
+	/* First of a process. ipc_hello; ipc_hello_reply, the host page, an eventfd: it has changed. */
 	IPC_HELLO = 1,
 	/*
 	 * Leases one more block of QP numbers. Body ipc_lease; reply ipc_lease, with the block's
@@ -49,8 +46,10 @@ enum ipc_type {
 	IPC_SHUTDOWN,
 	/* Somebody is about to read hw_counters: rused brings the files up to date. Body and reply none. */
 	IPC_COUNTERS,
-	/* ruse captures until this connection ends: body ipc_capture (ipc/capring.h), reply none. -ENOSPC, -EBUSY. */
+	/* ruse captures until this connection ends: ipc_capture (ipc/capring.h); -ENOSPC, -EBUSY. */
 	IPC_CAPTURE,
+	/* ruse fault: body is one line of its language (daemon/faults.h); reply JSON, as for IPC_STATUS. */
+	IPC_FAULT,
 	IPC_NTYPES
 };
 

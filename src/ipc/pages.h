@@ -9,6 +9,7 @@
 
 #include <net/if.h>
 #include "base/util.h"
+#include "wire/fault.h"
 
 #define HOST_PAGE_MAGIC 0x72757365u
 #define HOST_MAX_DEVS 32
@@ -50,6 +51,7 @@ struct host_page {
 	uint32_t generation;	/* of rused: random, changes with every start */
 	struct host_dev dev[HOST_MAX_DEVS];
 	struct host_capture capture[HOST_MAX_CAPTURES];
+	struct fault_table fault;
 };
 
 /* Copies the page out under its sequence. 0, or -EPROTO when it never settles or is not one. */
@@ -98,6 +100,7 @@ struct proc_page {
 		uint8_t gid[16];	/* udp: the peer's address; all 0: datagrams to anybody */
 		uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;
 	} link[PROC_MAX_LINKS];
+	struct fault_count fault[FAULT_MAX_RULES];	/* by rule of the host page */
 };
 
 #endif

@@ -81,7 +81,8 @@ static int loop_send(struct link *l, const struct seg *seg)
 	if (!seg->len) {
 		e->seg.iov = NULL;
 		e->seg.niov = 0;
-	} else if (seg->len <= LOOP_INLINE || seg->service != SEG_RC) {
+	} else if (seg->len <= LOOP_INLINE || seg->service != SEG_RC || unlikely(l->under)) {
+		/* A packet that a fault has held back is its own, and gone when we return. */
 		rc = loop_copy(lo, e, seg);
 		if (rc == -EAGAIN)
 			lo->want_room = true;

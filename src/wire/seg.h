@@ -80,7 +80,11 @@ struct seg {
 	uint8_t type;		/* enum seg_type */
 	uint8_t flags;		/* SEG_F_* */
 	uint8_t syndrome;	/* AETH */
-	uint8_t damage;		/* not 0: a fault; a wire link sends it with a wrong bit */
+	/*
+	 * Not 0: a fault. A wire link sends it with a wrong bit; the responder gives
+	 * this syndrome for an answer.
+	 */
+	uint8_t damage;
 	uint16_t pkey;
 	uint16_t path_mtu;	/* payload bytes a full packet, 256..4096 */
 	uint32_t dqpn;		/* 24 bits */

@@ -52,6 +52,22 @@ static enum resp_step chk_state(struct resp_ctx *c)
 	return RESP_CHK_PSN;
 }
 
+/* What somebody wants to see (link/fault.h): an answer that the request does not deserve. */
+static __attribute__((noinline)) enum resp_step forced(struct resp_ctx *c)
+{
+	switch (c->seg->damage) {
+	case AETH_RNR_NAK:
+		return RESP_RNR;
+	case AETH_NAK_PSN_SEQ:
+		return RESP_NAK_SEQ;
+	case AETH_NAK_REM_ACC:
+		return resp_rem_acc(c);
+	case AETH_NAK_REM_OP:
+		return resp_rem_op(c, WC_LOC_QP_OP_ERR);
+	}
+	return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+}
+
 static enum resp_step chk_psn(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
@@ -73,6 +89,8 @@ static enum resp_step chk_psn(struct resp_ctx *c)
 		c->flags &= (uint8_t)~SEG_F_START;
 	}
 	qp->resp.nak_sent = false;
+	if (unlikely(c->seg->damage))
+		return forced(c);
 	return RESP_CHK_OP_SEQ;
 }
 

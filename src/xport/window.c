@@ -18,6 +18,12 @@
 #define WIN_MIN (48u << 10)
 #define WIN_MAX (1u << 20)
 
+/* A wire, or a link where packets are lost on purpose. */
+static bool loses(const struct qp *qp)
+{
+	return qp->link && (qp->link->lossy || qp->link->under);
+}
+
 static uint32_t packets(const struct qp *qp, uint32_t bytes)
 {
 	return max(bytes >> qp->req.mtu_shift, 2u);
@@ -35,7 +41,7 @@ void win_reset(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 
-	if (!qp->link || !qp->link->lossy) {
+	if (!loses(qp)) {
 		r->window = XP_WINDOW;
 		r->ask_bytes = XP_ACK_BYTES;
 		r->slow_start = 0;
@@ -52,6 +58,11 @@ void win_acked_slow(struct qp *qp, uint32_t npkts)
 {
 	struct qp_req *r = &qp->req;
 
+	/* The faults have gone. */
+	if (unlikely(!loses(qp))) {
+		win_reset(qp);
+		return;
+	}
 	if (r->window < r->slow_start) {
 		set(qp, r->window + npkts);
 		return;
@@ -67,7 +78,7 @@ void win_lost(struct qp *qp, bool timeout)
 {
 	struct qp_req *r = &qp->req;
 
-	if (!qp->link || !qp->link->lossy)
+	if (!loses(qp))
 		return;
 	/* What was sent before the last cut tells nothing new. */
 	if (!timeout && psn_diff(r->una, r->recover) < 0)

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * ruse fault: hands lines to rused, which understands them, and prints what it
+ * answers. Only waiting and comments, in a file, are understood here.
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+
+#define ANSWER_MAX (1u << 20)
+#define LINE_MAX_BYTES 256
+
+static void help(void)
+{
+	puts("usage: ruse fault COMMAND\n"
+	     "Spoils the network of this user and network namespace, links inside the host too.\n\n"
+	     "  add ACTION [CLAUSE...]     a rule; prints its number\n"
+	     "  list [--json]              rules, and how many packets they met and touched\n"
+	     "  del ID | del all\n"
+	     "  down [DEV], up [DEV]       pulls the cable, plugs it in again\n"
+	     "  freeze PID, thaw PID|all   a process that the network does not reach\n"
+	     "  seed NUMBER                of the random numbers; they begin again\n"
+	     "  run FILE                   lines as above, `wait TIME`, # comments; - is stdin\n\n"
+	     "actions  drop, corrupt, duplicate [N], reorder [N], delay TIME [jitter TIME],\n"
+	     "         rate 100Mbit, rnr, error REM_OP|REM_ACCESS|REM_INV_REQ|PSN_SEQ|LOC_PROT|LOC_QP_OP\n"
+	     "which    5% | nth N | every N, times N\n"
+	     "clauses  op OPCODE, service RC|UC|UD, qp N, from-qp N, to-qp N, dir in|out, dev NAME,\n"
+	     "         peer ADDRESS, psn A..B, size A..B\n\n"
+	     "  ruse fault add drop 1%\n"
+	     "  ruse fault add drop nth 3 op READ_RESPONSE qp 17\n\n"
+	     "  -h, --help");
+}
+
+/* Says what went wrong. Returns 1. */
+static int complain(int rc)
+{
+	fprintf(stderr, "ruse fault: %s\n",
+		rc == -EPERM ? "the run directory belongs to another user" : strerror(-rc));
+	return 1;
+}
+
+/* Connects; starts a rused to keep the rules if none runs. */
+static int attach(struct ipc_conn *c, bool start)
+{
+	char rundir[IPC_RUNDIR_MAX], rused[PATH_MAX];
+	int rc;
+
+	if (!start)
+		return rused_connect(c, rundir, sizeof(rundir), NULL);
+	rc = find_file_or_say("rused", rused);
+	if (!rc)
+		rc = ipc_attach(c, rused, rundir, sizeof(rundir));
+	return rc ? rc : rused_hello(c, NULL);
+}
+
+static void show(struct json_object *o, bool json)
+{
+	struct json_object *v;
+
+	if (json) {
+		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+							       JSON_C_TO_STRING_NOSLASHESCAPE));
+	} else if (json_object_object_get_ex(o, "id", &v)) {
+		puts(json_object_get_string(v));
+	} else if (json_object_object_get_ex(o, "deleted", &v)) {
+		if (json_object_array_length(v))
+			print_json(o);
+	} else if (json_object_object_length(o)) {
+		print_json(o);
+	}
+}
+
+/* One line; the answer goes to stdout. The exit status. */
+static int command(struct ipc_conn *c, const char *line, bool json)
+{
+	size_t size = ANSWER_MAX;
+	char *text = malloc(size + 1);
+	struct json_object *o, *error;
+	int rc;
+
+	rc = text ? ipc_call(c, IPC_FAULT, line, strlen(line), NULL, 0, text, &size, NULL, NULL) :
+		    -ENOMEM;
+	if (rc) {
+		free(text);
+		return complain(rc);
+	}
+	text[size] = '\0';
+	o = json_tokener_parse(text);
+	free(text);
+	if (!json_object_is_type(o, json_type_object)) {
+		json_object_put(o);
+		return complain(-EPROTO);
+	}
+	if (json_object_object_get_ex(o, "error", &error)) {
+		fprintf(stderr, "ruse fault: %s\n", json_object_get_string(error));
+		rc = 1;
+	} else {
+		show(o, json);
+	}
+	json_object_put(o);
+	return rc;
+}
+
+/* "wait 100ms". 0; 1: it is another line; -1: it makes no sense. */
+static int wait_line(const char *line)
+{
+	char unit[4] = "";
+	struct timespec ts;
+	double n;
+	int end = 0;
+
+	if (strncmp(line, "wait ", 5))
+		return 1;
+	if (sscanf(line + 5, " %lf%3[a-z] %n", &n, unit, &end) != 2 || line[5 + end] || n < 0)
+		return -1;
+	if (!strcmp(unit, "ms"))
+		n /= 1e3;
+	else if (!strcmp(unit, "us"))
+		n /= 1e6;
+	else if (strcmp(unit, "s"))
+		return -1;
+	if (n > 1e6)
+		return -1;
+	ts = (struct timespec){ .tv_sec = (time_t)n,
+				.tv_nsec = (long)((n - (double)(time_t)n) * 1e9) };
+	nanosleep(&ts, NULL);
+	return 0;
+}
+
+/* Without what surrounds the command: space, a comment, the line's end. */
+static char *strip(char *line)
+{
+	size_t n;
+
+	line[strcspn(line, "#\n\r")] = '\0';
+	line += strspn(line, " \t");
+	for (n = strlen(line); n && (line[n - 1] == ' ' || line[n - 1] == '\t'); n--)
+		line[n - 1] = '\0';
+	return line;
+}
+
+static int run_file(struct ipc_conn *c, const char *path)
+{
+	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	char buf[LINE_MAX_BYTES];
+	int rc = 0, no = 0;
+
+	if (!f) {
+		fprintf(stderr, "ruse fault: %s: %m\n", path);
+		return 1;
+	}
+	while (!rc && fgets(buf, sizeof(buf), f)) {
+		char *line;
+
+		no++;
+		line = strip(buf);
+		if (!*line)
+			continue;
+		rc = wait_line(line);
+		if (rc < 0)
+			fprintf(stderr, "ruse fault: wait for so many us, ms or s\n");
+		if (rc > 0)
+			rc = command(c, line, false);
+		fflush(stdout);
+		if (rc)
+			fprintf(stderr, "ruse fault: that was line %d of %s: %s\n", no, path, line);
+	}
+	if (f != stdin)
+		fclose(f);
+	return rc ? 1 : 0;
+}
+
+/* The arguments as one line. False: it is too long. */
+static bool join(int argc, char **argv, char *line, size_t size)
+{
+	size_t len = 0;
+
+	for (int i = 0; i < argc; i++) {
+		int n = snprintf(line + len, size - len, "%s%s", i ? " " : "", argv[i]);
+
+		if (n < 0 || (size_t)n >= size - len)
+			return false;
+		len += (size_t)n;
+	}
+	return true;
+}
+
+int cmd_fault(int argc, char **argv)
+{
+	bool json = false, file, keeps;
+	char line[LINE_MAX_BYTES];
+	struct ipc_conn c;
+	int rc;
+
+	if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
+		help();
+		return 0;
+	}
+	if (argc > 2 && !strcmp(argv[1], "list") && !strcmp(argv[2], "--json")) {
+		json = true;
+		argc--;
+	}
+	file = argc > 1 && !strcmp(argv[1], "run");
+	if (argc < 2 || (file && argc != 3) || !join(argc - 1, argv + 1, line, sizeof(line))) {
+		fputs("ruse fault: what? `ruse fault --help` tells\n", stderr);
+		return EXIT_USAGE;
+	}
+	keeps = file || !strcmp(argv[1], "add") || !strcmp(argv[1], "down") ||
+		!strcmp(argv[1], "seed");
+	rc = attach(&c, keeps);
+	if (rused_absent(rc) && !keeps) {
+		puts(json ? "{\"running\":false}" : "no rused is running here");
+		return 0;
+	}
+	if (rc)
+		return complain(rc);
+	rc = file ? run_file(&c, argv[2]) : command(&c, line, json);
+	ipc_close(&c);
+	return rc;
+}

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The rule language: an action, then clauses in any order.
+ *
+ *	drop 1% op SEND dev rxe_0
+ *	drop nth 3 op READ_RESPONSE qp 17
+ *	delay 200us jitter 50us dir out peer 10.0.0.2
+ *
+ * A row a word: what it takes, and what it does to the rule.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/daemon.h"
+#include "wire/opcode.h"
+
+struct parse {
+	const struct rused *r;
+	struct fault_rule *rule;
+	char *err;
+	size_t size;
+};
+
+static __printf(2, 3) int bad(const struct parse *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(p->err, p->size, fmt, ap);
+	va_end(ap);
+	return -EINVAL;
+}
+
+/* Decimal or 0x; from lo to hi. */
+static int number(const struct parse *p, const char *what, const char *text, uint64_t lo,
+		  uint64_t hi, uint64_t *v)
+{
+	char *end;
+
+	errno = 0;
+	*v = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-' || *v < lo || *v > hi)
+		return bad(p, "%s: '%s' is no number from %llu to %llu", what, text,
+			   (unsigned long long)lo, (unsigned long long)hi);
+	return 0;
+}
+
+struct unit {
+	const char *name;
+	double is;
+};
+
+/* A number with one of the units; the factor is never 0. */
+static int quantity(const struct parse *p, const char *what, const char *text,
+		    const struct unit *unit, double most, uint64_t *v)
+{
+	char *end;
+	double d = strtod(text, &end);
+
+	for (; end != text && unit->name; unit++)
+		if (!strcmp(end, unit->name) && d >= 0 && d * unit->is <= most) {
+			*v = (uint64_t)(d * unit->is);
+			return 0;
+		}
+	return bad(p, "%s: '%s' is none that can be", what, text);
+}
+
+static const struct unit times[] = {
+	{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 }, { NULL, 0 },
+};
+static const struct unit rates[] = {
+	{ "bit", 1 }, { "Kbit", 1e3 }, { "Mbit", 1e6 }, { "Gbit", 1e9 }, { NULL, 0 },
+};
+
+/* "5" or "5..9". */
+static int range(const struct parse *p, const char *what, const char *text, uint32_t most,
+		 uint32_t *lo, uint32_t *hi)
+{
+	const char *dots = strstr(text, "..");
+	char first[24];
+	uint64_t a, b;
+	int rc;
+
+	if (!dots) {
+		rc = number(p, what, text, 0, most, &a);
+		*lo = *hi = (uint32_t)a;
+		return rc;
+	}
+	snprintf(first, sizeof(first), "%.*s", (int)min(dots - text, 23), text);
+	rc = number(p, what, first, 0, most, &a);
+	if (!rc)
+		rc = number(p, what, dots + 2, a, most, &b);
+	if (rc)
+		return rc;
+	*lo = (uint32_t)a;
+	*hi = (uint32_t)b;
+	return 0;
+}
+
+static int do_duplicate(struct parse *p, const char *v)
+{
+	uint64_t n = 1;
+	int rc = v ? number(p, "duplicate", v, 1, 16, &n) : 0;
+
+	p->rule->count = (uint32_t)n;
+	return rc;
+}
+
+static int do_reorder(struct parse *p, const char *v)
+{
+	uint64_t n = 1;
+	int rc = v ? number(p, "reorder", v, 1, 1000, &n) : 0;
+
+	p->rule->count = (uint32_t)n;
+	return rc;
+}
+
+static int do_delay(struct parse *p, const char *v)
+{
+	return quantity(p, "delay", v, times, 1e9, &p->rule->delay);
+}
+
+static int do_jitter(struct parse *p, const char *v)
+{
+	return quantity(p, "jitter", v, times, 1e9, &p->rule->jitter);
+}
+
+static int do_rate(struct parse *p, const char *v)
+{
+	int rc = quantity(p, "rate", v, rates, 1e12, &p->rule->rate);
+
+	return rc ? rc : p->rule->rate < 1024 ? bad(p, "rate: at least 1024bit") : 0;
+}
+
+static int do_error(struct parse *p, const char *v)
+{
+	static const struct {
+		const char *name;
+		uint32_t error;
+	} errors[] = {
+		{ "PSN_SEQ", AETH_NAK_PSN_SEQ }, { "REM_INV_REQ", AETH_NAK_INV_REQ },
+		{ "REM_ACCESS", AETH_NAK_REM_ACC }, { "REM_OP", AETH_NAK_REM_OP },
+		{ "LOC_PROT", FAULT_LOC_PROT }, { "LOC_QP_OP", FAULT_LOC_QP_OP },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+		if (!strcmp(errors[i].name, v)) {
+			p->rule->error = errors[i].error;
+			return 0;
+		}
+	return bad(p, "error: '%s' is none of PSN_SEQ REM_INV_REQ REM_ACCESS REM_OP LOC_PROT "
+		      "LOC_QP_OP", v);
+}
+
+static int count_clause(struct parse *p, const char *what, enum fault_when when, const char *v)
+{
+	uint64_t n;
+	int rc = number(p, what, v, 1, UINT32_MAX, &n);
+
+	if (!rc && p->rule->when != FAULT_ALWAYS)
+		return bad(p, "one of a percentage, nth and every");
+	p->rule->when = (uint8_t)when;
+	p->rule->n = (uint32_t)n;
+	return rc;
+}
+
+static int do_nth(struct parse *p, const char *v)
+{
+	return count_clause(p, "nth", FAULT_NTH, v);
+}
+
+static int do_every(struct parse *p, const char *v)
+{
+	return count_clause(p, "every", FAULT_EVERY, v);
+}
+
+static int do_times(struct parse *p, const char *v)
+{
+	uint64_t n;
+	int rc = number(p, "times", v, 1, UINT32_MAX, &n);
+
+	p->rule->times = (uint32_t)n;
+	return rc;
+}
+
+static int do_percent(struct parse *p, const char *v)
+{
+	char *end;
+	double d = strtod(v, &end);
+
+	if (end == v || strcmp(end, "%") || !(d >= 0 && d <= 100))
+		return bad(p, "'%s' is no percentage", v);
+	if (p->rule->when != FAULT_ALWAYS)
+		return bad(p, "one of a percentage, nth and every");
+	p->rule->when = FAULT_CHANCE;
+	p->rule->n = (uint32_t)(d / 100 * FAULT_CERTAIN);
+	return 0;
+}
+
+/* The opcodes of these flags; 0: any. */
+static uint32_t ops_with(uint32_t all, uint32_t none)
+{
+	uint32_t ops = 0;
+
+	for (uint32_t i = 0; i < 32; i++) {
+		const struct opcode_info *o = opcode_info((uint8_t)i);
+
+		if (o && (o->flags & all) == all && !(o->flags & none))
+			ops |= 1u << i;
+	}
+	return ops;
+}
+
+/* "READ_RESPONSE_FIRST" is how the specification says what our table calls READ_RESP_FIRST. */
+static bool same_op(const char *table, const char *word)
+{
+	static const char longer[] = "READ_RESPONSE", shorter[] = "READ_RESP";
+	size_t n = sizeof(longer) - 1;
+
+	if (!strncmp(word, longer, n))
+		return !strncmp(table, shorter, sizeof(shorter) - 1) &&
+		       !strcmp(table + sizeof(shorter) - 1, word + n);
+	return !strcmp(table, word);
+}
+
+static int do_op(struct parse *p, const char *v)
+{
+	static const struct {
+		const char *name;
+		uint32_t all, none;
+	} classes[] = {
+		{ "SEND", OPF_SEND, 0 }, { "WRITE", OPF_WRITE, 0 }, { "READ", OPF_READ, 0 },
+		{ "READ_RESPONSE", OPF_READ | OPF_RESP, 0 }, { "READ_RESP", OPF_READ | OPF_RESP, 0 },
+		{ "READ_REQUEST", OPF_READ | OPF_REQ, 0 }, { "ATOMIC", OPF_ATOMIC, 0 },
+		{ "REQUEST", OPF_REQ, 0 }, { "RESPONSE", OPF_RESP, 0 },
+		{ "FIRST", OPF_START | OPF_PAYLOAD, OPF_END }, { "MIDDLE", OPF_MIDDLE, 0 },
+		{ "LAST", OPF_END | OPF_PAYLOAD, OPF_START },
+		{ "ONLY", OPF_START | OPF_END | OPF_PAYLOAD, 0 },
+	};
+	uint32_t ops = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(classes); i++)
+		if (!strcmp(classes[i].name, v))
+			ops |= ops_with(classes[i].all, classes[i].none);
+	for (uint32_t i = 0; i < 32 && !ops; i++) {
+		const struct opcode_info *o = opcode_info((uint8_t)i);
+
+		if (o && same_op(o->name, v))
+			ops = 1u << i;
+	}
+	if (!ops)
+		return bad(p, "op: no opcode or class '%s'", v);
+	p->rule->ops |= ops;
+	p->rule->by |= FAULT_BY_OP;
+	return 0;
+}
+
+static int do_service(struct parse *p, const char *v)
+{
+	for (uint8_t s = 0; s <= SEG_UD; s++)
+		if (!strcmp(seg_service_name(s), v)) {
+			p->rule->service = s;
+			p->rule->by |= FAULT_BY_SERVICE;
+			return 0;
+		}
+	return bad(p, "service: '%s' is none of RC UC UD", v);
+}
+
+static int qpn(struct parse *p, const char *what, const char *v, uint32_t by, uint32_t *to)
+{
+	uint64_t n;
+	int rc = number(p, what, v, 1, 0xffffff, &n);
+
+	*to = (uint32_t)n;
+	p->rule->by |= by;
+	return rc;
+}
+
+static int do_qp(struct parse *p, const char *v)
+{
+	return qpn(p, "qp", v, FAULT_BY_QP, &p->rule->qpn);
+}
+
+static int do_from_qp(struct parse *p, const char *v)
+{
+	return qpn(p, "from-qp", v, FAULT_BY_SQP, &p->rule->sqpn);
+}
+
+static int do_to_qp(struct parse *p, const char *v)
+{
+	return qpn(p, "to-qp", v, FAULT_BY_DQP, &p->rule->dqpn);
+}
+
+static int do_dir(struct parse *p, const char *v)
+{
+	if (strcmp(v, "in") && strcmp(v, "out"))
+		return bad(p, "dir: in or out");
+	p->rule->dir = strcmp(v, "in") ? FAULT_OUT : FAULT_IN;
+	return 0;
+}
+
+static int do_dev(struct parse *p, const char *v)
+{
+	for (int i = 0; i < HOST_MAX_DEVS; i++) {
+		const struct host_dev *d = &p->r->page->dev[i];
+
+		if (!d->in_use || strcmp(d->name, v))
+			continue;
+		p->rule->dev = d->index;
+		p->rule->by |= FAULT_BY_DEV;
+		return 0;
+	}
+	return bad(p, "dev: there is no device %s", v);
+}
+
+static int do_peer(struct parse *p, const char *v)
+{
+	uint8_t *gid = p->rule->peer;
+
+	memset(gid, 0, 16);
+	p->rule->by |= FAULT_BY_PEER;
+	if (inet_pton(AF_INET6, v, gid) == 1)
+		return 0;
+	gid[10] = gid[11] = 0xff;
+	if (inet_pton(AF_INET, v, gid + 12) == 1)
+		return 0;
+	return bad(p, "peer: '%s' is neither an IPv4 nor an IPv6 address", v);
+}
+
+static int do_psn(struct parse *p, const char *v)
+{
+	p->rule->by |= FAULT_BY_PSN;
+	return range(p, "psn", v, 0xffffff, &p->rule->psn_lo, &p->rule->psn_hi);
+}
+
+static int do_size(struct parse *p, const char *v)
+{
+	p->rule->by |= FAULT_BY_SIZE;
+	return range(p, "size", v, 4096, &p->rule->size_lo, &p->rule->size_hi);
+}
+
+enum takes { TAKES_NONE, TAKES_MAYBE, TAKES_ONE };
+
+static const struct action {
+	const char *name;
+	enum fault_action action;
+	enum takes takes;
+	int (*fn)(struct parse *p, const char *value);
+} actions[] = {
+	{ "drop", FAULT_DROP, TAKES_NONE, NULL },
+	{ "corrupt", FAULT_CORRUPT, TAKES_NONE, NULL },
+	{ "duplicate", FAULT_DUPLICATE, TAKES_MAYBE, do_duplicate },
+	{ "reorder", FAULT_REORDER, TAKES_MAYBE, do_reorder },
+	{ "delay", FAULT_DELAY, TAKES_ONE, do_delay },
+	{ "rate", FAULT_RATE, TAKES_ONE, do_rate },
+	{ "rnr", FAULT_RNR, TAKES_NONE, NULL },
+	{ "error", FAULT_ERROR, TAKES_ONE, do_error },
+	{ "down", FAULT_DOWN, TAKES_NONE, NULL },
+	{ "freeze", FAULT_FREEZE, TAKES_NONE, NULL },
+};
+
+static const struct clause {
+	const char *name;
+	int (*fn)(struct parse *p, const char *value);
+} clauses[] = {
+	{ "nth", do_nth }, { "every", do_every }, { "times", do_times }, { "op", do_op },
+	{ "service", do_service }, { "qp", do_qp }, { "from-qp", do_from_qp },
+	{ "to-qp", do_to_qp }, { "dir", do_dir }, { "dev", do_dev }, { "peer", do_peer },
+	{ "psn", do_psn }, { "size", do_size }, { "jitter", do_jitter },
+};
+
+/* The action and its value. Returns the words taken, or -EINVAL. */
+static int parse_action(struct parse *p, char *const *word, int n)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		const struct action *a = &actions[i];
+		bool value = n > 1 && word[1][0] >= '0' && word[1][0] <= '9' &&
+			     word[1][strlen(word[1]) - 1] != '%';
+		int rc = 0;
+
+		if (strcmp(a->name, word[0]))
+			continue;
+		p->rule->action = (uint8_t)a->action;
+		if (a->takes == TAKES_ONE && n < 2)
+			return bad(p, "%s what?", a->name);
+		if (a->takes == TAKES_ONE || (a->takes == TAKES_MAYBE && value)) {
+			rc = a->fn(p, word[1]);
+			return rc ? rc : 2;
+		}
+		if (a->fn)
+			rc = a->fn(p, NULL);
+		return rc ? rc : 1;
+	}
+	return bad(p, "there is no action '%s'", word[0]);
+}
+
+static int parse_clause(struct parse *p, char *const *word, int n)
+{
+	int rc;
+
+	if (word[0][strlen(word[0]) - 1] == '%') {
+		rc = do_percent(p, word[0]);
+		return rc ? rc : 1;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(clauses); i++) {
+		if (strcmp(clauses[i].name, word[0]))
+			continue;
+		if (n < 2)
+			return bad(p, "%s what?", word[0]);
+		rc = clauses[i].fn(p, word[1]);
+		return rc ? rc : 2;
+	}
+	return bad(p, "what is '%s'?", word[0]);
+}
+
+int fault_parse(const struct rused *r, char *const *word, int n, struct fault_rule *rule, char *err,
+		size_t size)
+{
+	struct parse p = { .r = r, .rule = rule, .err = err, .size = size };
+	int at;
+
+	*rule = (struct fault_rule){ 0 };
+	if (n < 1)
+		return bad(&p, "add what?");
+	at = parse_action(&p, word, n);
+	while (at > 0 && at < n) {
+		int taken = parse_clause(&p, word + at, n - at);
+
+		at = taken < 0 ? taken : at + taken;
+	}
+	if (at < 0)
+		return at;
+	if (rule->jitter && rule->action != FAULT_DELAY)
+		return bad(&p, "jitter belongs to delay");
+	if (rule->jitter > rule->delay)
+		return bad(&p, "more jitter than delay");
+	/* The third is one packet, unless more are asked for. */
+	if (rule->when == FAULT_NTH && !rule->times)
+		rule->times = 1;
+	return 0;
+}

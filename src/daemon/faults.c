@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Commands of `ruse fault`. What they change is in the host page, where every
+ * process sees it; what the processes have done by it, they count in their
+ * pages, and those of the dead are kept here.
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/rand.h"
+#include "daemon/daemon.h"
+
+#define add_int(o, key, v) json_object_object_add((o), (key), json_object_new_int64((int64_t)(v)))
+#define add_str(o, key, v) json_object_object_add((o), (key), json_object_new_string(v))
+
+struct command {
+	struct rused *r;
+	struct fault_table table;	/* as it will be */
+	char *word[FAULT_WORDS];
+	int n;
+	struct json_object *answer;
+};
+
+static __printf(2, 3) int refuse(struct command *c, const char *fmt, ...)
+{
+	char text[160];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	add_str(c->answer, "error", text);
+	return -EINVAL;
+}
+
+static void publish(struct command *c)
+{
+	uint32_t was = c->r->page->fault.version;
+
+	do {
+		c->table.version = rand_u32();
+	} while (!c->table.version || c->table.version == was);
+	host_publish_faults(c->r, &c->table);
+}
+
+static void add_counts(struct fault_count *sum, const struct fault_count *c)
+{
+	if (c->id != sum->id)
+		return;
+	sum->matched += c->matched;
+	sum->acted += c->acted;
+}
+
+void fault_client_gone(const struct client *c)
+{
+	struct proc_page p;
+
+	if (client_page(c, &p))
+		return;
+	for (int i = 0; i < FAULT_MAX_RULES; i++)
+		add_counts(&c->r->faults.gone[i], &p.fault[i]);
+}
+
+static void sum_counts(const struct rused *r, struct fault_count sum[FAULT_MAX_RULES])
+{
+	struct proc_page p;
+	struct client *c;
+
+	memcpy(sum, r->faults.gone, sizeof(r->faults.gone));
+	list_for_each_entry(c, &r->clients, node) {
+		if (client_page(c, &p))
+			continue;
+		for (int i = 0; i < FAULT_MAX_RULES; i++)
+			add_counts(&sum[i], &p.fault[i]);
+	}
+}
+
+bool fault_is_down(const struct rused *r, uint32_t dev_index)
+{
+	for (int i = 0; i < FAULT_MAX_RULES; i++) {
+		const struct fault_rule *f = &r->page->fault.rule[i];
+
+		if (f->id && f->action == FAULT_DOWN && f->when == FAULT_ALWAYS && !f->times &&
+		    (!f->by || (f->by == FAULT_BY_DEV && f->dev == dev_index)))
+			return true;
+	}
+	return false;
+}
+
+static struct json_object *rule_json(const struct rused *r, int i, const struct fault_count *sum)
+{
+	struct json_object *o = json_object_new_object();
+
+	add_int(o, "id", r->page->fault.rule[i].id);
+	add_str(o, "rule", r->faults.text[i]);
+	add_int(o, "matched", sum[i].matched);
+	add_int(o, "acted", sum[i].acted);
+	return o;
+}
+
+static int do_list(struct command *c)
+{
+	struct json_object *a = json_object_new_array();
+	struct fault_count sum[FAULT_MAX_RULES];
+
+	sum_counts(c->r, sum);
+	for (int i = 0; i < FAULT_MAX_RULES; i++)
+		if (c->table.rule[i].id)
+			json_object_array_add(a, rule_json(c->r, i, sum));
+	add_int(c->answer, "seed", c->table.seed);
+	json_object_object_add(c->answer, "rules", a);
+	return 0;
+}
+
+/* A new rule in the first free place, called by the words from first on. */
+static int add_rule(struct command *c, const struct fault_rule *rule, int first)
+{
+	struct fault_rules *f = &c->r->faults;
+	size_t len = 0;
+	int i = 0;
+
+	while (i < FAULT_MAX_RULES && c->table.rule[i].id)
+		i++;
+	if (i == FAULT_MAX_RULES)
+		return refuse(c, "there are %d rules already", FAULT_MAX_RULES);
+	c->table.rule[i] = *rule;
+	c->table.rule[i].id = ++f->next_id;
+	f->gone[i] = (struct fault_count){ .id = f->next_id };
+	f->text[i][0] = '\0';
+	for (int k = first; k < c->n; k++)
+		len += (size_t)snprintf(f->text[i] + len, sizeof(f->text[i]) - len, "%s%s",
+					k > first ? " " : "", c->word[k]);
+	publish(c);
+	/* Not to be forgotten by an idle exit. */
+	c->r->configured = true;
+	add_int(c->answer, "id", f->next_id);
+	return 0;
+}
+
+static int do_add(struct command *c)
+{
+	struct fault_rule rule;
+	char err[160];
+
+	if (fault_parse(c->r, c->word + 1, c->n - 1, &rule, err, sizeof(err)))
+		return refuse(c, "%s", err);
+	if (rule.action == FAULT_FREEZE)
+		return refuse(c, "freeze PID, without add");
+	return add_rule(c, &rule, 1);
+}
+
+static void del_rule(struct command *c, int i)
+{
+	c->table.rule[i] = (struct fault_rule){ 0 };
+}
+
+/* Deletes what fits; their counts are the answer. */
+static int del_where(struct command *c, bool (*fits)(const struct fault_rule *r, uint64_t arg),
+		     uint64_t arg, const char *none)
+{
+	struct json_object *a = json_object_new_array();
+	struct fault_count sum[FAULT_MAX_RULES];
+	int n = 0;
+
+	sum_counts(c->r, sum);
+	for (int i = 0; i < FAULT_MAX_RULES; i++) {
+		if (!c->table.rule[i].id || !fits(&c->table.rule[i], arg))
+			continue;
+		json_object_array_add(a, rule_json(c->r, i, sum));
+		del_rule(c, i);
+		n++;
+	}
+	json_object_object_add(c->answer, "deleted", a);
+	if (!n && none)
+		return refuse(c, "%s", none);
+	if (n)
+		publish(c);
+	return 0;
+}
+
+static bool any(const struct fault_rule *r, uint64_t arg)
+{
+	return true;
+}
+
+static bool has_id(const struct fault_rule *r, uint64_t id)
+{
+	return r->id == id;
+}
+
+static bool pulls(const struct fault_rule *r, uint64_t dev)
+{
+	return r->action == FAULT_DOWN && (!dev || (r->by & FAULT_BY_DEV && r->dev == dev));
+}
+
+static bool freezes(const struct fault_rule *r, uint64_t proc)
+{
+	return r->action == FAULT_FREEZE && (!proc || r->proc == proc);
+}
+
+static int want_number(struct command *c, const char *text, uint64_t *v)
+{
+	char *end;
+
+	errno = 0;
+	*v = strtoull(text, &end, 0);
+	return errno || end == text || *end || *text == '-' ? refuse(c, "'%s' is no number", text) :
+							      0;
+}
+
+static int do_del(struct command *c)
+{
+	uint64_t id;
+
+	if (c->n != 2)
+		return refuse(c, "del ID, or del all");
+	if (!strcmp(c->word[1], "all"))
+		return del_where(c, any, 0, NULL);
+	return want_number(c, c->word[1], &id) ? -EINVAL :
+						 del_where(c, has_id, id, "there is no such rule");
+}
+
+static int do_seed(struct command *c)
+{
+	uint64_t seed;
+
+	if (c->n != 2)
+		return refuse(c, "seed NUMBER");
+	if (want_number(c, c->word[1], &seed))
+		return -EINVAL;
+	c->table.seed = seed;
+	c->table.seeded++;
+	publish(c);
+	return 0;
+}
+
+/* "down" and "down rxe_0" are rules: "up" takes them away again. */
+static int do_down(struct command *c)
+{
+	char *word[] = { (char *)"down", (char *)"dev", c->n > 1 ? c->word[1] : NULL };
+	struct fault_rule rule;
+	char err[160];
+
+	if (c->n > 2)
+		return refuse(c, "%s, or %s DEVICE", c->word[0], c->word[0]);
+	if (fault_parse(c->r, word, c->n > 1 ? 3 : 1, &rule, err, sizeof(err)))
+		return refuse(c, "%s", err);
+	if (!strcmp(c->word[0], "up"))
+		return del_where(c, pulls, rule.dev, "it is not down by our doing");
+	return add_rule(c, &rule, 0);
+}
+
+static struct client *client_by_pid(const struct rused *r, uint64_t pid)
+{
+	struct client *cl;
+
+	list_for_each_entry(cl, &r->clients, node)
+		if (cl->proc && cl->pid > 0 && (uint64_t)cl->pid == pid)
+			return cl;
+	return NULL;
+}
+
+static int do_freeze(struct command *c)
+{
+	struct fault_rule rule = { .action = FAULT_FREEZE };
+	bool thaw = !strcmp(c->word[0], "thaw");
+	struct client *cl;
+	uint64_t pid;
+
+	if (thaw && c->n == 2 && !strcmp(c->word[1], "all"))
+		return del_where(c, freezes, 0, NULL);
+	if (c->n != 2)
+		return refuse(c, "%s PID%s", c->word[0], thaw ? ", or thaw all" : "");
+	if (want_number(c, c->word[1], &pid))
+		return -EINVAL;
+	cl = client_by_pid(c->r, pid);
+	if (!cl)
+		return refuse(c, "no process %llu uses RDMA here", (unsigned long long)pid);
+	if (thaw)
+		return del_where(c, freezes, cl->proc, "it is not frozen");
+	rule.proc = cl->proc;
+	return add_rule(c, &rule, 0);
+}
+
+static const struct row {
+	const char *name;
+	int (*fn)(struct command *c);
+} rows[] = {
+	{ "add", do_add }, { "del", do_del }, { "list", do_list }, { "seed", do_seed },
+	{ "down", do_down }, { "up", do_down }, { "freeze", do_freeze }, { "thaw", do_freeze },
+};
+
+/* Cuts the line into words where it stands. -EINVAL: it is none that anybody types. */
+static int cut(struct command *c, char *line)
+{
+	char *save = NULL;
+
+	for (char *p = line; *p; p++)
+		if ((*p < ' ' && *p != '\t') || *p > '~')
+			return refuse(c, "the line has a character that is none");
+	for (char *w = strtok_r(line, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
+		if (c->n == FAULT_WORDS)
+			return refuse(c, "the line has too many words");
+		c->word[c->n++] = w;
+	}
+	return c->n ? 0 : refuse(c, "the line is empty");
+}
+
+static void run(struct command *c, const char *line, size_t len)
+{
+	char copy[FAULT_LINE];
+
+	if (len >= sizeof(copy) || memchr(line, 0, len)) {
+		refuse(c, "the line is too long");
+		return;
+	}
+	memcpy(copy, line, len);
+	copy[len] = '\0';
+	if (cut(c, copy))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (!strcmp(rows[i].name, c->word[0])) {
+			rows[i].fn(c);
+			return;
+		}
+	refuse(c, "there is no command '%s'", c->word[0]);
+}
+
+char *fault_command(struct rused *r, const char *line, size_t len)
+{
+	struct command c = { .r = r, .table = r->page->fault, .answer = json_object_new_object() };
+	uint32_t was = r->page->fault.version;
+	char *text;
+
+	if (!c.answer)
+		return NULL;
+	run(&c, line, len);
+	/* Ports follow cables. */
+	if (r->page->fault.version != was)
+		devices_refresh(r);
+	text = strdup(json_object_to_json_string_ext(c.answer, JSON_C_TO_STRING_PLAIN));
+	json_object_put(c.answer);
+	return text;
+}
+
+void fault_rules_init(struct rused *r)
+{
+	r->page->fault.seed = rand_u32();
+}

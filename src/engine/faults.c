@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Rules come with the host page. With the first one every link is wrapped, and
+ * with the last one unwrapped: nothing costs anything in between.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "engine/engine_internal.h"
+#include "engine/faults.h"
+#include "engine/wire.h"
+#include "link/fault.h"
+#include "link/udp.h"
+#include "wire/psn.h"
+
+static struct {
+	uint32_t generation;	/* one more than that of the engine whose this is */
+	uint32_t version, proc;
+	bool active;
+	struct faults f;
+	struct timer timer;
+} all;
+
+static void due(struct timer *t, ns_t now)
+{
+	faults_run(&all.f, now);
+}
+
+static void wake(ns_t when)
+{
+	all.timer.fn = due;
+	if (timer_set(&engine.timers, &all.timer, when))
+		return;
+	if (when < engine.sleep_until)
+		progress_kick();
+}
+
+static bool expects(const struct qp *qp, const struct seg *seg)
+{
+	return qp->type == QPT_RC && qp->state >= QPS_RTR && qp->state <= QPS_SQE &&
+	       !qp->resp.fatal_syn && !qp->resp.res_count &&
+	       !psn_diff(seg->psn & PSN_MASK, READ_ONCE(qp->card->epsn) & PSN_MASK);
+}
+
+static void facts(const struct link *l, const struct seg *seg, bool in, struct fault_facts *f)
+{
+	uint32_t ours = in ? seg->dqpn : seg->sqpn;
+	struct rdev *dev = engine.block_dev[(ours >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
+	struct qp *qp = dev ? rdev_find_qp(dev, ours) : NULL;
+
+	if (dev)
+		f->dev = dev->index;
+	if (seg->net)
+		memcpy(f->peer, in ? seg->net->sgid : seg->net->dgid, 16);
+	else if (qp)
+		memcpy(f->peer, qp->attr.ah.grh.dgid, 16);
+	f->expected = in && qp && expects(qp, seg);
+}
+
+static const struct fault_host fault_host = { .now = engine_now, .facts = facts, .wake = wake };
+
+static void wrap(struct link *l)
+{
+	enum fault_side side = l == wire_in() ? FAULT_INGRESS :
+			       udp_link_path(l) ? FAULT_EGRESS : FAULT_LOCAL;
+
+	if (fault_wrap(&all.f, l, side))
+		log_warn("fault: no memory for a link");
+}
+
+static void wrap_wire(struct link *l, void *arg)
+{
+	wrap(l);
+}
+
+static void wrap_shm(struct link *l, uint32_t proc, uint32_t flags, void *arg)
+{
+	wrap(l);
+}
+
+static void unwrap_wire(struct link *l, void *arg)
+{
+	fault_unwrap(l);
+}
+
+static void unwrap_shm(struct link *l, uint32_t proc, uint32_t flags, void *arg)
+{
+	fault_unwrap(l);
+}
+
+static void wrap_all(void)
+{
+	wrap(engine.loop);
+	shm_for_each(engine.ep, wrap_shm, NULL);
+	wire_for_each(wrap_wire, NULL);
+	if (wire_in())
+		wrap(wire_in());
+}
+
+static void unwrap_all(void)
+{
+	fault_unwrap(engine.loop);
+	shm_for_each(engine.ep, unwrap_shm, NULL);
+	wire_for_each(unwrap_wire, NULL);
+	if (wire_in())
+		fault_unwrap(wire_in());
+	link_host_ops.writable(engine.loop);
+}
+
+/* A forked child has links of its own. */
+static void begin(void)
+{
+	if (all.generation == engine.generation + 1)
+		return;
+	memset(&all, 0, sizeof(all));
+	all.generation = engine.generation + 1;
+	faults_init(&all.f, &fault_host, engine.proc_page->fault);
+}
+
+void faults_look(void)
+{
+	uint32_t version = READ_ONCE(engine.host_page->fault.version);
+	struct host_page *copy;
+	bool active;
+
+	begin();
+	if (likely(version == all.version && all.proc == engine.proc))
+		return;
+	copy = malloc(sizeof(*copy));
+	if (copy && !host_page_read(engine.host_page, copy)) {
+		all.version = copy->fault.version;
+		all.proc = engine.proc;
+		active = faults_set(&all.f, &copy->fault, engine.proc);
+		if (active && !all.active)
+			wrap_all();
+		else if (!active && all.active)
+			unwrap_all();
+		all.active = active;
+	}
+	free(copy);
+}
+
+void faults_new_link(struct link *l)
+{
+	begin();
+	if (unlikely(all.active))
+		wrap(l);
+}

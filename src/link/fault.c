@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Judging packets. All rules look at a packet in their order: one that loses it
+ * ends that, others add up (it may be doubled and delayed). A verdict whose
+ * packet the link then has no room for is taken back, random numbers included:
+ * the packet comes again, and must count once.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "link/fault_int.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
+
+#define MAX_COPIES 16u
+#define REORDER_NS (20 * NS_MS)	/* the last packet of a stream is overtaken by nobody */
+#define QUEUE_NS (50 * NS_MS)	/* what a rate limit holds: a router has no more room either */
+#define FRAME_BYTES 46		/* Ethernet, IPv4, UDP, ICRC */
+/* Rules for both ends of a link between processes; the others are for the sender's. */
+#define AT_ARRIVAL (1u << FAULT_RNR | 1u << FAULT_ERROR | 1u << FAULT_DOWN | 1u << FAULT_FREEZE)
+
+struct packet_facts {
+	const struct link *l;
+	const struct seg *seg;
+	enum fault_side side;
+	bool in;
+	const struct opcode_info *op;	/* NULL: it is none */
+	uint32_t opnum;
+	bool asked;
+	struct fault_facts more;
+};
+
+struct verdict {
+	bool drop, damage, hold;
+	int error;		/* of send() */
+	uint8_t syndrome;
+	uint32_t copies, overtake;
+	ns_t due;
+	const char *note;
+};
+
+static void ask(const struct faults *f, struct packet_facts *p)
+{
+	if (p->asked)
+		return;
+	p->asked = true;
+	f->host->facts(p->l, p->seg, p->in, &p->more);
+}
+
+/* Which way counts from the QP's point of view where a packet is judged at one end for both. */
+static bool qp_fits(const struct fault_rule *r, const struct packet_facts *p)
+{
+	bool from = p->seg->sqpn == r->qpn, to = p->seg->dqpn == r->qpn;
+
+	if (p->side != FAULT_LOCAL || r->dir == FAULT_BOTH)
+		return from || to;
+	return r->dir == FAULT_OUT ? from : to;
+}
+
+static bool fits(const struct faults *f, const struct fault_rule *r, struct packet_facts *p)
+{
+	const struct seg *s = p->seg;
+	uint32_t by = r->by;
+
+	if (p->side != FAULT_LOCAL && r->dir != FAULT_BOTH && (r->dir == FAULT_IN) != p->in)
+		return false;
+	if (by & FAULT_BY_SERVICE && s->service != r->service)
+		return false;
+	if (by & FAULT_BY_OP && !(p->op && r->ops >> p->opnum & 1))
+		return false;
+	if ((by & FAULT_BY_QP && !qp_fits(r, p)) || (by & FAULT_BY_SQP && s->sqpn != r->sqpn) ||
+	    (by & FAULT_BY_DQP && s->dqpn != r->dqpn))
+		return false;
+	if (by & FAULT_BY_PSN && (s->psn < r->psn_lo || s->psn > r->psn_hi))
+		return false;
+	if (by & FAULT_BY_SIZE && (s->len < r->size_lo || s->len > r->size_hi))
+		return false;
+	if (!(by & (FAULT_BY_DEV | FAULT_BY_PEER)))
+		return true;
+	ask(f, p);
+	return (!(by & FAULT_BY_DEV) || p->more.dev == r->dev) &&
+	       (!(by & FAULT_BY_PEER) || !memcmp(p->more.peer, r->peer, 16));
+}
+
+static bool requests_rc(const struct packet_facts *p)
+{
+	return p->seg->service == SEG_RC && p->op && p->op->flags & OPF_REQ;
+}
+
+/* Can the action do anything to this packet, here? */
+static bool applies(const struct faults *f, const struct fault_rule *r, struct packet_facts *p)
+{
+	switch ((enum fault_action)r->action) {
+	case FAULT_RNR:
+		if (!p->in || !requests_rc(p) || !(p->op->flags & OPF_RECV))
+			return false;
+		break;
+	case FAULT_ERROR:
+		if (r->error == FAULT_LOC_PROT || r->error == FAULT_LOC_QP_OP)
+			return !p->in && p->op && p->op->flags & OPF_REQ;
+		if (!p->in || !requests_rc(p))
+			return false;
+		break;
+	case FAULT_FREEZE:
+		return r->proc == f->proc;
+	case FAULT_DROP:
+	case FAULT_CORRUPT:
+	case FAULT_DUPLICATE:
+	case FAULT_REORDER:
+	case FAULT_DELAY:
+	case FAULT_RATE:
+		return p->side != FAULT_LOCAL || !p->in;
+	case FAULT_DOWN:
+		return true;
+	case FAULT_NONE:
+	case FAULT_NACTIONS:
+		return false;
+	}
+	/* An answer that is forced out of turn would acknowledge what has not arrived. */
+	ask(f, p);
+	return p->more.expected;
+}
+
+static bool acts(const struct fault_rule *r, struct fault_state *st)
+{
+	if (r->times && st->acted >= r->times)
+		return false;
+	switch ((enum fault_when)r->when) {
+	case FAULT_ALWAYS:
+		return true;
+	case FAULT_CHANCE:
+		return prng_below(&st->prng, FAULT_CERTAIN) < r->n;
+	case FAULT_NTH:
+		return st->matched >= r->n;
+	case FAULT_EVERY:
+		return r->n && !(st->matched % r->n);
+	}
+	return false;
+}
+
+static void later(struct verdict *v, ns_t now, ns_t delay)
+{
+	v->due = (v->hold ? v->due : now) + delay;
+	v->hold = true;
+}
+
+static void limit_rate(const struct fault_rule *r, struct fault_state *st,
+		       const struct packet_facts *p, struct verdict *v, ns_t now)
+{
+	uint64_t bits = 8 * ((uint64_t)p->seg->len + FRAME_BYTES + (p->op ? p->op->hdr_len : 12));
+	ns_t free_at = max(st->free_at, now);
+
+	if (free_at - now > QUEUE_NS) {
+		v->drop = true;
+		v->note = "fault: dropped, rate limit";
+		return;
+	}
+	st->free_at = free_at + (ns_t)(bits * NS_S / max(r->rate, 1ull << 10));
+	v->note = "fault: rate limit";
+	later(v, now, st->free_at - now);
+}
+
+static void apply_delay(const struct fault_rule *r, struct fault_state *st, struct verdict *v,
+			ns_t now)
+{
+	uint64_t jitter = min(r->jitter, r->delay), delay = r->delay;
+
+	if (jitter)
+		delay += prng_u64(&st->prng) % (2 * jitter + 1) - jitter;
+	v->note = "fault: delayed";
+	later(v, now, (ns_t)min(delay, (uint64_t)NS_S));
+}
+
+static void apply(struct faults *f, uint32_t i, const struct packet_facts *p, struct verdict *v)
+{
+	const struct fault_rule *r = &f->table.rule[i];
+	ns_t now;
+
+	switch ((enum fault_action)r->action) {
+	case FAULT_DROP:
+	case FAULT_DOWN:
+	case FAULT_FREEZE:
+		v->drop = true;
+		v->note = r->action == FAULT_DROP ? "fault: dropped" :
+			  r->action == FAULT_DOWN ? "fault: dropped, link down" :
+						    "fault: dropped, process frozen";
+		break;
+	case FAULT_CORRUPT:
+		v->note = "fault: corrupted";
+		v->damage = true;
+		v->drop = p->side != FAULT_EGRESS;
+		break;
+	case FAULT_DUPLICATE:
+		v->note = "fault: duplicated";
+		v->copies = min(v->copies + r->count, MAX_COPIES);
+		break;
+	case FAULT_REORDER:
+		v->note = "fault: reordered";
+		v->overtake = max(v->overtake, r->count);
+		later(v, f->host->now(), REORDER_NS);
+		break;
+	case FAULT_DELAY:
+		now = f->host->now();
+		apply_delay(r, &f->state[i], v, now);
+		break;
+	case FAULT_RATE:
+		now = f->host->now();
+		limit_rate(r, &f->state[i], p, v, now);
+		break;
+	case FAULT_RNR:
+		v->note = "fault: answered by RNR NAK";
+		v->syndrome = AETH_RNR_NAK;
+		break;
+	case FAULT_ERROR:
+		v->note = "fault: answered by NAK";
+		if (r->error == FAULT_LOC_PROT || r->error == FAULT_LOC_QP_OP)
+			v->error = r->error == FAULT_LOC_PROT ? -EFAULT : -EIO;
+		else
+			v->syndrome = (uint8_t)r->error;
+		break;
+	case FAULT_NONE:
+	case FAULT_NACTIONS:
+		break;
+	}
+}
+
+static struct verdict judge(struct link *l, const struct seg *seg, bool in)
+{
+	struct fault *ft = fault_of(l);
+	struct faults *f = ft->f;
+	struct packet_facts p = { .l = l, .seg = seg, .side = ft->side, .in = in };
+	struct verdict v = { 0 };
+	int op = seg->service <= SEG_UD && seg->type < SEG_NTYPES ?
+			 opcode_of((enum seg_service)seg->service, (enum seg_type)seg->type,
+				   seg->flags & SEG_F_START, seg->flags & SEG_F_END) : -1;
+
+	if (op >= 0) {
+		p.op = opcode_info((uint8_t)op);
+		p.opnum = (uint32_t)op & 0x1f;
+	}
+	for (uint32_t i = 0; i < f->nrules && !v.drop && !v.error; i++) {
+		const struct fault_rule *r = &f->table.rule[i];
+		struct fault_state *st = &f->state[i];
+
+		if (!r->id || (in && ft->side == FAULT_LOCAL && !(AT_ARRIVAL >> r->action & 1)))
+			continue;
+		if (!fits(f, r, &p) || !applies(f, r, &p))
+			continue;
+		st->matched++;
+		if (!acts(r, st))
+			continue;
+		st->acted++;
+		apply(f, i, &p, &v);
+	}
+	return v;
+}
+
+static void show_counts(struct faults *f)
+{
+	for (uint32_t i = 0; i < f->nrules; i++) {
+		f->count[i].matched = f->state[i].matched;
+		f->count[i].acted = f->state[i].acted;
+	}
+}
+
+/* Holds the packet and its copies. */
+static int hold(struct link *l, const struct seg *seg, bool in, const struct verdict *v)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i <= v->copies && !ret; i++)
+		ret = fault_hold(l, seg, in, v->due, i ? 0 : v->overtake, v->note);
+	return ret;
+}
+
+static int send_judged(struct link *l, const struct seg *seg, const struct verdict *v)
+{
+	const struct link_ops *under = fault_of(l)->under;
+	struct seg spoilt = *seg;
+	int ret;
+
+	spoilt.damage = v->damage;
+	if (v->drop) {
+		link_tap(l, &spoilt, v->note);
+		return 0;
+	}
+	if (v->error)
+		return v->error;
+	if (v->hold)
+		return hold(l, &spoilt, false, v);
+	l->note = v->note;
+	ret = under->send(l, &spoilt);
+	l->note = NULL;
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < v->copies; i++) {
+		l->note = "fault: duplicate";
+		under->send(l, &spoilt);
+		l->note = NULL;
+	}
+	fault_passed(l, false);
+	return 0;
+}
+
+static int fault_send(struct link *l, const struct seg *seg)
+{
+	struct fault *ft = fault_of(l);
+	struct faults *f = ft->f;
+	struct fault_state before[FAULT_MAX_RULES];
+	struct verdict v;
+	int ret;
+
+	/* QP 0 is what processes of this host say to each other about packets (engine/wire.c). */
+	if (!seg->dqpn)
+		return ft->under->send(l, seg);
+	memcpy(before, f->state, f->nrules * sizeof(before[0]));
+	v = judge(l, seg, false);
+	ret = send_judged(l, seg, &v);
+	if (ret == -EAGAIN)
+		memcpy(f->state, before, f->nrules * sizeof(before[0]));
+	show_counts(f);
+	return ret;
+}
+
+/* The peers of the link may be gone when it returns. */
+static void input_packet(struct link *l, const struct seg *seg)
+{
+	struct fault *ft = fault_of(l);
+	const struct link_host *above = ft->above;
+	struct verdict v = judge(l, seg, true);
+	struct seg spoilt = *seg;
+
+	show_counts(ft->f);
+	spoilt.damage = v.drop && v.damage ? 1 : v.syndrome;
+	if (v.drop) {
+		link_tap(l, &spoilt, v.note);
+		return;
+	}
+	if (v.hold) {
+		hold(l, &spoilt, true, &v);
+		return;
+	}
+	for (uint32_t i = 0; i <= v.copies; i++) {
+		l->note = i ? "fault: duplicate" : v.note;
+		above->input(l, &spoilt);
+		l->note = NULL;
+	}
+	fault_passed(l, true);
+}
+
+/* Packet i of a train that udp has put together: each piece of its payload is one. */
+static struct seg piece(const struct seg *seg, int i)
+{
+	struct seg s = *seg;
+
+	s.iov = &seg->iov[i];
+	s.niov = 1;
+	s.len = (uint32_t)s.iov->iov_len;
+	s.npkts = 1;
+	s.psn = psn_add(seg->psn, (uint32_t)i);
+	if (i)
+		s.flags &= (uint8_t)~SEG_F_START;
+	if (i < seg->niov - 1)
+		s.flags &= (uint8_t)~(SEG_F_END | SEG_F_ACKREQ | SEG_F_SOLICITED);
+	return s;
+}
+
+static void fault_input(struct link *l, const struct seg *seg)
+{
+	struct fault *ft = fault_of(l);
+	bool more = l->more;
+
+	if (!seg->dqpn) {
+		ft->above->input(l, seg);
+		return;
+	}
+	link_get(l);
+	if (ft->side == FAULT_INGRESS && seg->npkts > 1 && seg->niov == (int)seg->npkts &&
+	    seg->type != SEG_READ_REQ) {
+		for (int i = 0; i < seg->niov; i++) {
+			struct seg s = piece(seg, i);
+
+			l->more = more || i < seg->niov - 1;
+			input_packet(l, &s);
+		}
+	} else {
+		input_packet(l, seg);
+	}
+	link_put(l);
+}
+
+void faults_init(struct faults *f, const struct fault_host *host, struct fault_count *counts)
+{
+	memset(f, 0, sizeof(*f));
+	f->host = host;
+	f->count = counts;
+	list_init(&f->held);
+}
+
+static void rule_start(struct faults *f, uint32_t i)
+{
+	uint32_t id = f->table.rule[i].id;
+
+	memset(&f->state[i], 0, sizeof(f->state[i]));
+	prng_seed(&f->state[i].prng, f->table.seed ^ (uint64_t)id << 32);
+	f->count[i] = (struct fault_count){ .id = id };
+}
+
+bool faults_set(struct faults *f, const struct fault_table *t, uint32_t proc)
+{
+	static uint32_t old[FAULT_MAX_RULES];
+	bool reseeded = t->seeded != f->table.seeded || t->seed != f->table.seed;
+
+	for (uint32_t i = 0; i < FAULT_MAX_RULES; i++)
+		old[i] = f->table.rule[i].id;
+	f->table = *t;
+	f->proc = proc;
+	f->nrules = 0;
+	for (uint32_t i = 0; i < FAULT_MAX_RULES; i++) {
+		uint32_t id = t->rule[i].id;
+
+		if (!id || t->rule[i].action >= FAULT_NACTIONS)
+			f->table.rule[i].id = id = 0;
+		else
+			f->nrules = i + 1;
+		if (id != old[i])
+			rule_start(f, i);
+		else if (reseeded)
+			prng_seed(&f->state[i].prng, t->seed ^ (uint64_t)id << 32);
+	}
+	return f->nrules;
+}
+
+static void take_off(struct link *l, struct fault *ft)
+{
+	l->ops = ft->under;
+	l->host = ft->above;
+	l->under = NULL;
+	l->under_host = NULL;
+	l->max_pkts = ft->max_pkts;
+	free(ft);
+}
+
+static void fault_destroy(struct link *l)
+{
+	take_off(l, fault_of(l));
+	l->ops->destroy(l);
+}
+
+int fault_wrap(struct faults *f, struct link *l, enum fault_side side)
+{
+	struct fault *ft;
+
+	if (l->under)
+		return 0;
+	ft = calloc(1, sizeof(*ft));
+	if (!ft)
+		return -ENOMEM;
+	ft->f = f;
+	ft->side = side;
+	ft->under = l->ops;
+	ft->above = l->host;
+	ft->max_pkts = l->max_pkts;
+	ft->ops = *l->ops;
+	ft->ops.send = fault_send;
+	ft->ops.destroy = fault_destroy;
+	ft->host = *l->host;
+	ft->host.input = fault_input;
+	l->ops = &ft->ops;
+	l->host = &ft->host;
+	l->under = &ft->under;
+	l->under_host = &ft->above;
+	l->max_pkts = 1;
+	link_hold_direct(l);
+	return 0;
+}
+
+void fault_unwrap(struct link *l)
+{
+	if (!l->under)
+		return;
+	link_get(l);
+	fault_release(l);
+	take_off(l, fault_of(l));
+	link_let_direct(l);
+	link_put(l);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Packets that are held back. One list a process, by due time; equal times keep
+ * their order. A packet that is to be overtaken goes when enough others have
+ * passed, or when its time is over: the last of a stream would wait for ever.
+ */
+#include <errno.h>
+#include "base/pool.h"
+#include "link/fault_int.h"
+
+#define MAX_HELD 8192u
+#define MAX_BYTES (32u << 20)
+#define RETRY_NS (50 * NS_US)
+
+static void put_in(struct faults *f, struct fault_held *h)
+{
+	struct list_head *at = &f->held;
+
+	/* Most come last. */
+	while (at->prev != &f->held &&
+	       container_of(at->prev, struct fault_held, entry)->due > h->due)
+		at = at->prev;
+	list_add_tail(&h->entry, at);
+	f->nheld++;
+	f->held_bytes += h->size;
+	f->noverdue += h->overtake != 0;
+}
+
+static void wake(struct faults *f)
+{
+	ns_t when = NS_NEVER;
+
+	if (!list_empty(&f->held))
+		when = list_first_entry(&f->held, struct fault_held, entry)->due;
+	f->host->wake(f->retry_at ? max(when, f->retry_at) : when);
+}
+
+static int copy_payload(struct link *l, struct fault_held *h, const struct seg *seg)
+{
+	if (!seg->len)
+		return 0;
+	if (seg->pull)
+		return seg->pull->copy(seg, 0, &h->iov, 1, seg->len);
+	return l->host->copy_iov(&h->iov, 1, 0, seg->iov, seg->niov, 0, seg->len);
+}
+
+int fault_hold(struct link *l, const struct seg *seg, bool in, ns_t due, uint32_t overtake,
+	       const char *note)
+{
+	struct faults *f = fault_of(l)->f;
+	size_t size = sizeof(struct fault_held) + seg->len;
+	struct fault_held *h;
+	int ret;
+
+	if (f->nheld >= MAX_HELD || f->held_bytes + size > MAX_BYTES)
+		return 0;
+	h = pool_alloc(size);
+	if (!h)
+		return 0;
+	*h = (struct fault_held){ .link = l, .in = in, .overtake = overtake, .due = due,
+				  .note = note, .size = size, .seg = *seg };
+	h->iov = (struct iovec){ h->data, seg->len };
+	ret = copy_payload(l, h, seg);
+	if (ret) {
+		pool_free(h, size);
+		/* The other side's memory: it is as if the packet were lost. */
+		return ret == -EFAULT ? ret : 0;
+	}
+	h->seg.iov = seg->len ? &h->iov : NULL;
+	h->seg.niov = seg->len ? 1 : 0;
+	h->seg.pull = NULL;
+	if (seg->net) {
+		h->net = *seg->net;
+		h->seg.net = &h->net;
+	}
+	link_get(l);
+	put_in(f, h);
+	wake(f);
+	return 0;
+}
+
+static void take_out(struct faults *f, struct fault_held *h)
+{
+	list_del(&h->entry);
+	f->nheld--;
+	f->held_bytes -= h->size;
+	f->noverdue -= h->overtake != 0;
+}
+
+static void done(struct fault_held *h)
+{
+	struct link *l = h->link;
+
+	pool_free(h, h->size);
+	link_put(l);
+}
+
+/* The packet goes on; it is not in the list. -EAGAIN: no room on the link; it stays the caller's. */
+static int pass_on(struct fault_held *h)
+{
+	struct link *l = h->link;
+	struct fault *ft = fault_of(l);
+	int ret = 0;
+
+	l->note = h->note;
+	if (h->in)
+		ft->above->input(l, &h->seg);
+	else
+		ret = ft->under->send(l, &h->seg);
+	l->note = NULL;
+	if (ret == -EAGAIN)
+		return ret;
+	done(h);
+	return 0;
+}
+
+void faults_run(struct faults *f, ns_t now)
+{
+	uint32_t most = f->nheld;
+
+	f->retry_at = 0;
+	/* What is held meanwhile waits for the next run. */
+	while (most-- && !list_empty(&f->held)) {
+		struct fault_held *h = list_first_entry(&f->held, struct fault_held, entry);
+
+		if (h->due > now)
+			break;
+		take_out(f, h);
+		h->overtake = 0;
+		if (pass_on(h) == -EAGAIN) {
+			put_in(f, h);
+			/* In front of all with its time, where it was. */
+			list_del(&h->entry);
+			list_add(&h->entry, &f->held);
+			f->retry_at = now + RETRY_NS;
+			break;
+		}
+	}
+	wake(f);
+}
+
+void fault_passed(struct link *l, bool in)
+{
+	struct faults *f = fault_of(l)->f;
+	struct fault_held *h, *next;
+	bool due = false;
+
+	if (likely(!f->noverdue))
+		return;
+	list_for_each_entry_safe(h, next, &f->held, entry) {
+		if (h->link != l || h->in != in || !h->overtake || --h->overtake)
+			continue;
+		f->noverdue--;
+		list_del(&h->entry);
+		h->due = 0;
+		list_add(&h->entry, &f->held);
+		due = true;
+	}
+	if (due)
+		wake(f);
+}
+
+void fault_release(struct link *l)
+{
+	struct faults *f = fault_of(l)->f;
+	struct fault_held *h, *next;
+
+	list_for_each_entry_safe(h, next, &f->held, entry) {
+		if (h->link != l)
+			continue;
+		take_out(f, h);
+		if (pass_on(h))
+			done(h);
+	}
+	wake(f);
+}
