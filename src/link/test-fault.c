@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Rules on a link that keeps what it is given, by a clock that stands still. */
+#include "link/testing.h"
+#include "link/fault.h"
+#include "link/fault_int.h"
+
+#define KEEP 4096
+
+static struct {
+	struct link l;
+	uint32_t psn[KEEP];
+	const char *note[KEEP];
+	uint8_t damage[KEEP];
+	uint8_t first[KEEP];	/* byte of the payload */
+	uint32_t n, full_after, tapped, destroyed;
+	uint32_t in_psn[KEEP], in_n;
+	uint8_t in_damage[KEEP];
+} net;
+
+static struct faults f;
+static struct fault_count counts[FAULT_MAX_RULES];
+static struct fault_table table;
+static ns_t clock_now, wake_at;
+static bool expected;
+
+static int keep_send(struct link *l, const struct seg *seg)
+{
+	if (net.n >= net.full_after)
+		return -EAGAIN;
+	net.psn[net.n] = seg->psn;
+	net.note[net.n] = l->note;
+	net.damage[net.n] = seg->damage;
+	net.first[net.n] = seg->len ? *(uint8_t *)seg->iov[0].iov_base : 0;
+	net.n++;
+	return 0;
+}
+
+static void keep_revoke(struct link *l, uint32_t sqpn)
+{
+}
+
+static void keep_destroy(struct link *l)
+{
+	net.destroyed++;
+}
+
+static void keep_input(struct link *l, const struct seg *seg)
+{
+	net.in_psn[net.in_n] = seg->psn;
+	net.in_damage[net.in_n++] = seg->damage;
+}
+
+static void keep_tap(struct link *l, const struct seg *seg, const char *note)
+{
+	assert_non_null(note);
+	net.tapped++;
+}
+
+static const struct link_ops keep_ops = {
+	.name = "keep", .send = keep_send, .revoke = keep_revoke, .destroy = keep_destroy,
+};
+static const struct link_host keep_host = {
+	.input = keep_input, .copy = t_copy, .copy_iov = t_copy_iov,
+};
+
+static ns_t now(void)
+{
+	return clock_now;
+}
+
+static void facts(const struct link *l, const struct seg *seg, bool in, struct fault_facts *ff)
+{
+	ff->dev = 7;
+	ff->expected = expected;
+}
+
+static void wake(ns_t when)
+{
+	wake_at = when;
+}
+
+static const struct fault_host host = { .now = now, .facts = facts, .wake = wake };
+
+static void start(enum fault_side side)
+{
+	memset(&net, 0, sizeof(net));
+	memset(&table, 0, sizeof(table));
+	net.full_after = KEEP;
+	net.l = (struct link){ .ops = &keep_ops, .host = &keep_host, .refs = 1, .max_pkts = 64,
+			       .caps = LINK_CAP_DIRECT, .tap = keep_tap };
+	clock_now = NS_S;
+	wake_at = NS_NEVER;
+	expected = true;
+	faults_init(&f, &host, counts);
+	assert_int_equal(fault_wrap(&f, &net.l, side), 0);
+	assert_int_equal(net.l.max_pkts, 1);
+	assert_false(net.l.caps & LINK_CAP_DIRECT);
+}
+
+static struct fault_rule *rule(enum fault_action action)
+{
+	static uint32_t id;
+
+	for (int i = 0; i < FAULT_MAX_RULES; i++)
+		if (!table.rule[i].id) {
+			table.rule[i] = (struct fault_rule){ .id = ++id, .action = action };
+			return &table.rule[i];
+		}
+	fail();
+	return NULL;
+}
+
+static void set(void)
+{
+	table.version++;
+	assert_true(faults_set(&f, &table, 5));
+}
+
+static int send_psn(uint32_t psn)
+{
+	uint8_t byte = (uint8_t)psn;
+	struct iovec iov = { &byte, 1 };
+	struct seg s = t_seg(SEG_SEND, &iov, 1, psn);
+	int ret = net.l.ops->send(&net.l, &s);
+
+	byte = 0xee;	/* the sender's memory is its own again */
+	return ret;
+}
+
+static void arrive(uint32_t psn, enum seg_type type)
+{
+	struct seg s = t_seg(type, NULL, 0, psn);
+
+	net.l.host->input(&net.l, &s);
+}
+
+static void test_patterns(void **state)
+{
+	struct fault_rule *r;
+
+	start(FAULT_LOCAL);
+	r = rule(FAULT_DROP);
+	r->when = FAULT_NTH;
+	r->n = 3;
+	r->times = 1;
+	set();
+	for (uint32_t i = 1; i <= 6; i++)
+		assert_int_equal(send_psn(i), 0);
+	assert_int_equal(net.n, 5);
+	assert_int_equal(net.psn[2], 4);
+	assert_int_equal(net.tapped, 1);
+	assert_int_equal(counts[0].matched, 6);
+	assert_int_equal(counts[0].acted, 1);
+	assert_int_equal(counts[0].id, table.rule[0].id);
+
+	r->when = FAULT_EVERY;
+	r->id += 1000;
+	r->n = 2;
+	r->times = 2;
+	net.n = 0;
+	set();
+	for (uint32_t i = 1; i <= 8; i++)
+		send_psn(i);
+	assert_int_equal(net.n, 6);
+	assert_int_equal(counts[0].acted, 2);
+	fault_unwrap(&net.l);
+	assert_int_equal(net.l.max_pkts, 64);
+	assert_true(net.l.caps & LINK_CAP_DIRECT);
+	assert_ptr_equal(net.l.ops, &keep_ops);
+	assert_ptr_equal(net.l.host, &keep_host);
+}
+
+static void test_criteria(void **state)
+{
+	static const struct {
+		uint32_t by, sends;	/* packets of PSN 1..9 that are lost */
+	} cases[] = {
+		{ FAULT_BY_QP, 9 }, { FAULT_BY_SQP, 9 }, { FAULT_BY_DQP, 0 }, { FAULT_BY_DEV, 9 },
+		{ FAULT_BY_PEER, 0 }, { FAULT_BY_PSN, 3 }, { FAULT_BY_SIZE, 9 },
+		{ FAULT_BY_SERVICE, 0 }, { FAULT_BY_OP, 9 }, { FAULT_BY_PSN | FAULT_BY_DQP, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct fault_rule *r;
+
+		start(FAULT_LOCAL);
+		r = rule(FAULT_DROP);
+		*r = (struct fault_rule){
+			.id = r->id, .action = FAULT_DROP, .by = cases[i].by, .qpn = 0x8012,
+			.sqpn = 0x8012, .dqpn = 0x8012, .dev = 7, .peer = { 1 }, .psn_lo = 4,
+			.psn_hi = 6, .size_lo = 1, .size_hi = 1, .service = SEG_UD, .ops = 1u << 4,
+		};
+		set();
+		for (uint32_t psn = 1; psn < 10; psn++)
+			send_psn(psn);
+		assert_int_equal(9 - net.n, cases[i].sends);
+		fault_unwrap(&net.l);
+	}
+}
+
+/* A packet that the link has no room for comes again, and is met once. */
+static void test_again(void **state)
+{
+	struct fault_rule *r;
+	uint32_t kept[64], n;
+
+	for (int round = 0; round < 2; round++) {
+		start(FAULT_LOCAL);
+		r = rule(FAULT_DROP);
+		r->id = 500;
+		r->when = FAULT_CHANCE;
+		r->n = FAULT_CERTAIN / 2;
+		table.seed = 11;
+		set();
+		for (uint32_t i = 0; i < 64; i++) {
+			if (round)
+				net.full_after = net.n;
+			while (send_psn(i) == -EAGAIN)
+				net.full_after = KEEP;
+		}
+		assert_int_equal(counts[0].matched, 64);
+		assert_int_equal(counts[0].acted, 64 - net.n);
+		if (!round)
+			memcpy(kept, net.psn, sizeof(kept));
+		else
+			assert_memory_equal(kept, net.psn, net.n * sizeof(kept[0]));
+		if (round)
+			assert_int_equal(n, net.n);
+		n = net.n;
+		fault_unwrap(&net.l);
+	}
+	assert_in_range(n, 10, 54);
+}
+
+static void test_corrupt(void **state)
+{
+	start(FAULT_EGRESS);
+	rule(FAULT_CORRUPT);
+	set();
+	send_psn(1);
+	assert_int_equal(net.n, 1);
+	assert_int_equal(net.damage[0], 1);
+	assert_non_null(net.note[0]);
+	fault_unwrap(&net.l);
+
+	start(FAULT_LOCAL);
+	rule(FAULT_CORRUPT);
+	set();
+	send_psn(1);
+	assert_int_equal(net.n, 0);
+	assert_int_equal(net.tapped, 1);
+	fault_unwrap(&net.l);
+}
+
+static void test_duplicate(void **state)
+{
+	start(FAULT_LOCAL);
+	rule(FAULT_DUPLICATE)->count = 2;
+	set();
+	send_psn(1);
+	assert_int_equal(net.n, 3);
+	assert_int_equal(net.psn[2], 1);
+	fault_unwrap(&net.l);
+}
+
+static void test_delay(void **state)
+{
+	start(FAULT_LOCAL);
+	rule(FAULT_DELAY)->delay = 100;
+	set();
+	for (uint32_t i = 1; i <= 3; i++, clock_now += 10)
+		send_psn(i);
+	assert_int_equal(net.n, 0);
+	assert_int_equal(wake_at, NS_S + 100);
+	faults_run(&f, NS_S + 99);
+	assert_int_equal(net.n, 0);
+	faults_run(&f, NS_S + 110);
+	assert_int_equal(net.n, 2);
+	assert_int_equal(net.first[0], 1);
+	assert_int_equal(wake_at, NS_S + 120);
+	/* No room: it waits and stays the first. */
+	net.full_after = net.n;
+	faults_run(&f, NS_S + 120);
+	assert_true(wake_at > NS_S + 120);
+	net.full_after = KEEP;
+	faults_run(&f, wake_at);
+	assert_int_equal(net.n, 3);
+	assert_int_equal(net.first[2], 3);
+	assert_int_equal(wake_at, NS_NEVER);
+	/* What is held when the faults go, goes on. */
+	send_psn(4);
+	assert_int_equal(net.n, 3);
+	fault_unwrap(&net.l);
+	assert_int_equal(net.n, 4);
+	assert_int_equal(net.l.refs, 1);
+}
+
+static void test_reorder(void **state)
+{
+	struct fault_rule *r;
+
+	start(FAULT_LOCAL);
+	r = rule(FAULT_REORDER);
+	r->count = 2;
+	r->when = FAULT_NTH;
+	r->n = 1;
+	r->times = 1;
+	set();
+	for (uint32_t i = 1; i <= 2; i++)
+		send_psn(i);
+	faults_run(&f, clock_now);
+	assert_int_equal(net.n, 1);
+	send_psn(3);
+	faults_run(&f, clock_now);
+	assert_int_equal(net.n, 3);
+	assert_int_equal(net.psn[0], 2);
+	assert_int_equal(net.psn[2], 1);
+	assert_int_equal(net.first[2], 1);
+	fault_unwrap(&net.l);
+
+	/* Nobody comes behind it. */
+	start(FAULT_LOCAL);
+	rule(FAULT_REORDER)->count = 5;
+	set();
+	send_psn(1);
+	assert_true(wake_at < NS_NEVER);
+	faults_run(&f, wake_at);
+	assert_int_equal(net.n, 1);
+	fault_unwrap(&net.l);
+}
+
+static void test_rate(void **state)
+{
+	start(FAULT_LOCAL);
+	rule(FAULT_RATE)->rate = 1000000;
+	set();
+	for (uint32_t i = 0; i < 1000; i++)
+		send_psn(i);
+	assert_int_equal(net.n, 0);
+	assert_in_range(net.tapped, 1, 999);	/* more than a router holds */
+	faults_run(&f, clock_now + 100 * NS_MS);
+	assert_int_equal(net.n + net.tapped, 1000);
+	fault_unwrap(&net.l);
+}
+
+static void test_responder(void **state)
+{
+	start(FAULT_LOCAL);
+	rule(FAULT_RNR)->times = 1;
+	rule(FAULT_ERROR)->error = AETH_NAK_REM_OP;
+	set();
+	send_psn(1);	/* not at the sender's */
+	assert_int_equal(net.n, 1);
+	expected = false;
+	arrive(1, SEG_SEND);
+	assert_int_equal(net.in_damage[0], 0);
+	expected = true;
+	arrive(2, SEG_WRITE);	/* takes no receive */
+	assert_int_equal(net.in_damage[1], AETH_NAK_REM_OP);
+	arrive(3, SEG_ACK);
+	assert_int_equal(net.in_damage[2], 0);
+	assert_int_equal(counts[0].matched, 0);
+	table.rule[1] = (struct fault_rule){ 0 };
+	set();
+	arrive(4, SEG_SEND);
+	arrive(5, SEG_SEND);
+	assert_int_equal(net.in_damage[3], AETH_RNR_NAK);
+	assert_int_equal(net.in_damage[4], 0);
+	assert_int_equal(counts[0].acted, 1);
+	fault_unwrap(&net.l);
+}
+
+static void test_local_errors(void **state)
+{
+	start(FAULT_LOCAL);
+	rule(FAULT_ERROR)->error = FAULT_LOC_PROT;
+	set();
+	assert_int_equal(send_psn(1), -EFAULT);
+	table.rule[0].error = FAULT_LOC_QP_OP;
+	set();
+	assert_int_equal(send_psn(1), -EIO);
+	assert_int_equal(net.n, 0);
+	fault_unwrap(&net.l);
+}
+
+static void test_cut_off(void **state)
+{
+	start(FAULT_LOCAL);
+	rule(FAULT_FREEZE)->proc = 6;
+	set();
+	send_psn(1);
+	assert_int_equal(net.n, 1);
+	table.rule[0].proc = 5;
+	set();
+	send_psn(2);
+	arrive(3, SEG_SEND);
+	assert_int_equal(net.n, 1);
+	assert_int_equal(net.in_n, 0);
+	assert_int_equal(counts[0].acted, 2);
+	fault_unwrap(&net.l);
+}
+
+/* A train from the wire is as many packets as it was. */
+static void test_train(void **state)
+{
+	uint8_t data[3] = { 0 };
+	struct iovec iov[3] = { { data, 1 }, { data + 1, 1 }, { data + 2, 1 } };
+	struct seg s = t_seg(SEG_SEND, iov, 3, 10);
+	struct fault_rule *r;
+
+	s.npkts = 3;
+	start(FAULT_INGRESS);
+	r = rule(FAULT_DROP);
+	r->by = FAULT_BY_PSN;
+	r->psn_lo = r->psn_hi = 11;
+	r->dir = FAULT_IN;
+	set();
+	net.l.host->input(&net.l, &s);
+	assert_int_equal(net.in_n, 2);
+	assert_int_equal(net.in_psn[0], 10);
+	assert_int_equal(net.in_psn[1], 12);
+	table.rule[0].dir = FAULT_OUT;
+	set();
+	net.l.host->input(&net.l, &s);
+	assert_int_equal(net.in_n, 5);
+	fault_unwrap(&net.l);
+}
+
+/* Held packets keep the link; the last of them ends it. */
+static void test_destroy(void **state)
+{
+	start(FAULT_LOCAL);
+	rule(FAULT_DELAY)->delay = 5;
+	set();
+	send_psn(1);
+	link_put(&net.l);
+	assert_int_equal(net.destroyed, 0);
+	faults_run(&f, clock_now + 5);
+	assert_int_equal(net.n, 1);
+	assert_int_equal(net.destroyed, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_patterns), cmocka_unit_test(test_criteria),
+		cmocka_unit_test(test_again), cmocka_unit_test(test_corrupt),
+		cmocka_unit_test(test_duplicate), cmocka_unit_test(test_delay),
+		cmocka_unit_test(test_reorder), cmocka_unit_test(test_rate),
+		cmocka_unit_test(test_responder), cmocka_unit_test(test_local_errors),
+		cmocka_unit_test(test_cut_off), cmocka_unit_test(test_train),
+		cmocka_unit_test(test_destroy),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
