@@ -398,13 +398,17 @@ void faults_init(struct faults *f, const struct fault_host *host, struct fault_c
 	list_init(&f->held);
 }
 
+/* By the rule's place: the same rules and the same seed are the same numbers, whatever was before. */
+static void rule_seed(struct faults *f, uint32_t i)
+{
+	prng_seed(&f->state[i].prng, f->table.seed ^ (uint64_t)i << 32);
+}
+
 static void rule_start(struct faults *f, uint32_t i)
 {
-	uint32_t id = f->table.rule[i].id;
-
 	memset(&f->state[i], 0, sizeof(f->state[i]));
-	prng_seed(&f->state[i].prng, f->table.seed ^ (uint64_t)id << 32);
-	f->count[i] = (struct fault_count){ .id = id };
+	rule_seed(f, i);
+	f->count[i] = (struct fault_count){ .id = f->table.rule[i].id };
 }
 
 bool faults_set(struct faults *f, const struct fault_table *t, uint32_t proc)
@@ -427,7 +431,7 @@ bool faults_set(struct faults *f, const struct fault_table *t, uint32_t proc)
 		if (id != old[i])
 			rule_start(f, i);
 		else if (reseeded)
-			prng_seed(&f->state[i].prng, t->seed ^ (uint64_t)id << 32);
+			rule_seed(f, i);
 	}
 	return f->nrules;
 }
