@@ -30,6 +30,7 @@ expect() {
 	local want=$1 got
 	shift
 	got=$(prog "$@") || exit 1
+	# shellcheck disable=SC2053
 	[[ $got == $want ]] || die "'$got', not '$want'"
 }
 
@@ -74,7 +75,8 @@ clean
 id=$(fault add duplicate 2 every 5 op WRITE)
 expect 'done 30' 30 5000
 read -r matched n < <(count "$id")
-[ "$n" = $((matched / 5)) ] && [ "$n" -gt 0 ] || die "every 5: $matched $n"
+[ "$n" = $((matched / 5)) ] || die "every 5: $matched $n"
+[ "$n" -gt 0 ] || die "every 5: $matched $n"
 clean
 id=$(fault add drop op SEND size 2000..2100)
 expect 'done 9' 9 2500
@@ -137,6 +139,7 @@ start() {
 finish() {
 	wait $job || die "$(cat "$T/mid")"
 	exec 7>&-
+	# shellcheck disable=SC2053
 	[[ $(tail -n 1 "$T/mid") == $1 ]] || die "'$(tail -n 1 "$T/mid")', not '$1'"
 }
 
