@@ -133,7 +133,7 @@ start() {
 	in_ruse timeout 120 "$RUSE_TESTBIN/fault" "$@" pause <"$T/go" >"$T/mid" 2>&1 &
 	job=$!
 	exec 7>"$T/go"
-	wait_for 30 grep -q ready "$T/mid" || die "never ready: $(cat "$T/mid")"
+	wait_for 30 grep -qs ready "$T/mid" || die "never ready: $(cat "$T/mid")"
 	mid=$(sed -n 's/^ready //p' "$T/mid")
 }
 finish() {
