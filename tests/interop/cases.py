@@ -7,13 +7,21 @@ A case is a command line for the server and the same for the client, with
   {port}    of the TCP connection by which the two find each other
   {peer}    nothing for the server; for the client the server's address
   {bin}     where the tests' own programs are
+  {timeout} perftest's ACK timeout: seconds while nothing is lost, for the guest
+            is emulated and may sleep for longer than the usual 67 ms
 
 Each runs in both directions and both families, unless it says otherwise.
-perftest gets an ACK timeout of seconds (-u 20): the guest is emulated and may
-sleep for longer than 67 ms while nothing is lost.
 """
 from dataclasses import dataclass, field
 
+# For `ruse fault add`, one rule a line; which cases: Case.loss. Seeded.
+FAULTS = {
+    "1 % lost": ("drop 1%",),
+    "3 % lost, some twice": ("drop 3%", "duplicate 2%"),
+    "reordered and damaged": ("reorder 2%", "corrupt 1%"),
+}
+SEED = 4791
+GROUPS = {4: ("::ffff:239.1.2.3", "239.1.2.3/32"), 6: ("ff0e::77:1", "ff0e::77:1/128")}
 MTUS = (256, 512, 1024, 2048, 4096)
 
 
@@ -39,9 +47,9 @@ def pingpong(tool, opts="", **kw):
 
 
 def perf(tool, opts, **kw):
-    rc = "" if "-c U" in opts else "-u 20 "
+    rc = "" if "-c U" in opts else "{timeout} "
     return Case(f"{tool} {opts}",
-                f"ib_{tool} -d rxe_0 -x {{gid}} -F {rc}-p {{port}} {opts} {{peer}}",
+                f"ib_{tool} -d rxe_0 -x {{gid}} -F -p {{port}} {rc}{opts} {{peer}}",
                 r"(?m)^ *\d+ +\d+ +[0-9.]+", **kw)
 
 
