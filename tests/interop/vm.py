@@ -19,10 +19,9 @@ import time
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 AGENT_PORT = 7777
-TAP = "vm0"
 MTU = 4200   # room for path MTU 4096
-GUEST4, GUEST6 = "192.168.77.1", "fd00:77::1"
-OWN4, OWN6 = "192.168.77.2", "fd00:77::2"
+GUEST4, GUEST6 = "192.168.77.{}", "fd00:77::{}"   # number 1, 2 ...
+OWN4, OWN6 = "192.168.77.100", "fd00:77::100"
 MISSING = 77
 
 
@@ -43,12 +42,22 @@ def own_namespace():
     os.execvp("unshare", ["unshare", *flags, "--", sys.executable, *sys.argv])
 
 
-def make_tap(queue=20000):
-    """The tap. Its queue is long: an emulated receiver is slow, and only faults shall lose packets."""
-    sh(f"ip tuntap add dev {TAP} mode tap vnet_hdr")
-    sh(f"ip link set {TAP} mtu {MTU} txqueuelen {queue} up && ip link set lo up")
-    sh(f"ip addr add {OWN4}/24 dev {TAP} && ip -6 addr add {OWN6}/64 dev {TAP} nodad")
-    sh(f"ip route add default via {GUEST4} dev {TAP}")
+def make_wire(guests=1):
+    """
+    A tap for each guest, vm1 and so on; with more than one, a bridge. Queues are
+    long: an emulated receiver is slow, and only faults shall lose packets.
+    """
+    dev = "vm1" if guests == 1 else "wire"
+    if guests > 1:
+        sh(f"ip link add {dev} type bridge && ip link set {dev} mtu {MTU} up")
+    for n in range(1, guests + 1):
+        sh(f"ip tuntap add dev vm{n} mode tap vnet_hdr")
+        sh(f"ip link set vm{n} mtu {MTU} txqueuelen 20000 up")
+        if guests > 1:
+            sh(f"ip link set vm{n} master {dev}")
+    sh("ip link set lo up")
+    sh(f"ip addr add {OWN4}/24 dev {dev} && ip -6 addr add {OWN6}/64 dev {dev} nodad")
+    sh(f"ip route add default via {GUEST4.format(1)} dev {dev}")
 
 
 class Command:
@@ -79,9 +88,9 @@ class Command:
 
 
 class GuestCommand(Command):
-    def __init__(self, cmd):
+    def __init__(self, cmd, address):
         super().__init__("kernel", cmd)
-        self.conn = request({"cmd": cmd})
+        self.conn = request(address, {"cmd": cmd})
         self.thread.start()
 
     def _follow(self):
@@ -121,8 +130,8 @@ class OwnCommand(Command):
         self.p.kill()
 
 
-def request(what):
-    conn = socket.create_connection((GUEST4, AGENT_PORT), timeout=10)
+def request(address, what):
+    conn = socket.create_connection((address, AGENT_PORT), timeout=10)
     conn.sendall(json.dumps(what).encode() + b"\n")
     conn.settimeout(None)
     return conn
@@ -155,9 +164,10 @@ class Side:
 
 
 class Guest(Side):
-    name, ip4, ip6 = "kernel", GUEST4, GUEST6
+    name = "kernel"
 
-    def __init__(self, build, rxe=True, memory=1024):
+    def __init__(self, build, number=1, memory=1024):
+        self.ip4, self.ip6 = GUEST4.format(number), GUEST6.format(number)
         self.dir = tempfile.TemporaryDirectory(prefix="ruse-interop-")
         self.kernel = os.path.join(build, "interop")
         rc = subprocess.run([os.path.join(HERE, "kernel"), self.kernel], check=False).returncode
@@ -167,8 +177,7 @@ class Guest(Side):
             raise RuntimeError("tests/interop/kernel failed")
         self.console = os.path.join(self.dir.name, "console")
         params = {"start": os.path.join(HERE, "guest-start"), "kernel": self.kernel, "mtu": MTU,
-                  "ip4": GUEST4 + "/24", "ip6": GUEST6 + "/64", "gw4": OWN4,
-                  "rxe": "yes" if rxe else "no"}
+                  "ip4": self.ip4 + "/24", "ip6": self.ip6 + "/64", "gw4": OWN4}
         append = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable net.ifnames=0 "
         append += " ".join(f"guest.{k}={v}" for k, v in params.items())
         # Addresses and names do not come from the host's hardware: anything that runs QEMU will do.
@@ -178,8 +187,9 @@ class Guest(Side):
                "-append", append,
                "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
                "multidevs=remap",
-               "-netdev", f"tap,id=n0,ifname={TAP},script=no,downscript=no,vhost=off",
-               "-device", f"virtio-net-pci,netdev=n0,mac=52:54:00:77:00:01,romfile=,host_mtu={MTU}",
+               "-netdev", f"tap,id=n0,ifname=vm{number},script=no,downscript=no,vhost=off",
+               "-device", f"virtio-net-pci,netdev=n0,mac=52:54:00:77:00:0{number},"
+               f"romfile=,host_mtu={MTU}",
                "-device", "virtio-rng-pci",
                "-serial", f"file:{self.console}"]
         if not shutil.which("qemu-system-x86_64"):
@@ -206,16 +216,16 @@ class Guest(Side):
             return ""
 
     def start(self, cmd):
-        return GuestCommand(cmd)
+        return GuestCommand(cmd, self.ip4)
 
     def listening(self, port):
-        with request({"listening": port}) as conn:
+        with request(self.ip4, {"listening": port}) as conn:
             return b'"rc": 0' in conn.recv(100)
 
     def stop(self):
         if self.p.poll() is None:
             try:
-                request({"poweroff": 1}).close()
+                request(self.ip4, {"poweroff": 1}).close()
                 self.p.wait(10)
             except (OSError, subprocess.TimeoutExpired):
                 self.p.kill()
