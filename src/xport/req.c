@@ -142,11 +142,17 @@ static int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 		if (r->cur_pkt && psn_add(w->first_psn, r->cur_pkt) != r->una)
 			return -EAGAIN;
 		n = min(n, r->window);
+		/* Again no further than before: a responder need not answer what it has not seen. */
+		if (psn_off(psn_add(w->first_psn, r->cur_pkt), r->una) < xp_outstanding(qp))
+			n = min(n, psn_off(r->nxt, psn_add(w->first_psn, r->cur_pkt)));
 	}
 	seg_head(qp, w, &seg);
 	seg.flags = SEG_F_START | SEG_F_END | SEG_F_ACKREQ;
 	seg.npkts = n;
 	seg.rkey = w->rkey;
+	/* Asked for again, its answers count for the window as any packets: a loss costs one window. */
+	if (unlikely(psn_off(seg.psn, r->una) >= r->window))
+		return -EAGAIN;
 	if (w->type == SEG_READ_REQ) {
 		uint64_t off = (uint64_t)r->cur_pkt << r->mtu_shift;
 

@@ -245,9 +245,11 @@ static enum resp_step dup_read(struct resp_ctx *c, uint32_t seen)
 	struct resp_res res;
 
 	read_res(c, &res);
-	/* It may ask for less than the first time, never for more. */
-	if (res.len > DEV_MAX_MSG || seg_pkts(res.len, 1u << qp->req.mtu_shift) > seen)
+	if (res.len > DEV_MAX_MSG)
 		return RESP_DONE;
+	/* More than the first time, perhaps because a request in between was lost: what was asked for then. */
+	if (seg_pkts(res.len, 1u << qp->req.mtu_shift) > seen)
+		res.len = seen << qp->req.mtu_shift;
 	if (!(qp->attr.access & IB_UVERBS_ACCESS_REMOTE_READ))
 		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
 	if (res.len && mr_check(qp->dev, qp->pd->id, qp->qpn, res.rkey, res.va, res.len,
