@@ -20,6 +20,7 @@ static void help(void)
 	     "  --no-cma         no cross-memory copies; large messages go through the ring\n"
 	     "  --no-direct      no direct placement of RDMA WRITE and READ by the requester\n"
 	     "  --no-poll-wrap   polling a completion queue does not drive the engine\n"
+	     "  --link udp       by the wire also to programs of this host\n"
 	     "  --dir DIR        run directory, as RUSE_DIR: a rused and a host of its own\n"
 	     "  -v, --verbose    RUSE_LOG=info; twice: debug\n"
 	     "  -h, --help\n\n"
@@ -74,11 +75,12 @@ static int become(char **argv)
 
 int cmd_run(int argc, char **argv)
 {
-	enum { OPT_NO_CMA = 256, OPT_NO_DIRECT, OPT_NO_POLL_WRAP, OPT_DIR };
+	enum { OPT_NO_CMA = 256, OPT_NO_DIRECT, OPT_NO_POLL_WRAP, OPT_LINK, OPT_DIR };
 	static const struct option options[] = {
 		{ "no-cma", no_argument, NULL, OPT_NO_CMA },
 		{ "no-direct", no_argument, NULL, OPT_NO_DIRECT },
 		{ "no-poll-wrap", no_argument, NULL, OPT_NO_POLL_WRAP },
+		{ "link", required_argument, NULL, OPT_LINK },
 		{ "dir", required_argument, NULL, OPT_DIR },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
@@ -100,6 +102,14 @@ int cmd_run(int argc, char **argv)
 			break;
 		case OPT_NO_POLL_WRAP:
 			set("RUSE_NO_POLL_WRAP", "1");
+			break;
+		case OPT_LINK:
+			if (strcmp(optarg, "udp")) {
+				fprintf(stderr, "ruse run: --link %s: udp is the one to ask for\n",
+					optarg);
+				return EXIT_FAILED;
+			}
+			set("RUSE_LINK", optarg);
 			break;
 		case OPT_DIR:
 			set("RUSE_DIR", optarg);

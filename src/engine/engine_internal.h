@@ -12,6 +12,7 @@
 #include "engine/inherit.h"
 #include "engine/lock.h"
 #include "engine/own.h"
+#include "engine/progress.h"
 #include "ipc/pages.h"
 #include "link/shm.h"
 
@@ -134,20 +135,5 @@ void qp_work_run(ns_t now);
 void qp_work_all(void);
 /* Receives that were posted to QPs in ERR are flushed: looks at most of them. */
 void qp_flush_err(ns_t now, uint32_t most);
-
-/* progress.c */
-int progress_start(void);
-/* All that can be done now: arrived segments, writable links, due timers. Returns segments handled. */
-int progress_run(void);
-void progress_kick(void);
-/* Delivers what this process has sent to itself, if anything. */
-void progress_loop(void);
-/* A CQ was armed: the program is about to sleep, so peers must wake us. */
-void progress_cq_armed(struct cq *cq);
-
-/* pollwrap.c */
-void pollwrap_qp(struct qp *qp, uint64_t user_handle);
-/* The program polls and found nothing: drive the engine. Takes the lock itself if it is free. */
-void engine_poll(void);
 
 #endif
