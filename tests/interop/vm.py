@@ -204,6 +204,9 @@ class Guest(Side):
             if self.p.poll() is not None:
                 raise RuntimeError("qemu ended: " + self.p.stderr.read() + self.console_text())
             if "agent: ready" in self.console_text():
+                # Neighbours are found now: what waits for that in a burst is partly lost.
+                for address in (self.ip4, self.ip6):
+                    socket.create_connection((address, AGENT_PORT), timeout=30).close()
                 return
             time.sleep(0.1)
         raise RuntimeError("the guest does not come up:\n" + self.console_text())
