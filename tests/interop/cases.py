@@ -76,7 +76,8 @@ def perftests():
             yield perf(tool, f"-m {m} -s 50001 -n 10", families=(4,) if m != 1024 else (4, 6),
                        loss=m == 1024)
             yield perf(tool, f"-m {m} -a -n 5", long=True, timeout=600)
-            yield perf(tool, f"-m {m} -b -q 4 -s 50001 -n 10", long=True, timeout=120)
+            yield perf(tool, f"-m {m} -b -q 4 -s 50001 -n 10", long=True, timeout=180,
+                       timers=True)
     for tool in ("send_lat", "write_lat", "read_lat"):
         yield perf(tool, "-s 2 -n 50")
         yield perf(tool, "-s 4097 -m 1024 -n 20", families=(6,))
