@@ -26,7 +26,7 @@ struct rused {
 	uint32_t next_index;	/* DEV_INDEX of the next device */
 
 	struct list_head clients;
-	uint32_t nclients, next_proc;
+	uint32_t nclients, next_proc, next_place;
 	int spare;		/* a descriptor to give up when there are no more */
 	struct timer idle_timer;
 
@@ -57,6 +57,7 @@ struct client {
 	uint32_t proc;		/* 0 = ruse, which asks and goes */
 	char comm[16], sock_name[32];
 	int page_fd;		/* process page, -1 = none */
+	uint32_t place;		/* in the numbers of its objects (RES_ID); 0: not told of yet */
 	int notify_fd;		/* eventfd: the host page has changed; -1 = none */
 	uint32_t nctx[HOST_MAX_DEVS];
 	struct list_head netlink;

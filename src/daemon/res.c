@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the processes' pages tell: objects and counters. Pages are strangers'
- * memory and are read by pread(), record by record.
+ * memory and are read by pread().
  *
  * Counters only grow. Those of a process that goes are added to the device's,
  * so that no count is lost; those of a rused that goes are, as those of a
@@ -17,10 +17,12 @@
 #include "base/log.h"
 #include "core/device.h"
 #include "daemon/daemon.h"
+#include "queue/barrier.h"
 
 /* Files are written at most so often: the kernel's lifespan of counters. */
 #define LIFESPAN (12 * NS_MS)
 #define TRIES 3		/* at a record that is being written */
+#define CHUNK 64u	/* records read at a time, a bit each */
 /* Records from a process that makes no sense are looked at no longer. */
 #define GAPS_MAX 65536u
 
@@ -97,57 +99,122 @@ void res_counters_show(struct rused *r)
 	}
 }
 
-/*
- * Record n of a process's table: 0, -ENOENT: free, being written, or of no
- * sense; -ENODATA: behind the last. page_fd is a stranger's.
- */
-static int res_read(int page_fd, uint32_t n, struct res_rec *rec)
+/* Records from first on, as many as there are, up to CHUNK. page_fd is a stranger's. */
+static uint32_t table_read(int page_fd, uint32_t first, struct res_rec *rec)
 {
-	off_t at = (off_t)(RES_OFFSET + (uint64_t)n * sizeof(*rec));
+	off_t at = (off_t)(RES_OFFSET + (uint64_t)first * sizeof(*rec));
+	ssize_t n;
 
-	if (n >= RES_MAX)
-		return -ENODATA;
-	for (int i = 0; i < TRIES; i++) {
-		if (pread(page_fd, rec, sizeof(*rec), at) != (ssize_t)sizeof(*rec))
-			return -ENODATA;
-		if (!(rec->seq & 1) && rec->seq == rec->seq_end)
-			return rec->kind > RES_FREE && rec->kind < RES_KINDS ? 0 : -ENOENT;
+	/* Between two looks at a sequence lies all of the copy that it speaks for. */
+	smp_rmb();
+	n = pread(page_fd, rec, CHUNK * sizeof(*rec), at);
+	smp_rmb();
+	return n < 0 ? 0 : (uint32_t)((size_t)n / sizeof(*rec));
+}
+
+/*
+ * Reads a chunk: how many records there are, and in *told which of them are
+ * whole and of some sense. In what order pread() copies is not said anywhere;
+ * so a record counts if its sequence was the same in a copy before and in one
+ * after. One that is written all the time is left out.
+ */
+static uint32_t chunk_read(int page_fd, uint32_t first, struct res_rec *rec, uint64_t *told)
+{
+	struct res_rec mark[2][CHUNK], *before = mark[0];
+	uint32_t n = table_read(page_fd, first, before);
+	uint64_t open = 0;
+
+	*told = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (before[i].kind != RES_FREE)
+			open |= 1ull << i;
+	for (int tries = 0; open && tries < TRIES; tries++) {
+		struct res_rec now[CHUNK], *after = mark[!(tries & 1)];
+		uint32_t still = table_read(page_fd, first, now);
+
+		n = min(n, min(still, table_read(page_fd, first, after)));
+		for (uint32_t i = 0; i < n; i++) {
+			if (!(open >> i & 1) || before[i].seq & 1 || before[i].seq != after[i].seq)
+				continue;
+			open &= ~(1ull << i);
+			rec[i] = now[i];
+			rec[i].seq = after[i].seq;
+			if (now[i].kind > RES_FREE && now[i].kind < RES_KINDS)
+				*told |= 1ull << i;
+		}
+		before = after;
 	}
-	return -ENOENT;
+	return n;
+}
+
+/* Its numbers are a client's own while it is there, and nobody's for long afterwards. */
+static uint32_t place_of(struct client *c)
+{
+	struct rused *r = c->r;
+	const struct client *o;
+
+	for (uint32_t i = 0; !c->place && i < RES_PLACES; i++) {
+		bool used = false;
+
+		r->next_place = r->next_place % (RES_PLACES - 1) + 1;
+		list_for_each_entry(o, &r->clients, node)
+			used |= o->place == r->next_place;
+		if (!used)
+			c->place = r->next_place;
+	}
+	return c->place;
+}
+
+struct collection {
+	struct nldev_res *all;
+	size_t n, room;
+};
+
+static bool collect_one(struct collection *to, const struct client *c, uint32_t slot,
+			const struct res_rec *rec)
+{
+	if (to->n == to->room) {
+		void *more = reallocarray(to->all, to->room + 1024, sizeof(*to->all));
+
+		if (!more)
+			return false;
+		to->all = more;
+		to->room += 1024;
+	}
+	to->all[to->n++] = (struct nldev_res){ .rec = *rec, .base = RES_ID(c->place, 0),
+					       .id = RES_ID(c->place, slot), .pid = c->pid };
+	return true;
+}
+
+static bool collect_client(struct collection *to, struct client *c)
+{
+	uint32_t n = CHUNK, gaps = 0;
+
+	place_of(c);
+	for (uint32_t first = 0; n == CHUNK && first < RES_MAX && gaps <= GAPS_MAX;
+	     first += CHUNK) {
+		struct res_rec rec[CHUNK];
+		uint64_t told;
+
+		n = chunk_read(c->page_fd, first, rec, &told);
+		for (uint32_t i = 0; i < n; i++) {
+			if (!(told >> i & 1))
+				gaps++;
+			else if (!collect_one(to, c, first + i, &rec[i]))
+				return false;
+		}
+	}
+	return true;
 }
 
 struct nldev_res *res_collect(struct rused *r, size_t *n)
 {
-	struct nldev_res *all = NULL;
-	size_t room = 0;
-	uint32_t place = 0;
+	struct collection to = { 0 };
 	struct client *c;
 
-	*n = 0;
-	list_for_each_entry(c, &r->clients, node) {
-		uint32_t gaps = 0;
-		int rc = 0;
-
-		place = (place + 1) & 0xfff;
-		for (uint32_t slot = 0; c->page_fd >= 0 && rc != -ENODATA; slot++) {
-			if (*n == room) {
-				void *more = reallocarray(all, room + 1024, sizeof(*all));
-
-				if (!more)
-					return all;
-				all = more;
-				room += 1024;
-			}
-			rc = res_read(c->page_fd, slot, &all[*n].rec);
-			if (rc && ++gaps > GAPS_MAX)
-				break;
-			if (rc)
-				continue;
-			all[*n].base = RES_ID(place, 0);
-			all[*n].id = RES_ID(place, slot);
-			all[*n].pid = c->pid;
-			++*n;
-		}
-	}
-	return all;
+	list_for_each_entry(c, &r->clients, node)
+		if (c->page_fd >= 0 && !collect_client(&to, c))
+			break;
+	*n = to.n;
+	return to.all;
 }

@@ -58,34 +58,13 @@ static uint32_t res_alloc(void *obj)
 	return (uint32_t)id + 1;
 }
 
-static void res_write(uint32_t slot, const struct res_rec *rec)
-{
-	struct res_rec *to = &table.rec[slot - 1];
-	uint32_t seq = to->seq | 1;
-
-	WRITE_ONCE(to->seq, seq);
-	smp_wmb();
-	to->kind = rec->kind;
-	to->type = rec->type;
-	to->state = rec->state;
-	to->port = rec->port;
-	to->dev_index = rec->dev_index;
-	to->ctx = rec->ctx;
-	to->pd = rec->pd;
-	to->users = rec->users;
-	for (uint32_t i = 0; i < ARRAY_SIZE(rec->words); i++)
-		to->words[i] = rec->words[i];
-	WRITE_ONCE(to->seq_end, seq + 1);
-	smp_store_release(&to->seq, seq + 1);
-}
-
 static void res_free(uint32_t *slot)
 {
 	static const struct res_rec none;
 
 	if (!*slot)
 		return;
-	res_write(*slot, &none);
+	res_rec_write(&table.rec[*slot - 1], &none);
 	idtable_remove(&table.ids, *slot - 1);
 	*slot = 0;
 }
@@ -95,7 +74,7 @@ static void res_show(uint32_t *slot, void *obj, const struct res_rec *rec)
 	if (!*slot)
 		*slot = res_alloc(obj);
 	if (*slot)
-		res_write(*slot, rec);
+		res_rec_write(&table.rec[*slot - 1], rec);
 }
 
 static struct res_rec head(const struct ucontext *uctx, enum res_kind kind, const struct pd *pd)

@@ -13,12 +13,13 @@
 #define RES_OFFSET ALIGN_UP(sizeof(struct proc_page), 4096ul)
 #define RES_MAX (1u << 20)	/* records of a process */
 /* What rused tells of a process: its place among the processes, and the record. */
+#define RES_PLACES 4096u
 #define RES_ID(place, slot) ((uint32_t)(place) << 20 | (slot))
 
 enum res_kind { RES_FREE, RES_CTX, RES_PD, RES_CQ, RES_MR, RES_QP, RES_SRQ, RES_KINDS };
 
 struct res_rec {
-	uint32_t seq;		/* odd while it is written; the same as seq_end when it is whole */
+	uint32_t seq;		/* odd while it is written; a copy is whole if it was even before and the same after */
 	uint8_t kind;		/* enum res_kind */
 	uint8_t type;		/* QP: enum ib_qp_type; SRQ: enum ib_srq_type */
 	uint8_t state;		/* QP: enum ib_qp_state; written without seq, at any time */
@@ -44,8 +45,11 @@ struct res_rec {
 		} srq;
 		uint32_t words[8];
 	};
-	uint32_t seq_end;
+	uint32_t pad[2];
 };
 _Static_assert(sizeof(struct res_rec) == 64, "a record is a cache line");
+
+/* Replaces a record of one's own table; readers see the old one or the new one. */
+void res_rec_write(struct res_rec *to, const struct res_rec *rec);
 
 #endif
