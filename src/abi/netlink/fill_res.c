@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <stdlib.h>
 
 #include "abi/netlink/nldev_internal.h"
 #include "core/device.h"
@@ -109,29 +110,73 @@ static int fill_pd(struct nldev_msg *m, const struct nldev_host *h, const struct
 	return put_ref(m, RDMA_NLDEV_ATTR_RES_CTXN, r, r->rec.ctx);
 }
 
-/* The QPs that use the SRQ, each as an entry of its own. */
+/* QP numbers that follow each other, as one entry. */
+static int put_qps(struct nldev_msg *m, uint32_t from, uint32_t to)
+{
+	struct nlattr *entry = nldev_nest(m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
+
+	if (!entry)
+		return -EMSGSIZE;
+	if (from == to) {
+		if (nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, from))
+			return -EMSGSIZE;
+	} else if (nldev_put_u32(m, RDMA_NLDEV_ATTR_MIN_RANGE, from) ||
+		   nldev_put_u32(m, RDMA_NLDEV_ATTR_MAX_RANGE, to)) {
+		return -EMSGSIZE;
+	}
+	mnl_attr_nest_end(m->nlh, entry);
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The numbers of the QPs that use the SRQ, ascending, malloc()ed; NULL without memory. */
+static uint32_t *srq_qps(const struct nldev_host *h, const struct nldev_res *r, size_t *nqps)
+{
+	const struct nldev_res *all;
+	uint32_t *qpn;
+	size_t n;
+
+	all = h->objects(h->arg, &n);
+	qpn = malloc((n + 1) * sizeof(*qpn));
+	if (!qpn)
+		return NULL;
+	*nqps = 0;
+	for (size_t i = 0; i < n; i++)
+		if (all[i].rec.kind == RES_QP && all[i].base == r->base &&
+		    all[i].rec.qp.srqn == r->rec.srq.srqn)
+			qpn[(*nqps)++] = all[i].rec.qp.lqpn & 0xffffff;
+	qsort(qpn, *nqps, sizeof(*qpn), by_number);
+	return qpn;
+}
+
+/* The QPs that use the SRQ, in ranges: a datagram would not hold each of a thousand. */
 static int fill_srq_qps(struct nldev_msg *m, const struct nldev_host *h,
 			const struct nldev_res *r)
 {
-	struct nlattr *table = nldev_nest(m, RDMA_NLDEV_ATTR_RES_QP), *entry;
-	const struct nldev_res *all;
-	size_t n;
+	struct nlattr *table = nldev_nest(m, RDMA_NLDEV_ATTR_RES_QP);
+	size_t n = 0, first = 0;
+	uint32_t *qpn;
+	int rc = 0;
 
-	if (!table)
+	qpn = table ? srq_qps(h, r, &n) : NULL;
+	if (!qpn)
 		return -EMSGSIZE;
-	all = h->objects(h->arg, &n);
-	for (size_t i = 0; i < n; i++) {
-		if (all[i].rec.kind != RES_QP || all[i].base != r->base ||
-		    all[i].rec.qp.srqn != r->rec.srq.srqn)
+	for (size_t i = 1; i <= n && !rc; i++) {
+		if (i < n && qpn[i] - qpn[i - 1] <= 1)
 			continue;
-		entry = nldev_nest(m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
-		if (!entry || nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN,
-					    all[i].rec.qp.lqpn & 0xffffff))
-			return -EMSGSIZE;
-		mnl_attr_nest_end(m->nlh, entry);
+		rc = put_qps(m, qpn[first], qpn[i - 1]);
+		first = i;
 	}
-	mnl_attr_nest_end(m->nlh, table);
-	return 0;
+	free(qpn);
+	if (!rc)
+		mnl_attr_nest_end(m->nlh, table);
+	return rc;
 }
 
 static int fill_srq(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r)

@@ -40,6 +40,7 @@ enum flags {
 	OBJECTS = 32,		/* lists objects that only their process knows */
 	DUMP_DEV = 64,		/* its dump is of one device and takes DEV_INDEX */
 	OWN = 128,		/* nothing of the above */
+	PER_DEV = 256,		/* OBJECTS: not of a port; one is asked for without PORT_INDEX, others with it */
 };
 
 typedef int (*doit_fn)(struct call *c, int dev);
@@ -59,7 +60,7 @@ static int doit_dellink(struct call *c, int dev);
 	  .kind = (where) }
 
 static const struct cmd {
-	uint8_t flags;		/* enum flags */
+	uint16_t flags;		/* enum flags */
 	uint8_t reply_op;	/* of a doit; the kernel answers PORT_GET as GET */
 	nldev_fill_fn fill, dump;
 	doit_fn doit;		/* instead of fill */
@@ -79,9 +80,9 @@ static const struct cmd {
 	[RDMA_NLDEV_CMD_RES_GET] = DUMPED(RES_GET, NEED_DEV, nldev_fill_res),
 	[RDMA_NLDEV_CMD_RES_QP_GET] = LISTED(0, LQPN, RES_QP),
 	[RDMA_NLDEV_CMD_RES_CM_ID_GET] = LISTED(0, CM_IDN, RES_FREE),
-	[RDMA_NLDEV_CMD_RES_CQ_GET] = LISTED(0, CQN, RES_CQ),
-	[RDMA_NLDEV_CMD_RES_MR_GET] = LISTED(0, MRN, RES_MR),
-	[RDMA_NLDEV_CMD_RES_PD_GET] = LISTED(0, PDN, RES_PD),
+	[RDMA_NLDEV_CMD_RES_CQ_GET] = LISTED(PER_DEV, CQN, RES_CQ),
+	[RDMA_NLDEV_CMD_RES_MR_GET] = LISTED(PER_DEV, MRN, RES_MR),
+	[RDMA_NLDEV_CMD_RES_PD_GET] = LISTED(PER_DEV, PDN, RES_PD),
 	[RDMA_NLDEV_CMD_GET_CHARDEV] = { .flags = STRICT, .doit = doit_chardev,
 					 .reply_op = RDMA_NLDEV_CMD_GET_CHARDEV },
 	[RDMA_NLDEV_CMD_STAT_SET] = NOT_OFFERED(ADMIN | STRICT),
@@ -91,8 +92,8 @@ static const struct cmd {
 	[RDMA_NLDEV_CMD_RES_QP_GET_RAW] = NOT_OFFERED(ADMIN | NEED_DEV),
 	[RDMA_NLDEV_CMD_RES_CQ_GET_RAW] = NOT_OFFERED(ADMIN | NEED_DEV),
 	[RDMA_NLDEV_CMD_RES_MR_GET_RAW] = NOT_OFFERED(ADMIN | NEED_DEV),
-	[RDMA_NLDEV_CMD_RES_CTX_GET] = LISTED(0, CTXN, RES_CTX),
-	[RDMA_NLDEV_CMD_RES_SRQ_GET] = LISTED(0, SRQN, RES_SRQ),
+	[RDMA_NLDEV_CMD_RES_CTX_GET] = LISTED(PER_DEV, CTXN, RES_CTX),
+	[RDMA_NLDEV_CMD_RES_SRQ_GET] = LISTED(PER_DEV, SRQN, RES_SRQ),
 	[RDMA_NLDEV_CMD_STAT_GET_STATUS] = NOT_OFFERED(STRICT | NEED_DEV | NEED_PORT),
 };
 
@@ -248,14 +249,23 @@ static bool obj_is(const struct call *c, const struct cmd *cmd, int dev, const s
 	return r->rec.kind == cmd->kind && r->rec.dev_index == c->h->page->dev[dev].index;
 }
 
+/* A port is asked for, and the QP has none yet: it gets its port with INIT. */
+static bool other_port(const struct call *c, const struct nldev_res *r)
+{
+	return c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && r->rec.kind == RES_QP && !r->rec.port;
+}
+
 /* One object by its number. */
 static int doit_object(struct call *c, const struct cmd *cmd, int dev)
 {
+	bool port = c->tb[RDMA_NLDEV_ATTR_PORT_INDEX];
 	const struct nldev_res *all;
 	struct nldev_msg m;
 	size_t n;
 	int rc;
 
+	if ((port && check_port(c)) || port == !!(cmd->flags & PER_DEV))
+		return -EINVAL;
 	if (cmd->kind == RES_FREE)
 		return -ENOENT;
 	all = c->h->objects(c->h->arg, &n);
@@ -263,6 +273,8 @@ static int doit_object(struct call *c, const struct cmd *cmd, int dev)
 		if (!obj_is(c, cmd, dev, &all[i]) ||
 		    nldev_obj_id(&all[i]) != nldev_attr_u32(c->tb[cmd->id]))
 			continue;
+		if (other_port(c, &all[i]))
+			return -EAGAIN;
 		rc = msg_begin(c, &m, c->req->nlmsg_type, 0);
 		if (!rc)
 			rc = nldev_put_handle(&m, &c->h->page->dev[dev]);
@@ -277,13 +289,16 @@ static int doit_object(struct call *c, const struct cmd *cmd, int dev)
 	return -ENOENT;
 }
 
-/* As many objects from all[*at] on as a datagram holds. 0, or -EMSGSIZE: one does not fit at all. */
+/*
+ * As many objects from all[*at] on as a datagram holds. 0, or -EMSGSIZE: one does not fit at all.
+ * Where all are of another port the kernel sends an empty table, where there are none nothing.
+ */
 static int dump_some(struct call *c, const struct cmd *cmd, int dev, const struct nldev_res *all,
 		     size_t n, size_t *at)
 {
 	struct nlattr *table, *entry;
 	struct nldev_msg m;
-	uint32_t filled = 0;
+	uint32_t filled = 0, met = 0;
 
 	if (msg_begin(c, &m, c->req->nlmsg_type, NLM_F_MULTI) ||
 	    nldev_put_handle(&m, &c->h->page->dev[dev]))
@@ -296,6 +311,9 @@ static int dump_some(struct call *c, const struct cmd *cmd, int dev, const struc
 
 		if (!obj_is(c, cmd, dev, &all[*at]))
 			continue;
+		met++;
+		if (other_port(c, &all[*at]))
+			continue;
 		entry = nldev_nest(&m, nldev_obj_entry(cmd->kind));
 		if (!entry || nldev_fill_obj(&m, c->h, &all[*at])) {
 			m.nlh->nlmsg_len = before;
@@ -304,8 +322,10 @@ static int dump_some(struct call *c, const struct cmd *cmd, int dev, const struc
 		mnl_attr_nest_end(m.nlh, entry);
 		filled++;
 	}
-	if (!filled)
-		return *at < n ? -EMSGSIZE : 0;
+	if (!filled && *at < n)
+		return -EMSGSIZE;
+	if (!met)
+		return 0;
 	mnl_attr_nest_end(m.nlh, table);
 	msg_end(c, &m);
 	flush(c);

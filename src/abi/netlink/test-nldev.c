@@ -37,7 +37,7 @@ static void add_dev(int slot, uint32_t index, const char *name)
 }
 
 /* A process with one context, PD and CQ, and QPs enough for several datagrams. */
-#define QPS 200
+#define QPS 400
 
 static struct nldev_res objs[3 + QPS + 1];
 static bool none;
@@ -341,16 +341,21 @@ static void test_res(void **state)
 	assert_int_equal(only_error(), -ENOENT);
 }
 
-/* The value of an attribute within nested ones; dies when it is not there. */
-static uint32_t nested_u32(const struct nlattr *nest, uint16_t type)
+/* An attribute within nested ones; dies when it is not there. */
+static const struct nlattr *nested(const struct nlattr *nest, uint16_t type)
 {
 	const struct nlattr *a;
 
 	mnl_attr_for_each_nested(a, nest)
 		if (mnl_attr_get_type(a) == type)
-			return mnl_attr_get_u32(a);
+			return a;
 	fail_msg("no attribute %u", type);
-	return 0;
+	return nest;
+}
+
+static uint32_t nested_u32(const struct nlattr *nest, uint16_t type)
+{
+	return mnl_attr_get_u32(nested(nest, type));
 }
 
 /* All QPs, each once, over as many datagrams as it takes. */
@@ -381,6 +386,7 @@ static void test_res_dump(void **state)
 
 	/* One by its number; its SRQ names it. */
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_QP_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_LQPN, 0x1003);
 	run();
 	assert_int_equal(mnl_attr_get_u32(attr(msg(0), RDMA_NLDEV_ATTR_RES_RQPN)), 0x2003);
@@ -391,6 +397,90 @@ static void test_res_dump(void **state)
 	assert_non_null(table);
 	mnl_attr_for_each_nested(e, table)
 		assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_LQPN), 0x1003);
+}
+
+/* QPs that have no port yet are not told to those who ask for a port's. */
+static void test_res_port(void **state)
+{
+	const struct nlattr *e;
+	uint32_t n = 0;
+
+	for (uint32_t i = 3 + 2; i < 3 + QPS; i++)
+		objs[i].rec.port = 0;
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_QP_GET, NLM_F_DUMP),
+			 RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	run();
+	assert_int_equal(got.n, 2);
+	mnl_attr_for_each_nested(e, attr(msg(0), RDMA_NLDEV_ATTR_RES_QP))
+		assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_LQPN), 0x1003 + n++);
+	assert_int_equal(n, 2);
+	/* There are QPs, none of them of the port: an empty table. */
+	objs[3].rec.port = objs[4].rec.port = 0;
+	run();
+	assert_int_equal(got.n, 2);
+	assert_int_equal(mnl_attr_get_payload_len(attr(msg(0), RDMA_NLDEV_ATTR_RES_QP)), 0);
+
+	/* One QP: of a port, which must be said. Other objects: of the device, without a port. */
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_QP_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_LQPN, 0x1003);
+	assert_int_equal(only_error(), -EINVAL);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	assert_int_equal(only_error(), -EAGAIN);
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_QP_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_LQPN, 0x1003);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 2);
+	assert_int_equal(only_error(), -EINVAL);
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_CM_ID_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_CM_IDN, 1);
+	assert_int_equal(only_error(), -EINVAL);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	assert_int_equal(only_error(), -ENOENT);
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_PD_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_PDN, RES_ID(1, 1));
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
+	assert_int_equal(only_error(), -EINVAL);
+}
+
+/* An SRQ of many QPs names them in ranges, in whatever order they were made. */
+static void test_srq_ranges(void **state)
+{
+	static const uint32_t want[][2] = {
+		{ 0x100, 0x100 }, { 0x2000 - 2 - QPS, 0x2000 - 51 }, { 0x2000 - 49, 0x2000 - 3 },
+	};
+	const struct nlattr *e, *entry;
+	uint32_t n = 0;
+
+	for (uint32_t i = 3; i < 3 + QPS; i++) {
+		objs[i].rec.qp.srqn = 9;
+		objs[i].rec.qp.lqpn = i == 50 ? 0x100 : 0x2000 - i;
+	}
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_SRQ_GET, NLM_F_DUMP),
+			 RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	run();
+	assert_int_equal(got.n, 2);
+	entry = mnl_attr_get_payload(attr(msg(0), RDMA_NLDEV_ATTR_RES_SRQ));
+	mnl_attr_for_each_nested(e, nested(entry, RDMA_NLDEV_ATTR_RES_QP)) {
+		assert_true(n < ARRAY_SIZE(want));
+		if (want[n][0] == want[n][1]) {
+			assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_LQPN), want[n][0]);
+		} else {
+			assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_MIN_RANGE), want[n][0]);
+			assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_MAX_RANGE), want[n][1]);
+		}
+		n++;
+	}
+	assert_int_equal(n, ARRAY_SIZE(want));
+
+	/* Each for itself they are more than a datagram holds. */
+	for (uint32_t i = 3; i < 3 + QPS; i++)
+		objs[i].rec.qp.lqpn = 0x1000 + 2 * i;
+	run();
+	assert_int_equal(got.n, 1);
+	assert_int_equal(*(int *)mnl_nlmsg_get_payload(msg(0)), -EMSGSIZE);
+	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_SRQ_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_SRQN, 9);
+	assert_int_equal(only_error(), -EMSGSIZE);
 }
 
 static void test_stat(void **state)
@@ -486,6 +576,8 @@ int main(void)
 		cmocka_unit_test_setup(test_sys, setup),
 		cmocka_unit_test_setup(test_res, setup),
 		cmocka_unit_test_setup(test_res_dump, setup),
+		cmocka_unit_test_setup(test_res_port, setup),
+		cmocka_unit_test_setup(test_srq_ranges, setup),
 		cmocka_unit_test_setup(test_stat, setup),
 		cmocka_unit_test_setup(test_permission, setup),
 		cmocka_unit_test_setup(test_framing, setup),
