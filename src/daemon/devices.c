@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "core/device.h"
 #include "daemon/daemon.h"
 #include "daemon/netdev.h"
 
@@ -85,6 +86,9 @@ static void refresh(struct rused *r, int slot)
 		return;
 	}
 	fill_port(r, &d, &s);
+	/* The processes see the same, and tell it as PORT_ERR. */
+	if (r->page->dev[slot].state == STATE_ACTIVE && d.state != STATE_ACTIVE)
+		r->counter[slot][CNT_LINK_DOWNED]++;
 	host_publish(r, slot, &d);
 }
 

@@ -66,13 +66,21 @@ asyncwatch() {
 	wait_for 10 grep -q 'async event FD' "$T/events" || die "asyncwatch: $(cat "$T/events")"
 }
 saw() { [ "$(grep -c "$1" "$T/events")" -ge "$2" ]; }
+downed() { in_ruse cat "/sys/class/infiniband/$1/ports/1/hw_counters/link_downed"; }
 asyncwatch two
+[ "$(downed two)" = 0 ] || die "link_downed of two before: $(downed two)"
 ip link set d1 down
 wait_for 10 saw PORT_ERR 1 || die "no port error: $(cat "$T/events")"
 wait_for 5 is two PORT_DOWN || die "two is $(state two)"
 ip link set d1 up
 wait_for 10 saw PORT_ACTIVE 1 || die "no port active: $(cat "$T/events")"
 wait_for 5 is two PORT_ACTIVE || die "two is $(state two)"
+[ "$(downed two) $(downed rxe_0)" = "1 0" ] || die "link_downed: $(downed two) $(downed rxe_0)"
+ip link set p1 down
+wait_for 10 saw PORT_ERR 2 || die "no port error without carrier: $(cat "$T/events")"
+ip link set p1 up
+wait_for 10 saw PORT_ACTIVE 2 || die "no port active with carrier: $(cat "$T/events")"
+rd statistic show link two/1 | grep -q ' link_downed 2 ' || die "$(rd statistic show link two/1)"
 gids=$(grep -c GID_CHANGE "$T/events")
 ip addr add 10.7.9.9/24 dev d1
 wait_for 10 saw GID_CHANGE $((gids + 1)) || die "no GID change: $(cat "$T/events")"
