@@ -24,6 +24,16 @@ static struct mcast_member *find_member(const struct mcast_grp *g, const struct 
 	return NULL;
 }
 
+static struct mcast_lid *find_lid(const struct mcast_member *m, uint16_t mlid)
+{
+	struct mcast_lid *l;
+
+	list_for_each_entry(l, &m->lids, entry)
+		if (l->lid == mlid)
+			return l;
+	return NULL;
+}
+
 static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
 {
 	struct mcast_grp *g;
@@ -42,11 +52,16 @@ static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
 	return g;
 }
 
-static void drop(struct mcast_grp *g, struct mcast_member *m)
+/* The QP is attached once less; with its last LID it leaves the group, and the last QP ends it. */
+static void drop(struct mcast_grp *g, struct mcast_member *m, struct mcast_lid *l)
 {
 	struct rdev *dev = m->qp->dev;
 
 	m->qp->nmcast--;
+	list_del(&l->entry);
+	free(l);
+	if (!list_empty(&m->lids))
+		return;
 	list_del(&m->entry);
 	free(m);
 	if (--g->count)
@@ -57,28 +72,48 @@ static void drop(struct mcast_grp *g, struct mcast_member *m)
 	free(g);
 }
 
-int mcast_attach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
+/* The QP as a member of the group, which is made if there is none. NULL: limits. */
+static struct mcast_member *join(struct qp *qp, struct mcast_grp *g, const uint8_t mgid[16])
 {
 	struct mcast_member *m;
-	struct mcast_grp *g;
 
-	if (qp->type != QPT_UD || !gid_is_mcast(mgid))
-		return -EINVAL;
-	g = mcast_find(qp->dev, mgid);
-	if (g && find_member(g, qp))
-		return 0;
 	if (g && g->count == DEV_MAX_QP_PER_MCG)
-		return -ENOMEM;
+		return NULL;
 	m = calloc(1, sizeof(*m));
 	if (m && !g)
 		g = new_grp(qp->dev, mgid);
 	if (!m || !g) {
 		free(m);
-		return -ENOMEM;
+		return NULL;
 	}
 	m->qp = qp;
+	list_init(&m->lids);
 	list_add_tail(&m->entry, &g->members);
 	g->count++;
+	return m;
+}
+
+int mcast_attach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
+{
+	struct mcast_member *m;
+	struct mcast_grp *g;
+	struct mcast_lid *l;
+
+	if (qp->type != QPT_UD || !gid_is_mcast(mgid))
+		return -EINVAL;
+	g = mcast_find(qp->dev, mgid);
+	m = g ? find_member(g, qp) : NULL;
+	if (m && find_lid(m, mlid))
+		return 0;
+	l = calloc(1, sizeof(*l));
+	if (l && !m)
+		m = join(qp, g, mgid);
+	if (!l || !m) {
+		free(l);
+		return -ENOMEM;
+	}
+	l->lid = mlid;
+	list_add_tail(&l->entry, &m->lids);
 	qp->nmcast++;
 	return 0;
 }
@@ -87,10 +122,11 @@ int mcast_detach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
 {
 	struct mcast_grp *g = mcast_find(qp->dev, mgid);
 	struct mcast_member *m = g ? find_member(g, qp) : NULL;
+	struct mcast_lid *l = m ? find_lid(m, mlid) : NULL;
 
-	if (qp->type != QPT_UD || !m)
+	if (qp->type != QPT_UD || !l)
 		return -EINVAL;
-	drop(g, m);
+	drop(g, m, l);
 	return 0;
 }
 
@@ -103,7 +139,7 @@ void mcast_qp_gone(struct qp *qp)
 			struct mcast_member *m = find_member(g, qp);
 
 			if (m) {
-				drop(g, m);
+				drop(g, m, list_first_entry(&m->lids, struct mcast_lid, entry));
 				break;
 			}
 		}

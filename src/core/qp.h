@@ -60,7 +60,7 @@ struct qp {
 	struct link *link;	/* where requests go; set by rdev_ops.qp_connect, NULL: nowhere */
 	uint32_t peer_block;	/* dest_qpn >> QPN_INDEX_BITS */
 	struct event_source async;
-	uint32_t nmcast;	/* multicast groups it is attached to */
+	uint32_t nmcast;	/* multicast GIDs and LIDs it is attached with */
 
 	struct qp_req req;
 	struct qp_resp resp;

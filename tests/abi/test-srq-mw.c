@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* SRQs, memory windows, multicast, REREG_MR, ADVISE_MR: errors in the kernel's order, and who keeps whom alive. */
 #include <rdma/ib_user_ioctl_verbs.h>
+#include "core/mcast.h"
 #include "core/mw.h"
 #include "core/objects.h"
 #include "core/srq.h"
@@ -283,7 +284,7 @@ static void test_mw(void **state)
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEREG_MR, mr), 0);
 }
 
-static int mcast(uint32_t nr, uint32_t qp, const uint8_t gid[16])
+static int mcast_lid(uint32_t nr, uint32_t qp, const uint8_t gid[16], uint16_t lid)
 {
 	struct ib_uverbs_attach_mcast *a;
 	struct cmd c;
@@ -292,7 +293,13 @@ static int mcast(uint32_t nr, uint32_t qp, const uint8_t gid[16])
 	a = REQ_OF(c, ib_uverbs_attach_mcast);
 	a->qp_handle = qp;
 	memcpy(a->gid, gid, 16);
+	a->mlid = lid;
 	return run(BY_WRITE, &c);
+}
+
+static int mcast(uint32_t nr, uint32_t qp, const uint8_t gid[16])
+{
+	return mcast_lid(nr, qp, gid, 0xc000);
 }
 
 static void test_mcast(void **state)
@@ -315,6 +322,35 @@ static void test_mcast(void **state)
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_QP, ud), -EBUSY);
 	assert_int_equal(mcast(IB_USER_VERBS_CMD_DETACH_MCAST, ud, v4), 0);
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_QP, ud), 0);
+}
+
+/* Attached is a GID with a LID; the QP is in the group as long as there is one of that GID. */
+static void test_mcast_lids(void **state)
+{
+	static const uint8_t group[16] = { 0xff, 0x0e, [15] = 9 };
+	const uint32_t in = IB_USER_VERBS_CMD_ATTACH_MCAST, out = IB_USER_VERBS_CMD_DETACH_MCAST;
+	uint32_t ud = mk_ud(false);
+	struct mcast_grp *g;
+
+	assert_int_equal(mcast_lid(in, ud, group, 0xc001), 0);
+	assert_int_equal(mcast_lid(out, ud, group, 0xc002), -EINVAL);
+	/* RoCE ignores what the LID is, the list does not. */
+	assert_int_equal(mcast_lid(in, ud, group, 0), 0);
+	assert_int_equal(mcast_lid(in, ud, group, 0), 0);
+	g = mcast_find(fx.last_qp->dev, group);
+	assert_non_null(g);
+	assert_int_equal(g->count, 1);
+	assert_int_equal(mcast_lid(out, ud, group, 0xc001), 0);
+	assert_int_equal(mcast_lid(out, ud, group, 0xc001), -EINVAL);
+	assert_ptr_equal(mcast_find(fx.last_qp->dev, group), g);
+	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_QP, ud), -EBUSY);
+	assert_int_equal(mcast_lid(out, ud, group, 0), 0);
+	assert_null(mcast_find(fx.last_qp->dev, group));
+	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_QP, ud), 0);
+	/* What is attached when the file is closed goes with it. */
+	ud = mk_ud(false);
+	assert_int_equal(mcast_lid(in, ud, group, 1), 0);
+	assert_int_equal(mcast_lid(in, ud, group, 2), 0);
 }
 
 #define TRANS 1u
@@ -468,6 +504,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_srq_create), T(test_srq_create_types), T(test_srq_modify),
 		T(test_srq_busy), T(test_qp_create_with_srq), T(test_mw), T(test_mcast),
+		T(test_mcast_lids),
 		T(test_rereg_mr), T(test_advise_mr), T(test_on_demand),
 		T(test_close_destroys_all),
 	};
