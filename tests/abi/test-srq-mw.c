@@ -243,6 +243,15 @@ static void test_qp_create_with_srq(void **state)
 	assert_int_equal(ioc_run(&i), -ENOENT);
 	ioc_find(&i, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE)->data = fx.cq;
 	assert_int_equal(ioc_run(&i), -EINVAL);
+	/* An initiator has no receives, hence no SRQ: before anything is missed, or the type. */
+	ioc_find(&i, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE)->data = srq;
+	ioc_find(&i, UVERBS_ATTR_CREATE_QP_TYPE)->data = IB_UVERBS_QPT_XRC_INI;
+	assert_int_equal(ioc_run(&i), -EINVAL);
+	ioc_remove(&i, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
+	assert_int_equal(ioc_run(&i), -EOPNOTSUPP);
+	ioc_add(&i, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, 0, srq);
+	ioc_remove(&i, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
+	assert_int_equal(ioc_run(&i), -EINVAL);
 }
 
 static void test_mw(void **state)

@@ -209,6 +209,8 @@ static int get_objects(const struct uverbs_req *r, uint64_t type, struct pd **pd
 		return attr_find(r, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE) ||
 		       attr_find(r, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE) ||
 		       attr_find(r, UVERBS_ATTR_CREATE_QP_PD_HANDLE) ? -EINVAL : -ENOENT;
+	if (type == IB_UVERBS_QPT_XRC_INI && attr_find(r, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE))
+		return -EINVAL;
 	ret = obj_of(r, UVERBS_ATTR_CREATE_QP_PD_HANDLE, pd);
 	if (!ret)
 		ret = obj_of(r, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, &init->send_cq);
