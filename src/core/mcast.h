@@ -9,7 +9,7 @@
 #define DEV_MAX_MCG 8192
 #define DEV_MAX_QP_PER_MCG 56
 
-/* A QP in a group: it gets each datagram once, however many LIDs it named (RoCE has none: A17.4.3). */
+/* A QP in a group: it gets each datagram once, however many LIDs it named (RoCE ignores them). */
 struct mcast_member {
 	struct list_head entry;	/* in mcast_grp.members */
 	struct qp *qp;

@@ -161,6 +161,7 @@ int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 		.max_recv_wr = attr->srq ? 0 : attr->max_recv_wr,
 		.max_recv_sge = attr->srq ? 0 : attr->max_recv_sge,
 		.max_inline = attr->max_inline, .attr.path_mtu = 256,
+		.peer_counter = pd->uctx->dev->counter,
 	};
 	list_init(&qp->work);
 	err = alloc_rings(qp);

@@ -59,6 +59,7 @@ struct qp {
 	uint32_t attr_set;	/* IB_QP_* ever set, for query */
 	struct link *link;	/* where requests go; set by rdev_ops.qp_connect, NULL: nowhere */
 	uint32_t peer_block;	/* dest_qpn >> QPN_INDEX_BITS */
+	uint64_t *peer_counter;	/* as rdev.counter, of the peer's device: for packets that nobody there sees */
 	struct event_source async;
 	uint32_t nmcast;	/* multicast GIDs and LIDs it is attached with */
 

@@ -39,20 +39,25 @@ static void fill(struct rdev *dev, const struct host_dev *hd)
 	}
 }
 
+uint64_t *edev_counters(uint32_t index)
+{
+	for (int i = 0; index && i < PROC_MAX_DEVS; i++) {
+		struct proc_dev *p = &engine.proc_page->dev[i];
+
+		if (p->dev_index && p->dev_index != index)
+			continue;
+		p->dev_index = index;
+		return p->counter;
+	}
+	return NULL;
+}
+
 /* From now on the device counts where rused can read it. */
 void edev_show(struct edev *e)
 {
-	struct rdev *dev = &e->dev;
+	uint64_t *counter = edev_counters(e->dev.index);
 
-	for (int i = 0; i < PROC_MAX_DEVS; i++) {
-		struct proc_dev *p = &engine.proc_page->dev[i];
-
-		if (p->dev_index)
-			continue;
-		p->dev_index = dev->index;
-		dev->counter = p->counter;
-		return;
-	}
+	e->dev.counter = counter ? counter : e->dev.own_counter;
 }
 
 _Static_assert(PROC_COUNTERS == ARRAY_SIZE(((struct rdev *)0)->own_counter), "the same counters");

@@ -116,6 +116,8 @@ int context_announce(struct efile *ef);
 /* device.c */
 int edev_get(const struct host_dev *hd, struct edev **edev);
 void edev_refresh(const struct host_page *copy);
+/* What this process counts for a device of the host, its own or a peer's. NULL: index 0, or no room. */
+uint64_t *edev_counters(uint32_t index);
 
 /* attach.c: what the host page says now is seen to. */
 void host_page_news(const struct host_page *copy);

@@ -163,6 +163,7 @@ static void move_qp(struct qp *qp)
 	list_init(&qp->work);
 	list_init(&qp->err);
 	qp->link = NULL;
+	qp->peer_counter = qp->dev->counter;
 	qp->resp.from = NULL;
 	if (qp->type != QPT_UD && qp->state >= QPS_RTR)
 		xp_error(qp, now);

@@ -247,10 +247,16 @@ int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **l
 /* The link is chosen by the requester, at RTR: who leases the destination's block on this host. */
 static int qp_connect(struct qp *qp)
 {
+	static uint64_t unseen[PROC_COUNTERS];
 	int ret;
 
 	qp->peer_block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
 	ret = find_link(qp->attr.ah.grh.dgid, qp->peer_block, CONNECT_NS, &qp->link);
+	if (!ret && qp->link) {
+		qp->peer_counter = edev_counters(gid_owner(qp->attr.ah.grh.dgid));
+		if (!qp->peer_counter)
+			qp->peer_counter = unseen;
+	}
 	return ret == -EREMOTE ? wire_link(qp, &qp->link) : ret;
 }
 

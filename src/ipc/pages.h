@@ -84,7 +84,10 @@ struct proc_page {
 		uint32_t dev_index;	/* 0 = slot free */
 		uint32_t npd, nmr, ncq, nqp, nah;
 	} ctx[PROC_MAX_CTX];
-	/* What the process's traffic on a device has counted, by enum rdev_counter; only ever more. */
+	/*
+	 * What the process's traffic on a device has counted, by enum rdev_counter; only ever more.
+	 * What it places directly it counts for both ends: also for a device that only its peer uses.
+	 */
 	struct proc_dev {
 		uint32_t dev_index;	/* 0 = slot free */
 		uint32_t pad;

@@ -216,6 +216,20 @@ static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
 	return r->direct_cqe && ring_drained(&qp->send_cq->ring);
 }
 
+/*
+ * The packets that a wire would have carried, at both ends of it: the
+ * responder hears nothing of them. in: those of the answer.
+ */
+static void direct_count(struct qp *qp, const struct req_wqe *w, uint32_t in)
+{
+	uint32_t out = w->type == SEG_READ_REQ ? 1 : w->npkts;
+
+	qp->dev->counter[CNT_SENT_PKTS] += out;
+	qp->dev->counter[CNT_RCVD_PKTS] += in;
+	qp->peer_counter[CNT_RCVD_PKTS] += out;
+	qp->peer_counter[CNT_SENT_PKTS] += in;
+}
+
 /* True when the WQE is dealt with: done, or it has a status now. */
 static bool req_direct(struct qp *qp, struct req_wqe *w)
 {
@@ -240,6 +254,7 @@ static bool req_direct(struct qp *qp, struct req_wqe *w)
 	}
 	switch (qp->link->ops->direct(qp->link, &op)) {
 	case DIRECT_DONE:
+		direct_count(qp, w, op.read ? w->npkts : 1);
 		r->direct_busy = true;
 		r->direct_polls = qp->dev->polls;
 		r->direct_cqe = w->flags & WQE_SIGNALED || qp->sq_sig_all;
@@ -254,9 +269,11 @@ static bool req_direct(struct qp *qp, struct req_wqe *w)
 		w->status = WC_LOC_PROT_ERR;
 		return true;
 	case DIRECT_NAK_ACC:
+		direct_count(qp, w, 1);
 		w->status = WC_REM_ACCESS_ERR;
 		return true;
 	case DIRECT_NAK_INV:
+		direct_count(qp, w, 1);
 		w->status = WC_REM_INV_REQ_ERR;
 		return true;
 	}

@@ -58,6 +58,19 @@ port=$(free_port)
 pair "$port" "ibv_rc_pingpong -d two -g 1 -n 200 -p $port" \
 	"ibv_rc_pingpong -d two -g 1 -n 200 -p $port localhost" || die "pingpong on two"
 
+note "RDMA from one device to the other: each counts what is its own"
+count() { in_ruse cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
+pkts() { echo "$(count rxe_0 sent_pkts) $(count rxe_0 rcvd_pkts) $(count two sent_pkts) $(count two rcvd_pkts)"; }
+read -r s0 r0 s1 r1 < <(pkts)
+port=$(free_port)
+opts="-m 1024 -s 4096 -n 500 -p $port -x 1"
+pair "$port" "ib_write_bw -d two $opts" "ib_write_bw -d rxe_0 $opts localhost" || die "ib_write_bw"
+read -r S0 R0 S1 R1 < <(pkts)
+[ $((S0 - s0)) -ge 2000 ] || die "rxe_0 sent $((S0 - s0)) packets"
+[ "$((S0 - s0)) $((R0 - r0))" = "$((R1 - r1)) $((S1 - s1))" ] ||
+	die "rxe_0 $((S0 - s0)) sent $((R0 - r0)) received, two $((S1 - s1)) sent $((R1 - r1)) received"
+[ $((S1 - s1)) -lt 2000 ] || die "two sent $((S1 - s1)) packets"
+
 note "events: interface down and up, an address more and less"
 # asyncwatch DEVICE: in the background, its pid in $watch.
 asyncwatch() {

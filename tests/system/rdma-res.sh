@@ -52,6 +52,21 @@ sent=$(($(counter sent_pkts) - before))
 expect "sent_pkts $((before + sent)) " statistic show link rxe_0/1
 expect "^1: rxe_0: pd 0 cq 0 qp 0 cm_id 0 mr 0 ctx 0 srq 0" res show
 
+# RDMA of 500 messages of four packets counts as on a wire, at both ends, also where the requester
+# has placed it and the responder does not know. Alone on its device: what is sent is received.
+pkts() { echo "$(counter sent_pkts) $(counter rcvd_pkts)"; }
+for op in write read; do
+	read -r sent rcvd < <(pkts)
+	port=$(free_port)
+	cmd="ib_${op}_bw -d rxe_0 -x 1 -m 1024 -s 4096 -n 500 -p $port"
+	pair "$port" "$cmd" "$cmd localhost" || die "ib_${op}_bw"
+	read -r now_sent now_rcvd < <(pkts)
+	[ $((now_sent - sent)) = $((now_rcvd - rcvd)) ] ||
+		die "$op: $((now_sent - sent)) sent, $((now_rcvd - rcvd)) received"
+	[ $((now_sent - sent)) -ge 2000 ] || die "$op: $((now_sent - sent)) packets"
+	[ $((now_sent - sent)) -le 2600 ] || die "$op: $((now_sent - sent)) packets"
+done
+
 # An SRQ and who uses it.
 port=$(free_port)
 start ibv_srq_pingpong -d rxe_0 -g 1 -p "$port" -q 3
