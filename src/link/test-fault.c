@@ -103,8 +103,8 @@ static struct fault_rule *rule(enum fault_action action)
 
 	for (int i = 0; i < FAULT_MAX_RULES; i++)
 		if (!table.rule[i].id) {
+			table.rule[i] = (struct fault_rule){ .id = id + 1, .action = action };
 			id++;
-	table.rule[i] = (struct fault_rule){ .id = id, .action = action };
 			return &table.rule[i];
 		}
 	fail();
