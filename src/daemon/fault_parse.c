@@ -261,9 +261,9 @@ static int do_op(struct parse *p, const char *v)
 
 static int do_service(struct parse *p, const char *v)
 {
-	for (uint8_t s = 0; s <= SEG_UD; s++)
+	for (unsigned int s = 0; s <= SEG_UD; s++)
 		if (!strcmp(seg_service_name(s), v)) {
-			p->rule->service = s;
+			p->rule->service = (uint8_t)s;
 			p->rule->by |= FAULT_BY_SERVICE;
 			return 0;
 		}

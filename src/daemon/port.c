@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -124,6 +125,11 @@ static int member(void)
 	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	/* Processes' sockets of multicast addresses have the port too. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/*
+	 * Receive offload asks any member whether it takes trains: the filter, run that early,
+	 * may not find the packet's header, and then names slot 0.
+	 */
+	setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
 	if (!off)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
 	rc = off ? bind(fd, (struct sockaddr *)&a4, sizeof(a4)) :

@@ -48,7 +48,7 @@ def main():
                  for r in range(first, min(first + BURST, rounds)) for qpn in qpns]
         for d in burst:
             s.sendto(d, (dst, PORT))
-        time.sleep(0.002)
+        time.sleep(0.004)
 
 
 main()

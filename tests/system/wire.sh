@@ -36,12 +36,29 @@ perf_on() {
 	note "IPv$f $tool $*: $(grep -E '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/client.out" | tail -n 1)"
 }
 
+# unreliable_on ARGUMENTS: ping_on or perf_on. A datagram or UC message that finds the
+# receiver's socket full is lost, as in any network, and these programs then wait for it.
+unreliable_on() {
+	local try
+	for try in 1 2 3 4; do
+		if (PAIR_TIMEOUT=20 "$@") >"$T/try" 2>&1; then
+			cat "$T/try"
+			port=$((port + 1))
+			return 0
+		fi
+		port=$((port + 1))
+		note "try $try was not complete: ${*:5}"
+	done
+	cat "$T/try"
+	die "never complete: $*"
+}
+
 pingpongs() {
 	ping_on "$@" ibv_rc_pingpong -c
 	ping_on "$@" ibv_rc_pingpong -c -e -m 4096 -s 65536 -n 200
 	ping_on "$@" ibv_rc_pingpong -c -m 256 -s 100000 -n 100
-	ping_on "$@" ibv_uc_pingpong -m 4096
-	ping_on "$@" ibv_ud_pingpong
+	unreliable_on ping_on "$@" ibv_uc_pingpong -m 4096
+	unreliable_on ping_on "$@" ibv_ud_pingpong
 	ping_on "$@" ibv_srq_pingpong -q 8 -n 300 -r 400
 }
 
@@ -60,10 +77,10 @@ perftests() {
 	done
 	perf_on "$@" ib_atomic_bw -n 300
 	perf_on "$@" ib_atomic_bw -A CMP_AND_SWAP -n 300
-	perf_on "$@" ib_send_bw -c UC "${sizes[@]}" -m 1024
-	perf_on "$@" ib_write_bw -c UC -s 8192 -n 300
-	perf_on "$@" ib_send_bw -c UD -s 4096 -n 300
-	perf_on "$@" ib_send_lat -c UD -n 300
+	unreliable_on perf_on "$@" ib_send_bw -c UC "${sizes[@]}" -m 1024
+	unreliable_on perf_on "$@" ib_write_bw -c UC -s 8192 -n 300
+	unreliable_on perf_on "$@" ib_send_bw -c UD -s 4096 -n 300
+	unreliable_on perf_on "$@" ib_send_lat -c UD -n 300
 	perf_on "$@" ib_send_bw -b -q 4 -s 16384 -n 300
 	perf_on "$@" ib_send_bw --use-srq -q 4 -s 4096 -n 300
 	perf_on "$@" ib_write_bw -q ${long:+6}4 -s 32768 -n 200
