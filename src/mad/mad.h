@@ -10,7 +10,6 @@
 #ifndef RUSE_MAD_MAD_H
 #define RUSE_MAD_MAD_H
 
-#include "base/idtable.h"
 #include "base/list.h"
 #include "base/timer.h"
 #include "wire/mad.h"
@@ -58,9 +57,11 @@ struct mad_ops {
 
 /* What the ports of a host share: transaction IDs and timers. */
 struct mad_host {
-	struct idtable hi_tids;	/* upper 32 bits of a TID -> agent; 24 bits, cyclic */
+	uint32_t last_hi_tid;	/* upper 32 bits of a TID: given out cyclically, 24 bits */
+	uint32_t nports;
 	struct timer_heap timers;
 };
+
 struct mad_port {
 	struct mad_host *host;
 	const struct mad_ops *ops;
@@ -119,12 +120,11 @@ void mad_host_init(struct mad_host *h);
 void mad_host_fini(struct mad_host *h);
 /* ops, ctx, lmc and qps are set before. */
 void mad_port_init(struct mad_port *p, struct mad_host *h);
-/* Destroys the agents that are left. */
-void mad_port_fini(struct mad_port *p);
+void mad_port_fini(struct mad_port *p, ns_t now);	/* destroys the agents that are left */
 
 /*
  * ib_register_mad_agent(): -EPROTONOSUPPORT without such a QP; -EINVAL for a bad version or class,
- * RMPP in a class without, no OUI, class against QP, a method that is taken; -ENOMEM, -EBUSY.
+ * RMPP in a class without, no OUI, class against QP, a method that is taken; -ENOMEM.
  */
 int mad_agent_create(struct mad_port *p, const struct mad_reg *r, const struct mad_agent_ops *ops,
 		     void *ctx, struct mad_agent **out);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Registration: who gets which class, version, method and OUI of a port. */
+#include <errno.h>
+#include <stdlib.h>
+#include "base/log.h"
+#include "mad/mad_internal.h"
+
+void mad_host_init(struct mad_host *h)
+{
+	*h = (struct mad_host){ 0 };
+	timer_heap_init(&h->timers);
+}
+
+void mad_host_fini(struct mad_host *h)
+{
+	BUG_ON(h->nports);
+	timer_heap_fini(&h->timers);
+}
+
+void mad_port_init(struct mad_port *p, struct mad_host *h)
+{
+	p->host = h;
+	list_init(&p->agents);
+	h->nports++;
+}
+
+void mad_port_fini(struct mad_port *p, ns_t now)
+{
+	while (!list_empty(&p->agents))
+		mad_agent_destroy(list_first_entry(&p->agents, struct mad_agent, link), now);
+	p->host->nports--;
+}
+
+static bool is_smp(uint8_t mgmt_class)
+{
+	return mgmt_class == MAD_CLASS_SUBN_LID || mgmt_class == MAD_CLASS_SUBN_DR;
+}
+
+static int check_reg(const struct mad_port *p, const struct mad_reg *r)
+{
+	if (r->qp > 1)
+		return -EINVAL;
+	if (!(p->qps & 1 << r->qp))
+		return -EPROTONOSUPPORT;
+	if (r->rmpp_version && r->rmpp_version != RMPP_VERSION)
+		return -EINVAL;
+	if (!r->mgmt_class)
+		return r->flags & MAD_REG_USER_RMPP ? -EINVAL : 0;
+	if (r->class_version >= MAD_MAX_VERSION)
+		return -EINVAL;
+	if (r->mgmt_class >= MAD_MAX_CLASS && r->mgmt_class != MAD_CLASS_SUBN_DR)
+		return -EINVAL;
+	if (mad_class_has_oui(r->mgmt_class) && !get_be24(r->oui))
+		return -EINVAL;
+	if (r->rmpp_version && !mad_class_has_rmpp(r->mgmt_class))
+		return -EINVAL;
+	return is_smp(r->mgmt_class) == (r->qp == 0) ? 0 : -EINVAL;
+}
+
+/* Both have a say about the same unsolicited MADs, methods aside. */
+static bool same_class(const struct mad_reg *a, const struct mad_reg *b)
+{
+	return a->mgmt_class == b->mgmt_class && a->class_version == b->class_version;
+}
+
+static int check_methods(const struct mad_port *p, const struct mad_reg *r)
+{
+	uint8_t ouis[MAD_MAX_OUI][3];
+	struct mad_agent *a;
+	bool known = !mad_class_has_oui(r->mgmt_class);
+	uint32_t n = 0, i;
+
+	if (!r->mgmt_class)
+		return 0;
+	list_for_each_entry(a, &p->agents, link) {
+		if (!same_class(&a->reg, r))
+			continue;
+		if (mad_class_has_oui(r->mgmt_class) && memcmp(a->reg.oui, r->oui, 3)) {
+			for (i = 0; i < n && memcmp(ouis[i], a->reg.oui, 3); i++)
+				;
+			if (i == n && n < MAD_MAX_OUI)
+				memcpy(ouis[n++], a->reg.oui, 3);
+			continue;
+		}
+		if (a->reg.methods[0] & r->methods[0] || a->reg.methods[1] & r->methods[1])
+			return -EINVAL;
+		known = true;
+	}
+	return known || n < MAD_MAX_OUI ? 0 : -ENOMEM;
+}
+
+/* As the kernel's ids go around, late answers to a dead agent do not reach a new one. */
+static uint32_t new_hi_tid(struct mad_port *p)
+{
+	struct mad_agent *a;
+	uint32_t id;
+	bool taken;
+
+	do {
+		id = p->host->last_hi_tid = (p->host->last_hi_tid + 1) & 0xffffff;
+		taken = !id;
+		list_for_each_entry(a, &p->agents, link)
+			taken |= a->hi_tid == id;
+	} while (taken);
+	return id;
+}
+
+int mad_agent_create(struct mad_port *p, const struct mad_reg *r, const struct mad_agent_ops *ops,
+		     void *ctx, struct mad_agent **out)
+{
+	int rc = check_reg(p, r);
+	struct mad_agent *a;
+
+	if (!rc)
+		rc = check_methods(p, r);
+	if (rc)
+		return rc;
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	a->port = p;
+	a->reg = *r;
+	a->ops = ops;
+	a->ctx = ctx;
+	a->refs = 1;
+	list_init(&a->sends);
+	list_init(&a->recvs);
+	a->hi_tid = new_hi_tid(p);
+	list_add_tail(&a->link, &p->agents);
+	*out = a;
+	return 0;
+}
+
+void agent_put(struct mad_agent *a)
+{
+	if (--a->refs == 0)
+		free(a);
+}
+
+void mad_agent_destroy(struct mad_agent *a, ns_t now)
+{
+	list_del(&a->link);
+	a->dead = true;
+	while (!list_empty(&a->sends))
+		tx_done(list_first_entry(&a->sends, struct mad_tx, link), MAD_FLUSHED, 0, now);
+	while (!list_empty(&a->recvs))
+		rmpp_rx_free(list_first_entry(&a->recvs, struct rmpp_rx, link));
+	agent_put(a);
+}
+
+uint32_t mad_agent_hi_tid(const struct mad_agent *a)
+{
+	return a->hi_tid;
+}
+
+bool mad_agent_does_rmpp(const struct mad_agent *a)
+{
+	return a->reg.rmpp_version && !(a->reg.flags & MAD_REG_USER_RMPP);
+}
+
+struct mad_agent *port_find_agent(struct mad_port *p, const uint8_t *mad)
+{
+	uint8_t method = mad[MAD_O_METHOD] & (uint8_t)~MAD_RESP;
+	bool resp = mad_is_response(mad);
+	struct mad_agent *a;
+
+	list_for_each_entry(a, &p->agents, link) {
+		const struct mad_reg *r = &a->reg;
+
+		if (resp) {
+			if (a->hi_tid == mad_tid(mad) >> 32)
+				return a;
+			continue;
+		}
+		if (r->mgmt_class != mad[MAD_O_CLASS] || !r->mgmt_class ||
+		    r->class_version != mad[MAD_O_CLASS_VERSION])
+			continue;
+		if (mad_class_has_oui(r->mgmt_class) && memcmp(r->oui, mad + VENDOR_O_OUI, 3))
+			continue;
+		if (r->methods[method / 64] >> (method % 64) & 1)
+			return a;
+	}
+	return NULL;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What arrives: checks, the port's own agents, dispatch, and the end of transactions. */
+#include <stdlib.h>
+#include "mad/mad_internal.h"
+
+void agent_deliver(struct mad_agent *a, struct mad_tx *tx, const struct mad_addr *from,
+		   const uint8_t *mad, uint32_t len, ns_t now)
+{
+	struct mad_recv r = { .addr = *from, .mad = mad, .len = len };
+
+	if (tx) {
+		/* It stays on the list: an agent that ends in recv() flushes it. */
+		tx->answered = true;
+		r.cookie = tx->cookie;
+	}
+	if (a->ops->recv)
+		a->ops->recv(a->ctx, &r, now);
+	if (tx && !a->dead)
+		tx_done(tx, MAD_SENT, 0, now);
+}
+
+/* Our agent wants whole messages: one that has come, or a MAD without RMPP. */
+static void input_rmpp(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
+		       ns_t now)
+{
+	struct rmpp_msg msg;
+	struct mad_tx *tx = NULL;
+
+	if (mad_is_response(mad) && mad[RMPP_O_TYPE] == RMPP_DATA && !tx_find(a, from, mad)) {
+		rmpp_stray(a, from, mad);
+		return;
+	}
+	if (!rmpp_input(a, from, mad, &msg, now))
+		return;
+	if (mad_is_response(msg.buf))
+		tx = tx_find(a, &msg.addr, msg.buf);
+	if (tx || !mad_is_response(msg.buf))
+		agent_deliver(a, tx, &msg.addr, msg.buf, msg.len, now);
+	free(msg.buf);
+}
+
+static void agent_input(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
+			ns_t now)
+{
+	struct mad_tx *tx;
+
+	if (mad_agent_does_rmpp(a) && rmpp_active(mad)) {
+		input_rmpp(a, from, mad, now);
+		return;
+	}
+	if (!mad_is_response(mad)) {
+		agent_deliver(a, NULL, from, mad, MAD_LEN, now);
+		return;
+	}
+	tx = tx_find(a, from, mad);
+	/* Users that do RMPP themselves see every segment, also the second of a response. */
+	if (tx || rmpp_active(mad))
+		agent_deliver(a, tx, from, mad, MAD_LEN, now);
+}
+
+/* SMPs on QP 0, all else on QP 1; CM messages are Sends (kernel: validate_mad()). */
+static bool valid(const struct mad_addr *from, const uint8_t *mad)
+{
+	uint8_t c = mad[MAD_O_CLASS];
+	bool smp = c == MAD_CLASS_SUBN_LID || c == MAD_CLASS_SUBN_DR;
+
+	if (mad[MAD_O_BASE_VERSION] != MAD_BASE_VERSION || smp != (from->qp == 0))
+		return false;
+	return c != MAD_CLASS_CM || mad_attr(mad) == MAD_ATTR_CLASS_PORT_INFO ||
+	       mad[MAD_O_METHOD] == MAD_SEND;
+}
+
+/* Nobody is there for it: whoever asks is told so, at least. */
+static void unmatched(struct mad_port *p, const struct mad_addr *from, const uint8_t *mad)
+{
+	uint8_t out[MAD_LEN];
+	uint16_t status = MAD_STATUS_BAD_METHOD_ATTR;
+
+	if (mad[MAD_O_METHOD] != MAD_GET && mad[MAD_O_METHOD] != MAD_SET)
+		return;
+	memcpy(out, mad, MAD_LEN);
+	out[MAD_O_METHOD] = MAD_GET | MAD_RESP;
+	if (mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR)
+		status |= SMP_DIRECTION;
+	put_be16(out + MAD_O_STATUS, status);
+	port_send(p, from, out);
+}
+
+void mad_input(struct mad_port *p, const struct mad_addr *from, const void *buf, size_t len,
+	       ns_t now)
+{
+	const uint8_t *mad = buf;
+	uint8_t out[MAD_LEN] = { 0 };
+	struct mad_agent *a;
+
+	if (len != MAD_LEN || from->qp > 1 || !(p->qps & 1 << from->qp) || !valid(from, mad))
+		return;
+	switch (p->ops->process ? p->ops->process(p->ctx, from, mad, out) : MAD_PASS) {
+	case MAD_REPLY:
+		port_send(p, from, out);
+		return;
+	case MAD_CONSUMED:
+	case MAD_DISCARD:
+	case MAD_WIRE:
+		return;
+	case MAD_PASS:
+		break;
+	}
+	a = port_find_agent(p, mad);
+	if (!a || !a->ops->recv) {
+		unmatched(p, from, mad);
+		return;
+	}
+	agent_get(a);
+	agent_input(a, from, mad, now);
+	agent_put(a);
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * RMPP, the sender (IBA 13.6.3, 13.6.5; the kernel's mad_rmpp.c). A message
+ * goes out in segments, each with the whole header, up to the window that the
+ * receiver's last ACK opened. Without an ACK in time everything after the last
+ * acknowledged segment is sent again. The ACK of the last segment completes the
+ * send, or, if a response is expected, turns the direction: an ACK of segment 0
+ * says how much of it may come.
+ */
+#include <errno.h>
+#include "mad/mad_internal.h"
+
+bool rmpp_active(const uint8_t *mad)
+{
+	return mad_class_has_rmpp(mad[MAD_O_CLASS]) && mad[RMPP_O_RTIME_FLAGS] & RMPP_F_ACTIVE;
+}
+
+static uint32_t data_len(const struct mad_tx *tx)
+{
+	return MAD_LEN - mad_hdr_len(tx->mad[MAD_O_CLASS]);
+}
+
+void rmpp_prepare(struct mad_tx *tx)
+{
+	uint32_t hdr = mad_hdr_len(tx->mad[MAD_O_CLASS]), data = data_len(tx);
+	uint8_t *mad = tx->mad;
+
+	mad[RMPP_O_VERSION] = RMPP_VERSION;
+	mad[RMPP_O_TYPE] = RMPP_DATA;
+	mad[RMPP_O_RTIME_FLAGS] &= (uint8_t)~RMPP_FLAGS;
+	mad[RMPP_O_RTIME_FLAGS] |= RMPP_F_ACTIVE;
+	mad[RMPP_O_STATUS] = RMPP_ST_OK;
+	tx->seg_count = max((tx->len - hdr + data - 1) / data, 1u);
+}
+
+/* PayloadLength counts the class's header of each segment, and only real data in the last. */
+static uint32_t pad_len(const struct mad_tx *tx)
+{
+	uint32_t hdr = mad_hdr_len(tx->mad[MAD_O_CLASS]);
+
+	return tx->seg_count * data_len(tx) - (tx->len - hdr);
+}
+
+static int send_seg(const struct mad_tx *tx, uint32_t seg)
+{
+	uint32_t hdr = mad_hdr_len(tx->mad[MAD_O_CLASS]), data = data_len(tx);
+	uint32_t off = hdr + (seg - 1) * data, paylen = 0;
+	uint8_t mad[MAD_LEN] = { 0 };
+
+	memcpy(mad, tx->mad, hdr);
+	if (off < tx->len)
+		memcpy(mad + hdr, tx->mad + off, min(data, tx->len - off));
+	if (seg == 1) {
+		mad[RMPP_O_RTIME_FLAGS] |= RMPP_F_FIRST;
+		paylen = tx->seg_count * RMPP_DATA_LEN - pad_len(tx);
+	}
+	if (seg == tx->seg_count) {
+		mad[RMPP_O_RTIME_FLAGS] |= RMPP_F_LAST;
+		paylen = RMPP_DATA_LEN - pad_len(tx);
+	}
+	put_be32(mad + RMPP_O_SEG, seg);
+	put_be32(mad + RMPP_O_LEN_WIN, paylen);
+	return port_send(tx->agent->port, &tx->addr, mad);
+}
+
+/* What the window allows; 0, or what the first of them met. A later one is lost, and repeated. */
+static int send_window(struct mad_tx *tx, ns_t now)
+{
+	uint32_t end = min(tx->newwin, tx->seg_count), first = tx->seg_num;
+	uint32_t ms = tx->timeout_ms;
+	int rc = 0;
+
+	while (tx->seg_num < end && !rc) {
+		rc = send_seg(tx, tx->seg_num + 1);
+		if (!rc)
+			tx->seg_num++;
+	}
+	if (tx->seg_num == first && rc)
+		return rc;
+	return tx_set_timer(tx, ms && ms < RMPP_ACK_MS ? ms : RMPP_ACK_MS, now);
+}
+
+/* The window of a reply: what the ACK that turned the direction said, else one segment. */
+static uint32_t reply_window(const struct mad_tx *tx)
+{
+	struct rmpp_rx *rx;
+
+	if (!(tx->mad[MAD_O_METHOD] & MAD_RESP))
+		return 1;
+	list_for_each_entry(rx, &tx->agent->recvs, link)
+		if (mad_tid(rx->first) == mad_tid(tx->mad) &&
+		    rx->first[MAD_O_CLASS] == tx->mad[MAD_O_CLASS] &&
+		    rx->first[MAD_O_CLASS_VERSION] == tx->mad[MAD_O_CLASS_VERSION] &&
+		    !(rx->first[MAD_O_METHOD] & MAD_RESP) && addr_same_peer(&rx->addr, &tx->addr))
+			return rx->repwin;
+	return 1;
+}
+
+int rmpp_start(struct mad_tx *tx, ns_t now)
+{
+	tx->newwin = reply_window(tx);
+	return send_window(tx, now);
+}
+
+int rmpp_retry(struct mad_tx *tx, ns_t now)
+{
+	/* All has come, but no response: asking again would start all over. */
+	if (tx->last_ack == tx->seg_count)
+		return -ECOMM;
+	tx->seg_num = tx->last_ack;
+	return send_window(tx, now);
+}
+
+/* Answers mad: its headers, the other direction. */
+static void answer(struct mad_agent *a, const struct mad_addr *to, const uint8_t *mad,
+		   enum rmpp_type type, uint8_t status, uint32_t seg, uint32_t win)
+{
+	uint8_t out[MAD_LEN] = { 0 };
+
+	memcpy(out, mad, mad_hdr_len(mad[MAD_O_CLASS]));
+	out[MAD_O_METHOD] ^= MAD_RESP;
+	out[RMPP_O_VERSION] = RMPP_VERSION;
+	out[RMPP_O_TYPE] = type;
+	out[RMPP_O_RTIME_FLAGS] &= (uint8_t)~RMPP_FLAGS;
+	out[RMPP_O_RTIME_FLAGS] |= RMPP_F_ACTIVE;
+	out[RMPP_O_STATUS] = status;
+	put_be32(out + RMPP_O_SEG, seg);
+	put_be32(out + RMPP_O_LEN_WIN, win);
+	port_send(a->port, to, out);
+}
+
+void rmpp_nack(struct mad_agent *a, const struct mad_addr *to, const uint8_t *mad,
+	       enum rmpp_type type, uint8_t status)
+{
+	answer(a, to, mad, type, status, 0, 0);
+}
+
+void rmpp_send_ack(struct mad_agent *a, const struct mad_addr *to, const uint8_t *mad,
+		   uint32_t seg, uint32_t win)
+{
+	answer(a, to, mad, RMPP_ACK, RMPP_ST_OK, seg, win);
+}
+
+void rmpp_give_up(struct mad_tx *tx)
+{
+	uint8_t mad[MAD_LEN];
+
+	memcpy(mad, tx->mad, sizeof(mad));
+	mad[MAD_O_METHOD] ^= MAD_RESP;
+	rmpp_nack(tx->agent, &tx->addr, mad, RMPP_ABORT, RMPP_ST_TMR);
+}
+
+void rmpp_abort_tx(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
+		   uint8_t status, ns_t now)
+{
+	struct mad_tx *tx = tx_find(a, from, mad);
+
+	if (tx && tx->last_ack < tx->seg_count)
+		tx_done(tx, MAD_ABORTED, status, now);
+}
+
+/* Ends what the ACK is about with this status, here and there. */
+static void bad_ack(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
+		    uint8_t status, ns_t now)
+{
+	rmpp_abort_tx(a, from, mad, status, now);
+	rmpp_nack(a, from, mad, RMPP_ABORT, status);
+}
+
+static void tx_ack(struct mad_tx *tx, const struct mad_addr *from, const uint8_t *mad,
+		   uint32_t seg, uint32_t win, ns_t now)
+{
+	if (win < tx->newwin || seg < tx->last_ack)
+		return;	/* an old one */
+	if (seg > tx->last_ack) {
+		tx->last_ack = seg;
+		tx->seg_num = max(tx->seg_num, seg);
+		tx->retries_left = tx->retries;
+	}
+	tx->newwin = win;
+	if (tx->last_ack < tx->seg_count) {
+		/* What cannot be sent now is sent when the timer fires. */
+		if (tx->seg_num < tx->newwin)
+			send_window(tx, now);
+		return;
+	}
+	if (!tx->timeout_ms) {
+		tx_done(tx, MAD_SENT, 0, now);
+		return;
+	}
+	tx_set_timer(tx, tx->timeout_ms, now);
+	rmpp_send_ack(tx->agent, from, mad, 0, 1);
+}
+
+void rmpp_ack(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad, ns_t now)
+{
+	uint32_t seg = get_be32(mad + RMPP_O_SEG), win = get_be32(mad + RMPP_O_LEN_WIN);
+	struct rmpp_rx *rx;
+	struct mad_tx *tx;
+
+	if (mad[RMPP_O_STATUS]) {
+		bad_ack(a, from, mad, RMPP_ST_BAD_STATUS, now);
+		return;
+	}
+	if (win < seg) {
+		bad_ack(a, from, mad, RMPP_ST_W2S, now);
+		return;
+	}
+	tx = tx_find(a, from, mad);
+	if (!tx) {
+		rx = seg ? NULL : rmpp_find(a, from, mad, mad[MAD_O_METHOD]);
+		if (rx && rx->complete)
+			rx->repwin = win;
+		return;
+	}
+	if (!tx->seg_count)
+		return;
+	if (tx->last_ack == tx->seg_count) {
+		/* Ours that turned the direction was lost. */
+		rmpp_send_ack(a, from, mad, 0, 1);
+		return;
+	}
+	if (seg > tx->seg_count || seg > tx->newwin) {
+		bad_ack(a, from, mad, RMPP_ST_S2B, now);
+		return;
+	}
+	tx_ack(tx, from, mad, seg, win, now);
+}

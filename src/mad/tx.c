@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Sends: transactions matched by transaction ID, class and address, repeated
+ * until the response comes. A send is on the agent's list while it waits; one
+ * that expects neither response nor ACK is done when it is on its way.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include "mad/mad_internal.h"
+
+int port_send(struct mad_port *p, const struct mad_addr *to, const uint8_t *mad)
+{
+	return p->ops->send(p->ctx, to, mad, MAD_LEN);
+}
+
+int tx_set_timer(struct mad_tx *tx, uint32_t ms, ns_t now)
+{
+	return timer_set(&tx->agent->port->host->timers, &tx->timer, now + ms * NS_MS);
+}
+
+static void tx_free(struct mad_tx *tx)
+{
+	list_del(&tx->link);
+	timer_cancel(&tx->agent->port->host->timers, &tx->timer);
+	free(tx);
+}
+
+void tx_done(struct mad_tx *tx, enum mad_send_status st, uint8_t rmpp_status, ns_t now)
+{
+	struct mad_agent *a = tx->agent;
+	void *cookie = tx->cookie;
+
+	tx_free(tx);
+	if (a->ops->done)
+		a->ops->done(a->ctx, cookie, st, rmpp_status, now);
+}
+
+static void tx_timer(struct timer *t, ns_t now)
+{
+	struct mad_tx *tx = container_of(t, struct mad_tx, timer);
+	int rc = -ETIMEDOUT;
+
+	if (tx->retries_left) {
+		tx->retries_left--;
+		if (tx->seg_count) {
+			rc = rmpp_retry(tx, now);
+		} else {
+			rc = port_send(tx->agent->port, &tx->addr, tx->mad);
+			if (!rc)
+				rc = tx_set_timer(tx, tx->timeout_ms, now);
+		}
+	}
+	if (!rc)
+		return;
+	if (tx->seg_count && tx->last_ack < tx->seg_count)
+		rmpp_give_up(tx);
+	tx_done(tx, MAD_TIMEOUT, 0, now);
+}
+
+static bool same_lid(const struct mad_port *p, const struct mad_addr *sent,
+		     const struct mad_addr *from)
+{
+	uint8_t mask = (uint8_t)((1u << p->lmc) - 1);
+
+	return !((sent->path_bits ^ from->path_bits) & mask);
+}
+
+/*
+ * Request and response: the response must come to where the request came from.
+ * The other way about (an ACK of our response): from where the response went.
+ */
+static bool same_gid(const struct mad_tx *tx, const struct mad_addr *from, const uint8_t *mad)
+{
+	const struct mad_port *p = tx->agent->port;
+	bool sent_resp = mad_is_response(tx->mad);
+	uint8_t gid[16];
+
+	if (sent_resp == mad_is_response(mad) || tx->addr.grh != from->grh)
+		return false;
+	if (sent_resp)
+		return from->grh ? !memcmp(tx->addr.gid, from->gid, 16) :
+				   tx->addr.lid == from->lid;
+	if (!from->grh)
+		return same_lid(p, &tx->addr, from);
+	return p->ops->gid && !p->ops->gid(p->ctx, tx->addr.sgid_index, gid) &&
+	       !memcmp(gid, from->lgid, 16);
+}
+
+struct mad_tx *tx_find(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad)
+{
+	struct mad_tx *tx;
+
+	list_for_each_entry(tx, &a->sends, link) {
+		if (mad_tid(tx->mad) != mad_tid(mad) || tx->mad[MAD_O_CLASS] != mad[MAD_O_CLASS])
+			continue;
+		/* Directed routes may have permissive LIDs. */
+		if (mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR || same_gid(tx, from, mad))
+			return tx->answered ? NULL : tx;
+	}
+	return NULL;
+}
+
+int mad_cancel(struct mad_agent *a, const void *cookie, ns_t now)
+{
+	struct mad_tx *tx;
+
+	list_for_each_entry(tx, &a->sends, link) {
+		if (tx->cookie != cookie || tx->answered)
+			continue;
+		tx_done(tx, MAD_FLUSHED, 0, now);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* What the port does with an SMP of its own: > 0 it leaves, 0 it is done, -EINVAL. */
+static int send_local(struct mad_tx *tx, ns_t now)
+{
+	struct mad_addr from = { .qp = 0, .lid = 0xffff, .pkey_index = tx->addr.pkey_index };
+	struct mad_agent *a = tx->agent, *to;
+	struct mad_port *p = a->port;
+	uint8_t out[MAD_LEN] = { 0 };
+
+	switch (p->ops->smi_out ? p->ops->smi_out(p->ctx, tx->mad, out) : MAD_WIRE) {
+	case MAD_WIRE:
+		return 1;
+	case MAD_DISCARD:
+		tx_free(tx);
+		return -EINVAL;
+	case MAD_REPLY:
+		if (mad_is_response(out)) {
+			agent_deliver(a, tx, &from, out, MAD_LEN, now);
+			return 0;
+		}
+		break;
+	case MAD_PASS:
+		to = port_find_agent(p, tx->mad);
+		if (to) {
+			memcpy(out, tx->mad, MAD_LEN);
+			agent_get(to);
+			agent_deliver(to, NULL, &from, out, MAD_LEN, now);
+			agent_put(to);
+			if (a->dead)
+				return 0;
+		}
+		break;
+	case MAD_CONSUMED:
+		break;
+	}
+	tx_done(tx, MAD_SENT, 0, now);
+	return 0;
+}
+
+static int tx_start(struct mad_tx *tx, ns_t now)
+{
+	struct mad_agent *a = tx->agent;
+	int rc;
+
+	if (tx->mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR) {
+		rc = send_local(tx, now);
+		if (rc <= 0)
+			return rc;
+	}
+	/* Room in the heap before anything leaves. */
+	rc = timer_set(&a->port->host->timers, &tx->timer, NS_NEVER - 1);
+	if (!rc)
+		rc = tx->seg_count ? rmpp_start(tx, now) : port_send(a->port, &tx->addr, tx->mad);
+	if (rc) {
+		tx_free(tx);
+		return rc;
+	}
+	if (tx->seg_count)
+		return 0;
+	if (tx->timeout_ms)
+		return tx_set_timer(tx, tx->timeout_ms, now);
+	tx_done(tx, MAD_SENT, 0, now);
+	return 0;
+}
+
+int mad_send(struct mad_agent *a, const struct mad_send *s, ns_t now)
+{
+	struct mad_tx *tx;
+	bool rmpp;
+	int rc;
+
+	if (a->dead || s->len < MAD_HDR_LEN || s->len < mad_hdr_len(s->mad[MAD_O_CLASS]))
+		return -EINVAL;
+	rmpp = mad_agent_does_rmpp(a) && s->len >= RMPP_HDR_LEN && rmpp_active(s->mad);
+	if (s->len > (rmpp ? RMPP_MAX_BYTES : MAD_LEN))
+		return -EINVAL;
+	if (a->reg.rmpp_version && !mad_class_has_rmpp(s->mad[MAD_O_CLASS]))
+		return -EINVAL;
+	if (s->timeout_ms && !a->ops->recv)
+		return -EINVAL;
+	tx = calloc(1, sizeof(*tx) + max(s->len, (uint32_t)MAD_LEN));
+	if (!tx)
+		return -ENOMEM;
+	tx->agent = a;
+	tx->timer.fn = tx_timer;
+	tx->addr = s->addr;
+	tx->addr.qp = a->reg.qp;
+	tx->cookie = s->cookie;
+	tx->timeout_ms = s->timeout_ms;
+	tx->retries = tx->retries_left = s->retries;
+	tx->len = rmpp ? s->len : MAD_LEN;
+	memcpy(tx->mad, s->mad, s->len);
+	if (rmpp)
+		rmpp_prepare(tx);
+	list_add_tail(&tx->link, &a->sends);
+	agent_get(a);
+	rc = tx_start(tx, now);
+	agent_put(a);
+	return rc;
+}
+
+ns_t mad_wake(const struct mad_host *h)
+{
+	return timer_next(&h->timers);
+}
+
+void mad_timer(struct mad_host *h, ns_t now)
+{
+	timer_run(&h->timers, now);
+}
