@@ -140,10 +140,16 @@ static void inject(const struct user *u, uint8_t mgmt_class, uint8_t version, ui
 
 static void test_dispatch(void **state)
 {
-	struct mad_reg rv = { .qp = 1, .mgmt_class = 0x32, .class_version = 1, .oui = { 0, 0x14, 0x05 }, .methods = { 1u << MAD_SEND, 1 } };
-	struct mad_reg rs = { .qp = 0, .mgmt_class = MAD_CLASS_SUBN_DR, .class_version = 1, .methods = { 1u << MAD_TRAP } };
+	struct mad_reg rv = perf, rs = perf;
 	struct user p, v, s;
 
+	rv.mgmt_class = 0x32;
+	put_be24(rv.oui, 0x001405);
+	rv.methods[0] = 1u << MAD_SEND;
+	rv.methods[1] = 1;
+	rs.qp = 0;
+	rs.mgmt_class = MAD_CLASS_SUBN_DR;
+	rs.methods[0] = 1u << MAD_TRAP;
 	net_init(&net, false);
 	assert_int_equal(user_open(&p, &net, 0, &perf), 0);
 	assert_int_equal(user_open(&v, &net, 0, &rv), 0);

@@ -195,10 +195,9 @@ static const struct name rmpp_statuses[] = {
 
 const char *mad_class_name(uint8_t mgmt_class)
 {
-	if (mad_class_has_oui(mgmt_class) || (mgmt_class >= MAD_CLASS_VENDOR_1 && mgmt_class <= 0x0f))
+	if (mad_class_has_oui(mgmt_class) ||
+	    (mgmt_class >= MAD_CLASS_VENDOR_1 && mgmt_class < MAD_CLASS_DEVICE_ADM))
 		return "Vendor";
-	if (mgmt_class >= 0x10 && mgmt_class <= 0x1f && mgmt_class > MAD_CLASS_BIS)
-		return "Application";
 	return NAME_OF(classes, mgmt_class);
 }
 
