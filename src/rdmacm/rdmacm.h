@@ -23,6 +23,7 @@
 #include "ipc/pages.h"
 
 struct cm;
+struct cm_device;
 struct rdmacm;
 
 /*
@@ -37,7 +38,7 @@ struct rdmacm_resolve {
 	struct rdmacm_route_ans {
 		struct sockaddr_storage src;	/* source address of the route (no port) */
 		uint32_t ifindex;	/* netdev that owns src: its GIDs name the device. For a */
-					     /* destination of this host the netdev that has dst, not lo */
+		/* destination of this host the netdev that has dst, not lo */
 		uint8_t hop_limit;	/* of the route, or the host's default; 1 to 255 */
 	} ans;
 	void *host;		/* the host's, NULL when it starts */
@@ -90,11 +91,14 @@ void rdmacm_destroy(struct rdmacm *rm);
  */
 void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status);
 
-/* A device has come: page->dev[slot] is in use; wildcard listeners listen on it too. */
-void rdmacm_device_added(struct rdmacm *rm, unsigned int slot);
 /*
- * page->dev[slot] is going. Call while the slot is still filled. Every id of it gets
- * DEVICE_REMOVAL; connections end with it, without messages on the wire (the port is gone).
+ * A device has come (also one that was there at the start): page->dev[slot] is in use, its CM side
+ * is cdev, which stays until after rdmacm_device_removed(). Wildcard listeners listen on it too.
+ */
+void rdmacm_device_added(struct rdmacm *rm, unsigned int slot, struct cm_device *cdev);
+/*
+ * page->dev[slot] is going. Call while the slot is still filled and its CM side can still send,
+ * before cm_remove_device(): every id of it gets DEVICE_REMOVAL, its peers DREQ or REJ.
  */
 void rdmacm_device_removed(struct rdmacm *rm, unsigned int slot);
 /* The hardware address of a netdev is another (bonding failover): ADDR_CHANGE to its ids. */

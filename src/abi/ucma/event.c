@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Events: from rdma_cm into a file's queue, and out of it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "abi/ucma/ucma_internal.h"
+
+_Static_assert(sizeof(struct rdma_ucm_event_resp) == 336, "as librdmacm has it");
+
+void ucma_add_event(struct ucma_file *f, struct ucma_event *ev)
+{
+	list_add_tail(&ev->list, &f->event_list);
+	f->nevents++;
+	f->u->ops->wake(f->u->ctx, f->host, 1);
+}
+
+void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev)
+{
+	list_del(&ev->list);
+	f->nevents--;
+	f->drained++;
+	free(ev);
+}
+
+static void copy_conn(struct rdma_ucm_conn_param *dst, const struct rdma_conn_param *src)
+{
+	if (src->private_data_len)
+		memcpy(dst->private_data, src->private_data, src->private_data_len);
+	dst->private_data_len = src->private_data_len;
+	dst->responder_resources = src->responder_resources;
+	dst->initiator_depth = src->initiator_depth;
+	dst->flow_control = src->flow_control;
+	dst->retry_count = src->retry_count;
+	dst->rnr_retry_count = src->rnr_retry_count;
+	dst->srq = src->srq;
+	dst->qp_num = src->qp_num;
+}
+
+static void copy_ud(struct rdma_ucm_ud_param *dst, const struct rdma_ud_param *src)
+{
+	if (src->private_data_len)
+		memcpy(dst->private_data, src->private_data, src->private_data_len);
+	dst->private_data_len = src->private_data_len;
+	dst->ah_attr = src->ah_attr;
+	dst->qp_num = src->qp_num;
+	dst->qkey = src->qkey;
+}
+
+static struct ucma_event *make_event(struct ucma_context *ctx, const struct rdma_cm_event *event)
+{
+	struct ucma_event *ev = calloc(1, sizeof(*ev));
+
+	if (!ev)
+		return NULL;
+	ev->ctx = ctx;
+	ev->mc = event->mc;
+	ev->resp.uid = ev->mc ? ev->mc->uid : ctx->uid;
+	ev->resp.id = ev->mc ? ev->mc->id : ctx->id;
+	ev->resp.event = event->event;
+	ev->resp.status = (uint32_t)event->status;
+	if (ctx->cm_id->qp_type == CMA_QPT_UD)
+		copy_ud(&ev->resp.param.ud, &event->param.ud);
+	else
+		copy_conn(&ev->resp.param.conn, &event->param.conn);
+	ev->resp.ece.vendor_id = event->ece.vendor_id;
+	ev->resp.ece.attr_mod = event->ece.attr_mod;
+	return ev;
+}
+
+/* On a new id, whose context is still its listener's. -ENOMEM: the peer may try again. */
+static int connect_request(struct rdma_cm_id *id, const struct rdma_cm_event *event)
+{
+	struct ucma_context *listen_ctx = id->context, *ctx;
+	struct ucma_event *ev;
+
+	if (!listen_ctx->backlog)
+		return -ENOMEM;
+	ev = make_event(listen_ctx, event);
+	if (!ev)
+		return -ENOMEM;
+	ctx = ucma_alloc_ctx(listen_ctx->file);
+	if (!ctx) {
+		free(ev);
+		return -ENOMEM;
+	}
+	listen_ctx->backlog--;
+	ctx->cm_id = id;
+	id->context = ctx;
+	ev->conn_req_ctx = ctx;
+	ev->resp.id = ctx->id;
+	ucma_add_event(ctx->file, ev);
+	return 0;
+}
+
+int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct ucma_context *ctx = id->context;
+
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		return connect_request(id, event);
+	/* An id has no uid until its owner has accepted it, and could not be told apart. */
+	if (ctx->uid) {
+		struct ucma_event *ev = make_event(ctx, event);
+
+		if (ev)
+			ucma_add_event(ctx->file, ev);
+	}
+	if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return 0;
+	/* The program's number stays until DESTROY_ID; what it stood for goes now. */
+	ctx->cm_id = NULL;
+	return -ENODEV;
+}
+
+int ucma_get_event(struct ucma_call *c)
+{
+	struct ucma_file *f = c->file;
+	struct rdma_ucm_get_event cmd;
+	struct ucma_event *ev;
+	int ret;
+
+	/* An old program's structure ends without `reserved`, an older one's without ECE. */
+	if (c->out < sizeof(ev->resp) - sizeof(ev->resp.reserved) - sizeof(ev->resp.ece))
+		return -ENOSPC;
+	ret = ucma_in(c, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	if (list_empty(&f->event_list))
+		return -EAGAIN;
+	ev = list_first_entry(&f->event_list, struct ucma_event, list);
+	ucma_out(c, cmd.response, &ev->resp, min((size_t)c->out, sizeof(ev->resp)));
+	ev->ctx->events_reported++;
+	if (ev->mc)
+		ev->mc->events_reported++;
+	if (ev->conn_req_ctx)
+		ev->ctx->backlog++;
+	ucma_drop_event(f, ev);
+	return 0;
+}

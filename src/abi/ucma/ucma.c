@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table of commands, files and ids. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "abi/ucma/ucma_internal.h"
+
+#define NO_RESPONSE 0xff
+#define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ece */
+
+struct row {
+	int (*handler)(struct ucma_call *c);
+	uint16_t size;		/* of the payload that is read */
+	uint8_t response;	/* offset of the pointer in it */
+	uint16_t out_max;	/* what is written there at most */
+};
+
+#define ROW(fn, type, out) { fn, sizeof(struct type), offsetof(struct type, response), out }
+#define ROW_SILENT(fn, type) { fn, sizeof(struct type), NO_RESPONSE, 0 }
+
+static const struct row rows[] = {
+	[RDMA_USER_CM_CMD_CREATE_ID] = ROW(ucma_create_id, rdma_ucm_create_id, 4),
+	[RDMA_USER_CM_CMD_DESTROY_ID] = ROW(ucma_destroy_id, rdma_ucm_destroy_id, 4),
+	[RDMA_USER_CM_CMD_BIND_IP] = ROW_SILENT(ucma_bind_ip, rdma_ucm_bind_ip),
+	[RDMA_USER_CM_CMD_RESOLVE_IP] = ROW_SILENT(ucma_resolve_ip, rdma_ucm_resolve_ip),
+	[RDMA_USER_CM_CMD_RESOLVE_ROUTE] = ROW_SILENT(ucma_resolve_route, rdma_ucm_resolve_route),
+	[RDMA_USER_CM_CMD_QUERY_ROUTE] = ROW(ucma_query_route, rdma_ucm_query,
+					     sizeof(struct rdma_ucm_query_route_resp)),
+	[RDMA_USER_CM_CMD_CONNECT] = ROW_SILENT(ucma_connect, rdma_ucm_connect),
+	[RDMA_USER_CM_CMD_LISTEN] = ROW_SILENT(ucma_listen, rdma_ucm_listen),
+	[RDMA_USER_CM_CMD_ACCEPT] = ROW_SILENT(ucma_accept, rdma_ucm_accept),
+	[RDMA_USER_CM_CMD_REJECT] = ROW_SILENT(ucma_reject, rdma_ucm_reject),
+	[RDMA_USER_CM_CMD_DISCONNECT] = ROW_SILENT(ucma_disconnect, rdma_ucm_disconnect),
+	[RDMA_USER_CM_CMD_INIT_QP_ATTR] = ROW(ucma_init_qp_attr, rdma_ucm_init_qp_attr,
+					      sizeof(struct ib_uverbs_qp_attr)),
+	[RDMA_USER_CM_CMD_GET_EVENT] = ROW(ucma_get_event, rdma_ucm_get_event,
+					   sizeof(struct rdma_ucm_event_resp)),
+	[RDMA_USER_CM_CMD_GET_OPTION] = { NULL, 0, NO_RESPONSE, 0 },	/* never was */
+	[RDMA_USER_CM_CMD_SET_OPTION] = ROW_SILENT(ucma_set_option, rdma_ucm_set_option),
+	[RDMA_USER_CM_CMD_NOTIFY] = ROW_SILENT(ucma_notify, rdma_ucm_notify),
+	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = ROW(ucma_join_ip_multicast, rdma_ucm_join_ip_mcast, 4),
+	[RDMA_USER_CM_CMD_LEAVE_MCAST] = ROW(ucma_leave_multicast, rdma_ucm_destroy_id, 4),
+	[RDMA_USER_CM_CMD_MIGRATE_ID] = ROW(ucma_migrate_id, rdma_ucm_migrate_id, 4),
+	[RDMA_USER_CM_CMD_QUERY] = ROW(ucma_query, rdma_ucm_query, UCMA_RESPONSE_MAX),
+	[RDMA_USER_CM_CMD_BIND] = ROW_SILENT(ucma_bind, rdma_ucm_bind),
+	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = ROW_SILENT(ucma_resolve_addr, rdma_ucm_resolve_addr),
+	[RDMA_USER_CM_CMD_JOIN_MCAST] = ROW(ucma_join_multicast, rdma_ucm_join_mcast, 4),
+};
+
+struct ucma *ucma_create(struct rdmacm *rm, const struct ucma_ops *ops, void *ctx)
+{
+	struct ucma *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return NULL;
+	u->rm = rm;
+	u->ops = ops;
+	u->ctx = ctx;
+	idtable_init(&u->ctx_table, UCMA_MAX_IDS);
+	idtable_init(&u->multicast_table, UCMA_MAX_IDS);
+	return u;
+}
+
+void ucma_destroy(struct ucma *u)
+{
+	if (!u)
+		return;
+	BUG_ON(u->files);
+	idtable_fini(&u->ctx_table);
+	idtable_fini(&u->multicast_table);
+	free(u);
+}
+
+struct ucma_file *ucma_file_open(struct ucma *u, void *host, bool may_bind)
+{
+	struct ucma_file *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->u = u;
+	f->host = host;
+	f->may_bind = may_bind;
+	list_init(&f->ctx_list);
+	list_init(&f->event_list);
+	u->files++;
+	return f;
+}
+
+void ucma_file_close(struct ucma_file *f)
+{
+	while (!list_empty(&f->ctx_list))
+		ucma_destroy_ctx(list_first_entry(&f->ctx_list, struct ucma_context, list));
+	BUG_ON(!list_empty(&f->event_list));
+	f->u->files--;
+	free(f);
+}
+
+unsigned int ucma_file_events(const struct ucma_file *f)
+{
+	return f->nevents;
+}
+
+int ucma_get_ctx(struct ucma_file *f, uint32_t id, struct ucma_context **ctx)
+{
+	*ctx = idtable_find(&f->u->ctx_table, id);
+	if (!*ctx)
+		return -ENOENT;
+	if ((*ctx)->file != f)
+		return -EINVAL;
+	return (*ctx)->cm_id ? 0 : -ENXIO;
+}
+
+int ucma_get_ctx_dev(struct ucma_file *f, uint32_t id, struct ucma_context **ctx)
+{
+	int ret = ucma_get_ctx(f, id, ctx);
+
+	return ret || (*ctx)->cm_id->device ? ret : -EINVAL;
+}
+
+struct ucma_context *ucma_alloc_ctx(struct ucma_file *f)
+{
+	struct ucma_context *ctx = calloc(1, sizeof(*ctx));
+	int64_t id = ctx ? idtable_alloc(&f->u->ctx_table, ctx) : -ENOMEM;
+
+	if (id < 0) {
+		free(ctx);
+		return NULL;
+	}
+	ctx->id = (uint32_t)id;
+	ctx->file = f;
+	list_init(&ctx->mc_list);
+	list_add_tail(&ctx->list, &f->ctx_list);
+	return ctx;
+}
+
+/* Connections that nobody has been told of go with their listener. */
+static void cleanup_events(struct ucma_context *ctx)
+{
+	struct ucma_event *ev, *n;
+	struct list_head requests;
+
+	list_init(&requests);
+	list_for_each_entry_safe(ev, n, &ctx->file->event_list, list) {
+		if (ev->ctx != ctx)
+			continue;
+		if (ev->conn_req_ctx)
+			list_add_tail(&ev->conn_req_ctx->list, &requests);
+		ucma_drop_event(ctx->file, ev);
+	}
+	while (!list_empty(&requests))
+		ucma_destroy_ctx(list_first_entry(&requests, struct ucma_context, list));
+}
+
+uint32_t ucma_destroy_ctx(struct ucma_context *ctx)
+{
+	struct ucma *u = ctx->file->u;
+	uint32_t reported = ctx->events_reported;
+
+	idtable_remove(&u->ctx_table, ctx->id);
+	if (ctx->cm_id)
+		rdma_destroy_id(ctx->cm_id);
+	ctx->cm_id = NULL;
+	list_del(&ctx->list);
+	cleanup_events(ctx);
+	while (!list_empty(&ctx->mc_list)) {
+		struct ucma_multicast *mc =
+			list_first_entry(&ctx->mc_list, struct ucma_multicast, list);
+
+		list_del(&mc->list);
+		idtable_remove(&u->multicast_table, mc->id);
+		free(mc);
+	}
+	free(ctx);
+	return reported;
+}
+
+int ucma_in(const struct ucma_call *c, void *to, size_t size)
+{
+	if (c->avail < size)
+		return -EINVAL;
+	memcpy(to, c->payload, size);
+	return 0;
+}
+
+void ucma_out(struct ucma_call *c, uint64_t response, const void *data, size_t len)
+{
+	struct ucma_reply *r = c->reply;
+
+	len = min(len, sizeof(r->data));
+	r->response = response;
+	r->len = (uint32_t)len;
+	memcpy(r->data, data, len);
+}
+
+/* The row of a command and its header: 0, -EINVAL, -ENOSYS. */
+static int find_row(const void *buf, size_t len, struct rdma_ucm_cmd_hdr *hdr,
+		    const struct row **row)
+{
+	if (len < sizeof(*hdr))
+		return -EINVAL;
+	memcpy(hdr, buf, sizeof(*hdr));
+	if (hdr->cmd >= ARRAY_SIZE(rows) || hdr->in + sizeof(*hdr) > len)
+		return -EINVAL;
+	*row = &rows[hdr->cmd];
+	return (*row)->handler ? 0 : -ENOSYS;
+}
+
+ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *reply)
+{
+	uint32_t drained = f->drained, from_drained = cmd->from ? cmd->from->drained : 0;
+	struct rdma_ucm_cmd_hdr hdr;
+	const struct row *row;
+	int ret;
+
+	memset(reply, 0, offsetof(struct ucma_reply, data));
+	ret = find_row(cmd->buf, cmd->len, &hdr, &row);
+	if (!ret) {
+		struct ucma_call c = {
+			.file = f,
+			.cmd = cmd,
+			.payload = (const uint8_t *)cmd->buf + sizeof(hdr),
+			.avail = cmd->len - sizeof(hdr),
+			.in = hdr.in,
+			.out = hdr.out,
+			.reply = reply,
+		};
+
+		ret = row->handler(&c);
+	}
+	reply->drained = f->drained - drained;
+	if (cmd->from && cmd->from != f)
+		reply->from_drained = cmd->from->drained - from_drained;
+	return ret ? ret : (ssize_t)cmd->len;
+}
+
+void ucma_peek(const void *buf, size_t len, struct ucma_need *need)
+{
+	const uint8_t *payload = (const uint8_t *)buf + sizeof(struct rdma_ucm_cmd_hdr);
+	struct rdma_ucm_cmd_hdr hdr;
+	const struct row *row;
+
+	memset(need, 0, sizeof(*need));
+	if (find_row(buf, len, &hdr, &row) || len < sizeof(hdr) + row->size)
+		return;
+	if (row->response != NO_RESPONSE) {
+		memcpy(&need->response, payload + row->response, 8);
+		need->response_len = min(hdr.out, row->out_max);
+	}
+	if (hdr.cmd == RDMA_USER_CM_CMD_SET_OPTION) {
+		struct rdma_ucm_set_option opt;
+
+		memcpy(&opt, payload, sizeof(opt));
+		need->optval = opt.optval;
+		need->optlen = opt.optlen <= UCMA_OPTION_MAX ? opt.optlen : 0;
+	} else if (hdr.cmd == RDMA_USER_CM_CMD_MIGRATE_ID) {
+		need->has_fd = true;
+		memcpy(&need->fd, payload + offsetof(struct rdma_ucm_migrate_id, fd), 4);
+	}
+	need->get_event = hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT && hdr.out >= EVENT_MIN;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef RUSE_ABI_UCMA_UCMA_INTERNAL_H
+#define RUSE_ABI_UCMA_UCMA_INTERNAL_H
+
+#include "base/idtable.h"
+#include "base/list.h"
+#include "rdmacm/id.h"
+#include "abi/ucma/ucma.h"
+
+#define UCMA_MAX_BACKLOG 1024
+#define UCMA_MAX_IDS (1u << 24)
+
+struct ucma {
+	struct rdmacm *rm;
+	const struct ucma_ops *ops;
+	void *ctx;
+	struct idtable ctx_table, multicast_table;	/* of all files */
+	unsigned int files;
+};
+
+struct ucma_file {
+	struct ucma *u;
+	void *host;
+	bool may_bind;
+	struct list_head ctx_list, event_list;
+	unsigned int nevents;
+	uint32_t drained;	/* events taken off the list, ever */
+};
+
+struct ucma_context {
+	uint32_t id;
+	uint32_t events_reported;
+	uint32_t backlog;	/* CONNECT_REQUESTs that still fit */
+	struct ucma_file *file;
+	struct rdma_cm_id *cm_id;	/* NULL: its device is gone */
+	uint64_t uid;
+	struct list_head list, mc_list;
+};
+
+struct ucma_multicast {
+	struct ucma_context *ctx;
+	uint32_t id, events_reported;
+	uint64_t uid;
+	struct list_head list;
+	struct sockaddr_storage addr;
+};
+
+struct ucma_event {
+	struct ucma_context *ctx;		/* whose events_reported counts it */
+	struct ucma_context *conn_req_ctx;	/* CONNECT_REQUEST: the new id */
+	struct ucma_multicast *mc;		/* MULTICAST_*: the join */
+	struct list_head list;
+	struct rdma_ucm_event_resp resp;
+};
+
+/* A command on its way through its handler. */
+struct ucma_call {
+	struct ucma_file *file;
+	const struct ucma_cmd *cmd;
+	const uint8_t *payload;	/* behind the header */
+	size_t avail;		/* bytes there */
+	uint16_t in, out;	/* of the header */
+	struct ucma_reply *reply;
+};
+
+/* copy_from_user(), of the whole structure: -EINVAL if the write was shorter. */
+int ucma_in(const struct ucma_call *c, void *to, size_t size);
+/* copy_to_user(). */
+void ucma_out(struct ucma_call *c, uint64_t response, const void *data, size_t len);
+
+/* 0; -ENOENT: no such id, -EINVAL: another file's, -ENXIO: its device has gone. */
+int ucma_get_ctx(struct ucma_file *f, uint32_t id, struct ucma_context **ctx);
+/* The same, and -EINVAL: not bound to a device. */
+int ucma_get_ctx_dev(struct ucma_file *f, uint32_t id, struct ucma_context **ctx);
+struct ucma_context *ucma_alloc_ctx(struct ucma_file *f);
+/* Returns events_reported. */
+uint32_t ucma_destroy_ctx(struct ucma_context *ctx);
+
+/* event.c */
+int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
+void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev);
+void ucma_add_event(struct ucma_file *f, struct ucma_event *ev);
+int ucma_get_event(struct ucma_call *c);
+
+/* cmd_*.c: the rows' handlers. */
+int ucma_create_id(struct ucma_call *c);
+int ucma_destroy_id(struct ucma_call *c);
+int ucma_bind_ip(struct ucma_call *c);
+int ucma_bind(struct ucma_call *c);
+int ucma_resolve_ip(struct ucma_call *c);
+int ucma_resolve_addr(struct ucma_call *c);
+int ucma_resolve_route(struct ucma_call *c);
+int ucma_listen(struct ucma_call *c);
+int ucma_connect(struct ucma_call *c);
+int ucma_accept(struct ucma_call *c);
+int ucma_reject(struct ucma_call *c);
+int ucma_disconnect(struct ucma_call *c);
+int ucma_init_qp_attr(struct ucma_call *c);
+int ucma_notify(struct ucma_call *c);
+int ucma_set_option(struct ucma_call *c);
+int ucma_query_route(struct ucma_call *c);
+int ucma_query(struct ucma_call *c);
+int ucma_join_ip_multicast(struct ucma_call *c);
+int ucma_join_multicast(struct ucma_call *c);
+int ucma_leave_multicast(struct ucma_call *c);
+int ucma_migrate_id(struct ucma_call *c);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the owner of an id does to its connection. */
+#include <errno.h>
+#include <string.h>
+#include "core/qp_attr.h"
+#include "rdmacm/rdmacm_internal.h"
+
+int cma_set_qkey(struct rdma_id_private *p, uint32_t qkey)
+{
+	if (!qkey || (p->qkey && p->qkey != qkey))
+		return -EINVAL;
+	p->qkey = qkey;
+	return 0;
+}
+
+void cma_set_default_qkey(struct rdma_id_private *p)
+{
+	if (p->id.ps == RDMA_PS_UDP || p->id.ps == RDMA_PS_IB)
+		p->qkey = RDMA_UDP_QKEY;
+}
+
+static struct cm_sgid sgid_of(const struct rdma_id_private *p)
+{
+	return (struct cm_sgid){
+		.dev = p->sgid_index < 0 ? NULL : p->cma_dev->cdev,
+		.port = CMA_PORT,
+		.index = p->sgid_index < 0 ? 0 : (uint16_t)p->sgid_index,
+	};
+}
+
+/* rdma_cm's header and the program's data behind it. The length, or -EINVAL: more than 8 bits. */
+static int private_data(const struct rdma_id_private *p, const struct rdma_conn_param *param,
+			uint8_t buf[UINT8_MAX])
+{
+	unsigned int offset = cma_user_data_offset(p);
+
+	if (offset + param->private_data_len > UINT8_MAX)
+		return -EINVAL;
+	if (offset)
+		cma_format_hdr(buf, p);
+	if (param->private_data_len)
+		memcpy(buf + offset, param->private_data, param->private_data_len);
+	return (int)(offset + param->private_data_len);
+}
+
+/* A CM id for an attempt that may yet fail: then it is gone again. */
+static int start(struct rdma_id_private *p, cm_handler handler)
+{
+	p->cm_id = cm_create_id(p->id.rm->cm, p->cma_dev->cdev, handler, p);
+	return p->cm_id ? 0 : -ENOMEM;
+}
+
+static int started(struct rdma_id_private *p, int ret)
+{
+	if (ret) {
+		cm_destroy_id(p->cm_id, cma_now(p->id.rm));
+		p->cm_id = NULL;
+	}
+	return ret;
+}
+
+static int resolve_ib_udp(struct rdma_id_private *p, const struct rdma_conn_param *param)
+{
+	uint8_t data[UINT8_MAX];
+	int len = private_data(p, param, data);
+	struct cm_path path;
+	struct cm_sidr_req_param req = {
+		.path = &path,
+		.sgid = sgid_of(p),
+		.service_id = rdma_get_service_id(&p->id, cma_dst(p)),
+		.timeout_ms = 1 << (CMA_CM_RESPONSE_TIMEOUT - 8),
+		.private_data = data,
+		.private_data_len = (uint8_t)len,
+		.max_cm_retries = CMA_MAX_CM_RETRIES,
+	};
+	int ret = len < 0 ? len : start(p, cma_sidr_rep_handler);
+
+	if (ret)
+		return ret;
+	sa_path_to_cm(&p->id.path[0], &path);
+	return started(p, cm_send_sidr_req(p->cm_id, &req, cma_now(p->id.rm)));
+}
+
+static int connect_ib(struct rdma_id_private *p, const struct rdma_conn_param *param)
+{
+	uint8_t data[UINT8_MAX];
+	int len = private_data(p, param, data);
+	struct cm_path path, alt;
+	struct cm_req_param req = {
+		.primary_path = &path,
+		.alternate_path = p->id.num_paths == 2 ? &alt : NULL,
+		.ppath_sgid = sgid_of(p),
+		.service_id = rdma_get_service_id(&p->id, cma_dst(p)),
+		.qp_num = p->qp_num,
+		.starting_psn = p->seq_num,
+		.qp_type = p->id.qp_type,
+		.private_data = data,
+		.private_data_len = (uint8_t)len,
+		.responder_resources = param->responder_resources,
+		.initiator_depth = param->initiator_depth,
+		.remote_cm_response_timeout = CMA_CM_RESPONSE_TIMEOUT,
+		.local_cm_response_timeout = CMA_CM_RESPONSE_TIMEOUT,
+		.flow_control = param->flow_control,
+		.retry_count = min((uint8_t)7, param->retry_count),
+		.rnr_retry_count = min((uint8_t)7, param->rnr_retry_count),
+		.max_cm_retries = CMA_MAX_CM_RETRIES,
+		.srq = p->srq,
+		.ece = p->ece,
+	};
+	int ret = len < 0 ? len : start(p, cma_ib_handler);
+
+	if (ret)
+		return ret;
+	sa_path_to_cm(&p->id.path[0], &path);
+	if (req.alternate_path)
+		sa_path_to_cm(&p->id.path[1], &alt);
+	return started(p, cm_send_req(p->cm_id, &req, cma_now(p->id.rm)));
+}
+
+int rdma_connect_ece(struct rdma_cm_id *id, const struct rdma_conn_param *param, struct cm_ece ece)
+{
+	struct rdma_id_private *p = id_to_priv(id);
+	int ret;
+
+	p->ece = ece;
+	if (!cma_comp_exch(p, RDMA_CM_ROUTE_RESOLVED, RDMA_CM_CONNECT))
+		return -EINVAL;
+	p->qp_num = param->qp_num;
+	p->srq = param->srq;
+	ret = id->qp_type == CMA_QPT_UD ? resolve_ib_udp(p, param) : connect_ib(p, param);
+	if (ret)
+		p->state = RDMA_CM_ROUTE_RESOLVED;
+	return ret;
+}
+
+static int accept_ib(struct rdma_id_private *p, const struct rdma_conn_param *param)
+{
+	struct cm_rep_param rep = {
+		.qp_num = p->qp_num,
+		.starting_psn = p->seq_num,
+		.private_data = param->private_data,
+		.private_data_len = param->private_data_len,
+		.responder_resources = param->responder_resources,
+		.initiator_depth = param->initiator_depth,
+		.flow_control = param->flow_control,
+		.rnr_retry_count = min((uint8_t)7, param->rnr_retry_count),
+		.srq = p->srq,
+		.ece = p->ece,
+	};
+
+	return cm_send_rep(p->cm_id, &rep, cma_now(p->id.rm));
+}
+
+/* cma_rep_recv(): the owner has its QP ready. */
+static int rep_recv(struct rdma_id_private *p)
+{
+	ns_t now = cma_now(p->id.rm);
+	int ret = cm_send_rtu(p->cm_id, NULL, 0, now);
+
+	if (ret)
+		cm_send_rej(p->cm_id, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0, NULL, 0, now);
+	return ret;
+}
+
+static int send_sidr_rep(struct rdma_id_private *p, enum ib_cm_sidr_status status, uint32_t qkey,
+			 const void *data, uint8_t len)
+{
+	struct cm_sidr_rep_param rep = {
+		.status = status,
+		.private_data = data,
+		.private_data_len = len,
+	};
+
+	if (status == IB_SIDR_SUCCESS) {
+		int ret = 0;
+
+		if (qkey)
+			ret = cma_set_qkey(p, qkey);
+		else
+			cma_set_default_qkey(p);
+		if (ret)
+			return ret;
+		rep.qp_num = p->qp_num;
+		rep.qkey = p->qkey;
+		rep.ece = p->ece;
+	}
+	return cm_send_sidr_rep(p->cm_id, &rep, cma_now(p->id.rm));
+}
+
+int rdma_accept_ece(struct rdma_cm_id *id, const struct rdma_conn_param *param, struct cm_ece ece)
+{
+	struct rdma_id_private *p = id_to_priv(id);
+	int ret;
+
+	p->ece = ece;
+	/* Without a CM id it is one that the peer has already given up: the kernel finds none either. */
+	if (p->state != RDMA_CM_CONNECT || !p->cm_id)
+		return -EINVAL;
+	if (param) {
+		p->qp_num = param->qp_num;
+		p->srq = param->srq;
+	}
+	if (id->qp_type == CMA_QPT_UD)
+		ret = send_sidr_rep(p, IB_SIDR_SUCCESS, param ? param->qkey : 0,
+				    param ? param->private_data : NULL,
+				    param ? param->private_data_len : 0);
+	else
+		ret = param ? accept_ib(p, param) : rep_recv(p);
+	if (ret)
+		rdma_reject(id, NULL, 0, IB_CM_REJ_CONSUMER_DEFINED);
+	return ret;
+}
+
+int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t len, uint8_t reason)
+{
+	struct rdma_id_private *p = id_to_priv(id);
+
+	if (!p->cm_id)
+		return -EINVAL;
+	if (id->qp_type == CMA_QPT_UD)
+		return send_sidr_rep(p, IB_SIDR_REJECT, 0, data, len);
+	return cm_send_rej(p->cm_id, (enum ib_cm_rej_reason)reason, NULL, 0, data, len,
+			   cma_now(id->rm));
+}
+
+int rdma_disconnect(struct rdma_cm_id *id)
+{
+	struct rdma_id_private *p = id_to_priv(id);
+	ns_t now = cma_now(id->rm);
+
+	if (!p->cm_id)
+		return -EINVAL;
+	/* Begins, or answers: whichever the state asks for. In any other nothing is wrong either. */
+	if (cm_send_dreq(p->cm_id, NULL, 0, now))
+		cm_send_drep(p->cm_id, NULL, 0, now);
+	return 0;
+}
+
+int rdma_notify(struct rdma_cm_id *id, uint32_t event)
+{
+	struct rdma_id_private *p = id_to_priv(id);
+
+	if (!p->cm_id || event > INT32_MAX)
+		return -EINVAL;
+	return cm_notify(p->cm_id, (int)event, cma_now(id->rm));
+}
+
+/* cma_ib_init_qp_attr(): there is no connection yet, or never will be. */
+static void init_unconnected(struct rdma_id_private *p, struct ib_uverbs_qp_attr *attr)
+{
+	attr->pkey_index = 0;	/* 0xffff */
+	attr->port_num = p->id.port_num;
+	attr->qp_attr_mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT;
+	if (p->id.qp_type == CMA_QPT_UD) {
+		cma_set_default_qkey(p);
+		attr->qkey = p->qkey;
+		attr->qp_attr_mask |= IB_QP_QKEY;
+	} else {
+		attr->qp_access_flags = 0;
+		attr->qp_attr_mask |= IB_QP_ACCESS_FLAGS;
+	}
+}
+
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr)
+{
+	struct rdma_id_private *p = id_to_priv(id);
+	int ret = 0;
+
+	if (!p->cm_id || id->qp_type == CMA_QPT_UD)
+		init_unconnected(p, attr);
+	else
+		ret = cm_init_qp_attr(p->cm_id, attr);
+	if (attr->qp_state == IB_QPS_RTR)
+		attr->rq_psn = p->seq_num;
+	if ((attr->qp_attr_mask & IB_QP_TIMEOUT) && p->timeout_set)
+		attr->timeout = p->timeout;
+	return ret;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which device an id is of. */
+#include <errno.h>
+#include <string.h>
+#include "rdmacm/rdmacm_internal.h"
+
+static const uint8_t gid_zero[16];
+
+void cma_attach_to_dev(struct rdma_id_private *p, struct cma_device *dev)
+{
+	p->cma_dev = dev;
+	p->id.device = dev->hd;
+	list_add_tail(&p->device_item, &dev->ids);
+}
+
+void cma_release_dev(struct rdma_id_private *p)
+{
+	list_del(&p->device_item);
+	p->cma_dev = NULL;
+	p->id.device = NULL;
+	p->sgid_index = -1;
+}
+
+static unsigned int gid_count(const struct host_dev *hd)
+{
+	return min(hd->ngids, (uint32_t)HOST_MAX_GIDS);
+}
+
+int cma_find_gid(const struct cma_device *dev, const uint8_t gid[16], uint32_t ifindex)
+{
+	const struct host_dev *hd = dev->hd;
+
+	if (!hd || !memcmp(gid, gid_zero, 16))
+		return -1;
+	for (unsigned int i = 0; i < gid_count(hd); i++)
+		if (!memcmp(hd->gid[i].raw, gid, 16) &&
+		    (!ifindex || hd->gid[i].ifindex == ifindex))
+			return (int)i;
+	return -1;
+}
+
+struct cma_device *cma_device_of(struct rdmacm *rm, const struct cm_device *cdev)
+{
+	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
+		if (cdev && rm->dev[i].hd && rm->dev[i].cdev == cdev)
+			return &rm->dev[i];
+	return NULL;
+}
+
+bool cma_gid_is_local(const struct rdmacm *rm, const uint8_t gid[16])
+{
+	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
+		if (cma_find_gid(&rm->dev[i], gid, 0) >= 0)
+			return true;
+	return false;
+}
+
+int cma_acquire_dev_by_src_ip(struct rdma_id_private *p)
+{
+	struct rdmacm *rm = p->id.rm;
+	uint8_t gid[16];
+
+	if (p->id.ps == RDMA_PS_IPOIB)	/* there is none over Ethernet */
+		return -EINVAL;
+	if (rdma_ip2gid(cma_src(p), gid))
+		memcpy(gid, ((struct sockaddr_ib *)(void *)cma_src(p))->sib_addr, 16);
+	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++) {
+		int index = cma_find_gid(&rm->dev[i], gid, p->bound_if);
+
+		if (index < 0)
+			continue;
+		p->sgid_index = index;
+		memcpy(p->sgid, gid, 16);
+		p->bound_if = rm->dev[i].hd->gid[index].ifindex;
+		p->id.port_num = CMA_PORT;
+		cma_attach_to_dev(p, &rm->dev[i]);
+		return 0;
+	}
+	return -ENODEV;
+}
+
+static bool is_ipv4(const uint8_t gid[16])
+{
+	return !memcmp(gid, gid_zero, 10) && gid[10] == 0xff && gid[11] == 0xff;
+}
+
+/*
+ * The kernel takes GID 0, which is of a link-local address that the netdev need
+ * not have. An address that it does have also goes over UDP.
+ */
+static int loopback_gid(const struct host_dev *hd)
+{
+	int other = -1;
+
+	for (unsigned int i = 0; i < gid_count(hd); i++) {
+		const uint8_t *gid = hd->gid[i].raw;
+
+		if (is_ipv4(gid))
+			return (int)i;
+		if (other <= 0 && memcmp(gid, gid_zero, 16))
+			other = (int)i;
+	}
+	return other;
+}
+
+struct cma_device *cma_loopback_dev(struct rdmacm *rm, int *gid_index)
+{
+	struct cma_device *first = NULL;
+	int index = -1;
+
+	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++) {
+		struct cma_device *dev = &rm->dev[i];
+
+		if (!dev->hd)
+			continue;
+		index = loopback_gid(dev->hd);
+		if (index < 0)
+			continue;
+		if (!first || dev->hd->state == IB_PORT_ACTIVE) {
+			first = dev;
+			*gid_index = index;
+		}
+		if (dev->hd->state == IB_PORT_ACTIVE)
+			break;
+	}
+	return first;
+}

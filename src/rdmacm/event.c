@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the CM says about connections that exist. */
+#include <errno.h>
+#include <string.h>
+#include "base/log.h"
+#include "rdmacm/rdmacm_internal.h"
+
+#define REP_PRIVATE 196
+#define REJ_PRIVATE 148
+#define SIDR_REP_PRIVATE 136
+
+/* What a message's private data field holds; always the whole field, as the kernel tells it. */
+static const void *field(const struct cm_event *ev, uint8_t len)
+{
+	return ev->private_data_len >= len ? ev->private_data : NULL;
+}
+
+static void rep_event(struct rdma_cm_event *event, const struct cm_event *ev)
+{
+	struct rdma_conn_param *conn = &event->param.conn;
+
+	event->event = RDMA_CM_EVENT_CONNECT_RESPONSE;
+	conn->private_data = field(ev, REP_PRIVATE);
+	conn->private_data_len = conn->private_data ? REP_PRIVATE : 0;
+	conn->responder_resources = ev->rep.responder_resources;
+	conn->initiator_depth = ev->rep.initiator_depth;
+	conn->flow_control = ev->rep.flow_control;
+	conn->rnr_retry_count = ev->rep.rnr_retry_count;
+	conn->srq = ev->rep.srq;
+	conn->qp_num = ev->rep.remote_qpn;
+	event->ece = ev->rep.ece;
+}
+
+static void rej_event(struct rdma_cm_event *event, const struct cm_event *ev)
+{
+	event->event = RDMA_CM_EVENT_REJECTED;
+	event->status = ev->rej.reason;
+	event->param.conn.private_data = field(ev, REJ_PRIVATE);
+	event->param.conn.private_data_len = event->param.conn.private_data ? REJ_PRIVATE : 0;
+}
+
+/*
+ * The row of an event: what the owner is told. False: nothing. Events are for ids in CONNECT,
+ * and TIMEWAIT_EXIT for those in DISCONNECT; the caller has seen to that.
+ */
+static bool translate(struct rdma_id_private *p, const struct cm_event *ev,
+		      struct rdma_cm_event *event, ns_t now)
+{
+	switch (ev->event) {
+	case IB_CM_REQ_ERROR:
+	case IB_CM_REP_ERROR:
+		event->event = RDMA_CM_EVENT_UNREACHABLE;
+		event->status = -ETIMEDOUT;
+		return true;
+	case IB_CM_REP_RECEIVED:
+		/* The program may take its time: the peer's repeated REP will be told so. */
+		if (p->id.qp_type != CMA_QPT_UD)
+			cm_send_mra(p->cm_id, CMA_CM_MRA_SETTING, NULL, 0, now);
+		rep_event(event, ev);
+		return true;
+	case IB_CM_RTU_RECEIVED:
+	case IB_CM_USER_ESTABLISHED:
+		event->event = RDMA_CM_EVENT_ESTABLISHED;
+		return true;
+	case IB_CM_DREQ_ERROR:
+		event->status = -ETIMEDOUT;
+		/* fall through */
+	case IB_CM_DREQ_RECEIVED:
+	case IB_CM_DREP_RECEIVED:
+		event->event = RDMA_CM_EVENT_DISCONNECTED;
+		p->state = RDMA_CM_DISCONNECT;
+		return true;
+	case IB_CM_TIMEWAIT_EXIT:
+		event->event = RDMA_CM_EVENT_TIMEWAIT_EXIT;
+		return true;
+	case IB_CM_REJ_RECEIVED:
+		rej_event(event, ev);
+		return true;
+	case IB_CM_MRA_RECEIVED:
+	case IB_CM_LAP_ERROR:
+	case IB_CM_LAP_RECEIVED:
+	case IB_CM_APR_RECEIVED:
+		return false;
+	case IB_CM_REQ_RECEIVED:
+	case IB_CM_SIDR_REQ_ERROR:
+	case IB_CM_SIDR_REQ_RECEIVED:
+	case IB_CM_SIDR_REP_RECEIVED:
+	case IB_CM_EVENT_COUNT:
+		break;
+	}
+	log_debug("rdmacm: unexpected event %s", cm_event_name(ev->event));
+	return false;
+}
+
+/* Tells the owner; if that wants no more of it, the CM destroys its id for the value returned. */
+static int tell(struct rdma_id_private *p, struct rdma_cm_event *event)
+{
+	int ret = cma_tell(p, event);
+
+	if (ret) {
+		p->cm_id = NULL;
+		rdma_destroy_id(&p->id);
+	}
+	return ret;
+}
+
+int cma_ib_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now)
+{
+	struct rdma_id_private *p = cm_id->context;
+	struct rdma_cm_event event = { 0 };
+
+	if (p->state != (ev->event == IB_CM_TIMEWAIT_EXIT ? RDMA_CM_DISCONNECT : RDMA_CM_CONNECT) ||
+	    !translate(p, ev, &event, now))
+		return 0;
+	return tell(p, &event);
+}
+
+/* ib_init_ah_attr_from_path() */
+static void ah_from_path(const struct rdma_id_private *p, struct ib_uverbs_ah_attr *ah)
+{
+	const struct sa_path_rec *rec = &p->id.path[0];
+
+	memcpy(ah->grh.dgid, rec->dgid, 16);
+	ah->grh.flow_label = rec->flow_label;
+	ah->grh.sgid_index = (uint8_t)max(p->sgid_index, 0);
+	ah->grh.hop_limit = rec->hop_limit;
+	ah->grh.traffic_class = rec->traffic_class;
+	ah->sl = rec->sl;
+	ah->static_rate = rec->rate;
+	ah->is_global = 1;
+	ah->port_num = p->id.port_num;
+}
+
+static void sidr_rep_event(struct rdma_id_private *p, const struct cm_event *ev,
+			   struct rdma_cm_event *event)
+{
+	struct rdma_ud_param *ud = &event->param.ud;
+
+	ud->private_data = field(ev, SIDR_REP_PRIVATE);
+	ud->private_data_len = ud->private_data ? SIDR_REP_PRIVATE : 0;
+	if (ev->sidr_rep.status != IB_SIDR_SUCCESS) {
+		event->event = RDMA_CM_EVENT_UNREACHABLE;
+		event->status = ev->sidr_rep.status;
+		return;
+	}
+	event->status = cma_set_qkey(p, ev->sidr_rep.qkey);
+	if (event->status) {
+		event->event = RDMA_CM_EVENT_ADDR_ERROR;
+		return;
+	}
+	ah_from_path(p, &ud->ah_attr);
+	ud->qp_num = ev->sidr_rep.qpn;
+	ud->qkey = ev->sidr_rep.qkey;
+	event->event = RDMA_CM_EVENT_ESTABLISHED;
+}
+
+int cma_sidr_rep_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now)
+{
+	struct rdma_id_private *p = cm_id->context;
+	struct rdma_cm_event event = { 0 };
+
+	(void)now;
+	if (p->state != RDMA_CM_CONNECT)
+		return 0;
+	if (ev->event == IB_CM_SIDR_REQ_ERROR) {
+		event.event = RDMA_CM_EVENT_UNREACHABLE;
+		event.status = -ETIMEDOUT;
+	} else if (ev->event == IB_CM_SIDR_REP_RECEIVED) {
+		sidr_rep_event(p, ev, &event);
+	} else {
+		return 0;
+	}
+	return tell(p, &event);
+}

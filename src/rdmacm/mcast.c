@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Multicast over RoCEv2: nobody is asked, the host joins by IGMP or MLD. The
+ * kernel has no IPv6 groups here (-ENOTSUPP); ours are joined like IPv4's, with
+ * the group itself for MGID.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "rdmacm/rdmacm_internal.h"
+
+#define ENOTSUPP 524	/* the kernel's own, which it lets out here */
+#define MCAST_HOPS 64
+#define SENDONLY_FULLMEMBER 8	/* bit 3 of JoinState */
+
+static int set_mgid(const struct sockaddr *addr, uint8_t mgid[16])
+{
+	if (cma_zero_addr(addr))
+		return -EINVAL;
+	if (rdma_ip2gid(addr, mgid))
+		return -ENOTSUPP;
+	if (cma_loopback_addr(addr))
+		memset(mgid, 0, 16);
+	return 0;
+}
+
+static void join_event(struct rdma_id_private *p, const struct cma_multicast *mc,
+		       struct rdma_cm_event *event)
+{
+	struct rdma_ud_param *ud = &event->param.ud;
+
+	event->mc = mc->context;
+	/* The source's GID has gone meanwhile. */
+	if (p->sgid_index < 0) {
+		event->event = RDMA_CM_EVENT_MULTICAST_ERROR;
+		return;
+	}
+	event->event = RDMA_CM_EVENT_MULTICAST_JOIN;
+	ud->qp_num = 0xffffff;
+	ud->qkey = p->qkey;
+	memcpy(ud->ah_attr.grh.dgid, mc->mgid, 16);
+	ud->ah_attr.grh.sgid_index = (uint8_t)p->sgid_index;
+	ud->ah_attr.grh.hop_limit = MCAST_HOPS;
+	ud->ah_attr.is_global = 1;
+	ud->ah_attr.static_rate = IB_RATE_PORT_CURRENT;
+	ud->ah_attr.port_num = p->id.port_num;
+}
+
+static int join(struct rdma_id_private *p, struct cma_multicast *mc)
+{
+	struct rdmacm *rm = p->id.rm;
+	int ret = set_mgid((const struct sockaddr *)&mc->addr, mc->mgid);
+
+	if (ret)
+		return ret;
+	if (!p->bound_if || !rm->ops->netdev_mtu(rm->ctx, p->bound_if))
+		return -ENODEV;
+	mc->ifindex = p->bound_if;
+	if (mc->join_state == SENDONLY_FULLMEMBER)
+		return 0;
+	ret = rm->ops->mcast(rm->ctx, mc->ifindex, mc->mgid, true);
+	mc->joined = !ret;
+	return ret;
+}
+
+int rdma_join_multicast(struct rdma_cm_id *id, const struct sockaddr *addr, uint8_t join_state,
+			void *context)
+{
+	struct rdma_id_private *p = id_to_priv(id);
+	struct rdma_cm_event event = { 0 };
+	struct cma_multicast *mc;
+	int ret;
+
+	if (!id->device || (p->state != RDMA_CM_ADDR_BOUND && p->state != RDMA_CM_ADDR_RESOLVED) ||
+	    id->qp_type != CMA_QPT_UD)
+		return -EINVAL;
+	mc = calloc(1, sizeof(*mc));
+	if (!mc)
+		return -ENOMEM;
+	memcpy(&mc->addr, addr, rdma_addr_size(addr));
+	mc->context = context;
+	mc->join_state = join_state;
+	ret = join(p, mc);
+	if (ret) {
+		free(mc);
+		return ret;
+	}
+	if (!p->qkey)
+		cma_set_default_qkey(p);
+	list_add(&mc->item, &p->mc_list);
+	join_event(p, mc, &event);
+	(void)cma_tell(p, &event);
+	return 0;
+}
+
+static void destroy_mc(struct rdma_id_private *p, struct cma_multicast *mc)
+{
+	struct rdmacm *rm = p->id.rm;
+
+	if (mc->joined)
+		rm->ops->mcast(rm->ctx, mc->ifindex, mc->mgid, false);
+	list_del(&mc->item);
+	free(mc);
+}
+
+void rdma_leave_multicast(struct rdma_cm_id *id, const struct sockaddr *addr)
+{
+	struct rdma_id_private *p = id_to_priv(id);
+	struct cma_multicast *mc;
+
+	list_for_each_entry(mc, &p->mc_list, item) {
+		if (memcmp(&mc->addr, addr, rdma_addr_size(addr)))
+			continue;
+		destroy_mc(p, mc);
+		return;
+	}
+}
+
+void cma_leave_mc_groups(struct rdma_id_private *p)
+{
+	while (!list_empty(&p->mc_list))
+		destroy_mc(p, list_first_entry(&p->mc_list, struct cma_multicast, item));
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The manager itself, and what happens to its devices. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "rdmacm/rdmacm_internal.h"
+
+static const char *const state_names[] = {
+	"IDLE", "ADDR_QUERY", "ADDR_RESOLVED", "ROUTE_QUERY", "ROUTE_RESOLVED", "CONNECT",
+	"DISCONNECT", "ADDR_BOUND", "LISTEN", "DEVICE_REMOVAL", "DESTROYING",
+};
+_Static_assert(ARRAY_SIZE(state_names) == RDMA_CM_STATE_COUNT, "a name a state");
+
+static const char *const event_names[] = {
+	"address resolved", "address error", "route resolved", "route error", "connect request",
+	"connect response", "connect error", "unreachable", "rejected", "established",
+	"disconnected", "device removal", "multicast join", "multicast error", "address change",
+	"timewait complete",
+};
+_Static_assert(ARRAY_SIZE(event_names) == RDMA_CM_EVENT_COUNT, "a name an event");
+
+const char *rdma_cm_state_name(enum rdma_cm_state s)
+{
+	return (unsigned int)s < ARRAY_SIZE(state_names) ? state_names[s] : "?";
+}
+
+const char *rdma_event_msg(enum rdma_cm_event_type e)
+{
+	return (unsigned int)e < ARRAY_SIZE(event_names) ? event_names[e] : "unrecognized event";
+}
+
+struct rdmacm *rdmacm_create(const struct host_page *page, struct cm *cm,
+			     const struct rdmacm_ops *ops, void *ctx)
+{
+	struct rdmacm *rm = calloc(1, sizeof(*rm));
+
+	if (!rm)
+		return NULL;
+	rm->page = page;
+	rm->cm = cm;
+	rm->ops = ops;
+	rm->ctx = ctx;
+	rm->next_restrack = 1;
+	list_init(&rm->ids);
+	list_init(&rm->listen_any);
+	for (unsigned int i = 0; i < CMA_PORT_BUCKETS; i++)
+		list_init(&rm->ports[i]);
+	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
+		list_init(&rm->dev[i].ids);
+	return rm;
+}
+
+void rdmacm_destroy(struct rdmacm *rm)
+{
+	if (!rm)
+		return;
+	BUG_ON(!list_empty(&rm->ids));
+	free(rm);
+}
+
+void rdmacm_device_added(struct rdmacm *rm, unsigned int slot, struct cm_device *cdev)
+{
+	struct cma_device *dev = &rm->dev[slot];
+	struct rdma_id_private *p;
+
+	if (BUG_ON(slot >= HOST_MAX_DEVS || dev->hd))
+		return;
+	dev->hd = &rm->page->dev[slot];
+	dev->cdev = cdev;
+	list_for_each_entry(p, &rm->listen_any, listen_any) {
+		int ret = cma_listen_on_dev(p, dev);
+
+		if (ret)
+			log_warn("rdmacm: %s: a listener of all devices cannot listen: %d",
+				 dev->hd->name, ret);
+	}
+}
+
+/* cma_send_device_removal_put() */
+static void id_device_gone(struct rdma_id_private *p)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_DEVICE_REMOVAL };
+	enum rdma_cm_state state = p->state;
+
+	p->state = RDMA_CM_DEVICE_REMOVAL;
+	/* One that listens for a wildcard is nobody's to be told about. */
+	if (p->parent || cma_tell(p, &event)) {
+		p->state = state;	/* what it has begun is to be ended */
+		rdma_destroy_id(&p->id);
+		return;
+	}
+	cma_end_operation(p, state);
+	cma_release_dev(p);
+}
+
+void rdmacm_device_removed(struct rdmacm *rm, unsigned int slot)
+{
+	struct cma_device *dev = &rm->dev[slot];
+
+	if (BUG_ON(slot >= HOST_MAX_DEVS) || !dev->hd)
+		return;
+	while (!list_empty(&dev->ids)) {
+		struct rdma_id_private *p =
+			list_first_entry(&dev->ids, struct rdma_id_private, device_item);
+
+		list_del(&p->device_item);
+		list_del(&p->listen_item);
+		id_device_gone(p);
+	}
+	dev->hd = NULL;
+	dev->cdev = NULL;
+}
+
+void rdmacm_addr_change(struct rdmacm *rm, uint32_t ifindex)
+{
+	struct rdma_id_private *p, *n;
+
+	list_for_each_entry_safe(p, n, &rm->ids, all_item) {
+		struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
+
+		if (!p->cma_dev || p->parent || p->bound_if != ifindex ||
+		    p->state == RDMA_CM_DESTROYING || p->state == RDMA_CM_DEVICE_REMOVAL)
+			continue;
+		/* n may be one of p's own: a listener of all devices has none, so it is not. */
+		if (cma_tell(p, &event))
+			rdma_destroy_id(&p->id);
+	}
+}
+
+void rdmacm_list(struct rdmacm *rm, void (*fn)(void *arg, const struct rdmacm_info *info),
+		 void *arg)
+{
+	struct rdma_id_private *p;
+
+	list_for_each_entry(p, &rm->ids, all_item) {
+		struct rdmacm_info info = {
+			.restrack_id = p->restrack_id,
+			.dev_index = p->id.device ? p->id.device->index : 0,
+			.port_num = p->id.port_num,
+			.qp_type = p->id.qp_type,
+			.state = (uint8_t)p->state,
+			.ps = p->id.ps,
+			.lqpn = p->qp_num,
+			.src = p->id.src,
+			.dst = p->id.dst,
+			.context = p->parent ? p->parent->id.context : p->id.context,
+		};
+
+		if (p->cma_dev)
+			fn(arg, &info);
+	}
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef RUSE_RDMACM_RDMACM_INTERNAL_H
+#define RUSE_RDMACM_RDMACM_INTERNAL_H
+
+#include <netinet/in.h>	/* before the kernel's, which then leaves its own out */
+#include "base/list.h"
+#include "cm/cm.h"
+#include "rdmacm/id.h"
+#include "rdmacm/priv_internal.h"
+
+#define CMA_CM_RESPONSE_TIMEOUT 20	/* 4.096 us * 2^20 */
+#define CMA_MAX_CM_RETRIES 15
+#define CMA_CM_MRA_SETTING (CM_MRA_FLAG_DELAY | 24)
+#define CMA_IBOE_PACKET_LIFETIME 18
+#define CMA_PORT 1			/* devices have one port */
+#define IB_PORT_ACTIVE 4		/* enum ib_port_state */
+#define IB_QPS_RTR 2			/* enum ib_qp_state */
+#define RDMA_UDP_QKEY 0x01234567u
+#define CMA_HDR_LEN 36			/* in front of the private data; not with AF_IB */
+
+#define CMA_PORT_BUCKETS 1024
+
+struct rdmacm {
+	const struct host_page *page;
+	struct cm *cm;
+	const struct rdmacm_ops *ops;
+	void *ctx;
+	struct cma_device dev[HOST_MAX_DEVS];
+	struct list_head ids, listen_any;
+	struct list_head ports[CMA_PORT_BUCKETS];
+	uint32_t next_restrack;
+	uint32_t last_used_port;
+};
+
+static inline struct rdma_id_private *id_to_priv(const struct rdma_cm_id *id)
+{
+	return container_of(id, struct rdma_id_private, id);
+}
+
+static inline struct sockaddr *cma_src(const struct rdma_id_private *p)
+{
+	return (struct sockaddr *)(void *)&p->id.src;
+}
+
+static inline struct sockaddr *cma_dst(const struct rdma_id_private *p)
+{
+	return (struct sockaddr *)(void *)&p->id.dst;
+}
+
+static inline sa_family_t cma_family(const struct rdma_id_private *p)
+{
+	return p->id.src.ss_family;
+}
+
+static inline ns_t cma_now(const struct rdmacm *rm)
+{
+	return rm->ops->now(rm->ctx);
+}
+
+/* id.c */
+struct rdma_id_private *cma_create_id(struct rdmacm *rm, rdma_cm_event_handler handler,
+				      void *context, uint16_t ps, uint8_t qp_type);
+bool cma_comp_exch(struct rdma_id_private *p, enum rdma_cm_state comp, enum rdma_cm_state exch);
+/* Tells the owner. Not 0: the caller destroys the id. */
+int cma_tell(struct rdma_id_private *p, struct rdma_cm_event *event);
+/* Ends what an id that was in this state has under way: resolving, listening, its connection. */
+void cma_end_operation(struct rdma_id_private *p, enum rdma_cm_state state);
+
+/* device.c */
+void cma_attach_to_dev(struct rdma_id_private *p, struct cma_device *dev);
+void cma_release_dev(struct rdma_id_private *p);
+/* Index of a GID in the table of a device whose netdev is ifindex (0 = any); -1: not there. */
+int cma_find_gid(const struct cma_device *dev, const uint8_t gid[16], uint32_t ifindex);
+/* The device that has the source address, on the netdev bound_if: 0, -ENODEV, -EINVAL (IPOIB). */
+int cma_acquire_dev_by_src_ip(struct rdma_id_private *p);
+struct cma_device *cma_device_of(struct rdmacm *rm, const struct cm_device *cdev);
+/* Whether a GID is of this host. */
+bool cma_gid_is_local(const struct rdmacm *rm, const uint8_t gid[16]);
+/* What a connection of this host to itself goes by; NULL: no device with a GID. */
+struct cma_device *cma_loopback_dev(struct rdmacm *rm, int *gid_index);
+
+/* port.c */
+int cma_get_port(struct rdma_id_private *p);
+void cma_release_port(struct rdma_id_private *p);
+int cma_check_port(const struct rdma_bind_list *b, const struct rdma_id_private *p, bool reuse);
+struct rdma_bind_list *cma_ps_find(struct rdmacm *rm, uint16_t ps, uint16_t port);
+
+/* bind.c */
+int cma_bind_addr(struct rdma_id_private *p, const struct sockaddr *src,
+		  const struct sockaddr *dst);
+int cma_listen_on_dev(struct rdma_id_private *p, struct cma_device *dev);
+void cma_cancel_listens(struct rdma_id_private *p);
+
+/* resolve.c */
+void cma_cancel_resolve(struct rdma_id_private *p);
+
+/* hdr.c: what comes before the private data of a REQ or SIDR_REQ. */
+void cma_format_hdr(uint8_t hdr[CMA_HDR_LEN], const struct rdma_id_private *p);
+/*
+ * The addresses of a request as the listener sees them: src is its own. 0; -EAFNOSUPPORT: none
+ * in it (AF_IB), -EINVAL: another version.
+ */
+int cma_parse_hdr(const uint8_t hdr[CMA_HDR_LEN], uint16_t local_port,
+		  struct sockaddr_storage *src, struct sockaddr_storage *dst);
+
+static inline uint8_t cma_user_data_offset(const struct rdma_id_private *p)
+{
+	return cma_family(p) == AF_IB ? 0 : CMA_HDR_LEN;
+}
+
+/* req.c: REQ and SIDR_REQ of a listener; event.c: all others. */
+int cma_req_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now);
+int cma_ib_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now);
+int cma_sidr_rep_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now);
+
+/* connect.c */
+int cma_set_qkey(struct rdma_id_private *p, uint32_t qkey);
+void cma_set_default_qkey(struct rdma_id_private *p);
+
+/* mcast.c */
+void cma_leave_mc_groups(struct rdma_id_private *p);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* From an address to a device, and from there to a path. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "wire/be.h"
+#include "rdmacm/rdmacm_internal.h"
+
+#define HOPLIMIT_DEFAULT 64
+/* What iboe_get_mtu() leaves for headers: GRH, UDP, BTH, XRC, AtomicETH, ICRC. */
+#define IBOE_HEADERS 96
+
+struct resolving {
+	struct rdmacm_resolve r;
+	struct rdma_id_private *p;
+};
+
+void cma_cancel_resolve(struct rdma_id_private *p)
+{
+	struct rdmacm *rm = p->id.rm;
+
+	if (!p->resolve)
+		return;
+	rm->ops->cancel(rm->ctx, p->resolve);
+	free(container_of(p->resolve, struct resolving, r));
+	p->resolve = NULL;
+}
+
+/* The address alone: the port that the id is bound to stays. */
+static void take_src(struct rdma_id_private *p, const struct sockaddr_storage *src)
+{
+	if (cma_family(p) == AF_INET) {
+		((struct sockaddr_in *)&p->id.src)->sin_addr =
+			((const struct sockaddr_in *)src)->sin_addr;
+	} else {
+		const struct sockaddr_in6 *from = (const struct sockaddr_in6 *)src;
+		struct sockaddr_in6 *to = (struct sockaddr_in6 *)&p->id.src;
+
+		to->sin6_addr = from->sin6_addr;
+		to->sin6_scope_id = from->sin6_scope_id;
+	}
+}
+
+/* addr_handler() */
+void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status)
+{
+	struct rdma_id_private *p = container_of(r, struct resolving, r)->p;
+	struct rdmacm_route_ans ans = r->ans;
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_RESOLVED };
+	struct sockaddr_storage old = p->id.src;
+	uint32_t old_if = p->bound_if;
+
+	p->resolve = NULL;
+	free(container_of(r, struct resolving, r));
+	if (p->state != RDMA_CM_ADDR_QUERY)
+		return;
+	if (!status && ans.src.ss_family != cma_family(p))
+		status = -EADDRNOTAVAIL;
+	if (!status) {
+		take_src(p, &ans.src);
+		p->bound_if = ans.ifindex;
+		p->hop_limit = ans.hop_limit;
+		if (!p->cma_dev)
+			status = cma_acquire_dev_by_src_ip(p);
+	}
+	if (status) {
+		p->id.src = old;
+		p->bound_if = old_if;
+		event.event = RDMA_CM_EVENT_ADDR_ERROR;
+		event.status = status;
+	}
+	p->state = status ? RDMA_CM_ADDR_BOUND : RDMA_CM_ADDR_RESOLVED;
+	if (!status && rdma_ip2gid(cma_dst(p), p->dgid))
+		memset(p->dgid, 0, 16);
+	if (cma_tell(p, &event))
+		rdma_destroy_id(&p->id);
+}
+
+static int resolved_at_once(struct rdma_id_private *p)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_RESOLVED };
+
+	p->state = RDMA_CM_ADDR_RESOLVED;
+	if (cma_tell(p, &event))
+		rdma_destroy_id(&p->id);
+	return 0;
+}
+
+/* To this host by no address: any device will do (cma_bind_loopback()). */
+static int resolve_loopback(struct rdma_id_private *p)
+{
+	struct cma_device *dev = p->cma_dev;
+	int index = p->sgid_index;
+
+	if (!dev) {
+		dev = cma_loopback_dev(p->id.rm, &index);
+		if (!dev || p->id.ps == RDMA_PS_IPOIB)
+			return -ENODEV;
+		cma_attach_to_dev(p, dev);
+		p->id.port_num = CMA_PORT;
+		p->id.pkey = 0xffff;
+		p->sgid_index = index;
+		memcpy(p->sgid, dev->hd->gid[index].raw, 16);
+		p->bound_if = dev->hd->gid[index].ifindex;
+		cma_set_loopback(cma_src(p));
+	}
+	memcpy(p->dgid, p->sgid, 16);
+	p->hop_limit = HOPLIMIT_DEFAULT;
+	return resolved_at_once(p);
+}
+
+/* GID i of the device, if it leads to the other one: it is that, or of its subnet on a live port. */
+static bool reaches(const struct host_dev *hd, unsigned int i, const uint8_t dgid[16])
+{
+	static const uint8_t none[16];
+	const uint8_t *gid = hd->gid[i].raw;
+
+	if (!memcmp(gid, none, 16))
+		return false;
+	return !memcmp(gid, dgid, 16) || (hd->state == IB_PORT_ACTIVE && !memcmp(gid, dgid, 8));
+}
+
+/* cma_resolve_ib_dev() */
+static int resolve_ib_dev(struct rdma_id_private *p)
+{
+	struct sockaddr_ib *src = (struct sockaddr_ib *)&p->id.src;
+	const struct sockaddr_ib *dst = (const struct sockaddr_ib *)&p->id.dst;
+	struct rdmacm *rm = p->id.rm;
+
+	for (unsigned int d = 0; d < HOST_MAX_DEVS; d++) {
+		const struct host_dev *hd = rm->dev[d].hd;
+		unsigned int n = hd ? min(hd->ngids, (uint32_t)HOST_MAX_GIDS) : 0;
+
+		/* The kernel looks for the P_Key too; a RoCE port has the default one. */
+		if (hd && (get_be16(&dst->sib_pkey) & 0x7fff) != 0x7fff)
+			continue;
+		for (unsigned int i = 0; i < n; i++) {
+			if (!reaches(hd, i, dst->sib_addr))
+				continue;
+			memcpy(src->sib_addr, hd->gid[i].raw, 16);
+			memcpy(p->sgid, hd->gid[i].raw, 16);
+			p->sgid_index = (int)i;
+			p->bound_if = hd->gid[i].ifindex;
+			p->id.port_num = CMA_PORT;
+			p->id.pkey = get_be16(&src->sib_pkey);
+			cma_attach_to_dev(p, &rm->dev[d]);
+			return 0;
+		}
+	}
+	return -ENODEV;
+}
+
+static int resolve_ib(struct rdma_id_private *p)
+{
+	int ret = p->cma_dev ? 0 : resolve_ib_dev(p);
+
+	if (ret)
+		return ret;
+	memcpy(p->dgid, ((const struct sockaddr_ib *)&p->id.dst)->sib_addr, 16);
+	/* The kernel's too: a GID is thought to be on the link (RoCE v1). Ours may be routed to. */
+	p->hop_limit = HOPLIMIT_DEFAULT;
+	return resolved_at_once(p);
+}
+
+static int resolve_ip(struct rdma_id_private *p, const struct sockaddr *dst, uint32_t timeout_ms)
+{
+	struct rdmacm *rm = p->id.rm;
+	struct resolving *w = calloc(1, sizeof(*w));
+	int ret;
+
+	if (!w)
+		return -ENOMEM;
+	cma_cancel_resolve(p);
+	w->p = p;
+	memcpy(&w->r.src, &p->id.src, rdma_addr_size(cma_src(p)));
+	memcpy(&w->r.dst, dst, rdma_addr_size(dst));
+	w->r.bound_if = p->bound_if;
+	w->r.timeout_ms = timeout_ms;
+	p->resolve = &w->r;
+	ret = rm->ops->resolve(rm->ctx, &w->r);
+	if (ret) {
+		p->resolve = NULL;
+		free(w);
+	}
+	return ret;
+}
+
+/* resolve_prepare_src(): leaves the id in ADDR_QUERY. An id that is bound keeps its address. */
+static int prepare_src(struct rdma_id_private *p, const struct sockaddr *src,
+		       const struct sockaddr *dst)
+{
+	if (p->state == RDMA_CM_ADDR_BOUND) {
+		memset(&p->id.dst, 0, sizeof(p->id.dst));
+		memcpy(&p->id.dst, dst, rdma_addr_size(dst));
+	} else {
+		int ret = cma_bind_addr(p, src, dst);
+
+		if (ret)
+			return ret;
+	}
+	if (cma_family(p) != dst->sa_family)
+		return -EINVAL;
+	p->state = RDMA_CM_ADDR_QUERY;
+	return 0;
+}
+
+int rdma_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
+		      const struct sockaddr *dst, uint32_t timeout_ms)
+{
+	struct rdma_id_private *p = id_to_priv(id);
+	int ret = prepare_src(p, src, dst);
+
+	if (ret)
+		return ret;
+	if (cma_any_addr(dst))
+		ret = resolve_loopback(p);
+	else if (dst->sa_family == AF_IB)
+		ret = resolve_ib(p);
+	else
+		ret = resolve_ip(p, dst, timeout_ms);
+	if (ret)
+		p->state = RDMA_CM_ADDR_BOUND;
+	return ret;
+}
+
+/* enum ib_mtu that fits into a netdev's; 0: none. */
+static uint8_t iboe_mtu(uint32_t netdev_mtu)
+{
+	for (uint8_t mtu = 5; mtu; mtu--)
+		if (netdev_mtu >= (128u << mtu) + IBOE_HEADERS)
+			return mtu;
+	return 0;
+}
+
+/* One label a connection, so that networks spread them: the ports, or what the program gave. */
+static uint32_t flow_label(const struct rdma_id_private *p)
+{
+	uint32_t fl = 0;
+
+	if (cma_family(p) == AF_INET6)
+		fl = get_be32(&((const struct sockaddr_in6 *)&p->id.src)->sin6_flowinfo) & 0xfffff;
+	if (!fl)
+		fl = (cma_port(cma_src(p)) * 31u + cma_port(cma_dst(p))) & 0xfffff;
+	return fl;
+}
+
+/* cma_resolve_iboe_route(): on RoCE nobody is asked, the path is made of the addresses. */
+static int make_path(struct rdma_id_private *p)
+{
+	struct rdmacm *rm = p->id.rm;
+	struct sa_path_rec *rec;
+	uint32_t mtu = p->bound_if ? rm->ops->netdev_mtu(rm->ctx, p->bound_if) : 0;
+
+	if (!mtu)
+		return -ENODEV;
+	if (!iboe_mtu(mtu))
+		return -EINVAL;
+	rec = calloc(1, sizeof(*rec));
+	if (!rec)
+		return -ENOMEM;
+	memcpy(rec->sgid, p->sgid, 16);
+	memcpy(rec->dgid, p->dgid, 16);
+	rec->roce = true;
+	rec->hop_limit = p->hop_limit;
+	rec->reversible = true;
+	rec->pkey = 0xffff;
+	rec->mtu_selector = rec->rate_selector = rec->packet_life_time_selector = IB_SA_EQ;
+	rec->traffic_class = p->tos_set ? p->tos : 0;
+	rec->mtu = iboe_mtu(mtu);
+	rec->rate = IB_RATE_PORT_CURRENT;
+	rec->packet_life_time =
+		p->timeout_set && p->timeout ? p->timeout - 1 : CMA_IBOE_PACKET_LIFETIME;
+	rec->flow_label = flow_label(p);
+	free(p->id.path);
+	p->id.path = rec;
+	p->id.num_paths = 1;
+	return 0;
+}
+
+int rdma_resolve_route(struct rdma_cm_id *id, uint32_t timeout_ms)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ROUTE_RESOLVED };
+	struct rdma_id_private *p = id_to_priv(id);
+	int ret;
+
+	if (!timeout_ms || p->state != RDMA_CM_ADDR_RESOLVED)
+		return -EINVAL;
+	ret = make_path(p);
+	if (ret)
+		return ret;
+	p->state = RDMA_CM_ROUTE_RESOLVED;
+	if (cma_tell(p, &event))
+		rdma_destroy_id(id);
+	return 0;
+}
+
+int rdma_set_ib_path(struct rdma_cm_id *id, const struct sa_path_rec *path)
+{
+	struct rdma_id_private *p = id_to_priv(id);
+	struct rdmacm *rm = id->rm;
+	struct sa_path_rec *rec;
+
+	if (p->state != RDMA_CM_ADDR_RESOLVED)
+		return -EINVAL;
+	if (!p->bound_if || !rm->ops->netdev_mtu(rm->ctx, p->bound_if))
+		return -ENODEV;
+	rec = malloc(sizeof(*rec));
+	if (!rec)
+		return -ENOMEM;
+	*rec = *path;
+	rec->roce = true;
+	free(id->path);
+	id->path = rec;
+	id->num_paths = 1;
+	p->state = RDMA_CM_ROUTE_RESOLVED;
+	return 0;
+}
