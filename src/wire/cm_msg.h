@@ -37,7 +37,7 @@ enum cm_field {
 #define X(name, byte, bit, width) CM_##name,
 	CM_FIELDS(X)
 #undef X
-	CM_FIELD_COUNT
+		CM_FIELD_COUNT
 };
 
 /* Offset from the start of the MAD, and length, of what is longer: CM_OFF_REQ_PRIVATE_DATA... */

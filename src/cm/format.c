@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the messages say. */
+#include <string.h>
+#include "cm/rx_internal.h"
+
+#define LID_PERMISSIVE 0xffff
+
+static void put_data(uint8_t *at, const void *data, uint32_t len)
+{
+	if (data && len)
+		memcpy(at, data, len);
+}
+
+static void init(uint8_t *mad, enum cm_attr attr, uint64_t tid, uint32_t attr_mod)
+{
+	struct cm_hdr h = { .tid = tid, .attr = attr, .attr_mod = attr_mod };
+
+	cm_msg_init(mad, &h);
+}
+
+static void put_type(uint8_t *mad, uint8_t qp_type)
+{
+	if (qp_type == IB_UVERBS_QPT_UC) {
+		cm_set(mad, CM_REQ_TRANSPORT_SERVICE_TYPE, 1);
+	} else if (qp_type == IB_UVERBS_QPT_XRC_INI) {
+		cm_set(mad, CM_REQ_TRANSPORT_SERVICE_TYPE, 3);
+		cm_set(mad, CM_REQ_EXTENDED_TRANSPORT_TYPE, 1);
+	}
+}
+
+/*
+ * Beyond the subnet (as RoCE's hop limit of 64 says) the peer's LID is not known,
+ * nor ours as the peer sees it.
+ */
+static void put_primary(const struct cm_priv *p, const struct cm_req_param *r, uint8_t *mad)
+{
+	const struct cm_path *path = r->primary_path;
+	bool local = path->hop_limit <= 1;
+	uint16_t llid = LID_PERMISSIVE;
+
+	if (local)
+		llid = path->slid;
+	else if (r->primary_path_inbound)
+		llid = r->primary_path_inbound->dlid;
+	memcpy(mad + CM_OFF_REQ_PRIMARY_LOCAL_PORT_GID, path->sgid, 16);
+	memcpy(mad + CM_OFF_REQ_PRIMARY_REMOTE_PORT_GID, path->dgid, 16);
+	cm_set(mad, CM_REQ_PRIMARY_LOCAL_PORT_LID, llid);
+	cm_set(mad, CM_REQ_PRIMARY_REMOTE_PORT_LID, local ? path->dlid : LID_PERMISSIVE);
+	cm_set(mad, CM_REQ_PRIMARY_FLOW_LABEL, path->flow_label);
+	cm_set(mad, CM_REQ_PRIMARY_PACKET_RATE, path->rate);
+	cm_set(mad, CM_REQ_PRIMARY_TRAFFIC_CLASS, path->traffic_class);
+	cm_set(mad, CM_REQ_PRIMARY_HOP_LIMIT, path->hop_limit);
+	cm_set(mad, CM_REQ_PRIMARY_SL, path->sl);
+	cm_set(mad, CM_REQ_PRIMARY_SUBNET_LOCAL, local);
+	cm_set(mad, CM_REQ_PRIMARY_LOCAL_ACK_TIMEOUT,
+	       cm_ack_timeout(p->av.av.dev->ack_delay, path->packet_life_time));
+}
+
+static void put_alternate(const struct cm_priv *p, const struct cm_path *path, uint8_t *mad)
+{
+	bool local = path->hop_limit <= 1;
+
+	memcpy(mad + CM_OFF_REQ_ALTERNATE_LOCAL_PORT_GID, path->sgid, 16);
+	memcpy(mad + CM_OFF_REQ_ALTERNATE_REMOTE_PORT_GID, path->dgid, 16);
+	cm_set(mad, CM_REQ_ALTERNATE_LOCAL_PORT_LID, local ? path->slid : LID_PERMISSIVE);
+	cm_set(mad, CM_REQ_ALTERNATE_REMOTE_PORT_LID, local ? path->dlid : LID_PERMISSIVE);
+	cm_set(mad, CM_REQ_ALTERNATE_FLOW_LABEL, path->flow_label);
+	cm_set(mad, CM_REQ_ALTERNATE_PACKET_RATE, path->rate);
+	cm_set(mad, CM_REQ_ALTERNATE_TRAFFIC_CLASS, path->traffic_class);
+	cm_set(mad, CM_REQ_ALTERNATE_HOP_LIMIT, path->hop_limit);
+	cm_set(mad, CM_REQ_ALTERNATE_SL, path->sl);
+	cm_set(mad, CM_REQ_ALTERNATE_SUBNET_LOCAL, local);
+	cm_set(mad, CM_REQ_ALTERNATE_LOCAL_ACK_TIMEOUT,
+	       cm_ack_timeout(p->av.av.dev->ack_delay, path->packet_life_time));
+}
+
+void cm_format_req(const struct cm_priv *p, const struct cm_req_param *r, uint8_t *mad)
+{
+	init(mad, CM_ATTR_REQ, cm_form_tid(p), r->ece.attr_mod);
+	cm_set(mad, CM_REQ_LOCAL_COMM_ID, p->id.local_id);
+	cm_set(mad, CM_REQ_VENDOR_ID, r->ece.vendor_id);
+	cm_set(mad, CM_REQ_SERVICE_ID, r->service_id);
+	cm_set(mad, CM_REQ_LOCAL_CA_GUID, p->av.av.dev->node_guid);
+	cm_set(mad, CM_REQ_LOCAL_QPN, r->qp_num);
+	cm_set(mad, CM_REQ_INITIATOR_DEPTH, r->initiator_depth);
+	cm_set(mad, CM_REQ_REMOTE_CM_RESPONSE_TIMEOUT, r->remote_cm_response_timeout);
+	put_type(mad, r->qp_type);
+	cm_set(mad, CM_REQ_END_TO_END_FLOW_CONTROL, r->flow_control);
+	cm_set(mad, CM_REQ_STARTING_PSN, r->starting_psn);
+	cm_set(mad, CM_REQ_LOCAL_CM_RESPONSE_TIMEOUT, r->local_cm_response_timeout);
+	cm_set(mad, CM_REQ_PARTITION_KEY, r->primary_path->pkey);
+	cm_set(mad, CM_REQ_PATH_PACKET_PAYLOAD_MTU, r->primary_path->mtu);
+	cm_set(mad, CM_REQ_MAX_CM_RETRIES, r->max_cm_retries);
+	/* The initiator of XRC has no responder. */
+	if (r->qp_type != IB_UVERBS_QPT_XRC_INI) {
+		cm_set(mad, CM_REQ_RESPONDER_RESOURCES, r->responder_resources);
+		cm_set(mad, CM_REQ_RETRY_COUNT, r->retry_count);
+		cm_set(mad, CM_REQ_RNR_RETRY_COUNT, r->rnr_retry_count);
+		cm_set(mad, CM_REQ_SRQ, r->srq);
+	}
+	put_primary(p, r, mad);
+	if (r->alternate_path)
+		put_alternate(p, r->alternate_path, mad);
+	put_data(mad + CM_OFF_REQ_PRIVATE_DATA, r->private_data, r->private_data_len);
+}
+
+void cm_format_rep(const struct cm_priv *p, const struct cm_rep_param *r, uint8_t *mad)
+{
+	init(mad, CM_ATTR_REP, p->tid, r->ece.attr_mod);
+	cm_set(mad, CM_REP_LOCAL_COMM_ID, p->id.local_id);
+	cm_set(mad, CM_REP_REMOTE_COMM_ID, p->id.remote_id);
+	cm_set(mad, CM_REP_STARTING_PSN, r->starting_psn);
+	cm_set(mad, CM_REP_RESPONDER_RESOURCES, r->responder_resources);
+	cm_set(mad, CM_REP_TARGET_ACK_DELAY, p->av.av.dev->ack_delay);
+	cm_set(mad, CM_REP_FAILOVER_ACCEPTED, r->failover_accepted);
+	cm_set(mad, CM_REP_RNR_RETRY_COUNT, r->rnr_retry_count);
+	cm_set(mad, CM_REP_LOCAL_CA_GUID, p->av.av.dev->node_guid);
+	if (p->qp_type != IB_UVERBS_QPT_XRC_TGT) {
+		cm_set(mad, CM_REP_INITIATOR_DEPTH, r->initiator_depth);
+		cm_set(mad, CM_REP_END_TO_END_FLOW_CONTROL, r->flow_control);
+		cm_set(mad, CM_REP_SRQ, r->srq);
+		cm_set(mad, CM_REP_LOCAL_QPN, r->qp_num);
+	} else {
+		cm_set(mad, CM_REP_SRQ, 1);
+		cm_set(mad, CM_REP_LOCAL_EECN, r->qp_num);
+	}
+	cm_set(mad, CM_REP_VENDOR_ID_L, r->ece.vendor_id);
+	cm_set(mad, CM_REP_VENDOR_ID_M, r->ece.vendor_id >> 8);
+	cm_set(mad, CM_REP_VENDOR_ID_H, r->ece.vendor_id >> 16);
+	put_data(mad + CM_OFF_REP_PRIVATE_DATA, r->private_data, r->private_data_len);
+}
+
+void cm_format_mra(const struct cm_priv *p, enum cm_msg_response what, uint8_t service_timeout,
+		   const void *data, uint32_t len, uint8_t *mad)
+{
+	init(mad, CM_ATTR_MRA, p->tid, 0);
+	cm_set(mad, CM_MRA_LOCAL_COMM_ID, p->id.local_id);
+	cm_set(mad, CM_MRA_REMOTE_COMM_ID, p->id.remote_id);
+	cm_set(mad, CM_MRA_MESSAGE_MRAED, what);
+	cm_set(mad, CM_MRA_SERVICE_TIMEOUT, service_timeout);
+	put_data(mad + CM_OFF_MRA_PRIVATE_DATA, data, len);
+}
+
+static enum cm_msg_response rejected_in(enum ib_cm_state state)
+{
+	if (state == IB_CM_REQ_RCVD || state == IB_CM_MRA_REQ_SENT)
+		return CM_MSG_RESPONSE_REQ;
+	if (state == IB_CM_REP_RCVD || state == IB_CM_MRA_REP_SENT)
+		return CM_MSG_RESPONSE_REP;
+	return CM_MSG_RESPONSE_OTHER;
+}
+
+void cm_format_rej(const struct cm_priv *p, enum ib_cm_state state, enum ib_cm_rej_reason reason,
+		   const void *ari, uint32_t ari_len, const void *data, uint32_t len, uint8_t *mad)
+{
+	init(mad, CM_ATTR_REJ, p->tid, 0);
+	/* Our id means nothing to a peer that has never had it. */
+	if (state != IB_CM_REQ_RCVD)
+		cm_set(mad, CM_REJ_LOCAL_COMM_ID, p->id.local_id);
+	cm_set(mad, CM_REJ_REMOTE_COMM_ID, p->id.remote_id);
+	cm_set(mad, CM_REJ_MESSAGE_REJECTED, rejected_in(state));
+	cm_set(mad, CM_REJ_REASON, reason);
+	if (ari && ari_len) {
+		cm_set(mad, CM_REJ_REJECTED_INFO_LENGTH, ari_len);
+		put_data(mad + CM_OFF_REJ_ARI, ari, ari_len);
+	}
+	put_data(mad + CM_OFF_REJ_PRIVATE_DATA, data, len);
+}
+
+void cm_issue_rej(const struct cm_rx *rx, enum ib_cm_rej_reason reason, enum cm_msg_response what)
+{
+	uint8_t mad[CM_MAD_LEN];
+
+	init(mad, CM_ATTR_REJ, rx->hdr.tid, 0);
+	/* Both ids stand at the same place in all messages; a REQ has none of the remote. */
+	cm_set(mad, CM_REJ_REMOTE_COMM_ID, cm_get(rx->mad, CM_REJ_LOCAL_COMM_ID));
+	if (what != CM_MSG_RESPONSE_REQ)
+		cm_set(mad, CM_REJ_LOCAL_COMM_ID, cm_get(rx->mad, CM_REJ_REMOTE_COMM_ID));
+	cm_set(mad, CM_REJ_MESSAGE_REJECTED, what);
+	cm_set(mad, CM_REJ_REASON, reason);
+	cm_reply(rx, mad);
+}
+
+void cm_format_rtu(const struct cm_priv *p, const void *data, uint32_t len, uint8_t *mad)
+{
+	init(mad, CM_ATTR_RTU, p->tid, 0);
+	cm_set(mad, CM_RTU_LOCAL_COMM_ID, p->id.local_id);
+	cm_set(mad, CM_RTU_REMOTE_COMM_ID, p->id.remote_id);
+	put_data(mad + CM_OFF_RTU_PRIVATE_DATA, data, len);
+}
+
+void cm_format_drep(const struct cm_priv *p, const void *data, uint32_t len, uint8_t *mad)
+{
+	init(mad, CM_ATTR_DREP, p->tid, 0);
+	cm_set(mad, CM_DREP_LOCAL_COMM_ID, p->id.local_id);
+	cm_set(mad, CM_DREP_REMOTE_COMM_ID, p->id.remote_id);
+	put_data(mad + CM_OFF_DREP_PRIVATE_DATA, data, len);
+}

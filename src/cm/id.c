@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Ids: making, finding, ending them, and their events. An id that its own handler
+ * destroys stays in memory until the handler is back, and nowhere else.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/log.h"
+#include "cm/rx_internal.h"
+#include "wire/be.h"
+
+static struct cm_priv *find_local(struct cm *cm, uint32_t local_id)
+{
+	uint32_t hash = cm_hash_of(&cm->local, local_id, 0);
+	struct cm_node *n;
+
+	cm_hash_for_each(n, &cm->local, hash) {
+		struct cm_priv *p = container_of(n, struct cm_priv, local);
+
+		if (p->id.local_id == local_id)
+			return p;
+	}
+	return NULL;
+}
+
+struct cm_priv *cm_find(struct cm *cm, uint32_t local_id, uint32_t remote_id)
+{
+	struct cm_priv *p = find_local(cm, local_id);
+
+	return p && p->visible && p->id.remote_id == remote_id ? p : NULL;
+}
+
+/* One after the other behind a random mask, as the kernel's: not met again for long. */
+static void set_local_id(struct cm_priv *p)
+{
+	struct cm *cm = p->id.cm;
+
+	do {
+		p->id.local_id = cm->next_id++ ^ cm->random;
+	} while (!p->id.local_id || find_local(cm, p->id.local_id));
+	cm_hash_add(&cm->local, &p->local, cm_hash_of(&cm->local, p->id.local_id, 0));
+}
+
+struct cm_priv *cm_new(struct cm *cm, struct cm_device *dev, cm_handler handler, void *ctx)
+{
+	struct cm_priv *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->timer.fn = cm_msg_timer;
+	/* Its place in the heap is taken now, so that arming it cannot fail. */
+	if (timer_set(&cm->timers, &p->timer, NS_NEVER - 1)) {
+		free(p);
+		return NULL;
+	}
+	p->id.cm = cm;
+	p->id.device = dev;
+	p->id.handler = handler;
+	p->id.context = ctx;
+	list_init(&p->listen);
+	list_init(&p->establish);
+	list_add_tail(&p->all, &cm->ids);
+	set_local_id(p);
+	cm->count++;
+	return p;
+}
+
+struct cm_id *cm_create_id(struct cm *cm, struct cm_device *dev, cm_handler handler, void *ctx)
+{
+	struct cm_priv *p = cm_new(cm, dev, handler, ctx);
+
+	if (!p)
+		return NULL;
+	p->visible = true;
+	return &p->id;
+}
+
+static void free_id(struct cm_priv *p)
+{
+	free(p->private_data);
+	free(p);
+}
+
+static void say_rej_timeout(struct cm_priv *p, ns_t now)
+{
+	uint8_t guid[8] = { 0 };
+
+	/* The peer may know the id by our GUID and our local id alone: IBA 12.6.7.2. */
+	if (p->id.device)
+		put_be64(guid, p->id.device->node_guid);
+	cm_send_rej(&p->id, IB_CM_REJ_TIMEOUT, guid, sizeof(guid), NULL, 0, now);
+}
+
+/* One row's worth of telling the peer. False: a listener that others still have. */
+static bool destroy_step(struct cm_priv *p, const struct cm_row *row, int err, ns_t now)
+{
+	static const struct cm_sidr_rep_param reject = { .status = IB_SIDR_REJECT };
+
+	if (row->what & CM_UNLISTEN) {
+		if (--p->sharecount)
+			return false;
+		list_del(&p->listen);
+	}
+	if (row->what & CM_SAY_REJ_TIMEOUT)
+		say_rej_timeout(p, now);
+	if (row->what & CM_SAY_REJ_CONSUMER) {
+		/* Without memory the peer is left to repeat its REQ. */
+		if (err == -ENOMEM && p->id.state == IB_CM_REQ_RCVD)
+			cm_reset_to_idle(p);
+		else
+			cm_send_rej(&p->id, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0, NULL, 0, now);
+	}
+	if (row->what & CM_SAY_DREQ) {
+		/* The target of XRC has no peer of its own to disconnect from. */
+		if (p->qp_type == IB_UVERBS_QPT_XRC_TGT)
+			cm_reset_to_idle(p);
+		else
+			cm_send_dreq(&p->id, NULL, 0, now);
+	}
+	if (row->what & CM_SAY_DREP)
+		cm_send_drep(&p->id, NULL, 0, now);
+	if (row->what & CM_SAY_SIDR_REJECT)
+		cm_send_sidr_rep(&p->id, &reject, now);
+	cm_apply(p, row, now);
+	return true;
+}
+
+void cm_destroy(struct cm_priv *p, int err, ns_t now)
+{
+	struct cm *cm = p->id.cm;
+	const struct cm_row *row;
+	enum ib_cm_state was;
+
+	while (p->id.state != IB_CM_IDLE) {
+		was = p->id.state;
+		row = cm_row(CM_IN_DESTROY, was, p->id.lap_state);
+		if (!row || !destroy_step(p, row, err, now))
+			return;
+		if (BUG_ON(p->id.state == was))
+			break;
+	}
+	cm_cancel(p);
+	cm_reset_to_idle(p);
+	cm_hash_del(&cm->sidr, &p->sidr);
+	cm_hash_del(&cm->local, &p->local);
+	timer_cancel(&cm->timers, &p->timer);
+	list_del(&p->establish);
+	list_del(&p->all);
+	cm->count--;
+	p->dead = true;
+	if (!p->refs)
+		free_id(p);
+}
+
+void cm_destroy_id(struct cm_id *id, ns_t now)
+{
+	cm_destroy(cm_priv(id), 0, now);
+}
+
+void cm_deliver(struct cm_priv *p, const struct cm_event *ev, ns_t now)
+{
+	int ret = 0;
+
+	p->refs++;
+	if (p->id.handler)
+		ret = p->id.handler(&p->id, ev, now);
+	p->refs--;
+	if (!p->dead) {
+		if (ret)
+			cm_destroy(p, ret, now);
+	} else if (!p->refs) {
+		free_id(p);
+	}
+}
+
+void cm_apply(struct cm_priv *p, const struct cm_row *row, ns_t now)
+{
+	if (row->what & CM_CANCEL)
+		cm_cancel(p);
+	if (row->to == IB_CM_TIMEWAIT)
+		cm_enter_timewait(p, now);
+	else if (row->to == IB_CM_IDLE)
+		cm_reset_to_idle(p);
+	else if (row->to != CM_KEEP)
+		p->id.state = (enum ib_cm_state)row->to;
+	if (row->lap_to != CM_KEEP)
+		p->id.lap_state = (enum ib_cm_lap_state)row->lap_to;
+}
+
+/* Listeners. */
+
+struct cm_priv *cm_find_listen(struct cm *cm, struct cm_device *dev, uint64_t service_id)
+{
+	struct cm_priv *p;
+
+	list_for_each_entry(p, &cm->listeners, listen)
+		if (p->id.device == dev && (service_id & p->service_mask) == p->id.service_id)
+			return p;
+	return NULL;
+}
+
+/* Who has a service id in common with p. */
+static struct cm_priv *find_overlap(const struct cm_priv *p)
+{
+	struct cm_priv *q;
+
+	list_for_each_entry(q, &p->id.cm->listeners, listen)
+		if (q->id.device == p->id.device &&
+		    (q->id.service_id & p->service_mask) == (p->id.service_id & q->service_mask))
+			return q;
+	return NULL;
+}
+
+static int init_listen(struct cm_priv *p, uint64_t service_id, uint64_t mask)
+{
+	if ((service_id & CM_SERVICE_ID_AGN_MASK) == CM_ASSIGN_SERVICE_ID &&
+	    service_id != CM_ASSIGN_SERVICE_ID)
+		return -EINVAL;
+	p->service_mask = mask;
+	p->id.service_id = service_id & mask;
+	if (service_id == CM_ASSIGN_SERVICE_ID) {
+		p->service_mask = ~0ull;
+		p->id.service_id = p->id.cm->next_service_id++;
+	}
+	return 0;
+}
+
+static void start_listen(struct cm_priv *p)
+{
+	p->sharecount = 1;
+	list_add_tail(&p->listen, &p->id.cm->listeners);
+	p->id.state = IB_CM_LISTEN;
+}
+
+int cm_listen(struct cm_id *id, uint64_t service_id, uint64_t mask)
+{
+	struct cm_priv *p = cm_priv(id);
+	int ret;
+
+	if (!cm_row(CM_IN_LISTEN, id->state, id->lap_state))
+		return -EINVAL;
+	ret = init_listen(p, service_id, mask);
+	if (ret)
+		return ret;
+	if (find_overlap(p))
+		return -EBUSY;
+	start_listen(p);
+	return 0;
+}
+
+int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler,
+		     uint64_t service_id, struct cm_id **id)
+{
+	struct cm_priv *p = cm_new(cm, dev, handler, NULL), *q;
+	int ret;
+
+	if (!p)
+		return -ENOMEM;
+	ret = init_listen(p, service_id, ~0ull);
+	q = ret ? NULL : find_overlap(p);
+	if (q && (q->id.handler != handler || q->id.context || q->service_mask != ~0ull))
+		ret = -EINVAL;
+	if (ret || q) {
+		cm_destroy(p, 0, 0);
+		if (ret)
+			return ret;
+		q->sharecount++;
+		*id = &q->id;
+		return 0;
+	}
+	start_listen(p);
+	*id = &p->id;
+	return 0;
+}

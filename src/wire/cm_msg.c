@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <string.h>
+#include "wire/be.h"
+#include "wire/cm_msg.h"
+#include "wire/text.h"
+
+#define MGMT_BASE_VERSION 1
+#define MGMT_CLASS_CM 7
+#define MGMT_METHOD_SEND 3
+
+static const struct field {
+	uint8_t byte, bit, width;
+	const char *name;
+} fields[CM_FIELD_COUNT] = {
+#define X(name, byte, bit, width) [CM_##name] = { CM_HDR_LEN + (byte), bit, width, #name },
+	CM_FIELDS(X)
+#undef X
+};
+
+static const char *const attr_names[] = {
+	"REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP", "SIDR_REQ", "SIDR_REP", "LAP", "APR",
+};
+_Static_assert(ARRAY_SIZE(attr_names) == CM_ATTR_COUNT, "a name for each message");
+
+/* Private data and fields of each message; its fields stand together in CM_FIELDS. */
+static const struct msg {
+	uint8_t data_off, data_len;
+	enum cm_field first, last;
+} msgs[] = {
+#define MSG(m, first, last)                                                                        \
+	[CM_ATTR_##m - CM_ATTR_REQ] = { CM_OFF_##m##_PRIVATE_DATA, CM_LEN_##m##_PRIVATE_DATA,      \
+					CM_##m##_##first, CM_##m##_##last }
+	MSG(REQ, LOCAL_COMM_ID, SAP_SUPPORTED),
+	MSG(MRA, LOCAL_COMM_ID, SERVICE_TIMEOUT),
+	MSG(REJ, LOCAL_COMM_ID, REASON),
+	MSG(REP, LOCAL_COMM_ID, LOCAL_CA_GUID),
+	MSG(RTU, LOCAL_COMM_ID, REMOTE_COMM_ID),
+	MSG(DREQ, LOCAL_COMM_ID, REMOTE_QPN_EECN),
+	MSG(DREP, LOCAL_COMM_ID, REMOTE_COMM_ID),
+	MSG(SIDR_REQ, REQUESTID, SERVICEID),
+	MSG(SIDR_REP, REQUESTID, Q_KEY),
+	MSG(LAP, LOCAL_COMM_ID, ALTERNATE_LOCAL_ACK_TIMEOUT),
+	MSG(APR, LOCAL_COMM_ID, AR_STATUS),
+};
+_Static_assert(ARRAY_SIZE(msgs) == CM_ATTR_COUNT, "a row for each message");
+
+static const struct msg *msg_of(uint16_t attr)
+{
+	return attr >= CM_ATTR_REQ && attr < CM_ATTR_END ? &msgs[attr - CM_ATTR_REQ] : NULL;
+}
+
+void cm_msg_init(uint8_t mad[CM_MAD_LEN], const struct cm_hdr *h)
+{
+	memset(mad, 0, CM_MAD_LEN);
+	mad[0] = MGMT_BASE_VERSION;
+	mad[1] = MGMT_CLASS_CM;
+	mad[2] = CM_CLASS_VERSION;
+	mad[3] = MGMT_METHOD_SEND;
+	put_be64(mad + 8, h->tid);
+	put_be16(mad + 16, h->attr);
+	put_be32(mad + 20, h->attr_mod);
+}
+
+bool cm_msg_hdr(const uint8_t mad[CM_MAD_LEN], struct cm_hdr *h)
+{
+	h->tid = get_be64(mad + 8);
+	h->attr = get_be16(mad + 16);
+	h->attr_mod = get_be32(mad + 20);
+	return mad[0] == MGMT_BASE_VERSION && mad[1] == MGMT_CLASS_CM &&
+	       mad[2] == CM_CLASS_VERSION && mad[3] == MGMT_METHOD_SEND;
+}
+
+/* Bytes that the field touches; eight at most, since what has 64 bits starts a byte. */
+static uint32_t field_bytes(const struct field *f)
+{
+	return (f->bit + f->width + 7u) / 8;
+}
+
+static uint64_t field_mask(const struct field *f)
+{
+	return ~0ull >> (64 - f->width);
+}
+
+uint64_t cm_get(const uint8_t mad[CM_MAD_LEN], enum cm_field field)
+{
+	const struct field *f = &fields[field];
+	uint32_t i, n = field_bytes(f);
+	uint64_t v = 0;
+
+	for (i = 0; i < n; i++)
+		v = v << 8 | mad[f->byte + i];
+	return v >> (n * 8 - f->bit - f->width) & field_mask(f);
+}
+
+void cm_set(uint8_t mad[CM_MAD_LEN], enum cm_field field, uint64_t v)
+{
+	const struct field *f = &fields[field];
+	uint32_t i, n = field_bytes(f), shift = n * 8 - f->bit - f->width;
+	uint64_t mask = field_mask(f) << shift;
+
+	v = v << shift & mask;
+	for (i = n; i-- > 0; v >>= 8, mask >>= 8)
+		mad[f->byte + i] = (uint8_t)((mad[f->byte + i] & ~mask) | v);
+}
+
+const char *cm_attr_name(uint16_t attr)
+{
+	return msg_of(attr) ? attr_names[attr - CM_ATTR_REQ] : "?";
+}
+
+const uint8_t *cm_msg_private_data(const uint8_t mad[CM_MAD_LEN], uint16_t attr, uint32_t *len)
+{
+	const struct msg *m = msg_of(attr);
+
+	*len = m ? m->data_len : 0;
+	return m ? mad + m->data_off : NULL;
+}
+
+int cm_msg_print(const uint8_t mad[CM_MAD_LEN], char *buf, size_t size)
+{
+	const struct msg *m;
+	struct text t;
+	struct cm_hdr h;
+	uint64_t v;
+	uint32_t f;
+
+	text_init(&t, buf, size);
+	if (!cm_msg_hdr(mad, &h)) {
+		text_add(&t, "CM ?");
+		return (int)t.len;
+	}
+	m = msg_of(h.attr);
+	if (!m) {
+		text_add(&t, "CM attribute %#x tid=%#llx", h.attr, (unsigned long long)h.tid);
+		return (int)t.len;
+	}
+	text_add(&t, "CM %s tid=%#llx", cm_attr_name(h.attr), (unsigned long long)h.tid);
+	for (f = m->first; f <= (uint32_t)m->last; f++) {
+		v = cm_get(mad, (enum cm_field)f);
+		/* The name without that of the message. */
+		if (v)
+			text_add(&t, " %s=%#llx", fields[f].name + strlen(cm_attr_name(h.attr)) + 1,
+				 (unsigned long long)v);
+	}
+	return (int)t.len;
+}
