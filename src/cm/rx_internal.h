@@ -45,7 +45,8 @@ int cm_av_from_path(struct cm *cm, const struct cm_path *path, const struct cm_s
 /* Sends and forgets; -EINVAL without a device. */
 int cm_post(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN]);
 /* Sends and repeats, timeout_ms apart, until cm_cancel(). */
-int cm_post_wait(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN], enum ib_cm_state state, ns_t now);
+int cm_post_wait(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN], enum ib_cm_state state,
+		 ns_t now);
 void cm_cancel(struct cm_priv *p);
 /* Waits this long from now, and before each repetition; false: nothing is waiting. */
 bool cm_extend(struct cm_priv *p, uint32_t timeout_ms, ns_t now);

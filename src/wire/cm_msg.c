@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <string.h>
-#include "wire/be.h"
 #include "wire/cm_msg.h"
+#include "wire/mad.h"
 #include "wire/text.h"
 
-#define MGMT_BASE_VERSION 1
-#define MGMT_CLASS_CM 7
-#define MGMT_METHOD_SEND 3
+_Static_assert(CM_HDR_LEN == MAD_HDR_LEN && CM_MAD_LEN == MAD_LEN, "CM MADs are MADs");
 
 static const struct field {
 	uint8_t byte, bit, width;
@@ -52,22 +50,22 @@ static const struct msg *msg_of(uint16_t attr)
 void cm_msg_init(uint8_t mad[CM_MAD_LEN], const struct cm_hdr *h)
 {
 	memset(mad, 0, CM_MAD_LEN);
-	mad[0] = MGMT_BASE_VERSION;
-	mad[1] = MGMT_CLASS_CM;
-	mad[2] = CM_CLASS_VERSION;
-	mad[3] = MGMT_METHOD_SEND;
-	put_be64(mad + 8, h->tid);
-	put_be16(mad + 16, h->attr);
-	put_be32(mad + 20, h->attr_mod);
+	mad[MAD_O_BASE_VERSION] = MAD_BASE_VERSION;
+	mad[MAD_O_CLASS] = MAD_CLASS_CM;
+	mad[MAD_O_CLASS_VERSION] = CM_CLASS_VERSION;
+	mad[MAD_O_METHOD] = MAD_SEND;
+	put_be64(mad + MAD_O_TID, h->tid);
+	put_be16(mad + MAD_O_ATTR, h->attr);
+	put_be32(mad + MAD_O_ATTR_MOD, h->attr_mod);
 }
 
 bool cm_msg_hdr(const uint8_t mad[CM_MAD_LEN], struct cm_hdr *h)
 {
-	h->tid = get_be64(mad + 8);
-	h->attr = get_be16(mad + 16);
-	h->attr_mod = get_be32(mad + 20);
-	return mad[0] == MGMT_BASE_VERSION && mad[1] == MGMT_CLASS_CM &&
-	       mad[2] == CM_CLASS_VERSION && mad[3] == MGMT_METHOD_SEND;
+	h->tid = mad_tid(mad);
+	h->attr = mad_attr(mad);
+	h->attr_mod = get_be32(mad + MAD_O_ATTR_MOD);
+	return mad[MAD_O_BASE_VERSION] == MAD_BASE_VERSION && mad[MAD_O_CLASS] == MAD_CLASS_CM &&
+	       mad[MAD_O_CLASS_VERSION] == CM_CLASS_VERSION && mad[MAD_O_METHOD] == MAD_SEND;
 }
 
 /* Bytes that the field touches; eight at most, since what has 64 bits starts a byte. */

@@ -66,7 +66,8 @@ static void test_no_overlap(void **state)
 		for (i = 0; i < ARRAY_SIZE(blocks); i++) {
 			if (strncmp(blocks[i].name, names[m], strlen(names[m])) != 0)
 				continue;
-			for (pos = blocks[i].byte * 8; pos < (blocks[i].byte + blocks[i].len) * 8; pos++)
+			pos = blocks[i].byte * 8;
+			for (; pos < (blocks[i].byte + blocks[i].len) * 8; pos++)
 				assert_int_equal(used[pos]++, 0);
 			assert_true(CM_HDR_LEN + blocks[i].byte + blocks[i].len <= CM_MAD_LEN);
 		}
