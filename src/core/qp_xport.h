@@ -16,7 +16,11 @@ struct link;
 struct req_wqe {
 	uint64_t wr_id;
 	uint64_t va;		/* remote address */
-	uint64_t swap_add, compare;	/* FLUSH: swap_add = bytes of the range */
+	uint64_t swap_add;	/* FLUSH: bytes of the range */
+	union {
+		uint64_t compare;
+		uint32_t asked;	/* READ: packets from its first one on to the end of what was asked for last */
+	};
 	uint32_t first_psn;
 	uint32_t npkts;		/* PSNs it takes (READ: its responses); 0 = local, or it failed before its first packet */
 	uint32_t len;		/* payload bytes, 0..2^31 */

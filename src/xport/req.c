@@ -22,6 +22,7 @@
  * WRITE and READ may bypass all this where the link offers direct placement
  * and nothing of the QP is in flight: they then complete on the spot.
  */
+#include "xport/window.h"
 #include "xport/xport_internal.h"
 
 /* Smallest message that is placed directly although earlier completions wait to be polled. */
@@ -128,24 +129,49 @@ static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
 	return 0;
 }
 
+/*
+ * How many packets of a READ to ask for now; 0: none before more have come. On
+ * a wire the answer must not be more than our window: a READ of much asks part
+ * by part, each when the one before has come. After a loss what is missing of a
+ * part is asked for in pieces.
+ *
+ * A responder need not answer a repeated request that goes beyond the one that
+ * it has seen (IBA 9.7.5.1.3; kernel rxe drops it), and which of them it has
+ * seen we do not know. So one that is repeated ends where one that was sent
+ * ended, or before: where the last one for this WQE did, and where that has been
+ * answered, where its part did. A piece is not cut again.
+ */
+static uint32_t read_ask(const struct qp *qp, const struct req_wqe *w)
+{
+	const struct qp_req *r = &qp->req;
+	uint32_t n = w->npkts - r->cur_pkt, at = psn_off(psn_add(w->first_psn, r->cur_pkt), r->una);
+	uint32_t all = xp_outstanding(qp), part;
+
+	if (likely(at >= all)) {
+		if (likely(!r->slow_start))
+			return n;
+		return r->cur_pkt && at ? 0 : min(n, r->window);
+	}
+	if (r->cur_pkt && at)
+		return 0;
+	part = min(n, all - at);
+	n = w->asked - r->cur_pkt;
+	if (w->asked > r->cur_pkt && n < part)
+		return n;
+	return r->slow_start ? min(part, win_piece(qp)) : part;
+}
+
 /* READ (what of it is missing), atomics, ATOMIC WRITE, FLUSH: one packet. */
 static int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 	struct iovec iov[SEG_MAX_IOV];
-	uint32_t n = w->npkts - r->cur_pkt;
+	uint32_t n = w->type == SEG_READ_REQ ? read_ask(qp, w) : 1;
 	struct seg seg = { 0 };
 	int rc;
 
-	/* On a wire the answer must not be more than our window: a READ of much asks again and again. */
-	if (unlikely(r->slow_start && w->type == SEG_READ_REQ)) {
-		if (r->cur_pkt && psn_add(w->first_psn, r->cur_pkt) != r->una)
-			return -EAGAIN;
-		n = min(n, r->window);
-		/* Again no further than before: a responder need not answer what it has not seen. */
-		if (psn_off(psn_add(w->first_psn, r->cur_pkt), r->una) < xp_outstanding(qp))
-			n = min(n, psn_off(r->nxt, psn_add(w->first_psn, r->cur_pkt)));
-	}
+	if (unlikely(!n))
+		return -EAGAIN;
 	seg_head(qp, w, &seg);
 	seg.flags = SEG_F_START | SEG_F_END | SEG_F_ACKREQ;
 	seg.npkts = n;
@@ -175,6 +201,8 @@ static int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 	rc = req_xmit(qp, &seg);
 	if (unlikely(rc))
 		return rc;
+	if (w->type == SEG_READ_REQ)
+		w->asked = r->cur_pkt + n;
 	req_advance(qp, w, n, now);
 	return 0;
 }

@@ -89,6 +89,11 @@ void win_lost(struct qp *qp, bool timeout)
 	r->win_acked = 0;
 }
 
+uint32_t win_piece(const struct qp *qp)
+{
+	return max(qp->req.window / 4, packets(qp, WIN_MIN));
+}
+
 void xp_congestion(struct qp *qp)
 {
 	if (qp->type == QPT_RC)

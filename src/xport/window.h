@@ -10,6 +10,8 @@ void win_reset(struct qp *qp);
 void win_acked_slow(struct qp *qp, uint32_t npkts);
 /* Something was lost: found by a NAK, or by a timeout. */
 void win_lost(struct qp *qp, bool timeout);
+/* Packets of a READ to ask for again at a time; never more than the window will be. */
+uint32_t win_piece(const struct qp *qp);
 
 static inline void win_acked(struct qp *qp, uint32_t npkts)
 {

@@ -194,6 +194,7 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 	if (w->type == SEG_WRITE || w->type == SEG_WRITE_IMM || w->type == SEG_READ_REQ) {
 		w->va = READ_ONCE(s->wr.wr.rdma.remote_addr);
 		w->rkey = READ_ONCE(s->wr.wr.rdma.rkey);
+		w->asked = 0;
 	} else if (wqe_is_rd(w)) {
 		w->va = READ_ONCE(s->wr.wr.atomic.remote_addr);
 		w->rkey = READ_ONCE(s->wr.wr.atomic.rkey);

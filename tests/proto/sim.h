@@ -64,6 +64,7 @@ struct sim_cfg {
 	uint32_t access[2];
 	uint8_t timeout, retry, rnr_retry, min_rnr, max_rd, max_dest;
 	bool sig_all;
+	bool lossy;		/* link.lossy: a window, READs in parts */
 };
 
 struct sim {
@@ -85,6 +86,8 @@ struct sim {
 	char note[128];		/* what is being tried: printed when it fails */
 	/* When set, sees every packet before it is sent; true = lose it. */
 	bool (*filter)(struct sim *s, int to, const struct seg *seg);
+	/* When set, sees every packet that arrives, before its QP does; true = lose it. */
+	bool (*arrival)(struct sim *s, int to, const struct seg *seg);
 };
 
 struct sim_wr {

@@ -130,7 +130,7 @@ void sim_link_init(struct sim_end *e, const struct sim_cfg *cfg)
 {
 	e->link = (struct link){
 		.ops = &sim_ops, .max_pkts = cfg->max_pkts, .max_seg = cfg->max_seg,
-		.max_copy_seg = cfg->max_seg, .refs = 1,
+		.max_copy_seg = cfg->max_seg, .refs = 1, .lossy = cfg->lossy,
 	};
 	e->blocked = false;
 }
@@ -156,7 +156,7 @@ void sim_deliver(struct sim *s)
 
 	/* Off the list first: the receiver may revoke. */
 	list_del(&p->entry);
-	if (p->seg.dqpn == to->qp->qpn)
+	if (p->seg.dqpn == to->qp->qpn && !(s->arrival && s->arrival(s, p->to, &p->seg)))
 		xp_input(to->qp, &p->seg, &to->link, s->now);
 	pkt_free(s, p);
 	for (int i = 0; i < 2; i++)

@@ -25,8 +25,8 @@ struct step {
 
 static const struct cut {
 	uint32_t max_pkts;
-	bool by_ref;
-} cuts[] = { { 1, false }, { 3, false }, { 1000, true } };
+	bool by_ref, lossy;
+} cuts[] = { { 1, false, true }, { 3, false, true }, { 1000, true, false } };
 
 static uint32_t step_len(const struct step *st)
 {
@@ -182,6 +182,7 @@ static void run_one(const struct step *steps, int n, uint64_t mask, const struct
 
 	cfg.retry = 30;
 	cfg.max_pkts = cut->max_pkts;
+	cfg.lossy = cut->lossy;
 	s->by_ref = cut->by_ref;
 	s->lose = mask;
 	sim_connect(s, &cfg);
