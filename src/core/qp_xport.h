@@ -91,11 +91,15 @@ struct resp_res {
 	uint32_t dup : 1;	/* of a duplicate request: takes no resource */
 };
 
-/* What an atomic found, for its duplicates. */
+/* A READ or atomic that was executed, for its duplicates. */
 struct __attribute__((packed, aligned(4))) resp_replay {
-	uint64_t orig;
-	uint32_t psn;
+	uint64_t va;		/* atomic: the original value */
+	uint32_t psn;		/* of its first response; UINT32_MAX: unused */
+	uint32_t rkey;
+	uint32_t len;		/* REPLAY_ATOMIC: it is an atomic's */
 };
+
+#define REPLAY_ATOMIC UINT32_MAX
 
 /* The message whose middle we are in. */
 enum resp_msg { RESP_MSG_NONE, RESP_MSG_SEND, RESP_MSG_WRITE };
@@ -132,7 +136,7 @@ struct qp_resp {
 
 	/*
 	 * Rings of rd_size entries (0 or a power of two): owed responses, in PSN
-	 * order from res_head, and what atomics found. One piece of memory, there
+	 * order from res_head, and what was executed last. One piece of memory, there
 	 * from the first READ or atomic on.
 	 */
 	struct resp_res *res;

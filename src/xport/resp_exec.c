@@ -110,6 +110,31 @@ static enum resp_step exec_rd(struct resp_ctx *c, struct resp_res *res, uint32_t
 	return RESP_DONE;
 }
 
+/* Behind what was executed last; the oldest is forgotten. */
+static void replay_push(struct qp *qp, const struct resp_replay *e)
+{
+	struct qp_resp *r = &qp->resp;
+
+	r->replay[r->replay_next] = *e;
+	r->replay_next = (uint8_t)((r->replay_next + 1u) & (r->rd_size - 1));
+}
+
+/* What psn belongs to: the latest, as an old one may have the same PSN from before a wrap. NULL: forgotten. */
+static const struct resp_replay *replay_find(const struct qp *qp, uint32_t psn, bool atomic)
+{
+	const struct qp_resp *r = &qp->resp;
+
+	for (uint32_t i = 1; i <= r->rd_size; i++) {
+		const struct resp_replay *e = &r->replay[(r->replay_next - i) & (r->rd_size - 1)];
+		bool is_atomic = e->len == REPLAY_ATOMIC;
+		uint32_t npkts = is_atomic ? 1 : seg_pkts(e->len, 1u << qp->req.mtu_shift);
+
+		if (e->psn <= PSN_MASK && psn_off(psn, e->psn) < npkts)
+			return is_atomic == atomic ? e : NULL;
+	}
+	return NULL;
+}
+
 static void read_res(const struct resp_ctx *c, struct resp_res *res)
 {
 	*res = (struct resp_res){
@@ -123,7 +148,6 @@ static void read_res(const struct resp_ctx *c, struct resp_res *res)
 
 static enum resp_step exec_atomic(struct resp_ctx *c)
 {
-	struct qp_resp *r = &c->qp->resp;
 	const struct seg *seg = c->seg;
 	struct resp_res res = { .type = SEG_ATOMIC_ACK, .psn = c->psn };
 	int rc;
@@ -136,8 +160,8 @@ static enum resp_step exec_atomic(struct resp_ctx *c)
 		rc = umem_fetch_add(c->addr, seg->swap_add, &res.va);
 	if (unlikely(rc))
 		return resp_rem_acc(c);
-	r->replay[r->replay_next] = (struct resp_replay){ res.va, c->psn };
-	r->replay_next = (uint8_t)((r->replay_next + 1u) & (r->rd_size - 1));
+	replay_push(c->qp, &(struct resp_replay){ .va = res.va, .psn = c->psn,
+						  .len = REPLAY_ATOMIC });
 	return exec_rd(c, &res, 1);
 }
 
@@ -185,6 +209,8 @@ enum resp_step resp_execute(struct resp_ctx *c)
 	if (c->seg->type != SEG_READ_REQ)
 		return exec_atomic(c);
 	read_res(c, &res);
+	replay_push(c->qp, &(struct resp_replay){ .va = res.va, .psn = c->psn, .len = res.len,
+						  .rkey = res.rkey });
 	return exec_rd(c, &res, seg_pkts(res.len, 1u << c->qp->req.mtu_shift));
 }
 
@@ -239,17 +265,23 @@ enum resp_step resp_complete(struct resp_ctx *c)
 	return RESP_DONE;
 }
 
-static enum resp_step dup_read(struct resp_ctx *c, uint32_t seen)
+/*
+ * A READ is repeated when it is one of those executed last, or a part of one:
+ * anything else is no duplicate that a requester could send (kernel rxe:
+ * "class D error", dropped). What goes beyond it is answered as far as it went.
+ */
+static enum resp_step dup_read(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
+	const struct resp_replay *e = replay_find(qp, c->psn, false);
+	uint32_t left;
 	struct resp_res res;
 
 	read_res(c, &res);
-	if (res.len > DEV_MAX_MSG)
+	if (!e || res.rkey != e->rkey || res.va < e->va || res.va - e->va > e->len)
 		return RESP_DONE;
-	/* More than the first time, perhaps because a request in between was lost: what was asked for then. */
-	if (seg_pkts(res.len, 1u << qp->req.mtu_shift) > seen)
-		res.len = seen << qp->req.mtu_shift;
+	left = e->len - (uint32_t)(res.va - e->va);
+	res.len = min(res.len, left);
 	if (!(qp->attr.access & IB_UVERBS_ACCESS_REMOTE_READ))
 		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
 	if (res.len && mr_check(qp->dev, qp->pd->id, qp->qpn, res.rkey, res.va, res.len,
@@ -264,26 +296,19 @@ static enum resp_step dup_read(struct resp_ctx *c, uint32_t seen)
 
 static enum resp_step dup_atomic(struct resp_ctx *c)
 {
-	struct qp_resp *r = &c->qp->resp;
+	const struct resp_replay *e = replay_find(c->qp, c->psn, true);
+	struct resp_res res = {
+		.type = SEG_ATOMIC_ACK,
+		.psn = c->psn,
+		.msn = c->qp->card->msn,
+		.dup = true,
+	};
 
-	/* Latest first: an old one may have the same PSN from before a wrap. */
-	for (uint32_t i = 1; i <= r->rd_size; i++) {
-		const struct resp_replay *found =
-			&r->replay[(r->replay_next - i) & (r->rd_size - 1)];
-		struct resp_res res = {
-			.type = SEG_ATOMIC_ACK,
-			.psn = c->psn,
-			.va = found->orig,
-			.msn = c->qp->card->msn,
-			.dup = true,
-		};
-
-		if (found->psn != c->psn)
-			continue;
-		resp_queue(c->qp, &res);
-		resp_output(c->qp, c->from);
-		break;
-	}
+	if (!e)
+		return RESP_DONE;
+	res.va = e->va;
+	resp_queue(c->qp, &res);
+	resp_output(c->qp, c->from);
 	return RESP_DONE;
 }
 
@@ -310,8 +335,6 @@ static enum resp_step dup_empty(struct resp_ctx *c)
  */
 enum resp_step resp_duplicate(struct resp_ctx *c)
 {
-	uint32_t seen = (uint32_t)-psn_diff(c->psn, c->qp->card->epsn);
-
 	if (resp_is_send(c) || resp_is_write(c)) {
 		if (c->flags & SEG_F_ACKREQ)
 			resp_answer(c->qp, c->from, psn_add(c->psn, c->npkts - 1),
@@ -320,5 +343,5 @@ enum resp_step resp_duplicate(struct resp_ctx *c)
 	}
 	if (c->seg->type == SEG_ATOMIC_WRITE || c->seg->type == SEG_FLUSH)
 		return dup_empty(c);
-	return c->seg->type == SEG_READ_REQ ? dup_read(c, seen) : dup_atomic(c);
+	return c->seg->type == SEG_READ_REQ ? dup_read(c) : dup_atomic(c);
 }

@@ -206,6 +206,40 @@ static void test_network(void **state)
 	s->loss_pct = s->dup_pct = s->delay_pct = 0;
 }
 
+/*
+ * Requests of before that nobody has sent (IBA: class D errors): no duplicate
+ * of anything that was executed last. No answer, and the QP goes on.
+ */
+static void test_forged(void **state)
+{
+	struct sim_end *b = &s->end[1];
+
+	s->arrival = NULL;
+	for (uint32_t seed = 0; seed < 300; seed++) {
+		run(atomics, STEPS, 0);
+		prng_seed(&s->rng, seed);
+		for (int i = 0; i < 50; i++) {
+			uint32_t behind = 1 + prng_below(&s->rng, i & 1 ? 64 : PSN_MASK / 2);
+			struct seg seg = {
+				.service = SEG_RC, .flags = SEG_F_START | SEG_F_END | SEG_F_ACKREQ,
+				.type = i % 3 ? SEG_READ_REQ : SEG_FETCH_ADD, .npkts = 1,
+				.pkey = 0xffff, .path_mtu = MTU, .dqpn = b->qp->qpn,
+				.psn = psn_add(b->qp->card->epsn, (uint32_t)-(int32_t)behind),
+				.va = prng_u64(&s->rng), .rkey = (uint32_t)prng_u64(&s->rng),
+				.dma_len = prng_below(&s->rng, 1u << 31),
+			};
+
+			sim_note(s, "forged: seed %u, %u behind", seed, behind);
+			xp_input(b->qp, &seg, &b->link, s->now);
+			assert_int_equal(b->qp->state, QPS_RTS);
+			assert_int_equal(sim_event(b), -1);
+		}
+		sim_run(s, s->now + NS_S);
+		sim_expect_none(s->end[0].scq);
+		assert_int_equal(s->end[0].qp->state, QPS_RTS);
+	}
+}
+
 static int setup(void **state)
 {
 	s = sim_create();
@@ -225,6 +259,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pairs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_random, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_network, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forged, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
