@@ -63,8 +63,7 @@ struct sim_cfg {
 	uint32_t psn[2];	/* starting PSN of each direction */
 	uint32_t access[2];
 	uint8_t timeout, retry, rnr_retry, min_rnr, max_rd, max_dest;
-	bool sig_all;
-	bool lossy;		/* link.lossy: a window, READs in parts */
+	bool sig_all, lossy;	/* lossy: as link.lossy */
 };
 
 struct sim {
@@ -84,9 +83,8 @@ struct sim {
 	bool behind;		/* peer_behind() answers this */
 	bool trace;		/* print every packet; $SIM_TRACE sets it */
 	char note[128];		/* what is being tried: printed when it fails */
-	/* When set, sees every packet before it is sent; true = lose it. */
+	/* When set, they see every packet before it is sent, and before its QP does; true = lose it. */
 	bool (*filter)(struct sim *s, int to, const struct seg *seg);
-	/* When set, sees every packet that arrives, before its QP does; true = lose it. */
 	bool (*arrival)(struct sim *s, int to, const struct seg *seg);
 };
 
