@@ -1,0 +1,203 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Two hosts on a bad network: packets lost, overtaken, repeated and damaged by
+# `ruse fault` on both, over IPv4 and IPv6. Everything ends within its time, right
+# or with an error completion; payload that was said to have come is right.
+# WIRE_LONG=1: every size, and more of each.
+# shellcheck source=tests/system/hosts.sh
+. "${BASH_SOURCE%/*}/hosts.sh"
+export PAIR_TIMEOUT=${WIRE_TIMEOUT:-60}
+long=${WIRE_LONG:-}
+port=18800
+errors=0
+waits=
+declare -A GID
+
+fault() {
+	local h=$1
+	shift
+	on "$h" "$RUSE_BUILD/ruse" fault "$@" >/dev/null || die "ruse fault $*"
+}
+
+# network PERCENT: how bad it is, both ways.
+network() {
+	local h
+	percent=$1
+	for h in a b; do
+		fault $h del all
+		fault $h add drop "$percent%" dir out
+		fault $h add corrupt 0.5% dir out
+		fault $h add duplicate 1% dir out
+		fault $h add reorder 3 1% dir out
+		fault $h add delay 100us jitter 50us 1% dir out
+	done
+	note "== $percent % lost, 1 % repeated, 1 % overtaken, 1 % late, 0.5 % damaged"
+}
+
+# What a program says that has seen an error completion: a retry count used up, or a flush.
+CLEAN='transport retry counter exceeded|RNR retry counter exceeded|Work Request Flushed'
+CLEAN+='|Failed status (5|12|13)\b|Completion with error|syndrom'
+
+# both SERVER CLIENT "SERVER COMMAND" "CLIENT COMMAND": right, or an end has seen an error
+# completion. Its peer may then wait for what will never come, as on any network: it is
+# stopped. An end that waits while the other has not failed is hung.
+both() {
+	local s=$1 c=$2 end=$((SECONDS + PAIR_TIMEOUT)) rc src pids
+	rm -f "$T"/{server,client}.pid
+	# Other losses for each, and not the same ones both ways.
+	fault "$s" seed "$port"
+	fault "$c" seed $((port + 1000))
+	ruse_on "$s" bash -c "echo \$\$ >$T/server.pid; exec $3" >"$T/server.out" 2>&1 &
+	pids[0]=$!
+	wait_for 20 listening_on "$s" "$port" || die "server does not listen: $3: $(cat "$T/server.out")"
+	ruse_on "$c" bash -c "echo \$\$ >$T/client.pid; exec $4" >"$T/client.out" 2>&1 &
+	pids[1]=$!
+	while kill -0 "${pids[0]}" 2>/dev/null || kill -0 "${pids[1]}" 2>/dev/null; do
+		sleep 0.05
+		[ $SECONDS -lt $end ] || break
+		# One has failed: the other gets a little longer.
+		if [ $end -gt $((SECONDS + 3)) ] && { failure 0 || failure 1; }; then
+			end=$((SECONDS + 3))
+		fi
+	done
+	ended 0 server; src=$?
+	ended 1 client; rc=$?
+	result=right
+	[ "$rc $src" = "0 0" ] && return 0
+	result="waits for what was lost"
+	[ -z "$waits" ] || [[ ! "$rc $src" =~ ^(0|137)\ (0|137)$ ]] || return 0
+	# 137: stopped by us.
+	if [ "$rc $src" != "137 137" ] && [ "$rc $src" != "0 137" ] && [ "$rc $src" != "137 0" ] &&
+		{ [ $rc -lt 128 ] || [ $rc = 137 ]; } && { [ $src -lt 128 ] || [ $src = 137 ]; } &&
+		grep -qE "$CLEAN" "$T/client.out" "$T/server.out"; then
+		# An end that is done does not answer any more when its last ACK was lost. Else eight
+		# losses in a row are for 20 %.
+		errors=$((errors + 1))
+		result="done, its last ACK was lost"
+		[[ "$rc $src" =~ ^(0 [1-9]|[1-9][0-9]*\ 0$) ]] && return 0
+		result="failed cleanly ($rc $src)"
+		[ "$percent" -lt 20 ] || return 0
+	fi
+	die "at $percent %: client $rc, server $src (137: hung): $4
+$(sed 's/^/client| /' "$T/client.out"; sed 's/^/server| /' "$T/server.out")"
+}
+
+# Has it ended badly?
+failure() {
+	kill -0 "${pids[$1]}" 2>/dev/null && return 1
+	! wait "${pids[$1]}"
+}
+
+# ended INDEX NAME: its status; it is stopped if it still runs.
+ended() {
+	! kill -0 "${pids[$1]}" 2>/dev/null || kill -9 "$(cat "$T/$2.pid")"
+	wait "${pids[$1]}"
+}
+
+# ping SERVER CLIENT FAMILY TOOL OPTIONS...
+ping_on() {
+	local s=$1 c=$2 f=$3 tool=$4
+	shift 4
+	port=$((port + 1))
+	both "$s" "$c" "$tool -d rxe_0 -g ${GID[$s$f]} -p $port $*" \
+		"$tool -d rxe_0 -g ${GID[$c$f]} -p $port $* ${ADDR4[$s]}"
+	! grep -hiE 'invalid data' "$T/client.out" "$T/server.out" || die "$tool: wrong data"
+	note "IPv$f $tool $*: $result"
+}
+
+# once SERVER CLIENT FAMILY TOOL OPTIONS...: unreliable service. What is lost is lost, and a
+# pingpong then waits for ever; what comes is right, and whoever waits can be stopped.
+once_on() {
+	local PAIR_TIMEOUT=2 waits=yes
+	ping_on "$@"
+}
+
+# unrel SERVER CLIENT FAMILY uc|ud: most of many messages come, all of those right.
+unrel_on() {
+	local s=$1 c=$2 f=$3 u="$RUSE_TESTBIN/unrel $4 500"
+	port=$((port + 1))
+	both "$s" "$c" "env VERBS_GID=${GID[$s$f]} $u $port" \
+		"env VERBS_GID=${GID[$c$f]} $u $port ${ADDR4[$s]}"
+	note "IPv$f unrel $4: $(tail -n 1 "$T/server.out")"
+}
+
+# perf SERVER CLIENT FAMILY TOOL OPTIONS...
+perf_on() {
+	local s=$1 c=$2 f=$3 tool=$4
+	shift 4
+	port=$((port + 1))
+	both "$s" "$c" "$tool -d rxe_0 -x ${GID[$s$f]} -F -p $port $*" \
+		"$tool -d rxe_0 -x ${GID[$c$f]} -F -p $port $* ${ADDR4[$s]}"
+	note "IPv$f $tool $*: $result"
+}
+
+# verify SERVER CLIENT FAMILY BYTES: every operation in every size class, each byte looked at.
+verify_on() {
+	local s=$1 c=$2 f=$3 v="VERIFY_MAX=$4 $RUSE_TESTBIN/verify tcp"
+	port=$((port + 1))
+	both "$s" "$c" "env VERBS_GID=${GID[$s$f]} $v $port" \
+		"env VERBS_GID=${GID[$c$f]} $v $port ${ADDR4[$s]}"
+	note "IPv$f verify up to $4: $result: $(tail -n 1 "$T/client.out")"
+}
+
+# How often all rules of a host have acted.
+acted() {
+	on "$1" "$RUSE_BUILD/ruse" fault list --json |
+		python3 -c 'import json, sys; print(sum(r["acted"] for r in json.load(sys.stdin)["rules"]))'
+}
+
+pingpongs() {
+	local n=$((percent < 5 ? 100 : percent < 20 ? 40 : 12))
+	ping_on "$@" ibv_rc_pingpong -c -n $n
+	ping_on "$@" ibv_rc_pingpong -c -e -m 4096 -s 65536 -n $((n / 4))
+	ping_on "$@" ibv_rc_pingpong -c -m 256 -s 20000 -n $((n / 4))
+	ping_on "$@" ibv_srq_pingpong -c -q 4 -n $n -r 100
+	once_on "$@" ibv_uc_pingpong -c -m 4096 -n 10
+	once_on "$@" ibv_ud_pingpong -c -s 1000 -n 10
+	unrel_on "$@" uc
+	unrel_on "$@" ud
+}
+
+perftests() {
+	local n=$((percent < 5 ? 100 : percent < 20 ? 40 : 12)) tool
+	for tool in send write read; do
+		perf_on "$@" ib_${tool}_bw -s 65536 -m 4096 -n $n
+		perf_on "$@" ib_${tool}_lat -s 8 -n $n
+	done
+	perf_on "$@" ib_atomic_bw -n $n
+	perf_on "$@" ib_atomic_lat -A CMP_AND_SWAP -n $n
+	[ -z "$long" ] || for tool in send write read; do
+		PAIR_TIMEOUT=600
+		perf_on "$@" ib_${tool}_bw -a -n 20
+		perf_on "$@" ib_${tool}_bw -s 100000 -m 256 -n 50 -q 8
+		perf_on "$@" ib_${tool}_lat -a -n 20
+	done
+}
+
+hosts 4200
+for h in a b; do
+	for f in 4 6; do
+		GID[$h$f]=$(gid $h $f)
+	done
+done
+upto=([1]=4096 [5]=512 [20]=9)
+for p in 1 5 20; do
+	network $p
+	for f in 4 6; do
+		# One message in some hundreds fails at 20 %.
+		verify_on a b $f ${long:+10}${upto[$p]}
+		if [ "$long" ] || [ $f = 4 ]; then
+			pingpongs a b $f
+			perftests b a $f
+		else
+			ping_on a b $f ibv_rc_pingpong -c -n 40
+			perf_on b a $f ib_read_bw -s 65536 -m 1024 -n 40
+			unrel_on b a $f ud
+		fi
+	done
+	n=$(($(acted a) + $(acted b)))
+	[ $n -gt 100 ] || die "$n faults: that was a good network"
+	note "$n faults"
+done
+note "$errors clean failures"
+exit 0
