@@ -59,9 +59,8 @@ struct sim_pkt {
 
 /* What a connection is made of; sim_defaults() fills it in. */
 struct sim_cfg {
-	uint32_t mtu, max_pkts, max_seg;
+	uint32_t mtu, max_pkts, max_seg, access[2];
 	uint32_t psn[2];	/* starting PSN of each direction */
-	uint32_t access[2];
 	uint8_t timeout, retry, rnr_retry, min_rnr, max_rd, max_dest;
 	bool sig_all, lossy;	/* lossy: as link.lossy */
 };

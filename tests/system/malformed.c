@@ -102,7 +102,8 @@ static struct ibv_qp *ud_qp(struct ibv_cq *cq)
 	static uint8_t buf[16][4096 + 40];
 	struct ibv_qp_init_attr ia = {
 		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_UD,
-		.cap = { .max_send_wr = 1, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = { .max_send_wr = 1, .max_recv_wr = 16, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
 	};
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
 	struct ibv_qp *qp = ibv_create_qp(v.pd, &ia);
@@ -191,7 +192,8 @@ static void request(enum ibv_wr_opcode op, uint32_t at, uint32_t len, uint32_t i
 	struct ibv_sge sge = { (uintptr_t)mem + GUARD + at, len, mr->lkey };
 	struct ibv_send_wr wr = {
 		.sg_list = &sge, .num_sge = len ? 1 : 0, .opcode = op, .imm_data = htonl(imm),
-		.send_flags = IBV_SEND_SIGNALED, .wr.rdma = { theirs.addr + GUARD + at, theirs.rkey },
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma = { theirs.addr + GUARD + at, theirs.rkey },
 	}, *bad;
 	struct ibv_wc wc;
 

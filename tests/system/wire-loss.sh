@@ -185,7 +185,7 @@ for p in 1 5 20; do
 	network $p
 	for f in 4 6; do
 		# One message in some hundreds fails at 20 %.
-		verify_on a b $f ${long:+10}${upto[$p]}
+		verify_on a b $f "${long:+10}${upto[$p]}"
 		if [ "$long" ] || [ $f = 4 ]; then
 			pingpongs a b $f
 			perftests b a $f
