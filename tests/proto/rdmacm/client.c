@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A program that writes commands, as librdmacm does. */
+#include <errno.h>
+#include "world.h"
+
+struct client *client_open(struct world *w, unsigned int host)
+{
+	struct client *c = calloc(1, sizeof(*c));
+
+	assert_non_null(c);
+	c->h = &w->host[host];
+	c->f = ucma_file_open(c->h->u, c, false);
+	assert_non_null(c->f);
+	return c;
+}
+
+void client_close(struct client *c)
+{
+	ucma_file_close(c->f);
+	free(c);
+}
+
+ssize_t client_write(struct client *c, const struct ucma_cmd *cmd)
+{
+	ssize_t ret = ucma_write(c->f, cmd, &c->reply);
+
+	assert_true(c->reply.drained <= c->readable);
+	c->readable -= c->reply.drained;
+	/* What can be read is what is pending, always. */
+	assert_int_equal(c->readable, ucma_file_events(c->f));
+	if (ret < 0)
+		assert_int_equal(c->reply.len, 0);
+	return ret;
+}
+
+int client_cmd(struct client *c, uint32_t cmd, const void *payload, size_t len, uint16_t out)
+{
+	struct rdma_ucm_cmd_hdr hdr = { .cmd = cmd, .in = (uint16_t)len, .out = out };
+	struct ucma_cmd w = { .len = sizeof(hdr) + len };
+	uint8_t *buf = malloc(w.len);	/* of its length, so that a read beyond is seen */
+	struct ucma_need need;
+	ssize_t ret;
+
+	assert_non_null(buf);
+	memcpy(buf, &hdr, sizeof(hdr));
+	if (len)
+		memcpy(buf + sizeof(hdr), payload, len);
+	w.buf = buf;
+	ucma_peek(buf, w.len, &need);
+	ret = client_write(c, &w);
+	if (ret >= 0) {
+		assert_int_equal(ret, w.len);
+		assert_true(c->reply.len <= need.response_len);
+		if (c->reply.len)
+			assert_int_equal(c->reply.response, need.response);
+	}
+	free(buf);
+	return ret < 0 ? (int)ret : 0;
+}
+
+static int reply_u32(struct client *c)
+{
+	uint32_t v;
+
+	assert_int_equal(c->reply.len, sizeof(v));
+	memcpy(&v, c->reply.data, sizeof(v));
+	return (int)v;
+}
+
+int c_create(struct client *c, uint64_t uid, uint16_t ps)
+{
+	struct rdma_ucm_create_id cmd = { .uid = uid, .response = 0x1000, .ps = ps };
+	int ret = client_cmd(c, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd), 4);
+
+	return ret ? ret : reply_u32(c);
+}
+
+int c_destroy(struct client *c, uint32_t id)
+{
+	struct rdma_ucm_destroy_id cmd = { .response = 0x1000, .id = id };
+	int ret = client_cmd(c, RDMA_USER_CM_CMD_DESTROY_ID, &cmd, sizeof(cmd), 4);
+
+	return ret ? ret : reply_u32(c);
+}
+
+int c_bind(struct client *c, uint32_t id, const struct sockaddr_storage *a)
+{
+	struct rdma_ucm_bind cmd = { .id = id };
+
+	cmd.addr_size = (uint16_t)rdma_addr_size((const struct sockaddr *)a);
+	memcpy(&cmd.addr, a, sizeof(*a));
+	return client_cmd(c, RDMA_USER_CM_CMD_BIND, &cmd, sizeof(cmd), 0);
+}
+
+int c_listen(struct client *c, uint32_t id, int backlog)
+{
+	struct rdma_ucm_listen cmd = { .id = id, .backlog = (uint32_t)backlog };
+
+	return client_cmd(c, RDMA_USER_CM_CMD_LISTEN, &cmd, sizeof(cmd), 0);
+}
+
+int c_resolve(struct client *c, uint32_t id, const struct sockaddr_storage *src,
+	      const struct sockaddr_storage *dst, uint32_t timeout_ms)
+{
+	struct rdma_ucm_resolve_addr cmd = { .id = id, .timeout_ms = timeout_ms };
+
+	if (src) {
+		cmd.src_size = (uint16_t)rdma_addr_size((const struct sockaddr *)src);
+		memcpy(&cmd.src_addr, src, sizeof(*src));
+	}
+	cmd.dst_size = (uint16_t)rdma_addr_size((const struct sockaddr *)dst);
+	memcpy(&cmd.dst_addr, dst, sizeof(*dst));
+	return client_cmd(c, RDMA_USER_CM_CMD_RESOLVE_ADDR, &cmd, sizeof(cmd), 0);
+}
+
+int c_route(struct client *c, uint32_t id)
+{
+	struct rdma_ucm_resolve_route cmd = { .id = id, .timeout_ms = 2000 };
+
+	return client_cmd(c, RDMA_USER_CM_CMD_RESOLVE_ROUTE, &cmd, sizeof(cmd), 0);
+}
+
+static void param(struct rdma_ucm_conn_param *p, uint32_t qpn, const char *data)
+{
+	p->qp_num = qpn;
+	p->responder_resources = 3;
+	p->initiator_depth = 5;
+	p->flow_control = 1;
+	p->retry_count = 7;
+	p->rnr_retry_count = 6;
+	p->valid = 1;
+	if (data) {
+		p->private_data_len = (uint8_t)strlen(data);
+		memcpy(p->private_data, data, p->private_data_len);
+	}
+}
+
+int c_connect(struct client *c, uint32_t id, uint32_t qpn, const char *data)
+{
+	struct rdma_ucm_connect cmd = { .id = id };
+
+	param(&cmd.conn_param, qpn, data);
+	cmd.ece.vendor_id = 0x15b3;
+	cmd.ece.attr_mod = 0x11;
+	return client_cmd(c, RDMA_USER_CM_CMD_CONNECT, &cmd, sizeof(cmd), 0);
+}
+
+int c_accept(struct client *c, uint32_t id, uint64_t uid, uint32_t qpn, const char *data)
+{
+	struct rdma_ucm_accept cmd = { .id = id, .uid = uid };
+
+	param(&cmd.conn_param, qpn, data);
+	return client_cmd(c, RDMA_USER_CM_CMD_ACCEPT, &cmd, sizeof(cmd), 0);
+}
+
+int c_rtu(struct client *c, uint32_t id)
+{
+	struct rdma_ucm_accept cmd = { .id = id };
+
+	return client_cmd(c, RDMA_USER_CM_CMD_ACCEPT, &cmd, sizeof(cmd), 0);
+}
+
+int c_reject(struct client *c, uint32_t id, uint8_t reason, const char *data)
+{
+	struct rdma_ucm_reject cmd = { .id = id, .reason = reason };
+
+	if (data) {
+		cmd.private_data_len = (uint8_t)strlen(data);
+		memcpy(cmd.private_data, data, cmd.private_data_len);
+	}
+	return client_cmd(c, RDMA_USER_CM_CMD_REJECT, &cmd, sizeof(cmd), 0);
+}
+
+int c_disconnect(struct client *c, uint32_t id)
+{
+	return client_cmd(c, RDMA_USER_CM_CMD_DISCONNECT, &id, sizeof(id), 0);
+}
+
+int c_qp_attr(struct client *c, uint32_t id, uint32_t state, struct ib_uverbs_qp_attr *attr)
+{
+	struct rdma_ucm_init_qp_attr cmd = { .response = 0x1000, .id = id, .qp_state = state };
+	int ret = client_cmd(c, RDMA_USER_CM_CMD_INIT_QP_ATTR, &cmd, sizeof(cmd), sizeof(*attr));
+
+	memset(attr, 0, sizeof(*attr));
+	if (!ret) {
+		assert_int_equal(c->reply.len, sizeof(*attr));
+		memcpy(attr, c->reply.data, sizeof(*attr));
+	}
+	return ret;
+}
+
+static int query(struct client *c, uint32_t id, uint32_t option, struct rdma_ucm_query_addr_resp *r)
+{
+	struct rdma_ucm_query cmd = { .response = 0x1000, .id = id, .option = option };
+	int ret = client_cmd(c, RDMA_USER_CM_CMD_QUERY, &cmd, sizeof(cmd), sizeof(*r));
+
+	memset(r, 0, sizeof(*r));
+	if (!ret) {
+		assert_int_equal(c->reply.len, sizeof(*r));
+		memcpy(r, c->reply.data, sizeof(*r));
+	}
+	return ret;
+}
+
+int c_query_addr(struct client *c, uint32_t id, struct rdma_ucm_query_addr_resp *r)
+{
+	return query(c, id, RDMA_USER_CM_QUERY_ADDR, r);
+}
+
+int c_query_gid(struct client *c, uint32_t id, struct rdma_ucm_query_addr_resp *r)
+{
+	return query(c, id, RDMA_USER_CM_QUERY_GID, r);
+}
+
+int c_option(struct client *c, uint32_t id, uint32_t level, uint32_t name, const void *val,
+	     uint32_t len)
+{
+	struct {
+		struct rdma_ucm_cmd_hdr hdr;
+		struct rdma_ucm_set_option opt;
+	} buf = {
+		.hdr = { .cmd = RDMA_USER_CM_CMD_SET_OPTION, .in = sizeof(buf.opt) },
+		.opt = { .optval = 0x2000, .id = id, .level = level, .optname = name, .optlen = len },
+	};
+	struct ucma_cmd w = { .buf = &buf, .len = sizeof(buf), .opt = val, .opt_len = len };
+	ssize_t ret = client_write(c, &w);
+
+	if (ret >= 0)
+		assert_int_equal(ret, sizeof(buf));
+	return ret < 0 ? (int)ret : 0;
+}
+
+int c_event(struct client *c, struct rdma_ucm_event_resp *ev)
+{
+	struct rdma_ucm_get_event cmd = { .response = 0x1000 };
+	int ret = client_cmd(c, RDMA_USER_CM_CMD_GET_EVENT, &cmd, sizeof(cmd), sizeof(*ev));
+
+	memset(ev, 0, sizeof(*ev));
+	if (!ret) {
+		assert_int_equal(c->reply.len, sizeof(*ev));
+		memcpy(ev, c->reply.data, sizeof(*ev));
+	}
+	return ret;
+}
+
+void c_expect(struct client *c, uint32_t event, struct rdma_ucm_event_resp *ev)
+{
+	struct rdma_ucm_event_resp local;
+
+	ev = ev ? ev : &local;
+	assert_int_equal(c_event(c, ev), 0);
+	assert_string_equal(rdma_event_msg(ev->event), rdma_event_msg(event));
+}
+
+void c_nothing(struct client *c)
+{
+	struct rdma_ucm_event_resp ev;
+
+	assert_int_equal(c_event(c, &ev), -EAGAIN);
+}
+
+int c_server(struct client *c, const char *text, uint16_t port, uint16_t ps)
+{
+	struct sockaddr_storage a = addr(text, port);
+	int id = c_create(c, 1000 + port, ps);
+
+	assert_true(id >= 0);
+	assert_int_equal(c_bind(c, (uint32_t)id, &a), 0);
+	assert_int_equal(c_listen(c, (uint32_t)id, 0), 0);
+	return id;
+}
+
+int c_route_to(struct client *c, const char *text, uint16_t port, uint16_t ps)
+{
+	struct sockaddr_storage a = addr(text, port);
+	struct rdma_ucm_event_resp ev;
+	int id = c_create(c, 2000 + port, ps);
+
+	assert_true(id >= 0);
+	assert_int_equal(c_resolve(c, (uint32_t)id, NULL, &a, 2000), 0);
+	c_expect(c, RDMA_CM_EVENT_ADDR_RESOLVED, &ev);
+	assert_int_equal(ev.status, 0);
+	assert_int_equal(ev.uid, 2000 + port);
+	assert_int_equal(ev.id, id);
+	assert_int_equal(c_route(c, (uint32_t)id), 0);
+	c_expect(c, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
+	return id;
+}
+
+void c_pair(struct world *w, struct client *cli, struct client *srv, const char *text,
+	    uint16_t port, uint32_t *cid, uint32_t *sid)
+{
+	struct rdma_ucm_event_resp ev;
+
+	*cid = (uint32_t)c_route_to(cli, text, port, RDMA_PS_TCP);
+	assert_int_equal(c_connect(cli, *cid, 0x101, "hello"), 0);
+	world_settle(w);
+	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+	*sid = ev.id;
+	assert_int_equal(c_accept(srv, *sid, 3000, 0x202, "welcome"), 0);
+	world_settle(w);
+	c_expect(cli, RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
+	assert_int_equal(c_rtu(cli, *cid), 0);
+	world_settle(w);
+	c_expect(srv, RDMA_CM_EVENT_ESTABLISHED, &ev);
+	assert_int_equal(ev.uid, 3000);
+	assert_int_equal(ev.id, *sid);
+	c_nothing(cli);
+	c_nothing(srv);
+}

@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Connections from the first command to the last event. */
+#include <errno.h>
+#include "world.h"
+
+enum { MAD_REQ = 0, MAD_MRA, MAD_REJ, MAD_REP, MAD_RTU, MAD_DREQ, MAD_DREP, MAD_SIDR_REQ, MAD_SIDR_REP };
+
+/* Private data of an event: always the whole field, what was not sent is zero. */
+static void has_data(const struct rdma_ucm_event_resp *ev, unsigned int len, const char *text)
+{
+	const struct rdma_ucm_conn_param *p = &ev->param.conn;
+	size_t n = text ? strlen(text) : 0;
+
+	assert_int_equal(p->private_data_len, len);
+	if (n)
+		assert_memory_equal(p->private_data, text, n);
+	for (size_t i = n; i < len; i++)
+		assert_int_equal(p->private_data[i], 0);
+}
+
+static void check_conn_param(const struct rdma_ucm_event_resp *ev)
+{
+	const struct rdma_ucm_conn_param *p = &ev->param.conn;
+
+	/* Seen from this side: what the peer offers to answer is what we may start, and so on. */
+	assert_int_equal(p->responder_resources, 5);
+	assert_int_equal(p->initiator_depth, 3);
+	assert_int_equal(p->flow_control, 1);
+	assert_int_equal(p->rnr_retry_count, 6);
+}
+
+static void check_attrs(struct client *c, uint32_t id, uint32_t peer_qpn, bool passive)
+{
+	struct ib_uverbs_qp_attr a;
+	uint8_t dgid[16] = { [10] = 0xff, [11] = 0xff, 10, 0, 0, passive ? 1 : 2 };
+
+	assert_int_equal(c_qp_attr(c, id, 1, &a), 0);
+	assert_int_equal(a.qp_attr_mask, 1 | 1 << 3 | 1 << 4 | 1 << 5);
+	assert_int_equal(a.port_num, 1);
+	assert_int_equal(a.qp_access_flags, 2 | 4 | 8);	/* write; read, atomic */
+	assert_int_equal(c_qp_attr(c, id, 2, &a), 0);
+	assert_int_equal(a.qp_attr_mask,
+			 1 | 1 << 7 | 1 << 8 | 1 << 20 | 1 << 12 | 1 << 17 | 1 << 15);
+	assert_int_equal(a.dest_qp_num, peer_qpn);
+	assert_int_equal(a.path_mtu, 3);
+	assert_int_equal(a.min_rnr_timer, 0);
+	assert_int_equal(a.ah_attr.is_global, 1);
+	assert_memory_equal(a.ah_attr.grh.dgid, dgid, 16);
+	assert_int_equal(a.ah_attr.grh.sgid_index, 1);
+	assert_int_equal(c_qp_attr(c, id, 3, &a), 0);
+	assert_int_equal(a.qp_attr_mask & 1 << 9, 1 << 9);
+	assert_int_equal(a.timeout, 19);
+	assert_int_equal(a.qp_attr_mask & 1 << 16, 1 << 16);
+}
+
+static void psns_agree(struct client *a, uint32_t aid, struct client *b, uint32_t bid)
+{
+	struct ib_uverbs_qp_attr rtr, rts;
+
+	assert_int_equal(c_qp_attr(a, aid, 2, &rtr), 0);
+	assert_int_equal(c_qp_attr(b, bid, 3, &rts), 0);
+	assert_int_equal(rtr.rq_psn, rts.sq_psn);
+}
+
+static void connect_and_disconnect(void **state)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
+	int lid = c_server(srv, "10.0.0.2", 7000, RDMA_PS_TCP);
+	int id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_TCP);
+	struct rdma_ucm_query_addr_resp q;
+	struct rdma_ucm_event_resp ev;
+	uint32_t sid;
+
+	(void)state;
+	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, "hello"), 0);
+	c_nothing(cli);
+	world_settle(w);
+	assert_int_equal(w->sent[MAD_MRA], 0);
+	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+	sid = ev.id;
+	assert_int_equal(ev.uid, 8000);	/* the listener's */
+	assert_int_not_equal(sid, lid);
+	assert_int_equal(ev.param.conn.qp_num, 0x101);
+	assert_int_equal(ev.param.conn.retry_count, 7);
+	assert_int_equal(ev.ece.vendor_id, 0x15b3);
+	check_conn_param(&ev);
+	has_data(&ev, 56, "hello");
+	assert_int_equal(c_query_addr(srv, sid, &q), 0);
+	assert_int_equal(q.ibdev_index, 1);
+	assert_int_equal(q.port_num, 1);
+	assert_int_equal(q.src_size, 16);
+	assert_int_equal(c_accept(srv, sid, 77, 0x202, "welcome"), 0);
+	world_settle(w);
+	c_expect(cli, RDMA_CM_EVENT_CONNECT_RESPONSE, &ev);
+	assert_int_equal(ev.param.conn.qp_num, 0x202);
+	check_conn_param(&ev);
+	has_data(&ev, 196, "welcome");
+	check_attrs(cli, (uint32_t)id, 0x202, false);
+	check_attrs(srv, sid, 0x101, true);
+	psns_agree(cli, (uint32_t)id, srv, sid);
+	psns_agree(srv, sid, cli, (uint32_t)id);
+	assert_int_equal(c_rtu(cli, (uint32_t)id), 0);
+	world_settle(w);
+	c_expect(srv, RDMA_CM_EVENT_ESTABLISHED, &ev);
+	assert_int_equal(ev.uid, 77);
+
+	assert_int_equal(c_disconnect(cli, (uint32_t)id), 0);
+	world_settle(w);
+	c_expect(srv, RDMA_CM_EVENT_DISCONNECTED, &ev);
+	assert_int_equal(ev.status, 0);
+	assert_int_equal(c_disconnect(srv, sid), 0);	/* the answer */
+	world_settle(w);
+	c_expect(cli, RDMA_CM_EVENT_DISCONNECTED, &ev);
+	c_nothing(cli);
+	world_run(w, w->now + 30 * NS_S);
+	c_expect(cli, RDMA_CM_EVENT_TIMEWAIT_EXIT, NULL);
+	c_expect(srv, RDMA_CM_EVENT_TIMEWAIT_EXIT, NULL);
+	c_nothing(srv);
+	assert_int_equal(c_destroy(cli, (uint32_t)id), 5);
+	assert_int_equal(c_destroy(srv, sid), 3);	/* not the request: that is the listener's */
+	assert_int_equal(c_destroy(srv, (uint32_t)lid), 1);
+	client_close(cli);
+	client_close(srv);
+	world_free(w);
+}
+
+static void rejected(void **state)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
+	int id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_TCP), lid;
+	struct rdma_ucm_event_resp ev;
+
+	(void)state;
+	/* Nobody listens. */
+	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
+	world_settle(w);
+	c_expect(cli, RDMA_CM_EVENT_REJECTED, &ev);
+	assert_int_equal(ev.status, 8);
+	assert_int_equal(ev.param.conn.private_data_len, 148);
+	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), -EINVAL);
+	assert_int_equal(c_destroy(cli, (uint32_t)id), 3);
+
+	lid = c_server(srv, "10.0.0.2", 7000, RDMA_PS_TCP);
+	for (unsigned int i = 0; i < 2; i++) {
+		uint8_t reason = i ? 35 : 0;
+
+		id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_TCP);
+		assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
+		world_settle(w);
+		c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+		assert_int_equal(c_reject(srv, ev.id, 4, NULL), -EINVAL);
+		assert_int_equal(c_reject(srv, ev.id, reason, "no thanks"), 0);
+		assert_int_equal(c_destroy(srv, ev.id), 0);
+		world_settle(w);
+		c_expect(cli, RDMA_CM_EVENT_REJECTED, &ev);
+		assert_int_equal(ev.status, i ? 35 : 28);
+		has_data(&ev, 148, "no thanks");
+		c_nothing(cli);
+		assert_int_equal(c_destroy(cli, (uint32_t)id), 3);
+	}
+	assert_int_equal(c_destroy(srv, (uint32_t)lid), 2);
+	client_close(cli);
+	client_close(srv);
+	world_free(w);
+}
+
+/* A request for an address that the listener has not. */
+static void rejected_address(void **state)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
+	struct rdma_ucm_event_resp ev;
+	int id;
+
+	(void)state;
+	c_server(srv, "10.0.0.2", 7000, RDMA_PS_TCP);
+	id = c_route_to(cli, "fd00::2", 7000, RDMA_PS_TCP);
+	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
+	world_settle(w);
+	c_expect(cli, RDMA_CM_EVENT_REJECTED, &ev);
+	assert_int_equal(ev.status, 28);
+	c_nothing(srv);
+	client_close(cli);
+	client_close(srv);
+	world_free(w);
+}
+
+static bool lose_all(struct world *w, unsigned int from, const uint8_t *mad)
+{
+	(void)w;
+	(void)from;
+	(void)mad;
+	return true;
+}
+
+static void unreachable(void **state)
+{
+	struct world *w = world_new();
+	struct client *cli = client_open(w, 0);
+	int id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_TCP);
+	struct rdma_ucm_event_resp ev;
+	ns_t start = w->now;
+
+	(void)state;
+	w->lose = lose_all;
+	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
+	world_run(w, start + 98 * NS_S);
+	c_nothing(cli);
+	world_run(w, start + 99 * NS_S);	/* 16 * 6144 ms */
+	c_expect(cli, RDMA_CM_EVENT_UNREACHABLE, &ev);
+	assert_int_equal((int)ev.status, -ETIMEDOUT);
+	assert_int_equal(w->sent[MAD_REQ], 16);
+	client_close(cli);
+	world_free(w);
+}
+
+/* The DREQ is not answered: both are told all the same. */
+static void disconnect_unanswered(void **state)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
+	struct rdma_ucm_event_resp ev;
+	uint32_t cid, sid;
+
+	(void)state;
+	c_server(srv, "10.0.0.2", 7000, RDMA_PS_TCP);
+	c_pair(w, cli, srv, "10.0.0.2", 7000, &cid, &sid);
+	w->lose = lose_all;
+	assert_int_equal(c_disconnect(cli, cid), 0);
+	world_run(w, w->now + 300 * NS_S);
+	c_expect(cli, RDMA_CM_EVENT_DISCONNECTED, &ev);
+	assert_int_equal((int)ev.status, -ETIMEDOUT);
+	c_nothing(srv);
+	w->lose = NULL;
+	client_close(cli);
+	client_close(srv);
+	world_free(w);
+}
+
+static void loopback_to(const char *text, const char *listen_text)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 0), *cli = client_open(w, 0);
+	struct rdma_ucm_query_addr_resp q;
+	struct ib_uverbs_qp_attr a, b;
+	uint32_t cid, sid;
+
+	c_server(srv, listen_text, 7000, RDMA_PS_TCP);
+	c_pair(w, cli, srv, text, 7000, &cid, &sid);
+	assert_int_equal(c_query_addr(cli, cid, &q), 0);
+	assert_int_equal(q.ibdev_index, 1);
+	assert_int_equal(c_query_addr(srv, sid, &q), 0);
+	assert_int_equal(q.ibdev_index, 1);
+	/* Both ends lead to GIDs of the device. */
+	assert_int_equal(c_qp_attr(cli, cid, 2, &a), 0);
+	assert_int_equal(c_qp_attr(srv, sid, 2, &b), 0);
+	assert_memory_equal(a.ah_attr.grh.dgid, w->host[0].page.dev[0].gid[b.ah_attr.grh.sgid_index].raw, 16);
+	assert_memory_equal(b.ah_attr.grh.dgid, w->host[0].page.dev[0].gid[a.ah_attr.grh.sgid_index].raw, 16);
+	client_close(cli);
+	client_close(srv);
+	world_free(w);
+}
+
+static void loopback(void **state)
+{
+	(void)state;
+	loopback_to("127.0.0.1", NULL);
+	loopback_to("127.0.0.1", "127.0.0.1");
+	loopback_to("127.9.9.9", NULL);
+	loopback_to("0.0.0.0", NULL);
+	loopback_to("::1", "::");
+	loopback_to("::1", "::1");
+	loopback_to("127.0.0.1", "::");
+	loopback_to("10.0.0.1", NULL);
+	loopback_to("10.0.0.1", "10.0.0.1");
+	loopback_to("fd00::1", "::");
+}
+
+/* From another host nobody connects to a loopback address. */
+static void loopback_from_afar(void **state)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 0), *cli = client_open(w, 0);
+	struct rdma_ucm_event_resp ev;
+	struct cm_av from = { .dev = &w->host[1].cdev[0], .port = 1, .roce = true,
+			      .is_global = true, .sgid_index = 1, .pkey = 0xffff };
+	struct client *far = client_open(w, 1);
+	uint8_t mad[CM_MAD_LEN];
+	int id;
+
+	(void)state;
+	c_server(far, NULL, 7000, RDMA_PS_TCP);
+	c_server(srv, NULL, 7000, RDMA_PS_TCP);
+	id = c_route_to(cli, "127.0.0.1", 7000, RDMA_PS_TCP);
+	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
+	world_settle(w);
+	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+	/* The same REQ, brought to the other host: its primary path led to it. */
+	memcpy(mad, w->last[MAD_REQ], sizeof(mad));
+	memcpy(from.sgid, w->host[1].page.dev[0].gid[1].raw, 16);
+	memcpy(from.dgid, w->host[0].page.dev[0].gid[1].raw, 16);
+	for (unsigned int i = 24; i + 16 < 140; i++)	/* remote GID of the path */
+		if (!memcmp(mad + i, from.dgid, 16) && i > 60) {
+			memcpy(mad + i + 16, from.sgid, 16);
+			break;
+		}
+	cm_input(w->host[1].cm, &from, mad, w->now);
+	c_nothing(far);
+	client_close(cli);
+	client_close(srv);
+	client_close(far);
+	world_free(w);
+}
+
+static void ipv6_link_local(void **state)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
+	struct sockaddr_storage a = addr("fe80::2", 7000);
+	uint32_t cid, sid;
+	int id;
+
+	(void)state;
+	c_server(srv, "::", 7000, RDMA_PS_TCP);
+	c_pair(w, cli, srv, "fe80::2", 7000, &cid, &sid);
+	((struct sockaddr_in6 *)&a)->sin6_scope_id = 0;
+	id = c_create(cli, 5, RDMA_PS_TCP);
+	assert_int_equal(c_bind(cli, (uint32_t)id, &a), -EINVAL);
+	client_close(cli);
+	client_close(srv);
+	world_free(w);
+}
+
+static void ib_address(struct sockaddr_storage *s, const uint8_t *gid, uint64_t sid, uint64_t mask)
+{
+	struct sockaddr_ib *a = (struct sockaddr_ib *)s;
+
+	memset(s, 0, sizeof(*s));
+	a->sib_family = AF_IB;
+	a->sib_pkey = 0xffff;
+	if (gid)
+		memcpy(a->sib_addr, gid, 16);
+	for (unsigned int i = 0; i < 8; i++) {
+		((uint8_t *)&a->sib_sid)[i] = (uint8_t)(sid >> (56 - 8 * i));
+		((uint8_t *)&a->sib_sid_mask)[i] = (uint8_t)(mask >> (56 - 8 * i));
+	}
+}
+
+static void af_ib(void **state)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
+	struct rdma_ucm_event_resp ev;
+	struct sockaddr_storage a;
+	uint32_t sid;
+	int id, lid;
+
+	(void)state;
+	for (unsigned int i = 0; i < 2; i++) {
+		const uint8_t *gid = w->host[1].page.dev[0].gid[1].raw;
+
+		lid = c_create(srv, 9, RDMA_PS_IB);
+		ib_address(&a, i ? gid : NULL, 0x1060000 | (7000 + i), ~0ull);
+		assert_int_equal(c_bind(srv, (uint32_t)lid, &a), 0);
+		assert_int_equal(c_listen(srv, (uint32_t)lid, 0), 0);
+		id = c_create(cli, 10, RDMA_PS_TCP);
+		ib_address(&a, gid, 0x1060000 | (7000 + i), ~0ull);
+		assert_int_equal(c_resolve(cli, (uint32_t)id, NULL, &a, 1000), 0);
+		c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
+		assert_int_equal(c_route(cli, (uint32_t)id), 0);
+		c_expect(cli, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
+		assert_int_equal(c_connect(cli, (uint32_t)id, 0x101 + i, NULL), 0);
+		world_settle(w);
+		c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+		sid = ev.id;
+		/* RDMA_PS_IB has its QP type from CREATE_ID: none takes all. */
+		assert_int_equal(ev.param.conn.private_data_len, 92);
+		assert_int_equal(c_accept(srv, sid, 78, 0x202 + i, NULL), 0);
+		world_settle(w);
+		c_expect(cli, RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
+		assert_int_equal(c_rtu(cli, (uint32_t)id), 0);
+		world_settle(w);
+		c_expect(srv, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	}
+	client_close(cli);
+	client_close(srv);
+	world_free(w);
+}
+
+static void ud_sidr(void **state)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
+	struct ib_uverbs_qp_attr a;
+	struct rdma_ucm_event_resp ev;
+	uint32_t sid;
+	int id, lid;
+
+	(void)state;
+	lid = c_server(srv, NULL, 7000, RDMA_PS_UDP);
+	id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_UDP);
+	assert_int_equal(c_qp_attr(cli, (uint32_t)id, 1, &a), 0);
+	assert_int_equal(a.qp_attr_mask, 1 | 1 << 4 | 1 << 5 | 1 << 6);
+	assert_int_equal(a.qkey, 0x01234567);
+	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, "datagram"), 0);
+	world_settle(w);
+	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+	sid = ev.id;
+	assert_int_equal(ev.param.ud.private_data_len, 180);
+	assert_memory_equal(ev.param.ud.private_data, "datagram\0", 9);
+	assert_int_equal(c_accept(srv, sid, 79, 0x202, "yes"), 0);
+	world_settle(w);
+	c_expect(cli, RDMA_CM_EVENT_ESTABLISHED, &ev);
+	assert_int_equal(ev.param.ud.qp_num, 0x202);
+	assert_int_equal(ev.param.ud.qkey, 0x01234567);
+	assert_int_equal(ev.param.ud.private_data_len, 136);
+	assert_memory_equal(ev.param.ud.private_data, "yes\0", 4);
+	assert_int_equal(ev.param.ud.ah_attr.is_global, 1);
+	assert_int_equal(ev.param.ud.ah_attr.port_num, 1);
+	assert_int_equal(ev.param.ud.ah_attr.grh.sgid_index, 1);
+	assert_memory_equal(ev.param.ud.ah_attr.grh.dgid, w->host[1].page.dev[0].gid[1].raw, 16);
+	c_nothing(srv);
+	assert_int_equal(c_destroy(srv, sid), 0);
+	assert_int_equal(c_destroy(cli, (uint32_t)id), 3);
+
+	/* Refused: the status is the SIDR_REP's. */
+	id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_UDP);
+	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
+	world_settle(w);
+	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+	assert_int_equal(c_reject(srv, ev.id, 0, "no"), 0);
+	world_settle(w);
+	c_expect(cli, RDMA_CM_EVENT_UNREACHABLE, &ev);
+	assert_int_equal(ev.status, 2);
+	assert_memory_equal(ev.param.ud.private_data, "no\0", 3);
+	assert_int_equal(c_destroy(srv, (uint32_t)lid), 2);
+
+	/* Nobody there: IB_SIDR_UNSUPPORTED. */
+	id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_UDP);
+	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
+	world_settle(w);
+	c_expect(cli, RDMA_CM_EVENT_UNREACHABLE, &ev);
+	assert_int_equal(ev.status, 1);
+
+	/* No answer at all. */
+	w->lose = lose_all;
+	id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_UDP);
+	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
+	world_run(w, w->now + 70 * NS_S);
+	c_expect(cli, RDMA_CM_EVENT_UNREACHABLE, &ev);
+	assert_int_equal((int)ev.status, -ETIMEDOUT);
+	client_close(cli);
+	client_close(srv);
+	world_free(w);
+}
+
+static bool lose_rtu(struct world *w, unsigned int from, const uint8_t *mad)
+{
+	(void)w;
+	(void)from;
+	return mad[17] == 0x14;
+}
+
+/* NOTIFY: the RTU is lost, but the first message has come. */
+static void established_by_message(void **state)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
+	struct rdma_ucm_notify n = { .event = 4 };
+	struct rdma_ucm_event_resp ev;
+	int id;
+
+	(void)state;
+	w->lose = lose_rtu;
+	c_server(srv, NULL, 7000, RDMA_PS_TCP);
+	id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_TCP);
+	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
+	world_settle(w);
+	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+	n.id = ev.id;
+	assert_int_equal(c_accept(srv, n.id, 80, 0x202, NULL), 0);
+	world_settle(w);
+	c_expect(cli, RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
+	assert_int_equal(c_rtu(cli, (uint32_t)id), 0);
+	world_settle(w);
+	c_nothing(srv);
+	n.event = 7;
+	assert_int_equal(client_cmd(srv, RDMA_USER_CM_CMD_NOTIFY, &n, sizeof(n), 0), -EINVAL);
+	n.event = 4;
+	assert_int_equal(client_cmd(srv, RDMA_USER_CM_CMD_NOTIFY, &n, sizeof(n), 0), 0);
+	world_settle(w);
+	/* The kernel tells of it from a work queue: at its next turn. */
+	world_run(w, w->now + NS_MS);
+	c_expect(srv, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	assert_int_equal(client_cmd(srv, RDMA_USER_CM_CMD_NOTIFY, &n, sizeof(n), 0), -EISCONN);
+	client_close(cli);
+	client_close(srv);
+	world_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(connect_and_disconnect), cmocka_unit_test(rejected),
+		cmocka_unit_test(rejected_address), cmocka_unit_test(unreachable),
+		cmocka_unit_test(disconnect_unanswered), cmocka_unit_test(loopback),
+		cmocka_unit_test(loopback_from_afar), cmocka_unit_test(ipv6_link_local),
+		cmocka_unit_test(af_ib), cmocka_unit_test(ud_sidr),
+		cmocka_unit_test(established_by_message),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Hosts with rdma_cm, and the network between their QP1s, in virtual time.
+ * Host i has 10.0.0.(i+1) and fd00::(i+1) on a netdev of ifindex 2, and one
+ * device there.
+ */
+#ifndef RUSE_TESTS_RDMACM_WORLD_H
+#define RUSE_TESTS_RDMACM_WORLD_H
+
+#include <netinet/in.h>
+#include "base/testing.h"
+#include "base/list.h"
+#include "abi/ucma/ucma.h"
+#include "cm/cm.h"
+#include "rdmacm/id.h"
+
+#define WORLD_HOSTS 2
+#define WORLD_IFINDEX 2
+#define WORLD_DELAY (20 * NS_US)
+#define WORLD_ATTRS 16	/* CM attributes 0x10 to 0x1a, by their low four bits */
+
+struct world;
+
+struct world_host {
+	struct world *w;
+	unsigned int nr;
+	struct host_page page;
+	struct cm_device cdev[HOST_MAX_DEVS];
+	struct cm *cm;
+	struct rdmacm *rm;
+	struct ucma *u;
+	struct list_head resolving;
+	unsigned int groups;	/* joined */
+	uint8_t group[16];	/* the last one joined or left */
+	uint16_t port_low, port_high;
+};
+
+struct world {
+	ns_t now;
+	struct list_head wire;
+	struct world_host host[WORLD_HOSTS];
+	ns_t resolve_delay;	/* 0: answered within the call */
+	int resolve_status;	/* what answers say; 0: what is true */
+	/* True: this MAD is lost. */
+	bool (*lose)(struct world *w, unsigned int from, const uint8_t *mad);
+	unsigned int sent[WORLD_ATTRS], lost;
+	uint8_t last[WORLD_ATTRS][CM_MAD_LEN];	/* the last MAD of each attribute */
+};
+
+struct world *world_new(void);
+/* Closes nothing: every file must be closed. Checks that no id, no connection is left. */
+void world_free(struct world *w);
+/* Adds a second device to a host, of the addresses 10.1.0.(i+1), ifindex 3; returns its slot. */
+unsigned int world_add_dev(struct world *w, unsigned int host);
+void world_remove_dev(struct world *w, unsigned int host, unsigned int slot);
+/* Lets time pass up to then, delivering and waking all that is due. */
+void world_run(struct world *w, ns_t until);
+/* As long as anything is on the wire; not what is only waited for. */
+void world_settle(struct world *w);
+
+/* A program's open file. */
+struct client {
+	struct world_host *h;
+	struct ucma_file *f;
+	unsigned int readable;	/* events that wake() has told of, less what was drained */
+	struct ucma_reply reply;
+};
+
+struct client *client_open(struct world *w, unsigned int host);
+void client_close(struct client *c);
+/* A write of header and payload; out: of the header. The errno or 0, and checks the length. */
+int client_cmd(struct client *c, uint32_t cmd, const void *payload, size_t len, uint16_t out);
+/* Any bytes: what ucma_write() returns. */
+ssize_t client_write(struct client *c, const struct ucma_cmd *cmd);
+
+/* Commands with their payload made here; -errno, or 0 / the id. uid is the id + 1000 if not given. */
+int c_create(struct client *c, uint64_t uid, uint16_t ps);
+/* Events reported, or -errno. */
+int c_destroy(struct client *c, uint32_t id);
+int c_bind(struct client *c, uint32_t id, const struct sockaddr_storage *a);
+int c_listen(struct client *c, uint32_t id, int backlog);
+int c_resolve(struct client *c, uint32_t id, const struct sockaddr_storage *src,
+	      const struct sockaddr_storage *dst, uint32_t timeout_ms);
+int c_route(struct client *c, uint32_t id);
+int c_connect(struct client *c, uint32_t id, uint32_t qpn, const char *data);
+int c_accept(struct client *c, uint32_t id, uint64_t uid, uint32_t qpn, const char *data);
+/* ACCEPT with valid 0: an RTU. */
+int c_rtu(struct client *c, uint32_t id);
+int c_reject(struct client *c, uint32_t id, uint8_t reason, const char *data);
+int c_disconnect(struct client *c, uint32_t id);
+int c_qp_attr(struct client *c, uint32_t id, uint32_t state, struct ib_uverbs_qp_attr *attr);
+int c_query_addr(struct client *c, uint32_t id, struct rdma_ucm_query_addr_resp *r);
+int c_query_gid(struct client *c, uint32_t id, struct rdma_ucm_query_addr_resp *r);
+int c_option(struct client *c, uint32_t id, uint32_t level, uint32_t name, const void *val,
+	     uint32_t len);
+/* GET_EVENT: 0 or -errno. */
+int c_event(struct client *c, struct rdma_ucm_event_resp *ev);
+/* The next event, which must be this one. */
+void c_expect(struct client *c, uint32_t event, struct rdma_ucm_event_resp *ev);
+void c_nothing(struct client *c);
+
+/* "10.0.0.1", "fd00::1", "fe80::1" (scope: ifindex), NULL: any IPv4. */
+struct sockaddr_storage addr(const char *text, uint16_t port);
+
+/* A listener on the address: its id. */
+int c_server(struct client *c, const char *text, uint16_t port, uint16_t ps);
+/* An id with a route there: its id. */
+int c_route_to(struct client *c, const char *text, uint16_t port, uint16_t ps);
+/* A whole connection: ids of both ends, ESTABLISHED on both, no event left. */
+void c_pair(struct world *w, struct client *cli, struct client *srv, const char *text,
+	    uint16_t port, uint32_t *cid, uint32_t *sid);
+
+#endif
