@@ -144,8 +144,10 @@ static void cleanup_events(struct ucma_context *ctx)
 	list_for_each_entry_safe(ev, n, &ctx->file->event_list, list) {
 		if (ev->ctx != ctx)
 			continue;
-		if (ev->conn_req_ctx)
+		if (ev->conn_req_ctx) {
+			list_del(&ev->conn_req_ctx->list);
 			list_add_tail(&ev->conn_req_ctx->list, &requests);
+		}
 		ucma_drop_event(ctx->file, ev);
 	}
 	while (!list_empty(&requests))

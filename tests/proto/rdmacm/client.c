@@ -220,7 +220,8 @@ int c_option(struct client *c, uint32_t id, uint32_t level, uint32_t name, const
 		struct rdma_ucm_set_option opt;
 	} buf = {
 		.hdr = { .cmd = RDMA_USER_CM_CMD_SET_OPTION, .in = sizeof(buf.opt) },
-		.opt = { .optval = 0x2000, .id = id, .level = level, .optname = name, .optlen = len },
+		.opt = { .optval = 0x2000, .id = id, .level = level, .optname = name,
+			 .optlen = len },
 	};
 	struct ucma_cmd w = { .buf = &buf, .len = sizeof(buf), .opt = val, .opt_len = len };
 	ssize_t ret = client_write(c, &w);

@@ -154,7 +154,8 @@ static void addresses(void **state)
 		struct sockaddr_storage a;
 		int id;
 
-		assert_int_equal(try_bind(b.c, rows[i].text, 0, RDMA_PS_TCP, 0, -1, &id), rows[i].ret);
+		assert_int_equal(try_bind(b.c, rows[i].text, 0, RDMA_PS_TCP, 0, -1, &id),
+				 rows[i].ret);
 		assert_int_equal(c_query_addr(b.c, (uint32_t)id, &q), 0);
 		assert_int_equal(q.ibdev_index, rows[i].dev ? 1 : 0);
 		assert_int_equal(q.pkey, 0);
