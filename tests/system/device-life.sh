@@ -74,6 +74,7 @@ read -r S0 R0 S1 R1 < <(pkts)
 note "events: interface down and up, an address more and less"
 # asyncwatch DEVICE: in the background, its pid in $watch.
 asyncwatch() {
+	: >"$T/events"
 	(exec env "${SANITIZER_OPTIONS[@]}" LD_PRELOAD="$PRELOAD" stdbuf -oL ibv_asyncwatch -d "$1" >"$T/events" 2>&1) &
 	watch=$!
 	wait_for 10 grep -q 'async event FD' "$T/events" || die "asyncwatch: $(cat "$T/events")"

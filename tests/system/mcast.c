@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "verbs.h"
 
@@ -71,12 +72,24 @@ static void look(const struct ibv_wc *wc, bool *seen, uint32_t n)
 	check(at + GRH + sizeof(index), LEN - sizeof(index), index + 1, "datagram");
 }
 
+/* What has not come to one of the QPs, when no more comes. */
+static void report(const bool *seen, int which, uint32_t n)
+{
+	fprintf(stderr, "QP %d has not:", which);
+	for (uint32_t i = 0; i < n; i++)
+		if (!seen[i])
+			fprintf(stderr, " %u", i);
+	fputs("\n", stderr);
+}
+
 static void receive(uint32_t n)
 {
 	struct ibv_qp *qp[2] = { ud_qp(), ud_qp() };
 	static bool seen[2][DEPTH];
 	uint32_t got[2] = { 0 };
 	struct ibv_wc wc;
+	int got_one;
+	time_t end;
 
 	for (uint32_t i = 0; i < 2 * DEPTH; i++)
 		post_recv(qp[i / DEPTH], i);
@@ -88,8 +101,14 @@ static void receive(uint32_t n)
 	while (got[0] < n || got[1] < n) {
 		uint32_t which;
 
-		if (v_wait(v.cq, &wc, 20))
-			die("%s", ibv_wc_status_str(wc.status));
+		for (end = time(NULL) + 20; !(got_one = ibv_poll_cq(v.cq, 1, &wc));)
+			if (time(NULL) > end) {
+				report(seen[0], 0, n);
+				report(seen[1], 1, n);
+				die("the rest does not come");
+			}
+		if (got_one < 0 || wc.status)
+			die("%s", got_one < 0 ? "poll_cq" : ibv_wc_status_str(wc.status));
 		which = (uint32_t)wc.wr_id / DEPTH;
 		look(&wc, seen[which], n);
 		got[which]++;

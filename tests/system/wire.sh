@@ -103,6 +103,7 @@ done
 # mcast_on FAMILY MGID: members on both hosts hear what one host sends.
 mcast_on() {
 	local h members=()
+	rm -f "$T"/mc.?	# the last time's "ready" is not this one's
 	for h in a b; do
 		ruse_on $h timeout 60 "$RUSE_TESTBIN/mcast" "$2" "$(gid $h "$1")" recv 100 >"$T/mc.$h" 2>&1 &
 		members+=($!)
