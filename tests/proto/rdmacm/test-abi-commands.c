@@ -291,6 +291,7 @@ static void addresses(void **state)
 	struct rdma_ucm_bind b = { .id = id, .addr_size = 16 };
 	struct rdma_ucm_bind_ip ip = { .id = id };
 	struct rdma_ucm_resolve_addr r = { .id = id };
+	const uint32_t resolve = RDMA_USER_CM_CMD_RESOLVE_ADDR;
 
 	(void)state;
 	assert_int_equal(client_cmd(fx.c, RDMA_USER_CM_CMD_BIND, &b, sizeof(b), 0), -EINVAL);
@@ -303,9 +304,9 @@ static void addresses(void **state)
 	ip.addr.sin6_family = AF_IB;	/* does not fit there */
 	assert_int_equal(client_cmd(fx.c, RDMA_USER_CM_CMD_BIND_IP, &ip, sizeof(ip), 0), -EINVAL);
 	r.dst_size = 16;
-	assert_int_equal(client_cmd(fx.c, RDMA_USER_CM_CMD_RESOLVE_ADDR, &r, sizeof(r), 0), -EINVAL);
+	assert_int_equal(client_cmd(fx.c, resolve, &r, sizeof(r), 0), -EINVAL);
 	memcpy(&r.dst_addr, &six, 28);
-	assert_int_equal(client_cmd(fx.c, RDMA_USER_CM_CMD_RESOLVE_ADDR, &r, sizeof(r), 0), -EINVAL);
+	assert_int_equal(client_cmd(fx.c, resolve, &r, sizeof(r), 0), -EINVAL);
 	/* Two families: bound to the one, it does not go to the other. */
 	assert_int_equal(c_resolve(fx.c, id, &a, &six, 1000), -EINVAL);
 	assert_int_equal(c_resolve(fx.c, id, NULL, &six, 1000), -EINVAL);

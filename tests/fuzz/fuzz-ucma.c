@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * ucma's commands, of two programs on each of two hosts, and MADs between. Input:
+ * records of {what, command, length (2, little endian), payload}. what: bits 0-1
+ * the program; 4 the wire is emptied; 8 ten seconds pass; 16 the payload is a MAD
+ * for the program's host; 32 fewer bytes are written than the header says; 64 the
+ * payload is an option as well; 128 the program closes and opens again.
+ */
+#include "world.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void mad(struct world *w, unsigned int host, const uint8_t *payload, size_t len)
+{
+	struct world_host *h = &w->host[host];
+	struct cm_av from = { .dev = &h->cdev[0], .port = 1, .roce = true, .is_global = true,
+			      .sgid_index = 1, .pkey = 0xffff };
+	uint8_t buf[CM_MAD_LEN] = { 0 };
+
+	memcpy(buf, payload, min(len, sizeof(buf)));
+	memcpy(from.sgid, h->page.dev[0].gid[1].raw, 16);
+	memcpy(from.dgid, w->host[!host].page.dev[0].gid[1].raw, 16);
+	cm_input(h->cm, &from, buf, w->now);
+}
+
+static void command(struct client *c, struct client *other, uint8_t what, uint8_t cmd,
+		    const uint8_t *payload, size_t len)
+{
+	struct rdma_ucm_cmd_hdr hdr = { .cmd = cmd, .in = (uint16_t)len, .out = 400 };
+	uint8_t *buf = malloc(sizeof(hdr) + len);	/* of its length, so that a read beyond is seen */
+	struct ucma_cmd w = { .buf = buf, .len = sizeof(hdr) + len, .from = other->f };
+	struct ucma_need need;
+
+	if (!buf)
+		abort();
+	if (what & 32)
+		hdr.in++;
+	memcpy(buf, &hdr, sizeof(hdr));
+	memcpy(buf + sizeof(hdr), payload, len);
+	if (what & 64) {
+		w.opt = payload;
+		w.opt_len = len;
+	}
+	ucma_peek(buf, w.len, &need);
+	(void)ucma_write(c->f, &w, &c->reply);
+	c->readable -= c->reply.drained;
+	other->readable -= c->reply.from_drained;
+	if (c->readable != ucma_file_events(c->f) || other->readable != ucma_file_events(other->f))
+		abort();
+	if (c->reply.len > need.response_len)
+		abort();
+	free(buf);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct world *w = world_new();
+	struct client *c[4];
+
+	for (unsigned int i = 0; i < 4; i++)
+		c[i] = client_open(w, i >> 1);
+	while (size >= 4) {
+		uint8_t what = data[0], cmd = data[1];
+		size_t len = min((size_t)(data[2] | data[3] << 8), size - 4);
+		unsigned int i = what & 3;
+
+		if (what & 16)
+			mad(w, i >> 1, data + 4, len);
+		else
+			command(c[i], c[i ^ 1], what, cmd, data + 4, len);
+		if (what & 4)
+			world_settle(w);
+		if (what & 8)
+			world_run(w, w->now + 10 * NS_S);
+		if (what & 128) {
+			client_close(c[i]);
+			c[i] = client_open(w, i >> 1);
+		}
+		data += 4 + len;
+		size -= 4 + len;
+	}
+	for (unsigned int i = 0; i < 4; i++)
+		client_close(c[i]);
+	world_free(w);
+	return 0;
+}
