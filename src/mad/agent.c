@@ -125,6 +125,7 @@ int mad_agent_create(struct mad_port *p, const struct mad_reg *r, const struct m
 	a->refs = 1;
 	list_init(&a->sends);
 	list_init(&a->recvs);
+	list_init(&a->finished);
 	a->hi_tid = new_hi_tid(p);
 	list_add_tail(&a->link, &p->agents);
 	*out = a;
@@ -145,6 +146,8 @@ void mad_agent_destroy(struct mad_agent *a, ns_t now)
 		tx_done(list_first_entry(&a->sends, struct mad_tx, link), MAD_FLUSHED, 0, now);
 	while (!list_empty(&a->recvs))
 		rmpp_rx_free(list_first_entry(&a->recvs, struct rmpp_rx, link));
+	while (!list_empty(&a->finished))
+		rmpp_rx_free(list_first_entry(&a->finished, struct rmpp_rx, link));
 	agent_put(a);
 }
 

@@ -18,6 +18,7 @@
 /* Ours: what strangers may make us hold. Beyond it, they are told to STOP. */
 #define RMPP_MAX_BYTES (64u << 20)	/* a message */
 #define RMPP_MAX_RECVS 1024		/* an agent */
+#define RMPP_MAX_FINISHED 4096		/* an agent; beyond, the oldest is forgotten */
 #define RMPP_MAX_AGENT_BYTES (256u << 20)
 
 struct mad_agent {
@@ -30,8 +31,9 @@ struct mad_agent {
 	uint32_t refs;		/* its owner's, and one for each call in progress */
 	bool dead;		/* destroyed; memory waits for the last reference */
 	struct list_head sends;	/* struct mad_tx, oldest first */
-	struct list_head recvs;	/* struct rmpp_rx */
-	uint32_t nrecvs;
+	struct list_head recvs;	/* struct rmpp_rx that are not complete */
+	struct list_head finished; /* those that are, oldest first */
+	uint32_t nrecvs, nfinished;
 	uint64_t recv_bytes;	/* in their buffers */
 };
 
@@ -124,7 +126,7 @@ struct rmpp_msg {
 bool rmpp_input(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
 		struct rmpp_msg *msg, ns_t now);
 /* DATA of a response that nobody waits for: repeated segments of one that has come are acknowledged. */
-void rmpp_stray(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad);
+void rmpp_stray(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad, ns_t now);
 struct rmpp_rx *rmpp_find(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
 			  uint8_t method);
 void rmpp_rx_free(struct rmpp_rx *rx);

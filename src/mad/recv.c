@@ -27,7 +27,7 @@ static void input_rmpp(struct mad_agent *a, const struct mad_addr *from, const u
 	struct mad_tx *tx = NULL;
 
 	if (mad_is_response(mad) && mad[RMPP_O_TYPE] == RMPP_DATA && !tx_find(a, from, mad)) {
-		rmpp_stray(a, from, mad);
+		rmpp_stray(a, from, mad, now);
 		return;
 	}
 	if (!rmpp_input(a, from, mad, &msg, now))

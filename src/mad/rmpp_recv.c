@@ -16,12 +16,12 @@ bool addr_same_peer(const struct mad_addr *a, const struct mad_addr *b)
 	return a->lid == b->lid && a->grh == b->grh && (!a->grh || !memcmp(a->gid, b->gid, 16));
 }
 
-struct rmpp_rx *rmpp_find(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
-			  uint8_t method)
+static struct rmpp_rx *find_in(struct list_head *list, const struct mad_addr *from,
+			       const uint8_t *mad, uint8_t method)
 {
 	struct rmpp_rx *rx;
 
-	list_for_each_entry(rx, &a->recvs, link)
+	list_for_each_entry(rx, list, link)
 		if (mad_tid(rx->first) == mad_tid(mad) && rx->addr.qpn == from->qpn &&
 		    rx->first[MAD_O_CLASS] == mad[MAD_O_CLASS] &&
 		    rx->first[MAD_O_CLASS_VERSION] == mad[MAD_O_CLASS_VERSION] &&
@@ -30,13 +30,24 @@ struct rmpp_rx *rmpp_find(struct mad_agent *a, const struct mad_addr *from, cons
 	return NULL;
 }
 
+struct rmpp_rx *rmpp_find(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
+			  uint8_t method)
+{
+	struct rmpp_rx *rx = find_in(&a->recvs, from, mad, method);
+
+	return rx ? rx : find_in(&a->finished, from, mad, method);
+}
+
 void rmpp_rx_free(struct rmpp_rx *rx)
 {
 	struct mad_agent *a = rx->agent;
 
 	list_del(&rx->link);
 	timer_cancel(&a->port->host->timers, &rx->timer);
-	a->nrecvs--;
+	if (rx->complete)
+		a->nfinished--;
+	else
+		a->nrecvs--;
 	a->recv_bytes -= rx->buf ? rx->size : 0;
 	free(rx->buf);
 	free(rx);
@@ -60,6 +71,13 @@ static void ack(struct rmpp_rx *rx, const uint8_t *mad)
 {
 	rx->last_ack = rx->seg_num;
 	rmpp_send_ack(rx->agent, &rx->addr, mad, rx->seg_num, rx->newwin);
+}
+
+/* For those whose ACK was lost, however often: kept ten seconds from the last that asked. */
+static void keep(struct rmpp_rx *rx, ns_t now)
+{
+	if (timer_set(&rx->agent->port->host->timers, &rx->timer, now + RMPP_KEEP_MS * NS_MS))
+		rmpp_rx_free(rx);
 }
 
 /* Room for segment seg; false: more than we would hold. */
@@ -115,14 +133,19 @@ static bool finish(struct rmpp_rx *rx, struct rmpp_msg *msg, ns_t now)
 	struct mad_agent *a = rx->agent;
 
 	rx->complete = true;
+	a->nrecvs--;
+	list_del(&rx->link);
+	if (a->nfinished == RMPP_MAX_FINISHED)
+		rmpp_rx_free(list_first_entry(&a->finished, struct rmpp_rx, link));
+	list_add_tail(&rx->link, &a->finished);
+	a->nfinished++;
 	rx->seg_num = rx->last;
 	rx->newwin = max(rx->newwin, rx->last);
 	ack(rx, rx->first);
 	*msg = (struct rmpp_msg){ rx->buf, whole_len(rx), rx->addr };
 	a->recv_bytes -= rx->size;
 	rx->buf = NULL;
-	if (timer_set(&a->port->host->timers, &rx->timer, now + RMPP_KEEP_MS * NS_MS))
-		rmpp_rx_free(rx);
+	keep(rx, now);
 	return true;
 }
 
@@ -141,6 +164,8 @@ static bool rx_continue(struct rmpp_rx *rx, const uint8_t *mad, uint32_t seg,
 		return false;
 	if (rx->complete || seg <= rx->last_ack) {
 		ack(rx, mad);
+		if (rx->complete)
+			keep(rx, now);
 		return false;
 	}
 	if (seg <= rx->seg_num || (rx->last && seg > rx->last))
@@ -219,12 +244,14 @@ static bool rx_data(struct mad_agent *a, const struct mad_addr *from, const uint
 	return seg == 1 && rx_start(a, from, mad, msg, now);
 }
 
-void rmpp_stray(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad)
+void rmpp_stray(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad, ns_t now)
 {
 	struct rmpp_rx *rx = rmpp_find(a, from, mad, mad[MAD_O_METHOD]);
 
-	if (rx && rx->complete)
-		ack(rx, mad);
+	if (!rx || !rx->complete)
+		return;
+	ack(rx, mad);
+	keep(rx, now);
 }
 
 /* STOP and ABORT come from either side of a transfer. */

@@ -87,7 +87,7 @@ static uint32_t reply_window(const struct mad_tx *tx)
 
 	if (!(tx->mad[MAD_O_METHOD] & MAD_RESP))
 		return 1;
-	list_for_each_entry(rx, &tx->agent->recvs, link)
+	list_for_each_entry(rx, &tx->agent->finished, link)
 		if (mad_tid(rx->first) == mad_tid(tx->mad) &&
 		    rx->first[MAD_O_CLASS] == tx->mad[MAD_O_CLASS] &&
 		    rx->first[MAD_O_CLASS_VERSION] == tx->mad[MAD_O_CLASS_VERSION] &&

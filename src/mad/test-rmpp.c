@@ -48,7 +48,7 @@ static int send_data(uint8_t method, uint32_t len, uint32_t timeout_ms, uint32_t
 static uint8_t *sent(uint32_t nth)
 {
 	assert_true(nth < net.head);
-	return net.queue[nth].mad;
+	return net.queue[nth % NET_QUEUE].mad;
 }
 
 /* An RMPP MAD of a's transaction 1 that arrives at port to. */
@@ -409,6 +409,35 @@ static void test_resources(void **state)
 	teardown();
 }
 
+/* Finished messages are forgotten, oldest first, when there are too many of them. */
+static void test_many_finished(void **state)
+{
+	struct mad_addr from;
+	uint8_t mad[MAD_LEN];
+
+	setup();
+	net.drop = drop_all;
+	from = net_addr(&net, 1, 0);
+	mad_make(mad, &a, MAD_CLASS_SUBN_ADM, 2, MAD_REPORT, 0);
+	mad[RMPP_O_VERSION] = 1;
+	mad[RMPP_O_TYPE] = RMPP_DATA;
+	mad[RMPP_O_RTIME_FLAGS] = RMPP_F_ACTIVE | RMPP_F_FIRST | RMPP_F_LAST;
+	put_be32(mad + RMPP_O_SEG, 1);
+	for (uint32_t i = 0; i <= RMPP_MAX_FINISHED; i++) {
+		put_be64(mad + MAD_O_TID, i);
+		mad_input(&net.ports[1].port, &from, mad, MAD_LEN, 0);
+		assert_int_equal(sent(net.head - 1)[RMPP_O_TYPE], RMPP_ACK);
+		net_step(&net);
+	}
+	assert_int_equal(b.nrecv, RMPP_MAX_FINISHED + 1);
+	mad_input(&net.ports[1].port, &from, mad, MAD_LEN, 0);
+	assert_int_equal(b.nrecv, RMPP_MAX_FINISHED + 1);
+	put_be64(mad + MAD_O_TID, 0);
+	mad_input(&net.ports[1].port, &from, mad, MAD_LEN, 0);
+	assert_int_equal(b.nrecv, RMPP_MAX_FINISHED + 2);
+	teardown();
+}
+
 /* DATA of a response that nobody asked for is nothing; of one that has come, acknowledged. */
 static void test_stray_response(void **state)
 {
@@ -489,6 +518,7 @@ int main(void)
 		cmocka_unit_test(test_total_time),
 		cmocka_unit_test(test_sender_aborts),
 		cmocka_unit_test(test_resources),
+		cmocka_unit_test(test_many_finished),
 		cmocka_unit_test(test_stray_response),
 		cmocka_unit_test(test_user_rmpp),
 	};

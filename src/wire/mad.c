@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "wire/cm_msg.h"
 #include "wire/mad.h"
 #include "wire/text.h"
 
@@ -107,5 +108,10 @@ int mad_print(const void *buf, size_t len, char *out, size_t size)
 		text_add(&t, " oui %06x", get_be24(mad + VENDOR_O_OUI));
 	if (mad_class_has_rmpp(mad[MAD_O_CLASS]) && mad[RMPP_O_RTIME_FLAGS] & RMPP_F_ACTIVE)
 		print_rmpp(&t, mad);
+	if (mad[MAD_O_CLASS] == MAD_CLASS_CM && mad_attr(mad) >= CM_ATTR_REQ &&
+	    mad_attr(mad) < CM_ATTR_END) {
+		text_add(&t, " ");
+		t.len += (size_t)cm_msg_print(mad, t.buf + t.len, t.size - t.len);
+	}
 	return (int)t.len;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "wire/aeth.h"
 #include "wire/be.h"
+#include "wire/mad.h"
 #include "wire/packet.h"
 #include "wire/text.h"
 
@@ -30,6 +31,16 @@ static void print_ext(const struct seg *seg, const struct opcode_info *op, struc
 		text_add(t, " inv 0x%x", seg->imm);
 }
 
+/* What is sent to the special QPs is a MAD. */
+static void print_mad(const struct seg *seg, struct text *t)
+{
+	if (seg->service != SEG_UD || seg->dqpn > 1 || seg->len != MAD_LEN || seg->niov != 1)
+		return;
+	text_add(t, " | ");
+	t->len += (size_t)mad_print(seg->iov[0].iov_base, seg->len, t->buf + t->len,
+				    t->size - t->len);
+}
+
 int packet_print(const void *buf, size_t len, char *out, size_t size)
 {
 	const struct opcode_info *op;
@@ -54,5 +65,6 @@ int packet_print(const void *buf, size_t len, char *out, size_t size)
 		text_add(&t, " pkey 0x%04x", seg.pkey);
 	text_add(&t, "%s%s", seg.flags & SEG_F_ACKREQ ? " ackreq" : "",
 		 seg.flags & SEG_F_SOLICITED ? " solicited" : "");
+	print_mad(&seg, &t);
 	return (int)t.len;
 }
