@@ -103,7 +103,7 @@ _Static_assert(ARRAY_SIZE(kinds) == FRAME_NKINDS, "a word for each kind");
 static void print_packet(struct job *j, const struct captured *p, const struct frame *f,
 			 enum frame_kind kind)
 {
-	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN], line[512];
+	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN], line[2048];
 	bool v4 = net_is_v4(&f->net);
 	uint32_t cnp;
 

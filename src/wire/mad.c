@@ -90,6 +90,7 @@ static void print_hdr(struct text *t, const uint8_t *mad)
 int mad_print(const void *buf, size_t len, char *out, size_t size)
 {
 	const uint8_t *mad = buf;
+	struct cm_hdr cm;
 	struct text t;
 
 	text_init(&t, out, size);
@@ -101,6 +102,9 @@ int mad_print(const void *buf, size_t len, char *out, size_t size)
 		text_add(&t, "MAD of base version %u", mad[MAD_O_BASE_VERSION]);
 		return (int)t.len;
 	}
+	/* The CM's messages have a line of their own; what else has its class, has not. */
+	if (cm_msg_hdr(mad, &cm) && cm.attr >= CM_ATTR_REQ && cm.attr < CM_ATTR_END)
+		return cm_msg_print(mad, out, size);
 	print_hdr(&t, mad);
 	if (mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR)
 		print_path(&t, mad);
@@ -108,10 +112,5 @@ int mad_print(const void *buf, size_t len, char *out, size_t size)
 		text_add(&t, " oui %06x", get_be24(mad + VENDOR_O_OUI));
 	if (mad_class_has_rmpp(mad[MAD_O_CLASS]) && mad[RMPP_O_RTIME_FLAGS] & RMPP_F_ACTIVE)
 		print_rmpp(&t, mad);
-	if (mad[MAD_O_CLASS] == MAD_CLASS_CM && mad_attr(mad) >= CM_ATTR_REQ &&
-	    mad_attr(mad) < CM_ATTR_END) {
-		text_add(&t, " ");
-		t.len += (size_t)cm_msg_print(mad, t.buf + t.len, t.size - t.len);
-	}
 	return (int)t.len;
 }

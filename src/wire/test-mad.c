@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "base/testing.h"
+#include "wire/cm_msg.h"
 #include "wire/mad.h"
+#include "wire/packet.h"
 
 static uint8_t mad[MAD_LEN];
 
@@ -90,6 +92,43 @@ static void test_rmpp(void **state)
 	expect("Vendor Send attr 0x10 tid 0x100000002 oui 001405");
 }
 
+static void test_cm(void **state)
+{
+	struct cm_hdr h = { .tid = 5, .attr = CM_ATTR_RTU };
+
+	cm_msg_init(mad, &h);
+	cm_set(mad, CM_RTU_LOCAL_COMM_ID, 0x1234);
+	expect("CM RTU tid=0x5 LOCAL_COMM_ID=0x1234");
+	make(MAD_CLASS_CM, 2, MAD_GET, MAD_ATTR_CLASS_PORT_INFO);
+	expect("CM Get ClassPortInfo tid 0x100000002");
+	make(MAD_CLASS_CM, 1, MAD_SEND, CM_ATTR_REQ);	/* an older CM */
+	expect("CM Send ConnectRequest tid 0x100000002");
+	make(MAD_CLASS_CM, 2, MAD_SEND, CM_ATTR_END);
+	expect("CM Send attr 0x1b tid 0x100000002");
+}
+
+/* A datagram to QP 1 of 256 bytes says what it is; to another QP, or of another length, not. */
+static void test_packet(void **state)
+{
+	uint8_t packet[BTH_LEN + DETH_LEN + MAD_LEN] = { 0x64 };
+	char line[512];
+
+	make(MAD_CLASS_PERF, 1, MAD_GET, 0x12);
+	memcpy(packet + BTH_LEN + DETH_LEN, mad, MAD_LEN);
+	packet[2] = packet[3] = 0xff;
+	packet[7] = 1;
+	packet_print(packet, sizeof(packet), line, sizeof(line));
+	assert_string_equal(line, "UD SEND_ONLY psn 0 qp 0x1 len 256 sqp 0x0 qkey 0x0"
+				  " | Perf Get PortCounters tid 0x100000002");
+	for (size_t size = 1; size < sizeof(line); size++)
+		assert_true(packet_print(packet, sizeof(packet), line, size) < (int)size);
+	packet_print(packet, sizeof(packet) - 4, line, sizeof(line));
+	assert_null(strchr(line, '|'));
+	packet[7] = 2;
+	packet_print(packet, sizeof(packet), line, sizeof(line));
+	assert_null(strchr(line, '|'));
+}
+
 static void test_short(void **state)
 {
 	char line[64];
@@ -140,7 +179,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_print), cmocka_unit_test(test_directed),
-		cmocka_unit_test(test_rmpp),  cmocka_unit_test(test_short),
+		cmocka_unit_test(test_rmpp),  cmocka_unit_test(test_cm),
+		cmocka_unit_test(test_packet), cmocka_unit_test(test_short),
 		cmocka_unit_test(test_classes), cmocka_unit_test(test_names),
 	};
 
