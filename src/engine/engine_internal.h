@@ -87,6 +87,7 @@ struct engine {
 	enum watch watch;
 	uint32_t poll_gen;		/* any thread: counts polls of the program */
 	uint32_t empty_polls;		/* since the watch fell asleep */
+	uint32_t polls_wanted;		/* so many make the watch POLLED */
 	ns_t sleep_until;		/* deadline the thread sleeps to; NS_NEVER */
 	ns_t grace;
 	ns_t reattach_at;		/* next try to find a rused; NS_NEVER while connected */

@@ -30,7 +30,8 @@
 #define GRACE_MIN (100 * NS_US)
 #define GRACE_MAX (1000 * NS_US)
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
-#define EMPTY_POLLS 8		/* empty polls after which the program counts as polling */
+#define EMPTY_POLLS 8u		/* empty polls after which the program counts as polling */
+#define POLLS_MAX (1u << 20)	/* and for one that was wrongly taken to poll, again and again */
 #define ERR_RESCAN (10 * NS_MS)
 /* QPs in ERR that a poll which found nothing looks at, and a round of the progress thread. */
 #define ERR_AT_POLL 16
@@ -161,7 +162,7 @@ void engine_poll(void)
 		return;
 	if (likely(engine.attached)) {
 		if (unlikely(engine.watch == WATCH_ASLEEP) && engine.started &&
-		    ++engine.empty_polls >= EMPTY_POLLS) {
+		    ++engine.empty_polls >= max(engine.polls_wanted, EMPTY_POLLS)) {
 			WRITE_ONCE(engine.watch, WATCH_POLLED);
 			engine.grace = GRACE_MIN;
 			shm_polling(engine.ep);
@@ -191,6 +192,8 @@ static ns_t watch_next(ns_t now, uint32_t *seen_gen)
 
 		if (gen != *seen_gen) {
 			*seen_gen = gen;
+			if (engine.grace == GRACE_MAX)
+				engine.polls_wanted /= 2;
 			engine.grace = min(engine.grace * 2, GRACE_MAX);
 			return min(until, now + engine.grace);
 		}
@@ -233,6 +236,19 @@ static void linger(void)
 	}
 }
 
+/*
+ * Something has come for a program that does not poll. One that waits for a
+ * completion, then for a byte in its memory, and so on (ib_write_lat) polls
+ * just long enough to be taken for a poller, and what comes next waits for the
+ * end of the grace: each time that this happens it takes more polls.
+ */
+static void not_polling(void)
+{
+	if (engine.watch == WATCH_POLLED)
+		engine.polls_wanted = min(max(engine.polls_wanted, EMPTY_POLLS) * 16, POLLS_MAX);
+	engine.empty_polls = 0;
+}
+
 /* Everything the thread does between two sleeps. Returns the next deadline, 0 = at once. */
 static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 {
@@ -249,7 +265,13 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 		timers_due();
 		*n = 0;
 	} else {
+		uint32_t gen = READ_ONCE(engine.poll_gen);
+
 		*n = progress_run();
+		if (*n && gen == *seen_gen)
+			not_polling();
+		if (engine.watch == WATCH_ASLEEP)
+			*seen_gen = gen;
 	}
 	if (now >= *page_at) {
 		*page_at = now + PAGE_NS;
