@@ -59,8 +59,7 @@ struct qp_req {
 	uint32_t psn;		/* first PSN of the WQE read next */
 	uint32_t una, nxt;	/* oldest unacknowledged PSN; the first never sent */
 	uint32_t window;	/* PSNs that may be unacknowledged, at most 2^22 */
-	uint32_t unasked;	/* bytes sent since the last AckReq */
-	uint32_t ask_bytes;	/* after so many there is one */
+	uint32_t unasked, ask_bytes;	/* bytes sent since the last AckReq; after so many there is one */
 	uint32_t slow_start;	/* below, the window opens by what is acknowledged; 0: it does not move (xport/window.c) */
 	uint32_t win_acked;	/* packets acknowledged since it last opened */
 	uint32_t recover;	/* PSN that una must pass before the window is cut again */
@@ -71,11 +70,14 @@ struct qp_req {
 	bool blocked;		/* stopped for want of room on the link (or in the window) */
 	bool local;		/* BIND_MW or LOCAL_INV was executed on this QP */
 	bool overrun;		/* a completion found its CQ full: the QP is about to fail */
-	bool direct_busy;	/* something was placed directly */
-	bool direct_cqe;	/* ... last with a completion */
+	bool direct_busy, direct_cqe;	/* something was placed directly; last with a completion */
+	uint8_t early_shift;	/* early ones since the last progress: each waits twice as long */
 	uint32_t direct_polls;	/* ... when the program had polled that often */
-	ns_t timeout;		/* ack timeout, NS_NEVER = none */
+	uint32_t rtt_at;	/* us, modulo 2^32: when the packets up to rtt_psn had been sent; 0: none is measured */
 	ns_t deadline;		/* of the ack timer, NS_NEVER = not running */
+	ns_t early;		/* on a link that loses: what is not answered by then goes out again; NS_NEVER */
+	uint32_t rtt_psn;
+	uint16_t srtt, rttvar;	/* in RTT_UNIT, xport/timer.c; srtt 0: never measured */
 	ns_t rnr_until;		/* waits out an RNR NAK; 0 = does not */
 };
 

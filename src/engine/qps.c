@@ -48,12 +48,16 @@ static void qp_timer(struct timer *t, ns_t now)
 	qp_rearm(qp, now);
 }
 
-/* ACK timeouts below this many ns are measured by the exact clock, from 4.096 us << 12 on a tick is nothing. */
+/*
+ * ACK timeouts below this many ns are measured by the exact clock, from 4.096 us << 12 on a
+ * tick is nothing. A wire's round trips are measured, and a packet there costs more than a clock.
+ */
 #define SHORT_TIMEOUT 12
 
 static ns_t qp_clock(const struct qp *qp)
 {
-	if (unlikely(qp->attr.timeout - 1u < SHORT_TIMEOUT - 1u))
+	if (unlikely(qp->attr.timeout - 1u < SHORT_TIMEOUT - 1u) ||
+	    (qp->link && unlikely(qp->link->lossy)))
 		return engine.now = engine_now();
 	return engine_clock();
 }

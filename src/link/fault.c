@@ -303,6 +303,85 @@ static int send_judged(struct link *l, const struct seg *seg, const struct verdi
 	return 0;
 }
 
+/* Packets [first, first + n) of a segment for a wire; their payload in iov[SEG_MAX_IOV]. */
+static void slice(const struct seg *seg, uint32_t first, uint32_t n, struct seg *s,
+		  struct iovec *iov)
+{
+	uint64_t off = (uint64_t)first * seg->path_mtu;
+	bool last = first + n == seg->npkts;
+
+	*s = *seg;
+	s->npkts = n;
+	s->psn = psn_add(seg->psn, first);
+	s->len = last ? seg->len - (uint32_t)off : n * seg->path_mtu;
+	s->iov = iov;
+	s->niov = 0;
+	if (first)
+		s->flags &= (uint8_t)~SEG_F_START;
+	if (!last)
+		s->flags &= (uint8_t)~(SEG_F_END | SEG_F_ACKREQ | SEG_F_SOLICITED);
+	for (int i = 0, left = (int)s->len; i < seg->niov && left; i++) {
+		size_t have = seg->iov[i].iov_len, take;
+
+		if (off >= have) {
+			off -= have;
+			continue;
+		}
+		take = min(have - (size_t)off, (size_t)left);
+		iov[s->niov++] = (struct iovec){ (char *)seg->iov[i].iov_base + off, take };
+		left -= (int)take;
+		off = 0;
+	}
+}
+
+static int send_untouched(struct link *l, const struct seg *seg, uint32_t first, uint32_t n)
+{
+	struct iovec iov[SEG_MAX_IOV];
+	struct seg s;
+	int ret;
+
+	slice(seg, first, n, &s, iov);
+	ret = fault_of(l)->under->send(l, &s);
+	for (uint32_t i = 0; i < n && !ret; i++)
+		fault_passed(l, false);
+	return ret;
+}
+
+/*
+ * A train for a wire: each packet is judged, and those in between that nothing
+ * happens to go out together, as they would without rules. Once some are out, a
+ * full link has lost the others: the segment cannot come again.
+ */
+static int send_train(struct link *l, const struct seg *seg)
+{
+	struct iovec iov[SEG_MAX_IOV];
+	uint32_t from = 0;
+	bool out = false;
+	struct seg s;
+	int ret;
+
+	for (uint32_t i = 0; i <= seg->npkts; i++) {
+		struct verdict v = { 0 };
+
+		if (i < seg->npkts) {
+			slice(seg, i, 1, &s, iov);
+			v = judge(l, &s, false);
+			if (!v.note)
+				continue;
+		}
+		ret = from < i ? send_untouched(l, seg, from, i - from) : 0;
+		if (ret == -EAGAIN && !out)
+			return ret;
+		if (!ret && i < seg->npkts)
+			ret = send_judged(l, &s, &v);
+		if (ret)
+			return ret == -EAGAIN ? 0 : ret;
+		out = true;
+		from = i + 1;
+	}
+	return 0;
+}
+
 static int fault_send(struct link *l, const struct seg *seg)
 {
 	struct fault *ft = fault_of(l);
@@ -315,8 +394,12 @@ static int fault_send(struct link *l, const struct seg *seg)
 	if (!seg->dqpn)
 		return ft->under->send(l, seg);
 	memcpy(before, f->state, f->nrules * sizeof(before[0]));
-	v = judge(l, seg, false);
-	ret = send_judged(l, seg, &v);
+	if (seg->npkts > 1 && seg->type != SEG_READ_REQ) {
+		ret = send_train(l, seg);
+	} else {
+		v = judge(l, seg, false);
+		ret = send_judged(l, seg, &v);
+	}
 	if (ret == -EAGAIN)
 		memcpy(f->state, before, f->nrules * sizeof(before[0]));
 	show_counts(f);
@@ -475,7 +558,9 @@ int fault_wrap(struct faults *f, struct link *l, enum fault_side side)
 	l->host = &ft->host;
 	l->under = &ft->under;
 	l->under_host = &ft->above;
-	l->max_pkts = 1;
+	/* Between processes a segment may lie in the other's memory: only packets there. */
+	if (side != FAULT_EGRESS)
+		l->max_pkts = 1;
 	link_hold_direct(l);
 	return 0;
 }

@@ -10,7 +10,8 @@ static struct {
 	struct link l;
 	uint32_t psn[KEEP];
 	const char *note[KEEP];
-	uint8_t damage[KEEP];
+	uint8_t damage[KEEP], flags[KEEP];
+	uint32_t len[KEEP];
 	uint8_t first[KEEP];	/* byte of the payload */
 	uint32_t n, full_after, tapped, destroyed;
 	uint32_t in_psn[KEEP], in_n;
@@ -30,6 +31,8 @@ static int keep_send(struct link *l, const struct seg *seg)
 	net.psn[net.n] = seg->psn;
 	net.note[net.n] = l->note;
 	net.damage[net.n] = seg->damage;
+	net.len[net.n] = seg->len;
+	net.flags[net.n] = seg->flags;
 	net.first[net.n] = seg->len ? *(uint8_t *)seg->iov[0].iov_base : 0;
 	net.n++;
 	return 0;
@@ -93,7 +96,7 @@ static void start(enum fault_side side)
 	expected = true;
 	faults_init(&f, &host, counts);
 	assert_int_equal(fault_wrap(&f, &net.l, side), 0);
-	assert_int_equal(net.l.max_pkts, 1);
+	assert_int_equal(net.l.max_pkts, side == FAULT_EGRESS ? 64 : 1);
 	assert_false(net.l.caps & LINK_CAP_DIRECT);
 }
 
@@ -250,6 +253,58 @@ static void test_corrupt(void **state)
 	send_psn(1);
 	assert_int_equal(net.n, 0);
 	assert_int_equal(net.tapped, 1);
+	fault_unwrap(&net.l);
+}
+
+/* A train for a wire: what nothing happens to goes out together, payload and flags where they belong. */
+static void test_sent_train(void **state)
+{
+	static uint8_t buf[2600];
+	struct iovec iov[2] = { { buf, 700 }, { buf + 700, 1900 } };
+	struct seg seg = {
+		.service = SEG_RC, .type = SEG_SEND,
+		.flags = SEG_F_START | SEG_F_END | SEG_F_ACKREQ,
+		.path_mtu = 512, .dqpn = 0x11, .psn = 0xfffffe, .npkts = 6, .len = sizeof(buf),
+		.iov = iov, .niov = 2,
+	};
+
+	for (size_t i = 0; i < sizeof(buf); i++)
+		buf[i] = (uint8_t)(i / 512);
+	start(FAULT_EGRESS);
+	rule(FAULT_DROP)->when = FAULT_EVERY;
+	table.rule[0].n = 3;
+	set();
+	assert_int_equal(net.l.ops->send(&net.l, &seg), 0);
+	/* 0 1 [2] 3 4 [5] */
+	assert_int_equal(net.n, 2);
+	assert_int_equal(net.tapped, 2);
+	assert_int_equal(net.psn[0], 0xfffffe);
+	assert_int_equal(net.psn[1], 1);
+	assert_int_equal(net.first[1], 3);
+	assert_int_equal(net.len[0], 1024);
+	assert_int_equal(net.flags[0], SEG_F_START);
+	assert_int_equal(net.flags[1], 0);
+	assert_int_equal(counts[0].matched, 6);
+
+	/* The link is full before anything is out: it comes again, and is judged anew. */
+	net.n = 0;
+	net.full_after = 0;
+	assert_int_equal(net.l.ops->send(&net.l, &seg), -EAGAIN);
+	assert_int_equal(counts[0].matched, 6);
+	net.full_after = KEEP;
+	assert_int_equal(net.l.ops->send(&net.l, &seg), 0);
+	assert_int_equal(net.n, 2);
+	fault_unwrap(&net.l);
+
+	/* Nothing happens to the last one either. */
+	start(FAULT_EGRESS);
+	rule(FAULT_DROP)->when = FAULT_NTH;
+	table.rule[0].n = 7;
+	set();
+	assert_int_equal(net.l.ops->send(&net.l, &seg), 0);
+	assert_int_equal(net.n, 1);
+	assert_int_equal(net.len[0], sizeof(buf));
+	assert_int_equal(net.flags[0], seg.flags);
 	fault_unwrap(&net.l);
 }
 
@@ -446,7 +501,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_patterns), cmocka_unit_test(test_criteria),
 		cmocka_unit_test(test_again), cmocka_unit_test(test_corrupt),
-		cmocka_unit_test(test_duplicate), cmocka_unit_test(test_delay),
+		cmocka_unit_test(test_sent_train), cmocka_unit_test(test_duplicate),
+		cmocka_unit_test(test_delay),
 		cmocka_unit_test(test_reorder), cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_responder), cmocka_unit_test(test_local_errors),
 		cmocka_unit_test(test_cut_off), cmocka_unit_test(test_train),

@@ -224,6 +224,7 @@ static void comp_retry(struct qp *qp, ns_t now)
 		return;
 	}
 	qp->req.retrying = true;
+	qp->req.rtt_at = 0;
 	win_lost(qp, false);
 	req_go_back(qp);
 }

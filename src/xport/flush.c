@@ -39,7 +39,7 @@ void xp_enter_err(struct qp *qp, bool card_locked)
 	qp->card->failed = 0;
 	if (!card_locked)
 		card_unlock(qp->card);
-	r->deadline = NS_NEVER;
+	r->deadline = r->early = NS_NEVER;
 	r->rnr_until = 0;
 	r->una = r->nxt;
 	r->rd_out = 0;

@@ -8,6 +8,11 @@
  *		acknowledgement and during an RNR wait. While the link says that a
  *		living peer has not yet looked at what we sent, its end counts for
  *		nothing: on a wire the NIC would answer, however busy the host.
+ * early		on a link that loses, the ack timer's stand-in: a lost last packet, a
+ *		lost NAK or a lost repetition is told by nobody, and ack timeouts are
+ *		long. What is not answered within the round trips of late goes out
+ *		again, each time after twice the wait; it uses up no attempt, and the
+ *		ack timer runs on. (As NICs' adaptive retransmission on RoCE.)
  * RNR timer	the wait that an RNR NAK asks for (IBA 9.7.5.2.8).
  *
  * retry_cnt and rnr_retry are reloaded by progress, that is when una advances
@@ -23,21 +28,75 @@ void xp_timer_config(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 
-	r->timeout = ack_timeout_ns(qp->attr.timeout & 31);
 	r->retry = qp->attr.retry_cnt;
 	r->rnr_retry = qp->attr.rnr_retry;
 }
 
-static void ack_timer_start(struct qp_req *r, ns_t now)
+/* NS_NEVER: none. */
+static ns_t timeout_of(const struct qp *qp)
 {
-	r->deadline = r->timeout == NS_NEVER ? NS_NEVER : now + r->timeout;
+	return ack_timeout_ns(qp->attr.timeout & 31);
+}
+
+static void ack_timer_start(struct qp *qp, ns_t now)
+{
+	ns_t timeout = timeout_of(qp);
+
+	qp->req.deadline = timeout == NS_NEVER ? NS_NEVER : now + timeout;
+}
+
+#define EARLY_MIN (2 * NS_MS)	/* a peer that waits for its turn on a CPU has lost nothing */
+#define RTT_UNIT (16 * NS_US)
+
+static void early_start(struct qp *qp, ns_t now)
+{
+	struct qp_req *r = &qp->req;
+	ns_t wait = (r->srtt + 4ull * r->rttvar) * RTT_UNIT;
+
+	wait = max(wait, (ns_t)EARLY_MIN) << min(r->early_shift, 10);
+	r->early = r->srtt && wait < timeout_of(qp) ? now + wait : NS_NEVER;
+}
+
+static uint32_t rtt_clock(ns_t now)
+{
+	return (uint32_t)(now / NS_US) | 1;
+}
+
+/* Round trips as TCP measures them (RFC 6298), never of what may be a repetition's (Karn). */
+static void rtt_sample(struct qp_req *r, ns_t now)
+{
+	uint32_t rtt, off;
+
+	if (!r->rtt_at || psn_diff(r->una, r->rtt_psn) < 0)
+		return;
+	rtt = (rtt_clock(now) - r->rtt_at) / (RTT_UNIT / NS_US);
+	rtt = min(max(rtt, 1u), (uint32_t)UINT16_MAX);
+	r->rtt_at = 0;
+	if (!r->srtt) {
+		r->srtt = (uint16_t)rtt;
+		r->rttvar = (uint16_t)(rtt / 2);
+		return;
+	}
+	off = rtt > r->srtt ? rtt - r->srtt : r->srtt - rtt;
+	r->rttvar = (uint16_t)((3u * r->rttvar + off) / 4);
+	r->srtt = (uint16_t)max((7u * r->srtt + rtt) / 8, 1u);
 }
 
 /* Something was sent. */
 void xp_timer_sent(struct qp *qp, ns_t now)
 {
-	if (qp->req.deadline == NS_NEVER)
-		ack_timer_start(&qp->req, now);
+	struct qp_req *r = &qp->req;
+
+	if (r->deadline == NS_NEVER)
+		ack_timer_start(qp, now);
+	if (!r->slow_start)
+		return;
+	if (r->early == NS_NEVER)
+		early_start(qp, now);
+	if (!r->rtt_at && psn_diff(r->una, r->recover) >= 0) {
+		r->rtt_at = rtt_clock(now);
+		r->rtt_psn = r->nxt;
+	}
 }
 
 /* una has advanced. */
@@ -48,10 +107,16 @@ void xp_timer_progress(struct qp *qp, ns_t now)
 	r->retry = qp->attr.retry_cnt;
 	r->rnr_retry = qp->attr.rnr_retry;
 	r->retrying = false;
-	if (r->una == r->nxt)
-		r->deadline = NS_NEVER;
-	else
-		ack_timer_start(r, now);
+	r->early_shift = 0;
+	if (r->slow_start)
+		rtt_sample(r, now);
+	if (r->una == r->nxt) {
+		r->deadline = r->early = NS_NEVER;
+		return;
+	}
+	ack_timer_start(qp, now);
+	if (r->slow_start)
+		early_start(qp, now);
 }
 
 /* The oldest packet must go out again. False: it was the last attempt. */
@@ -65,7 +130,7 @@ bool xp_timer_retry(struct qp *qp, ns_t now)
 	}
 	r->retry--;
 	qp->dev->counter[CNT_COMP_RETRY]++;
-	ack_timer_start(r, now);
+	ack_timer_start(qp, now);
 	return true;
 }
 
@@ -81,13 +146,29 @@ bool xp_timer_rnr(struct qp *qp, uint8_t syndrome, ns_t now)
 	if (r->rnr_retry != 7)
 		r->rnr_retry--;
 	r->rnr_until = now + aeth_rnr_ns(syndrome);
-	r->deadline = NS_NEVER;
+	r->deadline = r->early = NS_NEVER;
 	return true;
 }
 
 ns_t xp_wake(const struct qp *qp)
 {
-	return qp->req.rnr_until ? qp->req.rnr_until : qp->req.deadline;
+	const struct qp_req *r = &qp->req;
+
+	return r->rnr_until ? r->rnr_until : min(r->deadline, r->early);
+}
+
+static void send_early(struct qp *qp, ns_t now)
+{
+	struct qp_req *r = &qp->req;
+
+	r->early_shift++;
+	r->rtt_at = 0;
+	r->retrying = false;
+	qp->dev->counter[CNT_COMP_RETRY]++;
+	win_lost(qp, false);
+	req_go_back(qp);
+	early_start(qp, now);
+	req_run(qp, now);
 }
 
 void xp_timer(struct qp *qp, ns_t now)
@@ -103,14 +184,18 @@ void xp_timer(struct qp *qp, ns_t now)
 		r->rnr_until = 0;
 		req_go_back(qp);
 		if (r->una != r->nxt)
-			ack_timer_start(r, now);
+			ack_timer_start(qp, now);
 		req_run(qp, now);
+		return;
+	}
+	if (now >= r->early && now < r->deadline) {
+		send_early(qp, now);
 		return;
 	}
 	if (now < r->deadline)
 		return;
 	if (qp->link && qp->link->ops->peer_behind && qp->link->ops->peer_behind(qp->link)) {
-		ack_timer_start(r, now);
+		ack_timer_start(qp, now);
 		return;
 	}
 	r->retrying = false;
@@ -118,6 +203,7 @@ void xp_timer(struct qp *qp, ns_t now)
 		xp_fail_head(qp, WC_RETRY_EXC_ERR);
 		return;
 	}
+	r->rtt_at = 0;
 	win_lost(qp, true);
 	req_go_back(qp);
 	req_run(qp, now);

@@ -18,12 +18,6 @@
 #define WIN_MIN (48u << 10)
 #define WIN_MAX (1u << 20)
 
-/* A wire, or a link where packets are lost on purpose. */
-static bool loses(const struct qp *qp)
-{
-	return qp->link && (qp->link->lossy || qp->link->under);
-}
-
 static uint32_t packets(const struct qp *qp, uint32_t bytes)
 {
 	return max(bytes >> qp->req.mtu_shift, 2u);
@@ -41,7 +35,7 @@ void win_reset(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 
-	if (!loses(qp)) {
+	if (!win_loses(qp)) {
 		r->window = XP_WINDOW;
 		r->ask_bytes = XP_ACK_BYTES;
 		r->slow_start = 0;
@@ -59,7 +53,7 @@ void win_acked_slow(struct qp *qp, uint32_t npkts)
 	struct qp_req *r = &qp->req;
 
 	/* The faults have gone. */
-	if (unlikely(!loses(qp))) {
+	if (unlikely(!win_loses(qp))) {
 		win_reset(qp);
 		return;
 	}
@@ -78,7 +72,7 @@ void win_lost(struct qp *qp, bool timeout)
 {
 	struct qp_req *r = &qp->req;
 
-	if (!loses(qp))
+	if (!win_loses(qp))
 		return;
 	/* What was sent before the last cut tells nothing new. */
 	if (!timeout && psn_diff(r->una, r->recover) < 0)

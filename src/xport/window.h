@@ -4,6 +4,13 @@
 #define RUSE_XPORT_WINDOW_H
 
 #include "core/qp.h"
+#include "link/link.h"
+
+/* A wire, or a link where packets are lost on purpose. */
+static inline bool win_loses(const struct qp *qp)
+{
+	return qp->link && (qp->link->lossy || qp->link->under);
+}
 
 /* The QP has another link. */
 void win_reset(struct qp *qp);

@@ -30,7 +30,7 @@ static void state_reset(struct qp *qp)
 	r->cur = r->tail = qp->sq.index;
 	r->window = XP_WINDOW;
 	r->ask_bytes = XP_ACK_BYTES;
-	r->timeout = r->deadline = NS_NEVER;
+	r->deadline = r->early = NS_NEVER;
 	r->mtu_shift = 8;
 
 	memset(p, 0, sizeof(*p));

@@ -108,7 +108,8 @@ static int pong(const char *port)
 
 	for (;;) {
 		socklen_t len = sizeof(from);
-		ssize_t n = recvfrom(s, buf, sizeof(buf), MSG_DONTWAIT, (struct sockaddr *)&from, &len);
+		ssize_t n = recvfrom(s, buf, sizeof(buf), MSG_DONTWAIT,
+				     (struct sockaddr *)&from, &len);
 
 		if (n < 0) {
 			if (last && now_ns() - last > QUIET_NS)
