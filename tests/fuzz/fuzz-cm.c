@@ -130,8 +130,21 @@ static void make_path(struct cm_path *path)
 static void call_conn(struct cm_id *id, uint8_t what, const void *data, uint8_t len)
 {
 	struct cm_path path, alt;
-	struct cm_req_param req = { .primary_path = &path, .service_id = SERVICE + (what >> 6), .qp_num = next(), .qp_type = IB_UVERBS_QPT_RC, .remote_cm_response_timeout = next(), .max_cm_retries = next() & 15, .private_data = data, .private_data_len = len };
-	struct cm_rep_param rep = { .qp_num = next(), .private_data = data, .private_data_len = len };
+	struct cm_req_param req = {
+		.primary_path = &path,
+		.service_id = SERVICE + (what >> 6),
+		.qp_num = next(),
+		.qp_type = IB_UVERBS_QPT_RC,
+		.remote_cm_response_timeout = next(),
+		.max_cm_retries = next() & 15,
+		.private_data = data,
+		.private_data_len = len,
+	};
+	struct cm_rep_param rep = {
+		.qp_num = next(),
+		.private_data = data,
+		.private_data_len = len,
+	};
 
 	make_path(&path);
 	make_path(&alt);
@@ -150,8 +163,21 @@ static void call_conn(struct cm_id *id, uint8_t what, const void *data, uint8_t 
 static void call_sidr(struct cm_id *id, uint8_t what, const void *data, uint8_t len)
 {
 	struct cm_path path;
-	struct cm_sidr_req_param req = { .path = &path, .service_id = SERVICE, .timeout_ms = next(), .max_cm_retries = next() & 15, .private_data = data, .private_data_len = len };
-	struct cm_sidr_rep_param rep = { .qp_num = next(), .info = data, .info_length = len, .private_data = data, .private_data_len = len };
+	struct cm_sidr_req_param req = {
+		.path = &path,
+		.service_id = SERVICE,
+		.timeout_ms = next(),
+		.max_cm_retries = next() & 15,
+		.private_data = data,
+		.private_data_len = len,
+	};
+	struct cm_sidr_rep_param rep = {
+		.qp_num = next(),
+		.info = data,
+		.info_length = len,
+		.private_data = data,
+		.private_data_len = len,
+	};
 
 	make_path(&path);
 	if (what & 1)

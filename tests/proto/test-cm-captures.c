@@ -295,12 +295,13 @@ static void deliver(struct host *from, struct host *to, const uint8_t out[CM_MAD
 /* A service is listened for when the kernel has not said that it is not. */
 static void listen_for(struct host *h, const struct mad *m, uint32_t left)
 {
+	uint64_t id = cm_get(m->data, CM_REQ_LOCAL_COMM_ID);
 	uint16_t attr = get_be16(m->data + 16);
 	uint32_t i;
 
 	for (i = 1; i < left; i++)
 		if (get_be16(m[i].data + 16) == CM_ATTR_REJ &&
-		    cm_get(m[i].data, CM_REJ_REMOTE_COMM_ID) == cm_get(m->data, CM_REQ_LOCAL_COMM_ID))
+		    cm_get(m[i].data, CM_REJ_REMOTE_COMM_ID) == id)
 			return;
 	cm_listen(h->listener,
 		  cm_get(m->data, attr == CM_ATTR_REQ ? CM_REQ_SERVICE_ID : CM_SIDR_REQ_SERVICEID),

@@ -196,8 +196,20 @@ static int call(struct cm_sim *s, struct cm_id *id, enum input in)
 	struct cm_rep_param rep = { .qp_num = MY_QPN };
 	struct cm_sidr_rep_param sidr_rep = { .qp_num = MY_QPN };
 	struct cm_path path;
-	struct cm_sidr_req_param sidr = { .path = &path, .service_id = SIM_SERVICE, .timeout_ms = 4096, .max_cm_retries = 15 };
-	struct cm_req_param req = { .primary_path = &path, .service_id = SIM_SERVICE, .qp_num = MY_QPN, .qp_type = IB_UVERBS_QPT_RC, .remote_cm_response_timeout = 20, .max_cm_retries = 15 };
+	struct cm_sidr_req_param sidr = {
+		.path = &path,
+		.service_id = SIM_SERVICE,
+		.timeout_ms = 4096,
+		.max_cm_retries = 15,
+	};
+	struct cm_req_param req = {
+		.primary_path = &path,
+		.service_id = SIM_SERVICE,
+		.qp_num = MY_QPN,
+		.qp_type = IB_UVERBS_QPT_RC,
+		.remote_cm_response_timeout = 20,
+		.max_cm_retries = 15,
+	};
 
 	net_path(s, SIM_A, &path);
 	if (in == LISTEN)
