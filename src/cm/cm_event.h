@@ -73,6 +73,7 @@ struct cm_event {
 	};
 	const uint8_t *private_data;	/* NULL in events that no MAD makes */
 	uint32_t private_data_len;	/* the message's whole field */
+	const struct cm_av *from;	/* REQ, SIDR_REQ: how it came in, whatever it says itself */
 };
 
 #endif

@@ -316,6 +316,7 @@ void cm_req_handler(struct cm_rx *rx)
 	p->id.context = listener->id.context;
 	req_event(&ev, rx, p);
 	ev.req.listen_id = &listener->id;
+	ev.from = rx->from;
 	ev.req.primary_path = &path[0];
 	ev.req.alternate_path = has_alternate(rx->mad) ? &path[1] : NULL;
 	p->visible = true;

@@ -133,6 +133,7 @@ void cm_sidr_req_handler(struct cm_rx *rx)
 	p->id.handler = listener->id.handler;
 	p->id.context = listener->id.context;
 	ev.sidr_req.listen_id = &listener->id;
+	ev.from = rx->from;
 	ev.sidr_req.service_id = p->id.service_id;
 	ev.sidr_req.bth_pkey = rx->from->pkey;
 	ev.sidr_req.pkey = (uint16_t)cm_get(rx->mad, CM_SIDR_REQ_PARTITION_KEY);

@@ -54,7 +54,7 @@ static int validate_addrs(struct rdmacm *rm, struct req_info *req)
 	if (nobody(&req->src, true) || nobody(&req->dst, false))
 		return -EHOSTUNREACH;
 	if (cma_any_addr(sa(&req->src)) || cma_any_addr(sa(&req->dst)))
-		return !req->path || cma_gid_is_local(rm, req->path->dgid) ? 0 : -EHOSTUNREACH;
+		return cma_gid_is_local(rm, req->ev->from->dgid) ? 0 : -EHOSTUNREACH;
 	rdma_ip2gid(sa(&req->src), gid);
 	return cma_find_gid(req->dev, gid, req->ifindex) < 0 ? -EHOSTUNREACH : 0;
 }

@@ -236,22 +236,18 @@ int ucma_set_option(struct ucma_call *c)
 /* With connections that the listener's file has not been told of: the kernel forgets those. */
 static void move_events(struct ucma_context *ctx, struct ucma_file *from, struct ucma_file *to)
 {
+	struct list_head *last = ctx->events.prev;
 	struct ucma_event *ev, *n;
-	struct list_head moved;
 
-	list_init(&moved);
-	list_for_each_entry_safe(ev, n, &from->event_list, list) {
-		if (ev->ctx != ctx)
-			continue;
-		list_del(&ev->list);
-		list_add_tail(&ev->list, &moved);
-	}
-	list_for_each_entry_safe(ev, n, &moved, list) {
+	list_for_each_entry_safe(ev, n, &ctx->events, own) {
+		bool end = &ev->own == last;
+
 		list_del(&ev->list);
 		if (from == to) {
 			list_add_tail(&ev->list, &to->event_list);
 			continue;
 		}
+		list_del(&ev->own);
 		from->nevents--;
 		from->drained++;
 		if (ev->conn_req_ctx) {
@@ -259,7 +255,9 @@ static void move_events(struct ucma_context *ctx, struct ucma_file *from, struct
 			list_del(&ev->conn_req_ctx->list);
 			list_add_tail(&ev->conn_req_ctx->list, &to->ctx_list);
 		}
-		ucma_add_event(to, ev);
+		ucma_add_event(to, ev);	/* comes after the last one */
+		if (end)
+			break;
 	}
 }
 

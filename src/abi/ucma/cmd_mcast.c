@@ -38,7 +38,7 @@ static void mc_drop_events(struct ucma_multicast *mc)
 	struct ucma_file *f = mc->ctx->file;
 	struct ucma_event *ev, *n;
 
-	list_for_each_entry_safe(ev, n, &f->event_list, list)
+	list_for_each_entry_safe(ev, n, &mc->ctx->events, own)
 		if (ev->mc == mc)
 			ucma_drop_event(f, ev);
 }

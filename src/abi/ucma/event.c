@@ -10,6 +10,7 @@ _Static_assert(sizeof(struct rdma_ucm_event_resp) == 336, "as librdmacm has it")
 void ucma_add_event(struct ucma_file *f, struct ucma_event *ev)
 {
 	list_add_tail(&ev->list, &f->event_list);
+	list_add_tail(&ev->own, &ev->ctx->events);
 	f->nevents++;
 	f->u->ops->wake(f->u->ctx, f->host, 1);
 }
@@ -17,6 +18,7 @@ void ucma_add_event(struct ucma_file *f, struct ucma_event *ev)
 void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev)
 {
 	list_del(&ev->list);
+	list_del(&ev->own);
 	f->nevents--;
 	f->drained++;
 	free(ev);

@@ -130,6 +130,7 @@ struct ucma_context *ucma_alloc_ctx(struct ucma_file *f)
 	ctx->id = (uint32_t)id;
 	ctx->file = f;
 	list_init(&ctx->mc_list);
+	list_init(&ctx->events);
 	list_add_tail(&ctx->list, &f->ctx_list);
 	return ctx;
 }
@@ -141,9 +142,7 @@ static void cleanup_events(struct ucma_context *ctx)
 	struct list_head requests;
 
 	list_init(&requests);
-	list_for_each_entry_safe(ev, n, &ctx->file->event_list, list) {
-		if (ev->ctx != ctx)
-			continue;
+	list_for_each_entry_safe(ev, n, &ctx->events, own) {
 		if (ev->conn_req_ctx) {
 			list_del(&ev->conn_req_ctx->list);
 			list_add_tail(&ev->conn_req_ctx->list, &requests);

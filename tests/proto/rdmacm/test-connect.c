@@ -280,39 +280,98 @@ static void loopback(void **state)
 	loopback_to("fd00::1", "::");
 }
 
-/* From another host nobody connects to a loopback address. */
+/* What another host sends is not from here, whatever it says. */
 static void loopback_from_afar(void **state)
 {
+	static const uint16_t spaces[] = { RDMA_PS_TCP, RDMA_PS_UDP };
+	static const uint8_t attr[] = { 0, 7 };	/* REQ, SIDR_REQ */
 	struct world *w = world_new();
-	struct client *srv = client_open(w, 0), *cli = client_open(w, 0);
-	struct rdma_ucm_event_resp ev;
-	struct cm_av from = { .dev = &w->host[1].cdev[0], .port = 1, .roce = true,
+	struct client *srv = client_open(w, 0);
+	struct cm_av from = { .dev = &w->host[0].cdev[0], .port = 1, .roce = true,
 			      .is_global = true, .sgid_index = 1, .pkey = 0xffff };
-	struct client *far = client_open(w, 1);
+	const struct host_gid *gid = w->host[0].page.dev[0].gid;
 	uint8_t mad[CM_MAD_LEN];
-	int id;
 
 	(void)state;
-	c_server(far, NULL, 7000, RDMA_PS_TCP);
-	c_server(srv, NULL, 7000, RDMA_PS_TCP);
-	id = c_route_to(cli, "127.0.0.1", 7000, RDMA_PS_TCP);
-	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
-	world_settle(w);
-	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
-	/* The same REQ, brought to the other host: its primary path led to it. */
-	memcpy(mad, w->last[MAD_REQ], sizeof(mad));
-	memcpy(from.sgid, w->host[1].page.dev[0].gid[1].raw, 16);
-	memcpy(from.dgid, w->host[0].page.dev[0].gid[1].raw, 16);
-	for (unsigned int i = 24; i + 16 < 140; i++)	/* remote GID of the path */
-		if (!memcmp(mad + i, from.dgid, 16) && i > 60) {
-			memcpy(mad + i + 16, from.sgid, 16);
-			break;
+	memcpy(from.sgid, gid[1].raw, 16);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct client *cli = client_open(w, 0);
+		int id;
+
+		c_server(srv, NULL, 7000, spaces[i]);
+		w->lose = lose_all;
+		id = c_route_to(cli, "127.0.0.1", 7000, spaces[i]);
+		assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
+		memcpy(mad, w->last[attr[i]], sizeof(mad));
+		w->lose = NULL;
+		memcpy(from.dgid, w->host[1].page.dev[0].gid[1].raw, 16);
+		cm_input(w->host[0].cm, &from, mad, w->now);
+		world_settle(w);
+		c_nothing(srv);
+		/* The same from this host is taken. */
+		memcpy(from.dgid, gid[1].raw, 16);
+		mad[15]++;	/* another transaction, */
+		mad[27]++;	/* another communication id */
+		cm_input(w->host[0].cm, &from, mad, w->now);
+		c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+		client_close(cli);
+	}
+	client_close(srv);
+	world_free(w);
+}
+
+/* As long as the message's field and no longer. */
+static void private_data_limits(void **state)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
+	char text[256];
+	struct rdma_ucm_event_resp ev;
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	text[255] = 0;
+	for (unsigned int ud = 0; ud < 2; ud++) {
+		const unsigned int req = ud ? 180 : 56, rep = ud ? 136 : 196, rej = ud ? 136 : 148;
+		const uint16_t ps = ud ? RDMA_PS_UDP : RDMA_PS_TCP;
+		int id;
+
+		c_server(srv, NULL, 7000, ps);
+		for (unsigned int i = 0; i < 3; i++) {
+			id = c_route_to(cli, "10.0.0.2", 7000, ps);
+			assert_int_equal(c_connect(cli, (uint32_t)id, i, text), -EINVAL);
+			assert_int_equal(c_connect(cli, (uint32_t)id, i, text + 255 - req - 1),
+					 -EINVAL);
+			/* It is as if nothing had been. */
+			assert_int_equal(c_connect(cli, (uint32_t)id, 0x101 + i,
+						   text + 255 - req), 0);
+			world_settle(w);
+			c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+			if (i == 0) {
+				/* One that fails is a refusal. */
+				assert_int_equal(c_accept(srv, ev.id, 5, 9, text + 255 - rep - 1),
+						 -EINVAL);
+				world_settle(w);
+				c_expect(cli, ud ? RDMA_CM_EVENT_UNREACHABLE :
+						   RDMA_CM_EVENT_REJECTED, &ev);
+				assert_int_equal(ev.status, ud ? 2 : 28);
+			} else if (i == 1) {
+				assert_int_equal(c_accept(srv, ev.id, 5, 9, text + 255 - rep), 0);
+				world_settle(w);
+				c_expect(cli, ud ? RDMA_CM_EVENT_ESTABLISHED :
+						   RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
+			} else {
+				assert_int_equal(c_reject(srv, ev.id, 0, text + 255 - rej - 1),
+						 -EINVAL);
+				assert_int_equal(c_reject(srv, ev.id, 0, text + 255 - rej), 0);
+				world_settle(w);
+				c_expect(cli, ud ? RDMA_CM_EVENT_UNREACHABLE :
+						   RDMA_CM_EVENT_REJECTED, NULL);
+			}
 		}
-	cm_input(w->host[1].cm, &from, mad, w->now);
-	c_nothing(far);
+	}
 	client_close(cli);
 	client_close(srv);
-	client_close(far);
 	world_free(w);
 }
 
@@ -508,7 +567,8 @@ int main(void)
 		cmocka_unit_test(connect_and_disconnect), cmocka_unit_test(rejected),
 		cmocka_unit_test(rejected_address), cmocka_unit_test(unreachable),
 		cmocka_unit_test(disconnect_unanswered), cmocka_unit_test(loopback),
-		cmocka_unit_test(loopback_from_afar), cmocka_unit_test(ipv6_link_local),
+		cmocka_unit_test(loopback_from_afar),
+		cmocka_unit_test(private_data_limits), cmocka_unit_test(ipv6_link_local),
 		cmocka_unit_test(af_ib), cmocka_unit_test(ud_sidr),
 		cmocka_unit_test(established_by_message),
 	};
