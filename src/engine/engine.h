@@ -49,6 +49,14 @@ struct engine_host {
 	 */
 	void (*thread_enter)(struct thread_guard *g);
 	void (*thread_leave)(const struct thread_guard *g);
+	/*
+	 * Waits until an rdma_cm file's descriptor is readable, as recv(2) of the program's libc does
+	 * it, a cancellation point: 0; -EAGAIN with O_NONBLOCK, -EINTR, -EIO: rused is gone. Never
+	 * under the lock.
+	 */
+	int (*ucma_wait)(int fd);
+	/* The number of the rdma_cm file that the program's descriptor is; -EINVAL, -ENOENT none open. */
+	int64_t (*ucma_lookup)(int fd);
 	/* Path of rused to start, as found beside libruse.so. */
 	const char *rused_path;
 };
@@ -86,6 +94,11 @@ int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg);
 ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count);
 /* The last descriptor of the event file was closed. */
 void engine_event_close(struct event_file *ev);
+
+/* open() of rdma_cm: a descriptor, close-on-exec, and the number of the file; -errno. */
+int engine_ucma_open(uint32_t *file);
+/* write() to such a file, by this or any process that has it: bytes or -errno; -EIO: its rused is gone. */
+ssize_t engine_ucma_write(uint32_t file, int fd, const void *buf, size_t count);
 
 /*
  * fork(): before, and after in parent and child. What the parent had open

@@ -15,6 +15,7 @@
 #include "ipc/capring.h"
 #include "ipc/ipc.h"
 #include "ipc/ipc_internal.h"
+#include "ipc/ucma_msg.h"
 
 #define CALL_TIMEOUT_S 5
 
@@ -33,6 +34,8 @@ static const struct row {
 	[IPC_COUNTERS] = { 0, 0 },
 	[IPC_CAPTURE] = { sizeof(struct ipc_capture), 0 },
 	[IPC_FAULT] = { LEN_TEXT, LEN_TEXT },
+	[IPC_UCMA_OPEN] = { 0, sizeof(struct ipc_ucma_open) },
+	[IPC_UCMA_WRITE] = { LEN_TEXT, LEN_TEXT },
 	[IPC_SHUTDOWN] = { LEN_OPT(sizeof(struct ipc_shutdown)), 0 },
 };
 

@@ -50,6 +50,9 @@ enum ipc_type {
 	IPC_CAPTURE,
 	/* ruse fault: body is one line of its language (daemon/faults.h); reply JSON, as for IPC_STATUS. */
 	IPC_FAULT,
+	/* open() and write() of rdma_cm files: ipc/ucma_msg.h. */
+	IPC_UCMA_OPEN,
+	IPC_UCMA_WRITE,
 	IPC_NTYPES
 };
 
@@ -97,10 +100,8 @@ struct ipc_peer {
 };
 
 struct ipc_context {
-	uint32_t dev_index;
-	uint32_t opened;	/* 1 opened, 0 closed */
+	uint32_t dev_index, opened;	/* 1 opened, 0 closed */
 };
-
 struct ipc_shutdown {
 	uint32_t now;		/* 0 = once the last client has gone, 1 = at once */
 };
@@ -110,7 +111,6 @@ struct ipc_conn {
 	int fd;			/* -1 = not connected */
 	uint32_t seq;
 };
-
 /*
  * Starts rused for this run directory so that the program does not see it: no
  * SIGCHLD, no zombie, no inherited descriptor. Returns when it has been

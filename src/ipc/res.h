@@ -16,7 +16,11 @@
 #define RES_PLACES 4096u
 #define RES_ID(place, slot) ((uint32_t)(place) << 20 | (slot))
 
-enum res_kind { RES_FREE, RES_CTX, RES_PD, RES_CQ, RES_MR, RES_QP, RES_SRQ, RES_KINDS };
+enum res_kind {
+	RES_FREE, RES_CTX, RES_PD, RES_CQ, RES_MR, RES_QP, RES_SRQ,
+	RES_CM_ID,	/* rused's: in no process's table */
+	RES_KINDS
+};
 
 struct res_rec {
 	uint32_t seq;		/* odd while it is written; a copy is whole if it was even before and the same after */

@@ -86,11 +86,58 @@ struct event_file *event_lookup(int fd)
 										       NULL;
 }
 
+/*
+ * Our own descriptors do not exist for the program. A vfork child has a table
+ * of descriptors of its own and may do there what it wants.
+ */
+static bool hidden(const struct vfile *vf)
+{
+	return vf->kind == VFILE_OWN && process_owns_tables();
+}
+
 bool descriptor_is_uverbs(int fd)
 {
 	struct vfile *vf = fdtab_lookup(fd);
 
 	return vf && vf->kind == VFILE_UVERBS;
+}
+
+int ucma_install(int fd, uint32_t file)
+{
+	struct vfile *vf, *old;
+	int ret = fdtab_reserve(fd);
+
+	if (ret)
+		return ret;
+	/* Nothing to release: rused sees the last descriptor's end. */
+	vf = vfile_new(VFILE_UCMA, (void *)(uintptr_t)file, NULL);
+	if (!vf)
+		return -ENOMEM;
+	fdtab_install(fd, vf, &old);
+	if (old)
+		vfile_put(old);
+	return 0;
+}
+
+int64_t ucma_lookup(int fd)
+{
+	struct vfile *vf = fdtab_lookup(fd);
+
+	if (vf && vf->kind == VFILE_UCMA)
+		return (uint32_t)(uintptr_t)vf->file;
+	return sys_fcntl(fd, F_GETFD, 0) < 0 || (vf && hidden(vf)) ? -ENOENT : -EINVAL;
+}
+
+/*
+ * libc's recv: a thread may be cancelled while it waits for an event, and a
+ * handler with SA_RESTART does not end the wait, both as in the kernel.
+ */
+int ucma_wait(int fd)
+{
+	char c;
+	ssize_t ret = REAL(recv)(fd, &c, sizeof(c), MSG_PEEK);
+
+	return ret < 0 ? -errno : ret ? 0 : -EIO;
 }
 
 /* libc's read: a thread that waits for events may be cancelled there, as in the kernel. */
@@ -114,15 +161,6 @@ void fd_forget(int fd)
 	errno = e;
 }
 
-/*
- * Our own descriptors do not exist for the program. A vfork child has a table
- * of descriptors of its own and may do there what it wants.
- */
-static bool hidden(const struct vfile *vf)
-{
-	return vf->kind == VFILE_OWN && process_owns_tables();
-}
-
 /* read */
 
 static void put_vfile(void *vf)
@@ -137,6 +175,7 @@ static ssize_t vfile_read(struct vfile *vf, int fd, void *buf, size_t count)
 
 	switch (vf->kind) {
 	case VFILE_UVERBS:
+	case VFILE_UCMA:
 		break;
 	case VFILE_EVENT_ASYNC:
 	case VFILE_EVENT_COMP:
@@ -212,6 +251,11 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 	case VFILE_UVERBS:
 		signals_enter(&g);
 		ret = engine_write(vf->file, buf, count);
+		signals_leave(&g);
+		break;
+	case VFILE_UCMA:
+		signals_enter(&g);
+		ret = engine_ucma_write((uint32_t)(uintptr_t)vf->file, fd, buf, count);
 		signals_leave(&g);
 		break;
 	case VFILE_EVENT_ASYNC:
@@ -292,6 +336,8 @@ HOOK int ioctl(int fd, unsigned long cmd, ...)
 	vf = fdtab_lookup(fd);
 	if (unlikely(vf && hidden(vf)))
 		return (int)libc_result(-EBADF, 0);
+	if (unlikely(vf && vf->kind == VFILE_UCMA && !ioctl_generic(cmd)))
+		return (int)libc_result(-ENOTTY, 0);
 	if (likely(!vf) || vf->kind != VFILE_UVERBS || ioctl_generic(cmd))
 		return real.ioctl(fd, cmd, arg);
 	vf = vfile_get(fd);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "preload/redirect.h"
@@ -29,13 +30,14 @@ HOOK ssize_t __readlinkat_chk(int dirfd, const char *path, char *buf, size_t len
 HOOK char *__realpath_chk(const char *path, char *resolved, size_t size);
 
 /* The device behind a descriptor of ours. */
-static bool fd_is_device(int fd, uint32_t *minor)
+static bool fd_is_device(int fd, dev_t *rdev)
 {
 	struct vfile *vf = fdtab_lookup(fd);
 
-	if (likely(!vf) || vf->kind != VFILE_UVERBS)
+	if (likely(!vf) || (vf->kind != VFILE_UVERBS && vf->kind != VFILE_UCMA))
 		return false;
-	*minor = vf->minor;
+	*rdev = vf->kind == VFILE_UCMA ? makedev(RDMA_CM_MAJOR, RDMA_CM_MINOR) :
+					 makedev(UVERBS_MAJOR, vf->minor);
 	return true;
 }
 
@@ -45,9 +47,9 @@ static bool at_fd(const char *path, int flags)
 	return (flags & AT_EMPTY_PATH) && (!path || !*path);
 }
 
-static int device(void *st, uint32_t minor)
+static int device(void *st, dev_t rdev)
 {
-	dev_stat(st, minor);
+	dev_stat(st, rdev);
 	return 0;
 }
 
@@ -56,7 +58,7 @@ static int device(void *st, uint32_t minor)
 	{                                                                      \
 		struct redirect r;                                             \
 		path = redirect(path, &r);                                     \
-		return unlikely(r.dev) ? device(st, r.minor) : REAL(name)(path, st); \
+		return unlikely(r.dev) ? device(st, r.rdev) : REAL(name)(path, st); \
 	}
 STAT_HOOK(stat, stat)
 STAT_HOOK(lstat, stat)
@@ -68,7 +70,7 @@ STAT_HOOK(lstat64, stat64)
 	{                                                                      \
 		struct redirect r;                                             \
 		path = redirect(path, &r);                                     \
-		return unlikely(r.dev) ? device(st, r.minor) : REAL(name)(ver, path, st); \
+		return unlikely(r.dev) ? device(st, r.rdev) : REAL(name)(ver, path, st); \
 	}
 XSTAT_HOOK(__xstat, stat)
 XSTAT_HOOK(__lxstat, stat)
@@ -78,8 +80,8 @@ XSTAT_HOOK(__lxstat64, stat64)
 #define FSTAT_HOOK(name, type)                                                 \
 	HOOK int name(int fd, struct type *st)                                 \
 	{                                                                      \
-		uint32_t minor;                                                \
-		return unlikely(fd_is_device(fd, &minor)) ? device(st, minor) : \
+		dev_t rdev;                                                \
+		return unlikely(fd_is_device(fd, &rdev)) ? device(st, rdev) : \
 							    REAL(name)(fd, st); \
 	}
 FSTAT_HOOK(fstat, stat)
@@ -88,8 +90,8 @@ FSTAT_HOOK(fstat64, stat64)
 #define FXSTAT_HOOK(name, type)                                                \
 	HOOK int name(int ver, int fd, struct type *st)                        \
 	{                                                                      \
-		uint32_t minor;                                                \
-		return unlikely(fd_is_device(fd, &minor)) ? device(st, minor) : \
+		dev_t rdev;                                                \
+		return unlikely(fd_is_device(fd, &rdev)) ? device(st, rdev) : \
 							    REAL(name)(ver, fd, st); \
 	}
 FXSTAT_HOOK(__fxstat, stat)
@@ -99,12 +101,12 @@ FXSTAT_HOOK(__fxstat64, stat64)
 	HOOK int name(int dirfd, const char *path, struct type *st, int flags) \
 	{                                                                      \
 		struct redirect r;                                             \
-		uint32_t minor;                                                \
+		dev_t rdev;                                                \
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
-			return device(st, r.minor);                            \
-		if (at_fd(path, flags) && fd_is_device(dirfd, &minor))         \
-			return device(st, minor);                              \
+			return device(st, r.rdev);                            \
+		if (at_fd(path, flags) && fd_is_device(dirfd, &rdev))         \
+			return device(st, rdev);                              \
 		return REAL(name)(dirfd, path, st, flags);                     \
 	}
 FSTATAT_HOOK(fstatat, stat)
@@ -114,12 +116,12 @@ FSTATAT_HOOK(fstatat64, stat64)
 	HOOK int name(int ver, int dirfd, const char *path, struct type *st, int flags) \
 	{                                                                      \
 		struct redirect r;                                             \
-		uint32_t minor;                                                \
+		dev_t rdev;                                                \
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
-			return device(st, r.minor);                            \
-		if (at_fd(path, flags) && fd_is_device(dirfd, &minor))         \
-			return device(st, minor);                              \
+			return device(st, r.rdev);                            \
+		if (at_fd(path, flags) && fd_is_device(dirfd, &rdev))         \
+			return device(st, rdev);                              \
 		return REAL(name)(ver, dirfd, path, st, flags);                \
 	}
 FXSTATAT_HOOK(__fxstatat, stat)
@@ -128,15 +130,15 @@ FXSTATAT_HOOK(__fxstatat64, stat64)
 HOOK int statx(int dirfd, const char *path, int flags, unsigned int mask, struct statx *stx)
 {
 	struct redirect r;
-	uint32_t minor;
+	dev_t rdev;
 
 	path = redirect(path, &r);
 	if (unlikely(r.dev)) {
-		dev_statx(stx, r.minor);
+		dev_statx(stx, r.rdev);
 		return 0;
 	}
-	if (at_fd(path, flags) && fd_is_device(dirfd, &minor)) {
-		dev_statx(stx, minor);
+	if (at_fd(path, flags) && fd_is_device(dirfd, &rdev)) {
+		dev_statx(stx, rdev);
 		return 0;
 	}
 	return REAL(statx)(dirfd, path, flags, mask, stx);
@@ -223,12 +225,15 @@ GETXATTR_HOOK(getxattr)
 GETXATTR_HOOK(lgetxattr)
 
 /* A device is its own canonical name; a name in the tree resolves to where it really is, in RUN. */
-static char *device_name(uint32_t minor, char *resolved)
+static char *device_name(dev_t rdev, char *resolved)
 {
 	if (!resolved)
 		resolved = malloc(PATH_MAX);
-	if (resolved)
-		snprintf(resolved, PATH_MAX, "/dev/infiniband/uverbs%u", minor - UVERBS_BASE_MINOR);
+	if (resolved && major(rdev) == UVERBS_MAJOR)
+		snprintf(resolved, PATH_MAX, "/dev/infiniband/uverbs%u",
+			 minor(rdev) - UVERBS_BASE_MINOR);
+	else if (resolved)
+		snprintf(resolved, PATH_MAX, "/dev/infiniband/rdma_cm");
 	return resolved;
 }
 
@@ -237,7 +242,7 @@ HOOK char *realpath(const char *path, char *resolved)
 	struct redirect r;
 
 	path = redirect(path, &r);
-	return unlikely(r.dev) ? device_name(r.minor, resolved) : REAL(realpath)(path, resolved);
+	return unlikely(r.dev) ? device_name(r.rdev, resolved) : REAL(realpath)(path, resolved);
 }
 
 HOOK char *__realpath_chk(const char *path, char *resolved, size_t size)
@@ -245,7 +250,7 @@ HOOK char *__realpath_chk(const char *path, char *resolved, size_t size)
 	struct redirect r;
 
 	path = redirect(path, &r);
-	return unlikely(r.dev) && size >= PATH_MAX ? device_name(r.minor, resolved) :
+	return unlikely(r.dev) && size >= PATH_MAX ? device_name(r.rdev, resolved) :
 						     REAL(__realpath_chk)(path, resolved, size);
 }
 
@@ -254,5 +259,5 @@ HOOK char *canonicalize_file_name(const char *path)
 	struct redirect r;
 
 	path = redirect(path, &r);
-	return unlikely(r.dev) ? device_name(r.minor, NULL) : REAL(canonicalize_file_name)(path);
+	return unlikely(r.dev) ? device_name(r.rdev, NULL) : REAL(canonicalize_file_name)(path);
 }

@@ -54,6 +54,8 @@ void event_uninstall(int fd);
 struct event_file *event_lookup(int fd);
 ssize_t event_wait(int fd, void *buf, size_t len);
 bool descriptor_is_uverbs(int fd);
+int ucma_wait(int fd);
+int64_t ucma_lookup(int fd);
 
 /* calls_close.c: for struct engine_host. */
 void own_reset(void);
@@ -61,5 +63,7 @@ void own_reset(void);
 /* calls_io.c: registers the uverbs file that engine_open() gave at fd. 0 or -errno. */
 struct uverbs_file;
 int uverbs_install(int fd, uint32_t minor, struct uverbs_file *f);
+/* calls_io.c: registers the rdma_cm file of this number, as engine_ucma_open() gave it, at fd. 0 or -errno. */
+int ucma_install(int fd, uint32_t file);
 
 #endif

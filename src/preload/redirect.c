@@ -24,9 +24,13 @@ const char *redirect_slow(const char *path, struct redirect *r)
 		goto out;
 	if (ref.kind == PATH_UVERBS) {
 		r->dev = engine_has_uverbs(ref.minor);
-		r->minor = ref.minor;
+		r->rdev = makedev(UVERBS_MAJOR, ref.minor);
 		if (!r->dev)
 			goto out;
+	}
+	if (ref.kind == PATH_UCMA) {
+		r->dev = true;
+		r->rdev = makedev(RDMA_CM_MAJOR, RDMA_CM_MINOR);
 	}
 	if (strstr(r->buf, "/hw_counters/"))
 		engine_counters();
@@ -36,22 +40,32 @@ out:
 	return path;
 }
 
-int redirect_open(const struct redirect *r, int flags)
+/* The rdma_cm device: a socket, which comes close-on-exec. */
+static int open_ucma(int flags)
+{
+	uint32_t file;
+	int fd, ret;
+
+	fd = engine_ucma_open(&file);
+	if (fd < 0)
+		return fd;
+	if (!(flags & O_CLOEXEC))
+		sys_fcntl(fd, F_SETFD, 0);
+	ret = ucma_install(fd, file);
+	if (ret)
+		sys_close(fd);
+	return ret ? ret : fd;
+}
+
+static int open_uverbs(uint32_t minor, int flags)
 {
 	struct uverbs_file *f;
 	int fd, ret;
 
-	if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
-		return -EEXIST;
-	if (flags & O_DIRECTORY)
-		return -ENOTDIR;
-	signals_attach();
-	fd = engine_open(r->minor, flags & O_CLOEXEC, &f);
+	fd = engine_open(minor, flags & O_CLOEXEC, &f);
 	if (fd < 0)
 		return fd;
-	if (flags & O_NONBLOCK)
-		sys_fcntl(fd, F_SETFL, sys_fcntl(fd, F_GETFL, 0) | O_NONBLOCK);
-	ret = uverbs_install(fd, r->minor, f);
+	ret = uverbs_install(fd, minor, f);
 	if (ret) {
 		sys_close(fd);
 		engine_close(f);
@@ -60,25 +74,40 @@ int redirect_open(const struct redirect *r, int flags)
 	return fd;
 }
 
-void dev_stat(struct stat *st, uint32_t minor)
+int redirect_open(const struct redirect *r, int flags)
+{
+	int fd;
+
+	if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
+		return -EEXIST;
+	if (flags & O_DIRECTORY)
+		return -ENOTDIR;
+	signals_attach();
+	fd = major(r->rdev) == UVERBS_MAJOR ? open_uverbs(minor(r->rdev), flags) : open_ucma(flags);
+	if (fd >= 0 && flags & O_NONBLOCK)
+		sys_fcntl(fd, F_SETFL, sys_fcntl(fd, F_GETFL, 0) | O_NONBLOCK);
+	return fd;
+}
+
+void dev_stat(struct stat *st, dev_t rdev)
 {
 	memset(st, 0, sizeof(*st));
 	st->st_mode = DEV_MODE;
 	st->st_nlink = 1;
-	st->st_rdev = makedev(UVERBS_MAJOR, minor);
+	st->st_rdev = rdev;
 	st->st_blksize = 4096;
 	/* Two devices are two files to whoever compares (st_dev, st_ino). */
 	st->st_ino = st->st_rdev;
 }
 
-void dev_statx(struct statx *stx, uint32_t minor)
+void dev_statx(struct statx *stx, dev_t rdev)
 {
 	memset(stx, 0, sizeof(*stx));
 	stx->stx_mask = STATX_BASIC_STATS;
 	stx->stx_mode = DEV_MODE;
 	stx->stx_nlink = 1;
-	stx->stx_rdev_major = UVERBS_MAJOR;
-	stx->stx_rdev_minor = minor;
+	stx->stx_rdev_major = major(rdev);
+	stx->stx_rdev_minor = minor(rdev);
 	stx->stx_blksize = 4096;
-	stx->stx_ino = makedev(UVERBS_MAJOR, minor);
+	stx->stx_ino = rdev;
 }

@@ -7,8 +7,8 @@
 #include "vfile/paths.h"
 
 struct redirect {
-	bool dev;		/* an existing uverbs device: its minor is set */
-	uint32_t minor;
+	bool dev;		/* an existing device of ours: its number is set */
+	dev_t rdev;
 	char buf[512];
 };
 
@@ -27,8 +27,8 @@ static inline const char *redirect(const char *path, struct redirect *r)
 /* open(2) of the device: the descriptor, or -errno. */
 int redirect_open(const struct redirect *r, int flags);
 
-/* What stat and statx tell of the device: a character device 231:minor, mode 0666. */
-void dev_stat(struct stat *st, uint32_t minor);
-void dev_statx(struct statx *stx, uint32_t minor);
+/* What stat and statx tell of the device: a character device of that number, mode 0666. */
+void dev_stat(struct stat *st, dev_t rdev);
+void dev_statx(struct statx *stx, dev_t rdev);
 
 #endif

@@ -12,6 +12,9 @@
  *   EVENT_ASYNC   eventfd,           read, readv: one 16-byte record;
  *                 EFD_SEMAPHORE      write, writev: EINVAL; close: release
  *   EVENT_COMP    the same           the same with 8-byte records
+ *   UCMA          Unix socket that   write, writev: the rdma_cm ABI; read, readv:
+ *                 rused holds the    EINVAL; ioctl: ENOTTY; fstat, statx: the
+ *                 other end of       character device
  *   NETLINK       Unix datagram      bind, connect, getsockname, getpeername,
  *                 socket to rused    send and recv families: the addresses;
  *                                    getsockopt, setsockopt of SOL_NETLINK
@@ -31,6 +34,7 @@ enum vfile_kind {
 	VFILE_UVERBS,
 	VFILE_EVENT_ASYNC,
 	VFILE_EVENT_COMP,
+	VFILE_UCMA,
 	VFILE_NETLINK,
 	VFILE_OWN,
 };
@@ -61,7 +65,7 @@ struct vfile {
 	uint32_t refs;		/* descriptors, and calls in progress; 0 = free */
 	enum vfile_kind kind;
 	const struct vfile_ops *ops;
-	void *file;		/* struct uverbs_file, struct event_file; the owner's */
+	void *file;		/* struct uverbs_file, struct event_file, UCMA: rused's number; the owner's */
 	uint32_t minor;		/* UVERBS: of the character device */
 	struct vfile_nl nl;	/* NETLINK */
 };

@@ -68,6 +68,8 @@ static enum path_kind find_dev(const char *path, struct path_ref *ref)
 	uint32_t n;
 
 	p = after(path, "/dev/infiniband");
+	if (p && !strcmp(p, "/rdma_cm"))
+		return PATH_UCMA;
 	if (p && ends(p)) {
 		p = after(p, "/uverbs");
 		/* "uverbs0/" is no device: in the tree it gives ENOTDIR, as it should. */
@@ -92,6 +94,8 @@ static enum path_kind find_sys(const char *path)
 	if (after(path, "/sys/class/infiniband") || after(path, "/sys/devices/virtual/infiniband"))
 		return PATH_TREE;
 	p = after(path, "/sys/class/misc/rdma_cm");
+	if (!p)
+		p = after(path, "/sys/devices/virtual/misc/rdma_cm");
 	if (p && ends(p))
 		return PATH_TREE;
 	p = after(path, "/sys/dev/char/231:");

@@ -2,11 +2,12 @@
 /*
  * Which paths are ours:
  *
- *   /dev/infiniband and below            RUN/dev/infiniband...; uverbsN is a device
+ *   /dev/infiniband and below            RUN/dev/infiniband...; uverbsN and rdma_cm are devices
  *   /dev/char/231:N                      the same device by its number
  *   /sys/class/infiniband* and below     RUN/sys/class/...
  *   /sys/class/misc/rdma_cm and below    RUN/sys/class/...
  *   /sys/devices/virtual/infiniband*     RUN/sys/devices/virtual/...
+ *   /sys/devices/virtual/misc/rdma_cm    RUN/sys/devices/virtual/...
  *   /sys/dev/char/231:N and below        RUN/sys/dev/char/...
  *
  * Everything else, /sys/class/net above all, is the machine's. Absolute paths
@@ -24,11 +25,15 @@
 /* Numbers of the kernel's fixed uverbs devices (drivers/infiniband/core/uverbs_main.c). */
 #define UVERBS_MAJOR 231
 #define UVERBS_BASE_MINOR 192
+/* rdma_cm is a misc device with whatever minor is free; this is the one that Linux 6.1 mostly gives. */
+#define RDMA_CM_MAJOR 10
+#define RDMA_CM_MINOR 124
 
 enum path_kind {
 	PATH_NOT_OURS,
 	PATH_TREE,	/* in RUN: rewrite it */
 	PATH_UVERBS,	/* a character device of ours: minor is set */
+	PATH_UCMA,	/* the character device rdma_cm */
 };
 
 struct path_ref {
@@ -48,7 +53,7 @@ static inline bool paths_maybe(const char *p)
 enum path_kind paths_find(const char *path, struct path_ref *ref);
 
 /*
- * The path to use for a reference of kind TREE or UVERBS. sysroot is RUN/sys. 0,
+ * The path to use for a reference of kind TREE, UVERBS or UCMA. sysroot is RUN/sys. 0,
  * -ENAMETOOLONG, or -EINVAL for another root.
  */
 int paths_rewrite(const struct path_ref *ref, const char *sysroot, char *buf, size_t size);

@@ -24,7 +24,9 @@ static void ours(void **state)
 		{ "/sys/dev/char/231:192/dev", "/run/r/sys/dev/char/231:192/dev" },
 		{ "/dev/infiniband", "/run/r/dev/infiniband" },
 		{ "/dev/infiniband/", "/run/r/dev/infiniband/" },
-		{ "/dev/infiniband/rdma_cm", "/run/r/dev/infiniband/rdma_cm" },
+		{ "/sys/devices/virtual/misc/rdma_cm/dev",
+		  "/run/r/sys/devices/virtual/misc/rdma_cm/dev" },
+		{ "/dev/infiniband/rdma_cm/", "/run/r/dev/infiniband/rdma_cm/" },
 		{ "/dev/infiniband/uverbs", "/run/r/dev/infiniband/uverbs" },
 		{ "/dev/infiniband/uverbs00", "/run/r/dev/infiniband/uverbs00" },
 		{ "/dev/infiniband/uverbs0/", "/run/r/dev/infiniband/uverbs0/" },
@@ -74,6 +76,8 @@ static void devices(void **state)
 		assert_int_equal(paths_find(t[i].path, &ref), PATH_UVERBS);
 		assert_int_equal(ref.minor, t[i].minor);
 	}
+	assert_int_equal(paths_find("/dev/infiniband/rdma_cm", &(struct path_ref){ 0 }), PATH_UCMA);
+	assert_int_equal(paths_find("/dev//infiniband/rdma_cm", &(struct path_ref){ 0 }), PATH_UCMA);
 }
 
 static void not_ours(void **state)
