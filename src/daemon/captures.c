@@ -33,6 +33,8 @@ int capture_start(struct client *c, const struct ipc_capture *q)
 		memset(h->sock, 0, sizeof(h->sock));
 		strcpy(h->sock, q->sock);
 		host_page_end(r, "a capture");
+		if (capture_out_start(r, i))
+			log_warn("pid %d does not see what rused itself sends", c->pid);
 		log_info("pid %d captures packets", c->pid);
 		return 0;
 	}
@@ -46,6 +48,7 @@ void capture_client_gone(struct client *c)
 	for (int i = 0; c->capture && i < HOST_MAX_CAPTURES; i++) {
 		if (r->page->capture[i].id != c->capture)
 			continue;
+		capture_out_stop(r, i);
 		host_page_begin(r);
 		memset(&r->page->capture[i], 0, sizeof(r->page->capture[i]));
 		host_page_end(r, "a capture's end");

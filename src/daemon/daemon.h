@@ -5,10 +5,14 @@
 
 #include <sys/types.h>
 
+#include "daemon/addr.h"
+#include "daemon/capture_out.h"
 #include "daemon/faults.h"
+#include "daemon/gsi.h"
 #include "daemon/lease.h"
 #include "daemon/loop.h"
 #include "daemon/port.h"
+#include "daemon/ucma.h"
 #include "ipc/ipc.h"
 #include "ipc/pages.h"
 
@@ -42,6 +46,11 @@ struct rused {
 	ns_t counters_at;
 
 	struct fault_rules faults;
+
+	struct addr_state addr;
+	struct gsi gsi;
+	struct ucma_files ucma;
+	struct capture_out capture_out[HOST_MAX_CAPTURES];
 
 	struct host_page *page;	/* shared, ours to write */
 	int page_fd;

@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/ucma/ucma.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
 #include "ipc/capring.h"
+#include "ipc/ucma_msg.h"
 
 struct msg {
 	struct client *c;
@@ -279,6 +281,46 @@ static int do_capture(struct msg *m)
 	return rc == -EPROTO ? rc : answer_error(m, rc);
 }
 
+static int do_ucma_open(struct msg *m)
+{
+	struct ipc_ucma_open rep = { 0 };
+	int fd, rc;
+
+	if (!m->c->proc)
+		return answer_error(m, -EPERM);
+	fd = ucma_open(m->c, &rep.file);
+	if (fd < 0)
+		return answer_error(m, fd);
+	rc = answer(m, 0, &rep, sizeof(rep), fd);
+	close(fd);
+	return rc;
+}
+
+static int do_ucma_write(struct msg *m)
+{
+	struct {
+		struct ipc_ucma_reply h;
+		uint8_t data[UCMA_RESPONSE_MAX];
+	} rep = { 0 };
+	struct ipc_ucma q;
+	size_t len = 0, opt;
+	int rc;
+
+	if (m->len < sizeof(q))
+		return -EPROTO;
+	memcpy(&q, m->body, sizeof(q));
+	opt = m->len - sizeof(q);
+	if (q.len > IPC_UCMA_CMD || q.len > opt || q.count < q.len || q.aux_error > 0)
+		return -EPROTO;
+	opt -= q.len;
+	if (opt && opt != q.aux)
+		return -EPROTO;
+	rc = ucma_call(m->c->r, &q, (const char *)m->body + sizeof(q), opt, &rep.h, rep.data, &len);
+	if (rc)
+		return answer_error(m, rc);
+	return answer(m, 0, &rep, sizeof(rep.h) + len, -1);
+}
+
 static int dispatch(struct msg *m)
 {
 	switch ((enum ipc_type)m->h->type) {
@@ -303,6 +345,10 @@ static int dispatch(struct msg *m)
 		return do_capture(m);
 	case IPC_FAULT:
 		return do_fault(m);
+	case IPC_UCMA_OPEN:
+		return do_ucma_open(m);
+	case IPC_UCMA_WRITE:
+		return do_ucma_write(m);
 	case IPC_NTYPES:
 		break;
 	}

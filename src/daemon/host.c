@@ -90,9 +90,13 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 
 	if (!memcmp(&was, now, sizeof(was)))
 		return;
+	if (was.in_use && !now->in_use)
+		ucma_device_removed(r, (unsigned int)slot);
 	host_page_begin(r);
 	*d = *now;
 	smp_store_release(&r->page->seq, r->page->seq + 1);
+	if (!was.in_use && now->in_use)
+		ucma_device_added(r, (unsigned int)slot);
 	/* Whoever hears of it finds sysfs as it was, or as it is now; then the events come. */
 	if (was.in_use && now->in_use && strcmp(was.name, now->name)) {
 		sysfs_device(r->run, &was, NULL);

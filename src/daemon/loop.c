@@ -22,6 +22,14 @@ ns_t loop_clock(void)
 	return ts.tv_sec * NS_S + ts.tv_nsec;
 }
 
+uint64_t loop_wall_clock(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * NS_S + (uint64_t)ts.tv_nsec;
+}
+
 int loop_init(struct loop *l)
 {
 	l->epfd = epoll_create1(EPOLL_CLOEXEC);

@@ -29,5 +29,7 @@ int loop_mod(struct loop *l, struct loop_fd *f, uint32_t events);
 void loop_del(struct loop *l, struct loop_fd *f);
 int loop_run(struct loop *l, void (*after)(struct loop *l));
 ns_t loop_clock(void);
+/* CLOCK_REALTIME in ns, for what people read. */
+uint64_t loop_wall_clock(void);
 
 #endif

@@ -232,7 +232,7 @@ static void idle_timeout(struct timer *t, ns_t now)
 	struct rused *r = container_of(t, struct rused, idle_timer);
 
 	/* Processes that a predecessor left us: their blocks must stay theirs. Devices that people made: too. */
-	if (lease_any(&r->leases) || r->configured)
+	if (lease_any(&r->leases) || r->configured || ucma_busy(&r->ucma))
 		timer_set(&r->loop.timers, t, now + r->idle);
 	else
 		r->loop.stop = true;
@@ -263,6 +263,8 @@ static int setup(struct rused *r, const struct options *o)
 	if (!rc)
 		rc = host_init(r);
 	if (!rc)
+		rc = ucma_init(r);
+	if (!rc)
 		rc = devices_init(r);
 	/* Last: who can connect finds everything there. */
 	if (!rc)
@@ -270,6 +272,13 @@ static int setup(struct rused *r, const struct options *o)
 	if (!rc && r->idle)
 		rc = timer_set(&r->loop.timers, &r->idle_timer, r->loop.now + r->idle);
 	return rc;
+}
+
+/* After each round of the loop. */
+static void after_round(struct loop *l)
+{
+	clients_reap(l);
+	gsi_settle(container_of(l, struct rused, loop));
 }
 
 /* Until idle and nobody has come in between, or told to go at once. */
@@ -280,7 +289,7 @@ static int serve(struct rused *r)
 
 	do {
 		r->loop.stop = false;
-		rc = loop_run(&r->loop, clients_reap);
+		rc = loop_run(&r->loop, after_round);
 		forced = rc || (r->drain && r->nclients);
 	} while (!forced && !clients_leave(r));
 	return rc;
@@ -292,6 +301,7 @@ static void teardown(struct rused *r, bool keep_log)
 	unlinkat(r->run, IPC_SOCK_NAME, 0);
 	orphans_fini(r);
 	clients_close_all(r);
+	ucma_fini(r);
 	port_fini(r);
 	devices_fini(r);
 	host_fini(r);

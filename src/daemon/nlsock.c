@@ -36,16 +36,41 @@ static void nlsock_free(struct nlsock *n)
 struct objects {
 	struct rused *r;
 	struct nldev_res *all;
+	struct nldev_cm_id *ids;
 	size_t n;
 	bool collected;
 };
+
+/* The ids of rdma_cm behind the processes' objects. */
+static void add_cm_ids(struct objects *o)
+{
+	size_t n = 0;
+	struct nldev_res *more;
+
+	o->ids = ucma_list(o->r, &n);
+	more = n ? reallocarray(o->all, o->n + n, sizeof(*more)) : NULL;
+	if (!more)
+		return;
+	o->all = more;
+	for (size_t i = 0; i < n; i++) {
+		const struct nldev_cm_id *id = &o->ids[i];
+
+		o->all[o->n++] = (struct nldev_res){
+			.rec = { .kind = RES_CM_ID, .port = id->port, .type = id->qp_type,
+				 .state = id->state, .dev_index = id->dev_index },
+			.id = id->id, .pid = id->pid, .cm = id,
+		};
+	}
+}
 
 static const struct nldev_res *objects(void *arg, size_t *n)
 {
 	struct objects *o = arg;
 
-	if (!o->collected)
+	if (!o->collected) {
 		o->all = res_collect(o->r, &o->n);
+		add_cm_ids(o);
+	}
 	o->collected = true;
 	*n = o->n;
 	return o->all;
@@ -100,6 +125,7 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 			res_counters(o.r, i, h.counter[i]);
 	nldev_input(&h, buf, (size_t)len, reply, n);
 	free(o.all);
+	free(o.ids);
 }
 
 int netlink_open(struct client *c)

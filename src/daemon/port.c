@@ -154,7 +154,7 @@ static void drain(int fd)
 
 static void drop_event(struct loop_fd *f, uint32_t events)
 {
-	drain(f->fd);
+	gsi_wire_input(container_of(f, struct rused, port.drop), f->fd);
 }
 
 /* One more member, parked. Its slot or -errno. */
@@ -218,13 +218,15 @@ static void port_close(struct rused *r)
 	port_init(p);
 }
 
-/* What is for no block is read and forgotten, through a descriptor of its own. */
+/* What is for no block is QP1's, or is read and forgotten; through a descriptor of its own. */
 static int drop_watch(struct rused *r)
 {
 	int fd = dup(r->port.slot[0]), rc;
 
 	if (fd < 0)
 		return -errno;
+	if (gsi_wire_prepare(fd))
+		log_warn("UDP port 4791: nothing can be received for QP1");
 	r->port.drop.fn = drop_event;
 	rc = loop_add(&r->loop, &r->port.drop, fd, EPOLLIN);
 	if (rc)
@@ -232,7 +234,7 @@ static int drop_watch(struct rused *r)
 	return rc;
 }
 
-static int port_open(struct rused *r)
+int port_want(struct rused *r)
 {
 	struct port *p = &r->port;
 	struct parked lock = { .is_lock = 1 };
@@ -277,7 +279,7 @@ static uint32_t slot_free(const struct rused *r)
 int port_lease(struct rused *r, uint32_t block)
 {
 	struct lease *l = &r->leases.block[block];
-	int rc = port_open(r), slot;
+	int rc = port_want(r), slot;
 
 	if (rc)
 		return rc;

@@ -24,13 +24,15 @@ struct port {
 	int lock, park[2];	/* -1 = not open */
 	int slot[PORT_SLOTS];	/* the group, in its order */
 	uint32_t nslots;	/* 0 = not open */
-	struct loop_fd drop;	/* slot 0 */
+	struct loop_fd drop;	/* slot 0: QP1's, and what is for nobody */
 	int err;		/* why it could not be opened, 0 */
 };
 
 /* As if no port were open. */
 void port_init(struct port *p);
 void port_fini(struct rused *r);
+/* Opens the port if it is not: for packets to QP1. 0 or -errno, as port_lease(). */
+int port_want(struct rused *r);
 /*
  * The socket of a leased block: its own from now on, steered to, emptied. A
  * descriptor that stays the port's. -EADDRINUSE: somebody else has the port

@@ -139,7 +139,7 @@ static uint32_t chunk_read(int page_fd, uint32_t first, struct res_rec *rec, uin
 			open &= ~(1ull << i);
 			rec[i] = now[i];
 			rec[i].seq = after[i].seq;
-			if (now[i].kind > RES_FREE && now[i].kind < RES_KINDS)
+			if (now[i].kind > RES_FREE && now[i].kind < RES_CM_ID)
 				*told |= 1ull << i;
 		}
 		before = after;

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
+#include <rdma/rdma_user_cm.h>
 #include <stdio.h>
 
 #include "abi/netlink/nldev_internal.h"
@@ -14,6 +15,8 @@
 #define RXE_UVERBS_ABI 2
 #define UVERBS_MAJOR 231
 #define UVERBS_BASE_MINOR 192
+#define RDMA_CM_MAJOR 10	/* of a misc device, vfile/paths.h */
+#define RDMA_CM_MINOR 124
 #define NODE_CA 1
 
 int nldev_put_u8(struct nldev_msg *m, uint16_t type, uint8_t v)
@@ -99,6 +102,15 @@ int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_host *h, int dev)
 	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CHARDEV, devt) ||
 	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CHARDEV_ABI, RXE_UVERBS_ABI) ||
 	    nldev_put_str(m, RDMA_NLDEV_ATTR_CHARDEV_NAME, name))
+		return -EMSGSIZE;
+	return 0;
+}
+
+int nldev_fill_rdma_cm(struct nldev_msg *m)
+{
+	if (nldev_put_u64(m, RDMA_NLDEV_ATTR_CHARDEV, RDMA_CM_MINOR | RDMA_CM_MAJOR << 8) ||
+	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CHARDEV_ABI, RDMA_USER_CM_ABI_VERSION) ||
+	    nldev_put_str(m, RDMA_NLDEV_ATTR_CHARDEV_NAME, "rdma_cm"))
 		return -EMSGSIZE;
 	return 0;
 }

@@ -23,6 +23,7 @@ static const struct {
 	[RES_CQ] = { RDMA_NLDEV_ATTR_RES_CQ, RDMA_NLDEV_ATTR_RES_CQ_ENTRY, "cq" },
 	[RES_MR] = { RDMA_NLDEV_ATTR_RES_MR, RDMA_NLDEV_ATTR_RES_MR_ENTRY, "mr" },
 	[RES_QP] = { RDMA_NLDEV_ATTR_RES_QP, RDMA_NLDEV_ATTR_RES_QP_ENTRY, "qp" },
+	[RES_CM_ID] = { RDMA_NLDEV_ATTR_RES_CM_ID, RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY, "cm_id" },
 	[RES_SRQ] = { RDMA_NLDEV_ATTR_RES_SRQ, RDMA_NLDEV_ATTR_RES_SRQ_ENTRY, "srq" },
 };
 
@@ -188,6 +189,26 @@ static int fill_srq(struct nldev_msg *m, const struct nldev_host *h, const struc
 	return fill_srq_qps(m, h, r);
 }
 
+static int put_address(struct nldev_msg *m, uint16_t type, const struct sockaddr_storage *ss)
+{
+	if (!ss->ss_family)
+		return 0;
+	return mnl_attr_put_check(m->nlh, m->room, type, sizeof(*ss), ss) ? 0 : -EMSGSIZE;
+}
+
+static int fill_cm_id(struct nldev_msg *m, const struct nldev_cm_id *id)
+{
+	if ((id->port && nldev_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, id->port)) ||
+	    (id->lqpn && (nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_LQPN, id->lqpn) ||
+			  nldev_put_u8(m, RDMA_NLDEV_ATTR_RES_TYPE, id->qp_type))) ||
+	    nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_PS, id->ps) ||
+	    nldev_put_u8(m, RDMA_NLDEV_ATTR_RES_STATE, id->state) ||
+	    put_address(m, RDMA_NLDEV_ATTR_RES_SRC_ADDR, &id->src) ||
+	    put_address(m, RDMA_NLDEV_ATTR_RES_DST_ADDR, &id->dst))
+		return -EMSGSIZE;
+	return nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_CM_IDN, id->id);
+}
+
 int nldev_fill_obj(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r)
 {
 	int rc = 0;
@@ -211,6 +232,9 @@ int nldev_fill_obj(struct nldev_msg *m, const struct nldev_host *h, const struct
 	case RES_SRQ:
 		rc = fill_srq(m, h, r);
 		break;
+	case RES_CM_ID:
+		rc = fill_cm_id(m, r->cm);
+		break;
 	case RES_FREE:
 	case RES_KINDS:
 		return -EMSGSIZE;
@@ -225,8 +249,6 @@ static uint64_t count(const struct nldev_host *h, int dev, enum res_kind kind)
 	uint64_t found = 0;
 	size_t n;
 
-	if (kind == RES_FREE)
-		return 0;
 	all = h->objects(h->arg, &n);
 	for (size_t i = 0; i < n; i++)
 		found += all[i].rec.kind == kind &&
@@ -236,8 +258,7 @@ static uint64_t count(const struct nldev_host *h, int dev, enum res_kind kind)
 
 int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev)
 {
-	/* cm_id: none until there is rdma_cm. */
-	static const enum res_kind order[] = { RES_PD, RES_CQ, RES_QP, RES_FREE, RES_MR, RES_CTX,
+	static const enum res_kind order[] = { RES_PD, RES_CQ, RES_QP, RES_CM_ID, RES_MR, RES_CTX,
 					       RES_SRQ };
 	struct nlattr *table, *entry;
 	size_t i;
@@ -252,7 +273,7 @@ int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev)
 		if (!entry)
 			return -EMSGSIZE;
 		if (nldev_put_str(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME,
-				  order[i] ? kinds[order[i]].name : "cm_id") ||
+				  kinds[order[i]].name) ||
 		    nldev_put_u64(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR,
 				  count(h, dev, order[i])))
 			return -EMSGSIZE;

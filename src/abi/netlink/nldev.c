@@ -65,7 +65,7 @@ static const struct cmd {
 	nldev_fill_fn fill, dump;
 	doit_fn doit;		/* instead of fill */
 	uint16_t id;		/* OBJECTS: attribute that names one */
-	uint8_t kind;		/* OBJECTS: enum res_kind; RES_FREE: there never are any */
+	uint8_t kind;		/* OBJECTS: enum res_kind */
 } cmds[RDMA_NLDEV_NUM_OPS] = {
 	[RDMA_NLDEV_CMD_GET] = DUMPED(GET, NEED_DEV, nldev_fill_dev),
 	/* Without ADMIN: they are the user's own devices. */
@@ -79,7 +79,7 @@ static const struct cmd {
 	[RDMA_NLDEV_CMD_SYS_SET] = NOT_OFFERED(ADMIN | STRICT),
 	[RDMA_NLDEV_CMD_RES_GET] = DUMPED(RES_GET, NEED_DEV, nldev_fill_res),
 	[RDMA_NLDEV_CMD_RES_QP_GET] = LISTED(0, LQPN, RES_QP),
-	[RDMA_NLDEV_CMD_RES_CM_ID_GET] = LISTED(0, CM_IDN, RES_FREE),
+	[RDMA_NLDEV_CMD_RES_CM_ID_GET] = LISTED(0, CM_IDN, RES_CM_ID),
 	[RDMA_NLDEV_CMD_RES_CQ_GET] = LISTED(PER_DEV, CQN, RES_CQ),
 	[RDMA_NLDEV_CMD_RES_MR_GET] = LISTED(PER_DEV, MRN, RES_MR),
 	[RDMA_NLDEV_CMD_RES_PD_GET] = LISTED(PER_DEV, PDN, RES_PD),
@@ -176,9 +176,14 @@ static int doit_sys(struct call *c, int dev)
 	return reply_one(c, &cmds[RDMA_NLDEV_CMD_SYS_GET], fill_sys, 0);
 }
 
+static int fill_rdma_cm(struct nldev_msg *m, const struct nldev_host *h, int unused)
+{
+	return nldev_fill_rdma_cm(m);
+}
+
 /*
- * Which character device a client of the device has. Clients other than uverbs
- * are modules that are not loaded: -EOPNOTSUPP, rdma_cm among them.
+ * Which character device a client of the device has; rdma_cm is for all. Others
+ * are modules that are not loaded: -EOPNOTSUPP.
  */
 static int doit_chardev(struct call *c, int unused)
 {
@@ -197,6 +202,8 @@ static int doit_chardev(struct call *c, int unused)
 	} else if (port) {
 		return -EINVAL;
 	}
+	if (dev < 0 && !strcmp((const char *)type + NLA_HDRLEN, "rdma_cm"))
+		return reply_one(c, &cmds[RDMA_NLDEV_CMD_GET_CHARDEV], fill_rdma_cm, 0);
 	if (dev < 0 || strcmp((const char *)type + NLA_HDRLEN, "uverbs"))
 		return -EOPNOTSUPP;
 	if (port)	/* uverbs belongs to the device */
@@ -249,10 +256,11 @@ static bool obj_is(const struct call *c, const struct cmd *cmd, int dev, const s
 	return r->rec.kind == cmd->kind && r->rec.dev_index == c->h->page->dev[dev].index;
 }
 
-/* A port is asked for, and the QP has none yet: it gets its port with INIT. */
+/* A port is asked for, and the QP has none yet: it gets its port with INIT; an id when it finds its device. */
 static bool other_port(const struct call *c, const struct nldev_res *r)
 {
-	return c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && r->rec.kind == RES_QP && !r->rec.port;
+	return c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && !r->rec.port &&
+	       (r->rec.kind == RES_QP || r->rec.kind == RES_CM_ID);
 }
 
 /* One object by its number. */
@@ -266,8 +274,6 @@ static int doit_object(struct call *c, const struct cmd *cmd, int dev)
 
 	if ((port && check_port(c)) || port == !!(cmd->flags & PER_DEV))
 		return -EINVAL;
-	if (cmd->kind == RES_FREE)
-		return -ENOENT;
 	all = c->h->objects(c->h->arg, &n);
 	for (size_t i = 0; i < n; i++) {
 		if (!obj_is(c, cmd, dev, &all[i]) ||
@@ -338,8 +344,6 @@ static int dump_objects(struct call *c, const struct cmd *cmd, int dev)
 	size_t n, at = 0;
 	int rc = 0;
 
-	if (cmd->kind == RES_FREE)
-		return 0;
 	all = c->h->objects(c->h->arg, &n);
 	while (at < n && !rc)
 		rc = dump_some(c, cmd, dev, all, n, &at);

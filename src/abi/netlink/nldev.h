@@ -8,9 +8,23 @@
 #ifndef RUSE_ABI_NETLINK_NLDEV_H
 #define RUSE_ABI_NETLINK_NLDEV_H
 
+#include <sys/socket.h>
 #include "ipc/res.h"
 
 #define NLDEV_DGRAM_MAX 4096	/* iproute2 reads with a buffer of this size */
+
+/* An rdma_cm id, for objects of kind RES_CM_ID. */
+struct nldev_cm_id {
+	uint32_t id;	/* RES_CM_IDN */
+	uint32_t dev_index;
+	uint8_t port;	/* 0 = none yet */
+	uint8_t qp_type;
+	uint8_t state;	/* enum rdma_cm_state */
+	uint16_t ps;
+	uint32_t lqpn;	/* 0 = none yet */
+	int pid;
+	struct sockaddr_storage src, dst;	/* family 0 = none yet */
+};
 
 /* An object of a process. Checked as far as its reader does; the rest is a stranger's. */
 struct nldev_res {
@@ -18,6 +32,7 @@ struct nldev_res {
 	uint32_t id;	/* RES_ID: what the kernel's pdn, cqn, mrn, ctxn are */
 	uint32_t base;	/* RES_ID of the same process's record 0 */
 	int pid;	/* as rused sees it */
+	const struct nldev_cm_id *cm;	/* RES_CM_ID */
 };
 
 struct nldev_host {

@@ -52,6 +52,7 @@ uint16_t nldev_obj_entry(enum res_kind kind);
 /* The number that names it in a request. */
 uint32_t nldev_obj_id(const struct nldev_res *r);
 int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_host *h, int dev);
+int nldev_fill_rdma_cm(struct nldev_msg *m);
 int nldev_fill_sys(struct nldev_msg *m);
 
 #endif

@@ -239,9 +239,20 @@ static void test_chardev(void **state)
 	/* uverbs is the device's, not a port's. */
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
 	assert_int_equal(only_error(), -EINVAL);
-	/* No such module. */
+	/* One for all devices. */
 	mnl_attr_put_strz(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_CHARDEV_TYPE,
 			  "rdma_cm");
+	run();
+	assert_int_equal(got.n, 1);
+	nlh = msg(0);
+	assert_int_equal(mnl_attr_get_u64(attr(nlh, RDMA_NLDEV_ATTR_CHARDEV)), 124 | 10 << 8);
+	assert_int_equal(mnl_attr_get_u64(attr(nlh, RDMA_NLDEV_ATTR_CHARDEV_ABI)), 4);
+	assert_string_equal(mnl_attr_get_str(attr(nlh, RDMA_NLDEV_ATTR_CHARDEV_NAME)), "rdma_cm");
+	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_DEV_INDEX, 5);
+	assert_int_equal(only_error(), -EOPNOTSUPP);
+	/* No such module. */
+	mnl_attr_put_strz(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_CHARDEV_TYPE,
+			  "umad");
 	assert_int_equal(only_error(), -EOPNOTSUPP);
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	assert_int_equal(only_error(), -EINVAL);

@@ -102,6 +102,12 @@ static void test_device(void **state)
 	expect("infiniband_verbs/uverbs0/dev", "231:192\n");
 	expect("infiniband_verbs/uverbs0/ibdev", "rxe_0\n");
 	expect("infiniband_verbs/uverbs0/abi_version", "2\n");
+	expect("misc/rdma_cm/abi_version", "4\n");
+	expect("misc/rdma_cm/dev", "10:124\n");
+	assert_int_equal(entries("sys/class/" R "device/net"), 1);
+	assert_true(readlinkat(run, "sys/class/" R "device/net/eth0", link, sizeof(link) - 1) > 0);
+	assert_string_equal(link, "/sys/class/net/eth0");
+	memset(link, 0, sizeof(link));
 	assert_int_equal(entries("sys/class/" P "gids"), 1024);
 	assert_true(readlinkat(run, "sys/class/infiniband/rxe_0", link, sizeof(link) - 1) > 0);
 	assert_string_equal(link, "../../devices/virtual/infiniband/rxe_0");
@@ -153,7 +159,9 @@ static void test_gone(void **state)
 	assert_int_equal(entries("sys/class/infiniband"), 0);
 	assert_int_equal(entries("sys/class/infiniband_verbs"), 1);
 	assert_int_equal(entries("sys/devices/virtual/infiniband"), 0);
-	assert_int_equal(entries("dev/infiniband"), 0);
+	/* rdma_cm is no device's. */
+	assert_int_equal(entries("dev/infiniband"), 1);
+	expect("misc/rdma_cm/dev", "10:124\n");
 }
 
 int main(void)

@@ -124,6 +124,7 @@ static const struct attr {
 };
 
 #define DEV_DIR "sys/devices/virtual/infiniband/%s"
+#define MISC_DIR "sys/devices/virtual/misc/rdma_cm"
 #define VERBS_DIR "sys/devices/virtual/infiniband_verbs/uverbs%u"
 
 __printf(3, 4) static void path_of(char *p, size_t size, const char *fmt, ...)
@@ -222,7 +223,7 @@ static int make_links(int run, const struct host_dev *d)
 {
 	static const char *const dirs[] = { "ports/1/gids", "ports/1/gid_attrs/types",
 					    "ports/1/gid_attrs/ndevs", "ports/1/pkeys",
-					    "ports/1/hw_counters" };
+					    "ports/1/hw_counters", "device/net" };
 	char path[256];
 	int first = 0;
 	size_t i;
@@ -235,6 +236,22 @@ static int make_links(int run, const struct host_dev *d)
 	if (symlinkat("../../../../class/infiniband", run, path))
 		keep(&first, -errno);
 	return first;
+}
+
+/* The interface of the device, as hardware has it: programs find it by device/net (rxe has none). */
+static int put_net(int run, const struct host_dev *was, const struct host_dev *now)
+{
+	char path[256], text[TEXT_MAX];
+
+	if (was && !strcmp(was->ndev, now->ndev))
+		return 0;
+	if (was) {
+		PATH_OF(path, DEV_DIR "/device/net/%s", now->name, was->ndev);
+		unlinkat(run, path, 0);
+	}
+	PATH_OF(path, DEV_DIR "/device/net/%s", now->name, now->ndev);
+	PATH_OF(text, "/sys/class/net/%s", now->ndev);
+	return symlinkat(text, run, path) ? -errno : 0;
 }
 
 static int put_verbs(int run, const struct host_dev *d)
@@ -299,6 +316,7 @@ int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now
 	}
 	if (!was)
 		keep(&first, make_links(run, now));
+	keep(&first, put_net(run, was, now));
 	keep(&first, put_attrs(run, was, now));
 	for (i = 0; i < (was ? HOST_MAX_GIDS : GID_TBL_LEN); i++)
 		keep(&first, put_gid(run, was, now, i));
@@ -312,12 +330,29 @@ int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now
 	return first;
 }
 
+/* The misc device rdma_cm, which is not any ibdev's. */
+static int put_rdma_cm(int run)
+{
+	int first = 0;
+
+	keep(&first, tree_put(run, MISC_DIR "/abi_version", "4\n"));
+	keep(&first, tree_put(run, MISC_DIR "/dev", "10:124\n"));
+	keep(&first, tree_put(run, MISC_DIR "/uevent",
+			      "MAJOR=10\nMINOR=124\nDEVNAME=infiniband/rdma_cm\n"
+			      "DEVMODE=0666\n"));
+	if (symlinkat("../../../../class/misc", run, MISC_DIR "/subsystem") ||
+	    symlinkat("../../devices/virtual/misc/rdma_cm", run, "sys/class/misc/rdma_cm"))
+		keep(&first, -errno);
+	keep(&first, tree_put(run, "dev/infiniband/rdma_cm", ""));
+	return first;
+}
+
 int sysfs_init(int run)
 {
 	static const char *const dirs[] = { "sys/class/infiniband", "sys/class/infiniband_verbs",
 					    "sys/devices/virtual/infiniband",
 					    "sys/devices/virtual/infiniband_verbs",
-					    "dev/infiniband" };
+					    "dev/infiniband", "sys/class/misc", MISC_DIR };
 	int first = 0;
 	size_t i;
 
@@ -325,6 +360,7 @@ int sysfs_init(int run)
 		keep(&first, tree_mkdir(run, dirs[i]));
 	keep(&first, tree_put(run, "sys/class/infiniband_verbs/abi_version", "6\n"));
 	keep(&first, tree_put(run, "sys/" ZERO_GID, EMPTY_GID));
+	keep(&first, put_rdma_cm(run));
 	return first;
 }
 

@@ -96,6 +96,13 @@ void ucma_file_close(struct ucma_file *f)
 	free(f);
 }
 
+void *ucma_context_host(const void *context)
+{
+	const struct ucma_context *ctx = context;
+
+	return ctx->file->host;
+}
+
 unsigned int ucma_file_events(const struct ucma_file *f)
 {
 	return f->nevents;

@@ -44,6 +44,8 @@ struct ucma_file *ucma_file_open(struct ucma *u, void *host, bool may_bind);
  * ports free at once); events nobody has read are gone.
  */
 void ucma_file_close(struct ucma_file *f);
+/* The host's pointer of the file that an id is of; context as struct rdmacm_info has it. */
+void *ucma_context_host(const void *context);
 /* Events pending: not read yet. */
 unsigned int ucma_file_events(const struct ucma_file *f);
 

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Address resolution: the route and its source at once, the neighbour when the
+ * kernel has it. We need not know a neighbour's hardware address, only that
+ * there is one, and we may not ask for it: ARP and ND are the kernel's, which
+ * does it for a datagram. So an empty one goes to the peer's RoCE port, where
+ * it is dropped, and the neighbour table is looked at until there is an answer.
+ */
+#include <errno.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "rdmacm/rdmacm.h"
+#include "wire/be.h"
+#include "wire/ipudp.h"
+
+#define LOOK_FIRST NS_MS
+#define LOOK_MOST (64 * NS_MS)
+#define PROBE_AGAIN NS_S	/* the kernel gives a neighbour up after three seconds of asking */
+
+struct lookup {
+	struct list_head node;
+	struct rused *r;
+	struct rdmacm_resolve *req;
+	struct rtnl_route route;
+	struct timer timer;
+	ns_t deadline, wait, probed;
+};
+
+struct membership {
+	struct list_head node;
+	uint32_t ifindex, joins;
+	uint8_t mgid[16];
+	int fd;
+};
+
+void addr_init(struct rused *r)
+{
+	rtnl_init(&r->addr.rtnl);
+	r->addr.probe[0] = r->addr.probe[1] = -1;
+	list_init(&r->addr.pending);
+	list_init(&r->addr.groups);
+}
+
+static void lookup_free(struct lookup *l)
+{
+	timer_cancel(&l->r->loop.timers, &l->timer);
+	list_del(&l->node);
+	free(l);
+}
+
+static void group_free(struct membership *m)
+{
+	list_del(&m->node);
+	close(m->fd);	/* leaves the group */
+	free(m);
+}
+
+void addr_fini(struct rused *r)
+{
+	struct membership *m, *tm;
+	struct lookup *l, *tl;
+
+	list_for_each_entry_safe(l, tl, &r->addr.pending, node)
+		lookup_free(l);
+	list_for_each_entry_safe(m, tm, &r->addr.groups, node)
+		group_free(m);
+	for (int i = 0; i < 2; i++)
+		if (r->addr.probe[i] >= 0)
+			close(r->addr.probe[i]);
+	rtnl_fini(&r->addr.rtnl);
+}
+
+/* An ioctl about an interface. 0 or -errno. */
+static int if_ioctl(uint32_t ifindex, unsigned long what, struct ifreq *ifr)
+{
+	int fd, rc;
+
+	memset(ifr, 0, sizeof(*ifr));
+	if (!if_indextoname(ifindex, ifr->ifr_name))
+		return -ENODEV;
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	rc = ioctl(fd, what, ifr) ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+uint32_t addr_netdev_mtu(void *ctx, uint32_t ifindex)
+{
+	struct ifreq ifr;
+
+	return if_ioctl(ifindex, SIOCGIFMTU, &ifr) ? 0 : (uint32_t)ifr.ifr_mtu;
+}
+
+void addr_port_range(void *ctx, uint16_t *low, uint16_t *high)
+{
+	FILE *f = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
+	unsigned int a, b;
+
+	*low = 32768;	/* the kernel's own default, where /proc is not to be seen */
+	*high = 60999;
+	if (!f)
+		return;
+	if (fscanf(f, "%u %u", &a, &b) == 2 && a && a <= b && b <= UINT16_MAX) {
+		*low = (uint16_t)a;
+		*high = (uint16_t)b;
+	}
+	fclose(f);
+}
+
+int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, uint32_t *ifindex)
+{
+	struct rused *r = ctx;
+	char name[IF_NAMESIZE];
+	struct rtnl_addr a;
+
+	if (bound_if) {
+		*ifindex = bound_if;
+		return if_indextoname(bound_if, name) ? 0 : -ENODEV;
+	}
+	if (rtnl_addr_of(&a, addr))
+		return -EADDRNOTAVAIL;
+	return rtnl_owner(&r->addr.rtnl, &a, ifindex);
+}
+
+/* Nothing is asked of neighbours there: everybody gets everything, or there is one peer. */
+static bool needs_no_neighbour(const struct rtnl_route *route)
+{
+	struct ifreq ifr;
+
+	if (route->type != RTN_UNICAST)
+		return true;
+	return !if_ioctl(route->oif, SIOCGIFFLAGS, &ifr) &&
+	       (ifr.ifr_flags & (IFF_NOARP | IFF_LOOPBACK | IFF_POINTOPOINT));
+}
+
+/* Makes the kernel look for the neighbour. */
+static void probe(struct lookup *l)
+{
+	struct rtnl_addr dst;
+	struct sockaddr_storage to;
+	int v6, *fd;
+
+	if (rtnl_addr_of(&dst, (struct sockaddr *)&l->req->dst))
+		return;
+	rtnl_addr_to(&dst, l->route.oif, &to);
+	v6 = dst.family == AF_INET6;
+	if (v6)
+		((struct sockaddr_in6 *)&to)->sin6_port = be16_of(ROCE_PORT);
+	else
+		((struct sockaddr_in *)&to)->sin_port = be16_of(ROCE_PORT);
+	fd = &l->r->addr.probe[v6];
+	if (*fd < 0)
+		*fd = socket(dst.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	l->probed = l->r->loop.now;
+	/* Errors of earlier ones may come back here, and a route may go: the table says what is. */
+	if (*fd >= 0 && sendto(*fd, "", 0, 0, (struct sockaddr *)&to,
+			       v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in)) < 0)
+		log_debug("a neighbour could not be woken: %m");
+}
+
+static void answer(struct rdmacm_resolve *req, const struct rtnl_route *route, uint32_t ifindex)
+{
+	rtnl_addr_to(&route->src, ifindex, &req->ans.src);
+	req->ans.ifindex = ifindex;
+	req->ans.hop_limit = route->hop_limit;
+}
+
+static void look(struct timer *t, ns_t now)
+{
+	struct lookup *l = container_of(t, struct lookup, timer);
+	struct rdmacm_resolve *req = l->req;
+	struct rused *r = l->r;
+	int rc = rtnl_neigh(&r->addr.rtnl, &l->route.next, l->route.oif);
+
+	if (rc == -ENODATA && now >= l->deadline)
+		rc = -ETIMEDOUT;
+	if (rc == -ENODATA) {
+		if (now - l->probed >= PROBE_AGAIN)
+			probe(l);
+		l->wait = min(2 * l->wait, (ns_t)LOOK_MOST);
+		rc = timer_set(&r->loop.timers, t, min(now + l->wait, l->deadline));
+		if (!rc)
+			return;
+	}
+	if (!rc)
+		answer(req, &l->route, l->route.oif);
+	lookup_free(l);
+	req->host = NULL;
+	rdmacm_resolved(r->ucma.rdmacm, req, rc);
+}
+
+/* The neighbour is not known: asks for it, and waits. 0 or -errno. */
+static int lookup_start(struct rused *r, struct rdmacm_resolve *req,
+			const struct rtnl_route *route)
+{
+	struct lookup *l = calloc(1, sizeof(*l));
+	int rc;
+
+	if (!l)
+		return -ENOMEM;
+	l->r = r;
+	l->req = req;
+	l->route = *route;
+	l->timer.fn = look;
+	l->wait = LOOK_FIRST;
+	l->deadline = r->loop.now + (ns_t)req->timeout_ms * NS_MS;
+	list_add_tail(&l->node, &r->addr.pending);
+	if (req->timeout_ms)
+		probe(l);
+	rc = timer_set(&r->loop.timers, &l->timer, min(r->loop.now + l->wait, l->deadline));
+	if (rc) {
+		lookup_free(l);
+		return rc;
+	}
+	req->host = l;
+	return 0;
+}
+
+int addr_resolve(void *ctx, struct rdmacm_resolve *req)
+{
+	struct rused *r = ctx;
+	struct rtnl_addr dst, src;
+	struct rtnl_route route;
+	uint32_t ifindex;
+	int rc = rtnl_addr_of(&dst, (struct sockaddr *)&req->dst);
+
+	req->host = NULL;
+	/* A source of another family, or none, is any: the route has one. */
+	if (!rc && rtnl_addr_of(&src, (struct sockaddr *)&req->src))
+		src = (struct rtnl_addr){ .family = dst.family, .len = dst.len };
+	if (!rc)
+		rc = rtnl_route(&r->addr.rtnl, &dst, &src, req->bound_if, &route);
+	if (rc)
+		return rc;
+	ifindex = route.oif;
+	if (route.type == RTN_LOCAL)
+		rc = rtnl_owner(&r->addr.rtnl, &dst, &ifindex);
+	if (rc)
+		return rc;
+	if (!needs_no_neighbour(&route)) {
+		rc = rtnl_neigh(&r->addr.rtnl, &route.next, route.oif);
+		if (rc == -ENODATA)
+			return lookup_start(r, req, &route);
+		if (rc)
+			return rc;
+	}
+	answer(req, &route, ifindex);
+	rdmacm_resolved(r->ucma.rdmacm, req, 0);
+	return 0;
+}
+
+void addr_cancel(void *ctx, struct rdmacm_resolve *req)
+{
+	if (req->host)
+		lookup_free(req->host);
+	req->host = NULL;
+}
+
+static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+/* A socket that is nothing but a member of the group. fd or -errno. */
+static int group_join(uint32_t ifindex, const uint8_t mgid[16])
+{
+	struct ip_mreqn m4 = { .imr_ifindex = (int)ifindex };
+	struct ipv6_mreq m6 = { .ipv6mr_interface = ifindex };
+	bool v4 = !memcmp(mgid, v4_mapped, sizeof(v4_mapped));
+	int fd, rc;
+
+	fd = socket(v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	memcpy(&m4.imr_multiaddr, mgid + 12, 4);
+	memcpy(&m6.ipv6mr_multiaddr, mgid, 16);
+	rc = v4 ? setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &m4, sizeof(m4)) :
+		  setsockopt(fd, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &m6, sizeof(m6));
+	if (!rc)
+		return fd;
+	rc = -errno;
+	close(fd);
+	return rc;
+}
+
+static struct membership *group_find(struct rused *r, uint32_t ifindex, const uint8_t mgid[16])
+{
+	struct membership *m;
+
+	list_for_each_entry(m, &r->addr.groups, node)
+		if (m->ifindex == ifindex && !memcmp(m->mgid, mgid, sizeof(m->mgid)))
+			return m;
+	return NULL;
+}
+
+int addr_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], bool join)
+{
+	struct rused *r = ctx;
+	struct membership *m = group_find(r, ifindex, mgid);
+	int fd;
+
+	if (!join) {
+		if (!BUG_ON(!m) && !--m->joins)
+			group_free(m);
+		return 0;
+	}
+	if (m) {
+		m->joins++;
+		return 0;
+	}
+	fd = group_join(ifindex, mgid);
+	if (fd < 0)
+		return fd;
+	m = calloc(1, sizeof(*m));
+	if (!m) {
+		close(fd);
+		return -ENOMEM;
+	}
+	*m = (struct membership){ .ifindex = ifindex, .joins = 1, .fd = fd };
+	memcpy(m->mgid, mgid, sizeof(m->mgid));
+	list_add_tail(&m->node, &r->addr.groups);
+	return 0;
+}

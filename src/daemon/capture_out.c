@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * rused's own packets for `ruse capture`: MADs from and to QP1. As processes do,
+ * each MAD of this host is shown once, when it is sent, and what arrives from
+ * others is shown as well; rings and their rules: ipc/capring.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/capture_out.h"
+#include "daemon/daemon.h"
+#include "ipc/capring.h"
+#include "wire/frame.h"
+
+_Static_assert(FRAME_MAX <= CAPRING_FRAME_MAX, "each frame fits into a ring");
+
+static int dial(const char *sock, uid_t uid)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	size_t n = strlen(sock);
+	struct ucred cr = { 0 };
+	socklen_t len = sizeof(cr);
+	int fd, rc = 0;
+
+	memcpy(sa.sun_path + 1, sock, n);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (struct sockaddr *)&sa,
+		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cr, &len))
+		rc = -errno;
+	else if (cr.uid != uid)
+		rc = -EPERM;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+/* A ring in a memfd that cannot shrink; *fd is the caller's to close. */
+static struct capring *ring_new(int *fd)
+{
+	struct capring *r;
+
+	*fd = memfd_create("ruse-capture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*fd < 0)
+		return NULL;
+	if (!ftruncate(*fd, CAPRING_SIZE) &&
+	    !fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW)) {
+		r = mmap(NULL, CAPRING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+		if (r != MAP_FAILED) {
+			r->magic = CAPRING_MAGIC;
+			r->size = CAPRING_DATA;
+			return r;
+		}
+	}
+	close(*fd);
+	return NULL;
+}
+
+int capture_out_start(struct rused *r, int i)
+{
+	const struct host_capture *h = &r->page->capture[i];
+	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = IPC_CAPTURE };
+	struct capring_hello hello = { .pid = getpid(), .comm = "rused" };
+	struct capture_out *out = &r->capture_out[i];
+	struct capring *ring;
+	int fd, memfd, rc;
+
+	fd = dial(h->sock, r->uid);
+	if (fd < 0)
+		return fd;
+	ring = ring_new(&memfd);
+	rc = ring ? ipc_send(fd, &hdr, &hello, sizeof(hello), &memfd, 1) : -ENOMEM;
+	if (ring)
+		close(memfd);
+	if (rc) {
+		if (ring)
+			munmap(ring, CAPRING_SIZE);
+		close(fd);
+		return rc;
+	}
+	*out = (struct capture_out){ .fd = fd, .snaplen = h->snaplen, .ring = ring };
+	return 0;
+}
+
+void capture_out_stop(struct rused *r, int i)
+{
+	struct capture_out *out = &r->capture_out[i];
+
+	if (!out->ring)
+		return;
+	munmap(out->ring, CAPRING_SIZE);
+	close(out->fd);
+	out->ring = NULL;
+}
+
+bool capture_out_any(const struct rused *r)
+{
+	for (int i = 0; i < HOST_MAX_CAPTURES; i++)
+		if (r->capture_out[i].ring)
+			return true;
+	return false;
+}
+
+void capture_out(struct rused *r, const char *dev, const struct seg_net *net, uint16_t sport,
+		 const void *packet, size_t len, bool in)
+{
+	struct caprec rec = { .sqpn = GSI_QPN, .dqpn = GSI_QPN, .in = in };
+	uint8_t frame[FRAME_MAX];
+
+	/* While nobody captures that is all. */
+	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
+		struct capture_out *out = &r->capture_out[i];
+		struct capring_writer w = { .ring = out->ring, .prod = out->prod };
+
+		if (!out->ring)
+			continue;
+		if (!rec.len) {
+			rec.ns = loop_wall_clock();
+			memcpy(frame + frame_head(net), packet, len);
+			rec.len = (uint32_t)frame_wrap(frame, net, sport, len);
+			snprintf(rec.dev, sizeof(rec.dev), "%s", dev);
+		}
+		rec.caplen = min(rec.len, out->snaplen);
+		capring_put(&w, &rec, frame);
+		out->prod = w.prod;
+	}
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Nothing of a MAD is handled while another is: who sends may be in the middle
+ * of something. What stays in this host waits in a queue for a timer that is
+ * due at once; what comes from others comes from the loop.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/rand.h"
+#include "daemon/daemon.h"
+#include "wire/be.h"
+
+#define CM_CLASS 7
+#define CM_CLASS_VERSION 2
+#define METHOD_SEND 3
+#define ACK_DELAY 15		/* rxe's local_ca_ack_delay */
+#define PORT_ACTIVE 4
+#define QUEUE_MAX 65536u	/* then they are lost, as on a wire */
+
+struct local_mad {
+	struct list_head node;
+	unsigned int slot;	/* that it is for */
+	struct mad_addr from;
+	uint8_t mad[CM_MAD_LEN];
+};
+
+static const struct host_dev *dev_of(const struct gsi_port *p)
+{
+	return &p->r->page->dev[p->slot];
+}
+
+static bool gid_empty(const uint8_t gid[16])
+{
+	static const uint8_t none[16];
+
+	return !memcmp(gid, none, sizeof(none));
+}
+
+static int gid_at(const struct host_dev *d, uint32_t index, uint8_t gid[16])
+{
+	if (index >= d->ngids || index >= HOST_MAX_GIDS || gid_empty(d->gid[index].raw))
+		return -EINVAL;
+	memcpy(gid, d->gid[index].raw, 16);
+	return 0;
+}
+
+static bool find_in(const struct host_dev *d, const uint8_t gid[16], uint16_t *index)
+{
+	for (uint32_t i = 0; i < d->ngids && i < HOST_MAX_GIDS; i++)
+		if (!memcmp(d->gid[i].raw, gid, 16)) {
+			*index = (uint16_t)i;
+			return true;
+		}
+	return false;
+}
+
+struct gsi_port *gsi_find_gid(struct rused *r, const uint8_t gid[16], uint16_t *index)
+{
+	if (gid_empty(gid))
+		return NULL;
+	for (int i = 0; i < HOST_MAX_DEVS; i++) {
+		struct gsi_port *p = &r->gsi.port[i];
+
+		if (p->in_use && find_in(dev_of(p), gid, index))
+			return p;
+	}
+	return NULL;
+}
+
+/* From p to a port of this host. */
+static int send_local(struct gsi_port *p, struct gsi_port *to, const struct mad_addr *a,
+		      uint16_t index, const void *mad, size_t len)
+{
+	struct gsi *g = &p->r->gsi;
+	struct local_mad *m;
+	int rc;
+
+	if (g->nqueue >= QUEUE_MAX)
+		return 0;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->slot = to->slot;
+	m->from = (struct mad_addr){ .qp = GSI_QPN, .qpn = GSI_QPN, .grh = true,
+				     .sgid_index = (uint8_t)index, .hop_limit = a->hop_limit,
+				     .tclass = a->tclass, .flow = a->flow };
+	memcpy(m->from.lgid, a->gid, 16);
+	memcpy(m->mad, mad, min(len, sizeof(m->mad)));
+	rc = gid_at(dev_of(p), a->sgid_index, m->from.gid);
+	if (!rc)
+		rc = timer_set(&p->r->loop.timers, &g->local, p->r->loop.now);
+	if (rc) {
+		free(m);
+		return rc;
+	}
+	list_add_tail(&m->node, &g->queue);
+	g->nqueue++;
+	if (capture_out_any(p->r))
+		gsi_wire_show(p, a, m->mad);
+	return 0;
+}
+
+static int port_send(void *ctx, const struct mad_addr *a, const void *mad, size_t len)
+{
+	struct gsi_port *p = ctx, *to;
+	uint16_t index;
+
+	/* As with a cable that is out: it leaves, and arrives nowhere. */
+	if (dev_of(p)->state != PORT_ACTIVE)
+		return 0;
+	to = gsi_find_gid(p->r, a->gid, &index);
+	if (to)
+		return send_local(p, to, a, index, mad, len);
+	return gsi_wire_send(p, a, mad);
+}
+
+static int port_gid(void *ctx, uint8_t index, uint8_t gid[16])
+{
+	return gid_at(dev_of(ctx), index, gid);
+}
+
+static const struct mad_ops port_ops = { .send = port_send, .gid = port_gid };
+
+static int cm_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
+{
+	struct mad_addr a = { .qp = GSI_QPN, .qpn = GSI_QPN, .sl = av->sl, .grh = true,
+			      .sgid_index = (uint8_t)av->sgid_index, .hop_limit = av->hop_limit,
+			      .tclass = av->traffic_class, .flow = av->flow_label,
+			      .pkey_index = av->pkey_index };
+
+	if (!av->dev)
+		return -EINVAL;
+	memcpy(a.gid, av->dgid, 16);
+	return port_send(av->dev->ctx, &a, mad, CM_MAD_LEN);
+}
+
+static int cm_find_port(void *ctx, const struct cm_path *path, struct cm_av *av)
+{
+	struct rused *r = ctx;
+	struct gsi_port *p;
+	uint16_t index = av->sgid_index;
+
+	if (av->dev) {
+		p = av->dev->ctx;
+		if (!find_in(dev_of(p), path->sgid, &index))
+			return -EINVAL;
+	} else {
+		p = gsi_find_gid(r, path->sgid, &index);
+		if (!p)
+			return -EINVAL;
+	}
+	if ((path->pkey & 0x7fff) != (GSI_PKEY & 0x7fff))
+		return -ENOENT;
+	av->dev = &p->cdev;
+	av->port = 1;
+	av->roce = true;
+	av->sgid_index = index;
+	av->pkey = GSI_PKEY;
+	av->pkey_index = 0;
+	av->src_path_bits = 0;
+	return 0;
+}
+
+static int cm_gid0(void *ctx, struct cm_device *dev, uint8_t port, uint8_t gid[16])
+{
+	return gid_at(dev_of(dev->ctx), 0, gid);
+}
+
+static const struct cm_ops cm_ops = { .send = cm_send, .find_port = cm_find_port,
+				      .gid0 = cm_gid0 };
+
+/* What the MAD layer has found to be the CM's. */
+static void agent_recv(void *ctx, const struct mad_recv *m, ns_t now)
+{
+	struct gsi_port *p = ctx;
+	struct cm_av av = { .dev = &p->cdev, .port = 1, .roce = true, .is_global = true,
+			    .sl = m->addr.sl, .hop_limit = m->addr.hop_limit,
+			    .traffic_class = m->addr.tclass, .flow_label = m->addr.flow,
+			    .sgid_index = m->addr.sgid_index, .pkey = GSI_PKEY };
+
+	if (m->len != CM_MAD_LEN)
+		return;
+	memcpy(av.sgid, m->addr.lgid, 16);
+	memcpy(av.dgid, m->addr.gid, 16);
+	cm_input(p->r->gsi.cm, &av, m->mad, now);
+}
+
+/* The CM asks the layer for nothing: it repeats what it sends by itself. */
+static void agent_done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_status,
+		       ns_t now)
+{
+}
+
+static const struct mad_agent_ops agent_ops = { .recv = agent_recv, .done = agent_done };
+
+void gsi_deliver(struct gsi_port *to, const struct mad_addr *from,
+		 const uint8_t mad[CM_MAD_LEN])
+{
+	mad_input(&to->port, from, mad, CM_MAD_LEN, to->r->loop.now);
+}
+
+static void local_due(struct timer *t, ns_t now)
+{
+	struct gsi *g = container_of(t, struct gsi, local);
+	struct rused *r = container_of(g, struct rused, gsi);
+
+	/* What these bring about waits for the next round. */
+	for (uint32_t n = g->nqueue; n; n--) {
+		struct local_mad *m = list_first_entry(&g->queue, struct local_mad, node);
+		struct gsi_port *p = &g->port[m->slot];
+
+		list_del(&m->node);
+		g->nqueue--;
+		if (p->in_use)
+			gsi_deliver(p, &m->from, m->mad);
+		free(m);
+	}
+	if (g->nqueue)
+		timer_set(&r->loop.timers, t, now);
+}
+
+static void wake_due(struct timer *t, ns_t now)
+{
+	struct gsi *g = container_of(t, struct gsi, wake);
+
+	mad_timer(&g->mad, now);
+	cm_timer(g->cm, now);
+}
+
+void gsi_settle(struct rused *r)
+{
+	struct gsi *g = &r->gsi;
+	ns_t when;
+
+	if (!g->cm)
+		return;
+	when = min(mad_wake(&g->mad), cm_next(g->cm));
+	if (timer_armed(&g->wake) ? g->wake.when != when : when != NS_NEVER)
+		timer_set(&r->loop.timers, &g->wake, when);
+}
+
+int gsi_device_added(struct rused *r, unsigned int slot)
+{
+	static const struct mad_reg reg = { .qp = GSI_QPN, .mgmt_class = CM_CLASS,
+					    .class_version = CM_CLASS_VERSION,
+					    .methods = { 1ull << METHOD_SEND } };
+	struct gsi_port *p = &r->gsi.port[slot];
+	int rc;
+
+	if (!r->gsi.cm || p->in_use)
+		return 0;
+	*p = (struct gsi_port){ .r = r, .slot = slot };
+	p->port = (struct mad_port){ .ops = &port_ops, .ctx = p, .qps = 1 << GSI_QPN };
+	mad_port_init(&p->port, &r->gsi.mad);
+	rc = mad_agent_create(&p->port, &reg, &agent_ops, p, &p->agent);
+	if (rc) {
+		mad_port_fini(&p->port, r->loop.now);
+		return rc;
+	}
+	p->cdev = (struct cm_device){ .ctx = p, .node_guid = get_be64(dev_of(p)->node_guid),
+				      .hi_tid = mad_agent_hi_tid(p->agent),
+				      .ack_delay = ACK_DELAY };
+	p->in_use = true;
+	return 0;
+}
+
+void gsi_device_removed(struct rused *r, unsigned int slot)
+{
+	struct gsi_port *p = &r->gsi.port[slot];
+
+	if (!p->in_use)
+		return;
+	cm_remove_device(r->gsi.cm, &p->cdev);
+	mad_port_fini(&p->port, r->loop.now);
+	p->in_use = false;
+}
+
+int gsi_init(struct rused *r)
+{
+	struct gsi *g = &r->gsi;
+
+	list_init(&g->queue);
+	mad_host_init(&g->mad);
+	g->local.fn = local_due;
+	g->wake.fn = wake_due;
+	g->cm = cm_create(&cm_ops, r, rand_u32());
+	return g->cm ? 0 : -ENOMEM;
+}
+
+void gsi_fini(struct rused *r)
+{
+	struct gsi *g = &r->gsi;
+
+	if (!g->local.fn)
+		return;
+	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
+		gsi_device_removed(r, i);
+	cm_free(g->cm);
+	g->cm = NULL;
+	while (!list_empty(&g->queue)) {
+		struct local_mad *m = list_first_entry(&g->queue, struct local_mad, node);
+
+		list_del(&m->node);
+		free(m);
+	}
+	timer_cancel(&r->loop.timers, &g->local);
+	timer_cancel(&r->loop.timers, &g->wake);
+	gsi_wire_fini(g);
+	mad_host_fini(&g->mad);
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * MADs as UD SENDs from QP1 to QP1 (IBA 9.8.3, A17.4). They leave by a socket
+ * bound to the port that kernel rxe sends from, if it is to be had; what comes
+ * in comes through slot 0 of UDP port 4791.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/udp.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "wire/be.h"
+#include "wire/frame.h"
+
+#define PACKET_LEN (BTH_LEN + DETH_LEN + CM_MAD_LEN)
+#define RCVBUF (4 << 20)	/* peers that connect all at once */
+#define BATCH 64
+#define HOP_LIMIT 64
+
+static int set(int fd, int level, int opt, int v)
+{
+	return setsockopt(fd, level, opt, &v, sizeof(v)) ? -errno : 0;
+}
+
+int gsi_wire_prepare(int fd)
+{
+	int family = 0;
+	socklen_t len = sizeof(family);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len))
+		return -errno;
+	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RCVBUF))
+		set(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF);
+	/* Kernel rxe sends no UDP checksum: the ICRC is there. */
+	set(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1);
+	return family == AF_INET ? set(fd, IPPROTO_IP, IP_PKTINFO, 1) :
+				   set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
+}
+
+/* A socket that sends with IPv4 id 0 (unconnected, DF), so that the ICRC is known. 0 or -errno. */
+static int tx_open(struct gsi *g, bool v6)
+{
+	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };
+	struct sockaddr_in a4 = { .sin_family = AF_INET };
+	struct sockaddr *sa = v6 ? (void *)&a6 : (void *)&a4;
+	socklen_t len = v6 ? sizeof(a6) : sizeof(a4);
+	uint16_t *port = v6 ? &a6.sin6_port : &a4.sin_port;
+	int fd, rc;
+
+	fd = socket(v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	rc = v6 ? set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) :
+		  set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
+	if (!rc && v6)
+		rc = set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+	*port = be16_of(frame_sport(0, GSI_QPN, 0));
+	if (!rc && bind(fd, sa, len)) {
+		*port = 0;
+		rc = bind(fd, sa, len) ? -errno : 0;
+	}
+	if (!rc)
+		rc = getsockname(fd, sa, &len) ? -errno : 0;
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	g->tx[v6] = fd;
+	g->sport[v6] = get_be16(port);
+	return 0;
+}
+
+void gsi_wire_fini(struct gsi *g)
+{
+	for (int i = 0; i < 2; i++) {
+		if (g->tx[i] >= 0)
+			close(g->tx[i]);
+		g->tx[i] = -1;
+	}
+}
+
+static void build(struct gsi_port *p, const struct seg_net *net, uint16_t sport, const uint8_t *mad,
+		  uint8_t packet[PACKET_LEN + ICRC_LEN])
+{
+	struct bth bth = { .opcode = (uint8_t)opcode_of(SEG_UD, SEG_SEND, true, true),
+			   .pkey = GSI_PKEY, .dqpn = GSI_QPN, .ackreq = true, .psn = p->psn };
+	struct deth deth = { .qkey = GSI_QKEY, .sqpn = GSI_QPN };
+	uint8_t hdr[IPUDP_MAX];
+	size_t iplen;
+
+	p->psn = (p->psn + 1) & 0xffffff;
+	bth_put(packet, &bth);
+	deth_put(packet + BTH_LEN, &deth);
+	memcpy(packet + BTH_LEN + DETH_LEN, mad, CM_MAD_LEN);
+	iplen = ipudp_put(hdr, net, sport, ROCE_PORT, PACKET_LEN + ICRC_LEN, 0, IPUDP_DF);
+	icrc_put(packet + PACKET_LEN, ipudp_icrc(hdr, iplen, packet, PACKET_LEN));
+}
+
+struct control {
+	union {
+		struct cmsghdr align;
+		uint8_t buf[CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int))];
+	};
+	size_t len;
+};
+
+static void control_add(struct control *c, int level, int type, const void *data, size_t len)
+{
+	struct cmsghdr *h = (struct cmsghdr *)(c->buf + c->len);
+
+	memset(h, 0, CMSG_SPACE(len));
+	h->cmsg_level = level;
+	h->cmsg_type = type;
+	h->cmsg_len = CMSG_LEN(len);
+	memcpy(CMSG_DATA(h), data, len);
+	c->len += CMSG_SPACE(len);
+}
+
+/* Source address, hop limit and traffic class. A link-local address needs its interface. */
+static void control_build(struct control *c, const struct seg_net *net, uint32_t ifindex, bool v6)
+{
+	struct in6_pktinfo p6 = { .ipi6_ifindex = net->sgid[0] == 0xfe ? ifindex : 0 };
+	struct in_pktinfo p4 = { 0 };
+	int ttl = net->hop_limit, tos = net->traffic_class;
+
+	c->len = 0;
+	if (v6) {
+		memcpy(&p6.ipi6_addr, net->sgid, 16);
+		control_add(c, IPPROTO_IPV6, IPV6_PKTINFO, &p6, sizeof(p6));
+		control_add(c, IPPROTO_IPV6, IPV6_HOPLIMIT, &ttl, sizeof(ttl));
+		control_add(c, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos));
+	} else {
+		memcpy(&p4.ipi_spec_dst, net->sgid + 12, 4);
+		control_add(c, IPPROTO_IP, IP_PKTINFO, &p4, sizeof(p4));
+		control_add(c, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
+		control_add(c, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
+	}
+}
+
+/* The addresses of a MAD from p. */
+static struct seg_net net_of(const struct gsi_port *p, const struct mad_addr *to)
+{
+	struct seg_net net = { .traffic_class = to->tclass };
+
+	net.hop_limit = to->hop_limit > 1 ? to->hop_limit : HOP_LIMIT;
+	memcpy(net.sgid, p->r->page->dev[p->slot].gid[to->sgid_index % HOST_MAX_GIDS].raw, 16);
+	memcpy(net.dgid, to->gid, 16);
+	return net;
+}
+
+void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN])
+{
+	uint16_t sport = frame_sport(0, GSI_QPN, 0);
+	uint8_t packet[PACKET_LEN + ICRC_LEN];
+	struct seg_net net = net_of(p, to);
+
+	build(p, &net, sport, mad, packet);
+	capture_out(p->r, p->r->page->dev[p->slot].name, &net, sport, packet, PACKET_LEN, false);
+}
+
+int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN])
+{
+	const struct host_dev *d = &p->r->page->dev[p->slot];
+	struct gsi *g = &p->r->gsi;
+	uint8_t packet[PACKET_LEN + ICRC_LEN];
+	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_port = be16_of(ROCE_PORT) };
+	struct sockaddr_in a4 = { .sin_family = AF_INET, .sin_port = be16_of(ROCE_PORT) };
+	struct iovec iov = { packet, sizeof(packet) };
+	struct seg_net net = net_of(p, to);
+	struct control ctl;
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	bool v6;
+
+	v6 = !net_is_v4(&net);
+	if (g->tx[v6] < 0) {
+		int rc = tx_open(g, v6);
+
+		if (rc)
+			return rc;
+	}
+	build(p, &net, g->sport[v6], mad, packet);
+	control_build(&ctl, &net, d->ifindex, v6);
+	memcpy(&a4.sin_addr, net.dgid + 12, 4);
+	memcpy(&a6.sin6_addr, net.dgid, 16);
+	if (net.dgid[0] == 0xfe)
+		a6.sin6_scope_id = d->ifindex;
+	m.msg_name = v6 ? (void *)&a6 : (void *)&a4;
+	m.msg_namelen = v6 ? sizeof(a6) : sizeof(a4);
+	m.msg_control = ctl.buf;
+	m.msg_controllen = ctl.len;
+	capture_out(p->r, d->name, &net, g->sport[v6], packet, PACKET_LEN, false);
+	/* What does not leave is as lost as what does not arrive: the CM sends it again. */
+	if (sendmsg(g->tx[v6], &m, MSG_NOSIGNAL) < 0)
+		log_debug("%s: a MAD could not be sent: %m", d->name);
+	return 0;
+}
+
+static void map_v4(uint8_t gid[16], const void *addr)
+{
+	memset(gid, 0, 10);
+	gid[10] = gid[11] = 0xff;
+	memcpy(gid + 12, addr, 4);
+}
+
+/*
+ * The addresses of a datagram, or of a train of them of *size bytes each (0: it is
+ * one). False: they are not all there.
+ */
+static bool addresses(struct msghdr *m, struct seg_net *net, uint16_t *sport, size_t *size)
+{
+	const struct sockaddr_in6 *from = m->msg_name;
+	struct sockaddr_in from4;
+	bool has = false;
+
+	memset(net, 0, sizeof(*net));
+	*size = 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		struct in6_pktinfo p6;
+		struct in_pktinfo p4;
+
+		if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+			memcpy(&p6, CMSG_DATA(c), sizeof(p6));
+			memcpy(net->dgid, &p6.ipi6_addr, 16);
+			has = true;
+		} else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+			memcpy(&p4, CMSG_DATA(c), sizeof(p4));
+			map_v4(net->dgid, &p4.ipi_addr);
+			has = true;
+		} else if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
+			uint16_t n;
+
+			memcpy(&n, CMSG_DATA(c), sizeof(n));
+			*size = n;
+		}
+	}
+	if (from->sin6_family == AF_INET) {
+		memcpy(&from4, from, sizeof(from4));
+		map_v4(net->sgid, &from4.sin_addr);
+		*sport = get_be16(&from4.sin_port);
+	} else {
+		memcpy(net->sgid, &from->sin6_addr, 16);
+		*sport = get_be16(&from->sin6_port);
+	}
+	return has && !(m->msg_flags & MSG_TRUNC);
+}
+
+/* The IPv4 id, which the ICRC covers, is not to be seen from here: some id must explain it. */
+static bool icrc_right(const struct seg_net *net, uint16_t sport, const uint8_t *p)
+{
+	uint8_t hdr[IPUDP_MAX];
+	uint32_t got = icrc_get(p + PACKET_LEN);
+	uint16_t id;
+
+	for (int df = 1; df >= 0; df--) {
+		size_t iplen = ipudp_put(hdr, net, sport, ROCE_PORT, PACKET_LEN + ICRC_LEN, 0,
+					 df ? IPUDP_DF : 0);
+		uint32_t crc = ipudp_icrc(hdr, iplen, p, PACKET_LEN);
+
+		if (crc == got)
+			return true;
+		if (!net_is_v4(net))
+			return false;
+		if (icrc_explain_id(crc, got, 14 + UDP_HDR_LEN + PACKET_LEN, &id))
+			return true;
+	}
+	return false;
+}
+
+/* IBA 9.6.1 and 9.8.3.1 for QP1; what fails is dropped without a word. */
+static void packet_in(struct rused *r, const uint8_t *p, const struct seg_net *net, uint16_t sport)
+{
+	struct mad_addr from = { .qp = GSI_QPN, .grh = true, .hop_limit = HOP_LIMIT };
+	struct gsi_port *to;
+	struct deth deth;
+	struct bth bth;
+	uint16_t index;
+
+	bth_get(p, &bth);
+	deth_get(p + BTH_LEN, &deth);
+	if (bth.opcode != opcode_of(SEG_UD, SEG_SEND, true, true) || bth.tver || bth.pad ||
+	    bth.dqpn != GSI_QPN || (bth.pkey & 0x7fff) != (GSI_PKEY & 0x7fff) ||
+	    deth.qkey != GSI_QKEY)
+		return;
+	to = gsi_find_gid(r, net->dgid, &index);
+	if (!to || !icrc_right(net, sport, p))
+		return;
+	capture_out(r, r->page->dev[to->slot].name, net, sport, p, PACKET_LEN, true);
+	from.sgid_index = (uint8_t)index;
+	from.qpn = deth.sqpn;
+	memcpy(from.gid, net->sgid, 16);
+	memcpy(from.lgid, net->dgid, 16);
+	gsi_deliver(to, &from, p + BTH_LEN + DETH_LEN);
+}
+
+void gsi_wire_input(struct rused *r, int fd)
+{
+	union {
+		struct cmsghdr align;
+		uint8_t buf[128];
+	} ctl;
+	static uint8_t train[65536];
+
+	for (int i = 0; i < BATCH; i++) {
+		struct iovec iov = { train, sizeof(train) };
+		struct sockaddr_in6 from;
+		struct msghdr m = { .msg_name = &from, .msg_namelen = sizeof(from), .msg_iov = &iov,
+				    .msg_iovlen = 1, .msg_control = &ctl,
+				    .msg_controllen = sizeof(ctl) };
+		ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT);
+		struct seg_net net;
+		uint16_t sport;
+		size_t size;
+
+		if (n < 0)
+			return;
+		if (!addresses(&m, &net, &sport, &size))
+			continue;
+		for (size_t at = 0; at < (size_t)n; at += size ? size : (size_t)n)
+			if (min((size_t)n - at, size ? size : (size_t)n) == PACKET_LEN + ICRC_LEN)
+				packet_in(r, train + at, &net, sport);
+	}
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* rdma_cm with what it stands on: the CM over QP1, addresses, devices. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/netlink/nldev.h"
+#include "abi/ucma/ucma.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "rdmacm/rdmacm.h"
+
+static ns_t now(void *ctx)
+{
+	return ((struct rused *)ctx)->loop.now;
+}
+
+static const struct rdmacm_ops rdmacm_ops = {
+	.now = now,
+	.translate = addr_translate,
+	.resolve = addr_resolve,
+	.cancel = addr_cancel,
+	.netdev_mtu = addr_netdev_mtu,
+	.mcast = addr_mcast,
+	.port_range = addr_port_range,
+};
+
+int ucma_init(struct rused *r)
+{
+	struct ucma_files *u = &r->ucma;
+	int rc;
+
+	idtable_init(&u->ids, UCMA_MAX_FILES);
+	addr_init(r);
+	rc = gsi_init(r);
+	if (rc)
+		return rc;
+	u->rdmacm = rdmacm_create(r->page, r->gsi.cm, &rdmacm_ops, r);
+	u->ucma = u->rdmacm ? ucma_create(u->rdmacm, &ucma_fd_ops, r) : NULL;
+	return u->ucma ? 0 : -ENOMEM;
+}
+
+void ucma_fini(struct rused *r)
+{
+	struct ucma_files *u = &r->ucma;
+
+	if (u->ucma) {
+		ucma_close_all(r);
+		ucma_destroy(u->ucma);
+		idtable_fini(&u->ids);
+	}
+	if (u->rdmacm)
+		rdmacm_destroy(u->rdmacm);
+	u->ucma = NULL;
+	u->rdmacm = NULL;
+	gsi_fini(r);
+	addr_fini(r);
+}
+
+void ucma_device_added(struct rused *r, unsigned int slot)
+{
+	int rc;
+
+	if (!r->ucma.rdmacm)
+		return;
+	rc = gsi_device_added(r, slot);
+	if (rc)
+		log_err("%s has no QP1: %s", r->page->dev[slot].name, strerror(-rc));
+	else
+		rdmacm_device_added(r->ucma.rdmacm, slot, &r->gsi.port[slot].cdev);
+}
+
+void ucma_device_removed(struct rused *r, unsigned int slot)
+{
+	if (!r->ucma.rdmacm)
+		return;
+	rdmacm_device_removed(r->ucma.rdmacm, slot);
+	gsi_device_removed(r, slot);
+}
+
+void ucma_addr_change(struct rused *r, uint32_t ifindex)
+{
+	if (r->ucma.rdmacm)
+		rdmacm_addr_change(r->ucma.rdmacm, ifindex);
+}
+
+struct list {
+	struct nldev_cm_id *all;
+	size_t n, room;
+};
+
+static void list_one(void *arg, const struct rdmacm_info *info)
+{
+	struct list *l = arg;
+	void *more;
+
+	if (l->n == l->room) {
+		more = reallocarray(l->all, l->room + 256, sizeof(*l->all));
+		if (!more)
+			return;
+		l->all = more;
+		l->room += 256;
+	}
+	l->all[l->n++] = (struct nldev_cm_id){
+		.id = info->restrack_id, .dev_index = info->dev_index, .port = info->port_num,
+		.qp_type = info->qp_type, .state = info->state, .ps = info->ps, .lqpn = info->lqpn,
+		.pid = ucma_pid(ucma_context_host(info->context)), .src = info->src,
+		.dst = info->dst,
+	};
+}
+
+struct nldev_cm_id *ucma_list(struct rused *r, size_t *n)
+{
+	struct list l = { 0 };
+
+	if (r->ucma.rdmacm)
+		rdmacm_list(r->ucma.rdmacm, list_one, &l);
+	*n = l.n;
+	return l.all;
+}
