@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Connections within a host, by the stock programs of librdmacm: loopback
+# addresses, the host's own, every kind of id.
+# shellcheck source=tests/system/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+# shellcheck source=tests/system/cm.sh
+. "${BASH_SOURCE%/*}/cm.sh"
+
+dev=$(in_ruse rdma link show rxe_0/1 | sed -n 's/.* netdev \([^ ]*\).*/\1/p')
+[ -n "$dev" ] || die "rxe_0 has no interface"
+v4=$(ip -o -4 addr show dev "$dev" scope global | awk '{ sub("/.*", "", $4); print $4; exit }')
+v6=$(ip -o -6 addr show dev "$dev" scope global | awk '{ sub("/.*", "", $4); print $4; exit }')
+addresses=(127.0.0.1 ::1)
+[ -z "$v4" ] || addresses+=("$v4")
+[ -z "$v6" ] || addresses+=("$v6")
+note "addresses: ${addresses[*]}"
+
+for a in "${addresses[@]}"; do
+	rping_case "$a"
+	rping_case "$a" -S 4096
+	rping_case "$a" -q
+	rdma_case "$a"
+	tool_case "$a" ucmatose -- -S 100
+	tool_case "$a" ucmatose -c 50 -C 20 -- -c 50 -C 20
+	tool_case "$a" ucmatose -m -- -m -t 8 -a 18
+	tool_case "$a" rstream -T v -S 5000 -C 300 -- -T v -S 5000 -C 300
+	tool_case "$a" rstream -T a -S 65536 -C 100 -I 10 -- -T a -S 65536 -C 100 -I 10
+	tool_case "$a" riostream -T v -S 5000 -C 300 -- -T v -S 5000 -C 300
+	cmtime_case "$a" 100
+	rcopy_case "$a"
+done
+# A listener on all addresses.
+next_port
+cm_pair "$CM_PORT" "rping -s -a 0.0.0.0 -p $CM_PORT -C 3" \
+	"rping -c -a 127.0.0.1 -p $CM_PORT -C 3" || die "rping 0.0.0.0"
+next_port
+cm_pair "$CM_PORT" "rping -s -a ::0 -p $CM_PORT -C 3" "rping -c -a 127.0.0.1 -p $CM_PORT -C 3" ||
+	die "rping :: by IPv4"
+
+for a in "${addresses[@]}"; do
+	for space in 0x111 0x2; do
+		cm_pair - "udaddy -b $a -p $space" "udaddy -s $a -p $space" || die "udaddy $a $space"
+		cm_pair - "udaddy -b $a -p $space -c 20 -C 5" "udaddy -s $a -p $space -c 20 -C 5" ||
+			die "udaddy $a $space -c 20"
+		note "udaddy $a $space"
+	done
+	tool_case "$a" udpong -- -S 64 -C 200
+done
+wait_for 10 nothing_left || die "left: $(in_ruse rdma res show cm_id)"
+exit 0
