@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# rdma-core's own test-suite over the wire: it has both ends in one process, so
+# of one host, whose packets go through UDP port 4791. IPv4 and IPv6; then with
+# packets of RC lost, overtaken and repeated, once each.
+# shellcheck source=tests/system/hosts.sh
+. "${BASH_SOURCE%/*}/hosts.sh"
+here=$(realpath "${BASH_SOURCE%/*}")
+suite=/usr/share/doc/rdma-core/tests
+rounds=${RDMA_CORE_ROUNDS:-2}
+[ -d "$suite" ] || die "no $suite: scripts/deps installs rdma-core"
+cp -r "$suite" "$T/tests"
+gunzip -q "$T"/tests/*.gz
+
+# suite FAMILY: as rdma-core.tsv says.
+suite_on() {
+	local round sent
+	sent=$(ruse_on a cat /sys/class/infiniband/rxe_0/ports/1/hw_counters/sent_pkts)
+	for round in $(seq "$rounds"); do
+		ruse_on a env -C "$T/tests" RUSE_LINK=udp timeout 250 /usr/bin/python3 "$here/rdma_core_run.py" \
+			"$here/rdma-core.tsv" --dev rxe_0 --gid "$(gid a "$1")" >"$T/out" 2>&1 ||
+			{ cat "$T/out"; die "IPv$1, round $round"; }
+	done
+	sent=$(($(ruse_on a cat /sys/class/infiniband/rxe_0/ports/1/hw_counters/sent_pkts) - sent))
+	note "IPv$1, $sent packets: $(tail -n 1 "$T/out")"
+}
+
+fault() {
+	on a "$RUSE_BUILD/ruse" fault "$@" >/dev/null || die "ruse fault $*"
+}
+
+hosts 4200
+suite_on 4
+suite_on 6
+rounds=1
+for p in 2; do
+	fault del all
+	fault seed $p
+	fault add drop "$p%" service RC dir out
+	fault add reorder 2 1% service RC dir out
+	fault add duplicate 2% service RC dir out
+	note "$p % of RC lost"
+	suite_on 4
+	suite_on 6
+done
+n=$(on a "$RUSE_BUILD/ruse" fault list --json |
+	python3 -c 'import json, sys; print(sum(r["acted"] for r in json.load(sys.stdin)["rules"]))')
+[ "$n" -gt 50 ] || die "$n faults: nothing was proven"
+exit 0
