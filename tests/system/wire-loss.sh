@@ -185,7 +185,7 @@ levels=(1 5 20)
 # A sanitizer takes its time.
 [ -z "$(sanitizers)" ] || levels=(5)
 for p in "${levels[@]}"; do
-	network $p
+	network "$p"
 	for f in 4 6; do
 		# One message in some hundreds fails at 20 %.
 		verify_on a b $f "${long:+10}${upto[$p]}"
