@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The ioctls: a row each. */
+#include <errno.h>
+#include "abi/umad/umad_internal.h"
+
+_Static_assert(sizeof(struct ib_user_mad_reg_req) == 28, "the kernel's size");
+_Static_assert(sizeof(struct ib_user_mad_reg_req2) == 40, "the kernel's size");
+
+struct row {
+	unsigned int cmd;
+	const char *name;
+	int len;	/* of the argument */
+	struct umad_answer (*fn)(struct umad_file *f, void *arg, ns_t now);
+};
+
+static struct umad_answer answer(int rc)
+{
+	return (struct umad_answer){ .rc = rc };
+}
+
+/* Finds a place, registers, tells the id, which is first in both requests. */
+static struct umad_answer reg(struct umad_file *f, const struct mad_reg *r, void *arg)
+{
+	struct mad_agent *a;
+	uint32_t id = 0;
+	int rc;
+
+	while (id < UMAD_MAX_AGENTS && f->agents[id].agent)
+		id++;
+	if (id == UMAD_MAX_AGENTS)
+		return answer(-ENOMEM);
+	rc = mad_agent_create(f->port->mad, r, &umad_agent_ops, &f->agents[id], &a);
+	if (rc)
+		return answer(rc);
+	f->agents[id].agent = a;
+	memcpy(arg, &id, sizeof(id));
+	return (struct umad_answer){ .rc = 0, .off = 0, .len = sizeof(id) };
+}
+
+static struct umad_answer register_agent(struct umad_file *f, void *arg, ns_t now)
+{
+	struct ib_user_mad_reg_req u;
+	struct umad_answer ans;
+	struct mad_reg r;
+
+	if (f->dead)
+		return answer(-EPIPE);
+	memcpy(&u, arg, sizeof(u));
+	if (u.qpn > 1)
+		return answer(-EINVAL);
+	r = (struct mad_reg){ .qp = u.qpn, .rmpp_version = u.rmpp_version };
+	if (u.mgmt_class) {
+		r.mgmt_class = u.mgmt_class;
+		r.class_version = u.mgmt_class_version;
+		memcpy(r.oui, u.oui, sizeof(r.oui));
+		memcpy(r.methods, u.method_mask, sizeof(r.methods));
+	}
+	ans = reg(f, &r, arg);
+	f->used |= !ans.rc;
+	return ans;
+}
+
+static struct umad_answer register_agent2(struct umad_file *f, void *arg, ns_t now)
+{
+	const uint32_t flags = IB_USER_MAD_REG_FLAGS_CAP;
+	struct ib_user_mad_reg_req2 u;
+	struct umad_answer ans;
+	struct mad_reg r;
+	uint32_t n = 0;
+
+	if (f->dead)
+		return answer(-EPIPE);
+	memcpy(&u, arg, sizeof(u));
+	if (u.qpn > 1)
+		return answer(-EINVAL);
+	if (u.flags & ~flags) {
+		ans = answer(-EINVAL);
+		ans.off = offsetof(struct ib_user_mad_reg_req2, flags);
+		ans.len = sizeof(flags);
+		memcpy((uint8_t *)arg + ans.off, &flags, sizeof(flags));
+		return ans;
+	}
+	for (uint32_t i = 0; i < UMAD_MAX_AGENTS; i++)
+		n += !!f->agents[i].agent;
+	if (n == UMAD_MAX_AGENTS)
+		return answer(-ENOMEM);
+	r = (struct mad_reg){ .qp = (uint8_t)u.qpn, .rmpp_version = u.rmpp_version,
+			      .flags = u.flags };
+	if (u.mgmt_class) {
+		if (u.oui & 0xff000000)
+			return answer(-EINVAL);
+		r.mgmt_class = u.mgmt_class;
+		r.class_version = u.mgmt_class_version;
+		put_be24(r.oui, u.oui);
+		memcpy(r.methods, u.method_mask, sizeof(r.methods));
+	}
+	ans = reg(f, &r, arg);
+	/* Who knows this ioctl knows the longer header. */
+	if (!ans.rc && !f->used)
+		f->used = f->pkey_index = true;
+	return ans;
+}
+
+static struct umad_answer unregister_agent(struct umad_file *f, void *arg, ns_t now)
+{
+	struct mad_agent *a;
+	uint32_t id;
+
+	memcpy(&id, arg, sizeof(id));
+	if (id >= UMAD_MAX_AGENTS || f->dead || !f->agents[id].agent)
+		return answer(-EINVAL);
+	a = f->agents[id].agent;
+	f->agents[id].agent = NULL;
+	mad_agent_destroy(a, now);
+	return answer(0);
+}
+
+static struct umad_answer enable_pkey(struct umad_file *f, void *arg, ns_t now)
+{
+	if (f->used)
+		return answer(-EINVAL);
+	f->pkey_index = true;
+	return answer(0);
+}
+
+static const struct row rows[] = {
+	{ IB_USER_MAD_REGISTER_AGENT, "REGISTER_AGENT", sizeof(struct ib_user_mad_reg_req),
+	  register_agent },
+	{ IB_USER_MAD_UNREGISTER_AGENT, "UNREGISTER_AGENT", sizeof(uint32_t), unregister_agent },
+	{ IB_USER_MAD_ENABLE_PKEY, "ENABLE_PKEY", 0, enable_pkey },
+	{ IB_USER_MAD_REGISTER_AGENT2, "REGISTER_AGENT2", sizeof(struct ib_user_mad_reg_req2),
+	  register_agent2 },
+};
+
+static const struct row *row_of(unsigned int cmd)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].cmd == cmd)
+			return &rows[i];
+	return NULL;
+}
+
+struct umad_answer umad_ioctl(struct umad_file *f, unsigned int cmd, void *arg, ns_t now)
+{
+	const struct row *r = row_of(cmd);
+
+	return r ? r->fn(f, arg, now) : answer(-ENOTTY);
+}
+
+int umad_ioctl_len(unsigned int cmd)
+{
+	const struct row *r = row_of(cmd);
+
+	return r ? r->len : -1;
+}
+
+const char *umad_ioctl_name(unsigned int cmd)
+{
+	const struct row *r = row_of(cmd);
+
+	return r ? r->name : NULL;
+}

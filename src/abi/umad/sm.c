@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* issmN: one holder a port; while it is open the port says that a subnet manager is there. */
+#include <errno.h>
+#include "abi/umad/umad_internal.h"
+
+int umad_sm_open(struct umad_port *p, struct umad_sm *sm, bool nonblock)
+{
+	int rc;
+
+	if (p->removed)
+		return -ENXIO;
+	sm->port = p;
+	sm->waiting = false;
+	if (p->sm) {
+		if (nonblock)
+			return -EAGAIN;
+		sm->waiting = true;
+		list_add_tail(&sm->link, &p->sm_waiting);
+		return -EINPROGRESS;
+	}
+	rc = p->ops->set_sm(p->ctx, true);
+	if (!rc)
+		p->sm = sm;
+	return rc;
+}
+
+/* The next in line; one whose turn comes to nothing makes room for another. */
+static void grant(struct umad_port *p)
+{
+	struct umad_sm *sm;
+	int rc;
+
+	while (!p->sm && !list_empty(&p->sm_waiting)) {
+		sm = list_first_entry(&p->sm_waiting, struct umad_sm, link);
+		list_del(&sm->link);
+		sm->waiting = false;
+		rc = p->ops->set_sm(p->ctx, true);
+		if (!rc)
+			p->sm = sm;
+		sm->granted(sm, rc);
+	}
+}
+
+void umad_sm_close(struct umad_sm *sm)
+{
+	struct umad_port *p = sm->port;
+
+	if (sm->waiting) {
+		list_del(&sm->link);
+		sm->waiting = false;
+		return;
+	}
+	if (!p || p->sm != sm)
+		return;
+	p->sm = NULL;
+	if (p->removed)
+		return;
+	p->ops->set_sm(p->ctx, false);
+	grant(p);
+}

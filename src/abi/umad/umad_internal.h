@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef RUSE_ABI_UMAD_UMAD_INTERNAL_H
+#define RUSE_ABI_UMAD_UMAD_INTERNAL_H
+
+#include <rdma/ib_user_mad.h>
+#include "abi/umad/umad.h"
+
+/* What read() gives: a MAD that was received, or the headers of a request that nobody answered. */
+struct umad_packet {
+	struct list_head link;
+	struct ib_user_mad_hdr hdr;
+	uint32_t len;		/* of data[] */
+	bool received;
+	uint8_t data[];
+};
+
+/* A send whose done() has not come. */
+struct umad_send {
+	struct list_head link;
+	struct umad_file *file;
+	struct ib_user_mad_hdr hdr;
+	uint8_t mad[RMPP_HDR_LEN];	/* its headers, with our half of the transaction ID */
+};
+
+struct umad_slot {
+	struct umad_file *file;
+	struct mad_agent *agent;	/* NULL: free */
+};
+
+struct umad_file {
+	struct list_head link;		/* umad_port.files */
+	struct umad_port *port;
+	const struct umad_file_ops *ops;
+	void *ctx;
+	struct umad_slot agents[UMAD_MAX_AGENTS];
+	struct list_head packets;
+	uint32_t npackets;
+	struct list_head sends;
+	bool dead;			/* the device is gone */
+	bool pkey_index;		/* headers have one: 64 bytes, else 56 */
+	bool used;			/* an agent was registered */
+};
+
+extern const struct mad_agent_ops umad_agent_ops;
+
+static inline size_t umad_hdr_len(const struct umad_file *f)
+{
+	return f->pkey_index ? sizeof(struct ib_user_mad_hdr) :
+			       sizeof(struct ib_user_mad_hdr_old);
+}
+
+#endif
