@@ -24,12 +24,14 @@ struct cm *cm_create(const struct cm_ops *ops, void *ctx, uint32_t seed)
 	timer_heap_init(&cm->timers);
 	list_init(&cm->ids);
 	list_init(&cm->listeners);
+	list_init(&cm->masked);
 	list_init(&cm->establish);
 	list_init(&cm->timewait);
 	cm_hash_init(&cm->local, seed);
 	cm_hash_init(&cm->remote_id, seed);
 	cm_hash_init(&cm->remote_qp, seed);
 	cm_hash_init(&cm->sidr, seed);
+	cm_hash_init(&cm->service, seed);
 	return cm;
 }
 
@@ -44,6 +46,7 @@ void cm_free(struct cm *cm)
 	cm_hash_fini(&cm->remote_id);
 	cm_hash_fini(&cm->remote_qp);
 	cm_hash_fini(&cm->sidr);
+	cm_hash_fini(&cm->service);
 	timer_heap_fini(&cm->timers);
 	free(cm);
 }

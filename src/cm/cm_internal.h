@@ -14,13 +14,15 @@ struct cm {
 	void *ctx;
 	struct timer_heap timers;
 	struct list_head ids;		/* all of them, cm_priv.all */
-	struct list_head listeners;	/* cm_priv.listen */
+	struct list_head listeners;	/* cm_priv.listen: those for one service id */
+	struct list_head masked;	/* cm_priv.listen: those for more, few */
 	struct list_head establish;	/* cm_priv.establish: COMM_EST, still to be told */
 	struct list_head timewait;	/* cm_timewait.list */
 	struct cm_hash local;		/* cm_priv.local by local_id */
 	struct cm_hash remote_id;	/* cm_timewait.by_id by remote id and CA GUID */
 	struct cm_hash remote_qp;	/* cm_timewait.by_qpn by remote QPN and CA GUID */
 	struct cm_hash sidr;		/* cm_priv.sidr by request id and sender */
+	struct cm_hash service;		/* cm_priv.service of listeners, by device and service id */
 	uint32_t count;			/* ids and what is in timewait */
 	uint32_t next_id;
 	uint32_t random;		/* what local ids are XORed with */
@@ -60,7 +62,7 @@ struct cm_vector {
 struct cm_priv {
 	struct cm_id id;
 	struct list_head all, listen, establish;
-	struct cm_node local, sidr;
+	struct cm_node local, sidr, service;
 	bool visible;			/* MADs find it by its local id */
 	bool dead;			/* destroyed within its handler */
 	uint32_t refs;			/* handlers running */

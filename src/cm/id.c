@@ -101,6 +101,7 @@ static bool destroy_step(struct cm_priv *p, const struct cm_row *row, int err, n
 		if (--p->sharecount)
 			return false;
 		list_del(&p->listen);
+		cm_hash_del(&p->id.cm->service, &p->service);
 	}
 	if (row->what & CM_SAY_REJ_TIMEOUT)
 		say_rej_timeout(p, now);
@@ -188,28 +189,50 @@ void cm_apply(struct cm_priv *p, const struct cm_row *row, ns_t now)
 		p->id.lap_state = (enum ib_cm_lap_state)row->lap_to;
 }
 
-/* Listeners. */
+/* Listeners. A device that is gone stays in the hash of what it had listened for, unfound. */
+
+static uint32_t hash_service(struct cm *cm, const struct cm_device *dev, uint64_t service_id)
+{
+	return cm_hash_of(&cm->service, (uintptr_t)dev, service_id);
+}
 
 struct cm_priv *cm_find_listen(struct cm *cm, struct cm_device *dev, uint64_t service_id)
 {
+	uint32_t hash = hash_service(cm, dev, service_id);
+	struct cm_node *n;
 	struct cm_priv *p;
 
-	list_for_each_entry(p, &cm->listeners, listen)
+	cm_hash_for_each(n, &cm->service, hash) {
+		p = container_of(n, struct cm_priv, service);
+		if (p->id.device == dev && p->id.service_id == service_id)
+			return p;
+	}
+	list_for_each_entry(p, &cm->masked, listen)
 		if (p->id.device == dev && (service_id & p->service_mask) == p->id.service_id)
 			return p;
 	return NULL;
 }
 
-/* Who has a service id in common with p. */
-static struct cm_priv *find_overlap(const struct cm_priv *p)
+/* Who of the list has a service id in common with p. */
+static struct cm_priv *find_common(const struct cm_priv *p, struct list_head *list)
 {
 	struct cm_priv *q;
 
-	list_for_each_entry(q, &p->id.cm->listeners, listen)
+	list_for_each_entry(q, list, listen)
 		if (q->id.device == p->id.device &&
 		    (q->id.service_id & p->service_mask) == (p->id.service_id & q->service_mask))
 			return q;
 	return NULL;
+}
+
+static struct cm_priv *find_overlap(const struct cm_priv *p)
+{
+	struct cm_priv *q;
+
+	if (p->service_mask == ~0ull)
+		return cm_find_listen(p->id.cm, p->id.device, p->id.service_id);
+	q = find_common(p, &p->id.cm->listeners);
+	return q ? q : find_common(p, &p->id.cm->masked);
 }
 
 static int init_listen(struct cm_priv *p, uint64_t service_id, uint64_t mask)
@@ -228,8 +251,16 @@ static int init_listen(struct cm_priv *p, uint64_t service_id, uint64_t mask)
 
 static void start_listen(struct cm_priv *p)
 {
+	struct cm *cm = p->id.cm;
+
 	p->sharecount = 1;
-	list_add_tail(&p->listen, &p->id.cm->listeners);
+	if (p->service_mask == ~0ull) {
+		list_add_tail(&p->listen, &cm->listeners);
+		cm_hash_add(&cm->service, &p->service,
+			    hash_service(cm, p->id.device, p->id.service_id));
+	} else {
+		list_add_tail(&p->listen, &cm->masked);
+	}
 	p->id.state = IB_CM_LISTEN;
 }
 
