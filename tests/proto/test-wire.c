@@ -240,6 +240,89 @@ static void test_forged(void **state)
 	}
 }
 
+/* Which request gets which answer that it does not deserve (link/fault.h). */
+static struct {
+	uint8_t syndrome;
+	uint32_t request, seen;
+} force;
+
+static bool force_arrival(struct sim *sim, int to, const struct seg *seg)
+{
+	/* Ours to change: the packet is the simulation's. */
+	if (to == 1 && seg->type != SEG_ACK && seg->type != SEG_READ_RESP &&
+	    seg->type != SEG_ATOMIC_ACK && seg->psn == sim->end[1].qp->card->epsn &&
+	    force.seen++ == force.request)
+		((struct seg *)seg)->damage = force.syndrome;
+	return false;
+}
+
+/* A QP that has failed says so once for each request, the first one's status included. */
+static void check_failed(int n, uint32_t status)
+{
+	struct ib_uverbs_wc wc;
+	uint32_t first = 0;
+	int done;
+
+	for (done = 0; sim_poll(s->end[0].scq, &wc); done++) {
+		assert_int_equal(wc.wr_id, 1000 + done);
+		if (first)
+			assert_int_equal(wc.status, 5);
+		else
+			first = wc.status;
+	}
+	assert_int_equal(done, n);
+	/* What is told by a NAK, or by silence when that was lost. */
+	if (first != status)
+		assert_int_equal(first, 12);
+	assert_int_equal(s->end[0].qp->state, QPS_ERR);
+	assert_int_equal(s->end[1].qp->state, QPS_ERR);
+}
+
+static void run_forced(uint64_t mask)
+{
+	struct sim_cfg cfg = sim_defaults();
+
+	cfg.mtu = MTU;
+	cfg.lossy = true;
+	cfg.retry = 20;
+	force.seen = 0;
+	s->lose = mask;
+	sim_connect(s, &cfg);
+	for (int i = 0; i < STEPS; i++)
+		post(&mixed[i], i);
+	assert_int_equal(sim_bell(&s->end[0]), 0);
+	sim_run(s, 100 * NS_S);
+}
+
+/* RNR NAKs and sequence NAKs that nobody has deserved are survived, other NAKs are told; with a loss, too. */
+static void test_forced(void **state)
+{
+	static const struct {
+		uint8_t syndrome;
+		uint32_t status;
+	} answers[] = {
+		{ AETH_RNR_NAK, 0 }, { AETH_NAK_PSN_SEQ, 0 }, { AETH_NAK_INV_REQ, 9 },
+		{ AETH_NAK_REM_ACC, 10 }, { AETH_NAK_REM_OP, 11 },
+	};
+
+	s->arrival = force_arrival;
+	for (size_t k = 0; k < ARRAY_SIZE(answers); k++)
+		for (force.request = 0; force.request < 24; force.request++)
+			for (int i = 0; i < 64; i++) {
+				force.syndrome = answers[k].syndrome;
+				sim_note(s, "request %u is answered 0x%02x, packet %d lost",
+					 force.request, force.syndrome, i);
+				run_forced(1ull << i);
+				assert_true(force.seen > force.request);
+				if (answers[k].status) {
+					check_failed(STEPS, answers[k].status);
+					continue;
+				}
+				for (int j = 0; j < STEPS; j++)
+					check(&mixed[j], j);
+			}
+}
+
 static int setup(void **state)
 {
 	s = sim_create();
@@ -260,6 +343,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_random, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_network, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forced, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
