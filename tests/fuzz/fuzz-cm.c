@@ -238,6 +238,7 @@ static void input(void)
 	struct cm_hdr h = { .tid = 1, .attr = CM_ATTR_REQ + next() % (CM_ATTR_COUNT + 1) };
 	struct cm_id *id = f.ids[next() % MAX_IDS], *peer = f.ids[next() % MAX_IDS];
 	uint8_t mad[CM_MAD_LEN], patches = next() & 15, off;
+	char line[200];
 
 	from.dgid[15] = next() & 3;
 	cm_msg_init(mad, &h);
@@ -257,6 +258,7 @@ static void input(void)
 		off = next();
 		mad[off] = next();
 	}
+	REQUIRE(cm_msg_print(mad, line, sizeof(line)) == (int)strlen(line));
 	cm_input(f.cm, &from, mad, f.now);
 }
 
