@@ -32,7 +32,8 @@ const char *redirect_slow(const char *path, struct redirect *r)
 		r->dev = true;
 		r->rdev = makedev(RDMA_CM_MAJOR, RDMA_CM_MINOR);
 	}
-	if (strstr(r->buf, "/hw_counters/"))
+	/* The folder too: its files may be opened by relative paths, or from a glob. */
+	if (strstr(r->buf, "/hw_counters"))
 		engine_counters();
 	path = r->buf;
 out:
