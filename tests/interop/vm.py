@@ -33,6 +33,17 @@ def sh(cmd):
     subprocess.run(cmd, shell=True, check=True)
 
 
+def kernel_dir(build):
+    """Where the guest's kernel is; downloads it at first, which own_namespace() makes impossible."""
+    path = os.path.join(build, "interop")
+    rc = subprocess.run([os.path.join(HERE, "kernel"), path], check=False).returncode
+    if rc == MISSING:
+        raise Missing("no kernel for the guest")
+    if rc:
+        raise RuntimeError("tests/interop/kernel failed")
+    return path
+
+
 def own_namespace():
     """Runs this program again in a network namespace of its own."""
     if os.environ.get("INTEROP_UNSHARED"):
@@ -169,12 +180,7 @@ class Guest(Side):
     def __init__(self, build, number=1, memory=1024):
         self.ip4, self.ip6 = GUEST4.format(number), GUEST6.format(number)
         self.dir = tempfile.TemporaryDirectory(prefix="ruse-interop-")
-        self.kernel = os.path.join(build, "interop")
-        rc = subprocess.run([os.path.join(HERE, "kernel"), self.kernel], check=False).returncode
-        if rc == MISSING:
-            raise Missing("no kernel for the guest")
-        if rc:
-            raise RuntimeError("tests/interop/kernel failed")
+        self.kernel = kernel_dir(build)
         self.console = os.path.join(self.dir.name, "console")
         params = {"start": os.path.join(HERE, "guest-start"), "kernel": self.kernel, "mtu": MTU,
                   "ip4": self.ip4 + "/24", "ip6": self.ip6 + "/64", "gw4": OWN4}
