@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Every CM message that the kernel has sent in the recorded captures, on the line
+# of `ruse capture`: each field that tshark knows has the same value there.
+# shellcheck source=tests/system/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+DATA=${BASH_SOURCE%/*}/../data/kernel-rxe
+command -v tshark >/dev/null || skip "tshark is not installed"
+command -v xz >/dev/null || skip "xz is not installed"
+
+messages=0
+for f in "$DATA"/*/*.pcap.xz; do
+	name=${f#"$DATA"/}
+	xz -dc "$f" >"$T/in.pcap" || die "$name: cannot be unpacked"
+	python3 "${BASH_SOURCE%/*}/capture_cm.py" "$RUSE_BUILD/ruse" "$T/in.pcap" >"$T/out" ||
+		die "$name: $(cat "$T/out")"
+	messages=$((messages + $(cat "$T/out")))
+done
+[ $messages -ge 50 ] || die "only $messages CM messages"
+note "$messages CM messages"
