@@ -109,6 +109,10 @@ static void do_read(struct end *e, const uint8_t *p)
 	REQUIRE(copied <= count && (n < 0 || ((size_t)n == copied && (size_t)n == want)));
 	if (n >= 0)
 		e->pending--;
+	if (n >= 0 && p[2] & 1) {
+		umad_unread(e->f);
+		e->pending++;
+	}
 	REQUIRE(umad_pending(e->f) == e->pending);
 	free(buf);
 }

@@ -84,6 +84,7 @@ void umad_close(struct umad_file *f, ns_t now)
 	end_agents(f, now);
 	while (!list_empty(&f->packets))
 		packet_free(f, list_first_entry(&f->packets, struct umad_packet, link));
+	free(f->last);
 	free(f);
 }
 
@@ -190,8 +191,20 @@ ssize_t umad_read(struct umad_file *f, void *buf, size_t count, size_t *copied)
 		return -ENOSPC;
 	memcpy((uint8_t *)buf + hdr + len, pk->data + len, pk->len - len);
 	*copied = hdr + pk->len;
-	packet_free(f, pk);
+	list_del(&pk->link);
+	f->npackets--;
+	free(f->last);
+	f->last = pk;
 	return (ssize_t)*copied;
+}
+
+void umad_unread(struct umad_file *f)
+{
+	if (!f->last)
+		return;
+	list_add(&f->last->link, &f->packets);
+	f->npackets++;
+	f->last = NULL;
 }
 
 size_t umad_next_len(const struct umad_file *f)

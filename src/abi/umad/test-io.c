@@ -233,6 +233,29 @@ static void test_rmpp(void **state)
 	teardown_ports();
 }
 
+/* EFAULT: the MAD stays, in its place. */
+static void test_unread(void **state)
+{
+	setup_ports(false);
+	assert_int_equal(reg2(0, MAD_CLASS_PERF, 1, 0, 0), 0);
+	umad_unread(t[0].f);
+	for (uint32_t tid = 1; tid <= 2; tid++) {
+		packet(0, 0, MAD_CLASS_PERF, 1, MAD_SEND, tid);
+		assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);
+	}
+	net_run(&net, 0);
+	assert_int_equal(read_packet(0, sizeof(buf)), HDR + MAD_LEN);
+	umad_unread(t[0].f);
+	umad_unread(t[0].f);
+	assert_int_equal(umad_pending(t[0].f), 2);
+	for (uint32_t tid = 1; tid <= 2; tid++) {
+		assert_int_equal(read_packet(0, sizeof(buf)), HDR + MAD_LEN);
+		assert_int_equal((uint32_t)mad_tid(buf + HDR), tid);
+	}
+	assert_int_equal(umad_pending(t[0].f), 0);
+	teardown_ports();
+}
+
 /* USER_RMPP, and agents without RMPP: segments as they are, many of one transaction. */
 static void test_user_rmpp(void **state)
 {
@@ -352,7 +375,7 @@ int main(void)
 		cmocka_unit_test(test_duplicates), cmocka_unit_test(test_rmpp),
 		cmocka_unit_test(test_user_rmpp),  cmocka_unit_test(test_old_header),
 		cmocka_unit_test(test_poll),	   cmocka_unit_test(test_removed),
-		cmocka_unit_test(test_flood),
+		cmocka_unit_test(test_flood),	   cmocka_unit_test(test_unread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,8 @@ ssize_t umad_write(struct umad_file *f, const void *buf, size_t len, ns_t now);
  * *copied: bytes that belong into the program's buffer, whatever the outcome.
  */
 ssize_t umad_read(struct umad_file *f, void *buf, size_t count, size_t *copied);
+/* The program's buffer was not there (-EFAULT): the packet of the last successful read() is first again. */
+void umad_unread(struct umad_file *f);
 /* What read() of the next packet needs, 0 if there is none: for a host that allocates the buffer. */
 size_t umad_next_len(const struct umad_file *f);
 /* Packets that can be read. */

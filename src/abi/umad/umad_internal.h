@@ -35,6 +35,7 @@ struct umad_file {
 	struct umad_slot agents[UMAD_MAX_AGENTS];
 	struct list_head packets;
 	uint32_t npackets;
+	struct umad_packet *last;	/* read last, kept for umad_unread(); NULL */
 	struct list_head sends;
 	bool dead;			/* the device is gone */
 	bool pkey_index;		/* headers have one: 64 bytes, else 56 */
