@@ -39,7 +39,7 @@ struct cm_ops {
 /*
  * An event of an id. May call every function on every id, also cm_destroy_id().
  * A value other than 0 destroys the id afterwards, as cm_destroy_id() does; with
- * -ENOMEM a REQ is not rejected, so that the peer's retry has another chance.
+ * -ENOMEM a REQ is not rejected, but comes again for some seconds, with a new id.
  */
 typedef int (*cm_handler)(struct cm_id *id, const struct cm_event *ev, ns_t now);
 
@@ -76,7 +76,7 @@ void cm_input(struct cm *cm, const struct cm_av *from, const uint8_t mad[CM_MAD_
 void cm_timer(struct cm *cm, ns_t now);
 /* When cm_timer() wants to be called; NS_NEVER. */
 ns_t cm_next(const struct cm *cm);
-/* Ids, and connections in timewait, that exist: 0 when all is quiet. */
+/* Ids, connections in timewait, REQs that come again: 0 when all is quiet. */
 uint32_t cm_count(const struct cm *cm);
 
 /* NULL: no memory. */

@@ -159,7 +159,7 @@ void cm_destroy_id(struct cm_id *id, ns_t now)
 	cm_destroy(cm_priv(id), 0, now);
 }
 
-void cm_deliver(struct cm_priv *p, const struct cm_event *ev, ns_t now)
+int cm_deliver(struct cm_priv *p, const struct cm_event *ev, ns_t now)
 {
 	int ret = 0;
 
@@ -173,6 +173,7 @@ void cm_deliver(struct cm_priv *p, const struct cm_event *ev, ns_t now)
 	} else if (!p->refs) {
 		free_id(p);
 	}
+	return ret;
 }
 
 void cm_apply(struct cm_priv *p, const struct cm_row *row, ns_t now)

@@ -12,6 +12,7 @@ struct cm_rx {
 	const uint8_t *mad;
 	struct cm_hdr hdr;
 	ns_t now;
+	bool full;			/* out: the consumer has no room for the REQ now */
 };
 
 /* id.c; NULL: no memory. Not visible yet. */
@@ -21,7 +22,8 @@ struct cm_priv *cm_find(struct cm *cm, uint32_t local_id, uint32_t remote_id);
 struct cm_priv *cm_find_listen(struct cm *cm, struct cm_device *dev, uint64_t service_id);
 /* As cm_destroy_id(); err is what the handler returned. */
 void cm_destroy(struct cm_priv *p, int err, ns_t now);
-void cm_deliver(struct cm_priv *p, const struct cm_event *ev, ns_t now);
+/* What the handler returned; p may be gone. */
+int cm_deliver(struct cm_priv *p, const struct cm_event *ev, ns_t now);
 /* What the row says of p, but for its event. */
 void cm_apply(struct cm_priv *p, const struct cm_row *row, ns_t now);
 
@@ -56,6 +58,12 @@ void cm_reply(const struct cm_rx *rx, const uint8_t mad[CM_MAD_LEN]);
 void cm_count_duplicate(const struct cm_rx *rx);
 /* A copy as the last private data; 0 or -ENOMEM, with the former kept. */
 int cm_keep_private_data(struct cm_priv *p, const void *data, uint32_t len);
+
+/* held.c; init: 0 or -ENOMEM */
+int cm_held_init(struct cm *cm);
+void cm_held_fini(struct cm *cm);
+void cm_hold(const struct cm_rx *rx);
+void cm_held_remove_device(struct cm *cm, const struct cm_device *dev);
 
 /* format.c */
 void cm_format_req(const struct cm_priv *p, const struct cm_req_param *r, uint8_t *mad);
