@@ -37,7 +37,6 @@ enum mad_verdict {
 	MAD_REPLY,	/* out is to be sent back */
 	MAD_CONSUMED,
 	MAD_DISCARD,	/* malformed; an outgoing one: -EINVAL */
-	MAD_WIRE,	/* outgoing directed route only: it leaves by the port */
 };
 
 struct mad_ops {
@@ -48,11 +47,9 @@ struct mad_ops {
 	int (*send)(void *ctx, const struct mad_addr *a, const void *mad, size_t len);
 	/* GID of our table: 0 or -errno. NULL on ports without GRH. */
 	int (*gid)(void *ctx, uint8_t index, uint8_t gid[16]);
-	/* The port's own agents (SMA, PMA, SMI); may be NULL: MAD_PASS. */
+	/* The port's own agents (SMA, PMA); may be NULL: MAD_PASS. */
 	enum mad_verdict (*process)(void *ctx, const struct mad_addr *from, const uint8_t *mad,
 				    uint8_t *out);
-	/* An outgoing directed-route SMP; may move its hop pointer. NULL: MAD_WIRE. */
-	enum mad_verdict (*smi_out)(void *ctx, uint8_t *smp, uint8_t *out);
 };
 
 /* What the ports of a host share: transaction IDs and timers. */
@@ -68,6 +65,7 @@ struct mad_port {
 	void *ctx;
 	uint8_t lmc;
 	uint8_t qps;		/* bit n: QP n exists here (RoCE: 2) */
+	uint8_t num;		/* of the channel adapter's ports: directed routes leave by it */
 	struct list_head agents;
 };
 
@@ -118,7 +116,7 @@ struct mad_send {
 void mad_host_init(struct mad_host *h);
 /* All agents and ports must be gone (BUG_ON). */
 void mad_host_fini(struct mad_host *h);
-/* ops, ctx, lmc and qps are set before. */
+/* ops, ctx, lmc, qps and num are set before. */
 void mad_port_init(struct mad_port *p, struct mad_host *h);
 void mad_port_fini(struct mad_port *p, ns_t now);	/* destroys the agents that are left */
 

@@ -2,6 +2,7 @@
 /* What arrives: checks, the port's own agents, dispatch, and the end of transactions. */
 #include <stdlib.h>
 #include "mad/mad_internal.h"
+#include "mad/smi.h"
 
 void agent_deliver(struct mad_agent *a, struct mad_tx *tx, const struct mad_addr *from,
 		   const uint8_t *mad, uint32_t len, ns_t now)
@@ -70,6 +71,17 @@ static bool valid(const struct mad_addr *from, const uint8_t *mad)
 	       mad[MAD_O_METHOD] == MAD_SEND;
 }
 
+/* An answer of the port itself; along a directed route back, if it came by one. */
+static void reply(struct mad_port *p, const struct mad_addr *to, uint8_t *mad)
+{
+	const struct smi_node node = { .port = p->num, .nports = p->num };
+
+	if (mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR && smi_starts(mad) &&
+	    smi_send(&node, mad) != SMI_WIRE)
+		return;
+	port_send(p, to, mad);
+}
+
 /* Nobody is there for it: whoever asks is told so, at least. */
 static void unmatched(struct mad_port *p, const struct mad_addr *from, const uint8_t *mad)
 {
@@ -83,25 +95,31 @@ static void unmatched(struct mad_port *p, const struct mad_addr *from, const uin
 	if (mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR)
 		status |= SMP_DIRECTION;
 	put_be16(out + MAD_O_STATUS, status);
-	port_send(p, from, out);
+	reply(p, from, out);
 }
 
 void mad_input(struct mad_port *p, const struct mad_addr *from, const void *buf, size_t len,
 	       ns_t now)
 {
 	const uint8_t *mad = buf;
-	uint8_t out[MAD_LEN] = { 0 };
+	uint8_t out[MAD_LEN] = { 0 }, smp[MAD_LEN], port;
+	const struct smi_node node = { .port = p->num, .nports = p->num };
 	struct mad_agent *a;
 
 	if (len != MAD_LEN || from->qp > 1 || !(p->qps & 1 << from->qp) || !valid(from, mad))
 		return;
+	if (mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR) {
+		memcpy(smp, mad, MAD_LEN);
+		if (smi_input(&node, smp, &port) != SMI_LOCAL)
+			return;
+		mad = smp;
+	}
 	switch (p->ops->process ? p->ops->process(p->ctx, from, mad, out) : MAD_PASS) {
 	case MAD_REPLY:
-		port_send(p, from, out);
+		reply(p, from, out);
 		return;
 	case MAD_CONSUMED:
 	case MAD_DISCARD:
-	case MAD_WIRE:
 		return;
 	case MAD_PASS:
 		break;

@@ -135,6 +135,13 @@ static void inject(const struct user *u, uint8_t mgmt_class, uint8_t version, ui
 	mad_make(mad, u, mgmt_class, version, method, 7);
 	if (oui)
 		put_be24(mad + VENDOR_O_OUI, oui);
+	if (mgmt_class == MAD_CLASS_SUBN_DR) {
+		/* One hop, just made. */
+		put_be16(mad + MAD_O_CLASS_SPECIFIC, 0x0101);
+		put_be16(mad + SMP_O_DR_SLID, 0xffff);
+		put_be16(mad + SMP_O_DR_DLID, 0xffff);
+		mad[SMP_O_INITIAL_PATH + 1] = 1;
+	}
 	mad_input(&net.ports[0].port, &from, mad, MAD_LEN, 0);
 }
 

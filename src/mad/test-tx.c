@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include "mad/smi.h"
 #include "mad/testing.h"
 
 static struct net net;
@@ -259,6 +260,7 @@ static void test_destroy_inside(void **state)
 	teardown();
 }
 
+/* An SMP of this node for this node, by a route of no hops: it never leaves. */
 static void test_directed(void **state)
 {
 	static const struct mad_reg smp = { .qp = 0, .mgmt_class = MAD_CLASS_SUBN_DR,
@@ -272,29 +274,66 @@ static void test_directed(void **state)
 	s.addr = net_addr(&net, 0, 1);
 	s.mad = mad;
 	mad_make(mad, &u, MAD_CLASS_SUBN_DR, 1, MAD_GET, 1);
-	net.smi = MAD_DISCARD;
+	put_be16(mad + SMP_O_DR_SLID, LID_PERMISSIVE);
+	put_be16(mad + SMP_O_DR_DLID, LID_PERMISSIVE);
+	net.verdict = MAD_DISCARD;
 	assert_int_equal(mad_send(u.agent, &s, 0), -EINVAL);
 	assert_int_equal(u.ndone, 0);
-	net.smi = MAD_REPLY;
+	net.verdict = MAD_REPLY;
 	assert_int_equal(mad_send(u.agent, &s, 0), 0);
 	assert_int_equal(u.nrecv, 1);
-	assert_int_equal(u.from.lid, 0xffff);
+	assert_int_equal(u.from.lid, LID_PERMISSIVE);
 	assert_ptr_equal(u.cookie, &net);
 	assert_int_equal(u.ndone, 1);
-	net.smi = MAD_CONSUMED;
+	net.verdict = MAD_CONSUMED;
 	assert_int_equal(mad_send(u.agent, &s, 0), 0);
 	assert_int_equal(u.ndone, 2);
-	net.smi = MAD_PASS;
+	net.verdict = MAD_PASS;
 	mad[MAD_O_METHOD] = MAD_TRAP;
 	assert_int_equal(mad_send(u.agent, &s, 0), 0);
 	assert_int_equal(u.nrecv, 2);
 	assert_null(u.cookie);
 	assert_int_equal(u.ndone, 3);
 	assert_int_equal(net.head, 0);
-	net.smi = MAD_WIRE;
+	/* One hop by another port than ours is a mistake; by ours it leaves, counted. */
+	put_be16(mad + MAD_O_CLASS_SPECIFIC, 0x0001);
+	mad[SMP_O_INITIAL_PATH + 1] = 2;
+	assert_int_equal(mad_send(u.agent, &s, 0), -EINVAL);
+	mad[SMP_O_INITIAL_PATH + 1] = 1;
 	assert_int_equal(mad_send(u.agent, &s, 0), 0);
 	assert_int_equal(net.head, 1);
 	assert_int_equal(net.queue[0].addr.qp, 0);
+	assert_int_equal(get_be16(net.queue[0].mad + MAD_O_CLASS_SPECIFIC), 0x0101);
+	user_fini(&u);
+	teardown();
+}
+
+/* Over the wire and back: the answer takes the way that the request has noted. */
+static void test_directed_exchange(void **state)
+{
+	static const struct mad_reg any = { .qp = 0 };
+	struct mad_send s = { .len = MAD_LEN, .timeout_ms = 100, .cookie = &net };
+	uint8_t mad[MAD_LEN];
+	struct user u;
+
+	setup(false);
+	assert_int_equal(user_open(&u, &net, 0, &any), 0);
+	s.addr = net_addr(&net, 0, 1);
+	s.mad = mad;
+	mad_make(mad, &u, MAD_CLASS_SUBN_DR, 1, MAD_GET, 1);
+	put_be16(mad + SMP_O_DR_SLID, LID_PERMISSIVE);
+	put_be16(mad + SMP_O_DR_DLID, LID_PERMISSIVE);
+	put_be16(mad + MAD_O_CLASS_SPECIFIC, 0x0001);
+	mad[SMP_O_INITIAL_PATH + 1] = 1;
+	assert_int_equal(mad_send(u.agent, &s, 0), 0);
+	net_run(&net, 0);
+	assert_int_equal(net.head, 2);
+	assert_int_equal(u.nrecv, 1);
+	assert_ptr_equal(u.cookie, &net);
+	/* Nobody answers SMPs there; the port itself says so. */
+	assert_int_equal(get_be16(u.mad + MAD_O_STATUS), 0x800c);
+	assert_int_equal(get_be16(u.mad + MAD_O_CLASS_SPECIFIC), 0x0001);
+	assert_int_equal(u.mad[SMP_O_RETURN_PATH + 1], 1);
 	user_fini(&u);
 	teardown();
 }
@@ -327,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_destroy_inside),
 		cmocka_unit_test(test_directed),
+		cmocka_unit_test(test_directed_exchange),
 		cmocka_unit_test(test_other_responses),
 	};
 

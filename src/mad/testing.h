@@ -38,7 +38,7 @@ struct net {
 	bool (*drop)(struct net *n, const struct net_mad *m, uint32_t nth);
 	bool twice;		/* everything arrives twice */
 	void *arg;
-	enum mad_verdict verdict, smi;	/* of process() and smi_out() */
+	enum mad_verdict verdict;	/* of process() */
 };
 
 static inline void net_gid(uint32_t index, uint8_t gid[16])
@@ -87,22 +87,12 @@ static inline enum mad_verdict net_process(void *ctx, const struct mad_addr *fro
 	return p->net->verdict;
 }
 
-static inline enum mad_verdict net_smi(void *ctx, uint8_t *smp, uint8_t *out)
-{
-	struct net_port *p = ctx;
-
-	memcpy(out, smp, MAD_LEN);
-	out[MAD_O_METHOD] |= MAD_RESP;
-	return p->net->smi;
-}
-
-static const struct mad_ops net_ops = { net_send, net_query_gid, net_process, net_smi };
+static const struct mad_ops net_ops = { net_send, net_query_gid, net_process };
 
 static inline void net_init(struct net *n, bool roce)
 {
 	memset(n, 0, sizeof(*n));
 	n->roce = roce;
-	n->smi = MAD_WIRE;
 	mad_host_init(&n->host);
 	for (uint32_t i = 0; i < NET_PORTS; i++) {
 		n->ports[i].net = n;
@@ -110,6 +100,7 @@ static inline void net_init(struct net *n, bool roce)
 		n->ports[i].port.ops = &net_ops;
 		n->ports[i].port.ctx = &n->ports[i];
 		n->ports[i].port.qps = roce ? 2 : 3;
+		n->ports[i].port.num = 1;
 		mad_port_init(&n->ports[i].port, &n->host);
 	}
 }

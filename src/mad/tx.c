@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "mad/mad_internal.h"
+#include "mad/smi.h"
 
 int port_send(struct mad_port *p, const struct mad_addr *to, const uint8_t *mad)
 {
@@ -113,17 +114,26 @@ int mad_cancel(struct mad_agent *a, const void *cookie, ns_t now)
 	return -EINVAL;
 }
 
-/* What the port does with an SMP of its own: > 0 it leaves, 0 it is done, -EINVAL. */
-static int send_local(struct mad_tx *tx, ns_t now)
+/*
+ * A directed-route SMP of this node, which may be for this node: > 0 it leaves,
+ * 0 it is done, -EINVAL (kernel: handle_outgoing_dr_smp()).
+ */
+static int send_smp(struct mad_tx *tx, ns_t now)
 {
-	struct mad_addr from = { .qp = 0, .lid = 0xffff, .pkey_index = tx->addr.pkey_index };
+	struct mad_addr from = { .lid = LID_PERMISSIVE, .pkey_index = tx->addr.pkey_index };
 	struct mad_agent *a = tx->agent, *to;
 	struct mad_port *p = a->port;
+	const struct smi_node node = { .port = p->num, .nports = p->num };
 	uint8_t out[MAD_LEN] = { 0 };
+	enum smi_way way = smi_starts(tx->mad) ? smi_send(&node, tx->mad) : SMI_WIRE;
 
-	switch (p->ops->smi_out ? p->ops->smi_out(p->ctx, tx->mad, out) : MAD_WIRE) {
-	case MAD_WIRE:
+	if (way == SMI_DISCARD) {
+		tx_free(tx);
+		return -EINVAL;
+	}
+	if (way == SMI_WIRE || !p->ops->process)
 		return 1;
+	switch (p->ops->process(p->ctx, &from, tx->mad, out)) {
 	case MAD_DISCARD:
 		tx_free(tx);
 		return -EINVAL;
@@ -157,7 +167,7 @@ static int tx_start(struct mad_tx *tx, ns_t now)
 	int rc;
 
 	if (tx->mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR) {
-		rc = send_local(tx, now);
+		rc = send_smp(tx, now);
 		if (rc <= 0)
 			return rc;
 	}

@@ -52,17 +52,13 @@ static int query_gid(void *ctx, uint8_t index, uint8_t gid[16])
 static enum mad_verdict process(void *ctx, const struct mad_addr *from, const uint8_t *mad,
 				uint8_t *out)
 {
-	return verdict & 1 ? MAD_REPLY : MAD_PASS;
-}
-
-static enum mad_verdict smi_out(void *ctx, uint8_t *smp, uint8_t *out)
-{
-	memcpy(out, smp, MAD_LEN);
+	memcpy(out, mad, MAD_LEN);
 	out[MAD_O_METHOD] |= MAD_RESP;
-	return (enum mad_verdict)(verdict >> 1 & 7) % (MAD_WIRE + 1);
+	out[MAD_O_STATUS] |= 0x80;
+	return (enum mad_verdict)((verdict & 7) % (MAD_DISCARD + 1));
 }
 
-static const struct mad_ops ops = { send, query_gid, process, smi_out };
+static const struct mad_ops ops = { send, query_gid, process };
 
 static void got(void *ctx, const struct mad_recv *r, ns_t now)
 {
@@ -139,7 +135,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	open_sends = 0;
 	verdict = 0;
 	mad_host_init(&host);
-	port = (struct mad_port){ .ops = &ops, .qps = 3, .lmc = 1 };
+	port = (struct mad_port){ .ops = &ops, .qps = 3, .lmc = 1, .num = 1 };
 	mad_port_init(&port, &host);
 	for (size_t i = 0; i < ARRAY_SIZE(regs); i++)
 		REQUIRE(!mad_agent_create(&port, &regs[i], &agent_ops, &agents[i], &agents[i]));

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Both directions have the same five places, told by hop pointer and count;
+ * only the way of counting, the path and the LID of the far end differ.
+ */
+#include "mad/smi.h"
+
+enum place {
+	AT_START,	/* the first hop is to be made */
+	ON_THE_WAY,	/* in a switch between two hops */
+	AT_END,		/* all hops are made */
+	BEYOND,		/* and counted: for whoever is here */
+	NOWHERE,
+};
+
+static uint8_t *ptr_of(uint8_t *smp)
+{
+	return smp + MAD_O_CLASS_SPECIFIC;
+}
+
+static uint8_t count_of(const uint8_t *smp)
+{
+	return smp[MAD_O_CLASS_SPECIFIC + 1];
+}
+
+static bool is_back(const uint8_t *smp)
+{
+	return get_be16(smp + MAD_O_STATUS) & SMP_DIRECTION;
+}
+
+static enum place place_of(uint8_t *smp)
+{
+	unsigned int ptr = *ptr_of(smp), count = count_of(smp);
+
+	if (count >= SMI_MAX_HOPS || ptr > count + 1)
+		return NOWHERE;
+	if (is_back(smp)) {
+		if (count && ptr == count + 1)
+			return AT_START;
+		return ptr == 0 ? BEYOND : ptr == 1 ? AT_END : ON_THE_WAY;
+	}
+	if (count && ptr == 0)
+		return AT_START;
+	return ptr == count + 1 ? BEYOND : ptr == count ? AT_END : ON_THE_WAY;
+}
+
+/* Counts a hop; true if the path has it leave by this port. */
+static bool hop(uint8_t *smp, uint8_t port)
+{
+	uint8_t *ptr = ptr_of(smp);
+
+	if (is_back(smp))
+		return smp[SMP_O_RETURN_PATH + --*ptr] == port;
+	return smp[SMP_O_INITIAL_PATH + ++*ptr] == port;
+}
+
+/* What follows the directed part is empty. */
+static bool ends_here(const uint8_t *smp)
+{
+	return get_be16(smp + (is_back(smp) ? SMP_O_DR_SLID : SMP_O_DR_DLID)) == LID_PERMISSIVE;
+}
+
+static enum smi_way here_or_out(uint8_t *smp)
+{
+	return place_of(smp) == BEYOND ? SMI_LOCAL : SMI_WIRE;
+}
+
+enum smi_way smi_send(const struct smi_node *n, uint8_t smp[MAD_LEN])
+{
+	switch (place_of(smp)) {
+	case AT_START:
+		return hop(smp, n->port) ? SMI_WIRE : SMI_DISCARD;
+	case ON_THE_WAY:
+		return n->is_switch && hop(smp, n->port) ? SMI_WIRE : SMI_DISCARD;
+	case AT_END:
+		*ptr_of(smp) += is_back(smp) ? -1 : 1;
+		return n->is_switch || ends_here(smp) ? here_or_out(smp) : SMI_DISCARD;
+	case BEYOND:
+		return SMI_LOCAL;
+	case NOWHERE:
+		break;
+	}
+	return SMI_DISCARD;
+}
+
+/* A request: each receiver notes where it came in. */
+static enum smi_way input_request(const struct smi_node *n, uint8_t *smp, uint8_t *out)
+{
+	uint8_t ptr = *ptr_of(smp);
+
+	switch (place_of(smp)) {
+	case AT_START:
+		/* Its sender has not counted, unless it has come to this switch by LID. */
+		*out = smp[SMP_O_INITIAL_PATH + 1];
+		return n->is_switch && !smi_starts(smp) && *out <= n->nports ? SMI_WIRE :
+									       SMI_DISCARD;
+	case ON_THE_WAY:
+		if (!n->is_switch)
+			return SMI_DISCARD;
+		smp[SMP_O_RETURN_PATH + ptr] = n->port;
+		*out = smp[SMP_O_INITIAL_PATH + ptr + 1];
+		return *out <= n->nports ? SMI_WIRE : SMI_DISCARD;
+	case AT_END:
+		if (ptr)
+			smp[SMP_O_RETURN_PATH + ptr] = n->port;
+		/* With a LID-routed part to follow it is for those who know routes by LID. */
+		return ends_here(smp) ? smi_send(n, smp) : n->is_switch ? SMI_LOCAL : SMI_DISCARD;
+	case BEYOND:
+		return SMI_LOCAL;
+	case NOWHERE:
+		break;
+	}
+	return SMI_DISCARD;
+}
+
+static enum smi_way input_response(const struct smi_node *n, uint8_t *smp, uint8_t *out)
+{
+	switch (place_of(smp)) {
+	case AT_START:
+		*out = smp[SMP_O_RETURN_PATH + count_of(smp)];
+		if (n->is_switch)
+			return !smi_starts(smp) && *out <= n->nports ? SMI_WIRE : SMI_DISCARD;
+		return hop(smp, n->port) ? SMI_LOCAL : SMI_DISCARD;
+	case ON_THE_WAY:
+		*out = smp[SMP_O_RETURN_PATH + *ptr_of(smp) - 1];
+		return n->is_switch && *out <= n->nports ? SMI_WIRE : SMI_DISCARD;
+	case AT_END:
+		if (ends_here(smp)) {
+			--*ptr_of(smp);
+			return SMI_LOCAL;
+		}
+		return SMI_DISCARD;
+	case BEYOND:
+		return SMI_LOCAL;
+	case NOWHERE:
+		break;
+	}
+	return SMI_DISCARD;
+}
+
+enum smi_way smi_input(const struct smi_node *n, uint8_t smp[MAD_LEN], uint8_t *out)
+{
+	return is_back(smp) ? input_response(n, smp, out) : input_request(n, smp, out);
+}
