@@ -233,6 +233,13 @@ int ucma_set_option(struct ucma_call *c)
 	}
 }
 
+static void move_request(struct ucma_event *ev, struct ucma_file *to)
+{
+	ev->conn_req_ctx->file = to;
+	list_del(&ev->conn_req_ctx->list);
+	list_add_tail(&ev->conn_req_ctx->list, &to->ctx_list);
+}
+
 /* With connections that the listener's file has not been told of: the kernel forgets those. */
 static void move_events(struct ucma_context *ctx, struct ucma_file *from, struct ucma_file *to)
 {
@@ -250,15 +257,14 @@ static void move_events(struct ucma_context *ctx, struct ucma_file *from, struct
 		list_del(&ev->own);
 		from->nevents--;
 		from->drained++;
-		if (ev->conn_req_ctx) {
-			ev->conn_req_ctx->file = to;
-			list_del(&ev->conn_req_ctx->list);
-			list_add_tail(&ev->conn_req_ctx->list, &to->ctx_list);
-		}
+		if (ev->conn_req_ctx)
+			move_request(ev, to);
 		ucma_add_event(to, ev);	/* comes after the last one */
 		if (end)
 			break;
 	}
+	list_for_each_entry(ev, &ctx->parked, list)
+		move_request(ev, to);
 }
 
 int ucma_migrate_id(struct ucma_call *c)

@@ -69,13 +69,29 @@ static struct ucma_event *make_event(struct ucma_context *ctx, const struct rdma
 	return ev;
 }
 
-/* On a new id, whose context is still its listener's. -ENOMEM: the peer may try again. */
+void ucma_unpark(struct ucma_context *ctx)
+{
+	while (ctx->backlog && !list_empty(&ctx->parked)) {
+		struct ucma_event *ev = list_first_entry(&ctx->parked, struct ucma_event, list);
+
+		list_del(&ev->list);
+		ctx->nparked--;
+		ctx->backlog--;
+		ucma_add_event(ctx->file, ev);
+	}
+}
+
+/*
+ * On a new id, whose context is still its listener's. -ENOMEM: the peer may try again, as the
+ * kernel has it do for all that the backlog has no room for. Six seconds later, that is; here such
+ * a request waits (its repetition is answered by an MRA) and is told when another one was read.
+ */
 static int connect_request(struct rdma_cm_id *id, const struct rdma_cm_event *event)
 {
 	struct ucma_context *listen_ctx = id->context, *ctx;
 	struct ucma_event *ev;
 
-	if (!listen_ctx->backlog)
+	if (listen_ctx->nparked >= UCMA_MAX_PARKED)
 		return -ENOMEM;
 	ev = make_event(listen_ctx, event);
 	if (!ev)
@@ -85,12 +101,13 @@ static int connect_request(struct rdma_cm_id *id, const struct rdma_cm_event *ev
 		free(ev);
 		return -ENOMEM;
 	}
-	listen_ctx->backlog--;
 	ctx->cm_id = id;
 	id->context = ctx;
 	ev->conn_req_ctx = ctx;
 	ev->resp.id = ctx->id;
-	ucma_add_event(ctx->file, ev);
+	list_add_tail(&ev->list, &listen_ctx->parked);
+	listen_ctx->nparked++;
+	ucma_unpark(listen_ctx);
 	return 0;
 }
 
@@ -117,6 +134,7 @@ int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 int ucma_get_event(struct ucma_call *c)
 {
 	struct ucma_file *f = c->file;
+	struct ucma_context *listen_ctx;
 	struct rdma_ucm_get_event cmd;
 	struct ucma_event *ev;
 	int ret;
@@ -134,8 +152,11 @@ int ucma_get_event(struct ucma_call *c)
 	ev->ctx->events_reported++;
 	if (ev->mc)
 		ev->mc->events_reported++;
-	if (ev->conn_req_ctx)
-		ev->ctx->backlog++;
+	listen_ctx = ev->conn_req_ctx ? ev->ctx : NULL;
 	ucma_drop_event(f, ev);
+	if (listen_ctx) {
+		listen_ctx->backlog++;
+		ucma_unpark(listen_ctx);
+	}
 	return 0;
 }

@@ -138,6 +138,7 @@ struct ucma_context *ucma_alloc_ctx(struct ucma_file *f)
 	ctx->file = f;
 	list_init(&ctx->mc_list);
 	list_init(&ctx->events);
+	list_init(&ctx->parked);
 	list_add_tail(&ctx->list, &f->ctx_list);
 	return ctx;
 }
@@ -149,6 +150,8 @@ static void cleanup_events(struct ucma_context *ctx)
 	struct list_head requests;
 
 	list_init(&requests);
+	ctx->backlog = UINT32_MAX;	/* all parked ones come out */
+	ucma_unpark(ctx);
 	list_for_each_entry_safe(ev, n, &ctx->events, own) {
 		if (ev->conn_req_ctx) {
 			list_del(&ev->conn_req_ctx->list);

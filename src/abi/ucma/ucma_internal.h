@@ -9,6 +9,7 @@
 
 #define UCMA_MAX_BACKLOG 1024
 #define UCMA_MAX_IDS (1u << 24)
+#define UCMA_MAX_PARKED 16384	/* requests of a listener beyond its backlog; 2 KB each */
 
 struct ucma {
 	struct rdmacm *rm;
@@ -31,11 +32,13 @@ struct ucma_context {
 	uint32_t id;
 	uint32_t events_reported;
 	uint32_t backlog;	/* CONNECT_REQUESTs that still fit */
+	uint32_t nparked;
 	struct ucma_file *file;
 	struct rdma_cm_id *cm_id;	/* NULL: its device is gone */
 	uint64_t uid;
 	struct list_head list, mc_list;
 	struct list_head events;	/* ucma_event.own: its part of the file's queue */
+	struct list_head parked;	/* ucma_event.list: requests that wait for room there */
 };
 
 struct ucma_multicast {
@@ -82,6 +85,8 @@ int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev);
 void ucma_add_event(struct ucma_file *f, struct ucma_event *ev);
 int ucma_get_event(struct ucma_call *c);
+/* Requests of a listener go into its file's queue, as many as there is room for. */
+void ucma_unpark(struct ucma_context *ctx);
 
 /* cmd_*.c: the rows' handlers. */
 int ucma_create_id(struct ucma_call *c);

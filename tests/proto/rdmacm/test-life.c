@@ -79,11 +79,35 @@ static void parallel_clients(void **state)
 	world_free(w);
 }
 
-/* The backlog counts requests that nobody has read; what does not fit is tried again. */
+static int migrate(struct client *to, struct client *from, uint32_t id)
+{
+	struct {
+		struct rdma_ucm_cmd_hdr hdr;
+		struct rdma_ucm_migrate_id m;
+	} buf = {
+		.hdr = { .cmd = RDMA_USER_CM_CMD_MIGRATE_ID, .in = sizeof(buf.m), .out = 4 },
+		.m = { .response = 0x1000, .id = id, .fd = 3 },
+	};
+	struct ucma_cmd cmd = { .buf = &buf, .len = sizeof(buf), .from = from ? from->f : NULL };
+	ssize_t ret = client_write(to, &cmd);
+	uint32_t reported;
+
+	if (from && from != to) {
+		assert_true(to->reply.from_drained <= from->readable);
+		from->readable -= to->reply.from_drained;
+		assert_int_equal(from->readable, ucma_file_events(from->f));
+	}
+	if (ret < 0)
+		return (int)ret;
+	memcpy(&reported, to->reply.data, sizeof(reported));
+	return (int)reported;
+}
+
+/* The backlog counts requests that nobody has read; what does not fit waits for that. */
 static void backlog(void **state)
 {
 	struct world *w = world_new();
-	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
+	struct client *srv = client_open(w, 1), *cli = client_open(w, 0), *next = client_open(w, 1);
 	struct sockaddr_storage a = addr(NULL, 7000);
 	int lid = c_create(srv, 1, RDMA_PS_TCP);
 	struct rdma_ucm_event_resp ev;
@@ -91,7 +115,7 @@ static void backlog(void **state)
 	(void)state;
 	assert_int_equal(c_bind(srv, (uint32_t)lid, &a), 0);
 	assert_int_equal(c_listen(srv, (uint32_t)lid, 3), 0);
-	for (unsigned int i = 0; i < 5; i++) {
+	for (unsigned int i = 0; i < 9; i++) {
 		int id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_TCP);
 
 		assert_int_equal(c_connect(cli, (uint32_t)id, 0x1000 + i, NULL), 0);
@@ -99,13 +123,57 @@ static void backlog(void **state)
 	world_settle(w);
 	assert_int_equal(ucma_file_events(srv->f), 3);
 	c_nothing(cli);		/* nobody is refused */
-	for (unsigned int i = 0; i < 3; i++)
+	world_run(w, w->now + 20 * NS_S);	/* the REQs are repeated */
+	for (unsigned int i = 0; i < 4; i++) {
 		c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
-	c_nothing(srv);
-	world_run(w, w->now + 7 * NS_S);	/* the REQs are repeated */
-	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
-	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
-	c_nothing(srv);
+		assert_int_equal(ev.param.conn.qp_num, 0x1000 + i);
+		assert_int_equal(ucma_file_events(srv->f), 3);
+	}
+	/* The others go where the listener goes. */
+	assert_int_equal(migrate(next, srv, (uint32_t)lid), 4);
+	assert_int_equal(ucma_file_events(srv->f), 0);
+	c_expect(next, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+	assert_int_equal(c_accept(next, ev.id, 5, 0x101, NULL), 0);
+	world_settle(w);
+	c_expect(cli, RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
+	assert_int_equal(c_destroy(next, (uint32_t)lid), 5);
+	world_settle(w);
+	for (unsigned int i = 0; i < 4; i++)
+		c_expect(cli, RDMA_CM_EVENT_REJECTED, NULL);
+	c_nothing(cli);
+	client_close(cli);
+	client_close(srv);
+	client_close(next);
+	world_free(w);
+}
+
+/* More than anybody's memory is for: not heard, but not refused either. */
+static void flood(void **state)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
+	struct sockaddr_storage a = addr(NULL, 7000);
+	int lid = c_create(srv, 1, RDMA_PS_TCP);
+	struct rdma_ucm_event_resp ev;
+	const unsigned int fit = 1 + 16384;
+	unsigned int n;
+
+	(void)state;
+	assert_int_equal(c_bind(srv, (uint32_t)lid, &a), 0);
+	assert_int_equal(c_listen(srv, (uint32_t)lid, 1), 0);
+	for (unsigned int i = 0; i < fit + 5; i++) {
+		int id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_TCP);
+
+		assert_int_equal(c_connect(cli, (uint32_t)id, 0x1000 + i, NULL), 0);
+		world_settle(w);
+	}
+	for (n = 0; !c_event(srv, &ev); n++)
+		assert_int_equal(c_destroy(srv, ev.id), 0);
+	assert_int_equal(n, fit);
+	world_run(w, w->now + 13 * NS_S);	/* again: now there is room */
+	for (; !c_event(srv, &ev); n++)
+		assert_int_equal(c_destroy(srv, ev.id), 0);
+	assert_int_equal(n, fit + 5);
 	client_close(cli);
 	client_close(srv);
 	world_free(w);
@@ -375,30 +443,6 @@ static void addr_change(void **state)
 	world_free(w);
 }
 
-static int migrate(struct client *to, struct client *from, uint32_t id)
-{
-	struct {
-		struct rdma_ucm_cmd_hdr hdr;
-		struct rdma_ucm_migrate_id m;
-	} buf = {
-		.hdr = { .cmd = RDMA_USER_CM_CMD_MIGRATE_ID, .in = sizeof(buf.m), .out = 4 },
-		.m = { .response = 0x1000, .id = id, .fd = 3 },
-	};
-	struct ucma_cmd cmd = { .buf = &buf, .len = sizeof(buf), .from = from ? from->f : NULL };
-	ssize_t ret = client_write(to, &cmd);
-	uint32_t reported;
-
-	if (from && from != to) {
-		assert_true(to->reply.from_drained <= from->readable);
-		from->readable -= to->reply.from_drained;
-		assert_int_equal(from->readable, ucma_file_events(from->f));
-	}
-	if (ret < 0)
-		return (int)ret;
-	memcpy(&reported, to->reply.data, sizeof(reported));
-	return (int)reported;
-}
-
 static void migration(void **state)
 {
 	struct world *w = world_new();
@@ -451,7 +495,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(persistent_listener), cmocka_unit_test(parallel_clients),
-		cmocka_unit_test(backlog), cmocka_unit_test(close_in_every_state),
+		cmocka_unit_test(backlog), cmocka_unit_test(flood),
+		cmocka_unit_test(close_in_every_state),
 		cmocka_unit_test(ten_thousand), cmocka_unit_test(device_removal),
 		cmocka_unit_test(addr_change), cmocka_unit_test(migration),
 	};
