@@ -29,6 +29,9 @@ static int check_param(const struct cm_req_param *r)
 
 static void take_param(struct cm_priv *p, const struct cm_req_param *r)
 {
+	/* That of an earlier connection, which nobody would expect in the REP. */
+	p->id.remote_id = 0;
+	p->id.lap_state = IB_CM_LAP_UNINIT;
 	p->id.service_id = r->service_id;
 	p->timeout_ms = cm_convert_to_ms(r->primary_path->packet_life_time & 0x1f) * 2 +
 			cm_convert_to_ms(r->remote_cm_response_timeout & 0x1f);

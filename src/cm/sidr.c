@@ -27,6 +27,7 @@ int cm_send_sidr_req(struct cm_id *id, const struct cm_sidr_req_param *r, ns_t n
 	if (ret)
 		return ret;
 	p->av = av;
+	id->remote_id = 0;
 	id->service_id = r->service_id;
 	p->timeout_ms = r->timeout_ms;
 	p->max_cm_retries = r->max_cm_retries;

@@ -416,6 +416,30 @@ static void test_never_room(void **state)
 	net_stop(&s);
 }
 
+/* An id whose connection is over, timewait and all, is good for the next. */
+static void test_again(void **state)
+{
+	uint32_t i;
+
+	begin(accept_all);
+	listen_on(b);
+	for (i = 1; i <= 3; i++) {
+		assert_int_equal(net_connect(&s, SIM_A, SIM_SERVICE), 0);
+		net_run(&s, s.now + NS_S);
+		assert_int_equal(a->id->state, IB_CM_ESTABLISHED);
+		assert_int_equal(b->id->state, IB_CM_ESTABLISHED);
+		assert_int_equal(cm_send_dreq(a->id, NULL, 0, s.now), 0);
+		net_run(&s, s.now + NS_S);
+		assert_int_equal(net_connect(&s, SIM_A, SIM_SERVICE), -EINVAL);
+		net_run(&s, s.now + 3 * NS_S);
+		assert_int_equal(a->count[IB_CM_TIMEWAIT_EXIT], i);
+		assert_int_equal(b->count[IB_CM_TIMEWAIT_EXIT], i);
+		cm_destroy_id(b->id, s.now);
+		b->id = NULL;
+	}
+	net_stop(&s);
+}
+
 static void test_comm_est(void **state)
 {
 	begin(accept_all);
@@ -479,7 +503,7 @@ int main(void)
 		cmocka_unit_test(test_silent_disconnect), cmocka_unit_test(test_mra),
 		cmocka_unit_test(test_restart),	     cmocka_unit_test(test_stale_rep),
 		cmocka_unit_test(test_crossing),     cmocka_unit_test(test_give_up),
-		cmocka_unit_test(test_never_room),
+		cmocka_unit_test(test_never_room),   cmocka_unit_test(test_again),
 		cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_comm_est),
 		cmocka_unit_test(test_device_goes),  cmocka_unit_test(test_send_fails),
 	};
