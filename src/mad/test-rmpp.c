@@ -409,6 +409,46 @@ static void test_resources(void **state)
 	teardown();
 }
 
+/* A message without end: STOP when it is too long, and the memory is free. */
+static void test_too_long(void **state)
+{
+	uint32_t seg;
+
+	setup();
+	inject(1, MAD_REPORT, RMPP_DATA, RMPP_F_FIRST, 0, 1, 0);
+	for (seg = 2; mad_wake(&net.host) != NS_NEVER; seg++) {
+		assert_true(seg < RMPP_MAX_BYTES / DATA + 2);
+		inject(1, MAD_REPORT, RMPP_DATA, 0, 0, seg, 0);
+		net.tail = net.head;
+	}
+	assert_int_equal(sent(net.head - 1)[RMPP_O_TYPE], RMPP_STOP);
+	assert_int_equal(sent(net.head - 1)[RMPP_O_STATUS], RMPP_ST_RESX);
+	assert_true(seg > RMPP_MAX_BYTES / DATA - 2);
+	assert_int_equal(b.agent->recv_bytes, 0);
+	assert_int_equal(b.nrecv, 0);
+	teardown();
+}
+
+/* The port refuses the first segment: the sender hears it; a later one is repeated. */
+static void test_refused(void **state)
+{
+	setup();
+	net.send_rc = -5;
+	assert_int_equal(send_data(MAD_REPORT, 3 * DATA, 0, 1), -5);
+	assert_int_equal(a.ndone, 0);
+	net.send_rc = 0;
+	net.drop = drop_all;
+	assert_int_equal(send_data(MAD_REPORT, 3 * DATA, 0, 1), 0);
+	net.send_rc = -5;
+	inject(0, MAD_REPORT | MAD_RESP, RMPP_ACK, 0, 0, 1, 3);
+	assert_int_equal(a.ndone, 0);
+	net.send_rc = 0;
+	net_run(&net, 2000 * NS_MS);
+	assert_int_equal(net.head, 3);
+	expect(2, MAD_REPORT, RMPP_DATA, 0, 3, 3 * 220 - 2 * 220);
+	teardown();
+}
+
 /* Finished messages are forgotten, oldest first, when there are too many of them. */
 static void test_many_finished(void **state)
 {
@@ -519,6 +559,8 @@ int main(void)
 		cmocka_unit_test(test_sender_aborts),
 		cmocka_unit_test(test_resources),
 		cmocka_unit_test(test_many_finished),
+		cmocka_unit_test(test_too_long),
+		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_stray_response),
 		cmocka_unit_test(test_user_rmpp),
 	};
