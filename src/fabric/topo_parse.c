@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Reads the text of a topology, line by line. Cables are kept until the end,
+ * since most name a node that comes later.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "fabric/topo.h"
+
+struct cursor {
+	const char *p, *end;
+};
+
+/* A cable as one line has it; width 0 and speed TOPO_SPEED_COUNT: not said. */
+struct cable {
+	uint32_t node, line;
+	const char *peer;	/* in the text */
+	uint8_t peer_len, port, peer_port, width;
+	enum topo_speed speed;
+	uint64_t peer_guid;
+};
+
+struct parser {
+	struct topo *t;
+	struct topo_err *err;
+	uint32_t line;
+	uint32_t node;		/* whose ports follow; TOPO_NONE */
+	struct topo_node ids;	/* what the lines before a node say: GUIDs, vendor */
+	uint64_t port0_guid;
+	struct cable *cables;
+	size_t count, size;
+};
+
+static int __printf(2, 3) bad(struct parser *ps, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(ps->err->text, sizeof(ps->err->text), fmt, ap);
+	va_end(ap);
+	ps->err->line = ps->line;
+	return -EINVAL;
+}
+
+static void skip_space(struct cursor *c)
+{
+	while (c->p < c->end && (*c->p == ' ' || *c->p == '\t' || *c->p == '\r'))
+		c->p++;
+}
+
+/* Steps over the word if it comes next. */
+static bool take(struct cursor *c, const char *word)
+{
+	size_t n = strlen(word);
+
+	if ((size_t)(c->end - c->p) < n || memcmp(c->p, word, n) != 0)
+		return false;
+	c->p += n;
+	return true;
+}
+
+static int digit(char ch)
+{
+	if (ch >= '0' && ch <= '9')
+		return ch - '0';
+	if (ch >= 'a' && ch <= 'f')
+		return ch - 'a' + 10;
+	if (ch >= 'A' && ch <= 'F')
+		return ch - 'A' + 10;
+	return 99;
+}
+
+/* A number with digits of the base, hexadecimal also after 0x; false: none, or above max. */
+static bool take_number(struct cursor *c, int base, uint64_t max, uint64_t *out)
+{
+	const char *start;
+	uint64_t v = 0;
+
+	if (take(c, "0x") || take(c, "0X"))
+		base = 16;
+	for (start = c->p; c->p < c->end && digit(*c->p) < base; c->p++) {
+		uint64_t d = (uint64_t)digit(*c->p);
+
+		if (v > (max - d) / (uint64_t)base)
+			return false;
+		v = v * (uint64_t)base + d;
+	}
+	*out = v;
+	return c->p > start;
+}
+
+/* "text" in quotes, up to the next quote. */
+static bool take_quoted(struct cursor *c, struct cursor *out)
+{
+	const char *q;
+
+	if (!take(c, "\""))
+		return false;
+	q = memchr(c->p, '"', (size_t)(c->end - c->p));
+	if (!q)
+		return false;
+	*out = (struct cursor){ c->p, q };
+	c->p = q + 1;
+	return true;
+}
+
+/* [n], n from 1 to 254 */
+static bool take_port(struct cursor *c, uint8_t *port)
+{
+	uint64_t v;
+
+	if (!take(c, "["))
+		return false;
+	skip_space(c);
+	if (!take_number(c, 10, TOPO_MAX_PORTS, &v) || !v)
+		return false;
+	skip_space(c);
+	*port = (uint8_t)v;
+	return take(c, "]");
+}
+
+/* (hex), if it comes next */
+static bool take_guid(struct cursor *c, uint64_t *guid)
+{
+	struct cursor at = *c;
+
+	if (!take(&at, "("))
+		return false;
+	if (!take_number(&at, 16, UINT64_MAX, guid) || !take(&at, ")"))
+		return false;
+	*c = at;
+	return true;
+}
+
+/* The comment of this line; c then ends before it. A quoted '#' is text. */
+static struct cursor split_comment(struct cursor *c)
+{
+	struct cursor rest = { c->end, c->end };
+	bool quoted = false;
+
+	for (const char *p = c->p; p < c->end; p++) {
+		if (*p == '"')
+			quoted = !quoted;
+		if (*p != '#' || quoted)
+			continue;
+		rest.p = p + 1;
+		c->end = p;
+		break;
+	}
+	return rest;
+}
+
+/* Between the first and the last quote of a comment; after then is what follows. */
+static bool quoted_desc(struct cursor c, struct cursor *desc, struct cursor *after)
+{
+	const char *first = memchr(c.p, '"', (size_t)(c.end - c.p));
+	const char *last = memrchr(c.p, '"', (size_t)(c.end - c.p));
+
+	*after = c;
+	if (!first || first == last)
+		return false;
+	*desc = (struct cursor){ first + 1, last };
+	*after = (struct cursor){ last + 1, c.end };
+	return true;
+}
+
+static void take_lid(struct cursor *c, uint16_t *lid, uint8_t *lmc)
+{
+	uint64_t v;
+
+	skip_space(c);
+	if (!take(c, "lid "))
+		return;
+	if (take_number(c, 10, LID_MCAST - 1, &v))
+		*lid = (uint16_t)v;
+	skip_space(c);
+	if (take(c, "lmc ") && take_number(c, 10, 7, &v))
+		*lmc = (uint8_t)v;
+}
+
+/* 4xEDR somewhere in the words of a comment */
+static void find_link(struct cursor c, struct cable *cb)
+{
+	while (c.p < c.end) {
+		for (uint8_t w = 1; w <= 16; w = (uint8_t)(w * 2)) {
+			struct cursor at = c;
+
+			if (!take(&at, topo_width_name(w)))
+				continue;
+			/* The longest that fits: FDR10 before FDR. */
+			for (int s = TOPO_SPEED_COUNT - 1; s >= 0; s--) {
+				enum topo_speed sp = (enum topo_speed)s;
+				struct cursor end = at;
+
+				if (!take(&end, topo_speed_name(sp)))
+					continue;
+				if (end.p < end.end && digit(*end.p) < 10)
+					continue;
+				cb->width = w;
+				cb->speed = sp;
+				return;
+			}
+		}
+		while (c.p < c.end && *c.p != ' ' && *c.p != '\t')
+			c.p++;
+		skip_space(&c);
+	}
+}
+
+static void copy_desc(char *out, struct cursor c)
+{
+	size_t n = min((size_t)(c.end - c.p), (size_t)TOPO_NAME_LEN);
+
+	memset(out, 0, TOPO_NAME_LEN + 1);
+	for (size_t i = 0; i < n; i++)
+		out[i] = (uint8_t)c.p[i] < ' ' || c.p[i] == 0x7f ? ' ' : c.p[i];
+}
+
+/* vendid=, devid= ...: 1 if this line is one, 0 if not */
+static int parse_id(struct parser *ps, struct cursor c)
+{
+	static const char *const keys[] = {
+		"vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "rtguid=",
+	};
+	uint64_t v;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (!take(&c, keys[i]))
+			continue;
+		if (!take_number(&c, 10, i < 2 ? 0xffffff : UINT64_MAX, &v))
+			return bad(ps, "%s wants a number", keys[i]);
+		if (i == 0)
+			ps->ids.vendid = (uint32_t)v;
+		else if (i == 1)
+			ps->ids.devid = v & 0xffff;
+		else if (i == 2)
+			ps->ids.sysimgguid = v;
+		else
+			ps->ids.guid = v;
+		if (i == 3)
+			take_guid(&c, &ps->port0_guid);
+		return 1;
+	}
+	return 0;
+}
+
+/* S-000000000002c901: ibnetdiscover's IDs have the GUID in them. */
+static uint64_t guid_of_id(const char *id)
+{
+	struct cursor c = { id + 2, id + strlen(id) };
+	uint64_t v;
+
+	if (strlen(id) != 18 || !strchr("SHR", id[0]) || id[1] != '-')
+		return 0;
+	return take_number(&c, 16, UINT64_MAX, &v) && c.p == c.end ? v : 0;
+}
+
+static void describe(struct topo_node *n, struct cursor comment)
+{
+	struct cursor desc, rest;
+
+	if (quoted_desc(comment, &desc, &rest) && desc.p < desc.end)
+		copy_desc(n->desc, desc);
+	if (n->type != NODE_SWITCH)
+		return;
+	skip_space(&rest);
+	n->enhanced_port0 = take(&rest, "enhanced");
+	if (n->enhanced_port0 || take(&rest, "base")) {
+		skip_space(&rest);
+		take(&rest, "port 0");
+		take_lid(&rest, &n->ports[0].lid, &n->ports[0].lmc);
+	}
+}
+
+/* Switch 36 "id"	# comment: 1 if this line is one */
+static int parse_node(struct parser *ps, struct cursor c, struct cursor comment)
+{
+	static const struct {
+		const char *word;
+		enum node_type type;
+	} types[] = {
+		{ "Switch", NODE_SWITCH }, { "Hca", NODE_CA }, { "Ca", NODE_CA }, { "Rt", NODE_ROUTER },
+	};
+	char name[TOPO_NAME_LEN + 1] = "";
+	struct topo_node *n;
+	struct cursor id;
+	uint64_t nports;
+	size_t i;
+	int rc;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		if (take(&c, types[i].word))
+			break;
+	if (i == ARRAY_SIZE(types) || c.p == c.end || (*c.p != ' ' && *c.p != '\t'))
+		return 0;
+	skip_space(&c);
+	if (!take_number(&c, 10, TOPO_MAX_PORTS, &nports) || !nports)
+		return bad(ps, "a node has 1 to %d ports", TOPO_MAX_PORTS);
+	skip_space(&c);
+	if (!take_quoted(&c, &id) || id.p == id.end || id.end - id.p > TOPO_NAME_LEN ||
+	    memchr(id.p, '\0', (size_t)(id.end - id.p)))
+		return bad(ps, "a node wants an ID in quotes, up to %d characters", TOPO_NAME_LEN);
+	memcpy(name, id.p, (size_t)(id.end - id.p));
+	rc = topo_add(ps->t, name, types[i].type, (uint32_t)nports, &n);
+	if (rc == -EEXIST)
+		return bad(ps, "\"%s\" is there twice", name);
+	if (rc == -EINVAL)
+		return bad(ps, "more than %d nodes", TOPO_MAX_NODES);
+	if (rc)
+		return rc;
+	ps->node = ps->t->count - 1;
+	n->guid = ps->ids.guid ? ps->ids.guid : guid_of_id(name);
+	n->sysimgguid = ps->ids.sysimgguid;
+	n->vendid = ps->ids.vendid;
+	n->devid = ps->ids.devid;
+	copy_desc(n->desc, (struct cursor){ name, name + strlen(name) });
+	if (n->type == NODE_SWITCH)
+		n->ports[0].guid = ps->port0_guid;
+	describe(n, comment);
+	memset(&ps->ids, 0, sizeof(ps->ids));
+	ps->port0_guid = 0;
+	return 1;
+}
+
+/* w=4 s=QDR, in any order */
+static int parse_options(struct parser *ps, struct cursor c, struct cable *cb)
+{
+	for (skip_space(&c); c.p < c.end; skip_space(&c)) {
+		bool width = take(&c, "w=");
+		uint64_t v;
+
+		if (!width && !take(&c, "s="))
+			return bad(ps, "what is \"%.*s\"?", (int)min(c.end - c.p, (ptrdiff_t)40), c.p);
+		for (int s = TOPO_SPEED_COUNT - 1; !width && s >= 0; s--)
+			if (take(&c, topo_speed_name((enum topo_speed)s))) {
+				cb->speed = (enum topo_speed)s;
+				width = true;
+				v = 0;
+				break;
+			}
+		if (width && c.p[-1] != '=')
+			continue;
+		if (!take_number(&c, 10, 12, &v))
+			return bad(ps, "w= and s= want a number");
+		if (width && v != 1 && v != 2 && v != 4 && v != 8 && v != 12)
+			return bad(ps, "no link is %ux wide", (unsigned int)v);
+		if (!width && v != 1 && v != 2 && v != 4)
+			return bad(ps, "speeds are 1, 2, 4 or SDR to NDR");
+		if (width)
+			cb->width = v == 1 ? 1 : v == 2 ? 16 : v == 4 ? 2 : v == 8 ? 4 : 8;
+		else
+			cb->speed = v == 1 ? TOPO_SDR : v == 2 ? TOPO_DDR : TOPO_QDR;
+	}
+	return 0;
+}
+
+static void port_comment(struct topo_node *n, uint8_t port, struct cursor comment, struct cable *cb)
+{
+	struct cursor desc, rest;
+
+	if (n->type != NODE_SWITCH)
+		take_lid(&comment, &n->ports[port].lid, &n->ports[port].lmc);
+	quoted_desc(comment, &desc, &rest);
+	if (!cb->width)
+		find_link(rest, cb);
+}
+
+/* [1](guid)	"id"[2](guid)	# comment: 1 if this line is one */
+static int parse_port(struct parser *ps, struct cursor c, struct cursor comment)
+{
+	struct cable cb = { .node = ps->node, .line = ps->line, .speed = TOPO_SPEED_COUNT };
+	struct topo_node *n;
+	struct cursor id;
+	uint64_t ext;
+	int rc;
+
+	if (c.p == c.end || *c.p != '[')
+		return 0;
+	if (ps->node == TOPO_NONE)
+		return bad(ps, "a port of which node?");
+	n = &ps->t->nodes[ps->node];
+	if (!take_port(&c, &cb.port) || cb.port > n->nports)
+		return bad(ps, "ports of \"%s\" are [1] to [%d]", n->id, n->nports);
+	if (take(&c, "[ext ") && (!take_number(&c, 10, 255, &ext) || !take(&c, "]")))
+		return bad(ps, "[ext N] wants a number");
+	take_guid(&c, &n->ports[cb.port].guid);
+	skip_space(&c);
+	if (!take_quoted(&c, &id) || id.p == id.end || id.end - id.p > TOPO_NAME_LEN)
+		return bad(ps, "a port wants the other node's ID in quotes");
+	cb.peer = id.p;
+	cb.peer_len = (uint8_t)(id.end - id.p);
+	skip_space(&c);
+	if (!take_port(&c, &cb.peer_port))
+		return bad(ps, "the other end's port is [1] to [%d]", TOPO_MAX_PORTS);
+	if (take(&c, "[ext ") && (!take_number(&c, 10, 255, &ext) || !take(&c, "]")))
+		return bad(ps, "[ext N] wants a number");
+	skip_space(&c);
+	take_guid(&c, &cb.peer_guid);
+	rc = parse_options(ps, c, &cb);
+	if (rc)
+		return rc;
+	port_comment(n, cb.port, comment, &cb);
+	if (ps->count == ps->size) {
+		size_t size = max(ps->size * 2, (size_t)256);
+		struct cable *more = realloc(ps->cables, size * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		ps->cables = more;
+		ps->size = size;
+	}
+	ps->cables[ps->count++] = cb;
+	return 1;
+}
+
+/* Headings between the nodes of `ibnetdiscover -g`. */
+static bool heading(struct cursor c)
+{
+	return take(&c, "Chassis ") || take(&c, "Non-Chassis Nodes") || take(&c, "Hostname:");
+}
+
+static int parse_line(struct parser *ps, struct cursor c)
+{
+	static int (*const kinds[])(struct parser *, struct cursor, struct cursor) = {
+		parse_node, parse_port,
+	};
+	struct cursor comment;
+	int rc;
+
+	skip_space(&c);
+	if (c.p == c.end) {
+		ps->node = TOPO_NONE;
+		return 0;
+	}
+	comment = split_comment(&c);
+	while (c.p < c.end && (c.end[-1] == ' ' || c.end[-1] == '\t' || c.end[-1] == '\r'))
+		c.end--;
+	if (c.p == c.end || heading(c))
+		return 0;
+	rc = parse_id(ps, c);
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(kinds); i++)
+		rc = kinds[i](ps, c, comment);
+	if (!rc)
+		return bad(ps, "neither a node nor a port: \"%.*s\"",
+			   (int)min(c.end - c.p, (ptrdiff_t)40), c.p);
+	return min(rc, 0);
+}
+
+static int connect(struct parser *ps, const struct cable *cb)
+{
+	uint32_t peer = topo_find(ps->t, cb->peer, cb->peer_len);
+	struct topo_node *a = &ps->t->nodes[cb->node], *b;
+	const struct topo_port *old = &a->ports[cb->port];
+	uint8_t width = cb->width ? cb->width : old->width;
+	enum topo_speed speed = cb->speed < TOPO_SPEED_COUNT ? cb->speed :
+							       (enum topo_speed)old->speed;
+
+	ps->line = cb->line;
+	if (peer == TOPO_NONE)
+		return bad(ps, "no node is called \"%.*s\"", cb->peer_len, cb->peer);
+	b = &ps->t->nodes[peer];
+	switch (topo_connect(ps->t, cb->node, cb->port, peer, cb->peer_port, width, speed)) {
+	case -EINVAL:
+		return bad(ps, "no cable can go to \"%s\"[%d]", b->id, cb->peer_port);
+	case -EEXIST:
+		return bad(ps, "\"%s\"[%d] or \"%s\"[%d] has another cable", a->id, cb->port, b->id,
+			   cb->peer_port);
+	}
+	if (cb->peer_guid && b->type != NODE_SWITCH && !b->ports[cb->peer_port].guid)
+		b->ports[cb->peer_port].guid = cb->peer_guid;
+	return 0;
+}
+
+int topo_parse(struct topo *t, const char *text, size_t len, struct topo_err *err)
+{
+	struct parser ps = { .t = t, .err = err, .node = TOPO_NONE };
+	const char *end = text + len;
+	int rc = 0;
+
+	memset(err, 0, sizeof(*err));
+	while (!rc && text < end) {
+		const char *nl = memchr(text, '\n', (size_t)(end - text));
+		struct cursor c = { text, nl ? nl : end };
+
+		ps.line++;
+		rc = parse_line(&ps, c);
+		text = nl ? nl + 1 : end;
+	}
+	for (size_t i = 0; !rc && i < ps.count; i++)
+		rc = connect(&ps, &ps.cables[i]);
+	free(ps.cables);
+	if (!rc && !t->count) {
+		ps.line = 0;
+		rc = bad(&ps, "no node in it");
+	}
+	return rc ? rc : topo_fill_guids(t, err);
+}
