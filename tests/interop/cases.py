@@ -78,6 +78,8 @@ def perftests():
             yield perf(tool, f"-m {m} -a -n 5", long=True, timeout=600)
             yield perf(tool, f"-m {m} -b -q 4 -s 50001 -n 10", long=True, timeout=180,
                        timers=True)
+    # More than a window: asked for part by part, and again.
+    yield perf("read_bw", "-m 4096 -s 400001 -n 8", loss=True)
     for tool in ("send_lat", "write_lat", "read_lat"):
         yield perf(tool, "-s 2 -n 50")
         yield perf(tool, "-s 4097 -m 1024 -n 20", families=(6,))
