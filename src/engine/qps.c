@@ -298,9 +298,14 @@ void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
 	}
 	qp->dev->polls = READ_ONCE(engine.poll_gen);
 	xp_input(qp, seg, from, engine.now);
-	/* An ACK was held back: it goes out at the end of this round. */
-	if (from->more && xp_blocked(qp) && list_empty(&qp->work))
+	/*
+	 * An ACK was held back: it goes out at the end of this round. The QP may be among
+	 * those that wait for a link, for the sake of a window that was full once.
+	 */
+	if (from->more && xp_blocked(qp)) {
+		list_del(&qp->work);
 		list_add_tail(&qp->work, &engine.work);
+	}
 	qp_rearm(qp, engine.now);
 }
 

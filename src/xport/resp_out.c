@@ -262,8 +262,11 @@ void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome)
 {
 	struct qp_resp *r = &qp->resp;
 
-	if (unlikely(r->ack_due && psn_diff(psn, r->ack_psn) < 0))
+	/* What still waits says this one, too. */
+	if (unlikely(r->ack_due && psn_diff(psn, r->ack_psn) < 0)) {
+		resp_output(qp, l);
 		return;
+	}
 	/* A later answer covers one that still waits. */
 	if (likely(!r->res_count && !send_ack(qp, l, psn, syndrome, qp->card->msn))) {
 		r->ack_due = false;

@@ -164,6 +164,8 @@ perftests() {
 		perf_on "$@" ib_${tool}_bw -s 65536 -m 4096 -n $n
 		perf_on "$@" ib_${tool}_lat -s 8 -n $n
 	done
+	# Windows that fill both ways, with acknowledgements between.
+	[ "$percent" -gt 5 ] || perf_on "$@" ib_send_lat -s 524288 -n 20
 	perf_on "$@" ib_atomic_bw -n $n
 	perf_on "$@" ib_atomic_lat -A CMP_AND_SWAP -n $n
 	[ -z "$long" ] || for tool in send write read; do
