@@ -278,7 +278,8 @@ static void test_dragonfly(void **state)
 		assert_int_equal(topo_dragonfly(&t, a, h, h), 0);
 		assert_int_equal(count(NODE_SWITCH), groups * a);
 		assert_int_equal(count(NODE_CA), groups * a * h);
-		assert_int_equal(cables(), groups * (a * (a - 1) / 2 + a * h) + groups * (groups - 1) / 2);
+		assert_int_equal(cables(),
+				 groups * (a * (a - 1) / 2 + a * h) + groups * (groups - 1) / 2);
 		/* host, router, router, router, router, host */
 		assert_int_equal(radius(t.count - 1), 5);
 		round_trip();
@@ -292,7 +293,7 @@ static void test_dragonfly(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(test_ibsim), T(test_ibnetdiscover), T(test_groups), T(test_bad),	 T(test_guids),
+		T(test_ibsim), T(test_ibnetdiscover), T(test_groups), T(test_bad), T(test_guids),
 		T(test_star),  T(test_fat_tree),      T(test_torus),  T(test_dragonfly),
 	};
 

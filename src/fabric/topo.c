@@ -123,7 +123,7 @@ int topo_add(struct topo *t, const char *id, enum node_type type, uint32_t nport
 	if (!n->ports)
 		return -ENOMEM;
 	for (uint32_t i = 0; i <= nports; i++)
-		n->ports[i] = (struct topo_port){ .peer = TOPO_NONE, .width = 2, .speed = TOPO_EDR };
+		n->ports[i] = (struct topo_port){ TOPO_NONE, .width = 2, .speed = TOPO_EDR };
 	memcpy(n->id, id, len);
 	memcpy(n->desc, id, len);
 	n->type = type;

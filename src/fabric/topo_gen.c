@@ -75,7 +75,7 @@ int topo_fat_tree(struct topo *t, uint32_t k)
 	uint32_t h = k / 2, core, pod;
 	struct gen g = { .t = t };
 
-	if (k < 2 || k % 2 || k > TOPO_MAX_PORTS || (uint64_t)k * h * h + k * k + h * h > TOPO_MAX_NODES)
+	if (k < 2 || k % 2 || k > TOPO_MAX_PORTS || k * h * h + k * k + h * h > TOPO_MAX_NODES)
 		return -EINVAL;
 	core = t->count;
 	for (uint32_t i = 0; i < h * h; i++)
@@ -148,7 +148,7 @@ int topo_torus(struct topo *t, const uint32_t *dims, uint32_t ndims, uint32_t ho
 int topo_dragonfly(struct topo *t, uint32_t routers, uint32_t hosts, uint32_t globals)
 {
 	uint64_t groups = (uint64_t)routers * globals + 1, nports;
-	uint32_t first = t->count, local = hosts + 1;
+	uint32_t first = t->count, local = hosts + 1, far = local + routers - 1;
 	struct gen g = { .t = t };
 
 	if (!routers || !globals || routers > TOPO_MAX_PORTS || globals > TOPO_MAX_PORTS ||
@@ -165,14 +165,13 @@ int topo_dragonfly(struct topo *t, uint32_t routers, uint32_t hosts, uint32_t gl
 				cable(&g, first + x * routers + a, local + b - 1,
 				      first + x * routers + b, local + a);
 		for (uint32_t d = 1; d < groups; d++) {
-			uint32_t y = (uint32_t)((x + d) % groups), back = (uint32_t)(groups - d);
-			uint32_t from = d - 1, to = back - 1;
+			uint32_t y = (uint32_t)((x + d) % groups);
+			uint32_t from = d - 1, to = (uint32_t)(groups - d) - 1;
 
 			if (y < x)
 				continue;
-			cable(&g, first + x * routers + from / globals,
-			      local + routers - 1 + from % globals, first + y * routers + to / globals,
-			      local + routers - 1 + to % globals);
+			cable(&g, first + x * routers + from / globals, far + from % globals,
+			      first + y * routers + to / globals, far + to % globals);
 		}
 	}
 	for (uint32_t i = 0; i < groups * routers; i++)

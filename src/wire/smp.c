@@ -15,7 +15,8 @@ static const struct bits perf_bits[PERF_FIELD_COUNT] = {
 };
 
 #define X(name, byte, bit, width) \
-	_Static_assert((byte) * 8 + (bit) + (width) <= SMP_DATA_LEN * 8 && (bit) + (width) <= 64, #name);
+	_Static_assert((bit) + (width) <= 64 && (byte) * 8 + (bit) + (width) <= 8 * SMP_DATA_LEN, \
+		       #name);
 SMP_FIELDS(X)
 #undef X
 
