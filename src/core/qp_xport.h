@@ -54,8 +54,7 @@ struct qp_req {
 	/* Those of [sq.index, tail), by the low bits of the slot: few at first, more when they are needed. */
 	struct req_wqe *wqe;
 	uint32_t wqe_mask;	/* their number - 1, never more than sq.mask */
-	uint32_t cur, tail;
-	uint32_t cur_pkt;	/* packets of cur already sent */
+	uint32_t cur, tail, cur_pkt;	/* cur_pkt: packets of cur already sent */
 	uint32_t psn;		/* first PSN of the WQE read next */
 	uint32_t una, nxt;	/* oldest unacknowledged PSN; the first never sent */
 	uint32_t window;	/* PSNs that may be unacknowledged, at most 2^22 */
@@ -71,7 +70,8 @@ struct qp_req {
 	bool local;		/* BIND_MW or LOCAL_INV was executed on this QP */
 	bool overrun;		/* a completion found its CQ full: the QP is about to fail */
 	bool direct_busy, direct_cqe;	/* something was placed directly; last with a completion */
-	uint8_t early_shift;	/* early ones since the last progress: each waits twice as long */
+	bool probing;		/* the oldest packet alone went out early */
+	uint8_t early_shift;	/* that often since the last progress: each time it waits twice as long */
 	uint32_t direct_polls;	/* ... when the program had polled that often */
 	uint32_t rtt_at;	/* us, modulo 2^32: when the packets up to rtt_psn had been sent; 0: none is measured */
 	ns_t deadline;		/* of the ack timer, NS_NEVER = not running */

@@ -259,6 +259,8 @@ void comp_input(struct qp *qp, const struct seg *seg, ns_t now)
 			comp_local(qp);
 		req_acked(qp);
 		win_acked(qp, psn_off(r->una, una));
+		if (unlikely(r->probing))
+			req_probed(qp, una);
 		xp_timer_progress(qp, now);
 	}
 	if (v == COMP_RNR && !r->rnr_until) {

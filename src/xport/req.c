@@ -354,6 +354,39 @@ void req_go_back(struct qp *qp)
 	r->cur_pkt = r->cur == r->tail ? 0 : psn_off(r->una, req_wqe(qp, r->cur)->first_psn);
 }
 
+/* Is a READ or an atomic the oldest that is not acknowledged? */
+bool req_head_is_rd(const struct qp *qp)
+{
+	return qp->sq.index != qp->req.tail && wqe_is_rd(req_wqe(qp, qp->sq.index));
+}
+
+/* The oldest packet of a SEND or WRITE alone, with AckReq; the cursor stays. */
+void req_probe(struct qp *qp, ns_t now)
+{
+	struct qp_req *r = &qp->req;
+	uint32_t cur = r->cur, cur_pkt = r->cur_pkt, window = r->window;
+
+	if (r->una == r->nxt || qp->sq.index == r->tail)
+		return;
+	req_go_back(qp);
+	r->window = 1;
+	if (!req_send_data(qp, req_wqe(qp, r->cur), now))
+		r->probing = true;
+	r->window = window;
+	r->cur = cur;
+	r->cur_pkt = cur_pkt;
+}
+
+/* una has advanced from there. If by the repeated packet alone, nothing behind it had arrived. */
+void req_probed(struct qp *qp, uint32_t una)
+{
+	qp->req.probing = false;
+	if (qp->req.una != psn_add(una, 1) || qp->req.una == qp->req.nxt)
+		return;
+	win_lost(qp, false);
+	req_go_back(qp);
+}
+
 /* una and sq.index have advanced: after a step back the cursor may lie behind them now. */
 void req_acked(struct qp *qp)
 {

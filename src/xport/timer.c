@@ -10,9 +10,9 @@
  *		nothing: on a wire the NIC would answer, however busy the host.
  * early		on a link that loses, the ack timer's stand-in: a lost last packet, a
  *		lost NAK or a lost repetition is told by nobody, and ack timeouts are
- *		long. What is not answered within the round trips of late goes out
- *		again, each time after twice the wait; it uses up no attempt, and the
- *		ack timer runs on. (As NICs' adaptive retransmission on RoCE.)
+ *		long. When nothing is answered within the round trips of late, the
+ *		oldest packet goes out again, each time after twice the wait; it uses
+ *		up no attempt, and the ack timer runs on. (As NICs' adaptive retransmission on RoCE.)
  * RNR timer	the wait that an RNR NAK asks for (IBA 9.7.5.2.8).
  *
  * retry_cnt and rnr_retry are reloaded by progress, that is when una advances
@@ -53,7 +53,8 @@ static void early_start(struct qp *qp, ns_t now)
 	struct qp_req *r = &qp->req;
 	ns_t wait = (r->srtt + 4ull * r->rttvar) * RTT_UNIT;
 
-	wait = max(wait, (ns_t)EARLY_MIN) << min(r->early_shift, 10);
+	/* To repeat a READ is to have all of it sent again. */
+	wait = max(wait, (ns_t)EARLY_MIN) << (min(r->early_shift, 10) + 2 * req_head_is_rd(qp));
 	r->early = r->srtt && wait < timeout_of(qp) ? now + wait : NS_NEVER;
 }
 
@@ -157,6 +158,7 @@ ns_t xp_wake(const struct qp *qp)
 	return r->rnr_until ? r->rnr_until : min(r->deadline, r->early);
 }
 
+/* One packet, lest what was only late be all repeated; its ACK tells how much is missing. */
 static void send_early(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -165,8 +167,12 @@ static void send_early(struct qp *qp, ns_t now)
 	r->rtt_at = 0;
 	r->retrying = false;
 	qp->dev->counter[CNT_COMP_RETRY]++;
-	win_lost(qp, false);
-	req_go_back(qp);
+	if (req_head_is_rd(qp)) {
+		win_lost(qp, false);
+		req_go_back(qp);
+	} else {
+		req_probe(qp, now);
+	}
 	early_start(qp, now);
 	req_run(qp, now);
 }
@@ -204,6 +210,7 @@ void xp_timer(struct qp *qp, ns_t now)
 		return;
 	}
 	r->rtt_at = 0;
+	r->probing = false;
 	win_lost(qp, true);
 	req_go_back(qp);
 	req_run(qp, now);

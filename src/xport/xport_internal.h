@@ -58,6 +58,9 @@ enum wc_status wqe_bind(struct qp *qp, const struct req_wqe *w);
 /* req.c */
 void req_run(struct qp *qp, ns_t now);
 void req_go_back(struct qp *qp);
+bool req_head_is_rd(const struct qp *qp);
+void req_probe(struct qp *qp, ns_t now);
+void req_probed(struct qp *qp, uint32_t una);
 void req_acked(struct qp *qp);
 void req_check_drained(struct qp *qp);
 
