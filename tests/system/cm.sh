@@ -75,6 +75,25 @@ tool_case() {
 	note "$tool $a$server -- $*"
 }
 
+# rstream_async_case SERVER-ADDRESS OPTIONS...: as tool_case, for rstream that polls. It takes
+# POLLHUP for an error, also beside the last data, when its peer has been quick to close: status 16.
+rstream_async_case() {
+	local a=$1 try
+	shift
+	for try in 1 2 3 4; do
+		next_port
+		if cm_pair "$CM_PORT" "rstream -b $a -p $CM_PORT -T a $*" \
+			"rstream -s $a -p $CM_PORT -T a $*" 2>"$T/rstream.err"; then
+			note "rstream -T a $a $*"
+			return 0
+		fi
+		grep -qE '^(client|server): status 16:' "$T/rstream.err" || break
+		note "rstream met POLLHUP beside its last data, try $try"
+	done
+	cat "$T/rstream.err" >&2
+	die "rstream -T a $a $*"
+}
+
 # udaddy and mckey have no option for the port.
 UD_PORT=7174
 

@@ -25,7 +25,7 @@ for a in "${addresses[@]}"; do
 	tool_case "$a" ucmatose -c 50 -C 20 -- -c 50 -C 20
 	tool_case "$a" ucmatose -m -- -m -t 8 -a 18
 	tool_case "$a" rstream -T v -S 5000 -C 300 -- -T v -S 5000 -C 300
-	tool_case "$a" rstream -T a -S 65536 -C 100 -I 10 -- -T a -S 65536 -C 100 -I 10
+	rstream_async_case "$a" -S 65536 -C 100 -I 10
 	tool_case "$a" riostream -T v -S 5000 -C 300 -- -T v -S 5000 -C 300
 	cmtime_case "$a" 100
 	rcopy_case "$a"
