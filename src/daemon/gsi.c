@@ -283,6 +283,7 @@ int gsi_init(struct rused *r)
 	struct gsi *g = &r->gsi;
 
 	list_init(&g->queue);
+	g->tx[0] = g->tx[1] = -1;
 	mad_host_init(&g->mad);
 	g->local.fn = local_due;
 	g->wake.fn = wake_due;

@@ -12,7 +12,7 @@ at_client() { ruse_on a "$@"; }
 hosts 4200
 for a in "${ADDR4[b]}" "${ADDR6[b]}"; do
 	rping_case "$a"
-	rping_case "$a" -S 65536
+	rping_case "$a" -S 65000
 	rping_case "$a" -q
 	rdma_case "$a"
 	tool_case "$a" ucmatose -- -S 100
