@@ -51,10 +51,10 @@ struct engine_host {
 	void (*thread_leave)(const struct thread_guard *g);
 	/*
 	 * Waits until an rdma_cm file's descriptor is readable, as recv(2) of the program's libc does
-	 * it, a cancellation point: 0; -EAGAIN with O_NONBLOCK, -EINTR, -EIO: rused is gone. Never
-	 * under the lock.
+	 * it, a cancellation point: 0; -EAGAIN with O_NONBLOCK, -EINTR, -EIO: rused is gone. own:
+	 * it is one of the engine's, closed if the thread is cancelled. Never under the lock.
 	 */
-	int (*ucma_wait)(int fd);
+	int (*ucma_wait)(int fd, bool own);
 	/* The number of the rdma_cm file that the program's descriptor is; -EINVAL, -ENOENT none open. */
 	int64_t (*ucma_lookup)(int fd);
 	/* Path of rused to start, as found beside libruse.so. */

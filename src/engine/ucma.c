@@ -191,6 +191,27 @@ static int call(struct call *c, int fd, struct reply *r, size_t *rsize)
 	return ret;
 }
 
+/*
+ * Until there is an event. Who waits holds the file: another thread that closes
+ * the descriptor meanwhile (rping does, at its end) does not end the wait.
+ */
+static int get_event(struct call *c, int fd, struct reply *r, size_t *rsize)
+{
+	int held = own_dup(fd), ret;
+
+	if (held == -EBADF)
+		return held;
+	do {
+		ret = call(c, held < 0 ? fd : held, r, rsize);
+		if (ret || r->h.ret != -EAGAIN)
+			break;
+		/* A thread that is cancelled there takes held with it. */
+		ret = engine.host->ucma_wait(held < 0 ? fd : held, held >= 0);
+	} while (!ret);
+	own_close(held);
+	return ret;
+}
+
 ssize_t engine_ucma_write(uint32_t file, int fd, const void *buf, size_t count)
 {
 	const struct rdma_ucm_cmd_hdr *hdr;
@@ -207,16 +228,10 @@ ssize_t engine_ucma_write(uint32_t file, int fd, const void *buf, size_t count)
 	response = response_of(&c);
 	if (room && response && !writable(response, room))
 		return -EFAULT;
-	for (;;) {
-		ret = call(&c, fd, &r, &rsize);
-		if (ret)
-			return ret;
-		if (r.h.ret != -EAGAIN || hdr->cmd != RDMA_USER_CM_CMD_GET_EVENT)
-			break;
-		ret = engine.host->ucma_wait(fd);
-		if (ret)
-			return ret;
-	}
+	ret = hdr->cmd == RDMA_USER_CM_CMD_GET_EVENT ? get_event(&c, fd, &r, &rsize) :
+						       call(&c, fd, &r, &rsize);
+	if (ret)
+		return ret;
 	rsize -= sizeof(r.h);
 	if (!r.h.ret && rsize && umem_copy(response, r.data, rsize))
 		return -EFAULT;

@@ -128,15 +128,28 @@ int64_t ucma_lookup(int fd)
 	return sys_fcntl(fd, F_GETFD, 0) < 0 || (vf && hidden(vf)) ? -ENOENT : -EINVAL;
 }
 
+static void close_own(void *arg)
+{
+	const int *fd = arg;
+
+	if (!fd)
+		return;
+	fdtab_own(*fd, false);
+	sys_close(*fd);
+}
+
 /*
  * libc's recv: a thread may be cancelled while it waits for an event, and a
  * handler with SA_RESTART does not end the wait, both as in the kernel.
  */
-int ucma_wait(int fd)
+int ucma_wait(int fd, bool own)
 {
+	ssize_t ret;
 	char c;
-	ssize_t ret = REAL(recv)(fd, &c, sizeof(c), MSG_PEEK);
 
+	pthread_cleanup_push(close_own, own ? &fd : NULL);
+	ret = REAL(recv)(fd, &c, sizeof(c), MSG_PEEK);
+	pthread_cleanup_pop(0);
 	return ret < 0 ? -errno : ret ? 0 : -EIO;
 }
 

@@ -54,7 +54,7 @@ void event_uninstall(int fd);
 struct event_file *event_lookup(int fd);
 ssize_t event_wait(int fd, void *buf, size_t len);
 bool descriptor_is_uverbs(int fd);
-int ucma_wait(int fd);
+int ucma_wait(int fd, bool own);
 int64_t ucma_lookup(int fd);
 
 /* calls_close.c: for struct engine_host. */

@@ -15,6 +15,15 @@ cm_listening() {
 	at_server rdma res show cm_id 2>/dev/null | grep -qE "state LISTEN .*src-addr [^ ]*:$1 "
 }
 
+# stop PID: ends what a background job runs; the job itself is a shell that waits for it.
+stop() {
+	local child
+	for child in $(pgrep -P "$1"); do
+		stop "$child"
+	done
+	kill "$1" 2>/dev/null
+}
+
 # cm_pair [-k] PORT SERVER CLIENT: both command lines must end with 0 within
 # CM_TIMEOUT seconds (60). With -k the server serves for ever and is ended. PORT -: a
 # server that does not listen; the client starts a second later.
@@ -26,7 +35,7 @@ cm_pair() {
 	if [ "$1" = - ]; then
 		sleep 1
 	elif ! wait_for 20 cm_listening "$1"; then
-		kill "$server" 2>/dev/null
+		stop "$server"
 		cat "$T/server.out" >&2
 		echo "server does not listen on $1: $2" >&2
 		return 1
@@ -34,7 +43,7 @@ cm_pair() {
 	at_client timeout "$limit" bash -c "exec $3" >"$T/client.out" 2>&1 || rc=$?
 	[ $rc -eq 0 ] || echo "client: status $rc: $3" >&2
 	if [ -n "$forever" ]; then
-		kill "$server" 2>/dev/null
+		stop "$server"
 		wait "$server" 2>/dev/null
 	else
 		wait "$server" || { rc=$?; echo "server: status $rc: $2" >&2; }
@@ -45,6 +54,9 @@ cm_pair() {
 	fi
 	return $rc
 }
+
+# Does somebody listen with TCP at the server?
+tcp_listening() { listening "$1"; }
 
 # No id, listener or connection is left, whatever went before.
 nothing_left() {
@@ -94,8 +106,62 @@ rstream_async_case() {
 	die "rstream -T a $a $*"
 }
 
-# udaddy and mckey have no option for the port.
-UD_PORT=7174
+# udaddy's port is fixed, and those who use datagrams do not all listen.
+ud_case() {	# SERVER-ADDRESS TOOL SERVER-OPTIONS -- CLIENT-OPTIONS
+	local a=$1 tool=$2 server=
+	shift 2
+	while [ "$1" != -- ]; do
+		server+=" $1"
+		shift
+	done
+	shift
+	cm_pair - "$tool -b $a$server" "$tool -s $a $*" || die "$tool $a$server -- $*"
+	note "$tool $a$server -- $*"
+}
+
+# Datagrams to the members of a group: the receiver joins first.
+mckey_case() {	# GROUP SERVER-ADDRESS CLIENT-ADDRESS OPTIONS...
+	local group=$1 s=$2 c=$3
+	shift 3
+	cm_pair - "mckey -m $group -b $s $*" "mckey -m $group -b $c -s $*" || die "mckey $group $*"
+	grep -q '^receiving data' "$T/server.out" || die "mckey $group: $(cat "$T/server.out")"
+	note "mckey $group $*"
+}
+
+# connected PORT N: has the server N connections at this port?
+connected() {
+	[ "$(at_server rdma res show cm_id | grep -cE "state CONNECT .*src-addr [^ ]*:$1 ")" -ge "$2" ]
+}
+
+# A server that goes on for ever, many clients one after another, and many at once:
+# each comes when the one before is there, for rping's server keeps one request in mind.
+persistent_case() {	# SERVER-ADDRESS SEQUENTIAL PARALLEL
+	local a=$1 i server pids=()
+	next_port
+	at_server rping -s -P -a "$a" -p "$CM_PORT" >"$T/server.out" 2>&1 &
+	server=$!
+	wait_for 20 cm_listening "$CM_PORT" || die "rping -P does not listen"
+	for i in $(seq "$2"); do
+		at_client timeout 30 rping -c -a "$a" -p "$CM_PORT" -C 2 -V >"$T/client.out" 2>&1 ||
+			die "rping -P: client $i: $? $(cat "$T/client.out")"
+	done
+	for i in $(seq "$3"); do
+		at_client timeout 100 rping -c -a "$a" -p "$CM_PORT" -V >"$T/client.$i" 2>&1 &
+		pids+=($!)
+		wait_for 20 connected "$CM_PORT" "$i" || die "rping -P: client $i of $3 is not there"
+	done
+	for i in "${pids[@]}"; do
+		kill -0 "$i" || die "rping -P: a client has ended: $(cat "$T"/client.[0-9]*)"
+		stop "$i"
+	done
+	wait "${pids[@]}" 2>/dev/null
+	wait_for 20 not connected "$CM_PORT" 1 || die "rping -P: connections of the dead are left"
+	stop "$server"
+	wait "$server" 2>/dev/null
+	note "rping -P $a: $2 clients one by one, $3 at once"
+}
+
+not() { ! "$@"; }
 
 rdma_case() {	# SERVER-ADDRESS
 	next_port
@@ -121,4 +187,45 @@ rcopy_case() {	# SERVER-ADDRESS
 	cm_pair -k - "rcopy -p $CM_PORT" "rcopy $T/from $1:$T/to -p $CM_PORT" || die "rcopy $1"
 	cmp "$T/from" "$T/to" || die "rcopy $1: another file arrived"
 	note "rcopy $1"
+}
+
+perf_case() {	# SERVER-ADDRESS TOOL OPTIONS...
+	local a=$1 tool=$2
+	shift 2
+	next_port
+	cm_pair "$CM_PORT" "$tool -R -F -p $CM_PORT $*" "$tool -R -F -p $CM_PORT $* $a" ||
+		die "$tool -R $* $a"
+	grep -qE '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/client.out" || die "$tool -R: no figures"
+	note "$tool -R $* $a"
+}
+
+qperf_case() {	# SERVER-ADDRESS TEST...
+	local a=$1 server
+	shift
+	next_port
+	at_server qperf -lp "$CM_PORT" >"$T/server.out" 2>&1 &
+	server=$!
+	wait_for 20 tcp_listening "$CM_PORT" || die "qperf does not listen"
+	at_client timeout 60 qperf -lp "$CM_PORT" -cm 1 -t 1 "$a" "$@" >"$T/client.out" 2>&1 ||
+		die "qperf $*: $(cat "$T/client.out" "$T/server.out")"
+	stop "$server"
+	wait "$server" 2>/dev/null
+	note "qperf -cm 1 $a $*"
+}
+
+# An unmodified TCP program whose sockets librspreload makes rsockets: netcat, which
+# asks for them in words that librspreload knows (no SOCK_CLOEXEC, no accept4).
+rsocket_case() {	# SERVER-ADDRESS
+	local rs=${RSPRELOAD:-/usr/lib/$(uname -m)-linux-gnu/rsocket/librspreload.so} server
+	next_port
+	head -c 20000000 /dev/urandom >"$T/from"
+	at_server env LD_PRELOAD="$rs:$PRELOAD" timeout 60 nc.traditional -l -s "$1" -p "$CM_PORT" \
+		>"$T/to" 2>"$T/server.out" </dev/null &
+	server=$!
+	wait_for 20 cm_listening "$CM_PORT" || die "nc -l: $(cat "$T/server.out")"
+	at_client env LD_PRELOAD="$rs:$PRELOAD" timeout 60 nc.traditional -q 1 "$1" "$CM_PORT" \
+		<"$T/from" >"$T/client.out" 2>&1 || die "nc: $(cat "$T/client.out")"
+	wait "$server" || die "nc -l: $(cat "$T/server.out")"
+	cmp "$T/from" "$T/to" || die "nc: another file arrived"
+	note "netcat over librspreload, $1"
 }

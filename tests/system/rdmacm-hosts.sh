@@ -6,6 +6,7 @@
 # shellcheck source=tests/system/cm.sh
 . "${BASH_SOURCE%/*}/cm.sh"
 
+tcp_listening() { listening_on b "$1"; }
 at_server() { ruse_on b "$@"; }
 at_client() { ruse_on a "$@"; }
 
@@ -20,10 +21,14 @@ for a in "${ADDR4[b]}" "${ADDR6[b]}"; do
 	tool_case "$a" rstream -T v -S 5000 -C 300 -- -T v -S 5000 -C 300
 	tool_case "$a" riostream -T v -S 5000 -C 300 -- -T v -S 5000 -C 300
 	cmtime_case "$a" 100
-	rcopy_case "$a"
-	cm_pair - "udaddy -b $a" "udaddy -s $a" || die "udaddy $a"
-	note "udaddy $a"
-	tool_case "$a" udpong -- -S 64 -C 200
+	case $a in *:*) ;; *) rcopy_case "$a" ;; esac
+	ud_case "$a" udaddy --
+	persistent_case "$a" 10 10
+	perf_case "$a" ib_send_bw -n 200
+	perf_case "$a" ib_write_lat -n 200
+	qperf_case "$a" rc_lat rc_bw
 done
+rsocket_case "${ADDR4[b]}"
+mckey_case 239.1.2.3 "${ADDR4[b]}" "${ADDR4[a]}"
 wait_for 10 nothing_left || die "left: $(at_server rdma res show cm_id; at_client rdma res show cm_id)"
 exit 0

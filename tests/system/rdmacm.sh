@@ -17,6 +17,7 @@ addresses=(127.0.0.1 ::1)
 note "addresses: ${addresses[*]}"
 
 for a in "${addresses[@]}"; do
+	[ -z "${RDMACM_ONLY:-}" ] || [ "$RDMACM_ONLY" = "$a" ] || continue
 	rping_case "$a"
 	rping_case "$a" -S 4096
 	rping_case "$a" -q
@@ -28,7 +29,7 @@ for a in "${addresses[@]}"; do
 	rstream_async_case "$a" -S 65536 -C 100 -I 10
 	tool_case "$a" riostream -T v -S 5000 -C 300 -- -T v -S 5000 -C 300
 	cmtime_case "$a" 100
-	rcopy_case "$a"
+	case $a in *:*) ;; *) rcopy_case "$a" ;; esac
 done
 # A listener on all addresses.
 next_port
@@ -39,13 +40,16 @@ cm_pair "$CM_PORT" "rping -s -a ::0 -p $CM_PORT -C 3" "rping -c -a 127.0.0.1 -p 
 	die "rping :: by IPv4"
 
 for a in "${addresses[@]}"; do
-	for space in 0x111 0x2; do
-		cm_pair - "udaddy -b $a -p $space" "udaddy -s $a -p $space" || die "udaddy $a $space"
-		cm_pair - "udaddy -b $a -p $space -c 20 -C 5" "udaddy -s $a -p $space -c 20 -C 5" ||
-			die "udaddy $a $space -c 20"
-		note "udaddy $a $space"
-	done
-	tool_case "$a" udpong -- -S 64 -C 200
+	[ -z "${RDMACM_ONLY:-}" ] || [ "$RDMACM_ONLY" = "$a" ] || continue
+	ud_case "$a" udaddy --
+	ud_case "$a" udaddy -c 20 -C 5 -- -c 20 -C 5
+	perf_case "$a" ib_send_bw -n 200
+	perf_case "$a" ib_read_lat -n 200
+	perf_case "$a" ib_write_bw -q 4 -n 200
+	qperf_case "$a" rc_lat rc_bw rc_rdma_write_bw rc_rdma_read_lat
 done
+persistent_case 127.0.0.1 "${RDMACM_SEQUENTIAL:-40}" "${RDMACM_PARALLEL:-20}"
+rsocket_case 127.0.0.1
+[ -z "$v4" ] || mckey_case 239.1.2.3 "$v4" "$v4"
 wait_for 10 nothing_left || die "left: $(in_ruse rdma res show cm_id)"
 exit 0

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Deaths: a process with connections is killed, and its peer is told at once; its
+# port is free at once. rused is killed: errors and no hangs, data paths go on, a
+# new one serves new programs.
+# shellcheck source=tests/system/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+# shellcheck source=tests/system/cm.sh
+. "${BASH_SOURCE%/*}/cm.sh"
+
+# rping_up: a server and a client that ping each other until they are stopped.
+rping_up() {
+	next_port
+	in_ruse timeout 100 rping -s -a 127.0.0.1 -p "$CM_PORT" -v >"$T/server.out" 2>&1 &
+	server=$!
+	wait_for 20 cm_listening "$CM_PORT" || die "rping does not listen"
+	in_ruse timeout 100 rping -c -a 127.0.0.1 -p "$CM_PORT" -v >"$T/client.out" 2>&1 &
+	client=$!
+	wait_for 20 connected "$CM_PORT" 1 || die "rping is not connected: $(cat "$T/client.out")"
+}
+
+ended() { ! kill -0 "$1" 2>/dev/null; }
+
+for who in server client; do
+	rping_up
+	if [ $who = server ]; then victim=$server other=$client; else victim=$client other=$server; fi
+	victim=$(pgrep -P "$victim" | head -n 1)
+	case $(cat "/proc/$victim/comm") in timeout) victim=$(pgrep -P "$victim") ;; esac
+	[ "$(cat "/proc/$victim/comm")" = rping ] || die "pid $victim is no rping"
+	kill -9 "$victim"
+	wait_for 10 ended "$other" || die "the $who was killed and its peer does not know"
+	# The listener's port is free for the next.
+	[ $who = client ] || cm_pair "$CM_PORT" "rping -s -a 127.0.0.1 -p $CM_PORT -C 2" \
+		"rping -c -a 127.0.0.1 -p $CM_PORT -C 2" || die "the port of a dead listener is not free"
+	wait_for 10 nothing_left || die "left of the dead: $(in_ruse rdma res show cm_id)"
+	note "a $who killed"
+done
+
+# rused dies under a connection: it goes on, what asks rused ends, a new one serves others.
+next_port
+in_ruse timeout 60 ib_write_bw -R -F -D 5 -p "$CM_PORT" >"$T/perf-server" 2>&1 &
+perf_server=$!
+wait_for 20 cm_listening "$CM_PORT" || die "ib_write_bw does not listen"
+in_ruse timeout 60 ib_write_bw -R -F -D 5 -p "$CM_PORT" 127.0.0.1 >"$T/perf-client" 2>&1 &
+perf_client=$!
+wait_for 20 connected "$CM_PORT" 1 || die "ib_write_bw is not connected"
+sleep 1
+rping_up
+pid=$(rused_pid) || die "there is no rused"
+kill -9 "$pid"
+wait_for 20 ended "$server" && wait_for 20 ended "$client" ||
+	die "who waits for an event hangs without rused"
+grep -qi 'error' "$T/client.out" || die "no error: $(tail -n 3 "$T/client.out")"
+next_port
+cm_pair "$CM_PORT" "rping -s -a 127.0.0.1 -p $CM_PORT -C 2" \
+	"rping -c -a 127.0.0.1 -p $CM_PORT -C 2" || die "a new rused does not serve new programs"
+wait_for 30 ended "$perf_client" && wait_for 30 ended "$perf_server" || die "ib_write_bw hangs"
+grep -qE '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/perf-client" ||
+	die "the connection stopped with rused: $(cat "$T/perf-client")"
+note "rused killed: $(grep -E '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/perf-client")"
+exit 0
