@@ -88,6 +88,7 @@ struct engine {
 	uint32_t poll_gen;		/* any thread: counts polls of the program */
 	uint32_t empty_polls;		/* since the watch fell asleep */
 	uint32_t polls_wanted;		/* so many make the watch POLLED */
+	uint32_t closed;		/* descriptors ever closed: events from before may be of one */
 	ns_t sleep_until;		/* deadline the thread sleeps to; NS_NEVER */
 	ns_t grace;
 	ns_t reattach_at;		/* next try to find a rused; NS_NEVER while connected */

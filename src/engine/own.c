@@ -44,4 +44,5 @@ void own_close(int fd)
 		return;
 	engine.host->own_fd(fd, false);
 	sys_close(fd);
+	atomic_add(&engine.closed, 1u);
 }

@@ -288,6 +288,7 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 static void wait_events(ns_t until)
 {
 	struct epoll_event ev[16];
+	uint32_t closed = READ_ONCE(engine.closed);
 	ns_t now = engine_now(), ns = until > now ? until - now : 0;
 	struct timespec ts = { .tv_sec = ns / NS_S, .tv_nsec = ns % NS_S };
 	long n;
@@ -303,7 +304,8 @@ static void wait_events(ns_t until)
 	if (!engine_lock())
 		return;
 	engine.now = engine_now();
-	for (long i = 0; i < n; i++) {
+	/* What was closed since, by another thread or here, has no link_fd any more; the others tell again. */
+	for (long i = 0; i < n && engine.closed == closed; i++) {
 		struct link_fd *fd = ev[i].data.ptr;
 
 		fd->event(fd, ev[i].events);
