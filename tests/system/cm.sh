@@ -192,6 +192,7 @@ rcopy_case() {	# SERVER-ADDRESS
 perf_case() {	# SERVER-ADDRESS TOOL OPTIONS...
 	local a=$1 tool=$2
 	shift 2
+	case $a in *:*) return ;; esac	# this perftest connects by IPv4
 	next_port
 	cm_pair "$CM_PORT" "$tool -R -F -p $CM_PORT $*" "$tool -R -F -p $CM_PORT $* $a" ||
 		die "$tool -R $* $a"
@@ -202,6 +203,7 @@ perf_case() {	# SERVER-ADDRESS TOOL OPTIONS...
 qperf_case() {	# SERVER-ADDRESS TEST...
 	local a=$1 server
 	shift
+	case $a in *:*) return ;; esac	# it has no IPv6
 	next_port
 	at_server qperf -lp "$CM_PORT" >"$T/server.out" 2>&1 &
 	server=$!
