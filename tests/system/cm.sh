@@ -28,7 +28,7 @@ stop() {
 # CM_TIMEOUT seconds (60). With -k the server serves for ever and is ended. PORT -: a
 # server that does not listen; the client starts a second later.
 cm_pair() {
-	local forever= limit=${CM_TIMEOUT:-60} server rc=0
+	local forever='' limit=${CM_TIMEOUT:-60} server rc=0
 	[ "$1" != -k ] || { forever=y; shift; }
 	at_server timeout "$limit" bash -c "exec $2" >"$T/server.out" 2>&1 &
 	server=$!
@@ -74,7 +74,7 @@ rping_case() {	# SERVER-ADDRESS CLIENT-OPTIONS...
 
 # tool_case SERVER-ADDRESS TOOL SERVER-OPTIONS -- CLIENT-OPTIONS: those that take -b, -s and -p PORT.
 tool_case() {
-	local a=$1 tool=$2 server=
+	local a=$1 tool=$2 server=''
 	shift 2
 	while [ "$1" != -- ]; do
 		server+=" $1"
@@ -108,7 +108,7 @@ rstream_async_case() {
 
 # udaddy's port is fixed, and those who use datagrams do not all listen.
 ud_case() {	# SERVER-ADDRESS TOOL SERVER-OPTIONS -- CLIENT-OPTIONS
-	local a=$1 tool=$2 server=
+	local a=$1 tool=$2 server=''
 	shift 2
 	while [ "$1" != -- ]; do
 		server+=" $1"

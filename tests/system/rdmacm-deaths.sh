@@ -48,13 +48,16 @@ sleep 1
 rping_up
 pid=$(rused_pid) || die "there is no rused"
 kill -9 "$pid"
-wait_for 20 ended "$server" && wait_for 20 ended "$client" ||
-	die "who waits for an event hangs without rused"
+for who in "$server" "$client"; do
+	wait_for 20 ended "$who" || die "who waits for an event hangs without rused"
+done
 grep -qi 'error' "$T/client.out" || die "no error: $(tail -n 3 "$T/client.out")"
 next_port
 cm_pair "$CM_PORT" "rping -s -a 127.0.0.1 -p $CM_PORT -C 2" \
 	"rping -c -a 127.0.0.1 -p $CM_PORT -C 2" || die "a new rused does not serve new programs"
-wait_for 30 ended "$perf_client" && wait_for 30 ended "$perf_server" || die "ib_write_bw hangs"
+for who in "$perf_client" "$perf_server"; do
+	wait_for 30 ended "$who" || die "ib_write_bw hangs"
+done
 grep -qE '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/perf-client" ||
 	die "the connection stopped with rused: $(cat "$T/perf-client")"
 note "rused killed: $(grep -E '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/perf-client")"
