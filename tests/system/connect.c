@@ -362,6 +362,7 @@ static bool serve_one(int *established, int *gone)
 	unsigned char data[256] = { 0 };
 	bool ud = e.id->ps == RDMA_PS_UDP;
 	struct conn *c = e.id->context;
+	enum wish wish;
 
 	if (e.event == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		const void **p = ud ? &e.param.ud.private_data : &e.param.conn.private_data;
@@ -372,7 +373,8 @@ static bool serve_one(int *established, int *gone)
 	rdma_ack_cm_event(ev);
 	switch ((int)e.event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
-		return (ud ? ud_request(e.id, &e.param.ud) : rc_request(e.id, &e.param.conn)) != STOP;
+		wish = ud ? ud_request(e.id, &e.param.ud) : rc_request(e.id, &e.param.conn);
+		return wish != STOP;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		++*established;
 		if (c->wish == SERVER_FREES) {

@@ -10,7 +10,7 @@
 hosts 4200
 at_server() { ruse_on b "$@"; }
 for from in b a; do
-	at_client() { ruse_on $from "$@"; }
+	at_client() { ruse_on "$from" "$@"; }
 	for a in "${ADDR4[b]}" "${ADDR6[b]}"; do
 		next_port
 		next_port # the next one has to be free

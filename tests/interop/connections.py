@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What is connected between ruse and kernel rxe by librdmacm: as cases.py, with
+
+  {addr}    the server's address in the case's family
+  {own}     the side's own address
+  {port}    its own for each case
+  {bin}     where the tests' own programs are
+
+and one capture of the wire for all of them, wire() compares: what ruse's CM
+says for a program, the kernel's says for the same program, field by field, but
+what each host chooses.
+"""
+import os
+import re
+import subprocess
+import time
+from dataclasses import dataclass
+
+PORT = 23000
+
+
+@dataclass
+class Connection:
+    name: str
+    server: str
+    client: str
+    expect: str = ""             # a pattern that the client's output has
+    served: str = ""             # the same of the server's
+    families: tuple = (4, 6)
+    long: bool = False           # not in the short form
+    timeout: int = 90
+    listens: int = 0             # where the server listens, when not in {port}; -1: it is not seen
+    forever: bool = False        # the server has to be ended
+    same: bool = False           # each side says the same whichever it is: compared
+
+
+def tool(name, server="", client="", **kw):
+    """One that is told by -b or -s which side it is."""
+    return Connection(f"{name} {client or server}".strip(),
+                      f"{name} -b {{addr}} -p {{port}} {server}",
+                      f"{name} -s {{addr}} -p {{port}} {client}", **kw)
+
+
+def both(name, opts, **kw):
+    return tool(name, opts, opts, **kw)
+
+
+def rping(opts, **kw):
+    return Connection(f"rping {opts}".strip(), f"rping -s -a {{addr}} -p {{port}} {opts}",
+                      f"rping -c -a {{addr}} -p {{port}} {opts}", **kw)
+
+
+def udaddy(opts, **kw):
+    return Connection(f"udaddy {opts}".strip(), f"udaddy -b {{addr}} {opts}",
+                      f"udaddy -s {{addr}} {opts}", expect="return status 0",
+                      listens=7174, **kw)
+
+
+def all_connections():
+    yield rping("-C 5 -V -v", expect="ping data", same=True)
+    yield Connection("every end, private data", "{bin}/connect {addr} {port}",
+                     "{bin}/connect -c {addr} {port}", expect="all connections",
+                     served="all served", same=True)
+    yield tool("ucmatose", expect="return status 0", same=True)
+    yield udaddy("", same=True)
+    yield both("cmtime", "-c 50", expect="(?m)^disconnect", forever=True, families=(4,))
+    yield both("cmtime", "-c 500", expect="(?m)^disconnect", forever=True, long=True, timeout=300)
+    yield Connection("rdma_client", "rdma_server -s {addr} -p {port}",
+                     "rdma_client -s {addr} -p {port}", expect="end 0", served="end 0")
+    yield rping("-C 50 -S 65000 -V", long=True)
+    yield rping("-C 50 -q", long=True)
+    yield both("ucmatose", "-c 20 -C 10 -S 1000", expect="return status 0", long=True)
+    yield both("ucmatose", "-m -t 8", expect="return status 0", long=True)
+    yield udaddy("-p 0x2", long=True)
+    yield udaddy("-c 10 -C 5", long=True)
+    yield both("rstream", "-T v -S 5000 -C 100", long=True)
+    yield both("riostream", "-T v -S 5000 -C 50", long=True)
+    yield both("udpong", "-S 64 -C 50", long=True, listens=-1)
+
+
+# tshark's lines that are each host's choice.
+CHOSEN = re.compile(r"Transaction ID|Data Payload|Communication ID|Request ID|CA GUID|QPN[^:]*:|"
+                    r"Starting PSN|Port GID|Flow Label|Packet Rate|= Reserved: |Source Port|"
+                    r"Destination Port|Source IP|Destination IP|Invariant CRC")
+
+
+class Wire:
+    """What passes in UDP port 4791 meanwhile, by interface."""
+
+    def __init__(self, dev, path):
+        self.path = path
+        # pylint: disable-next=consider-using-with
+        self.p = subprocess.Popen(["dumpcap", "-q", "-i", dev, "-f", "udp port 4791", "-w", path],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for line in self.p.stderr:
+            if line.startswith("File:"):
+                break
+
+    def end(self):
+        self.p.terminate()
+        self.p.wait()
+
+    def messages(self):
+        """
+        (messages, malformed): source address and lines of each CM message, and the
+        packets that tshark cannot decode.
+        """
+        out = subprocess.run(["tshark", "-r", self.path, "-o", "udp.check_checksum:FALSE", "-Y",
+                              "infiniband.bth.destqp == 1 or _ws.malformed", "-O", "infiniband"],
+                             check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                             text=True, errors="replace").stdout
+        good, bad = [], ""
+        for packet in re.split(r"(?m)^(?=Frame \d+: )", out)[1:]:
+            src = re.search(r"Internet Protocol Version \d, Src: ([0-9a-f.:]+)", packet)
+            mad = packet.find("MAD Header")
+            if "Malformed Packet" in packet or not src or mad < 0:
+                bad += packet
+            else:
+                lines = [x.strip() for x in packet[mad:].splitlines()]
+                good.append((src.group(1), tuple(x for x in lines if x and not CHOSEN.search(x))))
+        return good, bad
+
+
+def said(messages, addresses):
+    return {m for src, m in messages if src in addresses}
+
+
+def difference(ours, theirs):
+    """The first kind of message that only one of the two has said; '' when there is none."""
+    def kind(m):
+        return next((x for x in m if x.startswith("Attribute ID")), "?")
+
+    for a, b, who in ((ours, theirs, "ruse"), (theirs, ours, "the kernel")):
+        for m in sorted(a - b):
+            # The most similar of the other side shows where it is.
+            near = max((o for o in b if kind(o) == kind(m)),
+                       key=lambda o, m=m: len(set(o) & set(m)), default=())
+            return f"only {who} says\n  " + "\n  ".join(x for x in m if x not in near) + \
+                   f"\nof {kind(m)}, the other\n  " + "\n  ".join(x for x in near if x not in m)
+    return ""
+
+
+def present():
+    """Can the wire be captured and decoded here?"""
+    return all(any(os.access(os.path.join(d, p), os.X_OK) for d in os.environ["PATH"].split(":"))
+               for p in ("dumpcap", "tshark"))
+
+
+class Pairs:
+    """Runs them; the suite says how it went."""
+
+    def __init__(self, suite, here, guest, directory):
+        self.suite, self.here, self.guest, self.dir = suite, here, guest, directory
+        self.port = PORT
+        self.long = suite.args.long
+        self.fail = suite.failed
+
+    def start(self, what, side, server, family):
+        address = {4: lambda s: s.ip4, 6: lambda s: s.ip6}[family]
+        return side.start(what.format(addr=address(server), own=address(side), port=self.port,
+                                      bin=os.path.join(self.suite.args.build, "tests/system")))
+
+    def wait_listening(self, case, server, s):
+        if case.listens < 0:
+            time.sleep(3)
+            return
+        port = case.listens or self.port
+        end = time.monotonic() + 30
+        while not re.search(f"(?m)state LISTEN .*src-addr [^ ]*:{port}( |$)",
+                            server.run("rdma res show cm_id")[1]):
+            if s.rc is not None or time.monotonic() > end:
+                s.wait(0)
+                raise self.fail(f"the server does not listen\nserver: {s.cmd}\n{s.out}")
+            time.sleep(0.1)
+
+    def pair(self, case, family, server, client):
+        self.port += 2      # every second one: nobody listens on the next
+        s = self.start(case.server, server, server, family)
+        self.wait_listening(case, server, s)
+        c = self.start(case.client, client, server, family)
+        crc = c.wait(case.timeout)
+        src = s.wait(0 if case.forever else 30 if crc == 0 else 3)
+        text = f"\nserver ({server.name}), status {src}: {s.cmd}\n{s.out}" \
+               f"\nclient ({client.name}), status {crc}: {c.cmd}\n{c.out}"
+        if crc or (src and not case.forever):
+            raise self.fail("exit status" + text)
+        if not re.search(case.expect, c.out) or not re.search(case.served, s.out):
+            raise self.fail(f"no {case.expect} or {case.served}" + text)
+
+    def compared(self, case, family):
+        """Both directions with the wire captured: each side has been server and client."""
+        path = os.path.join(self.dir, "cm.pcapng")
+        wire = Wire("vm1", path)
+        try:
+            self.pair(case, family, self.guest, self.here)
+            self.pair(case, family, self.here, self.guest)
+            time.sleep(0.5)     # dumpcap's buffer
+        finally:
+            wire.end()
+        messages, bad = wire.messages()
+        if bad:
+            raise self.fail("malformed:\n" + bad)
+        ours, theirs = (said(messages, (s.ip4, s.ip6)) for s in (self.here, self.guest))
+        if not ours or not theirs:
+            raise self.fail(f"{len(messages)} CM messages captured")
+        diff = difference(ours, theirs)
+        if diff:
+            raise self.fail(diff)
+        print(f"# {len(messages)} messages of {len(ours)} kinds", flush=True)
+
+    def all(self):
+        can = present()
+        for case in (c for c in all_connections() if self.long or not c.long):
+            for family in case.families:
+                sides = [(self.guest, self.here), (self.here, self.guest)]
+                if case.same and can:
+                    self.named(f"IPv{family} both ways: {case.name}",
+                               lambda c=case, f=family: self.compared(c, f))
+                    continue
+                for server, client in sides:
+                    self.named(f"IPv{family} {server.name} <- {client.name}: {case.name}",
+                               lambda c=case, f=family, s=server, d=client: self.pair(c, f, s, d))
+
+    def named(self, name, fn):
+        if self.suite.wanted(name):
+            self.suite.one(name, lambda: self.checked(fn))
+
+    def checked(self, fn):
+        before = self.suite.now()
+        fn()
+        self.suite.no_drops(before)
