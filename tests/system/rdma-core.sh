@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # rdma-core's own test-suite as Debian ships it, judged by rdma-core.tsv: every
 # test ends as the table says, ten times over. What is skipped has its reason there.
+# shellcheck source=tests/system/own-net.sh
+. "${BASH_SOURCE%/*}/own-net.sh"
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Connections within a host, by the stock programs of librdmacm: loopback
 # addresses, the host's own, every kind of id.
+# shellcheck source=tests/system/own-net.sh
+. "${BASH_SOURCE%/*}/own-net.sh"
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 # shellcheck source=tests/system/cm.sh
