@@ -97,6 +97,10 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	smp_store_release(&r->page->seq, r->page->seq + 1);
 	if (!was.in_use && now->in_use)
 		ucma_device_added(r, (unsigned int)slot);
+	/* GID 0 is made of the hardware address. */
+	if (was.in_use && now->in_use && now->ifindex && was.ifindex == now->ifindex &&
+	    memcmp(was.gid[0].raw, now->gid[0].raw, 16))
+		ucma_addr_change(r, now->ifindex);
 	/* Whoever hears of it finds sysfs as it was, or as it is now; then the events come. */
 	if (was.in_use && now->in_use && strcmp(was.name, now->name)) {
 		sysfs_device(r->run, &was, NULL);

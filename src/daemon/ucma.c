@@ -10,6 +10,7 @@
  * port that is in use is looked at twice.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <rdma/rdma_user_cm.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@
 
 #define SHOWN_MAX 64u
 #define INDEX_BITS 12
+#define TRIM_AFTER (3 * NS_S)	/* timewait is over by then */
 #define CAP_NET_BIND_SERVICE 10
 #define WRITE_MAX (sizeof(struct rdma_ucm_cmd_hdr) + UINT16_MAX)
 
@@ -67,6 +69,12 @@ static void wake(void *ctx, void *host, unsigned int n)
 
 const struct ucma_ops ucma_fd_ops = { .wake = wake };
 
+/* Thousands of connections have left holes: what is free goes back to the kernel. */
+void ucma_trim(struct timer *t, ns_t now)
+{
+	malloc_trim(0);
+}
+
 static void file_close(struct ucma_fd *u)
 {
 	struct rused *r = u->r;
@@ -74,6 +82,8 @@ static void file_close(struct ucma_fd *u)
 	idtable_remove(&r->ucma.ids, u->number & (UCMA_MAX_FILES - 1));
 	ucma_file_close(u->file);
 	loop_del(&r->loop, &u->f);
+	/* Without a timer it stays as it is, no more. */
+	timer_set(&r->loop.timers, &r->ucma.trim, r->loop.now + TRIM_AFTER);
 	list_add_tail(&u->node, &r->loop.dead);
 }
 

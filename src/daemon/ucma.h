@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include "base/idtable.h"
 #include "base/list.h"
+#include "base/timer.h"
 
 struct client;
 struct ipc_ucma;
@@ -21,6 +22,7 @@ struct ucma_files {
 	struct rdmacm *rdmacm;
 	struct ucma *ucma;
 	struct idtable ids;	/* by the low bits of their numbers */
+	struct timer trim;	/* a file has been closed a while ago */
 };
 
 /* 0 or -ENOMEM. Before devices are. */
@@ -34,6 +36,7 @@ void ucma_device_removed(struct rused *r, unsigned int slot);
 void ucma_addr_change(struct rused *r, uint32_t ifindex);
 
 /* ucma.c, for ucma_host.c */
+void ucma_trim(struct timer *t, ns_t now);
 extern const struct ucma_ops ucma_fd_ops;
 void ucma_close_all(struct rused *r);
 /* Who opened the file that is the host of this one. */

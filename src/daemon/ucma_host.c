@@ -31,6 +31,7 @@ int ucma_init(struct rused *r)
 	int rc;
 
 	idtable_init(&u->ids, UCMA_MAX_FILES);
+	u->trim.fn = ucma_trim;
 	addr_init(r);
 	rc = gsi_init(r);
 	if (rc)
@@ -46,6 +47,7 @@ void ucma_fini(struct rused *r)
 
 	if (u->ucma) {
 		ucma_close_all(r);
+		timer_cancel(&r->loop.timers, &u->trim);
 		ucma_destroy(u->ucma);
 		idtable_fini(&u->ids);
 	}
