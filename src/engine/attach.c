@@ -321,10 +321,7 @@ static void conn_event(struct link_fd *fd, uint32_t events)
 	struct iovec iov = { &c, 1 };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	/*
-	 * rused never speaks first: whatever is readable outside a call is the
-	 * end. -EAGAIN: it was an answer that somebody has taken meanwhile.
-	 */
+	/* -EAGAIN: another connection has taken its place meanwhile. */
 	if (engine.conn.fd >= 0 &&
 	    sys_recvmsg(engine.conn.fd, &m, MSG_PEEK | MSG_DONTWAIT) != -EAGAIN)
 		conn_lost();
@@ -333,7 +330,11 @@ static void conn_event(struct link_fd *fd, uint32_t events)
 /* The progress thread notices a rused that died. */
 void conn_watch(void)
 {
-	struct epoll_event ev = { .events = EPOLLIN | EPOLLRDHUP, .data.ptr = &engine.conn_fd };
+	/*
+	 * Not EPOLLIN: rused never speaks first, and its answers are the caller's, who waits for
+	 * them. This thread would wake with each, and both would want the lock.
+	 */
+	struct epoll_event ev = { .events = EPOLLRDHUP, .data.ptr = &engine.conn_fd };
 
 	engine.conn_fd.event = conn_event;
 	sys_call(SYS_epoll_ctl, engine.epfd, EPOLL_CTL_ADD, engine.conn.fd, &ev);
