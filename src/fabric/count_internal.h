@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef RUSE_FABRIC_COUNT_INTERNAL_H
+#define RUSE_FABRIC_COUNT_INTERNAL_H
+
+#include "fabric/topo.h"
+
+#define SLS 16
+#define ERROR_COUNTERS 12		/* of PortCounters, in the order of CounterSelect */
+
+struct counters {
+	uint64_t xmit_data, rcv_data, xmit_pkts, rcv_pkts;
+	uint64_t ucast_xmit, ucast_rcv, mcast_xmit, mcast_rcv;
+	uint64_t xmit_wait;
+	uint32_t xmit_sl[SLS], rcv_sl[SLS];
+	/* PortCounters counts from here: clearing it leaves PortCountersExtended as it is. */
+	uint64_t base[5];
+	uint16_t error[ERROR_COUNTERS], qp1_dropped;
+	uint16_t rcv_detail[6], discard_detail[4];
+};
+
+struct port;
+
+/* To the errors of PortCounters; stops at the counter's end. */
+void count_error(struct port *p, enum perf_field counter, uint32_t n);
+void count_detail(uint16_t *detail);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef RUSE_FABRIC_INTERNAL_H
+#define RUSE_FABRIC_INTERNAL_H
+
+#include "base/log.h"
+#include "fabric/count_internal.h"
+#include "fabric/fabric.h"
+
+#define LFT_CAP LID_MCAST		/* SwitchInfo:LinearFDBCap */
+#define MFT_CAP 1024			/* MulticastFDBCap */
+#define HOST_PKEYS 128			/* NodeInfo:PartitionCap */
+#define SWITCH_PKEYS 32			/* SwitchInfo:PartitionEnforcementCap */
+#define GUID_CAP 8
+#define VLARB_CAP 8			/* entries of each of the two tables */
+#define PKEY_DEFAULT 0xffff
+#define MAX_HOPS 64			/* then the tables lead in a circle */
+#define MAD_WORDS 72			/* LRH, BTH, DETH, 256 bytes, ICRC */
+#define VL15 15
+
+struct node;
+
+struct port {
+	struct node *node;
+	struct port *peer;	/* other end of the cable; NULL: none */
+	uint8_t num;
+	bool cut;		/* the cable is, or a person says so; at both ends */
+	bool led;
+	uint8_t width, speed, ext; /* of the cable: PortInfo's encodings; ext 0: speed counts */
+	uint64_t guid;
+	uint8_t info[SMP_DATA_LEN];
+	uint16_t *pkeys;
+	uint32_t npkeys;
+	uint64_t guids[GUID_CAP];
+	uint8_t vlarb[2][SMP_DATA_LEN];	/* low, high */
+	uint8_t *sltovl;	/* of this output port: SLS bytes for each input port; NULL: identity */
+	struct counters c;
+	/* Of management ports (a switch's port 0, each port of an HCA) */
+	struct timer lease, repeat;
+	uint8_t trap[MAD_LEN];	/* sent, not repressed */
+	uint32_t repeats;
+};
+
+struct node {
+	struct fabric *f;
+	uint32_t index;
+	char id[TOPO_NAME_LEN + 1];
+	uint8_t desc[SMP_DATA_LEN + 1];
+	enum node_type type;
+	uint64_t guid, sysimgguid;
+	uint32_t vendid, devid;
+	bool on, enhanced;
+	uint8_t nports;
+	uint8_t swinfo[SMP_DATA_LEN];
+	uint8_t *lft;		/* LFT_CAP entries, NULL: none is set */
+	uint16_t *mft;		/* MFT_CAP * positions */
+	uint32_t positions;
+	struct port *ports;	/* 0 to nports */
+};
+
+struct fabric {
+	const struct fabric_ops *ops;
+	void *ctx;
+	struct timer_heap timers;
+	struct node *nodes;
+	uint32_t count;
+	uint64_t tid;		/* of traps */
+};
+
+/* What carries a MAD: LRH, BTH, DETH and GRH as far as anyone looks at them. */
+struct hdr {
+	uint16_t slid, dlid, pkey;
+	uint32_t sqp, dqp, flow;
+	bool grh;
+	uint8_t sl, hop_limit, tclass, sgid[16], dgid[16];
+};
+
+static inline bool is_switch(const struct node *n)
+{
+	return n->type == NODE_SWITCH;
+}
+
+/* The port with the node's management state, for one of its ports. */
+static inline struct port *mgmt_port(struct port *p)
+{
+	return is_switch(p->node) ? &p->node->ports[0] : p;
+}
+
+static inline uint32_t port_get(const struct port *p, enum smp_field f)
+{
+	return (uint32_t)smp_get(p->info, f);
+}
+
+static inline void port_put(struct port *p, enum smp_field f, uint64_t v)
+{
+	smp_put(p->info, f, v);
+}
+
+static inline enum port_state port_state(const struct port *p)
+{
+	return (enum port_state)port_get(p, PI_PORT_STATE);
+}
+
+struct port *host_port(const struct fabric *f, uint32_t node, uint8_t port);
+struct port *any_port(const struct fabric *f, uint32_t node, uint32_t port);
+void node_reset(struct node *n);
+void port_event(struct port *p, enum fabric_event e);
+void port_set_state(struct port *p, enum port_state s);
+/* link.c: trains the link if both ends poll, or takes it down; traps. */
+void link_check(struct port *p, ns_t now);
+void link_drop(struct port *p, enum phys_state phys, ns_t now);
+/* trap.c */
+void trap_link_state(struct node *n, ns_t now);
+void trap_port_change(struct port *p, enum smp_field flag, ns_t now);
+void trap_bad_m_key(struct port *p, const uint8_t *smp, ns_t now);
+void trap_repress(struct port *p, const uint8_t *smp);
+void trap_stop(struct port *p);
+
+/*
+ * sma.c, pma.c: true: out is the response; false: nothing is to be sent. p is where the request
+ * came in, a switch's own port when it came from itself.
+ */
+bool sma_process(struct port *p, const uint8_t *in, uint8_t *out, ns_t now);
+bool pma_process(struct port *p, const uint8_t *in, uint8_t *out);
+/* Is it for the host's agents, not for the SMA or PMA? */
+bool for_agents(const uint8_t *mad);
+/* sma_port.c: 0 or MAD_STATUS_BAD_VALUE; out is as Get has it */
+uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t now);
+
+/* The other end of the link if VL 15 (vl15) or data passes now, counted; else NULL, counted. */
+struct port *hop(struct port *out, const struct fabric_pkt *pkt, bool vl15);
+/* Where the switch sends this unicast LID; NULL: nowhere, counted. */
+struct port *lft_lookup(struct port *in, uint16_t dlid);
+bool has_lid(const struct port *p, uint16_t lid);
+
+/* mads.c: a MAD by its header, from a host's port or a switch's own. */
+void carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t now);
+void deliver_mad(struct port *p, const struct hdr *h, const uint8_t *mad);
+/* smi.c: an SMP that has come in at p. */
+void smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now);
+
+#endif

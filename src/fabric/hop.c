@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One hop: tables, port states, counters. Data, its ways and what became of it. */
+#include <errno.h>
+#include "fabric/fabric_internal.h"
+
+static const char *const fate_names[] = {
+	[FABRIC_DELIVERED] = "delivered",
+	[FABRIC_NOT_ACTIVE] = "port not active",
+	[FABRIC_NO_ROUTE] = "no route",
+	[FABRIC_LOOP] = "loop",
+	[FABRIC_NO_VL] = "no VL",
+	[FABRIC_TOO_BIG] = "too big",
+	[FABRIC_BAD_PKEY] = "P_Key refused",
+	[FABRIC_NOT_MINE] = "nobody's LID",
+};
+_Static_assert(ARRAY_SIZE(fate_names) == FABRIC_FATE_COUNT, "a name for each fate");
+
+const char *fabric_fate_name(enum fabric_fate fate)
+{
+	return fate < FABRIC_FATE_COUNT ? fate_names[fate] : NULL;
+}
+
+bool has_lid(const struct port *p, uint16_t lid)
+{
+	uint32_t base = port_get(p, PI_LID);
+
+	return base && lid >= base && lid < base + (1u << port_get(p, PI_LMC));
+}
+
+static bool is_mcast(uint16_t dlid)
+{
+	return dlid >= LID_MCAST && dlid != LID_PERMISSIVE;
+}
+
+void count_detail(uint16_t *detail)
+{
+	if (*detail < UINT16_MAX)
+		++*detail;
+}
+
+static void discard(struct port *out, uint16_t *detail)
+{
+	count_error(out, PC_XMIT_DISCARDS, 1);
+	count_detail(detail);
+}
+
+static void count(struct port *out, struct port *in, const struct fabric_pkt *pkt)
+{
+	bool mcast = is_mcast(pkt->dlid);
+
+	out->c.xmit_data += pkt->words;
+	out->c.xmit_pkts += pkt->packets;
+	*(mcast ? &out->c.mcast_xmit : &out->c.ucast_xmit) += pkt->packets;
+	out->c.xmit_sl[pkt->sl % SLS] += (uint32_t)pkt->words;
+	in->c.rcv_data += pkt->words;
+	in->c.rcv_pkts += pkt->packets;
+	*(mcast ? &in->c.mcast_rcv : &in->c.ucast_rcv) += pkt->packets;
+	in->c.rcv_sl[pkt->sl % SLS] += (uint32_t)pkt->words;
+}
+
+struct port *hop(struct port *out, const struct fabric_pkt *pkt, bool vl15)
+{
+	struct port *in = out->peer;
+	enum port_state s = port_state(out);
+
+	if (!in || s == PORT_DOWN || (!vl15 && s != PORT_ACTIVE)) {
+		discard(out, &out->c.discard_detail[0]);
+		return NULL;
+	}
+	if (!vl15 && port_state(in) < PORT_ARMED)
+		return NULL;
+	/* What arrives at an armed port makes it active (IBA 7.2.4). */
+	if (!vl15 && port_state(in) == PORT_ARMED)
+		port_set_state(in, PORT_ACTIVE);
+	count(out, in, pkt);
+	return in;
+}
+
+struct port *lft_lookup(struct port *in, uint16_t dlid)
+{
+	struct node *n = in->node;
+	uint8_t out = SMP_LFT_NONE;
+
+	if (n->lft && dlid < LFT_CAP && dlid <= smp_get(n->swinfo, SI_LINEAR_FDB_TOP))
+		out = n->lft[dlid];
+	if (out <= n->nports)
+		return &n->ports[out];
+	count_error(in, PC_RCV_SWITCH_RELAY_ERRORS, 1);
+	count_detail(&in->c.rcv_detail[3]);
+	return NULL;
+}
+
+static uint32_t vls(const struct port *p)
+{
+	static const uint8_t n[] = { 0, 1, 2, 4, 8, 15 };
+	uint32_t v = port_get(p, PI_OPERATIONAL_VLS);
+
+	return v < ARRAY_SIZE(n) ? n[v] : 0;
+}
+
+/* Full members may talk to limited ones and back, limited ones not to each other. */
+static bool pkey_in(const struct port *p, uint16_t key)
+{
+	for (uint32_t i = 0; i < p->npkeys; i++)
+		if (p->pkeys[i] & 0x7fff && !((p->pkeys[i] ^ key) & 0x7fff) &&
+		    (p->pkeys[i] | key) & 0x8000)
+			return true;
+	return false;
+}
+
+/* From in (a switch's input port; NULL: the sender) through out to the other end. */
+static struct port *data_hop(const struct port *in, struct port *out, const struct fabric_pkt *pkt,
+			     enum fabric_fate *fate)
+{
+	uint32_t sl = pkt->sl % SLS, row = in ? in->num : 0;
+	uint32_t vl = out->sltovl ? out->sltovl[row * SLS + sl] : sl % 8;
+	struct port *q;
+
+	*fate = FABRIC_NO_VL;
+	if (vl == VL15 || vl >= vls(out)) {
+		count_error(out, PC_XMIT_DISCARDS, 1);
+		return NULL;
+	}
+	*fate = FABRIC_TOO_BIG;
+	if (pkt->mtu > 128u << port_get(out, PI_NEIGHBOR_MTU)) {
+		discard(out, &out->c.discard_detail[1]);
+		return NULL;
+	}
+	*fate = FABRIC_BAD_PKEY;
+	if (is_switch(out->node) && port_get(out, PI_PARTITION_ENFORCEMENT_OUTBOUND) &&
+	    !pkey_in(out, pkt->pkey)) {
+		count_error(out, PC_XMIT_CONSTRAINT_ERRORS, 1);
+		return NULL;
+	}
+	*fate = FABRIC_NOT_ACTIVE;
+	q = hop(out, pkt, false);
+	if (!q)
+		return NULL;
+	*fate = FABRIC_BAD_PKEY;
+	if (is_switch(q->node) && port_get(q, PI_PARTITION_ENFORCEMENT_INBOUND) &&
+	    !pkey_in(q, pkt->pkey)) {
+		count_error(q, PC_RCV_CONSTRAINT_ERRORS, 1);
+		return NULL;
+	}
+	*fate = FABRIC_DELIVERED;
+	return q;
+}
+
+struct walk {
+	const struct fabric_pkt *pkt;
+	fabric_deliver deliver;
+	void *ctx;
+	uint32_t budget;	/* hops of all copies: tables may multiply them */
+};
+
+static void arrive(const struct walk *w, const struct port *p)
+{
+	if (w->deliver)
+		w->deliver(w->ctx, p->node->index, p->num);
+}
+
+static enum fabric_fate unicast(const struct walk *w, struct port *p)
+{
+	enum fabric_fate fate = FABRIC_LOOP;
+	struct port *out;
+
+	for (uint32_t i = 0; i < MAX_HOPS; i++) {
+		if (!is_switch(p->node)) {
+			if (!has_lid(p, w->pkt->dlid))
+				return FABRIC_NOT_MINE;
+			arrive(w, p);
+			return FABRIC_DELIVERED;
+		}
+		out = lft_lookup(p, w->pkt->dlid);
+		if (!out)
+			return FABRIC_NO_ROUTE;
+		if (!out->num)
+			return FABRIC_NOT_MINE;
+		if (out == p) {
+			count_error(p, PC_RCV_SWITCH_RELAY_ERRORS, 1);
+			count_detail(&p->c.rcv_detail[5]);
+			return FABRIC_LOOP;
+		}
+		p = data_hop(p, out, w->pkt, &fate);
+		if (!p)
+			return fate;
+	}
+	/* So long a way takes longer than a packet may live in switches. */
+	discard(p, &p->c.discard_detail[2]);
+	return FABRIC_LOOP;
+}
+
+/* A copy that has come in at a switch's port p; depth bounds the recursion, the budget the work. */
+static enum fabric_fate multicast(struct walk *w, struct port *p, uint32_t depth)
+{
+	enum fabric_fate fate = FABRIC_NO_ROUTE, f;
+	struct node *n = p->node;
+	uint32_t mlid = w->pkt->dlid - LID_MCAST;
+
+	if (mlid >= MFT_CAP)
+		return FABRIC_NO_ROUTE;
+	for (uint32_t i = 0; i <= n->nports; i++) {
+		struct port *q;
+
+		if (!(n->mft[mlid * n->positions + i / 16] >> i % 16 & 1))
+			continue;
+		if (fate == FABRIC_NO_ROUTE)
+			fate = FABRIC_DELIVERED;
+		if (!i || i == p->num)
+			continue;
+		if (depth >= MAX_HOPS || !w->budget--) {
+			w->budget = 0;
+			return FABRIC_LOOP;
+		}
+		q = data_hop(p, &n->ports[i], w->pkt, &f);
+		if (q && is_switch(q->node))
+			f = multicast(w, q, depth + 1);
+		else if (q)
+			arrive(w, q);
+		if (f != FABRIC_DELIVERED)
+			fate = f;
+	}
+	return fate;
+}
+
+enum fabric_fate fabric_data(struct fabric *f, uint32_t node, uint8_t port,
+			     const struct fabric_pkt *pkt, fabric_deliver deliver, void *ctx,
+			     ns_t now)
+{
+	struct walk w = { pkt, deliver, ctx, f->count * 4 + MAX_HOPS };
+	struct port *p = host_port(f, node, port), *q;
+	enum fabric_fate fate;
+
+	if (BUG_ON(!p))
+		return FABRIC_NOT_ACTIVE;
+	/* An HCA hands to itself what is for its own port, without the wire. */
+	if (has_lid(p, pkt->dlid) && port_state(p) == PORT_ACTIVE) {
+		arrive(&w, p);
+		return FABRIC_DELIVERED;
+	}
+	q = data_hop(NULL, p, pkt, &fate);
+	if (!q)
+		return fate;
+	if (!is_mcast(pkt->dlid))
+		return unicast(&w, q);
+	if (is_switch(q->node))
+		return multicast(&w, q, 0);
+	arrive(&w, q);
+	return FABRIC_DELIVERED;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The port state machine (IBA 7.2 and 14.2.5.6), as far as an SM sees it: a link
+ * trains at once when both ends poll, the cable is whole and both nodes are on.
+ * Then both ports are in Initialize; the SM takes them to Armed and Active.
+ */
+#include <errno.h>
+#include "fabric/fabric_internal.h"
+
+static bool polls(const struct port *p)
+{
+	return p->node->on && !p->cut && port_state(p) == PORT_DOWN &&
+	       port_get(p, PI_PORT_PHYSICAL_STATE) == PHYS_POLLING;
+}
+
+/* The highest bit of both, with what the cable can do on top; 0: nothing in common. */
+static uint32_t highest(uint32_t a, uint32_t b, uint32_t cable)
+{
+	uint32_t both = a & b & (cable * 2 - 1);
+
+	return both ? 1u << ilog2(both) : 0;
+}
+
+/* Widths are not in the order of their bits: 1x 2x 4x 8x 12x are 1 16 2 4 8. */
+static uint32_t widest(uint32_t both, uint8_t cable)
+{
+	static const uint8_t order[] = { 8, 4, 2, 16, 1 };
+	bool seen = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		seen |= order[i] == cable;
+		if (seen && both & order[i])
+			return order[i];
+	}
+	return 0;
+}
+
+/* What both ends have enabled; false: no such width or speed. */
+static bool train(struct port *a, struct port *b)
+{
+	uint32_t width = widest(port_get(a, PI_LINK_WIDTH_ENABLED) &
+				port_get(b, PI_LINK_WIDTH_ENABLED), a->width);
+	uint32_t speed = highest(port_get(a, PI_LINK_SPEED_ENABLED),
+				 port_get(b, PI_LINK_SPEED_ENABLED), a->speed);
+	uint32_t ea = port_get(a, PI_LINK_SPEED_EXT_ENABLED);
+	uint32_t eb = port_get(b, PI_LINK_SPEED_EXT_ENABLED);
+	uint32_t ext = 0;
+
+	if (a->ext && ea != LINK_SPEED_EXT_NONE && eb != LINK_SPEED_EXT_NONE)
+		ext = highest(ea, eb, a->ext);
+	if (!width || (!speed && !ext))
+		return false;
+	port_put(a, PI_LINK_WIDTH_ACTIVE, width);
+	port_put(b, PI_LINK_WIDTH_ACTIVE, width);
+	/* Beside an extended speed hardware goes on saying QDR here. */
+	port_put(a, PI_LINK_SPEED_ACTIVE, ext ? 4 : speed);
+	port_put(b, PI_LINK_SPEED_ACTIVE, ext ? 4 : speed);
+	port_put(a, PI_LINK_SPEED_EXT_ACTIVE, ext);
+	port_put(b, PI_LINK_SPEED_EXT_ACTIVE, ext);
+	return true;
+}
+
+void port_set_state(struct port *p, enum port_state s)
+{
+	enum port_state old = port_state(p);
+
+	port_put(p, PI_PORT_STATE, s);
+	if (old != PORT_ACTIVE && s == PORT_ACTIVE)
+		port_event(p, FABRIC_PORT_ACTIVE);
+	if (old == PORT_ACTIVE && s != PORT_ACTIVE)
+		port_event(p, FABRIC_PORT_ERR);
+}
+
+/* Down to Initialize, or anything to Down: the switch tells its SM (IBA 14.2.5.4, trap 128). */
+static void changed(struct port *p, ns_t now)
+{
+	if (!is_switch(p->node) || !p->node->on)
+		return;
+	smp_put(p->node->swinfo, SI_PORT_STATE_CHANGE, 1);
+	trap_link_state(p->node, now);
+}
+
+void link_check(struct port *p, ns_t now)
+{
+	struct port *q = p->peer;
+
+	if (!q || !polls(p) || !polls(q) || !train(p, q))
+		return;
+	port_put(p, PI_PORT_PHYSICAL_STATE, PHYS_LINK_UP);
+	port_put(q, PI_PORT_PHYSICAL_STATE, PHYS_LINK_UP);
+	port_set_state(p, PORT_INIT);
+	port_set_state(q, PORT_INIT);
+	changed(p, now);
+	changed(q, now);
+}
+
+/* Takes the link down: p's port goes to phys, the other end does what it does by default. */
+void link_drop(struct port *p, enum phys_state phys, ns_t now)
+{
+	struct port *q = p->peer;
+	bool was_up = port_state(p) != PORT_DOWN;
+
+	port_put(p, PI_PORT_PHYSICAL_STATE, phys);
+	if (!was_up)
+		return;
+	port_set_state(p, PORT_DOWN);
+	count_error(p, PC_LINK_DOWNED, 1);
+	if (q) {
+		port_put(q, PI_PORT_PHYSICAL_STATE, port_get(q, PI_LINK_DOWN_DEFAULT_STATE));
+		port_set_state(q, PORT_DOWN);
+		count_error(q, PC_LINK_DOWNED, 1);
+	}
+	changed(p, now);
+	if (q)
+		changed(q, now);
+}
+
+int fabric_link(struct fabric *f, uint32_t node, uint8_t port, bool up, ns_t now)
+{
+	struct port *p = any_port(f, node, port);
+
+	if (!p || !p->peer)
+		return -EINVAL;
+	if (p->cut == !up)
+		return 0;
+	p->cut = p->peer->cut = !up;
+	if (up)
+		link_check(p, now);
+	else if (port_state(p) != PORT_DOWN)
+		link_drop(p, (enum phys_state)port_get(p, PI_LINK_DOWN_DEFAULT_STATE), now);
+	return 0;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Subnet management agents (IBA 14.2): M_Key, then a row an attribute. A handler
+ * does Set, if it is one, and leaves in out what Get would say; a status other than
+ * 0 means that nothing was set.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "fabric/fabric_internal.h"
+
+#define MLNX_OUI 0x2c9
+#define MLNX_OUI2 0x1405
+#define LFT_BLOCKS (LFT_CAP / SMP_LFT_PORTS)
+#define MFT_BLOCKS (MFT_CAP / SMP_MFT_MASKS)
+
+struct req {
+	struct port *p;		/* where it came in */
+	struct port *mgmt;
+	struct node *n;
+	const uint8_t *smp;
+	const uint8_t *in;	/* the attribute of Set */
+	uint8_t *out;
+	uint32_t mod;
+	bool set;
+	ns_t now;
+};
+
+/* The port that an attribute is about: a switch's by number; an HCA's own if num is 0. */
+static struct port *selected(const struct req *r, uint32_t num)
+{
+	if (!is_switch(r->n) && !num)
+		return r->p;
+	return any_port(r->n->f, r->n->index, num);
+}
+
+static uint16_t node_desc(struct req *r)
+{
+	memcpy(r->out, r->n->desc, SMP_DATA_LEN);
+	return 0;
+}
+
+static uint16_t node_info(struct req *r)
+{
+	const struct node *n = r->n;
+
+	smp_put(r->out, NI_BASE_VERSION, 1);
+	smp_put(r->out, NI_CLASS_VERSION, 1);
+	smp_put(r->out, NI_NODE_TYPE, n->type);
+	smp_put(r->out, NI_NUM_PORTS, n->nports);
+	smp_put(r->out, NI_SYSTEM_IMAGE_GUID, n->sysimgguid);
+	smp_put(r->out, NI_NODE_GUID, n->guid);
+	smp_put(r->out, NI_PORT_GUID, r->mgmt->guid);
+	smp_put(r->out, NI_PARTITION_CAP, HOST_PKEYS);
+	smp_put(r->out, NI_DEVICE_ID, n->devid);
+	smp_put(r->out, NI_LOCAL_PORT_NUM, r->p->num);
+	smp_put(r->out, NI_VENDOR_ID, n->vendid);
+	return 0;
+}
+
+static uint16_t switch_info(struct req *r)
+{
+	static const enum smp_field rw[] = {
+		SI_LINEAR_FDB_TOP, SI_DEFAULT_PORT, SI_DEFAULT_MC_PRIMARY_PORT,
+		SI_DEFAULT_MC_NOT_PRIMARY_PORT, SI_LIFE_TIME,
+	};
+
+	if (r->set) {
+		if (smp_get(r->in, SI_LINEAR_FDB_TOP) >= LFT_CAP)
+			return MAD_STATUS_BAD_VALUE;
+		for (size_t i = 0; i < ARRAY_SIZE(rw); i++)
+			smp_put(r->n->swinfo, rw[i], smp_get(r->in, rw[i]));
+		/* Written as 1 it is cleared. */
+		if (smp_get(r->in, SI_PORT_STATE_CHANGE))
+			smp_put(r->n->swinfo, SI_PORT_STATE_CHANGE, 0);
+	}
+	memcpy(r->out, r->n->swinfo, SMP_DATA_LEN);
+	return 0;
+}
+
+static uint16_t guid_info(struct req *r)
+{
+	struct port *p = r->mgmt;
+	bool changed = false;
+
+	if (r->mod)
+		return MAD_STATUS_BAD_VALUE;
+	/* The first is the port's own. */
+	for (uint32_t i = 1; r->set && i < GUID_CAP; i++) {
+		changed |= p->guids[i] != get_be64(r->in + 8 * i);
+		p->guids[i] = get_be64(r->in + 8 * i);
+	}
+	for (uint32_t i = 0; i < GUID_CAP; i++)
+		put_be64(r->out + 8 * i, p->guids[i]);
+	if (changed)
+		port_event(p, FABRIC_GID_CHANGE);
+	return 0;
+}
+
+static uint16_t port_info(struct req *r)
+{
+	struct port *p = selected(r, r->mod & 0xff);
+	const struct port *m = r->mgmt;
+	uint16_t st = 0;
+
+	if (!p)
+		return MAD_STATUS_BAD_VALUE;
+	if (r->set)
+		st = sma_set_port_info(p, r->in, r->out, r->now);
+	else
+		memcpy(r->out, p->info, SMP_DATA_LEN);
+	smp_put(r->out, PI_LOCAL_PORT_NUM, r->p->num);
+	/* Level 1: who does not know the key, does not see it (IBA 14.2.4). */
+	if (port_get(m, PI_M_KEY_PROTECT_BITS) == 1 &&
+	    smp_get(m->info, PI_M_KEY) != get_be64(r->smp + SMP_O_MKEY))
+		smp_put(r->out, PI_M_KEY, 0);
+	return st;
+}
+
+static uint16_t pkey_table(struct req *r)
+{
+	struct port *p = is_switch(r->n) ? selected(r, r->mod >> 16) : r->p;
+	uint32_t first = (r->mod & 0xffff) * SMP_PKEYS;
+	bool changed = false;
+
+	if (!p || first >= p->npkeys)
+		return MAD_STATUS_BAD_VALUE;
+	for (uint32_t i = 0; i < SMP_PKEYS; i++) {
+		uint16_t key = get_be16(r->in + 2 * i);
+
+		if (r->set) {
+			changed |= p->pkeys[first + i] != key;
+			p->pkeys[first + i] = key;
+		}
+		put_be16(r->out + 2 * i, p->pkeys[first + i]);
+	}
+	if (changed)
+		port_event(p, FABRIC_PKEY_CHANGE);
+	return 0;
+}
+
+/* Two SLs a byte; without a table of its own a port has VL = SL, as far as it has VLs. */
+static uint16_t sltovl(struct req *r)
+{
+	uint32_t in = is_switch(r->n) ? r->mod >> 8 & 0xff : 0;
+	struct port *p = is_switch(r->n) ? selected(r, r->mod & 0xff) : r->p;
+	size_t rows = r->n->nports + 1u;
+
+	if (r->mod >> 16 || !p || in > r->n->nports)
+		return MAD_STATUS_BAD_VALUE;
+	if (r->set && !p->sltovl) {
+		p->sltovl = malloc(rows * SLS);
+		if (!p->sltovl)
+			return MAD_STATUS_BUSY;
+		for (size_t i = 0; i < rows * SLS; i++)
+			p->sltovl[i] = i % 8;
+	}
+	for (uint32_t sl = 0; sl < SLS; sl++) {
+		uint32_t shift = sl % 2 ? 0 : 4, vl;
+
+		if (r->set)
+			p->sltovl[in * SLS + sl] = r->in[sl / 2] >> shift & 15;
+		vl = p->sltovl ? p->sltovl[in * SLS + sl] : sl % 8;
+		r->out[sl / 2] |= (uint8_t)(vl << shift);
+	}
+	return 0;
+}
+
+/* Blocks 1 and 2 are the low-priority table, 3 and 4 the high; ours have no second half. */
+static uint16_t vl_arb(struct req *r)
+{
+	struct port *p = is_switch(r->n) ? selected(r, r->mod & 0xffff) : r->p;
+	uint32_t block = r->mod >> 16;
+
+	if (!p || (block != 1 && block != 3))
+		return MAD_STATUS_BAD_VALUE;
+	if (r->set)
+		memcpy(p->vlarb[block / 2], r->in, (size_t)2 * VLARB_CAP);
+	memcpy(r->out, p->vlarb[block / 2], SMP_DATA_LEN);
+	return 0;
+}
+
+static uint16_t lft(struct req *r)
+{
+	struct node *n = r->n;
+
+	if (r->mod >= LFT_BLOCKS)
+		return MAD_STATUS_BAD_VALUE;
+	if (r->set && !n->lft) {
+		n->lft = malloc(LFT_CAP);
+		if (!n->lft)
+			return MAD_STATUS_BUSY;
+		memset(n->lft, SMP_LFT_NONE, LFT_CAP);
+	}
+	if (r->set)
+		memcpy(n->lft + (size_t)r->mod * SMP_LFT_PORTS, r->in, SMP_LFT_PORTS);
+	if (n->lft)
+		memcpy(r->out, n->lft + (size_t)r->mod * SMP_LFT_PORTS, SMP_LFT_PORTS);
+	else
+		memset(r->out, SMP_LFT_NONE, SMP_LFT_PORTS);
+	return 0;
+}
+
+/* A block has 32 MLIDs' masks of 16 ports; the position says which 16. */
+static uint16_t mft(struct req *r)
+{
+	uint32_t block = r->mod & 0x1ff, pos = r->mod >> 28;
+
+	if (block >= MFT_BLOCKS || pos >= r->n->positions)
+		return MAD_STATUS_BAD_VALUE;
+	for (uint32_t i = 0; i < SMP_MFT_MASKS; i++) {
+		uint16_t *mask = &r->n->mft[(block * SMP_MFT_MASKS + i) * r->n->positions + pos];
+
+		if (r->set)
+			*mask = get_be16(r->in + 2 * i);
+		put_be16(r->out + 2 * i, *mask);
+	}
+	return 0;
+}
+
+static uint16_t led_info(struct req *r)
+{
+	struct port *p = selected(r, r->mod & 0xff);
+
+	if (!p)
+		return MAD_STATUS_BAD_VALUE;
+	if (r->set)
+		p->led = smp_get(r->in, LED_MASK);
+	smp_put(r->out, LED_MASK, p->led);
+	return 0;
+}
+
+/* Mellanox's own: FDR10, which our ports do not have, so that all of it is 0. */
+static uint16_t mlnx_ext_port_info(struct req *r)
+{
+	if (r->n->vendid != MLNX_OUI && r->n->vendid != MLNX_OUI2)
+		return MAD_STATUS_BAD_METHOD_ATTR;
+	return selected(r, r->mod & 0xff) ? 0 : MAD_STATUS_BAD_VALUE;
+}
+
+static const struct row {
+	uint16_t attr;
+	bool get_only, switch_only;
+	uint16_t (*fn)(struct req *r);
+} rows[] = {
+	{ SMP_ATTR_NODE_DESC, true, false, node_desc },
+	{ SMP_ATTR_NODE_INFO, true, false, node_info },
+	{ SMP_ATTR_SWITCH_INFO, false, true, switch_info },
+	{ SMP_ATTR_GUID_INFO, false, false, guid_info },
+	{ SMP_ATTR_PORT_INFO, false, false, port_info },
+	{ SMP_ATTR_PKEY_TABLE, false, false, pkey_table },
+	{ SMP_ATTR_SLTOVL, false, false, sltovl },
+	{ SMP_ATTR_VLARB, false, false, vl_arb },
+	{ SMP_ATTR_LFT, false, true, lft },
+	{ SMP_ATTR_MFT, false, true, mft },
+	{ SMP_ATTR_LED_INFO, false, false, led_info },
+	{ SMP_ATTR_MLNX_EXT_PORT_INFO, true, false, mlnx_ext_port_info },
+};
+
+/* The lease has run out: the next SM may write its own key (IBA 14.2.4.2). */
+static void lease_over(struct timer *t, ns_t now)
+{
+	port_put(container_of(t, struct port, lease), PI_M_KEY_PROTECT_BITS, 0);
+}
+
+static bool m_key_ok(struct port *m, const uint8_t *smp, ns_t now)
+{
+	uint64_t key = smp_get(m->info, PI_M_KEY);
+	uint32_t lease = port_get(m, PI_M_KEY_LEASE_PERIOD);
+	uint32_t bad = port_get(m, PI_M_KEY_VIOLATIONS);
+
+	if (!key)
+		return true;
+	if (key == get_be64(smp + SMP_O_MKEY)) {
+		timer_cancel(&m->node->f->timers, &m->lease);
+		return true;
+	}
+	if (smp[MAD_O_METHOD] == MAD_GET && port_get(m, PI_M_KEY_PROTECT_BITS) < 2)
+		return true;
+	port_put(m, PI_M_KEY_VIOLATIONS, min(bad + 1, 0xffffu));
+	m->lease.fn = lease_over;
+	if (lease && !timer_armed(&m->lease))
+		timer_set(&m->node->f->timers, &m->lease, now + lease * NS_S);
+	trap_bad_m_key(m, smp, now);
+	return false;
+}
+
+static uint16_t run(struct req *r)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].attr != mad_attr(r->smp))
+			continue;
+		if ((r->set && rows[i].get_only) || (rows[i].switch_only && !is_switch(r->n)))
+			break;
+		return rows[i].fn(r);
+	}
+	return MAD_STATUS_BAD_METHOD_ATTR;
+}
+
+bool sma_process(struct port *p, const uint8_t *in, uint8_t *out, ns_t now)
+{
+	struct port *m = mgmt_port(p);
+	struct req r = {
+		.p = p, .mgmt = m, .n = p->node, .smp = in, .in = in + SMP_O_DATA,
+		.out = out + SMP_O_DATA, .mod = get_be32(in + MAD_O_ATTR_MOD),
+		.set = in[MAD_O_METHOD] == MAD_SET, .now = now,
+	};
+	uint16_t st;
+
+	memcpy(out, in, MAD_LEN);
+	if (in[MAD_O_BASE_VERSION] != MAD_BASE_VERSION || in[MAD_O_CLASS_VERSION] != 1) {
+		st = MAD_STATUS_BAD_VERSION;
+	} else if (!m_key_ok(m, in, now)) {
+		return false;
+	} else if (in[MAD_O_METHOD] == MAD_TRAP_REPRESS) {
+		trap_repress(m, in);
+		return false;
+	} else if (in[MAD_O_METHOD] != MAD_GET && in[MAD_O_METHOD] != MAD_SET) {
+		st = MAD_STATUS_BAD_METHOD;
+	} else {
+		memset(r.out, 0, SMP_DATA_LEN);
+		st = run(&r);
+	}
+	out[MAD_O_METHOD] = MAD_GET | MAD_RESP;
+	if (in[MAD_O_CLASS] == MAD_CLASS_SUBN_DR)
+		st |= SMP_DIRECTION;
+	put_be16(out + MAD_O_STATUS, st);
+	return true;
+}
+
+bool for_agents(const uint8_t *mad)
+{
+	switch (mad[MAD_O_CLASS]) {
+	case MAD_CLASS_SUBN_LID:
+	case MAD_CLASS_SUBN_DR:
+		return mad_attr(mad) == SMP_ATTR_SM_INFO || mad[MAD_O_METHOD] == MAD_TRAP ||
+		       (mad_is_response(mad) && mad[MAD_O_METHOD] != MAD_TRAP_REPRESS);
+	case MAD_CLASS_PERF:
+		return mad[MAD_O_METHOD] != MAD_GET && mad[MAD_O_METHOD] != MAD_SET;
+	}
+	return true;
+}
