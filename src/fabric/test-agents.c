@@ -348,6 +348,7 @@ static uint8_t *perf(const char *name, uint8_t method, uint16_t attr, uint8_t po
 static void test_counters(void **state)
 {
 	const uint8_t *d = perf("S1", MAD_GET, PERF_ATTR_CLASS_PORT_INFO, 0, 0);
+	uint32_t h3 = fabric_find(fab, "H3");
 
 	assert_int_equal(perf_get(d, CPI_CAPABILITY_MASK), 0x1300);
 	perf("S1", MAD_SET, PERF_ATTR_COUNTERS, PERF_ALL_PORTS, 0xffff);
@@ -367,9 +368,9 @@ static void test_counters(void **state)
 	d = perf("S1", MAD_GET, PERF_ATTR_COUNTERS_EXT, 2, 0);
 	assert_int_equal(perf_get(d, PX_RCV_PKTS), 3);
 	/* Counters stop. */
-	assert_int_equal(fabric_add_errors(fab, fabric_find(fab, "H3"), 1, PC_SYMBOL_ERROR, 70000), 0);
-	assert_int_equal(fabric_add_errors(fab, fabric_find(fab, "H3"), 1, PC_LINK_DOWNED, 255), 0);
-	assert_int_equal(fabric_add_errors(fab, fabric_find(fab, "H3"), 1, PC_XMIT_DATA, 1), -EINVAL);
+	assert_int_equal(fabric_add_errors(fab, h3, 1, PC_SYMBOL_ERROR, 70000), 0);
+	assert_int_equal(fabric_add_errors(fab, h3, 1, PC_LINK_DOWNED, 255), 0);
+	assert_int_equal(fabric_add_errors(fab, h3, 1, PC_XMIT_DATA, 1), -EINVAL);
 	d = perf("H3", MAD_GET, PERF_ATTR_COUNTERS, 1, 0);
 	assert_int_equal(perf_get(d, PC_SYMBOL_ERROR), 0xffff);
 	assert_int_equal(perf_get(d, PC_LINK_DOWNED), 0xff);
