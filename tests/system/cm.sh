@@ -201,8 +201,19 @@ perf_case() {	# SERVER-ADDRESS TOOL OPTIONS...
 	shift 2
 	case $a in *:*) return ;; esac	# this perftest connects by IPv4
 	next_port
-	cm_pair "$CM_PORT" "$tool -R -F -p $CM_PORT $*" "$tool -R -F -p $CM_PORT $* $a" ||
-		die "$tool -R $* $a"
+	# It listens twice, and connects twice without asking whether there is a listener again.
+	for try in 1 2 3 4; do
+		if CM_TIMEOUT=30 cm_pair "$CM_PORT" "$tool -R -F -p $CM_PORT $*" \
+			"$tool -R -F -p $CM_PORT $* $a" 2>"$T/perf.err"; then
+			break
+		fi
+		if [ $try = 4 ] || ! grep -q 'REJECTED; error: 8' "$T/perf.err"; then
+			cat "$T/perf.err" >&2
+			die "$tool -R $* $a"
+		fi
+		note "$tool -R was quicker than its server, try $try"
+		next_port
+	done
 	grep -qE '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/client.out" || die "$tool -R: no figures"
 	note "$tool -R $* $a"
 }
