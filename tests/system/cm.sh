@@ -219,15 +219,21 @@ perf_case() {	# SERVER-ADDRESS TOOL OPTIONS...
 }
 
 qperf_case() {	# SERVER-ADDRESS TEST...
-	local a=$1 server
+	local a=$1 server try
 	shift
 	case $a in *:*) return ;; esac	# it has no IPv6
 	next_port
 	at_server qperf -lp "$CM_PORT" >"$T/server.out" 2>&1 &
 	server=$!
 	wait_for 20 tcp_listening "$CM_PORT" || die "qperf does not listen"
-	at_client timeout 60 qperf -lp "$CM_PORT" -cm 1 -t 1 "$a" "$@" >"$T/client.out" 2>&1 ||
-		die "qperf $*: $(cat "$T/client.out" "$T/server.out")"
+	# On a busy machine one in ten is rejected; why is not known yet (doc/testing.md).
+	for try in 1 2 3; do
+		at_client timeout 60 qperf -lp "$CM_PORT" -cm 1 -t 1 "$a" "$@" >"$T/client.out" 2>&1 &&
+			break
+		grep -q 'Event rejected' "$T/client.out" && [ $try != 3 ] ||
+			die "qperf $*: $(cat "$T/client.out" "$T/server.out")"
+		note "qperf was rejected, try $try"
+	done
 	stop "$server"
 	wait "$server" 2>/dev/null
 	note "qperf -cm 1 $a $*"
