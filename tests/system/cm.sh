@@ -242,14 +242,15 @@ qperf_case() {	# SERVER-ADDRESS TEST...
 # An unmodified TCP program whose sockets librspreload makes rsockets: netcat, which
 # asks for them in words that librspreload knows (no SOCK_CLOEXEC, no accept4).
 rsocket_case() {	# SERVER-ADDRESS
-	local rs=${RSPRELOAD:-/usr/lib/$(uname -m)-linux-gnu/rsocket/librspreload.so} server
+	local rs=${RSPRELOAD:-/usr/lib/$(uname -m)-linux-gnu/rsocket/librspreload.so} server preload
 	next_port
 	head -c 20000000 /dev/urandom >"$T/from"
-	at_server env LD_PRELOAD="$rs:$PRELOAD" timeout 60 nc.traditional -l -s "$1" -p "$CM_PORT" \
+	preload=$(sanitizers)$rs:$RUSE_BUILD/libruse.so
+	at_server env LD_PRELOAD="$preload" timeout 60 nc.traditional -l -s "$1" -p "$CM_PORT" \
 		>"$T/to" 2>"$T/server.out" </dev/null &
 	server=$!
 	wait_for 20 cm_listening "$CM_PORT" || die "nc -l: $(cat "$T/server.out")"
-	at_client env LD_PRELOAD="$rs:$PRELOAD" timeout 60 nc.traditional -q 1 "$1" "$CM_PORT" \
+	at_client env LD_PRELOAD="$preload" timeout 60 nc.traditional -q 1 "$1" "$CM_PORT" \
 		<"$T/from" >"$T/client.out" 2>&1 || die "nc: $(cat "$T/client.out")"
 	wait "$server" || die "nc -l: $(cat "$T/server.out")"
 	cmp "$T/from" "$T/to" || die "nc: another file arrived"
