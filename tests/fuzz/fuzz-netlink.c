@@ -37,6 +37,7 @@ static void check(void *arg, const void *dgram, size_t len)
 /* Enough for an answer to need several datagrams. */
 #define NRES 400
 static struct nldev_res res[NRES];
+static struct nldev_cm_id cm_id;	/* rused's own, so there is always one */
 
 static const struct nldev_res *objects(void *arg, size_t *n)
 {
@@ -83,6 +84,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (i = 0; i < NRES; i++) {
 		memset(&res[i], data[0] & 64 ? 0xff : i, sizeof(res[i]));
 		res[i].rec.kind = (uint8_t)(RES_CTX + i % (RES_KINDS - RES_CTX));
+		memset(&cm_id, data[0] & 64 ? 0xff : i, sizeof(cm_id));
+		res[i].cm = &cm_id;
 		res[i].rec.dev_index = 1;
 		res[i].id = (uint32_t)i;
 		res[i].base = 0;
