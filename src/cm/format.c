@@ -2,8 +2,7 @@
 /* What the messages say. */
 #include <string.h>
 #include "cm/rx_internal.h"
-
-#define LID_PERMISSIVE 0xffff
+#include "wire/mad.h"
 
 static void put_data(uint8_t *at, const void *data, uint32_t len)
 {

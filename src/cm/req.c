@@ -8,8 +8,7 @@
 #include <errno.h>
 #include <string.h>
 #include "cm/rx_internal.h"
-
-#define LID_PERMISSIVE 0xffff
+#include "wire/mad.h"
 
 static int check_param(const struct cm_req_param *r)
 {

@@ -12,7 +12,6 @@
 #include "wire/mad.h"
 
 #define SMI_MAX_HOPS 64		/* hop count stays below (C14-6) */
-#define LID_PERMISSIVE 0xffff
 
 struct smi_node {
 	bool is_switch;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <string.h>
+#include "wire/bits.h"
 #include "wire/cm_msg.h"
 #include "wire/mad.h"
 #include "wire/text.h"
@@ -7,10 +8,10 @@
 _Static_assert(CM_HDR_LEN == MAD_HDR_LEN && CM_MAD_LEN == MAD_LEN, "CM MADs are MADs");
 
 static const struct field {
-	uint8_t byte, bit, width;
+	struct bits bits;
 	const char *name;
 } fields[CM_FIELD_COUNT] = {
-#define X(name, byte, bit, width) [CM_##name] = { CM_HDR_LEN + (byte), bit, width, #name },
+#define X(name, byte, bit, width) [CM_##name] = { { CM_HDR_LEN + (byte), bit, width }, #name },
 	CM_FIELDS(X)
 #undef X
 };
@@ -68,37 +69,14 @@ bool cm_msg_hdr(const uint8_t mad[CM_MAD_LEN], struct cm_hdr *h)
 	       mad[MAD_O_CLASS_VERSION] == CM_CLASS_VERSION && mad[MAD_O_METHOD] == MAD_SEND;
 }
 
-/* Bytes that the field touches; eight at most, since what has 64 bits starts a byte. */
-static uint32_t field_bytes(const struct field *f)
-{
-	return (f->bit + f->width + 7u) / 8;
-}
-
-static uint64_t field_mask(const struct field *f)
-{
-	return ~0ull >> (64 - f->width);
-}
-
 uint64_t cm_get(const uint8_t mad[CM_MAD_LEN], enum cm_field field)
 {
-	const struct field *f = &fields[field];
-	uint32_t i, n = field_bytes(f);
-	uint64_t v = 0;
-
-	for (i = 0; i < n; i++)
-		v = v << 8 | mad[f->byte + i];
-	return v >> (n * 8 - f->bit - f->width) & field_mask(f);
+	return bits_get(mad, &fields[field].bits);
 }
 
 void cm_set(uint8_t mad[CM_MAD_LEN], enum cm_field field, uint64_t v)
 {
-	const struct field *f = &fields[field];
-	uint32_t i, n = field_bytes(f), shift = n * 8 - f->bit - f->width;
-	uint64_t mask = field_mask(f) << shift;
-
-	v = v << shift & mask;
-	for (i = n; i-- > 0; v >>= 8, mask >>= 8)
-		mad[f->byte + i] = (uint8_t)((mad[f->byte + i] & ~mask) | v);
+	bits_put(mad, &fields[field].bits, v);
 }
 
 const char *cm_attr_name(uint16_t attr)

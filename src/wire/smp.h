@@ -16,7 +16,6 @@
 #define PERF_O_DATA 64
 #define PERF_DATA_LEN 192
 #define SMP_MAX_HOPS 63		/* entry 0 of a path is not used (IBA C14-6) */
-#define LID_PERMISSIVE 0xffff
 #define LID_MCAST 0xc000	/* the first; unicast is 1 to LID_MCAST - 1 */
 
 enum smp_off {

@@ -7,14 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cm/cm.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(cond)                                                          \
-	do {                                                                   \
-		if (!(cond))                                                   \
-			abort();                                               \
-	} while (0)
+#include "fuzz.h"
 
 #define MAX_IDS 16
 #define SERVICE 0x1060001ull

@@ -15,12 +15,11 @@
 
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "fuzz.h"
 
 #define OPT_FD 1	/* pass a descriptor: a good process page */
 #define OPT_BAD_FD 2	/* one that is none */
 #define OPT_HEADER 4	/* the header's fields from the input, not as they should be */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct host_page page;
 static struct rused r;

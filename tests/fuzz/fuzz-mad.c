@@ -5,15 +5,8 @@
  * has bytes behind its length, and nothing is left when all agents are gone.
  */
 #include <stdlib.h>
+#include "fuzz.h"
 #include "mad/mad.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(cond)                                                          \
-	do {                                                                   \
-		if (!(cond))                                                   \
-			abort();                                               \
-	} while (0)
 
 #define STEP_HDR 4	/* what, agent or QP, flags, ms / 256 */
 #define STEP_LEN (STEP_HDR + 64)

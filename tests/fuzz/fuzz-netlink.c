@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "abi/netlink/nldev.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void check(void *arg, const void *dgram, size_t len)
 {

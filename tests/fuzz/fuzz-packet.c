@@ -7,15 +7,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "fuzz.h"
 #include "wire/packet.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(cond)                                                          \
-	do {                                                                   \
-		if (!(cond))                                                   \
-			abort();                                               \
-	} while (0)
 
 /* BTH: MigReq, FECN, BECN and reserved bits; DETH: a reserved byte; FETH: reserved bits; the pad. */
 static void clear_ignored(uint8_t *p, size_t len, uint32_t pad)

@@ -6,15 +6,8 @@
  * bytes, and nothing is left when the agents are gone.
  */
 #include <stdlib.h>
+#include "fuzz.h"
 #include "mad/mad.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(cond)                                                          \
-	do {                                                                   \
-		if (!(cond))                                                   \
-			abort();                                               \
-	} while (0)
 
 #define STEP_LEN 8
 #define QUEUE 64

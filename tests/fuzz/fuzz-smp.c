@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fabric/fabric.h"
+#include "fuzz.h"
 
 #define HOSTS 3
 #define STEP_LEN 48
 #define MAX_STEPS 64
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Two cables between the switches: tables can lead in circles. Hosts are nodes 1 to 3. */
 static const char text[] = "Switch 4 \"S1\"\n[1] \"H1\"[1]\n[2] \"H2\"[1]\n"

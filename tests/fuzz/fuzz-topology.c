@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/log.h"
 #include "fabric/topo.h"
+#include "fuzz.h"
 
 static char *print(const struct topo *t, size_t *len)
 {
@@ -17,8 +18,6 @@ static char *print(const struct topo *t, size_t *len)
 		abort();
 	return text;
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -6,9 +6,8 @@
  * for the program's host; 32 fewer bytes are written than the header says; 64 the
  * payload is an option as well; 128 the program closes and opens again.
  */
+#include "fuzz.h"
 #include "world.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void mad(struct world *w, unsigned int host, const uint8_t *payload, size_t len)
 {

@@ -7,14 +7,7 @@
 #include <rdma/ib_user_mad.h>
 #include <stdlib.h>
 #include "abi/umad/umad.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define REQUIRE(cond)                                                          \
-	do {                                                                   \
-		if (!(cond))                                                   \
-			abort();                                               \
-	} while (0)
+#include "fuzz.h"
 
 #define STEP_HDR 4
 #define STEP_LEN (STEP_HDR + 124)

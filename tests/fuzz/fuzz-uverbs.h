@@ -6,13 +6,12 @@
 #include <signal.h>
 #include "abi/uverbs/uverbs_internal.h"
 #include "core/testing.h"
+#include "fuzz.h"
 
 #define FD_BASE 100
 #define MAX_FDS 16
 #define ARENA 0x4000
 #define ARENA_HOLE 0x1000
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char *arena;
 static struct event_file *fds[MAX_FDS];

@@ -20,7 +20,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,30 +69,6 @@ static void guards(void)
 	for (uint32_t i = 0; i < GUARD; i++)
 		if (mem[i] != CANARY || mem[GUARD + AREA + i] != CANARY)
 			die("a guard was written at %u", i);
-}
-
-/* The other host's socket; server = NULL: waits for it. */
-static int rendezvous(const char *port, const char *server)
-{
-	struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM,
-				  .ai_flags = server ? 0 : AI_PASSIVE }, *ai;
-	int one = 1, s, c;
-
-	if (getaddrinfo(server, port, &hints, &ai))
-		die("no address %s:%s", server ? server : "*", port);
-	s = socket(ai->ai_family, SOCK_STREAM, 0);
-	if (server) {
-		if (connect(s, ai->ai_addr, ai->ai_addrlen))
-			die("connect: %m");
-		freeaddrinfo(ai);
-		return s;
-	}
-	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(s, ai->ai_addr, ai->ai_addrlen) || listen(s, 1) || (c = accept(s, NULL, NULL)) < 0)
-		die("listen: %m");
-	close(s);
-	freeaddrinfo(ai);
-	return c;
 }
 
 /* A UD QP with receives and a Q_Key that nobody knows. */
@@ -418,7 +393,7 @@ int main(int argc, char **argv)
 	}
 	if (argc < 3 || (strcmp(argv[1], "recv") && strcmp(argv[1], "send")))
 		die("usage: malformed recv PORT | send PORT SERVER | flood ...");
-	v.sock = rendezvous(argv[2], argv[3]);
+	v.sock = v_rendezvous(argv[2], argv[3]);
 	srandom((unsigned int)time(NULL));
 	v_open(&v, &cfg);
 	region();

@@ -10,7 +10,6 @@
  * any PSN that begins a message (IBA 9.8.2.2.1). A third of them, or it fails.
  */
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,30 +153,6 @@ static void transmit(uint32_t n, int sock, const struct vdest *to)
 	ibv_destroy_ah(ah);
 }
 
-/* The other end's socket; server = NULL: waits for it. */
-static int rendezvous(const char *port, const char *server)
-{
-	struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM,
-				  .ai_flags = server ? 0 : AI_PASSIVE }, *ai;
-	int one = 1, s, c;
-
-	if (getaddrinfo(server, port, &hints, &ai))
-		die("no address %s:%s", server ? server : "*", port);
-	s = socket(ai->ai_family, SOCK_STREAM, 0);
-	if (server) {
-		if (connect(s, ai->ai_addr, ai->ai_addrlen))
-			die("connect: %m");
-		freeaddrinfo(ai);
-		return s;
-	}
-	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(s, ai->ai_addr, ai->ai_addrlen) || listen(s, 1) || (c = accept(s, NULL, NULL)) < 0)
-		die("listen: %m");
-	close(s);
-	freeaddrinfo(ai);
-	return c;
-}
-
 int main(int argc, char **argv)
 {
 	struct vcfg cfg = vcfg_default;
@@ -189,7 +164,7 @@ int main(int argc, char **argv)
 		die("usage: unrel uc|ud N PORT [SERVER]");
 	ud = !strcmp(argv[1], "ud");
 	n = (uint32_t)atoi(argv[2]);
-	sock = rendezvous(argv[3], argv[4]);
+	sock = v_rendezvous(argv[3], argv[4]);
 	v_open(&v, &cfg);
 	buf = aligned_alloc(4096, (size_t)DEPTH * SLOT);
 	mr = buf ? ibv_reg_mr(v.pd, buf, (size_t)DEPTH * SLOT, IBV_ACCESS_LOCAL_WRITE) : NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,6 +175,29 @@ enum ibv_wc_status v_wait(struct ibv_cq *cq, struct ibv_wc *wc, int seconds)
 		if (!(i & 1023) && time(NULL) > end)
 			die("no completion within %d s", seconds);
 	}
+}
+
+int v_rendezvous(const char *port, const char *server)
+{
+	struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM,
+				  .ai_flags = server ? 0 : AI_PASSIVE }, *ai;
+	int one = 1, s, c;
+
+	if (getaddrinfo(server, port, &hints, &ai))
+		die("no address %s:%s", server ? server : "*", port);
+	s = socket(ai->ai_family, SOCK_STREAM, 0);
+	if (server) {
+		if (connect(s, ai->ai_addr, ai->ai_addrlen))
+			die("connect: %s", strerror(errno));
+		freeaddrinfo(ai);
+		return s;
+	}
+	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(s, ai->ai_addr, ai->ai_addrlen) || listen(s, 1) || (c = accept(s, NULL, NULL)) < 0)
+		die("listen: %s", strerror(errno));
+	close(s);
+	freeaddrinfo(ai);
+	return c;
 }
 
 void v_put(int sock, const void *buf, size_t len)

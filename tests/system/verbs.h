@@ -59,6 +59,8 @@ void v_connect_self(struct vctx *v, struct ibv_qp *a, struct ibv_qp *b);
 
 /* One completion; dies after seconds without one. Returns its status. */
 enum ibv_wc_status v_wait(struct ibv_cq *cq, struct ibv_wc *wc, int seconds);
+/* The other end's TCP socket; server = NULL: waits for it on the port. Dies otherwise. */
+int v_rendezvous(const char *port, const char *server);
 /* Sends or receives exactly len bytes; dies otherwise. */
 void v_put(int sock, const void *buf, size_t len);
 void v_get(int sock, void *buf, size_t len);

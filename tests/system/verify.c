@@ -11,7 +11,6 @@
  * RUSE_NO_DIRECT. VERIFY_MAX limits the largest message (default 64 MiB).
  */
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,30 +206,6 @@ static unsigned int two_hosts(struct vcfg *cfg, size_t max, int sock, bool clien
 	return steps;
 }
 
-/* The other host's socket; server = NULL: waits for it. */
-static int rendezvous(const char *port, const char *server)
-{
-	struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM,
-				  .ai_flags = server ? 0 : AI_PASSIVE }, *ai;
-	int one = 1, s, c;
-
-	if (getaddrinfo(server, port, &hints, &ai))
-		die("no address %s:%s", server ? server : "*", port);
-	s = socket(ai->ai_family, SOCK_STREAM, 0);
-	if (server) {
-		if (connect(s, ai->ai_addr, ai->ai_addrlen))
-			die("connect: %s", strerror(errno));
-		freeaddrinfo(ai);
-		return s;
-	}
-	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(s, ai->ai_addr, ai->ai_addrlen) || listen(s, 1) || (c = accept(s, NULL, NULL)) < 0)
-		die("listen: %s", strerror(errno));
-	close(s);
-	freeaddrinfo(ai);
-	return c;
-}
-
 static unsigned int two_processes(struct vcfg *cfg, size_t max)
 {
 	struct side s = { 0 };
@@ -292,7 +267,7 @@ int main(int argc, char **argv)
 	size_t max = env ? strtoul(env, NULL, 0) : 64u << 20;
 	bool loop = argc > 1 && !strcmp(argv[1], "loop");
 	bool tcp = argc > 2 && !strcmp(argv[1], "tcp");
-	int sock = tcp ? rendezvous(argv[2], argv[3]) : -1;
+	int sock = tcp ? v_rendezvous(argv[2], argv[3]) : -1;
 	unsigned int steps = 0;
 
 	for (int i = 0; i < 3; i++) {

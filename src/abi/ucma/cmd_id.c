@@ -116,37 +116,36 @@ int ucma_bind(struct ucma_call *c)
 	return ret ? ret : rdma_bind_addr(ctx->cm_id, sa(&cmd.addr));
 }
 
+static int resolve(struct ucma_call *c, uint32_t id, struct sockaddr *src, struct sockaddr *dst,
+		   uint32_t timeout_ms)
+{
+	struct ucma_context *ctx;
+	int ret = ucma_get_ctx(c->file, id, &ctx);
+
+	return ret ? ret : rdma_resolve_addr(ctx->cm_id, src, dst, timeout_ms);
+}
+
 int ucma_resolve_ip(struct ucma_call *c)
 {
 	struct rdma_ucm_resolve_ip cmd;
-	struct ucma_context *ctx;
 	int ret = ucma_in(c, &cmd, sizeof(cmd));
 
 	if (!ret && ((cmd.src_addr.sin6_family && !size_in6(&cmd.src_addr)) ||
 		     !size_in6(&cmd.dst_addr)))
 		ret = -EINVAL;
-	if (!ret)
-		ret = ucma_get_ctx(c->file, cmd.id, &ctx);
-	if (ret)
-		return ret;
-	return rdma_resolve_addr(ctx->cm_id, sa(&cmd.src_addr), sa(&cmd.dst_addr), cmd.timeout_ms);
+	return ret ? ret : resolve(c, cmd.id, sa(&cmd.src_addr), sa(&cmd.dst_addr), cmd.timeout_ms);
 }
 
 int ucma_resolve_addr(struct ucma_call *c)
 {
 	struct rdma_ucm_resolve_addr cmd;
-	struct ucma_context *ctx;
 	int ret = ucma_in(c, &cmd, sizeof(cmd));
 
 	if (!ret && (cmd.reserved ||
 		     (cmd.src_size && cmd.src_size != rdma_addr_size(sa(&cmd.src_addr))) ||
 		     !cmd.dst_size || cmd.dst_size != rdma_addr_size(sa(&cmd.dst_addr))))
 		ret = -EINVAL;
-	if (!ret)
-		ret = ucma_get_ctx(c->file, cmd.id, &ctx);
-	if (ret)
-		return ret;
-	return rdma_resolve_addr(ctx->cm_id, sa(&cmd.src_addr), sa(&cmd.dst_addr), cmd.timeout_ms);
+	return ret ? ret : resolve(c, cmd.id, sa(&cmd.src_addr), sa(&cmd.dst_addr), cmd.timeout_ms);
 }
 
 int ucma_resolve_route(struct ucma_call *c)
@@ -264,7 +263,8 @@ static void move_events(struct ucma_context *ctx, struct ucma_file *from, struct
 			break;
 	}
 	list_for_each_entry(ev, &ctx->parked, list)
-		move_request(ev, to);
+		if (ev->conn_req_ctx)
+			move_request(ev, to);
 }
 
 int ucma_migrate_id(struct ucma_call *c)

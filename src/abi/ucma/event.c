@@ -19,6 +19,8 @@ void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev)
 {
 	list_del(&ev->list);
 	list_del(&ev->own);
+	if (ev->conn_req_ctx)
+		ev->conn_req_ctx->request = NULL;
 	f->nevents--;
 	f->drained++;
 	free(ev);
@@ -104,6 +106,7 @@ static int connect_request(struct rdma_cm_id *id, const struct rdma_cm_event *ev
 	ctx->cm_id = id;
 	id->context = ctx;
 	ev->conn_req_ctx = ctx;
+	ctx->request = ev;
 	ev->resp.id = ctx->id;
 	list_add_tail(&ev->list, &listen_ctx->parked);
 	listen_ctx->nparked++;
@@ -152,7 +155,7 @@ int ucma_get_event(struct ucma_call *c)
 	ev->ctx->events_reported++;
 	if (ev->mc)
 		ev->mc->events_reported++;
-	listen_ctx = ev->conn_req_ctx ? ev->ctx : NULL;
+	listen_ctx = ev->resp.event == RDMA_CM_EVENT_CONNECT_REQUEST ? ev->ctx : NULL;
 	ucma_drop_event(f, ev);
 	if (listen_ctx) {
 		listen_ctx->backlog++;

@@ -169,6 +169,8 @@ uint32_t ucma_destroy_ctx(struct ucma_context *ctx)
 	uint32_t reported = ctx->events_reported;
 
 	idtable_remove(&u->ctx_table, ctx->id);
+	if (ctx->request)	/* by a number that nobody has been told of */
+		ctx->request->conn_req_ctx = NULL;
 	if (ctx->cm_id)
 		rdma_destroy_id(ctx->cm_id);
 	ctx->cm_id = NULL;

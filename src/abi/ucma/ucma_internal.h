@@ -35,6 +35,7 @@ struct ucma_context {
 	uint32_t nparked;
 	struct ucma_file *file;
 	struct rdma_cm_id *cm_id;	/* NULL: its device is gone */
+	struct ucma_event *request;	/* the unread CONNECT_REQUEST that it came with */
 	uint64_t uid;
 	struct list_head list, mc_list;
 	struct list_head events;	/* ucma_event.own: its part of the file's queue */
@@ -51,7 +52,7 @@ struct ucma_multicast {
 
 struct ucma_event {
 	struct ucma_context *ctx;		/* whose events_reported counts it */
-	struct ucma_context *conn_req_ctx;	/* CONNECT_REQUEST: the new id */
+	struct ucma_context *conn_req_ctx;	/* CONNECT_REQUEST: the new id; NULL: it is gone */
 	struct ucma_multicast *mc;		/* MULTICAST_*: the join */
 	struct list_head list, own;
 	struct rdma_ucm_event_resp resp;
