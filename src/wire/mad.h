@@ -10,11 +10,9 @@
 
 #include "wire/be.h"
 
-/* No LID: it is not known yet, or a route has no part by LID (IBA 4.1.3). */
-#define LID_PERMISSIVE 0xffff
-
 #define MAD_LEN 256
 #define MAD_BASE_VERSION 1
+#define LID_PERMISSIVE 0xffff /* not known, or no part of a route by LID (IBA 4.1.3) */
 
 /* Offsets. */
 enum mad_off {
