@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * umadN and issmN of ports, and programs' open files of them.
+ *
+ * The seam. Who has a port (gsi.c for RoCE, the fabric for InfiniBand) has its
+ * struct mad_port, initialised with &r->gsi.mad as its host, whose timers
+ * gsi_settle() keeps: how MADs leave (mad_ops.send), the port's own agents
+ * (mad_ops.process), its GIDs. What comes in it hands to mad_input(), never in
+ * the middle of a send. It makes the port known here with struct umad_desc, and
+ * the port has a umadN; umad_port_ops are check_addr() and set_sm(), the change
+ * of IsSM. The agents of programs stand beside those of the port's owner.
+ */
+#ifndef RUSE_DAEMON_UMAD_H
+#define RUSE_DAEMON_UMAD_H
+
+#include "abi/umad/umad.h"
+#include "base/idtable.h"
+
+#define UMAD_MAX_NODES 64	/* numbers N with a fixed minor: umadN N, issmN 64 + N */
+#define UMAD_MAX_FILES 4096
+
+struct client;
+struct ipc_umad;
+struct ipc_umad_reply;
+struct rused;
+struct umad_node;
+
+/*
+ * The numbers of one host, as its programs see them: rused's own, or a fabric host's (struct
+ * client points to the one that its opens are looked up in). All 0 at first.
+ */
+struct umad_view {
+	int run;		/* below it are sys/ and dev/ with the names; open as long as nodes are */
+	struct umad_node *node[UMAD_MAX_NODES];
+};
+
+/* A port that is to have a umadN; the pointers stay valid until umad_node_del(). */
+struct umad_desc {
+	struct mad_port *mad;
+	const struct umad_port_ops *ops;
+	void *ctx;
+	const char *ibdev;	/* copied; its directory in view->run's sys/ is there already */
+	uint8_t port;		/* from 1 */
+};
+
+struct umads {
+	struct umad_view view;	/* of rused's own devices */
+	struct idtable ids;	/* open files, by the low bits of their numbers */
+};
+
+/* Before devices are; sysfs_init() has been called. */
+void umad_init(struct rused *r);
+/* Closes what is open: the programs' descriptors hang up. All nodes are gone. */
+void umad_fini(struct rused *r);
+
+/* The lowest free number: 0, -ENOSPC, -ENOMEM, or sysfs's. */
+int umad_node_add(struct rused *r, struct umad_view *v, const struct umad_desc *d,
+		  struct umad_node **out);
+/* ibdev has another name, and its directory is a new one. */
+void umad_node_rename(struct umad_node *n, const char *ibdev);
+/* Agents end; files stay open but are dead. Afterwards the mad_port may be finished. NULL is fine. */
+void umad_node_del(struct umad_node *n);
+
+#endif
