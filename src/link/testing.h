@@ -33,128 +33,16 @@ struct node {
 };
 
 /* A guarded copy by the kernel's hand: what core/umem does, slower. */
-static inline int t_copy(void *dst, const void *src, size_t len)
-{
-	struct iovec lv = { .iov_base = dst, .iov_len = len };
-	struct iovec rv = { .iov_base = (void *)(uintptr_t)src, .iov_len = len };
+int t_copy(void *dst, const void *src, size_t len);
+int t_copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
+	       const struct iovec *src, int nsrc, uint64_t off, uint64_t len);
 
-	return process_vm_readv(getpid(), &lv, 1, &rv, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
-}
-
-static inline int t_copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
-			     const struct iovec *src, int nsrc, uint64_t off, uint64_t len)
-{
-	int d = 0, s = 0, rc;
-
-	while (len) {
-		uint64_t n = len;
-
-		for (; d < ndst && doff >= dst[d].iov_len; d++)
-			doff -= dst[d].iov_len;
-		for (; s < nsrc && off >= src[s].iov_len; s++)
-			off -= src[s].iov_len;
-		if (d == ndst || s == nsrc)
-			return -EINVAL;
-		n = min(n, dst[d].iov_len - doff);
-		n = min(n, src[s].iov_len - off);
-		rc = t_copy((char *)dst[d].iov_base + doff, (char *)src[s].iov_base + off, n);
-		if (rc)
-			return rc;
-		doff += n;
-		off += n;
-		len -= n;
-	}
-	return 0;
-}
-
-static inline void t_input(struct link *l, const struct seg *seg)
-{
-	struct node *n = l->host_arg;
-	struct iovec dst = { .iov_base = n->buf, .iov_len = NODE_BUF };
-
-	n->last = *seg;
-	if (seg->net)
-		n->net = *seg->net;
-	n->last_pull = seg->pull;
-	n->last_rc = 0;
-	if (seg->pull)
-		n->last_rc = seg->pull->copy(seg, 0, &dst, 1, seg->len);
-	else if (seg->len)
-		n->last_rc = t_copy_iov(&dst, 1, 0, seg->iov, seg->niov, 0, seg->len);
-	n->nseg++;
-	if (n->on_input)
-		n->on_input(n, l, seg);
-}
-
-static inline void t_writable(struct link *l)
-{
-	((struct node *)l->host_arg)->nwritable++;
-}
-
-static inline void t_down(struct link *l)
-{
-	((struct node *)l->host_arg)->ndown++;
-}
-
-static inline void t_attention(struct link *l, uint32_t qpn)
-{
-	struct node *n = l->host_arg;
-
-	n->attention_qpn = qpn;
-	/* Tests look from another thread. */
-	smp_store_release(&n->nattention, n->nattention + 1);
-}
-
-static const struct link_host t_host = {
-	.input = t_input,
-	.writable = t_writable,
-	.down = t_down,
-	.attention = t_attention,
-	.copy = t_copy,
-	.copy_iov = t_copy_iov,
-};
-
-static inline void node_open(struct node *n, uint32_t proc, bool no_cma)
-{
-	struct shm_cfg cfg = { .host = &t_host, .host_arg = n, .nkeys = 64, .ncards = 128,
-			       .no_cma = no_cma };
-
-	memset(n, 0, sizeof(*n));
-	n->buf = malloc(NODE_BUF);
-	n->epfd = cfg.epfd = epoll_create1(EPOLL_CLOEXEC);
-	assert_int_equal(shm_ep_create(&cfg, &n->ep), 0);
-	shm_ep_set_proc(n->ep, proc);
-}
-
-static inline void node_close(struct node *n)
-{
-	shm_ep_destroy(n->ep);
-	close(n->epfd);
-	free(n->buf);
-}
+extern const struct link_host t_host;
+void node_open(struct node *n, uint32_t proc, bool no_cma);
+void node_close(struct node *n);
 
 /* Handles events for at most ms, and polls the links; returns segments delivered. */
-static inline int node_turn(struct node *n, int ms)
-{
-	struct epoll_event ev[16];
-	int got = shm_poll(n->ep, 64), k;
-
-	if (got)
-		ms = 0;
-	else if (ms && !shm_want_wakeup(n->ep))
-		ms = 0;
-	k = epoll_wait(n->epfd, ev, 16, ms);
-	n->ntimeouts += ms && !k;
-	for (int i = 0; i < k; i++) {
-		struct link_fd *fd = ev[i].data.ptr;
-
-		fd->event(fd, ev[i].events);
-	}
-	shm_polling(n->ep);
-	got += shm_poll(n->ep, 64);
-	shm_round_done(n->ep);
-	return got;
-}
+int node_turn(struct node *n, int ms);
 
 /* Until cond, or five seconds of idleness: then the test fails. */
 #define NODE_UNTIL(n, cond)                                                    \
@@ -165,39 +53,8 @@ static inline int node_turn(struct node *n, int ms)
 		assert_true(cond);                                             \
 	} while (0)
 
-static inline void *node_serve(void *arg)
-{
-	struct node *n = arg;
-
-	shm_ep_thread_start(n->ep);
-	while (!smp_load_acquire(&n->stop))
-		node_turn(n, 10);
-	return NULL;
-}
-
-static inline void node_start(struct node *n)
-{
-	n->stop = false;
-	assert_int_equal(pthread_create(&n->thread, NULL, node_serve, n), 0);
-}
-
-static inline void node_stop(struct node *n)
-{
-	smp_store_release(&n->stop, true);
-	pthread_join(n->thread, NULL);
-}
-
-static inline struct seg t_seg(enum seg_type type, const struct iovec *iov, int niov, uint32_t psn)
-{
-	struct seg s = { .service = SEG_RC, .type = (uint8_t)type,
-			 .flags = SEG_F_START | SEG_F_END | SEG_F_ACKREQ, .pkey = 0xffff,
-			 .path_mtu = 1024, .dqpn = 0x4011, .sqpn = 0x8012, .psn = psn,
-			 .iov = iov, .niov = niov };
-
-	for (int i = 0; i < niov; i++)
-		s.len += (uint32_t)iov[i].iov_len;
-	s.npkts = seg_pkts(s.len, s.path_mtu);
-	return s;
-}
+void node_start(struct node *n);
+void node_stop(struct node *n);
+struct seg t_seg(enum seg_type type, const struct iovec *iov, int niov, uint32_t psn);
 
 #endif

@@ -101,7 +101,6 @@ static const struct uverbs_host host = {
 
 void fix_open(bool with_context)
 {
-	static const struct event_file_ops ev_ops = { test_event_raise, test_event_lower };
 	static bool mapped;
 
 	if (!mapped) {
@@ -117,7 +116,7 @@ void fix_open(bool with_context)
 	arena_used = 0;
 	memset(&fx, 0, sizeof(fx));
 	fx.td = test_dev_create();
-	assert_int_equal(uverbs_open(&fx.td->uctx, &host, &ev_ops, &fx.f), 0);
+	assert_int_equal(uverbs_open(&fx.td->uctx, &host, &test_event_ops, &fx.f), 0);
 	if (with_context) {
 		struct cmd c;
 

@@ -88,7 +88,6 @@ static void fuzz_open(void)
 		.qp_destroying = fuzz_qp_destroying, .qp_query = fuzz_qp_query,
 		.cq_armed = fuzz_cq_armed,
 	};
-	static const struct event_file_ops ev_ops = { test_event_raise, test_event_lower };
 	struct sigaction sa = { .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK };
 
 	sa.sa_sigaction = fault;
@@ -101,7 +100,7 @@ static void fuzz_open(void)
 	}
 	memset(arena, 0, ARENA - ARENA_HOLE);
 	td = test_dev_create();
-	if (uverbs_open(&td->uctx, &host, &ev_ops, &file))
+	if (uverbs_open(&td->uctx, &host, &test_event_ops, &file))
 		abort();
 }
 

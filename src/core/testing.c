@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "core/testing.h"
+
+static int test_lease_block(struct rdev *dev, struct qp_card **cards)
+{
+	struct test_dev *td = dev->host;
+
+	if (td->lease_err || td->nblocks == TEST_BLOCKS)
+		return td->lease_err ? td->lease_err : -ENOSPC;
+	*cards = calloc(QPN_PER_BLOCK, sizeof(**cards));
+	td->cards[td->nblocks] = *cards;
+	return (int)td->first_block + td->nblocks++;
+}
+
+static int test_qp_connect(struct qp *qp)
+{
+	struct test_dev *td = qp->dev->host;
+
+	td->connects++;
+	if (!td->connect_err)
+		qp->link = td->link;
+	return td->connect_err;
+}
+
+static struct link *test_ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn)
+{
+	return ((struct test_dev *)qp->dev->host)->link;
+}
+
+static void test_qp_disconnect(struct qp *qp)
+{
+	((struct test_dev *)qp->dev->host)->disconnects++;
+	qp->link = NULL;
+}
+
+static void test_quiesce(struct rdev *dev)
+{
+	((struct test_dev *)dev->host)->quiesces++;
+}
+
+static int test_ring_alloc(struct ucontext *uctx, struct ring *r)
+{
+	struct test_dev *td = uctx->host;
+	void *mem = mmap(NULL, r->buf_size, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (td->ring_err || mem == MAP_FAILED)
+		return td->ring_err ? td->ring_err : -ENOMEM;
+	r->offset = td->next_offset;
+	td->next_offset += r->buf_size;
+	td->rings++;
+	ring_init(r, mem);
+	return 0;
+}
+
+static void test_ring_free(struct ucontext *uctx, struct ring *r)
+{
+	munmap(r->buf, r->buf_size);
+	r->buf = NULL;
+	((struct test_dev *)uctx->host)->rings--;
+}
+
+static void test_event_raise(struct event_file *f)
+{
+	f->fd++;
+}
+
+static void test_event_lower(struct event_file *f, uint32_t n)
+{
+	f->fd -= (int)n;
+}
+
+const struct event_file_ops test_event_ops = { test_event_raise, test_event_lower };
+
+struct event_file *test_event_file(bool is_async)
+{
+	struct event_file *f = event_file_create(&test_event_ops, is_async, NULL);
+
+	if (!f)
+		abort();
+	f->fd = 0;
+	return f;
+}
+
+struct test_dev *test_dev_create(void)
+{
+	static const struct rdev_ops ops = {
+		.lease_block = test_lease_block, .qp_connect = test_qp_connect,
+		.ud_link = test_ud_link, .qp_disconnect = test_qp_disconnect,
+		.quiesce = test_quiesce,
+	};
+	static const struct ucontext_ops uctx_ops = { test_ring_alloc, test_ring_free };
+	struct test_dev *td = calloc(1, sizeof(*td));
+	void *keys = mmap(NULL, TEST_KEYS_SIZE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (!td || keys == MAP_FAILED || rdev_init(&td->dev, &ops, td, keys))
+		abort();
+	strcpy(td->dev.name, "rxe_0");
+	td->dev.index = 1;
+	memcpy(td->dev.node_guid, "\x02\0\0\xff\xfe\0\0\1", 8);
+	td->dev.port = (struct port_attr){ 4, 5, 3, 1, 1, 2, "eth0" };
+	memcpy(td->dev.gid[0].raw, "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16);
+	memcpy(td->dev.gid[1].raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\1", 16);
+	td->dev.pkey = 0xffff;
+	td->dev.num_comp_vectors = 2;
+	td->first_block = 1;
+	td->next_offset = 1ull << 30;
+	td->uctx = (struct ucontext){ .dev = &td->dev, .ops = &uctx_ops, .host = td };
+	list_add_tail(&td->uctx.entry, &td->dev.contexts);
+	return td;
+}
+
+void test_dev_destroy(struct test_dev *td)
+{
+	struct key_card *keys = td->dev.keys;
+
+	list_del(&td->uctx.entry);
+	rdev_fini(&td->dev);
+	munmap(keys, TEST_KEYS_SIZE);
+	while (td->nblocks)
+		free(td->cards[--td->nblocks]);
+	free(td);
+}
