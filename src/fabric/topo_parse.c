@@ -83,7 +83,7 @@ static bool take_number(struct cursor *c, int base, uint64_t max, uint64_t *out)
 	for (start = c->p; c->p < c->end && digit(*c->p) < base; c->p++) {
 		uint64_t d = (uint64_t)digit(*c->p);
 
-		if (v > (max - d) / (uint64_t)base)
+		if (d > max || v > (max - d) / (uint64_t)base)
 			return false;
 		v = v * (uint64_t)base + d;
 	}
