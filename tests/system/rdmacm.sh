@@ -50,7 +50,7 @@ for a in "${addresses[@]}"; do
 	perf_case "$a" ib_write_bw -q 4 -n 200
 	qperf_case "$a" rc_lat rc_bw rc_rdma_write_bw rc_rdma_read_lat
 done
-persistent_case 127.0.0.1 "${RDMACM_SEQUENTIAL:-40}" "${RDMACM_PARALLEL:-20}"
+persistent_case 127.0.0.1 "${RDMACM_SEQUENTIAL:-200}" "${RDMACM_PARALLEL:-50}"
 rsocket_case 127.0.0.1
 [ -z "$v4" ] || mckey_case 239.1.2.3 "$v4" "$v4"
 wait_for 10 nothing_left || die "left: $(in_ruse rdma res show cm_id)"
