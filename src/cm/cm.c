@@ -27,10 +27,6 @@ struct cm *cm_create(const struct cm_ops *ops, void *ctx, uint32_t seed)
 	list_init(&cm->masked);
 	list_init(&cm->establish);
 	list_init(&cm->timewait);
-	if (cm_held_init(cm)) {
-		free(cm);
-		return NULL;
-	}
 	cm_hash_init(&cm->local, seed);
 	cm_hash_init(&cm->remote_id, seed);
 	cm_hash_init(&cm->remote_qp, seed);
@@ -45,7 +41,6 @@ void cm_free(struct cm *cm)
 		return;
 	while (!list_empty(&cm->timewait))
 		cm_timewait_free(list_first_entry(&cm->timewait, struct cm_timewait, list));
-	cm_held_fini(cm);
 	BUG_ON(!list_empty(&cm->ids));
 	cm_hash_fini(&cm->local);
 	cm_hash_fini(&cm->remote_id);
@@ -65,7 +60,6 @@ void cm_remove_device(struct cm *cm, struct cm_device *dev)
 {
 	struct cm_priv *p;
 
-	cm_held_remove_device(cm, dev);
 	list_for_each_entry(p, &cm->ids, all) {
 		if (p->msg && p->msg->av.dev == dev)
 			cm_cancel(p);
@@ -144,8 +138,6 @@ void cm_input(struct cm *cm, const struct cm_av *from, const uint8_t mad[CM_MAD_
 	i = rx.hdr.attr - CM_ATTR_REQ;
 	from->dev->counters[CM_RECV][i]++;
 	handlers[i](&rx);
-	if (rx.full)
-		cm_hold(&rx);
 }
 
 void cm_timer(struct cm *cm, ns_t now)

@@ -39,7 +39,7 @@ struct cm_ops {
 /*
  * An event of an id. May call every function on every id, also cm_destroy_id().
  * A value other than 0 destroys the id afterwards, as cm_destroy_id() does; with
- * -ENOMEM a REQ is not rejected, but comes again for some seconds, with a new id.
+ * -ENOMEM a REQ is not rejected: its sender repeats it.
  */
 typedef int (*cm_handler)(struct cm_id *id, const struct cm_event *ev, ns_t now);
 
@@ -76,7 +76,7 @@ void cm_input(struct cm *cm, const struct cm_av *from, const uint8_t mad[CM_MAD_
 void cm_timer(struct cm *cm, ns_t now);
 /* When cm_timer() wants to be called; NS_NEVER. */
 ns_t cm_next(const struct cm *cm);
-/* Ids, connections in timewait, REQs that come again: 0 when all is quiet. */
+/* Ids and connections in timewait: 0 when all is quiet. */
 uint32_t cm_count(const struct cm *cm);
 
 /* NULL: no memory. */
@@ -91,10 +91,10 @@ void cm_destroy_id(struct cm_id *id, ns_t now);
  */
 int cm_listen(struct cm_id *id, uint64_t service_id, uint64_t mask);
 /*
- * A listener for one service id that those who give the same handler share; each
- * destroys it once. *id, or -EINVAL: it is another's, -ENOMEM.
+ * A listener for one service id that those who give the same handler and ctx share;
+ * each destroys it once. *id, or -EINVAL: it is another's, -ENOMEM.
  */
-int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler,
+int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler, void *ctx,
 		     uint64_t service_id, struct cm_id **id);
 
 /* From IDLE. Repeated max_cm_retries times; 2 * packet life time + remote response timeout apart. */

@@ -18,16 +18,12 @@ struct cm {
 	struct list_head masked;	/* cm_priv.listen: those for more, few */
 	struct list_head establish;	/* cm_priv.establish: COMM_EST, still to be told */
 	struct list_head timewait;	/* cm_timewait.list */
-	struct list_head held;		/* cm_held.list, the oldest first */
-	struct cm_held *trying;		/* of them, not in the list meanwhile */
-	struct timer held_timer;
 	struct cm_hash local;		/* cm_priv.local by local_id */
 	struct cm_hash remote_id;	/* cm_timewait.by_id by remote id and CA GUID */
 	struct cm_hash remote_qp;	/* cm_timewait.by_qpn by remote QPN and CA GUID */
 	struct cm_hash sidr;		/* cm_priv.sidr by request id and sender */
 	struct cm_hash service;		/* cm_priv.service of listeners, by device and service id */
-	uint32_t count;			/* ids, what is in timewait and what is held */
-	uint32_t nheld;
+	uint32_t count;			/* ids, and what is in timewait */
 	uint32_t next_id;
 	uint32_t random;		/* what local ids are XORed with */
 	uint64_t next_service_id;

@@ -281,17 +281,17 @@ int cm_listen(struct cm_id *id, uint64_t service_id, uint64_t mask)
 	return 0;
 }
 
-int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler,
+int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler, void *ctx,
 		     uint64_t service_id, struct cm_id **id)
 {
-	struct cm_priv *p = cm_new(cm, dev, handler, NULL), *q;
+	struct cm_priv *p = cm_new(cm, dev, handler, ctx), *q;
 	int ret;
 
 	if (!p)
 		return -ENOMEM;
 	ret = init_listen(p, service_id, ~0ull);
 	q = ret ? NULL : find_overlap(p);
-	if (q && (q->id.handler != handler || q->id.context || q->service_mask != ~0ull))
+	if (q && (q->id.handler != handler || q->id.context != ctx || q->service_mask != ~0ull))
 		ret = -EINVAL;
 	if (ret || q) {
 		cm_destroy(p, 0, 0);

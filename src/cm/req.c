@@ -322,7 +322,7 @@ void cm_req_handler(struct cm_rx *rx)
 	ev.req.primary_path = &path[0];
 	ev.req.alternate_path = has_alternate(rx->mad) ? &path[1] : NULL;
 	p->visible = true;
-	rx->full = cm_deliver(p, &ev, rx->now) == -ENOMEM;
+	cm_deliver(p, &ev, rx->now);
 	return;
 destroy:
 	cm_destroy(p, 0, rx->now);

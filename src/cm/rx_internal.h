@@ -12,7 +12,6 @@ struct cm_rx {
 	const uint8_t *mad;
 	struct cm_hdr hdr;
 	ns_t now;
-	bool full;			/* out: the consumer has no room for the REQ now */
 };
 
 /* id.c; NULL: no memory. Not visible yet. */
@@ -58,12 +57,6 @@ void cm_reply(const struct cm_rx *rx, const uint8_t mad[CM_MAD_LEN]);
 void cm_count_duplicate(const struct cm_rx *rx);
 /* A copy as the last private data; 0 or -ENOMEM, with the former kept. */
 int cm_keep_private_data(struct cm_priv *p, const void *data, uint32_t len);
-
-/* held.c; init: 0 or -ENOMEM */
-int cm_held_init(struct cm *cm);
-void cm_held_fini(struct cm *cm);
-void cm_hold(const struct cm_rx *rx);
-void cm_held_remove_device(struct cm *cm, const struct cm_device *dev);
 
 /* format.c */
 void cm_format_req(const struct cm_priv *p, const struct cm_req_param *r, uint8_t *mad);

@@ -104,12 +104,8 @@ int rdma_bind_addr(struct rdma_cm_id *id, const struct sockaddr *addr)
 
 static int ib_listen(struct rdma_id_private *p)
 {
-	int ret = cm_insert_listen(p->id.rm->cm, p->cma_dev->cdev, cma_req_handler,
-				   rdma_get_service_id(&p->id, cma_src(p)), &p->cm_id);
-
-	if (!ret)
-		p->cm_id->context = p->id.rm;	/* all who share it agree */
-	return ret;
+	return cm_insert_listen(p->id.rm->cm, p->cma_dev->cdev, cma_req_handler, p->id.rm,
+				rdma_get_service_id(&p->id, cma_src(p)), &p->cm_id);
 }
 
 int cma_listen_on_dev(struct rdma_id_private *p, struct cma_device *dev)

@@ -95,15 +95,16 @@ static void test_shared(void **state)
 	struct cm_id *x, *y, *z, *w;
 
 	net_start(&s, quiet);
-	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, SIM_SERVICE, &x), 0);
-	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, SIM_SERVICE, &y), 0);
+	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, NULL, SIM_SERVICE, &x), 0);
+	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, NULL, SIM_SERVICE, &y), 0);
 	assert_ptr_equal(x, y);
 	assert_int_equal(cm_count(b->cm), 1);
-	assert_int_equal(cm_insert_listen(b->cm, &b->dev, other, SIM_SERVICE, &z), -EINVAL);
-	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, CM_ASSIGN_SERVICE_ID + 5, &z),
+	assert_int_equal(cm_insert_listen(b->cm, &b->dev, other, NULL, SIM_SERVICE, &z), -EINVAL);
+	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, b, SIM_SERVICE, &z), -EINVAL);
+	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, NULL, CM_ASSIGN_SERVICE_ID + 5, &z),
 			 -EINVAL);
 	/* Another device has service ids of its own. */
-	assert_int_equal(cm_insert_listen(b->cm, &dev2, other, SIM_SERVICE, &w), 0);
+	assert_int_equal(cm_insert_listen(b->cm, &dev2, other, NULL, SIM_SERVICE, &w), 0);
 	assert_ptr_not_equal(w, x);
 	z = make(b, quiet, NULL);
 	assert_int_equal(cm_listen(z, SIM_SERVICE, ~0ull), -EBUSY);
@@ -359,11 +360,7 @@ static void test_flood(void **state)
 		net_inject(&s, SIM_B, mad);
 	}
 	assert_int_equal(established, 50001);
-	/* Some are kept for a while, and no more than that. */
-	assert_true(cm_count(b->cm) <= 16384 + 1);
-	net_run(&s, s.now + 5 * NS_S);
 	assert_int_equal(cm_count(b->cm), 1);
-	assert_true(established < 50001 + 4 * 16384);
 	/* But for what malloc() keeps at hand. */
 	assert_true(mallinfo2().uordblks < before + 8192);
 	net_stop(&s);

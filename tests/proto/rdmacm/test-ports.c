@@ -70,6 +70,11 @@ static void conflicts(void **state)
 					  rows[i].afonly2, &c), rows[i].ret);
 		/* Another port space, another process: not in each other's way, and in it. */
 		assert_int_equal(try_bind(b.c, rows[i].second, 7000, RDMA_PS_UDP, 0, -1, &d), 0);
+		/* Who may have the number may listen: they share the service id of a device. */
+		if (!rows[i].ret && !rows[i].reuse) {
+			assert_int_equal(c_listen(b.c, (uint32_t)a, 0), 0);
+			assert_int_equal(c_listen(b.c, (uint32_t)c, 0), 0);
+		}
 		c_destroy(b.c, (uint32_t)a);
 		c_destroy(b.c, (uint32_t)d);
 		/* Free at once. */
