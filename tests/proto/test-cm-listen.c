@@ -101,7 +101,8 @@ static void test_shared(void **state)
 	assert_int_equal(cm_count(b->cm), 1);
 	assert_int_equal(cm_insert_listen(b->cm, &b->dev, other, NULL, SIM_SERVICE, &z), -EINVAL);
 	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, b, SIM_SERVICE, &z), -EINVAL);
-	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, NULL, CM_ASSIGN_SERVICE_ID + 5, &z),
+	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, NULL, CM_ASSIGN_SERVICE_ID + 5,
+					  &z),
 			 -EINVAL);
 	/* Another device has service ids of its own. */
 	assert_int_equal(cm_insert_listen(b->cm, &dev2, other, NULL, SIM_SERVICE, &w), 0);
