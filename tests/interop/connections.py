@@ -16,6 +16,8 @@ import subprocess
 import time
 from dataclasses import dataclass
 
+import vm
+
 PORT = 23000
 
 
@@ -161,7 +163,7 @@ class Pairs:
 
     def wait_listening(self, case, server, s):
         port = case.listens or self.port
-        end = time.monotonic() + 30
+        end = time.monotonic() + vm.slow(60)
         while not re.search(f"(?m)state LISTEN .*src-addr [^ ]*:{port}( |$)",
                             server.run("rdma res show cm_id")[1]):
             if s.rc is not None or time.monotonic() > end:
@@ -174,8 +176,8 @@ class Pairs:
         s = self.start(case.server, server, server, family)
         self.wait_listening(case, server, s)
         c = self.start(case.client, client, server, family)
-        crc = c.wait(case.timeout)
-        src = s.wait(0 if case.forever else 30 if crc == 0 else 3)
+        crc = c.wait(vm.slow(case.timeout))
+        src = s.wait(0 if case.forever else vm.slow(30) if crc == 0 else 3)
         text = f"\nserver ({server.name}), status {src}: {s.cmd}\n{s.out}" \
                f"\nclient ({client.name}), status {crc}: {c.cmd}\n{c.out}"
         if crc or (src and not case.forever):
@@ -205,7 +207,7 @@ class Pairs:
         diff = difference(ours, theirs)
         if diff:
             raise self.fail(diff)
-        print(f"# {len(messages)} messages of {len(ours)} kinds", flush=True)
+        self.suite.note(f"# {len(messages)} messages of {len(ours)} kinds")
 
     def all(self):
         can = present()

@@ -25,8 +25,23 @@ OWN4, OWN6 = "192.168.77.100", "fd00:77::100"
 MISSING = 77
 
 
+BOOT = 20    # seconds that the guest needs on a machine that is not in a hurry
+
+_pace = 1.0
+
+
 class Missing(Exception):
     """The machine lacks something."""
+
+
+def slow(seconds):
+    """As long as that is here: a machine where the guest boots slowly does all slowly."""
+    return seconds * _pace
+
+
+def set_pace(boot):
+    """The guest has come up in so many seconds."""
+    globals()["_pace"] = max(1.0, boot / BOOT)
 
 
 def sh(cmd):
@@ -34,7 +49,7 @@ def sh(cmd):
 
 
 def kernel_dir(build):
-    """Where the guest's kernel is; downloads it at first, which own_namespace() makes impossible."""
+    """Where the guest's kernel is; to be asked for at first, before own_namespace()."""
     path = os.path.join(build, "interop")
     rc = subprocess.run([os.path.join(HERE, "kernel"), path], check=False).returncode
     if rc == MISSING:
@@ -50,6 +65,10 @@ def own_namespace():
         return
     os.environ["INTEROP_UNSHARED"] = "1"
     flags = ["-n"] if os.geteuid() == 0 else ["-U", "-r", "-n"]
+    tried = subprocess.run(["unshare", *flags, "true"], check=False, stderr=subprocess.PIPE,
+                           text=True)
+    if tried.returncode:
+        raise Missing("no network namespace: " + tried.stderr.strip())
     os.execvp("unshare", ["unshare", *flags, "--", sys.executable, *sys.argv])
 
 
@@ -58,11 +77,17 @@ def make_wire(guests=1):
     A tap for each guest, vm1 and so on; with more than one, a bridge. Queues are
     long: an emulated receiver is slow, and only faults shall lose packets.
     """
+    for path in ("/dev/net/tun", "/proc/sys/net/ipv6"):
+        if not os.path.exists(path):
+            raise Missing("no " + path)
     dev = "vm1" if guests == 1 else "wire"
     if guests > 1:
         sh(f"ip link add {dev} type bridge && ip link set {dev} mtu {MTU} up")
     for n in range(1, guests + 1):
-        sh(f"ip tuntap add dev vm{n} mode tap vnet_hdr")
+        made = subprocess.run(f"ip tuntap add dev vm{n} mode tap vnet_hdr", shell=True,
+                              check=False, stderr=subprocess.PIPE, text=True)
+        if made.returncode:
+            raise Missing("no tap device: " + made.stderr.strip())
         sh(f"ip link set vm{n} mtu {MTU} txqueuelen 20000 up")
         if guests > 1:
             sh(f"ip link set vm{n} master {dev}")
@@ -84,7 +109,7 @@ class Command:
         self.thread.join(timeout)
         if self.thread.is_alive():
             self.kill()
-            self.thread.join(5)
+            self.thread.join(slow(10))
             self.rc = 124
         return self.rc
 
@@ -142,7 +167,7 @@ class OwnCommand(Command):
 
 
 def request(address, what):
-    conn = socket.create_connection((address, AGENT_PORT), timeout=10)
+    conn = socket.create_connection((address, AGENT_PORT), timeout=slow(60))
     conn.sendall(json.dumps(what).encode() + b"\n")
     conn.settimeout(None)
     return conn
@@ -151,10 +176,10 @@ def request(address, what):
 class Side:
     """What Guest and Here have in common; start(), listening() and counters() are theirs."""
 
-    def run(self, cmd, timeout=60):
+    def run(self, cmd, timeout=120):
         """Exit status and output."""
         c = self.start(cmd)
-        rc = c.wait(timeout)
+        rc = c.wait(slow(timeout))
         return rc, c.out
 
     def gid(self, family):
@@ -178,6 +203,8 @@ class Guest(Side):
     name = "kernel"
 
     def __init__(self, build, number=1, memory=1024):
+        if not shutil.which("qemu-system-x86_64"):
+            raise Missing("no qemu-system-x86_64")
         self.ip4, self.ip6 = GUEST4.format(number), GUEST6.format(number)
         self.dir = tempfile.TemporaryDirectory(prefix="ruse-interop-")
         self.kernel = kernel_dir(build)
@@ -187,8 +214,8 @@ class Guest(Side):
         append = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable net.ifnames=0 "
         append += " ".join(f"guest.{k}={v}" for k, v in params.items())
         # Addresses and names do not come from the host's hardware: anything that runs QEMU will do.
-        cmd = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max",
-               "-smp", "2", "-m", str(memory), "-nodefaults", "-display", "none", "-no-reboot",
+        cmd = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64",
+               "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max", "-smp", "2", "-m", str(memory), "-nodefaults", "-display", "none", "-no-reboot",
                "-kernel", f"{self.kernel}/vmlinuz", "-initrd", f"{self.kernel}/initrd",
                "-append", append,
                "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
@@ -198,24 +225,22 @@ class Guest(Side):
                f"romfile=,host_mtu={MTU}",
                "-device", "virtio-rng-pci",
                "-serial", f"file:{self.console}"]
-        if not shutil.which("qemu-system-x86_64"):
-            raise Missing("no qemu-system-x86_64")
         # pylint: disable-next=consider-using-with
         self.p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
-    def wait_up(self, timeout=180):
+    def wait_up(self, timeout=600):
         """Until the agent answers and the guest has its device."""
-        end = time.monotonic() + timeout
-        while time.monotonic() < end:
+        start = time.monotonic()
+        while "agent: ready" not in self.console_text():
             if self.p.poll() is not None:
-                raise RuntimeError("qemu ended: " + self.p.stderr.read() + self.console_text())
-            if "agent: ready" in self.console_text():
-                # Neighbours are found now: what waits for that in a burst is partly lost.
-                for address in (self.ip4, self.ip6):
-                    socket.create_connection((address, AGENT_PORT), timeout=30).close()
-                return
+                raise RuntimeError("qemu ended: " + self.p.stderr.read())
+            if time.monotonic() > start + timeout:
+                raise RuntimeError(f"the guest has not come up in {timeout} s")
             time.sleep(0.1)
-        raise RuntimeError("the guest does not come up:\n" + self.console_text())
+        set_pace(time.monotonic() - start)
+        # Neighbours are found now: what waits for that in a burst is partly lost.
+        for address in (self.ip4, self.ip6):
+            socket.create_connection((address, AGENT_PORT), timeout=slow(60)).close()
 
     def console_text(self):
         try:
@@ -235,7 +260,7 @@ class Guest(Side):
         if self.p.poll() is None:
             try:
                 request(self.ip4, {"poweroff": 1}).close()
-                self.p.wait(10)
+                self.p.wait(slow(10))
             except (OSError, subprocess.TimeoutExpired):
                 self.p.kill()
                 self.p.wait()
