@@ -173,15 +173,20 @@ class Pairs:
 
     def pair(self, case, family, server, client):
         self.port += 2      # every second one: nobody listens on the next
+        begun = time.monotonic()
         s = self.start(case.server, server, server, family)
         self.wait_listening(case, server, s)
+        ready = time.monotonic()
         c = self.start(case.client, client, server, family)
         crc = c.wait(vm.slow(case.timeout))
+        ended = time.monotonic()
         src = s.wait(0 if case.forever else vm.slow(30) if crc == 0 else 3)
+        self.suite.note(f"# listens after {ready - begun:.1f} s, client {ended - ready:.1f} s, "
+                        f"server {time.monotonic() - ended:.1f} s more")
         text = f"\nserver ({server.name}), status {src}: {s.cmd}\n{s.out}" \
                f"\nclient ({client.name}), status {crc}: {c.cmd}\n{c.out}"
         if crc or (src and not case.forever):
-            raise self.fail("exit status" + text)
+            raise self.fail(f"exit status: {server.name} {src}, {client.name} {crc}" + text)
         # cmtime goes on after a failure, and ends with 0.
         if re.search(r"event: |, error: |failure|failing", c.out + s.out):
             raise self.fail("a failure" + text)

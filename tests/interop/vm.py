@@ -97,7 +97,7 @@ def make_wire(guests=1):
 
 
 class Command:
-    """A command that runs; subclasses fill out and rc from a thread."""
+    """A command that runs; subclasses fill out, and at the end rc, from a thread."""
 
     def __init__(self, name, cmd):
         self.name, self.cmd = name, cmd
@@ -107,10 +107,12 @@ class Command:
     def wait(self, timeout):
         """Its exit status; 124 when it had to be killed."""
         self.thread.join(timeout)
-        if self.thread.is_alive():
+        # Its last act is to tell the status: it may be alive for a moment after that.
+        if self.rc is None:
             self.kill()
             self.thread.join(slow(10))
             self.rc = 124
+        self.thread.join(slow(10))
         return self.rc
 
     def wait_out(self, text, timeout):
@@ -130,19 +132,22 @@ class GuestCommand(Command):
         self.thread.start()
 
     def _follow(self):
+        rc = None
         try:
             with self.conn.makefile("r", encoding="utf-8") as lines:
                 for line in lines:
                     msg = json.loads(line)
                     self.out += msg.get("out", "")
-                    self.rc = msg.get("rc", self.rc)
+                    rc = msg.get("rc", rc)
         except (OSError, ValueError):
             pass
-        if self.rc is None:
-            self.rc = 255
+        self.rc = 255 if rc is None else rc
 
     def kill(self):
-        self.conn.shutdown(socket.SHUT_RDWR)
+        try:
+            self.conn.shutdown(socket.SHUT_RDWR)
+        except OSError:     # it has just ended
+            pass
 
 
 class OwnCommand(Command):
