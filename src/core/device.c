@@ -171,7 +171,7 @@ void rdev_query_port(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex
 {
 	*resp = (struct ib_uverbs_query_port_resp_ex){
 		.legacy_resp = {
-			.port_cap_flags = IB_UVERBS_PCF_CM_SUP,
+			.port_cap_flags = dev->port.cap_mask,
 			.max_msg_sz = DEV_MAX_MSG,
 			.gid_tbl_len = DEV_GID_TBL,
 			.bad_pkey_cntr = dev->bad_pkeys,

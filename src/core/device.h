@@ -26,6 +26,7 @@ struct port_attr {
 	uint8_t phys_state;	/* 2 Polling, 3 Disabled, 5 LinkUp */
 	uint8_t active_mtu;	/* enum ib_mtu 1..5 */
 	uint8_t active_width, active_speed;
+	uint32_t cap_mask;	/* PortInfo:CapabilityMask */
 	uint32_t ifindex;
 	char ndev[IFNAMSIZ];
 };

@@ -183,6 +183,7 @@ static void client_new(struct rused *r, int fd)
 	c->uid = cr.uid;
 	c->page_fd = c->notify_fd = -1;
 	c->pidfd.fd = -1;
+	c->umad_view = &r->umads.view;
 	c->sock.fn = client_event;
 	c->pidfd.fn = client_died;
 	list_init(&c->netlink);

@@ -13,6 +13,7 @@
 #include "daemon/loop.h"
 #include "daemon/port.h"
 #include "daemon/ucma.h"
+#include "daemon/umad.h"
 #include "ipc/ipc.h"
 #include "ipc/pages.h"
 
@@ -50,6 +51,7 @@ struct rused {
 	struct addr_state addr;
 	struct gsi gsi;
 	struct ucma_files ucma;
+	struct umads umads;
 	struct capture_out capture_out[HOST_MAX_CAPTURES];
 
 	struct host_page *page;	/* shared, ours to write */
@@ -74,6 +76,7 @@ struct client {
 	char *out;		/* an answer that the socket had no room for */
 	size_t out_len, out_at;
 	uint32_t out_seq;
+	struct umad_view *umad_view;	/* which umadN it sees */
 	uint32_t capture;	/* id in the host page; 0: it does not capture */
 	uint16_t out_type;
 };

@@ -23,6 +23,7 @@
 #include "core/device.h"
 #include "daemon/daemon.h"
 #include "daemon/netdev.h"
+#include "wire/smp.h"
 
 #define DEV_NAME "rxe_0"
 #define UVERBS_BASE_MINOR 192
@@ -95,7 +96,7 @@ static void refresh(struct rused *r, int slot)
 /* A device on the interface that s says. 0 or -errno. */
 static int publish_new(struct rused *r, const char *name, struct scan *s)
 {
-	struct host_dev d = { .in_use = 1 };
+	struct host_dev d = { .in_use = 1, .cap_mask = PORT_CAP_CM };
 	uint64_t minors = 0;
 	int slot = -1;
 

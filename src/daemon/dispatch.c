@@ -13,6 +13,7 @@
 #include "daemon/daemon.h"
 #include "ipc/capring.h"
 #include "ipc/ucma_msg.h"
+#include "ipc/umad_msg.h"
 
 struct msg {
 	struct client *c;
@@ -321,6 +322,47 @@ static int do_ucma_write(struct msg *m)
 	return answer(m, 0, &rep, sizeof(rep.h) + len, -1);
 }
 
+static int do_umad_open(struct msg *m)
+{
+	struct ipc_umad_opened rep = { 0 };
+	struct ipc_umad_open q;
+	int fd, rc;
+
+	if (!m->c->proc)
+		return answer_error(m, -EPERM);
+	memcpy(&q, m->body, sizeof(q));
+	fd = umad_open_minor(m->c, &q, &rep.file);
+	if (fd < 0)
+		return answer_error(m, fd);
+	rc = answer(m, 0, &rep, sizeof(rep), fd);
+	close(fd);
+	return rc;
+}
+
+static int do_umad_call(struct msg *m)
+{
+	struct {
+		struct ipc_umad_reply h;
+		uint8_t data[IPC_UMAD_INLINE];
+	} rep = { 0 };
+	struct ipc_umad q;
+	int fd, rc;
+
+	if (m->len < sizeof(q) || m->nfds > 1)
+		return -EPROTO;
+	memcpy(&q, m->body, sizeof(q));
+	if (q.len != m->len - sizeof(q))
+		return -EPROTO;
+	rc = umad_call(m->c->r, &q, (const char *)m->body + sizeof(q), m->nfds ? m->fds[0] : -1,
+		       &rep.h, rep.data, &fd);
+	if (rc)
+		return rc == -EBADF ? answer_error(m, rc) : rc;
+	rc = answer(m, 0, &rep, sizeof(rep.h) + (fd < 0 ? rep.h.len : 0), fd);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 static int dispatch(struct msg *m)
 {
 	switch ((enum ipc_type)m->h->type) {
@@ -349,6 +391,10 @@ static int dispatch(struct msg *m)
 		return do_ucma_open(m);
 	case IPC_UCMA_WRITE:
 		return do_ucma_write(m);
+	case IPC_UMAD_OPEN:
+		return do_umad_open(m);
+	case IPC_UMAD_CALL:
+		return do_umad_call(m);
 	case IPC_NTYPES:
 		break;
 	}
@@ -362,7 +408,8 @@ int client_message(struct client *c, const struct ipc_hdr *h, const void *body, 
 	int i, rc;
 
 	rc = ipc_check(h, len, false);
-	if (!rc && ((!c->hello && h->type != IPC_HELLO) || (nfds && h->type != IPC_HELLO)))
+	if (!rc && ((!c->hello && h->type != IPC_HELLO) ||
+		    (nfds && h->type != IPC_HELLO && h->type != IPC_UMAD_CALL)))
 		rc = -EPROTO;
 	if (!rc)
 		rc = dispatch(&m);

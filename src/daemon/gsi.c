@@ -273,6 +273,8 @@ void gsi_device_removed(struct rused *r, unsigned int slot)
 
 	if (!p->in_use)
 		return;
+	umad_node_del(p->umad);
+	p->umad = NULL;
 	cm_remove_device(r->gsi.cm, &p->cdev);
 	mad_port_fini(&p->port, r->loop.now);
 	p->in_use = false;

@@ -26,6 +26,7 @@ struct gsi_port {
 	struct mad_port port;
 	struct mad_agent *agent;	/* the CM's */
 	struct cm_device cdev;
+	struct umad_node *umad;	/* of the agents of programs; NULL: they have none */
 	uint32_t psn;		/* of the next MAD that leaves */
 };
 
@@ -55,6 +56,10 @@ struct gsi_port *gsi_find_gid(struct rused *r, const uint8_t gid[16], uint16_t *
 /* A MAD that came to us: everything has been checked but the MAD itself. */
 void gsi_deliver(struct gsi_port *to, const struct mad_addr *from,
 		 const uint8_t mad[CM_MAD_LEN]);
+
+/* gsi_umad.c: the device has its directory in sysfs: a new one, or under another name. */
+void gsi_umad_added(struct rused *r, unsigned int slot);
+void gsi_umad_renamed(struct rused *r, unsigned int slot);
 
 /* gsi_wire.c: to another host. 0, or -errno if it is known not to leave. */
 int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);

@@ -86,6 +86,7 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 {
 	struct host_dev *d = &r->page->dev[slot];
 	struct host_dev was = *d;
+	bool renamed;
 	int rc;
 
 	if (!memcmp(&was, now, sizeof(was)))
@@ -102,12 +103,17 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	    memcmp(was.gid[0].raw, now->gid[0].raw, 16))
 		ucma_addr_change(r, now->ifindex);
 	/* Whoever hears of it finds sysfs as it was, or as it is now; then the events come. */
-	if (was.in_use && now->in_use && strcmp(was.name, now->name)) {
+	renamed = was.in_use && now->in_use && strcmp(was.name, now->name);
+	if (renamed) {
 		sysfs_device(r->run, &was, NULL);
 		was.in_use = 0;
 	}
 	rc = sysfs_device(r->run, was.in_use ? &was : NULL, now->in_use ? now : NULL);
 	if (rc)
 		log_warn("sysfs of %s: %s", now->name, strerror(-rc));
+	if (renamed)
+		gsi_umad_renamed(r, (unsigned int)slot);
+	else if (!was.in_use && now->in_use)
+		gsi_umad_added(r, (unsigned int)slot);
 	notify(r, now->name);
 }

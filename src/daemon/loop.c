@@ -6,6 +6,7 @@
  * client that an earlier one has ended; it is freed after the round.
  */
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -73,6 +74,13 @@ void loop_del(struct loop *l, struct loop_fd *f)
 	epoll_ctl(l->epfd, EPOLL_CTL_DEL, f->fd, NULL);
 	close(f->fd);
 	f->fd = -1;
+}
+
+bool loop_hung_up(const struct loop_fd *f)
+{
+	struct pollfd p = { .fd = f->fd, .events = POLLRDHUP };
+
+	return poll(&p, 1, 0) > 0;
 }
 
 static int wait_ms(const struct loop *l)

@@ -27,6 +27,8 @@ int loop_add(struct loop *l, struct loop_fd *f, int fd, uint32_t events);
 int loop_mod(struct loop *l, struct loop_fd *f, uint32_t events);
 /* Takes it out and closes it. Twice is harmless. */
 void loop_del(struct loop *l, struct loop_fd *f);
+/* The other end of a socket has been closed, whatever is still to be read. */
+bool loop_hung_up(const struct loop_fd *f);
 int loop_run(struct loop *l, void (*after)(struct loop *l));
 ns_t loop_clock(void);
 /* CLOCK_REALTIME in ns, for what people read. */

@@ -232,7 +232,8 @@ static void idle_timeout(struct timer *t, ns_t now)
 	struct rused *r = container_of(t, struct rused, idle_timer);
 
 	/* Processes that a predecessor left us: their blocks must stay theirs. Devices that people made: too. */
-	if (lease_any(&r->leases) || r->configured || ucma_busy(&r->ucma))
+	if (lease_any(&r->leases) || r->configured || ucma_busy(&r->ucma) ||
+	    umad_busy(&r->umads))
 		timer_set(&r->loop.timers, t, now + r->idle);
 	else
 		r->loop.stop = true;
@@ -262,6 +263,7 @@ static int setup(struct rused *r, const struct options *o)
 	rc = orphans_load(r);
 	if (!rc)
 		rc = host_init(r);
+	umad_init(r);
 	if (!rc)
 		rc = ucma_init(r);
 	if (!rc)
@@ -302,6 +304,7 @@ static void teardown(struct rused *r, bool keep_log)
 	orphans_fini(r);
 	clients_close_all(r);
 	ucma_fini(r);
+	umad_fini(r);
 	port_fini(r);
 	devices_fini(r);
 	host_fini(r);

@@ -21,6 +21,7 @@
 
 struct client;
 struct ipc_umad;
+struct ipc_umad_open;
 struct ipc_umad_reply;
 struct rused;
 struct umad_node;
@@ -50,8 +51,23 @@ struct umads {
 
 /* Before devices are; sysfs_init() has been called. */
 void umad_init(struct rused *r);
-/* Closes what is open: the programs' descriptors hang up. All nodes are gone. */
+/* All nodes are gone, hence all files. */
 void umad_fini(struct rused *r);
+
+/* umad.c: open(): the program's descriptor and the file's number; -ENXIO no such device, -EMFILE ... */
+int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number);
+/*
+ * A call on a file: body is q->len bytes, memfd one of q->count bytes or -1. out has room for
+ * IPC_UMAD_INLINE bytes, reply->len are used if *fd is -1, else they are in that memfd, the
+ * caller's. 0; -EBADF no such file, -EPROTO (then there is no reply).
+ */
+int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int memfd,
+	      struct ipc_umad_reply *reply, void *out, int *fd);
+/* Whether somebody has a file open. */
+static inline bool umad_busy(const struct umads *u)
+{
+	return u->ids.count;
+}
 
 /* The lowest free number: 0, -ENOSPC, -ENOMEM, or sysfs's. */
 int umad_node_add(struct rused *r, struct umad_view *v, const struct umad_desc *d,

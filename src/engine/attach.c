@@ -346,8 +346,8 @@ void conn_lost(void)
 	engine.reattach_at = engine.started ? engine_now() + REATTACH_NS : NS_NEVER;
 }
 
-int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize,
-		   int *fds, int *nfds)
+int rused_call_memfd(enum ipc_type type, const void *req, size_t len, int memfd, void *reply,
+		     size_t *rsize, int *fds, int *nfds)
 {
 	int nroom = nfds ? *nfds : 0;
 	size_t room = *rsize;
@@ -360,13 +360,20 @@ int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply,
 		*rsize = room;
 		if (nfds)
 			*nfds = nroom;
-		ret = ipc_call(&engine.conn, type, req, len, NULL, 0, reply, rsize, fds, nfds);
+		ret = ipc_call(&engine.conn, type, req, len, &memfd, memfd >= 0, reply, rsize, fds,
+			       nfds);
 		if (engine.conn.fd >= 0)
 			return ret;
 		conn_lost();	/* it was gone already: once more with a new one */
 		if (tries)
 			return ret;
 	}
+}
+
+int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize,
+		   int *fds, int *nfds)
+{
+	return rused_call_memfd(type, req, len, -1, reply, rsize, fds, nfds);
 }
 
 int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize)

@@ -13,6 +13,9 @@ int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, siz
 /* The same with descriptors in the answer: room for *nfds on entry. */
 int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize,
 		   int *fds, int *nfds);
+/* The same, with memfd in the request; -1: none. */
+int rused_call_memfd(enum ipc_type type, const void *req, size_t len, int memfd, void *reply,
+		     size_t *rsize, int *fds, int *nfds);
 void conn_lost(void);
 void conn_watch(void);
 /* The program's name: that of its first thread, whichever thread asks. */

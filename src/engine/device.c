@@ -30,6 +30,7 @@ static void fill(struct rdev *dev, const struct host_dev *hd)
 	dev->port.active_width = hd->active_width;
 	dev->port.active_speed = hd->active_speed;
 	dev->port.ifindex = hd->ifindex;
+	dev->port.cap_mask = hd->cap_mask;
 	memcpy(dev->port.ndev, hd->ndev, IFNAMSIZ);
 	dev->port.ndev[IFNAMSIZ - 1] = 0;
 	memset(dev->gid, 0, sizeof(dev->gid));

@@ -50,7 +50,7 @@ struct engine_host {
 	void (*thread_enter)(struct thread_guard *g);
 	void (*thread_leave)(const struct thread_guard *g);
 	/*
-	 * Waits until an rdma_cm file's descriptor is readable, as recv(2) of the program's libc does
+	 * Waits until an rdma_cm, umad or issm file's descriptor is readable, as recv(2) of the program's libc does
 	 * it, a cancellation point: 0; -EAGAIN with O_NONBLOCK, -EINTR, -EIO: rused is gone. own:
 	 * it is one of the engine's, closed if the thread is cancelled. Never under the lock.
 	 */
@@ -99,6 +99,19 @@ void engine_event_close(struct event_file *ev);
 int engine_ucma_open(uint32_t *file);
 /* write() to such a file, by this or any process that has it: bytes or -errno; -EIO: its rused is gone. */
 ssize_t engine_ucma_write(uint32_t file, int fd, const void *buf, size_t count);
+
+/* Is there a umadN or issmN with this minor (abi/umad/umad.h)? After engine_attach(). */
+bool engine_has_umad(uint32_t minor);
+/*
+ * open() of it: a descriptor, close-on-exec, and the number of the file; -errno. issmN waits, unless
+ * nonblock, until nobody else has it: a cancellation point, -EINTR.
+ */
+int engine_umad_open(uint32_t minor, bool nonblock, uint32_t *file);
+/* Calls on a umadN by this or any process that has it: bytes, 0 or -errno; -EIO: its rused or device is gone. */
+ssize_t engine_umad_write(uint32_t file, int fd, const void *buf, size_t count);
+/* Blocks as read(2) would, by the O_NONBLOCK of fd. */
+ssize_t engine_umad_read(uint32_t file, int fd, void *buf, size_t count);
+int engine_umad_ioctl(uint32_t file, int fd, unsigned long cmd, void *arg);
 
 /*
  * fork(): before, and after in parent and child. What the parent had open

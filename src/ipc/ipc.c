@@ -16,6 +16,7 @@
 #include "ipc/ipc.h"
 #include "ipc/ipc_internal.h"
 #include "ipc/ucma_msg.h"
+#include "ipc/umad_msg.h"
 
 #define CALL_TIMEOUT_S 5
 
@@ -36,6 +37,8 @@ static const struct row {
 	[IPC_FAULT] = { LEN_TEXT, LEN_TEXT },
 	[IPC_UCMA_OPEN] = { 0, sizeof(struct ipc_ucma_open) },
 	[IPC_UCMA_WRITE] = { LEN_TEXT, LEN_TEXT },
+	[IPC_UMAD_OPEN] = { sizeof(struct ipc_umad_open), sizeof(struct ipc_umad_opened) },
+	[IPC_UMAD_CALL] = { LEN_TEXT, LEN_TEXT },
 	[IPC_SHUTDOWN] = { LEN_OPT(sizeof(struct ipc_shutdown)), 0 },
 };
 

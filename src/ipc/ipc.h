@@ -50,9 +50,10 @@ enum ipc_type {
 	IPC_CAPTURE,
 	/* ruse fault: body is one line of its language (daemon/faults.h); reply JSON, as for IPC_STATUS. */
 	IPC_FAULT,
-	/* open() and write() of rdma_cm files: ipc/ucma_msg.h. */
+	/* Files of rdma_cm (ipc/ucma_msg.h), umadN and issmN (ipc/umad_msg.h). */
 	IPC_UCMA_OPEN,
 	IPC_UCMA_WRITE,
+	IPC_UMAD_OPEN, IPC_UMAD_CALL,
 	IPC_NTYPES
 };
 

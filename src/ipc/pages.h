@@ -30,6 +30,7 @@ struct host_dev {
 	uint8_t active_width, active_speed, pad1[2];
 	uint8_t node_guid[8];	/* network order */
 	uint32_t ifindex;
+	uint32_t cap_mask;	/* PortInfo:CapabilityMask */
 	char ndev[IFNAMSIZ];
 	uint32_t ngids;		/* index of the last used GID + 1 */
 	struct host_gid gid[HOST_MAX_GIDS];

@@ -102,7 +102,7 @@ bool descriptor_is_uverbs(int fd)
 	return vf && vf->kind == VFILE_UVERBS;
 }
 
-int ucma_install(int fd, uint32_t file)
+int number_install(int fd, enum vfile_kind kind, uint32_t minor, uint32_t file)
 {
 	struct vfile *vf, *old;
 	int ret = fdtab_reserve(fd);
@@ -110,9 +110,10 @@ int ucma_install(int fd, uint32_t file)
 	if (ret)
 		return ret;
 	/* Nothing to release: rused sees the last descriptor's end. */
-	vf = vfile_new(VFILE_UCMA, (void *)(uintptr_t)file, NULL);
+	vf = vfile_new(kind, (void *)(uintptr_t)file, NULL);
 	if (!vf)
 		return -ENOMEM;
+	vf->minor = minor;
 	fdtab_install(fd, vf, &old);
 	if (old)
 		vfile_put(old);
@@ -189,6 +190,12 @@ static ssize_t vfile_read(struct vfile *vf, int fd, void *buf, size_t count)
 	switch (vf->kind) {
 	case VFILE_UVERBS:
 	case VFILE_UCMA:
+	case VFILE_ISSM:
+		break;
+	case VFILE_UMAD:
+		signals_enter(&g);
+		ret = engine_umad_read((uint32_t)(uintptr_t)vf->file, fd, buf, count);
+		signals_leave(&g);
 		break;
 	case VFILE_EVENT_ASYNC:
 	case VFILE_EVENT_COMP:
@@ -271,8 +278,14 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		ret = engine_ucma_write((uint32_t)(uintptr_t)vf->file, fd, buf, count);
 		signals_leave(&g);
 		break;
+	case VFILE_UMAD:
+		signals_enter(&g);
+		ret = engine_umad_write((uint32_t)(uintptr_t)vf->file, fd, buf, count);
+		signals_leave(&g);
+		break;
 	case VFILE_EVENT_ASYNC:
 	case VFILE_EVENT_COMP:
+	case VFILE_ISSM:
 		break;
 	case VFILE_NETLINK:
 		return send(fd, buf, count, 0);
@@ -319,16 +332,27 @@ HOOK ssize_t writev(int fd, const struct iovec *iov, int n)
 
 /* ioctl, fcntl */
 
-static int ioctl_uverbs(struct vfile *vf, unsigned long cmd, void *arg)
+static int ioctl_ours(struct vfile *vf, int fd, unsigned long cmd, void *arg)
 {
 	struct thread_guard g;
 	int e = errno, ret;
 
 	signals_enter(&g);
-	ret = engine_ioctl(vf->file, cmd, arg);
+	if (vf->kind == VFILE_UVERBS)
+		ret = engine_ioctl(vf->file, cmd, arg);
+	else if (vf->kind == VFILE_UMAD)
+		ret = engine_umad_ioctl((uint32_t)(uintptr_t)vf->file, fd, cmd, arg);
+	else
+		ret = -ENOTTY;
 	signals_leave(&g);
 	vfile_put(vf);
 	return (int)libc_result(ret, e);
+}
+
+static bool has_ioctl(const struct vfile *vf)
+{
+	return vf->kind == VFILE_UVERBS || vf->kind == VFILE_UCMA || vf->kind == VFILE_UMAD ||
+	       vf->kind == VFILE_ISSM;
 }
 
 /* The kernel answers these itself for any file. */
@@ -349,12 +373,10 @@ HOOK int ioctl(int fd, unsigned long cmd, ...)
 	vf = fdtab_lookup(fd);
 	if (unlikely(vf && hidden(vf)))
 		return (int)libc_result(-EBADF, 0);
-	if (unlikely(vf && vf->kind == VFILE_UCMA && !ioctl_generic(cmd)))
-		return (int)libc_result(-ENOTTY, 0);
-	if (likely(!vf) || vf->kind != VFILE_UVERBS || ioctl_generic(cmd))
+	if (likely(!vf) || !has_ioctl(vf) || ioctl_generic(cmd))
 		return real.ioctl(fd, cmd, arg);
 	vf = vfile_get(fd);
-	return vf ? ioctl_uverbs(vf, cmd, arg) : real.ioctl(fd, cmd, arg);
+	return vf ? ioctl_ours(vf, fd, cmd, arg) : real.ioctl(fd, cmd, arg);
 }
 
 int fd_share(int newfd, struct vfile *vf)

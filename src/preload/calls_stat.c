@@ -34,7 +34,8 @@ static bool fd_is_device(int fd, dev_t *rdev)
 {
 	struct vfile *vf = fdtab_lookup(fd);
 
-	if (likely(!vf) || (vf->kind != VFILE_UVERBS && vf->kind != VFILE_UCMA))
+	if (likely(!vf) || (vf->kind != VFILE_UVERBS && vf->kind != VFILE_UCMA &&
+			    vf->kind != VFILE_UMAD && vf->kind != VFILE_ISSM))
 		return false;
 	*rdev = vf->kind == VFILE_UCMA ? makedev(RDMA_CM_MAJOR, RDMA_CM_MINOR) :
 					 makedev(UVERBS_MAJOR, vf->minor);
@@ -229,9 +230,13 @@ static char *device_name(dev_t rdev, char *resolved)
 {
 	if (!resolved)
 		resolved = malloc(PATH_MAX);
-	if (resolved && major(rdev) == UVERBS_MAJOR)
+	if (resolved && dev_is_uverbs(rdev))
 		snprintf(resolved, PATH_MAX, "/dev/infiniband/uverbs%u",
 			 minor(rdev) - UVERBS_BASE_MINOR);
+	else if (resolved && dev_is_umad(rdev))
+		snprintf(resolved, PATH_MAX, "/dev/infiniband/%s%u",
+			 minor(rdev) < ISSM_BASE_MINOR ? "umad" : "issm",
+			 minor(rdev) % ISSM_BASE_MINOR);
 	else if (resolved)
 		snprintf(resolved, PATH_MAX, "/dev/infiniband/rdma_cm");
 	return resolved;

@@ -63,7 +63,7 @@ void own_reset(void);
 /* calls_io.c: registers the uverbs file that engine_open() gave at fd. 0 or -errno. */
 struct uverbs_file;
 int uverbs_install(int fd, uint32_t minor, struct uverbs_file *f);
-/* calls_io.c: registers the rdma_cm file of this number, as engine_ucma_open() gave it, at fd. 0 or -errno. */
-int ucma_install(int fd, uint32_t file);
+/* calls_io.c: registers the UCMA, UMAD or ISSM file of this number, as rused gave it, at fd. 0 or -errno. */
+int number_install(int fd, enum vfile_kind kind, uint32_t minor, uint32_t file);
 
 #endif

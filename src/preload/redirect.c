@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 #include "base/sys.h"
 #include "engine/engine.h"
 #include "preload/redirect.h"
@@ -10,7 +11,11 @@
 /* ENOENT whatever is asked of it: procfs has no such entry and lets nobody make one. */
 #define NOWHERE "/proc/self/ruse-is-not-there"
 
-#define DEV_MODE (S_IFCHR | 0666)
+/* As udev makes them, the user of this host in root's place: anybody may use verbs. */
+static mode_t dev_mode(dev_t rdev)
+{
+	return S_IFCHR | (dev_is_umad(rdev) ? 0600 : 0666);
+}
 
 const char *redirect_slow(const char *path, struct redirect *r)
 {
@@ -28,6 +33,12 @@ const char *redirect_slow(const char *path, struct redirect *r)
 		if (!r->dev)
 			goto out;
 	}
+	if (ref.kind == PATH_UMAD) {
+		r->dev = engine_has_umad(ref.minor);
+		r->rdev = makedev(UVERBS_MAJOR, ref.minor);
+		if (!r->dev)
+			goto out;
+	}
 	if (ref.kind == PATH_UCMA) {
 		r->dev = true;
 		r->rdev = makedev(RDMA_CM_MAJOR, RDMA_CM_MINOR);
@@ -41,18 +52,24 @@ out:
 	return path;
 }
 
-/* The rdma_cm device: a socket, which comes close-on-exec. */
-static int open_ucma(int flags)
+/* The devices whose files are rused's: a socket, which comes close-on-exec. */
+static int open_number(dev_t rdev, int flags)
 {
+	enum vfile_kind kind = VFILE_UCMA;
 	uint32_t file;
 	int fd, ret;
 
-	fd = engine_ucma_open(&file);
+	if (dev_is_umad(rdev)) {
+		kind = minor(rdev) < ISSM_BASE_MINOR ? VFILE_UMAD : VFILE_ISSM;
+		fd = engine_umad_open(minor(rdev), flags & O_NONBLOCK, &file);
+	} else {
+		fd = engine_ucma_open(&file);
+	}
 	if (fd < 0)
 		return fd;
 	if (!(flags & O_CLOEXEC))
 		sys_fcntl(fd, F_SETFD, 0);
-	ret = ucma_install(fd, file);
+	ret = number_install(fd, kind, minor(rdev), file);
 	if (ret)
 		sys_close(fd);
 	return ret ? ret : fd;
@@ -84,7 +101,8 @@ int redirect_open(const struct redirect *r, int flags)
 	if (flags & O_DIRECTORY)
 		return -ENOTDIR;
 	signals_attach();
-	fd = major(r->rdev) == UVERBS_MAJOR ? open_uverbs(minor(r->rdev), flags) : open_ucma(flags);
+	fd = dev_is_uverbs(r->rdev) ? open_uverbs(minor(r->rdev), flags) :
+				      open_number(r->rdev, flags);
 	if (fd >= 0 && flags & O_NONBLOCK)
 		sys_fcntl(fd, F_SETFL, sys_fcntl(fd, F_GETFL, 0) | O_NONBLOCK);
 	return fd;
@@ -93,7 +111,8 @@ int redirect_open(const struct redirect *r, int flags)
 void dev_stat(struct stat *st, dev_t rdev)
 {
 	memset(st, 0, sizeof(*st));
-	st->st_mode = DEV_MODE;
+	st->st_mode = dev_mode(rdev);
+	st->st_uid = dev_is_umad(rdev) ? geteuid() : 0;
 	st->st_nlink = 1;
 	st->st_rdev = rdev;
 	st->st_blksize = 4096;
@@ -105,7 +124,8 @@ void dev_statx(struct statx *stx, dev_t rdev)
 {
 	memset(stx, 0, sizeof(*stx));
 	stx->stx_mask = STATX_BASIC_STATS;
-	stx->stx_mode = DEV_MODE;
+	stx->stx_mode = (uint16_t)dev_mode(rdev);
+	stx->stx_uid = dev_is_umad(rdev) ? geteuid() : 0;
 	stx->stx_nlink = 1;
 	stx->stx_rdev_major = major(rdev);
 	stx->stx_rdev_minor = minor(rdev);

@@ -3,6 +3,7 @@
 #ifndef RUSE_PRELOAD_REDIRECT_H
 #define RUSE_PRELOAD_REDIRECT_H
 
+#include <sys/sysmacros.h>
 #include "preload/preload.h"
 #include "vfile/paths.h"
 
@@ -27,7 +28,18 @@ static inline const char *redirect(const char *path, struct redirect *r)
 /* open(2) of the device: the descriptor, or -errno. */
 int redirect_open(const struct redirect *r, int flags);
 
-/* What stat and statx tell of the device: a character device of that number, mode 0666. */
+static inline bool dev_is_uverbs(dev_t rdev)
+{
+	return major(rdev) == UVERBS_MAJOR && minor(rdev) >= UVERBS_BASE_MINOR;
+}
+
+/* umadN or issmN. */
+static inline bool dev_is_umad(dev_t rdev)
+{
+	return major(rdev) == UVERBS_MAJOR && minor(rdev) < UMAD_END_MINOR;
+}
+
+/* What stat and statx tell of the device: a character device of that number, mode 0666 or, umad, 0600. */
 void dev_stat(struct stat *st, dev_t rdev);
 void dev_statx(struct statx *stx, dev_t rdev);
 

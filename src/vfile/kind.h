@@ -15,6 +15,10 @@
  *   UCMA          Unix socket that   write, writev: the rdma_cm ABI; read, readv:
  *                 rused holds the    EINVAL; ioctl: ENOTTY; fstat, statx: the
  *                 other end of       character device
+ *   UMAD          the same           write, writev, read, readv, ioctl: the umad
+ *                                    ABI; fstat, statx: the character device
+ *   ISSM          the same           all of these fail as for a device without;
+ *                                    fstat, statx: the character device
  *   NETLINK       Unix datagram      bind, connect, getsockname, getpeername,
  *                 socket to rused    send and recv families: the addresses;
  *                                    getsockopt, setsockopt of SOL_NETLINK
@@ -35,6 +39,8 @@ enum vfile_kind {
 	VFILE_EVENT_ASYNC,
 	VFILE_EVENT_COMP,
 	VFILE_UCMA,
+	VFILE_UMAD,
+	VFILE_ISSM,
 	VFILE_NETLINK,
 	VFILE_OWN,
 };
@@ -65,8 +71,8 @@ struct vfile {
 	uint32_t refs;		/* descriptors, and calls in progress; 0 = free */
 	enum vfile_kind kind;
 	const struct vfile_ops *ops;
-	void *file;		/* struct uverbs_file, struct event_file, UCMA: rused's number; the owner's */
-	uint32_t minor;		/* UVERBS: of the character device */
+	void *file;		/* struct uverbs_file, struct event_file, UCMA, UMAD, ISSM: rused's number; the owner's */
+	uint32_t minor;		/* UVERBS, UMAD, ISSM: of the character device */
 	struct vfile_nl nl;	/* NETLINK */
 };
 

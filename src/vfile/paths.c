@@ -62,28 +62,43 @@ static bool ends(const char *p)
 	return !*p || *p == '/';
 }
 
+/* Nothing but prefix and a number. */
+static bool device_number(const char *path, const char *prefix, uint32_t *n)
+{
+	const char *p = after(path, prefix), *end;
+
+	return p && number(p, n, &end) && !*end;
+}
+
 static enum path_kind find_dev(const char *path, struct path_ref *ref)
 {
-	const char *p, *end;
+	const char *p;
 	uint32_t n;
 
 	p = after(path, "/dev/infiniband");
 	if (p && !strcmp(p, "/rdma_cm"))
 		return PATH_UCMA;
 	if (p && ends(p)) {
-		p = after(p, "/uverbs");
 		/* "uverbs0/" is no device: in the tree it gives ENOTDIR, as it should. */
-		if (!p || !number(p, &n, &end) || *end)
-			return PATH_TREE;
-		ref->minor = UVERBS_BASE_MINOR + n;
-		return PATH_UVERBS;
+		if (device_number(p, "/uverbs", &n)) {
+			ref->minor = UVERBS_BASE_MINOR + n;
+			return PATH_UVERBS;
+		}
+		if (device_number(p, "/umad", &n) && n < ISSM_BASE_MINOR) {
+			ref->minor = n;
+			return PATH_UMAD;
+		}
+		if (device_number(p, "/issm", &n) && n < ISSM_BASE_MINOR) {
+			ref->minor = ISSM_BASE_MINOR + n;
+			return PATH_UMAD;
+		}
+		return PATH_TREE;
 	}
-	p = after(path, "/dev/char/231:");
-	if (p && number(p, &n, &end) && !*end && n >= UVERBS_BASE_MINOR) {
-		ref->minor = n;
-		return PATH_UVERBS;
-	}
-	return PATH_NOT_OURS;
+	if (!device_number(path, "/dev/char/231:", &ref->minor))
+		return PATH_NOT_OURS;
+	if (ref->minor < UMAD_END_MINOR)
+		return PATH_UMAD;
+	return ref->minor >= UVERBS_BASE_MINOR ? PATH_UVERBS : PATH_NOT_OURS;
 }
 
 static enum path_kind find_sys(const char *path)

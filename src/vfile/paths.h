@@ -2,7 +2,8 @@
 /*
  * Which paths are ours:
  *
- *   /dev/infiniband and below            RUN/dev/infiniband...; uverbsN and rdma_cm are devices
+ *   /dev/infiniband and below            RUN/dev/infiniband...; uverbsN, umadN, issmN and rdma_cm
+ *                                        are devices
  *   /dev/char/231:N                      the same device by its number
  *   /sys/class/infiniband* and below     RUN/sys/class/...
  *   /sys/class/misc/rdma_cm and below    RUN/sys/class/...
@@ -25,6 +26,9 @@
 /* Numbers of the kernel's fixed uverbs devices (drivers/infiniband/core/uverbs_main.c). */
 #define UVERBS_MAJOR 231
 #define UVERBS_BASE_MINOR 192
+/* umadN is N, issmN 64 + N (drivers/infiniband/core/user_mad.c), of the same major. */
+#define ISSM_BASE_MINOR 64
+#define UMAD_END_MINOR 128
 /* rdma_cm is a misc device with whatever minor is free; this is the one that Linux 6.1 mostly gives. */
 #define RDMA_CM_MAJOR 10
 #define RDMA_CM_MINOR 124
@@ -34,6 +38,7 @@ enum path_kind {
 	PATH_TREE,	/* in RUN: rewrite it */
 	PATH_UVERBS,	/* a character device of ours: minor is set */
 	PATH_UCMA,	/* the character device rdma_cm */
+	PATH_UMAD,	/* umadN or issmN: minor is set */
 };
 
 struct path_ref {
@@ -53,7 +58,7 @@ static inline bool paths_maybe(const char *p)
 enum path_kind paths_find(const char *path, struct path_ref *ref);
 
 /*
- * The path to use for a reference of kind TREE, UVERBS or UCMA. sysroot is RUN/sys. 0,
+ * The path to use for a reference of kind TREE, UVERBS, UCMA or UMAD. sysroot is RUN/sys. 0,
  * -ENAMETOOLONG, or -EINVAL for another root.
  */
 int paths_rewrite(const struct path_ref *ref, const char *sysroot, char *buf, size_t size);

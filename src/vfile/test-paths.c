@@ -68,12 +68,19 @@ static void devices(void **state)
 		{ "//dev/infiniband/uverbs1", 193 },
 		{ "/dev/char/231:192", 192 },
 		{ "/dev/char/231:195", 195 },
+		{ "/dev/infiniband/umad0", 0 },
+		{ "/dev/infiniband/umad63", 63 },
+		{ "/dev/infiniband/issm0", 64 },
+		{ "/dev//infiniband/issm63", 127 },
+		{ "/dev/char/231:0", 0 },
+		{ "/dev/char/231:127", 127 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(t); i++) {
 		struct path_ref ref;
 
-		assert_int_equal(paths_find(t[i].path, &ref), PATH_UVERBS);
+		assert_int_equal(paths_find(t[i].path, &ref),
+				 t[i].minor < UVERBS_BASE_MINOR ? PATH_UMAD : PATH_UVERBS);
 		assert_int_equal(ref.minor, t[i].minor);
 	}
 	assert_int_equal(paths_find("/dev/infiniband/rdma_cm", &(struct path_ref){ 0 }), PATH_UCMA);
@@ -84,7 +91,7 @@ static void not_ours(void **state)
 {
 	static const char *const t[] = {
 		"", "/", "//", "/.", "/..", "/s", "/sys", "/sys/", "/dev", "/dev/", "/dev/null",
-		"/dev/infinibandX", "/dev/char/231:0", "/dev/char/231:1920x", "/dev/char/1:3",
+		"/dev/infinibandX", "/dev/char/231:128", "/dev/char/231:1920x", "/dev/char/1:3",
 		"/dev/char/2311:192", "/sys/class", "/sys/class/net", "/sys/class/net/eth0/device",
 		"/sys/class/infinibanc", "/sys/class/misc/rdma_cmX", "/sys/dev/char/231:",
 		"/sys/dev/char/231:x", "/sys/dev/char/2:0", "sys/class/infiniband",

@@ -17,6 +17,11 @@ int sysfs_init(int run);
  * is written. 0 or -errno (of the first failure; the rest is still tried).
  */
 int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now);
+/*
+ * umadN and issmN for port `port` of device ibdev, whose files are there, or, with port 0, no
+ * longer: the class directory, the device's infiniband_mad, /dev/infiniband. 0 or -errno as above.
+ */
+int sysfs_mad(int run, unsigned int n, const char *ibdev, unsigned int port);
 /* Writes one file of ports/1/hw_counters of this device. 0 or -errno. */
 int sysfs_counter(int run, const char *dev, const char *name, uint64_t value);
 /* Removes both trees. Missing ones are no error. */

@@ -22,7 +22,7 @@ static int setup(void **state)
 	memset(&dev, 0, sizeof(dev));
 	dev = (struct host_dev){ .in_use = 1, .index = 1, .name = "rxe_0", .minor = 192, .state = 4,
 				 .phys_state = 5, .active_width = 1, .active_speed = 1,
-				 .ndev = "eth0", .ngids = 2 };
+				 .cap_mask = 0x10000, .ndev = "eth0", .ngids = 2 };
 	memcpy(dev.node_guid, "\x52\x54\x00\xff\xfe\x77\x00\x01", 8);
 	memcpy(dev.gid[0].raw, "\xfe\x80\0\0\0\0\0\0\x50\x54\x00\xff\xfe\x77\x00\x01", 16);
 	memcpy(dev.gid[1].raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\xc0\xa8\x4d\x01", 16);
@@ -153,6 +153,31 @@ static void test_rates(void **state)
 	}
 }
 
+static void test_mad(void **state)
+{
+	char link[64] = "";
+
+	expect("infiniband_mad/abi_version", "5\n");
+	assert_int_equal(sysfs_mad(run, 3, "rxe_0", 1), 0);
+	expect("infiniband_mad/umad3/ibdev", "rxe_0\n");
+	expect("infiniband_mad/umad3/port", "1\n");
+	expect("infiniband_mad/umad3/dev", "231:3\n");
+	expect("infiniband_mad/issm3/ibdev", "rxe_0\n");
+	expect("infiniband_mad/issm3/dev", "231:67\n");
+	expect(R "device/infiniband_mad/umad3/port", "1\n");
+	expect(R "device/infiniband_mad/issm3/subsystem/umad3/port", "1\n");
+	assert_true(readlinkat(run, "sys/class/infiniband_mad/umad3", link, sizeof(link) - 1) > 0);
+	assert_string_equal(link, "../../devices/virtual/infiniband_mad/umad3");
+	assert_int_equal(entries("dev/infiniband"), 4);
+	/* Another name: the device's directory was made anew. */
+	assert_int_equal(sysfs_mad(run, 3, "rxe_0", 2), 0);
+	expect("infiniband_mad/umad3/port", "2\n");
+	assert_int_equal(sysfs_mad(run, 3, "rxe_0", 0), 0);
+	assert_int_equal(entries("sys/class/infiniband_mad"), 1);
+	assert_int_equal(entries("sys/devices/virtual/infiniband_mad"), 0);
+	assert_int_equal(entries("dev/infiniband"), 2);
+}
+
 static void test_gone(void **state)
 {
 	assert_int_equal(sysfs_device(run, &dev, NULL), 0);
@@ -170,6 +195,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_change, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rates, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_mad, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
 	};
 

@@ -61,6 +61,11 @@ static void show_phys_state(char *t, const struct host_dev *d)
 		 d->phys_state < ARRAY_SIZE(names) ? names[d->phys_state] : "<unknown>");
 }
 
+static void show_cap_mask(char *t, const struct host_dev *d)
+{
+	snprintf(t, TEXT_MAX, "0x%08x\n", d->cap_mask);
+}
+
 /* Width code to lanes (IBTA PortInfo:LinkWidthActive), speed code to tenths of Gb/s a lane. */
 static void show_rate(char *t, const struct host_dev *d)
 {
@@ -102,7 +107,7 @@ static const struct attr {
 	{ "ports/1/lid_mask_count", .text = "0\n" },
 	{ "ports/1/sm_lid", .text = "0x0\n" },
 	{ "ports/1/sm_sl", .text = "0\n" },
-	{ "ports/1/cap_mask", .text = "0x00010000\n" },
+	{ "ports/1/cap_mask", .show = show_cap_mask },
 	{ "ports/1/link_layer", .text = "Ethernet\n" },
 	{ "ports/1/pkeys/0", .text = "0xffff\n" },
 	{ "ports/1/hw_counters/lifespan", .text = "12\n" },
@@ -350,8 +355,10 @@ static int put_rdma_cm(int run)
 int sysfs_init(int run)
 {
 	static const char *const dirs[] = { "sys/class/infiniband", "sys/class/infiniband_verbs",
+					    "sys/class/infiniband_mad",
 					    "sys/devices/virtual/infiniband",
 					    "sys/devices/virtual/infiniband_verbs",
+					    "sys/devices/virtual/infiniband_mad",
 					    "dev/infiniband", "sys/class/misc", MISC_DIR };
 	int first = 0;
 	size_t i;
@@ -359,6 +366,7 @@ int sysfs_init(int run)
 	for (i = 0; i < ARRAY_SIZE(dirs); i++)
 		keep(&first, tree_mkdir(run, dirs[i]));
 	keep(&first, tree_put(run, "sys/class/infiniband_verbs/abi_version", "6\n"));
+	keep(&first, tree_put(run, "sys/class/infiniband_mad/abi_version", "5\n"));
 	keep(&first, tree_put(run, "sys/" ZERO_GID, EMPTY_GID));
 	keep(&first, put_rdma_cm(run));
 	return first;

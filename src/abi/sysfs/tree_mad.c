@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* umadN and issmN: two devices of class infiniband_mad a port. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "abi/sysfs/sysfs.h"
+#include "abi/sysfs/sysfs_internal.h"
+
+#define MAD_MAJOR 231u
+#define ISSM_BASE_MINOR 64
+#define LEN 256
+
+#define PATH_OF(p, ...) snprintf((p), sizeof(p), __VA_ARGS__)
+
+static void keep(int *first, int rc)
+{
+	if (rc && !*first)
+		*first = rc;
+}
+
+static int put_link(int run, const char *target, const char *path)
+{
+	unlinkat(run, path, 0);
+	return symlinkat(target, run, path) ? -errno : 0;
+}
+
+/* The links first: what a listing shows must be there. */
+static void remove_node(int run, const char *name)
+{
+	char path[LEN];
+
+	PATH_OF(path, "sys/class/infiniband_mad/%s", name);
+	unlinkat(run, path, 0);
+	PATH_OF(path, "dev/infiniband/%s", name);
+	unlinkat(run, path, 0);
+	PATH_OF(path, "sys/devices/virtual/infiniband_mad/%s", name);
+	tree_remove(run, path);
+}
+
+static int put_node(int run, const char *name, unsigned int minor, const char *ibdev,
+		    unsigned int port)
+{
+	char dir[128], path[LEN], text[LEN];
+	int first = 0;
+
+	PATH_OF(dir, "sys/devices/virtual/infiniband_mad/%s", name);
+	keep(&first, tree_mkdir(run, dir));
+	PATH_OF(path, "%s/ibdev", dir);
+	PATH_OF(text, "%s\n", ibdev);
+	keep(&first, tree_put(run, path, text));
+	PATH_OF(path, "%s/port", dir);
+	PATH_OF(text, "%u\n", port);
+	keep(&first, tree_put(run, path, text));
+	PATH_OF(path, "%s/dev", dir);
+	PATH_OF(text, "%u:%u\n", MAD_MAJOR, minor);
+	keep(&first, tree_put(run, path, text));
+	PATH_OF(path, "%s/uevent", dir);
+	PATH_OF(text, "MAJOR=%u\nMINOR=%u\nDEVNAME=infiniband/%s\n", MAD_MAJOR, minor, name);
+	keep(&first, tree_put(run, path, text));
+	PATH_OF(path, "%s/subsystem", dir);
+	keep(&first, put_link(run, "../../../../class/infiniband_mad", path));
+	/* What hardware has beside net; a virtual device of the kernel's has neither. */
+	PATH_OF(path, "sys/devices/virtual/infiniband/%s/device/infiniband_mad", ibdev);
+	keep(&first, tree_mkdir(run, path));
+	PATH_OF(path, "sys/devices/virtual/infiniband/%s/device/infiniband_mad/%s", ibdev, name);
+	PATH_OF(text, "../../../../infiniband_mad/%s", name);
+	keep(&first, put_link(run, text, path));
+	PATH_OF(path, "dev/infiniband/%s", name);
+	keep(&first, tree_put(run, path, ""));
+	PATH_OF(path, "sys/class/infiniband_mad/%s", name);
+	PATH_OF(text, "../../devices/virtual/infiniband_mad/%s", name);
+	keep(&first, put_link(run, text, path));
+	return first;
+}
+
+int sysfs_mad(int run, unsigned int n, const char *ibdev, unsigned int port)
+{
+	char umad[16], issm[16];
+	int first = 0;
+
+	PATH_OF(umad, "umad%u", n);
+	PATH_OF(issm, "issm%u", n);
+	if (!port) {
+		remove_node(run, umad);
+		remove_node(run, issm);
+		return 0;
+	}
+	keep(&first, put_node(run, umad, n, ibdev, port));
+	keep(&first, put_node(run, issm, ISSM_BASE_MINOR + n, ibdev, port));
+	return first;
+}

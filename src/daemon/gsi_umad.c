@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* RoCE ports and the agents of programs: rxe's port has no agent of its own (no process_mad). */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "wire/smp.h"
+
+/* As ib_core makes an address handle: there is no RoCE without a GRH. */
+static int check_addr(void *ctx, const struct mad_addr *a)
+{
+	struct gsi_port *p = ctx;
+	uint8_t gid[16];
+
+	if (!a->grh)
+		return -EINVAL;
+	return p->port.ops->gid(p, a->sgid_index, gid) ? -ENODATA : 0;
+}
+
+static int set_sm(void *ctx, bool sm)
+{
+	struct gsi_port *p = ctx;
+	struct host_dev d = p->r->page->dev[p->slot];
+
+	d.cap_mask = sm ? d.cap_mask | PORT_CAP_SM : d.cap_mask & ~PORT_CAP_SM;
+	host_publish(p->r, (int)p->slot, &d);
+	return 0;
+}
+
+static const struct umad_port_ops ops = { .check_addr = check_addr, .set_sm = set_sm };
+
+void gsi_umad_added(struct rused *r, unsigned int slot)
+{
+	struct gsi_port *p = &r->gsi.port[slot];
+	const struct umad_desc d = { .mad = &p->port, .ops = &ops, .ctx = p,
+				     .ibdev = r->page->dev[slot].name, .port = 1 };
+	int rc;
+
+	if (!p->in_use)
+		return;
+	rc = umad_node_add(r, &r->umads.view, &d, &p->umad);
+	if (rc)
+		log_warn("%s has no umad: %s", d.ibdev, strerror(-rc));
+}
+
+void gsi_umad_renamed(struct rused *r, unsigned int slot)
+{
+	if (r->gsi.port[slot].umad)
+		umad_node_rename(r->gsi.port[slot].umad, r->page->dev[slot].name);
+}

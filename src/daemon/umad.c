@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Open files of umadN and issmN: one end of a SOCK_SEQPACKET pair, as for rdma_cm (ucma.c).
+ * While there are packets there is something to read in the program's end, a datagram a packet,
+ * up to SHOWN_MAX; when the last copy of it is closed we hear of that.
+ *
+ * A program whose device is gone is to see POLLERR. A Unix socket has an error when its peer was
+ * closed with something unread, so each umad file has one datagram in our end that nobody reads.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <rdma/ib_user_mad.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/rand.h"
+#include "daemon/daemon.h"
+#include "daemon/umad_internal.h"
+#include "ipc/umad_msg.h"
+
+#define SHOWN_MAX 64u
+#define INDEX_BITS 12
+#define WRITE_MAX (64u << 20)	/* of RMPP messages; the kernel's limit is its memory */
+#define ARG_MAX_LEN 64
+
+_Static_assert(UMAD_MAX_FILES == 1 << INDEX_BITS, "an index of them");
+
+struct umad_fd {
+	struct list_head node;	/* only when it is freed */
+	struct umad_node *of;
+	struct loop_fd f;
+	struct umad_file *file;	/* NULL: issmN */
+	struct umad_sm sm;
+	uint32_t number;
+	uint32_t shown;		/* datagrams in the pair */
+};
+
+_Static_assert(offsetof(struct umad_fd, node) == 0, "freed by its node");
+
+/* Makes as many datagrams readable as there are packets: returns how many the library is to take. */
+static uint32_t show(struct umad_fd *u)
+{
+	uint32_t want = min(umad_pending(u->file), SHOWN_MAX), taken = 0;
+
+	while (u->shown < want && send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
+		u->shown++;
+	if (u->shown > want) {
+		taken = u->shown - want;
+		u->shown = want;
+	}
+	return taken;
+}
+
+static void queued(void *ctx)
+{
+	show(ctx);
+}
+
+/* umad_node_del() closes it. */
+static void dead(void *ctx)
+{
+}
+
+static const struct umad_file_ops file_ops = { .queued = queued, .dead = dead };
+
+static void say(struct umad_fd *u, int rc)
+{
+	char c = (char)-rc;
+
+	if (send(u->f.fd, &c, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+		log_debug("issm%u: nobody is there: %m", u->of->number);
+}
+
+static void granted(struct umad_sm *sm, int rc)
+{
+	say(container_of(sm, struct umad_fd, sm), rc);
+}
+
+static void file_close(struct umad_fd *u)
+{
+	struct rused *r = u->of->r;
+
+	idtable_remove(&r->umads.ids, u->number & (UMAD_MAX_FILES - 1));
+	if (u->file)
+		umad_close(u->file, r->loop.now);
+	else
+		umad_sm_close(&u->sm);
+	loop_del(&r->loop, &u->f);
+	list_add_tail(&u->node, &r->loop.dead);
+}
+
+static void fd_event(struct loop_fd *f, uint32_t events)
+{
+	file_close(container_of(f, struct umad_fd, f));
+}
+
+void umad_close_node(struct umad_node *n)
+{
+	struct umad_fd *u;
+
+	for (uint32_t i = 0; (u = idtable_next(&n->r->umads.ids, &i)); i++)
+		if (u->of == n)
+			file_close(u);
+}
+
+/* Closes the files whose end we have not heard of yet, which came over other sockets. True: there were some. */
+static bool sweep(struct rused *r)
+{
+	struct umad_fd *u;
+	bool any = false;
+
+	for (uint32_t i = 0; (u = idtable_next(&r->umads.ids, &i)); i++)
+		if (loop_hung_up(&u->f)) {
+			file_close(u);
+			any = true;
+		}
+	return any;
+}
+
+/* 0; 1: the program is to wait until it is told; -errno. */
+static int sm_open(struct umad_fd *u, bool nonblock)
+{
+	int rc;
+
+	u->sm.granted = granted;
+	rc = umad_sm_open(&u->of->port, &u->sm, nonblock);
+	if (rc == -EAGAIN && sweep(u->of->r))
+		rc = umad_sm_open(&u->of->port, &u->sm, nonblock);
+	return rc == -EINPROGRESS ? 1 : rc;
+}
+
+/* Takes sv[0], our end. */
+static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const int sv[2],
+		    uint32_t *number)
+{
+	struct umad_fd *u = calloc(1, sizeof(*u));
+	struct rused *r = n->r;
+	bool sm = q->minor >= UMAD_MAX_NODES;
+	int64_t id;
+	int rc;
+
+	id = u ? idtable_alloc_cyclic(&r->umads.ids, 1, u) : -ENOMEM; /* no file has number 0 */
+	if (id < 0) {
+		close(sv[0]);
+		free(u);
+		return id == -ENOSPC ? -EMFILE : (int)id;
+	}
+	u->of = n;
+	u->number = rand_u32() << INDEX_BITS | (uint32_t)id;
+	u->f.fn = fd_event;
+	rc = loop_add(&r->loop, &u->f, sv[0], EPOLLRDHUP);
+	if (rc)
+		close(sv[0]);
+	else
+		rc = sm ? sm_open(u, q->nonblock) : umad_open(&n->port, &file_ops, u, &u->file);
+	if (rc < 0) {
+		idtable_remove(&r->umads.ids, (uint32_t)id);
+		loop_del(&r->loop, &u->f);
+		list_add_tail(&u->node, &r->loop.dead);
+		return rc;
+	}
+	if (sm && !rc)
+		say(u, 0);
+	if (!sm && send(sv[1], "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+		log_debug("umad%u: POLLERR will not be seen: %m", n->number);
+	*number = u->number;
+	return 0;
+}
+
+int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number)
+{
+	struct umad_node *n = NULL;
+	int sv[2], rc;
+
+	if (q->minor < 2 * UMAD_MAX_NODES)
+		n = c->umad_view->node[q->minor % UMAD_MAX_NODES];
+	if (!n)
+		return -ENXIO;
+	rc = port_want(c->r);
+	if (rc)
+		log_info("UDP port 4791 cannot be had: %s; MADs within this host go on",
+			 strerror(-rc));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
+		return -errno;
+	rc = file_new(n, q, sv, number);
+	if (rc) {
+		close(sv[1]);
+		return rc;
+	}
+	return sv[1];
+}
+
+/* A memfd with these bytes, or -errno. */
+static int memfd_of(const void *data, size_t len)
+{
+	int fd = memfd_create("ruse-umad", MFD_CLOEXEC);
+	size_t at = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (at < len) {
+		ssize_t n = write(fd, (const char *)data + at, len - at);
+
+		if (n <= 0) {
+			close(fd);
+			return n ? -errno : -ENOMEM;
+		}
+		at += (size_t)n;
+	}
+	return fd;
+}
+
+/* A program's memfd, which nothing else has seals: reading it does not block. 0 or -errno. */
+static int memfd_read(int fd, void *to, size_t len)
+{
+	size_t at = 0;
+
+	if (fcntl(fd, F_GET_SEALS) < 0)
+		return -EPROTO;
+	while (at < len) {
+		ssize_t n = pread(fd, (char *)to + at, len - at, (off_t)at);
+
+		if (n <= 0)
+			return -EPROTO;
+		at += (size_t)n;
+	}
+	return 0;
+}
+
+/* 0, or -EPROTO: then there is no reply. */
+static int do_write(struct umad_fd *u, const struct ipc_umad *q, const void *body, int fd,
+		    struct ipc_umad_reply *reply)
+{
+	ns_t now = u->of->r->loop.now;
+	void *all = NULL;
+	ssize_t ret;
+	int rc = 0;
+
+	if (fd < 0 ? q->count != q->len : q->len || q->count <= IPC_UMAD_INLINE)
+		return -EPROTO;
+	if (fd >= 0) {
+		all = q->count <= WRITE_MAX ? malloc(q->count) : NULL;
+		if (!all) {
+			reply->ret = -ENOMEM;
+			return 0;
+		}
+		rc = memfd_read(fd, all, q->count);
+	}
+	if (!rc) {
+		ret = umad_write(u->file, all ? all : body, q->count, now);
+		reply->ret = ret < 0 ? (int32_t)ret : 0;
+	}
+	free(all);
+	return rc;
+}
+
+/* out has room for IPC_UMAD_INLINE bytes; what is longer goes into a memfd, *fd. */
+static void do_read(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad_reply *reply,
+		    void *out, int *fd)
+{
+	size_t need = umad_next_len(u->file), copied = 0;
+	size_t count = min((uint64_t)(need ? need : IPC_UMAD_INLINE), q->count);
+	void *buf = count > IPC_UMAD_INLINE ? malloc(count) : out;
+	ssize_t ret;
+
+	if (!buf) {
+		reply->ret = -ENOMEM;
+		return;
+	}
+	ret = umad_read(u->file, buf, count, &copied);
+	reply->ret = ret < 0 ? (int32_t)ret : 0;
+	if (copied > IPC_UMAD_INLINE) {
+		*fd = memfd_of(buf, copied);
+		if (*fd < 0) {
+			if (ret >= 0)
+				umad_unread(u->file);
+			reply->ret = *fd;
+			copied = 0;
+		}
+	} else if (buf != out) {
+		memcpy(out, buf, copied);
+	}
+	reply->len = (uint32_t)copied;
+	if (buf != out)
+		free(buf);
+}
+
+static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *body,
+		    struct ipc_umad_reply *reply, void *out)
+{
+	ns_t now = u->of->r->loop.now;
+	int len = umad_ioctl_len(q->cmd);
+	uint8_t arg[ARG_MAX_LEN];
+	struct umad_answer a;
+
+	if (len >= 0 && (q->len != len || q->len > sizeof(arg)))
+		return -EPROTO;
+	memcpy(arg, body, len > 0 ? q->len : 0);
+	a = umad_ioctl(u->file, q->cmd, arg, now);
+	/* The class and method may be those of a file that is closed already. */
+	if (a.rc == -EINVAL && !a.len && sweep(u->of->r)) {
+		memcpy(arg, body, len > 0 ? q->len : 0);
+		a = umad_ioctl(u->file, q->cmd, arg, now);
+	}
+	reply->ret = a.rc;
+	reply->off = a.off;
+	reply->len = a.len;
+	memcpy(out, arg + a.off, a.len);
+	return 0;
+}
+
+int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int memfd,
+	      struct ipc_umad_reply *reply, void *out, int *fd)
+{
+	struct umad_fd *u = idtable_find(&r->umads.ids, q->file & (UMAD_MAX_FILES - 1));
+	int rc = 0;
+
+	*fd = -1;
+	if (!u || u->number != q->file || !u->file)
+		return -EBADF;
+	if (q->op >= UMAD_OPS || (memfd >= 0 && q->op != UMAD_OP_WRITE))
+		return -EPROTO;
+	switch ((enum ipc_umad_op)q->op) {
+	case UMAD_OP_WRITE:
+		rc = do_write(u, q, body, memfd, reply);
+		break;
+	case UMAD_OP_READ:
+		do_read(u, q, reply, out, fd);
+		break;
+	case UMAD_OP_UNREAD:
+		umad_unread(u->file);
+		break;
+	case UMAD_OP_IOCTL:
+		rc = do_ioctl(u, q, body, reply, out);
+		break;
+	case UMAD_OPS:
+		break;
+	}
+	reply->taken = show(u);
+	return rc;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Ports and their numbers. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/sysfs/sysfs.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/umad_internal.h"
+
+void umad_init(struct rused *r)
+{
+	r->umads.view.run = r->run;
+	idtable_init(&r->umads.ids, UMAD_MAX_FILES);
+}
+
+void umad_fini(struct rused *r)
+{
+	idtable_fini(&r->umads.ids);
+}
+
+static int show(struct umad_node *n)
+{
+	int rc = sysfs_mad(n->view->run, n->number, n->ibdev, n->desc.port);
+
+	if (rc)
+		log_warn("sysfs of umad%u: %s", n->number, strerror(-rc));
+	return rc;
+}
+
+int umad_node_add(struct rused *r, struct umad_view *v, const struct umad_desc *d,
+		  struct umad_node **out)
+{
+	uint32_t number = 0;
+	struct umad_node *n;
+	int rc;
+
+	while (number < UMAD_MAX_NODES && v->node[number])
+		number++;
+	if (number == UMAD_MAX_NODES)
+		return -ENOSPC;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return -ENOMEM;
+	n->r = r;
+	n->view = v;
+	n->number = number;
+	n->desc = *d;
+	snprintf(n->ibdev, sizeof(n->ibdev), "%s", d->ibdev);
+	n->desc.ibdev = n->ibdev;
+	n->port = (struct umad_port){ .mad = d->mad, .ops = d->ops, .ctx = d->ctx };
+	umad_port_init(&n->port);
+	rc = show(n);
+	if (rc) {
+		sysfs_mad(v->run, number, n->ibdev, 0);
+		free(n);
+		return rc;
+	}
+	v->node[number] = n;
+	*out = n;
+	return 0;
+}
+
+void umad_node_rename(struct umad_node *n, const char *ibdev)
+{
+	snprintf(n->ibdev, sizeof(n->ibdev), "%s", ibdev);
+	show(n);
+}
+
+void umad_node_del(struct umad_node *n)
+{
+	if (!n)
+		return;
+	sysfs_mad(n->view->run, n->number, n->ibdev, 0);
+	n->view->node[n->number] = NULL;
+	umad_port_remove(&n->port, n->r->loop.now);
+	umad_close_node(n);
+	free(n);
+}
