@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The ABI of umad0 and issm0 on a RoCE port: agents, MADs, RMPP, timeouts, the IsSM bit. */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/sysmacros.h>
+#include "umad.h"
+
+static void agents(void)
+{
+	int fd = open_umad(O_NONBLOCK);
+
+	/* No QP0 on RoCE; QPs above 1 never. */
+	CHECK(reg(fd, 0, CLASS_SMP, 1, 0) == -EPROTONOSUPPORT);
+	CHECK(reg(fd, 2, CLASS_PERF, 1, 0) == -EINVAL);
+	CHECK(reg(fd, 1, CLASS_SMP, 1, 0) == -EINVAL);
+	CHECK(reg(fd, 1, CLASS_PERF, 1, 1) == -EINVAL);		/* a class without RMPP */
+	CHECK(reg(fd, 1, CLASS_SA, 2, 2) == -EINVAL);		/* an RMPP version that is none */
+	CHECK(reg(fd, 1, CLASS_CM, 2, 0) == -EINVAL);		/* the CM's Sends are taken */
+	CHECK(reg(fd, 1, CLASS_PERF, 1, 0) == 0);
+	CHECK(reg(fd, 1, CLASS_PERF, 1, 0) == -EINVAL);		/* methods that are taken */
+	CHECK(reg(fd, 1, CLASS_PERF, 2, 0) == 1);		/* another version is another class */
+	CHECK(unreg(fd, 0) == 0 && unreg(fd, 0) == -EINVAL && unreg(fd, 32) == -EINVAL);
+	CHECK(reg(fd, 1, CLASS_PERF, 1, 0) == 0);		/* the lowest id that is free */
+	for (int i = 2; i < 32; i++)
+		CHECK(reg(fd, 1, 0, 0, 0) == i);
+	CHECK(reg(fd, 1, 0, 0, 0) == -ENOMEM);
+	CHECK(ioctl(fd, IB_USER_MAD_REGISTER_AGENT, no_page()) == -1 && errno == EFAULT);
+	CHECK(ioctl(fd, IB_USER_MAD_UNREGISTER_AGENT, no_page()) == -1 && errno == EFAULT);
+	CHECK(ioctl(fd, IB_USER_MAD_ENABLE_PKEY, NULL) == -1 && errno == EINVAL);
+	CHECK(ioctl(fd, _IO(IB_IOCTL_MAGIC, 9), NULL) == -1 && errno == ENOTTY);
+}
+
+static void agents2(void)
+{
+	struct ib_user_mad_reg_req2 r = { .qpn = 1, .mgmt_class = CLASS_VENDOR_RMPP,
+					  .mgmt_class_version = 1, .oui = 0x001405,
+					  .method_mask = { 0x7e }, .rmpp_version = 1 };
+	struct ib_user_mad_reg_req2 bad = r;
+	int fd = open_umad(O_NONBLOCK);
+
+	bad.flags = 6;
+	CHECK(reg2(fd, &bad) == -EINVAL && bad.flags == IB_USER_MAD_REG_FLAGS_CAP);
+	bad = r;
+	bad.oui = 0x01001405;
+	CHECK(reg2(fd, &bad) == -EINVAL);
+	bad.oui = 0;
+	CHECK(reg2(fd, &bad) == -EINVAL);
+	bad = r;
+	bad.qpn = 2;
+	CHECK(reg2(fd, &bad) == -EINVAL);
+	r.id = 0xffff;
+	CHECK(reg2(fd, &r) == 0 && r.id == 0);
+	/* Whoever knows this ioctl has the longer header. */
+	CHECK(ioctl(fd, IB_USER_MAD_ENABLE_PKEY, NULL) == -1 && errno == EINVAL);
+	r.flags = IB_USER_MAD_USER_RMPP;
+	r.oui = 0x001406;
+	CHECK(reg2(fd, &r) == 1);
+	CHECK(unreg(fd, 1) == 0);
+}
+
+/* What was not told by ENABLE_PKEY is a header of 56 bytes. */
+static void old_header(void)
+{
+	uint8_t got[OLD_HDR + MAD + 1], out[OLD_HDR + MAD];
+	const struct ib_user_mad_hdr *h = (const void *)got;
+	int fd = open_umad(O_NONBLOCK);
+	struct packet p;
+
+	CHECK(reg(fd, 1, CLASS_VENDOR, 1, 0) == 0);
+	build(&p, CLASS_VENDOR, 1, SEND, 3, 0);
+	memcpy(out, &p.hdr, OLD_HDR);
+	memcpy(out + OLD_HDR, p.mad, MAD);
+	CHECK(write(fd, out, sizeof(out)) == sizeof(out));
+	CHECK(get(fd, got, sizeof(got)) == OLD_HDR + MAD && h->length == OLD_HDR + MAD);
+	CHECK(low_tid(got + OLD_HDR) == 3);
+}
+
+static void refused(void)
+{
+	int fd = open_agent(O_NONBLOCK, CLASS_VENDOR, 1, 0);
+	struct packet p;
+
+	build(&p, CLASS_VENDOR, 1, SEND, 1, 0);
+	CHECK(write(fd, &p, HDR + 35) == -1 && errno == EINVAL);
+	CHECK(write(fd, no_page(), HDR + MAD) == -1 && errno == EFAULT);
+	p.hdr.id = 1;
+	CHECK(put(fd, &p) == -EIO);
+	p.hdr.id = 32;
+	CHECK(put(fd, &p) == -EINVAL);
+	p.hdr.id = 0;
+	p.hdr.grh_present = 0;
+	CHECK(put(fd, &p) == -EINVAL);		/* no RoCE without a GRH */
+	p.hdr.grh_present = 1;
+	p.hdr.gid_index = 200;
+	CHECK(put(fd, &p) == -ENODATA);
+	CHECK(read(fd, &p, HDR - 1) == -1 && errno == EINVAL);
+	CHECK(read(fd, &p, HDR) == -1 && errno == EAGAIN);
+	CHECK(!readable(fd, 0));
+}
+
+/* A request and its response between two files; the header says from whom. */
+static void exchange(void)
+{
+	int client = open_agent(O_NONBLOCK, 0, 0, 0);
+	int server = open_agent(O_NONBLOCK, CLASS_PERF, 1, 0);
+	struct packet p, got;
+	uint8_t gid[16];
+
+	own_gid(gid);
+	build(&p, CLASS_PERF, 1, GET, 0x1234, WAIT_MS);
+	memset(p.mad, 0xee, 8);
+	build(&p, CLASS_PERF, 1, GET, 0x1234, WAIT_MS);
+	memset(p.mad + TID, 0xee, 4);
+	CHECK(put(client, &p) == 0);
+	CHECK(get(server, &got, sizeof(got)) == sizeof(got));
+	CHECK(got.hdr.id == 0 && got.hdr.status == 0 && got.hdr.length == sizeof(got));
+	CHECK(got.hdr.qpn == htonl(1) && got.hdr.grh_present && !memcmp(got.hdr.gid, gid, 16));
+	CHECK(got.hdr.lid == 0 && got.hdr.gid_index == 0);
+	CHECK(got.mad[METHOD] == GET && low_tid(got.mad) == 0x1234);
+	/* The upper half of the transaction ID is the agent's, not the program's. */
+	CHECK(memcmp(got.mad + TID, "\xee\xee\xee\xee", 4));
+	/* What was read is an address to answer to. */
+	got.mad[METHOD] |= RESP;
+	got.mad[100] = 42;
+	got.hdr.timeout_ms = 0;
+	CHECK(put(server, &got) == 0);
+	memset(&got, 0, sizeof(got));
+	CHECK(get(client, &got, sizeof(got)) == sizeof(got));
+	CHECK(got.hdr.status == 0 && low_tid(got.mad) == 0x1234 && got.mad[100] == 42);
+	CHECK(!readable(client, 0) && !readable(server, 0));
+	/* The same transaction twice at a time is refused. */
+	CHECK(put(client, &p) == 0 && put(client, &p) == -EINVAL);
+	/* A buffer that is not there, or too small: the MAD stays. */
+	CHECK(readable(server, WAIT_MS));
+	CHECK(read(server, no_page(), sizeof(got)) == -1 && errno == EFAULT);
+	CHECK(readable(server, 0) && read(server, &got, HDR + MAD - 1) == -1 && errno == EINVAL);
+	CHECK(readable(server, 0) && get(server, &got, sizeof(got)) == sizeof(got));
+}
+
+/* A class that nobody serves: whoever asks is told so, as by the kernel's rxe, which has no PMA. */
+static void nobody(void)
+{
+	int fd = open_agent(O_NONBLOCK, 0, 0, 0);
+	struct packet p, got;
+
+	build(&p, CLASS_PERF, 1, GET, 5, WAIT_MS);
+	CHECK(put(fd, &p) == 0);
+	CHECK(get(fd, &got, sizeof(got)) == sizeof(got));
+	CHECK(got.hdr.status == 0 && got.mad[METHOD] == (GET | RESP) && low_tid(got.mad) == 5);
+	CHECK(got.mad[STATUS + 1] == 0x0c);
+}
+
+/* A Send has no answer; a Get that nobody answers comes back: its header, and the MAD's. */
+static void timed_out(void)
+{
+	int server = open_agent(O_NONBLOCK, CLASS_PERF, 1, 0);
+	int fd = open_agent(O_NONBLOCK, 0, 0, 0);
+	struct packet p, got;
+
+	build(&p, CLASS_PERF, 1, GET, 6, 100);
+	p.hdr.retries = 2;
+	CHECK(put(fd, &p) == 0);
+	CHECK(readable(fd, WAIT_MS));
+	CHECK(read(fd, &got, HDR + 23) == -1 && errno == EINVAL);
+	CHECK(get(fd, &got, sizeof(got)) == HDR + 24);
+	CHECK(got.hdr.status == ETIMEDOUT && got.hdr.id == 0 && got.hdr.timeout_ms == 100);
+	CHECK(got.hdr.retries == 2 && !memcmp(got.hdr.gid, p.hdr.gid, 16));
+	CHECK(got.mad[CLASS] == CLASS_PERF && got.mad[METHOD] == GET && low_tid(got.mad) == 6);
+	CHECK(!readable(fd, 0));
+	/* It was sent three times. */
+	for (int i = 0; i < 3; i++)
+		CHECK(get(server, &got, sizeof(got)) == sizeof(got) && low_tid(got.mad) == 6);
+	CHECK(!readable(server, 0));
+	/* An agent that is gone is told nothing. */
+	CHECK(put(fd, &p) == 0 && unreg(fd, 0) == 0);
+	CHECK(!readable(fd, 500));
+}
+
+/* Methods, not only classes, belong to an agent. */
+static void methods(void)
+{
+	struct ib_user_mad_reg_req2 r = { .qpn = 1, .mgmt_class = CLASS_VENDOR,
+					  .mgmt_class_version = 1 };
+	int get_fd = open_umad(O_NONBLOCK), set_fd = open_umad(O_NONBLOCK);
+	struct packet p, got;
+
+	r.method_mask[0] = 1 << GET;
+	CHECK(reg2(get_fd, &r) == 0);
+	r.method_mask[0] = 1 << GET | 1 << SET;
+	CHECK(reg2(set_fd, &r) == -EINVAL);
+	r.method_mask[0] = 1 << SET;
+	CHECK(reg2(set_fd, &r) == 0);
+	build(&p, CLASS_VENDOR, 1, SET, 1, WAIT_MS);
+	CHECK(put(get_fd, &p) == 0);
+	CHECK(get(set_fd, &got, sizeof(got)) == sizeof(got) && got.mad[METHOD] == SET);
+	CHECK(!readable(get_fd, 0));
+}
+
+/* A vendor message of len bytes of data behind its headers; the caller's to free. */
+static struct packet *rmpp(uint32_t tid, size_t len)
+{
+	struct packet *p = calloc(1, HDR + VENDOR_DATA + len + MAD);
+
+	CHECK(p);
+	build(p, CLASS_VENDOR_RMPP, 1, SEND, tid, WAIT_MS);
+	p->mad[RMPP_VERSION] = 1;
+	p->mad[RMPP_TYPE] = 1;
+	p->mad[RMPP_FLAGS] = 1;
+	memcpy(p->mad + OUI, "\x00\x14\x05", 3);
+	for (size_t i = 0; i < len; i++)
+		p->mad[VENDOR_DATA + i] = (uint8_t)(i * 7 + (i >> 8));
+	return p;
+}
+
+/* What does not fit is told by its length and kept; then it is read whole. */
+static void rmpp_of(int from, int to, size_t len)
+{
+	struct packet *p = rmpp((uint32_t)len, len), first;
+	size_t all = HDR + VENDOR_DATA + len;
+	uint8_t *got = calloc(1, all + MAD);
+
+	CHECK(got && write(from, p, all) == (ssize_t)all);
+	CHECK(readable(to, WAIT_MS));
+	CHECK(read(to, &first, HDR + MAD - 1) == -1 && errno == EINVAL);
+	CHECK(read(to, &first, sizeof(first)) == -1 && errno == ENOSPC);
+	/* How much it takes; the last segment's padding does not count. */
+	CHECK(first.hdr.length == all && first.mad[RMPP_FLAGS] & 1);
+	CHECK(!memcmp(first.mad + VENDOR_DATA, p->mad + VENDOR_DATA, MAD - VENDOR_DATA));
+	CHECK(read(to, no_page(), first.hdr.length) == -1 && errno == EFAULT);
+	CHECK(readable(to, 0));
+	CHECK(get(to, got, all + MAD) == (int)all);
+	CHECK(!memcmp(got + HDR + VENDOR_DATA, p->mad + VENDOR_DATA, len));
+	free(got);
+	free(p);
+	CHECK(!readable(to, 0));
+}
+
+static void rmpp_messages(void)
+{
+	struct ib_user_mad_reg_req2 r = { .qpn = 1, .mgmt_class = CLASS_VENDOR_RMPP,
+					  .mgmt_class_version = 1, .oui = 0x001405,
+					  .rmpp_version = 1 };
+	int from = open_umad(O_NONBLOCK), to = open_umad(O_NONBLOCK);
+	struct packet *p;
+
+	CHECK(reg2(from, &r) == 0);
+	r.method_mask[0] = 1 << SEND;
+	CHECK(reg2(to, &r) == 0);
+	rmpp_of(from, to, 217);		/* two segments */
+	rmpp_of(from, to, 4096);
+	rmpp_of(from, to, 5000);
+	rmpp_of(from, to, 100001);
+	rmpp_of(from, to, 1 << 20);
+	p = rmpp(1, 1 << 16);
+	CHECK(write(from, p, (1 << 16) + 4096) == (1 << 16) + 4096);
+	CHECK(readable(to, WAIT_MS));
+	/* Too long without RMPP. */
+	p->mad[RMPP_FLAGS] = 0;
+	CHECK(write(from, p, 1 << 16) == -1 && errno == EINVAL);
+	free(p);
+}
+
+/* An agent that does RMPP itself gets each segment as it came. */
+static void user_rmpp(void)
+{
+	struct ib_user_mad_reg_req2 r = { .qpn = 1, .mgmt_class = CLASS_VENDOR_RMPP,
+					  .mgmt_class_version = 1, .oui = 0x001405,
+					  .rmpp_version = 1, .flags = IB_USER_MAD_USER_RMPP,
+					  .method_mask = { 1 << SEND } };
+	int fd = open_umad(O_NONBLOCK);
+	struct packet *p = rmpp(9, 0), got;
+
+	CHECK(reg2(fd, &r) == 0);
+	p->mad[RMPP_FLAGS] = 3;
+	p->hdr.timeout_ms = 0;
+	CHECK(put(fd, p) == 0 && get(fd, &got, sizeof(got)) == sizeof(got));
+	CHECK(got.mad[RMPP_FLAGS] == 3 && low_tid(got.mad) == 9);
+	/* The same again: segments of a transaction are no duplicates. */
+	CHECK(put(fd, p) == 0 && get(fd, &got, sizeof(got)) == sizeof(got));
+	free(p);
+}
+
+static uint32_t cap_mask(void)
+{
+	FILE *f = fopen("/sys/class/infiniband/rxe_0/ports/1/cap_mask", "r");
+	unsigned int mask = 0;
+
+	CHECK(f && fscanf(f, "%x", &mask) == 1);
+	fclose(f);
+	return mask;
+}
+
+#define IS_SM 2u
+
+static void issm(void)
+{
+	int fd = open(ISSM, O_RDWR | O_CLOEXEC), copy;
+	char c;
+
+	CHECK(fd >= 0 && cap_mask() & IS_SM);
+	CHECK(open(ISSM, O_RDWR | O_NONBLOCK) == -1 && errno == EAGAIN);
+	CHECK(read(fd, &c, 1) == -1 && errno == EINVAL);
+	CHECK(write(fd, "x", 1) == -1 && errno == EINVAL);
+	CHECK(ioctl(fd, IB_USER_MAD_ENABLE_PKEY, NULL) == -1 && errno == ENOTTY);
+	CHECK(readable(fd, 0));		/* a device without poll() is always ready */
+	copy = dup(fd);
+	close(fd);
+	CHECK(cap_mask() & IS_SM);
+	close(copy);
+	for (int i = 0; i < 50; i++) {
+		fd = open(ISSM, O_RDWR | O_NONBLOCK);
+		CHECK(fd >= 0 && cap_mask() & IS_SM);
+		close(fd);
+	}
+}
+
+static bool bit_is(bool set)
+{
+	for (int i = 0; i < WAIT_MS / 10; i++) {
+		if (!(cap_mask() & IS_SM) == !set)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static void issm_cleared(void)
+{
+	int st;
+	pid_t pid = fork();
+
+	if (!pid) {
+		CHECK(open(ISSM, O_RDWR) >= 0);
+		for (;;)
+			pause();
+	}
+	CHECK(bit_is(true));
+	kill(pid, SIGKILL);
+	CHECK(waitpid(pid, &st, 0) == pid);
+	CHECK(bit_is(false));
+	st = open(ISSM, O_RDWR);
+	CHECK(st >= 0 && cap_mask() & IS_SM);
+	close(st);
+	CHECK(bit_is(false));
+}
+
+static void *open_issm(void *arg)
+{
+	*(int *)arg = open(ISSM, O_RDWR);
+	return NULL;
+}
+
+static void on_signal(int sig)
+{
+}
+
+/* A second opener waits: until the first closes it, or a signal comes. */
+static void issm_blocks(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	int fd = open(ISSM, O_RDWR), second = -2, fds;
+	pthread_t t;
+	void *ret;
+
+	CHECK(fd >= 0 && !pthread_create(&t, NULL, open_issm, &second));
+	usleep(300000);
+	CHECK(__atomic_load_n(&second, __ATOMIC_ACQUIRE) == -2);
+	close(fd);
+	CHECK(!pthread_join(t, NULL) && second >= 0 && cap_mask() & IS_SM);
+	CHECK(!sigaction(SIGALRM, &sa, NULL));
+	alarm(1);
+	fds = count_fds();
+	CHECK(open(ISSM, O_RDWR) == -1 && errno == EINTR);
+	CHECK(count_fds() == fds);
+	/* One that was cancelled does not stand in the queue. */
+	CHECK(!pthread_create(&t, NULL, open_issm, &fd));
+	usleep(100000);
+	CHECK(!pthread_cancel(t) && !pthread_join(t, &ret) && ret == PTHREAD_CANCELED);
+	close(second);
+	fd = open(ISSM, O_RDWR | O_NONBLOCK);
+	CHECK(fd >= 0);
+}
+
+static const struct testcase cases[] = {
+	{ "agents", agents, 0 },
+	{ "agents2", agents2, 0 },
+	{ "old_header", old_header, 0 },
+	{ "refused", refused, 0 },
+	{ "exchange", exchange, 0 },
+	{ "nobody", nobody, 0 },
+	{ "timed_out", timed_out, 0 },
+	{ "methods", methods, 0 },
+	{ "rmpp_messages", rmpp_messages, 0 },
+	{ "user_rmpp", user_rmpp, 0 },
+	{ "issm", issm, 0 },
+	{ "issm_cleared", issm_cleared, 0 },
+	{ "issm_blocks", issm_blocks, 0 },
+};
+
+int main(int argc, char **argv)
+{
+	return run_cases(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}
