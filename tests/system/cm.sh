@@ -173,13 +173,23 @@ persistent_case() {	# SERVER-ADDRESS SEQUENTIAL PARALLEL
 
 not() { ! "$@"; }
 
+ended_well() {	# SERVER CLIENT: what they said at their end
+	grep -q "^$2: end 0" "$T/client.out" || die "$2: $(cat "$T/client.out")"
+	grep -q "^$1: end 0" "$T/server.out" || die "$1: $(cat "$T/server.out")"
+}
+
 rdma_case() {	# SERVER-ADDRESS
 	next_port
 	cm_pair "$CM_PORT" "rdma_server -s $1 -p $CM_PORT" "rdma_client -s $1 -p $CM_PORT" ||
 		die "rdma_client $1"
-	grep -q '^rdma_client: end 0' "$T/client.out" || die "rdma_client $1: $(cat "$T/client.out")"
-	grep -q '^rdma_server: end 0' "$T/server.out" || die "rdma_server $1: $(cat "$T/server.out")"
-	note "rdma_client $1"
+	ended_well rdma_server rdma_client
+	# With an RC QP, for rxe's provider has no XRC; it listens by IPv4.
+	case $1 in *:*) note "rdma_client $1"; return ;; esac
+	next_port
+	cm_pair "$CM_PORT" "rdma_xserver -p $CM_PORT -c r" \
+		"rdma_xclient -s $1 -p $CM_PORT -c r" || die "rdma_xclient $1"
+	ended_well rdma_xserver rdma_xclient
+	note "rdma_client, rdma_xclient $1"
 }
 
 cmtime_case() {	# SERVER-ADDRESS CONNECTIONS
