@@ -104,7 +104,7 @@ void res_counters(struct rused *r, int dev, uint64_t sum[PROC_COUNTERS]);
 void res_wire(const struct rused *r, uint64_t sum[PROC_WIRES]);
 /* The client's counts go over to the dead; before its page is closed. */
 void res_client_gone(struct client *c);
-/* hw_counters in sysfs say what is so now. */
+/* hw_counters and the CM's counters in sysfs say what is so now. */
 void res_counters_show(struct rused *r);
 struct nldev_res;
 /* All objects of all processes, malloc()ed; NULL: none, or no memory. */

@@ -27,6 +27,7 @@ struct gsi_port {
 	struct mad_agent *agent;	/* the CM's */
 	struct cm_device cdev;
 	struct umad_node *umad;	/* of the agents of programs; NULL: they have none */
+	uint64_t shown[CM_COUNTER_GROUPS][CM_ATTR_COUNT];	/* of its counters, in sysfs */
 	uint32_t psn;		/* of the next MAD that leaves */
 };
 

@@ -8,6 +8,7 @@
  * module that is loaded again.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,8 +75,27 @@ void res_client_gone(struct client *c)
 		add_client(c, dev, c->r->counter[dev]);
 }
 
+_Static_assert(SYSFS_CM_GROUPS == CM_COUNTER_GROUPS && SYSFS_CM_MSGS == CM_ATTR_COUNT,
+	       "the CM's counters");
+
+static void cm_counters_show(struct rused *r, const char *name, struct gsi_port *p)
+{
+	for (unsigned int g = 0; p->in_use && g < CM_COUNTER_GROUPS; g++)
+		for (unsigned int m = 0; m < CM_ATTR_COUNT; m++) {
+			uint64_t n = p->cdev.counters[g][m];
+
+			if (n == p->shown[g][m])
+				continue;
+			if (sysfs_cm_counter(r->run, name, g, m, n))
+				log_warn("the CM's counters of %s cannot be written", name);
+			else
+				p->shown[g][m] = n;
+		}
+}
+
 void res_counters_show(struct rused *r)
 {
+	char path[64];
 	uint64_t sum[PROC_COUNTERS];
 
 	if (r->counters_at && r->loop.now - r->counters_at < LIFESPAN)
@@ -90,12 +110,14 @@ void res_counters_show(struct rused *r)
 		for (unsigned int k = 0; k < CNT_COUNT; k++) {
 			if (sum[k] == r->shown[dev][k])
 				continue;
-			if (sysfs_counter(r->run, d->name,
-					  rdev_counter_name((enum rdev_counter)k), sum[k]))
+			snprintf(path, sizeof(path), "hw_counters/%s",
+				 rdev_counter_name((enum rdev_counter)k));
+			if (sysfs_counter(r->run, d->name, path, sum[k]))
 				log_warn("hw_counters of %s cannot be written", d->name);
 			else
 				r->shown[dev][k] = sum[k];
 		}
+		cm_counters_show(r, d->name, &r->gsi.port[dev]);
 	}
 }
 

@@ -70,7 +70,7 @@ void engine_setup(const struct engine_host *host);
 int engine_attach(void);
 /* RUN/sys of the attached host: what replaces /sys in paths. Valid after engine_attach(). */
 const char *engine_sysfs(void);
-/* Somebody is about to read hw_counters: rused writes them anew. */
+/* Somebody is about to read counters in sysfs: rused writes them anew. */
 void engine_counters(void);
 /* A fresh raw-netlink socket to rused (IPC_NETLINK): fd, close-on-exec, or -errno. */
 int engine_netlink(void);

@@ -22,8 +22,16 @@ int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now
  * longer: the class directory, the device's infiniband_mad, /dev/infiniband. 0 or -errno as above.
  */
 int sysfs_mad(int run, unsigned int n, const char *ibdev, unsigned int port);
-/* Writes one file of ports/1/hw_counters of this device. 0 or -errno. */
+/* Writes one counter of this device, by its path below ports/1. 0 or -errno. */
 int sysfs_counter(int run, const char *dev, const char *name, uint64_t value);
+/*
+ * The same for what the CM counts: group is the directory (cm_tx_msgs, cm_tx_retries, cm_rx_msgs,
+ * cm_rx_duplicates), msg the message, from REQ on by its attribute id.
+ */
+#define SYSFS_CM_GROUPS 4
+#define SYSFS_CM_MSGS 11
+int sysfs_cm_counter(int run, const char *dev, unsigned int group, unsigned int msg,
+		     uint64_t value);
 /* Removes both trees. Missing ones are no error. */
 void sysfs_remove(int run);
 

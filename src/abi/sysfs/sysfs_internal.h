@@ -14,4 +14,7 @@ int tree_mkdir(int dir, const char *path);
 /* rm -rf that follows no link. A missing path is no error. */
 void tree_remove(int dir, const char *path);
 
+/* cm_counters.c: all of a new device, 0. */
+int sysfs_cm_counters(int run, const char *dev);
+
 #endif

@@ -98,6 +98,13 @@ static void test_device(void **state)
 	expect(P "gid_attrs/types/1", "RoCE v2\n");
 	expect(P "gid_attrs/ndevs/1", "eth0\n");
 	expect(P "gid_attrs/types/2", NULL);
+	expect(P "cm_tx_msgs/req", "0\n");
+	expect(P "cm_rx_duplicates/apr", "0\n");
+	assert_int_equal(entries("sys/class/" P "cm_tx_retries"), 11);
+	assert_int_equal(sysfs_cm_counter(run, "rxe_0", 2, 7, 5), 0);
+	expect(P "cm_rx_msgs/sidr_req", "5\n");
+	assert_int_equal(sysfs_counter(run, "rxe_0", "hw_counters/sent_pkts", 17), 0);
+	expect(P "hw_counters/sent_pkts", "17\n");
 	expect("infiniband_verbs/abi_version", "6\n");
 	expect("infiniband_verbs/uverbs0/dev", "231:192\n");
 	expect("infiniband_verbs/uverbs0/ibdev", "rxe_0\n");

@@ -228,7 +228,9 @@ static int make_links(int run, const struct host_dev *d)
 {
 	static const char *const dirs[] = { "ports/1/gids", "ports/1/gid_attrs/types",
 					    "ports/1/gid_attrs/ndevs", "ports/1/pkeys",
-					    "ports/1/hw_counters", "device/net" };
+					    "ports/1/hw_counters", "ports/1/cm_tx_msgs",
+					    "ports/1/cm_tx_retries", "ports/1/cm_rx_msgs",
+					    "ports/1/cm_rx_duplicates", "device/net" };
 	char path[256];
 	int first = 0;
 	size_t i;
@@ -332,6 +334,7 @@ int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now
 	if (symlinkat(text, run, path))
 		keep(&first, -errno);
 	keep(&first, put_verbs(run, now));
+	keep(&first, sysfs_cm_counters(run, now->name));
 	return first;
 }
 
@@ -383,7 +386,7 @@ int sysfs_counter(int run, const char *dev, const char *name, uint64_t value)
 {
 	char path[256], text[32];
 
-	PATH_OF(path, DEV_DIR "/ports/1/hw_counters/%s", dev, name);
+	PATH_OF(path, DEV_DIR "/ports/1/%s", dev, name);
 	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)value);
 	return tree_put(run, path, text);
 }

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * cm-limits ports N            there are N ephemeral ports: all are given out, then none is
+ * cm-limits flood PORT COUNT   COUNT requests to a listener that does not look, whose sender
+ *                              dies; who comes after them is served
+ * cm-limits change INTERFACE   ids learn that the hardware address of theirs is another one
+ *
+ * rdma_cm's limits, by commands at the descriptor.
+ */
+#include <signal.h>
+#include "ucma.h"
+
+#define FLOOD_BYTE 1
+#define HONEST_BYTE 2
+#define WAIT_MS 60000
+
+/* librdmacm's, whose header does not go with the kernel's. */
+enum {
+	ADDR_RESOLVED = 0,
+	ROUTE_RESOLVED = 2,
+	CONNECT_REQUEST = 4,
+	CONNECT_RESPONSE = 5,
+	ESTABLISHED = 9,
+	DISCONNECTED = 10,
+	ADDR_CHANGE = 14,
+};
+
+/* The next event, which must be there within WAIT_MS. */
+static void next_event(int fd, struct rdma_ucm_event_resp *ev)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	CHECK(poll(&p, 1, WAIT_MS) == 1);
+	CHECK(get_event(fd, ev) == 0);
+}
+
+static void expect(int fd, uint32_t event, uint32_t id)
+{
+	struct rdma_ucm_event_resp ev;
+
+	next_event(fd, &ev);
+	if (ev.event != event || ev.id != id)
+		printf("event %u of id %u instead of %u of %u\n", ev.event, ev.id, event, id);
+	CHECK(ev.event == event && ev.id == id && ev.status == 0);
+}
+
+/* An id with a route to a port of the loopback address. */
+static uint32_t route_to(int fd, uint16_t port)
+{
+	struct rdma_ucm_resolve_route r = { .timeout_ms = 2000 };
+
+	CHECK(create_id(fd, &r.id) == 0 && resolve_loopback(fd, r.id, port) == 0);
+	expect(fd, ADDR_RESOLVED, r.id);
+	CHECK(COMMAND(fd, RDMA_USER_CM_CMD_RESOLVE_ROUTE, r, 0) == 0);
+	expect(fd, ROUTE_RESOLVED, r.id);
+	return r.id;
+}
+
+static void connect_id(int fd, uint32_t id, uint32_t qpn, uint8_t byte)
+{
+	struct rdma_ucm_connect c = { .id = id, .conn_param = { .valid = 1, .qp_num = qpn,
+								.private_data_len = 1 } };
+
+	c.conn_param.private_data[0] = byte;
+	CHECK(COMMAND(fd, RDMA_USER_CM_CMD_CONNECT, c, 0) == 0);
+}
+
+static void ports(unsigned int n)
+{
+	int fd = open_cm(O_NONBLOCK);
+	uint32_t *id = calloc(n + 1, sizeof(*id));
+
+	CHECK(id);
+	for (unsigned int i = 0; i < n; i++)
+		CHECK(create_id(fd, &id[i]) == 0 && bind_loopback(fd, id[i], 0) == 0);
+	CHECK(create_id(fd, &id[n]) == 0);
+	CHECK(bind_loopback(fd, id[n], 0) == -EADDRNOTAVAIL);
+	/* A client needs one of its own; the id is good for another try. */
+	CHECK(resolve_loopback(fd, id[n], 7000) == -EADDRNOTAVAIL);
+	CHECK(destroy_id(fd, id[n / 2]) == 0);
+	CHECK(resolve_loopback(fd, id[n], 7000) == 0);
+	expect(fd, ADDR_RESOLVED, id[n]);
+	close(fd);
+	/* The last close gives all of them back at once. */
+	fd = open_cm(O_NONBLOCK);
+	for (unsigned int i = 0; i < n; i++)
+		CHECK(create_id(fd, &id[i]) == 0 && bind_loopback(fd, id[i], 0) == 0);
+	free(id);
+}
+
+static pid_t flooder(uint16_t port, unsigned int count)
+{
+	int ready[2];
+	char c;
+	pid_t pid;
+
+	CHECK(pipe(ready) == 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		int fd = open_cm(O_NONBLOCK);
+
+		for (unsigned int i = 0; i < count; i++)
+			connect_id(fd, route_to(fd, port), i + 1, FLOOD_BYTE);
+		CHECK(write(ready[1], "", 1) == 1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	CHECK(read(ready[0], &c, 1) == 1);
+	close(ready[0]);
+	return pid;
+}
+
+/* Takes requests until the honest one; what the dead have left answers what it does. */
+static void serve(int fd, unsigned int count)
+{
+	struct rdma_ucm_event_resp ev;
+	unsigned int seen = 0;
+
+	for (;;) {
+		struct rdma_ucm_accept a = { .conn_param = { .valid = 1, .qp_num = 0x100000 } };
+		int ret;
+
+		next_event(fd, &ev);
+		/* Ids that were accepted are told of their peer's end, too. */
+		if (ev.event != CONNECT_REQUEST)
+			continue;
+		a.id = ev.id;
+		a.uid = ev.id;
+		ret = COMMAND(fd, RDMA_USER_CM_CMD_ACCEPT, a, 0);
+		if (ev.param.conn.private_data[0] == HONEST_BYTE) {
+			CHECK(ret == 0);
+			break;
+		}
+		CHECK(ev.param.conn.private_data[0] == FLOOD_BYTE && (ret == 0 || ret == -EINVAL));
+		CHECK(++seen <= count && destroy_id(fd, ev.id) == 0);
+	}
+	printf("%u requests of %u were told before the honest one\n", seen, count);
+}
+
+static void flood(uint16_t port, unsigned int count)
+{
+	int fd = open_cm(O_NONBLOCK), client = open_cm(O_NONBLOCK), status;
+	struct rdma_ucm_accept rtu = { .id = 0 };
+	uint32_t listener, id;
+	pid_t pid;
+
+	CHECK(create_id(fd, &listener) == 0 && bind_loopback(fd, listener, port) == 0);
+	CHECK(listen_on(fd, listener) == 0);
+	pid = flooder(port, count);
+	CHECK(readable(fd));
+	id = route_to(client, port);
+	connect_id(client, id, 0x200000, HONEST_BYTE);
+	CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
+	serve(fd, count);
+	expect(client, CONNECT_RESPONSE, id);
+	rtu.id = id;
+	CHECK(COMMAND(client, RDMA_USER_CM_CMD_ACCEPT, rtu, 0) == 0);
+	CHECK(destroy_id(client, id) == 0 && destroy_id(fd, listener) == 0);
+}
+
+/* A bound id, one with a route, and both ends of a connection. */
+static void change(const char *interface)
+{
+	int fd = open_cm(O_NONBLOCK), srv = open_cm(O_NONBLOCK);
+	struct rdma_ucm_accept a = { .conn_param = { .valid = 1, .qp_num = 5 } };
+	struct rdma_ucm_event_resp ev;
+	uint32_t listener, routed, connected;
+	char cmd[128];
+
+	CHECK(create_id(srv, &listener) == 0 && bind_loopback(srv, listener, 7002) == 0);
+	CHECK(listen_on(srv, listener) == 0);
+	routed = route_to(fd, 7002);
+	connected = route_to(fd, 7002);
+	connect_id(fd, connected, 4, 0);
+	next_event(srv, &ev);
+	CHECK(ev.event == CONNECT_REQUEST);
+	a.id = ev.id;
+	a.uid = 99;
+	CHECK(COMMAND(srv, RDMA_USER_CM_CMD_ACCEPT, a, 0) == 0);
+	expect(fd, CONNECT_RESPONSE, connected);
+	a = (struct rdma_ucm_accept){ .id = connected };
+	CHECK(COMMAND(fd, RDMA_USER_CM_CMD_ACCEPT, a, 0) == 0);
+	next_event(srv, &ev);
+	CHECK(ev.event == ESTABLISHED && ev.uid == 99);
+	snprintf(cmd, sizeof(cmd), "env -u LD_PRELOAD ip link set %s address 02:00:00:00:77:01",
+		 interface);
+	CHECK(system(cmd) == 0);
+	expect(fd, ADDR_CHANGE, routed);
+	expect(fd, ADDR_CHANGE, connected);
+	next_event(srv, &ev);
+	CHECK(ev.event == ADDR_CHANGE && ev.uid == 99);
+	/* The connection is what it was. */
+	CHECK(destroy_id(fd, connected) == 0);
+	next_event(srv, &ev);
+	CHECK(ev.event == DISCONNECTED && ev.uid == 99);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "ports"))
+		ports((unsigned int)atoi(argv[2]));
+	else if (argc == 4 && !strcmp(argv[1], "flood"))
+		flood((uint16_t)atoi(argv[2]), (unsigned int)atoi(argv[3]));
+	else if (argc == 3 && !strcmp(argv[1], "change"))
+		change(argv[2]);
+	else
+		return 2;
+	return 0;
+}
