@@ -27,49 +27,49 @@ static void put_type(uint8_t *mad, uint8_t qp_type)
 	}
 }
 
+#define PATH_FIELDS(which)                                                        \
+	{                                                                         \
+		.local_gid = CM_OFF_REQ_##which##_LOCAL_PORT_GID,                 \
+		.remote_gid = CM_OFF_REQ_##which##_REMOTE_PORT_GID,               \
+		.local_lid = CM_REQ_##which##_LOCAL_PORT_LID,                     \
+		.remote_lid = CM_REQ_##which##_REMOTE_PORT_LID,                   \
+		.flow_label = CM_REQ_##which##_FLOW_LABEL,                        \
+		.rate = CM_REQ_##which##_PACKET_RATE,                             \
+		.traffic_class = CM_REQ_##which##_TRAFFIC_CLASS,                  \
+		.hop_limit = CM_REQ_##which##_HOP_LIMIT,                          \
+		.sl = CM_REQ_##which##_SL,                                        \
+		.subnet_local = CM_REQ_##which##_SUBNET_LOCAL,                    \
+		.ack_timeout = CM_REQ_##which##_LOCAL_ACK_TIMEOUT,                \
+	}
+
+const struct cm_req_path cm_req_paths[2] = { PATH_FIELDS(PRIMARY), PATH_FIELDS(ALTERNATE) };
+
 /*
  * Beyond the subnet (as RoCE's hop limit of 64 says) the peer's LID is not known,
- * nor ours as the peer sees it.
+ * nor ours as the peer sees it, unless inbound tells.
  */
-static void put_primary(const struct cm_priv *p, const struct cm_req_param *r, uint8_t *mad)
+static void put_path(const struct cm_priv *p, bool alternate, const struct cm_path *path,
+		     const struct cm_path *inbound, uint8_t *mad)
 {
-	const struct cm_path *path = r->primary_path;
+	const struct cm_req_path *f = &cm_req_paths[alternate];
 	bool local = path->hop_limit <= 1;
 	uint16_t llid = LID_PERMISSIVE;
 
 	if (local)
 		llid = path->slid;
-	else if (r->primary_path_inbound)
-		llid = r->primary_path_inbound->dlid;
-	memcpy(mad + CM_OFF_REQ_PRIMARY_LOCAL_PORT_GID, path->sgid, 16);
-	memcpy(mad + CM_OFF_REQ_PRIMARY_REMOTE_PORT_GID, path->dgid, 16);
-	cm_set(mad, CM_REQ_PRIMARY_LOCAL_PORT_LID, llid);
-	cm_set(mad, CM_REQ_PRIMARY_REMOTE_PORT_LID, local ? path->dlid : LID_PERMISSIVE);
-	cm_set(mad, CM_REQ_PRIMARY_FLOW_LABEL, path->flow_label);
-	cm_set(mad, CM_REQ_PRIMARY_PACKET_RATE, path->rate);
-	cm_set(mad, CM_REQ_PRIMARY_TRAFFIC_CLASS, path->traffic_class);
-	cm_set(mad, CM_REQ_PRIMARY_HOP_LIMIT, path->hop_limit);
-	cm_set(mad, CM_REQ_PRIMARY_SL, path->sl);
-	cm_set(mad, CM_REQ_PRIMARY_SUBNET_LOCAL, local);
-	cm_set(mad, CM_REQ_PRIMARY_LOCAL_ACK_TIMEOUT,
-	       cm_ack_timeout(p->av.av.dev->ack_delay, path->packet_life_time));
-}
-
-static void put_alternate(const struct cm_priv *p, const struct cm_path *path, uint8_t *mad)
-{
-	bool local = path->hop_limit <= 1;
-
-	memcpy(mad + CM_OFF_REQ_ALTERNATE_LOCAL_PORT_GID, path->sgid, 16);
-	memcpy(mad + CM_OFF_REQ_ALTERNATE_REMOTE_PORT_GID, path->dgid, 16);
-	cm_set(mad, CM_REQ_ALTERNATE_LOCAL_PORT_LID, local ? path->slid : LID_PERMISSIVE);
-	cm_set(mad, CM_REQ_ALTERNATE_REMOTE_PORT_LID, local ? path->dlid : LID_PERMISSIVE);
-	cm_set(mad, CM_REQ_ALTERNATE_FLOW_LABEL, path->flow_label);
-	cm_set(mad, CM_REQ_ALTERNATE_PACKET_RATE, path->rate);
-	cm_set(mad, CM_REQ_ALTERNATE_TRAFFIC_CLASS, path->traffic_class);
-	cm_set(mad, CM_REQ_ALTERNATE_HOP_LIMIT, path->hop_limit);
-	cm_set(mad, CM_REQ_ALTERNATE_SL, path->sl);
-	cm_set(mad, CM_REQ_ALTERNATE_SUBNET_LOCAL, local);
-	cm_set(mad, CM_REQ_ALTERNATE_LOCAL_ACK_TIMEOUT,
+	else if (inbound)
+		llid = inbound->dlid;
+	memcpy(mad + f->local_gid, path->sgid, 16);
+	memcpy(mad + f->remote_gid, path->dgid, 16);
+	cm_set(mad, f->local_lid, llid);
+	cm_set(mad, f->remote_lid, local ? path->dlid : LID_PERMISSIVE);
+	cm_set(mad, f->flow_label, path->flow_label);
+	cm_set(mad, f->rate, path->rate);
+	cm_set(mad, f->traffic_class, path->traffic_class);
+	cm_set(mad, f->hop_limit, path->hop_limit);
+	cm_set(mad, f->sl, path->sl);
+	cm_set(mad, f->subnet_local, local);
+	cm_set(mad, f->ack_timeout,
 	       cm_ack_timeout(p->av.av.dev->ack_delay, path->packet_life_time));
 }
 
@@ -97,9 +97,9 @@ void cm_format_req(const struct cm_priv *p, const struct cm_req_param *r, uint8_
 		cm_set(mad, CM_REQ_RNR_RETRY_COUNT, r->rnr_retry_count);
 		cm_set(mad, CM_REQ_SRQ, r->srq);
 	}
-	put_primary(p, r, mad);
+	put_path(p, false, r->primary_path, r->primary_path_inbound, mad);
 	if (r->alternate_path)
-		put_alternate(p, r->alternate_path, mad);
+		put_path(p, true, r->alternate_path, NULL, mad);
 	put_data(mad + CM_OFF_REQ_PRIVATE_DATA, r->private_data, r->private_data_len);
 }
 

@@ -156,56 +156,31 @@ static uint16_t seen_lid(const uint8_t *mad, enum cm_field lid, enum cm_field lo
 	return !cm_get(mad, local) && said == LID_PERMISSIVE ? seen : said;
 }
 
-static void primary_path(const struct cm_rx *rx, struct cm_path *path)
+/* A path of the REQ, as its receiver goes it. Of the primary one its packet has told the rest. */
+static void read_path(const struct cm_rx *rx, bool alternate, struct cm_path *path)
 {
+	const struct cm_req_path *f = &cm_req_paths[alternate];
 	const uint8_t *mad = rx->mad;
 
-	memcpy(path->dgid, mad + CM_OFF_REQ_PRIMARY_LOCAL_PORT_GID, 16);
-	memcpy(path->sgid, mad + CM_OFF_REQ_PRIMARY_REMOTE_PORT_GID, 16);
+	memcpy(path->dgid, mad + f->local_gid, 16);
+	memcpy(path->sgid, mad + f->remote_gid, 16);
 	path->roce = rx->from->roce;
-	path->flow_label = (uint32_t)cm_get(mad, CM_REQ_PRIMARY_FLOW_LABEL);
-	path->hop_limit = rx->from->hop_limit;
-	path->traffic_class = (uint8_t)cm_get(mad, CM_REQ_PRIMARY_TRAFFIC_CLASS);
+	path->flow_label = (uint32_t)cm_get(mad, f->flow_label);
+	path->hop_limit = alternate ? (uint8_t)cm_get(mad, f->hop_limit) : rx->from->hop_limit;
+	path->traffic_class = (uint8_t)cm_get(mad, f->traffic_class);
 	path->pkey = (uint16_t)cm_get(mad, CM_REQ_PARTITION_KEY);
-	path->sl = (uint8_t)cm_get(mad, CM_REQ_PRIMARY_SL);
+	path->sl = (uint8_t)cm_get(mad, f->sl);
 	path->mtu = (uint8_t)cm_get(mad, CM_REQ_PATH_PACKET_PAYLOAD_MTU);
-	path->rate = (uint8_t)cm_get(mad, CM_REQ_PRIMARY_PACKET_RATE);
-	path->packet_life_time = (uint8_t)cm_get(mad, CM_REQ_PRIMARY_LOCAL_ACK_TIMEOUT);
+	path->rate = (uint8_t)cm_get(mad, f->rate);
+	path->packet_life_time = (uint8_t)cm_get(mad, f->ack_timeout);
 	path->packet_life_time -= path->packet_life_time > 0;
 	path->service_id = cm_get(mad, CM_REQ_SERVICE_ID);
 	if (path->roce)
 		return;
-	path->dlid = rx->from->dlid;
-	path->slid = seen_lid(mad, CM_REQ_PRIMARY_REMOTE_PORT_LID, CM_REQ_PRIMARY_SUBNET_LOCAL,
-			      rx->from->src_path_bits);
-	if (!cm_get(mad, CM_REQ_PRIMARY_SUBNET_LOCAL) &&
-	    cm_get(mad, CM_REQ_PRIMARY_LOCAL_PORT_LID) == LID_PERMISSIVE)
-		path->sl = rx->from->sl;
-}
-
-static void alternate_path(const struct cm_rx *rx, struct cm_path *path)
-{
-	const uint8_t *mad = rx->mad;
-
-	memcpy(path->dgid, mad + CM_OFF_REQ_ALTERNATE_LOCAL_PORT_GID, 16);
-	memcpy(path->sgid, mad + CM_OFF_REQ_ALTERNATE_REMOTE_PORT_GID, 16);
-	path->roce = rx->from->roce;
-	path->flow_label = (uint32_t)cm_get(mad, CM_REQ_ALTERNATE_FLOW_LABEL);
-	path->hop_limit = (uint8_t)cm_get(mad, CM_REQ_ALTERNATE_HOP_LIMIT);
-	path->traffic_class = (uint8_t)cm_get(mad, CM_REQ_ALTERNATE_TRAFFIC_CLASS);
-	path->pkey = (uint16_t)cm_get(mad, CM_REQ_PARTITION_KEY);
-	path->sl = (uint8_t)cm_get(mad, CM_REQ_ALTERNATE_SL);
-	path->mtu = (uint8_t)cm_get(mad, CM_REQ_PATH_PACKET_PAYLOAD_MTU);
-	path->rate = (uint8_t)cm_get(mad, CM_REQ_ALTERNATE_PACKET_RATE);
-	path->packet_life_time = (uint8_t)cm_get(mad, CM_REQ_ALTERNATE_LOCAL_ACK_TIMEOUT);
-	path->packet_life_time -= path->packet_life_time > 0;
-	path->service_id = cm_get(mad, CM_REQ_SERVICE_ID);
-	path->dlid = seen_lid(mad, CM_REQ_ALTERNATE_LOCAL_PORT_LID, CM_REQ_ALTERNATE_SUBNET_LOCAL,
-			      rx->from->dlid);
-	path->slid = seen_lid(mad, CM_REQ_ALTERNATE_REMOTE_PORT_LID, CM_REQ_ALTERNATE_SUBNET_LOCAL,
-			      rx->from->src_path_bits);
-	if (!cm_get(mad, CM_REQ_ALTERNATE_SUBNET_LOCAL) &&
-	    cm_get(mad, CM_REQ_ALTERNATE_LOCAL_PORT_LID) == LID_PERMISSIVE)
+	path->dlid = alternate ? seen_lid(mad, f->local_lid, f->subnet_local, rx->from->dlid) :
+				 rx->from->dlid;
+	path->slid = seen_lid(mad, f->remote_lid, f->subnet_local, rx->from->src_path_bits);
+	if (!cm_get(mad, f->subnet_local) && cm_get(mad, f->local_lid) == LID_PERMISSIVE)
 		path->sl = rx->from->sl;
 }
 
@@ -309,9 +284,9 @@ void cm_req_handler(struct cm_rx *rx)
 	if (!listener)
 		goto destroy;
 	p->id.state = IB_CM_REQ_RCVD;
-	primary_path(rx, &path[0]);
+	read_path(rx, false, &path[0]);
 	if (has_alternate(rx->mad))
-		alternate_path(rx, &path[1]);
+		read_path(rx, true, &path[1]);
 	if (!set_vectors(rx, p, path))
 		goto destroy;
 	p->id.handler = listener->id.handler;

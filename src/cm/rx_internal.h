@@ -58,7 +58,14 @@ void cm_count_duplicate(const struct cm_rx *rx);
 /* A copy as the last private data; 0 or -ENOMEM, with the former kept. */
 int cm_keep_private_data(struct cm_priv *p, const void *data, uint32_t len);
 
-/* format.c */
+/* format.c. Where a REQ has its primary path [0] and its alternate one [1]. */
+struct cm_req_path {
+	uint16_t local_gid, remote_gid;	/* offsets */
+	enum cm_field local_lid, remote_lid, flow_label, rate, traffic_class, hop_limit, sl;
+	enum cm_field subnet_local, ack_timeout;
+};
+
+extern const struct cm_req_path cm_req_paths[2];
 void cm_format_req(const struct cm_priv *p, const struct cm_req_param *r, uint8_t *mad);
 void cm_format_rep(const struct cm_priv *p, const struct cm_rep_param *r, uint8_t *mad);
 void cm_format_mra(const struct cm_priv *p, enum cm_msg_response what, uint8_t service_timeout,
