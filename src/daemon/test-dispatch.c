@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "ipc/umad_msg.h"
 
 static struct rused r;
 static struct host_page page;
@@ -259,6 +260,33 @@ static void test_unexpected_descriptor(void **state)
 	assert_int_equal(fcntl(fd, F_GETFD), -1);	/* and it was closed */
 }
 
+/* Files of umad that there are not, and messages about them that are none. */
+static void test_umad(void **state)
+{
+	struct ipc_umad_open o = { .minor = 0 };
+	struct {
+		struct ipc_umad h;
+		uint8_t data[64];
+	} q = { .h = { .file = 0x1001, .op = UMAD_OP_READ, .count = 320 } };
+
+	hello();
+	umad_init(&r);
+	assert_int_equal(feed(IPC_UMAD_OPEN, &o, sizeof(o), -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), -ENXIO);
+	c->umad_view = &r.umads.view;
+	for (o.minor = 0; o.minor < 200; o.minor++) {
+		assert_int_equal(feed(IPC_UMAD_OPEN, &o, sizeof(o), -1), 0);
+		assert_int_equal(answer(NULL, NULL, NULL), -ENXIO);
+	}
+	assert_int_equal(feed(IPC_UMAD_CALL, &q, sizeof(q.h), -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), -EBADF);
+	/* The length is not what follows; half a header. */
+	assert_int_equal(feed(IPC_UMAD_CALL, &q, sizeof(q.h) + 1, -1), -EPROTO);
+	assert_int_equal(feed(IPC_UMAD_CALL, &q, sizeof(q.h) - 1, -1), -EPROTO);
+	assert_int_equal(feed(IPC_UMAD_OPEN, &o, sizeof(o) - 1, -1), -EPROTO);
+	umad_fini(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +299,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_status, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_shutdown, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unexpected_descriptor, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_umad, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,14 +108,15 @@ void umad_close_node(struct umad_node *n)
 			file_close(u);
 }
 
-/* Closes the files whose end we have not heard of yet, which came over other sockets. True: there were some. */
-static bool sweep(struct rused *r)
+/* Closes the files, but for this one, whose end we have not heard of yet: it is news on other sockets. True: there were some. */
+static bool sweep(struct umad_fd *self)
 {
+	struct rused *r = self->of->r;
 	struct umad_fd *u;
 	bool any = false;
 
 	for (uint32_t i = 0; (u = idtable_next(&r->umads.ids, &i)); i++)
-		if (loop_hung_up(&u->f)) {
+		if (u != self && loop_hung_up(&u->f)) {
 			file_close(u);
 			any = true;
 		}
@@ -129,7 +130,7 @@ static int sm_open(struct umad_fd *u, bool nonblock)
 
 	u->sm.granted = granted;
 	rc = umad_sm_open(&u->of->port, &u->sm, nonblock);
-	if (rc == -EAGAIN && sweep(u->of->r))
+	if (rc == -EAGAIN && sweep(u))
 		rc = umad_sm_open(&u->of->port, &u->sm, nonblock);
 	return rc == -EINPROGRESS ? 1 : rc;
 }
@@ -177,7 +178,7 @@ int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *n
 	struct umad_node *n = NULL;
 	int sv[2], rc;
 
-	if (q->minor < 2 * UMAD_MAX_NODES)
+	if (c->umad_view && q->minor < 2 * UMAD_MAX_NODES)
 		n = c->umad_view->node[q->minor % UMAD_MAX_NODES];
 	if (!n)
 		return -ENXIO;
@@ -303,7 +304,7 @@ static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 	memcpy(arg, body, len > 0 ? q->len : 0);
 	a = umad_ioctl(u->file, q->cmd, arg, now);
 	/* The class and method may be those of a file that is closed already. */
-	if (a.rc == -EINVAL && !a.len && sweep(u->of->r)) {
+	if (a.rc == -EINVAL && !a.len && sweep(u)) {
 		memcpy(arg, body, len > 0 ? q->len : 0);
 		a = umad_ioctl(u->file, q->cmd, arg, now);
 	}

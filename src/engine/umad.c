@@ -105,7 +105,7 @@ static void drain(int fd, uint32_t n)
 
 /*
  * memfd: what is written, instead of data; *got: what was read, instead of data, the caller's,
- * or -1. What the file's call returned is in r->h. 0, -EBADF or another -errno: there was no call.
+ * or -1. What the file's call returned is in r->h. 0, or -errno: there was no call, the file is dead.
  */
 static int call(struct call *c, int fd, int memfd, struct reply *r, int *got)
 {
@@ -194,7 +194,7 @@ ssize_t engine_umad_write(uint32_t file, int fd, const void *buf, size_t count)
 	if (got >= 0)
 		sys_close(got);
 	if (ret)
-		return ret == -EBADF ? -EIO : ret;
+		return -EIO;
 	return r.h.ret ? r.h.ret : (ssize_t)count;
 }
 
@@ -231,7 +231,7 @@ ssize_t engine_umad_read(uint32_t file, int fd, void *buf, size_t count)
 	for (;;) {
 		ret = call(&c, fd, -1, &r, &got);
 		if (ret)
-			return ret == -EBADF ? -EIO : ret;
+			return -EIO;
 		if (r.h.ret != -EAGAIN)
 			break;
 		ret = wait_packet(fd);
@@ -291,7 +291,7 @@ int engine_umad_ioctl(uint32_t file, int fd, unsigned long cmd, void *arg)
 	if (got >= 0)
 		sys_close(got);
 	if (ret)
-		return ret == -EBADF ? dead_ioctl(cmd) : ret;
+		return dead_ioctl(cmd);
 	if (r.h.off > (uint32_t)len || r.h.len > (uint32_t)len - r.h.off || got >= 0)
 		return -EIO;
 	if (r.h.len && umem_copy((char *)arg + r.h.off, r.data, r.h.len))

@@ -5,6 +5,7 @@
  * real socket and ipc_recv() into the daemon's dispatch, until one is refused.
  * Every answer must pass the check that the library makes.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/umad_internal.h"
 #include "fuzz.h"
 
 #define OPT_FD 1	/* pass a descriptor: a good process page */
@@ -23,6 +25,52 @@
 
 static struct host_page page;
 static struct rused r;
+static struct mad_port mad;
+static struct umad_node node;
+static uint32_t files[4];	/* of umad, as they were opened */
+static unsigned int nfiles;
+
+static int mad_goes(void *ctx, const struct mad_addr *a, const void *m, size_t len)
+{
+	return 0;
+}
+
+static int addr_ok(void *ctx, const struct mad_addr *a)
+{
+	return a->grh ? 0 : -EINVAL;
+}
+
+static int set_sm(void *ctx, bool sm)
+{
+	return 0;
+}
+
+/* umad0 and issm0, without files in sysfs. */
+static void umad_make(void)
+{
+	static const struct mad_ops mad_ops = { .send = mad_goes };
+	static const struct umad_port_ops ops = { .check_addr = addr_ok, .set_sm = set_sm };
+
+	memset(files, 0, sizeof(files));
+	nfiles = 0;
+	umad_init(&r);
+	mad_host_init(&r.gsi.mad);
+	mad = (struct mad_port){ .ops = &mad_ops, .qps = 1 << GSI_QPN };
+	mad_port_init(&mad, &r.gsi.mad);
+	node = (struct umad_node){ .r = &r, .view = &r.umads.view,
+				   .port = { .mad = &mad, .ops = &ops } };
+	umad_port_init(&node.port);
+	r.umads.view.node[0] = &node;
+}
+
+static void umad_unmake(void)
+{
+	umad_port_remove(&node.port, 0);
+	umad_close_node(&node);
+	mad_port_fini(&mad, 0);
+	mad_host_fini(&r.gsi.mad);
+	umad_fini(&r);
+}
 
 static void no_event(struct loop_fd *f, uint32_t events)
 {
@@ -46,7 +94,9 @@ static struct client *client(int fd)
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop))
 		abort();
+	umad_make();
 	c->r = &r;
+	c->umad_view = &r.umads.view;
 	c->pid = 1;
 	c->page_fd = c->notify_fd = c->pidfd.fd = -1;
 	c->sock.fn = no_event;
@@ -85,6 +135,8 @@ static void drain(int fd)
 			return;
 		if (ipc_check(&h, len, true))
 			abort();
+		if (h.type == IPC_UMAD_OPEN && !h.error)
+			memcpy(&files[nfiles++ % ARRAY_SIZE(files)], body, sizeof(files[0]));
 		for (i = 0; i < n; i++)
 			close(fds[i]);
 	}
@@ -95,6 +147,7 @@ static size_t send_one(int fd, const uint8_t *data, size_t size)
 {
 	struct ipc_hdr h = { .version = IPC_VERSION };
 	size_t at = 3, len;
+	uint8_t body[UINT8_MAX];
 	int pass = -1;
 
 	if (size < 3)
@@ -108,9 +161,13 @@ static size_t send_one(int fd, const uint8_t *data, size_t size)
 		at += sizeof(h);
 	}
 	len = min(len, size - at);
+	memcpy(body, data + at, len);
+	/* The input cannot guess a file's number: it says which of them. */
+	if (h.type == IPC_UMAD_CALL && len >= sizeof(files[0]))
+		memcpy(body, &files[body[0] % ARRAY_SIZE(files)], sizeof(files[0]));
 	if (data[0] & (OPT_FD | OPT_BAD_FD))
 		pass = descriptor(data[0]);
-	ipc_send(fd, &h, data + at, len, &pass, pass >= 0);
+	ipc_send(fd, &h, body, len, &pass, pass >= 0);
 	if (pass >= 0)
 		close(pass);
 	return at + len;
@@ -140,6 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		drain(sv[1]);
 	}
 	client_kill(c, "input ends");
+	umad_unmake();
 	clients_reap(&r.loop);
 	loop_fini(&r.loop);
 	close(sv[1]);
