@@ -8,7 +8,7 @@ PATH=$PATH:/sbin:/usr/sbin
 command -v ibstat >/dev/null || skip "infiniband-diags is not installed"
 U=$RUSE_TESTBIN/umadlib
 [ -x "$U" ] || skip "umadlib is not built: libibumad-dev was not installed"
-hosts
+hosts 4200
 
 note "ibstat and ibstatus"
 guid=$(ruse_on a cat /sys/class/infiniband/rxe_0/node_guid)
