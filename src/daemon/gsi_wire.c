@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "link/udp_ctl.h"
 #include "wire/be.h"
 #include "wire/frame.h"
 
@@ -99,47 +100,6 @@ static void build(struct gsi_port *p, const struct seg_net *net, uint16_t sport,
 	icrc_put(packet + PACKET_LEN, ipudp_icrc(hdr, iplen, packet, PACKET_LEN));
 }
 
-struct control {
-	union {
-		struct cmsghdr align;
-		uint8_t buf[CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int))];
-	};
-	size_t len;
-};
-
-static void control_add(struct control *c, int level, int type, const void *data, size_t len)
-{
-	struct cmsghdr *h = (struct cmsghdr *)(c->buf + c->len);
-
-	memset(h, 0, CMSG_SPACE(len));
-	h->cmsg_level = level;
-	h->cmsg_type = type;
-	h->cmsg_len = CMSG_LEN(len);
-	memcpy(CMSG_DATA(h), data, len);
-	c->len += CMSG_SPACE(len);
-}
-
-/* Source address, hop limit and traffic class. A link-local address needs its interface. */
-static void control_build(struct control *c, const struct seg_net *net, uint32_t ifindex, bool v6)
-{
-	struct in6_pktinfo p6 = { .ipi6_ifindex = net->sgid[0] == 0xfe ? ifindex : 0 };
-	struct in_pktinfo p4 = { 0 };
-	int ttl = net->hop_limit, tos = net->traffic_class;
-
-	c->len = 0;
-	if (v6) {
-		memcpy(&p6.ipi6_addr, net->sgid, 16);
-		control_add(c, IPPROTO_IPV6, IPV6_PKTINFO, &p6, sizeof(p6));
-		control_add(c, IPPROTO_IPV6, IPV6_HOPLIMIT, &ttl, sizeof(ttl));
-		control_add(c, IPPROTO_IPV6, IPV6_TCLASS, &tos, sizeof(tos));
-	} else {
-		memcpy(&p4.ipi_spec_dst, net->sgid + 12, 4);
-		control_add(c, IPPROTO_IP, IP_PKTINFO, &p4, sizeof(p4));
-		control_add(c, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl));
-		control_add(c, IPPROTO_IP, IP_TOS, &tos, sizeof(tos));
-	}
-}
-
 /* The addresses of a MAD from p. */
 static struct seg_net net_of(const struct gsi_port *p, const struct mad_addr *to)
 {
@@ -170,7 +130,7 @@ int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t m
 	struct sockaddr_in a4 = { .sin_family = AF_INET, .sin_port = be16_of(ROCE_PORT) };
 	struct iovec iov = { packet, sizeof(packet) };
 	struct seg_net net = net_of(p, to);
-	struct control ctl;
+	struct udp_ctl ctl = { .len = 0 };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 	bool v6;
 
@@ -182,7 +142,10 @@ int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t m
 			return rc;
 	}
 	build(p, &net, g->sport[v6], mad, packet);
-	control_build(&ctl, &net, d->ifindex, v6);
+	/* A link-local address needs its interface. */
+	udp_ctl_source(&ctl, &net, net.sgid[0] == 0xfe ? d->ifindex : 0);
+	udp_ctl_hops(&ctl, &net);
+	udp_ctl_class(&ctl, &net);
 	memcpy(&a4.sin_addr, net.dgid + 12, 4);
 	memcpy(&a6.sin6_addr, net.dgid, 16);
 	if (net.dgid[0] == 0xfe)

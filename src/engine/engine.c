@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
+#include "engine/wire.h"
 
 struct engine engine;
 __thread bool engine_thread_ready __attribute__((tls_model("initial-exec")));
@@ -120,6 +121,14 @@ void engine_fail(const char *why)
 		uverbs_disassociate(ef->uf);
 }
 
+void engine_ending(void)
+{
+	if (!engine.attached || (alive && !READ_ONCE(*alive)) || !engine_lock())
+		return;
+	wire_flush();
+	engine_unlock();
+}
+
 /*
  * The child's copy must not be one that somebody was changing. Where fork() is
  * called from a signal handler that interrupted the lock's owner it may be; the
@@ -131,6 +140,8 @@ void engine_fork_prepare(void)
 {
 	engine_check_fork();
 	fork_locked = engine.attached && engine_lock();
+	if (fork_locked)
+		wire_flush();
 }
 
 void engine_fork_parent(void)

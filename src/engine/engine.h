@@ -123,6 +123,9 @@ void engine_fork_prepare(void);
 void engine_fork_parent(void);
 void engine_fork_child(void);
 
+/* The process is about to end: nothing that peers wait for is held back any longer. */
+void engine_ending(void);
+
 /* Impossible state: DEVICE_FATAL on every context, commands answer EIO. Never aborts. */
 void engine_fail(const char *why);
 

@@ -210,6 +210,7 @@ ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)
 	if (unlikely(!engine_lock()))
 		return (ssize_t)count;	/* a doorbell from a signal handler: the owner will look */
 	ret = engine.failed ? -EIO : uverbs_write(f, buf, count);
+	wire_flush();
 	engine_unlock();
 	return ret;
 }
@@ -234,6 +235,7 @@ int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg)
 		return -EDEADLK;
 	ret = engine.failed ? -EIO : uverbs_ioctl(f, cmd, arg);
 	page_context(uverbs_ucontext(f)->host);
+	wire_flush();
 	engine_unlock();
 	return ret;
 }

@@ -24,21 +24,22 @@ static int (*real_start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *att
 #define BUSY_POLLS 32
 
 /* A thread that only polls comes in here and nowhere else; see engine_thread_ready. */
-static __attribute__((noinline)) void drive_guarded(void)
+static __attribute__((noinline)) void drive_guarded(bool found)
 {
 	struct thread_guard g;
 
 	engine.host->thread_enter(&g);
-	engine_poll();
+	engine_poll(found);
 	engine.host->thread_leave(&g);
 }
 
-static inline void drive(void)
+/* found: the CQ was not empty. */
+static inline void drive(bool found)
 {
 	if (likely(engine_thread_ready))
-		engine_poll();
+		engine_poll(found);
 	else
-		drive_guarded();
+		drive_guarded(found);
 }
 
 static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
@@ -49,10 +50,10 @@ static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 	if (n) {
 		WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
 		if (unlikely(++busy % BUSY_POLLS == 0))
-			drive();
+			drive(true);
 		return n;
 	}
-	drive();
+	drive(false);
 	return real_poll_cq(cq, num, wc);
 }
 
@@ -62,7 +63,7 @@ static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 
 	if (ret != ENOENT)
 		return ret;
-	drive();
+	drive(false);
 	return real_start_poll(cq, attr);
 }
 

@@ -78,8 +78,10 @@ static int arrived(void)
 	int n = 0, more;
 
 	engine.now_read = false;
+	/* Once: it takes all that has come, and to ask again would cost as much as a packet. */
+	n = wire_poll(BUDGET);
 	do {
-		more = shm_poll(engine.ep, BUDGET) + wire_poll(BUDGET);
+		more = shm_poll(engine.ep, BUDGET);
 		if (loop_pending())
 			more += engine.loop->ops->poll(engine.loop, BUDGET);
 		if (unlikely(!list_empty(&engine.work)))
@@ -151,7 +153,17 @@ void progress_cq_armed(struct cq *cq)
 		progress_run();
 }
 
-void engine_poll(void)
+/* The program polls: nobody need wake it. */
+static void polls(void)
+{
+	WRITE_ONCE(engine.watch, WATCH_POLLED);
+	engine.grace = GRACE_MIN;
+	shm_polling(engine.ep);
+	wire_want_wakeup(false);
+	progress_kick();
+}
+
+void engine_poll(bool found)
 {
 	engine_check_fork();
 	if (unlikely(inherit_pending))
@@ -162,13 +174,14 @@ void engine_poll(void)
 		return;
 	if (likely(engine.attached)) {
 		if (unlikely(engine.watch == WATCH_ASLEEP) && engine.started &&
-		    ++engine.empty_polls >= max(engine.polls_wanted, EMPTY_POLLS)) {
-			WRITE_ONCE(engine.watch, WATCH_POLLED);
-			engine.grace = GRACE_MIN;
-			shm_polling(engine.ep);
-			wire_want_wakeup(false);
-			progress_kick();
-		}
+		    ++engine.empty_polls >= max(engine.polls_wanted, EMPTY_POLLS))
+			polls();
+		/* The last poll has found something, and the program has not answered. */
+		if (!found)
+			wire_flush();
+		else if (unlikely(wire_holds()))
+			wire_flush_old(engine_now());
+		wire_hold(true);
 		if (unlikely(!list_empty(&engine.err)))
 			qp_flush_err(engine_now(), ERR_AT_POLL);
 		/* A look at the clock costs more than one at the links. */
@@ -176,6 +189,10 @@ void engine_poll(void)
 			arrived();
 		else
 			progress_run();
+		wire_hold(false);
+		/* What waits needs the thread to look after it. */
+		if (unlikely(engine.watch == WATCH_ASLEEP) && wire_holds())
+			engine.started ? polls() : wire_flush();
 	}
 	engine_unlock();
 }
@@ -252,7 +269,7 @@ static void not_polling(void)
 /* Everything the thread does between two sleeps. Returns the next deadline, 0 = at once. */
 static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 {
-	ns_t now = engine_now();
+	ns_t now = engine_now(), until;
 	struct host_page *copy;
 
 	if (now >= engine.reattach_at) {
@@ -267,7 +284,9 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 	} else {
 		uint32_t gen = READ_ONCE(engine.poll_gen);
 
+		wire_hold(true);
 		*n = progress_run();
+		wire_hold(false);
 		if (*n && gen == *seen_gen)
 			not_polling();
 		if (engine.watch == WATCH_ASLEEP)
@@ -282,7 +301,8 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 		free(copy);
 		faults_look();
 	}
-	return *n >= STREAM ? 0 : watch_next(now, seen_gen);
+	until = wire_flush_old(now);
+	return *n >= STREAM ? 0 : min(until, watch_next(now, seen_gen));
 }
 
 static void wait_events(ns_t until)

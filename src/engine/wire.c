@@ -219,6 +219,7 @@ static int create(struct wire *w)
 		.mine = mine,
 		.foreign = foreign,
 		.congestion = congestion,
+		.now = engine_now,
 	};
 
 	int ret = w->ep ? 0 : udp_ep_create(&cfg, &w->ep);
@@ -378,6 +379,28 @@ void wire_want_wakeup(bool want)
 {
 	if (get()->ep)
 		udp_want_wakeup(get()->ep, want);
+}
+
+void wire_hold(bool may)
+{
+	if (get()->ep)
+		udp_hold(get()->ep, may);
+}
+
+bool wire_holds(void)
+{
+	return get()->ep && udp_holds(get()->ep);
+}
+
+void wire_flush(void)
+{
+	if (get()->ep)
+		udp_flush(get()->ep);
+}
+
+ns_t wire_flush_old(ns_t now)
+{
+	return get()->ep ? udp_flush_old(get()->ep, now) : NS_NEVER;
 }
 
 const uint8_t *wire_peer(const struct link *l)

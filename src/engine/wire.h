@@ -36,6 +36,11 @@ int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join);
 
 /* Delivers what has arrived; returns how many segments. */
 int wire_poll(int budget);
+/* ACKs that wait for what the program sends next: see link/udp.h. */
+void wire_hold(bool may);
+bool wire_holds(void);
+void wire_flush(void);
+ns_t wire_flush_old(ns_t now);
 void wire_want_wakeup(bool want);
 /* Of the paths to other hosts; and the link by which all from there arrives, NULL: no wire. */
 /* The address that a link of the wire goes to, all 0: any; NULL: it is none. */

@@ -2,6 +2,7 @@
 /* What a foreign sender's datagrams look like, through real sockets on lo. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/udp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -29,6 +30,14 @@ static bool mine(struct udp_ep *ep, uint32_t dqpn)
 	return dqpn == DQPN;
 }
 
+/* As long as a test says. */
+static ns_t clock_ns = NS_S;
+
+static ns_t now(void)
+{
+	return clock_ns;
+}
+
 static void parse(struct seg_net *net, struct sockaddr_in6 *sa, const char *addr)
 {
 	*sa = (struct sockaddr_in6){ .sin6_family = AF_INET6 };
@@ -42,7 +51,7 @@ static void parse(struct seg_net *net, struct sockaddr_in6 *sa, const char *addr
 static bool peer_open(struct peer *p, const char *addr)
 {
 	struct udp_cfg cfg = { .stats = &p->stats, .host = &t_host, .host_arg = &p->n,
-			       .mine = mine };
+			       .mine = mine, .now = now };
 	int in = socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK, 0), off = 0;
 	struct sockaddr_in6 from;
 	socklen_t len = sizeof(from);
@@ -136,11 +145,143 @@ static void test_v4_any_id(void **state)
 	peer_close(&p);
 }
 
+/* The packets that came, in order. */
+static char came[512];
+
+static void note(struct node *n, struct link *l, const struct seg *seg)
+{
+	size_t len = strlen(came);
+
+	assert_true(len + 1 < sizeof(came));
+	came[len] = seg->type == SEG_SEND ? 's' : seg->syndrome == AETH_ACK_UNLIMITED ? 'a' : 'n';
+	came[len + 1] = 0;
+}
+
+static const char *arrived(struct peer *p)
+{
+	came[0] = 0;
+	while (udp_poll(p->ep, 8))
+		;
+	return came;
+}
+
+static void say(struct link *l, enum seg_type type, uint8_t syndrome, uint32_t psn)
+{
+	static uint8_t payload[2];
+	struct iovec iov = { payload, sizeof(payload) };
+	struct seg seg = t_seg(type, &iov, type == SEG_SEND, psn);
+
+	seg.dqpn = DQPN;
+	seg.syndrome = syndrome;
+	assert_int_equal(l->ops->send(l, &seg), 0);
+}
+
+/* Answers at once, as often as it takes until an ACK may wait for the next. */
+static void answer_at_once(struct peer *p, struct link *l)
+{
+	for (int i = 0; i < 100; i++) {
+		say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
+		clock_ns += NS_US;
+		say(l, SEG_SEND, 0, 1);
+	}
+	arrived(p);
+}
+
+static struct link *to_itself(struct peer *p, const char *addr)
+{
+	struct udp_path path = { .block = DQPN >> 14 };
+	struct link *l;
+
+	if (!peer_open(p, addr))
+		skip();
+	p->n.on_input = note;
+	path.net = p->net;
+	path.ifindex = if_nametoindex("lo");
+	assert_int_equal(udp_link(p->ep, &path, &l), 0);
+	return l;
+}
+
+static void ride(const char *addr)
+{
+	struct peer p;
+	struct link *l = to_itself(&p, addr);
+
+	/* Nobody looks after what waits; or nobody has answered yet. */
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
+	udp_hold(p.ep, true);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
+	assert_string_equal(arrived(&p), "aa");
+	udp_hold(p.ep, false);
+	answer_at_once(&p, l);
+	udp_hold(p.ep, true);
+	/* A later one says both; the answer comes first, a NAK keeps its place. */
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 2);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 3);
+	assert_string_equal(arrived(&p), "");
+	assert_true(udp_holds(p.ep));
+	say(l, SEG_SEND, 0, 2);
+	assert_string_equal(arrived(&p), "sa");
+	assert_int_equal(p.n.last.psn, 3);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 4);
+	say(l, SEG_ACK, AETH_NAK_PSN_SEQ, 5);
+	assert_string_equal(arrived(&p), "an");
+	assert_int_equal(p.stats.bad_icrc + p.stats.other_id + p.stats.malformed, 0);
+	link_put(l);
+	peer_close(&p);
+}
+
+/* An ACK goes out with what the program answers at once. */
+static void test_ack_rides(void **state)
+{
+	ride("::ffff:127.0.0.1");
+	ride("::1");
+}
+
+/* It goes out alone when nothing comes, and then none waits for a while. */
+static void test_ack_missed(void **state)
+{
+	struct peer p;
+	struct link *l = to_itself(&p, "::ffff:127.0.0.1");
+
+	answer_at_once(&p, l);
+	udp_hold(p.ep, true);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 2);
+	assert_true(udp_flush_old(p.ep, clock_ns) > clock_ns);
+	assert_string_equal(arrived(&p), "");
+	clock_ns += 100 * NS_US;
+	assert_int_equal(udp_flush_old(p.ep, clock_ns), NS_NEVER);
+	assert_string_equal(arrived(&p), "a");
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 3);
+	assert_string_equal(arrived(&p), "a");
+	answer_at_once(&p, l);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 4);
+	udp_flush(p.ep);
+	assert_false(udp_holds(p.ep));
+	assert_string_equal(arrived(&p), "a");
+	/* Who takes longer does not answer at once. */
+	answer_at_once(&p, l);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 5);
+	clock_ns += NS_MS;
+	say(l, SEG_SEND, 0, 5);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 6);
+	assert_string_equal(arrived(&p), "saa");
+	/* What waits is not lost with its link. */
+	answer_at_once(&p, l);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 7);
+	assert_true(udp_holds(p.ep));
+	link_put(l);
+	assert_false(udp_holds(p.ep));
+	assert_string_equal(arrived(&p), "a");
+	peer_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_v6_without_checksum),
 		cmocka_unit_test(test_v4_any_id),
+		cmocka_unit_test(test_ack_rides),
+		cmocka_unit_test(test_ack_missed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

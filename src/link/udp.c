@@ -157,6 +157,8 @@ static void udp_destroy(struct link *l)
 {
 	struct udp_link *ul = container_of(l, struct udp_link, l);
 
+	udp_flush_link(ul);
+	udp_unheld(ul);
 	list_del(&ul->entry);
 	ul->ep->nlinks--;
 	udp_tx_put(ul->tx4);

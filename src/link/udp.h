@@ -50,6 +50,8 @@ struct udp_cfg {
 			const void *packet, size_t len);
 	/* A congestion notification for this QP of ours. */
 	void (*congestion)(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn);
+	/* The time, for udp_hold(). NULL: no ACK ever waits. */
+	ns_t (*now)(void);
 };
 
 /* Where a link goes. */
@@ -87,6 +89,18 @@ void udp_leave(struct udp_ep *ep, const uint8_t mgid[16], uint32_t ifindex);
 void udp_cnp(struct link *l, uint16_t pkey, uint32_t dqpn, ns_t now);
 /* A packet that another process handed over: as if it had arrived here. */
 void udp_handed(struct udp_ep *ep, const struct seg_net *net, const void *packet, size_t len);
+
+/*
+ * From now on, may an ACK wait for what the program sends next (udp_hold.c)?
+ * Whoever lets it calls udp_flush() when the program does something else, and
+ * udp_flush_old() when it does nothing.
+ */
+void udp_hold(struct udp_ep *ep, bool may);
+bool udp_holds(const struct udp_ep *ep);
+/* Sends what waits. */
+void udp_flush(struct udp_ep *ep);
+/* Sends what has waited too long; when it wants to be called again, or NS_NEVER. */
+ns_t udp_flush_old(struct udp_ep *ep, ns_t now);
 
 /* Delivers what has arrived, at most about budget packets; returns how many segments. */
 int udp_poll(struct udp_ep *ep, int budget);

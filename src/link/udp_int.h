@@ -19,15 +19,18 @@ struct udp_rx {
 	int fd;
 	uint8_t mgid[16];	/* all zero: a member of the group */
 	uint32_t ifindex, joins;
+	bool once, many;	/* the last call found something; several were there at a time, lately */
 };
 
-/* A socket that sends to one block, over IPv4 or IPv6. Nothing ever arrives at it. */
+/* A socket that sends to one block, over IPv4 or IPv6, from one address or any. Nothing ever arrives at it. */
 struct udp_tx {
 	struct link_fd ev;	/* first */
 	struct list_head entry;	/* in udp_ep.tx */
 	struct udp_ep *ep;
 	int fd;
 	uint32_t block, refs;
+	struct seg_net net;	/* what it says by itself: source, hop limit, traffic class; else 0 */
+	uint32_t ifindex;	/* where it leaves by itself, or 0 */
 	uint16_t port;		/* host order */
 	bool v4, full;		/* full: refused something, waits for EPOLLOUT */
 };
@@ -39,12 +42,18 @@ struct udp_link {
 	struct udp_path path;
 	struct udp_tx *tx4, *tx6;	/* made when they are needed */
 	ns_t cnp_at;		/* the last one sent */
+	/* udp_hold.c */
+	struct seg held;	/* an ACK that waits for company */
+	bool holds;
+	int rides;		/* answers that have followed an ACK at once, running */
+	ns_t acked_at;		/* the last ACK that no answer has followed; 0 */
 };
 
 /* Datagrams taken by one call. */
 #define UDP_RX_VLEN 8
 #define UDP_RX_BUF 65536
-#define UDP_TX_BUF (UDP_MAX_SEG + UDP_MAX_PKTS * (PACKET_HDR_MAX + ICRC_LEN + 4))
+/* A segment, and a packet without payload. */
+#define UDP_TX_BUF (UDP_MAX_SEG + (UDP_MAX_PKTS + 1) * (PACKET_HDR_MAX + ICRC_LEN + 4))
 
 struct udp_ep {
 	struct udp_cfg cfg;
@@ -55,6 +64,8 @@ struct udp_ep {
 	bool watched;		/* the sockets wake the engine */
 	bool no_gso;		/* the machine cannot */
 	bool polling;
+	bool may_hold;		/* udp_hold() */
+	uint32_t nheld;		/* links that hold an ACK */
 	struct udp_stats *stats, own_stats;
 	/* What the last packets of a train have become, still to be delivered. */
 	struct seg held;
@@ -68,10 +79,27 @@ struct udp_rx *udp_rx_add(struct udp_ep *ep, int fd);
 /* What every socket of ours needs that sends or receives. 0 or -errno. */
 int udp_socket_receives(int fd, bool v4);
 
-/* udp_tx.c */
-struct udp_tx *udp_tx_get(struct udp_ep *ep, uint32_t block, bool v4);
+/* udp_sock.c */
+/* net: what the path's packets say, if that is always the same; else NULL. */
+struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
+			  const struct seg_net *net, bool v4);
 void udp_tx_put(struct udp_tx *tx);
+/* It has refused something: the host is told when there is room. */
+void udp_tx_full(struct udp_tx *tx);
+
+/* udp_tx.c */
 int udp_send(struct link *l, const struct seg *seg);
+/* The same, and also in one go with it, if not NULL, before or behind it. */
+int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *also);
+
+/* udp_hold.c */
+/* Comes from the responder: order among these stays. */
+bool udp_answers(const struct seg *seg);
+/* Looks at what is to be sent. True: it waits. */
+bool udp_held(struct udp_link *ul, const struct seg *seg);
+/* What the link holds has been sent, or is void. */
+void udp_unheld(struct udp_link *ul);
+void udp_flush_link(struct udp_link *ul);
 
 /* udp_rx.c */
 int udp_rxbuf_create(struct udp_ep *ep);

@@ -37,6 +37,17 @@ struct udp_rxbuf {
 	uint8_t data[UDP_RX_VLEN][UDP_RX_BUF];
 };
 
+/* What the kernel has changed for the datagram that it put there. */
+static void rearm(struct udp_rxbuf *b, int i)
+{
+	b->iov[i] = (struct iovec){ b->data[i], UDP_RX_BUF };
+	b->msg[i].msg_hdr = (struct msghdr){
+		.msg_name = &b->name[i], .msg_namelen = sizeof(b->name[i]),
+		.msg_iov = &b->iov[i], .msg_iovlen = 1,
+		.msg_control = b->ctl[i].buf, .msg_controllen = CTL_SIZE,
+	};
+}
+
 int udp_rxbuf_create(struct udp_ep *ep)
 {
 	void *rx = mmap(NULL, sizeof(struct udp_rxbuf), PROT_READ | PROT_WRITE,
@@ -46,10 +57,13 @@ int udp_rxbuf_create(struct udp_ep *ep)
 
 	ep->rxbuf = rx == MAP_FAILED ? NULL : rx;
 	ep->txbuf = tx == MAP_FAILED ? NULL : tx;
-	if (ep->rxbuf && ep->txbuf)
-		return 0;
-	udp_rxbuf_destroy(ep);
-	return -ENOMEM;
+	if (!ep->rxbuf || !ep->txbuf) {
+		udp_rxbuf_destroy(ep);
+		return -ENOMEM;
+	}
+	for (int i = 0; i < UDP_RX_VLEN; i++)
+		rearm(ep->rxbuf, i);
+	return 0;
 }
 
 void udp_rxbuf_destroy(struct udp_ep *ep)
@@ -273,16 +287,29 @@ void udp_handed(struct udp_ep *ep, const struct seg_net *net, const void *p, siz
 	deliver(ep, false);
 }
 
-static void prepare(struct udp_rxbuf *b, int vlen)
+/*
+ * Takes datagrams, as many as there are: UDP_RX_VLEN, perhaps more. One call
+ * for one datagram costs less; for several at a time, the other does.
+ */
+static int take(struct udp_rxbuf *b, struct udp_rx *rx)
 {
-	for (int i = 0; i < vlen; i++) {
-		b->iov[i] = (struct iovec){ b->data[i], UDP_RX_BUF };
-		b->msg[i].msg_hdr = (struct msghdr){
-			.msg_name = &b->name[i], .msg_namelen = sizeof(b->name[i]),
-			.msg_iov = &b->iov[i], .msg_iovlen = 1,
-			.msg_control = b->ctl[i].buf, .msg_controllen = CTL_SIZE,
-		};
+	int n;
+
+	if (rx->many) {
+		n = (int)sys_call(SYS_recvmmsg, rx->fd, b->msg, UDP_RX_VLEN, MSG_DONTWAIT, NULL);
+		rx->many = n > 1;
+		return n;
 	}
+	n = (int)sys_recvmsg(rx->fd, &b->msg[0].msg_hdr, MSG_DONTWAIT);
+	if (n < 0) {
+		rx->once = false;
+		return n;
+	}
+	b->msg[0].msg_len = (uint32_t)n;
+	/* The second time running that something was there. */
+	rx->many = rx->once;
+	rx->once = true;
+	return 1;
 }
 
 int udp_rx_read(struct udp_ep *ep, struct udp_rx *rx, int budget)
@@ -292,8 +319,7 @@ int udp_rx_read(struct udp_ep *ep, struct udp_rx *rx, int budget)
 	int n;
 
 	do {
-		prepare(b, UDP_RX_VLEN);
-		n = (int)sys_call(SYS_recvmmsg, rx->fd, b->msg, UDP_RX_VLEN, MSG_DONTWAIT, NULL);
+		n = take(b, rx);
 		for (int i = 0; i < n; i++) {
 			struct meta *m = &b->meta[i];
 
@@ -301,8 +327,9 @@ int udp_rx_read(struct udp_ep *ep, struct udp_rx *rx, int budget)
 				datagram(ep, m, b->data[i], b->msg[i].msg_len);
 			else
 				ep->stats->malformed++;
+			rearm(b, i);
 		}
 		deliver(ep, false);
-	} while (n == UDP_RX_VLEN && ep->in.rx_segs - before < (uint64_t)budget);
+	} while ((n == UDP_RX_VLEN || rx->many) && ep->in.rx_segs - before < (uint64_t)budget);
 	return (int)(ep->in.rx_segs - before);
 }

@@ -28,6 +28,7 @@ typedef int (*scan_order64)(const struct dirent64 **, const struct dirent64 **);
 
 /* X(result, name, arguments) */
 #define REAL_FUNCS(X)                                                          \
+	X(void, _exit, (int))                                                  \
 	X(int, open, (const char *, int, ...))                                 \
 	X(int, open64, (const char *, int, ...))                               \
 	X(int, openat, (int, const char *, int, ...))                          \

@@ -68,6 +68,15 @@ static inline void put_be32(void *p, uint32_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
+/* As a big-endian field has it. */
+static inline uint32_t be32_of(uint32_t v)
+{
+	uint32_t r;
+
+	put_be32(&r, v);
+	return r;
+}
+
 static inline void put_be64(void *p, uint64_t v)
 {
 	v = htobe64(v);

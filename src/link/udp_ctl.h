@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the kernel is told beside a datagram's payload (cmsg(3)). */
+#ifndef RUSE_LINK_UDP_CTL_H
+#define RUSE_LINK_UDP_CTL_H
+
+#include <netinet/in.h>
+#include "wire/seg.h"
+
+struct udp_ctl {
+	union {
+		struct cmsghdr align;
+		uint8_t buf[CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int)) +
+			    CMSG_SPACE(sizeof(uint16_t))];
+	};
+	size_t len;	/* 0 at first */
+};
+
+/* One more; there is room for what the functions below add, and one of 16 bits. */
+void udp_ctl_add(struct udp_ctl *c, int level, int type, const void *data, size_t len);
+/* The source address; ifindex: where it leaves, 0: as the route says. */
+void udp_ctl_source(struct udp_ctl *c, const struct seg_net *net, uint32_t ifindex);
+/* Hop limit, or time to live. */
+void udp_ctl_hops(struct udp_ctl *c, const struct seg_net *net);
+/* Traffic class, or type of service. */
+void udp_ctl_class(struct udp_ctl *c, const struct seg_net *net);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * An ACK that rides. A program that answers each message sends an ACK and then
+ * a message of its own to the same place, and each costs a way through the
+ * kernel at both ends. Where the program has answered at once several times
+ * running, the ACK waits for the answer, and both go out as one train.
+ *
+ * The wait is short: whoever allowed it (udp_hold()) looks after it with
+ * udp_flush() and udp_flush_old(). A wait in vain counts: it takes MISSED
+ * answers more until the next try.
+ */
+#include "link/udp_int.h"
+#include "queue/barrier.h"
+
+#define RIDE_NS (20 * NS_US)	/* an answer that comes later is none */
+#define RIDES 4			/* answers at once, after which the next is waited for */
+#define MISSED 64
+
+/* A positive acknowledgement and nothing else. */
+static bool plain_ack(const struct seg *seg)
+{
+	return seg->type == SEG_ACK && seg->syndrome == AETH_ACK_UNLIMITED && !seg->damage &&
+	       seg->service == SEG_RC && !seg->net;
+}
+
+bool udp_answers(const struct seg *seg)
+{
+	return seg->type == SEG_ACK || seg->type == SEG_READ_RESP || seg->type == SEG_ATOMIC_ACK;
+}
+
+/* What the link carries tells how soon the program answers. */
+static void learn(struct udp_link *ul, const struct seg *seg)
+{
+	if (plain_ack(seg)) {
+		ul->acked_at = ul->ep->cfg.now();
+	} else if (ul->acked_at && !udp_answers(seg)) {
+		bool soon = ul->ep->cfg.now() - ul->acked_at < RIDE_NS;
+
+		ul->rides = !soon ? min(ul->rides, 0) : min(ul->rides + 1, RIDES);
+		ul->acked_at = 0;
+	}
+}
+
+bool udp_held(struct udp_link *ul, const struct seg *seg)
+{
+	struct udp_ep *ep = ul->ep;
+
+	if (!ep->cfg.now)
+		return false;
+	learn(ul, seg);
+	if (!ep->may_hold || ul->rides < RIDES || ep->no_gso || !plain_ack(seg))
+		return false;
+	/* A later one of the same QP says both. */
+	if (ul->holds && ul->held.dqpn != seg->dqpn)
+		return false;
+	ul->held = *seg;
+	if (!ul->holds)
+		ep->nheld++;
+	ul->holds = true;
+	return true;
+}
+
+void udp_unheld(struct udp_link *ul)
+{
+	ul->ep->nheld -= ul->holds;
+	ul->holds = false;
+}
+
+/* Nothing came to ride with. It stays where the socket is full. */
+static void miss(struct udp_link *ul)
+{
+	struct seg seg = ul->held;
+
+	udp_unheld(ul);
+	ul->rides = -MISSED;
+	ul->acked_at = 0;
+	if (udp_send_now(ul, &seg, NULL) == -EAGAIN) {
+		ul->holds = true;
+		ul->ep->nheld++;
+	}
+}
+
+void udp_hold(struct udp_ep *ep, bool may)
+{
+	ep->may_hold = may;
+}
+
+bool udp_holds(const struct udp_ep *ep)
+{
+	return ep->nheld;
+}
+
+void udp_flush_link(struct udp_link *ul)
+{
+	if (ul->holds)
+		miss(ul);
+}
+
+void udp_flush(struct udp_ep *ep)
+{
+	struct udp_link *ul;
+
+	if (likely(!ep->nheld))
+		return;
+	list_for_each_entry(ul, &ep->links, entry)
+		udp_flush_link(ul);
+}
+
+ns_t udp_flush_old(struct udp_ep *ep, ns_t now)
+{
+	ns_t next = NS_NEVER;
+	struct udp_link *ul;
+
+	if (likely(!ep->nheld))
+		return next;
+	list_for_each_entry(ul, &ep->links, entry) {
+		if (!ul->holds)
+			continue;
+		if (now - ul->acked_at >= RIDE_NS)
+			miss(ul);
+		if (ul->holds)
+			next = min(next, max(ul->acked_at, now) + RIDE_NS);
+	}
+	return next;
+}
