@@ -115,8 +115,9 @@ bool capture_out_any(const struct rused *r)
 void capture_out(struct rused *r, const char *dev, const struct seg_net *net, uint16_t sport,
 		 const void *packet, size_t len, bool in)
 {
-	struct caprec rec = { .sqpn = GSI_QPN, .dqpn = GSI_QPN, .in = in };
+	struct caprec rec = { .sqpn = GSI_QPN, .in = in };
 	uint8_t frame[FRAME_MAX];
+	struct bth bth;
 
 	/* While nobody captures that is all. */
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
@@ -127,6 +128,8 @@ void capture_out(struct rused *r, const char *dev, const struct seg_net *net, ui
 			continue;
 		if (!rec.len) {
 			rec.ns = loop_wall_clock();
+			bth_get(packet, &bth);
+			rec.dqpn = bth.dqpn;
 			memcpy(frame + frame_head(net), packet, len);
 			rec.len = (uint32_t)frame_wrap(frame, net, sport, len);
 			snprintf(rec.dev, sizeof(rec.dev), "%s", dev);

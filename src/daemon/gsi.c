@@ -111,7 +111,8 @@ static int port_send(void *ctx, const struct mad_addr *a, const void *mad, size_
 	/* As with a cable that is out: it leaves, and arrives nowhere. */
 	if (dev_of(p)->state != PORT_ACTIVE)
 		return 0;
-	to = gsi_find_gid(p->r, a->gid, &index);
+	/* Other QPs are processes', also those of this host: their links are not ours. */
+	to = a->qpn == GSI_QPN ? gsi_find_gid(p->r, a->gid, &index) : NULL;
 	if (to)
 		return send_local(p, to, a, index, mad, len);
 	return gsi_wire_send(p, a, mad);

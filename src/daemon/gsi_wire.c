@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * MADs as UD SENDs from QP1 to QP1 (IBA 9.8.3, A17.4). They leave by a socket
+ * MADs as UD SENDs from QP1, to QP1 but for some of programs' (IBA 9.8.3, A17.4). They leave by a socket
  * bound to the port that kernel rxe sends from, if it is to be had; what comes
  * in comes through slot 0 of UDP port 4791.
  */
@@ -83,11 +83,12 @@ void gsi_wire_fini(struct gsi *g)
 	}
 }
 
-static void build(struct gsi_port *p, const struct seg_net *net, uint16_t sport, const uint8_t *mad,
-		  uint8_t packet[PACKET_LEN + ICRC_LEN])
+static void build(struct gsi_port *p, const struct seg_net *net, uint32_t qpn, uint16_t sport,
+		  const uint8_t *mad, uint8_t packet[PACKET_LEN + ICRC_LEN])
 {
 	struct bth bth = { .opcode = (uint8_t)opcode_of(SEG_UD, SEG_SEND, true, true),
-			   .pkey = GSI_PKEY, .dqpn = GSI_QPN, .ackreq = true, .psn = p->psn };
+			   .pkey = GSI_PKEY, .dqpn = qpn & 0xffffff, .ackreq = true,
+			   .psn = p->psn };
 	struct deth deth = { .qkey = GSI_QKEY, .sqpn = GSI_QPN };
 	uint8_t hdr[IPUDP_MAX];
 	size_t iplen;
@@ -117,7 +118,7 @@ void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t 
 	uint8_t packet[PACKET_LEN + ICRC_LEN];
 	struct seg_net net = net_of(p, to);
 
-	build(p, &net, sport, mad, packet);
+	build(p, &net, to->qpn, sport, mad, packet);
 	capture_out(p->r, p->r->page->dev[p->slot].name, &net, sport, packet, PACKET_LEN, false);
 }
 
@@ -141,7 +142,7 @@ int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t m
 		if (rc)
 			return rc;
 	}
-	build(p, &net, g->sport[v6], mad, packet);
+	build(p, &net, to->qpn, g->sport[v6], mad, packet);
 	/* A link-local address needs its interface. */
 	udp_ctl_source(&ctl, &net, net.sgid[0] == 0xfe ? d->ifindex : 0);
 	udp_ctl_hops(&ctl, &net);

@@ -176,6 +176,20 @@ static void timed_out(void)
 	CHECK(!readable(fd, 500));
 }
 
+/* What is for another QP than QP1 is not for the agents. */
+static void other_qp(void)
+{
+	int server = open_agent(O_NONBLOCK, CLASS_PERF, 1, 0);
+	int fd = open_agent(O_NONBLOCK, 0, 0, 0);
+	struct packet p, got;
+
+	build(&p, CLASS_PERF, 1, GET, 8, 200);
+	p.hdr.qpn = htonl(0x1234);
+	CHECK(put(fd, &p) == 0);
+	CHECK(get(fd, &got, sizeof(got)) == HDR + 24 && got.hdr.status == ETIMEDOUT);
+	CHECK(!readable(server, 0));
+}
+
 /* Methods, not only classes, belong to an agent. */
 static void methods(void)
 {
@@ -389,6 +403,7 @@ static const struct testcase cases[] = {
 	{ "exchange", exchange, 0 },
 	{ "nobody", nobody, 0 },
 	{ "timed_out", timed_out, 0 },
+	{ "other_qp", other_qp, 0 },
 	{ "methods", methods, 0 },
 	{ "rmpp_messages", rmpp_messages, 0 },
 	{ "user_rmpp", user_rmpp, 0 },

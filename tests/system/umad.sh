@@ -93,6 +93,10 @@ got=$(ruse_on a "$U" nobody rxe_0 "$(gid a 4)" "::ffff:${ADDR4[b]}") || die "nob
 got=$(ruse_on a "$U" silent rxe_0 "$(gid a 4)" ::ffff:10.77.0.77) || die "silent"
 [ "$got" = "Connection timed out" ] || die "silent: $got"
 
+note "a MAD to a UD QP"
+got=$(ruse_on a "$U" qp rxe_0 "$(gid a 4)" "::ffff:${ADDR4[a]}") || die "qp: $got"
+[ "$got" = received ] || die "qp: $got"
+
 note "a second device, and its end under a program"
 ruse_on a rdma link add two type rxe netdev lo || die "link add"
 [ "$(ruse_on a cat /sys/class/infiniband_mad/umad1/ibdev)" = two ] || die "umad1"

@@ -6,6 +6,7 @@
  *   umadlib client DEV GIDINDEX GID N  sends N bytes of data, takes the answer, which is the same
  *   umadlib nobody DEV GIDINDEX GID    a Get to a class that nobody serves: its status
  *   umadlib silent DEV GIDINDEX GID    a Get that nobody answers: ETIMEDOUT
+ *   umadlib qp DEV GIDINDEX GID        a MAD to a UD QP of its own, at that address
  *   umadlib gone DEV                   says "open", and what becomes of it when the device goes
  *
  * Messages are of a vendor class, by RMPP where they are long.
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "verbs.h"
 
 #define VENDOR 0x32
 #define PERF 4
@@ -161,6 +163,53 @@ static void request(char **argv, uint8_t cls, int timeout)
 	free(r);
 }
 
+#define GSI_QKEY 0x80010000
+
+static struct ibv_qp *ud_qp(struct vctx *v)
+{
+	struct ibv_qp_init_attr init = { .send_cq = v->cq, .recv_cq = v->cq, .qp_type = IBV_QPT_UD,
+					 .cap = { 4, 4, 1, 1, 0 } };
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = GSI_QKEY };
+	struct ibv_qp *qp = ibv_create_qp(v->pd, &init);
+
+	CHECK(qp);
+	CHECK(!ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY));
+	a.qp_state = IBV_QPS_RTR;
+	CHECK(!ibv_modify_qp(qp, &a, IBV_QP_STATE));
+	return qp;
+}
+
+/* Not only QP1 takes what a program sends. */
+static void to_qp(char **argv)
+{
+	static uint8_t buf[40 + MAD];
+	struct ibv_sge sge = { (uintptr_t)buf, sizeof(buf), 0 };
+	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_wc wc;
+	struct ibv_qp *qp;
+	struct vctx v = { 0 };
+	struct ibv_mr *mr;
+	void *u;
+
+	v_open(&v, &vcfg_default);
+	mr = ibv_reg_mr(v.pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+	qp = ud_qp(&v);
+	CHECK(mr);
+	sge.lkey = mr->lkey;
+	CHECK(!ibv_post_recv(qp, &wr, &bad));
+	u = mad_to(argv[0], argv[1], MAD - HEAD, VENDOR, UMAD_METHOD_SEND);
+	CHECK(umad_set_addr(u, 0, (int)qp->qp_num, 0, GSI_QKEY) == 0);
+	memcpy((uint8_t *)umad_get_mad(u) + 37, oui, sizeof(oui));
+	CHECK(umad_send(port, agent, u, MAD, 0, 0) == 0);
+	CHECK(v_wait(v.cq, &wc, 30) == IBV_WC_SUCCESS);
+	CHECK(wc.byte_len == sizeof(buf) && wc.src_qp == 1);
+	CHECK(buf[41] == VENDOR && buf[55] == 77);
+	free(u);
+	CHECK(!ibv_destroy_qp(qp) && !ibv_dereg_mr(mr));
+	v_close(&v);
+	printf("received\n");
+}
+
 static void gone(void)
 {
 	struct pollfd p = { .fd = umad_get_fd(port), .events = POLLIN };
@@ -190,6 +239,8 @@ int main(int argc, char **argv)
 		request(argv + 3, PERF, 10000);
 	else if (!strcmp(what, "silent") && argc == 5)
 		request(argv + 3, PERF, 100);
+	else if (!strcmp(what, "qp") && argc == 5)
+		to_qp(argv + 3);
 	else if (!strcmp(what, "gone"))
 		gone();
 	else
