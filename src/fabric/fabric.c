@@ -267,6 +267,7 @@ int fabric_power(struct fabric *f, uint32_t node, bool on, ns_t now)
 	if (n->on == on)
 		return 0;
 	n->on = on;
+	f->generation++;
 	for (uint32_t p = 1; p <= n->nports; p++)
 		link_drop(&n->ports[p], PHYS_POLLING, now);
 	node_reset(n);

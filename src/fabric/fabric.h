@@ -44,7 +44,7 @@ struct fabric_pkt {
 	uint16_t slid, dlid;
 	uint8_t sl;
 	uint16_t pkey;
-	uint32_t packets;	/* 1 or more */
+	uint32_t packets;	/* 0: it is only asked what would become of one */
 	uint32_t mtu;		/* payload bytes of the longest; 0: not checked */
 	uint64_t words;		/* of all, 4 bytes each, LRH to ICRC */
 };
@@ -84,6 +84,9 @@ enum node_type fabric_node_type(const struct fabric *f, uint32_t node);
 const char *fabric_node_id(const struct fabric *f, uint32_t node);
 const char *fabric_node_desc(const struct fabric *f, uint32_t node);
 uint64_t fabric_node_guid(const struct fabric *f, uint32_t node);
+uint64_t fabric_node_image_guid(const struct fabric *f, uint32_t node);
+/* NodeInfo's VendorID and DeviceID. */
+void fabric_node_ids(const struct fabric *f, uint32_t node, uint32_t *vendor, uint16_t *device);
 uint8_t fabric_node_ports(const struct fabric *f, uint32_t node);
 bool fabric_node_is_on(const struct fabric *f, uint32_t node);
 /* PortInfo as on the wire (smp_get()); NULL: no such port. Valid until the fabric goes. */
@@ -114,6 +117,8 @@ enum mad_verdict fabric_process(struct fabric *f, uint32_t node, uint8_t port, c
 enum fabric_fate fabric_data(struct fabric *f, uint32_t node, uint8_t port,
 			     const struct fabric_pkt *pkt, fabric_deliver deliver, void *ctx,
 			     ns_t now);
+/* Another number whenever an answer of fabric_data() may be another. */
+uint64_t fabric_generation(const struct fabric *f);
 const char *fabric_fate_name(enum fabric_fate fate);
 const char *fabric_event_name(enum fabric_event e);
 

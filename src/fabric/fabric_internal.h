@@ -64,6 +64,7 @@ struct fabric {
 	struct node *nodes;
 	uint32_t count;
 	uint64_t tid;		/* of traps */
+	uint64_t generation;	/* one more with whatever may change a packet's way */
 };
 
 /* What carries a MAD: LRH, BTH, DETH and GRH as far as anyone looks at them. */
@@ -129,7 +130,7 @@ uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t
 /* The other end of the link if VL 15 (vl15) or data passes now, counted; else NULL, counted. */
 struct port *hop(struct port *out, const struct fabric_pkt *pkt, bool vl15);
 /* Where the switch sends this unicast LID; NULL: nowhere, counted. */
-struct port *lft_lookup(struct port *in, uint16_t dlid);
+struct port *lft_lookup(struct port *in, uint16_t dlid, const struct fabric_pkt *pkt);
 bool has_lid(const struct port *p, uint16_t lid);
 
 /* mads.c: a MAD by its header, from a host's port or a switch's own. */

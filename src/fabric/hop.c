@@ -38,9 +38,20 @@ void count_detail(uint16_t *detail)
 		++*detail;
 }
 
-static void discard(struct port *out, uint16_t *detail)
+/* A walk with no packets only asks: nothing is counted, nothing moves. */
+static void discard(struct port *out, uint16_t *detail, const struct fabric_pkt *pkt)
 {
-	count_error(out, PC_XMIT_DISCARDS, 1);
+	if (!pkt->packets)
+		return;
+	count_error(out, PC_XMIT_DISCARDS, pkt->packets);
+	count_detail(detail);
+}
+
+static void relay_error(struct port *in, uint16_t *detail, const struct fabric_pkt *pkt)
+{
+	if (!pkt->packets)
+		return;
+	count_error(in, PC_RCV_SWITCH_RELAY_ERRORS, pkt->packets);
 	count_detail(detail);
 }
 
@@ -64,19 +75,19 @@ struct port *hop(struct port *out, const struct fabric_pkt *pkt, bool vl15)
 	enum port_state s = port_state(out);
 
 	if (!in || s == PORT_DOWN || (!vl15 && s != PORT_ACTIVE)) {
-		discard(out, &out->c.discard_detail[0]);
+		discard(out, &out->c.discard_detail[0], pkt);
 		return NULL;
 	}
 	if (!vl15 && port_state(in) < PORT_ARMED)
 		return NULL;
 	/* What arrives at an armed port makes it active (IBA 7.2.4). */
-	if (!vl15 && port_state(in) == PORT_ARMED)
+	if (!vl15 && pkt->packets && port_state(in) == PORT_ARMED)
 		port_set_state(in, PORT_ACTIVE);
 	count(out, in, pkt);
 	return in;
 }
 
-struct port *lft_lookup(struct port *in, uint16_t dlid)
+struct port *lft_lookup(struct port *in, uint16_t dlid, const struct fabric_pkt *pkt)
 {
 	struct node *n = in->node;
 	uint8_t out = SMP_LFT_NONE;
@@ -85,8 +96,7 @@ struct port *lft_lookup(struct port *in, uint16_t dlid)
 		out = n->lft[dlid];
 	if (out <= n->nports)
 		return &n->ports[out];
-	count_error(in, PC_RCV_SWITCH_RELAY_ERRORS, 1);
-	count_detail(&in->c.rcv_detail[3]);
+	relay_error(in, &in->c.rcv_detail[3], pkt);
 	return NULL;
 }
 
@@ -118,18 +128,18 @@ static struct port *data_hop(const struct port *in, struct port *out, const stru
 
 	*fate = FABRIC_NO_VL;
 	if (vl == VL15 || vl >= vls(out)) {
-		count_error(out, PC_XMIT_DISCARDS, 1);
+		count_error(out, PC_XMIT_DISCARDS, pkt->packets);
 		return NULL;
 	}
 	*fate = FABRIC_TOO_BIG;
 	if (pkt->mtu > 128u << port_get(out, PI_NEIGHBOR_MTU)) {
-		discard(out, &out->c.discard_detail[1]);
+		discard(out, &out->c.discard_detail[1], pkt);
 		return NULL;
 	}
 	*fate = FABRIC_BAD_PKEY;
 	if (is_switch(out->node) && port_get(out, PI_PARTITION_ENFORCEMENT_OUTBOUND) &&
 	    !pkey_in(out, pkt->pkey)) {
-		count_error(out, PC_XMIT_CONSTRAINT_ERRORS, 1);
+		count_error(out, PC_XMIT_CONSTRAINT_ERRORS, pkt->packets);
 		return NULL;
 	}
 	*fate = FABRIC_NOT_ACTIVE;
@@ -139,7 +149,7 @@ static struct port *data_hop(const struct port *in, struct port *out, const stru
 	*fate = FABRIC_BAD_PKEY;
 	if (is_switch(q->node) && port_get(q, PI_PARTITION_ENFORCEMENT_INBOUND) &&
 	    !pkey_in(q, pkt->pkey)) {
-		count_error(q, PC_RCV_CONSTRAINT_ERRORS, 1);
+		count_error(q, PC_RCV_CONSTRAINT_ERRORS, pkt->packets);
 		return NULL;
 	}
 	*fate = FABRIC_DELIVERED;
@@ -171,14 +181,13 @@ static enum fabric_fate unicast(const struct walk *w, struct port *p)
 			arrive(w, p);
 			return FABRIC_DELIVERED;
 		}
-		out = lft_lookup(p, w->pkt->dlid);
+		out = lft_lookup(p, w->pkt->dlid, w->pkt);
 		if (!out)
 			return FABRIC_NO_ROUTE;
 		if (!out->num)
 			return FABRIC_NOT_MINE;
 		if (out == p) {
-			count_error(p, PC_RCV_SWITCH_RELAY_ERRORS, 1);
-			count_detail(&p->c.rcv_detail[5]);
+			relay_error(p, &p->c.rcv_detail[5], w->pkt);
 			return FABRIC_LOOP;
 		}
 		p = data_hop(p, out, w->pkt, &fate);
@@ -186,7 +195,7 @@ static enum fabric_fate unicast(const struct walk *w, struct port *p)
 			return fate;
 	}
 	/* So long a way takes longer than a packet may live in switches. */
-	discard(p, &p->c.discard_detail[2]);
+	discard(p, &p->c.discard_detail[2], w->pkt);
 	return FABRIC_LOOP;
 }
 

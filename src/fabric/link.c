@@ -64,6 +64,7 @@ void port_set_state(struct port *p, enum port_state s)
 {
 	enum port_state old = port_state(p);
 
+	p->node->f->generation++;
 	port_put(p, PI_PORT_STATE, s);
 	if (old != PORT_ACTIVE && s == PORT_ACTIVE)
 		port_event(p, FABRIC_PORT_ACTIVE);
@@ -124,6 +125,7 @@ int fabric_link(struct fabric *f, uint32_t node, uint8_t port, bool up, ns_t now
 	if (p->cut == !up)
 		return 0;
 	p->cut = p->peer->cut = !up;
+	f->generation++;
 	if (up)
 		link_check(p, now);
 	else if (port_state(p) != PORT_DOWN)

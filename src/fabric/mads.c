@@ -99,7 +99,7 @@ void carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t 
 		p = hop(from, &pkt, !h->dqp);
 	}
 	for (uint32_t i = 0; p && is_switch(p->node) && h->dlid != LID_PERMISSIVE; i++) {
-		out = lft_lookup(p, h->dlid);
+		out = lft_lookup(p, h->dlid, &pkt);
 		if (!out || i == MAX_HOPS)
 			return;
 		if (!out->num) {

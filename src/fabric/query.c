@@ -28,6 +28,11 @@ uint32_t fabric_find(const struct fabric *f, const char *name)
 	return by_desc;
 }
 
+uint64_t fabric_generation(const struct fabric *f)
+{
+	return f->generation;
+}
+
 uint32_t fabric_node_count(const struct fabric *f)
 {
 	return f->count;
@@ -51,6 +56,17 @@ const char *fabric_node_desc(const struct fabric *f, uint32_t node)
 uint64_t fabric_node_guid(const struct fabric *f, uint32_t node)
 {
 	return f->nodes[node].guid;
+}
+
+uint64_t fabric_node_image_guid(const struct fabric *f, uint32_t node)
+{
+	return f->nodes[node].sysimgguid;
+}
+
+void fabric_node_ids(const struct fabric *f, uint32_t node, uint32_t *vendor, uint16_t *device)
+{
+	*vendor = f->nodes[node].vendid;
+	*device = (uint16_t)f->nodes[node].devid;
 }
 
 uint8_t fabric_node_ports(const struct fabric *f, uint32_t node)

@@ -306,6 +306,8 @@ bool sma_process(struct port *p, const uint8_t *in, uint8_t *out, ns_t now)
 	};
 	uint16_t st;
 
+	if (r.set)
+		p->node->f->generation++;
 	memcpy(out, in, MAD_LEN);
 	if (in[MAD_O_BASE_VERSION] != MAD_BASE_VERSION || in[MAD_O_CLASS_VERSION] != 1) {
 		st = MAD_STATUS_BAD_VERSION;
