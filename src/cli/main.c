@@ -22,6 +22,7 @@ static const struct subcommand {
 	{ "capture", "packets of running programs, on the terminal or for Wireshark", cmd_capture },
 	{ "doctor", "what this machine allows, and what that means", cmd_doctor },
 	{ "fault", "lose, delay and spoil packets by rules", cmd_fault },
+	{ "fabric", "an InfiniBand fabric: switches, hosts, cables", cmd_fabric },
 	{ "stop", "ask rused to exit", cmd_stop },
 };
 

@@ -21,6 +21,7 @@ static void help(void)
 	     "  --no-direct      no direct placement of RDMA WRITE and READ by the requester\n"
 	     "  --no-poll-wrap   polling a completion queue does not drive the engine\n"
 	     "  --link udp       by the wire also to programs of this host\n"
+	     "  --host NAME      on this host of the fabric (`ruse fabric`), with its devices\n"
 	     "  --dir DIR        run directory, as RUSE_DIR: a rused and a host of its own\n"
 	     "  -v, --verbose    RUSE_LOG=info; twice: debug\n"
 	     "  -h, --help\n\n"
@@ -75,12 +76,13 @@ static int become(char **argv)
 
 int cmd_run(int argc, char **argv)
 {
-	enum { OPT_NO_CMA = 256, OPT_NO_DIRECT, OPT_NO_POLL_WRAP, OPT_LINK, OPT_DIR };
+	enum { OPT_NO_CMA = 256, OPT_NO_DIRECT, OPT_NO_POLL_WRAP, OPT_LINK, OPT_HOST, OPT_DIR };
 	static const struct option options[] = {
 		{ "no-cma", no_argument, NULL, OPT_NO_CMA },
 		{ "no-direct", no_argument, NULL, OPT_NO_DIRECT },
 		{ "no-poll-wrap", no_argument, NULL, OPT_NO_POLL_WRAP },
 		{ "link", required_argument, NULL, OPT_LINK },
+		{ "host", required_argument, NULL, OPT_HOST },
 		{ "dir", required_argument, NULL, OPT_DIR },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
@@ -110,6 +112,9 @@ int cmd_run(int argc, char **argv)
 				return EXIT_FAILED;
 			}
 			set("RUSE_LINK", optarg);
+			break;
+		case OPT_HOST:
+			set("RUSE_HOST", optarg);
 			break;
 		case OPT_DIR:
 			set("RUSE_DIR", optarg);

@@ -18,6 +18,7 @@
 #define DEV_MIN_SRQN 0x20001
 #define IB_ATOMIC_HCA 1
 #define IB_MTU_4096 5
+#define IB_LINK_LAYER_INFINIBAND 1
 #define IB_LINK_LAYER_ETHERNET 2
 
 /* enum ib_odp_general_cap_bits and ib_odp_transport_cap_bits */
@@ -146,7 +147,9 @@ void rdev_query(const struct rdev *dev, struct ib_uverbs_query_device_resp *resp
 		.phys_port_cnt = 1,
 	};
 	memcpy(&resp->node_guid, dev->node_guid, 8);
-	memcpy(&resp->sys_image_guid, dev->node_guid, 8);
+	memcpy(&resp->sys_image_guid, dev->port.ib ? dev->sys_image_guid : dev->node_guid, 8);
+	if (dev->port.ib)
+		resp->max_pkeys = dev->npkeys;
 }
 
 void rdev_query_ex(const struct rdev *dev, struct ib_uverbs_ex_query_device_resp *resp)
@@ -165,6 +168,26 @@ void rdev_query_ex(const struct rdev *dev, struct ib_uverbs_ex_query_device_resp
 		},
 	};
 	rdev_query(dev, &resp->base);
+}
+
+/* ib_query_port() of an InfiniBand port: mostly PortInfo. */
+static void query_ib(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex *resp)
+{
+	const struct port_attr *p = &dev->port;
+	struct ib_uverbs_query_port_resp *r = &resp->legacy_resp;
+
+	resp->port_cap_flags2 = p->cap_flags2;
+	r->gid_tbl_len = DEV_IB_GID_TBL;
+	r->pkey_tbl_len = dev->npkeys;
+	r->lid = p->lid;
+	r->sm_lid = p->sm_lid;
+	r->lmc = p->lmc;
+	r->sm_sl = p->sm_sl;
+	r->max_mtu = p->max_mtu;
+	r->max_vl_num = p->max_vl;
+	r->init_type_reply = p->init_reply;
+	r->subnet_timeout = p->subnet_timeout;
+	r->link_layer = IB_LINK_LAYER_INFINIBAND;
 }
 
 void rdev_query_port(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex *resp)
@@ -187,6 +210,8 @@ void rdev_query_port(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex
 			.link_layer = IB_LINK_LAYER_ETHERNET,
 		},
 	};
+	if (dev->port.ib)
+		query_ib(dev, resp);
 }
 
 int rdev_find_gid(const struct rdev *dev, const uint8_t raw[16])

@@ -7,30 +7,15 @@
 #ifndef RUSE_CORE_DEVICE_H
 #define RUSE_CORE_DEVICE_H
 
-#include <net/if.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_user_verbs.h>
 #include "base/idtable.h"
 #include "base/list.h"
 #include "core/event.h"
 #include "core/limits.h"
+#include "core/port.h"
 
-struct gid_entry {
-	uint8_t raw[16];	/* all zero = empty */
-	uint32_t ifindex;
-};
-
-/* Port attributes that change while the device lives. */
-struct port_attr {
-	uint8_t state;		/* enum ib_port_state: 1 DOWN, 4 ACTIVE */
-	uint8_t phys_state;	/* 2 Polling, 3 Disabled, 5 LinkUp */
-	uint8_t active_mtu;	/* enum ib_mtu 1..5 */
-	uint8_t active_width, active_speed;
-	uint32_t cap_mask;	/* PortInfo:CapabilityMask */
-	uint32_t ifindex;
-	char ndev[IFNAMSIZ];
-};
-
+struct seg;
 struct seg_net;
 struct qp;
 struct mr;
@@ -51,6 +36,12 @@ struct rdev_ops {
 	 * destination's family cannot have is replaced by another address of the device.
 	 */
 	struct link *(*ud_link)(struct qp *qp, struct seg_net *net, uint32_t dqpn);
+	/*
+	 * The same for InfiniBand, by the address vector's LID; fills net, and counts the
+	 * packet on its way. May be NULL where there is no such port.
+	 */
+	struct link *(*ib_ud_link)(struct qp *qp, const struct ib_uverbs_ah_attr *ah,
+				   struct seg_net *net, const struct seg *seg);
 	/* The QP has another path or is destroyed: release qp->link. (In RESET it keeps it: there is something to revoke.) */
 	void (*qp_disconnect)(struct qp *qp);
 	/* The first QP joins a group, or the last has left it. 0 or -errno. May be NULL. */
@@ -62,10 +53,10 @@ struct rdev_ops {
 struct rdev {
 	char name[64];
 	uint32_t index;		/* DEV_INDEX of netlink */
-	uint8_t node_guid[8];	/* network order */
+	uint8_t node_guid[8], sys_image_guid[8];	/* network order */
 	struct port_attr port;
 	struct gid_entry gid[DEV_GID_TBL];
-	uint16_t pkey;		/* the one entry of the P_Key table: 0xffff */
+	uint16_t pkey[DEV_MAX_PKEYS], npkeys;	/* RoCE: one, 0xffff */
 	uint32_t num_comp_vectors;
 	bool gone;		/* removed: commands give EIO */
 	uint32_t polls;		/* the host's: how often the program has polled; wraps */
@@ -111,17 +102,15 @@ void rdev_fini(struct rdev *dev);
 /* NULL when the number is not one of this process's QPs. */
 struct qp *rdev_find_qp(const struct rdev *dev, uint32_t qpn);
 
-static inline bool gid_is_zero(const struct gid_entry *g)
-{
-	static const uint8_t zero[16];
-
-	return !__builtin_memcmp(g->raw, zero, 16);
-}
-
 /* The answers of QUERY_DEVICE (legacy and extended) and QUERY_PORT, by kernel rxe 6.1 (abi.md G6). */
 void rdev_query(const struct rdev *dev, struct ib_uverbs_query_device_resp *resp);
 void rdev_query_ex(const struct rdev *dev, struct ib_uverbs_ex_query_device_resp *resp);
 void rdev_query_port(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex *resp);
+/* Entries of the GID table. */
+static inline uint32_t rdev_gid_len(const struct rdev *dev)
+{
+	return dev->port.ib ? DEV_IB_GID_TBL : DEV_GID_TBL;
+}
 /* Lowest GID index that holds this GID, or -ENOENT. */
 int rdev_find_gid(const struct rdev *dev, const uint8_t raw[16]);
 

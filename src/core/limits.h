@@ -11,6 +11,8 @@
 #define DEV_MAX_RD_ATOMIC 128
 #define DEV_MAX_MSG 0x80000000u
 #define DEV_GID_TBL 1024
+#define DEV_IB_GID_TBL 8	/* of an InfiniBand port: GUIDInfo's first block */
+#define DEV_MAX_PKEYS 128
 #define DEV_MAX_KEY_INDEX 0x7ffff	/* MR keys: index 1..0x7ffff, key = index << 8 | byte */
 #define DEV_PORT 1
 

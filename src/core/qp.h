@@ -39,6 +39,7 @@ enum qp_state {
 };
 const char *qp_state_name(enum qp_state s);
 
+struct ib_path;
 struct link;
 
 struct qp {
@@ -66,7 +67,7 @@ struct qp {
 	struct qp_req req;
 	struct qp_resp resp;
 
-	void *host;		/* the engine's */
+	struct ib_path *path;	/* the engine's: InfiniBand's way to the peer; NULL: none, or RoCE */
 	uint32_t res;		/* the engine's */
 	uint8_t *shown_state;	/* the engine's: where others see the state, or NULL */
 	struct timer timer;	/* the engine's */

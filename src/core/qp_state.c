@@ -156,7 +156,7 @@ static int check_values(const struct qp *qp, uint32_t mask, const struct qp_attr
 		return -EINVAL;
 	if (mask & IB_QP_TIMEOUT && attr->timeout > 31)
 		return -EINVAL;
-	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index)
+	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index >= qp->dev->npkeys)
 		return -EINVAL;
 	/* Segments under way still name the old path. */
 	if (mask & IB_QP_AV && qp->state == QPS_SQD && qp->sq_draining)

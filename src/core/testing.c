@@ -99,10 +99,13 @@ struct test_dev *test_dev_create(void)
 	strcpy(td->dev.name, "rxe_0");
 	td->dev.index = 1;
 	memcpy(td->dev.node_guid, "\x02\0\0\xff\xfe\0\0\1", 8);
-	td->dev.port = (struct port_attr){ 4, 5, 3, 1, 1, 0x00010000, 2, "eth0" };
+	td->dev.port = (struct port_attr){ .state = 4, .phys_state = 5, .active_mtu = 3,
+					    .active_width = 1, .active_speed = 1,
+					    .cap_mask = 0x00010000, .ifindex = 2, .ndev = "eth0" };
 	memcpy(td->dev.gid[0].raw, "\xfe\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\1", 16);
 	memcpy(td->dev.gid[1].raw, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\1", 16);
-	td->dev.pkey = 0xffff;
+	td->dev.pkey[0] = 0xffff;
+	td->dev.npkeys = 1;
 	td->dev.num_comp_vectors = 2;
 	td->first_block = 1;
 	td->next_offset = 1ull << 30;

@@ -56,6 +56,7 @@ void client_kill(struct client *c, const char *why)
 	res_client_gone(c);
 	capture_client_gone(c);
 	fault_client_gone(c);
+	fabric_client_gone(c);
 	if (c->page_fd >= 0)
 		close(c->page_fd);
 	c->page_fd = -1;

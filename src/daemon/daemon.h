@@ -7,6 +7,8 @@
 
 #include "daemon/addr.h"
 #include "daemon/capture_out.h"
+#include "daemon/devices.h"
+#include "daemon/fabric.h"
 #include "daemon/faults.h"
 #include "daemon/gsi.h"
 #include "daemon/lease.h"
@@ -52,6 +54,7 @@ struct rused {
 	struct gsi gsi;
 	struct ucma_files ucma;
 	struct umads umads;
+	struct fabrics fabric;
 	struct capture_out capture_out[HOST_MAX_CAPTURES];
 
 	struct host_page *page;	/* shared, ours to write */
@@ -79,6 +82,9 @@ struct client {
 	struct umad_view *umad_view;	/* which umadN it sees */
 	uint32_t capture;	/* id in the host page; 0: it does not capture */
 	uint16_t out_type;
+	struct fabric_host *fabric_host;	/* that it runs on; NULL: the machine, or it is gone */
+	uint32_t host;		/* host_ib.host of the devices that it sees */
+	struct proc_path *paths;	/* of its page, as counted so far; NULL: none */
 };
 
 /* clients.c */
@@ -132,18 +138,5 @@ struct ipc_capture;
 int capture_start(struct client *c, const struct ipc_capture *q);
 void capture_client_gone(struct client *c);
 void host_publish_faults(struct rused *r, const struct fault_table *now);
-/* devices.c */
-int devices_init(struct rused *r);
-void devices_fini(struct rused *r);
-/* Ports may have changed by what we do ourselves. */
-void devices_refresh(struct rused *r);
-/*
- * `rdma link add` and `rdma link del`: 0; -EINVAL name or type; -EEXIST the name, or a device on
- * that interface; -ENODEV no such interface; -ENOSPC.
- */
-int device_add(struct rused *r, const char *name, const char *type, const char *ndev);
-void device_del(struct rused *r, int slot);
-/* `rdma dev set NAME name NEW`: 0, -EINVAL, -EEXIST. */
-int device_rename(struct rused *r, int slot, const char *name);
 
 #endif

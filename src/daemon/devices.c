@@ -33,6 +33,12 @@
 #define PHYS_DISABLED 3
 #define PHYS_LINK_UP 5
 
+/* On an interface of the machine, not a fabric's. */
+static bool is_ours(const struct host_dev *d)
+{
+	return d->in_use && !d->ib.host;
+}
+
 /* What the port is now. d has the state so far: GIDs keep their places. */
 static void fill_port(const struct rused *r, struct host_dev *d, struct scan *s)
 {
@@ -93,10 +99,8 @@ static void refresh(struct rused *r, int slot)
 	host_publish(r, slot, &d);
 }
 
-/* A device on the interface that s says. 0 or -errno. */
-static int publish_new(struct rused *r, const char *name, struct scan *s)
+int device_place(struct rused *r, struct host_dev *d)
 {
-	struct host_dev d = { .in_use = 1, .cap_mask = PORT_CAP_CM };
 	uint64_t minors = 0;
 	int slot = -1;
 
@@ -110,17 +114,27 @@ static int publish_new(struct rused *r, const char *name, struct scan *s)
 	}
 	if (slot < 0)
 		return -ENOSPC;
-	snprintf(d.name, sizeof(d.name), "%s", name);
-	d.minor = UVERBS_BASE_MINOR + (uint32_t)__builtin_ctzll(~minors);
-	d.index = ++r->next_index;	/* 0 is "none" in our pages */
-	guid_from_mac(d.node_guid, s->mac);
+	d->minor = UVERBS_BASE_MINOR + (uint32_t)__builtin_ctzll(~minors);
+	d->index = ++r->next_index;	/* 0 is "none" in our pages */
 	memset(r->counter[slot], 0, sizeof(r->counter[slot]));
 	memset(r->shown[slot], 0, sizeof(r->shown[slot]));
+	return slot;
+}
+
+/* A device on the interface that s says. 0 or -errno. */
+static int publish_new(struct rused *r, const char *name, struct scan *s)
+{
+	struct host_dev d = { .in_use = 1, .cap_mask = PORT_CAP_CM };
+	int slot = device_place(r, &d);
+
+	if (slot < 0)
+		return slot;
+	snprintf(d.name, sizeof(d.name), "%s", name);
+	guid_from_mac(d.node_guid, s->mac);
 	fill_port(r, &d, s);
 	host_publish(r, slot, &d);
 	return 0;
 }
-
 /* As the kernel's dev_valid_name() for devices: a word that a path can have. */
 static int check_name(const struct rused *r, const char *name)
 {
@@ -133,7 +147,7 @@ static int check_name(const struct rused *r, const char *name)
 		if (name[i] == '/' || name[i] == '%' || !isgraph((unsigned char)name[i]))
 			return -EINVAL;
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (r->page->dev[i].in_use && !strcmp(r->page->dev[i].name, name))
+		if (is_ours(&r->page->dev[i]) && !strcmp(r->page->dev[i].name, name))
 			return -EEXIST;
 	return 0;
 }
@@ -155,7 +169,7 @@ int device_add(struct rused *r, const char *name, const char *type, const char *
 	if (!s.found)
 		return -ENODEV;
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (r->page->dev[i].in_use && r->page->dev[i].ifindex == s.ifindex)
+		if (is_ours(&r->page->dev[i]) && r->page->dev[i].ifindex == s.ifindex)
 			return -EEXIST;
 	rc = publish_new(r, name, &s);
 	if (!rc)
@@ -252,14 +266,14 @@ static void rtnl_event(struct loop_fd *f, uint32_t events)
 			again |= concerns(r, nlh);
 	}
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (r->page->dev[i].in_use && again >> i & 1)
+		if (is_ours(&r->page->dev[i]) && again >> i & 1)
 			refresh(r, i);
 }
 
 void devices_refresh(struct rused *r)
 {
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (r->page->dev[i].in_use)
+		if (is_ours(&r->page->dev[i]))
 			refresh(r, i);
 }
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "daemon/daemon.h"
 #include "ipc/capring.h"
+#include "ipc/fabric_msg.h"
 #include "ipc/ucma_msg.h"
 #include "ipc/umad_msg.h"
 
@@ -258,6 +259,31 @@ static int do_fault(struct msg *m)
 	return answer_text(m, fault_command(m->c->r, m->body, m->len));
 }
 
+static int do_fabric(struct msg *m)
+{
+	if (m->c->out)
+		return -EPROTO;
+	return answer_text(m, fabric_command(m->c->r, m->body, m->len));
+}
+
+static int do_host(struct msg *m)
+{
+	struct ipc_host rep = { 0 };
+	int rc = fabric_client_host(m->c, m->body, m->len, &rep);
+
+	return rc ? answer_error(m, rc) : answer(m, 0, &rep, sizeof(rep), -1);
+}
+
+static int do_path(struct msg *m)
+{
+	struct ipc_path q, rep;
+	int rc;
+
+	memcpy(&q, m->body, sizeof(q));
+	rc = fabric_path(m->c, &q, &rep);
+	return rc ? answer_error(m, rc) : answer(m, 0, &rep, sizeof(rep), -1);
+}
+
 static int do_shutdown(struct msg *m)
 {
 	struct ipc_shutdown s = { 0 };
@@ -382,11 +408,18 @@ static int dispatch(struct msg *m)
 		return do_shutdown(m);
 	case IPC_COUNTERS:
 		res_counters_show(m->c->r);
+		fabric_counters_show(m->c->r);
 		return answer_error(m, 0);
 	case IPC_CAPTURE:
 		return do_capture(m);
 	case IPC_FAULT:
 		return do_fault(m);
+	case IPC_FABRIC:
+		return do_fabric(m);
+	case IPC_HOST:
+		return do_host(m);
+	case IPC_PATH:
+		return do_path(m);
 	case IPC_UCMA_OPEN:
 		return do_ucma_open(m);
 	case IPC_UCMA_WRITE:

@@ -64,42 +64,45 @@ struct gsi_port *gsi_find_gid(struct rused *r, const uint8_t gid[16], uint16_t *
 	for (int i = 0; i < HOST_MAX_DEVS; i++) {
 		struct gsi_port *p = &r->gsi.port[i];
 
-		if (p->in_use && find_in(dev_of(p), gid, index))
+		if (p->in_use && !dev_of(p)->ib.host && find_in(dev_of(p), gid, index))
 			return p;
 	}
 	return NULL;
+}
+
+bool gsi_queue(struct gsi_port *to, const struct mad_addr *from, const uint8_t mad[CM_MAD_LEN])
+{
+	struct gsi *g = &to->r->gsi;
+	struct local_mad *m = g->nqueue < QUEUE_MAX ? malloc(sizeof(*m)) : NULL;
+
+	if (!m || timer_set(&to->r->loop.timers, &g->local, to->r->loop.now)) {
+		free(m);
+		return false;
+	}
+	m->slot = to->slot;
+	m->from = *from;
+	memcpy(m->mad, mad, sizeof(m->mad));
+	list_add_tail(&m->node, &g->queue);
+	g->nqueue++;
+	return true;
 }
 
 /* From p to a port of this host. */
 static int send_local(struct gsi_port *p, struct gsi_port *to, const struct mad_addr *a,
 		      uint16_t index, const void *mad, size_t len)
 {
-	struct gsi *g = &p->r->gsi;
-	struct local_mad *m;
-	int rc;
+	struct mad_addr from = { .qp = GSI_QPN, .qpn = GSI_QPN, .grh = true,
+				 .sgid_index = (uint8_t)index, .hop_limit = a->hop_limit,
+				 .tclass = a->tclass, .flow = a->flow };
+	uint8_t whole[CM_MAD_LEN] = { 0 };
+	int rc = gid_at(dev_of(p), a->sgid_index, from.gid);
 
-	if (g->nqueue >= QUEUE_MAX)
-		return 0;
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return -ENOMEM;
-	m->slot = to->slot;
-	m->from = (struct mad_addr){ .qp = GSI_QPN, .qpn = GSI_QPN, .grh = true,
-				     .sgid_index = (uint8_t)index, .hop_limit = a->hop_limit,
-				     .tclass = a->tclass, .flow = a->flow };
-	memcpy(m->from.lgid, a->gid, 16);
-	memcpy(m->mad, mad, min(len, sizeof(m->mad)));
-	rc = gid_at(dev_of(p), a->sgid_index, m->from.gid);
-	if (!rc)
-		rc = timer_set(&p->r->loop.timers, &g->local, p->r->loop.now);
-	if (rc) {
-		free(m);
+	if (rc)
 		return rc;
-	}
-	list_add_tail(&m->node, &g->queue);
-	g->nqueue++;
-	if (capture_out_any(p->r))
-		gsi_wire_show(p, a, m->mad);
+	memcpy(from.lgid, a->gid, 16);
+	memcpy(whole, mad, min(len, sizeof(whole)));
+	if (gsi_queue(to, &from, whole) && capture_out_any(p->r))
+		gsi_wire_show(p, a, whole);
 	return 0;
 }
 
@@ -255,6 +258,11 @@ int gsi_device_added(struct rused *r, unsigned int slot)
 		return 0;
 	*p = (struct gsi_port){ .r = r, .slot = slot };
 	p->port = (struct mad_port){ .ops = &port_ops, .ctx = p, .qps = 1 << GSI_QPN };
+	if (dev_of(p)->ib.host) {
+		p->port.ops = &fabric_mad_ops;
+		p->port.qps |= 1;
+		p->port.num = dev_of(p)->ib.hca_port;
+	}
 	mad_port_init(&p->port, &r->gsi.mad);
 	rc = mad_agent_create(&p->port, &reg, &agent_ops, p, &p->agent);
 	if (rc) {

@@ -54,6 +54,8 @@ void gsi_settle(struct rused *r);
 
 /* The device whose GID this is, and its index; NULL: nobody's here. */
 struct gsi_port *gsi_find_gid(struct rused *r, const uint8_t gid[16], uint16_t *index);
+/* The same, but not before the next round. False: it is lost. */
+bool gsi_queue(struct gsi_port *to, const struct mad_addr *from, const uint8_t mad[CM_MAD_LEN]);
 /* A MAD that came to us: everything has been checked but the MAD itself. */
 void gsi_deliver(struct gsi_port *to, const struct mad_addr *from,
 		 const uint8_t mad[CM_MAD_LEN]);

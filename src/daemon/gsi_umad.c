@@ -33,13 +33,14 @@ static const struct umad_port_ops ops = { .check_addr = check_addr, .set_sm = se
 void gsi_umad_added(struct rused *r, unsigned int slot)
 {
 	struct gsi_port *p = &r->gsi.port[slot];
-	const struct umad_desc d = { .mad = &p->port, .ops = &ops, .ctx = p,
+	struct fabric_port *f = fabric_port_of(r, slot);
+	const struct umad_desc d = { .mad = &p->port, .ops = f ? &fabric_umad_ops : &ops, .ctx = p,
 				     .ibdev = r->page->dev[slot].name, .port = 1 };
 	int rc;
 
 	if (!p->in_use)
 		return;
-	rc = umad_node_add(r, &r->umads.view, &d, &p->umad);
+	rc = umad_node_add(r, f ? &f->host->view : &r->umads.view, &d, &p->umad);
 	if (rc)
 		log_warn("%s has no umad: %s", d.ibdev, strerror(-rc));
 }

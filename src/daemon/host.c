@@ -105,10 +105,11 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	/* Whoever hears of it finds sysfs as it was, or as it is now; then the events come. */
 	renamed = was.in_use && now->in_use && strcmp(was.name, now->name);
 	if (renamed) {
-		sysfs_device(r->run, &was, NULL);
+		sysfs_device(host_run(r, &was), &was, NULL);
 		was.in_use = 0;
 	}
-	rc = sysfs_device(r->run, was.in_use ? &was : NULL, now->in_use ? now : NULL);
+	rc = sysfs_device(host_run(r, was.in_use ? &was : now), was.in_use ? &was : NULL,
+			  now->in_use ? now : NULL);
 	if (rc)
 		log_warn("sysfs of %s: %s", now->name, strerror(-rc));
 	if (renamed)

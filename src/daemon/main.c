@@ -232,7 +232,7 @@ static void idle_timeout(struct timer *t, ns_t now)
 	struct rused *r = container_of(t, struct rused, idle_timer);
 
 	/* Processes that a predecessor left us: their blocks must stay theirs. Devices that people made: too. */
-	if (lease_any(&r->leases) || r->configured || ucma_busy(&r->ucma) ||
+	if (lease_any(&r->leases) || r->configured || r->fabric.fabric || ucma_busy(&r->ucma) ||
 	    umad_busy(&r->umads))
 		timer_set(&r->loop.timers, t, now + r->idle);
 	else
@@ -264,6 +264,7 @@ static int setup(struct rused *r, const struct options *o)
 	if (!rc)
 		rc = host_init(r);
 	umad_init(r);
+	fabrics_init(r);
 	if (!rc)
 		rc = ucma_init(r);
 	if (!rc)
@@ -280,6 +281,7 @@ static int setup(struct rused *r, const struct options *o)
 static void after_round(struct loop *l)
 {
 	clients_reap(l);
+	fabric_settle(container_of(l, struct rused, loop));
 	gsi_settle(container_of(l, struct rused, loop));
 }
 
@@ -303,6 +305,7 @@ static void teardown(struct rused *r, bool keep_log)
 	unlinkat(r->run, IPC_SOCK_NAME, 0);
 	orphans_fini(r);
 	clients_close_all(r);
+	fabrics_fini(r);
 	ucma_fini(r);
 	umad_fini(r);
 	port_fini(r);

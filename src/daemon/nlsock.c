@@ -83,13 +83,19 @@ static int newlink(void *arg, const char *name, const char *type, const char *nd
 
 static int dellink(void *arg, int dev)
 {
-	device_del(((struct objects *)arg)->r, dev);
+	struct rused *r = ((struct objects *)arg)->r;
+
+	if (r->page->dev[dev].ib.host)
+		return -EINVAL;	/* hardware stays (NLDEV_CMD_DELLINK is for rxe and siw) */
+	device_del(r, dev);
 	return 0;
 }
 
 static int rename_dev(void *arg, int dev, const char *name)
 {
-	return device_rename(((struct objects *)arg)->r, dev, name);
+	struct rused *r = ((struct objects *)arg)->r;
+
+	return r->page->dev[dev].ib.host ? -EOPNOTSUPP : device_rename(r, dev, name);
 }
 
 static void reply(void *arg, const void *dgram, size_t len)
@@ -107,7 +113,7 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 	struct objects o = { .r = n->c->r };
 	struct nldev_host h = { .page = n->c->r->page, .admin = n->c->uid == 0,
 				.objects = objects, .newlink = newlink, .dellink = dellink,
-				.rename = rename_dev, .arg = &o };
+				.rename = rename_dev, .arg = &o, .host = n->c->host };
 	char buf[DGRAM_MAX];
 	ssize_t len;
 

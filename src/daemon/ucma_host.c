@@ -68,7 +68,7 @@ void ucma_device_added(struct rused *r, unsigned int slot)
 	rc = gsi_device_added(r, slot);
 	if (rc)
 		log_err("%s has no QP1: %s", r->page->dev[slot].name, strerror(-rc));
-	else
+	else if (!r->page->dev[slot].ib.host)
 		rdmacm_device_added(r->ucma.rdmacm, slot, &r->gsi.port[slot].cdev);
 }
 

@@ -18,7 +18,9 @@
 #include "engine/engine_internal.h"
 #include "engine/faults.h"
 #include "engine/res.h"
+#include "engine/ib_path.h"
 #include "engine/wire.h"
+#include "ipc/fabric_msg.h"
 
 /* After a lost connection rused is looked for again this often. */
 #define REATTACH_NS (200 * NS_MS)
@@ -26,7 +28,8 @@
 const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor)
 {
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (copy->dev[i].in_use && copy->dev[i].minor == minor)
+		if (copy->dev[i].in_use && copy->dev[i].minor == minor &&
+		    copy->dev[i].ib.host == engine.fabric_host)
 			return &copy->dev[i];
 	return NULL;
 }
@@ -152,6 +155,28 @@ static int hello(void)
 	return 0;
 }
 
+/* $RUSE_HOST is a fabric's host whose devices this process is to see, instead of the machine's. */
+static int take_host(void)
+{
+	const char *name = getenv("RUSE_HOST");
+	struct ipc_host h;
+	size_t rsize = sizeof(h);
+	int ret;
+
+	snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", engine.rundir);
+	engine.fabric_host = 0;
+	if (!name || !*name)
+		return 0;
+	ret = ipc_call(&engine.conn, IPC_HOST, name, strlen(name), NULL, 0, &h, &rsize, NULL,
+		       NULL);
+	if (ret || rsize != sizeof(h) || !memchr(h.root, 0, sizeof(h.root)))
+		return ret ? ret : -EPROTO;
+	engine.fabric_host = h.host;
+	snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", h.root);
+	ib_path_wrap(engine.loop);
+	return 0;
+}
+
 /* A new rused does not know us: blocks back by number, contexts announced again. */
 static int renew(void)
 {
@@ -245,7 +270,10 @@ static void tell(int err)
 	if (told)
 		return;
 	told = true;
-	if (err == -EPERM)
+	if (err == -ENODEV)
+		log_err("there is no fabric with a host called %s here; ask `ruse fabric show'",
+			getenv("RUSE_HOST"));
+	else if (err == -EPERM)
 		log_err("the run directory must be a directory of this user with mode 0700; set "
 			"RUSE_DIR to another one, or ask `ruse doctor'");
 	else
@@ -283,12 +311,13 @@ static int attach_try(bool start)
 	engine.conn.fd = engine.conn_fd_own = own_fd(engine.conn.fd);
 	ret = hello();
 	if (!ret)
+		ret = take_host();
+	if (!ret)
 		ret = renew();
 	if (ret) {
 		conn_close();
 		return ret;
 	}
-	snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", engine.rundir);
 	shm_ep_set_proc(engine.ep, engine.proc);
 	captures_attached(engine.host_page);
 	engine.reattach_at = NS_NEVER;

@@ -20,9 +20,35 @@ static uint32_t online_cpus(void)
 	return max(cpus, 1u);
 }
 
+_Static_assert(HOST_MAX_PKEYS == DEV_MAX_PKEYS, "the same table");
+
+static void fill_ib(struct rdev *dev, const struct host_ib *ib)
+{
+	struct port_attr *p = &dev->port;
+
+	memcpy(dev->sys_image_guid, ib->sys_image_guid, 8);
+	dev->npkeys = ib->host ? ib->npkeys : 1;
+	memcpy(dev->pkey, ib->pkey, sizeof(dev->pkey));
+	if (!ib->host)
+		dev->pkey[0] = 0xffff;
+	p->ib = ib->host;
+	p->lid = ib->lid;
+	p->sm_lid = ib->sm_lid;
+	p->lmc = ib->lmc;
+	p->sm_sl = ib->sm_sl;
+	p->max_mtu = ib->max_mtu;
+	p->max_vl = ib->vl_cap;
+	p->init_reply = ib->init_reply;
+	p->subnet_timeout = ib->subnet_timeout;
+	p->cap_flags2 = ib->cap_mask2;
+	p->reregister = ib->reregister;
+}
+
 static void fill(struct rdev *dev, const struct host_dev *hd)
 {
 	uint32_t n = min(hd->ngids, (uint32_t)HOST_MAX_GIDS);
+
+	fill_ib(dev, &hd->ib);
 
 	dev->port.state = hd->state;
 	dev->port.phys_state = hd->phys_state;
@@ -81,7 +107,6 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 	e->dev.name[sizeof(e->dev.name) - 1] = 0;
 	e->dev.index = hd->index;
 	memcpy(e->dev.node_guid, hd->node_guid, 8);
-	e->dev.pkey = 0xffff;
 	e->dev.num_comp_vectors = online_cpus();
 	fill(&e->dev, hd);
 	ret = rdev_init(&e->dev, &rdev_host_ops, e, shm_ep_keys(engine.ep));
@@ -121,13 +146,23 @@ static void device_gone(struct edev *e)
 static void device_changed(struct edev *e, const struct host_dev *hd)
 {
 	static struct gid_entry before[HOST_MAX_GIDS];
-	uint8_t state = e->dev.port.state;
+	static uint16_t pkeys[DEV_MAX_PKEYS];
+	struct port_attr was = e->dev.port;
 
 	memcpy(before, e->dev.gid, sizeof(before));
+	memcpy(pkeys, e->dev.pkey, sizeof(pkeys));
 	fill(&e->dev, hd);
 	if (memcmp(before, e->dev.gid, sizeof(before)))
 		port_event(e, IB_EVENT_GID_CHANGE);
-	if (state != e->dev.port.state)
+	if (memcmp(pkeys, e->dev.pkey, sizeof(pkeys)))
+		port_event(e, IB_EVENT_PKEY_CHANGE);
+	if (was.lid != e->dev.port.lid || was.lmc != e->dev.port.lmc)
+		port_event(e, IB_EVENT_LID_CHANGE);
+	if (was.sm_lid != e->dev.port.sm_lid || was.sm_sl != e->dev.port.sm_sl)
+		port_event(e, IB_EVENT_SM_CHANGE);
+	if (was.reregister != e->dev.port.reregister)
+		port_event(e, IB_EVENT_CLIENT_REREGISTER);
+	if (was.state != e->dev.port.state)
 		port_event(e, e->dev.port.state == PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
 								  IB_EVENT_PORT_ERR);
 }

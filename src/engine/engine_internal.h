@@ -58,7 +58,8 @@ struct engine {
 
 	struct ipc_conn conn;
 	int conn_fd_own;		/* hidden for it: ipc_call() may close it by itself; -1 */
-	char rundir[108], sysfs[128];
+	char rundir[108], sysfs[136];
+	uint32_t fabric_host;		/* host_ib.host of the devices that are ours to see */
 	uint32_t proc;
 	const struct host_page *host_page;
 	struct proc_page *proc_page;

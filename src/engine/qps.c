@@ -9,6 +9,7 @@
 #include "engine/captures.h"
 #include "engine/engine_internal.h"
 #include "engine/faults.h"
+#include "engine/ib_path.h"
 #include "engine/res.h"
 #include "engine/ud_link.h"
 #include "engine/wire.h"
@@ -218,14 +219,19 @@ struct link *block_link(uint32_t block)
 
 int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **link)
 {
-	struct ipc_peer p = { .block = block };
 	uint32_t owner = wire_only() ? 0 : gid_owner(dgid);
+
+	*link = NULL;
+	return owner ? find_link_to(owner, block, wait, link) : -EREMOTE;
+}
+
+int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link)
+{
+	struct ipc_peer p = { .block = block };
 	size_t rsize = sizeof(p);
 	int ret;
 
 	*link = NULL;
-	if (!owner)
-		return -EREMOTE;
 	if (engine.block_dev[block]) {
 		/* Another device has the number: what arrives at this address finds no such QP. */
 		if (engine.block_dev[block]->index != owner)
@@ -255,6 +261,8 @@ static int qp_connect(struct qp *qp)
 	int ret;
 
 	qp->peer_block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
+	if (qp->dev->port.ib)
+		return ib_connect(qp);
 	ret = find_link(qp->attr.ah.grh.dgid, qp->peer_block, CONNECT_NS, &qp->link);
 	if (!ret && qp->link) {
 		qp->peer_counter = edev_counters(gid_owner(qp->attr.ah.grh.dgid));
@@ -269,6 +277,7 @@ static void qp_disconnect(struct qp *qp)
 	struct link *l = qp->link;
 
 	qp->link = NULL;
+	qp->path = NULL;
 	if (l)
 		link_put(l);
 }
@@ -282,6 +291,7 @@ const struct rdev_ops rdev_host_ops = {
 	.lease_block = lease_block,
 	.qp_connect = qp_connect,
 	.ud_link = ud_link,
+	.ib_ud_link = ib_ud_link,
 	.qp_disconnect = qp_disconnect,
 	.quiesce = quiesce,
 	.mcast = wire_mcast,
@@ -395,6 +405,7 @@ static void attention(struct link *l, uint32_t qpn)
 
 void links_created(struct link *l)
 {
+	ib_path_wrap(l);
 	captures_link(l);
 	faults_new_link(l);
 }

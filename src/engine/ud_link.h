@@ -13,6 +13,9 @@
  */
 int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **link);
 
+/* The same by DEV_INDEX of the port that it goes to. */
+int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link);
+
 /* qps.c: whose GID it is: the index of a device of this host, 0: of none. */
 uint32_t gid_owner(const uint8_t raw[16]);
 

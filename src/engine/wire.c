@@ -156,7 +156,7 @@ static void deliver(struct link *in, struct qp *qp, const struct seg *seg)
 		return;
 	from->more = in->more;
 	if (unlikely((seg->net->traffic_class & ECN_MASK) == ECN_CE))
-		udp_cnp(from, qp->dev->pkey, qp->attr.dest_qpn, engine.now);
+		udp_cnp(from, qp->dev->pkey[0], qp->attr.dest_qpn, engine.now);
 	qp_input(qp, seg, from);
 	from->more = false;
 	link_put(from);

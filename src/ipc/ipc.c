@@ -15,6 +15,7 @@
 #include "ipc/capring.h"
 #include "ipc/ipc.h"
 #include "ipc/ipc_internal.h"
+#include "ipc/fabric_msg.h"
 #include "ipc/ucma_msg.h"
 #include "ipc/umad_msg.h"
 
@@ -39,6 +40,9 @@ static const struct row {
 	[IPC_UCMA_WRITE] = { LEN_TEXT, LEN_TEXT },
 	[IPC_UMAD_OPEN] = { sizeof(struct ipc_umad_open), sizeof(struct ipc_umad_opened) },
 	[IPC_UMAD_CALL] = { LEN_TEXT, LEN_TEXT },
+	[IPC_FABRIC] = { LEN_TEXT, LEN_TEXT },
+	[IPC_HOST] = { LEN_TEXT, sizeof(struct ipc_host) },
+	[IPC_PATH] = { sizeof(struct ipc_path), sizeof(struct ipc_path) },
 	[IPC_SHUTDOWN] = { LEN_OPT(sizeof(struct ipc_shutdown)), 0 },
 };
 

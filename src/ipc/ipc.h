@@ -51,9 +51,9 @@ enum ipc_type {
 	/* ruse fault: body is one line of its language (daemon/faults.h); reply JSON, as for IPC_STATUS. */
 	IPC_FAULT,
 	/* Files of rdma_cm (ipc/ucma_msg.h), umadN and issmN (ipc/umad_msg.h). */
-	IPC_UCMA_OPEN,
-	IPC_UCMA_WRITE,
+	IPC_UCMA_OPEN, IPC_UCMA_WRITE,
 	IPC_UMAD_OPEN, IPC_UMAD_CALL,
+	IPC_FABRIC, IPC_HOST, IPC_PATH,		/* ipc/fabric_msg.h */
 	IPC_NTYPES
 };
 

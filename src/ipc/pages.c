@@ -20,7 +20,8 @@ static bool host_page_sane(const struct host_page *p)
 		if (!d->in_use)
 			continue;
 		if (d->ngids > HOST_MAX_GIDS || !memchr(d->name, 0, sizeof(d->name)) ||
-		    !memchr(d->ndev, 0, sizeof(d->ndev)))
+		    !memchr(d->ndev, 0, sizeof(d->ndev)) || d->ib.npkeys > HOST_MAX_PKEYS ||
+		    !memchr(d->ib.desc, 0, sizeof(d->ib.desc)))
 			return false;
 	}
 	for (i = 0; i < HOST_MAX_CAPTURES; i++)

@@ -21,6 +21,22 @@ struct host_gid {
 	uint32_t pad;
 };
 
+#define HOST_MAX_PKEYS 128
+
+/* What an InfiniBand port has and a RoCE port has not; all 0 there. */
+struct host_ib {
+	uint32_t host;		/* of the fabric, whose device it is: 1..; 0: none, a RoCE port */
+	uint32_t reregister;	/* times that the SM has asked for it */
+	uint16_t lid, sm_lid, cap_mask2;
+	uint8_t lmc, sm_sl, max_mtu, vl_cap, init_reply, subnet_timeout;
+	uint8_t hca_port, npkeys;	/* hca_port: its number on the HCA; here it is port 1 */
+	uint16_t device_id, pad0;
+	uint32_t vendor_id;
+	uint8_t sys_image_guid[8];	/* network order */
+	uint16_t pkey[HOST_MAX_PKEYS];
+	char desc[68];
+};
+
 struct host_dev {
 	uint32_t in_use;
 	uint32_t index;		/* DEV_INDEX, never reused while rused lives */
@@ -34,8 +50,10 @@ struct host_dev {
 	char ndev[IFNAMSIZ];
 	uint32_t ngids;		/* index of the last used GID + 1 */
 	struct host_gid gid[HOST_MAX_GIDS];
+	struct host_ib ib;
 };
 
+#define HOST_MAX_PATHS 4096	/* ways through a fabric that are in use */
 #define HOST_MAX_CAPTURES 4
 
 /* Somebody captures: ipc_capture as rused has checked it. */
@@ -53,6 +71,8 @@ struct host_page {
 	struct host_dev dev[HOST_MAX_DEVS];
 	struct host_capture capture[HOST_MAX_CAPTURES];
 	struct fault_table fault;
+	/* Would a packet get through? By ways of a fabric; a word of its own each, not under seq. */
+	uint8_t path_ok[HOST_MAX_PATHS];
 };
 
 /* Copies the page out under its sequence. 0, or -EPROTO when it never settles or is not one. */
@@ -63,6 +83,7 @@ int host_page_read(const struct host_page *page, struct host_page *copy);
 #define PROC_MAX_CTX 32
 #define PROC_MAX_DEVS HOST_MAX_DEVS
 #define PROC_COUNTERS 24
+#define PROC_MAX_PATHS 256
 
 /* Names as ruse status has them: abi of its JSON. */
 enum proc_wire {
@@ -104,6 +125,11 @@ struct proc_page {
 		uint8_t gid[16];	/* udp: the peer's address; all 0: datagrams to anybody */
 		uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;
 	} link[PROC_MAX_LINKS];
+	/* What it has sent along ways of a fabric; packets is written after words. */
+	struct proc_path {
+		uint32_t id, pad;	/* index of host_page.path_ok, + 1; 0: free */
+		uint64_t packets, words;	/* 4 bytes each, as PortXmitData */
+	} path[PROC_MAX_PATHS];
 	struct fault_count fault[FAULT_MAX_RULES];	/* by rule of the host page */
 };
 

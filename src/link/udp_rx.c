@@ -199,7 +199,7 @@ static bool follows(const struct seg *a, const struct seg *b)
 	       a->niov == (int)a->npkts && a->niov < SEG_MAX_IOV &&
 	       a->iov[a->niov - 1].iov_len == a->iov[0].iov_len && b->len <= a->iov[0].iov_len &&
 	       joint_type(a->type, b->type) >= 0 &&
-	       (a->net == b->net || !memcmp(a->net, b->net, offsetof(struct seg_net, flow_label)));
+	       (a->net == b->net || !memcmp(a->net, b->net, 2 * sizeof(a->net->sgid)));
 }
 
 static void hold(struct udp_ep *ep, const struct seg *b)

@@ -44,7 +44,7 @@ const char *redirect_slow(const char *path, struct redirect *r)
 		r->rdev = makedev(RDMA_CM_MAJOR, RDMA_CM_MINOR);
 	}
 	/* The folder too: its files may be opened by relative paths, or from a glob. */
-	if (strstr(r->buf, "/hw_counters") || strstr(r->buf, "/ports/1/cm_"))
+	if (strstr(r->buf, "counters") || strstr(r->buf, "/ports/1/cm_"))
 		engine_counters();
 	path = r->buf;
 out:

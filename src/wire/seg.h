@@ -56,9 +56,10 @@ struct seg;
 /* Where a datagram comes from and goes to: what becomes the GRH of its receiver. 40 bytes. */
 struct seg_net {
 	uint8_t sgid[16], dgid[16];	/* both IPv4-mapped, or both IPv6 */
-	uint32_t flow_label;		/* 20 bits */
-	uint8_t traffic_class, hop_limit;
-	uint16_t reserved;		/* 0 */
+	/* sl and path_bits (of the LID it came to), as slid below: InfiniBand, where no UDP/IP carries them. */
+	uint32_t flow_label : 20, sl : 4, path_bits : 7, pad : 1;
+	uint8_t traffic_class, hop_limit;	/* hop_limit 0: no GRH, InfiniBand's choice */
+	uint16_t slid;			/* 0: RoCE */
 };
 
 /* The destination of multicast (IBA 9.2.3): every QP attached to the group. */

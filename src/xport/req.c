@@ -60,7 +60,7 @@ static void seg_head(const struct qp *qp, const struct req_wqe *w, struct seg *s
 
 	seg->service = SEG_RC;
 	seg->type = w->type;
-	seg->pkey = qp->dev->pkey;
+	seg->pkey = xp_pkey(qp);
 	seg->path_mtu = (uint16_t)(1u << r->mtu_shift);
 	seg->dqpn = qp->attr.dest_qpn;
 	seg->sqpn = qp->qpn;

@@ -118,7 +118,7 @@ static void seg_head(const struct qp *qp, struct seg *seg, enum seg_type type, u
 {
 	seg->service = SEG_RC;
 	seg->type = type;
-	seg->pkey = qp->dev->pkey;
+	seg->pkey = xp_pkey(qp);
 	seg->path_mtu = (uint16_t)(1u << qp->req.mtu_shift);
 	seg->dqpn = qp->attr.dest_qpn;
 	seg->sqpn = qp->qpn;

@@ -22,6 +22,11 @@ static int place(struct qp *qp, const struct seg *seg)
 	uint8_t grh[GRH_LEN];
 	int n;
 
+	/* Without a GRH the first 40 bytes of the buffer are undefined (IBA 11.4.1.2): left alone. */
+	if (!seg->net->hop_limit) {
+		n = recv_iov(qp, GRH_LEN, seg->len, iov);
+		return n < 0 ? -EFAULT : xp_place(seg, 0, iov, n, seg->len);
+	}
 	grh_build(seg, grh);
 	src = (struct iovec){ grh, GRH_LEN };
 	n = recv_iov(qp, 0, GRH_LEN, iov);
@@ -61,7 +66,11 @@ static void receive(struct qp *qp, const struct seg *seg)
 	wc->opcode = WC_OP_RECV;
 	wc->byte_len = GRH_LEN + seg->len;
 	wc->src_qp = seg->sqpn;
-	wc->wc_flags = WC_FLAG_GRH;
+	wc->wc_flags = seg->net->hop_limit ? WC_FLAG_GRH : 0;
+	wc->slid = seg->net->slid;
+	wc->sl = seg->net->sl;
+	wc->dlid_path_bits = seg->net->path_bits;
+	wc->pkey_index = qp->dev->port.ib ? qp->attr.pkey_index : 0;
 	if (seg->type == SEG_SEND_IMM) {
 		wc->wc_flags |= WC_FLAG_IMM;
 		wc->ex.imm_data = seg->imm;

@@ -19,7 +19,7 @@ static uint32_t ud_mtu(const struct qp *qp)
 
 static struct seg seg_head(const struct qp *qp, const struct req_wqe *w)
 {
-	return (struct seg){ .type = w->type, .pkey = qp->dev->pkey, .sqpn = qp->qpn };
+	return (struct seg){ .type = w->type, .pkey = xp_pkey(qp), .sqpn = qp->qpn };
 }
 
 static int uc_send(struct qp *qp, struct req_wqe *w)
@@ -62,6 +62,14 @@ static int uc_send(struct qp *qp, struct req_wqe *w)
 	return rc;
 }
 
+/* The AH of this PD that the WQE names; NULL: none. */
+static const struct ah *wqe_ah(const struct qp *qp, const struct req_wqe *w)
+{
+	const struct ah *ah = idtable_find(&qp->dev->ahs, (uint32_t)w->compare);
+
+	return likely(ah && ah->pd == qp->pd) ? ah : NULL;
+}
+
 /* The address that the WQE names: an AH of this PD, or, from providers without AH numbers, in the WQE itself. */
 static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_net *net)
 {
@@ -70,9 +78,9 @@ static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_
 
 	memset(net, 0, sizeof(*net));
 	if (likely(ah_num)) {
-		const struct ah *ah = idtable_find(&qp->dev->ahs, ah_num);
+		const struct ah *ah = wqe_ah(qp, w);
 
-		if (unlikely(!ah || ah->pd != qp->pd))
+		if (unlikely(!ah))
 			return false;
 		memcpy(net->dgid, ah->attr.grh.dgid, 16);
 		net->flow_label = ah->attr.grh.flow_label & 0xfffff;
@@ -106,11 +114,15 @@ static int ud_send(struct qp *qp, struct req_wqe *w)
 {
 	struct seg seg = seg_head(qp, w);
 	struct iovec iov[SEG_MAX_IOV];
+	const struct ah *ib = NULL;
 	struct seg_net net;
 	struct link *l;
 	int rc;
 
-	if (unlikely(!ud_address(qp, w, &net)))
+	/* A LID is in an AH only, not in the WQE. */
+	if (qp->dev->port.ib)
+		ib = wqe_ah(qp, w);
+	if (unlikely(qp->dev->port.ib ? !ib : !ud_address(qp, w, &net)))
 		return -EINVAL;
 	seg.service = SEG_UD;
 	seg.flags = SEG_F_START | SEG_F_END;
@@ -129,7 +141,8 @@ static int ud_send(struct qp *qp, struct req_wqe *w)
 	if (unlikely(seg.niov < 0))
 		return seg.niov;
 	seg.iov = iov;
-	l = qp->dev->ops->ud_link(qp, &net, seg.dqpn);
+	l = ib ? qp->dev->ops->ib_ud_link(qp, &ib->attr, &net, &seg) :
+		 qp->dev->ops->ud_link(qp, &net, seg.dqpn);
 	rc = l ? l->ops->send(l, &seg) : 0;
 	if (!rc)
 		qp->req.cur_pkt = 1;

@@ -184,11 +184,13 @@ int xp_output(struct qp *qp, ns_t now)
 }
 
 /* IBA 9.6.1.4.1, 10.2.4: both must name the same partition, one of them as a full member. */
-static __attribute__((noinline)) bool other_pkey(struct rdev *dev, uint16_t pkey)
+static __attribute__((noinline)) bool other_pkey(struct qp *qp, uint16_t pkey)
 {
-	if (!((pkey ^ dev->pkey) & 0x7fff) && (pkey | dev->pkey) & 0x8000)
+	uint16_t ours = xp_pkey(qp);
+
+	if (ours & 0x7fff && !((pkey ^ ours) & 0x7fff) && (pkey | ours) & 0x8000)
 		return false;
-	dev->bad_pkeys++;
+	qp->dev->bad_pkeys++;
 	return true;
 }
 
@@ -203,7 +205,7 @@ static __attribute__((noinline)) void unrel_input(struct qp *qp, const struct se
 
 void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
 {
-	if (unlikely(seg->pkey != qp->dev->pkey && other_pkey(qp->dev, seg->pkey)))
+	if (unlikely(seg->pkey != xp_pkey(qp) && other_pkey(qp, seg->pkey)))
 		return;
 	if (unlikely(qp->type != QPT_RC)) {
 		unrel_input(qp, seg);

@@ -36,6 +36,12 @@ static inline bool wqe_is_rd(const struct req_wqe *w)
 	return w->type >= SEG_READ_REQ;
 }
 
+/* What its packets carry, and must. */
+static inline uint16_t xp_pkey(const struct qp *qp)
+{
+	return qp->dev->pkey[qp->attr.pkey_index];
+}
+
 /* Requester and completer run in this state. */
 static inline bool xp_sends(const struct qp *qp)
 {

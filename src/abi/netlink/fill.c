@@ -66,10 +66,25 @@ int nldev_fill_dev(struct nldev_msg *m, const struct nldev_host *h, int dev)
 	if (nldev_put_handle(m, d) || nldev_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1) ||
 	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CAP_FLAGS, RXE_CAP_FLAGS) ||
 	    nldev_put_u64(m, RDMA_NLDEV_ATTR_NODE_GUID, guid) ||
-	    nldev_put_u64(m, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID, guid) ||
+	    nldev_put_u64(m, RDMA_NLDEV_ATTR_SYS_IMAGE_GUID,
+			  d->ib.host ? guid_host(d->ib.sys_image_guid) : guid) ||
 	    nldev_put_u8(m, RDMA_NLDEV_ATTR_DEV_NODE_TYPE, NODE_CA) ||
 	    nldev_put_u8(m, RDMA_NLDEV_ATTR_DEV_DIM, 0) ||
-	    nldev_put_str(m, RDMA_NLDEV_ATTR_DEV_PROTOCOL, "roce"))
+	    nldev_put_str(m, RDMA_NLDEV_ATTR_DEV_PROTOCOL, d->ib.host ? "ib" : "roce"))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/* What only rdma_protocol_ib() ports have. */
+static int fill_ib(struct nldev_msg *m, const struct host_dev *d)
+{
+	uint64_t caps = d->cap_mask | (uint64_t)d->ib.cap_mask2 << 32;
+
+	if (nldev_put_u64(m, RDMA_NLDEV_ATTR_CAP_FLAGS, caps) ||
+	    nldev_put_u64(m, RDMA_NLDEV_ATTR_SUBNET_PREFIX, guid_host(d->gid[0].raw)) ||
+	    nldev_put_u32(m, RDMA_NLDEV_ATTR_LID, d->ib.lid) ||
+	    nldev_put_u32(m, RDMA_NLDEV_ATTR_SM_LID, d->ib.sm_lid) ||
+	    nldev_put_u8(m, RDMA_NLDEV_ATTR_LMC, d->ib.lmc))
 		return -EMSGSIZE;
 	return 0;
 }
@@ -79,6 +94,7 @@ int nldev_fill_port(struct nldev_msg *m, const struct nldev_host *h, int dev)
 	const struct host_dev *d = &h->page->dev[dev];
 
 	if (nldev_put_handle(m, d) || nldev_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1) ||
+	    (d->ib.host && fill_ib(m, d)) ||
 	    nldev_put_u8(m, RDMA_NLDEV_ATTR_PORT_STATE, d->state) ||
 	    nldev_put_u8(m, RDMA_NLDEV_ATTR_PORT_PHYS_STATE, d->phys_state))
 		return -EMSGSIZE;

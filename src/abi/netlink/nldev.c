@@ -139,7 +139,7 @@ static int find_dev(const struct call *c)
 	for (i = 0; i < HOST_MAX_DEVS; i++) {
 		const struct host_dev *d = &c->h->page->dev[i];
 
-		if (d->in_use && d->index == nldev_attr_u32(a))
+		if (nldev_sees(c->h, d) && d->index == nldev_attr_u32(a))
 			return i;
 	}
 	return -EINVAL;
@@ -411,7 +411,7 @@ static int run_dump_devs(struct call *c, const struct cmd *cmd, uint16_t type)
 		return dump_objects(c, cmd, i);
 	}
 	for (i = 0; i < HOST_MAX_DEVS && !rc; i++)
-		if (c->h->page->dev[i].in_use)
+		if (nldev_sees(c->h, &c->h->page->dev[i]))
 			rc = dump_one(c, cmd, type, i);
 	return rc;
 }

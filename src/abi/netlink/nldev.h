@@ -49,6 +49,7 @@ struct nldev_host {
 	int (*rename)(void *arg, int dev, const char *name);
 	void *arg;
 	bool admin;	/* the asking program has CAP_NET_ADMIN */
+	uint32_t host;	/* whose devices it sees: host_ib.host */
 };
 
 typedef void (*nldev_reply_fn)(void *arg, const void *dgram, size_t len);

@@ -22,6 +22,11 @@
 int nldev_parse(const struct nlmsghdr *nlh, const struct nlattr **tb, bool strict);
 uint32_t nldev_attr_u32(const struct nlattr *a);
 
+static inline bool nldev_sees(const struct nldev_host *h, const struct host_dev *d)
+{
+	return d->in_use && d->ib.host == h->host;
+}
+
 /* A reply under construction: one message in a buffer of NLDEV_DGRAM_MAX. */
 struct nldev_msg {
 	struct nlmsghdr *nlh;

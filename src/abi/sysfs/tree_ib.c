@@ -17,18 +17,72 @@
 #include "abi/sysfs/sysfs_internal.h"
 
 #define GID_TBL_LEN 1024	/* rxe's */
+#define IB_GID_TBL_LEN 8
+#define MLNX_VENDOR_ID 0x2c9
 #define UVERBS_MAJOR 231
 #define UVERBS_BASE_MINOR 192
 #define TEXT_MAX 128
 #define ZERO_GID ".zero-gid"	/* one file, the entries of all empty slots */
 #define EMPTY_GID "0000:0000:0000:0000:0000:0000:0000:0000\n"
 
-static void show_guid(char *t, const struct host_dev *d)
+static void guid_text(char *t, const uint8_t *g)
 {
-	const uint8_t *g = d->node_guid;
-
 	snprintf(t, TEXT_MAX, "%02x%02x:%02x%02x:%02x%02x:%02x%02x\n", g[0], g[1], g[2], g[3],
 		 g[4], g[5], g[6], g[7]);
+}
+
+static void show_guid(char *t, const struct host_dev *d)
+{
+	guid_text(t, d->node_guid);
+}
+
+static void show_image_guid(char *t, const struct host_dev *d)
+{
+	guid_text(t, d->ib.host ? d->ib.sys_image_guid : d->node_guid);
+}
+
+static void show_desc(char *t, const struct host_dev *d)
+{
+	snprintf(t, TEXT_MAX, "%s\n", d->ib.host ? d->ib.desc : "rxe");
+}
+
+/* Drivers of hardware say it; mlx5's words for its devices. */
+static void show_hca_type(char *t, const struct host_dev *d)
+{
+	if (d->ib.vendor_id == MLNX_VENDOR_ID && d->ib.device_id)
+		snprintf(t, TEXT_MAX, "MT%u\n", d->ib.device_id);
+	else
+		snprintf(t, TEXT_MAX, "ruse\n");
+}
+
+static void show_board_id(char *t, const struct host_dev *d)
+{
+	snprintf(t, TEXT_MAX, "RUSE%06x%04x\n", d->ib.vendor_id, d->ib.device_id);
+}
+
+static void show_lid(char *t, const struct host_dev *d)
+{
+	snprintf(t, TEXT_MAX, "0x%x\n", d->ib.lid);
+}
+
+static void show_lmc(char *t, const struct host_dev *d)
+{
+	snprintf(t, TEXT_MAX, "%u\n", d->ib.lmc);
+}
+
+static void show_sm_lid(char *t, const struct host_dev *d)
+{
+	snprintf(t, TEXT_MAX, "0x%x\n", d->ib.sm_lid);
+}
+
+static void show_sm_sl(char *t, const struct host_dev *d)
+{
+	snprintf(t, TEXT_MAX, "%u\n", d->ib.sm_sl);
+}
+
+static void show_link_layer(char *t, const struct host_dev *d)
+{
+	snprintf(t, TEXT_MAX, "%s\n", d->ib.host ? "InfiniBand" : "Ethernet");
 }
 
 static void show_parent(char *t, const struct host_dev *d)
@@ -88,28 +142,34 @@ static void show_rate(char *t, const struct host_dev *d)
 		 speeds[i].name);
 }
 
+enum link_layer { BOTH, IB, ROCE };
+
 static const struct attr {
 	const char *path;	/* below the device's directory */
 	const char *text;	/* constant, or */
 	void (*show)(char *t, const struct host_dev *d);
+	enum link_layer only;
 } attrs[] = {
 	{ "node_type", .text = "1: CA\n" },
 	{ "node_guid", .show = show_guid },
-	{ "sys_image_guid", .show = show_guid },
-	{ "node_desc", .text = "rxe\n" },
+	{ "sys_image_guid", .show = show_image_guid },
+	{ "node_desc", .show = show_desc },
 	{ "fw_ver", .text = "\n" },
-	{ "parent", .show = show_parent },
+	{ "hw_rev", .text = "0\n", .only = IB },
+	{ "hca_type", .show = show_hca_type, .only = IB },
+	{ "board_id", .show = show_board_id, .only = IB },
+	{ "parent", .show = show_parent, .only = ROCE },
 	{ "uevent", .show = show_uevent },
 	{ "ports/1/state", .show = show_state },
 	{ "ports/1/phys_state", .show = show_phys_state },
 	{ "ports/1/rate", .show = show_rate },
-	{ "ports/1/lid", .text = "0x0\n" },
-	{ "ports/1/lid_mask_count", .text = "0\n" },
-	{ "ports/1/sm_lid", .text = "0x0\n" },
-	{ "ports/1/sm_sl", .text = "0\n" },
+	{ "ports/1/lid", .show = show_lid },
+	{ "ports/1/lid_mask_count", .show = show_lmc },
+	{ "ports/1/sm_lid", .show = show_sm_lid },
+	{ "ports/1/sm_sl", .show = show_sm_sl },
 	{ "ports/1/cap_mask", .show = show_cap_mask },
-	{ "ports/1/link_layer", .text = "Ethernet\n" },
-	{ "ports/1/pkeys/0", .text = "0xffff\n" },
+	{ "ports/1/link_layer", .show = show_link_layer },
+	{ "ports/1/pkeys/0", .text = "0xffff\n", .only = ROCE },
 	{ "ports/1/hw_counters/lifespan", .text = "12\n" },
 	{ "ports/1/hw_counters/ack_deferred", .text = "0\n" },
 	{ "ports/1/hw_counters/completer_retry_err", .text = "0\n" },
@@ -158,7 +218,7 @@ static int put_attrs(int run, const struct host_dev *was, const struct host_dev 
 	for (i = 0; i < ARRAY_SIZE(attrs); i++) {
 		const struct attr *a = &attrs[i];
 
-		if (was && !a->show)
+		if ((was && !a->show) || a->only == (now->ib.host ? ROCE : IB))
 			continue;
 		if (a->show) {
 			a->show(text, now);
@@ -170,6 +230,21 @@ static int put_attrs(int run, const struct host_dev *was, const struct host_dev 
 		}
 		PATH_OF(path, DEV_DIR "/%s", now->name, a->path);
 		keep(&first, tree_put(run, path, a->show ? text : a->text));
+	}
+	return first;
+}
+
+static int put_pkeys(int run, const struct host_dev *was, const struct host_dev *now)
+{
+	char path[256], text[TEXT_MAX];
+	int first = 0;
+
+	for (uint32_t i = 0; i < now->ib.npkeys; i++) {
+		if (was && was->ib.pkey[i] == now->ib.pkey[i])
+			continue;
+		PATH_OF(path, DEV_DIR "/ports/1/pkeys/%u", now->name, i);
+		PATH_OF(text, "0x%04x\n", now->ib.pkey[i]);
+		keep(&first, tree_put(run, path, text));
 	}
 	return first;
 }
@@ -194,8 +269,9 @@ static int put_gid_attrs(int run, const struct host_dev *d, uint32_t i, bool use
 		return 0;
 	}
 	PATH_OF(name, "%s\n", d->ndev);
-	keep(&first, tree_put(run, types, "RoCE v2\n"));
-	keep(&first, tree_put(run, ndevs, name));
+	keep(&first, tree_put(run, types, d->ib.host ? "IB/RoCE v1\n" : "RoCE v2\n"));
+	if (d->ndev[0])
+		keep(&first, tree_put(run, ndevs, name));
 	return first;
 }
 
@@ -228,9 +304,10 @@ static int make_links(int run, const struct host_dev *d)
 {
 	static const char *const dirs[] = { "ports/1/gids", "ports/1/gid_attrs/types",
 					    "ports/1/gid_attrs/ndevs", "ports/1/pkeys",
-					    "ports/1/hw_counters", "ports/1/cm_tx_msgs",
-					    "ports/1/cm_tx_retries", "ports/1/cm_rx_msgs",
-					    "ports/1/cm_rx_duplicates", "device/net" };
+					    "ports/1/hw_counters", "ports/1/counters",
+					    "ports/1/cm_tx_msgs", "ports/1/cm_tx_retries",
+					    "ports/1/cm_rx_msgs", "ports/1/cm_rx_duplicates",
+					    "device/net" };
 	char path[256];
 	int first = 0;
 	size_t i;
@@ -250,7 +327,7 @@ static int put_net(int run, const struct host_dev *was, const struct host_dev *n
 {
 	char path[256], text[TEXT_MAX];
 
-	if (was && !strcmp(was->ndev, now->ndev))
+	if (!now->ndev[0] || (was && !strcmp(was->ndev, now->ndev)))
 		return 0;
 	if (was) {
 		PATH_OF(path, DEV_DIR "/device/net/%s", now->name, was->ndev);
@@ -325,7 +402,10 @@ int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now
 		keep(&first, make_links(run, now));
 	keep(&first, put_net(run, was, now));
 	keep(&first, put_attrs(run, was, now));
-	for (i = 0; i < (was ? HOST_MAX_GIDS : GID_TBL_LEN); i++)
+	keep(&first, put_pkeys(run, was, now));
+	for (i = 0; i < (now->ib.host ? IB_GID_TBL_LEN : was ? HOST_MAX_GIDS :
+							       GID_TBL_LEN);
+	     i++)
 		keep(&first, put_gid(run, was, now, i));
 	if (was)
 		return first;

@@ -3,6 +3,7 @@
 #include "abi/uverbs/handlers.h"
 
 /* struct ib_uverbs_gid_entry.gid_type */
+#define GID_TYPE_IB 0
 #define GID_TYPE_ROCE_V2 2
 
 /* A write() command in ioctl clothes: the same handlers, lengths from the attributes. */
@@ -73,7 +74,7 @@ static void gid_entry_fill(const struct rdev *dev, uint32_t index, struct ib_uve
 	memcpy(e->gid, dev->gid[index].raw, sizeof(e->gid));
 	e->gid_index = index;
 	e->port_num = DEV_PORT;
-	e->gid_type = GID_TYPE_ROCE_V2;
+	e->gid_type = dev->port.ib ? GID_TYPE_IB : GID_TYPE_ROCE_V2;
 	e->netdev_ifindex = dev->gid[index].ifindex;
 }
 
@@ -104,10 +105,10 @@ int io_query_gid_table(struct uverbs_req *r)
 	ret = uverbs_check_context(r->f);
 	if (ret)
 		return ret;
-	for (i = 0; i < DEV_GID_TBL; i++)
+	for (i = 0; i < rdev_gid_len(dev); i++)
 		if (!gid_is_zero(&dev->gid[i]) && ++n > room)
 			return -EINVAL;
-	for (i = 0, n = 0; i < DEV_GID_TBL && n < room; i++) {
+	for (i = 0, n = 0; i < rdev_gid_len(dev) && n < room; i++) {
 		if (gid_is_zero(&dev->gid[i]))
 			continue;
 		gid_entry_fill(dev, i, &e);
@@ -135,7 +136,7 @@ int io_query_gid_entry(struct uverbs_req *r)
 		ret = uverbs_check_context(r->f);
 	if (ret)
 		return ret;
-	if (!port_valid((uint32_t)port) || index >= DEV_GID_TBL)
+	if (!port_valid((uint32_t)port) || index >= rdev_gid_len(dev))
 		return -EINVAL;
 	if (gid_is_zero(&dev->gid[index]))
 		return -ENODATA;

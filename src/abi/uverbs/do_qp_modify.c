@@ -30,7 +30,8 @@ static void dest_to_ah(const struct ib_uverbs_qp_dest *d, struct ib_uverbs_ah_at
 }
 
 /* Every path of a RoCE QP is global, also one that nobody has set yet. */
-static void ah_to_dest(const struct ib_uverbs_ah_attr *ah, struct ib_uverbs_qp_dest *d)
+static void ah_to_dest(const struct rdev *dev, const struct ib_uverbs_ah_attr *ah,
+		       struct ib_uverbs_qp_dest *d)
 {
 	memcpy(d->dgid, ah->grh.dgid, sizeof(d->dgid));
 	d->flow_label = ah->grh.flow_label;
@@ -39,7 +40,9 @@ static void ah_to_dest(const struct ib_uverbs_ah_attr *ah, struct ib_uverbs_qp_d
 	d->traffic_class = ah->grh.traffic_class;
 	d->sl = ah->sl;
 	d->static_rate = ah->static_rate;
-	d->is_global = 1;
+	d->is_global = dev->port.ib ? ah->is_global : 1;
+	d->dlid = ah->dlid;
+	d->src_path_bits = ah->src_path_bits;
 	d->port_num = ah->port_num;
 }
 
@@ -176,8 +179,8 @@ int do_query_qp(struct uverbs_req *r)
 	resp.sq_psn = a->sq_psn;
 	r->f->host->qp_query(qp, &resp.rq_psn, &resp.sq_psn, &draining);
 	resp.sq_draining = draining;
-	ah_to_dest(&a->ah, &resp.dest);
-	ah_to_dest(&a->alt_ah, &resp.alt_dest);
+	ah_to_dest(qp->dev, &a->ah, &resp.dest);
+	ah_to_dest(qp->dev, &a->alt_ah, &resp.alt_dest);
 	resp.max_send_wr = ring_capacity(&qp->sq);
 	resp.max_recv_wr = ring_capacity(&qp->rq);
 	resp.max_send_sge = qp->max_send_sge;

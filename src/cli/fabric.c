@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* ruse fabric: hands its words to rused, which understands them, and prints what it answers. */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define ANSWER_MAX (64u << 20)
+#define WORDS_MAX 8192
+
+static void help(void)
+{
+	puts("usage: ruse fabric COMMAND\n"
+	     "An InfiniBand fabric of switches and hosts, in this user's rused.\n\n"
+	     "  up FILE                     as ibnetdiscover prints it, or as ibsim reads it\n"
+	     "  up --star HOSTS             one switch\n"
+	     "  up --fat-tree PORTS         of switches with so many ports, three levels\n"
+	     "  up --torus 4x4x2 [HOSTS]    so many hosts at each switch\n"
+	     "  up --dragonfly ROUTERS HOSTS GLOBALS\n"
+	     "  down                        its programs' devices go away\n"
+	     "  show [--json|--topology]    nodes, or all as `up` takes it\n"
+	     "  link down|up NODE/PORT      pulls a cable, plugs it in again\n"
+	     "  node off|on NODE            power\n\n"
+	     "  ruse fabric up --star 4\n"
+	     "  ruse run --host H1 opensm -B\n"
+	     "  ruse run --host H2 ibnetdiscover\n\n"
+	     "  -h, --help");
+}
+
+/* Says what went wrong. Returns 1. */
+static int complain(int rc)
+{
+	fprintf(stderr, "ruse fabric: %s\n",
+		rc == -EPERM ? "the run directory belongs to another user" : strerror(-rc));
+	return 1;
+}
+
+/* Connects; starts a rused to have the fabric if none runs. */
+static int attach(struct ipc_conn *c, bool start)
+{
+	char rundir[IPC_RUNDIR_MAX], rused[PATH_MAX];
+	int rc;
+
+	if (!start)
+		return rused_connect(c, rundir, sizeof(rundir), NULL);
+	rc = find_file_or_say("rused", rused);
+	if (!rc)
+		rc = ipc_attach(c, rused, rundir, sizeof(rundir));
+	return rc ? rc : rused_hello(c, NULL);
+}
+
+/* 0; 1: it says what is wrong. */
+static int show(struct json_object *o, bool json)
+{
+	struct json_object *v;
+
+	if (json_object_object_get_ex(o, "error", &v)) {
+		fprintf(stderr, "ruse fabric: %s\n", json_object_get_string(v));
+		return 1;
+	}
+	if (json_object_object_get_ex(o, "topology", &v))
+		fputs(json_object_get_string(v), stdout);
+	else if (json)
+		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+							       JSON_C_TO_STRING_NOSLASHESCAPE));
+	else if (json_object_object_length(o))
+		print_json(o);
+	return 0;
+}
+
+static int call(struct ipc_conn *c, const char *words, size_t len, bool json)
+{
+	size_t size = ANSWER_MAX;
+	char *text = malloc(size + 1);
+	struct json_object *o;
+	int rc;
+
+	rc = text ? ipc_call(c, IPC_FABRIC, words, len, NULL, 0, text, &size, NULL, NULL) :
+		    -ENOMEM;
+	if (rc) {
+		free(text);
+		return complain(rc);
+	}
+	text[size] = '\0';
+	o = json_tokener_parse(text);
+	free(text);
+	rc = json_object_is_type(o, json_type_object) ? show(o, json) : complain(-EPROTO);
+	json_object_put(o);
+	return rc;
+}
+
+/* The arguments, a NUL behind each. False: they are too long. */
+static bool join(int argc, char **argv, char *words, size_t *len)
+{
+	*len = 0;
+	for (int i = 0; i < argc; i++) {
+		size_t n = strlen(argv[i]) + 1;
+
+		if (*len + n > WORDS_MAX)
+			return false;
+		memcpy(words + *len, argv[i], n);
+		*len += n;
+	}
+	return true;
+}
+
+int cmd_fabric(int argc, char **argv)
+{
+	char words[WORDS_MAX], path[PATH_MAX];
+	bool json = false, up;
+	struct ipc_conn c;
+	size_t len;
+	int rc;
+
+	if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
+		help();
+		return 0;
+	}
+	if (argc == 3 && !strcmp(argv[1], "show") && !strcmp(argv[2], "--json")) {
+		json = true;
+		argc--;
+	}
+	up = argc > 1 && !strcmp(argv[1], "up");
+	/* rused has another working directory. */
+	if (up && argc == 3 && argv[2][0] != '-') {
+		if (!realpath(argv[2], path)) {
+			fprintf(stderr, "ruse fabric: %s: %m\n", argv[2]);
+			return 1;
+		}
+		argv[2] = path;
+	}
+	if (argc < 2 || !join(argc - 1, argv + 1, words, &len)) {
+		fputs("ruse fabric: what? `ruse fabric --help` tells\n", stderr);
+		return EXIT_USAGE;
+	}
+	rc = attach(&c, up);
+	if (rused_absent(rc) && !up) {
+		fputs("ruse fabric: no fabric is up\n", stderr);
+		return 1;
+	}
+	if (rc)
+		return complain(rc);
+	rc = call(&c, words, len, json);
+	ipc_close(&c);
+	return rc;
+}

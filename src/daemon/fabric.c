@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The fabric: up, down, and what people do to its cables and nodes. Everything
+ * is done by the time that a call returns; what programs are to see of it
+ * follows at the end of the round, in fabric_settle().
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/fabric_internal.h"
+
+static void wake_due(struct timer *t, ns_t now)
+{
+	struct fabrics *f = container_of(t, struct fabrics, wake);
+
+	if (f->fabric)
+		fabric_timer(f->fabric, now);
+	f->touched = true;
+}
+
+void fabrics_init(struct rused *r)
+{
+	r->fabric.wake.fn = wake_due;
+}
+
+void fabric_touch(struct rused *r)
+{
+	r->fabric.touched = true;
+}
+
+void fabric_settle(struct rused *r)
+{
+	struct fabrics *f = &r->fabric;
+	ns_t when;
+
+	if (!f->fabric)
+		return;
+	if (f->touched) {
+		f->touched = false;
+		for (int i = 0; i < HOST_MAX_DEVS; i++)
+			if (f->port[i])
+				fabric_port_publish(f->port[i]);
+		fabric_paths_settle(r);
+	}
+	when = fabric_wake(f->fabric);
+	if (timer_armed(&f->wake) ? f->wake.when != when : when != NS_NEVER)
+		timer_set(&r->loop.timers, &f->wake, when);
+}
+
+static void down(struct rused *r)
+{
+	struct fabrics *f = &r->fabric;
+	struct client *c;
+
+	if (!f->fabric)
+		return;
+	log_info("fabric %s goes down", f->name);
+	for (uint32_t i = 0; i < fabric_node_count(f->fabric); i++)
+		if (f->hosts[i])
+			fabric_host_del(f->hosts[i]);
+	list_for_each_entry(c, &r->clients, node)
+		if (c->fabric_host) {
+			c->fabric_host = NULL;
+			c->umad_view = &f->nothing;
+		}
+	timer_cancel(&r->loop.timers, &f->wake);
+	fabric_paths_reset(r);
+	fabric_destroy(f->fabric);
+	free(f->hosts);
+	free(f->name);
+	f->fabric = NULL;
+	f->hosts = NULL;
+	f->name = NULL;
+}
+
+void fabrics_fini(struct rused *r)
+{
+	down(r);
+}
+
+int fabric_refuse(struct fabric_call *c, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_object_object_add(c->answer, "error", json_object_new_string(text));
+	return -EINVAL;
+}
+
+/* The words behind "up". */
+static char *name_of(const struct fabric_call *c)
+{
+	char text[PATH_MAX] = "";
+	size_t n = 0;
+
+	for (int i = 1; i < c->n && n < sizeof(text); i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", i > 1 ? " " : "",
+				      c->word[i]);
+	return strdup(text);
+}
+
+static int do_up(struct fabric_call *c)
+{
+	struct fabrics *f = &c->r->fabric;
+	struct topo t;
+	int rc;
+
+	if (f->fabric)
+		return fabric_refuse(c, "%s is up already; `ruse fabric down' first", f->name);
+	topo_init(&t);
+	rc = fabric_make_topo(c, &t);
+	if (!rc) {
+		f->name = name_of(c);
+		rc = f->name ? fabric_create(&t, &fabric_ops, c->r, &f->fabric) : -ENOMEM;
+	}
+	if (!rc) {
+		f->hosts = calloc(t.count, sizeof(*f->hosts));
+		rc = f->hosts ? 0 : -ENOMEM;
+	}
+	if (rc) {
+		if (rc == -ENOMEM)
+			fabric_refuse(c, "out of memory");
+		if (f->fabric)
+			fabric_destroy(f->fabric);
+		free(f->name);
+		f->fabric = NULL;
+		f->name = NULL;
+	} else {
+		log_info("fabric %s is up: %u nodes", f->name, t.count);
+		fabric_touch(c->r);
+	}
+	topo_fini(&t);
+	return rc;
+}
+
+static int do_down(struct fabric_call *c)
+{
+	if (c->n != 1)
+		return fabric_refuse(c, "down takes no argument");
+	down(c->r);
+	return 0;
+}
+
+/* The node of this name. */
+static int find(struct fabric_call *c, const char *name, uint32_t *node)
+{
+	*node = fabric_find(c->r->fabric.fabric, name);
+	return *node == TOPO_NONE ? fabric_refuse(c, "no node is called %s", name) : 0;
+}
+
+/* "leaf 1/12": a node and its port. */
+static int find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port)
+{
+	char *slash = strrchr(name, '/'), *end;
+	unsigned long p;
+
+	if (!slash)
+		return fabric_refuse(c, "%s: NODE/PORT", name);
+	p = strtoul(slash + 1, &end, 10);
+	*slash = '\0';
+	if (find(c, name, node))
+		return -EINVAL;
+	if (end == slash + 1 || *end || !p || p > fabric_node_ports(c->r->fabric.fabric, *node))
+		return fabric_refuse(c, "%s has no port %s", name, slash + 1);
+	*port = (uint8_t)p;
+	return 0;
+}
+
+/* "up" or "on": true; "down" or "off": false */
+static int want(struct fabric_call *c, const char *yes, const char *no, bool *is)
+{
+	*is = !strcmp(c->word[1], yes);
+	if (c->n != 3 || (!*is && strcmp(c->word[1], no)))
+		return fabric_refuse(c, "%s %s|%s %s", c->word[0], yes, no,
+				     !strcmp(yes, "up") ? "NODE/PORT" : "NODE");
+	return 0;
+}
+
+static int do_link(struct fabric_call *c)
+{
+	uint32_t node = 0;
+	uint8_t port = 0;
+	bool up;
+
+	if (want(c, "up", "down", &up) || find_port(c, c->word[2], &node, &port))
+		return -EINVAL;
+	fabric_paths_count(c->r);
+	if (fabric_link(c->r->fabric.fabric, node, port, up, c->r->loop.now))
+		return fabric_refuse(c, "no cable is there");
+	fabric_touch(c->r);
+	return 0;
+}
+
+static int do_node(struct fabric_call *c)
+{
+	uint32_t node;
+	bool on;
+
+	if (want(c, "on", "off", &on) || find(c, c->word[2], &node))
+		return -EINVAL;
+	fabric_paths_count(c->r);
+	fabric_power(c->r->fabric.fabric, node, on, c->r->loop.now);
+	fabric_touch(c->r);
+	return 0;
+}
+
+static int do_show(struct fabric_call *c)
+{
+	if (c->n > 2 || (c->n == 2 && strcmp(c->word[1], "--topology")))
+		return fabric_refuse(c, "show, or show --topology");
+	return c->n == 2 ? fabric_show_topo(c) : fabric_show_nodes(c);
+}
+
+static const struct row {
+	const char *name;
+	bool down_too;		/* makes sense without a fabric */
+	int (*fn)(struct fabric_call *c);
+} rows[] = {
+	{ "up", true, do_up }, { "down", true, do_down }, { "show", false, do_show },
+	{ "link", false, do_link }, { "node", false, do_node },
+};
+
+static void run(struct fabric_call *c, const char *words, size_t len)
+{
+	char copy[PATH_MAX + 256];
+
+	if (!len || len > sizeof(copy) || words[len - 1]) {
+		fabric_refuse(c, "that is no command");
+		return;
+	}
+	memcpy(copy, words, len);
+	for (char *w = copy; w < copy + len; w += strlen(w) + 1) {
+		if (c->n == FABRIC_WORDS) {
+			fabric_refuse(c, "too many words");
+			return;
+		}
+		c->word[c->n++] = w;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (strcmp(rows[i].name, c->word[0]))
+			continue;
+		if (!rows[i].down_too && !c->r->fabric.fabric)
+			fabric_refuse(c, "no fabric is up");
+		else
+			rows[i].fn(c);
+		return;
+	}
+	fabric_refuse(c, "there is no command '%s'", c->word[0]);
+}
+
+char *fabric_command(struct rused *r, const char *words, size_t len)
+{
+	struct fabric_call c = { .r = r, .answer = json_object_new_object() };
+	char *text;
+
+	if (!c.answer)
+		return NULL;
+	run(&c, words, len);
+	text = strdup(json_object_to_json_string_ext(c.answer, JSON_C_TO_STRING_PLAIN));
+	json_object_put(c.answer);
+	return text;
+}

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Hosts of the fabric, as their programs see them: devices, their ports, sysfs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/sysfs/sysfs.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "ipc/fabric_msg.h"
+#include "wire/be.h"
+
+#define HOSTS_DIR "hosts"	/* below the run directory: one a host, by its node's number */
+#define MAX_PORTS 4		/* of a HCA, that get devices */
+
+struct fabric_port *fabric_port_of(const struct rused *r, unsigned int slot)
+{
+	return slot < HOST_MAX_DEVS ? r->fabric.port[slot] : NULL;
+}
+
+int host_run(const struct rused *r, const struct host_dev *d)
+{
+	return d->ib.host ? r->fabric.hosts[d->ib.host - 1]->run : r->run;
+}
+
+/* enum ib_port_speed; the extended speeds begin with FDR. */
+static uint8_t active_speed(const uint8_t *info)
+{
+	uint32_t ext = (uint32_t)smp_get(info, PI_LINK_SPEED_EXT_ACTIVE);
+
+	return (uint8_t)(ext ? ext << 4 : smp_get(info, PI_LINK_SPEED_ACTIVE));
+}
+
+static void fill_gids(struct host_dev *d, const struct fabric *f, const struct fabric_port *p)
+{
+	static const uint8_t no_guid[8];
+	uint8_t gid[16];
+
+	memset(d->gid, 0, sizeof(d->gid));
+	d->ngids = 0;
+	for (uint32_t i = 0; !fabric_port_gid(f, p->host->node, p->num, i, gid); i++) {
+		if (!memcmp(gid + 8, no_guid, 8))
+			continue;
+		memcpy(d->gid[i].raw, gid, 16);
+		d->ngids = i + 1;
+	}
+}
+
+static void fill(struct host_dev *d, const struct fabric *f, const struct fabric_port *p)
+{
+	const uint8_t *info = p->info;
+	struct host_ib *ib = &d->ib;
+	uint32_t i;
+
+	d->state = (uint8_t)smp_get(info, PI_PORT_STATE);
+	d->phys_state = (uint8_t)smp_get(info, PI_PORT_PHYSICAL_STATE);
+	d->active_mtu = (uint8_t)smp_get(info, PI_NEIGHBOR_MTU);
+	d->active_width = (uint8_t)smp_get(info, PI_LINK_WIDTH_ACTIVE);
+	d->active_speed = active_speed(info);
+	fill_gids(d, f, p);
+	ib->host = p->host->node + 1;
+	ib->hca_port = p->num;
+	d->cap_mask = (uint32_t)smp_get(info, PI_CAPABILITY_MASK);
+	ib->cap_mask2 = (uint16_t)smp_get(info, PI_CAPABILITY_MASK2);
+	ib->reregister = p->reregister;
+	ib->lid = (uint16_t)smp_get(info, PI_LID);
+	ib->sm_lid = (uint16_t)smp_get(info, PI_MASTER_SM_LID);
+	ib->lmc = (uint8_t)smp_get(info, PI_LMC);
+	ib->sm_sl = (uint8_t)smp_get(info, PI_MASTER_SM_SL);
+	ib->max_mtu = (uint8_t)smp_get(info, PI_MTU_CAP);
+	ib->vl_cap = (uint8_t)smp_get(info, PI_VL_CAP);
+	ib->init_reply = (uint8_t)smp_get(info, PI_INIT_TYPE_REPLY);
+	ib->subnet_timeout = (uint8_t)smp_get(info, PI_SUBNET_TIMEOUT);
+	for (i = 0; i < HOST_MAX_PKEYS; i++)
+		if (fabric_port_pkey(f, p->host->node, p->num, i, &ib->pkey[i]))
+			break;
+	ib->npkeys = (uint8_t)i;
+}
+
+void fabric_port_publish(struct fabric_port *p)
+{
+	struct rused *r = p->host->r;
+	const struct fabric *f = r->fabric.fabric;
+	const uint8_t *info = fabric_port_info(f, p->host->node, p->num);
+	struct host_dev d;
+
+	if (!p->dirty && !memcmp(info, p->info, SMP_DATA_LEN))
+		return;
+	p->dirty = false;
+	memcpy(p->info, info, SMP_DATA_LEN);
+	d = r->page->dev[p->slot];
+	fill(&d, f, p);
+	r->gsi.port[p->slot].port.lmc = d.ib.lmc;
+	host_publish(r, (int)p->slot, &d);
+}
+
+static void put_guid(uint8_t *to, uint64_t guid)
+{
+	for (int i = 7; i >= 0; i--, guid >>= 8)
+		to[i] = (uint8_t)guid;
+}
+
+static int port_add(struct fabric_host *h, uint8_t num)
+{
+	struct fabric_port *p = &h->port[h->nports];
+	struct fabrics *f = &h->r->fabric;
+	struct host_dev d = { .in_use = 1 };
+	int slot = device_place(h->r, &d);
+
+	if (slot < 0)
+		return slot;
+	*p = (struct fabric_port){ .host = h, .num = num, .slot = (unsigned int)slot };
+	memcpy(p->info, fabric_port_info(f->fabric, h->node, num), SMP_DATA_LEN);
+	snprintf(d.name, sizeof(d.name), "rxe_%u", num - 1u);
+	put_guid(d.node_guid, fabric_node_guid(f->fabric, h->node));
+	put_guid(d.ib.sys_image_guid, fabric_node_image_guid(f->fabric, h->node));
+	fabric_node_ids(f->fabric, h->node, &d.ib.vendor_id, &d.ib.device_id);
+	snprintf(d.ib.desc, sizeof(d.ib.desc), "%s", fabric_node_desc(f->fabric, h->node));
+	fill(&d, f->fabric, p);
+	f->port[slot] = p;
+	h->nports++;
+	host_publish(h->r, slot, &d);
+	h->r->gsi.port[slot].port.lmc = d.ib.lmc;
+	return 0;
+}
+
+static void port_del(struct fabric_port *p)
+{
+	device_del(p->host->r, (int)p->slot);
+	p->host->r->fabric.port[p->slot] = NULL;
+}
+
+static void path_of(char path[32], uint32_t node)
+{
+	snprintf(path, 32, HOSTS_DIR "/%u", node);
+}
+
+/* RUN/hosts/N, new and empty. */
+static int open_dir(struct fabric_host *h)
+{
+	char path[32];
+	int rc;
+
+	path_of(path, h->node);
+	if (mkdirat(h->r->run, HOSTS_DIR, 0700) && errno != EEXIST)
+		return -errno;
+	if (mkdirat(h->r->run, path, 0700) && errno != EEXIST)
+		return -errno;
+	h->run = openat(h->r->run, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (h->run < 0)
+		return -errno;
+	h->view.run = h->run;
+	sysfs_remove(h->run);
+	rc = sysfs_init(h->run);
+	if (rc)
+		log_err("cannot make the sysfs tree of a host in %s: %s", h->r->rundir,
+			strerror(-rc));
+	return rc;
+}
+
+void fabric_host_del(struct fabric_host *h)
+{
+	struct rused *r = h->r;
+	char path[32];
+
+	while (h->nports)
+		port_del(&h->port[--h->nports]);
+	if (h->run >= 0) {
+		sysfs_remove(h->run);
+		close(h->run);
+	}
+	path_of(path, h->node);
+	unlinkat(r->run, path, AT_REMOVEDIR);
+	unlinkat(r->run, HOSTS_DIR, AT_REMOVEDIR);
+	r->fabric.hosts[h->node] = NULL;
+	free(h);
+}
+
+/* The host without programs that nobody has used for the longest time goes. False: there is none. */
+static bool make_room(struct rused *r)
+{
+	struct fabric_host *oldest = NULL;
+
+	for (int i = 0; i < HOST_MAX_DEVS; i++) {
+		struct fabric_host *h = r->fabric.port[i] ? r->fabric.port[i]->host : NULL;
+
+		if (h && !h->clients && (!oldest || h->used < oldest->used))
+			oldest = h;
+	}
+	if (oldest)
+		fabric_host_del(oldest);
+	return oldest;
+}
+
+static int host_add(struct rused *r, uint32_t node, struct fabric_host **out)
+{
+	uint8_t nports = min(fabric_node_ports(r->fabric.fabric, node), (uint8_t)MAX_PORTS);
+	struct fabric_host *h = calloc(1, sizeof(*h) + nports * sizeof(h->port[0]));
+	int rc;
+
+	if (!h)
+		return -ENOMEM;
+	*h = (struct fabric_host){ .r = r, .node = node, .run = -1, .clients = 1 };
+	r->fabric.hosts[node] = h;
+	rc = open_dir(h);
+	for (uint8_t p = 1; !rc && p <= nports; p++)
+		do {
+			rc = port_add(h, p);
+		} while (rc == -ENOSPC && make_room(r));
+	if (rc) {
+		fabric_host_del(h);
+		return rc;
+	}
+	h->clients = 0;
+	*out = h;
+	return 0;
+}
+
+int fabric_client_host(struct client *c, const char *name, size_t len, struct ipc_host *rep)
+{
+	struct fabrics *f = &c->r->fabric;
+	char text[TOPO_NAME_LEN + 1] = "";
+	struct fabric_host *h;
+	uint32_t node;
+	int rc = 0;
+
+	if (c->fabric_host)
+		return -EBUSY;
+	if (!f->fabric || !len || len > TOPO_NAME_LEN || memchr(name, 0, len))
+		return -ENODEV;
+	memcpy(text, name, len);
+	node = fabric_find(f->fabric, text);
+	if (node == TOPO_NONE || fabric_node_type(f->fabric, node) == NODE_SWITCH)
+		return -ENODEV;
+	h = f->hosts[node];
+	if (!h)
+		rc = host_add(c->r, node, &h);
+	if (rc)
+		return rc;
+	h->clients++;
+	h->used = ++f->uses;
+	c->fabric_host = h;
+	c->host = node + 1;
+	c->umad_view = &h->view;
+	rep->host = node + 1;
+	snprintf(rep->root, sizeof(rep->root), "%s/" HOSTS_DIR "/%u", c->r->rundir, node);
+	return 0;
+}
+
+void fabric_client_gone(struct client *c)
+{
+	fabric_client_paths(c);
+	if (c->fabric_host)
+		c->fabric_host->clients--;
+	c->fabric_host = NULL;
+}
+
+/* As the kernel asks the HCA's PMA (drivers/infiniband/core/sysfs.c). */
+static const struct counter {
+	const char *name;
+	enum perf_field field;
+	bool extended;
+} counters[] = {
+	{ "symbol_error", PC_SYMBOL_ERROR, false },
+	{ "link_error_recovery", PC_LINK_ERROR_RECOVERY, false },
+	{ "link_downed", PC_LINK_DOWNED, false },
+	{ "port_rcv_errors", PC_RCV_ERRORS, false },
+	{ "port_rcv_remote_physical_errors", PC_RCV_REMOTE_PHYSICAL_ERRORS, false },
+	{ "port_rcv_switch_relay_errors", PC_RCV_SWITCH_RELAY_ERRORS, false },
+	{ "port_xmit_discards", PC_XMIT_DISCARDS, false },
+	{ "port_xmit_constraint_errors", PC_XMIT_CONSTRAINT_ERRORS, false },
+	{ "port_rcv_constraint_errors", PC_RCV_CONSTRAINT_ERRORS, false },
+	{ "local_link_integrity_errors", PC_LOCAL_LINK_INTEGRITY_ERRORS, false },
+	{ "excessive_buffer_overrun_errors", PC_EXCESSIVE_BUFFER_OVERRUN_ERRORS, false },
+	{ "VL15_dropped", PC_VL15_DROPPED, false },
+	{ "port_xmit_wait", PC_XMIT_WAIT, false },
+	{ "port_xmit_data", PX_XMIT_DATA, true },
+	{ "port_rcv_data", PX_RCV_DATA, true },
+	{ "port_xmit_packets", PX_XMIT_PKTS, true },
+	{ "port_rcv_packets", PX_RCV_PKTS, true },
+	{ "unicast_xmit_packets", PX_UNICAST_XMIT_PKTS, true },
+	{ "unicast_rcv_packets", PX_UNICAST_RCV_PKTS, true },
+	{ "multicast_xmit_packets", PX_MULTICAST_XMIT_PKTS, true },
+	{ "multicast_rcv_packets", PX_MULTICAST_RCV_PKTS, true },
+};
+
+static void ask_pma(const struct fabric_port *p, uint16_t attr, uint8_t out[MAD_LEN])
+{
+	struct rused *r = p->host->r;
+	uint8_t mad[MAD_LEN] = { 0 };
+
+	mad[MAD_O_BASE_VERSION] = MAD_BASE_VERSION;
+	mad[MAD_O_CLASS] = MAD_CLASS_PERF;
+	mad[MAD_O_CLASS_VERSION] = 1;
+	mad[MAD_O_METHOD] = MAD_GET;
+	put_be16(mad + MAD_O_ATTR, attr);
+	perf_put(mad + PERF_O_DATA, PC_PORT_SELECT, p->num);
+	if (fabric_process(r->fabric.fabric, p->host->node, p->num, mad, out, r->loop.now) !=
+	    MAD_REPLY)
+		memset(out, 0, MAD_LEN);
+}
+
+static void counters_show(const struct fabric_port *p)
+{
+	const struct host_dev *d = &p->host->r->page->dev[p->slot];
+	uint8_t plain[MAD_LEN], ext[MAD_LEN];
+	char path[64];
+
+	ask_pma(p, PERF_ATTR_COUNTERS, plain);
+	ask_pma(p, PERF_ATTR_COUNTERS_EXT, ext);
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
+		const struct counter *c = &counters[i];
+
+		snprintf(path, sizeof(path), "counters/%s", c->name);
+		if (sysfs_counter(p->host->run, d->name, path,
+				  perf_get((c->extended ? ext : plain) + PERF_O_DATA, c->field)))
+			log_warn("counters of %s cannot be written", d->name);
+	}
+}
+
+void fabric_counters_show(struct rused *r)
+{
+	if (r->fabric.fabric)
+		fabric_paths_count(r);
+	for (int i = 0; i < HOST_MAX_DEVS; i++)
+		if (r->fabric.port[i])
+			counters_show(r->fabric.port[i]);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* MADs between the fabric and the agents of its hosts. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+
+static struct fabric_port *port_at(const struct rused *r, uint32_t node, uint8_t num)
+{
+	struct fabric_host *h = r->fabric.hosts ? r->fabric.hosts[node] : NULL;
+
+	/* While the host comes up its ports are few. */
+	return h && num && num <= h->nports ? &h->port[num - 1] : NULL;
+}
+
+/* Not now: the fabric may be in the middle of something. */
+static void mad(void *ctx, uint32_t node, uint8_t num, const struct mad_addr *from,
+		const uint8_t *mad)
+{
+	struct rused *r = ctx;
+	struct fabric_port *p = port_at(r, node, num);
+
+	if (p)
+		gsi_queue(&r->gsi.port[p->slot], from, mad);
+}
+
+static void event(void *ctx, uint32_t node, uint8_t num, enum fabric_event e)
+{
+	struct rused *r = ctx;
+	struct fabric_port *p = port_at(r, node, num);
+
+	if (!p)
+		return;
+	log_debug("fabric: %s/%u: %s", fabric_node_id(r->fabric.fabric, node), num,
+		  fabric_event_name(e));
+	p->dirty = true;
+	if (e == FABRIC_CLIENT_REREGISTER)
+		p->reregister++;
+	fabric_touch(r);
+}
+
+const struct fabric_ops fabric_ops = { .mad = mad, .event = event };
+
+/* What was sent by the tables as they are, and what somebody is about to ask for. */
+static void before(struct rused *r, const uint8_t *mad)
+{
+	if (mad[MAD_O_CLASS] == MAD_CLASS_PERF || mad[MAD_O_METHOD] == MAD_SET)
+		fabric_paths_count(r);
+	fabric_touch(r);
+}
+
+static int send_mad(void *ctx, const struct mad_addr *a, const void *mad, size_t len)
+{
+	struct gsi_port *g = ctx;
+	struct fabric_port *p = fabric_port_of(g->r, g->slot);
+	uint8_t whole[MAD_LEN] = { 0 };
+
+	if (!p)
+		return -ENODEV;
+	memcpy(whole, mad, min(len, (size_t)MAD_LEN));
+	before(g->r, whole);
+	return fabric_send(g->r->fabric.fabric, p->host->node, p->num, a, whole, g->r->loop.now);
+}
+
+static int gid(void *ctx, uint8_t index, uint8_t gid[16])
+{
+	struct gsi_port *g = ctx;
+	struct fabric_port *p = fabric_port_of(g->r, g->slot);
+
+	return p ? fabric_port_gid(g->r->fabric.fabric, p->host->node, p->num, index, gid) :
+		   -ENODEV;
+}
+
+static enum mad_verdict process(void *ctx, const struct mad_addr *from, const uint8_t *mad,
+				uint8_t *out)
+{
+	struct gsi_port *g = ctx;
+	struct fabric_port *p = fabric_port_of(g->r, g->slot);
+
+	if (!p)
+		return MAD_DISCARD;
+	before(g->r, mad);
+	return fabric_process(g->r->fabric.fabric, p->host->node, p->num, mad, out,
+			      g->r->loop.now);
+}
+
+const struct mad_ops fabric_mad_ops = { .send = send_mad, .gid = gid, .process = process };
+
+/* The kernel asks for a GID where there is a GRH, and for nothing else. */
+static int check_addr(void *ctx, const struct mad_addr *a)
+{
+	uint8_t raw[16];
+
+	return a->grh ? gid(ctx, a->sgid_index, raw) : 0;
+}
+
+static int set_sm(void *ctx, bool sm)
+{
+	struct gsi_port *g = ctx;
+	struct fabric_port *p = fabric_port_of(g->r, g->slot);
+
+	if (!p)
+		return -ENODEV;
+	fabric_touch(g->r);
+	return fabric_set_sm(g->r->fabric.fabric, p->host->node, p->num, sm, g->r->loop.now);
+}
+
+const struct umad_port_ops fabric_umad_ops = { .check_addr = check_addr, .set_sm = set_sm };

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Ways of data through the fabric. Programs of two hosts talk over shared memory;
+ * whether a packet would have come through is one word in the host page that its
+ * sender looks at, and what it has sent it counts in its process page. The fabric is
+ * walked when tables or links have changed, to judge each way anew, and when
+ * somebody reads counters or before they change, to count along each way what
+ * was sent since.
+ *
+ * A way is one of the host, not of a program: source port, destination LID, and
+ * what switches look at. It lasts as long as the fabric.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "ipc/fabric_msg.h"
+#include "queue/barrier.h"
+
+struct fpath {
+	uint32_t src, dst;	/* nodes; dst TOPO_NONE: nobody had the LID */
+	uint8_t src_port, dst_port;
+	struct fabric_pkt pkt;	/* packets 0: a walk that counts nothing */
+};
+
+struct judged {
+	const struct fpath *p;
+	bool arrived;
+};
+
+static void arrived(void *ctx, uint32_t node, uint8_t port)
+{
+	struct judged *j = ctx;
+
+	j->arrived |= node == j->p->dst && port == j->p->dst_port;
+}
+
+static void judge(struct rused *r, uint32_t id)
+{
+	struct judged j = { .p = &r->fabric.paths[id] };
+
+	fabric_data(r->fabric.fabric, j.p->src, j.p->src_port, &j.p->pkt, arrived, &j,
+		    r->loop.now);
+	WRITE_ONCE(r->page->path_ok[id], j.arrived);
+}
+
+void fabric_paths_settle(struct rused *r)
+{
+	struct fabrics *f = &r->fabric;
+	uint64_t now = fabric_generation(f->fabric);
+
+	if (f->generation == now)
+		return;
+	f->generation = now;
+	for (uint32_t i = 0; i < f->npaths; i++)
+		judge(r, i);
+}
+
+/* What the client has sent since the last time, along its ways. */
+static void harvest(struct client *c)
+{
+	struct proc_path now[PROC_MAX_PATHS];
+	struct fabrics *f = &c->r->fabric;
+
+	if (!c->paths || c->page_fd < 0 ||
+	    pread(c->page_fd, now, sizeof(now), offsetof(struct proc_page, path)) !=
+		    (ssize_t)sizeof(now))
+		return;
+	for (int i = 0; i < PROC_MAX_PATHS; i++) {
+		struct proc_path *was = &c->paths[i];
+		uint32_t id = now[i].id - 1;
+		struct fabric_pkt pkt;
+
+		if (id >= f->npaths || now[i].packets == was->packets ||
+		    f->paths[id].src != c->host - 1)
+			continue;
+		pkt = f->paths[id].pkt;
+		pkt.packets = (uint32_t)min(now[i].packets - was->packets, (uint64_t)UINT32_MAX);
+		pkt.words = now[i].words - was->words;
+		*was = now[i];
+		fabric_data(f->fabric, f->paths[id].src, f->paths[id].src_port, &pkt, NULL, NULL,
+			    c->r->loop.now);
+	}
+}
+
+void fabric_paths_count(struct rused *r)
+{
+	struct client *c;
+
+	if (!r->fabric.npaths)
+		return;
+	list_for_each_entry(c, &r->clients, node)
+		harvest(c);
+}
+
+void fabric_client_paths(struct client *c)
+{
+	if (c->r->fabric.fabric && c->fabric_host)
+		harvest(c);
+	free(c->paths);
+	c->paths = NULL;
+}
+
+void fabric_paths_reset(struct rused *r)
+{
+	struct client *c;
+
+	for (uint32_t i = 0; i < HOST_MAX_PATHS; i++)
+		WRITE_ONCE(r->page->path_ok[i], 0);
+	free(r->fabric.paths);
+	r->fabric.paths = NULL;
+	r->fabric.npaths = 0;
+	list_for_each_entry(c, &r->clients, node) {
+		free(c->paths);
+		c->paths = NULL;
+	}
+}
+
+/* The host port that has this LID. */
+static bool lid_owner(const struct fabric *f, uint16_t lid, uint32_t *node, uint8_t *port)
+{
+	for (uint32_t n = 0; n < fabric_node_count(f); n++) {
+		if (fabric_node_type(f, n) == NODE_SWITCH || !fabric_node_is_on(f, n))
+			continue;
+		for (uint32_t p = 1; p <= fabric_node_ports(f, n); p++) {
+			const uint8_t *info = fabric_port_info(f, n, (uint8_t)p);
+			uint64_t base = smp_get(info, PI_LID);
+
+			if (!base || lid < base || lid >= base + (1u << smp_get(info, PI_LMC)))
+				continue;
+			*node = n;
+			*port = (uint8_t)p;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The way with these properties, a new one if need be: its id, or -ENOSPC. */
+static int way(struct rused *r, const struct fpath *want)
+{
+	struct fabrics *f = &r->fabric;
+	uint32_t i;
+
+	for (i = 0; i < f->npaths; i++) {
+		const struct fpath *p = &f->paths[i];
+
+		if (p->src == want->src && p->src_port == want->src_port && p->dst == want->dst &&
+		    p->dst_port == want->dst_port && p->pkt.slid == want->pkt.slid &&
+		    p->pkt.dlid == want->pkt.dlid && p->pkt.sl == want->pkt.sl &&
+		    p->pkt.pkey == want->pkt.pkey && p->pkt.mtu == want->pkt.mtu)
+			return (int)i;
+	}
+	if (i == HOST_MAX_PATHS)
+		return -ENOSPC;
+	f->paths[f->npaths++] = *want;
+	judge(r, i);
+	return (int)i;
+}
+
+static int back_way(struct rused *r, const struct fpath *p)
+{
+	struct fpath b = { .src = p->dst, .src_port = p->dst_port, .dst = p->src,
+			   .dst_port = p->src_port, .pkt = p->pkt };
+
+	b.pkt.slid = p->pkt.dlid;
+	b.pkt.dlid = p->pkt.slid;
+	return way(r, &b);
+}
+
+static struct fabric_port *port_by_index(const struct rused *r, uint32_t dev_index)
+{
+	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
+		if (r->fabric.port[i] && r->page->dev[i].index == dev_index)
+			return r->fabric.port[i];
+	return NULL;
+}
+
+static void fill_owner(struct rused *r, const struct fpath *p, struct ipc_path *rep)
+{
+	const uint8_t *info = fabric_port_info(r->fabric.fabric, p->dst, p->dst_port);
+	struct fabric_host *h = r->fabric.hosts[p->dst];
+
+	rep->path_bits = (uint8_t)(p->pkt.dlid - smp_get(info, PI_LID));
+	fabric_port_gid(r->fabric.fabric, p->dst, p->dst_port, 0, rep->gid);
+	if (h && p->dst_port <= h->nports)
+		rep->owner = r->page->dev[h->port[p->dst_port - 1].slot].index;
+}
+
+int fabric_path(struct client *c, const struct ipc_path *q, struct ipc_path *rep)
+{
+	struct fabrics *f = &c->r->fabric;
+	struct fabric_port *p = port_by_index(c->r, q->dev_index);
+	struct fpath want = { .dst = TOPO_NONE };
+	int id, back;
+
+	if (!f->fabric || !p || p->host != c->fabric_host)
+		return -ENODEV;
+	if (!f->paths)
+		f->paths = calloc(HOST_MAX_PATHS, sizeof(*f->paths));
+	if (!c->paths)
+		c->paths = calloc(PROC_MAX_PATHS, sizeof(*c->paths));
+	if (!f->paths || !c->paths)
+		return -ENOMEM;
+	want.src = p->host->node;
+	want.src_port = p->num;
+	want.pkt = (struct fabric_pkt){ .slid = q->slid, .dlid = q->dlid, .sl = q->sl & 15,
+					.pkey = q->pkey, .mtu = q->mtu };
+	*rep = *q;
+	rep->owner = 0;
+	if (lid_owner(f->fabric, q->dlid, &want.dst, &want.dst_port))
+		fill_owner(c->r, &want, rep);
+	id = way(c->r, &want);
+	back = id < 0 || want.dst == TOPO_NONE ? id : back_way(c->r, &want);
+	if (id < 0 || back < 0)
+		return min(id, back);
+	rep->id = (uint32_t)id;
+	rep->back = (uint32_t)back;
+	return 0;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Topologies that people ask for, and what there is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+#include "daemon/fabric_internal.h"
+
+#define FILE_MAX_BYTES (64l << 20)
+#define MAX_DIMS 8
+#define SIZE_MAX_NODES 65536ul
+
+#define add_int(o, key, v) json_object_object_add((o), (key), json_object_new_int64((int64_t)(v)))
+#define add_str(o, key, v) json_object_object_add((o), (key), json_object_new_string(v))
+
+static int number(struct fabric_call *c, const char *text, uint32_t *v)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (end == text || *end || *text == '-' || !n || n > SIZE_MAX_NODES)
+		return fabric_refuse(c, "%s is no size", text);
+	*v = (uint32_t)n;
+	return 0;
+}
+
+/* The numbers behind the option: n of them. */
+static int numbers(struct fabric_call *c, int n, const char *usage, uint32_t *v)
+{
+	if (c->n != 2 + n)
+		return fabric_refuse(c, "%s", usage);
+	for (int i = 0; i < n; i++)
+		if (number(c, c->word[2 + i], &v[i]))
+			return -EINVAL;
+	return 0;
+}
+
+static int make_star(struct fabric_call *c, struct topo *t)
+{
+	uint32_t n;
+
+	return numbers(c, 1, "--star HOSTS", &n) ? -EINVAL : topo_star(t, n);
+}
+
+static int make_fat_tree(struct fabric_call *c, struct topo *t)
+{
+	uint32_t k;
+
+	return numbers(c, 1, "--fat-tree PORTS, of each switch", &k) ? -EINVAL :
+								       topo_fat_tree(t, k);
+}
+
+static int make_dragonfly(struct fabric_call *c, struct topo *t)
+{
+	uint32_t v[3];
+
+	return numbers(c, 3, "--dragonfly ROUTERS HOSTS GLOBALS", v) ?
+		       -EINVAL : topo_dragonfly(t, v[0], v[1], v[2]);
+}
+
+/* 4x4x2, and the hosts of each switch: one if it is not said */
+static int make_torus(struct fabric_call *c, struct topo *t)
+{
+	uint32_t dims[MAX_DIMS], n = 0, hosts = 1;
+	char *save = NULL;
+
+	if (c->n < 3 || c->n > 4 || (c->n == 4 && number(c, c->word[3], &hosts)))
+		return fabric_refuse(c, "--torus 4x4x2 [HOSTS]");
+	for (char *w = strtok_r(c->word[2], "x", &save); w; w = strtok_r(NULL, "x", &save)) {
+		if (n == MAX_DIMS)
+			return fabric_refuse(c, "up to %d dimensions", MAX_DIMS);
+		if (number(c, w, &dims[n++]))
+			return -EINVAL;
+	}
+	return topo_torus(t, dims, n, hosts);
+}
+
+/* The whole file, malloc()ed; NULL: errno says why. */
+static char *slurp(const char *path, size_t *len)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
+	char *text = NULL;
+	struct stat st;
+	ssize_t n = -1;
+
+	if (fd < 0)
+		return NULL;
+	if (!fstat(fd, &st)) {
+		if (!S_ISREG(st.st_mode) || st.st_size > FILE_MAX_BYTES)
+			errno = EINVAL;
+		else
+			text = malloc((size_t)st.st_size + 1);
+	}
+	if (text)
+		n = read(fd, text, (size_t)st.st_size);
+	err = errno;
+	close(fd);
+	errno = err;
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	*len = (size_t)n;
+	return text;
+}
+
+static int from_file(struct fabric_call *c, struct topo *t)
+{
+	const char *path = c->word[1];
+	struct topo_err err;
+	size_t len;
+	char *text;
+	int rc;
+
+	if (c->n != 2)
+		return fabric_refuse(c, "up FILE");
+	text = slurp(path, &len);
+	if (!text)
+		return fabric_refuse(c, "%s: %s", path, strerror(errno));
+	rc = topo_parse(t, text, len, &err);
+	free(text);
+	if (rc == -EINVAL && err.line)
+		return fabric_refuse(c, "%s:%u: %s", path, err.line, err.text);
+	return rc == -EINVAL ? fabric_refuse(c, "%s: %s", path, err.text) : rc;
+}
+
+int fabric_make_topo(struct fabric_call *c, struct topo *t)
+{
+	static const struct {
+		const char *option;
+		int (*fn)(struct fabric_call *c, struct topo *t);
+	} kinds[] = {
+		{ "--star", make_star }, { "--fat-tree", make_fat_tree },
+		{ "--torus", make_torus }, { "--dragonfly", make_dragonfly },
+	};
+	struct topo_err err = { 0 };
+	int rc;
+
+	if (c->n < 2)
+		return fabric_refuse(c, "up FILE, or --star, --fat-tree, --torus, --dragonfly");
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (strcmp(kinds[i].option, c->word[1]))
+			continue;
+		rc = kinds[i].fn(c, t);
+		if (!rc)
+			rc = topo_fill_guids(t, &err);
+		if (rc == -EINVAL && !json_object_object_length(c->answer))
+			return fabric_refuse(c, "%s: no such fabric can be built", c->word[1]);
+		return rc;
+	}
+	return c->word[1][0] == '-' ? fabric_refuse(c, "what is %s?", c->word[1]) :
+				      from_file(c, t);
+}
+
+int fabric_show_topo(struct fabric_call *c)
+{
+	char *text = NULL;
+	struct topo t;
+	size_t len;
+	FILE *f;
+	int rc;
+
+	topo_init(&t);
+	rc = fabric_topo(c->r->fabric.fabric, &t);
+	f = rc ? NULL : open_memstream(&text, &len);
+	if (!f || topo_print(&t, f) || fclose(f))
+		rc = fabric_refuse(c, "out of memory");
+	else
+		add_str(c->answer, "topology", text);
+	free(text);
+	topo_fini(&t);
+	return rc;
+}
+
+static struct json_object *node_json(struct rused *r, uint32_t n)
+{
+	static const char *const states[] = { "?", "down", "init", "armed", "active" };
+	struct fabric *f = r->fabric.fabric;
+	bool sw = fabric_node_type(f, n) == NODE_SWITCH;
+	struct json_object *o = json_object_new_object();
+	uint32_t links = 0, active = 0;
+	char guid[24];
+
+	for (uint32_t p = 1; p <= fabric_node_ports(f, n); p++) {
+		uint32_t s = (uint32_t)smp_get(fabric_port_info(f, n, (uint8_t)p), PI_PORT_STATE);
+
+		links += s > PORT_DOWN;
+		active += s == PORT_ACTIVE;
+	}
+	snprintf(guid, sizeof(guid), "0x%016llx", (unsigned long long)fabric_node_guid(f, n));
+	add_str(o, "name", fabric_node_id(f, n));
+	add_str(o, "type", sw ? "switch" : fabric_node_type(f, n) == NODE_CA ? "host" : "router");
+	add_str(o, "guid", guid);
+	add_int(o, "lid", smp_get(fabric_port_info(f, n, sw ? 0 : 1), PI_LID));
+	add_int(o, "ports", fabric_node_ports(f, n));
+	add_int(o, "links", links);
+	add_int(o, "active", active);
+	if (sw)
+		add_str(o, "state", fabric_node_is_on(f, n) ? "on" : "off");
+	else
+		add_str(o, "state", !fabric_node_is_on(f, n) ? "off" :
+			states[smp_get(fabric_port_info(f, n, 1), PI_PORT_STATE) % 5]);
+	add_int(o, "programs", r->fabric.hosts[n] ? r->fabric.hosts[n]->clients : 0);
+	add_str(o, "description", fabric_node_desc(f, n));
+	return o;
+}
+
+int fabric_show_nodes(struct fabric_call *c)
+{
+	struct json_object *o = json_object_new_object(), *a = json_object_new_array();
+	uint32_t count = fabric_node_count(c->r->fabric.fabric), switches = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		switches += fabric_node_type(c->r->fabric.fabric, i) == NODE_SWITCH;
+		json_object_array_add(a, node_json(c->r, i));
+	}
+	add_str(o, "name", c->r->fabric.name);
+	add_int(o, "switches", switches);
+	add_int(o, "hosts", count - switches);
+	json_object_object_add(c->answer, "fabric", o);
+	json_object_object_add(c->answer, "nodes", a);
+	return 0;
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+#include "base/log.h"
+#include "engine/engine_internal.h"
+#include "engine/ib_path.h"
+#include "engine/ud_link.h"
+#include "ipc/fabric_msg.h"
+
+#define CONNECT_NS (3 * NS_S)
+#define NOBODY_NS (20 * NS_MS)
+#define UD_DESTS 64u	/* power of two */
+
+/* Bytes of LRH, BTH and ICRC, which every packet has, and of headers that some have. */
+#define PKT_BYTES 24u
+#define GRH_BYTES 40u
+#define DETH_BYTES 8u
+#define RETH_BYTES 16u
+#define AETH_BYTES 4u
+#define ATOMIC_BYTES 28u
+
+struct ib_path {
+	struct ipc_path q;	/* as asked, and the answer */
+	struct proc_path *there, *back;	/* in our process page; NULL: no room, not counted */
+};
+
+static struct {
+	uint32_t generation;	/* one more than that of the engine whose these are */
+	uint32_t n, proc;
+	struct ib_path path[PROC_MAX_PATHS];
+} paths;
+
+static struct ud_dest {
+	bool used;
+	uint32_t block, generation;
+	struct ib_path *path;
+	struct link *link;	/* a reference; NULL: nobody has the block */
+	ns_t until;		/* for NULL */
+} dests[UD_DESTS];
+
+static struct proc_path *slot_of(uint32_t id)
+{
+	for (uint32_t i = 0; i < PROC_MAX_PATHS; i++) {
+		struct proc_path *p = &engine.proc_page->path[i];
+
+		if (p->id && p->id != id + 1)
+			continue;
+		WRITE_ONCE(p->id, id + 1);
+		return p;
+	}
+	return NULL;
+}
+
+static bool same(const struct ipc_path *a, const struct ipc_path *b)
+{
+	return a->dev_index == b->dev_index && a->slid == b->slid && a->dlid == b->dlid &&
+	       a->pkey == b->pkey && a->mtu == b->mtu && a->sl == b->sl;
+}
+
+/* The way to this LID: 0, or -errno of rused. One that leads to nobody yet is asked for again. */
+static int look_up(struct ipc_path *q, struct ib_path **out)
+{
+	struct ipc_path rep;
+	size_t rsize = sizeof(rep);
+	struct ib_path *p = NULL;
+	int ret;
+
+	if (paths.generation != engine.generation + 1 || paths.proc != engine.proc) {
+		paths.generation = engine.generation + 1;
+		paths.proc = engine.proc;
+		paths.n = 0;
+		memset(engine.proc_page->path, 0, sizeof(engine.proc_page->path));
+	}
+	for (uint32_t i = 0; i < paths.n && !p; i++)
+		if (same(&paths.path[i].q, q))
+			p = &paths.path[i];
+	if (p && p->q.owner) {
+		*out = p;
+		return 0;
+	}
+	if (!p && paths.n == PROC_MAX_PATHS)
+		return -ENOSPC;
+	ret = rused_call(IPC_PATH, q, sizeof(*q), &rep, &rsize);
+	if (ret)
+		return ret;
+	if (rsize != sizeof(rep) || rep.id >= HOST_MAX_PATHS || rep.back >= HOST_MAX_PATHS)
+		return -EPROTO;
+	if (!p)
+		p = &paths.path[paths.n++];
+	p->q = rep;
+	p->there = slot_of(rep.id);
+	p->back = slot_of(rep.back);
+	*out = p;
+	return 0;
+}
+
+static bool open_there(const struct ib_path *p)
+{
+	return READ_ONCE(engine.host_page->path_ok[p->q.id]);
+}
+
+static bool open_both(const struct ib_path *p)
+{
+	return open_there(p) && READ_ONCE(engine.host_page->path_ok[p->q.back]);
+}
+
+static void count(struct proc_path *c, uint32_t packets, uint64_t bytes)
+{
+	if (unlikely(!c))
+		return;
+	WRITE_ONCE(c->words, c->words + (bytes + 3) / 4);
+	WRITE_ONCE(c->packets, c->packets + packets);
+}
+
+static uint64_t seg_bytes(const struct seg *seg, uint32_t packets, bool grh)
+{
+	uint64_t n = (uint64_t)packets * (PKT_BYTES + (grh ? GRH_BYTES : 0)) + seg->len;
+
+	switch ((enum seg_type)seg->type) {
+	case SEG_WRITE:
+	case SEG_WRITE_IMM:
+	case SEG_READ_REQ:
+	case SEG_ATOMIC_WRITE:
+	case SEG_FLUSH:
+		n += seg->flags & SEG_F_START ? RETH_BYTES : 0;
+		break;
+	case SEG_READ_RESP:
+	case SEG_ACK:
+		n += AETH_BYTES;
+		break;
+	case SEG_CMP_SWP:
+	case SEG_FETCH_ADD:
+		n += ATOMIC_BYTES;
+		break;
+	case SEG_ATOMIC_ACK:
+		n += AETH_BYTES + 8;
+		break;
+	case SEG_SEND:
+	case SEG_SEND_IMM:
+	case SEG_SEND_INV:
+	case SEG_NTYPES:
+		break;
+	}
+	return n + (seg->service == SEG_UD ? DETH_BYTES * packets : 0);
+}
+
+static struct qp *qp_of(uint32_t qpn)
+{
+	struct rdev *dev = engine.block_dev[(qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
+
+	return dev ? rdev_find_qp(dev, qpn) : NULL;
+}
+
+/* True: it was lost on the way. Datagrams were judged by ib_ud_link(). */
+static bool lost(const struct seg *seg, struct ib_path **path)
+{
+	struct qp *qp = seg->service == SEG_UD ? NULL : qp_of(seg->sqpn);
+
+	*path = qp ? qp->path : NULL;
+	return *path && !open_there(*path);
+}
+
+static int send_by(const struct link_ops *under, struct link *l, const struct seg *seg)
+{
+	uint32_t packets = seg->type == SEG_READ_REQ ? 1 : seg->npkts;
+	struct ib_path *p;
+	int ret = 0;
+
+	if (likely(!lost(seg, &p)))
+		ret = under->send(l, seg);
+	if (!ret && p)
+		count(p->there, packets, seg_bytes(seg, packets, false));
+	return ret;
+}
+
+static enum direct_result direct_by(const struct link_ops *under, struct link *l,
+				    const struct direct_op *op)
+{
+	struct qp *qp = qp_of(op->sqpn);
+	struct ib_path *p = qp ? qp->path : NULL;
+	enum direct_result res;
+	uint64_t data = (uint64_t)op->npkts * PKT_BYTES + op->len;
+
+	if (unlikely(!p || !open_both(p)))
+		return DIRECT_NO;
+	res = under->direct(l, op);
+	if (unlikely(res != DIRECT_DONE))
+		return res;
+	/* What would have crossed the wire: the request, and its response or ACK. */
+	if (op->read) {
+		count(p->there, 1, PKT_BYTES + RETH_BYTES);
+		count(p->back, op->npkts, data + AETH_BYTES);
+	} else {
+		count(p->there, op->npkts, data + RETH_BYTES);
+		count(p->back, 1, PKT_BYTES + AETH_BYTES);
+	}
+	return res;
+}
+
+/* Two kinds of links lead to processes of this rused; each kind has one table of ops. */
+static const struct link_ops *loop_under, *shm_under;
+static struct link_ops loop_ops, shm_ops;
+
+static int loop_send(struct link *l, const struct seg *seg)
+{
+	return send_by(loop_under, l, seg);
+}
+
+static int shm_send(struct link *l, const struct seg *seg)
+{
+	return send_by(shm_under, l, seg);
+}
+
+static enum direct_result shm_place(struct link *l, const struct direct_op *op)
+{
+	return direct_by(shm_under, l, op);
+}
+
+void ib_path_wrap(struct link *l)
+{
+	bool loop = l == engine.loop;
+	const struct link_ops **under = loop ? &loop_under : &shm_under;
+	struct link_ops *ops = loop ? &loop_ops : &shm_ops;
+
+	/* Not the links to other machines, where no fabric is. */
+	if (!engine.fabric_host || l->ops == ops || (!loop && strcmp(l->ops->name, "shm") != 0))
+		return;
+	BUG_ON(*under && *under != l->ops);
+	*under = l->ops;
+	*ops = **under;
+	ops->send = loop ? loop_send : shm_send;
+	if (ops->direct)
+		ops->direct = shm_place;
+	l->ops = ops;
+}
+
+static void ask(const struct qp *qp, const struct ib_uverbs_ah_attr *ah, uint32_t mtu,
+		struct ipc_path *q)
+{
+	const struct rdev *dev = qp->dev;
+	uint32_t bits = ah->src_path_bits & ((1u << dev->port.lmc) - 1);
+
+	*q = (struct ipc_path){
+		.dev_index = dev->index, .dlid = ah->dlid, .sl = ah->sl & 15,
+		.slid = (uint16_t)(dev->port.lid | bits),
+		.pkey = dev->pkey[qp->attr.pkey_index], .mtu = (uint16_t)mtu,
+	};
+}
+
+int ib_connect(struct qp *qp)
+{
+	static uint64_t unseen[PROC_COUNTERS];
+	struct ib_path *p;
+	struct ipc_path q;
+	int ret;
+
+	ask(qp, &qp->attr.ah, qp->attr.path_mtu, &q);
+	ret = look_up(&q, &p);
+	if (ret)
+		return ret;
+	qp->path = p;
+	if (!p->q.owner)
+		return 0;
+	ret = find_link_to(p->q.owner, qp->peer_block, CONNECT_NS, &qp->link);
+	qp->peer_counter = edev_counters(p->q.owner);
+	if (!qp->peer_counter)
+		qp->peer_counter = unseen;
+	return ret;
+}
+
+static struct ud_dest *dest_of(const struct ipc_path *q, uint32_t block)
+{
+	uint32_t h = (q->dlid * 64u + block) * 0x9e3779b9u;
+
+	return &dests[h >> 26 & (UD_DESTS - 1)];
+}
+
+static bool dest_good(const struct ud_dest *d, const struct ipc_path *q, uint32_t block)
+{
+	if (!d->used || d->generation != engine.generation || d->block != block ||
+	    paths.proc != engine.proc || !same(&d->path->q, q))
+		return false;
+	return d->link ? !d->link->dead : engine.now < d->until;
+}
+
+static struct ud_dest *find_dest(struct ipc_path *q, uint32_t block)
+{
+	struct ud_dest *d = dest_of(q, block);
+	struct link *found = NULL;
+	struct ib_path *p;
+
+	if (likely(dest_good(d, q, block)))
+		return d;
+	if (engine.conn.fd < 0 || look_up(q, &p) ||
+	    (p->q.owner && find_link_to(p->q.owner, block, NS_S, &found)))
+		return NULL;
+	/* A link of before the fork is not ours to give back. */
+	if (d->used && d->link && d->generation == engine.generation)
+		link_put(d->link);
+	*d = (struct ud_dest){ .used = true, .block = block, .link = found, .path = p,
+			       .generation = engine.generation,
+			       .until = engine_now() + NOBODY_NS };
+	return d;
+}
+
+struct link *ib_ud_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struct seg_net *net,
+			const struct seg *seg)
+{
+	uint32_t block = (seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
+	uint8_t sgid = ah->is_global ? ah->grh.sgid_index : 0;
+	struct ipc_path q;
+	struct ud_dest *d;
+
+	ask(qp, ah, 128u << qp->dev->port.active_mtu, &q);
+	d = find_dest(&q, block);
+	if (!d)
+		return NULL;
+	*net = (struct seg_net){ .sl = q.sl, .slid = q.slid, .path_bits = d->path->q.path_bits };
+	memcpy(net->sgid, qp->dev->gid[sgid % DEV_IB_GID_TBL].raw, 16);
+	memcpy(net->dgid, ah->is_global ? ah->grh.dgid : d->path->q.gid, 16);
+	if (ah->is_global) {
+		net->flow_label = ah->grh.flow_label & 0xfffff;
+		net->traffic_class = ah->grh.traffic_class;
+		net->hop_limit = ah->grh.hop_limit ? ah->grh.hop_limit : 1;
+	}
+	count(d->path->there, 1, seg_bytes(seg, 1, ah->is_global));
+	return open_there(d->path) ? d->link : NULL;
+}

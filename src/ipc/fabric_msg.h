@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Bodies of messages about fabrics.
+ *
+ * IPC_FABRIC, ruse: words, each with a NUL behind it (daemon/fabric.h); reply JSON, as for IPC_STATUS.
+ * IPC_HOST, once a connection: the name of the fabric's host that the process is on; reply
+ * ipc_host. -ENODEV: there is none; -ENOSPC: no place for its devices; -EBUSY: it has one.
+ * IPC_PATH: the way from one of its ports to a LID, ipc_path both ways. -ENODEV: not its port;
+ * -ENOSPC: too many ways.
+ */
+#ifndef RUSE_IPC_FABRIC_MSG_H
+#define RUSE_IPC_FABRIC_MSG_H
+
+#include "ipc/ipc.h"
+
+struct ipc_host {
+	uint32_t host;		/* host_ib.host of its devices */
+	char root[128];		/* directory with its sys/ and dev/ */
+};
+
+struct ipc_path {
+	uint32_t dev_index;	/* of the source port */
+	uint16_t slid, dlid, pkey;
+	uint16_t mtu;		/* payload bytes of the longest packet */
+	uint8_t sl;
+	/* The answer's; 0 in the request. */
+	uint8_t path_bits;	/* of dlid at its port */
+	uint16_t pad;
+	uint32_t owner;		/* dev_index of the port that has the LID; 0: nobody */
+	uint32_t id, back;	/* of host_page.path_ok: there, and the way back */
+	uint8_t gid[16];	/* of the port that has the LID */
+};
+
+#endif
