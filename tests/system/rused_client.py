@@ -42,7 +42,7 @@ def process(wait=False):
     """A connection that has said hello as a process does."""
     s = connect(wait)
     page = os.memfd_create("page", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    os.ftruncate(page, 16384)
+    os.ftruncate(page, 32768)
     fcntl.fcntl(page, F_ADD_SEALS, F_SEAL_SHRINK)
     err, _, fds = call(s, HELLO, struct.pack("<QQi16s32s4x", 0, 0, os.getpid(), b"test", b"sock"),
                        [page])
