@@ -74,9 +74,11 @@ random.seed(1)
 good = process()
 for n in (1, 15, 16, 17, 72, 88, 1000, 16384, 20000):
     s = connect(); s.send(random.randbytes(n)); assert closed(s), n
-FAULT = 10                                  # any text will do, and is answered
-err, body, _ = call(good, FAULT, b"xyz\xff"); assert err == 0 and b"error" in body, body
-for kind in set(range(300)) - {FAULT}:
+FAULT, FABRIC, HOST = 10, 15, 16            # any text will do, and is answered
+for kind in FAULT, FABRIC:
+    err, body, _ = call(good, kind, b"xyz\xff"); assert err == 0 and b"error" in body, body
+err, _, _ = call(good, HOST, b"xyz\xff"); assert err == -19, err
+for kind in set(range(300)) - {FAULT, FABRIC, HOST}:
     s = process(); s.send(message(kind, b"xyz")); assert closed(s), kind
 for m in (message(HELLO), message(LEASE, bytes(8)), message(STATUS, version=2),
           message(STATUS, flags=1), b"x"):
