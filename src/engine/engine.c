@@ -61,7 +61,7 @@ void engine_check_fork(void)
 		leave_parents_engine(!READ_ONCE(engine.lock.word));
 }
 
-bool engine_stale(struct uverbs_file *f)
+bool engine_abandoned(struct uverbs_file *f)
 {
 	const struct efile *ef = uverbs_ucontext(f)->host;
 
@@ -69,6 +69,16 @@ bool engine_stale(struct uverbs_file *f)
 	if (likely(ef->generation == engine.generation))
 		return false;
 	inherit_try();
+	return ef->generation != engine.generation;
+}
+
+bool engine_stale(struct uverbs_file *f)
+{
+	const struct efile *ef = uverbs_ucontext(f)->host;
+
+	if (likely(!engine_abandoned(f)))
+		return false;
+	inherit_adopt(f);
 	return ef->generation != engine.generation;
 }
 

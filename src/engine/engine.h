@@ -37,6 +37,8 @@ struct engine_host {
 	struct event_file *(*event_lookup)(int fd);
 	/* fd is one of the engine's own, not to be closed by the program; or no longer. */
 	void (*own_fd)(int fd, bool own);
+	/* The lowest of the program's descriptors not below from that is this uverbs or event file, or -1. */
+	int (*program_fd)(const void *file, int from);
 	/* In a forked child: closes and forgets all that own_fd() named. */
 	void (*own_reset)(void);
 	/* read(2) as the program's libc does it, a cancellation point: bytes or -errno. Never under the lock. */

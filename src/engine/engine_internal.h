@@ -108,8 +108,10 @@ void engine_unlock(void);
 void engine_guard(void);
 /* Are we a forked child with its parent's engine? Then it gets its own. */
 void engine_check_fork(void);
-/* Opened before a fork by our parent: answers EIO. */
+/* Opened before a fork by our parent: answers EIO. What can be made ours by using it is so now. */
 bool engine_stale(struct uverbs_file *f);
+/* The same of a file that is not going to be used. */
+bool engine_abandoned(struct uverbs_file *f);
 
 /* device.c */
 void edev_show(struct edev *e);

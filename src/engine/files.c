@@ -179,7 +179,7 @@ void engine_close(struct uverbs_file *f)
 	struct ipc_context c = { .dev_index = ef->edev->dev.index };
 	size_t rsize = 0;
 
-	if (engine_stale(f)) {
+	if (engine_abandoned(f)) {
 		inherit_drop();
 		return;
 	}

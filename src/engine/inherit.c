@@ -8,11 +8,18 @@
  * number in rused, thread) is made anew and the objects are put into it. Keys
  * and QP numbers stay. Peers had links to the dead process: RC and UC QPs from
  * RTR on enter ERR, as when the path has failed.
+ *
+ * A file that has nothing in it but PDs need not wait: there is nothing that two could use
+ * at once. It becomes the child's own, with memory and events apart from the parent's, at
+ * the same descriptor. librdmacm keeps its devices open so between connections.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <rdma/ib_user_ioctl_cmds.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include "base/log.h"
 #include "base/sys.h"
@@ -300,4 +307,127 @@ void inherit_poll(void)
 {
 	if (inherit_pending)
 		try_within(0);
+}
+
+static bool busy;
+
+static void look_busy(struct uverbs_file *f, uint16_t kind, void *obj)
+{
+	busy |= kind != UVERBS_OBJECT_PD;
+}
+
+static bool idle(struct uverbs_file *f)
+{
+	busy = false;
+	uverbs_for_each_obj(f, look_busy);
+	return !busy;
+}
+
+/* The program's descriptors of this file are ones of fd's from now on. */
+static void replace(const void *file, int fd)
+{
+	for (int at = -1; (at = engine.host->program_fd(file, at + 1)) >= 0;) {
+		long flags = sys_fcntl(at, F_GETFD, 0);
+
+		if (flags >= 0)
+			sys_call(SYS_dup3, fd, at, flags & FD_CLOEXEC ? O_CLOEXEC : 0);
+	}
+}
+
+/* With what has not been read, which the parent reads for itself. */
+static void adopt_event(struct event_file *ev)
+{
+	uint32_t n = 0;
+	int fd, own_one;
+
+	for (struct list_head *e = ev->events.next; e != &ev->events; e = e->next)
+		n++;
+	fd = (int)sys_call(SYS_eventfd2, n, EFD_CLOEXEC | EFD_SEMAPHORE);
+	own_one = fd < 0 ? fd : own_dup(fd);
+	if (own_one >= 0) {
+		sys_fcntl(fd, F_SETFL, sys_fcntl(ev->fd, F_GETFL, 0));
+		replace(ev, fd);
+		own_close(ev->fd);
+		ev->fd = own_one;
+		ev->generation = engine.generation;
+	}
+	if (fd >= 0)
+		sys_close(fd);
+}
+
+/* 0 or -errno: then the file is what it was. */
+static int adopt(struct efile *ef, const struct host_page *page)
+{
+	struct efile fresh = { .slot = -1 };
+	const struct host_dev *hd = NULL;
+	struct edev *edev;
+	int ret, fd;
+
+	for (int i = 0; i < HOST_MAX_DEVS; i++)
+		if (page->dev[i].in_use && page->dev[i].index == ef->edev->dev.index)
+			hd = &page->dev[i];
+	ret = hd ? edev_get(hd, &edev) : -ENODEV;
+	if (!ret)
+		ret = rings_init(&fresh);
+	if (ret)
+		return ret;
+	fd = own_dup(fresh.memfd);
+	if (fd < 0) {
+		rings_fini(&fresh);
+		return fd;
+	}
+	rings_fini(ef);
+	list_init(&ef->rings);
+	replace(ef->uf, fresh.memfd);
+	sys_close(fresh.memfd);
+	ef->memfd = fd;
+	ef->map = fresh.map;
+	ef->map_size = fresh.map_size;
+	ef->file_size = fresh.file_size;
+	ef->cursor = fresh.cursor;
+	ef->edev = edev;
+	ef->uctx.dev = &edev->dev;
+	ef->uctx.res = 0;
+	ef->slot = -1;
+	ef->generation = engine.generation;
+	list_del(&ef->entry);
+	list_add_tail(&ef->entry, &engine.files);
+	context_announce(ef);
+	res_ctx(&ef->uctx, false);
+	uverbs_for_each_obj(ef->uf, hide);
+	uverbs_for_each_obj(ef->uf, show);
+	uverbs_for_each_event(ef->uf, adopt_event);
+	return 0;
+}
+
+static int adopt_all(void)
+{
+	struct host_page *page = malloc(sizeof(*page));
+	struct efile *ef, *n;
+	int ret = page ? attach_locked() : -ENOMEM;
+
+	if (!ret)
+		ret = progress_start();
+	if (!ret)
+		ret = host_page_read(engine.host_page, page);
+	list_for_each_entry_safe(ef, n, &kept.files, entry)
+		if (!ret && idle(ef->uf))
+			ret = adopt(ef, page);
+	free(page);
+	return ret;
+}
+
+void inherit_adopt(struct uverbs_file *f)
+{
+	int ret;
+
+	if (!inherit_pending || !idle(f) || !engine_lock())
+		return;
+	ret = adopt_all();
+	engine_unlock();
+	if (ret)
+		log_warn("engine: a device that the parent had open cannot be opened again: %s",
+			 strerrordesc_np(-ret));
+	else
+		inherit_drop();
 }

@@ -17,6 +17,8 @@ void inherit_keep(void);
 void inherit_own(bool own);
 /* Takes over if the parent is dead; waits a little for one that is about to end. Not under the lock. */
 void inherit_try(void);
+/* If f has nothing in it that two could use: it and its like are ours, apart from the parent's. */
+void inherit_adopt(struct uverbs_file *f);
 /* The same for every poll of the program: does not wait. */
 void inherit_poll(void);
 /* Whatever was kept will not be taken over. Not under the lock. */

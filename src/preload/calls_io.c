@@ -78,6 +78,19 @@ void event_uninstall(int fd)
 	vfile_put(vf);
 }
 
+int program_fd(const void *file, int from)
+{
+	int fd;
+
+	for (fd = fdtab_next(from); fd >= 0; fd = fdtab_next(fd + 1)) {
+		struct vfile *vf = fdtab_lookup(fd);
+
+		if (vf && vf->file == file && vf->kind <= VFILE_EVENT_COMP)
+			break;
+	}
+	return fd;
+}
+
 struct event_file *event_lookup(int fd)
 {
 	struct vfile *vf = fdtab_lookup(fd);

@@ -18,6 +18,7 @@ static struct engine_host host = {
 	.event_uninstall = event_uninstall,
 	.own_fd = fdtab_own,
 	.own_reset = own_reset,
+	.program_fd = program_fd,
 	.event_lookup = event_lookup,
 	.event_wait = event_wait,
 	.is_uverbs = descriptor_is_uverbs,

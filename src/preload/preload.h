@@ -52,6 +52,7 @@ int fd_share(int newfd, struct vfile *vf);
 int event_install(struct event_file *ev, int fd, bool is_async);
 void event_uninstall(int fd);
 struct event_file *event_lookup(int fd);
+int program_fd(const void *file, int from);
 ssize_t event_wait(int fd, void *buf, size_t len);
 bool descriptor_is_uverbs(int fd);
 int ucma_wait(int fd, bool own);

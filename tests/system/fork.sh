@@ -15,7 +15,12 @@ from pyverbs.pd import PD
 from pyverbs.cq import CQ
 from pyverbs.pyverbs_error import PyverbsRDMAError
 
-def child(parent, queue):
+def idle(parent, queue):
+    # There is nothing in it that two processes could use at once.
+    with PD(parent), CQ(parent, 10):
+        queue.put('ok' if parent.query_device().max_qp else 'no max_qp')
+
+def busy(parent, queue):
     try:
         parent.query_device()
         queue.put('query of the parent\'s context succeeded')
@@ -29,15 +34,18 @@ def child(parent, queue):
 
 if __name__ == '__main__':
     multiprocessing.set_start_method('fork')
-    ctx = Context(name='rxe_0')
+    ctx, empty = Context(name='rxe_0'), Context(name='rxe_0')
+    cq = CQ(ctx, 10)
     queue = multiprocessing.Queue()
-    children = [multiprocessing.Process(target=child, args=(ctx, queue)) for _ in range(4)]
+    children = [multiprocessing.Process(target=f, args=(c, queue))
+                for f, c in [(busy, ctx), (idle, empty)] * 2]
     for c in children:
         c.start()
     said = [queue.get(timeout=30) for _ in children]
     for c in children:
         c.join(30)
     PD(ctx)
+    PD(empty)
     print(said, [c.exitcode for c in children])
     sys.exit(said != ['ok'] * 4 or any(c.exitcode for c in children))
 PY

@@ -36,6 +36,12 @@ for who in server client; do
 	note "a $who killed"
 done
 
+# A forked child goes on with the devices that librdmacm has opened in its parent.
+next_port
+in_ruse timeout 60 "$RUSE_TESTBIN/cm-fork" "$CM_PORT" || die "cm-fork: $?"
+wait_for 10 nothing_left || die "left of the children: $(in_ruse rdma res show cm_id)"
+note "forked children"
+
 # rused dies under a connection: it goes on, what asks rused ends, a new one serves others.
 next_port
 in_ruse timeout 60 ib_write_bw -R -F -D 5 -p "$CM_PORT" >"$T/perf-server" 2>&1 &
