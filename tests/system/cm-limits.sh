@@ -10,15 +10,6 @@
 . "${BASH_SOURCE%/*}/cm.sh"
 
 limits() { in_ruse timeout 200 "$RUSE_TESTBIN/cm-limits" "$@" || die "cm-limits $*: $?"; }
-# counter DIRECTORY/MESSAGE
-counter() { in_ruse cat "/sys/class/infiniband/rxe_0/ports/1/$1"; }
-# counted MESSAGE: as many sent as received; prints how many.
-counted() {
-	local tx rx
-	tx=$(counter "cm_tx_msgs/$1")
-	rx=$(counter "cm_rx_msgs/$1")
-	[ "$tx" = "$rx" ] && echo "$tx"
-}
 told() {	# MESSAGE N
 	[ "$(counted "$1")" = "$2" ]
 }

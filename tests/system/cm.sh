@@ -173,6 +173,15 @@ persistent_case() {	# SERVER-ADDRESS SEQUENTIAL PARALLEL
 
 not() { ! "$@"; }
 
+# counted MESSAGE (req, rep ...): the CM of this host has received as many as it has sent;
+# prints how many.
+counted() {
+	local d=/sys/class/infiniband/rxe_0/ports/1 tx rx
+	tx=$(at_server cat "$d/cm_tx_msgs/$1")
+	rx=$(at_server cat "$d/cm_rx_msgs/$1")
+	[ "$tx" = "$rx" ] && echo "$tx"
+}
+
 ended_well() {	# SERVER CLIENT: what they said at their end
 	grep -q "^$2: end 0" "$T/client.out" || die "$2: $(cat "$T/client.out")"
 	grep -q "^$1: end 0" "$T/server.out" || die "$1: $(cat "$T/server.out")"

@@ -17,5 +17,10 @@ before=$(rss)
 CM_TIMEOUT=200 cmtime_case 127.0.0.1 "$n"
 wait_for 20 nothing_left || die "left: $(in_ruse rdma res show cm_id | head)"
 wait_for 20 small || die "rused had $before kB and has $(rss) kB"
+# Whatever was sent has arrived, however many came at once.
+for m in req rep rtu dreq drep; do
+	wait_for 5 counted $m >/dev/null || die "$m: some were lost"
+	[ "$(counted $m)" -ge "$n" ] || die "$m: $(counted $m) for $n connections"
+done
 note "rused: $before kB before, $(rss) kB after $n connections"
 exit 0
