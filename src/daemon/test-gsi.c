@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* MADs from the wire: what is none for QP1 of a device of ours is dropped. */
+#include "base/testing.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+#include "wire/be.h"
+#include "wire/frame.h"
+#include "wire/hdr.h"
+#include "wire/icrc.h"
+#include "wire/ipudp.h"
+
+#define HDRS (BTH_LEN + DETH_LEN)
+#define PACKET (HDRS + CM_MAD_LEN)
+#define WHOLE (PACKET + ICRC_LEN)
+
+static struct rused r;
+static int rx, tx;		/* UDP sockets: where rused listens, and the sender */
+static struct sockaddr_in to;
+static uint16_t sport;
+static struct seg_net net;
+static uint8_t packet[WHOLE + 1];
+static struct bth bth;
+static struct deth deth;
+
+static int udp(struct sockaddr_in *a)
+{
+	socklen_t len = sizeof(*a);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	*a = (struct sockaddr_in){ .sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	return fd < 0 || bind(fd, (struct sockaddr *)a, sizeof(*a)) ||
+			       getsockname(fd, (struct sockaddr *)a, &len) ?
+		       -1 : fd;
+}
+
+static int setup(void **state)
+{
+	static const uint8_t gid[16] = { [10] = 0xff, 0xff, 127, [15] = 1 };
+	struct sockaddr_in from;
+
+	memset(&r, 0, sizeof(r));
+	list_init(&r.clients);
+	r.page = calloc(1, sizeof(*r.page));
+	if (!r.page || loop_init(&r.loop) || gsi_init(&r))
+		return -1;
+	r.page->dev[0] = (struct host_dev){ .in_use = 1, .index = 1, .name = "rxe_0", .state = 4,
+					    .ngids = 1 };
+	memcpy(r.page->dev[0].gid[0].raw, gid, 16);
+	memcpy(net.sgid, gid, 16);
+	memcpy(net.dgid, gid, 16);
+	rx = udp(&to);
+	tx = udp(&from);
+	sport = get_be16(&from.sin_port);
+	return rx < 0 || tx < 0 || gsi_wire_prepare(rx) || gsi_device_added(&r, 0) ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	gsi_fini(&r);
+	loop_fini(&r.loop);
+	free(r.page);
+	close(rx);
+	close(tx);
+	return 0;
+}
+
+/* A DREQ of a connection that nobody knows: it is counted, and no more. */
+static void good(void)
+{
+	static const struct cm_hdr dreq = { .tid = 7, .attr = CM_ATTR_DREQ };
+
+	bth = (struct bth){ .opcode = opcode_of(SEG_UD, SEG_SEND, true, true), .pkey = 0xffff,
+			    .migreq = true, .dqpn = GSI_QPN };
+	deth = (struct deth){ .qkey = GSI_QKEY, .sqpn = GSI_QPN };
+	cm_msg_init(packet + HDRS, &dreq);
+}
+
+/* Headers and ICRC as they are to be on the wire. */
+static void finish(void)
+{
+	uint8_t hdr[IPUDP_MAX];
+	size_t len;
+
+	bth_put(packet, &bth);
+	deth_put(packet + BTH_LEN, &deth);
+	len = ipudp_put(hdr, &net, sport, ROCE_PORT, WHOLE, 0, IPUDP_DF);
+	icrc_put(packet + PACKET, ipudp_icrc(hdr, len, packet, PACKET));
+}
+
+/* Whether it has come as far as the CM. */
+static bool arrives(size_t len)
+{
+	uint64_t *n = &r.gsi.port[0].cdev.counters[CM_RECV][CM_ATTR_DREQ - CM_ATTR_REQ];
+	uint64_t before = *n;
+
+	assert_int_equal(sendto(tx, packet, len, 0, (struct sockaddr *)&to, sizeof(to)), len);
+	gsi_wire_input(&r, rx);
+	return *n == before + 1;
+}
+
+static void test_good(void **state)
+{
+	good();
+	finish();
+	assert_true(arrives(WHOLE));
+	bth.pkey = 0x7fff;	/* a limited member is one, too */
+	finish();
+	assert_true(arrives(WHOLE));
+}
+
+static void test_length(void **state)
+{
+	good();
+	finish();
+	assert_false(arrives(0));
+	assert_false(arrives(1));
+	assert_false(arrives(HDRS));
+	assert_false(arrives(WHOLE - 1));
+	assert_false(arrives(WHOLE + 1));
+	assert_true(arrives(WHOLE));
+}
+
+static void test_icrc(void **state)
+{
+	/* One bit anywhere, but for the byte that the ICRC leaves out, FECN and BECN. */
+	for (size_t at = 0; at < WHOLE; at++) {
+		good();
+		finish();
+		packet[at] ^= 1;
+		if (at != 4)
+			assert_false(arrives(WHOLE));
+	}
+}
+
+static void test_headers(void **state)
+{
+	static const struct {
+		struct bth bth;
+		struct deth deth;
+	} bad[] = {
+		{ .bth.opcode = 0x64 ^ 0x04 }, { .bth.tver = 1 }, { .bth.pad = 1 },
+		{ .bth.dqpn = 2 }, { .bth.pkey = 1 }, { .deth.qkey = 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		good();
+		bth.opcode ^= bad[i].bth.opcode;
+		bth.tver = bad[i].bth.tver;
+		bth.pad = bad[i].bth.pad;
+		bth.dqpn ^= bad[i].bth.dqpn;
+		bth.pkey ^= bad[i].bth.pkey;
+		deth.qkey ^= bad[i].deth.qkey;
+		finish();
+		assert_false(arrives(WHOLE));
+	}
+	good();
+	packet[HDRS + 1] ^= 1;	/* another class, which nobody has an agent for */
+	finish();
+	assert_false(arrives(WHOLE));
+}
+
+/* Our own address that is in no GID table (any more). */
+static void test_nobodys(void **state)
+{
+	good();
+	finish();
+	r.page->dev[0].gid[0].raw[15] = 2;
+	assert_false(arrives(WHOLE));
+	r.page->dev[0].gid[0].raw[15] = 1;
+	assert_true(arrives(WHOLE));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good), cmocka_unit_test(test_length),
+		cmocka_unit_test(test_icrc), cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_nobodys),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
