@@ -78,6 +78,8 @@ static void sum_counts(const struct rused *r, struct fault_count sum[FAULT_MAX_R
 		for (int i = 0; i < FAULT_MAX_RULES; i++)
 			add_counts(&sum[i], &p.fault[i]);
 	}
+	for (int i = 0; i < FAULT_MAX_RULES; i++)
+		add_counts(&sum[i], &r->gsi.faults.count[i]);
 }
 
 bool fault_is_down(const struct rused *r, uint32_t dev_index)

@@ -110,15 +110,18 @@ static int port_send(void *ctx, const struct mad_addr *a, const void *mad, size_
 {
 	struct gsi_port *p = ctx, *to;
 	uint16_t index;
+	uint32_t n;
+	int rc = 0;
 
 	/* As with a cable that is out: it leaves, and arrives nowhere. */
 	if (dev_of(p)->state != PORT_ACTIVE)
 		return 0;
 	/* Other QPs are processes', also those of this host: their links are not ours. */
 	to = a->qpn == GSI_QPN ? gsi_find_gid(p->r, a->gid, &index) : NULL;
-	if (to)
-		return send_local(p, to, a, index, mad, len);
-	return gsi_wire_send(p, a, mad);
+	n = gsi_fault(p, a->gid, a->qpn, p->psn, to ? FAULT_LOCAL : FAULT_EGRESS);
+	for (; n && !rc; n--)
+		rc = to ? send_local(p, to, a, index, mad, len) : gsi_wire_send(p, a, mad);
+	return rc;
 }
 
 static int port_gid(void *ctx, uint8_t index, uint8_t gid[16])
@@ -296,6 +299,7 @@ int gsi_init(struct rused *r)
 	list_init(&g->queue);
 	g->tx[0] = g->tx[1] = -1;
 	mad_host_init(&g->mad);
+	gsi_fault_init(&g->faults);
 	g->local.fn = local_due;
 	g->wake.fn = wake_due;
 	g->cm = cm_create(&cm_ops, r, rand_u32());

@@ -11,6 +11,7 @@
 #include "base/timer.h"
 #include "cm/cm.h"
 #include "ipc/pages.h"
+#include "link/fault.h"
 #include "mad/mad.h"
 
 struct rused;
@@ -31,6 +32,12 @@ struct gsi_port {
 	uint32_t psn;		/* of the next MAD that leaves */
 };
 
+struct gsi_faults {
+	struct faults f;
+	struct fault_count count[FAULT_MAX_RULES];
+	uint32_t version;	/* of the table that f has */
+};
+
 struct gsi {
 	struct gsi_port port[HOST_MAX_DEVS];
 	struct mad_host mad;
@@ -41,6 +48,7 @@ struct gsi {
 	uint32_t nqueue;
 	int tx[2];		/* sockets to send from, IPv4 and IPv6; -1 */
 	uint16_t sport[2];
+	struct gsi_faults faults;
 };
 
 /* 0 or -ENOMEM. */
@@ -73,5 +81,11 @@ void gsi_wire_input(struct rused *r, int fd);
 /* A socket of the port: says where a datagram was sent to. 0 or -errno. */
 int gsi_wire_prepare(int fd);
 void gsi_wire_fini(struct gsi *g);
+
+/* gsi_fault.c */
+void gsi_fault_init(struct gsi_faults *g);
+/* So many of this MAD go on, by the rules of `ruse fault`; 0: it is lost. peer, qpn: the other end. */
+uint32_t gsi_fault(struct gsi_port *p, const uint8_t peer[16], uint32_t qpn, uint32_t psn,
+		   enum fault_side side);
 
 #endif

@@ -256,7 +256,8 @@ static void packet_in(struct rused *r, const uint8_t *p, const struct seg_net *n
 	from.qpn = deth.sqpn;
 	memcpy(from.gid, net->sgid, 16);
 	memcpy(from.lgid, net->dgid, 16);
-	gsi_deliver(to, &from, p + BTH_LEN + DETH_LEN);
+	for (uint32_t n = gsi_fault(to, net->sgid, deth.sqpn, bth.psn, FAULT_INGRESS); n; n--)
+		gsi_deliver(to, &from, p + BTH_LEN + DETH_LEN);
 }
 
 void gsi_wire_input(struct rused *r, int fd)

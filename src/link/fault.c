@@ -225,11 +225,10 @@ static void apply(struct faults *f, uint32_t i, const struct packet_facts *p, st
 	}
 }
 
-static struct verdict judge(struct link *l, const struct seg *seg, bool in)
+static struct verdict judge_at(struct faults *f, struct link *l, const struct seg *seg,
+			       enum fault_side side, bool in)
 {
-	struct fault *ft = fault_of(l);
-	struct faults *f = ft->f;
-	struct packet_facts p = { .l = l, .seg = seg, .side = ft->side, .in = in };
+	struct packet_facts p = { .l = l, .seg = seg, .side = side, .in = in };
 	struct verdict v = { 0 };
 	int op = seg->service <= SEG_UD && seg->type < SEG_NTYPES ?
 			 opcode_of((enum seg_service)seg->service, (enum seg_type)seg->type,
@@ -243,7 +242,7 @@ static struct verdict judge(struct link *l, const struct seg *seg, bool in)
 		const struct fault_rule *r = &f->table.rule[i];
 		struct fault_state *st = &f->state[i];
 
-		if (!r->id || (in && ft->side == FAULT_LOCAL && !(AT_ARRIVAL >> r->action & 1)))
+		if (!r->id || (in && side == FAULT_LOCAL && !(AT_ARRIVAL >> r->action & 1)))
 			continue;
 		if (!fits(f, r, &p) || !applies(f, r, &p))
 			continue;
@@ -256,12 +255,25 @@ static struct verdict judge(struct link *l, const struct seg *seg, bool in)
 	return v;
 }
 
+static struct verdict judge(struct link *l, const struct seg *seg, bool in)
+{
+	return judge_at(fault_of(l)->f, l, seg, fault_of(l)->side, in);
+}
+
 static void show_counts(struct faults *f)
 {
 	for (uint32_t i = 0; i < f->nrules; i++) {
 		f->count[i].matched = f->state[i].matched;
 		f->count[i].acted = f->state[i].acted;
 	}
+}
+
+uint32_t faults_judge(struct faults *f, const struct seg *seg, enum fault_side side, bool in)
+{
+	struct verdict v = judge_at(f, NULL, seg, side, in);
+
+	show_counts(f);
+	return v.drop || v.damage || v.error ? 0 : v.copies + 1;
 }
 
 /* Holds the packet and its copies. */

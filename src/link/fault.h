@@ -68,6 +68,12 @@ bool faults_set(struct faults *f, const struct fault_table *t, uint32_t proc);
 /* Packets that are due go on. */
 void faults_run(struct faults *f, ns_t now);
 
+/*
+ * For who has packets and no link: how many of this one go on, 0 if it is lost. What is
+ * delayed or overtaken goes at once. The host's facts() gets no link.
+ */
+uint32_t faults_judge(struct faults *f, const struct seg *seg, enum fault_side side, bool in);
+
 /* 0, also when it is wrapped already; -ENOMEM. f must outlive the wrapping. */
 int fault_wrap(struct faults *f, struct link *l, enum fault_side side);
 /* What it holds of the link goes on at once. Nothing if it is not wrapped. */

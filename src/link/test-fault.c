@@ -319,6 +319,29 @@ static void test_duplicate(void **state)
 	fault_unwrap(&net.l);
 }
 
+/* Who has no link: a verdict only. */
+static void test_judge(void **state)
+{
+	struct seg s = t_seg(SEG_SEND, NULL, 0, 1);
+
+	start(FAULT_LOCAL);
+	fault_unwrap(&net.l);
+	rule(FAULT_DUPLICATE)->count = 2;
+	table.rule[0].dir = FAULT_OUT;
+	rule(FAULT_DELAY)->delay = 100;
+	rule(FAULT_DROP)->when = FAULT_NTH;
+	table.rule[2].n = 3;
+	table.rule[2].times = 1;
+	set();
+	assert_int_equal(faults_judge(&f, &s, FAULT_EGRESS, false), 3);
+	assert_int_equal(faults_judge(&f, &s, FAULT_INGRESS, true), 1);
+	assert_int_equal(faults_judge(&f, &s, FAULT_EGRESS, false), 0);
+	assert_int_equal(faults_judge(&f, &s, FAULT_EGRESS, false), 3);
+	assert_int_equal(counts[0].acted, 3);
+	assert_int_equal(counts[2].matched, 4);
+	assert_int_equal(counts[2].acted, 1);
+}
+
 static void test_delay(void **state)
 {
 	start(FAULT_LOCAL);
@@ -502,7 +525,7 @@ int main(void)
 		cmocka_unit_test(test_patterns), cmocka_unit_test(test_criteria),
 		cmocka_unit_test(test_again), cmocka_unit_test(test_corrupt),
 		cmocka_unit_test(test_sent_train), cmocka_unit_test(test_duplicate),
-		cmocka_unit_test(test_delay),
+		cmocka_unit_test(test_judge), cmocka_unit_test(test_delay),
 		cmocka_unit_test(test_reorder), cmocka_unit_test(test_rate),
 		cmocka_unit_test(test_responder), cmocka_unit_test(test_local_errors),
 		cmocka_unit_test(test_cut_off), cmocka_unit_test(test_train),

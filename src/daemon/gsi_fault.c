@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The rules of `ruse fault` for MADs: they are rused's own packets, no process
+ * of programs meets them. Nothing is held back here, but lost and doubled.
+ */
+#include <string.h>
+
+#include "daemon/daemon.h"
+
+struct mad_packet {
+	struct seg seg;
+	uint32_t dev;
+	const uint8_t *peer;
+};
+
+static ns_t judged_at;
+
+static ns_t fault_now(void)
+{
+	return judged_at;
+}
+
+static void fault_facts(const struct link *l, const struct seg *seg, bool in, struct fault_facts *f)
+{
+	const struct mad_packet *p = container_of(seg, struct mad_packet, seg);
+
+	f->dev = p->dev;
+	memcpy(f->peer, p->peer, 16);
+}
+
+static void fault_wake(ns_t when)
+{
+}
+
+static const struct fault_host fault_host = { .now = fault_now, .facts = fault_facts,
+					      .wake = fault_wake };
+
+void gsi_fault_init(struct gsi_faults *g)
+{
+	g->version = 0;
+	faults_init(&g->f, &fault_host, g->count);
+}
+
+uint32_t gsi_fault(struct gsi_port *p, const uint8_t peer[16], uint32_t qpn, uint32_t psn,
+		   enum fault_side side)
+{
+	bool in = side == FAULT_INGRESS;
+	struct mad_packet m = {
+		.seg = { .service = SEG_UD, .type = SEG_SEND, .flags = SEG_F_START | SEG_F_END,
+			 .npkts = 1, .len = CM_MAD_LEN, .sqpn = in ? qpn : GSI_QPN,
+			 .dqpn = in ? GSI_QPN : qpn, .psn = psn },
+		.dev = p->r->page->dev[p->slot].index,
+		.peer = peer,
+	};
+	const struct fault_table *t = &p->r->page->fault;
+	struct gsi_faults *g = &p->r->gsi.faults;
+
+	if (g->version != t->version) {
+		g->version = t->version;
+		faults_set(&g->f, t, 0);
+	}
+	if (!g->f.nrules)
+		return 1;
+	judged_at = p->r->loop.now;
+	return faults_judge(&g->f, &m.seg, side, in);
+}
