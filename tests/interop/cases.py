@@ -74,7 +74,7 @@ def perftests():
     for tool in ("send_bw", "write_bw", "read_bw"):
         for m in MTUS:
             yield perf(tool, f"-m {m} -s 50001 -n 10", families=(4,) if m != 1024 else (4, 6),
-                       loss=m == 1024)
+                       loss=m == 1024, long=m in (512, 2048) and tool != "send_bw")
             yield perf(tool, f"-m {m} -a -n 5", long=True, timeout=600)
             yield perf(tool, f"-m {m} -b -q 4 -s 50001 -n 10", long=True, timeout=180,
                        timers=True)

@@ -17,8 +17,10 @@ import time
 from dataclasses import dataclass
 
 import vm
+from silence import Silence
 
 PORT = 23000
+GROUP = "239.1.2.4"     # the kernel's rdma_cm joins none of IPv6 on RoCE (ENOTSUPP)
 
 
 @dataclass
@@ -34,6 +36,9 @@ class Connection:
     listens: int = 0             # where the server listens, when not in {port}
     forever: bool = False        # the server has to be ended
     same: bool = False           # each side says the same whichever it is: compared
+    tcp: bool = False            # the server listens at a TCP port
+    again: str = ""              # a pattern: the program's own race, once more
+    rules: tuple = ()            # ruse fault, for the CM's messages
 
 
 def tool(name, server="", client="", **kw):
@@ -58,6 +63,23 @@ def udaddy(opts, **kw):
                       listens=7174, **kw)
 
 
+def perf(name, opts, **kw):
+    """
+    perftest listens twice, and connects twice without asking whether there is a
+    listener again. It has no IPv6.
+    """
+    cmd = f"ib_{name} -R -F -p {{port}} {opts}"
+    return Connection(f"{name} -R {opts}", cmd, cmd + " {addr}", families=(4,),
+                      expect=r"(?m)^ *\d+ +\d+ +[0-9.]+", again="REJECTED; error: 8", **kw)
+
+
+def qperf(tests, **kw):
+    """Its server tells its port before it listens."""
+    return Connection(f"qperf -cm 1 {tests}", "qperf -lp {port}",
+                      f"qperf -lp {{port}} -cm 1 -t 1 {{addr}} {tests}", families=(4,),
+                      expect="= +[0-9.]+", tcp=True, forever=True, again="Event rejected", **kw)
+
+
 def all_connections():
     yield rping("-C 5 -V -v", expect="ping data", same=True)
     yield Connection("every end, private data", "{bin}/connect {addr} {port}",
@@ -68,6 +90,17 @@ def all_connections():
     yield both("cmtime", "-c 50", expect="(?m)^disconnect *: ", forever=True, families=(4,))
     yield both("cmtime", "-c 500", expect="(?m)^disconnect *: ", forever=True, long=True,
                timeout=300)
+    yield both("cmtime", "-c 20", expect="(?m)^disconnect *: ", forever=True, families=(4,),
+               timeout=300, rules=("drop 5% qp 1", "duplicate 20% qp 1"))
+    yield both("cmtime", "-c 100", expect="(?m)^disconnect *: ", forever=True, families=(6,),
+               timeout=600, long=True, rules=("drop 20% qp 1", "duplicate 20% qp 1"))
+    yield perf("send_bw", "-s 4097 -n 20")
+    yield perf("read_lat", "-s 9000 -n 10", long=True)
+    yield perf("write_bw", "-b -s 50001 -n 10", long=True)
+    yield perf("atomic_lat", "-n 10", long=True)
+    yield perf("send_lat", "-c UD -s 1000 -n 10", long=True)
+    yield qperf("rc_lat rc_bw")
+    yield qperf("rc_rdma_write_bw rc_rdma_read_lat rc_bi_bw", long=True)
     yield Connection("rdma_client", "rdma_server -s {addr} -p {port}",
                      "rdma_client -s {addr} -p {port}", expect="end 0", served="end 0")
     yield rping("-C 50 -S 65000 -V", long=True)
@@ -161,21 +194,68 @@ class Pairs:
         return side.start(what.format(addr=address(server), own=address(side), port=self.port,
                                       bin=os.path.join(self.suite.args.build, "tests/system")))
 
-    def wait_listening(self, case, server, s):
-        port = case.listens or self.port
+    def wait_listening(self, server, s, port, tcp=False):
         end = time.monotonic() + vm.slow(60)
-        while not re.search(f"(?m)state LISTEN .*src-addr [^ ]*:{port}( |$)",
-                            server.run("rdma res show cm_id")[1]):
+        while not (server.listening(port) if tcp else
+                   re.search(f"(?m)state LISTEN .*src-addr [^ ]*:{port}( |$)",
+                             server.run("rdma res show cm_id")[1])):
             if s.rc is not None or time.monotonic() > end:
                 s.wait(0)
                 raise self.fail(f"the server does not listen\nserver: {s.cmd}\n{s.out}")
             time.sleep(0.1)
 
     def pair(self, case, family, server, client):
+        """Several times at most, where a program is quicker than its own server."""
+        for attempts in range(1, 6):
+            try:
+                self.once(case, family, server, client)
+                return
+            except self.fail as e:
+                if attempts == 5 or not case.again or not re.search(case.again, str(e)):
+                    raise
+                self.suite.note(f"# again: {e}")
+
+    def lossy(self, case, family, server, client):
+        """With the CM's messages lost and doubled. Something must have been."""
+        try:
+            for rule in case.rules:
+                self.here.ruse(["fault", "add", *rule.split()])
+            self.pair(case, family, server, client)
+        finally:
+            listed = self.here.ruse(["fault", "list", "--json"])
+            self.here.ruse(["fault", "del", "all"])
+        acted = [int(n) for n in re.findall(r'"acted": *(\d+)', listed)]
+        if not all(acted):
+            raise self.fail(f"no fault has happened: this proves nothing: {acted}")
+        self.suite.note(f"# faults: {acted}")
+
+    def mckey(self, receiver, sender):
+        """
+        Ten datagrams to a group. mckey sends as soon as it is a member, which the
+        receiver has to be before.
+        """
+        for attempts in range(1, 4):
+            r = receiver.start(f"mckey -m {GROUP} -b {receiver.ip4}")
+            end = time.monotonic() + vm.slow(30)
+            while GROUP not in receiver.run("ip maddr show")[1] and r.rc is None and \
+                    time.monotonic() < end:
+                time.sleep(0.1)
+            time.sleep(1)       # QP and receives; if that was too short, once more
+            s = sender.start(f"mckey -m {GROUP} -b {sender.ip4} -s")
+            crc = s.wait(vm.slow(60))
+            src = r.wait(vm.slow(15))
+            text = f"exit status: {sender.name} {crc}, {receiver.name} {src}\n{r.out}\n{s.out}"
+            if not crc and not src and "receiving data" in r.out:
+                return
+            if crc or attempts == 3:
+                raise self.fail(text)
+            self.suite.note(f"# again: {text}")
+
+    def once(self, case, family, server, client):
         self.port += 2      # every second one: nobody listens on the next
         begun = time.monotonic()
         s = self.start(case.server, server, server, family)
-        self.wait_listening(case, server, s)
+        self.wait_listening(server, s, case.listens or self.port, case.tcp)
         ready = time.monotonic()
         c = self.start(case.client, client, server, family)
         crc = c.wait(vm.slow(case.timeout))
@@ -223,9 +303,16 @@ class Pairs:
                     self.named(f"IPv{family} both ways: {case.name}",
                                lambda c=case, f=family: self.compared(c, f))
                     continue
+                run, how = (self.lossy, ", CM's messages lost") if case.rules else (self.pair, "")
                 for server, client in sides:
-                    self.named(f"IPv{family} {server.name} <- {client.name}: {case.name}",
-                               lambda c=case, f=family, s=server, d=client: self.pair(c, f, s, d))
+                    self.named(f"IPv{family} {server.name} <- {client.name}: {case.name}{how}",
+                               lambda c=case, f=family, s=server, d=client, r=run: r(c, f, s, d))
+        for receiver, sender in ((self.guest, self.here), (self.here, self.guest)):
+            self.named(f"IPv4 {receiver.name} <- {sender.name}: mckey",
+                       lambda r=receiver, s=sender: self.mckey(r, s))
+        if self.long and can:
+            self.named("peers that have vanished", lambda: Silence(self, Wire).run(
+                os.path.join(self.dir, "silence.pcapng")))
 
     def named(self, name, fn):
         if self.suite.wanted(name):
