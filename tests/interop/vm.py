@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -282,6 +283,16 @@ class Here(Side):
         os.mkdir(self.rundir, 0o700)
         self.env = dict(os.environ, RUSE_DIR=self.rundir,
                         PATH=build + ":" + os.environ["PATH"])
+        # Without --idle it would leave, and its counters go, where programs are seconds apart.
+        # pylint: disable-next=consider-using-with
+        self.rused = subprocess.Popen(["setpriv", "--pdeathsig", "KILL",
+                                       os.path.join(build, "rused"), "--rundir", self.rundir,
+                                       "--idle", "0"], stdin=subprocess.DEVNULL, env=self.env)
+        end = time.monotonic() + 60
+        while not any(stat.S_ISSOCK(f.stat().st_mode) for f in os.scandir(self.rundir)):
+            if time.monotonic() > end or self.rused.poll() is not None:
+                raise RuntimeError("rused does not start: " + self.log())
+            time.sleep(0.05)
 
     def start(self, cmd):
         return OwnCommand(f"ruse run {cmd}", self.env)
@@ -304,6 +315,9 @@ class Here(Side):
                         return True
         return False
 
+    def alive(self):
+        return self.rused.poll() is None
+
     def log(self):
         try:
             with open(os.path.join(self.rundir, "rused.log"), encoding="utf-8") as f:
@@ -314,4 +328,9 @@ class Here(Side):
     def stop(self):
         subprocess.run([os.path.join(self.build, "ruse"), "stop", "--now"], env=self.env,
                        check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            self.rused.wait(slow(30))
+        except subprocess.TimeoutExpired:
+            self.rused.kill()
+            self.rused.wait()
         self.dir.cleanup()
