@@ -206,12 +206,12 @@ class Pairs:
 
     def pair(self, case, family, server, client):
         """Several times at most, where a program is quicker than its own server."""
-        for attempts in range(1, 6):
+        for attempts in range(1, 13):
             try:
                 self.once(case, family, server, client)
                 return
             except self.fail as e:
-                if attempts == 5 or not case.again or not re.search(case.again, str(e)):
+                if attempts == 12 or not case.again or not re.search(case.again, str(e)):
                     raise
                 self.suite.note(f"# again: {e}")
 
