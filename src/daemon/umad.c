@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Open files of umadN and issmN: one end of a SOCK_SEQPACKET pair, as for rdma_cm (ucma.c).
- * While there are packets there is something to read in the program's end, a datagram a packet,
- * up to SHOWN_MAX; when the last copy of it is closed we hear of that.
+ * What a program can read goes into it as it comes, so that a read() asks nobody; when the last
+ * copy of its end is closed we hear of that.
+ *
+ * A long packet stays here, with a number in the socket in its place (marked), and so do all
+ * behind it. READ gives it out and holds it (umad_unread() has it still); only TAKE is its end.
  *
  * A program whose device is gone is to see POLLERR. A Unix socket has an error when its peer was
  * closed with something unread, so each umad file has one datagram in our end that nobody reads.
@@ -23,7 +26,6 @@
 #include "daemon/umad_internal.h"
 #include "ipc/umad_msg.h"
 
-#define SHOWN_MAX 64u
 #define INDEX_BITS 12
 #define WRITE_MAX (64u << 20)	/* of RMPP messages; the kernel's limit is its memory */
 #define ARG_MAX_LEN 64
@@ -37,23 +39,51 @@ struct umad_fd {
 	struct umad_file *file;	/* NULL: issmN */
 	struct umad_sm sm;
 	uint32_t number;
-	uint32_t shown;		/* datagrams in the pair */
+	uint32_t seq;		/* of the last long packet */
+	bool marked;		/* that is next, and its datagram is in the pair */
+	bool held;		/* and was given out, not taken yet */
+	bool full;		/* the pair is; EPOLLOUT says when it is not */
 };
 
 _Static_assert(offsetof(struct umad_fd, node) == 0, "freed by its node");
 
-/* Makes as many datagrams readable as there are packets: returns how many the library is to take. */
-static uint32_t show(struct umad_fd *u)
+/* Sends the next packet, or its number. False: there is none, or no room. */
+static bool show_one(struct umad_fd *u)
 {
-	uint32_t want = min(umad_pending(u->file), SHOWN_MAX), taken = 0;
+	struct {
+		struct ipc_umad_shown h;
+		uint8_t data[IPC_UMAD_SHOWN];
+	} d = { .h.seq = 0 };
+	size_t len = umad_next_len(u->file), copied = 0;
+	bool is_long = len > sizeof(d.data);
 
-	while (u->shown < want && send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
-		u->shown++;
-	if (u->shown > want) {
-		taken = u->shown - want;
-		u->shown = want;
+	if (!len || u->marked)
+		return false;
+	if (is_long)
+		d.h.seq = u->seq + 1 ? u->seq + 1 : 1;
+	else
+		umad_read(u->file, d.data, len, &copied);
+	if (send(u->f.fd, &d, sizeof(d.h) + copied, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+		if (!is_long)
+			umad_unread(u->file);
+		u->full = true;
+		return false;
 	}
-	return taken;
+	if (is_long)
+		u->seq = d.h.seq;
+	u->marked = is_long;
+	return true;
+}
+
+static void show(struct umad_fd *u)
+{
+	bool was_full = u->full;
+
+	u->full = false;
+	while (show_one(u))
+		;
+	if (u->full != was_full)
+		loop_mod(&u->of->r->loop, &u->f, EPOLLRDHUP | (u->full ? EPOLLOUT : 0));
 }
 
 static void queued(void *ctx)
@@ -96,7 +126,12 @@ static void file_close(struct umad_fd *u)
 
 static void fd_event(struct loop_fd *f, uint32_t events)
 {
-	file_close(container_of(f, struct umad_fd, f));
+	struct umad_fd *u = container_of(f, struct umad_fd, f);
+
+	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		file_close(u);
+	else if (u->file)
+		show(u);
 }
 
 void umad_close_node(struct umad_node *n)
@@ -260,26 +295,44 @@ static int do_write(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 	return rc;
 }
 
+/* Out of a file that has nothing long: only what is wrong with the call. */
+static int32_t nothing_read(struct umad_fd *u, const struct ipc_umad *q, void *out)
+{
+	size_t copied;
+
+	if (umad_next_len(u->file))
+		return -EAGAIN;
+	return (int32_t)umad_read(u->file, out, min(q->count, (uint64_t)IPC_UMAD_INLINE), &copied);
+}
+
 /* out has room for IPC_UMAD_INLINE bytes; what is longer goes into a memfd, *fd. */
 static void do_read(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad_reply *reply,
 		    void *out, int *fd)
 {
-	size_t need = umad_next_len(u->file), copied = 0;
-	size_t count = min((uint64_t)(need ? need : IPC_UMAD_INLINE), q->count);
-	void *buf = count > IPC_UMAD_INLINE ? malloc(count) : out;
+	size_t count, copied = 0;
 	ssize_t ret;
+	void *buf;
 
+	if (!u->marked || q->seq != u->seq) {
+		reply->ret = nothing_read(u, q, out);
+		return;
+	}
+	/* Given out before, but not taken. */
+	if (u->held)
+		umad_unread(u->file);
+	u->held = false;
+	count = min((uint64_t)umad_next_len(u->file), q->count);
+	buf = count > IPC_UMAD_INLINE ? malloc(count) : out;
 	if (!buf) {
 		reply->ret = -ENOMEM;
 		return;
 	}
 	ret = umad_read(u->file, buf, count, &copied);
 	reply->ret = ret < 0 ? (int32_t)ret : 0;
+	u->held = ret >= 0;
 	if (copied > IPC_UMAD_INLINE) {
 		*fd = memfd_of(buf, copied);
 		if (*fd < 0) {
-			if (ret >= 0)
-				umad_unread(u->file);
 			reply->ret = *fd;
 			copied = 0;
 		}
@@ -289,6 +342,15 @@ static void do_read(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad
 	reply->len = (uint32_t)copied;
 	if (buf != out)
 		free(buf);
+}
+
+static void do_take(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad_reply *reply)
+{
+	if (!u->held || q->seq != u->seq)
+		return;
+	u->held = u->marked = false;
+	reply->taken = 1;
+	show(u);
 }
 
 static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *body,
@@ -333,8 +395,8 @@ int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int m
 	case UMAD_OP_READ:
 		do_read(u, q, reply, out, fd);
 		break;
-	case UMAD_OP_UNREAD:
-		umad_unread(u->file);
+	case UMAD_OP_TAKE:
+		do_take(u, q, reply);
 		break;
 	case UMAD_OP_IOCTL:
 		rc = do_ioctl(u, q, body, reply, out);
@@ -342,6 +404,5 @@ int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int m
 	case UMAD_OPS:
 		break;
 	}
-	reply->taken = show(u);
 	return rc;
 }

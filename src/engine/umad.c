@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * /dev/infiniband/umadN and issmN. The program's descriptor is one end of a pair whose other end
- * rused holds, as for rdma_cm (ucma.c); numbers of files are rused's. Bytes cross as they
- * are, many of them in a memfd, which the kernel fills from and copies into the program's memory.
+ * rused holds, as for rdma_cm (ucma.c); numbers of files are rused's. What is to be read comes
+ * through that pair. Bytes cross as they are, many of them in a memfd, which the kernel fills from
+ * and copies into the program's memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -210,35 +211,57 @@ static int wait_packet(int fd)
 	return ret == -ECONNRESET ? -EIO : ret;
 }
 
-static void unread(uint32_t file, int fd)
-{
-	struct call c = { .h = { .file = file, .op = UMAD_OP_UNREAD } };
-	struct reply r;
-	int got;
+struct shown {
+	struct ipc_umad_shown h;
+	uint8_t data[IPC_UMAD_SHOWN];
+};
 
-	if (!call(&c, fd, -1, &r, &got) && got >= 0)
-		sys_close(got);
+static ssize_t next_shown(int fd, struct shown *d, int flags)
+{
+	struct iovec iov = { d, sizeof(*d) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t n = sys_recvmsg(fd, &m, flags | MSG_DONTWAIT);
+
+	if (n == -EAGAIN)
+		return n;
+	return n < (ssize_t)sizeof(d->h) ? -EIO : n - (ssize_t)sizeof(d->h);
 }
 
-ssize_t engine_umad_read(uint32_t file, int fd, void *buf, size_t count)
+/*
+ * The packet that is in the socket: bytes or -errno; -EAGAIN there is none; *seq: a long one, which
+ * is rused's. It is taken out once the program has it. Under the lock: it is this process's alone.
+ */
+static ssize_t read_shown(int fd, void *buf, size_t count, uint32_t *seq)
 {
-	struct call c = { .h = { .file = file, .op = UMAD_OP_READ } };
-	struct reply r;
-	int got, ret;
-	bool there;
+	struct shown d;
+	ssize_t len = next_shown(fd, &d, MSG_PEEK);
 
-	c.h.count = min(count, (size_t)COUNT_MAX);
-	for (;;) {
-		ret = call(&c, fd, -1, &r, &got);
-		if (ret)
-			return -EIO;
-		if (r.h.ret != -EAGAIN)
-			break;
-		ret = wait_packet(fd);
-		if (ret)
-			return ret;
-	}
-	if (r.h.len > c.h.count)
+	*seq = 0;
+	if (len < 0)
+		return len;
+	*seq = d.h.seq;
+	if (*seq)
+		return 0;
+	if (count < (size_t)len)
+		return -EINVAL;
+	if (umem_copy(buf, d.data, (size_t)len))
+		return -EFAULT;
+	next_shown(fd, &d, 0);
+	return len;
+}
+
+/* A long packet. -EAGAIN: another process has read it meanwhile, or, seq 0, there is none. */
+static ssize_t read_long(uint32_t file, int fd, void *buf, size_t count, uint32_t seq)
+{
+	struct call c = { .h = { .file = file, .op = UMAD_OP_READ, .seq = seq, .count = count } };
+	struct reply r;
+	bool there;
+	ssize_t ret;
+	int got;
+
+	if (call(&c, fd, -1, &r, &got))
+		return -EIO;
+	if (r.h.len > count)
 		there = false;
 	else if (got >= 0)
 		there = memfd_to(got, buf, r.h.len);
@@ -246,12 +269,40 @@ ssize_t engine_umad_read(uint32_t file, int fd, void *buf, size_t count)
 		there = !umem_copy(buf, r.data, r.h.len);
 	if (got >= 0)
 		sys_close(got);
-	if (!there) {
-		if (!r.h.ret)
-			unread(file, fd);
+	if (!there)
 		return -EFAULT;
+	ret = r.h.ret ? r.h.ret : (ssize_t)r.h.len;
+	if (ret < 0)
+		return ret;
+	c.h.op = UMAD_OP_TAKE;
+	if (!call(&c, fd, -1, &r, &got) && got >= 0)
+		sys_close(got);
+	return ret;
+}
+
+ssize_t engine_umad_read(uint32_t file, int fd, void *buf, size_t count)
+{
+	uint32_t seq;
+	ssize_t ret;
+
+	count = min(count, (size_t)COUNT_MAX);
+	for (;;) {
+		engine_check_fork();
+		if (!engine_lock())
+			return -EDEADLK;
+		ret = read_shown(fd, buf, count, &seq);
+		engine_unlock();
+		if (!seq && ret != -EAGAIN)
+			return ret;
+		/* rused knows how long the header is. */
+		if (seq || count < sizeof(struct ib_user_mad_hdr))
+			ret = read_long(file, fd, buf, count, seq);
+		if (ret != -EAGAIN)
+			return ret;
+		ret = seq ? 0 : wait_packet(fd);
+		if (ret)
+			return ret;
 	}
-	return r.h.ret ? r.h.ret : (ssize_t)r.h.len;
 }
 
 /* The argument's length; -1: no such command. */

@@ -3,9 +3,11 @@
  * What a process and rused say about files of /dev/infiniband/umadN and issmN.
  *
  * IPC_UMAD_OPEN: open(). Body ipc_umad_open; reply ipc_umad_opened and one end of a
- * SOCK_SEQPACKET pair: the file lives until that is closed everywhere. umadN: there is a
- * datagram in it for each packet that can be read, up to some number. issmN: one datagram as
- * soon as it is ours, of one byte, 0 or an errno. When the device goes the other end is closed.
+ * SOCK_SEQPACKET pair: the file lives until that is closed everywhere. umadN: what can be read
+ * comes in it, a datagram a packet: ipc_umad_shown and the bytes that read() gives, as many as
+ * the socket takes; one longer than IPC_UMAD_SHOWN, and whatever is behind it, waits: its
+ * datagram has only a number. issmN: one datagram as soon as it is ours, of one byte, 0 or an
+ * errno. When the device goes the other end is closed.
  *
  * IPC_UMAD_CALL: read(), write() and ioctl() of a umadN, by whichever process has it. Body
  * ipc_umad and the bytes that follow it, or, for more than IPC_UMAD_INLINE of write(), a memfd;
@@ -28,11 +30,16 @@ struct ipc_umad_opened {
 };
 
 #define IPC_UMAD_INLINE 4096
+#define IPC_UMAD_SHOWN 320	/* the longer header and a MAD */
+
+struct ipc_umad_shown {
+	uint32_t seq;		/* 0: the packet follows; else it is to be read by this number */
+};
 
 enum ipc_umad_op {
 	UMAD_OP_WRITE,
-	UMAD_OP_READ,
-	UMAD_OP_UNREAD,		/* the program's buffer was not there: what was read last is first again */
+	UMAD_OP_READ,		/* what datagram seq stands for; -EAGAIN: no longer */
+	UMAD_OP_TAKE,		/* the program has got that: the next */
 	UMAD_OP_IOCTL,
 	UMAD_OPS
 };
@@ -42,13 +49,13 @@ struct ipc_umad {
 	uint16_t op;		/* enum ipc_umad_op */
 	uint16_t len;		/* bytes that follow */
 	uint32_t cmd;		/* UMAD_OP_IOCTL */
-	uint32_t pad;
+	uint32_t seq;		/* UMAD_OP_READ, UMAD_OP_TAKE */
 	uint64_t count;		/* third argument of read() or write() */
 };
 
 struct ipc_umad_reply {
 	int32_t ret;		/* what the call returns, 0 for a read() or write() that was one */
-	uint32_t taken;		/* datagrams to be taken out of the file's socket */
+	uint32_t taken;		/* UMAD_OP_TAKE: 1: its datagram is to be taken out of the socket */
 	uint32_t off;		/* UMAD_OP_IOCTL: where in the argument the bytes belong */
 	uint32_t len;		/* bytes that belong into the program's memory, whatever ret is */
 };
