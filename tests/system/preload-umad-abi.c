@@ -272,6 +272,48 @@ static void rmpp_messages(void)
 	free(p);
 }
 
+#define ROUNDS 200
+#define LONG 3000
+
+/* Long and short ones, more than the socket takes: all come, the short ones in their order. */
+static void mixed(void)
+{
+	struct ib_user_mad_reg_req2 r = { .qpn = 1, .mgmt_class = CLASS_VENDOR_RMPP,
+					  .mgmt_class_version = 1, .oui = 0x001405,
+					  .rmpp_version = 1 };
+	int from = open_umad(O_NONBLOCK), to = open_umad(O_NONBLOCK);
+	uint32_t shorts = 0, longs = 0;
+	static uint8_t got[HDR + LONG + MAD];
+
+	CHECK(reg2(from, &r) == 0);
+	r.method_mask[0] = 1 << SEND;
+	CHECK(reg2(to, &r) == 0);
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct packet *p = rmpp(1000 + i, LONG);
+
+		CHECK(write(from, p, HDR + VENDOR_DATA + LONG) == HDR + VENDOR_DATA + LONG);
+		p->mad[RMPP_FLAGS] = p->mad[RMPP_TYPE] = p->mad[RMPP_VERSION] = 0;
+		p->hdr.timeout_ms = 0;
+		memcpy(p->mad + TID + 4, &(uint32_t){ htonl(i) }, 4);
+		CHECK(put(from, p) == 0);
+		free(p);
+	}
+	for (uint32_t i = 0; i < 2 * ROUNDS; i++) {
+		int n = get(to, got, sizeof(got));
+		uint32_t tid = low_tid(got + HDR);
+
+		if (n == HDR + MAD) {
+			CHECK(tid == shorts++);
+			continue;
+		}
+		CHECK(n == HDR + VENDOR_DATA + LONG && tid >= 1000 && tid < 1000 + ROUNDS);
+		for (size_t k = 0; k < LONG; k++)
+			CHECK(got[HDR + VENDOR_DATA + k] == (uint8_t)(k * 7 + (k >> 8)));
+		longs++;
+	}
+	CHECK(shorts == ROUNDS && longs == ROUNDS && !readable(to, 0));
+}
+
 /* An agent that does RMPP itself gets each segment as it came. */
 static void user_rmpp(void)
 {
@@ -404,6 +446,7 @@ static const struct testcase cases[] = {
 	{ "other_qp", other_qp, 0 },
 	{ "methods", methods, 0 },
 	{ "rmpp_messages", rmpp_messages, 0 },
+	{ "mixed", mixed, 0 },
 	{ "user_rmpp", user_rmpp, 0 },
 	{ "issm", issm, 0 },
 	{ "issm_cleared", issm_cleared, 0 },
