@@ -8,7 +8,7 @@ function(ruse_lint name)
     set(L_COMMAND sh -c "command -v ${L_NEEDS} >/dev/null || exit 77 && \"$@\"" lint ${L_COMMAND})
   endif()
   if(NOT L_TIMEOUT)
-    set(L_TIMEOUT 60)
+    set(L_TIMEOUT 300)
   endif()
   add_test(NAME lint/${name} COMMAND ${L_COMMAND} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(lint/${name} PROPERTIES LABELS lint TIMEOUT ${L_TIMEOUT}
@@ -28,8 +28,8 @@ ruse_lint(shellcheck NEEDS shellcheck COMMAND
   sh -c "git ls-files -z | xargs -0 grep -lIE '^#!/bin/(ba)?sh' | xargs -d '\\n' shellcheck -S info")
 ruse_lint(codespell NEEDS codespell COMMAND
   sh -c "git ls-files -z | grep -zvE '^(LICENSES/|linux-source|tests/.*corpus/)' | xargs -0 codespell -I tools/codespell.ignore")
-ruse_lint(cppcheck NEEDS cppcheck TIMEOUT 240 PROCESSORS 2 COMMAND
+ruse_lint(cppcheck NEEDS cppcheck TIMEOUT 600 PROCESSORS 2 COMMAND
   cppcheck --quiet -j 2 --std=c11 --language=c --enable=warning,performance,portability
   --inline-suppr --suppressions-list=tools/cppcheck.suppress --error-exitcode=1
   --template=gcc -D_GNU_SOURCE -D__x86_64__ -DRUSE_VERSION="" -Isrc src)
-ruse_lint(clang-tidy NEEDS clang-tidy TIMEOUT 480 PROCESSORS 2 COMMAND tools/tidy ${CMAKE_BINARY_DIR})
+ruse_lint(clang-tidy NEEDS clang-tidy TIMEOUT 1200 PROCESSORS 2 COMMAND tools/tidy ${CMAKE_BINARY_DIR})
