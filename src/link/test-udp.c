@@ -217,6 +217,7 @@ static void ride(const char *addr)
 	/* A later one says both; the answer comes first, a NAK keeps its place. */
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 2);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 3);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
 	assert_string_equal(arrived(&p), "");
 	assert_true(udp_holds(p.ep));
 	say(l, SEG_SEND, 0, 2);

@@ -10,7 +10,7 @@
  * answers more until the next try.
  */
 #include "link/udp_int.h"
-#include "queue/barrier.h"
+#include "wire/psn.h"
 
 #define RIDE_NS (20 * NS_US)	/* an answer that comes later is none */
 #define RIDES 4			/* answers at once, after which the next is waited for */
@@ -50,9 +50,11 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 	learn(ul, seg);
 	if (!ep->may_hold || ul->rides < RIDES || ep->no_gso || !plain_ack(seg))
 		return false;
-	/* A later one of the same QP says both. */
+	/* A later one of the same QP says both; that of a duplicate may be the earlier. */
 	if (ul->holds && ul->held.dqpn != seg->dqpn)
 		return false;
+	if (ul->holds && psn_diff(seg->psn, ul->held.psn) < 0)
+		return true;
 	ul->held = *seg;
 	if (!ul->holds)
 		ep->nheld++;

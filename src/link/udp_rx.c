@@ -17,6 +17,7 @@
 #include "wire/psn.h"
 
 #define CTL_SIZE 256
+#define SMALL 2048		/* bytes of a datagram */
 
 /* What a datagram says beside its payload. */
 struct meta {
@@ -288,8 +289,8 @@ void udp_handed(struct udp_ep *ep, const struct seg_net *net, const void *p, siz
 }
 
 /*
- * Takes datagrams, as many as there are: UDP_RX_VLEN, perhaps more. One call
- * for one datagram costs less; for several at a time, the other does.
+ * Takes datagrams. Of small ones several at a time, if there are; trains one by
+ * one, for what has just been copied is still in the nearest cache.
  */
 static int take(struct udp_rxbuf *b, struct udp_rx *rx)
 {
@@ -307,7 +308,7 @@ static int take(struct udp_rxbuf *b, struct udp_rx *rx)
 	}
 	b->msg[0].msg_len = (uint32_t)n;
 	/* The second time running that something was there. */
-	rx->many = rx->once;
+	rx->many = rx->once && n < SMALL;
 	rx->once = true;
 	return 1;
 }
@@ -316,20 +317,24 @@ int udp_rx_read(struct udp_ep *ep, struct udp_rx *rx, int budget)
 {
 	struct udp_rxbuf *b = ep->rxbuf;
 	uint64_t before = ep->in.rx_segs;
-	int n;
+	int n, trains = 0;
+	bool more;
 
 	do {
 		n = take(b, rx);
 		for (int i = 0; i < n; i++) {
 			struct meta *m = &b->meta[i];
 
+			trains += b->msg[i].msg_len >= SMALL;
 			if (likely(meta_read(m, &b->msg[i].msg_hdr)))
 				datagram(ep, m, b->data[i], b->msg[i].msg_len);
 			else
 				ep->stats->malformed++;
 			rearm(b, i);
 		}
-		deliver(ep, false);
-	} while ((n == UDP_RX_VLEN || rx->many) && ep->in.rx_segs - before < (uint64_t)budget);
+		more = n == UDP_RX_VLEN || (n > 0 && (rx->many || trains));
+		/* Acknowledgements of a stream wait for the batch, not for the end of the stream. */
+		deliver(ep, more && trains % UDP_RX_VLEN);
+	} while (more && ep->in.rx_segs - before < (uint64_t)budget);
 	return (int)(ep->in.rx_segs - before);
 }
