@@ -29,10 +29,14 @@
 
 static void add_client(const struct client *c, int dev, uint64_t sum[PROC_COUNTERS])
 {
-	const struct host_dev *d = &c->r->page->dev[dev];
+	const struct host_dev *d;
 	struct proc_page p;
 
-	if (!d->in_use || client_page(c, &p))
+	/* Before anybody has said hello there is no host page. */
+	if (client_page(c, &p))
+		return;
+	d = &c->r->page->dev[dev];
+	if (!d->in_use)
 		return;
 	for (int i = 0; i < PROC_MAX_DEVS; i++)
 		for (int k = 0; p.dev[i].dev_index == d->index && k < PROC_COUNTERS; k++)
