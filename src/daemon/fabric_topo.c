@@ -42,14 +42,14 @@ static int numbers(struct fabric_call *c, int n, const char *usage, uint32_t *v)
 
 static int make_star(struct fabric_call *c, struct topo *t)
 {
-	uint32_t n;
+	uint32_t n = 0;
 
 	return numbers(c, 1, "--star HOSTS", &n) ? -EINVAL : topo_star(t, n);
 }
 
 static int make_fat_tree(struct fabric_call *c, struct topo *t)
 {
-	uint32_t k;
+	uint32_t k = 0;
 
 	return numbers(c, 1, "--fat-tree PORTS, of each switch", &k) ? -EINVAL :
 								       topo_fat_tree(t, k);
@@ -57,7 +57,7 @@ static int make_fat_tree(struct fabric_call *c, struct topo *t)
 
 static int make_dragonfly(struct fabric_call *c, struct topo *t)
 {
-	uint32_t v[3];
+	uint32_t v[3] = { 0 };
 
 	return numbers(c, 3, "--dragonfly ROUTERS HOSTS GLOBALS", v) ?
 		       -EINVAL : topo_dragonfly(t, v[0], v[1], v[2]);

@@ -27,10 +27,10 @@ struct host_gid {
 struct host_ib {
 	uint32_t host;		/* of the fabric, whose device it is: 1..; 0: none, a RoCE port */
 	uint32_t reregister;	/* times that the SM has asked for it */
-	uint16_t lid, sm_lid, cap_mask2;
+	uint16_t lid, sm_lid, cap_mask2, pad0;
 	uint8_t lmc, sm_sl, max_mtu, vl_cap, init_reply, subnet_timeout;
 	uint8_t hca_port, npkeys;	/* hca_port: its number on the HCA; here it is port 1 */
-	uint16_t device_id, pad0;
+	uint16_t device_id, pad1;
 	uint32_t vendor_id;
 	uint8_t sys_image_guid[8];	/* network order */
 	uint16_t pkey[HOST_MAX_PKEYS];
