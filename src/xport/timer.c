@@ -8,6 +8,8 @@
  *		acknowledgement and during an RNR wait. While the link says that a
  *		living peer has not yet looked at what we sent, its end counts for
  *		nothing: on a wire the NIC would answer, however busy the host.
+ *		On a wire the attempts after the first wait longer, as the specification
+ *		allows: the peer may be a program that waits for its turn on a CPU.
  * early		on a link that loses, the ack timer's stand-in: a lost last packet, a
  *		lost NAK or a lost repetition is told by nobody, and ack timeouts are
  *		long. When nothing is answered within the round trips of late, the
@@ -38,9 +40,22 @@ static ns_t timeout_of(const struct qp *qp)
 	return ack_timeout_ns(qp->attr.timeout & 31);
 }
 
+#define STRETCHED_MAX (500 * NS_MS)	/* more would only keep a dead peer's connection longer */
+
+/*
+ * IBA 9.7.6.1.3 leaves four times the ack timeout. What is lost is sent again early
+ * and so much sooner; this is how long a peer may be silent that is not dead.
+ */
+static ns_t stretched(const struct qp *qp, ns_t timeout)
+{
+	if (timeout >= STRETCHED_MAX || !qp->req.slow_start || qp->req.retry == qp->attr.retry_cnt)
+		return timeout;
+	return min(4 * timeout, (ns_t)STRETCHED_MAX);
+}
+
 static void ack_timer_start(struct qp *qp, ns_t now)
 {
-	ns_t timeout = timeout_of(qp);
+	ns_t timeout = stretched(qp, timeout_of(qp));
 
 	qp->req.deadline = timeout == NS_NEVER ? NS_NEVER : now + timeout;
 }

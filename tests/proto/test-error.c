@@ -397,6 +397,41 @@ static void test_no_timeout(void **state)
 	sim_expect(a->scq, 1, SUCCESS);
 }
 
+/* When a peer that never answers is given up, from the first packet on. */
+static ns_t given_up(uint8_t timeout, bool lossy)
+{
+	struct sim_cfg cfg = sim_defaults();
+	struct sim_wr wr = wr_of(OP_WRITE, 8);
+	struct ib_uverbs_wc wc;
+	ns_t t, from;
+
+	cfg.timeout = timeout;
+	cfg.lossy = lossy;
+	start(&cfg);
+	s->lose_all = true;
+	from = s->now;
+	sim_post(a, &wr);
+	sim_bell(a);
+	while (!sim_poll(a->scq, &wc)) {
+		t = xp_wake(a->qp);
+		assert_true(t != NS_NEVER);
+		sim_run(s, t);
+	}
+	assert_int_equal(wc.status, RETRY_EXC);
+	return s->now - from;
+}
+
+/* Eight attempts. On a wire the later ones last four ack timeouts, but not beyond half a second. */
+static void test_stretched(void **state)
+{
+	const ns_t t14 = 4096ll << 14, t16 = 4096ll << 16, t17 = 4096ll << 17;
+
+	assert_int_equal(given_up(14, false), 8 * t14);
+	assert_int_equal(given_up(14, true), t14 + 7 * 4 * t14);
+	assert_int_equal(given_up(16, true), t16 + 7 * 500 * NS_MS);
+	assert_int_equal(given_up(17, true), 8 * t17);
+}
+
 static void test_cq_overflow(void **state)
 {
 	struct sim_wr wr = wr_of(OP_SEND, 8);
@@ -479,7 +514,8 @@ int main(void)
 		cmocka_unit_test(test_send_too_long), cmocka_unit_test(test_bad_recv),
 		cmocka_unit_test(test_unmapped), cmocka_unit_test(test_local),
 		cmocka_unit_test(test_retry_exceeded), cmocka_unit_test(test_no_timeout),
-		cmocka_unit_test(test_cq_overflow), cmocka_unit_test(test_xp_error),
+		cmocka_unit_test(test_stretched), cmocka_unit_test(test_cq_overflow),
+		cmocka_unit_test(test_xp_error),
 		cmocka_unit_test(test_card_failed),
 	};
 
