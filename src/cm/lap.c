@@ -121,7 +121,8 @@ void cm_lap_handler(struct cm_rx *rx)
 	if (!row || rx->from->roce)
 		return;
 	path_from_lap(rx, p, &path);
-	if (cm_av_from_path(rx->cm, &path, NULL, &alt))
+	if (cm_av_from_path(rx->cm, &path, NULL, &alt) ||
+	    alt.av.dev->node_guid != rx->from->dev->node_guid)
 		return;
 	p->av.av = *rx->from;
 	p->alt = alt;

@@ -184,6 +184,17 @@ static void read_path(const struct cm_rx *rx, bool alternate, struct cm_path *pa
 		path->sl = rx->from->sl;
 }
 
+/* A GID of a REQ may be of another port of this host, but of no other's in the same process. */
+static int vector_within(const struct cm_rx *rx, const struct cm_path *path,
+			 const struct cm_sgid *sgid, struct cm_vector *v)
+{
+	int ret = cm_av_from_path(rx->cm, path, sgid, v);
+
+	if (!ret && !rx->from->roce && v->av.dev->node_guid != rx->from->dev->node_guid)
+		return -EINVAL;
+	return ret;
+}
+
 /* Both vectors from the paths; on failure the REJ that IBA 12.6.7.2 has for it, and false. */
 static bool set_vectors(struct cm_rx *rx, struct cm_priv *p, const struct cm_path path[2])
 {
@@ -194,7 +205,7 @@ static bool set_vectors(struct cm_rx *rx, struct cm_priv *p, const struct cm_pat
 	/* Without a GRH nobody has said which GID it was. */
 	if (!rx->from->is_global)
 		sgid.dev = NULL;
-	if (cm_av_from_path(rx->cm, &path[0], &sgid, &v)) {
+	if (vector_within(rx, &path[0], &sgid, &v)) {
 		if (rx->cm->ops->gid0(rx->cm->ctx, rx->from->dev, rx->from->port, gid))
 			cm_send_rej(&p->id, IB_CM_REJ_INVALID_GID, NULL, 0, NULL, 0, rx->now);
 		else
@@ -208,7 +219,7 @@ static bool set_vectors(struct cm_rx *rx, struct cm_priv *p, const struct cm_pat
 					    CM_REQ_PRIMARY_SUBNET_LOCAL, rx->from->dlid);
 	if (!has_alternate(rx->mad))
 		return true;
-	if (cm_av_from_path(rx->cm, &path[1], NULL, &v)) {
+	if (vector_within(rx, &path[1], NULL, &v)) {
 		cm_send_rej(&p->id, IB_CM_REJ_INVALID_ALT_GID, path[0].sgid, sizeof(path[0].sgid),
 			    NULL, 0, rx->now);
 		return false;

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/fabric_cm.h"
 #include "daemon/fabric_internal.h"
 
 static void wake_due(struct timer *t, ns_t now)
@@ -28,6 +29,7 @@ static void wake_due(struct timer *t, ns_t now)
 void fabrics_init(struct rused *r)
 {
 	r->fabric.wake.fn = wake_due;
+	list_init(&r->fabric.groups);
 }
 
 void fabric_touch(struct rused *r)
@@ -73,6 +75,7 @@ static void down(struct rused *r)
 	timer_cancel(&r->loop.timers, &f->wake);
 	fabric_paths_reset(r);
 	fabric_destroy(f->fabric);
+	fabric_addrs_fini(r);
 	free(f->hosts);
 	free(f->name);
 	f->fabric = NULL;
@@ -125,14 +128,16 @@ static int do_up(struct fabric_call *c)
 	}
 	if (!rc) {
 		f->hosts = calloc(t.count, sizeof(*f->hosts));
-		rc = f->hosts ? 0 : -ENOMEM;
+		rc = f->hosts ? fabric_addrs_init(c->r) : -ENOMEM;
 	}
 	if (rc) {
 		if (rc == -ENOMEM)
 			fabric_refuse(c, "out of memory");
 		if (f->fabric)
 			fabric_destroy(f->fabric);
+		free(f->hosts);
 		free(f->name);
+		f->hosts = NULL;
 		f->fabric = NULL;
 		f->name = NULL;
 	} else {
@@ -158,8 +163,7 @@ static int find(struct fabric_call *c, const char *name, uint32_t *node)
 	return *node == TOPO_NONE ? fabric_refuse(c, "no node is called %s", name) : 0;
 }
 
-/* "leaf 1/12": a node and its port. */
-static int find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port)
+int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port)
 {
 	char *slash = strrchr(name, '/'), *end;
 	unsigned long p;
@@ -192,7 +196,7 @@ static int do_link(struct fabric_call *c)
 	uint8_t port = 0;
 	bool up;
 
-	if (want(c, "up", "down", &up) || find_port(c, c->word[2], &node, &port))
+	if (want(c, "up", "down", &up) || fabric_find_port(c, c->word[2], &node, &port))
 		return -EINVAL;
 	fabric_paths_count(c->r);
 	if (fabric_link(c->r->fabric.fabric, node, port, up, c->r->loop.now))
@@ -227,7 +231,7 @@ static const struct row {
 	int (*fn)(struct fabric_call *c);
 } rows[] = {
 	{ "up", true, do_up }, { "down", true, do_down }, { "show", false, do_show },
-	{ "link", false, do_link }, { "node", false, do_node },
+	{ "link", false, do_link }, { "node", false, do_node }, { "address", false, fabric_address },
 };
 
 static void run(struct fabric_call *c, const char *words, size_t len)

@@ -17,6 +17,8 @@
 #include "ipc/pages.h"
 
 struct client;
+struct fabric_addr;
+struct fabric_cm;
 struct gsi_port;
 struct fpath;
 struct ipc_host;
@@ -40,6 +42,7 @@ struct fabric_host {
 	uint32_t clients;
 	uint64_t used;		/* when somebody last came: the oldest goes first */
 	struct umad_view view;
+	struct fabric_cm *cm;
 	uint8_t nports;
 	struct fabric_port port[];
 };
@@ -56,6 +59,9 @@ struct fabrics {
 	uint32_t npaths;
 	uint64_t generation;		/* of the tables that they are judged by */
 	struct fabric_port *port[HOST_MAX_DEVS];	/* by slot in the host page */
+	struct fabric_addr *addrs;	/* three a host's port, in order */
+	uint32_t naddrs;
+	struct list_head groups;	/* multicast groups that ports have joined by rdma_cm */
 };
 
 void fabrics_init(struct rused *r);
@@ -63,8 +69,8 @@ void fabrics_fini(struct rused *r);
 /*
  * One command: len bytes, words with a NUL behind each. "up" FILE | --star N | --fat-tree K |
  * --torus X x Y... [HOSTS] | --dragonfly ROUTERS HOSTS GLOBALS; "down"; "show" [--topology];
- * "link" up|down NODE/PORT; "node" on|off NODE. The answer is JSON, malloc()ed, "error" in it what
- * went wrong; NULL: no memory.
+ * "link" up|down NODE/PORT; "node" on|off NODE; "address" [HOST/PORT ADDRESS/BITS].
+ * The answer is JSON, malloc()ed, "error" in it what went wrong; NULL: no memory.
  */
 char *fabric_command(struct rused *r, const char *words, size_t len);
 /* IPC_HOST: 0; -ENODEV: no fabric, no such host; -EBUSY: it has one; -ENOSPC: no place for its devices. */

@@ -11,6 +11,7 @@
 #include "abi/sysfs/sysfs.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/fabric_cm.h"
 #include "ipc/fabric_msg.h"
 #include "wire/be.h"
 
@@ -169,6 +170,7 @@ void fabric_host_del(struct fabric_host *h)
 
 	while (h->nports)
 		port_del(&h->port[--h->nports]);
+	fabric_cm_host_gone(h->cm);
 	if (h->run >= 0) {
 		sysfs_remove(h->run);
 		close(h->run);
@@ -207,6 +209,8 @@ static int host_add(struct rused *r, uint32_t node, struct fabric_host **out)
 	*h = (struct fabric_host){ .r = r, .node = node, .run = -1, .clients = 1 };
 	r->fabric.hosts[node] = h;
 	rc = open_dir(h);
+	if (!rc)
+		rc = fabric_cm_init(h);
 	for (uint8_t p = 1; !rc && p <= nports; p++)
 		do {
 			rc = port_add(h, p);

@@ -20,6 +20,8 @@ struct fabric_call {
 
 /* "error" in the answer; -EINVAL. */
 int __printf(2, 3) fabric_refuse(struct fabric_call *c, const char *fmt, ...);
+/* "leaf 1/12": a node and its port; 0 or -EINVAL and it is said why. */
+int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port);
 /* What the words behind "up" ask for: 0; -EINVAL and it is said why; -ENOMEM. */
 int fabric_make_topo(struct fabric_call *c, struct topo *t);
 /* "topology": the text as it is now. */

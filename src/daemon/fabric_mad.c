@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/fabric_cm.h"
 
 static struct fabric_port *port_at(const struct rused *r, uint32_t node, uint8_t num)
 {
@@ -37,6 +38,9 @@ static void event(void *ctx, uint32_t node, uint8_t num, enum fabric_event e)
 	p->dirty = true;
 	if (e == FABRIC_CLIENT_REREGISTER)
 		p->reregister++;
+	/* mcast_event_handler() */
+	if (e == FABRIC_CLIENT_REREGISTER || e == FABRIC_PORT_ERR || e == FABRIC_LID_CHANGE)
+		fabric_sa_reset(r, p->slot);
 	fabric_touch(r);
 }
 

@@ -131,6 +131,19 @@ static int port_gid(void *ctx, uint8_t index, uint8_t gid[16])
 
 static const struct mad_ops port_ops = { .send = port_send, .gid = port_gid };
 
+/* By LID, through the fabric. */
+static int cm_send_ib(const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
+{
+	struct mad_addr a = { .qp = GSI_QPN, .qpn = GSI_QPN, .sl = av->sl, .lid = av->dlid,
+			      .path_bits = av->src_path_bits, .grh = av->is_global,
+			      .sgid_index = (uint8_t)av->sgid_index, .hop_limit = av->hop_limit,
+			      .tclass = av->traffic_class, .flow = av->flow_label,
+			      .pkey_index = av->pkey_index };
+
+	memcpy(a.gid, av->dgid, 16);
+	return fabric_mad_ops.send(av->dev->ctx, &a, mad, CM_MAD_LEN);
+}
+
 static int cm_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
 {
 	struct mad_addr a = { .qp = GSI_QPN, .qpn = GSI_QPN, .sl = av->sl, .grh = true,
@@ -140,8 +153,36 @@ static int cm_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_L
 
 	if (!av->dev)
 		return -EINVAL;
+	if (!av->roce)
+		return cm_send_ib(av, mad);
 	memcpy(a.gid, av->dgid, 16);
 	return port_send(av->dev->ctx, &a, mad, CM_MAD_LEN);
+}
+
+/* The same for InfiniBand, where GIDs name ports of all hosts of the fabric. */
+static int find_ib_port(struct rused *r, const struct cm_path *path, struct cm_av *av)
+{
+	struct gsi_port *p = av->dev ? av->dev->ctx : NULL;
+	uint16_t index = 0;
+	int pkey;
+
+	for (unsigned int i = 0; i < HOST_MAX_DEVS && !p; i++)
+		if (r->gsi.port[i].in_use && dev_of(&r->gsi.port[i])->ib.host &&
+		    find_in(dev_of(&r->gsi.port[i]), path->sgid, &index))
+			p = &r->gsi.port[i];
+	if (!p || gid_empty(path->sgid) || !find_in(dev_of(p), path->sgid, &index))
+		return -EINVAL;
+	pkey = host_ib_find_pkey(&dev_of(p)->ib, path->pkey);
+	if (pkey < 0)
+		return pkey;
+	av->dev = &p->cdev;
+	av->port = 1;
+	av->roce = false;
+	av->sgid_index = index;
+	av->pkey_index = (uint16_t)pkey;
+	av->pkey = dev_of(p)->ib.pkey[pkey];
+	av->src_path_bits = path->slid & ((1u << dev_of(p)->ib.lmc) - 1);
+	return 0;
 }
 
 static int cm_find_port(void *ctx, const struct cm_path *path, struct cm_av *av)
@@ -150,6 +191,8 @@ static int cm_find_port(void *ctx, const struct cm_path *path, struct cm_av *av)
 	struct gsi_port *p;
 	uint16_t index = av->sgid_index;
 
+	if (!path->roce)
+		return find_ib_port(r, path, av);
 	if (av->dev) {
 		p = av->dev->ctx;
 		if (!find_in(dev_of(p), path->sgid, &index))
@@ -179,6 +222,18 @@ static int cm_gid0(void *ctx, struct cm_device *dev, uint8_t port, uint8_t gid[1
 static const struct cm_ops cm_ops = { .send = cm_send, .find_port = cm_find_port,
 				      .gid0 = cm_gid0 };
 
+static void of_ib(struct cm_av *av, const struct gsi_port *p, const struct mad_addr *a)
+{
+	av->roce = false;
+	av->is_global = a->grh;
+	av->dlid = a->lid;
+	av->src_path_bits = a->path_bits;
+	av->pkey_index = a->pkey_index;
+	av->pkey = dev_of(p)->ib.pkey[a->pkey_index % HOST_MAX_PKEYS];
+	if (!a->grh)
+		av->hop_limit = 0;
+}
+
 /* What the MAD layer has found to be the CM's. */
 static void agent_recv(void *ctx, const struct mad_recv *m, ns_t now)
 {
@@ -190,6 +245,8 @@ static void agent_recv(void *ctx, const struct mad_recv *m, ns_t now)
 
 	if (m->len != CM_MAD_LEN)
 		return;
+	if (dev_of(p)->ib.host)
+		of_ib(&av, p, &m->addr);
 	memcpy(av.sgid, m->addr.lgid, 16);
 	memcpy(av.dgid, m->addr.gid, 16);
 	cm_input(p->r->gsi.cm, &av, m->mad, now);

@@ -26,6 +26,7 @@ struct gsi_port {
 	bool in_use;
 	struct mad_port port;
 	struct mad_agent *agent;	/* the CM's */
+	struct mad_agent *sa;	/* of questions to the SA; NULL: none yet */
 	struct cm_device cdev;
 	struct umad_node *umad;	/* of the agents of programs; NULL: they have none */
 	uint64_t shown[CM_COUNTER_GROUPS][CM_ATTR_COUNT];	/* of its counters, in sysfs */

@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "base/rand.h"
 #include "daemon/daemon.h"
+#include "daemon/fabric_cm.h"
 #include "ipc/ucma_msg.h"
 
 #define SHOWN_MAX 64u
@@ -39,6 +40,7 @@ struct ucma_fd {
 	struct rused *r;
 	struct loop_fd f;
 	struct ucma_file *file;
+	struct fabric_cm *cm;	/* of the fabric's host; NULL: the machine's */
 	uint32_t number;
 	uint32_t shown;		/* datagrams in the pair */
 	int pid;		/* who opened it */
@@ -81,6 +83,8 @@ static void file_close(struct ucma_fd *u)
 
 	idtable_remove(&r->ucma.ids, u->number & (UCMA_MAX_FILES - 1));
 	ucma_file_close(u->file);
+	if (u->cm)
+		fabric_cm_put(u->cm);
 	loop_del(&r->loop, &u->f);
 	/* Without a timer it stays as it is, no more. */
 	timer_set(&r->loop.timers, &r->ucma.trim, r->loop.now + TRIM_AFTER);
@@ -169,7 +173,8 @@ static int file_new(struct client *c, int fd, uint32_t *number)
 	u->pid = c->pid;
 	u->number = rand_u32() << INDEX_BITS | (uint32_t)id;
 	u->f.fn = fd_event;
-	u->file = ucma_file_open(r->ucma.ucma, u, may_bind(c->pid));
+	u->cm = c->fabric_host ? c->fabric_host->cm : NULL;
+	u->file = ucma_file_open(u->cm ? u->cm->ucma : r->ucma.ucma, u, may_bind(c->pid));
 	rc = u->file ? loop_add(&r->loop, &u->f, fd, EPOLLIN | EPOLLRDHUP) : -ENOMEM;
 	if (rc) {
 		if (u->file)
@@ -178,16 +183,22 @@ static int file_new(struct client *c, int fd, uint32_t *number)
 		free(u);
 		return rc;
 	}
+	if (u->cm)
+		fabric_cm_get(u->cm);
 	*number = u->number;
 	return 0;
 }
 
 int ucma_open(struct client *c, uint32_t *number)
 {
-	int sv[2], rc;
+	int sv[2], rc = 0;
 
+	/* The fabric is gone, and with it the host. */
+	if (c->host && !c->fabric_host)
+		return -ENODEV;
 	/* Without a wire there are still the connections of this host to itself. */
-	rc = port_want(c->r);
+	if (!c->fabric_host)
+		rc = port_want(c->r);
 	if (rc)
 		log_info("UDP port 4791 cannot be had: %s; connections within this host go on",
 			 strerror(-rc));
@@ -243,6 +254,9 @@ int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_
 	}
 	if (!q->aux_error && nr == RDMA_USER_CM_CMD_MIGRATE_ID) {
 		from = find(r, q->aux);
+		/* Ids do not go from host to host. */
+		if (from && from->cm != u->cm)
+			from = NULL;
 		cmd.from = from ? from->file : NULL;
 		cmd.from_err = from ? 0 : -EINVAL;
 	}

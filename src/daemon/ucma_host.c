@@ -8,6 +8,7 @@
 #include "abi/ucma/ucma.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/fabric_cm.h"
 #include "rdmacm/rdmacm.h"
 
 static ns_t now(void *ctx)
@@ -61,6 +62,7 @@ void ucma_fini(struct rused *r)
 
 void ucma_device_added(struct rused *r, unsigned int slot)
 {
+	struct fabric_cm *cm = fabric_cm_of(r, slot);
 	int rc;
 
 	if (!r->ucma.rdmacm)
@@ -68,15 +70,19 @@ void ucma_device_added(struct rused *r, unsigned int slot)
 	rc = gsi_device_added(r, slot);
 	if (rc)
 		log_err("%s has no QP1: %s", r->page->dev[slot].name, strerror(-rc));
-	else if (!r->page->dev[slot].ib.host)
-		rdmacm_device_added(r->ucma.rdmacm, slot, &r->gsi.port[slot].cdev);
+	else
+		rdmacm_device_added(cm ? cm->rdmacm : r->ucma.rdmacm, slot,
+				    &r->gsi.port[slot].cdev);
 }
 
 void ucma_device_removed(struct rused *r, unsigned int slot)
 {
+	struct fabric_cm *cm = fabric_cm_of(r, slot);
+
 	if (!r->ucma.rdmacm)
 		return;
-	rdmacm_device_removed(r->ucma.rdmacm, slot);
+	rdmacm_device_removed(cm ? cm->rdmacm : r->ucma.rdmacm, slot);
+	fabric_sa_port_gone(r, slot);
 	gsi_device_removed(r, slot);
 }
 
@@ -117,6 +123,13 @@ struct nldev_cm_id *ucma_list(struct rused *r, size_t *n)
 
 	if (r->ucma.rdmacm)
 		rdmacm_list(r->ucma.rdmacm, list_one, &l);
+	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++) {
+		struct fabric_cm *cm = fabric_cm_of(r, i);
+
+		/* Once a host. */
+		if (cm && r->page->dev[i].ib.hca_port == 1)
+			rdmacm_list(cm->rdmacm, list_one, &l);
+	}
 	*n = l.n;
 	return l.all;
 }

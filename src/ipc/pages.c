@@ -60,3 +60,18 @@ int host_page_read(const struct host_page *page, struct host_page *copy)
 	}
 	return -EPROTO;
 }
+
+int host_ib_find_pkey(const struct host_ib *ib, uint16_t pkey)
+{
+	int limited = -ENOENT;
+
+	for (int i = 0; i < min((int)ib->npkeys, HOST_MAX_PKEYS); i++) {
+		if ((ib->pkey[i] ^ pkey) & 0x7fff)
+			continue;
+		if (ib->pkey[i] & 0x8000)
+			return i;
+		if (limited < 0)
+			limited = i;
+	}
+	return limited;
+}

@@ -75,6 +75,11 @@ struct host_page {
 	uint8_t path_ok[HOST_MAX_PATHS];
 };
 
+/*
+ * Index of a P_Key in an InfiniBand port's table, by its 15 bits, a full membership before a
+ * limited one (ib_find_cached_pkey()): -ENOENT.
+ */
+int host_ib_find_pkey(const struct host_ib *ib, uint16_t pkey);
 /* Copies the page out under its sequence. 0, or -EPROTO when it never settles or is not one. */
 int host_page_read(const struct host_page *page, struct host_page *copy);
 

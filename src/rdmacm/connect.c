@@ -246,9 +246,15 @@ int rdma_notify(struct rdma_cm_id *id, uint32_t event)
 }
 
 /* cma_ib_init_qp_attr(): there is no connection yet, or never will be. */
-static void init_unconnected(struct rdma_id_private *p, struct ib_uverbs_qp_attr *attr)
+static int init_unconnected(struct rdma_id_private *p, struct ib_uverbs_qp_attr *attr)
 {
-	attr->pkey_index = 0;	/* 0xffff */
+	int pkey = 0;		/* of RoCE: 0xffff */
+
+	if (cma_is_ib(p))
+		pkey = host_ib_find_pkey(&p->cma_dev->hd->ib, p->id.pkey);
+	if (pkey < 0)
+		return pkey;
+	attr->pkey_index = (uint16_t)pkey;
 	attr->port_num = p->id.port_num;
 	attr->qp_attr_mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT;
 	if (p->id.qp_type == CMA_QPT_UD) {
@@ -259,6 +265,7 @@ static void init_unconnected(struct rdma_id_private *p, struct ib_uverbs_qp_attr
 		attr->qp_access_flags = 0;
 		attr->qp_attr_mask |= IB_QP_ACCESS_FLAGS;
 	}
+	return 0;
 }
 
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr)
@@ -267,7 +274,7 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr)
 	int ret = 0;
 
 	if (!p->cm_id || id->qp_type == CMA_QPT_UD)
-		init_unconnected(p, attr);
+		ret = init_unconnected(p, attr);
 	else
 		ret = cm_init_qp_attr(p->cm_id, attr);
 	if (attr->qp_state == IB_QPS_RTR)

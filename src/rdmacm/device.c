@@ -55,23 +55,43 @@ bool cma_gid_is_local(const struct rdmacm *rm, const uint8_t gid[16])
 	return false;
 }
 
+/* The port whose IP interface has the address: its GID 0, its first partition. */
+static void attach_by_port(struct rdma_id_private *p, struct cma_device *dev)
+{
+	p->sgid_index = 0;
+	memcpy(p->sgid, dev->hd->gid[0].raw, 16);
+	p->id.port_num = CMA_PORT;
+	p->id.pkey = cma_ip_pkey(dev);
+	cma_attach_to_dev(p, dev);
+}
+
 int cma_acquire_dev_by_src_ip(struct rdma_id_private *p)
 {
 	struct rdmacm *rm = p->id.rm;
 	uint8_t gid[16];
 
-	if (p->id.ps == RDMA_PS_IPOIB)	/* there is none over Ethernet */
-		return -EINVAL;
 	if (rdma_ip2gid(cma_src(p), gid))
 		memcpy(gid, ((struct sockaddr_ib *)(void *)cma_src(p))->sib_addr, 16);
 	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++) {
-		int index = cma_find_gid(&rm->dev[i], gid, p->bound_if);
+		int index;
 
+		if (rm->dev[i].hd && cma_dev_is_ib(&rm->dev[i]) && cma_family(p) != AF_IB) {
+			if (rm->dev[i].hd->ib.hca_port != p->bound_if)
+				continue;
+			attach_by_port(p, &rm->dev[i]);
+			return 0;
+		}
+		index = cma_find_gid(&rm->dev[i], gid, rm->dev[i].hd && cma_dev_is_ib(&rm->dev[i]) ?
+							       0 : p->bound_if);
 		if (index < 0)
 			continue;
+		/* There is none over Ethernet. */
+		if (p->id.ps == RDMA_PS_IPOIB && !cma_dev_is_ib(&rm->dev[i]))
+			return -EINVAL;
 		p->sgid_index = index;
 		memcpy(p->sgid, gid, 16);
-		p->bound_if = rm->dev[i].hd->gid[index].ifindex;
+		p->bound_if = cma_dev_is_ib(&rm->dev[i]) ? rm->dev[i].hd->ib.hca_port :
+							   rm->dev[i].hd->gid[index].ifindex;
 		p->id.port_num = CMA_PORT;
 		cma_attach_to_dev(p, &rm->dev[i]);
 		return 0;
@@ -92,6 +112,8 @@ static int loopback_gid(const struct host_dev *hd)
 {
 	int other = -1;
 
+	if (hd->ib.host)
+		return memcmp(hd->gid[0].raw, gid_zero, 16) ? 0 : -1;
 	for (unsigned int i = 0; i < gid_count(hd); i++) {
 		const uint8_t *gid = hd->gid[i].raw;
 

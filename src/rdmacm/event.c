@@ -127,8 +127,14 @@ static void ah_from_path(const struct rdma_id_private *p, struct ib_uverbs_ah_at
 	ah->grh.traffic_class = rec->traffic_class;
 	ah->sl = rec->sl;
 	ah->static_rate = rec->rate;
-	ah->is_global = 1;
 	ah->port_num = p->id.port_num;
+	ah->is_global = rec->roce || rec->hop_limit > 0;
+	if (rec->roce)
+		return;
+	ah->dlid = rec->dlid;
+	ah->src_path_bits = rec->slid & ((1u << p->cma_dev->hd->ib.lmc) - 1);
+	if (!ah->is_global)
+		memset(&ah->grh, 0, sizeof(ah->grh));
 }
 
 static void sidr_rep_event(struct rdma_id_private *p, const struct cm_event *ev,

@@ -69,6 +69,7 @@ void cma_end_operation(struct rdma_id_private *p, enum rdma_cm_state state)
 
 	if (p->resolve)
 		cma_cancel_resolve(p);
+	cma_cancel_query(p);
 	if (state == RDMA_CM_LISTEN && !p->cma_dev)
 		cma_cancel_listens(p);
 	if (p->cm_id) {
@@ -162,8 +163,12 @@ void rdma_read_gids(const struct rdma_cm_id *id, uint8_t sgid[16], uint8_t dgid[
 		memset(dgid, 0, 16);
 	if (!id->device)
 		return;
-	if (sgid)
+	if (sgid && cma_is_ib(p))
+		memcpy(sgid, p->sgid, 16);
+	else if (sgid)
 		gid_of(cma_src(p), p->sgid, sgid);
-	if (dgid)
+	if (dgid && cma_is_ib(p))
+		memcpy(dgid, p->dgid, 16);
+	else if (dgid)
 		gid_of(cma_dst(p), p->dgid, dgid);
 }

@@ -80,10 +80,15 @@ int rdma_join_multicast(struct rdma_cm_id *id, const struct sockaddr *addr, uint
 	memcpy(&mc->addr, addr, rdma_addr_size(addr));
 	mc->context = context;
 	mc->join_state = join_state;
-	ret = join(p, mc);
+	mc->id = p;
+	ret = cma_is_ib(p) ? cma_join_ib_multicast(p, mc) : join(p, mc);
 	if (ret) {
 		free(mc);
 		return ret;
+	}
+	if (cma_is_ib(p)) {
+		list_add(&mc->item, &p->mc_list);
+		return 0;	/* the SA will say */
 	}
 	if (!p->qkey)
 		cma_set_default_qkey(p);
@@ -97,7 +102,9 @@ static void destroy_mc(struct rdma_id_private *p, struct cma_multicast *mc)
 {
 	struct rdmacm *rm = p->id.rm;
 
-	if (mc->joined)
+	if (mc->joined && cma_is_ib(p))
+		rm->ops->sa_leave(rm->ctx, &mc->sa);
+	else if (mc->joined)
 		rm->ops->mcast(rm->ctx, mc->ifindex, mc->mgid, false);
 	list_del(&mc->item);
 	free(mc);

@@ -37,6 +37,7 @@ struct rdma_id_private {
 	struct cma_device *cma_dev;
 	struct cm_id *cm_id;
 	struct rdmacm_resolve *resolve;	/* in progress */
+	struct rdmacm_sa_path *query;	/* in progress */
 	uint32_t restrack_id;
 	uint32_t seq_num;		/* starting PSN */
 	uint32_t qkey, qp_num;
@@ -54,9 +55,11 @@ struct cma_multicast {
 	struct sockaddr_storage addr;
 	void *context;
 	uint8_t join_state;
-	bool joined;		/* ops->mcast() is to be told */
+	bool joined;		/* ops->mcast() is to be told; InfiniBand: sa_leave() */
 	uint32_t ifindex;
 	uint8_t mgid[16];
+	struct rdma_id_private *id;
+	struct rdmacm_sa_join sa;	/* InfiniBand */
 };
 
 #endif

@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include "base/util.h"
 #include "ipc/pages.h"
+#include "rdmacm/sa.h"
 
 struct cm;
 struct cm_device;
@@ -38,7 +39,9 @@ struct rdmacm_resolve {
 	struct rdmacm_route_ans {
 		struct sockaddr_storage src;	/* source address of the route (no port) */
 		uint32_t ifindex;	/* netdev that owns src: its GIDs name the device. For a */
-		/* destination of this host the netdev that has dst, not lo */
+		/* destination of this host the netdev that has dst, not lo. Of InfiniBand the */
+		/* number of the HCA's port, whose address it is */
+		uint8_t dgid[16];	/* InfiniBand: the other port's, as its hardware address has it */
 		uint8_t hop_limit;	/* of the route, or the host's default; 1 to 255 */
 	} ans;
 	void *host;		/* the host's, NULL when it starts */
@@ -71,6 +74,20 @@ struct rdmacm_ops {
 	 * (-ENODEV: no such netdev).
 	 */
 	int (*mcast)(void *ctx, uint32_t ifindex, const uint8_t mgid[16], bool join);
+	/*
+	 * InfiniBand only (else NULL): asks the SA for a path, as ib_sa_path_rec_get(). 0:
+	 * rdmacm_sa_path() is called once, later, unless sa_cancel() comes first. -EAGAIN: no SM.
+	 */
+	int (*sa_path)(void *ctx, struct rdmacm_sa_path *q);
+	/* Forgets a question; q is gone when this returns. */
+	void (*sa_cancel)(void *ctx, struct rdmacm_sa_path *q);
+	/*
+	 * Joins a group, ib_sa_join_multicast(): 0: rdmacm_sa_joined() is called once, later, unless
+	 * sa_leave() comes first.
+	 */
+	int (*sa_join)(void *ctx, struct rdmacm_sa_join *j);
+	/* Ends the membership, or the try; j is gone when this returns. */
+	void (*sa_leave)(void *ctx, struct rdmacm_sa_join *j);
 	/* net.ipv4.ip_local_port_range, both ends included. */
 	void (*port_range)(void *ctx, uint16_t *low, uint16_t *high);
 };
@@ -90,6 +107,11 @@ void rdmacm_destroy(struct rdmacm *rm);
  * becomes the status of ADDR_ERROR as it is. r is gone when this returns.
  */
 void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status);
+
+/* The SA's answer: q->path is filled, or -errno. q stays rdmacm's, the host forgets it. */
+void rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status);
+/* j->rec is as the SA has it, or -errno; a member until sa_leave(), which comes in any case. */
+void rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status);
 
 /*
  * A device has come (also one that was there at the start): page->dev[slot] is in use, its CM side

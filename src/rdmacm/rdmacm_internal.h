@@ -52,6 +52,23 @@ static inline sa_family_t cma_family(const struct rdma_id_private *p)
 	return p->id.src.ss_family;
 }
 
+static inline bool cma_dev_is_ib(const struct cma_device *dev)
+{
+	return dev->hd->ib.host;
+}
+
+/* Is the id on an InfiniBand port? Of one without a device nobody knows. */
+static inline bool cma_is_ib(const struct rdma_id_private *p)
+{
+	return p->cma_dev && cma_dev_is_ib(p->cma_dev);
+}
+
+/* P_Key of the IP interface of a port, which is a full member (ipoib's ib0). */
+static inline uint16_t cma_ip_pkey(const struct cma_device *dev)
+{
+	return dev->hd->ib.pkey[0] | 0x8000;
+}
+
 static inline ns_t cma_now(const struct rdmacm *rm)
 {
 	return rm->ops->now(rm->ctx);
@@ -112,6 +129,14 @@ static inline uint8_t cma_user_data_offset(const struct rdma_id_private *p)
 int cma_req_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now);
 int cma_ib_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now);
 int cma_sidr_rep_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now);
+
+/* ib.c: what InfiniBand does otherwise. */
+int cma_query_ib_route(struct rdma_id_private *p, uint32_t timeout_ms);
+void cma_cancel_query(struct rdma_id_private *p);
+int cma_join_ib_multicast(struct rdma_id_private *p, struct cma_multicast *mc);
+/* validate_net_dev() for InfiniBand: is src the port's, may dst be somebody's? */
+bool cma_ib_addr_is_of(struct rdmacm *rm, const struct cma_device *dev,
+		       const struct sockaddr *src);
 
 /* connect.c */
 int cma_set_qkey(struct rdma_id_private *p, uint32_t qkey);

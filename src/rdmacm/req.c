@@ -43,6 +43,22 @@ static bool nobody(struct sockaddr_storage *s, bool local)
 	return a == INADDR_BROADCAST || (!local && (*(uint8_t *)&a & 0xf0) == 0xe0);
 }
 
+/* On InfiniBand there is no GRH within a subnet, but the LID is enough. */
+static bool from_here(struct rdmacm *rm, const struct req_info *req)
+{
+	const struct cm_av *from = req->ev->from;
+
+	if (!cma_dev_is_ib(req->dev))
+		return cma_gid_is_local(rm, from->dgid);
+	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++) {
+		const struct host_dev *hd = rm->dev[i].hd;
+
+		if (hd && hd->ib.lid && !((hd->ib.lid ^ from->dlid) >> hd->ib.lmc))
+			return true;
+	}
+	return false;
+}
+
 /*
  * validate_net_dev(), and more: the kernel refuses loopback addresses, so that nothing connects
  * to 127.0.0.1 on RoCE. We take them from this host itself, to which alone they say something.
@@ -54,7 +70,9 @@ static int validate_addrs(struct rdmacm *rm, struct req_info *req)
 	if (nobody(&req->src, true) || nobody(&req->dst, false))
 		return -EHOSTUNREACH;
 	if (cma_any_addr(sa(&req->src)) || cma_any_addr(sa(&req->dst)))
-		return cma_gid_is_local(rm, req->ev->from->dgid) ? 0 : -EHOSTUNREACH;
+		return from_here(rm, req) ? 0 : -EHOSTUNREACH;
+	if (cma_dev_is_ib(req->dev))
+		return cma_ib_addr_is_of(rm, req->dev, sa(&req->src)) ? 0 : -EHOSTUNREACH;
 	rdma_ip2gid(sa(&req->src), gid);
 	return cma_find_gid(req->dev, gid, req->ifindex) < 0 ? -EHOSTUNREACH : 0;
 }
@@ -78,7 +96,7 @@ static int read_req(struct rdmacm *rm, const struct cm_event *ev, struct cm_devi
 	if (!hd || req->sgid.index >= min(hd->ngids, (uint32_t)HOST_MAX_GIDS) ||
 	    ev->private_data_len < (req->sidr ? SIDR_REQ_PRIVATE : REQ_PRIVATE))
 		return -ENODEV;
-	req->ifindex = hd->gid[req->sgid.index].ifindex;
+	req->ifindex = hd->ib.host ? hd->ib.hca_port : hd->gid[req->sgid.index].ifindex;
 	memcpy(req->local_gid, hd->gid[req->sgid.index].raw, 16);
 	ret = cma_parse_hdr(ev->private_data, (uint16_t)req->service_id, &req->src, &req->dst);
 	if (ret == -EAFNOSUPPORT)
@@ -205,7 +223,10 @@ static struct rdma_id_private *new_id(struct rdma_id_private *l, struct req_info
 	memcpy(c->sgid, req->local_gid, 16);
 	c->sgid_index = req->sgid.index;
 	c->bound_if = req->ifindex;
-	if (!req->path && req->ip)
+	if (cma_dev_is_ib(req->dev))
+		c->id.pkey = req->ip ? cma_ip_pkey(req->dev) :
+			     req->path ? req->path->pkey : req->ev->sidr_req.pkey;
+	else if (!req->path && req->ip)
 		rdma_ip2gid(sa(&req->dst), c->dgid);
 	c->id.port_num = CMA_PORT;
 	cma_attach_to_dev(c, req->dev);

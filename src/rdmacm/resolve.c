@@ -71,7 +71,9 @@ void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status)
 		event.status = status;
 	}
 	p->state = status ? RDMA_CM_ADDR_BOUND : RDMA_CM_ADDR_RESOLVED;
-	if (!status && rdma_ip2gid(cma_dst(p), p->dgid))
+	if (!status && cma_is_ib(p))
+		memcpy(p->dgid, ans.dgid, 16);
+	else if (!status && rdma_ip2gid(cma_dst(p), p->dgid))
 		memset(p->dgid, 0, 16);
 	if (cma_tell(p, &event))
 		rdma_destroy_id(&p->id);
@@ -95,14 +97,15 @@ static int resolve_loopback(struct rdma_id_private *p)
 
 	if (!dev) {
 		dev = cma_loopback_dev(p->id.rm, &index);
-		if (!dev || p->id.ps == RDMA_PS_IPOIB)
+		if (!dev || (p->id.ps == RDMA_PS_IPOIB && !cma_dev_is_ib(dev)))
 			return -ENODEV;
 		cma_attach_to_dev(p, dev);
 		p->id.port_num = CMA_PORT;
-		p->id.pkey = 0xffff;
+		p->id.pkey = cma_dev_is_ib(dev) ? dev->hd->ib.pkey[0] : 0xffff;
 		p->sgid_index = index;
 		memcpy(p->sgid, dev->hd->gid[index].raw, 16);
-		p->bound_if = dev->hd->gid[index].ifindex;
+		p->bound_if = cma_dev_is_ib(dev) ? dev->hd->ib.hca_port :
+						   dev->hd->gid[index].ifindex;
 		cma_set_loopback(cma_src(p));
 	}
 	memcpy(p->dgid, p->sgid, 16);
@@ -132,8 +135,9 @@ static int resolve_ib_dev(struct rdma_id_private *p)
 		const struct host_dev *hd = rm->dev[d].hd;
 		unsigned int n = hd ? min(hd->ngids, (uint32_t)HOST_MAX_GIDS) : 0;
 
-		/* The kernel looks for the P_Key too; a RoCE port has the default one. */
-		if (hd && (get_be16(&dst->sib_pkey) & 0x7fff) != 0x7fff)
+		/* A RoCE port has the default P_Key. */
+		if (hd && (hd->ib.host ? host_ib_find_pkey(&hd->ib, get_be16(&dst->sib_pkey)) < 0 :
+					 (get_be16(&dst->sib_pkey) & 0x7fff) != 0x7fff))
 			continue;
 		for (unsigned int i = 0; i < n; i++) {
 			if (!reaches(hd, i, dst->sib_addr))
@@ -141,7 +145,7 @@ static int resolve_ib_dev(struct rdma_id_private *p)
 			memcpy(src->sib_addr, hd->gid[i].raw, 16);
 			memcpy(p->sgid, hd->gid[i].raw, 16);
 			p->sgid_index = (int)i;
-			p->bound_if = hd->gid[i].ifindex;
+			p->bound_if = hd->ib.host ? hd->ib.hca_port : hd->gid[i].ifindex;
 			p->id.port_num = CMA_PORT;
 			p->id.pkey = get_be16(&src->sib_pkey);
 			cma_attach_to_dev(p, &rm->dev[d]);
@@ -286,6 +290,8 @@ int rdma_resolve_route(struct rdma_cm_id *id, uint32_t timeout_ms)
 
 	if (!timeout_ms || p->state != RDMA_CM_ADDR_RESOLVED)
 		return -EINVAL;
+	if (cma_is_ib(p))
+		return cma_query_ib_route(p, timeout_ms);
 	ret = make_path(p);
 	if (ret)
 		return ret;
@@ -303,13 +309,13 @@ int rdma_set_ib_path(struct rdma_cm_id *id, const struct sa_path_rec *path)
 
 	if (p->state != RDMA_CM_ADDR_RESOLVED)
 		return -EINVAL;
-	if (!p->bound_if || !rm->ops->netdev_mtu(rm->ctx, p->bound_if))
+	if (!cma_is_ib(p) && (!p->bound_if || !rm->ops->netdev_mtu(rm->ctx, p->bound_if)))
 		return -ENODEV;
 	rec = malloc(sizeof(*rec));
 	if (!rec)
 		return -ENOMEM;
 	*rec = *path;
-	rec->roce = true;
+	rec->roce = !cma_is_ib(p);
 	free(id->path);
 	id->path = rec;
 	id->num_paths = 1;

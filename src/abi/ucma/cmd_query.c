@@ -44,7 +44,7 @@ static void copy_route(struct rdma_ucm_query_route_resp *resp, const struct rdma
 		copy_path(&resp->ib_route[i], &id->path[i]);
 	if (!id->num_paths) {
 		rdma_read_gids(id, resp->ib_route[0].sgid, resp->ib_route[0].dgid);
-		put_be16(&resp->ib_route[0].pkey, 0xffff);
+		put_be16(&resp->ib_route[0].pkey, id->device->ib.host ? id->pkey : 0xffff);
 	}
 }
 

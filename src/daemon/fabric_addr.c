@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* IP addresses of a fabric's hosts: by rule, or as somebody has said. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <json-c/json.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/daemon.h"
+#include "daemon/fabric_cm.h"
+#include "daemon/fabric_internal.h"
+
+#define V4_BITS 16
+#define V6_BITS 64
+#define PER_PORT 3	/* IPv4, IPv6, link-local: they lie in this order, by node and port */
+#define BY_RULE 65535u	/* hosts that there is an IPv4 address for */
+
+static uint8_t bytes(uint8_t family)
+{
+	return family == AF_INET ? 4 : 16;
+}
+
+/* The interface identifier of IP over InfiniBand (RFC 4391, 8): the port's GUID. */
+static void link_local(const struct fabric *f, struct fabric_addr *a)
+{
+	uint8_t gid[16];
+
+	a->family = AF_INET6;
+	a->prefix = V6_BITS;
+	memcpy(a->b, (uint8_t[2]){ 0xfe, 0x80 }, 2);
+	if (!fabric_port_gid(f, a->node, a->port, 0, gid))
+		memcpy(a->b + 8, gid + 8, 8);
+	a->b[8] |= 2;
+}
+
+static void by_rule(const struct fabric *f, struct fabric_addr *a, uint32_t n)
+{
+	a[1] = a[2] = a[0];
+	if (n <= BY_RULE) {
+		a[0].family = AF_INET;
+		a[0].prefix = V4_BITS;
+		memcpy(a[0].b, (uint8_t[4]){ 10, a->port, (uint8_t)(n >> 8), (uint8_t)n }, 4);
+	}
+	a[1].family = AF_INET6;
+	a[1].prefix = V6_BITS;
+	a[1].b[0] = 0xfd;
+	a[1].b[7] = a->port;
+	put_be32(a[1].b + 12, n);
+	link_local(f, &a[2]);
+}
+
+int fabric_addrs_init(struct rused *r)
+{
+	struct fabrics *fs = &r->fabric;
+	const struct fabric *f = fs->fabric;
+	uint32_t ports = 0, hosts = 0;
+
+	for (uint32_t n = 0; n < fabric_node_count(f); n++)
+		ports += fabric_node_type(f, n) == NODE_SWITCH ? 0 : fabric_node_ports(f, n);
+	fs->addrs = calloc(ports + 1, PER_PORT * sizeof(*fs->addrs));
+	if (!fs->addrs)
+		return -ENOMEM;
+	for (uint32_t n = 0; n < fabric_node_count(f); n++) {
+		if (fabric_node_type(f, n) == NODE_SWITCH)
+			continue;
+		hosts++;
+		for (uint32_t p = 1; p <= fabric_node_ports(f, n); p++) {
+			struct fabric_addr *a = &fs->addrs[fs->naddrs];
+
+			a->node = n;
+			a->port = (uint8_t)p;
+			by_rule(f, a, hosts);
+			fs->naddrs += PER_PORT;
+		}
+	}
+	return 0;
+}
+
+void fabric_addrs_fini(struct rused *r)
+{
+	free(r->fabric.addrs);
+	r->fabric.addrs = NULL;
+	r->fabric.naddrs = 0;
+}
+
+/* Its bytes and family; false: another family. scope: of a link-local one. */
+static bool bytes_of(const struct sockaddr *sa, uint8_t *family, uint8_t b[16], uint32_t *scope)
+{
+	struct sockaddr_in6 a6;
+	struct sockaddr_in a4;
+
+	*scope = 0;
+	*family = (uint8_t)sa->sa_family;
+	if (sa->sa_family == AF_INET) {
+		memcpy(&a4, sa, sizeof(a4));
+		memcpy(b, &a4.sin_addr, 4);
+		return true;
+	}
+	if (sa->sa_family != AF_INET6)
+		return false;
+	memcpy(&a6, sa, sizeof(a6));
+	memcpy(b, &a6.sin6_addr, 16);
+	*scope = a6.sin6_scope_id;
+	return true;
+}
+
+const struct fabric_addr *fabric_addr_find(const struct rused *r, const struct sockaddr *sa)
+{
+	uint8_t family, b[16];
+	uint32_t scope;
+
+	if (!bytes_of(sa, &family, b, &scope))
+		return NULL;
+	for (uint32_t i = 0; i < r->fabric.naddrs; i++) {
+		const struct fabric_addr *a = &r->fabric.addrs[i];
+
+		if (a->family == family && !memcmp(a->b, b, bytes(family)))
+			return a;
+	}
+	return NULL;
+}
+
+static bool same_network(const struct fabric_addr *a, const uint8_t b[16])
+{
+	for (uint32_t bit = 0; bit < a->prefix; bit++)
+		if ((a->b[bit / 8] ^ b[bit / 8]) >> (7 - bit % 8) & 1)
+			return false;
+	return true;
+}
+
+const struct fabric_addr *fabric_addr_towards(const struct rused *r, uint32_t node, uint8_t port,
+					      const struct sockaddr *dst, bool any)
+{
+	uint8_t family, b[16];
+	uint32_t scope;
+
+	if (!bytes_of(dst, &family, b, &scope) || (scope && scope != port))
+		return NULL;
+	for (uint32_t i = 0; i < r->fabric.naddrs; i++) {
+		const struct fabric_addr *a = &r->fabric.addrs[i];
+
+		if (a->node == node && a->port == port && a->family == family &&
+		    (any || same_network(a, b)))
+			return a;
+	}
+	return NULL;
+}
+
+void fabric_addr_put(const struct fabric_addr *a, struct sockaddr_storage *ss)
+{
+	struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)ss;
+	struct sockaddr_in *a4 = (struct sockaddr_in *)ss;
+
+	memset(ss, 0, sizeof(*ss));
+	ss->ss_family = a->family;
+	if (a->family == AF_INET) {
+		memcpy(&a4->sin_addr, a->b, 4);
+		return;
+	}
+	memcpy(&a6->sin6_addr, a->b, 16);
+	if (a->b[0] == 0xfe)
+		a6->sin6_scope_id = a->port;
+}
+
+static struct json_object *text_of(const struct fabric_addr *a)
+{
+	char text[INET6_ADDRSTRLEN + 8] = "";
+	size_t n;
+
+	if (a->family) {
+		inet_ntop(a->family, a->b, text, INET6_ADDRSTRLEN);
+		n = strlen(text);
+		snprintf(text + n, sizeof(text) - n, "/%u", a->prefix);
+	}
+	return json_object_new_string(text);
+}
+
+static int show(struct fabric_call *c)
+{
+	struct json_object *all = json_object_new_array();
+	const struct fabrics *f = &c->r->fabric;
+
+	for (uint32_t i = 0; i < f->naddrs; i += PER_PORT) {
+		const struct fabric_addr *a = &f->addrs[i];
+		struct json_object *o = json_object_new_object();
+
+		json_object_object_add(o, "host",
+				       json_object_new_string(fabric_node_id(f->fabric, a->node)));
+		json_object_object_add(o, "port", json_object_new_int(a->port));
+		json_object_object_add(o, "ipv4", text_of(&a[0]));
+		json_object_object_add(o, "ipv6", text_of(&a[1]));
+		json_object_object_add(o, "link_local", text_of(&a[2]));
+		json_object_array_add(all, o);
+	}
+	json_object_object_add(c->answer, "addresses", all);
+	return 0;
+}
+
+/* "192.168.1.7/24" */
+static int parse(struct fabric_call *c, char *text, struct fabric_addr *a)
+{
+	char *slash = strchr(text, '/'), *end = NULL;
+	unsigned long bits = slash ? strtoul(slash + 1, &end, 10) : 0;
+
+	if (slash)
+		*slash = '\0';
+	a->family = inet_pton(AF_INET, text, a->b) == 1 ? AF_INET :
+		    inet_pton(AF_INET6, text, a->b) == 1 ? AF_INET6 : 0;
+	if (!a->family || !slash || !bits || *end || bits > 8u * bytes(a->family))
+		return fabric_refuse(c, "%s: an address like 192.168.1.7/24", text);
+	a->prefix = (uint8_t)bits;
+	if (a->family == AF_INET     ? !a->b[0] || a->b[0] == 127 || a->b[0] >= 0xe0 :
+	    (a->b[0] & 0xe0) == 0xe0 ? a->b[0] >= 0xfe :
+				       !a->b[0])
+		return fabric_refuse(c, "%s is no host's address", text);
+	return 0;
+}
+
+int fabric_address(struct fabric_call *c)
+{
+	struct fabrics *f = &c->r->fabric;
+	struct fabric_addr new = { 0 };
+	struct sockaddr_storage ss;
+	uint32_t node;
+	uint8_t port;
+
+	if (c->n == 1)
+		return show(c);
+	if (c->n != 3)
+		return fabric_refuse(c, "address, or address HOST/PORT ADDRESS/BITS");
+	if (fabric_find_port(c, c->word[1], &node, &port))
+		return -EINVAL;
+	if (fabric_node_type(f->fabric, node) == NODE_SWITCH)
+		return fabric_refuse(c, "%s is a switch", c->word[1]);
+	if (parse(c, c->word[2], &new))
+		return -EINVAL;
+	fabric_addr_put(&new, &ss);
+	if (fabric_addr_find(c->r, (struct sockaddr *)&ss))
+		return fabric_refuse(c, "%s is taken", c->word[2]);
+	for (uint32_t i = 0; i < f->naddrs; i += PER_PORT)
+		if (f->addrs[i].node == node && f->addrs[i].port == port) {
+			new.node = node;
+			new.port = port;
+			f->addrs[i + (new.family == AF_INET6)] = new;
+		}
+	return 0;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* rdma_cm of a fabric's host: where its addresses lead, and what it stands on. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/ucma/ucma.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/fabric_cm.h"
+#include "rdmacm/addr.h"
+#include "rdmacm/rdmacm.h"
+
+#define LOOK_AGAIN (50 * NS_MS)
+#define HOP_LIMIT 64
+
+/* Nobody answers for the address yet: a host that is off, a port without a subnet manager. */
+struct lookup {
+	struct list_head node;
+	struct fabric_cm *cm;
+	struct rdmacm_resolve *req;
+	struct timer timer;
+	ns_t deadline;
+};
+
+static ns_t cm_now(void *ctx)
+{
+	return ((struct fabric_cm *)ctx)->r->loop.now;
+}
+
+static uint8_t ports_of(const struct fabric_cm *cm)
+{
+	return fabric_node_ports(cm->r->fabric.fabric, cm->host->node);
+}
+
+static int translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, uint32_t *ifindex)
+{
+	const struct fabric_addr *a;
+	struct fabric_cm *cm = ctx;
+
+	if (!cm->host)
+		return -ENODEV;
+	if (bound_if) {
+		*ifindex = bound_if;
+		return bound_if <= ports_of(cm) ? 0 : -ENODEV;
+	}
+	a = fabric_addr_find(cm->r, addr);
+	if (!a || a->node != cm->host->node)
+		return -EADDRNOTAVAIL;
+	*ifindex = a->port;
+	return 0;
+}
+
+static bool is_mcast(const struct sockaddr *a)
+{
+	if (a->sa_family == AF_INET6)
+		return ((const struct sockaddr_in6 *)(const void *)a)->sin6_addr.s6_addr[0] == 0xff;
+	return (*(const uint8_t *)&((const struct sockaddr_in *)(const void *)a)->sin_addr &
+		0xf0) == 0xe0;
+}
+
+static bool active(const struct fabric_cm *cm, uint32_t node, uint8_t port)
+{
+	const uint8_t *info = fabric_port_info(cm->r->fabric.fabric, node, port);
+
+	return info && smp_get(info, PI_PORT_STATE) == PORT_ACTIVE;
+}
+
+/* The address that a connection to dst leaves from; NULL: no network has it. */
+static const struct fabric_addr *source(const struct fabric_cm *cm, const struct rdmacm_resolve *r)
+{
+	const struct sockaddr *src = (const struct sockaddr *)&r->src;
+	const struct sockaddr *dst = (const struct sockaddr *)&r->dst;
+	const struct fabric_addr *a;
+
+	if (src->sa_family == dst->sa_family && !cma_any_addr(src)) {
+		a = fabric_addr_find(cm->r, src);
+		return a && a->node == cm->host->node ? a : NULL;
+	}
+	for (uint8_t p = 1; p <= ports_of(cm); p++) {
+		if (r->bound_if && r->bound_if != p)
+			continue;
+		a = fabric_addr_towards(cm->r, cm->host->node, p, dst, is_mcast(dst));
+		if (a)
+			return a;
+	}
+	return NULL;
+}
+
+/* 0: r->ans is filled; -ENODATA: nobody answers; -ENETUNREACH. */
+static int look(struct fabric_cm *cm, struct rdmacm_resolve *r)
+{
+	const struct sockaddr *dst = (const struct sockaddr *)&r->dst;
+	const struct fabric_addr *from, *to;
+
+	if (!cm->host)
+		return -ENODEV;
+	from = source(cm, r);
+	if (!from)
+		return -ENETUNREACH;
+	fabric_addr_put(from, &r->ans.src);
+	r->ans.ifindex = from->port;
+	r->ans.hop_limit = HOP_LIMIT;
+	memset(r->ans.dgid, 0, sizeof(r->ans.dgid));
+	if (is_mcast(dst))
+		return 0;
+	to = fabric_addr_find(cm->r, dst);
+	if (to && to->node == cm->host->node)
+		from = to;
+	else if (!active(cm, from->node, from->port))
+		return -ENODATA;
+	if (!to || (to != from && !active(cm, to->node, to->port)))
+		return -ENODATA;
+	return fabric_port_gid(cm->r->fabric.fabric, to->node, to->port, 0, r->ans.dgid);
+}
+
+static void lookup_free(struct lookup *l)
+{
+	timer_cancel(&l->cm->r->loop.timers, &l->timer);
+	list_del(&l->node);
+	free(l);
+}
+
+static void look_again(struct timer *t, ns_t now)
+{
+	struct lookup *l = container_of(t, struct lookup, timer);
+	struct rdmacm *rm = l->cm->rdmacm;
+	struct rdmacm_resolve *req = l->req;
+	int rc = look(l->cm, req);
+
+	if (rc == -ENODATA && now >= l->deadline)
+		rc = -ETIMEDOUT;
+	if (rc == -ENODATA &&
+	    !timer_set(&l->cm->r->loop.timers, t, min(now + LOOK_AGAIN, l->deadline)))
+		return;
+	lookup_free(l);
+	req->host = NULL;
+	rdmacm_resolved(rm, req, rc);
+}
+
+static int resolve(void *ctx, struct rdmacm_resolve *req)
+{
+	struct fabric_cm *cm = ctx;
+	int rc = look(cm, req);
+	struct lookup *l;
+
+	req->host = NULL;
+	if (!rc)
+		rdmacm_resolved(cm->rdmacm, req, 0);
+	if (rc != -ENODATA)
+		return rc;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	l->cm = cm;
+	l->req = req;
+	l->timer.fn = look_again;
+	l->deadline = cm->r->loop.now + (ns_t)req->timeout_ms * NS_MS;
+	list_add_tail(&l->node, &cm->lookups);
+	rc = timer_set(&cm->r->loop.timers, &l->timer,
+		       min(cm->r->loop.now + LOOK_AGAIN, l->deadline));
+	if (rc)
+		lookup_free(l);
+	else
+		req->host = l;
+	return rc;
+}
+
+static void cancel(void *ctx, struct rdmacm_resolve *req)
+{
+	(void)ctx;
+	if (req->host)
+		lookup_free(req->host);
+	req->host = NULL;
+}
+
+/* Of RoCE alone. */
+static uint32_t netdev_mtu(void *ctx, uint32_t ifindex)
+{
+	(void)ctx;
+	(void)ifindex;
+	return 0;
+}
+
+static int netdev_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], bool join)
+{
+	(void)ctx;
+	(void)ifindex;
+	(void)mgid;
+	(void)join;
+	return -ENODEV;
+}
+
+static int sa_path(void *ctx, struct rdmacm_sa_path *q)
+{
+	return fabric_sa_path(ctx, q);
+}
+
+static void sa_cancel(void *ctx, struct rdmacm_sa_path *q)
+{
+	fabric_sa_cancel(ctx, q);
+}
+
+static int sa_join(void *ctx, struct rdmacm_sa_join *j)
+{
+	return fabric_sa_join(ctx, j);
+}
+
+static void sa_leave(void *ctx, struct rdmacm_sa_join *j)
+{
+	fabric_sa_leave(ctx, j);
+}
+
+static const struct rdmacm_ops host_cm_ops = {
+	.now = cm_now, .translate = translate, .resolve = resolve, .cancel = cancel,
+	.netdev_mtu = netdev_mtu, .mcast = netdev_mcast, .port_range = addr_port_range,
+	.sa_path = sa_path, .sa_cancel = sa_cancel, .sa_join = sa_join, .sa_leave = sa_leave,
+};
+
+static void host_cm_free(struct fabric_cm *cm)
+{
+	BUG_ON(!list_empty(&cm->lookups));
+	if (cm->ucma)
+		ucma_destroy(cm->ucma);
+	if (cm->rdmacm)
+		rdmacm_destroy(cm->rdmacm);
+	free(cm);
+}
+
+int fabric_cm_init(struct fabric_host *h)
+{
+	struct fabric_cm *cm = calloc(1, sizeof(*cm));
+	struct rused *r = h->r;
+
+	if (!cm)
+		return -ENOMEM;
+	cm->r = r;
+	cm->host = h;
+	list_init(&cm->lookups);
+	cm->rdmacm = rdmacm_create(r->page, r->gsi.cm, &host_cm_ops, cm);
+	cm->ucma = cm->rdmacm ? ucma_create(cm->rdmacm, &ucma_fd_ops, r) : NULL;
+	if (!cm->ucma) {
+		host_cm_free(cm);
+		return -ENOMEM;
+	}
+	h->cm = cm;
+	return 0;
+}
+
+void fabric_cm_host_gone(struct fabric_cm *cm)
+{
+	if (!cm)
+		return;
+	cm->host = NULL;
+	if (!cm->files)
+		host_cm_free(cm);
+}
+
+void fabric_cm_get(struct fabric_cm *cm)
+{
+	cm->files++;
+}
+
+void fabric_cm_put(struct fabric_cm *cm)
+{
+	if (!--cm->files && !cm->host)
+		host_cm_free(cm);
+}
+
+struct fabric_cm *fabric_cm_of(const struct rused *r, unsigned int slot)
+{
+	struct fabric_port *p = fabric_port_of(r, slot);
+
+	return p ? p->host->cm : NULL;
+}

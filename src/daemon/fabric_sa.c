@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Questions to the subnet administrator, as the kernel's ib_sa sends them. What comes back is a stranger's. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/fabric_cm.h"
+#include "rdmacm/rdmacm.h"
+
+#define TRIES 10	/* nmbr_sa_query_retries */
+#define PKEY_DEFAULT 0xffff
+
+static void sa_recv(void *ctx, const struct mad_recv *m, ns_t now)
+{
+	struct sa_query *q = m->cookie;
+
+	(void)ctx;
+	(void)now;
+	if (!q || m->len < MAD_LEN)
+		return;
+	q->status = get_be16(m->mad + MAD_O_STATUS) ? -EINVAL : 0;
+	memcpy(q->data, m->mad + SA_HDR_LEN, sizeof(q->data));
+}
+
+static void sa_done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_status,
+		    ns_t now)
+{
+	struct sa_query *q = cookie;
+
+	(void)ctx;
+	(void)rmpp_status;
+	(void)now;
+	switch (st) {
+	case MAD_SENT:
+		break;
+	case MAD_TIMEOUT:
+		q->status = -ETIMEDOUT;
+		break;
+	case MAD_FLUSHED:
+		q->status = -EINTR;
+		break;
+	case MAD_ABORTED:
+		q->status = -EIO;
+		break;
+	}
+	if (q->done)
+		q->done(q, q->status);
+	free(q);
+}
+
+static const struct mad_agent_ops sa_ops = { .recv = sa_recv, .done = sa_done };
+
+struct sa_query *sa_query_new(struct gsi_port *port, void (*done)(struct sa_query *, int),
+			      void *arg)
+{
+	struct sa_query *q = calloc(1, sizeof(*q));
+
+	if (q)
+		*q = (struct sa_query){ .port = port, .done = done, .arg = arg, .status = -EIO };
+	return q;
+}
+
+/* The agent of the port that asks, made at its first question. */
+static int agent_of(struct gsi_port *p)
+{
+	static const struct mad_reg reg = { .qp = GSI_QPN };
+
+	return p->sa ? 0 : mad_agent_create(&p->port, &reg, &sa_ops, p, &p->sa);
+}
+
+static int ask(struct sa_query *q, const uint8_t mad[MAD_LEN], uint32_t timeout_ms)
+{
+	const struct host_ib *ib = &q->port->r->page->dev[q->port->slot].ib;
+	struct mad_send s = {
+		.addr = { .qp = GSI_QPN, .qpn = GSI_QPN, .lid = ib->sm_lid, .sl = ib->sm_sl },
+		.mad = mad,
+		.len = MAD_LEN,
+		.timeout_ms = timeout_ms / TRIES,
+		.retries = TRIES,
+		.cookie = q,
+	};
+	int pkey = host_ib_find_pkey(ib, PKEY_DEFAULT);
+
+	if (!ib->lid || !ib->sm_lid || pkey < 0)
+		return -EAGAIN;
+	s.addr.pkey_index = (uint16_t)pkey;
+	if (!s.timeout_ms) {
+		s.timeout_ms = 1;
+		s.retries = timeout_ms;
+	}
+	return mad_send(q->port->sa, &s, q->port->r->loop.now);
+}
+
+int sa_query_start(struct sa_query *q, enum mad_method method, uint16_t attr, uint64_t comp_mask,
+		   uint32_t timeout_ms)
+{
+	static uint32_t tid;
+	struct gsi_port *p = q->port;
+	uint8_t mad[MAD_LEN];
+	int rc = p->in_use ? agent_of(p) : -ENODEV;
+
+	if (!rc) {
+		sa_request(mad, method, attr,
+			   (uint64_t)mad_agent_hi_tid(p->sa) << 32 | ++tid, comp_mask);
+		memcpy(mad + SA_HDR_LEN, q->data, sizeof(q->data));
+		rc = ask(q, mad, timeout_ms);
+	}
+	if (rc)
+		free(q);
+	return rc;
+}
+
+void sa_query_cancel(struct sa_query *q)
+{
+	if (!q)
+		return;
+	q->done = NULL;
+	BUG_ON(mad_cancel(q->port->sa, q, q->port->r->loop.now));
+}
+
+static void path_done(struct sa_query *sq, int status)
+{
+	struct fabric_cm *cm = fabric_cm_of(sq->port->r, sq->port->slot);
+	struct rdmacm_sa_path *q = sq->arg;
+
+	q->host = NULL;
+	if (!status) {
+		ib_sa_unpack_path(sq->data, &q->path);
+		/* ib_sa_path_rec_callback() takes it as it is; a path to nowhere is none. */
+		if (!q->path.dlid || !q->path.slid || !q->path.mtu || q->path.mtu > 5)
+			status = -EINVAL;
+	}
+	rdmacm_sa_path(cm->rdmacm, q, status);
+}
+
+int fabric_sa_path(struct fabric_cm *cm, struct rdmacm_sa_path *q)
+{
+	struct sa_query *sq;
+	int rc;
+
+	if (!cm->host)
+		return -ENODEV;
+	sq = sa_query_new(&cm->r->gsi.port[q->slot], path_done, q);
+	if (!sq)
+		return -ENOMEM;
+	ib_sa_pack_path(&q->path, sq->data);
+	q->host = sq;
+	rc = sa_query_start(sq, MAD_GET, SA_ATTR_PATH_REC, q->comp_mask, q->timeout_ms);
+	if (rc)
+		q->host = NULL;
+	return rc;
+}
+
+void fabric_sa_cancel(struct fabric_cm *cm, struct rdmacm_sa_path *q)
+{
+	(void)cm;
+	sa_query_cancel(q->host);
+	q->host = NULL;
+}

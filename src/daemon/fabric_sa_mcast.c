@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Multicast groups that ports are in, as the kernel's ib_core multicast.c: the SA knows
+ * of a port what the ids of all its programs together want. A group does one thing at
+ * a time, so that a LEAVE and the JOIN after it do not meet on the way.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "daemon/fabric_cm.h"
+#include "rdmacm/rdmacm.h"
+
+#define TIMEOUT_MS 3000
+#define COMPARED (SA_MCM_QKEY | SA_MCM_PKEY | SA_MCM_SL)
+
+struct group {
+	struct list_head node;		/* r->fabric.groups */
+	struct rused *r;
+	unsigned int slot;
+	struct sa_mcmember_rec rec;	/* as the SA has it; before: who was first to ask */
+	uint8_t joined;			/* join states that the SA knows of */
+	bool known;			/* rec is the SA's */
+	bool reset;
+	struct list_head members;
+	struct sa_query *query;
+	struct timer work;
+};
+
+struct member {
+	struct list_head node;
+	struct group *g;
+	struct fabric_cm *cm;
+	struct rdmacm_sa_join *j;
+	bool in;			/* has been told that it is */
+	bool failed;
+	bool ip_known;			/* IP's broadcast group has been asked for */
+};
+
+static void soon(struct group *g)
+{
+	timer_set(&g->r->loop.timers, &g->work, g->r->loop.now);
+}
+
+static void group_free(struct group *g)
+{
+	timer_cancel(&g->r->loop.timers, &g->work);
+	sa_query_cancel(g->query);
+	list_del(&g->node);
+	free(g);
+}
+
+static void member_del(struct member *m)
+{
+	list_del(&m->node);
+	free(m);
+}
+
+/* The member is told; it may leave within the call, and is then gone. */
+static void tell(struct member *m, int status)
+{
+	m->in = !status;
+	m->failed = status;
+	rdmacm_sa_joined(m->cm->rdmacm, m->j, status);
+}
+
+static bool agrees(const struct sa_mcmember_rec *want, uint64_t mask,
+		   const struct sa_mcmember_rec *is)
+{
+	return (!(mask & SA_MCM_QKEY) || !want->qkey || want->qkey == is->qkey) &&
+	       (!(mask & SA_MCM_PKEY) || !((want->pkey ^ is->pkey) & 0x7fff)) &&
+	       (!(mask & SA_MCM_SL) || want->sl == is->sl);
+}
+
+static struct member *next_to_join(const struct group *g)
+{
+	struct member *m;
+
+	list_for_each_entry(m, &g->members, node)
+		if (!m->in && !m->failed)
+			return m;
+	return NULL;
+}
+
+static void take_rec(struct rdmacm_sa_join *j, const struct sa_mcmember_rec *rec)
+{
+	uint8_t state = j->rec.join_state;
+
+	j->rec = *rec;
+	j->rec.join_state = state;
+}
+
+static void joined(struct sa_query *q, int status)
+{
+	struct group *g = q->arg;
+	struct member *m = next_to_join(g);
+	struct sa_mcmember_rec rec;
+
+	g->query = NULL;
+	soon(g);
+	if (!status) {
+		sa_unpack_mcmember(q->data, &rec);
+		if (rec.mlid < 0xc000 || rec.mlid == LID_PERMISSIVE || rec.mgid[0] != 0xff)
+			status = -EINVAL;
+	}
+	if (!status) {
+		g->rec = rec;
+		g->known = true;
+		g->joined |= rec.join_state;
+	}
+	if (!m)
+		return;
+	if (!status) {
+		g->joined |= m->j->rec.join_state;
+		take_rec(m->j, &g->rec);
+	}
+	tell(m, status);
+}
+
+static void left(struct sa_query *q, int status)
+{
+	struct group *g = q->arg;
+
+	(void)status;
+	g->query = NULL;
+	soon(g);
+}
+
+static int ask(struct group *g, void (*done)(struct sa_query *, int), enum mad_method method,
+	       const struct sa_mcmember_rec *rec, uint64_t mask)
+{
+	struct sa_query *q = sa_query_new(&g->r->gsi.port[g->slot], done, g);
+	int rc;
+
+	if (!q)
+		return -ENOMEM;
+	sa_pack_mcmember(rec, q->data);
+	g->query = q;
+	rc = sa_query_start(q, method, SA_ATTR_MCMEMBER_REC, mask, TIMEOUT_MS);
+	if (rc)
+		g->query = NULL;
+	return rc;
+}
+
+/* What IP's broadcast group is like; without one only IP's own port space cannot go on. */
+static void ip_done(struct sa_query *q, int status)
+{
+	struct group *g = q->arg;
+	struct member *m = next_to_join(g);
+	struct sa_mcmember_rec ip, *rec;
+
+	g->query = NULL;
+	soon(g);
+	if (!m)
+		return;
+	m->ip_known = true;
+	if (status) {
+		if (m->j->comp_mask & SA_MCM_RATE)
+			tell(m, -EADDRNOTAVAIL);
+		return;
+	}
+	sa_unpack_mcmember(q->data, &ip);
+	rec = &m->j->rec;
+	rec->sl = ip.sl;
+	rec->flow_label = ip.flow_label;
+	rec->traffic_class = ip.traffic_class;
+	rec->hop_limit = ip.hop_limit;
+	rec->mtu_selector = rec->rate_selector = IB_SA_EQ;
+	rec->mtu = ip.mtu;
+	rec->rate = ip.rate;
+}
+
+static int ask_for_ip(struct group *g, const struct member *m)
+{
+	struct sa_mcmember_rec rec = { .mgid = { 0xff, 0x12, 0x40, 0x1b } };
+
+	put_be16(rec.mgid + 4, m->j->rec.pkey | 0x8000);
+	memset(rec.mgid + 12, 0xff, 4);
+	return ask(g, ip_done, MAD_GET, &rec, SA_MCM_MGID);
+}
+
+/* The next one who wants in. */
+static void let_in(struct group *g, struct member *m)
+{
+	uint8_t state = m->j->rec.join_state;
+	int rc;
+
+	if (g->known && g->joined && !agrees(&m->j->rec, m->j->comp_mask & COMPARED, &g->rec)) {
+		tell(m, -EINVAL);
+		soon(g);
+		return;
+	}
+	if (g->known && (g->joined & state) == state) {
+		take_rec(m->j, &g->rec);
+		tell(m, 0);
+		soon(g);
+		return;
+	}
+	rc = m->ip_known ? ask(g, joined, MAD_SET, &m->j->rec, m->j->comp_mask) : ask_for_ip(g, m);
+	if (!rc)
+		return;
+	tell(m, rc);
+	soon(g);
+}
+
+/* Whoever was in is no more, and is told so. */
+static void lose(struct group *g)
+{
+	struct member *m, *n;
+
+	g->reset = false;
+	g->joined = 0;
+	g->known = false;
+	list_for_each_entry_safe(m, n, &g->members, node)
+		if (m->in)
+			tell(m, -ENETRESET);
+}
+
+/* What nobody wants any more is given back. */
+static void give_back(struct group *g)
+{
+	struct sa_mcmember_rec rec = g->rec;
+	struct member *m;
+	uint8_t wanted = 0;
+
+	list_for_each_entry(m, &g->members, node)
+		if (m->in)
+			wanted |= m->j->rec.join_state;
+	rec.join_state = g->joined & ~wanted;
+	if (rec.join_state) {
+		g->joined &= wanted;
+		memcpy(rec.port_gid, g->r->page->dev[g->slot].gid[0].raw, 16);
+		/* What cannot be sent the SM finds out by itself. */
+		if (!ask(g, left, MAD_DELETE, &rec,
+			 SA_MCM_MGID | SA_MCM_PORT_GID | SA_MCM_JOIN_STATE))
+			return;
+	}
+	if (list_empty(&g->members))
+		group_free(g);
+}
+
+static void work(struct timer *t, ns_t now)
+{
+	struct group *g = container_of(t, struct group, work);
+	struct member *m;
+
+	(void)now;
+	if (g->reset) {
+		sa_query_cancel(g->query);
+		g->query = NULL;
+		lose(g);
+	}
+	if (g->query)
+		return;
+	m = next_to_join(g);
+	if (m)
+		let_in(g, m);
+	else
+		give_back(g);
+}
+
+static struct group *group_of(struct rused *r, const struct rdmacm_sa_join *j)
+{
+	static const uint8_t none[16];
+	struct group *g;
+
+	list_for_each_entry(g, &r->fabric.groups, node)
+		if (g->slot == j->slot && !memcmp(g->rec.mgid, j->rec.mgid, 16) &&
+		    memcmp(j->rec.mgid, none, 16) != 0)
+			return g;
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return NULL;
+	*g = (struct group){ .r = r, .slot = j->slot, .rec = j->rec, .work.fn = work };
+	list_init(&g->members);
+	list_add_tail(&g->node, &r->fabric.groups);
+	return g;
+}
+
+int fabric_sa_join(struct fabric_cm *cm, struct rdmacm_sa_join *j)
+{
+	struct member *m = cm->host ? calloc(1, sizeof(*m)) : NULL;
+
+	if (!m)
+		return cm->host ? -ENOMEM : -ENODEV;
+	m->g = group_of(cm->r, j);
+	if (!m->g) {
+		free(m);
+		return -ENOMEM;
+	}
+	m->cm = cm;
+	m->j = j;
+	list_add_tail(&m->node, &m->g->members);
+	j->host = m;
+	soon(m->g);
+	return 0;
+}
+
+void fabric_sa_leave(struct fabric_cm *cm, struct rdmacm_sa_join *j)
+{
+	struct member *m = j->host;
+	struct group *g;
+
+	(void)cm;
+	j->host = NULL;
+	if (!m)
+		return;
+	g = m->g;
+	/* A question that was asked for it has an answer that is nobody's; the SA may have let us in. */
+	if (g->query && m == next_to_join(g)) {
+		sa_query_cancel(g->query);
+		g->query = NULL;
+		g->joined |= m->ip_known ? j->rec.join_state : 0;
+	}
+	member_del(m);
+	soon(g);
+}
+
+void fabric_sa_reset(struct rused *r, unsigned int slot)
+{
+	struct group *g;
+
+	list_for_each_entry(g, &r->fabric.groups, node)
+		if (g->slot == slot) {
+			g->reset = true;
+			soon(g);
+		}
+}
+
+void fabric_sa_port_gone(struct rused *r, unsigned int slot)
+{
+	struct group *g, *n;
+
+	list_for_each_entry_safe(g, n, &r->fabric.groups, node)
+		if (g->slot == slot) {
+			struct member *m, *next;
+
+			list_for_each_entry_safe(m, next, &g->members, node) {
+				m->j->host = NULL;
+				member_del(m);
+			}
+			group_free(g);
+		}
+}

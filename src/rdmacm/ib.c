@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * InfiniBand ports: a path is what the SA says, and a group is one that the SA has
+ * let the port into. What the host makes of it is in rdmacm_ops.sa_*.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "wire/be.h"
+#include "rdmacm/rdmacm_internal.h"
+
+struct asking {
+	struct rdmacm_sa_path q;
+	struct rdma_id_private *p;
+};
+
+void cma_cancel_query(struct rdma_id_private *p)
+{
+	struct rdmacm *rm = p->id.rm;
+
+	if (!p->query)
+		return;
+	rm->ops->sa_cancel(rm->ctx, p->query);
+	free(container_of(p->query, struct asking, q));
+	p->query = NULL;
+}
+
+static unsigned int slot_of(const struct rdma_id_private *p)
+{
+	return (unsigned int)(p->cma_dev - p->id.rm->dev);
+}
+
+static uint8_t class_of(uint32_t flowinfo)
+{
+	return (uint8_t)(get_be32(&flowinfo) >> 20);
+}
+
+/* What the path is to be like, by the kernel's cma_query_ib_route(). */
+static void ask_for(const struct rdma_id_private *p, struct rdmacm_sa_path *q)
+{
+	struct sa_path_rec *rec = &q->path;
+
+	memcpy(rec->sgid, p->sgid, 16);
+	memcpy(rec->dgid, p->dgid, 16);
+	rec->pkey = p->id.pkey;
+	rec->numb_path = 1;
+	rec->reversible = true;
+	rec->service_id = rdma_get_service_id(&p->id, cma_dst(p));
+	q->comp_mask = SA_PATH_DGID | SA_PATH_SGID | SA_PATH_PKEY | SA_PATH_NUMB_PATH |
+		       SA_PATH_REVERSIBLE | SA_PATH_SERVICE_ID;
+	if (cma_family(p) == AF_INET) {
+		rec->qos_class = p->tos;
+		q->comp_mask |= SA_PATH_QOS_CLASS;
+		return;
+	}
+	rec->traffic_class =
+		cma_family(p) == AF_IB ?
+			class_of(((const struct sockaddr_ib *)&p->id.src)->sib_flowinfo) :
+			class_of(((const struct sockaddr_in6 *)&p->id.src)->sin6_flowinfo);
+	q->comp_mask |= SA_PATH_TRAFFIC_CLASS;
+}
+
+int cma_query_ib_route(struct rdma_id_private *p, uint32_t timeout_ms)
+{
+	struct rdmacm *rm = p->id.rm;
+	struct asking *a = calloc(1, sizeof(*a));
+	int ret;
+
+	if (!a)
+		return -ENOMEM;
+	a->p = p;
+	a->q.slot = slot_of(p);
+	a->q.timeout_ms = timeout_ms;
+	ask_for(p, &a->q);
+	free(p->id.path);
+	p->id.path = NULL;
+	p->id.num_paths = 0;
+	p->query = &a->q;
+	ret = rm->ops->sa_path(rm->ctx, &a->q);
+	if (ret) {
+		p->query = NULL;
+		free(a);
+		return ret;
+	}
+	p->state = RDMA_CM_ROUTE_QUERY;
+	return 0;
+}
+
+/* cma_query_handler() */
+void rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status)
+{
+	struct asking *a = container_of(q, struct asking, q);
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ROUTE_RESOLVED };
+	struct rdma_id_private *p = a->p;
+
+	(void)rm;
+	p->query = NULL;
+	if (!status) {
+		p->id.path = malloc(sizeof(*p->id.path));
+		if (p->id.path)
+			*p->id.path = q->path;
+		else
+			status = -ENOMEM;
+	}
+	free(a);
+	p->id.num_paths = !status;
+	p->state = status ? RDMA_CM_ADDR_RESOLVED : RDMA_CM_ROUTE_RESOLVED;
+	if (status) {
+		event.event = RDMA_CM_EVENT_ROUTE_ERROR;
+		event.status = status;
+	}
+	if (cma_tell(p, &event))
+		rdma_destroy_id(&p->id);
+}
+
+bool cma_ib_addr_is_of(struct rdmacm *rm, const struct cma_device *dev,
+		       const struct sockaddr *src)
+{
+	uint32_t ifindex;
+
+	return !rm->ops->translate(rm->ctx, src, 0, &ifindex) &&
+	       ifindex == dev->hd->ib.hca_port;
+}
+
+/* ip_ib_mc_map(), ipv6_ib_mc_map(): RFC 4391, section 4; link-local, as ipoib's broadcast group. */
+static void map_group(const struct rdma_id_private *p, const struct sockaddr *addr,
+		      uint8_t mgid[16])
+{
+	bool v4 = addr->sa_family == AF_INET;
+
+	memset(mgid, 0, 16);
+	mgid[0] = 0xff;
+	mgid[1] = 0x12;
+	mgid[2] = v4 ? 0x40 : 0x60;
+	mgid[3] = p->id.ps == RDMA_PS_UDP ? 0x01 : 0x1b;	/* the signature of rdma_cm, or of IP */
+	put_be16(mgid + 4, cma_ip_pkey(p->cma_dev));
+	if (v4) {
+		memcpy(mgid + 12, &((const struct sockaddr_in *)(const void *)addr)->sin_addr, 4);
+		mgid[12] &= 0x0f;
+	} else {
+		const struct sockaddr_in6 *a6 = (const void *)addr;
+
+		memcpy(mgid + 6, a6->sin6_addr.s6_addr + 6, 10);
+	}
+}
+
+/* cma_set_mgid(); the zero one: the SA is to choose. */
+static void set_mgid(const struct rdma_id_private *p, const struct sockaddr *addr,
+		     uint8_t mgid[16])
+{
+	const uint8_t *a6 = ((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr.s6_addr;
+
+	if (cma_any_addr(addr))
+		memset(mgid, 0, 16);
+	else if (addr->sa_family == AF_IB)
+		memcpy(mgid, ((const struct sockaddr_ib *)(const void *)addr)->sib_addr, 16);
+	else if (addr->sa_family == AF_INET6 && (get_be32(a6) & 0xfff0ffff) == 0xff10a01b)
+		memcpy(mgid, a6, 16);	/* one that an SA has chosen */
+	else
+		map_group(p, addr, mgid);
+}
+
+int cma_join_ib_multicast(struct rdma_id_private *p, struct cma_multicast *mc)
+{
+	struct rdmacm *rm = p->id.rm;
+	struct rdmacm_sa_join *j = &mc->sa;
+	int ret;
+
+	if (!p->qkey)
+		cma_set_default_qkey(p);
+	j->slot = slot_of(p);
+	set_mgid(p, (const struct sockaddr *)&mc->addr, j->rec.mgid);
+	memcpy(j->rec.port_gid, p->sgid, 16);
+	j->rec.qkey = p->qkey;
+	j->rec.pkey = p->id.pkey;
+	j->rec.join_state = mc->join_state;
+	j->comp_mask = SA_MCM_MGID | SA_MCM_PORT_GID | SA_MCM_PKEY | SA_MCM_JOIN_STATE |
+		       SA_MCM_QKEY | SA_MCM_SL | SA_MCM_FLOW_LABEL | SA_MCM_TRAFFIC_CLASS;
+	/* As IP's broadcast group is, which the host asks for first. */
+	if (p->id.ps == RDMA_PS_IPOIB)
+		j->comp_mask |= SA_MCM_RATE | SA_MCM_RATE_SELECTOR | SA_MCM_MTU_SELECTOR |
+				SA_MCM_MTU | SA_MCM_HOP_LIMIT;
+	ret = rm->ops->sa_join(rm->ctx, j);
+	mc->joined = !ret;
+	return ret;
+}
+
+/* ib_init_ah_from_mcmember() */
+static void join_event(struct rdma_id_private *p, struct cma_multicast *mc,
+		       struct rdma_cm_event *event)
+{
+	const struct sa_mcmember_rec *rec = &mc->sa.rec;
+	struct rdma_ud_param *ud = &event->param.ud;
+
+	if (cma_set_qkey(p, rec->qkey)) {
+		event->event = RDMA_CM_EVENT_MULTICAST_ERROR;
+		event->status = -EINVAL;
+		return;
+	}
+	event->event = RDMA_CM_EVENT_MULTICAST_JOIN;
+	ud->qp_num = 0xffffff;
+	ud->qkey = p->qkey;
+	memcpy(ud->ah_attr.grh.dgid, rec->mgid, 16);
+	ud->ah_attr.grh.sgid_index = (uint8_t)max(p->sgid_index, 0);
+	ud->ah_attr.grh.flow_label = rec->flow_label;
+	ud->ah_attr.grh.hop_limit = rec->hop_limit;
+	ud->ah_attr.grh.traffic_class = rec->traffic_class;
+	ud->ah_attr.is_global = 1;
+	ud->ah_attr.dlid = rec->mlid;
+	ud->ah_attr.sl = rec->sl;
+	ud->ah_attr.static_rate = rec->rate;
+	ud->ah_attr.port_num = p->id.port_num;
+}
+
+/* cma_ib_mc_handler() */
+void rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status)
+{
+	struct cma_multicast *mc = container_of(j, struct cma_multicast, sa);
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_MULTICAST_ERROR, .status = status,
+				       .mc = mc->context };
+	struct rdma_id_private *p = mc->id;
+
+	(void)rm;
+	if (p->state == RDMA_CM_DEVICE_REMOVAL || p->state == RDMA_CM_DESTROYING)
+		return;
+	if (!status)
+		join_event(p, mc, &event);
+	(void)cma_tell(p, &event);
+}

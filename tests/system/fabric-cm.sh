@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Connections between two hosts of a fabric by the stock programs of librdmacm: by IP addresses
+# and by GIDs, with paths from opensm's SA; what becomes of them when a cable is out.
+# shellcheck source=tests/system/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+# shellcheck source=tests/system/fabric.inc
+. "${BASH_SOURCE%/*}/fabric.inc"
+# shellcheck source=tests/system/cm.sh
+. "${BASH_SOURCE%/*}/cm.sh"
+
+# shellcheck disable=SC2317 # cm.sh calls them
+at_server() { RUSE_HOST=H3 in_ruse "$@"; }
+# shellcheck disable=SC2317
+at_client() { RUSE_HOST=H4 in_ruse "$@"; }
+
+fabric up --star 4 || die "up"
+opensm_on H1
+wait_for 60 all_active || { cat "$T"/opensm.H1/*; die "opensm does not bring it up"; }
+
+note "addresses"
+fabric address | grep -qE '^H3 +1 10\.1\.0\.3/16 +fd00:0:0:1::3/64 +fe80::' || die "$(fabric address)"
+fabric address H2/1 10.1.0.3/16 2>/dev/null && die "an address twice"
+fabric address H2/1 10.1.0.9 2>/dev/null && die "an address without a network"
+fabric address H2/2 192.168.7.2/24 2>/dev/null && die "H2 has no port 2"
+fabric address S1/1 192.168.7.2/24 2>/dev/null && die "a switch has an address"
+fabric address H3/1 192.168.7.3/24 || die "address H3"
+fabric address H4/1 192.168.7.4/24 || die "address H4"
+
+# fails STATUS-WORDS HOST ADDRESS: ucmatose says so
+fails() {
+	local want=$1
+	shift
+	on H4 ucmatose -s "$@" >"$T/out" 2>&1 && die "ucmatose $*: connected"
+	grep -q "$want" "$T/out" || die "ucmatose $*: no $want: $(cat "$T/out")"
+}
+
+a=192.168.7.3
+rping_case $a
+rping_case fd00:0:0:1::3 -S 4096
+rdma_case $a
+tool_case $a ucmatose -c 10 -C 20 -- -c 10 -C 20
+cmtime_case $a 20
+ud_case $a udaddy -c 5 -- -c 5
+perf_case $a ib_send_bw -n 200
+perf_case $a ib_read_lat -n 200
+perf_case $a ib_send_lat -c UD -n 200
+grep -q 'Link type *: IB' "$T/client.out" || die "$(cat "$T/client.out")"
+
+note "by GID"
+gid() { on "$1" ibv_devinfo -v | awk '/GID\[ *0\]/ { print $3 }'; }
+g=$(gid H3)
+[ -n "$g" ] || die "H3 has no GID"
+next_port
+cm_pair - "ucmatose -f gid -P ib -b $g -p $CM_PORT" \
+	"ucmatose -f gid -P ib -s $g -p $CM_PORT" || die "ucmatose -f gid -P ib"
+fails 'REJECTED' "$g" -f gid -p 99
+
+note "nobody there"
+fails 'ADDR_ERROR' 192.168.7.99
+fails 'REJECTED' $a -p 99
+fails 'Network is unreachable' 172.16.0.1
+in_ruse timeout 20 ucmatose -s $a >/dev/null 2>&1 && die "a machine's program reached a fabric's host"
+
+note "a cable is out"
+fabric link down H3/1
+fails 'ADDR_ERROR' $a
+fabric link up H3/1
+wait_for 60 all_active || die "no resweep"
+rping_case $a
+fabric link down H1/1
+fails 'ROUTE_ERROR, error: -110' $a
+fabric link up H1/1
+wait_for 60 all_active || die "no resweep"
+rping_case $a
+wait_for 20 nothing_left || die "left: $(at_server rdma res show cm_id; at_client rdma res show cm_id)"
+kill $opensm
+exit 0
