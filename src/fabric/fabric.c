@@ -72,15 +72,15 @@ static void reset_link(struct port *p)
 	port_put(p, PI_LINK_WIDTH_ACTIVE, p->width);
 	port_put(p, PI_LINK_SPEED_SUPPORTED, speeds);
 	port_put(p, PI_LINK_SPEED_ENABLED, speeds);
-	port_put(p, PI_LINK_SPEED_ACTIVE, p->speed);
 	port_put(p, PI_LINK_SPEED_EXT_SUPPORTED, ext);
 	port_put(p, PI_LINK_SPEED_EXT_ENABLED, ext ? ext : LINK_SPEED_EXT_NONE);
-	port_put(p, PI_LINK_SPEED_EXT_ACTIVE, p->ext);
+	port_down_speed(p);
 	port_put(p, PI_LINK_DOWN_DEFAULT_STATE, PHYS_POLLING);
-	port_put(p, PI_NEIGHBOR_MTU, p->num ? 1 : MTU_4096);
+	/* As much as both ends can: an SM that wants less, or more, takes the link down (opensm). */
+	port_put(p, PI_NEIGHBOR_MTU, MTU_4096);
 	port_put(p, PI_MTU_CAP, MTU_4096);
 	port_put(p, PI_VL_CAP, VLS_8);
-	port_put(p, PI_OPERATIONAL_VLS, 1);
+	port_put(p, PI_OPERATIONAL_VLS, VLS_8);
 	port_put(p, PI_VL_ARBITRATION_HIGH_CAP, VLARB_CAP);
 	port_put(p, PI_VL_ARBITRATION_LOW_CAP, VLARB_CAP);
 	port_put(p, PI_PORT_STATE, p->num ? PORT_DOWN : PORT_ACTIVE);

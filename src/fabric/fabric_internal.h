@@ -106,6 +106,7 @@ struct port *any_port(const struct fabric *f, uint32_t node, uint32_t port);
 void node_reset(struct node *n);
 void port_event(struct port *p, enum fabric_event e);
 void port_set_state(struct port *p, enum port_state s);
+void port_down_speed(struct port *p);
 /* link.c: trains the link if both ends poll, or takes it down; traps. */
 void link_check(struct port *p, ns_t now);
 void link_drop(struct port *p, enum phys_state phys, ns_t now);

@@ -72,6 +72,13 @@ void port_set_state(struct port *p, enum port_state s)
 		port_event(p, FABRIC_PORT_ERR);
 }
 
+/* IBA leaves open what these say of a port that is down; hardware says SDR. */
+void port_down_speed(struct port *p)
+{
+	port_put(p, PI_LINK_SPEED_ACTIVE, 1);
+	port_put(p, PI_LINK_SPEED_EXT_ACTIVE, 0);
+}
+
 /* Down to Initialize, or anything to Down: the switch tells its SM (IBA 14.2.5.4, trap 128). */
 static void changed(struct port *p, ns_t now)
 {
@@ -105,10 +112,12 @@ void link_drop(struct port *p, enum phys_state phys, ns_t now)
 	if (!was_up)
 		return;
 	port_set_state(p, PORT_DOWN);
+	port_down_speed(p);
 	count_error(p, PC_LINK_DOWNED, 1);
 	if (q) {
 		port_put(q, PI_PORT_PHYSICAL_STATE, port_get(q, PI_LINK_DOWN_DEFAULT_STATE));
 		port_set_state(q, PORT_DOWN);
+		port_down_speed(q);
 		count_error(q, PC_LINK_DOWNED, 1);
 	}
 	changed(p, now);

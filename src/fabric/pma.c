@@ -12,7 +12,15 @@
 #define RESP_TIME 16
 #define MAX_COUNTERS 18
 
-enum kind { KIND_COUNTERS, KIND_EXT, KIND_RCV_ERROR, KIND_DISCARD, KIND_XMIT_SL, KIND_RCV_SL };
+enum kind {
+	KIND_COUNTERS,
+	KIND_EXT,
+	KIND_RCV_ERROR,
+	KIND_DISCARD,
+	KIND_XMIT_SL,
+	KIND_RCV_SL,
+	KIND_NEVER,	/* of what does not happen here: links without flow control, nobody waits */
+};
 
 static const enum perf_field classic[MAX_COUNTERS] = {
 	PC_SYMBOL_ERROR, PC_LINK_ERROR_RECOVERY, PC_LINK_DOWNED, PC_RCV_ERRORS,
@@ -36,6 +44,9 @@ static const struct row {
 	{ PERF_ATTR_XMIT_DISCARD_DETAILS, 4, KIND_DISCARD, PD_INACTIVE_DISCARDS },
 	{ PERF_ATTR_XMIT_DATA_SL, SLS, KIND_XMIT_SL, PS_DATA_SL0 },
 	{ PERF_ATTR_RCV_DATA_SL, SLS, KIND_RCV_SL, PS_DATA_SL0 },
+	{ PERF_ATTR_FLOW_CTL_COUNTERS, 0, KIND_NEVER, PC_SYMBOL_ERROR },
+	{ PERF_ATTR_VL_XMIT_FLOW_CTL_ERRORS, 0, KIND_NEVER, PC_SYMBOL_ERROR },
+	{ PERF_ATTR_VL_XMIT_WAIT, 0, KIND_NEVER, PC_SYMBOL_ERROR },
 };
 
 void count_error(struct port *p, enum perf_field counter, uint32_t n)
@@ -90,6 +101,8 @@ static uint64_t counter_get(struct counters *c, enum kind kind, uint32_t i)
 		return c->xmit_sl[i];
 	case KIND_RCV_SL:
 		return c->rcv_sl[i];
+	case KIND_NEVER:
+		break;
 	}
 	return 0;
 }
@@ -126,6 +139,8 @@ static void counter_set(struct counters *c, enum kind kind, uint32_t i, uint64_t
 		break;
 	case KIND_RCV_SL:
 		c->rcv_sl[i] = (uint32_t)to;
+		break;
+	case KIND_NEVER:
 		break;
 	}
 }

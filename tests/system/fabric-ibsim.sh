@@ -1,0 +1,449 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# What the diagnostics say on a fabric that rused plays, beside the same tools, the same opensm
+# and the same topology on ibsim:
+#
+#   fabric-ibsim.sh FABRIC...	words of `ruse fabric up`; FABRIC_LONG: many, and all their nodes
+#
+# Left out of the comparison, for what they are:
+#   - ibsim's umad has no RMPP: of a long answer of the SA its tools see the first packet. Those
+#     are compared as far as ibsim's go.
+#   - With -G the tools ask the SA by RMPP, so that they fail on ibsim. Here they are compared with
+#     the same call by LID.
+#   - Its hardware is another one (other_hardware()); counters of data are of other data.
+#   - ibsim knows PortOpRcvCounters, PortVLOpPackets and PortVLOpData, always 0, which we have not;
+#     we have PortXmitDataSL and PortRcvDataSL, AllPortSelect of HCAs, GUIDInfo of switches, and
+#     routes with a part by LID and a directed one, as ibportstate needs of a switch's peer.
+. "${BASH_SOURCE%/*}/lib.sh"
+. "${BASH_SOURCE%/*}/fabric.inc"
+# What survey() finds.
+S='' C='' G='' S1='' C1='' C2='' G1='' G2='' P1='' P2='' N2='' first='' second='' guid='' absent=''
+command -v ibsim >/dev/null || skip "there is no ibsim here"
+
+# at HOST CMD...: in this world, ruse or ibsim
+at() {
+	local host=$1
+	shift
+	if [ $world = ruse ]; then
+		on "$host" "$@"
+	else
+		SIM_HOST=$host ibsim-run timeout 60 "$@"
+	fi
+}
+
+# opensm keeps running: the SA is asked, and others ask it for the SM.
+start() {
+	local dir=$T/opensm.$world
+	rm -rf "$dir"
+	mkdir "$dir"
+	cp "$T/guid2lid" "$dir"
+	if [ $world = ruse ]; then
+		fabric up "$T/topology" || die "up"
+	else
+		export IBSIM_SOCKNAME=ruse-$$-$RANDOM
+		(cd "$T" && exec ibsim -s -n "$T/topology" </dev/null >"$T/ibsim.out" 2>&1) &
+		sim=$!
+		ready() { grep -q 'simulator ready' "$T/ibsim.out"; }
+		wait_for 20 ready || die "ibsim: $(cat "$T/ibsim.out")"
+	fi
+	(
+		export OSM_TMP_DIR=$dir OSM_CACHE_DIR=$dir
+		cd "$dir" || exit 1
+		if [ $world = ruse ]; then
+			export LD_PRELOAD=$PRELOAD RUSE_HOST=$first
+		else
+			export LD_PRELOAD=$umad2sim SIM_HOST=$first
+		fi
+		exec env "${SANITIZER_OPTIONS[@]}" opensm -x -g "$guid" -f "$dir/log" >"$dir/out" 2>&1
+	) &
+	opensm=$!
+	# It writes that at the end of a sweep; its log is buffered.
+	up() { [ -s "$dir/opensm-subnet.lst" ]; }
+	wait_for 60 up || { cat "$dir"/*; die "$world: opensm"; }
+}
+
+stop() {
+	kill $opensm
+	wait $opensm 2>/dev/null
+	if [ $world = ruse ]; then
+		fabric down
+	else
+		kill "$sim"
+		wait "$sim" 2>/dev/null
+	fi
+}
+
+# The tools, a line a call. $S... are LIDs of switches, $C... of HCA ports.
+calls() {
+	local l p
+	cat <<-END
+		ibnetdiscover
+		ibnetdiscover -p
+		ibnetdiscover -f
+		ibnetdiscover -l
+		ibnetdiscover -g
+		ibhosts
+		ibswitches
+		ibnodes
+		ibrouters
+		iblinkinfo
+		iblinkinfo -l
+		iblinkinfo --switches-only
+		iblinkinfo -D 0
+		ibqueryerrors
+		ibqueryerrors --details
+		ibqueryerrors -k
+		ibqueryerrors -K
+		ibqueryerrors -s PortXmitWait
+		dump_lfts
+		dump_mfts
+		dump_lfts -n
+		sminfo
+		sminfo $C1
+		ibaddr
+		ibaddr $C2
+		ibaddr -g $C2
+		ibaddr -l $C2
+		ibaddr -L $C2
+		ibidsverify
+		ibtracert $C1 $C2
+		ibtracert $C2 $C1
+		ibtracert $C2 $S1
+		ibtracert -G $G1 $G2
+		ibtracert -m $mlid $C1 $C2
+		saquery
+		saquery -p
+		saquery -N
+		saquery -D
+		saquery -g
+		saquery -m
+		saquery -s
+		saquery -x
+		saquery -c
+		saquery -S
+		saquery -I
+		saquery CPI
+		saquery NR
+		saquery NR $C2
+		saquery PIR
+		saquery PIR $C2
+		saquery PIR $S1/1
+		saquery SL2VL
+		saquery SL2VL $S1
+		saquery PKTR
+		saquery PKTR $S1/1
+		saquery PKTR $C2//0
+		saquery VLAR
+		saquery VLAR $C2//1
+		saquery IIR
+		saquery LR
+		saquery LR $S1
+		saquery SR
+		saquery PR
+		saquery PR --slid $C1 --dlid $C2
+		saquery --src-to-dst $C1:$C2
+		saquery --sgid-to-dgid fe80:$P1-fe80:$P2
+		saquery MCMR
+		saquery LFTR
+		saquery LFTR $S1
+		saquery LFTR $S1/0
+		saquery MFTR
+		saquery MFTR $S1
+		saquery GIR $C2
+		saquery SWIR
+		saquery SWIR $S1
+		saquery SMIR
+		saquery SMIR $C1
+		saquery -L $N2
+		saquery -l $N2
+		saquery -G $N2
+		saquery -O $C2
+		saquery -U $G2
+	END
+	for l in $S $C; do
+		p=${port[l]:-1}
+		cat <<-END
+			smpquery nodeinfo $l
+			smpquery nodedesc $l
+			smpquery portinfo $l
+			smpquery portinfo $l 0
+			smpquery portinfo $l $p
+			smpquery portinfo $l 200
+			smpquery -x portinfo $l $p
+			smpquery portinfoextended $l $p
+			smpquery switchinfo $l
+			smpquery pkeytable $l
+			smpquery pkeytable $l $p
+			smpquery sl2vl $l
+			smpquery sl2vl $l $p
+			smpquery vlarb $l
+			smpquery vlarb $l $p
+			smpquery guidinfo $l
+			smpquery mepi $l $p
+			perfquery $l
+			perfquery $l $p
+			perfquery -x $l $p
+			perfquery -l $l
+			perfquery -l -x $l $p
+			perfquery $l $p-$p
+			perfquery -R $l $p
+			perfquery -r $l $p 0xf000
+			perfquery -D $l $p
+			perfquery -E $l $p
+			perfquery -F $l $p
+			perfquery -c $l
+			perfquery -T $l $p
+			perfquery --flowctlcounters $l $p
+			perfquery --vlxmitflowctlerrors $l $p
+			perfquery --vlxmitcounters $l $p
+			perfquery --swportvlcong $l $p
+			perfquery --rcvcc $l $p
+			perfquery --slrcvfecn $l $p
+			perfquery --slrcvbecn $l $p
+			perfquery --xmitcc $l $p
+			perfquery --vlxmittimecc $l $p
+			ibroute $l
+			ibroute -a $l
+			ibroute -M $l
+			ibroute -n $l
+			ibroute $l 1 4
+			vendstat -N $l
+		END
+	done
+	for l in $S; do
+		printf 'perfquery -a %s\nperfquery -a -x %s\n' "$l" "$l"
+	done
+	for l in $C; do
+		echo "ibportstate $l ${port[l]}"
+	done
+	for l in 0 0,1 ${pick:-0,1,1 0,1,2 0,1,3}; do
+		cat <<-END
+			smpquery -D nodeinfo $l
+			smpquery -D nodedesc $l
+			smpquery -D portinfo $l 1
+			smpquery -D switchinfo $l
+			smpquery -D pkeys $l
+			smpquery -D sl2vl $l
+			smpquery -D vlarb $l
+			smpquery -D guidinfo $l
+			smpquery -D mepi $l 1
+			ibroute -D $l
+			ibportstate -D $l 1
+			ibaddr -D $l
+			smpdump -D $l 0x11
+			smpdump -D $l 0x15 1
+			smpdump -D $l 0x15 255
+			smpdump -D $l 0x12
+			smpdump -D $l 0x14
+			smpdump -D $l 0x19
+			smpdump -D $l 0x1b
+		END
+	done
+	cat <<-END
+		smpquery -D nodeinfo 0,9
+		smpquery -t 100 -D nodeinfo 0,1,77
+		ibping -c 1 -t 100 $C2
+		ibccquery -t 100 classportinfo $S1
+		smpquery -t 100 nodeinfo $absent
+		perfquery -t 100 $absent 1
+		ibaddr -t 100 $absent
+	END
+}
+
+# ask FILE CALL...; ibsim's clients lose answers when the machine is busy: it has a second chance.
+ask() {
+	local file=$1 rc=0
+	shift
+	at "$second" "$@" >"$file" 2>&1 </dev/null || rc=$?
+	if [ $rc != 0 ] && [ $world = ibsim ]; then
+		rc=0
+		at "$second" "$@" >"$file" 2>&1 </dev/null || rc=$?
+	fi
+	echo "status $rc" >>"$file"
+}
+
+# Each call's output, its status last, in $T/$world/NUMBER.
+record() {
+	local n=0 call
+	mkdir -p "$T/$world"
+	while read -r call; do
+		n=$((n + 1))
+		# shellcheck disable=SC2086
+		ask "$T/$world/$n" $call
+	done <"$T/calls"
+}
+
+
+# What is known of the topology: LIDs are given out in its order, to be the same in both worlds.
+survey() {
+	port=()
+	eval "$(awk '
+		function add(list, word) { return list == "" ? word : list " " word }
+		function raw(g) {
+			gsub(/..../, ":&", g)
+			return g
+		}
+		function lid_of(g) {
+			guids = add(guids, "0x" g)
+			printf "0x%s 0x%04x 0x%04x\n\n", g, ++lid, lid > file
+			return lid
+		}
+		/^Switch/ { match($0, /S-[0-9a-f]+/); S = add(S, lid_of(substr($0, RSTART + 2, 16))); ca = 0 }
+		/^Ca/ { match($0, /H-[0-9a-f]+/); host = substr($0, RSTART, 18); ca = 1 }
+		/^Ca/ { split($0, words, "\""); name = words[4] }
+		/^\[/ && ca { match($0, /\([0-9a-f]+\)/)
+			g = sprintf("%16s", substr($0, RSTART + 1, RLENGTH - 2)); gsub(/ /, "0", g)
+			l = lid_of(g); C = add(C, l)
+			split($0, words, /[][]/)
+			printf "port[%d]=%d\n", l, words[2]
+			# The tools take the first port on ibsim, and one that is up here.
+			if (words[2] != 1) next
+			C2 = l; G2 = g; second = host; N2 = name
+			if (!C1) { C1 = l; G1 = g; first = host } }
+		END { printf "S=\"%s\" C=\"%s\" G=\"%s\" first=%s second=%s N2=%s\n", S, C, guids, first, second, N2
+			split(S, words, " ")
+			printf "S1=%d C1=%d C2=%d G1=0x%s G2=0x%s ", words[1], C1, C2, G1, G2
+			printf "P1=%s P2=%s absent=%d guid=0x%s\n", raw(G1), raw(G2), lid + 1, G1 }
+		' file="$T/guid2lid" "$T/topology")"
+	if [ -n "$pick" ]; then
+		S=${S##* }
+		C=$C2
+	fi
+}
+
+# other_hardware CALL: what is ibsim's own, or ours; and what no two runs have in common
+other_hardware() {
+	sed -E -e 's/ibwarn: \[[0-9]+\]/ibwarn:/' -e '/ibwarn: _do_madrpc: /d' \
+		-e '/ibwarn: mad_rpc(_rmpp)?: _do_madrpc failed/d' \
+		-e 's/generated on .*//' -e 's/(activity count|ActCount\.*) ?[0-9]+//' \
+		-e '/^((Port)?(Xmt|Xmit|Rcv|Unicast|Multicast)[A-Za-z]*(Data|Pkts))(SL)?[0-9]*:/d' \
+		-e '/Emulating AllPortSelect/d' -e 's/\(CapMask: [^)]*\)//' \
+		-e "s/ = 0x[0-9a-f]+ doesn't/ doesn't/" -e '/^[[:space:]]*CapabilityMask2[:.]/d' \
+		-e 's/[0-9]+ ports checked//' -e 's/\((Could be [^)]*| )\)//' -e 's/time [0-9]+ ms//' \
+		-e '/^[[:space:]]*(Revision|PartCap|partition_cap|revision|LocalPort)[:.]/d' \
+		-e '/^[[:space:]]*(CapMask|capability_mask|MkeyLeasePeriod|M_Key_lease)[:.]/d' \
+		-e '/^[[:space:]]+Is[A-Z][A-Za-z0-9]*$/d' \
+		-e '/^[[:space:]]*(LinkWidth|LinkSpeedExt|LinkSpeed)Supported[:.]/d' \
+		-e '/^[[:space:]]*(MtuCap|NeighborMTU|mtu|rate)[:.]/d' \
+		-e '/^[[:space:]]*(InitReply|InitType|VLHighLimit|VLArb[A-Za-z]*Cap|VLStallCount|HoqLife)[:.]/d' \
+		-e '/^[[:space:]]*(GuidCap|SubnetTimeout|RespTimeVal|LocalPhysErr|OverrunErr|MaxCreditHint)[:.]/d' \
+		-e '/^[[:space:]]*(PartEnforce[A-Za-z]*|InboundPartEnf|OutboundPartEnf|FilterRaw[A-Za-z]*)[:.]/d' \
+		-e '/^[[:space:]]*(LinearFdbCap|LinearFDBCap|PartitionEnforcementCap|flags|LifeTime)[:.]/d' \
+		-e '/^[[:space:]]*(DiagCode|RoundTrip|ClientReregister|McastPkeyTrapSuppressionEnabled)[:.]/d' \
+		-e '/^(PKeyViolations|P_KeyViolations|MkeyViolations|QkeyViolations)[:.]/d'
+}
+
+# normal WORLD NUMBER CALL: what is to be the same
+normal() {
+	local file=$T/$1/$2
+	case $3 in
+	smpquery*pkey* | smpquery*guidinfo*)
+		# Tables are of other lengths: the first line and the status
+		sed -n -e '/^ *0:/p' -e '/^status/p' "$file" ;;
+	smpquery*sl2vl*)
+		# VL = SL as far as there are VLs
+		other_hardware <"$file" | sed 's/\(| 6| 7|\).*/\1/' ;;
+	smpquery*vlarb*)
+		# Weights and sizes are a HCA's or switch's own
+		grep -E '^(#|VL |status)' "$file" | sed 's/: .*//' ;;
+	"smpdump "*)
+		# Attributes that only one of them has: NodeInfo and PortInfo are in smpquery
+		other_hardware <"$file" | sed 's/^SMP status.*//' | tail -n 1 ;;
+	saquery*)
+		# The first record: the last that ibsim's tools see is cut off
+		other_hardware <"$file" | awk '/dump:/ && n++ { exit } /^status/ { exit } { print }' ;;
+	smpquery*portinfo*)
+		# Port 0 of a switch has no link
+		other_hardware <"$file" | case $3 in
+		*" $S1" | *" $S1 0" | *" ${S##* }" | *" ${S##* } 0") grep -v '^Link[WS]' ;;
+		*) cat ;;
+		esac ;;
+	*) other_hardware <"$file" ;;
+	esac
+}
+
+# by_guid: the SA knows which LID a GUID has
+by_guid() {
+	local lid=0 g call p bad=0
+	for g in $G; do
+		lid=$((lid + 1))
+		p=${port[lid]:-1}
+		[ -z "$pick" ] || [ $lid = "$C2" ] || [ $lid = "${S##* }" ] || continue
+		for call in 'smpquery nodeinfo @' "smpquery portinfo @ $p" 'smpquery nodedesc @' \
+			'smpquery guidinfo @' "perfquery -x @ $p" 'ibroute @' "ibportstate @ $p" 'ibaddr @'; do
+			# shellcheck disable=SC2086
+			at "$second" ${call/@/$lid} 2>&1 | other_hardware | sed 's/\(Lid\|slid\) [0-9]*//' >"$T/a"
+			call=${call/@/$g}
+			# shellcheck disable=SC2086
+			at "$second" ${call/ / -G } 2>&1 | other_hardware | sed 's/\(Lid\|slid\) [0-9]*//' >"$T/b"
+			[ -s "$T/a" ] && diff "$T/a" "$T/b" >"$T/diff" && continue
+			echo "--- ${call/ / -G } (<: by LID)"
+			cat "$T/diff"
+			bad=1
+		done
+	done
+	[ $bad = 0 ] || die "by GUID they get something else"
+}
+
+check() {
+	local n=0 call bad=0 lines
+	while read -r call; do
+		n=$((n + 1))
+		normal ruse $n "$call" >"$T/a"
+		normal ibsim $n "$call" >"$T/b"
+		case $call in
+		saquery*)
+			lines=$(wc -l <"$T/b")
+			head -n "$lines" "$T/a" >"$T/c"
+			mv "$T/c" "$T/a" ;;
+		esac
+		diff "$T/a" "$T/b" >"$T/diff" && continue
+		bad=$((bad + 1))
+		echo "--- $call (<: ruse, >: ibsim)"
+		cat "$T/diff"
+	done <"$T/calls"
+	return $bad
+}
+
+compare() {
+	note "$1"
+	# shellcheck disable=SC2086
+	fabric up $1 || die "up $1"
+	# ibsim knows Mellanox' attributes of all vendors.
+	fabric show --topology | sed 's/^vendid=0x0$/vendid=0x2c9/' >"$T/topology"
+	fabric down
+	survey
+	mlid=0xc000
+	calls >"$T/calls"
+	world=ruse
+	start
+	record
+	by_guid
+	stop
+	world=ibsim
+	for _ in 1 2 3; do
+		start
+		record
+		# libumad2sim can crash under opensm.
+		lives=0
+		kill -0 $opensm 2>/dev/null || lives=1
+		stop 2>/dev/null
+		[ $lives = 1 ] || break
+	done
+	check || die "$1: $? answers differ"
+}
+
+umad2sim=$(sed -n 's/^sim_so=//p' "$(command -v ibsim-run)")
+pick='0,1,1'
+if [ -n "${FABRIC_LONG:-}" ]; then
+	pick=
+	set -- '--star 4' '--fat-tree 4' '--torus 3x3 1' '--dragonfly 3 1 1'
+	for fabric in /usr/share/doc/ibsim-utils/net-examples/net*; do
+		[ ! -f "$fabric" ] || set -- "$@" "$fabric"
+	done
+fi
+[ $# -gt 0 ] || set -- '--star 4'
+for fabric; do
+	compare "$fabric"
+done
+exit 0
