@@ -149,7 +149,7 @@ calls() {
 		saquery LFTR $S1/0
 		saquery MFTR
 		saquery MFTR $S1
-		saquery GIR $C2
+		saquery GUIDInfoRecord $C2
 		saquery SWIR
 		saquery SWIR $S1
 		saquery SMIR
