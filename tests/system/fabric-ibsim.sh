@@ -27,7 +27,8 @@ at() {
 	if [ $world = ruse ]; then
 		on "$host" "$@"
 	else
-		SIM_HOST=$host ibsim-run timeout 60 "$@"
+		# It makes a directory where it is.
+		(cd "$T" && SIM_HOST=$host exec ibsim-run timeout 60 "$@")
 	fi
 }
 
@@ -43,7 +44,7 @@ start() {
 		export IBSIM_SOCKNAME=ruse-$$-$RANDOM
 		(cd "$T" && exec ibsim -s -n "$T/topology" </dev/null >"$T/ibsim.out" 2>&1) &
 		sim=$!
-		ready() { grep -q 'simulator ready' "$T/ibsim.out"; }
+		ready() { grep -q 'simulator ready' "$T/ibsim.out" 2>/dev/null; }
 		wait_for 20 ready || die "ibsim: $(cat "$T/ibsim.out")"
 	fi
 	(
