@@ -28,7 +28,8 @@
 #define STREAM 4		/* segments found by one look: more are on their way */
 #define LINGER_NS (20 * NS_US)
 #define GRACE_MIN (100 * NS_US)
-#define GRACE_MAX (1000 * NS_US)
+#define GRACE_SOME (1000 * NS_US)	/* for a program that has polled as long as that */
+#define GRACE_MAX (2000 * NS_US)	/* and for one that has polled for some 10 ms */
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
 #define EMPTY_POLLS 8u		/* empty polls after which the program counts as polling */
 #define POLLS_MAX (1u << 20)	/* and for one that was wrongly taken to poll, again and again */
@@ -197,6 +198,17 @@ void engine_poll(bool found)
 	engine_unlock();
 }
 
+/* It polls; the longer it has, the longer it may be believed to. */
+static void still_polls(void)
+{
+	ns_t grace = READ_ONCE(engine.grace);
+
+	if (grace >= GRACE_SOME)
+		engine.polls_wanted /= 2;
+	grace += grace < GRACE_SOME ? grace : grace / 8;
+	WRITE_ONCE(engine.grace, min(grace, (ns_t)GRACE_MAX));
+}
+
 /* Chooses how to sleep. Returns the deadline; 0 = there is something to do. */
 static ns_t watch_next(ns_t now, uint32_t *seen_gen)
 {
@@ -209,9 +221,7 @@ static ns_t watch_next(ns_t now, uint32_t *seen_gen)
 
 		if (gen != *seen_gen) {
 			*seen_gen = gen;
-			if (engine.grace == GRACE_MAX)
-				engine.polls_wanted /= 2;
-			engine.grace = min(engine.grace * 2, GRACE_MAX);
+			still_polls();
 			return min(until, now + engine.grace);
 		}
 		WRITE_ONCE(engine.watch, WATCH_ASLEEP);
@@ -305,7 +315,8 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 	return *n >= STREAM ? 0 : min(until, watch_next(now, seen_gen));
 }
 
-static void wait_events(ns_t until)
+/* Sleeps until something has come, or the deadline. True: something has. */
+static bool wait_events(ns_t until)
 {
 	struct epoll_event ev[16];
 	uint32_t closed = READ_ONCE(engine.closed);
@@ -320,9 +331,9 @@ static void wait_events(ns_t until)
 			     until == NS_NEVER ? -1L : min((ns + NS_MS - 1) / NS_MS, 1000LL), NULL,
 			     0);
 	if (n <= 0)
-		return;
+		return false;
 	if (!engine_lock())
-		return;
+		return true;
 	engine.now = engine_now();
 	/* What was closed since, by another thread or here, has no link_fd any more; the others tell again. */
 	for (long i = 0; i < n && engine.closed == closed; i++) {
@@ -331,6 +342,31 @@ static void wait_events(ns_t until)
 		fd->event(fd, ev[i].events);
 	}
 	engine_unlock();
+	return true;
+}
+
+/*
+ * As long as the program polls, it sees to links and timers itself: the thread
+ * wants no lock for that, which who polls sockets holds most of the time. A
+ * program in there has not stopped polling either, where its CPU has: there are
+ * more who poll than CPUs, or the machine is emulated.
+ */
+static bool polls_on(uint32_t *seen_gen, ns_t page_at)
+{
+	uint32_t gen = READ_ONCE(engine.poll_gen);
+	ns_t now;
+
+	if (READ_ONCE(engine.watch) != WATCH_POLLED)
+		return false;
+	if (gen == *seen_gen && !READ_ONCE(engine.lock.word))
+		return false;
+	now = engine_now();
+	if (now >= page_at)
+		return false;
+	*seen_gen = gen;
+	still_polls();
+	WRITE_ONCE(engine.sleep_until, min(page_at, now + READ_ONCE(engine.grace)));
+	return true;
 }
 
 static void thread_setup(void)
@@ -365,7 +401,8 @@ static void *progress_thread(void *arg)
 		engine_unlock();
 		if (n >= STREAM)
 			linger();
-		wait_events(until);
+		while (!wait_events(until) && polls_on(&seen_gen, page_at))
+			until = engine.sleep_until;
 	}
 }
 

@@ -37,7 +37,8 @@ void qp_rearm(struct qp *qp, ns_t now)
 		return;
 	if (timer_set(&engine.timers, &qp->timer, wake))
 		return;
-	if (wake < engine.sleep_until)
+	/* A program that polls runs its timers; when it has stopped, the thread sees within a grace. */
+	if (wake < engine.sleep_until && engine.watch == WATCH_ASLEEP)
 		progress_kick();
 }
 

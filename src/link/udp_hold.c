@@ -12,7 +12,13 @@
 #include "link/udp_int.h"
 #include "wire/psn.h"
 
-#define RIDE_NS (20 * NS_US)	/* an answer that comes later is none */
+/*
+ * An answer that comes later is none: several times what it takes to send, for
+ * that is what can be saved. A machine emulated by another needs 100 us for it.
+ */
+#define RIDE_SENDS 8
+#define RIDE_MIN (20 * NS_US)
+#define RIDE_MAX (1000 * NS_US)
 #define RIDES 4			/* answers at once, after which the next is waited for */
 #define MISSED 64
 
@@ -28,13 +34,18 @@ bool udp_answers(const struct seg *seg)
 	return seg->type == SEG_ACK || seg->type == SEG_READ_RESP || seg->type == SEG_ATOMIC_ACK;
 }
 
+static ns_t ride_ns(const struct udp_ep *ep)
+{
+	return min(max(RIDE_SENDS * ep->send_ns, (ns_t)RIDE_MIN), (ns_t)RIDE_MAX);
+}
+
 /* What the link carries tells how soon the program answers. */
 static void learn(struct udp_link *ul, const struct seg *seg)
 {
 	if (plain_ack(seg)) {
 		ul->acked_at = ul->ep->cfg.now();
 	} else if (ul->acked_at && !udp_answers(seg)) {
-		bool soon = ul->ep->cfg.now() - ul->acked_at < RIDE_NS;
+		bool soon = ul->ep->cfg.now() - ul->acked_at < ride_ns(ul->ep);
 
 		ul->rides = !soon ? min(ul->rides, 0) : min(ul->rides + 1, RIDES);
 		ul->acked_at = 0;
@@ -60,6 +71,21 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 		ep->nheld++;
 	ul->holds = true;
 	return true;
+}
+
+/* The quick ones count: others were interrupted. */
+void udp_sent(struct udp_link *ul, const struct seg *seg)
+{
+	struct udp_ep *ep = ul->ep;
+	ns_t took;
+
+	if (!ul->acked_at || !plain_ack(seg))
+		return;
+	took = ep->cfg.now() - ul->acked_at;
+	if (!ep->send_ns || took < ep->send_ns)
+		ep->send_ns = took;
+	else
+		ep->send_ns += min(took - ep->send_ns, ep->send_ns) / 16;
 }
 
 void udp_unheld(struct udp_link *ul)
@@ -118,10 +144,10 @@ ns_t udp_flush_old(struct udp_ep *ep, ns_t now)
 	list_for_each_entry(ul, &ep->links, entry) {
 		if (!ul->holds)
 			continue;
-		if (now - ul->acked_at >= RIDE_NS)
+		if (now - ul->acked_at >= ride_ns(ep))
 			miss(ul);
 		if (ul->holds)
-			next = min(next, max(ul->acked_at, now) + RIDE_NS);
+			next = min(next, max(ul->acked_at, now) + ride_ns(ep));
 	}
 	return next;
 }

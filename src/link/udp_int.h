@@ -66,6 +66,7 @@ struct udp_ep {
 	bool polling;
 	bool may_hold;		/* udp_hold() */
 	uint32_t nheld;		/* links that hold an ACK */
+	ns_t send_ns;		/* what it takes to send one, lately */
 	struct udp_stats *stats, own_stats;
 	/* What the last packets of a train have become, still to be delivered. */
 	struct seg held;
@@ -97,6 +98,8 @@ int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *a
 bool udp_answers(const struct seg *seg);
 /* Looks at what is to be sent. True: it waits. */
 bool udp_held(struct udp_link *ul, const struct seg *seg);
+/* A segment has been sent that was not held. */
+void udp_sent(struct udp_link *ul, const struct seg *seg);
 /* What the link holds has been sent, or is void. */
 void udp_unheld(struct udp_link *ul);
 void udp_flush_link(struct udp_link *ul);
