@@ -229,7 +229,8 @@ static ssize_t next_shown(int fd, struct shown *d, int flags)
 
 /*
  * The packet that is in the socket: bytes or -errno; -EAGAIN there is none; *seq: a long one, which
- * is rused's. It is taken out once the program has it. Under the lock: it is this process's alone.
+ * is rused's. It is taken out once the program has it, under a lock of its own: the engine's may be
+ * another thread's that waits for rused, and opensm writes in one thread, reads in the other.
  */
 static ssize_t read_shown(int fd, void *buf, size_t count, uint32_t *seq)
 {
@@ -288,10 +289,10 @@ ssize_t engine_umad_read(uint32_t file, int fd, void *buf, size_t count)
 	count = min(count, (size_t)COUNT_MAX);
 	for (;;) {
 		engine_check_fork();
-		if (!engine_lock())
+		if (!elock_enter(&engine.umad_reading))
 			return -EDEADLK;
 		ret = read_shown(fd, buf, count, &seq);
-		engine_unlock();
+		elock_leave(&engine.umad_reading);
 		if (!seq && ret != -EAGAIN)
 			return ret;
 		/* rused knows how long the header is. */

@@ -47,8 +47,8 @@ static bool state_ok(const struct port *p, const uint8_t *in)
 
 	if (phys > PHYS_DISABLED || smp_get(in, PI_LINK_DOWN_DEFAULT_STATE) > PHYS_POLLING)
 		return false;
-	/* A physical state is only for a port that is, or goes, down. */
-	if (phys != PHYS_NOP && p->num && want != PORT_DOWN && now != PORT_DOWN)
+	/* A physical state is only for a port that is, or so goes, down: ibportstate leaves the other as it is. */
+	if (phys != PHYS_NOP && p->num && want > PORT_DOWN && now != PORT_DOWN)
 		return false;
 	if (!p->num)
 		return want != PORT_DOWN && want != PORT_INIT && want <= PORT_ACTIVE;
