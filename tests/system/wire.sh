@@ -138,7 +138,7 @@ nsenter -t "${HOST[a]}" -n -m -- python3 -c '
 import socket, time
 s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
 s.bind(("::", 4791))
-time.sleep(60)' >/dev/null 2>&1 &
+time.sleep(600)' >/dev/null 2>&1 &
 thief=$!
 wait_for 5 eval 'on a cat /proc/net/udp6 | grep -q :12B7' || die "cannot take the port"
 port=$((port + 1))
