@@ -311,15 +311,17 @@ static int do_capture(struct msg *m)
 static int do_ucma_open(struct msg *m)
 {
 	struct ipc_ucma_open rep = { 0 };
-	int fd, rc;
+	int fds[UCMA_OPEN_FDS + 1], rc;
 
 	if (!m->c->proc)
 		return answer_error(m, -EPERM);
-	fd = ucma_open(m->c, &rep.file);
-	if (fd < 0)
-		return answer_error(m, fd);
-	rc = answer(m, 0, &rep, sizeof(rep), fd);
-	close(fd);
+	rc = ucma_open(m->c, &rep.file, fds);
+	if (rc)
+		return answer_error(m, rc);
+	fds[UCMA_OPEN_FDS] = m->c->r->ucma.cards_fd;
+	rc = answer_fds(m, &rep, sizeof(rep), fds, UCMA_OPEN_FDS + 1);
+	for (int i = 0; i < UCMA_OPEN_FDS; i++)
+		close(fds[i]);
 	return rc;
 }
 
@@ -340,6 +342,12 @@ static int do_ucma_write(struct msg *m)
 	if (q.len > IPC_UCMA_CMD || q.len > opt || q.count < q.len || q.aux_error > 0)
 		return -EPROTO;
 	opt -= q.len;
+	if (m->h->type == IPC_UCMA_POST) {
+		if (opt || q.count != q.len)
+			return -EPROTO;
+		ucma_posted(m->c->r, &q, (const char *)m->body + sizeof(q));
+		return 0;
+	}
 	if (opt && opt != q.aux)
 		return -EPROTO;
 	rc = ucma_call(m->c->r, &q, (const char *)m->body + sizeof(q), opt, &rep.h, rep.data, &len);
@@ -423,6 +431,7 @@ static int dispatch(struct msg *m)
 	case IPC_UCMA_OPEN:
 		return do_ucma_open(m);
 	case IPC_UCMA_WRITE:
+	case IPC_UCMA_POST:
 		return do_ucma_write(m);
 	case IPC_UMAD_OPEN:
 		return do_umad_open(m);

@@ -283,6 +283,7 @@ static void after_round(struct loop *l)
 	clients_reap(l);
 	fabric_settle(container_of(l, struct rused, loop));
 	gsi_settle(container_of(l, struct rused, loop));
+	ucma_settle(container_of(l, struct rused, loop));
 }
 
 /* Until idle and nobody has come in between, or told to go at once. */

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Open rdma_cm files. A program's descriptor is one end of a SOCK_SEQPACKET
- * pair, ours the other: while there are events there is something to read in
- * it, a datagram an event, up to SHOWN_MAX; and when the last copy of it is
- * closed we hear of that, whatever became of the process that opened it.
+ * pair, ours the other: while there are events in the memory that we share there
+ * is a byte to read in it; and when the last copy of it is closed we hear of that,
+ * whatever became of the process that opened it.
  *
  * A file that was closed before somebody asked for what it had must be gone by
  * then, as under a kernel, although the news come over different sockets: so a
  * port that is in use is looked at twice.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <rdma/rdma_user_cm.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,8 +28,8 @@
 #include "daemon/daemon.h"
 #include "daemon/fabric_cm.h"
 #include "ipc/ucma_msg.h"
+#include "ipc/ucma_shm.h"
 
-#define SHOWN_MAX 64u
 #define INDEX_BITS 12
 #define TRIM_AFTER (3 * NS_S)	/* timewait is over by then */
 #define CAP_NET_BIND_SERVICE 10
@@ -40,41 +42,108 @@ struct ucma_fd {
 	struct rused *r;
 	struct loop_fd f;
 	struct ucma_file *file;
+	struct list_head woken;	/* ucma_files.woken */
 	struct fabric_cm *cm;	/* of the fabric's host; NULL: the machine's */
 	uint32_t number;
-	uint32_t shown;		/* datagrams in the pair */
+	struct ucma_shm *shm;	/* also the program's */
 	int pid;		/* who opened it */
 };
 
-/* Makes as many datagrams readable as there are events, or takes back: returns how many the library is to take. */
-static uint32_t show(struct ucma_fd *u)
+static struct ucma *ucma_of(const struct ucma_fd *u)
 {
-	uint32_t want = min(ucma_file_events(u->file), SHOWN_MAX), taken = 0;
-
-	while (u->shown < want && send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
-		u->shown++;
-	if (u->shown > want) {
-		taken = u->shown - want;
-		u->shown = want;
-	}
-	return taken;
+	return u->cm ? u->cm->ucma : u->r->ucma.ucma;
 }
 
+/* For ucma_settle(). */
 static void wake(void *ctx, void *host, unsigned int n)
 {
 	struct ucma_fd *u = host;
 
-	/* While it is being opened there is no file yet, and no event either. */
-	if (u->file)
-		show(u);
+	if (list_empty(&u->woken))
+		list_add_tail(&u->woken, &u->r->ucma.woken);
 }
 
-const struct ucma_ops ucma_fd_ops = { .wake = wake };
+/* No more than one or two are ever there: nothing to be done about an error but what a hang-up brings. */
+static void show(void *ctx, void *host)
+{
+	struct ucma_fd *u = host;
+
+	if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+		log_debug("ucma: the file of pid %d cannot be shown readable: %m", u->pid);
+}
+
+const struct ucma_ops ucma_fd_ops = { .wake = wake, .show = show };
 
 /* Thousands of connections have left holes: what is free goes back to the kernel. */
 void ucma_trim(struct timer *t, ns_t now)
 {
+	struct rused *r = container_of(t, struct rused, ucma.trim);
+
+	if (!ucma_ids(r->ucma.ucma))
+		madvise(r->ucma.cards, UCMA_CARDS * sizeof(struct ucma_card), MADV_REMOVE);
 	malloc_trim(0);
+}
+
+/* A memfd that nobody can cut, mapped. NULL: errno. */
+static void *share(const char *name, size_t size, int *memfd)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	void *p = MAP_FAILED;
+
+	if (fd >= 0 && !ftruncate(fd, (off_t)size) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p != MAP_FAILED) {
+		*memfd = fd;
+		return p;
+	}
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
+/*
+ * Programs get a descriptor that cannot be written. A seal against writing would also keep us
+ * from giving the memory back.
+ */
+int ucma_cards_make(struct rused *r)
+{
+	char path[40];
+	int fd;
+
+	r->ucma.cards = share("ruse-cm-cards", UCMA_CARDS * sizeof(struct ucma_card), &fd);
+	if (!r->ucma.cards)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	r->ucma.cards_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (r->ucma.cards_fd < 0)
+		r->ucma.cards_fd = fd;
+	else
+		close(fd);
+	ucma_share(r->ucma.ucma, r->ucma.cards);
+	return 0;
+}
+
+void ucma_cards_free(struct rused *r)
+{
+	if (!r->ucma.cards)
+		return;
+	munmap(r->ucma.cards, UCMA_CARDS * sizeof(struct ucma_card));
+	close(r->ucma.cards_fd);
+	r->ucma.cards = NULL;
+}
+
+void ucma_settle(struct rused *r)
+{
+	if (r->ucma.ucma)
+		ucma_flush(r->ucma.ucma);
+	/* Of hosts of fabrics. */
+	while (!list_empty(&r->ucma.woken)) {
+		struct ucma_fd *u = list_first_entry(&r->ucma.woken, struct ucma_fd, woken);
+
+		list_del(&u->woken);
+		ucma_flush(ucma_of(u));
+	}
 }
 
 static void file_close(struct ucma_fd *u)
@@ -83,8 +152,10 @@ static void file_close(struct ucma_fd *u)
 
 	idtable_remove(&r->ucma.ids, u->number & (UCMA_MAX_FILES - 1));
 	ucma_file_close(u->file);
+	list_del(&u->woken);
 	if (u->cm)
 		fabric_cm_put(u->cm);
+	munmap(u->shm, sizeof(*u->shm));
 	loop_del(&r->loop, &u->f);
 	/* Without a timer it stays as it is, no more. */
 	timer_set(&r->loop.timers, &r->ucma.trim, r->loop.now + TRIM_AFTER);
@@ -153,26 +224,24 @@ static bool may_bind(pid_t pid)
 	return caps >> CAP_NET_BIND_SERVICE & 1;
 }
 
-/* Takes fd, our end. 0 or -errno: then it is still the caller's. */
-static int file_new(struct client *c, int fd, uint32_t *number)
+/* Takes fd, our end; memfd is that of u->shm. 0 or -errno: then fd is still the caller's. */
+static int file_new(struct client *c, int fd, struct ucma_fd *u, uint32_t *number)
 {
-	struct ucma_fd *u = calloc(1, sizeof(*u));
 	struct rused *r = c->r;
 	int64_t id;
 	int rc;
 
-	if (!u)
-		return -ENOMEM;
 	/* From 1: no file has number 0. */
 	id = idtable_alloc_cyclic(&r->ucma.ids, 1, u);
-	if (id < 0) {
-		free(u);
+	if (id < 0)
 		return id == -ENOSPC ? -EMFILE : (int)id;
-	}
 	u->r = r;
+	list_init(&u->woken);
 	u->pid = c->pid;
 	u->number = rand_u32() << INDEX_BITS | (uint32_t)id;
 	u->f.fn = fd_event;
+	u->shm->generation = r->page->generation;
+	u->shm->number = u->number;
 	u->cm = c->fabric_host ? c->fabric_host->cm : NULL;
 	u->file = ucma_file_open(u->cm ? u->cm->ucma : r->ucma.ucma, u, may_bind(c->pid));
 	rc = u->file ? loop_add(&r->loop, &u->f, fd, EPOLLIN | EPOLLRDHUP) : -ENOMEM;
@@ -180,17 +249,18 @@ static int file_new(struct client *c, int fd, uint32_t *number)
 		if (u->file)
 			ucma_file_close(u->file);
 		idtable_remove(&r->ucma.ids, (uint32_t)id);
-		free(u);
 		return rc;
 	}
+	ucma_file_share(u->file, u->shm);
 	if (u->cm)
 		fabric_cm_get(u->cm);
 	*number = u->number;
 	return 0;
 }
 
-int ucma_open(struct client *c, uint32_t *number)
+int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
 {
+	struct ucma_fd *u;
 	int sv[2], rc = 0;
 
 	/* The fabric is gone, and with it the host. */
@@ -202,15 +272,32 @@ int ucma_open(struct client *c, uint32_t *number)
 	if (rc)
 		log_info("UDP port 4791 cannot be had: %s; connections within this host go on",
 			 strerror(-rc));
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
-		return -errno;
-	rc = file_new(c, sv[0], number);
-	if (rc) {
-		close(sv[0]);
-		close(sv[1]);
-		return rc;
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) {
+		rc = -errno;
+		goto free;
 	}
-	return sv[1];
+	u->shm = share("ruse-cm-file", sizeof(*u->shm), &fds[1]);
+	if (!u->shm) {
+		rc = -errno;
+		goto close;
+	}
+	rc = file_new(c, sv[0], u, number);
+	if (rc)
+		goto unmap;
+	fds[0] = sv[1];
+	return 0;
+unmap:
+	munmap(u->shm, sizeof(*u->shm));
+	close(fds[1]);
+close:
+	close(sv[0]);
+	close(sv[1]);
+free:
+	free(u);
+	return rc;
 }
 
 /* The command that the bytes are; one that does not exist if they are too few. */
@@ -264,9 +351,20 @@ int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_
 	if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && sweep(r))
 		ret = ucma_write(u->file, &cmd, &ans);
 	reply->ret = ret < 0 ? (int32_t)ret : 0;
-	reply->taken_from = from && from != u ? show(from) : 0;
-	reply->taken = show(u);
+	ucma_flush(ucma_of(u));
 	*rlen = ret < 0 ? 0 : min(ans.len, (uint32_t)sizeof(ans.data));
 	memcpy(response, ans.data, *rlen);
 	return 0;
+}
+
+void ucma_posted(struct rused *r, const struct ipc_ucma *q, const void *body)
+{
+	static struct ucma_reply scratch;
+	struct ucma_cmd cmd = { .buf = body, .len = q->len };
+	struct ucma_fd *u = find(r, q->file);
+
+	if (!u)
+		return;
+	ucma_post(u->file, &cmd, &scratch);
+	ucma_flush(ucma_of(u));
 }

@@ -23,6 +23,9 @@ struct ucma_files {
 	struct ucma *ucma;
 	struct idtable ids;	/* by the low bits of their numbers */
 	struct timer trim;	/* a file has been closed a while ago */
+	struct list_head woken;	/* files with events that are not shown yet */
+	struct ucma_card *cards;	/* ipc/ucma_shm.h, and their memfd */
+	int cards_fd;
 };
 
 /* 0 or -ENOMEM. Before devices are. */
@@ -42,14 +45,22 @@ void ucma_close_all(struct rused *r);
 /* Who opened the file that is the host of this one. */
 int ucma_pid(const void *host);
 
-/* open(): the program's descriptor and the file's number; -EMFILE, -ENOMEM ... */
-int ucma_open(struct client *c, uint32_t *number);
+/* open(): the program's descriptors, the caller's to close, and the file's number; -EMFILE, -ENOMEM ... */
+#define UCMA_OPEN_FDS 2
+int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS]);
+/* The cards; 0 or -errno. */
+int ucma_cards_make(struct rused *r);
+void ucma_cards_free(struct rused *r);
+/* After each round: what programs see of rdma_cm is as it is. */
+void ucma_settle(struct rused *r);
 /*
  * write(): body is the command, q->len bytes, and opt bytes of an option. response
  * has room for UCMA_RESPONSE_MAX bytes, *rlen are used. 0; -EBADF: no such file (then there is no reply).
  */
 int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_t opt,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen);
+/* The same without a reply. */
+void ucma_posted(struct rused *r, const struct ipc_ucma *q, const void *body);
 /* Whether somebody has a file open. */
 static inline bool ucma_busy(const struct ucma_files *u)
 {

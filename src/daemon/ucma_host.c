@@ -33,13 +33,14 @@ int ucma_init(struct rused *r)
 
 	idtable_init(&u->ids, UCMA_MAX_FILES);
 	u->trim.fn = ucma_trim;
+	list_init(&u->woken);
 	addr_init(r);
 	rc = gsi_init(r);
 	if (rc)
 		return rc;
 	u->rdmacm = rdmacm_create(r->page, r->gsi.cm, &rdmacm_ops, r);
 	u->ucma = u->rdmacm ? ucma_create(u->rdmacm, &ucma_fd_ops, r) : NULL;
-	return u->ucma ? 0 : -ENOMEM;
+	return u->ucma ? ucma_cards_make(r) : -ENOMEM;
 }
 
 void ucma_fini(struct rused *r)
@@ -51,6 +52,7 @@ void ucma_fini(struct rused *r)
 		timer_cancel(&r->loop.timers, &u->trim);
 		ucma_destroy(u->ucma);
 		idtable_fini(&u->ids);
+		ucma_cards_free(r);
 	}
 	if (u->rdmacm)
 		rdmacm_destroy(u->rdmacm);

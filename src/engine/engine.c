@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
+#include "engine/ucma_local.h"
 #include "engine/wire.h"
 
 struct engine engine;
@@ -150,8 +151,10 @@ void engine_fork_prepare(void)
 {
 	engine_check_fork();
 	fork_locked = engine.attached && engine_lock();
-	if (fork_locked)
-		wire_flush();
+	if (!fork_locked)
+		return;
+	wire_flush();
+	ucma_sync();
 }
 
 void engine_fork_parent(void)

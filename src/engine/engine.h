@@ -57,8 +57,12 @@ struct engine_host {
 	 * it is one of the engine's, closed if the thread is cancelled. Never under the lock.
 	 */
 	int (*ucma_wait)(int fd, bool own);
-	/* The number of the rdma_cm file that the program's descriptor is; -EINVAL, -ENOENT none open. */
-	int64_t (*ucma_lookup)(int fd);
+	/*
+	 * Holds the rdma_cm file that the program's descriptor is, until ucma_put(*ref): what
+	 * engine_ucma_open() gave. -EINVAL, -ENOENT none open.
+	 */
+	int (*ucma_get)(int fd, void **file, void **ref);
+	void (*ucma_put)(void *ref);
 	/* Path of rused to start, as found beside libruse.so. */
 	const char *rused_path;
 };
@@ -97,10 +101,12 @@ ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count
 /* The last descriptor of the event file was closed. */
 void engine_event_close(struct event_file *ev);
 
-/* open() of rdma_cm: a descriptor, close-on-exec, and the number of the file; -errno. */
-int engine_ucma_open(uint32_t *file);
+/* open() of rdma_cm: a descriptor, close-on-exec, and what stands for the file; -errno. */
+int engine_ucma_open(void **file);
+/* The last descriptor of it in this process was closed, and no call is on it. */
+void engine_ucma_release(void *file);
 /* write() to such a file, by this or any process that has it: bytes or -errno; -EIO: its rused is gone. */
-ssize_t engine_ucma_write(uint32_t file, int fd, const void *buf, size_t count);
+ssize_t engine_ucma_write(void *file, int fd, const void *buf, size_t count);
 
 /* Is there a umadN or issmN with this minor (abi/umad/umad.h)? After engine_attach(). */
 bool engine_has_umad(uint32_t minor);

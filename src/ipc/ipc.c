@@ -38,6 +38,7 @@ static const struct row {
 	[IPC_FAULT] = { LEN_TEXT, LEN_TEXT },
 	[IPC_UCMA_OPEN] = { 0, sizeof(struct ipc_ucma_open) },
 	[IPC_UCMA_WRITE] = { LEN_TEXT, LEN_TEXT },
+	[IPC_UCMA_POST] = { LEN_TEXT, LEN_TEXT },
 	[IPC_UMAD_OPEN] = { sizeof(struct ipc_umad_open), sizeof(struct ipc_umad_opened) },
 	[IPC_UMAD_CALL] = { LEN_TEXT, LEN_TEXT },
 	[IPC_FABRIC] = { LEN_TEXT, LEN_TEXT },
@@ -318,4 +319,21 @@ int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 		return rc;
 	}
 	return answer;
+}
+
+int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len)
+{
+	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = type };
+	struct timespec left = { .tv_sec = CALL_TIMEOUT_S };
+	int rc;
+
+	if (c->fd < 0)
+		return -ENOTCONN;
+	hdr.seq = ++c->seq;
+	if (ipc_check(&hdr, len, false))
+		return -EINVAL;
+	rc = call_send(c, &hdr, req, len, NULL, 0, &left);
+	if (rc)
+		ipc_close(c);
+	return rc;
 }

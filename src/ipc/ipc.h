@@ -46,13 +46,12 @@ enum ipc_type {
 	IPC_SHUTDOWN,
 	/* Somebody is about to read hw_counters: rused brings the files up to date. Body and reply none. */
 	IPC_COUNTERS,
-	/* ruse captures until this connection ends: ipc_capture (ipc/capring.h); -ENOSPC, -EBUSY. */
+	/* ruse captures until it hangs up: ipc_capture (ipc/capring.h); -ENOSPC, -EBUSY. */
 	IPC_CAPTURE,
 	/* ruse fault: body is one line of its language (daemon/faults.h); reply JSON, as for IPC_STATUS. */
 	IPC_FAULT,
 	/* Files of rdma_cm (ipc/ucma_msg.h), umadN and issmN (ipc/umad_msg.h). */
-	IPC_UCMA_OPEN, IPC_UCMA_WRITE,
-	IPC_UMAD_OPEN, IPC_UMAD_CALL,
+	IPC_UCMA_OPEN, IPC_UCMA_WRITE, IPC_UCMA_POST, IPC_UMAD_OPEN, IPC_UMAD_CALL,
 	IPC_FABRIC, IPC_HOST, IPC_PATH,		/* ipc/fabric_msg.h */
 	IPC_NTYPES
 };
@@ -78,7 +77,6 @@ struct ipc_hello {
 	uint32_t proc;		/* number that an earlier rused gave it, wanted again; 0 = none */
 };
 /* With it: the process page (memfd, sealed against shrinking) and both ends of the park if it has them; ruse: nothing. */
-
 struct ipc_hello_reply {
 	uint32_t proc;		/* number of the process, 1.., unique while rused lives; 0 for ruse */
 	uint32_t pid;		/* of rused */
@@ -140,6 +138,8 @@ void ipc_close(struct ipc_conn *c);
 int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
 	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);
 
+/* A request without an answer; what is asked later comes after it. 0 or -errno as above. */
+int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len);
 /* Lower half, for both ends. 0 or -errno; recv: -EAGAIN nothing there, -EPIPE closed, -EPROTO malformed, -EMSGSIZE too long. */
 int ipc_send(int fd, const struct ipc_hdr *hdr, const void *body, size_t len,
 	     const int *fds, int nfds);

@@ -4,12 +4,16 @@
  *
  * IPC_UCMA_OPEN: open(). Body none; reply ipc_ucma_open and one end of a
  * SOCK_SEQPACKET pair: the file lives until that is closed everywhere. There is a
- * datagram in it for each event that can be got, up to some number. -EMFILE: too
- * many files.
+ * byte in it while events can be got. Two memfds: the file's memory and the cards
+ * (ipc/ucma_shm.h). -EMFILE: too many files.
  *
  * IPC_UCMA_WRITE: write() to such a file, by whichever process has it. Body ipc_ucma
  * and the bytes that follow it; reply ipc_ucma_reply and the response. -EBADF: no
  * such file, it was a former rused's.
+ *
+ * IPC_UCMA_POST: the same without a reply, of a command that the id's card says will
+ * answer 0. If it does not after all, the program gets an event that says so. With
+ * count 0 it is none: events have been taken out of the ring.
  */
 #ifndef RUSE_IPC_UCMA_MSG_H
 #define RUSE_IPC_UCMA_MSG_H
@@ -38,8 +42,6 @@ struct ipc_ucma {
 
 struct ipc_ucma_reply {
 	int32_t ret;		/* 0: write() has taken it all, or -errno */
-	uint32_t taken;		/* datagrams to be taken out of the file's socket, */
-	uint32_t taken_from;	/* and out of that of the file that MIGRATE_ID names */
 	uint32_t pad;
 };
 

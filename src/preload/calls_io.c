@@ -115,15 +115,22 @@ bool descriptor_is_uverbs(int fd)
 	return vf && vf->kind == VFILE_UVERBS;
 }
 
-int number_install(int fd, enum vfile_kind kind, uint32_t minor, uint32_t file)
+static void release_ucma(struct vfile *vf)
+{
+	engine_ucma_release(vf->file);
+}
+
+/* Otherwise nothing to release: rused sees the last descriptor's end. */
+static const struct vfile_ops ucma_ops = { .release = release_ucma };
+
+int rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file)
 {
 	struct vfile *vf, *old;
 	int ret = fdtab_reserve(fd);
 
 	if (ret)
 		return ret;
-	/* Nothing to release: rused sees the last descriptor's end. */
-	vf = vfile_new(kind, (void *)(uintptr_t)file, NULL);
+	vf = vfile_new(kind, file, kind == VFILE_UCMA ? &ucma_ops : NULL);
 	if (!vf)
 		return -ENOMEM;
 	vf->minor = minor;
@@ -133,13 +140,25 @@ int number_install(int fd, enum vfile_kind kind, uint32_t minor, uint32_t file)
 	return 0;
 }
 
-int64_t ucma_lookup(int fd)
+int ucma_get(int fd, void **file, void **ref)
 {
-	struct vfile *vf = fdtab_lookup(fd);
+	struct vfile *vf = vfile_get(fd);
+	int ret;
 
-	if (vf && vf->kind == VFILE_UCMA)
-		return (uint32_t)(uintptr_t)vf->file;
-	return sys_fcntl(fd, F_GETFD, 0) < 0 || (vf && hidden(vf)) ? -ENOENT : -EINVAL;
+	if (vf && vf->kind == VFILE_UCMA) {
+		*file = vf->file;
+		*ref = vf;
+		return 0;
+	}
+	ret = sys_fcntl(fd, F_GETFD, 0) < 0 || (vf && hidden(vf)) ? -ENOENT : -EINVAL;
+	if (vf)
+		vfile_put(vf);
+	return ret;
+}
+
+void ucma_put(void *ref)
+{
+	vfile_put(ref);
 }
 
 static void close_own(void *arg)
@@ -278,6 +297,7 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 {
 	struct thread_guard g;
 	ssize_t ret = -EINVAL;
+	void *file, *ref;
 	int e = errno;
 
 	switch (vf->kind) {
@@ -287,9 +307,16 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		signals_leave(&g);
 		break;
 	case VFILE_UCMA:
+		/* Another thread may close it while this one waits. One that is cancelled there keeps it. */
+		ret = ucma_get(fd, &file, &ref);
+		if (ret) {
+			ret = -EBADF;
+			break;
+		}
 		signals_enter(&g);
-		ret = engine_ucma_write((uint32_t)(uintptr_t)vf->file, fd, buf, count);
+		ret = engine_ucma_write(file, fd, buf, count);
 		signals_leave(&g);
+		ucma_put(ref);
 		break;
 	case VFILE_UMAD:
 		signals_enter(&g);

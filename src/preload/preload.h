@@ -56,7 +56,8 @@ int program_fd(const void *file, int from);
 ssize_t event_wait(int fd, void *buf, size_t len);
 bool descriptor_is_uverbs(int fd);
 int ucma_wait(int fd, bool own);
-int64_t ucma_lookup(int fd);
+int ucma_get(int fd, void **file, void **ref);
+void ucma_put(void *ref);
 
 /* calls_close.c: for struct engine_host. */
 void own_reset(void);
@@ -64,7 +65,10 @@ void own_reset(void);
 /* calls_io.c: registers the uverbs file that engine_open() gave at fd. 0 or -errno. */
 struct uverbs_file;
 int uverbs_install(int fd, uint32_t minor, struct uverbs_file *f);
-/* calls_io.c: registers the UCMA, UMAD or ISSM file of this number, as rused gave it, at fd. 0 or -errno. */
-int number_install(int fd, enum vfile_kind kind, uint32_t minor, uint32_t file);
+/*
+ * calls_io.c: registers the UMAD or ISSM file of this number, as rused gave it, or the UCMA file of
+ * engine_ucma_open() at fd. 0 or -errno.
+ */
+int rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file);
 
 #endif

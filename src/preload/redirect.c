@@ -56,12 +56,14 @@ out:
 static int open_number(dev_t rdev, int flags)
 {
 	enum vfile_kind kind = VFILE_UCMA;
-	uint32_t file;
+	uint32_t number;
+	void *file;
 	int fd, ret;
 
 	if (dev_is_umad(rdev)) {
 		kind = minor(rdev) < ISSM_BASE_MINOR ? VFILE_UMAD : VFILE_ISSM;
-		fd = engine_umad_open(minor(rdev), flags & O_NONBLOCK, &file);
+		fd = engine_umad_open(minor(rdev), flags & O_NONBLOCK, &number);
+		file = (void *)(uintptr_t)number;
 	} else {
 		fd = engine_ucma_open(&file);
 	}
@@ -69,9 +71,12 @@ static int open_number(dev_t rdev, int flags)
 		return fd;
 	if (!(flags & O_CLOEXEC))
 		sys_fcntl(fd, F_SETFD, 0);
-	ret = number_install(fd, kind, minor(rdev), file);
-	if (ret)
+	ret = rused_install(fd, kind, minor(rdev), file);
+	if (ret) {
 		sys_close(fd);
+		if (kind == VFILE_UCMA)
+			engine_ucma_release(file);
+	}
 	return ret ? ret : fd;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "core/qp_attr.h"
+#include "ipc/ucma_shm.h"
 #include "rdmacm/rdmacm_internal.h"
 
 int cma_set_qkey(struct rdma_id_private *p, uint32_t qkey)
@@ -282,4 +283,27 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr)
 	if ((attr->qp_attr_mask & IB_QP_TIMEOUT) && p->timeout_set)
 		attr->timeout = p->timeout;
 	return ret;
+}
+
+uint32_t rdma_id_can(const struct rdma_cm_id *id)
+{
+	const struct rdma_id_private *p = id_to_priv(id);
+	uint32_t can = 0;
+
+	if (id->qp_type != CMA_QPT_RC || !id->device)
+		return 0;
+	if (p->state == RDMA_CM_ADDR_RESOLVED)
+		can |= UCMA_CAN_ROUTE;
+	if (p->state == RDMA_CM_ROUTE_RESOLVED)
+		can |= UCMA_CAN_CONNECT;
+	if (!p->cm_id)
+		return can;
+	can |= UCMA_CAN_DISCONNECT;
+	if (p->state != RDMA_CM_CONNECT)
+		return can;
+	if (p->cm_id->state == IB_CM_REQ_RCVD || p->cm_id->state == IB_CM_MRA_REQ_SENT)
+		can |= UCMA_CAN_ACCEPT;
+	if (p->cm_id->state == IB_CM_REP_RCVD || p->cm_id->state == IB_CM_MRA_REP_SENT)
+		can |= UCMA_CAN_RTU;
+	return can;
 }

@@ -127,8 +127,8 @@ int rdma_connect_ece(struct rdma_cm_id *id, const struct rdma_conn_param *p, str
 int rdma_accept_ece(struct rdma_cm_id *id, const struct rdma_conn_param *p, struct cm_ece ece);
 int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t len, uint8_t reason);
 int rdma_disconnect(struct rdma_cm_id *id);
-/* event: enum ib_event_type; COMM_EST (4), PATH_MIG (5) mean something. */
-int rdma_notify(struct rdma_cm_id *id, uint32_t event);
+int rdma_notify(struct rdma_cm_id *id, uint32_t event);	/* enum ib_event_type: COMM_EST, PATH_MIG */
+uint32_t rdma_id_can(const struct rdma_cm_id *id);	/* UCMA_CAN_* (ipc/ucma_shm.h) */
 /* attr->qp_state is asked for; the rest zeroed by the caller. */
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr);
 

@@ -71,7 +71,7 @@ struct vfile {
 	uint32_t refs;		/* descriptors, and calls in progress; 0 = free */
 	enum vfile_kind kind;
 	const struct vfile_ops *ops;
-	void *file;		/* struct uverbs_file, struct event_file, UCMA, UMAD, ISSM: rused's number; the owner's */
+	void *file;		/* UVERBS, EVENT, UCMA: the engine's; UMAD, ISSM: rused's number */
 	uint32_t minor;		/* UVERBS, UMAD, ISSM: of the character device */
 	struct vfile_nl nl;	/* NETLINK */
 };

@@ -235,6 +235,7 @@ int ucma_set_option(struct ucma_call *c)
 static void move_request(struct ucma_event *ev, struct ucma_file *to)
 {
 	ev->conn_req_ctx->file = to;
+	ucma_moved(ev->conn_req_ctx);
 	list_del(&ev->conn_req_ctx->list);
 	list_add_tail(&ev->conn_req_ctx->list, &to->ctx_list);
 }
@@ -248,9 +249,16 @@ static void move_events(struct ucma_context *ctx, struct ucma_file *from, struct
 	list_for_each_entry_safe(ev, n, &ctx->events, own) {
 		bool end = &ev->own == last;
 
+		if (!ucma_withdraw(from, ev)) {
+			ucma_event_read(from, ev);
+			if (end)
+				break;
+			continue;
+		}
 		list_del(&ev->list);
 		if (from == to) {
 			list_add_tail(&ev->list, &to->event_list);
+			ucma_file_dirty(to);
 			continue;
 		}
 		list_del(&ev->own);
@@ -282,9 +290,11 @@ int ucma_migrate_id(struct ucma_call *c)
 	if (ret)
 		return ret;
 	ctx->file = to;
+	ucma_moved(ctx);
 	list_del(&ctx->list);
 	list_add_tail(&ctx->list, &to->ctx_list);
 	move_events(ctx, from, to);
+	ucma_file_dirty(from);
 	resp.events_reported = ctx->events_reported;
 	ucma_out(c, cmd.response, &resp, sizeof(resp));
 	return 0;

@@ -12,11 +12,17 @@ void ucma_add_event(struct ucma_file *f, struct ucma_event *ev)
 	list_add_tail(&ev->list, &f->event_list);
 	list_add_tail(&ev->own, &ev->ctx->events);
 	f->nevents++;
+	ucma_file_dirty(f);
 	f->u->ops->wake(f->u->ctx, f->host, 1);
 }
 
 void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev)
 {
+	if (!ucma_withdraw(f, ev)) {	/* it was just read */
+		ev->ctx->events_reported++;
+		if (ev->mc)
+			ev->mc->events_reported++;
+	}
 	list_del(&ev->list);
 	list_del(&ev->own);
 	if (ev->conn_req_ctx)
@@ -78,6 +84,7 @@ void ucma_unpark(struct ucma_context *ctx)
 
 		list_del(&ev->list);
 		ctx->nparked--;
+		ctx->file->u->nparked--;
 		ctx->backlog--;
 		ucma_add_event(ctx->file, ev);
 	}
@@ -105,11 +112,14 @@ static int connect_request(struct rdma_cm_id *id, const struct rdma_cm_event *ev
 	}
 	ctx->cm_id = id;
 	id->context = ctx;
+	ucma_dirty(ctx);
 	ev->conn_req_ctx = ctx;
 	ctx->request = ev;
 	ev->resp.id = ctx->id;
 	list_add_tail(&ev->list, &listen_ctx->parked);
 	listen_ctx->nparked++;
+	listen_ctx->file->u->nparked++;
+	ucma_file_dirty(listen_ctx->file);
 	ucma_unpark(listen_ctx);
 	return 0;
 }
@@ -120,6 +130,7 @@ int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		return connect_request(id, event);
+	ucma_dirty(ctx);
 	/* An id has no uid until its owner has accepted it, and could not be told apart. */
 	if (ctx->uid) {
 		struct ucma_event *ev = make_event(ctx, event);
@@ -134,32 +145,45 @@ int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return -ENODEV;
 }
 
-int ucma_get_event(struct ucma_call *c)
+void ucma_event_read(struct ucma_file *f, struct ucma_event *ev)
 {
-	struct ucma_file *f = c->file;
-	struct ucma_context *listen_ctx;
-	struct rdma_ucm_get_event cmd;
-	struct ucma_event *ev;
-	int ret;
+	struct ucma_context *listen_ctx =
+		ev->resp.event == RDMA_CM_EVENT_CONNECT_REQUEST ? ev->ctx : NULL;
 
-	/* An old program's structure ends without `reserved`, an older one's without ECE. */
-	if (c->out < sizeof(ev->resp) - sizeof(ev->resp.reserved) - sizeof(ev->resp.ece))
-		return -ENOSPC;
-	ret = ucma_in(c, &cmd, sizeof(cmd));
-	if (ret)
-		return ret;
-	if (list_empty(&f->event_list))
-		return -EAGAIN;
-	ev = list_first_entry(&f->event_list, struct ucma_event, list);
-	ucma_out(c, cmd.response, &ev->resp, min((size_t)c->out, sizeof(ev->resp)));
 	ev->ctx->events_reported++;
 	if (ev->mc)
 		ev->mc->events_reported++;
-	listen_ctx = ev->resp.event == RDMA_CM_EVENT_CONNECT_REQUEST ? ev->ctx : NULL;
 	ucma_drop_event(f, ev);
 	if (listen_ctx) {
 		listen_ctx->backlog++;
 		ucma_unpark(listen_ctx);
 	}
+}
+
+int ucma_get_event(struct ucma_call *c)
+{
+	struct ucma_file *f = c->file;
+	struct rdma_ucm_event_resp resp;
+	struct rdma_ucm_get_event cmd;
+	struct ucma_event *ev = NULL;
+	int ret;
+
+	/* An old program's structure ends without `reserved`, an older one's without ECE. */
+	if (c->out < sizeof(resp) - sizeof(resp.reserved) - sizeof(resp.ece))
+		return -ENOSPC;
+	ret = ucma_in(c, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	if (!f->shm || !ucma_shm_take(f->shm, &resp)) {
+		if (list_empty(&f->event_list))
+			return -EAGAIN;
+		ev = list_first_entry(&f->event_list, struct ucma_event, list);
+		resp = ev->resp;
+	}
+	ucma_out(c, cmd.response, &resp, min((size_t)c->out, sizeof(resp)));
+	if (ev)
+		ucma_event_read(f, ev);
+	else
+		ucma_reap(f);
 	return 0;
 }

@@ -59,6 +59,8 @@ struct ucma *ucma_create(struct rdmacm *rm, const struct ucma_ops *ops, void *ct
 	u->ctx = ctx;
 	idtable_init(&u->ctx_table, UCMA_MAX_IDS);
 	idtable_init(&u->multicast_table, UCMA_MAX_IDS);
+	list_init(&u->dirty);
+	list_init(&u->dirty_files);
 	return u;
 }
 
@@ -83,15 +85,18 @@ struct ucma_file *ucma_file_open(struct ucma *u, void *host, bool may_bind)
 	f->may_bind = may_bind;
 	list_init(&f->ctx_list);
 	list_init(&f->event_list);
+	list_init(&f->dirty);
 	u->files++;
 	return f;
 }
 
 void ucma_file_close(struct ucma_file *f)
 {
+	ucma_reap(f);
 	while (!list_empty(&f->ctx_list))
 		ucma_destroy_ctx(list_first_entry(&f->ctx_list, struct ucma_context, list));
 	BUG_ON(!list_empty(&f->event_list));
+	list_del(&f->dirty);
 	f->u->files--;
 	free(f);
 }
@@ -115,6 +120,7 @@ int ucma_get_ctx(struct ucma_file *f, uint32_t id, struct ucma_context **ctx)
 		return -ENOENT;
 	if ((*ctx)->file != f)
 		return -EINVAL;
+	ucma_dirty(*ctx);
 	return (*ctx)->cm_id ? 0 : -ENXIO;
 }
 
@@ -139,7 +145,9 @@ struct ucma_context *ucma_alloc_ctx(struct ucma_file *f)
 	list_init(&ctx->mc_list);
 	list_init(&ctx->events);
 	list_init(&ctx->parked);
+	list_init(&ctx->dirty);
 	list_add_tail(&ctx->list, &f->ctx_list);
+	ucma_card_open(ctx);
 	return ctx;
 }
 
@@ -153,6 +161,10 @@ static void cleanup_events(struct ucma_context *ctx)
 	ctx->backlog = UINT32_MAX;	/* all parked ones come out */
 	ucma_unpark(ctx);
 	list_for_each_entry_safe(ev, n, &ctx->events, own) {
+		if (!ucma_withdraw(ctx->file, ev)) {
+			ucma_event_read(ctx->file, ev);
+			continue;
+		}
 		if (ev->conn_req_ctx) {
 			list_del(&ev->conn_req_ctx->list);
 			list_add_tail(&ev->conn_req_ctx->list, &requests);
@@ -166,7 +178,7 @@ static void cleanup_events(struct ucma_context *ctx)
 uint32_t ucma_destroy_ctx(struct ucma_context *ctx)
 {
 	struct ucma *u = ctx->file->u;
-	uint32_t reported = ctx->events_reported;
+	uint32_t reported;
 
 	idtable_remove(&u->ctx_table, ctx->id);
 	if (ctx->request)	/* by a number that nobody has been told of */
@@ -184,6 +196,8 @@ uint32_t ucma_destroy_ctx(struct ucma_context *ctx)
 		idtable_remove(&u->multicast_table, mc->id);
 		free(mc);
 	}
+	reported = ctx->events_reported;
+	ucma_card_close(ctx);
 	free(ctx);
 	return reported;
 }
@@ -227,6 +241,9 @@ ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_
 	int ret;
 
 	memset(reply, 0, offsetof(struct ucma_reply, data));
+	ucma_reap(f);
+	if (cmd->from)
+		ucma_reap(cmd->from);
 	ret = find_row(cmd->buf, cmd->len, &hdr, &row);
 	if (!ret) {
 		struct ucma_call c = {
@@ -241,6 +258,7 @@ ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_
 
 		ret = row->handler(&c);
 	}
+	ucma_file_dirty(f);
 	reply->drained = f->drained - drained;
 	if (cmd->from && cmd->from != f)
 		reply->from_drained = cmd->from->drained - from_drained;

@@ -14,7 +14,9 @@
 #include "rdmacm/rdmacm.h"
 
 struct ucma;
+struct ucma_card;
 struct ucma_file;
+struct ucma_shm;
 
 /* Largest response: QUERY of a path with as many records as the u16 `out` leaves room for. */
 #define UCMA_RESPONSE_MAX 512
@@ -27,6 +29,8 @@ struct ucma_ops {
 	 * within ucma_write() (of this or of another file) and from everything that makes rdmacm move.
 	 */
 	void (*wake)(void *ctx, void *host, unsigned int n);
+	/* A file with shared memory is to be readable. From ucma_flush(); NULL where no file has any. */
+	void (*show)(void *ctx, void *host);
 };
 
 /* NULL: no memory. The rdmacm outlives it. */
@@ -77,6 +81,21 @@ struct ucma_reply {
  * since an event once read or an id once made does not go back.
  */
 ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *reply);
+
+/*
+ * What programs find without asking (ipc/ucma_shm.h). cards: UCMA_CARDS of them, zeroed, for all
+ * ids; before there is any. shm: a file's, zeroed but for generation and number; at once after
+ * ucma_file_open(). Its events are then got there as well as by GET_EVENT, and wake(), drained and
+ * from_drained mean nothing. Both outlive what they are given to.
+ */
+void ucma_share(struct ucma *u, struct ucma_card *cards);
+void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm);
+/* Brings all of that up to date. Before a reply, and after everything that may have made rdmacm move. */
+void ucma_flush(struct ucma *u);
+/* A command that its writer has answered itself (IPC_UCMA_POST); a failure becomes an event. */
+void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *scratch);
+/* Ids there are. */
+uint32_t ucma_ids(const struct ucma *u);
 
 /* What a write asks of the host before ucma_write(); for the process that has the memory. */
 struct ucma_need {

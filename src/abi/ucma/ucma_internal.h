@@ -4,6 +4,7 @@
 
 #include "base/idtable.h"
 #include "base/list.h"
+#include "ipc/ucma_shm.h"
 #include "rdmacm/id.h"
 #include "abi/ucma/ucma.h"
 
@@ -17,6 +18,10 @@ struct ucma {
 	void *ctx;
 	struct idtable ctx_table, multicast_table;	/* of all files */
 	unsigned int files;
+	unsigned int nparked;	/* requests of all listeners */
+	struct ucma_card *cards;	/* NULL: none */
+	bool answering;		/* for a card: nothing has changed */
+	struct list_head dirty, dirty_files;	/* for ucma_flush() */
 };
 
 struct ucma_file {
@@ -26,6 +31,11 @@ struct ucma_file {
 	struct list_head ctx_list, event_list;
 	unsigned int nevents;
 	uint32_t drained;	/* events taken off the list, ever */
+	struct list_head dirty;
+	/* Events in shared memory, from reaped to tail; the list has those that come after them. */
+	struct ucma_shm *shm;
+	uint32_t reaped, tail;
+	struct ucma_event *placed[UCMA_RING];
 };
 
 struct ucma_context {
@@ -37,7 +47,8 @@ struct ucma_context {
 	struct rdma_cm_id *cm_id;	/* NULL: its device is gone */
 	struct ucma_event *request;	/* the unread CONNECT_REQUEST that it came with */
 	uint64_t uid;
-	struct list_head list, mc_list;
+	uint32_t done;		/* of what was posted to it */
+	struct list_head list, mc_list, dirty;
 	struct list_head events;	/* ucma_event.own: its part of the file's queue */
 	struct list_head parked;	/* ucma_event.list: requests that wait for room there */
 };
@@ -55,6 +66,8 @@ struct ucma_event {
 	struct ucma_context *conn_req_ctx;	/* CONNECT_REQUEST: the new id; NULL: it is gone */
 	struct ucma_multicast *mc;		/* MULTICAST_*: the join */
 	struct list_head list, own;
+	bool placed;				/* in shared memory, at pos; in no list */
+	uint32_t pos;
 	struct rdma_ucm_event_resp resp;
 };
 
@@ -88,6 +101,22 @@ void ucma_add_event(struct ucma_file *f, struct ucma_event *ev);
 int ucma_get_event(struct ucma_call *c);
 /* Requests of a listener go into its file's queue, as many as there is room for. */
 void ucma_unpark(struct ucma_context *ctx);
+
+/* It has been read. */
+void ucma_event_read(struct ucma_file *f, struct ucma_event *ev);
+
+/* share.c; all do nothing where nothing is shared. */
+/* Takes an event out of the ring again. False: somebody has read it. */
+bool ucma_withdraw(struct ucma_file *f, struct ucma_event *ev);
+/* Sees to what has been read there. */
+void ucma_reap(struct ucma_file *f);
+void ucma_dirty(struct ucma_context *ctx);
+void ucma_file_dirty(struct ucma_file *f);
+/* A new id has a card; it has none any more. */
+void ucma_card_open(struct ucma_context *ctx);
+void ucma_card_close(struct ucma_context *ctx);
+/* It is another file's now. */
+void ucma_moved(struct ucma_context *ctx);
 
 /* cmd_*.c: the rows' handlers. */
 int ucma_create_id(struct ucma_call *c);

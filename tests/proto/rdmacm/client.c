@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A program that writes commands, as librdmacm does. */
 #include <errno.h>
+#include "ipc/ucma_shm.h"
 #include "world.h"
+
+static uint32_t numbers;
 
 struct client *client_open(struct world *w, unsigned int host)
 {
@@ -11,25 +14,68 @@ struct client *client_open(struct world *w, unsigned int host)
 	c->h = &w->host[host];
 	c->f = ucma_file_open(c->h->u, c, false);
 	assert_non_null(c->f);
+	if (c->h->cards) {
+		c->shm = calloc(1, sizeof(*c->shm));
+		assert_non_null(c->shm);
+		c->shm->number = ++numbers;
+		ucma_file_share(c->f, c->shm);
+	}
 	return c;
+}
+
+/* As rused does after each round. */
+static void flush(struct client *c)
+{
+	if (!c->shm)
+		return;
+	ucma_flush(c->h->u);
+	c->readable = ucma_file_events(c->f);
+}
+
+/* A program is shown that it can read if and only if there is something. */
+static void shown(struct client *c)
+{
+	if (c->shm)
+		assert_int_equal(c->shm->shown, ucma_shm_ready(c->shm));
+}
+
+/* What a card has must be what the command has answered. */
+static void same(struct client *c, uint32_t id, uint32_t has, size_t off, const void *answer,
+		 size_t len, int ret)
+{
+	uint8_t got[sizeof(struct ucma_answers)];
+
+	if (!c->shm || !ucma_card_read(&c->h->cards[id], c->shm, id, has, off, got, len))
+		return;
+	assert_int_equal(ret, 0);
+	assert_memory_equal(got, answer, len);
 }
 
 void client_close(struct client *c)
 {
 	ucma_file_close(c->f);
+	free(c->shm);
 	free(c);
 }
 
 ssize_t client_write(struct client *c, const struct ucma_cmd *cmd)
 {
-	ssize_t ret = ucma_write(c->f, cmd, &c->reply);
+	ssize_t ret;
 
+	flush(c);
+	ret = ucma_write(c->f, cmd, &c->reply);
 	assert_true(c->reply.drained <= c->readable);
 	c->readable -= c->reply.drained;
 	/* What can be read is what is pending, always. */
 	assert_int_equal(c->readable, ucma_file_events(c->f));
 	if (ret < 0)
 		assert_int_equal(c->reply.len, 0);
+	flush(c);
+	if (c->shm) {
+		if (!ucma_shm_ready(c->shm))
+			c->shm->shown = UCMA_SHOWN_NOT;	/* ucma_shm_settle(), without the socket */
+		shown(c);
+	}
 	return ret;
 }
 
@@ -186,6 +232,10 @@ int c_qp_attr(struct client *c, uint32_t id, uint32_t state, struct ib_uverbs_qp
 		assert_int_equal(c->reply.len, sizeof(*attr));
 		memcpy(attr, c->reply.data, sizeof(*attr));
 	}
+	if (state >= 1 && state <= 3)
+		same(c, id, UCMA_HAS_ATTR << (state - 1),
+		     offsetof(struct ucma_answers, attr) + (state - 1) * sizeof(*attr), attr,
+		     sizeof(*attr), ret);
 	return ret;
 }
 
@@ -199,6 +249,10 @@ static int query(struct client *c, uint32_t id, uint32_t option, struct rdma_ucm
 		assert_int_equal(c->reply.len, sizeof(*r));
 		memcpy(r, c->reply.data, sizeof(*r));
 	}
+	if (option == RDMA_USER_CM_QUERY_ADDR)
+		same(c, id, UCMA_HAS_ADDR, offsetof(struct ucma_answers, addr), r, sizeof(*r), ret);
+	else
+		same(c, id, UCMA_HAS_GID, offsetof(struct ucma_answers, gid), r, sizeof(*r), ret);
 	return ret;
 }
 
@@ -234,7 +288,18 @@ int c_option(struct client *c, uint32_t id, uint32_t level, uint32_t name, const
 int c_event(struct client *c, struct rdma_ucm_event_resp *ev)
 {
 	struct rdma_ucm_get_event cmd = { .response = 0x1000 };
-	int ret = client_cmd(c, RDMA_USER_CM_CMD_GET_EVENT, &cmd, sizeof(cmd), sizeof(*ev));
+	int ret;
+
+	flush(c);
+	shown(c);
+	if (c->shm && ucma_shm_take(c->shm, ev)) {
+		if (!ucma_shm_ready(c->shm))
+			c->shm->shown = UCMA_SHOWN_NOT;
+		ucma_post(c->f, &(struct ucma_cmd){ .buf = &cmd }, &c->reply);
+		flush(c);
+		return 0;
+	}
+	ret = client_cmd(c, RDMA_USER_CM_CMD_GET_EVENT, &cmd, sizeof(cmd), sizeof(*ev));
 
 	memset(ev, 0, sizeof(*ev));
 	if (!ret) {

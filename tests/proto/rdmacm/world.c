@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <arpa/inet.h>
 #include <errno.h>
+#include "ipc/ucma_shm.h"
 #include "world.h"
 
 struct flying {
@@ -224,7 +225,11 @@ static void sim_wake(void *ctx, void *host, unsigned int n)
 	((struct client *)host)->readable += n;
 }
 
-static const struct ucma_ops ucma_ops = { .wake = sim_wake };
+static void sim_show(void *ctx, void *host)
+{
+}
+
+static const struct ucma_ops ucma_ops = { .wake = sim_wake, .show = sim_show };
 
 static void set_gid(struct host_dev *d, unsigned int i, const char *text)
 {
@@ -281,6 +286,11 @@ struct world *world_new(void)
 		h->rm = rdmacm_create(&h->page, h->cm, &ops, h);
 		h->u = ucma_create(h->rm, &ucma_ops, h);
 		assert_true(h->cm && h->rm && h->u);
+		if (getenv("RDMACM_SHARED")) {
+			h->cards = calloc(UCMA_CARDS, sizeof(*h->cards));
+			assert_non_null(h->cards);
+			ucma_share(h->u, h->cards);
+		}
 		add_dev(h, 0);
 	}
 	return w;
@@ -310,6 +320,7 @@ void world_free(struct world *w)
 		assert_true(list_empty(&h->resolving));
 		assert_int_equal(h->groups, 0);
 		ucma_destroy(h->u);
+		free(h->cards);
 		rdmacm_destroy(h->rm);
 		assert_int_equal(cm_count(h->cm), 0);
 		cm_free(h->cm);

@@ -29,6 +29,7 @@ struct world_host {
 	struct cm *cm;
 	struct rdmacm *rm;
 	struct ucma *u;
+	struct ucma_card *cards;	/* with RDMACM_SHARED in the environment */
 	struct list_head resolving;
 	unsigned int groups;	/* joined */
 	uint8_t group[16];	/* the last one joined or left */
@@ -62,6 +63,7 @@ void world_settle(struct world *w);
 struct client {
 	struct world_host *h;
 	struct ucma_file *f;
+	struct ucma_shm *shm;	/* then, too */
 	unsigned int readable;	/* events that wake() has told of, less what was drained */
 	struct ucma_reply reply;
 };

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What programs find without asking: events in a file's ring, answers on the ids'
+ * cards. Both are made of what the commands themselves would have got.
+ */
+#include <errno.h>
+#include <string.h>
+#include "abi/ucma/ucma_internal.h"
+
+#define QPS_INIT 1	/* enum ib_qp_state */
+
+void ucma_share(struct ucma *u, struct ucma_card *cards)
+{
+	u->cards = cards;
+}
+
+void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm)
+{
+	f->shm = shm;
+}
+
+uint32_t ucma_ids(const struct ucma *u)
+{
+	return u->ctx_table.count;
+}
+
+void ucma_file_dirty(struct ucma_file *f)
+{
+	if (f->shm && list_empty(&f->dirty))
+		list_add_tail(&f->dirty, &f->u->dirty_files);
+}
+
+void ucma_dirty(struct ucma_context *ctx)
+{
+	struct ucma *u = ctx->file->u;
+
+	if (u->cards && !u->answering && ctx->id < UCMA_CARDS && list_empty(&ctx->dirty))
+		list_add_tail(&ctx->dirty, &u->dirty);
+}
+
+/* Events */
+
+bool ucma_withdraw(struct ucma_file *f, struct ucma_event *ev)
+{
+	uint32_t pos = ev->pos;
+
+	if (!ev->placed)
+		return true;
+	ev->placed = false;
+	f->placed[pos % UCMA_RING] = NULL;
+	return atomic_cmpxchg(&ucma_slot(f->shm, pos)->state,
+			      ucma_slot_word(pos, UCMA_SLOT_READY),
+			      ucma_slot_word(pos, UCMA_SLOT_GONE));
+}
+
+void ucma_reap(struct ucma_file *f)
+{
+	if (!f->shm)
+		return;
+	while (f->reaped != f->tail) {
+		struct ucma_slot *slot = ucma_slot(f->shm, f->reaped);
+		struct ucma_event *ev = f->placed[f->reaped % UCMA_RING];
+
+		if (smp_load_acquire(&slot->state) == ucma_slot_word(f->reaped, UCMA_SLOT_READY))
+			break;
+		f->reaped++;
+		if (!ev)
+			continue;
+		ucma_withdraw(f, ev);
+		ucma_event_read(f, ev);
+	}
+}
+
+static void place(struct ucma_file *f, struct ucma_event *ev)
+{
+	struct ucma_slot *slot = ucma_slot(f->shm, f->tail);
+
+	list_del(&ev->list);
+	ev->placed = true;
+	ev->pos = f->tail;
+	f->placed[f->tail % UCMA_RING] = ev;
+	slot->ev = ev->resp;
+	smp_store_release(&slot->state, ucma_slot_word(f->tail, UCMA_SLOT_READY));
+	f->tail++;
+}
+
+static void show(struct ucma_file *f)
+{
+	uint32_t *shown = &f->shm->shown;
+
+	if (!atomic_cmpxchg(shown, (uint32_t)UCMA_SHOWN_NOT, (uint32_t)UCMA_SHOWN_SOON))
+		return;
+	f->u->ops->show(f->u->ctx, f->host);
+	smp_store_release(shown, (uint32_t)UCMA_SHOWN);
+}
+
+/* ipc/ucma_shm.c says why in this order. */
+static void fill(struct ucma_file *f)
+{
+	struct ucma_shm *s = f->shm;
+
+	if (list_empty(&f->event_list) || f->tail - f->reaped == UCMA_RING)
+		return;
+	smp_store_mb(&s->filling, 1u);
+	while (!list_empty(&f->event_list) && f->tail - f->reaped < UCMA_RING)
+		place(f, list_first_entry(&f->event_list, struct ucma_event, list));
+	smp_store_mb(&s->tail, f->tail);
+	show(f);
+	smp_store_release(&s->filling, 0u);
+}
+
+static bool something_read(struct ucma_file *f)
+{
+	return f->reaped != f->tail && smp_load_acquire(&ucma_slot(f->shm, f->reaped)->state) !=
+					       ucma_slot_word(f->reaped, UCMA_SLOT_READY);
+}
+
+static void publish(struct ucma_file *f)
+{
+	uint32_t more;
+
+	do {
+		ucma_reap(f);
+		fill(f);
+		more = f->u->nparked ? UCMA_MORE_PARKED :
+		       list_empty(&f->event_list) ? UCMA_MORE_NOT : UCMA_MORE_QUEUED;
+		smp_store_mb(&f->shm->more, more);
+		/* Who has read meanwhile has not seen that. */
+	} while (more && something_read(f));
+}
+
+/* Cards */
+
+static struct ucma_card *card_of(const struct ucma_context *ctx)
+{
+	struct ucma *u = ctx->file->u;
+
+	return u->cards && ctx->id < UCMA_CARDS ? &u->cards[ctx->id] : NULL;
+}
+
+static void card_begin(struct ucma_card *card)
+{
+	WRITE_ONCE(card->seq, card->seq | 1);
+	smp_wmb();
+}
+
+static void card_end(struct ucma_card *card)
+{
+	smp_store_release(&card->seq, (card->seq | 1) + 1);
+}
+
+void ucma_moved(struct ucma_context *ctx)
+{
+	if (ctx->file->shm && ctx->id < UCMA_CARDS)
+		ctx->done = READ_ONCE(ctx->file->shm->posted[ctx->id]);
+	ucma_dirty(ctx);
+}
+
+void ucma_card_open(struct ucma_context *ctx)
+{
+	ucma_moved(ctx);
+}
+
+void ucma_card_close(struct ucma_context *ctx)
+{
+	struct ucma_card *card = card_of(ctx);
+
+	list_del(&ctx->dirty);
+	if (!card || !card->file)
+		return;
+	card_begin(card);
+	WRITE_ONCE(card->file, 0u);
+	WRITE_ONCE(card->has, 0u);
+	card_end(card);
+}
+
+/* What the command would answer now: its length; 0: an error. */
+static uint32_t ask(struct ucma_context *ctx, int (*handler)(struct ucma_call *c), const void *cmd,
+		    size_t len, void *to, size_t size)
+{
+	static struct ucma_reply reply;
+	struct ucma_call c = {
+		.file = ctx->file, .payload = cmd, .avail = len, .in = (uint16_t)len,
+		.out = (uint16_t)size, .reply = &reply,
+	};
+
+	reply.len = 0;
+	if (handler(&c) || reply.len > size)
+		return 0;
+	memcpy(to, reply.data, reply.len);
+	return reply.len;
+}
+
+static uint32_t ask_query(struct ucma_context *ctx, uint32_t option, void *to, size_t size)
+{
+	struct rdma_ucm_query cmd = { .id = ctx->id, .option = option };
+
+	return ask(ctx, ucma_query, &cmd, sizeof(cmd), to, size);
+}
+
+/* Of a UD id the answer has an effect: its Q_Key is from then on the default one. */
+static uint32_t ask_attrs(struct ucma_context *ctx, struct ucma_answers *a)
+{
+	uint32_t has = 0;
+
+	if (ctx->cm_id->qp_type == CMA_QPT_UD)
+		return 0;
+	for (uint32_t i = 0; i < ARRAY_SIZE(a->attr); i++) {
+		struct rdma_ucm_init_qp_attr cmd = { .id = ctx->id, .qp_state = QPS_INIT + i };
+
+		if (ask(ctx, ucma_init_qp_attr, &cmd, sizeof(cmd), &a->attr[i],
+			sizeof(a->attr[i])))
+			has |= UCMA_HAS_ATTR << i;
+	}
+	return has;
+}
+
+static void card_write(struct ucma_context *ctx)
+{
+	struct ucma_card *card = card_of(ctx);
+	struct ucma_answers *a = &card->a;
+	uint32_t has = 0;
+
+	card_begin(card);
+	ctx->file->u->answering = true;
+	if (ctx->cm_id) {
+		if (ask_query(ctx, RDMA_USER_CM_QUERY_ADDR, &a->addr, sizeof(a->addr)))
+			has |= UCMA_HAS_ADDR;
+		if (ask_query(ctx, RDMA_USER_CM_QUERY_GID, &a->gid, sizeof(a->gid)))
+			has |= UCMA_HAS_GID;
+		a->path_len = ask_query(ctx, RDMA_USER_CM_QUERY_PATH, a->path, sizeof(a->path));
+		if (a->path_len)
+			has |= UCMA_HAS_PATH;
+		has |= ask_attrs(ctx, a) | rdma_id_can(ctx->cm_id);
+	}
+	ctx->file->u->answering = false;
+	WRITE_ONCE(card->has, has);
+	WRITE_ONCE(card->done, ctx->done);
+	WRITE_ONCE(card->file, ctx->file->shm ? ctx->file->shm->number : 0u);
+	card_end(card);
+}
+
+void ucma_flush(struct ucma *u)
+{
+	/* Cards first: who reads an event finds what it is about. */
+	while (!list_empty(&u->dirty)) {
+		struct ucma_context *ctx = list_first_entry(&u->dirty, struct ucma_context, dirty);
+
+		list_del(&ctx->dirty);
+		card_write(ctx);
+	}
+	while (!list_empty(&u->dirty_files)) {
+		struct ucma_file *f =
+			list_first_entry(&u->dirty_files, struct ucma_file, dirty);
+
+		list_del(&f->dirty);
+		publish(f);
+	}
+}
+
+/* Posted commands */
+
+static void post_failed(struct ucma_context *ctx, const struct ucma_cmd *cmd, int ret)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_CONNECT_ERROR, .status = ret };
+	struct rdma_ucm_cmd_hdr hdr;
+
+	memcpy(&hdr, cmd->buf, sizeof(hdr));
+	if (hdr.cmd == RDMA_USER_CM_CMD_DISCONNECT || !ctx->cm_id)
+		return;
+	if (hdr.cmd == RDMA_USER_CM_CMD_RESOLVE_ROUTE)
+		event.event = RDMA_CM_EVENT_ROUTE_ERROR;
+	/* The first that its owner says of it: without that it has no events. */
+	if (hdr.cmd == RDMA_USER_CM_CMD_ACCEPT && !ctx->uid)
+		memcpy(&ctx->uid, (const uint8_t *)cmd->buf + sizeof(hdr), sizeof(ctx->uid));
+	ucma_event_handler(ctx->cm_id, &event);
+}
+
+void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *scratch)
+{
+	struct ucma_context *ctx;
+	uint32_t id;
+	ssize_t ret;
+
+	ucma_reap(f);
+	ucma_file_dirty(f);
+	if (!ucma_post_id(cmd->buf, cmd->len, &id))
+		return;
+	ctx = idtable_find(&f->u->ctx_table, id);
+	if (!ctx || ctx->file != f)
+		return;
+	ctx->done++;
+	ucma_dirty(ctx);
+	ret = ucma_write(f, cmd, scratch);
+	if (ret < 0)
+		post_failed(ctx, cmd, (int)ret);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a program asks of rdma_cm and finds in the memory that rused shares
+ * (ipc/ucma_shm.h): events, and answers on an id's card. Commands whose answer the
+ * card knows to be 0 are posted: rused does them in their order, the program goes on.
+ * Whatever is not exactly as librdmacm writes it is left to rused, with its errors.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <rdma/rdma_user_cm.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include "base/sys.h"
+#include "engine/engine_internal.h"
+#include "engine/ucma_local.h"
+
+#define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ECE */
+#define REQ_PRIVATE 56	/* behind rdma_cm's own header; AF_IB may have more */
+#define REP_PRIVATE 196
+#define WAITS_IN_VAIN 3u	/* readable, and no event: somebody was stopped, or killed, in the middle */
+
+#define CARDS_SIZE (UCMA_CARDS * sizeof(struct ucma_card))
+
+/* The cards are one file of rused's: mapped once, and left so for the files of a former rused. */
+static struct {
+	uint32_t generation;
+	const struct ucma_card *map;
+} cards;
+static bool posted;	/* since rused answered last */
+
+static void *map_fd(int fd, size_t size, int prot)
+{
+	struct stat st;
+	void *p;
+
+	if (sys_call(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)size ||
+	    !(sys_fcntl(fd, F_GET_SEALS, 0) & F_SEAL_SHRINK))
+		return NULL;
+	p = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static int map_file(struct ucma_map *map, int shm_fd, int cards_fd)
+{
+	map->shm = map_fd(shm_fd, sizeof(*map->shm), PROT_READ | PROT_WRITE);
+	if (!map->shm)
+		return -ENOMEM;
+	if (!cards.map || cards.generation != map->shm->generation) {
+		cards.map = map_fd(cards_fd, CARDS_SIZE, PROT_READ);
+		cards.generation = map->shm->generation;
+	}
+	map->cards = cards.map;
+	if (map->cards)
+		return 0;
+	munmap(map->shm, sizeof(*map->shm));
+	return -ENOMEM;
+}
+
+static int open_locked(struct ucma_map *map)
+{
+	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret;
+	struct ipc_ucma_open r;
+	size_t rsize = sizeof(r);
+
+	ret = rused_call_fds(IPC_UCMA_OPEN, NULL, 0, &r, &rsize, fds, &nfds);
+	if (ret)
+		return ret;
+	ret = nfds == 3 && rsize == sizeof(r) ? map_file(map, fds[1], fds[2]) : -EPROTO;
+	for (int i = ret ? 0 : 1; i < nfds; i++)
+		sys_close(fds[i]);
+	return ret ? ret : fds[0];
+}
+
+int engine_ucma_open(void **file)
+{
+	struct ucma_map *map = malloc(sizeof(*map));
+	int fd;
+
+	if (!map)
+		return -ENOMEM;
+	engine_check_fork();
+	if (!engine_lock()) {
+		free(map);
+		return -EDEADLK;
+	}
+	fd = open_locked(map);
+	engine_unlock();
+	if (fd < 0)
+		free(map);
+	*file = map;
+	return fd;
+}
+
+void engine_ucma_release(void *file)
+{
+	struct ucma_map *map = file;
+
+	munmap(map->shm, sizeof(*map->shm));
+	free(map);
+}
+
+void ucma_sync(void)
+{
+	struct ipc_ucma none = { 0 };
+	size_t rsize = 0;
+
+	if (!posted || engine.conn.fd < 0)
+		return;
+	posted = false;
+	/* There is no such file: what matters is that it was answered. */
+	rused_call(IPC_UCMA_WRITE, &none, sizeof(none), NULL, &rsize);
+}
+
+/* 1: not to this rused. 0, -EIO. */
+static int post(const struct ucma_map *map, const void *msg, size_t len)
+{
+	int ret = 1;
+
+	engine_check_fork();
+	if (!engine_lock())
+		return -EDEADLK;
+	if (engine.conn.fd >= 0 && engine.host_page->generation == map->shm->generation) {
+		ret = ipc_post(&engine.conn, IPC_UCMA_POST, msg, len) ? -EIO : 0;
+		posted = true;
+		if (engine.conn.fd < 0)
+			conn_lost();
+	}
+	engine_unlock();
+	return ret;
+}
+
+/* rused has more than the ring takes, or waits with more until these are read. */
+static void tell_read(struct ucma_map *map)
+{
+	struct ipc_ucma h = { .file = map->shm->number };
+	struct ucma_shm *s = map->shm;
+	uint32_t more = READ_ONCE(s->more);
+
+	if (more == UCMA_MORE_NOT)
+		return;
+	if (more == UCMA_MORE_QUEUED && READ_ONCE(s->tail) - READ_ONCE(s->head) > UCMA_RING / 2)
+		return;
+	if (atomic_xchg(&s->more, (uint32_t)UCMA_MORE_NOT) != UCMA_MORE_NOT)
+		post(map, &h, sizeof(h));
+}
+
+/*
+ * Until there is an event. Who waits holds the file: another thread that closes
+ * the descriptor meanwhile (rping does, at its end) does not end the wait.
+ */
+static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *ev)
+{
+	static const struct timespec nap = { .tv_nsec = 100 * NS_US };
+	int held = -1, ret = 0;
+
+	for (unsigned int waits = 0; !ucma_shm_take(map->shm, ev); waits++) {
+		ucma_shm_settle(map->shm, fd);
+		if (waits >= WAITS_IN_VAIN) {
+			ucma_shm_orphan(map->shm, fd);
+			sys_call(SYS_nanosleep, &nap, NULL);
+		}
+		if (held == -1)
+			held = own_dup(fd);
+		if (held == -EBADF)
+			return held;
+		if (held >= 0)
+			fd = held;
+		/* A thread that is cancelled there takes held with it. */
+		ret = engine.host->ucma_wait(fd, held >= 0);
+		if (ret)
+			break;
+	}
+	if (!ret) {
+		ucma_shm_settle(map->shm, fd);
+		tell_read(map);
+	}
+	own_close(held);
+	return ret;
+}
+
+static bool known(const struct ucma_map *map, uint32_t id, uint32_t has, size_t off, void *to,
+		  size_t len)
+{
+	return id < UCMA_CARDS && ucma_card_read(&map->cards[id], map->shm, id, has, off, to, len);
+}
+
+#define ANSWER(member) offsetof(struct ucma_answers, member), r->data, \
+		       sizeof(((struct ucma_answers *)0)->member)
+
+static bool query(const struct ucma_map *map, const struct rdma_ucm_query *q, uint16_t out,
+		  struct ucma_answer *r)
+{
+	struct {
+		uint32_t len;
+		uint8_t path[sizeof(((struct ucma_answers *)0)->path)];
+	} p;
+
+	switch (q->option) {
+	case RDMA_USER_CM_QUERY_ADDR:
+		r->len = sizeof(struct rdma_ucm_query_addr_resp);
+		return out >= r->len && known(map, q->id, UCMA_HAS_ADDR, ANSWER(addr));
+	case RDMA_USER_CM_QUERY_GID:
+		r->len = sizeof(struct rdma_ucm_query_addr_resp);
+		return out >= r->len && known(map, q->id, UCMA_HAS_GID, ANSWER(gid));
+	case RDMA_USER_CM_QUERY_PATH:
+		if (!known(map, q->id, UCMA_HAS_PATH, offsetof(struct ucma_answers, path_len), &p,
+			   sizeof(p)) || p.len > sizeof(p.path) || out < p.len)
+			return false;
+		r->len = p.len;
+		memcpy(r->data, p.path, p.len);
+		return true;
+	}
+	return false;
+}
+
+static bool init_qp_attr(const struct ucma_map *map, const struct rdma_ucm_init_qp_attr *q,
+			 uint16_t out, struct ucma_answer *r)
+{
+	uint32_t i = q->qp_state - 1;	/* enum ib_qp_state: INIT is 1 */
+	size_t one = sizeof(struct ib_uverbs_qp_attr);
+
+	r->len = one;
+	return i < 3 && out >= one &&
+	       known(map, q->id, UCMA_HAS_ATTR << i, offsetof(struct ucma_answers, attr) + i * one,
+		     r->data, one);
+}
+
+/* What the card must say for the command to be posted; 0: it may not. */
+static uint32_t needed(const struct rdma_ucm_cmd_hdr *hdr, const void *payload)
+{
+	const struct rdma_ucm_resolve_route *route = payload;
+	const struct rdma_ucm_connect *conn = payload;
+	const struct rdma_ucm_accept *acc = payload;
+
+	switch (hdr->cmd) {
+	case RDMA_USER_CM_CMD_RESOLVE_ROUTE:
+		return hdr->in >= sizeof(*route) && route->timeout_ms ? UCMA_CAN_ROUTE : 0;
+	case RDMA_USER_CM_CMD_CONNECT:
+		return hdr->in >= sizeof(*conn) && conn->conn_param.valid &&
+		       conn->conn_param.private_data_len <= REQ_PRIVATE ? UCMA_CAN_CONNECT : 0;
+	case RDMA_USER_CM_CMD_ACCEPT:
+		if (hdr->in < sizeof(*acc))
+			return 0;
+		if (!acc->conn_param.valid)
+			return UCMA_CAN_RTU;
+		return acc->conn_param.private_data_len <= REP_PRIVATE ? UCMA_CAN_ACCEPT : 0;
+	case RDMA_USER_CM_CMD_DISCONNECT:
+		return hdr->in >= sizeof(struct rdma_ucm_disconnect) ? UCMA_CAN_DISCONNECT : 0;
+	}
+	return 0;
+}
+
+static bool try_post(const struct ucma_map *map, const struct ucma_cmd *c, int *ret)
+{
+	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
+	uint32_t has = needed(hdr, c->cmd + sizeof(*hdr)), id;
+
+	if (!has || c->h.count != c->h.len || !ucma_post_id(c->cmd, c->h.len, &id) ||
+	    !known(map, id, has, 0, NULL, 0))
+		return false;
+	/* First: from now on the card is not good until rused has done it. */
+	atomic_add(&map->shm->posted[id], 1u);
+	*ret = post(map, c, sizeof(c->h) + c->h.len);
+	if (*ret <= 0)
+		return true;
+	atomic_add(&map->shm->posted[id], (uint32_t)-1);
+	return false;
+}
+
+bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct ucma_answer *r,
+		int *ret)
+{
+	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
+	const void *payload = c->cmd + sizeof(*hdr);
+	size_t avail = c->h.len - sizeof(*hdr);
+
+	*ret = 0;
+	if (hdr->in > avail)
+		return false;
+	switch (hdr->cmd) {
+	case RDMA_USER_CM_CMD_GET_EVENT:
+		if (hdr->out < EVENT_MIN || avail < sizeof(struct rdma_ucm_get_event))
+			return false;
+		*ret = get_event(map, fd, (struct rdma_ucm_event_resp *)r->data);
+		r->len = *ret ? 0 : min((size_t)hdr->out, sizeof(struct rdma_ucm_event_resp));
+		return true;
+	case RDMA_USER_CM_CMD_QUERY:
+		return avail >= sizeof(struct rdma_ucm_query) && query(map, payload, hdr->out, r);
+	case RDMA_USER_CM_CMD_INIT_QP_ATTR:
+		return avail >= sizeof(struct rdma_ucm_init_qp_attr) &&
+		       init_qp_attr(map, payload, hdr->out, r);
+	}
+	return try_post(map, c, ret);
+}

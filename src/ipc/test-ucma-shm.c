@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Readers of rdma_cm's shared memory: what they take, when the byte goes, what a hostile ring does. */
+#include <rdma/rdma_user_cm.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "base/testing.h"
+#include "ipc/ucma_shm.h"
+
+static struct ucma_shm *s;
+static int sv[2];
+
+static int setup(void **state)
+{
+	s = calloc(1, sizeof(*s));
+	return !s || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sv);
+}
+
+static int teardown(void **state)
+{
+	free(s);
+	close(sv[0]);
+	close(sv[1]);
+	return 0;
+}
+
+static void put(uint32_t n)
+{
+	while (n--) {
+		struct ucma_slot *slot = ucma_slot(s, s->tail);
+
+		slot->ev.id = s->tail;
+		slot->state = ucma_slot_word(s->tail++, UCMA_SLOT_READY);
+	}
+	if (!s->shown) {
+		assert_int_equal(send(sv[0], "", 1, 0), 1);
+		s->shown = UCMA_SHOWN;
+	}
+}
+
+static bool readable(void)
+{
+	char c;
+
+	return recv(sv[1], &c, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+}
+
+static void order(void **state)
+{
+	struct rdma_ucm_event_resp ev;
+
+	s->head = s->tail = UINT32_MAX - 5;	/* positions wrap */
+	put(UCMA_RING);
+	for (uint32_t i = 0; i < UCMA_RING; i++) {
+		ucma_shm_settle(s, sv[1]);
+		assert_true(readable());
+		assert_true(ucma_shm_take(s, &ev));
+		assert_int_equal(ev.id, UINT32_MAX - 5 + i);
+	}
+	assert_false(ucma_shm_take(s, &ev));
+	ucma_shm_settle(s, sv[1]);
+	assert_false(readable());
+	assert_int_equal(s->shown, UCMA_SHOWN_NOT);
+}
+
+static void withdrawn(void **state)
+{
+	struct rdma_ucm_event_resp ev;
+
+	put(3);
+	ucma_slot(s, 0)->state = ucma_slot_word(0, UCMA_SLOT_GONE);
+	ucma_slot(s, 2)->state = ucma_slot_word(2, UCMA_SLOT_GONE);
+	assert_true(ucma_shm_take(s, &ev));
+	assert_int_equal(ev.id, 1);
+	assert_false(ucma_shm_take(s, &ev));
+	ucma_shm_settle(s, sv[1]);
+	assert_false(readable());
+}
+
+/* rused is in the middle, and does not come back: the byte stays. One whose reader was killed goes. */
+static void killed(void **state)
+{
+	struct rdma_ucm_event_resp ev;
+
+	put(1);
+	assert_true(ucma_shm_take(s, &ev));
+	s->filling = 1;
+	ucma_shm_settle(s, sv[1]);
+	assert_true(readable());
+	ucma_shm_orphan(s, sv[1]);
+	assert_true(readable());
+	s->filling = 0;
+	s->shown = UCMA_SHOWN_NOT;
+	ucma_shm_settle(s, sv[1]);
+	assert_true(readable());
+	ucma_shm_orphan(s, sv[1]);
+	assert_false(readable());
+}
+
+static void hostile(void **state)
+{
+	struct rdma_ucm_event_resp ev;
+
+	put(4);
+	s->head = 77777;	/* ahead of tail: as if it were far behind */
+	assert_true(ucma_shm_take(s, &ev));
+	s->tail += 100000;	/* nothing there is of such a position */
+	assert_false(ucma_shm_take(s, &ev));
+	memset(s->slot, 0xff, sizeof(s->slot));
+	assert_false(ucma_shm_ready(s));
+}
+
+static void cards(void **state)
+{
+	struct ucma_card *card = calloc(1, sizeof(*card));
+	uint32_t v = 0;
+
+	assert_non_null(card);
+	s->number = 5;
+	card->a.path_len = 42;
+	card->has = UCMA_HAS_PATH;
+#define AT offsetof(struct ucma_answers, path_len)
+#define GET ucma_card_read(card, s, 9, UCMA_HAS_PATH, AT, &v, 4)
+	assert_false(GET);	/* nobody's */
+	card->file = 5;
+	assert_true(GET);
+	assert_int_equal(v, 42);
+	s->posted[9]++;		/* something is on its way */
+	assert_false(GET);
+	card->done++;
+	assert_true(GET);
+	card->has = UCMA_HAS_ADDR;
+	assert_false(GET);
+	card->has |= UCMA_HAS_PATH;
+	card->seq = 1;		/* its writer does not come back */
+	assert_false(GET);
+	free(card);
+}
+
+static void ids(void **state)
+{
+	struct {
+		struct rdma_ucm_cmd_hdr hdr;
+		union {
+			struct rdma_ucm_accept accept;
+			struct rdma_ucm_connect connect;
+			struct rdma_ucm_disconnect disconnect;
+		};
+	} c = { .hdr.cmd = RDMA_USER_CM_CMD_ACCEPT, .accept.id = 3 };
+	uint32_t id;
+
+	assert_true(ucma_post_id(&c, sizeof(c), &id));
+	assert_int_equal(id, 3);
+	c.hdr.cmd = RDMA_USER_CM_CMD_CONNECT;
+	c.connect.id = 4;
+	assert_true(ucma_post_id(&c, sizeof(c), &id));
+	assert_int_equal(id, 4);
+	c.hdr.cmd = RDMA_USER_CM_CMD_DISCONNECT;
+	c.disconnect.id = 5;
+	assert_true(ucma_post_id(&c, sizeof(c.hdr) + 4, &id));
+	assert_int_equal(id, 5);
+	assert_false(ucma_post_id(&c, sizeof(c.hdr) + 3, &id));
+	assert_false(ucma_post_id(&c, 3, &id));
+	c.hdr.cmd = RDMA_USER_CM_CMD_LISTEN;
+	assert_false(ucma_post_id(&c, sizeof(c), &id));
+	c.hdr.cmd = UINT32_MAX;
+	assert_false(ucma_post_id(&c, sizeof(c), &id));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(order, setup, teardown),
+		cmocka_unit_test_setup_teardown(withdrawn, setup, teardown),
+		cmocka_unit_test_setup_teardown(killed, setup, teardown),
+		cmocka_unit_test_setup_teardown(hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(cards, setup, teardown),
+		cmocka_unit_test(ids),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
