@@ -84,6 +84,8 @@ struct client {
 	uint16_t out_type;
 	struct fabric_host *fabric_host;	/* that it runs on; NULL: the machine, or it is gone */
 	uint32_t host;		/* host_ib.host of the devices that it sees */
+	struct fabric_group *groups;	/* that its QPs are attached to */
+	uint32_t ngroups;
 	struct proc_path *paths;	/* of its page, as counted so far; NULL: none */
 };
 

@@ -284,6 +284,29 @@ static int do_path(struct msg *m)
 	return rc ? answer_error(m, rc) : answer(m, 0, &rep, sizeof(rep), -1);
 }
 
+static int do_mcast(struct msg *m)
+{
+	struct ipc_mcast q;
+
+	memcpy(&q, m->body, sizeof(q));
+	return answer_error(m, fabric_mcast(m->c, &q));
+}
+
+static int do_members(struct msg *m)
+{
+	struct {
+		struct ipc_members h;
+		struct ipc_member to[IPC_MEMBERS_MAX];
+	} rep;
+	struct ipc_members q;
+	int rc;
+
+	memcpy(&q, m->body, sizeof(q));
+	rc = fabric_members(m->c, &q, &rep.h, rep.to);
+	return rc ? answer_error(m, rc) :
+		    answer(m, 0, &rep, sizeof(rep.h) + rep.h.n * sizeof(rep.to[0]), -1);
+}
+
 static int do_shutdown(struct msg *m)
 {
 	struct ipc_shutdown s = { 0 };
@@ -428,6 +451,10 @@ static int dispatch(struct msg *m)
 		return do_host(m);
 	case IPC_PATH:
 		return do_path(m);
+	case IPC_MCAST:
+		return do_mcast(m);
+	case IPC_MEMBERS:
+		return do_members(m);
 	case IPC_UCMA_OPEN:
 		return do_ucma_open(m);
 	case IPC_UCMA_WRITE:

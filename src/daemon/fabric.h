@@ -15,6 +15,7 @@
 #include "daemon/umad.h"
 #include "fabric/fabric.h"
 #include "ipc/pages.h"
+#include "wire/sa.h"
 
 struct client;
 struct fabric_addr;
@@ -22,8 +23,12 @@ struct fabric_cm;
 struct gsi_port;
 struct fpath;
 struct ipc_host;
+struct ipc_mcast;
+struct ipc_member;
+struct ipc_members;
 struct ipc_path;
 struct rused;
+struct sa_query;
 
 /* A port of a host that has devices. */
 struct fabric_port {
@@ -33,6 +38,9 @@ struct fabric_port {
 	bool dirty;		/* what PortInfo does not tell has changed */
 	uint32_t reregister;
 	uint8_t info[SMP_DATA_LEN];	/* as published */
+	bool ip_known;
+	struct sa_mcmember_rec ip;	/* IP's broadcast group */
+	struct sa_query *ip_query;
 };
 
 struct fabric_host {
@@ -100,6 +108,18 @@ void fabric_paths_count(struct rused *r);
 void fabric_client_paths(struct client *c);
 /* The fabric is gone. */
 void fabric_paths_reset(struct rused *r);
+
+/* Would go along a way whose id was given out: fabric_data() that counts nothing. */
+void fabric_way_walk(struct rused *r, uint32_t id, fabric_deliver deliver, void *ctx);
+
+/* fabric_mcast.c. IPC_MCAST, IPC_MEMBERS: 0 or -errno; to: rep->n are filled. */
+int fabric_mcast(struct client *c, const struct ipc_mcast *q);
+int fabric_members(struct client *c, const struct ipc_members *q, struct ipc_members *rep,
+		   struct ipc_member *to);
+/* Tables, links or members have changed. */
+void fabric_mcast_changed(struct rused *r);
+/* The client goes. */
+void fabric_client_mcast(struct client *c);
 
 /* fabric_mad.c */
 extern const struct fabric_ops fabric_ops;

@@ -89,6 +89,7 @@ int sa_query_start(struct sa_query *q, enum mad_method method, uint16_t attr, ui
 void sa_query_cancel(struct sa_query *q);
 
 /* fabric_sa_mcast.c */
+int fabric_sa_ip_group(struct fabric_cm *cm, unsigned int slot, struct sa_mcmember_rec *rec);
 int fabric_sa_join(struct fabric_cm *cm, struct rdmacm_sa_join *j);
 void fabric_sa_leave(struct fabric_cm *cm, struct rdmacm_sa_join *j);
 /* The SM of the port is a new one, or the port is another: its groups are no more. */

@@ -258,6 +258,7 @@ int fabric_client_host(struct client *c, const char *name, size_t len, struct ip
 void fabric_client_gone(struct client *c)
 {
 	fabric_client_paths(c);
+	fabric_client_mcast(c);
 	if (c->fabric_host)
 		c->fabric_host->clients--;
 	c->fabric_host = NULL;

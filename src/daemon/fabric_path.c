@@ -48,6 +48,13 @@ static void judge(struct rused *r, uint32_t id)
 	WRITE_ONCE(r->page->path_ok[id], j.arrived);
 }
 
+void fabric_way_walk(struct rused *r, uint32_t id, fabric_deliver deliver, void *ctx)
+{
+	const struct fpath *p = &r->fabric.paths[id];
+
+	fabric_data(r->fabric.fabric, p->src, p->src_port, &p->pkt, deliver, ctx, r->loop.now);
+}
+
 void fabric_paths_settle(struct rused *r)
 {
 	struct fabrics *f = &r->fabric;
@@ -56,6 +63,7 @@ void fabric_paths_settle(struct rused *r)
 	if (f->generation == now)
 		return;
 	f->generation = now;
+	fabric_mcast_changed(r);
 	for (uint32_t i = 0; i < f->npaths; i++)
 		judge(r, i);
 }
@@ -155,11 +163,29 @@ static int way(struct rused *r, const struct fpath *want)
 		    p->pkt.pkey == want->pkt.pkey && p->pkt.mtu == want->pkt.mtu)
 			return (int)i;
 	}
-	if (i == HOST_MAX_PATHS)
+	if (i == HOST_MAX_PATHS) {
+		static bool said;
+
+		if (!said)
+			log_warn("%d ways through the fabric are in use, there is no room for more",
+				 HOST_MAX_PATHS);
+		said = true;
 		return -ENOSPC;
+	}
 	f->paths[f->npaths++] = *want;
 	judge(r, i);
 	return (int)i;
+}
+
+/* The P_Key that an answer has: the partition is the same, its sender may be a full member. */
+static uint16_t pkey_of(const struct fabric *f, const struct fpath *p)
+{
+	uint16_t key, best = p->pkt.pkey & 0x7fff;
+
+	for (uint32_t i = 0; !fabric_port_pkey(f, p->dst, p->dst_port, i, &key); i++)
+		if (!((key ^ best) & 0x7fff))
+			best |= key;
+	return best;
 }
 
 static int back_way(struct rused *r, const struct fpath *p)
@@ -169,6 +195,7 @@ static int back_way(struct rused *r, const struct fpath *p)
 
 	b.pkt.slid = p->pkt.dlid;
 	b.pkt.dlid = p->pkt.slid;
+	b.pkt.pkey = pkey_of(r->fabric.fabric, p);
 	return way(r, &b);
 }
 

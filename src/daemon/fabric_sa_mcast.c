@@ -36,7 +36,7 @@ struct member {
 	struct rdmacm_sa_join *j;
 	bool in;			/* has been told that it is */
 	bool failed;
-	bool ip_known;			/* IP's broadcast group has been asked for */
+	bool ip_asked;			/* IP's broadcast group has been asked for */
 };
 
 static void soon(struct group *g)
@@ -144,41 +144,90 @@ static int ask(struct group *g, void (*done)(struct sa_query *, int), enum mad_m
 	return rc;
 }
 
+static struct sa_query *ask_for_ip(struct rused *r, unsigned int slot,
+				   void (*done)(struct sa_query *, int), void *arg)
+{
+	struct sa_query *q = sa_query_new(&r->gsi.port[slot], done, arg);
+	struct sa_mcmember_rec rec = { .mgid = { 0xff, 0x12, 0x40, 0x1b } };
+
+	if (!q)
+		return NULL;
+	put_be16(rec.mgid + 4, r->page->dev[slot].ib.pkey[0] | 0x8000);
+	memset(rec.mgid + 12, 0xff, 4);
+	sa_pack_mcmember(&rec, q->data);
+	return sa_query_start(q, MAD_GET, SA_ATTR_MCMEMBER_REC, SA_MCM_MGID, TIMEOUT_MS) ? NULL : q;
+}
+
+static void keep_ip(struct rused *r, unsigned int slot, const struct sa_query *q)
+{
+	struct fabric_port *p = fabric_port_of(r, slot);
+
+	sa_unpack_mcmember(q->data, &p->ip);
+	p->ip_known = true;
+}
+
+static void prefetched(struct sa_query *q, int status)
+{
+	struct fabric_port *p = q->arg;
+
+	p->ip_query = NULL;
+	if (!status)
+		keep_ip(q->port->r, q->port->slot, q);
+}
+
+int fabric_sa_ip_group(struct fabric_cm *cm, unsigned int slot, struct sa_mcmember_rec *rec)
+{
+	struct fabric_port *p = cm->host ? fabric_port_of(cm->r, slot) : NULL;
+
+	if (!p)
+		return -ENODEV;
+	if (p->ip_known)
+		*rec = p->ip;
+	else if (!p->ip_query)
+		p->ip_query = ask_for_ip(cm->r, slot, prefetched, p);
+	return p->ip_known ? 0 : -EADDRNOTAVAIL;
+}
+
 /* What IP's broadcast group is like; without one only IP's own port space cannot go on. */
 static void ip_done(struct sa_query *q, int status)
 {
 	struct group *g = q->arg;
 	struct member *m = next_to_join(g);
-	struct sa_mcmember_rec ip, *rec;
 
 	g->query = NULL;
 	soon(g);
+	if (!status)
+		keep_ip(g->r, g->slot, q);
 	if (!m)
 		return;
-	m->ip_known = true;
-	if (status) {
-		if (m->j->comp_mask & SA_MCM_RATE)
-			tell(m, -EADDRNOTAVAIL);
-		return;
-	}
-	sa_unpack_mcmember(q->data, &ip);
-	rec = &m->j->rec;
-	rec->sl = ip.sl;
-	rec->flow_label = ip.flow_label;
-	rec->traffic_class = ip.traffic_class;
-	rec->hop_limit = ip.hop_limit;
-	rec->mtu_selector = rec->rate_selector = IB_SA_EQ;
-	rec->mtu = ip.mtu;
-	rec->rate = ip.rate;
+	m->ip_asked = true;
+	if (status && m->j->comp_mask & SA_MCM_RATE)
+		tell(m, -EADDRNOTAVAIL);
 }
 
-static int ask_for_ip(struct group *g, const struct member *m)
+static void like_ip(struct sa_mcmember_rec *rec, const struct sa_mcmember_rec *ip)
 {
-	struct sa_mcmember_rec rec = { .mgid = { 0xff, 0x12, 0x40, 0x1b } };
+	rec->sl = ip->sl;
+	rec->flow_label = ip->flow_label;
+	rec->traffic_class = ip->traffic_class;
+	rec->hop_limit = ip->hop_limit;
+	rec->mtu_selector = rec->rate_selector = IB_SA_EQ;
+	rec->mtu = ip->mtu;
+	rec->rate = ip->rate;
+}
 
-	put_be16(rec.mgid + 4, m->j->rec.pkey | 0x8000);
-	memset(rec.mgid + 12, 0xff, 4);
-	return ask(g, ip_done, MAD_GET, &rec, SA_MCM_MGID);
+static int set(struct group *g, struct member *m)
+{
+	const struct fabric_port *p = fabric_port_of(g->r, g->slot);
+
+	if (!p->ip_known && !m->ip_asked) {
+		g->query = ask_for_ip(g->r, g->slot, ip_done, g);
+		return g->query ? 0 : -EAGAIN;
+	}
+	m->ip_asked = true;
+	if (p->ip_known)
+		like_ip(&m->j->rec, &p->ip);
+	return ask(g, joined, MAD_SET, &m->j->rec, m->j->comp_mask);
 }
 
 /* The next one who wants in. */
@@ -198,7 +247,7 @@ static void let_in(struct group *g, struct member *m)
 		soon(g);
 		return;
 	}
-	rc = m->ip_known ? ask(g, joined, MAD_SET, &m->j->rec, m->j->comp_mask) : ask_for_ip(g, m);
+	rc = set(g, m);
 	if (!rc)
 		return;
 	tell(m, rc);
@@ -312,7 +361,7 @@ void fabric_sa_leave(struct fabric_cm *cm, struct rdmacm_sa_join *j)
 	if (g->query && m == next_to_join(g)) {
 		sa_query_cancel(g->query);
 		g->query = NULL;
-		g->joined |= m->ip_known ? j->rec.join_state : 0;
+		g->joined |= m->ip_asked ? j->rec.join_state : 0;
 	}
 	member_del(m);
 	soon(g);
@@ -320,8 +369,11 @@ void fabric_sa_leave(struct fabric_cm *cm, struct rdmacm_sa_join *j)
 
 void fabric_sa_reset(struct rused *r, unsigned int slot)
 {
+	struct fabric_port *p = fabric_port_of(r, slot);
 	struct group *g;
 
+	if (p)
+		p->ip_known = false;
 	list_for_each_entry(g, &r->fabric.groups, node)
 		if (g->slot == slot) {
 			g->reset = true;
@@ -331,8 +383,13 @@ void fabric_sa_reset(struct rused *r, unsigned int slot)
 
 void fabric_sa_port_gone(struct rused *r, unsigned int slot)
 {
+	struct fabric_port *p = fabric_port_of(r, slot);
 	struct group *g, *n;
 
+	if (p) {
+		sa_query_cancel(p->ip_query);
+		p->ip_query = NULL;
+	}
 	list_for_each_entry_safe(g, n, &r->fabric.groups, node)
 		if (g->slot == slot) {
 			struct member *m, *next;

@@ -169,6 +169,11 @@ static int take_host(void)
 		return 0;
 	ret = ipc_call(&engine.conn, IPC_HOST, name, strlen(name), NULL, 0, &h, &rsize, NULL,
 		       NULL);
+	if (ret == -ENODEV)
+		log_warn("there is no fabric with a host %s (RUSE_HOST)", name);
+	if (ret == -ENOSPC)
+		log_warn("no place for the devices of host %s: programs use %d ports already", name,
+			 HOST_MAX_DEVS);
 	if (ret || rsize != sizeof(h) || !memchr(h.root, 0, sizeof(h.root)))
 		return ret ? ret : -EPROTO;
 	engine.fabric_host = h.host;

@@ -162,9 +162,11 @@ static void device_changed(struct edev *e, const struct host_dev *hd)
 		port_event(e, IB_EVENT_SM_CHANGE);
 	if (was.reregister != e->dev.port.reregister)
 		port_event(e, IB_EVENT_CLIENT_REREGISTER);
-	if (was.state != e->dev.port.state)
-		port_event(e, e->dev.port.state == PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
-								  IB_EVENT_PORT_ERR);
+	/* InfiniBand ports have more states than these two. */
+	if (was.state != PORT_ACTIVE && e->dev.port.state == PORT_ACTIVE)
+		port_event(e, IB_EVENT_PORT_ACTIVE);
+	if (was.state == PORT_ACTIVE && e->dev.port.state != PORT_ACTIVE)
+		port_event(e, IB_EVENT_PORT_ERR);
 }
 
 void edev_refresh(const struct host_page *copy)

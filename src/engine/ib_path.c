@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/log.h"
 #include "engine/engine_internal.h"
+#include "engine/ib_mcast.h"
 #include "engine/ib_path.h"
 #include "engine/ud_link.h"
 #include "ipc/fabric_msg.h"
@@ -51,7 +52,24 @@ static struct proc_path *slot_of(uint32_t id)
 	return NULL;
 }
 
-static bool same(const struct ipc_path *a, const struct ipc_path *b)
+/* What was asked of another rused, or by our parent, says nothing. */
+static void refresh(void)
+{
+	if (paths.generation == engine.generation + 1 && paths.proc == engine.proc)
+		return;
+	paths.generation = engine.generation + 1;
+	paths.proc = engine.proc;
+	paths.n = 0;
+	memset(engine.proc_page->path, 0, sizeof(engine.proc_page->path));
+}
+
+struct proc_path *ib_path_counter(uint32_t id)
+{
+	refresh();
+	return slot_of(id);
+}
+
+bool ib_path_same(const struct ipc_path *a, const struct ipc_path *b)
 {
 	return a->dev_index == b->dev_index && a->slid == b->slid && a->dlid == b->dlid &&
 	       a->pkey == b->pkey && a->mtu == b->mtu && a->sl == b->sl;
@@ -65,21 +83,23 @@ static int look_up(struct ipc_path *q, struct ib_path **out)
 	struct ib_path *p = NULL;
 	int ret;
 
-	if (paths.generation != engine.generation + 1 || paths.proc != engine.proc) {
-		paths.generation = engine.generation + 1;
-		paths.proc = engine.proc;
-		paths.n = 0;
-		memset(engine.proc_page->path, 0, sizeof(engine.proc_page->path));
-	}
+	refresh();
 	for (uint32_t i = 0; i < paths.n && !p; i++)
-		if (same(&paths.path[i].q, q))
+		if (ib_path_same(&paths.path[i].q, q))
 			p = &paths.path[i];
 	if (p && p->q.owner) {
 		*out = p;
 		return 0;
 	}
-	if (!p && paths.n == PROC_MAX_PATHS)
+	if (!p && paths.n == PROC_MAX_PATHS) {
+		static bool said;
+
+		if (!said)
+			log_warn("a process can use %d ways through a fabric, no more",
+				 PROC_MAX_PATHS);
+		said = true;
 		return -ENOSPC;
+	}
 	ret = rused_call(IPC_PATH, q, sizeof(*q), &rep, &rsize);
 	if (ret)
 		return ret;
@@ -142,6 +162,11 @@ static uint64_t seg_bytes(const struct seg *seg, uint32_t packets, bool grh)
 		break;
 	}
 	return n + (seg->service == SEG_UD ? DETH_BYTES * packets : 0);
+}
+
+void ib_path_count(struct proc_path *c, const struct seg *seg, bool grh)
+{
+	count(c, 1, seg_bytes(seg, 1, grh));
 }
 
 static struct qp *qp_of(uint32_t qpn)
@@ -234,8 +259,8 @@ void ib_path_wrap(struct link *l)
 	l->ops = ops;
 }
 
-static void ask(const struct qp *qp, const struct ib_uverbs_ah_attr *ah, uint32_t mtu,
-		struct ipc_path *q)
+void ib_path_ask(const struct qp *qp, const struct ib_uverbs_ah_attr *ah, uint32_t mtu,
+		 struct ipc_path *q)
 {
 	const struct rdev *dev = qp->dev;
 	uint32_t bits = ah->src_path_bits & ((1u << dev->port.lmc) - 1);
@@ -254,7 +279,7 @@ int ib_connect(struct qp *qp)
 	struct ipc_path q;
 	int ret;
 
-	ask(qp, &qp->attr.ah, qp->attr.path_mtu, &q);
+	ib_path_ask(qp, &qp->attr.ah, qp->attr.path_mtu, &q);
 	ret = look_up(&q, &p);
 	if (ret)
 		return ret;
@@ -278,7 +303,7 @@ static struct ud_dest *dest_of(const struct ipc_path *q, uint32_t block)
 static bool dest_good(const struct ud_dest *d, const struct ipc_path *q, uint32_t block)
 {
 	if (!d->used || d->generation != engine.generation || d->block != block ||
-	    paths.proc != engine.proc || !same(&d->path->q, q))
+	    paths.proc != engine.proc || !ib_path_same(&d->path->q, q))
 		return false;
 	return d->link ? !d->link->dead : engine.now < d->until;
 }
@@ -311,7 +336,9 @@ struct link *ib_ud_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struc
 	struct ipc_path q;
 	struct ud_dest *d;
 
-	ask(qp, ah, 128u << qp->dev->port.active_mtu, &q);
+	if (unlikely(seg->dqpn == MULTICAST_QPN))
+		return ib_mcast_link(qp, ah, net, seg);
+	ib_path_ask(qp, ah, 128u << qp->dev->port.active_mtu, &q);
 	d = find_dest(&q, block);
 	if (!d)
 		return NULL;
@@ -323,6 +350,6 @@ struct link *ib_ud_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struc
 		net->traffic_class = ah->grh.traffic_class;
 		net->hop_limit = ah->grh.hop_limit ? ah->grh.hop_limit : 1;
 	}
-	count(d->path->there, 1, seg_bytes(seg, 1, ah->is_global));
+	ib_path_count(d->path->there, seg, ah->is_global);
 	return open_there(d->path) ? d->link : NULL;
 }

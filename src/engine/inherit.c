@@ -190,7 +190,7 @@ static void move_dev(struct edev *e)
 		for (uint32_t i = 0; (qp = idtable_next(&dev->blocks[b].qps, &i)); i++)
 			move_qp(qp);
 	list_for_each_entry(g, &dev->mcgs, entry)
-		wire_mcast(dev, g->mgid, true);
+		dev->ops->mcast(dev, g->mgid, true);
 }
 
 /* The record was one of the parent's table. */

@@ -9,6 +9,7 @@
 #include "engine/captures.h"
 #include "engine/engine_internal.h"
 #include "engine/faults.h"
+#include "engine/ib_mcast.h"
 #include "engine/ib_path.h"
 #include "engine/res.h"
 #include "engine/ud_link.h"
@@ -288,6 +289,11 @@ static void quiesce(struct rdev *dev)
 	shm_quiesce(engine.ep);
 }
 
+static int mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
+{
+	return dev->port.ib ? ib_mcast(dev, mgid, join) : wire_mcast(dev, mgid, join);
+}
+
 const struct rdev_ops rdev_host_ops = {
 	.lease_block = lease_block,
 	.qp_connect = qp_connect,
@@ -295,7 +301,7 @@ const struct rdev_ops rdev_host_ops = {
 	.ib_ud_link = ib_ud_link,
 	.qp_disconnect = qp_disconnect,
 	.quiesce = quiesce,
-	.mcast = wire_mcast,
+	.mcast = mcast,
 };
 
 void qp_input(struct qp *qp, const struct seg *seg, struct link *from)

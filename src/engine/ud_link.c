@@ -8,6 +8,7 @@
 #include <string.h>
 #include "core/mcast.h"
 #include "engine/engine_internal.h"
+#include "engine/ib_mcast.h"
 #include "engine/ud_link.h"
 #include "engine/wire.h"
 #include "xport/xport.h"
@@ -113,18 +114,24 @@ struct link *ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn)
 /* A copy for every QP of ours that is attached. */
 void ud_multicast(struct link *l, const struct seg *seg)
 {
+	struct seg_net net;
+	struct seg copy;
 	struct edev *e;
 
 	if (!seg->net)
 		return;
+	net = *seg->net;
+	net.path_bits = 0;
+	copy = *seg;
+	copy.net = &net;
 	list_for_each_entry(e, &engine.devs, entry) {
 		struct mcast_grp *g = mcast_find(&e->dev, seg->net->dgid);
 		struct mcast_member *m;
 
-		if (!g)
+		if (!g || !ib_mcast_is_for(&e->dev, seg->net))
 			continue;
 		list_for_each_entry(m, &g->members, entry) {
-			xp_input(m->qp, seg, l, engine.now);
+			xp_input(m->qp, &copy, l, engine.now);
 			qp_rearm(m->qp, engine.now);
 		}
 	}

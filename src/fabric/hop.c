@@ -118,6 +118,16 @@ static bool pkey_in(const struct port *p, uint16_t key)
 	return false;
 }
 
+/* What comes from a port is as it is a member: nobody says to be a full one who is not. */
+static bool pkey_from(const struct port *p, uint16_t key)
+{
+	for (uint32_t i = 0; i < p->npkeys; i++)
+		if (p->pkeys[i] & 0x7fff && !((p->pkeys[i] ^ key) & 0x7fff) &&
+		    p->pkeys[i] >= key)
+			return true;
+	return false;
+}
+
 /* From in (a switch's input port; NULL: the sender) through out to the other end. */
 static struct port *data_hop(const struct port *in, struct port *out, const struct fabric_pkt *pkt,
 			     enum fabric_fate *fate)
@@ -148,7 +158,7 @@ static struct port *data_hop(const struct port *in, struct port *out, const stru
 		return NULL;
 	*fate = FABRIC_BAD_PKEY;
 	if (is_switch(q->node) && port_get(q, PI_PARTITION_ENFORCEMENT_INBOUND) &&
-	    !pkey_in(q, pkt->pkey)) {
+	    !pkey_from(q, pkt->pkey)) {
 		count_error(q, PC_RCV_CONSTRAINT_ERRORS, pkt->packets);
 		return NULL;
 	}

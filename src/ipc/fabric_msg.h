@@ -7,6 +7,10 @@
  * ipc_host. -ENODEV: there is none; -ENOSPC: no place for its devices; -EBUSY: it has one.
  * IPC_PATH: the way from one of its ports to a LID, ipc_path both ways. -ENODEV: not its port;
  * -ENOSPC: too many ways.
+ * IPC_MCAST: its first QP is attached to a group on a port, or its last is not any more. -ENODEV: not its
+ * port; -ENOSPC.
+ * IPC_MEMBERS: the way to a multicast LID, as IPC_PATH, and who gets what is sent to a group: reply
+ * ipc_members and n of ipc_member.
  */
 #ifndef RUSE_IPC_FABRIC_MSG_H
 #define RUSE_IPC_FABRIC_MSG_H
@@ -29,6 +33,25 @@ struct ipc_path {
 	uint32_t owner;		/* dev_index of the port that has the LID; 0: nobody */
 	uint32_t id, back;	/* of host_page.path_ok: there, and the way back */
 	uint8_t gid[16];	/* of the port that has the LID */
+};
+
+struct ipc_mcast {
+	uint32_t dev_index;
+	uint32_t join;		/* or leave */
+	uint8_t mgid[16];
+};
+
+#define IPC_MEMBERS_MAX 256	/* more of a group get nothing */
+
+struct ipc_members {
+	struct ipc_path way;	/* id alone is answered: what is sent is counted by it */
+	uint8_t mgid[16];
+	uint32_t n;		/* reply */
+};
+
+struct ipc_member {
+	uint32_t dev_index;	/* of a port */
+	uint32_t block;		/* of QP numbers, there, of a process with QPs in the group */
 };
 
 #endif

@@ -43,6 +43,8 @@ static const struct row {
 	[IPC_UMAD_CALL] = { LEN_TEXT, LEN_TEXT },
 	[IPC_FABRIC] = { LEN_TEXT, LEN_TEXT },
 	[IPC_HOST] = { LEN_TEXT, sizeof(struct ipc_host) },
+	[IPC_MCAST] = { sizeof(struct ipc_mcast), 0 },
+	[IPC_MEMBERS] = { sizeof(struct ipc_members), LEN_TEXT },
 	[IPC_PATH] = { sizeof(struct ipc_path), sizeof(struct ipc_path) },
 	[IPC_SHUTDOWN] = { LEN_OPT(sizeof(struct ipc_shutdown)), 0 },
 };

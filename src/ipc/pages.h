@@ -73,6 +73,7 @@ struct host_page {
 	struct fault_table fault;
 	/* Would a packet get through? By ways of a fabric; a word of its own each, not under seq. */
 	uint8_t path_ok[HOST_MAX_PATHS];
+	uint32_t mcast_changes;	/* another number whenever an answer to IPC_MEMBERS may be another */
 };
 
 /*

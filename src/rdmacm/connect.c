@@ -14,10 +14,13 @@ int cma_set_qkey(struct rdma_id_private *p, uint32_t qkey)
 	return 0;
 }
 
-void cma_set_default_qkey(struct rdma_id_private *p)
+int cma_set_default_qkey(struct rdma_id_private *p)
 {
+	if (p->id.ps == RDMA_PS_IPOIB && cma_is_ib(p))
+		return cma_ip_qkey(p, &p->qkey);
 	if (p->id.ps == RDMA_PS_UDP || p->id.ps == RDMA_PS_IB)
 		p->qkey = RDMA_UDP_QKEY;
+	return 0;
 }
 
 static struct cm_sgid sgid_of(const struct rdma_id_private *p)
@@ -178,7 +181,7 @@ static int send_sidr_rep(struct rdma_id_private *p, enum ib_cm_sidr_status statu
 		if (qkey)
 			ret = cma_set_qkey(p, qkey);
 		else
-			cma_set_default_qkey(p);
+			ret = cma_set_default_qkey(p);
 		if (ret)
 			return ret;
 		rep.qp_num = p->qp_num;
@@ -259,7 +262,10 @@ static int init_unconnected(struct rdma_id_private *p, struct ib_uverbs_qp_attr 
 	attr->port_num = p->id.port_num;
 	attr->qp_attr_mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT;
 	if (p->id.qp_type == CMA_QPT_UD) {
-		cma_set_default_qkey(p);
+		int ret = cma_set_default_qkey(p);
+
+		if (ret)
+			return ret;
 		attr->qkey = p->qkey;
 		attr->qp_attr_mask |= IB_QP_QKEY;
 	} else {

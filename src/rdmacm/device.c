@@ -11,6 +11,9 @@ void cma_attach_to_dev(struct rdma_id_private *p, struct cma_device *dev)
 	p->cma_dev = dev;
 	p->id.device = dev->hd;
 	list_add_tail(&p->device_item, &dev->ids);
+	/* It will be wanted at once when somebody connects. */
+	if (p->id.ps == RDMA_PS_IPOIB && cma_dev_is_ib(dev))
+		(void)cma_ip_qkey(p, &(uint32_t){ 0 });
 }
 
 void cma_release_dev(struct rdma_id_private *p)

@@ -30,6 +30,17 @@ static unsigned int slot_of(const struct rdma_id_private *p)
 	return (unsigned int)(p->cma_dev - p->id.rm->dev);
 }
 
+int cma_ip_qkey(const struct rdma_id_private *p, uint32_t *qkey)
+{
+	struct rdmacm *rm = p->id.rm;
+	struct sa_mcmember_rec rec;
+	int ret = rm->ops->sa_ip_group(rm->ctx, slot_of(p), &rec);
+
+	if (!ret)
+		*qkey = rec.qkey;
+	return ret;
+}
+
 static uint8_t class_of(uint32_t flowinfo)
 {
 	return (uint8_t)(get_be32(&flowinfo) >> 20);
@@ -166,8 +177,9 @@ int cma_join_ib_multicast(struct rdma_id_private *p, struct cma_multicast *mc)
 	struct rdmacm_sa_join *j = &mc->sa;
 	int ret;
 
-	if (!p->qkey)
-		cma_set_default_qkey(p);
+	ret = p->qkey ? 0 : cma_set_default_qkey(p);
+	if (ret)
+		return ret;
 	j->slot = slot_of(p);
 	set_mgid(p, (const struct sockaddr *)&mc->addr, j->rec.mgid);
 	memcpy(j->rec.port_gid, p->sgid, 16);

@@ -91,7 +91,7 @@ int rdma_join_multicast(struct rdma_cm_id *id, const struct sockaddr *addr, uint
 		return 0;	/* the SA will say */
 	}
 	if (!p->qkey)
-		cma_set_default_qkey(p);
+		(void)cma_set_default_qkey(p);
 	list_add(&mc->item, &p->mc_list);
 	join_event(p, mc, &event);
 	(void)cma_tell(p, &event);

@@ -88,6 +88,8 @@ struct rdmacm_ops {
 	int (*sa_join)(void *ctx, struct rdmacm_sa_join *j);
 	/* Ends the membership, or the try; j is gone when this returns. */
 	void (*sa_leave)(void *ctx, struct rdmacm_sa_join *j);
+	/* IP's broadcast group on the port: 0; -EADDRNOTAVAIL: not known yet, is being asked for. */
+	int (*sa_ip_group)(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
 	/* net.ipv4.ip_local_port_range, both ends included. */
 	void (*port_range)(void *ctx, uint16_t *low, uint16_t *high);
 };

@@ -133,6 +133,8 @@ int cma_sidr_rep_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t no
 /* ib.c: what InfiniBand does otherwise. */
 int cma_query_ib_route(struct rdma_id_private *p, uint32_t timeout_ms);
 void cma_cancel_query(struct rdma_id_private *p);
+/* Q_Key of IP's broadcast group: 0, or -EADDRNOTAVAIL: the SA has not said yet. */
+int cma_ip_qkey(const struct rdma_id_private *p, uint32_t *qkey);
 int cma_join_ib_multicast(struct rdma_id_private *p, struct cma_multicast *mc);
 /* validate_net_dev() for InfiniBand: is src the port's, may dst be somebody's? */
 bool cma_ib_addr_is_of(struct rdmacm *rm, const struct cma_device *dev,
@@ -140,7 +142,7 @@ bool cma_ib_addr_is_of(struct rdmacm *rm, const struct cma_device *dev,
 
 /* connect.c */
 int cma_set_qkey(struct rdma_id_private *p, uint32_t qkey);
-void cma_set_default_qkey(struct rdma_id_private *p);
+int cma_set_default_qkey(struct rdma_id_private *p);
 
 /* mcast.c */
 void cma_leave_mc_groups(struct rdma_id_private *p);

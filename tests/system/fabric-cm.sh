@@ -47,6 +47,37 @@ perf_case $a ib_read_lat -n 200
 perf_case $a ib_send_lat -c UD -n 200
 grep -q 'Link type *: IB' "$T/client.out" || die "$(cat "$T/client.out")"
 
+ud_case $a udaddy -p 0x0002 -- -p 0x0002
+
+note "a group"
+mckey_case 239.1.2.3 192.168.7.3 192.168.7.4
+mckey_case ff0e::7 fd00:0:0:1::3 fd00:0:0:1::4
+mckey_case 239.1.2.4 192.168.7.3 192.168.7.4 -p 0x0002
+
+# received HOST: multicast packets
+received() {
+	on H1 perfquery -x "$1" 1 | sed -n 's/^PortMulticastRcvPkts:\.*//p'
+}
+lid() { fabric show | awk -v n="$1" '$1 == n { print $4 }'; }
+member=$(received "$(lid H3)")
+stranger=$(received "$(lid H2)")
+# Its sender says when the receiver is ready; what of a group's members only they get.
+for tool in ib_send_bw ib_send_lat; do
+	port=$(free_port)
+	pair "$port" "env RUSE_HOST=H3 $tool -g -c UD -F -n 100 -p $port" \
+		"env RUSE_HOST=H4 $tool -g -c UD -F -n 100 -p $port localhost" || die "$tool -g"
+done
+[ "$(received "$(lid H3)")" -ge $((member + 100)) ] || die "H3 has not counted what it got"
+[ "$(received "$(lid H2)")" = "$stranger" ] || die "H2 got what is not for it"
+
+note "sizes"
+for tool in ib_write_bw ib_read_bw ib_atomic_bw; do
+	port=$(free_port)
+	case $tool in ib_atomic_bw) size='' ;; *) size='-a' ;; esac
+	pair "$port" "env RUSE_HOST=H3 $tool -F -n 10 $size -p $port" \
+		"env RUSE_HOST=H4 $tool -F -n 10 $size -p $port localhost" || die "$tool"
+done
+
 note "by GID"
 gid() { on "$1" ibv_devinfo -v | awk '/GID\[ *0\]/ { print $3 }'; }
 g=$(gid H3)

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who gets what is sent to a multicast group: the ports that the forwarding tables
+ * lead to, and there the processes that have attached QPs. A sender asks once,
+ * and again when the host page says that the answer may be another.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/daemon.h"
+#include "ipc/fabric_msg.h"
+#include "queue/barrier.h"
+
+#define MAX_GROUPS 4096u	/* of a process */
+
+/* A process has QPs attached to a group on a port. */
+struct fabric_group {
+	uint32_t dev_index;
+	uint8_t mgid[16];
+};
+
+void fabric_mcast_changed(struct rused *r)
+{
+	WRITE_ONCE(r->page->mcast_changes, r->page->mcast_changes + 1);
+}
+
+static int slot_of(const struct client *c, uint32_t dev_index)
+{
+	for (int i = 0; i < HOST_MAX_DEVS; i++)
+		if (c->r->fabric.port[i] && c->r->page->dev[i].index == dev_index)
+			return i;
+	return -ENODEV;
+}
+
+static struct fabric_group *find(const struct client *c, uint32_t dev_index,
+				 const uint8_t mgid[16])
+{
+	for (uint32_t i = 0; i < c->ngroups; i++)
+		if (c->groups[i].dev_index == dev_index && !memcmp(c->groups[i].mgid, mgid, 16))
+			return &c->groups[i];
+	return NULL;
+}
+
+int fabric_mcast(struct client *c, const struct ipc_mcast *q)
+{
+	struct fabric_group *g = find(c, q->dev_index, q->mgid), *more;
+	int slot = slot_of(c, q->dev_index);
+
+	if (!q->join) {
+		if (g)
+			*g = c->groups[--c->ngroups];
+		fabric_mcast_changed(c->r);
+		return 0;
+	}
+	if (slot < 0 || c->r->fabric.port[slot]->host != c->fabric_host)
+		return -ENODEV;
+	if (g)
+		return 0;
+	if (c->ngroups == MAX_GROUPS)
+		return -ENOSPC;
+	more = reallocarray(c->groups, c->ngroups + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	c->groups = more;
+	c->groups[c->ngroups].dev_index = q->dev_index;
+	memcpy(c->groups[c->ngroups++].mgid, q->mgid, 16);
+	fabric_mcast_changed(c->r);
+	return 0;
+}
+
+void fabric_client_mcast(struct client *c)
+{
+	if (c->ngroups)
+		fabric_mcast_changed(c->r);
+	free(c->groups);
+	c->groups = NULL;
+	c->ngroups = 0;
+}
+
+struct reached {
+	const struct rused *r;
+	uint32_t slots;		/* a bit each */
+};
+
+_Static_assert(HOST_MAX_DEVS <= 32, "a bit each");
+
+static void reach(void *ctx, uint32_t node, uint8_t port)
+{
+	struct reached *w = ctx;
+	const struct fabric_host *h = w->r->fabric.hosts[node];
+
+	/* A host that nobody uses has no devices. */
+	if (h && port && port <= h->nports)
+		w->slots |= 1u << h->port[port - 1].slot;
+}
+
+static uint32_t block_of(const struct client *c, uint32_t dev_index)
+{
+	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
+		if (c->r->leases.block[b].proc == c->proc &&
+		    c->r->leases.block[b].dev_index == dev_index)
+			return b;
+	return 0;
+}
+
+static uint32_t members(const struct client *c, const uint8_t mgid[16], uint32_t slots,
+			struct ipc_member *to, uint32_t n)
+{
+	for (uint32_t i = 0; i < HOST_MAX_DEVS && n < IPC_MEMBERS_MAX; i++) {
+		uint32_t index = c->r->page->dev[i].index, block;
+
+		if (!(slots >> i & 1) || !find(c, index, mgid))
+			continue;
+		block = block_of(c, index);
+		if (block)
+			to[n++] = (struct ipc_member){ .dev_index = index, .block = block };
+	}
+	return n;
+}
+
+int fabric_members(struct client *c, const struct ipc_members *q, struct ipc_members *rep,
+		   struct ipc_member *to)
+{
+	struct reached w = { .r = c->r };
+	int rc, own = slot_of(c, q->way.dev_index);
+	const struct client *m;
+
+	*rep = *q;
+	rep->n = 0;
+	if (own < 0 || q->way.dlid < LID_MCAST || q->way.dlid == LID_PERMISSIVE)
+		return -EINVAL;
+	rc = fabric_path(c, &q->way, &rep->way);
+	if (rc)
+		return rc;
+	fabric_way_walk(c->r, rep->way.id, reach, &w);
+	/* The HCA itself gives a copy to those beside the sender (IBA 10.5.2.1). */
+	if (c->r->page->dev[own].state == PORT_ACTIVE)
+		w.slots |= 1u << own;
+	list_for_each_entry(m, &c->r->clients, node)
+		if (m->fabric_host && !m->dead)
+			rep->n = members(m, q->mgid, w.slots, to, rep->n);
+	return 0;
+}

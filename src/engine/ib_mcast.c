@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+#include "base/log.h"
+#include "core/mcast.h"
+#include "engine/engine_internal.h"
+#include "engine/ib_mcast.h"
+#include "engine/ib_path.h"
+#include "engine/ud_link.h"
+#include "ipc/fabric_msg.h"
+
+#define GROUPS 8u
+#define MEMBERS 256u
+#define LID_MCAST 0xc000u
+#define LID_PERMISSIVE 0xffffu
+/* A port's number among those of a process: what is left of its DEV_INDEX in path_bits. */
+#define DEV_MASK 0x7fu
+
+/* One way of one group, and who gets what is sent along it. */
+static struct group {
+	bool used;
+	struct ipc_path q;
+	uint8_t mgid[16];
+	uint32_t changes;	/* host_page.mcast_changes when it was asked */
+	uint32_t generation, proc;
+	struct proc_path *there;
+	uint32_t n;
+	struct member {
+		struct link *link;	/* a reference */
+		uint8_t dev;
+	} to[MEMBERS];
+	/* A datagram that the link of to[next] had no room for. */
+	bool held;
+	uint32_t held_qpn, held_psn, next;
+} groups[GROUPS], *current;
+
+int ib_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
+{
+	struct ipc_mcast q = { .dev_index = dev->index, .join = join };
+	size_t none = 0;
+
+	memcpy(q.mgid, mgid, 16);
+	/* Without rused there is no fabric, nor anything to leave. */
+	if (!join && engine.conn.fd < 0)
+		return 0;
+	return rused_call(IPC_MCAST, &q, sizeof(q), NULL, &none);
+}
+
+bool ib_mcast_is_for(const struct rdev *dev, const struct seg_net *net)
+{
+	return !dev->port.ib || (dev->index & DEV_MASK) == net->path_bits;
+}
+
+static int send_to(const struct member *m, const struct seg *seg)
+{
+	struct seg_net net = *seg->net;
+	struct seg copy = *seg;
+
+	net.path_bits = m->dev;
+	copy.net = &net;
+	return m->link->dead ? 0 : m->link->ops->send(m->link, &copy);
+}
+
+/* A copy for each; who is refused goes on with the one whose link was full. */
+static int fan_send(struct link *l, const struct seg *seg)
+{
+	struct group *g = current;
+	uint32_t i = g->held ? g->next : 0;
+
+	(void)l;
+	for (; i < g->n; i++) {
+		int rc = send_to(&g->to[i], seg);
+
+		if (rc == -EAGAIN) {
+			g->held = true;
+			g->held_qpn = seg->sqpn;
+			g->held_psn = seg->psn;
+			g->next = i;
+			return rc;
+		}
+		if (rc)
+			return rc;
+	}
+	g->held = false;
+	return 0;
+}
+
+static const struct link_ops fan_ops = { .name = "multicast", .send = fan_send };
+static struct link fan = { .ops = &fan_ops };
+
+static bool good(const struct group *g, const struct ipc_path *q, const uint8_t mgid[16])
+{
+	return g->used && g->generation == engine.generation && g->proc == engine.proc &&
+	       ib_path_same(&g->q, q) && !memcmp(g->mgid, mgid, 16);
+}
+
+static void forget(struct group *g)
+{
+	/* Links of before the fork are not ours to give back. */
+	for (uint32_t i = 0; i < g->n && g->generation == engine.generation; i++)
+		link_put(g->to[i].link);
+	g->n = 0;
+	g->used = false;
+	g->held = false;
+}
+
+static struct {
+	struct ipc_members h;
+	struct ipc_member to[MEMBERS];
+} answer;
+
+/* Asks rused who the members are, and connects to them. 0 or -errno. */
+static int fill(struct group *g, const struct ipc_path *q, const uint8_t mgid[16])
+{
+	uint32_t changes = READ_ONCE(engine.host_page->mcast_changes);
+	struct ipc_members ask = { .way = *q };
+	size_t rsize = sizeof(answer);
+	int ret;
+
+	forget(g);
+	memcpy(ask.mgid, mgid, 16);
+	ret = rused_call(IPC_MEMBERS, &ask, sizeof(ask), &answer, &rsize);
+	if (ret)
+		return ret;
+	if (rsize < sizeof(answer.h) || answer.h.n > MEMBERS ||
+	    rsize != sizeof(answer.h) + answer.h.n * sizeof(answer.to[0]) ||
+	    answer.h.way.id >= HOST_MAX_PATHS)
+		return -EPROTO;
+	*g = (struct group){ .used = true, .q = *q, .changes = changes,
+			     .generation = engine.generation, .proc = engine.proc,
+			     .there = ib_path_counter(answer.h.way.id) };
+	memcpy(g->mgid, mgid, 16);
+	for (uint32_t i = 0; i < answer.h.n; i++) {
+		const struct ipc_member *m = &answer.to[i];
+		struct link *l = NULL;
+
+		if (m->block >= QPN_BLOCKS || find_link_to(m->dev_index, m->block, NS_S, &l) || !l)
+			continue;
+		g->to[g->n++] = (struct member){ .link = l, .dev = m->dev_index & DEV_MASK };
+	}
+	return 0;
+}
+
+static struct group *find(const struct ipc_path *q, const uint8_t mgid[16])
+{
+	static uint32_t turn;
+	struct group *g = NULL;
+
+	for (uint32_t i = 0; i < GROUPS; i++)
+		if (good(&groups[i], q, mgid))
+			g = &groups[i];
+	if (likely(g && g->changes == READ_ONCE(engine.host_page->mcast_changes)))
+		return g;
+	if (engine.conn.fd < 0)
+		return NULL;
+	for (uint32_t i = 0; i < GROUPS && !g; i++)
+		if (!groups[i].used)
+			g = &groups[i];
+	if (!g)
+		g = &groups[turn++ % GROUPS];
+	return fill(g, q, mgid) ? NULL : g;
+}
+
+struct link *ib_mcast_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struct seg_net *net,
+			   const struct seg *seg)
+{
+	struct ipc_path q;
+	struct group *g;
+
+	/* Only the GRH says which group it is (IBA 10.5.2). */
+	if (!ah->is_global || ah->dlid < LID_MCAST || ah->dlid == LID_PERMISSIVE)
+		return NULL;
+	ib_path_ask(qp, ah, 128u << qp->dev->port.active_mtu, &q);
+	g = find(&q, ah->grh.dgid);
+	if (!g)
+		return NULL;
+	if (g->held && (g->held_qpn != seg->sqpn || g->held_psn != seg->psn))
+		g->held = false;
+	*net = (struct seg_net){ .sl = q.sl, .slid = q.slid,
+				 .flow_label = ah->grh.flow_label & 0xfffff,
+				 .traffic_class = ah->grh.traffic_class,
+				 .hop_limit = ah->grh.hop_limit ? ah->grh.hop_limit : 1 };
+	memcpy(net->sgid, qp->dev->gid[ah->grh.sgid_index % DEV_IB_GID_TBL].raw, 16);
+	memcpy(net->dgid, ah->grh.dgid, 16);
+	if (!g->held)
+		ib_path_count(g->there, seg, true);
+	current = g;
+	return &fan;
+}
