@@ -96,7 +96,7 @@ static void joined(struct sa_query *q, int status)
 {
 	struct group *g = q->arg;
 	struct member *m = next_to_join(g);
-	struct sa_mcmember_rec rec;
+	struct sa_mcmember_rec rec = { 0 };
 
 	g->query = NULL;
 	soon(g);

@@ -80,7 +80,7 @@ refused() {
 }
 before=$(refused)
 blue H1 H2 >"$T/out" 2>&1 && die "limited members reached each other"
-grep -qi 'status 12\|syndrom\|Completion with error' "$T/out" "$T/client.out" ||
+grep -qi 'status 12\|Completion with error\|syndrom' "$T/out" "$T/client.out" ||
 	die "no retry error: $(cat "$T/out")"
 [ "$(refused)" -gt "$before" ] || die "nobody has counted it: $before, $(refused)"
 
