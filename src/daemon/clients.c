@@ -51,6 +51,7 @@ void client_kill(struct client *c, const char *why)
 	lease_put_all(&r->leases, c->proc, r->loop.now);
 	port_steer(r);
 	netlink_close_all(c);
+	channel_close(c);
 	loop_del(&r->loop, &c->sock);
 	loop_del(&r->loop, &c->pidfd);
 	res_client_gone(c);
@@ -112,6 +113,16 @@ int client_flush(struct client *c)
 	return loop_mod(&c->r->loop, &c->sock, EPOLLIN);
 }
 
+void client_refused(struct client *c, int rc)
+{
+	if (rc == -EPIPE) {
+		client_kill(c, "closed its connection");
+		return;
+	}
+	log_warn("pid %d (%s) sent a message that is none: %s", c->pid, c->comm, strerror(-rc));
+	client_kill(c, "disconnected");
+}
+
 static void client_event(struct loop_fd *f, uint32_t events)
 {
 	struct client *c = container_of(f, struct client, sock);
@@ -131,13 +142,8 @@ static void client_event(struct loop_fd *f, uint32_t events)
 		return;
 	if (!rc)
 		rc = client_message(c, &h, body, len, fds, nfds);
-	if (rc == -EPIPE) {
-		client_kill(c, "closed its connection");
-	} else if (rc) {
-		log_warn("pid %d (%s) sent a message that is none: %s", c->pid, c->comm,
-			 strerror(-rc));
-		client_kill(c, "disconnected");
-	}
+	if (rc)
+		client_refused(c, rc);
 }
 
 static void client_died(struct loop_fd *f, uint32_t events)

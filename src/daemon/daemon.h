@@ -7,6 +7,7 @@
 
 #include "daemon/addr.h"
 #include "daemon/capture_out.h"
+#include "daemon/channels.h"
 #include "daemon/devices.h"
 #include "daemon/fabric.h"
 #include "daemon/faults.h"
@@ -33,6 +34,7 @@ struct rused {
 	uint32_t next_index;	/* DEV_INDEX of the next device */
 
 	struct list_head clients;
+	struct list_head channels;	/* of clients that have said something lately, by channel.node */
 	uint32_t nclients, next_proc, next_place;
 	int spare;		/* a descriptor to give up when there are no more */
 	struct timer idle_timer;
@@ -87,6 +89,7 @@ struct client {
 	struct fabric_group *groups;	/* that its QPs are attached to */
 	uint32_t ngroups;
 	struct proc_path *paths;	/* of its page, as counted so far; NULL: none */
+	struct channel channel;
 };
 
 /* clients.c */
@@ -96,6 +99,8 @@ bool clients_leave(struct rused *r);
 void clients_close_all(struct rused *r);
 void clients_reap(struct loop *l);
 void client_kill(struct client *c, const char *why);
+/* What ipc_recv() or client_message() returned, not 0. */
+void client_refused(struct client *c, int rc);
 struct client *client_by_proc(struct rused *r, uint32_t proc);
 /* Sends what is left of c->out. 0 or -errno. */
 int client_flush(struct client *c);

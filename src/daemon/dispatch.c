@@ -25,24 +25,32 @@ struct msg {
 	int nfds;
 };
 
-static int answer_fds(const struct msg *m, const void *body, size_t len, const int *fds, int nfds)
-{
-	struct ipc_hdr h = {
-		.version = IPC_VERSION, .type = m->h->type, .flags = IPC_F_REPLY,
-		.seq = m->h->seq,
-	};
-
-	return ipc_send(m->c->sock.fd, &h, body, len, fds, nfds);
-}
-
-static int answer(const struct msg *m, int error, const void *body, size_t len, int fd)
+static int reply(const struct msg *m, int error, const void *body, size_t len, const int *fds,
+		 int nfds)
 {
 	struct ipc_hdr h = {
 		.version = IPC_VERSION, .type = m->h->type, .flags = IPC_F_REPLY,
 		.seq = m->h->seq, .error = error,
 	};
+	struct ipc_channel *ch = m->c->channel.map;
+	int rc;
 
-	return ipc_send(m->c->sock.fd, &h, body, error ? 0 : len, &fd, !error && fd >= 0);
+	if (ch && !nfds && ipc_channel_put(ch, &h, body, len))
+		return 0;
+	rc = ipc_send(m->c->sock.fd, &h, body, len, fds, nfds);
+	if (ch)
+		ipc_channel_sent(ch);
+	return rc;
+}
+
+static int answer_fds(const struct msg *m, const void *body, size_t len, const int *fds, int nfds)
+{
+	return reply(m, 0, body, len, fds, nfds);
+}
+
+static int answer(const struct msg *m, int error, const void *body, size_t len, int fd)
+{
+	return reply(m, error, body, error ? 0 : len, &fd, !error && fd >= 0);
 }
 
 static int answer_error(const struct msg *m, int error)
@@ -331,6 +339,17 @@ static int do_capture(struct msg *m)
 	return rc == -EPROTO ? rc : answer_error(m, rc);
 }
 
+static int do_channel(struct msg *m)
+{
+	int fd = m->c->proc ? channel_open(m->c) : -EPERM, rc;
+
+	if (fd < 0)
+		return answer_error(m, fd);
+	rc = answer(m, 0, NULL, 0, fd);
+	close(fd);
+	return rc;
+}
+
 static int do_ucma_open(struct msg *m)
 {
 	struct ipc_ucma_open rep = { 0 };
@@ -464,6 +483,8 @@ static int dispatch(struct msg *m)
 		return do_umad_open(m);
 	case IPC_UMAD_CALL:
 		return do_umad_call(m);
+	case IPC_CHANNEL:
+		return do_channel(m);
 	case IPC_NTYPES:
 		break;
 	}
@@ -476,6 +497,7 @@ int client_message(struct client *c, const struct ipc_hdr *h, const void *body, 
 	struct msg m = { c, h, body, len, fds, nfds };
 	int i, rc;
 
+	channel_used(c);
 	rc = ipc_check(h, len, false);
 	if (!rc && ((!c->hello && h->type != IPC_HELLO) ||
 		    (nfds && h->type != IPC_HELLO && h->type != IPC_UMAD_CALL)))

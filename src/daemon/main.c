@@ -249,6 +249,7 @@ static int setup(struct rused *r, const struct options *o)
 	rc = loop_init(&r->loop);
 	if (rc)
 		return rc;
+	channels_init(r);
 	r->started = r->loop.now;
 	r->idle = o->idle * NS_S;
 	r->idle_timer.fn = idle_timeout;

@@ -40,6 +40,7 @@ static int setup(void **state)
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
 		return -1;
+	channels_init(&r);
 	c = calloc(1, sizeof(*c));
 	c->r = &r;
 	c->pid = 4711;
@@ -287,6 +288,104 @@ static void test_umad(void **state)
 	umad_fini(&r);
 }
 
+static void open_channel(void)
+{
+	int fd;
+
+	hello();
+	assert_int_equal(feed(IPC_CHANNEL, NULL, 0, -1), 0);
+	assert_int_equal(answer(NULL, NULL, &fd), 0);
+	assert_int_equal(fcntl(fd, F_GET_SEALS), F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	close(fd);
+	assert_int_equal(feed(IPC_CHANNEL, NULL, 0, -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), -EBUSY);
+}
+
+/* What a process writes into the channel, as it may. */
+static void post(uint16_t type, const void *body, uint32_t len)
+{
+	struct ipc_channel *ch = c->channel.map;
+
+	ch->request.hdr = (struct ipc_hdr){ .version = IPC_VERSION, .type = type, .seq = 4 };
+	ch->request.len = len;
+	memcpy(ch->request.body, body, min(len, 64u));
+	ch->state = CHAN_POSTED;
+}
+
+static void test_channel(void **state)
+{
+	const struct loop_memory *m = r.loop.memory;
+	struct ipc_peer p = { .block = 3 };
+	struct ipc_channel *ch;
+
+	assert_int_equal(feed(IPC_CHANNEL, NULL, 0, -1), -EPROTO);
+	open_channel();
+	ch = c->channel.map;
+	assert_true(m->watch(&r.loop, true));
+	assert_int_equal(ch->watched, 1);
+	assert_false(m->there(&r.loop));
+	post(IPC_PEER, &p, sizeof(p));
+	assert_true(m->there(&r.loop));
+	m->take(&r.loop);
+	assert_int_equal(ch->state, CHAN_ANSWERED);
+	assert_int_equal(ch->answer.hdr.error, -ENOENT);
+	assert_int_equal(ch->answer.hdr.seq, 4);
+	/* One that does not wait there gets it over the socket. */
+	ch->state = CHAN_FREE;
+	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);
+	/* One that asked over the socket and waits there gets it there. */
+	ch->state = CHAN_AWAITED;
+	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
+	assert_int_equal(ch->state, CHAN_ANSWERED);
+	/* Unless it has descriptors, or is too long: then it need not wait there. */
+	ch->state = CHAN_AWAITED;
+	assert_int_equal(feed(IPC_NETLINK, NULL, 0, -1), 0);
+	assert_int_equal(ch->state, CHAN_FREE);
+	/* After some time nobody looks there any more. */
+	m->watch(&r.loop, false);
+	assert_int_equal(ch->watched, 0);
+	assert_false(list_empty(&r.channels));
+	r.loop.now += NS_S;
+	m->watch(&r.loop, false);
+	assert_true(list_empty(&r.channels));
+	assert_false(m->watch(&r.loop, true));
+	/* What came before the process could see that is not forgotten. */
+	channel_used(c);
+	post(IPC_PEER, &p, sizeof(p));
+	r.loop.now += NS_S;
+	m->watch(&r.loop, false);
+	assert_true(m->there(&r.loop));
+}
+
+static void hostile(uint16_t type, uint32_t len)
+{
+	char body[64] = "";
+
+	open_channel();
+	post(type, body, len);
+	channel_used(c);
+	r.loop.memory->take(&r.loop);
+	assert_true(c->dead);
+	assert_null(c->channel.map);
+	assert_true(list_empty(&r.channels));
+}
+
+static void test_channel_too_long(void **state)
+{
+	hostile(IPC_PEER, CHAN_BODY + 1);
+}
+
+static void test_channel_no_message(void **state)
+{
+	hostile(IPC_PEER, 1);
+}
+
+static void test_channel_no_type(void **state)
+{
+	hostile(IPC_NTYPES, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +399,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_shutdown, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unexpected_descriptor, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_umad, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_channel, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_channel_too_long, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_channel_no_message, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_channel_no_type, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,9 +22,6 @@
 #include "engine/wire.h"
 #include "ipc/fabric_msg.h"
 
-/* After a lost connection rused is looked for again this often. */
-#define REATTACH_NS (200 * NS_MS)
-
 const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor)
 {
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
@@ -288,15 +285,7 @@ static void tell(int err)
 			strerrordesc_np(-err), IPC_RUNDIR_MAX - 1);
 }
 
-static void conn_close(void)
-{
-	if (engine.conn_fd_own >= 0)
-		engine.host->own_fd(engine.conn_fd_own, false);
-	engine.conn_fd_own = -1;
-	ipc_close(&engine.conn);
-}
-
-static int attach_try(bool start)
+static int attach_both(bool start)
 {
 	int ret;
 
@@ -330,6 +319,18 @@ static int attach_try(bool start)
 	return 0;
 }
 
+/* Others wait for the connection meanwhile. */
+static int attach_try(bool start)
+{
+	int ret;
+
+	if (!conn_lock())
+		return -EDEADLK;
+	ret = attach_both(start);
+	conn_unlock();
+	return ret;
+}
+
 int attach_locked(void)
 {
 	int ret;
@@ -347,72 +348,6 @@ void attach_if_running(void)
 {
 	if (engine.attached && engine.conn.fd < 0)
 		attach_try(false);
-}
-
-static void conn_event(struct link_fd *fd, uint32_t events)
-{
-	char c;
-	struct iovec iov = { &c, 1 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	/* -EAGAIN: another connection has taken its place meanwhile. */
-	if (engine.conn.fd >= 0 &&
-	    sys_recvmsg(engine.conn.fd, &m, MSG_PEEK | MSG_DONTWAIT) != -EAGAIN)
-		conn_lost();
-}
-
-/* The progress thread notices a rused that died. */
-void conn_watch(void)
-{
-	/*
-	 * Not EPOLLIN: rused never speaks first, and its answers are the caller's, who waits for
-	 * them. This thread would wake with each, and both would want the lock.
-	 */
-	struct epoll_event ev = { .events = EPOLLRDHUP, .data.ptr = &engine.conn_fd };
-
-	engine.conn_fd.event = conn_event;
-	sys_call(SYS_epoll_ctl, engine.epfd, EPOLL_CTL_ADD, engine.conn.fd, &ev);
-}
-
-void conn_lost(void)
-{
-	conn_close();
-	engine.reattach_at = engine.started ? engine_now() + REATTACH_NS : NS_NEVER;
-}
-
-int rused_call_memfd(enum ipc_type type, const void *req, size_t len, int memfd, void *reply,
-		     size_t *rsize, int *fds, int *nfds)
-{
-	int nroom = nfds ? *nfds : 0;
-	size_t room = *rsize;
-	int ret;
-
-	for (int tries = 0; ; tries++) {
-		ret = attach_locked();
-		if (ret)
-			return ret;
-		*rsize = room;
-		if (nfds)
-			*nfds = nroom;
-		ret = ipc_call(&engine.conn, type, req, len, &memfd, memfd >= 0, reply, rsize, fds,
-			       nfds);
-		if (engine.conn.fd >= 0)
-			return ret;
-		conn_lost();	/* it was gone already: once more with a new one */
-		if (tries)
-			return ret;
-	}
-}
-
-int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize,
-		   int *fds, int *nfds)
-{
-	return rused_call_memfd(type, req, len, -1, reply, rsize, fds, nfds);
-}
-
-int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize)
-{
-	return rused_call_fds(type, req, len, reply, rsize, NULL, NULL);
 }
 
 int engine_attach(void)
@@ -438,20 +373,7 @@ int engine_netlink(void)
 	size_t rsize = 0;
 
 	engine_check_fork();
-	if (!engine_lock())
-		return -EDEADLK;
-	for (int tries = 0; tries < 2; tries++) {
-		ret = attach_locked();
-		if (ret)
-			break;
-		nfds = IPC_MAX_FDS;
-		ret = ipc_call(&engine.conn, IPC_NETLINK, NULL, 0, NULL, 0, NULL, &rsize, fds,
-			       &nfds);
-		if (engine.conn.fd >= 0)
-			break;
-		conn_lost();
-	}
-	engine_unlock();
+	ret = rused_ask(IPC_NETLINK, NULL, 0, -1, NULL, &rsize, fds, &nfds);
 	if (ret)
 		return ret;
 	for (int i = 1; i < nfds; i++)
@@ -477,10 +399,6 @@ void engine_counters(void)
 	size_t rsize = 0;
 
 	engine_check_fork();
-	if (!engine_lock())
-		return;
 	/* Without a rused the files say what was. */
-	if (!attach_locked())
-		rused_call(IPC_COUNTERS, NULL, 0, NULL, &rsize);
-	engine_unlock();
+	rused_ask(IPC_COUNTERS, NULL, 0, -1, NULL, &rsize, NULL, NULL);
 }

@@ -57,7 +57,10 @@ struct engine {
 	bool failed;			/* engine_fail(): commands answer EIO */
 	uint32_t no_cma : 1, no_direct : 1, no_poll_wrap : 1;
 
+	struct elock conn_lock;		/* conn and what says of which generation it is */
 	struct ipc_conn conn;
+	uint32_t conn_generation;	/* one up with every close */
+	uint32_t channel_asked;		/* conn_generation that has been asked for shared memory */
 	int conn_fd_own;		/* hidden for it: ipc_call() may close it by itself; -1 */
 	char rundir[108], sysfs[136];
 	uint32_t fabric_host;		/* host_ib.host of the devices that are ours to see */

@@ -177,7 +177,6 @@ void engine_close(struct uverbs_file *f)
 {
 	struct efile *ef = uverbs_ucontext(f)->host;
 	struct ipc_context c = { .dev_index = ef->edev->dev.index };
-	size_t rsize = 0;
 
 	if (engine_abandoned(f)) {
 		inherit_drop();
@@ -191,11 +190,7 @@ void engine_close(struct uverbs_file *f)
 	if (ef->slot >= 0)
 		engine.proc_page->ctx[ef->slot].dev_index = 0;
 	/* A rused that is not there forgets by itself. */
-	if (engine.conn.fd >= 0)
-		ipc_call(&engine.conn, IPC_CONTEXT, &c, sizeof(c), NULL, 0, NULL, &rsize, NULL,
-			 NULL);
-	if (engine.conn.fd < 0)
-		conn_lost();
+	rused_tell(IPC_CONTEXT, &c, sizeof(c));
 	rings_fini(ef);
 	free(ef);
 	engine_unlock();

@@ -133,10 +133,9 @@ static int call(struct ucma_map *map, struct ucma_cmd *c, int fd, struct ucma_an
 
 	r->len = sizeof(*r) - offsetof(struct ucma_answer, h);
 	engine_check_fork();
-	if (!engine_lock())
-		return -EDEADLK;
-	ret = rused_call(IPC_UCMA_WRITE, c, len, &r->h, &r->len);
-	engine_unlock();
+	ret = rused_ask(IPC_UCMA_WRITE, c, len, -1, &r->h, &r->len, NULL, NULL);
+	if (ret == -EDEADLK)
+		return ret;
 	if (ret || r->len < sizeof(r->h))
 		return -EIO;
 	r->len -= sizeof(r->h);

@@ -107,9 +107,9 @@ void ucma_sync(void)
 	struct ipc_ucma none = { 0 };
 	size_t rsize = 0;
 
-	if (!posted || engine.conn.fd < 0)
+	if (!READ_ONCE(posted) || engine.conn.fd < 0)
 		return;
-	posted = false;
+	WRITE_ONCE(posted, false);
 	/* There is no such file: what matters is that it was answered. */
 	rused_call(IPC_UCMA_WRITE, &none, sizeof(none), NULL, &rsize);
 }
@@ -117,18 +117,21 @@ void ucma_sync(void)
 /* 1: not to this rused. 0, -EIO. */
 static int post(const struct ucma_map *map, const void *msg, size_t len)
 {
+	uint32_t generation = 0;
 	int ret = 1;
 
 	engine_check_fork();
-	if (!engine_lock())
+	if (!conn_lock())
 		return -EDEADLK;
-	if (engine.conn.fd >= 0 && engine.host_page->generation == map->shm->generation) {
+	if (engine.attached && engine.conn.fd >= 0 &&
+	    engine.host_page->generation == map->shm->generation) {
+		generation = engine.conn_generation;
 		ret = ipc_post(&engine.conn, IPC_UCMA_POST, msg, len) ? -EIO : 0;
-		posted = true;
-		if (engine.conn.fd < 0)
-			conn_lost();
+		WRITE_ONCE(posted, true);
 	}
-	engine_unlock();
+	conn_unlock();
+	if (ret == -EIO)
+		conn_forget(generation);
 	return ret;
 }
 

@@ -98,6 +98,9 @@ struct link *ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn)
 		return dqpn == MULTICAST_QPN ? engine.loop : NULL;
 	if (likely(dest_good(d, qp->dev, dgid, block)))
 		return d->link;
+	/* In a signal handler that has interrupted a call to rused: lost, but not for long. */
+	if (unlikely(elock_mine(&engine.conn_lock)))
+		return NULL;
 	began = engine_now();
 	found = look_up(qp->dev, dgid, block);
 	now = engine_now();

@@ -68,10 +68,7 @@ int engine_umad_open(uint32_t minor, bool nonblock, uint32_t *file)
 	size_t rsize = sizeof(r);
 
 	engine_check_fork();
-	if (!engine_lock())
-		return -EDEADLK;
-	ret = rused_call_fds(IPC_UMAD_OPEN, &q, sizeof(q), &r, &rsize, fds, &nfds);
-	engine_unlock();
+	ret = rused_ask(IPC_UMAD_OPEN, &q, sizeof(q), -1, &r, &rsize, fds, &nfds);
 	if (ret)
 		return ret;
 	for (int i = 1; i < nfds; i++)
@@ -115,12 +112,13 @@ static int call(struct call *c, int fd, int memfd, struct reply *r, int *got)
 
 	*got = -1;
 	engine_check_fork();
-	if (!engine_lock())
-		return -EDEADLK;
-	ret = rused_call_memfd(IPC_UMAD_CALL, c, len, memfd, r, &rsize, fds, &nfds);
-	if (!ret && rsize >= sizeof(r->h))
+	ret = rused_ask(IPC_UMAD_CALL, c, len, memfd, r, &rsize, fds, &nfds);
+	/* Not between another thread's look at a datagram and its taking it. */
+	if (!ret && rsize >= sizeof(r->h) && r->h.taken &&
+	    elock_enter(&engine.umad_reading)) {
 		drain(fd, r->h.taken);
-	engine_unlock();
+		elock_leave(&engine.umad_reading);
+	}
 	if (ret)
 		return ret;
 	for (int i = 1; i < nfds; i++)
@@ -229,8 +227,8 @@ static ssize_t next_shown(int fd, struct shown *d, int flags)
 
 /*
  * The packet that is in the socket: bytes or -errno; -EAGAIN there is none; *seq: a long one, which
- * is rused's. It is taken out once the program has it, under a lock of its own: the engine's may be
- * another thread's that waits for rused, and opensm writes in one thread, reads in the other.
+ * is rused's. It is taken out once the program has it, under a lock of its own: the connection's may
+ * be another thread's that waits for rused, and opensm writes in one thread, reads in the other.
  */
 static ssize_t read_shown(int fd, void *buf, size_t count, uint32_t *seq)
 {

@@ -6,6 +6,7 @@
  * under the engine's lock: raw system calls only, no allocation. A call never
  * waits longer than CALL_TIMEOUT: a stopped rused must not hang a program.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/un.h>
@@ -13,13 +14,21 @@
 
 #include "base/sys.h"
 #include "ipc/capring.h"
+#include "ipc/channel.h"
 #include "ipc/ipc.h"
 #include "ipc/ipc_internal.h"
 #include "ipc/fabric_msg.h"
 #include "ipc/ucma_msg.h"
 #include "ipc/umad_msg.h"
+#include "queue/barrier.h"
 
 #define CALL_TIMEOUT_S 5
+
+/* An answer is looked for as long as that, see struct ipc_spin. */
+#define SPIN_MIN (20 * NS_US)
+#define SPIN_MAX (2 * NS_MS)
+#define LUCK_MAX 8
+#define LUCK_TRY 16		/* without luck: one call in so many */
 
 #define LEN_TEXT (-1)		/* any length up to the limit */
 #define LEN_OPT(n) (-2 - (int)(n))	/* nothing, or exactly n bytes */
@@ -46,6 +55,7 @@ static const struct row {
 	[IPC_MCAST] = { sizeof(struct ipc_mcast), 0 },
 	[IPC_MEMBERS] = { sizeof(struct ipc_members), LEN_TEXT },
 	[IPC_PATH] = { sizeof(struct ipc_path), sizeof(struct ipc_path) },
+	[IPC_CHANNEL] = { 0, 0 },
 	[IPC_SHUTDOWN] = { LEN_OPT(sizeof(struct ipc_shutdown)), 0 },
 };
 
@@ -144,7 +154,9 @@ static int take_fds(struct msghdr *m, int *fds, int room)
 	return n;
 }
 
-int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, int *fds, int *nfds)
+/* As ipc_recv(); -EINTR too. */
+static int recv_one(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, int *fds,
+		    int *nfds)
 {
 	union {
 		struct cmsghdr align;
@@ -161,9 +173,7 @@ int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, in
 
 	if (nfds)
 		*nfds = 0;
-	do {
-		n = sys_recvmsg(fd, &m, flags | MSG_CMSG_CLOEXEC);
-	} while (n == -EINTR);
+	n = sys_recvmsg(fd, &m, flags | MSG_CMSG_CLOEXEC);
 	if (n == -EWOULDBLOCK)
 		return -EAGAIN;
 	if (n < 0)
@@ -187,6 +197,18 @@ int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, in
 	return 0;
 }
 
+int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, int *fds, int *nfds)
+{
+	int room = nfds ? *nfds : 0, rc;
+
+	do {
+		if (nfds)
+			*nfds = room;
+		rc = recv_one(fd, flags, hdr, body, len, fds, nfds);
+	} while (rc == -EINTR);
+	return rc;
+}
+
 /* Waits for events; left is what remains of the call's time and is counted down. */
 static int wait_fd(int fd, short events, struct timespec *left)
 {
@@ -201,14 +223,14 @@ static int wait_fd(int fd, short events, struct timespec *left)
 
 int ipc_connect(struct ipc_conn *c, const char *rundir)
 {
+	const struct timeval most = { .tv_sec = CALL_TIMEOUT_S };
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	size_t dl = strlen(rundir);
 	struct ucred cr = { 0 };
 	socklen_t cl = sizeof(cr);
 	int fd, rc, tries;
 
-	c->fd = -1;
-	c->seq = 0;
+	*c = (struct ipc_conn){ .fd = -1 };
 	if (dl + sizeof("/" IPC_SOCK_NAME) > sizeof(sa.sun_path))
 		return -ENAMETOOLONG;
 	memcpy(sa.sun_path, rundir, dl);
@@ -227,6 +249,12 @@ int ipc_connect(struct ipc_conn *c, const char *rundir)
 		rc = (int)sys_call(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &cr, &cl);
 	if (!rc && cr.uid != (uid_t)sys_call(SYS_geteuid))
 		rc = -EPERM;
+	/* From here on an answer is waited for in recvmsg() itself. */
+	if (!rc)
+		rc = (int)sys_call(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &most,
+				   sizeof(most));
+	if (!rc)
+		rc = sys_fcntl(fd, F_SETFL, 0);
 	if (rc) {
 		sys_close(fd);
 		return rc;
@@ -240,6 +268,8 @@ void ipc_close(struct ipc_conn *c)
 	if (c->fd >= 0)
 		sys_close(c->fd);
 	c->fd = -1;
+	ipc_channel_unmap(c->chan);
+	c->chan = NULL;
 }
 
 static int call_send(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *req, size_t len,
@@ -257,6 +287,33 @@ static int call_send(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *
 	}
 }
 
+/* A message, waited for. -EINTR: the time that is left counts from now on, however many signals there are. */
+static int wait_one(struct ipc_conn *c, struct ipc_hdr *hdr, void *body, size_t *len, int *fds,
+		    int *nfds, struct timespec *left)
+{
+	int room = nfds ? *nfds : 0;
+	int rc = recv_one(c->fd, 0, hdr, body, len, fds, nfds);
+
+	if (rc == -EAGAIN)
+		return -ETIMEDOUT;
+	while (rc == -EINTR || rc == -EAGAIN) {
+		rc = wait_fd(c->fd, POLLIN, left);
+		if (rc)
+			return rc;
+		if (nfds)
+			*nfds = room;
+		rc = recv_one(c->fd, MSG_DONTWAIT, hdr, body, len, fds, nfds);
+	}
+	return rc;
+}
+
+static int check_answer(const struct ipc_hdr *req, const struct ipc_hdr *hdr, size_t len)
+{
+	int rc = ipc_check(hdr, len, true);
+
+	return !rc && (hdr->seq != req->seq || hdr->type != req->type) ? -EPROTO : rc;
+}
+
 /* Receives the answer to *req, all its parts. Sets *answer to the -errno in it. */
 static int call_recv(struct ipc_conn *c, const struct ipc_hdr *req, char *reply, size_t *rsize,
 		     int *rfds, int *nrfds, struct timespec *left, int *answer)
@@ -270,21 +327,11 @@ static int call_recv(struct ipc_conn *c, const struct ipc_hdr *req, char *reply,
 		size_t len = room - used;
 		int n = fdroom - gotfds;
 
-		rc = wait_fd(c->fd, POLLIN, left);
-		if (!rc)
-			rc = ipc_recv(c->fd, MSG_DONTWAIT, &hdr, reply + used, &len,
-				      fdroom ? rfds + gotfds : NULL, &n);
-		if (rc == -EAGAIN) {
-			hdr.flags = IPC_F_MORE;	/* woken for nothing: once more */
-			rc = 0;
-			continue;
-		}
+		rc = wait_one(c, &hdr, reply + used, &len, fdroom ? rfds + gotfds : NULL, &n, left);
 		if (rc)
 			break;
 		gotfds += n;
-		rc = ipc_check(&hdr, len, true);
-		if (!rc && (hdr.seq != req->seq || hdr.type != req->type))
-			rc = -EPROTO;
+		rc = check_answer(req, &hdr, len);
 		used += len;
 	} while (!rc && (hdr.flags & IPC_F_MORE));
 	if (rc) {
@@ -299,28 +346,105 @@ static int call_recv(struct ipc_conn *c, const struct ipc_hdr *req, char *reply,
 	return 0;
 }
 
-int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
-	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds)
+static bool spins(const struct ipc_conn *c)
+{
+	return c->chan && c->spin.slept && (c->spin.luck || c->seq % LUCK_TRY == 0);
+}
+
+/* A call that has slept; what it took is rused's to know too. The least counts: it is others that make it more. */
+static void note_slept(struct ipc_conn *c, ns_t took)
+{
+	c->spin.slept = min(took, c->spin.slept ? c->spin.slept + c->spin.slept / 8 : NS_S);
+	WRITE_ONCE(c->chan->slept_ns, (uint32_t)c->spin.slept);
+}
+
+/* The answer, if it comes here soon. -EAGAIN: it comes over the socket; *posted: nor has the request been taken. */
+static int channel_recv(struct ipc_conn *c, const struct ipc_hdr *req, ns_t began, char *reply,
+			size_t *rsize, bool *posted, int *answer)
+{
+	ns_t until = began + min(max(c->spin.slept, SPIN_MIN), SPIN_MAX);
+	size_t len = reply && rsize ? *rsize : 0;
+	struct ipc_hdr hdr;
+	int rc;
+
+	if (!ipc_channel_answer(c->chan, c->spin.clock, until, &hdr, reply, &len, &rc, posted)) {
+		c->spin.luck /= 2;
+		return -EAGAIN;
+	}
+	if (c->spin.luck < LUCK_MAX)
+		c->spin.luck++;
+	c->unanswered = false;
+	if (!rc)
+		rc = check_answer(req, &hdr, len);
+	/* Nothing in parts comes this way. */
+	if (!rc && (hdr.flags & IPC_F_MORE))
+		rc = -EPROTO;
+	if (rc)
+		return rc;
+	*answer = hdr.error;
+	if (rsize)
+		*rsize = len;
+	return 0;
+}
+
+int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len, const int *fds,
+	     int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds, int *answer)
 {
 	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = type };
 	struct timespec left = { .tv_sec = CALL_TIMEOUT_S };
-	int rc, answer = 0;
+	bool timed = c->chan && c->spin.clock, spin, posted;
+	ns_t began = 0;
+	int rc;
 
+	*answer = 0;
 	if (c->fd < 0)
 		return -ENOTCONN;
 	hdr.seq = ++c->seq;
-	if (ipc_check(&hdr, len, false))
-		return -EINVAL;
-	rc = call_send(c, &hdr, req, len, fds, nfds, &left);
-	if (!rc)
-		rc = call_recv(c, &hdr, reply, rsize, rfds, nrfds, &left, &answer);
-	if (rc) {
-		ipc_close(c);
-		if (nrfds)
-			*nrfds = 0;
-		return rc;
+	if (ipc_check(&hdr, len, false)) {
+		*answer = -EINVAL;
+		return 0;
 	}
-	return answer;
+	spin = !nfds && spins(c);
+	if (timed)
+		began = c->spin.clock();
+	if (spin && c->unanswered)
+		ipc_channel_await(c->chan);
+	if (!spin || c->unanswered || !ipc_channel_post(c->chan, &hdr, req, len)) {
+		rc = call_send(c, &hdr, req, len, fds, nfds, &left);
+		if (rc)
+			return rc;
+	}
+	if (spin) {
+		rc = channel_recv(c, &hdr, began, reply, rsize, &posted, answer);
+		if (rc != -EAGAIN) {
+			if (nrfds)
+				*nrfds = 0;
+			return rc;
+		}
+		rc = posted ? call_send(c, &hdr, req, len, fds, nfds, &left) : 0;
+		if (rc)
+			return rc;
+	}
+	rc = call_recv(c, &hdr, reply, rsize, rfds, nrfds, &left, answer);
+	if (!rc)
+		c->unanswered = false;
+	if (!rc && timed && !spin)
+		note_slept(c, c->spin.clock() - began);
+	return rc;
+}
+
+int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
+	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds)
+{
+	int answer, rc;
+
+	rc = ipc_trip(c, type, req, len, fds, nfds, reply, rsize, rfds, nrfds, &answer);
+	if (!rc)
+		return answer;
+	ipc_close(c);
+	if (nrfds)
+		*nrfds = 0;
+	return rc;
 }
 
 int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len)
@@ -334,8 +458,6 @@ int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 	hdr.seq = ++c->seq;
 	if (ipc_check(&hdr, len, false))
 		return -EINVAL;
-	rc = call_send(c, &hdr, req, len, NULL, 0, &left);
-	if (rc)
-		ipc_close(c);
-	return rc;
+	c->unanswered = true;
+	return call_send(c, &hdr, req, len, NULL, 0, &left);
 }

@@ -16,6 +16,7 @@
 
 #include <sys/types.h>
 #include "base/util.h"
+#include "ipc/spin.h"
 
 #define IPC_VERSION 1
 #define IPC_MAX 16384
@@ -53,12 +54,12 @@ enum ipc_type {
 	/* Files of rdma_cm (ipc/ucma_msg.h), umadN and issmN (ipc/umad_msg.h). */
 	IPC_UCMA_OPEN, IPC_UCMA_WRITE, IPC_UCMA_POST, IPC_UMAD_OPEN, IPC_UMAD_CALL,
 	IPC_FABRIC, IPC_HOST, IPC_PATH, IPC_MCAST, IPC_MEMBERS,	/* ipc/fabric_msg.h */
+	IPC_CHANNEL,				/* ipc/channel.h */
 	IPC_NTYPES
 };
 
 #define IPC_F_REPLY 0x1
 #define IPC_F_MORE 0x2
-
 struct ipc_hdr {
 	uint16_t version;
 	uint16_t type;		/* enum ipc_type */
@@ -67,7 +68,6 @@ struct ipc_hdr {
 	uint32_t seq;
 	int32_t error;		/* replies: 0 or -errno; then no body */
 };
-
 struct ipc_hello {
 	uint64_t netns;		/* inode of the caller's network namespace */
 	uint64_t pidns;
@@ -82,14 +82,12 @@ struct ipc_hello_reply {
 	uint32_t pid;		/* of rused */
 	char rundir[108];
 };
-
 struct ipc_lease {
 	uint32_t block;		/* reply: the block; request: 0 = any, else the block wanted back (new rused) */
 	uint32_t dev_index;	/* request: of the device whose QPs it is for */
 	int32_t wire_error;	/* reply: why there is no socket, -errno; -EAGAIN: ask again by number */
 	uint32_t pad;
 };
-
 struct ipc_peer {
 	uint32_t block;		/* request */
 	int32_t pid;		/* in rused's PID namespace, 0 = not visible */
@@ -97,7 +95,6 @@ struct ipc_peer {
 	uint32_t dev_index;	/* of the device that it was leased for; 0 = not known (to a new rused) */
 	char sock[32];
 };
-
 struct ipc_context {
 	uint32_t dev_index, opened;	/* 1 opened, 0 closed */
 };
@@ -109,6 +106,9 @@ struct ipc_shutdown {
 struct ipc_conn {
 	int fd;			/* -1 = not connected */
 	uint32_t seq;
+	bool unanswered;	/* by ipc_post(), since the last answer: memory must not overtake it */
+	struct ipc_channel *chan;	/* NULL: there is only the socket */
+	struct ipc_spin spin;
 };
 /*
  * Starts rused for this run directory so that the program does not see it: no
@@ -137,8 +137,13 @@ void ipc_close(struct ipc_conn *c);
  */
 int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
 	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);
-
-/* A request without an answer; what is asked later comes after it. 0 or -errno as above. */
+/* The same, but 0 with the answer's -errno in *answer, else -errno: the connection is of no use, and still open. */
+int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len, const int *fds,
+	     int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds, int *answer);
+/*
+ * A request without an answer; what is asked later comes after it. 0, or -errno: the connection is
+ * of no use, and still open.
+ */
 int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len);
 /* Lower half, for both ends. 0 or -errno; recv: -EAGAIN nothing there, -EPIPE closed, -EPROTO malformed, -EMSGSIZE too long. */
 int ipc_send(int fd, const struct ipc_hdr *hdr, const void *body, size_t len,

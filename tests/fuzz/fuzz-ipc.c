@@ -2,7 +2,8 @@
 /*
  * rused's side of a connection. The input is a series of messages: a byte of
  * options, a header as far as it is given, a length, a body. They go through a
- * real socket and ipc_recv() into the daemon's dispatch, until one is refused.
+ * real socket and ipc_recv() into the daemon's dispatch, or through the memory that
+ * is shared with a client that has asked for it, until one is refused.
  * Every answer must pass the check that the library makes.
  */
 #include <errno.h>
@@ -22,6 +23,8 @@
 #define OPT_FD 1	/* pass a descriptor: a good process page */
 #define OPT_BAD_FD 2	/* one that is none */
 #define OPT_HEADER 4	/* the header's fields from the input, not as they should be */
+#define OPT_CHANNEL 8	/* through the channel, if there is one */
+#define OPT_WORDS 16	/* with its state and length from the input */
 
 static struct host_page page;
 static struct rused r;
@@ -94,6 +97,7 @@ static struct client *client(int fd)
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop))
 		abort();
+	channels_init(&r);
 	umad_make();
 	c->r = &r;
 	c->umad_view = &r.umads.view;
@@ -142,8 +146,46 @@ static void drain(int fd)
 	}
 }
 
+/* Into the channel, as a hostile process would write it. False: there is none. */
+static bool put_channel(struct client *c, uint8_t options, const struct ipc_hdr *h,
+			const uint8_t *body, size_t len)
+{
+	struct ipc_channel *ch = c->channel.map;
+
+	if (!ch || !(options & OPT_CHANNEL))
+		return false;
+	ch->request.hdr = *h;
+	memcpy(ch->request.body, body, len);
+	ch->request.len = (uint32_t)len;
+	ch->state = CHAN_POSTED;
+	if (options & OPT_WORDS && len >= 2 * sizeof(uint32_t)) {
+		memcpy(&ch->request.len, body, sizeof(uint32_t));
+		memcpy(&ch->state, body + sizeof(uint32_t), sizeof(uint32_t));
+	}
+	return true;
+}
+
+/* rused looks; what it answers there must be good. */
+static void take_channel(struct client *c)
+{
+	struct ipc_channel *ch = c->channel.map;
+
+	channel_used(c);
+	r.loop.memory->watch(&r.loop, true);
+	r.loop.memory->take(&r.loop);
+	if (c->dead)
+		return;
+	if (ch->state == CHAN_ANSWERED) {
+		if (ch->answer.len > CHAN_BODY ||
+		    ipc_check(&ch->answer.hdr, ch->answer.len, true))
+			abort();
+		ch->state = CHAN_FREE;
+	}
+	r.loop.memory->watch(&r.loop, false);
+}
+
 /* One message out of the input. How much of it was used; 0 at the end. */
-static size_t send_one(int fd, const uint8_t *data, size_t size)
+static size_t send_one(struct client *c, int fd, const uint8_t *data, size_t size)
 {
 	struct ipc_hdr h = { .version = IPC_VERSION };
 	size_t at = 3, len;
@@ -165,6 +207,10 @@ static size_t send_one(int fd, const uint8_t *data, size_t size)
 	/* The input cannot guess a file's number: it says which of them. */
 	if (h.type == IPC_UMAD_CALL && len >= sizeof(files[0]))
 		memcpy(body, &files[body[0] % ARRAY_SIZE(files)], sizeof(files[0]));
+	if (put_channel(c, data[0], &h, body, len)) {
+		take_channel(c);
+		return at + len;
+	}
 	if (data[0] & (OPT_FD | OPT_BAD_FD))
 		pass = descriptor(data[0]);
 	ipc_send(fd, &h, body, len, &pass, pass >= 0);
@@ -183,16 +229,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
 		abort();
 	c = client(sv[0]);
-	while ((n = send_one(sv[1], data, size))) {
-		int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS;
+	while (!c->dead && (n = send_one(c, sv[1], data, size))) {
+		int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, rc;
 		char body[IPC_MAX];
 		size_t len = sizeof(body);
 		struct ipc_hdr h;
 
 		data += n;
 		size -= n;
-		if (ipc_recv(sv[0], MSG_DONTWAIT, &h, body, &len, fds, &nfds) ||
-		    client_message(c, &h, body, len, fds, nfds))
+		/* Through the channel: nothing there. */
+		rc = c->dead ? -EAGAIN :
+			       ipc_recv(sv[0], MSG_DONTWAIT, &h, body, &len, fds, &nfds);
+		if (!rc)
+			rc = client_message(c, &h, body, len, fds, nfds);
+		else if (rc == -EAGAIN)
+			rc = 0;
+		if (rc)
 			break;
 		drain(sv[1]);
 	}

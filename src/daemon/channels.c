@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Requests that come through memory (ipc/channel.h). Those clients are watched that have said
+ * something lately: each look at memory is one at them all. A round takes one request of each, so
+ * that nobody can keep the others waiting.
+ */
+#include <errno.h>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+
+#define LATELY (20 * NS_MS)
+
+static bool watch(struct loop *l, bool on)
+{
+	struct rused *r = container_of(l, struct rused, loop);
+	struct client *c, *t;
+
+	list_for_each_entry_safe(c, t, &r->channels, channel.node) {
+		bool lately = l->now - c->channel.used < LATELY;
+
+		if (on && !lately)
+			continue;
+		/* Written only when it changes: the client reads it all the time. */
+		if (c->channel.watched != on)
+			ipc_channel_watch(c->channel.map, on);
+		c->channel.watched = on;
+		/* One that was not watched is not looked at; the socket brings it back. */
+		if (!on && !lately && !ipc_channel_posted(c->channel.map))
+			list_del(&c->channel.node);
+	}
+	return !list_empty(&r->channels);
+}
+
+static bool there(struct loop *l)
+{
+	struct rused *r = container_of(l, struct rused, loop);
+	struct client *c;
+
+	list_for_each_entry(c, &r->channels, channel.node)
+		if (ipc_channel_posted(c->channel.map))
+			return true;
+	return false;
+}
+
+static void take_one(struct client *c)
+{
+	char body[CHAN_BODY];
+	struct ipc_hdr h;
+	size_t len;
+	int rc;
+
+	rc = ipc_channel_take(c->channel.map, &h, body, &len);
+	if (rc == -EAGAIN)
+		return;
+	if (!rc)
+		rc = client_message(c, &h, body, len, NULL, 0);
+	if (rc)
+		client_refused(c, rc);
+}
+
+static void take(struct loop *l)
+{
+	struct rused *r = container_of(l, struct rused, loop);
+	struct client *c;
+	uint32_t n = 0;
+
+	list_for_each_entry(c, &r->channels, channel.node)
+		n++;
+	/* Each goes to the end when it is used; a kill takes out only who is killed. */
+	while (n-- && !list_empty(&r->channels)) {
+		c = list_first_entry(&r->channels, struct client, channel.node);
+		list_del(&c->channel.node);
+		list_add_tail(&c->channel.node, &r->channels);
+		take_one(c);
+	}
+}
+
+void channels_init(struct rused *r)
+{
+	static const struct loop_memory memory = { watch, there, take };
+
+	list_init(&r->channels);
+	r->loop.memory = &memory;
+}
+
+int channel_open(struct client *c)
+{
+	int fd;
+
+	if (c->channel.map)
+		return -EBUSY;
+	fd = ipc_channel_create(&c->channel.map);
+	if (fd < 0)
+		return fd;
+	list_init(&c->channel.node);
+	c->channel.watched = false;
+	return fd;
+}
+
+void channel_close(struct client *c)
+{
+	if (!c->channel.map)
+		return;
+	list_del(&c->channel.node);
+	ipc_channel_unmap(c->channel.map);
+	c->channel.map = NULL;
+}
+
+void channel_used(struct client *c)
+{
+	if (!c->channel.map)
+		return;
+	loop_message(&c->r->loop, ipc_channel_slept(c->channel.map));
+	c->channel.used = c->r->loop.now;
+	if (list_empty(&c->channel.node))
+		list_add_tail(&c->channel.node, &c->r->channels);
+}

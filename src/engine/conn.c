@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Calls to rused. The connection has a lock of its own: who waits for rused because the program
+ * has called rdma_cm or umad holds that one alone, and data paths go on meanwhile. Whether there is
+ * a connection, and which, changes under both locks, so either is enough to look at it.
+ */
+#include <errno.h>
+#include <sys/epoll.h>
+#include "base/sys.h"
+#include "engine/engine_internal.h"
+#include "ipc/channel.h"
+
+/* After a lost connection rused is looked for again this often. */
+#define REATTACH_NS (200 * NS_MS)
+
+bool conn_lock(void)
+{
+	return elock_enter(&engine.conn_lock);
+}
+
+void conn_unlock(void)
+{
+	elock_leave(&engine.conn_lock);
+}
+
+void conn_close(void)
+{
+	if (engine.conn_fd_own >= 0)
+		engine.host->own_fd(engine.conn_fd_own, false);
+	engine.conn_fd_own = -1;
+	ipc_close(&engine.conn);
+	engine.conn_generation++;
+}
+
+/* Under both locks. */
+static void lost(void)
+{
+	conn_close();
+	engine.reattach_at = engine.started ? engine_now() + REATTACH_NS : NS_NEVER;
+}
+
+static void conn_event(struct link_fd *fd, uint32_t events)
+{
+	char c;
+	struct iovec iov = { &c, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	/* Who is waiting for an answer hears of it by himself. */
+	if (!elock_try(&engine.conn_lock))
+		return;
+	/* -EAGAIN: another connection has taken its place meanwhile. */
+	if (engine.conn.fd >= 0 &&
+	    sys_recvmsg(engine.conn.fd, &m, MSG_PEEK | MSG_DONTWAIT) != -EAGAIN)
+		lost();
+	conn_unlock();
+}
+
+void conn_watch(void)
+{
+	/*
+	 * Not EPOLLIN: rused never speaks first, and its answers are the caller's, who waits for
+	 * them. This thread would wake with each, and both would want the lock.
+	 */
+	struct epoll_event ev = { .events = EPOLLRDHUP, .data.ptr = &engine.conn_fd };
+
+	engine.conn_fd.event = conn_event;
+	sys_call(SYS_epoll_ctl, engine.epfd, EPOLL_CTL_ADD, engine.conn.fd, &ev);
+}
+
+struct call {
+	enum ipc_type type;
+	const void *req;
+	size_t len;
+	int memfd;		/* to pass; -1: none */
+	void *reply;
+	size_t *rsize, room;
+	int *fds, *nfds, nroom;
+	uint32_t generation;	/* of the connection that was used */
+};
+
+/* Only programs that use rdma_cm or umad have much to say to rused. */
+static int want_channel(enum ipc_type type)
+{
+	if ((type != IPC_UCMA_WRITE && type != IPC_UMAD_CALL) ||
+	    engine.channel_asked == engine.conn_generation)
+		return 0;
+	engine.channel_asked = engine.conn_generation;
+	return ipc_channel_open(&engine.conn, engine_now);
+}
+
+/* One try, under the connection's lock. 0: *answer is rused's; -errno: the connection is of no use. */
+static int trip(struct call *c, int *answer)
+{
+	int ret;
+
+	*c->rsize = c->room;
+	if (c->nfds)
+		*c->nfds = c->nroom;
+	c->generation = engine.conn_generation;
+	ret = want_channel(c->type);
+	if (!ret)
+		ret = ipc_trip(&engine.conn, c->type, c->req, c->len, &c->memfd, c->memfd >= 0,
+			       c->reply, c->rsize, c->fds, c->nfds, answer);
+	if (ret && c->nfds)
+		*c->nfds = 0;
+	return ret;
+}
+
+/* Under the engine's lock; -ENOTCONN: there is no connection. */
+static int try_locked(struct call *c, int *answer)
+{
+	int ret;
+
+	if (!conn_lock())
+		return -EDEADLK;
+	ret = engine.conn.fd < 0 ? -ENOTCONN : trip(c, answer);
+	if (ret && engine.conn.fd >= 0)
+		lost();
+	conn_unlock();
+	return ret;
+}
+
+int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize,
+		   int *fds, int *nfds)
+{
+	struct call c = { type, req, len, -1, reply, rsize, *rsize,
+			  fds, nfds, nfds ? *nfds : 0, 0 };
+	int ret, answer;
+
+	for (int tries = 0; ; tries++) {
+		ret = attach_locked();
+		if (ret)
+			return ret;
+		ret = try_locked(&c, &answer);
+		if (!ret)
+			return answer;
+		/* It was gone already: once more with a new one. */
+		if (ret == -EDEADLK || tries)
+			return ret;
+	}
+}
+
+int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize)
+{
+	return rused_call_fds(type, req, len, reply, rsize, NULL, NULL);
+}
+
+int rused_tell(enum ipc_type type, const void *req, size_t len)
+{
+	size_t rsize = 0;
+	struct call c = { .type = type, .req = req, .len = len, .memfd = -1, .rsize = &rsize };
+	int answer, ret = try_locked(&c, &answer);
+
+	return ret ? ret : answer;
+}
+
+/* With both locks for a while. */
+static int connect_anew(void)
+{
+	int ret;
+
+	if (!engine_lock())
+		return -EDEADLK;
+	ret = attach_locked();
+	engine_unlock();
+	return ret;
+}
+
+void conn_forget(uint32_t generation)
+{
+	if (!engine_lock())
+		return;
+	if (conn_lock()) {
+		if (engine.conn.fd >= 0 && engine.conn_generation == generation)
+			lost();
+		conn_unlock();
+	}
+	engine_unlock();
+}
+
+int rused_ask(enum ipc_type type, const void *req, size_t len, int memfd, void *reply,
+	      size_t *rsize, int *fds, int *nfds)
+{
+	struct call c = { type, req, len, memfd, reply, rsize, *rsize,
+			  fds, nfds, nfds ? *nfds : 0, 0 };
+	int answer, ret, tries = 0;
+
+	for (;;) {
+		if (!conn_lock())
+			return -EDEADLK;
+		if (engine.attached && engine.conn.fd >= 0) {
+			ret = trip(&c, &answer);
+			conn_unlock();
+			if (!ret)
+				return answer;
+			conn_forget(c.generation);
+			/* It was gone already: once more with a new one. */
+			if (tries++)
+				return ret;
+		} else {
+			conn_unlock();
+			ret = connect_anew();
+			if (ret)
+				return ret;
+		}
+	}
+}

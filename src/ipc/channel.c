@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/sys.h"
+#include "ipc/channel.h"
+#include "ipc/ipc_internal.h"
+#include "queue/barrier.h"
+
+#define LUCK_FIRST 4
+#define LOOKS_A_CLOCK 32
+
+static struct ipc_channel *map(int fd)
+{
+	long p = sys_call(SYS_mmap, NULL, sizeof(struct ipc_channel), PROT_READ | PROT_WRITE,
+			  MAP_SHARED, fd, 0L);
+
+	return p < 0 ? NULL : (struct ipc_channel *)p;
+}
+
+void ipc_channel_unmap(struct ipc_channel *ch)
+{
+	if (ch)
+		sys_call(SYS_munmap, ch, sizeof(*ch));
+}
+
+static int good(int fd)
+{
+	struct stat st;
+
+	if (sys_call(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)sizeof(struct ipc_channel) ||
+	    !(sys_fcntl(fd, F_GET_SEALS, 0) & F_SEAL_SHRINK))
+		return -EPROTO;
+	return 0;
+}
+
+/* A CPU of its own for either: looking is a waste where they have to take turns. */
+static bool two_cpus(void)
+{
+	unsigned long set[128 / sizeof(long)] = { 0 };
+	long n = sys_call(SYS_sched_getaffinity, 0, sizeof(set), set);
+	int cpus = 0;
+
+	for (size_t i = 0; n > 0 && i < ARRAY_SIZE(set); i++)
+		cpus += __builtin_popcountl(set[i]);
+	return n == -EINVAL || cpus > 1;	/* more than fit into it */
+}
+
+int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void))
+{
+	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, answer, rc;
+	struct ipc_channel *ch = NULL;
+	size_t rsize = 0;
+
+	rc = ipc_trip(c, IPC_CHANNEL, NULL, 0, NULL, 0, NULL, &rsize, fds, &nfds, &answer);
+	if (rc || answer)
+		return rc;
+	if (nfds == 1 && !good(fds[0]))
+		ch = map(fds[0]);
+	ipc_close_fds(fds, nfds);
+	/* A child has a connection of its own. */
+	if (ch && sys_call(SYS_madvise, ch, sizeof(*ch), MADV_DONTFORK)) {
+		ipc_channel_unmap(ch);
+		ch = NULL;
+	}
+	c->chan = ch;
+	c->spin = (struct ipc_spin){ .clock = two_cpus() ? clock : NULL, .luck = LUCK_FIRST };
+	return 0;
+}
+
+static void fill(struct ipc_chan_msg *m, const struct ipc_hdr *hdr, const void *body, size_t len)
+{
+	m->hdr = *hdr;
+	m->len = (uint32_t)len;
+	if (len)
+		memcpy(m->body, body, len);
+}
+
+void ipc_channel_await(struct ipc_channel *ch)
+{
+	smp_store_release(&ch->state, CHAN_AWAITED);
+}
+
+bool ipc_channel_post(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
+		      size_t len)
+{
+	if (len > CHAN_BODY || !READ_ONCE(ch->watched)) {
+		ipc_channel_await(ch);
+		return false;
+	}
+	fill(&ch->request, hdr, body, len);
+	smp_store_mb(&ch->state, CHAN_POSTED);
+	/* It may have gone to sleep meanwhile, and then either has seen the request or will not. */
+	return READ_ONCE(ch->watched) || !atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_AWAITED);
+}
+
+/* Ours alone now: *posted as in ipc_channel_answer(). False: the answer has come. */
+static bool give_up(struct ipc_channel *ch, bool *posted)
+{
+	*posted = atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_FREE);
+	return *posted || atomic_cmpxchg(&ch->state, CHAN_AWAITED, CHAN_FREE) ||
+	       smp_load_acquire(&ch->state) != CHAN_ANSWERED;
+}
+
+bool ipc_channel_answer(struct ipc_channel *ch, ns_t (*clock)(void), ns_t until,
+			struct ipc_hdr *hdr, void *body, size_t *len, int *rc, bool *posted)
+{
+	uint32_t state, n, looks = 0;
+
+	*posted = false;
+	for (;;) {
+		state = smp_load_acquire(&ch->state);
+		if (state != CHAN_POSTED && state != CHAN_AWAITED)
+			break;
+		if (++looks % LOOKS_A_CLOCK == 0 && clock() >= until)
+			break;
+		cpu_relax();
+	}
+	if (state != CHAN_ANSWERED && give_up(ch, posted))
+		return false;
+	*hdr = ch->answer.hdr;
+	n = READ_ONCE(ch->answer.len);
+	*rc = n > CHAN_BODY ? -EPROTO : n > *len ? -EMSGSIZE : 0;
+	if (!*rc && n)
+		memcpy(body, ch->answer.body, n);
+	*len = *rc ? 0 : n;
+	smp_store_release(&ch->state, CHAN_FREE);
+	return true;
+}
+
+int ipc_channel_create(struct ipc_channel **ch)
+{
+	int fd = (int)sys_call(SYS_memfd_create, "ruse-chan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = (int)sys_call(SYS_ftruncate, fd, sizeof(**ch));
+	if (!rc)
+		rc = sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+	*ch = rc ? NULL : map(fd);
+	if (*ch)
+		return fd;
+	sys_close(fd);
+	return rc ? rc : -ENOMEM;
+}
+
+void ipc_channel_watch(struct ipc_channel *ch, bool on)
+{
+	smp_store_mb(&ch->watched, on);
+}
+
+bool ipc_channel_posted(const struct ipc_channel *ch)
+{
+	return READ_ONCE(ch->state) == CHAN_POSTED;
+}
+
+int ipc_channel_take(struct ipc_channel *ch, struct ipc_hdr *hdr, void *body, size_t *len)
+{
+	uint32_t n;
+
+	if (!ipc_channel_posted(ch) || !atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_AWAITED))
+		return -EAGAIN;
+	n = READ_ONCE(ch->request.len);
+	if (n > CHAN_BODY)
+		return -EPROTO;
+	*hdr = ch->request.hdr;
+	memcpy(body, ch->request.body, n);
+	*len = n;
+	return 0;
+}
+
+bool ipc_channel_put(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
+		     size_t len)
+{
+	if (len > CHAN_BODY || READ_ONCE(ch->state) != CHAN_AWAITED)
+		return false;
+	fill(&ch->answer, hdr, body, len);
+	return atomic_cmpxchg(&ch->state, CHAN_AWAITED, CHAN_ANSWERED);
+}
+
+ns_t ipc_channel_slept(const struct ipc_channel *ch)
+{
+	return READ_ONCE(ch->slept_ns);
+}
+
+void ipc_channel_sent(struct ipc_channel *ch)
+{
+	if (READ_ONCE(ch->state) == CHAN_AWAITED)
+		atomic_cmpxchg(&ch->state, CHAN_AWAITED, CHAN_FREE);
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The channel: each step of the word, what a hostile end leaves in it, and many calls to a peer
+ * that now watches and now sleeps: each request is done once, each answer arrives.
+ */
+#include "base/testing.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "base/sys.h"
+#include "ipc/channel.h"
+#include "queue/barrier.h"
+
+static struct ipc_channel *ch;		/* rused's mapping */
+static int memfd, pair[2];
+static ns_t ticks;
+
+/* As many looks as there are microseconds. */
+static ns_t tick(void)
+{
+	ticks += 32 * NS_US;
+	return ticks;
+}
+
+static int setup(void **state)
+{
+	memfd = ipc_channel_create(&ch);
+	return memfd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+}
+
+static int teardown(void **state)
+{
+	ipc_channel_unmap(ch);
+	close(memfd);
+	close(pair[0]);
+	close(pair[1]);
+	return 0;
+}
+
+static struct ipc_hdr header(uint16_t flags, uint32_t seq)
+{
+	return (struct ipc_hdr){ .version = IPC_VERSION, .type = IPC_FAULT, .flags = flags,
+				 .seq = seq };
+}
+
+static void test_steps(void **state)
+{
+	struct ipc_hdr q = header(0, 1), a = header(IPC_F_REPLY, 1), got;
+	char body[CHAN_BODY];
+	size_t len = 99;
+	bool posted;
+	int rc;
+
+	/* Nobody watches: over the socket, but the answer may come here. */
+	assert_false(ipc_channel_post(ch, &q, "abc", 3));
+	assert_int_equal(ipc_channel_take(ch, &got, body, &len), -EAGAIN);
+	assert_true(ipc_channel_put(ch, &a, "answer", 6));
+	assert_false(ipc_channel_put(ch, &a, "again", 5));
+	len = sizeof(body);
+	assert_true(ipc_channel_answer(ch, tick, ticks, &got, body, &len, &rc, &posted));
+	assert_int_equal(rc, 0);
+	assert_int_equal(len, 6);
+	assert_memory_equal(body, "answer", 6);
+	assert_memory_equal(&got, &a, sizeof(a));
+	/* Watched. */
+	ipc_channel_watch(ch, true);
+	assert_true(ipc_channel_post(ch, &q, "abc", 3));
+	assert_true(ipc_channel_posted(ch));
+	assert_false(ipc_channel_put(ch, &a, "early", 5));
+	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
+	assert_int_equal(len, 3);
+	assert_memory_equal(&got, &q, sizeof(q));
+	assert_int_equal(ipc_channel_take(ch, &got, body, &len), -EAGAIN);
+	assert_true(ipc_channel_put(ch, &a, NULL, 0));
+	assert_true(ipc_channel_answer(ch, tick, ticks, &got, NULL, &len, &rc, &posted));
+	assert_int_equal(len, 0);
+	/* Longer than the room. */
+	assert_true(ipc_channel_post(ch, &q, NULL, 0));
+	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
+	assert_true(ipc_channel_put(ch, &a, body, 10));
+	len = 9;
+	assert_true(ipc_channel_answer(ch, tick, ticks, &got, body, &len, &rc, &posted));
+	assert_int_equal(rc, -EMSGSIZE);
+}
+
+/* Who looks no longer takes the word back. */
+static void test_give_up(void **state)
+{
+	struct ipc_hdr q = header(0, 1), a = header(IPC_F_REPLY, 1), got;
+	char body[CHAN_BODY];
+	size_t len = sizeof(body);
+	bool posted;
+	int rc;
+
+	ipc_channel_watch(ch, true);
+	assert_true(ipc_channel_post(ch, &q, "abc", 3));
+	assert_false(ipc_channel_answer(ch, tick, ticks, &got, body, &len, &rc, &posted));
+	assert_true(posted);
+	assert_int_equal(ipc_channel_take(ch, &got, body, &len), -EAGAIN);
+	assert_true(ipc_channel_post(ch, &q, "abc", 3));
+	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
+	assert_false(ipc_channel_answer(ch, tick, ticks, &got, body, &len, &rc, &posted));
+	assert_false(posted);
+	assert_false(ipc_channel_put(ch, &a, "late", 4));
+	/* It went over the socket, as it was too long or had descriptors: at once. */
+	assert_true(ipc_channel_post(ch, &q, "abc", 3));
+	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
+	ipc_channel_sent(ch);
+	assert_false(ipc_channel_answer(ch, tick, NS_NEVER, &got, body, &len, &rc, &posted));
+	assert_false(posted);
+	/* What is longer never comes here. */
+	assert_false(ipc_channel_post(ch, &q, body, CHAN_BODY + 1));
+	assert_false(ipc_channel_put(ch, &a, body, CHAN_BODY + 1));
+}
+
+static void test_hostile(void **state)
+{
+	char body[CHAN_BODY];
+	struct ipc_hdr got;
+	size_t len;
+	bool posted;
+	int rc;
+
+	ch->request.len = CHAN_BODY + 1;
+	ch->state = CHAN_POSTED;
+	assert_int_equal(ipc_channel_take(ch, &got, body, &len), -EPROTO);
+	ch->answer.len = UINT32_MAX;
+	ch->state = CHAN_ANSWERED;
+	len = sizeof(body);
+	assert_true(ipc_channel_answer(ch, tick, ticks, &got, body, &len, &rc, &posted));
+	assert_int_equal(rc, -EPROTO);
+	for (uint32_t s = 4; s; s <<= 1) {
+		ch->state = s;
+		assert_int_equal(ipc_channel_take(ch, &got, body, &len), -EAGAIN);
+		assert_false(ipc_channel_put(ch, &got, body, 1));
+		assert_false(ipc_channel_answer(ch, tick, ticks, &got, body, &len, &rc, &posted));
+	}
+	/* Shorter it cannot become, nor be without its seals. */
+	assert_int_equal(ftruncate(memfd, 4096), -1);
+	assert_int_equal(fcntl(memfd, F_ADD_SEALS, F_SEAL_WRITE), -1);
+}
+
+/* rused, as far as this goes. What is asked must be the next number; it answers with that and fill. */
+struct server {
+	struct prng rnd;
+	uint32_t expected, here, there;
+	bool dies;		/* when it has taken a request, sooner or later */
+	bool stop;
+};
+
+static void reply(struct server *s, const struct ipc_hdr *q, const char *body, size_t len)
+{
+	struct ipc_hdr a = *q;
+	uint32_t n;
+
+	assert_int_equal(ipc_check(q, len, false), 0);
+	assert_in_range(len, sizeof(n), IPC_MAX);
+	memcpy(&n, body, sizeof(n));
+	assert_int_equal(n, s->expected++);
+	a.flags = IPC_F_REPLY;
+	if (prng_below(&s->rnd, 8) == 0)
+		sched_yield();
+	if (prng_below(&s->rnd, 16) && ipc_channel_put(ch, &a, body, len)) {
+		s->here++;
+		return;
+	}
+	assert_int_equal(ipc_send(pair[1], &a, body, len, NULL, 0), 0);
+	ipc_channel_sent(ch);
+	s->there++;
+}
+
+/* False: there was nothing. */
+static bool serve_one(struct server *s, int flags)
+{
+	static char body[IPC_MAX];
+	size_t len = sizeof(body);
+	struct ipc_hdr h;
+
+	if (ipc_channel_take(ch, &h, body, &len) == 0) {
+		reply(s, &h, body, len);
+		return true;
+	}
+	len = sizeof(body);
+	if (ipc_recv(pair[1], flags, &h, body, &len, NULL, NULL))
+		return false;
+	if (h.type == IPC_CHANNEL) {
+		h.flags = IPC_F_REPLY;
+		assert_int_equal(ipc_send(pair[1], &h, NULL, 0, &memfd, 1), 0);
+	} else {
+		reply(s, &h, body, len);
+	}
+	return true;
+}
+
+static void *serve(void *arg)
+{
+	struct server *s = arg;
+
+	while (!READ_ONCE(s->stop)) {
+		uint32_t looks = prng_below(&s->rnd, 3000);
+
+		ipc_channel_watch(ch, true);
+		while (looks--)
+			if (!serve_one(s, MSG_DONTWAIT))
+				cpu_relax();
+		ipc_channel_watch(ch, false);
+		if (s->dies && s->expected > 40 && prng_below(&s->rnd, 4) == 0)
+			break;
+		if (!ipc_channel_posted(ch))
+			serve_one(s, 0);
+	}
+	shutdown(pair[1], SHUT_RDWR);
+	return NULL;
+}
+
+static int ask(struct ipc_conn *c, struct prng *rnd, uint32_t n)
+{
+	static char q[IPC_MAX], a[IPC_MAX];
+	size_t len = prng_below(rnd, 20) ? prng_below(rnd, 300) : prng_below(rnd, 9000);
+	size_t rsize = sizeof(a);
+	int answer, rc;
+
+	len += sizeof(n);
+	memset(q, (int)n, len);
+	memcpy(q, &n, sizeof(n));
+	rc = ipc_trip(c, IPC_FAULT, q, len, NULL, 0, a, &rsize, NULL, NULL, &answer);
+	if (rc)
+		return rc;
+	assert_int_equal(answer, 0);
+	assert_int_equal(rsize, len);
+	assert_memory_equal(a, q, len);
+	return 0;
+}
+
+static void calls(uint32_t count, bool dies)
+{
+	struct ipc_conn c = { .fd = dup(pair[0]) };
+	struct server s = { .dies = dies };
+	struct prng rnd;
+	pthread_t t;
+	uint32_t n;
+	int rc = 0;
+
+	test_seed(&rnd);
+	prng_seed(&s.rnd, prng_u64(&rnd));
+	assert_int_equal(pthread_create(&t, NULL, serve, &s), 0);
+	assert_int_equal(ipc_channel_open(&c, tick), 0);
+	assert_non_null(c.chan);
+	for (n = 0; n < count && !rc; n++) {
+		/* One CPU will do for this. */
+		c.spin.clock = tick;
+		rc = ask(&c, &rnd, n);
+	}
+	WRITE_ONCE(s.stop, true);
+	ipc_close(&c);
+	assert_null(c.chan);
+	shutdown(pair[0], SHUT_RDWR);
+	pthread_join(t, NULL);
+	if (dies) {
+		assert_int_equal(rc, -EPIPE);
+		return;
+	}
+	assert_int_equal(rc, 0);
+	assert_int_equal(s.expected, count);
+	assert_true(s.there > 0);
+}
+
+static void test_calls(void **state)
+{
+	calls(20000, false);
+}
+
+static void test_death(void **state)
+{
+	for (int i = 0; i < 20; i++) {
+		calls(UINT32_MAX, true);
+		teardown(NULL);
+		assert_int_equal(setup(NULL), 0);
+	}
+}
+
+/* A child has no part in it. */
+static void test_fork(void **state)
+{
+	struct ipc_conn c = { .fd = dup(pair[0]) };
+	struct server s = { .expected = 0 };
+	unsigned char resident;
+	struct prng rnd;
+	pthread_t t;
+	int status;
+	pid_t pid;
+
+	prng_seed(&rnd, 1);
+	prng_seed(&s.rnd, 2);
+	assert_int_equal(pthread_create(&t, NULL, serve, &s), 0);
+	assert_int_equal(ipc_channel_open(&c, tick), 0);
+	assert_int_equal(ask(&c, &rnd, 0), 0);
+	pid = fork();
+	if (!pid)
+		_exit(mincore(c.chan, 4096, &resident) == -1 && errno == ENOMEM ? 0 : 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(ask(&c, &rnd, 1), 0);
+	WRITE_ONCE(s.stop, true);
+	ipc_close(&c);
+	shutdown(pair[0], SHUT_RDWR);
+	pthread_join(t, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_steps, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_give_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_calls, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_death, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
