@@ -165,7 +165,7 @@ static int wait_next(struct loop *l, struct epoll_event *ev, bool *there)
 	if (l->memory && !*there && timer_next(&l->timers) > l->now)
 		n = spin(l, ev, there);
 	idle = !*there && timer_next(&l->timers) > l->now;
-	if (n || (!idle && ++l->rounds < ROUNDS)) {
+	if (n || (*there && ++l->rounds < ROUNDS)) {
 		l->rounds = n ? 0 : l->rounds;
 		return n;
 	}

@@ -78,11 +78,10 @@ struct call {
 	uint32_t generation;	/* of the connection that was used */
 };
 
-/* Only programs that use rdma_cm or umad have much to say to rused. */
+/* Only programs that use rdma_cm have much to say to rused. */
 static int want_channel(enum ipc_type type)
 {
-	if ((type != IPC_UCMA_WRITE && type != IPC_UMAD_CALL) ||
-	    engine.channel_asked == engine.conn_generation)
+	if (type != IPC_UCMA_WRITE || engine.channel_asked == engine.conn_generation)
 		return 0;
 	engine.channel_asked = engine.conn_generation;
 	return ipc_channel_open(&engine.conn, engine_now);
