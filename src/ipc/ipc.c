@@ -451,7 +451,6 @@ int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 {
 	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = type };
 	struct timespec left = { .tv_sec = CALL_TIMEOUT_S };
-	int rc;
 
 	if (c->fd < 0)
 		return -ENOTCONN;
