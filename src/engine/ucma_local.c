@@ -16,6 +16,7 @@
 #include "base/sys.h"
 #include "engine/engine_internal.h"
 #include "engine/ucma_local.h"
+#include "ipc/channel.h"
 
 #define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ECE */
 #define REQ_PRIVATE 56	/* behind rdma_cm's own header; AF_IB may have more */

@@ -137,14 +137,7 @@ void ipc_close(struct ipc_conn *c);
  */
 int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
 	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);
-/* The same, but 0 with the answer's -errno in *answer, else -errno: the connection is of no use, and still open. */
-int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len, const int *fds,
-	     int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds, int *answer);
-/*
- * A request without an answer; what is asked later comes after it. 0, or -errno: the connection is
- * of no use, and still open.
- */
-int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len);
+/* ipc_trip() and ipc_post() are in ipc/channel.h. */
 /* Lower half, for both ends. 0 or -errno; recv: -EAGAIN nothing there, -EPIPE closed, -EPROTO malformed, -EMSGSIZE too long. */
 int ipc_send(int fd, const struct ipc_hdr *hdr, const void *body, size_t len,
 	     const int *fds, int nfds);
