@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <libdeflate.h>
 #include <string.h>
 #include "base/log.h"
 #include "wire/be.h"
+#include "wire/crc.h"
 #include "wire/hdr.h"
 #include "wire/icrc.h"
 
@@ -41,12 +41,12 @@ uint32_t icrc_start(const void *ip, size_t iplen, const void *udp, const void *b
 	memcpy(p, bth, BTH_LEN);
 	p[4] = 0xff;		/* FECN, BECN, reserved */
 	p += BTH_LEN;
-	return libdeflate_crc32(0, buf, (size_t)(p - buf));
+	return crc32_add(0, buf, (size_t)(p - buf));
 }
 
 uint32_t icrc_add(uint32_t crc, const void *buf, size_t len)
 {
-	return len ? libdeflate_crc32(crc, buf, len) : crc;
+	return len ? crc32_add(crc, buf, len) : crc;
 }
 
 void icrc_put(void *p, uint32_t crc)
