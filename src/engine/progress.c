@@ -26,7 +26,8 @@
 
 #define BUDGET 64		/* segments a round: bounds how long the lock is held */
 #define STREAM 4		/* segments found by one look: more are on their way */
-#define LINGER_NS (20 * NS_US)
+#define STREAM_BYTES (32u << 10)	/* or so much from the wire */
+#define LINGER_NS (50 * NS_US)	/* two messages of 64 KiB, where a machine is busy */
 #define GRACE_MIN (100 * NS_US)
 #define GRACE_SOME (1000 * NS_US)	/* for a program that has polled as long as that */
 #define GRACE_MAX (2000 * NS_US)	/* and for one that has polled for some 10 ms */
@@ -76,11 +77,14 @@ static bool loop_pending(void)
 /* Delivers what has arrived. Its time is read when the first segment is there (input()). */
 static int arrived(void)
 {
+	uint64_t bytes = 0;
 	int n = 0, more;
 
 	engine.now_read = false;
 	/* Once: it takes all that has come, and to ask again would cost as much as a packet. */
-	n = wire_poll(BUDGET);
+	n = wire_poll(BUDGET, &bytes);
+	if (bytes >= STREAM_BYTES)
+		n = max(n, STREAM);
 	do {
 		more = shm_poll(engine.ep, BUDGET);
 		if (loop_pending())

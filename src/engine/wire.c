@@ -363,16 +363,21 @@ int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 	return 0;
 }
 
-int wire_poll(int budget)
+int wire_poll(int budget, uint64_t *bytes)
 {
 	struct udp_ep *ep = get()->ep;
+	uint64_t before;
+	int n;
 
 	if (likely(!ep))
 		return 0;
 	if (engine.watch == WATCH_POLLED && !udp_busy(ep) &&
 	    READ_ONCE(engine.poll_gen) % IDLE_POLLS)
 		return 0;
-	return udp_poll(ep, budget);
+	before = udp_in(ep)->rx_bytes;
+	n = udp_poll(ep, budget);
+	*bytes += udp_in(ep)->rx_bytes - before;
+	return n;
 }
 
 void wire_want_wakeup(bool want)

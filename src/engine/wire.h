@@ -34,8 +34,8 @@ void wire_handed(const struct seg *seg);
 /* rdev_ops.mcast */
 int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join);
 
-/* Delivers what has arrived; returns how many segments. */
-int wire_poll(int budget);
+/* Delivers what has arrived; returns how many segments. *bytes grows by their payload. */
+int wire_poll(int budget, uint64_t *bytes);
 /* ACKs that wait for what the program sends next: see link/udp.h. */
 void wire_hold(bool may);
 bool wire_holds(void);

@@ -119,6 +119,17 @@ static int refused(struct udp_tx *tx, int err, bool gso)
 	return 0;
 }
 
+/* sendmmsg(2), and what is cheaper for one. */
+static int hand_over(int fd, struct mmsghdr *msg, int n)
+{
+	long r;
+
+	if (n > 1)
+		return (int)sys_call(SYS_sendmmsg, fd, msg, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	r = sys_sendmsg(fd, &msg->msg_hdr, MSG_DONTWAIT | MSG_NOSIGNAL);
+	return r < 0 ? (int)r : 1;
+}
+
 /* Hands the trains over. 0; -EAGAIN; -EINVAL: the kernel cannot cut them. */
 static int transmit(struct udp_link *ul, struct udp_tx *tx, const struct seg_net *net,
 		    const struct train *trains, int n)
@@ -164,8 +175,7 @@ static int transmit(struct udp_link *ul, struct udp_tx *tx, const struct seg_net
 		};
 	}
 	while (done < n) {
-		int r = (int)sys_call(SYS_sendmmsg, tx->fd, msg + done, n - done,
-				      MSG_DONTWAIT | MSG_NOSIGNAL);
+		int r = hand_over(tx->fd, msg + done, n - done);
 
 		if (likely(r > 0)) {
 			done += r;
