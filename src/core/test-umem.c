@@ -7,6 +7,7 @@
 #include "base/testing.h"
 #include "core/umem.h"
 #include "queue/barrier.h"
+#include "wire/crc.h"
 
 #define PAGE 4096u
 
@@ -312,12 +313,45 @@ static void words(void **state)
 	assert_null(torn);
 }
 
+/* As a copy and then a CRC; and a page that is missing, wherever it begins. */
+static void copies_with_crc(void **state)
+{
+	static const size_t lens[] = { 0, 1, 3, 16, 255, 511, 512, 513, 767, 768, 1000, 4096, 9001 };
+	uint8_t *src = malloc(16384), *dst = malloc(16384), *m;
+	uint32_t crc;
+
+	fill(src, 16384, 5);
+	for (size_t i = 0; i < ARRAY_SIZE(lens); i++)
+		for (size_t at = 0; at < 3; at++) {
+			memset(dst, 0xee, 16384);
+			crc = 77;
+			assert_int_equal(umem_copy_crc(dst + 1, src + at, lens[i], &crc), 0);
+			assert_int_equal(crc, crc32_add(77, src + at, lens[i]));
+			assert_memory_equal(dst + 1, src + at, lens[i]);
+			assert_int_equal(dst[0], 0xee);
+			assert_int_equal(dst[1 + lens[i]], 0xee);
+		}
+	umem_test_handler();
+	m = half_mapped(false);
+	for (size_t n = 1; n <= 1024; n += 31) {
+		assert_int_equal(umem_copy_crc(dst, m - n, n, &crc), 0);
+		assert_int_equal(umem_copy_crc(dst, m - n, n + 1, &crc), -EFAULT);
+		assert_int_equal(umem_copy_crc(dst, m - n, 1200, &crc), -EFAULT);
+	}
+	munmap(m - PAGE, PAGE);
+	m = half_mapped(true);
+	assert_int_equal(umem_copy_crc(dst, m - 1, 1024, &crc), -EFAULT);
+	munmap(m, PAGE);
+	free(src);
+	free(dst);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes), cmocka_unit_test(faults), cmocka_unit_test(truncated_file),
 		cmocka_unit_test(iovs), cmocka_unit_test(atomics), cmocka_unit_test(placement),
-		cmocka_unit_test(words),
+		cmocka_unit_test(words), cmocka_unit_test(copies_with_crc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,12 @@
 int umem_copy(void *dst, const void *src, size_t len);
 
 /*
+ * The same to memory that is ours, in no order, and *crc, of what comes before
+ * (wire/crc.h), goes on over what was copied; after a fault it means nothing.
+ */
+int umem_copy_crc(void *dst, const void *src, size_t len, uint32_t *crc);
+
+/*
  * Copies len bytes from byte off of the source list to byte doff of the
  * destination list. 0, -EFAULT, or -EINVAL when a list is too short.
  */

@@ -201,6 +201,7 @@ static const struct link_host wire_host_ops = {
 	.created = links_created,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,
+	.copy_crc = umem_copy_crc,
 };
 
 _Static_assert(sizeof(struct udp_stats) == PROC_WIRES * sizeof(uint64_t) &&

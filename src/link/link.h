@@ -128,6 +128,8 @@ struct link_host {
 	int (*copy)(void *dst, const void *src, size_t len);
 	int (*copy_iov)(const struct iovec *dst, int ndst, uint64_t doff,
 			const struct iovec *src, int nsrc, uint64_t off, uint64_t len);
+	/* umem_copy_crc(), for links that send packets; NULL: copy() has to do. */
+	int (*copy_crc)(void *dst, const void *src, size_t len, uint32_t *crc);
 };
 
 /*

@@ -56,30 +56,48 @@ struct batch {
 	bool gso;
 };
 
+/* The train that a packet of size bytes goes to, at the end of the buffer. */
+static struct train *train_for(struct batch *b, uint32_t size)
+{
+	struct train *t = &b->trains[b->n ? b->n - 1 : 0];
+
+	if (!b->n || !train_takes(t, size, b->gso)) {
+		t = &b->trains[b->n++];
+		*t = (struct train){ .off = b->off, .size = size };
+	}
+	return t;
+}
+
 /* Writes the packets of the segment and their ICRCs. 0, or as link_ops.send. */
 static int build(struct batch *b, const struct seg *seg)
 {
-	struct udp_ep *ep = b->ep;
+	const struct link_host *host = b->ep->cfg.host;
 	uint32_t count = packet_count(seg);
 	uint8_t hdr[IPUDP_MAX];
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint8_t *p = ep->txbuf + b->off;
-		int len = packet_build(seg, i, p, UDP_TX_BUF - b->off - ICRC_LEN,
-				       ep->cfg.host->copy);
-		struct train *t = &b->trains[b->n ? b->n - 1 : 0];
-		uint32_t size;
+		uint8_t *p = b->ep->txbuf + b->off;
+		struct packet_part part;
+		uint32_t len, size, crc;
+		struct train *t;
 		size_t iplen;
+		int err;
 
-		if (unlikely(len < 0))
-			return len == -EFAULT ? len : -EINVAL;
-		size = (uint32_t)len + ICRC_LEN;
-		if (!b->n || !train_takes(t, size, b->gso)) {
-			t = &b->trains[b->n++];
-			*t = (struct train){ .off = b->off, .size = size };
-		}
-		iplen = ipudp_put(hdr, b->net, b->sport, ep->port, size, (uint16_t)t->n, IPUDP_DF);
-		icrc_put(p + len, ipudp_icrc(hdr, iplen, p, (size_t)len));
+		if (BUG_ON(b->off + PACKET_HDR_MAX > UDP_TX_BUF) ||
+		    unlikely(packet_headers(seg, i, p, &part)))
+			return -EINVAL;
+		len = part.hdr_len + part.len + part.pad;
+		size = len + ICRC_LEN;
+		if (BUG_ON(b->off + size > UDP_TX_BUF))
+			return -EINVAL;
+		t = train_for(b, size);
+		iplen = ipudp_put(hdr, b->net, b->sport, b->ep->port, size, (uint16_t)t->n,
+				  IPUDP_DF);
+		crc = ipudp_icrc(hdr, iplen, p, part.hdr_len);
+		err = packet_payload(seg, &part, p + part.hdr_len, host->copy, host->copy_crc, &crc);
+		if (unlikely(err))
+			return err == -EFAULT ? err : -EINVAL;
+		icrc_put(p + len, crc);
 		if (unlikely(seg->damage))
 			p[len - 1] ^= 1;
 		t->n++;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "wire/be.h"
+#include "wire/crc.h"
 #include "wire/packet.h"
 #include "wire/psn.h"
 
@@ -106,8 +107,9 @@ static int packet_memcpy(void *dst, const void *src, size_t len)
 	return 0;
 }
 
+/* crc: NULL, or what copy_crc goes on with. */
 static int packet_gather(const struct seg *seg, const struct packet_part *part, uint8_t *dst,
-			 packet_copy_fn copy)
+			 packet_copy_fn copy, packet_copy_crc_fn copy_crc, uint32_t *crc)
 {
 	uint64_t off = part->off;
 	uint32_t left = part->len;
@@ -119,6 +121,7 @@ static int packet_gather(const struct seg *seg, const struct packet_part *part, 
 	}
 	for (int k = 0; k < seg->niov && left; k++) {
 		const struct iovec *v = &seg->iov[k];
+		const uint8_t *from;
 		size_t n;
 		int err;
 
@@ -127,7 +130,8 @@ static int packet_gather(const struct seg *seg, const struct packet_part *part, 
 			continue;
 		}
 		n = min(v->iov_len - (size_t)off, (size_t)left);
-		err = copy(dst, (const uint8_t *)v->iov_base + off, n);
+		from = (const uint8_t *)v->iov_base + off;
+		err = crc ? copy_crc(dst, from, n, crc) : copy(dst, from, n);
 		if (err)
 			return err;
 		off = 0;
@@ -152,12 +156,33 @@ int packet_build(const struct seg *seg, uint32_t i, void *buf, size_t size, pack
 		return -ENOSPC;
 	memcpy(p, hdr, part.hdr_len);
 	if (part.len) {
-		err = packet_gather(seg, &part, p + part.hdr_len, copy ? copy : packet_memcpy);
+		err = packet_gather(seg, &part, p + part.hdr_len, copy ? copy : packet_memcpy, NULL,
+				    NULL);
 		if (err)
 			return err;
 	}
 	memset(p + part.hdr_len + part.len, 0, part.pad);
 	return (int)len;
+}
+
+int packet_payload(const struct seg *seg, const struct packet_part *part, void *dst,
+		   packet_copy_fn copy, packet_copy_crc_fn copy_crc, uint32_t *crc)
+{
+	bool apart = seg->pull || !copy_crc;
+	uint8_t *p = dst;
+	int err;
+
+	if (part->len) {
+		err = packet_gather(seg, part, p, copy, copy_crc, apart ? NULL : crc);
+		if (err)
+			return err;
+	}
+	memset(p + part->len, 0, part->pad);
+	if (apart)
+		*crc = crc32_add(*crc, p, part->len + part->pad);
+	else if (part->pad)
+		*crc = crc32_add(*crc, p + part->len, part->pad);
+	return 0;
 }
 
 /* QP0 and QP1 are datagram QPs, and nothing but a datagram goes to many. */

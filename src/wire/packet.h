@@ -67,6 +67,17 @@ typedef int (*packet_copy_fn)(void *dst, const void *src, size_t len);
  */
 int packet_build(const struct seg *seg, uint32_t i, void *buf, size_t size, packet_copy_fn copy);
 
+/* The same with a CRC of what was copied (core/umem.h, umem_copy_crc()). */
+typedef int (*packet_copy_crc_fn)(void *dst, const void *src, size_t len, uint32_t *crc);
+
+/*
+ * What comes behind the headers of the packet with this part, payload and pad,
+ * to dst, and its CRC, *crc being that of what comes before. copy_crc may be
+ * NULL. 0, or an error as from packet_build().
+ */
+int packet_payload(const struct seg *seg, const struct packet_part *part, void *dst,
+		   packet_copy_fn copy, packet_copy_crc_fn copy_crc, uint32_t *crc);
+
 /*
  * Takes a packet apart into a segment of one packet; *iov, the segment's only
  * entry, refers to the payload in buf. FIRST and MIDDLE packets have the plain

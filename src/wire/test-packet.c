@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include "wire/crc.h"
 #include "wire/icrc.h"
 #include "wire/packet.h"
 #include "wire/psn.h"
@@ -119,6 +120,57 @@ static void test_every_opcode(void **state)
 			for (size_t i = (size_t)n - (-s.len & 3); s.len && i < (size_t)n; i++)
 				assert_int_equal(b[i], 0);
 			free(b);
+		}
+	}
+}
+
+static int copy_crc(void *dst, const void *src, size_t len, uint32_t *crc)
+{
+	memcpy(dst, src, len);
+	*crc = crc32_add(*crc, src, len);
+	return 0;
+}
+
+static int copy_memory(void *dst, const void *src, size_t len)
+{
+	memcpy(dst, src, len);
+	return 0;
+}
+
+static int copy_nothing(void *dst, const void *src, size_t len)
+{
+	return -EFAULT;
+}
+
+/* Headers and payload apart are what packet_build() writes in one, with the CRC of it. */
+static void test_payload(void **state)
+{
+	for (uint32_t len = 0; len <= 3000; len += 199) {
+		struct iovec iov, two[2];
+		struct seg s = seg_of(OP_WRITE_ONLY, min(len, 1024u), &iov);
+		uint8_t want[PACKET_MAX], got[PACKET_MAX];
+		struct packet_part part;
+		int n = packet_build(&s, 0, want, sizeof(want), NULL);
+
+		assert_true(n > 0);
+		two[0] = (struct iovec){ payload, s.len / 3 };
+		two[1] = (struct iovec){ payload + s.len / 3, s.len - s.len / 3 };
+		s.iov = two;
+		s.niov = 2;
+		for (int apart = 0; apart < 2; apart++) {
+			uint32_t crc = 5;
+
+			memset(got, 0xee, sizeof(got));
+			assert_int_equal(packet_headers(&s, 0, got, &part), 0);
+			assert_int_equal(packet_payload(&s, &part, got + part.hdr_len, copy_memory,
+							apart ? NULL : copy_crc, &crc), 0);
+			assert_int_equal(part.hdr_len + part.len + part.pad, n);
+			assert_memory_equal(got, want, n);
+			assert_int_equal(crc, crc32_add(5, want + part.hdr_len,
+							(size_t)n - part.hdr_len));
+			if (s.len)
+				assert_int_equal(packet_payload(&s, &part, got, copy_nothing, NULL,
+								&crc), -EFAULT);
 		}
 	}
 }
@@ -380,6 +432,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_opcode),
+		cmocka_unit_test(test_payload),
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_drops),
 		cmocka_unit_test(test_long_messages),
