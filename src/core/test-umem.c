@@ -316,7 +316,8 @@ static void words(void **state)
 /* As a copy and then a CRC; and a page that is missing, wherever it begins. */
 static void copies_with_crc(void **state)
 {
-	static const size_t lens[] = { 0, 1, 3, 16, 255, 511, 512, 513, 767, 768, 1000, 4096, 9001 };
+	static const size_t lens[] = { 0, 1, 3, 16, 255, 511, 512, 513, 767, 768, 1000,
+				       4096, 9001 };
 	uint8_t *src = malloc(16384), *dst = malloc(16384), *m;
 	uint32_t crc;
 

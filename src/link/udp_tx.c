@@ -94,7 +94,8 @@ static int build(struct batch *b, const struct seg *seg)
 		iplen = ipudp_put(hdr, b->net, b->sport, b->ep->port, size, (uint16_t)t->n,
 				  IPUDP_DF);
 		crc = ipudp_icrc(hdr, iplen, p, part.hdr_len);
-		err = packet_payload(seg, &part, p + part.hdr_len, host->copy, host->copy_crc, &crc);
+		err = packet_payload(seg, &part, p + part.hdr_len, host->copy, host->copy_crc,
+				     &crc);
 		if (unlikely(err))
 			return err == -EFAULT ? err : -EINVAL;
 		icrc_put(p + len, crc);

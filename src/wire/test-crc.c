@@ -15,7 +15,8 @@ static void test_libdeflate(void **state)
 	}
 	for (size_t len = 0; len < 1400; len++)
 		for (size_t at = 0; at < 3; at++)
-			assert_int_equal(crc32_add(7, b + at, len), libdeflate_crc32(7, b + at, len));
+			assert_int_equal(crc32_add(7, b + at, len),
+					 libdeflate_crc32(7, b + at, len));
 	for (size_t cut = 0; cut <= sizeof(b); cut += 37)
 		assert_int_equal(crc32_add(crc32_add(0, b, cut), b + cut, sizeof(b) - cut),
 				 libdeflate_crc32(0, b, sizeof(b)));
