@@ -26,6 +26,7 @@
 
 #define MAX_CLIENTS 1024
 #define BACKLOG 128
+#define DRAIN_MAX 512		/* messages: more do not wait in a socket */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77		/* Linux 6.5 */
 #endif
@@ -123,32 +124,49 @@ void client_refused(struct client *c, int rc)
 	client_kill(c, "disconnected");
 }
 
-static void client_event(struct loop_fd *f, uint32_t events)
+/* One message from the socket. False: there is none. */
+static bool take_one(struct client *c)
 {
-	struct client *c = container_of(f, struct client, sock);
 	char body[IPC_MAX];
 	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, rc;
 	size_t len = sizeof(body);
 	struct ipc_hdr h;
 
-	if ((events & EPOLLOUT) && client_flush(c)) {
-		client_kill(c, "does not take its answer");
-		return;
-	}
-	if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
-		return;
-	rc = ipc_recv(f->fd, MSG_DONTWAIT, &h, body, &len, fds, &nfds);
+	rc = ipc_recv(c->sock.fd, MSG_DONTWAIT, &h, body, &len, fds, &nfds);
 	if (rc == -EAGAIN)
-		return;
+		return false;
 	if (!rc)
 		rc = client_message(c, &h, body, len, fds, nfds);
 	if (rc)
 		client_refused(c, rc);
+	return true;
+}
+
+void client_drain(struct client *c)
+{
+	for (int i = 0; i < DRAIN_MAX && !c->dead && take_one(c); i++)
+		;
+}
+
+static void client_event(struct loop_fd *f, uint32_t events)
+{
+	struct client *c = container_of(f, struct client, sock);
+
+	if ((events & EPOLLOUT) && client_flush(c)) {
+		client_kill(c, "does not take its answer");
+		return;
+	}
+	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+		take_one(c);
 }
 
 static void client_died(struct loop_fd *f, uint32_t events)
 {
-	client_kill(container_of(f, struct client, pidfd), "died");
+	struct client *c = container_of(f, struct client, pidfd);
+
+	/* What it said before it died it has said. */
+	client_drain(c);
+	client_kill(c, "died");
 }
 
 static void watch_death(struct client *c)

@@ -101,6 +101,8 @@ void clients_reap(struct loop *l);
 void client_kill(struct client *c, const char *why);
 /* What ipc_recv() or client_message() returned, not 0. */
 void client_refused(struct client *c, int rc);
+/* What it has sent and nobody has read: comes before the end of a file, or its own. May kill it. */
+void client_drain(struct client *c);
 struct client *client_by_proc(struct rused *r, uint32_t proc);
 /* Sends what is left of c->out. 0 or -errno. */
 int client_flush(struct client *c);
@@ -109,8 +111,7 @@ int client_message(struct client *c, const struct ipc_hdr *h, const void *body, 
 		   int *fds, int nfds);
 /* Copies a process page out of the client's descriptor. 0 or -errno. */
 int client_page(const struct client *c, struct proc_page *copy);
-/* nlsock.c */
-int netlink_open(struct client *c);
+int netlink_open(struct client *c);	/* nlsock.c */
 void netlink_close_all(struct client *c);
 /* res.c: counters of a device and of all UDP sockets, of the living and the dead */
 void res_counters(struct rused *r, int dev, uint64_t sum[PROC_COUNTERS]);

@@ -387,7 +387,7 @@ static int do_ucma_write(struct msg *m)
 	if (m->h->type == IPC_UCMA_POST) {
 		if (opt || q.count != q.len)
 			return -EPROTO;
-		ucma_posted(m->c->r, &q, (const char *)m->body + sizeof(q));
+		ucma_posted(m->c, &q, (const char *)m->body + sizeof(q));
 		return 0;
 	}
 	if (opt && opt != q.aux)

@@ -47,6 +47,7 @@ struct ucma_fd {
 	uint32_t number;
 	struct ucma_shm *shm;	/* also the program's */
 	int pid;		/* who opened it */
+	uint32_t poster;	/* process that has posted last; 0: none */
 };
 
 static struct ucma *ucma_of(const struct ucma_fd *u)
@@ -164,6 +165,20 @@ static void file_close(struct ucma_fd *u)
 
 _Static_assert(offsetof(struct ucma_fd, node) == 0, "freed by its node");
 
+static struct ucma_fd *find(const struct rused *r, uint32_t number);
+
+/* What was posted to it before comes first, though by another socket. */
+static void hang_up(struct ucma_fd *u)
+{
+	struct client *poster = client_by_proc(u->r, u->poster);
+
+	if (poster)
+		client_drain(poster);
+	/* A command among that may have swept it away. */
+	if (find(u->r, u->number) == u)
+		file_close(u);
+}
+
 /* Nobody says anything there: what a program puts into it by other ways than write() is forgotten. */
 static void fd_event(struct loop_fd *f, uint32_t events)
 {
@@ -173,7 +188,7 @@ static void fd_event(struct loop_fd *f, uint32_t events)
 	if (recv(f->fd, &c, sizeof(c), MSG_DONTWAIT | MSG_TRUNC) > 0)
 		return;
 	if (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
-		file_close(u);
+		hang_up(u);
 }
 
 int ucma_pid(const void *host)
@@ -310,7 +325,7 @@ static uint32_t command(const void *body, size_t len)
 	return hdr.cmd;
 }
 
-static struct ucma_fd *find(struct rused *r, uint32_t number)
+static struct ucma_fd *find(const struct rused *r, uint32_t number)
 {
 	struct ucma_fd *u = idtable_find(&r->ucma.ids, number & (UCMA_MAX_FILES - 1));
 
@@ -357,14 +372,15 @@ int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_
 	return 0;
 }
 
-void ucma_posted(struct rused *r, const struct ipc_ucma *q, const void *body)
+void ucma_posted(struct client *c, const struct ipc_ucma *q, const void *body)
 {
 	static struct ucma_reply scratch;
 	struct ucma_cmd cmd = { .buf = body, .len = q->len };
-	struct ucma_fd *u = find(r, q->file);
+	struct ucma_fd *u = find(c->r, q->file);
 
 	if (!u)
 		return;
+	u->poster = c->proc;
 	ucma_post(u->file, &cmd, &scratch);
 	ucma_flush(ucma_of(u));
 }

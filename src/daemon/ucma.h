@@ -60,7 +60,7 @@ void ucma_settle(struct rused *r);
 int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_t opt,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen);
 /* The same without a reply. */
-void ucma_posted(struct rused *r, const struct ipc_ucma *q, const void *body);
+void ucma_posted(struct client *c, const struct ipc_ucma *q, const void *body);
 /* Whether somebody has a file open. */
 static inline bool ucma_busy(const struct ucma_files *u)
 {
