@@ -99,7 +99,8 @@ static int trip(struct call *c, int *answer)
 	ret = want_channel(c->type);
 	if (!ret)
 		ret = ipc_trip(&engine.conn, c->type, c->req, c->len, &c->memfd, c->memfd >= 0,
-			       c->reply, c->rsize, c->fds, c->nfds, answer);
+			       c->reply, c->rsize, c->fds, c->nfds);
+	*answer = engine.conn.answer;
 	if (ret && c->nfds)
 		*c->nfds = 0;
 	return ret;

@@ -50,12 +50,12 @@ static bool two_cpus(void)
 
 int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void))
 {
-	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, answer, rc;
+	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, rc;
 	struct ipc_channel *ch = NULL;
 	size_t rsize = 0;
 
-	rc = ipc_trip(c, IPC_CHANNEL, NULL, 0, NULL, 0, NULL, &rsize, fds, &nfds, &answer);
-	if (rc || answer)
+	rc = ipc_trip(c, IPC_CHANNEL, NULL, 0, NULL, 0, NULL, &rsize, fds, &nfds);
+	if (rc || c->answer)
 		return rc;
 	if (nfds == 1 && !good(fds[0]))
 		ch = map(fds[0]);

@@ -42,11 +42,11 @@ struct ipc_channel {
 _Static_assert(sizeof(struct ipc_channel) == 3 * 4096, "whole pages");
 
 /*
- * As ipc_call(), through the channel if there is one; but 0 with the answer's -errno in *answer,
+ * As ipc_call(), through the channel if there is one; but 0 with the answer's -errno in c->answer,
  * else -errno: the connection is of no use, and still open.
  */
 int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len, const int *fds,
-	     int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds, int *answer);
+	     int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);
 /*
  * A request without an answer; what is asked later comes after it. 0, or -errno: the connection is
  * of no use, and still open.

@@ -360,7 +360,7 @@ static void note_slept(struct ipc_conn *c, ns_t took)
 
 /* The answer, if it comes here soon. -EAGAIN: it comes over the socket; *posted: nor has the request been taken. */
 static int channel_recv(struct ipc_conn *c, const struct ipc_hdr *req, ns_t began, char *reply,
-			size_t *rsize, bool *posted, int *answer)
+			size_t *rsize, bool *posted)
 {
 	ns_t until = began + min(max(c->spin.slept, SPIN_MIN), SPIN_MAX);
 	size_t len = reply && rsize ? *rsize : 0;
@@ -381,14 +381,14 @@ static int channel_recv(struct ipc_conn *c, const struct ipc_hdr *req, ns_t bega
 		rc = -EPROTO;
 	if (rc)
 		return rc;
-	*answer = hdr.error;
+	c->answer = hdr.error;
 	if (rsize)
 		*rsize = len;
 	return 0;
 }
 
 int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len, const int *fds,
-	     int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds, int *answer)
+	     int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds)
 {
 	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = type };
 	struct timespec left = { .tv_sec = CALL_TIMEOUT_S };
@@ -396,12 +396,12 @@ int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 	ns_t began = 0;
 	int rc;
 
-	*answer = 0;
+	c->answer = 0;
 	if (c->fd < 0)
 		return -ENOTCONN;
 	hdr.seq = ++c->seq;
 	if (ipc_check(&hdr, len, false)) {
-		*answer = -EINVAL;
+		c->answer = -EINVAL;
 		return 0;
 	}
 	spin = !nfds && spins(c);
@@ -415,7 +415,7 @@ int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 			return rc;
 	}
 	if (spin) {
-		rc = channel_recv(c, &hdr, began, reply, rsize, &posted, answer);
+		rc = channel_recv(c, &hdr, began, reply, rsize, &posted);
 		if (rc != -EAGAIN) {
 			if (nrfds)
 				*nrfds = 0;
@@ -425,7 +425,7 @@ int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 		if (rc)
 			return rc;
 	}
-	rc = call_recv(c, &hdr, reply, rsize, rfds, nrfds, &left, answer);
+	rc = call_recv(c, &hdr, reply, rsize, rfds, nrfds, &left, &c->answer);
 	if (!rc)
 		c->unanswered = false;
 	if (!rc && timed && !spin)
@@ -436,11 +436,10 @@ int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
 	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds)
 {
-	int answer, rc;
+	int rc = ipc_trip(c, type, req, len, fds, nfds, reply, rsize, rfds, nrfds);
 
-	rc = ipc_trip(c, type, req, len, fds, nfds, reply, rsize, rfds, nrfds, &answer);
 	if (!rc)
-		return answer;
+		return c->answer;
 	ipc_close(c);
 	if (nrfds)
 		*nrfds = 0;

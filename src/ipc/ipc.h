@@ -106,6 +106,7 @@ struct ipc_shutdown {
 struct ipc_conn {
 	int fd;			/* -1 = not connected */
 	uint32_t seq;
+	int answer;		/* of the last trip: 0 or -errno */
 	bool unanswered;	/* by ipc_post(), since the last answer: memory must not overtake it */
 	struct ipc_channel *chan;	/* NULL: there is only the socket */
 	struct ipc_spin spin;

@@ -76,27 +76,30 @@ int cma_acquire_dev_by_src_ip(struct rdma_id_private *p)
 	if (rdma_ip2gid(cma_src(p), gid))
 		memcpy(gid, ((struct sockaddr_ib *)(void *)cma_src(p))->sib_addr, 16);
 	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++) {
+		struct cma_device *dev = &rm->dev[i];
+		bool is_ib;
 		int index;
 
-		if (rm->dev[i].hd && cma_dev_is_ib(&rm->dev[i]) && cma_family(p) != AF_IB) {
-			if (rm->dev[i].hd->ib.hca_port != p->bound_if)
+		if (!dev->hd)
+			continue;
+		is_ib = cma_dev_is_ib(dev);
+		if (is_ib && cma_family(p) != AF_IB) {
+			if (dev->hd->ib.hca_port != p->bound_if)
 				continue;
-			attach_by_port(p, &rm->dev[i]);
+			attach_by_port(p, dev);
 			return 0;
 		}
-		index = cma_find_gid(&rm->dev[i], gid, rm->dev[i].hd && cma_dev_is_ib(&rm->dev[i]) ?
-							       0 : p->bound_if);
+		index = cma_find_gid(dev, gid, is_ib ? 0 : p->bound_if);
 		if (index < 0)
 			continue;
 		/* There is none over Ethernet. */
-		if (p->id.ps == RDMA_PS_IPOIB && !cma_dev_is_ib(&rm->dev[i]))
+		if (p->id.ps == RDMA_PS_IPOIB && !is_ib)
 			return -EINVAL;
 		p->sgid_index = index;
 		memcpy(p->sgid, gid, 16);
-		p->bound_if = cma_dev_is_ib(&rm->dev[i]) ? rm->dev[i].hd->ib.hca_port :
-							   rm->dev[i].hd->gid[index].ifindex;
+		p->bound_if = is_ib ? dev->hd->ib.hca_port : dev->hd->gid[index].ifindex;
 		p->id.port_num = CMA_PORT;
-		cma_attach_to_dev(p, &rm->dev[i]);
+		cma_attach_to_dev(p, dev);
 		return 0;
 	}
 	return -ENODEV;

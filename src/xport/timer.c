@@ -8,8 +8,8 @@
  *		acknowledgement and during an RNR wait. While the link says that a
  *		living peer has not yet looked at what we sent, its end counts for
  *		nothing: on a wire the NIC would answer, however busy the host.
- *		On a wire the attempts after the first wait longer, as the specification
- *		allows: the peer may be a program that waits for its turn on a CPU.
+ *		On a wire the last attempts wait longer, as the specification allows:
+ *		the peer may be a program that waits for its turn on a CPU.
  * early		on a link that loses, the ack timer's stand-in: a lost last packet, a
  *		lost NAK or a lost repetition is told by nobody, and ack timeouts are
  *		long. When nothing is answered within the round trips of late, the
@@ -40,6 +40,7 @@ static ns_t timeout_of(const struct qp *qp)
 	return ack_timeout_ns(qp->attr.timeout & 31);
 }
 
+#define STRETCHED_LAST 3		/* attempts: those before are for packets that are lost */
 #define STRETCHED_MAX (500 * NS_MS)	/* more would only keep a dead peer's connection longer */
 
 /*
@@ -48,7 +49,10 @@ static ns_t timeout_of(const struct qp *qp)
  */
 static ns_t stretched(const struct qp *qp, ns_t timeout)
 {
-	if (timeout >= STRETCHED_MAX || !qp->req.slow_start || qp->req.retry == qp->attr.retry_cnt)
+	const struct qp_req *r = &qp->req;
+
+	if (timeout >= STRETCHED_MAX || !r->slow_start || r->retry >= STRETCHED_LAST ||
+	    r->retry == qp->attr.retry_cnt)
 		return timeout;
 	return min(4 * timeout, (ns_t)STRETCHED_MAX);
 }
