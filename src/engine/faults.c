@@ -31,7 +31,7 @@ static void wake(ns_t when)
 	all.timer.fn = due;
 	if (timer_set(&engine.timers, &all.timer, when))
 		return;
-	if (when < engine.sleep_until)
+	if (when < READ_ONCE(engine.sleep_until))
 		progress_kick();
 }
 

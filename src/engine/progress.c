@@ -162,7 +162,7 @@ void progress_cq_armed(struct cq *cq)
 static void polls(void)
 {
 	WRITE_ONCE(engine.watch, WATCH_POLLED);
-	engine.grace = GRACE_MIN;
+	WRITE_ONCE(engine.grace, (ns_t)GRACE_MIN);
 	shm_polling(engine.ep);
 	wire_want_wakeup(false);
 	progress_kick();
@@ -179,7 +179,7 @@ void engine_poll(bool found)
 		return;
 	if (likely(engine.attached)) {
 		if (unlikely(engine.watch == WATCH_ASLEEP) && engine.started &&
-		    ++engine.empty_polls >= max(engine.polls_wanted, EMPTY_POLLS))
+		    ++engine.empty_polls >= max(READ_ONCE(engine.polls_wanted), EMPTY_POLLS))
 			polls();
 		/* The last poll has found something, and the program has not answered. */
 		if (!found)
@@ -202,13 +202,13 @@ void engine_poll(bool found)
 	engine_unlock();
 }
 
-/* It polls; the longer it has, the longer it may be believed to. */
+/* It polls; the longer it has, the longer it may be believed to. By the thread, also without the lock. */
 static void still_polls(void)
 {
 	ns_t grace = READ_ONCE(engine.grace);
 
 	if (grace >= GRACE_SOME)
-		engine.polls_wanted /= 2;
+		WRITE_ONCE(engine.polls_wanted, READ_ONCE(engine.polls_wanted) / 2);
 	grace += grace < GRACE_SOME ? grace : grace / 8;
 	WRITE_ONCE(engine.grace, min(grace, (ns_t)GRACE_MAX));
 }
@@ -226,7 +226,7 @@ static ns_t watch_next(ns_t now, uint32_t *seen_gen)
 		if (gen != *seen_gen) {
 			*seen_gen = gen;
 			still_polls();
-			return min(until, now + engine.grace);
+			return min(until, now + READ_ONCE(engine.grace));
 		}
 		WRITE_ONCE(engine.watch, WATCH_ASLEEP);
 		engine.empty_polls = 0;
@@ -275,8 +275,11 @@ static void linger(void)
  */
 static void not_polling(void)
 {
-	if (engine.watch == WATCH_POLLED)
-		engine.polls_wanted = min(max(engine.polls_wanted, EMPTY_POLLS) * 16, POLLS_MAX);
+	if (engine.watch == WATCH_POLLED) {
+		uint32_t wanted = max(READ_ONCE(engine.polls_wanted), EMPTY_POLLS) * 16;
+
+		WRITE_ONCE(engine.polls_wanted, min(wanted, POLLS_MAX));
+	}
 	engine.empty_polls = 0;
 }
 
@@ -401,7 +404,7 @@ static void *progress_thread(void *arg)
 		if (!engine_lock())
 			return NULL;
 		until = round_locked(&seen_gen, &page_at, &n);
-		engine.sleep_until = until;
+		WRITE_ONCE(engine.sleep_until, until);
 		engine_unlock();
 		if (n >= STREAM)
 			linger();

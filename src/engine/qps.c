@@ -39,7 +39,7 @@ void qp_rearm(struct qp *qp, ns_t now)
 	if (timer_set(&engine.timers, &qp->timer, wake))
 		return;
 	/* A program that polls runs its timers; when it has stopped, the thread sees within a grace. */
-	if (wake < engine.sleep_until && engine.watch == WATCH_ASLEEP)
+	if (wake < READ_ONCE(engine.sleep_until) && engine.watch == WATCH_ASLEEP)
 		progress_kick();
 }
 
