@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -68,37 +67,9 @@ bool rused_absent(int rc)
 	return rc == -ENOENT || rc == -ECONNREFUSED;
 }
 
-static uint64_t ns_inode(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) ? 0 : st.st_ino;
-}
-
 int rused_hello(struct ipc_conn *c, uint32_t *pid)
 {
-	struct ipc_hello hello = {
-		.netns = ns_inode("/proc/self/ns/net"),
-		.pidns = ns_inode("/proc/self/ns/pid"),
-		.pid = getpid(),
-		.comm = "ruse",
-	};
-	struct ipc_hello_reply reply;
-	size_t size = sizeof(reply);
-	int fds[IPC_MAX_FDS];
-	int nfds = IPC_MAX_FDS;
-	int rc;
-
-	rc = ipc_call(c, IPC_HELLO, &hello, sizeof(hello), NULL, 0, &reply, &size, fds, &nfds);
-	if (rc) {
-		ipc_close(c);
-		return rc;
-	}
-	while (nfds > 0)
-		close(fds[--nfds]);
-	if (pid)
-		*pid = reply.pid;
-	return 0;
+	return ipc_greet(c, "ruse", pid);
 }
 
 int rused_connect(struct ipc_conn *c, char *rundir, size_t size, uint32_t *pid)

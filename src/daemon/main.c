@@ -176,7 +176,11 @@ static int take_lock(struct rused *r)
 		rc = try_lock(r);
 		if (rc)
 			return rc;
-		if (!ipc_connect(&c, r->rundir)) {
+		/* An answer it must be: who is being killed still has its socket, and holds the lock. */
+		rc = ipc_connect(&c, r->rundir);
+		if (!rc)
+			rc = ipc_greet(&c, "rused", NULL);
+		if (!rc) {
 			ipc_close(&c);
 			return 0;
 		}

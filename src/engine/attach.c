@@ -22,6 +22,9 @@
 #include "engine/wire.h"
 #include "ipc/fabric_msg.h"
 
+#define ATTACH_TRIES 100
+#define ATTACH_NAP ((const struct timespec){ .tv_nsec = 20 * NS_MS })
+
 const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor)
 {
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
@@ -285,6 +288,21 @@ static void tell(int err)
 			strerrordesc_np(-err), IPC_RUNDIR_MAX - 1);
 }
 
+/* A connection that said hello. -EPIPE: it was taken, and closed unanswered. */
+static int connect_rused(bool start)
+{
+	int ret;
+
+	conn_close();
+	ret = start ? ipc_attach(&engine.conn, engine.host->rused_path, engine.rundir,
+				 sizeof(engine.rundir)) :
+		      ipc_connect(&engine.conn, engine.rundir);
+	if (ret)
+		return ret;
+	engine.conn.fd = engine.conn_fd_own = own_fd(engine.conn.fd);
+	return hello();
+}
+
 static int attach_both(bool start)
 {
 	int ret;
@@ -296,14 +314,12 @@ static int attach_both(bool start)
 		engine_guard();
 		engine.attached = true;
 	}
-	conn_close();
-	ret = start ? ipc_attach(&engine.conn, engine.host->rused_path, engine.rundir,
-				 sizeof(engine.rundir)) :
-		      ipc_connect(&engine.conn, engine.rundir);
-	if (ret)
-		return ret;
-	engine.conn.fd = engine.conn_fd_own = own_fd(engine.conn.fd);
-	ret = hello();
+	ret = connect_rused(start);
+	/* It was on its way out, killed perhaps, and still took connections. */
+	for (int i = 0; ret == -EPIPE && start && i < ATTACH_TRIES; i++) {
+		sys_call(SYS_nanosleep, &ATTACH_NAP, NULL);
+		ret = connect_rused(start);
+	}
 	if (!ret)
 		ret = take_host();
 	if (!ret)

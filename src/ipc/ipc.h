@@ -128,17 +128,18 @@ int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t 
 int ipc_rundir(char *path, size_t size);
 /* Connects to a running rused; -ENOENT, -ECONNREFUSED when none runs, -EPERM when it is another user's. */
 int ipc_connect(struct ipc_conn *c, const char *rundir);
+/* HELLO of a program without devices, named comm. 0 or -errno, the connection then closed; pid (or NULL): rused's. */
+int ipc_greet(struct ipc_conn *c, const char *comm, uint32_t *pid);
 void ipc_close(struct ipc_conn *c);
 /*
  * One request and its answer. fds: descriptors to pass / received (close-on-exec).
  * rsize: room on entry, bytes on return; the bodies of IPC_F_MORE messages are
  * put together. 0, the answer's -errno, or -EPIPE / -ETIMEDOUT / -EPROTO when
  * rused is gone or talks nonsense, -EMSGSIZE when the answer does not fit
- * (the connection is then closed). -ENOTCONN when it was closed before.
+ * (the connection is then closed). -ENOTCONN when it was closed before. See ipc/channel.h too.
  */
 int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
 	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);
-/* ipc_trip() and ipc_post() are in ipc/channel.h. */
 /* Lower half, for both ends. 0 or -errno; recv: -EAGAIN nothing there, -EPIPE closed, -EPROTO malformed, -EMSGSIZE too long. */
 int ipc_send(int fd, const struct ipc_hdr *hdr, const void *body, size_t len,
 	     const int *fds, int nfds);

@@ -74,11 +74,11 @@ random.seed(1)
 good = process()
 for n in (1, 15, 16, 17, 72, 88, 1000, 16384, 20000):
     s = connect(); s.send(random.randbytes(n)); assert closed(s), n
-FAULT, FABRIC, HOST = 10, 16, 17            # any text will do, and is answered
+TEXT = {FAULT, FABRIC, HOST}                # any text will do, and is answered
 for kind in FAULT, FABRIC:
     err, body, _ = call(good, kind, b"xyz\xff"); assert err == 0 and b"error" in body, body
 err, _, _ = call(good, HOST, b"xyz\xff"); assert err == -19, err
-for kind in set(range(300)) - {FAULT, FABRIC, HOST}:
+for kind in set(range(300)) - TEXT:
     s = process(); s.send(message(kind, b"xyz")); assert closed(s), kind
 for m in (message(HELLO), message(LEASE, bytes(8)), message(STATUS, version=2),
           message(STATUS, flags=1), b"x"):
@@ -164,6 +164,29 @@ PY
 wait "$pid" 2>/dev/null || true
 start --idle 1
 finish
+
+echo "- one that is being killed still takes connections: the next waits for the lock"
+client <<'PY'
+import subprocess
+run = os.environ["RUN"]
+lock = os.open(run + "/lock", os.O_RDWR | os.O_CREAT, 0o600)
+fcntl.flock(lock, fcntl.LOCK_EX)
+dying = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+dying.bind(run + "/rused.sock")
+dying.listen()
+dying.settimeout(60)
+new = subprocess.Popen([os.environ["rused"], "--rundir", run, "--foreground"],
+                       stderr=subprocess.DEVNULL)
+dying.accept()[0].close()
+dying.accept()[0].close()                   # it has come again
+dying.close()
+os.close(lock)
+s = process(wait=True)
+assert new.poll() is None
+new.terminate()
+assert new.wait() == 0 and closed(s)
+assert os.listdir(run) == [], os.listdir(run)
+PY
 
 echo "- idle: goes by itself and leaves nothing; a second one finds the first"
 start --idle 1
