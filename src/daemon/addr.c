@@ -7,13 +7,13 @@
  * it is dropped, and the neighbour table is looked at until there is an answer.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -45,7 +45,7 @@ struct membership {
 void addr_init(struct rused *r)
 {
 	rtnl_init(&r->addr.rtnl);
-	r->addr.probe[0] = r->addr.probe[1] = -1;
+	r->addr.probe[0] = r->addr.probe[1] = r->addr.port_range = -1;
 	list_init(&r->addr.pending);
 	list_init(&r->addr.groups);
 }
@@ -76,57 +76,51 @@ void addr_fini(struct rused *r)
 	for (int i = 0; i < 2; i++)
 		if (r->addr.probe[i] >= 0)
 			close(r->addr.probe[i]);
+	if (r->addr.port_range >= 0)
+		close(r->addr.port_range);
 	rtnl_fini(&r->addr.rtnl);
-}
-
-/* An ioctl about an interface. 0 or -errno. */
-static int if_ioctl(uint32_t ifindex, unsigned long what, struct ifreq *ifr)
-{
-	int fd, rc;
-
-	memset(ifr, 0, sizeof(*ifr));
-	if (!if_indextoname(ifindex, ifr->ifr_name))
-		return -ENODEV;
-	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	rc = ioctl(fd, what, ifr) ? -errno : 0;
-	close(fd);
-	return rc;
 }
 
 uint32_t addr_netdev_mtu(void *ctx, uint32_t ifindex)
 {
-	struct ifreq ifr;
+	struct rused *r = ctx;
+	struct rtnl_link link;
 
-	return if_ioctl(ifindex, SIOCGIFMTU, &ifr) ? 0 : (uint32_t)ifr.ifr_mtu;
+	rtnl_sync(&r->addr.rtnl, r->loop.now);
+	return rtnl_link(&r->addr.rtnl, ifindex, &link) ? 0 : link.mtu;
 }
 
+/* Read anew each time, for nobody tells of a change, but the file stays open. */
 void addr_port_range(void *ctx, uint16_t *low, uint16_t *high)
 {
-	FILE *f = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
+	struct rused *r = ctx;
 	unsigned int a, b;
+	char text[32];
+	ssize_t n;
 
 	*low = 32768;	/* the kernel's own default, where /proc is not to be seen */
 	*high = 60999;
-	if (!f)
-		return;
-	if (fscanf(f, "%u %u", &a, &b) == 2 && a && a <= b && b <= UINT16_MAX) {
+	if (r->addr.port_range < 0)
+		r->addr.port_range = open("/proc/sys/net/ipv4/ip_local_port_range",
+					  O_RDONLY | O_CLOEXEC);
+	n = r->addr.port_range < 0 ? 0 : pread(r->addr.port_range, text, sizeof(text) - 1, 0);
+	text[max(n, (ssize_t)0)] = 0;
+	if (sscanf(text, "%u %u", &a, &b) == 2 && a && a <= b && b <= UINT16_MAX) {
 		*low = (uint16_t)a;
 		*high = (uint16_t)b;
 	}
-	fclose(f);
 }
 
 int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, uint32_t *ifindex)
 {
 	struct rused *r = ctx;
-	char name[IF_NAMESIZE];
+	struct rtnl_link link;
 	struct rtnl_addr a;
 
+	rtnl_sync(&r->addr.rtnl, r->loop.now);
 	if (bound_if) {
 		*ifindex = bound_if;
-		return if_indextoname(bound_if, name) ? 0 : -ENODEV;
+		return rtnl_link(&r->addr.rtnl, bound_if, &link);
 	}
 	if (rtnl_addr_of(&a, addr))
 		return -EADDRNOTAVAIL;
@@ -134,14 +128,14 @@ int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, ui
 }
 
 /* Nothing is asked of neighbours there: everybody gets everything, or there is one peer. */
-static bool needs_no_neighbour(const struct rtnl_route *route)
+static bool needs_no_neighbour(struct rtnl *rt, const struct rtnl_route *route)
 {
-	struct ifreq ifr;
+	struct rtnl_link link;
 
 	if (route->type != RTN_UNICAST)
 		return true;
-	return !if_ioctl(route->oif, SIOCGIFFLAGS, &ifr) &&
-	       (ifr.ifr_flags & (IFF_NOARP | IFF_LOOPBACK | IFF_POINTOPOINT));
+	return !rtnl_link(rt, route->oif, &link) &&
+	       (link.flags & (IFF_NOARP | IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
 /* Makes the kernel look for the neighbour. */
@@ -181,8 +175,11 @@ static void look(struct timer *t, ns_t now)
 	struct lookup *l = container_of(t, struct lookup, timer);
 	struct rdmacm_resolve *req = l->req;
 	struct rused *r = l->r;
-	int rc = rtnl_neigh(&r->addr.rtnl, &l->route.next, l->route.oif);
+	struct rtnl_neigh n;
+	int rc;
 
+	rtnl_sync(&r->addr.rtnl, now);
+	rc = rtnl_neigh(&r->addr.rtnl, &l->route.next, l->route.oif, &n);
 	if (rc == -ENODATA && now >= l->deadline)
 		rc = -ETIMEDOUT;
 	if (rc == -ENODATA) {
@@ -232,10 +229,12 @@ int addr_resolve(void *ctx, struct rdmacm_resolve *req)
 	struct rused *r = ctx;
 	struct rtnl_addr dst, src;
 	struct rtnl_route route;
+	struct rtnl_neigh n;
 	uint32_t ifindex;
 	int rc = rtnl_addr_of(&dst, (struct sockaddr *)&req->dst);
 
 	req->host = NULL;
+	rtnl_sync(&r->addr.rtnl, r->loop.now);
 	/* A source of another family, or none, is any: the route has one. */
 	if (!rc && rtnl_addr_of(&src, (struct sockaddr *)&req->src))
 		src = (struct rtnl_addr){ .family = dst.family, .len = dst.len };
@@ -248,8 +247,8 @@ int addr_resolve(void *ctx, struct rdmacm_resolve *req)
 		rc = rtnl_owner(&r->addr.rtnl, &dst, &ifindex);
 	if (rc)
 		return rc;
-	if (!needs_no_neighbour(&route)) {
-		rc = rtnl_neigh(&r->addr.rtnl, &route.next, route.oif);
+	if (!needs_no_neighbour(&r->addr.rtnl, &route)) {
+		rc = rtnl_neigh(&r->addr.rtnl, &route.next, route.oif, &n);
 		if (rc == -ENODATA)
 			return lookup_start(r, req, &route);
 		if (rc)

@@ -15,6 +15,7 @@ struct rused;
 struct addr_state {
 	struct rtnl rtnl;
 	int probe[2];			/* sockets that wake neighbours, IPv4 and IPv6; -1 */
+	int port_range;			/* the file that has it; -1: not open */
 	struct list_head pending;	/* struct lookup */
 	struct list_head groups;	/* struct membership */
 };

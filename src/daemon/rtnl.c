@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the kernel has answered, as long as it is true. */
 #include <errno.h>
-#include <libmnl/libmnl.h>
-#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -10,24 +9,29 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/rtnl.h"
+#include "daemon/rtnl_internal.h"
 
-#define BUF 32768
-#define HOP_LIMIT 64	/* net.ipv4.ip_default_ttl and IPv6's hop_limit, unless somebody has changed them */
-
-/* The states in which the kernel sends (NUD_VALID). */
-#define NUD_USABLE                                                                            \
-	(NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
+#define GROUP(nr) (1u << ((nr) - 1))
+/* Whatever one of these says may change a route, or who has an address. */
+#define NEWS                                                                                  \
+	(GROUP(RTNLGRP_LINK) | GROUP(RTNLGRP_NEIGH) | GROUP(RTNLGRP_IPV4_IFADDR) |            \
+	 GROUP(RTNLGRP_IPV4_ROUTE) | GROUP(RTNLGRP_IPV4_RULE) | GROUP(RTNLGRP_IPV6_IFADDR) |  \
+	 GROUP(RTNLGRP_IPV6_ROUTE) | GROUP(RTNLGRP_IPV6_RULE) | GROUP(RTNLGRP_IPV4_NETCONF) | \
+	 GROUP(RTNLGRP_IPV6_NETCONF) | GROUP(RTNLGRP_NEXTHOP))
 
 void rtnl_init(struct rtnl *rt)
 {
-	*rt = (struct rtnl){ .fd = -1 };
+	memset(rt, 0, sizeof(*rt));
+	rt->fd = rt->news = -1;
+	rt->epoch = rt->neigh_epoch = 1;
 }
 
 void rtnl_fini(struct rtnl *rt)
 {
 	if (rt->fd >= 0)
 		close(rt->fd);
+	if (rt->news >= 0)
+		close(rt->news);
 	free(rt->own);
 	rtnl_init(rt);
 }
@@ -77,255 +81,139 @@ bool rtnl_addr_any(const struct rtnl_addr *a)
 	return !memcmp(a->b, any, sizeof(any));
 }
 
-static int rtnl_open(struct rtnl *rt)
+static void forget(struct rtnl *rt)
 {
-	struct sockaddr_nl sa = { .nl_family = AF_NETLINK };
-	int fd;
+	rt->epoch++;
+	rt->neigh_epoch++;
+}
 
-	if (rt->fd >= 0)
-		return 0;
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (fd < 0)
-		return -errno;
-	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa))) {
+/* Listens before anything is asked. Without, nothing is kept for longer than one rtnl_sync(). */
+static void listen_to_news(struct rtnl *rt)
+{
+	struct sockaddr_nl sa = { .nl_family = AF_NETLINK, .nl_groups = NEWS };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&sa, sizeof(sa))) {
 		close(fd);
-		return -errno;
+		fd = -1;
 	}
-	rt->fd = fd;
-	return 0;
+	rt->news = fd;
 }
 
-/*
- * Sends the request and calls cb for each message of the answer until its end.
- * 0 or -errno, of the kernel's answer or of the socket.
- */
-static int ask(struct rtnl *rt, struct nlmsghdr *nlh, mnl_cb_t cb, void *arg)
+/* One datagram is about one thing: its first message says of what kind. */
+static bool about_neighbours(const void *buf, ssize_t n)
 {
-	char buf[BUF];
+	struct nlmsghdr h;
+
+	if (n < (ssize_t)sizeof(h))
+		return false;
+	memcpy(&h, buf, sizeof(h));
+	return h.nlmsg_type == RTM_NEWNEIGH || h.nlmsg_type == RTM_DELNEIGH;
+}
+
+void rtnl_sync(struct rtnl *rt, ns_t now)
+{
+	struct nlmsghdr h;
 	ssize_t n;
-	int rc;
 
-	nlh->nlmsg_seq = ++rt->seq;
-	nlh->nlmsg_flags |= NLM_F_REQUEST;
-	if (send(rt->fd, nlh, nlh->nlmsg_len, 0) < 0)
-		return -errno;
-	for (;;) {
-		n = recv(rt->fd, buf, sizeof(buf), MSG_DONTWAIT);
-		if (n < 0)
-			return errno == EAGAIN ? -EPROTO : -errno;
-		rc = mnl_cb_run(buf, (size_t)n, rt->seq, 0, cb, arg);
-		if (rc < 0 && errno == ESRCH)
-			continue;	/* of an earlier request that went wrong */
-		if (rc < 0)
-			return -errno;
-		if (rc <= MNL_CB_STOP)
-			return 0;
+	if (rt->news < 0) {
+		listen_to_news(rt);
+		forget(rt);
 	}
-}
-
-static void put_addr(struct nlmsghdr *nlh, uint16_t type, const struct rtnl_addr *a)
-{
-	mnl_attr_put(nlh, type, a->len, a->b);
-}
-
-static void get_addr(const struct nlattr *a, uint8_t family, struct rtnl_addr *to)
-{
-	uint8_t len = family == AF_INET ? 4 : 16;
-
-	if (mnl_attr_get_payload_len(a) != len)
-		return;
-	*to = (struct rtnl_addr){ .family = family, .len = len };
-	memcpy(to->b, mnl_attr_get_payload(a), len);
-}
-
-/* RTA_VIA: a gateway of the other family. */
-static void get_via(const struct nlattr *a, struct rtnl_addr *to)
-{
-	const struct rtvia *via = mnl_attr_get_payload(a);
-	size_t len = mnl_attr_get_payload_len(a);
-
-	if (len == sizeof(*via) + 16 && via->rtvia_family == AF_INET6) {
-		*to = (struct rtnl_addr){ .family = AF_INET6, .len = 16 };
-		memcpy(to->b, via->rtvia_addr, 16);
+	if (now - rt->since >= RTNL_KEEP) {
+		forget(rt);
+		rt->since = now;
 	}
-}
-
-static uint8_t hop_limit_of(const struct nlattr *metrics)
-{
-	const struct nlattr *a;
-
-	mnl_attr_for_each_nested(a, metrics)
-		if (mnl_attr_get_type(a) == RTAX_HOPLIMIT && !mnl_attr_validate(a, MNL_TYPE_U32) &&
-		    mnl_attr_get_u32(a) - 1 < 255)
-			return (uint8_t)mnl_attr_get_u32(a);
-	return HOP_LIMIT;
-}
-
-static int route_cb(const struct nlmsghdr *nlh, void *arg)
-{
-	const struct rtmsg *rt = mnl_nlmsg_get_payload(nlh);
-	struct rtnl_route *r = arg;
-	const struct nlattr *a;
-
-	if (nlh->nlmsg_type != RTM_NEWROUTE || mnl_nlmsg_get_payload_len(nlh) < sizeof(*rt))
-		return MNL_CB_OK;
-	r->type = rt->rtm_type;
-	mnl_attr_for_each(a, nlh, sizeof(*rt)) {
-		switch (mnl_attr_get_type(a)) {
-		case RTA_OIF:
-			if (!mnl_attr_validate(a, MNL_TYPE_U32))
-				r->oif = mnl_attr_get_u32(a);
-			break;
-		case RTA_PREFSRC:
-			get_addr(a, rt->rtm_family, &r->src);
-			break;
-		case RTA_GATEWAY:
-			get_addr(a, rt->rtm_family, &r->next);
-			break;
-		case RTA_VIA:
-			get_via(a, &r->next);
-			break;
-		case RTA_METRICS:
-			r->hop_limit = hop_limit_of(a);
-			break;
+	while (rt->news >= 0) {
+		n = recv(rt->news, &h, sizeof(h), MSG_DONTWAIT);
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n >= 0 && about_neighbours(&h, n))
+			rt->neigh_epoch++;
+		else
+			forget(rt);	/* ENOBUFS: there was more than the socket holds */
+		if (n < 0 && errno != ENOBUFS) {
+			close(rt->news);
+			rt->news = -1;
 		}
 	}
-	return MNL_CB_STOP;
 }
 
-/* IPv6 answers with a route that says no, where IPv4 answers with an error. */
-static int route_error(uint8_t type)
+static bool same(const struct rtnl_addr *a, const struct rtnl_addr *b)
 {
-	switch (type) {
-	case RTN_UNREACHABLE:
-		return -EHOSTUNREACH;
-	case RTN_PROHIBIT:
-		return -EACCES;
-	case RTN_BLACKHOLE:
-		return -EINVAL;
-	case RTN_UNSPEC:
-	case RTN_THROW:
-		return -ENETUNREACH;
-	}
-	return 0;
+	return a->family == b->family && !memcmp(a->b, b->b, sizeof(a->b));
+}
+
+/* FNV-1a */
+static uint32_t hash_more(uint32_t h, const void *p, size_t len)
+{
+	const uint8_t *b = p;
+
+	while (len--)
+		h = (h ^ *b++) * 16777619u;
+	return h;
+}
+
+static uint32_t hash_of(const struct rtnl_addr *a, uint32_t ifindex)
+{
+	uint32_t h = hash_more(2166136261u, a->b, a->len);
+
+	h = hash_more(h, &ifindex, sizeof(ifindex));
+	return h ^ h >> 16;
 }
 
 int rtnl_route(struct rtnl *rt, const struct rtnl_addr *dst, const struct rtnl_addr *src,
 	       uint32_t oif, struct rtnl_route *route)
 {
-	char buf[256];
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	struct rtmsg *rtm;
-	bool any = rtnl_addr_any(src);
-	int rc = rtnl_open(rt);
+	uint32_t h = hash_of(dst, oif) ^ hash_of(src, 0);
+	struct rtnl_kept_route *k = &rt->route[h % RTNL_ROUTES];
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	nlh->nlmsg_type = RTM_GETROUTE;
-	rtm = mnl_nlmsg_put_extra_header(nlh, sizeof(*rtm));
-	rtm->rtm_family = dst->family;
-	rtm->rtm_dst_len = (unsigned char)(dst->len * 8);
-	put_addr(nlh, RTA_DST, dst);
-	if (!any) {
-		rtm->rtm_src_len = (unsigned char)(src->len * 8);
-		put_addr(nlh, RTA_SRC, src);
+	if (k->epoch != rt->epoch || k->oif != oif || !same(&k->dst, dst) || !same(&k->src, src)) {
+		*k = (struct rtnl_kept_route){ .oif = oif, .dst = *dst, .src = *src };
+		rc = rtnl_ask_route(rt, dst, src, oif, &k->route);
+		k->epoch = rc ? 0 : rt->epoch;
 	}
-	if (oif)
-		mnl_attr_put_u32(nlh, RTA_OIF, oif);
-	*route = (struct rtnl_route){ .hop_limit = HOP_LIMIT };
-	rc = ask(rt, nlh, route_cb, route);
-	if (rc)
-		return rc;
-	if (!any)
-		route->src = *src;
-	if (!route->next.family)
-		route->next = *dst;
-	return route_error(route->type);
-}
-
-static int neigh_cb(const struct nlmsghdr *nlh, void *arg)
-{
-	const struct ndmsg *nd = mnl_nlmsg_get_payload(nlh);
-	uint16_t *state = arg;
-
-	if (nlh->nlmsg_type == RTM_NEWNEIGH && mnl_nlmsg_get_payload_len(nlh) >= sizeof(*nd))
-		*state = nd->ndm_state;
-	return MNL_CB_STOP;
-}
-
-int rtnl_neigh(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t ifindex)
-{
-	char buf[256];
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	struct ndmsg *nd;
-	uint16_t state = NUD_NONE;
-	int rc = rtnl_open(rt);
-
-	if (rc)
-		return rc;
-	nlh->nlmsg_type = RTM_GETNEIGH;
-	nd = mnl_nlmsg_put_extra_header(nlh, sizeof(*nd));
-	nd->ndm_family = addr->family;
-	nd->ndm_ifindex = (int)ifindex;
-	put_addr(nlh, NDA_DST, addr);
-	rc = ask(rt, nlh, neigh_cb, &state);
-	if (rc && rc != -ENOENT)
-		return rc;
-	return state & NUD_USABLE ? 0 : -ENODATA;
-}
-
-static int own_cb(const struct nlmsghdr *nlh, void *arg)
-{
-	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
-	struct rtnl_own own = { 0 }, *more;
-	struct rtnl *rt = arg;
-	const struct nlattr *a;
-
-	if (nlh->nlmsg_type != RTM_NEWADDR || mnl_nlmsg_get_payload_len(nlh) < sizeof(*ifa))
-		return MNL_CB_OK;
-	own.ifindex = ifa->ifa_index;
-	mnl_attr_for_each(a, nlh, sizeof(*ifa)) {
-		/* On point-to-point links IFA_ADDRESS is the peer's. */
-		if (mnl_attr_get_type(a) == IFA_LOCAL ||
-		    (mnl_attr_get_type(a) == IFA_ADDRESS && !own.addr.family))
-			get_addr(a, ifa->ifa_family, &own.addr);
-	}
-	if (!own.addr.family)
-		return MNL_CB_OK;
-	if (!(rt->own_count & (rt->own_count - 1))) {
-		more = realloc(rt->own, sizeof(*more) * (rt->own_count ? 2 * rt->own_count : 1));
-		if (!more)
-			return MNL_CB_OK;
-		rt->own = more;
-	}
-	rt->own[rt->own_count++] = own;
-	return MNL_CB_OK;
-}
-
-static int own_read(struct rtnl *rt)
-{
-	char buf[256];
-	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
-	struct ifaddrmsg *ifa;
-	int rc = rtnl_open(rt);
-
-	if (rc)
-		return rc;
-	rt->own_count = 0;
-	nlh->nlmsg_type = RTM_GETADDR;
-	nlh->nlmsg_flags = NLM_F_DUMP;
-	ifa = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifa));
-	ifa->ifa_family = AF_UNSPEC;
-	rc = ask(rt, nlh, own_cb, rt);
-	rt->fresh = !rc;
+	*route = k->route;
 	return rc;
+}
+
+/* Only what is there is kept: nobody tells of what the kernel has not begun to look for. */
+int rtnl_neigh(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t ifindex,
+	       struct rtnl_neigh *n)
+{
+	struct rtnl_kept_neigh *k = &rt->neigh[hash_of(addr, ifindex) % RTNL_NEIGHS];
+	int rc = 0;
+
+	if (k->epoch != rt->neigh_epoch || k->n.ifindex != ifindex || !same(&k->n.addr, addr)) {
+		rc = rtnl_ask_neigh(rt, addr, ifindex, &k->n);
+		k->n.addr = *addr;
+		k->n.ifindex = ifindex;
+		k->epoch = rc ? 0 : rt->neigh_epoch;
+	}
+	*n = k->n;
+	return rc;
+}
+
+int rtnl_link(struct rtnl *rt, uint32_t ifindex, struct rtnl_link *link)
+{
+	struct rtnl_kept_link *k = &rt->link[ifindex % RTNL_LINKS];
+	int rc = 0;
+
+	if (k->epoch != rt->epoch || k->link.ifindex != ifindex) {
+		rc = rtnl_ask_link(rt, ifindex, &k->link);
+		k->epoch = rc ? 0 : rt->epoch;
+	}
+	*link = k->link;
+	return rc ? -ENODEV : 0;
 }
 
 static bool own_find(const struct rtnl *rt, const struct rtnl_addr *addr, uint32_t *ifindex)
 {
 	for (uint32_t i = 0; i < rt->own_count; i++)
-		if (rt->own[i].addr.family == addr->family &&
-		    !memcmp(rt->own[i].addr.b, addr->b, sizeof(addr->b))) {
+		if (same(&rt->own[i].addr, addr)) {
 			*ifindex = rt->own[i].ifindex;
 			return true;
 		}
@@ -334,10 +222,12 @@ static bool own_find(const struct rtnl *rt, const struct rtnl_addr *addr, uint32
 
 int rtnl_owner(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t *ifindex)
 {
-	if (rt->fresh && own_find(rt, addr, ifindex))
-		return 0;
-	/* News of it may be on the way to us: what somebody has just added counts. */
-	if (own_read(rt))
-		log_warn("addresses of this host cannot be read");
+	if (rt->own_epoch != rt->epoch) {
+		rt->own_epoch = rt->epoch;
+		if (rtnl_ask_own(rt)) {
+			rt->own_epoch = 0;
+			log_warn("addresses of this host cannot be read");
+		}
+	}
 	return own_find(rt, addr, ifindex) ? 0 : -EADDRNOTAVAIL;
 }

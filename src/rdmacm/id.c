@@ -8,6 +8,15 @@
 #include "wire/be.h"
 #include "rdmacm/rdmacm_internal.h"
 
+uint32_t cma_random(struct rdmacm *rm)
+{
+	if (!rm->nrandom) {
+		rand_bytes(rm->random, sizeof(rm->random));
+		rm->nrandom = ARRAY_SIZE(rm->random);
+	}
+	return rm->random[--rm->nrandom];
+}
+
 struct rdma_id_private *cma_create_id(struct rdmacm *rm, rdma_cm_event_handler handler,
 				      void *context, uint16_t ps, uint8_t qp_type)
 {
@@ -22,7 +31,7 @@ struct rdma_id_private *cma_create_id(struct rdmacm *rm, rdma_cm_event_handler h
 	p->id.qp_type = qp_type;
 	p->state = RDMA_CM_IDLE;
 	p->sgid_index = -1;
-	p->seq_num = rand_u32() & 0xffffff;
+	p->seq_num = cma_random(rm) & 0xffffff;
 	p->restrack_id = rm->next_restrack++;
 	list_init(&p->device_item);
 	list_init(&p->bind_item);

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "base/rand.h"
 #include "wire/be.h"
 #include "rdmacm/rdmacm_internal.h"
 
@@ -105,7 +104,7 @@ static int alloc_any_port(uint16_t ps, struct rdma_id_private *p)
 
 	rm->ops->port_range(rm->ctx, &low, &high);
 	left = high < low ? 0 : high - low + 1u;
-	rover = low + (left ? rand_u32() % left : 0);
+	rover = low + (left ? cma_random(rm) % left : 0);
 	for (; left; left--, rover = rover >= high ? low : rover + 1) {
 		struct rdma_bind_list *b;
 		int ret = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What an id is made of. */
+/* What an id is made of, and what all of a host belong to. */
 #ifndef RUSE_RDMACM_PRIV_INTERNAL_H
 #define RUSE_RDMACM_PRIV_INTERNAL_H
 
@@ -20,6 +20,21 @@ struct cma_device {
 	struct cm_device *cdev;
 	uint32_t ifindex;
 	struct list_head ids;		/* rdma_id_private.device_item */
+};
+
+#define CMA_PORT_BUCKETS 1024
+
+struct rdmacm {
+	const struct host_page *page;
+	struct cm *cm;
+	const struct rdmacm_ops *ops;
+	void *ctx;
+	struct cma_device dev[HOST_MAX_DEVS];
+	struct list_head ids, listen_any;
+	struct list_head ports[CMA_PORT_BUCKETS];
+	uint32_t next_restrack;
+	uint32_t last_used_port;
+	uint32_t random[64], nrandom;	/* drawn at once, not yet used */
 };
 
 struct rdma_id_private {

@@ -18,20 +18,6 @@
 #define RDMA_UDP_QKEY 0x01234567u
 #define CMA_HDR_LEN 36			/* in front of the private data; not with AF_IB */
 
-#define CMA_PORT_BUCKETS 1024
-
-struct rdmacm {
-	const struct host_page *page;
-	struct cm *cm;
-	const struct rdmacm_ops *ops;
-	void *ctx;
-	struct cma_device dev[HOST_MAX_DEVS];
-	struct list_head ids, listen_any;
-	struct list_head ports[CMA_PORT_BUCKETS];
-	uint32_t next_restrack;
-	uint32_t last_used_port;
-};
-
 static inline struct rdma_id_private *id_to_priv(const struct rdma_cm_id *id)
 {
 	return container_of(id, struct rdma_id_private, id);
@@ -77,6 +63,8 @@ static inline ns_t cma_now(const struct rdmacm *rm)
 /* id.c */
 struct rdma_id_private *cma_create_id(struct rdmacm *rm, rdma_cm_event_handler handler,
 				      void *context, uint16_t ps, uint8_t qp_type);
+/* rand_u32(), which asks the kernel, once in a while. */
+uint32_t cma_random(struct rdmacm *rm);
 bool cma_comp_exch(struct rdma_id_private *p, enum rdma_cm_state comp, enum rdma_cm_state exch);
 /* Tells the owner. Not 0: the caller destroys the id. */
 int cma_tell(struct rdma_id_private *p, struct rdma_cm_event *event);
