@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -129,24 +128,6 @@ struct live *live_open(uint32_t snaplen)
 	return NULL;
 }
 
-static struct capring *map_ring(int fd)
-{
-	int seals = fcntl(fd, F_GET_SEALS);
-	struct capring *r;
-	struct stat st;
-
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) ||
-	    st.st_size < (off_t)CAPRING_SIZE)
-		return NULL;
-	r = mmap(NULL, CAPRING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (r == MAP_FAILED)
-		return NULL;
-	if (r->magic == CAPRING_MAGIC && r->size == CAPRING_DATA)
-		return r;
-	munmap(r, CAPRING_SIZE);
-	return NULL;
-}
-
 /* Waits for the first message, which was sent with the connect. */
 static int greet(struct source *s)
 {
@@ -162,7 +143,7 @@ static int greet(struct source *s)
 	if (rc)
 		return rc;
 	if (len == sizeof(hello) && h.type == IPC_CAPTURE && nfds)
-		s->rd.ring = map_ring(fds[0]);
+		s->rd.ring = capring_map(fds[0]);
 	while (nfds)
 		close(fds[--nfds]);
 	if (!s->rd.ring)

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "cli/doctor.h"
 
 #define ROCE_PORT 4791
@@ -180,12 +181,11 @@ void check_slice(struct finding *f)
 
 void check_cpus(struct finding *f)
 {
-	cpu_set_t set;
-	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+	uint32_t n = cpus_usable();
 
 	found(f, n < 2 ? CHECK_WARN : CHECK_OK, n < 2 ?
 	      "two programs that poll take turns by time slice: right, but slow" :
-	      "two programs that poll can run at the same time", "%d usable", n);
+	      "two programs that poll can run at the same time", "%u usable", n);
 }
 
 void check_memlock(struct finding *f)

@@ -46,27 +46,6 @@ static int dial(const char *sock, uid_t uid)
 	return rc;
 }
 
-/* A ring in a memfd that cannot shrink; *fd is the caller's to close. */
-static struct capring *ring_new(int *fd)
-{
-	struct capring *r;
-
-	*fd = memfd_create("ruse-capture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (*fd < 0)
-		return NULL;
-	if (!ftruncate(*fd, CAPRING_SIZE) &&
-	    !fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW)) {
-		r = mmap(NULL, CAPRING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-		if (r != MAP_FAILED) {
-			r->magic = CAPRING_MAGIC;
-			r->size = CAPRING_DATA;
-			return r;
-		}
-	}
-	close(*fd);
-	return NULL;
-}
-
 int capture_out_start(struct rused *r, int i)
 {
 	const struct host_capture *h = &r->page->capture[i];
@@ -79,7 +58,7 @@ int capture_out_start(struct rused *r, int i)
 	fd = dial(h->sock, r->uid);
 	if (fd < 0)
 		return fd;
-	ring = ring_new(&memfd);
+	ring = capring_new(&memfd);
 	rc = ring ? ipc_send(fd, &hdr, &hello, sizeof(hello), &memfd, 1) : -ENOMEM;
 	if (ring)
 		close(memfd);

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/ucma/ucma.h"
 #include "base/log.h"
+#include "base/memfd.h"
 #include "daemon/daemon.h"
 #include "ipc/capring.h"
 #include "ipc/fabric_msg.h"
@@ -70,23 +70,7 @@ static int copy_text(char *to, const char *from, size_t size)
 	return 0;
 }
 
-/*
- * A process page must be a memfd (nothing else has seals) that cannot shrink.
- * It is read by pread, never mapped: a page of it that the kernel cannot
- * provide is then an error and not a SIGBUS.
- */
-static int check_page(int fd)
-{
-	int seals = fcntl(fd, F_GET_SEALS);
-	struct stat st;
-
-	if (seals < 0 || !(seals & F_SEAL_SHRINK))
-		return -EPROTO;
-	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(struct proc_page))
-		return -EPROTO;
-	return 0;
-}
-
+/* Read by pread, never mapped: a page of it that the kernel cannot provide is then an error and not a SIGBUS. */
 int client_page(const struct client *c, struct proc_page *copy)
 {
 	if (c->page_fd < 0)
@@ -122,7 +106,7 @@ static int do_hello(struct msg *m)
 	if (!rc)
 		rc = copy_text(c->sock_name, q.sock, sizeof(c->sock_name));
 	if (!rc && m->nfds)
-		rc = check_page(m->fds[0]);
+		rc = memfd_check(m->fds[0], sizeof(struct proc_page));
 	if (rc)
 		return rc;
 	/* $RUSE_DIR can be the same in two network namespaces; their addresses are not. */

@@ -15,7 +15,7 @@
 #define V4_BITS 16
 #define V6_BITS 64
 #define PER_PORT 3	/* IPv4, IPv6, link-local: they lie in this order, by node and port */
-#define BY_RULE 65535u	/* hosts that there is an IPv4 address for */
+#define BY_RULE 65534u	/* hosts that there is an IPv4 address for, without the broadcast address */
 
 static uint8_t bytes(uint8_t family)
 {
@@ -211,9 +211,9 @@ static int parse(struct fabric_call *c, char *text, struct fabric_addr *a)
 	if (!a->family || !slash || !bits || *end || bits > 8u * bytes(a->family))
 		return fabric_refuse(c, "%s: an address like 192.168.1.7/24", text);
 	a->prefix = (uint8_t)bits;
-	if (a->family == AF_INET     ? !a->b[0] || a->b[0] == 127 || a->b[0] >= 0xe0 :
-	    (a->b[0] & 0xe0) == 0xe0 ? a->b[0] >= 0xfe :
-				       !a->b[0])
+	/* Multicast, loopback, unspecified, and the link-local ones of IPv6, which are made by rule. */
+	if (!a->b[0] ||
+	    (a->family == AF_INET ? a->b[0] == 127 || a->b[0] >= 0xe0 : a->b[0] >= 0xfe))
 		return fabric_refuse(c, "%s is no host's address", text);
 	return 0;
 }

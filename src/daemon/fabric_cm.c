@@ -191,36 +191,11 @@ static int netdev_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], boo
 	return -ENODEV;
 }
 
-static int sa_path(void *ctx, struct rdmacm_sa_path *q)
-{
-	return fabric_sa_path(ctx, q);
-}
-
-static void sa_cancel(void *ctx, struct rdmacm_sa_path *q)
-{
-	fabric_sa_cancel(ctx, q);
-}
-
-static int sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec)
-{
-	return fabric_sa_ip_group(ctx, slot, rec);
-}
-
-static int sa_join(void *ctx, struct rdmacm_sa_join *j)
-{
-	return fabric_sa_join(ctx, j);
-}
-
-static void sa_leave(void *ctx, struct rdmacm_sa_join *j)
-{
-	fabric_sa_leave(ctx, j);
-}
-
 static const struct rdmacm_ops host_cm_ops = {
 	.now = cm_now, .translate = translate, .resolve = resolve, .cancel = cancel,
 	.netdev_mtu = netdev_mtu, .mcast = netdev_mcast, .port_range = addr_port_range,
-	.sa_path = sa_path, .sa_cancel = sa_cancel, .sa_join = sa_join, .sa_leave = sa_leave,
-	.sa_ip_group = sa_ip_group,
+	.sa_path = fabric_sa_path, .sa_cancel = fabric_sa_cancel, .sa_join = fabric_sa_join,
+	.sa_leave = fabric_sa_leave, .sa_ip_group = fabric_sa_ip_group,
 };
 
 static void host_cm_free(struct fabric_cm *cm)

@@ -56,16 +56,16 @@ int fabric_addrs_init(struct rused *r);
 void fabric_addrs_fini(struct rused *r);
 /* `ruse fabric address`, and `address HOST/PORT ADDRESS/BITS`. */
 int fabric_address(struct fabric_call *c);
-/* Whose it is; link-local ones only in the network of ifindex, which is a port's number. */
+/* Whose it is; a link-local one too, whatever its scope: they are made of GUIDs. */
 const struct fabric_addr *fabric_addr_find(const struct rused *r, const struct sockaddr *sa);
 /* The first of a port that has this destination in its network; any: the first of the family. */
 const struct fabric_addr *fabric_addr_towards(const struct rused *r, uint32_t node, uint8_t port,
 					      const struct sockaddr *dst, bool any);
 void fabric_addr_put(const struct fabric_addr *a, struct sockaddr_storage *ss);
 
-/* fabric_sa.c, as struct rdmacm_ops says. */
-int fabric_sa_path(struct fabric_cm *cm, struct rdmacm_sa_path *q);
-void fabric_sa_cancel(struct fabric_cm *cm, struct rdmacm_sa_path *q);
+/* fabric_sa.c, as struct rdmacm_ops says; ctx, cm: a struct fabric_cm. */
+int fabric_sa_path(void *ctx, struct rdmacm_sa_path *q);
+void fabric_sa_cancel(void *cm, struct rdmacm_sa_path *q);
 
 /*
  * One question. Answered by done() once: 0 and the SA's data, or -errno as ib_sa has it (-EINVAL:
@@ -88,10 +88,10 @@ int sa_query_start(struct sa_query *q, enum mad_method method, uint16_t attr, ui
 /* Without done(). NULL is fine. */
 void sa_query_cancel(struct sa_query *q);
 
-/* fabric_sa_mcast.c */
-int fabric_sa_ip_group(struct fabric_cm *cm, unsigned int slot, struct sa_mcmember_rec *rec);
-int fabric_sa_join(struct fabric_cm *cm, struct rdmacm_sa_join *j);
-void fabric_sa_leave(struct fabric_cm *cm, struct rdmacm_sa_join *j);
+/* fabric_sa_mcast.c, in the same way. */
+int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
+int fabric_sa_join(void *ctx, struct rdmacm_sa_join *j);
+void fabric_sa_leave(void *cm, struct rdmacm_sa_join *j);
 /* The SM of the port is a new one, or the port is another: its groups are no more. */
 void fabric_sa_reset(struct rused *r, unsigned int slot);
 /* The device goes: its memberships end, without a word to anybody. */

@@ -20,6 +20,7 @@
 #include "daemon/daemon.h"
 #include "ipc/fabric_msg.h"
 #include "queue/barrier.h"
+#include "wire/pkey.h"
 
 struct fpath {
 	uint32_t src, dst;	/* nodes; dst TOPO_NONE: nobody had the LID */
@@ -183,7 +184,7 @@ static uint16_t pkey_of(const struct fabric *f, const struct fpath *p)
 	uint16_t key, best = p->pkt.pkey & 0x7fff;
 
 	for (uint32_t i = 0; !fabric_port_pkey(f, p->dst, p->dst_port, i, &key); i++)
-		if (!((key ^ best) & 0x7fff))
+		if (pkey_same(key, best))
 			best |= key;
 	return best;
 }

@@ -135,8 +135,9 @@ static void path_done(struct sa_query *sq, int status)
 	rdmacm_sa_path(cm->rdmacm, q, status);
 }
 
-int fabric_sa_path(struct fabric_cm *cm, struct rdmacm_sa_path *q)
+int fabric_sa_path(void *ctx, struct rdmacm_sa_path *q)
 {
+	struct fabric_cm *cm = ctx;
 	struct sa_query *sq;
 	int rc;
 
@@ -153,7 +154,7 @@ int fabric_sa_path(struct fabric_cm *cm, struct rdmacm_sa_path *q)
 	return rc;
 }
 
-void fabric_sa_cancel(struct fabric_cm *cm, struct rdmacm_sa_path *q)
+void fabric_sa_cancel(void *cm, struct rdmacm_sa_path *q)
 {
 	(void)cm;
 	sa_query_cancel(q->host);

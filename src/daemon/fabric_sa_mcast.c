@@ -12,6 +12,7 @@
 #include "daemon/daemon.h"
 #include "daemon/fabric_cm.h"
 #include "rdmacm/rdmacm.h"
+#include "wire/pkey.h"
 
 #define TIMEOUT_MS 3000
 #define COMPARED (SA_MCM_QKEY | SA_MCM_PKEY | SA_MCM_SL)
@@ -70,7 +71,7 @@ static bool agrees(const struct sa_mcmember_rec *want, uint64_t mask,
 		   const struct sa_mcmember_rec *is)
 {
 	return (!(mask & SA_MCM_QKEY) || !want->qkey || want->qkey == is->qkey) &&
-	       (!(mask & SA_MCM_PKEY) || !((want->pkey ^ is->pkey) & 0x7fff)) &&
+	       (!(mask & SA_MCM_PKEY) || pkey_same(want->pkey, is->pkey)) &&
 	       (!(mask & SA_MCM_SL) || want->sl == is->sl);
 }
 
@@ -175,8 +176,9 @@ static void prefetched(struct sa_query *q, int status)
 		keep_ip(q->port->r, q->port->slot, q);
 }
 
-int fabric_sa_ip_group(struct fabric_cm *cm, unsigned int slot, struct sa_mcmember_rec *rec)
+int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec)
 {
+	struct fabric_cm *cm = ctx;
 	struct fabric_port *p = cm->host ? fabric_port_of(cm->r, slot) : NULL;
 
 	if (!p)
@@ -328,8 +330,9 @@ static struct group *group_of(struct rused *r, const struct rdmacm_sa_join *j)
 	return g;
 }
 
-int fabric_sa_join(struct fabric_cm *cm, struct rdmacm_sa_join *j)
+int fabric_sa_join(void *ctx, struct rdmacm_sa_join *j)
 {
+	struct fabric_cm *cm = ctx;
 	struct member *m = cm->host ? calloc(1, sizeof(*m)) : NULL;
 
 	if (!m)
@@ -347,7 +350,7 @@ int fabric_sa_join(struct fabric_cm *cm, struct rdmacm_sa_join *j)
 	return 0;
 }
 
-void fabric_sa_leave(struct fabric_cm *cm, struct rdmacm_sa_join *j)
+void fabric_sa_leave(void *cm, struct rdmacm_sa_join *j)
 {
 	struct member *m = j->host;
 	struct group *g;

@@ -7,11 +7,11 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "daemon/daemon.h"
 #include "queue/barrier.h"
 
@@ -39,20 +39,13 @@ uint64_t loop_wall_clock(void)
 	return (uint64_t)ts.tv_sec * NS_S + (uint64_t)ts.tv_nsec;
 }
 
-static bool one_cpu(void)
-{
-	cpu_set_t set;
-
-	return !sched_getaffinity(0, sizeof(set), &set) && CPU_COUNT(&set) == 1;
-}
-
 int loop_init(struct loop *l)
 {
 	l->epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (l->epfd < 0)
 		return -errno;
 	l->now = loop_clock();
-	l->one_cpu = one_cpu();
+	l->one_cpu = cpus_usable() == 1;
 	timer_heap_init(&l->timers);
 	list_init(&l->dead);
 	return 0;

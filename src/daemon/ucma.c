@@ -24,6 +24,7 @@
 #include "abi/netlink/nldev.h"
 #include "abi/ucma/ucma.h"
 #include "base/log.h"
+#include "base/memfd.h"
 #include "base/rand.h"
 #include "daemon/daemon.h"
 #include "daemon/fabric_cm.h"
@@ -86,23 +87,6 @@ void ucma_trim(struct timer *t, ns_t now)
 }
 
 /* A memfd that nobody can cut, mapped. NULL: errno. */
-static void *share(const char *name, size_t size, int *memfd)
-{
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	void *p = MAP_FAILED;
-
-	if (fd >= 0 && !ftruncate(fd, (off_t)size) &&
-	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p != MAP_FAILED) {
-		*memfd = fd;
-		return p;
-	}
-	if (fd >= 0)
-		close(fd);
-	return NULL;
-}
-
 /*
  * Programs get a descriptor that cannot be written. A seal against writing would also keep us
  * from giving the memory back.
@@ -112,9 +96,9 @@ int ucma_cards_make(struct rused *r)
 	char path[40];
 	int fd;
 
-	r->ucma.cards = share("ruse-cm-cards", UCMA_CARDS * sizeof(struct ucma_card), &fd);
+	r->ucma.cards = memfd_new("ruse-cm-cards", UCMA_CARDS * sizeof(struct ucma_card), &fd);
 	if (!r->ucma.cards)
-		return -errno;
+		return fd;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	r->ucma.cards_fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (r->ucma.cards_fd < 0)
@@ -294,7 +278,7 @@ int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
 		rc = -errno;
 		goto free;
 	}
-	u->shm = share("ruse-cm-file", sizeof(*u->shm), &fds[1]);
+	u->shm = memfd_new("ruse-cm-file", sizeof(*u->shm), &fds[1]);
 	if (!u->shm) {
 		rc = -errno;
 		goto close;

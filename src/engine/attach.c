@@ -12,13 +12,15 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+
 #include "base/log.h"
+#include "base/memfd.h"
 #include "base/sys.h"
 #include "engine/captures.h"
 #include "engine/engine_internal.h"
 #include "engine/faults.h"
-#include "engine/res.h"
 #include "engine/ib_path.h"
+#include "engine/res.h"
 #include "engine/wire.h"
 #include "ipc/fabric_msg.h"
 
@@ -68,14 +70,12 @@ fail:
 
 static int host_page_map(int fd)
 {
-	struct stat st;
 	void *p;
 
-	if (sys_call(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)sizeof(struct host_page) ||
-	    !(sys_fcntl(fd, F_GET_SEALS, 0) & F_SEAL_SHRINK))
+	if (memfd_check(fd, sizeof(struct host_page)))
 		return -EPROTO;
-	p = mmap(NULL, sizeof(struct host_page), PROT_READ, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
+	p = memfd_map(fd, sizeof(struct host_page), false);
+	if (!p)
 		return -ENOMEM;
 	if (engine.host_page)
 		munmap((void *)engine.host_page, sizeof(struct host_page));

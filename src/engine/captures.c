@@ -164,29 +164,6 @@ static void all_links(bool on)
 		capture_unwrap(wire_in());
 }
 
-/* A ring in a memfd that cannot shrink; *fd is the caller's to close. */
-static struct capring *ring_new(int *fd)
-{
-	struct capring *r;
-
-	*fd = (int)sys_call(SYS_memfd_create, "ruse-capture", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (*fd < 0)
-		return NULL;
-	if (sys_call(SYS_ftruncate, *fd, CAPRING_SIZE) < 0 ||
-	    sys_fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) < 0)
-		goto fail;
-	r = mmap(NULL, CAPRING_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
-	if (r == MAP_FAILED)
-		goto fail;
-	madvise(r, CAPRING_SIZE, MADV_DONTFORK);
-	r->magic = CAPRING_MAGIC;
-	r->size = CAPRING_DATA;
-	return r;
-fail:
-	sys_close(*fd);
-	return NULL;
-}
-
 static int dial(const char *sock)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
@@ -222,7 +199,7 @@ static int start(struct capturer *w, const struct host_capture *h)
 	fd = dial(h->sock);
 	if (fd < 0)
 		return fd;
-	ring = ring_new(&memfd);
+	ring = capring_new(&memfd);
 	if (!ring) {
 		own_close(fd);
 		return -ENOMEM;

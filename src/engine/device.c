@@ -3,22 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/cpus.h"
 #include "base/log.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
 
 #define PORT_ACTIVE 4	/* enum ib_port_state */
-
-static uint32_t online_cpus(void)
-{
-	uint64_t mask[128] = { 0 };
-	long n = sys_call(SYS_sched_getaffinity, 0, sizeof(mask), mask);
-	uint32_t cpus = 0;
-
-	for (long i = 0; i < n / 8; i++)
-		cpus += (uint32_t)__builtin_popcountll(mask[i]);
-	return max(cpus, 1u);
-}
 
 _Static_assert(HOST_MAX_PKEYS == DEV_MAX_PKEYS, "the same table");
 
@@ -107,7 +98,7 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 	e->dev.name[sizeof(e->dev.name) - 1] = 0;
 	e->dev.index = hd->index;
 	memcpy(e->dev.node_guid, hd->node_guid, 8);
-	e->dev.num_comp_vectors = online_cpus();
+	e->dev.num_comp_vectors = cpus_usable();
 	fill(&e->dev, hd);
 	ret = rdev_init(&e->dev, &rdev_host_ops, e, shm_ep_keys(engine.ep));
 	if (ret) {

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <time.h>
+#include "base/memfd.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
 #include "engine/ucma_local.h"
@@ -33,25 +33,13 @@ static struct {
 } cards;
 static bool posted;	/* since rused answered last */
 
-static void *map_fd(int fd, size_t size, int prot)
-{
-	struct stat st;
-	void *p;
-
-	if (sys_call(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)size ||
-	    !(sys_fcntl(fd, F_GET_SEALS, 0) & F_SEAL_SHRINK))
-		return NULL;
-	p = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
-	return p == MAP_FAILED ? NULL : p;
-}
-
 static int map_file(struct ucma_map *map, int shm_fd, int cards_fd)
 {
-	map->shm = map_fd(shm_fd, sizeof(*map->shm), PROT_READ | PROT_WRITE);
+	map->shm = memfd_map(shm_fd, sizeof(*map->shm), true);
 	if (!map->shm)
 		return -ENOMEM;
 	if (!cards.map || cards.generation != map->shm->generation) {
-		cards.map = map_fd(cards_fd, CARDS_SIZE, PROT_READ);
+		cards.map = memfd_map(cards_fd, CARDS_SIZE, false);
 		cards.generation = map->shm->generation;
 	}
 	map->cards = cards.map;

@@ -2,6 +2,7 @@
 /* One hop: tables, port states, counters. Data, its ways and what became of it. */
 #include <errno.h>
 #include "fabric/fabric_internal.h"
+#include "wire/pkey.h"
 
 static const char *const fate_names[] = {
 	[FABRIC_DELIVERED] = "delivered",
@@ -108,12 +109,10 @@ static uint32_t vls(const struct port *p)
 	return v < ARRAY_SIZE(n) ? n[v] : 0;
 }
 
-/* Full members may talk to limited ones and back, limited ones not to each other. */
 static bool pkey_in(const struct port *p, uint16_t key)
 {
 	for (uint32_t i = 0; i < p->npkeys; i++)
-		if (p->pkeys[i] & 0x7fff && !((p->pkeys[i] ^ key) & 0x7fff) &&
-		    (p->pkeys[i] | key) & 0x8000)
+		if (pkey_admits(p->pkeys[i], key))
 			return true;
 	return false;
 }
@@ -122,8 +121,7 @@ static bool pkey_in(const struct port *p, uint16_t key)
 static bool pkey_from(const struct port *p, uint16_t key)
 {
 	for (uint32_t i = 0; i < p->npkeys; i++)
-		if (p->pkeys[i] & 0x7fff && !((p->pkeys[i] ^ key) & 0x7fff) &&
-		    p->pkeys[i] >= key)
+		if (p->pkeys[i] & 0x7fff && pkey_same(p->pkeys[i], key) && p->pkeys[i] >= key)
 			return true;
 	return false;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "fabric/fabric_internal.h"
+#include "wire/pkey.h"
 
 static void turn(const struct hdr *h, struct hdr *back)
 {
@@ -42,7 +43,7 @@ void deliver_mad(struct port *p, const struct hdr *h, const uint8_t *mad)
 			break;
 		}
 	for (uint32_t i = 0; i < p->npkeys; i++)
-		if (p->pkeys[i] & 0x7fff && !((p->pkeys[i] ^ h->pkey) & 0x7fff)) {
+		if (p->pkeys[i] & 0x7fff && pkey_same(p->pkeys[i], h->pkey)) {
 			a.pkey_index = (uint16_t)i;
 			break;
 		}

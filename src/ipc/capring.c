@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include "base/memfd.h"
+#include "base/sys.h"
 #include "ipc/capring.h"
 #include "queue/barrier.h"
 
@@ -13,6 +17,28 @@ _Static_assert(sizeof(struct caprec) % 8 == 0, "records stay aligned");
 static uint64_t record_size(uint32_t caplen)
 {
 	return ALIGN_UP(sizeof(struct caprec) + (uint64_t)caplen, 8ull);
+}
+
+struct capring *capring_new(int *fd)
+{
+	struct capring *r = memfd_new("ruse-capture", CAPRING_SIZE, fd);
+
+	if (!r)
+		return NULL;
+	sys_call(SYS_madvise, r, CAPRING_SIZE, MADV_DONTFORK);
+	r->magic = CAPRING_MAGIC;
+	r->size = CAPRING_DATA;
+	return r;
+}
+
+struct capring *capring_map(int fd)
+{
+	struct capring *r = memfd_map(fd, CAPRING_SIZE, true);
+
+	if (r && r->magic == CAPRING_MAGIC && r->size == CAPRING_DATA)
+		return r;
+	memfd_unmap(r, CAPRING_SIZE);
+	return NULL;
 }
 
 void capring_lost(struct capring *r)

@@ -54,6 +54,11 @@ struct capring_hello {
 	char comm[16];
 };
 
+/* A ring of the producer, its mapping left to no child. NULL; *fd is the caller's to close, or -errno. */
+struct capring *capring_new(int *fd);
+/* The consumer's mapping of what a producer passed; NULL when it is no ring. */
+struct capring *capring_map(int fd);
+
 /* The producer's view. */
 struct capring_writer {
 	struct capring *ring;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
+#include "base/cpus.h"
+#include "base/memfd.h"
 #include "base/sys.h"
 #include "ipc/channel.h"
 #include "ipc/ipc_internal.h"
@@ -12,40 +12,9 @@
 #define LUCK_FIRST 4
 #define LOOKS_A_CLOCK 32
 
-static struct ipc_channel *map(int fd)
-{
-	long p = sys_call(SYS_mmap, NULL, sizeof(struct ipc_channel), PROT_READ | PROT_WRITE,
-			  MAP_SHARED, fd, 0L);
-
-	return p < 0 ? NULL : (struct ipc_channel *)p;
-}
-
 void ipc_channel_unmap(struct ipc_channel *ch)
 {
-	if (ch)
-		sys_call(SYS_munmap, ch, sizeof(*ch));
-}
-
-static int good(int fd)
-{
-	struct stat st;
-
-	if (sys_call(SYS_fstat, fd, &st) < 0 || st.st_size < (off_t)sizeof(struct ipc_channel) ||
-	    !(sys_fcntl(fd, F_GET_SEALS, 0) & F_SEAL_SHRINK))
-		return -EPROTO;
-	return 0;
-}
-
-/* A CPU of its own for either: looking is a waste where they have to take turns. */
-static bool two_cpus(void)
-{
-	unsigned long set[128 / sizeof(long)] = { 0 };
-	long n = sys_call(SYS_sched_getaffinity, 0, sizeof(set), set);
-	int cpus = 0;
-
-	for (size_t i = 0; n > 0 && i < ARRAY_SIZE(set); i++)
-		cpus += __builtin_popcountl(set[i]);
-	return n == -EINVAL || cpus > 1;	/* more than fit into it */
+	memfd_unmap(ch, sizeof(*ch));
 }
 
 int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void))
@@ -57,8 +26,8 @@ int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void))
 	rc = ipc_trip(c, IPC_CHANNEL, NULL, 0, NULL, 0, NULL, &rsize, fds, &nfds);
 	if (rc || c->answer)
 		return rc;
-	if (nfds == 1 && !good(fds[0]))
-		ch = map(fds[0]);
+	if (nfds == 1)
+		ch = memfd_map(fds[0], sizeof(*ch), true);
 	ipc_close_fds(fds, nfds);
 	/* A child has a connection of its own. */
 	if (ch && sys_call(SYS_madvise, ch, sizeof(*ch), MADV_DONTFORK)) {
@@ -66,7 +35,10 @@ int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void))
 		ch = NULL;
 	}
 	c->chan = ch;
-	c->spin = (struct ipc_spin){ .clock = two_cpus() ? clock : NULL, .luck = LUCK_FIRST };
+	c->spin = (struct ipc_spin){ .luck = LUCK_FIRST };
+	/* A CPU of its own for either: looking is a waste where they have to take turns. */
+	if (cpus_usable() > 1)
+		c->spin.clock = clock;
 	return 0;
 }
 
@@ -132,19 +104,10 @@ bool ipc_channel_answer(struct ipc_channel *ch, ns_t (*clock)(void), ns_t until,
 
 int ipc_channel_create(struct ipc_channel **ch)
 {
-	int fd = (int)sys_call(SYS_memfd_create, "ruse-chan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	int rc;
+	int fd;
 
-	if (fd < 0)
-		return fd;
-	rc = (int)sys_call(SYS_ftruncate, fd, sizeof(**ch));
-	if (!rc)
-		rc = sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	*ch = rc ? NULL : map(fd);
-	if (*ch)
-		return fd;
-	sys_close(fd);
-	return rc ? rc : -ENOMEM;
+	*ch = memfd_new("ruse-chan", sizeof(**ch), &fd);
+	return fd;
 }
 
 void ipc_channel_watch(struct ipc_channel *ch, bool on)

@@ -4,6 +4,7 @@
 
 #include "ipc/pages.h"
 #include "queue/barrier.h"
+#include "wire/pkey.h"
 
 #define READ_TRIES 100000	/* rused writes for microseconds; one that died while writing never ends */
 
@@ -66,7 +67,7 @@ int host_ib_find_pkey(const struct host_ib *ib, uint16_t pkey)
 	int limited = -ENOENT;
 
 	for (int i = 0; i < min((int)ib->npkeys, HOST_MAX_PKEYS); i++) {
-		if ((ib->pkey[i] ^ pkey) & 0x7fff)
+		if (!pkey_same(ib->pkey[i], pkey))
 			continue;
 		if (ib->pkey[i] & 0x8000)
 			return i;

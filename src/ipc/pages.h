@@ -81,6 +81,11 @@ struct host_page {
  * limited one (ib_find_cached_pkey()): -ENOENT.
  */
 int host_ib_find_pkey(const struct host_ib *ib, uint16_t pkey);
+/* The interface of an entry of the GID table; on InfiniBand the HCA's port stands for it. */
+static inline uint32_t host_gid_if(const struct host_dev *dev, uint32_t index)
+{
+	return dev->ib.host ? dev->ib.hca_port : dev->gid[index].ifindex;
+}
 /* Copies the page out under its sequence. 0, or -EPROTO when it never settles or is not one. */
 int host_page_read(const struct host_page *page, struct host_page *copy);
 

@@ -99,18 +99,18 @@ static int ep_export(struct shm_ep *ep)
 
 	ep->pub_len = shm_pub_size(ep->cfg.nkeys);
 	ep->exp_len = shm_exp_size(ep->cfg.ncards);
-	ep->pub_fd = rc = shm_own(ep, shm_memfd("ruse-keys", ep->pub_len));
+	ep->pub_fd = rc = shm_own(ep, memfd_sealed("ruse-keys", ep->pub_len));
 	if (rc < 0)
 		return rc;
-	ep->exp_fd = rc = shm_own(ep, shm_memfd("ruse-cards", ep->exp_len));
+	ep->exp_fd = rc = shm_own(ep, memfd_sealed("ruse-cards", ep->exp_len));
 	if (rc < 0)
 		return rc;
 	rc = shm_own(ep, (int)sys_call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
 	ep->evfd = rc;
 	if (rc < 0)
 		return rc;
-	ep->pub = shm_map(ep->pub_fd, ep->pub_len, true);
-	ep->exp = shm_map(ep->exp_fd, ep->exp_len, true);
+	ep->pub = memfd_map(ep->pub_fd, ep->pub_len, true);
+	ep->exp = memfd_map(ep->exp_fd, ep->exp_len, true);
 	if (!ep->pub || !ep->exp)
 		return -ENOMEM;
 	/* Our mapping stays writable; nobody gets another one. */
@@ -176,8 +176,8 @@ void shm_ep_destroy(struct shm_ep *ep)
 	shm_close(ep, ep->pub_fd);
 	shm_close(ep, ep->exp_fd);
 	shm_close(ep, ep->evfd);
-	shm_unmap(ep->pub, ep->pub_len);
-	shm_unmap(ep->exp, ep->exp_len);
+	memfd_unmap(ep->pub, ep->pub_len);
+	memfd_unmap(ep->exp, ep->exp_len);
 	while ((w = ep->watches)) {
 		ep->watches = w->next;
 		free(w);

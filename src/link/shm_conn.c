@@ -356,7 +356,7 @@ static int exchange(struct shm_ep *ep, int sock, struct timespec *left, struct s
 {
 	int ring, rc;
 
-	ring = shm_memfd("ruse-ring", 2 * sizeof(struct shm_half));
+	ring = memfd_sealed("ruse-ring", 2 * sizeof(struct shm_half));
 	if (ring < 0)
 		return ring;
 	rc = send_hello(ep, sock, ring);

@@ -13,7 +13,6 @@
 #define SHM_SOCK_LEN 32
 #define SHM_MAX_CARDS 16384u	/* QP numbers of a block */
 #define SHM_MAX_KEYS (1u << 24)	/* key = index << 8 | byte */
-#define SHM_SEALS (F_SEAL_SHRINK | F_SEAL_GROW)
 #define SHM_MAX_PENDING 32	/* handshakes that have not said hello */
 
 /* The key table's memfd: written by its owner only (F_SEAL_FUTURE_WRITE), and by the kernel at his death. */

@@ -346,9 +346,9 @@ static void shm_destroy(struct link *link)
 {
 	struct shm_link *l = to_shm(link);
 
-	shm_unmap(l->pub, shm_pub_size(l->hello.nkeys));
-	shm_unmap(l->exp, shm_exp_size(l->hello.ncards));
-	shm_unmap(l->half, 2 * sizeof(struct shm_half));
+	memfd_unmap(l->pub, shm_pub_size(l->hello.nkeys));
+	memfd_unmap(l->exp, shm_exp_size(l->hello.ncards));
+	memfd_unmap(l->half, 2 * sizeof(struct shm_half));
 	free(l);
 }
 
@@ -368,12 +368,12 @@ static int link_map(struct shm_link *l, const int *fds)
 	size_t pub = shm_pub_size(l->hello.nkeys), exp = shm_exp_size(l->hello.ncards);
 	size_t ring = 2 * sizeof(struct shm_half);
 
-	if (shm_memfd_check(fds[HELLO_PUB], pub) || shm_memfd_check(fds[HELLO_EXPORT], exp) ||
-	    shm_memfd_check(fds[HELLO_RING], ring))
+	if (memfd_check(fds[HELLO_PUB], pub) || memfd_check(fds[HELLO_EXPORT], exp) ||
+	    memfd_check(fds[HELLO_RING], ring))
 		return -EPROTO;
-	l->pub = shm_map(fds[HELLO_PUB], pub, false);
-	l->exp = shm_map(fds[HELLO_EXPORT], exp, true);
-	l->half = shm_map(fds[HELLO_RING], ring, true);
+	l->pub = memfd_map(fds[HELLO_PUB], pub, false);
+	l->exp = memfd_map(fds[HELLO_EXPORT], exp, true);
+	l->half = memfd_map(fds[HELLO_RING], ring, true);
 	return l->pub && l->exp && l->half ? 0 : -ENOMEM;
 }
 

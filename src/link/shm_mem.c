@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory of others: memfds that peers pass, and cross-memory attach.
- *
- * A mapping of a file that its owner can shrink is a SIGBUS in waiting, so
- * nothing is mapped that is not sealed. process_vm_readv/writev address a pid,
+ * Memory of others: cross-memory attach. process_vm_readv/writev address a pid,
  * which may be anybody by now: before every call one load of the peer's
  * robust word says whether the program we met is still the one there.
  */
@@ -17,47 +14,6 @@
 
 #define XFER_CHUNK (1u << 20)	/* so that death is noticed within a large copy */
 #define XFER_IOV 16
-
-int shm_memfd(const char *name, size_t size)
-{
-	int fd, rc;
-
-	fd = (int)sys_call(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return fd;
-	rc = (int)sys_call(SYS_ftruncate, fd, size);
-	if (!rc)
-		rc = sys_fcntl(fd, F_ADD_SEALS, SHM_SEALS);
-	if (rc < 0) {
-		sys_close(fd);
-		return rc;
-	}
-	return fd;
-}
-
-int shm_memfd_check(int fd, size_t size)
-{
-	int seals = sys_fcntl(fd, F_GET_SEALS, 0);
-	long have = sys_call(SYS_lseek, fd, 0L, SEEK_END);
-
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || have < 0 || (size_t)have < size)
-		return -EPROTO;
-	return 0;
-}
-
-void *shm_map(int fd, size_t len, bool write)
-{
-	long p = sys_call(SYS_mmap, NULL, len, PROT_READ | (write ? PROT_WRITE : 0),
-			  MAP_SHARED, fd, 0L);
-
-	return p < 0 ? NULL : (void *)p;
-}
-
-void shm_unmap(const void *p, size_t len)
-{
-	if (p)
-		sys_call(SYS_munmap, p, len);
-}
 
 void shm_allow_ptrace(void)
 {

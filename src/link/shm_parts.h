@@ -3,17 +3,10 @@
 #ifndef RUSE_LINK_SHM_PARTS_H
 #define RUSE_LINK_SHM_PARTS_H
 
+#include "base/memfd.h"
 #include "link/shm_int.h"
 
 /* shm_mem.c: memory, own and other people's. */
-
-/* Sealed memfd of this size, all zero: descriptor or -errno. */
-int shm_memfd(const char *name, size_t size);
-/* Is fd a memfd, sealed against shrinking, of at least this size? 0 or -EPROTO. */
-int shm_memfd_check(int fd, size_t size);
-/* NULL on failure. */
-void *shm_map(int fd, size_t len, bool write);
-void shm_unmap(const void *p, size_t len);
 
 enum xfer {
 	XFER_OK,

@@ -232,7 +232,7 @@ static void test_bad_hello(void **state)
 	good[0] = other.ep->pub_fd;
 	good[1] = other.ep->exp_fd;
 	good[2] = other.ep->evfd;
-	good[3] = shm_memfd("ring", 2 * sizeof(struct shm_half));
+	good[3] = memfd_sealed("ring", 2 * sizeof(struct shm_half));
 	assert_int_equal(ftruncate(loose, 1 << 24), 0);
 	before = count_fds();
 

@@ -97,7 +97,7 @@ int cma_acquire_dev_by_src_ip(struct rdma_id_private *p)
 			return -EINVAL;
 		p->sgid_index = index;
 		memcpy(p->sgid, gid, 16);
-		p->bound_if = is_ib ? dev->hd->ib.hca_port : dev->hd->gid[index].ifindex;
+		p->bound_if = host_gid_if(dev->hd, (uint32_t)index);
 		p->id.port_num = CMA_PORT;
 		cma_attach_to_dev(p, dev);
 		return 0;

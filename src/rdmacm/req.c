@@ -96,7 +96,7 @@ static int read_req(struct rdmacm *rm, const struct cm_event *ev, struct cm_devi
 	if (!hd || req->sgid.index >= min(hd->ngids, (uint32_t)HOST_MAX_GIDS) ||
 	    ev->private_data_len < (req->sidr ? SIDR_REQ_PRIVATE : REQ_PRIVATE))
 		return -ENODEV;
-	req->ifindex = hd->ib.host ? hd->ib.hca_port : hd->gid[req->sgid.index].ifindex;
+	req->ifindex = host_gid_if(hd, req->sgid.index);
 	memcpy(req->local_gid, hd->gid[req->sgid.index].raw, 16);
 	ret = cma_parse_hdr(ev->private_data, (uint16_t)req->service_id, &req->src, &req->dst);
 	if (ret == -EAFNOSUPPORT)

@@ -104,8 +104,7 @@ static int resolve_loopback(struct rdma_id_private *p)
 		p->id.pkey = cma_dev_is_ib(dev) ? dev->hd->ib.pkey[0] : 0xffff;
 		p->sgid_index = index;
 		memcpy(p->sgid, dev->hd->gid[index].raw, 16);
-		p->bound_if = cma_dev_is_ib(dev) ? dev->hd->ib.hca_port :
-						   dev->hd->gid[index].ifindex;
+		p->bound_if = host_gid_if(dev->hd, (uint32_t)index);
 		cma_set_loopback(cma_src(p));
 	}
 	memcpy(p->dgid, p->sgid, 16);
@@ -145,7 +144,7 @@ static int resolve_ib_dev(struct rdma_id_private *p)
 			memcpy(src->sib_addr, hd->gid[i].raw, 16);
 			memcpy(p->sgid, hd->gid[i].raw, 16);
 			p->sgid_index = (int)i;
-			p->bound_if = hd->ib.host ? hd->ib.hca_port : hd->gid[i].ifindex;
+			p->bound_if = host_gid_if(hd, i);
 			p->id.port_num = CMA_PORT;
 			p->id.pkey = get_be16(&src->sib_pkey);
 			cma_attach_to_dev(p, &rm->dev[d]);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/pool.h"
 #include "queue/barrier.h"
+#include "wire/pkey.h"
 #include "xport/window.h"
 #include "xport/xport_internal.h"
 
@@ -183,12 +184,12 @@ int xp_output(struct qp *qp, ns_t now)
 	return 0;
 }
 
-/* IBA 9.6.1.4.1, 10.2.4: both must name the same partition, one of them as a full member. */
+/* Counts what is not admitted. */
 static __attribute__((noinline)) bool other_pkey(struct qp *qp, uint16_t pkey)
 {
 	uint16_t ours = xp_pkey(qp);
 
-	if (ours & 0x7fff && !((pkey ^ ours) & 0x7fff) && (pkey | ours) & 0x8000)
+	if (pkey_admits(ours, pkey))
 		return false;
 	qp->dev->bad_pkeys++;
 	return true;

@@ -24,27 +24,6 @@ static uint8_t *buf;
 static struct ibv_mr *mr;
 static struct hello mine, theirs;
 
-static struct ibv_qp *ud_qp(void)
-{
-	struct ibv_qp_init_attr ia = {
-		.send_cq = v.cq, .recv_cq = v.cq, .qp_type = IBV_QPT_UD,
-		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
-	};
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
-	int init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
-	struct ibv_qp *qp = ibv_create_qp(v.pd, &ia);
-
-	if (!qp || ibv_modify_qp(qp, &a, init))
-		die("UD QP: %m");
-	a.qp_state = IBV_QPS_RTR;
-	if (ibv_modify_qp(qp, &a, IBV_QP_STATE))
-		die("RTR: %m");
-	a.qp_state = IBV_QPS_RTS;
-	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN))
-		die("RTS: %m");
-	return qp;
-}
-
 static void rc_up(struct ibv_qp *qp, uint32_t from, uint32_t to)
 {
 	struct ibv_qp_attr a = {
@@ -136,7 +115,7 @@ int main(int argc, char **argv)
 	v_open(&v, &vcfg_default);
 	buf = calloc(1, LEN + GRH);
 	mr = ibv_reg_mr(v.pd, buf, LEN + GRH, IBV_ACCESS_LOCAL_WRITE);
-	ud = ud_qp();
+	ud = v_ud_qp(&v, 1, QKEY);
 	if (!mr || ibv_query_port(v.ctx, 1, &pa) || !pa.lmc)
 		die("no port with an LMC");
 	mine = (struct hello){ pa.lid, pa.lmc, ud->qp_num, v.qp->qp_num };

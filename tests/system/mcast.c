@@ -24,28 +24,6 @@ static struct ibv_mr *mr;
 static union ibv_gid mgid;
 static uint8_t gid_index;
 
-static struct ibv_qp *ud_qp(void)
-{
-	struct ibv_qp_init_attr ia = {
-		.send_cq = v.cq, .recv_cq = v.cq, .qp_type = IBV_QPT_UD,
-		.cap = { .max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1,
-			 .max_recv_sge = 1 },
-	};
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY };
-	int init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
-	struct ibv_qp *qp = ibv_create_qp(v.pd, &ia);
-
-	if (!qp || ibv_modify_qp(qp, &a, init))
-		die("UD QP: %m");
-	a.qp_state = IBV_QPS_RTR;
-	if (ibv_modify_qp(qp, &a, IBV_QP_STATE))
-		die("RTR: %m");
-	a.qp_state = IBV_QPS_RTS;
-	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN))
-		die("RTS: %m");
-	return qp;
-}
-
 static void post_recv(struct ibv_qp *qp, uint32_t slot)
 {
 	struct ibv_sge sge = { (uintptr_t)buf + slot * SLOT, SLOT, mr->lkey };
@@ -84,7 +62,7 @@ static void report(const bool *seen, int which, uint32_t n)
 
 static void receive(uint32_t n)
 {
-	struct ibv_qp *qp[2] = { ud_qp(), ud_qp() };
+	struct ibv_qp *qp[2] = { v_ud_qp(&v, DEPTH, QKEY), v_ud_qp(&v, DEPTH, QKEY) };
 	static bool seen[2][DEPTH];
 	uint32_t got[2] = { 0 };
 	struct ibv_wc wc;
@@ -122,7 +100,7 @@ static void receive(uint32_t n)
 static void transmit(uint32_t n)
 {
 	struct ibv_ah_attr aa = { .is_global = 1, .port_num = 1 };
-	struct ibv_qp *qp = ud_qp();
+	struct ibv_qp *qp = v_ud_qp(&v, DEPTH, QKEY);
 	struct ibv_wc wc;
 	struct ibv_ah *ah;
 

@@ -165,20 +165,6 @@ static void request(char **argv, uint8_t cls, int timeout)
 
 #define GSI_QKEY 0x80010000
 
-static struct ibv_qp *ud_qp(struct vctx *v)
-{
-	struct ibv_qp_init_attr init = { .send_cq = v->cq, .recv_cq = v->cq, .qp_type = IBV_QPT_UD,
-					 .cap = { 4, 4, 1, 1, 0 } };
-	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = GSI_QKEY };
-	struct ibv_qp *qp = ibv_create_qp(v->pd, &init);
-
-	CHECK(qp);
-	CHECK(!ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY));
-	a.qp_state = IBV_QPS_RTR;
-	CHECK(!ibv_modify_qp(qp, &a, IBV_QP_STATE));
-	return qp;
-}
-
 /* Not only QP1 takes what a program sends. */
 static void to_qp(char **argv)
 {
@@ -193,7 +179,7 @@ static void to_qp(char **argv)
 
 	v_open(&v, &vcfg_default);
 	mr = ibv_reg_mr(v.pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
-	qp = ud_qp(&v);
+	qp = v_ud_qp(&v, 4, GSI_QKEY);
 	CHECK(mr);
 	sge.lkey = mr->lkey;
 	CHECK(!ibv_post_recv(qp, &wr, &bad));

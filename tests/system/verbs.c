@@ -80,6 +80,31 @@ struct ibv_qp *v_qp(struct vctx *v)
 	return qp;
 }
 
+struct ibv_qp *v_ud_qp(struct vctx *v, uint32_t depth, uint32_t qkey)
+{
+	struct ibv_qp_init_attr ia = {
+		.send_cq = v->cq, .recv_cq = v->cq, .qp_type = IBV_QPT_UD,
+		.sq_sig_all = v->cfg.sig_all,
+		.cap = { .max_send_wr = depth, .max_recv_wr = depth, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = qkey };
+	int init = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+	struct ibv_qp *qp = ibv_create_qp(v->pd, &ia);
+
+	if (!qp)
+		die("UD QP: %s", strerror(errno));
+	if (ibv_modify_qp(qp, &a, init))
+		die("UD QP to INIT: %s", strerror(errno));
+	a.qp_state = IBV_QPS_RTR;
+	if (ibv_modify_qp(qp, &a, IBV_QP_STATE))
+		die("UD QP to RTR: %s", strerror(errno));
+	a.qp_state = IBV_QPS_RTS;
+	if (ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN))
+		die("UD QP to RTS: %s", strerror(errno));
+	return qp;
+}
+
 /* $VERBS_GID, else the first that is an IPv4 address. */
 static int v_gid(void)
 {

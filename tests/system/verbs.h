@@ -47,6 +47,8 @@ void v_open(struct vctx *v, const struct vcfg *cfg);
 void v_close(struct vctx *v);
 /* A QP of its own on the open device. */
 struct ibv_qp *v_qp(struct vctx *v);
+/* A UD QP, ready to send; each of its queues has depth entries of one buffer. */
+struct ibv_qp *v_ud_qp(struct vctx *v, uint32_t depth, uint32_t qkey);
 void v_dest(struct vctx *v, struct ibv_qp *qp, struct vdest *d);
 /* 0 or errno. */
 int v_init(struct ibv_qp *qp, int access);

@@ -85,8 +85,9 @@ ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_
 /*
  * What programs find without asking (ipc/ucma_shm.h). cards: UCMA_CARDS of them, zeroed, for all
  * ids; before there is any. shm: a file's, zeroed but for generation and number; at once after
- * ucma_file_open(). Its events are then got there as well as by GET_EVENT, and wake(), drained and
- * from_drained mean nothing. Both outlive what they are given to.
+ * ucma_file_open(). Its events are then got there as well as by GET_EVENT, and wake() only
+ * says that ucma_flush() is due: drained and from_drained mean nothing. Both outlive what they are
+ * given to.
  */
 void ucma_share(struct ucma *u, struct ucma_card *cards);
 void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm);
