@@ -69,6 +69,12 @@ void fabric_paths_settle(struct rused *r)
 		judge(r, i);
 }
 
+/* A client's own, or the way back to it: for its peer, whom direct placement does not wake. */
+static bool counts(const struct client *c, const struct fpath *p)
+{
+	return p->src == c->host - 1 || p->dst == c->host - 1;
+}
+
 /* What the client has sent since the last time, along its ways. */
 static void harvest(struct client *c)
 {
@@ -85,7 +91,7 @@ static void harvest(struct client *c)
 		struct fabric_pkt pkt;
 
 		if (id >= f->npaths || now[i].packets == was->packets ||
-		    f->paths[id].src != c->host - 1)
+		    !counts(c, &f->paths[id]))
 			continue;
 		pkt = f->paths[id].pkt;
 		pkt.packets = (uint32_t)min(now[i].packets - was->packets, (uint64_t)UINT32_MAX);
