@@ -29,6 +29,8 @@ static bool watch(struct loop *l, bool on)
 		if (!on && !lately && !ipc_channel_posted(c->channel.map))
 			list_del(&c->channel.node);
 	}
+	if (!on)
+		umad_rings_sleep(r);
 	return !list_empty(&r->channels);
 }
 
@@ -40,7 +42,7 @@ static bool there(struct loop *l)
 	list_for_each_entry(c, &r->channels, channel.node)
 		if (ipc_channel_posted(c->channel.map))
 			return true;
-	return false;
+	return umad_rings_there(r);
 }
 
 static void take_one(struct client *c)
@@ -74,6 +76,7 @@ static void take(struct loop *l)
 		list_add_tail(&c->channel.node, &r->channels);
 		take_one(c);
 	}
+	umad_rings_take(r);
 }
 
 void channels_init(struct rused *r)
@@ -81,6 +84,7 @@ void channels_init(struct rused *r)
 	static const struct loop_memory memory = { watch, there, take };
 
 	list_init(&r->channels);
+	list_init(&r->umads.rings);
 	r->loop.memory = &memory;
 }
 

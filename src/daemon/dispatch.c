@@ -386,16 +386,18 @@ static int do_umad_open(struct msg *m)
 {
 	struct ipc_umad_opened rep = { 0 };
 	struct ipc_umad_open q;
-	int fd, rc;
+	int fds[2], rc;
 
 	if (!m->c->proc)
 		return answer_error(m, -EPERM);
 	memcpy(&q, m->body, sizeof(q));
-	fd = umad_open_minor(m->c, &q, &rep.file);
-	if (fd < 0)
-		return answer_error(m, fd);
-	rc = answer(m, 0, &rep, sizeof(rep), fd);
-	close(fd);
+	rc = umad_open_minor(m->c, &q, &rep.file, fds);
+	if (rc)
+		return answer_error(m, rc);
+	rc = answer_fds(m, &rep, sizeof(rep), fds, fds[1] < 0 ? 1 : 2);
+	close(fds[0]);
+	if (fds[1] >= 0)
+		close(fds[1]);
 	return rc;
 }
 
@@ -421,6 +423,15 @@ static int do_umad_call(struct msg *m)
 	if (fd >= 0)
 		close(fd);
 	return rc;
+}
+
+static int do_umad_kick(struct msg *m)
+{
+	struct ipc_umad_kick q;
+
+	memcpy(&q, m->body, sizeof(q));
+	umad_kick(m->c->r, q.file);
+	return 0;
 }
 
 static int dispatch(struct msg *m)
@@ -469,6 +480,8 @@ static int dispatch(struct msg *m)
 		return do_umad_call(m);
 	case IPC_CHANNEL:
 		return do_channel(m);
+	case IPC_UMAD_KICK:
+		return do_umad_kick(m);
 	case IPC_NTYPES:
 		break;
 	}

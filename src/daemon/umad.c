@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Open files of umadN and issmN: one end of a SOCK_SEQPACKET pair, as for rdma_cm (ucma.c).
- * What a program can read goes into it as it comes, so that a read() asks nobody; when the last
- * copy of its end is closed we hear of that.
+ * Open files of umadN and issmN: one end of a SOCK_SEQPACKET pair, as for rdma_cm (ucma.c): when
+ * the last copy of its end is closed we hear of that. What a program can read goes into memory
+ * (umad_ring.c) as it comes, so that a read() asks nobody.
  *
- * A long packet stays here, with a number in the socket in its place (marked), and so do all
+ * A long packet stays here, with a number in that memory in its place (marked), and so do all
  * behind it. READ gives it out and holds it (umad_unread() has it still); only TAKE is its end.
  *
  * A program whose device is gone is to see POLLERR. A Unix socket has an error when its peer was
@@ -25,6 +25,7 @@
 #include "daemon/daemon.h"
 #include "daemon/umad_internal.h"
 #include "ipc/umad_msg.h"
+#include "queue/barrier.h"
 
 #define INDEX_BITS 12
 #define WRITE_MAX (64u << 20)	/* of RMPP messages; the kernel's limit is its memory */
@@ -32,71 +33,22 @@
 
 _Static_assert(UMAD_MAX_FILES == 1 << INDEX_BITS, "an index of them");
 
-struct umad_fd {
-	struct list_head node;	/* only when it is freed */
-	struct umad_node *of;
-	struct loop_fd f;
-	struct umad_file *file;	/* NULL: issmN */
-	struct umad_sm sm;
-	uint32_t number;
-	uint32_t seq;		/* of the last long packet */
-	bool marked;		/* that is next, and its datagram is in the pair */
-	bool held;		/* and was given out, not taken yet */
-	bool full;		/* the pair is; EPOLLOUT says when it is not */
-};
-
-_Static_assert(offsetof(struct umad_fd, node) == 0, "freed by its node");
-
-/* Sends the next packet, or its number. False: there is none, or no room. */
-static bool show_one(struct umad_fd *u)
-{
-	struct {
-		struct ipc_umad_shown h;
-		uint8_t data[IPC_UMAD_SHOWN];
-	} d = { .h.seq = 0 };
-	size_t len = umad_next_len(u->file), copied = 0;
-	bool is_long = len > sizeof(d.data);
-
-	if (!len || u->marked)
-		return false;
-	if (is_long)
-		d.h.seq = u->seq + 1 ? u->seq + 1 : 1;
-	else
-		umad_read(u->file, d.data, len, &copied);
-	if (send(u->f.fd, &d, sizeof(d.h) + copied, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-		if (!is_long)
-			umad_unread(u->file);
-		u->full = true;
-		return false;
-	}
-	if (is_long)
-		u->seq = d.h.seq;
-	u->marked = is_long;
-	return true;
-}
-
-static void show(struct umad_fd *u)
-{
-	bool was_full = u->full;
-
-	u->full = false;
-	while (show_one(u))
-		;
-	if (u->full != was_full)
-		loop_mod(&u->of->r->loop, &u->f, EPOLLRDHUP | (u->full ? EPOLLOUT : 0));
-}
-
 static void queued(void *ctx)
 {
-	show(ctx);
+	umad_ring_show(ctx);
 }
 
 /* umad_node_del() closes it. */
 static void dead(void *ctx)
 {
+	struct umad_fd *u = ctx;
+
+	if (u->shm)
+		WRITE_ONCE(u->shm->dead, 1u);
 }
 
-static const struct umad_file_ops file_ops = { .queued = queued, .dead = dead };
+static const struct umad_file_ops file_ops = { .queued = queued, .dead = dead,
+					       .begun = umad_fd_begun, .ended = umad_fd_ended };
 
 static void say(struct umad_fd *u, int rc)
 {
@@ -116,6 +68,10 @@ static void file_close(struct umad_fd *u)
 	struct rused *r = u->of->r;
 
 	idtable_remove(&r->umads.ids, u->number & (UMAD_MAX_FILES - 1));
+	/* What was written comes before the end. */
+	if (u->shm)
+		umad_ring_send(u);
+	umad_ring_close(u);
 	if (u->file)
 		umad_close(u->file, r->loop.now);
 	else
@@ -130,8 +86,6 @@ static void fd_event(struct loop_fd *f, uint32_t events)
 
 	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
 		file_close(u);
-	else if (u->file)
-		show(u);
 }
 
 void umad_close_node(struct umad_node *n)
@@ -170,9 +124,25 @@ static int sm_open(struct umad_fd *u, bool nonblock)
 	return rc == -EINPROGRESS ? 1 : rc;
 }
 
-/* Takes sv[0], our end. */
+static int open_umad(struct umad_fd *u, int *memfd)
+{
+	int rc = umad_ring_open(u);
+
+	if (rc < 0)
+		return rc;
+	*memfd = rc;
+	rc = umad_open(&u->of->port, &file_ops, u, &u->file);
+	if (!rc)
+		return 0;
+	umad_ring_close(u);
+	close(*memfd);
+	*memfd = -1;
+	return rc;
+}
+
+/* Takes sv[0], our end. *memfd: the file's memory, the caller's; -1: it has none. */
 static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const int sv[2],
-		    uint32_t *number)
+		    uint32_t *number, int *memfd)
 {
 	struct umad_fd *u = calloc(1, sizeof(*u));
 	struct rused *r = n->r;
@@ -189,11 +159,12 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 	u->of = n;
 	u->number = rand_u32() << INDEX_BITS | (uint32_t)id;
 	u->f.fn = fd_event;
+	list_init(&u->ring);
 	rc = loop_add(&r->loop, &u->f, sv[0], EPOLLRDHUP);
 	if (rc)
 		close(sv[0]);
 	else
-		rc = sm ? sm_open(u, q->nonblock) : umad_open(&n->port, &file_ops, u, &u->file);
+		rc = sm ? sm_open(u, q->nonblock) : open_umad(u, memfd);
 	if (rc < 0) {
 		idtable_remove(&r->umads.ids, (uint32_t)id);
 		loop_del(&r->loop, &u->f);
@@ -208,11 +179,12 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 	return 0;
 }
 
-int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number)
+int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number, int fds[2])
 {
 	struct umad_node *n = NULL;
 	int sv[2], rc;
 
+	fds[0] = fds[1] = -1;
 	if (c->umad_view && q->minor < 2 * UMAD_MAX_NODES)
 		n = c->umad_view->node[q->minor % UMAD_MAX_NODES];
 	if (!n)
@@ -223,12 +195,13 @@ int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *n
 			 strerror(-rc));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
 		return -errno;
-	rc = file_new(n, q, sv, number);
+	rc = file_new(n, q, sv, number, &fds[1]);
 	if (rc) {
 		close(sv[1]);
 		return rc;
 	}
-	return sv[1];
+	fds[0] = sv[1];
+	return 0;
 }
 
 /* A memfd with these bytes, or -errno. */
@@ -348,9 +321,10 @@ static void do_take(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad
 {
 	if (!u->held || q->seq != u->seq)
 		return;
-	u->held = u->marked = false;
+	u->held = false;
+	umad_ring_unmark(u);
 	reply->taken = 1;
-	show(u);
+	umad_ring_show(u);
 }
 
 static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *body,
@@ -370,6 +344,8 @@ static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 		memcpy(arg, body, len > 0 ? q->len : 0);
 		a = umad_ioctl(u->file, q->cmd, arg, now);
 	}
+	if (!a.rc)
+		umad_ring_agents(u, q->cmd, arg);
 	reply->ret = a.rc;
 	reply->off = a.off;
 	reply->len = a.len;
@@ -377,15 +353,35 @@ static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 	return 0;
 }
 
+static struct umad_fd *find(const struct rused *r, uint32_t number)
+{
+	struct umad_fd *u = idtable_find(&r->umads.ids, number & (UMAD_MAX_FILES - 1));
+
+	return u && u->number == number && u->file ? u : NULL;
+}
+
+void umad_kick(struct rused *r, uint32_t file)
+{
+	struct umad_fd *u = find(r, file);
+
+	if (!u)
+		return;
+	umad_ring_send(u);
+	umad_ring_show(u);
+}
+
 int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int memfd,
 	      struct ipc_umad_reply *reply, void *out, int *fd)
 {
-	struct umad_fd *u = idtable_find(&r->umads.ids, q->file & (UMAD_MAX_FILES - 1));
+	struct umad_fd *u = find(r, q->file);
 	int rc = 0;
 
 	*fd = -1;
-	if (!u || u->number != q->file || !u->file)
+	if (!u)
 		return -EBADF;
+	/* What was posted before comes before. */
+	umad_ring_send(u);
+	umad_ring_show(u);
 	if (q->op >= UMAD_OPS || (memfd >= 0 && q->op != UMAD_OP_WRITE))
 		return -EPROTO;
 	switch ((enum ipc_umad_op)q->op) {
@@ -401,6 +397,7 @@ int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int m
 	case UMAD_OP_IOCTL:
 		rc = do_ioctl(u, q, body, reply, out);
 		break;
+	case UMAD_OP_SYNC:
 	case UMAD_OPS:
 		break;
 	}

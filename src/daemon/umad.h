@@ -47,6 +47,7 @@ struct umad_desc {
 struct umads {
 	struct umad_view view;	/* of rused's own devices */
 	struct idtable ids;	/* open files, by the low bits of their numbers */
+	struct list_head rings;	/* of those that are looked at without a kick */
 };
 
 /* Before devices are; sysfs_init() has been called. */
@@ -54,8 +55,13 @@ void umad_init(struct rused *r);
 /* All nodes are gone, hence all files. */
 void umad_fini(struct rused *r);
 
-/* umad.c: open(): the program's descriptor and the file's number; -ENXIO no such device, -EMFILE ... */
-int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number);
+/*
+ * umad.c: open(): the file's number, the program's descriptor and the memory's (-1: issmN has
+ * none), the caller's; -ENXIO no such device, -EMFILE ...
+ */
+int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number, int fds[2]);
+/* There is something in the file's memory, or room. No such file: nothing. */
+void umad_kick(struct rused *r, uint32_t file);
 /*
  * A call on a file: body is q->len bytes, memfd one of q->count bytes or -1. out has room for
  * IPC_UMAD_INLINE bytes, reply->len are used if *fd is -1, else they are in that memfd, the
@@ -63,6 +69,13 @@ int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *n
  */
 int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int memfd,
 	      struct ipc_umad_reply *reply, void *out, int *fd);
+/* umad_ring.c: the files of struct umads.rings, for struct loop_memory. From now on they are to kick. */
+void umad_rings_sleep(struct rused *r);
+bool umad_rings_there(const struct rused *r);
+void umad_rings_take(struct rused *r);
+/* For umad_file_ops: how many sends of a file are open is in its memory. */
+void umad_fd_begun(void *ctx, const uint8_t *mad);
+void umad_fd_ended(void *ctx, const uint8_t *mad);
 /* Whether somebody has a file open. */
 static inline bool umad_busy(const struct umads *u)
 {

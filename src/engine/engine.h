@@ -111,15 +111,17 @@ ssize_t engine_ucma_write(void *file, int fd, const void *buf, size_t count);
 /* Is there a umadN or issmN with this minor (abi/umad/umad.h)? After engine_attach(). */
 bool engine_has_umad(uint32_t minor);
 /*
- * open() of it: a descriptor, close-on-exec, and the number of the file; -errno. issmN waits, unless
- * nonblock, until nobody else has it: a cancellation point, -EINTR.
+ * open() of it: a descriptor, close-on-exec, and what stands for the file, NULL for issmN; -errno.
+ * issmN waits, unless nonblock, until nobody else has it: a cancellation point, -EINTR.
  */
-int engine_umad_open(uint32_t minor, bool nonblock, uint32_t *file);
+int engine_umad_open(uint32_t minor, bool nonblock, void **file);
+/* As engine_ucma_release(). */
+void engine_umad_release(void *file);
 /* Calls on a umadN by this or any process that has it: bytes, 0 or -errno; -EIO: its rused or device is gone. */
-ssize_t engine_umad_write(uint32_t file, int fd, const void *buf, size_t count);
+ssize_t engine_umad_write(void *file, const void *buf, size_t count);
 /* Blocks as read(2) would, by the O_NONBLOCK of fd. */
-ssize_t engine_umad_read(uint32_t file, int fd, void *buf, size_t count);
-int engine_umad_ioctl(uint32_t file, int fd, unsigned long cmd, void *arg);
+ssize_t engine_umad_read(void *file, int fd, void *buf, size_t count);
+int engine_umad_ioctl(void *file, unsigned long cmd, void *arg);
 
 /*
  * fork(): before, and after in parent and child. What the parent had open

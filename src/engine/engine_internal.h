@@ -50,7 +50,6 @@ enum watch {
 
 struct engine {
 	struct elock lock;
-	struct elock umad_reading;	/* who takes a packet out of an umad file; taken alone */
 	const struct engine_host *host;
 	uint32_t generation;		/* one up in every forked child */
 	bool attached;

@@ -50,6 +50,7 @@ static const struct row {
 	[IPC_UCMA_POST] = { LEN_TEXT, LEN_TEXT },
 	[IPC_UMAD_OPEN] = { sizeof(struct ipc_umad_open), sizeof(struct ipc_umad_opened) },
 	[IPC_UMAD_CALL] = { LEN_TEXT, LEN_TEXT },
+	[IPC_UMAD_KICK] = { sizeof(struct ipc_umad_kick), LEN_TEXT },
 	[IPC_FABRIC] = { LEN_TEXT, LEN_TEXT },
 	[IPC_HOST] = { LEN_TEXT, sizeof(struct ipc_host) },
 	[IPC_MCAST] = { sizeof(struct ipc_mcast), 0 },

@@ -4,15 +4,17 @@
  *
  * IPC_UMAD_OPEN: open(). Body ipc_umad_open; reply ipc_umad_opened and one end of a
  * SOCK_SEQPACKET pair: the file lives until that is closed everywhere. umadN: what can be read
- * comes in it, a datagram a packet: ipc_umad_shown and the bytes that read() gives, as many as
- * the socket takes; one longer than IPC_UMAD_SHOWN, and whatever is behind it, waits: its
- * datagram has only a number. issmN: one datagram as soon as it is ours, of one byte, 0 or an
- * errno. When the device goes the other end is closed.
+ * is in memory, a memfd sealed against shrinking, the second descriptor (ipc/umad_shm.h); a packet
+ * longer than IPC_UMAD_SHOWN, and whatever is behind it, waits: only its number is there. issmN:
+ * one datagram as soon as it is ours, of one byte, 0 or an errno. When the device goes the other
+ * end is closed.
  *
  * IPC_UMAD_CALL: read(), write() and ioctl() of a umadN, by whichever process has it. Body
  * ipc_umad and the bytes that follow it, or, for more than IPC_UMAD_INLINE of write(), a memfd;
  * reply ipc_umad_reply and bytes, or a memfd. -EBADF: no such file; it was a former rused's, or
  * the device is gone.
+ *
+ * IPC_UMAD_KICK: there are MADs in that memory, or there is room in it. Body ipc_umad_kick, no answer.
  */
 #ifndef RUSE_IPC_UMAD_MSG_H
 #define RUSE_IPC_UMAD_MSG_H
@@ -32,15 +34,16 @@ struct ipc_umad_opened {
 #define IPC_UMAD_INLINE 4096
 #define IPC_UMAD_SHOWN 320	/* the longer header and a MAD */
 
-struct ipc_umad_shown {
-	uint32_t seq;		/* 0: the packet follows; else it is to be read by this number */
+struct ipc_umad_kick {
+	uint32_t file;
 };
 
 enum ipc_umad_op {
 	UMAD_OP_WRITE,
-	UMAD_OP_READ,		/* what datagram seq stands for; -EAGAIN: no longer */
+	UMAD_OP_READ,		/* what seq stands for; -EAGAIN: no longer */
 	UMAD_OP_TAKE,		/* the program has got that: the next */
 	UMAD_OP_IOCTL,
+	UMAD_OP_SYNC,		/* nothing but what IPC_UMAD_KICK does */
 	UMAD_OPS
 };
 
@@ -55,7 +58,7 @@ struct ipc_umad {
 
 struct ipc_umad_reply {
 	int32_t ret;		/* what the call returns, 0 for a read() or write() that was one */
-	uint32_t taken;		/* UMAD_OP_TAKE: 1: its datagram is to be taken out of the socket */
+	uint32_t taken;		/* UMAD_OP_TAKE: 1: it was this one */
 	uint32_t off;		/* UMAD_OP_IOCTL: where in the argument the bytes belong */
 	uint32_t len;		/* bytes that belong into the program's memory, whatever ret is */
 };

@@ -120,8 +120,13 @@ static void release_ucma(struct vfile *vf)
 	engine_ucma_release(vf->file);
 }
 
-/* Otherwise nothing to release: rused sees the last descriptor's end. */
+static void release_umad(struct vfile *vf)
+{
+	engine_umad_release(vf->file);
+}
+
 static const struct vfile_ops ucma_ops = { .release = release_ucma };
+static const struct vfile_ops umad_ops = { .release = release_umad };
 
 int rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file)
 {
@@ -130,7 +135,9 @@ int rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file)
 
 	if (ret)
 		return ret;
-	vf = vfile_new(kind, file, kind == VFILE_UCMA ? &ucma_ops : NULL);
+	/* Of issmN nothing to release: rused sees the last descriptor's end. */
+	vf = vfile_new(kind, file, kind == VFILE_UCMA ? &ucma_ops : kind == VFILE_UMAD ? &umad_ops :
+											 NULL);
 	if (!vf)
 		return -ENOMEM;
 	vf->minor = minor;
@@ -226,7 +233,7 @@ static ssize_t vfile_read(struct vfile *vf, int fd, void *buf, size_t count)
 		break;
 	case VFILE_UMAD:
 		signals_enter(&g);
-		ret = engine_umad_read((uint32_t)(uintptr_t)vf->file, fd, buf, count);
+		ret = engine_umad_read(vf->file, fd, buf, count);
 		signals_leave(&g);
 		break;
 	case VFILE_EVENT_ASYNC:
@@ -319,9 +326,17 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		ucma_put(ref);
 		break;
 	case VFILE_UMAD:
-		signals_enter(&g);
-		ret = engine_umad_write((uint32_t)(uintptr_t)vf->file, fd, buf, count);
-		signals_leave(&g);
+		/* Another thread may close it meanwhile. */
+		vf = vfile_get(fd);
+		if (!vf || vf->kind != VFILE_UMAD) {
+			ret = -EBADF;
+		} else {
+			signals_enter(&g);
+			ret = engine_umad_write(vf->file, buf, count);
+			signals_leave(&g);
+		}
+		if (vf)
+			vfile_put(vf);
 		break;
 	case VFILE_EVENT_ASYNC:
 	case VFILE_EVENT_COMP:
@@ -381,7 +396,7 @@ static int ioctl_ours(struct vfile *vf, int fd, unsigned long cmd, void *arg)
 	if (vf->kind == VFILE_UVERBS)
 		ret = engine_ioctl(vf->file, cmd, arg);
 	else if (vf->kind == VFILE_UMAD)
-		ret = engine_umad_ioctl((uint32_t)(uintptr_t)vf->file, fd, cmd, arg);
+		ret = engine_umad_ioctl(vf->file, cmd, arg);
 	else
 		ret = -ENOTTY;
 	signals_leave(&g);

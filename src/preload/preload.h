@@ -65,10 +65,7 @@ void own_reset(void);
 /* calls_io.c: registers the uverbs file that engine_open() gave at fd. 0 or -errno. */
 struct uverbs_file;
 int uverbs_install(int fd, uint32_t minor, struct uverbs_file *f);
-/*
- * calls_io.c: registers the UMAD or ISSM file of this number, as rused gave it, or the UCMA file of
- * engine_ucma_open() at fd. 0 or -errno.
- */
+/* calls_io.c: registers the file of engine_ucma_open() or engine_umad_open() at fd. 0 or -errno. */
 int rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file);
 
 #endif

@@ -56,14 +56,12 @@ out:
 static int open_number(dev_t rdev, int flags)
 {
 	enum vfile_kind kind = VFILE_UCMA;
-	uint32_t number;
 	void *file;
 	int fd, ret;
 
 	if (dev_is_umad(rdev)) {
 		kind = minor(rdev) < ISSM_BASE_MINOR ? VFILE_UMAD : VFILE_ISSM;
-		fd = engine_umad_open(minor(rdev), flags & O_NONBLOCK, &number);
-		file = (void *)(uintptr_t)number;
+		fd = engine_umad_open(minor(rdev), flags & O_NONBLOCK, &file);
 	} else {
 		fd = engine_ucma_open(&file);
 	}
@@ -76,6 +74,8 @@ static int open_number(dev_t rdev, int flags)
 		sys_close(fd);
 		if (kind == VFILE_UCMA)
 			engine_ucma_release(file);
+		else
+			engine_umad_release(file);
 	}
 	return ret ? ret : fd;
 }

@@ -71,7 +71,7 @@ struct vfile {
 	uint32_t refs;		/* descriptors, and calls in progress; 0 = free */
 	enum vfile_kind kind;
 	const struct vfile_ops *ops;
-	void *file;		/* UVERBS, EVENT, UCMA: the engine's; UMAD, ISSM: rused's number */
+	void *file;		/* UVERBS, EVENT, UCMA, UMAD: the engine's */
 	uint32_t minor;		/* UVERBS, UMAD, ISSM: of the character device */
 	struct vfile_nl nl;	/* NETLINK */
 };

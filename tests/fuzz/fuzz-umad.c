@@ -59,7 +59,7 @@ static void dead(void *ctx)
 {
 }
 
-static const struct umad_file_ops file_ops = { queued, dead };
+static const struct umad_file_ops file_ops = { .queued = queued, .dead = dead };
 
 static void do_ioctl(struct end *e, const uint8_t *p)
 {

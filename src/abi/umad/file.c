@@ -149,7 +149,7 @@ static void done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_
 	struct umad_send *s = cookie;
 	struct umad_packet *pk;
 
-	list_del(&s->link);
+	send_end(s);
 	pk = st == MAD_TIMEOUT && !f->dead && slot->agent ? packet_new(s->mad, MAD_HDR_LEN) : NULL;
 	if (pk) {
 		pk->hdr = s->hdr;
@@ -212,6 +212,11 @@ size_t umad_next_len(const struct umad_file *f)
 	if (list_empty(&f->packets))
 		return 0;
 	return umad_hdr_len(f) + list_first_entry(&f->packets, struct umad_packet, link)->len;
+}
+
+size_t umad_file_hdr_len(const struct umad_file *f)
+{
+	return umad_hdr_len(f);
 }
 
 uint32_t umad_pending(const struct umad_file *f)

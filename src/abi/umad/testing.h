@@ -52,7 +52,7 @@ static void on_dead(void *ctx)
 	((struct tfile *)ctx)->dead++;
 }
 
-static const struct umad_file_ops file_ops = { on_queued, on_dead };
+static const struct umad_file_ops file_ops = { .queued = on_queued, .dead = on_dead };
 
 static inline void setup_ports(bool roce)
 {

@@ -37,6 +37,12 @@ struct umad_file_ops {
 	void (*queued)(void *ctx);
 	/* The device is gone: poll says POLLERR, a waiting read() is to be asked again (-EIO). */
 	void (*dead)(void *ctx);
+	/*
+	 * A send is open from now on; is no more. mad: the headers of its MAD, with our half of the
+	 * transaction ID. Both may be NULL.
+	 */
+	void (*begun)(void *ctx, const uint8_t *mad);
+	void (*ended)(void *ctx, const uint8_t *mad);
 };
 
 struct umad_file;
@@ -74,6 +80,8 @@ ssize_t umad_read(struct umad_file *f, void *buf, size_t count, size_t *copied);
 void umad_unread(struct umad_file *f);
 /* What read() of the next packet needs, 0 if there is none: for a host that allocates the buffer. */
 size_t umad_next_len(const struct umad_file *f);
+/* Of the header that packets have, 56 or 64. */
+size_t umad_file_hdr_len(const struct umad_file *f);
 /* Packets that can be read. */
 uint32_t umad_pending(const struct umad_file *f);
 /* Bits of poll(): always writable; readable if a packet waits; POLLERR alone once the device is gone. */

@@ -50,4 +50,18 @@ static inline size_t umad_hdr_len(const struct umad_file *f)
 			       sizeof(struct ib_user_mad_hdr_old);
 }
 
+static inline void send_begin(struct umad_send *s)
+{
+	list_add_tail(&s->link, &s->file->sends);
+	if (s->file->ops->begun)
+		s->file->ops->begun(s->file->ctx, s->mad);
+}
+
+static inline void send_end(struct umad_send *s)
+{
+	list_del(&s->link);
+	if (s->file->ops->ended)
+		s->file->ops->ended(s->file->ctx, s->mad);
+}
+
 #endif

@@ -71,10 +71,10 @@ static int post(struct umad_file *f, struct mad_agent *a, struct umad_send *s, u
 	memcpy(s->mad, mad, sizeof(s->mad));
 	if (!user_rmpp(a, mad) && is_duplicate(f, s))
 		return -EINVAL;
-	list_add_tail(&s->link, &f->sends);
+	send_begin(s);
 	rc = mad_send(a, &send, now);
 	if (rc)
-		list_del(&s->link);
+		send_end(s);
 	return rc;
 }
 

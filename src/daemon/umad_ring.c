@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The memory that an open umadN shares with its programs (ipc/umad_shm.h). Our positions are our
+ * own: what a program writes there decides about its MADs only.
+ */
+#include <errno.h>
+#include <rdma/ib_user_mad.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/log.h"
+#include "base/memfd.h"
+#include "daemon/daemon.h"
+#include "daemon/umad_internal.h"
+#include "queue/barrier.h"
+
+int umad_ring_open(struct umad_fd *u)
+{
+	struct rused *r = u->of->r;
+	int fd;
+
+	u->shm = memfd_new("ruse-umad", sizeof(*u->shm), &fd);
+	if (!u->shm)
+		return fd;
+	umad_shm_init(u->shm);
+	u->shm->generation = r->page->generation;
+	u->shm->number = u->number;
+	u->shm->hdr_len = sizeof(struct ib_user_mad_hdr_old);
+	/* A RoCE port's addresses may be wrong. */
+	if (u->of->port.mad->qps & 1)
+		u->shm->port = u->of->port.mad->num;
+	return fd;
+}
+
+void umad_ring_close(struct umad_fd *u)
+{
+	list_del(&u->ring);
+	list_init(&u->ring);
+	if (!u->shm)
+		return;
+	WRITE_ONCE(u->shm->dead, 1u);
+	memfd_unmap(u->shm, sizeof(*u->shm));
+	u->shm = NULL;
+}
+
+/* One MAD. False: there is none. Errors are those that nobody could have known of: lost, as on a wire. */
+static bool send_one(struct umad_fd *u)
+{
+	uint8_t data[IPC_UMAD_SHOWN] __attribute__((aligned(8)));
+	ssize_t len = umad_shm_fetch(u->shm, u->tx, data), rc;
+	size_t mad;
+
+	if (len < 0) {
+		if (len != -EAGAIN)
+			log_debug("umad%u: its ring is none", u->of->number);
+		return false;
+	}
+	u->tx++;
+	u->fetched = true;
+	u->begun = false;
+	rc = umad_write(u->file, data, (size_t)len, u->of->r->loop.now);
+	u->fetched = false;
+	if (rc < 0)
+		log_debug("umad%u: a MAD is lost: %s", u->of->number, strerror((int)-rc));
+	mad = (size_t)len - MAD_LEN;
+	/* It was counted as posted, and umad_fd_begun() will not be called. */
+	if (!u->begun && len >= MAD_LEN && mad <= sizeof(struct ib_user_mad_hdr))
+		umad_fd_ended(u, data + mad);
+	return true;
+}
+
+void umad_ring_send(struct umad_fd *u)
+{
+	struct rused *r = u->of->r;
+
+	smp_store_mb(&u->shm->kicked, 0u);
+	if (!umad_shm_posted(u->shm, u->tx))
+		return;
+	/* As long as we are awake. */
+	if (list_empty(&u->ring))
+		list_add_tail(&u->ring, &r->umads.rings);
+	if (!u->watched)
+		WRITE_ONCE(u->shm->watched, 1u);
+	u->watched = true;
+	for (uint32_t n = 0; n < UMAD_TX && send_one(u); n++)
+		;
+}
+
+void umad_fd_begun(void *ctx, const uint8_t *mad)
+{
+	struct umad_fd *u = ctx;
+
+	u->begun = u->fetched;
+	if (!u->fetched && u->shm)
+		atomic_add(&u->shm->begun[umad_shm_tid(mad)], 1u);
+}
+
+void umad_fd_ended(void *ctx, const uint8_t *mad)
+{
+	struct umad_fd *u = ctx;
+
+	if (u->shm)
+		atomic_add(&u->shm->ended[umad_shm_tid(mad)], 1u);
+}
+
+/* The next packet, or its number. False: there is none, or no room. */
+static bool place_one(struct umad_fd *u)
+{
+	size_t len = umad_next_len(u->file), copied = 0;
+	struct umad_slot *slot = umad_shm_room(u->shm, u->rx);
+
+	u->full = len && !u->marked && !slot;
+	if (!len || u->marked || !slot)
+		return false;
+	slot->seq = 0;
+	if (len > sizeof(slot->data)) {
+		u->seq = u->seq + 1 ? u->seq + 1 : 1;
+		u->marked = true;
+		slot->seq = u->seq;
+	} else {
+		umad_read(u->file, slot->data, len, &copied);
+	}
+	slot->len = (uint32_t)copied;
+	smp_store_release(&slot->state, umad_slot_word(u->rx++, UMAD_SLOT_READY));
+	return true;
+}
+
+/* No more than one or two are ever there: nothing to be done about an error but what a hang-up brings. */
+static void ring_bell(struct umad_fd *u)
+{
+	if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+		log_debug("umad%u: it cannot be shown readable: %m", u->of->number);
+}
+
+static void fill(struct umad_fd *u)
+{
+	struct bell b = umad_shm_bell(u->shm);
+	bool before, after;
+
+	u->full = !umad_shm_room(u->shm, u->rx);
+	if (u->full)
+		return;
+	before = bell_show(&b);
+	while (place_one(u))
+		;
+	WRITE_ONCE(u->shm->tail, u->rx);
+	after = bell_show(&b);
+	if (before)
+		ring_bell(u);
+	if (after)
+		ring_bell(u);
+}
+
+void umad_ring_show(struct umad_fd *u)
+{
+	if (!u->shm || u->marked || !umad_next_len(u->file))
+		return;
+	do {
+		fill(u);
+		smp_store_mb(&u->shm->more, u->full);
+		/* Who has read meanwhile has not seen that. */
+	} while (u->full && umad_shm_room(u->shm, u->rx));
+}
+
+void umad_ring_unmark(struct umad_fd *u)
+{
+	uint32_t pos = u->rx - 1;
+
+	u->marked = false;
+	umad_shm_take(u->shm, &u->shm->rx[pos % UMAD_RX], pos);
+}
+
+void umad_ring_agents(struct umad_fd *u, uint32_t cmd, const void *arg)
+{
+	const struct ib_user_mad_reg_req2 *r2 = arg;
+	const struct ib_user_mad_reg_req *r = arg;
+	uint32_t id, agent = UMAD_AGENT;
+
+	WRITE_ONCE(u->shm->hdr_len, (uint32_t)umad_file_hdr_len(u->file));
+	switch (cmd) {
+	case IB_USER_MAD_REGISTER_AGENT:
+		agent |= r->qpn ? UMAD_AGENT_QP1 : 0;
+		agent |= r->rmpp_version ? UMAD_AGENT_RMPP : 0;
+		break;
+	case IB_USER_MAD_REGISTER_AGENT2:
+		agent |= r2->qpn ? UMAD_AGENT_QP1 : 0;
+		agent |= r2->rmpp_version ? UMAD_AGENT_RMPP : 0;
+		break;
+	case IB_USER_MAD_UNREGISTER_AGENT:
+		agent = 0;
+		break;
+	default:
+		return;
+	}
+	/* The first member of all three. */
+	memcpy(&id, arg, sizeof(id));
+	if (id < UMAD_SHM_AGENTS)
+		WRITE_ONCE(u->shm->agent[id], agent);
+}
+
+void umad_rings_sleep(struct rused *r)
+{
+	struct umad_fd *u, *t;
+
+	list_for_each_entry_safe(u, t, &r->umads.rings, ring) {
+		smp_store_mb(&u->shm->watched, 0u);
+		u->watched = false;
+		/* Else it was just before that, and there is no kick. */
+		if (!umad_shm_posted(u->shm, u->tx)) {
+			list_del(&u->ring);
+			list_init(&u->ring);
+		}
+	}
+}
+
+bool umad_rings_there(const struct rused *r)
+{
+	const struct umad_fd *u;
+
+	list_for_each_entry(u, &r->umads.rings, ring)
+		if (umad_shm_posted(u->shm, u->tx))
+			return true;
+	return false;
+}
+
+void umad_rings_take(struct rused *r)
+{
+	struct umad_fd *u, *t;
+
+	/* A send closes no file: what it brings about comes in its own round. */
+	list_for_each_entry_safe(u, t, &r->umads.rings, ring)
+		umad_ring_send(u);
+}

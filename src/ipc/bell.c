@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <poll.h>
+#include <time.h>
+#include "base/sys.h"
+#include "ipc/bell.h"
+#include "queue/barrier.h"
+
+#define SENT_S 2	/* a rused that has not sent its byte by then does not run */
+
+static bool take(int fd)
+{
+	char c;
+	struct iovec iov = { &c, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	return sys_recvmsg(fd, &m, MSG_DONTWAIT) != -EAGAIN;
+}
+
+/* Until a byte is there, or the other end is not. */
+static void await(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct timespec left = { .tv_sec = SENT_S };
+
+	/* The raw call writes back what is left of the time. */
+	while (sys_call(SYS_ppoll, &p, 1, &left, NULL, 8) == -EINTR)
+		;
+}
+
+static bool put_back(const struct bell *b)
+{
+	return b->ready(b->of) && atomic_cmpxchg(b->shown, 0u, 1u);
+}
+
+void bell_settle(const struct bell *b, int fd)
+{
+	if (!READ_ONCE(*b->shown) || b->ready(b->of) || !atomic_cmpxchg(b->shown, 1u, 0u))
+		return;
+	smp_mb();
+	if (put_back(b) || take(fd))
+		return;
+	await(fd);
+	if (!put_back(b))
+		take(fd);
+}
+
+void bell_orphan(const struct bell *b, int fd)
+{
+	if (!READ_ONCE(*b->shown))
+		take(fd);
+}
+
+bool bell_show(const struct bell *b)
+{
+	/* Nothing of what has been written before may come after the look. */
+	smp_mb();
+	return !READ_ONCE(*b->shown) && atomic_cmpxchg(b->shown, 0u, 1u);
+}

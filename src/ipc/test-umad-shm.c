@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The rings of an umad file, when its byte comes and goes, what may be posted, what hostile words do. */
+#include <errno.h>
+#include <pthread.h>
+#include <rdma/ib_user_mad.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "base/testing.h"
+#include "ipc/umad_shm.h"
+#include "queue/barrier.h"
+#include "wire/mad.h"
+
+static struct umad_shm *s;
+static uint32_t posted[UMAD_TIDS];
+static int sv[2];
+static uint32_t rx;	/* rused's position */
+
+static int setup(void **state)
+{
+	s = calloc(1, sizeof(*s));
+	if (!s || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sv))
+		return -1;
+	umad_shm_init(s);
+	memset(posted, 0, sizeof(posted));
+	rx = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	free(s);
+	close(sv[0]);
+	close(sv[1]);
+	return 0;
+}
+
+static void ring_bell(void)
+{
+	assert_int_equal(send(sv[0], "", 1, 0), 1);
+}
+
+/* As rused does; false: no room. */
+static bool put(uint32_t value)
+{
+	struct umad_slot *slot = umad_shm_room(s, rx);
+	struct bell b = umad_shm_bell(s);
+	bool before, after;
+
+	if (!slot)
+		return false;
+	before = bell_show(&b);
+	memcpy(slot->data, &value, sizeof(value));
+	slot->len = sizeof(value);
+	smp_store_release(&slot->state, umad_slot_word(rx++, UMAD_SLOT_READY));
+	WRITE_ONCE(s->tail, rx);
+	after = bell_show(&b);
+	if (before)
+		ring_bell();
+	if (after)
+		ring_bell();
+	return true;
+}
+
+static bool get(uint32_t *value)
+{
+	struct umad_slot *slot;
+	uint32_t pos;
+
+	for (;;) {
+		slot = umad_shm_next(s, &pos);
+		if (!slot)
+			return false;
+		memcpy(value, slot->data, sizeof(*value));
+		if (umad_shm_take(s, slot, pos))
+			return true;
+	}
+}
+
+static void settle(void)
+{
+	struct bell b = umad_shm_bell(s);
+
+	bell_settle(&b, sv[1]);
+}
+
+static bool readable(void)
+{
+	char c;
+
+	return recv(sv[1], &c, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+}
+
+static void order(void **state)
+{
+	uint32_t v;
+
+	assert_false(get(&v));
+	for (uint32_t round = 0; round < 3; round++) {
+		for (uint32_t i = 0; i < UMAD_RX; i++)
+			assert_true(put(i));
+		assert_false(put(0));
+		for (uint32_t i = 0; i < UMAD_RX; i++) {
+			settle();
+			assert_true(readable());
+			assert_true(get(&v));
+			assert_int_equal(v, i);
+		}
+		settle();
+		assert_false(readable());
+	}
+	assert_false(get(&v));
+}
+
+/* Positions wrap, in the ring and in the words. */
+static void wraps(void **state)
+{
+	uint32_t v;
+
+	rx = UINT32_MAX - 5;
+	s->head = s->tail = rx;
+	for (uint32_t i = 0; i < UMAD_RX; i++)
+		s->rx[(rx + i) % UMAD_RX].state =
+			umad_slot_word(rx + i - UMAD_RX, UMAD_SLOT_TAKEN);
+	for (uint32_t i = 0; i < 2 * UMAD_RX; i++) {
+		assert_true(put(i));
+		assert_true(get(&v));
+		assert_int_equal(v, i);
+	}
+}
+
+/* What has come meanwhile keeps the byte; one that rused is about to send is waited for. */
+static void *late_byte(void *arg)
+{
+	usleep(50000);
+	ring_bell();
+	return NULL;
+}
+
+static void bell(void **state)
+{
+	struct bell b = umad_shm_bell(s);
+	pthread_t t;
+	uint32_t v;
+
+	settle();
+	assert_false(readable());
+	assert_true(put(1));
+	assert_true(put(2));
+	assert_true(get(&v));
+	settle();
+	assert_true(readable() && s->shown);
+	assert_true(get(&v));
+	/* Shown, taken, the byte not sent yet. */
+	recv(sv[1], &v, 1, 0);
+	assert_false(bell_show(&b));
+	assert_int_equal(pthread_create(&t, NULL, late_byte, NULL), 0);
+	settle();
+	assert_int_equal(pthread_join(t, NULL), 0);
+	assert_false(readable() || s->shown);
+	/* Withdrawn before something was made readable: it is shown after it. */
+	assert_true(bell_show(&b));
+	s->shown = 0;
+	assert_true(put(3));
+	assert_true(readable() && s->shown);
+	/* A byte that nobody answers for. */
+	assert_true(get(&v));
+	s->shown = 0;
+	settle();
+	assert_true(readable());
+	bell_orphan(&b, sv[1]);
+	assert_false(readable());
+}
+
+/* rused is gone: a settle does not wait for its byte. */
+static void bell_dead(void **state)
+{
+	struct bell b = umad_shm_bell(s);
+
+	assert_true(bell_show(&b));
+	shutdown(sv[0], SHUT_RDWR);
+	settle();
+	assert_int_equal(s->shown, 0);
+}
+
+#define COUNT 20000u
+
+static uint32_t sum;
+
+static void *reader(void *arg)
+{
+	struct bell b = umad_shm_bell(s);
+	uint32_t v;
+	char c;
+
+	while (READ_ONCE(sum) < COUNT) {
+		if (get(&v)) {
+			atomic_add(&sum, 1u);
+			continue;
+		}
+		bell_settle(&b, sv[1]);
+		if (READ_ONCE(sum) < COUNT)
+			recv(sv[1], &c, 1, MSG_PEEK);
+	}
+	/* The others sleep. */
+	shutdown(sv[0], SHUT_RDWR);
+	return NULL;
+}
+
+/* Two readers, who sleep: each packet once, no wake-up lost. */
+static void readers(void **state)
+{
+	pthread_t t[2];
+
+	sum = 0;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&t[i], NULL, reader, NULL), 0);
+	for (uint32_t i = 0; i < COUNT;) {
+		if (put(i))
+			i++;
+		else
+			sched_yield();
+	}
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_join(t[i], NULL), 0);
+	assert_int_equal(sum, COUNT);
+}
+
+static void hostile_reader(void **state)
+{
+	uint32_t v;
+
+	put(1);
+	/* Words of a program that is not ours decide about its packets only. */
+	s->head = 12345;
+	get(&v);
+	s->head = UINT32_MAX;
+	s->tail = 99;
+	get(&v);
+	for (uint32_t i = 0; i < UMAD_RX; i++)
+		s->rx[i].state = 0xffffffff;
+	assert_null(umad_shm_room(s, rx));
+	assert_false(get(&v));
+}
+
+/* Written. */
+
+static uint8_t packet[IPC_UMAD_SHOWN] __attribute__((aligned(8)));
+
+/* A Get of a directed route of one hop out of port 1, of agent 3. */
+static uint8_t *build(void)
+{
+	struct ib_user_mad_hdr *h = (void *)packet;
+	uint8_t *mad = packet + sizeof(*h);
+
+	memset(packet, 0, sizeof(packet));
+	h->id = 3;
+	mad[MAD_O_CLASS] = MAD_CLASS_SUBN_DR;
+	mad[MAD_O_METHOD] = MAD_GET;
+	mad[MAD_O_CLASS_SPECIFIC + 1] = 1;
+	mad[SMP_O_INITIAL_PATH + 1] = 1;
+	put_be64(mad + MAD_O_TID, 77);
+	s->hdr_len = sizeof(*h);
+	s->port = 1;
+	s->agent[3] = UMAD_AGENT;
+	return mad;
+}
+
+static bool sendable(void)
+{
+	return umad_shm_sendable(s, posted, packet, s->hdr_len + MAD_LEN);
+}
+
+static void routes(void **state)
+{
+	uint8_t *mad = build();
+
+	assert_true(sendable());
+	mad[SMP_O_INITIAL_PATH + 1] = 2;
+	assert_false(sendable());
+	mad = build();
+	mad[MAD_O_CLASS_SPECIFIC] = 1;
+	assert_false(sendable());
+	mad = build();
+	mad[MAD_O_CLASS_SPECIFIC + 1] = 0;
+	assert_false(sendable());
+	mad[MAD_O_CLASS_SPECIFIC + 1] = 64;
+	assert_false(sendable());
+	mad = build();
+	put_be16(mad + MAD_O_STATUS, SMP_DIRECTION);
+	assert_false(sendable());
+	build()[MAD_O_CLASS] = MAD_CLASS_SUBN_LID;
+	assert_true(sendable());
+}
+
+static void who_may(void **state)
+{
+	struct ib_user_mad_hdr *h = (void *)packet;
+
+	build();
+	h->id = 4;
+	assert_false(sendable());
+	h->id = UINT32_MAX;
+	assert_false(sendable());
+	build();
+	h->grh_present = 1;
+	assert_false(sendable());
+	build();
+	h->pkey_index = 1;
+	assert_false(sendable());
+	build();
+	s->dead = 1;
+	assert_false(sendable());
+	s->dead = 0;
+	s->port = 0;
+	assert_false(sendable());
+	build();
+	assert_false(umad_shm_sendable(s, posted, packet, sizeof(packet) - 1));
+	assert_false(umad_shm_sendable(s, posted, packet, sizeof(packet) + 1));
+	/* Hostile, or another rused's. */
+	for (s->hdr_len = 0; s->hdr_len < 400; s->hdr_len++)
+		assert_true(s->hdr_len == 56 || s->hdr_len == 64 || !sendable());
+	/* SMPs are of QP 0, all else of QP 1. */
+	build();
+	s->agent[3] = UMAD_AGENT | UMAD_AGENT_QP1;
+	assert_false(sendable());
+	build()[MAD_O_CLASS] = MAD_CLASS_PERF;
+	assert_false(sendable());
+	s->agent[3] |= UMAD_AGENT_QP1;
+	assert_true(sendable());
+	/* A class without RMPP of an agent with: EINVAL, which is rused's to say. */
+	s->agent[3] |= UMAD_AGENT_RMPP;
+	assert_false(sendable());
+	build()[MAD_O_CLASS] = MAD_CLASS_SUBN_ADM;
+	s->agent[3] = UMAD_AGENT | UMAD_AGENT_QP1;
+	assert_true(sendable());
+	packet[sizeof(*h) + RMPP_O_RTIME_FLAGS] = RMPP_F_ACTIVE;
+	assert_false(sendable());
+}
+
+/* One transaction is open at a time, whoever has sent it. */
+static void transactions(void **state)
+{
+	uint8_t *mad = build();
+	uint32_t tid = umad_shm_tid(mad);
+
+	posted[tid]++;
+	assert_false(sendable());
+	put_be64(mad + MAD_O_TID, 78);
+	assert_true(sendable());
+	put_be64(mad + MAD_O_TID, 77);
+	s->ended[tid]++;
+	assert_true(sendable());
+	s->begun[tid]++;
+	assert_false(sendable());
+	s->ended[tid]++;
+	assert_true(sendable());
+	/* The upper half is the agent's. */
+	put_be64(mad + MAD_O_TID, 5ull << 32 | 77);
+	assert_int_equal(umad_shm_tid(mad), tid);
+}
+
+static void posts(void **state)
+{
+	uint8_t got[IPC_UMAD_SHOWN];
+	uint32_t tx = 0, mine = 0;
+	bool wake;
+
+	assert_int_equal(umad_shm_fetch(s, 0, got), -EAGAIN);
+	for (uint32_t round = 0; round < 5; round++) {
+		for (uint32_t i = 0; i < UMAD_TX; i++) {
+			memset(packet, (int)tx, sizeof(packet));
+			assert_true(umad_shm_post(s, tx++, packet, 312 + i % 9, &wake));
+		}
+		assert_false(umad_shm_post(s, tx, packet, 1, &wake));
+		for (uint32_t i = 0; i < UMAD_TX; i++) {
+			assert_true(umad_shm_posted(s, mine));
+			assert_int_equal(umad_shm_fetch(s, mine, got), 312 + i % 9);
+			assert_int_equal(got[0], (uint8_t)mine);
+			assert_int_equal(got[311], (uint8_t)mine);
+			mine++;
+		}
+		assert_false(umad_shm_posted(s, mine));
+	}
+	assert_false(umad_shm_post(s, tx, packet, sizeof(packet) + 1, &wake));
+}
+
+static void wakes(void **state)
+{
+	uint8_t got[IPC_UMAD_SHOWN];
+	bool wake;
+
+	/* Once, as long as it is on its way. */
+	assert_true(umad_shm_post(s, 0, packet, 320, &wake) && wake);
+	assert_true(umad_shm_post(s, 1, packet, 320, &wake) && !wake);
+	s->kicked = 0;
+	s->watched = 1;
+	assert_true(umad_shm_post(s, 2, packet, 320, &wake) && !wake);
+	/* A rused that watches and does not look. */
+	for (uint32_t i = 3; i < UMAD_TX_LATE; i++)
+		assert_true(umad_shm_post(s, i, packet, 320, &wake) && !wake);
+	assert_true(umad_shm_post(s, UMAD_TX_LATE, packet, 320, &wake) && wake);
+	assert_int_equal(umad_shm_fetch(s, 0, got), 320);
+	assert_int_equal(umad_shm_fetch(s, 1, got), 320);
+	assert_true(umad_shm_post(s, UMAD_TX_LATE + 1, packet, 320, &wake) && !wake);
+}
+
+static void hostile_writer(void **state)
+{
+	uint8_t got[IPC_UMAD_SHOWN];
+	bool wake;
+
+	assert_true(umad_shm_post(s, 0, packet, 320, &wake));
+	s->tx[0].len = 321;
+	assert_int_equal(umad_shm_fetch(s, 0, got), -EPROTO);
+	s->tx[0].len = UINT32_MAX;
+	assert_int_equal(umad_shm_fetch(s, 0, got), -EPROTO);
+	s->tx[0].len = 0;
+	assert_int_equal(umad_shm_fetch(s, 0, got), 0);
+	s->tx[1].state = 0xffffffff;
+	assert_int_equal(umad_shm_fetch(s, 1, got), -EAGAIN);
+	s->tx[1].state = umad_slot_word(1 + UMAD_TX, UMAD_SLOT_READY);
+	assert_int_equal(umad_shm_fetch(s, 1, got), -EAGAIN);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(order), TEST(wraps), TEST(bell), TEST(bell_dead), TEST(readers),
+		TEST(hostile_reader), TEST(routes), TEST(who_may), TEST(transactions),
+		TEST(posts), TEST(wakes), TEST(hostile_writer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
