@@ -54,8 +54,7 @@ enum ipc_type {
 	/* Files of rdma_cm (ipc/ucma_msg.h), umadN and issmN (ipc/umad_msg.h). */
 	IPC_UCMA_OPEN, IPC_UCMA_WRITE, IPC_UCMA_POST, IPC_UMAD_OPEN, IPC_UMAD_CALL,
 	IPC_FABRIC, IPC_HOST, IPC_PATH, IPC_MCAST, IPC_MEMBERS,	/* ipc/fabric_msg.h */
-	IPC_CHANNEL,				/* ipc/channel.h */
-	IPC_UMAD_KICK,
+	IPC_CHANNEL, IPC_UMAD_KICK,		/* ipc/channel.h, ipc/umad_msg.h */
 	IPC_NTYPES
 };
 
