@@ -3,7 +3,8 @@
  * rused's side of a connection. The input is a series of messages: a byte of
  * options, a header as far as it is given, a length, a body. They go through a
  * real socket and ipc_recv() into the daemon's dispatch, or through the memory that
- * is shared with a client that has asked for it, until one is refused.
+ * is shared with a client that has asked for it, until one is refused. So is the memory of
+ * files of umad.
  * Every answer must pass the check that the library makes.
  */
 #include <errno.h>
@@ -165,6 +166,27 @@ static bool put_channel(struct client *c, uint8_t options, const struct ipc_hdr 
 	return true;
 }
 
+/* What a hostile process writes into its file's memory: a MAD, or with OPT_BAD_FD any word. */
+static void put_umad(uint8_t options, uint32_t file, const uint8_t *body, size_t len)
+{
+	struct umad_fd *u = idtable_find(&r.umads.ids, file & (UMAD_MAX_FILES - 1));
+	struct umad_slot *slot;
+	uint32_t word[2];
+
+	if (!u || !u->shm || len < sizeof(word))
+		return;
+	memcpy(word, body, sizeof(word));
+	slot = &u->shm->tx[u->tx % UMAD_TX];
+	memcpy(slot->data, body, len);
+	slot->len = options & OPT_BAD_FD ? word[0] : IPC_UMAD_SHOWN - (word[0] & 8);
+	slot->state = umad_slot_word(u->tx, UMAD_SLOT_READY);
+	if (options & OPT_BAD_FD)
+		memcpy((uint8_t *)u->shm + word[0] % (sizeof(*u->shm) - 4), &word[1], 4);
+	if (options & OPT_CHANNEL)
+		r.loop.memory->take(&r.loop);
+	r.loop.memory->watch(&r.loop, false);
+}
+
 /* rused looks; what it answers there must be good. */
 static void take_channel(struct client *c)
 {
@@ -190,6 +212,7 @@ static size_t send_one(struct client *c, int fd, const uint8_t *data, size_t siz
 	struct ipc_hdr h = { .version = IPC_VERSION };
 	size_t at = 3, len;
 	uint8_t body[UINT8_MAX];
+	uint32_t file;
 	int pass = -1;
 
 	if (size < 3)
@@ -207,6 +230,12 @@ static size_t send_one(struct client *c, int fd, const uint8_t *data, size_t siz
 	/* The input cannot guess a file's number: it says which of them. */
 	if (h.type == IPC_UMAD_CALL && len >= sizeof(files[0]))
 		memcpy(body, &files[body[0] % ARRAY_SIZE(files)], sizeof(files[0]));
+	if (h.type == IPC_UMAD_KICK && len >= sizeof(files[0])) {
+		file = files[body[0] % ARRAY_SIZE(files)];
+		put_umad(data[0], file, body + sizeof(file), len - sizeof(file));
+		memcpy(body, &file, sizeof(file));
+		len = sizeof(file);
+	}
 	if (put_channel(c, data[0], &h, body, len)) {
 		take_channel(c);
 		return at + len;

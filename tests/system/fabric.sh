@@ -63,6 +63,9 @@ wait_for 20 answers || die "no answer"
 want '3 received' H2 ibping -c 3 "$lid3"
 kill $server
 
+note "SMPs by hand"
+on H2 "$RUSE_TESTBIN/umad-post" || die "umad-post"
+
 # data HOST HOST CMD OPTION...: between two hosts, over their LIDs
 data() {
 	local a=$1 b=$2 port
@@ -83,6 +86,7 @@ data H1 H2 ibv_ud_pingpong -n 100 || die "UD"
 note "a cable is cut"
 port=$(free_port)
 bg H3 ibv_rc_pingpong -p "$port" -n 100000000 >"$T/s" 2>&1
+server=$!
 wait_for 20 listening "$port" || die "no server"
 bg H4 timeout 100 ibv_rc_pingpong -p "$port" -n 100000000 localhost >"$T/c" 2>&1
 client=$!
@@ -90,6 +94,10 @@ discards() { on H1 perfquery "$sw" 3 | sed -n 's/^PortXmitPkts:\.*//p'; }
 moving() { [ "$(discards)" -gt 1000 ]; }
 wait_for 30 moving || die "nothing moves"
 fabric link down H3/1
+# Who waits for a message hears nothing of it.
+one_ended() { ! kill -0 "$client" 2>/dev/null || ! kill -0 "$server" 2>/dev/null; }
+wait_for 60 one_ended || die "nothing was lost"
+kill $client $server 2>/dev/null
 wait $client && die "nothing was lost"
 grep -qi 'retry counter exceeded' "$T/c" "$T/s" || die "$(cat "$T/c" "$T/s")"
 [ "$(state H3)" = down ] || die "H3 is $(state H3)"
