@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Requests that come through memory (ipc/channel.h). Those clients are watched that have said
- * something lately: each look at memory is one at them all. A round takes one request of each, so
- * that nobody can keep the others waiting.
+ * something lately: each look at memory is one at them all. A round takes one request of each and
+ * what is in their queues, which have an end, so that nobody can keep the others waiting.
  */
 #include <errno.h>
 
@@ -10,6 +10,21 @@
 #include "daemon/daemon.h"
 
 #define LATELY (20 * NS_MS)
+
+static bool something(const struct client *c)
+{
+	const struct ipc_channel *ch = c->channel.map;
+
+	return ipc_channel_posted(ch) || ipc_channel_queued(ch, c->channel.tail);
+}
+
+static void watch_one(struct client *c, bool on)
+{
+	/* Written only when it changes: the client reads it all the time. */
+	if (c->channel.watched != on)
+		ipc_channel_watch(c->channel.map, on);
+	c->channel.watched = on;
+}
 
 static bool watch(struct loop *l, bool on)
 {
@@ -21,12 +36,9 @@ static bool watch(struct loop *l, bool on)
 
 		if (on && !lately)
 			continue;
-		/* Written only when it changes: the client reads it all the time. */
-		if (c->channel.watched != on)
-			ipc_channel_watch(c->channel.map, on);
-		c->channel.watched = on;
+		watch_one(c, on);
 		/* One that was not watched is not looked at; the socket brings it back. */
-		if (!on && !lately && !ipc_channel_posted(c->channel.map))
+		if (!on && !lately && !something(c))
 			list_del(&c->channel.node);
 	}
 	if (!on)
@@ -40,9 +52,42 @@ static bool there(struct loop *l)
 	struct client *c;
 
 	list_for_each_entry(c, &r->channels, channel.node)
-		if (ipc_channel_posted(c->channel.map))
+		if (something(c))
 			return true;
 	return umad_rings_there(r);
+}
+
+void channel_drain(struct client *c)
+{
+	char body[CHAN_QUEUE_BODY];
+	struct ipc_hdr h;
+	size_t len;
+	int rc = 0;
+
+	if (!c->channel.map)
+		return;
+	ipc_channel_heard(c->channel.map);
+	for (uint32_t n = CHAN_QUEUE; n && !rc && c->channel.map; n--) {
+		rc = ipc_channel_pop(c->channel.map, &c->channel.tail, &h, body, &len);
+		if (!rc)
+			rc = client_posted(c, &h, body, len);
+	}
+	if (rc && rc != -EAGAIN)
+		client_refused(c, rc);
+}
+
+bool channels_drain(struct rused *r)
+{
+	struct client *c, *t;
+	bool any = false;
+
+	list_for_each_entry_safe(c, t, &r->clients, node) {
+		if (!c->channel.map || !ipc_channel_queued(c->channel.map, c->channel.tail))
+			continue;
+		channel_drain(c);
+		any = true;
+	}
+	return any;
 }
 
 static void take_one(struct client *c)
@@ -52,6 +97,12 @@ static void take_one(struct client *c)
 	size_t len;
 	int rc;
 
+	if (ipc_channel_queued(c->channel.map, c->channel.tail)) {
+		channel_used(c);
+		channel_drain(c);
+	}
+	if (c->dead)
+		return;
 	rc = ipc_channel_take(c->channel.map, &h, body, &len);
 	if (rc == -EAGAIN)
 		return;
@@ -99,6 +150,7 @@ int channel_open(struct client *c)
 		return fd;
 	list_init(&c->channel.node);
 	c->channel.watched = false;
+	c->channel.tail = 0;
 	return fd;
 }
 
@@ -119,4 +171,6 @@ void channel_used(struct client *c)
 	c->channel.used = c->r->loop.now;
 	if (list_empty(&c->channel.node))
 		list_add_tail(&c->channel.node, &c->r->channels);
+	/* It is looked at before we sleep, and need not wake us until then. */
+	watch_one(c, true);
 }

@@ -13,6 +13,7 @@ struct channel {
 	struct ipc_channel *map;	/* NULL: none */
 	struct list_head node;		/* rused.channels */
 	ns_t used;			/* when the client said something, by whichever way */
+	uint32_t tail;			/* of its queue */
 	bool watched;
 };
 
@@ -21,6 +22,10 @@ void channels_init(struct rused *r);
 int channel_open(struct client *c);
 /* Twice is harmless. */
 void channel_close(struct client *c);
+/* What it has posted there until now: comes before whatever else it says. May kill it. */
+void channel_drain(struct client *c);
+/* The same of all clients, before something is asked that one may have changed. True: some had. */
+bool channels_drain(struct rused *r);
 /* The client has said something: it is looked at for more. */
 void channel_used(struct client *c);
 

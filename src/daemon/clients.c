@@ -117,6 +117,8 @@ int client_flush(struct client *c)
 void client_refused(struct client *c, int rc)
 {
 	if (rc == -EPIPE) {
+		if (!c->dead)
+			channel_drain(c);	/* it was said before */
 		client_kill(c, "closed its connection");
 		return;
 	}
@@ -144,6 +146,7 @@ static bool take_one(struct client *c)
 
 void client_drain(struct client *c)
 {
+	channel_drain(c);
 	for (int i = 0; i < DRAIN_MAX && !c->dead && take_one(c); i++)
 		;
 }

@@ -99,9 +99,8 @@ bool clients_leave(struct rused *r);
 void clients_close_all(struct rused *r);
 void clients_reap(struct loop *l);
 void client_kill(struct client *c, const char *why);
-/* What ipc_recv() or client_message() returned, not 0. */
-void client_refused(struct client *c, int rc);
-/* What it has sent and nobody has read: comes before the end of a file, or its own. May kill it. */
+void client_refused(struct client *c, int rc);	/* what came of ipc_recv() or client_message(), not 0 */
+/* What it has sent and nobody has read, before the end of a file, or its own. May kill it. */
 void client_drain(struct client *c);
 struct client *client_by_proc(struct rused *r, uint32_t proc);
 /* Sends what is left of c->out. 0 or -errno. */
@@ -109,6 +108,8 @@ int client_flush(struct client *c);
 /* dispatch.c: one message of a client. 0; -EPROTO and others: the client is closed. Takes the fds. */
 int client_message(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,
 		   int *fds, int nfds);
+/* One that it has posted in memory. */
+int client_posted(struct client *c, const struct ipc_hdr *h, const void *body, size_t len);
 /* Copies a process page out of the client's descriptor. 0 or -errno. */
 int client_page(const struct client *c, struct proc_page *copy);
 int netlink_open(struct client *c);	/* nlsock.c */
@@ -135,10 +136,7 @@ int host_init(struct rused *r);
 void host_fini(struct rused *r);
 /* Publishes a device in the page and in sysfs. was NULL: new. */
 void host_publish(struct rused *r, int slot, const struct host_dev *now);
-/*
- * Around a change of the page: others see all of it or nothing. Ends with word
- * to every process, said about what.
- */
+/* Around a change of the page: others see all of it or nothing. Then every process hears of what. */
 void host_page_begin(struct rused *r);
 void host_page_end(struct rused *r, const char *what);
 /* captures.c: who captures. 0, -EBUSY, -ENOSPC, -EPROTO: a name that is none. */

@@ -488,6 +488,15 @@ static int dispatch(struct msg *m)
 	return -EPROTO;
 }
 
+int client_posted(struct client *c, const struct ipc_hdr *h, const void *body, size_t len)
+{
+	struct msg m = { .c = c, .h = h, .body = body, .len = len };
+
+	if (ipc_check(h, len, false) || h->type != IPC_UCMA_POST)
+		return -EPROTO;
+	return do_ucma_write(&m);
+}
+
 int client_message(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,
 		   int *fds, int nfds)
 {
@@ -495,7 +504,8 @@ int client_message(struct client *c, const struct ipc_hdr *h, const void *body, 
 	int i, rc;
 
 	channel_used(c);
-	rc = ipc_check(h, len, false);
+	channel_drain(c);
+	rc = c->dead ? -EPIPE : ipc_check(h, len, false);
 	if (!rc && ((!c->hello && h->type != IPC_HELLO) ||
 		    (nfds && h->type != IPC_HELLO && h->type != IPC_UMAD_CALL)))
 		rc = -EPROTO;

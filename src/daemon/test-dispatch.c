@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "ipc/ucma_msg.h"
 #include "ipc/umad_msg.h"
 
 static struct rused r;
@@ -312,6 +313,48 @@ static void post(uint16_t type, const void *body, uint32_t len)
 	ch->state = CHAN_POSTED;
 }
 
+/* The same into its queue. */
+static void enqueue(uint16_t type, const void *body, uint32_t len)
+{
+	struct ipc_channel *ch = c->channel.map;
+	struct ipc_chan_item *item = &ch->queue[ch->head++ % CHAN_QUEUE];
+
+	item->hdr = (struct ipc_hdr){ .version = IPC_VERSION, .type = type, .seq = 4 };
+	item->len = len;
+	memcpy(item->body, body, min(len, (uint32_t)CHAN_QUEUE_BODY));
+}
+
+static void test_channel_queue(void **state)
+{
+	const struct loop_memory *m = r.loop.memory;
+	struct ipc_peer p = { .block = 3 };
+	struct ipc_ucma none = { 0 };
+
+	open_channel();
+	m->watch(&r.loop, true);
+	/* Of no file: nothing comes of it. */
+	for (int i = 0; i < 3; i++)
+		enqueue(IPC_UCMA_POST, &none, sizeof(none));
+	assert_true(m->there(&r.loop));
+	m->take(&r.loop);
+	assert_false(m->there(&r.loop));
+	assert_int_equal(c->channel.map->tail, 3);
+	/* It comes before what is said over the socket. */
+	enqueue(IPC_UCMA_POST, &none, sizeof(none));
+	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
+	assert_int_equal(c->channel.map->tail, 4);
+	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);
+	/* Somebody else may have to know. */
+	assert_false(channels_drain(&r));
+	enqueue(IPC_UCMA_POST, &none, sizeof(none));
+	assert_true(channels_drain(&r));
+	assert_int_equal(c->channel.map->tail, 5);
+	/* Nothing but what has no answer. */
+	enqueue(IPC_COUNTERS, NULL, 0);
+	m->take(&r.loop);
+	assert_true(c->dead);
+}
+
 static void test_channel(void **state)
 {
 	const struct loop_memory *m = r.loop.memory;
@@ -399,6 +442,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_shutdown, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unexpected_descriptor, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_umad, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_channel_queue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_channel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_channel_too_long, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_channel_no_message, setup, teardown),

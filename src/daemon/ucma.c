@@ -205,6 +205,14 @@ static bool sweep(struct rused *r)
 	return any;
 }
 
+/* What programs have given up, and we have not heard of yet. True: something. */
+static bool free_ports(struct rused *r)
+{
+	bool posted = channels_drain(r);
+
+	return sweep(r) || posted;
+}
+
 /* Root of this host may have ports below 1024, and whoever was given that. */
 static bool may_bind(pid_t pid)
 {
@@ -347,7 +355,7 @@ int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_
 		cmd.from_err = from ? 0 : -EINVAL;
 	}
 	ret = ucma_write(u->file, &cmd, &ans);
-	if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && sweep(r))
+	if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && free_ports(r))
 		ret = ucma_write(u->file, &cmd, &ans);
 	reply->ret = ret < 0 ? (int32_t)ret : 0;
 	ucma_flush(ucma_of(u));

@@ -34,7 +34,6 @@
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
 #define EMPTY_POLLS 8u		/* empty polls after which the program counts as polling */
 #define POLLS_MAX (1u << 20)	/* and for one that was wrongly taken to poll, again and again */
-#define ERR_RESCAN (10 * NS_MS)
 /* QPs in ERR that a poll which found nothing looks at, and a round of the progress thread. */
 #define ERR_AT_POLL 16
 #define ERR_AT_ROUND 512

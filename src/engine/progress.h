@@ -6,6 +6,9 @@
 #include "core/cq.h"
 #include "core/qp.h"
 
+/* A QP in ERR is looked at for receives that were posted since. */
+#define ERR_RESCAN (10 * NS_MS)
+
 /* progress.c */
 int progress_start(void);
 /* All that can be done now: arrived segments, writable links, due timers. Returns segments handled. */

@@ -27,9 +27,12 @@ void qp_rearm(struct qp *qp, ns_t now)
 
 	if (unlikely(xp_blocked(qp)) && list_empty(&qp->work))
 		list_add_tail(&qp->work, &engine.blocked);
-	/* No doorbell tells of receives that are posted from now on: qp_flush_err() looks. */
+	/*
+	 * No doorbell tells of receives that are posted from now on: qp_flush_err() looks. QPs that end
+	 * one after another wake the thread once, for it keeps looking until there are none.
+	 */
 	if (unlikely(qp->state == QPS_ERR && list_empty(&qp->err) && !qp->srq)) {
-		if (list_empty(&engine.err))
+		if (list_empty(&engine.err) && READ_ONCE(engine.sleep_until) > now + ERR_RESCAN)
 			progress_kick();
 		list_add_tail(&qp->err, &engine.err);
 	}

@@ -22,6 +22,8 @@
 enum ipc_chan_state { CHAN_FREE, CHAN_POSTED, CHAN_AWAITED, CHAN_ANSWERED };
 
 #define CHAN_BODY 4064
+#define CHAN_QUEUE 256u		/* messages that nobody answers, and rused has not taken yet */
+#define CHAN_QUEUE_BODY 552
 
 struct ipc_chan_msg {
 	struct ipc_hdr hdr;
@@ -30,16 +32,27 @@ struct ipc_chan_msg {
 	uint8_t body[CHAN_BODY];
 };
 
+struct ipc_chan_item {
+	struct ipc_hdr hdr;
+	uint32_t len, pad;	/* of the body, at most CHAN_QUEUE_BODY */
+	uint8_t body[CHAN_QUEUE_BODY];
+};
+
 struct ipc_channel {
 	uint32_t state;		/* enum ipc_chan_state */
 	uint32_t slept_ns;	/* the process's: what a call takes that sleeps at both ends, 0: not known */
-	uint32_t pad1[62];
-	uint32_t watched;	/* rused's: it looks at state, no need to wake it */
-	uint32_t pad2[959];
+	uint32_t pad1[14];
+	uint32_t head;		/* of the queue, the process's */
+	uint32_t bell;		/* it has sent word of the queue, and rused has not looked yet */
+	uint32_t pad2[46];
+	uint32_t watched;	/* rused's: it looks at state and head, no need to wake it */
+	uint32_t tail;		/* rused's: it has taken what is before */
+	uint32_t pad3[958];
 	struct ipc_chan_msg request, answer;
+	struct ipc_chan_item queue[CHAN_QUEUE];
 };
 
-_Static_assert(sizeof(struct ipc_channel) == 3 * 4096, "whole pages");
+_Static_assert(sizeof(struct ipc_channel) == (3 + 36) * 4096, "whole pages");
 
 /*
  * As ipc_call(), through the channel if there is one; but 0 with the answer's -errno in c->answer,
@@ -48,8 +61,8 @@ _Static_assert(sizeof(struct ipc_channel) == 3 * 4096, "whole pages");
 int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len, const int *fds,
 	     int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);
 /*
- * A request without an answer; what is asked later comes after it. 0, or -errno: the connection is
- * of no use, and still open.
+ * A request without an answer, into the queue if there is room, which rused looks at before it
+ * takes anything else from this process. 0, or -errno: the connection is of no use, and still open.
  */
 int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len);
 
@@ -72,12 +85,26 @@ void ipc_channel_await(struct ipc_channel *ch);
 bool ipc_channel_answer(struct ipc_channel *ch, ns_t (*clock)(void), ns_t until,
 			struct ipc_hdr *hdr, void *body, size_t *len, int *rc, bool *posted);
 
+/*
+ * For ipc_post(): the message is in the queue. *wake: rused may be asleep, and has to hear of it
+ * over the socket. False: no room, or too long.
+ */
+bool ipc_channel_push(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
+		      size_t len, bool *wake);
+
 /* rused's end. Creates it: the descriptor, or -errno. */
 int ipc_channel_create(struct ipc_channel **ch);
 void ipc_channel_unmap(struct ipc_channel *ch);
 /* Watched or not. After false: look once more, for what came before the process could see it. */
 void ipc_channel_watch(struct ipc_channel *ch, bool on);
 bool ipc_channel_posted(const struct ipc_channel *ch);
+/* Is something in the queue? tail: how far rused has got, which is its own to know. */
+bool ipc_channel_queued(const struct ipc_channel *ch, uint32_t tail);
+/* From now on the process sends word again: before a look at the queue. */
+void ipc_channel_heard(struct ipc_channel *ch);
+/* The next of the queue, as ipc_channel_take(); body has room for CHAN_QUEUE_BODY. */
+int ipc_channel_pop(struct ipc_channel *ch, uint32_t *tail, struct ipc_hdr *hdr, void *body,
+		    size_t *len);
 /*
  * The request, copied once: header and body, which has room for CHAN_BODY. 0; -EAGAIN: there is none
  * (any more); -EPROTO: too long. What is in it has been checked by nobody.

@@ -30,6 +30,8 @@
 #define LUCK_MAX 8
 #define LUCK_TRY 16		/* without luck: one call in so many */
 
+#define QUEUE_TRIES 100		/* for room in a full queue */
+
 #define LEN_TEXT (-1)		/* any length up to the limit */
 #define LEN_OPT(n) (-2 - (int)(n))	/* nothing, or exactly n bytes */
 
@@ -447,16 +449,37 @@ int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 	return rc;
 }
 
+/* Into the queue; rused needs a moment to make room. False: over the socket. */
+static bool queue(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *req, size_t len,
+		  bool *wake)
+{
+	/* What went over the socket must not be overtaken. */
+	if (!c->chan || c->unanswered || len > CHAN_QUEUE_BODY)
+		return false;
+	for (int i = 0; i < QUEUE_TRIES; i++) {
+		if (ipc_channel_push(c->chan, hdr, req, len, wake))
+			return true;
+		sys_call(SYS_sched_yield);
+	}
+	return false;
+}
+
 int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len)
 {
 	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = type };
 	struct timespec left = { .tv_sec = CALL_TIMEOUT_S };
+	static const struct ipc_ucma nothing;
+	bool wake;
 
 	if (c->fd < 0)
 		return -ENOTCONN;
 	hdr.seq = ++c->seq;
 	if (ipc_check(&hdr, len, false))
 		return -EINVAL;
+	if (queue(c, &hdr, req, len, &wake)) {
+		hdr.type = IPC_UCMA_POST;
+		return wake ? call_send(c, &hdr, &nothing, sizeof(nothing), NULL, 0, &left) : 0;
+	}
 	c->unanswered = true;
 	return call_send(c, &hdr, req, len, NULL, 0, &left);
 }

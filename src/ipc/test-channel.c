@@ -15,6 +15,8 @@
 #include "ipc/channel.h"
 #include "queue/barrier.h"
 
+#define POSTED 5	/* bytes of a message that nobody answers */
+
 static struct ipc_channel *ch;		/* rused's mapping */
 static int memfd, pair[2];
 static ns_t ticks;
@@ -144,10 +146,52 @@ static void test_hostile(void **state)
 	assert_int_equal(fcntl(memfd, F_ADD_SEALS, F_SEAL_WRITE), -1);
 }
 
+/* In their order, as many as there is room for; word over the socket only for who sleeps. */
+static void test_queue(void **state)
+{
+	struct ipc_hdr q = header(0, 1), got;
+	char body[CHAN_QUEUE_BODY + 1] = { 0 };
+	uint32_t tail = 0, n, i;
+	bool wake;
+	size_t len;
+
+	assert_false(ipc_channel_queued(ch, tail));
+	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), -EAGAIN);
+	for (int round = 0; round < 3; round++) {
+		ipc_channel_watch(ch, round == 2);
+		for (n = 0; ipc_channel_push(ch, &q, &n, sizeof(n), &wake); n++)
+			assert_int_equal(wake, !n && round < 2);
+		assert_int_equal(n, CHAN_QUEUE);
+		assert_true(ipc_channel_queued(ch, tail));
+		ipc_channel_heard(ch);
+		for (i = 0; ipc_channel_pop(ch, &tail, &got, body, &len) == 0; i++) {
+			assert_int_equal(len, sizeof(n));
+			assert_memory_equal(body, &i, sizeof(i));
+			assert_memory_equal(&got, &q, sizeof(q));
+		}
+		assert_int_equal(i, CHAN_QUEUE);
+	}
+	assert_false(ipc_channel_push(ch, &q, body, CHAN_QUEUE_BODY + 1, &wake));
+	assert_true(ipc_channel_push(ch, &q, body, CHAN_QUEUE_BODY, &wake));
+	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), 0);
+	assert_int_equal(len, CHAN_QUEUE_BODY);
+	/* More than there is room for, longer than there is room for. */
+	ch->head = tail + CHAN_QUEUE + 1;
+	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), -EPROTO);
+	ch->head = tail + 1;
+	ch->queue[tail % CHAN_QUEUE].len = CHAN_QUEUE_BODY + 1;
+	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), -EPROTO);
+	/* What it writes into tail is nothing to rused. */
+	ch->queue[tail % CHAN_QUEUE].len = 1;
+	ch->tail = tail + 77;
+	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), 0);
+	assert_int_equal(ch->tail, tail);
+}
+
 /* rused, as far as this goes. What is asked must be the next number; it answers with that and fill. */
 struct server {
 	struct prng rnd;
-	uint32_t expected, here, there;
+	uint32_t expected, here, there, tail;
 	bool dies;		/* when it has taken a request, sooner or later */
 	bool stop;
 };
@@ -173,6 +217,27 @@ static void reply(struct server *s, const struct ipc_hdr *q, const char *body, s
 	s->there++;
 }
 
+static void count(struct server *s, const char *body, size_t len)
+{
+	uint32_t n;
+
+	assert_int_equal(len, POSTED);
+	memcpy(&n, body, sizeof(n));
+	assert_int_equal(n, s->expected++);
+}
+
+/* Before whatever else comes. */
+static void drain(struct server *s)
+{
+	char body[CHAN_QUEUE_BODY];
+	struct ipc_hdr h;
+	size_t len;
+
+	ipc_channel_heard(ch);
+	while (ipc_channel_pop(ch, &s->tail, &h, body, &len) == 0)
+		count(s, body, len);
+}
+
 /* False: there was nothing. */
 static bool serve_one(struct server *s, int flags)
 {
@@ -181,13 +246,18 @@ static bool serve_one(struct server *s, int flags)
 	struct ipc_hdr h;
 
 	if (ipc_channel_take(ch, &h, body, &len) == 0) {
+		drain(s);
 		reply(s, &h, body, len);
 		return true;
 	}
 	len = sizeof(body);
 	if (ipc_recv(pair[1], flags, &h, body, &len, NULL, NULL))
 		return false;
-	if (h.type == IPC_CHANNEL) {
+	drain(s);
+	if (h.type == IPC_UCMA_POST) {
+		if (len == POSTED)	/* else it is word of the queue */
+			count(s, body, len);
+	} else if (h.type == IPC_CHANNEL) {
 		h.flags = IPC_F_REPLY;
 		assert_int_equal(ipc_send(pair[1], &h, NULL, 0, &memfd, 1), 0);
 	} else {
@@ -210,6 +280,7 @@ static void *serve(void *arg)
 		ipc_channel_watch(ch, false);
 		if (s->dies && s->expected > 40 && prng_below(&s->rnd, 4) == 0)
 			break;
+		drain(s);
 		if (!ipc_channel_posted(ch))
 			serve_one(s, 0);
 	}
@@ -236,6 +307,21 @@ static int ask(struct ipc_conn *c, struct prng *rnd, uint32_t n)
 	return 0;
 }
 
+/* The next numbers without an answer, as many as there are, now and then more than the queue takes. */
+static int post_some(struct ipc_conn *c, struct prng *rnd, uint32_t *n, uint32_t most)
+{
+	uint32_t some = prng_below(rnd, 50) ? prng_below(rnd, 4) : prng_below(rnd, 2 * CHAN_QUEUE);
+	char q[POSTED] = { 0 };
+	int rc = 0;
+
+	while (!rc && some-- && *n < most) {
+		memcpy(q, n, sizeof(*n));
+		rc = ipc_post(c, IPC_UCMA_POST, q, sizeof(q));
+		*n += !rc;
+	}
+	return rc;
+}
+
 static void calls(uint32_t count, bool dies)
 {
 	struct ipc_conn c = { .fd = dup(pair[0]) };
@@ -253,7 +339,9 @@ static void calls(uint32_t count, bool dies)
 	for (n = 0; n < count && !rc; n++) {
 		/* One CPU will do for this. */
 		c.spin.clock = tick;
-		rc = ask(&c, &rnd, n);
+		rc = post_some(&c, &rnd, &n, count - 1);
+		if (!rc)
+			rc = ask(&c, &rnd, n);
 	}
 	WRITE_ONCE(s.stop, true);
 	ipc_close(&c);
@@ -317,6 +405,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_steps, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_give_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_queue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_death, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
