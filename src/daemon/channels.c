@@ -10,6 +10,11 @@
 #include "daemon/daemon.h"
 
 #define LATELY (20 * NS_MS)
+/*
+ * Of a queue, before anybody hears of what has come of it: who is woken wants a CPU, and would be
+ * woken for each of them.
+ */
+#define BATCH 32
 
 static bool something(const struct client *c)
 {
@@ -67,10 +72,12 @@ void channel_drain(struct client *c)
 	if (!c->channel.map)
 		return;
 	ipc_channel_heard(c->channel.map);
-	for (uint32_t n = CHAN_QUEUE; n && !rc && c->channel.map; n--) {
+	for (uint32_t n = 1; n <= CHAN_QUEUE && !rc && c->channel.map; n++) {
 		rc = ipc_channel_pop(c->channel.map, &c->channel.tail, &h, body, &len);
 		if (!rc)
 			rc = client_posted(c, &h, body, len);
+		if (!rc && n % BATCH == 0)
+			ucma_settle(c->r);
 	}
 	if (rc && rc != -EAGAIN)
 		client_refused(c, rc);

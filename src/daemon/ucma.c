@@ -11,6 +11,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <malloc.h>
 #include <rdma/rdma_user_cm.h>
 #include <stdio.h>
@@ -19,6 +21,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "abi/netlink/nldev.h"
@@ -74,7 +77,14 @@ static void show(void *ctx, void *host)
 		log_debug("ucma: the file of pid %d cannot be shown readable: %m", u->pid);
 }
 
-const struct ucma_ops ucma_fd_ops = { .wake = wake, .show = show };
+static void filled(void *ctx, void *host)
+{
+	struct ucma_fd *u = host;
+
+	syscall(SYS_futex, &u->shm->filling, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+const struct ucma_ops ucma_fd_ops = { .wake = wake, .show = show, .filled = filled };
 
 /* Thousands of connections have left holes: what is free goes back to the kernel. */
 void ucma_trim(struct timer *t, ns_t now)
@@ -374,5 +384,5 @@ void ucma_posted(struct client *c, const struct ipc_ucma *q, const void *body)
 		return;
 	u->poster = c->proc;
 	ucma_post(u->file, &cmd, &scratch);
-	ucma_flush(ucma_of(u));
+	wake(c->r, u, 0);
 }

@@ -24,6 +24,9 @@
 #define REP_PRIVATE 196
 #define WAITS_IN_VAIN 3u	/* readable, and no event: somebody was stopped, or killed, in the middle */
 
+#define EVENT_ADDR_ERROR 1	/* enum rdma_cm_event_type */
+#define RESOLVED_LATELY NS_S
+
 #define CARDS_SIZE (UCMA_CARDS * sizeof(struct ucma_card))
 
 /* The cards are one file of rused's: mapped once, and left so for the files of a former rused. */
@@ -32,6 +35,16 @@ static struct {
 	const struct ucma_card *map;
 } cards;
 static bool posted;	/* since rused answered last */
+
+/*
+ * Where RESOLVE_ADDR has just led to: there is a route, and the next one to it is posted. Should it
+ * fail after all, the program has an ADDR_ERROR. Under the connection's lock.
+ */
+static struct {
+	ns_t at;	/* 0: nowhere */
+	uint16_t size;
+	struct __kernel_sockaddr_storage dst;
+} lately;
 
 static int map_file(struct ucma_map *map, int shm_fd, int cards_fd)
 {
@@ -173,6 +186,8 @@ static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *e
 			break;
 	}
 	if (!ret) {
+		if (ev->event == EVENT_ADDR_ERROR)
+			WRITE_ONCE(lately.at, 0);
 		ucma_shm_settle(map->shm, fd);
 		tell_read(map);
 	}
@@ -227,14 +242,57 @@ static bool init_qp_attr(const struct ucma_map *map, const struct rdma_ucm_init_
 		     r->data, one);
 }
 
-/* What the card must say for the command to be posted; 0: it may not. */
-static uint32_t needed(const struct rdma_ucm_cmd_hdr *hdr, const void *payload)
+/* An address that leaves all else to rused, as from rdma_resolve_addr() without a source. */
+static bool plain(const struct ucma_cmd *c, const struct rdma_ucm_resolve_addr *q)
 {
+	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
+
+	return hdr->cmd == RDMA_USER_CM_CMD_RESOLVE_ADDR && hdr->in >= sizeof(*q) &&
+	       c->h.len >= sizeof(*hdr) + sizeof(*q) && !q->reserved && !q->src_size &&
+	       q->dst_size && q->dst_size <= sizeof(q->dst_addr);
+}
+
+void ucma_resolved(const struct ucma_cmd *c, int ret)
+{
+	const struct rdma_ucm_resolve_addr *q =
+		(const void *)(c->cmd + sizeof(struct rdma_ucm_cmd_hdr));
+
+	if (((const struct rdma_ucm_cmd_hdr *)(const void *)c->cmd)->cmd !=
+		    RDMA_USER_CM_CMD_RESOLVE_ADDR || !conn_lock())
+		return;
+	lately.at = 0;
+	if (!ret && plain(c, q)) {
+		lately.at = engine_now();
+		lately.size = q->dst_size;
+		lately.dst = q->dst_addr;
+	}
+	conn_unlock();
+}
+
+static bool resolved_lately(const struct ucma_cmd *c, const struct rdma_ucm_resolve_addr *q)
+{
+	bool yes;
+
+	if (!plain(c, q) || !conn_lock())
+		return false;
+	yes = lately.at && lately.size == q->dst_size &&
+	      !memcmp(&lately.dst, &q->dst_addr, q->dst_size) &&
+	      engine_now() - lately.at < RESOLVED_LATELY;
+	conn_unlock();
+	return yes;
+}
+
+/* What the card must say for the command to be posted; 0: it may not. */
+static uint32_t needed(const struct ucma_cmd *c, const void *payload)
+{
+	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
 	const struct rdma_ucm_resolve_route *route = payload;
 	const struct rdma_ucm_connect *conn = payload;
 	const struct rdma_ucm_accept *acc = payload;
 
 	switch (hdr->cmd) {
+	case RDMA_USER_CM_CMD_RESOLVE_ADDR:
+		return resolved_lately(c, payload) ? UCMA_CAN_RESOLVE : 0;
 	case RDMA_USER_CM_CMD_RESOLVE_ROUTE:
 		return hdr->in >= sizeof(*route) && route->timeout_ms ? UCMA_CAN_ROUTE : 0;
 	case RDMA_USER_CM_CMD_CONNECT:
@@ -255,7 +313,7 @@ static uint32_t needed(const struct rdma_ucm_cmd_hdr *hdr, const void *payload)
 static bool try_post(const struct ucma_map *map, const struct ucma_cmd *c, int *ret)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
-	uint32_t has = needed(hdr, c->cmd + sizeof(*hdr)), id;
+	uint32_t has = needed(c, c->cmd + sizeof(*hdr)), id;
 
 	if (!has || c->h.count != c->h.len || !ucma_post_id(c->cmd, c->h.len, &id) ||
 	    !known(map, id, has, 0, NULL, 0))
@@ -267,6 +325,32 @@ static bool try_post(const struct ucma_map *map, const struct ucma_cmd *c, int *
 		return true;
 	atomic_add(&map->shm->posted[id], (uint32_t)-1);
 	return false;
+}
+
+/*
+ * DESTROY_ID: its answer is how many of the id's events have been read. Those that have not go now,
+ * and what rused still has to say of it is nobody's.
+ */
+static bool destroy(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct ucma_answer *r,
+		    int *ret)
+{
+	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
+	struct rdma_ucm_destroy_id_resp resp;
+	uint32_t id;
+
+	if (hdr->in < sizeof(struct rdma_ucm_destroy_id) || hdr->out < sizeof(resp) ||
+	    c->h.count != c->h.len || !ucma_post_id(c->cmd, c->h.len, &id) || id >= UCMA_CARDS ||
+	    !ucma_card_destroy(&map->cards[id], map->shm, id, &resp.events_reported))
+		return false;
+	ucma_shm_settle(map->shm, fd);
+	*ret = post(map, c, sizeof(c->h) + c->h.len);
+	if (*ret > 0) {
+		ucma_card_keep(map->shm, id);
+		return false;
+	}
+	r->len = sizeof(resp);
+	memcpy(r->data, &resp, sizeof(resp));
+	return true;
 }
 
 bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct ucma_answer *r,
@@ -286,6 +370,8 @@ bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct u
 		*ret = get_event(map, fd, (struct rdma_ucm_event_resp *)r->data);
 		r->len = *ret ? 0 : min((size_t)hdr->out, sizeof(struct rdma_ucm_event_resp));
 		return true;
+	case RDMA_USER_CM_CMD_DESTROY_ID:
+		return destroy(map, fd, c, r, ret);
 	case RDMA_USER_CM_CMD_QUERY:
 		return avail >= sizeof(struct rdma_ucm_query) && query(map, payload, hdr->out, r);
 	case RDMA_USER_CM_CMD_INIT_QP_ATTR:

@@ -36,6 +36,8 @@ struct ucma_answer {
  */
 bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct ucma_answer *r,
 		int *ret);
+/* What rused has answered to a command that it was asked: of a RESOLVE_ADDR that is kept in mind. */
+void ucma_resolved(const struct ucma_cmd *c, int ret);
 /* Before a fork, under the lock: rused has seen all that was posted. The child has a connection of its own. */
 void ucma_sync(void);
 

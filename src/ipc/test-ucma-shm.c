@@ -138,6 +138,70 @@ static void cards(void **state)
 	free(card);
 }
 
+static void put_of(uint32_t owner, uint32_t state)
+{
+	struct ucma_slot *slot = ucma_slot(s, s->tail);
+
+	slot->owner = owner;
+	slot->ev.id = owner;
+	slot->state = ucma_slot_word(s->tail++, state);
+}
+
+static void destroyed(void **state)
+{
+	struct ucma_card *card = calloc(1, sizeof(*card));
+	struct rdma_ucm_event_resp ev;
+	uint32_t n = 99;
+
+	assert_non_null(card);
+	s->number = 5;
+#define DESTROY ucma_card_destroy(card, s, 9, &n)
+	assert_false(DESTROY);	/* nobody's */
+	card->file = 5;
+	assert_false(DESTROY);	/* a listener's, for one */
+	card->has = UCMA_CAN_DESTROY;
+	s->posted[9]++;		/* something is on its way */
+	assert_false(DESTROY);
+	assert_false(s->gone[9]);
+	s->posted[9]--;
+	/* Four before 100; then two that were read, one that was withdrawn, one that was not read. */
+	s->head = s->tail = 98;
+	put_of(9, UCMA_SLOT_TAKEN);
+	put_of(9, UCMA_SLOT_TAKEN);
+	put_of(9, UCMA_SLOT_TAKEN);
+	put_of(8, UCMA_SLOT_TAKEN);
+	put_of(9, UCMA_SLOT_TAKEN);
+	put_of(9, UCMA_SLOT_GONE);
+	put_of(9, UCMA_SLOT_READY);
+	put_of(8, UCMA_SLOT_READY);
+	card->reported = 4;
+	card->reaped = 100;
+	assert_true(DESTROY);
+	assert_int_equal(n, 6);
+	assert_int_equal(s->posted[9], 1);
+	assert_int_equal(ucma_slot(s, 104)->state, ucma_slot_word(104, UCMA_SLOT_GONE));
+	assert_false(DESTROY);	/* twice */
+	/* What rused says of it later is nobody's. */
+	put_of(9, UCMA_SLOT_READY);
+	assert_true(ucma_shm_take(s, &ev));
+	assert_int_equal(ev.id, 8);
+	assert_false(ucma_shm_take(s, &ev));
+	assert_false(ucma_shm_ready(s));
+	/* It could not be told. */
+	ucma_card_keep(s, 9);
+	assert_int_equal(s->posted[9], 0);
+	assert_true(ucma_shm_ready(s));
+	/* Long ago: what is further back than the ring is long has been counted. */
+	s->tail = 105 + 3 * UCMA_RING;
+	assert_true(DESTROY);
+	assert_int_equal(n, 4);
+	ucma_card_keep(s, 9);
+	card->seq = 1;		/* its writer does not come back */
+	assert_false(DESTROY);
+	assert_false(s->gone[9]);
+	free(card);
+}
+
 static void ids(void **state)
 {
 	struct {
@@ -176,6 +240,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(hostile, setup, teardown),
 		cmocka_unit_test_setup_teardown(cards, setup, teardown),
+		cmocka_unit_test_setup_teardown(destroyed, setup, teardown),
 		cmocka_unit_test(ids),
 	};
 

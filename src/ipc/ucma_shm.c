@@ -7,11 +7,16 @@
  * READY and shows them, unless something is shown; a reader withdraws when it finds
  * none, and looks again. `filling` says that rused is in between.
  */
+#include <linux/futex.h>
 #include <string.h>
+#include <time.h>
 #include "base/sys.h"
 #include "ipc/ucma_shm.h"
 
 #define TRIES 200	/* for a rused that is in the middle of something, or was killed there */
+#define YIELDS 2	/* rused is where it wakes us: it wants our CPU, */
+#define WAITS 20	/* or somebody else has it */
+#define WAIT (2 * NS_MS)
 
 /* Where the search begins: what is further back than the ring is long is not there. */
 static uint32_t first(const struct ucma_shm *s, uint32_t tail)
@@ -19,6 +24,17 @@ static uint32_t first(const struct ucma_shm *s, uint32_t tail)
 	uint32_t head = READ_ONCE(s->head);
 
 	return tail - head > UCMA_RING ? tail - UCMA_RING : head;
+}
+
+/* Is it there to be read? What belongs to an id that has been destroyed is not. */
+static bool readable(const struct ucma_shm *s, const struct ucma_slot *slot, uint32_t pos)
+{
+	uint32_t owner;
+
+	if (smp_load_acquire(&slot->state) != ucma_slot_word(pos, UCMA_SLOT_READY))
+		return false;
+	owner = READ_ONCE(slot->owner);
+	return owner >= UCMA_CARDS || !READ_ONCE(s->gone[owner]);
 }
 
 bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev)
@@ -29,7 +45,7 @@ bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev)
 		struct ucma_slot *slot = ucma_slot(s, pos);
 		uint32_t ready = ucma_slot_word(pos, UCMA_SLOT_READY);
 
-		if (smp_load_acquire(&slot->state) != ready)
+		if (!readable(s, slot, pos))
 			continue;
 		memcpy(ev, &slot->ev, sizeof(*ev));
 		if (atomic_cmpxchg(&slot->state, ready, ucma_slot_word(pos, UCMA_SLOT_TAKEN))) {
@@ -45,18 +61,32 @@ bool ucma_shm_ready(struct ucma_shm *s)
 	uint32_t tail = smp_load_acquire(&s->tail);
 
 	for (uint32_t pos = first(s, tail); pos != tail; pos++)
-		if (READ_ONCE(ucma_slot(s, pos)->state) == ucma_slot_word(pos, UCMA_SLOT_READY))
+		if (readable(s, ucma_slot(s, pos), pos))
 			return true;
 	return false;
+}
+
+/* Until rused has shown what it fills in, as far as it comes to that. */
+static void wait_filled(struct ucma_shm *s)
+{
+	static const struct timespec most = { .tv_nsec = WAIT };
+
+	if (READ_ONCE(s->filling) == UCMA_FILLING)
+		(void)atomic_cmpxchg(&s->filling, (uint32_t)UCMA_FILLING,
+				     (uint32_t)UCMA_FILLING_AWAITED);
+	sys_call(SYS_futex, &s->filling, FUTEX_WAIT, UCMA_FILLING_AWAITED, &most);
 }
 
 /* Nothing there, and nothing about to be. Not known counts as something. */
 static bool empty(struct ucma_shm *s)
 {
-	for (int i = 0; i < TRIES; i++) {
+	for (int i = 0; i < YIELDS + WAITS; i++) {
 		if (!smp_load_acquire(&s->filling))
 			return !ucma_shm_ready(s);
-		sys_call(SYS_sched_yield);
+		if (i < YIELDS)
+			sys_call(SYS_sched_yield);
+		else
+			wait_filled(s);
 	}
 	return false;
 }
@@ -110,8 +140,72 @@ bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint
 	return false;
 }
 
+/*
+ * One of the id's, from a card that has not counted it: 1: it has been read; 0: it has not, and
+ * will not be. rused marks a slot before it writes into it, so what was read between two looks at
+ * the same word belongs to it.
+ */
+static uint32_t was_read(struct ucma_shm *s, uint32_t id, uint32_t pos)
+{
+	struct ucma_slot *slot = ucma_slot(s, pos);
+	uint32_t word = smp_load_acquire(&slot->state), owner = READ_ONCE(slot->owner);
+	uint32_t ready = ucma_slot_word(pos, UCMA_SLOT_READY);
+
+	smp_rmb();
+	if (owner != id || READ_ONCE(slot->state) != word)
+		return 0;
+	if (word == ready && atomic_cmpxchg(&slot->state, ready,
+					    ucma_slot_word(pos, UCMA_SLOT_GONE)))
+		return 0;
+	return smp_load_acquire(&slot->state) == ucma_slot_word(pos, UCMA_SLOT_TAKEN);
+}
+
+bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_t id,
+		       uint32_t *reported)
+{
+	/* From now on nobody reads what comes. */
+	if (!ucma_card_read(card, s, id, UCMA_CAN_DESTROY, 0, NULL, 0) || READ_ONCE(s->gone[id]))
+		return false;
+	WRITE_ONCE(s->gone[id], (uint8_t)1);
+	smp_mb();
+	for (int i = 0; i < TRIES; i++) {
+		uint32_t seq = smp_load_acquire(&card->seq), n = READ_ONCE(card->reported);
+		uint32_t from = READ_ONCE(card->reaped), tail;
+		bool good = READ_ONCE(card->file) == s->number &&
+			    READ_ONCE(card->done) == READ_ONCE(s->posted[id]);
+
+		smp_rmb();
+		tail = smp_load_acquire(&s->tail);
+		/* What is further back has been counted: rused does before it uses a slot again. */
+		if (tail - from > UCMA_RING)
+			from = tail - UCMA_RING;
+		for (; from != tail; from++)
+			n += was_read(s, id, from);
+		smp_rmb();
+		if ((seq & 1) || READ_ONCE(card->seq) != seq) {
+			cpu_relax();
+			continue;
+		}
+		if (!good)
+			break;
+		atomic_add(&s->posted[id], 1u);
+		*reported = n;
+		return true;
+	}
+	WRITE_ONCE(s->gone[id], (uint8_t)0);
+	return false;
+}
+
+void ucma_card_keep(struct ucma_shm *s, uint32_t id)
+{
+	WRITE_ONCE(s->gone[id], (uint8_t)0);
+	atomic_add(&s->posted[id], (uint32_t)-1);
+}
+
 /* Where the id is in the commands that may be posted, behind the header. */
 static const uint16_t id_at[] = {
+	[RDMA_USER_CM_CMD_DESTROY_ID] = offsetof(struct rdma_ucm_destroy_id, id) + 1,
+	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = offsetof(struct rdma_ucm_resolve_addr, id) + 1,
 	[RDMA_USER_CM_CMD_RESOLVE_ROUTE] = offsetof(struct rdma_ucm_resolve_route, id) + 1,
 	[RDMA_USER_CM_CMD_CONNECT] = offsetof(struct rdma_ucm_connect, id) + 1,
 	[RDMA_USER_CM_CMD_ACCEPT] = offsetof(struct rdma_ucm_accept, id) + 1,

@@ -26,12 +26,15 @@ enum ucma_slot_state { UCMA_SLOT_FREE, UCMA_SLOT_READY, UCMA_SLOT_TAKEN, UCMA_SL
 
 struct ucma_slot {
 	uint32_t state;		/* position in the stream << 2 | enum ucma_slot_state */
-	uint32_t pad;
+	uint32_t owner;		/* id whose events_reported counts it */
 	struct rdma_ucm_event_resp ev;
 };
 
 /* Why a reader that has taken an event is to tell rused at once. */
 enum { UCMA_MORE_NOT = 0, UCMA_MORE_QUEUED = 1, UCMA_MORE_PARKED = 2 };
+
+/* AWAITED: a reader sleeps there (futex) until it is over. */
+enum { UCMA_FILLED, UCMA_FILLING, UCMA_FILLING_AWAITED };
 
 enum { UCMA_SHOWN_NOT, UCMA_SHOWN, UCMA_SHOWN_SOON };
 
@@ -41,11 +44,12 @@ struct ucma_shm {
 	uint32_t head;		/* a hint: nothing before it is READY */
 	uint32_t tail;		/* position of the next event */
 	uint32_t shown;		/* UCMA_SHOWN: there is a byte in the socket */
-	uint32_t filling;	/* rused makes events READY, and is about to show them */
+	uint32_t filling;	/* UCMA_FILLING*: rused makes events READY, and is about to show them */
 	uint32_t more;		/* UCMA_MORE_* */
 	uint32_t pad;
 	struct ucma_slot slot[UCMA_RING];
 	uint32_t posted[UCMA_CARDS];	/* commands sent to the id that rused does not answer */
+	uint8_t gone[UCMA_CARDS];	/* DESTROY_ID is among them: its events are nobody's */
 };
 
 #define UCMA_HAS_ADDR 0x1u
@@ -58,6 +62,8 @@ struct ucma_shm {
 #define UCMA_CAN_ACCEPT 0x400u
 #define UCMA_CAN_RTU 0x800u
 #define UCMA_CAN_DISCONNECT 0x1000u
+#define UCMA_CAN_DESTROY 0x4000u
+#define UCMA_CAN_RESOLVE 0x2000u	/* to where others can, from an address and port of rused's choice */
 
 struct ucma_answers {
 	struct rdma_ucm_query_addr_resp addr, gid;
@@ -71,6 +77,7 @@ struct ucma_card {
 	uint32_t file;		/* number of the id's file; 0: no such id */
 	uint32_t done;		/* of its posted */
 	uint32_t has;
+	uint32_t reported, reaped;	/* of its events before this position so many have been read */
 	struct ucma_answers a;
 };
 
@@ -101,6 +108,13 @@ void ucma_shm_orphan(struct ucma_shm *s, int fd);
  */
 bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint32_t id,
 		    uint32_t has, size_t off, void *to, size_t len);
+/*
+ * Ends the id here: *reported of its events have been read, and no more will be. False: ask rused.
+ * DESTROY_ID is to be posted next, as one that counts; if that cannot be, ucma_card_keep().
+ */
+bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_t id,
+		       uint32_t *reported);
+void ucma_card_keep(struct ucma_shm *s, uint32_t id);
 /* The id of a command that may be posted (IPC_UCMA_POST). False: it may not, or is too short. */
 bool ucma_post_id(const void *cmd, size_t len, uint32_t *id);
 

@@ -10,6 +10,7 @@
 #include "rdmacm/rdmacm_internal.h"
 
 #define PROT_SOCK 1024
+#define MANY_PORTS 2	/* for an id at least, so that there will be one for whoever is on the way */
 
 static struct list_head *bucket(struct rdmacm *rm, uint16_t ps, uint16_t port)
 {
@@ -104,6 +105,7 @@ static int alloc_any_port(uint16_t ps, struct rdma_id_private *p)
 
 	rm->ops->port_range(rm->ctx, &low, &high);
 	left = high < low ? 0 : high - low + 1u;
+	rm->many_ports = left / MANY_PORTS > rm->nids;
 	rover = low + (left ? cma_random(rm) % left : 0);
 	for (; left; left--, rover = rover >= high ? low : rover + 1) {
 		struct rdma_bind_list *b;

@@ -34,6 +34,8 @@ struct rdmacm {
 	struct list_head ports[CMA_PORT_BUCKETS];
 	uint32_t next_restrack;
 	uint32_t last_used_port;
+	uint32_t nids;
+	bool many_ports;	/* when one was chosen last, no more than a few were taken */
 	uint32_t random[64], nrandom;	/* drawn at once, not yet used */
 };
 

@@ -250,6 +250,7 @@ static void move_events(struct ucma_context *ctx, struct ucma_file *from, struct
 		bool end = &ev->own == last;
 
 		if (!ucma_withdraw(from, ev)) {
+			ctx->uncounted = true;
 			ucma_event_read(from, ev);
 			if (end)
 				break;

@@ -20,6 +20,7 @@ void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev)
 {
 	if (!ucma_withdraw(f, ev)) {	/* it was just read */
 		ev->ctx->events_reported++;
+		ev->ctx->uncounted = true;
 		if (ev->mc)
 			ev->mc->events_reported++;
 	}
@@ -181,9 +182,11 @@ int ucma_get_event(struct ucma_call *c)
 		resp = ev->resp;
 	}
 	ucma_out(c, cmd.response, &resp, min((size_t)c->out, sizeof(resp)));
-	if (ev)
+	if (ev) {
+		ucma_dirty(ev->ctx);
 		ucma_event_read(f, ev);
-	else
+	} else {
 		ucma_reap(f);
+	}
 	return 0;
 }

@@ -38,6 +38,45 @@ void ucma_dirty(struct ucma_context *ctx)
 		list_add_tail(&ctx->dirty, &u->dirty);
 }
 
+/* Cards */
+
+static struct ucma_card *card_of(const struct ucma_context *ctx)
+{
+	struct ucma *u = ctx->file->u;
+
+	return u->cards && ctx->id < UCMA_CARDS ? &u->cards[ctx->id] : NULL;
+}
+
+static void card_begin(struct ucma_card *card)
+{
+	WRITE_ONCE(card->seq, card->seq | 1);
+	smp_wmb();
+}
+
+static void card_end(struct ucma_card *card)
+{
+	smp_store_release(&card->seq, (card->seq | 1) + 1);
+}
+
+/* How many of its events have been read, and up to where that is so. */
+static void card_count(struct ucma_card *card, const struct ucma_context *ctx)
+{
+	WRITE_ONCE(card->reported, ctx->events_reported);
+	WRITE_ONCE(card->reaped, ctx->file->reaped);
+}
+
+/* One more. */
+static void card_reported(const struct ucma_context *ctx)
+{
+	struct ucma_card *card = card_of(ctx);
+
+	if (!card || !card->file)
+		return;
+	card_begin(card);
+	card_count(card, ctx);
+	card_end(card);
+}
+
 /* Events */
 
 bool ucma_withdraw(struct ucma_file *f, struct ucma_event *ev)
@@ -60,14 +99,23 @@ void ucma_reap(struct ucma_file *f)
 	while (f->reaped != f->tail) {
 		struct ucma_slot *slot = ucma_slot(f->shm, f->reaped);
 		struct ucma_event *ev = f->placed[f->reaped % UCMA_RING];
+		struct ucma_context *ctx;
+		bool gone;
 
 		if (smp_load_acquire(&slot->state) == ucma_slot_word(f->reaped, UCMA_SLOT_READY))
 			break;
 		f->reaped++;
 		if (!ev)
 			continue;
+		ctx = ev->ctx;
+		gone = slot->state == ucma_slot_word(ev->pos, UCMA_SLOT_GONE);
 		ucma_withdraw(f, ev);
-		ucma_event_read(f, ev);
+		/* Its id was destroyed by a program that has posted so, and nobody has read it. */
+		if (gone)
+			ucma_drop_event(f, ev);
+		else
+			ucma_event_read(f, ev);
+		card_reported(ctx);
 	}
 }
 
@@ -75,7 +123,11 @@ static void place(struct ucma_file *f, struct ucma_event *ev)
 {
 	struct ucma_slot *slot = ucma_slot(f->shm, f->tail);
 
+	/* Not what it was: a program that looks at it now sees that (ucma_card_destroy()). */
+	WRITE_ONCE(slot->state, ucma_slot_word(f->tail, UCMA_SLOT_FREE));
+	smp_wmb();
 	list_del(&ev->list);
+	WRITE_ONCE(slot->owner, ev->ctx->id);
 	ev->placed = true;
 	ev->pos = f->tail;
 	f->placed[f->tail % UCMA_RING] = ev;
@@ -101,12 +153,13 @@ static void fill(struct ucma_file *f)
 
 	if (list_empty(&f->event_list) || f->tail - f->reaped == UCMA_RING)
 		return;
-	smp_store_mb(&s->filling, 1u);
+	smp_store_mb(&s->filling, (uint32_t)UCMA_FILLING);
 	while (!list_empty(&f->event_list) && f->tail - f->reaped < UCMA_RING)
 		place(f, list_first_entry(&f->event_list, struct ucma_event, list));
 	smp_store_mb(&s->tail, f->tail);
 	show(f);
-	smp_store_release(&s->filling, 0u);
+	if (atomic_xchg(&s->filling, (uint32_t)UCMA_FILLED) == UCMA_FILLING_AWAITED)
+		f->u->ops->filled(f->u->ctx, f->host);
 }
 
 static bool something_read(struct ucma_file *f)
@@ -129,30 +182,14 @@ static void publish(struct ucma_file *f)
 	} while (more && something_read(f));
 }
 
-/* Cards */
-
-static struct ucma_card *card_of(const struct ucma_context *ctx)
-{
-	struct ucma *u = ctx->file->u;
-
-	return u->cards && ctx->id < UCMA_CARDS ? &u->cards[ctx->id] : NULL;
-}
-
-static void card_begin(struct ucma_card *card)
-{
-	WRITE_ONCE(card->seq, card->seq | 1);
-	smp_wmb();
-}
-
-static void card_end(struct ucma_card *card)
-{
-	smp_store_release(&card->seq, (card->seq | 1) + 1);
-}
+/* Cards again */
 
 void ucma_moved(struct ucma_context *ctx)
 {
-	if (ctx->file->shm && ctx->id < UCMA_CARDS)
+	if (ctx->file->shm && ctx->id < UCMA_CARDS) {
 		ctx->done = READ_ONCE(ctx->file->shm->posted[ctx->id]);
+		WRITE_ONCE(ctx->file->shm->gone[ctx->id], (uint8_t)0);
+	}
 	ucma_dirty(ctx);
 }
 
@@ -232,8 +269,13 @@ static void card_write(struct ucma_context *ctx)
 		if (a->path_len)
 			has |= UCMA_HAS_PATH;
 		has |= ask_attrs(ctx, a) | rdma_id_can(ctx->cm_id);
+		/* What a listener and groups leave behind is rused's to say. */
+		if (rdma_id_state(ctx->cm_id) != RDMA_CM_LISTEN && list_empty(&ctx->mc_list) &&
+		    !ctx->uncounted)
+			has |= UCMA_CAN_DESTROY;
 	}
 	ctx->file->u->answering = false;
+	card_count(card, ctx);
 	WRITE_ONCE(card->has, has);
 	WRITE_ONCE(card->done, ctx->done);
 	WRITE_ONCE(card->file, ctx->file->shm ? ctx->file->shm->number : 0u);
@@ -266,9 +308,12 @@ static void post_failed(struct ucma_context *ctx, const struct ucma_cmd *cmd, in
 	struct rdma_ucm_cmd_hdr hdr;
 
 	memcpy(&hdr, cmd->buf, sizeof(hdr));
-	if (hdr.cmd == RDMA_USER_CM_CMD_DISCONNECT || !ctx->cm_id)
+	if (hdr.cmd == RDMA_USER_CM_CMD_DISCONNECT || hdr.cmd == RDMA_USER_CM_CMD_DESTROY_ID ||
+	    !ctx->cm_id)
 		return;
-	if (hdr.cmd == RDMA_USER_CM_CMD_RESOLVE_ROUTE)
+	if (hdr.cmd == RDMA_USER_CM_CMD_RESOLVE_ADDR)
+		event.event = RDMA_CM_EVENT_ADDR_ERROR;
+	else if (hdr.cmd == RDMA_USER_CM_CMD_RESOLVE_ROUTE)
 		event.event = RDMA_CM_EVENT_ROUTE_ERROR;
 	/* The first that its owner says of it: without that it has no events. */
 	if (hdr.cmd == RDMA_USER_CM_CMD_ACCEPT && !ctx->uid)

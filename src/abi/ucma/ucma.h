@@ -31,6 +31,8 @@ struct ucma_ops {
 	void (*wake)(void *ctx, void *host, unsigned int n);
 	/* A file with shared memory is to be readable. From ucma_flush(); NULL where no file has any. */
 	void (*show)(void *ctx, void *host);
+	/* Who sleeps at ucma_shm.filling has to be woken. As show(). */
+	void (*filled)(void *ctx, void *host);
 };
 
 /* NULL: no memory. The rdmacm outlives it. */

@@ -48,6 +48,7 @@ struct ucma_context {
 	struct ucma_event *request;	/* the unread CONNECT_REQUEST that it came with */
 	uint64_t uid;
 	uint32_t done;		/* of what was posted to it */
+	bool uncounted;		/* the ring does not tell what of it has been read */
 	struct list_head list, mc_list, dirty;
 	struct list_head events;	/* ucma_event.own: its part of the file's queue */
 	struct list_head parked;	/* ucma_event.list: requests that wait for room there */

@@ -121,12 +121,23 @@ int c_create(struct client *c, uint64_t uid, uint16_t ps)
 	return ret ? ret : reply_u32(c);
 }
 
+/* What a program may know by itself is what rused answers. */
 int c_destroy(struct client *c, uint32_t id)
 {
 	struct rdma_ucm_destroy_id cmd = { .response = 0x1000, .id = id };
-	int ret = client_cmd(c, RDMA_USER_CM_CMD_DESTROY_ID, &cmd, sizeof(cmd), 4);
+	uint32_t reported = 0;
+	bool known = c->shm && id < UCMA_CARDS &&
+		     ucma_card_destroy(&c->h->cards[id], c->shm, id, &reported);
+	int ret;
 
-	return ret ? ret : reply_u32(c);
+	if (known)
+		c->shm->posted[id]--;
+	ret = client_cmd(c, RDMA_USER_CM_CMD_DESTROY_ID, &cmd, sizeof(cmd), 4);
+	if (!ret)
+		ret = reply_u32(c);
+	if (known)
+		assert_int_equal(ret, reported);
+	return ret;
 }
 
 int c_bind(struct client *c, uint32_t id, const struct sockaddr_storage *a)
