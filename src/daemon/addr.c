@@ -163,8 +163,11 @@ static void probe(struct lookup *l)
 		log_debug("a neighbour could not be woken: %m");
 }
 
-static void answer(struct rdmacm_resolve *req, const struct rtnl_route *route, uint32_t ifindex)
+static void answer(struct rdmacm_resolve *req, const struct rtnl_route *route, uint32_t ifindex,
+		   const struct rtnl_neigh *n)
 {
+	req->ans.has_mac = n->has_mac;
+	memcpy(req->ans.mac, n->mac, sizeof(req->ans.mac));
 	rtnl_addr_to(&route->src, ifindex, &req->ans.src);
 	req->ans.ifindex = ifindex;
 	req->ans.hop_limit = route->hop_limit;
@@ -191,7 +194,7 @@ static void look(struct timer *t, ns_t now)
 			return;
 	}
 	if (!rc)
-		answer(req, &l->route, l->route.oif);
+		answer(req, &l->route, l->route.oif, &n);
 	lookup_free(l);
 	req->host = NULL;
 	rdmacm_resolved(r->ucma.rdmacm, req, rc);
@@ -229,7 +232,7 @@ int addr_resolve(void *ctx, struct rdmacm_resolve *req)
 	struct rused *r = ctx;
 	struct rtnl_addr dst, src;
 	struct rtnl_route route;
-	struct rtnl_neigh n;
+	struct rtnl_neigh n = { 0 };
 	uint32_t ifindex;
 	int rc = rtnl_addr_of(&dst, (struct sockaddr *)&req->dst);
 
@@ -254,7 +257,7 @@ int addr_resolve(void *ctx, struct rdmacm_resolve *req)
 		if (rc)
 			return rc;
 	}
-	answer(req, &route, ifindex);
+	answer(req, &route, ifindex, &n);
 	rdmacm_resolved(r->ucma.rdmacm, req, 0);
 	return 0;
 }

@@ -252,6 +252,7 @@ static uint64_t concerns(const struct rused *r, const struct nlmsghdr *nlh)
 static void rtnl_event(struct loop_fd *f, uint32_t events)
 {
 	struct rused *r = container_of(f, struct rused, rtnl);
+	struct rtnl_neigh neigh;
 	uint64_t again = 0;
 	char buf[32768];
 	ssize_t n;
@@ -262,8 +263,11 @@ static void rtnl_event(struct loop_fd *f, uint32_t events)
 
 		if (n < 0)
 			again = ~0ull;
-		for (; n > 0 && mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
+		for (; n > 0 && mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
 			again |= concerns(r, nlh);
+			if (rtnl_neigh_of(nlh, &neigh))
+				ucma_neigh_change(r, &neigh);
+		}
 	}
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
 		if (is_ours(&r->page->dev[i]) && again >> i & 1)
@@ -281,7 +285,7 @@ int devices_init(struct rused *r)
 {
 	struct sockaddr_nl sa = {
 		.nl_family = AF_NETLINK,
-		.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
+		.nl_groups = RTMGRP_LINK | RTMGRP_NEIGH | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
 	};
 	int fd, rc;
 

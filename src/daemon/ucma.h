@@ -37,6 +37,9 @@ void ucma_device_added(struct rused *r, unsigned int slot);
 void ucma_device_removed(struct rused *r, unsigned int slot);
 /* The interface has another hardware address. */
 void ucma_addr_change(struct rused *r, uint32_t ifindex);
+/* The kernel has said something of a neighbour that can be sent to. */
+struct rtnl_neigh;
+void ucma_neigh_change(struct rused *r, const struct rtnl_neigh *n);
 
 /* ucma.c, for ucma_host.c */
 void ucma_trim(struct timer *t, ns_t now);

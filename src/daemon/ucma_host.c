@@ -94,6 +94,16 @@ void ucma_addr_change(struct rused *r, uint32_t ifindex)
 		rdmacm_addr_change(r->ucma.rdmacm, ifindex);
 }
 
+void ucma_neigh_change(struct rused *r, const struct rtnl_neigh *n)
+{
+	struct sockaddr_storage ss;
+
+	if (!r->ucma.rdmacm || !n->has_mac)
+		return;
+	rtnl_addr_to(&n->addr, n->ifindex, &ss);
+	rdmacm_neigh_change(r->ucma.rdmacm, (struct sockaddr *)&ss, n->ifindex, n->mac);
+}
+
 struct list {
 	struct nldev_cm_id *all;
 	size_t n, room;

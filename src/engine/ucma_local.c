@@ -312,8 +312,7 @@ static uint32_t needed(const struct ucma_cmd *c, const void *payload)
 
 static bool try_post(const struct ucma_map *map, const struct ucma_cmd *c, int *ret)
 {
-	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
-	uint32_t has = needed(c, c->cmd + sizeof(*hdr)), id;
+	uint32_t has = needed(c, c->cmd + sizeof(struct rdma_ucm_cmd_hdr)), id;
 
 	if (!has || c->h.count != c->h.len || !ucma_post_id(c->cmd, c->h.len, &id) ||
 	    !known(map, id, has, 0, NULL, 0))

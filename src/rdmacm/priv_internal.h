@@ -64,6 +64,8 @@ struct rdma_id_private {
 	struct cm_ece ece;
 	uint8_t hop_limit;
 	uint8_t tos, timeout;
+	bool has_mac, roce_route;	/* resolved to a neighbour's; RESOLVE_ROUTE has made a path */
+	uint8_t mac[6];
 	bool srq, tos_set, timeout_set, reuseaddr, afonly, afonly_set;
 };
 

@@ -128,6 +128,25 @@ void rdmacm_addr_change(struct rdmacm *rm, uint32_t ifindex)
 	}
 }
 
+/* cma_netevent_callback(): each time that it is said. */
+void rdmacm_neigh_change(struct rdmacm *rm, const struct sockaddr *addr, uint32_t ifindex,
+			 const uint8_t mac[6])
+{
+	struct rdma_id_private *p, *n;
+
+	list_for_each_entry_safe(p, n, &rm->ids, all_item) {
+		struct rdma_cm_event event = { .event = RDMA_CM_EVENT_UNREACHABLE,
+					       .status = -ETIMEDOUT };
+
+		if (!p->has_mac || !p->roce_route || p->bound_if != ifindex ||
+		    p->state == RDMA_CM_DESTROYING || p->state == RDMA_CM_DEVICE_REMOVAL ||
+		    cma_addr_cmp_noscope(cma_dst(p), addr) || !memcmp(p->mac, mac, 6))
+			continue;
+		if (cma_tell(p, &event))
+			rdma_destroy_id(&p->id);
+	}
+}
+
 void rdmacm_list(struct rdmacm *rm, void (*fn)(void *arg, const struct rdmacm_info *info),
 		 void *arg)
 {

@@ -27,10 +27,7 @@ struct cm;
 struct cm_device;
 struct rdmacm;
 
-/*
- * One address resolution. rdmacm owns it and fills the first part; the host
- * keeps what it needs behind `host` and fills `ans`.
- */
+/* One address resolution, rdmacm's, which fills the first part; the host fills `ans`. */
 struct rdmacm_resolve {
 	struct sockaddr_storage src;	/* AF_INET or AF_INET6; may be the any address: the host chooses */
 	struct sockaddr_storage dst;	/* same family; never any, loopback or AF_IB */
@@ -43,6 +40,8 @@ struct rdmacm_resolve {
 		/* number of the HCA's port, whose address it is */
 		uint8_t dgid[16];	/* InfiniBand: the other port's, as its hardware address has it */
 		uint8_t hop_limit;	/* of the route, or the host's default; 1 to 255 */
+		bool has_mac;
+		uint8_t mac[6];		/* has_mac: where on the Ethernet dst's packets go */
 	} ans;
 	void *host;		/* the host's, NULL when it starts */
 };
@@ -127,6 +126,9 @@ void rdmacm_device_added(struct rdmacm *rm, unsigned int slot, struct cm_device 
 void rdmacm_device_removed(struct rdmacm *rm, unsigned int slot);
 /* The hardware address of a netdev is another (bonding failover): ADDR_CHANGE to its ids. */
 void rdmacm_addr_change(struct rdmacm *rm, uint32_t ifindex);
+/* A neighbour's hardware address as it is now: UNREACHABLE to ids whose route was made with another. */
+void rdmacm_neigh_change(struct rdmacm *rm, const struct sockaddr *addr, uint32_t ifindex,
+			 const uint8_t mac[6]);
 
 /* For `rdma res show cm_id` and ruse status. */
 struct rdmacm_info {

@@ -61,6 +61,8 @@ void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status)
 		take_src(p, &ans.src);
 		p->bound_if = ans.ifindex;
 		p->hop_limit = ans.hop_limit;
+		p->has_mac = ans.has_mac;
+		memcpy(p->mac, ans.mac, sizeof(p->mac));
 		if (!p->cma_dev)
 			status = cma_acquire_dev_by_src_ip(p);
 	}
@@ -295,6 +297,7 @@ int rdma_resolve_route(struct rdma_cm_id *id, uint32_t timeout_ms)
 	if (ret)
 		return ret;
 	p->state = RDMA_CM_ROUTE_RESOLVED;
+	p->roce_route = true;
 	if (cma_tell(p, &event))
 		rdma_destroy_id(id);
 	return 0;

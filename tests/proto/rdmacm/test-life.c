@@ -443,6 +443,47 @@ static void addr_change(void **state)
 	world_free(w);
 }
 
+/* Those whose route went to it under another address, each time; nobody else. */
+static void neigh_change(void **state)
+{
+	static const uint8_t same[6] = { 0, 0, 0, 0, 0, 2 }, other[6] = { 2, 0, 0, 0, 0, 9 };
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
+	struct sockaddr_storage dst = addr("10.0.0.2", 0), elsewhere = addr("10.0.0.3", 0);
+	struct sockaddr_storage to = addr("10.0.0.2", 7000);
+	struct rdmacm *rm = w->host[0].rm;
+	struct rdma_ucm_event_resp ev;
+	uint32_t cid, sid;
+	int addressed;
+
+	(void)state;
+	c_server(srv, NULL, 7000, RDMA_PS_TCP);
+	c_pair(w, cli, srv, "10.0.0.2", 7000, &cid, &sid);
+	/* With an address only it is in nobody's list, as in the kernel. */
+	addressed = c_create(cli, 4000, RDMA_PS_TCP);
+	assert_true(addressed >= 0);
+	assert_int_equal(c_resolve(cli, (uint32_t)addressed, NULL, &to, 1000), 0);
+	c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
+	rdmacm_neigh_change(rm, (struct sockaddr *)&dst, WORLD_IFINDEX, same);
+	rdmacm_neigh_change(rm, (struct sockaddr *)&dst, WORLD_IFINDEX + 1, other);
+	rdmacm_neigh_change(rm, (struct sockaddr *)&elsewhere, WORLD_IFINDEX, other);
+	c_nothing(cli);
+	for (int i = 0; i < 2; i++) {
+		rdmacm_neigh_change(rm, (struct sockaddr *)&dst, WORLD_IFINDEX, other);
+		c_expect(cli, RDMA_CM_EVENT_UNREACHABLE, &ev);
+		assert_int_equal(ev.id, cid);
+		assert_int_equal((int)ev.status, -ETIMEDOUT);
+		c_nothing(cli);
+	}
+	/* Who was connected to has resolved nothing. */
+	dst = addr("10.0.0.1", 0);
+	rdmacm_neigh_change(w->host[1].rm, (struct sockaddr *)&dst, WORLD_IFINDEX, other);
+	c_nothing(srv);
+	client_close(cli);
+	client_close(srv);
+	world_free(w);
+}
+
 static void migration(void **state)
 {
 	struct world *w = world_new();
@@ -498,7 +539,8 @@ int main(void)
 		cmocka_unit_test(backlog), cmocka_unit_test(flood),
 		cmocka_unit_test(close_in_every_state),
 		cmocka_unit_test(ten_thousand), cmocka_unit_test(device_removal),
-		cmocka_unit_test(addr_change), cmocka_unit_test(migration),
+		cmocka_unit_test(addr_change), cmocka_unit_test(neigh_change),
+		cmocka_unit_test(migration),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,6 +151,8 @@ static int true_answer(struct world_host *h, struct rdmacm_resolve *r)
 	r->ans.src = src;
 	r->ans.ifindex = WORLD_IFINDEX + slot;
 	r->ans.hop_limit = 64;
+	r->ans.has_mac = true;
+	r->ans.mac[5] = (uint8_t)(i + 1);
 	return 0;
 }
 
