@@ -4,9 +4,11 @@
  * cm-limits flood PORT COUNT   COUNT requests to a listener that does not look, whose sender
  *                              dies; who comes after them is served
  * cm-limits change INTERFACE   ids learn that the hardware address of theirs is another one
+ * cm-limits neighbour INTERFACE ADDRESS   and that of the neighbour that they are routed to
  *
  * rdma_cm's limits, by commands at the descriptor.
  */
+#include <arpa/inet.h>
 #include <signal.h>
 #include "ucma.h"
 
@@ -20,6 +22,7 @@ enum {
 	ROUTE_RESOLVED = 2,
 	CONNECT_REQUEST = 4,
 	CONNECT_RESPONSE = 5,
+	UNREACHABLE = 7,
 	ESTABLISHED = 9,
 	DISCONNECTED = 10,
 	ADDR_CHANGE = 14,
@@ -197,6 +200,41 @@ static void change(const char *interface)
 	CHECK(ev.event == DISCONNECTED && ev.uid == 99);
 }
 
+static void neighbour_at(const char *interface, const char *address, const char *mac)
+{
+	char cmd[200];
+
+	snprintf(cmd, sizeof(cmd), "env -u LD_PRELOAD ip neigh replace %s lladdr %s dev %s", address,
+		 mac, interface);
+	CHECK(system(cmd) == 0);
+}
+
+static void neighbour(const char *interface, const char *address)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(7003) };
+	struct rdma_ucm_resolve_addr a = { .timeout_ms = 2000, .dst_size = sizeof(to) };
+	struct rdma_ucm_resolve_route r = { .timeout_ms = 2000 };
+	int fd = open_cm(O_NONBLOCK);
+	struct rdma_ucm_event_resp ev;
+
+	CHECK(inet_pton(AF_INET, address, &to.sin_addr) == 1);
+	memcpy(&a.dst_addr, &to, sizeof(to));
+	neighbour_at(interface, address, "02:00:00:00:88:01");
+	CHECK(create_id(fd, &a.id) == 0);
+	CHECK(COMMAND(fd, RDMA_USER_CM_CMD_RESOLVE_ADDR, a, 0) == 0);
+	expect(fd, ADDR_RESOLVED, a.id);
+	r.id = a.id;
+	CHECK(COMMAND(fd, RDMA_USER_CM_CMD_RESOLVE_ROUTE, r, 0) == 0);
+	expect(fd, ROUTE_RESOLVED, a.id);
+	/* The same again is no news. */
+	neighbour_at(interface, address, "02:00:00:00:88:01");
+	neighbour_at(interface, address, "02:00:00:00:88:02");
+	next_event(fd, &ev);
+	CHECK(ev.event == UNREACHABLE && ev.id == a.id && (int)ev.status == -ETIMEDOUT);
+	CHECK(get_event(fd, &ev) == -EAGAIN);
+	CHECK(destroy_id(fd, a.id) == 0);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "ports"))
@@ -205,6 +243,8 @@ int main(int argc, char **argv)
 		flood((uint16_t)atoi(argv[2]), (unsigned int)atoi(argv[3]));
 	else if (argc == 3 && !strcmp(argv[1], "change"))
 		change(argv[2]);
+	else if (argc == 4 && !strcmp(argv[1], "neighbour"))
+		neighbour(argv[2], argv[3]);
 	else
 		return 2;
 	return 0;

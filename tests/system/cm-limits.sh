@@ -35,6 +35,8 @@ limits flood "$CM_PORT" "${CM_FLOOD:-2000}"
 wait_for 30 nothing_left || die "left by the flood: $(in_ruse rdma res show cm_id | head)"
 limits change r0
 note "another hardware address"
+limits neighbour r0 198.51.100.9
+note "a neighbour's"
 if { echo "40000 40099" >/proc/sys/net/ipv4/ip_local_port_range; } 2>/dev/null; then
 	limits ports 100
 	note "no port left"
