@@ -80,10 +80,10 @@ static int listen_at(const char *name)
 	return fd;
 }
 
-/* Says HELLO and what we want. 0 or -errno, and then the connection is closed. */
-static int enlist(struct live *l)
+/* Connects, to one that is started if it may be, and says what we want. 0 or -errno, and then the connection is closed. */
+static int enlist(struct live *l, bool start)
 {
-	int rc = rused_hello(&l->conn, NULL);
+	int rc = start ? rused_attach(&l->conn, NULL) : rused_connect(&l->conn, NULL);
 
 	if (rc)
 		return rc;
@@ -92,18 +92,6 @@ static int enlist(struct live *l)
 	if (rc)
 		ipc_close(&l->conn);
 	return rc;
-}
-
-static int find_rused(struct live *l)
-{
-	char rundir[IPC_RUNDIR_MAX], path[PATH_MAX];
-	int rc = ipc_rundir(rundir, sizeof(rundir));
-
-	if (!rc)
-		rc = ipc_connect(&l->conn, rundir);
-	if (rused_absent(rc) && !find_file_or_say("rused", path))
-		rc = ipc_attach(&l->conn, path, rundir, sizeof(rundir));
-	return rc ? rc : enlist(l);
 }
 
 struct live *live_open(uint32_t snaplen)
@@ -119,7 +107,7 @@ struct live *live_open(uint32_t snaplen)
 	snprintf(l->want.sock, sizeof(l->want.sock), "ruse-cap-%d-%08x", getpid(), rand_u32());
 	rc = l->listen = listen_at(l->want.sock);
 	if (rc >= 0)
-		rc = find_rused(l);
+		rc = enlist(l, true);
 	if (!rc)
 		return l;
 	fprintf(stderr, "ruse capture: %s\n",
@@ -269,7 +257,6 @@ static void nap(struct live *l)
 
 int live_poll(struct live *l, bool stop, captured_fn fn, void *arg)
 {
-	char rundir[IPC_RUNDIR_MAX];
 	uint64_t now = now_ns();
 
 	/* A program may have come and gone before we looked: what it has sent waits here. */
@@ -282,8 +269,7 @@ int live_poll(struct live *l, bool stop, captured_fn fn, void *arg)
 	/* A new rused does not know of us. */
 	if (l->conn.fd < 0 && now >= l->retry_at) {
 		l->retry_at = now + RETRY_NS;
-		if (!ipc_rundir(rundir, sizeof(rundir)) && !ipc_connect(&l->conn, rundir))
-			enlist(l);
+		enlist(l, false);
 	}
 	return drain(l, now - SETTLE_NS, fn, arg);
 }

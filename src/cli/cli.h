@@ -33,9 +33,11 @@ int find_file_or_say(const char *name, char *path);
  * Connects to the rused of this user and network namespace and says HELLO.
  * 0; -ENOENT or -ECONNREFUSED when none runs, others are errors. pid may be NULL.
  */
-int rused_connect(struct ipc_conn *c, char *rundir, size_t size, uint32_t *pid);
-/* HELLO on a new connection. 0 or -errno; the connection is closed on error. */
-int rused_hello(struct ipc_conn *c, uint32_t *pid);
+int rused_connect(struct ipc_conn *c, uint32_t *pid);
+/* The same; starts one if none runs. */
+int rused_attach(struct ipc_conn *c, uint32_t *pid);
+/* Says what went wrong with rused in `ruse cmd`. Returns 1. */
+int rused_complain(const char *cmd, int rc);
 struct json_object;
 /* An answer of rused as tables, by its shape (status.c). 0 or -errno. */
 int print_json(struct json_object *o);

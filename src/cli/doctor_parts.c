@@ -124,19 +124,14 @@ void check_rused(struct finding *f)
 {
 	static const char meaning[] = "starts with the first program that needs it, exits when idle";
 	struct ipc_shutdown req = { 0 };
-	char dir[IPC_RUNDIR_MAX], path[PATH_MAX];
 	struct ipc_conn c;
 	uint32_t pid = 0;
 	bool started = false;
 	int rc;
 
-	rc = rused_connect(&c, dir, sizeof(dir), &pid);
+	rc = rused_connect(&c, &pid);
 	if (rused_absent(rc)) {
-		rc = find_file("rused", path);
-		if (!rc)
-			rc = ipc_attach(&c, path, dir, sizeof(dir));
-		if (!rc)
-			rc = rused_hello(&c, &pid);
+		rc = rused_attach(&c, &pid);
 		started = !rc;
 	}
 	if (rc) {

@@ -32,28 +32,6 @@ static void help(void)
 	     "  -h, --help");
 }
 
-/* Says what went wrong. Returns 1. */
-static int complain(int rc)
-{
-	fprintf(stderr, "ruse fabric: %s\n",
-		rc == -EPERM ? "the run directory belongs to another user" : strerror(-rc));
-	return 1;
-}
-
-/* Connects; starts a rused to have the fabric if none runs. */
-static int attach(struct ipc_conn *c, bool start)
-{
-	char rundir[IPC_RUNDIR_MAX], rused[PATH_MAX];
-	int rc;
-
-	if (!start)
-		return rused_connect(c, rundir, sizeof(rundir), NULL);
-	rc = find_file_or_say("rused", rused);
-	if (!rc)
-		rc = ipc_attach(c, rused, rundir, sizeof(rundir));
-	return rc ? rc : rused_hello(c, NULL);
-}
-
 /* 0; 1: it says what is wrong. */
 static int show(struct json_object *o, bool json)
 {
@@ -84,12 +62,12 @@ static int call(struct ipc_conn *c, const char *words, size_t len, bool json)
 		    -ENOMEM;
 	if (rc) {
 		free(text);
-		return complain(rc);
+		return rused_complain("fabric", rc);
 	}
 	text[size] = '\0';
 	o = json_tokener_parse(text);
 	free(text);
-	rc = json_object_is_type(o, json_type_object) ? show(o, json) : complain(-EPROTO);
+	rc = json_object_is_type(o, json_type_object) ? show(o, json) : rused_complain("fabric", -EPROTO);
 	json_object_put(o);
 	return rc;
 }
@@ -138,13 +116,13 @@ int cmd_fabric(int argc, char **argv)
 		fputs("ruse fabric: what? `ruse fabric --help` tells\n", stderr);
 		return EXIT_USAGE;
 	}
-	rc = attach(&c, up);
+	rc = up ? rused_attach(&c, NULL) : rused_connect(&c, NULL);
 	if (rused_absent(rc) && !up) {
 		fputs("ruse fabric: no fabric is up\n", stderr);
 		return 1;
 	}
 	if (rc)
-		return complain(rc);
+		return rused_complain("fabric", rc);
 	rc = call(&c, words, len, json);
 	ipc_close(&c);
 	return rc;

@@ -36,28 +36,6 @@ static void help(void)
 	     "  -h, --help");
 }
 
-/* Says what went wrong. Returns 1. */
-static int complain(int rc)
-{
-	fprintf(stderr, "ruse fault: %s\n",
-		rc == -EPERM ? "the run directory belongs to another user" : strerror(-rc));
-	return 1;
-}
-
-/* Connects; starts a rused to keep the rules if none runs. */
-static int attach(struct ipc_conn *c, bool start)
-{
-	char rundir[IPC_RUNDIR_MAX], rused[PATH_MAX];
-	int rc;
-
-	if (!start)
-		return rused_connect(c, rundir, sizeof(rundir), NULL);
-	rc = find_file_or_say("rused", rused);
-	if (!rc)
-		rc = ipc_attach(c, rused, rundir, sizeof(rundir));
-	return rc ? rc : rused_hello(c, NULL);
-}
-
 static void show(struct json_object *o, bool json)
 {
 	struct json_object *v;
@@ -87,14 +65,14 @@ static int command(struct ipc_conn *c, const char *line, bool json)
 		    -ENOMEM;
 	if (rc) {
 		free(text);
-		return complain(rc);
+		return rused_complain("fault", rc);
 	}
 	text[size] = '\0';
 	o = json_tokener_parse(text);
 	free(text);
 	if (!json_object_is_type(o, json_type_object)) {
 		json_object_put(o);
-		return complain(-EPROTO);
+		return rused_complain("fault", -EPROTO);
 	}
 	if (json_object_object_get_ex(o, "error", &error)) {
 		fprintf(stderr, "ruse fault: %s\n", json_object_get_string(error));
@@ -212,13 +190,13 @@ int cmd_fault(int argc, char **argv)
 	}
 	keeps = file || !strcmp(argv[1], "add") || !strcmp(argv[1], "down") ||
 		!strcmp(argv[1], "seed");
-	rc = attach(&c, keeps);
+	rc = keeps ? rused_attach(&c, NULL) : rused_connect(&c, NULL);
 	if (rused_absent(rc) && !keeps) {
 		puts(json ? "{\"running\":false}" : "no rused is running here");
 		return 0;
 	}
 	if (rc)
-		return complain(rc);
+		return rused_complain("fault", rc);
 	rc = file ? run_file(&c, argv[2]) : command(&c, line, json);
 	ipc_close(&c);
 	return rc;

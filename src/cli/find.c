@@ -67,17 +67,39 @@ bool rused_absent(int rc)
 	return rc == -ENOENT || rc == -ECONNREFUSED;
 }
 
-int rused_hello(struct ipc_conn *c, uint32_t *pid)
+int rused_connect(struct ipc_conn *c, uint32_t *pid)
+{
+	char rundir[IPC_RUNDIR_MAX];
+	int rc;
+
+	rc = ipc_rundir(rundir, sizeof(rundir));
+	if (!rc)
+		rc = ipc_connect(c, rundir);
+	if (!rc)
+		rc = ipc_greet(c, "ruse", pid);
+	return rc == -EPIPE ? -ECONNREFUSED : rc;	/* it was on its way out */
+}
+
+static int greet(struct ipc_conn *c, void *pid)
 {
 	return ipc_greet(c, "ruse", pid);
 }
 
-int rused_connect(struct ipc_conn *c, char *rundir, size_t size, uint32_t *pid)
+int rused_attach(struct ipc_conn *c, uint32_t *pid)
 {
+	char rundir[IPC_RUNDIR_MAX], rused[PATH_MAX];
 	int rc;
 
-	rc = ipc_rundir(rundir, size);
-	if (!rc)
-		rc = ipc_connect(c, rundir);
-	return rc ? rc : rused_hello(c, pid);
+	rc = rused_connect(c, pid);
+	if (!rused_absent(rc))
+		return rc;
+	rc = find_file_or_say("rused", rused);
+	return rc ? rc : ipc_attach(c, rused, rundir, sizeof(rundir), greet, pid);
+}
+
+int rused_complain(const char *cmd, int rc)
+{
+	fprintf(stderr, "ruse %s: %s\n", cmd,
+		rc == -EPERM ? "the run directory belongs to another user" : strerror(-rc));
+	return 1;
 }

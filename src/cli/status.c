@@ -269,13 +269,12 @@ static int show(const char *text, bool json)
 
 static int fetch_and_show(bool json)
 {
-	char rundir[IPC_RUNDIR_MAX];
 	size_t size = STATUS_MAX;
 	struct ipc_conn c;
 	char *text;
 	int rc;
 
-	rc = rused_connect(&c, rundir, sizeof(rundir), NULL);
+	rc = rused_connect(&c, NULL);
 	if (rused_absent(rc)) {
 		puts(json ? "{\"running\":false}" : "no rused is running here");
 		return 0;
@@ -321,8 +320,5 @@ int cmd_status(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	rc = fetch_and_show(json);
-	if (rc)
-		fprintf(stderr, "ruse status: %s\n",
-			rc == -EPERM ? "the run directory belongs to another user" : strerror(-rc));
-	return rc ? 1 : 0;
+	return rc ? rused_complain("status", rc) : 0;
 }

@@ -25,7 +25,6 @@ int cmd_stop(int argc, char **argv)
 		{ NULL, 0, NULL, 0 }
 	};
 	struct ipc_shutdown req = { 0 };
-	char rundir[IPC_RUNDIR_MAX];
 	struct ipc_conn c;
 	uint32_t pid;
 	int opt, rc;
@@ -47,7 +46,7 @@ int cmd_stop(int argc, char **argv)
 		fprintf(stderr, "ruse stop: what is '%s'?\n", argv[optind]);
 		return EXIT_USAGE;
 	}
-	rc = rused_connect(&c, rundir, sizeof(rundir), &pid);
+	rc = rused_connect(&c, &pid);
 	if (rused_absent(rc)) {
 		puts("no rused is running here");
 		return 0;
@@ -55,10 +54,8 @@ int cmd_stop(int argc, char **argv)
 	if (!rc)
 		rc = ipc_call(&c, IPC_SHUTDOWN, &req, sizeof(req), NULL, 0, NULL, NULL, NULL, NULL);
 	/* At once may well be before the answer. */
-	if (rc && !(req.now && rc == -EPIPE)) {
-		fprintf(stderr, "ruse stop: %s\n", strerror(-rc));
-		return 1;
-	}
+	if (rc && !(req.now && rc == -EPIPE))
+		return rused_complain("stop", rc);
 	ipc_close(&c);
 	printf("rused (pid %u) exits%s\n", pid, req.now ? "" : " when nobody uses it");
 	return 0;

@@ -24,9 +24,6 @@
 #include "engine/wire.h"
 #include "ipc/fabric_msg.h"
 
-#define ATTACH_TRIES 100
-#define ATTACH_NAP ((const struct timespec){ .tv_nsec = 20 * NS_MS })
-
 const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor)
 {
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
@@ -288,19 +285,28 @@ static void tell(int err)
 			strerrordesc_np(-err), IPC_RUNDIR_MAX - 1);
 }
 
-/* A connection that said hello. -EPIPE: it was taken, and closed unanswered. */
+static int hello_on(struct ipc_conn *c, void *arg)
+{
+	int ret;
+
+	c->fd = engine.conn_fd_own = own_fd(c->fd);
+	ret = hello();
+	if (ret)
+		conn_close();
+	return ret;
+}
+
+/* A connection that said hello. */
 static int connect_rused(bool start)
 {
 	int ret;
 
 	conn_close();
-	ret = start ? ipc_attach(&engine.conn, engine.host->rused_path, engine.rundir,
-				 sizeof(engine.rundir)) :
-		      ipc_connect(&engine.conn, engine.rundir);
-	if (ret)
-		return ret;
-	engine.conn.fd = engine.conn_fd_own = own_fd(engine.conn.fd);
-	return hello();
+	if (start)
+		return ipc_attach(&engine.conn, engine.host->rused_path, engine.rundir,
+				  sizeof(engine.rundir), hello_on, NULL);
+	ret = ipc_connect(&engine.conn, engine.rundir);
+	return ret ? ret : hello_on(&engine.conn, NULL);
 }
 
 static int attach_both(bool start)
@@ -315,11 +321,6 @@ static int attach_both(bool start)
 		engine.attached = true;
 	}
 	ret = connect_rused(start);
-	/* It was on its way out, killed perhaps, and still took connections. */
-	for (int i = 0; ret == -EPIPE && start && i < ATTACH_TRIES; i++) {
-		sys_call(SYS_nanosleep, &ATTACH_NAP, NULL);
-		ret = connect_rused(start);
-	}
 	if (!ret)
 		ret = take_host();
 	if (!ret)

@@ -118,12 +118,12 @@ struct ipc_conn {
  */
 int ipc_start(const char *rused_path, const char *rundir);
 /*
- * Finds the run directory (into rundir), connects, and if nobody answers starts
- * rused and tries again for up to 5 s. 0; -ETIMEDOUT when it never answered,
- * else the error of what failed. HELLO is the caller's.
+ * Finds the run directory (into rundir), connects, says hello(c, arg), and if nobody
+ * answers starts rused and tries again for up to 5 s. 0; -ETIMEDOUT when it never
+ * answered, else the error of what failed. hello(): -EPIPE: that one was on its way out.
  */
-int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size);
-
+int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size,
+	       int (*hello)(struct ipc_conn *c, void *arg), void *arg);
 /* The run directory of this user and network namespace (design 2.1, item 6), created 0700. 0 or -errno. */
 int ipc_rundir(char *path, size_t size);
 /* Connects to a running rused; -ENOENT, -ECONNREFUSED when none runs, -EPERM when it is another user's. */

@@ -137,7 +137,8 @@ int ipc_start(const char *rused_path, const char *rundir)
 	return s.err;
 }
 
-int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size)
+int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size,
+	       int (*hello)(struct ipc_conn *c, void *arg), void *arg)
 {
 	ns_t slept, nap = NS_MS, next_start = 0;
 	int rc;
@@ -149,7 +150,9 @@ int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t 
 		if (rc)
 			return rc;
 		rc = ipc_connect(c, rundir);
-		if (rc != -ENOENT && rc != -ECONNREFUSED)
+		if (!rc)
+			rc = hello(c, arg);
+		if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EPIPE)
 			return rc;
 		if (slept >= next_start) {
 			rc = ipc_start(rused_path, rundir);
