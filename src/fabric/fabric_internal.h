@@ -38,6 +38,7 @@ struct port {
 	struct timer lease, repeat;
 	uint8_t trap[MAD_LEN];	/* sent, not repressed */
 	uint32_t repeats;
+	ns_t m_key_quiet;	/* until then no trap of a wrong M_Key */
 };
 
 struct node {

@@ -10,6 +10,11 @@
 
 #define TRAP_REPEATS 8
 
+static ns_t trap_gap(const struct port *p)
+{
+	return max((ns_t)4096 << port_get(p, PI_SUBNET_TIMEOUT), (ns_t)NS_MS);
+}
+
 static void trap_send(struct port *p, ns_t now)
 {
 	struct hdr h = {
@@ -18,11 +23,10 @@ static void trap_send(struct port *p, ns_t now)
 		.sl = (uint8_t)port_get(p, PI_MASTER_SM_SL),
 		.pkey = PKEY_DEFAULT,
 	};
-	ns_t wait = (ns_t)4096 << port_get(p, PI_SUBNET_TIMEOUT);
 
 	/* Armed first: the SM's repress may be here before carry_mad() is back. */
 	if (p->repeats++ < TRAP_REPEATS)
-		timer_set(&p->node->f->timers, &p->repeat, now + max(wait, NS_MS));
+		timer_set(&p->node->f->timers, &p->repeat, now + trap_gap(p));
 	carry_mad(p, &h, p->trap, now);
 }
 
@@ -89,8 +93,13 @@ void trap_bad_m_key(struct port *p, const uint8_t *smp, ns_t now)
 {
 	uint8_t *d = p->trap + SMP_O_DATA;
 
-	if (!trap_make(p, NOTICE_SECURITY, TRAP_BAD_M_KEY))
+	/*
+	 * An SM that has another key asks for PortInfo on each of these, and represses it, both with its
+	 * key: without the pause that PortInfo:SubnetTimeOut asks for the two would never end.
+	 */
+	if (now < p->m_key_quiet || !trap_make(p, NOTICE_SECURITY, TRAP_BAD_M_KEY))
 		return;
+	p->m_key_quiet = now + trap_gap(p);
 	smp_put(d, NT_256_LIDADDR, port_get(p, PI_LID));
 	smp_put(d, NT_256_METHOD, smp[MAD_O_METHOD]);
 	smp_put(d, NT_256_ATTR, mad_attr(smp));

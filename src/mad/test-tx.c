@@ -285,9 +285,15 @@ static void test_directed(void **state)
 	assert_int_equal(u.from.lid, LID_PERMISSIVE);
 	assert_ptr_equal(u.cookie, &net);
 	assert_int_equal(u.ndone, 1);
+	/* Not answered, as to a wrong M_Key: it times out, and is not repeated on the wire. */
 	net.verdict = MAD_CONSUMED;
+	s.retries = 3;
 	assert_int_equal(mad_send(u.agent, &s, 0), 0);
+	assert_int_equal(u.ndone, 1);
+	mad_timer(&net.host, 101 * NS_MS);
 	assert_int_equal(u.ndone, 2);
+	assert_int_equal(u.status, MAD_TIMEOUT);
+	assert_int_equal(net.head, 0);
 	net.verdict = MAD_PASS;
 	mad[MAD_O_METHOD] = MAD_TRAP;
 	assert_int_equal(mad_send(u.agent, &s, 0), 0);

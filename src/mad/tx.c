@@ -115,6 +115,26 @@ int mad_cancel(struct mad_agent *a, const void *cookie, ns_t now)
 }
 
 /*
+ * Our own SMA says nothing, as to a wrong M_Key. The kernel takes such a request for sent and never
+ * says a word; a subnet manager that waits for the answer then waits for ever. What is repeated
+ * here would leave by the port.
+ */
+static int unanswered(struct mad_tx *tx, ns_t now)
+{
+	int rc;
+
+	if (tx->timeout_ms) {
+		tx->retries_left = 0;
+		rc = tx_set_timer(tx, tx->timeout_ms, now);
+		if (rc)
+			tx_free(tx);
+		return rc;
+	}
+	tx_done(tx, MAD_SENT, 0, now);
+	return 0;
+}
+
+/*
  * A directed-route SMP of this node, which may be for this node: > 0 it leaves,
  * 0 it is done, -EINVAL (kernel: handle_outgoing_dr_smp()).
  */
@@ -155,7 +175,7 @@ static int send_smp(struct mad_tx *tx, ns_t now)
 		}
 		break;
 	case MAD_CONSUMED:
-		break;
+		return unanswered(tx, now);
 	}
 	tx_done(tx, MAD_SENT, 0, now);
 	return 0;

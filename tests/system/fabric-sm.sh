@@ -118,5 +118,33 @@ fabric link down H4/1
 fabric link up H4/1
 wait_for 60 all_active || die "no resweep with M_Keys"
 kill "$opensm"
+wait "$opensm"
+
+note "their lease runs out when their SM is dead, and another one takes over"
+sed -i 's/^m_key_lease_period .*/m_key_lease_period 2/' "$T/conf"
+opensm_on H1 -F "$T/conf"
+must 'MkeyLeasePeriod:\.*2' H3 smpquery -y 0x1234567 portinfo $lid4
+kill -9 "$opensm"
+wait "$opensm"
+must 'ProtectBits:\.*0' H3 smpquery -t 200 portinfo $lid4
+says 'Mkey:' H3 smpquery -t 200 portinfo $lid4 || die "$(cat "$T/out")"
+cat >"$T/conf" <<END
+sweep_interval 1
+m_key 0x7654321
+m_key_protection_level 1
+m_key_lease_period 0
+END
+opensm_on H2 -F "$T/conf"
+for lid in $lid1 $lid2 $lid3 $lid4; do
+	must 'ProtectBits:\.*1' H3 smpquery -t 200 -y 0x7654321 portinfo "$lid"
+done
+must "sm lid $lid2 .*MASTER" H4 sminfo
+
+note "an SM with another SM_Key"
+opensm_on H1 -F "$T/conf" --smkey 0x55
+wait_for 60 grep -q 'remote SM .* with non-matching sm_key' "$T/opensm.H1/log" ||
+	die "$(cat "$T/opensm.H1/log")"
+says "SMINFO_STANDBY" H3 sminfo "$lid1" && die "it has joined: $(cat "$T/out")"
+must "sm lid $lid2 .*MASTER" H4 sminfo
 fabric down || die "down"
 exit 0
