@@ -160,6 +160,7 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 	u->number = rand_u32() << INDEX_BITS | (uint32_t)id;
 	u->f.fn = fd_event;
 	list_init(&u->ring);
+	list_init(&u->bell);
 	rc = loop_add(&r->loop, &u->f, sv[0], EPOLLRDHUP);
 	if (rc)
 		close(sv[0]);

@@ -35,7 +35,7 @@ int umad_ring_open(struct umad_fd *u)
 void umad_ring_close(struct umad_fd *u)
 {
 	list_del(&u->ring);
-	list_init(&u->ring);
+	list_del(&u->bell);
 	if (!u->shm)
 		return;
 	WRITE_ONCE(u->shm->dead, 1u);
@@ -125,30 +125,46 @@ static bool place_one(struct umad_fd *u)
 	return true;
 }
 
-/* No more than one or two are ever there: nothing to be done about an error but what a hang-up brings. */
-static void ring_bell(struct umad_fd *u)
+/* At the end of the round, so that who wakes finds all of it. */
+static void owe_byte(struct umad_fd *u)
 {
-	if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-		log_debug("umad%u: it cannot be shown readable: %m", u->of->number);
+	u->owed++;
+	if (list_empty(&u->bell))
+		list_add_tail(&u->bell, &u->of->r->umads.bells);
 }
 
 static void fill(struct umad_fd *u)
 {
 	struct bell b = umad_shm_bell(u->shm);
-	bool before, after;
 
 	u->full = !umad_shm_room(u->shm, u->rx);
 	if (u->full)
 		return;
-	before = bell_show(&b);
+	if (bell_show(&b))
+		owe_byte(u);
 	while (place_one(u))
 		;
 	WRITE_ONCE(u->shm->tail, u->rx);
-	after = bell_show(&b);
-	if (before)
+	if (bell_show(&b))
+		owe_byte(u);
+}
+
+/* No more than one or two are ever there: nothing to be done about an error but what a hang-up brings. */
+static void ring_bell(struct umad_fd *u)
+{
+	for (; u->owed; u->owed--)
+		if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+			log_debug("umad%u: it cannot be shown readable: %m", u->of->number);
+}
+
+void umad_rings_bells(struct rused *r)
+{
+	while (!list_empty(&r->umads.bells)) {
+		struct umad_fd *u = list_first_entry(&r->umads.bells, struct umad_fd, bell);
+
+		list_del(&u->bell);
 		ring_bell(u);
-	if (after)
-		ring_bell(u);
+	}
 }
 
 void umad_ring_show(struct umad_fd *u)
@@ -208,7 +224,6 @@ void umad_rings_sleep(struct rused *r)
 		/* Else it was just before that, and there is no kick. */
 		if (!umad_shm_posted(u->shm, u->tx)) {
 			list_del(&u->ring);
-			list_init(&u->ring);
 		}
 	}
 }
