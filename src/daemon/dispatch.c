@@ -386,7 +386,7 @@ static int do_umad_open(struct msg *m)
 {
 	struct ipc_umad_opened rep = { 0 };
 	struct ipc_umad_open q;
-	int fds[2], rc;
+	int fds[UMAD_OPEN_FDS], rc;
 
 	if (!m->c->proc)
 		return answer_error(m, -EPERM);
@@ -394,7 +394,7 @@ static int do_umad_open(struct msg *m)
 	rc = umad_open_minor(m->c, &q, &rep.file, fds);
 	if (rc)
 		return answer_error(m, rc);
-	rc = answer_fds(m, &rep, sizeof(rep), fds, fds[1] < 0 ? 1 : 2);
+	rc = answer_fds(m, &rep, sizeof(rep), fds, fds[1] < 0 ? 1 : UMAD_OPEN_FDS);
 	close(fds[0]);
 	if (fds[1] >= 0)
 		close(fds[1]);

@@ -124,25 +124,23 @@ static int sm_open(struct umad_fd *u, bool nonblock)
 	return rc == -EINPROGRESS ? 1 : rc;
 }
 
-static int open_umad(struct umad_fd *u, int *memfd)
+static int open_umad(struct umad_fd *u, int fds[2])
 {
-	int rc = umad_ring_open(u);
+	int rc = umad_ring_open(u, fds);
 
-	if (rc < 0)
+	if (rc)
 		return rc;
-	*memfd = rc;
 	rc = umad_open(&u->of->port, &file_ops, u, &u->file);
 	if (!rc)
 		return 0;
 	umad_ring_close(u);
-	close(*memfd);
-	*memfd = -1;
+	close(fds[0]);
 	return rc;
 }
 
-/* Takes sv[0], our end. *memfd: the file's memory, the caller's; -1: it has none. */
+/* Takes sv[0], our end. fds: of its memory, as umad_ring_open(); not if it is issmN. */
 static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const int sv[2],
-		    uint32_t *number, int *memfd)
+		    uint32_t *number, int fds[2])
 {
 	struct umad_fd *u = calloc(1, sizeof(*u));
 	struct rused *r = n->r;
@@ -159,13 +157,14 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 	u->of = n;
 	u->number = rand_u32() << INDEX_BITS | (uint32_t)id;
 	u->f.fn = fd_event;
+	u->kick.fd = -1;
 	list_init(&u->ring);
 	list_init(&u->bell);
 	rc = loop_add(&r->loop, &u->f, sv[0], EPOLLRDHUP);
 	if (rc)
 		close(sv[0]);
 	else
-		rc = sm ? sm_open(u, q->nonblock) : open_umad(u, memfd);
+		rc = sm ? sm_open(u, q->nonblock) : open_umad(u, fds);
 	if (rc < 0) {
 		idtable_remove(&r->umads.ids, (uint32_t)id);
 		loop_del(&r->loop, &u->f);
@@ -180,12 +179,13 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 	return 0;
 }
 
-int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number, int fds[2])
+int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number,
+		    int fds[UMAD_OPEN_FDS])
 {
 	struct umad_node *n = NULL;
 	int sv[2], rc;
 
-	fds[0] = fds[1] = -1;
+	fds[1] = fds[2] = -1;
 	if (c->umad_view && q->minor < 2 * UMAD_MAX_NODES)
 		n = c->umad_view->node[q->minor % UMAD_MAX_NODES];
 	if (!n)
@@ -196,7 +196,7 @@ int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *n
 			 strerror(-rc));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
 		return -errno;
-	rc = file_new(n, q, sv, number, &fds[1]);
+	rc = file_new(n, q, sv, number, fds + 1);
 	if (rc) {
 		close(sv[1]);
 		return rc;

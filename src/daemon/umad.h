@@ -18,6 +18,7 @@
 
 #define UMAD_MAX_NODES 64	/* numbers N with a fixed minor: umadN N, issmN 64 + N */
 #define UMAD_MAX_FILES 4096
+#define UMAD_OPEN_FDS 3
 
 struct client;
 struct ipc_umad;
@@ -57,10 +58,11 @@ void umad_init(struct rused *r);
 void umad_fini(struct rused *r);
 
 /*
- * umad.c: open(): the file's number, the program's descriptor and the memory's (-1: issmN has
- * none), the caller's; -ENXIO no such device, -EMFILE ...
+ * umad.c: open(): the file's number, the program's descriptor and the memory's, both the caller's,
+ * and the eventfd's, which is not; -1 twice: issmN has no memory. -ENXIO no such device, -EMFILE ...
  */
-int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number, int fds[2]);
+int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number,
+		    int fds[UMAD_OPEN_FDS]);
 /* There is something in the file's memory, or room. No such file: nothing. */
 void umad_kick(struct rused *r, uint32_t file);
 /*

@@ -29,6 +29,7 @@ struct umad_fd {
 
 	/* umad_ring.c */
 	struct umad_shm *shm;	/* NULL: issmN */
+	struct loop_fd kick;	/* eventfd: something has been written there */
 	struct list_head ring;	/* umads.rings, looked at while we are awake; else empty */
 	bool watched;		/* the programs know that */
 	uint32_t rx, tx;	/* our positions */
@@ -43,8 +44,8 @@ _Static_assert(offsetof(struct umad_fd, node) == 0, "freed by its node");
 /* Closes what is open of a node, whose port has been removed. */
 void umad_close_node(struct umad_node *n);
 
-/* The memory of a file, and its descriptor, the caller's; or -errno. */
-int umad_ring_open(struct umad_fd *u);
+/* The memory of a file: 0, its descriptor, the caller's, and that of u->kick, ours; or -errno. */
+int umad_ring_open(struct umad_fd *u, int fds[2]);
 /* Of a file that ends. Twice is harmless. */
 void umad_ring_close(struct umad_fd *u);
 /* Sends what was posted before now, as many as the ring holds at most. */

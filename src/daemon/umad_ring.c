@@ -6,7 +6,10 @@
 #include <errno.h>
 #include <rdma/ib_user_mad.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/memfd.h"
@@ -14,14 +17,44 @@
 #include "daemon/umad_internal.h"
 #include "queue/barrier.h"
 
-int umad_ring_open(struct umad_fd *u)
+/* Not read: each write is news to an edge-triggered epoll. */
+static void kicked(struct loop_fd *f, uint32_t events)
+{
+	struct umad_fd *u = container_of(f, struct umad_fd, kick);
+
+	umad_ring_send(u);
+	umad_ring_show(u);
+}
+
+static int kick_open(struct umad_fd *u)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), rc;
+
+	if (fd < 0)
+		return -errno;
+	u->kick.fn = kicked;
+	rc = loop_add(&u->of->r->loop, &u->kick, fd, EPOLLIN | EPOLLET);
+	if (rc)
+		close(fd);
+	return rc;
+}
+
+int umad_ring_open(struct umad_fd *u, int fds[2])
 {
 	struct rused *r = u->of->r;
-	int fd;
+	int rc;
 
-	u->shm = memfd_new("ruse-umad", sizeof(*u->shm), &fd);
+	u->shm = memfd_new("ruse-umad", sizeof(*u->shm), &fds[0]);
 	if (!u->shm)
-		return fd;
+		return fds[0];
+	rc = kick_open(u);
+	if (rc) {
+		memfd_unmap(u->shm, sizeof(*u->shm));
+		u->shm = NULL;
+		close(fds[0]);
+		return rc;
+	}
+	fds[1] = u->kick.fd;
 	umad_shm_init(u->shm);
 	u->shm->generation = r->page->generation;
 	u->shm->number = u->number;
@@ -29,13 +62,14 @@ int umad_ring_open(struct umad_fd *u)
 	/* A RoCE port's addresses may be wrong. */
 	if (u->of->port.mad->qps & 1)
 		u->shm->port = u->of->port.mad->num;
-	return fd;
+	return 0;
 }
 
 void umad_ring_close(struct umad_fd *u)
 {
 	list_del(&u->ring);
 	list_del(&u->bell);
+	loop_del(&u->of->r->loop, &u->kick);
 	if (!u->shm)
 		return;
 	WRITE_ONCE(u->shm->dead, 1u);

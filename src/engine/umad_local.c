@@ -11,7 +11,7 @@
 
 #define WAITS_IN_VAIN 3u	/* readable, and no packet: somebody was stopped, or killed, in the middle */
 
-int umad_map_open(uint32_t number, int memfd, void **file)
+int umad_map_open(uint32_t number, int memfd, int kick, void **file)
 {
 	struct umad_shm *s = memfd_map(memfd, sizeof(*s), true);
 	struct umad_map *map = s && s->number == number ? calloc(1, sizeof(*map)) : NULL;
@@ -22,6 +22,7 @@ int umad_map_open(uint32_t number, int memfd, void **file)
 	}
 	map->shm = s;
 	map->engine = engine.generation;
+	map->kick = own_fd(kick);
 	*file = map;
 	return 0;
 }
@@ -32,6 +33,10 @@ void engine_umad_release(void *file)
 
 	if (!map)
 		return;
+	/* In a forked child all that is ours is closed. */
+	engine_check_fork();
+	if (map->engine == engine.generation)
+		own_close(map->kick);
 	memfd_unmap(map->shm, sizeof(*map->shm));
 	free(map);
 }
@@ -43,18 +48,29 @@ static bool connected(const struct umad_map *map)
 	       engine.host_page->generation == map->shm->generation;
 }
 
-/* Likewise. False: it is not there. */
-static bool kick(const struct umad_map *map)
+/* Likewise. False: rused is gone. */
+static bool kick(const struct umad_map *map, enum umad_wake wake)
 {
 	struct ipc_umad_kick q = { .file = map->shm->number };
+	uint64_t one = 1;
 
-	return !ipc_post(&engine.conn, IPC_UMAD_KICK, &q, sizeof(q));
+	switch (wake) {
+	case UMAD_WAKE_NOT:
+		break;
+	case UMAD_WAKE:
+		sys_write(map->kick, &one, sizeof(one));
+		break;
+	case UMAD_WAKE_LATE:
+		return !ipc_post(&engine.conn, IPC_UMAD_KICK, &q, sizeof(q));
+	}
+	return true;
 }
 
 bool umad_post(struct umad_map *map, const void *data, size_t len)
 {
 	struct umad_shm *s = map->shm;
-	bool done = false, wake = false;
+	enum umad_wake wake = UMAD_WAKE_NOT;
+	bool done = false, gone;
 	uint32_t generation, tid;
 
 	engine_check_fork();
@@ -71,11 +87,11 @@ bool umad_post(struct umad_map *map, const void *data, size_t len)
 		else
 			map->posted[tid]--;
 	}
-	wake = wake && !kick(map);
+	gone = !kick(map, wake);
 	conn_unlock();
-	if (wake)
+	if (gone)
 		conn_forget(generation);
-	return done && !wake;
+	return done && !gone;
 }
 
 ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *seq)

@@ -9,6 +9,7 @@
 struct umad_map {
 	struct umad_shm *shm;
 	uint32_t engine;		/* engine.generation: a forked child posts nothing */
+	int kick;			/* eventfd of engine.generation: wakes rused */
 	uint32_t tx;			/* position of the next MAD; this and posted under the connection's lock */
 	uint32_t posted[UMAD_TIDS];
 };
@@ -20,8 +21,11 @@ struct umad_wait {
 	uint32_t waits;
 };
 
-/* Maps a file's memory, which rused says is that of number. 0, -ENOMEM, -EPROTO. *map until engine_umad_release(). */
-int umad_map_open(uint32_t number, int memfd, void **map);
+/*
+ * Maps a file's memory, which rused says is that of number: 0, and kick is taken; -ENOMEM, -EPROTO.
+ * *map until engine_umad_release().
+ */
+int umad_map_open(uint32_t number, int memfd, int kick, void **map);
 /* True: the bytes, which are the caller's own copy, are on their way. False: rused is to be asked. */
 bool umad_post(struct umad_map *map, const void *data, size_t len);
 /* read(): bytes or -errno, -EAGAIN: there is nothing. *seq: a long packet, which is rused's. */

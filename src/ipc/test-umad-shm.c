@@ -51,7 +51,8 @@ static bool put(uint32_t value)
 	if (!slot)
 		return false;
 	before = bell_show(&b);
-	memcpy(slot->data, &value, sizeof(value));
+	/* A reader that is too late may still look at it. */
+	WRITE_ONCE(*(uint32_t *)slot->data, value);
 	slot->len = sizeof(value);
 	smp_store_release(&slot->state, umad_slot_word(rx++, UMAD_SLOT_READY));
 	WRITE_ONCE(s->tail, rx);
@@ -72,7 +73,7 @@ static bool get(uint32_t *value)
 		slot = umad_shm_next(s, &pos);
 		if (!slot)
 			return false;
-		memcpy(value, slot->data, sizeof(*value));
+		*value = READ_ONCE(*(uint32_t *)slot->data);
 		if (umad_shm_take(s, slot, pos))
 			return true;
 	}
@@ -365,7 +366,7 @@ static void posts(void **state)
 {
 	uint8_t got[IPC_UMAD_SHOWN];
 	uint32_t tx = 0, mine = 0;
-	bool wake;
+	enum umad_wake wake;
 
 	assert_int_equal(umad_shm_fetch(s, 0, got), -EAGAIN);
 	for (uint32_t round = 0; round < 5; round++) {
@@ -389,10 +390,10 @@ static void posts(void **state)
 static void wakes(void **state)
 {
 	uint8_t got[IPC_UMAD_SHOWN];
-	bool wake;
+	enum umad_wake wake;
 
 	/* Once, as long as it is on its way. */
-	assert_true(umad_shm_post(s, 0, packet, 320, &wake) && wake);
+	assert_true(umad_shm_post(s, 0, packet, 320, &wake) && wake == UMAD_WAKE);
 	assert_true(umad_shm_post(s, 1, packet, 320, &wake) && !wake);
 	s->kicked = 0;
 	s->watched = 1;
@@ -400,7 +401,7 @@ static void wakes(void **state)
 	/* A rused that watches and does not look. */
 	for (uint32_t i = 3; i < UMAD_TX_LATE; i++)
 		assert_true(umad_shm_post(s, i, packet, 320, &wake) && !wake);
-	assert_true(umad_shm_post(s, UMAD_TX_LATE, packet, 320, &wake) && wake);
+	assert_true(umad_shm_post(s, UMAD_TX_LATE, packet, 320, &wake) && wake == UMAD_WAKE_LATE);
 	assert_int_equal(umad_shm_fetch(s, 0, got), 320);
 	assert_int_equal(umad_shm_fetch(s, 1, got), 320);
 	assert_true(umad_shm_post(s, UMAD_TX_LATE + 1, packet, 320, &wake) && !wake);
@@ -409,7 +410,7 @@ static void wakes(void **state)
 static void hostile_writer(void **state)
 {
 	uint8_t got[IPC_UMAD_SHOWN];
-	bool wake;
+	enum umad_wake wake;
 
 	assert_true(umad_shm_post(s, 0, packet, 320, &wake));
 	s->tx[0].len = 321;

@@ -4,8 +4,8 @@
  *
  * IPC_UMAD_OPEN: open(). Body ipc_umad_open; reply ipc_umad_opened and one end of a
  * SOCK_SEQPACKET pair: the file lives until that is closed everywhere. umadN: what can be read
- * is in memory, a memfd sealed against shrinking, the second descriptor (ipc/umad_shm.h); a packet
- * longer than IPC_UMAD_SHOWN, and whatever is behind it, waits: only its number is there. issmN:
+ * is in memory (ipc/umad_shm.h), a memfd sealed against shrinking; it and an eventfd that wakes
+ * rused for what is written there are two more descriptors. A packet longer than IPC_UMAD_SHOWN, and whatever is behind it, waits: only its number is there. issmN:
  * one datagram as soon as it is ours, of one byte, 0 or an errno. When the device goes the other
  * end is closed.
  *
@@ -14,7 +14,7 @@
  * reply ipc_umad_reply and bytes, or a memfd. -EBADF: no such file; it was a former rused's, or
  * the device is gone.
  *
- * IPC_UMAD_KICK: there are MADs in that memory, or there is room in it. Body ipc_umad_kick, no answer.
+ * IPC_UMAD_KICK: as the eventfd, but an error says that rused is gone. Body ipc_umad_kick, no answer.
  */
 #ifndef RUSE_IPC_UMAD_MSG_H
 #define RUSE_IPC_UMAD_MSG_H

@@ -116,7 +116,8 @@ bool umad_shm_sendable(const struct umad_shm *s, const uint32_t posted[UMAD_TIDS
 	return posted[tid] + READ_ONCE(s->begun[tid]) == smp_load_acquire(&s->ended[tid]);
 }
 
-bool umad_shm_post(struct umad_shm *s, uint32_t pos, const void *data, size_t len, bool *wake)
+bool umad_shm_post(struct umad_shm *s, uint32_t pos, const void *data, size_t len,
+		   enum umad_wake *wake)
 {
 	struct umad_slot *slot = &s->tx[pos % UMAD_TX];
 	uint32_t late = pos - UMAD_TX_LATE;
@@ -127,8 +128,8 @@ bool umad_shm_post(struct umad_shm *s, uint32_t pos, const void *data, size_t le
 	memcpy(slot->data, data, len);
 	WRITE_ONCE(slot->len, (uint32_t)len);
 	smp_store_mb(&slot->state, umad_slot_word(pos, UMAD_SLOT_READY));
-	*wake = (!READ_ONCE(s->watched) && !atomic_xchg(&s->kicked, 1u)) ||
-		READ_ONCE(s->tx[late % UMAD_TX].state) == umad_slot_word(late, UMAD_SLOT_READY);
+	*wake = umad_shm_posted(s, late) ? UMAD_WAKE_LATE :
+		!READ_ONCE(s->watched) && !atomic_xchg(&s->kicked, 1u) ? UMAD_WAKE : UMAD_WAKE_NOT;
 	return true;
 }
 

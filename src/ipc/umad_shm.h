@@ -92,8 +92,11 @@ bool umad_shm_sendable(const struct umad_shm *s, const uint32_t posted[UMAD_TIDS
 		       const void *data, size_t len);
 /* Which of UMAD_TIDS a MAD's transaction is. */
 uint32_t umad_shm_tid(const uint8_t *mad);
-/* By one thread at a time. False: no room. *wake: rused is to be told. */
-bool umad_shm_post(struct umad_shm *s, uint32_t pos, const void *data, size_t len, bool *wake);
+/* What rused is to be told: nothing, by the eventfd, by IPC_UMAD_KICK: it may be gone. */
+enum umad_wake { UMAD_WAKE_NOT, UMAD_WAKE, UMAD_WAKE_LATE };
+/* By one thread at a time. False: no room. */
+bool umad_shm_post(struct umad_shm *s, uint32_t pos, const void *data, size_t len,
+		   enum umad_wake *wake);
 /* rused's: is there one at its position? */
 bool umad_shm_posted(const struct umad_shm *s, uint32_t pos);
 /* Its bytes, copied once, at most IPC_UMAD_SHOWN; -EAGAIN there is none, -EPROTO too long. */
