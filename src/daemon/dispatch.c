@@ -492,9 +492,11 @@ int client_posted(struct client *c, const struct ipc_hdr *h, const void *body, s
 {
 	struct msg m = { .c = c, .h = h, .body = body, .len = len };
 
-	if (ipc_check(h, len, false) || h->type != IPC_UCMA_POST)
+	if (ipc_check(h, len, false))
 		return -EPROTO;
-	return do_ucma_write(&m);
+	if (h->type == IPC_UMAD_KICK)
+		return do_umad_kick(&m);
+	return h->type == IPC_UCMA_POST ? do_ucma_write(&m) : -EPROTO;
 }
 
 int client_message(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,

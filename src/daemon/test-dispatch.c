@@ -328,6 +328,7 @@ static void test_channel_queue(void **state)
 {
 	const struct loop_memory *m = r.loop.memory;
 	struct ipc_peer p = { .block = 3 };
+	struct ipc_umad_kick kick = { .file = 0x1001 };
 	struct ipc_ucma none = { 0 };
 
 	open_channel();
@@ -349,6 +350,10 @@ static void test_channel_queue(void **state)
 	enqueue(IPC_UCMA_POST, &none, sizeof(none));
 	assert_true(channels_drain(&r));
 	assert_int_equal(c->channel.map->tail, 5);
+	umad_init(&r);
+	enqueue(IPC_UMAD_KICK, &kick, sizeof(kick));
+	assert_true(channels_drain(&r) && !c->dead);
+	umad_fini(&r);
 	/* Nothing but what has no answer. */
 	enqueue(IPC_COUNTERS, NULL, 0);
 	m->take(&r.loop);

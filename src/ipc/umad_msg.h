@@ -5,9 +5,10 @@
  * IPC_UMAD_OPEN: open(). Body ipc_umad_open; reply ipc_umad_opened and one end of a
  * SOCK_SEQPACKET pair: the file lives until that is closed everywhere. umadN: what can be read
  * is in memory (ipc/umad_shm.h), a memfd sealed against shrinking; it and an eventfd that wakes
- * rused for what is written there are two more descriptors. A packet longer than IPC_UMAD_SHOWN, and whatever is behind it, waits: only its number is there. issmN:
- * one datagram as soon as it is ours, of one byte, 0 or an errno. When the device goes the other
- * end is closed.
+ * rused for what is written there are two more descriptors. A packet longer than
+ * IPC_UMAD_SHOWN, and whatever is behind it, waits: only its number is there. issmN: one
+ * datagram as soon as it is ours, of one byte, 0 or an errno. When the device goes the other end
+ * is closed.
  *
  * IPC_UMAD_CALL: read(), write() and ioctl() of a umadN, by whichever process has it. Body
  * ipc_umad and the bytes that follow it, or, for more than IPC_UMAD_INLINE of write(), a memfd;
