@@ -160,21 +160,27 @@ static uint32_t was_read(struct ucma_shm *s, uint32_t id, uint32_t pos)
 	return smp_load_acquire(&slot->state) == ucma_slot_word(pos, UCMA_SLOT_TAKEN);
 }
 
+/* Nothing that may be on its way to an id makes a listener of it, or a member of a group. */
+static bool may_end(const struct ucma_card *card, const struct ucma_shm *s)
+{
+	return READ_ONCE(card->file) == s->number && (READ_ONCE(card->has) & UCMA_CAN_DESTROY);
+}
+
 bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_t id,
 		       uint32_t *reported)
 {
-	/* From now on nobody reads what comes. */
-	if (!ucma_card_read(card, s, id, UCMA_CAN_DESTROY, 0, NULL, 0) || READ_ONCE(s->gone[id]))
+	if (READ_ONCE(s->gone[id]) || !may_end(card, s))
 		return false;
+	/* From now on nobody reads what comes. */
 	WRITE_ONCE(s->gone[id], (uint8_t)1);
 	smp_mb();
 	for (int i = 0; i < TRIES; i++) {
 		uint32_t seq = smp_load_acquire(&card->seq), n = READ_ONCE(card->reported);
 		uint32_t from = READ_ONCE(card->reaped), tail;
-		bool good = READ_ONCE(card->file) == s->number &&
-			    READ_ONCE(card->done) == READ_ONCE(s->posted[id]);
 
 		smp_rmb();
+		if (!may_end(card, s))
+			break;
 		tail = smp_load_acquire(&s->tail);
 		/* What is further back has been counted: rused does before it uses a slot again. */
 		if (tail - from > UCMA_RING)
@@ -186,8 +192,6 @@ bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_
 			cpu_relax();
 			continue;
 		}
-		if (!good)
-			break;
 		atomic_add(&s->posted[id], 1u);
 		*reported = n;
 		return true;
