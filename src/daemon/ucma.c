@@ -51,7 +51,7 @@ struct ucma_fd {
 	uint32_t number;
 	struct ucma_shm *shm;	/* also the program's */
 	int pid;		/* who opened it */
-	uint32_t poster;	/* process that has posted last; 0: none */
+	uint32_t poster;	/* process that has opened it, or posted last */
 };
 
 static struct ucma *ucma_of(const struct ucma_fd *u)
@@ -255,6 +255,7 @@ static int file_new(struct client *c, int fd, struct ucma_fd *u, uint32_t *numbe
 	u->r = r;
 	list_init(&u->woken);
 	u->pid = c->pid;
+	u->poster = c->proc;
 	u->number = rand_u32() << INDEX_BITS | (uint32_t)id;
 	u->f.fn = fd_event;
 	u->shm->generation = r->page->generation;

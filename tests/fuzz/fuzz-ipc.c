@@ -147,6 +147,21 @@ static void drain(int fd)
 	}
 }
 
+/* The same into its queue. */
+static void put_queue(struct ipc_channel *ch, uint8_t options, const struct ipc_hdr *h,
+		      const uint8_t *body, size_t len)
+{
+	struct ipc_chan_item *item = &ch->queue[ch->head++ % CHAN_QUEUE];
+
+	item->hdr = *h;
+	memcpy(item->body, body, len);
+	item->len = (uint32_t)len;
+	if (options & OPT_WORDS && len >= 2 * sizeof(uint32_t)) {
+		memcpy(&item->len, body, sizeof(uint32_t));
+		memcpy(&ch->head, body + sizeof(uint32_t), sizeof(uint32_t));
+	}
+}
+
 /* Into the channel, as a hostile process would write it. False: there is none. */
 static bool put_channel(struct client *c, uint8_t options, const struct ipc_hdr *h,
 			const uint8_t *body, size_t len)
@@ -155,6 +170,10 @@ static bool put_channel(struct client *c, uint8_t options, const struct ipc_hdr 
 
 	if (!ch || !(options & OPT_CHANNEL))
 		return false;
+	if (h->type == IPC_UCMA_POST) {
+		put_queue(ch, options, h, body, len);
+		return true;
+	}
 	ch->request.hdr = *h;
 	memcpy(ch->request.body, body, len);
 	ch->request.len = (uint32_t)len;

@@ -108,7 +108,7 @@ void ucma_reap(struct ucma_file *f)
 		if (!ev)
 			continue;
 		ctx = ev->ctx;
-		gone = slot->state == ucma_slot_word(ev->pos, UCMA_SLOT_GONE);
+		gone = READ_ONCE(slot->state) == ucma_slot_word(ev->pos, UCMA_SLOT_GONE);
 		ucma_withdraw(f, ev);
 		/* Its id was destroyed by a program that has posted so, and nobody has read it. */
 		if (gone)

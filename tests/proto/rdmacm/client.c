@@ -121,6 +121,23 @@ int c_create(struct client *c, uint64_t uid, uint16_t ps)
 	return ret ? ret : reply_u32(c);
 }
 
+void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len, uint16_t out)
+{
+	struct {
+		struct rdma_ucm_cmd_hdr hdr;
+		uint8_t payload[512];
+	} buf = { .hdr = { .cmd = cmd, .in = (uint16_t)len, .out = out } };
+
+	assert_true(len <= sizeof(buf.payload));
+	memcpy(buf.payload, payload, len);
+	flush(c);
+	ucma_post(c->f, &(struct ucma_cmd){ .buf = &buf, .len = sizeof(buf.hdr) + len }, &c->reply);
+	if (c->shm)
+		flush(c);
+	else
+		c->readable = ucma_file_events(c->f);
+}
+
 /* What a program may know by itself is what rused answers. */
 int c_destroy(struct client *c, uint32_t id)
 {

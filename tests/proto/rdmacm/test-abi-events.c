@@ -158,6 +158,37 @@ static void unfilled(void **state)
 	assert_int_equal(((struct sockaddr_ib *)&q.dst_addr)->sib_family, AF_IB);
 }
 
+/* Without an answer: what the command would have said comes as an event, and DESTROY_ID's to nobody. */
+static void posted(void **state)
+{
+	struct sockaddr_storage good = addr("10.0.0.2", 7000);
+	struct rdma_ucm_resolve_addr a = { .timeout_ms = 1000, .dst_size = sizeof(struct sockaddr_in) };
+	struct rdma_ucm_destroy_id d = { .response = 0x1000 };
+	struct rdma_ucm_event_resp ev;
+	int again;
+
+	(void)state;
+	memcpy(&a.dst_addr, &good, sizeof(struct sockaddr_in));
+	a.id = d.id = (uint32_t)c_create(cli, 77, RDMA_PS_TCP);
+	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
+	c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, &ev);
+	assert_int_equal(ev.uid, 77);
+	/* In the wrong state. */
+	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
+	c_expect(cli, RDMA_CM_EVENT_ADDR_ERROR, &ev);
+	assert_int_equal((int)ev.status, -EINVAL);
+	c_nothing(cli);
+	/* With one that nobody has read. */
+	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
+	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
+	c_nothing(cli);
+	assert_int_equal(c_destroy(cli, d.id), -ENOENT);
+	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
+	again = c_create(cli, 78, RDMA_PS_TCP);
+	assert_int_equal(again, d.id);
+	assert_int_equal(c_destroy(cli, (uint32_t)again), 0);
+}
+
 static void resolve_errors(void **state)
 {
 	static const int status[] = { -ETIMEDOUT, -EHOSTUNREACH, -ENETUNREACH, -EADDRNOTAVAIL };
@@ -412,6 +443,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(options, setup, teardown),
 		cmocka_unit_test_setup_teardown(paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(unfilled, setup, teardown),
+		cmocka_unit_test_setup_teardown(posted, setup, teardown),
 		cmocka_unit_test_setup_teardown(resolve_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_uid, setup, teardown),
 		cmocka_unit_test_setup_teardown(reported, setup, teardown),

@@ -72,6 +72,8 @@ struct client *client_open(struct world *w, unsigned int host);
 void client_close(struct client *c);
 /* A write of header and payload; out: of the header. The errno or 0, and checks the length. */
 int client_cmd(struct client *c, uint32_t cmd, const void *payload, size_t len, uint16_t out);
+/* The same posted: nobody is told what came of it, but by events. */
+void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len, uint16_t out);
 /* Any bytes: what ucma_write() returns. */
 ssize_t client_write(struct client *c, const struct ucma_cmd *cmd);
 
