@@ -143,7 +143,6 @@ void channels_init(struct rused *r)
 
 	list_init(&r->channels);
 	list_init(&r->umads.rings);
-	list_init(&r->umads.bells);
 	r->loop.memory = &memory;
 }
 

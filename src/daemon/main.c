@@ -285,7 +285,6 @@ static int setup(struct rused *r, const struct options *o)
 /* After each round of the loop. */
 static void after_round(struct loop *l)
 {
-	umad_rings_bells(container_of(l, struct rused, loop));
 	clients_reap(l);
 	fabric_settle(container_of(l, struct rused, loop));
 	gsi_settle(container_of(l, struct rused, loop));

@@ -159,7 +159,6 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 	u->f.fn = fd_event;
 	u->kick.fd = -1;
 	list_init(&u->ring);
-	list_init(&u->bell);
 	rc = loop_add(&r->loop, &u->f, sv[0], EPOLLRDHUP);
 	if (rc)
 		close(sv[0]);

@@ -48,7 +48,6 @@ struct umad_desc {
 struct umads {
 	struct umad_view view;	/* of rused's own devices */
 	struct idtable ids;	/* open files, by the low bits of their numbers */
-	struct list_head bells;	/* of those that somebody is to be woken for */
 	struct list_head rings;	/* of those that are looked at without a kick */
 };
 
@@ -76,8 +75,6 @@ int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int m
 void umad_rings_sleep(struct rused *r);
 bool umad_rings_there(const struct rused *r);
 void umad_rings_take(struct rused *r);
-/* At the end of a round: who waits for what has come hears of it. */
-void umad_rings_bells(struct rused *r);
 /* For umad_file_ops: how many sends of a file are open is in its memory. */
 void umad_fd_begun(void *ctx, const uint8_t *mad);
 void umad_fd_ended(void *ctx, const uint8_t *mad);

@@ -33,8 +33,6 @@ struct umad_fd {
 	struct list_head ring;	/* umads.rings, looked at while we are awake; else empty */
 	bool watched;		/* the programs know that */
 	uint32_t rx, tx;	/* our positions */
-	struct list_head bell;	/* umads.bells, while bytes are owed to its socket */
-	uint32_t owed;
 	bool full;		/* something waits for room */
 	bool fetched, begun;	/* a MAD of the ring is being sent, and has been begun */
 };

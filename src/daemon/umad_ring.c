@@ -68,7 +68,6 @@ int umad_ring_open(struct umad_fd *u, int fds[2])
 void umad_ring_close(struct umad_fd *u)
 {
 	list_del(&u->ring);
-	list_del(&u->bell);
 	loop_del(&u->of->r->loop, &u->kick);
 	if (!u->shm)
 		return;
@@ -159,46 +158,31 @@ static bool place_one(struct umad_fd *u)
 	return true;
 }
 
-/* At the end of the round, so that who wakes finds all of it. */
-static void owe_byte(struct umad_fd *u)
+/* No more than one or two are ever there: nothing to be done about an error but what a hang-up brings. */
+static void ring_bell(struct umad_fd *u)
 {
-	u->owed++;
-	if (list_empty(&u->bell))
-		list_add_tail(&u->bell, &u->of->r->umads.bells);
+	if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+		log_debug("umad%u: it cannot be shown readable: %m", u->of->number);
 }
 
+/* At once: who waits reads the first while the next is on its way. */
 static void fill(struct umad_fd *u)
 {
 	struct bell b = umad_shm_bell(u->shm);
+	bool before, after;
 
 	u->full = !umad_shm_room(u->shm, u->rx);
 	if (u->full)
 		return;
-	if (bell_show(&b))
-		owe_byte(u);
+	before = bell_show(&b);
 	while (place_one(u))
 		;
 	WRITE_ONCE(u->shm->tail, u->rx);
-	if (bell_show(&b))
-		owe_byte(u);
-}
-
-/* No more than one or two are ever there: nothing to be done about an error but what a hang-up brings. */
-static void ring_bell(struct umad_fd *u)
-{
-	for (; u->owed; u->owed--)
-		if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-			log_debug("umad%u: it cannot be shown readable: %m", u->of->number);
-}
-
-void umad_rings_bells(struct rused *r)
-{
-	while (!list_empty(&r->umads.bells)) {
-		struct umad_fd *u = list_first_entry(&r->umads.bells, struct umad_fd, bell);
-
-		list_del(&u->bell);
+	after = bell_show(&b);
+	if (before)
 		ring_bell(u);
-	}
+	if (after)
+		ring_bell(u);
 }
 
 void umad_ring_show(struct umad_fd *u)
