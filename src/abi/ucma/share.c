@@ -100,7 +100,7 @@ void ucma_reap(struct ucma_file *f)
 		struct ucma_slot *slot = ucma_slot(f->shm, f->reaped);
 		struct ucma_event *ev = f->placed[f->reaped % UCMA_RING];
 		struct ucma_context *ctx;
-		bool gone;
+		bool dropped;
 
 		if (smp_load_acquire(&slot->state) == ucma_slot_word(f->reaped, UCMA_SLOT_READY))
 			break;
@@ -108,10 +108,10 @@ void ucma_reap(struct ucma_file *f)
 		if (!ev)
 			continue;
 		ctx = ev->ctx;
-		gone = READ_ONCE(slot->state) == ucma_slot_word(ev->pos, UCMA_SLOT_GONE);
+		dropped = READ_ONCE(slot->state) == ucma_slot_word(ev->pos, UCMA_SLOT_GONE);
 		ucma_withdraw(f, ev);
 		/* Its id was destroyed by a program that has posted so, and nobody has read it. */
-		if (gone)
+		if (dropped)
 			ucma_drop_event(f, ev);
 		else
 			ucma_event_read(f, ev);
@@ -146,18 +146,44 @@ static void show(struct ucma_file *f)
 	smp_store_release(shown, (uint32_t)UCMA_SHOWN);
 }
 
+/* A program has posted that the id is destroyed. */
+static bool gone(const struct ucma_file *f, const struct ucma_context *ctx)
+{
+	return ctx->id < UCMA_CARDS && READ_ONCE(f->shm->gone[ctx->id]);
+}
+
+/* Those whose id has gone meanwhile: either we see that here or the program has seen them. */
+static void take_back(struct ucma_file *f, uint32_t pos)
+{
+	for (; pos != f->tail; pos++)
+		if (gone(f, f->placed[pos % UCMA_RING]->ctx))
+			(void)atomic_cmpxchg(&ucma_slot(f->shm, pos)->state,
+					     ucma_slot_word(pos, UCMA_SLOT_READY),
+					     ucma_slot_word(pos, UCMA_SLOT_GONE));
+}
+
 /* ipc/ucma_shm.c says why in this order. */
 static void fill(struct ucma_file *f)
 {
 	struct ucma_shm *s = f->shm;
+	uint32_t pos = f->tail;
 
 	if (list_empty(&f->event_list) || f->tail - f->reaped == UCMA_RING)
 		return;
 	smp_store_mb(&s->filling, (uint32_t)UCMA_FILLING);
-	while (!list_empty(&f->event_list) && f->tail - f->reaped < UCMA_RING)
-		place(f, list_first_entry(&f->event_list, struct ucma_event, list));
+	while (!list_empty(&f->event_list) && f->tail - f->reaped < UCMA_RING) {
+		struct ucma_event *ev = list_first_entry(&f->event_list, struct ucma_event, list);
+
+		if (gone(f, ev->ctx))
+			ucma_drop_event(f, ev);
+		else
+			place(f, ev);
+	}
 	smp_store_mb(&s->tail, f->tail);
-	show(f);
+	take_back(f, pos);
+	/* Nobody is to be called for what nobody can read. */
+	if (ucma_shm_ready(s))
+		show(f);
 	if (atomic_xchg(&s->filling, (uint32_t)UCMA_FILLED) == UCMA_FILLING_AWAITED)
 		f->u->ops->filled(f->u->ctx, f->host);
 }

@@ -128,10 +128,22 @@ void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len
 		uint8_t payload[512];
 	} buf = { .hdr = { .cmd = cmd, .in = (uint16_t)len, .out = out } };
 
+	size_t all = sizeof(buf.hdr) + len;
+	uint32_t id, reported;
+
 	assert_true(len <= sizeof(buf.payload));
 	memcpy(buf.payload, payload, len);
 	flush(c);
-	ucma_post(c->f, &(struct ucma_cmd){ .buf = &buf, .len = sizeof(buf.hdr) + len }, &c->reply);
+	/* As the program's end does (engine/ucma_local.c). */
+	if (c->shm && ucma_post_id(&buf, all, &id)) {
+		if (cmd != RDMA_USER_CM_CMD_DESTROY_ID)
+			c->shm->posted[id]++;
+		else
+			ucma_card_destroy(&c->h->cards[id], c->shm, id, &reported);
+		if (!ucma_shm_ready(c->shm))
+			c->shm->shown = UCMA_SHOWN_NOT;
+	}
+	ucma_post(c->f, &(struct ucma_cmd){ .buf = &buf, .len = all }, &c->reply);
 	if (c->shm)
 		flush(c);
 	else

@@ -2,6 +2,7 @@
 /* Options, queries, events and who is told of them, multicast. */
 #include <errno.h>
 #include <stddef.h>
+#include "ipc/ucma_shm.h"
 #include "world.h"
 
 static struct world *w;
@@ -162,9 +163,11 @@ static void unfilled(void **state)
 static void posted(void **state)
 {
 	struct sockaddr_storage good = addr("10.0.0.2", 7000);
-	struct rdma_ucm_resolve_addr a = { .timeout_ms = 1000, .dst_size = sizeof(struct sockaddr_in) };
+	struct rdma_ucm_resolve_addr a = { .timeout_ms = 1000,
+					   .dst_size = sizeof(struct sockaddr_in) };
 	struct rdma_ucm_destroy_id d = { .response = 0x1000 };
 	struct rdma_ucm_event_resp ev;
+	uint32_t reported;
 	int again;
 
 	(void)state;
@@ -187,6 +190,21 @@ static void posted(void **state)
 	again = c_create(cli, 78, RDMA_PS_TCP);
 	assert_int_equal(again, d.id);
 	assert_int_equal(c_destroy(cli, (uint32_t)again), 0);
+	if (!cli->shm)
+		return;
+	/* What comes before rused has done it is shown to nobody. */
+	w->resolve_delay = NS_S;
+	a.id = d.id = (uint32_t)c_create(cli, 79, RDMA_PS_TCP);
+	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
+	assert_true(ucma_card_destroy(&cli->h->cards[d.id], cli->shm, d.id, &reported));
+	assert_int_equal(reported, 0);
+	world_run(w, w->now + 2 * NS_S);
+	w->resolve_delay = 0;
+	ucma_flush(cli->h->u);
+	assert_int_equal(cli->shm->shown, UCMA_SHOWN_NOT);
+	c_nothing(cli);
+	cli->shm->posted[d.id]--;	/* not twice */
+	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
 }
 
 static void resolve_errors(void **state)
