@@ -11,13 +11,15 @@
 #   - With -G the tools ask the SA by RMPP, so that they fail on ibsim. Here they are compared with
 #     the same call by LID.
 #   - Its hardware is another one (other_hardware()); counters of data are of other data.
+#   - Servers (ibping -S, ibsysstat -S) get no request of another ibsim client, and ibsim's ports stay
+#     Active when ibportstate disables them: what these do is in fabric.sh and fabric-sm.sh.
 #   - ibsim knows PortOpRcvCounters, PortVLOpPackets and PortVLOpData, always 0, which we have not;
 #     we have PortXmitDataSL and PortRcvDataSL, AllPortSelect of HCAs, GUIDInfo of switches, and
 #     routes with a part by LID and a directed one, as ibportstate needs of a switch's peer.
 . "${BASH_SOURCE%/*}/lib.sh"
 . "${BASH_SOURCE%/*}/fabric.inc"
 # What survey() finds.
-S='' C='' G='' S1='' C1='' C2='' G1='' G2='' P1='' P2='' N2='' first='' second='' guid='' absent=''
+S='' C='' G='' SG='' CG='' S1='' C1='' C2='' G1='' G2='' P1='' P2='' N2='' first='' second='' guid='' absent=''
 command -v ibsim >/dev/null || skip "there is no ibsim here"
 
 # at HOST CMD...: in this world, ruse or ibsim
@@ -272,8 +274,26 @@ record() {
 		# shellcheck disable=SC2086
 		ask "$T/$world/$n" $call
 	done <"$T/calls"
+	others >"$T/$world/others" 2>&1 </dev/null
 }
 
+# What takes more than one call, or is not asked of the wire.
+others() {
+	local lib
+	rm -f "$T/cache" "$T/edited"
+	echo "--- caches"
+	at "$second" ibnetdiscover --cache "$T/cache"
+	at "$second" ibnetdiscover --load-cache "$T/cache"
+	at "$second" ibcacheedit --switchguid "$SG:0x77" --caguid "$CG:0x78" "$T/cache" "$T/edited"
+	at "$second" ibnetdiscover --load-cache "$T/edited"
+	at "$second" ibnetdiscover --diff "$T/edited"
+	at "$second" iblinkinfo --load-cache "$T/edited"
+	echo "--- ibstat"
+	for lib in '' -l -p -s; do
+		# shellcheck disable=SC2086
+		at "$second" ibstat $lib
+	done
+}
 
 # What is known of the topology: LIDs are given out in its order, to be the same in both worlds.
 survey() {
@@ -289,6 +309,8 @@ survey() {
 			printf "0x%s 0x%04x 0x%04x\n\n", g, ++lid, lid > file
 			return lid
 		}
+		/^switchguid=/ && !sg { sg = $0; gsub(/switchguid=|\(.*/, "", sg) }
+		/^caguid=/ && !cg { cg = $0; gsub(/caguid=|\(.*/, "", cg) }
 		/^Switch/ { match($0, /S-[0-9a-f]+/); S = add(S, lid_of(substr($0, RSTART + 2, 16))); ca = 0 }
 		/^Ca/ { match($0, /H-[0-9a-f]+/); host = substr($0, RSTART, 18); ca = 1 }
 		/^Ca/ { split($0, words, "\""); name = words[4] }
@@ -303,6 +325,7 @@ survey() {
 			if (!C1) { C1 = l; G1 = g; first = host } }
 		END { printf "S=\"%s\" C=\"%s\" G=\"%s\" first=%s second=%s N2=%s\n", S, C, guids, first, second, N2
 			split(S, words, " ")
+			printf "SG=%s CG=%s ", sg, cg
 			printf "S1=%d C1=%d C2=%d G1=0x%s G2=0x%s ", words[1], C1, C2, G1, G2
 			printf "P1=%s P2=%s absent=%d guid=0x%s\n", raw(G1), raw(G2), lid + 1, G1 }
 		' file="$T/guid2lid" "$T/topology")"
@@ -331,6 +354,8 @@ other_hardware() {
 		-e '/^[[:space:]]*(PartEnforce[A-Za-z]*|InboundPartEnf|OutboundPartEnf|FilterRaw[A-Za-z]*)[:.]/d' \
 		-e '/^[[:space:]]*(LinearFdbCap|LinearFDBCap|PartitionEnforcementCap|flags|LifeTime)[:.]/d' \
 		-e '/^[[:space:]]*(DiagCode|RoundTrip|ClientReregister|McastPkeyTrapSuppressionEnabled)[:.]/d' \
+		-e '/ibwarn: sim_connect: /d' -e "s/'?(ibsim|rxe_)[0-9]+'?/DEVICE/" \
+		-e '/^[[:space:]]*(CA type|(Firm|Hard)ware version|Rate|Capability mask|Link layer):/d' \
 		-e '/^(PKeyViolations|P_KeyViolations|MkeyViolations|QkeyViolations)[:.]/d'
 }
 
@@ -403,6 +428,13 @@ check() {
 		echo "--- $call (<: ruse, >: ibsim)"
 		cat "$T/diff"
 	done <"$T/calls"
+	other_hardware <"$T/ruse/others" >"$T/a"
+	other_hardware <"$T/ibsim/others" >"$T/b"
+	grep -q '0x0*78' "$T/a" || { echo "ibcacheedit has not edited:"; cat "$T/ruse/others"; bad=$((bad + 1)); }
+	if ! diff "$T/a" "$T/b"; then
+		echo "--- caches, ibstat (<: ruse, >: ibsim)"
+		bad=$((bad + 1))
+	fi
 	return $bad
 }
 
@@ -438,10 +470,12 @@ umad2sim=$(sed -n 's/^sim_so=//p' "$(command -v ibsim-run)")
 pick='0,1,1'
 if [ -n "${FABRIC_LONG:-}" ]; then
 	pick=
-	set -- '--star 4' '--fat-tree 4' '--torus 3x3 1' '--dragonfly 3 1 1'
-	for fabric in /usr/share/doc/ibsim-utils/net-examples/net*; do
-		[ ! -f "$fabric" ] || set -- "$@" "$fabric"
-	done
+	if [ $# = 0 ]; then
+		set -- '--star 4' '--fat-tree 4' '--torus 3x3 1' '--dragonfly 3 1 1'
+		for fabric in /usr/share/doc/ibsim-utils/net-examples/net*; do
+			[ ! -f "$fabric" ] || set -- "$@" "$fabric"
+		done
+	fi
 fi
 [ $# -gt 0 ] || set -- '--star 4'
 for fabric; do

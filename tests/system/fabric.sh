@@ -62,6 +62,14 @@ answers() { on H2 ibping -c 1 "$lid3" >/dev/null 2>&1; }
 wait_for 20 answers || die "no answer"
 want '3 received' H2 ibping -c 3 "$lid3"
 kill $server
+bg H3 ibsysstat -S >/dev/null 2>&1
+server=$!
+answers() { on H2 ibsysstat "$lid3" >"$T/out" 2>&1; }
+wait_for 20 answers || die "ibsysstat: $(cat "$T/out")"
+want 'sysstat ping succeeded' H2 ibsysstat "$lid3" ping
+want "$(uname -n)" H2 ibsysstat "$lid3" host
+want 'cpu 0: ' H2 ibsysstat "$lid3" cpu
+kill $server
 
 note "SMPs by hand"
 on H2 "$RUSE_TESTBIN/umad-post" || die "umad-post"

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Answers of a subnet administrator that is a stranger: to path queries and to joins of
+ * groups, early, late, twice, never, to whom they are not for. Each question is answered
+ * once, if it is not taken back, and what rdma_cm is told is a path or a group that can be.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "daemon/daemon.h"
+#include "daemon/fabric_cm.h"
+#include "fuzz.h"
+#include "rdmacm/rdmacm.h"
+
+#define STEP_LEN 72	/* what, which, two of options, data */
+#define DATA 4
+#define MAX_STEPS 200
+#define ASKED 4
+#define SENT 8
+
+static struct host_page page;
+static struct rused r;
+static struct fabric_host *host;
+static struct fabric_cm cm;
+static uint8_t sent[SENT][MAD_LEN];	/* questions on the wire, the last ones */
+static unsigned int nsent;
+static bool closed;			/* nothing leaves */
+static struct rdmacm_sa_path paths[ASKED];
+static struct rdmacm_sa_join joins[ASKED];
+static bool asked[ASKED], in[ASKED];
+
+static int send_mad(void *ctx, const struct mad_addr *a, const void *mad, size_t len)
+{
+	REQUIRE(len == MAD_LEN && a->qp == GSI_QPN && a->lid == 1);
+	if (closed)
+		return -ENODEV;
+	memcpy(sent[nsent++ % SENT], mad, MAD_LEN);
+	return 0;
+}
+
+static int query_gid(void *ctx, uint8_t index, uint8_t gid[16])
+{
+	memset(gid, index, 16);
+	return 0;
+}
+
+static const struct mad_ops ops = { .send = send_mad, .gid = query_gid };
+
+/* In place of rdmacm's own, as the linker has been told. */
+void __wrap_rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status);
+void __wrap_rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status);
+
+void __wrap_rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status)
+{
+	size_t i = (size_t)(q - paths);
+
+	REQUIRE(i < ASKED && asked[i] && status <= 0);
+	asked[i] = false;
+	REQUIRE(status || (q->path.dlid && q->path.slid && q->path.mtu && q->path.mtu <= 5));
+}
+
+/* Leaves within the call when its group says so. */
+void __wrap_rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status)
+{
+	size_t i = (size_t)(j - joins);
+
+	REQUIRE(i < ASKED && in[i] && status <= 0);
+	REQUIRE(status || (j->rec.mlid >= 0xc000 && j->rec.mlid != LID_PERMISSIVE));
+	if (status || !(j->rec.qkey & 3)) {
+		in[i] = false;
+		fabric_sa_leave(&cm, j);
+	}
+}
+
+static void setup(void)
+{
+	struct gsi_port *g = &r.gsi.port[0];
+
+	memset(&page, 0, sizeof(page));
+	memset(&r, 0, sizeof(r));
+	page.dev[0].in_use = 1;
+	page.dev[0].ib = (struct host_ib){ .host = 1, .hca_port = 1, .lid = 5, .sm_lid = 1,
+					   .npkeys = 2, .pkey = { 0x7fff, 0xffff } };
+	r.page = &page;
+	timer_heap_init(&r.loop.timers);
+	list_init(&r.fabric.groups);
+	host = calloc(1, sizeof(*host) + sizeof(host->port[0]));
+	REQUIRE(host);
+	*host = (struct fabric_host){ .r = &r, .cm = &cm, .nports = 1 };
+	host->port[0] = (struct fabric_port){ .host = host, .num = 1 };
+	r.fabric.port[0] = &host->port[0];
+	cm = (struct fabric_cm){ .r = &r, .host = host };
+	mad_host_init(&r.gsi.mad);
+	*g = (struct gsi_port){ .r = &r, .in_use = true };
+	g->port = (struct mad_port){ .ops = &ops, .ctx = g, .qps = 1 << GSI_QPN, .num = 1 };
+	mad_port_init(&g->port, &r.gsi.mad);
+	memset(paths, 0, sizeof(paths));
+	memset(joins, 0, sizeof(joins));
+	memset(asked, 0, sizeof(asked));
+	memset(in, 0, sizeof(in));
+	nsent = 0;
+	closed = false;
+}
+
+static void leave(size_t i)
+{
+	if (in[i])
+		fabric_sa_leave(&cm, &joins[i]);
+	in[i] = false;
+}
+
+static void forget(size_t i)
+{
+	if (asked[i])
+		fabric_sa_cancel(&cm, &paths[i]);
+	asked[i] = false;
+}
+
+static void teardown(void)
+{
+	for (size_t i = 0; i < ASKED; i++) {
+		forget(i);
+		leave(i);
+	}
+	fabric_sa_port_gone(&r, 0);
+	REQUIRE(list_empty(&r.fabric.groups));
+	mad_port_fini(&r.gsi.port[0].port, r.loop.now);
+	mad_host_fini(&r.gsi.mad);
+	REQUIRE(timer_next(&r.loop.timers) == NS_NEVER);
+	timer_heap_fini(&r.loop.timers);
+	free(host);
+}
+
+static void ask_path(const uint8_t *p, size_t i)
+{
+	forget(i);
+	paths[i] = (struct rdmacm_sa_path){ .timeout_ms = p[2] * 10u, .comp_mask = p[3] };
+	ib_sa_unpack_path(p + DATA, &paths[i].path);
+	asked[i] = true;
+	if (fabric_sa_path(&cm, &paths[i]))
+		asked[i] = false;
+}
+
+/* Few groups, so that members share them. */
+static void join(const uint8_t *p, size_t i)
+{
+	leave(i);
+	joins[i] = (struct rdmacm_sa_join){ .comp_mask = (uint64_t)p[3] << 1 | p[2] << 8 };
+	sa_unpack_mcmember(p + DATA, &joins[i].rec);
+	memset(joins[i].rec.mgid, 0, 16);
+	joins[i].rec.mgid[0] = 0xff;
+	joins[i].rec.mgid[15] = p[2] & 1;
+	in[i] = true;
+	if (fabric_sa_join(&cm, &joins[i]))
+		in[i] = false;
+}
+
+/* To a question that was asked, more or less. */
+static void answer(const uint8_t *p)
+{
+	struct mad_addr from = { .qp = GSI_QPN, .qpn = GSI_QPN, .lid = p[3] & 1 ? 7 : 1 };
+	uint8_t mad[MAD_LEN];
+
+	memcpy(mad, sent[p[1] % SENT], MAD_LEN);
+	mad[MAD_O_METHOD] = (p[2] & 1 ? p[3] : mad[MAD_O_METHOD] == MAD_SET ? MAD_GET :
+					       mad[MAD_O_METHOD]) | MAD_RESP;
+	if (p[2] & 2)
+		put_be16(mad + MAD_O_STATUS, p[3]);
+	if (p[2] & 4)
+		memcpy(mad + MAD_O_CLASS_SPECIFIC, p + DATA, 8);
+	if (p[2] & 8)
+		memcpy(mad + SA_HDR_LEN, p + DATA, STEP_LEN - DATA);
+	/* A group as it may be. */
+	if (p[2] & 16)
+		put_be16(mad + SA_HDR_LEN + 36, (uint16_t)(0xc000 | p[3]));
+	if (p[2] & 32)
+		mad[MAD_O_TID + 7] ^= p[3];
+	mad_input(&r.gsi.port[0].port, &from, mad, MAD_LEN, r.loop.now);
+}
+
+static void step(const uint8_t *p)
+{
+	struct mad_addr from = { .qp = GSI_QPN, .qpn = GSI_QPN, .lid = 1 };
+	uint8_t mad[MAD_LEN] = { 0 };
+	size_t i = p[1] % ASKED;
+
+	switch (p[0] % 9) {
+	case 0:
+		ask_path(p, i);
+		break;
+	case 1:
+		join(p, i);
+		break;
+	case 2:
+		forget(i);
+		break;
+	case 3:
+		leave(i);
+		break;
+	case 4:
+		memcpy(mad, p + 1, STEP_LEN - 1);
+		mad_input(&r.gsi.port[0].port, &from, mad, MAD_LEN, r.loop.now);
+		break;
+	case 5:
+		r.loop.now += p[3] * 10 * NS_MS;
+		mad_timer(&r.gsi.mad, r.loop.now);
+		break;
+	case 6:
+		if (p[2] & 1)
+			fabric_sa_reset(&r, 0);
+		closed = p[2] & 2 && p[2] & 4;
+		page.dev[0].ib.sm_lid = p[2] & 8 && p[2] & 16 ? 0 : 1;
+		break;
+	default:
+		answer(p);
+		break;
+	}
+	for (i = 0; i < ASKED && timer_next(&r.loop.timers) <= r.loop.now; i++)
+		timer_run(&r.loop.timers, r.loop.now);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	setup();
+	for (uint32_t i = 0; i < MAX_STEPS && size >= STEP_LEN; i++, size -= STEP_LEN) {
+		step(data);
+		data += STEP_LEN;
+	}
+	teardown();
+	return 0;
+}
