@@ -279,7 +279,7 @@ record() {
 
 # What takes more than one call, or is not asked of the wire.
 others() {
-	local lib
+	local dev
 	rm -f "$T/cache" "$T/edited"
 	echo "--- caches"
 	at "$second" ibnetdiscover --cache "$T/cache"
@@ -288,11 +288,13 @@ others() {
 	at "$second" ibnetdiscover --load-cache "$T/edited"
 	at "$second" ibnetdiscover --diff "$T/edited"
 	at "$second" iblinkinfo --load-cache "$T/edited"
+	# Here each port of an HCA is a device of its own.
 	echo "--- ibstat"
-	for lib in '' -l -p -s; do
-		# shellcheck disable=SC2086
-		at "$second" ibstat $lib
-	done
+	dev=$(at "$second" ibstat -l 2>/dev/null | head -n 1)
+	at "$second" ibstat "$dev"
+	at "$second" ibstat "$dev" 1
+	at "$second" ibstat -s "$dev"
+	at "$second" ibstat -p | head -n 1
 }
 
 # What is known of the topology: LIDs are given out in its order, to be the same in both worlds.
