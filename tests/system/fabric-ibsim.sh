@@ -361,6 +361,15 @@ other_hardware() {
 		-e '/^(PKeyViolations|P_KeyViolations|MkeyViolations|QkeyViolations)[:.]/d'
 }
 
+# no_link FILE: of a port that has none ibsim says less: it may do little, and has no prefix yet
+no_link() {
+	if grep -q '^LinkState:\.*Down' "$1"; then
+		other_hardware <"$1" | grep -vE '^(GidPrefix|Link(Width|Speed|SpeedExt)Enabled):'
+	else
+		other_hardware <"$1"
+	fi
+}
+
 # normal WORLD NUMBER CALL: what is to be the same
 normal() {
 	local file=$T/$1/$2
@@ -382,10 +391,12 @@ normal() {
 		other_hardware <"$file" | awk '/dump:/ && n++ { exit } /^status/ { exit } { print }' ;;
 	smpquery*portinfo*)
 		# Port 0 of a switch has no link
-		other_hardware <"$file" | case $3 in
-		*" $S1" | *" $S1 0" | *" ${S##* }" | *" ${S##* } 0") grep -v '^Link[WS]' ;;
+		set -- "$1" "$2" "$3 0"
+		no_link "$file" | case " $S " in
+		*" $(echo "$3" | sed -nE 's/.* portinfo ([0-9]+)( 0)?( 0)$/\1/p') "*) grep -v '^Link[WS]' ;;
 		*) cat ;;
 		esac ;;
+	ibportstate*) no_link "$file" ;;
 	*) other_hardware <"$file" ;;
 	esac
 }
