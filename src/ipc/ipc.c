@@ -30,7 +30,8 @@
 #define LUCK_MAX 8
 #define LUCK_TRY 16		/* without luck: one call in so many */
 
-#define QUEUE_TRIES 100		/* for room in a full queue */
+#define QUEUE_YIELDS 100	/* for room in a full queue, */
+#define QUEUE_NAPS 200		/* of a millisecond, where rused does not get a CPU */
 
 #define LEN_TEXT (-1)		/* any length up to the limit */
 #define LEN_OPT(n) (-2 - (int)(n))	/* nothing, or exactly n bytes */
@@ -456,10 +457,13 @@ static bool queue(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *req
 	/* What went over the socket must not be overtaken. */
 	if (!c->chan || c->unanswered || len > CHAN_QUEUE_BODY)
 		return false;
-	for (int i = 0; i < QUEUE_TRIES; i++) {
+	for (int i = 0; i < QUEUE_YIELDS + QUEUE_NAPS; i++) {
 		if (ipc_channel_push(c->chan, hdr, req, len, wake))
 			return true;
-		sys_call(SYS_sched_yield);
+		if (i < QUEUE_YIELDS)
+			sys_call(SYS_sched_yield);
+		else
+			ipc_sleep(NS_MS);
 	}
 	return false;
 }
