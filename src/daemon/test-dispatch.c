@@ -355,7 +355,7 @@ static void test_channel_queue(void **state)
 	assert_true(channels_drain(&r) && !c->dead);
 	umad_fini(&r);
 	/* Nothing but what has no answer. */
-	enqueue(IPC_COUNTERS, NULL, 0);
+	enqueue(IPC_COUNTERS, "", 0);
 	m->take(&r.loop);
 	assert_true(c->dead);
 }
