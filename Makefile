@@ -36,6 +36,7 @@ bench:
 	@cmake --preset dev -DRUSE_WERROR=OFF >/dev/null
 	@cmake --build build -j $(JOBS)
 	@tests/bench/run --build build
+	@RUSE_BUILD=$(CURDIR)/build tests/bench/fabric || [ $$? = 77 ]
 
 install: all
 	@scripts/deps --install
