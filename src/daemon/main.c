@@ -180,10 +180,11 @@ static int take_lock(struct rused *r)
 		rc = ipc_connect(&c, r->rundir);
 		if (!rc)
 			rc = ipc_greet(&c, "rused", NULL);
-		if (!rc) {
+		if (!rc)
 			ipc_close(&c);
-			return 0;
-		}
+		/* One that is stopped holds the lock for as long. */
+		if (!rc || rc == -ETIMEDOUT)
+			return rc;
 		nanosleep(&nap, NULL);
 	}
 	return -EBUSY;

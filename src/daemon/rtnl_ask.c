@@ -45,8 +45,10 @@ static int ask(struct rtnl *rt, struct nlmsghdr *nlh, mnl_cb_t cb, void *arg)
 {
 	char buf[BUF];
 	ssize_t n;
-	int rc;
+	int rc = ask_open(rt);
 
+	if (rc)
+		return rc;
 	nlh->nlmsg_seq = ++rt->seq;
 	nlh->nlmsg_flags |= NLM_F_REQUEST;
 	if (send(rt->fd, nlh, nlh->nlmsg_len, 0) < 0)
@@ -159,10 +161,8 @@ int rtnl_ask_route(struct rtnl *rt, const struct rtnl_addr *dst, const struct rt
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	struct rtmsg *rtm;
 	bool any = rtnl_addr_any(src);
-	int rc = ask_open(rt);
+	int rc;
 
-	if (rc)
-		return rc;
 	nlh->nlmsg_type = RTM_GETROUTE;
 	rtm = mnl_nlmsg_put_extra_header(nlh, sizeof(*rtm));
 	rtm->rtm_family = dst->family;
@@ -222,11 +222,9 @@ int rtnl_ask_neigh(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t ifind
 	char buf[256];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	struct ndmsg *nd;
-	int rc = ask_open(rt);
+	int rc;
 
 	*n = (struct rtnl_neigh){ 0 };
-	if (rc)
-		return rc;
 	nlh->nlmsg_type = RTM_GETNEIGH;
 	nd = mnl_nlmsg_put_extra_header(nlh, sizeof(*nd));
 	nd->ndm_family = addr->family;
@@ -259,10 +257,8 @@ int rtnl_ask_link(struct rtnl *rt, uint32_t ifindex, struct rtnl_link *link)
 	char buf[256];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	struct ifinfomsg *ifi;
-	int rc = ask_open(rt);
+	int rc;
 
-	if (rc)
-		return rc;
 	*link = (struct rtnl_link){ 0 };
 	nlh->nlmsg_type = RTM_GETLINK;
 	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
@@ -304,10 +300,7 @@ int rtnl_ask_own(struct rtnl *rt)
 	char buf[256];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
 	struct ifaddrmsg *ifa;
-	int rc = ask_open(rt);
 
-	if (rc)
-		return rc;
 	rt->own_count = 0;
 	nlh->nlmsg_type = RTM_GETADDR;
 	nlh->nlmsg_flags = NLM_F_DUMP;

@@ -240,9 +240,8 @@ void umad_rings_sleep(struct rused *r)
 		smp_store_mb(&u->shm->watched, 0u);
 		u->watched = false;
 		/* Else it was just before that, and there is no kick. */
-		if (!umad_shm_posted(u->shm, u->tx)) {
+		if (!umad_shm_posted(u->shm, u->tx))
 			list_del(&u->ring);
-		}
 	}
 }
 

@@ -2,8 +2,8 @@
 /*
  * /dev/infiniband/umadN and issmN. The program's descriptor is one end of a pair whose other end
  * rused holds, as for rdma_cm (ucma.c); numbers of files are rused's. Packets and most MADs are in
- * memory that both share (umad_local.c). What goes to rused goes as it is, many of them in a memfd, which the kernel fills from
- * and copies into the program's memory.
+ * memory that both share (umad_local.c). The others' bytes cross as they are, many of them in a
+ * memfd, which the kernel fills from and copies into the program's memory.
  */
 #include <errno.h>
 #include <fcntl.h>

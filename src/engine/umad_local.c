@@ -14,11 +14,12 @@
 int umad_map_open(uint32_t number, int memfd, int kick, void **file)
 {
 	struct umad_shm *s = memfd_map(memfd, sizeof(*s), true);
-	struct umad_map *map = s && s->number == number ? calloc(1, sizeof(*map)) : NULL;
+	bool good = s && s->number == number;
+	struct umad_map *map = good ? calloc(1, sizeof(*map)) : NULL;
 
 	if (!map) {
 		memfd_unmap(s, sizeof(*s));
-		return s ? -ENOMEM : -EPROTO;
+		return good ? -ENOMEM : -EPROTO;
 	}
 	map->shm = s;
 	map->engine = engine.generation;

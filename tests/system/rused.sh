@@ -194,6 +194,16 @@ start --idle 1
 [ -s "$RUN/sys/class/infiniband/rxe_0/ports/1/gids/0" ] || fail "no sysfs tree"
 finish
 
+echo "- one that is stopped: a second one says that it does not answer"
+start
+kill -STOP "$pid"
+if "$rused" --rundir "$RUN" 2>"$RUN/second"; then fail "the second one goes, as if it were served"; fi
+grep -q 'no lock and no answer' "$RUN/second" || fail "it says: $(cat "$RUN/second")"
+rm "$RUN/second"
+kill -CONT "$pid"
+kill "$pid"
+finish
+
 echo "- SIGTERM with a client: the client is told, nothing is left"
 start
 client "$pid" <<'PY'
