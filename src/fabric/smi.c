@@ -1,88 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Directed routes, IBA 14.2.2: an SMP says itself through which ports it goes, and
- * notes where it came in, for the way back. smi_step() is what a node does with
- * one: on arrival, or, for a response, as the one who answers.
+ * Directed routes: an SMP goes from node to node as mad/smi.h has it, and is
+ * answered by the SMA of the last.
  */
 #include <string.h>
 #include "fabric/fabric_internal.h"
+#include "mad/smi.h"
 
-enum step {
-	STEP_DROP,
-	STEP_LOCAL,	/* it is there: to the SMA or the agents */
-	STEP_OUT,	/* by the port */
-	STEP_LID,	/* the directed part is over, the rest goes by LID */
-};
-
-static bool permissive(const uint8_t *smp, uint32_t off)
+/* What p does with an SMP that has come in there, or with its own answer. */
+static enum smi_way step(const struct port *p, uint8_t *smp, bool answers, uint8_t *out)
 {
-	return get_be16(smp + off) == LID_PERMISSIVE;
-}
+	struct smi_node n = { .is_switch = is_switch(p->node), .port = p->num,
+			      .nports = p->node->nports };
+	enum smi_way way;
 
-/* C14-9: outbound */
-static enum step forth(const struct port *p, uint8_t *smp, uint8_t *out)
-{
-	uint8_t *ptr = &smp[SMP_O_HOP_POINTER], count = smp[SMP_O_HOP_COUNT];
-	bool sw = is_switch(p->node);
-
-	/* Starts here, after a part by LID. */
-	if (count && !*ptr) {
-		if (!sw || permissive(smp, SMP_O_DR_SLID))
-			return STEP_DROP;
-		*out = smp[SMP_O_INITIAL_PATH + ++*ptr];
-		return STEP_OUT;
-	}
-	if (*ptr < count) {
-		if (!sw)
-			return STEP_DROP;
-		smp[SMP_O_RETURN_PATH + *ptr] = p->num;
-		*out = smp[SMP_O_INITIAL_PATH + ++*ptr];
-		return STEP_OUT;
-	}
-	if (*ptr == count) {
-		if (count)
-			smp[SMP_O_RETURN_PATH + *ptr] = p->num;
-		++*ptr;
-		if (permissive(smp, SMP_O_DR_DLID))
-			return STEP_LOCAL;
-		return sw ? STEP_LID : STEP_DROP;
-	}
-	return *ptr == count + 1 ? STEP_LOCAL : STEP_DROP;
-}
-
-/* C14-13: on the way back */
-static enum step back(const struct port *p, uint8_t *smp, uint8_t *out)
-{
-	uint8_t *ptr = &smp[SMP_O_HOP_POINTER], count = smp[SMP_O_HOP_COUNT];
-	bool sw = is_switch(p->node);
-
-	if (count && *ptr == count + 1) {
-		*out = smp[SMP_O_RETURN_PATH + --*ptr];
-		return sw || *out == p->num ? STEP_OUT : STEP_DROP;
-	}
-	if (*ptr >= 2 && *ptr <= count) {
-		*out = smp[SMP_O_RETURN_PATH + --*ptr];
-		return sw ? STEP_OUT : STEP_DROP;
-	}
-	if (*ptr == 1) {
-		*ptr = 0;
-		if (permissive(smp, SMP_O_DR_SLID))
-			return STEP_LOCAL;
-		return STEP_LID;
-	}
-	return *ptr ? STEP_DROP : STEP_LOCAL;
-}
-
-static bool returns(const uint8_t *smp)
-{
-	return get_be16(smp + MAD_O_STATUS) & SMP_DIRECTION;
-}
-
-static enum step smi_step(const struct port *p, uint8_t *smp, uint8_t *out)
-{
-	if (smp[SMP_O_HOP_COUNT] > SMP_MAX_HOPS)
-		return STEP_DROP;
-	return returns(smp) ? back(p, smp, out) : forth(p, smp, out);
+	*out = p->num;
+	if (answers)
+		return smi_send(&n, smp);
+	way = smi_input(&n, smp, out);
+	n.port = *out;
+	return way == SMI_WIRE ? smi_send(&n, smp) : way;
 }
 
 /* It is there; raw is how it came. True: smp is now the answer. */
@@ -121,30 +58,32 @@ static void by_lid(struct port *p, const struct hdr *h, uint16_t dlid, const uin
 	carry_mad(mgmt_port(p), &go, smp, now);
 }
 
-/* Follows the route of smp from p on; false: it has left by LID, is done or is lost. */
-static bool follow(struct port **p, uint8_t *smp, const struct hdr *h, ns_t now)
+/*
+ * Follows the route of smp from *p on. answers: it is the answer of *p, now or
+ * later. False: it has left by LID, is done or is lost.
+ */
+static bool follow(struct port **p, uint8_t *smp, bool *answers, const struct hdr *h, ns_t now)
 {
 	static const struct fabric_pkt pkt = { .packets = 1, .words = MAD_WORDS };
-	uint8_t raw[MAD_LEN], out = 0;
+	uint8_t raw[MAD_LEN], out;
 
 	memcpy(raw, smp, MAD_LEN);
-	switch (smi_step(*p, smp, &out)) {
-	case STEP_DROP:
+	switch (step(*p, smp, *answers, &out)) {
+	case SMI_DISCARD:
 		return false;
-	case STEP_LOCAL:
+	case SMI_LOCAL:
+		*answers = local(*p, h, raw, smp, now);
 		/* An answer with its directed part before a part by LID starts with the latter. */
-		if (!local(*p, h, raw, smp, now))
-			return false;
-		if (!permissive(smp, SMP_O_DR_DLID)) {
+		if (*answers && !smi_starts(smp)) {
 			by_lid(*p, h, h->slid, smp, now);
 			return false;
 		}
-		return true;
-	case STEP_LID:
-		by_lid(*p, h, get_be16(smp + (returns(smp) ? SMP_O_DR_SLID : SMP_O_DR_DLID)), smp,
-		       now);
+		return *answers;
+	case SMI_LID:
+		by_lid(*p, h, smi_lid(smp), smp, now);
 		return false;
-	case STEP_OUT:
+	case SMI_WIRE:
+		*answers = false;
 		if (!out || out > (*p)->node->nports)
 			return false;
 		*p = hop(&(*p)->node->ports[out], &pkt, true);
@@ -157,11 +96,12 @@ void smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now
 {
 	uint8_t smp[MAD_LEN];
 	struct hdr turned = *h;
+	bool answers = false;
 
 	memcpy(smp, mad, MAD_LEN);
 	if (smp[MAD_O_CLASS] == MAD_CLASS_SUBN_DR) {
 		/* There and back, each hop moves the pointer. */
-		while (follow(&p, smp, h, now))
+		while (follow(&p, smp, &answers, h, now))
 			;
 		return;
 	}

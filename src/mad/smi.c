@@ -23,18 +23,13 @@ static uint8_t count_of(const uint8_t *smp)
 	return smp[MAD_O_CLASS_SPECIFIC + 1];
 }
 
-static bool is_back(const uint8_t *smp)
-{
-	return get_be16(smp + MAD_O_STATUS) & SMP_DIRECTION;
-}
-
 static enum place place_of(uint8_t *smp)
 {
 	unsigned int ptr = *ptr_of(smp), count = count_of(smp);
 
 	if (count >= SMI_MAX_HOPS || ptr > count + 1)
 		return NOWHERE;
-	if (is_back(smp)) {
+	if (smi_returns(smp)) {
 		if (count && ptr == count + 1)
 			return AT_START;
 		return ptr == 0 ? BEYOND : ptr == 1 ? AT_END : ON_THE_WAY;
@@ -49,20 +44,18 @@ static bool hop(uint8_t *smp, uint8_t port)
 {
 	uint8_t *ptr = ptr_of(smp);
 
-	if (is_back(smp))
+	if (smi_returns(smp))
 		return smp[SMP_O_RETURN_PATH + --*ptr] == port;
 	return smp[SMP_O_INITIAL_PATH + ++*ptr] == port;
 }
 
-/* What follows the directed part is empty. */
-static bool ends_here(const uint8_t *smp)
+/* All hops are made: here it stays, or goes on by LID from a switch. */
+static enum smi_way end(const struct smi_node *n, uint8_t *smp)
 {
-	return get_be16(smp + (is_back(smp) ? SMP_O_DR_SLID : SMP_O_DR_DLID)) == LID_PERMISSIVE;
-}
-
-static enum smi_way here_or_out(uint8_t *smp)
-{
-	return place_of(smp) == BEYOND ? SMI_LOCAL : SMI_WIRE;
+	if (smi_lid(smp) != LID_PERMISSIVE && !n->is_switch)
+		return SMI_DISCARD;
+	*ptr_of(smp) += smi_returns(smp) ? -1 : 1;
+	return smi_lid(smp) == LID_PERMISSIVE ? SMI_LOCAL : SMI_LID;
 }
 
 enum smi_way smi_send(const struct smi_node *n, uint8_t smp[MAD_LEN])
@@ -73,8 +66,7 @@ enum smi_way smi_send(const struct smi_node *n, uint8_t smp[MAD_LEN])
 	case ON_THE_WAY:
 		return n->is_switch && hop(smp, n->port) ? SMI_WIRE : SMI_DISCARD;
 	case AT_END:
-		*ptr_of(smp) += is_back(smp) ? -1 : 1;
-		return n->is_switch || ends_here(smp) ? here_or_out(smp) : SMI_DISCARD;
+		return end(n, smp);
 	case BEYOND:
 		return SMI_LOCAL;
 	case NOWHERE:
@@ -103,8 +95,7 @@ static enum smi_way input_request(const struct smi_node *n, uint8_t *smp, uint8_
 	case AT_END:
 		if (ptr)
 			smp[SMP_O_RETURN_PATH + ptr] = n->port;
-		/* With a LID-routed part to follow it is for those who know routes by LID. */
-		return ends_here(smp) ? smi_send(n, smp) : n->is_switch ? SMI_LOCAL : SMI_DISCARD;
+		return end(n, smp);
 	case BEYOND:
 		return SMI_LOCAL;
 	case NOWHERE:
@@ -125,11 +116,7 @@ static enum smi_way input_response(const struct smi_node *n, uint8_t *smp, uint8
 		*out = smp[SMP_O_RETURN_PATH + *ptr_of(smp) - 1];
 		return n->is_switch && *out <= n->nports ? SMI_WIRE : SMI_DISCARD;
 	case AT_END:
-		if (ends_here(smp)) {
-			--*ptr_of(smp);
-			return SMI_LOCAL;
-		}
-		return SMI_DISCARD;
+		return end(n, smp);
 	case BEYOND:
 		return SMI_LOCAL;
 	case NOWHERE:
@@ -140,5 +127,5 @@ static enum smi_way input_response(const struct smi_node *n, uint8_t *smp, uint8
 
 enum smi_way smi_input(const struct smi_node *n, uint8_t smp[MAD_LEN], uint8_t *out)
 {
-	return is_back(smp) ? input_response(n, smp, out) : input_request(n, smp, out);
+	return smi_returns(smp) ? input_response(n, smp, out) : input_request(n, smp, out);
 }

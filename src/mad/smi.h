@@ -23,6 +23,7 @@ enum smi_way {
 	SMI_DISCARD,
 	SMI_LOCAL,		/* to the SMA or SM of this node */
 	SMI_WIRE,		/* out by n->port (smi_send) or *out (smi_input, switches) */
+	SMI_LID,		/* switches: the directed part is over, on to smi_lid() by LID */
 };
 
 /* Before an SMP leaves node n, or turns out to be its own; moves the hop pointer (C14-9, C14-13). */
@@ -33,12 +34,22 @@ enum smi_way smi_send(const struct smi_node *n, uint8_t smp[MAD_LEN]);
  */
 enum smi_way smi_input(const struct smi_node *n, uint8_t smp[MAD_LEN], uint8_t *out);
 
+/* On its way back: a response. */
+static inline bool smi_returns(const uint8_t smp[MAD_LEN])
+{
+	return get_be16(smp + MAD_O_STATUS) & SMP_DIRECTION;
+}
+
 /* The LID-routed part on the sender's side is empty: the route begins here (kernel: handle_outgoing_dr_smp()). */
 static inline bool smi_starts(const uint8_t smp[MAD_LEN])
 {
-	bool back = get_be16(smp + MAD_O_STATUS) & SMP_DIRECTION;
+	return get_be16(smp + (smi_returns(smp) ? SMP_O_DR_DLID : SMP_O_DR_SLID)) == LID_PERMISSIVE;
+}
 
-	return get_be16(smp + (back ? SMP_O_DR_DLID : SMP_O_DR_SLID)) == LID_PERMISSIVE;
+/* Where the part behind the directed one leads; LID_PERMISSIVE: there is none. */
+static inline uint16_t smi_lid(const uint8_t smp[MAD_LEN])
+{
+	return get_be16(smp + (smi_returns(smp) ? SMP_O_DR_SLID : SMP_O_DR_DLID));
 }
 
 #endif
