@@ -136,7 +136,8 @@ void engine_ending(void)
 {
 	if (!engine.attached || (alive && !READ_ONCE(*alive)) || !engine_lock())
 		return;
-	wire_flush();
+	qp_settle_all();
+	wire_settle();
 	engine_unlock();
 }
 

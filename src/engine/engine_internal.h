@@ -143,6 +143,7 @@ void qp_rearm(struct qp *qp, ns_t now);
 void qp_input(struct qp *qp, const struct seg *seg, struct link *from);
 void qp_work_run(ns_t now);
 void qp_work_all(void);
+void qp_settle_all(void);
 /* Receives that were posted to QPs in ERR are flushed: looks at most of them. */
 void qp_flush_err(ns_t now, uint32_t most);
 

@@ -91,6 +91,25 @@ static int qp_created(struct qp *qp)
 	return xp_init(qp);
 }
 
+/* Rounds of waiting for room, at the end of a program. */
+#define SETTLE_ROUNDS 8
+
+/* The program ends: for an ACK that a link has refused there is no later. */
+void qp_settle_all(void)
+{
+	for (int i = 0; i < SETTLE_ROUNDS && !list_empty(&engine.blocked); i++) {
+		/* Room for one is room for all: they move by themselves (writable()). */
+		while (!list_empty(&engine.blocked)) {
+			struct qp *qp = list_first_entry(&engine.blocked, struct qp, work);
+
+			list_del(&qp->work);
+			list_add_tail(&qp->work, &engine.work);
+			xp_settle(qp);
+		}
+		qp_work_run(engine_now());
+	}
+}
+
 static void qp_destroying(struct qp *qp)
 {
 	timer_cancel(&engine.timers, &qp->timer);

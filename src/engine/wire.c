@@ -7,8 +7,10 @@
  * take packets of their peer's address to their own only, UD what is for an
  * address of the device.
  */
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "base/log.h"
 #include "base/sys.h"
 #include "core/mcast.h"
@@ -194,6 +196,14 @@ static void writable(struct link *l)
 	link_host_ops.writable(l);
 }
 
+static bool wait_writable(int fd, ns_t ns)
+{
+	struct timespec ts = { .tv_sec = ns / NS_S, .tv_nsec = ns % NS_S };
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return sys_call(SYS_ppoll, &p, 1, &ts, NULL, 0) > 0;
+}
+
 static const struct link_host wire_host_ops = {
 	.input = input,
 	.writable = writable,
@@ -220,6 +230,7 @@ static int create(struct wire *w)
 		.mine = mine,
 		.foreign = foreign,
 		.congestion = congestion,
+		.wait_writable = wait_writable,
 		.now = engine_now,
 	};
 
@@ -402,6 +413,12 @@ void wire_flush(void)
 {
 	if (get()->ep)
 		udp_flush(get()->ep);
+}
+
+void wire_settle(void)
+{
+	if (get()->ep)
+		udp_settle(get()->ep);
 }
 
 ns_t wire_flush_old(ns_t now)

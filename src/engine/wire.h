@@ -40,6 +40,7 @@ int wire_poll(int budget, uint64_t *bytes);
 void wire_hold(bool may);
 bool wire_holds(void);
 void wire_flush(void);
+void wire_settle(void);
 ns_t wire_flush_old(ns_t now);
 void wire_want_wakeup(bool want);
 /* Of the paths to other hosts; and the link by which all from there arrives, NULL: no wire. */

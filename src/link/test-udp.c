@@ -3,12 +3,13 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
+#include <poll.h>
 #include <netinet/udp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "link/testing.h"
-#include "link/udp.h"
+#include "link/udp_int.h"
 #include "wire/icrc.h"
 #include "wire/ipudp.h"
 #include "wire/packet.h"
@@ -48,10 +49,17 @@ static void parse(struct seg_net *net, struct sockaddr_in6 *sa, const char *addr
 }
 
 /* An endpoint on addr, a socket that sends to it from there. False: there is no such address. */
+static bool wait_writable(int fd, ns_t ns)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, (int)(ns / NS_MS)) > 0;
+}
+
 static bool peer_open(struct peer *p, const char *addr)
 {
 	struct udp_cfg cfg = { .stats = &p->stats, .host = &t_host, .host_arg = &p->n,
-			       .mine = mine, .now = now };
+			       .mine = mine, .now = now, .wait_writable = wait_writable };
 	int in = socket(AF_INET6, SOCK_DGRAM | SOCK_NONBLOCK, 0), off = 0;
 	struct sockaddr_in6 from;
 	socklen_t len = sizeof(from);
@@ -276,6 +284,39 @@ static void test_ack_missed(void **state)
 	peer_close(&p);
 }
 
+/* Refused by a socket that has room again since, but nobody has looked. */
+static void refuse(struct peer *p)
+{
+	struct udp_tx *tx;
+
+	list_for_each_entry(tx, &p->ep->tx, entry)
+		udp_tx_full(tx);
+}
+
+/* What waits leaves with the last chance to, also where there was no room for it. */
+static void test_ack_settled(void **state)
+{
+	struct peer p;
+	struct link *l = to_itself(&p, "::ffff:127.0.0.1");
+
+	answer_at_once(&p, l);
+	udp_hold(p.ep, true);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 2);
+	refuse(&p);
+	udp_flush(p.ep);
+	assert_true(udp_holds(p.ep));
+	assert_string_equal(arrived(&p), "");
+	udp_settle(p.ep);
+	assert_false(udp_holds(p.ep));
+	assert_string_equal(arrived(&p), "a");
+	answer_at_once(&p, l);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 3);
+	refuse(&p);
+	link_put(l);
+	assert_string_equal(arrived(&p), "a");
+	peer_close(&p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -283,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_v4_any_id),
 		cmocka_unit_test(test_ack_rides),
 		cmocka_unit_test(test_ack_missed),
+		cmocka_unit_test(test_ack_settled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

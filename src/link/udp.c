@@ -157,7 +157,7 @@ static void udp_destroy(struct link *l)
 {
 	struct udp_link *ul = container_of(l, struct udp_link, l);
 
-	udp_flush_link(ul);
+	udp_settle_link(ul);
 	udp_unheld(ul);
 	list_del(&ul->entry);
 	ul->ep->nlinks--;
@@ -170,6 +170,7 @@ static const struct link_ops udp_ops = {
 	.name = "udp",
 	.send = udp_send,
 	.revoke = nothing_revoked,
+	.wait_room = udp_wait_room,
 	.destroy = udp_destroy,
 };
 

@@ -50,6 +50,8 @@ struct udp_cfg {
 			const void *packet, size_t len);
 	/* A congestion notification for this QP of ours. */
 	void (*congestion)(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn);
+	/* Sleeps until the socket takes something, at most ns: does it? NULL: never waits. */
+	bool (*wait_writable)(int fd, ns_t ns);
 	/* The time, for udp_hold(). NULL: no ACK ever waits. */
 	ns_t (*now)(void);
 };
@@ -99,6 +101,8 @@ void udp_hold(struct udp_ep *ep, bool may);
 bool udp_holds(const struct udp_ep *ep);
 /* Sends what waits. */
 void udp_flush(struct udp_ep *ep);
+/* The same, and waits for room where there is none: nobody will call again. */
+void udp_settle(struct udp_ep *ep);
 /* Sends what has waited too long; when it wants to be called again, or NS_NEVER. */
 ns_t udp_flush_old(struct udp_ep *ep, ns_t now);
 

@@ -33,6 +33,7 @@ struct udp_tx {
 	uint32_t ifindex;	/* where it leaves by itself, or 0 */
 	uint16_t port;		/* host order */
 	bool v4, full;		/* full: refused something, waits for EPOLLOUT */
+	bool stuck;		/* was waited for in vain; once is enough */
 };
 
 struct udp_link {
@@ -87,9 +88,12 @@ struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
 void udp_tx_put(struct udp_tx *tx);
 /* It has refused something: the host is told when there is room. */
 void udp_tx_full(struct udp_tx *tx);
+/* Sleeps until it takes something again, at most ns. True: it does. */
+bool udp_tx_wait(struct udp_tx *tx, ns_t ns);
 
 /* udp_tx.c */
 int udp_send(struct link *l, const struct seg *seg);
+bool udp_wait_room(struct link *l, ns_t ns);
 /* The same, and also in one go with it, if not NULL, before or behind it. */
 int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *also);
 
@@ -103,6 +107,8 @@ void udp_sent(struct udp_link *ul, const struct seg *seg);
 /* What the link holds has been sent, or is void. */
 void udp_unheld(struct udp_link *ul);
 void udp_flush_link(struct udp_link *ul);
+/* The same, and where there is no room waits for it: the link or its program goes. */
+void udp_settle_link(struct udp_link *ul);
 
 /* udp_rx.c */
 int udp_rxbuf_create(struct udp_ep *ep);

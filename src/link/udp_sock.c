@@ -19,10 +19,24 @@ static void tx_event(struct link_fd *fd, uint32_t events)
 
 	if (!tx->full || !(events & (EPOLLOUT | EPOLLERR)))
 		return;
-	tx->full = false;
+	tx->full = tx->stuck = false;
 	sys_call(SYS_epoll_ctl, tx->ep->cfg.epfd, EPOLL_CTL_MOD, tx->fd, &ev);
 	udp_flush(tx->ep);
 	tx->ep->cfg.host->writable(&tx->ep->in);
+}
+
+bool udp_tx_wait(struct udp_tx *tx, ns_t ns)
+{
+	const struct udp_cfg *cfg = &tx->ep->cfg;
+
+	if (!tx->full)
+		return true;
+	if (!cfg->wait_writable || tx->stuck)
+		return false;
+	if (cfg->wait_writable(tx->fd, ns))
+		tx_event(&tx->ev, EPOLLOUT);
+	tx->stuck = tx->full;
+	return !tx->full;
 }
 
 void udp_tx_full(struct udp_tx *tx)

@@ -271,6 +271,14 @@ int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *a
 	return 0;
 }
 
+bool udp_wait_room(struct link *l, ns_t ns)
+{
+	struct udp_link *ul = container_of(l, struct udp_link, l);
+	struct udp_tx *tx = net_is_v4(&ul->path.net) ? ul->tx4 : ul->tx6;
+
+	return !tx || udp_tx_wait(tx, ns);
+}
+
 int udp_send(struct link *l, const struct seg *seg)
 {
 	struct udp_link *ul = container_of(l, struct udp_link, l);

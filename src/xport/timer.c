@@ -231,6 +231,13 @@ void xp_timer(struct qp *qp, ns_t now)
 	r->rtt_at = 0;
 	r->probing = false;
 	win_lost(qp, true);
-	req_go_back(qp);
+	/*
+	 * On a wire one packet asks what is missing. A peer that is only behind would have
+	 * all the others to read as well, answer each (kernel rxe does), and fall further behind.
+	 */
+	if (r->slow_start && !req_head_is_rd(qp))
+		req_probe(qp, now);
+	else
+		req_go_back(qp);
 	req_run(qp, now);
 }

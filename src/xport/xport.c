@@ -16,6 +16,36 @@
 /* WQEs whose state a new QP has room for: enough for who waits for each of its messages. */
 #define WQES_FIRST 8u
 
+/* How long who destroys a QP waits for room for its last ACK, each time and how often. */
+#define SETTLE_NS (500 * NS_MS)
+#define SETTLE_TRIES 8
+
+/* Owed responses; kept out of the doorbell's way. */
+static __attribute__((noinline)) void output_owed(struct qp *qp)
+{
+	card_lock(qp->card, CARD_OWNER);
+	resp_output(qp, qp->resp.from);
+	qp->card->busy = resp_busy(qp);
+	card_unlock(qp->card);
+}
+
+/*
+ * The program knows of the message, may end on that, and its ACK has found no
+ * room. The peer that gets none repeats the message to nobody: it fails, or
+ * goes on for ever (kernel rxe with a retry count of 7). Hardware has no such
+ * moment: there an ACK is out before the completion is seen.
+ */
+void xp_settle(struct qp *qp)
+{
+	struct link *l = qp->resp.from;
+
+	for (int i = 0; unlikely(qp->resp.ack_due) && l && i < SETTLE_TRIES; i++) {
+		output_owed(qp);
+		if (!qp->resp.ack_due || !l->ops->wait_room || !l->ops->wait_room(l, SETTLE_NS))
+			return;
+	}
+}
+
 /* As new; allocations stay. */
 static void state_reset(struct qp *qp)
 {
@@ -69,6 +99,7 @@ int xp_init(struct qp *qp)
 
 void xp_fini(struct qp *qp)
 {
+	xp_settle(qp);
 	if (qp->link)
 		qp->link->ops->revoke(qp->link, qp->qpn);
 	resp_set_from(qp, NULL);
@@ -117,6 +148,7 @@ static void card_write(struct qp *qp, uint32_t mask)
 /* What peers still refer to comes back before slots and buffers are the program's again. */
 static void enter_reset(struct qp *qp, uint32_t mask)
 {
+	xp_settle(qp);
 	if (qp->link)
 		qp->link->ops->revoke(qp->link, qp->qpn);
 	card_write(qp, mask);
@@ -159,15 +191,6 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 		win_reset(qp);
 	card_write(qp, mask);
 	xp_run(qp, now);
-}
-
-/* Owed responses; kept out of the doorbell's way. */
-static __attribute__((noinline)) void output_owed(struct qp *qp)
-{
-	card_lock(qp->card, CARD_OWNER);
-	resp_output(qp, qp->resp.from);
-	qp->card->busy = resp_busy(qp);
-	card_unlock(qp->card);
 }
 
 int xp_output(struct qp *qp, ns_t now)

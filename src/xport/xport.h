@@ -25,6 +25,12 @@ void xp_fini(struct qp *qp);
  */
 int xp_output(struct qp *qp, ns_t now);
 
+/*
+ * The QP will send no more, because it or its program goes. What it owes its
+ * peer goes out now, if only the link gets room in time.
+ */
+void xp_settle(struct qp *qp);
+
 /* A segment for this QP has arrived; answers go out on from. */
 void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now);
 

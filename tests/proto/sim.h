@@ -44,7 +44,7 @@ struct sim_end {
 	uint8_t *buf;		/* SIM_BUF bytes */
 	struct link link;
 	bool blocked;		/* send() has refused; writable is owed */
-	int revokes;
+	int revokes, waits;	/* calls of the link's operations */
 };
 
 struct sim_pkt {
@@ -74,7 +74,7 @@ struct sim {
 	uint32_t sent;		/* packets so far, lost ones included */
 	uint64_t lose;		/* bit n: the n-th packet is lost */
 	bool lose_all;
-	bool by_ref;		/* payload by reference, as shm does */
+	bool by_ref, stuck;	/* payload by reference, as shm does; no room for who waits */
 	uint32_t room;		/* packets that fit into a direction; 0 = any number */
 	struct prng rng;
 	uint32_t dup_pct, delay_pct, loss_pct;	/* of each packet, in percent */

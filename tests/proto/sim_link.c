@@ -122,8 +122,19 @@ static bool sim_behind(struct link *l)
 	return container_of(l, struct sim_end, link)->sim->behind;
 }
 
+/* Who sleeps for it gets room for one more. */
+static bool sim_wait_room(struct link *l, ns_t ns)
+{
+	struct sim_end *e = container_of(l, struct sim_end, link);
+
+	e->waits++;
+	e->sim->room += !e->sim->stuck;
+	return !e->sim->stuck;
+}
+
 static const struct link_ops sim_ops = {
 	.name = "sim", .send = sim_send, .revoke = sim_revoke, .peer_behind = sim_behind,
+	.wait_room = sim_wait_room,
 };
 
 void sim_link_init(struct sim_end *e, const struct sim_cfg *cfg)

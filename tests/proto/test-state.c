@@ -390,6 +390,40 @@ static void test_other_link(void **state)
 	assert_int_equal(b->link.refs, 1);
 }
 
+/* b has a's message, its program knows, and the ACK has found no room. Then the QP goes. */
+static void reset_owing(bool stuck)
+{
+	struct sim_wr wr = { .id = 2, .op = OP_SEND, .flags = F_SIGNALED, .num_sge = 1 };
+
+	start(NULL);
+	s->room = 1;
+	s->stuck = stuck;
+	b->waits = 0;
+	post_recv(a, 3);
+	post_recv(b, 4);
+	post(1, OP_SEND, 8, F_SIGNALED);
+	sim_bell(a);
+	wr.sge[0] = sim_sge(b, 0, 8);
+	sim_post(b, &wr);
+	sim_bell(b);
+	s->now += SIM_LATENCY;
+	sim_deliver(s);
+	sim_expect(b->rcq, 4, 0);
+	assert_true(xp_blocked(b->qp));
+	sim_modify(b, QPS_RESET);
+	assert_int_equal(b->waits, 1);
+	sim_run(s, 10 * NS_S);
+	sim_expect(a->rcq, 3, 0);
+	sim_expect(a->scq, 1, stuck ? 12 : 0);
+	s->stuck = false;
+}
+
+static void test_reset_owing(void **state)
+{
+	reset_owing(false);
+	reset_owing(true);
+}
+
 static int setup(void **state)
 {
 	s = sim_create();
@@ -413,7 +447,7 @@ int main(void)
 		cmocka_unit_test(test_fence_and_credits), cmocka_unit_test(test_too_many_reads),
 		cmocka_unit_test(test_signalling), cmocka_unit_test(test_solicited),
 		cmocka_unit_test(test_inline), cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_other_link),
+		cmocka_unit_test(test_other_link), cmocka_unit_test(test_reset_owing),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -323,6 +323,32 @@ static void test_forced(void **state)
 			}
 }
 
+/*
+ * The peer is behind: it has everything, and its answers are late. The first
+ * end of an ack timeout sends one packet, not the window again.
+ */
+static void test_timeout_asks(void **state)
+{
+	const struct step st = { OP_SEND, 20 * MTU };
+	struct sim_cfg cfg = sim_defaults();
+
+	cfg.mtu = MTU;
+	cfg.lossy = true;
+	sim_connect(s, &cfg);
+	s->lose_all = true;
+	post(&st, 0);
+	assert_int_equal(sim_bell(&s->end[0]), 0);
+	assert_true(s->sent > 10);
+	s->sent = 0;
+	s->now = xp_wake(s->end[0].qp);
+	xp_timer(s->end[0].qp, s->now);
+	assert_int_equal(s->sent, 1);
+	/* It was lost after all: so is known from the next answer, and the rest follows. */
+	s->lose_all = false;
+	sim_run(s, NS_S);
+	check(&st, 0);
+}
+
 static int setup(void **state)
 {
 	s = sim_create();
@@ -344,6 +370,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_network, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_timeout_asks, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
