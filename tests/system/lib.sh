@@ -44,11 +44,43 @@ wait_for() {
 	done
 }
 
+# tree PID...: these and what runs below them.
+tree() {
+	cat /proc/[0-9]*/stat 2>/dev/null | awk -v roots="$*" '
+		BEGIN { n = split(roots, r); for (i = 1; i <= n; i++) found[r[i]] = 1 }
+		{ pid = $1; sub(/^.*\) . /, ""); parent[pid] = $1 }
+		END {
+			do {
+				more = 0
+				for (p in parent)
+					if (!(p in found) && parent[p] in found)
+						found[p] = more = 1
+			} while (more)
+			for (p in found)
+				print p
+		}' | sort
+}
+
+# kill_tree PID...: kills them all; a command does not outlive the `timeout` that runs it.
+# They are stopped first: nobody has a child that was not seen.
+kill_tree() {
+	local pids="" now
+	while [ $# -gt 0 ]; do
+		now=$(tree "$@")
+		[ "$now" != "$pids" ] || break
+		pids=$now
+		# shellcheck disable=SC2086
+		kill -STOP $pids 2>/dev/null
+	done
+	# shellcheck disable=SC2086
+	[ -z "$pids" ] || kill -9 $pids 2>/dev/null
+}
+
 cleanup() {
 	local status=$? pid
 	trap - EXIT
 	# shellcheck disable=SC2046
-	kill -9 $(jobs -p) 2>/dev/null
+	{ kill_tree $(jobs -p); wait; } 2>/dev/null
 	for RUSE_DIR in "${RUSE_DIRS[@]:-$RUSE_DIR}"; do
 		while pid=$(rused_pid); do
 			kill -9 "$pid"
