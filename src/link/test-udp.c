@@ -32,11 +32,11 @@ static bool mine(struct udp_ep *ep, uint32_t dqpn)
 }
 
 /* As long as a test says. */
-static ns_t clock_ns = NS_S;
+static ns_t clock_ns = NS_S, tick_ns;	/* now, and what passes until it is asked again */
 
 static ns_t now(void)
 {
-	return clock_ns;
+	return clock_ns += tick_ns;
 }
 
 static void parse(struct seg_net *net, struct sockaddr_in6 *sa, const char *addr)
@@ -284,6 +284,39 @@ static void test_ack_missed(void **state)
 	peer_close(&p);
 }
 
+/* Sending takes so long: then an ACK waits that long, and no longer. */
+static void hold_time(ns_t sending, ns_t want)
+{
+	struct peer p;
+	struct link *l = to_itself(&p, "::ffff:127.0.0.1");
+	ns_t since;
+
+	tick_ns = sending;
+	answer_at_once(&p, l);
+	udp_hold(p.ep, true);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 2);
+	tick_ns = 0;
+	since = clock_ns;
+	assert_true(udp_holds(p.ep));
+	assert_int_equal(udp_flush_old(p.ep, since), since + want);
+	assert_int_equal(udp_flush_old(p.ep, since + want - 1), since + want);
+	assert_string_equal(arrived(&p), "");
+	clock_ns = since + want;
+	assert_int_equal(udp_flush_old(p.ep, clock_ns), NS_NEVER);
+	assert_string_equal(arrived(&p), "a");
+	link_put(l);
+	peer_close(&p);
+}
+
+/* Several times what it takes to send one, within bounds. */
+static void test_hold_time(void **state)
+{
+	hold_time(0, 20 * NS_US);
+	hold_time(1 * NS_US, 20 * NS_US);
+	hold_time(10 * NS_US, 80 * NS_US);
+	hold_time(200 * NS_US, NS_MS);
+}
+
 /* Refused by a socket that has room again since, but nobody has looked. */
 static void refuse(struct peer *p)
 {
@@ -325,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_ack_rides),
 		cmocka_unit_test(test_ack_missed),
 		cmocka_unit_test(test_ack_settled),
+		cmocka_unit_test(test_hold_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -165,7 +165,7 @@ ns_t udp_flush_old(struct udp_ep *ep, ns_t now)
 		if (now - ul->acked_at >= ride_ns(ep))
 			miss(ul);
 		if (ul->holds)
-			next = min(next, max(ul->acked_at, now) + ride_ns(ep));
+			next = min(next, (ul->acked_at ? ul->acked_at : now) + ride_ns(ep));
 	}
 	return next;
 }
