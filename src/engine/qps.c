@@ -143,6 +143,7 @@ const struct uverbs_host uverbs_host_ops = {
 /* Napping between two tries for the socket of a block that a former rused's park holds. */
 #define PARK_NAP (20 * NS_MS)
 #define PARK_TRIES 100
+#define PEERS 16	/* whose blocks are known without asking rused */
 
 static int lease_call(struct ipc_lease *l)
 {
@@ -249,12 +250,43 @@ int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **l
 	return owner ? find_link_to(owner, block, wait, link) : -EREMOTE;
 }
 
-int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link)
+/*
+ * Who had which block when rused was asked last. A block is its process's for as long as that lives:
+ * a link to it that is there needs no rused, which may be at work for others.
+ */
+static struct peer {
+	uint32_t generation;	/* engine.generation; 0: nobody */
+	struct ipc_peer p;
+} peers[PEERS];
+
+/* As find_link_to(), for a block of another process. */
+static int peer_link(uint32_t block, ns_t wait, struct link **link)
 {
+	struct peer *known = &peers[block % PEERS];
 	struct ipc_peer p = { .block = block };
 	size_t rsize = sizeof(p);
 	int ret;
 
+	*link = NULL;
+	if (known->p.block == block && known->generation == engine.generation + 1)
+		*link = shm_connected(engine.ep, known->p.proc, known->p.sock);
+	if (*link)
+		return 0;
+	ret = rused_call(IPC_PEER, &p, sizeof(p), &p, &rsize);
+	if (ret == -ENOENT)
+		return 0;	/* nobody has this number: packets go nowhere */
+	if (ret)
+		return ret;
+	p.sock[sizeof(p.sock) - 1] = 0;
+	ret = shm_connect_within(engine.ep, p.proc, p.sock, p.pid, wait, link);
+	if (!ret)
+		*known = (struct peer){ engine.generation + 1, p };
+	/* It died between the two: as if nobody had the number. */
+	return ret == -ECONNREFUSED ? 0 : ret;
+}
+
+int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link)
+{
 	*link = NULL;
 	if (engine.block_dev[block]) {
 		/* Another device has the number: what arrives at this address finds no such QP. */
@@ -264,15 +296,7 @@ int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link)
 		*link = engine.loop;
 		return 0;
 	}
-	ret = rused_call(IPC_PEER, &p, sizeof(p), &p, &rsize);
-	if (ret == -ENOENT)
-		return 0;	/* nobody has this number: packets go nowhere */
-	if (ret)
-		return ret;
-	p.sock[sizeof(p.sock) - 1] = 0;
-	ret = shm_connect_within(engine.ep, p.proc, p.sock, p.pid, wait, link);
-	/* It died between the two: as if nobody had the number. */
-	return ret == -ECONNREFUSED ? 0 : ret;
+	return peer_link(block, wait, link);
 }
 
 /* A living peer may be slow to answer where there is much else to run. */

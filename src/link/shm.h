@@ -60,6 +60,8 @@ int shm_connect(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, str
 /* The same, but blocks at most so many ns. */
 int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, ns_t wait,
 		       struct link **l);
+/* That link if there is one and its peer lives, with a reference; else NULL. Waits for nobody. */
+struct link *shm_connected(struct shm_ep *ep, uint32_t proc, const char *sock);
 
 /* Delivers what has arrived on any link; returns the number of segments. Cheap when nothing has. */
 int shm_poll(struct shm_ep *ep, int budget);

@@ -387,6 +387,16 @@ static struct shm_link *find_link(struct shm_ep *ep, uint32_t proc, const char *
 	return NULL;
 }
 
+struct link *shm_connected(struct shm_ep *ep, uint32_t proc, const char *sock)
+{
+	struct shm_link *l = find_link(ep, proc, sock);
+
+	if (!l || !shm_held(l->pub))
+		return NULL;
+	link_get(&l->l);
+	return &l->l;
+}
+
 int shm_connect(struct shm_ep *ep, uint32_t proc, const char *name, int pid, struct link **out)
 {
 	return shm_connect_within(ep, proc, name, pid, NS_S, out);
