@@ -385,6 +385,9 @@ static int adopt(struct efile *ef, const struct host_page *page)
 	ef->map_size = fresh.map_size;
 	ef->file_size = fresh.file_size;
 	ef->cursor = fresh.cursor;
+	ef->ready = ef->ready_end = 0;
+	ef->ring_bytes = ef->gone_bytes = 0;
+	ef->ngone = 0;
 	ef->edev = edev;
 	ef->uctx.dev = &edev->dev;
 	ef->uctx.res = 0;

@@ -10,11 +10,15 @@
  * order and start again from the bottom only when the area is used up: the
  * kernel keeps a destroyed ring's memory until munmap, we keep its address
  * from being reused for as long as we can.
+ *
+ * Each call to the kernel for pages costs more than the pages: who makes many
+ * rings gets some ahead, and gives them back many at a time.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include "base/log.h"
 #include "base/sys.h"
@@ -22,10 +26,14 @@
 
 #define RING_BASE (1ull << 30)
 #define PAGE 4096ull
+#define AHEAD_MAX (256ull << 10)
+#define GONE_MAX 64u		/* rings, */
+#define GONE_BYTES (512ull << 10)	/* and what is in them at most */
 
 struct ring_area {
 	struct list_head entry;
 	uint64_t offset, size;	/* offset from RING_BASE */
+	bool gone;		/* no ring any more; its pages are still there */
 };
 
 int rings_init(struct efile *ef)
@@ -94,6 +102,87 @@ static uint64_t gap_find(struct efile *ef, uint64_t from, uint64_t size, struct 
 	return at;
 }
 
+/*
+ * Pages for len bytes at at, mapped at once where the kernel can (5.14): a full /dev/shm must be
+ * ENOMEM here, not SIGBUS later.
+ */
+static int pages_get(struct efile *ef, uint64_t at, uint64_t len)
+{
+	uint64_t end = RING_BASE + at + len;
+
+	if (end > ef->file_size) {
+		end = ALIGN_UP(end, 1ull << 20);
+		if (sys_call(SYS_ftruncate, ef->memfd, end) < 0)
+			return -ENOMEM;
+		ef->file_size = end;
+	}
+	if (len <= AHEAD_MAX && !sys_call(SYS_madvise, ef->map + at, len, MADV_POPULATE_WRITE))
+		return 0;
+	return sys_call(SYS_fallocate, ef->memfd, 0, RING_BASE + at, len) < 0 ? -ENOMEM : 0;
+}
+
+static void pages_put(struct efile *ef, uint64_t from, uint64_t to)
+{
+	sys_call(SYS_fallocate, ef->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		 RING_BASE + from, to - from);
+}
+
+/* As much ahead as a quarter of what there is: only where no other begins. */
+static int pages_for(struct efile *ef, uint64_t at, uint64_t size, bool last)
+{
+	uint64_t ahead = min(ef->ring_bytes / 4 & ~(PAGE - 1), AHEAD_MAX);
+
+	if (at >= ef->ready && at + size <= ef->ready_end) {
+		ef->ready = at + size;
+		return 0;
+	}
+	ef->ready = ef->ready_end = 0;
+	if (!last || size >= ahead || at + ahead > ef->map_size || pages_get(ef, at, ahead))
+		return pages_get(ef, at, size);
+	ef->ready = at + size;
+	ef->ready_end = at + ahead;
+	return 0;
+}
+
+/* Gives back the pages of rings that are gone, neighbours at once. */
+static void gone_flush(struct efile *ef)
+{
+	struct ring_area *a, *n;
+	uint64_t from = 0, to = 0;
+
+	list_for_each_entry_safe(a, n, &ef->rings, entry) {
+		if (!a->gone)
+			continue;
+		if (a->offset != to && to)
+			pages_put(ef, from, to);
+		if (a->offset != to)
+			from = a->offset;
+		to = a->offset + a->size;
+		list_del(&a->entry);
+		free(a);
+	}
+	if (to)
+		pages_put(ef, from, to);
+	ef->ngone = 0;
+	ef->gone_bytes = 0;
+}
+
+static int place(struct efile *ef, uint64_t size, uint64_t *at, struct list_head **after)
+{
+	*at = gap_find(ef, ef->cursor, size, after);
+	if (*at + size > ef->map_size)
+		*at = gap_find(ef, 0, size, after);
+	return *at + size > ef->map_size ? -ENOMEM : 0;
+}
+
+/* What is gone still has its place, and its pages. */
+static int place_and_fill(struct efile *ef, uint64_t size, uint64_t *at, struct list_head **after)
+{
+	int ret = place(ef, size, at, after);
+
+	return ret ? ret : pages_for(ef, *at, size, (*after)->next == &ef->rings);
+}
+
 static int ring_alloc(struct ucontext *uctx, struct ring *r)
 {
 	struct efile *ef = uctx->host;
@@ -103,31 +192,20 @@ static int ring_alloc(struct ucontext *uctx, struct ring *r)
 
 	if (!a)
 		return -ENOMEM;
-	at = gap_find(ef, ef->cursor, r->buf_size, &after);
-	if (at + r->buf_size > ef->map_size)
-		at = gap_find(ef, 0, r->buf_size, &after);
-	if (at + r->buf_size > ef->map_size)
-		goto nomem;
-	if (RING_BASE + at + r->buf_size > ef->file_size) {
-		uint64_t size = ALIGN_UP(RING_BASE + at + r->buf_size, 1ull << 20);
-
-		if (sys_call(SYS_ftruncate, ef->memfd, size) < 0)
-			goto nomem;
-		ef->file_size = size;
+	if (place_and_fill(ef, r->buf_size, &at, &after)) {
+		gone_flush(ef);
+		if (place_and_fill(ef, r->buf_size, &at, &after)) {
+			free(a);
+			return -ENOMEM;
+		}
 	}
-	/* Allocate now: a full /dev/shm must be ENOMEM here, not SIGBUS later. */
-	if (sys_call(SYS_fallocate, ef->memfd, 0, RING_BASE + at, (uint64_t)r->buf_size) < 0)
-		goto nomem;
-	a->offset = at;
-	a->size = r->buf_size;
+	*a = (struct ring_area){ .offset = at, .size = r->buf_size };
 	list_add(&a->entry, after);
 	ef->cursor = at + r->buf_size;
+	ef->ring_bytes += r->buf_size;
 	r->offset = RING_BASE + at;
 	ring_init(r, ef->map + at);
 	return 0;
-nomem:
-	free(a);
-	return -ENOMEM;
 }
 
 static void ring_free(struct ucontext *uctx, struct ring *r)
@@ -136,13 +214,15 @@ static void ring_free(struct ucontext *uctx, struct ring *r)
 	struct ring_area *a;
 
 	list_for_each_entry(a, &ef->rings, entry) {
-		if (a->offset != r->offset - RING_BASE)
+		if (a->gone || a->offset != r->offset - RING_BASE)
 			continue;
-		/* Mappings of it read zeroes from now on: an empty ring. */
-		sys_call(SYS_fallocate, ef->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			 r->offset, (uint64_t)r->buf_size);
-		list_del(&a->entry);
-		free(a);
+		/* Mappings of it show an empty ring from now on, and later zeroes. */
+		memset(ef->map + a->offset, 0, sizeof(struct rxe_queue_buf));
+		a->gone = true;
+		ef->ring_bytes -= a->size;
+		ef->gone_bytes += a->size;
+		if (++ef->ngone >= GONE_MAX || ef->gone_bytes >= GONE_BYTES)
+			gone_flush(ef);
 		return;
 	}
 	BUG_ON(true);
