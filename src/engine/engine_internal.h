@@ -25,8 +25,7 @@ struct efile {
 	struct edev *edev;
 	int memfd;			/* our own descriptor of it */
 	uint8_t *map;			/* of the ring area, from RING_BASE on */
-	uint64_t map_size, file_size, cursor;
-	uint64_t ready, ready_end, ring_bytes, gone_bytes, ngone;	/* rings.c */
+	uint64_t map_size, file_size, cursor, ready, ready_end, ring_bytes, gone_bytes, ngone;
 	struct list_head rings;		/* struct ring_area, by offset */
 	int slot;			/* in the process page, -1 = none free */
 };
