@@ -66,11 +66,11 @@ def udaddy(opts, **kw):
 def perf(name, opts, **kw):
     """
     perftest listens twice, and connects twice without asking whether there is a
-    listener again. It has no IPv6.
+    listener again: a REJ says that there is none, of UD a SIDR_REP. It has no IPv6.
     """
     cmd = f"ib_{name} -R -F -p {{port}} {opts}"
     return Connection(f"{name} -R {opts}", cmd, cmd + " {addr}", families=(4,),
-                      expect=r"(?m)^ *\d+ +\d+ +[0-9.]+", again="REJECTED; error: 8", **kw)
+                      expect=r"(?m)^ *\d+ +\d+ +[0-9.]+", again="REJECTED; error: 8|UNREACHABLE; error: 1[.]", **kw)
 
 
 def qperf(tests, **kw):
