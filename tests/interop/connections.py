@@ -70,7 +70,8 @@ def perf(name, opts, **kw):
     """
     cmd = f"ib_{name} -R -F -p {{port}} {opts}"
     return Connection(f"{name} -R {opts}", cmd, cmd + " {addr}", families=(4,),
-                      expect=r"(?m)^ *\d+ +\d+ +[0-9.]+", again="REJECTED; error: 8|UNREACHABLE; error: 1[.]", **kw)
+                      expect=r"(?m)^ *\d+ +\d+ +[0-9.]+",
+                      again="REJECTED; error: 8|UNREACHABLE; error: 1[.]", **kw)
 
 
 def qperf(tests, **kw):

@@ -222,7 +222,8 @@ class Guest(Side):
         append += " ".join(f"guest.{k}={v}" for k, v in params.items())
         # Addresses and names do not come from the host's hardware: anything that runs QEMU will do.
         cmd = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64",
-               "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max", "-smp", "2", "-m", str(memory), "-nodefaults", "-display", "none", "-no-reboot",
+               "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max", "-smp", "2",
+               "-m", str(memory), "-nodefaults", "-display", "none", "-no-reboot",
                "-kernel", f"{self.kernel}/vmlinuz", "-initrd", f"{self.kernel}/initrd",
                "-append", append,
                "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,"
