@@ -88,7 +88,7 @@ def perftests():
     for tool in ("send_lat", "write_lat", "read_lat"):
         yield perf(tool, "-s 2 -n 50")
         yield perf(tool, "-s 4097 -m 1024 -n 20", families=(6,))
-        yield perf(tool, "-a -m 4096 -n 10", long=True, timeout=600, timers=True)
+        yield perf(tool, "-a -m 4096 -n 5", long=True, timeout=600, timers=True)
     yield perf("send_bw", "-e -s 8192 -n 20")
     yield perf("send_bw", "--use-srq -q 4 -s 10000 -n 20")
     yield perf("write_bw", "-b -q 4 -s 10000 -n 10")
