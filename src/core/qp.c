@@ -104,12 +104,16 @@ static int alloc_rings(struct qp *qp)
 	if (!qp->srq)
 		ring_layout(&qp->rq, qp->max_recv_wr,
 			    (uint32_t)sizeof(struct rxe_recv_wqe) + qp->max_recv_sge * SGE_SIZE);
-	err = uctx->ops->ring_alloc(uctx, &qp->sq);
-	if (err || qp->srq)
-		return err;
-	err = uctx->ops->ring_alloc(uctx, &qp->rq);
+	/*
+	 * In the order in which the provider maps them, at falling addresses: in the other the
+	 * kernel makes one mapping of both, which to unmap one by one costs a split.
+	 */
+	err = qp->srq ? 0 : uctx->ops->ring_alloc(uctx, &qp->rq);
 	if (err)
-		uctx->ops->ring_free(uctx, &qp->sq);
+		return err;
+	err = uctx->ops->ring_alloc(uctx, &qp->sq);
+	if (err && !qp->srq)
+		uctx->ops->ring_free(uctx, &qp->rq);
 	return err;
 }
 
