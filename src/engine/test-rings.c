@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include "base/rand.h"
 #include "engine/engine_internal.h"
 
 #define RINGS 64
 #define TURNS 3000
+#define MANY 1000
+#define LEFT (1u << 20)	/* what may be there beside rings: ahead, and not given back yet */
 
 static void own_nothing(int fd, bool own)
 {
@@ -99,12 +102,47 @@ static void too_much(void **state)
 	rings_fini(&ef);
 }
 
+static uint64_t pages(const struct efile *ef)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(ef->memfd, &st), 0);
+	return (uint64_t)st.st_blocks * 512;
+}
+
+/* Pages come ahead of many rings, each ring is new, and what is gone goes back in the end. */
+static void many(void **state)
+{
+	static struct ring ring[MANY];
+	struct efile ef;
+
+	fresh(&ef);
+	for (int turn = 0; turn < 3; turn++) {
+		for (int i = 0; i < MANY; i++) {
+			ring_layout(&ring[i], 1, 256);
+			assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &ring[i]), 0);
+			assert_int_equal(ring[i].buf->producer_index, 0);
+			assert_int_equal(ring[i].buf->index_mask, 1);
+			memset(ring[i].buf->data, 0xa5, 256);
+			ring[i].buf->producer_index = 1;
+		}
+		assert_in_range(pages(&ef), (uint64_t)MANY * 4096, (uint64_t)MANY * 4096 + LEFT);
+		for (int i = 0; i < MANY; i++) {
+			ring_ops.ring_free(&ef.uctx, &ring[i]);
+			assert_int_equal(ring[i].buf->producer_index, 0);
+		}
+		assert_in_range(pages(&ef), 0, LEFT);
+	}
+	rings_fini(&ef);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(native_mmap),
 		cmocka_unit_test(no_overlap),
 		cmocka_unit_test(too_much),
+		cmocka_unit_test(many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

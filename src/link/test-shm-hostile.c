@@ -303,6 +303,7 @@ static void test_connect_errors(void **state)
 
 	node_open(&d.a, 1, false);
 	node_open(&d.b, 2, false);
+	assert_null(shm_connected(d.a.ep, 2, shm_ep_sock(d.b.ep)));
 	assert_int_equal(shm_connect(d.a.ep, 2, "ruse-nobody", 0, &d.l), -ECONNREFUSED);
 	/* Nobody serves it: a second later. */
 	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, &d.l), -ETIMEDOUT);
@@ -313,7 +314,14 @@ static void test_connect_errors(void **state)
 	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, &again), 0);
 	assert_ptr_equal(d.l, again);
 	link_put(again);
+	again = shm_connected(d.a.ep, 2, shm_ep_sock(d.b.ep));
+	assert_ptr_equal(d.l, again);
+	link_put(again);
+	assert_null(shm_connected(d.a.ep, 7, shm_ep_sock(d.b.ep)));
+	assert_null(shm_connected(d.a.ep, 2, "ruse-nobody"));
 	node_stop(&d.b);
+	/* Its thread has gone, with the word that says it lives. */
+	assert_null(shm_connected(d.a.ep, 2, shm_ep_sock(d.b.ep)));
 	duo_close(&d);
 }
 
