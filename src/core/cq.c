@@ -7,6 +7,8 @@
 /* The provider strides by log2_elem_size and refuses less than 64. */
 #define CQE_SIZE 64
 
+uint32_t cq_published;
+
 _Static_assert(sizeof(struct ib_uverbs_wc) <= CQE_SIZE, "a completion fits its slot");
 
 int cq_create(struct ucontext *uctx, uint32_t cqe, uint32_t comp_vector,
@@ -93,7 +95,7 @@ void cq_arm(struct cq *cq, bool solicited_only)
 		cq->notify = CQ_ARM_SOLICITED;
 }
 
-struct ib_uverbs_wc *cq_reserve(struct cq *cq)
+HOT struct ib_uverbs_wc *cq_reserve(struct cq *cq)
 {
 	struct ib_uverbs_wc *wc;
 
@@ -109,9 +111,10 @@ struct ib_uverbs_wc *cq_reserve(struct cq *cq)
 	return wc;
 }
 
-void cq_publish(struct cq *cq, bool solicited)
+HOT void cq_publish(struct cq *cq, bool solicited)
 {
 	ring_produce(&cq->ring);
+	smp_store_release(&cq_published, cq_published + 1);
 	if (likely(!cq->notify))
 		return;
 	if (cq->notify == CQ_ARM_NEXT || solicited) {

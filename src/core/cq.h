@@ -20,6 +20,9 @@ struct cq {
 #define CQ_ARM_SOLICITED 1
 #define CQ_ARM_NEXT 2
 
+/* Completions of this process, all CQs: counted after they are visible. Written under the engine's lock. */
+extern uint32_t cq_published;
+
 /* cqe 1..DEV_MAX_CQE and comp_vector below num_comp_vectors, else -EINVAL. Channel and async file may be NULL. */
 int cq_create(struct ucontext *uctx, uint32_t cqe, uint32_t comp_vector,
 	      struct event_file *channel, struct event_file *async,

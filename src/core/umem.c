@@ -90,7 +90,7 @@ static inline bool copy_body(uint8_t *d, const uint8_t *s, size_t n)
 	return mov32(end - 32, s + (end - d) - 32);
 }
 
-int umem_copy(void *dst, const void *src, size_t len)
+HOT int umem_copy(void *dst, const void *src, size_t len)
 {
 	uint8_t *d = dst;
 	const uint8_t *s = src;
@@ -252,8 +252,8 @@ static inline uint64_t cursor_room(struct cursor *c)
 	return c->left ? c->iov->iov_len - c->off : 0;
 }
 
-int umem_copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
-		  const struct iovec *src, int nsrc, uint64_t off, uint64_t len)
+HOT int umem_copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
+		      const struct iovec *src, int nsrc, uint64_t off, uint64_t len)
 {
 	struct cursor d = { dst, ndst, doff }, s = { src, nsrc, off };
 	uint64_t n, droom, sroom;

@@ -56,7 +56,7 @@ static void leave_parents_engine(bool whole)
 		*alive = 1;
 }
 
-void engine_check_fork(void)
+HOT void engine_check_fork(void)
 {
 	if (unlikely(alive && !READ_ONCE(*alive)))
 		leave_parents_engine(!READ_ONCE(engine.lock.word));
@@ -83,12 +83,12 @@ bool engine_stale(struct uverbs_file *f)
 	return ef->generation != engine.generation;
 }
 
-bool engine_lock(void)
+HOT bool engine_lock(void)
 {
 	return elock_enter(&engine.lock);
 }
 
-void engine_unlock(void)
+HOT void engine_unlock(void)
 {
 	for (;;) {
 		while (unlikely(READ_ONCE(engine.lock.again))) {

@@ -196,7 +196,7 @@ void engine_close(struct uverbs_file *f)
 	engine_unlock();
 }
 
-ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)
+HOT ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)
 {
 	ssize_t ret;
 

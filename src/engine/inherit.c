@@ -260,6 +260,8 @@ static int take_over(void)
 		ef->generation = engine.generation;
 		list_add_tail(&ef->entry, &engine.files);
 	}
+	/* What the parent has completed since the fork was not counted here. */
+	WRITE_ONCE(cq_published, cq_published + 1);
 	return progress_start();
 }
 

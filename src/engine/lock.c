@@ -13,7 +13,7 @@ bool elock_mine(const struct elock *l)
 	return READ_ONCE(l->owner) == &self;
 }
 
-bool elock_try(struct elock *l)
+HOT bool elock_try(struct elock *l)
 {
 	if (READ_ONCE(l->word) || !atomic_cmpxchg(&l->word, 0u, 1u))
 		return false;
@@ -21,7 +21,7 @@ bool elock_try(struct elock *l)
 	return true;
 }
 
-bool elock_enter(struct elock *l)
+HOT bool elock_enter(struct elock *l)
 {
 	if (likely(elock_try(l)))
 		return true;
@@ -40,7 +40,7 @@ bool elock_enter(struct elock *l)
 	return true;
 }
 
-void elock_leave(struct elock *l)
+HOT void elock_leave(struct elock *l)
 {
 	WRITE_ONCE(l->owner, (const void *)NULL);
 	if (unlikely(atomic_xchg(&l->word, 0u) == 2))

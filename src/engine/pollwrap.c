@@ -23,6 +23,39 @@ static int (*real_start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *att
 /* A non-empty CQ is polled without a look at the links, but not for ever. */
 #define BUSY_POLLS 32
 
+/*
+ * CQs that this thread has found empty, and cq_published before that. While it stands there they
+ * are empty: the provider's poll, its lock and its way through three libraries, would find nothing.
+ */
+#define EMPTY_CQS 8u
+
+static __thread struct {
+	const void *cq;
+	uint32_t published;
+} empty_cqs[EMPTY_CQS] __attribute__((tls_model("initial-exec")));
+
+static inline uint32_t empty_slot(const void *cq)
+{
+	return ((uintptr_t)cq >> 6 ^ (uintptr_t)cq >> 12) % EMPTY_CQS;
+}
+
+/* What our parent completes we do not count. */
+static inline bool still_empty(const void *cq)
+{
+	uint32_t i = empty_slot(cq);
+
+	return empty_cqs[i].cq == cq && empty_cqs[i].published == READ_ONCE(cq_published) &&
+	       engine.attached && !inherit_pending;
+}
+
+static inline void was_empty(const void *cq, uint32_t published)
+{
+	uint32_t i = empty_slot(cq);
+
+	empty_cqs[i].cq = cq;
+	empty_cqs[i].published = published;
+}
+
 /* A thread that only polls comes in here and nowhere else; see engine_thread_ready. */
 static __attribute__((noinline)) void drive_guarded(bool found)
 {
@@ -42,10 +75,20 @@ static inline void drive(bool found)
 		drive_guarded(found);
 }
 
-static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
+static inline int look_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
+{
+	uint32_t published = smp_load_acquire(&cq_published);
+	int n = real_poll_cq(cq, num, wc);
+
+	if (n >= 0 && n < num)
+		was_empty(cq, published);
+	return n;
+}
+
+HOT static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
 	static __thread uint32_t busy __attribute__((tls_model("initial-exec")));
-	int n = real_poll_cq(cq, num, wc);
+	int n = still_empty(cq) ? 0 : look_cq(cq, num, wc);
 
 	if (n) {
 		WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
@@ -54,17 +97,30 @@ static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 		return n;
 	}
 	drive(false);
-	return real_poll_cq(cq, num, wc);
+	return still_empty(cq) ? 0 : look_cq(cq, num, wc);
 }
 
-static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+static inline int look_cq_ex(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
+	uint32_t published = smp_load_acquire(&cq_published);
 	int ret = real_start_poll(cq, attr);
+
+	if (ret == ENOENT)
+		was_empty(cq, published);
+	return ret;
+}
+
+HOT static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+{
+	int ret = still_empty(cq) ? ENOENT : look_cq_ex(cq, attr);
 
 	if (ret != ENOENT)
 		return ret;
 	drive(false);
-	return real_start_poll(cq, attr);
+	if (!still_empty(cq))
+		return look_cq_ex(cq, attr);
+	errno = ENOENT;		/* as librxe has it */
+	return ENOENT;
 }
 
 static bool in_librxe(void *fn)

@@ -54,7 +54,7 @@ ns_t engine_now(void)
  * was read before. A deadline set from it may be that much early, so timers
  * run by engine_now(), after whatever has arrived was taken in.
  */
-ns_t engine_clock(void)
+HOT ns_t engine_clock(void)
 {
 	struct timespec ts;
 	ns_t coarse;
@@ -74,7 +74,7 @@ static bool loop_pending(void)
 }
 
 /* Delivers what has arrived. Its time is read when the first segment is there (input()). */
-static int arrived(void)
+HOT static int arrived(void)
 {
 	uint64_t bytes = 0;
 	int n = 0, more;
@@ -167,7 +167,7 @@ static void polls(void)
 	progress_kick();
 }
 
-void engine_poll(bool found)
+HOT void engine_poll(bool found)
 {
 	engine_check_fork();
 	if (unlikely(inherit_pending))

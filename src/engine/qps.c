@@ -21,7 +21,7 @@
  * and when does it want to be called? Timers move lazily: an armed one that is
  * early finds nothing due and is set again.
  */
-void qp_rearm(struct qp *qp, ns_t now)
+HOT void qp_rearm(struct qp *qp, ns_t now)
 {
 	ns_t wake = xp_wake(qp);
 
@@ -68,7 +68,7 @@ static ns_t qp_clock(const struct qp *qp)
 	return engine_clock();
 }
 
-static int doorbell(struct qp *qp)
+HOT static int doorbell(struct qp *qp)
 {
 	ns_t now = qp_clock(qp);
 	int ret;
@@ -350,7 +350,7 @@ const struct rdev_ops rdev_host_ops = {
 	.mcast = mcast,
 };
 
-void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
+HOT void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
 {
 	/* An RNR NAK asks for a wait of microseconds: not by a clock that may be a tick behind. */
 	if (unlikely(seg->type == SEG_ACK && (seg->syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK)) {
@@ -372,7 +372,7 @@ void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
 	qp_rearm(qp, engine.now);
 }
 
-static void input(struct link *l, const struct seg *seg)
+HOT static void input(struct link *l, const struct seg *seg)
 {
 	struct rdev *dev = engine.block_dev[(seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
 	struct qp *qp = dev ? rdev_find_qp(dev, seg->dqpn) : NULL;

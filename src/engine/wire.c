@@ -24,8 +24,12 @@
 #include "wire/packet.h"
 #include "xport/xport.h"
 
-/* Empty polls between two looks at sockets that nobody is known to send to. */
-#define IDLE_POLLS 16
+/*
+ * Polls between two looks at sockets that nobody is known to send to: a look is a system call for
+ * each socket, more than a message inside the host costs. Twice as many after each in vain.
+ */
+#define IDLE_POLLS 16u
+#define IDLE_POLLS_MAX 1024u
 
 static struct wire {
 	uint32_t generation;	/* one more than that of the engine whose this is */
@@ -33,6 +37,8 @@ static struct wire {
 	int park[2];
 	int error;		/* why there is none, -errno */
 	uint64_t sockets[QPN_BLOCKS / 64];	/* blocks that have one */
+	uint32_t looked_gen;	/* engine.poll_gen at the last look */
+	uint32_t idle_polls;	/* from there to the next, where nobody is known to send */
 } wire;
 
 /* A forked child starts without: the descriptors are closed, the memory is its parent's. */
@@ -377,17 +383,20 @@ int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 
 int wire_poll(int budget, uint64_t *bytes)
 {
-	struct udp_ep *ep = get()->ep;
+	struct wire *w = get();
+	struct udp_ep *ep = w->ep;
+	uint32_t gen = READ_ONCE(engine.poll_gen);
 	uint64_t before;
 	int n;
 
 	if (likely(!ep))
 		return 0;
-	if (engine.watch == WATCH_POLLED && !udp_busy(ep) &&
-	    READ_ONCE(engine.poll_gen) % IDLE_POLLS)
+	if (engine.watch == WATCH_POLLED && !udp_busy(ep) && gen - w->looked_gen < w->idle_polls)
 		return 0;
 	before = udp_in(ep)->rx_bytes;
 	n = udp_poll(ep, budget);
+	w->looked_gen = gen;
+	w->idle_polls = n ? IDLE_POLLS : min(max(w->idle_polls * 2, IDLE_POLLS), IDLE_POLLS_MAX);
 	*bytes += udp_in(ep)->rx_bytes - before;
 	return n;
 }

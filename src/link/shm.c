@@ -232,7 +232,7 @@ static void bury_doomed(struct shm_ep *ep)
 			shm_link_bury(l);
 }
 
-int shm_poll(struct shm_ep *ep, int budget)
+HOT int shm_poll(struct shm_ep *ep, int budget)
 {
 	struct shm_link *l;
 	int n = 0;

@@ -144,7 +144,7 @@ static void tell_owner(struct shm_link *l, uint32_t dqpn)
 	shm_link_wake(l);
 }
 
-enum direct_result shm_direct(struct link *link, const struct direct_op *op)
+HOT enum direct_result shm_direct(struct link *link, const struct direct_op *op)
 {
 	struct shm_link *l = container_of(link, struct shm_link, l);
 	enum direct_result r = DIRECT_NO;

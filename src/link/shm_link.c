@@ -95,7 +95,7 @@ static enum slot_kind choose(struct shm_link *l, const struct seg *seg)
 	return SLOT_COPY;
 }
 
-static int shm_send(struct link *link, const struct seg *seg)
+HOT static int shm_send(struct link *link, const struct seg *seg)
 {
 	struct shm_link *l = to_shm(link);
 	enum slot_kind how;
@@ -203,7 +203,7 @@ static void bad_slot(struct shm_link *l)
 			 (int)l->hello.proc, l->pid);
 }
 
-int shm_link_poll(struct shm_link *l, int budget)
+HOT int shm_link_poll(struct shm_link *l, int budget)
 {
 	struct seg seg;
 	int n = 0;

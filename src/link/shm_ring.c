@@ -162,8 +162,8 @@ static void slot_publish(struct shm_tx *tx, struct shm_slot *s)
 	__builtin_prefetch(&tx->h->slot[tx->prod % SHM_SLOTS], 1);
 }
 
-int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how,
-		const struct link_host *host)
+HOT int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how,
+		    const struct link_host *host)
 {
 	uint32_t i = tx->prod % SHM_SLOTS;
 	struct shm_slot *s = &tx->h->slot[i];
@@ -367,7 +367,7 @@ static bool needs_second(const struct shm_slot *s)
 	return s->len && shm_inline_at(s->service, s->type, s->len) == 64;
 }
 
-enum rx_result shm_rx_get(struct shm_rx *rx, struct seg *seg)
+HOT enum rx_result shm_rx_get(struct shm_rx *rx, struct seg *seg)
 {
 	uint32_t i = rx->pos % SHM_SLOTS;
 	const struct shm_slot *s = &rx->h->slot[i];

@@ -26,7 +26,7 @@ enum comp_verdict {
  * the end of the QP (IBA 11.6.3.2), but not while callers go through its WQEs:
  * they call comp_overrun() when they are through.
  */
-void comp_success(struct qp *qp, struct req_wqe *w)
+HOT void comp_success(struct qp *qp, struct req_wqe *w)
 {
 	struct ib_uverbs_wc *wc;
 
@@ -229,7 +229,7 @@ static void comp_retry(struct qp *qp, ns_t now)
 	req_go_back(qp);
 }
 
-void comp_input(struct qp *qp, const struct seg *seg, ns_t now)
+HOT void comp_input(struct qp *qp, const struct seg *seg, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 	uint32_t una = r->una, psn = seg->psn, skip = 0;

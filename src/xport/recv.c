@@ -53,7 +53,7 @@ static __attribute__((noinline)) enum recv_fetch srq_fetch(struct qp *qp, struct
 	return got;
 }
 
-enum recv_fetch recv_fetch(struct qp *qp)
+HOT enum recv_fetch recv_fetch(struct qp *qp)
 {
 	if (qp->resp.have_wqe)
 		return RECV_GOT;
@@ -64,7 +64,7 @@ enum recv_fetch recv_fetch(struct qp *qp)
 	return recv_read(qp, &qp->rq, qp->max_recv_sge);
 }
 
-int recv_iov(const struct qp *qp, uint64_t off, uint64_t len, struct iovec *iov)
+HOT int recv_iov(const struct qp *qp, uint64_t off, uint64_t len, struct iovec *iov)
 {
 	const struct pd *pd = qp->srq ? qp->srq->pd : qp->pd;
 
@@ -72,7 +72,7 @@ int recv_iov(const struct qp *qp, uint64_t off, uint64_t len, struct iovec *iov)
 			  IB_UVERBS_ACCESS_LOCAL_WRITE, iov);
 }
 
-struct ib_uverbs_wc *recv_wc(struct qp *qp)
+HOT struct ib_uverbs_wc *recv_wc(struct qp *qp)
 {
 	struct ib_uverbs_wc *wc = cq_reserve(qp->recv_cq);
 

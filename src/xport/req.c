@@ -28,7 +28,7 @@
 /* Smallest message that is placed directly although earlier completions wait to be polled. */
 #define DIRECT_ALWAYS 4096
 
-static int req_xmit(struct qp *qp, const struct seg *seg)
+HOT static int req_xmit(struct qp *qp, const struct seg *seg)
 {
 	int rc;
 
@@ -85,7 +85,7 @@ static void req_advance(struct qp *qp, const struct req_wqe *w, uint32_t npkts, 
 }
 
 /* SEND, WRITE and kin: the next run of packets. 0, or as link_ops.send. */
-static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
+HOT static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 	struct iovec iov[SEG_MAX_IOV];
@@ -388,7 +388,7 @@ void req_probed(struct qp *qp, uint32_t una)
 }
 
 /* una and sq.index have advanced: after a step back the cursor may lie behind them now. */
-void req_acked(struct qp *qp)
+HOT void req_acked(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 	uint32_t head = qp->sq.index, mask = qp->sq.mask;
@@ -406,7 +406,7 @@ void req_acked(struct qp *qp)
 }
 
 /* Sends what may be sent. */
-void req_run(struct qp *qp, ns_t now)
+HOT void req_run(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 

@@ -371,7 +371,7 @@ void resp_set_from(struct qp *qp, struct link *from)
 }
 
 /* A request segment. Takes the card. */
-void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
+HOT void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
 {
 	struct resp_ctx c;
 

@@ -26,7 +26,7 @@ static enum resp_step resp_bad_recv(struct resp_ctx *c)
 	return RESP_FATAL;
 }
 
-enum resp_step resp_chk_resource(struct resp_ctx *c)
+HOT enum resp_step resp_chk_resource(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 
@@ -194,7 +194,7 @@ static enum resp_step exec_flush(struct resp_ctx *c)
 	return exec_rd(c, &res, 1);
 }
 
-enum resp_step resp_execute(struct resp_ctx *c)
+HOT enum resp_step resp_execute(struct resp_ctx *c)
 {
 	struct resp_res res;
 
@@ -237,7 +237,7 @@ static void recv_complete(struct resp_ctx *c)
 }
 
 /* Placed: PSN, MSN, then ACK, then completion. */
-enum resp_step resp_complete(struct resp_ctx *c)
+HOT enum resp_step resp_complete(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 	struct qp_resp *r = &qp->resp;

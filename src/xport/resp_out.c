@@ -185,7 +185,7 @@ static int send_atomic(struct qp *qp, struct link *l, const struct resp_res *e)
 	return send_counted(qp, l, &seg);
 }
 
-static int send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome, uint32_t msn)
+HOT static int send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome, uint32_t msn)
 {
 	struct seg seg = { 0 };
 
@@ -238,7 +238,7 @@ static bool output_res(struct qp *qp, struct link *l)
 }
 
 /* Sends what is owed, as far as the link has room. The card is locked. */
-void resp_output(struct qp *qp, struct link *l)
+HOT void resp_output(struct qp *qp, struct link *l)
 {
 	struct qp_resp *r = &qp->resp;
 
@@ -258,7 +258,7 @@ void resp_output(struct qp *qp, struct link *l)
 }
 
 /* ACK, RNR NAK or NAK for psn: now, or behind what is owed. */
-void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome)
+HOT void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome)
 {
 	struct qp_resp *r = &qp->resp;
 
@@ -285,7 +285,7 @@ void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome)
  * have arrived, so that a stream of WRITEs is acknowledged once a batch. The
  * caller of xp_input() sees xp_blocked() and calls xp_output() at its end.
  */
-void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
+HOT void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
 {
 	struct qp_resp *r = &qp->resp;
 

@@ -103,7 +103,7 @@ static void rtt_sample(struct qp_req *r, ns_t now)
 }
 
 /* Something was sent. */
-void xp_timer_sent(struct qp *qp, ns_t now)
+HOT void xp_timer_sent(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 
@@ -120,7 +120,7 @@ void xp_timer_sent(struct qp *qp, ns_t now)
 }
 
 /* una has advanced. */
-void xp_timer_progress(struct qp *qp, ns_t now)
+HOT void xp_timer_progress(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 

@@ -232,7 +232,7 @@ static bool wqe_grow(struct qp *qp)
  * Takes the next WQE from the ring. False: there is none, or its PSNs do not
  * fit behind those outstanding. A bad WQE is taken too, with its status set.
  */
-bool wqe_fetch(struct qp *qp)
+HOT bool wqe_fetch(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 	const struct rxe_send_wqe *s;
@@ -278,8 +278,8 @@ bool wqe_fetch(struct qp *qp)
  * Addresses of payload bytes [off, off + len) of the WQE in this slot: to send
  * (SEND, WRITE) or to fill (READ, atomics). As xp_sge_iov().
  */
-int wqe_iov(const struct qp *qp, const struct req_wqe *w, uint32_t slot, uint64_t off,
-	    uint64_t len, struct iovec *iov)
+HOT int wqe_iov(const struct qp *qp, const struct req_wqe *w, uint32_t slot, uint64_t off,
+		uint64_t len, struct iovec *iov)
 {
 	const struct rxe_send_wqe *s = ring_slot(&qp->sq, slot);
 

@@ -193,7 +193,7 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 	xp_run(qp, now);
 }
 
-int xp_output(struct qp *qp, ns_t now)
+HOT int xp_output(struct qp *qp, ns_t now)
 {
 	if (unlikely(resp_owes(qp)))
 		output_owed(qp);
@@ -227,7 +227,7 @@ static __attribute__((noinline)) void unrel_input(struct qp *qp, const struct se
 		uc_input(qp, seg);
 }
 
-void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
+HOT void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
 {
 	if (unlikely(seg->pkey != xp_pkey(qp) && other_pkey(qp, seg->pkey)))
 		return;

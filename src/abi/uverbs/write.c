@@ -214,7 +214,7 @@ static ssize_t write_any(struct uverbs_file *f, const void *buf, size_t count)
  * themselves. Anything unusual about it goes the long way, which knows the
  * order of the errors.
  */
-ssize_t uverbs_write(struct uverbs_file *f, const void *buf, size_t count)
+HOT ssize_t uverbs_write(struct uverbs_file *f, const void *buf, size_t count)
 {
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
