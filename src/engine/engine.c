@@ -88,19 +88,28 @@ HOT bool engine_lock(void)
 	return elock_enter(&engine.lock);
 }
 
-HOT void engine_unlock(void)
+/* A doorbell came from a signal handler meanwhile. */
+static __attribute__((noinline)) void unlock_again(void)
 {
-	for (;;) {
-		while (unlikely(READ_ONCE(engine.lock.again))) {
+	do {
+		while (READ_ONCE(engine.lock.again)) {
 			WRITE_ONCE(engine.lock.again, 0u);
 			qp_work_all();
 			qp_work_run(engine_now());
 		}
 		elock_leave(&engine.lock);
 		/* A handler that ran between the check and the release has left its note: look once more. */
+	} while (READ_ONCE(engine.lock.again) && elock_try(&engine.lock));
+}
+
+HOT void engine_unlock(void)
+{
+	if (likely(!READ_ONCE(engine.lock.again))) {
+		elock_leave(&engine.lock);
 		if (likely(!READ_ONCE(engine.lock.again)) || !elock_try(&engine.lock))
 			return;
 	}
+	unlock_again();
 }
 
 static void bug_in_program(const char *what, const char *file, int line)

@@ -40,9 +40,7 @@ HOT bool elock_enter(struct elock *l)
 	return true;
 }
 
-HOT void elock_leave(struct elock *l)
+void elock_wake(struct elock *l)
 {
-	WRITE_ONCE(l->owner, (const void *)NULL);
-	if (unlikely(atomic_xchg(&l->word, 0u) == 2))
-		sys_call(SYS_futex, &l->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	sys_call(SYS_futex, &l->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }

@@ -21,11 +21,19 @@ struct elock {
 	const void *owner;	/* address of a variable of the owning thread */
 };
 
+/* elock_leave() found somebody asleep. */
+void elock_wake(struct elock *l);
+
 /* False when this very thread holds it already (signal handler): again is set. */
 bool elock_enter(struct elock *l);
 /* Takes it only when free; false also for the owner itself. */
 bool elock_try(struct elock *l);
-void elock_leave(struct elock *l);
+static inline void elock_leave(struct elock *l)
+{
+	WRITE_ONCE(l->owner, (const void *)NULL);
+	if (unlikely(atomic_xchg(&l->word, 0u) == 2))
+		elock_wake(l);
+}
 bool elock_mine(const struct elock *l);
 
 #endif

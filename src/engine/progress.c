@@ -167,6 +167,32 @@ static void polls(void)
 	progress_kick();
 }
 
+/* At what has come. A look at the clock costs more than one at the links. */
+static inline void look(void)
+{
+	if (unlikely(!list_empty(&engine.err)))
+		qp_flush_err(engine_now(), ERR_AT_POLL);
+	if (likely(READ_ONCE(engine.poll_gen) % TIMER_POLLS))
+		arrived();
+	else
+		progress_run();
+}
+
+static void look_wire(bool found)
+{
+	/* The last poll has found something, and the program has not answered. */
+	if (!found)
+		wire_flush();
+	else if (unlikely(wire_holds()))
+		wire_flush_old(engine_now());
+	wire_hold(true);
+	look();
+	wire_hold(false);
+	/* What waits needs the thread to look after it. */
+	if (unlikely(engine.watch == WATCH_ASLEEP) && wire_holds())
+		engine.started ? polls() : wire_flush();
+}
+
 HOT void engine_poll(bool found)
 {
 	engine_check_fork();
@@ -180,23 +206,10 @@ HOT void engine_poll(bool found)
 		if (unlikely(engine.watch == WATCH_ASLEEP) && engine.started &&
 		    ++engine.empty_polls >= max(READ_ONCE(engine.polls_wanted), EMPTY_POLLS))
 			polls();
-		/* The last poll has found something, and the program has not answered. */
-		if (!found)
-			wire_flush();
-		else if (unlikely(wire_holds()))
-			wire_flush_old(engine_now());
-		wire_hold(true);
-		if (unlikely(!list_empty(&engine.err)))
-			qp_flush_err(engine_now(), ERR_AT_POLL);
-		/* A look at the clock costs more than one at the links. */
-		if (likely(READ_ONCE(engine.poll_gen) % TIMER_POLLS))
-			arrived();
+		if (likely(wire_quiet()))
+			look();
 		else
-			progress_run();
-		wire_hold(false);
-		/* What waits needs the thread to look after it. */
-		if (unlikely(engine.watch == WATCH_ASLEEP) && wire_holds())
-			engine.started ? polls() : wire_flush();
+			look_wire(found);
 	}
 	engine_unlock();
 }

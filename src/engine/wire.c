@@ -413,6 +413,13 @@ void wire_hold(bool may)
 		udp_hold(get()->ep, may);
 }
 
+bool wire_quiet(void)
+{
+	struct udp_ep *ep = get()->ep;
+
+	return !ep || !udp_busy(ep);
+}
+
 bool wire_holds(void)
 {
 	return get()->ep && udp_holds(get()->ep);

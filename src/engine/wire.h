@@ -36,6 +36,8 @@ int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join);
 
 /* Delivers what has arrived; returns how many segments. *bytes grows by their payload. */
 int wire_poll(int budget, uint64_t *bytes);
+/* There are no paths to other hosts: nothing waits, nothing has to be looked after. */
+bool wire_quiet(void);
 /* ACKs that wait for what the program sends next: see link/udp.h. */
 void wire_hold(bool may);
 bool wire_holds(void);

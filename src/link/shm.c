@@ -222,7 +222,7 @@ void shm_ep_thread_start(struct shm_ep *ep)
 	smp_store_release(&ep->pub->alive, tid);
 }
 
-static void bury_doomed(struct shm_ep *ep)
+static __attribute__((noinline)) void bury_doomed(struct shm_ep *ep)
 {
 	struct shm_link *l, *n;
 

@@ -265,7 +265,7 @@ static void tell_lost(struct shm_link *l, const struct shm_rec *r)
 	l->l.host->input(&l->l, &nak);
 }
 
-void shm_link_service(struct shm_link *l)
+__attribute__((noinline)) void shm_link_service(struct shm_link *l)
 {
 	shm_tx_reap(&l->tx, ref_failed, l);
 	while (l->nattention && !shm_tx_attention(&l->tx, l->attention[l->nattention - 1])) {

@@ -16,8 +16,8 @@
  * where a key does not permit it (local protection error), -EINVAL where the
  * list is too short.
  */
-HOT int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *sge, uint32_t num,
-		   uint64_t off, uint64_t len, uint32_t access, struct iovec *iov)
+int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *sge, uint32_t num,
+	       uint64_t off, uint64_t len, uint32_t access, struct iovec *iov)
 {
 	int n = 0;
 
@@ -66,8 +66,7 @@ static bool payload_readable(const struct seg *seg, uint64_t off, uint64_t len)
  * Copies len bytes from byte off of the segment's payload to dst. 0; -EFAULT:
  * dst is bad; -EIO: the sender's side is, and the segment counts as lost.
  */
-HOT int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst,
-		 uint64_t len)
+int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst, uint64_t len)
 {
 	int rc;
 
