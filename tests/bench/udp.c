@@ -3,17 +3,21 @@
  * What plain UDP sockets do between two hosts: the limit that ruse's wire is
  * compared with. Each end is one process that polls, as perftest's are.
  *
- *   bench-udp recv PORT                  takes trains (UDP_GRO) until its sender ends
- *   bench-udp send ADDRESS PORT SECONDS  sends trains (UDP_SEGMENT)
+ *   bench-udp recv PORT [roce]           takes trains (UDP_GRO) until its sender ends
+ *   bench-udp send ADDRESS PORT SECONDS [roce]  sends trains (UDP_SEGMENT)
  *   bench-udp pong PORT                  sends back what comes
  *   bench-udp ping ADDRESS PORT ROUNDS
  *
- * recv prints "udp_gso VALUE GB/s", ping "udp_half_rtt VALUE ns" (median).
+ * roce: as RDMA WRITEs of 64 KiB are packets, and with what nobody can leave out: a FIRST
+ * packet, which is longer, before each train, and a copy and a CRC-32 at each end.
+ * recv prints "udp_gso VALUE GB/s" or "udp_roce", ping "udp_half_rtt VALUE ns" (median).
  */
 #include <arpa/inet.h>
 #include <err.h>
 #include <errno.h>
+#include <libdeflate.h>
 #include <netinet/udp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +27,7 @@
 
 #define PACKET 4112		/* a MIDDLE packet of path MTU 4096: BTH, payload, ICRC */
 #define TRAIN (15 * PACKET)	/* as many as go into one datagram's 64 KiB */
+#define FIRST (PACKET + 16)	/* its RETH */
 #define RCVBUF (8 << 20)
 #define SMALL 20		/* BTH, two bytes padded to four, ICRC */
 #define QUIET_NS 300000000ull	/* the sender has ended */
@@ -61,9 +66,20 @@ static int connected(const char *address, const char *port)
 	return s;
 }
 
-static int receive(const char *port)
+/* What a RoCEv2 sender or receiver does with the bytes of its packets. */
+static void roce_work(char *to, const char *from, size_t len)
 {
-	static char buf[1 << 16];
+	for (size_t off = 0; off < len; off += PACKET) {
+		size_t n = len - off < PACKET ? len - off : PACKET;
+
+		memcpy(to + off, from + off, n);
+		__asm__ volatile("" : : "r"(libdeflate_crc32(0, to + off, n)));
+	}
+}
+
+static int receive(const char *port, bool roce)
+{
+	static char buf[1 << 16], memory[1 << 16];
 	uint64_t first = 0, last = 0, bytes = 0, now;
 	int s = bound(port);
 
@@ -75,27 +91,62 @@ static int receive(const char *port)
 			break;
 		if (n < 0)
 			continue;
+		if (roce)
+			roce_work(memory, buf, (size_t)n);
 		if (!first)
 			first = now;
 		else
 			bytes += (uint64_t)n;
 		last = now;
 	}
-	printf("udp_gso %.3f GB/s\n", (double)bytes / (double)(last - first));
+	printf("%s %.3f GB/s\n", roce ? "udp_roce" : "udp_gso",
+	       (double)bytes / (double)(last - first));
 	return 0;
 }
 
-static int transmit(const char *address, const char *port, int seconds)
+static void check_sent(long n)
+{
+	if (n < 0 && errno != ENOBUFS && errno != ECONNREFUSED)
+		err(1, "send");
+}
+
+/* WRITEs of 64 KiB until then: a FIRST packet and a train each. */
+static void transmit_roce(int s, uint64_t end)
+{
+	static char buf[FIRST + TRAIN], memory[FIRST + TRAIN];
+	union {
+		struct cmsghdr h;
+		char buf[CMSG_SPACE(sizeof(uint16_t))];
+	} cut = { .h = { CMSG_LEN(sizeof(uint16_t)), SOL_UDP, UDP_SEGMENT } };
+	struct iovec iov[2] = { { buf, FIRST }, { buf + FIRST, TRAIN } };
+	struct mmsghdr msg[2] = {
+		{ .msg_hdr = { .msg_iov = &iov[0], .msg_iovlen = 1 } },
+		{ .msg_hdr = { .msg_iov = &iov[1], .msg_iovlen = 1, .msg_control = &cut,
+			       .msg_controllen = sizeof(cut) } },
+	};
+	uint16_t size = PACKET;
+
+	memcpy(CMSG_DATA(&cut.h), &size, sizeof(size));
+	while (now_ns() < end) {
+		roce_work(buf, memory, sizeof(buf));
+		check_sent(sendmmsg(s, msg, 2, 0));
+	}
+}
+
+static int transmit(const char *address, const char *port, int seconds, bool roce)
 {
 	static char buf[TRAIN];
 	int s = connected(address, port), size = PACKET;
 	uint64_t end = now_ns() + (uint64_t)seconds * 1000000000ull;
 
+	if (roce) {
+		transmit_roce(s, end);
+		return 0;
+	}
 	if (setsockopt(s, SOL_UDP, UDP_SEGMENT, &size, sizeof(size)))
 		err(1, "UDP_SEGMENT");
 	while (now_ns() < end)
-		if (send(s, buf, sizeof(buf), 0) < 0 && errno != ENOBUFS && errno != ECONNREFUSED)
-			err(1, "send");
+		check_sent(send(s, buf, sizeof(buf), 0));
 	return 0;
 }
 
@@ -155,14 +206,16 @@ static int ping(const char *address, const char *port, int rounds)
 
 int main(int argc, char **argv)
 {
-	if (argc == 3 && !strcmp(argv[1], "recv"))
-		return receive(argv[2]);
-	if (argc == 5 && !strcmp(argv[1], "send"))
-		return transmit(argv[2], argv[3], atoi(argv[4]));
+	bool roce = argc > 3 && !strcmp(argv[argc - 1], "roce");
+
+	if (argc == 3 + roce && !strcmp(argv[1], "recv"))
+		return receive(argv[2], roce);
+	if (argc == 5 + roce && !strcmp(argv[1], "send"))
+		return transmit(argv[2], argv[3], atoi(argv[4]), roce);
 	if (argc == 3 && !strcmp(argv[1], "pong"))
 		return pong(argv[2]);
 	if (argc == 5 && !strcmp(argv[1], "ping"))
 		return ping(argv[2], argv[3], atoi(argv[4]));
-	errx(2, "usage: bench-udp recv PORT | send ADDRESS PORT SECONDS | pong PORT | "
+	errx(2, "usage: bench-udp recv PORT [roce] | send ADDRESS PORT SECONDS [roce] | pong PORT | "
 		"ping ADDRESS PORT ROUNDS");
 }

@@ -137,12 +137,12 @@ class Wire:
                         int(port))[1]
         return json.loads(out)["end"]["sum_received"]["bits_per_second"] / 8e9
 
-    def udp(self, server, client, *options):
-        """What bench-udp prints: {name: value}."""
+    def udp(self, server, client, *options, both=()):
+        """What bench-udp prints: {name: value}; both: options for both ends."""
         port = str(self.next_port())
         prog = os.path.join(self.build, "bench", "bench-udp")
-        out = self.pair([prog, server, port], [prog, client, ADDRESS["a"], port, *options],
-                        int(port), ("udp",))
+        out = self.pair([prog, server, port, *both],
+                        [prog, client, ADDRESS["a"], port, *options, *both], int(port), ("udp",))
         return {m[1]: float(m[2]) for m in re.finditer(r"^(\w+) ([\d.]+) \S+$", "\n".join(out),
                                                        re.MULTILINE)}
 
