@@ -12,7 +12,8 @@
  * from being reused for as long as we can.
  *
  * Each call to the kernel for pages costs more than the pages: who makes many
- * rings gets some ahead, and gives them back many at a time.
+ * rings (ring_bytes in all) gets some ahead, from ready to ready_end, and gives
+ * them back many at a time: ngone rings with gone_bytes wait for that.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -56,8 +56,8 @@ struct link_ops {
 	 * then an ACK timeout does not count (a stopped peer is not a dead one).
 	 */
 	bool (*peer_behind)(struct link *l);
-	/* send() has refused what must go now: sleeps until there is room, at most ns; is there? NULL: never waits. */
-	bool (*wait_room)(struct link *l, ns_t ns);
+	/* send() has refused what must go now: sleeps for room, half a second at most; is there? NULL: never waits. */
+	bool (*wait_room)(struct link *l);
 	/* NULL where the capability is missing. */
 	enum direct_result (*direct)(struct link *l, const struct direct_op *op);
 	/* Delivers what has arrived, at most budget segments, through link_host.input; returns how many. */
@@ -103,6 +103,7 @@ struct link {
 /* References: from QPs. At the last one of a dead link it is freed. */
 void link_get(struct link *l);
 void link_put(struct link *l);
+
 /* No direct placement while somebody wants to see every packet; calls nest. */
 void link_hold_direct(struct link *l);
 void link_let_direct(struct link *l);

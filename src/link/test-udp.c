@@ -3,8 +3,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
-#include <poll.h>
 #include <netinet/udp.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -48,7 +48,6 @@ static void parse(struct seg_net *net, struct sockaddr_in6 *sa, const char *addr
 	memcpy(net->dgid, &sa->sin6_addr, 16);
 }
 
-/* An endpoint on addr, a socket that sends to it from there. False: there is no such address. */
 static bool wait_writable(int fd, ns_t ns)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -56,6 +55,7 @@ static bool wait_writable(int fd, ns_t ns)
 	return poll(&p, 1, (int)(ns / NS_MS)) > 0;
 }
 
+/* An endpoint on addr, a socket that sends to it from there. False: there is no such address. */
 static bool peer_open(struct peer *p, const char *addr)
 {
 	struct udp_cfg cfg = { .stats = &p->stats, .host = &t_host, .host_arg = &p->n,

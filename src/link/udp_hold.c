@@ -21,7 +21,6 @@
 #define RIDE_MAX (1000 * NS_US)
 #define RIDES 4			/* answers at once, after which the next is waited for */
 #define MISSED 64
-#define SETTLE_NS (500 * NS_MS)	/* for room, where it is the last chance */
 
 /* A positive acknowledgement and nothing else. */
 static bool plain_ack(const struct seg *seg)
@@ -128,7 +127,7 @@ void udp_flush_link(struct udp_link *ul)
 void udp_settle_link(struct udp_link *ul)
 {
 	udp_flush_link(ul);
-	if (unlikely(ul->holds) && udp_wait_room(&ul->l, SETTLE_NS))
+	if (unlikely(ul->holds) && udp_wait_room(&ul->l))
 		udp_flush_link(ul);
 }
 

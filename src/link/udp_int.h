@@ -93,7 +93,7 @@ bool udp_tx_wait(struct udp_tx *tx, ns_t ns);
 
 /* udp_tx.c */
 int udp_send(struct link *l, const struct seg *seg);
-bool udp_wait_room(struct link *l, ns_t ns);
+bool udp_wait_room(struct link *l);
 /* The same, and also in one go with it, if not NULL, before or behind it. */
 int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *also);
 

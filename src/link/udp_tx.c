@@ -22,6 +22,7 @@
 #define TRAIN_PKTS 64u
 #define CNP_NS (50 * NS_US)
 #define TTL_DEFAULT 64
+#define ROOM_NS (500 * NS_MS)	/* for what has no other chance to go */
 
 struct train {
 	uint32_t off, len, size, n;	/* n packets of size bytes, the last perhaps shorter */
@@ -271,12 +272,12 @@ int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *a
 	return 0;
 }
 
-bool udp_wait_room(struct link *l, ns_t ns)
+bool udp_wait_room(struct link *l)
 {
 	struct udp_link *ul = container_of(l, struct udp_link, l);
 	struct udp_tx *tx = net_is_v4(&ul->path.net) ? ul->tx4 : ul->tx6;
 
-	return !tx || udp_tx_wait(tx, ns);
+	return !tx || udp_tx_wait(tx, ROOM_NS);
 }
 
 int udp_send(struct link *l, const struct seg *seg)

@@ -16,8 +16,7 @@
 /* WQEs whose state a new QP has room for: enough for who waits for each of its messages. */
 #define WQES_FIRST 8u
 
-/* How long who destroys a QP waits for room for its last ACK, each time and how often. */
-#define SETTLE_NS (500 * NS_MS)
+/* How often who destroys a QP waits for room for its last ACK. */
 #define SETTLE_TRIES 8
 
 /* Owed responses; kept out of the doorbell's way. */
@@ -41,7 +40,7 @@ void xp_settle(struct qp *qp)
 
 	for (int i = 0; unlikely(qp->resp.ack_due) && l && i < SETTLE_TRIES; i++) {
 		output_owed(qp);
-		if (!qp->resp.ack_due || !l->ops->wait_room || !l->ops->wait_room(l, SETTLE_NS))
+		if (!qp->resp.ack_due || !l->ops->wait_room || !l->ops->wait_room(l))
 			return;
 	}
 }

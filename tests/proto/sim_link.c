@@ -123,7 +123,7 @@ static bool sim_behind(struct link *l)
 }
 
 /* Who sleeps for it gets room for one more. */
-static bool sim_wait_room(struct link *l, ns_t ns)
+static bool sim_wait_room(struct link *l)
 {
 	struct sim_end *e = container_of(l, struct sim_end, link);
 

@@ -25,10 +25,12 @@ stop() {
 }
 
 # too_late STATUS OUTPUT: rping was done. Its thread for events asks for the next one while its main
-# thread closes the channel, the last thing it does; when it comes second, be it that it has not yet
-# come back from the event before the disconnect, it says EBADF and ends the program with 255.
+# thread closes the channel, the last thing it does; when it comes second it says EBADF and ends the
+# program with 255. It has told of the disconnect, or was not back from the event before; then
+# nothing else is wrong, for rping says what is: it has told of its pings alone.
 too_late() {
-	[ "$1" = 255 ] && tail -n 1 "$2" | grep -qx 'rdma_get_cm_event: Bad file descriptor'
+	[ "$1" = 255 ] && tail -n 1 "$2" | grep -qx 'rdma_get_cm_event: Bad file descriptor' &&
+		{ grep -q 'DISCONNECT EVENT' "$2" || ! sed '$d' "$2" | grep -v 'ping data: ' >/dev/null; }
 }
 
 # cm_pair [-k] PORT SERVER CLIENT: both command lines must end with 0 within
