@@ -90,6 +90,13 @@ bool engine_has_uverbs(uint32_t minor);
 int engine_open(uint32_t minor, bool cloexec, struct uverbs_file **f);
 /* The last descriptor of the file was closed. */
 void engine_close(struct uverbs_file *f);
+/*
+ * mmap() of a ring, readable, writable and shared: where it is mapped already. NULL: not to be had
+ * so, map it; also of what is no ring's. The caller holds the file.
+ */
+void *engine_map(struct uverbs_file *f, size_t len, uint64_t offset);
+/* munmap(). True: it was had from engine_map(), and stays mapped as long as the file needs it. */
+bool engine_unmap(void *addr, size_t len);
 ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count);
 int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg);
 

@@ -26,6 +26,7 @@ struct efile {
 	int memfd;			/* our own descriptor of it */
 	uint8_t *map;			/* of the ring area, from RING_BASE on */
 	uint64_t map_size, file_size, cursor, ready, ready_end, ring_bytes, gone_bytes, ngone;
+	uint64_t used;			/* there was a ring somewhere below this offset */
 	struct list_head rings;		/* struct ring_area, by offset */
 	int slot;			/* in the process page, -1 = none free */
 };
@@ -129,10 +130,6 @@ uint64_t *edev_counters(uint32_t index);
 
 /* attach.c: what the host page says now is seen to. */
 void host_page_news(const struct host_page *copy);
-
-extern const struct ucontext_ops ring_ops;	/* rings.c */
-int rings_init(struct efile *ef);
-void rings_fini(struct efile *ef);
 
 /* qps.c */
 extern const struct uverbs_host uverbs_host_ops;

@@ -11,6 +11,7 @@
 #include "engine/engine_internal.h"
 #include "engine/wire.h"
 #include "engine/res.h"
+#include "engine/rings.h"
 
 static void event_raise_fd(struct event_file *f)
 {
@@ -194,6 +195,11 @@ void engine_close(struct uverbs_file *f)
 	rings_fini(ef);
 	free(ef);
 	engine_unlock();
+}
+
+void *engine_map(struct uverbs_file *f, size_t len, uint64_t offset)
+{
+	return ring_view(uverbs_ucontext(f)->host, len, offset);
 }
 
 HOT ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)

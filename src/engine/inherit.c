@@ -29,6 +29,7 @@
 #include "core/srq.h"
 #include "engine/engine_internal.h"
 #include "engine/res.h"
+#include "engine/rings.h"
 #include "engine/wire.h"
 #include "xport/xport.h"
 
@@ -387,6 +388,7 @@ static int adopt(struct efile *ef, const struct host_page *page)
 	ef->map_size = fresh.map_size;
 	ef->file_size = fresh.file_size;
 	ef->cursor = fresh.cursor;
+	ef->used = 0;
 	ef->ready = ef->ready_end = 0;
 	ef->ring_bytes = ef->gone_bytes = 0;
 	ef->ngone = 0;

@@ -2,8 +2,9 @@
 /*
  * Ring memory: the memfd behind a uverbs descriptor. Its offsets are the mmap
  * offsets that mminfo tells, so the provider's own mmap(fd, offset) works
- * natively. Rings start at RING_BASE, so that a stray raw write to the
- * descriptor lands below them; the file is sealed against shrinking, so our
+ * natively. It rarely comes to that: preload/ answers it with where the ring is
+ * mapped already (ring_view()). Rings start at RING_BASE, so that a stray raw write
+ * to the descriptor lands below them; the file is sealed against shrinking, so our
  * mapping of it cannot fault.
  *
  * The engine maps the whole ring area once. Offsets are given out in ascending
@@ -24,18 +25,99 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
+#include "engine/rings.h"
 
 #define RING_BASE (1ull << 30)
 #define PAGE 4096ull
 #define AHEAD_MAX (256ull << 10)
-#define GONE_MAX 64u		/* rings, */
-#define GONE_BYTES (512ull << 10)	/* and what is in them at most */
+#define GONE_MAX 64u		  /* rings, */
+#define GONE_BYTES (512ull << 10) /* and what is in them at most */
+
+#define MAPS_MAX 64u /* files that ring_view() knows; of others the program makes mappings */
+
+/*
+ * Where a file's rings are mapped. The program may keep what it has been given when the file
+ * is closed, as under a kernel. No lock: munmap() looks at it in any thread and state.
+ */
+static struct ring_map {
+	uint8_t *base;
+	uint64_t size;	/* 0: free */
+	uint64_t users; /* 1 for the file, and the bytes that the program has */
+} maps[MAPS_MAX];
+static uint32_t nmaps; /* ever in use at once */
 
 struct ring_area {
 	struct list_head entry;
-	uint64_t offset, size;	/* offset from RING_BASE */
-	bool gone;		/* no ring any more; its pages are still there */
+	uint64_t offset, size; /* offset from RING_BASE */
+	bool gone;	       /* no ring any more; its pages are still there */
 };
+
+/* Under the engine's lock. */
+static void map_known(const struct efile *ef)
+{
+	for (uint32_t i = 0; i < MAPS_MAX; i++) {
+		struct ring_map *m = &maps[i];
+
+		if (smp_load_acquire(&m->size))
+			continue;
+		WRITE_ONCE(m->base, ef->map);
+		WRITE_ONCE(m->users, (uint64_t)1);
+		smp_store_release(&m->size, ef->map_size);
+		if (i >= nmaps)
+			smp_store_release(&nmaps, i + 1);
+		return;
+	}
+}
+
+static struct ring_map *map_find(const void *addr, size_t len)
+{
+	uint32_t n = smp_load_acquire(&nmaps);
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t size = smp_load_acquire(&maps[i].size);
+		uint64_t off = (uintptr_t)addr - (uintptr_t)READ_ONCE(maps[i].base);
+
+		if (off < size && len <= size - off)
+			return &maps[i];
+	}
+	return NULL;
+}
+
+/* The last one unmaps it. */
+static void map_put(struct ring_map *m, uint64_t users)
+{
+	uint64_t size = READ_ONCE(m->size);
+	uint8_t *base = READ_ONCE(m->base);
+
+	if (atomic_dec(&m->users, users))
+		return;
+	smp_store_release(&m->size, (uint64_t)0);
+	sys_call(SYS_munmap, base, size);
+}
+
+void *ring_view(const struct efile *ef, size_t len, uint64_t offset)
+{
+	uint64_t at = offset - RING_BASE;
+	struct ring_map *m;
+
+	if (!len || offset & (PAGE - 1) || at >= ef->map_size || len > ef->map_size - at)
+		return NULL;
+	m = map_find(ef->map + at, len);
+	if (!m)
+		return NULL;
+	atomic_add(&m->users, ALIGN_UP((uint64_t)len, PAGE));
+	return ef->map + at;
+}
+
+bool engine_unmap(void *addr, size_t len)
+{
+	struct ring_map *m = len ? map_find(addr, len) : NULL;
+
+	if (!m || (uintptr_t)addr & (PAGE - 1))
+		return false;
+	map_put(m, ALIGN_UP((uint64_t)len, PAGE));
+	return true;
+}
 
 int rings_init(struct efile *ef)
 {
@@ -55,24 +137,14 @@ int rings_init(struct efile *ef)
 		ef->map = mmap(NULL, ef->map_size, PROT_READ | PROT_WRITE,
 			       MAP_SHARED | MAP_NORESERVE, ef->memfd, RING_BASE);
 		/* Not MADV_DONTFORK: a child that takes over (inherit.c) needs it at this address. */
-		if (ef->map != MAP_FAILED)
+		if (ef->map != MAP_FAILED) {
+			map_known(ef);
 			return 0;
+		}
 	}
 fail:
 	sys_close(ef->memfd);
 	return -ENOMEM;
-}
-
-void rings_fini(struct efile *ef)
-{
-	struct ring_area *a, *n;
-
-	list_for_each_entry_safe(a, n, &ef->rings, entry) {
-		list_del(&a->entry);
-		free(a);
-	}
-	munmap(ef->map, ef->map_size);
-	own_close(ef->memfd);
 }
 
 /* First gap of size bytes at or behind from; *after gets the list position. */
@@ -168,6 +240,23 @@ static void gone_flush(struct efile *ef)
 	ef->gone_bytes = 0;
 }
 
+void rings_fini(struct efile *ef)
+{
+	struct ring_map *m = map_find(ef->map, 1);
+	struct ring_area *a, *n;
+
+	gone_flush(ef);
+	list_for_each_entry_safe(a, n, &ef->rings, entry) {
+		list_del(&a->entry);
+		free(a);
+	}
+	if (m)
+		map_put(m, 1);
+	else
+		sys_call(SYS_munmap, ef->map, ef->map_size);
+	own_close(ef->memfd);
+}
+
 static int place(struct efile *ef, uint64_t size, uint64_t *at, struct list_head **after)
 {
 	*at = gap_find(ef, ef->cursor, size, after);
@@ -176,12 +265,30 @@ static int place(struct efile *ef, uint64_t size, uint64_t *at, struct list_head
 	return *at + size > ef->map_size ? -ENOMEM : 0;
 }
 
+/*
+ * Where a ring has been before: a library that patches libc's munmap() (UCX does) has taken our
+ * mapping of it away with what it took for the program's own.
+ */
+static int map_again(struct efile *ef, uint64_t at, uint64_t size)
+{
+	long p = sys_call(SYS_mmap, ef->map + at, size, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, ef->memfd, RING_BASE + at);
+
+	return p < 0 ? -ENOMEM : 0;
+}
+
 /* What is gone still has its place, and its pages. */
 static int place_and_fill(struct efile *ef, uint64_t size, uint64_t *at, struct list_head **after)
 {
 	int ret = place(ef, size, at, after);
 
-	return ret ? ret : pages_for(ef, *at, size, (*after)->next == &ef->rings);
+	if (!ret && *at < ef->used)
+		ret = map_again(ef, *at, size);
+	if (!ret)
+		ret = pages_for(ef, *at, size, (*after)->next == &ef->rings);
+	if (!ret)
+		ef->used = max(ef->used, *at + size);
+	return ret;
 }
 
 static int ring_alloc(struct ucontext *uctx, struct ring *r)

@@ -10,11 +10,12 @@
 #include <sys/stat.h>
 #include "base/rand.h"
 #include "engine/engine_internal.h"
+#include "engine/rings.h"
 
 #define RINGS 64
 #define TURNS 3000
 #define MANY 1000
-#define LEFT (1u << 20)	/* what may be there beside rings: ahead, and not given back yet */
+#define LEFT (1u << 20) /* what may be there beside rings: ahead, and not given back yet */
 
 static void own_nothing(int fd, bool own)
 {
@@ -50,7 +51,7 @@ static void native_mmap(void **state)
 	user->producer_index = 5;
 	assert_int_equal(ring_producer(&r), 5);
 	ring_ops.ring_free(&ef.uctx, &r);
-	assert_int_equal(user->producer_index, 0);	/* no fault: an empty ring */
+	assert_int_equal(user->producer_index, 0); /* no fault: an empty ring */
 	munmap(user, r.buf_size);
 	rings_fini(&ef);
 }
@@ -67,7 +68,7 @@ static void no_overlap(void **state)
 	print_message("seed %lu\n", (unsigned long)seed);
 	prng_seed(&p, seed);
 	fresh(&ef);
-	ef.map_size = 256ull << 20;	/* as if the address space were small */
+	ef.map_size = 256ull << 20; /* as if the address space were small */
 	for (int i = 0; i < TURNS; i++) {
 		uint32_t k = prng_below(&p, RINGS);
 
@@ -136,6 +137,89 @@ static void many(void **state)
 	rings_fini(&ef);
 }
 
+/* Where a ring is already is what the program gets; it is there until both have done with it. */
+static void view(void **state)
+{
+	struct efile ef;
+	struct ring r;
+	uint32_t *user;
+
+	fresh(&ef);
+	ring_layout(&r, 1, 256);
+	assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &r), 0);
+	assert_null(ring_view(&ef, r.buf_size, r.offset + 1));
+	assert_null(ring_view(&ef, r.buf_size, 0));
+	assert_null(ring_view(&ef, 0, r.offset));
+	assert_null(ring_view(&ef, SIZE_MAX, r.offset));
+	assert_null(ring_view(&ef, 4096, (1ull << 30) + ef.map_size));
+	user = ring_view(&ef, r.buf_size, r.offset);
+	assert_ptr_equal(user, r.buf);
+	ring_ops.ring_free(&ef.uctx, &r);
+	rings_fini(&ef);
+	*user = 0xfee1900d; /* no fault */
+	assert_false(engine_unmap((char *)user + 1, r.buf_size));
+	assert_false(engine_unmap(&r, sizeof(r)));
+	assert_true(engine_unmap(user, r.buf_size));
+	assert_false(engine_unmap(user, r.buf_size));
+	assert_int_equal(msync(user, 4096, MS_ASYNC), -1);
+	assert_int_equal(errno, ENOMEM);
+}
+
+/* More files than there are places for: their rings are mapped by the program itself. */
+static void views_of_many(void **state)
+{
+	struct efile ef[100];
+	void *user[100];
+	int views = 0;
+	struct ring r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ef); i++) {
+		fresh(&ef[i]);
+		ring_layout(&r, 1, 64);
+		assert_int_equal(ring_ops.ring_alloc(&ef[i].uctx, &r), 0);
+		user[i] = ring_view(&ef[i], r.buf_size, r.offset);
+		views += !!user[i];
+	}
+	assert_in_range(views, 1, 99);
+	for (size_t i = 0; i < ARRAY_SIZE(ef); i++) {
+		if (user[i])
+			assert_true(engine_unmap(user[i], r.buf_size));
+		rings_fini(&ef[i]);
+	}
+	fresh(&ef[0]);
+	assert_int_equal(ring_ops.ring_alloc(&ef[0].uctx, &r), 0);
+	assert_non_null(ring_view(&ef[0], r.buf_size, r.offset));
+	assert_true(engine_unmap(r.buf, r.buf_size));
+	rings_fini(&ef[0]);
+}
+
+/* A munmap() that goes past us takes our mapping: a ring that comes there later has one again. */
+static void torn(void **state)
+{
+	struct efile ef;
+	struct ring r;
+	uint64_t first = 0;
+	int i;
+
+	fresh(&ef);
+	ef.map_size = 1 << 20;
+	for (i = 0; i < 1000; i++) {
+		ring_layout(&r, 1, 256);
+		assert_int_equal(ring_ops.ring_alloc(&ef.uctx, &r), 0);
+		assert_int_equal(r.buf->producer_index, 0);
+		r.buf->producer_index = 1;
+		if (i && r.offset == first)
+			break;
+		if (!i)
+			first = r.offset;
+		ring_ops.ring_free(&ef.uctx, &r);
+		munmap(r.buf, r.buf_size);
+	}
+	assert_in_range(i, 1, 999);
+	ring_ops.ring_free(&ef.uctx, &r);
+	rings_fini(&ef);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,6 +227,9 @@ int main(void)
 		cmocka_unit_test(no_overlap),
 		cmocka_unit_test(too_much),
 		cmocka_unit_test(many),
+		cmocka_unit_test(view),
+		cmocka_unit_test(views_of_many),
+		cmocka_unit_test(torn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

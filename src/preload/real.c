@@ -3,7 +3,7 @@
  * The one place that calls dlsym. The loader runs a preloaded library's
  * constructor after those of the libraries below it, so hooks are called
  * before it. dlsym may allocate, and an allocator that another preload brings
- * may open, read and close: these few names start out as raw system calls and
+ * may open, read, map and close: these few names start out as raw system calls and
  * never need dlsym to work.
  */
 #include <dlfcn.h>
@@ -73,6 +73,16 @@ static int raw_fcntl(int fd, int cmd, ...)
 	return (int)syscall(SYS_fcntl, fd, cmd, arg);
 }
 
+static void *raw_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
+}
+
+static int raw_munmap(void *addr, size_t len)
+{
+	return (int)syscall(SYS_munmap, addr, len);
+}
+
 struct real real = {
 	.open = raw_open,
 	.open64 = raw_open,
@@ -84,6 +94,9 @@ struct real real = {
 	.ioctl = raw_ioctl,
 	.fcntl = raw_fcntl,
 	.fcntl64 = raw_fcntl,
+	.mmap = raw_mmap,
+	.mmap64 = raw_mmap,
+	.munmap = raw_munmap,
 };
 
 /* A name that this libc is too old for (closefrom, close_range): nobody can have linked to it. */

@@ -107,6 +107,9 @@ typedef int (*scan_order64)(const struct dirent64 **, const struct dirent64 **);
 	X(ssize_t, __recvfrom_chk,                                             \
 	  (int, void *, size_t, size_t, int, __SOCKADDR_ARG, socklen_t *))     \
 	X(ssize_t, recvmsg, (int, struct msghdr *, int))                       \
+	X(void *, mmap, (void *, size_t, int, int, int, off_t))                \
+	X(void *, mmap64, (void *, size_t, int, int, int, off64_t))            \
+	X(int, munmap, (void *, size_t))                                       \
 	X(int, sigaction, (int, const struct sigaction *, struct sigaction *)) \
 	X(sighandler_t, signal, (int, sighandler_t))                           \
 	X(sighandler_t, sysv_signal, (int, sighandler_t))                      \

@@ -17,6 +17,8 @@
 #define smp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
 #define atomic_xchg(p, v) __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
 #define atomic_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+/* What is left. */
+#define atomic_dec(p, v) __atomic_sub_fetch((p), (v), __ATOMIC_SEQ_CST)
 /* True when *p was old and is now v. Acquire on success. */
 #define atomic_cmpxchg(p, old, v)                                              \
 	({                                                                     \

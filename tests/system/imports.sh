@@ -11,7 +11,7 @@ lib=$RUSE_BUILD/libruse.so
 # Real descriptors are behind all of ours, and the real calls do right on them.
 not_needed="
 poll ppoll __poll_chk __ppoll_chk select pselect epoll_create epoll_create1 epoll_ctl epoll_wait
-mmap mmap64 munmap mremap msync madvise eventfd pipe pipe2 socketpair accept accept4 listen shutdown
+mremap msync madvise eventfd pipe pipe2 socketpair accept accept4 listen shutdown
 timerfd_create timerfd_settime inotify_init inotify_init1 inotify_add_watch inotify_rm_watch
 fdopen fclose fflush fgets fgetc getc fputc fputs fread fwrite fprintf fscanf ftell fseek rewind
 fileno feof ferror clearerr setvbuf setbuf

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * mmap() and munmap(): a provider maps the rings of each object, which are mapped already. So it
+ * gets those, and neither a system call nor page faults. An allocator may call these before
+ * anything else of ours has run.
+ */
+#include <sys/mman.h>
+#include "engine/engine.h"
+#include "preload/preload.h"
+
+/* What a provider asks for; everything else, also of our descriptors, is the kernel's. */
+static void *ring_of(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	struct vfile *vf;
+	void *p = NULL;
+
+	if (likely(!fdtab_lookup(fd)) || addr || prot != (PROT_READ | PROT_WRITE) ||
+	    flags != MAP_SHARED)
+		return NULL;
+	vf = vfile_get(fd);
+	if (vf && vf->kind == VFILE_UVERBS)
+		p = engine_map(vf->file, len, (uint64_t)offset);
+	if (vf)
+		vfile_put(vf);
+	return p;
+}
+
+HOOK void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	void *p = ring_of(addr, len, prot, flags, fd, offset);
+
+	return p ? p : REAL(mmap)(addr, len, prot, flags, fd, offset);
+}
+
+HOOK void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t offset)
+{
+	void *p = ring_of(addr, len, prot, flags, fd, offset);
+
+	return p ? p : REAL(mmap64)(addr, len, prot, flags, fd, offset);
+}
+
+HOOK int munmap(void *addr, size_t len)
+{
+	return engine_unmap(addr, len) ? 0 : REAL(munmap)(addr, len);
+}
