@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The states of a connection, IBA 12.9 as the kernel's cm.c has them. A row says
- * what an input does in the states of its mask; the first that fits counts. What
+ * what an input does in the states of its mask; the first that fits counts. The rows
+ * of an input stand together. What
  * needs a look at more than the states (whose message is it, is its QP number
  * ours, is the connection stale) is decided before, by the handlers.
  *
@@ -44,11 +45,11 @@ static const struct cm_row rows[] = {
 	{ IN(REQ), 0, 0xffff, STAY, QUIET, CM_DUP },
 
 	{ IN(MRA_TO_REQ), 0, S(REQ_SENT), TO(MRA_REQ_RCVD), GOT(MRA), 0 },
+	{ IN(MRA_TO_REQ), 0, S(MRA_REQ_RCVD) | S(MRA_REP_RCVD), STAY, QUIET, CM_DUP },
 	{ IN(MRA_TO_REP), 0, S(REP_SENT), TO(MRA_REP_RCVD), GOT(MRA), 0 },
+	{ IN(MRA_TO_REP), 0, S(MRA_REQ_RCVD) | S(MRA_REP_RCVD), STAY, QUIET, CM_DUP },
 	{ IN(MRA_TO_OTHER), L(LAP_SENT), S(ESTABLISHED), LAP_TO(MRA_LAP_RCVD), GOT(MRA), 0 },
 	{ IN(MRA_TO_OTHER), L(MRA_LAP_RCVD), S(ESTABLISHED), STAY, QUIET, CM_DUP },
-	{ IN(MRA_TO_REQ), 0, S(MRA_REQ_RCVD) | S(MRA_REP_RCVD), STAY, QUIET, CM_DUP },
-	{ IN(MRA_TO_REP), 0, S(MRA_REQ_RCVD) | S(MRA_REP_RCVD), STAY, QUIET, CM_DUP },
 	{ IN(MRA_TO_OTHER), 0, S(MRA_REQ_RCVD) | S(MRA_REP_RCVD), STAY, QUIET, CM_DUP },
 
 	{ IN(REJ), 0, REQ_WAITS | REP_WAITS | REQ_HAS, TO_IDLE, GOT(REJ), CM_CANCEL },
@@ -118,13 +119,25 @@ static const struct cm_row rows[] = {
 
 _Static_assert(IB_CM_STATE_COUNT == 16, "a mask of states has 16 bits");
 
+static const struct cm_row *first_row(enum cm_in in)
+{
+	static uint8_t known[CM_IN_COUNT]; /* 1 + its index */
+	size_t i = 0;
+
+	if (!known[in]) {
+		while (i < ARRAY_SIZE(rows) && rows[i].in != in)
+			i++;
+		known[in] = (uint8_t)(i + 1);
+	}
+	return rows + known[in] - 1;
+}
+
 const struct cm_row *cm_row(enum cm_in in, enum ib_cm_state state, enum ib_cm_lap_state lap)
 {
-	size_t i;
+	const struct cm_row *row, *end = rows + ARRAY_SIZE(rows);
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		if (rows[i].in == in && rows[i].from >> state & 1 &&
-		    (!rows[i].lap || rows[i].lap >> lap & 1))
-			return &rows[i];
+	for (row = first_row(in); row != end && row->in == in; row++)
+		if (row->from >> state & 1 && (!row->lap || row->lap >> lap & 1))
+			return row;
 	return NULL;
 }

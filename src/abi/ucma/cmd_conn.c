@@ -54,7 +54,7 @@ int ucma_connect(struct ucma_call *c)
 	if (!ret && !cmd.conn_param.valid)
 		ret = -EINVAL;
 	if (!ret)
-		ret = ucma_get_ctx_dev(c->file, cmd.id, &ctx);
+		ret = ucma_get_ctx_conn(c->file, cmd.id, &ctx);
 	if (ret)
 		return ret;
 	param = conn_param(ctx->cm_id, &cmd.conn_param);
@@ -88,7 +88,7 @@ int ucma_accept(struct ucma_call *c)
 	int ret = grown_in(c, &cmd, sizeof(cmd), END_OF(rdma_ucm_accept, reserved));
 
 	if (!ret)
-		ret = ucma_get_ctx_dev(c->file, cmd.id, &ctx);
+		ret = ucma_get_ctx_conn(c->file, cmd.id, &ctx);
 	if (ret)
 		return ret;
 	ece = ece_of(c, &cmd.ece, END_OF(rdma_ucm_accept, ece));
@@ -127,7 +127,7 @@ int ucma_disconnect(struct ucma_call *c)
 	int ret = ucma_in(c, &cmd, sizeof(cmd));
 
 	if (!ret)
-		ret = ucma_get_ctx_dev(c->file, cmd.id, &ctx);
+		ret = ucma_get_ctx_conn(c->file, cmd.id, &ctx);
 	return ret ? ret : rdma_disconnect(ctx->cm_id);
 }
 

@@ -7,6 +7,39 @@
 
 _Static_assert(sizeof(struct rdma_ucm_event_resp) == 336, "as librdmacm has it");
 
+#define SPARE_MAX 256u
+
+static struct ucma_event *event_alloc(struct ucma *u)
+{
+	struct ucma_event *ev;
+
+	if (list_empty(&u->spare))
+		return calloc(1, sizeof(*ev));
+	ev = list_first_entry(&u->spare, struct ucma_event, list);
+	list_del(&ev->list);
+	u->nspare--;
+	memset(ev, 0, sizeof(*ev));
+	return ev;
+}
+
+static void event_free(struct ucma *u, struct ucma_event *ev)
+{
+	if (u->nspare >= SPARE_MAX) {
+		free(ev);
+		return;
+	}
+	list_add(&ev->list, &u->spare);
+	u->nspare++;
+}
+
+void ucma_free_spare(struct ucma *u)
+{
+	struct ucma_event *ev, *n;
+
+	list_for_each_entry_safe(ev, n, &u->spare, list)
+		free(ev);
+}
+
 void ucma_add_event(struct ucma_file *f, struct ucma_event *ev)
 {
 	list_add_tail(&ev->list, &f->event_list);
@@ -30,7 +63,7 @@ void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev)
 		ev->conn_req_ctx->request = NULL;
 	f->nevents--;
 	f->drained++;
-	free(ev);
+	event_free(f->u, ev);
 }
 
 static void copy_conn(struct rdma_ucm_conn_param *dst, const struct rdma_conn_param *src)
@@ -59,7 +92,7 @@ static void copy_ud(struct rdma_ucm_ud_param *dst, const struct rdma_ud_param *s
 
 static struct ucma_event *make_event(struct ucma_context *ctx, const struct rdma_cm_event *event)
 {
-	struct ucma_event *ev = calloc(1, sizeof(*ev));
+	struct ucma_event *ev = event_alloc(ctx->file->u);
 
 	if (!ev)
 		return NULL;
@@ -108,7 +141,7 @@ static int connect_request(struct rdma_cm_id *id, const struct rdma_cm_event *ev
 		return -ENOMEM;
 	ctx = ucma_alloc_ctx(listen_ctx->file);
 	if (!ctx) {
-		free(ev);
+		event_free(listen_ctx->file->u, ev);
 		return -ENOMEM;
 	}
 	ctx->cm_id = id;
@@ -125,13 +158,23 @@ static int connect_request(struct rdma_cm_id *id, const struct rdma_cm_event *ev
 	return 0;
 }
 
+/* Of what the CM alone has done. */
+static bool of_connection(enum rdma_cm_event_type event)
+{
+	return event == RDMA_CM_EVENT_CONNECT_RESPONSE || event == RDMA_CM_EVENT_ESTABLISHED ||
+	       event == RDMA_CM_EVENT_DISCONNECTED || event == RDMA_CM_EVENT_TIMEWAIT_EXIT;
+}
+
 int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct ucma_context *ctx = id->context;
 
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
 		return connect_request(id, event);
-	ucma_dirty(ctx);
+	if (of_connection(event->event))
+		ucma_dirty_conn(ctx);
+	else
+		ucma_dirty(ctx);
 	/* An id has no uid until its owner has accepted it, and could not be told apart. */
 	if (ctx->uid) {
 		struct ucma_event *ev = make_event(ctx, event);

@@ -8,6 +8,7 @@
 #include "abi/ucma/ucma_internal.h"
 
 #define QPS_INIT 1	/* enum ib_qp_state */
+#define HAS_ROUTE (UCMA_HAS_ADDR | UCMA_HAS_GID | UCMA_HAS_PATH)
 
 void ucma_share(struct ucma *u, struct ucma_card *cards)
 {
@@ -31,6 +32,13 @@ void ucma_file_dirty(struct ucma_file *f)
 }
 
 void ucma_dirty(struct ucma_context *ctx)
+{
+	if (!ctx->file->u->answering)
+		ctx->routed = true;
+	ucma_dirty_conn(ctx);
+}
+
+void ucma_dirty_conn(struct ucma_context *ctx)
 {
 	struct ucma *u = ctx->file->u;
 
@@ -241,17 +249,12 @@ void ucma_card_close(struct ucma_context *ctx)
 static uint32_t ask(struct ucma_context *ctx, int (*handler)(struct ucma_call *c), const void *cmd,
 		    size_t len, void *to, size_t size)
 {
-	static struct ucma_reply reply;
 	struct ucma_call c = {
 		.file = ctx->file, .payload = cmd, .avail = len, .in = (uint16_t)len,
-		.out = (uint16_t)size, .reply = &reply,
+		.out = (uint16_t)size, .card = to,
 	};
 
-	reply.len = 0;
-	if (handler(&c) || reply.len > size)
-		return 0;
-	memcpy(to, reply.data, reply.len);
-	return reply.len;
+	return handler(&c) ? 0 : c.len;
 }
 
 static uint32_t ask_query(struct ucma_context *ctx, uint32_t option, void *to, size_t size)
@@ -278,29 +281,37 @@ static uint32_t ask_attrs(struct ucma_context *ctx, struct ucma_answers *a)
 	return has;
 }
 
+static uint32_t ask_route(struct ucma_context *ctx, struct ucma_answers *a)
+{
+	uint32_t has = 0;
+
+	if (ask_query(ctx, RDMA_USER_CM_QUERY_ADDR, &a->addr, sizeof(a->addr)))
+		has |= UCMA_HAS_ADDR;
+	if (ask_query(ctx, RDMA_USER_CM_QUERY_GID, &a->gid, sizeof(a->gid)))
+		has |= UCMA_HAS_GID;
+	a->path_len = ask_query(ctx, RDMA_USER_CM_QUERY_PATH, a->path, sizeof(a->path));
+	if (a->path_len)
+		has |= UCMA_HAS_PATH;
+	return has;
+}
+
 static void card_write(struct ucma_context *ctx)
 {
 	struct ucma_card *card = card_of(ctx);
-	struct ucma_answers *a = &card->a;
 	uint32_t has = 0;
 
 	card_begin(card);
 	ctx->file->u->answering = true;
 	if (ctx->cm_id) {
-		if (ask_query(ctx, RDMA_USER_CM_QUERY_ADDR, &a->addr, sizeof(a->addr)))
-			has |= UCMA_HAS_ADDR;
-		if (ask_query(ctx, RDMA_USER_CM_QUERY_GID, &a->gid, sizeof(a->gid)))
-			has |= UCMA_HAS_GID;
-		a->path_len = ask_query(ctx, RDMA_USER_CM_QUERY_PATH, a->path, sizeof(a->path));
-		if (a->path_len)
-			has |= UCMA_HAS_PATH;
-		has |= ask_attrs(ctx, a) | rdma_id_can(ctx->cm_id);
+		has = ctx->routed ? ask_route(ctx, &card->a) : card->has & HAS_ROUTE;
+		has |= ask_attrs(ctx, &card->a) | rdma_id_can(ctx->cm_id);
 		/* What a listener and groups leave behind is rused's to say. */
 		if (rdma_id_state(ctx->cm_id) != RDMA_CM_LISTEN && list_empty(&ctx->mc_list) &&
 		    !ctx->uncounted)
 			has |= UCMA_CAN_DESTROY;
 	}
 	ctx->file->u->answering = false;
+	ctx->routed = false;
 	card_count(card, ctx);
 	WRITE_ONCE(card->has, has);
 	WRITE_ONCE(card->done, ctx->done);
@@ -361,7 +372,7 @@ void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_repl
 	if (!ctx || ctx->file != f)
 		return;
 	ctx->done++;
-	ucma_dirty(ctx);
+	ucma_dirty_conn(ctx);	/* its handler tells more */
 	ret = ucma_write(f, cmd, scratch);
 	if (ret < 0)
 		post_failed(ctx, cmd, (int)ret);

@@ -61,6 +61,7 @@ struct ucma *ucma_create(struct rdmacm *rm, const struct ucma_ops *ops, void *ct
 	idtable_init(&u->multicast_table, UCMA_MAX_IDS);
 	list_init(&u->dirty);
 	list_init(&u->dirty_files);
+	list_init(&u->spare);
 	return u;
 }
 
@@ -69,6 +70,7 @@ void ucma_destroy(struct ucma *u)
 	if (!u)
 		return;
 	BUG_ON(u->files);
+	ucma_free_spare(u);
 	idtable_fini(&u->ctx_table);
 	idtable_fini(&u->multicast_table);
 	free(u);
@@ -113,15 +115,33 @@ unsigned int ucma_file_events(const struct ucma_file *f)
 	return f->nevents;
 }
 
-int ucma_get_ctx(struct ucma_file *f, uint32_t id, struct ucma_context **ctx)
+static int find_ctx(struct ucma_file *f, uint32_t id, struct ucma_context **ctx)
 {
 	*ctx = idtable_find(&f->u->ctx_table, id);
 	if (!*ctx)
 		return -ENOENT;
 	if ((*ctx)->file != f)
 		return -EINVAL;
-	ucma_dirty(*ctx);
 	return (*ctx)->cm_id ? 0 : -ENXIO;
+}
+
+int ucma_get_ctx(struct ucma_file *f, uint32_t id, struct ucma_context **ctx)
+{
+	int ret = find_ctx(f, id, ctx);
+
+	if (!ret || ret == -ENXIO)
+		ucma_dirty(*ctx);
+	return ret;
+}
+
+int ucma_get_ctx_conn(struct ucma_file *f, uint32_t id, struct ucma_context **ctx)
+{
+	int ret = find_ctx(f, id, ctx);
+
+	if (ret)
+		return ret;
+	ucma_dirty_conn(*ctx);
+	return (*ctx)->cm_id->device ? 0 : -EINVAL;
 }
 
 int ucma_get_ctx_dev(struct ucma_file *f, uint32_t id, struct ucma_context **ctx)
@@ -214,6 +234,11 @@ void ucma_out(struct ucma_call *c, uint64_t response, const void *data, size_t l
 {
 	struct ucma_reply *r = c->reply;
 
+	if (!r) {
+		c->len = (uint32_t)min(len, (size_t)c->out);
+		memcpy(c->card, data, c->len);
+		return;
+	}
 	len = min(len, sizeof(r->data));
 	r->response = response;
 	r->len = (uint32_t)len;

@@ -22,6 +22,8 @@ struct ucma {
 	struct ucma_card *cards;	/* NULL: none */
 	bool answering;		/* for a card: nothing has changed */
 	struct list_head dirty, dirty_files;	/* for ucma_flush() */
+	struct list_head spare;		/* ucma_event.list: nspare to be used again */
+	unsigned int nspare;
 };
 
 struct ucma_file {
@@ -49,6 +51,7 @@ struct ucma_context {
 	uint64_t uid;
 	uint32_t done;		/* of what was posted to it */
 	bool uncounted;		/* the ring does not tell what of it has been read */
+	bool routed;		/* dirty: addresses and paths may be others, too */
 	struct list_head list, mc_list, dirty;
 	struct list_head events;	/* ucma_event.own: its part of the file's queue */
 	struct list_head parked;	/* ucma_event.list: requests that wait for room there */
@@ -79,7 +82,9 @@ struct ucma_call {
 	const uint8_t *payload;	/* behind the header */
 	size_t avail;		/* bytes there */
 	uint16_t in, out;	/* of the header */
-	struct ucma_reply *reply;
+	struct ucma_reply *reply;	/* NULL: out bytes at card, */
+	void *card;
+	uint32_t len;			/* of which so many are the answer */
 };
 
 /* copy_from_user(), of the whole structure: -EINVAL if the write was shorter. */
@@ -91,6 +96,8 @@ void ucma_out(struct ucma_call *c, uint64_t response, const void *data, size_t l
 int ucma_get_ctx(struct ucma_file *f, uint32_t id, struct ucma_context **ctx);
 /* The same, and -EINVAL: not bound to a device. */
 int ucma_get_ctx_dev(struct ucma_file *f, uint32_t id, struct ucma_context **ctx);
+/* The same, for what moves the connection alone. */
+int ucma_get_ctx_conn(struct ucma_file *f, uint32_t id, struct ucma_context **ctx);
 struct ucma_context *ucma_alloc_ctx(struct ucma_file *f);
 /* Returns events_reported. */
 uint32_t ucma_destroy_ctx(struct ucma_context *ctx);
@@ -99,6 +106,7 @@ uint32_t ucma_destroy_ctx(struct ucma_context *ctx);
 int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev);
 void ucma_add_event(struct ucma_file *f, struct ucma_event *ev);
+void ucma_free_spare(struct ucma *u);
 int ucma_get_event(struct ucma_call *c);
 /* Requests of a listener go into its file's queue, as many as there is room for. */
 void ucma_unpark(struct ucma_context *ctx);
@@ -112,6 +120,8 @@ bool ucma_withdraw(struct ucma_file *f, struct ucma_event *ev);
 /* Sees to what has been read there. */
 void ucma_reap(struct ucma_file *f);
 void ucma_dirty(struct ucma_context *ctx);
+/* The same, but what QUERY tells of it has not changed. */
+void ucma_dirty_conn(struct ucma_context *ctx);
 void ucma_file_dirty(struct ucma_file *f);
 /* A new id has a card; it has none any more. */
 void ucma_card_open(struct ucma_context *ctx);
