@@ -25,6 +25,14 @@
  * much fewer where the processor is emulated, since what leaves a page there is looked up.
  */
 #define HOT __attribute__((hot))
+/*
+ * A HOT function that has in it all that it calls, but for what says otherwise: a call and its
+ * return are two more such look-ups, and so is a jump to its next page. What is rare says
+ * otherwise, and lies elsewhere; so does what is called from many places.
+ */
+#define FLAT __attribute__((hot, flatten, aligned(4096)))
+#define APART __attribute__((noinline))
+#define RARE __attribute__((noinline, cold))
 
 #define __printf(a, b) __attribute__((format(printf, a, b)))
 

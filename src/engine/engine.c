@@ -17,7 +17,7 @@ __thread bool engine_thread_ready __attribute__((tls_model("initial-exec")));
  * child is recognised even where no atfork handler ran (clone, vfork-like
  * libraries). NULL until the first attach: nothing to leave behind before.
  */
-static uint32_t *alive;
+uint32_t *engine_alive;
 
 static void alive_create(void)
 {
@@ -30,7 +30,7 @@ static void alive_create(void)
 		return;
 	}
 	*(uint32_t *)p = 1;
-	alive = p;
+	engine_alive = p;
 }
 
 /*
@@ -52,44 +52,33 @@ static void leave_parents_engine(bool whole)
 	memset(&engine, 0, sizeof(engine));
 	engine.host = host;
 	engine.generation = generation;
-	if (alive)
-		*alive = 1;
+	if (engine_alive)
+		*engine_alive = 1;
 }
 
-HOT void engine_check_fork(void)
+RARE void engine_forked(void)
 {
-	if (unlikely(alive && !READ_ONCE(*alive)))
-		leave_parents_engine(!READ_ONCE(engine.lock.word));
+	leave_parents_engine(!READ_ONCE(engine.lock.word));
 }
 
-bool engine_abandoned(struct uverbs_file *f)
+RARE bool engine_abandoned_by(struct uverbs_file *f)
 {
 	const struct efile *ef = uverbs_ucontext(f)->host;
 
-	engine_check_fork();
-	if (likely(ef->generation == engine.generation))
-		return false;
 	inherit_try();
 	return ef->generation != engine.generation;
 }
 
-bool engine_stale(struct uverbs_file *f)
+RARE bool engine_stale_left(struct uverbs_file *f)
 {
 	const struct efile *ef = uverbs_ucontext(f)->host;
 
-	if (likely(!engine_abandoned(f)))
-		return false;
 	inherit_adopt(f);
 	return ef->generation != engine.generation;
 }
 
-HOT bool engine_lock(void)
-{
-	return elock_enter(&engine.lock);
-}
-
-/* A doorbell came from a signal handler meanwhile. */
-static __attribute__((noinline)) void unlock_again(void)
+/* A doorbell came from a signal handler meanwhile; the lock is held. */
+RARE void engine_unlock_again(void)
 {
 	do {
 		while (READ_ONCE(engine.lock.again)) {
@@ -100,16 +89,6 @@ static __attribute__((noinline)) void unlock_again(void)
 		elock_leave(&engine.lock);
 		/* A handler that ran between the check and the release has left its note: look once more. */
 	} while (READ_ONCE(engine.lock.again) && elock_try(&engine.lock));
-}
-
-HOT void engine_unlock(void)
-{
-	if (likely(!READ_ONCE(engine.lock.again))) {
-		elock_leave(&engine.lock);
-		if (likely(!READ_ONCE(engine.lock.again)) || !elock_try(&engine.lock))
-			return;
-	}
-	unlock_again();
 }
 
 static void bug_in_program(const char *what, const char *file, int line)
@@ -125,7 +104,7 @@ void engine_setup(const struct engine_host *host)
 
 void engine_guard(void)
 {
-	if (!alive)
+	if (!engine_alive)
 		alive_create();
 	bug_set_handler(bug_in_program);
 }
@@ -143,7 +122,7 @@ void engine_fail(const char *why)
 
 void engine_ending(void)
 {
-	if (!engine.attached || (alive && !READ_ONCE(*alive)) || !engine_lock())
+	if (!engine.attached || engine_is_copy() || !engine_lock())
 		return;
 	qp_settle_all();
 	wire_settle();

@@ -105,17 +105,8 @@ extern struct engine engine;
 ns_t engine_now(void);
 /* The same, a tick (4 ms) late at worst and cheaper: sets and returns engine.now. */
 ns_t engine_clock(void);
-/* False = this thread holds the lock already. engine_unlock() does what interrupted callers left to do. */
-bool engine_lock(void);
-void engine_unlock(void);
 /* engine.c: from the first attach on a forked child is recognised and a BUG_ON fails the device. */
 void engine_guard(void);
-/* Are we a forked child with its parent's engine? Then it gets its own. */
-void engine_check_fork(void);
-/* Opened before a fork by our parent: answers EIO. What can be made ours by using it is so now. */
-bool engine_stale(struct uverbs_file *f);
-/* The same of a file that is not going to be used. */
-bool engine_abandoned(struct uverbs_file *f);
 
 /* device.c */
 void edev_show(struct edev *e);
@@ -143,5 +134,7 @@ void qp_work_all(void);
 void qp_settle_all(void);
 /* Receives that were posted to QPs in ERR are flushed: looks at most of them. */
 void qp_flush_err(ns_t now, uint32_t most);
+
+#include "engine/enter.h"
 
 #endif

@@ -306,7 +306,7 @@ void inherit_try(void)
 	try_within(wait_ms);
 }
 
-void inherit_poll(void)
+RARE void inherit_poll(void)
 {
 	if (inherit_pending)
 		try_within(0);

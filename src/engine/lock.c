@@ -3,28 +3,18 @@
 #include "base/sys.h"
 #include "engine/lock.h"
 
-static __thread char self __attribute__((tls_model("initial-exec")));
+__thread char elock_self __attribute__((tls_model("initial-exec")));
 
 /* Spins before sleeping: a holder is normally done within a copy of 16 KiB. */
 #define SPINS 200
 
 bool elock_mine(const struct elock *l)
 {
-	return READ_ONCE(l->owner) == &self;
+	return READ_ONCE(l->owner) == &elock_self;
 }
 
-HOT bool elock_try(struct elock *l)
+bool elock_wait(struct elock *l)
 {
-	if (READ_ONCE(l->word) || !atomic_cmpxchg(&l->word, 0u, 1u))
-		return false;
-	WRITE_ONCE(l->owner, (const void *)&self);
-	return true;
-}
-
-HOT bool elock_enter(struct elock *l)
-{
-	if (likely(elock_try(l)))
-		return true;
 	if (elock_mine(l)) {
 		WRITE_ONCE(l->again, 1u);
 		return false;
@@ -36,7 +26,7 @@ HOT bool elock_enter(struct elock *l)
 	}
 	while (atomic_xchg(&l->word, 2u) != 0)
 		sys_call(SYS_futex, &l->word, FUTEX_WAIT_PRIVATE, 2u, NULL, NULL, 0);
-	WRITE_ONCE(l->owner, (const void *)&self);
+	WRITE_ONCE(l->owner, (const void *)&elock_self);
 	return true;
 }
 

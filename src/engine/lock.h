@@ -24,10 +24,24 @@ struct elock {
 /* elock_leave() found somebody asleep. */
 void elock_wake(struct elock *l);
 
-/* False when this very thread holds it already (signal handler): again is set. */
-bool elock_enter(struct elock *l);
+/* Its address is the thread's. */
+extern __thread char elock_self __attribute__((tls_model("initial-exec")));
+
 /* Takes it only when free; false also for the owner itself. */
-bool elock_try(struct elock *l);
+static inline bool elock_try(struct elock *l)
+{
+	if (READ_ONCE(l->word) || !atomic_cmpxchg(&l->word, 0u, 1u))
+		return false;
+	WRITE_ONCE(l->owner, (const void *)&elock_self);
+	return true;
+}
+/* It is not free: as elock_enter(). */
+bool elock_wait(struct elock *l);
+/* False when this very thread holds it already (signal handler): again is set. */
+static inline bool elock_enter(struct elock *l)
+{
+	return likely(elock_try(l)) || elock_wait(l);
+}
 static inline void elock_leave(struct elock *l)
 {
 	WRITE_ONCE(l->owner, (const void *)NULL);

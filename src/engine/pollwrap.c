@@ -57,7 +57,7 @@ static inline void was_empty(const void *cq, uint32_t published)
 }
 
 /* A thread that only polls comes in here and nowhere else; see engine_thread_ready. */
-static __attribute__((noinline)) void drive_guarded(bool found)
+static RARE void drive_guarded(bool found)
 {
 	struct thread_guard g;
 
@@ -66,13 +66,22 @@ static __attribute__((noinline)) void drive_guarded(bool found)
 	engine.host->thread_leave(&g);
 }
 
-/* found: the CQ was not empty. */
-static inline void drive(bool found)
+/* The CQ was empty. */
+static inline void drive(void)
 {
 	if (likely(engine_thread_ready))
-		engine_poll(found);
+		engine_poll(false);
 	else
-		drive_guarded(found);
+		drive_guarded(false);
+}
+
+/* It was not, many times running. */
+static APART void drive_on(void)
+{
+	if (likely(engine_thread_ready))
+		engine_poll(true);
+	else
+		drive_guarded(true);
 }
 
 static inline int look_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
@@ -85,7 +94,7 @@ static inline int look_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 	return n;
 }
 
-HOT static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
+FLAT static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
 	static __thread uint32_t busy __attribute__((tls_model("initial-exec")));
 	int n = still_empty(cq) ? 0 : look_cq(cq, num, wc);
@@ -93,10 +102,10 @@ HOT static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 	if (n) {
 		WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
 		if (unlikely(++busy % BUSY_POLLS == 0))
-			drive(true);
+			drive_on();
 		return n;
 	}
-	drive(false);
+	drive();
 	return still_empty(cq) ? 0 : look_cq(cq, num, wc);
 }
 
@@ -110,13 +119,13 @@ static inline int look_cq_ex(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr
 	return ret;
 }
 
-HOT static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+FLAT static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
 	int ret = still_empty(cq) ? ENOENT : look_cq_ex(cq, attr);
 
 	if (ret != ENOENT)
 		return ret;
-	drive(false);
+	drive();
 	if (!still_empty(cq))
 		return look_cq_ex(cq, attr);
 	errno = ENOENT;		/* as librxe has it */

@@ -54,7 +54,7 @@ ns_t engine_now(void)
  * was read before. A deadline set from it may be that much early, so timers
  * run by engine_now(), after whatever has arrived was taken in.
  */
-HOT ns_t engine_clock(void)
+HOT APART ns_t engine_clock(void)
 {
 	struct timespec ts;
 	ns_t coarse;
@@ -120,7 +120,7 @@ static void timers_due(void)
 		timer_run(&engine.timers, now);
 }
 
-int progress_run(void)
+APART int progress_run(void)
 {
 	int n = arrived();
 
@@ -158,7 +158,7 @@ void progress_cq_armed(struct cq *cq)
 }
 
 /* The program polls: nobody need wake it. */
-static void polls(void)
+static RARE void polls(void)
 {
 	WRITE_ONCE(engine.watch, WATCH_POLLED);
 	WRITE_ONCE(engine.grace, (ns_t)GRACE_MIN);
@@ -167,18 +167,23 @@ static void polls(void)
 	progress_kick();
 }
 
+static RARE void flush_some(void)
+{
+	qp_flush_err(engine_now(), ERR_AT_POLL);
+}
+
 /* At what has come. A look at the clock costs more than one at the links. */
 static inline void look(void)
 {
 	if (unlikely(!list_empty(&engine.err)))
-		qp_flush_err(engine_now(), ERR_AT_POLL);
+		flush_some();
 	if (likely(READ_ONCE(engine.poll_gen) % TIMER_POLLS))
 		arrived();
 	else
 		progress_run();
 }
 
-static void look_wire(bool found)
+static APART void look_wire(bool found)
 {
 	/* The last poll has found something, and the program has not answered. */
 	if (!found)
@@ -193,7 +198,7 @@ static void look_wire(bool found)
 		engine.started ? polls() : wire_flush();
 }
 
-HOT void engine_poll(bool found)
+FLAT void engine_poll(bool found)
 {
 	engine_check_fork();
 	if (unlikely(inherit_pending))

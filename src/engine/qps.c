@@ -17,6 +17,26 @@
 #include "xport/xport.h"
 
 /*
+ * No doorbell tells of receives that are posted from now on: qp_flush_err() looks. QPs that end
+ * one after another wake the thread once, for it keeps looking until there are none.
+ */
+static RARE void rescan(struct qp *qp, ns_t now)
+{
+	if (list_empty(&engine.err) && READ_ONCE(engine.sleep_until) > now + ERR_RESCAN)
+		progress_kick();
+	list_add_tail(&qp->err, &engine.err);
+}
+
+static APART void arm(struct qp *qp, ns_t wake)
+{
+	if (timer_set(&engine.timers, &qp->timer, wake))
+		return;
+	/* A program that polls runs its timers; when it has stopped, the thread sees within a grace. */
+	if (wake < READ_ONCE(engine.sleep_until) && engine.watch == WATCH_ASLEEP)
+		progress_kick();
+}
+
+/*
  * After every call into the transport: is the QP waiting for room on a link,
  * and when does it want to be called? Timers move lazily: an armed one that is
  * early finds nothing due and is set again.
@@ -27,23 +47,11 @@ HOT void qp_rearm(struct qp *qp, ns_t now)
 
 	if (unlikely(xp_blocked(qp)) && list_empty(&qp->work))
 		list_add_tail(&qp->work, &engine.blocked);
-	/*
-	 * No doorbell tells of receives that are posted from now on: qp_flush_err() looks. QPs that end
-	 * one after another wake the thread once, for it keeps looking until there are none.
-	 */
-	if (unlikely(qp->state == QPS_ERR && list_empty(&qp->err) && !qp->srq)) {
-		if (list_empty(&engine.err) && READ_ONCE(engine.sleep_until) > now + ERR_RESCAN)
-			progress_kick();
-		list_add_tail(&qp->err, &engine.err);
-	}
-
+	if (unlikely(qp->state == QPS_ERR && list_empty(&qp->err) && !qp->srq))
+		rescan(qp, now);
 	if (likely(wake == NS_NEVER || (timer_armed(&qp->timer) && qp->timer.when <= wake)))
 		return;
-	if (timer_set(&engine.timers, &qp->timer, wake))
-		return;
-	/* A program that polls runs its timers; when it has stopped, the thread sees within a grace. */
-	if (wake < READ_ONCE(engine.sleep_until) && engine.watch == WATCH_ASLEEP)
-		progress_kick();
+	arm(qp, wake);
 }
 
 static void qp_timer(struct timer *t, ns_t now)
@@ -68,7 +76,7 @@ static ns_t qp_clock(const struct qp *qp)
 	return engine_clock();
 }
 
-HOT static int doorbell(struct qp *qp)
+FLAT static int doorbell(struct qp *qp)
 {
 	ns_t now = qp_clock(qp);
 	int ret;
@@ -372,7 +380,7 @@ HOT void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
 	qp_rearm(qp, engine.now);
 }
 
-HOT static void input(struct link *l, const struct seg *seg)
+FLAT static void input(struct link *l, const struct seg *seg)
 {
 	struct rdev *dev = engine.block_dev[(seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
 	struct qp *qp = dev ? rdev_find_qp(dev, seg->dqpn) : NULL;
@@ -397,7 +405,7 @@ static void writable(struct link *l)
 	}
 }
 
-void qp_work_run(ns_t now)
+APART void qp_work_run(ns_t now)
 {
 	while (!list_empty(&engine.work)) {
 		struct qp *qp = list_first_entry(&engine.work, struct qp, work);

@@ -115,7 +115,7 @@ struct link *ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn)
 }
 
 /* A copy for every QP of ours that is attached. */
-void ud_multicast(struct link *l, const struct seg *seg)
+APART void ud_multicast(struct link *l, const struct seg *seg)
 {
 	struct seg_net net;
 	struct seg copy;

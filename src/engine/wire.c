@@ -42,11 +42,16 @@ static struct wire {
 } wire;
 
 /* A forked child starts without: the descriptors are closed, the memory is its parent's. */
+static RARE void begin(void)
+{
+	wire = (struct wire){ .generation = engine.generation + 1, .park = { -1, -1 },
+			      .error = -ENETDOWN };
+}
+
 static struct wire *get(void)
 {
 	if (unlikely(wire.generation != engine.generation + 1))
-		wire = (struct wire){ .generation = engine.generation + 1, .park = { -1, -1 },
-				      .error = -ENETDOWN };
+		begin();
 	return &wire;
 }
 
@@ -86,7 +91,7 @@ static void foreign(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn,
 		l->ops->send(l, &seg);
 }
 
-void wire_handed(const struct seg *seg)
+APART void wire_handed(const struct seg *seg)
 {
 	uint8_t buf[sizeof(struct seg_net) + PACKET_MAX];
 	struct iovec to = { buf, seg->len };
@@ -381,24 +386,31 @@ int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 	return 0;
 }
 
-int wire_poll(int budget, uint64_t *bytes)
+static APART int look_at(struct wire *w, uint32_t gen, int budget, uint64_t *bytes)
 {
-	struct wire *w = get();
 	struct udp_ep *ep = w->ep;
-	uint32_t gen = READ_ONCE(engine.poll_gen);
 	uint64_t before;
 	int n;
 
-	if (likely(!ep))
-		return 0;
-	if (engine.watch == WATCH_POLLED && !udp_busy(ep) && gen - w->looked_gen < w->idle_polls)
-		return 0;
 	before = udp_in(ep)->rx_bytes;
 	n = udp_poll(ep, budget);
 	w->looked_gen = gen;
 	w->idle_polls = n ? IDLE_POLLS : min(max(w->idle_polls * 2, IDLE_POLLS), IDLE_POLLS_MAX);
 	*bytes += udp_in(ep)->rx_bytes - before;
 	return n;
+}
+
+int wire_poll(int budget, uint64_t *bytes)
+{
+	struct wire *w = get();
+	struct udp_ep *ep = w->ep;
+	uint32_t gen = READ_ONCE(engine.poll_gen);
+
+	if (likely(!ep))
+		return 0;
+	if (engine.watch == WATCH_POLLED && !udp_busy(ep) && gen - w->looked_gen < w->idle_polls)
+		return 0;
+	return look_at(w, gen, budget, bytes);
 }
 
 void wire_want_wakeup(bool want)

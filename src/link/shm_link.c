@@ -44,7 +44,7 @@ void shm_link_wake(struct shm_link *l)
 		sys_write(l->evfd, &one, sizeof(one));
 }
 
-void shm_link_doom(struct shm_link *l)
+RARE void shm_link_doom(struct shm_link *l)
 {
 	if (l->doomed || !l->ep)
 		return;
@@ -95,7 +95,7 @@ static enum slot_kind choose(struct shm_link *l, const struct seg *seg)
 	return SLOT_COPY;
 }
 
-HOT static int shm_send(struct link *link, const struct seg *seg)
+FLAT static int shm_send(struct link *link, const struct seg *seg)
 {
 	struct shm_link *l = to_shm(link);
 	enum slot_kind how;
@@ -196,14 +196,14 @@ static int pull_copy(const struct seg *seg, uint64_t off, const struct iovec *ds
 
 static const struct seg_pull shm_pull = { .copy = pull_copy };
 
-static void bad_slot(struct shm_link *l)
+static RARE void bad_slot(struct shm_link *l)
 {
 	if (!l->bad++)
 		log_warn("shm: process %d (pid %d) sent a slot that does not parse",
 			 (int)l->hello.proc, l->pid);
 }
 
-HOT int shm_link_poll(struct shm_link *l, int budget)
+FLAT APART int shm_link_poll(struct shm_link *l, int budget)
 {
 	struct seg seg;
 	int n = 0;

@@ -141,14 +141,18 @@ void udp_settle(struct udp_ep *ep)
 		udp_settle_link(ul);
 }
 
-void udp_flush(struct udp_ep *ep)
+static APART void flush_held(struct udp_ep *ep)
 {
 	struct udp_link *ul;
 
-	if (likely(!ep->nheld))
-		return;
 	list_for_each_entry(ul, &ep->links, entry)
 		udp_flush_link(ul);
+}
+
+void udp_flush(struct udp_ep *ep)
+{
+	if (unlikely(ep->nheld))
+		flush_held(ep);
 }
 
 ns_t udp_flush_old(struct udp_ep *ep, ns_t now)

@@ -52,14 +52,14 @@ HOT void comp_success(struct qp *qp, struct req_wqe *w)
 	cq_publish(qp->send_cq, false);
 }
 
-void comp_overrun(struct qp *qp, ns_t now)
+APART void comp_overrun(struct qp *qp, ns_t now)
 {
 	qp->req.overrun = false;
 	xp_error(qp, now);
 }
 
 /* Completes BIND_MW and LOCAL_INV that are done and that nothing unacknowledged is in front of any more. */
-void comp_local(struct qp *qp)
+APART void comp_local(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 
@@ -99,7 +99,7 @@ static void comp_through(struct qp *qp, struct req_wqe *w, uint32_t psn)
 		comp_success(qp, w);
 }
 
-static enum comp_verdict comp_nak(struct qp *qp, uint8_t syndrome, enum wc_status *status)
+static RARE enum comp_verdict comp_nak(struct qp *qp, uint8_t syndrome, enum wc_status *status)
 {
 	switch (syndrome) {
 	case AETH_NAK_PSN_SEQ:
@@ -144,8 +144,8 @@ static enum comp_verdict comp_ack(struct qp *qp, struct req_wqe *w, uint32_t psn
 }
 
 /* ATOMIC WRITE and FLUSH are answered by a READ response without payload (IBA A19.4). */
-static enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w, const struct seg *seg,
-				    enum wc_status *status)
+static APART enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w, const struct seg *seg,
+					  enum wc_status *status)
 {
 	*status = WC_BAD_RESP_ERR;
 	if (unlikely(seg->len || seg->npkts != 1))
@@ -155,8 +155,8 @@ static enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w, const stru
 }
 
 /* READ response whose packet skip has PSN psn, which w holds. */
-static enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, const struct seg *seg,
-				   uint32_t psn, uint32_t skip, enum wc_status *status)
+static APART enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, const struct seg *seg,
+					 uint32_t psn, uint32_t skip, enum wc_status *status)
 {
 	struct qp_req *r = &qp->req;
 	struct iovec iov[SEG_MAX_IOV];
@@ -195,8 +195,8 @@ static enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, const struc
 	}
 }
 
-static enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w, const struct seg *seg,
-				     enum wc_status *status)
+static APART enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w, const struct seg *seg,
+					   enum wc_status *status)
 {
 	struct iovec iov[SEG_MAX_IOV], src = { (void *)&seg->orig, sizeof(seg->orig) };
 	int niov;
@@ -214,7 +214,7 @@ static enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w, const str
 	return COMP_OK;
 }
 
-static void comp_retry(struct qp *qp, ns_t now)
+static RARE void comp_retry(struct qp *qp, ns_t now)
 {
 	/* One NAK, one step back: its echoes must not use up the attempts. */
 	if (qp->req.retrying || qp->req.rnr_until)
@@ -229,7 +229,7 @@ static void comp_retry(struct qp *qp, ns_t now)
 	req_go_back(qp);
 }
 
-HOT void comp_input(struct qp *qp, const struct seg *seg, ns_t now)
+FLAT APART void comp_input(struct qp *qp, const struct seg *seg, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 	uint32_t una = r->una, psn = seg->psn, skip = 0;

@@ -25,7 +25,7 @@ void xp_error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status s
 }
 
 /* ERR: nothing more is sent or taken in but a NAK that still waits for room. */
-void xp_enter_err(struct qp *qp, bool card_locked)
+APART void xp_enter_err(struct qp *qp, bool card_locked)
 {
 	struct qp_req *r = &qp->req;
 
@@ -50,7 +50,7 @@ void xp_enter_err(struct qp *qp, bool card_locked)
 }
 
 /* Flushes what is in the send queue now; posts from here on wait for the next doorbell. */
-void xp_flush_sq(struct qp *qp)
+APART void xp_flush_sq(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 	uint32_t end = ring_producer(&qp->sq);
@@ -82,7 +82,7 @@ void xp_fail_recv(struct qp *qp, enum wc_status status)
  * that are posted now. What lies in an SRQ is not this QP's; that it will take
  * none of it any more is an event (IBA 11.6.3.1).
  */
-void xp_flush_rq(struct qp *qp)
+APART void xp_flush_rq(struct qp *qp)
 {
 	uint32_t end;
 
@@ -102,7 +102,7 @@ void xp_flush_rq(struct qp *qp)
 }
 
 /* The oldest send WQE fails, and the QP with it. */
-void xp_fail_head(struct qp *qp, enum wc_status status)
+APART void xp_fail_head(struct qp *qp, enum wc_status status)
 {
 	struct qp_req *r = &qp->req;
 	uint64_t wr_id;

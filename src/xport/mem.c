@@ -46,7 +46,7 @@ int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *s
 }
 
 /* Can the first len bytes from off of the segment's payload be read? Asked after a copy has failed. */
-static bool payload_readable(const struct seg *seg, uint64_t off, uint64_t len)
+static RARE bool payload_readable(const struct seg *seg, uint64_t off, uint64_t len)
 {
 	char bounce[4096];
 
@@ -66,7 +66,8 @@ static bool payload_readable(const struct seg *seg, uint64_t off, uint64_t len)
  * Copies len bytes from byte off of the segment's payload to dst. 0; -EFAULT:
  * dst is bad; -EIO: the sender's side is, and the segment counts as lost.
  */
-int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst, uint64_t len)
+FLAT APART int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst,
+			uint64_t len)
 {
 	int rc;
 

@@ -162,7 +162,7 @@ static uint32_t read_ask(const struct qp *qp, const struct req_wqe *w)
 }
 
 /* READ (what of it is missing), atomics, ATOMIC WRITE, FLUSH: one packet. */
-static int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
+static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 	struct iovec iov[SEG_MAX_IOV];
@@ -259,7 +259,7 @@ static void direct_count(struct qp *qp, const struct req_wqe *w, uint32_t in)
 }
 
 /* True when the WQE is dealt with: done, or it has a status now. */
-static bool req_direct(struct qp *qp, struct req_wqe *w)
+static APART bool req_direct(struct qp *qp, struct req_wqe *w)
 {
 	struct qp_req *r = &qp->req;
 	struct iovec iov[SEG_MAX_IOV];
@@ -346,7 +346,7 @@ void req_check_drained(struct qp *qp)
 }
 
 /* Back to the oldest unacknowledged packet. */
-void req_go_back(struct qp *qp)
+APART void req_go_back(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 
@@ -378,7 +378,7 @@ void req_probe(struct qp *qp, ns_t now)
 }
 
 /* una has advanced from there. If by the repeated packet alone, nothing behind it had arrived. */
-void req_probed(struct qp *qp, uint32_t una)
+APART void req_probed(struct qp *qp, uint32_t una)
 {
 	qp->req.probing = false;
 	if (qp->req.una != psn_add(una, 1) || qp->req.una == qp->req.nxt)
@@ -406,7 +406,7 @@ HOT void req_acked(struct qp *qp)
 }
 
 /* Sends what may be sent. */
-HOT void req_run(struct qp *qp, ns_t now)
+FLAT APART void req_run(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 

@@ -206,7 +206,7 @@ static enum resp_step chk_length(struct resp_ctx *c)
 }
 
 /* The key of a FLUSH is looked at whatever the length; for the whole region it is all that counts. */
-static enum resp_step chk_flush_key(struct resp_ctx *c)
+static APART enum resp_step chk_flush_key(struct resp_ctx *c)
 {
 	const struct seg *seg = c->seg;
 	uint32_t len = seg->dma_len, index = seg->rkey >> 8;
@@ -249,7 +249,7 @@ static enum resp_step chk_rkey(struct resp_ctx *c)
 	return RESP_EXECUTE;
 }
 
-static enum resp_step nak_seq(struct resp_ctx *c)
+static RARE enum resp_step nak_seq(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 
@@ -261,7 +261,7 @@ static enum resp_step nak_seq(struct resp_ctx *c)
 	return RESP_DONE;
 }
 
-static enum resp_step rnr(struct resp_ctx *c)
+static RARE enum resp_step rnr(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 
@@ -272,7 +272,7 @@ static enum resp_step rnr(struct resp_ctx *c)
 	return RESP_DONE;
 }
 
-static enum resp_step fatal(struct resp_ctx *c, enum resp_step found)
+static RARE enum resp_step fatal(struct resp_ctx *c, enum resp_step found)
 {
 	log_debug("xport: qp#%06x psn %u: %s fails, NAK 0x%02x", c->qp->qpn, c->psn,
 		  resp_step_names[found], c->syndrome);
@@ -336,7 +336,7 @@ static void resp_run(struct resp_ctx *c)
 }
 
 /* A requester that placed data itself has found an error: the QP is as after sending that NAK. */
-static void card_failed(struct qp *qp)
+static RARE void card_failed(struct qp *qp)
 {
 	enum xp_event event = qp->card->failed == AETH_NAK_REM_ACC ? EV_QP_ACCESS_ERR :
 								     EV_QP_REQ_ERR;
@@ -359,7 +359,7 @@ void resp_check_card(struct qp *qp)
 }
 
 /* Answers go to this link from now on, what is still owed included; NULL: nowhere. */
-void resp_set_from(struct qp *qp, struct link *from)
+APART void resp_set_from(struct qp *qp, struct link *from)
 {
 	struct link *old = qp->resp.from;
 

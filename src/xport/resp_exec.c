@@ -6,7 +6,7 @@
 #include "xport/resp_internal.h"
 
 /* A message that needs a receive WQE lacks one. What comes before that packet is still good. */
-static enum resp_step recv_missing(struct resp_ctx *c)
+static RARE enum resp_step recv_missing(struct resp_ctx *c)
 {
 	if (resp_is_send(c) || c->npkts == 1)
 		return RESP_RNR;
@@ -18,7 +18,7 @@ static enum resp_step recv_missing(struct resp_ctx *c)
 }
 
 /* Its completion says so; without a WQE, an event. */
-static enum resp_step resp_bad_recv(struct resp_ctx *c)
+static RARE enum resp_step resp_bad_recv(struct resp_ctx *c)
 {
 	resp_rem_op(c, WC_LOC_QP_OP_ERR);
 	if (!c->qp->resp.have_wqe)
@@ -54,7 +54,7 @@ HOT enum resp_step resp_chk_resource(struct resp_ctx *c)
  * The key that a SEND with invalidate names must be that of a type 2 window of
  * this QP (IBA 9.9.6.1, responder class J). Its receive WQE tells, so no event.
  */
-static enum resp_step exec_inv(struct resp_ctx *c)
+static RARE enum resp_step exec_inv(struct resp_ctx *c)
 {
 	if (likely(!mw_invalidate(c->qp, c->seg->imm)))
 		return RESP_COMPLETE;
@@ -98,7 +98,7 @@ static enum resp_step exec_write(struct resp_ctx *c)
 }
 
 /* READ and atomics answer with data, in order: through the queue. */
-static enum resp_step exec_rd(struct resp_ctx *c, struct resp_res *res, uint32_t npkts)
+static APART enum resp_step exec_rd(struct resp_ctx *c, struct resp_res *res, uint32_t npkts)
 {
 	struct qp *qp = c->qp;
 
@@ -146,7 +146,7 @@ static void read_res(const struct resp_ctx *c, struct resp_res *res)
 	};
 }
 
-static enum resp_step exec_atomic(struct resp_ctx *c)
+static APART enum resp_step exec_atomic(struct resp_ctx *c)
 {
 	const struct seg *seg = c->seg;
 	struct resp_res res = { .type = SEG_ATOMIC_ACK, .psn = c->psn };
@@ -166,7 +166,7 @@ static enum resp_step exec_atomic(struct resp_ctx *c)
 }
 
 /* One store of 8 bytes, seen whole or not at all. */
-static enum resp_step exec_atomic_write(struct resp_ctx *c)
+static APART enum resp_step exec_atomic_write(struct resp_ctx *c)
 {
 	struct resp_res res = { .type = SEG_READ_RESP, .psn = c->psn };
 	uint64_t v;
@@ -186,7 +186,7 @@ static enum resp_step exec_atomic_write(struct resp_ctx *c)
  * a barrier makes it visible to all. Nothing of a program's memory is
  * persistent to us, so no key grants that (kernel: only pmem does).
  */
-static enum resp_step exec_flush(struct resp_ctx *c)
+static APART enum resp_step exec_flush(struct resp_ctx *c)
 {
 	struct resp_res res = { .type = SEG_READ_RESP, .psn = c->psn };
 
@@ -333,7 +333,7 @@ static enum resp_step dup_empty(struct resp_ctx *c)
  * whose response the requester still waits for. A READ is executed again, an
  * atomic is answered from memory.
  */
-enum resp_step resp_duplicate(struct resp_ctx *c)
+APART enum resp_step resp_duplicate(struct resp_ctx *c)
 {
 	if (resp_is_send(c) || resp_is_write(c)) {
 		if (c->flags & SEG_F_ACKREQ)

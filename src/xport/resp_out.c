@@ -22,7 +22,7 @@ static size_t rd_bytes(uint32_t n)
 	return n * (sizeof(struct resp_res) + sizeof(struct resp_replay));
 }
 
-bool resp_rd_alloc(struct qp *qp)
+APART bool resp_rd_alloc(struct qp *qp)
 {
 	struct qp_resp *r = &qp->resp;
 	uint32_t n = qp->attr.max_dest_rd_atomic, old = r->rd_size;
@@ -196,7 +196,7 @@ HOT static int send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_t syn
 }
 
 /* The QP fails as the responder that it is. The card is locked. */
-static void fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
+static RARE void fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
 {
 	xp_enter_err(qp, true);
 	if (event != EV_NONE)
@@ -207,7 +207,7 @@ static void fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
 }
 
 /* Responses in the queue. False: the link is full. */
-static bool output_res(struct qp *qp, struct link *l)
+static APART bool output_res(struct qp *qp, struct link *l)
 {
 	struct qp_resp *r = &qp->resp;
 
@@ -238,7 +238,7 @@ static bool output_res(struct qp *qp, struct link *l)
 }
 
 /* Sends what is owed, as far as the link has room. The card is locked. */
-HOT void resp_output(struct qp *qp, struct link *l)
+APART void resp_output(struct qp *qp, struct link *l)
 {
 	struct qp_resp *r = &qp->resp;
 
@@ -285,7 +285,7 @@ HOT void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndro
  * have arrived, so that a stream of WRITEs is acknowledged once a batch. The
  * caller of xp_input() sees xp_blocked() and calls xp_output() at its end.
  */
-HOT void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
+APART void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
 {
 	struct qp_resp *r = &qp->resp;
 
@@ -305,8 +305,8 @@ HOT void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
  * NAK for psn, then ERR: status for the receive WQE that the message had
  * consumed, event unless its completion says it all.
  */
-void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
-		enum wc_status status, enum xp_event event)
+APART void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
+		      enum wc_status status, enum xp_event event)
 {
 	struct qp_resp *r = &qp->resp;
 

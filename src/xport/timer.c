@@ -67,7 +67,7 @@ static void ack_timer_start(struct qp *qp, ns_t now)
 #define EARLY_MIN (2 * NS_MS)	/* a peer that waits for its turn on a CPU has lost nothing */
 #define RTT_UNIT (16 * NS_US)
 
-static void early_start(struct qp *qp, ns_t now)
+static APART void early_start(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 	ns_t wait = (r->srtt + 4ull * r->rttvar) * RTT_UNIT;
@@ -83,7 +83,7 @@ static uint32_t rtt_clock(ns_t now)
 }
 
 /* Round trips as TCP measures them (RFC 6298), never of what may be a repetition's (Karn). */
-static void rtt_sample(struct qp_req *r, ns_t now)
+static APART void rtt_sample(struct qp_req *r, ns_t now)
 {
 	uint32_t rtt, off;
 
@@ -155,7 +155,7 @@ bool xp_timer_retry(struct qp *qp, ns_t now)
 }
 
 /* An RNR NAK has come. False: it was the last attempt. */
-bool xp_timer_rnr(struct qp *qp, uint8_t syndrome, ns_t now)
+APART bool xp_timer_rnr(struct qp *qp, uint8_t syndrome, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 

@@ -181,7 +181,7 @@ static int send_some(struct qp *qp, struct req_wqe *w)
 	return 0;
 }
 
-void unrel_run(struct qp *qp, ns_t now)
+APART void unrel_run(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 

@@ -48,7 +48,7 @@ void win_reset(struct qp *qp)
 }
 
 /* una has advanced by so many packets. */
-void win_acked_slow(struct qp *qp, uint32_t npkts)
+APART void win_acked_slow(struct qp *qp, uint32_t npkts)
 {
 	struct qp_req *r = &qp->req;
 

@@ -209,7 +209,7 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 }
 
 /* Room for as many again. False: there are as many as slots, or no memory. */
-static bool wqe_grow(struct qp *qp)
+static RARE bool wqe_grow(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 	uint32_t mask = r->wqe_mask * 2 + 1;
