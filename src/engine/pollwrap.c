@@ -57,31 +57,27 @@ static inline void was_empty(const void *cq, uint32_t published)
 }
 
 /* A thread that only polls comes in here and nowhere else; see engine_thread_ready. */
-static RARE void drive_guarded(bool found)
+static RARE void drive_guarded(void)
 {
 	struct thread_guard g;
 
 	engine.host->thread_enter(&g);
-	engine_poll(found);
+	engine_poll();
 	engine.host->thread_leave(&g);
 }
 
-/* The CQ was empty. */
 static inline void drive(void)
 {
 	if (likely(engine_thread_ready))
-		engine_poll(false);
+		engine_poll();
 	else
-		drive_guarded(false);
+		drive_guarded();
 }
 
-/* It was not, many times running. */
+/* The CQ was not empty, many times running. */
 static APART void drive_on(void)
 {
-	if (likely(engine_thread_ready))
-		engine_poll(true);
-	else
-		drive_guarded(true);
+	drive();
 }
 
 static inline int look_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)

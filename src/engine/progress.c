@@ -183,12 +183,13 @@ static inline void look(void)
 		progress_run();
 }
 
-static APART void look_wire(bool found)
+static APART void look_wire(void)
 {
-	/* The last poll has found something, and the program has not answered. */
-	if (!found)
-		wire_flush();
-	else if (unlikely(wire_holds()))
+	/*
+	 * What an earlier poll has found the program has not answered yet. It may be polling for the ACK
+	 * of its own message, which comes right behind.
+	 */
+	if (unlikely(wire_holds()))
 		wire_flush_old(engine_now());
 	wire_hold(true);
 	look();
@@ -198,7 +199,7 @@ static APART void look_wire(bool found)
 		engine.started ? polls() : wire_flush();
 }
 
-FLAT void engine_poll(bool found)
+FLAT void engine_poll(void)
 {
 	engine_check_fork();
 	if (unlikely(inherit_pending))
@@ -214,7 +215,7 @@ FLAT void engine_poll(bool found)
 		if (likely(wire_quiet()))
 			look();
 		else
-			look_wire(found);
+			look_wire();
 	}
 	engine_unlock();
 }

@@ -22,9 +22,9 @@ void progress_cq_armed(struct cq *cq);
 /* pollwrap.c */
 void pollwrap_qp(struct qp *qp, uint64_t user_handle);
 /*
- * The program polls and has found nothing; found: something, many times running.
+ * The program polls and has found nothing, or something many times running.
  * Drives the engine, taking the lock itself if it is free.
  */
-void engine_poll(bool found);
+void engine_poll(void);
 
 #endif

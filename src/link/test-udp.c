@@ -267,13 +267,16 @@ static void test_ack_missed(void **state)
 	udp_flush(p.ep);
 	assert_false(udp_holds(p.ep));
 	assert_string_equal(arrived(&p), "a");
-	/* Who takes longer does not answer at once. */
+	/* Who takes longer, and not just once, does not answer at once. */
 	answer_at_once(&p, l);
-	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 5);
-	clock_ns += NS_MS;
-	say(l, SEG_SEND, 0, 5);
+	for (int i = 0; i < 4; i++) {
+		say(l, SEG_ACK, AETH_ACK_UNLIMITED, 5);
+		assert_true(udp_holds(p.ep));
+		clock_ns += NS_MS;
+		say(l, SEG_SEND, 0, 5);
+	}
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 6);
-	assert_string_equal(arrived(&p), "saa");
+	assert_string_equal(arrived(&p), "sasasasaa");
 	/* What waits is not lost with its link. */
 	answer_at_once(&p, l);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 7);
@@ -281,6 +284,45 @@ static void test_ack_missed(void **state)
 	link_put(l);
 	assert_false(udp_holds(p.ep));
 	assert_string_equal(arrived(&p), "a");
+	peer_close(&p);
+}
+
+/* So many answers until an ACK waits again; it waits in vain. */
+static int answers_wanted(struct peer *p, struct link *l)
+{
+	int n = 0;
+
+	for (;;) {
+		say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
+		if (udp_holds(p->ep))
+			break;
+		clock_ns += NS_US;
+		say(l, SEG_SEND, 0, 1);
+		n++;
+	}
+	udp_flush(p->ep);
+	arrived(p);
+	return n;
+}
+
+/* Who misses again and again is tried ever more rarely, who does once in a while soon again. */
+static void test_ack_missed_often(void **state)
+{
+	struct peer p;
+	struct link *l = to_itself(&p, "::ffff:127.0.0.1");
+
+	udp_hold(p.ep, true);
+	answers_wanted(&p, l);
+	for (int i = 8; i < 64; i = 2 * i - 4)
+		assert_int_equal(answers_wanted(&p, l), i);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(answers_wanted(&p, l), 68);
+	answer_at_once(&p, l);
+	answer_at_once(&p, l);
+	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
+	udp_flush(p.ep);
+	assert_int_equal(answers_wanted(&p, l), 8);
+	link_put(l);
 	peer_close(&p);
 }
 
@@ -357,6 +399,7 @@ int main(void)
 		cmocka_unit_test(test_v4_any_id),
 		cmocka_unit_test(test_ack_rides),
 		cmocka_unit_test(test_ack_missed),
+		cmocka_unit_test(test_ack_missed_often),
 		cmocka_unit_test(test_ack_settled),
 		cmocka_unit_test(test_hold_time),
 	};

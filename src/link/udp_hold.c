@@ -6,8 +6,9 @@
  * running, the ACK waits for the answer, and both go out as one train.
  *
  * The wait is short: whoever allowed it (udp_hold()) looks after it with
- * udp_flush() and udp_flush_old(). A wait in vain counts: it takes MISSED
- * answers more until the next try.
+ * udp_flush() and udp_flush_old(). A wait in vain counts: it takes some answers
+ * more until the next try, and twice as many after each that follows soon. Who
+ * misses one now and then was interrupted.
  */
 #include "link/udp_int.h"
 #include "wire/psn.h"
@@ -20,7 +21,10 @@
 #define RIDE_MIN (20 * NS_US)
 #define RIDE_MAX (1000 * NS_US)
 #define RIDES 4			/* answers at once, after which the next is waited for */
-#define MISSED 64
+#define MISSED_MIN 4
+#define MISSED_MAX 64
+#define RIDES_KNOWN 64		/* so many running: a miss is the first again */
+#define LATE 16			/* so many an answer that comes late makes up for */
 
 /* A positive acknowledgement and nothing else. */
 static bool plain_ack(const struct seg *seg)
@@ -45,9 +49,13 @@ static void learn(struct udp_link *ul, const struct seg *seg)
 	if (plain_ack(seg)) {
 		ul->acked_at = ul->ep->cfg.now();
 	} else if (ul->acked_at && !udp_answers(seg)) {
-		bool soon = ul->ep->cfg.now() - ul->acked_at < ride_ns(ul->ep);
+		/* It may have had to wait for whoever sent the ACK, and would not have then. */
+		bool soon = ul->ep->cfg.now() - ul->acked_at < 2 * ride_ns(ul->ep);
 
-		ul->rides = !soon ? min(ul->rides, 0) : min(ul->rides + 1, RIDES);
+		if (soon)
+			ul->rides = min(ul->rides + 1, RIDES_KNOWN);
+		else
+			ul->rides = max(ul->rides - LATE, min(ul->rides, 0));
 		ul->acked_at = 0;
 	}
 }
@@ -73,15 +81,17 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 	return true;
 }
 
-/* The quick ones count: others were interrupted. */
+/* How long it took: the quick ones count, others were interrupted. Until now the program could do nothing. */
 void udp_sent(struct udp_link *ul, const struct seg *seg)
 {
 	struct udp_ep *ep = ul->ep;
-	ns_t took;
+	ns_t took, now;
 
 	if (!ul->acked_at || !plain_ack(seg))
 		return;
-	took = ep->cfg.now() - ul->acked_at;
+	now = ep->cfg.now();
+	took = now - ul->acked_at;
+	ul->acked_at = now;
 	if (!ep->send_ns || took < ep->send_ns)
 		ep->send_ns = took;
 	else
@@ -100,7 +110,9 @@ static void miss(struct udp_link *ul)
 	struct seg seg = ul->held;
 
 	udp_unheld(ul);
-	ul->rides = -MISSED;
+	ul->missed = ul->rides < RIDES_KNOWN ? min(2 * ul->missed, MISSED_MAX) : 0;
+	ul->missed = max(ul->missed, MISSED_MIN);
+	ul->rides = -ul->missed;
 	ul->acked_at = 0;
 	if (udp_send_now(ul, &seg, NULL) == -EAGAIN) {
 		ul->holds = true;

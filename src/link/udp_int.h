@@ -47,6 +47,7 @@ struct udp_link {
 	struct seg held;	/* an ACK that waits for company */
 	bool holds;
 	int rides;		/* answers that have followed an ACK at once, running */
+	int missed;		/* answers that the last miss cost */
 	ns_t acked_at;		/* the last ACK that no answer has followed; 0 */
 };
 
