@@ -73,8 +73,11 @@ static bool loop_pending(void)
 	       engine.loop->ops->peer_behind(engine.loop);
 }
 
-/* Delivers what has arrived. Its time is read when the first segment is there (input()). */
-HOT static int arrived(void)
+/*
+ * Delivers what has arrived; all: until there is no more, else a program waits that wants to know
+ * of the first. Its time is read when the first segment is there (input()).
+ */
+HOT static inline int arrived(bool all)
 {
 	uint64_t bytes = 0;
 	int n = 0, more;
@@ -92,7 +95,7 @@ HOT static int arrived(void)
 			qp_work_run(engine_clock());
 		shm_round_done(engine.ep);
 		n += more;
-	} while (more && n < BUDGET);
+	} while (unlikely(more) && (all || loop_pending()) && n < BUDGET);
 	return n;
 }
 
@@ -122,12 +125,12 @@ static void timers_due(void)
 
 APART int progress_run(void)
 {
-	int n = arrived();
+	int n = arrived(true);
 
 	timers_due();
 	/* A packet to ourselves that was sent again, or had been held back. */
 	if (loop_pending())
-		n += arrived();
+		n += arrived(true);
 	return n;
 }
 
@@ -178,7 +181,7 @@ static inline void look(void)
 	if (unlikely(!list_empty(&engine.err)))
 		flush_some();
 	if (likely(READ_ONCE(engine.poll_gen) % TIMER_POLLS))
-		arrived();
+		arrived(false);
 	else
 		progress_run();
 }
@@ -276,7 +279,7 @@ static void linger(void)
 		}
 		if (READ_ONCE(engine.watch) == WATCH_POLLED || !elock_try(&engine.lock))
 			return;	/* the program itself is at it */
-		n = arrived();
+		n = arrived(true);
 		engine_unlock();
 		if (n)
 			until = 0, i = -1;
