@@ -41,6 +41,12 @@ int umem_fetch_add(uint64_t *p, uint64_t add, uint64_t *orig);
 /* Aligned 8-byte store with release. 0 or -EFAULT. */
 int umem_store64(uint64_t *p, uint64_t v);
 
+/*
+ * Looks which of its ways to copy a packet's payload is the quicker one here: where the processor
+ * is emulated, its string copy may take six times as long as moves. now: a clock.
+ */
+void umem_tune(ns_t (*now)(void));
+
 /* For a signal handler: true when the fault was one of ours and uc now resumes behind it. */
 bool umem_fix_fault(void *uc);
 /*

@@ -20,6 +20,7 @@
 #include "engine/ud_link.h"
 #include "engine/wire.h"
 #include "link/udp.h"
+#include "wire/crc.h"
 #include "wire/ipudp.h"
 #include "wire/packet.h"
 #include "xport/xport.h"
@@ -245,10 +246,16 @@ static int create(struct wire *w)
 		.now = engine_now,
 	};
 
+	static bool tuned;
 	int ret = w->ep ? 0 : udp_ep_create(&cfg, &w->ep);
 
 	if (!ret)
 		links_created(udp_in(w->ep));
+	if (!tuned) {
+		umem_tune(engine_now);
+		crc32_tune(engine_now);
+		tuned = true;
+	}
 	return ret;
 }
 

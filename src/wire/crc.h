@@ -11,5 +11,10 @@
 
 /* crc: 0, or that of what comes before. */
 uint32_t crc32_add(uint32_t crc, const void *buf, size_t len);
+/*
+ * Looks whether libdeflate or a table is the quicker one here: where the processor is emulated,
+ * a carry-less multiplication may be a loop. now: a clock. The sums are the same.
+ */
+void crc32_tune(ns_t (*now)(void));
 
 #endif

@@ -29,11 +29,35 @@ static void test_known(void **state)
 	assert_int_equal(crc32_add(0x1234, "", 0), 0x1234);
 }
 
+static ns_t clock_ns, tick_ns;
+
+/* What is timed first is quick, by this clock, or slow. */
+static ns_t tick(void)
+{
+	static int n;
+
+	clock_ns += n++ % 24 < 12 ? tick_ns : 10;
+	return clock_ns;
+}
+
+/* The same by a table. */
+static void test_table(void **state)
+{
+	tick_ns = 1;
+	crc32_tune(tick);
+	test_libdeflate(state);
+	test_known(state);
+	tick_ns = 100;
+	crc32_tune(tick);
+	test_libdeflate(state);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_libdeflate),
 		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
