@@ -352,6 +352,40 @@ static bool destroy(struct ucma_map *map, int fd, const struct ucma_cmd *c, stru
 	return true;
 }
 
+static bool known_ps(uint16_t ps)
+{
+	return ps == RDMA_PS_TCP || ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB || ps == RDMA_PS_IB;
+}
+
+/* CREATE_ID: under a number that rused has ready. */
+static bool create(struct ucma_map *map, const struct ucma_cmd *c, struct ucma_answer *r, int *ret)
+{
+	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
+	struct rdma_ucm_create_id_resp resp;
+	struct {
+		struct ipc_ucma h;
+		struct rdma_ucm_cmd_hdr hdr;
+		struct rdma_ucm_create_id q;
+	} m = { .h = c->h, .hdr = *hdr };
+
+	memcpy(&m.q, c->cmd + sizeof(*hdr), sizeof(m.q));
+	if (hdr->in != sizeof(m.q) || hdr->out < sizeof(resp) ||
+	    c->h.count != sizeof(m.hdr) + sizeof(m.q) || c->h.len != c->h.count ||
+	    !known_ps(m.q.ps) || !ucma_shm_spare(map->shm, &resp.id))
+		return false;
+	m.q.response = resp.id;
+	atomic_add(&map->shm->posted[resp.id], 1u);
+	*ret = post(map, &m, sizeof(m));
+	if (*ret > 0) {
+		atomic_add(&map->shm->posted[resp.id], (uint32_t)-1);
+		ucma_shm_spare_back(map->shm, resp.id);
+		return false;
+	}
+	r->len = sizeof(resp);
+	memcpy(r->data, &resp, sizeof(resp));
+	return true;
+}
+
 bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct ucma_answer *r,
 		int *ret)
 {
@@ -369,6 +403,8 @@ bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct u
 		*ret = get_event(map, fd, (struct rdma_ucm_event_resp *)r->data);
 		r->len = *ret ? 0 : min((size_t)hdr->out, sizeof(struct rdma_ucm_event_resp));
 		return true;
+	case RDMA_USER_CM_CMD_CREATE_ID:
+		return create(map, c, r, ret);
 	case RDMA_USER_CM_CMD_DESTROY_ID:
 		return destroy(map, fd, c, r, ret);
 	case RDMA_USER_CM_CMD_QUERY:

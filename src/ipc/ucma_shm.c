@@ -206,8 +206,29 @@ void ucma_card_keep(struct ucma_shm *s, uint32_t id)
 	atomic_add(&s->posted[id], (uint32_t)-1);
 }
 
+bool ucma_shm_spare(struct ucma_shm *s, uint32_t *id)
+{
+	for (uint32_t i = 0; i < UCMA_SPARES; i++) {
+		uint32_t v = READ_ONCE(s->spare[i]) ? atomic_xchg(&s->spare[i], 0u) : 0;
+
+		if (!v)
+			continue;
+		*id = v - 1;
+		return *id < UCMA_CARDS;
+	}
+	return false;
+}
+
+void ucma_shm_spare_back(struct ucma_shm *s, uint32_t id)
+{
+	for (uint32_t i = 0; i < UCMA_SPARES; i++)
+		if (atomic_cmpxchg(&s->spare[i], 0u, id + 1))
+			return;
+}
+
 /* Where the id is in the commands that may be posted, behind the header. */
 static const uint16_t id_at[] = {
+	[RDMA_USER_CM_CMD_CREATE_ID] = offsetof(struct rdma_ucm_create_id, response) + 1,
 	[RDMA_USER_CM_CMD_DESTROY_ID] = offsetof(struct rdma_ucm_destroy_id, id) + 1,
 	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = offsetof(struct rdma_ucm_resolve_addr, id) + 1,
 	[RDMA_USER_CM_CMD_RESOLVE_ROUTE] = offsetof(struct rdma_ucm_resolve_route, id) + 1,

@@ -6,6 +6,7 @@
  * - a ring of events for each open file, written by rused, read by whichever
  *   process has the file (a forked child has the mapping, too). While an event is
  *   in it there is one byte to read in the file's socket, for poll(): `shown`.
+ * - numbers of ids that a file may have made without asking: `spare`.
  * - a card for each id, with the answers that QUERY and INIT_QP_ATTR would get now,
  *   made by the commands' own handlers. Programs cannot write it.
  *
@@ -19,6 +20,7 @@
 #include "base/util.h"
 #include "queue/barrier.h"
 
+#define UCMA_SPARES 64u		/* ids ahead, at most */
 #define UCMA_RING 256u		/* events; more wait in rused */
 #define UCMA_CARDS 32768u	/* ids from here on have none, and nothing is known here of them */
 
@@ -47,6 +49,7 @@ struct ucma_shm {
 	uint32_t filling;	/* UCMA_FILLING*: rused makes events READY, and is about to show them */
 	uint32_t more;		/* UCMA_MORE_* */
 	uint32_t pad;
+	uint32_t spare[UCMA_SPARES];	/* 1 + an id; 0: none, who takes it has put that there */
 	struct ucma_slot slot[UCMA_RING];
 	uint32_t posted[UCMA_CARDS];	/* commands sent to the id that rused does not answer */
 	uint8_t gone[UCMA_CARDS];	/* DESTROY_ID is among them: its events are nobody's */
@@ -115,6 +118,12 @@ bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint
 bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_t id,
 		       uint32_t *reported);
 void ucma_card_keep(struct ucma_shm *s, uint32_t id);
+/*
+ * Takes an id, to be made by a CREATE_ID that is posted and has it as its `response`. False: there is
+ * none. ucma_shm_spare_back(): it could not be posted.
+ */
+bool ucma_shm_spare(struct ucma_shm *s, uint32_t *id);
+void ucma_shm_spare_back(struct ucma_shm *s, uint32_t id);
 /* The id of a command that may be posted (IPC_UCMA_POST). False: it may not, or is too short. */
 bool ucma_post_id(const void *cmd, size_t len, uint32_t *id);
 

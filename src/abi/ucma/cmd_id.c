@@ -38,32 +38,44 @@ static int qp_type_of(const struct rdma_ucm_create_id *cmd, uint8_t *qp_type)
 	}
 }
 
+int ucma_make_id(struct ucma_context *ctx, const struct rdma_ucm_create_id *cmd)
+{
+	struct ucma_file *f = ctx->file;
+	uint8_t qp_type;
+	int ret = qp_type_of(cmd, &qp_type);
+
+	if (ret)
+		return ret;
+	ctx->uid = cmd->uid;
+	ctx->cm_id = rdma_create_user_id(f->u->rm, ucma_event_handler, ctx, cmd->ps, qp_type);
+	if (!ctx->cm_id)
+		return -ENOMEM;
+	ctx->cm_id->may_bind = f->may_bind;
+	ctx->spare = false;
+	f->created++;
+	return 0;
+}
+
 int ucma_create_id(struct ucma_call *c)
 {
-	struct ucma_file *f = c->file;
 	struct rdma_ucm_create_id_resp resp;
 	struct rdma_ucm_create_id cmd;
 	struct ucma_context *ctx;
-	uint8_t qp_type;
 	int ret;
 
 	if (c->out < sizeof(resp))
 		return -ENOSPC;
 	ret = ucma_in(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = qp_type_of(&cmd, &qp_type);
 	if (ret)
 		return ret;
-	ctx = ucma_alloc_ctx(f);
+	ctx = ucma_alloc_ctx(c->file);
 	if (!ctx)
 		return -ENOMEM;
-	ctx->uid = cmd.uid;
-	ctx->cm_id = rdma_create_user_id(f->u->rm, ucma_event_handler, ctx, cmd.ps, qp_type);
-	if (!ctx->cm_id) {
+	ret = ucma_make_id(ctx, &cmd);
+	if (ret) {
 		ucma_destroy_ctx(ctx);
-		return -ENOMEM;
+		return ret;
 	}
-	ctx->cm_id->may_bind = f->may_bind;
 	resp.id = ctx->id;
 	ucma_out(c, cmd.response, &resp, sizeof(resp));
 	return 0;

@@ -202,9 +202,35 @@ static bool something_read(struct ucma_file *f)
 					       ucma_slot_word(f->reaped, UCMA_SLOT_READY);
 }
 
+/* Who has made ids makes more: as many are ready for it. */
+static void spares(struct ucma_file *f)
+{
+	uint32_t most = min(f->created, UCMA_SPARES);
+
+	for (uint32_t i = 0; i < UCMA_SPARES && f->nspare < most; i++) {
+		struct ucma_context *ctx;
+
+		if (READ_ONCE(f->shm->spare[i]))
+			continue;
+		ctx = ucma_alloc_ctx(f);
+		if (!ctx)
+			return;
+		if (ctx->id >= UCMA_CARDS) {
+			ucma_destroy_ctx(ctx);
+			return;
+		}
+		ctx->spare = true;
+		f->nspare++;
+		smp_store_release(&f->shm->spare[i], ctx->id + 1);
+	}
+}
+
 static void publish(struct ucma_file *f)
 {
 	uint32_t more;
+
+	if (f->u->cards)
+		spares(f);
 
 	do {
 		ucma_reap(f);
@@ -358,6 +384,30 @@ static void post_failed(struct ucma_context *ctx, const struct ucma_cmd *cmd, in
 	ucma_event_handler(ctx->cm_id, &event);
 }
 
+static bool is_create(const struct ucma_cmd *cmd)
+{
+	struct rdma_ucm_cmd_hdr hdr;
+
+	memcpy(&hdr, cmd->buf, sizeof(hdr));
+	return hdr.cmd == RDMA_USER_CM_CMD_CREATE_ID;
+}
+
+/* It has been told its number already. Without memory for it it is an id without a device. */
+static void post_create(struct ucma_context *ctx, const struct ucma_cmd *cmd)
+{
+	struct rdma_ucm_create_id create;
+
+	if (!ctx->spare || !is_create(cmd) ||
+	    cmd->len < sizeof(struct rdma_ucm_cmd_hdr) + sizeof(create))
+		return;
+	memcpy(&create, (const uint8_t *)cmd->buf + sizeof(struct rdma_ucm_cmd_hdr), sizeof(create));
+	ctx->file->nspare--;
+	ctx->spare = false;
+	ctx->done++;
+	ucma_make_id(ctx, &create);
+	ucma_dirty(ctx);
+}
+
 void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *scratch)
 {
 	struct ucma_context *ctx;
@@ -371,6 +421,10 @@ void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_repl
 	ctx = idtable_find(&f->u->ctx_table, id);
 	if (!ctx || ctx->file != f)
 		return;
+	if (ctx->spare || is_create(cmd)) {
+		post_create(ctx, cmd);
+		return;
+	}
 	ctx->done++;
 	ucma_dirty_conn(ctx);	/* its handler tells more */
 	ret = ucma_write(f, cmd, scratch);

@@ -37,6 +37,7 @@ struct ucma_file {
 	/* Events in shared memory, from reaped to tail; the list has those that come after them. */
 	struct ucma_shm *shm;
 	uint32_t reaped, tail;
+	uint32_t created, nspare;	/* ids ever made; those that are there ahead of CREATE_ID */
 	struct ucma_event *placed[UCMA_RING];
 };
 
@@ -46,7 +47,8 @@ struct ucma_context {
 	uint32_t backlog;	/* CONNECT_REQUESTs that still fit */
 	uint32_t nparked;
 	struct ucma_file *file;
-	struct rdma_cm_id *cm_id;	/* NULL: its device is gone */
+	struct rdma_cm_id *cm_id;	/* NULL: its device is gone, or spare */
+	bool spare;			/* no id yet, as far as anybody may know */
 	struct ucma_event *request;	/* the unread CONNECT_REQUEST that it came with */
 	uint64_t uid;
 	uint32_t done;		/* of what was posted to it */
@@ -131,6 +133,8 @@ void ucma_moved(struct ucma_context *ctx);
 
 /* cmd_*.c: the rows' handlers. */
 int ucma_create_id(struct ucma_call *c);
+/* A spare one becomes an id by what CREATE_ID says of it. 0, -EINVAL, -ENOMEM. */
+int ucma_make_id(struct ucma_context *ctx, const struct rdma_ucm_create_id *cmd);
 int ucma_destroy_id(struct ucma_call *c);
 int ucma_bind_ip(struct ucma_call *c);
 int ucma_bind(struct ucma_call *c);

@@ -113,14 +113,6 @@ static int reply_u32(struct client *c)
 	return (int)v;
 }
 
-int c_create(struct client *c, uint64_t uid, uint16_t ps)
-{
-	struct rdma_ucm_create_id cmd = { .uid = uid, .response = 0x1000, .ps = ps };
-	int ret = client_cmd(c, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd), 4);
-
-	return ret ? ret : reply_u32(c);
-}
-
 void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len, uint16_t out)
 {
 	struct {
@@ -148,6 +140,22 @@ void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len
 		flush(c);
 	else
 		c->readable = ucma_file_events(c->f);
+}
+
+/* By asking, or without, as a program does (engine/ucma_local.c). */
+int c_create(struct client *c, uint64_t uid, uint16_t ps)
+{
+	struct rdma_ucm_create_id cmd = { .uid = uid, .response = 0x1000, .ps = ps };
+	uint32_t id;
+	int ret;
+
+	if (c->shm && (ps == RDMA_PS_TCP || ps == RDMA_PS_UDP) && ucma_shm_spare(c->shm, &id)) {
+		cmd.response = id;
+		client_post(c, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd), 4);
+		return (int)id;
+	}
+	ret = client_cmd(c, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd), 4);
+	return ret ? ret : reply_u32(c);
 }
 
 /* What a program may know by itself is what rused answers. */

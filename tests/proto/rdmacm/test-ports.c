@@ -124,6 +124,7 @@ static void privileged(void **state)
 {
 	struct bound b = start();
 	struct sockaddr_storage a = addr(NULL, 1023);
+	struct ucma_shm *shm = b.c->shm;
 	struct ucma_file *f;
 	int id;
 
@@ -132,10 +133,12 @@ static void privileged(void **state)
 	assert_int_equal(try_bind(b.c, NULL, 1024, RDMA_PS_TCP, 0, -1, &id), 0);
 	f = b.c->f;
 	b.c->f = ucma_file_open(b.c->h->u, b.c, true);
+	b.c->shm = NULL;
 	id = c_create(b.c, 1, RDMA_PS_TCP);
 	assert_int_equal(c_bind(b.c, (uint32_t)id, &a), 0);
 	ucma_file_close(b.c->f);
 	b.c->f = f;
+	b.c->shm = shm;
 	end(&b);
 }
 
