@@ -119,25 +119,23 @@ static const struct cm_row rows[] = {
 
 _Static_assert(IB_CM_STATE_COUNT == 16, "a mask of states has 16 bits");
 
-static const struct cm_row *first_row(enum cm_in in)
+static size_t first_row(enum cm_in in)
 {
-	static uint8_t known[CM_IN_COUNT]; /* 1 + its index */
-	size_t i = 0;
+	static uint8_t known[CM_IN_COUNT];	/* 0: not yet, or the first of all */
+	size_t i = known[in];
 
-	if (!known[in]) {
+	if (!i) {
 		while (i < ARRAY_SIZE(rows) && rows[i].in != in)
 			i++;
-		known[in] = (uint8_t)(i + 1);
+		known[in] = (uint8_t)i;
 	}
-	return rows + known[in] - 1;
+	return i;
 }
 
 const struct cm_row *cm_row(enum cm_in in, enum ib_cm_state state, enum ib_cm_lap_state lap)
 {
-	const struct cm_row *row, *end = rows + ARRAY_SIZE(rows);
-
-	for (row = first_row(in); row != end && row->in == in; row++)
-		if (row->from >> state & 1 && (!row->lap || row->lap >> lap & 1))
-			return row;
+	for (size_t i = first_row(in); i < ARRAY_SIZE(rows) && rows[i].in == in; i++)
+		if (rows[i].from >> state & 1 && (!rows[i].lap || rows[i].lap >> lap & 1))
+			return &rows[i];
 	return NULL;
 }

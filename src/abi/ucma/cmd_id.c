@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "abi/ucma/share.h"
 #include "abi/ucma/ucma_internal.h"
 
 #define IB_PATH_WANTED (IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL)

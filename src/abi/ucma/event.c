@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "abi/ucma/share.h"
 #include "abi/ucma/ucma_internal.h"
 
 _Static_assert(sizeof(struct rdma_ucm_event_resp) == 336, "as librdmacm has it");

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include "abi/ucma/share.h"
 #include "abi/ucma/ucma_internal.h"
 
 #define QPS_INIT 1	/* enum ib_qp_state */
@@ -395,12 +396,13 @@ static bool is_create(const struct ucma_cmd *cmd)
 /* It has been told its number already. Without memory for it it is an id without a device. */
 static void post_create(struct ucma_context *ctx, const struct ucma_cmd *cmd)
 {
+	const uint8_t *payload = (const uint8_t *)cmd->buf + sizeof(struct rdma_ucm_cmd_hdr);
 	struct rdma_ucm_create_id create;
 
 	if (!ctx->spare || !is_create(cmd) ||
 	    cmd->len < sizeof(struct rdma_ucm_cmd_hdr) + sizeof(create))
 		return;
-	memcpy(&create, (const uint8_t *)cmd->buf + sizeof(struct rdma_ucm_cmd_hdr), sizeof(create));
+	memcpy(&create, payload, sizeof(create));
 	ctx->file->nspare--;
 	ctx->spare = false;
 	ctx->done++;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
+#include "abi/ucma/share.h"
 #include "abi/ucma/ucma_internal.h"
 
 #define NO_RESPONSE 0xff

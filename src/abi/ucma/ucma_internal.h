@@ -116,21 +116,6 @@ void ucma_unpark(struct ucma_context *ctx);
 /* It has been read. */
 void ucma_event_read(struct ucma_file *f, struct ucma_event *ev);
 
-/* share.c; all do nothing where nothing is shared. */
-/* Takes an event out of the ring again. False: somebody has read it. */
-bool ucma_withdraw(struct ucma_file *f, struct ucma_event *ev);
-/* Sees to what has been read there. */
-void ucma_reap(struct ucma_file *f);
-void ucma_dirty(struct ucma_context *ctx);
-/* The same, but what QUERY tells of it has not changed. */
-void ucma_dirty_conn(struct ucma_context *ctx);
-void ucma_file_dirty(struct ucma_file *f);
-/* A new id has a card; it has none any more. */
-void ucma_card_open(struct ucma_context *ctx);
-void ucma_card_close(struct ucma_context *ctx);
-/* It is another file's now. */
-void ucma_moved(struct ucma_context *ctx);
-
 /* cmd_*.c: the rows' handlers. */
 int ucma_create_id(struct ucma_call *c);
 /* A spare one becomes an id by what CREATE_ID says of it. 0, -EINVAL, -ENOMEM. */
