@@ -123,6 +123,18 @@ mcast_on() {
 mcast_on 4 ::ffff:239.1.2.3
 mcast_on 6 ff0e::77:1
 
+# Who ends with its last completion has acknowledged what that was of.
+for way in return _exit; do
+	for s in a b; do
+		c=b
+		[ $s = a ] || c=a
+		port=$((port + 1))
+		pair_on $s $c $port "env VERBS_GID=$(gid $s 4) $RUSE_TESTBIN/last-ack $way $port" \
+			"env VERBS_GID=$(gid $c 4) $RUSE_TESTBIN/last-ack ask $port ${ADDR4[$s]}" ||
+			die "the last acknowledgement, $way"
+	done
+done
+
 # A path MTU that the interface cannot take is refused, and said.
 on a ip link set va mtu 1500
 on b ip link set vb mtu 1500

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * last-ack return|_exit PORT    answers each message at once, but ends with the last one's completion
+ * last-ack ask PORT SERVER      sends; its last message must be acknowledged, too
+ *
+ * Who always answers at once has its acknowledgements ride with the answers: the last one has
+ * none to ride with, and its program is gone. It must not be asked for twice, for it cannot answer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "verbs.h"
+
+#define MESSAGES 200
+
+static struct vctx v = { .sock = -1 };
+
+static void post_recvs(void)
+{
+	static struct ibv_recv_wr wr, *bad;
+
+	/* Without payload: no memory is needed. */
+	for (int i = 0; i < MESSAGES; i++)
+		if (ibv_post_recv(v.qp, &wr, &bad))
+			die("post_recv");
+}
+
+static void post_send(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED }, *bad;
+
+	if (ibv_post_send(v.qp, &wr, &bad))
+		die("post_send");
+}
+
+/* The next completion of a receive, or of a send; the others are counted. */
+static void wait_for(enum ibv_wc_opcode opcode, const char *what)
+{
+	static int ahead[2];	/* of sends, of receives */
+	struct ibv_wc wc;
+
+	while (!ahead[opcode == IBV_WC_RECV]) {
+		if (v_wait(v.cq, &wc, 60) != IBV_WC_SUCCESS)
+			die("%s: %s", what, ibv_wc_status_str(wc.status));
+		ahead[wc.opcode == IBV_WC_RECV]++;
+	}
+	ahead[opcode == IBV_WC_RECV]--;
+}
+
+static void answer(const char *way)
+{
+	for (int i = 1; i < MESSAGES; i++) {
+		wait_for(IBV_WC_RECV, "receive");
+		post_send();
+		wait_for(IBV_WC_SEND, "answer");
+	}
+	wait_for(IBV_WC_RECV, "last receive");
+	if (!strcmp(way, "_exit"))
+		_exit(0);
+}
+
+static void ask(void)
+{
+	for (int i = 1; i < MESSAGES; i++) {
+		post_send();
+		wait_for(IBV_WC_SEND, "message");
+		wait_for(IBV_WC_RECV, "its answer");
+	}
+	post_send();
+	wait_for(IBV_WC_SEND, "last message");
+}
+
+int main(int argc, char **argv)
+{
+	struct vcfg cfg = vcfg_default;
+	struct vdest mine, theirs;
+
+	if (argc != 3 && argc != 4)
+		die("last-ack return|_exit PORT | ask PORT SERVER");
+	cfg.max_wr = MESSAGES;
+	cfg.cqe = 2 * MESSAGES;
+	/* Nothing is sent twice: 17 s, and then it has failed. */
+	cfg.timeout = 22;
+	cfg.retry = 0;
+	v_open(&v, &cfg);
+	v.sock = v_rendezvous(argv[2], argc == 4 ? argv[3] : NULL);
+	v_connect(&v, &mine, &theirs);
+	post_recvs();
+	v_sync(v.sock);
+	if (argc == 4)
+		ask();
+	else
+		answer(argv[1]);
+	return 0;
+}
