@@ -30,10 +30,10 @@
 #define RING_BASE (1ull << 30)
 #define PAGE 4096ull
 #define AHEAD_MAX (256ull << 10)
-#define GONE_MAX 64u		  /* rings, */
-#define GONE_BYTES (512ull << 10) /* and what is in them at most */
+#define GONE_MAX 64u		/* rings, */
+#define GONE_BYTES (512ull << 10)	/* and what is in them at most */
 
-#define MAPS_MAX 64u /* files that ring_view() knows; of others the program makes mappings */
+#define MAPS_MAX 64u		/* files that ring_view() knows; of others the program makes mappings */
 
 /*
  * Where a file's rings are mapped. The program may keep what it has been given when the file
@@ -42,14 +42,14 @@
 static struct ring_map {
 	uint8_t *base;
 	uint64_t size;	/* 0: free */
-	uint64_t users; /* 1 for the file, and the bytes that the program has */
+	uint64_t users;	/* 1 for the file, and the bytes that the program has */
 } maps[MAPS_MAX];
-static uint32_t nmaps; /* ever in use at once */
+static uint32_t nmaps;	/* ever in use at once */
 
 struct ring_area {
 	struct list_head entry;
-	uint64_t offset, size; /* offset from RING_BASE */
-	bool gone;	       /* no ring any more; its pages are still there */
+	uint64_t offset, size;	/* offset from RING_BASE */
+	bool gone;		/* no ring any more; its pages are still there */
 };
 
 /* Under the engine's lock. */
@@ -245,7 +245,6 @@ void rings_fini(struct efile *ef)
 	struct ring_map *m = map_find(ef->map, 1);
 	struct ring_area *a, *n;
 
-	gone_flush(ef);
 	list_for_each_entry_safe(a, n, &ef->rings, entry) {
 		list_del(&a->entry);
 		free(a);

@@ -249,14 +249,15 @@ static int create(struct wire *w)
 	static bool tuned;
 	int ret = w->ep ? 0 : udp_ep_create(&cfg, &w->ep);
 
-	if (!ret)
-		links_created(udp_in(w->ep));
+	if (ret)
+		return ret;
+	links_created(udp_in(w->ep));
 	if (!tuned) {
 		umem_tune(engine_now);
 		crc32_tune(engine_now);
 		tuned = true;
 	}
-	return ret;
+	return 0;
 }
 
 bool wire_wanted(uint32_t block)

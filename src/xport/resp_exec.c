@@ -54,7 +54,7 @@ HOT enum resp_step resp_chk_resource(struct resp_ctx *c)
  * The key that a SEND with invalidate names must be that of a type 2 window of
  * this QP (IBA 9.9.6.1, responder class J). Its receive WQE tells, so no event.
  */
-static RARE enum resp_step exec_inv(struct resp_ctx *c)
+static APART enum resp_step exec_inv(struct resp_ctx *c)
 {
 	if (likely(!mw_invalidate(c->qp, c->seg->imm)))
 		return RESP_COMPLETE;

@@ -52,7 +52,6 @@ int ucma_make_id(struct ucma_context *ctx, const struct rdma_ucm_create_id *cmd)
 	if (!ctx->cm_id)
 		return -ENOMEM;
 	ctx->cm_id->may_bind = f->may_bind;
-	ctx->spare = false;
 	f->created++;
 	return 0;
 }

@@ -8,36 +8,36 @@
 
 _Static_assert(sizeof(struct rdma_ucm_event_resp) == 336, "as librdmacm has it");
 
-#define SPARE_MAX 256u
+#define IDLE_MAX 256u
 
 static struct ucma_event *event_alloc(struct ucma *u)
 {
 	struct ucma_event *ev;
 
-	if (list_empty(&u->spare))
+	if (list_empty(&u->idle_events))
 		return calloc(1, sizeof(*ev));
-	ev = list_first_entry(&u->spare, struct ucma_event, list);
+	ev = list_first_entry(&u->idle_events, struct ucma_event, list);
 	list_del(&ev->list);
-	u->nspare--;
+	u->nidle--;
 	memset(ev, 0, sizeof(*ev));
 	return ev;
 }
 
 static void event_free(struct ucma *u, struct ucma_event *ev)
 {
-	if (u->nspare >= SPARE_MAX) {
+	if (u->nidle >= IDLE_MAX) {
 		free(ev);
 		return;
 	}
-	list_add(&ev->list, &u->spare);
-	u->nspare++;
+	list_add(&ev->list, &u->idle_events);
+	u->nidle++;
 }
 
-void ucma_free_spare(struct ucma *u)
+void ucma_free_idle(struct ucma *u)
 {
 	struct ucma_event *ev, *n;
 
-	list_for_each_entry_safe(ev, n, &u->spare, list)
+	list_for_each_entry_safe(ev, n, &u->idle_events, list)
 		free(ev);
 }
 

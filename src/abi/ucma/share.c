@@ -399,8 +399,7 @@ static void post_create(struct ucma_context *ctx, const struct ucma_cmd *cmd)
 	const uint8_t *payload = (const uint8_t *)cmd->buf + sizeof(struct rdma_ucm_cmd_hdr);
 	struct rdma_ucm_create_id create;
 
-	if (!ctx->spare || !is_create(cmd) ||
-	    cmd->len < sizeof(struct rdma_ucm_cmd_hdr) + sizeof(create))
+	if (cmd->len < sizeof(struct rdma_ucm_cmd_hdr) + sizeof(create))
 		return;
 	memcpy(&create, payload, sizeof(create));
 	ctx->file->nspare--;
@@ -421,9 +420,10 @@ void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_repl
 	if (!ucma_post_id(cmd->buf, cmd->len, &id))
 		return;
 	ctx = idtable_find(&f->u->ctx_table, id);
-	if (!ctx || ctx->file != f)
+	/* CREATE_ID is for what is none yet, and nothing else is. */
+	if (!ctx || ctx->file != f || ctx->spare != is_create(cmd))
 		return;
-	if (ctx->spare || is_create(cmd)) {
+	if (ctx->spare) {
 		post_create(ctx, cmd);
 		return;
 	}

@@ -62,7 +62,7 @@ struct ucma *ucma_create(struct rdmacm *rm, const struct ucma_ops *ops, void *ct
 	idtable_init(&u->multicast_table, UCMA_MAX_IDS);
 	list_init(&u->dirty);
 	list_init(&u->dirty_files);
-	list_init(&u->spare);
+	list_init(&u->idle_events);
 	return u;
 }
 
@@ -71,7 +71,7 @@ void ucma_destroy(struct ucma *u)
 	if (!u)
 		return;
 	BUG_ON(u->files);
-	ucma_free_spare(u);
+	ucma_free_idle(u);
 	idtable_fini(&u->ctx_table);
 	idtable_fini(&u->multicast_table);
 	free(u);

@@ -22,8 +22,8 @@ struct ucma {
 	struct ucma_card *cards;	/* NULL: none */
 	bool answering;		/* for a card: nothing has changed */
 	struct list_head dirty, dirty_files;	/* for ucma_flush() */
-	struct list_head spare;		/* ucma_event.list: nspare to be used again */
-	unsigned int nspare;
+	struct list_head idle_events;	/* ucma_event.list: nidle to be used again */
+	unsigned int nidle;
 };
 
 struct ucma_file {
@@ -108,7 +108,7 @@ uint32_t ucma_destroy_ctx(struct ucma_context *ctx);
 int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev);
 void ucma_add_event(struct ucma_file *f, struct ucma_event *ev);
-void ucma_free_spare(struct ucma *u);
+void ucma_free_idle(struct ucma *u);
 int ucma_get_event(struct ucma_call *c);
 /* Requests of a listener go into its file's queue, as many as there is room for. */
 void ucma_unpark(struct ucma_context *ctx);
@@ -118,7 +118,7 @@ void ucma_event_read(struct ucma_file *f, struct ucma_event *ev);
 
 /* cmd_*.c: the rows' handlers. */
 int ucma_create_id(struct ucma_call *c);
-/* A spare one becomes an id by what CREATE_ID says of it. 0, -EINVAL, -ENOMEM. */
+/* A context becomes an id by what CREATE_ID says of it. 0, -EINVAL, -ENOMEM. */
 int ucma_make_id(struct ucma_context *ctx, const struct rdma_ucm_create_id *cmd);
 int ucma_destroy_id(struct ucma_call *c);
 int ucma_bind_ip(struct ucma_call *c);
