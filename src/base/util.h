@@ -43,6 +43,12 @@ typedef int64_t ns_t;
 #define NS_MS 1000000LL
 #define NS_S 1000000000LL
 
+/* What something takes, after it has taken so long this time: the quick ones count, others were interrupted. */
+static inline ns_t ns_learn(ns_t known, ns_t took)
+{
+	return !known || took < known ? took : known + min(took - known, known) / 16;
+}
+
 /* Smallest power of two that is not below v; v from 1 to 2^31. */
 static inline uint32_t roundup_pow2(uint32_t v)
 {

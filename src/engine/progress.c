@@ -31,6 +31,9 @@
 #define GRACE_MIN (100 * NS_US)
 #define GRACE_SOME (1000 * NS_US)	/* for a program that has polled as long as that */
 #define GRACE_MAX (2000 * NS_US)	/* and for one that has polled for some 10 ms */
+/* Where a look at it takes more than this part of that: a machine that another one emulates. */
+#define GRACE_LOOKS 500
+#define GRACE_SLOW (20 * NS_MS)
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
 #define EMPTY_POLLS 8u		/* empty polls after which the program counts as polling */
 #define POLLS_MAX (1u << 20)	/* and for one that was wrongly taken to poll, again and again */
@@ -223,6 +226,19 @@ FLAT void engine_poll(void)
 	engine_unlock();
 }
 
+/* The longest grace: each look takes the thread's CPU time, which the program may want. */
+static ns_t grace_max(void)
+{
+	struct timespec ts;
+	ns_t cpu;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	cpu = (ns_t)ts.tv_sec * NS_S + ts.tv_nsec;
+	engine.look_ns = ns_learn(engine.look_ns, cpu - engine.look_cpu);
+	engine.look_cpu = cpu;
+	return min(max(GRACE_LOOKS * engine.look_ns, (ns_t)GRACE_MAX), (ns_t)GRACE_SLOW);
+}
+
 /* It polls; the longer it has, the longer it may be believed to. By the thread, also without the lock. */
 static void still_polls(void)
 {
@@ -231,7 +247,7 @@ static void still_polls(void)
 	if (grace >= GRACE_SOME)
 		WRITE_ONCE(engine.polls_wanted, READ_ONCE(engine.polls_wanted) / 2);
 	grace += grace < GRACE_SOME ? grace : grace / 8;
-	WRITE_ONCE(engine.grace, min(grace, (ns_t)GRACE_MAX));
+	WRITE_ONCE(engine.grace, min(grace, grace_max()));
 }
 
 /* Chooses how to sleep. Returns the deadline; 0 = there is something to do. */
@@ -420,6 +436,7 @@ static void *progress_thread(void *arg)
 	int n;
 
 	thread_setup();
+	engine.look_ns = engine.look_cpu = 0;
 	shm_ep_thread_start(engine.ep);
 	for (;;) {
 		if (!engine_lock())

@@ -81,21 +81,17 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 	return true;
 }
 
-/* How long it took: the quick ones count, others were interrupted. Until now the program could do nothing. */
+/* How long it took. Until now the program could do nothing. */
 void udp_sent(struct udp_link *ul, const struct seg *seg)
 {
 	struct udp_ep *ep = ul->ep;
-	ns_t took, now;
+	ns_t now;
 
 	if (!ul->acked_at || !plain_ack(seg))
 		return;
 	now = ep->cfg.now();
-	took = now - ul->acked_at;
+	ep->send_ns = ns_learn(ep->send_ns, now - ul->acked_at);
 	ul->acked_at = now;
-	if (!ep->send_ns || took < ep->send_ns)
-		ep->send_ns = took;
-	else
-		ep->send_ns += min(took - ep->send_ns, ep->send_ns) / 16;
 }
 
 void udp_unheld(struct udp_link *ul)

@@ -307,7 +307,7 @@ static int take(struct udp_rxbuf *b, struct udp_rx *rx)
 		return n;
 	}
 	b->msg[0].msg_len = (uint32_t)n;
-	/* The second time running that something was there. */
+	/* The second time running that something was there: next time. Nothing may be, and to ask costs. */
 	rx->many = rx->once && n < SMALL;
 	rx->once = true;
 	return 1;
@@ -332,7 +332,7 @@ int udp_rx_read(struct udp_ep *ep, struct udp_rx *rx, int budget)
 				ep->stats->malformed++;
 			rearm(b, i);
 		}
-		more = n == UDP_RX_VLEN || (n > 0 && (rx->many || trains));
+		more = n == UDP_RX_VLEN || (n > 0 && trains);
 		/* Acknowledgements of a stream wait for the batch, not for the end of the stream. */
 		deliver(ep, more && trains % UDP_RX_VLEN);
 	} while (more && ep->in.rx_segs - before < (uint64_t)budget);
