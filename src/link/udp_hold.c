@@ -6,9 +6,9 @@
  * running, the ACK waits for the answer, and both go out as one train.
  *
  * The wait is short: whoever allowed it (udp_hold()) looks after it with
- * udp_flush() and udp_flush_old(). A wait in vain counts: it takes some answers
- * more until the next try, and twice as many after each that follows soon. Who
- * misses one now and then was interrupted.
+ * udp_flush() and udp_flush_old(). One in vain is several sendings lost, where an
+ * answer in time saves one: an ACK waits only while some nine of ten are answered
+ * in time. One miss may mean no more than that the program was interrupted.
  */
 #include "link/udp_int.h"
 #include "wire/psn.h"
@@ -20,11 +20,7 @@
 #define RIDE_SENDS 8
 #define RIDE_MIN (20 * NS_US)
 #define RIDE_MAX (1000 * NS_US)
-#define RIDES 4			/* answers at once, after which the next is waited for */
-#define MISSED_MIN 4
-#define MISSED_MAX 64
-#define RIDES_KNOWN 64		/* so many running: a miss is the first again */
-#define LATE 16			/* so many an answer that comes late makes up for */
+#define RIDE_ENOUGH (RIDE_ALL * 3 / 4)	/* that share of the answers in time */
 
 /* A positive acknowledgement and nothing else. */
 static bool plain_ack(const struct seg *seg)
@@ -43,19 +39,22 @@ static ns_t ride_ns(const struct udp_ep *ep)
 	return min(max(RIDE_SENDS * ep->send_ns, (ns_t)RIDE_MIN), (ns_t)RIDE_MAX);
 }
 
+/* A miss weighs four answers, so that RIDE_ENOUGH means 12 of 13 in the long run. */
+static void came(struct udp_link *ul, bool soon)
+{
+	ul->soon += soon ? (RIDE_ALL - ul->soon) / 16 : -ul->soon / 4;
+}
+
 /* What the link carries tells how soon the program answers. */
 static void learn(struct udp_link *ul, const struct seg *seg)
 {
 	if (plain_ack(seg)) {
+		if (ul->acked_at)	/* none came at all */
+			came(ul, false);
 		ul->acked_at = ul->ep->cfg.now();
 	} else if (ul->acked_at && !udp_answers(seg)) {
 		/* It may have had to wait for whoever sent the ACK, and would not have then. */
-		bool soon = ul->ep->cfg.now() - ul->acked_at < 2 * ride_ns(ul->ep);
-
-		if (soon)
-			ul->rides = min(ul->rides + 1, RIDES_KNOWN);
-		else
-			ul->rides = max(ul->rides - LATE, min(ul->rides, 0));
+		came(ul, ul->ep->cfg.now() - ul->acked_at < 2 * ride_ns(ul->ep));
 		ul->acked_at = 0;
 	}
 }
@@ -67,7 +66,8 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 	if (!ep->cfg.now)
 		return false;
 	learn(ul, seg);
-	if (!ep->may_hold || ul->rides < RIDES || ep->no_gso || !plain_ack(seg))
+	if (!ep->may_hold || (ul->soon < RIDE_ENOUGH && !ul->holds) || ep->no_gso ||
+	    !plain_ack(seg))
 		return false;
 	/* A later one of the same QP says both; that of a duplicate may be the earlier. */
 	if (ul->holds && ul->held.dqpn != seg->dqpn)
@@ -106,9 +106,7 @@ static void miss(struct udp_link *ul)
 	struct seg seg = ul->held;
 
 	udp_unheld(ul);
-	ul->missed = ul->rides < RIDES_KNOWN ? min(2 * ul->missed, MISSED_MAX) : 0;
-	ul->missed = max(ul->missed, MISSED_MIN);
-	ul->rides = -ul->missed;
+	came(ul, false);
 	ul->acked_at = 0;
 	if (udp_send_now(ul, &seg, NULL) == -EAGAIN) {
 		ul->holds = true;

@@ -36,6 +36,10 @@ struct udp_tx {
 	bool stuck;		/* was waited for in vain; once is enough */
 };
 
+/* What share of the last answers came at once (udp_hold.c). */
+#define RIDE_ALL 1024
+#define RIDE_UNKNOWN (RIDE_ALL / 2)
+
 struct udp_link {
 	struct link l;		/* first */
 	struct list_head entry;	/* in udp_ep.links */
@@ -46,8 +50,7 @@ struct udp_link {
 	/* udp_hold.c */
 	struct seg held;	/* an ACK that waits for company */
 	bool holds;
-	int rides;		/* answers that have followed an ACK at once, running */
-	int missed;		/* answers that the last miss cost */
+	int soon;		/* share of the answers that follow an ACK at once, of RIDE_ALL */
 	ns_t acked_at;		/* the last ACK that no answer has followed; 0 */
 };
 
