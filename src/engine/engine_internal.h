@@ -96,7 +96,7 @@ struct engine {
 	uint32_t closed;		/* descriptors ever closed: events from before may be of one */
 	ns_t sleep_until;		/* deadline the thread sleeps to; NS_NEVER */
 	ns_t grace;
-	ns_t look_ns, look_cpu;		/* CPU time of the thread for a look; what it had had by the last */
+	ns_t look_ns;			/* CPU time of the thread for a look at it */
 	ns_t reattach_at;		/* next try to find a rused; NS_NEVER while connected */
 };
 

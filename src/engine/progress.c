@@ -31,9 +31,9 @@
 #define GRACE_MIN (100 * NS_US)
 #define GRACE_SOME (1000 * NS_US)	/* for a program that has polled as long as that */
 #define GRACE_MAX (2000 * NS_US)	/* and for one that has polled for some 10 ms */
-/* Where a look at it takes more than this part of that: a machine that another one emulates. */
-#define GRACE_LOOKS 500
-#define GRACE_SLOW (20 * NS_MS)
+/* Where so many looks at it take longer: a machine that another one emulates. */
+#define GRACE_LOOKS 200
+#define GRACE_SLOW (10 * NS_MS)
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
 #define EMPTY_POLLS 8u		/* empty polls after which the program counts as polling */
 #define POLLS_MAX (1u << 20)	/* and for one that was wrongly taken to poll, again and again */
@@ -226,16 +226,9 @@ FLAT void engine_poll(void)
 	engine_unlock();
 }
 
-/* The longest grace: each look takes the thread's CPU time, which the program may want. */
+/* Each look at a program that polls takes CPU time, which it may want itself. */
 static ns_t grace_max(void)
 {
-	struct timespec ts;
-	ns_t cpu;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	cpu = (ns_t)ts.tv_sec * NS_S + ts.tv_nsec;
-	engine.look_ns = ns_learn(engine.look_ns, cpu - engine.look_cpu);
-	engine.look_cpu = cpu;
 	return min(max(GRACE_LOOKS * engine.look_ns, (ns_t)GRACE_MAX), (ns_t)GRACE_SLOW);
 }
 
@@ -389,16 +382,25 @@ static bool wait_events(ns_t until)
 	return true;
 }
 
+/* What this thread has had. */
+static ns_t thread_cpu(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (ns_t)ts.tv_sec * NS_S + ts.tv_nsec;
+}
+
 /*
  * As long as the program polls, it sees to links and timers itself: the thread
  * wants no lock for that, which who polls sockets holds most of the time. A
  * program in there has not stopped polling either, where its CPU has: there are
  * more who poll than CPUs, or the machine is emulated.
  */
-static bool polls_on(uint32_t *seen_gen, ns_t page_at)
+static bool polls_on(uint32_t *seen_gen, ns_t page_at, ns_t *look_cpu)
 {
 	uint32_t gen = READ_ONCE(engine.poll_gen);
-	ns_t now;
+	ns_t now, cpu;
 
 	if (READ_ONCE(engine.watch) != WATCH_POLLED)
 		return false;
@@ -408,6 +410,11 @@ static bool polls_on(uint32_t *seen_gen, ns_t page_at)
 	if (now >= page_at)
 		return false;
 	*seen_gen = gen;
+	/* From one look to the next: with nothing else in between. */
+	cpu = thread_cpu();
+	if (*look_cpu)
+		engine.look_ns = ns_learn(engine.look_ns, cpu - *look_cpu);
+	*look_cpu = cpu;
 	still_polls();
 	WRITE_ONCE(engine.sleep_until, min(page_at, now + READ_ONCE(engine.grace)));
 	return true;
@@ -432,11 +439,10 @@ static void thread_setup(void)
 static void *progress_thread(void *arg)
 {
 	uint32_t seen_gen = 0;
-	ns_t page_at = 0, until;
+	ns_t page_at = 0, until, look_cpu;
 	int n;
 
 	thread_setup();
-	engine.look_ns = engine.look_cpu = 0;
 	shm_ep_thread_start(engine.ep);
 	for (;;) {
 		if (!engine_lock())
@@ -446,7 +452,8 @@ static void *progress_thread(void *arg)
 		engine_unlock();
 		if (n >= STREAM)
 			linger();
-		while (!wait_events(until) && polls_on(&seen_gen, page_at))
+		look_cpu = 0;
+		while (!wait_events(until) && polls_on(&seen_gen, page_at, &look_cpu))
 			until = engine.sleep_until;
 	}
 }

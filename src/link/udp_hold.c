@@ -45,16 +45,26 @@ static void came(struct udp_link *ul, bool soon)
 	ul->soon += soon ? (RIDE_ALL - ul->soon) / 16 : -ul->soon / 4;
 }
 
+/* Too late to be an answer. It may have had to wait for whoever sent the ACK, and would not have then. */
+static bool late(const struct udp_link *ul, ns_t now)
+{
+	return now - ul->acked_at >= 2 * ride_ns(ul->ep);
+}
+
 /* What the link carries tells how soon the program answers. */
 static void learn(struct udp_link *ul, const struct seg *seg)
 {
+	struct udp_ep *ep = ul->ep;
+
 	if (plain_ack(seg)) {
-		if (ul->acked_at)	/* none came at all */
+		ep->ack_at = ep->cfg.now();
+		if (ul->acked_at && !late(ul, ep->ack_at))
+			return;		/* two messages came; whose answer comes first is not known */
+		if (ul->acked_at)
 			came(ul, false);
-		ul->acked_at = ul->ep->cfg.now();
+		ul->acked_at = ep->ack_at;
 	} else if (ul->acked_at && !udp_answers(seg)) {
-		/* It may have had to wait for whoever sent the ACK, and would not have then. */
-		came(ul, ul->ep->cfg.now() - ul->acked_at < 2 * ride_ns(ul->ep));
+		came(ul, !late(ul, ep->cfg.now()));
 		ul->acked_at = 0;
 	}
 }
@@ -90,8 +100,9 @@ void udp_sent(struct udp_link *ul, const struct seg *seg)
 	if (!ul->acked_at || !plain_ack(seg))
 		return;
 	now = ep->cfg.now();
-	ep->send_ns = ns_learn(ep->send_ns, now - ul->acked_at);
-	ul->acked_at = now;
+	ep->send_ns = ns_learn(ep->send_ns, now - ep->ack_at);
+	if (ul->acked_at == ep->ack_at)
+		ul->acked_at = now;
 }
 
 void udp_unheld(struct udp_link *ul)

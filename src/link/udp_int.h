@@ -51,7 +51,7 @@ struct udp_link {
 	struct seg held;	/* an ACK that waits for company */
 	bool holds;
 	int soon;		/* share of the answers that follow an ACK at once, of RIDE_ALL */
-	ns_t acked_at;		/* the last ACK that no answer has followed; 0 */
+	ns_t acked_at;		/* the first ACK that no answer has followed; 0 */
 };
 
 /* Datagrams taken by one call. */
@@ -71,6 +71,7 @@ struct udp_ep {
 	bool polling;
 	bool may_hold;		/* udp_hold() */
 	uint32_t nheld;		/* links that hold an ACK */
+	ns_t ack_at;		/* the last one's time */
 	ns_t send_ns;		/* what it takes to send one, lately */
 	struct udp_stats *stats, own_stats;
 	/* What the last packets of a train have become, still to be delivered. */

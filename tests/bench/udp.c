@@ -5,12 +5,15 @@
  *
  *   bench-udp recv PORT [roce]           takes trains (UDP_GRO) until its sender ends
  *   bench-udp send ADDRESS PORT SECONDS [roce]  sends trains (UDP_SEGMENT)
- *   bench-udp pong PORT                  sends back what comes
- *   bench-udp ping ADDRESS PORT ROUNDS
+ *   bench-udp pong PORT [roce]           sends back what comes
+ *   bench-udp ping ADDRESS PORT ROUNDS [roce]
  *
  * roce: as RDMA WRITEs of 64 KiB are packets, and with what nobody can leave out: a FIRST
- * packet, which is longer, before each train, and a copy and a CRC-32 at each end.
- * recv prints "udp_gso VALUE GB/s" or "udp_roce", ping "udp_half_rtt VALUE ns" (median).
+ * packet, which is longer, before each train, and a copy and a CRC-32 at each end; a ping
+ * and its answer are two packets in a train, a SEND and the ACK that rides with it, and what
+ * comes says the fields of its headers that an ICRC covers or a GRH shows.
+ * recv prints "udp_gso VALUE GB/s" or "udp_roce", ping "udp_half_rtt VALUE ns" (median) or
+ * "udp_roce_half_rtt".
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -150,27 +153,76 @@ static int transmit(const char *address, const char *port, int seconds, bool roc
 	return 0;
 }
 
-static int pong(const char *port)
+/* A socket whose packets come with their addresses, hop limit and class. */
+static int bound_roce(const char *port)
 {
-	struct sockaddr_in from;
-	uint64_t last = 0;
-	char buf[SMALL];
-	int s = bound(port);
+	int s = bound(port), on = 1, df = IP_PMTUDISC_DO;
 
-	for (;;) {
-		socklen_t len = sizeof(from);
-		ssize_t n = recvfrom(s, buf, sizeof(buf), MSG_DONTWAIT,
-				     (struct sockaddr *)&from, &len);
+	if (setsockopt(s, IPPROTO_IP, IP_PKTINFO, &on, sizeof(on)) ||
+	    setsockopt(s, IPPROTO_IP, IP_RECVTTL, &on, sizeof(on)) ||
+	    setsockopt(s, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on)) ||
+	    setsockopt(s, IPPROTO_IP, IP_MTU_DISCOVER, &df, sizeof(df)))
+		err(1, "setsockopt");
+	return s;
+}
 
-		if (n < 0) {
-			if (last && now_ns() - last > QUIET_NS)
-				return 0;
-			continue;
-		}
-		last = now_ns();
-		if (sendto(s, buf, (size_t)n, 0, (struct sockaddr *)&from, len) != n)
-			err(1, "sendto");
+/* One packet, or two in a train; to: NULL where the socket is connected. */
+static void hit(int s, struct sockaddr_in *to, bool roce)
+{
+	static char buf[2 * SMALL];
+	union {
+		struct cmsghdr h;
+		char buf[CMSG_SPACE(sizeof(uint16_t))];
+	} cut = { .h = { CMSG_LEN(sizeof(uint16_t)), SOL_UDP, UDP_SEGMENT } };
+	struct iovec iov = { buf, sizeof(buf) };
+	struct msghdr msg = { .msg_name = to, .msg_namelen = sizeof(*to), .msg_iov = &iov,
+			      .msg_iovlen = 1, .msg_control = &cut, .msg_controllen = sizeof(cut) };
+	uint16_t size = SMALL;
+
+	memcpy(CMSG_DATA(&cut.h), &size, sizeof(size));
+	if (roce && sendmsg(s, &msg, 0) != sizeof(buf))
+		err(1, "sendmsg");
+	if (!roce && sendto(s, buf, SMALL, 0, (void *)to, to ? sizeof(*to) : 0) != SMALL)
+		err(1, "sendto");
+}
+
+/* Bytes that have come, if any. */
+static ssize_t come(int s, struct sockaddr_in *from, bool roce)
+{
+	char buf[2 * SMALL], ctl[256];
+	struct iovec iov = { buf, sizeof(buf) };
+	struct msghdr msg = { .msg_name = from, .msg_namelen = sizeof(*from), .msg_iov = &iov,
+			      .msg_iovlen = 1, .msg_control = ctl, .msg_controllen = sizeof(ctl) };
+	socklen_t len = sizeof(*from);
+
+	return roce ? recvmsg(s, &msg, MSG_DONTWAIT) :
+		      recvfrom(s, buf, SMALL, MSG_DONTWAIT, (void *)from, from ? &len : NULL);
+}
+
+/* All that the other has hit; false: it has not come within ns (0: any time). */
+static bool caught(int s, struct sockaddr_in *from, bool roce, uint64_t ns)
+{
+	uint64_t start = now_ns();
+
+	for (ssize_t got = 0; got < (roce ? 2 * SMALL : SMALL);) {
+		ssize_t n = come(s, from, roce);
+
+		if (n > 0)
+			got += n;
+		else if (ns && now_ns() - start > ns)
+			return false;
 	}
+	return true;
+}
+
+static int pong(const char *port, bool roce)
+{
+	int s = roce ? bound_roce(port) : bound(port);
+	struct sockaddr_in from;
+
+	for (uint64_t ns = 0; caught(s, &from, roce, ns); ns = QUIET_NS)
+		hit(s, &from, roce);
+	return 0;
 }
 
 static int smaller(const void *a, const void *b)
@@ -180,26 +232,27 @@ static int smaller(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int ping(const char *address, const char *port, int rounds)
+static int ping(const char *address, const char *port, int rounds, bool roce)
 {
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)) };
 	uint64_t *t = calloc((size_t)rounds, sizeof(*t));
-	int s = connected(address, port);
-	char buf[SMALL] = { 0 };
+	int s = roce ? bound_roce("0") : connected(address, port);
+	struct sockaddr_in from;
 
 	if (!t || rounds <= 0)
 		errx(1, "how many rounds?");
+	if (inet_pton(AF_INET, address, &to.sin_addr) != 1)
+		errx(1, "%s is no address", address);
 	for (int i = 0; i < rounds; i++) {
 		uint64_t start = now_ns();
 
-		if (send(s, buf, sizeof(buf), 0) != SMALL)
-			err(1, "send");
-		while (recv(s, buf, sizeof(buf), MSG_DONTWAIT) != SMALL)
-			if (now_ns() - start > 10 * QUIET_NS)
-				errx(1, "no answer");
+		hit(s, roce ? &to : NULL, roce);
+		if (!caught(s, roce ? &from : NULL, roce, 10 * QUIET_NS))
+			errx(1, "no answer");
 		t[i] = now_ns() - start;
 	}
 	qsort(t, (size_t)rounds, sizeof(*t), smaller);
-	printf("udp_half_rtt %.0f ns\n", (double)t[rounds / 2] / 2);
+	printf("udp%s_half_rtt %.0f ns\n", roce ? "_roce" : "", (double)t[rounds / 2] / 2);
 	free(t);
 	return 0;
 }
@@ -212,10 +265,10 @@ int main(int argc, char **argv)
 		return receive(argv[2], roce);
 	if (argc == 5 + roce && !strcmp(argv[1], "send"))
 		return transmit(argv[2], argv[3], atoi(argv[4]), roce);
-	if (argc == 3 && !strcmp(argv[1], "pong"))
-		return pong(argv[2]);
-	if (argc == 5 && !strcmp(argv[1], "ping"))
-		return ping(argv[2], argv[3], atoi(argv[4]));
-	errx(2, "usage: bench-udp recv PORT [roce] | send ADDRESS PORT SECONDS [roce] | pong PORT | "
-		"ping ADDRESS PORT ROUNDS");
+	if (argc == 3 + roce && !strcmp(argv[1], "pong"))
+		return pong(argv[2], roce);
+	if (argc == 5 + roce && !strcmp(argv[1], "ping"))
+		return ping(argv[2], argv[3], atoi(argv[4]), roce);
+	errx(2, "usage: bench-udp recv PORT [roce] | send ADDRESS PORT SECONDS [roce] | "
+		"pong PORT [roce] | ping ADDRESS PORT ROUNDS [roce]");
 }
