@@ -298,13 +298,9 @@ static uint32_t ask_attrs(struct ucma_context *ctx, struct ucma_answers *a)
 
 	if (ctx->cm_id->qp_type == CMA_QPT_UD)
 		return 0;
-	for (uint32_t i = 0; i < ARRAY_SIZE(a->attr); i++) {
-		struct rdma_ucm_init_qp_attr cmd = { .id = ctx->id, .qp_state = QPS_INIT + i };
-
-		if (ask(ctx, ucma_init_qp_attr, &cmd, sizeof(cmd), &a->attr[i],
-			sizeof(a->attr[i])))
+	for (uint32_t i = 0; i < ARRAY_SIZE(a->attr); i++)
+		if (!ucma_qp_attr(ctx, QPS_INIT + i, &a->attr[i]))
 			has |= UCMA_HAS_ATTR << i;
-	}
 	return has;
 }
 
