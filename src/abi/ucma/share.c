@@ -315,8 +315,12 @@ static uint32_t ask_attrs(struct ucma_context *ctx, struct ucma_answers *a)
 
 static uint32_t ask_route(struct ucma_context *ctx, struct ucma_answers *a)
 {
+	enum rdma_cm_state state = rdma_id_state(ctx->cm_id);
 	uint32_t has = 0;
 
+	/* Nobody looks for what is not known yet; who does is told by rused. */
+	if (state == RDMA_CM_IDLE || state == RDMA_CM_ADDR_QUERY)
+		return 0;
 	if (ask_query(ctx, RDMA_USER_CM_QUERY_ADDR, &a->addr, sizeof(a->addr)))
 		has |= UCMA_HAS_ADDR;
 	if (ask_query(ctx, RDMA_USER_CM_QUERY_GID, &a->gid, sizeof(a->gid)))
