@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include "base/pool.h"
 #include "base/sys.h"
@@ -51,12 +52,13 @@ struct block {
 static struct pool_class {
 	struct block *free;
 	uint8_t *at, *end;
+	bool grown;	/* has had a chunk: the next is likely to be used up, its pages are asked for at once */
 } classes[CLASSES];
 
-static void *map(size_t size)
+static void *map(size_t size, int flags)
 {
 	long p = sys_call(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0ul);
+			  MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0ul);
 
 	return p < 0 && p > -PAGE ? NULL : (void *)p;
 }
@@ -69,7 +71,7 @@ void *pool_alloc(size_t size)
 
 	size = pool_size(size);
 	if (i >= CLASSES)
-		return map(size);
+		return map(size, 0);
 	c = &classes[i];
 	if (c->free) {
 		p = (uint8_t *)c->free;
@@ -77,9 +79,10 @@ void *pool_alloc(size_t size)
 		return p;
 	}
 	if ((size_t)(c->end - c->at) < size) {
-		p = map(CHUNK);
+		p = map(CHUNK, c->grown ? MAP_POPULATE : 0);
 		if (!p)
 			return NULL;
+		c->grown = true;
 		c->at = p;
 		c->end = p + CHUNK;
 	}
@@ -104,3 +107,10 @@ void pool_free(void *p, size_t size)
 }
 
 #endif
+
+void *pool_zalloc(size_t size)
+{
+	void *p = pool_alloc(size);
+
+	return p ? memset(p, 0, size) : NULL;
+}

@@ -14,6 +14,8 @@
 
 /* At least size (not 0) bytes, content undefined; NULL: no memory. */
 void *pool_alloc(size_t size);
+/* The same, zeroed. */
+void *pool_zalloc(size_t size);
 /* With the size it was asked for. NULL is nothing. */
 void pool_free(void *p, size_t size);
 /* What a block of size bytes takes. */

@@ -95,11 +95,10 @@ int cm_post_wait(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN], enum ib_cm_st
 		free(m);
 		return ret;
 	}
-	cm_cancel(p);
+	free(p->msg);
 	p->msg = m;
 	/* 0: nobody waits for the answer. */
-	if (m->timeout)
-		timer_set(&p->id.cm->timers, &p->timer, now + m->timeout);
+	timer_set(&p->id.cm->timers, &p->timer, m->timeout ? now + m->timeout : NS_NEVER - 1);
 	return 0;
 }
 

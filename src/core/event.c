@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
+#include "base/pool.h"
 #include "core/event.h"
 
 struct event {
@@ -50,7 +51,7 @@ static void free_events(struct list_head *head)
 
 	list_for_each_entry_safe(e, n, head, file_entry) {
 		list_del(&e->src_entry);
-		free(e);
+		pool_free(e, sizeof(*e));
 	}
 	list_init(head);
 }
@@ -76,7 +77,7 @@ void event_source_init(struct event_source *s, struct event_file *file, uint64_t
 		return;
 	event_file_get(file);
 	/* In advance, so that the first completion does not pay for it. */
-	e = malloc(sizeof(*e));
+	e = pool_alloc(sizeof(*e));
 	if (e) {
 		list_init(&e->src_entry);
 		list_add(&e->file_entry, &file->spare);
@@ -98,6 +99,12 @@ uint32_t event_source_fini(struct event_source *s)
 	}
 	if (dropped)
 		s->file->ops->lower(s->file, dropped);
+	/* The one that it has brought. */
+	if (!list_empty(&s->file->spare)) {
+		e = list_first_entry(&s->file->spare, struct event, file_entry);
+		list_del(&e->file_entry);
+		pool_free(e, sizeof(*e));
+	}
 	event_file_put(s->file);
 	s->file = NULL;
 	return s->reported;
@@ -112,7 +119,7 @@ static void event_queue(struct event_file *f, struct event_source *src, uint64_t
 	if (f->gone)
 		return;
 	if (list_empty(&f->spare)) {
-		e = malloc(sizeof(*e));
+		e = pool_alloc(sizeof(*e));
 		if (!e) {
 			log_err("event %u lost: out of memory", type);
 			return;

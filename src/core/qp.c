@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/log.h"
+#include "base/pool.h"
 #include "base/rand.h"
 #include "core/mcast.h"
 #include "core/mw.h"
@@ -154,7 +155,7 @@ int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 
 	if (err)
 		return err;
-	qp = calloc(1, sizeof(*qp));
+	qp = pool_alloc(sizeof(*qp));
 	if (!qp)
 		return -ENOMEM;
 	*qp = (struct qp){
@@ -192,7 +193,7 @@ int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 free_rings:
 	free_rings(qp);
 free_qp:
-	free(qp);
+	pool_free(qp, sizeof(*qp));
 	return err;
 }
 
@@ -216,6 +217,6 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 		qp->srq->usecnt--;
 	free_rings(qp);
 	uctx->nqp--;
-	free(qp);
+	pool_free(qp, sizeof(*qp));
 	return 0;
 }

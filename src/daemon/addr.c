@@ -81,34 +81,54 @@ void addr_fini(struct rused *r)
 	rtnl_fini(&r->addr.rtnl);
 }
 
+/* News of what is kept. Once for all that has been said before. */
+static void catch_up(struct rused *r)
+{
+	if (r->addr.synced == r->loop.moment)
+		return;
+	r->addr.synced = r->loop.moment;
+	rtnl_sync(&r->addr.rtnl, r->loop.now);
+}
+
 uint32_t addr_netdev_mtu(void *ctx, uint32_t ifindex)
 {
 	struct rused *r = ctx;
 	struct rtnl_link link;
 
-	rtnl_sync(&r->addr.rtnl, r->loop.now);
+	catch_up(r);
 	return rtnl_link(&r->addr.rtnl, ifindex, &link) ? 0 : link.mtu;
 }
 
-/* Read anew each time, for nobody tells of a change, but the file stays open. */
-void addr_port_range(void *ctx, uint16_t *low, uint16_t *high)
+static void read_port_range(struct rused *r)
 {
-	struct rused *r = ctx;
 	unsigned int a, b;
 	char text[32];
 	ssize_t n;
 
-	*low = 32768;	/* the kernel's own default, where /proc is not to be seen */
-	*high = 60999;
+	r->addr.port_low = 32768;	/* the kernel's own default, where /proc is not to be seen */
+	r->addr.port_high = 60999;
 	if (r->addr.port_range < 0)
 		r->addr.port_range = open("/proc/sys/net/ipv4/ip_local_port_range",
 					  O_RDONLY | O_CLOEXEC);
 	n = r->addr.port_range < 0 ? 0 : pread(r->addr.port_range, text, sizeof(text) - 1, 0);
 	text[max(n, (ssize_t)0)] = 0;
 	if (sscanf(text, "%u %u", &a, &b) == 2 && a && a <= b && b <= UINT16_MAX) {
-		*low = (uint16_t)a;
-		*high = (uint16_t)b;
+		r->addr.port_low = (uint16_t)a;
+		r->addr.port_high = (uint16_t)b;
 	}
+}
+
+/* Nobody tells of a change, so it is looked at each time; but the file stays open. */
+void addr_port_range(void *ctx, uint16_t *low, uint16_t *high)
+{
+	struct rused *r = ctx;
+
+	if (r->addr.ranged != r->loop.moment) {
+		r->addr.ranged = r->loop.moment;
+		read_port_range(r);
+	}
+	*low = r->addr.port_low;
+	*high = r->addr.port_high;
 }
 
 int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, uint32_t *ifindex)
@@ -117,7 +137,7 @@ int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, ui
 	struct rtnl_link link;
 	struct rtnl_addr a;
 
-	rtnl_sync(&r->addr.rtnl, r->loop.now);
+	catch_up(r);
 	if (bound_if) {
 		*ifindex = bound_if;
 		return rtnl_link(&r->addr.rtnl, bound_if, &link);
@@ -181,7 +201,7 @@ static void look(struct timer *t, ns_t now)
 	struct rtnl_neigh n;
 	int rc;
 
-	rtnl_sync(&r->addr.rtnl, now);
+	catch_up(r);
 	rc = rtnl_neigh(&r->addr.rtnl, &l->route.next, l->route.oif, &n);
 	if (rc == -ENODATA && now >= l->deadline)
 		rc = -ETIMEDOUT;
@@ -237,7 +257,7 @@ int addr_resolve(void *ctx, struct rdmacm_resolve *req)
 	int rc = rtnl_addr_of(&dst, (struct sockaddr *)&req->dst);
 
 	req->host = NULL;
-	rtnl_sync(&r->addr.rtnl, r->loop.now);
+	catch_up(r);
 	/* A source of another family, or none, is any: the route has one. */
 	if (!rc && rtnl_addr_of(&src, (struct sockaddr *)&req->src))
 		src = (struct rtnl_addr){ .family = dst.family, .len = dst.len };

@@ -16,6 +16,8 @@ struct addr_state {
 	struct rtnl rtnl;
 	int probe[2];			/* sockets that wake neighbours, IPv4 and IPv6; -1 */
 	int port_range;			/* the file that has it; -1: not open */
+	uint16_t port_low, port_high;
+	uint64_t synced, ranged;	/* loop.moment of the last look at news, at the port range */
 	struct list_head pending;	/* struct lookup */
 	struct list_head groups;	/* struct membership */
 };

@@ -64,6 +64,7 @@ static bool there(struct loop *l)
 
 void channel_drain(struct client *c)
 {
+	uint32_t there = c->channel.tail;
 	char body[CHAN_QUEUE_BODY];
 	struct ipc_hdr h;
 	size_t len;
@@ -73,6 +74,11 @@ void channel_drain(struct client *c)
 		return;
 	ipc_channel_heard(c->channel.map);
 	for (uint32_t n = 1; n <= CHAN_QUEUE && !rc && c->channel.map; n++) {
+		/* Those up to here have been said already: one moment for them all. */
+		if (there == c->channel.tail) {
+			there = ipc_channel_head(c->channel.map);
+			c->r->loop.moment++;
+		}
 		rc = ipc_channel_pop(c->channel.map, &c->channel.tail, &h, body, &len);
 		if (!rc)
 			rc = client_posted(c, &h, body, len);

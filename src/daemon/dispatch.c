@@ -507,6 +507,7 @@ int client_message(struct client *c, const struct ipc_hdr *h, const void *body, 
 
 	channel_used(c);
 	channel_drain(c);
+	c->r->loop.moment++;
 	rc = c->dead ? -EPIPE : ipc_check(h, len, false);
 	if (!rc && ((!c->hello && h->type != IPC_HELLO) ||
 		    (nfds && h->type != IPC_HELLO && h->type != IPC_UMAD_CALL)))

@@ -75,7 +75,9 @@ bool gsi_queue(struct gsi_port *to, const struct mad_addr *from, const uint8_t m
 	struct gsi *g = &to->r->gsi;
 	struct local_mad *m = g->nqueue < QUEUE_MAX ? malloc(sizeof(*m)) : NULL;
 
-	if (!m || timer_set(&to->r->loop.timers, &g->local, to->r->loop.now)) {
+	/* The first of them has set it already. */
+	if (!m || (list_empty(&g->queue) &&
+		   timer_set(&to->r->loop.timers, &g->local, to->r->loop.now))) {
 		free(m);
 		return false;
 	}

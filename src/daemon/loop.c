@@ -45,6 +45,7 @@ int loop_init(struct loop *l)
 	if (l->epfd < 0)
 		return -errno;
 	l->now = loop_clock();
+	l->moment = 1;
 	l->one_cpu = cpus_usable() == 1;
 	timer_heap_init(&l->timers);
 	list_init(&l->dead);
@@ -185,11 +186,13 @@ int loop_run(struct loop *l, void (*after)(struct loop *l))
 		for (i = 0; i < n; i++) {
 			struct loop_fd *f = ev[i].data.ptr;
 
+			l->moment++;
 			if (f->fd >= 0)
 				f->fn(f, ev[i].events);
 		}
 		if (there)
 			l->memory->take(l);
+		l->moment++;
 		timer_run(&l->timers, l->now);
 		after(l);
 		if (l->last == NS_NEVER)

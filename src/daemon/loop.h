@@ -26,6 +26,8 @@ struct loop {
 	int epfd;
 	bool stop;
 	ns_t now;		/* when this round began; the only clock */
+	/* Changes before anything is taken from others: what was looked up in this one is still news. */
+	uint64_t moment;
 	struct timer_heap timers;
 	struct list_head dead;	/* to free() after the round: structs that begin with their node */
 	const struct loop_memory *memory;	/* NULL: none */

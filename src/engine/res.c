@@ -131,6 +131,7 @@ static void show_mr(struct mr *mr, bool gone)
 static void show_qp(struct qp *qp, bool gone)
 {
 	struct res_rec rec = head(qp->uctx, RES_QP, qp->pd);
+	bool changes = gone || !qp->res;
 
 	if (gone) {
 		qp->shown_state = NULL;
@@ -148,6 +149,9 @@ static void show_qp(struct qp *qp, bool gone)
 		res_show(&qp->res, qp, &rec);
 		qp->shown_state = qp->res ? &table.rec[qp->res - 1].state : NULL;
 	}
+	/* Whose users these are has one more or less. */
+	if (!changes)
+		return;
 	show_pd(qp->pd, gone);
 	show_cq(qp->send_cq, gone ? 1 + (qp->send_cq == qp->recv_cq) : 0);
 	if (qp->recv_cq != qp->send_cq)

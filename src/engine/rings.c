@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "base/log.h"
+#include "base/pool.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
 #include "engine/rings.h"
@@ -232,7 +233,7 @@ static void gone_flush(struct efile *ef)
 			from = a->offset;
 		to = a->offset + a->size;
 		list_del(&a->entry);
-		free(a);
+		pool_free(a, sizeof(*a));
 	}
 	if (to)
 		pages_put(ef, from, to);
@@ -247,7 +248,7 @@ void rings_fini(struct efile *ef)
 
 	list_for_each_entry_safe(a, n, &ef->rings, entry) {
 		list_del(&a->entry);
-		free(a);
+		pool_free(a, sizeof(*a));
 	}
 	if (m)
 		map_put(m, 1);
@@ -293,7 +294,7 @@ static int place_and_fill(struct efile *ef, uint64_t size, uint64_t *at, struct 
 static int ring_alloc(struct ucontext *uctx, struct ring *r)
 {
 	struct efile *ef = uctx->host;
-	struct ring_area *a = malloc(sizeof(*a));
+	struct ring_area *a = pool_alloc(sizeof(*a));
 	struct list_head *after;
 	uint64_t at;
 
@@ -302,7 +303,7 @@ static int ring_alloc(struct ucontext *uctx, struct ring *r)
 	if (place_and_fill(ef, r->buf_size, &at, &after)) {
 		gone_flush(ef);
 		if (place_and_fill(ef, r->buf_size, &at, &after)) {
-			free(a);
+			pool_free(a, sizeof(*a));
 			return -ENOMEM;
 		}
 	}

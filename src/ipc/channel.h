@@ -100,6 +100,8 @@ void ipc_channel_watch(struct ipc_channel *ch, bool on);
 bool ipc_channel_posted(const struct ipc_channel *ch);
 /* Is something in the queue? tail: how far rused has got, which is its own to know. */
 bool ipc_channel_queued(const struct ipc_channel *ch, uint32_t tail);
+/* Where its end is now. */
+uint32_t ipc_channel_head(const struct ipc_channel *ch);
 /* From now on the process sends word again: before a look at the queue. */
 void ipc_channel_heard(struct ipc_channel *ch);
 /* The next of the queue, as ipc_channel_take(); body has room for CHAN_QUEUE_BODY. */

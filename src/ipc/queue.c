@@ -30,6 +30,11 @@ bool ipc_channel_queued(const struct ipc_channel *ch, uint32_t tail)
 	return READ_ONCE(ch->head) != tail;
 }
 
+uint32_t ipc_channel_head(const struct ipc_channel *ch)
+{
+	return smp_load_acquire(&ch->head);
+}
+
 void ipc_channel_heard(struct ipc_channel *ch)
 {
 	if (READ_ONCE(ch->bell))

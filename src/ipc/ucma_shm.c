@@ -176,7 +176,7 @@ bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_
 	smp_mb();
 	for (int i = 0; i < TRIES; i++) {
 		uint32_t seq = smp_load_acquire(&card->seq), n = READ_ONCE(card->reported);
-		uint32_t from = READ_ONCE(card->reaped), tail;
+		uint32_t from = READ_ONCE(card->reaped), tail, last;
 
 		smp_rmb();
 		if (!may_end(card, s))
@@ -185,7 +185,8 @@ bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_
 		/* What is further back has been counted: rused does before it uses a slot again. */
 		if (tail - from > UCMA_RING)
 			from = tail - UCMA_RING;
-		for (; from != tail; from++)
+		last = READ_ONCE(card->last);
+		for (; from != tail && (!last || (int32_t)(last - from) > 0); from++)
 			n += was_read(s, id, from);
 		smp_rmb();
 		if ((seq & 1) || READ_ONCE(card->seq) != seq) {

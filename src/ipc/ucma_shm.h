@@ -81,6 +81,8 @@ struct ucma_card {
 	uint32_t done;		/* of its posted */
 	uint32_t has;
 	uint32_t reported, reaped;	/* of its events before this position so many have been read */
+	uint32_t last;		/* behind the last of its events that the ring has had; 0: not known */
+	uint32_t pad;
 	struct ucma_answers a;
 };
 

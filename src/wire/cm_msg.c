@@ -69,14 +69,27 @@ bool cm_msg_hdr(const uint8_t mad[CM_MAD_LEN], struct cm_hdr *h)
 	       mad[MAD_O_CLASS_VERSION] == CM_CLASS_VERSION && mad[MAD_O_METHOD] == MAD_SEND;
 }
 
+/* The eight bytes from where the field starts have it all, but where the message ends before. */
 uint64_t cm_get(const uint8_t mad[CM_MAD_LEN], enum cm_field field)
 {
-	return bits_get(mad, &fields[field].bits);
+	const struct bits *f = &fields[field].bits;
+
+	if (f->byte > CM_MAD_LEN - 8)
+		return bits_get(mad, f);
+	return get_be64(mad + f->byte) << f->bit >> (64 - f->width);
 }
 
 void cm_set(uint8_t mad[CM_MAD_LEN], enum cm_field field, uint64_t v)
 {
-	bits_put(mad, &fields[field].bits, v);
+	const struct bits *f = &fields[field].bits;
+	uint32_t shift = 64u - f->bit - f->width;
+	uint64_t mask = ~0ull >> (64 - f->width) << shift;
+
+	if (f->byte > CM_MAD_LEN - 8) {
+		bits_put(mad, f, v);
+		return;
+	}
+	put_be64(mad + f->byte, (get_be64(mad + f->byte) & ~mask) | (v << shift & mask));
 }
 
 const char *cm_attr_name(uint16_t attr)

@@ -131,9 +131,17 @@ int ucma_disconnect(struct ucma_call *c)
 	return ret ? ret : rdma_disconnect(ctx->cm_id);
 }
 
+int ucma_qp_attr(const struct ucma_context *ctx, uint32_t qp_state, struct ib_uverbs_qp_attr *attr)
+{
+	if (!ctx->cm_id->device)
+		return -EINVAL;
+	*attr = (struct ib_uverbs_qp_attr){ .qp_state = qp_state };
+	return rdma_init_qp_attr(ctx->cm_id, attr);
+}
+
 int ucma_init_qp_attr(struct ucma_call *c)
 {
-	struct ib_uverbs_qp_attr attr = { 0 };
+	struct ib_uverbs_qp_attr attr;
 	struct rdma_ucm_init_qp_attr cmd;
 	struct ucma_context *ctx;
 	int ret;
@@ -144,11 +152,10 @@ int ucma_init_qp_attr(struct ucma_call *c)
 	if (!ret && cmd.qp_state > IB_QPS_ERR)
 		ret = -EINVAL;
 	if (!ret)
-		ret = ucma_get_ctx_dev(c->file, cmd.id, &ctx);
+		ret = ucma_get_ctx(c->file, cmd.id, &ctx);
 	if (ret)
 		return ret;
-	attr.qp_state = cmd.qp_state;
-	ret = rdma_init_qp_attr(ctx->cm_id, &attr);
+	ret = ucma_qp_attr(ctx, cmd.qp_state, &attr);
 	if (!ret)
 		ucma_out(c, cmd.response, &attr, sizeof(attr));
 	return ret;

@@ -67,11 +67,13 @@ static void card_end(struct ucma_card *card)
 	smp_store_release(&card->seq, (card->seq | 1) + 1);
 }
 
-/* How many of its events have been read, and up to where that is so. */
+/* How many of its events have been read, and up to where that is so: all of them, if none is left. */
 static void card_count(struct ucma_card *card, const struct ucma_context *ctx)
 {
+	const struct ucma_file *f = ctx->file;
+
 	WRITE_ONCE(card->reported, ctx->events_reported);
-	WRITE_ONCE(card->reaped, ctx->file->reaped);
+	WRITE_ONCE(card->reaped, list_empty(&ctx->events) ? f->tail : f->reaped);
 }
 
 /* One more. */
@@ -131,7 +133,10 @@ void ucma_reap(struct ucma_file *f)
 static void place(struct ucma_file *f, struct ucma_event *ev)
 {
 	struct ucma_slot *slot = ucma_slot(f->shm, f->tail);
+	struct ucma_card *card = card_of(ev->ctx);
 
+	if (card)
+		WRITE_ONCE(card->last, f->tail + 1);
 	/* Not what it was: a program that looks at it now sees that (ucma_card_destroy()). */
 	WRITE_ONCE(slot->state, ucma_slot_word(f->tail, UCMA_SLOT_FREE));
 	smp_wmb();
@@ -247,6 +252,10 @@ static void publish(struct ucma_file *f)
 
 void ucma_moved(struct ucma_context *ctx)
 {
+	struct ucma_card *card = card_of(ctx);
+
+	if (card)
+		WRITE_ONCE(card->last, ctx->file->tail);
 	if (ctx->file->shm && ctx->id < UCMA_CARDS) {
 		ctx->done = READ_ONCE(ctx->file->shm->posted[ctx->id]);
 		WRITE_ONCE(ctx->file->shm->gone[ctx->id], (uint8_t)0);
@@ -298,20 +307,20 @@ static uint32_t ask_attrs(struct ucma_context *ctx, struct ucma_answers *a)
 
 	if (ctx->cm_id->qp_type == CMA_QPT_UD)
 		return 0;
-	for (uint32_t i = 0; i < ARRAY_SIZE(a->attr); i++) {
-		struct rdma_ucm_init_qp_attr cmd = { .id = ctx->id, .qp_state = QPS_INIT + i };
-
-		if (ask(ctx, ucma_init_qp_attr, &cmd, sizeof(cmd), &a->attr[i],
-			sizeof(a->attr[i])))
+	for (uint32_t i = 0; i < ARRAY_SIZE(a->attr); i++)
+		if (!ucma_qp_attr(ctx, QPS_INIT + i, &a->attr[i]))
 			has |= UCMA_HAS_ATTR << i;
-	}
 	return has;
 }
 
 static uint32_t ask_route(struct ucma_context *ctx, struct ucma_answers *a)
 {
+	enum rdma_cm_state state = rdma_id_state(ctx->cm_id);
 	uint32_t has = 0;
 
+	/* Nobody looks for what is not known yet; who does is told by rused. */
+	if (state == RDMA_CM_IDLE || state == RDMA_CM_ADDR_QUERY)
+		return 0;
 	if (ask_query(ctx, RDMA_USER_CM_QUERY_ADDR, &a->addr, sizeof(a->addr)))
 		has |= UCMA_HAS_ADDR;
 	if (ask_query(ctx, RDMA_USER_CM_QUERY_GID, &a->gid, sizeof(a->gid)))

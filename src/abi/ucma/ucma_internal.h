@@ -132,6 +132,8 @@ int ucma_accept(struct ucma_call *c);
 int ucma_reject(struct ucma_call *c);
 int ucma_disconnect(struct ucma_call *c);
 int ucma_init_qp_attr(struct ucma_call *c);
+/* Its answer. 0 or -errno: without a device, or not in this state of the id. */
+int ucma_qp_attr(const struct ucma_context *ctx, uint32_t qp_state, struct ib_uverbs_qp_attr *attr);
 int ucma_notify(struct ucma_call *c);
 int ucma_set_option(struct ucma_call *c);
 int ucma_query_route(struct ucma_call *c);

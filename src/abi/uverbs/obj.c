@@ -5,10 +5,10 @@
  * before anything else can fail (uobj_alloc), hangs the object in, and is
  * committed when its response has been written; else all is taken back.
  */
-#include <stdlib.h>
 #include "abi/uverbs/uverbs_internal.h"
 #include "core/mw.h"
 #include "base/log.h"
+#include "base/pool.h"
 
 int uverbs_check_context(const struct uverbs_file *f)
 {
@@ -25,12 +25,12 @@ int uobj_alloc(struct uverbs_file *f, uint16_t kind, struct uobj **o)
 	ret = uverbs_check_context(f);
 	if (ret)
 		return ret;
-	*o = calloc(1, sizeof(**o));
+	*o = pool_zalloc(sizeof(**o));
 	if (!*o)
 		return -ENOMEM;
 	id = idtable_alloc(&f->ids, *o);
 	if (id < 0) {
-		free(*o);
+		pool_free(*o, sizeof(**o));
 		*o = NULL;
 		return (int)id;
 	}
@@ -105,7 +105,7 @@ static void uobj_free(struct uverbs_file *f, struct uobj *o)
 {
 	idtable_remove(&f->ids, o->id);
 	list_del(&o->entry);
-	free(o);
+	pool_free(o, sizeof(*o));
 }
 
 void uobj_abort(struct uverbs_file *f, struct uobj *o)
