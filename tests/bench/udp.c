@@ -220,7 +220,7 @@ static int pong(const char *port, bool roce)
 	int s = roce ? bound_roce(port) : bound(port);
 	struct sockaddr_in from;
 
-	for (uint64_t ns = 0; caught(s, &from, roce, ns); ns = QUIET_NS)
+	for (uint64_t ns = 0; caught(s, &from, roce, ns); ns = 3 * QUIET_NS)
 		hit(s, &from, roce);
 	return 0;
 }
