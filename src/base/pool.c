@@ -52,13 +52,12 @@ struct block {
 static struct pool_class {
 	struct block *free;
 	uint8_t *at, *end;
-	bool grown;	/* has had a chunk: the next is likely to be used up, its pages are asked for at once */
 } classes[CLASSES];
 
-static void *map(size_t size, int flags)
+static void *map(size_t size)
 {
 	long p = sys_call(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0ul);
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0ul);
 
 	return p < 0 && p > -PAGE ? NULL : (void *)p;
 }
@@ -71,7 +70,7 @@ void *pool_alloc(size_t size)
 
 	size = pool_size(size);
 	if (i >= CLASSES)
-		return map(size, 0);
+		return map(size);
 	c = &classes[i];
 	if (c->free) {
 		p = (uint8_t *)c->free;
@@ -79,10 +78,9 @@ void *pool_alloc(size_t size)
 		return p;
 	}
 	if ((size_t)(c->end - c->at) < size) {
-		p = map(CHUNK, c->grown ? MAP_POPULATE : 0);
+		p = map(CHUNK);
 		if (!p)
 			return NULL;
-		c->grown = true;
 		c->at = p;
 		c->end = p + CHUNK;
 	}
