@@ -57,13 +57,20 @@ static int bound(const char *port)
 	return s;
 }
 
-static int connected(const char *address, const char *port)
+static struct sockaddr_in address_of(const char *address, const char *port)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)) };
-	int s = socket(AF_INET, SOCK_DGRAM, 0);
 
 	if (inet_pton(AF_INET, address, &a.sin_addr) != 1)
 		errx(1, "%s is no address", address);
+	return a;
+}
+
+static int connected(const char *address, const char *port)
+{
+	struct sockaddr_in a = address_of(address, port);
+	int s = socket(AF_INET, SOCK_DGRAM, 0);
+
 	if (connect(s, (struct sockaddr *)&a, sizeof(a)))
 		err(1, "connect");
 	return s;
@@ -234,15 +241,13 @@ static int smaller(const void *a, const void *b)
 
 static int ping(const char *address, const char *port, int rounds, bool roce)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)) };
+	struct sockaddr_in to = address_of(address, port);
 	uint64_t *t = calloc((size_t)rounds, sizeof(*t));
 	int s = roce ? bound_roce("0") : connected(address, port);
 	struct sockaddr_in from;
 
 	if (!t || rounds <= 0)
 		errx(1, "how many rounds?");
-	if (inet_pton(AF_INET, address, &to.sin_addr) != 1)
-		errx(1, "%s is no address", address);
 	for (int i = 0; i < rounds; i++) {
 		uint64_t start = now_ns();
 
