@@ -26,7 +26,7 @@ void addr_init(struct rused *r);
 /* Forgets what is pending, leaves all groups. */
 void addr_fini(struct rused *r);
 
-/* As struct rdmacm_ops says. */
+/* As struct rdmacm_ops says; ctx: the struct rused. */
 int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, uint32_t *ifindex);
 int addr_resolve(void *ctx, struct rdmacm_resolve *r);
 void addr_cancel(void *ctx, struct rdmacm_resolve *r);

@@ -191,9 +191,15 @@ static int netdev_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], boo
 	return -ENODEV;
 }
 
+/* The machine's: a fabric's host has no such setting of its own. */
+static void port_range(void *ctx, uint16_t *low, uint16_t *high)
+{
+	addr_port_range(((struct fabric_cm *)ctx)->r, low, high);
+}
+
 static const struct rdmacm_ops host_cm_ops = {
 	.now = cm_now, .translate = translate, .resolve = resolve, .cancel = cancel,
-	.netdev_mtu = netdev_mtu, .mcast = netdev_mcast, .port_range = addr_port_range,
+	.netdev_mtu = netdev_mtu, .mcast = netdev_mcast, .port_range = port_range,
 	.sa_path = fabric_sa_path, .sa_cancel = fabric_sa_cancel, .sa_join = fabric_sa_join,
 	.sa_leave = fabric_sa_leave, .sa_ip_group = fabric_sa_ip_group,
 };

@@ -77,7 +77,7 @@ kill_tree() {
 }
 
 cleanup() {
-	local status=$? pid
+	local status=$? pid report
 	trap - EXIT
 	# shellcheck disable=SC2046
 	{ kill_tree $(jobs -p); wait; } 2>/dev/null
@@ -86,6 +86,12 @@ cleanup() {
 			kill -9 "$pid"
 			sleep 0.05
 		done
+	done
+	# Whatever the test has seen of it: a sanitizer's report is a failure.
+	for report in "$T"/sanitizer.*; do
+		[ -s "$report" ] || continue
+		cat "$report" >&2
+		status=1
 	done
 	if [ $status -ne 0 ] && [ $status -ne 77 ] && [ -s "$RUSE_DIR/rused.log" ]; then
 		echo "--- rused.log" >&2
@@ -104,11 +110,14 @@ sanitizers() {
 PRELOAD=$(sanitizers)$RUSE_BUILD/libruse.so
 # Faults are the engine's and the program's, and ThreadSanitizer would come to
 # our sigaction() before it is ready; a child may start threads after a fork.
+# Reports go to files, for rused has no stderr and some programs' is read by nobody.
+SUPPRESSIONS=$(realpath "${BASH_SOURCE%/*}/..")
 SANITIZER_OPTIONS=(
-	ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0:handle_segv=0:handle_sigbus=0}"
+	ASAN_OPTIONS="detect_leaks=0:handle_segv=0:handle_sigbus=0:log_path=$T/sanitizer\
+:suppressions=$SUPPRESSIONS/asan.supp:${ASAN_OPTIONS:-}"
 	TSAN_OPTIONS="handle_segv=0:handle_sigbus=0:handle_abort=0:handle_sigill=0:handle_sigfpe=0\
-:die_after_fork=0:ignore_noninstrumented_modules=1:halt_on_error=1:exitcode=66\
-:suppressions=$(realpath "${BASH_SOURCE%/*}/../tsan.supp"):${TSAN_OPTIONS:-}"
+:die_after_fork=0:ignore_noninstrumented_modules=1:halt_on_error=1:exitcode=66:log_path=$T/sanitizer\
+:suppressions=$SUPPRESSIONS/tsan.supp:${TSAN_OPTIONS:-}"
 )
 
 # in_ruse CMD...: under the preload, as `ruse run` does it.
