@@ -15,7 +15,8 @@
  * breaks a rule is closed, logged, and forgotten like one that died.
  *
  * The log is RUN/rused.log, or stderr with --foreground; at a normal exit it is
- * removed with everything else, after a failure it stays.
+ * removed with everything else, after a failure it stays. That of one that has
+ * crashed becomes RUN/rused.crash and stays until the next crash.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,10 +37,12 @@
 #include "abi/sysfs/sysfs.h"
 #include "base/log.h"
 #include "base/rand.h"
+#include "daemon/crash.h"
 #include "daemon/daemon.h"
 
 #define LOCK_NAME "lock"
 #define LOG_NAME "rused.log"
+#define CRASH_NAME "rused.crash"
 #define IDLE_DEFAULT 10
 #define LOCK_WAIT_NS (2 * NS_S)	/* for a predecessor that is on its way out */
 #define LOCK_NAP_NS (20 * NS_MS)
@@ -200,6 +203,7 @@ static int open_log(struct rused *r, bool foreground)
 	if (fd < 0)
 		return -errno;
 	log_init("rused", fd);
+	crash_watch(foreground ? -1 : r->run, LOG_NAME, CRASH_NAME);
 	return 0;
 }
 

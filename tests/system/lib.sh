@@ -87,11 +87,14 @@ cleanup() {
 			sleep 0.05
 		done
 	done
-	# Whatever the test has seen of it: a sanitizer's report is a failure.
+	# Whatever the test has seen of it: a sanitizer's report is a failure, and a rused that crashed.
 	for report in "$T"/sanitizer.*; do
 		[ -s "$report" ] || continue
 		cat "$report" >&2
 		status=1
+	done
+	for RUSE_DIR in "${RUSE_DIRS[@]:-$RUSE_DIR}"; do
+		[ ! -e "$RUSE_DIR/rused.crash" ] || { cat "$RUSE_DIR/rused.crash" >&2; status=1; }
 	done
 	if [ $status -ne 0 ] && [ $status -ne 77 ] && [ -s "$RUSE_DIR/rused.log" ]; then
 		echo "--- rused.log" >&2

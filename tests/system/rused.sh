@@ -162,7 +162,25 @@ left = os.listdir(os.environ["RUN"])
 assert left == ["leases"], left             # we live, and still use it
 PY
 wait "$pid" 2>/dev/null || true
+
+echo "- a crash: it says where, and that is kept"
+crash() {
+	"$rused" --rundir "$RUN" &
+	pid=$!
+	pids+=("$pid")
+	eventually listens
+	kill "-$1" "$pid"
+	wait "$pid" 2>/dev/null && fail "it has survived SIG$1"
+	grep -q " crashed: SIG$1, at$" "$RUN/rused.crash" || fail "SIG$1: $(cat "$RUN/rused.crash")"
+	grep -q '^rused: error:   rused+0x' "$RUN/rused.crash" || fail "SIG$1: no place"
+	rm "$RUN/rused.sock"
+}
+for sig in SEGV BUS ILL FPE ABRT; do
+	crash $sig
+done
 start --idle 1
+[ -e "$RUN/rused.crash" ] || fail "the next rused has removed it"
+rm "$RUN/rused.crash"
 finish
 
 echo "- one that is being killed still takes connections: the next waits for the lock"
