@@ -104,7 +104,7 @@ void check_kernel_devices(struct finding *f)
 
 void check_rundir(struct finding *f)
 {
-	char dir[IPC_RUNDIR_MAX];
+	char dir[IPC_RUNDIR_MAX], crash[IPC_RUNDIR_MAX + sizeof(IPC_CRASH_NAME)];
 	struct statvfs v;
 	int rc = ipc_rundir(dir, sizeof(dir));
 
@@ -115,6 +115,9 @@ void check_rundir(struct finding *f)
 		found(f, CHECK_FAIL, "RUSE_DIR=DIR names another one", "%s: %s", dir, strerror(errno));
 	else if (!statvfs(dir, &v) && (v.f_bavail * v.f_frsize) >> 10 < RUNDIR_FREE_KIB)
 		found(f, CHECK_WARN, "rused writes the device tree there", "%s: file system is full", dir);
+	else if (snprintf(crash, sizeof(crash), "%s/" IPC_CRASH_NAME, dir) && !access(crash, F_OK))
+		found(f, CHECK_WARN, "a rused has crashed, and says where: report it, then remove the file",
+		      "%s", crash);
 	else
 		found(f, CHECK_OK, "one for each user and network namespace", "%s", dir);
 }

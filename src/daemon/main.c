@@ -42,7 +42,6 @@
 
 #define LOCK_NAME "lock"
 #define LOG_NAME "rused.log"
-#define CRASH_NAME "rused.crash"
 #define IDLE_DEFAULT 10
 #define LOCK_WAIT_NS (2 * NS_S)	/* for a predecessor that is on its way out */
 #define LOCK_NAP_NS (20 * NS_MS)
@@ -203,7 +202,7 @@ static int open_log(struct rused *r, bool foreground)
 	if (fd < 0)
 		return -errno;
 	log_init("rused", fd);
-	crash_watch(foreground ? -1 : r->run, LOG_NAME, CRASH_NAME);
+	crash_watch(foreground ? -1 : r->run, LOG_NAME, IPC_CRASH_NAME);
 	return 0;
 }
 

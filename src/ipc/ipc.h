@@ -22,6 +22,7 @@
 #define IPC_MAX 16384
 #define IPC_MAX_FDS 4
 #define IPC_SOCK_NAME "rused.sock"
+#define IPC_CRASH_NAME "rused.crash"	/* the log of the last rused that crashed */
 #define IPC_RUNDIR_MAX 96	/* with "/rused.sock" it must fit into sun_path */
 
 enum ipc_type {
@@ -34,10 +35,7 @@ enum ipc_type {
 	IPC_LEASE,
 	/* Who has this block: reply ipc_peer. -ENOENT nobody. */
 	IPC_PEER,
-	/*
-	 * Opens an RDMA netlink socket: reply carries one descriptor, a
-	 * SOCK_SEQPACKET Unix socket speaking raw netlink messages.
-	 */
+	/* RDMA netlink: reply carries one end of a SOCK_SEQPACKET pair that speaks raw netlink messages. */
 	IPC_NETLINK,
 	/* One uverbs context opened or closed; body ipc_context. The process also counts objects in its process page. */
 	IPC_CONTEXT,

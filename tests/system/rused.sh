@@ -180,6 +180,7 @@ for sig in SEGV BUS ILL FPE ABRT; do
 done
 start --idle 1
 [ -e "$RUN/rused.crash" ] || fail "the next rused has removed it"
+RUSE_DIR=$RUN "${rused%d}" doctor | grep -q "$RUN/rused.crash" || fail "ruse doctor does not know"
 rm "$RUN/rused.crash"
 finish
 
