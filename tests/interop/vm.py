@@ -343,11 +343,14 @@ class Here(Side):
         return self.rused.poll() is None
 
     def log(self):
-        try:
-            with open(os.path.join(self.rundir, "rused.log"), encoding="utf-8") as f:
-                return f.read()
-        except OSError:
-            return ""
+        """What rused has said; of one that crashed, where."""
+        for name in ("rused.crash", "rused.log"):
+            try:
+                with open(os.path.join(self.rundir, name), encoding="utf-8") as f:
+                    return f.read()
+            except FileNotFoundError:
+                pass
+        return ""
 
     def stop(self):
         subprocess.run([os.path.join(self.build, "ruse"), "stop", "--now"], env=self.env,

@@ -77,7 +77,7 @@ kill_tree() {
 }
 
 cleanup() {
-	local status=$? pid report
+	local status=$? pid report reports=()
 	trap - EXIT
 	# shellcheck disable=SC2046
 	{ kill_tree $(jobs -p); wait; } 2>/dev/null
@@ -86,15 +86,13 @@ cleanup() {
 			kill -9 "$pid"
 			sleep 0.05
 		done
+		reports+=("$RUSE_DIR/rused.crash")
 	done
-	# Whatever the test has seen of it: a sanitizer's report is a failure, and a rused that crashed.
-	for report in "$T"/sanitizer.*; do
+	# Whatever the test has seen of it: a rused that crashed is a failure, and a sanitizer's report.
+	for report in "${reports[@]}" "$T"/sanitizer.*; do
 		[ -s "$report" ] || continue
 		cat "$report" >&2
 		status=1
-	done
-	for RUSE_DIR in "${RUSE_DIRS[@]:-$RUSE_DIR}"; do
-		[ ! -e "$RUSE_DIR/rused.crash" ] || { cat "$RUSE_DIR/rused.crash" >&2; status=1; }
 	done
 	if [ $status -ne 0 ] && [ $status -ne 77 ] && [ -s "$RUSE_DIR/rused.log" ]; then
 		echo "--- rused.log" >&2
