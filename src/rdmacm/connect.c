@@ -291,6 +291,19 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr)
 	return ret;
 }
 
+/*
+ * The peer's CM is this rused's as well: the message is with it before the next packet can be.
+ * To another host a posted message leaves when rused comes to it, and the program's data on its
+ * connected QP may leave earlier.
+ */
+static bool peer_is_here(const struct rdma_cm_id *id)
+{
+	uint8_t dgid[16];
+
+	rdma_read_gids(id, NULL, dgid);
+	return cma_gid_is_local(id->rm, dgid);
+}
+
 uint32_t rdma_id_can(const struct rdma_cm_id *id)
 {
 	const struct rdma_id_private *p = id_to_priv(id);
@@ -306,7 +319,7 @@ uint32_t rdma_id_can(const struct rdma_cm_id *id)
 		can |= UCMA_CAN_ROUTE;
 	if (p->state == RDMA_CM_ROUTE_RESOLVED)
 		can |= UCMA_CAN_CONNECT;
-	if (!p->cm_id)
+	if (!p->cm_id || !peer_is_here(id))
 		return can;
 	can |= UCMA_CAN_DISCONNECT;
 	if (p->state != RDMA_CM_CONNECT)

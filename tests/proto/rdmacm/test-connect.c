@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Connections from the first command to the last event. */
 #include <errno.h>
+#include <stdlib.h>
+#include "ipc/ucma_shm.h"
 #include "world.h"
 
 enum { MAD_REQ, MAD_MRA };	/* attributes, less 0x10 */
@@ -123,6 +125,55 @@ static void connect_and_disconnect(void **state)
 	client_close(cli);
 	client_close(srv);
 	world_free(w);
+}
+
+#define POSTED_CM (UCMA_CAN_ACCEPT | UCMA_CAN_RTU | UCMA_CAN_DISCONNECT)
+
+/* What of REP, RTU and DREQ the id's card lets its program post without waiting. */
+static uint32_t may_post(const struct client *c, uint32_t id)
+{
+	return c->h->cards[id].has & POSTED_CM;
+}
+
+/* A connection to host 0 from one of its own programs, or from another host's. */
+static void posts_between(unsigned int client_host, bool allowed)
+{
+	struct world *w = world_new();
+	struct client *srv = client_open(w, 0), *cli = client_open(w, client_host);
+	struct rdma_ucm_event_resp ev;
+	uint32_t id, sid;
+
+	c_server(srv, NULL, 7000, RDMA_PS_TCP);
+	id = (uint32_t)c_route_to(cli, "10.0.0.1", 7000, RDMA_PS_TCP);
+	assert_int_equal(c_connect(cli, id, 0x101, NULL), 0);
+	world_settle(w);
+	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
+	sid = ev.id;
+	assert_int_equal(may_post(srv, sid), allowed ? UCMA_CAN_ACCEPT | UCMA_CAN_DISCONNECT : 0);
+	assert_int_equal(c_accept(srv, sid, 77, 0x202, NULL), 0);
+	world_settle(w);
+	c_expect(cli, RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
+	assert_int_equal(may_post(cli, id), allowed ? UCMA_CAN_RTU | UCMA_CAN_DISCONNECT : 0);
+	assert_int_equal(c_rtu(cli, id), 0);
+	world_settle(w);
+	c_expect(srv, RDMA_CM_EVENT_ESTABLISHED, NULL);
+	assert_int_equal(may_post(srv, sid), allowed ? UCMA_CAN_DISCONNECT : 0);
+	client_close(cli);
+	client_close(srv);
+	world_free(w);
+}
+
+/*
+ * To another host the REP, RTU or DREQ is on the wire when the command returns: data that the
+ * program sends next cannot overtake it, so these commands are not posted.
+ */
+static void messages_before_data(void **state)
+{
+	(void)state;
+	if (!getenv("RDMACM_SHARED"))
+		return;		/* without cards nothing is posted */
+	posts_between(0, true);
+	posts_between(1, false);
 }
 
 static void rejected(void **state)
@@ -461,7 +512,8 @@ static void silent_server(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(connect_and_disconnect), cmocka_unit_test(rejected),
+		cmocka_unit_test(connect_and_disconnect), cmocka_unit_test(messages_before_data),
+		cmocka_unit_test(rejected),
 		cmocka_unit_test(rejected_address), cmocka_unit_test(unreachable),
 		cmocka_unit_test(disconnect_unanswered), cmocka_unit_test(private_data_limits),
 		cmocka_unit_test(ud_sidr), cmocka_unit_test(established_by_message),
