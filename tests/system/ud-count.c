@@ -27,7 +27,7 @@ int main(int argc, char **argv)
 	uint32_t got = 0, want;
 	struct ibv_mr *mr;
 	struct ibv_qp *qp;
-	struct vctx v;
+	struct vctx v = { .sock = -1 };
 	uint8_t *buf;
 	time_t last;
 
@@ -35,7 +35,6 @@ int main(int argc, char **argv)
 		die("usage: ud-count N SECONDS");
 	want = (uint32_t)atoi(argv[1]);
 	cfg.cqe = DEPTH;
-	v.sock = -1;
 	v_open(&v, &cfg);
 	buf = aligned_alloc(4096, (size_t)DEPTH * SLOT);
 	mr = buf ? ibv_reg_mr(v.pd, buf, (size_t)DEPTH * SLOT, IBV_ACCESS_LOCAL_WRITE) : NULL;

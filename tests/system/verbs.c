@@ -33,6 +33,7 @@ void v_open(struct vctx *v, const struct vcfg *cfg)
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
 	v->cfg = *cfg;
+	v->ctx = NULL;
 	for (int i = 0; list && list[i]; i++)
 		if (!want || !strcmp(want, ibv_get_device_name(list[i]))) {
 			v->ctx = ibv_open_device(list[i]);
@@ -42,8 +43,7 @@ void v_open(struct vctx *v, const struct vcfg *cfg)
 		die("no device%s%s: %s", want ? " " : "", want ? want : "", strerror(errno));
 	ibv_free_device_list(list);
 	v->pd = ibv_alloc_pd(v->ctx);
-	if (cfg->channel)
-		v->ch = ibv_create_comp_channel(v->ctx);
+	v->ch = cfg->channel ? ibv_create_comp_channel(v->ctx) : NULL;
 	v->cq = ibv_create_cq(v->ctx, (int)cfg->cqe, NULL, v->ch, 0);
 	if (!v->pd || !v->cq || (cfg->channel && !v->ch))
 		die("PD, channel or CQ: %s", strerror(errno));

@@ -42,7 +42,7 @@ struct vdest {
 
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Opens $VERBS_DEVICE or the first device; dies on failure. */
+/* Opens $VERBS_DEVICE or the first device; dies on failure. Sets every member but sock. */
 void v_open(struct vctx *v, const struct vcfg *cfg);
 void v_close(struct vctx *v);
 /* A QP of its own on the open device. */
