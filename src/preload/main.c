@@ -39,11 +39,25 @@ static void on_bug(const char *what, const char *file, int line)
 	engine_fail(why);
 }
 
-__attribute__((constructor)) static void load(void)
+/*
+ * Once: from our constructor, or from the first touch where another library's constructor
+ * runs before it. A second call would undo what attaching has set.
+ */
+static void set_up(void)
 {
+	static bool done;
+
+	if (smp_load_acquire(&done))
+		return;
 	real_resolve();
 	bug_set_handler(on_bug);
 	engine_setup(&host);
+	smp_store_release(&done, true);
+}
+
+__attribute__((constructor)) static void load(void)
+{
+	set_up();
 }
 
 /* Beside libruse.so, in the build tree as when installed; $RUSE_RUSED for people who know better. */
@@ -67,6 +81,7 @@ int preload_attach(void)
 {
 	int ret;
 
+	set_up();
 	if (unlikely(!rused_path[0]))
 		find_rused();
 	ret = fork_setup();
