@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/log.h"
 #include "engine/engine.h"
 #include "preload/preload.h"
@@ -82,8 +83,10 @@ int preload_attach(void)
 	int ret;
 
 	set_up();
-	if (unlikely(!rused_path[0]))
+	if (unlikely(!rused_path[0])) {
+		log_init("ruse", STDERR_FILENO);
 		find_rused();
+	}
 	ret = fork_setup();
 	return ret ? ret : engine_attach();
 }
