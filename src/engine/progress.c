@@ -25,6 +25,7 @@
 #include "engine/wire.h"
 
 #define BUDGET 64		/* segments a round: bounds how long the lock is held */
+#define TAKE_BUDGET 4096	/* segments: more than a ring has slots */
 #define STREAM 4		/* segments found by one look: more are on their way */
 #define STREAM_BYTES (32u << 10)	/* or so much from the wire */
 #define LINGER_NS (50 * NS_US)	/* two messages of 64 KiB, where a machine is busy */
@@ -113,6 +114,22 @@ void progress_loop(void)
 		qp_work_run(engine.now);
 	if (loop_pending())
 		progress_kick();
+}
+
+/* Takes in what has arrived on this link, as much as a peer can have left there. */
+void progress_take(struct link *l)
+{
+	uint64_t bytes = 0;
+
+	engine.now_read = false;
+	link_get(l);
+	wire_poll(BUDGET, &bytes);
+	if (!l->dead && l->ops->poll)
+		l->ops->poll(l, TAKE_BUDGET);
+	link_put(l);
+	if (!list_empty(&engine.work))
+		qp_work_run(engine_clock());
+	shm_round_done(engine.ep);
 }
 
 static void timers_due(void)

@@ -16,6 +16,7 @@ int progress_run(void);
 void progress_kick(void);
 /* Delivers what this process has sent to itself, if anything. */
 void progress_loop(void);
+void progress_take(struct link *l);
 /* A CQ was armed: the program is about to sleep, so peers must wake us. */
 void progress_cq_armed(struct cq *cq);
 

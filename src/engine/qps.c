@@ -118,8 +118,19 @@ void qp_settle_all(void)
 	}
 }
 
+/*
+ * An ACK is in the link before the peer's program sees the completion. The sender must not
+ * report as flushed what its peer's program has: take in what the link holds first.
+ */
+static void qp_ending(struct qp *qp)
+{
+	if (qp->type == QPT_RC && qp->link && !xp_idle(qp))
+		progress_take(qp->link);
+}
+
 static void qp_destroying(struct qp *qp)
 {
+	qp_ending(qp);
 	timer_cancel(&engine.timers, &qp->timer);
 	list_del(&qp->work);
 	list_del(&qp->err);
@@ -139,6 +150,7 @@ const struct uverbs_host uverbs_host_ops = {
 	.fd_install = efile_event_install,
 	.fd_lookup = efile_event_lookup,
 	.doorbell = doorbell,
+	.qp_ending = qp_ending,
 	.qp_modified = qp_modified,
 	.qp_created = qp_created,
 	.qp_destroying = qp_destroying,

@@ -60,6 +60,11 @@ static int host_doorbell(struct qp *qp)
 	return fx.doorbell_ret;
 }
 
+static void qp_ending(struct qp *qp)
+{
+	fx.ending++;
+}
+
 static void qp_modified(struct qp *qp, enum qp_state old, uint32_t mask)
 {
 	fx.modified++;
@@ -94,7 +99,7 @@ static void cq_armed(struct cq *cq)
 
 static const struct uverbs_host host = {
 	.fd_install = fd_install, .fd_uninstall = fd_uninstall, .fd_lookup = fd_lookup,
-	.doorbell = host_doorbell, .qp_modified = qp_modified,
+	.doorbell = host_doorbell, .qp_ending = qp_ending, .qp_modified = qp_modified,
 	.qp_created = qp_created, .qp_destroying = qp_destroying,
 	.qp_query = qp_query, .cq_armed = cq_armed,
 };

@@ -27,7 +27,7 @@ struct fix {
 	int install_err;	/* what fd_install answers, 0: it works */
 	int created_err;	/* what qp_created answers */
 	int doorbell_ret;
-	int doorbells, modified, created, destroying, armed;
+	int doorbells, ending, modified, created, destroying, armed;
 	struct qp *last_qp;
 	enum qp_state last_old;
 	uint32_t last_mask;

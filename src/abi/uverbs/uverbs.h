@@ -25,6 +25,8 @@ struct uverbs_host {
 	struct event_file *(*fd_lookup)(struct uverbs_file *f, int fd);
 	/* Doorbell for a QP whose send queue has news: 0 or -EINVAL (state). */
 	int (*doorbell)(struct qp *qp);
+	/* Before a QP goes to RESET or ERR: what its peer has already answered counts. */
+	void (*qp_ending)(struct qp *qp);
 	/* After a QP was modified or is about to be destroyed: transport and timers. */
 	void (*qp_modified)(struct qp *qp, enum qp_state old, uint32_t mask);
 	int (*qp_created)(struct qp *qp);
