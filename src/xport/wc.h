@@ -25,7 +25,8 @@ enum wc_status {
 
 #define WC_FLAG_GRH 1
 #define WC_FLAG_IMM 2
-#define WC_FLAG_INV 4
+/* IBV_WC_WITH_INV. The kernel's rxe hands out its own constant, 4, which reads IBV_WC_IP_CSUM_OK. */
+#define WC_FLAG_INV 8
 
 /* Affiliated asynchronous events (enum ib_event_type). */
 enum xp_event {

@@ -150,12 +150,16 @@ static inline enum wc_status read_len(const struct qp *qp, const struct rxe_send
 {
 	uint64_t len;
 
-	if (w->flags & WQE_INLINE && !wqe_is_rd(w)) {
+	if (w->flags & WQE_INLINE) {
+		/* librxe has copied bytes to where the list of addresses would be. */
+		if (unlikely(wqe_is_rd(w))) {
+			w->flags &= (uint8_t)~WQE_INLINE;
+			return WC_LOC_QP_OP_ERR;
+		}
 		len = READ_ONCE(s->dma.length);
 		if (unlikely(len > qp->max_inline))
 			return WC_LOC_LEN_ERR;
 	} else {
-		w->flags &= (uint8_t)~WQE_INLINE;
 		len = sge_sum(qp, s, w);
 		if (unlikely(len == UINT64_MAX))
 			return WC_LOC_QP_OP_ERR;

@@ -124,6 +124,17 @@ static void rings_forget(struct qp *qp)
 	memset(qp->sq.buf->data, 0, qp->sq.buf_size - sizeof(struct rxe_queue_buf));
 }
 
+/*
+ * Posted in RESET, INIT or RTR: the program is told that it failed (-EINVAL), so it must never
+ * run. librxe has moved the producer index before it asks.
+ */
+static RARE void drop_sends(struct qp *qp)
+{
+	for (uint32_t n = ring_count(&qp->sq); n; n--)
+		ring_consume(&qp->sq);
+	qp->req.cur = qp->req.tail = qp->sq.index;
+}
+
 /* State and attributes change at once for a requester that looks at the card. */
 static void card_write(struct qp *qp, uint32_t mask)
 {
@@ -200,8 +211,10 @@ HOT int xp_output(struct qp *qp, ns_t now)
 		xp_run(qp, now);
 		return 0;
 	}
-	if (qp->state < QPS_RTS)
+	if (qp->state < QPS_RTS) {
+		drop_sends(qp);
 		return -EINVAL;
+	}
 	xp_flush_sq(qp);
 	return 0;
 }

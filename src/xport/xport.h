@@ -21,7 +21,7 @@ void xp_fini(struct qp *qp);
 /*
  * Doorbell: looks at the send queue and sends what window, fence, RNR wait and
  * link allow. Also called when a link is writable again. 0, or -EINVAL in a
- * state below RTS (the WQEs stay in the ring, as in the kernel).
+ * state below RTS, whose WQEs are dropped.
  */
 int xp_output(struct qp *qp, ns_t now);
 

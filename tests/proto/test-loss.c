@@ -128,7 +128,7 @@ static void check_recv(const struct step *st, int i)
 	assert_int_equal(wc.opcode, write ? 129 : 128);
 	assert_int_equal(wc.byte_len, step_len(st));
 	assert_int_equal(wc.qp_num, b->qp->qpn);
-	assert_int_equal(wc.wc_flags, st->op == OP_SEND ? 1 : st->op == OP_SEND_INV ? 5 : 3);
+	assert_int_equal(wc.wc_flags, st->op == OP_SEND ? 1 : st->op == OP_SEND_INV ? 9 : 3);
 	assert_int_equal(wc.port_num, 1);
 	if (st->op == OP_SEND_INV)
 		assert_int_equal(wc.ex.invalidate_rkey, mws[i]->rkey);

@@ -122,7 +122,8 @@ static int modify(struct uverbs_req *r, struct ib_uverbs_modify_qp *cmd)
 	if (ret)
 		return ret;
 	decode(cmd, &attr);
-	if (cmd->attr_mask & IB_QP_STATE && (cmd->qp_state == QPS_RESET || cmd->qp_state == QPS_ERR))
+	if (cmd->attr_mask & IB_QP_STATE &&
+	    (cmd->qp_state == QPS_RESET || cmd->qp_state == QPS_ERR))
 		r->f->host->qp_ending(qp);
 	ret = qp_modify(qp, cmd->attr_mask, &attr, cmd->cur_qp_state, cmd->qp_state, &old, &new);
 	if (ret)
