@@ -4,6 +4,7 @@
  * receive WQE, a buffer too short for GRH and payload) is dropped, and the QP
  * goes on as if it had not come.
  */
+#include <netinet/in.h>
 #include "wire/grh.h"
 #include "xport/resp_internal.h"
 
@@ -34,6 +35,18 @@ static int place(struct qp *qp, const struct seg *seg)
 		return -EFAULT;
 	n = recv_iov(qp, GRH_LEN, seg->len, iov);
 	return n < 0 ? -EFAULT : xp_place(seg, 0, iov, n, seg->len);
+}
+
+/*
+ * The SL of a datagram's completion. RoCE has none: adapters tell there what the packet was,
+ * and UCX before 1.19 reads the IP version of the GRH from it.
+ */
+static uint8_t wc_sl(const struct qp *qp, const struct seg_net *net)
+{
+	if (qp->dev->port.ib)
+		return net->sl;
+	return IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)net->dgid) ? WC_SL_ROCE_IPV4 :
+									  WC_SL_ROCE_IPV6;
 }
 
 static void receive(struct qp *qp, const struct seg *seg)
@@ -68,7 +81,7 @@ static void receive(struct qp *qp, const struct seg *seg)
 	wc->src_qp = seg->sqpn;
 	wc->wc_flags = seg->net->hop_limit ? WC_FLAG_GRH : 0;
 	wc->slid = seg->net->slid;
-	wc->sl = seg->net->sl;
+	wc->sl = wc_sl(qp, seg->net);
 	wc->dlid_path_bits = seg->net->path_bits;
 	wc->pkey_index = qp->dev->port.ib ? qp->attr.pkey_index : 0;
 	if (seg->type == SEG_SEND_IMM) {

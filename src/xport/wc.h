@@ -28,6 +28,10 @@ enum wc_status {
 /* IBV_WC_WITH_INV. The kernel's rxe hands out its own constant, 4, which reads IBV_WC_IP_CSUM_OK. */
 #define WC_FLAG_INV 8
 
+/* ib_uverbs_wc.sl of a datagram over RoCE, as mlx5 has it: bit 3 is UDP, below the IP header's kind. */
+#define WC_SL_ROCE_IPV6 9
+#define WC_SL_ROCE_IPV4 10
+
 /* Affiliated asynchronous events (enum ib_event_type). */
 enum xp_event {
 	EV_NONE = 0,

@@ -94,7 +94,7 @@ static void check_wc(uint64_t id, uint32_t len, bool imm)
 	assert_int_equal(wc.wc_flags, imm ? 3 : 1);
 	assert_int_equal(wc.pkey_index, 0);
 	assert_int_equal(wc.slid, 0);
-	assert_int_equal(wc.sl, 0);
+	assert_int_equal(wc.sl, b->buf[0x20000] >> 4 == 6 ? 9 : 10);
 	assert_int_equal(wc.port_num, 1);
 	if (imm)
 		assert_int_equal(wc.ex.imm_data, 0xfeed1234);
