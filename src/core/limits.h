@@ -7,7 +7,7 @@
 #define DEV_MAX_QP_WR (1 << 20)
 #define DEV_MAX_SGE 32
 #define DEV_MAX_INLINE 512
-#define DEV_MAX_CQE 32767
+#define DEV_MAX_CQE ((1 << 22) - 1)	/* a ring of 256 MiB; a CQ has the memory that it was asked for */
 #define DEV_MAX_RD_ATOMIC 128
 #define DEV_MAX_MSG 0x80000000u
 #define DEV_GID_TBL 1024

@@ -58,7 +58,7 @@ static void limits(void **state)
 	struct cq *cq;
 
 	assert_int_equal(cq_create(&td->uctx, 0, 0, NULL, NULL, 0, &cq), -EINVAL);
-	assert_int_equal(cq_create(&td->uctx, 32768, 0, NULL, NULL, 0, &cq), -EINVAL);
+	assert_int_equal(cq_create(&td->uctx, 1 << 22, 0, NULL, NULL, 0, &cq), -EINVAL);
 	assert_int_equal(cq_create(&td->uctx, UINT32_MAX, 0, NULL, NULL, 0, &cq), -EINVAL);
 	assert_int_equal(cq_create(&td->uctx, 1, 2, NULL, NULL, 0, &cq), -EINVAL);
 	td->ring_err = -ENOMEM;
@@ -67,6 +67,10 @@ static void limits(void **state)
 	td->ring_err = 0;
 	assert_int_equal(cq_create(&td->uctx, 32767, 1, NULL, NULL, 0, &cq), 0);
 	assert_int_equal(ring_capacity(&cq->ring), 32767);
+	assert_int_equal(cq_destroy(cq, &c, &a), 0);
+	/* max_cqe */
+	assert_int_equal(cq_create(&td->uctx, (1 << 22) - 1, 1, NULL, NULL, 0, &cq), 0);
+	assert_int_equal(ring_capacity(&cq->ring), (1 << 22) - 1);
 	cq->usecnt = 1;
 	assert_int_equal(cq_destroy(cq, &c, &a), -EBUSY);
 	cq->usecnt = 0;
@@ -114,7 +118,7 @@ static void resize(void **state)
 	for (i = 0; i < 7; i++)
 		complete(f.cq, 10 + i, false);
 	assert_int_equal(cq_resize_alloc(f.cq, 0, &ring), -EINVAL);
-	assert_int_equal(cq_resize_alloc(f.cq, 32768, &ring), -EINVAL);
+	assert_int_equal(cq_resize_alloc(f.cq, 1 << 22, &ring), -EINVAL);
 	assert_int_equal(cq_resize_alloc(f.cq, 6, &ring), -EINVAL);
 	f.td->ring_err = -ENOMEM;
 	assert_int_equal(cq_resize_alloc(f.cq, 100, &ring), -ENOMEM);

@@ -26,7 +26,7 @@ static void queries(void **state)
 	assert_memory_equal(&ex.base.sys_image_guid, td->dev.node_guid, 8);
 	assert_int_equal(ex.base.max_qp, 1048560);
 	assert_int_equal(ex.base.max_qp_wr, 1048576);
-	assert_int_equal(ex.base.max_cqe, 32767);
+	assert_int_equal(ex.base.max_cqe, 4194303);
 	assert_int_equal(ex.base.max_mr, 524287);
 	assert_int_equal(ex.base.max_res_rd_atom, 258048);
 	assert_int_equal(ex.base.max_total_mcast_qp_attach, 458752);

@@ -335,7 +335,7 @@ static void test_cq_errors(void **state)
 	q->comp_channel = -1;
 	q->cqe = 0;
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
-	q->cqe = 32768;
+	q->cqe = 1 << 22;
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
 	q->cqe = 32767;
 	assert_int_equal(run(BY_WRITE, &c), 0);
@@ -365,7 +365,7 @@ static void test_resize_cq(void **state)
 	assert_int_equal(fx.td->rings, rings);
 	q->cqe = 0;
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
-	q->cqe = 32768;
+	q->cqe = 1 << 22;
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
 	c.drv_out = 8;
 	q->cqe = 20;
