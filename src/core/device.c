@@ -27,7 +27,7 @@
 #define ODP_SEND 1u
 #define ODP_RECV 2u
 #define ODP_WRITE 4u
-#define ODP_ALL 0x3fu	/* and READ, ATOMIC, SRQ_RECV */
+#define ODP_ALL 0xffu	/* and READ, ATOMIC, SRQ_RECV, FLUSH, ATOMIC WRITE */
 #define ODP_SRQ_RECV 0x20u
 
 /*

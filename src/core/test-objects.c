@@ -20,6 +20,8 @@ static void queries(void **state)
 
 	rdev_query_ex(&td->dev, &ex);
 	assert_int_equal(ex.response_length, 304);
+	/* FLUSH and ATOMIC WRITE as well */
+	assert_int_equal(ex.odp_caps.per_transport_caps.rc_odp_caps, 0xff);
 	assert_int_equal(ex.device_cap_flags_ex, 0x1c001223c76);
 	assert_int_equal(ex.base.device_cap_flags, 0x01223c76);
 	assert_memory_equal(&ex.base.node_guid, td->dev.node_guid, 8);
