@@ -103,6 +103,8 @@ static void test_device(void **state)
 	assert_int_equal(entries("sys/class/" P "cm_tx_retries"), 11);
 	assert_int_equal(sysfs_cm_counter(run, "rxe_0", 2, 7, 5), 0);
 	expect(P "cm_rx_msgs/sidr_req", "5\n");
+	/* The performance agent's, which RoCE has not. */
+	assert_int_equal(faccessat(run, "sys/class/" P "counters", F_OK, 0), -1);
 	assert_int_equal(sysfs_counter(run, "rxe_0", "hw_counters/sent_pkts", 17), 0);
 	expect(P "hw_counters/sent_pkts", "17\n");
 	expect("infiniband_verbs/abi_version", "6\n");

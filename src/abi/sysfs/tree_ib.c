@@ -304,7 +304,7 @@ static int make_links(int run, const struct host_dev *d)
 {
 	static const char *const dirs[] = { "ports/1/gids", "ports/1/gid_attrs/types",
 					    "ports/1/gid_attrs/ndevs", "ports/1/pkeys",
-					    "ports/1/hw_counters", "ports/1/counters",
+					    "ports/1/hw_counters",
 					    "ports/1/cm_tx_msgs", "ports/1/cm_tx_retries",
 					    "ports/1/cm_rx_msgs", "ports/1/cm_rx_duplicates",
 					    "device/net" };
@@ -314,6 +314,11 @@ static int make_links(int run, const struct host_dev *d)
 
 	for (i = 0; i < ARRAY_SIZE(dirs); i++) {
 		PATH_OF(path, DEV_DIR "/%s", d->name, dirs[i]);
+		keep(&first, tree_mkdir(run, path));
+	}
+	/* Its counters are the performance agent's: RoCE has none (kernel: process_mad). */
+	if (d->ib.host) {
+		PATH_OF(path, DEV_DIR "/ports/1/counters", d->name);
 		keep(&first, tree_mkdir(run, path));
 	}
 	PATH_OF(path, DEV_DIR "/subsystem", d->name);
