@@ -173,3 +173,17 @@ int ucma_notify(struct ucma_call *c)
 		ret = -EINVAL;
 	return ret ? ret : rdma_notify(ctx->cm_id, cmd.event);
 }
+
+/* Asks the SA for a service record: RoCE has no SA, and here InfiniBand ports do not ask either. */
+int ucma_resolve_ib_service(struct ucma_call *c)
+{
+	struct ucma_context *ctx;
+	uint32_t id;
+	int ret = ucma_in(c, &id, sizeof(id));
+
+	if (!ret)
+		ret = ucma_get_ctx(c->file, id, &ctx);
+	if (!ret)
+		ret = ctx->cm_id->device ? -EOPNOTSUPP : -EINVAL;
+	return ret;
+}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "abi/ucma/share.h"
 #include "abi/ucma/ucma_internal.h"
+#include "abi/ucma/ucma_new.h"
 
 _Static_assert(sizeof(struct rdma_ucm_event_resp) == 336, "as librdmacm has it");
 
@@ -110,6 +111,37 @@ static struct ucma_event *make_event(struct ucma_context *ctx, const struct rdma
 	ev->resp.ece.vendor_id = event->ece.vendor_id;
 	ev->resp.ece.attr_mod = event->ece.attr_mod;
 	return ev;
+}
+
+/* An event of the program's own, for whichever thread reads the file's next one. */
+int ucma_write_cm_event(struct ucma_call *c)
+{
+	struct ucma_write_cm_event cmd;
+	struct ucma_context *ctx;
+	struct ucma_event *ev;
+	int ret = ucma_in(c, &cmd, sizeof(cmd));
+
+	if (ret)
+		return ret;
+	if (cmd.event != UCMA_EVENT_USER && cmd.event != UCMA_EVENT_INTERNAL)
+		return -EINVAL;
+	ret = ucma_get_ctx(c->file, cmd.id, &ctx);
+	if (ret)
+		return ret;
+	/* The program decides how many; what it does not read must not fill rused's memory. */
+	if (ctx->file->nevents >= UCMA_MAX_PARKED)
+		return -ENOMEM;
+	ev = event_alloc(ctx->file->u);
+	if (!ev)
+		return -ENOMEM;
+	ev->ctx = ctx;
+	ev->resp.uid = ctx->uid;
+	ev->resp.id = ctx->id;
+	ev->resp.event = cmd.event;
+	ev->resp.status = cmd.status;
+	memcpy(&ev->resp.param, &cmd.param.arg, sizeof(cmd.param.arg));
+	ucma_add_event(ctx->file, ev);
+	return 0;
 }
 
 void ucma_unpark(struct ucma_context *ctx)

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "abi/ucma/share.h"
 #include "abi/ucma/ucma_internal.h"
+#include "abi/ucma/ucma_new.h"
 
 #define NO_RESPONSE 0xff
 #define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ece */
@@ -47,6 +48,8 @@ static const struct row rows[] = {
 	[RDMA_USER_CM_CMD_BIND] = ROW_SILENT(ucma_bind, rdma_ucm_bind),
 	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = ROW_SILENT(ucma_resolve_addr, rdma_ucm_resolve_addr),
 	[RDMA_USER_CM_CMD_JOIN_MCAST] = ROW(ucma_join_multicast, rdma_ucm_join_mcast, 4),
+	[UCMA_CMD_RESOLVE_IB_SERVICE] = { ucma_resolve_ib_service, 4, NO_RESPONSE, 0 },
+	[UCMA_CMD_WRITE_CM_EVENT] = ROW_SILENT(ucma_write_cm_event, ucma_write_cm_event),
 };
 
 struct ucma *ucma_create(struct rdmacm *rm, const struct ucma_ops *ops, void *ctx)

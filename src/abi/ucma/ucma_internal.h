@@ -135,6 +135,8 @@ int ucma_init_qp_attr(struct ucma_call *c);
 /* Its answer. 0 or -errno: without a device, or not in this state of the id. */
 int ucma_qp_attr(const struct ucma_context *ctx, uint32_t qp_state, struct ib_uverbs_qp_attr *attr);
 int ucma_notify(struct ucma_call *c);
+int ucma_resolve_ib_service(struct ucma_call *c);
+int ucma_write_cm_event(struct ucma_call *c);
 int ucma_set_option(struct ucma_call *c);
 int ucma_query_route(struct ucma_call *c);
 int ucma_query(struct ucma_call *c);

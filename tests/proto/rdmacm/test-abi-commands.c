@@ -36,9 +36,11 @@ static const struct row {
 	[RDMA_USER_CM_CMD_BIND] = { "BIND", 136, 0, 0, false, 0, 0 },
 	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = { "RESOLVE_ADDR", 272, 0, 0, false, 0, 0 },
 	[RDMA_USER_CM_CMD_JOIN_MCAST] = { "JOIN_MCAST", 152, 16, 4, true, 0, 0 },
+	[23] = { "RESOLVE_IB_SERVICE", 4, 0, 0, false, 0, -EINVAL },
+	[24] = { "WRITE_CM_EVENT", 320, 0, 0, false, 0, 0 },
 };
 
-_Static_assert(ARRAY_SIZE(rows) == 23, "a row a command");
+_Static_assert(ARRAY_SIZE(rows) == 25, "a row a command");
 
 static struct fixture {
 	struct world *w;
@@ -97,6 +99,9 @@ static void fill(uint32_t cmd, uint8_t *buf, uint32_t id)
 	case RDMA_USER_CM_CMD_JOIN_MCAST:
 		((struct rdma_ucm_join_mcast *)buf)->addr_size = 16;
 		memcpy(&((struct rdma_ucm_join_mcast *)buf)->addr, &dst, 16);
+		break;
+	case 24:
+		buf[8] = 18;	/* RDMA_CM_EVENT_USER */
 		break;
 	default:
 		break;

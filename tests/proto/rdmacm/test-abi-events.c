@@ -340,6 +340,35 @@ static void old_events(void **state)
 	}
 }
 
+/* An event that the program writes is read like any other, with its status and argument. */
+static void written(void **state)
+{
+	struct {
+		uint32_t id, reserved, event, status;
+		uint64_t arg;
+		uint8_t rest[296];
+	} cmd = {
+		.event = 18,
+		.status = 77,
+		.arg = 0x1122334455667788,
+	};
+	struct rdma_ucm_event_resp ev;
+
+	(void)state;
+	cmd.id = (uint32_t)c_create(cli, 42, RDMA_PS_TCP);
+	assert_int_equal(client_cmd(cli, 24, &cmd, sizeof(cmd), 0), 0);
+	c_expect(cli, (enum rdma_cm_event_type)18, &ev);
+	assert_int_equal(ev.uid, 42);
+	assert_int_equal(ev.id, cmd.id);
+	assert_int_equal(ev.status, 77);
+	assert_memory_equal(&ev.param, &cmd.arg, 8);
+	cmd.event = 15;
+	assert_int_equal(client_cmd(cli, 24, &cmd, sizeof(cmd), 0), -EINVAL);
+	cmd.event = 19;
+	cmd.id ^= 0x4000;
+	assert_int_equal(client_cmd(cli, 24, &cmd, sizeof(cmd), 0), -ENOENT);
+}
+
 static int join(struct client *c, uint32_t id, uint64_t uid, const char *group, uint16_t flags)
 {
 	struct rdma_ucm_join_mcast cmd = { .response = 0x1000, .uid = uid, .id = id,
@@ -502,6 +531,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_uid, setup, teardown),
 		cmocka_unit_test_setup_teardown(reported, setup, teardown),
 		cmocka_unit_test_setup_teardown(old_events, setup, teardown),
+		cmocka_unit_test_setup_teardown(written, setup, teardown),
 		cmocka_unit_test_setup_teardown(multicast, setup, teardown),
 		cmocka_unit_test_setup_teardown(multicast_old, setup, teardown),
 		cmocka_unit_test_setup_teardown(old_commands, setup, teardown),
