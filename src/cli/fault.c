@@ -94,7 +94,7 @@ static int wait_line(const char *line)
 
 	if (strncmp(line, "wait ", 5))
 		return 1;
-	if (sscanf(line + 5, " %lf%3[a-z] %n", &n, unit, &end) != 2 || line[5 + end] || n < 0)
+	if (sscanf(line + 5, " %lf%3[a-z] %n", &n, unit, &end) != 2 || line[5 + end] || !(n >= 0))
 		return -1;
 	if (!strcmp(unit, "ms"))
 		n /= 1e3;
@@ -125,20 +125,26 @@ static char *strip(char *line)
 static int run_file(struct ipc_conn *c, const char *path)
 {
 	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	char buf[LINE_MAX_BYTES];
+	char *buf = NULL;
+	size_t room = 0;
 	int rc = 0, no = 0;
 
 	if (!f) {
 		fprintf(stderr, "ruse fault: %s: %m\n", path);
 		return 1;
 	}
-	while (!rc && fgets(buf, sizeof(buf), f)) {
+	while (!rc && getline(&buf, &room, f) >= 0) {
 		char *line;
 
 		no++;
 		line = strip(buf);
 		if (!*line)
 			continue;
+		if (strlen(line) >= LINE_MAX_BYTES) {
+			fprintf(stderr, "ruse fault: line %d of %s is too long\n", no, path);
+			rc = 1;
+			break;
+		}
 		rc = wait_line(line);
 		if (rc < 0)
 			fprintf(stderr, "ruse fault: wait for so many us, ms or s\n");
@@ -148,6 +154,7 @@ static int run_file(struct ipc_conn *c, const char *path)
 		if (rc)
 			fprintf(stderr, "ruse fault: that was line %d of %s: %s\n", no, path, line);
 	}
+	free(buf);
 	if (f != stdin)
 		fclose(f);
 	return rc ? 1 : 0;

@@ -183,7 +183,7 @@ int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t 
 /* "up" or "on": true; "down" or "off": false */
 static int want(struct fabric_call *c, const char *yes, const char *no, bool *is)
 {
-	*is = !strcmp(c->word[1], yes);
+	*is = c->n == 3 && !strcmp(c->word[1], yes);
 	if (c->n != 3 || (!*is && strcmp(c->word[1], no)))
 		return fabric_refuse(c, "%s %s|%s %s", c->word[0], yes, no,
 				     !strcmp(yes, "up") ? "NODE/PORT" : "NODE");
