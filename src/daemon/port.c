@@ -122,9 +122,8 @@ static int member(void)
 	}
 	if (fd < 0)
 		return -errno;
+	/* No SO_REUSEADDR: with it another user could bind the port and take its traffic. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
-	/* Processes' sockets of multicast addresses have the port too. */
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	/*
 	 * Receive offload asks any member whether it takes trains: the filter, run that early,
 	 * may not find the packet's header, and then names slot 0.

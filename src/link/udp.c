@@ -242,8 +242,8 @@ static int join(const struct udp_ep *ep, int fd, const uint8_t mgid[16], uint32_
 	memcpy(&to.sin6_addr, mgid, 16);
 	memcpy(&m4.imr_multiaddr, mgid + 12, 4);
 	memcpy(&to4.sin_addr, mgid + 12, 4);
-	/* Bound to the group's address: not of the unicast group, whose members allow this. */
-	udp_setopt(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+	/* Bound to the group's address, it is not a member of the unicast sockets' group. */
+	udp_setopt(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	ret = v4 ? sys_bind(fd, (void *)&to4, sizeof(to4)) : sys_bind(fd, (void *)&to, sizeof(to));
 	if (ret)
 		return ret;
