@@ -152,10 +152,16 @@ on b "$RUSE_BUILD/ruse" stop --now >/dev/null 2>&1
 nsenter -t "${HOST[a]}" -n -m -- python3 -c '
 import socket, time
 s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
-s.bind(("::", 4791))
-time.sleep(600)' >/dev/null 2>&1 &
+while True:                         # until the last rused and its programs have let it go
+    try:
+        s.bind(("::", 4791))
+        break
+    except OSError:
+        time.sleep(0.05)
+print("bound", flush=True)
+time.sleep(600)' >"$T/thief" 2>&1 &
 thief=$!
-wait_for 5 eval 'on a cat /proc/net/udp6 | grep -q :12B7' || die "cannot take the port"
+wait_for 30 grep -q bound "$T/thief" || die "cannot take the port"
 port=$((port + 1))
 pair_on a a $port "ibv_rc_pingpong -d rxe_0 -g $(gid a 4) -p $port" \
 	"ibv_rc_pingpong -d rxe_0 -g $(gid a 4) -p $port ${ADDR4[a]}" || die "local, port taken"
