@@ -74,7 +74,7 @@ struct client {
 	char comm[16], sock_name[32];
 	int page_fd;		/* process page, -1 = none */
 	uint32_t place;		/* in the numbers of its objects (RES_ID); 0: not told of yet */
-	int notify_fd;		/* eventfd: the host page has changed; -1 = none */
+	int notify_fd;		/* our end of a socket pair: the host page has changed; -1 = none */
 	uint32_t nctx[HOST_MAX_DEVS];
 	struct list_head netlink;
 	uint32_t nnetlink;

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "abi/ucma/ucma.h"
@@ -97,7 +97,7 @@ static int do_hello(struct msg *m)
 	struct ipc_hello_reply rep = { .pid = (uint32_t)getpid() };
 	struct client *c = m->c;
 	struct ipc_hello q;
-	int rc;
+	int rc, sv[2];
 
 	memcpy(&q, m->body, sizeof(q));
 	if (c->hello || (m->nfds > 1 && m->nfds != 3))
@@ -129,10 +129,13 @@ static int do_hello(struct msg *m)
 	}
 	if (!c->proc)
 		return answer(m, 0, &rep, sizeof(rep), c->r->page_fd);
-	c->notify_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (c->notify_fd < 0)
+	/* Datagrams: the process sees no hang-up there when rused has died. */
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv))
 		return answer_error(m, -errno);
-	return answer_fds(m, &rep, sizeof(rep), (int[]){ c->r->page_fd, c->notify_fd }, 2);
+	c->notify_fd = sv[0];
+	rc = answer_fds(m, &rep, sizeof(rep), (int[]){ c->r->page_fd, sv[1] }, 2);
+	close(sv[1]);
+	return rc;
 }
 
 /* The socket that the block's packets come to, or -errno: then there are only links to this host. */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "abi/sysfs/sysfs.h"
@@ -59,14 +60,22 @@ void host_page_begin(struct rused *r)
 	smp_wmb();
 }
 
+/*
+ * O_NONBLOCK of a descriptor is of the file description, and its other owners can clear it:
+ * only MSG_DONTWAIT keeps this from blocking. EAGAIN: earlier messages are still unread.
+ */
 static void notify(struct rused *r, const char *what)
 {
 	static const uint64_t one = 1;
 	struct client *c;
 
-	list_for_each_entry(c, &r->clients, node)
-		if (c->notify_fd >= 0 && write(c->notify_fd, &one, sizeof(one)) < 0)
+	list_for_each_entry(c, &r->clients, node) {
+		if (c->notify_fd < 0)
+			continue;
+		if (send(c->notify_fd, &one, sizeof(one), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+		    errno != EAGAIN)
 			log_debug("pid %d: not told of %s: %m", c->pid, what);
+	}
 }
 
 void host_page_end(struct rused *r, const char *what)

@@ -26,7 +26,7 @@
 #define IPC_RUNDIR_MAX 96	/* with "/rused.sock" it must fit into sun_path */
 
 enum ipc_type {
-	/* First of a process. ipc_hello; ipc_hello_reply, the host page, an eventfd: it has changed. */
+	/* First of a process. ipc_hello; ipc_hello_reply, the host page, a socket, readable when it has changed. */
 	IPC_HELLO = 1,
 	/*
 	 * Leases one more block of QP numbers. Body ipc_lease; reply ipc_lease, with the block's
