@@ -3,10 +3,18 @@
  * Where rused of this user and network namespace is found.
  *
  * $RUSE_DIR as it is; else a directory named by the inode of the network
- * namespace below $XDG_RUNTIME_DIR/ruse or /tmp/ruse-UID. /tmp is everybody's:
- * a directory that another user made first, or that others may write, is
- * refused (-EPERM), not used.
+ * namespace, below the first of these that can be had:
+ *
+ *	$XDG_RUNTIME_DIR/ruse, /run/user/UID/ruse
+ *	/tmp/ruse-UID
+ *	/tmp/ruse-UID.RANDOM
+ *
+ * UID is the user's outside of the user namespace: root of two such namespaces
+ * is two users. Everybody can write to /tmp: a directory that another user made
+ * first, or that others may write, is not used, and the next choice is. The last is
+ * found by a look at /tmp; of several the first by name counts.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +22,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/rand.h"
 #include "base/sys.h"
 #include "ipc/ipc.h"
 #include "ipc/ipc_internal.h"
+
+#define NETNS_MAX 24		/* "/" and an inode's number */
+#define RIVAL_NS (20 * NS_MS)	/* from a look at /tmp to the directory made because of it */
 
 void ipc_sleep(ns_t ns)
 {
@@ -70,6 +82,113 @@ static int explicit_dir(const char *env, char *path, size_t size)
 	return make_dir(path);
 }
 
+/* The user as the parent user namespace knows it; of the first namespace it is the effective uid. */
+static unsigned int outer_uid(void)
+{
+	unsigned int uid = (unsigned int)sys_call(SYS_geteuid), first, outer, count;
+	int fd = sys_openat(AT_FDCWD, "/proc/self/uid_map", O_RDONLY | O_CLOEXEC, 0);
+	ssize_t n = -1;
+	char text[4096];
+
+	if (fd >= 0) {
+		n = sys_read(fd, text, sizeof(text) - 1);
+		sys_close(fd);
+	}
+	text[max(n, (ssize_t)0)] = '\0';
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (sscanf(line, "%u %u %u", &first, &outer, &count) == 3 && uid >= first &&
+		    uid - first < count)
+			return outer + (uid - first);
+	}
+	return uid;
+}
+
+struct entry {			/* linux_dirent64 */
+	uint64_t ino;
+	int64_t off;
+	uint16_t len;
+	uint8_t type;
+	char name[];
+};
+
+/* Takes the entry's name into path if it begins so, is a directory of ours, and before what is there. */
+static void take_entry(const struct entry *e, const char *prefix, char *path, size_t size)
+{
+	char try[IPC_RUNDIR_MAX];
+	int n;
+
+	if (strncmp(e->name, prefix, strlen(prefix)))
+		return;
+	n = snprintf(try, sizeof(try), "/tmp/%s", e->name);
+	if (n > 0 && (size_t)n < min(size, sizeof(try)) && !check_dir(try) &&
+	    (!*path || strcmp(try, path) < 0))
+		strcpy(path, try);
+}
+
+/* The first by name of the directories in /tmp whose name begins so and that are ours, into path. */
+static int find_random(char *path, size_t size, const char *prefix)
+{
+	_Alignas(struct entry) char buf[4096];
+	long n;
+	int fd;
+
+	*path = '\0';
+	fd = sys_openat(AT_FDCWD, "/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	while ((n = sys_call(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
+		for (long at = 0; at < n;) {
+			const struct entry *e = (const void *)(buf + at);
+
+			take_entry(e, prefix, path, size);
+			at += e->len;
+		}
+	sys_close(fd);
+	if (n < 0)
+		return (int)n;
+	return *path ? 0 : -ENOENT;
+}
+
+static int random_dir(char *path, size_t size, unsigned int uid)
+{
+	char prefix[32];
+	int rc;
+
+	snprintf(prefix, sizeof(prefix), "ruse-%u.", uid);
+	rc = find_random(path, size, prefix);
+	if (rc != -ENOENT)
+		return rc;
+	snprintf(path, size, "/tmp/%s%08x", prefix, rand_u32());
+	rc = make_dir(path);
+	if (rc)
+		return rc;
+	/* Another process may have made one too: the first by name is for both. */
+	ipc_sleep(RIVAL_NS);
+	return find_random(path, size, prefix);
+}
+
+/* The directory that those of all network namespaces are in. */
+static int user_dir(char *path, size_t size)
+{
+	const char *env = secure_getenv("XDG_RUNTIME_DIR");
+	unsigned int uid = outer_uid();
+	char run[32];
+
+	snprintf(run, sizeof(run), "/run/user/%u", uid);
+	/* After su or sudo -E it is the other user's: then as if unset. */
+	for (int i = 0; i < 2; i++, env = run) {
+		if (!env || *env != '/' || strlen(env) + sizeof("/ruse") + NETNS_MAX > size ||
+		    check_dir(env))
+			continue;
+		snprintf(path, size, "%s/ruse", env);
+		if (!make_dir(path))
+			return 0;
+	}
+	snprintf(path, size, "/tmp/ruse-%u", uid);
+	return make_dir(path) ? random_dir(path, size, uid) : 0;
+}
+
 int ipc_rundir(char *path, size_t size)
 {
 	const char *env = secure_getenv("RUSE_DIR");
@@ -81,19 +200,13 @@ int ipc_rundir(char *path, size_t size)
 	if (env && *env)
 		return explicit_dir(env, path, size);
 	rc = (int)sys_call(SYS_newfstatat, AT_FDCWD, "/proc/self/ns/net", &ns, 0);
+	if (!rc)
+		rc = user_dir(path, size);
 	if (rc)
 		return rc;
-	env = secure_getenv("XDG_RUNTIME_DIR");
-	/* After su or sudo -E it is the other user's: then as if unset. */
-	if (env && *env == '/' && !check_dir(env))
-		n = (size_t)snprintf(path, size, "%s/ruse", env);
-	else
-		n = (size_t)snprintf(path, size, "/tmp/ruse-%u", (unsigned int)sys_call(SYS_geteuid));
-	if (n + 24 > size)
+	n = strlen(path);
+	if (n + NETNS_MAX > size)
 		return -ENAMETOOLONG;
-	rc = make_dir(path);
-	if (rc)
-		return rc;
 	snprintf(path + n, size - n, "/%llu", (unsigned long long)ns.st_ino);
 	return make_dir(path);
 }
