@@ -189,6 +189,27 @@ static void watch_death(struct client *c)
 		close(fd);
 }
 
+/*
+ * Closes a connection that is not served. Its HELLO, if it is there, is read and answered with the
+ * error; a close() with unread data would be a reset. A client without an answer tries again.
+ */
+static void refuse(int fd, int error)
+{
+	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS;
+	char body[IPC_MAX];
+	size_t len = sizeof(body);
+	struct ipc_hdr h;
+
+	if (!ipc_recv(fd, MSG_DONTWAIT, &h, body, &len, fds, &nfds)) {
+		h = (struct ipc_hdr){ .version = IPC_VERSION, .type = h.type,
+				      .flags = IPC_F_REPLY, .seq = h.seq, .error = error };
+		ipc_send(fd, &h, NULL, 0, NULL, 0);
+		for (int i = 0; i < nfds; i++)
+			close(fds[i]);
+	}
+	close(fd);
+}
+
 static void client_new(struct rused *r, int fd)
 {
 	struct ucred cr = { 0 };
@@ -203,7 +224,7 @@ static void client_new(struct rused *r, int fd)
 	c = r->nclients < MAX_CLIENTS ? calloc(1, sizeof(*c)) : NULL;
 	if (!c) {
 		log_warn("pid %d refused: %u clients are too many", cr.pid, r->nclients);
-		close(fd);
+		refuse(fd, -EUSERS);
 		return;
 	}
 	c->r = r;
@@ -216,7 +237,7 @@ static void client_new(struct rused *r, int fd)
 	c->pidfd.fn = client_died;
 	list_init(&c->netlink);
 	if (loop_add(&r->loop, &c->sock, fd, EPOLLIN)) {
-		close(fd);
+		refuse(fd, -ENOMEM);
 		free(c);
 		return;
 	}
@@ -234,9 +255,9 @@ static void refuse_one(struct rused *r, int lfd)
 	log_warn("out of descriptors: a client is refused");
 	if (r->spare >= 0)
 		close(r->spare);
-	fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC);
+	fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
-		close(fd);
+		refuse(fd, -EMFILE);
 	r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
