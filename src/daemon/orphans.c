@@ -87,7 +87,8 @@ static void orphan_died(struct loop_fd *f, uint32_t events)
 	list_add_tail(&o->node, &o->r->loop.dead);
 }
 
-static void adopt(struct rused *r, uint32_t block, const struct record *rec)
+/* False: its process is dead. */
+static bool adopt(struct rused *r, uint32_t block, const struct record *rec)
 {
 	struct orphan *o;
 	int fd;
@@ -95,20 +96,20 @@ static void adopt(struct rused *r, uint32_t block, const struct record *rec)
 	if (rec->pid <= 0) {
 		/* Nobody can tell us whether it lives: kept as long as we live. */
 		lease_orphan(&r->leases, block, 0, rec->slot);
-		return;
+		return true;
 	}
 	fd = (int)syscall(SYS_pidfd_open, rec->pid, 0);
 	if (fd < 0 || start_time(rec->pid) != rec->start) {
 		if (fd >= 0)
 			close(fd);
-		return;
+		return false;
 	}
 	o = calloc(1, sizeof(*o));
 	if (!o || loop_add(&r->loop, &o->pidfd, fd, EPOLLIN)) {
 		close(fd);
 		free(o);
 		lease_orphan(&r->leases, block, rec->pid, rec->slot);
-		return;
+		return true;
 	}
 	o->r = r;
 	o->block = block;
@@ -116,6 +117,7 @@ static void adopt(struct rused *r, uint32_t block, const struct record *rec)
 	list_add_tail(&o->node, &r->orphans);
 	lease_orphan(&r->leases, block, rec->pid, rec->slot);
 	log_info("block %u still belongs to pid %d", block, rec->pid);
+	return true;
 }
 
 int orphans_load(struct rused *r)
@@ -129,14 +131,15 @@ int orphans_load(struct rused *r)
 	if (fd < 0)
 		return -errno;
 	n = pread(fd, recs, sizeof(recs), 0);
-	if (ftruncate(fd, 0) || ftruncate(fd, sizeof(recs))) {
+	if (ftruncate(fd, sizeof(recs))) {
 		close(fd);
 		return -errno;
 	}
 	r->lease_file = fd;
+	/* Records of the living stay where they are: a kill at any point here loses none. */
 	for (b = 1; n > 0 && b < (size_t)n / sizeof(recs[0]); b++)
-		if (recs[b].pid)
-			adopt(r, b, &recs[b]);
+		if (recs[b].pid && !adopt(r, b, &recs[b]))
+			lease_changed(&r->leases, b);
 	return 0;
 }
 
