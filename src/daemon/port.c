@@ -257,16 +257,17 @@ int port_want(struct rused *r)
 	return rc;
 }
 
-/* A slot that no block has or had a moment ago; 0: none. */
-static uint32_t slot_free(const struct rused *r)
+/* A slot that no block has, nor, if it rests, had a moment ago; 0: none. */
+static uint32_t slot_free(const struct rused *r, bool rests)
 {
 	static bool used[PORT_SLOTS];
 
 	memset(used, 0, sizeof(used));
 	for (uint32_t b = 1; b < LEASE_BLOCKS; b++) {
 		const struct lease *l = &r->leases.block[b];
+		bool rest = rests && r->loop.now < l->rest;
 
-		if (l->slot < PORT_SLOTS && (l->proc || l->orphan || r->loop.now < l->rest))
+		if (l->slot < PORT_SLOTS && (l->proc || l->orphan || rest))
 			used[l->slot] = true;
 	}
 	for (uint32_t i = 1; i < r->port.nslots; i++)
@@ -284,11 +285,18 @@ int port_lease(struct rused *r, uint32_t block)
 		return rc;
 	if (l->slot && l->slot < r->port.nslots)
 		return r->port.slot[l->slot];
-	slot = (int)slot_free(r);
+	slot = (int)slot_free(r, true);
 	if (!slot)
 		slot = slot_add(r);
+	/* Many short programs: what comes late for a block that rests is steered to slot 0. */
+	if (slot == -ENOSPC && slot_free(r, false))
+		slot = (int)slot_free(r, false);
 	if (slot < 0)
 		return slot;
+	/* A block that rests and is asked for again must not share it. */
+	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
+		if (r->leases.block[b].slot == (uint32_t)slot)
+			r->leases.block[b].slot = 0;
 	drain(r->port.slot[slot]);
 	l->slot = (uint32_t)slot;
 	lease_changed(&r->leases, block);
