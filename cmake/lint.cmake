@@ -22,6 +22,8 @@ ruse_lint(layers NEEDS python3 COMMAND tools/layers)
 ruse_lint(objects NEEDS python3 COMMAND tools/layers --objects ${CMAKE_BINARY_DIR})
 ruse_lint(sizes NEEDS python3 COMMAND tools/sizes)
 ruse_lint(spdx NEEDS git COMMAND tools/spdx)
+ruse_lint(words NEEDS git COMMAND tools/words)
+ruse_lint(documents NEEDS git COMMAND tools/documents)
 ruse_lint(format NEEDS clang-format COMMAND
   sh -c "find src tests doc/platform -name '*.[ch]' -print0 | xargs -0 tools/format")
 ruse_lint(shellcheck NEEDS shellcheck COMMAND
