@@ -50,7 +50,7 @@ clean:
 help:
 	@echo "make            build/ruse, build/rused and build/libruse.so"
 	@echo "make run        the device, and ibv_rc_pingpong between two processes on it"
-	@echo "make test       all tests that fit into 25 minutes on two cores"
+	@echo "make test       all tests but the long ones, some 43 minutes on two cores"
 	@echo "make test-long  the rest: every loss mask, long fuzzing"
 	@echo "make lint       layers, sizes, format, static analysis"
 	@echo "make bench      figures beside the machine's limits: a table and build/bench.json"
