@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two hosts, a CM each, and a wire that loses, doubles and delays what it is told
- * to, by the number of the MAD. Virtual time.
+ * Simulated CM network: two hosts, each with a CM, in virtual time. The wire between them loses,
+ * duplicates and delays the MADs whose numbers are set in the masks of struct cm_sim.
  */
 #ifndef RUSE_TESTS_PROTO_CM_SIM_H
 #define RUSE_TESTS_PROTO_CM_SIM_H
@@ -20,13 +20,13 @@ struct net_host {
 	struct cm *cm;
 	struct cm_device dev;
 	uint8_t gid[16];
-	struct cm_id *id;		/* of the connection */
+	struct cm_id *id;		/* the connection's id */
 	struct cm_id *listener;
-	uint8_t log[SIM_LOG];		/* events of id, in their order */
+	uint8_t log[SIM_LOG];		/* events in the order of their arrival */
 	uint32_t events;
 	uint32_t count[IB_CM_EVENT_COUNT];
-	int reason, status;		/* of the last REJ; SIDR_REP or APR */
-	uint32_t qpn;			/* what the last REQ, REP or SIDR_REP said of the peer's */
+	int reason, status;		/* of the last REJ; of the last SIDR_REP or APR */
+	uint32_t qpn;			/* the peer's QP number in the last REQ, REP or SIDR_REP */
 	uint8_t data[256];		/* private data of the last event */
 	bool send_fails;
 };
@@ -34,9 +34,9 @@ struct net_host {
 struct cm_sim {
 	struct net_host host[2];
 	ns_t now;
-	uint32_t sent;			/* MADs so far */
-	uint64_t drop, twice, late;	/* masks of their numbers */
-	ns_t delay;			/* of what is late */
+	uint32_t sent;			/* MADs sent so far */
+	uint64_t drop, twice, late;	/* bit n: MAD number n is lost, duplicated, delayed */
+	ns_t delay;			/* of delayed MADs and of duplicates */
 	bool roce;
 	struct net_mad {
 		ns_t due;
@@ -45,26 +45,29 @@ struct cm_sim {
 		uint8_t mad[CM_MAD_LEN];
 	} wire[SIM_WIRE];
 	uint32_t on_wire;
-	uint16_t attrs[SIM_WIRE];	/* of what was sent, in order */
-	uint8_t last[2][CM_MAD_LEN];	/* that each host has sent */
-	cm_handler handler;		/* of both hosts' ids */
+	uint16_t attrs[SIM_WIRE];	/* attribute ID of each MAD sent, in order */
+	uint8_t last[2][CM_MAD_LEN];	/* the last MAD that each host sent */
+	cm_handler handler;		/* event handler of both hosts' ids */
 };
 
 void net_start(struct cm_sim *s, cm_handler handler);
-/* Destroys what is left, runs until all is quiet, and wants nothing to be left. */
+/* Destroys the remaining ids, runs until nothing is due, and asserts that both CMs are empty. */
 void net_stop(struct cm_sim *s);
 struct net_host *net_host(const struct cm_id *id);
-/* Notes the event; call it first in a handler. The id becomes the host's. */
+/*
+ * Records the event in the host's fields and makes the id the host's `id`; call it first in a
+ * handler. Returns the host.
+ */
 struct net_host *net_note(struct cm_id *id, const struct cm_event *ev);
-/* Lets time pass until nothing is due before `until`. */
+/* Runs all deliveries and timers due until virtual time `until`. */
 void net_run(struct cm_sim *s, ns_t until);
-/* The path from a host to the other. */
+/* Fills in the path from host `from` to the other host. */
 void net_path(const struct cm_sim *s, uint32_t from, struct cm_path *path);
-/* A REQ of type RC with 15 retries from the host. */
+/* Sends a REQ for an RC QP with 15 CM retries from host `from`. Returns as cm_send_req(). */
 int net_connect(struct cm_sim *s, uint32_t from, uint64_t service);
-/* How often the wire has seen this attribute. */
+/* Number of MADs sent with this attribute ID, lost ones included. */
 uint32_t net_sent(const struct cm_sim *s, uint16_t attr);
-/* cm_input() of a MAD as if the other host had sent it. */
+/* Passes a MAD to cm_input() of host `to` as if the other host had sent it. */
 void net_inject(struct cm_sim *s, uint32_t to, const uint8_t mad[CM_MAD_LEN]);
 
 #endif

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Ends of a simulated connection: objects, posting, polling, and time. */
+/*
+ * The two ends of a simulated connection (sim.h): creation of their objects, QP transitions,
+ * posting to the rings as librxe does, polling of CQs, and the loop that advances virtual time.
+ */
 #include <rdma/ib_user_verbs.h>
 #include "sim.h"
 
-/* Local write, remote write, read, atomic, bind, and FLUSH_GLOBAL of 6.3. */
+/* Local write, remote write, remote read, atomic, MW bind, and FLUSH_GLOBAL of Linux 6.3. */
 #define ALL_ACCESS 0x11f
 #define MAX_STEPS 1000000
 
@@ -114,7 +117,10 @@ struct sim_cfg sim_defaults(void)
 	};
 }
 
-/* Attributes that each transition requires (abi.md G1). */
+/*
+ * Attributes that the transition requires; for UC and UD those of the type's row in the kernel's
+ * qp_state_table.
+ */
 static uint32_t modify_mask(uint8_t type, enum qp_state to, enum qp_state from)
 {
 	if (type == QPT_UD)
@@ -160,7 +166,9 @@ int sim_try_modify(struct sim_end *e, enum qp_state to)
 	err = qp_modify(e->qp, mask, &attr, 0, to, &old, &new);
 	if (err)
 		return err;
-	/* The field has three bits, and some masks lose more than seven attempts. */
+	/*
+	 * retry_cnt has three bits in the ABI, but some loss masks need more than seven attempts.
+	 */
 	if (mask & IB_QP_RETRY_CNT)
 		e->qp->attr.retry_cnt = c->retry;
 	xp_modified(e->qp, old, mask, s->now);
@@ -176,7 +184,7 @@ void sim_connect(struct sim *s, const struct sim_cfg *cfg)
 {
 	struct ib_uverbs_wc wc;
 
-	/* cmocka puts its own handler up for each test. */
+	/* cmocka installs its own signal handlers before each test; restore the handler of umem. */
 	umem_test_handler();
 	sim_link_drop(s);
 	s->cfg = *cfg;
@@ -244,7 +252,10 @@ void sim_post(struct sim_end *e, const struct sim_wr *wr)
 		w->wr.wr.mw.rkey = wr->rkey;
 		w->wr.wr.mw.access = wr->access;
 	} else if (wr->op == OP_FLUSH) {
-		/* As Linux 6.3 has it: address, length, rkey, type, level. */
+		/*
+		 * Layout of the FLUSH work request in Linux 6.3: address, length, rkey, type,
+		 * level.
+		 */
 		struct {
 			uint64_t va;
 			uint32_t len, rkey;

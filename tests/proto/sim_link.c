@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The simulated link: a list of packets by time of arrival. */
+/*
+ * The simulated link of sim.h: a list of packets by time of arrival. sim_send() decides whether a
+ * packet is lost, delayed or duplicated; sim_deliver() gives the next one to its QP.
+ */
 #include <errno.h>
 #include "sim.h"
 
@@ -11,7 +14,7 @@ static void pkt_free(struct sim *s, struct sim_pkt *p)
 	free(p);
 }
 
-/* Takes the payload as a wire (a copy) or as shared memory would (a reference). */
+/* Copies the payload, as a wire does, or with by_ref keeps a reference to it, as shm does. */
 static int pkt_payload(struct sim *s, struct sim_pkt *p, const struct seg *seg)
 {
 	if (seg->niov)
@@ -43,7 +46,7 @@ static int fly(struct sim *s, int to, const struct seg *seg, ns_t at)
 		free(p);
 		return -EFAULT;
 	}
-	/* Behind all that arrive earlier or at the same time. */
+	/* Insert behind all packets that arrive earlier or at the same time. */
 	while (where->prev != &s->flying) {
 		q = list_entry(where->prev, struct sim_pkt, entry);
 		if (q->at <= at)
@@ -103,7 +106,7 @@ static int sim_send(struct link *l, const struct seg *seg)
 	return rc;
 }
 
-/* By reference, what is in flight with payload of this QP cannot be read any more: lost. */
+/* With by_ref, segments in flight whose payload belongs to this QP become unreadable: drop them. */
 static void sim_revoke(struct link *l, uint32_t sqpn)
 {
 	struct sim_end *e = container_of(l, struct sim_end, link);
@@ -122,7 +125,7 @@ static bool sim_behind(struct link *l)
 	return container_of(l, struct sim_end, link)->sim->behind;
 }
 
-/* Who sleeps for it gets room for one more. */
+/* The caller waits for room: make room for one more packet, unless the test says `stuck`. */
 static bool sim_wait_room(struct link *l)
 {
 	struct sim_end *e = container_of(l, struct sim_end, link);
@@ -165,7 +168,7 @@ void sim_deliver(struct sim *s)
 	struct sim_pkt *p = list_first_entry(&s->flying, struct sim_pkt, entry);
 	struct sim_end *to = &s->end[p->to];
 
-	/* Off the list first: the receiver may revoke. */
+	/* Take it off the list first: xp_input() may revoke packets in flight. */
 	list_del(&p->entry);
 	if (p->seg.dqpn == to->qp->qpn && !(s->arrival && s->arrival(s, p->to, &p->seg)))
 		xp_input(to->qp, &p->seg, &to->link, s->now);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the kernel's CM has sent in the recorded captures, said again by ours: for
- * each MAD its sender's consumer makes the call that the kernel's has made, and
- * what comes out is the same, byte for byte, but for the communication ids that
- * each CM draws for itself; the other CM then gets it. Every connection comes to
- * the end that it had.
+ * Replays the kernel's CM captures (tests/data/kernel-rxe) with the project's CM. For each MAD the
+ * test makes the call that the consumer of the kernel's CM made, and compares the MAD that comes
+ * out with the captured one byte by byte; only the communication ids, which each CM chooses itself,
+ * are translated. The MAD then goes to the other CM. Every connection must end as it did in the
+ * capture.
  */
 #include <dirent.h>
 #include "cm/cm.h"
@@ -22,7 +22,7 @@ struct host {
 	struct cm_id *listener;
 	struct {
 		struct cm_id *id;
-		uint32_t theirs;	/* the kernel's local id */
+		uint32_t theirs;	/* the kernel's local communication ID */
 	} ids[MAX_IDS];
 	uint32_t n;
 	uint8_t out[CM_MAD_LEN];
@@ -100,7 +100,10 @@ static struct host *host_of(const uint8_t gid[16])
 	return NULL;
 }
 
-/* Index of our id for the kernel's, or of one that has none yet and that peer. */
+/*
+ * Index of the id with the kernel's local ID `theirs`, or of one with no such ID yet whose remote
+ * ID is `remote`.
+ */
 static uint32_t find(struct host *h, uint32_t theirs, uint32_t remote)
 {
 	uint32_t i;
@@ -215,7 +218,10 @@ static int say_sidr_rep(const struct mad *m, struct cm_id *id)
 	return cm_send_sidr_rep(id, &r, now);
 }
 
-/* Our number for the kernel's, as the other side knows it. */
+/*
+ * The local ID that stands for the kernel's `theirs` on this host; `theirs` itself if there is
+ * none.
+ */
 static uint32_t translate(struct host *h, uint32_t theirs)
 {
 	uint32_t i;
@@ -226,7 +232,7 @@ static uint32_t translate(struct host *h, uint32_t theirs)
 	return theirs;
 }
 
-/* The kernel's MAD with our ids; bytes of the id in the TID stand in the same odd order. */
+/* Copies the kernel's MAD with the ids translated. The TID holds the id in reversed byte order. */
 static void with_our_ids(struct host *h, const struct mad *m, uint16_t attr, uint8_t *mad)
 {
 	uint32_t tid_id = get_le32(m->data + 12), ours;
@@ -247,7 +253,10 @@ static void with_our_ids(struct host *h, const struct mad *m, uint16_t attr, uin
 		       translate(h->peer, GET(uint32_t, REP_REMOTE_COMM_ID)));
 }
 
-/* Makes the sender's consumer do what the kernel's did; a REJ of no listener was made already. */
+/*
+ * Makes the call that produced this MAD. A REJ needs none: the CM sends it itself when there is no
+ * listener.
+ */
 static void say(struct host *h, const struct mad *m, uint16_t attr)
 {
 	uint32_t theirs = GET(uint32_t, REP_LOCAL_COMM_ID), i = 0;
@@ -292,7 +301,7 @@ static void deliver(struct host *from, struct host *to, const uint8_t out[CM_MAD
 	cm_input(to->cm, &av, mad, now);
 }
 
-/* A service is listened for when the kernel has not said that it is not. */
+/* Listens for the service of this REQ unless the capture holds a REJ of it. */
 static void listen_for(struct host *h, const struct mad *m, uint32_t left)
 {
 	uint64_t id = cm_get(m->data, CM_REQ_LOCAL_COMM_ID);
@@ -308,7 +317,7 @@ static void listen_for(struct host *h, const struct mad *m, uint32_t left)
 		  ~0ull);
 }
 
-/* DREQs, and DREPs, that met on their way: their senders had not had the other's yet. */
+/* True if the peer sent the same DREQ or DREP before it received this one (they cross). */
 static bool crosses(const struct mad *m, uint32_t left)
 {
 	uint16_t attr = get_be16(m->data + 16);
@@ -336,7 +345,7 @@ static void replay(uint32_t count)
 		struct host *h = host_of(mads[i].sgid), *to = host_of(mads[i].dgid);
 
 		assert_true(cm_msg_hdr(mads[i].data, &hdr));
-		/* Said before: a repetition. */
+		/* Skip retransmissions. */
 		for (k = 0; k < i && memcmp(mads[k].data, mads[i].data, CM_MAD_LEN) != 0; k++)
 			;
 		if (k < i)
@@ -374,7 +383,10 @@ static void replay(uint32_t count)
 	}
 }
 
-/* The MAD of an Ethernet frame with a UD packet to QP 1, or NULL. */
+/*
+ * The MAD in an Ethernet frame that holds a UD packet to QP 1, or NULL if it is none of the CM
+ * class.
+ */
 static const uint8_t *cm_mad_of(const uint8_t *f, uint32_t len, struct mad *m)
 {
 	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };

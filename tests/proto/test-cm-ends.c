@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How connections do not come about, and how they end: rejections, silence, MRA,
- * peers that restart, REQs that cross, ids that are destroyed, devices that go.
+ * Connections that fail and connections that end: rejection, silent peers, MRA, restarted peers,
+ * crossing REQs, destroyed ids, removed devices. Two CMs run on the simulated network of cm_sim.h
+ * in virtual time; masks say which MADs are lost, duplicated or delayed.
  */
 #include <errno.h>
 #include "cm_sim.h"
@@ -11,7 +12,7 @@
 static struct cm_sim s;
 static struct net_host *const a = &s.host[SIM_A], *const b = &s.host[SIM_B];
 
-static enum ib_cm_rej_reason reason;	/* of reject_all */
+static enum ib_cm_rej_reason reason;	/* the reason that reject_all() sends */
 static uint8_t pattern[256];
 
 static int quiet(struct cm_id *id, const struct cm_event *ev, ns_t now)
@@ -77,7 +78,7 @@ static void listen_on(struct net_host *h)
 	assert_int_equal(cm_listen(h->listener, SIM_SERVICE, ~0ull), 0);
 }
 
-/* Both ends stand. */
+/* Connects A to B and asserts that both ids are ESTABLISHED. */
 static void establish(void)
 {
 	listen_on(b);
@@ -87,7 +88,9 @@ static void establish(void)
 	assert_int_equal(b->id->state, IB_CM_ESTABLISHED);
 }
 
-/* Whatever is lost, doubled or late, the active side hears of one rejection. */
+/*
+ * Under each mask of lost, duplicated or delayed MADs the active side gets exactly one REJ event.
+ */
 static void test_reject(void **state)
 {
 	uint64_t mask;
@@ -101,7 +104,7 @@ static void test_reject(void **state)
 		else
 			s.late = mask - 512;
 		reason = (enum ib_cm_rej_reason)(1 + mask % 35);
-		/* STALE_CONN and TIMEOUT: tests of their own. */
+		/* STALE_CONN and TIMEOUT have tests of their own. */
 		if (reason == IB_CM_REJ_STALE_CONN || reason == IB_CM_REJ_TIMEOUT)
 			reason = IB_CM_REJ_NO_QP;
 		listen_on(b);
@@ -133,7 +136,7 @@ static void test_no_listener(void **state)
 	net_stop(&s);
 }
 
-/* A path that leads elsewhere: a REJ that says where it would be right. */
+/* A REQ with a wrong GID is rejected, and the REJ holds the right GID (ARI). */
 static void test_wrong_gid(void **state)
 {
 	uint8_t mad[CM_MAD_LEN];
@@ -151,7 +154,7 @@ static void test_wrong_gid(void **state)
 	assert_memory_equal(s.last[SIM_B] + CM_OFF_REJ_ARI, b->gid, 16);
 	net_run(&s, s.now + NS_S);
 	assert_int_equal(a->reason, IB_CM_REJ_INVALID_GID);
-	/* An alternate path with a LID but no such GID. */
+	/* An alternate path with a LID but an unknown GID. */
 	mad[CM_OFF_REQ_PRIMARY_REMOTE_PORT_GID] ^= 1;
 	cm_set(mad, CM_REQ_ALTERNATE_LOCAL_PORT_LID, 7);
 	net_inject(&s, SIM_B, mad);
@@ -161,7 +164,11 @@ static void test_wrong_gid(void **state)
 	net_stop(&s);
 }
 
-/* abi.md G8: 2 * 1024 + 4096 ms, 16 times; REP by what the REQ says: 4096 ms. */
+/*
+ * Silent peer: the REQ goes out 16 times, every 2 * 1024 + 4096 ms (packet life time and the peer's
+ * response timeout, as in the kernel); the REP 16 times, every 4096 ms, the timeout that the REQ
+ * states.
+ */
 static void test_silence(void **state)
 {
 	ns_t start;
@@ -195,7 +202,7 @@ static void test_silence(void **state)
 	net_stop(&s);
 }
 
-/* DREQs nobody answers; then timewait: 4.096 us * 2^19, which is 2048 ms here. */
+/* DREQs without an answer, then timewait: 4.096 us * 2^19, about 2048 ms. */
 static void test_silent_disconnect(void **state)
 {
 	ns_t start;
@@ -216,7 +223,9 @@ static void test_silent_disconnect(void **state)
 	net_stop(&s);
 }
 
-/* After an MRA the REQ waits for its service timeout and a packet life time, 2^16 + 2^11 ms. */
+/*
+ * After an MRA the REQ waits for the MRA's service timeout and a packet life time: 2^16 + 2^11 ms.
+ */
 static void test_mra(void **state)
 {
 	ns_t start;
@@ -235,7 +244,7 @@ static void test_mra(void **state)
 	assert_int_equal(net_sent(&s, CM_ATTR_REQ), 1);
 	net_run(&s, start + (65536 + 2048) * NS_MS);
 	assert_int_equal(net_sent(&s, CM_ATTR_REQ), 2);
-	/* The duplicate is answered with the same MRA. */
+	/* The duplicate REQ is answered with the same MRA. */
 	net_run(&s, s.now + NS_MS);
 	assert_int_equal(net_sent(&s, CM_ATTR_MRA), 2);
 	assert_memory_equal(s.last[SIM_B] + CM_OFF_MRA_PRIVATE_DATA, pattern, 222);
@@ -243,7 +252,10 @@ static void test_mra(void **state)
 	net_stop(&s);
 }
 
-/* The peer has forgotten all and comes again with the same QP: its old connection is over. */
+/*
+ * The peer has lost its state and connects again with the same QP number: the old connection is
+ * stale and ends.
+ */
 static void test_restart(void **state)
 {
 	struct cm_id *old;
@@ -260,7 +272,7 @@ static void test_restart(void **state)
 	net_run(&s, s.now + NS_MS);
 	assert_int_equal(a->reason, IB_CM_REJ_STALE_CONN);
 	assert_int_equal(a->id->state, IB_CM_TIMEWAIT);
-	/* B's DREQ finds nobody, who answers all the same. */
+	/* B's DREQ matches no id at A; A's CM answers it with a DREP nevertheless. */
 	assert_ptr_equal(b->id, old);
 	assert_int_equal(old->state, IB_CM_TIMEWAIT);
 	assert_int_equal(b->count[IB_CM_DREP_RECEIVED], 1);
@@ -273,7 +285,10 @@ static void test_restart(void **state)
 	net_stop(&s);
 }
 
-/* A REP from a QP that another connection has: the same from the other side. */
+/*
+ * A REP with a QP number that another connection uses: the REP is rejected and the old connection
+ * ends.
+ */
 static void test_stale_rep(void **state)
 {
 	uint8_t mad[CM_MAD_LEN];
@@ -299,7 +314,10 @@ static void test_stale_rep(void **state)
 	net_stop(&s);
 }
 
-/* Who listens on both sides gets two connections; who does not, two rejections. */
+/*
+ * Both sides send a REQ at the same time: two connections where both listen, two rejections where
+ * neither does.
+ */
 static void test_crossing(void **state)
 {
 	struct cm_id *first[2];
@@ -330,7 +348,10 @@ static void test_crossing(void **state)
 	net_stop(&s);
 }
 
-/* Who gives up tells the other, who may know no id of it: by GUID and comm id. */
+/*
+ * An id that is destroyed while connecting sends a REJ. The peer may not know its id yet: the ARI
+ * holds the node GUID.
+ */
 static void test_give_up(void **state)
 {
 	begin(quiet);
@@ -345,7 +366,7 @@ static void test_give_up(void **state)
 	assert_int_equal(b->id->state, IB_CM_IDLE);
 	net_stop(&s);
 
-	/* The passive side in REQ_RCVD; the consumer's own reason. */
+	/* The passive side in REQ_RCVD rejects with CONSUMER_DEFINED. */
 	begin(quiet);
 	listen_on(b);
 	assert_int_equal(net_connect(&s, SIM_A, SIM_SERVICE), 0);
@@ -356,7 +377,7 @@ static void test_give_up(void **state)
 	assert_int_equal(a->reason, IB_CM_REJ_CONSUMER_DEFINED);
 	net_stop(&s);
 
-	/* A process dies: DREQ at once. */
+	/* An established id that is destroyed, as when its process dies, sends a DREQ at once. */
 	begin(accept_all);
 	establish();
 	cm_destroy_id(a->id, s.now);
@@ -367,7 +388,10 @@ static void test_give_up(void **state)
 	net_stop(&s);
 }
 
-/* Without memory a REQ is left alone, and its sender repeats it: twice in vain here. */
+/*
+ * A handler that returns -ENOMEM drops the REQ, and the peer repeats it: here twice without
+ * success.
+ */
 static void test_no_memory(void **state)
 {
 	begin(no_memory);
@@ -385,7 +409,7 @@ static void test_no_memory(void **state)
 	net_stop(&s);
 }
 
-/* An id whose connection is over, timewait and all, is good for the next. */
+/* An id can connect again after its timewait state has ended. */
 static void test_again(void **state)
 {
 	uint32_t i;
@@ -408,6 +432,7 @@ static void test_again(void **state)
 	}
 	net_stop(&s);
 }
+/* COMM_EST from the QP replaces a lost RTU. */
 
 static void test_comm_est(void **state)
 {
@@ -428,6 +453,7 @@ static void test_comm_est(void **state)
 	assert_int_equal(net_sent(&s, CM_ATTR_REP), 1);
 	net_stop(&s);
 }
+/* After cm_remove_device() the CM sends nothing and reports nothing for the device's ids. */
 
 static void test_device_goes(void **state)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Alternate paths on InfiniBand: LAP and APR under every loss mask, and what else may come between. */
+/*
+ * Alternate paths on InfiniBand: LAP and APR under every mask of lost, duplicated and delayed MADs,
+ * and a disconnect before the APR. RoCE has no alternate paths: a LAP is refused there.
+ */
 #include <errno.h>
 #include "cm_sim.h"
 #include "core/event.h"
@@ -76,6 +79,7 @@ static int load(uint8_t len)
 	alt.sl = 5;
 	return cm_send_lap(a->id, &alt, pattern, len, s.now);
 }
+/* Each LAP ends with exactly one event, whichever MADs are lost, duplicated or delayed. */
 
 static void test_masks(void **state)
 {
@@ -95,7 +99,10 @@ static void test_masks(void **state)
 		assert_int_equal(load(168), 0);
 		assert_int_equal(load(168), -EINVAL);
 		net_run(&s, s.now + 300 * NS_S);
-		/* The peer's APR is not repeated: it comes, or the silence is told. */
+		/*
+		 * The peer does not repeat its APR: either it arrives or LAP_ERROR reports the
+		 * silence.
+		 */
 		assert_int_equal(a->count[IB_CM_APR_RECEIVED] + a->count[IB_CM_LAP_ERROR], 1);
 		if (a->count[IB_CM_APR_RECEIVED])
 			assert_int_equal(a->status, answer);
@@ -107,7 +114,7 @@ static void test_masks(void **state)
 	}
 }
 
-/* On RoCE there are none. */
+/* RoCE has no alternate paths. */
 static void test_roce(void **state)
 {
 	struct cm_hdr h = { .attr = CM_ATTR_LAP };
@@ -141,7 +148,10 @@ static void test_disconnect_meanwhile(void **state)
 	net_stop(&s);
 }
 
-/* What the QP is to be told: of the path in RTS to RTS, then that it is in use. */
+/*
+ * Attributes for the QP: RTS to RTS with the alternate path; after PATH_MIG the alternate path is
+ * the primary one.
+ */
 static void test_qp(void **state)
 {
 	struct ib_uverbs_qp_attr attr = { .qp_state = 3 };
@@ -161,7 +171,7 @@ static void test_qp(void **state)
 	attr.qp_state = 2;
 	assert_int_equal(cm_init_qp_attr(a->id, &attr), 0);
 	assert_int_equal(attr.ah_attr.sl, 5);
-	/* MADs take the new path as well. */
+	/* MADs use the new path as well. */
 	assert_int_equal(cm_send_dreq(a->id, NULL, 0, s.now), 0);
 	net_run(&s, s.now + NS_S);
 	assert_int_equal(b->count[IB_CM_DREQ_RECEIVED], 1);

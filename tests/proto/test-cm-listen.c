@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who listens for what; what the messages carry, to the byte; what QPs are told;
- * and that many connections, or a flood of REQs, leave nothing behind.
+ * Listeners and their service-ID masks; the private data of each message, to the byte; the
+ * attributes for INIT_QP_ATTR; and memory after 10,000 connections and after a flood of REQs. Two
+ * CMs run on the simulated network of cm_sim.h.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -47,7 +48,7 @@ static void test_masks(void **state)
 	assert_int_equal(cm_listen(more, 0x2242, ~0ull), -EBUSY);
 	assert_int_equal(cm_listen(more, 0x2000, ~0xfffull), -EBUSY);
 	assert_int_equal(cm_listen(more, 0x2300, ~0ull), 0);
-	/* Each is found by what is its own, with its own context. */
+	/* Each REQ finds the listener of its service ID, with that listener's context. */
 	one->context = one;
 	many->context = many;
 	assert_int_equal(net_connect(&s, SIM_A, 0x1234), 0);
@@ -104,7 +105,7 @@ static void test_shared(void **state)
 	assert_int_equal(cm_insert_listen(b->cm, &b->dev, quiet, NULL, CM_ASSIGN_SERVICE_ID + 5,
 					  &z),
 			 -EINVAL);
-	/* Another device has service ids of its own. */
+	/* Another device has service IDs of its own. */
 	assert_int_equal(cm_insert_listen(b->cm, &dev2, other, NULL, SIM_SERVICE, &w), 0);
 	assert_ptr_not_equal(w, x);
 	z = make(b, quiet, NULL);
@@ -121,7 +122,7 @@ static void test_shared(void **state)
 	net_stop(&s);
 }
 
-/* Each message with all the private data it has room for, and not one byte more. */
+/* Each message takes as much private data as its format has room for; one byte more is -EINVAL. */
 static void test_sizes(void **state)
 {
 	struct cm_path path;
@@ -197,7 +198,7 @@ static int accept_all(struct cm_id *id, const struct cm_event *ev, ns_t now)
 	return 0;
 }
 
-/* As abi.md D says of INIT_QP_ATTR. */
+/* cm_init_qp_attr() fills in the same mask and values as the kernel's ib_cm_init_qp_attr(). */
 static void test_qp_attr(void **state)
 {
 	struct ib_uverbs_qp_attr q = { .qp_state = 1 };
@@ -243,7 +244,7 @@ static void test_qp_attr(void **state)
 	assert_int_equal(q.retry_cnt, 7);
 	assert_int_equal(q.rnr_retry, 5);
 	assert_int_equal(q.max_rd_atomic, 3);
-	/* The passive side: what it said itself in its REP, and of the REQ the rest. */
+	/* The passive side: values from its own REP, the others from the REQ. */
 	assert_int_equal(cm_init_qp_attr(b->id, &q), 0);
 	assert_int_equal(q.timeout, 19);
 	assert_int_equal(q.rnr_retry, 6);
@@ -253,7 +254,7 @@ static void test_qp_attr(void **state)
 	net_stop(&s);
 }
 
-/* Many at once: no host->id here, each event is about an id of its own. */
+/* Counters of test_many(): each event has its own id, so net_note() is not used. */
 static uint32_t established, gone;
 
 static int busy(struct cm_id *id, const struct cm_event *ev, ns_t now)
@@ -327,12 +328,12 @@ static void test_many(void **state)
 		net_run(&s, s.now + NS_S);
 	assert_int_equal(cm_count(a->cm), 0);
 	assert_int_equal(cm_count(b->cm), 1);
-	/* But for the array of a timer heap on each side, which stays as large as it was. */
+	/* Allowed: the array of each CM's timer heap, which does not shrink. */
 	assert_true(mallinfo2().uordblks < before + 2 * 8 * 65536);
 	net_stop(&s);
 }
 
-/* A backlog that is full, or a listener that is not there: REQs leave nothing. */
+/* Handler of a listener whose backlog is full: the REQ must leave nothing behind. */
 static int full(struct cm_id *id, const struct cm_event *ev, ns_t now)
 {
 	assert_int_equal(ev->event, IB_CM_REQ_RECEIVED);
@@ -362,7 +363,7 @@ static void test_flood(void **state)
 	}
 	assert_int_equal(established, 50001);
 	assert_int_equal(cm_count(b->cm), 1);
-	/* But for what malloc() keeps at hand. */
+	/* Allowed: what malloc() keeps in its caches. */
 	assert_true(mallinfo2().uordblks < before + 8192);
 	net_stop(&s);
 }

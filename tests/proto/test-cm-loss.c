@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A connection is made and unmade while MADs are lost, doubled and delayed: every
- * mask of the first ten, then masks of all kinds at once. Each side hears of each
- * step once, and nothing is left.
+ * Connects and disconnects while MADs are lost, duplicated and delayed: every mask over the first
+ * ten MADs, then random masks of all three kinds at once. Each side gets each event exactly once,
+ * and no id is left. Two CMs run on the simulated network of cm_sim.h.
  */
 #include "cm_sim.h"
 
 #define MASKS 1024
 
-static bool use_mra;		/* as rdma_cm: both sides ask for patience when a duplicate comes */
-static bool hasty;		/* the active side disconnects as soon as it can */
+static bool use_mra;		/* as rdma_cm: both sides answer a duplicate with an MRA */
+static bool hasty;		/* the active side sends its DREQ right after the RTU */
 
 static int handler(struct cm_id *id, const struct cm_event *ev, ns_t now)
 {
@@ -45,7 +45,7 @@ static int handler(struct cm_id *id, const struct cm_event *ev, ns_t now)
 		assert_int_equal(cm_send_drep(id, "drep", 5, now), 0);
 		break;
 	case IB_CM_DREP_RECEIVED:
-		/* Without private data when the peer's id was gone already. */
+		/* The DREP has no private data if the peer's id was already gone. */
 		assert_true(!h->data[0] || !strcmp((const char *)h->data, "drep"));
 		break;
 	case IB_CM_TIMEWAIT_EXIT:
@@ -109,7 +109,7 @@ static void disconnect(struct cm_sim *s, enum order order)
 	net_run(s, s->now + 300 * NS_S);
 }
 
-/* To find a failure again: RUSE_VERBOSE=1. */
+/* RUSE_VERBOSE=1 prints the masks, to reproduce a failure. */
 static void say(const char *what, uint64_t drop, uint64_t twice, uint64_t late)
 {
 	if (getenv("RUSE_VERBOSE"))
@@ -189,7 +189,7 @@ static void test_masks_hasty(void **state)
 	each_mask(A_FIRST);
 }
 
-/* Everything at once; nothing is later than the connection it belongs to. */
+/* Random masks of all three kinds; delays stay below the life time of a connection (timewait). */
 static void test_random(void **state)
 {
 	struct prng rnd;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A connection, a service ID resolution and their ends while one allocation
- * fails, each in turn: calls say -ENOMEM and leave the id as it was, messages are
- * as good as lost, and nothing is left.
+ * Out of memory: connects, disconnects and resolves a service ID while one allocation fails, each
+ * in turn (malloc is wrapped). A call returns -ENOMEM and leaves the id unchanged, a message is
+ * treated as lost, and nothing leaks.
  */
 #include <errno.h>
 #include "cm_sim.h"
 
-static int countdown;	/* the allocation that fails; 0: none */
+static int countdown;	/* allocations until one fails; 0: none fails */
 static uint32_t failed;
 
 void *__real_malloc(size_t size);
@@ -40,7 +40,7 @@ void *__wrap_reallocarray(void *p, size_t n, size_t size)
 	return fails() ? NULL : __real_reallocarray(p, n, size);
 }
 
-/* Once more when it fails for want of memory: one allocation does, not two. */
+/* Repeats a call that returned -ENOMEM; only one allocation fails, so the second one succeeds. */
 #define TRY(id, call)                                                          \
 	({                                                                     \
 		enum ib_cm_state was = (id)->state;                            \
@@ -99,7 +99,7 @@ static void run(struct cm_sim *s)
 	net_run(s, s->now + 100 * NS_S);
 	assert_int_equal(a->id->state, IB_CM_ESTABLISHED);
 	assert_int_equal(b->id->state, IB_CM_ESTABLISHED);
-	/* What cannot be said is over all the same. */
+	/* A DREQ that cannot be sent still ends the connection. */
 	ret = cm_send_dreq(a->id, NULL, 0, s->now);
 	assert_true(!ret || ret == -ENOMEM);
 	assert_int_equal(a->id->state, ret ? IB_CM_TIMEWAIT : IB_CM_DREQ_SENT);

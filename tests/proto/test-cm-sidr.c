@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Service ID resolution: under every loss mask, its statuses, its limits. */
+/*
+ * Service ID resolution: under every mask of lost, duplicated and delayed MADs, its statuses, its
+ * timeout, and repeated requests.
+ */
 #include <errno.h>
 #include "cm_sim.h"
 
 static struct cm_sim s;
 static struct net_host *const a = &s.host[SIM_A], *const b = &s.host[SIM_B];
 static uint8_t pattern[256];
-static bool hold;	/* the answer is left to the test */
+static bool hold;	/* the handler does not answer; the test does */
 
 static int handler(struct cm_id *id, const struct cm_event *ev, ns_t now)
 {
@@ -151,7 +154,10 @@ static void test_silence(void **state)
 	net_stop(&s);
 }
 
-/* While one is being answered its repetition is nobody's, but another host's with that number is. */
+/*
+ * A repeated SIDR_REQ is dropped while the first is being answered; a request with the same id from
+ * another host is not a repetition.
+ */
 static void test_duplicate(void **state)
 {
 	struct cm_av from = { .dev = &b->dev, .port = 1, .roce = true, .is_global = true,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every state times everything that can happen to an id in it: messages of its
- * peer, time, calls of its consumer. What is not in the list below must do
- * nothing: no event, no answer, no other state, -EINVAL to a call.
+ * Every state of an id times every input: messages of the peer, timeouts, calls of the consumer.
+ * The table lists the pairs that do something; any other pair must do nothing: no event, no
+ * message, no new state, -EINVAL to a call. make() brings an id into a state by messages and calls,
+ * one() applies an input.
  */
 #include <errno.h>
 #include "cm_sim.h"
@@ -13,7 +14,7 @@
 #define PEER_QPN 0x77u
 #define MY_QPN 0x55u
 
-/* States, and those of the alternate path while ESTABLISHED. */
+/* States of an id; those of the alternate path while ESTABLISHED follow. */
 enum where {
 	LAP_IDLE = IB_CM_STATE_COUNT,
 	LAP_SENT,
@@ -39,7 +40,10 @@ enum input {
 #define SAME 0xff
 #define NONE 0xff
 
-/* First that fits. to and event: SAME, NONE; said: attribute of what is sent, 0: nothing. */
+/*
+ * The first matching row counts. to: new state or SAME; event: or NONE; said: attribute sent, 0:
+ * nothing; dup: counted as a duplicate.
+ */
 static const struct want {
 	enum input in;
 	uint32_t where;
@@ -73,7 +77,7 @@ static const struct want {
 	  IB_CM_DREQ_RECEIVED, 0, false },
 	{ DREQ, S(TIMEWAIT), SAME, NONE, CM_ATTR_DREP, true },
 	{ DREQ, S(DREQ_RCVD), SAME, NONE, 0, true },
-	{ DREQ, ~KNOWN, SAME, NONE, CM_ATTR_DREP, true },	/* of nobody's connection */
+	{ DREQ, ~KNOWN, SAME, NONE, CM_ATTR_DREP, true },	/* DREQ for no known connection */
 	{ DREQ_QPN, ~KNOWN, SAME, NONE, CM_ATTR_DREP, true },
 	{ DREP, S(DREQ_SENT) | S(DREQ_RCVD), IB_CM_TIMEWAIT, IB_CM_DREP_RECEIVED, 0, false },
 	{ LAP, S(ESTABLISHED) | W(LAP_IDLE), LAP_RCVD, IB_CM_LAP_RECEIVED, 0, false },
@@ -125,7 +129,7 @@ static uint32_t peer_of(const struct cm_id *id)
 	return id->remote_id ? PEER_ID : 0;
 }
 
-/* A message of the peer's to the id; both ids stand at the same place in most. */
+/* A message from the peer to the id; most messages have both ids at the same offset. */
 static void craft(const struct cm_id *id, uint16_t attr, uint8_t mad[CM_MAD_LEN])
 {
 	struct cm_hdr h = { .tid = 0x1234, .attr = attr };
@@ -239,7 +243,9 @@ static int call(struct cm_sim *s, struct cm_id *id, enum input in)
 	return cm_notify(id, in == COMM_EST ? IB_EVENT_COMM_EST : IB_EVENT_PATH_MIG, s->now);
 }
 
-/* By what consumers and peers do; the state of the id says whether it has come about. */
+/*
+ * Passive side: brings an id into state `where` by a REQ and what follows; make() checks the state.
+ */
 static struct cm_id *passive(struct cm_sim *s, uint32_t where)
 {
 	struct net_host *h = &s->host[SIM_A];
@@ -368,7 +374,7 @@ static uint64_t duplicates(const struct cm_sim *s)
 	return n;
 }
 
-/* 0, or the error that a call must answer. */
+/* The return value that a call must have: 0 or an error. */
 static int error_of(enum input in, uint32_t where)
 {
 	if (in == COMM_EST && EST >> where & 1)
@@ -376,7 +382,7 @@ static int error_of(enum input in, uint32_t where)
 	return want_of(in, where)->to == SAME && want_of(in, where)->in != in ? -EINVAL : 0;
 }
 
-/* What is being tried, for whoever reads of a failure. */
+/* RUSE_VERBOSE=1 prints each pair, to find the one that fails. */
 static void trying(uint32_t where, enum input in)
 {
 	if (getenv("RUSE_VERBOSE"))
@@ -430,7 +436,7 @@ static void test_each(void **state)
 
 	for (where = 0; where < WHERE_COUNT; where++) {
 		for (in = 0; in < INPUT_COUNT; in++) {
-			/* Without a remote id a REQ makes a connection of its own: test-cm-ends. */
+			/* Without a remote id a REQ starts a new connection: see test-cm-ends.c. */
 			if (in == REQ && !(KNOWN >> where & 1))
 				continue;
 			one(where, (enum input)in);
