@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Direct placement as the requester uses it: when, and what becomes of each answer. */
+/*
+ * Direct placement from the requester's side: which requests use it, and what each result of
+ * link_ops.direct leads to. fake_direct() stands for the link and copies as a peer process would.
+ */
 #include "sim.h"
 
 static struct sim *s;
@@ -8,7 +11,7 @@ static enum direct_result answer;
 static struct direct_op last;
 static uint32_t calls;
 
-/* Places, as a peer process would: under the card's lock, by the key's address. */
+/* Checks the request and copies under the card's lock to or from the address op->va. */
 static enum direct_result fake_direct(struct link *l, const struct direct_op *op)
 {
 	struct qp_card *c = b->qp->card;
@@ -77,14 +80,17 @@ static void test_done(void **state)
 	assert_int_equal(s->sent, 0);
 	assert_true(xp_wake(a->qp) == NS_NEVER);
 	assert_true(xp_idle(a->qp));
-	/* Segments go on where it ended. */
+	/* Segments continue at the next PSN. */
 	post(3, OP_FETCH_ADD, 8);
 	sim_run(s, NS_S);
 	sim_expect(a->scq, 3, 0);
 	assert_int_equal(s->sent, 2);
 }
 
-/* Not these, and not while something is in flight. */
+/*
+ * SEND, WRITE_IMM, atomics and empty WRITEs do not use direct placement, nor does a WRITE while
+ * segments are in flight.
+ */
 static void test_not_for(void **state)
 {
 	static const uint32_t none[] = { OP_SEND, OP_WRITE_IMM, OP_FETCH_ADD };
@@ -106,7 +112,10 @@ static void test_not_for(void **state)
 	assert_int_equal(calls, 0);
 }
 
-/* A stream of small writes that nobody polls goes over the link; polling brings it back. */
+/*
+ * Small WRITEs in a row without polling go over the link, except the first; polling brings direct
+ * placement back.
+ */
 static void test_stream(void **state)
 {
 	start(DIRECT_DONE);
@@ -119,7 +128,7 @@ static void test_stream(void **state)
 		sim_expect(a->scq, i, 0);
 	post(5, OP_WRITE, 8);
 	assert_int_equal(calls, 2);
-	/* Long ones are placed in any case. */
+	/* Long WRITEs are placed directly in any case. */
 	post(6, OP_WRITE, 4096);
 	assert_int_equal(calls, 3);
 }
@@ -154,7 +163,7 @@ static void test_errors(void **state)
 		post(2, OP_WRITE, 8);
 		sim_expect(a->scq, 2, 5);
 	}
-	/* Our own key does not permit it: the link is not even asked. */
+	/* The local key does not cover the range: link_ops.direct is not called. */
 	start(DIRECT_DONE);
 	post(1, OP_WRITE, SIM_BUF + 2);
 	sim_expect(a->scq, 1, 4);

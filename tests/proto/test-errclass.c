@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every error class of RC (IBA 9.9.2, 9.9.3, 10.10, 11.6.2) as a row: the
- * status of the requester's WQE, the status of the responder's receive WQE, the
- * asynchronous event of each, and the state each is in afterwards. Each row
- * runs between a good WR and another that is flushed, with a receive queue
- * and with an SRQ, of which nothing is flushed but what the QP holds.
+ * Error classes of RC (IBA 9.9.2, 9.9.3, 10.10, 11.6.2), one row each: the status of the
+ * requester's WQE and of the responder's receive WQE, the asynchronous event of each side, and the
+ * final QP states. Each bad WR is posted between a good one and one that is flushed. All rows run
+ * with a receive queue and with an SRQ; of an SRQ only the WQE that the QP holds is consumed.
  */
 #include <rdma/ib_user_verbs.h>
 #include "core/mw.h"
@@ -13,7 +12,7 @@
 enum { SUCCESS = 0, LOC_LEN = 1, LOC_QP_OP = 2, LOC_PROT = 4, FLUSH = 5, MW_BIND = 6,
        BAD_RESP = 7, LOC_ACCESS = 8, REM_INV_REQ = 9, REM_ACCESS = 10, REM_OP = 11,
        RETRY_EXC = 12, RNR_EXC = 13 };
-/* No receive WQE was taken. */
+/* The message took no receive WQE. */
 #define NONE (-1)
 enum { EV_NO = -1, EV_CQ = 0, EV_FATAL, EV_REQ, EV_ACCESS, EV_SRQ = 14, EV_LAST = 16 };
 
@@ -24,14 +23,14 @@ enum { EV_NO = -1, EV_CQ = 0, EV_FATAL, EV_REQ, EV_ACCESS, EV_SRQ = 14, EV_LAST 
 static struct sim *s;
 static struct sim_end *a, *b;
 
-/* What a row changes before the QPs connect, and when they have. */
+/* What a row changes: cfg before the QPs connect, the WR and the receive before they are posted. */
 struct trial {
 	struct sim_cfg cfg;
 	struct sim_wr wr;
 	struct rxe_sge recv;
 	uint32_t recv_sges;
 	bool no_recv;
-	struct mr *mr;		/* destroyed at the end */
+	struct mr *mr;		/* destroyed when the row ends */
 	struct mw *mw;
 };
 
@@ -49,7 +48,7 @@ static void mr_of(struct trial *t, struct sim_end *e, uint8_t *p, uint64_t len, 
 	assert_int_equal(mr_create(e->pd, (uintptr_t)p, len, (uintptr_t)p, access, &t->mr), 0);
 }
 
-/* Registered, then unmapped by the program. */
+/* An MR whose memory is unmapped after the registration. */
 static uint8_t *vanished(struct trial *t, struct sim_end *e)
 {
 	uint8_t *p = mmap(NULL, UNMAPPED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -90,7 +89,7 @@ static void l_read_only(struct trial *t)
 	t->wr.sge[0].lkey = t->mr->lkey;
 }
 
-/* A window's key is no lkey. */
+/* A memory window's rkey cannot be used as an lkey. */
 static void l_window(struct trial *t)
 {
 	struct mw_bind bind = { .addr = (uintptr_t)a->buf, .length = 4096, .access = 6,
@@ -155,7 +154,7 @@ static void l_inv(struct trial *t)
 	t->wr.imm = a->mr->lkey;
 }
 
-/* The MR does not permit binding. */
+/* The MR lacks the MW_BIND right. */
 static void l_bind(struct trial *t)
 {
 	mr_of(t, a, a->buf, 8192, 1);
@@ -167,7 +166,7 @@ static void l_bind(struct trial *t)
 	t->wr.mw_rkey = t->wr.rkey = t->mw->rkey;
 }
 
-/* Errors that only the requester sees. */
+/* Transport errors that only the requester detects. */
 static bool lose_answers(struct sim *sim, int to, const struct seg *seg)
 {
 	return to == 0 && seg->psn != sim->cfg.psn[0];
@@ -180,7 +179,7 @@ static void r_retry(struct trial *t)
 	s->filter = lose_answers;
 }
 
-/* An ACK of a READ instead of its data is asked for again; an atomic's answer is no answer. */
+/* Answers a READ with an atomic acknowledge. (An ACK instead of the data would only be retried.) */
 static bool wrong_answer(struct sim *sim, int to, const struct seg *seg)
 {
 	struct seg bad = *seg;
@@ -233,7 +232,7 @@ static void r_rnr(struct trial *t)
 	set_op(t, OP_SEND, 8);
 }
 
-/* Errors that the responder finds in the request. */
+/* Errors that the responder detects in the request. */
 static void q_no_write(struct trial *t)
 {
 	t->cfg.access[1] = 1;
@@ -305,7 +304,7 @@ static void q_inv(struct trial *t)
 	t->wr.imm = b->mr->rkey;
 }
 
-/* A window of another QP, that is: of none. */
+/* A type 1 window cannot be invalidated by a remote SEND. */
 static void q_inv_type1(struct trial *t)
 {
 	assert_int_equal(mw_alloc(b->pd, MW_TYPE_1, &t->mw), 0);
@@ -365,7 +364,7 @@ static void q_unmapped_word(struct trial *t)
 	set_op(t, OP_ATOMIC_WRITE, 8);
 }
 
-/* A window that is not bound, and one of another QP. */
+/* A window that is not bound, and a window bound to another QP. */
 static void q_unbound(struct trial *t)
 {
 	assert_int_equal(mw_alloc(b->pd, MW_TYPE_2, &t->mw), 0);
@@ -388,7 +387,7 @@ static void q_other_qp(struct trial *t)
 	t->wr.rkey = t->mw->rkey;
 }
 
-/* Errors of the responder's own receive WQE. */
+/* Errors of the responder's receive WQE. */
 static void o_lkey(struct trial *t)
 {
 	set_op(t, OP_SEND, 700);
@@ -413,10 +412,10 @@ static void o_sges(struct trial *t)
 static const struct row {
 	const char *name;
 	void (*prepare)(struct trial *t);
-	int req_status;		/* of the requester's WQE; it always is in ERR then, without an event */
-	int recv_status;	/* of the responder's WQE that the message had taken, or NONE */
-	int resp_event;		/* its event but LAST_WQE_REACHED; EV_NO and RTS: nothing happened to it */
-	bool resp_err;		/* it is in ERR, else in RTS */
+	int req_status;		/* of the requester's WQE; its QP ends in ERR without an event */
+	int recv_status;	/* of the responder's receive WQE that the message took, or NONE */
+	int resp_event;		/* its event, apart from LAST_WQE_REACHED; EV_NO: none */
+	bool resp_err;		/* the responder's QP ends in ERR, otherwise in RTS */
 } rows[] = {
 	/* 11.6.2 local length, local QP operation, local protection, memory window bind error */
 	{ "lkey", l_lkey, LOC_PROT, NONE, EV_NO, false },
@@ -505,7 +504,7 @@ static void check_responder(const struct row *r, const struct trial *t)
 	sim_expect_none(b->rcq);
 	if (b->srq && !t->no_recv)
 		assert_int_equal(ring_count(&b->srq->rq), r->recv_status == NONE ? 2 : 1);
-	/* A shared WQE that makes no sense is the end of the SRQ, too. */
+	/* An invalid WQE in an SRQ puts the SRQ into error, too. */
 	if (b->srq && r->prepare == o_sges) {
 		assert_int_equal(sim_event(b), EV_SRQ);
 		assert_true(b->srq->error);
@@ -532,11 +531,14 @@ static void one_row(const struct row *r)
 	r->prepare(&t);
 	sim_connect(s, &t.cfg);
 	good = last = (struct sim_wr){ .num_sge = 1, .rkey = b->mr->rkey, .op = OP_SEND };
-	/* The good one needs no more than the worst QP permits. */
+	/* The good WR needs no access rights: a SEND of 0 bytes. */
 	good.sge[0] = last.sge[0] = sim_sge(a, 0, 0);
 	good.flags = F_SIGNALED;
 	last.id = 2;
-	/* It may be under way when the requester finds the error. */
+	/*
+	 * A WRITE needs no receive WQE if it reaches the responder before the requester finds the
+	 * error.
+	 */
 	last.op = OP_WRITE;
 	sim_post_recv(b, 99, good.sge, 1);
 	post_recvs(&t);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every error class: what the requester's completion says, what the
- * responder's says, which asynchronous event each side gets, and that the rest
- * is flushed in order.
+ * RC errors in detail: bad keys, invalid requests, receives that are too short or unmapped, local
+ * errors, retries, CQ overflow, errors found through the QP card. expect_failure() posts the bad WR
+ * between two good ones and checks the completions of all three; expect_remote() checks the
+ * responder's state and event.
  */
 #include "sim.h"
 
@@ -52,7 +53,7 @@ static void post_recvs(int n, uint32_t len)
 	}
 }
 
-/* Posts the bad one between a good one and another; what follows is flushed, unsignaled too. */
+/* Posts the bad WR between two good ones; the WRs after it are flushed, unsignaled ones too. */
 static void expect_failure(const struct sim_wr *bad, uint32_t status)
 {
 	struct sim_wr good = wr_of(OP_WRITE, 600), last = wr_of(OP_WRITE, 10);
@@ -72,7 +73,7 @@ static void expect_failure(const struct sim_wr *bad, uint32_t status)
 	assert_int_equal(a->qp->state, QPS_ERR);
 	assert_int_equal(a->qp->card->state, QPS_ERR);
 	assert_int_equal(sim_event(a), EV_NO);
-	/* Later posts flush at their doorbell. */
+	/* A WR posted later is flushed by its doorbell. */
 	last.id = 3;
 	sim_post(a, &last);
 	assert_int_equal(sim_bell(a), 0);
@@ -100,7 +101,7 @@ static void test_access(void **state)
 			sim_note(s, "op %u, bad key %d", ops[i], how);
 			start(NULL);
 			post_recvs(2, 100);
-			/* Local write only: no remote right at all; key of another PD. */
+			/* An MR with local write access only, and an MR of another PD. */
 			ro = mr_of(b->pd, b->buf, 8192, 1);
 			assert_int_equal(pd_create(&b->td->uctx, &pd), 0);
 			other = mr_of(pd, b->buf, 8192, 15);
@@ -123,7 +124,7 @@ static void test_access(void **state)
 	}
 }
 
-/* qp_access_flags do not have it; a READ without responder resources; a misaligned atomic. */
+/* Missing qp_access_flags, a READ without responder resources, a misaligned atomic. */
 static void test_invalid_request(void **state)
 {
 	static const uint32_t ops[] = { OP_READ, OP_FETCH_ADD };
@@ -161,7 +162,7 @@ static void test_invalid_request(void **state)
 	sim_expect(a->scq, 1, REM_INV_REQ);
 	expect_remote(true, EV_REQ);
 
-	/* No user key can be invalidated from afar. */
+	/* The key of an MR that a program registered cannot be invalidated remotely. */
 	start(NULL);
 	post_recvs(1, 4096);
 	wr = wr_of(OP_SEND_INV, 8);
@@ -171,7 +172,7 @@ static void test_invalid_request(void **state)
 	expect_remote(true, EV_NO);
 }
 
-/* A SEND beyond the receive buffer, cut at several places. */
+/* A SEND that is longer than the receive buffer, for several lengths of the buffer. */
 static void test_send_too_long(void **state)
 {
 	static const uint32_t sizes[][2] = { { 100, 99 }, { 700, 699 }, { 700, 256 }, { 700, 0 },
@@ -194,7 +195,7 @@ static void test_bad_recv(void **state)
 	struct sim_wr wr = wr_of(OP_SEND, 700);
 	struct rxe_sge sge[8] = { sim_sge(b, 0x20000, 300), sim_sge(b, 0x21000, 4000) };
 
-	/* The second entry's key is bad, and it is reached. */
+	/* The second SGE has a bad key and is reached. */
 	start(NULL);
 	sge[1].lkey ^= 1;
 	sim_post_recv(b, 100, sge, 2);
@@ -204,7 +205,7 @@ static void test_bad_recv(void **state)
 	sim_expect(b->rcq, 100, FLUSH);
 	expect_remote(true, EV_NO);
 
-	/* It is not reached: nobody looks. */
+	/* The second SGE is not reached: its key is not checked. */
 	start(NULL);
 	sim_post_recv(b, 100, sge, 2);
 	wr = wr_of(OP_SEND, 300);
@@ -215,7 +216,7 @@ static void test_bad_recv(void **state)
 	sim_expect(a->scq, 1, SUCCESS);
 	sim_expect(b->rcq, 100, SUCCESS);
 
-	/* More entries than the QP has. */
+	/* More SGEs than the QP allows. */
 	start(NULL);
 	sim_post_recv(b, 100, sge, 33);
 	expect_failure(&wr, REM_OP);
@@ -223,7 +224,7 @@ static void test_bad_recv(void **state)
 	expect_remote(true, EV_NO);
 }
 
-/* The program unmapped it after registering. */
+/* The program has unmapped the memory of an MR. */
 static void test_unmapped(void **state)
 {
 	size_t len = 8192;
@@ -270,7 +271,7 @@ static void test_unmapped(void **state)
 	}
 }
 
-/* Local errors: keys, lists, opcodes. The responder does not notice. */
+/* Local errors: keys, lengths, SGE counts, opcodes. The responder stays in RTS. */
 static void test_local(void **state)
 {
 	struct sim_cfg cfg = sim_defaults();
@@ -284,7 +285,7 @@ static void test_local(void **state)
 	expect_failure(&wr, LOC_PROT);
 	assert_int_equal(b->qp->state, QPS_RTS);
 
-	/* The second of three packets is bad: the first is already out. */
+	/* The second packet of three is bad; the first was already sent. */
 	start(NULL);
 	wr = wr_of(OP_WRITE, 256);
 	wr.num_sge = 2;
@@ -292,7 +293,7 @@ static void test_local(void **state)
 	expect_failure(&wr, LOC_PROT);
 	assert_int_equal(b->qp->state, QPS_RTS);
 
-	/* A READ into memory that must not be written. */
+	/* A READ into memory without local write access. */
 	start(NULL);
 	ro = mr_of(a->pd, a->buf, 8192, 0);
 	wr = wr_of(OP_READ, 600);
@@ -334,7 +335,7 @@ static void test_local(void **state)
 	expect_failure(&wr, LOC_QP_OP);
 }
 
-/* Nobody answers: retry_cnt times the timeout, then everything flushes. */
+/* A silent peer: the requester gives up after retry_cnt + 1 timeouts and flushes all WRs. */
 static void test_retry_exceeded(void **state)
 {
 	for (uint8_t retry = 0; retry <= 7; retry++) {
@@ -369,7 +370,9 @@ static void test_retry_exceeded(void **state)
 	}
 }
 
-/* timeout 0 waits for ever; a living peer that lags does not cost attempts. */
+/*
+ * timeout 0 waits forever; a live peer that lags behind (link_ops.peer_behind) costs no attempts.
+ */
 static void test_no_timeout(void **state)
 {
 	struct sim_cfg cfg = sim_defaults();
@@ -397,7 +400,7 @@ static void test_no_timeout(void **state)
 	sim_expect(a->scq, 1, SUCCESS);
 }
 
-/* When a peer that never answers is given up, from the first packet on. */
+/* Time from the first packet until the requester gives up a silent peer. */
 static ns_t given_up(uint8_t timeout, bool lossy)
 {
 	struct sim_cfg cfg = sim_defaults();
@@ -421,7 +424,10 @@ static ns_t given_up(uint8_t timeout, bool lossy)
 	return s->now - from;
 }
 
-/* Eight attempts. On a wire the last three are of four ack timeouts, but not beyond half a second. */
+/*
+ * Eight attempts. On a lossy link the last three wait four ack timeouts each, at most 500 ms, or
+ * one ack timeout if that is longer.
+ */
 static void test_stretched(void **state)
 {
 	const ns_t t14 = 4096ll << 14, t16 = 4096ll << 16, t17 = 4096ll << 17;
@@ -438,7 +444,7 @@ static void test_cq_overflow(void **state)
 	struct ib_uverbs_wc wc;
 
 	start(NULL);
-	/* The receiver never polls. */
+	/* The receiver does not poll. */
 	for (uint32_t i = 0; i <= ring_capacity(&b->rcq->ring); i++) {
 		post_recvs(1, 8);
 		sim_post(a, &wr);
@@ -471,14 +477,14 @@ static void test_xp_error(void **state)
 	xp_error(b->qp, s->now);
 	sim_expect(b->rcq, 100, FLUSH);
 	sim_expect(b->rcq, 101, FLUSH);
-	/* Receives posted to a QP in error. */
+	/* Receives posted to a QP in ERR. */
 	post_recvs(1, 8);
 	sim_expect_none(b->rcq);
 	xp_flush_recv(b->qp, s->now);
 	sim_expect(b->rcq, 100, FLUSH);
 }
 
-/* A requester of this host found the error itself and left it in the card. */
+/* A requester on this host detected the error and stored the NAK code in the QP card. */
 static void test_card_failed(void **state)
 {
 	start(NULL);

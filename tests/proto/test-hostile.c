@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a stranger or a broken program may do: segments with any content, rings
- * scribbled over while WQEs are in flight. Nothing may be touched outside of
- * what the keys allow, no completion may come twice, and a fresh connection
- * works afterwards. Most telling under a sanitizer.
+ * Robustness of RC: segments with random content, and rings overwritten while WQEs are in flight.
+ * No memory outside the range that the keys allow may change (checked with canary bytes), no WQE
+ * may complete twice, and a new connection must work afterwards. Most useful with a sanitizer.
  */
 #include "sim.h"
 
@@ -12,14 +11,14 @@
 
 static struct sim *s;
 static struct sim_end *a, *b;
-static struct mr *part;		/* the only memory of b that may be written */
+static struct mr *part;		/* the only range of b->buf that peers may write */
 
 static uint32_t around(struct prng *p, uint32_t v)
 {
 	return v + prng_below(p, 9) - 4;
 }
 
-/* A field near a value that matters, or anything. */
+/* A value that is random, close to v, or v itself. */
 static uint32_t odd(struct prng *p, uint32_t v)
 {
 	switch (prng_below(p, 4)) {
@@ -87,7 +86,7 @@ static void post_something(uint64_t id)
 	sim_bell(a);
 }
 
-/* A working connection: what a test of garbage leaves behind must not reach it. */
+/* Reconnects and sends one message, to show that earlier garbage has no effect. */
 static void check_works(const struct sim_cfg *cfg)
 {
 	struct rxe_sge sge = sim_sge(b, 8192, 4096);
@@ -130,7 +129,7 @@ static void test_segments(void **state)
 		for (int i = 0; i < 30; i++)
 			random_seg(prng_below(&s->rng, 3) ? b : a);
 		sim_run(s, s->now + NS_S);
-		/* Each at most once, in order. */
+		/* Each WQE completes at most once, in order. */
 		while (sim_poll(a->scq, &wc)) {
 			assert_true(wc.wr_id >= next && wc.wr_id < 5);
 			next = wc.wr_id + 1;

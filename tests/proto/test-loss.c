@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every RC operation under every loss mask of its first 12 packets: it
- * completes once, in order, with the right bytes. Cut into single packets (a
- * wire), into runs (udp), and whole by reference (shm).
+ * Every RC operation under every mask of lost packets among its first 12: it completes exactly
+ * once, in order, with the right bytes. The segments are cut as on three links: single packets,
+ * short runs (udp), and whole messages by reference (shm).
  */
 #include "core/mw.h"
 #include "sim.h"
@@ -15,10 +15,10 @@
 #define MTU 256
 
 static struct sim *s;
-/* A type 2 window for each step, at the end that binds it or is asked to invalidate it. */
+/* A type 2 window for each step, at the end that binds or invalidates it. */
 static struct mw *mws[8];
 
-/* One work request of a scenario. */
+/* One work request of a scenario; pkts: its length in packets. */
 struct step {
 	uint32_t op, pkts;
 };
@@ -42,13 +42,15 @@ static bool takes_recv(uint32_t op)
 	return op == OP_SEND || op == OP_SEND_IMM || op == OP_WRITE_IMM || op == OP_SEND_INV;
 }
 
-/* Regions of step i; 4 KiB apart. */
+/* Offset of step i's 4 KiB region. */
 static uint32_t at(uint32_t base, int i)
 {
 	return base + (uint32_t)i * 4096;
 }
 
-/* A window of end e over its region of step i, bound unless this step shall do that. */
+/*
+ * Allocates a window of end e over its region of step i; binds it unless the step does that itself.
+ */
 static void window(struct sim_end *e, int i, bool bind)
 {
 	struct mw_bind b = { .addr = (uintptr_t)e->buf + at(REMOTE, i), .length = 4096,
@@ -153,7 +155,7 @@ static void check_step(const struct step *st, int i, uint64_t *word)
 	assert_int_equal(wc.qp_num, a->qp->qpn);
 	if (takes_recv(st->op))
 		check_recv(st, i);
-	/* Bound with the key of the WQE, or not bound any more. */
+	/* The window is bound to the MR, or no longer bound. */
 	if (st->op == OP_BIND_MW)
 		assert_true(mws[i]->mr == a->mr);
 	if (st->op == OP_SEND_INV || st->op == OP_LOCAL_INV)
@@ -275,7 +277,7 @@ static void test_mix(void **state)
 	all_masks("sends", sends, ARRAY_SIZE(sends));
 }
 
-/* What takes a receive WQE, from an SRQ. */
+/* The operations that take a receive WQE, with an SRQ. */
 static void test_srq(void **state)
 {
 	struct sim *rq = s;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is particular to single operations: the order of local ones, windows,
- * what is not executed twice, full CQs, SRQs that run dry or fail, and the
- * memory that a QP takes.
+ * Details of single operations: the order of local operations and fences, memory windows, ATOMIC
+ * WRITE executed once, full CQs, SRQ limit and SRQ errors, and the memory that a QP takes.
  */
 #include "base/pool.h"
 #include "core/mw.h"
@@ -34,7 +33,7 @@ static void post(struct sim_end *e, struct sim_wr wr, uint64_t id)
 	assert_int_equal(sim_bell(e), 0);
 }
 
-/* From end e into the other's memory. */
+/* A WR from end e to the other end's memory. */
 static struct sim_wr rdma(struct sim_end *e, uint32_t op, uint32_t len, uint32_t rkey)
 {
 	struct sim_wr wr = { .op = op, .num_sge = 1, .rkey = rkey,
@@ -59,7 +58,10 @@ static struct mw *window(struct sim_end *e)
 	return mw;
 }
 
-/* BIND_MW and LOCAL_INV wait for READs where they are fenced; completions keep the order in any case. */
+/*
+ * BIND_MW and LOCAL_INV wait for earlier READs only if fenced; completions are in order in either
+ * case.
+ */
 static void test_fence(void **state)
 {
 	for (uint32_t fence = 0; fence <= F_FENCE; fence++) {
@@ -89,7 +91,7 @@ static void test_fence(void **state)
 	}
 }
 
-/* In SQD nothing local begins either. */
+/* A QP in SQD does not start local operations either. */
 static void test_sqd(void **state)
 {
 	struct mw *mw;
@@ -106,7 +108,7 @@ static void test_sqd(void **state)
 	sim_destroy(s);
 }
 
-/* More WQEs outstanding than a new QP has room for, local ones among them. */
+/* More WQEs outstanding than a new QP has room for, local operations among them. */
 static void test_many(void **state)
 {
 	struct mw *mw;
@@ -129,7 +131,7 @@ static void test_many(void **state)
 	sim_destroy(s);
 }
 
-/* The peer works through a window until the SEND that invalidates it. */
+/* The peer writes through a memory window until a SEND with invalidate ends it. */
 static void test_window(void **state)
 {
 	struct rxe_sge sge;
@@ -169,12 +171,15 @@ static bool lose_first_answer(struct sim *sim, int to, const struct seg *seg)
 	if (to != 0)
 		return false;
 	sim->filter = NULL;
-	/* The owner of the memory goes on with it. */
+	/* The responder's program changes the word meanwhile. */
 	memcpy(sim->end[1].buf + REMOTE, &mine, 8);
 	return true;
 }
 
-/* Its answer is lost: it is answered again and not executed again (oA19-14). */
+/*
+ * The response of an ATOMIC WRITE is lost: the repeated request is answered, not executed again
+ * (IBA oA19-14).
+ */
 static void test_atomic_write_once(void **state)
 {
 	struct ib_uverbs_wc wc;
@@ -196,7 +201,9 @@ static void test_atomic_write_once(void **state)
 	sim_destroy(s);
 }
 
-/* A full CQ: CQ_ERR of the CQ, QP_FATAL of the QP that wanted to complete there (IBA 11.6.3.2). */
+/*
+ * A full CQ: CQ_ERR for the CQ and QP_FATAL for the QP whose completion did not fit (IBA 11.6.3.2).
+ */
 static void test_cq_error(void **state)
 {
 	struct sim_wr wr = { .id = 1, .op = OP_SEND, .num_sge = 1, .flags = F_SIGNALED };
@@ -229,7 +236,7 @@ static void test_cq_error(void **state)
 	sim_destroy(s);
 }
 
-/* The limit event, once; then the queue runs dry and RNR NAKs go out. */
+/* The SRQ limit event comes once; when the SRQ is empty, RNR NAKs go out. */
 static void test_srq_limit(void **state)
 {
 	struct sim_wr wr = { .op = OP_SEND, .num_sge = 1, .flags = F_SIGNALED };
@@ -261,7 +268,7 @@ static void test_srq_limit(void **state)
 	sim_destroy(s);
 }
 
-/* QPs of an SRQ that is in error fail when they need it: nothing completes, so an event tells. */
+/* A QP whose SRQ is in error fails when it needs a receive: QP_FATAL, as no receive completes. */
 static void test_srq_error(void **state)
 {
 	struct sim_wr wr = { .id = 1, .op = OP_SEND, .num_sge = 1 };
@@ -286,9 +293,9 @@ static void test_srq_error(void **state)
 }
 
 /*
- * What a connected QP takes beyond its rings, READs or not: the structs, the
- * state of WQEs and READs, its card. Uverbs object, ring areas and events are
- * small and not in here; bench/many-qps measures all of it.
+ * Memory of a connected QP beyond its rings: the structs, the state of WQEs and READs, the QP card.
+ * The uverbs object, ring areas and events are small and not counted; tests/bench/many-qps.c
+ * measures the total.
  */
 static void test_memory(void **state)
 {

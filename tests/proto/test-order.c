@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Long random conversations in both directions over a link that loses,
- * duplicates, delays and reorders, with little room: everything arrives once
- * and in order. The seed of the round that failed is in "last case"; give it
- * back as $RUSE_SEED.
+ * Long random conversations in both directions over a link that loses, duplicates, delays and
+ * reorders packets and has little room: everything arrives exactly once and in order. A failing
+ * round prints its seed in "last case"; run it again with $RUSE_SEED.
  */
 #include "sim.h"
 
@@ -35,7 +34,7 @@ static bool is_atomic(uint32_t op)
 	return op == OP_CMP_SWP || op == OP_FETCH_ADD;
 }
 
-/* Where message i reads or writes at the other end: the upper half of its slot. */
+/* Address that message i reads or writes at the other end: the upper half of its slot. */
 static uint8_t *remote(struct sim_end *to, int i)
 {
 	return to->buf + i * SLOT + SLOT / 2;
@@ -157,7 +156,7 @@ static void take_sends(struct sim_end *from, struct talk *t)
 			else if (t->word == (uint64_t)((i + 1) & 3))
 				t->word = (uint64_t)i;
 		}
-		/* The buffer is the program's again: what still read it would show. */
+		/* The buffer belongs to the program again: overwrite it, to detect late reads. */
 		memset(mine, 0xee, m->len);
 	}
 }
@@ -224,7 +223,7 @@ static void one_round(uint64_t seed, enum weather w)
 		sim_expect_none(s->end[i].rcq);
 		assert_true(ring_empty(&to->qp->rq));
 		assert_true(xp_idle(to->qp));
-		/* Answers that overtake each other would show as retries. */
+		/* Without loss and reordering there must be no retries and no duplicates. */
 		if (w != QUIET)
 			continue;
 		assert_int_equal(s->end[i].td->dev.counter[CNT_COMP_RETRY], retries[i]);

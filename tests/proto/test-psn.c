@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Numbers: PSNs around 2^24, messages of 2^31 bytes, and segments that are cut
- * differently when they are sent again.
+ * PSN arithmetic and segments: PSNs around 2^24, messages of 2^31 bytes, segments that are cut
+ * differently when they are sent again, the window, repeated NAKs, overlapping READ responses and
+ * late ACKs.
  */
 #include <sys/mman.h>
 #include "sim.h"
@@ -33,7 +34,7 @@ static void post(uint64_t id, uint32_t op, uint32_t off, uint32_t len)
 	sim_post(a, &wr);
 }
 
-/* WRITE, READ back elsewhere, and compare, from each starting PSN near the end. */
+/* WRITE, SEND and READ, with the data compared, from each starting PSN around the wrap. */
 static void test_wrap(void **state)
 {
 	for (uint32_t psn = 0xffffe0; psn != 0x10; psn = (psn + 1) & 0xffffff) {
@@ -70,7 +71,7 @@ static void test_wrap(void **state)
 
 static uint32_t recut;
 
-/* Another cut for every segment of the requester. */
+/* Changes max_pkts before each segment. */
 static bool change_cut(struct sim *sim, int to, const struct seg *seg)
 {
 	static const uint32_t cuts[] = { 5, 2, 7, 1, 3, 16 };
@@ -114,7 +115,7 @@ static void test_recut(void **state)
 	}
 }
 
-/* 2 GiB of address space over one MiB of memory. */
+/* 2 GiB of addresses that all map the same 1 MiB of memory. */
 static uint8_t *huge_map(void)
 {
 	int fd = memfd_create("huge", 0);
@@ -189,7 +190,10 @@ static bool watch_window(struct sim *sim, int to, const struct seg *seg)
 	return false;
 }
 
-/* The window bounds what is unacknowledged, whatever the segments. */
+/*
+ * The number of unacknowledged packets reaches the window and does not exceed it, however segments
+ * are cut.
+ */
 static void test_window(void **state)
 {
 	for (uint32_t window = 1; window <= 20; window++) {
@@ -211,12 +215,12 @@ static void test_window(void **state)
 			sim_expect(a->scq, i, 0);
 		assert_true(sim_filled(b->buf + 0x80000, 20000, window));
 		assert_int_equal(max_ahead, window);
-		/* Nobody had to wait for a timer. */
+		/* No retry timer expired. */
 		assert_int_equal(a->td->dev.counter[CNT_COMP_RETRY], retries);
 	}
 }
 
-/* Gaps are told by a NAK each, and made good without waiting for a timer. */
+/* Each gap causes one NAK, and the retry needs no timer. */
 static void test_nak_again(void **state)
 {
 	struct sim_cfg cfg = sim_defaults();
@@ -226,7 +230,7 @@ static void test_nak_again(void **state)
 	start(&cfg);
 	for (uint32_t i = 1; i <= 5; i++) {
 		s->sent = 0;
-		s->lose = 2;	/* the second packet, that is the first but one of the WRITE */
+		s->lose = 2;	/* the second packet of each WRITE */
 		post(i, OP_WRITE, 0, 2000);
 		sim_bell(a);
 		sim_run(s, s->now + NS_MS);
@@ -245,7 +249,7 @@ static struct seg answer(enum seg_type type, uint32_t psn, uint32_t npkts, struc
 	};
 }
 
-/* Answers and requests of a QP that ours is not connected to count for nothing. */
+/* Segments from a QP that is not the connected peer are ignored. */
 static void test_stranger(void **state)
 {
 	struct sim_cfg cfg = sim_defaults();
@@ -275,7 +279,7 @@ static void test_stranger(void **state)
 	sim_expect(a->scq, 1, 0);
 }
 
-/* A READ is answered by its data alone, and of data seen before only the rest counts. */
+/* Only READ responses complete a READ; of overlapping data only the new part is placed. */
 static void test_read_answers(void **state)
 {
 	struct sim_cfg cfg = sim_defaults();
@@ -298,7 +302,7 @@ static void test_read_answers(void **state)
 	xp_input(a->qp, &seg, &a->link, s->now);
 	assert_int_equal(a->qp->req.una, 102);
 	assert_true(sim_filled(a->buf, 512, 1));
-	/* Overlaps: its first two packets differ and must not be placed again. */
+	/* Overlap: the first two packets hold other data and must not be placed again. */
 	memset(data, 0, 512);
 	seg = answer(SEG_READ_RESP, 100, 4, &iov);
 	xp_input(a->qp, &seg, &a->link, s->now);
@@ -307,7 +311,7 @@ static void test_read_answers(void **state)
 	assert_true(sim_filled(a->buf, 1024, 1));
 }
 
-/* An acknowledgement of the first attempt comes when the second has just begun. */
+/* An ACK of the first attempt arrives when the retransmission has just begun. */
 static void test_late_ack(void **state)
 {
 	struct sim_cfg cfg = sim_defaults();
@@ -320,7 +324,7 @@ static void test_late_ack(void **state)
 	sim_bell(a);
 	s->lose_all = false;
 	s->room = 2;
-	sim_run(s, 65536);	/* its timer: two packets go out again */
+	sim_run(s, 65536);	/* the retry timer expires: two packets go out again */
 	assert_int_equal(s->inflight[1], 2);
 	seg = answer(SEG_ACK, 100 + 5, 1, NULL);
 	xp_input(a->qp, &seg, &a->link, s->now);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RMPP under loss: every mask of lost MADs over the first MASK_BITS of an
- * exchange, all of them repeated, and random loss with reordering and
- * duplicates. With enough retries every transfer ends in the right bytes at
- * both ends, once; without, both ends say so and nothing is kept.
+ * RMPP under loss: every mask of lost MADs among the first MASK_BITS of an exchange, and random
+ * loss with reordering and duplicates. With enough retries every transfer delivers the right bytes
+ * exactly once; without retries both ends report the failure. Nothing is kept in either case. Runs
+ * on the simulated MAD network of mad/testing.h in virtual time.
  */
 #include "mad/testing.h"
 
@@ -56,7 +56,7 @@ static void setup(bool roce)
 	assert_int_equal(user_open(&server, &net, 1, &r), 0);
 }
 
-/* Until nothing is left to happen: also what the receiver remembers is gone. */
+/* Runs until nothing is due, so that the receiver's memory of finished transfers has expired. */
 static void teardown(void)
 {
 	net_run(&net, NS_NEVER - 1);
@@ -85,8 +85,8 @@ static bool drop_mask(struct net *n, const struct net_mad *m, uint32_t nth)
 }
 
 /*
- * Five in a row: the receiver hears nothing for ten seconds and forgets what it
- * had; what comes then is a new message to it, or the middle of one.
+ * Five lost MADs in a row: the receiver hears nothing for ten seconds and discards the transfer;
+ * the next segment then looks like a new message or like the middle of an unknown one.
  */
 static bool long_silence(void)
 {
@@ -97,7 +97,7 @@ static bool long_silence(void)
 	return run >= 5;
 }
 
-/* One way: no response, the last ACK ends it. */
+/* One-way transfer: no response, the last ACK ends it. */
 static void test_one_way(void **state)
 {
 	static const uint32_t lens[] = { 5, DATA + 1, 6 * DATA };
@@ -118,7 +118,7 @@ static void test_one_way(void **state)
 		}
 }
 
-/* GetTable as SA clients ask: a request of one MAD, a response in segments. */
+/* GetTable as SA clients use it: a request of one MAD, a response in segments. */
 static void test_table(void **state)
 {
 	reply_len = 5 * DATA + 1;
@@ -138,7 +138,7 @@ static void test_table(void **state)
 	}
 }
 
-/* Both ways in segments: the direction turns in the middle (IBA 13.6.6.3). */
+/* Double-sided transfer: request and response in segments (IBA 13.6.6.3). */
 static void test_double_sided(void **state)
 {
 	reply_len = 3 * DATA;
@@ -160,7 +160,10 @@ static void test_double_sided(void **state)
 	}
 }
 
-/* Too few retries: whatever is lost, both ends end, and the receiver has all or nothing. */
+/*
+ * No retries: both ends finish whatever is lost, and the receiver gets the whole message or
+ * nothing.
+ */
 static void test_no_retries(void **state)
 {
 	for (mask = 0; mask < 1u << MASK_BITS; mask++) {
@@ -184,7 +187,7 @@ static bool drop_random(struct net *n, const struct net_mad *m, uint32_t nth)
 {
 	struct net_mad *other;
 
-	/* Overtaken by another that is on its way. */
+	/* Deliver another MAD of the queue first (reordering). */
 	if (n->head - n->tail > 1 && !prng_below(&prng, 4)) {
 		other = &n->queue[(n->tail + prng_below(&prng, n->head - n->tail)) % NET_QUEUE];
 		net_deliver(n, other);
@@ -194,7 +197,7 @@ static bool drop_random(struct net *n, const struct net_mad *m, uint32_t nth)
 	return !prng_below(&prng, 5);
 }
 
-/* Windows full of segments, a fifth lost, some late, some twice. */
+/* Full windows of segments: a fifth lost, some late, some duplicated. */
 static void test_random(void **state)
 {
 	uint32_t good = 0;
@@ -210,7 +213,7 @@ static void test_random(void **state)
 		send_request(MAD_GET_MULTI, true, len, 3600 * 1000, 1000);
 		net_run(&net, NS_NEVER - 1);
 		assert_int_equal(client.ndone, 1);
-		/* The receiver may give up after 40 s, then the sender is told. */
+		/* The receiver may give up after 40 s; the sender then reports it. */
 		if (client.status == MAD_SENT) {
 			assert_int_equal(client.nrecv, 1);
 			check(&client, reply_len, 99);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Receiver not ready: when receives come late, or never. */
+/*
+ * RNR NAKs: receives that are posted late or never. The delay of each timer code, rnr_retry,
+ * bursts, WRITE with immediate, and loss of any of the first ten packets.
+ */
 #include "sim.h"
 
 static struct sim *s;
 static struct sim_end *a, *b;
-static uint32_t naks;	/* RNR NAKs on the wire */
+static uint32_t naks;	/* RNR NAKs sent so far */
 
 static bool count_naks(struct sim *sim, int to, const struct seg *seg)
 {
@@ -40,7 +43,7 @@ static void post_recv(uint64_t id)
 	sim_post_recv(b, id, &sge, 1);
 }
 
-/* The wait is that of the receiver's code, for each of the 32. */
+/* The delay after an RNR NAK is that of the responder's min_rnr_timer, for each of the 32 codes. */
 static void test_timer(void **state)
 {
 	static const uint32_t usec[32] = {
@@ -53,14 +56,14 @@ static void test_timer(void **state)
 		struct sim_cfg cfg = sim_defaults();
 
 		cfg.min_rnr = code;
-		cfg.timeout = 1;	/* much shorter: must not run meanwhile */
+		cfg.timeout = 1;	/* much shorter than the RNR delay: must not expire */
 		start(&cfg);
 		post(1, OP_SEND, 100);
 		sim_bell(a);
 		sim_run(s, 2 * SIM_LATENCY);
 		assert_int_equal(naks, 1);
 		assert_int_equal(xp_wake(a->qp), 2 * SIM_LATENCY + usec[code] * NS_US);
-		/* An early call does nothing. */
+		/* A call before the time does nothing. */
 		xp_timer(a->qp, s->now + 1);
 		assert_int_equal(s->sent, 2);
 		post_recv(9);
@@ -72,7 +75,7 @@ static void test_timer(void **state)
 	}
 }
 
-/* rnr_retry n: n further attempts; 7 for ever. */
+/* rnr_retry n: n more attempts; 7: forever. */
 static void test_retries(void **state)
 {
 	for (uint8_t retry = 0; retry < 7; retry++) {
@@ -104,7 +107,7 @@ static void test_retries(void **state)
 	sim_expect(b->rcq, 9, 0);
 }
 
-/* One NAK for a burst; what was ready before completes; the data is whole. */
+/* One NAK for a burst; the message that has a receive completes, and all data arrives. */
 static void test_burst(void **state)
 {
 	static const uint32_t cuts[] = { 1, 2, 1000 };
@@ -134,7 +137,9 @@ static void test_burst(void **state)
 	}
 }
 
-/* WRITE with immediate needs its receive at the last packet only: the others are placed. */
+/*
+ * WRITE with immediate needs its receive only at the last packet: the earlier packets are placed.
+ */
 static void test_write_imm(void **state)
 {
 	static const uint32_t cuts[] = { 1, 2, 1000 };
@@ -162,7 +167,7 @@ static void test_write_imm(void **state)
 	}
 }
 
-/* Lost on the way, the NAK and all that follows, under every mask of ten packets. */
+/* Loss of any of the first ten packets, NAKs included. */
 static void test_lossy(void **state)
 {
 	for (uint32_t mask = 0; mask < 1u << 10; mask++) {

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* QP states as the transport sees them; fence, signalling, solicited events, inline, resources. */
+/*
+ * QP states as the transport implements them (bring-up, SQD, ERR, reset), fences and READ credits,
+ * signaling, solicited events, inline data, empty messages, and requests that arrive on another
+ * link.
+ */
 #include "sim.h"
 
 enum { EV_COMM = 4, EV_DRAINED = 5 };
@@ -55,7 +59,7 @@ static void test_bring_up(void **state)
 	sim_modify(b, QPS_RESET);
 	post(1, OP_SEND, 8, F_SIGNALED);
 	assert_int_equal(sim_bell(a), -EINVAL);
-	sim_modify(a, QPS_RESET);	/* forgets it */
+	sim_modify(a, QPS_RESET);	/* drops the WQE */
 	sim_modify(a, QPS_INIT);
 	sim_modify(b, QPS_INIT);
 	post_recv(b, 9);
@@ -85,11 +89,11 @@ static void test_bring_up(void **state)
 	assert_int_equal(rq, 0xfffffd);
 	xp_query(b->qp, &rq, &sq, &draining);
 	assert_int_equal(rq, 101);
-	assert_int_equal(sq, 0);	/* not before RTS */
+	assert_int_equal(sq, 0);	/* not set before RTS */
 	assert_false(draining);
 }
 
-/* Packets for a QP that does not run are as lost. */
+/* A QP below RTR drops packets. */
 static void test_not_ready(void **state)
 {
 	start(NULL);
@@ -110,7 +114,7 @@ static void test_sqd(void **state)
 	bool draining;
 
 	start(NULL);
-	/* Room for two packets: the second message has begun, the third has not. */
+	/* Room for two packets: the second message has started, the third has not. */
 	s->room = 2;
 	post(1, OP_WRITE, 200, F_SIGNALED);
 	post(2, OP_WRITE, 1000, F_SIGNALED);
@@ -135,19 +139,19 @@ static void test_sqd(void **state)
 	sim_run(s, s->now + NS_S);
 	sim_expect(a->scq, 3, 0);
 	sim_expect(a->scq, 4, 0);
-	/* Nothing to drain: at once. */
+	/* Nothing to drain: the event comes at once. */
 	sim_modify(a, QPS_SQD);
 	assert_int_equal(sim_event(a), EV_DRAINED);
 	xp_query(a->qp, &rq, &sq, &draining);
 	assert_false(draining);
-	/* And it still answers. */
+	/* ERR is still possible, and flushes. */
 	sim_modify(a, QPS_ERR);
 	post(5, OP_WRITE, 8, 0);
 	sim_bell(a);
 	sim_expect(a->scq, 5, 5);
 }
 
-/* SQD with a lost packet drains through the retry. */
+/* With lost packets, SQD drains after the retries. */
 static void test_sqd_loss(void **state)
 {
 	for (uint32_t mask = 0; mask < 64; mask++) {
@@ -189,7 +193,7 @@ static void test_modify_err(void **state)
 	assert_true(ring_empty(&a->qp->sq) && ring_empty(&a->qp->rq));
 }
 
-/* A message that has begun to fill a receive: that one flushes first. */
+/* A message that is partly received: its receive WQE is flushed first. */
 static void test_err_in_message(void **state)
 {
 	start(NULL);
@@ -222,7 +226,7 @@ static bool watch(struct sim *sim, int to, const struct seg *seg)
 	return false;
 }
 
-/* A fenced WQE waits for the READs before it; READs wait for credits. */
+/* A fenced WQE waits for the READs before it; READs wait for credits (max_rd_atomic). */
 static void test_fence_and_credits(void **state)
 {
 	for (uint8_t credits = 1; credits <= 8; credits *= 2) {
@@ -244,7 +248,9 @@ static void test_fence_and_credits(void **state)
 	}
 }
 
-/* More READs than the responder has resources for, while its responses wait for room. */
+/*
+ * More READs than the responder has resources for, while its responses wait for room on the link.
+ */
 static void test_too_many_reads(void **state)
 {
 	struct sim_cfg cfg = sim_defaults();
@@ -306,7 +312,7 @@ static void test_solicited(void **state)
 	sim_bell(a);
 	sim_run(s, NS_S);
 	assert_int_equal(b->rcq->notify, 0);
-	/* Send completions are never solicited, flushed ones are. */
+	/* Send completions are not solicited; flushed ones are. */
 	cq_arm(a->scq, true);
 	post(3, OP_SEND, 8, F_SIGNALED | F_SOLICITED);
 	sim_bell(a);
@@ -317,7 +323,7 @@ static void test_solicited(void **state)
 	assert_int_equal(a->scq->notify, 0);
 }
 
-/* The list may change after posting, and does not matter for inline data. */
+/* With inline data the SGE list is not read. */
 static void test_inline(void **state)
 {
 	for (uint32_t len = 0; len <= 256; len += 32) {
@@ -384,9 +390,9 @@ static void test_empty(void **state)
 }
 
 /*
- * Two processes that connect to each other at once have two links: requests
- * then come in on one that is not the responder's own. What it has no room
- * for goes on there, in order, when it has.
+ * Two processes that connect to each other at the same time have two links, and requests may arrive
+ * on a link that is not the responder's own. Responses that find no room continue on the link of
+ * the request, in order.
  */
 static void test_other_link(void **state)
 {
@@ -414,7 +420,10 @@ static void test_other_link(void **state)
 	assert_int_equal(b->link.refs, 1);
 }
 
-/* b has a's message, its program knows, and the ACK has found no room. Then the QP goes. */
+/*
+ * A QP is reset while an ACK, whose message the program has already seen, waits for room on the
+ * link: reset waits once for room. If there is none, the requester's retries run out.
+ */
 static void reset_owing(bool stuck)
 {
 	struct sim_wr wr = { .id = 2, .op = OP_SEND, .flags = F_SIGNALED, .num_sge = 1 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * UC and UD before strangers: segments with any content, in any state. Nothing
- * may be touched outside of what the keys allow, no receive completes twice,
- * and a message sent properly still arrives. Most telling under a sanitizer.
+ * Robustness of UC and UD: segments with random content, in any state. No memory outside the range
+ * that the keys allow may change (checked with canary bytes), no receive completes twice, and a
+ * valid message still arrives afterwards. Most useful with a sanitizer.
  */
 #include "sim.h"
 
@@ -70,7 +70,7 @@ static void random_round(struct sim *s, const struct mr *part)
 		if (!prng_below(&s->rng, 100))
 			sim_modify(b, QPS_ERR);
 	}
-	/* Each at most once, in order. */
+	/* Each receive completes at most once, in order. */
 	while (sim_poll(b->rcq, &wc)) {
 		assert_true(wc.wr_id >= next && wc.wr_id < 5);
 		next = wc.wr_id + 1;

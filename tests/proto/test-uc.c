@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * UC: a message arrives whole or not at all, whatever is lost on its way, and
- * the ones behind it do not notice. Errors stay with whoever made them.
+ * UC: a message arrives whole or not at all, whichever packets are lost, and later messages are not
+ * affected. Also dropped messages, sender errors (SQE), receiver errors and state changes.
  */
 #include "sim.h"
 
@@ -14,7 +14,7 @@
 static struct sim *s;
 static struct sim_end *a, *b;
 
-/* Messages of a scenario: so many packets each. Their packets are numbered through. */
+/* One message of a scenario, pkts packets long. Packets are numbered over all messages. */
 struct step {
 	uint32_t op, pkts;
 };
@@ -44,7 +44,7 @@ static bool takes_recv(uint32_t op)
 	return op != OP_WRITE;
 }
 
-/* Was every packet of message i delivered? Segments of `run` packets are lost whole. */
+/* True if no packet of message i is lost; a lost segment loses up to `run` packets. */
 static bool survives(const struct step *st, int i, uint32_t run, uint64_t lose)
 {
 	uint32_t first = 0;
@@ -57,7 +57,10 @@ static bool survives(const struct step *st, int i, uint32_t run, uint64_t lose)
 	return true;
 }
 
-/* The receive that message i got: each message that arrives takes the next one. */
+/*
+ * Checks receive number `slot`, filled by message i: each message that arrives takes the next
+ * receive.
+ */
 static void check_recv(const struct step *st, int i, int slot)
 {
 	uint32_t len = st[i].pkts * MTU - 3;
@@ -95,7 +98,7 @@ static void run_steps(const struct step *st, int n, uint32_t run, uint64_t lose)
 		sim_post(a, &wr);
 	}
 	assert_int_equal(sim_bell(a), 0);
-	/* The sender is done before anything has arrived. */
+	/* UC sends complete before anything arrives. */
 	for (int i = 0; i < n; i++)
 		sim_expect(a->scq, 1000 + (uint64_t)i, 0);
 	sim_run(s, NS_S);
@@ -160,7 +163,7 @@ static void post_recv(uint64_t id, uint32_t len)
 	sim_post_recv(b, id, &sge, 1);
 }
 
-/* What the receiver does not take is lost without a word, and the next message is a new chance. */
+/* The receiver drops what it cannot take without an error; the next message is received. */
 static void test_dropped(void **state)
 {
 	struct sim_wr wr = { .id = 4, .op = OP_WRITE, .flags = F_SIGNALED, .num_sge = 1,
@@ -173,14 +176,14 @@ static void test_dropped(void **state)
 	sim_expect(a->scq, 1, 0);
 	post_recv(11, 100);
 	post_recv(12, 2000);
-	/* Too long for its receive, which the next one uses. */
+	/* Longer than its receive, which the next message uses. */
 	send_one(2, OP_SEND, 0, 700);
 	sim_expect(a->scq, 2, 0);
 	sim_expect_none(b->rcq);
 	send_one(3, OP_SEND_IMM, 0, 80);
 	sim_expect(a->scq, 3, 0);
 	sim_expect(b->rcq, 11, 0);
-	/* A wrong key; one of another QP's access. */
+	/* A wrong rkey; then a QP without REMOTE_WRITE. */
 	memset(b->buf + REMOTE, 0x55, 2000);
 	wr.rkey = b->mr->rkey ^ 1;
 	wr.sge[0] = sim_sge(a, 0, 700);
@@ -200,7 +203,7 @@ static void test_dropped(void **state)
 	sim_expect(a->scq, 6, 0);
 	sim_expect(b->rcq, 12, 0);
 	assert_true(sim_filled(b->buf + REMOTE, 700, 1));
-	/* An immediate without a receive. */
+	/* A WRITE with immediate without a receive. */
 	send_one(7, OP_WRITE_IMM, 0, 10);
 	sim_expect(a->scq, 7, 0);
 	sim_expect_none(b->rcq);
@@ -208,7 +211,10 @@ static void test_dropped(void **state)
 	assert_int_equal(sim_event(b), -1);
 }
 
-/* An error of the sender: SQE, the rest flushes, receiving goes on, and RTS begins anew. */
+/*
+ * A sender error: the QP enters SQE, later WRs are flushed, receiving continues, and RTS makes
+ * sending work again.
+ */
 static void check_sqe(uint32_t op, uint32_t lkey, uint32_t status)
 {
 	struct sim_wr bad = { .id = 2, .op = op, .flags = 0, .num_sge = 1, .rkey = b->mr->rkey,
@@ -238,7 +244,7 @@ static void check_sqe(uint32_t op, uint32_t lkey, uint32_t status)
 	sim_expect(a->scq, 4, 5);
 	assert_int_equal(a->qp->state, QPS_SQE);
 	sim_expect(b->rcq, 11, 0);
-	/* Posted now: flushed too. Receiving goes on. */
+	/* A WR posted in SQE is flushed, too. Receiving continues. */
 	good.id = 5;
 	sim_post(a, &good);
 	assert_int_equal(sim_bell(a), 0);
@@ -270,7 +276,7 @@ static void test_sqe(void **state)
 	check_sqe(77, a->mr->lkey, 2);
 }
 
-/* A receive that cannot be written: its completion tells, and the QP goes to ERR. */
+/* A receive whose memory cannot be written: it completes with an error, and the QP enters ERR. */
 static void test_bad_recv(void **state)
 {
 	struct rxe_sge sge = sim_sge(b, RECV, 1000);
@@ -287,7 +293,10 @@ static void test_bad_recv(void **state)
 	assert_int_equal(a->qp->state, QPS_RTS);
 }
 
-/* COMM_EST in RTR; a full link; SQD; a message broken off by the link's want of room. */
+/*
+ * INIT drops messages; RTR receives with COMM_EST; SQD finishes a message that waits for room and
+ * holds back the next.
+ */
 static void test_states(void **state)
 {
 	struct sim_cfg cfg = sim_defaults();
@@ -316,7 +325,7 @@ static void test_states(void **state)
 	sim_post(a, &wr);
 	sim_bell(a);
 	sim_expect_none(a->scq);
-	/* What has begun is finished, what has not waits. */
+	/* The started message is finished; the next one waits. */
 	sim_modify(a, QPS_SQD);
 	sim_run(s, s->now + NS_MS);
 	sim_expect(a->scq, 1000, 0);

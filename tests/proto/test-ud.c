@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * UD: what a datagram's receiver sees of it, and everything for which it is
- * dropped. The sender's own mistakes end in SQE.
+ * UD: what the receiver sees of a datagram (GRH, completion, payload), every reason for which a
+ * datagram is dropped, sender errors (SQE), states, and loss.
  */
 #include "wire/be.h"
 #include "sim.h"
@@ -16,7 +16,7 @@ static struct sim_end *a, *b;
 static struct ah *ah4, *ah6;
 static const uint8_t gid6[16] = { 0xfe, 0x80, [15] = 1 };
 static const uint8_t gid4[16] = { [10] = 0xff, 0xff, 10, 0, 0, 1 };
-/* Applied to every datagram by tamper(). */
+/* What tamper() writes into each datagram. */
 static uint32_t set_pkey, set_qpn;
 
 static struct ah *make_ah(struct pd *pd, const uint8_t dgid[16], uint8_t sgid_index)
@@ -108,7 +108,7 @@ static void check_grh4(const uint8_t *p, uint32_t len, bool imm, uint8_t hops)
 		assert_int_equal(p[i], 0);
 	p += 20;
 	assert_int_equal(p[0], 0x45);
-	/* IP, UDP, BTH, DETH, immediate, padded payload, ICRC. */
+	/* Lengths of IP, UDP, BTH, DETH, immediate, padded payload and ICRC. */
 	assert_int_equal(get_be16(p + 2),
 			 20 + 8 + 12 + 8 + (imm ? 4 : 0) + ((len + 3) & ~3u) + 4);
 	assert_int_equal(p[8], hops);
@@ -120,7 +120,7 @@ static void check_grh4(const uint8_t *p, uint32_t len, bool imm, uint8_t hops)
 	assert_int_equal((sum & 0xffff) + (sum >> 16), 0xffff);
 }
 
-/* Every length up to the MTU, by AH number and by the address in the WQE. */
+/* Lengths up to the MTU, with an AH number and with the address in the WQE. */
 static void test_lengths(void **state)
 {
 	fresh();
@@ -166,7 +166,7 @@ static void test_ipv6(void **state)
 	assert_true(sim_filled(p + GRH, 100, 3));
 }
 
-/* GRH and payload over every split of the receive list; inline; a send list. */
+/* GRH and payload with every split of the receive SGEs; inline data; two send SGEs. */
 static void test_lists(void **state)
 {
 	for (uint32_t cut = 0; cut <= 80; cut++) {
@@ -194,7 +194,7 @@ static void test_lists(void **state)
 	}
 }
 
-/* A datagram that is dropped costs no receive, and nobody an error. */
+/* A dropped datagram consumes no receive and causes no error at either end. */
 static void dropped(const struct sim_wr *wr)
 {
 	struct sim_wr good = datagram(50, 8);
@@ -217,14 +217,16 @@ static void test_dropped(void **state)
 	uint32_t qviol, pviol;
 
 	fresh();
-	/* No receive at all. */
+	/* No receive. */
 	send_one(&wr, 0);
 	sim_expect_none(b->rcq);
 	post_recv(7, RECV, 60);
-	/* Too long for the receive by a byte. */
+	/* One byte longer than the receive. */
 	wr = datagram(2, 21);
 	dropped(&wr);
-	/* Not our Q_Key; the QP's own, by its high bit; then that of another value. */
+	/*
+	 * A wrong Q_Key; the sender QP's own, which the high bit selects; then another value there.
+	 */
 	qviol = b->td->dev.bad_qkeys;
 	wr = datagram(3, 8);
 	wr.qkey ^= 1;
@@ -239,7 +241,7 @@ static void test_dropped(void **state)
 	dropped(&wr);
 	a->qp->attr.qkey ^= 4;
 	assert_int_equal(b->td->dev.bad_qkeys, qviol + 2);
-	/* Another partition; our own as a limited member is good. */
+	/* Another partition; limited membership of the same partition is accepted. */
 	pviol = b->td->dev.bad_pkeys;
 	wr = datagram(4, 8);
 	set_pkey = 0xfffe;
@@ -251,11 +253,11 @@ static void test_dropped(void **state)
 	send_one(&wr, 0);
 	check_wc(7, 8, false);
 	post_recv(7, RECV, 60);
-	/* Nobody's QP number. */
+	/* A QP number that no QP has. */
 	s->filter = NULL;
 	wr.qpn ^= 0x3f;
 	dropped(&wr);
-	/* Lost on the way: the sender does not know. */
+	/* Lost packet: the sender sees no error. */
 	wr = datagram(5, 8);
 	s->lose_all = true;
 	send_one(&wr, 0);
@@ -295,7 +297,10 @@ static void test_sqe(void **state)
 
 	assert_int_equal(pd_create(&a->td->uctx, &pd), 0);
 	foreign = make_ah(pd, gid4, 1);
-	/* One byte too long; an AH that is none, and one of another PD; an address with an empty or absent SGID. */
+	/*
+	 * One byte over the MTU; an unknown AH; an AH of another PD; an SGID index that is out of
+	 * range.
+	 */
 	check_sqe(datagram(2, PORT_MTU + 1), 1);
 	wr = datagram(2, 8);
 	wr.ah = 12345678;
@@ -306,7 +311,7 @@ static void test_sqe(void **state)
 	memcpy(wr.dgid, gid4, 16);
 	wr.sgid_index = 200;
 	check_sqe(wr, 2);
-	/* What UD does not have. */
+	/* Opcodes that UD does not have. */
 	for (uint32_t op = 0; op < 16; op++) {
 		wr = datagram(2, 8);
 		wr.op = op;
@@ -320,7 +325,7 @@ static void test_sqe(void **state)
 	assert_int_equal(pd_destroy(pd), 0);
 }
 
-/* A receive that cannot be written fails the QP. */
+/* A receive whose memory cannot be written puts the QP into ERR. */
 static void test_bad_recv(void **state)
 {
 	struct rxe_sge sge[9] = { sim_sge(b, RECV, 60) };
@@ -341,7 +346,10 @@ static void test_bad_recv(void **state)
 	assert_int_equal(b->qp->state, QPS_ERR);
 }
 
-/* Not in INIT; in RTR, without COMM_EST; in SQE and SQD. Order through a link that is full. */
+/*
+ * Dropped in INIT; received in RTR, without COMM_EST, and in SQE; in order over a full link; held
+ * back in SQD.
+ */
 static void test_states(void **state)
 {
 	struct sim_wr wr = datagram(1, 8), bad = datagram(1, 8);
@@ -390,7 +398,10 @@ static void test_states(void **state)
 	sim_expect(a->scq, 19, 5);
 }
 
-/* Under every loss mask of twelve: what arrives does so in order, the rest is not missed. */
+/*
+ * Every loss mask of twelve datagrams: those that arrive are in order, and the others cause no
+ * error.
+ */
 static void test_masks(void **state)
 {
 	for (uint64_t lose = 0; lose < 4096; lose++) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages larger than the window, on a link that loses, as the wire is: a READ
- * asks for its data part by part, and again for what got lost. Every packet of
- * the first 64 is lost alone and with every other; then many at random. The
- * responder answers a READ again, or an atomic, as kernel rxe does: when it
- * still has the resource of the request, and is asked for no more than then.
+ * RC messages larger than the window on a lossy link: a READ requests its data in parts and
+ * requests lost parts again. Each of the first 64 packets is lost alone and with each other; then
+ * random losses. The simulated responder is as strict as kernel rxe: it answers a repeated READ or
+ * atomic only if it still has the resource of that request and the repetition asks for no more.
+ * Also forged requests, and answers forced by fault injection.
  */
 #include "sim.h"
 
@@ -18,13 +18,13 @@ struct step {
 	uint32_t op, len;
 };
 
-/* The responder's resources: PSNs of the last max_dest_rd_atomic READs and atomics that it has executed. */
+/* The responder's resources: PSNs of the last max_dest_rd_atomic READs and atomics executed. */
 static struct {
 	struct {
 		uint32_t first, end;
 	} res[16];
 	uint32_t n;		/* executed so far */
-	uint32_t refused;	/* repeated requests without a resource, or for more than it had */
+	uint32_t refused;	/* repetitions without a resource, or for more than it covers */
 } foreign;
 
 static bool covers(uint32_t psn, uint32_t end)
@@ -159,7 +159,7 @@ static const struct scenario {
 	const struct step *steps;
 } scenarios[] = { { "reads", reads }, { "mixed", mixed }, { "atomics", atomics } };
 
-/* One and two losses: whatever is asked for again, a foreign responder has it. */
+/* One and two losses: the strict responder can answer every repetition. */
 static void test_pairs(void **state)
 {
 	for (size_t k = 0; k < ARRAY_SIZE(scenarios); k++)
@@ -174,7 +174,10 @@ static void test_pairs(void **state)
 			}
 }
 
-/* Many losses, the window shrinks and grows: every request that is repeated finds what it needs. */
+/*
+ * Many losses, with a window that shrinks and grows: the strict responder can answer every
+ * repetition.
+ */
 static void test_random(void **state)
 {
 	static const uint32_t pct[] = { 1, 5, 20, 40 };
@@ -191,7 +194,7 @@ static void test_random(void **state)
 	s->loss_pct = 0;
 }
 
-/* The network repeats and delays as well: late requests are refused, and nothing is worse for it. */
+/* Duplicates and delays as well: late requests are refused, without other effect. */
 static void test_network(void **state)
 {
 	for (uint32_t seed = 0; seed < 600; seed++) {
@@ -207,8 +210,8 @@ static void test_network(void **state)
 }
 
 /*
- * Requests of before that nobody has sent (IBA: class D errors): no duplicate
- * of anything that was executed last. No answer, and the QP goes on.
+ * Forged requests with PSNs before the expected one that repeat no executed request (IBA class D
+ * errors): no answer, and the QP stays in RTS.
  */
 static void test_forged(void **state)
 {
@@ -240,7 +243,7 @@ static void test_forged(void **state)
 	}
 }
 
-/* Which request gets which answer that it does not deserve (link/fault.h). */
+/* Which request gets which forced answer (link/fault.h). */
 static struct {
 	uint8_t syndrome;
 	uint32_t request, seen;
@@ -248,7 +251,7 @@ static struct {
 
 static bool force_arrival(struct sim *sim, int to, const struct seg *seg)
 {
-	/* Ours to change: the packet is the simulation's. */
+	/* The cast is safe: the segment belongs to the simulation. */
 	if (to == 1 && seg->type != SEG_ACK && seg->type != SEG_READ_RESP &&
 	    seg->type != SEG_ATOMIC_ACK && seg->psn == sim->end[1].qp->card->epsn &&
 	    force.seen++ == force.request)
@@ -256,7 +259,7 @@ static bool force_arrival(struct sim *sim, int to, const struct seg *seg)
 	return false;
 }
 
-/* A QP that has failed says so once for each request, the first one's status included. */
+/* A failed QP completes each WR once: the first with `status`, the others flushed. */
 static void check_failed(int n, uint32_t status)
 {
 	struct ib_uverbs_wc wc;
@@ -271,7 +274,7 @@ static void check_failed(int n, uint32_t status)
 			first = wc.status;
 	}
 	assert_int_equal(done, n);
-	/* What is told by a NAK, or by silence when that was lost. */
+	/* The error arrives as a NAK; if that was lost, the retries run out. */
 	if (first != status)
 		assert_int_equal(first, 12);
 	assert_int_equal(s->end[0].qp->state, QPS_ERR);
@@ -294,7 +297,10 @@ static void run_forced(uint64_t mask)
 	sim_run(s, 100 * NS_S);
 }
 
-/* RNR NAKs and sequence NAKs that nobody has deserved are survived, other NAKs are told; with a loss, too. */
+/*
+ * Forced RNR and sequence NAKs are recovered from, other NAKs fail the QP; each also with one lost
+ * packet.
+ */
 static void test_forced(void **state)
 {
 	static const struct {
@@ -324,8 +330,8 @@ static void test_forced(void **state)
 }
 
 /*
- * The peer is behind: it has everything, and its answers are late. The first
- * end of an ack timeout sends one packet, not the window again.
+ * The peer has received everything, but its answers are late: the first ack timeout sends one
+ * packet, not the whole window.
  */
 static void test_timeout_asks(void **state)
 {
@@ -343,7 +349,7 @@ static void test_timeout_asks(void **state)
 	s->now = xp_wake(s->end[0].qp);
 	xp_timer(s->end[0].qp, s->now);
 	assert_int_equal(s->sent, 1);
-	/* It was lost after all: so is known from the next answer, and the rest follows. */
+	/* The packets were lost after all: the next answer shows it, and the rest follows. */
 	s->lose_all = false;
 	sim_run(s, NS_S);
 	check(&st, 0);
