@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A program that writes commands, as librdmacm does. */
+/*
+ * A program with an rdma_cm file open, for the tests of this directory. client_cmd() and
+ * client_write() pass commands to ucma_write() as a write() of librdmacm would; client_post() and
+ * the card functions stand for the library's side of shared memory (engine/ucma_local.c). Each
+ * step checks that the number of readable events and the flag `shown` agree with what is pending.
+ */
 #include <errno.h>
 #include "ipc/ucma_shm.h"
 #include "world.h"
@@ -23,7 +28,7 @@ struct client *client_open(struct world *w, unsigned int host)
 	return c;
 }
 
-/* As rused does after each round. */
+/* What rused does after each round of its event loop. */
 static void flush(struct client *c)
 {
 	if (!c->shm)
@@ -32,14 +37,14 @@ static void flush(struct client *c)
 	c->readable = ucma_file_events(c->f);
 }
 
-/* A program is shown that it can read if and only if there is something. */
+/* The file must be shown as readable exactly if an event is pending. */
 static void shown(struct client *c)
 {
 	if (c->shm)
 		assert_int_equal(c->shm->shown, ucma_shm_ready(c->shm));
 }
 
-/* What a card has must be what the command has answered. */
+/* What the id's card holds must equal the answer of the command. */
 static void same(struct client *c, uint32_t id, uint32_t has, size_t off, const void *answer,
 		 size_t len, int ret)
 {
@@ -66,14 +71,14 @@ ssize_t client_write(struct client *c, const struct ucma_cmd *cmd)
 	ret = ucma_write(c->f, cmd, &c->reply);
 	assert_true(c->reply.drained <= c->readable);
 	c->readable -= c->reply.drained;
-	/* What can be read is what is pending, always. */
+	/* The readable count must equal the number of pending events. */
 	assert_int_equal(c->readable, ucma_file_events(c->f));
 	if (ret < 0)
 		assert_int_equal(c->reply.len, 0);
 	flush(c);
 	if (c->shm) {
 		if (!ucma_shm_ready(c->shm))
-			c->shm->shown = UCMA_SHOWN_NOT;	/* ucma_shm_settle(), without the socket */
+			c->shm->shown = UCMA_SHOWN_NOT;	/* ucma_shm_settle() without the socket */
 		shown(c);
 	}
 	return ret;
@@ -83,7 +88,7 @@ int client_cmd(struct client *c, uint32_t cmd, const void *payload, size_t len, 
 {
 	struct rdma_ucm_cmd_hdr hdr = { .cmd = cmd, .in = (uint16_t)len, .out = out };
 	struct ucma_cmd w = { .len = sizeof(hdr) + len };
-	uint8_t *buf = malloc(w.len);	/* of its length, so that a read beyond is seen */
+	uint8_t *buf = malloc(w.len);	/* exact length: a sanitizer sees reads beyond it */
 	struct ucma_need need;
 	ssize_t ret;
 
@@ -126,7 +131,7 @@ void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len
 	assert_true(len <= sizeof(buf.payload));
 	memcpy(buf.payload, payload, len);
 	flush(c);
-	/* As the program's end does (engine/ucma_local.c). */
+	/* What the library does before it posts (engine/ucma_local.c). */
 	if (c->shm && ucma_post_id(&buf, all, &id)) {
 		if (cmd != RDMA_USER_CM_CMD_DESTROY_ID)
 			c->shm->posted[id]++;
@@ -142,7 +147,10 @@ void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len
 		c->readable = ucma_file_events(c->f);
 }
 
-/* By asking, or without, as a program does (engine/ucma_local.c). */
+/*
+ * Creates an id as the library does: a spare number if one is ready, else a command with an
+ * answer.
+ */
 int c_create(struct client *c, uint64_t uid, uint16_t ps)
 {
 	struct rdma_ucm_create_id cmd = { .uid = uid, .response = 0x1000, .ps = ps };
@@ -158,7 +166,7 @@ int c_create(struct client *c, uint64_t uid, uint16_t ps)
 	return ret ? ret : reply_u32(c);
 }
 
-/* What a program may know by itself is what rused answers. */
+/* The count that the library can take from the card must equal the answer of DESTROY_ID. */
 int c_destroy(struct client *c, uint32_t id)
 {
 	struct rdma_ucm_destroy_id cmd = { .response = 0x1000, .id = id };

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Every command: short, exact, long, room for the answer, bad id, foreign id, no device. */
+/*
+ * Every rdma_cm command with payloads that are too short, exact or too long, with too little room
+ * for the answer, with an unknown id, an id of another file, and an id in a wrong state; also the
+ * headers and addresses that are refused. The table has a row for each command.
+ */
 #include <errno.h>
 #include "world.h"
 
 #define NONE 0xffff
 
-/* How each command looks; `id` is where the id stands in its payload. */
+/* Layout of each command; `id` is the offset of the id in its payload. */
 static const struct row {
 	const char *name;
-	uint16_t size, id, out;	/* out: least room for the answer; 0: there is none */
-	bool dev;		/* asks for an id with a device */
-	uint16_t fixed;		/* may end here; 0: only at size */
-	int idle;		/* what an id in IDLE answers to otherwise zero bytes */
+	uint16_t size, id, out;	/* out: least room for the answer; 0: the command has none */
+	bool dev;		/* needs an id with a device */
+	uint16_t fixed;		/* least payload size; 0: it is size */
+	int idle;		/* result for an id in IDLE and an otherwise zero payload */
 } rows[] = {
 	[RDMA_USER_CM_CMD_CREATE_ID] = { "CREATE_ID", 24, NONE, 4, false, 0, -EINVAL },
 	[RDMA_USER_CM_CMD_DESTROY_ID] = { "DESTROY_ID", 16, 8, 4, false, 0, 0 },
@@ -65,7 +69,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A payload that is right as far as the id does not matter. */
+/* A payload that is valid apart from the id. */
 static void fill(uint32_t cmd, uint8_t *buf, uint32_t id)
 {
 	struct sockaddr_storage a = addr("10.0.0.1", 0), dst = addr("10.0.0.2", 7000);
@@ -158,7 +162,7 @@ static void sizes(void **state)
 		}
 		for (size_t len = 0; len < least; len++)
 			expect("short", r, run(fx.c, n, id, len, 512), -EINVAL);
-		/* With enough of it, it gets as far as the id, or the state: not here again. */
+		/* With a full payload the command fails only because of the id or the state. */
 		expect("exact, bad id", r, run(fx.c, n, 12345, r->size, 512),
 		       r->id == NONE ? (r->idle == -EINVAL ? 0 : r->idle) : -ENOENT);
 		expect("long, bad id", r, run(fx.c, n, 12345, r->size + 40, 512),
@@ -195,7 +199,7 @@ static void ids(void **state)
 	}
 }
 
-/* Unknown whatever else the program says of it: no id survives its DESTROY_ID. */
+/* After DESTROY_ID the id is unknown to every command. */
 static void destroyed(void **state)
 {
 	uint32_t id = (uint32_t)c_create(fx.c, 1, RDMA_PS_TCP);
@@ -207,7 +211,7 @@ static void destroyed(void **state)
 			expect("gone", &rows[n], run(fx.c, n, id, rows[n].size, 512), -ENOENT);
 }
 
-/* As many answers as there is room for, but no more than the structure. */
+/* An answer is cut to the room that the command gives, and is no longer than its structure. */
 static void partial_answers(void **state)
 {
 	uint32_t id = (uint32_t)c_create(fx.c, 1, RDMA_PS_TCP);
@@ -232,7 +236,7 @@ static void partial_answers(void **state)
 	assert_int_equal(fx.c->reply.len, sizeof(struct rdma_ucm_query_route_resp));
 }
 
-/* What each state answers to what does not fit it; rows by command, columns by state. */
+/* Commands that do not fit the state of the id, state by state. */
 static void wrong_states(void **state)
 {
 	struct sockaddr_storage a = addr("10.0.0.1", 0), dst = addr("10.0.0.2", 7000);
@@ -288,7 +292,7 @@ static void wrong_states(void **state)
 	assert_int_equal(c_connect(fx.c, id, 1, NULL), -EINVAL);
 }
 
-/* Addresses of the wrong family or size. */
+/* Addresses of a wrong family or size. */
 static void addresses(void **state)
 {
 	uint32_t id = (uint32_t)c_create(fx.c, 1, RDMA_PS_TCP);
@@ -306,13 +310,13 @@ static void addresses(void **state)
 	b.reserved = 0;
 	b.addr_size = 28;
 	assert_int_equal(client_cmd(fx.c, RDMA_USER_CM_CMD_BIND, &b, sizeof(b), 0), -EINVAL);
-	ip.addr.sin6_family = AF_IB;	/* does not fit there */
+	ip.addr.sin6_family = AF_IB;	/* AF_IB does not fit into this structure */
 	assert_int_equal(client_cmd(fx.c, RDMA_USER_CM_CMD_BIND_IP, &ip, sizeof(ip), 0), -EINVAL);
 	r.dst_size = 16;
 	assert_int_equal(client_cmd(fx.c, resolve, &r, sizeof(r), 0), -EINVAL);
 	memcpy(&r.dst_addr, &six, 28);
 	assert_int_equal(client_cmd(fx.c, resolve, &r, sizeof(r), 0), -EINVAL);
-	/* Two families: bound to the one, it does not go to the other. */
+	/* An id bound to an address of one family cannot resolve one of the other family. */
 	assert_int_equal(c_resolve(fx.c, id, &a, &six, 1000), -EINVAL);
 	assert_int_equal(c_resolve(fx.c, id, NULL, &six, 1000), -EINVAL);
 	c_nothing(fx.c);

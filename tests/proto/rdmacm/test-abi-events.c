@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Options, queries, events and who is told of them, multicast. */
+/*
+ * Options, queries, the order and count of events, and multicast, through the commands of ucma.
+ * The tests run with answers sent and, with RDMACM_SHARED, with events and answers in shared
+ * memory.
+ */
 #include <errno.h>
 #include <stddef.h>
 #include "ipc/ucma_shm.h"
@@ -99,12 +103,12 @@ static void paths(void **state)
 	assert_int_equal(rec[48], 0x68);		/* traffic class */
 	assert_int_equal(rec[49], 0x80);		/* reversible */
 	assert_int_equal(rec[50] << 8 | rec[51], 0xffff);
-	assert_int_equal(rec[54], 2 << 6 | 3);		/* MTU 1024 of 1500 */
+	assert_int_equal(rec[54], 2 << 6 | 3);		/* MTU 1024, as the netdev has 1500 */
 	assert_int_equal(rec[55], 2 << 6 | 0);
-	assert_int_equal(rec[56], 2 << 6 | 15);		/* half of the ACK timeout */
+	assert_int_equal(rec[56], 2 << 6 | 15);		/* derived from the ACK timeout */
 	assert_int_not_equal(rec[44] << 16 | rec[45] << 8 | rec[46], 0);	/* flow label */
 
-	/* The same path, given by the program. */
+	/* The same path, set by the program. */
 	assert_int_equal(c_destroy(cli, id), 2);
 	id = (uint32_t)c_create(cli, 5, RDMA_PS_TCP);
 	assert_int_equal(c_resolve(cli, id, NULL, &dst, 1000), 0);
@@ -121,7 +125,7 @@ static void paths(void **state)
 	assert_memory_equal(again, rec, sizeof(rec));
 	assert_int_equal(c_connect(cli, id, 7, NULL), 0);
 
-	/* ACK_TIMEOUT is what the QP gets. */
+	/* The ACK_TIMEOUT option reaches the QP attributes. */
 	assert_int_equal(c_option(cli, id, 0, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, 1), 0);
 	assert_int_equal(c_query_gid(cli, id, &q), 0);
 	assert_int_equal(q.src_size, 48);
@@ -159,7 +163,10 @@ static void unfilled(void **state)
 	assert_int_equal(((struct sockaddr_ib *)&q.dst_addr)->sib_family, AF_IB);
 }
 
-/* Without an answer: what the command would have said comes as an event, and DESTROY_ID's to nobody. */
+/*
+ * Posted commands have no answer: an error arrives as an event; an error of DESTROY_ID is
+ * dropped.
+ */
 static void posted(void **state)
 {
 	struct sockaddr_storage good = addr("10.0.0.2", 7000);
@@ -181,19 +188,19 @@ static void posted(void **state)
 	c_expect(cli, RDMA_CM_EVENT_ADDR_ERROR, &ev);
 	assert_int_equal((int)ev.status, -EINVAL);
 	c_nothing(cli);
-	/* With one that nobody has read. */
+	/* With an event that was not read. */
 	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
 	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
 	c_nothing(cli);
 	assert_int_equal(c_destroy(cli, d.id), -ENOENT);
 	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
 	again = c_create(cli, 78, RDMA_PS_TCP);
-	if (!cli->shm)	/* else it has one that was ready */
+	if (!cli->shm)	/* else a spare number was ready */
 		assert_int_equal(again, d.id);
 	assert_int_equal(c_destroy(cli, (uint32_t)again), 0);
 	if (!cli->shm)
 		return;
-	/* What comes before rused has done it is shown to nobody. */
+	/* Events that arrive before rused has processed the DESTROY_ID are not shown. */
 	w->resolve_delay = NS_S;
 	a.id = d.id = (uint32_t)c_create(cli, 79, RDMA_PS_TCP);
 	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
@@ -204,11 +211,11 @@ static void posted(void **state)
 	ucma_flush(cli->h->u);
 	assert_int_equal(cli->shm->shown, UCMA_SHOWN_NOT);
 	c_nothing(cli);
-	cli->shm->posted[d.id]--;	/* not twice */
+	cli->shm->posted[d.id]--;	/* client_post() counts it again */
 	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
 }
 
-/* Ids ahead: as many as were made, none of them anybody's before it is made. */
+/* Spare ids: rused prepares as many as the file has created; a spare is no id until CREATE_ID. */
 static void spares(void **state)
 {
 	struct rdma_ucm_create_id c = { .uid = 5, .ps = 0x4711 };
@@ -228,7 +235,7 @@ static void spares(void **state)
 	assert_int_equal(n, 3);
 	assert_true(ucma_shm_spare(cli->shm, &spare));
 	assert_int_equal(c_destroy(cli, spare), -ENOENT);
-	/* To one that is there already, and of nonsense: neither makes anything. */
+	/* CREATE_ID with an id that exists, and with a short payload: neither creates an id. */
 	c.response = (uint32_t)id[0];
 	client_post(cli, RDMA_USER_CM_CMD_CREATE_ID, &c, sizeof(c), 4);
 	assert_int_equal(c_destroy(cli, (uint32_t)id[0]), 0);
@@ -236,9 +243,9 @@ static void spares(void **state)
 	client_post(cli, RDMA_USER_CM_CMD_CREATE_ID, &c, sizeof(c) - 1, 4);
 	assert_int_equal(c_destroy(cli, spare), -ENOENT);
 	client_post(cli, RDMA_USER_CM_CMD_CREATE_ID, &c, sizeof(c), 4);
-	assert_int_equal(c_listen(cli, spare, 1), -ENXIO);	/* it has no device, nor ever will */
+	assert_int_equal(c_listen(cli, spare, 1), -ENXIO);	/* bad port space: no device */
 	assert_int_equal(c_destroy(cli, spare), 0);
-	ucma_shm_spare_back(cli->shm, UCMA_CARDS);	/* a program's own harm */
+	ucma_shm_spare_back(cli->shm, UCMA_CARDS);	/* the program writes an invalid number */
 	c_create(cli, 1, RDMA_PS_TCP);
 }
 
@@ -257,15 +264,15 @@ static void resolve_errors(void **state)
 		world_run(w, w->now + 2 * NS_S);
 		c_expect(cli, RDMA_CM_EVENT_ADDR_ERROR, &ev);
 		assert_int_equal((int)ev.status, status[i]);
-		/* Another try: the state is ADDR_BOUND. */
+		/* The id can resolve again: its state is ADDR_BOUND. */
 		w->resolve_status = 0;
 		assert_int_equal(c_resolve(cli, id, NULL, &good, 1000), 0);
 		c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
 	}
-	/* No time at all for a route. */
+	/* A timeout of 0 for the route. */
 	assert_int_equal(client_cmd(cli, RDMA_USER_CM_CMD_RESOLVE_ROUTE,
 				    &(struct rdma_ucm_resolve_route){ .id = id }, 8, 0), -EINVAL);
-	/* Destroyed while the answer is on its way. */
+	/* Destroyed while the answer is pending. */
 	w->resolve_delay = NS_S;
 	id = (uint32_t)c_create(cli, 1, RDMA_PS_TCP);
 	assert_int_equal(c_resolve(cli, id, NULL, &good, 1000), 0);
@@ -274,7 +281,7 @@ static void resolve_errors(void **state)
 	c_nothing(cli);
 }
 
-/* An id without a uid is told of nothing, and its events are nobody's. */
+/* An id without a uid gets no events. */
 static void no_uid(void **state)
 {
 	struct sockaddr_storage dst = addr("10.0.0.2", 7000);
@@ -287,7 +294,7 @@ static void no_uid(void **state)
 	assert_int_equal(c_route(cli, id), 0);
 	assert_int_equal(c_destroy(cli, id), 0);
 
-	/* The peer goes before the new id is accepted: the accept fails, that is all. */
+	/* The peer closes before the new id is accepted: only the accept fails. */
 	c_server(srv, NULL, 7000, RDMA_PS_TCP);
 	id = (uint32_t)c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_TCP);
 	assert_int_equal(c_connect(cli, id, 0x101, NULL), 0);
@@ -300,7 +307,7 @@ static void no_uid(void **state)
 	assert_int_equal(c_destroy(srv, ev.id), 0);
 }
 
-/* DESTROY_ID says how many were read, and what was not read is gone. */
+/* DESTROY_ID returns how many events were read; unread events are dropped. */
 static void reported(void **state)
 {
 	struct sockaddr_storage dst = addr("10.0.0.2", 7000);
@@ -323,7 +330,7 @@ static void reported(void **state)
 	assert_int_equal(ev.uid, 2);
 }
 
-/* Old programs' structures: without ECE, without what pads it. */
+/* Event structures of older programs: without ECE, without its padding. */
 static void old_events(void **state)
 {
 	static const uint16_t outs[] = { 324, 328, 336, 512 };
@@ -445,7 +452,7 @@ static void multicast(void **state)
 	mc6 = join(cli, id, 10, "ff15::7", 0);
 	assert_int_equal(w->host[0].groups, 2);
 	assert_memory_equal(w->host[0].group, mgid6, 16);
-	only = join(cli, id, 11, "239.9.9.9", 1);	/* who only sends is no member */
+	only = join(cli, id, 11, "239.9.9.9", 1);	/* send-only: no member */
 	assert_int_equal(w->host[0].groups, 2);
 	c_expect(cli, RDMA_CM_EVENT_MULTICAST_JOIN, &ev);
 	assert_memory_equal(ev.param.ud.ah_attr.grh.dgid, mgid6, 16);
@@ -455,9 +462,9 @@ static void multicast(void **state)
 	assert_int_equal(leave(cli, (uint32_t)mc), 1);
 	assert_int_equal(leave(cli, (uint32_t)mc), -ENOENT);
 	assert_int_equal(w->host[0].groups, 1);
-	assert_int_equal(leave(cli, (uint32_t)only), 0);	/* its event unread, and gone */
+	assert_int_equal(leave(cli, (uint32_t)only), 0);	/* its event is dropped unread */
 	c_nothing(cli);
-	/* The id takes the rest along; joins' events count for it as well. */
+	/* Destroying the id leaves its groups; their events count as its events. */
 	assert_int_equal(c_destroy(cli, id), 2);
 	assert_int_equal(leave(cli, (uint32_t)mc6), -ENOENT);
 	assert_int_equal(w->host[0].groups, 0);
@@ -480,12 +487,12 @@ static void multicast_old(void **state)
 	assert_int_equal(client_cmd(cli, RDMA_USER_CM_CMD_JOIN_IP_MCAST, &cmd, sizeof(cmd), 4), 0);
 	memcpy(&mc, cli->reply.data, 4);
 	c_expect(cli, RDMA_CM_EVENT_MULTICAST_JOIN, &ev);
-	assert_int_equal(leave(other, mc), -EINVAL);	/* another file's */
+	assert_int_equal(leave(other, mc), -EINVAL);	/* of another file */
 	client_close(other);
 	assert_int_equal(leave(cli, mc), 1);
 }
 
-/* BIND_IP, RESOLVE_IP and QUERY_ROUTE, for programs from before AF_IB. */
+/* BIND_IP, RESOLVE_IP and QUERY_ROUTE, which programs older than AF_IB use. */
 static void old_commands(void **state)
 {
 	struct sockaddr_storage a = addr("fd00::1", 0), dst = addr("fd00::2", 7000);

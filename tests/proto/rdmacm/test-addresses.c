@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Connections by every kind of address. */
+/*
+ * Connections with each kind of address: loopback, wildcard, IPv4, IPv6, link-local, AF_IB; and
+ * the rdma_cm header of a REQ, byte by byte as in a capture of kernel rxe.
+ */
 #include <errno.h>
 #include "world.h"
 
-enum { MAD_REQ, MAD_SIDR_REQ = 7 };	/* attributes, less 0x10 */
+enum { MAD_REQ, MAD_SIDR_REQ = 7 };	/* CM attribute ID less 0x10 */
 
 static bool lose_all(struct world *w, unsigned int from, const uint8_t *mad)
 {
@@ -28,7 +31,7 @@ static void loopback_to(const char *text, const char *listen_text)
 	assert_int_equal(q.ibdev_index, 1);
 	assert_int_equal(c_query_addr(srv, sid, &q), 0);
 	assert_int_equal(q.ibdev_index, 1);
-	/* Both ends lead to GIDs of the device. */
+	/* The GIDs of both ends belong to the device. */
 	assert_int_equal(c_qp_attr(cli, cid, 2, &a), 0);
 	assert_int_equal(c_qp_attr(srv, sid, 2, &b), 0);
 	gid = w->host[0].page.dev[0].gid;
@@ -54,7 +57,7 @@ static void loopback(void **state)
 	loopback_to("fd00::1", "::");
 }
 
-/* What another host sends is not from here, whatever it says. */
+/* A REQ that names a loopback address is accepted only from this host. */
 static void loopback_from_afar(void **state)
 {
 	static const uint16_t spaces[] = { RDMA_PS_TCP, RDMA_PS_UDP };
@@ -82,10 +85,10 @@ static void loopback_from_afar(void **state)
 		cm_input(w->host[0].cm, &from, mad, w->now);
 		world_settle(w);
 		c_nothing(srv);
-		/* The same from this host is taken. */
+		/* The same REQ from this host is accepted. */
 		memcpy(from.dgid, gid[1].raw, 16);
-		mad[15]++;	/* another transaction, */
-		mad[27]++;	/* another communication id */
+		mad[15]++;	/* another transaction ID */
+		mad[27]++;	/* another communication ID */
 		cm_input(w->host[0].cm, &from, mad, w->now);
 		c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
 		client_close(cli);
@@ -155,7 +158,7 @@ static void af_ib(void **state)
 		world_settle(w);
 		c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
 		sid = ev.id;
-		/* RDMA_PS_IB has its QP type from CREATE_ID: none takes all. */
+		/* AF_IB has no rdma_cm header: the private data has its full length. */
 		assert_int_equal(ev.param.conn.private_data_len, 92);
 		assert_int_equal(c_accept(srv, sid, 78, 0x202 + i, NULL), 0);
 		world_settle(w);
@@ -169,7 +172,7 @@ static void af_ib(void **state)
 	world_free(w);
 }
 
-/* What a capture of the kernel's rping says: the flow label is of the ports. */
+/* Values from a capture of kernel rping; the flow label is a hash of the ports. */
 static void header_of_the_kernel(void **state)
 {
 	static const uint8_t label[3] = { 0xb6, 0xa0, 0xa0 };

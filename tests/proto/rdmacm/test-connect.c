@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Connections from the first command to the last event. */
+/*
+ * Connections from the first command to the last event, for RC and UD (SIDR): private data, QP
+ * attributes, rejections, lost messages, unanswered disconnects, slow and silent servers. Two
+ * hosts of world.h exchange MADs in virtual time.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include "ipc/ucma_shm.h"
 #include "world.h"
 
-enum { MAD_REQ, MAD_MRA };	/* attributes, less 0x10 */
+enum { MAD_REQ, MAD_MRA };	/* CM attribute ID less 0x10 */
 
-/* Private data of an event: always the whole field, what was not sent is zero. */
+/* An event has the message's whole private data field; bytes that were not sent are zero. */
 static void has_data(const struct rdma_ucm_event_resp *ev, unsigned int len, const char *text)
 {
 	const struct rdma_ucm_conn_param *p = &ev->param.conn;
@@ -24,7 +28,10 @@ static void check_conn_param(const struct rdma_ucm_event_resp *ev)
 {
 	const struct rdma_ucm_conn_param *p = &ev->param.conn;
 
-	/* Seen from this side: what the peer offers to answer is what we may start, and so on. */
+	/*
+	 * Seen from the receiver: the peer's responder resources become the initiator depth, and
+	 * so on.
+	 */
 	assert_int_equal(p->responder_resources, 5);
 	assert_int_equal(p->initiator_depth, 3);
 	assert_int_equal(p->flow_control, 1);
@@ -39,7 +46,7 @@ static void check_attrs(struct client *c, uint32_t id, uint32_t peer_qpn, bool p
 	assert_int_equal(c_qp_attr(c, id, 1, &a), 0);
 	assert_int_equal(a.qp_attr_mask, 1 | 1 << 3 | 1 << 4 | 1 << 5);
 	assert_int_equal(a.port_num, 1);
-	assert_int_equal(a.qp_access_flags, 2 | 4 | 8);	/* write; read, atomic */
+	assert_int_equal(a.qp_access_flags, 2 | 4 | 8);	/* remote write, read, atomic */
 	assert_int_equal(c_qp_attr(c, id, 2, &a), 0);
 	assert_int_equal(a.qp_attr_mask,
 			 1 | 1 << 7 | 1 << 8 | 1 << 20 | 1 << 12 | 1 << 17 | 1 << 15);
@@ -81,7 +88,7 @@ static void connect_and_disconnect(void **state)
 	assert_int_equal(w->sent[MAD_MRA], 0);
 	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
 	sid = ev.id;
-	assert_int_equal(ev.uid, 8000);	/* the listener's */
+	assert_int_equal(ev.uid, 8000);	/* the listener's uid */
 	assert_int_not_equal(sid, lid);
 	assert_int_equal(ev.param.conn.qp_num, 0x101);
 	assert_int_equal(ev.param.conn.retry_count, 7);
@@ -111,7 +118,7 @@ static void connect_and_disconnect(void **state)
 	world_settle(w);
 	c_expect(srv, RDMA_CM_EVENT_DISCONNECTED, &ev);
 	assert_int_equal(ev.status, 0);
-	assert_int_equal(c_disconnect(srv, sid), 0);	/* the answer */
+	assert_int_equal(c_disconnect(srv, sid), 0);	/* sends the DREP */
 	world_settle(w);
 	c_expect(cli, RDMA_CM_EVENT_DISCONNECTED, &ev);
 	c_nothing(cli);
@@ -120,7 +127,7 @@ static void connect_and_disconnect(void **state)
 	c_expect(srv, RDMA_CM_EVENT_TIMEWAIT_EXIT, NULL);
 	c_nothing(srv);
 	assert_int_equal(c_destroy(cli, (uint32_t)id), 5);
-	assert_int_equal(c_destroy(srv, sid), 3);	/* not the request: that is the listener's */
+	assert_int_equal(c_destroy(srv, sid), 3);	/* the request counts for lid */
 	assert_int_equal(c_destroy(srv, (uint32_t)lid), 1);
 	client_close(cli);
 	client_close(srv);
@@ -184,7 +191,7 @@ static void rejected(void **state)
 	struct rdma_ucm_event_resp ev;
 
 	(void)state;
-	/* Nobody listens. */
+	/* No listener. */
 	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
 	world_settle(w);
 	c_expect(cli, RDMA_CM_EVENT_REJECTED, &ev);
@@ -217,7 +224,7 @@ static void rejected(void **state)
 	world_free(w);
 }
 
-/* A request for an address that the listener has not. */
+/* A request for an address that the listener is not bound to. */
 static void rejected_address(void **state)
 {
 	struct world *w = world_new();
@@ -267,7 +274,7 @@ static void unreachable(void **state)
 	world_free(w);
 }
 
-/* The DREQ is not answered: both are told all the same. */
+/* The DREQ gets no answer: the active side still gets DISCONNECTED. */
 static void disconnect_unanswered(void **state)
 {
 	struct world *w = world_new();
@@ -290,7 +297,7 @@ static void disconnect_unanswered(void **state)
 	world_free(w);
 }
 
-/* As long as the message's field and no longer. */
+/* Private data: as long as the message's field, and no longer. */
 static void private_data_limits(void **state)
 {
 	struct world *w = world_new();
@@ -312,13 +319,13 @@ static void private_data_limits(void **state)
 			assert_int_equal(c_connect(cli, (uint32_t)id, i, text), -EINVAL);
 			assert_int_equal(c_connect(cli, (uint32_t)id, i, text + 255 - req - 1),
 					 -EINVAL);
-			/* It is as if nothing had been. */
+			/* The failed calls left no trace. */
 			assert_int_equal(c_connect(cli, (uint32_t)id, 0x101 + i,
 						   text + 255 - req), 0);
 			world_settle(w);
 			c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
 			if (i == 0) {
-				/* One that fails is a refusal. */
+				/* An ACCEPT that fails rejects the request. */
 				assert_int_equal(c_accept(srv, ev.id, 5, 9, text + 255 - rep - 1),
 						 -EINVAL);
 				world_settle(w);
@@ -381,7 +388,7 @@ static void ud_sidr(void **state)
 	assert_int_equal(c_destroy(srv, sid), 0);
 	assert_int_equal(c_destroy(cli, (uint32_t)id), 3);
 
-	/* Refused: the status is the SIDR_REP's. */
+	/* Rejected: the status is that of the SIDR_REP. */
 	id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_UDP);
 	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
 	world_settle(w);
@@ -393,14 +400,14 @@ static void ud_sidr(void **state)
 	assert_memory_equal(ev.param.ud.private_data, "no\0", 3);
 	assert_int_equal(c_destroy(srv, (uint32_t)lid), 2);
 
-	/* Nobody there: IB_SIDR_UNSUPPORTED. */
+	/* No listener: IB_SIDR_UNSUPPORTED. */
 	id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_UDP);
 	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
 	world_settle(w);
 	c_expect(cli, RDMA_CM_EVENT_UNREACHABLE, &ev);
 	assert_int_equal(ev.status, 1);
 
-	/* No answer at all. */
+	/* No answer. */
 	w->lose = lose_all;
 	id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_UDP);
 	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
@@ -419,7 +426,7 @@ static bool lose_rtu(struct world *w, unsigned int from, const uint8_t *mad)
 	return mad[17] == 0x14;
 }
 
-/* NOTIFY: the RTU is lost, but the first message has come. */
+/* NOTIFY: the RTU is lost, but the first message has arrived. */
 static void established_by_message(void **state)
 {
 	struct world *w = world_new();
@@ -447,7 +454,7 @@ static void established_by_message(void **state)
 	n.event = 4;
 	assert_int_equal(client_cmd(srv, RDMA_USER_CM_CMD_NOTIFY, &n, sizeof(n), 0), 0);
 	world_settle(w);
-	/* The kernel tells of it from a work queue: at its next turn. */
+	/* The event comes at the CM's next turn, as from a work queue in the kernel. */
 	world_run(w, w->now + NS_MS);
 	c_expect(srv, RDMA_CM_EVENT_ESTABLISHED, NULL);
 	assert_int_equal(client_cmd(srv, RDMA_USER_CM_CMD_NOTIFY, &n, sizeof(n), 0), -EISCONN);
@@ -456,7 +463,7 @@ static void established_by_message(void **state)
 	world_free(w);
 }
 
-/* A program that takes its time: the peer is told to wait, and does, up to the MRA's 68 s. */
+/* A slow server: MRAs make the client wait, up to their service timeout of 68 s. */
 static void slow_server(void **state)
 {
 	struct world *w = world_new();
@@ -474,10 +481,10 @@ static void slow_server(void **state)
 	assert_int_equal(w->sent[MAD_MRA], 1);
 	assert_int_equal(w->sent[MAD_REQ], 2);
 	c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
-	c_nothing(srv);		/* one request, however often it was said */
+	c_nothing(srv);		/* one request, however often it was repeated */
 	sid = ev.id;
 	assert_int_equal(c_accept(srv, sid, 5, 0x202, NULL), 0);
-	world_run(w, w->now + 60 * NS_S);	/* and so does the client's program */
+	world_run(w, w->now + 60 * NS_S);	/* the client is as slow */
 	c_expect(cli, RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
 	c_nothing(srv);
 	assert_int_equal(c_rtu(cli, (uint32_t)id), 0);
@@ -488,7 +495,7 @@ static void slow_server(void **state)
 	world_free(w);
 }
 
-/* A program that never answers. */
+/* A server that never answers. */
 static void silent_server(void **state)
 {
 	struct world *w = world_new();

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Many connections, files closed in every state, devices that go, ids that move. */
+/*
+ * Many connections, a full backlog, files closed in every state, removed devices, changes of
+ * addresses and neighbours, migrated ids. Two hosts of world.h exchange MADs in virtual time.
+ */
 #include <errno.h>
 #include <malloc.h>
 #include "world.h"
 
-enum { MAD_REJ = 2, MAD_DREQ = 5, MAD_DREP };	/* attributes, less 0x10 */
+enum { MAD_REJ = 2, MAD_DREQ = 5, MAD_DREP };	/* CM attribute ID less 0x10 */
 
-/* A server that stays, one client after the other. */
+/* A server with one listener, and one client after the other. */
 static void persistent_listener(void **state)
 {
 	struct world *w = world_new();
@@ -32,7 +35,7 @@ static void persistent_listener(void **state)
 		if (i % 3 == 0)
 			c_expect(srv, RDMA_CM_EVENT_DISCONNECTED, NULL);
 		assert_int_equal(c_destroy(srv, sid), 2);
-		world_run(w, w->now + 30 * NS_S);	/* out of timewait: the QP numbers are the same */
+		world_run(w, w->now + 30 * NS_S);	/* end of timewait */
 		c_nothing(srv);
 	}
 	assert_int_equal(c_destroy(srv, (uint32_t)lid), 200);
@@ -70,7 +73,7 @@ static void parallel_clients(void **state)
 	world_settle(w);
 	for (unsigned int i = 0; i < 50; i++)
 		c_expect(srv, RDMA_CM_EVENT_ESTABLISHED, NULL);
-	client_close(srv);	/* all of it at once */
+	client_close(srv);	/* closes all its ids at once */
 	world_settle(w);
 	for (unsigned int i = 0; i < 50; i++) {
 		c_expect(cli[i], RDMA_CM_EVENT_DISCONNECTED, NULL);
@@ -103,7 +106,7 @@ static int migrate(struct client *to, struct client *from, uint32_t id)
 	return (int)reported;
 }
 
-/* The backlog counts requests that nobody has read; what does not fit waits for that. */
+/* The backlog counts requests that the program has not read; further ones wait. */
 static void backlog(void **state)
 {
 	struct world *w = world_new();
@@ -122,14 +125,14 @@ static void backlog(void **state)
 	}
 	world_settle(w);
 	assert_int_equal(ucma_file_events(srv->f), 3);
-	c_nothing(cli);		/* nobody is refused */
+	c_nothing(cli);		/* none is rejected */
 	world_run(w, w->now + 20 * NS_S);	/* the REQs are repeated */
 	for (unsigned int i = 0; i < 4; i++) {
 		c_expect(srv, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
 		assert_int_equal(ev.param.conn.qp_num, 0x1000 + i);
 		assert_int_equal(ucma_file_events(srv->f), 3);
 	}
-	/* The others go where the listener goes. */
+	/* The waiting requests move with the listener. */
 	assert_int_equal(migrate(next, srv, (uint32_t)lid), 4);
 	assert_int_equal(ucma_file_events(srv->f), 0);
 	c_expect(next, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
@@ -147,7 +150,7 @@ static void backlog(void **state)
 	world_free(w);
 }
 
-/* More than anybody's memory is for: not heard, but not refused either. */
+/* Requests beyond the limit for memory are dropped, not rejected. */
 static void flood(void **state)
 {
 	struct world *w = world_new();
@@ -170,7 +173,7 @@ static void flood(void **state)
 	for (n = 0; !c_event(srv, &ev); n++)
 		assert_int_equal(c_destroy(srv, ev.id), 0);
 	assert_int_equal(n, fit);
-	world_run(w, w->now + 13 * NS_S);	/* again: now there is room */
+	world_run(w, w->now + 13 * NS_S);	/* repeated REQs find room */
 	for (; !c_event(srv, &ev); n++)
 		assert_int_equal(c_destroy(srv, ev.id), 0);
 	assert_int_equal(n, fit + 5);
@@ -184,7 +187,7 @@ enum stage {
 	REP_OUT, REP_READ, CONNECTED, DREQ_OUT, CLOSED, STAGES
 };
 
-/* Brings both sides there; cli and srv are then closed by the caller, one of them first. */
+/* Brings both sides to stage s; the caller then closes both files. */
 static void bring_to(struct world *w, struct client *cli, struct client *srv, enum stage s)
 {
 	struct sockaddr_storage a = addr("10.0.0.2", 7000), l = addr("10.0.0.1", 0);
@@ -239,16 +242,16 @@ static void bring_to(struct world *w, struct client *cli, struct client *srv, en
 	c_expect(cli, RDMA_CM_EVENT_DISCONNECTED, NULL);
 }
 
-/* What the other side is told, and by when: at once. 0xff: nothing. */
+/* The event that the other side gets at once; 0xff: none. */
 static const struct {
-	uint32_t srv_told, cli_told;	/* when the client's file is closed; the server's */
+	uint32_t srv_told, cli_told;	/* if the client closes; if the server closes */
 } told[STAGES] = {
 	[CREATED ... ROUTE_DONE] = { 0xff, 0xff },
-	/* A REQ and then a REJ of the caller's: its id has no uid yet. */
+	/* The REQ is followed by a REJ, but the server's new id has no uid and gets no event. */
 	[REQ_OUT] = { RDMA_CM_EVENT_CONNECT_REQUEST, RDMA_CM_EVENT_REJECTED },
 	[REQ_IN] = { RDMA_CM_EVENT_CONNECT_REQUEST, RDMA_CM_EVENT_REJECTED },
 	[REQ_READ] = { 0xff, RDMA_CM_EVENT_REJECTED },
-	/* The REP comes first, then what the close sends. */
+	/* The REP arrives first, then what the close sends. */
 	[REP_OUT] = { RDMA_CM_EVENT_REJECTED, RDMA_CM_EVENT_CONNECT_RESPONSE },
 	[REP_READ] = { RDMA_CM_EVENT_REJECTED, RDMA_CM_EVENT_REJECTED },
 	[CONNECTED] = { RDMA_CM_EVENT_DISCONNECTED, RDMA_CM_EVENT_DISCONNECTED },
@@ -280,7 +283,7 @@ static void close_in_every_state(void **state)
 
 			bring_to(w, cli, srv, s);
 			client_close(first ? srv : cli);
-			/* What it had is free at once, before any message has gone. */
+			/* Its port is free at once. */
 			next = client_open(w, first ? 1 : 0);
 			assert_int_equal(c_bind(next, (uint32_t)c_create(next, 1, RDMA_PS_TCP), &a),
 					 0);
@@ -295,7 +298,7 @@ static void close_in_every_state(void **state)
 		}
 }
 
-/* Connections in both directions, all at once, and what is left of them: nothing. */
+/* n connections at the same time; afterwards no id may be left. */
 static void many(struct world *w, unsigned int n)
 {
 	struct client *srv = client_open(w, 1), *cli = client_open(w, 0);
@@ -358,10 +361,13 @@ static void ten_thousand(void **state)
 	size_t before;
 
 	(void)state;
-	many(w, 10000);		/* tables have grown to what they need */
+	many(w, 10000);		/* the tables grow to the size they need */
 	before = mallinfo2().uordblks;
 	many(w, 10000);
-	/* Less than a byte a connection: free blocks that malloc keeps for a thread count as used. */
+	/*
+	 * Less than a byte for each connection: mallinfo2() counts malloc's per-thread caches as
+	 * used.
+	 */
 	assert_true(mallinfo2().uordblks < before + 10000);
 	world_free(w);
 }
@@ -390,7 +396,7 @@ static void device_removal(void **state)
 	c_expect(cli, RDMA_CM_EVENT_DEVICE_REMOVAL, &ev);
 	assert_int_equal(ev.id, bound);
 	c_nothing(cli);
-	/* The number stays until it is destroyed, and does nothing else any more. */
+	/* After the removal the id can only be destroyed. */
 	assert_int_equal(c_query_addr(cli, cid, &q), -ENXIO);
 	assert_int_equal(c_disconnect(cli, cid), -ENXIO);
 	assert_int_equal(c_destroy(cli, cid), 4);
@@ -398,7 +404,7 @@ static void device_removal(void **state)
 	world_settle(w);
 	c_expect(srv, RDMA_CM_EVENT_DISCONNECTED, &ev);
 	assert_int_equal(ev.id, sid);
-	/* Who listens everywhere does so on what has come since. */
+	/* A wildcard listener also listens on a device that was added later. */
 	other = (uint32_t)c_create(cli, 3, RDMA_PS_TCP);
 	assert_int_equal(c_resolve(cli, other, NULL, &b, 1000), 0);
 	c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
@@ -437,13 +443,16 @@ static void addr_change(void **state)
 	rdmacm_addr_change(w->host[1].rm, WORLD_IFINDEX);
 	c_expect(srv, RDMA_CM_EVENT_ADDR_CHANGE, &ev);
 	assert_int_equal(ev.id, sid);
-	c_nothing(srv);		/* not those that listen: they are of no device */
+	c_nothing(srv);		/* listeners have no device and get no event */
 	client_close(cli);
 	client_close(srv);
 	world_free(w);
 }
 
-/* Those whose route went to it under another address, each time; nobody else. */
+/*
+ * A changed neighbour is reported for each id whose route leads to it under another MAC address,
+ * each time.
+ */
 static void neigh_change(void **state)
 {
 	static const uint8_t same[6] = { 0, 0, 0, 0, 0, 2 }, other[6] = { 2, 0, 0, 0, 0, 9 };
@@ -459,7 +468,7 @@ static void neigh_change(void **state)
 	(void)state;
 	c_server(srv, NULL, 7000, RDMA_PS_TCP);
 	c_pair(w, cli, srv, "10.0.0.2", 7000, &cid, &sid);
-	/* With an address only it is in nobody's list, as in the kernel. */
+	/* An id without a route is not in the list, as in the kernel. */
 	addressed = c_create(cli, 4000, RDMA_PS_TCP);
 	assert_true(addressed >= 0);
 	assert_int_equal(c_resolve(cli, (uint32_t)addressed, NULL, &to, 1000), 0);
@@ -475,7 +484,7 @@ static void neigh_change(void **state)
 		assert_int_equal((int)ev.status, -ETIMEDOUT);
 		c_nothing(cli);
 	}
-	/* Who was connected to has resolved nothing. */
+	/* The passive side has resolved no address. */
 	dst = addr("10.0.0.1", 0);
 	rdmacm_neigh_change(w->host[1].rm, (struct sockaddr *)&dst, WORLD_IFINDEX, other);
 	c_nothing(srv);
@@ -504,15 +513,15 @@ static void migration(void **state)
 	assert_int_equal(migrate(b, a, id), 1);
 	assert_int_equal(b->readable, 1);
 	assert_int_equal(a->readable, 1);
-	assert_int_equal(c_connect(a, id, 1, NULL), -EINVAL);	/* not a's any more */
+	assert_int_equal(c_connect(a, id, 1, NULL), -EINVAL);	/* no longer a's id */
 	c_expect(b, RDMA_CM_EVENT_ROUTE_RESOLVED, &ev);
 	assert_int_equal(ev.uid, 5);
 	c_expect(a, RDMA_CM_EVENT_ADDR_RESOLVED, &ev);
 	assert_int_equal(ev.uid, 6);
-	assert_int_equal(migrate(b, b, id), 2);		/* to where it is */
+	assert_int_equal(migrate(b, b, id), 2);		/* to the file that has it */
 	assert_int_equal(c_destroy(b, id), 2);
 
-	/* A listener takes along whom its file has not been told of. */
+	/* A migrated listener takes its unread requests along. */
 	lid = (uint32_t)c_server(srv, NULL, 7000, RDMA_PS_TCP);
 	assert_int_equal(c_route(a, other), 0);
 	c_expect(a, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who may have which address and port. */
+/*
+ * Addresses and ports: conflicts between ids, REUSEADDR and AFONLY, privileged ports, ephemeral
+ * ports, port spaces. Each test binds ids on one host of world.h.
+ */
 #include <errno.h>
 #include "world.h"
 
@@ -22,7 +25,7 @@ static void end(struct bound *b)
 	world_free(b->w);
 }
 
-/* An id that SET_OPTION has been told, and what binding it answers. */
+/* Creates an id, sets its options, and returns the result of BIND. */
 static int try_bind(struct client *c, const char *text, uint16_t port, uint16_t ps, int reuse,
 		    int afonly, int *id)
 {
@@ -47,10 +50,10 @@ static void conflicts(void **state)
 		{ "10.0.0.1", "10.0.0.1", -1, -1, 0, -EADDRINUSE },
 		{ "10.0.0.1", NULL, -1, -1, 0, -EADDRNOTAVAIL },
 		{ NULL, "10.0.0.1", -1, -1, 0, -EADDRNOTAVAIL },
-		{ "127.0.0.1", "10.0.0.1", -1, -1, 0, -EADDRNOTAVAIL },	/* stands for all */
+		{ "127.0.0.1", "10.0.0.1", -1, -1, 0, -EADDRNOTAVAIL },	/* as any address */
 		{ "10.0.0.1", "fd00::1", -1, -1, 0, 0 },
 		{ "10.0.0.1", "::", -1, -1, 0, -EADDRNOTAVAIL },
-		{ "::", NULL, -1, -1, 0, -EADDRNOTAVAIL },	/* :: is IPv4's too */
+		{ "::", NULL, -1, -1, 0, -EADDRNOTAVAIL },	/* :: includes IPv4 */
 		{ "::", NULL, 1, -1, 0, 0 },
 		{ NULL, "::", -1, 1, 0, 0 },
 		{ "::", NULL, 1, 0, 0, -EADDRNOTAVAIL },
@@ -68,16 +71,19 @@ static void conflicts(void **state)
 					  rows[i].afonly1, &a), 0);
 		assert_int_equal(try_bind(b.c, rows[i].second, 7000, RDMA_PS_TCP, rows[i].reuse,
 					  rows[i].afonly2, &c), rows[i].ret);
-		/* Another port space, another process: not in each other's way, and in it. */
+		/* Another port space is independent. */
 		assert_int_equal(try_bind(b.c, rows[i].second, 7000, RDMA_PS_UDP, 0, -1, &d), 0);
-		/* Who may have the number may listen: they share the service id of a device. */
+		/*
+		 * Ids that may share the port may both listen: they share the device's service
+		 * ID.
+		 */
 		if (!rows[i].ret && !rows[i].reuse) {
 			assert_int_equal(c_listen(b.c, (uint32_t)a, 0), 0);
 			assert_int_equal(c_listen(b.c, (uint32_t)c, 0), 0);
 		}
 		c_destroy(b.c, (uint32_t)a);
 		c_destroy(b.c, (uint32_t)d);
-		/* Free at once. */
+		/* The port is free at once. */
 		if (rows[i].ret) {
 			struct sockaddr_storage s = addr(rows[i].second, 7000);
 
@@ -103,7 +109,7 @@ static void other_process(void **state)
 	end(&b);
 }
 
-/* Two may share a port by REUSEADDR, but only one may listen on it. */
+/* REUSEADDR lets two ids bind the same port, but only one of them may listen. */
 static void reuse_and_listen(void **state)
 {
 	struct bound b = start();
@@ -173,7 +179,7 @@ static void addresses(void **state)
 			assert_in_range(cma_port((struct sockaddr *)&q.src_addr), 32768, 60999);
 			assert_int_equal(c_bind(b.c, (uint32_t)id, &a), -EINVAL);
 		} else {
-			a = addr(NULL, 0);	/* as if nothing had been */
+			a = addr(NULL, 0);	/* the id is unchanged */
 			assert_int_equal(c_bind(b.c, (uint32_t)id, &a), 0);
 		}
 	}
@@ -202,7 +208,7 @@ static void ephemeral(void **state)
 	}
 	assert_int_equal(try_bind(b.c, "10.0.0.1", 0, RDMA_PS_TCP, 0, -1, &more), -EADDRNOTAVAIL);
 	assert_int_equal(try_bind(b.c, "10.0.0.1", 0, RDMA_PS_UDP, 0, -1, &more), 0);
-	/* An id for another source address may share one. */
+	/* An id with another source address may share a port. */
 	assert_int_equal(try_bind(b.c, "fd00::1", 0, RDMA_PS_TCP, 0, -1, &more), 0);
 	c_destroy(b.c, (uint32_t)id[3]);
 	c_destroy(b.c, (uint32_t)id[4]);
@@ -210,7 +216,7 @@ static void ephemeral(void **state)
 	end(&b);
 }
 
-/* Exhausted for one destination; others still have room. */
+/* No port left for one destination; other destinations still have ports. */
 static void exhausted(void **state)
 {
 	struct bound b = start();
@@ -237,7 +243,7 @@ static void port_spaces(void **state)
 	int id = c_create(b.c, 1, RDMA_PS_IPOIB);
 
 	(void)state;
-	assert_int_equal(c_bind(b.c, (uint32_t)id, &a), -EINVAL);	/* no IPoIB over Ethernet */
+	assert_int_equal(c_bind(b.c, (uint32_t)id, &a), -EINVAL);	/* no IPoIB on Ethernet */
 	assert_int_equal(c_create(b.c, 1, 0x1234), -EINVAL);
 	id = c_create(b.c, 1, RDMA_PS_IB);
 	assert_int_equal(c_bind(b.c, (uint32_t)id, &a), 0);

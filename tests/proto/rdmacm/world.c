@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Simulated hosts with rdma_cm and the network between their QP1s, in virtual time: see world.h.
+ * sim_send() puts a MAD on a list and world_run() delivers it after WORLD_DELAY; sim_resolve()
+ * answers an address resolution at once or after resolve_delay.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include "ipc/ucma_shm.h"
@@ -19,7 +24,7 @@ struct pending {
 	int status;
 };
 
-/* The slot and index of a GID on a host; false: not its. */
+/* The slot and index of a GID on a host; false: the host does not have it. */
 static bool find_gid(struct world_host *h, const uint8_t gid[16], unsigned int *slot,
 		     unsigned int *index)
 {
@@ -58,7 +63,7 @@ static int sim_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_
 		w->lost++;
 		return 0;
 	}
-	/* This host's own GIDs come first: loopback. */
+	/* The host's own GIDs first: loopback. */
 	for (unsigned int i = 0; i < WORLD_HOSTS; i++) {
 		unsigned int to = (h->nr + i) % WORLD_HOSTS, slot, index;
 		struct flying *f;
@@ -126,7 +131,7 @@ static int sim_translate(void *ctx, const struct sockaddr *a, uint32_t bound_if,
 	return 0;
 }
 
-/* What the route to a destination says: this host's address of its family on the same net. */
+/* Resolves r->dst: the source address is this host's address on the same network. */
 static int true_answer(struct world_host *h, struct rdmacm_resolve *r)
 {
 	struct sockaddr_storage src = r->src;
@@ -340,7 +345,7 @@ static void deliver(struct world *w)
 		if (f->due > w->now)
 			return;
 		list_del(&f->item);
-		/* Its device may have gone meanwhile. */
+		/* The device may have been removed meanwhile. */
 		if (w->host[f->to].page.dev[f->from.dev - w->host[f->to].cdev].in_use)
 			cm_input(w->host[f->to].cm, &f->from, f->mad, w->now);
 		free(f);

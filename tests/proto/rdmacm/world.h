@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Hosts with rdma_cm, and the network between their QP1s, in virtual time.
- * Host i has 10.0.0.(i+1) and fd00::(i+1) on a netdev of ifindex 2, and one
- * device there.
+ * Simulated hosts with rdma_cm and the network between their QP1s, in virtual time. Host i has
+ * the addresses 10.0.0.(i+1) and fd00::(i+1) on a netdev with ifindex 2, and one device there.
  */
 #ifndef RUSE_TESTS_RDMACM_WORLD_H
 #define RUSE_TESTS_RDMACM_WORLD_H
@@ -29,9 +28,9 @@ struct world_host {
 	struct cm *cm;
 	struct rdmacm *rm;
 	struct ucma *u;
-	struct ucma_card *cards;	/* with RDMACM_SHARED in the environment */
+	struct ucma_card *cards;	/* NULL unless RDMACM_SHARED is in the environment */
 	struct list_head resolving;
-	unsigned int groups;	/* joined */
+	unsigned int groups;	/* number of groups joined */
 	uint8_t group[16];	/* the last one joined or left */
 	uint16_t port_low, port_high;
 };
@@ -41,45 +40,47 @@ struct world {
 	struct list_head wire;
 	struct world_host host[WORLD_HOSTS];
 	ns_t resolve_delay;	/* 0: answered within the call */
-	int resolve_status;	/* what answers say; 0: what is true */
-	/* True: this MAD is lost. */
+	int resolve_status;	/* status of all answers; 0: the true one */
+	/* True: the MAD is lost. */
 	bool (*lose)(struct world *w, unsigned int from, const uint8_t *mad);
 	unsigned int sent[WORLD_ATTRS], lost;
 	uint8_t last[WORLD_ATTRS][CM_MAD_LEN];	/* the last MAD of each attribute */
 };
 
 struct world *world_new(void);
-/* Closes nothing: every file must be closed. Checks that no id, no connection is left. */
+/* All files must be closed. Asserts that no id and no connection is left. */
 void world_free(struct world *w);
-/* Adds a second device to a host, of the addresses 10.1.0.(i+1), ifindex 3; returns its slot. */
+/* Adds a second device with the addresses 10.1.0.(i+1) and ifindex 3; returns its slot. */
 unsigned int world_add_dev(struct world *w, unsigned int host);
 void world_remove_dev(struct world *w, unsigned int host, unsigned int slot);
-/* Lets time pass up to then, delivering and waking all that is due. */
+/* Runs all deliveries and timers due until virtual time `until`. */
 void world_run(struct world *w, ns_t until);
-/* As long as anything is on the wire; not what is only waited for. */
+/* Runs until no MAD is in flight; pending timers do not count. */
 void world_settle(struct world *w);
 
-/* A program's open file. */
+/* A program's open rdma_cm file. */
 struct client {
 	struct world_host *h;
 	struct ucma_file *f;
-	struct ucma_shm *shm;	/* then, too */
-	unsigned int readable;	/* events that wake() has told of, less what was drained */
+	struct ucma_shm *shm;	/* NULL unless RDMACM_SHARED */
+	unsigned int readable;	/* events that wake() announced, less those drained */
 	struct ucma_reply reply;
 };
 
 struct client *client_open(struct world *w, unsigned int host);
 void client_close(struct client *c);
-/* A write of header and payload; out: of the header. The errno or 0, and checks the length. */
+/*
+ * Writes header and payload; `out` is the header's field. Returns 0 or -errno; checks the length.
+ */
 int client_cmd(struct client *c, uint32_t cmd, const void *payload, size_t len, uint16_t out);
-/* The same posted: nobody is told what came of it, but by events. */
+/* The same, posted: no answer; errors arrive as events. */
 void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len, uint16_t out);
-/* Any bytes: what ucma_write() returns. */
+/* Writes any bytes; returns the value of ucma_write(). */
 ssize_t client_write(struct client *c, const struct ucma_cmd *cmd);
 
-/* Commands with their payload made here; -errno, or 0 / the id. uid is the id + 1000 if not given. */
+/* Commands; they return -errno, or 0 or the id. */
 int c_create(struct client *c, uint64_t uid, uint16_t ps);
-/* Events reported, or -errno. */
+/* Returns the number of events reported, or -errno. */
 int c_destroy(struct client *c, uint32_t id);
 int c_bind(struct client *c, uint32_t id, const struct sockaddr_storage *a);
 int c_listen(struct client *c, uint32_t id, int backlog);
@@ -88,7 +89,7 @@ int c_resolve(struct client *c, uint32_t id, const struct sockaddr_storage *src,
 int c_route(struct client *c, uint32_t id);
 int c_connect(struct client *c, uint32_t id, uint32_t qpn, const char *data);
 int c_accept(struct client *c, uint32_t id, uint64_t uid, uint32_t qpn, const char *data);
-/* ACCEPT with valid 0: an RTU. */
+/* ACCEPT with valid 0 sends an RTU. */
 int c_rtu(struct client *c, uint32_t id);
 int c_reject(struct client *c, uint32_t id, uint8_t reason, const char *data);
 int c_disconnect(struct client *c, uint32_t id);
@@ -99,18 +100,18 @@ int c_option(struct client *c, uint32_t id, uint32_t level, uint32_t name, const
 	     uint32_t len);
 /* GET_EVENT: 0 or -errno. */
 int c_event(struct client *c, struct rdma_ucm_event_resp *ev);
-/* The next event, which must be this one. */
+/* Takes the next event and asserts its type. */
 void c_expect(struct client *c, uint32_t event, struct rdma_ucm_event_resp *ev);
 void c_nothing(struct client *c);
 
-/* "10.0.0.1", "fd00::1", "fe80::1" (scope: ifindex), NULL: any IPv4. */
+/* text: "10.0.0.1", "fd00::1", "fe80::1" (scope WORLD_IFINDEX), or NULL for any IPv4 address. */
 struct sockaddr_storage addr(const char *text, uint16_t port);
 
-/* A listener on the address: its id. */
+/* Creates a listener on the address; returns its id. */
 int c_server(struct client *c, const char *text, uint16_t port, uint16_t ps);
-/* An id with a route there: its id. */
+/* Creates an id with a route to the address; returns it. */
 int c_route_to(struct client *c, const char *text, uint16_t port, uint16_t ps);
-/* A whole connection: ids of both ends, ESTABLISHED on both, no event left. */
+/* Connects two clients: both ids are ESTABLISHED, and no event is left. */
 void c_pair(struct world *w, struct client *cli, struct client *srv, const char *text,
 	    uint16_t port, uint32_t *cid, uint32_t *sid);
 
