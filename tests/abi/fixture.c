@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The fixture of the uverbs ABI tests (fixture.h): a fake host with descriptors and counters,
+ * memory that is writable, read-only or unmapped, and the functions that call a command by
+ * write() or by INVOKE_WRITE, or a method by ioctl().
+ */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include "fixture.h"
 
@@ -6,7 +11,9 @@ struct fix fx;
 char *arena, *readonly, *unmapped;
 static size_t arena_used;
 
-/* cmocka takes the fault signals for itself at the start of each test. */
+/*
+ * cmocka installs its own handlers for SIGSEGV and SIGBUS before each test; restore that of umem.
+ */
 static void guard(void)
 {
 	umem_test_handler();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An open uverbs file on a fake device and host, memory to point commands at,
- * and both ways in. Only the command path is real.
+ * Fixture of the uverbs ABI tests: an open uverbs file on a fake device and a fake host, memory
+ * for commands to point at, and both ways to call a command. Only the command path is real.
  */
 #ifndef RUSE_TESTS_ABI_FIXTURE_H
 #define RUSE_TESTS_ABI_FIXTURE_H
@@ -24,39 +24,45 @@ struct fix {
 	struct test_dev *td;
 	struct uverbs_file *f;
 	struct event_file *fds[MAX_FDS];
-	int install_err;	/* what fd_install answers, 0: it works */
-	int created_err;	/* what qp_created answers */
+	int install_err;	/* what fd_install() returns; 0: it works */
+	int created_err;	/* what qp_created() returns */
 	int doorbell_ret;
 	int doorbells, ending, modified, created, destroying, armed;
 	struct qp *last_qp;
 	enum qp_state last_old;
 	uint32_t last_mask;
-	/* Handles of one object each. */
+	/* Handles of one object of each kind. */
 	uint32_t pd, cq, mr, ah, qp;
 	int channel, async;
 };
 extern struct fix fx;
 
-/* Memory: an area to read and write, a page to read only, one that is not there. */
+/* Memory that is readable and writable, read-only, and not accessible. */
 #define ARENA_SIZE 0x20000
 extern char *arena, *readonly, *unmapped;
-/* 8-byte aligned, zeroed; the whole arena is reused at each fix_open(). */
+/* Zeroed memory, aligned to 64 bytes; fix_open() frees the whole arena. */
 void *arena_get(size_t len);
 
 void fix_open(bool with_context);
-void fix_objects(void);		/* one of each, in fx */
+void fix_objects(void);		/* creates one object of each kind; handles in fx */
 void fix_close(void);
 void fix_fd_close(int fd);
 int setup(void **state);
 int setup_objects(void **state);
 int teardown(void **state);
 
-/* The raw frame of a plain command: lengths in bytes, request without header. */
+/*
+ * A write() command; lengths in bytes, the request without header. Returns the value of
+ * uverbs_write().
+ */
 ssize_t frame(uint32_t command, const void *req, size_t in, size_t out);
 ssize_t frame_ex(uint32_t nr, const void *req, size_t in, size_t drv_in, uint64_t resp, size_t out,
 		 size_t drv_out);
 
-/* A command either way: 0, or -errno. resp has the core response, then the provider's. */
+/*
+ * A command; run() sends it either way and returns 0 or -errno. resp: address of the core
+ * response, followed by the provider's.
+ */
 struct cmd {
 	uint32_t nr;
 	bool ex;
@@ -70,7 +76,9 @@ struct cmd {
 int run(enum way way, struct cmd *c);
 const struct write_row *row_of(const struct cmd *c);
 
-/* A valid request for each row that is enabled, on fresh objects; false: somebody forgot to write one. */
+/*
+ * Fills in a valid request for an enabled row, on new objects; false: there is no sample for it.
+ */
 bool sample(uint32_t nr, bool ex, struct cmd *c);
 
 struct ioc {
@@ -82,10 +90,10 @@ struct ib_uverbs_attr *ioc_add(struct ioc *i, uint16_t id, uint16_t len, uint64_
 struct ib_uverbs_attr *ioc_find(struct ioc *i, uint16_t id);
 void ioc_remove(struct ioc *i, uint16_t id);
 int ioc_run(struct ioc *i);
-/* The same for methods; *expect: what a correct call answers. */
+/* The same for ioctl methods; *expect: what a correct call returns. */
 bool ioc_sample(const struct method_spec *m, struct ioc *i, int *expect);
 
-/* Shortcuts that assert success. */
+/* Shortcuts; they assert success and return the handle. */
 uint32_t mk_pd(void);
 uint32_t mk_cq(void);
 uint32_t mk_mr(uint32_t pd);
@@ -96,7 +104,7 @@ uint32_t mk_mw(uint32_t pd);
 uint32_t mk_ud(bool attached);
 int destroy(uint32_t nr, uint32_t handle);
 int mk_channel(void);
-/* MODIFY_QP with the attributes that a transition needs; answers as the command. */
+/* MODIFY_QP with the attributes that the transition requires; returns the command's result. */
 int to_state(uint32_t qp, enum qp_state s);
 struct ib_uverbs_modify_qp *modify_request(struct cmd *c, uint32_t qp, enum qp_state s);
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A correct call of every command and method that is enabled. */
+/*
+ * A valid call of each enabled write() command (sample()) and ioctl method (ioc_sample()), and
+ * functions that create one object each. The tests in this directory start from these calls and
+ * change one thing in them.
+ */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include "fixture.h"
 
@@ -95,7 +99,7 @@ uint32_t mk_mw(uint32_t pd)
 	assert_true(sample(IB_USER_VERBS_CMD_ALLOC_MW, false, &c));
 	((struct ib_uverbs_alloc_mw *)&c.req)->pd_handle = pd;
 	assert_int_equal(run(BY_WRITE, &c), 0);
-	/* The response has the rkey first. */
+	/* The response has the rkey before the handle. */
 	return ((struct ib_uverbs_alloc_mw_resp *)(uintptr_t)c.resp)->mw_handle;
 }
 

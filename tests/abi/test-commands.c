@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every row of the write() table, both ways in: exact, short, long, bad
- * pointers, before there is a context. What is tested follows from the row, so
- * that a new row is tested when it has a sample.
+ * Each row of the write() table, by write() and by INVOKE_WRITE: exact, short and long requests
+ * and responses, bad pointers, calls before GET_CONTEXT, disabled rows. The tests derive from the
+ * row, so that a new row needs only a sample in samples.c.
  */
 #include "fixture.h"
 
@@ -19,7 +19,7 @@ static bool is_get_context(uint32_t nr, bool ex)
 	return !ex && nr == IB_USER_VERBS_CMD_GET_CONTEXT;
 }
 
-/* Each test of each row has a file of its own. */
+/* Runs fn for each row with a uverbs file of its own. */
 static void each_row(row_test fn, bool enabled)
 {
 	for (uint32_t n = 0; n < WRITE_ROWS + WRITE_EX_ROWS; n++) {
@@ -66,7 +66,10 @@ static void test_exact(void **state)
 	each_row(exact, true);
 }
 
-/* GET_CONTEXT by INVOKE_WRITE, too: the row's test can do it once only. */
+/*
+ * GET_CONTEXT by INVOKE_WRITE: test_exact() calls it only by write(), as it works only once for a
+ * file.
+ */
 static void test_get_context_invoke(void **state)
 {
 	struct cmd c;
@@ -80,7 +83,7 @@ static void test_get_context_invoke(void **state)
 	fix_close();
 }
 
-/* Plain commands one word short; extended ones are completed with zeros, and so have no short form. */
+/* Plain commands that are one word short. Extended commands are zero-extended instead. */
 static void short_request(uint32_t nr, bool ex, const struct write_row *row)
 {
 	struct cmd c;
@@ -125,7 +128,7 @@ static void test_short_response(void **state)
 	each_row(short_response, true);
 }
 
-/* in_words must tell the truth; it does not matter how much is missing. */
+/* in_words that does not match the length of the write. */
 static void wrong_words(uint32_t nr, bool ex, const struct write_row *row)
 {
 	struct {
@@ -150,8 +153,8 @@ static void test_wrong_words(void **state)
 }
 
 /*
- * Longer than the struct. With provider data allowed the rest is the
- * provider's; else it must be zero (EOPNOTSUPP).
+ * A request that is longer than the struct: the rest is provider data if the row allows it,
+ * otherwise it must be zero (EOPNOTSUPP).
  */
 static void long_request(uint32_t nr, bool ex, const struct write_row *row)
 {
@@ -190,8 +193,8 @@ static void test_long_request(void **state)
 }
 
 /*
- * A longer response buffer: what is behind the struct is cleared. Commands
- * that have an extended twin answer its struct.
+ * A response buffer that is longer than the struct: the rest is cleared. A command with an
+ * extended twin returns the twin's struct.
  */
 static void long_response(uint32_t nr, bool ex, const struct write_row *row)
 {
@@ -235,7 +238,7 @@ static void test_bad_request_pointer(void **state)
 	each_row(bad_request_pointer, true);
 }
 
-/* The header can be read, the request behind it cannot. */
+/* The header is readable, the request behind it is not. */
 static void half_request(uint32_t nr, bool ex, const struct write_row *row)
 {
 	size_t hdrs = ex ? 24 : 8;
@@ -261,7 +264,7 @@ static void test_half_request(void **state)
 	each_row(half_request, true);
 }
 
-/* The response cannot be written: EFAULT, and what was created is gone again. */
+/* The response is not writable: EFAULT, and the object that was created is destroyed. */
 static void bad_response_pointer(uint32_t nr, bool ex, const struct write_row *row)
 {
 	char *const where[] = { readonly, unmapped, NULL };
@@ -294,7 +297,7 @@ static void test_bad_response_pointer(void **state)
 	each_row(bad_response_pointer, true);
 }
 
-/* No descriptor is left behind either. */
+/* A failed CREATE_COMP_CHANNEL leaves no descriptor. */
 static void test_bad_response_descriptor(void **state)
 {
 	struct cmd c;
@@ -310,7 +313,10 @@ static void test_bad_response_descriptor(void **state)
 	fix_close();
 }
 
-/* Before GET_CONTEXT: EINVAL from what creates or queries, ENOENT from what looks a handle up. */
+/*
+ * Before GET_CONTEXT: EINVAL from commands that create or query, ENOENT from commands that look
+ * up a handle.
+ */
 static void no_context(uint32_t nr, bool ex, const struct write_row *row)
 {
 	struct cmd c;
@@ -333,7 +339,7 @@ static void test_no_context(void **state)
 	each_row(no_context, true);
 }
 
-/* Rows that are there but not provided, and numbers without a row. */
+/* Rows that are not enabled, and numbers without a row. */
 static void disabled(uint32_t nr, bool ex, const struct write_row *row)
 {
 	bool above = nr > (ex ? IB_USER_VERBS_EX_CMD_MODIFY_QP : IB_USER_VERBS_CMD_CREATE_XSRQ);
@@ -343,7 +349,7 @@ static void disabled(uint32_t nr, bool ex, const struct write_row *row)
 	hdr->command = nr | (ex ? IB_USER_VERBS_CMD_FLAG_EXTENDED : 0);
 	hdr->in_words = 8;
 	assert_int_equal(uverbs_write(fx.f, hdr, 32), -EOPNOTSUPP);
-	/* A wrong length is noticed first, but only below the highest number. */
+	/* Up to the highest known number a wrong length is found first. */
 	assert_int_equal(uverbs_write(fx.f, hdr, 36), above ? -EOPNOTSUPP : -EINVAL);
 	assert_int_equal(run(BY_INVOKE, &c), -EOPNOTSUPP);
 }

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Event files from the command that makes them to what destroy reports. */
+/*
+ * Event files: completion channels and async files from the command that creates them to the
+ * counts that destroy reports; the default async file, port events, disassociation, and closing
+ * in either order.
+ */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include "fixture.h"
 
@@ -33,7 +37,10 @@ static struct ib_uverbs_destroy_cq_resp destroy_cq(uint32_t cq, enum way w)
 	return *(struct ib_uverbs_destroy_cq_resp *)(uintptr_t)c.resp;
 }
 
-/* Completions, armed one by one: one record a read, unread ones vanish, read ones are reported. */
+/*
+ * Completions with one arm each: one record for each read(); destroy drops unread records and
+ * reports those read.
+ */
 static void test_completion(void **state)
 {
 	struct event_file *ev = ev_of(fx.channel);
@@ -53,7 +60,7 @@ static void test_completion(void **state)
 		assert_int_equal(event_read(ev, record, 7), -EINVAL);
 		assert_int_equal(event_read(ev, record, 32), 8);
 		assert_int_equal(record[0], 0x7777);
-		ev->fd--;	/* what the descriptor's reader takes */
+		ev->fd--;	/* what reading the descriptor does */
 		d = destroy_cq(cq, w);
 		assert_int_equal(d.comp_events_reported, 1);
 		assert_int_equal(d.async_events_reported, 0);
@@ -100,7 +107,7 @@ static int alloc_async(void)
 	return (int)i.attr[0].data;
 }
 
-/* EVENT_FD names another file than the default. */
+/* The EVENT_FD attribute selects an async file other than the default. */
 static void test_event_fd(void **state)
 {
 	const struct method_spec *m;
@@ -118,7 +125,10 @@ static void test_event_fd(void **state)
 	assert_int_equal(ev_of(fx.async)->fd, 0);
 }
 
-/* By ioctl the context has no async file until one is made; the first becomes the default. */
+/*
+ * After GET_CONTEXT by ioctl the context has no async file; the first one created becomes the
+ * default.
+ */
 static void test_first_is_default(void **state)
 {
 	struct ioc i;
@@ -150,7 +160,7 @@ static void test_port_event(void **state)
 	assert_int_equal(e.event_type, IB_EVENT_PORT_ERR);
 }
 
-/* Descriptors of another file are none of ours. */
+/* A descriptor of another uverbs file is refused. */
 static void test_foreign(void **state)
 {
 	struct event_file *ev = ev_of(fx.channel);
@@ -188,7 +198,9 @@ static void test_disassociate(void **state)
 	assert_int_equal(run(BY_WRITE, &c), -EIO);
 	assert_true(sample(IB_USER_VERBS_CMD_CREATE_CQ, false, &c));
 	assert_int_equal(run(BY_WRITE, &c), -EIO);
-	/* The program clears up: handles go, and events that were read are told. */
+	/*
+	 * After disassociation handles can be destroyed, and events that were read are reported.
+	 */
 	d = destroy_cq(fx.cq, BY_INVOKE);
 	assert_int_equal(d.comp_events_reported, 1);
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEALLOC_PD, fx.pd), 0);
@@ -197,7 +209,7 @@ static void test_disassociate(void **state)
 	assert_int_equal(event_read(async, &e, 16), -EIO);
 }
 
-/* The uverbs file is closed while event descriptors stay open. */
+/* The uverbs file is closed while event descriptors are open. */
 static void test_close_first(void **state)
 {
 	struct event_file *async = ev_of(fx.async), *channel = ev_of(fx.channel);

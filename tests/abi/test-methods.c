@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every ioctl method of the tables: each attribute left out, given twice, too
- * short, too long, with a bad pointer, a bad handle, a handle of another kind.
- * All of it follows from the specs.
+ * Each ioctl method of the tables: each attribute omitted, given twice, too short, too long, with
+ * a bad pointer, with a bad handle and with a handle of another kind; also the header. The tests
+ * derive from the attribute specs and start from the valid calls of samples.c.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include "fixture.h"
@@ -45,7 +45,7 @@ static int get(const struct method_spec *m, struct ioc *i)
 	return expect;
 }
 
-/* A fresh file and a fresh correct call for each attribute; fn spoils it and runs it. */
+/* For each attribute: a new file and a valid call, which fn changes and runs. */
 static void each_attr(attr_test fn)
 {
 	const struct method_spec *m;
@@ -61,7 +61,10 @@ static void each_attr(attr_test fn)
 			count = fx.f->ids.count;
 			if (ioc_find(&i, m->attrs[a].id))
 				fn(m, &m->attrs[a], &i, expect);
-			/* Whatever it took is back: only what was destroyed is missing. */
+			/*
+			 * A failed call leaves the handles as they were, except one that it
+			 * destroyed.
+			 */
 			assert_in_range(fx.f->ids.count + 1, count, count + 1);
 			fix_close();
 		}
@@ -151,11 +154,11 @@ static void wrong_length(const struct method_spec *m, const struct attr_spec *s,
 		EXPECT(i, -EOPNOTSUPP);
 	} else {
 		memset(big, 0xee, 256);
-		/* The call may succeed: then nothing is left over of the old content. */
+		/* If the call succeeds, the old content behind the struct is cleared. */
 		if (!ioc_run(i)) {
 			assert_int_equal(big[s->max_len + 8], 0);
 			assert_int_equal((uint8_t)big[s->max_len + 9], 0xee);
-			/* Undone so that the count of handles holds. */
+			/* Destroy the QP, so that the number of handles is the same. */
 			if (i->hdr.object_id == UVERBS_OBJECT_QP)
 				destroy(IB_USER_VERBS_CMD_DESTROY_QP,
 					(uint32_t)ioc_find(i, UVERBS_ATTR_CREATE_QP_HANDLE)->data);
@@ -180,7 +183,7 @@ static void test_reserved(void **state)
 	each_attr(reserved);
 }
 
-/* Outputs that cannot be written; inputs that cannot be read. */
+/* Outputs that are not writable, inputs that are not readable. */
 static void bad_pointer(const struct method_spec *m, const struct attr_spec *s, struct ioc *i,
 			int expect)
 {
@@ -189,7 +192,7 @@ static void bad_pointer(const struct method_spec *m, const struct attr_spec *s, 
 
 	if (s->type == ATTR_IDR || s->type == ATTR_FD || (!out && a->len <= 8))
 		return;
-	/* Found out while the call is parsed, or not at all. */
+	/* Only copied while the call is parsed, or not at all. */
 	if (expect && !s->copied)
 		return;
 	a->data = (uintptr_t)(out ? readonly : unmapped);
@@ -242,7 +245,7 @@ static void test_bad_handle(void **state)
 	each_attr(bad_handle);
 }
 
-/* Kinds of objects that the device does not have: EINVAL, whatever the number. */
+/* Object kinds that the device does not have: EINVAL for any handle. */
 static void test_absent_kinds(void **state)
 {
 	static const uint16_t ids[] = { UVERBS_ATTR_CREATE_QP_XRCD_HANDLE,
@@ -265,7 +268,10 @@ static void test_absent_kinds(void **state)
 	}
 }
 
-/* The id of a new object is written into the attribute; where that cannot be done nothing stays. */
+/*
+ * The kernel writes the handle of a new object into the attribute; if the attribute is not
+ * writable, no object stays.
+ */
 static void readonly_attrs(const struct method_spec *m)
 {
 	uint32_t count;
@@ -363,7 +369,10 @@ static void test_header(void **state)
 	each_method(header);
 }
 
-/* The library's probe at the start of every context: the answer that makes it use INVOKE_WRITE. */
+/*
+ * The probe that libibverbs makes for each context; its result makes the library use
+ * INVOKE_WRITE.
+ */
 static void test_probe(void **state)
 {
 	struct ioc i;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Handles: numbers, kinds, lifetimes, who keeps whom alive, and what the simple commands answer. */
+/*
+ * Handles: numbering, kinds, lifetimes and references between objects, and the results of the
+ * simple commands (MRs, AHs, CQs, GID tables, device queries).
+ */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include "fixture.h"
 
@@ -18,14 +21,14 @@ static void test_lowest_free(void **state)
 	assert_int_equal(mk_pd(), 1);
 }
 
-/* A failed creation gives its id back, and nobody could name it meanwhile. */
+/* A failed creation frees its id, and the id is not usable meanwhile. */
 static void test_rollback(void **state)
 {
 	uint32_t pd = mk_pd();
 	struct cmd c;
 
 	sample(IB_USER_VERBS_CMD_REG_MR, false, &c);
-	((struct ib_uverbs_reg_mr *)&c.req)->pd_handle = 1;	/* the id it takes itself */
+	((struct ib_uverbs_reg_mr *)&c.req)->pd_handle = 1;	/* the id it allocates */
 	assert_int_equal(run(BY_WRITE, &c), -ENOENT);
 	((struct ib_uverbs_reg_mr *)&c.req)->pd_handle = pd;
 	((struct ib_uverbs_reg_mr *)&c.req)->start = (uintptr_t)unmapped + 16;
@@ -103,7 +106,7 @@ static void test_bad_handles(void **state)
 	}
 }
 
-/* Destroyed: the number names nothing until it is given out again. */
+/* A destroyed handle is unknown until it is allocated again. */
 static void test_destroyed(void **state)
 {
 	static const uint32_t nr[] = { IB_USER_VERBS_CMD_DEALLOC_PD, IB_USER_VERBS_CMD_DESTROY_CQ,
@@ -283,7 +286,7 @@ static void test_gid_entry(void **state)
 	}
 }
 
-/* Growing structs: short ones are completed, response_length tells what was written. */
+/* Extended structs: short requests are zero-extended, response_length is the length written. */
 static void test_extended(void **state)
 {
 	struct ib_uverbs_ex_query_device_resp *q;
@@ -306,7 +309,7 @@ static void test_extended(void **state)
 	((struct ib_uverbs_ex_query_device *)&c.req)->comp_mask = 1;
 	c.in = 8;
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
-	/* A response without room, room without a response. */
+	/* A response pointer without length, and a length without response pointer. */
 	assert_int_equal(frame_ex(1, &c.req, 8, 0, 0, 184, 0), -EINVAL);
 	assert_int_equal(frame_ex(1, &c.req, 8, 0, c.resp, 0, 0), -EINVAL);
 	assert_int_equal(frame_ex(1, &c.req, 8, 0, 0xffff800000000000ull, 184, 0), -EFAULT);
@@ -371,7 +374,7 @@ static void test_resize_cq(void **state)
 	q->cqe = 20;
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
 	c.drv_out = sizeof(struct rxe_resize_cq_resp);
-	/* Nowhere to say where the ring is: the old one stays. */
+	/* If the ring's mminfo cannot be written, the old ring stays. */
 	room = q->response;
 	q->response = (uintptr_t)readonly;
 	c.resp = (uintptr_t)readonly;
@@ -380,7 +383,9 @@ static void test_resize_cq(void **state)
 	assert_int_equal(fx.td->rings, rings);
 }
 
-/* DESTROY_CQ as rdma-core 18 sends it: 16 bytes, not the 24 of header and struct. */
+/*
+ * DESTROY_CQ as rdma-core 18 sends it: in_words says 16 bytes, not the 24 of header and struct.
+ */
 static void test_destroy_cq_old(void **state)
 {
 	struct ib_uverbs_destroy_cq d = { .response = (uintptr_t)arena_get(8),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Queue pairs: creation, MODIFY_QP's checks in their order, QUERY_QP, the doorbell. */
+/*
+ * Queue pairs: creation and its errors, the checks of MODIFY_QP in the kernel's order, QUERY_QP,
+ * the doorbell (POST_SEND), and creation by ioctl.
+ */
 #include <linux/capability.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <sys/syscall.h>
@@ -83,7 +86,7 @@ static void test_create_errors(void **state)
 	assert_int_equal(fx.td->uctx.nqp, 1);
 }
 
-/* A driver's mminfo that cannot be written undoes the QP that was already alive. */
+/* If the driver's mminfo cannot be written, the QP is destroyed again. */
 static void test_create_fault(void **state)
 {
 	int destroying = fx.destroying;
@@ -141,7 +144,10 @@ static void test_walk(void **state)
 	assert_int_equal(fx.modified, 5);
 }
 
-/* One wrong thing at a time, in the order of the checks: each error shadows those behind it. */
+/*
+ * One wrong value at a time, in the order of the kernel's checks: each error hides the later
+ * ones.
+ */
 static void test_modify_order(void **state)
 {
 	struct ib_uverbs_modify_qp *m;
@@ -154,7 +160,7 @@ static void test_modify_order(void **state)
 	m->attr_mask &= ~(1u << 21);
 	assert_int_equal(run(BY_WRITE, &c), -ENOENT);
 	m->qp_handle = fx.qp;
-	/* A port that differs from the QP's comes before the GID that is not there. */
+	/* A port that differs from the QP's is found before an unknown GID index. */
 	m->dest.port_num = 2;
 	m->dest.sgid_index = 9;
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
@@ -225,7 +231,7 @@ static void test_modify_ex(void **state)
 	assert_int_equal(resp->response_length, 8);
 }
 
-/* A privileged Q_Key needs CAP_NET_RAW; the check comes before the state table. */
+/* A privileged Q_Key needs CAP_NET_RAW; this is checked before the transition. */
 static void test_qkey(void **state)
 {
 	struct __user_cap_header_struct hdr = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -298,7 +304,7 @@ static void test_doorbell(void **state)
 	assert_int_equal(fx.doorbells, 3);
 }
 
-/* Work requests in the command itself: checked, then ignored as rxe ignores those of programs. */
+/* Work requests in the command are checked and then ignored, as rxe does for programs. */
 static void test_post_wrs(void **state)
 {
 	struct {

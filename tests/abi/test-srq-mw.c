@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* SRQs, memory windows, multicast, REREG_MR, ADVISE_MR: errors in the kernel's order, and who keeps whom alive. */
+/*
+ * SRQs, memory windows, multicast, REREG_MR and ADVISE_MR: errors in the kernel's order,
+ * references between objects, and state that a refused call must not change.
+ */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include "core/mcast.h"
 #include "core/mw.h"
@@ -57,7 +60,10 @@ static void test_srq_create(void **state)
 	assert_int_equal(run(BY_WRITE, &c), -ENOMEM);
 	fx.td->ring_err = 0;
 
-	/* Types that need what this device has not: the handles first, then the driver's answer. */
+	/*
+	 * SRQ types that the device does not have: handles are checked first, then the driver
+	 * refuses.
+	 */
 	sample(IB_USER_VERBS_CMD_CREATE_XSRQ, false, &c);
 	x = REQ_OF(c, ib_uverbs_create_xsrq);
 	x->srq_type = IB_UVERBS_SRQT_XRC;
@@ -160,12 +166,12 @@ static void test_srq_modify(void **state)
 	assert_int_equal(modify_srq(h, LIMIT, 0, 16, NULL), -EINVAL);
 	assert_int_equal(modify_srq(h, LIMIT, 0, UINT32_MAX, NULL), -EINVAL);
 	expect_srq(h, 15, 15);
-	/* Not below the limit that is armed; 0; beyond the device. */
+	/* Below the armed limit; 0; above the device's limit. */
 	assert_int_equal(modify_srq(h, MAX_WR, 14, 0, mi), -EINVAL);
 	assert_int_equal(modify_srq(h, MAX_WR, 0, 0, mi), -EINVAL);
 	assert_int_equal(modify_srq(h, MAX_WR, DEV_MAX_SRQ_WR + 1, 0, mi), -EINVAL);
 	rings = fx.td->rings;
-	/* Nowhere to say where the ring is: the old one stays. */
+	/* If the ring's mminfo cannot be written, the old ring stays. */
 	assert_int_equal(modify_srq(h, MAX_WR, 40, 0, readonly), -EFAULT);
 	assert_int_equal(modify_srq(h, MAX_WR, 40, 0, unmapped), -EFAULT);
 	expect_srq(h, 15, 15);
@@ -175,7 +181,7 @@ static void test_srq_modify(void **state)
 	assert_int_equal(mi->size, srq->rq.buf_size);
 	assert_int_equal(fx.td->rings, rings);
 
-	/* Without the provider's part; with half of it. */
+	/* Without the provider data; with half of it. */
 	sample(IB_USER_VERBS_CMD_MODIFY_SRQ, false, &c);
 	c.drv_in = 0;
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
@@ -188,7 +194,7 @@ static void test_srq_modify(void **state)
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_SRQ, h), 0);
 }
 
-/* PD <- SRQ <- QP; the QP has no receive queue of its own. */
+/* The QP refers to the SRQ and the SRQ to the PD; such a QP has no receive queue. */
 static void test_srq_busy(void **state)
 {
 	struct ib_uverbs_create_qp_resp *resp;
@@ -204,7 +210,7 @@ static void test_srq_busy(void **state)
 		q = REQ_OF(c, ib_uverbs_create_qp);
 		q->is_srq = 1;
 		q->srq_handle = srq;
-		/* Ignored, whatever they are. */
+		/* Ignored when the QP has an SRQ. */
 		q->max_recv_wr = q->max_recv_sge = UINT32_MAX;
 		assert_int_equal(run(w, &c), 0);
 		resp = RESP(c, ib_uverbs_create_qp_resp);
@@ -243,7 +249,10 @@ static void test_qp_create_with_srq(void **state)
 	assert_int_equal(ioc_run(&i), -ENOENT);
 	ioc_find(&i, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE)->data = fx.cq;
 	assert_int_equal(ioc_run(&i), -EINVAL);
-	/* An initiator has no receives, hence no SRQ: before anything is missed, or the type. */
+	/*
+	 * An XRC initiator with an SRQ: refused before missing attributes and the type are
+	 * checked.
+	 */
 	ioc_find(&i, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE)->data = srq;
 	ioc_find(&i, UVERBS_ATTR_CREATE_QP_TYPE)->data = IB_UVERBS_QPT_XRC_INI;
 	assert_int_equal(ioc_run(&i), -EINVAL);
@@ -274,7 +283,7 @@ static void test_mw(void **state)
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEALLOC_MW, w), 0);
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DEALLOC_PD, pd), 0);
 
-	/* Bound, it keeps the MR as it is. */
+	/* A bound window refers to its MR. */
 	sample(IB_USER_VERBS_CMD_REG_MR, false, &c);
 	m = REQ_OF(c, ib_uverbs_reg_mr);
 	m->access_flags = access;
@@ -333,7 +342,7 @@ static void test_mcast(void **state)
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_QP, ud), 0);
 }
 
-/* Attached is a GID with a LID; the QP is in the group as long as there is one of that GID. */
+/* An attachment is a GID and a LID; the QP is in the group while it has one with that GID. */
 static void test_mcast_lids(void **state)
 {
 	static const uint8_t group[16] = { 0xff, 0x0e, [15] = 9 };
@@ -343,7 +352,7 @@ static void test_mcast_lids(void **state)
 
 	assert_int_equal(mcast_lid(in, ud, group, 0xc001), 0);
 	assert_int_equal(mcast_lid(out, ud, group, 0xc002), -EINVAL);
-	/* RoCE ignores what the LID is, the list does not. */
+	/* RoCE ignores the LID, but it is part of the attachment. */
 	assert_int_equal(mcast_lid(in, ud, group, 0), 0);
 	assert_int_equal(mcast_lid(in, ud, group, 0), 0);
 	g = mcast_find(fx.last_qp->dev, group);
@@ -356,7 +365,7 @@ static void test_mcast_lids(void **state)
 	assert_int_equal(mcast_lid(out, ud, group, 0), 0);
 	assert_null(mcast_find(fx.last_qp->dev, group));
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_QP, ud), 0);
-	/* What is attached when the file is closed goes with it. */
+	/* Closing the file detaches what is attached. */
 	ud = mk_ud(false);
 	assert_int_equal(mcast_lid(in, ud, group, 1), 0);
 	assert_int_equal(mcast_lid(in, ud, group, 2), 0);
@@ -366,7 +375,7 @@ static void test_mcast_lids(void **state)
 #define PD 2u
 #define ACCESS 4u
 
-/* Each refusal leaves keys, range and PD as they were. */
+/* A refused call leaves keys, range and PD unchanged. */
 static void test_rereg_mr(void **state)
 {
 	const uint32_t local = IB_UVERBS_ACCESS_LOCAL_WRITE;
@@ -383,7 +392,7 @@ static void test_rereg_mr(void **state)
 		{ PD, 0, true, false, false, -ENOENT },
 		{ ACCESS, IB_UVERBS_ACCESS_REMOTE_WRITE, false, false, false, -EINVAL },
 		{ ACCESS, 1u << 15, false, false, false, -EINVAL },
-		/* Access comes before the PD. */
+		/* Access is checked before the PD. */
 		{ PD | ACCESS, IB_UVERBS_ACCESS_REMOTE_ATOMIC, true, false, false, -EINVAL },
 		{ TRANS | PD | ACCESS, local, true, false, true, -ENOENT },
 	};
@@ -465,7 +474,7 @@ static void test_advise_mr(void **state)
 			 -EPERM);
 }
 
-/* On demand: what is not mapped may be registered; without, it may not. */
+/* ON_DEMAND permits the registration of unmapped memory. */
 static void test_on_demand(void **state)
 {
 	struct ib_uverbs_reg_mr *m;
@@ -486,7 +495,7 @@ static void test_on_demand(void **state)
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
 }
 
-/* Whoever leaves without clearing up leaves nothing. */
+/* Closing the file destroys all objects. */
 static void test_close_destroys_all(void **state)
 {
 	uint32_t srq = mk_srq(fx.pd);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * MADs from strangers, time, and a consumer that does anything with its ids: a CM
- * with listeners and connections. When all ids are gone nothing may be left.
+ * Fuzzes the IB CM: a CM with listeners and connections gets MADs, time, and calls of a consumer,
+ * all decided by the input. The input is read byte by byte with next(); step() chooses what
+ * happens. When all ids are destroyed and all timers have run, no id may be left.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -223,7 +224,7 @@ static void call(struct cm_id *id)
 	}
 }
 
-/* A message with ids that exist, more often than chance would have it. */
+/* A MAD; its ids are those of existing ids more often than random bytes would be. */
 static void input(void)
 {
 	struct cm_av from = { .dev = &f.dev, .port = 1, .roce = f.roce, .is_global = true,
@@ -310,7 +311,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (f.ids[i])
 			cm_destroy_id(f.ids[i], f.now);
 	memset(f.ids, 0, sizeof(f.ids));
-	/* What is in timewait waits for half an hour at most (2^23 ms and its like are no more). */
+	/* The longest timewait is half an hour (2^23 ms at most). */
 	for (i = 0; cm_next(f.cm) != NS_NEVER; i++) {
 		REQUIRE(i < 100000);
 		f.now = cm_next(f.cm) > f.now ? cm_next(f.cm) : f.now;

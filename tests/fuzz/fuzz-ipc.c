@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * rused's side of a connection. The input is a series of messages: a byte of
- * options, a header as far as it is given, a length, a body. They go through a
- * real socket and ipc_recv() into the daemon's dispatch, or through the memory that
- * is shared with a client that has asked for it, until one is refused. So is the memory of
- * files of umad.
- * Every answer must pass the check that the library makes.
+ * Fuzzes rused's side of a process's connection. The input is a series of messages: a byte of
+ * options, the type, a length, optionally a header, a body. They go through a real socket and
+ * ipc_recv() to the daemon's dispatch, or through the shared channel if the client has asked for
+ * one, until a message is refused. The memory that umad files share with rused is written as
+ * well. Every answer must pass the library's check.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,17 +20,17 @@
 #include "daemon/umad_internal.h"
 #include "fuzz.h"
 
-#define OPT_FD 1	/* pass a descriptor: a good process page */
-#define OPT_BAD_FD 2	/* one that is none */
-#define OPT_HEADER 4	/* the header's fields from the input, not as they should be */
-#define OPT_CHANNEL 8	/* through the channel, if there is one */
-#define OPT_WORDS 16	/* with its state and length from the input */
+#define OPT_FD 1	/* pass a descriptor: a valid process page */
+#define OPT_BAD_FD 2	/* pass a descriptor that is no process page */
+#define OPT_HEADER 4	/* take the header's fields from the input */
+#define OPT_CHANNEL 8	/* use the channel, if there is one */
+#define OPT_WORDS 16	/* take the channel's state and length from the input */
 
 static struct host_page page;
 static struct rused r;
 static struct mad_port mad;
 static struct umad_node node;
-static uint32_t files[4];	/* of umad, as they were opened */
+static uint32_t files[4];	/* umad files, in the order of their opening */
 static unsigned int nfiles;
 
 static int mad_goes(void *ctx, const struct mad_addr *a, const void *m, size_t len)
@@ -49,7 +48,7 @@ static int set_sm(void *ctx, bool sm)
 	return 0;
 }
 
-/* umad0 and issm0, without files in sysfs. */
+/* Creates umad0 and issm0, without files in sysfs. */
 static void umad_make(void)
 {
 	static const struct mad_ops mad_ops = { .send = mad_goes };
@@ -147,7 +146,7 @@ static void drain(int fd)
 	}
 }
 
-/* The same into its queue. */
+/* The same, into the channel's queue. */
 static void put_queue(struct ipc_channel *ch, uint8_t options, const struct ipc_hdr *h,
 		      const uint8_t *body, size_t len)
 {
@@ -162,7 +161,7 @@ static void put_queue(struct ipc_channel *ch, uint8_t options, const struct ipc_
 	}
 }
 
-/* Into the channel, as a hostile process would write it. False: there is none. */
+/* Writes the message into the channel as a hostile process would. False: there is no channel. */
 static bool put_channel(struct client *c, uint8_t options, const struct ipc_hdr *h,
 			const uint8_t *body, size_t len)
 {
@@ -206,7 +205,7 @@ static void put_umad(uint8_t options, uint32_t file, const uint8_t *body, size_t
 	r.loop.memory->watch(&r.loop, false);
 }
 
-/* rused looks; what it answers there must be good. */
+/* Lets rused look at the channel; its answer must be valid. */
 static void take_channel(struct client *c)
 {
 	struct ipc_channel *ch = c->channel.map;
@@ -225,7 +224,7 @@ static void take_channel(struct client *c)
 	r.loop.memory->watch(&r.loop, false);
 }
 
-/* One message out of the input. How much of it was used; 0 at the end. */
+/* Sends one message of the input. Returns the bytes used; 0: the input is at its end. */
 static size_t send_one(struct client *c, int fd, const uint8_t *data, size_t size)
 {
 	struct ipc_hdr h = { .version = IPC_VERSION };
@@ -246,7 +245,7 @@ static size_t send_one(struct client *c, int fd, const uint8_t *data, size_t siz
 	}
 	len = min(len, size - at);
 	memcpy(body, data + at, len);
-	/* The input cannot guess a file's number: it says which of them. */
+	/* File numbers cannot be guessed: the input gives an index into files[]. */
 	if (h.type == IPC_UMAD_CALL && len >= sizeof(files[0]))
 		memcpy(body, &files[body[0] % ARRAY_SIZE(files)], sizeof(files[0]));
 	if (h.type == IPC_UMAD_KICK && len >= sizeof(files[0])) {
@@ -285,7 +284,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		data += n;
 		size -= n;
-		/* Through the channel: nothing there. */
+		/* If the message went through the channel, the socket is empty. */
 		rc = c->dead ? -EAGAIN :
 			       ipc_recv(sv[0], MSG_DONTWAIT, &h, body, &len, fds, &nfds);
 		if (!rc)

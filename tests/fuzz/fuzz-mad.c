@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * MADs from strangers, sends from programs and time in any order, with agents
- * of each kind on a port. A send that was taken is done once, what is received
- * has bytes behind its length, and nothing is left when all agents are gone.
+ * Fuzzes MAD agents: MADs from the network, sends from programs, time and cancellations in any
+ * order, with an agent of each kind on a port. Each accepted send must complete exactly once,
+ * received messages must have all bytes of their length, and nothing may be left when the agents
+ * are gone.
  */
 #include <stdlib.h>
 #include "fuzz.h"
@@ -96,7 +97,7 @@ static void step(const uint8_t *p, ns_t *now)
 	s.cookie = (void *)(uintptr_t)(p[2] & 7);
 	switch (p[0] % 5) {
 	case 0:
-		/* Often enough for one of ours. */
+		/* Often enough with the TID of an agent. */
 		if (p[2] & 0x80 && a)
 			put_be32(mad + MAD_O_TID, mad_agent_hi_tid(a));
 		mad_print(mad, sizeof(mad), line, sizeof(line));

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RDMA netlink: any bytes as a datagram. The first byte chooses the caller's
- * privilege and what there is on the host. Every answer must be a chain of
- * whole messages with the request's sequence number, and short enough for
- * iproute2's buffer.
+ * Fuzzes RDMA netlink: any bytes as a datagram. The first byte chooses the caller's privilege and
+ * what the host has. Every answer must consist of whole messages and fit into iproute2's buffer.
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -28,15 +26,15 @@ static void check(void *arg, const void *dgram, size_t len)
 		if (h.nlmsg_len < sizeof(h) || h.nlmsg_len > len - at)
 			abort();
 		at += NLMSG_ALIGN(h.nlmsg_len);
-		if (at > len)	/* the last one is not padded in an error's echo */
+		if (at > len)	/* the last message of an echoed error is not padded */
 			at = len;
 	}
 }
 
-/* Enough for an answer to need several datagrams. */
+/* Enough objects for an answer of several datagrams. */
 #define NRES 400
 static struct nldev_res res[NRES];
-static struct nldev_cm_id cm_id;	/* rused's own, so there is always one */
+static struct nldev_cm_id cm_id;	/* like rused's own id: it always exists */
 
 static const struct nldev_res *objects(void *arg, size_t *n)
 {

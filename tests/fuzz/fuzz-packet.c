@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Packets from strangers: what packet_parse() takes, packet_build() gives back
- * byte for byte, but for the bits that mean nothing to us. The same bytes once
- * more as a segment out of shared memory: nothing that builds or prints one may
- * crash or believe its numbers.
+ * Fuzzes packets: what packet_parse() accepts packet_build() must give back byte for byte, apart
+ * from bits that are ignored. The same bytes are also used as a segment from shared memory:
+ * building and printing it must not crash or trust its numbers.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "fuzz.h"
 #include "wire/packet.h"
 
-/* BTH: MigReq, FECN, BECN and reserved bits; DETH: a reserved byte; FETH: reserved bits; the pad. */
+/*
+ * Ignored: BTH MigReq, FECN, BECN and reserved bits; a reserved DETH byte; reserved FETH bits;
+ * the pad.
+ */
 static void clear_ignored(uint8_t *p, size_t len, uint32_t pad)
 {
 	const struct opcode_info *op = opcode_info(p[0]);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RMPP in the hands of a peer that does what it likes: two agents exchange
- * long messages over a wire on which the input decides what is lost, changed
- * or made up. A send is done once, a message that was received has all of its
- * bytes, and nothing is left when the agents are gone.
+ * Fuzzes RMPP: two agents exchange long messages, and the input decides which MADs are lost,
+ * changed, repeated or forged. Each send must complete exactly once, a received message must have
+ * all of its bytes, and nothing may be left when the agents are gone.
  */
 #include <stdlib.h>
 #include "fuzz.h"
@@ -17,7 +16,7 @@ struct end {
 	struct mad_port port;
 	struct mad_agent *agent;
 	uint32_t open_sends;
-	uint8_t queue[QUEUE][MAD_LEN];	/* sent, not delivered */
+	uint8_t queue[QUEUE][MAD_LEN];	/* sent, not yet delivered */
 	uint32_t head, tail;
 };
 
@@ -85,7 +84,7 @@ static void arrive(struct end *to, const uint8_t *mad)
 	mad_input(&to->port, &from, mad, MAD_LEN, now);
 }
 
-/* p: what, then a change of the header or a header of its own. */
+/* p[0]: end and action; the rest: a changed byte, or the header of a forged MAD. */
 static void step(const uint8_t *p)
 {
 	struct end *e = &ends[p[0] & 1], *to = &ends[~p[0] & 1];
@@ -99,7 +98,7 @@ static void step(const uint8_t *p)
 		now += (p[1] << 8 | p[2]) * NS_MS;
 		mad_timer(&host, now);
 		return;
-	case 2:	/* made up */
+	case 2:	/* forged */
 		own[MAD_O_BASE_VERSION] = 1;
 		own[MAD_O_CLASS] = MAD_CLASS_SUBN_ADM;
 		own[MAD_O_CLASS_VERSION] = 2;
@@ -123,7 +122,7 @@ static void step(const uint8_t *p)
 	case 4:	/* changed */
 		mad[p[1] % SA_HDR_LEN] ^= p[2];
 		return;
-	case 5:	/* twice */
+	case 5:	/* duplicated */
 		memcpy(own, mad, MAD_LEN);
 		arrive(to, own);
 		return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Answers of a subnet administrator that is a stranger: to path queries and to joins of
- * groups, early, late, twice, never, to whom they are not for. Each question is answered
- * once, if it is not taken back, and what rdma_cm is told is a path or a group that can be.
+ * Fuzzes the answers of a subnet administrator to path queries and multicast joins: early, late,
+ * twice, never, or with a TID of no query. Each query that is not cancelled must be answered
+ * exactly once, and rdma_cm must get only valid paths and groups.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "fuzz.h"
 #include "rdmacm/rdmacm.h"
 
-#define STEP_LEN 72	/* what, which, two of options, data */
+#define STEP_LEN 72	/* action, index, two bytes of options, data */
 #define DATA 4
 #define MAX_STEPS 200
 #define ASKED 4
@@ -22,9 +22,9 @@ static struct host_page page;
 static struct rused r;
 static struct fabric_host *host;
 static struct fabric_cm cm;
-static uint8_t sent[SENT][MAD_LEN];	/* questions on the wire, the last ones */
+static uint8_t sent[SENT][MAD_LEN];	/* the last queries on the wire */
 static unsigned int nsent;
-static bool closed;			/* nothing leaves */
+static bool closed;			/* send_mad() fails */
 static struct rdmacm_sa_path paths[ASKED];
 static struct rdmacm_sa_join joins[ASKED];
 static bool asked[ASKED], in[ASKED];
@@ -46,7 +46,7 @@ static int query_gid(void *ctx, uint8_t index, uint8_t gid[16])
 
 static const struct mad_ops ops = { .send = send_mad, .gid = query_gid };
 
-/* In place of rdmacm's own, as the linker has been told. */
+/* These replace rdmacm's functions (linker option --wrap). */
 void __wrap_rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status);
 void __wrap_rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status);
 
@@ -59,7 +59,7 @@ void __wrap_rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int stat
 	REQUIRE(status || (q->path.dlid && q->path.slid && q->path.mtu && q->path.mtu <= 5));
 }
 
-/* Leaves within the call when its group says so. */
+/* Leaves the group within the call if the record says so. */
 void __wrap_rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status)
 {
 	size_t i = (size_t)(j - joins);
@@ -141,7 +141,7 @@ static void ask_path(const uint8_t *p, size_t i)
 		asked[i] = false;
 }
 
-/* Few groups, so that members share them. */
+/* Two groups only, so that members share them. */
 static void join(const uint8_t *p, size_t i)
 {
 	leave(i);
@@ -155,7 +155,7 @@ static void join(const uint8_t *p, size_t i)
 		in[i] = false;
 }
 
-/* To a question that was asked, more or less. */
+/* An answer to one of the queries, more or less correct. */
 static void answer(const uint8_t *p)
 {
 	struct mad_addr from = { .qp = GSI_QPN, .qpn = GSI_QPN, .lid = p[3] & 1 ? 7 : 1 };
@@ -170,7 +170,7 @@ static void answer(const uint8_t *p)
 		memcpy(mad + MAD_O_CLASS_SPECIFIC, p + DATA, 8);
 	if (p[2] & 8)
 		memcpy(mad + SA_HDR_LEN, p + DATA, STEP_LEN - DATA);
-	/* A group as it may be. */
+	/* With a valid MLID. */
 	if (p[2] & 16)
 		put_be16(mad + SA_HDR_LEN + 36, (uint16_t)(0xc000 | p[3]));
 	if (p[2] & 32)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * SMPs and performance MADs in the hands of a stranger: steps of a byte that says
- * what happens and a MAD or a few numbers, on two switches and three hosts. No MAD
- * may lead out of the tables, and what comes back is for one of the hosts.
+ * Fuzzes SMPs and performance MADs on two switches and three hosts. The input is a series of
+ * steps: a byte that chooses the action, and a MAD or a few numbers. No MAD may be routed outside
+ * of the tables, and MADs and events may reach only port 1 of a host.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define STEP_LEN 48
 #define MAX_STEPS 64
 
-/* Two cables between the switches: tables can lead in circles. Hosts are nodes 1 to 3. */
+/* Two cables between the switches, so that tables can form loops. The hosts are nodes 1 to 3. */
 static const char text[] = "Switch 4 \"S1\"\n[1] \"H1\"[1]\n[2] \"H2\"[1]\n"
 			   "[3] \"S2\"[3]\n[4] \"S2\"[4]\n\nCa 1 \"H1\"\n\nCa 1 \"H2\"\n\n"
 			   "Ca 1 \"H3\"\n\nSwitch 4 \"S2\"\n[1] \"H3\"[1]\n";
@@ -42,7 +42,7 @@ static void on_data(void *ctx, uint32_t node, uint8_t port)
 
 static const struct fabric_ops ops = { on_mad, on_event };
 
-/* The first bytes of a step are the header's, the rest the attribute's or the path's. */
+/* The first bytes of a step fill the header, the others the attribute or the path. */
 static void send_mad(struct fabric *f, const uint8_t *d, ns_t now)
 {
 	struct mad_addr to = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Topology files: whatever is accepted must print, and what was printed must be
- * read as the same.
+ * Fuzzes topology files: an accepted file must print, and the printed text must be read as the
+ * same topology.
  */
 #include <stdlib.h>
 #include <string.h>

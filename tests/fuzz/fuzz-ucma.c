@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ucma's commands, of two programs on each of two hosts, and MADs between. Input:
- * records of {what, command, length (2, little endian), payload}. what: bits 0-1
- * the program; 4 the wire is emptied; 8 ten seconds pass; 16 the payload is a MAD
- * for the program's host; 32 fewer bytes are written than the header says; 64 the
- * payload is an option as well; 128 the program closes and opens again.
+ * Fuzzes the rdma_cm commands of two programs on each of two hosts, and the MADs between them.
+ * The input is a series of records {what, command, length (2 bytes, little endian), payload}.
+ * what: bits 0-1 select the program; 4: deliver all MADs; 8: ten seconds pass; 16: the payload is
+ * a MAD for the program's host; 32: the header says more bytes than are written; 64: the payload
+ * is also an option; 128: the program closes its file and opens a new one.
  */
 #include "fuzz.h"
 #include "world.h"

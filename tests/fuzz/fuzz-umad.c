@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two files of umad on two ports, in the hands of programs that write what
- * they like: ioctls, writes and reads of any size, time, closes, the end of the
- * device. What the answer says is within the buffers, and all memory comes back.
+ * Fuzzes two umad files on two ports: ioctls, writes and reads of any size, time, closes, and
+ * removal of the device. Answers must stay within the buffers, and all memory must be freed.
  */
 #include <rdma/ib_user_mad.h>
 #include <stdlib.h>
@@ -18,7 +17,7 @@ struct end {
 	struct umad_port port;
 	struct umad_file *f;
 	uint32_t pending;
-	uint8_t queue[QUEUE][MAD_LEN];	/* sent, not delivered */
+	uint8_t queue[QUEUE][MAD_LEN];	/* sent, not yet delivered */
 	uint32_t head, tail;
 };
 
@@ -149,7 +148,7 @@ static void step(const uint8_t *p)
 			umad_port_remove(&e->port, now);
 		umad_close(e->f, now);
 		e->pending = 0;
-		e->port.removed = false;	/* another device in its place */
+		e->port.removed = false;	/* as a new device in its place */
 		REQUIRE(!umad_open(&e->port, &file_ops, e, &e->f));
 		break;
 	}

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A program that calls ioctl(): the input is a sequence of calls {row of the
- * method tables, number of attributes}, each with attributes {id, length,
- * flags, value}. Where the spec says that a value is an address it is bent
- * into the arena.
+ * Fuzzes the uverbs ioctl methods. The input is a series of calls {row of the method tables,
+ * number of attributes}, each followed by attributes {id, length, flags, value}. A value that the
+ * spec treats as an address is mapped into the arena.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include "fuzz-uverbs.h"
@@ -11,7 +10,7 @@
 #define MAX_CALL_ATTRS 24
 #define UHW_FLAG UVERBS_UDATA_DRIVER_DATA_FLAG
 #define ASIDE 0xff
-#define RAW_METHOD 0xfe	/* object and method are in the first attribute */
+#define RAW_METHOD 0xfe	/* object and method come from data[1] */
 
 struct call_attr {
 	uint8_t id, len, flags, value[5];
@@ -32,7 +31,7 @@ static void put_attr(struct ib_uverbs_attr *a, const struct method_spec *m,
 	uint64_t value = 0;
 
 	memcpy(&value, in->value, sizeof(in->value));
-	/* Most often an attribute that the method has. */
+	/* Usually an attribute that the method has. */
 	if (m && !(in->flags & 0x80))
 		a->attr_id = m->attrs[in->id % m->nattrs].id;
 	else
@@ -41,7 +40,7 @@ static void put_attr(struct ib_uverbs_attr *a, const struct method_spec *m,
 	a->flags = in->flags & 3;
 	a->attr_data.reserved = in->flags >> 4 & 1;
 	s = spec_of(m, a->attr_id);
-	/* What makes a call get somewhere: the length that the spec asks for. */
+	/* Usually the length that the spec asks for, so that the call gets further. */
 	if (s && in->flags & 0x20)
 		a->len = s->type == ATTR_IDR || s->type == ATTR_FD ? 0 : s->min_len;
 	if (!s || s->type == ATTR_PTR_OUT || (s->type == ATTR_PTR_IN && a->len > 8))
@@ -49,7 +48,7 @@ static void put_attr(struct ib_uverbs_attr *a, const struct method_spec *m,
 	a->data = value;
 }
 
-/* Consumes one call; returns the bytes it took. */
+/* Runs one call; returns the number of bytes used. */
 static size_t one_call(const uint8_t *data, size_t size)
 {
 	struct ib_uverbs_ioctl_hdr *hdr = (void *)(arena + 0x1000);

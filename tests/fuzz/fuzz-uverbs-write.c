@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A program that writes commands: the input is a sequence of records {command,
- * flags, words in, words out, body}. Flags say whether lengths tell the truth.
+ * Fuzzes the uverbs write() commands. The input is a series of records {command, flags, words in,
+ * words out, body}. The flags decide whether the lengths in the header are correct.
  */
 #include "fuzz-uverbs.h"
 
 #define F_EX 0x01
-#define F_LIE 0x02	/* in_words as given, not as they are */
+#define F_LIE 0x02	/* in_words as given, even if it is wrong */
 #define F_ASIDE 0x80
-/* Where MODIFY_SRQ's provider says that it wants to know about the new ring. */
+/* Offset of the address that MODIFY_SRQ's provider data holds. */
 #define SRQ_MI (sizeof(struct ib_uverbs_modify_srq))
 
 struct record {
@@ -31,13 +31,15 @@ static size_t put_command(const struct record *r, const uint8_t *body, size_t le
 	h->hdr.in_words = (uint16_t)(r->flags & F_LIE ? r->in : ex ? len / 8 : (len + hdrs) / 4);
 	if (ex) {
 		h->ex.response = r->flags & F_LIE ? 0 : in_arena(0x1000 + (size_t)r->in * 16);
-		/* The provider's part of the response is as long as the largest one. */
+		/* The provider's part of the response is up to 7 words long. */
 		h->ex.provider_in_words = 0;
 		h->ex.provider_out_words = r->in & 7;
 		h->ex.cmd_hdr_reserved = r->flags >> 6 & 1;
 	} else if (len >= sizeof(resp)) {
 		memcpy(&resp, arena + hdrs, sizeof(resp));
-		/* Commands without a response have their first field here: it stays as it is. */
+		/*
+		 * A command without a response has its first field here, which stays unchanged.
+		 */
 		if (r->command >= WRITE_ROWS || write_rows[r->command].has_resp) {
 			resp = in_arena(resp);
 			memcpy(arena + hdrs, &resp, sizeof(resp));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What both uverbs fuzzers share: a file on a fake device; an arena for all pointers, with a hole. */
+/*
+ * Common to both uverbs fuzzers: a uverbs file on a fake device, and an arena with a hole for all
+ * pointers.
+ */
 #ifndef RUSE_FUZZ_UVERBS_H
 #define RUSE_FUZZ_UVERBS_H
 
@@ -19,7 +22,7 @@ static struct test_dev *td;
 static struct uverbs_file *file;
 static struct sigaction old_segv, old_bus;
 
-/* Faults of umem are answers; all others are bugs and go to the sanitizer. */
+/* Faults of umem are resolved; all others go to the sanitizer's handler. */
 static void fault(int sig, siginfo_t *info, void *uc)
 {
 	if (!umem_fix_fault(uc))
@@ -72,7 +75,7 @@ static void fuzz_qp_query(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, boo
 	*draining = false;
 }
 
-/* The program armed it and something completes at once. */
+/* Completes at once: a completion arrives as soon as the program has armed the CQ. */
 static void fuzz_cq_armed(struct cq *cq)
 {
 	if (cq_reserve(cq))
@@ -104,7 +107,7 @@ static void fuzz_open(void)
 		abort();
 }
 
-/* Nothing may be left over, whatever the input did: rdev_fini() and this insist. */
+/* Aborts if anything is left; test_dev_destroy() checks the objects. */
 static void fuzz_close(void)
 {
 	uverbs_close(file);
@@ -116,7 +119,7 @@ static void fuzz_close(void)
 	test_dev_destroy(td);
 }
 
-/* What programs do besides commands. */
+/* What a program does besides commands: reads and closes event files; port events and removal. */
 static void fuzz_aside(uint8_t what)
 {
 	struct event_file **ev = &fds[what % MAX_FDS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What every fuzz target has. */
+/* Common to all fuzz targets. */
 #ifndef RUSE_FUZZ_H
 #define RUSE_FUZZ_H
 
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A finding, as much as a crash. */
+/* Aborts when cond is false: a finding, like a crash. */
 #define REQUIRE(cond)                                                          \
 	do {                                                                   \
 		if (!(cond))                                                   \
