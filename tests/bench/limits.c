@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What this machine can do at best, between two processes and without any
- * protocol: the limits that tests/bench/run compares with. Prints lines
- * "name value unit".
+ * Limits of this machine, between two processes and without a protocol: half a round trip of a
+ * word in shared memory, copies by process_vm_readv() and process_vm_writev(), memcpy().
+ * tests/bench/run compares with them. Prints lines "name value unit".
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,11 +19,11 @@
 #include "queue/barrier.h"
 
 #define BATCHES 501
-#define BATCH 1000	/* round trips; the median batch is the one that nobody interrupted */
+#define BATCH 1000	/* round trips; the median batch was not interrupted */
 #define PINGS (BATCHES * BATCH)
-#define COPY_BYTES (1ull << 30)	/* moved for one figure */
+#define COPY_BYTES (1ull << 30)	/* bytes moved for one figure */
 
-/* Each word alone in its cache line, and beyond the neighbour's prefetch. */
+/* Each word is alone in its cache line and outside of the other's adjacent-line prefetch. */
 struct mailbox {
 	unsigned long ping;
 	char pad1[248];
@@ -62,7 +62,7 @@ static int compare(const void *a, const void *b)
 	return d < 0 ? -1 : d > 0;
 }
 
-/* Half the round trip of one word that both sides watch. */
+/* Half a round trip of one word that both processes poll. */
 static void pingpong(void)
 {
 	struct mailbox *m = map(sizeof(*m), MAP_SHARED);
@@ -97,7 +97,7 @@ static void pingpong(void)
 	printf("shm_half_rtt %.1f ns\n", t[BATCHES / 2] / BATCH / 2 * 1e9);
 }
 
-/* Rate of copying a buffer to or from another process. */
+/* Rate of copies to or from another process. */
 static void cross(const char *name, size_t size, char *mine, char *other, pid_t pid, int write)
 {
 	struct iovec l = { mine, size }, r = { other, size };
@@ -119,7 +119,7 @@ static void cross(const char *name, size_t size, char *mine, char *other, pid_t 
 static void copies(void)
 {
 	static const size_t sizes[] = { 65536, 1 << 20 };
-	/* Private memory: the child has pages of its own once it has written them. */
+	/* Private memory: the child gets its own pages by writing. */
 	char *a = map(1 << 20, MAP_PRIVATE), *b = map(1 << 20, MAP_PRIVATE);
 	int ready[2];
 	char c = 0;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ten thousand connected RC QPs between two processes: what one costs in
- * memory beyond its rings, and whether a message on one of them takes longer
- * because of the others. Prints both.
+ * 10,000 connected RC QPs between two processes: the memory of one QP beyond its rings, the
+ * latency of a message on one of them compared with a single QP, and the time of connecting them.
  *
- * Memory: growth of the process's share of anonymous and shared memory while
- * the QPs are made and connected, less what of the uverbs file is mapped in,
- * which are the rings. What libibverbs and its provider allocate for a QP
- * (some 600 bytes) is in it.
+ * Memory is the growth of the process's share (PSS) of anonymous and shared memory while the QPs
+ * are created and connected, less the mapped part of the uverbs file, which holds the rings. It
+ * includes what libibverbs and its provider allocate for a QP (about 600 bytes).
  */
 #include <infiniband/verbs.h>
 #include <stdint.h>
@@ -72,9 +70,9 @@ static long smaps_kib(const char *key)
 }
 
 /*
- * This process's share, in KiB, of the file with the rings, as far as it is
- * mapped here: what the file has allocated is another figure, for the engine
- * need not have touched a page of it through the program's mapping.
+ * This process's share, in KiB, of the file with the rings as far as it is mapped here. The
+ * file's allocated size is a different figure: the engine may have touched pages that the program
+ * has not.
  */
 static long rings_kib(const struct side *s)
 {
@@ -84,11 +82,11 @@ static long rings_kib(const struct side *s)
 	struct stat st;
 	long kib = 0, pss;
 
-	/* Past the preload, to the memfd behind the descriptor. */
+	/* Bypass the preload to reach the memfd behind the descriptor. */
 	if (!f || syscall(SYS_fstat, s->ctx->cmd_fd, &st))
 		die("smaps");
 	while (fgets(line, sizeof(line), f)) {
-		/* A mapping's first line: range, access, offset, device, inode, name. */
+		/* The first line of a mapping: range, access, offset, device, inode, name. */
 		if (sscanf(line, "%*x-%*x %*s %*x %*x:%*x %lu", &inode) == 1)
 			continue;
 		if (inode == st.st_ino && sscanf(line, "Pss: %ld", &pss) == 1)
@@ -98,13 +96,13 @@ static long rings_kib(const struct side *s)
 	return kib;
 }
 
-/* Resident bytes that are not rings. */
+/* Resident bytes other than rings. */
 static long footprint(const struct side *s)
 {
 	return (smaps_kib("Pss_Anon:") + smaps_kib("Pss_Shmem:") - rings_kib(s)) * 1024;
 }
 
-/* What each transition needs (IBA table 92). */
+/* Attributes that each transition requires (IBA table 92). */
 enum {
 	TO_INIT = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
 	TO_RTR = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
@@ -151,7 +149,7 @@ static void connect_qp(struct side *s, int i, uint32_t qpn, const union ibv_gid 
 	modify(s->qp[i], &attr, IBV_QPS_RTS, TO_RTS);
 }
 
-/* QPs [from, to), connected with the other side's of the same place. */
+/* Creates QPs [from, to) and connects each with the other side's QP of the same index. */
 static void grow(struct side *s, int from, int to)
 {
 	static uint32_t mine[QPS], theirs[QPS];
@@ -188,7 +186,7 @@ static void post_send(struct side *s, struct ibv_qp *qp)
 		die("ibv_post_send");
 }
 
-/* Until a receive has completed; sends that complete meanwhile are dropped. */
+/* Polls until a receive completes; send completions are dropped. */
 static void await_recv(struct side *s)
 {
 	struct ibv_wc wc;
@@ -220,7 +218,10 @@ static int compare(const void *a, const void *b)
 	return d < 0 ? -1 : d > 0;
 }
 
-/* Median half round trip on one QP, in us: the best of a few runs, for the machine is not ours alone. */
+/*
+ * Median half round trip on one QP, in us; the best of REPEAT runs, as other processes may
+ * disturb a run.
+ */
 static double latency(struct side *s, struct ibv_qp *qp)
 {
 	static double t[ROUNDS];

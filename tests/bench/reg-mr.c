@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How long registering 16 GiB takes: memory that is mapped, not touched (a
- * kernel would pin, and so allocate, all of it). Prints the median of many.
+ * Registration of 16 GiB that are mapped but not touched (a kernel would pin, and so allocate,
+ * all of it). Prints the median of 201 registrations.
  */
 #include <infiniband/verbs.h>
 #include <stdio.h>

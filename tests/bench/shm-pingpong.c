@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the shm link costs beyond the machine: half round trips in nanoseconds
- * of a word in shared memory, and of segments of growing size between two
- * polling endpoints, by ring copy and by cross-memory read. Two processors.
+ * Cost of the shm link beyond the machine's: half round trips in nanoseconds of a word in shared
+ * memory, and of segments of growing size between two polling endpoints, by ring copy and by
+ * cross-memory read. Needs two processors.
  *
- * With an argument: round trips in each of the batches whose median is told.
+ * Argument: round trips in each of the 200 batches, of which the median is printed.
  */
 #include <errno.h>
 #include <sched.h>
@@ -42,7 +42,7 @@ static int copy(void *dst, const void *src, size_t len)
 static int copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
 		    const struct iovec *src, int nsrc, uint64_t off, uint64_t len)
 {
-	return -EINVAL;	/* one entry a list in here */
+	return -EINVAL;	/* not reached: all lists have one entry */
 }
 
 static void send_one(struct link *l, uint32_t len, uint32_t psn)
@@ -130,7 +130,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Batches make the figure bear a machine that does other things too. */
+/* The median of many batches is robust against other load on the machine. */
 #define BATCHES 200
 
 static void report(const char *what, uint32_t len, double *batch, uint64_t turns)

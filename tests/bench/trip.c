@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What one command to /dev/infiniband/rdma_cm takes: CREATE_ID and DESTROY_ID, which do nothing
- * else, one after the other, then with so many system calls of another kind in between as a
- * program makes. Under `ruse run' a trip to rused, without it the kernel's. Beside it a system
- * call and a look at the clock, in the same run. Prints lines "name value unit".
+ * Time of one rdma_cm command: CREATE_ID and DESTROY_ID alternately, without and with other
+ * system calls between them, as a program makes them. Under `ruse run` a command goes to rused,
+ * otherwise to the kernel. For comparison a system call and a clock reading, in the same run.
+ * Prints lines "name value unit".
  *
  *     trip [COMMANDS]
  */
@@ -83,7 +83,7 @@ static int compare(const void *a, const void *b)
 	return d < 0 ? -1 : d > 0;
 }
 
-/* The median batch is the one that nobody interrupted. */
+/* Prints the median batch, which was not interrupted. */
 static void measure(const char *name, void (*fn)(int n), int n)
 {
 	double took[BATCHES];

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What plain UDP sockets do between two hosts: the limit that ruse's wire is
- * compared with. Each end is one process that polls, as perftest's are.
+ * Performance of plain UDP sockets between two hosts: the limit for ruse's wire. Each end is one
+ * process that polls, as perftest does.
  *
- *   bench-udp recv PORT [roce]           takes trains (UDP_GRO) until its sender ends
+ *   bench-udp recv PORT [roce]           receives trains (UDP_GRO) until the sender stops
  *   bench-udp send ADDRESS PORT SECONDS [roce]  sends trains (UDP_SEGMENT)
- *   bench-udp pong PORT [roce]           sends back what comes
+ *   bench-udp pong PORT [roce]           returns each message
  *   bench-udp ping ADDRESS PORT ROUNDS [roce]
  *
- * roce: as RDMA WRITEs of 64 KiB are packets, and with what nobody can leave out: a FIRST
- * packet, which is longer, before each train, and a copy and a CRC-32 at each end; a ping
- * and its answer are two packets in a train, a SEND and the ACK that rides with it, and what
- * comes says the fields of its headers that an ICRC covers or a GRH shows.
+ * roce: the packets of RDMA WRITEs of 64 KiB and the minimal work on them: a longer FIRST packet
+ * before each train, and a copy and a CRC-32 at each end. A ping and its answer are then trains
+ * of two packets, a SEND and an ACK, received with the header fields that an ICRC covers or a GRH
+ * shows.
+ *
  * recv prints "udp_gso VALUE GB/s" or "udp_roce", ping "udp_half_rtt VALUE ns" (median) or
  * "udp_roce_half_rtt".
  */
@@ -29,11 +30,11 @@
 #include <time.h>
 
 #define PACKET 4112		/* a MIDDLE packet of path MTU 4096: BTH, payload, ICRC */
-#define TRAIN (15 * PACKET)	/* as many as go into one datagram's 64 KiB */
-#define FIRST (PACKET + 16)	/* its RETH */
+#define TRAIN (15 * PACKET)	/* as many as fit into a datagram of 64 KiB */
+#define FIRST (PACKET + 16)	/* with a RETH */
 #define RCVBUF (8 << 20)
 #define SMALL 20		/* BTH, two bytes padded to four, ICRC */
-#define QUIET_NS 300000000ull	/* the sender has ended */
+#define QUIET_NS 300000000ull	/* after this silence the sender has ended */
 
 static uint64_t now_ns(void)
 {
@@ -76,7 +77,7 @@ static int connected(const char *address, const char *port)
 	return s;
 }
 
-/* What a RoCEv2 sender or receiver does with the bytes of its packets. */
+/* The work of a RoCEv2 sender or receiver on the bytes of its packets: copy and CRC. */
 static void roce_work(char *to, const char *from, size_t len)
 {
 	for (size_t off = 0; off < len; off += PACKET) {
@@ -120,7 +121,7 @@ static void check_sent(long n)
 		err(1, "send");
 }
 
-/* WRITEs of 64 KiB until then: a FIRST packet and a train each. */
+/* Sends WRITEs of 64 KiB until `end`: a FIRST packet and a train each. */
 static void transmit_roce(int s, uint64_t end)
 {
 	static char buf[FIRST + TRAIN], memory[FIRST + TRAIN];
@@ -160,7 +161,7 @@ static int transmit(const char *address, const char *port, int seconds, bool roc
 	return 0;
 }
 
-/* A socket whose packets come with their addresses, hop limit and class. */
+/* A socket that receives addresses, hop limit and traffic class of each packet. */
 static int bound_roce(const char *port)
 {
 	int s = bound(port), on = 1, df = IP_PMTUDISC_DO;
@@ -173,7 +174,7 @@ static int bound_roce(const char *port)
 	return s;
 }
 
-/* One packet, or two in a train; to: NULL where the socket is connected. */
+/* Sends one packet, or with roce a train of two; to: NULL if the socket is connected. */
 static void hit(int s, struct sockaddr_in *to, bool roce)
 {
 	static char buf[2 * SMALL];
@@ -193,7 +194,7 @@ static void hit(int s, struct sockaddr_in *to, bool roce)
 		err(1, "sendto");
 }
 
-/* Bytes that have come, if any. */
+/* Receives what has arrived; returns its length, or -1 if there is nothing. */
 static ssize_t come(int s, struct sockaddr_in *from, bool roce)
 {
 	char buf[2 * SMALL], ctl[256];
@@ -206,7 +207,7 @@ static ssize_t come(int s, struct sockaddr_in *from, bool roce)
 		      recvfrom(s, buf, SMALL, MSG_DONTWAIT, (void *)from, from ? &len : NULL);
 }
 
-/* All that the other has hit; false: it has not come within ns (0: any time). */
+/* Receives one whole message; false: it did not arrive within ns (0: no limit). */
 static bool caught(int s, struct sockaddr_in *from, bool roce, uint64_t ns)
 {
 	uint64_t start = now_ns();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Two hosts for tests/bench/run: network namespaces a and b with a veth between them."""
+"""Two hosts for tests/bench/run: network namespaces a and b, connected by a veth."""
 import json
 import os
 import re
@@ -14,11 +14,11 @@ TIMEOUT = 90
 
 
 class Failed(Exception):
-    """A measurement that could not be taken, and why."""
+    """A measurement failed; the text says why."""
 
 
 class Wire:
-    """The hosts; `with Wire(build, rundir, env)`. Needs root or user namespaces."""
+    """The two hosts; use as `with Wire(build, rundir, env)`. Needs root or user namespaces."""
 
     def __init__(self, build, rundir, env):
         self.build, self.env, self.keeper = build, env, {}
@@ -42,7 +42,7 @@ class Wire:
                 self.sh(f"ip link set lo up && ip link set v{host} mtu {MTU} up && "
                         f"ip addr add {address}/24 dev v{host} && "
                         f"ip route add default dev v{host}", host)
-            time.sleep(1)       # carrier, and IPv6's duplicate address detection
+            time.sleep(1)       # carrier, and IPv6 duplicate address detection
             return self
         except BaseException:
             self.__exit__()
@@ -91,7 +91,7 @@ class Wire:
         return False
 
     def pair(self, server, client, port, files=("tcp", "tcp6")):
-        """server on a, client on b: the outputs of both."""
+        """Runs server on a and client on b; returns the outputs of both."""
         with tempfile.TemporaryFile("w+") as log:
             # pylint: disable-next=consider-using-with
             s = subprocess.Popen(self.on("a", server), env=self.environ("a"), stdout=log,
@@ -120,7 +120,7 @@ class Wire:
         port = self.next_port()
         argv = [os.path.join(self.build, "ruse"), "run", tool, "-d", "rxe_0", "-x", "1", "-F",
                 "-p", str(port), *options]
-        # Beside a busy peer perftest may misread its own greeting.
+        # perftest may misread its peer's greeting if that peer is busy.
         for attempt in range(3):
             try:
                 return self.pair(argv, argv + [ADDRESS["a"]], port)[1]
@@ -130,7 +130,7 @@ class Wire:
         return ""
 
     def iperf3(self, seconds):
-        """GB/s of one TCP stream, received."""
+        """GB/s of one TCP stream, as received."""
         port = str(self.next_port())
         out = self.pair(["iperf3", "-s", "-1", "-p", port],
                         ["iperf3", "-c", ADDRESS["a"], "-p", port, "-t", str(seconds), "-J"],
@@ -138,7 +138,7 @@ class Wire:
         return json.loads(out)["end"]["sum_received"]["bits_per_second"] / 8e9
 
     def udp(self, server, client, *options, both=()):
-        """What bench-udp prints: {name: value}; both: options for both ends."""
+        """Runs bench-udp; returns its figures {name: value}. both: options for both ends."""
         port = str(self.next_port())
         prog = os.path.join(self.build, "bench", "bench-udp")
         out = self.pair([prog, server, port, *both],
