@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""agent.py PORT: runs commands for the tests, in the guest (see vm.py).
+"""agent.py PORT: runs commands for the tests in the guest (see vm.py).
 
-A connection is a request, one line of JSON:
+A connection carries one request, a line of JSON:
   {"cmd": SHELL}       runs it; its output comes back as it is written, as lines
                        {"out": TEXT}, then {"rc": STATUS}. Closing the
-                       connection kills it.
-  {"listening": PORT}  {"rc": 0} when somebody listens on the TCP port, else 1
-  {"poweroff": 1}      ends the agent
+                       connection kills the command.
+  {"listening": PORT}  {"rc": 0} if there is a listener on the TCP port, else 1
+  {"poweroff": 1}      powers the guest off
 """
 import json
 import os

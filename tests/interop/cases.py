@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is run between ruse and kernel rxe.
+"""The cases that run between ruse and kernel rxe.
 
-A case is a command line for the server and the same for the client, with
+A case is a command line for the server and for the client, with
 
   {gid}     index of the side's own GID in the case's address family
-  {port}    of the TCP connection by which the two find each other
-  {peer}    nothing for the server; for the client the server's address
-  {bin}     where the tests' own programs are
-  {timeout} perftest's ACK timeout: seconds while nothing is lost, for the guest
-            is emulated and may sleep for longer than the usual 67 ms
+  {port}    port of the TCP connection by which the two find each other
+  {peer}    empty for the server; for the client the server's address
+  {bin}     the directory of the system tests' programs
+  {timeout} perftest's ACK timeout option: seconds while nothing is lost, as the
+            emulated guest may pause for longer than the usual 67 ms
 
-Each runs in both directions and both families, unless it says otherwise.
+Each case runs in both directions and both address families unless it says otherwise.
 """
 from dataclasses import dataclass, field
 
-# For `ruse fault add`, one rule a line; which cases: Case.loss. Seeded.
+# Rules for `ruse fault add`, for the cases with `loss`. The seed is fixed.
 FAULTS = {
     "1 % lost": ("drop 1%",),
     "3 % lost, some twice": ("drop 3%", "duplicate 2%"),
@@ -29,14 +29,14 @@ MTUS = (256, 512, 1024, 2048, 4096)
 class Case:
     name: str
     cmd: str
-    expect: str                  # a pattern that the client's output has
+    expect: str                  # a pattern in the client's output
     families: tuple = (4, 6)
-    long: bool = False           # not in the short form
+    long: bool = False           # only with --long
     timeout: int = 60
-    timers: bool = False         # its ACK timer may fire although nothing is lost
-    leaves: bool = False         # may end while messages of its are on the way
-    loss: bool = False           # also runs with packets lost
-    server: str = ""             # where it differs from the client's
+    timers: bool = False         # its ACK timer may expire although nothing is lost
+    leaves: bool = False         # may end while its messages are still in flight
+    loss: bool = False           # also runs with packet loss
+    server: str = ""             # the server's command if it differs from the client's
     env: dict = field(default_factory=dict)
 
 
@@ -64,8 +64,8 @@ def pingpongs():
     for m in MTUS:
         yield pingpong("rc", f"-c -m {m} -s 33333 -n 20", long=True, loss=m in (256, 4096))
         yield pingpong("uc", f"-c -m {m} -s 33333 -n 20", long=True)
-        # An emulated guest wants milliseconds for a hundred packets, and no option of the
-        # program's makes its 67 ms longer: as many on their way whatever their size.
+        # The emulated guest takes milliseconds for a hundred packets, and the program's 67 ms ACK
+        # timeout cannot be changed: keep the number of packets in flight the same for each MTU.
         yield pingpong("srq", f"-c -e -m {m} -s 10001 -q {min(m // 128, 16)} -n 100",
                        leaves=True, long=True)
     yield pingpong("ud", "-c -e -s 1 -n 50", long=True)
@@ -73,17 +73,17 @@ def pingpongs():
 
 
 def perftests():
-    # The receives of UD and UC are all posted before the first message.
+    # For UD and UC all receives are posted before the first message.
     for tool in ("send_bw", "write_bw", "read_bw"):
         for m in MTUS:
             yield perf(tool, f"-m {m} -s 50001 -n 10", families=(4,) if m != 1024 else (4, 6),
                        loss=m == 1024, long=m in (512, 2048) and tool != "send_bw")
             yield perf(tool, f"-m {m} -b -q 4 -s 50001 -n 10", long=True, timeout=180,
                        timers=True)
-        # In packets of 256 bytes its 80 MB were the guest's work of minutes. A message of
-        # 8 MB may take longer than the ACK timer of kernel rxe, which progress does not restart.
+        # Not with packets of 256 bytes: 80 MB would take the guest minutes. A message of 8 MB may
+        # take longer than kernel rxe's ACK timeout, which progress does not restart.
         yield perf(tool, "-m 4096 -a -n 5", long=True, timeout=600, timers=True)
-    # More than a window: asked for part by part, and again.
+    # More than a window: a READ is requested in parts, and lost parts again.
     yield perf("read_bw", "-m 4096 -s 400001 -n 8", loss=True)
     for tool in ("send_lat", "write_lat", "read_lat"):
         yield perf(tool, "-s 2 -n 50")
@@ -108,7 +108,7 @@ def perftests():
 
 
 def own():
-    """Programs of the system tests: payload of every operation, byte by byte."""
+    """Programs of the system tests that check every byte of each operation."""
     for limit in (9000, 200000):
         yield Case(f"verify {limit}", "{bin}/verify tcp {port} {peer}", "every byte right",
                    timeout=600, env={"VERIFY_MAX": str(limit)}, loss=limit == 9000,

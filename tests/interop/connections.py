@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What is connected between ruse and kernel rxe by librdmacm: as cases.py, with
+"""Connections between ruse and kernel rxe through librdmacm: command lines as in cases.py, with
 
   {addr}    the server's address in the case's family
   {own}     the side's own address
-  {port}    its own for each case
-  {bin}     where the tests' own programs are
+  {port}    a port of its own for each case
+  {bin}     the directory of the system tests' programs
 
-and one capture of the wire for all of them, wire() compares: what ruse's CM
-says for a program, the kernel's says for the same program, field by field, but
-what each host chooses.
+Cases with `same` also compare the CM messages on the wire: what ruse's CM sends for a program
+must be what the kernel's CM sends for the same program, field by field, apart from the values
+that each host chooses.
 """
 import os
 import re
@@ -20,7 +20,7 @@ import vm
 from silence import Silence
 
 PORT = 23000
-GROUP = "239.1.2.4"     # the kernel's rdma_cm joins none of IPv6 on RoCE (ENOTSUPP)
+GROUP = "239.1.2.4"     # on RoCE the kernel's rdma_cm cannot join IPv6 groups (ENOTSUPP)
 
 
 @dataclass
@@ -28,21 +28,21 @@ class Connection:
     name: str
     server: str
     client: str
-    expect: str = ""             # a pattern that the client's output has
-    served: str = ""             # the same of the server's
+    expect: str = ""             # a pattern in the client's output
+    served: str = ""             # a pattern in the server's output
     families: tuple = (4, 6)
-    long: bool = False           # not in the short form
+    long: bool = False           # only with --long
     timeout: int = 90
-    listens: int = 0             # where the server listens, when not in {port}
-    forever: bool = False        # the server has to be ended
-    same: bool = False           # each side says the same whichever it is: compared
-    tcp: bool = False            # the server listens at a TCP port
-    again: str = ""              # a pattern: the program's own race, once more
-    rules: tuple = ()            # ruse fault, for the CM's messages
+    listens: int = 0             # the port that the server listens on, if not {port}
+    forever: bool = False        # the server does not end by itself
+    same: bool = False           # each side sends the same in either role: compare the messages
+    tcp: bool = False            # the server listens on a TCP port
+    again: str = ""              # a pattern: the program's own race, run it again
+    rules: tuple = ()            # rules for ruse fault, applied to CM messages
 
 
 def tool(name, server="", client="", **kw):
-    """One that is told by -b or -s which side it is."""
+    """A tool whose options -b and -s select the server's and the client's role."""
     return Connection(f"{name} {client or server}".strip(),
                       f"{name} -b {{addr}} -p {{port}} {server}",
                       f"{name} -s {{addr}} -p {{port}} {client}", **kw)
@@ -64,9 +64,8 @@ def udaddy(opts, **kw):
 
 
 def perf(name, opts, **kw):
-    """
-    perftest listens twice, and connects twice without asking whether there is a
-    listener again: a REJ says that there is none, of UD a SIDR_REP. It has no IPv6.
+    """perftest listens twice and connects twice without waiting for the second listener: it then
+    gets a REJ (UD: a SIDR_REP) that says that there is none. Its rdma_cm mode has no IPv6.
     """
     cmd = f"ib_{name} -R -F -p {{port}} {opts}"
     return Connection(f"{name} -R {opts}", cmd, cmd + " {addr}", families=(4,),
@@ -75,7 +74,7 @@ def perf(name, opts, **kw):
 
 
 def qperf(tests, **kw):
-    """Its server tells its port before it listens."""
+    """qperf's server reports its port before it listens."""
     return Connection(f"qperf -cm 1 {tests}", "qperf -lp {port}",
                       f"qperf -lp {{port}} -cm 1 -t 1 {{addr}} {tests}", families=(4,),
                       expect="= +[0-9.]+", tcp=True, forever=True, again="Event rejected", **kw)
@@ -113,14 +112,14 @@ def all_connections():
     yield both("riostream", "-T v -S 5000 -C 50", long=True)
 
 
-# tshark's lines that are each host's choice.
+# Lines of tshark's output whose values each host chooses.
 CHOSEN = re.compile(r"Transaction ID|Data Payload|Communication ID|Request ID|CA GUID|QPN[^:]*:|"
                     r"Starting PSN|Port GID|Flow Label|Packet Rate|= Reserved: |Source Port|"
                     r"Destination Port|Source IP|Destination IP|Invariant CRC")
 
 
 class Wire:
-    """What passes in UDP port 4791 meanwhile, by interface."""
+    """A capture of UDP port 4791 on an interface."""
 
     def __init__(self, dev, path):
         self.path = path
@@ -136,8 +135,7 @@ class Wire:
         self.p.wait()
 
     def messages(self):
-        """
-        (messages, malformed): source address and lines of each CM message, and the
+        """Returns (messages, malformed): source address and lines of each CM message, and the
         packets that tshark cannot decode.
         """
         out = subprocess.run(["tshark", "-r", self.path, "-o", "udp.check_checksum:FALSE", "-Y",
@@ -161,13 +159,13 @@ def said(messages, addresses):
 
 
 def difference(ours, theirs):
-    """The first kind of message that only one of the two has said; '' when there is none."""
+    """Describes the first message that only one side has sent; '' if there is none."""
     def kind(m):
         return next((x for x in m if x.startswith("Attribute ID")), "?")
 
     for a, b, who in ((ours, theirs, "ruse"), (theirs, ours, "the kernel")):
         for m in sorted(a - b):
-            # The most similar of the other side shows where it is.
+            # Show the difference to the most similar message of the other side.
             near = max((o for o in b if kind(o) == kind(m)),
                        key=lambda o, m=m: len(set(o) & set(m)), default=())
             return f"only {who} says\n  " + "\n  ".join(x for x in m if x not in near) + \
@@ -176,13 +174,13 @@ def difference(ours, theirs):
 
 
 def present():
-    """Can the wire be captured and decoded here?"""
+    """True if the wire can be captured and decoded here."""
     return all(any(os.access(os.path.join(d, p), os.X_OK) for d in os.environ["PATH"].split(":"))
                for p in ("dumpcap", "tshark"))
 
 
 class Pairs:
-    """Runs them; the suite says how it went."""
+    """Runs the connections and reports to the suite."""
 
     def __init__(self, suite, here, guest, directory):
         self.suite, self.here, self.guest, self.dir = suite, here, guest, directory
@@ -206,7 +204,7 @@ class Pairs:
             time.sleep(0.1)
 
     def pair(self, case, family, server, client):
-        """Several times at most, where a program is quicker than its own server."""
+        """Runs a case, and again if the client was faster than its own server."""
         for attempts in range(1, 13):
             try:
                 self.once(case, family, server, client)
@@ -217,7 +215,9 @@ class Pairs:
                 self.suite.note(f"# again: {e}")
 
     def lossy(self, case, family, server, client):
-        """With the CM's messages lost and doubled. Something must have been."""
+        """Runs a case with lost and duplicated CM messages; every rule must have applied at least
+        once.
+        """
         try:
             for rule in case.rules:
                 self.here.ruse(["fault", "add", *rule.split()])
@@ -231,9 +231,8 @@ class Pairs:
         self.suite.note(f"# faults: {acted}")
 
     def mckey(self, receiver, sender):
-        """
-        Ten datagrams to a group. mckey sends as soon as it is a member, which the
-        receiver has to be before.
+        """Sends ten datagrams to a group. mckey sends as soon as it is a member; the receiver
+        must be a member before that.
         """
         for attempts in range(1, 4):
             r = receiver.start(f"mckey -m {GROUP} -b {receiver.ip4}")
@@ -241,7 +240,7 @@ class Pairs:
             while GROUP not in receiver.run("ip maddr show")[1] and r.rc is None and \
                     time.monotonic() < end:
                 time.sleep(0.1)
-            time.sleep(1)       # QP and receives; if that was too short, once more
+            time.sleep(1)       # time for its QP and receives; if it is too short, try again
             s = sender.start(f"mckey -m {GROUP} -b {sender.ip4} -s")
             crc = s.wait(vm.slow(60))
             src = r.wait(vm.slow(15))
@@ -253,7 +252,7 @@ class Pairs:
             self.suite.note(f"# again: {text}")
 
     def once(self, case, family, server, client):
-        self.port += 2      # every second one: nobody listens on the next
+        self.port += 2      # every second port: no listener on the next one
         begun = time.monotonic()
         s = self.start(case.server, server, server, family)
         self.wait_listening(server, s, case.listens or self.port, case.tcp)
@@ -268,14 +267,14 @@ class Pairs:
                f"\nclient ({client.name}), status {crc}: {c.cmd}\n{c.out}"
         if crc or (src and not case.forever):
             raise self.fail(f"exit status: {server.name} {src}, {client.name} {crc}" + text)
-        # cmtime goes on after a failure, and ends with 0.
+        # cmtime continues after a failure and ends with status 0.
         if re.search(r"event: |, error: |failure|failing", c.out + s.out):
             raise self.fail("a failure" + text)
         if not re.search(case.expect, c.out) or not re.search(case.served, s.out):
             raise self.fail(f"no {case.expect} or {case.served}" + text)
 
     def compared(self, case, family):
-        """Both directions with the wire captured: each side has been server and client."""
+        """Runs both directions with a capture: each side is server and client once."""
         path = os.path.join(self.dir, "cm.pcapng")
         wire = Wire("vm1", path)
         try:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Peers that have vanished: what ruse's CM does about it is what the kernel's does.
+"""Vanished peers: ruse's CM behaves as the kernel's does.
 
-Two connections, one from each side. Then ruse hears no MAD any more, so that neither side
-has an answer. Both disconnect, and both try to connect, for RC and for UD, where nobody
-listens: as many messages, as far apart, the same events.
+Two connections, one opened by each side. Then ruse receives no more MADs, so that neither side
+gets an answer. Both disconnect, and both try to connect, for RC and UD, to a port without a
+listener. Both sides must send as many messages, with the same intervals, and report the same
+events.
 """
 import re
 import statistics
@@ -14,12 +15,12 @@ import vm
 
 KINDS = {"0x0010": "REQ", "0x0015": "DREQ", "0x0017": "SIDR_REQ"}
 PORT = 24000
-# Times are compared on a machine that may be busy; a wrong timeout is off by a power of two.
+# Intervals may differ by this factor on a busy machine; a wrong timeout is off by a power of two.
 NEAR = 1.4
 
 
 def sent(path, address):
-    """When this address has sent a message, by kind."""
+    """The times at which this address has sent a message, by kind."""
     out = subprocess.run(["tshark", "-r", path, "-Y",
                           f"infiniband.bth.destqp == 1 and ip.src == {address}", "-T", "fields",
                           "-e", "frame.time_epoch", "-e", "infiniband.mad.attributeid"],
@@ -44,7 +45,7 @@ class Silence:
         self.bin = pairs.suite.args.build + "/tests/system"
 
     def connect(self, n, server, client):
-        """(server, client): commands, connected."""
+        """Connects; returns the commands (server, client)."""
         port = PORT + n
         s = server.start(f"{self.bin}/silent {server.ip4} {port}")
         self.pairs.wait_listening(server, s, port)
@@ -58,8 +59,8 @@ class Silence:
     def run(self, path):
         sides = ((self.guest, self.here), (self.here, self.guest))
         up = [self.connect(n, s, c) for n, (s, c) in enumerate(sides)]
-        # A neighbour's address that changes would be no silence: the kernel's rdma_cm ends
-        # the connections that went there.
+        # Drop MADs in ruse instead of changing the neighbour entry: on such a change the kernel's
+        # rdma_cm would end the connections.
         self.here.ruse(["fault", "add", "drop", "qp", "1", "dir", "in"])
         wire = self.wire("vm1", path)
         said = {}
@@ -95,7 +96,7 @@ class Silence:
             if not 1 / NEAR < gap(a) / gap(b) < NEAR:
                 raise self.fail(f"{kind}: every {gap(a):.2f} s, the kernel's every {gap(b):.2f} s")
             mine, other = said[self.here, kind], said[self.guest, kind]
-            # A program's failure is one byte of its result, or killed.
+            # A program's exit status is one byte of its error; 124: killed.
             if mine[1] != other[1] or 124 in (mine[0], other[0]):
                 raise self.fail(f"{kind}: ruse {mine}, the kernel {other}")
             self.pairs.suite.note(f"# {kind}: {len(a)}, every {gap(a):.2f} s and "

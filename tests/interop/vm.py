@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The guest with kernel rxe, this side with ruse, and the wire between them.
+"""The guest with kernel rxe, the local side with ruse, and the wire between them.
 
-  Guest  Debian's kernel in QEMU, emulated, on a tap device of this network
-         namespace; its root file system is this machine's, read-only
+  Guest  Debian's kernel in emulated QEMU, on a tap device of this network
+         namespace; its root file system is that of this machine, read-only
   Here   ruse in this network namespace, its device on the tap
 
-Both can start a command, which is then a Command: wait() for it, look at out.
+Both sides can start a command, which returns a Command: wait() for it and read its output in
+`out`.
 """
 import json
 import os
@@ -26,22 +27,22 @@ OWN4, OWN6 = "192.168.77.100", "fd00:77::100"
 MISSING = 77
 
 
-BOOT = 20    # seconds that the guest needs on a machine that is not in a hurry
+BOOT = 20    # seconds that the guest takes to boot on an idle machine
 
 _pace = 1.0
 
 
 class Missing(Exception):
-    """The machine lacks something."""
+    """The machine lacks something that the tests need."""
 
 
 def slow(seconds):
-    """As long as that is here: a machine where the guest boots slowly does all slowly."""
+    """Scales a time: where the guest boots slowly, everything is slow."""
     return seconds * _pace
 
 
 def set_pace(boot):
-    """The guest has come up in so many seconds."""
+    """Sets the scale of slow() from the guest's boot time in seconds."""
     globals()["_pace"] = max(1.0, boot / BOOT)
 
 
@@ -50,7 +51,7 @@ def sh(cmd):
 
 
 def kernel_dir(build):
-    """Where the guest's kernel is; to be asked for at first, before own_namespace()."""
+    """The directory of the guest's kernel; call it before own_namespace()."""
     path = os.path.join(build, "interop")
     rc = subprocess.run([os.path.join(HERE, "kernel"), path], check=False).returncode
     if rc == MISSING:
@@ -74,9 +75,8 @@ def own_namespace():
 
 
 def make_wire(guests=1):
-    """
-    A tap for each guest, vm1 and so on; with more than one, a bridge. Queues are
-    long: an emulated receiver is slow, and only faults shall lose packets.
+    """Creates a tap device vmN for each guest and, for more than one, a bridge. The queues are
+    long, as an emulated receiver is slow: only faults may lose packets.
     """
     for path in ("/dev/net/tun", "/proc/sys/net/ipv6"):
         if not os.path.exists(path):
@@ -98,7 +98,7 @@ def make_wire(guests=1):
 
 
 class Command:
-    """A command that runs; subclasses fill out, and at the end rc, from a thread."""
+    """A running command; subclasses fill `out`, and `rc` at the end, from a thread."""
 
     def __init__(self, name, cmd):
         self.name, self.cmd = name, cmd
@@ -106,9 +106,9 @@ class Command:
         self.thread = threading.Thread(target=self._follow, daemon=True)
 
     def wait(self, timeout):
-        """Its exit status; 124 when it had to be killed."""
+        """Its exit status; 124 if it had to be killed."""
         self.thread.join(timeout)
-        # Its last act is to tell the status: it may be alive for a moment after that.
+        # The thread sets rc as its last action and may be alive a moment longer.
         if self.rc is None:
             self.kill()
             self.thread.join(slow(10))
@@ -117,7 +117,7 @@ class Command:
         return self.rc
 
     def wait_out(self, text, timeout):
-        """Until it has written this."""
+        """Waits until the output contains `text`; False after the timeout."""
         end = time.monotonic() + timeout
         while text not in self.out:
             if time.monotonic() > end or not self.thread.is_alive():
@@ -180,16 +180,16 @@ def request(address, what):
 
 
 class Side:
-    """What Guest and Here have in common; start(), listening() and counters() are theirs."""
+    """Common part of Guest and Here; start() and listening() are theirs."""
 
     def run(self, cmd, timeout=120):
-        """Exit status and output."""
+        """Runs a command; returns exit status and output."""
         c = self.start(cmd)
         rc = c.wait(slow(timeout))
         return rc, c.out
 
     def gid(self, family):
-        """Index of the GID that is this side's address."""
+        """Index of the GID that is this side's IPv4 or IPv6 address."""
         want = f"::ffff:{self.ip4}" if family == 4 else self.ip6
         _, out = self.run("ibv_devinfo -v -d rxe_0")
         for line in out.splitlines():
@@ -198,7 +198,7 @@ class Side:
         raise RuntimeError(f"{self.name}: no GID {want}:\n{out}")
 
     def counters(self):
-        """What `rdma statistic` tells."""
+        """The counters of `rdma statistic`."""
         rc, out = self.run("rdma -j statistic show link rxe_0/1")
         if rc:
             raise RuntimeError(f"{self.name}: rdma statistic: {out}")
@@ -220,7 +220,7 @@ class Guest(Side):
                   "ip4": self.ip4 + "/24", "ip6": self.ip6 + "/64", "gw4": OWN4}
         append = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable net.ifnames=0 "
         append += " ".join(f"guest.{k}={v}" for k, v in params.items())
-        # Addresses and names do not come from the host's hardware: anything that runs QEMU will do.
+        # Nothing depends on the host's hardware: any machine that runs QEMU will do.
         cmd = ["setpriv", "--pdeathsig", "KILL", "qemu-system-x86_64",
                "-accel", "tcg,thread=multi,tb-size=256", "-cpu", "max", "-smp", "2",
                "-m", str(memory), "-nodefaults", "-display", "none", "-no-reboot",
@@ -237,7 +237,7 @@ class Guest(Side):
         self.p = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def wait_up(self, timeout=600):
-        """Until the agent answers and the guest has its device."""
+        """Waits until the agent answers; the guest has its device by then."""
         start = time.monotonic()
         while "agent: ready" not in self.console_text():
             if self.p.poll() is not None:
@@ -251,9 +251,9 @@ class Guest(Side):
         self.know_neighbours()
 
     def know_neighbours(self):
-        """
-        Each knows the other for good. A guest with a thousand packets to read may answer no
-        probe for three seconds; then its address is unknown, and of a burst part is lost.
+        """Makes the neighbour entries of both sides permanent. A guest that is busy with a
+        thousand packets may answer no ARP or NDP probe for three seconds; its address would then
+        be unknown, and part of a burst lost.
         """
         for own, address in ((OWN4, self.ip4), (OWN6, self.ip6)):
             route = json.loads(subprocess.run(["ip", "-j", "route", "get", address], check=True,
@@ -298,8 +298,7 @@ class Here(Side):
         os.mkdir(self.rundir, 0o700)
         self.env = dict(os.environ, RUSE_DIR=self.rundir,
                         PATH=build + ":" + os.environ["PATH"])
-        # Without --idle it would leave, and its counters go, where programs are seconds apart.
-        # pylint: disable-next=consider-using-with
+        # Without --idle 0 rused would end between programs, and its counters with it.
         self.rused = subprocess.Popen(["setpriv", "--pdeathsig", "KILL",
                                        os.path.join(build, "rused"), "--rundir", self.rundir,
                                        "--idle", "0"], stdin=subprocess.DEVNULL, env=self.env)
@@ -313,12 +312,14 @@ class Here(Side):
         return OwnCommand(f"ruse run {cmd}", self.env)
 
     def ruse(self, args):
-        """A subcommand of ruse; its output."""
+        """Runs a subcommand of ruse; returns its output."""
         return subprocess.run([os.path.join(self.build, "ruse"), *args], env=self.env, check=True,
                               capture_output=True, text=True).stdout
 
     def wire(self):
-        """What ruse's UDP sockets have counted; overflow: what they had no room for."""
+        """Counters of ruse's UDP sockets; overflow: packets dropped because a receive buffer was
+        full.
+        """
         counted = json.loads(self.ruse(["status", "--json"]))["wire"]
         return dict(counted, overflow=self.overflow())
 
@@ -343,7 +344,7 @@ class Here(Side):
         return self.rused.poll() is None
 
     def log(self):
-        """What rused has said; of one that crashed, where."""
+        """The log of rused; after a crash the place of the crash."""
         for name in ("rused.crash", "rused.log"):
             try:
                 with open(os.path.join(self.rundir, name), encoding="utf-8") as f:
