@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Bad input by a program: each case must give the error that the ABI
- * documents, on both sides, and nothing may crash or hang.
+ * Bad input by a program: each case must return the documented error on both sides, and nothing
+ * may crash or hang.
  *
- *   badinput            runs every case, each with a peer of its own
- *   badinput NAME       one case
+ *   badinput            runs every case, each with a new peer
+ *   badinput NAME       runs one case
  *
  *   client (misbehaves)  -- RC -->  server (obeys commands over a socket)
  */
@@ -31,7 +31,7 @@ struct peer {
 	struct ibv_mr *mr;
 };
 
-/* What the client asks of the server. */
+/* The client's commands to the server. */
 enum cmd { CMD_RECV, CMD_SEND, CMD_UNMAP, CMD_WAIT, CMD_STATE, CMD_EVENT, CMD_QUIT };
 struct ask {
 	enum cmd cmd;
@@ -147,7 +147,7 @@ static void want(const char *what, int got, int expected)
 		die("%s: %d, expected %d", what, got, expected);
 }
 
-/* Posts and expects this status here, and the QP in ERR. */
+/* Posts a WR and expects this completion status, and the QP in ERR. */
 static void fails(struct peer *p, enum ibv_wr_opcode op, uint32_t len, uint64_t raddr,
 		  uint32_t rkey, enum ibv_wc_status status)
 {
@@ -156,7 +156,7 @@ static void fails(struct peer *p, enum ibv_wr_opcode op, uint32_t len, uint64_t 
 	want("post_send", post(p, op, len, raddr, rkey), 0);
 	want("status", v_wait(p->v.cq, &wc, 20), status);
 	want("state", qp_state(p->v.qp), IBV_QPS_ERR);
-	/* What comes after is flushed. */
+	/* Later WRs are flushed. */
 	want("post_send in ERR", post(p, IBV_WR_SEND, 8, 0, 0), 0);
 	want("flush", v_wait(p->v.cq, &wc, 20), IBV_WC_WR_FLUSH_ERR);
 }
@@ -270,8 +270,8 @@ static void blocked_signals(struct peer *p)
 }
 
 /*
- * Polls, and does nothing else, with everything blocked by a raw system call:
- * the arriving message faults inside ibv_poll_cq().
+ * A thread that only polls, with all signals blocked by a raw system call: the copy of the
+ * arriving message faults inside ibv_poll_cq().
  */
 static void *polling_thread(void *arg)
 {
@@ -309,7 +309,7 @@ static void trap(int sig, siginfo_t *si, void *uc)
 	mprotect(own_page, 4096, PROT_READ | PROT_WRITE);
 }
 
-/* A program with a SIGSEGV handler of its own: it gets its faults, never ours. */
+/* A program with its own SIGSEGV handler: it gets its own faults and none of libruse. */
 static void own_handler(struct peer *p)
 {
 	struct sigaction sa = { .sa_sigaction = trap, .sa_flags = SA_SIGINFO }, old;
@@ -329,7 +329,7 @@ static void rnr_exceeded(struct peer *p)
 {
 	struct ibv_wc wc;
 
-	/* No receive is ever posted, and rnr_retry is not infinite in this case's configuration. */
+	/* No receive is posted, and this case's configuration limits rnr_retry. */
 	want("post", post(p, IBV_WR_SEND, 8, 0, 0), 0);
 	want("status", v_wait(p->v.cq, &wc, 20), IBV_WC_RNR_RETRY_EXC_ERR);
 }
@@ -415,7 +415,7 @@ static void inline_too_long(struct peer *p)
 	want("inline of 4096", ibv_post_send(p->v.qp, &wr, &bad), EINVAL);
 }
 
-/* A CQ of one or few entries, more completions than that: CQ_ERR. */
+/* More completions than a small CQ holds: CQ_ERR. */
 static void cq_too_small(struct peer *p)
 {
 	for (int i = 0; i < 64; i++)
@@ -423,7 +423,7 @@ static void cq_too_small(struct peer *p)
 	want("event", next_event(&p->v), IBV_EVENT_CQ_ERR);
 }
 
-/* Receives that are posted to a QP in ERR are flushed, although no doorbell tells of them. */
+/* Receives posted to a QP in ERR are flushed, although posting them rings no doorbell. */
 static void late_recv(struct peer *p)
 {
 	struct ibv_qp_attr a = { .qp_state = IBV_QPS_ERR };
@@ -437,8 +437,8 @@ static void late_recv(struct peer *p)
 }
 
 /*
- * Two QPs of one process, no ACK timeout, nobody polls until the event: what a
- * doorbell started must arrive by itself.
+ * Two connected QPs of one process without an ACK timeout; the program does not poll until the
+ * event arrives: the message must arrive through the progress thread.
  */
 static void self_by_events(struct peer *p)
 {
@@ -474,7 +474,7 @@ static void self_by_events(struct peer *p)
 	v_close(&v);
 }
 
-/* Garbage to the descriptor of the device: an error, and everything goes on. */
+/* Random bytes written to the device's descriptor: an error, and the connection still works. */
 static void garbage(struct peer *p)
 {
 	char junk[4096];
@@ -490,7 +490,7 @@ static void garbage(struct peer *p)
 			junk[0] = (char)(random() % 60);
 			junk[1] = junk[2] = junk[3] = 0;
 			if (junk[0] == 13 || junk[0] == 20 || junk[0] == 27 || junk[0] == 4)
-				continue;	/* a lucky destroy would be no error */
+				continue;	/* these commands could succeed by chance */
 		}
 		if (write(p->v.ctx->cmd_fd, junk, n) == (ssize_t)n && n >= 200)
 			die("garbage was taken");

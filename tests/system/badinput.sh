@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# badinput.c over every link, and a device name that does not exist.
+# Runs badinput.c over each link (direct placement, single copy, ring copy), and opens a device
+# name that does not exist.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Every CM message that the kernel has sent in the recorded captures, on the line
-# of `ruse capture`: each field that tshark knows has the same value there.
+# Compares `ruse capture` with tshark for every CM message of the kernel captures: each field that
+# tshark knows must have the same value.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 DATA=${BASH_SOURCE%/*}/../data/kernel-rxe

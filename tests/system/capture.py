@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a capture of one connection must hold, as tshark reads it.
+"""Checks a capture of one connection, as tshark decodes it.
 
 capture.py FILE ADDRESS OPCODE[=N|=N+|+]...
 
-ADDRESS: of source and destination of every packet. OPCODE is a number of IBA
-table 38: exactly N of them, N or more, some. Requests to a QP that are not
-those of READ have PSNs in a row; so have the responses to it.
+ADDRESS: source and destination of every packet. OPCODE is a number of IBA table 38: exactly N
+packets of it, N or more, or at least one. Requests other than READ to a QP must have consecutive
+PSNs; so must READ responses to it.
 """
 import collections
 import subprocess
@@ -29,18 +29,18 @@ def packets(name):
 
 def main():
     seen = collections.Counter()
-    expect = {}	# (destination QP, its responses?) -> PSN
+    expect = {}	# (destination QP, is a READ response) -> expected PSN
     for n, p in enumerate(packets(sys.argv[1])):
         assert p["udp.dstport"] == "4791", (n, p)
         assert p["ip.src"] == p["ip.dst"] == sys.argv[2], (n, p)
-        # 1: right
+        # 1: correct
         assert p["ip.checksum.status"] == "1" and p["udp.checksum.status"] == "1", (n, p)
         op, qp = int(p["infiniband.bth.opcode"]), int(p["infiniband.bth.destqp"], 0)
         psn = int(p["infiniband.bth.psn"])
         seen[op] += 1
         kind = op & 31
         if op >> 5 == 0 and kind in (17, 18):
-            continue	# answers repeat their request's
+            continue	# an ACK repeats its request's PSN
         read_response = op >> 5 == 0 and 13 <= kind <= 16
         want = expect.get((qp, read_response), psn)
         assert psn == want, f"packet {n + 1}: PSN {psn}, not {want}: {p}"
@@ -56,5 +56,5 @@ def main():
     print("as it must be")
 
 
-MTU = 1024	# of the READ that is tested
+MTU = 1024	# path MTU of the READ test
 main()

@@ -1,8 +1,8 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# `ruse capture` of the stock programs on links of this host: tshark opens the
-# file without a malformed packet, each ICRC is right, opcodes are there in the
-# right numbers, PSNs follow each other, addresses are the GIDs'.
+# `ruse capture` of stock programs on links of this host: tshark must decode the file without a
+# malformed packet, each ICRC must be right, opcodes and their numbers, PSNs and addresses must be
+# those expected. Also filters, limits, terminal output, and programs that start before the
+# capture.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 command -v tshark >/dev/null || skip "tshark is not installed"
@@ -10,7 +10,7 @@ HERE=${BASH_SOURCE%/*}
 RUSE=$RUSE_BUILD/ruse
 declare -i CAP
 
-# begin OPTIONS...: a capture runs, and processes know of it.
+# begin OPTIONS...: starts a capture and waits until processes know of it
 begin() {
 	: >"$T/cap.err"
 	"$RUSE" capture "$@" >"$T/cap.out" 2>"$T/cap.err" &
@@ -24,7 +24,7 @@ end() {
 	grep -q ', 0 lost$' "$T/cap.err" || die "capture: $(cat "$T/cap.err")"
 }
 
-# check NAME ARGUMENTS...: $T/x.pcapng against tshark and captures-check.py
+# check NAME ARGUMENTS...: checks $T/x.pcapng with tshark and capture.py
 check() {
 	local name=$1 bad
 	shift
@@ -40,7 +40,8 @@ check() {
 GID=$(in_ruse ibv_devinfo -v -d rxe_0 | sed -n 's/.*GID\[ *1\]:[[:space:]]*::ffff:\([0-9.]*\).*/\1/p')
 [ -n "$GID" ] || skip "the device has no IPv4 address"
 
-# cap NAME TOOL-OPTIONS EXPECTED...: both ends of a stock program under a capture
+# ping TOOL OPTIONS EXPECTED...: captures both ends of a pingpong and checks the file; perf:
+# perftest
 ping() {
 	local port tool=$1 opts=$2
 	shift 2
@@ -63,7 +64,7 @@ perf() {
 	check "$tool $opts" "$GID" "$@"
 }
 
-# 4096 bytes at MTU 1024: FIRST, two MIDDLE, LAST, both ways
+# 4096 bytes at MTU 1024: FIRST, two MIDDLE and LAST in each direction
 ping ibv_rc_pingpong "-n 100" 0=200 1=400 2=200 17+
 ping ibv_rc_pingpong "-n 50 -s 20 -m 256" 4=100 17+
 ping ibv_uc_pingpong "-n 100" 32=200 33=400 34=200
@@ -75,7 +76,7 @@ perf ib_atomic_bw "-n 50 -A FETCH_AND_ADD" 20=50 18=50
 perf ib_atomic_bw "-n 50 -A CMP_AND_SWAP" 19=50 18=50
 perf ib_send_bw "-n 20 -s 300000 -m 1024" 0=20 2=20 1+ 17+
 
-# Filters, limits, and the lines on a terminal.
+# Limits, filters, and the lines on a terminal.
 port=$(free_port)
 begin -c 7
 pair "$port" "ibv_rc_pingpong -d rxe_0 -g 1 -p $port -n 20" \
@@ -85,7 +86,7 @@ wait $CAP || die "-c: status $?"
 grep -qE "^[0-9:.]+ rxe_0 out [0-9]+ ibv_rc_pingpong $GID > $GID: RC SEND_FIRST psn [0-9]+ qp 0x" "$T/cap.out" ||
 	die "lines: $(cat "$T/cap.out")"
 
-# filtered OPTIONS...: lines of 20 rounds
+# filtered OPTIONS...: captures 20 rounds of a pingpong with this filter
 filtered() {
 	port=$(free_port)
 	begin "$@"
@@ -113,7 +114,7 @@ filtered -w "$T/x.pcapng" -s 80
 [ "$(tshark -r "$T/x.pcapng" -T fields -e frame.cap_len 2>/dev/null | sort -n | tail -n 1)" = 80 ] ||
 	die "-s 80"
 
-# A program that runs already is captured from now on, and no longer when it ends.
+# A program that already runs is captured from the start of the capture until its end.
 port=$(free_port)
 pair "$port" "ib_send_bw -d rxe_0 -x 1 -F -p $port -D 4 -s 64" \
 	"ib_send_bw -d rxe_0 -x 1 -F -p $port -D 4 -s 64 localhost" >"$T/pair.out" 2>&1 &

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Compares what ruse and tshark say of the CM messages in a file.
+"""Compares the fields that ruse and tshark print for the CM messages in a file.
 
 capture_cm.py RUSE FILE
 
-Prints their number; status 1 and a line for the first field that differs.
+Prints the number of messages; exits with 1 and a line for the first field that differs.
 """
 import re
 import subprocess
 import sys
 
-# tshark's name of a field (after infiniband.cm.) by ours.
+# tshark's name of a field (after infiniband.cm.) for each of ruse's names.
 FIELDS = {
     "REQ": {"LOCAL_COMM_ID": "req", "SERVICE_ID": "req.serviceid", "LOCAL_CA_GUID": "req.localcaguid",
             "LOCAL_Q_KEY": "req.localqkey", "LOCAL_QPN": "req.localqpn",

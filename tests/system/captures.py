@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Compares what ruse and tshark say of the same packets.
+"""Compares the lines that ruse and tshark print for the same packets.
 
 captures.py OURS THEIRS [SERVICE]
 
-OURS: lines of `ruse capture`; THEIRS: fields of tshark, see captures.sh. Prints
-the number of packets; status 1 and a line for the first that differs.
+OURS: lines of `ruse capture`; THEIRS: fields of tshark, see captures.sh. Prints the number of
+packets; exits with 1 and a line for the first packet that differs.
 """
 import re
 import sys
 
-# IBA table 38, by tshark's number.
+# IBA table 38; the index is the opcode.
 RC = ["SEND_FIRST", "SEND_MIDDLE", "SEND_LAST", "SEND_LAST_IMM", "SEND_ONLY", "SEND_ONLY_IMM",
       "WRITE_FIRST", "WRITE_MIDDLE", "WRITE_LAST", "WRITE_LAST_IMM", "WRITE_ONLY", "WRITE_ONLY_IMM",
       "READ_REQ", "READ_RESP_FIRST", "READ_RESP_MIDDLE", "READ_RESP_LAST", "READ_RESP_ONLY", "ACK",

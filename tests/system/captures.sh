@@ -1,15 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Everything that the kernel's rxe has sent in the recorded captures: each
-# packet parses, its ICRC is right, and the line that ruse prints says what
-# tshark says of it.
+# Every packet of the kernel rxe captures must parse, have a right ICRC, and be printed by ruse
+# with the values that tshark shows. Damaged packets and cut files must be reported.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 DATA=${BASH_SOURCE%/*}/../data/kernel-rxe
 command -v tshark >/dev/null || skip "tshark is not installed"
 command -v xz >/dev/null || skip "xz is not installed"
 
-# By tshark: source, destination, opcode, destination QP, PSN.
+# tshark's fields: source, destination, opcode, destination QP, PSN and others.
 theirs() {
 	tshark -r "$1" -o udp.check_checksum:FALSE -Y infiniband -T fields -E separator='|' \
 		-e ip.src -e ipv6.src -e ip.dst -e ipv6.dst -e infiniband.bth.opcode \
@@ -34,7 +33,7 @@ done
 [ $files -ge 30 ] || die "only $files captures"
 note "$packets packets in $files captures"
 
-# One wrong bit anywhere in a packet is seen.
+# Each wrong bit in a packet must be detected.
 xz -dc "$DATA/6.1/atomic_fadd.pcap.xz" >"$T/in.pcap"
 python3 - "$T/in.pcap" <<'EOF' || die "damage was not seen"
 import struct, subprocess, sys, os
@@ -56,7 +55,7 @@ for at, n in spots:
     assert r.stdout.count("[wrong ICRC]") == 1
 EOF
 
-# A file that is cut anywhere, or is none, is an error and nothing worse.
+# A file that is cut anywhere must at worst be an error.
 size=$(stat -c %s "$T/in.pcap")
 for ((n = 0; n < size; n += 97)); do
 	head -c "$n" "$T/in.pcap" >"$T/cut"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cm-fork PORT: a child that goes on with the devices that librdmacm had opened in its
- * parent, and connects to it: a message each way, several children at once.
+ * cm-fork PORT: children that continue with the devices that librdmacm opened in their parent,
+ * and connect to it: a message in each direction, several children at once.
  */
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
@@ -37,7 +37,7 @@ static void create_qp(struct rdma_cm_id *id)
 	CHECK(!rdma_create_qp(id, NULL, &attr));
 }
 
-/* Sends what, and receives what the other end has sent. */
+/* Sends `what` and returns the byte that the other end has sent. */
 static char exchange(struct rdma_cm_id *id, char *buf, struct ibv_mr *mr, char what)
 {
 	struct ibv_wc wc;
@@ -56,7 +56,7 @@ static void leave(struct rdma_cm_id *id, struct ibv_mr *mr)
 	rdma_destroy_qp(id);
 }
 
-/* Resolved, which has librdmacm open the device. */
+/* An id with a resolved address, for which librdmacm opens the device. */
 static struct rdma_cm_id *resolve(int port)
 {
 	struct sockaddr_in in = address(port);
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 	struct sockaddr_in in = address(port);
 	struct rdma_cm_id *listener, *first = resolve(port);
 
-	/* The second time with an id, and so with a PD, that is still there. */
+	/* In the second round an id, and so a PD, still exists at the fork. */
 	CHECK(!rdma_destroy_id(first));
 	for (int round = 0; round < 2; round++) {
 		first = round ? resolve(port) : NULL;

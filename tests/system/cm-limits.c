@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cm-limits ports N            there are N ephemeral ports: all are given out, then none is
- * cm-limits flood PORT COUNT   COUNT requests to a listener that does not look, whose sender
- *                              dies; who comes after them is served
- * cm-limits change INTERFACE   ids learn that the hardware address of theirs is another one
- * cm-limits neighbour INTERFACE ADDRESS   and that of the neighbour that they are routed to
+ * rdma_cm limits, by commands at the descriptor.
  *
- * rdma_cm's limits, by commands at the descriptor.
+ * cm-limits ports N            with N ephemeral ports: all can be bound, then none is left
+ * cm-limits flood PORT COUNT   COUNT requests to a listener that does not read, whose sender then
+ *                              dies; the next client must be served
+ * cm-limits change INTERFACE   a new hardware address of the interface is reported to its ids
+ * cm-limits neighbour INTERFACE ADDRESS   so is that of a neighbour, to the ids routed to it
  */
 #include <arpa/inet.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #define HONEST_BYTE 2
 #define WAIT_MS 60000
 
-/* librdmacm's, whose header does not go with the kernel's. */
+/* Values of librdmacm's header, which conflicts with the kernel's. */
 enum {
 	ADDR_RESOLVED = 0,
 	ROUTE_RESOLVED = 2,
@@ -28,7 +28,7 @@ enum {
 	ADDR_CHANGE = 14,
 };
 
-/* The next event, which must be there within WAIT_MS. */
+/* The next event; it must arrive within WAIT_MS. */
 static void next_event(int fd, struct rdma_ucm_event_resp *ev)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -47,7 +47,7 @@ static void expect(int fd, uint32_t event, uint32_t id)
 	CHECK(ev.event == event && ev.id == id && ev.status == 0);
 }
 
-/* An id with a route to a port of the loopback address. */
+/* Creates an id with a route to a port of the loopback address. */
 static uint32_t route_to(int fd, uint16_t port)
 {
 	struct rdma_ucm_resolve_route r = { .timeout_ms = 2000 };
@@ -78,13 +78,13 @@ static void ports(unsigned int n)
 		CHECK(create_id(fd, &id[i]) == 0 && bind_loopback(fd, id[i], 0) == 0);
 	CHECK(create_id(fd, &id[n]) == 0);
 	CHECK(bind_loopback(fd, id[n], 0) == -EADDRNOTAVAIL);
-	/* A client needs one of its own; the id is good for another try. */
+	/* Resolving needs a port as well; afterwards the id can try again. */
 	CHECK(resolve_loopback(fd, id[n], 7000) == -EADDRNOTAVAIL);
 	CHECK(destroy_id(fd, id[n / 2]) == 0);
 	CHECK(resolve_loopback(fd, id[n], 7000) == 0);
 	expect(fd, ADDR_RESOLVED, id[n]);
 	close(fd);
-	/* The last close gives all of them back at once. */
+	/* Closing the file frees all ports at once. */
 	fd = open_cm(O_NONBLOCK);
 	for (unsigned int i = 0; i < n; i++)
 		CHECK(create_id(fd, &id[i]) == 0 && bind_loopback(fd, id[i], 0) == 0);
@@ -115,7 +115,7 @@ static pid_t flooder(uint16_t port, unsigned int count)
 	return pid;
 }
 
-/* Takes requests until the honest one; what the dead have left answers what it does. */
+/* Accepts requests until the honest one arrives; accepting those of the dead process may fail. */
 static void serve(int fd, unsigned int count)
 {
 	struct rdma_ucm_event_resp ev;
@@ -126,7 +126,7 @@ static void serve(int fd, unsigned int count)
 		int ret;
 
 		next_event(fd, &ev);
-		/* Ids that were accepted are told of their peer's end, too. */
+		/* Accepted ids also get an event when their peer ends. */
 		if (ev.event != CONNECT_REQUEST)
 			continue;
 		a.id = ev.id;
@@ -163,7 +163,7 @@ static void flood(uint16_t port, unsigned int count)
 	CHECK(destroy_id(client, id) == 0 && destroy_id(fd, listener) == 0);
 }
 
-/* A bound id, one with a route, and both ends of a connection. */
+/* A bound id, an id with a route, and both ends of a connection. */
 static void change(const char *interface)
 {
 	int fd = open_cm(O_NONBLOCK), srv = open_cm(O_NONBLOCK);
@@ -194,7 +194,7 @@ static void change(const char *interface)
 	expect(fd, ADDR_CHANGE, connected);
 	next_event(srv, &ev);
 	CHECK(ev.event == ADDR_CHANGE && ev.uid == 99);
-	/* The connection is what it was. */
+	/* The connection still works. */
 	CHECK(destroy_id(fd, connected) == 0);
 	next_event(srv, &ev);
 	CHECK(ev.event == DISCONNECTED && ev.uid == 99);
@@ -226,7 +226,7 @@ static void neighbour(const char *interface, const char *address)
 	r.id = a.id;
 	CHECK(COMMAND(fd, RDMA_USER_CM_CMD_RESOLVE_ROUTE, r, 0) == 0);
 	expect(fd, ROUTE_RESOLVED, a.id);
-	/* The same again is no news. */
+	/* The same address again causes no event. */
 	neighbour_at(interface, address, "02:00:00:00:88:01");
 	neighbour_at(interface, address, "02:00:00:00:88:02");
 	next_event(fd, &ev);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# rdma_cm at its limits: no port left, a flood of requests, an interface that gets
-# another hardware address (cm-limits.c); and what the CM counts of messages.
+# rdma_cm at its limits: no port left, a flood of requests, a changed hardware address of an
+# interface or a neighbour (cm-limits.c); and the CM's message counters.
 # shellcheck source=tests/system/own-net.sh
 . "${BASH_SOURCE%/*}/own-net.sh"
 # shellcheck source=tests/system/lib.sh

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What the connection manager puts on the wire for stock programs: tshark decodes
-# each MAD, and says of every field what it says of the kernel's for the same
-# program, but for what each host chooses (ids, QPs, PSNs, addresses, ports, MTU).
+# The CM messages of stock programs on the wire: tshark decodes each MAD, and every field must
+# have the value that it has in a capture of the kernel for the same program, apart from values
+# that each host chooses (ids, QPs, PSNs, addresses, ports, MTU).
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 # shellcheck source=tests/system/cm.sh
@@ -30,8 +30,8 @@ end() {
 	wait $CAP || die "capture: status $?: $(cat "$T/cap.err")"
 }
 
-# decode FILE: a line for each kind of message with all its fields, each kind once. tshark 4.0
-# shows the packet rate and the reserved bits of a REQ out of the flow label's bytes.
+# decode FILE: prints each kind of message once, in one line with all its fields. tshark 4.0
+# decodes the packet rate and the reserved bits of a REQ from the bytes of the flow label.
 decode() {
 	tshark -r "$1" -o udp.check_checksum:FALSE -Y 'infiniband.bth.destqp == 1' -O infiniband \
 		2>"$T/tshark.err" | sed -n '
@@ -44,7 +44,7 @@ decode() {
 		}' | tr '\n' ';' | tr '@' '\n' | grep -o 'MAD Header.*' | sort -u
 }
 
-# check CAPTURE NUMBER: as many kinds of message as that, the same as the kernel's.
+# check CAPTURE NUMBER: so many kinds of messages, the same as in the kernel's capture
 check() {
 	local bad
 	bad=$(tshark -r "$T/x.pcapng" -Y _ws.malformed 2>/dev/null | head -n 3)
@@ -79,7 +79,7 @@ begin
 cm_pair - "udaddy -b $a" "udaddy -s $a" || die udaddy
 end
 check udaddy 2
-# Nobody listens.
+# No listener.
 next_port
 begin
 at_client timeout 60 rping -c -a "$a" -p "$CM_PORT" -C 1 -v >"$T/out" 2>&1 && die "connected to nobody"

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
-# For tests of connections: source it after lib.sh or hosts.sh. The test says
-# with at_server and at_client where the two ends run; here they are one host.
+# Functions for tests of connections with stock programs; source it after lib.sh or hosts.sh.
+# at_server and at_client run a command at either end; the test redefines them unless both ends
+# are this host.
 at_server() { in_ruse "$@"; }
 at_client() { in_ruse "$@"; }
 
 CM_PORT=$((7000 + RANDOM % 20000))
 
-# next_port: a port of its own for each case, in $CM_PORT.
+# next_port: a new port for each case, in $CM_PORT
 next_port() { CM_PORT=$((CM_PORT + 1)); }
 
-# cm_listening PORT: does somebody listen on it, in any port space?
+# cm_listening PORT: is there a listener on it, in any port space?
 cm_listening() {
 	at_server rdma res show cm_id 2>/dev/null | grep -qE "state LISTEN .*src-addr [^ ]*:$1 "
 }
 
-# stop PID: ends what a background job runs; the job itself is a shell that waits for it.
+# stop PID: kills the children of a background job; the job itself is a shell that waits for them
 stop() {
 	local child
 	for child in $(pgrep -P "$1"); do
@@ -24,18 +25,18 @@ stop() {
 	kill "$1" 2>/dev/null
 }
 
-# too_late STATUS OUTPUT: rping was done. Its thread for events asks for the next one while its main
-# thread closes the channel, the last thing it does; when it comes second it says EBADF and ends the
-# program with 255. It has told of the disconnect, or was not back from the event before; then
-# nothing else is wrong, for rping says what is: it has told of its pings alone.
+# too_late STATUS OUTPUT: was rping done, and only its end failed? Its event thread asks for the
+# next event while the main thread closes the channel as its last action. If the event thread
+# comes second, rping prints EBADF and ends with 255. Its output then contains the disconnect
+# event or nothing but pings.
 too_late() {
 	[ "$1" = 255 ] && tail -n 1 "$2" | grep -qx 'rdma_get_cm_event: Bad file descriptor' &&
 		{ grep -q 'DISCONNECT EVENT' "$2" || ! sed '$d' "$2" | grep -v 'ping data: ' >/dev/null; }
 }
 
-# cm_pair [-k] PORT SERVER CLIENT: both command lines must end with 0 within
-# CM_TIMEOUT seconds (60). With -k the server serves for ever and is ended. PORT -: a
-# server that does not listen; the client starts a second later.
+# cm_pair [-k] PORT SERVER CLIENT: runs both command lines; they must end with status 0 within
+# CM_TIMEOUT seconds (60). -k: the server does not end by itself and is killed. PORT -: the server
+# does not listen; the client starts a second later.
 cm_pair() {
 	local forever='' limit=${CM_TIMEOUT:-60} server rc=0
 	[ "$1" != -k ] || { forever=y; shift; }
@@ -51,7 +52,7 @@ cm_pair() {
 	fi
 	at_client timeout "$limit" bash -c "exec $3" >"$T/client.out" 2>&1 || rc=$?
 	! too_late $rc "$T/client.out" || rc=0
-	# The server would wait for another client until it is too late.
+	# The server would wait for another client until its timeout.
 	[ $rc -eq 0 ] || { echo "client: status $rc: $3" >&2; sleep 1; stop "$server"; }
 	if [ -n "$forever" ]; then
 		stop "$server"
@@ -67,10 +68,10 @@ cm_pair() {
 	return $rc
 }
 
-# Does somebody listen with TCP at the server?
+# tcp_listening PORT: is there a TCP listener at the server?
 tcp_listening() { listening "$1"; }
 
-# No id, listener or connection is left, whatever went before.
+# No id, listener or connection may be left, whatever the case before did.
 nothing_left() {
 	! at_server rdma res show cm_id | grep -q . && ! at_client rdma res show cm_id | grep -q .
 }
@@ -84,7 +85,7 @@ rping_case() {	# SERVER-ADDRESS CLIENT-OPTIONS...
 	note "rping $a $*"
 }
 
-# tool_case SERVER-ADDRESS TOOL SERVER-OPTIONS -- CLIENT-OPTIONS: those that take -b, -s and -p PORT.
+# tool_case SERVER-ADDRESS TOOL SERVER-OPTIONS -- CLIENT-OPTIONS: a tool with -b, -s and -p PORT
 tool_case() {
 	local a=$1 tool=$2 server=''
 	shift 2
@@ -99,8 +100,8 @@ tool_case() {
 	note "$tool $a$server -- $*"
 }
 
-# rstream_async_case SERVER-ADDRESS OPTIONS...: as tool_case, for rstream that polls. It takes
-# POLLHUP for an error, also beside the last data, when its peer has been quick to close: status 16.
+# rstream_async_case SERVER-ADDRESS OPTIONS...: as tool_case, for rstream with polling. It treats
+# POLLHUP as an error, even together with the last data, if its peer closes quickly: status 16.
 rstream_async_case() {
 	local a=$1 try
 	shift
@@ -114,7 +115,8 @@ rstream_async_case() {
 		grep -qE '^(client|server): status 16:' "$T/rstream.err" || break
 		note "rstream met POLLHUP beside its last data, try $try"
 	done
-	# Never in time, on a machine this busy: then the figures of the end that saw all the data count.
+	# If no attempt succeeds on a busy machine, accept the figures of the end that received
+	# all data.
 	if grep -qE '^(client|server): status 16:' "$T/rstream.err" &&
 		grep -q '^custom' "$T/server.out" "$T/client.out"; then
 		note "rstream -T a $a $*: by one end's figures"
@@ -124,7 +126,7 @@ rstream_async_case() {
 	die "rstream -T a $a $*"
 }
 
-# udaddy's port is fixed, and those who use datagrams do not all listen.
+# udaddy's port is fixed, and not all programs that use datagrams listen.
 ud_case() {	# SERVER-ADDRESS TOOL SERVER-OPTIONS -- CLIENT-OPTIONS
 	local a=$1 tool=$2 server=''
 	shift 2
@@ -137,7 +139,7 @@ ud_case() {	# SERVER-ADDRESS TOOL SERVER-OPTIONS -- CLIENT-OPTIONS
 	note "$tool $a$server -- $*"
 }
 
-# Datagrams to the members of a group: the receiver joins first.
+# Datagrams to the members of a group; the receiver joins first.
 mckey_case() {	# GROUP SERVER-ADDRESS CLIENT-ADDRESS OPTIONS...
 	local group=$1 s=$2 c=$3
 	shift 3
@@ -146,16 +148,16 @@ mckey_case() {	# GROUP SERVER-ADDRESS CLIENT-ADDRESS OPTIONS...
 	note "mckey $group $*"
 }
 
-# connected PORT N: has the server N connections at this port?
+# connected PORT N: does the server have N connections at this port?
 connected() {
 	[ "$(at_server rdma res show cm_id | grep -cE "state CONNECT .*src-addr [^ ]*:$1 ")" -ge "$2" ]
 }
 
-# A server that goes on for ever, many clients one after another, and many at once:
-# each comes when the one before is there. rping's server keeps one request in mind: its
-# thread for events overwrites the id that the other has not taken yet, two QPs are then
-# wanted of one id, rdma_create_qp() says EINVAL, and what was freed is used. Over the
-# kernel's rxe 17 of 50 that come at once fail so, too (doc/testing.md).
+# A server without end, with many clients one after the other and then at once; each starts when
+# the one before is connected. rping's server can hold only one new request: its event thread
+# overwrites an id that the main thread has not taken yet. Two QPs are then created for one id,
+# rdma_create_qp() returns EINVAL, and freed memory is used. On kernel rxe 17 of 50 simultaneous
+# clients fail for this reason (doc/testing.md).
 persistent_case() {	# SERVER-ADDRESS SEQUENTIAL PARALLEL
 	local a=$1 i server pids=()
 	next_port
@@ -177,7 +179,7 @@ persistent_case() {	# SERVER-ADDRESS SEQUENTIAL PARALLEL
 		stop "$i"
 	done
 	wait "${pids[@]}" 2>/dev/null
-	# One that was about to READ from the dead learns of it by its retries.
+	# A connection with a READ outstanding ends after its retries.
 	wait_for 60 not connected "$CM_PORT" 1 || die "rping -P: connections of the dead are left"
 	stop "$server"
 	wait "$server" 2>/dev/null
@@ -186,8 +188,8 @@ persistent_case() {	# SERVER-ADDRESS SEQUENTIAL PARALLEL
 
 not() { ! "$@"; }
 
-# counted MESSAGE (req, rep ...): the CM of this host has received as many as it has sent;
-# prints how many.
+# counted MESSAGE (req, rep ...): prints how many the CM of this host has received; fails unless
+# it has sent as many.
 counted() {
 	local d=/sys/class/infiniband/rxe_0/ports/1 tx rx
 	tx=$(at_server cat "$d/cm_tx_msgs/$1")
@@ -205,7 +207,7 @@ rdma_case() {	# SERVER-ADDRESS
 	cm_pair "$CM_PORT" "rdma_server -s $1 -p $CM_PORT" "rdma_client -s $1 -p $CM_PORT" ||
 		die "rdma_client $1"
 	ended_well rdma_server rdma_client
-	# With an RC QP, for rxe's provider has no XRC; it listens by IPv4.
+	# With RC, as rxe's provider has no XRC; the server listens on IPv4 only.
 	case $1 in *:*) note "rdma_client $1"; return ;; esac
 	next_port
 	cm_pair "$CM_PORT" "rdma_xserver -p $CM_PORT -c r" \
@@ -234,11 +236,11 @@ rcopy_case() {	# SERVER-ADDRESS
 perf_case() {	# SERVER-ADDRESS TOOL OPTIONS...
 	local a=$1 tool=$2
 	shift 2
-	case $a in *:*) return ;; esac	# this perftest connects by IPv4
+	case $a in *:*) return ;; esac	# this perftest connects by IPv4 only
 	next_port
-	# It listens twice, and connects twice without asking whether there is a listener again; nobody
-	# there is an invalid service ID in a REJ and an unsupported one in a SIDR_REP. Its own retry
-	# uses the ids that it has freed, and may crash (doc/testing.md).
+	# perftest listens twice and connects twice without waiting for the second listener. The
+	# client then gets a REJ with invalid service ID, or a SIDR_REP with unsupported. Its own
+	# retry uses freed ids and may crash (doc/testing.md).
 	for try in {1..12}; do
 		if CM_TIMEOUT=30 cm_pair "$CM_PORT" "$tool -R -F -p $CM_PORT $*" \
 			"$tool -R -F -p $CM_PORT $* $a" 2>"$T/perf.err"; then
@@ -258,13 +260,13 @@ perf_case() {	# SERVER-ADDRESS TOOL OPTIONS...
 qperf_case() {	# SERVER-ADDRESS TEST...
 	local a=$1 server try
 	shift
-	case $a in *:*) return ;; esac	# it has no IPv6
+	case $a in *:*) return ;; esac	# no IPv6
 	next_port
 	at_server qperf -lp "$CM_PORT" >"$T/server.out" 2>&1 &
 	server=$!
 	wait_for 20 tcp_listening "$CM_PORT" || die "qperf does not listen"
-	# Its server tells its port before it listens, so that on a busy machine the client's REQ
-	# meets nobody. Mended after 0.4.11 (118a571, "Fix rdmacm race").
+	# qperf's server reports its port before it listens, so on a busy machine the client's REQ
+	# may find no listener. Fixed after 0.4.11 (118a571, "Fix rdmacm race").
 	for try in {1..12}; do
 		at_client timeout 60 qperf -lp "$CM_PORT" -cm 1 -t 1 "$a" "$@" >"$T/client.out" 2>&1 &&
 			break
@@ -277,8 +279,8 @@ qperf_case() {	# SERVER-ADDRESS TEST...
 	note "qperf -cm 1 $a $*"
 }
 
-# An unmodified TCP program whose sockets librspreload makes rsockets: netcat, which
-# asks for them in words that librspreload knows (no SOCK_CLOEXEC, no accept4).
+# An unmodified TCP program with rsockets by librspreload: netcat, which uses only calls that
+# librspreload wraps (no SOCK_CLOEXEC, no accept4).
 rsocket_case() {	# SERVER-ADDRESS
 	local rs=${RSPRELOAD:-/usr/lib/$(uname -m)-linux-gnu/rsocket/librspreload.so} server preload
 	next_port

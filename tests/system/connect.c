@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * connect ADDRESS PORT         serves
- * connect -c ADDRESS PORT      the client; what it wants of each connection is its first byte
- * connect -d ADDRESS PORT      a client that ends as soon as it is connected
+ * Connections through librdmacm that end in every way: accepted, rejected, ignored, closed by
+ * either side with and without DISCONNECT, over RC and SIDR. Private data of all lengths is
+ * compared byte by byte. PORT + 1 must have no listener.
  *
- * Connections by librdmacm, to end in every way: accepted, rejected, ignored, left by either
- * side with and without a word, by RC and by SIDR, with private data from nothing to all there
- * is room for, which both sides compare byte by byte. Nobody listens on PORT + 1.
+ * connect ADDRESS PORT         the server
+ * connect -c ADDRESS PORT      the client; the first byte of private data is its wish (enum wish)
+ * connect -d ADDRESS PORT      a client that ends as soon as it is connected
  */
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -19,14 +19,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WAIT_MS 60000 /* for one event; a guest is slow */
+#define WAIT_MS 60000 /* for one event; an emulated guest is slow */
 
-/* What is left to a program of each message's private data (RC's REQ, REP and REJ; SIDR's). */
+/* Private data that a program may use in RC's REQ, REP and REJ, and in SIDR's messages. */
 enum { REQ_DATA = 56, REP_DATA = 196, REJ_DATA = 148, SIDR_REQ_DATA = 180, SIDR_REP_DATA = 136 };
-/* Statuses of REJECTED and UNREACHABLE: reasons of a REJ, statuses of a SIDR_REP. */
+/* Statuses of REJECTED (reasons of a REJ) and UNREACHABLE (statuses of a SIDR_REP). */
 enum { REJ_NOBODY = 8, REJ_CONSUMER = 28, SIDR_NOBODY = 1, SIDR_REJECT = 2 };
 
-/* What the server does with a request; the client's order. */
+/* What the client wants the server to do with the request. */
 enum wish {
 	STOP,
 	CLIENT_LEAVES,	/* accepts, the client disconnects */
@@ -35,7 +35,7 @@ enum wish {
 	CLIENT_DIES,	/* accepts, the client's process ends */
 	REJECT,
 	REJECT_SHORT,
-	FORGET,		/* destroys the request */
+	FORGET,		/* destroys the request's id */
 	WISHES
 };
 
@@ -64,7 +64,7 @@ static const void *fill(enum wish wish, int who, int len)
 	return data;
 }
 
-/* The first `sent` of `len` bytes are who's, the rest is zero. */
+/* The first `sent` of `len` bytes are those of `who`, the rest is zero. */
 static void check_data(const void *data, unsigned int len, enum wish wish, int who, int sent,
 		       unsigned int size)
 {
@@ -150,7 +150,7 @@ static struct rdma_cm_id *start(const char *host, int port, enum rdma_port_space
 	return id;
 }
 
-/* ---- the client ---- */
+/* The client */
 
 static void request(struct rdma_cm_id *id, enum wish wish, int len)
 {
@@ -169,7 +169,7 @@ static void established(const struct rdma_cm_event *ev, enum wish wish)
 
 	check_data(ev->param.conn.private_data, ev->param.conn.private_data_len, wish, 1, sent,
 		   REP_DATA);
-	/* The server takes what it is offered. */
+	/* The server accepts the offered values. */
 	CHECK(ev->param.conn.responder_resources == 2 && ev->param.conn.initiator_depth == 3,
 	      "responder resources %d, initiator depth %d", ev->param.conn.responder_resources,
 	      ev->param.conn.initiator_depth);
@@ -264,7 +264,7 @@ static void client(const char *host, int port)
 	printf("connect: all connections\n");
 }
 
-/* ---- the server ---- */
+/* The server */
 
 struct conn {
 	enum wish wish;
@@ -303,14 +303,17 @@ static enum wish ud_request(struct rdma_cm_id *id, const struct rdma_ud_param *p
 		refuse(id, wish, SIDR_REP_DATA);
 	} else {
 		accept_it(id, wish, SIDR_REP_DATA);
-		/* Nobody ends what has only been asked for. */
+		/* A SIDR request has no connection to end: destroy it here. */
 		free(id->context);
 		destroy(id);
 	}
 	return wish;
 }
 
-/* Says what was wanted. The event is acknowledged first: destroying an id waits for that. */
+/*
+ * Handles a request and returns the wish. The event was acknowledged before, as destroying an id
+ * waits for that.
+ */
 static enum wish rc_request(struct rdma_cm_id *id, const struct rdma_conn_param *p)
 {
 	enum wish wish = *(const unsigned char *)p->private_data;
@@ -355,7 +358,7 @@ static void drop(struct rdma_cm_id *id)
 	destroy(id);
 }
 
-/* Returns false when the client has had enough. */
+/* Handles one event; false: the client wants to stop. */
 static bool serve_one(int *established, int *gone)
 {
 	struct rdma_cm_event *ev = next_event(), e = *ev;
@@ -416,7 +419,7 @@ int main(int argc, char **argv)
 
 	argv += !!opt;
 	CHECK(argc - !!opt == 3, "connect [-c | -d] ADDRESS PORT");
-	/* What it has come to is seen although it may have to be ended. */
+	/* Keep the output even if the process is killed. */
 	setlinebuf(stdout);
 	channel = rdma_create_event_channel();
 	CHECK(channel, "rdma_create_event_channel: %m");

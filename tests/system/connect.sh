@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Connections that end in every way, private data to the byte (connect.c): within
-# a host, then between two. tests/interop does the same with the kernel.
+# Connections that end in every way, with private data compared byte by byte (connect.c): within a
+# host, then between two. tests/interop does the same with the kernel.
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 # shellcheck source=tests/system/cm.sh
@@ -13,7 +13,7 @@ for from in b a; do
 	at_client() { ruse_on "$from" "$@"; }
 	for a in "${ADDR4[b]}" "${ADDR6[b]}"; do
 		next_port
-		next_port # the next one has to be free
+		next_port # connect needs a free port after its own
 		cm_pair "$CM_PORT" "$RUSE_TESTBIN/connect $a $CM_PORT" \
 			"$RUSE_TESTBIN/connect -c $a $CM_PORT" || die "from $from to $a"
 		note "from $from to $a: $(tail -n 1 "$T/client.out")"

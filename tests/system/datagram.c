@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * UD through libibverbs: within a process, to itself, to another process that
- * dies, is stopped and comes again; multicast to the QPs of a process.
+ * UD through libibverbs: within a process, to itself, to another process that dies, is stopped
+ * and is replaced; and multicast to the QPs of a process.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 struct ud {
 	struct vctx v;
 	struct ibv_mr *mr;
-	uint8_t *buf;	/* slot 0 to send from, i + 1 for the receives of QP i */
+	uint8_t *buf;	/* slot 0 to send from, slot i + 1 for the receives of QP i */
 	struct ibv_qp *qp[3];
 	struct vdest self;
 };
@@ -97,7 +97,7 @@ static void post_recv(struct ud *u, int i)
 	must(ibv_post_recv(u->qp[i], &wr, &bad), "post_recv");
 }
 
-/* Posts a datagram of 500 bytes and waits for its completion. Its bytes have this seed. */
+/* Posts a datagram of 500 bytes, which depend on the seed. */
 static void send_to(struct ud *u, int from, struct ibv_ah *ah, uint32_t qpn, uint64_t seed)
 {
 	struct ibv_sge sge = { (uintptr_t)u->buf, 500, u->mr->lkey };
@@ -110,7 +110,7 @@ static void send_to(struct ud *u, int from, struct ibv_ah *ah, uint32_t qpn, uin
 	must(ibv_post_send(u->qp[from], &wr, &bad), "post_send");
 }
 
-/* So many completions: one of the send, the others of receives in the QPs of the mask. */
+/* Waits for the send completions and one receive on each QP of the mask. */
 static void collect(struct ud *u, unsigned int mask, int sends, uint32_t src, uint64_t seed)
 {
 	struct ibv_wc wc;
@@ -148,7 +148,7 @@ static void test_self(struct ud *u)
 		send_to(u, 0, ah, u->qp[to]->qp_num, (uint64_t)to + 1);
 		collect(u, 1u << to, 1, u->qp[0]->qp_num, (uint64_t)to + 1);
 	}
-	/* A number that nobody has. */
+	/* A QP number that no QP has. */
 	send_to(u, 0, ah, u->qp[0]->qp_num ^ 0x3ff000, 9);
 	collect(u, 0, 1, 0, 0);
 	must(ibv_destroy_ah(ah), "destroy_ah");
@@ -163,19 +163,19 @@ static void test_mcast(struct ud *u, const char *text)
 	ah = ud_ah(u, &mgid);
 	for (int i = 0; i < 3; i++)
 		post_recv(u, i);
-	/* Nobody listens. */
+	/* The group has no members. */
 	send_to(u, 0, ah, 0xffffff, 1);
 	collect(u, 0, 1, 0, 0);
 	must(ibv_attach_mcast(u->qp[0], &mgid, 0), "attach");
 	must(ibv_attach_mcast(u->qp[1], &mgid, 0), "attach");
-	/* A member hears itself; one that is none may send. */
+	/* A member also receives its own datagram; a QP that is no member can send. */
 	send_to(u, 0, ah, 0xffffff, 2);
 	collect(u, 3, 1, u->qp[0]->qp_num, 2);
 	post_recv(u, 0);
 	post_recv(u, 1);
 	send_to(u, 2, ah, 0xffffff, 3);
 	collect(u, 3, 1, u->qp[2]->qp_num, 3);
-	/* The receiver's header names the group. */
+	/* The GRH of the receiver holds the group's address. */
 	if (mgid.raw[0] == 0xff ? memcmp(u->buf + SLOT + 24, mgid.raw, 16) :
 				  memcmp(u->buf + SLOT + 36, mgid.raw + 12, 4))
 		die("%s: not the destination of the GRH", text);
@@ -187,14 +187,14 @@ static void test_mcast(struct ud *u, const char *text)
 	if (ibv_detach_mcast(u->qp[0], &mgid, 0) != EINVAL)
 		die("detached twice");
 	must(ibv_destroy_ah(ah), "destroy_ah");
-	/* The receive of QP 2, and what is posted beside, goes with the QPs. */
+	/* Destroying the QPs drops the receive of QP 2 and the others. */
 	for (int i = 0; i < 3; i++) {
 		must(ibv_destroy_qp(u->qp[i]), "destroy_qp");
 		u->qp[i] = ud_qp(u);
 	}
 }
 
-/* Says who it is; then answers each datagram with a byte on the socket. */
+/* The peer process: sends its address, then answers each datagram with a byte on the socket. */
 static void peer(int sock)
 {
 	struct vdest d;
@@ -245,7 +245,7 @@ static void exchange(struct ud *u, struct ibv_ah *ah, int sock, uint32_t qpn, ui
 	collect(u, 0, 1, 0, 0);
 }
 
-/* Ends it and waits until it is gone. */
+/* Kills the process and waits for its end. */
 static void stop(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -265,23 +265,23 @@ static void test_peers(void)
 	ah = ud_ah(&u, &u.self.gid);
 	for (int i = 0; i < 2; i++)
 		v_get(sock[i], &d[i], sizeof(d[i]));
-	/* Two destinations in turn from one QP. */
+	/* Two destinations alternately from one QP. */
 	for (uint64_t i = 0; i < 2000; i++)
 		exchange(&u, ah, sock[i & 1], d[i & 1].qpn, i);
-	/* The dead get nothing and the sender does not know; the living are not kept waiting. */
+	/* Datagrams to a dead process are lost without an error and do not delay the others. */
 	stop(pid[0]);
 	for (uint64_t i = 0; i < 50; i++) {
 		send_to(&u, 0, ah, d[0].qpn, i);
 		collect(&u, 0, 1, 0, 0);
 		exchange(&u, ah, sock[1], d[1].qpn, i);
 	}
-	/* Its successor has another number, or the same in another process. */
+	/* Its successor has another QP number, or the same one in another process. */
 	close(sock[0]);
 	pid[0] = start_peer(&sock[0]);
 	v_get(sock[0], &d[0], sizeof(d[0]));
 	for (uint64_t i = 0; i < 200; i++)
 		exchange(&u, ah, sock[i & 1], d[i & 1].qpn, i);
-	/* Stopped before it was ever sent to: nobody to connect to. */
+	/* A process that was stopped before the first datagram cannot accept a connection. */
 	stop(pid[0]);
 	close(sock[0]);
 	pid[0] = start_peer(&sock[0]);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# UD between processes that come and go, and multicast within one.
+# UD between processes that start and end, and multicast within a process (datagram.c), with and
+# without wrapped polling.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 

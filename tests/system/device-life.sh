@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Devices come and go under the stock rdma tool, and programs that use them
-# hear of it: removal, interface down and up, addresses.
+# Devices that are added and removed with the stock rdma tool, and programs that use them:
+# removal, interfaces that go down and up, changed addresses.
 #
 #   network namespace: d0, d1 (veth), lo
 # shellcheck source=tests/system/lib.sh
@@ -31,7 +31,7 @@ links() { rd link show | sed 's/ *$//' | sort >"$T/links"; }
 state() { in_ruse ibv_devinfo -d "$1" 2>/dev/null | awk '$1 == "state:" { print $2 }'; }
 is() { [ "$(state "$1")" = "$2" ]; }
 
-# fails MESSAGE CMD...
+# fails MESSAGE CMD...: `rdma CMD` must fail with this message
 fails() {
 	local want=$1 out
 	shift
@@ -72,7 +72,7 @@ read -r S0 R0 S1 R1 < <(pkts)
 [ $((S1 - s1)) -lt 2000 ] || die "two sent $((S1 - s1)) packets"
 
 note "events: interface down and up, an address more and less"
-# asyncwatch DEVICE: in the background, its pid in $watch.
+# asyncwatch DEVICE: starts ibv_asyncwatch in the background; its pid in $watch
 asyncwatch() {
 	: >"$T/events"
 	(exec env "${SANITIZER_OPTIONS[@]}" LD_PRELOAD="$PRELOAD" stdbuf -oL ibv_asyncwatch -d "$1" >"$T/events" 2>&1) &
@@ -128,7 +128,7 @@ wait_for 10 gone || die "two outlives d1"
 note "many times, under traffic"
 for i in $(seq "${DEVICE_ROUNDS:-20}"); do
 	rd link add "r$i" type rxe netdev lo || die "add r$i"
-	: >"$T/traffic"	# what the last one said is not said yet
+	: >"$T/traffic"	# drop the output of the program before
 	in_ruse timeout 20 "$RUSE_TESTBIN/two-devices" traffic "r$i" >"$T/traffic" 2>&1 &
 	user=$!
 	wait_for 10 grep -q ready "$T/traffic" || die "$(cat "$T/traffic")"

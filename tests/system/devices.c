@@ -2,13 +2,13 @@
 /*
  * Connections over several devices and addresses from one process.
  *
- *   devices serve PORT		makes a QP for each who asks, until it is killed
- *   devices drive SERVER PORT	does what stdin says, and answers each line with one
+ *   devices serve PORT		creates a QP for each client, until it is killed
+ *   devices drive SERVER PORT	runs the commands on stdin; one line of answer each
  *
- *   open ID DEVICE ADDRESS THEIR-DEVICE THEIR-ADDRESS MTU	"up", or why not
- *   run N ID...	N rounds of WRITE and READ on each, all at once: "right", or "ID status"
+ *   open ID DEVICE ADDRESS THEIR-DEVICE THEIR-ADDRESS MTU	"up", or the error
+ *   run N ID...	N rounds of WRITE and READ on all of them at once: "right", or "ID status"
  *   event DEVICE	its next asynchronous event, within ten seconds
- *   quiet DEVICE	forgets those that there are: "quiet"
+ *   quiet DEVICE	drops pending events: "quiet"
  *   close ID		"closed"
  */
 #include <arpa/inet.h>
@@ -41,10 +41,10 @@ struct conn {
 	struct ibv_qp *qp;
 	struct vdest mine, theirs;
 	struct ibv_mr *mr;
-	uint8_t *buf;		/* LEN to write from, LEN to read to; the server's: LEN */
+	uint8_t *buf;		/* LEN bytes to write from, LEN to read to; the server's: LEN */
 };
 
-/* What a client asks the server for. */
+/* A client's request to the server. */
 struct ask {
 	char dev[64];
 	union ibv_gid gid;
@@ -76,7 +76,7 @@ static struct dev *device(const char *name)
 	return d;
 }
 
-/* Index of this GID; -1: the device has no such address. */
+/* Index of this GID; -1: the device does not have it. */
 static int gid_index(struct ibv_context *ctx, const union ibv_gid *want)
 {
 	union ibv_gid gid;
@@ -121,7 +121,7 @@ static const char *create(struct conn *c, const char *dev, size_t len)
 	return NULL;
 }
 
-/* To RTS from this address; NULL, or why not. */
+/* Brings the QP to RTS from this address; returns NULL or the error. */
 static const char *bring_up(struct conn *c, const union ibv_gid *from, uint32_t mtu)
 {
 	int index = gid_index(c->dev->ctx, from), ret;
@@ -166,7 +166,7 @@ static void destroy(struct conn *c)
 	memset(c, 0, sizeof(*c));
 }
 
-/* A client has asked: answers with its QP; qpn 0 says that there is none. */
+/* Answers a client's request with a new QP; qpn 0: there is none. */
 static void accept_one(int listener)
 {
 	struct conn *c = conns;
@@ -211,7 +211,7 @@ static void serve(const char *port)
 						.events = POLLIN };
 		if (poll(p, MAX_CONN + 1, -1) < 0)
 			die("poll: %m");
-		/* Nothing comes from a client any more but its end. */
+		/* A client sends nothing more; input means that it has ended. */
 		for (int i = 0; i < MAX_CONN; i++)
 			if (p[i].revents)
 				destroy(&conns[i]);
@@ -258,7 +258,7 @@ static void post(struct conn *c, enum ibv_wr_opcode op, uint32_t at)
 		die("post_send: %m");
 }
 
-/* All of them at once, so that every device is busy. */
+/* Posts on all connections at once, so that every device is busy. */
 static void do_run(char **arg)
 {
 	struct conn *run[MAX_CONN];
