@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What the stock tools say of the device, by netlink and by sysfs, is one and the same.
+# The stock tools print the same device through netlink and through sysfs.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Connections between two hosts of a fabric by the stock programs of librdmacm: by IP addresses
-# and by GIDs, with paths from opensm's SA; what becomes of them when a cable is out.
+# Connections between two hosts of a fabric by the stock programs of librdmacm, by IP addresses
+# and by GIDs, with paths and groups from opensm's SA; and what they report when a cable is cut.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 # shellcheck source=tests/system/fabric.inc
@@ -27,7 +27,7 @@ fabric address S1/1 192.168.7.2/24 2>/dev/null && die "a switch has an address"
 fabric address H3/1 192.168.7.3/24 || die "address H3"
 fabric address H4/1 192.168.7.4/24 || die "address H4"
 
-# fails STATUS-WORDS HOST ADDRESS: ucmatose says so
+# fails STATUS HOST ADDRESS: ucmatose must fail and print STATUS
 fails() {
 	local want=$1
 	shift
@@ -54,14 +54,14 @@ mckey_case 239.1.2.3 192.168.7.3 192.168.7.4
 mckey_case ff0e::7 fd00:0:0:1::3 fd00:0:0:1::4
 mckey_case 239.1.2.4 192.168.7.3 192.168.7.4 -p 0x0002
 
-# received HOST: multicast packets
+# received LID: multicast packets that the port has received
 received() {
 	on H1 perfquery -x "$1" 1 | sed -n 's/^PortMulticastRcvPkts:\.*//p'
 }
 lid() { fabric show | awk -v n="$1" '$1 == n { print $4 }'; }
 member=$(received "$(lid H3)")
 stranger=$(received "$(lid H2)")
-# Its sender says when the receiver is ready; what of a group's members only they get.
+# The receiver tells the sender when it is ready. Only members get the group's packets.
 for tool in ib_send_bw ib_send_lat; do
 	port=$(free_port)
 	pair "$port" "env RUSE_HOST=H3 $tool -g -c UD -F -n 100 -p $port" \

@@ -1,41 +1,41 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What the diagnostics say on a fabric that rused plays, beside the same tools, the same opensm
-# and the same topology on ibsim:
+# Compares the diagnostics on a fabric of rused with the same tools, the same opensm and the same
+# topology on ibsim:
 #
-#   fabric-ibsim.sh FABRIC...	words of `ruse fabric up`; FABRIC_LONG: many, and all their nodes
+#   fabric-ibsim.sh FABRIC...	words of `ruse fabric up`; FABRIC_LONG: many fabrics, all their nodes
 #
-# Left out of the comparison, for what they are:
-#   - ibsim's umad has no RMPP: of a long answer of the SA its tools see the first packet. Those
-#     are compared as far as ibsim's go.
-#   - With -G the tools ask the SA by RMPP, so that they fail on ibsim. Here they are compared with
-#     the same call by LID.
-#   - Its hardware is another one (other_hardware()); counters of data are of other data.
-#   - Servers (ibping -S, ibsysstat -S) get no request of another ibsim client, and ibsim's ports stay
-#     Active when ibportstate disables them: what these do is in fabric.sh and fabric-sm.sh.
-#   - ibsim knows PortOpRcvCounters, PortVLOpPackets and PortVLOpData, always 0, which we have not;
-#     we have PortXmitDataSL and PortRcvDataSL, AllPortSelect of HCAs, GUIDInfo of switches, and
-#     routes with a part by LID and a directed one, as ibportstate needs of a switch's peer.
+# Not compared:
+# - ibsim's umad has no RMPP: its tools see only the first packet of a long answer of the SA. Such
+#   answers are compared up to that.
+# - With -G the tools ask the SA by RMPP and fail on ibsim. On ruse they are compared with the
+#   same call by LID.
+# - ibsim's hardware differs (other_hardware()), and so do counters of data.
+# - Servers (ibping -S, ibsysstat -S) get no request from another ibsim client, and ibsim's ports
+#   stay Active when ibportstate disables them; fabric.sh and fabric-sm.sh test both.
+# - ibsim has PortOpRcvCounters, PortVLOpPackets and PortVLOpData, always 0, which ruse lacks.
+#   ruse has PortXmitDataSL and PortRcvDataSL, AllPortSelect of HCAs, GUIDInfo of switches, and
+#   routes with a LID part and a directed part, as ibportstate needs for a switch's peer.
 . "${BASH_SOURCE%/*}/lib.sh"
 . "${BASH_SOURCE%/*}/fabric.inc"
-# What survey() finds.
+# Set by survey().
 S='' C='' G='' SG='' CG=''
 S1='' C1='' C2='' G1='' G2='' P1='' P2='' N2='' first='' second='' guid='' absent=''
 command -v ibsim >/dev/null || skip "there is no ibsim here"
 
-# at HOST CMD...: in this world, ruse or ibsim
+# at HOST CMD...: runs CMD in the current world, ruse or ibsim
 at() {
 	local host=$1
 	shift
 	if [ $world = ruse ]; then
 		on "$host" "$@"
 	else
-		# It makes a directory where it is.
+		# ibsim-run creates a directory in the current one.
 		(cd "$T" && SIM_HOST=$host exec ibsim-run timeout 60 "$@")
 	fi
 }
 
-# opensm keeps running: the SA is asked, and others ask it for the SM.
+# start: starts opensm, which keeps running: the tools ask its SA
 start() {
 	local dir=$T/opensm.$world
 	rm -rf "$dir"
@@ -61,7 +61,7 @@ start() {
 		exec env "${SANITIZER_OPTIONS[@]}" opensm -x -g "$guid" -f "$dir/log" >"$dir/out" 2>&1
 	) &
 	opensm=$!
-	# It writes that at the end of a sweep; its log is buffered.
+	# opensm writes this file at the end of a sweep; its log is buffered.
 	up() { [ -s "$dir/opensm-subnet.lst" ]; }
 	wait_for 60 up || { cat "$dir"/*; die "$world: opensm"; }
 }
@@ -77,7 +77,7 @@ stop() {
 	fi
 }
 
-# The tools, a line a call. $S... are LIDs of switches, $C... of HCA ports.
+# calls: prints the tools' calls, one per line. $S... are LIDs of switches, $C... of HCA ports.
 calls() {
 	local l p
 	cat <<-END
@@ -254,8 +254,8 @@ calls() {
 	END
 }
 
-# ask FILE CALL...; ibsim's clients lose answers when the machine is busy, and opensm may get no CPU
-# within a tool's timeout: what has failed has a second chance.
+# ask FILE CALL...: runs a call, and once more if it failed: ibsim's clients lose answers on a
+# busy machine, and opensm may get no CPU within a tool's timeout.
 ask() {
 	local file=$1 rc=0
 	shift
@@ -267,7 +267,7 @@ ask() {
 	echo "status $rc" >>"$file"
 }
 
-# Each call's output, its status last, in $T/$world/NUMBER.
+# record: writes each call's output, with its status at the end, to $T/$world/NUMBER
 record() {
 	local n=0 call
 	mkdir -p "$T/$world"
@@ -279,7 +279,7 @@ record() {
 	others >"$T/$world/others" 2>&1 </dev/null
 }
 
-# What takes more than one call, or is not asked of the wire.
+# others: tools that need more than one call, or that send no MADs
 others() {
 	local dev
 	rm -f "$T/cache" "$T/edited"
@@ -290,7 +290,7 @@ others() {
 	at "$second" ibnetdiscover --load-cache "$T/edited"
 	at "$second" ibnetdiscover --diff "$T/edited"
 	at "$second" iblinkinfo --load-cache "$T/edited"
-	# Here each port of an HCA is a device of its own.
+	# On ruse each port of an HCA is a device of its own.
 	echo "--- ibstat"
 	dev=$(at "$second" ibstat -l 2>/dev/null | head -n 1)
 	at "$second" ibstat "$dev"
@@ -299,7 +299,8 @@ others() {
 	at "$second" ibstat -p | head -n 1
 }
 
-# What is known of the topology: LIDs are given out in its order, to be the same in both worlds.
+# survey: reads LIDs, GUIDs and hosts from the topology. LIDs are assigned in its order, so that
+# they are the same in both worlds.
 survey() {
 	port=()
 	eval "$(awk '
@@ -323,7 +324,7 @@ survey() {
 			l = lid_of(g); C = add(C, l)
 			split($0, words, /[][]/)
 			printf "port[%d]=%d\n", l, words[2]
-			# The tools take the first port on ibsim, and one that is up here.
+			# On ibsim the tools use the first port, on ruse one that is up.
 			if (words[2] != 1) next
 			C2 = l; G2 = g; second = host; N2 = name
 			if (!C1) { C1 = l; G1 = g; first = host } }
@@ -339,7 +340,8 @@ survey() {
 	fi
 }
 
-# other_hardware CALL: what is ibsim's own, or ours; and what no two runs have in common
+# other_hardware CALL: removes what is specific to ibsim or ruse, and what differs between any two
+# runs
 other_hardware() {
 	sed -E -e 's/ibwarn: \[[0-9]+\]/ibwarn:/' -e '/ibwarn: _do_madrpc: /d' \
 		-e '/ibwarn: mad_rpc(_rmpp)?: _do_madrpc failed/d' \
@@ -363,7 +365,7 @@ other_hardware() {
 		-e '/^(PKeyViolations|P_KeyViolations|MkeyViolations|QkeyViolations)[:.]/d'
 }
 
-# no_link FILE: of a port that has none ibsim says less: it may do little, and has no prefix yet
+# no_link FILE: for a port without a link ibsim prints less, with fewer capabilities and no prefix
 no_link() {
 	if grep -q '^LinkState:\.*Down' "$1"; then
 		other_hardware <"$1" | grep -vE '^(GidPrefix|Link(Width|Speed|SpeedExt)Enabled):'
@@ -372,27 +374,28 @@ no_link() {
 	fi
 }
 
-# normal WORLD NUMBER CALL: what is to be the same
+# normal WORLD NUMBER CALL: prints the part of the output that must be the same
 normal() {
 	local file=$T/$1/$2
 	case $3 in
 	smpquery*pkey* | smpquery*guidinfo*)
-		# Tables are of other lengths: the first line and the status
+		# Table sizes differ: the first line and the status.
 		sed -n -e '/^ *0:/p' -e '/^status/p' "$file" ;;
 	smpquery*sl2vl*)
-		# VL = SL as far as there are VLs
+		# VL = SL as far as there are VLs.
 		other_hardware <"$file" | sed 's/\(| 6| 7|\).*/\1/' ;;
 	smpquery*vlarb*)
-		# Weights and sizes are a HCA's or switch's own
+		# Weights and sizes are those of the HCA or switch.
 		grep -E '^(#|VL |status)' "$file" | sed 's/: .*//' ;;
 	"smpdump "*)
-		# Attributes that only one of them has: NodeInfo and PortInfo are in smpquery
+		# NodeInfo and PortInfo are compared by smpquery; other attributes exist in only
+		# one world.
 		other_hardware <"$file" | sed 's/^SMP status.*//' | tail -n 1 ;;
 	saquery*)
-		# The first record: the last that ibsim's tools see is cut off
+		# The first record: the last one that ibsim's tools see is cut off.
 		other_hardware <"$file" | awk '/dump:/ && n++ { exit } /^status/ { exit } { print }' ;;
 	smpquery*portinfo*)
-		# Port 0 of a switch has no link
+		# Port 0 of a switch has no link.
 		set -- "$1" "$2" "$3 0"
 		no_link "$file" | case " $S " in
 		*" $(echo "$3" | sed -nE 's/.* portinfo ([0-9]+)( 0)?( 0)$/\1/p') "*) grep -v '^Link[WS]' ;;
@@ -403,7 +406,7 @@ normal() {
 	esac
 }
 
-# by_guid: the SA knows which LID a GUID has
+# by_guid: a call by GUID (-G) must print the same as the call by LID
 by_guid() {
 	local lid=0 g call p bad=0
 	for g in $G; do
@@ -460,7 +463,7 @@ compare() {
 	note "$1"
 	# shellcheck disable=SC2086
 	fabric up $1 || die "up $1"
-	# ibsim knows Mellanox' attributes of all vendors.
+	# ibsim answers Mellanox attributes for every vendor.
 	fabric show --topology | sed 's/^vendid=0x0$/vendid=0x2c9/' >"$T/topology"
 	fabric down
 	survey
@@ -475,7 +478,7 @@ compare() {
 	for _ in 1 2 3; do
 		start
 		record
-		# libumad2sim can crash under opensm.
+		# libumad2sim may crash under opensm.
 		lives=0
 		kill -0 $opensm 2>/dev/null || lives=1
 		stop 2>/dev/null

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What subnet managers make of a host's ports: each asynchronous event, several LIDs a port,
+# Effects of a subnet manager on a host's ports: each asynchronous event, several LIDs for a port,
 # partitions with full and limited members.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
@@ -13,7 +13,7 @@ watch=$!
 ready() { grep -q 'async event FD' "$T/events"; }
 wait_for 20 ready || die "ibv_asyncwatch does not run: $(cat "$T/events")"
 
-# event NAME: is told, and from then on the next one counts
+# event NAME: waits until the event is printed; next: only later events count
 told=0
 event() {
 	came() { tail -n +$((told + 1)) "$T/events" | grep -q "event_type IBV_EVENT_$1 "; }
@@ -50,7 +50,7 @@ a=$(free_port)
 pair "$a" "env RUSE_HOST=H3 ibv_rc_pingpong -n 10 -p $a" \
 	"env RUSE_HOST=H4 ibv_rc_pingpong -n 10 -p $a localhost" || die "ibv_rc_pingpong"
 
-# index HOST: of the blue P_Key in its table
+# index HOST: index of the blue P_Key in the host's table
 index() {
 	local i=0 key
 	for key in $(on "$1" cat /sys/class/infiniband/rxe_0/ports/1/pkeys/{0,1,2,3}); do
@@ -60,7 +60,7 @@ index() {
 	die "$1 is not in the partition"
 }
 
-# blue HOST HOST: packets between them with that P_Key
+# blue HOST HOST: sends packets between the hosts with the blue P_Key
 blue() {
 	local p
 	p=$(free_port)
@@ -73,7 +73,7 @@ note "partitions"
 blue H3 H4 || die "full members"
 blue H3 H2 || die "a full member and a limited one"
 sw=$(fabric show | awk '$1 == "S1" { print $4 }')
-# What S1 did not pass on for its P_Key, to any port.
+# refused: packets that S1 did not forward because of their P_Key, on any port
 refused() {
 	on H3 perfquery -a "$sw" | sed -nE 's/^Port(Xmit|Rcv)ConstraintErrors:\.*//p' |
 		awk '{ n += $1 } END { print n + 0 }'

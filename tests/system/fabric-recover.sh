@@ -1,14 +1,14 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# A cable is cut under traffic. Where there is another way, what was lost is sent again along it
-# once opensm has rewritten the tables, and no program notices; where there is none, who has
-# something unacknowledged gets a completion error. The ports' counters say what happened.
+# A cable is cut under traffic. If there is another path, lost packets are sent again along it
+# once opensm has rewritten the tables, and no program notices. If there is none, the side with
+# unacknowledged packets gets a completion error. The ports' counters must show the losses.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 # shellcheck source=tests/system/fabric.inc
 . "${BASH_SOURCE%/*}/fabric.inc"
 
-# Three switches in a ring, a host at each: H1 and H2 talk by port 1 of H1's switch, or else by its port 2.
+# Three switches in a ring with a host each: H1 and H2 talk through port 1 of H1's switch, or
+# through its port 2.
 fabric up --torus 3x1 || die "up"
 opensm_on H3
 wait_for 60 all_active || { cat "$T"/opensm.H3/*; die "opensm does not bring it up"; }
@@ -17,7 +17,7 @@ sw=$(lid S-0-0) sw2=$(lid S-1-0)
 a=$(fabric address | awk '$1 == "H1" { sub("/.*", "", $3); print $3 }')
 [ -n "$a" ] || die "H1 has no address: $(fabric address)"
 
-# counter LID PORT NAME: what perfquery says of it
+# counter LID PORT NAME: a counter as perfquery prints it
 counter() {
 	local opt=''
 	case $3 in PortUnicast*) opt=-x ;; esac
@@ -25,15 +25,16 @@ counter() {
 	on H3 perfquery $opt "$1" "$2" | sed -n "s/^$3:\.*//p"
 }
 sent() { counter "$sw" "$1" PortUnicastXmitPkts; }
-# passes PORT N: N packets more than $before
+# passes PORT N: have N packets more than $before been sent?
 passes() { [ "$(sent "$1")" -ge $((before + $2)) ]; }
-# At both ends of the cable that is to be cut.
+# discards: packets discarded at both ends of the cable that is cut
 discards() { echo $(($(counter "$sw" 1 PortXmitDiscards) + $(counter "$sw2" 2 PortXmitDiscards))); }
 lost() { [ "$(discards)" -gt "$before" ]; }
-# Nothing starts before the server is there.
+# listens: is the server ready? The client starts only then.
 listens() { listening "$port" || on H1 rdma res show cm_id 2>/dev/null | grep -q "LISTEN.*:$port\b"; }
 
-# start SERVER CLIENT: both in the background, PORT stands for one; $server and $client
+# start SERVER CLIENT: starts both in the background and waits for traffic; PORT in them is
+# replaced. Sets $server and $client.
 start() {
 	port=$(free_port)
 	# shellcheck disable=SC2086
@@ -53,7 +54,7 @@ end() {
 	wait $client $server 2>/dev/null
 }
 
-# recovers SERVER CLIENT: over a cut. The tables stay as they were until something was lost.
+# recovers SERVER CLIENT: cuts the cable under traffic; opensm is stopped until something was lost
 recovers() {
 	note "another way: $2"
 	start "$@"
@@ -88,7 +89,8 @@ wait $client || die "the client: $(cat "$T/c" "$T/s")"
 wait $server || die "the server: $(cat "$T/c" "$T/s")"
 mend
 
-# At both ends of H2's cable; its own port is asked when it has a link.
+# discards_h2: packets discarded at both ends of H2's cable; H2's port can only be asked while it
+# has a link
 discards_h2() {
 	echo $(($(counter "$sw2" 5 PortXmitDiscards) + $(counter "$(lid H2)" 1 PortXmitDiscards)))
 }
@@ -97,8 +99,8 @@ cut() {
 	before=$(discards_h2)
 	fabric link down H2/1
 }
-# One of the two says so, whose the loss was. The other may wait for ever for what cannot come, in its
-# memory or as the next message; so it does on hardware.
+# failed PATTERN: one of the two prints the error, the one that lost packets. The other may wait
+# forever for data that cannot arrive, as on hardware.
 failed() { wait_for 150 grep -qE -- "$1" "$T/c" "$T/s" || die "no error: $(cat "$T/c" "$T/s")"; }
 again() {
 	fabric link up H2/1
@@ -120,7 +122,7 @@ start "rping -s -a $a -p PORT -V" "rping -c -a $a -p PORT -V"
 rping="$client $server"
 mv "$T/c" "$T/rping.c"
 mv "$T/s" "$T/rping.s"
-# It counts completions, whatever their status, and says what it does as it does it.
+# ucmatose counts completions whatever their status, and prints each step as it happens.
 m="-c 1 -C 10000 -S 4194304"
 start "stdbuf -oL ucmatose $m -p PORT" "stdbuf -oL ucmatose $m -p PORT -s $a"
 wait_for 60 grep -q 'data transfers' "$T/c" || die "ucmatose: $(cat "$T/c" "$T/s")"

@@ -1,18 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Two stock opensm: who is master, its death under traffic, its return; IsSM; traps, with no
-# sweep but those that they ask for; ports disabled, enabled, reset, slowed down; M_Keys.
+# Two stock opensm: which one is master, its death under traffic and its return; IsSM; traps, with
+# no sweeps except those that they cause; ports that are disabled, enabled, reset and slowed down;
+# M_Keys.
 . "${BASH_SOURCE%/*}/lib.sh"
 . "${BASH_SOURCE%/*}/fabric.inc"
 
-# One that hears soon of its master's death, and sweeps only when it is told to
+# A standby that notices its master's death quickly, and no periodic sweeps.
 cat >"$T/conf" <<END
 sweep_interval 0
 sminfo_polling_timeout 500
 polling_retry_number 2
 END
 
-# says PATTERN HOST CMD...
+# says PATTERN HOST CMD...: does the output of CMD contain PATTERN?
 says() {
 	local pattern=$1
 	shift

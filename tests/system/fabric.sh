@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# A star of four hosts with a stock opensm: the diagnostics' answers, data, a cable that is cut.
+# A star of four hosts with a stock opensm: answers of the diagnostics, data between hosts, a
+# cable that is cut, a node without power.
 . "${BASH_SOURCE%/*}/lib.sh"
 . "${BASH_SOURCE%/*}/fabric.inc"
 
@@ -16,7 +17,7 @@ opensm_on H1
 wait_for 60 all_active || { cat "$T"/opensm.H1/*; die "opensm does not bring it up"; }
 same_topology H2 || die "ibnetdiscover sees another fabric"
 
-# want PATTERN HOST CMD...: the command ends with 0 and says that
+# want PATTERN HOST CMD...: CMD must end with 0 and print PATTERN
 want() {
 	local pattern=$1 host=$2
 	shift 2
@@ -74,7 +75,7 @@ kill $server
 note "SMPs by hand"
 on H2 "$RUSE_TESTBIN/umad-post" || die "umad-post"
 
-# data HOST HOST CMD OPTION...: between two hosts, over their LIDs
+# data HOST HOST CMD OPTION...: runs a program between two hosts, over their LIDs
 data() {
 	local a=$1 b=$2 port
 	shift 2
@@ -102,7 +103,7 @@ discards() { on H1 perfquery "$sw" 3 | sed -n 's/^PortXmitPkts:\.*//p'; }
 moving() { [ "$(discards)" -gt 1000 ]; }
 wait_for 30 moving || die "nothing moves"
 fabric link down H3/1
-# Who waits for a message hears nothing of it.
+# A side that waits for a message gets no error.
 one_ended() { ! kill -0 "$client" 2>/dev/null || ! kill -0 "$server" 2>/dev/null; }
 wait_for 60 one_ended || die "nothing was lost"
 kill $client $server 2>/dev/null

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# ruse fault between two hosts: the same rules, on what leaves and on what arrives.
+# ruse fault between two hosts: the same rules for outgoing and for incoming packets.
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 export PAIR_TIMEOUT=60
@@ -12,14 +12,14 @@ fault() {
 	on "$h" "$RUSE_BUILD/ruse" fault "$@"
 }
 
-# acted HOST ID
+# acted HOST ID: how often the rule has acted
 acted() {
 	fault "$1" list --json | python3 -c '
 import json, sys
 print(sum(r["acted"] for r in json.load(sys.stdin)["rules"] if r["id"] == int(sys.argv[1])))' "$2"
 }
 
-# ping OPTIONS...: right, or cleanly failed.
+# ping OPTIONS...: a pingpong must succeed, or fail with a completion error
 ping() {
 	port=$((port + 1))
 	pair_on a b $port "ibv_rc_pingpong -d rxe_0 -g $(gid a 4) -c -p $port $*" \

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages between two processes whose network somebody spoils: each completes
- * with the right bytes, or the QP fails with a status. Nothing else, and soon.
+ * Messages between two processes under fault injection: each completes with the right bytes, or
+ * the QP fails with a status, both within PATIENCE.
  *
  *   fault COUNT LENGTH [pause]     SEND, WRITE, READ in turn, COUNT messages
  *
- * Prints "done COUNT", or the status and how many came before. With pause, it
- * prints "ready PID" when half of them are through and goes on after a line on
- * standard input.
+ * Prints "done COUNT", or the status and how many messages came before. With pause it prints
+ * "ready PID" after half of them and continues after a line on standard input.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -19,7 +18,7 @@
 #include "verbs.h"
 
 #define MAX (1u << 20)
-#define PATIENCE 60	/* seconds for one message: retries may take some */
+#define PATIENCE 60	/* seconds for one message, including retries */
 
 static uint8_t *buf;
 static uint32_t count, len;
@@ -53,7 +52,7 @@ static void post(struct vctx *v, struct ibv_mr *mr, const struct vdest *to, uint
 	struct ibv_send_wr wr = {
 		.wr_id = i, .sg_list = &sge, .num_sge = 1, .opcode = op[i % 3],
 		.send_flags = IBV_SEND_SIGNALED,
-		/* What is read lies apart from what is written. */
+		/* READs use another range than WRITEs. */
 		.wr.rdma = { to->addr + (i % 3 == 2 ? MAX : 0), to->rkey },
 	};
 	struct ibv_send_wr *bad;
@@ -66,7 +65,10 @@ static void post(struct vctx *v, struct ibv_mr *mr, const struct vdest *to, uint
 		die("post_send");
 }
 
-/* The server's part: its memory is as the message left it. It hears over the socket what to expect. */
+/*
+ * The server: checks its memory after each message; the client announces each message over the
+ * socket.
+ */
 static void serve(int sock)
 {
 	struct vdest theirs;
@@ -88,7 +90,7 @@ static void serve(int sock)
 		if (i % 3 == 0 && ibv_post_recv(v.qp, &wr, &bad))
 			die("post_recv");
 		v_put(sock, &i, sizeof(i));
-		v_get(sock, &i, sizeof(i));	/* it has completed there */
+		v_get(sock, &i, sizeof(i));	/* it has completed at the client */
 		if (i % 3 == 0 && (v_wait(v.cq, &wc, PATIENCE) || wc.byte_len != len))
 			die("receive %u: %s, %u bytes", i, ibv_wc_status_str(wc.status),
 			    wc.byte_len);

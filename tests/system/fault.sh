@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# ruse fault on the links of one host: programs that run under it end well or
-# fail cleanly, and the counts are what was done.
+# ruse fault on the links of one host: programs succeed or fail with a completion error, and the
+# rules' counters say what was done. Also the syntax of rules, cables, and frozen processes.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
 fault() { "$RUSE_BUILD/ruse" fault "$@"; }
 clean() { fault del all >/dev/null || die "del all"; }
 
-# count ID: "MATCHED ACTED" of the rule.
+# count ID: prints "MATCHED ACTED" of the rule
 count() {
 	fault list --json | python3 -c '
 import json, sys
@@ -18,14 +18,14 @@ for r in json.load(sys.stdin)["rules"]:
 }
 acted() { count "$1" | cut -d' ' -f2; }
 
-# prog ARGS...: the program's last line.
+# prog ARGS...: runs the test program; prints its last line
 prog() {
 	in_ruse timeout 250 "$RUSE_TESTBIN/fault" "$@" >"$T/out" 2>"$T/err" ||
 		{ cat "$T/out" "$T/err" >&2; die "fault $*"; }
 	tail -n 1 "$T/out"
 }
 
-# expect WHAT PROGRAM ARGUMENTS...
+# expect PATTERN ARGS...: the program's last line must match
 expect() {
 	local want=$1 got
 	shift
@@ -34,7 +34,7 @@ expect() {
 	[[ $got == $want ]] || die "'$got', not '$want'"
 }
 
-# The language: what is wrong is refused, in words.
+# Syntax: invalid rules are refused with a message.
 for bad in 'add' 'add drop 101%' 'add drop 1% nth 3' 'add lose' 'add drop op NOSUCH' 'add delay' \
 	'add rate 5' 'add drop qp 0' 'add drop psn 9..5' 'add error WHAT' 'add drop dev nosuch' \
 	'add drop jitter 5us' 'add drop peer 1.2.3' 'del 99' 'freeze 1' 'up' 'seed x' 'nothing'; do
@@ -44,7 +44,7 @@ for bad in 'add' 'add drop 101%' 'add drop 1% nth 3' 'add lose' 'add drop op NOS
 done
 [ "$(fault list --json | grep -c '"id"')" = 0 ] || die "a refused rule is there"
 
-# Loss, and all the rest of what a network does, from a script.
+# Loss and everything else that a network does, from a script.
 for p in 1 5 20; do
 	cat >"$T/script" <<-EOF
 		# a bad network
@@ -63,7 +63,7 @@ for p in 1 5 20; do
 	clean
 done
 
-# Pattern rules act as often as they say; the program does not notice.
+# Pattern rules act as often as they say, and the program recovers.
 id=$(fault add drop nth 3 op READ_RESPONSE)
 expect 'done 30' 30 4000
 [ "$(acted "$id")" = 1 ] || die "nth 3: $(count "$id")"
@@ -83,7 +83,7 @@ expect 'done 9' 9 2500
 [ "$(acted "$id")" = 0 ] || die "size: $(count "$id")"
 clean
 
-# The same seed and traffic, the same decisions.
+# The same seed and the same traffic give the same decisions.
 for i in 1 2; do
 	fault seed 99
 	id=$(fault add drop 30% op WRITE_ONLY)
@@ -95,7 +95,7 @@ for i in 1 2; do
 done
 cmp -s "$T/same1" "$T/same2" || die "seed 99: $(cat "$T"/same?)"
 
-# Slow, but right.
+# Slow links, right bytes.
 fault add delay 300us jitter 100us >/dev/null
 expect 'done 30' 30 20000
 clean
@@ -104,7 +104,7 @@ expect 'done 30' 30 100000
 [ "$(acted "$id")" -gt 0 ] || die "rate"
 clean
 
-# Not ready: a storm that passes, and one that does not.
+# RNR NAKs that end after a while, and that do not end.
 id=$(fault add rnr times 5)
 expect 'done 9' 9 100
 [ "$(acted "$id")" = 5 ] || die "rnr: $(count "$id")"
@@ -113,7 +113,7 @@ fault add rnr >/dev/null
 expect 'RNR retry counter exceeded*' 9 100
 clean
 
-# Errors by order.
+# Forced errors.
 for e in 'REM_OP:remote operation error' 'REM_ACCESS:remote access error' \
 	'REM_INV_REQ:remote invalid request error' 'LOC_PROT:local protection error' \
 	'LOC_QP_OP:local QP operation error'; do
@@ -126,7 +126,7 @@ expect 'done 30' 30 500
 [ "$(acted "$id")" -gt 0 ] || die "PSN_SEQ"
 clean
 
-# start ARGS...: the program, waiting in the middle. Its pid is in $mid.
+# start ARGS...: starts the program, which pauses half-way; its pid in $mid
 start() {
 	rm -f "$T/go" "$T/mid"
 	mkfifo "$T/go"
@@ -143,7 +143,8 @@ finish() {
 	[[ $(tail -n 1 "$T/mid") == $1 ]] || die "'$(tail -n 1 "$T/mid")', not '$1'"
 }
 
-# A pulled cable: the port is down, a QP that sends fails; plugged in again all is as before.
+# A pulled cable: the port is down and a QP that sends fails; after plugging in it works as
+# before.
 start 20 4000
 fault down rxe_0 >/dev/null || die "down"
 in_ruse ibv_devinfo -d rxe_0 | grep -q PORT_DOWN || die "the port is up without its cable"
@@ -153,7 +154,7 @@ fault up rxe_0 >/dev/null || die "up"
 in_ruse ibv_devinfo -d rxe_0 | grep -q PORT_ACTIVE || die "the port stays down"
 expect 'done 9' 9 4000
 
-# A frozen process, for ever, and for a moment.
+# A frozen process, for ever and for a moment.
 start 20 4000
 fault freeze "$mid" >/dev/null || die "freeze"
 echo go >&7
@@ -162,11 +163,11 @@ clean
 start 20 4000
 fault freeze "$mid" >/dev/null || die "freeze"
 echo go >&7
-# On a busy machine it may have given up before that.
+# On a busy machine the QP may have failed before that.
 fault thaw "$mid" >/dev/null || wait_for 5 grep -qs 'retry counter exceeded' "$T/mid" || die "thaw"
 finish '@(done 20|transport retry counter exceeded*)'
 
-# Programs as they are, on a bad network; direct placement comes back afterwards.
+# Stock programs on a bad network; afterwards direct placement is used again.
 fault add drop 1% >/dev/null
 fault add reorder 2 1% >/dev/null
 port=$(free_port)

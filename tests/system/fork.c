@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Children of fork(): what the parent had open answers EIO in them, what they
- * open themselves works, nothing hangs or crashes, and the parent never notices.
- * Once the parent is dead they take over what it had open.
+ * Children of fork(): objects that the parent had open return EIO in the child, objects that the
+ * child opens itself work, and the parent is not affected. Once the parent is dead, the child
+ * takes over its open objects.
  *
  *   fork            every case, each in a process of its own
- *   fork NAME       one
+ *   fork NAME       one case
  */
 #include <errno.h>
 #include <pthread.h>
@@ -48,7 +48,7 @@ static void exchange(struct vctx *v, bool sender)
 	ibv_dereg_mr(mr);
 }
 
-/* Opens afresh, connects over the socket and exchanges both ways. */
+/* Opens the device again, connects over the socket and exchanges messages both ways. */
 static void talk(struct vctx *v, int sock, bool first)
 {
 	struct vdest mine = { 0 }, theirs;
@@ -81,7 +81,7 @@ static void want(const char *what, int got, int expected)
 		die("%s: %d (%s), expected %d", what, got, strerror(got), expected);
 }
 
-/* Everything that a child may try with its parent's objects. */
+/* Every operation that a child may try with its parent's objects. */
 static void use_inherited(struct vctx *v, bool post)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
@@ -101,8 +101,8 @@ static void use_inherited(struct vctx *v, bool post)
 		die("create_cq: %s", strerror(errno));
 	want("modify_qp", v_init(v->qp, 0), EIO);
 	/*
-	 * The queues are memory that both share, here as over the kernel's rxe: what a child
-	 * puts into those of a parent that goes on is the parent's work request.
+	 * The queues are memory shared by both, as with kernel rxe: a work request that the child
+	 * puts into a queue of the living parent becomes the parent's.
 	 */
 	if (post)
 		ibv_post_recv(v->qp, &rr, &badr);
@@ -112,7 +112,7 @@ static void use_inherited(struct vctx *v, bool post)
 		ibv_poll_cq(v->cq, 1, &wc);
 	if (!ibv_req_notify_cq(v->cq, 0))
 		die("req_notify_cq on the parent's CQ succeeded");
-	/* As in the kernel destroy of a lost device's objects: whatever it answers, it answers. */
+	/* As in the kernel for objects of a lost device: any result is allowed. */
 	ibv_destroy_qp(v->qp);
 	ibv_destroy_cq(v->cq);
 	ibv_dealloc_pd(v->pd);
@@ -134,7 +134,7 @@ static void before(void)
 	reap(pid);
 }
 
-/* The child lets go of what it inherited, opens for itself, and talks to its parent. */
+/* The child closes what it inherited, opens the device itself, and talks to its parent. */
 static void after(void)
 {
 	struct vctx v = { 0 }, w;
@@ -153,7 +153,7 @@ static void after(void)
 	talk(&w, sk[0], true);
 	v_close(&w);
 	reap(pid);
-	/* The parent's first context has not suffered. */
+	/* The parent's first context still works. */
 	want("parent's QP", v_init(v.qp, 0), 0);
 	v_close(&v);
 }
@@ -193,7 +193,9 @@ static void while_connected(void)
 	connected(false);
 }
 
-/* In a process of its own, which speaks with us over the socket: its end, or -1 in that process. */
+/*
+ * Forks; *sock is this process's end of a socket pair. Returns 0 in the parent, 1 in the child.
+ */
 static int apart(int *sock)
 {
 	int sk[2];
@@ -209,7 +211,7 @@ static int apart(int *sock)
 	return 1;
 }
 
-/* What v has open is made use of: connect, exchange both ways. */
+/* Uses the open objects of v: connects and exchanges messages both ways. */
 static void go_on(struct vctx *v, int sock, bool first)
 {
 	struct vdest mine = { 0 }, theirs;
@@ -220,7 +222,7 @@ static void go_on(struct vctx *v, int sock, bool first)
 	exchange(v, !first);
 }
 
-/* Until the parent is dead, however long the machine takes, it is EIO and nothing else. */
+/* EIO until the parent is dead, however long that takes; no other error is allowed. */
 static void wait_taken_over(struct vctx *v)
 {
 	struct ibv_device_attr da;
@@ -231,7 +233,7 @@ static void wait_taken_over(struct vctx *v)
 	want("query_device", ret, 0);
 }
 
-/* A completion channel made before tells of what is received afterwards. */
+/* A completion channel created before the fork reports receives after it. */
 static void channel(struct vctx *v)
 {
 	struct ibv_cq *cq;
@@ -274,7 +276,7 @@ static void daemonized(void (*away)(struct vctx *v))
 	if (v.qp->qp_num != qpn || mr->lkey != lkey)
 		die("other numbers");
 	want("dereg_mr", ibv_dereg_mr(mr), 0);
-	/* One made now beside those from before. */
+	/* A new QP next to the inherited one. */
 	old = v.qp;
 	qp = v_qp(&v);
 	if (!qp || qp->qp_num == qpn)
@@ -283,7 +285,7 @@ static void daemonized(void (*away)(struct vctx *v))
 	want("destroy_qp", ibv_destroy_qp(qp), 0);
 	v.qp = old;
 	v_close(&v);
-	/* Nobody can wait for us: that we came this far is said here. */
+	/* No process waits for this one: report success over the socket. */
 	v_sync(sock);
 	exit(0);
 }
@@ -303,7 +305,7 @@ static void away_twice(struct vctx *v)
 		_exit(0);
 }
 
-/* The parent outlives the child's first try: EIO, and it works later. */
+/* The parent outlives the child's first attempt: EIO first, success later. */
 static void away_late(struct vctx *v)
 {
 	struct ibv_device_attr da;
@@ -339,7 +341,7 @@ static void late_parent(void)
 	daemonized(away_late);
 }
 
-/* What was connected has lost its path: receives are flushed, and the QP serves again after RESET. */
+/* A connected QP has lost its path: receives are flushed, and the QP works again after RESET. */
 static void daemon_connected(void)
 {
 	struct vctx v, w;
@@ -408,7 +410,10 @@ static void *busy(void *arg)
 	return NULL;
 }
 
-/* The lock may be held by a thread that the child has not. libibverbs' own may be, too: raw commands only. */
+/*
+ * A thread that the child does not have may hold the engine lock, or a lock of libibverbs: raw
+ * commands only.
+ */
 static void under_load(void)
 {
 	struct vctx v = { 0 };

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# fork.c, and the same as Python programs do it: multiprocessing with pyverbs.
+# Runs fork.c, and the same with Python: multiprocessing with pyverbs.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
-# Two hosts, a and b: network namespaces with a veth between them. Source it
-# instead of lib.sh, then call `hosts`. Without root it all happens in a user
-# namespace of the test's own.
+# Two hosts, a and b: network namespaces connected by a veth. Source it instead of lib.sh, then
+# call `hosts`. Without root everything runs in a user namespace.
 if [ "$(id -u)" != 0 ] && [ -z "${HOSTS_UNSHARED:-}" ]; then
 	HOSTS_UNSHARED=1 exec unshare -Urn bash "$0" "$@"
 fi
@@ -14,14 +13,14 @@ RUSE_DIRS=("$T/a" "$T/b")
 declare -A HOST	# the process that keeps each namespace
 declare -A ADDR4=([a]=10.77.0.1 [b]=10.77.0.2) ADDR6=([a]=fd77::1 [b]=fd77::2)
 
-# on HOST CMD...: runs it there.
+# on HOST CMD...: runs CMD on the host
 on() {
 	local host=$1
 	shift
 	RUSE_DIR=$T/$host nsenter -t "${HOST[$host]}" -n -m -- "$@"
 }
 
-# ruse_on HOST CMD...: under the preload.
+# ruse_on HOST CMD...: the same under the preload
 ruse_on() {
 	local host=$1
 	shift
@@ -40,19 +39,20 @@ own_netns() {
 	[ "$(readlink "/proc/$1/ns/net")" != "$(readlink /proc/self/ns/net)" ]
 }
 
-# Links up, addresses usable.
+# carrier: are the links up and the addresses usable?
 carrier() {
 	on a ip -o link show va | grep -q 'state UP' &&
 		! on a ip -6 addr show | grep -q tentative &&
 		! on b ip -6 addr show | grep -q tentative
 }
 
-# hosts [MTU]: makes them. Devices are rxe_0 on va and vb; 4200 has room for path MTU 4096.
+# hosts [MTU]: creates the hosts, with rxe_0 on va and on vb; an MTU of 4200 has room for path MTU
+# 4096
 hosts() {
 	local mtu=${1:-4200} host
 	for host in a b; do
 		mkdir -m 700 "$T/$host"
-		# A /sys of its own: interfaces there are the namespace's.
+		# With a /sys of its own, which shows the namespace's interfaces.
 		unshare -nm sh -c 'mount -t sysfs none /sys; exec sleep infinity' &
 		HOST[$host]=$!
 		wait_for 5 own_netns "${HOST[$host]}" || die "no network namespace"
@@ -66,12 +66,12 @@ hosts() {
 	wait_for 5 carrier || die "the hosts do not see each other"
 }
 
-# Does somebody on the host listen on this TCP port?
+# listening_on HOST PORT: is there a listener on this TCP port?
 listening_on() {
 	on "$1" cat /proc/net/tcp /proc/net/tcp6 | grep -qE ":$(printf %04X "$2") 0+:0000 0A"
 }
 
-# gid HOST 4|6: index of the GID that is the host's address.
+# gid HOST 4|6: index of the GID that is the host's address
 gid() {
 	local want=::ffff:${ADDR4[$1]}
 	[ "$2" = 4 ] || want=${ADDR6[$1]}
@@ -79,7 +79,7 @@ gid() {
 		sed -n "s/.*GID\[ *\([0-9]*\)\]:[[:space:]]*$want,.*/\1/p" | head -n 1
 }
 
-# pair_on SERVER CLIENT PORT "SERVER COMMAND" "CLIENT COMMAND": as pair() of lib.sh, on two hosts.
+# pair_on SERVER CLIENT PORT "SERVER COMMAND" "CLIENT COMMAND": as pair() of lib.sh, on two hosts
 pair_on() {
 	local s=$1 c=$2 port=$3 limit=${PAIR_TIMEOUT:-60} server rc=0
 	# shellcheck disable=SC2086

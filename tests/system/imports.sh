@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The stock libraries and tools reach the kernel through libc's names. Each
-# name of theirs that takes a path, a descriptor or a signal must either be one
-# that libruse.so interposes, or stand below with the reason why it need not be.
+# The stock libraries and tools reach the kernel through libc functions. Each function they import
+# that takes a path, a descriptor or a signal must be interposed by libruse.so, or be listed below
+# with the reason why it need not be.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 command -v nm >/dev/null || skip "no nm"
 lib=$RUSE_BUILD/libruse.so
 
-# Real descriptors are behind all of ours, and the real calls do right on them.
+# Not needed: the descriptors of libruse are real ones, on which the real calls do the right
+# thing.
 not_needed="
 poll ppoll __poll_chk __ppoll_chk select pselect epoll_create epoll_create1 epoll_ctl epoll_wait
 mremap msync madvise eventfd pipe pipe2 socketpair accept accept4 listen shutdown
@@ -22,7 +23,7 @@ sigaltstack sigaddset sigdelset sigemptyset sigfillset sigismember siglongjmp __
 sigwait sigwaitinfo sigtimedwait signalfd raise kill pthread_kill
 "
 
-# Families of names; those that match are looked at.
+# Families of function names that are checked.
 families='^_*(f?re?open|f?open|openat|creat|fdopen|opendir|scandir|readdir|closedir|[fl]?x?stat|fx?statat'
 families+='|statx|access|f?accessat|euidaccess|eaccess|readlink|readlinkat|realpath|canonicalize_file_name'
 families+='|p?read|p?write|readv|writev|ioctl|fcntl|close|close_range|closefrom|dup[23]?|socket|bind'
@@ -39,7 +40,7 @@ names() { # names WHICH FILE
 names defined "$lib" >"$T/exported"
 [ -s "$T/exported" ] || die "libruse.so exports nothing"
 
-# Nothing but libc's names: a misspelt one would interpose nothing.
+# Only names that libc has: a misspelt function would interpose nothing.
 libc=$(ldd "$(command -v nm)" | awk '$1 ~ /^libc\.so/ { print $3 }')
 names defined "$libc" >"$T/libc"
 comm -23 "$T/exported" "$T/libc" >"$T/strange"

@@ -6,11 +6,10 @@
  *
  *   parent (lives)  == RC traffic both ways ==  child (killed after a random time)
  *
- * What the parent must see: sends towards the dead end in RETRY_EXC_ERR after
- * timeout and retries, everything behind is flushed, data received before is
- * right, and the device goes on working. In every third round the child has
- * forked a child of its own, which keeps all descriptors and lives on: that
- * must not hide the death.
+ * The parent's sends to the dead child must end in RETRY_EXC_ERR after timeout and retries, later
+ * WRs must be flushed, data received before must be right, and the device must still work. In
+ * every third round the child has forked a child of its own, which keeps all descriptors and
+ * lives on; this must not hide the death.
  */
 #include <errno.h>
 #include <poll.h>
@@ -33,7 +32,7 @@ struct end {
 	struct vdest mine, theirs;
 	uint8_t *buf;
 	struct ibv_mr *mr;
-	unsigned int sends, recvs;	/* posted and not completed */
+	unsigned int sends, recvs;	/* posted and not yet completed */
 };
 
 static void open_end(struct end *e, int sock)
@@ -87,7 +86,7 @@ static void child(int sock, bool grandchild)
 
 	open_end(&e, sock);
 	if (grandchild && !fork()) {
-		/* Outlives its parent, descriptors and all, until the test ends it through the pipe's end. */
+		/* Outlives its parent with all descriptors, until the test closes the socket. */
 		char c;
 
 		v_get(sock, &c, 1);
@@ -109,7 +108,7 @@ static void child(int sock, bool grandchild)
 	}
 }
 
-/* Traffic until the first error; then everything posted must come back flushed. */
+/* Traffic until the first error; then everything posted must complete as flushed. */
 static void survive(struct end *e, bool poll_only)
 {
 	struct ibv_wc wc = { 0 };
@@ -172,7 +171,7 @@ static void round_of_death(unsigned int i)
 	if (ibv_dereg_mr(e.mr))
 		die("dereg_mr");
 	v_close(&e.v);
-	close(sk[1]);	/* ends a grandchild */
+	close(sk[1]);	/* ends the grandchild, if any */
 	munmap(e.buf, SIZE);
 }
 
@@ -188,7 +187,9 @@ int main(int argc, char **argv)
 		pid_t pid = fork();
 		int st;
 
-		/* Each round in a process of its own: the parent never opened the device. */
+		/*
+		 * Each round runs in a process of its own, as this one must not open the device.
+		 */
 		if (!pid) {
 			srandom(seed + i);
 			round_of_death(i);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Deaths: of either side (kill.c), of rused under traffic, and what is left behind.
+# Deaths of either side (kill.c) and of rused under traffic, and what they leave behind.
 # KILL_ROUNDS=300 is the long form.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
@@ -21,7 +21,7 @@ PY
 wait_for 10 forgotten || { cat "$T/status" >&2; die "rused remembers the dead"; }
 note "rused has forgotten the dead"
 
-# kill -9 of rused under traffic: what is connected goes on, a new rused takes over.
+# kill -9 of rused under traffic: connections continue, and a new rused takes over.
 VERIFY_MAX=33554432 in_ruse "$RUSE_TESTBIN/verify" >"$T/traffic" 2>&1 &
 traffic=$!
 sleep 0.3
@@ -35,7 +35,8 @@ wait $traffic || { cat "$T/traffic" >&2; die "traffic did not survive rused"; }
 note "rused killed $kills times: $(cat "$T/traffic")"
 in_ruse ibv_devices | grep -q rxe_0 || die "no new rused"
 
-# Commands while there is no rused, or a new one: errors or success, never a hang (restart.c).
+# Commands while there is no rused, or a new one: they fail or succeed, but do not hang
+# (restart.c).
 in_ruse "$RUSE_TESTBIN/restart" "$T/enough" &
 restart=$!
 kills=0
@@ -47,7 +48,7 @@ touch "$T/enough"
 wait $restart || die "commands while rused was killed $kills times"
 note "rused killed $kills times"
 
-# When rused goes, the run directory is empty.
+# After rused has ended the run directory is empty.
 "$RUSE_BUILD/ruse" stop >/dev/null || die "ruse stop"
 gone() { ! rused_pid >/dev/null; }
 wait_for 5 gone || die "rused does not stop"

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * last-ack return|_exit PORT    answers each message at once, but ends with the last one's completion
- * last-ack ask PORT SERVER      sends; its last message must be acknowledged, too
+ * The acknowledgement of a program's last message.
  *
- * Who always answers at once has its acknowledgements ride with the answers: the last one has
- * none to ride with, and its program is gone. It must not be asked for twice, for it cannot answer.
+ * last-ack return|_exit PORT    answers each message at once, but ends when the last one arrives
+ * last-ack ask PORT SERVER      sends; its last message must be acknowledged as well
+ *
+ * A program that always answers at once has its ACKs piggybacked on the answers. The last message
+ * gets no answer, and the program has ended: its ACK must be sent before, as a repeated message
+ * could not be answered.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +23,7 @@ static void post_recvs(void)
 {
 	static struct ibv_recv_wr wr, *bad;
 
-	/* Without payload: no memory is needed. */
+	/* Without payload no memory is needed. */
 	for (int i = 0; i < MESSAGES; i++)
 		if (ibv_post_recv(v.qp, &wr, &bad))
 			die("post_recv");
@@ -34,7 +37,10 @@ static void post_send(void)
 		die("post_send");
 }
 
-/* The next completion of a receive, or of a send; the others are counted. */
+/*
+ * Waits for the next completion of a receive or of a send; completions of the other kind are
+ * counted.
+ */
 static void wait_for(enum ibv_wc_opcode opcode, const char *what)
 {
 	static int ahead[2];	/* of sends, of receives */
@@ -80,7 +86,7 @@ int main(int argc, char **argv)
 		die("last-ack return|_exit PORT | ask PORT SERVER");
 	cfg.max_wr = MESSAGES;
 	cfg.cqe = 2 * MESSAGES;
-	/* Nothing is sent twice: 17 s, and then it has failed. */
+	/* An ACK timeout of 17 s without retries: a lost ACK fails the QP. */
 	cfg.timeout = 22;
 	cfg.retry = 0;
 	v_open(&v, &cfg);

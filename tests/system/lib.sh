@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
-# For the system tests: source it first. It gives the test
+# Functions for the system tests; source it first. It sets
 #
 #   RUSE_BUILD   the build tree (default: ./build)
 #   RUSE_TESTBIN its tests/system
-#   RUSE_DIR     a run directory of its own, so a rused of its own
-#   T            a directory for its files
+#   RUSE_DIR     a new run directory, and so a rused of its own
+#   T            a directory for the test's files
 #
-# and takes all of that away at the end. A test ends with status 0, or dies.
+# and removes all of that at the end. A test ends with status 0 or calls die or skip.
 set -u
 
 RUSE_BUILD=${RUSE_BUILD:-$PWD/build}
@@ -21,7 +21,7 @@ note() { echo "# $*"; }
 die() { echo "FAIL: $*" >&2; exit 1; }
 skip() { echo "SKIP: $*"; exit 77; }
 
-# Is there a rused of this test? Prints its pid.
+# rused_pid: prints the pid of this test's rused; fails if there is none
 rused_pid() {
 	local p
 	for p in /proc/[0-9]*; do
@@ -34,7 +34,7 @@ rused_pid() {
 	return 1
 }
 
-# wait_for SECONDS CMD...: until CMD succeeds.
+# wait_for SECONDS CMD...: repeats CMD until it succeeds
 wait_for() {
 	local tries=$(($1 * 20))
 	shift
@@ -44,7 +44,7 @@ wait_for() {
 	done
 }
 
-# tree PID...: these and what runs below them.
+# tree PID...: prints these processes and their descendants
 tree() {
 	cat /proc/[0-9]*/stat 2>/dev/null | awk -v roots="$*" '
 		BEGIN { n = split(roots, r); for (i = 1; i <= n; i++) found[r[i]] = 1 }
@@ -61,8 +61,8 @@ tree() {
 		}' | sort
 }
 
-# kill_tree PID...: kills them all; a command does not outlive the `timeout` that runs it.
-# They are stopped first: nobody has a child that was not seen.
+# kill_tree PID...: kills these processes and their descendants (a command would survive the
+# `timeout` that runs it). All are stopped first, so that no new child is missed.
 kill_tree() {
 	local pids="" now
 	while [ $# -gt 0 ]; do
@@ -88,7 +88,7 @@ cleanup() {
 		done
 		reports+=("$RUSE_DIR/rused.crash")
 	done
-	# Whatever the test has seen of it: a rused that crashed is a failure, and a sanitizer's report.
+	# A crash of rused or a sanitizer's report fails the test in any case.
 	for report in "${reports[@]}" "$T"/sanitizer.*; do
 		[ -s "$report" ] || continue
 		cat "$report" >&2
@@ -104,14 +104,14 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 1' INT TERM
 
-# A sanitized libruse.so needs the sanitizer's library before it.
+# The library of the sanitizer that libruse.so was built with; it must be preloaded first.
 sanitizers() {
 	ldd "$RUSE_BUILD/libruse.so" 2>/dev/null | awk '$1 ~ /^lib(asan|tsan)/ { printf "%s:", $3 }'
 }
 PRELOAD=$(sanitizers)$RUSE_BUILD/libruse.so
-# Faults are the engine's and the program's, and ThreadSanitizer would come to
-# our sigaction() before it is ready; a child may start threads after a fork.
-# Reports go to files, for rused has no stderr and some programs' is read by nobody.
+# The sanitizers must not handle faults: the engine and the programs do, and ThreadSanitizer would
+# call the interposed sigaction() before it is initialised; a child may start threads after
+# fork(). Reports go to files, as rused has no stderr and that of some programs is not read.
 SUPPRESSIONS=$(realpath "${BASH_SOURCE%/*}/..")
 SANITIZER_OPTIONS=(
 	ASAN_OPTIONS="detect_leaks=0:handle_segv=0:handle_sigbus=0:log_path=$T/sanitizer\
@@ -121,12 +121,12 @@ SANITIZER_OPTIONS=(
 :suppressions=$SUPPRESSIONS/tsan.supp:${TSAN_OPTIONS:-}"
 )
 
-# in_ruse CMD...: under the preload, as `ruse run` does it.
+# in_ruse CMD...: runs CMD under the preload, as `ruse run` does
 in_ruse() {
 	env "${SANITIZER_OPTIONS[@]}" LD_PRELOAD="$PRELOAD" "$@"
 }
 
-# A TCP port that nobody listens on, below the range of automatic ones.
+# free_port: prints a TCP port without a listener, below the ephemeral range
 free_port() {
 	local port
 	while :; do
@@ -136,14 +136,14 @@ free_port() {
 	echo "$port"
 }
 
-# listening PORT: does somebody listen on it?
+# listening PORT: is there a listener on the TCP port?
 listening() {
 	grep -qE ":$(printf %04X "$1") 0+:0000 0A" /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }
 
-# pair PORT SERVER CLIENT: two command lines under ruse, the client as soon as
-# the server listens on PORT. Output in $T/server.out and $T/client.out. Both must
-# end with 0 within PAIR_TIMEOUT seconds (60).
+# pair PORT SERVER CLIENT: runs two command lines under ruse, the client as soon as the server
+# listens on PORT. Output in $T/server.out and $T/client.out. Both must end with 0 within
+# PAIR_TIMEOUT seconds (60).
 pair() {
 	local port=$1 limit=${PAIR_TIMEOUT:-60} server rc=0
 	in_ruse timeout "$limit" bash -c "exec $2" >"$T/server.out" 2>&1 &
