@@ -3,7 +3,7 @@
 # Compares the diagnostics on a fabric of rused with the same tools, the same opensm and the same
 # topology on ibsim:
 #
-#   fabric-ibsim.sh FABRIC...	words of `ruse fabric up`; FABRIC_LONG: many fabrics, all their nodes
+#   fabric-ibsim.sh FABRIC...  words of `ruse fabric up`; FABRIC_LONG: many fabrics, all nodes
 #
 # Not compared:
 # - ibsim's umad has no RMPP: its tools see only the first packet of a long answer of the SA. Such

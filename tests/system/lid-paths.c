@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ports with several LIDs (LMC): `lid-paths PORT` on one host, `lid-paths PORT SERVER`
- * on another. A datagram goes from each LID of the client's port to each of the server's, whose
- * completions must name both; then an RC message along the last pair of them.
+ * Ports with several LIDs (LMC): `lid-paths PORT` on one host, `lid-paths PORT SERVER` on
+ * another. A datagram goes from each LID of the client's port to each LID of the server's port,
+ * whose completions must show both; then an RC message goes along the last pair of LIDs.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A verifying transfer, and somebody who disturbs it.
+ * A verified transfer while a third process sends malformed packets.
  *
  *   malformed recv PORT		host b: an RC QP, a UD QP, and memory with guards
- *   malformed send PORT SERVER		host a: WRITE, SEND, READ and FETCH_ADD, each looked
- *					at, until SIGTERM
+ *   malformed send PORT SERVER		host a: WRITE, SEND, READ and FETCH_ADD, each
+ * 					checked, until SIGTERM
  *   malformed flood FROM TO RC-QPN UD-QPN PSN COUNT SEED RATE CORPUS
- *					not under ruse: COUNT datagrams, RATE a second
+ * 					not under ruse: COUNT datagrams, RATE per second
  *
- * recv says "rc QPN ud QPN psn PSN" when the transfer runs, "rounds N" at the end:
- * then nothing but its own area was written, and the UD QP has heard nothing.
+ * recv prints "rc QPN ud QPN psn PSN" when the transfer runs and "rounds N" at the end, provided
+ * that nothing was written outside of its area and the UD QP has received nothing.
  *
- * The flood's datagrams come from the peer's address, half of them with a right
- * ICRC, to the RC QP, to the UD QP and to QP numbers that nobody has. Who
- * knows QP number, PSN and key of a connection can write its memory: that is
- * RoCE. So what has a right ICRC and the RC QP's number keeps off the PSNs that
- * the transfer uses, 12 million from PSN on. CORPUS: recorded datagrams, each behind
+ * The flood's datagrams have the peer's source address, half of them a right ICRC, and go to the
+ * RC QP, to the UD QP and to unused QP numbers. In RoCE a sender that knows QP number, PSN and
+ * key of a connection can write its memory; so datagrams to the RC QP with a right ICRC avoid the
+ * PSNs that the transfer uses (12 million from PSN on). CORPUS: recorded datagrams, each after
  * its length in two bytes.
  */
 #include <arpa/inet.h>
@@ -37,7 +36,7 @@
 #include "wire/ipudp.h"
 
 #define AREA 65536u	/* bytes that the sender may change */
-#define GUARD (1u << 20)	/* before and behind them */
+#define GUARD (1u << 20)	/* before and after the area */
 #define ALL (AREA + 2 * GUARD)
 #define CANARY 0xa5
 #define USED_PSNS (12u << 20)
@@ -55,7 +54,9 @@ static void region(void)
 	if (mem == MAP_FAILED)
 		die("mmap: %m");
 	memset(mem, CANARY, ALL);
-	/* The guards are registered, too: a stray packet with the right key could write them. */
+	/*
+	 * The guards are registered as well: a stray packet with the right key could write them.
+	 */
 	mr = ibv_reg_mr(v.pd, mem, ALL, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
 			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
 	if (!mr)
@@ -71,7 +72,7 @@ static void guards(void)
 			die("a guard was written at %u", i);
 }
 
-/* A UD QP with receives and a Q_Key that nobody knows. */
+/* A UD QP with receives and a Q_Key that the flood does not know. */
 static struct ibv_qp *ud_qp(struct ibv_cq *cq)
 {
 	static uint8_t buf[16][4096 + 40];
@@ -109,13 +110,13 @@ static void post_recv(void)
 		die("post_recv: %m");
 }
 
-/* The round's bytes: all of the area but the last eight, where the counter is. */
+/* Bytes of this round: up to all of the area except the last eight, which hold the counter. */
 static uint32_t round_len(uint32_t round)
 {
 	return 1 + round * 7919 % (AREA - 8);
 }
 
-/* Each immediate says that a round's bytes are there; 0xffffffff is the end. */
+/* Each immediate says that a round's bytes have arrived; 0xffffffff ends the transfer. */
 static void receiver(void)
 {
 	struct ibv_cq *ud_cq = ibv_create_cq(v.ctx, 32, NULL, NULL, 0);
@@ -195,7 +196,7 @@ static void sender(void)
 
 		fill(mem + GUARD, len, round);
 		request(IBV_WR_RDMA_WRITE_WITH_IMM, 0, len, round);
-		/* Not before it has looked. */
+		/* Wait until the receiver has checked the round. */
 		v_get(v.sock, &n, sizeof(n));
 		if (n != round)
 			die("acknowledged %u instead of %u", n, round);
@@ -257,34 +258,34 @@ static uint32_t recorded(struct flood *f, uint8_t *p)
 	return len;
 }
 
-/* One datagram's bytes, ICRC included; returns their number, 0 up to MAX_DATAGRAM. */
+/* Creates a datagram, ICRC included; returns its length, 0 to MAX_DATAGRAM. */
 static uint32_t make(struct flood *f, uint8_t *p)
 {
 	struct prng *r = &f->rng;
 	uint32_t len;
 
 	switch (prng_below(r, 4)) {
-	case 0:	/* random */
+	case 0:	/* random bytes */
 		len = prng_below(r, prng_below(r, 4) ? 100 : MAX_DATAGRAM);
 		for (uint32_t i = 0; i < len; i++)
 			p[i] = (uint8_t)prng_u64(r);
 		return len;
-	case 1:	/* cut short, or with something behind */
+	case 1:	/* truncated or extended */
 		len = recorded(f, p);
 		return prng_below(r, 4) ? prng_below(r, len + 1) :
 					  (uint32_t)(len + prng_below(r, MAX_DATAGRAM - len + 1));
-	case 2:	/* wrong bits, most of them in the headers */
+	case 2:	/* flipped bits, most of them in the headers */
 		len = recorded(f, p);
 		for (uint32_t n = 1 + prng_below(r, 8); n; n--)
 			p[prng_below(r, prng_below(r, 3) && len > 28 ? 28 : len)] ^=
 				(uint8_t)(1u << prng_below(r, 8));
 		return len;
-	default: /* as it was */
+	default: /* unchanged */
 		return recorded(f, p);
 	}
 }
 
-/* Somebody to send it to, PSNs that are not the transfer's, and the ICRC. */
+/* Fills in a destination QP, a PSN that the transfer does not use, and an ICRC. */
 static void address(struct flood *f, uint8_t *p, uint32_t len)
 {
 	struct prng *r = &f->rng;
@@ -305,7 +306,7 @@ static void address(struct flood *f, uint8_t *p, uint32_t len)
 	psn = f->psn + USED_PSNS + prng_below(r, (1u << 24) - USED_PSNS);
 	put_be24(p + 5, qpn);
 	put_be24(p + 9, psn & 0xffffff);
-	/* P_Key and version are mostly right, or nothing gets far. */
+	/* P_Key and version are usually right; otherwise the packet would be dropped early. */
 	if (prng_below(r, 4)) {
 		p[1] &= 0xf0;
 		p[2] = p[3] = 0xff;
@@ -324,7 +325,7 @@ static void flood_open(struct flood *f, const char *from, const char *to)
 
 	f->to = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(ROCE_PORT) };
 	f->fd = socket(AF_INET, SOCK_DGRAM, 0);
-	/* Unconnected and never fragmented: the id is 0, and the ICRC can be right. */
+	/* Unconnected and with DF set, so that the IP id is 0 and the ICRC can be right. */
 	if (inet_pton(AF_INET, from, &me.sin_addr) != 1 ||
 	    inet_pton(AF_INET, to, &f->to.sin_addr) != 1 || f->fd < 0 ||
 	    setsockopt(f->fd, IPPROTO_IP, IP_MTU_DISCOVER, &pmtu, sizeof(pmtu)) ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Multicast between hosts: `mcast MGID GID-INDEX recv N` attaches two QPs, says
- * "ready" and takes N datagrams on each; `send N` sends them. Their bytes and
- * the GRHs are looked at.
+ * Multicast between hosts: `mcast MGID GID-INDEX recv N` attaches two QPs, prints "ready" and
+ * receives N datagrams on each; `send N` sends them. Payload and GRH of each datagram are
+ * checked.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define LEN 1000u
 #define GRH 40u
 #define SLOT 2048u
-#define DEPTH 128u	/* more than are sent: a receiver that waits for its turn loses none */
+#define DEPTH 128u	/* more than are sent: a receiver without CPU time loses none */
 
 static struct vctx v;
 static uint8_t *buf;
@@ -33,7 +33,7 @@ static void post_recv(struct ibv_qp *qp, uint32_t slot)
 		die("post_recv: %m");
 }
 
-/* In any order: a host with several CPUs may change it. */
+/* Checks a datagram. Any order is allowed: a host with several CPUs may reorder them. */
 static void look(const struct ibv_wc *wc, bool *seen, uint32_t n)
 {
 	const uint8_t *at = buf + wc->wr_id * SLOT;
@@ -50,7 +50,7 @@ static void look(const struct ibv_wc *wc, bool *seen, uint32_t n)
 	check(at + GRH + sizeof(index), LEN - sizeof(index), index + 1, "datagram");
 }
 
-/* What has not come to one of the QPs, when no more comes. */
+/* Prints the datagrams that a QP has not received. */
 static void report(const bool *seen, int which, uint32_t n)
 {
 	fprintf(stderr, "QP %d has not:", which);

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
-# A network of the test's own: source it before anything else. UDP port 4791, and
-# with it multicast between processes, is not taken by a test beside it then. One
-# interface, r0, has the addresses; without root it is in a user namespace.
+# A network namespace for a test; source it before anything else. UDP port 4791, and with it
+# multicast between processes, is then not used by another test. One interface, r0, has the
+# addresses. Without root it is in a user namespace.
 if [ -z "${OWN_NET:-}" ]; then
 	OWN_NET_FLAGS=-n
 	[ "$(id -u)" = 0 ] || OWN_NET_FLAGS=-Urn

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Programs that close what they do not know, as daemons do: everything around
- * the descriptors that libibverbs shows must be free to go, and the device
- * goes on working: traffic on the old connection, and a new one, which needs
- * whatever the kernel side has open. A program that is exec'ed gets nothing.
+ * Programs that close all descriptors they do not know, as daemons do: closing must succeed for
+ * every descriptor other than those of libibverbs. The device must still work: messages on the
+ * old connection, and on a new one, which needs everything that the engine has open. An exec'ed
+ * program must inherit nothing.
  *
  *   ownfds HOW      loop, range, from, cloexec
  */
@@ -60,7 +60,9 @@ static void close_unknown(void)
 	close_piece(first, MAX_FD - 1);
 }
 
-/* What a program does that is about to become a daemon: no number can be had, ours neither. */
+/*
+ * Actions of a program that becomes a daemon: none of them may reach a descriptor of the engine.
+ */
 static void poke(void)
 {
 	int fd = open("/dev/null", O_RDWR), before = 0, after = 0;
@@ -74,7 +76,10 @@ static void poke(void)
 		if (read(i, &c, 1) != -1 || errno != EBADF || dup(i) != -1 || errno != EBADF ||
 		    write(i, &c, 1) != -1 || errno != EBADF || close(i) != -1 || errno != EBADF)
 			die("descriptor %d is there and is not", i);
-		/* Where one of ours lies the number is busy, everywhere else it is free. */
+		/*
+		 * dup2() onto a descriptor of the engine fails with EBUSY, onto any other it
+		 * works.
+		 */
 		if (dup2(fd, i) == i)
 			close(i);
 		else if (errno != EBUSY && i < sysconf(_SC_OPEN_MAX))
@@ -87,7 +92,7 @@ static void poke(void)
 	close(fd);
 }
 
-/* Nothing of ours may reach another program. */
+/* No descriptor of the engine may reach an exec'ed program. */
 static void exec_child(int limit)
 {
 	char n[16];
@@ -136,7 +141,7 @@ static void traffic(struct vctx *v, bool sender, int rounds)
 		v_sync(v->sock);
 		if (sender && ibv_post_send(v->qp, &sr, &bads))
 			die("post_send");
-		/* Asleep in the kernel, so that the peer must wake us. */
+		/* The peer sleeps in the kernel by then and must be woken. */
 		usleep(1000);
 		if (v_wait(v->cq, &wc, 20) != IBV_WC_SUCCESS)
 			die("%s: %s", sender ? "send" : "receive", ibv_wc_status_str(wc.status));
@@ -167,7 +172,7 @@ static void side(int sock, bool sender)
 	keep_fd(sock);
 	poke();
 	if (!strcmp(how, "cloexec")) {
-		/* Of the program's own only the socket is not close-on-exec. */
+		/* Of the program's descriptors only the socket is not close-on-exec. */
 		exec_child(1);
 		if (close_range(3, ~0u, CLOSE_RANGE_CLOEXEC))
 			die("close_range: %s", strerror(errno));
@@ -176,7 +181,7 @@ static void side(int sock, bool sender)
 		close_unknown();
 	}
 	traffic(&v, sender, 3);
-	/* A second connection: rused is asked who the peer is. */
+	/* A second connection: rused is asked for the peer. */
 	if (ibv_destroy_qp(v.qp))
 		die("destroy_qp");
 	v.qp = v_qp(&v);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# perftest's RC tools, stock: every size, both ways, by events, many QPs.
+# Stock perftest with RC: every size, both directions, with events, with many QPs.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 export PAIR_TIMEOUT=120
@@ -24,8 +24,8 @@ done
 one ib_send_bw -e -s 4096 -n 1000
 one ib_read_bw -e -s 4096 -n 1000
 one ib_send_bw -e -q 8 -s 2048 -n 500
-# On one QP: with several it leaves completions in the CQ (it polls one QP's --rx-depth for all of
-# them), arms it and waits for an event that has been.
+# With one QP only: with several, perftest leaves completions in the CQ (it polls as many as one
+# QP's --rx-depth), arms the CQ and waits for an event that has already occurred.
 one ib_send_bw -b -e -s 2048 -n 500
 for tool in ib_send_lat ib_write_lat ib_read_lat; do
 	one $tool -a -n 200

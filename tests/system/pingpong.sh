@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# ibv_rc_pingpong, stock, in two processes over every link.
+# Stock ibv_rc_pingpong between two processes over every link.
 #
 #   server  <-- TCP: addresses -->  client
 #           <==  RC over shm   ==>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Event files through read(2): what a thread that waits for an event may
- * expect of the descriptor while none comes, and that it can be got out of it.
+ * Event files through read(2): the behaviour of the descriptor while no event comes, and how a
+ * waiting thread can be interrupted: cancellation, signals with and without SA_RESTART.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -82,7 +82,7 @@ static void dups_and_closes(void)
 	CHECK(d >= 0 && close(comp_fd) == 0);
 	CHECK(write(d, buf, 8) == -1 && errno == EINVAL);
 	CHECK(close(dev) == 0);
-	/* Event files outlive the device's own descriptor. */
+	/* Event files stay open when the device's descriptor is closed. */
 	CHECK(write(async_fd, buf, 8) == -1 && errno == EINVAL);
 	CHECK(close(d) == 0 && close(async_fd) == 0);
 	CHECK(read(d, buf, 8) == -1 && errno == EBADF);
@@ -97,7 +97,7 @@ static void *wait_for_event(void *fd)
 	return NULL;
 }
 
-/* Blocked in the kernel: what the state of its thread says. */
+/* Waits until the other thread is blocked in the kernel, as its state in /proc shows. */
 static void until_asleep(void)
 {
 	char path[64], state = 0;
@@ -147,7 +147,7 @@ static volatile sig_atomic_t alarms;
 
 static void on_alarm(int sig)
 {
-	/* The second one ends a wait that was restarted. */
+	/* The second alarm ends a wait that was restarted. */
 	if (++alarms == 2)
 		_exit(0);
 	alarm(1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A device's descriptor behaves as a descriptor does: what stat says of it,
- * dup, every way to close it, and children. That a file was released shows in
- * the number of descriptors of the process: the engine gives its own back.
+ * The device's descriptor behaves like any descriptor: stat, open flags, dup, every way to close
+ * it, vfork, posix_spawn, fork and clone. That a file was released is seen from the number of
+ * descriptors in the process, as the engine then closes its own.
  */
 #include <poll.h>
 #include <sched.h>
@@ -17,7 +17,7 @@
 
 extern char **environ;
 
-/* The first open attaches: thread, sockets and pages that stay. */
+/* The first open attaches to rused: a thread, sockets and pages that stay. */
 static int warmed_up(void)
 {
 	close(open_device());
@@ -130,7 +130,7 @@ static void dup2_replaces(void)
 	CHECK(write(fd, "abc", 3) == 3);
 	CHECK(close(fd) == 0 && close(null) == 0);
 	CHECK(count_fds() == before);
-	/* The other way round: ours onto a plain one. */
+	/* The other way round: the device's descriptor onto a plain one. */
 	null = open("/dev/null", O_RDWR);
 	fd = open_device();
 	CHECK(dup2(fd, null) == null && is_device(null));
@@ -156,7 +156,7 @@ static void ranges(void)
 	CHECK(count_fds() == before);
 }
 
-/* By a call that we do not see; the number comes back for something else. */
+/* Closed by a system call that libruse does not see; the number is then used for another file. */
 static void closed_behind_our_back(void)
 {
 	int before = warmed_up(), fd = open_device(), null;
@@ -205,7 +205,7 @@ static void vfork_child_dups(void)
 		_exit(0);
 	}
 	CHECK(waitpid(pid, &st, 0) == pid && st == 0);
-	/* In the parent the numbers mean nothing. */
+	/* In the parent these numbers are not open. */
 	CHECK(write(400, "", 1) == -1 && errno == EBADF);
 	CHECK(write(401, "", 1) == -1 && errno == EBADF);
 	CHECK(is_device(fd));
@@ -224,9 +224,9 @@ static void spawned(void)
 #define NOT_WHOLE 2
 
 /*
- * There is nothing in it: the child's is its own; it may close it, and the parent's is untouched.
- * False: a child that came without a word had the engine as another thread was changing it, and
- * then nothing of it can be taken over.
+ * A context without objects is opened anew in the child, which may close it; the parent's is not
+ * affected. False: clone() without atfork handlers may copy the engine while another thread
+ * changes it, and then the child cannot take over anything.
  */
 static bool child_of(pid_t pid, int fd, bool forked)
 {
@@ -256,7 +256,7 @@ static void forked_child(void)
 	CHECK(close(fd) == 0 && count_fds() == before);
 }
 
-/* No atfork handler runs for this one. */
+/* clone() runs no atfork handlers. */
 static void cloned_child(void)
 {
 	int fd = open_device(), tries = 0;

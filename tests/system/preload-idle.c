@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the preload costs a program that has nothing to do with RDMA, and that
- * uses the interposed names for its own files: no thread, no descriptor, no
- * memory of malloc's, no fork handler, no signal handler, no rused. Numbers are compared
- * with those of the same program without the preload.
+ * Cost of the preload for a program that does not use RDMA but uses the interposed functions for
+ * its own files: no thread, no descriptor, no allocation, no fork handler, no signal handler, no
+ * rused. The numbers are compared with those of the same program without the preload.
  */
 #include <dirent.h>
 #include <malloc.h>
@@ -31,7 +30,9 @@ static int count(const char *dir)
 	return n;
 }
 
-/* Anonymous mappings and memfds; those of libraries, libruse.so's own among them, have a path. */
+/*
+ * Counts anonymous mappings and memfds; mappings of libraries, including libruse.so, have a path.
+ */
 static int count_maps(void)
 {
 	static char buf[1 << 16];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* An RDMA netlink socket looks like one: addresses, options, and answers from port 0. */
+/*
+ * An RDMA netlink socket behaves like the kernel's: addresses, options, answers from port 0,
+ * dumps, MSG_PEEK and truncation; sockets of other families are real ones.
+ */
 #include <linux/netlink.h>
 #include <poll.h>
 #include <rdma/rdma_netlink.h>
@@ -71,7 +74,7 @@ static void send_dump(int fd, struct sockaddr_nl *to)
 	      sizeof(h));
 }
 
-/* Reads the dump to its end; every message from the kernel, in answer to ours. */
+/* Reads the dump to its end; every message must come from the kernel and answer our request. */
 static void read_dump(int fd)
 {
 	char buf[16384];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who gets a SIGSEGV: the engine its own faults, the program all others, with
- * the flags and masks it asked for, and never the one who cannot stand it.
+ * Delivery of SIGSEGV and SIGBUS: the engine handles its own faults, the program gets all others
+ * with the flags and the mask that it asked for, also with blocked signals, on alternate stacks
+ * and in nested handlers. A fault that no handler takes kills the process.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -236,7 +237,7 @@ static int recurse(volatile char *p)
 	volatile char big[16 << 10];
 
 	big[0] = *p;
-	/* Never true; the compiler cannot know. */
+	/* Never true, but the compiler cannot know that. */
 	if (!page)
 		return 0;
 	return recurse(big) + big[1];

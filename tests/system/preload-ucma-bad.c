@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Bad input to /dev/infiniband/rdma_cm, each command: short, long, no room for
- * the answer, bad pointers, ids that are not there or another's, wrong state.
- * After each the file must still work.
+ * Bad input to /dev/infiniband/rdma_cm, for each command: short, long, no room for the answer,
+ * bad pointers, unknown ids, ids of another file, wrong state. After each case the file must
+ * still work.
  */
 #include "ucma.h"
 
 #define PORT 7002
 #define NOBODY 0x00654321u
 
-/* Every command, with the bytes its payload and its answer have, and where in it the id is. */
+/*
+ * Each command: sizes of payload and answer, offsets of id and response address in the payload.
+ */
 static const struct row {
 	const char *name;
 	uint32_t cmd;
 	uint16_t in, out;
-	int16_t id;		/* -1 = none */
-	int16_t response;	/* -1 = none */
+	int16_t id;		/* -1: none */
+	int16_t response;	/* -1: none */
 } rows[] = {
 #define R(c, t, out, id, resp)                                                                   \
 	{ #c, RDMA_USER_CM_CMD_##c, sizeof(struct rdma_ucm_##t), out, id, resp }
@@ -49,7 +51,7 @@ static const struct row {
 
 static uint8_t payload[512], answer[512];
 
-/* A payload that is right in its form: the id, a response, an address of the host. */
+/* A payload that is valid in form: the id, a response address, an address of the host. */
 static void fill(const struct row *r, uint32_t id)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(PORT),
@@ -122,7 +124,7 @@ static void headers(void)
 	works(fd);
 }
 
-/* A command may come in a write that is longer: the header says what counts. */
+/* The write may be longer than the command: the header's length counts. */
 static void longer(void)
 {
 	static struct {
@@ -163,7 +165,10 @@ static void no_room(void)
 	for (size_t i = 0; i < ROWS; i++) {
 		int ret;
 
-		/* MIGRATE_ID asks for the other file first, and then writes its answer wherever. */
+		/*
+		 * MIGRATE_ID looks up the other file first, and does not check the room for its
+		 * answer.
+		 */
 		if (!rows[i].out || rows[i].cmd == RDMA_USER_CM_CMD_MIGRATE_ID)
 			continue;
 		fill(&rows[i], id);
@@ -192,7 +197,10 @@ static void no_such_id(void)
 		ret = run(fd, &rows[i], rows[i].in, rows[i].out);
 		if (ret != -ENOENT)
 			printf("%s: %d\n", rows[i].name, ret);
-		/* MIGRATE_ID asks for the other file first, and 0 is none; JOIN for the flags of the group. */
+		/*
+		 * MIGRATE_ID looks up the other file first (fd 0 is none), JOIN checks the flags
+		 * first.
+		 */
 		CHECK(ret == -ENOENT || (rows[i].cmd == RDMA_USER_CM_CMD_MIGRATE_ID && ret < 0));
 	}
 	works(fd);
@@ -219,7 +227,7 @@ static void of_another_file(void)
 	works(fd);
 }
 
-/* What needs a device, a route, a connection, on an id that has nothing yet. */
+/* Commands that need a device, a route or a connection, on a new id. */
 static void wrong_state(void)
 {
 	static const uint32_t cmds[] = {
@@ -261,7 +269,7 @@ static void bad_pointers(void)
 		memcpy(payload + rows[i].response, &bad, sizeof(bad));
 		CHECK(run(fd, &rows[i], rows[i].in, rows[i].out) < 0);
 	}
-	/* The event is still there. */
+	/* The event is still pending. */
 	for (int tries = 0; get_event(fd, &ev) == -EAGAIN; tries++) {
 		CHECK(tries < 500);
 		usleep(10000);
@@ -311,7 +319,7 @@ static void migrate(void)
 	while (!readable(fd))
 		usleep(1000);
 	CHECK(COMMAND(other, RDMA_USER_CM_CMD_MIGRATE_ID, m, 4) == 0);
-	/* Its event has gone with it. */
+	/* Its event has moved with it. */
 	CHECK(!readable(fd) && readable(other));
 	CHECK(get_event(other, &ev) == 0 && ev.id == m.id && ev.event == 0 && !readable(other));
 	CHECK(destroy_id(fd, m.id) == -EINVAL && destroy_id(other, m.id) == 0);

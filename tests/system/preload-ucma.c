@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* /dev/infiniband/rdma_cm looks like the character device and lives like one: poll, dup, fork, exec, close. */
+/*
+ * /dev/infiniband/rdma_cm looks and behaves like the character device: sysfs, poll, blocking
+ * reads, signals, dup, fork, exec, close.
+ */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -11,7 +14,10 @@
 #include "ucma.h"
 
 #define PORT 7001
-/* Of a port on a loopback address, which counts as any (cma_check_port()). */
+/*
+ * The error for a port in use on a loopback address, which counts as any address
+ * (cma_check_port()).
+ */
 #define TAKEN (-EADDRNOTAVAIL)
 
 static void looks(void)
@@ -65,14 +71,14 @@ static void events(void)
 	CHECK(get_event(fd, &ev) == 0);
 	CHECK(ev.event == 0 && ev.id == id && ev.uid == 4711 && ev.status == 0);
 	CHECK(!readable(fd) && get_event(fd, &ev) == -EAGAIN);
-	/* An event that goes with its id is not to be waited for. */
+	/* An event that is dropped with its id does not make the file readable. */
 	CHECK(create_id(fd, &id) == 0 && resolve_loopback(fd, id, PORT) == 0);
 	CHECK(epoll_wait(ep, &ee, 1, 5000) == 1);
 	CHECK(destroy_id(fd, id) == 0 && !readable(fd));
 	CHECK(get_event(fd, &ev) == -EAGAIN);
 }
 
-/* More events than rused shows at a time. */
+/* More events than rused puts into shared memory at a time. */
 static void many_events(void)
 {
 	int fd = open_cm(O_NONBLOCK);
@@ -119,7 +125,7 @@ static void *wait_for_event(void *arg)
 	return NULL;
 }
 
-/* A thread that waits can be cancelled (rping does), and others go on with the file. */
+/* A waiting thread can be cancelled, as in rping, and other threads continue with the file. */
 static void cancelled(void)
 {
 	struct timespec nap = { .tv_nsec = 50000000 };
@@ -152,7 +158,7 @@ static void signals(void)
 	CHECK(get_event(fd, &ev) == -EINTR);
 }
 
-/* The file is closed with the last descriptor of it, and with it all it had. */
+/* Closing the last descriptor of a file releases the file and all its ids. */
 static void last_close(void)
 {
 	int fd = open_cm(0), other, third;
@@ -172,7 +178,7 @@ static void last_close(void)
 	CHECK(bind_loopback(third, id, PORT) == 0);
 }
 
-/* Many times: nothing waits, and what a close frees is free for the next. */
+/* Many opens and closes in a row: a closed file's port is free for the next file. */
 static void reopened(void)
 {
 	for (int i = 0; i < 300; i++) {
@@ -185,7 +191,7 @@ static void reopened(void)
 	}
 }
 
-/* A child has the parent's file, and keeps it open. */
+/* A child shares the parent's file and keeps it open. */
 static void forked(void)
 {
 	struct rdma_ucm_event_resp ev;
@@ -202,7 +208,7 @@ static void forked(void)
 		_exit(0);
 	}
 	CHECK(waitpid(pid, &st, 0) == pid && !st);
-	/* It listens though the child that said so is gone. */
+	/* The id still listens although the child that called LISTEN has ended. */
 	other = open_cm(0);
 	CHECK(create_id(other, &id2) == 0 && bind_loopback(other, id2, PORT) == TAKEN);
 	CHECK(destroy_id(fd, id) == 0 && bind_loopback(other, id2, PORT) == 0);

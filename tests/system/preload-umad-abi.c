@@ -9,18 +9,18 @@ static void agents(void)
 {
 	int fd = open_umad(O_NONBLOCK);
 
-	/* No QP0 on RoCE; QPs above 1 never. */
+	/* RoCE has no QP0; QPs above 1 are never allowed. */
 	CHECK(reg(fd, 0, CLASS_SMP, 1, 0) == -EPROTONOSUPPORT);
 	CHECK(reg(fd, 2, CLASS_PERF, 1, 0) == -EINVAL);
 	CHECK(reg(fd, 1, CLASS_SMP, 1, 0) == -EINVAL);
 	CHECK(reg(fd, 1, CLASS_PERF, 1, 1) == -EINVAL);		/* a class without RMPP */
-	CHECK(reg(fd, 1, CLASS_SA, 2, 2) == -EINVAL);		/* an RMPP version that is none */
-	CHECK(reg(fd, 1, CLASS_CM, 2, 0) == -EINVAL);		/* the CM's Sends are taken */
+	CHECK(reg(fd, 1, CLASS_SA, 2, 2) == -EINVAL);		/* an unknown RMPP version */
+	CHECK(reg(fd, 1, CLASS_CM, 2, 0) == -EINVAL);		/* the CM's Send method is taken */
 	CHECK(reg(fd, 1, CLASS_PERF, 1, 0) == 0);
 	CHECK(reg(fd, 1, CLASS_PERF, 1, 0) == -EINVAL);		/* methods that are taken */
-	CHECK(reg(fd, 1, CLASS_PERF, 2, 0) == 1);		/* another version is another class */
+	CHECK(reg(fd, 1, CLASS_PERF, 2, 0) == 1);		/* another class version */
 	CHECK(unreg(fd, 0) == 0 && unreg(fd, 0) == -EINVAL && unreg(fd, 32) == -EINVAL);
-	CHECK(reg(fd, 1, CLASS_PERF, 1, 0) == 0);		/* the lowest id that is free */
+	CHECK(reg(fd, 1, CLASS_PERF, 1, 0) == 0);		/* the lowest free id */
 	for (int i = 2; i < 32; i++)
 		CHECK(reg(fd, 1, 0, 0, 0) == i);
 	CHECK(reg(fd, 1, 0, 0, 0) == -ENOMEM);
@@ -50,7 +50,7 @@ static void agents2(void)
 	CHECK(reg2(fd, &bad) == -EINVAL);
 	r.id = 0xffff;
 	CHECK(reg2(fd, &r) == 0 && r.id == 0);
-	/* Whoever knows this ioctl has the longer header. */
+	/* This ioctl implies the longer header. */
 	CHECK(ioctl(fd, IB_USER_MAD_ENABLE_PKEY, NULL) == -1 && errno == EINVAL);
 	r.flags = IB_USER_MAD_USER_RMPP;
 	r.oui = 0x001406;
@@ -58,7 +58,7 @@ static void agents2(void)
 	CHECK(unreg(fd, 1) == 0);
 }
 
-/* What was not told by ENABLE_PKEY is a header of 56 bytes. */
+/* Without ENABLE_PKEY the header has 56 bytes. */
 static void old_header(void)
 {
 	uint8_t got[OLD_HDR + MAD + 1], out[OLD_HDR + MAD];
@@ -89,7 +89,7 @@ static void refused(void)
 	CHECK(put(fd, &p) == -EINVAL);
 	p.hdr.id = 0;
 	p.hdr.grh_present = 0;
-	CHECK(put(fd, &p) == -EINVAL);		/* no RoCE without a GRH */
+	CHECK(put(fd, &p) == -EINVAL);		/* RoCE needs a GRH */
 	p.hdr.grh_present = 1;
 	p.hdr.gid_index = 200;
 	CHECK(put(fd, &p) == -ENODATA);
@@ -98,7 +98,7 @@ static void refused(void)
 	CHECK(!readable(fd, 0));
 }
 
-/* A request and its response between two files; the header says from whom. */
+/* A request and its response between two files; the header holds the sender's address. */
 static void exchange(void)
 {
 	int client = open_agent(O_NONBLOCK, 0, 0, 0);
@@ -119,7 +119,7 @@ static void exchange(void)
 	CHECK(got.mad[METHOD] == GET && low_tid(got.mad) == 0x1234);
 	/* The upper half of the transaction ID is the agent's, not the program's. */
 	CHECK(memcmp(got.mad + TID, "\xee\xee\xee\xee", 4));
-	/* What was read is an address to answer to. */
+	/* The header that was read serves as the address of the answer. */
 	got.mad[METHOD] |= RESP;
 	got.mad[100] = 42;
 	got.hdr.timeout_ms = 0;
@@ -128,16 +128,19 @@ static void exchange(void)
 	CHECK(get(client, &got, sizeof(got)) == sizeof(got));
 	CHECK(got.hdr.status == 0 && low_tid(got.mad) == 0x1234 && got.mad[100] == 42);
 	CHECK(!readable(client, 0) && !readable(server, 0));
-	/* The same transaction twice at a time is refused. */
+	/* A transaction ID that is in use is refused. */
 	CHECK(put(client, &p) == 0 && put(client, &p) == -EINVAL);
-	/* A buffer that is not there, or too small: the MAD stays. */
+	/* With a bad pointer or a small buffer the MAD stays in the queue. */
 	CHECK(readable(server, WAIT_MS));
 	CHECK(read(server, no_page(), sizeof(got)) == -1 && errno == EFAULT);
 	CHECK(readable(server, 0) && read(server, &got, HDR + MAD - 1) == -1 && errno == EINVAL);
 	CHECK(readable(server, 0) && get(server, &got, sizeof(got)) == sizeof(got));
 }
 
-/* A class that nobody serves: whoever asks is told so, as by the kernel's rxe, which has no PMA. */
+/*
+ * A class without an agent: the request gets an error response, as from kernel rxe, which has no
+ * PMA.
+ */
 static void nobody(void)
 {
 	int fd = open_agent(O_NONBLOCK, 0, 0, 0);
@@ -150,7 +153,7 @@ static void nobody(void)
 	CHECK(got.mad[STATUS + 1] == 0x0c);
 }
 
-/* A Send has no answer; a Get that nobody answers comes back: its header, and the MAD's. */
+/* A Send expects no answer; a Get without an answer is returned with its header and MAD. */
 static void timed_out(void)
 {
 	int server = open_agent(O_NONBLOCK, CLASS_PERF, 1, 0);
@@ -167,16 +170,16 @@ static void timed_out(void)
 	CHECK(got.hdr.retries == 2 && !memcmp(got.hdr.gid, p.hdr.gid, 16));
 	CHECK(got.mad[CLASS] == CLASS_PERF && got.mad[METHOD] == GET && low_tid(got.mad) == 6);
 	CHECK(!readable(fd, 0));
-	/* It was sent three times. */
+	/* The request was sent three times. */
 	for (int i = 0; i < 3; i++)
 		CHECK(get(server, &got, sizeof(got)) == sizeof(got) && low_tid(got.mad) == 6);
 	CHECK(!readable(server, 0));
-	/* An agent that is gone is told nothing. */
+	/* A request of an agent that was removed is not returned. */
 	CHECK(put(fd, &p) == 0 && unreg(fd, 0) == 0);
 	CHECK(!readable(fd, 500));
 }
 
-/* What is for another QP than QP1 is not for the agents. */
+/* MADs for a QP other than QP1 do not reach agents. */
 static void other_qp(void)
 {
 	int server = open_agent(O_NONBLOCK, CLASS_PERF, 1, 0);
@@ -190,7 +193,7 @@ static void other_qp(void)
 	CHECK(!readable(server, 0));
 }
 
-/* Methods, not only classes, belong to an agent. */
+/* Agents register methods, not only classes. */
 static void methods(void)
 {
 	struct ib_user_mad_reg_req2 r = { .qpn = 1, .mgmt_class = CLASS_VENDOR,
@@ -210,7 +213,7 @@ static void methods(void)
 	CHECK(!readable(get_fd, 0));
 }
 
-/* A vendor message of len bytes of data behind its headers; the caller's to free. */
+/* A vendor message with len bytes of data after its headers; the caller frees it. */
 static struct packet *rmpp(uint32_t tid, size_t len)
 {
 	struct packet *p = calloc(1, HDR + VENDOR_DATA + len + MAD);
@@ -226,7 +229,9 @@ static struct packet *rmpp(uint32_t tid, size_t len)
 	return p;
 }
 
-/* What does not fit is told by its length and kept; then it is read whole. */
+/*
+ * With a small buffer the read returns the length, and the message stays; then it is read whole.
+ */
 static void rmpp_of(int from, int to, size_t len)
 {
 	struct packet *p = rmpp((uint32_t)len, len), first;
@@ -237,7 +242,7 @@ static void rmpp_of(int from, int to, size_t len)
 	CHECK(readable(to, WAIT_MS));
 	CHECK(read(to, &first, HDR + MAD - 1) == -1 && errno == EINVAL);
 	CHECK(read(to, &first, sizeof(first)) == -1 && errno == ENOSPC);
-	/* How much it takes; the last segment's padding does not count. */
+	/* The length that is needed, without the padding of the last segment. */
 	CHECK(first.hdr.length == all && first.mad[RMPP_FLAGS] & 1);
 	CHECK(!memcmp(first.mad + VENDOR_DATA, p->mad + VENDOR_DATA, MAD - VENDOR_DATA));
 	CHECK(read(to, no_page(), first.hdr.length) == -1 && errno == EFAULT);
@@ -275,7 +280,7 @@ static void rmpp_messages(void)
 #define ROUNDS 200
 #define LONG 3000
 
-/* Long and short ones, more than the socket takes: all come, the short ones in their order. */
+/* Long and short messages, more than the socket holds: all arrive, the short ones in order. */
 static void mixed(void)
 {
 	struct ib_user_mad_reg_req2 r = { .qpn = 1, .mgmt_class = CLASS_VENDOR_RMPP,
@@ -314,7 +319,7 @@ static void mixed(void)
 	CHECK(shorts == ROUNDS && longs == ROUNDS && !readable(to, 0));
 }
 
-/* An agent that does RMPP itself gets each segment as it came. */
+/* An agent that does RMPP itself gets each segment unchanged. */
 static void user_rmpp(void)
 {
 	struct ib_user_mad_reg_req2 r = { .qpn = 1, .mgmt_class = CLASS_VENDOR_RMPP,
@@ -329,7 +334,7 @@ static void user_rmpp(void)
 	p->hdr.timeout_ms = 0;
 	CHECK(put(fd, p) == 0 && get(fd, &got, sizeof(got)) == sizeof(got));
 	CHECK(got.mad[RMPP_FLAGS] == 3 && low_tid(got.mad) == 9);
-	/* The same again: segments of a transaction are no duplicates. */
+	/* The same segment again: segments of a transaction are no duplicates. */
 	CHECK(put(fd, p) == 0 && get(fd, &got, sizeof(got)) == sizeof(got));
 	free(p);
 }
@@ -408,7 +413,7 @@ static void on_signal(int sig)
 {
 }
 
-/* A second opener waits: until the first closes it, or a signal comes. */
+/* A second open of issm0 waits until the first is closed or a signal arrives. */
 static void issm_blocks(void)
 {
 	struct sigaction sa = { .sa_handler = on_signal };
@@ -426,7 +431,7 @@ static void issm_blocks(void)
 	fds = count_fds();
 	CHECK(open(ISSM, O_RDWR) == -1 && errno == EINTR);
 	CHECK(count_fds() == fds);
-	/* One that was cancelled does not stand in the queue. */
+	/* A cancelled open does not wait any longer. */
 	CHECK(!pthread_create(&t, NULL, open_issm, &fd));
 	usleep(100000);
 	CHECK(!pthread_cancel(t) && !pthread_join(t, &ret) && ret == PTHREAD_CANCELED);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* umad0 and issm0 look like the character devices and live like them: poll, dup, fork, exec, close. */
+/*
+ * umad0 and issm0 look and behave like the character devices: sysfs, poll, blocking reads,
+ * signals, dup, fork, exec, close.
+ */
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -81,7 +84,7 @@ static void in_sysfs(void)
 	CHECK(umad && issm);
 }
 
-/* A request to the file's own agent: a packet for it to read. */
+/* Sends a request to the file's own agent, so that the file has a packet to read. */
 static void send_one(int fd, uint32_t tid)
 {
 	struct packet p;
@@ -116,7 +119,7 @@ static void polls(void)
 	CHECK(read(fd, &got, sizeof(got)) == -1 && errno == EAGAIN);
 }
 
-/* More packets than rused shows at a time, in their order. */
+/* More packets than rused puts into shared memory at a time, in order. */
 static void many(void)
 {
 	int fd = open_agent(O_NONBLOCK, CLASS_VENDOR, 1, 0);
@@ -192,7 +195,7 @@ static void signals(void)
 	CHECK(read(fd, &got, sizeof(got)) == -1 && errno == EINTR);
 }
 
-/* The file's agents go with the last descriptor of it. */
+/* Closing the last descriptor of a file removes its agents. */
 static void last_close(void)
 {
 	int fd = open_agent(0, CLASS_VENDOR, 1, 0), other = open_umad(0), copy = dup(fd);
@@ -235,7 +238,7 @@ static void forked(void)
 		for (;;)
 			pause();
 	}
-	/* The child's copy keeps it open, until it dies. */
+	/* The child's copy keeps the file open until the child ends. */
 	close(fd);
 	CHECK(reg(other, 1, CLASS_VENDOR, 1, 0) == -EINVAL);
 	kill(pid, SIGKILL);
@@ -269,7 +272,7 @@ static void in_pieces(void)
 	CHECK(readable(fd, WAIT_MS));
 	iov = (struct iovec){ &got, sizeof(got) };
 	CHECK(readv(fd, &iov, 1) == sizeof(got) && low_tid(got.mad) == 9);
-	/* One read fills one part; the next has nothing to wait for. */
+	/* One readv() fills one buffer; a second packet is not waited for. */
 	CHECK(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
 	send_one(fd, 10);
 	CHECK(readable(fd, WAIT_MS));

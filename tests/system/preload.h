@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For the tests of libruse.so's hooks: plain C programs without libibverbs
- * that open the device and use it by system-call names. Each case runs in a
- * process of its own, exec'ed afresh, since what is tested lives as long as
- * the process does.
+ * Helpers for the tests of libruse.so's hooks: C programs without libibverbs that open the device
+ * and use it by system-call names. Each case runs in a new process (fork and exec), as the state
+ * under test lasts as long as the process.
  */
 #ifndef TESTS_PRELOAD_H
 #define TESTS_PRELOAD_H
@@ -33,7 +32,7 @@
 struct testcase {
 	const char *name;
 	void (*fn)(void);
-	int signal;		/* that must end it; 0 = it exits with 0 */
+	int signal;		/* expected to end the case; 0: it exits with 0 */
 };
 
 static inline int open_device(void)
@@ -44,7 +43,7 @@ static inline int open_device(void)
 	return fd;
 }
 
-/* A page that cannot be read. */
+/* A page that is not accessible. */
 static inline void *no_page(void)
 {
 	void *p = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -54,23 +53,24 @@ static inline void *no_page(void)
 }
 
 /*
- * A command at an address that faults: the engine's checked copy answers
- * EFAULT where libruse.so has the descriptor. A memfd that nobody plays device
- * on would answer EFAULT as well, so see is_device() for that.
+ * True if a command at an inaccessible address fails with EFAULT, as the engine's checked copy
+ * does. A memfd that libruse does not know would also return EFAULT; see is_device().
  */
 static inline int write_faults(int fd)
 {
 	return write(fd, no_page(), 64) == -1 && errno == EFAULT;
 }
 
-/* Shorter than a command's header: EINVAL from the device, while a plain memfd would take it. */
+/*
+ * True if a write shorter than a command's header fails with EINVAL; a plain memfd would take it.
+ */
 static inline int is_device(int fd)
 {
 	errno = 0;
 	return write(fd, "x", 1) == -1 && errno == EINVAL;
 }
 
-/* Open descriptors of the process. */
+/* Number of open descriptors of the process. */
 static inline int count_fds(void)
 {
 	DIR *d = opendir("/proc/self/fd");
@@ -104,7 +104,7 @@ static inline int run_case(const char *self, const struct testcase *c)
 	return 1;
 }
 
-/* Without argument every case, else the one named. A case that hangs is ended by SIGALRM. */
+/* Runs every case, or the one named by argv[1]. SIGALRM ends a case that hangs. */
 static inline int run_cases(int argc, char **argv, const struct testcase *cases, size_t n)
 {
 	int failed = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A program that knows libibverbs only by name, as NCCL does: dlopen(), dlsym(),
- * and inline functions of the header. It sends itself messages, with
+ * A program that finds libibverbs by dlopen() and dlsym(), as NCCL does, and uses the inline
+ * functions of its header. It sends messages to itself, with
  *
  *   programs plain	nothing else
  *   programs deepbind	the library opened with RTLD_DEEPBIND
- *   programs segv	a SIGSEGV handler of its own, that gets its own faults meanwhile
+ *   programs segv	its own SIGSEGV handler, which gets its own faults meanwhile
  *   programs cancel	threads that are cancelled while they post and poll
- *   programs spawn	posix_spawn() of others meanwhile, its descriptors moved by dup
+ *   programs spawn	posix_spawn() meanwhile, and descriptors copied by dup
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 extern char **environ;
 
-/* One pointer a function, found by its name. */
+/* One pointer for each function, found by its name. */
 #define FUNCTIONS(X)                                                                             \
 	X(struct ibv_device **, get_device_list, (int *))                                        \
 	X(void, free_device_list, (struct ibv_device **))                                        \
@@ -76,7 +76,7 @@ enum {
 		 IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
 };
 
-/* A QP connected with itself. */
+/* A QP connected to itself. */
 static void set_up(void)
 {
 	struct ibv_device **list = v_get_device_list(NULL);
@@ -180,8 +180,8 @@ static void *worker(void *arg)
 }
 
 /*
- * The cancellation comes at any moment, and is acted upon at the worker's own
- * point: in between are our calls, which must leave no lock behind.
+ * The cancellation arrives at any moment and takes effect at the worker's own cancellation point.
+ * The library calls before that must not leave a lock held.
  */
 static void cancel(void)
 {
@@ -214,7 +214,7 @@ static void spawn(void)
 		int status;
 		pid_t pid;
 
-		/* Numbers come and go around the device's. */
+		/* Copy and close the device's descriptors meanwhile. */
 		copies[0] = dup(ctx->cmd_fd);
 		copies[1] = fcntl(ctx->cmd_fd, F_DUPFD_CLOEXEC, 100);
 		copies[2] = dup3(ctx->async_fd, 200, O_CLOEXEC);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Programs as they are: libibverbs by dlopen(), beside other preloads, with
-# signals, threads and children of their own.
+# Programs with libibverbs by dlopen(), next to other preloads, with signals, threads and children
+# (programs.c), and a Python program.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
@@ -9,13 +9,13 @@ program=$RUSE_TESTBIN/programs
 for way in plain segv cancel spawn; do
 	in_ruse timeout 60 "$program" $way || die "programs $way"
 done
-# RTLD_DEEPBIND looks past every preload, a sanitizer's library refuses it.
+# RTLD_DEEPBIND bypasses every preload; a sanitizer's library refuses it.
 if [ -z "$(sanitizers)" ]; then
 	in_ruse timeout 60 "$program" deepbind 2>"$T/err" && note "deepbind works" ||
 		grep -q 'open_device' "$T/err" || die "deepbind: $(cat "$T/err")"
 fi
 
-# second LIBRARY: our preload before and behind another one.
+# second LIBRARY: runs the program with our preload before and after another one
 second() {
 	local lib
 	lib=$(find /usr/lib -name "$1" 2>/dev/null | head -n 1)
