@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# rdma-core's own test-suite as Debian ships it, judged by rdma-core.tsv: every
-# test ends as the table says, ten times over. What is skipped has its reason there.
+# Runs rdma-core's test-suite as Debian ships it and checks it against rdma-core.tsv: every test
+# must end as the table says, in ten rounds. The table holds the reason of each skip.
 # shellcheck source=tests/system/own-net.sh
 . "${BASH_SOURCE%/*}/own-net.sh"
 # shellcheck source=tests/system/lib.sh
@@ -14,7 +14,7 @@ cp -r "$suite" "$T/tests"
 gunzip -q "$T"/tests/*.gz
 cd "$T/tests" || exit 1
 
-# Debian's pyverbs is the system python's, whatever comes first on PATH.
+# Debian's pyverbs belongs to the system's python, whatever comes first on PATH.
 for round in $(seq "${RDMA_CORE_ROUNDS:-10}"); do
 	in_ruse timeout 250 /usr/bin/python3 "$here/rdma_core_run.py" "$here/rdma-core.tsv" \
 		--dev rxe_0 --gid 1 >"$T/out" 2>&1 || { cat "$T/out"; die "round $round"; }

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What the stock rdma tool and sysfs tell of processes: their objects, also of
-# one that is stopped, and what they have counted, also when they are gone.
+# The stock rdma tool and sysfs show the objects of processes, also of one that is stopped, and
+# the device's counters, also after the processes have ended.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
@@ -9,7 +9,7 @@ rdma=$(PATH=$PATH:/sbin:/usr/sbin command -v rdma) || die "no rdma tool: scripts
 hw=/sys/class/infiniband/rxe_0/ports/1/hw_counters
 
 res() { in_ruse "$rdma" "$@" 2>&1; }
-# start CMD...: in the background, its own pid in $server.
+# start CMD...: runs CMD in the background; its pid in $server
 start() {
 	(exec env "${SANITIZER_OPTIONS[@]}" LD_PRELOAD="$PRELOAD" "$@" >"$T/server.out" 2>&1) &
 	server=$!
@@ -44,7 +44,8 @@ in_ruse ibv_rc_pingpong -d rxe_0 -g 1 -p "$port" -n 5000 localhost >"$T/client.o
 	die "the client fails"
 wait $server || die "the server fails"
 
-# 5000 messages of 4096 bytes each way are 4 packets of 1024 each; each is acknowledged.
+# 5000 messages of 4096 bytes in each direction are 4 packets of 1024 each, and each message is
+# acknowledged.
 sent=$(($(counter sent_pkts) - before))
 [ $sent -ge 40000 ] || die "$sent packets sent"
 [ "$(counter rdma_sends)" -ge 10000 ] || die "$(counter rdma_sends) sends"
@@ -52,8 +53,9 @@ sent=$(($(counter sent_pkts) - before))
 expect "sent_pkts $((before + sent)) " statistic show link rxe_0/1
 expect "^1: rxe_0: pd 0 cq 0 qp 0 cm_id 0 mr 0 ctx 0 srq 0" res show
 
-# RDMA of 500 messages of four packets counts as on a wire, at both ends, also where the requester
-# has placed it and the responder does not know. Alone on its device: what is sent is received.
+# RDMA of 500 messages of four packets must count as on a wire, at both ends, even if the
+# requester placed the data directly without the responder. The device has no other traffic: what
+# is sent is received.
 pkts() { echo "$(counter sent_pkts) $(counter rcvd_pkts)"; }
 for op in write read; do
 	read -r sent rcvd < <(pkts)
@@ -67,13 +69,13 @@ for op in write read; do
 	[ $((now_sent - sent)) -le 2600 ] || die "$op: $((now_sent - sent)) packets"
 done
 
-# An SRQ and who uses it.
+# An SRQ and the QPs that use it.
 port=$(free_port)
 start ibv_srq_pingpong -d rxe_0 -g 1 -p "$port" -q 3
 wait_for 20 listening "$port" || die "the server does not listen"
-# Three QP numbers in a row are a range. With one, iproute2 6.1 prints a dead buffer as comm.
+# Three consecutive QP numbers are a range. With one, iproute2 6.1 prints a freed buffer as comm.
 expect "^dev rxe_0 srqn [0-9]+ type BASIC lqpn [0-9]+-[0-9]+ pdn [0-9]+ pid $server " -d res show srq
-# A port's QPs are those that have one.
+# `res show qp link` lists QPs that have a port.
 [ "$(res res show qp link rxe_0/1 | grep -c "pid $server ")" = 3 ] || die "$(res res show qp)"
 kill -9 $server
 wait $server 2>/dev/null

@@ -1,17 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Runs rdma-core's own test-suite in the current directory and judges it by a table.
+"""Runs rdma-core's test-suite in the current directory and checks it against a table.
 
 rdma_core_run.py TABLE [SUITE-OPTIONS...]
 
-A line of TABLE is: test, outcome here (ok, skip), outcome on the kernel's rxe
-(ok, skip, fail), reason of a skip; separated by tabs. Every test must be in it
-and end as it says, so that neither a failure nor a new skip goes by unseen.
-With TABLE "-" nothing is judged and the outcomes are printed as such a table.
+A line of TABLE is: test, outcome on ruse (ok, skip), outcome on kernel rxe (ok, skip, fail),
+reason of a skip; separated by tabs. Every test must be in the table and end as it says, so that
+every failure and every new skip is noticed. With TABLE "-" the outcomes are printed as such a
+table.
 
-With RDMA_CORE_LOSSY set the network loses packets: a test that waits for a remote
-error may see a retry count used up, for a responder says a NAK once and is then in
-the error state, where it answers nothing (IBA 10.3.1).
+With RDMA_CORE_LOSSY set the network loses packets: a test that expects a remote error may then
+see the retry limit, as a responder sends a NAK once and answers nothing in the error state (IBA
+10.3.1).
 """
 import importlib.util
 import os
@@ -21,13 +21,13 @@ import sys
 import unittest
 
 NAK_LOST = re.compile(r'^"Remote [^"]*" does not match ".*Retry exceeded')
-# Looks at the completion itself.
+# This test checks the completion itself.
 WAITS_FOR_NAK = "tests.test_qpex.QpExTestCase.test_qp_ex_rc_bind_mw"
-LIMIT = 120  # seconds a test may take: then it hangs
+LIMIT = 120  # seconds for one test
 
 
 class Outcomes(unittest.TextTestResult):
-    """Remembers (outcome, reason) of each test."""
+    """Keeps the (outcome, reason) of each test."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -42,7 +42,7 @@ class Outcomes(unittest.TextTestResult):
         super().stopTest(test)
 
     def note(self, test, outcome, reason=""):
-        # A sub-test that failed is not made good by the test's end.
+        # A failed sub-test stays a failure when the test ends.
         reason = " ".join(str(reason).split())
         if outcome == "fail" and nak_lost(test.id(), reason):
             outcome, reason = "ok", ""
@@ -92,7 +92,7 @@ def read_table(path):
 
 
 def judge(table, seen):
-    """What is not as the table says, one line each."""
+    """Lines that tell where the outcomes differ from the table."""
     wrong = []
     for test, (outcome, reason) in sorted(seen.items()):
         if test not in table:

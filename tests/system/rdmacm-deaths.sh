@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Deaths: a process with connections is killed, and its peer is told at once; its
-# port is free at once. rused is killed: errors and no hangs, data paths go on, a
-# new one serves new programs.
+# Deaths. A process with connections is killed: its peer gets an event at once, and its port is
+# free at once. rused is killed: commands fail and do not hang, data continues, and a new rused
+# serves new programs.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 # shellcheck source=tests/system/cm.sh
 . "${BASH_SOURCE%/*}/cm.sh"
 
-# rping_up: a server and a client that ping each other until they are stopped.
+# rping_up: starts a server and a client that ping each other until they are stopped
 rping_up() {
 	next_port
 	in_ruse timeout 100 rping -s -a 127.0.0.1 -p "$CM_PORT" -v >"$T/server.out" 2>&1 &
@@ -29,20 +29,21 @@ for who in server client; do
 	[ "$(cat "/proc/$victim/comm")" = rping ] || die "pid $victim is no rping"
 	kill -9 "$victim"
 	wait_for 10 ended "$other" || die "the $who was killed and its peer does not know"
-	# The listener's port is free for the next.
+	# The listener's port is free.
 	[ $who = client ] || cm_pair "$CM_PORT" "rping -s -a 127.0.0.1 -p $CM_PORT -C 2" \
 		"rping -c -a 127.0.0.1 -p $CM_PORT -C 2" || die "the port of a dead listener is not free"
 	wait_for 10 nothing_left || die "left of the dead: $(in_ruse rdma res show cm_id)"
 	note "a $who killed"
 done
 
-# A forked child goes on with the devices that librdmacm has opened in its parent.
+# A forked child continues with the devices that librdmacm opened in its parent.
 next_port
 in_ruse timeout 60 "$RUSE_TESTBIN/cm-fork" "$CM_PORT" || die "cm-fork: $?"
 wait_for 10 nothing_left || die "left of the children: $(in_ruse rdma res show cm_id)"
 note "forked children"
 
-# perf_up: ib_write_bw for five seconds. It listens twice, and its client may be quicker (cm.sh).
+# perf_up: starts ib_write_bw for five seconds. It listens twice, and its client may be faster
+# than that (cm.sh).
 perf_up() {
 	local try
 	for try in {1..12}; do
@@ -62,7 +63,8 @@ perf_up() {
 	die "ib_write_bw is never connected"
 }
 
-# rused dies under a connection: it goes on, what asks rused ends, a new one serves others.
+# rused dies while there are connections: they continue, commands to rused fail, and a new rused
+# serves other programs.
 perf_up
 rping_up
 pid=$(rused_pid) || die "there is no rused"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Connections between two hosts: the CM's MADs over UDP port 4791.
+# Connections between two hosts by stock programs: the CM's MADs go over UDP port 4791.
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 # shellcheck source=tests/system/cm.sh

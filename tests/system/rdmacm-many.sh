@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Ten thousand connections between two processes, set up and torn down at once,
-# without a failure; afterwards rused is as large as before. RDMACM_MANY: another number.
+# Opens and closes 10,000 connections between two processes, all at once, without a failure;
+# afterwards rused uses no more memory than before. RDMACM_MANY: another number.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 # shellcheck source=tests/system/cm.sh
@@ -17,7 +17,7 @@ before=$(rss)
 CM_TIMEOUT=200 cmtime_case 127.0.0.1 "$n"
 wait_for 20 nothing_left || die "left: $(in_ruse rdma res show cm_id | head)"
 wait_for 20 small || die "rused had $before kB and has $(rss) kB"
-# Whatever was sent has arrived, however many came at once.
+# No CM message was lost, however many arrived at once.
 for m in req rep rtu dreq drep; do
 	wait_for 5 counted $m >/dev/null || die "$m: some were lost"
 	[ "$(counted $m)" -ge "$n" ] || die "$m: $(counted $m) for $n connections"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Connections within a host, by the stock programs of librdmacm: loopback
-# addresses, the host's own, every kind of id.
+# Connections within a host by the stock programs of librdmacm: loopback addresses, the host's own
+# addresses, every type of id.
 # shellcheck source=tests/system/own-net.sh
 . "${BASH_SOURCE%/*}/own-net.sh"
 # shellcheck source=tests/system/lib.sh

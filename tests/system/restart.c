@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Opens, connects and closes in a loop while somebody kills rused again and
- * again (kill.sh): each command succeeds or fails with an errno, and none takes
- * longer than ten seconds. Ends at the first pass without a failure after the
- * file named by the argument has come; passes before it may fail.
+ * Opens, connects and closes in a loop while kill.sh kills rused repeatedly: each command must
+ * succeed or fail with an errno within ten seconds. Ends with the first pass without a failure
+ * after FILE exists; earlier passes may fail.
  *
  *   restart FILE
  */
@@ -28,7 +27,7 @@ static void begin(const char *what)
 	alarm(3 * LIMIT_S);	/* a hang ends the program */
 }
 
-/* err: errno of a failed command, 0. Counts it. */
+/* Checks the time that the command took, and the errno if it failed. */
 static bool end(bool ok)
 {
 	int err = errno;
@@ -46,7 +45,7 @@ static bool end(bool ok)
 }
 
 #define TRY(what, expr) (begin(what), errno = 0, end(expr))
-/* Those that return the errno. */
+/* For functions that return the errno. */
 #define TRY_RET(what, expr) (begin(what), end((errno = (expr)) == 0))
 
 /* Connects a QP to itself and sends one message. */
@@ -74,7 +73,7 @@ static bool connect_and_send(struct vctx *v)
 		ok = TRY_RET("post_recv", ibv_post_recv(v->qp, &rr, &badr)) &&
 		     TRY_RET("post_send", ibv_post_send(v->qp, &wr, &bad));
 	}
-	/* Once connected nothing depends on rused. */
+	/* A connected QP does not need rused. */
 	if (ok && v_wait(v->cq, &wc, LIMIT_S))
 		die("receive: %s", ibv_wc_status_str(wc.status));
 	return TRY_RET("dereg_mr", ibv_dereg_mr(mr)) && ok;
@@ -96,7 +95,7 @@ static bool with_device(struct ibv_device *dev)
 	a.send_cq = a.recv_cq = v.cq;
 	ok = ok && TRY("create_qp", (v.qp = ibv_create_qp(v.pd, &a)) != NULL);
 	ok = ok && connect_and_send(&v);
-	/* What exists can be destroyed, with or without rused. */
+	/* Objects can be destroyed with and without rused. */
 	if ((v.qp && !TRY_RET("destroy_qp", ibv_destroy_qp(v.qp))) ||
 	    (v.cq && !TRY_RET("destroy_cq", ibv_destroy_cq(v.cq))) ||
 	    (v.pd && !TRY_RET("dealloc_pd", ibv_dealloc_pd(v.pd))) ||
@@ -131,7 +130,7 @@ int main(int argc, char **argv)
 		return 2;
 	while (access(argv[1], F_OK))
 		pass();
-	/* Again and again there is a new rused: the first seconds at most are its start. */
+	/* rused is no longer killed; allow some seconds until the last one is ready. */
 	for (int i = 0; i < 50 && ret; i++) {
 		ret = !pass();
 		usleep(100000);

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# The device follows its interface: addresses, link, MTU, MAC address, deletion.
 #
-# The device follows its interface: addresses, link, MTU, MAC, deletion.
-#
-#    network namespace of our own
+#    network namespace of its own
 #    ┌──────────────────────────────────────────┐
 #    │ d0 (default route) ══ veth ══ d1    lo   │   rused: rxe_0 on d0
 #    └──────────────────────────────────────────┘
 #
-# usage: rused-netdev.sh [PATH_OF_RUSED]   default: that of $RUSE_BUILD; exit 77: no namespaces here
+# usage: rused-netdev.sh [PATH_OF_RUSED]   default: that of $RUSE_BUILD
+# Exit status 77: no network namespaces.
 set -eu
 
 rused=${1:-${RUSE_BUILD:-$PWD/build}/rused}
@@ -44,7 +44,7 @@ stop() {
 	pid=
 }
 
-# expect FILE TEXT: sooner or later; "-" = no such file.
+# expect FILE TEXT: waits until the port's sysfs file holds TEXT; "-": the file does not exist
 expect() {
 	local is=
 	for _ in $(seq 500); do

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#
-# rused on its own, with clients in a few lines of Python.
+# Tests rused without programs, with small clients in Python.
 #
 #    this script ── starts, kills ──► rused ◄── SEQPACKET ── python3 (garbage, messages)
 #                                       │
@@ -31,7 +30,7 @@ fail() {
 	exit 1
 }
 
-# Until the command succeeds; the limit is for a broken rused, it is not a figure.
+# eventually CMD...: repeats CMD until it succeeds; the limit only serves to detect a broken rused
 eventually() {
 	for _ in $(seq 1500); do
 		if "$@"; then return 0; fi
@@ -40,7 +39,7 @@ eventually() {
 	fail "never: $*"
 }
 
-# Runs the Python code on standard input with all of rused_client.
+# client: runs the Python code on standard input with all of rused_client imported
 client() {
 	{ echo 'from rused_client import *'; cat; } |
 		PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here python3 - "$@"
@@ -59,7 +58,7 @@ start() {
 	eventually listens
 }
 
-# rused goes by itself, with success, and leaves nothing.
+# finish: rused must end by itself with status 0 and leave no files
 finish() {
 	eventually gone "$pid"
 	wait "$pid" || fail "rused: exit status $?"

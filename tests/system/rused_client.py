@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A client of rused for tests: src/ipc/ipc.h in a few lines. $RUN is the run directory."""
+"""A client of rused for tests, after src/ipc/ipc.h. $RUN is the run directory."""
 import array
 import fcntl
 import os
@@ -10,7 +10,7 @@ import time
 
 
 def message_types():
-    """enum ipc_type of ipc.h, without IPC_, as a dictionary; the first is 1."""
+    """enum ipc_type of ipc.h as a dictionary, without the prefix IPC_; the first value is 1."""
     header = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src/ipc/ipc.h")
     with open(header, encoding="utf-8") as f:
         body = re.search(r"enum ipc_type \{(.*?)\};", f.read(), re.S).group(1)
@@ -24,7 +24,9 @@ F_ADD_SEALS, F_SEAL_SHRINK = 1033, 2
 
 
 def connect(wait=False):
-    """wait: for somebody who answers; the limit is for a broken rused, it is not a figure."""
+    """Connects. wait: waits for a rused that answers; the limit only serves to detect a broken
+    one.
+    """
     end = time.monotonic() + 60
     while True:
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -43,7 +45,7 @@ def message(kind, body=b"", version=1, flags=0):
 
 
 def call(s, kind, body=b"", fds=()):
-    """Returns error, body, descriptors."""
+    """Sends a request; returns error, body and descriptors of the answer."""
     rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))] if fds else []
     s.sendmsg([message(kind, body)], rights)
     reply, got, _, _ = socket.recv_fds(s, 16384, 4)
@@ -53,7 +55,7 @@ def call(s, kind, body=b"", fds=()):
 
 
 def process(wait=False):
-    """A connection that has said hello as a process does."""
+    """A connection that has sent HELLO as a process does."""
     s = connect(wait)
     page = os.memfd_create("page", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.ftruncate(page, 32768)
@@ -64,7 +66,7 @@ def process(wait=False):
     except (EOFError, ConnectionResetError, BrokenPipeError):
         if not wait:
             raise
-        return process(wait=True)           # that one was on its way out
+        return process(wait=True)           # that rused was about to end
     assert err == 0 and len(fds) == 2, (err, fds)
     for fd in [page] + fds:
         os.close(fd)
@@ -72,13 +74,13 @@ def process(wait=False):
 
 
 def lease(s, block=0):
-    """The block, or a negative errno."""
+    """Asks for a lease; returns the block, or a negative errno."""
     err, body, _ = call(s, LEASE, struct.pack("<4I", block, 1, 0, 0))
     return err or struct.unpack("<2IiI", body)[0]
 
 
 def closed(s):
-    """Waits for an end of the connection; what comes before is thrown away."""
+    """Waits for the end of the connection and drops what arrives before it."""
     try:
         while s.recv(16384):
             pass

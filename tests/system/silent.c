@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * silent ADDRESS PORT          accepts connections, until it is ended
- * silent -c ADDRESS PORT       connects, says so, and disconnects when SIGUSR1 tells it to
+ * Connections that stay silent, to observe the CM alone: the programs send no data and print
+ * every event.
  *
- * For what the CM does by itself in between: nothing else is sent, every event is printed.
+ * silent ADDRESS PORT          accepts connections until it is killed
+ * silent -c ADDRESS PORT       connects, prints so, and disconnects on SIGUSR1
  */
 #include <netdb.h>
 #include <poll.h>
@@ -25,7 +26,7 @@
 
 static struct rdma_event_channel *channel;
 
-/* Prints it; of a request the id is what is answered, of others what it is about. */
+/* Prints the next event; *id: for a request the new id, for others the event's id. */
 static enum rdma_cm_event_type next_event(struct rdma_cm_id **id)
 {
 	enum rdma_cm_event_type type;

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Random operations over many QPs, processes and regions, with a shadow copy
- * of all memory that they may change.
+ * Random operations over many QPs, processes and regions, compared with a shadow copy of all
+ * memory that they may change.
  *
  *   soak OPERATIONS [PROCESSES CONNECTIONS SEED]
  *   soak kill ROUNDS [PROCESSES CONNECTIONS SEED]
  *
- * A connection is a pair of RC, UC or UD QPs, in two processes or in one. Each
- * side has an area that its peer alone may write, by WRITE, WRITE with
- * immediate and atomics. So the peer knows at any time what the area must hold
- * when its operations are done: that is the shadow, in memory that all
- * processes share. READs and atomics must bring what the shadow said; messages
- * what their sender wrote down; every request completes once and in order; and
- * at the end of a phase, when nothing is under way, each process compares its
- * areas, and guards around them, byte by byte. Between phases some connections
- * are reset, some QPs and MRs are made anew.
+ * A connection is a pair of RC, UC or UD QPs, in two processes or in one. Each side has an area
+ * that only its peer may write, by WRITE, WRITE with immediate and atomics. So the peer knows
+ * what the area must hold when its operations are done: the shadow, in memory that all processes
+ * share. READs and atomics must return what the shadow holds, messages what their sender
+ * recorded; every request completes once and in order; and at the end of a phase, when nothing is
+ * in flight, each process compares its areas and the guards around them byte by byte. Between
+ * phases some connections are reset, and some QPs and MRs are created anew.
  *
- * kill: in every round one process dies by SIGKILL in the middle. The others
- * must finish: with errors on what led to the dead, rightly on everything else.
+ * kill: in every round one process dies by SIGKILL in the middle. The others must finish: with
+ * errors on connections to the dead process, correctly on all others.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +29,7 @@
 #include <unistd.h>
 #include "soak.h"
 
-#define STALL 60	/* seconds without any progress: hung */
+#define STALL 60	/* seconds without any progress: the process hangs */
 
 struct world *world;
 
@@ -52,7 +50,10 @@ static int open_fds(void)
 	return n;
 }
 
-/* Of this process alone: the shadow copies and the rings are shared, and fill as chance has it. */
+/*
+ * Memory of this process alone: the shadow copies and rings are shared, and how much of them is
+ * resident depends on chance.
+ */
 static long rss_kib(void)
 {
 	long size = 0, rss = 0, shared = 0;
@@ -64,7 +65,7 @@ static long rss_kib(void)
 	return (rss - shared) * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* KiB that a process may grow by once it is warm; $SOAK_GROW_KIB. */
+/* KiB that a process may grow by after the first phases; $SOAK_GROW_KIB. */
 static long grow_max(void)
 {
 	const char *v = getenv("SOAK_GROW_KIB");
@@ -89,7 +90,7 @@ static bool busy(const struct proc *p)
 	return false;
 }
 
-/* Has everything arrived that live peers have sent? */
+/* True until everything that live peers have sent has arrived. */
 static bool missing(const struct proc *p)
 {
 	for (int i = 0; i < p->nends; i++) {
@@ -101,7 +102,7 @@ static bool missing(const struct proc *p)
 	return false;
 }
 
-/* Goes on taking completions while cond says so. */
+/* Takes completions while cond() is true. */
 static void reap_while(struct proc *p, bool (*cond)(const struct proc *p), const char *what)
 {
 	time_t since = time(NULL);
@@ -144,7 +145,7 @@ static void phase(struct proc *p)
 		end_verify(p, &p->end[i]);
 }
 
-/* Both sides draw the same lots: some connections begin anew. */
+/* Both sides draw the same random numbers: some connections are set up anew. */
 static void shuffle(struct proc *p, int round)
 {
 	uint64_t lots[MAX_CONNS];
@@ -212,7 +213,9 @@ static void run(int id)
 	}
 	if (rss && rss_kib() > rss + grow_max())
 		die("process %d: grew from %ld to %ld KiB", id, rss, rss_kib());
-	/* The engine's own are among them: its links come and go, each way to a peer some. */
+	/*
+	 * Descriptors of the engine's links are among them: some for each direction to each peer.
+	 */
 	if (fds && open_fds() > fds + 6 * world->nprocs)
 		die("process %d: %d descriptors, %d before", id, open_fds(), fds);
 	for (int i = 0; i < p->nends; i++)
@@ -254,7 +257,7 @@ static void spawn(pid_t *pid)
 	}
 }
 
-/* All must end well, but for the one that was killed. A failure ends the others too. */
+/* All processes must succeed, except the one that was killed. A failure kills the others. */
 static bool collect(const pid_t *pid, int killed)
 {
 	bool good = true;
@@ -311,7 +314,7 @@ static int kills(uint64_t rounds, uint64_t seed, int nprocs, int nconns)
 		world->phases = 1;
 		world->kill = true;
 		spawn(pid);
-		/* Not before all have met: the barriers know nothing of death. */
+		/* Wait until all have passed the barriers, which a dead process would block. */
 		while (!__atomic_load_n(&world->done, __ATOMIC_ACQUIRE))
 			nap(100);
 		nap(below(&s, 5000));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of the soak share. See soak.c. */
+/* Shared by the files of the soak; see soak.c. */
 #ifndef TESTS_SOAK_H
 #define TESTS_SOAK_H
 
@@ -12,15 +12,15 @@
 #define MAX_PROCS 8
 #define MAX_CONNS 64
 #define SLOT (64u << 10)	/* bytes of a message buffer */
-#define DEPTH 16u		/* requests under way a QP; receives posted */
-#define AREA (256u << 10)	/* what a peer may write */
-#define GUARD 4096u		/* around it: what nobody may write */
+#define DEPTH 16u		/* requests in flight and receives posted for a QP */
+#define AREA (256u << 10)	/* bytes that a peer may write */
+#define GUARD 4096u		/* bytes on each side of the area that no peer may write */
 #define MSGS (4 * DEPTH)
 
 
 enum kind { K_SEND, K_SEND_IMM, K_WRITE, K_WRITE_IMM, K_READ, K_ADD, K_SWAP, K_KINDS };
 
-/* What a message was when it was sent: for who receives it. */
+/* A message as it was sent, for its receiver. */
 struct msg {
 	uint32_t len, imm;
 	uint64_t seed;
@@ -31,10 +31,10 @@ struct msg {
 struct side {
 	uint32_t qpn, rkey;
 	uint64_t addr;		/* of its area */
-	uint32_t posted;	/* receives it has posted since it was connected */
+	uint32_t posted;	/* receives posted since it was connected */
 	uint32_t sent;		/* messages that its peer has sent to it since then */
 	struct msg msg[MSGS];
-	uint8_t shadow[AREA];	/* what its area holds once the peer's operations are done */
+	uint8_t shadow[AREA];	/* contents of its area once the peer's operations are done */
 };
 
 struct conn {
@@ -45,9 +45,9 @@ struct conn {
 
 struct world {
 	int nprocs, nconns;
-	uint64_t seed, ops;	/* operations a process and phase */
+	uint64_t seed, ops;	/* operations for each process and phase */
 	int phases;
-	bool kill;		/* one process dies in the middle of the only phase */
+	bool kill;		/* one process dies during the only phase */
 	pthread_barrier_t barrier;
 	uint32_t drained, stop, dead[MAX_PROCS];
 	uint64_t done, by_kind[K_KINDS];
@@ -55,16 +55,16 @@ struct world {
 };
 extern struct world *world;
 
-/* A request under way. */
+/* A request in flight. */
 struct op {
 	enum kind kind;
 	bool signaled;
 	uint32_t off, len;
-	uint64_t expect;	/* atomics: the value found */
-	uint8_t *copy;		/* READ: what it must bring */
+	uint64_t expect;	/* atomics: the value that must be returned */
+	uint8_t *copy;		/* READ: the data that must be returned */
 };
 
-/* A side that is this process's. */
+/* A side of a connection in this process. */
 struct end {
 	struct conn *c;
 	int side;
@@ -76,8 +76,8 @@ struct end {
 	uint8_t *tx, *rx;	/* DEPTH slots each; a receive slot has room for a GRH */
 	struct op op[DEPTH];
 	uint64_t next, oldest;	/* requests posted and completed so far */
-	uint32_t reads;		/* READs and atomics among them under way */
-	uint32_t received;	/* since it was connected */
+	uint32_t reads;		/* READs and atomics in flight */
+	uint32_t received;	/* messages received since it was connected */
 	bool failed;		/* its peer is dead */
 };
 
@@ -111,17 +111,17 @@ static inline bool peer_dead(const struct end *e)
 /* soak_ops.c */
 void post_batch(struct proc *p, struct end *e);
 void post_recv(struct end *e, uint32_t slot);
-/* Takes completions; returns how many. wait: sleeps for an event when there is none. */
+/* Takes completions; returns their number. wait: sleeps for an event if there is none. */
 int reap(struct proc *p, bool wait);
 
-/* soak_conn.c: objects of an end, made, connected, taken away */
+/* soak_conn.c: creates, connects, resets and destroys the objects of an end. */
 void end_open(struct proc *p, struct end *e, struct conn *c, int side);
 void end_qp(struct proc *p, struct end *e);
 void end_connect(struct proc *p, struct end *e);
 void end_reset(struct end *e);
 void end_close(struct end *e);
 void end_register(struct proc *p, struct end *e);
-/* Is all of its memory what it must be? */
+/* Dies unless the area equals its shadow and the guards are untouched. */
 void end_verify(const struct proc *p, const struct end *e);
 
 #endif

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The soak (soak.c) over every way that payload can take, then with deaths; and
-# rused is left with nothing of any of them.
+# Runs the soak (soak.c) over every path that payload can take, then with deaths; afterwards rused
+# must hold nothing of these processes.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
@@ -9,7 +9,7 @@ soak=$RUSE_TESTBIN/soak
 ops=${SOAK_OPS:-30000}
 kills=${SOAK_KILLS:-40}
 
-# A sanitizer keeps what was freed for a while; leaks are looked for without it.
+# A sanitizer keeps freed memory for a while; leaks are found by the runs without it.
 [ -z "$(sanitizers)" ] || export SOAK_GROW_KIB=1000000
 
 run() {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The soak's connections: objects, connecting, and the comparison with the shadow. */
+/*
+ * The soak's connections: objects of an end, QP transitions, and the comparison with the shadow.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,7 +20,7 @@ enum {
 		 IBV_QP_MAX_QP_RD_ATOMIC,
 };
 
-/* All there at once: what the process grows by later is a leak. */
+/* Populated memory: if the process grows later, it leaks. */
 static void *memory(size_t len)
 {
 	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
@@ -84,7 +86,7 @@ static void modify(struct end *e, struct ibv_qp_attr *attr, enum ibv_qp_state to
 		die("modify_qp to %d: %s", to, strerror(err));
 }
 
-/* The attributes of all transitions; the mask says which count. */
+/* Attributes of all transitions; the mask selects those of one. */
 static struct ibv_qp_attr attributes(struct proc *p, const struct end *e)
 {
 	struct ibv_qp_attr a = { .port_num = 1, .qkey = QKEY, .qp_access_flags = RIGHTS };
@@ -94,7 +96,7 @@ static struct ibv_qp_attr attributes(struct proc *p, const struct end *e)
 	a.rq_psn = a.sq_psn = 0xfffff0;	/* wraps soon */
 	a.max_dest_rd_atomic = a.max_rd_atomic = 4;
 	a.min_rnr_timer = 1;
-	/* Deaths shall be found soon; busy machines let a peer wait for its turn. */
+	/* With kill a death is found quickly; otherwise a busy machine may delay a peer. */
 	a.timeout = world->kill ? 12 : 16;
 	a.retry_cnt = world->kill ? 4 : 7;
 	a.rnr_retry = 7;
@@ -107,7 +109,7 @@ static struct ibv_qp_attr attributes(struct proc *p, const struct end *e)
 	return a;
 }
 
-/* From RESET to RTS, receives posted. Both sides have their numbers in the shared memory. */
+/* From RESET to RTS, with receives posted; the peer's values are in the shared memory. */
 void end_connect(struct proc *p, struct end *e)
 {
 	struct ibv_qp_attr a = attributes(p, e);
@@ -158,7 +160,7 @@ void end_verify(const struct proc *p, const struct end *e)
 	if (memcmp(e->area, guards, GUARD) ||
 	    memcmp(e->area + GUARD + AREA, guards + GUARD + AREA, GUARD))
 		die("process %d: written outside of the area", p->id);
-	/* What a dead one had under way may have happened or not. */
+	/* Operations of a dead peer may have happened or not. */
 	if (peer_dead(e))
 		return;
 	for (uint32_t i = 0; i < AREA; i++)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The soak's operations: posting them at random, and judging their completions. */
+/*
+ * The soak's operations: prepares and posts them at random and checks their completions. The
+ * shadow and the records in struct side say what each must return.
+ */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +14,7 @@
 #define UD_MAX 1024u
 #define RECV_BIT (1ull << 63)
 
-/* The low bits of wr_id count an end's requests, the high ones say whose. */
+/* The low bits of wr_id count an end's requests, the high bits hold the index of the end. */
 static uint64_t wr_id(const struct proc *p, const struct end *e, uint64_t n)
 {
 	return (uint64_t)(e - p->end) << 48 | (n & 0xffffffffffff);
@@ -49,11 +52,11 @@ static enum kind choose(struct proc *p, const struct end *e)
 		k = (enum kind)below(&p->rng, K_KINDS);
 		break;
 	}
-	/* Without an answer a message without a receive is lost; RC waits, and now and then shall. */
+	/* UC and UD lose a message without a receive; RC waits for one, which is tried at times. */
 	if (k != K_WRITE && k < K_READ && credit <= 0 &&
 	    (e->c->type != IBV_QPT_RC || below(&p->rng, 8)))
 		return e->c->type == IBV_QPT_UD ? K_KINDS : K_WRITE;
-	/* More than a sender's record holds must not be under way. */
+	/* No more messages in flight than the sender's record holds. */
 	if (k < K_READ && k != K_WRITE && credit <= -(int32_t)DEPTH)
 		return K_WRITE;
 	return k;
@@ -75,7 +78,9 @@ static uint32_t length(struct proc *p, const struct end *e)
 	}
 }
 
-/* An atomic on an aligned word of the peer's area: what it finds and what it leaves. */
+/*
+ * An atomic on an aligned word of the peer's area: computes the value found and the value left.
+ */
 static void prepare_atomic(struct proc *p, struct end *e, struct op *op, struct ibv_send_wr *wr)
 {
 	uint64_t word, operand = rnd(&p->rng);
@@ -103,7 +108,7 @@ static void prepare_atomic(struct proc *p, struct end *e, struct op *op, struct 
 	memcpy(e->theirs->shadow + op->off, &word, 8);
 }
 
-/* WRITE and READ: a part of the peer's area, which is the shadow's too. */
+/* WRITE and READ of a range of the peer's area, and of its shadow. */
 static void prepare_rdma(struct proc *p, struct end *e, struct op *op, struct ibv_send_wr *wr,
 			 const uint8_t *buf)
 {
@@ -120,7 +125,7 @@ static void prepare_rdma(struct proc *p, struct end *e, struct op *op, struct ib
 	}
 }
 
-/* Tells the receiver what it will find. */
+/* Records the message for its receiver. */
 static void announce(struct end *e, const struct op *op, uint32_t imm, uint64_t seed)
 {
 	struct msg *m = &e->theirs->msg[e->theirs->sent % MSGS];
@@ -133,7 +138,7 @@ static void announce(struct end *e, const struct op *op, uint32_t imm, uint64_t 
 	__atomic_store_n(&e->theirs->sent, e->theirs->sent + 1, __ATOMIC_RELEASE);
 }
 
-/* Cuts the buffer into up to four entries. */
+/* Splits the buffer into up to four SGEs. */
 static int cut(struct proc *p, struct ibv_sge *sge, uint8_t *buf, uint32_t len, uint32_t lkey)
 {
 	int n = 0, parts = 1 + (int)below(&p->rng, 4);
@@ -148,7 +153,7 @@ static int cut(struct proc *p, struct ibv_sge *sge, uint8_t *buf, uint32_t len, 
 	return n;
 }
 
-/* Fills in one request. False: nothing can be sent now. */
+/* Fills in one request. False: nothing can be sent at the moment. */
 static bool prepare(struct proc *p, struct end *e, struct ibv_send_wr *wr, struct ibv_sge *sge)
 {
 	static const enum ibv_wr_opcode opcode[] = {
@@ -182,7 +187,7 @@ static bool prepare(struct proc *p, struct end *e, struct ibv_send_wr *wr, struc
 		if (op->kind != K_READ && op->kind != K_WRITE)
 			announce(e, op, wr->imm_data, seed);
 	}
-	/* The responder may answer a READ after it has done what comes behind: not what we expect. */
+	/* Fenced, as the responder may answer a READ after it has executed later requests. */
 	if (op->kind < K_READ && e->reads)
 		wr->send_flags |= IBV_SEND_FENCE;
 	if (op->kind >= K_READ) {
@@ -199,7 +204,10 @@ static bool prepare(struct proc *p, struct end *e, struct ibv_send_wr *wr, struc
 	return true;
 }
 
-/* Up to eight requests in one call; the last is signaled, so that all are heard of. */
+/*
+ * Posts up to eight requests in one call; the last is signaled, so that all are known to
+ * complete.
+ */
 void post_batch(struct proc *p, struct end *e)
 {
 	struct ibv_send_wr wr[8], *bad;
@@ -227,7 +235,7 @@ void post_batch(struct proc *p, struct end *e)
 	__atomic_fetch_add(&world->done, n, __ATOMIC_RELAXED);
 }
 
-/* A request is done: did it bring what it had to? */
+/* A request is done: checks what it returned. */
 static void finish(struct proc *p, struct end *e, bool good)
 {
 	struct op *op = &e->op[e->oldest % DEPTH];
@@ -257,7 +265,10 @@ static void sent(struct proc *p, struct end *e, const struct ibv_wc *wc)
 		die("process %d: request %ld completes when %ld to %ld are under way", p->id,
 		    (long)n, (long)e->oldest, (long)e->next);
 	while (e->oldest < n) {
-		/* After an error all complete, signaled or not; the one that failed may be unsignaled. */
+		/*
+		 * After an error all requests complete, signaled or not; the failed one may be
+		 * unsignaled.
+		 */
 		if (e->op[e->oldest % DEPTH].signaled)
 			die("process %d: a signaled request was passed over", p->id);
 		finish(p, e, !wc->status);
@@ -303,7 +314,7 @@ static void sleep_for_event(struct proc *p)
 		ibv_ack_cq_events(cq, 1);
 }
 
-/* Whose QP number this is. */
+/* The end that a completion belongs to. */
 static struct end *end_of(struct proc *p, const struct ibv_wc *wc)
 {
 	if (!(wc->wr_id & RECV_BIT))

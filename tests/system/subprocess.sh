@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Python's subprocess closes descriptors in a vfork child, on its parent's
-# memory: the parent's device must be what it was.
+# Python's subprocess closes descriptors in a vfork child, which shares its parent's memory: the
+# parent's device must still be open.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 command -v python3 >/dev/null || skip "no python3"

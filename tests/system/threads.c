@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Many threads in two processes, all at once and both ways:
+ * Many threads in two processes, all at once and in both directions:
  *
  *   shared   post on one QP and poll one CQ
- *   own      a QP and a CQ each, nobody else touches them
+ *   own      a QP and a CQ of its own, used by no other thread
  *   event    sleeps on a completion channel for the churner's CQs
- *   churn    makes objects, lets them report events, destroys them meanwhile
+ *   churn    creates objects, makes them report events, destroys them meanwhile
  *   async    reads the events of QPs that the churner breaks
  *
- * Every posted request must complete once and with success, every event be for
- * an object that lives. Races are for ThreadSanitizer to find.
+ * Every posted request must complete once and with success, and every event must belong to an
+ * object that exists. Data races are left to ThreadSanitizer.
  *
  *   threads [ROUNDS]
  */
@@ -63,13 +63,13 @@ static int post_write(struct worker *w, struct ibv_qp *qp, uint32_t len)
 	return ibv_post_send(qp, &wr, &bad);
 }
 
-/* Every size comes up; the last write fills the slot. */
+/* Every size occurs; the last write fills the slot. */
 static uint32_t length(const struct worker *w, unsigned int i)
 {
 	return i + 1 == w->s->rounds ? SLOT : i * 1021 % SLOT + 1;
 }
 
-/* Whoever polls gets anybody's completions. */
+/* Each thread may poll completions of the others. */
 static void *shared(void *arg)
 {
 	struct worker *w = arg;
@@ -126,7 +126,7 @@ static void *event(void *arg)
 		if (ibv_get_cq_event(s->v.ch, &cq, &context)) {
 			if (errno != EAGAIN)
 				die("get_cq_event: %s", strerror(errno));
-			continue;	/* it vanished with its CQ */
+			continue;	/* the event was dropped with its CQ */
 		}
 		if (context != s)
 			die("an event of a CQ that is not there");
@@ -155,7 +155,10 @@ static void *async(void *arg)
 	return NULL;
 }
 
-/* A pair of QPs in this process: a message with an event, then a write that breaks the responder. */
+/*
+ * Connects a pair of QPs in this process, sends a message with an event, then breaks the
+ * responder by a WRITE.
+ */
 static void churn_once(struct side *s, struct vctx *c, struct ibv_mr *mr)
 {
 	struct ibv_qp *a = v_qp(c), *b = v_qp(c);
@@ -177,7 +180,10 @@ static void churn_once(struct side *s, struct vctx *c, struct ibv_mr *mr)
 		die("churn: second post");
 	if (v_wait(c->cq, &wc, 30) != IBV_WC_REM_ACCESS_ERR)
 		die("churn: %s", ibv_wc_status_str(wc.status));
-	/* The first time the readers get their turn; later all may have vanished before they look. */
+	/*
+	 * In the first pass wait until both readers have had an event; later the events may be
+	 * dropped before they are read.
+	 */
 	for (int i = 0; i < 3000; i++) {
 		if (atomic_load(&s->events) && atomic_load(&s->async_events))
 			break;
