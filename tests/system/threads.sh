@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# threads.c over every link. THREADS_ROUNDS=10000 is the long form.
+# Runs threads.c over each link. THREADS_ROUNDS=10000 is the long form.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 rounds=${THREADS_ROUNDS:-1000}

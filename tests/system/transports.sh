@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The stock programs beyond plain RC: UC, UD and SRQ pingpongs, perftest over
-# every transport, with atomics, SRQ, inline data, lists, many QPs.
+# Stock programs beyond plain RC: UC, UD and SRQ pingpongs, and perftest with every transport,
+# atomics, SRQ, inline data, lists of work requests, and many QPs.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 export PAIR_TIMEOUT=120
-MANY=${TRANSPORTS_QPS:-16}	# the long form takes 256
+MANY=${TRANSPORTS_QPS:-16}	# the long form uses 256
 
 # ping TOOL OPTIONS...
 ping() {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Devices that come and go, for device-life.sh.
+ * Devices that are added and removed, for device-life.sh.
  *
  *   two-devices A B		both are open at once; each reaches itself and not the other
- *   two-devices removed D	says "ready", then D must end as a device that was removed
- *   two-devices traffic D	the same in the middle of traffic to itself
+ *   two-devices removed D	prints "ready", then D must end as a removed device does
+ *   two-devices traffic D	the same during traffic to itself
  */
 #include <errno.h>
 #include <poll.h>
@@ -30,13 +30,13 @@ static void send_one(struct vctx *v, struct ibv_qp *qp, uint64_t id)
 {
 	struct ibv_send_wr wr = { .wr_id = id, .opcode = IBV_WR_RDMA_WRITE }, *bad;
 
-	/* A message of nothing names no memory. */
+	/* An empty message needs no memory. */
 	wr.send_flags = IBV_SEND_SIGNALED;
 	if (ibv_post_send(qp, &wr, &bad))
 		die("post_send: %s", strerror(errno));
 }
 
-/* a's address with b's QP number: nobody there. */
+/* Sends to a's address with b's QP number: no QP has both. */
 static void cross(struct vctx *a, struct vctx *b)
 {
 	struct ibv_qp *qa = v_qp(a), *qb = v_qp(b);
@@ -84,7 +84,7 @@ static int two(const char *first, const char *second)
 	return 0;
 }
 
-/* The async event that comes next, within ten seconds. */
+/* The next asynchronous event, within ten seconds; -1: none. */
 static int next_event(struct ibv_context *ctx)
 {
 	struct pollfd p = { .fd = ctx->async_fd, .events = POLLIN };
@@ -121,7 +121,7 @@ static int removed(const char *name, int traffic)
 		for (int k = 0; k < 1000 && !ibv_poll_cq(v.cq, 1, &wc); k++)
 			;
 	}
-	/* Port events may come before: what the interface did. */
+	/* Port events of the interface may come first. */
 	do
 		type = next_event(v.ctx);
 	while (type >= 0 && type != IBV_EVENT_DEVICE_FATAL);

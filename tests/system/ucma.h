@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Commands to /dev/infiniband/rdma_cm by hand, for tests of the descriptor. */
+/* Commands to /dev/infiniband/rdma_cm for tests of the descriptor and its ABI. */
 #ifndef TESTS_UCMA_H
 #define TESTS_UCMA_H
 
@@ -22,7 +22,7 @@ static inline int open_cm(int flags)
 	return fd;
 }
 
-/* 0 or -errno. in: bytes of payload as the header says. */
+/* Writes a command; returns 0 or -errno. in: payload length in the header. */
 static inline int command(int fd, uint32_t cmd, const void *payload, size_t in, size_t out)
 {
 	struct {
@@ -76,7 +76,7 @@ static inline int listen_on(int fd, uint32_t id)
 	return COMMAND(fd, RDMA_USER_CM_CMD_LISTEN, c, 0);
 }
 
-/* Brings an ADDR_RESOLVED or ADDR_ERROR. */
+/* Starts a resolution, which ends with ADDR_RESOLVED or ADDR_ERROR. */
 static inline int resolve_loopback(int fd, uint32_t id, uint16_t port)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port),

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Counts datagrams: `ud-count N SECONDS` makes a UD QP with Q_Key 0x1234, says
- * "qpn 0x..." and takes datagrams of 256 bytes, byte i of the r-th being
- * (r + i) & 255 for any r. Ends with status 0 after N of them, or after that
- * many seconds without one more; then says how many.
+ * Counts datagrams: `ud-count N SECONDS` creates a UD QP with Q_Key 0x1234, prints "qpn 0x..."
+ * and receives datagrams of 256 bytes, where byte i of the r-th is (r + i) & 255 for any r. Ends
+ * with status 0 after N datagrams, or when none has come for SECONDS; prints their number.
  */
 #include <stdio.h>
 #include <stdlib.h>

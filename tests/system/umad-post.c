@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * umad0 of a fabric's host whose port 1 is at a switch: SMPs that wait for nobody are sent and
- * answered as those that do, and errors of write() are as if all waited.
+ * umad0 of a host in a fabric whose port 1 is connected to a switch: SMPs that are posted to
+ * rused without waiting are sent and answered like those that wait, and write() reports the same
+ * errors.
  */
 #include <pthread.h>
 #include "umad.h"
@@ -23,7 +24,7 @@ static int open_smp(uint32_t *id)
 	return fd;
 }
 
-/* NodeInfo of the switch, or, with a second hop, of what is at its port. */
+/* A request for the NodeInfo of the switch, or with a second hop of the node at that port. */
 static void smp(struct packet *p, uint32_t id, uint32_t tid, uint8_t second)
 {
 	memset(p, 0, sizeof(*p));
@@ -59,7 +60,7 @@ static void ask(int fd, uint32_t id, uint32_t tid)
 	CHECK(put(fd, &p) == 0);
 }
 
-/* More than any ring holds, in flight and altogether; in their order. */
+/* More SMPs than any ring holds, in flight and in total; the answers must be in order. */
 static void order(void)
 {
 	uint32_t id, sent = 0;
@@ -84,7 +85,7 @@ static void errors(void)
 	CHECK(put(fd, &p) == -EIO);
 	p.hdr.id = 32;
 	CHECK(put(fd, &p) == -EINVAL);
-	/* There is no other port to leave by. */
+	/* The HCA has no other port to send from. */
 	smp(&p, id, 1, 0);
 	p.mad[INITIAL_PATH + 1] = 2;
 	CHECK(put(fd, &p) == -EINVAL);
@@ -102,7 +103,7 @@ static void errors(void)
 	CHECK(put(fd, &p) == -EIO);
 }
 
-/* One transaction of a number at a time, until it is answered or given up. */
+/* A transaction ID is refused while it is in use, until it is answered or has timed out. */
 static void duplicates(void)
 {
 	struct packet p, got;
@@ -115,7 +116,7 @@ static void duplicates(void)
 	CHECK(put(fd, &p) == -EINVAL);
 	ask(fd, id, 8);
 	CHECK(answer(fd) == 8);
-	ask(fd, id, 7 + 256);	/* told apart, if not at first sight */
+	ask(fd, id, 7 + 256);	/* same low byte, but another ID */
 	CHECK(answer(fd) == 7 + 256);
 	CHECK(get(fd, &got, sizeof(got)) > 0 && got.hdr.status == ETIMEDOUT);
 	CHECK(low_tid(got.mad) == 7);
@@ -125,7 +126,9 @@ static void duplicates(void)
 	CHECK(answer(fd) == 7);
 }
 
-/* The file is a child's as well, and what either has sent comes before what it asks later. */
+/*
+ * The child shares the file, and what either process has posted comes before its later requests.
+ */
 static void forked(void)
 {
 	uint32_t id;
@@ -146,7 +149,7 @@ static void forked(void)
 	for (uint32_t i = 0; i < 50; i++)
 		ask(fd, id, i);
 	CHECK(unreg(fd, id) == 0);
-	/* Their agent is gone, whether they were answered before or not. */
+	/* Transactions of a closed file's agent are gone, answered or not. */
 	close(fd);
 	fd = open_smp(&id);
 	ask(fd, id, 3);

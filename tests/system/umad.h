@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* /dev/infiniband/umad0 by hand, for tests of the descriptor and of its ABI. */
+/* Helpers for tests of /dev/infiniband/umad0, its descriptor and its ABI. */
 #ifndef TESTS_UMAD_H
 #define TESTS_UMAD_H
 
@@ -16,13 +16,13 @@
 #define HDR sizeof(struct ib_user_mad_hdr)
 #define OLD_HDR sizeof(struct ib_user_mad_hdr_old)
 #define MAD 256
-#define WAIT_MS 20000		/* for what must come */
+#define WAIT_MS 20000		/* limit for a MAD that must arrive */
 
-/* IBA 13.4.4 */
+/* Management classes, IBA 13.4.4. */
 enum { CLASS_SMP = 1, CLASS_SA = 3, CLASS_PERF = 4, CLASS_CM = 7, CLASS_VENDOR = 0x0a,
        CLASS_VENDOR_RMPP = 0x32 };
 enum { GET = 1, SET = 2, SEND = 3, RESP = 0x80 };
-/* Bytes of a MAD. */
+/* Byte offsets in a MAD. */
 enum { BASE_VERSION = 0, CLASS = 1, CLASS_VERSION = 2, METHOD = 3, STATUS = 4, TID = 8, ATTR = 16,
        RMPP_VERSION = 24, RMPP_TYPE = 25, RMPP_FLAGS = 26, RMPP_LEN = 32, OUI = 37,
        VENDOR_DATA = 40, SA_DATA = 56 };
@@ -40,7 +40,7 @@ static inline int open_umad(int flags)
 	return fd;
 }
 
-/* POLLIN within ms? */
+/* True if the descriptor is readable within ms. */
 static inline bool readable(int fd, int ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -53,7 +53,7 @@ static inline int result(int ret)
 	return ret < 0 ? -errno : ret;
 }
 
-/* The agent's id or -errno. All methods up to Report, if there is a class. */
+/* Registers an agent; returns its id or -errno. With a class: all methods up to Report. */
 static inline int reg(int fd, uint8_t qpn, uint8_t mgmt_class, uint8_t version, uint8_t rmpp)
 {
 	struct ib_user_mad_reg_req r = { .id = 0xffff, .qpn = qpn, .mgmt_class = mgmt_class,
@@ -76,7 +76,7 @@ static inline int unreg(int fd, uint32_t id)
 	return result(ioctl(fd, IB_USER_MAD_UNREGISTER_AGENT, &id));
 }
 
-/* Opens, with the long header, and registers. */
+/* Opens umad0, selects the long header, and registers an agent. */
 static inline int open_agent(int flags, uint8_t mgmt_class, uint8_t version, uint8_t rmpp)
 {
 	int fd = open_umad(flags);
@@ -105,7 +105,7 @@ static inline void to_self(struct ib_user_mad_hdr *h, uint32_t timeout_ms)
 	own_gid(h->gid);
 }
 
-/* A MAD for the agent 0 of another file, or of the same. */
+/* A MAD to agent 0 of another file or of the same one. */
 static inline void build(struct packet *p, uint8_t mgmt_class, uint8_t version, uint8_t method,
 			 uint32_t tid, uint32_t timeout_ms)
 {
@@ -136,7 +136,7 @@ static inline int put(int fd, const struct packet *p)
 	return n < 0 ? -errno : 0;
 }
 
-/* Within WAIT_MS; bytes or -errno. */
+/* Reads a packet within WAIT_MS; returns its length or -errno. */
 static inline int get(int fd, void *buf, size_t len)
 {
 	if (!readable(fd, WAIT_MS))

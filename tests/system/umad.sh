@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# libibumad and the diagnostics over RoCE ports: what ibstat and ibstatus say beside the
-# kernel's, MADs between hosts by the wire, a device that goes under a program.
+# libibumad and the diagnostics on RoCE ports: output of ibstat and ibstatus as with the kernel,
+# MADs between hosts over the wire, a device that is removed under a program.
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 PATH=$PATH:/sbin:/usr/sbin
@@ -15,7 +15,7 @@ guid=$(ruse_on a cat /sys/class/infiniband/rxe_0/node_guid)
 hex=0x${guid//:/}
 ruse_on a ibstat >"$T/ibstat" || die "ibstat: $(cat "$T/ibstat")"
 rate=$(ruse_on a cat /sys/class/infiniband/rxe_0/ports/1/rate)
-# As Linux 6.1 with rxe gives it, but for the GUIDs and the rate.
+# The output with rxe of Linux 6.1, apart from the GUIDs and the rate.
 cat >"$T/want" <<END
 CA 'rxe_0'
 	CA type: 
@@ -61,7 +61,8 @@ done
 
 ready() { grep -q ready "$T/server"; }
 
-# exchange SERVER CLIENT VERSION BYTES. The server stays until its input ends.
+# exchange SERVER CLIENT VERSION BYTES: a request of BYTES and its answer; the server runs until
+# its input ends
 mkfifo "$T/stay"
 exchange() {
 	local s=$1 c=$2 v=$3 n=$4 to pid

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A client of libibumad, as the diagnostics use it.
+ * A client of libibumad, as the diagnostics are.
  *
- *   umadlib server DEV                 answers one request, of any length, and prints what came
- *   umadlib client DEV GIDINDEX GID N  sends N bytes of data, takes the answer, which is the same
- *   umadlib nobody DEV GIDINDEX GID    a Get to a class that nobody serves: its status
- *   umadlib silent DEV GIDINDEX GID    a Get that nobody answers: ETIMEDOUT
- *   umadlib qp DEV GIDINDEX GID        a MAD to a UD QP of its own, at that address
- *   umadlib gone DEV                   says "open", and what becomes of it when the device goes
+ *   umadlib server DEV                 answers one request of any length and prints it
+ *   umadlib client DEV GIDINDEX GID N  sends N bytes of data and expects the same as answer
+ *   umadlib nobody DEV GIDINDEX GID    a Get to a class without an agent: prints the status
+ *   umadlib silent DEV GIDINDEX GID    a Get that no agent answers: ETIMEDOUT
+ *   umadlib qp DEV GIDINDEX GID        a MAD to a UD QP of its own at that address
+ *   umadlib gone DEV                   prints "open", and what happens when the device is removed
  *
- * Messages are of a vendor class, by RMPP where they are long.
+ * Messages are of a vendor class, and use RMPP if they are long.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 
 #define VENDOR 0x32
 #define PERF 4
-#define HEAD 40			/* of a MAD of this class */
+#define HEAD 40			/* header length of this class */
 #define MAD 256
 #define WAIT_MS 30000
 
@@ -52,7 +52,7 @@ static void open_dev(const char *dev, bool serve)
 	CHECK(agent >= 0);
 }
 
-/* A MAD in a buffer for len bytes behind its header, to GID at QP1. */
+/* A MAD in a buffer with room for len bytes after its header, addressed to QP1 at GID. */
 static void *mad_to(const char *index, const char *gid, size_t len, uint8_t cls, uint8_t method)
 {
 	void *u = umad_alloc(1, umad_size() + HEAD + len + MAD);
@@ -64,7 +64,7 @@ static void *mad_to(const char *index, const char *gid, size_t len, uint8_t cls,
 	CHECK(inet_pton(AF_INET6, gid, a.gid) == 1);
 	CHECK(umad_set_addr(u, 0, 1, 0, 0x80010000) == 0);
 	CHECK(umad_set_grh(u, &a) == 0);
-	umad_get_mad_addr(u)->gid_index = a.gid_index;	/* which umad_set_grh() leaves out */
+	umad_get_mad_addr(u)->gid_index = a.gid_index;	/* umad_set_grh() does not set it */
 	mad[0] = 1;
 	mad[1] = cls;
 	mad[2] = 1;
@@ -73,7 +73,7 @@ static void *mad_to(const char *index, const char *gid, size_t len, uint8_t cls,
 	return u;
 }
 
-/* Whatever its length is: told by ENOSPC, as libibumad does it. *len: what is behind the header. */
+/* Receives a MAD of any length; a short buffer returns ENOSPC. *len: bytes after the header. */
 static void *receive(int *len)
 {
 	void *u = umad_alloc(1, umad_size() + MAD);
@@ -112,7 +112,9 @@ static void server(void)
 	printf("%d bytes\n", length - HEAD);
 	mad[3] = UMAD_METHOD_SEND | 0x80;
 	CHECK(umad_send(port, agent, u, length, 5000, 3) == 0);
-	/* With RMPP it is there when it was acknowledged; done tells nothing else. */
+	/*
+	 * An RMPP answer must be acknowledged before the process ends, and no event reports that.
+	 */
 	free(u);
 	printf("answered\n");
 	fflush(stdout);
@@ -127,7 +129,7 @@ static void client(char **argv)
 	int len;
 
 	if (n > MAD - HEAD) {
-		mad[24] = 1;	/* RMPP version, DATA, active */
+		mad[24] = 1;	/* RMPP version, type DATA, active */
 		mad[25] = 1;
 		mad[26] = 1;
 	}
@@ -165,7 +167,7 @@ static void request(char **argv, uint8_t cls, int timeout)
 
 #define GSI_QKEY 0x80010000
 
-/* Not only QP1 takes what a program sends. */
+/* A MAD may be sent to a QP other than QP1. */
 static void to_qp(char **argv)
 {
 	static uint8_t buf[40 + MAD];

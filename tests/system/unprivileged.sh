@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The main job as a user without privileges and with ulimit -l 64.
+# Pingpong as an unprivileged user, with ulimit -l 64.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
@@ -9,7 +9,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	user=$(id -un)
 	as=()
 else
-	# The build tree may lie where only root looks: take what is needed along.
+	# The build tree may be readable by root only: copy what is needed.
 	mkdir "$T/build"
 	cp "$RUSE_BUILD"/{libruse.so,rused,ruse} "$T/build/"
 	chmod a+rx "$T" "$T/build"

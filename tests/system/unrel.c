@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Unreliable service between two hosts on a network that loses:
+ * Unreliable service between two hosts on a lossy network:
  *
  *   unrel uc|ud N PORT [SERVER]	the receiver, or with SERVER the sender
  *
- * The sender sends N messages of UC (up to some packets each) or N datagrams.
- * The receiver looks at each byte of what comes and says how many there were. What
- * the network repeats or brings late comes twice or late, of UC too, which takes
- * any PSN that begins a message (IBA 9.8.2.2.1). A third of them, or it fails.
+ * The sender sends N messages of UC (of up to several packets) or N datagrams. The receiver
+ * checks each byte and prints how many arrived; less than a third is a failure. Packets that the
+ * network duplicates or delays arrive twice or late, also with UC, which accepts any PSN that
+ * starts a message (IBA 9.8.2.2.1).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static struct ibv_mr *mr;
 static uint8_t *buf;
 static bool ud;
 
-/* Message i: its number, then bytes of its own. */
+/* Message i holds its number and then bytes of its own. */
 static uint32_t length(uint32_t i)
 {
 	return ud ? 8 + i % (MTU - 8) : 8 + i * 37 % (SLOT - 64);
@@ -92,7 +92,7 @@ static void look(const struct ibv_wc *wc, uint32_t n)
 	check(at + 8, length((uint32_t)i) - 8, i, "message");
 }
 
-/* Until none comes for a while after the sender has said that it is done. */
+/* Receives until nothing has come for a while after the sender's end. */
 static void receive(uint32_t n, int sock)
 {
 	uint32_t got = 0, idle = 0;
@@ -146,7 +146,7 @@ static void transmit(uint32_t n, int sock, const struct vdest *to)
 		fill(buf + 8, sge.length - 8, i);
 		if (ibv_post_send(qp, &wr, &bad) || v_wait(v.cq, &wc, 20))
 			die("send");
-		/* Slower than any receiver: what is missing was lost on the way. */
+		/* Slower than any receiver, so that missing messages were lost on the network. */
 		usleep(200);
 	}
 	v_put(sock, "d", 1);

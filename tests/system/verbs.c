@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Common functions of the system tests' verbs programs: see verbs.h. Opens devices, creates and
+ * connects QPs, exchanges addresses over a socket, and fills and checks buffers.
+ */
 #include <errno.h>
 #include <netdb.h>
 #include <stdarg.h>
@@ -105,7 +109,7 @@ struct ibv_qp *v_ud_qp(struct vctx *v, uint32_t depth, uint32_t qkey)
 	return qp;
 }
 
-/* $VERBS_GID, else the first that is an IPv4 address. */
+/* The GID index: $VERBS_GID, or the first one that is an IPv4 address. */
 static int v_gid(void)
 {
 	const char *gid = getenv("VERBS_GID");

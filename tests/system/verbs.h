@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the system tests' verbs programs share: a connected RC pair over a
- * stream socket, filled and checked patterns, and a die() that says where.
- * Ordinary libibverbs programs: they know nothing of ruse.
+ * Common functions of the system tests' verbs programs: a connected RC pair over a stream socket,
+ * patterns that are filled in and checked, and a die() that prints its process ID. The programs are
+ * ordinary libibverbs programs and know nothing of ruse.
  */
 #ifndef TESTS_VERBS_H
 #define TESTS_VERBS_H
@@ -31,7 +31,7 @@ struct vctx {
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct vcfg cfg;
-	int sock;		/* to the other side, -1 = none */
+	int sock;		/* to the other side; -1: none */
 };
 
 struct vdest {
@@ -45,32 +45,32 @@ void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 /* Opens $VERBS_DEVICE or the first device; dies on failure. Sets every member but sock. */
 void v_open(struct vctx *v, const struct vcfg *cfg);
 void v_close(struct vctx *v);
-/* A QP of its own on the open device. */
+/* Another QP on the open device. */
 struct ibv_qp *v_qp(struct vctx *v);
-/* A UD QP, ready to send; each of its queues has depth entries of one buffer. */
+/* A UD QP in RTS; each queue has depth entries with one SGE. */
 struct ibv_qp *v_ud_qp(struct vctx *v, uint32_t depth, uint32_t qkey);
 void v_dest(struct vctx *v, struct ibv_qp *qp, struct vdest *d);
-/* 0 or errno. */
+/* Transitions to INIT, RTR and RTS; 0 or errno. */
 int v_init(struct ibv_qp *qp, int access);
 int v_rtr(struct ibv_qp *qp, const struct vcfg *cfg, const struct vdest *to);
 int v_rts(struct ibv_qp *qp, const struct vcfg *cfg, uint32_t psn);
 /* Exchanges struct vdest over the socket and brings v->qp to RTS. */
 void v_connect(struct vctx *v, struct vdest *mine, struct vdest *theirs);
-/* Brings two QPs of this process to RTS against each other. */
+/* Connects two QPs of this process to each other and brings them to RTS. */
 void v_connect_self(struct vctx *v, struct ibv_qp *a, struct ibv_qp *b);
 
-/* One completion; dies after seconds without one. Returns its status. */
+/* Waits for a completion and returns its status; dies if none comes within `seconds`. */
 enum ibv_wc_status v_wait(struct ibv_cq *cq, struct ibv_wc *wc, int seconds);
-/* The other end's TCP socket; server = NULL: waits for it on the port. Dies otherwise. */
+/* A TCP socket to the other side; server NULL: accepts it on the port. Dies on failure. */
 int v_rendezvous(const char *port, const char *server);
-/* Sends or receives exactly len bytes; dies otherwise. */
+/* Sends or receives exactly len bytes; dies on failure. */
 void v_put(int sock, const void *buf, size_t len);
 void v_get(int sock, void *buf, size_t len);
-/* Both sides wait for each other. */
+/* Each side waits for the other. */
 void v_sync(int sock);
 
 void fill(void *buf, size_t len, uint64_t seed);
-/* Dies when the buffer is not what fill() wrote. */
+/* Dies unless the buffer holds what fill() wrote. */
 void check(const void *buf, size_t len, uint64_t seed, const char *what);
 
 #endif

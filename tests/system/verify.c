@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every operation in every size class, payload compared byte by byte.
+ * Every operation in every size class, with each byte compared.
  *
- *   verify [loop]      two processes (or two QPs of one), run under ruse
+ *   verify [loop]      two processes (loop: two QPs of one), run under ruse
  *   verify tcp PORT [SERVER]   two hosts: the server, or with SERVER the client
  *
  *   client  -- SEND, SEND imm, WRITE, WRITE imm, READ -->  server
  *
- * Which link carries it is the environment's business: RUSE_NO_CMA,
- * RUSE_NO_DIRECT. VERIFY_MAX limits the largest message (default 64 MiB).
+ * RUSE_NO_CMA and RUSE_NO_DIRECT select the link. VERIFY_MAX limits the largest message (default
+ * 64 MiB).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include "verbs.h"
 
-#define GUARD 64	/* bytes before and behind a message that must stay as they are */
+#define GUARD 64	/* bytes before and after a message that must not change */
 
 struct side {
 	struct vctx v;
@@ -56,7 +56,7 @@ static void region(struct side *s, size_t max)
 	s->mine.rkey = s->mr->rkey;
 }
 
-/* Cuts len bytes at buf into n pieces of odd lengths. */
+/* Splits len bytes at buf into n pieces of odd lengths. */
 static int cut(struct side *s, struct ibv_sge *sge, int n, size_t len)
 {
 	size_t at = 0;
@@ -101,7 +101,7 @@ static void post_send(struct side *s, enum op op, size_t len, int nsge, bool inl
 
 	if (ret)
 		die("post_send %s %zu: %s", op_name[op], len, strerror(ret));
-	if (inl)	/* inline data is taken at once */
+	if (inl)	/* inline data is copied by the call */
 		memset(s->buf + GUARD, 0xee, len);
 }
 
@@ -160,7 +160,7 @@ static void server_check(struct side *s, enum op op, size_t len)
 			die("%s %zu: wrote outside", op_name[op], len);
 }
 
-/* The same walk on both sides: sync, server prepares, sync, client acts, sync, server checks. */
+/* The same steps on both sides: sync, server prepares, sync, client acts, sync, server checks. */
 static unsigned int walk(struct side *c, struct side *s, size_t max)
 {
 	unsigned int steps = 0;
@@ -240,7 +240,7 @@ static unsigned int one_process(struct vcfg *cfg, size_t max)
 
 	v_open(&c.v, cfg);
 	s = c;
-	/* Completions of the two sides are told apart by a CQ each. */
+	/* A CQ for each side tells their completions apart. */
 	s.v.cq = ibv_create_cq(c.v.ctx, (int)cfg->cqe, NULL, NULL, 0);
 	if (!s.v.cq)
 		die("create_cq");
@@ -276,7 +276,7 @@ int main(int argc, char **argv)
 		cfg.mtu = mtus[i];
 		steps += tcp ? two_hosts(&cfg, max, sock, argc > 3) :
 			 loop ? one_process(&cfg, max) : two_processes(&cfg, max);
-		max = max > 4u << 20 ? 4u << 20 : max;	/* the largest once is enough */
+		max = max > 4u << 20 ? 4u << 20 : max;	/* the largest with one MTU only */
 	}
 	printf("verify: %u transfers, every byte right\n", steps);
 	return 0;

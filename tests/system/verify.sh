@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# verify.c over every link: each byte of each size class.
-# VERIFY_MAX=67108864 is the long form.
+# Runs verify.c over each link: each byte of each size class. VERIFY_MAX=67108864 is the long
+# form.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 export VERIFY_MAX=${VERIFY_MAX:-4194304}

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Two devices on two interfaces of each host, with several addresses: traffic of
-# one process over all of them, addresses that come and go, another MTU, a cable
-# that is pulled.
+# Two devices on two interfaces of each host, with several addresses: traffic of one process over
+# all of them, addresses that are added and removed, another MTU, a pulled cable.
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 port=18970
@@ -13,7 +12,7 @@ hosts 4200
 ip link add wa netns "${HOST[a]}" type veth peer name wb netns "${HOST[b]}" || die "no veth"
 for h in a b; do
 	if [ $h = a ]; then n=1; else n=2; fi
-	# IPv6 addresses outlive the cable as IPv4 ones do.
+	# IPv6 addresses stay when the cable is pulled, as IPv4 addresses do.
 	on $h sysctl -qw net.ipv6.conf.w$h.keep_addr_on_down=1
 	on $h ip link set w$h mtu 4200 up
 	on $h ip addr add 10.78.0.$n/24 dev w$h
@@ -28,7 +27,7 @@ mkfifo "$T/in" "$T/out"
 ruse_on a timeout 280 "$RUSE_TESTBIN/devices" drive "${ADDR4[b]}" $port <"$T/in" >"$T/out" 2>"$T/drive.err" &
 exec 7>"$T/in" 8<"$T/out"
 
-# say WANT WORDS...: the line must be answered so.
+# say PATTERN WORDS...: sends a line to `devices drive`; the answer must match
 say() {
 	local want=$1 got
 	shift
@@ -47,7 +46,7 @@ say right run 200 1 2 3 4
 say "no such address" open 5 rxe_0 10.78.0.1 second 10.78.0.2 1024
 say closed close 5
 
-# packets DEVICE: that a's device has sent.
+# packets DEVICE: number of packets that a's device has sent
 packets() { ruse_on a cat "/sys/class/infiniband/$1/ports/1/hw_counters/sent_pkts"; }
 through() { on a cat "/sys/class/net/$1/statistics/tx_bytes"; }
 v=$(through va) w=$(through wa) p=$(packets rxe_0) q=$(packets second)

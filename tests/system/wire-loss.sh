@@ -1,9 +1,7 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Two hosts on a bad network: packets lost, overtaken, repeated and damaged by
-# `ruse fault` on both, over IPv4 and IPv6. Everything ends within its time, right
-# or with an error completion; payload that was said to have come is right.
-# WIRE_LONG=1: every size, and more of each.
+# Two hosts on a bad network: `ruse fault` on both drops, reorders, duplicates and damages
+# packets, over IPv4 and IPv6. Every program must end in time, correctly or with an error
+# completion, and completed payload must be right. WIRE_LONG=1: every size, and more of each.
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 export PAIR_TIMEOUT=${WIRE_TIMEOUT:-60}
@@ -19,7 +17,7 @@ fault() {
 	on "$h" "$RUSE_BUILD/ruse" fault "$@" >/dev/null || die "ruse fault $*"
 }
 
-# network PERCENT: how bad it is, both ways.
+# network PERCENT: sets the loss and the other faults in both directions
 network() {
 	local h
 	percent=$1
@@ -34,17 +32,17 @@ network() {
 	note "== $percent % lost, 1 % repeated, 1 % overtaken, 1 % late, 0.5 % damaged"
 }
 
-# What a program says that has seen an error completion: a retry count used up, or a flush.
+# Messages of programs that have seen an error completion: the retry limit, or a flush.
 CLEAN='transport retry counter exceeded|RNR retry counter exceeded|Work Request Flushed'
 CLEAN+='|Failed status (5|12|13)\b|Completion with error|syndrom'
 
-# both SERVER CLIENT "SERVER COMMAND" "CLIENT COMMAND": right, or an end has seen an error
-# completion. Its peer may then wait for what will never come, as on any network: it is
-# stopped. An end that waits while the other has not failed is hung.
+# both SERVER CLIENT "SERVER COMMAND" "CLIENT COMMAND": both ends succeed, or one has seen an
+# error completion. Its peer may then wait for data that never comes, as on any network, and is
+# stopped. An end that waits although the other has not failed hangs: a failure.
 both() {
 	local s=$1 c=$2 end=$((SECONDS + PAIR_TIMEOUT)) rc src pids
 	rm -f "$T"/{server,client}.pid
-	# Other losses for each, and not the same ones both ways.
+	# Other losses in each case, and different ones in each direction.
 	fault "$s" seed "$port"
 	fault "$c" seed $((port + 1000))
 	ruse_on "$s" bash -c "echo \$\$ >$T/server.pid; exec $3" >"$T/server.out" 2>&1 &
@@ -55,7 +53,7 @@ both() {
 	while kill -0 "${pids[0]}" 2>/dev/null || kill -0 "${pids[1]}" 2>/dev/null; do
 		sleep 0.05
 		[ $SECONDS -lt $end ] || break
-		# One has failed: the other gets a little longer.
+		# One end has failed: the other gets a little more time.
 		if [ $end -gt $((SECONDS + 3)) ] && { failure 0 || failure 1; }; then
 			end=$((SECONDS + 3))
 		fi
@@ -66,12 +64,13 @@ both() {
 	[ "$rc $src" = "0 0" ] && return 0
 	result="waits for what was lost"
 	[ -z "$waits" ] || [[ ! "$rc $src" =~ ^(0|137)\ (0|137)$ ]] || return 0
-	# 137: stopped by us.
+	# 137: stopped by this script.
 	if [ "$rc $src" != "137 137" ] && [ "$rc $src" != "0 137" ] && [ "$rc $src" != "137 0" ] &&
 		{ [ $rc -lt 128 ] || [ $rc = 137 ]; } && { [ $src -lt 128 ] || [ $src = 137 ]; } &&
 		grep -qE "$CLEAN" "$T/client.out" "$T/server.out"; then
-		# An end that is done does not answer any more when its last ACK was lost. Else eight
-		# losses in a row are for 20 %.
+		# An end that has finished does not answer if its last ACK was lost. Otherwise the
+		# retry limit is reached by eight losses in a row, which is accepted at 20 % loss
+		# only.
 		errors=$((errors + 1))
 		result="done, its last ACK was lost"
 		[[ "$rc $src" =~ ^(0 [1-9]|[1-9][0-9]*\ 0$) ]] && return 0
@@ -82,19 +81,19 @@ both() {
 $(sed 's/^/client| /' "$T/client.out"; sed 's/^/server| /' "$T/server.out")"
 }
 
-# Has it ended badly?
+# failure INDEX: has this end ended with an error?
 failure() {
 	kill -0 "${pids[$1]}" 2>/dev/null && return 1
 	! wait "${pids[$1]}"
 }
 
-# ended INDEX NAME: its status; it is stopped if it still runs.
+# ended INDEX NAME: returns the end's status; kills it if it still runs
 ended() {
 	! kill -0 "${pids[$1]}" 2>/dev/null || kill -9 "$(cat "$T/$2.pid")"
 	wait "${pids[$1]}"
 }
 
-# ping SERVER CLIENT FAMILY TOOL OPTIONS...
+# ping_on SERVER CLIENT FAMILY TOOL OPTIONS...: runs a pingpong
 ping_on() {
 	local s=$1 c=$2 f=$3 tool=$4
 	shift 4
@@ -105,14 +104,14 @@ ping_on() {
 	note "IPv$f $tool $*: $result"
 }
 
-# once SERVER CLIENT FAMILY TOOL OPTIONS...: unreliable service. What is lost is lost, and a
-# pingpong then waits for ever; what comes is right, and whoever waits can be stopped.
+# once_on SERVER CLIENT FAMILY TOOL OPTIONS...: a pingpong over an unreliable service: after a
+# loss it waits forever and is stopped; what arrives must be right
 once_on() {
 	local PAIR_TIMEOUT=2 waits=yes
 	ping_on "$@"
 }
 
-# unrel SERVER CLIENT FAMILY uc|ud: most of many messages come, all of those right.
+# unrel_on SERVER CLIENT FAMILY uc|ud: of many messages most must arrive, and those must be right
 unrel_on() {
 	local s=$1 c=$2 f=$3 u="$RUSE_TESTBIN/unrel $4 500"
 	port=$((port + 1))
@@ -121,7 +120,7 @@ unrel_on() {
 	note "IPv$f unrel $4: $(tail -n 1 "$T/server.out")"
 }
 
-# perf SERVER CLIENT FAMILY TOOL OPTIONS...
+# perf_on SERVER CLIENT FAMILY TOOL OPTIONS...: runs a perftest program
 perf_on() {
 	local s=$1 c=$2 f=$3 tool=$4
 	shift 4
@@ -131,7 +130,7 @@ perf_on() {
 	note "IPv$f $tool $*: $result"
 }
 
-# verify SERVER CLIENT FAMILY BYTES: every operation in every size class, each byte looked at.
+# verify_on SERVER CLIENT FAMILY BYTES: every operation in every size class, each byte checked
 verify_on() {
 	local s=$1 c=$2 f=$3 v="VERIFY_MAX=$4 $RUSE_TESTBIN/verify tcp"
 	port=$((port + 1))
@@ -140,7 +139,7 @@ verify_on() {
 	note "IPv$f verify up to $4: $result: $(tail -n 1 "$T/client.out")"
 }
 
-# How often all rules of a host have acted.
+# acted HOST: how often all rules of the host have acted
 acted() {
 	on "$1" "$RUSE_BUILD/ruse" fault list --json |
 		python3 -c 'import json, sys; print(sum(r["acted"] for r in json.load(sys.stdin)["rules"]))'
@@ -164,7 +163,7 @@ perftests() {
 		perf_on "$@" ib_${tool}_bw -s 65536 -m 4096 -n $n
 		perf_on "$@" ib_${tool}_lat -s 8 -n $n
 	done
-	# Windows that fill both ways, with acknowledgements between.
+	# Windows in both directions at once, with acknowledgements between the data.
 	[ "$percent" -gt 5 ] || perf_on "$@" ib_send_lat -s 524288 -n 20
 	perf_on "$@" ib_atomic_bw -n $n
 	perf_on "$@" ib_atomic_lat -A CMP_AND_SWAP -n $n
@@ -184,12 +183,12 @@ for h in a b; do
 done
 upto=([1]=4096 [5]=512 [20]=9)
 levels=(1 5 20)
-# A sanitizer takes its time.
+# Fewer levels under a sanitizer, which is slow.
 [ -z "$(sanitizers)" ] || levels=(5)
 for p in "${levels[@]}"; do
 	network "$p"
 	for f in 4 6; do
-		# One message in some hundreds fails at 20 %.
+		# At 20 % one message of some hundreds fails.
 		verify_on a b $f "${long:+10}${upto[$p]}"
 		if [ "$long" ] || [ $f = 4 ]; then
 			pingpongs a b $f

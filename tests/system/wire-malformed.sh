@@ -1,9 +1,7 @@
 #!/bin/bash
-# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Malformed datagrams at a live connection between two hosts (malformed.c): made
-# up, cut short, damaged and repeated from the recorded captures of the kernel's
-# rxe, with right and wrong ICRCs. The transfer goes on, byte by byte right.
-# MALFORMED=1000000 is the long form.
+# Malformed datagrams sent to a live connection between two hosts (malformed.c): random,
+# truncated, damaged and repeated ones from captures of kernel rxe, with right and wrong ICRCs.
+# The transfer must continue with every byte right. MALFORMED=1000000 is the long form.
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 DATA=${BASH_SOURCE%/*}/../data/kernel-rxe
@@ -12,7 +10,7 @@ port=18950
 seed=${SEED:-$RANDOM}
 command -v xz >/dev/null || skip "xz is not installed"
 
-# RoCE datagrams of the captures, each behind its length.
+# The RoCE datagrams of the captures, each after its length.
 for f in "$DATA"/*/*.pcap.xz; do
 	xz -dc "$f" >"$T/$(basename "${f%/*}")-$(basename "$f" .xz)" || die "$f"
 done
@@ -35,7 +33,7 @@ for name in sys.argv[1:]:
 assert n > 1000, n
 EOP
 
-# total NAME: a wire counter of b's process.
+# total NAME: a wire counter of b's process
 total() {
 	on b "$RUSE_BUILD/ruse" status --json | python3 -c '
 import json, sys
@@ -64,7 +62,7 @@ told() {
 }
 wait_for 10 told || die "only $icrc wrong ICRCs and $bad malformed are told of $count"
 note "$(($(total rx_packets) - before)) packets came, $icrc with a wrong ICRC, $bad malformed"
-# timeout passes it on.
+# timeout passes the signal on.
 kill -TERM "$(pgrep -P "$(cat "$T/send.pid")" -x malformed)" || die "no sender"
 wait $sender || die "sender, seed $seed: $(cat "$T"/*.out)"
 wait $receiver || die "receiver, seed $seed: $(cat "$T"/*.out)"

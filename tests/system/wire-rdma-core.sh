@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# rdma-core's own test-suite over the wire: it has both ends in one process, so
-# of one host, whose packets go through UDP port 4791. IPv4 and IPv6; then with
-# packets of RC lost, overtaken and repeated, once each.
+# rdma-core's test-suite over the wire: it has both ends in one process, whose packets go through
+# UDP port 4791 of one host (RUSE_LINK=udp). IPv4 and IPv6; then with RC packets lost, reordered
+# and duplicated, one fault at a time.
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 here=$(realpath "${BASH_SOURCE%/*}")
@@ -12,7 +12,7 @@ rounds=${RDMA_CORE_ROUNDS:-2}
 cp -r "$suite" "$T/tests"
 gunzip -q "$T"/tests/*.gz
 
-# suite FAMILY: as rdma-core.tsv says.
+# suite_on FAMILY: the outcomes must be those in rdma-core.tsv
 suite_on() {
 	local round sent
 	sent=$(ruse_on a cat /sys/class/infiniband/rxe_0/ports/1/hw_counters/sent_pkts)

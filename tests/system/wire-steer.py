@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A foreign sender: trains of UD packets from one source port for several QPs.
+"""A foreign sender: trains of UD packets from one source port to several QPs.
 
 wire-steer.py SOURCE DESTINATION ROUNDS QPN...
 
-Each round sends one UD SEND_ONLY of 256 bytes to every QP number in turn, so
-that receive offload merges packets for different sockets into one train. The
-Q_Key is 0x1234; byte i of the payload of round r is (r + i) & 255.
+Each round sends one UD SEND_ONLY of 256 bytes to every QP number in turn, so that receive offload
+merges packets for different sockets into one train. The Q_Key is 0x1234; byte i of the payload in
+round r is (r + i) & 255.
 """
 import socket
 import struct
@@ -16,11 +16,11 @@ import zlib
 
 PORT = 4791
 LEN = 256
-BURST = 16  # rounds that go out at once, for receive offload to merge
+BURST = 16  # rounds sent at once, for receive offload to merge
 
 
 def icrc(src, dst, sport, packet):
-    """IBA A17.3.3 for IPv4 with id 0 and DF, over what precedes the ICRC."""
+    """ICRC by IBA A17.3.3, for IPv4 with id 0 and DF, of the packet without its ICRC."""
     total = 20 + 8 + len(packet) + 4
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0xff, total, 0, 0x4000, 0xff, 17, 0xffff, src, dst)
     udp = struct.pack(">HHHH", sport, PORT, total - 20, 0xffff)

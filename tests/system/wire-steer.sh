@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Several processes of one host on the wire: who gets what. Receive offload
-# merges packets before anything steers them; rused is killed meanwhile.
+# Several processes of one host on the wire: each packet must reach the right process, although
+# receive offload merges packets of several before they are steered. rused is killed meanwhile.
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 here=${BASH_SOURCE%/*}
 N=2000
 
-# total PROGRAM COUNT: the sum over such processes of b, as `ruse status` tells it.
+# total PROGRAM COUNTER: the counter's sum over these processes of b in `ruse status`
 total() {
 	on b "$RUSE_BUILD/ruse" status --json | python3 -c '
 import json, sys
@@ -24,7 +24,8 @@ qpn_of() {
 }
 
 hosts 4200
-# Trains form where NAPI waits for more; veth needs GRO and its own thread for that.
+# Receive offload merges packets only if NAPI waits for more; on a veth this needs GRO and
+# threaded NAPI.
 on a ethtool -K va tso off gso off >/dev/null || die "ethtool"
 on b ethtool -K vb gro on >/dev/null || die "ethtool"
 on b sh -c 'echo 1 >/sys/class/net/vb/threaded && echo 2000000 >/sys/class/net/vb/gro_flush_timeout &&
@@ -38,25 +39,25 @@ done
 [ $(($(qpn_of 1) >> 14)) != $(($(qpn_of 2) >> 14)) ] || die "one block for two processes"
 on a python3 "$here/wire-steer.py" "${ADDR4[a]}" "${ADDR4[b]}" $N "$(qpn_of 1)" "$(qpn_of 2)" ||
 	die "sender"
-# The counts are told a few times a second.
+# The counters are updated a few times per second.
 wait_for 10 merged || die "$(on b "$RUSE_BUILD/ruse" status; cat "$T"/[12].out) receive offload has merged nothing: this proves nothing"
 foreign=$(total ud-count foreign)
 n=$(total ud-count bad_icrc)
 [ "$n" = 0 ] || die "$n wrong ICRCs"
-# The last one, for which they wait.
+# The last datagram, for which they wait.
 on a python3 "$here/wire-steer.py" "${ADDR4[a]}" "${ADDR4[b]}" 1 "$(qpn_of 1)" "$(qpn_of 2)" ||
 	die "sender"
 for r in 1 2; do
 	wait_for 40 grep -qs got "$T/$r.out" || die "ud-count $r does not end"
 	got=$(sed -n 's/^got //p' "$T/$r.out")
-	# A datagram may be lost where a ring or a socket is full; one in ten is more than that.
+	# A datagram may be lost where a ring or a socket is full, but not one in ten.
 	[ "$got" -ge $((N - N / 10)) ] || die "process $r of 2: $(cat "$T/$r.out")"
 	note "process $r has $got of $((N + 1))"
 done
 note "$foreign of $((2 * N)) came to the wrong process and were handed over"
 
-# stream NAME PORT SECONDS: ib_write_bw from a to b for so long. On a busy machine perftest
-# may misread its own greeting: again then.
+# stream NAME PORT SECONDS: ib_write_bw from a to b for so long. On a busy machine perftest may
+# misread its own greeting; it is then started again.
 stream() {
 	local try server
 	for try in 1 2 3 4; do
@@ -103,7 +104,8 @@ sleep 1
 old=$(RUSE_DIR=$T/b rused_pid) || die "no rused on b"
 kill -9 "$old"
 sleep 1
-# A new one, with a new process; its block must not get in the way of the others'.
+# A new rused, started by a new process; its block of QP numbers must not collide with those in
+# use.
 stream three 19005 2
 new=$(RUSE_DIR=$T/b rused_pid) || die "nobody started a new rused"
 [ "$new" != "$old" ] || die "the old rused lives"

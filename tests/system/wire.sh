@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Two hosts: the stock programs over UDP port 4791, both ways round, over IPv4
-# and IPv6. WIRE_LONG=1: every size, every MTU, 64 QPs.
+# Two hosts: the stock programs over UDP port 4791, in both directions, over IPv4 and IPv6;
+# multicast, piggybacked ACKs, MTUs that are too large, and a port that is in use. WIRE_LONG=1:
+# every size, every MTU, 64 QPs.
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 export PAIR_TIMEOUT=${WIRE_TIMEOUT:-120}
 long=${WIRE_LONG:-}
 port=18515
 
-# ping SERVER CLIENT FAMILY TOOL OPTIONS...
+# ping_on SERVER CLIENT FAMILY TOOL OPTIONS...: runs a pingpong
 ping_on() {
 	local s=$1 c=$2 f=$3
 	shift 3
@@ -22,7 +23,7 @@ ping_on() {
 	note "IPv$f $tool $*: $(tail -n 1 "$T/client.out")"
 }
 
-# perf SERVER CLIENT FAMILY TOOL OPTIONS...
+# perf_on SERVER CLIENT FAMILY TOOL OPTIONS...: runs a perftest program
 perf_on() {
 	local s=$1 c=$2 f=$3
 	shift 3
@@ -36,8 +37,8 @@ perf_on() {
 	note "IPv$f $tool $*: $(grep -E '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/client.out" | tail -n 1)"
 }
 
-# unreliable_on ARGUMENTS: ping_on or perf_on. A datagram or UC message that finds the
-# receiver's socket full is lost, as in any network, and these programs then wait for it.
+# unreliable_on ARGUMENTS: runs ping_on or perf_on up to four times. A datagram or UC message is
+# lost if the receiver's socket is full, and these programs then wait for it.
 unreliable_on() {
 	local try
 	for try in 1 2 3 4; do
@@ -77,7 +78,7 @@ perftests() {
 	done
 	perf_on "$@" ib_atomic_bw -n 300
 	perf_on "$@" ib_atomic_bw -A CMP_AND_SWAP -n 300
-	# What is not taken at once must fit into a socket's buffer: nothing else holds a UC sender back.
+	# The data must fit into a socket's buffer, as a UC sender is held back by nothing else.
 	for s in ${long:+2 64 1024 4096 8192 262144} 65536; do
 		unreliable_on perf_on "$@" ib_send_bw -c UC -s "$s" -n $((s > 65536 ? 20 : 50)) -m 1024
 	done
@@ -103,10 +104,10 @@ done
 		perf_on b a $f ib_send_bw -m $m -s 100000 -n 100
 	done
 done
-# mcast_on FAMILY MGID: members on both hosts hear what one host sends.
+# mcast_on FAMILY MGID: members on both hosts receive what one host sends
 mcast_on() {
 	local h members=()
-	rm -f "$T"/mc.?	# the last time's "ready" is not this one's
+	rm -f "$T"/mc.?	# the "ready" of the call before
 	for h in a b; do
 		ruse_on $h timeout 60 "$RUSE_TESTBIN/mcast" "$2" "$(gid $h "$1")" recv 100 >"$T/mc.$h" 2>&1 &
 		members+=($!)
@@ -123,7 +124,7 @@ mcast_on() {
 mcast_on 4 ::ffff:239.1.2.3
 mcast_on 6 ff0e::77:1
 
-# Who ends with its last completion has acknowledged what that was of.
+# A process that ends with its last completion must have acknowledged that message.
 for way in return _exit; do
 	for s in a b; do
 		c=b
@@ -135,7 +136,7 @@ for way in return _exit; do
 	done
 done
 
-# A path MTU that the interface cannot take is refused, and said.
+# A path MTU larger than the interface's is refused with a message.
 on a ip link set va mtu 1500
 on b ip link set vb mtu 1500
 sleep 1
@@ -146,7 +147,7 @@ pair_on a b $port "ibv_rc_pingpong -d rxe_0 -g $(gid a 4) -m 4096 -p $port" \
 grep -q 'path MTU 4096 does not fit' "$T/err" || { cat "$T/err"; die "no word of the MTU"; }
 ping_on a b 4 ibv_rc_pingpong -c -m 1024
 
-# The port is somebody else's: local connections work, others are refused, and it is said why.
+# The port is in use: local connections work, others are refused with a message.
 on a "$RUSE_BUILD/ruse" stop --now >/dev/null 2>&1
 on b "$RUSE_BUILD/ruse" stop --now >/dev/null 2>&1
 nsenter -t "${HOST[a]}" -n -m -- python3 -c '
