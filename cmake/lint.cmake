@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The checks of the tree itself as tests, label lint. A tool that is not
-# installed is a test that is skipped (77), not one that is missing.
+# Checks of the source tree as tests with the label lint. If a tool is not installed, its test is
+# skipped (77).
 function(ruse_lint name)
   cmake_parse_arguments(L "" "TIMEOUT;NEEDS;PROCESSORS" "COMMAND" ${ARGN})
-  # No semicolon in the script: CMake would cut it there.
+  # No semicolon in the script: CMake would split it there.
   if(L_NEEDS)
     set(L_COMMAND sh -c "command -v ${L_NEEDS} >/dev/null || exit 77 && \"$@\"" lint ${L_COMMAND})
   endif()

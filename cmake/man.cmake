@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Man pages by rst2man, where it is installed; `make install` sees to that.
+# Man pages by rst2man, if it is installed; `make install` installs it first.
 find_program(RST2MAN NAMES rst2man rst2man.py)
 if(RST2MAN)
   set(pages "")

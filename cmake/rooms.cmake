@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# ruse_room(NAME [DEPS rooms...] [LIBS libraries...] [TEST_LIBS libraries...]): a static library of the
-# folder's *.c, and an executable and ctest for each test-*.c beside them (cmocka).
-# A testing.c is what such tests share, also those of other rooms: a library NAME_testing.
+# ruse_room(NAME [DEPS rooms...] [LIBS libraries...] [TEST_LIBS libraries...]): a static library
+# of the folder's *.c files, and an executable and a ctest for each test-*.c in it (cmocka). A
+# testing.c holds what the tests share, also with tests of other rooms: a library NAME_testing.
 function(ruse_room name)
   cmake_parse_arguments(R "" "" "DEPS;LIBS;TEST_LIBS" ${ARGN})
   file(GLOB srcs CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.c)

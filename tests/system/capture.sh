@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `ruse capture` of stock programs on links of this host: tshark must decode the file without a
 # malformed packet, each ICRC must be right, opcodes and their numbers, PSNs and addresses must be
 # those expected. Also filters, limits, terminal output, and programs that start before the

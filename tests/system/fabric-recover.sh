@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # A cable is cut under traffic. If there is another path, lost packets are sent again along it
 # once opensm has rewritten the tables, and no program notices. If there is none, the side with
 # unacknowledged packets gets a completion error. The ports' counters must show the losses.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Two hosts on a bad network: `ruse fault` on both drops, reorders, duplicates and damages
 # packets, over IPv4 and IPv6. Every program must end in time, correctly or with an error
 # completion, and completed payload must be right. WIRE_LONG=1: every size, and more of each.

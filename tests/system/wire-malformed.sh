@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Malformed datagrams sent to a live connection between two hosts (malformed.c): random,
 # truncated, damaged and repeated ones from captures of kernel rxe, with right and wrong ICRCs.
 # The transfer must continue with every byte right. MALFORMED=1000000 is the long form.
