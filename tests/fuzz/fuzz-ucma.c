@@ -26,7 +26,7 @@ static void command(struct client *c, struct client *other, uint8_t what, uint8_
 		    const uint8_t *payload, size_t len)
 {
 	struct rdma_ucm_cmd_hdr hdr = { .cmd = cmd, .in = (uint16_t)len, .out = 400 };
-	uint8_t *buf = malloc(sizeof(hdr) + len);	/* of its length, so that a read beyond is seen */
+	uint8_t *buf = malloc(sizeof(hdr) + len);	/* exact length: a sanitizer sees reads beyond it */
 	struct ucma_cmd w = { .buf = buf, .len = sizeof(hdr) + len, .from = other->f };
 	struct ucma_need need;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
-#include "cm_sim.h"
 /*
  * Two simulated hosts, each with a CM, and the wire between them: see cm_sim.h. net_send() numbers
  * each MAD, decides by the masks of struct cm_sim whether it is lost, duplicated or delayed, and
  * puts it on a list; net_run() advances virtual time to the next delivery or CM timer.
  */
+#include <errno.h>
+#include "cm_sim.h"
 
 static void put_on_wire(struct cm_sim *s, const struct net_mad *m)
 {

@@ -197,7 +197,7 @@ counted() {
 	[ "$tx" = "$rx" ] && echo "$tx"
 }
 
-ended_well() {	# SERVER CLIENT: what they said at their end
+ended_well() {	# SERVER CLIENT: both printed "end 0"
 	grep -q "^$2: end 0" "$T/client.out" || die "$2: $(cat "$T/client.out")"
 	grep -q "^$1: end 0" "$T/server.out" || die "$1: $(cat "$T/server.out")"
 }

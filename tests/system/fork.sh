@@ -16,7 +16,7 @@ from pyverbs.cq import CQ
 from pyverbs.pyverbs_error import PyverbsRDMAError
 
 def idle(parent, queue):
-    # There is nothing in it that two processes could use at once.
+    # The inherited context has no objects, so that the child can open it anew.
     with PD(parent), CQ(parent, 10):
         queue.put('ok' if parent.query_device().max_qp else 'no max_qp')
 

@@ -73,7 +73,7 @@ random.seed(1)
 good = process()
 for n in (1, 15, 16, 17, 72, 88, 1000, 16384, 20000):
     s = connect(); s.send(random.randbytes(n)); assert closed(s), n
-TEXT = {FAULT, FABRIC, HOST}                # any text will do, and is answered
+TEXT = {FAULT, FABRIC, HOST}                # any text is valid and gets an answer
 for kind in FAULT, FABRIC:
     err, body, _ = call(good, kind, b"xyz\xff"); assert err == 0 and b"error" in body, body
 err, _, _ = call(good, HOST, b"xyz\xff"); assert err == -19, err
@@ -84,9 +84,9 @@ for m in (message(HELLO), message(LEASE, bytes(8)), message(STATUS, version=2),
     s = connect(); s.send(m); assert closed(s), m
 many = []
 try:
-    while len(many) < 1100:                 # more than rused takes
+    while len(many) < 1100:                 # more than rused accepts
         many.append(connect())
-except OSError:                             # or than we may have open
+except OSError:                             # or more descriptors than allowed
     many.pop()
 assert lease(good) > 0
 PY
@@ -112,7 +112,7 @@ child = os.fork()
 if not child:
     s = process()
     b = lease(s)
-    if not os.fork():                       # holds s and outlives its parent
+    if not os.fork():                       # has s open and outlives its parent
         os.close(w); os.read(os.open("/dev/zero", 0), 1); signal.pause()
     os.write(w, struct.pack("<2I", b, 0)); signal.pause()
 b = struct.unpack("<2I", os.read(r, 8))[0]
@@ -121,7 +121,7 @@ grandchild = int(open(f"/proc/{child}/task/{child}/children").read())
 os.kill(child, signal.SIGKILL); os.waitpid(child, 0)
 while lease(me, b) != b:
     time.sleep(0.01)
-os.kill(grandchild, 0)                      # still there
+os.kill(grandchild, 0)                      # still running
 os.kill(grandchild, signal.SIGKILL)
 PY
 
@@ -131,7 +131,7 @@ import sys
 s = process()
 for _ in range(300):
     err, _, fds = call(s, NETLINK)
-    if err: time.sleep(0.01)                # -EMFILE until rused has seen the former ones closed
+    if err: time.sleep(0.01)                # -EMFILE until rused has noticed the closes
     for fd in fds: os.close(fd)
 while call(s, NETLINK)[0]: time.sleep(0.01)
 PY
@@ -146,7 +146,7 @@ assert closed(s) and os.read(fd, 100) == b""
 new = subprocess.Popen([os.environ["rused"], "--rundir", os.environ["RUN"], "--foreground"],
                        stderr=subprocess.DEVNULL)
 stranger = os.fork()
-if not stranger:                            # cannot have it by asking nor by chance
+if not stranger:                            # must not get the block, asked for or not
     o = process(wait=True)
     assert lease(o, mine) == EBUSY
     got = {lease(o) for _ in range(1022)}
@@ -158,7 +158,7 @@ s = process(); assert lease(s, mine) == mine
 new.terminate()
 assert new.wait() == 0
 left = os.listdir(os.environ["RUN"])
-assert left == ["leases"], left             # we live, and still use it
+assert left == ["leases"], left             # this process still uses its block
 PY
 wait "$pid" 2>/dev/null || true
 
@@ -196,7 +196,7 @@ dying.settimeout(60)
 new = subprocess.Popen([os.environ["rused"], "--rundir", run, "--foreground"],
                        stderr=subprocess.DEVNULL)
 dying.accept()[0].close()
-dying.accept()[0].close()                   # it has come again
+dying.accept()[0].close()                   # the new rused has connected again
 dying.close()
 os.close(lock)
 s = process(wait=True)
@@ -267,7 +267,7 @@ while time.monotonic() < end:
         except (FileNotFoundError, ConnectionRefusedError):
             all.append(up())
             time.sleep(0.02)
-    # Connected is served: HELLO is answered, not cut off.
+    # Once connected, HELLO must get an answer.
     err, _, fds = call(s, HELLO, struct.pack("<QQi16s32s4x", 0, 0, 0, b"ruse", b""))
     assert err == 0
     for fd in fds: os.close(fd)
