@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sizes and offsets of the ABI structs, checked at compile time against the values of Linux 6.1
- * on x86-64, so that other header versions or padding cannot change what programs see.
+ * Sizes and offsets of the ABI structs, checked at compile time against measured values, so that
+ * other versions of the headers or padding cannot change what programs see.
  */
 #include <stddef.h>
 #include <rdma/ib_user_ioctl_verbs.h>

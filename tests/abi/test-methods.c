@@ -192,7 +192,7 @@ static void bad_pointer(const struct method_spec *m, const struct attr_spec *s, 
 
 	if (s->type == ATTR_IDR || s->type == ATTR_FD || (!out && a->len <= 8))
 		return;
-	/* Only copied while the call is parsed, or not at all. */
+	/* A call that fails anyway returns EFAULT only for attributes that the parser copies. */
 	if (expect && !s->copied)
 		return;
 	a->data = (uintptr_t)(out ? readonly : unmapped);

@@ -34,7 +34,7 @@ static void check(void *arg, const void *dgram, size_t len)
 /* Enough objects for an answer of several datagrams. */
 #define NRES 400
 static struct nldev_res res[NRES];
-static struct nldev_cm_id cm_id;	/* like rused's own id: it always exists */
+static struct nldev_cm_id cm_id;	/* belongs to rused: res.cm is never NULL */
 
 static const struct nldev_res *objects(void *arg, size_t *n)
 {

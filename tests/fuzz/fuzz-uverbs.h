@@ -107,7 +107,7 @@ static void fuzz_open(void)
 		abort();
 }
 
-/* Aborts if anything is left; test_dev_destroy() checks the objects. */
+/* Aborts if a ring is left; rdev_fini() in test_dev_destroy() checks the objects. */
 static void fuzz_close(void)
 {
 	uverbs_close(file);
