@@ -4,9 +4,9 @@
  *
  *   malformed recv PORT		host b: an RC QP, a UD QP, and memory with guards
  *   malformed send PORT SERVER		host a: WRITE, SEND, READ and FETCH_ADD, each
- * 					checked, until SIGTERM
+ *					checked, until SIGTERM
  *   malformed flood FROM TO RC-QPN UD-QPN PSN COUNT SEED RATE CORPUS
- * 					not under ruse: COUNT datagrams, RATE per second
+ *					not under ruse: COUNT datagrams, RATE per second
  *
  * recv prints "rc QPN ud QPN psn PSN" when the transfer runs and "rounds N" at the end, provided
  * that nothing was written outside of its area and the UD QP has received nothing.
