@@ -11,7 +11,7 @@ static const uint8_t gid_one[16] = { [15] = 1 };
 #define IN6(a) ((const struct sockaddr_in6 *)(const void *)(a))
 #define IB(a) ((const struct sockaddr_ib *)(const void *)(a))
 
-/* The three families' 16 bytes; NULL: not of these two. */
+/* The 16 bytes of an AF_INET6 or AF_IB address; NULL for other families. */
 static const uint8_t *addr16(const struct sockaddr *a)
 {
 	if (a->sa_family == AF_INET6)

@@ -20,30 +20,30 @@ struct sockaddr_ib {
 
 _Static_assert(sizeof(struct sockaddr_ib) == 48, "the kernel's struct sockaddr_ib");
 
-/* Service ids of the IP port spaces (IBA annex A11), and which bits those are. */
+/* Service ids of the IP port spaces (IBA annex A11), and the mask of their port space bits. */
 #define RDMA_IB_IP_PS_MASK 0xffffffffffff0000ull
 #define RDMA_IB_IP_PS_TCP 0x0000000001060000ull
 #define RDMA_IB_IP_PS_UDP 0x0000000001110000ull
 #define RDMA_IB_IP_PS_IB 0x00000000013f0000ull
 
-/* Bytes of an address of its family; 0: not one of the three. */
+/* Size in bytes of an address of this family; 0 for a family other than these three. */
 size_t rdma_addr_size(const struct sockaddr *a);
-/* 0.0.0.0/8, ::, the zero GID. */
+/* True for 0.0.0.0/8, ::, the zero GID. */
 bool cma_zero_addr(const struct sockaddr *a);
-/* 127.0.0.0/8, ::1, the GID ::1. */
+/* True for 127.0.0.0/8, ::1, the GID ::1. */
 bool cma_loopback_addr(const struct sockaddr *a);
-/* Either: names no device, so stands for all. */
+/* cma_zero_addr() or cma_loopback_addr(): the address does not name a device. */
 bool cma_any_addr(const struct sockaddr *a);
-/* Not 0: another family, or another address; ports are not looked at, scopes of link-local are. */
+/* 0 if family, address and the scope of an IPv6 link-local address are equal; ignores ports. */
 int cma_addr_cmp(const struct sockaddr *a, const struct sockaddr *b);
-/* The address alone. */
+/* The same, ignoring the scope. */
 int cma_addr_cmp_noscope(const struct sockaddr *a, const struct sockaddr *b);
-/* In host byte order; of AF_IB the masked part of the service id. */
+/* Port in host byte order; for AF_IB the low 16 bits of the masked service id. */
 uint16_t cma_port(const struct sockaddr *a);
-/* Puts ::1 or 127.0.0.1 there; the port stays. */
+/* Sets the address to ::1 or 127.0.0.1; keeps family and port. */
 void cma_set_loopback(struct sockaddr *a);
 bool cma_linklocal6(const struct sockaddr *a);
-/* The GID that RoCE makes of an address (rdma_ip2gid): 0, or -EINVAL for AF_IB. */
+/* RoCE GID of an IP address (the kernel's rdma_ip2gid()): 0, or -EINVAL for AF_IB. */
 int rdma_ip2gid(const struct sockaddr *a, uint8_t gid[16]);
 
 #endif

@@ -12,7 +12,7 @@ static void set_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 	memcpy(to, from, rdma_addr_size(from));
 }
 
-/* A link-local address says by its scope which netdev is meant, and must. */
+/* A link-local address must have a scope, which selects the netdev. */
 static int check_linklocal(struct rdma_id_private *p, const struct sockaddr *addr)
 {
 	struct sockaddr_in6 sin6;
@@ -43,7 +43,7 @@ static int bind_to_device(struct rdma_id_private *p, const struct sockaddr *addr
 	return cma_acquire_dev_by_src_ip(p);
 }
 
-/* rdma_bind_addr_dst(); dst NULL: what is there stays. */
+/* The kernel's rdma_bind_addr_dst(). dst NULL: id.dst keeps its address. */
 static int bind_addr_dst(struct rdma_id_private *p, const struct sockaddr *addr,
 			 const struct sockaddr *dst)
 {
@@ -60,7 +60,7 @@ static int bind_addr_dst(struct rdma_id_private *p, const struct sockaddr *addr,
 	ret = bind_to_device(p, addr);
 	if (ret)
 		goto idle;
-	/* net.ipv6.bindv6only is 0: an IPv6 wildcard is also IPv4's, unless it asks not to. */
+	/* As with net.ipv6.bindv6only 0: an IPv6 wildcard includes IPv4 unless afonly is set. */
 	if (!p->afonly_set)
 		p->afonly = addr->sa_family == AF_INET;
 	if (dst)
@@ -163,7 +163,7 @@ static int listen_on_all(struct rdma_id_private *p)
 	return 0;
 }
 
-/* backlog is the owner's to keep, as in the kernel. */
+/* backlog is not used here: abi/ucma counts it, as the kernel's ucma.c does. */
 int rdma_listen(struct rdma_cm_id *id, int backlog)
 {
 	struct rdma_id_private *p = id_to_priv(id);
@@ -180,7 +180,7 @@ int rdma_listen(struct rdma_cm_id *id, int backlog)
 			return ret;
 		p->state = RDMA_CM_LISTEN;
 	}
-	/* A port that is listened on is nobody else's any more. */
+	/* A listener does not share its port, even if it was bound with reuseaddr. */
 	if (p->reuseaddr) {
 		ret = cma_check_port(p->bind_list, p, false);
 		if (ret)

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the owner of an id does to its connection. */
+/*
+ * Connecting, accepting, rejecting and disconnecting: calls of an id's owner. Each
+ * checks the id's state, adds the RDMA CM header to the private data where the
+ * address family has one, and sends a CM message: REQ, REP, RTU, REJ, DREQ or DREP
+ * for connected QPs, SIDR_REQ or SIDR_REP for UD. The CM repeats messages; its
+ * events are in event.c and req.c. Also the QP attributes of a connection, and the
+ * calls that cannot fail in the present state (rdma_id_can()).
+ */
 #include <errno.h>
 #include <string.h>
 #include "core/qp_attr.h"
@@ -32,7 +39,7 @@ static struct cm_sgid sgid_of(const struct rdma_id_private *p)
 	};
 }
 
-/* rdma_cm's header and the program's data behind it. The length, or -EINVAL: more than 8 bits. */
+/* The RDMA CM header, if any, then the program's data. Returns the length, or -EINVAL over 255. */
 static int private_data(const struct rdma_id_private *p, const struct rdma_conn_param *param,
 			uint8_t buf[UINT8_MAX])
 {
@@ -47,7 +54,7 @@ static int private_data(const struct rdma_id_private *p, const struct rdma_conn_
 	return (int)(offset + param->private_data_len);
 }
 
-/* A CM id for an attempt that may yet fail: then it is gone again. */
+/* Creates the CM id of a connection attempt; started() destroys it if sending failed. */
 static int start(struct rdma_id_private *p, cm_handler handler)
 {
 	p->cm_id = cm_create_id(p->id.rm->cm, p->cma_dev->cdev, handler, p);
@@ -155,7 +162,7 @@ static int accept_ib(struct rdma_id_private *p, const struct rdma_conn_param *pa
 	return cm_send_rep(p->cm_id, &rep, cma_now(p->id.rm));
 }
 
-/* cma_rep_recv(): the owner has its QP ready. */
+/* As the kernel's cma_rep_recv(): the owner's QP is ready, so send the RTU. */
 static int rep_recv(struct rdma_id_private *p)
 {
 	ns_t now = cma_now(p->id.rm);
@@ -197,7 +204,7 @@ int rdma_accept_ece(struct rdma_cm_id *id, const struct rdma_conn_param *param, 
 	int ret;
 
 	p->ece = ece;
-	/* Without a CM id it is one that the peer has already given up: the kernel finds none either. */
+	/* Without a CM id the peer has given up the request; the kernel fails here as well. */
 	if (p->state != RDMA_CM_CONNECT || !p->cm_id)
 		return -EINVAL;
 	if (param) {
@@ -234,7 +241,7 @@ int rdma_disconnect(struct rdma_cm_id *id)
 
 	if (!p->cm_id)
 		return -EINVAL;
-	/* Begins, or answers: whichever the state asks for. In any other nothing is wrong either. */
+	/* Starts a disconnect or answers the peer's, by state. Other states are not an error. */
 	if (cm_send_dreq(p->cm_id, NULL, 0, now))
 		cm_send_drep(p->cm_id, NULL, 0, now);
 	return 0;
@@ -249,10 +256,10 @@ int rdma_notify(struct rdma_cm_id *id, uint32_t event)
 	return cm_notify(p->cm_id, (int)event, cma_now(id->rm));
 }
 
-/* cma_ib_init_qp_attr(): there is no connection yet, or never will be. */
+/* As the kernel's cma_ib_init_qp_attr(): no connection yet, or a UD QP. */
 static int init_unconnected(struct rdma_id_private *p, struct ib_uverbs_qp_attr *attr)
 {
-	int pkey = 0;		/* of RoCE: 0xffff */
+	int pkey = 0;		/* P_Key index; on RoCE index 0 is 0xffff */
 
 	if (cma_is_ib(p))
 		pkey = host_ib_find_pkey(&p->cma_dev->hd->ib, p->id.pkey);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which device an id is of. */
+/* The device an id is bound to: attaching, and finding it by GID or source address. */
 #include <errno.h>
 #include <string.h>
 #include "rdmacm/rdmacm_internal.h"
@@ -11,7 +11,7 @@ void cma_attach_to_dev(struct rdma_id_private *p, struct cma_device *dev)
 	p->cma_dev = dev;
 	p->id.device = dev->hd;
 	list_add_tail(&p->device_item, &dev->ids);
-	/* It will be wanted at once when somebody connects. */
+	/* Have the host query the broadcast group early: connecting needs its Q_Key at once. */
 	if (p->id.ps == RDMA_PS_IPOIB && cma_dev_is_ib(dev))
 		(void)cma_ip_qkey(p, &(uint32_t){ 0 });
 }
@@ -58,7 +58,7 @@ bool cma_gid_is_local(const struct rdmacm *rm, const uint8_t gid[16])
 	return false;
 }
 
-/* The port whose IP interface has the address: its GID 0, its first partition. */
+/* Attaches to the port whose IPoIB interface has the address: GID 0, P_Key at index 0. */
 static void attach_by_port(struct rdma_id_private *p, struct cma_device *dev)
 {
 	p->sgid_index = 0;
@@ -92,7 +92,7 @@ int cma_acquire_dev_by_src_ip(struct rdma_id_private *p)
 		index = cma_find_gid(dev, gid, is_ib ? 0 : p->bound_if);
 		if (index < 0)
 			continue;
-		/* There is none over Ethernet. */
+		/* IPoIB does not exist on Ethernet. */
 		if (p->id.ps == RDMA_PS_IPOIB && !is_ib)
 			return -EINVAL;
 		p->sgid_index = index;
@@ -111,8 +111,9 @@ static bool is_ipv4(const uint8_t gid[16])
 }
 
 /*
- * The kernel takes GID 0, which is of a link-local address that the netdev need
- * not have. An address that it does have also goes over UDP.
+ * GID index for loopback connections. The kernel uses GID 0, which on RoCE stands
+ * for a link-local address that the netdev may not have. Traffic over UDP needs an
+ * address that exists: prefer the first IPv4 GID, then one at another index than 0.
  */
 static int loopback_gid(const struct host_dev *hd)
 {

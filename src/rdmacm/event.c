@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the CM says about connections that exist. */
+/* CM events of ids other than listeners, translated to RDMA CM events. */
 #include <errno.h>
 #include <string.h>
 #include "base/log.h"
@@ -9,7 +9,7 @@
 #define REJ_PRIVATE 148
 #define SIDR_REP_PRIVATE 136
 
-/* What a message's private data field holds; always the whole field, as the kernel tells it. */
+/* The private data field. Events carry the whole field of len bytes, as in the kernel. */
 static const void *field(const struct cm_event *ev, uint8_t len)
 {
 	return ev->private_data_len >= len ? ev->private_data : NULL;
@@ -40,8 +40,8 @@ static void rej_event(struct rdma_cm_event *event, const struct cm_event *ev)
 }
 
 /*
- * The row of an event: what the owner is told. False: nothing. Events are for ids in CONNECT,
- * and TIMEWAIT_EXIT for those in DISCONNECT; the caller has seen to that.
+ * Fills event from a CM event. False: no event for the owner. The caller has checked the state:
+ * DISCONNECT for TIMEWAIT_EXIT, CONNECT for all others.
  */
 static bool translate(struct rdma_id_private *p, const struct cm_event *ev,
 		      struct rdma_cm_event *event, ns_t now)
@@ -53,7 +53,7 @@ static bool translate(struct rdma_id_private *p, const struct cm_event *ev,
 		event->status = -ETIMEDOUT;
 		return true;
 	case IB_CM_REP_RECEIVED:
-		/* The program may take its time: the peer's repeated REP will be told so. */
+		/* The program may be slow: the CM answers a repeated REP with an MRA. */
 		if (p->id.qp_type != CMA_QPT_UD)
 			cm_send_mra(p->cm_id, CMA_CM_MRA_SETTING, NULL, 0, now);
 		rep_event(event, ev);
@@ -92,7 +92,10 @@ static bool translate(struct rdma_id_private *p, const struct cm_event *ev,
 	return false;
 }
 
-/* Tells the owner; if that wants no more of it, the CM destroys its id for the value returned. */
+/*
+ * Delivers an event. If the owner's handler returns an error, the RDMA CM id is destroyed here,
+ * and the CM destroys its own id because the same value is returned to it.
+ */
 static int tell(struct rdma_id_private *p, struct rdma_cm_event *event)
 {
 	int ret = cma_tell(p, event);
@@ -115,7 +118,7 @@ int cma_ib_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now)
 	return tell(p, &event);
 }
 
-/* ib_init_ah_attr_from_path() */
+/* As the kernel's ib_init_ah_attr_from_path(). */
 static void ah_from_path(const struct rdma_id_private *p, struct ib_uverbs_ah_attr *ah)
 {
 	const struct sa_path_rec *rec = &p->id.path[0];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The header that rdma_cm puts in front of the private data (IBA annex A11):
- * 0 version 0, 1 IP version in the high nibble, 2 source port, 4 source address,
- * 20 destination address; IPv4 ones in the last four bytes.
+ * The RDMA CM header, which precedes the private data (IBA annex A11). Offsets:
+ * 0 version (0), 1 IP version in the high nibble, 2 source port, 4 source
+ * address, 20 destination address. IPv4 addresses occupy the last four bytes.
  */
 #include <errno.h>
 #include <string.h>

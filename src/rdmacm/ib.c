@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * InfiniBand ports: a path is what the SA says, and a group is one that the SA has
- * let the port into. What the host makes of it is in rdmacm_ops.sa_*.
+ * InfiniBand ports: paths and multicast groups come from the subnet administrator
+ * (SA). This file fills the queries and translates the answers to events; the host
+ * sends them (rdmacm_ops.sa_*). One path query per id is outstanding at most;
+ * destroying an id cancels its query and leaves its groups.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -46,7 +48,7 @@ static uint8_t class_of(uint32_t flowinfo)
 	return (uint8_t)(get_be32(&flowinfo) >> 20);
 }
 
-/* What the path is to be like, by the kernel's cma_query_ib_route(). */
+/* Fields of the path query, as in the kernel's cma_query_ib_route(). */
 static void ask_for(const struct rdma_id_private *p, struct rdmacm_sa_path *q)
 {
 	struct sa_path_rec *rec = &q->path;
@@ -97,7 +99,7 @@ int cma_query_ib_route(struct rdma_id_private *p, uint32_t timeout_ms)
 	return 0;
 }
 
-/* cma_query_handler() */
+/* As the kernel's cma_query_handler(). */
 void rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status)
 {
 	struct asking *a = container_of(q, struct asking, q);
@@ -133,7 +135,10 @@ bool cma_ib_addr_is_of(struct rdmacm *rm, const struct cma_device *dev,
 	       ifindex == dev->hd->ib.hca_port;
 }
 
-/* ip_ib_mc_map(), ipv6_ib_mc_map(): RFC 4391, section 4; link-local, as ipoib's broadcast group. */
+/*
+ * MGID of an IP group (RFC 4391 section 4), as the kernel's ip_ib_mc_map() and ipv6_ib_mc_map().
+ * The scope is link-local, that of the IPoIB broadcast group.
+ */
 static void map_group(const struct rdma_id_private *p, const struct sockaddr *addr,
 		      uint8_t mgid[16])
 {
@@ -143,7 +148,7 @@ static void map_group(const struct rdma_id_private *p, const struct sockaddr *ad
 	mgid[0] = 0xff;
 	mgid[1] = 0x12;
 	mgid[2] = v4 ? 0x40 : 0x60;
-	mgid[3] = p->id.ps == RDMA_PS_UDP ? 0x01 : 0x1b;	/* the signature of rdma_cm, or of IP */
+	mgid[3] = p->id.ps == RDMA_PS_UDP ? 0x01 : 0x1b;	/* signature: RDMA CM or IPoIB */
 	put_be16(mgid + 4, cma_ip_pkey(p->cma_dev));
 	if (v4) {
 		memcpy(mgid + 12, &((const struct sockaddr_in *)(const void *)addr)->sin_addr, 4);
@@ -155,7 +160,7 @@ static void map_group(const struct rdma_id_private *p, const struct sockaddr *ad
 	}
 }
 
-/* cma_set_mgid(); the zero one: the SA is to choose. */
+/* As the kernel's cma_set_mgid(). A zero MGID asks the SA to choose. */
 static void set_mgid(const struct rdma_id_private *p, const struct sockaddr *addr,
 		     uint8_t mgid[16])
 {
@@ -166,7 +171,7 @@ static void set_mgid(const struct rdma_id_private *p, const struct sockaddr *add
 	else if (addr->sa_family == AF_IB)
 		memcpy(mgid, ((const struct sockaddr_ib *)(const void *)addr)->sib_addr, 16);
 	else if (addr->sa_family == AF_INET6 && (get_be32(a6) & 0xfff0ffff) == 0xff10a01b)
-		memcpy(mgid, a6, 16);	/* one that an SA has chosen */
+		memcpy(mgid, a6, 16);	/* MGID chosen by an SA */
 	else
 		map_group(p, addr, mgid);
 }
@@ -188,7 +193,7 @@ int cma_join_ib_multicast(struct rdma_id_private *p, struct cma_multicast *mc)
 	j->rec.join_state = mc->join_state;
 	j->comp_mask = SA_MCM_MGID | SA_MCM_PORT_GID | SA_MCM_PKEY | SA_MCM_JOIN_STATE |
 		       SA_MCM_QKEY | SA_MCM_SL | SA_MCM_FLOW_LABEL | SA_MCM_TRAFFIC_CLASS;
-	/* As IP's broadcast group is, which the host asks for first. */
+	/* The host copies these fields from the IPoIB broadcast group. */
 	if (p->id.ps == RDMA_PS_IPOIB)
 		j->comp_mask |= SA_MCM_RATE | SA_MCM_RATE_SELECTOR | SA_MCM_MTU_SELECTOR |
 				SA_MCM_MTU | SA_MCM_HOP_LIMIT;
@@ -197,7 +202,7 @@ int cma_join_ib_multicast(struct rdma_id_private *p, struct cma_multicast *mc)
 	return ret;
 }
 
-/* ib_init_ah_from_mcmember() */
+/* As the kernel's ib_init_ah_from_mcmember(). */
 static void join_event(struct rdma_id_private *p, struct cma_multicast *mc,
 		       struct rdma_cm_event *event)
 {
@@ -224,7 +229,7 @@ static void join_event(struct rdma_id_private *p, struct cma_multicast *mc,
 	ud->ah_attr.port_num = p->id.port_num;
 }
 
-/* cma_ib_mc_handler() */
+/* As the kernel's cma_ib_mc_handler(). */
 void rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status)
 {
 	struct cma_multicast *mc = container_of(j, struct cma_multicast, sa);

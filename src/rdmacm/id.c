@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The life of an id, its state and its options. */
+/* Creation, destruction, state and options of ids. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ int cma_tell(struct rdma_id_private *p, struct rdma_cm_event *event)
 	return p->id.event_handler(&p->id, event);
 }
 
-/* cma_cancel_operation(), and what _destroy_id() does with the device still there. */
+/* The kernel's cma_cancel_operation(), and the part of _destroy_id() that needs the device. */
 void cma_end_operation(struct rdma_id_private *p, enum rdma_cm_state state)
 {
 	struct rdmacm *rm = p->id.rm;
@@ -157,7 +157,7 @@ uint64_t rdma_get_service_id(const struct rdma_cm_id *id, const struct sockaddr 
 	return ((uint64_t)id->ps << 16) + cma_port(addr);
 }
 
-/* A loopback address is nobody's GID: then what the path is made of. */
+/* GID of an address. Loopback addresses have none: use the path's. */
 static void gid_of(const struct sockaddr *a, const uint8_t path[16], uint8_t gid[16])
 {
 	if (cma_any_addr(a) || rdma_ip2gid(a, gid))

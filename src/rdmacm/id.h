@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RDMA communication ids: the API that abi/ucma is made of, in the shape of the
- * kernel's include/rdma/rdma_cm.h. Every call is answered at once: 0 or -errno;
- * -EINVAL is also the wrong state. Events come through the id's handler.
+ * RDMA communication ids: the API below abi/ucma, as in the kernel's rdma_cm.h.
+ * No call blocks. 0 or -errno; wrong state: -EINVAL. Events go to the id's handler.
  */
 #ifndef RUSE_RDMACM_ID_H
 #define RUSE_RDMACM_ID_H
@@ -13,19 +12,19 @@
 #include "rdmacm/path.h"
 #include "rdmacm/rdmacm.h"
 
-/* These numbers cross the ABI. */
+/* The values are part of the kernel's ABI. */
 enum rdma_cm_event_type {
 	RDMA_CM_EVENT_ADDR_RESOLVED,
 	RDMA_CM_EVENT_ADDR_ERROR,	/* status -errno */
 	RDMA_CM_EVENT_ROUTE_RESOLVED,
 	RDMA_CM_EVENT_ROUTE_ERROR,
-	RDMA_CM_EVENT_CONNECT_REQUEST,	/* on a new id */
-	RDMA_CM_EVENT_CONNECT_RESPONSE,	/* active: REP has come; rdma_accept(NULL) answers it */
+	RDMA_CM_EVENT_CONNECT_REQUEST,	/* passive: REQ received; delivered on a new id */
+	RDMA_CM_EVENT_CONNECT_RESPONSE,	/* active: REP received; answer: rdma_accept_ece(NULL) */
 	RDMA_CM_EVENT_CONNECT_ERROR,
 	RDMA_CM_EVENT_UNREACHABLE,	/* status -ETIMEDOUT, or the status of a SIDR_REP */
-	RDMA_CM_EVENT_REJECTED,		/* status: the REJ's reason */
+	RDMA_CM_EVENT_REJECTED,		/* status: reason code of the REJ */
 	RDMA_CM_EVENT_ESTABLISHED,
-	RDMA_CM_EVENT_DISCONNECTED,	/* status 0, or -ETIMEDOUT: the DREQ was not answered */
+	RDMA_CM_EVENT_DISCONNECTED,	/* status 0, or -ETIMEDOUT: no answer to the DREQ */
 	RDMA_CM_EVENT_DEVICE_REMOVAL,
 	RDMA_CM_EVENT_MULTICAST_JOIN,
 	RDMA_CM_EVENT_MULTICAST_ERROR,
@@ -40,7 +39,7 @@ enum rdma_cm_state {
 	RDMA_CM_ADDR_RESOLVED,
 	RDMA_CM_ROUTE_QUERY,
 	RDMA_CM_ROUTE_RESOLVED,
-	RDMA_CM_CONNECT,	/* from REQ or SIDR_REQ, sent or received, on */
+	RDMA_CM_CONNECT,	/* REQ or SIDR_REQ sent or received, until disconnected */
 	RDMA_CM_DISCONNECT,
 	RDMA_CM_ADDR_BOUND,
 	RDMA_CM_LISTEN,
@@ -52,7 +51,7 @@ enum rdma_cm_state {
 const char *rdma_cm_state_name(enum rdma_cm_state s);
 const char *rdma_event_msg(enum rdma_cm_event_type e);
 
-/* enum ib_qp_type of the kernel, where user space gives it (RDMA_PS_IB). */
+/* The kernel's enum ib_qp_type, which user space passes with RDMA_PS_IB. */
 enum { CMA_QPT_RC = 2, CMA_QPT_UC = 3, CMA_QPT_UD = 4, CMA_QPT_XRC_INI = 9, CMA_QPT_XRC_TGT = 10 };
 
 struct rdma_conn_param {
@@ -70,69 +69,70 @@ struct rdma_ud_param {
 	uint32_t qp_num, qkey;
 };
 
-/* Pointers live as long as the handler's call. */
+/* Pointers are valid until the handler returns. */
 struct rdma_cm_event {
 	enum rdma_cm_event_type event;
 	int status;
 	union {
 		struct rdma_conn_param conn;
-		struct rdma_ud_param ud;	/* where qp_type is UD */
+		struct rdma_ud_param ud;	/* if qp_type is UD */
 	} param;
 	struct cm_ece ece;
-	void *mc;	/* MULTICAST_*: the context of the join */
+	void *mc;	/* MULTICAST_*: context argument of rdma_join_multicast() */
 };
 
 struct rdma_cm_id;
 
 /*
- * Must not call back into rdmacm for this id. Not 0: the id is destroyed when
- * the handler has returned (-ENOMEM for a CONNECT_REQUEST: without a REJ).
+ * Must not call back into rdmacm for this id. Any value other than 0 destroys the
+ * id after the handler's return (-ENOMEM for a CONNECT_REQUEST: no REJ is sent).
  */
 typedef int (*rdma_cm_event_handler)(struct rdma_cm_id *id, struct rdma_cm_event *event);
 
-/* The public part; to read, but for context. */
+/* The public part: read-only, except context. */
 struct rdma_cm_id {
 	struct rdmacm *rm;
 	void *context;
 	rdma_cm_event_handler event_handler;
-	const struct host_dev *device;	/* NULL: not bound to one */
+	const struct host_dev *device;	/* NULL: not bound to a device */
 	uint16_t ps;			/* RDMA_PS_* */
 	uint8_t qp_type;
-	uint8_t port_num;		/* 0 while there is no device */
-	bool may_bind;			/* the owner may have ports below 1024 */
+	uint8_t port_num;		/* 0 without a device */
+	bool may_bind;			/* the owner may bind ports below 1024 */
 	struct sockaddr_storage src, dst;	/* all zero while unknown */
-	uint16_t pkey;			/* of QUERY_ADDR; 0 on RoCE unless bound by loopback or AF_IB */
-	unsigned int num_paths;		/* 0, 1 or 2 records in path */
+	uint16_t pkey;			/* for QUERY_ADDR; RoCE: 0 unless by loopback or AF_IB */
+	unsigned int num_paths;		/* records in path: 0, 1 or 2 */
 	struct sa_path_rec *path;
 };
 
-/* NULL: no memory. */
+/* NULL: no memory. The caller owns the id. */
 struct rdma_cm_id *rdma_create_user_id(struct rdmacm *rm, rdma_cm_event_handler handler,
 				       void *context, uint16_t ps, uint8_t qp_type);
-/* In any state; what the peer is owed (REJ, DREQ, DREP) is sent. No events follow. */
+/* Valid in any state. Sends the REJ, DREQ or DREP that ends a connection. No event follows. */
 void rdma_destroy_id(struct rdma_cm_id *id);
 enum rdma_cm_state rdma_id_state(const struct rdma_cm_id *id);
 
 int rdma_bind_addr(struct rdma_cm_id *id, const struct sockaddr *addr);
 int rdma_listen(struct rdma_cm_id *id, int backlog);
-/* src NULL or of family 0: to be chosen. */
+/* src NULL or of family 0: the host chooses the source. timeout_ms: for route and neighbour. */
 int rdma_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
 		      const struct sockaddr *dst, uint32_t timeout_ms);
 int rdma_resolve_route(struct rdma_cm_id *id, uint32_t timeout_ms);
-/* Instead of rdma_resolve_route(); the event is the caller's. */
+/* Sets the path instead of rdma_resolve_route(). The caller delivers ROUTE_RESOLVED. */
 int rdma_set_ib_path(struct rdma_cm_id *id, const struct sa_path_rec *path);
 
 int rdma_connect_ece(struct rdma_cm_id *id, const struct rdma_conn_param *p, struct cm_ece ece);
-/* p NULL: answers a CONNECT_RESPONSE (RTU). A failure has sent a REJ. */
+/* p NULL: answers a CONNECT_RESPONSE with RTU. A failure other than a wrong state sends a REJ. */
 int rdma_accept_ece(struct rdma_cm_id *id, const struct rdma_conn_param *p, struct cm_ece ece);
 int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t len, uint8_t reason);
 int rdma_disconnect(struct rdma_cm_id *id);
 int rdma_notify(struct rdma_cm_id *id, uint32_t event);	/* enum ib_event_type: COMM_EST, PATH_MIG */
-uint32_t rdma_id_can(const struct rdma_cm_id *id);	/* UCMA_CAN_* (ipc/ucma_shm.h) */
-/* attr->qp_state is asked for; the rest zeroed by the caller. */
+/* Mask of the calls that succeed in the id's present state: UCMA_CAN_* (ipc/ucma_shm.h). */
+uint32_t rdma_id_can(const struct rdma_cm_id *id);
+/* Attributes for the transition to attr->qp_state. The caller zeroes all other fields. */
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr);
 
-/* join_state: bit 0 full member, bit 3 send-only full member. context comes with the events. */
+/* join_state: bit 0 full member, bit 3 send-only full member. Events carry context. */
 int rdma_join_multicast(struct rdma_cm_id *id, const struct sockaddr *addr, uint8_t join_state,
 			void *context);
 void rdma_leave_multicast(struct rdma_cm_id *id, const struct sockaddr *addr);
@@ -142,9 +142,9 @@ int rdma_set_ack_timeout(struct rdma_cm_id *id, uint8_t timeout);
 int rdma_set_reuseaddr(struct rdma_cm_id *id, bool reuse);
 int rdma_set_afonly(struct rdma_cm_id *id, bool afonly);
 
-/* Host byte order. */
+/* In host byte order. */
 uint64_t rdma_get_service_id(const struct rdma_cm_id *id, const struct sockaddr *addr);
-/* Zero without a device; either may be NULL. */
+/* GIDs of the id; zero without a device. Either argument may be NULL. */
 void rdma_read_gids(const struct rdma_cm_id *id, uint8_t sgid[16], uint8_t dgid[16]);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Multicast over RoCEv2: nobody is asked, the host joins by IGMP or MLD. The
- * kernel has no IPv6 groups here (-ENOTSUPP); ours are joined like IPv4's, with
- * the group itself for MGID.
+ * Multicast. RoCEv2 has no SA: the host joins the group by IGMP or MLD, and the
+ * event follows at once. The kernel rejects IPv6 groups (-ENOTSUPP); here they are
+ * joined like IPv4 groups, and the MGID is the group's address. InfiniBand: ib.c.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "rdmacm/rdmacm_internal.h"
 
-#define ENOTSUPP 524	/* the kernel's own, which it lets out here */
+#define ENOTSUPP 524	/* kernel-internal errno, which the kernel returns to user space here */
 #define MCAST_HOPS 64
 #define SENDONLY_FULLMEMBER 8	/* bit 3 of JoinState */
 
@@ -30,7 +30,7 @@ static void join_event(struct rdma_id_private *p, const struct cma_multicast *mc
 	struct rdma_ud_param *ud = &event->param.ud;
 
 	event->mc = mc->context;
-	/* The source's GID has gone meanwhile. */
+	/* No source GID. */
 	if (p->sgid_index < 0) {
 		event->event = RDMA_CM_EVENT_MULTICAST_ERROR;
 		return;
@@ -88,7 +88,7 @@ int rdma_join_multicast(struct rdma_cm_id *id, const struct sockaddr *addr, uint
 	}
 	if (cma_is_ib(p)) {
 		list_add(&mc->item, &p->mc_list);
-		return 0;	/* the SA will say */
+		return 0;	/* the event follows the SA's answer */
 	}
 	if (!p->qkey)
 		(void)cma_set_default_qkey(p);

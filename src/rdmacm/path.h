@@ -14,7 +14,7 @@ struct sa_path_rec {
 	uint8_t dgid[16], sgid[16];
 	uint16_t dlid, slid;
 	bool raw_traffic;
-	bool roce;		/* not in the packed form */
+	bool roce;		/* RoCE path; not in the packed form */
 	uint32_t flow_label;	/* 20 bits */
 	uint8_t hop_limit, traffic_class;
 	bool reversible;
@@ -29,9 +29,9 @@ struct sa_path_rec {
 };
 
 void ib_sa_pack_path(const struct sa_path_rec *rec, uint8_t attr[SA_PATH_REC_LEN]);
-/* Every 64 bytes are a record. */
+/* Never fails: any 64 bytes are a valid record. */
 void ib_sa_unpack_path(const uint8_t attr[SA_PATH_REC_LEN], struct sa_path_rec *rec);
-/* As the CM's requests want it, and as it was in one (selectors are EQ, reversible). */
+/* Conversions to and from the CM's path record. _from_cm() sets reversible, and selectors to EQ. */
 void sa_path_to_cm(const struct sa_path_rec *rec, struct cm_path *path);
 void sa_path_from_cm(const struct cm_path *path, struct sa_path_rec *rec);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Port numbers: a list of owners per port space and number, and the kernel's
- * rules of who may share one. They are not TCP's or UDP's numbers: a TCP server
- * and an RDMA one may both have 5000.
+ * Port numbers: a list of ids per port space and number, and the kernel's rules
+ * for sharing a number. The numbers are separate from those of TCP and UDP: a TCP
+ * server and an RDMA server may both use 5000. An id without a port gets a random
+ * one of the host's ephemeral range.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "rdmacm/rdmacm_internal.h"
 
 #define PROT_SOCK 1024
-#define MANY_PORTS 2	/* for an id at least, so that there will be one for whoever is on the way */
+#define MANY_PORTS 2	/* ephemeral ports per id, above which posted RESOLVE_ADDRs find one */
 
 static struct list_head *bucket(struct rdmacm *rm, uint16_t ps, uint16_t port)
 {
@@ -27,7 +28,7 @@ struct rdma_bind_list *cma_ps_find(struct rdmacm *rm, uint16_t ps, uint16_t port
 	return NULL;
 }
 
-/* The last one comes first, as in the kernel's list. */
+/* Sets the port in the id's source address. The newest id is first, as in the kernel's list. */
 static void bind_port(struct rdma_bind_list *b, struct rdma_id_private *p)
 {
 	struct sockaddr *addr = cma_src(p);
@@ -75,7 +76,7 @@ void cma_release_port(struct rdma_id_private *p)
 	}
 }
 
-/* Two ids may share an ephemeral port if nobody can take one's connection for the other's. */
+/* Ids may share an ephemeral port if source, destination or destination port tells them apart. */
 static int port_is_unique(const struct rdma_bind_list *b, const struct rdma_id_private *p)
 {
 	const struct sockaddr *src = cma_src(p), *dst = cma_dst(p);
@@ -111,7 +112,7 @@ static int alloc_any_port(uint16_t ps, struct rdma_id_private *p)
 		struct rdma_bind_list *b;
 		int ret = 0;
 
-		/* Not the one that was last given away: its peers may not have forgotten it. */
+		/* Skip the port chosen last: peers may still have state for it. */
 		if (rover == rm->last_used_port)
 			continue;
 		b = cma_ps_find(rm, ps, (uint16_t)rover);
@@ -164,7 +165,7 @@ static int use_port(uint16_t ps, struct rdma_id_private *p)
 	return ret;
 }
 
-/* The port space that an AF_IB service id is of, as far as its mask says; 0: none of ours. */
+/* Port space of an AF_IB service id, by the bits its mask covers; 0: no known port space. */
 static uint16_t select_ib_ps(struct rdma_id_private *p)
 {
 	static const struct {

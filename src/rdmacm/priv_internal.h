@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What an id is made of, and what all of a host belong to. */
+/* The private parts of an id and of the manager that holds all ids of a host. */
 #ifndef RUSE_RDMACM_PRIV_INTERNAL_H
 #define RUSE_RDMACM_PRIV_INTERNAL_H
 
-#include <netinet/in.h>	/* before the kernel's, which then leaves its own out */
+#include <netinet/in.h>	/* must precede the kernel headers, which then omit their definitions */
 #include "base/list.h"
 #include "cm/cm.h"
 #include "rdmacm/id.h"
 
-/* The numbers of a port that somebody has. */
+/* A port number in use in a port space, with the ids that are bound to it. */
 struct rdma_bind_list {
 	struct list_head hash;
 	struct list_head owners;	/* rdma_id_private.bind_item */
@@ -16,7 +16,7 @@ struct rdma_bind_list {
 };
 
 struct cma_device {
-	const struct host_dev *hd;	/* NULL: slot free */
+	const struct host_dev *hd;	/* NULL: free slot */
 	struct cm_device *cdev;
 	uint32_t ifindex;
 	struct list_head ids;		/* rdma_id_private.device_item */
@@ -35,8 +35,8 @@ struct rdmacm {
 	uint32_t next_restrack;
 	uint32_t last_used_port;
 	uint32_t nids;
-	bool many_ports;	/* when one was chosen last, no more than a few were taken */
-	uint32_t random[64], nrandom;	/* drawn at once, not yet used */
+	bool many_ports;	/* ephemeral ports were plentiful at the last choice: MANY_PORTS */
+	uint32_t random[64], nrandom;	/* random numbers not yet used */
 };
 
 struct rdma_id_private {
@@ -46,10 +46,10 @@ struct rdma_id_private {
 	struct list_head device_item;
 	struct list_head bind_item;
 	struct rdma_bind_list *bind_list;
-	struct list_head listen_any;	/* rdmacm.listen_any: listens on every device */
-	struct list_head listen_list;	/* the ids that do, one a device: listen_item */
-	struct list_head listen_item;
-	struct rdma_id_private *parent;	/* of such an id */
+	struct list_head listen_any;	/* rdmacm.listen_any: wildcard listeners */
+	struct list_head listen_list;	/* of a wildcard listener: its ids, one per device */
+	struct list_head listen_item;	/* of a per-device id: in its parent's listen_list */
+	struct rdma_id_private *parent;	/* of a per-device id: the wildcard listener */
 	struct list_head mc_list;	/* cma_multicast.item */
 	struct cma_device *cma_dev;
 	struct cm_id *cm_id;
@@ -58,13 +58,13 @@ struct rdma_id_private {
 	uint32_t restrack_id;
 	uint32_t seq_num;		/* starting PSN */
 	uint32_t qkey, qp_num;
-	uint32_t bound_if;		/* ifindex; 0 = none */
-	int sgid_index;			/* -1 = none yet */
-	uint8_t sgid[16], dgid[16];	/* that the path is made of */
+	uint32_t bound_if;		/* ifindex; 0: none */
+	int sgid_index;			/* -1: none yet */
+	uint8_t sgid[16], dgid[16];	/* of the path */
 	struct cm_ece ece;
 	uint8_t hop_limit;
 	uint8_t tos, timeout;
-	bool has_mac, roce_route;	/* resolved to a neighbour's; RESOLVE_ROUTE has made a path */
+	bool has_mac, roce_route;	/* mac is the neighbour's; RESOLVE_ROUTE has set the path */
 	uint8_t mac[6];
 	bool srq, tos_set, timeout_set, reuseaddr, afonly, afonly_set;
 };
@@ -74,7 +74,7 @@ struct cma_multicast {
 	struct sockaddr_storage addr;
 	void *context;
 	uint8_t join_state;
-	bool joined;		/* ops->mcast() is to be told; InfiniBand: sa_leave() */
+	bool joined;		/* leave with ops->mcast(), on InfiniBand with sa_leave() */
 	uint32_t ifindex;
 	uint8_t mgid[16];
 	struct rdma_id_private *id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The manager itself, and what happens to its devices. */
+/* Creation of the manager, device arrival and removal, address changes, the list of ids. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,16 +77,16 @@ void rdmacm_device_added(struct rdmacm *rm, unsigned int slot, struct cm_device 
 	}
 }
 
-/* cma_send_device_removal_put() */
+/* As the kernel's cma_send_device_removal_put(). */
 static void id_device_gone(struct rdma_id_private *p)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_DEVICE_REMOVAL };
 	enum rdma_cm_state state = p->state;
 
 	p->state = RDMA_CM_DEVICE_REMOVAL;
-	/* One that listens for a wildcard is nobody's to be told about. */
+	/* The owner does not know the per-device ids of a wildcard listener. */
 	if (p->parent || cma_tell(p, &event)) {
-		p->state = state;	/* what it has begun is to be ended */
+		p->state = state;	/* rdma_destroy_id() ends what this state has in progress */
 		rdma_destroy_id(&p->id);
 		return;
 	}
@@ -122,13 +122,13 @@ void rdmacm_addr_change(struct rdmacm *rm, uint32_t ifindex)
 		if (!p->cma_dev || p->parent || p->bound_if != ifindex ||
 		    p->state == RDMA_CM_DESTROYING || p->state == RDMA_CM_DEVICE_REMOVAL)
 			continue;
-		/* n may be one of p's own: a listener of all devices has none, so it is not. */
+		/* n survives: only wildcard listeners own other ids, and they have no device. */
 		if (cma_tell(p, &event))
 			rdma_destroy_id(&p->id);
 	}
 }
 
-/* cma_netevent_callback(): each time that it is said. */
+/* As the kernel's cma_netevent_callback(): an event for each report of a different address. */
 void rdmacm_neigh_change(struct rdmacm *rm, const struct sockaddr *addr, uint32_t ifindex,
 			 const uint8_t mac[6])
 {

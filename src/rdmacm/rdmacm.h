@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The RDMA connection manager, as Linux 6.1 drivers/infiniband/core/cma.c
- * behaves: ids, port spaces, bind, listen, resolve, connect, multicast. A
- * function of (state, input, now): no socket, clock or thread in here. This
- * header is for its host (rused, tests); what a user of ids needs is in
- * rdmacm/id.h.
+ * The RDMA connection manager: ids, port spaces, bind, listen, resolve, connect,
+ * multicast. It behaves as drivers/infiniband/core/cma.c of Linux 6.1. It has no
+ * socket, clock or thread: its output depends on state, input and time alone.
+ * This header is for its host (rused, tests); users of ids include rdmacm/id.h.
  *
- *   abi/ucma ──id.h──▶ rdmacm ──▶ cm (the messages; its timers are its own)
+ *   abi/ucma ──id.h──▶ rdmacm ──▶ cm (CM messages and their timers)
  *                        │ struct rdmacm_ops
  *                        ▼
  *                      host: routes, neighbours, IGMP/MLD, the clock
  *
- * One thread at a time. Events reach the owner of an id through its handler
- * before the call that caused them returns; nothing is called back later
- * except from the entry points here and in cm/.
+ * The caller serialises all calls. An id's handler runs only within a call to a
+ * function of this room or of cm/: an event is delivered before the call that
+ * caused it returns.
  */
 #ifndef RUSE_RDMACM_RDMACM_H
 #define RUSE_RDMACM_RDMACM_H
@@ -27,123 +26,121 @@ struct cm;
 struct cm_device;
 struct rdmacm;
 
-/* One address resolution, rdmacm's, which fills the first part; the host fills `ans`. */
+/* One address resolution. Owned by rdmacm; rdmacm fills the first part, the host fills `ans`. */
 struct rdmacm_resolve {
-	struct sockaddr_storage src;	/* AF_INET or AF_INET6; may be the any address: the host chooses */
+	struct sockaddr_storage src;	/* AF_INET or AF_INET6; any address: the host chooses */
 	struct sockaddr_storage dst;	/* same family; never any, loopback or AF_IB */
-	uint32_t bound_if;	/* ifindex it must leave by; 0 = where the route leads */
-	uint32_t timeout_ms;	/* from now; 0: only what is known already */
+	uint32_t bound_if;	/* ifindex of the outgoing netdev; 0: by the route */
+	uint32_t timeout_ms;	/* from the start; 0: neighbours already known only */
 	struct rdmacm_route_ans {
 		struct sockaddr_storage src;	/* source address of the route (no port) */
 		uint32_t ifindex;	/* netdev that owns src: its GIDs name the device. For a */
-		/* destination of this host the netdev that has dst, not lo. Of InfiniBand the */
-		/* number of the HCA's port, whose address it is */
-		uint8_t dgid[16];	/* InfiniBand: the other port's, as its hardware address has it */
+		/* local destination the netdev that owns dst, not lo. On InfiniBand the number */
+		/* of the HCA port that owns src. */
+		uint8_t dgid[16];	/* InfiniBand: remote port GID, from its hardware address */
 		uint8_t hop_limit;	/* of the route, or the host's default; 1 to 255 */
 		bool has_mac;
-		uint8_t mac[6];		/* has_mac: where on the Ethernet dst's packets go */
+		uint8_t mac[6];		/* if has_mac: Ethernet next hop towards dst */
 	} ans;
-	void *host;		/* the host's, NULL when it starts */
+	void *host;		/* belongs to the host; NULL at the start */
 };
 
-/* What the host provides. ctx is the one of rdmacm_create(). Nothing here may call back into */
-/* rdmacm or cm, except that resolve() may answer at once by rdmacm_resolved(). */
+/* Functions of the host. ctx is the argument of rdmacm_create(). None may call rdmacm or cm, */
+/* except that resolve() may call rdmacm_resolved() before it returns. */
 struct rdmacm_ops {
 	/* CLOCK_MONOTONIC, or a test's virtual time. */
 	ns_t (*now)(void *ctx);
 	/*
-	 * Which netdev owns this unicast address of AF_INET or AF_INET6 (rdma_translate_ip): 0 and
-	 * *ifindex, or -EADDRNOTAVAIL. bound_if (0 = any; set for link-local) is answered itself
-	 * if such a netdev exists, -ENODEV else.
+	 * Finds the netdev that owns a unicast address of AF_INET or AF_INET6 (the kernel's
+	 * rdma_translate_ip()): 0 and *ifindex, or -EADDRNOTAVAIL. With bound_if not 0
+	 * (link-local): *ifindex is bound_if, or -ENODEV if no such netdev exists.
 	 */
 	int (*translate)(void *ctx, const struct sockaddr *addr, uint32_t bound_if,
 			 uint32_t *ifindex);
 	/*
-	 * Starts route, source and neighbour lookup (rdma_resolve_ip). 0: rdmacm_resolved() is
-	 * called once, now or later, unless cancel() comes first. -errno: it is not.
+	 * Starts route, source and neighbour lookup (the kernel's rdma_resolve_ip()). 0: the host
+	 * calls rdmacm_resolved() once, at once or later, unless cancel() is called first.
 	 */
 	int (*resolve)(void *ctx, struct rdmacm_resolve *r);
-	/* Forgets a resolution in progress; r is gone when this returns. */
+	/* Ends a resolution in progress. The host must not use r after this. */
 	void (*cancel)(void *ctx, struct rdmacm_resolve *r);
-	/* The netdev's MTU in bytes; 0 = no such netdev. */
+	/* The netdev's MTU in bytes; 0: no such netdev. */
 	uint32_t (*netdev_mtu)(void *ctx, uint32_t ifindex);
 	/*
-	 * Joins or leaves a group on a netdev, for IGMP or MLD on the wire. mgid is ::ffff:a.b.c.d or
-	 * an IPv6 group. Calls pair: as many leaves as joins that answered 0. 0 or -errno
-	 * (-ENODEV: no such netdev).
+	 * Joins or leaves a group on a netdev (IGMP or MLD). mgid is ::ffff:a.b.c.d or an IPv6
+	 * group. Each join that returned 0 is followed by one leave. 0 or -errno (-ENODEV: no such
+	 * netdev).
 	 */
 	int (*mcast)(void *ctx, uint32_t ifindex, const uint8_t mgid[16], bool join);
 	/*
-	 * InfiniBand only (else NULL): asks the SA for a path, as ib_sa_path_rec_get(). 0:
-	 * rdmacm_sa_path() is called once, later, unless sa_cancel() comes first. -EAGAIN: no SM.
+	 * Queries the SA for a path, as ib_sa_path_rec_get(). 0: the host calls rdmacm_sa_path()
+	 * once, later, unless sa_cancel() is called first. -EAGAIN: no SM. The sa_*() functions
+	 * may be NULL in a host without InfiniBand.
 	 */
 	int (*sa_path)(void *ctx, struct rdmacm_sa_path *q);
-	/* Forgets a question; q is gone when this returns. */
+	/* Ends a query. The host must not use q after this. */
 	void (*sa_cancel)(void *ctx, struct rdmacm_sa_path *q);
-	/*
-	 * Joins a group, ib_sa_join_multicast(): 0: rdmacm_sa_joined() is called once, later, unless
-	 * sa_leave() comes first.
-	 */
+	/* Joins a group, as ib_sa_join_multicast(). 0: rdmacm_sa_joined() follows as above. */
 	int (*sa_join)(void *ctx, struct rdmacm_sa_join *j);
-	/* Ends the membership, or the try; j is gone when this returns. */
+	/* Ends the membership or the attempt. The host must not use j after this. */
 	void (*sa_leave)(void *ctx, struct rdmacm_sa_join *j);
-	/* IP's broadcast group on the port: 0; -EADDRNOTAVAIL: not known yet, is being asked for. */
+	/* IPoIB broadcast group of the port: 0, or -EADDRNOTAVAIL: the SA has not answered yet. */
 	int (*sa_ip_group)(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
 	/* net.ipv4.ip_local_port_range, both ends included. */
 	void (*port_range)(void *ctx, uint16_t *low, uint16_t *high);
 };
 
 /*
- * page: the devices, live (rused's own; only read). cm: the IB CM of this host, whose events
- * this room takes; it outlives rdmacm. NULL when there is no memory.
+ * page: the host's devices, only read; its content may change. cm: the host's IB CM. page, cm
+ * and ops must outlive rdmacm. Returns NULL without memory.
  */
 struct rdmacm *rdmacm_create(const struct host_page *page, struct cm *cm,
 			     const struct rdmacm_ops *ops, void *ctx);
-/* All ids must be gone: BUG_ON. */
+/* All ids must have been destroyed (BUG_ON). rm may be NULL. */
 void rdmacm_destroy(struct rdmacm *rm);
 
 /*
- * The answer to ops->resolve(). status 0: r->ans is filled. Else -ETIMEDOUT (no neighbour within
- * timeout_ms), -ENETUNREACH / -EHOSTUNREACH (no route), -EADDRNOTAVAIL (src is not ours):
- * becomes the status of ADDR_ERROR as it is. r is gone when this returns.
+ * Ends ops->resolve(); frees r. status 0: r->ans is filled. Otherwise the status of the event
+ * ADDR_ERROR: -ETIMEDOUT (no neighbour within timeout_ms), -ENETUNREACH or -EHOSTUNREACH (no
+ * route), -EADDRNOTAVAIL (src is not an address of this host).
  */
 void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status);
 
-/* The SA's answer: q->path is filled, or -errno. q stays rdmacm's, the host forgets it. */
+/* Ends ops->sa_path(); frees q. status 0: q->path is filled. Otherwise -errno. */
 void rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status);
-/* j->rec is as the SA has it, or -errno; a member until sa_leave(), which comes in any case. */
+/* Answers ops->sa_join(). status 0: j->rec is filled. sa_leave() follows, also after -errno. */
 void rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status);
 
 /*
- * A device has come (also one that was there at the start): page->dev[slot] is in use, its CM side
- * is cdev, which stays until after rdmacm_device_removed(). Wildcard listeners listen on it too.
+ * A device is present: page->dev[slot] is in use, and cdev is its CM device, which must exist
+ * until rdmacm_device_removed() has returned. Wildcard listeners also listen on it.
  */
 void rdmacm_device_added(struct rdmacm *rm, unsigned int slot, struct cm_device *cdev);
 /*
- * page->dev[slot] is going. Call while the slot is still filled and its CM side can still send,
- * before cm_remove_device(): every id of it gets DEVICE_REMOVAL, its peers DREQ or REJ.
+ * page->dev[slot] is about to be removed. Call while the slot is filled and its CM device can
+ * send, before cm_remove_device(): each of its ids gets DEVICE_REMOVAL, the peers DREQ or REJ.
  */
 void rdmacm_device_removed(struct rdmacm *rm, unsigned int slot);
-/* The hardware address of a netdev is another (bonding failover): ADDR_CHANGE to its ids. */
+/* The hardware address of a netdev has changed (bonding failover): its ids get ADDR_CHANGE. */
 void rdmacm_addr_change(struct rdmacm *rm, uint32_t ifindex);
-/* A neighbour's hardware address as it is now: UNREACHABLE to ids whose route was made with another. */
+/* Current hardware address of a neighbour: ids resolved with a different one get UNREACHABLE. */
 void rdmacm_neigh_change(struct rdmacm *rm, const struct sockaddr *addr, uint32_t ifindex,
 			 const uint8_t mac[6]);
 
 /* For `rdma res show cm_id` and ruse status. */
 struct rdmacm_info {
-	uint32_t restrack_id;	/* RES_CM_IDN: unique, from 1, never reused soon */
-	uint32_t dev_index;	/* 0 = not bound to a device */
+	uint32_t restrack_id;	/* RES_CM_IDN: counts up from 1 */
+	uint32_t dev_index;	/* 0: not bound to a device */
 	uint8_t port_num;
 	uint8_t qp_type;	/* enum ib_qp_type of the kernel: 2 RC, 4 UD */
 	uint8_t state;		/* enum rdma_cm_state */
 	uint16_t ps;		/* RDMA_PS_* */
-	uint32_t lqpn;		/* 0 = none yet */
+	uint32_t lqpn;		/* local QP number; 0: none yet */
 	struct sockaddr_storage src, dst;
-	const void *context;	/* the owner's, as given at creation */
+	const void *context;	/* the owner's; of a per-device listener, its parent's */
 };
 
-/* Calls fn for every id that the kernel would list (those that are bound to a device or address). */
+/* Calls fn for every id that is bound to a device. */
 void rdmacm_list(struct rdmacm *rm, void (*fn)(void *arg, const struct rdmacm_info *info),
 		 void *arg);
 

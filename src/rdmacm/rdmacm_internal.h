@@ -2,7 +2,7 @@
 #ifndef RUSE_RDMACM_RDMACM_INTERNAL_H
 #define RUSE_RDMACM_RDMACM_INTERNAL_H
 
-#include <netinet/in.h>	/* before the kernel's, which then leaves its own out */
+#include <netinet/in.h>	/* must precede the kernel headers, which then omit their definitions */
 #include "base/list.h"
 #include "cm/cm.h"
 #include "rdmacm/id.h"
@@ -12,11 +12,11 @@
 #define CMA_MAX_CM_RETRIES 15
 #define CMA_CM_MRA_SETTING (CM_MRA_FLAG_DELAY | 24)
 #define CMA_IBOE_PACKET_LIFETIME 18
-#define CMA_PORT 1			/* devices have one port */
+#define CMA_PORT 1			/* the only port of a device */
 #define IB_PORT_ACTIVE 4		/* enum ib_port_state */
 #define IB_QPS_RTR 2			/* enum ib_qp_state */
 #define RDMA_UDP_QKEY 0x01234567u
-#define CMA_HDR_LEN 36			/* in front of the private data; not with AF_IB */
+#define CMA_HDR_LEN 36			/* precedes the private data, except with AF_IB */
 
 static inline struct rdma_id_private *id_to_priv(const struct rdma_cm_id *id)
 {
@@ -43,13 +43,13 @@ static inline bool cma_dev_is_ib(const struct cma_device *dev)
 	return dev->hd->ib.host;
 }
 
-/* Is the id on an InfiniBand port? Of one without a device nobody knows. */
+/* True if the id is bound to an InfiniBand port; false without a device. */
 static inline bool cma_is_ib(const struct rdma_id_private *p)
 {
 	return p->cma_dev && cma_dev_is_ib(p->cma_dev);
 }
 
-/* P_Key of the IP interface of a port, which is a full member (ipoib's ib0). */
+/* P_Key of the port's IPoIB interface (ib0): that at index 0, with full membership. */
 static inline uint16_t cma_ip_pkey(const struct cma_device *dev)
 {
 	return dev->hd->ib.pkey[0] | 0x8000;
@@ -63,25 +63,29 @@ static inline ns_t cma_now(const struct rdmacm *rm)
 /* id.c */
 struct rdma_id_private *cma_create_id(struct rdmacm *rm, rdma_cm_event_handler handler,
 				      void *context, uint16_t ps, uint8_t qp_type);
-/* rand_u32(), which asks the kernel, once in a while. */
+/* A random number. Draws 64 at a time, to save system calls. */
 uint32_t cma_random(struct rdmacm *rm);
+/* Changes the state from comp to exch. False, and no change, if the state is not comp. */
 bool cma_comp_exch(struct rdma_id_private *p, enum rdma_cm_state comp, enum rdma_cm_state exch);
-/* Tells the owner. Not 0: the caller destroys the id. */
+/* Delivers an event to the owner. If the result is not 0, the caller must destroy the id. */
 int cma_tell(struct rdma_id_private *p, struct rdma_cm_event *event);
-/* Ends what an id that was in this state has under way: resolving, listening, its connection. */
+/* Ends address and path resolution, listening, connection and groups of an id in this state. */
 void cma_end_operation(struct rdma_id_private *p, enum rdma_cm_state state);
 
 /* device.c */
 void cma_attach_to_dev(struct rdma_id_private *p, struct cma_device *dev);
 void cma_release_dev(struct rdma_id_private *p);
-/* Index of a GID in the table of a device whose netdev is ifindex (0 = any); -1: not there. */
+/* Index of a GID in a device's table, of the netdev ifindex (0: any netdev); -1: not found. */
 int cma_find_gid(const struct cma_device *dev, const uint8_t gid[16], uint32_t ifindex);
-/* The device that has the source address, on the netdev bound_if: 0, -ENODEV, -EINVAL (IPOIB). */
+/*
+ * Attaches the id to the device that has its source address, on the netdev bound_if. 0; -ENODEV:
+ * no such device; -EINVAL: RDMA_PS_IPOIB on RoCE.
+ */
 int cma_acquire_dev_by_src_ip(struct rdma_id_private *p);
 struct cma_device *cma_device_of(struct rdmacm *rm, const struct cm_device *cdev);
-/* Whether a GID is of this host. */
+/* True if a device of this host has the GID. */
 bool cma_gid_is_local(const struct rdmacm *rm, const uint8_t gid[16]);
-/* What a connection of this host to itself goes by; NULL: no device with a GID. */
+/* Device and GID index for loopback addresses; NULL: no device with a GID. */
 struct cma_device *cma_loopback_dev(struct rdmacm *rm, int *gid_index);
 
 /* port.c */
@@ -99,11 +103,11 @@ void cma_cancel_listens(struct rdma_id_private *p);
 /* resolve.c */
 void cma_cancel_resolve(struct rdma_id_private *p);
 
-/* hdr.c: what comes before the private data of a REQ or SIDR_REQ. */
+/* hdr.c: the header that precedes the private data of a REQ or SIDR_REQ. */
 void cma_format_hdr(uint8_t hdr[CMA_HDR_LEN], const struct rdma_id_private *p);
 /*
- * The addresses of a request as the listener sees them: src is its own. 0; -EAFNOSUPPORT: none
- * in it (AF_IB), -EINVAL: another version.
+ * Addresses of a request from the listener's point of view: src is local, dst the peer. 0;
+ * -EAFNOSUPPORT: no IP addresses (AF_IB); -EINVAL: unknown version.
  */
 int cma_parse_hdr(const uint8_t hdr[CMA_HDR_LEN], uint16_t local_port,
 		  struct sockaddr_storage *src, struct sockaddr_storage *dst);
@@ -113,18 +117,18 @@ static inline uint8_t cma_user_data_offset(const struct rdma_id_private *p)
 	return cma_family(p) == AF_IB ? 0 : CMA_HDR_LEN;
 }
 
-/* req.c: REQ and SIDR_REQ of a listener; event.c: all others. */
+/* CM event handlers. req.c: REQ and SIDR_REQ for a listener; event.c: all others. */
 int cma_req_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now);
 int cma_ib_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now);
 int cma_sidr_rep_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now);
 
-/* ib.c: what InfiniBand does otherwise. */
+/* ib.c: path resolution and multicast on InfiniBand ports. */
 int cma_query_ib_route(struct rdma_id_private *p, uint32_t timeout_ms);
 void cma_cancel_query(struct rdma_id_private *p);
-/* Q_Key of IP's broadcast group: 0, or -EADDRNOTAVAIL: the SA has not said yet. */
+/* Q_Key of the IPoIB broadcast group: 0, or -EADDRNOTAVAIL: the SA has not answered yet. */
 int cma_ip_qkey(const struct rdma_id_private *p, uint32_t *qkey);
 int cma_join_ib_multicast(struct rdma_id_private *p, struct cma_multicast *mc);
-/* validate_net_dev() for InfiniBand: is src the port's, may dst be somebody's? */
+/* The kernel's validate_net_dev() for InfiniBand: true if src is an IP address of the port. */
 bool cma_ib_addr_is_of(struct rdmacm *rm, const struct cma_device *dev,
 		       const struct sockaddr *src);
 

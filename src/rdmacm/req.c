@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A REQ or SIDR_REQ: which listener it is for, and the id that it makes. The
- * listener is found by port space and number (in the service id) and by the
- * destination address in rdma_cm's header; the value returned is the CM's
- * reason to reject (any) or to keep silent (-ENOMEM).
+ * Received REQ and SIDR_REQ: finds the listener, makes a new id and delivers
+ * CONNECT_REQUEST. The listener is found by port space and port number (in the
+ * service id) and by the destination address in the RDMA CM header. If the handler
+ * returns an error the CM rejects the request; after -ENOMEM it sends nothing, and
+ * the peer repeats the request.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,9 +22,9 @@ struct req_info {
 	uint64_t service_id;
 	const struct cm_path *path;	/* NULL with SIDR */
 	struct cm_sgid sgid;
-	bool ip;			/* it has addresses: */
-	struct sockaddr_storage src, dst;	/* as the listener's: src is local */
-	uint32_t ifindex;		/* netdev that it came in on */
+	bool ip;			/* has IP addresses: src and dst are set */
+	struct sockaddr_storage src, dst;	/* src is local, dst the peer */
+	uint32_t ifindex;		/* netdev of the GID it was received on */
 	uint8_t local_gid[16];
 };
 
@@ -32,7 +33,7 @@ static struct sockaddr *sa(struct sockaddr_storage *s)
 	return (struct sockaddr *)s;
 }
 
-/* An address that cannot be anybody's: what a route lookup would refuse. */
+/* True for an address that a route lookup would refuse: multicast or broadcast. */
 static bool nobody(struct sockaddr_storage *s, bool local)
 {
 	uint32_t a;
@@ -43,7 +44,7 @@ static bool nobody(struct sockaddr_storage *s, bool local)
 	return a == INADDR_BROADCAST || (!local && (*(uint8_t *)&a & 0xf0) == 0xe0);
 }
 
-/* On InfiniBand there is no GRH within a subnet, but the LID is enough. */
+/* True if this host sent the request. InfiniBand: by LID, since there may be no GRH. */
 static bool from_here(struct rdmacm *rm, const struct req_info *req)
 {
 	const struct cm_av *from = req->ev->from;
@@ -60,8 +61,8 @@ static bool from_here(struct rdmacm *rm, const struct req_info *req)
 }
 
 /*
- * validate_net_dev(), and more: the kernel refuses loopback addresses, so that nothing connects
- * to 127.0.0.1 on RoCE. We take them from this host itself, to which alone they say something.
+ * As the kernel's validate_net_dev(), with one difference: the kernel refuses loopback addresses,
+ * so that a connection to 127.0.0.1 fails on RoCE. Here they are accepted in requests of this host.
  */
 static int validate_addrs(struct rdmacm *rm, struct req_info *req)
 {
@@ -100,12 +101,12 @@ static int read_req(struct rdmacm *rm, const struct cm_event *ev, struct cm_devi
 	memcpy(req->local_gid, hd->gid[req->sgid.index].raw, 16);
 	ret = cma_parse_hdr(ev->private_data, (uint16_t)req->service_id, &req->src, &req->dst);
 	if (ret == -EAFNOSUPPORT)
-		return 0;	/* AF_IB, then */
+		return 0;	/* no IP addresses: AF_IB */
 	req->ip = true;
 	return ret ? ret : validate_addrs(rm, req);
 }
 
-/* cma_match_private_data(): is the request for this listener's address? */
+/* As the kernel's cma_match_private_data(): is the request for this listener's address? */
 static bool match_addr(const struct rdma_id_private *l, struct req_info *req)
 {
 	const struct sockaddr *addr = cma_src(l);
@@ -119,7 +120,7 @@ static bool match_addr(const struct rdma_id_private *l, struct req_info *req)
 	return cma_any_addr(addr) || !cma_addr_cmp_noscope(addr, sa(&req->src));
 }
 
-/* cma_match_net_dev() */
+/* As the kernel's cma_match_net_dev(). */
 static bool match_netdev(const struct rdma_id_private *l, struct req_info *req)
 {
 	if (!req->ip)
@@ -127,7 +128,7 @@ static bool match_netdev(const struct rdma_id_private *l, struct req_info *req)
 	return !cma_linklocal6(sa(&req->src)) || !l->bound_if || l->bound_if == req->ifindex;
 }
 
-/* The one that listens on the device: itself, or a wildcard's for it. */
+/* The id that listens on the request's device: l, or its per-device id if l is a wildcard. */
 static struct rdma_id_private *on_device(struct rdma_id_private *l, struct req_info *req)
 {
 	struct rdma_id_private *d;
@@ -169,7 +170,7 @@ static void ib_addr(struct sockaddr_storage *to, const uint8_t gid[16], uint16_t
 	put_be64(&sib->sib_sid_mask, mask);
 }
 
-/* cma_save_net_info(): the addresses of the new id, in the listener's family. */
+/* As the kernel's cma_save_net_info(): addresses of the new id, in the listener's family. */
 static int save_addrs(struct rdma_id_private *c, const struct rdma_id_private *l,
 		      struct req_info *req)
 {
@@ -205,7 +206,7 @@ static int save_paths(struct rdma_id_private *c, const struct cm_event *ev)
 	return 0;
 }
 
-/* cma_ib_new_conn_id(), cma_ib_new_udp_id(), cma_ib_acquire_dev() */
+/* As the kernel's cma_ib_new_conn_id(), cma_ib_new_udp_id() and cma_ib_acquire_dev(). */
 static struct rdma_id_private *new_id(struct rdma_id_private *l, struct req_info *req)
 {
 	struct rdma_id_private *top = l->parent ? l->parent : l;
@@ -291,7 +292,7 @@ int cma_req_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now)
 		rdma_destroy_id(&c->id);
 		return ret;
 	}
-	/* The program may take its time: a repeated REQ will be told so. */
+	/* The program may be slow: the CM answers a repeated REQ with an MRA. */
 	if (!req.sidr)
 		cm_send_mra(cm_id, CMA_CM_MRA_SETTING, NULL, 0, now);
 	return 0;

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From an address to a device, and from there to a path. */
+/*
+ * Address resolution (destination address to device and GIDs) and route resolution
+ * (device and GIDs to a path record). IP addresses are resolved by the host, which
+ * answers with rdmacm_resolved(); loopback and AF_IB addresses are resolved here at
+ * once. The path is made of the addresses on RoCE and queried from the SA on
+ * InfiniBand (ib.c). One resolution per id is outstanding at most.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +14,7 @@
 #include "rdmacm/rdmacm_internal.h"
 
 #define HOPLIMIT_DEFAULT 64
-/* What iboe_get_mtu() leaves for headers: GRH, UDP, BTH, XRC, AtomicETH, ICRC. */
+/* Room for headers as in the kernel's iboe_get_mtu(): GRH, UDP, BTH, XRCETH, AtomicETH, ICRC. */
 #define IBOE_HEADERS 96
 
 struct resolving {
@@ -27,7 +33,7 @@ void cma_cancel_resolve(struct rdma_id_private *p)
 	p->resolve = NULL;
 }
 
-/* The address alone: the port that the id is bound to stays. */
+/* Sets the source address; keeps the port. */
 static void take_src(struct rdma_id_private *p, const struct sockaddr_storage *src)
 {
 	if (cma_family(p) == AF_INET) {
@@ -42,7 +48,7 @@ static void take_src(struct rdma_id_private *p, const struct sockaddr_storage *s
 	}
 }
 
-/* addr_handler() */
+/* As the kernel's addr_handler(). */
 void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status)
 {
 	struct rdma_id_private *p = container_of(r, struct resolving, r)->p;
@@ -91,7 +97,7 @@ static int resolved_at_once(struct rdma_id_private *p)
 	return 0;
 }
 
-/* To this host by no address: any device will do (cma_bind_loopback()). */
+/* A loopback or zero destination: any device of this host (the kernel's cma_bind_loopback()). */
 static int resolve_loopback(struct rdma_id_private *p)
 {
 	struct cma_device *dev = p->cma_dev;
@@ -114,7 +120,7 @@ static int resolve_loopback(struct rdma_id_private *p)
 	return resolved_at_once(p);
 }
 
-/* GID i of the device, if it leads to the other one: it is that, or of its subnet on a live port. */
+/* True if GID i of the device reaches dgid: it is equal, or has its prefix on an active port. */
 static bool reaches(const struct host_dev *hd, unsigned int i, const uint8_t dgid[16])
 {
 	static const uint8_t none[16];
@@ -125,7 +131,7 @@ static bool reaches(const struct host_dev *hd, unsigned int i, const uint8_t dgi
 	return !memcmp(gid, dgid, 16) || (hd->state == IB_PORT_ACTIVE && !memcmp(gid, dgid, 8));
 }
 
-/* cma_resolve_ib_dev() */
+/* As the kernel's cma_resolve_ib_dev(). */
 static int resolve_ib_dev(struct rdma_id_private *p)
 {
 	struct sockaddr_ib *src = (struct sockaddr_ib *)&p->id.src;
@@ -163,7 +169,7 @@ static int resolve_ib(struct rdma_id_private *p)
 	if (ret)
 		return ret;
 	memcpy(p->dgid, ((const struct sockaddr_ib *)&p->id.dst)->sib_addr, 16);
-	/* The kernel's too: a GID is thought to be on the link (RoCE v1). Ours may be routed to. */
+	/* RoCEv2 packets to a GID may be routed, so they get the default hop limit. */
 	p->hop_limit = HOPLIMIT_DEFAULT;
 	return resolved_at_once(p);
 }
@@ -191,7 +197,10 @@ static int resolve_ip(struct rdma_id_private *p, const struct sockaddr *dst, uin
 	return ret;
 }
 
-/* resolve_prepare_src(): leaves the id in ADDR_QUERY. An id that is bound keeps its address. */
+/*
+ * As the kernel's resolve_prepare_src(). Leaves the id in ADDR_QUERY. An id that is bound already
+ * keeps its source address.
+ */
 static int prepare_src(struct rdma_id_private *p, const struct sockaddr *src,
 		       const struct sockaddr *dst)
 {
@@ -229,7 +238,7 @@ int rdma_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
 	return ret;
 }
 
-/* enum ib_mtu that fits into a netdev's; 0: none. */
+/* Largest enum ib_mtu that fits the netdev's MTU with headers; 0: none fits. */
 static uint8_t iboe_mtu(uint32_t netdev_mtu)
 {
 	for (uint8_t mtu = 5; mtu; mtu--)
@@ -238,7 +247,7 @@ static uint8_t iboe_mtu(uint32_t netdev_mtu)
 	return 0;
 }
 
-/* One label a connection, so that networks spread them: the ports, or what the program gave. */
+/* Flow label, for ECMP: the program's (IPv6) if given, else made of the two ports. */
 static uint32_t flow_label(const struct rdma_id_private *p)
 {
 	uint32_t fl = 0;
@@ -250,7 +259,7 @@ static uint32_t flow_label(const struct rdma_id_private *p)
 	return fl;
 }
 
-/* cma_resolve_iboe_route(): on RoCE nobody is asked, the path is made of the addresses. */
+/* As the kernel's cma_resolve_iboe_route(): on RoCE the path is made of the addresses. */
 static int make_path(struct rdma_id_private *p)
 {
 	struct rdmacm *rm = p->id.rm;

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What rdmacm asks the subnet administrator by its host: InfiniBand ports have no other way. */
+/* Queries of rdmacm to the subnet administrator (SA), sent by its host. InfiniBand ports only. */
 #ifndef RUSE_RDMACM_SA_H
 #define RUSE_RDMACM_SA_H
 
 #include "rdmacm/path.h"
 #include "wire/sa.h"
 
-/* rdmacm owns it; the host keeps what it needs behind `host`, NULL when it starts. */
+/* Path query. Owned by rdmacm. `host` belongs to the host and is NULL when the query starts. */
 struct rdmacm_sa_path {
-	unsigned int slot;	/* of the port in the host page */
-	uint32_t timeout_ms;	/* of all tries together */
-	uint64_t comp_mask;
-	struct sa_path_rec path;	/* what is asked for, then the answer */
+	unsigned int slot;	/* index of the port in the host page */
+	uint32_t timeout_ms;	/* limit for all attempts together */
+	uint64_t comp_mask;	/* component mask: fields of path that the query sets */
+	struct sa_path_rec path;	/* the query, then the answer */
 	void *host;
 };
 
+/* Multicast membership. Ownership as above. */
 struct rdmacm_sa_join {
 	unsigned int slot;
-	uint64_t comp_mask;	/* of rec */
-	/* What is wanted, then what the group is. */
+	uint64_t comp_mask;	/* fields of rec that the request sets */
+	/* The request, then the SA's record of the group. */
 	struct sa_mcmember_rec rec;
 	void *host;
 };

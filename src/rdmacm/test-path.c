@@ -32,7 +32,7 @@ static struct sa_path_rec random_rec(struct prng *p)
 	return r;
 }
 
-/* Every field comes back as it was, and so does every bit of an attribute but the reserved ones. */
+/* Packing and unpacking keeps every field, and packing again gives the same bytes. */
 static void there_and_back(void **state)
 {
 	struct prng p;
