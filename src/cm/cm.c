@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The CM as a whole. A received MAD goes to the handler of its kind, which finds
- * the id that it is for, looks its state up in table.c, does what the row says and
- * tells the consumer. An id has one message at most that waits for an answer;
- * repeating it is msg.c's. Ends in timewait.c.
+ * The CM's entry points. A received MAD goes to the handler of its message type,
+ * which finds the id, looks up the row of its state in table.c, executes the row's
+ * actions and delivers an event. Each id has at most one message that awaits an
+ * answer, which msg.c repeats. Ended connections are in timewait.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ void cm_remove_device(struct cm *cm, struct cm_device *dev)
 	}
 }
 
-/* What COMM_EST has put off: the consumer is not called back from its own call. */
+/* Delivers the events of cm_notify(COMM_EST), which must not call its caller's handler. */
 static void tell_established(struct cm *cm, ns_t now)
 {
 	struct cm_event ev = { .event = IB_CM_USER_ESTABLISHED };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where messages go: devices, paths, and address vectors of CM MADs. */
+/* Devices, paths, and address vectors of CM MADs. */
 #ifndef RUSE_CM_CM_AV_H
 #define RUSE_CM_CM_AV_H
 
 #include "wire/cm_msg.h"
 
-/* Groups of counters, as the port's directories cm_tx_msgs, cm_tx_retries, ... in sysfs. */
+/* Counter groups; each is a directory of the port in sysfs: cm_tx_msgs, cm_tx_retries, ... */
 enum cm_counter_group {
 	CM_XMIT,
 	CM_XMIT_RETRIES,
@@ -15,22 +15,22 @@ enum cm_counter_group {
 };
 
 /*
- * A device that has a CM. The caller's: it fills all but counters (zeroed), and
- * keeps it until cm_remove_device() has returned.
+ * A device of the CM. Owned by the caller, which fills all fields, zeroes counters,
+ * and keeps it until cm_remove_device() has returned.
  */
 struct cm_device {
 	void *ctx;		/* the caller's */
 	uint64_t node_guid;	/* host order; CA GUID in REQ and REP */
-	uint32_t hi_tid;	/* high half of the TIDs of what it sends (its MAD agent's) */
+	uint32_t hi_tid;	/* high half of the transaction ids it sends (its MAD agent's) */
 	uint8_t ack_delay;	/* local_ca_ack_delay of the device: rxe 15 */
-	/* By enum cm_attr - CM_ATTR_REQ; one port's, since ours have one. */
+	/* Index: enum cm_attr - CM_ATTR_REQ. For port 1, the only one. */
 	uint64_t counters[CM_COUNTER_GROUPS][CM_ATTR_COUNT];
 };
 
 /*
- * Address vector of a MAD from QP1 of a local port to QP1 of another. What
- * cm_input() is given is the vector of an answer: sgid is the local GID that the
- * MAD was sent to, dgid its sender, dlid the sender's LID.
+ * Address vector of a MAD from QP1 of a local port to QP1 of another port. The
+ * argument of cm_input() is the vector for an answer: sgid is the local GID to
+ * which the MAD was sent, dgid and dlid are the sender's.
  */
 struct cm_av {
 	struct cm_device *dev;	/* NULL: none */
@@ -46,11 +46,11 @@ struct cm_av {
 	uint16_t dlid;		/* 0 with roce */
 	uint16_t sgid_index;
 	uint16_t pkey_index;
-	uint16_t pkey;		/* that index's entry; of a received MAD its BTH's (bth_pkey of events) */
+	uint16_t pkey;		/* entry at pkey_index; of a received MAD the P_Key in its BTH */
 	uint8_t sgid[16], dgid[16];
 };
 
-/* What of an SA path record (IBA 15.2.5.16) the CM uses; host byte order. */
+/* The fields of an SA path record (IBA 15.2.5.16) that the CM uses; host byte order. */
 struct cm_path {
 	uint8_t sgid[16], dgid[16];
 	uint16_t slid, dlid;	/* 0 with roce */
@@ -63,10 +63,10 @@ struct cm_path {
 	uint8_t mtu;		/* enum ib_mtu, 1 to 5 */
 	uint8_t rate;		/* enum ib_rate, 6 bits */
 	uint8_t packet_life_time; /* 5 bits: 4.096 us * 2^n */
-	uint64_t service_id;	/* set in events, not looked at when sending */
+	uint64_t service_id;	/* set in events, ignored when sending */
 };
 
-/* A local GID by its place; dev NULL: look for it. */
+/* A local GID by device, port and index; dev NULL: search for the path's sgid. */
 struct cm_sgid {
 	struct cm_device *dev;
 	uint8_t port;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What an event of the CM says. */
+/* Events of the CM. */
 #ifndef RUSE_CM_CM_EVENT_H
 #define RUSE_CM_CM_EVENT_H
 
@@ -8,13 +8,13 @@
 
 struct cm_id;
 
-/* The kernel's IB_WC_RESP_TIMEOUT_ERR, ibv_wc_status's too. */
+/* The kernel's IB_WC_RESP_TIMEOUT_ERR; the same value in enum ibv_wc_status. */
 #define CM_WC_RESP_TIMEOUT_ERR 20
 
 /*
- * An event of an id. Pointers lead into the received MAD and live as long as the
- * callback. Depths and timeouts are seen from here: what the peer offers to
- * initiate is responder_resources.
+ * An event of an id. Pointers are valid until the handler returns; most point into
+ * the received MAD. Depths and timeouts are from the local point of view: the
+ * peer's initiator depth is responder_resources here.
  */
 struct cm_event {
 	enum ib_cm_event_type event;
@@ -24,10 +24,10 @@ struct cm_event {
 			uint16_t bth_pkey;
 			uint8_t port;
 			const struct cm_path *primary_path, *alternate_path; /* alternate: or NULL */
-			struct cm_sgid sgid;	/* where the REQ came in */
+			struct cm_sgid sgid;	/* local GID the REQ was sent to */
 			uint64_t remote_ca_guid;
 			uint32_t remote_qkey, remote_qpn, starting_psn;
-			uint8_t qp_type;	/* IB_UVERBS_QPT_RC, _UC, _XRC_TGT; 0: none of them */
+			uint8_t qp_type;	/* IB_UVERBS_QPT_RC, _UC, _XRC_TGT; 0: other */
 			uint8_t responder_resources, initiator_depth;
 			uint8_t local_cm_response_timeout, remote_cm_response_timeout;
 			uint8_t flow_control, retry_count, rnr_retry_count, srq;
@@ -41,9 +41,9 @@ struct cm_event {
 			struct cm_ece ece;
 		} rep;
 		struct {
-			uint16_t reason;	/* enum ib_cm_rej_reason, or what the peer says */
+			uint16_t reason;	/* as received; known ones: enum ib_cm_rej_reason */
 			const uint8_t *ari;	/* 72 bytes */
-			uint8_t ari_length;	/* what the peer says, at most 72 */
+			uint8_t ari_length;	/* as received, at most 72 */
 		} rej;
 		struct {
 			uint8_t service_timeout;
@@ -63,7 +63,7 @@ struct cm_event {
 			struct cm_sgid sgid;
 		} sidr_req;
 		struct {
-			uint8_t status;		/* enum ib_cm_sidr_status, or what the peer says */
+			uint8_t status;		/* as received; known: enum ib_cm_sidr_status */
 			uint8_t info_len;
 			uint32_t qkey, qpn;
 			const uint8_t *info;
@@ -71,9 +71,9 @@ struct cm_event {
 		} sidr_rep;
 		int send_status;	/* *_ERROR: CM_WC_RESP_TIMEOUT_ERR */
 	};
-	const uint8_t *private_data;	/* NULL in events that no MAD makes */
-	uint32_t private_data_len;	/* the message's whole field */
-	const struct cm_av *from;	/* REQ, SIDR_REQ: how it came in, whatever it says itself */
+	const uint8_t *private_data;	/* NULL in events without a MAD */
+	uint32_t private_data_len;	/* length of the whole field */
+	const struct cm_av *from;	/* REQ, SIDR_REQ: address vector of the received packet */
 };
 
 #endif

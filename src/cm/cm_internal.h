@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The structures that the files of this room share; rx_internal.h has the functions. */
+/* Structures shared by the files of this room. The functions are in rx_internal.h. */
 #ifndef RUSE_CM_CM_INTERNAL_H
 #define RUSE_CM_CM_INTERNAL_H
 
@@ -13,27 +13,27 @@ struct cm {
 	const struct cm_ops *ops;
 	void *ctx;
 	struct timer_heap timers;
-	struct list_head ids;		/* all of them, cm_priv.all */
-	struct list_head listeners;	/* cm_priv.listen: those for one service id */
-	struct list_head masked;	/* cm_priv.listen: those for more, few */
-	struct list_head establish;	/* cm_priv.establish: COMM_EST, still to be told */
+	struct list_head ids;		/* cm_priv.all: all ids */
+	struct list_head listeners;	/* cm_priv.listen: listeners for one service id */
+	struct list_head masked;	/* cm_priv.listen: listeners with another mask (few) */
+	struct list_head establish;	/* cm_priv.establish: COMM_EST events not yet delivered */
 	struct list_head timewait;	/* cm_timewait.list */
 	struct cm_hash local;		/* cm_priv.local by local_id */
 	struct cm_hash remote_id;	/* cm_timewait.by_id by remote id and CA GUID */
 	struct cm_hash remote_qp;	/* cm_timewait.by_qpn by remote QPN and CA GUID */
 	struct cm_hash sidr;		/* cm_priv.sidr by request id and sender */
 	struct cm_hash service;		/* cm_priv.service of listeners, by device and service id */
-	uint32_t count;			/* ids, and what is in timewait */
+	uint32_t count;			/* ids and connections in timewait */
 	uint32_t next_id;
-	uint32_t random;		/* what local ids are XORed with */
+	uint32_t random;		/* local ids are next_id XOR random */
 	uint64_t next_service_id;
-	bool sending;			/* within ops->send */
+	bool sending;			/* ops->send is running: it must not call the CM */
 };
 
 /*
- * What a connection's peer is known by, from REQ or REP on: found in the two hashes
- * until the connection ends; then waits, with its id or without, until the last
- * packets of the connection are gone (IBA 12.9.8.4).
+ * Identity of a connection's peer. In both hashes from REQ or REP until the
+ * connection ends. In timewait (IBA 12.9.8.4) it stays in remote_id alone, until no
+ * packet of the connection can be in flight; its cm_priv may be destroyed before.
  */
 struct cm_timewait {
 	struct timer timer;
@@ -45,12 +45,12 @@ struct cm_timewait {
 	uint32_t local_id, remote_id;
 };
 
-/* A message that waits for its answer. */
+/* A sent message that awaits an answer. */
 struct cm_out {
 	struct cm_av av;
 	ns_t timeout;
 	uint32_t retries;
-	enum ib_cm_state state;		/* in which its failure means something */
+	enum ib_cm_state state;		/* a timeout in any other state is ignored */
 	uint8_t mad[CM_MAD_LEN];
 };
 
@@ -63,17 +63,17 @@ struct cm_priv {
 	struct cm_id id;
 	struct list_head all, listen, establish;
 	struct cm_node local, sidr, service;
-	bool visible;			/* MADs find it by its local id */
-	bool dead;			/* destroyed within its handler */
-	uint32_t refs;			/* handlers running */
+	bool visible;			/* cm_find() finds it for received MADs */
+	bool dead;			/* destroyed while its handler runs; freed afterwards */
+	uint32_t refs;			/* running calls of its handler */
 	uint32_t sharecount;		/* owners of a listener */
 	uint64_t service_mask;
 	struct cm_timewait *tw;
 	struct cm_vector av, alt;
 	uint16_t dlid_datapath;
 	struct cm_out *msg;
-	struct timer timer;		/* of msg */
-	uint8_t *private_data;		/* of the last RTU, MRA or DREP, for duplicates */
+	struct timer timer;		/* next repetition of msg */
+	uint8_t *private_data;		/* of the last RTU, MRA or DREP, to repeat it */
 	uint8_t private_data_len;
 	uint64_t tid;
 	uint32_t local_qpn, remote_qpn;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a consumer of the CM says in a message. Pointers are read during the call
- * alone; private data with length 0 or NULL is none.
+ * Parameters of the messages a consumer sends. Pointers are read during the call
+ * only. No private data: NULL or length 0. Lengths are in bytes.
  */
 #ifndef RUSE_CM_CM_PARAM_H
 #define RUSE_CM_CM_PARAM_H
@@ -9,15 +9,15 @@
 #include "cm/cm_av.h"
 #include "cm/cm_state.h"
 
-/* Enhanced connection establishment: what librdmacm's struct rdma_ucm_ece carries. */
+/* Enhanced connection establishment: content of librdmacm's struct rdma_ucm_ece. */
 struct cm_ece {
 	uint32_t vendor_id;	/* 24 bits; 16 of them in a SIDR_REP */
 	uint32_t attr_mod;
 };
 
 struct cm_req_param {
-	const struct cm_path *primary_path, *alternate_path; /* alternate: or NULL */
-	const struct cm_path *primary_path_inbound, *primary_path_outbound; /* or NULL */
+	const struct cm_path *primary_path, *alternate_path; /* alternate may be NULL */
+	const struct cm_path *primary_path_inbound, *primary_path_outbound; /* may be NULL */
 	struct cm_sgid ppath_sgid;
 	uint64_t service_id;
 	uint32_t qp_num, starting_psn;

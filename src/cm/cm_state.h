@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* States, events, reasons, statuses: names and numbers of the kernel's include/rdma/ib_cm.h. */
+/* States, events, reasons, statuses: names and values of the kernel's include/rdma/ib_cm.h. */
 #ifndef RUSE_CM_CM_STATE_H
 #define RUSE_CM_CM_STATE_H
 
@@ -8,10 +8,10 @@
 enum ib_cm_state {
 	IB_CM_IDLE,
 	IB_CM_LISTEN,
-	IB_CM_REQ_SENT,		/* active: REQ on its way */
-	IB_CM_REQ_RCVD,		/* passive: the consumer has been told */
-	IB_CM_MRA_REQ_SENT,	/* passive: duplicates of the REQ are answered with MRA */
-	IB_CM_MRA_REQ_RCVD,	/* active: the peer has asked for patience */
+	IB_CM_REQ_SENT,		/* active: REQ sent, no answer yet */
+	IB_CM_REQ_RCVD,		/* passive: REQ received, consumer has to answer */
+	IB_CM_MRA_REQ_SENT,	/* passive: a duplicate of the REQ is answered with an MRA */
+	IB_CM_MRA_REQ_RCVD,	/* active: MRA received, a longer timeout runs */
 	IB_CM_REP_SENT,
 	IB_CM_REP_RCVD,
 	IB_CM_MRA_REP_SENT,
@@ -25,7 +25,7 @@ enum ib_cm_state {
 	IB_CM_STATE_COUNT
 };
 
-/* Of the alternate path, while ESTABLISHED. */
+/* State of the alternate path, while ESTABLISHED. */
 enum ib_cm_lap_state {
 	IB_CM_LAP_UNINIT,
 	IB_CM_LAP_IDLE,
@@ -41,7 +41,7 @@ enum ib_cm_event_type {
 	IB_CM_REP_ERROR,
 	IB_CM_REP_RECEIVED,
 	IB_CM_RTU_RECEIVED,
-	IB_CM_USER_ESTABLISHED,	/* cm_notify() instead of an RTU */
+	IB_CM_USER_ESTABLISHED,	/* by cm_notify(COMM_EST) instead of an RTU */
 	IB_CM_DREQ_ERROR,
 	IB_CM_DREQ_RECEIVED,
 	IB_CM_DREP_RECEIVED,
@@ -91,7 +91,7 @@ enum ib_cm_sidr_status {
 
 const char *cm_state_name(enum ib_cm_state s);
 const char *cm_event_name(enum ib_cm_event_type e);
-/* The kernel's text for a reason: "stale conn"; "unrecognized reason". */
+/* The kernel's text for a reason, as "stale conn"; unknown: "unrecognized reason". */
 const char *cm_reject_msg(int reason);
 
 #endif

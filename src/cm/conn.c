@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* REP, RTU, MRA, REJ: from the answer to a REQ until the connection stands, or does not. */
+/*
+ * REP, RTU, MRA and REJ: from the answer to a REQ until the connection is established
+ * or refused. Functions of the consumer send the messages; handlers of received
+ * messages move the id by its row in table.c and deliver the event. A duplicate REP
+ * is answered with the RTU or MRA sent before. A REP from a QP that another
+ * connection has is stale: it is rejected, and that connection is disconnected.
+ */
 #include <errno.h>
 #include "cm/rx_internal.h"
 #include "wire/be.h"
@@ -135,7 +141,7 @@ static void rep_again(struct cm_rx *rx)
 	cm_reply(rx, mad);
 }
 
-/* True if the REP may be taken: its sender's id is new, and so is its QP. */
+/* Enters the REP's sender in the hashes. False if its communication id or its QP is known. */
 static bool enter_remote(struct cm_rx *rx, struct cm_priv *p, uint32_t qpn)
 {
 	struct cm_timewait *tw = p->tw, *other;
@@ -193,7 +199,7 @@ void cm_rep_handler(struct cm_rx *rx)
 	cm_deliver(p, &ev, rx->now);
 }
 
-/* Applies the row and tells the consumer; p may be gone afterwards. */
+/* Applies the row and delivers its event; p may be freed. */
 static void move(struct cm_rx *rx, struct cm_priv *p, const struct cm_row *row, struct cm_event *ev)
 {
 	if (row->what & CM_DUP)
@@ -250,7 +256,7 @@ static struct cm_priv *find_rejected(struct cm_rx *rx, uint32_t reason)
 	uint32_t remote_id = (uint32_t)cm_get(rx->mad, CM_REJ_LOCAL_COMM_ID);
 	struct cm_timewait *tw;
 
-	/* Nothing was heard from us: the sender says who it is instead. */
+	/* The sender has had no answer, so it has no id of ours: search by its CA GUID and id. */
 	if (reason == IB_CM_REJ_TIMEOUT) {
 		tw = cm_find_remote_id(rx->cm, get_be64(rx->mad + CM_OFF_REJ_ARI), remote_id);
 		return tw ? cm_find(rx->cm, tw->local_id, tw->remote_id) : NULL;

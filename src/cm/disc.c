@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* DREQ and DREP: the end of a connection, and what comes of one that nobody knows any more. */
+/* DREQ and DREP: disconnecting, and the answer to a DREQ for an unknown connection. */
 #include <errno.h>
 #include <string.h>
 #include "cm/rx_internal.h"
@@ -47,7 +47,7 @@ int cm_send_drep(struct cm_id *id, const void *data, uint8_t len, ns_t now)
 	return cm_post(p, mad);
 }
 
-/* The peer is to be content, although we know of no such connection. */
+/* Answers a DREQ for an unknown connection, so that the peer does not wait. */
 static void issue_drep(struct cm_rx *rx)
 {
 	struct cm_hdr h = { .tid = rx->hdr.tid, .attr = CM_ATTR_DREP };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the messages say. */
+/* Formatting of REQ, REP, MRA, REJ, RTU and DREP. */
 #include <string.h>
 #include "cm/rx_internal.h"
 #include "wire/mad.h"
@@ -45,8 +45,8 @@ static void put_type(uint8_t *mad, uint8_t qp_type)
 const struct cm_req_path cm_req_paths[2] = { PATH_FIELDS(PRIMARY), PATH_FIELDS(ALTERNATE) };
 
 /*
- * Beyond the subnet (as RoCE's hop limit of 64 says) the peer's LID is not known,
- * nor ours as the peer sees it, unless inbound tells.
+ * A hop limit over 1 (as RoCE's 64) means another subnet: the remote LID is unknown
+ * there, and the local LID, as the peer's router sees it, comes from inbound if given.
  */
 static void put_path(const struct cm_priv *p, bool alternate, const struct cm_path *path,
 		     const struct cm_path *inbound, uint8_t *mad)
@@ -90,7 +90,7 @@ void cm_format_req(const struct cm_priv *p, const struct cm_req_param *r, uint8_
 	cm_set(mad, CM_REQ_PARTITION_KEY, r->primary_path->pkey);
 	cm_set(mad, CM_REQ_PATH_PACKET_PAYLOAD_MTU, r->primary_path->mtu);
 	cm_set(mad, CM_REQ_MAX_CM_RETRIES, r->max_cm_retries);
-	/* The initiator of XRC has no responder. */
+	/* An XRC initiator QP has no responder. */
 	if (r->qp_type != IB_UVERBS_QPT_XRC_INI) {
 		cm_set(mad, CM_REQ_RESPONDER_RESOURCES, r->responder_resources);
 		cm_set(mad, CM_REQ_RETRY_COUNT, r->retry_count);
@@ -153,7 +153,7 @@ void cm_format_rej(const struct cm_priv *p, enum ib_cm_state state, enum ib_cm_r
 		   const void *ari, uint32_t ari_len, const void *data, uint32_t len, uint8_t *mad)
 {
 	init(mad, CM_ATTR_REJ, p->tid, 0);
-	/* Our id means nothing to a peer that has never had it. */
+	/* In REQ_RCVD the peer has not been sent the local id. */
 	if (state != IB_CM_REQ_RCVD)
 		cm_set(mad, CM_REJ_LOCAL_COMM_ID, p->id.local_id);
 	cm_set(mad, CM_REJ_REMOTE_COMM_ID, p->id.remote_id);
@@ -171,7 +171,7 @@ void cm_issue_rej(const struct cm_rx *rx, enum ib_cm_rej_reason reason, enum cm_
 	uint8_t mad[CM_MAD_LEN];
 
 	init(mad, CM_ATTR_REJ, rx->hdr.tid, 0);
-	/* Both ids stand at the same place in all messages; a REQ has none of the remote. */
+	/* The ids have the same offsets in all messages; a REQ has no remote id. */
 	cm_set(mad, CM_REJ_REMOTE_COMM_ID, cm_get(rx->mad, CM_REJ_LOCAL_COMM_ID));
 	if (what != CM_MSG_RESPONSE_REQ)
 		cm_set(mad, CM_REJ_LOCAL_COMM_ID, cm_get(rx->mad, CM_REJ_REMOTE_COMM_ID));

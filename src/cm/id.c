@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ids: making, finding, ending them, and their events. An id that its own handler
- * destroys stays in memory until the handler is back, and nowhere else.
+ * Ids and listeners: creation, lookup, destruction, delivery of events. An id that
+ * is destroyed while its handler runs is removed from all tables at once and freed
+ * when the handler returns. Destruction applies the rows of CM_IN_DESTROY until the
+ * id is IDLE; each may send a message to the peer. A listener for one service id is
+ * found by hash, a listener with a mask by a search of a short list.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +34,7 @@ struct cm_priv *cm_find(struct cm *cm, uint32_t local_id, uint32_t remote_id)
 	return p && p->visible && p->id.remote_id == remote_id ? p : NULL;
 }
 
-/* One after the other behind a random mask, as the kernel's: not met again for long. */
+/* Local ids count up and are XORed with a random number, as the kernel's; reuse comes late. */
 static void set_local_id(struct cm_priv *p)
 {
 	struct cm *cm = p->id.cm;
@@ -49,7 +52,7 @@ struct cm_priv *cm_new(struct cm *cm, struct cm_device *dev, cm_handler handler,
 	if (!p)
 		return NULL;
 	p->timer.fn = cm_msg_timer;
-	/* Its place in the heap is taken now, so that arming it cannot fail. */
+	/* Reserve the timer's place in the heap, so that arming it cannot fail. */
 	if (timer_set(&cm->timers, &p->timer, NS_NEVER - 1)) {
 		free(p);
 		return NULL;
@@ -86,13 +89,13 @@ static void say_rej_timeout(struct cm_priv *p, ns_t now)
 {
 	uint8_t guid[8] = { 0 };
 
-	/* The peer may know the id by our GUID and our local id alone: IBA 12.6.7.2. */
+	/* The ARI is the CA GUID, by which the peer finds its id: IBA 12.6.7.2. */
 	if (p->id.device)
 		put_be64(guid, p->id.device->node_guid);
 	cm_send_rej(&p->id, IB_CM_REJ_TIMEOUT, guid, sizeof(guid), NULL, 0, now);
 }
 
-/* One row's worth of telling the peer. False: a listener that others still have. */
+/* Executes one row of CM_IN_DESTROY. False: a listener that still has other owners. */
 static bool destroy_step(struct cm_priv *p, const struct cm_row *row, int err, ns_t now)
 {
 	static const struct cm_sidr_rep_param reject = { .status = IB_SIDR_REJECT };
@@ -106,14 +109,14 @@ static bool destroy_step(struct cm_priv *p, const struct cm_row *row, int err, n
 	if (row->what & CM_SAY_REJ_TIMEOUT)
 		say_rej_timeout(p, now);
 	if (row->what & CM_SAY_REJ_CONSUMER) {
-		/* Without memory the peer is left to repeat its REQ. */
+		/* After -ENOMEM send no REJ, so that the peer repeats its REQ. */
 		if (err == -ENOMEM && p->id.state == IB_CM_REQ_RCVD)
 			cm_reset_to_idle(p);
 		else
 			cm_send_rej(&p->id, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0, NULL, 0, now);
 	}
 	if (row->what & CM_SAY_DREQ) {
-		/* The target of XRC has no peer of its own to disconnect from. */
+		/* An XRC target QP sends no DREQ. */
 		if (p->qp_type == IB_UVERBS_QPT_XRC_TGT)
 			cm_reset_to_idle(p);
 		else
@@ -190,7 +193,7 @@ void cm_apply(struct cm_priv *p, const struct cm_row *row, ns_t now)
 		p->id.lap_state = (enum ib_cm_lap_state)row->lap_to;
 }
 
-/* Listeners. A device that is gone stays in the hash of what it had listened for, unfound. */
+/* Listeners. After cm_remove_device() a listener stays in the hash but does not match. */
 
 static uint32_t hash_service(struct cm *cm, const struct cm_device *dev, uint64_t service_id)
 {
@@ -214,7 +217,7 @@ struct cm_priv *cm_find_listen(struct cm *cm, struct cm_device *dev, uint64_t se
 	return NULL;
 }
 
-/* Who of the list has a service id in common with p. */
+/* A listener of the list that has a service id in common with p; NULL: none. */
 static struct cm_priv *find_common(const struct cm_priv *p, struct list_head *list)
 {
 	struct cm_priv *q;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * LAP and APR: another alternate path for a connection that stands (IBA 12.8).
- * The kernel can receive both and has stopped to send either; they are sent here
- * as it did. A LAP without an answer is told (LAP_ERROR), where the kernel's id
- * stayed in LAP_SENT for ever. RoCE has no alternate paths.
+ * LAP and APR: loading another alternate path in an established connection (IBA
+ * 12.8). Linux 6.1 receives both messages but has no function that sends them; the
+ * functions here follow older kernels. A LAP without an answer gives LAP_ERROR; those
+ * kernels left the id in LAP_SENT. RoCE has no alternate paths.
  */
 #include <errno.h>
 #include <string.h>

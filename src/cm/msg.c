@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages going out: once, repeated until an answer cancels them, or as the
- * answer to one that came in.
+ * Sending: once, repeated until an answer cancels the message, or as an answer to a
+ * received MAD. Each id has a timer for its repeated message. When the repetitions
+ * are spent the row of CM_IN_NO_ANSWER gives the event.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@ static int send_mad(struct cm *cm, const struct cm_av *av, const uint8_t *mad)
 	return ret;
 }
 
-/* The agent's half and ours, which the kernel takes from memory in the machine's order. */
+/* The agent's half and the local id, whose bytes are in the order of a little-endian kernel. */
 uint64_t cm_form_tid(const struct cm_priv *p)
 {
 	uint8_t id[4];
@@ -97,7 +98,7 @@ int cm_post_wait(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN], enum ib_cm_st
 	}
 	free(p->msg);
 	p->msg = m;
-	/* 0: nobody waits for the answer. */
+	/* A timeout of 0: never repeated. */
 	timer_set(&p->id.cm->timers, &p->timer, m->timeout ? now + m->timeout : NS_NEVER - 1);
 	return 0;
 }
@@ -118,7 +119,7 @@ bool cm_extend(struct cm_priv *p, uint32_t timeout_ms, ns_t now)
 	return true;
 }
 
-/* What is left of a message nobody has answered; an id that has moved on does not mind. */
+/* The last repetition has timed out. Ignored if the id has left the message's state. */
 static void no_answer(struct cm_priv *p, ns_t now)
 {
 	struct cm_event ev = { .send_status = CM_WC_RESP_TIMEOUT_ERR };
@@ -149,7 +150,7 @@ void cm_msg_timer(struct timer *t, ns_t now)
 	}
 	m->retries--;
 	timer_set(&p->id.cm->timers, &p->timer, now + m->timeout);
-	/* What could not be sent is as good as lost. */
+	/* A failure to send is treated as a lost message. */
 	if (!send_mad(p->id.cm, &m->av, m->mad))
 		++*counter(m->av.dev, CM_XMIT_RETRIES, m->mad);
 }
@@ -158,7 +159,7 @@ void cm_reply(const struct cm_rx *rx, const uint8_t mad[CM_MAD_LEN])
 {
 	struct cm_hdr h;
 
-	/* Such answers, but for a REJ, repeat what was sent before. */
+	/* Answers other than REJ repeat an earlier message. */
 	if (!send_mad(rx->cm, rx->from, mad) && cm_msg_hdr(mad, &h) && h.attr != CM_ATTR_REJ)
 		++*counter(rx->from->dev, CM_XMIT_RETRIES, mad);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names for people. */
+/* Names of states, events and reject reasons, for log messages. */
 #include <stddef.h>
 #include "cm/cm_state.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What MODIFY_QP wants to hear for a connection: the kernel's ib_cm_init_qp_attr(). */
+/* QP attributes of a connection, as the kernel's ib_cm_init_qp_attr(). */
 #include <errno.h>
 #include <string.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include "cm/rx_internal.h"
 #include "core/qp_attr.h"
 
-/* Numbers of the kernel's enum ib_qp_state and ib_mig_state, which no uapi header has. */
+/* Values of the kernel's enum ib_qp_state and ib_mig_state, which are in no uapi header. */
 enum { QPS_INIT = 1, QPS_RTR = 2, QPS_RTS = 3 };
 enum { MIG_REARM = 1 };
 
@@ -38,7 +38,7 @@ static void put_av(struct ib_uverbs_ah_attr *a, const struct cm_av *av)
 	a->grh.traffic_class = av->traffic_class;
 }
 
-/* By its DLID, as the kernel: RoCE has no alternate path. */
+/* Tested by DLID, as in the kernel. RoCE has no alternate path. */
 static bool has_alt(const struct cm_priv *p)
 {
 	return !p->alt.av.roce && p->alt.av.dlid;
@@ -90,7 +90,7 @@ static int to_rtr(const struct cm_priv *p, struct ib_uverbs_qp_attr *a)
 	return 0;
 }
 
-/* Once a path has been loaded RTS to RTS loads the next. */
+/* After LAP/APR, RTS to RTS only loads the alternate path. */
 static int to_rts(const struct cm_priv *p, struct ib_uverbs_qp_attr *a)
 {
 	bool initiator = p->qp_type == IB_UVERBS_QPT_RC || p->qp_type == IB_UVERBS_QPT_XRC_INI;

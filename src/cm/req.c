@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Asking for a connection, and being asked. A REQ makes an id of its own, unless
- * it is a duplicate (same sender, same communication id), of a connection that
- * is gone for the peer (same sender and QP number: a peer that has restarted), or
- * for nobody.
+ * REQ: sending and receiving. A received REQ creates an id and enters its sender in
+ * the hashes of remote ids and remote QPs. Exceptions: a duplicate (same CA GUID
+ * and communication id) is answered as its row says; a REQ from a QP that another
+ * connection has is rejected as stale, and that connection is disconnected (the peer
+ * has restarted); a REQ for a service id without a listener is rejected.
  */
 #include <errno.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static int check_param(const struct cm_req_param *r)
 
 static void take_param(struct cm_priv *p, const struct cm_req_param *r)
 {
-	/* That of an earlier connection, which nobody would expect in the REP. */
+	/* Clear the id of an earlier peer: cm_find() looks for 0 until the REP. */
 	p->id.remote_id = 0;
 	p->id.lap_state = IB_CM_LAP_UNINIT;
 	p->id.service_id = r->service_id;
@@ -119,7 +120,7 @@ static void duplicate(struct cm_rx *rx, struct cm_priv *p)
 	cm_reply(rx, mad);
 }
 
-/* The listener that the REQ is for, or NULL when it has been dealt with. */
+/* The REQ's listener, or NULL: the REQ was a duplicate or has been rejected. */
 static struct cm_priv *match(struct cm_rx *rx, struct cm_priv *p)
 {
 	struct cm_timewait *other = cm_insert_remote_id(p->tw);
@@ -148,7 +149,7 @@ static struct cm_priv *match(struct cm_rx *rx, struct cm_priv *p)
 	return listener;
 }
 
-/* A sender beyond our subnet does not know its own LID as we do: where the REQ came from does. */
+/* LID of a path. A sender in another subnet gives LID_PERMISSIVE: use the packet's instead. */
 static uint16_t seen_lid(const uint8_t *mad, enum cm_field lid, enum cm_field local, uint16_t seen)
 {
 	uint16_t said = (uint16_t)cm_get(mad, lid);
@@ -156,7 +157,10 @@ static uint16_t seen_lid(const uint8_t *mad, enum cm_field lid, enum cm_field lo
 	return !cm_get(mad, local) && said == LID_PERMISSIVE ? seen : said;
 }
 
-/* A path of the REQ, as its receiver goes it. Of the primary one its packet has told the rest. */
+/*
+ * A path of the REQ, with local and remote swapped for the receiver. For the primary path the
+ * REQ's packet gives the hop limit and the DLID.
+ */
 static void read_path(const struct cm_rx *rx, bool alternate, struct cm_path *path)
 {
 	const struct cm_req_path *f = &cm_req_paths[alternate];
@@ -184,7 +188,7 @@ static void read_path(const struct cm_rx *rx, bool alternate, struct cm_path *pa
 		path->sl = rx->from->sl;
 }
 
-/* A GID of a REQ may be of another port of this host, but of no other's in the same process. */
+/* Vector of a path in a REQ. On InfiniBand its port must be of the HCA that received the REQ. */
 static int vector_within(const struct cm_rx *rx, const struct cm_path *path,
 			 const struct cm_sgid *sgid, struct cm_vector *v)
 {
@@ -195,14 +199,14 @@ static int vector_within(const struct cm_rx *rx, const struct cm_path *path,
 	return ret;
 }
 
-/* Both vectors from the paths; on failure the REJ that IBA 12.6.7.2 has for it, and false. */
+/* Sets both vectors from the paths. On failure sends the REJ of IBA 12.6.7.2; false. */
 static bool set_vectors(struct cm_rx *rx, struct cm_priv *p, const struct cm_path path[2])
 {
 	struct cm_sgid sgid = { rx->from->dev, rx->from->port, rx->from->sgid_index };
 	struct cm_vector v;
 	uint8_t gid[16];
 
-	/* Without a GRH nobody has said which GID it was. */
+	/* Without a GRH the packet does not tell the local GID: search by the path's. */
 	if (!rx->from->is_global)
 		sgid.dev = NULL;
 	if (vector_within(rx, &path[0], &sgid, &v)) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The functions that the files of this room share, and what comes in. */
+/* Functions shared by the files of this room, and the handlers of received MADs. */
 #ifndef RUSE_CM_RX_INTERNAL_H
 #define RUSE_CM_RX_INTERNAL_H
 
 #include "cm/cm_internal.h"
 
-/* A received MAD and what its handlers make of it. */
+/* A received MAD. */
 struct cm_rx {
 	struct cm *cm;
 	const struct cm_av *from;
@@ -14,28 +14,29 @@ struct cm_rx {
 	ns_t now;
 };
 
-/* id.c; NULL: no memory. Not visible yet. */
+/* id.c. Creates an id that cm_find() does not find until it is made visible. NULL: no memory. */
 struct cm_priv *cm_new(struct cm *cm, struct cm_device *dev, cm_handler handler, void *ctx);
-/* The id if its peer is this one (0: not known yet), else NULL. */
+/* The visible id with these communication ids (remote_id 0: peer not known yet), or NULL. */
 struct cm_priv *cm_find(struct cm *cm, uint32_t local_id, uint32_t remote_id);
 struct cm_priv *cm_find_listen(struct cm *cm, struct cm_device *dev, uint64_t service_id);
-/* As cm_destroy_id(); err is what the handler returned. */
+/* As cm_destroy_id(). err: result of the id's handler, or 0. */
 void cm_destroy(struct cm_priv *p, int err, ns_t now);
-/* What the handler returned; p may be gone. */
+/* Calls the handler and returns its result; p may be freed. */
 int cm_deliver(struct cm_priv *p, const struct cm_event *ev, ns_t now);
-/* What the row says of p, but for its event. */
+/* Cancels the message if the row says so, and sets the states. */
 void cm_apply(struct cm_priv *p, const struct cm_row *row, ns_t now);
 
-/* timewait.c; create: 0 or -ENOMEM */
+/* timewait.c. cm_timewait_create(): 0 or -ENOMEM. */
 int cm_timewait_create(struct cm_priv *p);
 void cm_timewait_free(struct cm_timewait *tw);
-/* Into a hash, or who is there already. */
+/* Adds tw to a hash and returns NULL, or returns the entry that has the same key. */
 struct cm_timewait *cm_insert_remote_id(struct cm_timewait *tw);
 struct cm_timewait *cm_insert_remote_qpn(struct cm_timewait *tw);
 struct cm_timewait *cm_find_remote_id(struct cm *cm, uint64_t ca_guid, uint32_t remote_id);
 void cm_remove_remote(struct cm_timewait *tw);
 void cm_enter_timewait(struct cm_priv *p, ns_t now);
 void cm_reset_to_idle(struct cm_priv *p);
+/* Milliseconds of the IBA time code n (4.096 us * 2^n). */
 uint32_t cm_convert_to_ms(uint32_t iba_time);
 uint8_t cm_ack_timeout(uint8_t ca_ack_delay, uint32_t packet_life_time);
 
@@ -43,22 +44,25 @@ uint8_t cm_ack_timeout(uint8_t ca_ack_delay, uint32_t packet_life_time);
 uint64_t cm_form_tid(const struct cm_priv *p);
 int cm_av_from_path(struct cm *cm, const struct cm_path *path, const struct cm_sgid *sgid,
 		    struct cm_vector *v);
-/* Sends and forgets; -EINVAL without a device. */
+/* Sends once. -EINVAL without a device. */
 int cm_post(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN]);
-/* Sends and repeats, timeout_ms apart, until cm_cancel(). */
+/*
+ * Sends, then repeats every timeout_ms until cm_cancel() or until max_cm_retries are spent. A
+ * timeout while the id is in `state` is an event.
+ */
 int cm_post_wait(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN], enum ib_cm_state state,
 		 ns_t now);
 void cm_cancel(struct cm_priv *p);
-/* Waits this long from now, and before each repetition; false: nothing is waiting. */
+/* Sets the interval, from now on, of the message that awaits an answer; false: there is none. */
 bool cm_extend(struct cm_priv *p, uint32_t timeout_ms, ns_t now);
 void cm_msg_timer(struct timer *t, ns_t now);
-/* An answer to what came in, by the way that it came. */
+/* Answers a received MAD on the path it came by. */
 void cm_reply(const struct cm_rx *rx, const uint8_t mad[CM_MAD_LEN]);
 void cm_count_duplicate(const struct cm_rx *rx);
-/* A copy as the last private data; 0 or -ENOMEM, with the former kept. */
+/* Stores a copy of the last private data. 0, or -ENOMEM with the former copy kept. */
 int cm_keep_private_data(struct cm_priv *p, const void *data, uint32_t len);
 
-/* format.c. Where a REQ has its primary path [0] and its alternate one [1]. */
+/* format.c. Fields of a REQ's primary path [0] and alternate path [1]. */
 struct cm_req_path {
 	uint16_t local_gid, remote_gid;	/* offsets */
 	enum cm_field local_lid, remote_lid, flow_label, rate, traffic_class, hop_limit, sl;
@@ -70,15 +74,15 @@ void cm_format_req(const struct cm_priv *p, const struct cm_req_param *r, uint8_
 void cm_format_rep(const struct cm_priv *p, const struct cm_rep_param *r, uint8_t *mad);
 void cm_format_mra(const struct cm_priv *p, enum cm_msg_response what, uint8_t service_timeout,
 		   const void *data, uint32_t len, uint8_t *mad);
-/* Of an id that was in this state. */
+/* state: that of the id before the REJ. */
 void cm_format_rej(const struct cm_priv *p, enum ib_cm_state state, enum ib_cm_rej_reason reason,
 		   const void *ari, uint32_t ari_len, const void *data, uint32_t len, uint8_t *mad);
 void cm_format_rtu(const struct cm_priv *p, const void *data, uint32_t len, uint8_t *mad);
 void cm_format_drep(const struct cm_priv *p, const void *data, uint32_t len, uint8_t *mad);
-/* A REJ to a message that has no id. */
+/* Sends a REJ for a message that belongs to no id. */
 void cm_issue_rej(const struct cm_rx *rx, enum ib_cm_rej_reason reason, enum cm_msg_response what);
 
-/* A handler of received messages each: req.c, conn.c, disc.c, lap.c, sidr.c */
+/* Handlers, one per message: req.c, conn.c, disc.c, lap.c, sidr.c. */
 void cm_req_handler(struct cm_rx *rx);
 void cm_rep_handler(struct cm_rx *rx);
 void cm_rtu_handler(struct cm_rx *rx);

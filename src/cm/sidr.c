@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Service ID resolution (IBA 12.11): which QP has this service, for datagrams. The
- * id that a SIDR_REQ makes lives until its answer, so that repetitions of the
- * request are known. Requests are told apart by request id and sender; the kernel
- * takes the sender's LID alone, which on RoCE is 0 for all.
+ * Service ID resolution (IBA 12.11): finds the UD QP of a service. A received
+ * SIDR_REQ creates an id that lives until the answer, so that duplicates of the
+ * request are recognised, by request id, sender LID and sender GID. (The kernel
+ * compares the LID alone, which is always 0 on RoCE.)
  */
 #include <errno.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static uint32_t hash_request(const struct cm_priv *p)
 			  get_be64(av->dgid) ^ get_be64(av->dgid + 8));
 }
 
-/* False: the same request is being answered already. */
+/* False: a duplicate of a request that has an id. */
 static bool insert_request(struct cm_priv *p)
 {
 	struct cm_hash *table = &p->id.cm->sidr;
@@ -126,7 +126,7 @@ void cm_sidr_req_handler(struct cm_rx *rx)
 	listener = cm_find_listen(rx->cm, p->id.device, p->id.service_id);
 	if (!listener) {
 		cm_send_sidr_rep(&p->id, &unsupported, rx->now);
-		/* Not sent: nothing more is said when the id goes. */
+		/* If sending failed: go IDLE, so that cm_destroy() does not send a reject. */
 		p->id.state = IB_CM_IDLE;
 		cm_destroy(p, 0, rx->now);
 		return;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The states of a connection, IBA 12.9 as the kernel's cm.c has them. A row says
- * what an input does in the states of its mask; the first that fits counts. The rows
- * of an input stand together. What
- * needs a look at more than the states (whose message is it, is its QP number
- * ours, is the connection stale) is decided before, by the handlers.
+ * The state table of connections: IBA 12.9 as implemented by the kernel's cm.c. A
+ * row gives the effect of an input in the states of its mask; the first row that
+ * matches applies. The rows of an input are adjacent. Decisions that need more than
+ * the state are made by the handlers first: whose message it is, whether the QP
+ * number is right, whether the connection is stale.
  *
- * A consumer's call moves the id when its message is on its way, but for REJ, DREP
- * and a DREQ that cannot be sent: they move it in any case. Into TIMEWAIT and IDLE
- * the id gives up its place among the remote ids and QPs.
+ * A consumer's call changes the state after its message has been sent. Exceptions:
+ * REJ, DREP, and a DREQ that cannot be sent change it in any case. An id that enters
+ * TIMEWAIT leaves the hash of remote QPs; one that enters IDLE leaves both hashes.
  */
 #include <stddef.h>
 #include "base/util.h"
@@ -33,7 +33,7 @@
 #define REP_HAS (S(REP_RCVD) | S(MRA_REP_SENT))
 #define LAP_WAITS (L(LAP_SENT) | L(MRA_LAP_RCVD))
 #define LAP_HAS (L(LAP_RCVD) | L(MRA_LAP_SENT))
-/* A REJ tells that the peer has dropped the connection, unless it is about a LAP. */
+/* LAP states in which a REJ means that the peer has dropped the connection. */
 #define LAP_REJECTS (L(LAP_UNINIT) | L(LAP_SENT))
 #define CONNECTED (REP_WAITS | S(DREQ_SENT) | S(ESTABLISHED))
 #define LAP_NONE (L(LAP_UNINIT) | L(LAP_IDLE))
@@ -105,7 +105,7 @@ static const struct cm_row rows[] = {
 	{ IN(SEND_SIDR_REQ), 0, S(IDLE), TO(SIDR_REQ_SENT), QUIET, 0 },
 	{ IN(SEND_SIDR_REP), 0, S(SIDR_REQ_RCVD), TO_IDLE, QUIET, 0 },
 
-	/* Step by step, until IDLE. */
+	/* Applied repeatedly until the state is IDLE. */
 	{ IN(DESTROY), 0, S(LISTEN), TO_IDLE, QUIET, CM_UNLISTEN },
 	{ IN(DESTROY), 0, REQ_WAITS, TO_IDLE, QUIET, CM_SAY_REJ_TIMEOUT },
 	{ IN(DESTROY), 0, REQ_HAS | REP_HAS | REP_WAITS, STAY, QUIET, CM_SAY_REJ_CONSUMER },
@@ -121,7 +121,7 @@ _Static_assert(IB_CM_STATE_COUNT == 16, "a mask of states has 16 bits");
 
 static size_t first_row(enum cm_in in)
 {
-	static uint8_t known[CM_IN_COUNT];	/* 0: not yet, or the first of all */
+	static uint8_t known[CM_IN_COUNT];	/* 0: not searched yet, or row 0 */
 	size_t i = known[in];
 
 	if (!i) {

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The state table: what an input means in a state. */
+/* The state table: the effect of an input in each state. */
 #ifndef RUSE_CM_TABLE_INTERNAL_H
 #define RUSE_CM_TABLE_INTERNAL_H
 
 #include "cm/cm_state.h"
 
-/* What happens to an id: messages that it is found for, time, calls of its consumer. */
+/* Inputs of an id: received messages, timeouts, calls of its consumer. */
 enum cm_in {
-	CM_IN_REQ,		/* once more: its first one makes the id */
+	CM_IN_REQ,		/* duplicate: the first REQ creates the id */
 	CM_IN_MRA_TO_REQ,
 	CM_IN_MRA_TO_REP,
 	CM_IN_MRA_TO_OTHER,
 	CM_IN_REJ,
 	CM_IN_REJ_STALE,	/* reason STALE_CONN */
 	CM_IN_REP,
-	CM_IN_REP_AGAIN,	/* from the peer that is known already */
+	CM_IN_REP_AGAIN,	/* duplicate: the peer's id is known */
 	CM_IN_RTU,
 	CM_IN_DREQ,
 	CM_IN_DREP,
 	CM_IN_LAP,
 	CM_IN_APR,
 	CM_IN_SIDR_REP,
-	CM_IN_NO_ANSWER,	/* all repetitions are spent */
+	CM_IN_NO_ANSWER,	/* no answer to the last repetition */
 	CM_IN_TIMEWAIT_OVER,
-	CM_IN_COMM_EST_LATER,	/* what COMM_EST has left to be done */
+	CM_IN_COMM_EST_LATER,	/* delivery of COMM_EST's event, outside the consumer's call */
 	CM_IN_COMM_EST,
 	CM_IN_PATH_MIG,
 	CM_IN_LISTEN,
@@ -42,15 +42,15 @@ enum cm_in {
 	CM_IN_COUNT
 };
 
-/* Actions, in this order. */
+/* Actions of a row. */
 enum cm_what {
-	CM_CANCEL = 1 << 0,	/* the message that waits for an answer */
+	CM_CANCEL = 1 << 0,	/* stop repeating the message that awaits an answer */
 	CM_DUP = 1 << 1,	/* count a duplicate */
-	CM_ANSWER_MRA = 1 << 2,	/* to a duplicate, as before */
+	CM_ANSWER_MRA = 1 << 2,	/* repeat the MRA */
 	CM_ANSWER_REJ = 1 << 3,	/* with STALE_CONN */
-	CM_ANSWER_RTU = 1 << 4,
-	CM_ANSWER_DREP = 1 << 5,
-	/* Of CM_IN_DESTROY: tell the peer. */
+	CM_ANSWER_RTU = 1 << 4,	/* repeat the RTU */
+	CM_ANSWER_DREP = 1 << 5, /* repeat the DREP */
+	/* For CM_IN_DESTROY: the message to send. */
 	CM_SAY_REJ_TIMEOUT = 1 << 6,
 	CM_SAY_REJ_CONSUMER = 1 << 7,
 	CM_SAY_DREQ = 1 << 8,
@@ -59,7 +59,7 @@ enum cm_what {
 	CM_UNLISTEN = 1 << 11,
 };
 
-#define CM_KEEP 0xff		/* to, lap_to: as it was */
+#define CM_KEEP 0xff		/* to, lap_to: unchanged */
 #define CM_NO_EVENT 0xff
 
 struct cm_row {
@@ -71,7 +71,7 @@ struct cm_row {
 	uint16_t what;		/* mask of enum cm_what */
 };
 
-/* NULL: the input is not for this state; a message is dropped, a call is -EINVAL. */
+/* NULL: the input is invalid in this state. A message is dropped, a call returns -EINVAL. */
 const struct cm_row *cm_row(enum cm_in in, enum ib_cm_state state, enum ib_cm_lap_state lap);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The hash table grows, shrinks, and finds what is in it; the names and the arithmetic of times. */
+/* Tests of the hash table, the names and the time codes. */
 #include "base/testing.h"
 #include "cm/rx_internal.h"
 
@@ -47,14 +47,14 @@ static void test_hash(void **state)
 		assert_null(find(&h, i * 7));
 		assert_int_equal(find(&h, (ITEMS - 1) * 7) != NULL, i < ITEMS - 1);
 	}
-	/* Back to what it was made with. */
+	/* An empty table has its initial size. */
 	assert_int_equal(h.count, 0);
 	assert_int_equal(h.size, CM_HASH_MIN);
 	assert_ptr_equal(h.bucket, h.few);
 	cm_hash_fini(&h);
 }
 
-/* Chains stay short whatever the keys look like. */
+/* Keys that differ in high bits only spread over the buckets. */
 static void test_spread(void **state)
 {
 	static uint8_t hits[4096];
@@ -71,7 +71,7 @@ static void test_spread(void **state)
 	assert_true(most < 12);
 }
 
-/* ack timeout of IBA 12.7.34 for every pair: at least what it has to be, less than four times that. */
+/* For every pair the result is between 0.74 and 2 times the sum of IBA 12.7.34. */
 static void test_ack_timeout(void **state)
 {
 	uint32_t delay, life, t;

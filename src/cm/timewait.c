@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who the peers are, and connections that are over but may still have packets on their way. */
+/*
+ * Identities of peers (CA GUID with communication id, CA GUID with QP number), and
+ * the timewait of ended connections (IBA 12.9.8.4).
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include "cm/rx_internal.h"
 
-/* 4.096 us * 2^n in ms, as roughly as the kernel: 4.096 us * 2^8 is 1 ms. */
+/* 4.096 us * 2^n in ms, with the kernel's approximation 4.096 us * 2^8 = 1 ms. */
 uint32_t cm_convert_to_ms(uint32_t iba_time)
 {
 	return 1u << (iba_time > 8 ? min(iba_time, 31u) - 8 : 0);
 }
 
 /*
- * Local ACK timeout code for IBA 12.7.34: ack delay + 2 * packet life time. All
- * three are exponents: the larger term counts, and one more if the other is as
- * large as half of it.
+ * Local ACK timeout (IBA 12.7.34): ack delay + 2 * packet life time. All three are
+ * exponents of 2. The result is the larger term's exponent, plus one if the other
+ * term is at least half as large.
  */
 uint8_t cm_ack_timeout(uint8_t ca_ack_delay, uint32_t packet_life_time)
 {
@@ -119,7 +122,7 @@ int cm_timewait_create(struct cm_priv *p)
 	if (!tw)
 		return -ENOMEM;
 	tw->timer.fn = timewait_over;
-	/* Its place in the heap is taken now, so that arming it cannot fail. */
+	/* Reserve the timer's place in the heap, so that arming it cannot fail. */
 	if (timer_set(&cm->timers, &tw->timer, NS_NEVER - 1)) {
 		free(tw);
 		return -ENOMEM;
@@ -132,10 +135,10 @@ int cm_timewait_create(struct cm_priv *p)
 }
 
 /*
- * The peer's QP may be used again at once, its communication id not: a REQ that
- * comes late, once more, must not make a second connection. (The kernel frees the
- * id too, and answers such a REQ as if it were new.) Nobody waits for a device
- * that is gone.
+ * Starts timewait. The peer may reuse its QP at once but not its communication id: a
+ * late duplicate of the REQ must not make a second connection. (The kernel releases
+ * the communication id too and treats such a REQ as new.) Without a device there is
+ * no timewait.
  */
 void cm_enter_timewait(struct cm_priv *p, ns_t now)
 {
