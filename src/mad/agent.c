@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Registration: who gets which class, version, method and OUI of a port. */
+/* Registration of agents for class, version, methods and OUI; dispatch of received MADs. */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/log.h"
@@ -57,7 +57,7 @@ static int check_reg(const struct mad_port *p, const struct mad_reg *r)
 	return is_smp(r->mgmt_class) == (r->qp == 0) ? 0 : -EINVAL;
 }
 
-/* Both have a say about the same unsolicited MADs, methods aside. */
+/* Same class and version: the two agents must not share a method. */
 static bool same_class(const struct mad_reg *a, const struct mad_reg *b)
 {
 	return a->mgmt_class == b->mgmt_class && a->class_version == b->class_version;
@@ -89,7 +89,7 @@ static int check_methods(const struct mad_port *p, const struct mad_reg *r)
 	return known || n < MAD_MAX_OUI ? 0 : -ENOMEM;
 }
 
-/* As the kernel's ids go around, late answers to a dead agent do not reach a new one. */
+/* Ids are cyclic, as in the kernel: a late response to a destroyed agent reaches no new one. */
 static uint32_t new_hi_tid(struct mad_port *p)
 {
 	struct mad_agent *a;

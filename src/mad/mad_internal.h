@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of mad/ share. */
+/* Structures and functions shared by the files of this room. */
 #ifndef RUSE_MAD_MAD_INTERNAL_H
 #define RUSE_MAD_MAD_INTERNAL_H
 
@@ -9,17 +9,17 @@
 #define MAD_MAX_VERSION 0x83
 #define MAD_MAX_OUI 8
 
-/* As the kernel has them, "until we can find the packet lifetime". */
-#define RMPP_ACK_MS 2000	/* sender: at most, for an ACK */
-#define RMPP_RECV_MS 40000	/* receiver: the whole message */
-#define RMPP_KEEP_MS 10000	/* receiver: a finished message answers repeated segments */
-#define RMPP_WINDOW 64		/* segments that a receiver lets come in a row: 512 receives / 8 */
+/* Values of the kernel's mad_rmpp.c. */
+#define RMPP_ACK_MS 2000	/* sender: longest wait for an ACK */
+#define RMPP_RECV_MS 40000	/* receiver: time limit for a whole message */
+#define RMPP_KEEP_MS 10000	/* receiver: a finished message answers repetitions */
+#define RMPP_WINDOW 64		/* receiver's window in segments: 512 receives / 8 */
 
-/* Ours: what strangers may make us hold. Beyond it, they are told to STOP. */
-#define RMPP_MAX_BYTES (64u << 20)	/* a message */
-#define RMPP_MAX_RECVS 1024		/* an agent */
-#define RMPP_MAX_FINISHED 4096		/* an agent; beyond, the oldest is forgotten */
-#define RMPP_MAX_AGENT_BYTES (256u << 20)
+/* Limits on what peers may make a receiver store. A message beyond them is answered with STOP. */
+#define RMPP_MAX_BYTES (64u << 20)	/* bytes per message */
+#define RMPP_MAX_RECVS 1024		/* incomplete messages per agent */
+#define RMPP_MAX_FINISHED 4096		/* finished messages kept per agent; then the oldest goes */
+#define RMPP_MAX_AGENT_BYTES (256u << 20)	/* bytes per agent */
 
 struct mad_agent {
 	struct list_head link;	/* mad_port.agents */
@@ -28,16 +28,16 @@ struct mad_agent {
 	const struct mad_agent_ops *ops;
 	void *ctx;
 	uint32_t hi_tid;
-	uint32_t refs;		/* its owner's, and one for each call in progress */
-	bool dead;		/* destroyed; memory waits for the last reference */
+	uint32_t refs;		/* the owner's, and one for each call in progress */
+	bool dead;		/* destroyed; freed with the last reference */
 	struct list_head sends;	/* struct mad_tx, oldest first */
-	struct list_head recvs;	/* struct rmpp_rx that are not complete */
-	struct list_head finished; /* those that are, oldest first */
+	struct list_head recvs;	/* struct rmpp_rx: incomplete messages */
+	struct list_head finished; /* struct rmpp_rx: complete messages, oldest first */
 	uint32_t nrecvs, nfinished;
-	uint64_t recv_bytes;	/* in their buffers */
+	uint64_t recv_bytes;	/* sum of rmpp_rx.size of recvs */
 };
 
-/* A send that waits: for a response, for ACKs. */
+/* A send that awaits a response or ACKs. */
 struct mad_tx {
 	struct list_head link;
 	struct mad_agent *agent;
@@ -45,32 +45,32 @@ struct mad_tx {
 	struct mad_addr addr;
 	void *cookie;
 	uint32_t timeout_ms, retries, retries_left;
-	bool answered;		/* its response is being handed over: no match any more */
-	/* RMPP DATA only, else 0: segments count from 1 */
+	bool answered;		/* its response is being delivered; tx_find() skips it */
+	/* RMPP DATA only, else 0. Segments are numbered from 1. */
 	uint32_t seg_count;
-	uint32_t seg_num;	/* last one sent */
-	uint32_t last_ack;
-	uint32_t newwin;	/* may be sent up to here */
-	uint32_t len;		/* of mad[]: 256, or headers + all data */
+	uint32_t seg_num;	/* last segment sent */
+	uint32_t last_ack;	/* last segment acknowledged */
+	uint32_t newwin;	/* last segment of the receiver's window */
+	uint32_t len;		/* bytes in mad[]: 256, or headers and all data */
 	uint8_t mad[];
 };
 
-/* A message that comes in segments. */
+/* A message received in segments. */
 struct rmpp_rx {
 	struct list_head link;
 	struct mad_agent *agent;
 	struct timer timer;
 	struct mad_addr addr;
-	uint8_t first[MAD_LEN];	/* its headers go back in ACKs */
-	uint8_t *buf;		/* NULL once handed over */
-	uint32_t size;		/* of buf */
+	uint8_t first[MAD_LEN];	/* first MAD: ACKs and ABORTs repeat its headers */
+	uint8_t *buf;		/* NULL after delivery */
+	uint32_t size;		/* of buf, in bytes */
 	bool complete;
-	uint32_t seg_num;	/* all up to here have come */
-	uint64_t later;		/* bit n: seg_num + 1 + n has come */
-	uint32_t last;		/* number of the LAST segment, 0: not known */
-	uint32_t last_len;	/* its PayloadLength */
-	uint32_t last_ack, newwin;
-	uint32_t repwin;	/* window for our reply, from the ACK that turns the direction */
+	uint32_t seg_num;	/* all segments up to this one have been received */
+	uint64_t later;		/* bit n: segment seg_num + 1 + n has been received */
+	uint32_t last;		/* number of the segment with the flag Last; 0: not known yet */
+	uint32_t last_len;	/* PayloadLength of that segment */
+	uint32_t last_ack, newwin;	/* last segment acknowledged; last of the window */
+	uint32_t repwin;	/* window for the reply, from the peer's ACK of segment 0 */
 };
 
 static inline void agent_get(struct mad_agent *a)
@@ -81,51 +81,54 @@ static inline void agent_get(struct mad_agent *a)
 void agent_put(struct mad_agent *a);
 
 /* tx.c */
-/* Unlinks and frees; the agent may be gone afterwards unless the caller holds a reference. */
+/* Frees tx and calls done(), which may destroy the agent: hold a reference to use it afterwards. */
 void tx_done(struct mad_tx *tx, enum mad_send_status st, uint8_t rmpp_status, ns_t now);
-/* The send that this MAD answers or acknowledges (kernel: ib_find_send_mad()); NULL. */
+/* The send that this MAD answers or acknowledges (the kernel's ib_find_send_mad()), or NULL. */
 struct mad_tx *tx_find(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad);
 int tx_set_timer(struct mad_tx *tx, uint32_t ms, ns_t now);
-/* One MAD that expects nothing. */
+/* Sends one MAD. */
 int port_send(struct mad_port *p, const struct mad_addr *to, const uint8_t *mad);
 
 /* recv.c */
 struct mad_agent *port_find_agent(struct mad_port *p, const uint8_t *mad);
-/* The response to tx, or, tx NULL, an unsolicited MAD; completes tx. Needs a reference. */
+/*
+ * Delivers the response to tx, and completes tx; or, with tx NULL, an unsolicited MAD. The caller
+ * holds a reference to the agent.
+ */
 void agent_deliver(struct mad_agent *a, struct mad_tx *tx, const struct mad_addr *from,
 		   const uint8_t *mad, uint32_t len, ns_t now);
 bool addr_same_peer(const struct mad_addr *a, const struct mad_addr *b);
 
 /* rmpp_send.c */
 bool rmpp_active(const uint8_t *mad);
-/* Makes tx a message in segments. */
+/* Sets the RMPP headers of tx, and its number of segments. */
 void rmpp_prepare(struct mad_tx *tx);
 /* Sends the first window: 0, or -errno of the first segment. */
 int rmpp_start(struct mad_tx *tx, ns_t now);
-/* The timer: 0, or -ECOMM: nothing is left to be repeated. */
+/* After a timeout: repeats from the last ACK. -ECOMM: every segment is acknowledged. */
 int rmpp_retry(struct mad_tx *tx, ns_t now);
 void rmpp_ack(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad, ns_t now);
 void rmpp_abort_tx(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
 		   uint8_t status, ns_t now);
-/* Answers mad with an ABORT or STOP. */
+/* Answers mad with ABORT or STOP. */
 void rmpp_nack(struct mad_agent *a, const struct mad_addr *to, const uint8_t *mad,
 	       enum rmpp_type type, uint8_t status);
 void rmpp_send_ack(struct mad_agent *a, const struct mad_addr *to, const uint8_t *mad,
 		   uint32_t seg, uint32_t win);
-/* Tells the receiver that no more comes. */
+/* Sends the receiver an ABORT. */
 void rmpp_give_up(struct mad_tx *tx);
 
 /* rmpp_recv.c */
-/* A whole message: buf is the caller's to free; len as mad_recv has it. */
+/* A complete message. The caller frees buf. len: as in struct mad_recv. */
 struct rmpp_msg {
 	uint8_t *buf;
 	uint32_t len;
 	struct mad_addr addr;
 };
-/* An RMPP MAD for an agent of ours that does RMPP; true: *msg is complete. */
+/* Handles an RMPP MAD of an agent with mad_agent_does_rmpp(). True: *msg is complete. */
 bool rmpp_input(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
 		struct rmpp_msg *msg, ns_t now);
-/* DATA of a response that nobody waits for: repeated segments of one that has come are acknowledged. */
+/* Handles DATA of a response without a request: acknowledges it if the message is complete. */
 void rmpp_stray(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad, ns_t now);
 struct rmpp_rx *rmpp_find(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
 			  uint8_t method);

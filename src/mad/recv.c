@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What arrives: checks, the port's own agents, dispatch, and the end of transactions. */
+/* Received MADs: checks, the port's built-in agents, dispatch, completion of transactions. */
 #include <stdlib.h>
 #include "mad/mad_internal.h"
 #include "mad/smi.h"
@@ -10,7 +10,7 @@ void agent_deliver(struct mad_agent *a, struct mad_tx *tx, const struct mad_addr
 	struct mad_recv r = { .addr = *from, .mad = mad, .len = len };
 
 	if (tx) {
-		/* It stays on the list: an agent that ends in recv() flushes it. */
+		/* tx stays on the list: if recv() destroys the agent, that flushes it. */
 		tx->answered = true;
 		r.cookie = tx->cookie;
 	}
@@ -20,7 +20,7 @@ void agent_deliver(struct mad_agent *a, struct mad_tx *tx, const struct mad_addr
 		tx_done(tx, MAD_SENT, 0, now);
 }
 
-/* Our agent wants whole messages: one that has come, or a MAD without RMPP. */
+/* An RMPP MAD for an agent that receives whole messages. */
 static void input_rmpp(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
 		       ns_t now)
 {
@@ -54,12 +54,12 @@ static void agent_input(struct mad_agent *a, const struct mad_addr *from, const 
 		return;
 	}
 	tx = tx_find(a, from, mad);
-	/* Users that do RMPP themselves see every segment, also the second of a response. */
+	/* Agents that do RMPP themselves get every segment, also after the first has ended tx. */
 	if (tx || rmpp_active(mad))
 		agent_deliver(a, tx, from, mad, MAD_LEN, now);
 }
 
-/* SMPs on QP 0, all else on QP 1; CM messages are Sends (kernel: validate_mad()). */
+/* SMPs belong to QP 0, all others to QP 1; CM messages are Sends (the kernel's validate_mad()). */
 static bool valid(const struct mad_addr *from, const uint8_t *mad)
 {
 	uint8_t c = mad[MAD_O_CLASS];
@@ -71,7 +71,7 @@ static bool valid(const struct mad_addr *from, const uint8_t *mad)
 	       mad[MAD_O_METHOD] == MAD_SEND;
 }
 
-/* An answer of the port itself; along a directed route back, if it came by one. */
+/* Sends an answer of the port itself, by directed route if the request came by one. */
 static void reply(struct mad_port *p, const struct mad_addr *to, uint8_t *mad)
 {
 	const struct smi_node node = { .port = p->num, .nports = p->num };
@@ -82,7 +82,7 @@ static void reply(struct mad_port *p, const struct mad_addr *to, uint8_t *mad)
 	port_send(p, to, mad);
 }
 
-/* Nobody is there for it: whoever asks is told so, at least. */
+/* No agent for the MAD: a Get or Set gets a response with an error status. */
 static void unmatched(struct mad_port *p, const struct mad_addr *from, const uint8_t *mad)
 {
 	uint8_t out[MAD_LEN];

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RMPP, the receiver (IBA 13.6.4, 13.6.6; the kernel's mad_rmpp.c). Segments
- * may come in any order within the window; an ACK is due when the window is
- * full, at the end, and for what comes again. A finished message is remembered
- * for a while so that a sender whose last ACK was lost gets another.
+ * RMPP receiver (IBA 13.6.4, 13.6.6; the kernel's mad_rmpp.c). Segments may arrive
+ * in any order within the window. An ACK is sent for the first segment, when the
+ * window is full, when the message is complete, and for repeated segments. A
+ * complete message is kept without its data for RMPP_KEEP_MS, so that a sender that
+ * missed the last ACK gets another. An incomplete one is aborted after RMPP_RECV_MS.
  */
 #include <stdlib.h>
 #include "mad/mad_internal.h"
 
 _Static_assert(RMPP_WINDOW <= 64, "rmpp_rx.later has a bit for each");
 
-/* Who a message comes from; RoCE ports all have LID 0. */
+/* True if both remote ends are the same port: by LID, and by GID if there is a GRH. */
 bool addr_same_peer(const struct mad_addr *a, const struct mad_addr *b)
 {
 	return a->lid == b->lid && a->grh == b->grh && (!a->grh || !memcmp(a->gid, b->gid, 16));
@@ -73,14 +74,14 @@ static void ack(struct rmpp_rx *rx, const uint8_t *mad)
 	rmpp_send_ack(rx->agent, &rx->addr, mad, rx->seg_num, rx->newwin);
 }
 
-/* For those whose ACK was lost, however often: kept ten seconds from the last that asked. */
+/* Keeps a complete message for RMPP_KEEP_MS from the last repeated segment. */
 static void keep(struct rmpp_rx *rx, ns_t now)
 {
 	if (timer_set(&rx->agent->port->host->timers, &rx->timer, now + RMPP_KEEP_MS * NS_MS))
 		rmpp_rx_free(rx);
 }
 
-/* Room for segment seg; false: more than we would hold. */
+/* Makes room for segment seg; false: no memory, or beyond the limits. */
 static bool grow(struct rmpp_rx *rx, uint32_t seg)
 {
 	uint64_t need = (uint64_t)mad_hdr_len(rx->first[MAD_O_CLASS]) +
@@ -118,7 +119,7 @@ static void store(struct rmpp_rx *rx, uint32_t seg, const uint8_t *mad)
 	}
 }
 
-/* Headers once, the data of all segments; a senseless length of the last one is a whole segment. */
+/* Length of headers and all data. An invalid PayloadLength of the last segment means a full one. */
 static uint32_t whole_len(const struct rmpp_rx *rx)
 {
 	uint32_t pad = rx->last_len <= RMPP_DATA_LEN ? RMPP_DATA_LEN - rx->last_len : 0;
@@ -127,7 +128,7 @@ static uint32_t whole_len(const struct rmpp_rx *rx)
 	       min(pad, rx->last * data_len(rx));
 }
 
-/* All has come: the buffer goes to the caller, the rest stays to answer repetitions. */
+/* The message is complete: msg gets the buffer; rx stays to answer repeated segments. */
 static bool finish(struct rmpp_rx *rx, struct rmpp_msg *msg, ns_t now)
 {
 	struct mad_agent *a = rx->agent;
@@ -254,7 +255,7 @@ void rmpp_stray(struct mad_agent *a, const struct mad_addr *from, const uint8_t 
 	keep(rx, now);
 }
 
-/* STOP and ABORT come from either side of a transfer. */
+/* STOP or ABORT, which the sender or the receiver of a transfer may send. */
 static void rx_end(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad, ns_t now)
 {
 	uint8_t st = mad[RMPP_O_STATUS];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RMPP, the sender (IBA 13.6.3, 13.6.5; the kernel's mad_rmpp.c). A message
- * goes out in segments, each with the whole header, up to the window that the
- * receiver's last ACK opened. Without an ACK in time everything after the last
- * acknowledged segment is sent again. The ACK of the last segment completes the
- * send, or, if a response is expected, turns the direction: an ACK of segment 0
- * says how much of it may come.
+ * RMPP sender (IBA 13.6.3, 13.6.5; the kernel's mad_rmpp.c). A message is sent in
+ * segments, each with the whole header, up to the window in the receiver's last ACK.
+ * If no ACK arrives within RMPP_ACK_MS (or the shorter response timeout), everything
+ * after the last acknowledged segment is repeated. The ACK of the last segment
+ * completes the send. If a response is expected, the sender instead changes the
+ * direction: it sends an ACK of segment 0, which opens the window of the response.
  */
 #include <errno.h>
 #include "mad/mad_internal.h"
@@ -33,7 +33,10 @@ void rmpp_prepare(struct mad_tx *tx)
 	tx->seg_count = max((tx->len - hdr + data - 1) / data, 1u);
 }
 
-/* PayloadLength counts the class's header of each segment, and only real data in the last. */
+/*
+ * Unused data bytes of the last segment. PayloadLength counts the class header of each segment and
+ * the data without this padding.
+ */
 static uint32_t pad_len(const struct mad_tx *tx)
 {
 	uint32_t hdr = mad_hdr_len(tx->mad[MAD_O_CLASS]);
@@ -63,7 +66,10 @@ static int send_seg(const struct mad_tx *tx, uint32_t seg)
 	return port_send(tx->agent->port, &tx->addr, mad);
 }
 
-/* What the window allows; 0, or what the first of them met. A later one is lost, and repeated. */
+/*
+ * Sends the segments that the window allows. 0, or -errno if the first cannot be sent. A failure
+ * of a later one counts as loss: the timer repeats it.
+ */
 static int send_window(struct mad_tx *tx, ns_t now)
 {
 	uint32_t end = min(tx->newwin, tx->seg_count), first = tx->seg_num;
@@ -80,7 +86,7 @@ static int send_window(struct mad_tx *tx, ns_t now)
 	return tx_set_timer(tx, ms && ms < RMPP_ACK_MS ? ms : RMPP_ACK_MS, now);
 }
 
-/* The window of a reply: what the ACK that turned the direction said, else one segment. */
+/* Window of a response: from the requester's ACK of segment 0 if received, else one segment. */
 static uint32_t reply_window(const struct mad_tx *tx)
 {
 	struct rmpp_rx *rx;
@@ -104,14 +110,14 @@ int rmpp_start(struct mad_tx *tx, ns_t now)
 
 int rmpp_retry(struct mad_tx *tx, ns_t now)
 {
-	/* All has come, but no response: asking again would start all over. */
+	/* All segments are acknowledged, but there is no response: do not repeat the request. */
 	if (tx->last_ack == tx->seg_count)
 		return -ECOMM;
 	tx->seg_num = tx->last_ack;
 	return send_window(tx, now);
 }
 
-/* Answers mad: its headers, the other direction. */
+/* Sends a MAD with the headers of mad and the response bit inverted. */
 static void answer(struct mad_agent *a, const struct mad_addr *to, const uint8_t *mad,
 		   enum rmpp_type type, uint8_t status, uint32_t seg, uint32_t win)
 {
@@ -159,7 +165,7 @@ void rmpp_abort_tx(struct mad_agent *a, const struct mad_addr *from, const uint8
 		tx_done(tx, MAD_ABORTED, status, now);
 }
 
-/* Ends what the ACK is about with this status, here and there. */
+/* Ends the send that the ACK belongs to, and the peer's transfer, with this status. */
 static void bad_ack(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
 		    uint8_t status, ns_t now)
 {
@@ -171,7 +177,7 @@ static void tx_ack(struct mad_tx *tx, const struct mad_addr *from, const uint8_t
 		   uint32_t seg, uint32_t win, ns_t now)
 {
 	if (win < tx->newwin || seg < tx->last_ack)
-		return;	/* an old one */
+		return;	/* an old ACK */
 	if (seg > tx->last_ack) {
 		tx->last_ack = seg;
 		tx->seg_num = max(tx->seg_num, seg);
@@ -179,7 +185,7 @@ static void tx_ack(struct mad_tx *tx, const struct mad_addr *from, const uint8_t
 	}
 	tx->newwin = win;
 	if (tx->last_ack < tx->seg_count) {
-		/* What cannot be sent now is sent when the timer fires. */
+		/* The timer repeats segments that cannot be sent. */
 		if (tx->seg_num < tx->newwin)
 			send_window(tx, now);
 		return;
@@ -216,7 +222,7 @@ void rmpp_ack(struct mad_agent *a, const struct mad_addr *from, const uint8_t *m
 	if (!tx->seg_count)
 		return;
 	if (tx->last_ack == tx->seg_count) {
-		/* Ours that turned the direction was lost. */
+		/* A repeated ACK of the last segment: the ACK of segment 0 was lost. */
 		rmpp_send_ack(a, from, mad, 0, 1);
 		return;
 	}

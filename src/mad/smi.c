@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Both directions have the same five places, told by hop pointer and count;
- * only the way of counting, the path and the LID of the far end differ.
+ * Directed-route SMPs. Hop pointer and hop count give one of five places on the
+ * route. Requests and responses share them; they differ in the direction of
+ * counting, in the path used, and in the LID of the far end.
  */
 #include "mad/smi.h"
 
 enum place {
-	AT_START,	/* the first hop is to be made */
+	AT_START,	/* before the first hop */
 	ON_THE_WAY,	/* in a switch between two hops */
-	AT_END,		/* all hops are made */
-	BEYOND,		/* and counted: for whoever is here */
-	NOWHERE,
+	AT_END,		/* after the last hop */
+	BEYOND,		/* after end(): for this node */
+	NOWHERE,	/* invalid hop pointer or count */
 };
 
 static uint8_t *ptr_of(uint8_t *smp)
@@ -39,7 +40,7 @@ static enum place place_of(uint8_t *smp)
 	return ptr == count + 1 ? BEYOND : ptr == count ? AT_END : ON_THE_WAY;
 }
 
-/* Counts a hop; true if the path has it leave by this port. */
+/* Counts a hop; true if port is the one in the path for this hop. */
 static bool hop(uint8_t *smp, uint8_t port)
 {
 	uint8_t *ptr = ptr_of(smp);
@@ -49,7 +50,7 @@ static bool hop(uint8_t *smp, uint8_t port)
 	return smp[SMP_O_INITIAL_PATH + ++*ptr] == port;
 }
 
-/* All hops are made: here it stays, or goes on by LID from a switch. */
+/* After the last hop: for this node, or forwarded by LID from a switch. */
 static enum smi_way end(const struct smi_node *n, uint8_t *smp)
 {
 	if (smi_lid(smp) != LID_PERMISSIVE && !n->is_switch)
@@ -75,14 +76,14 @@ enum smi_way smi_send(const struct smi_node *n, uint8_t smp[MAD_LEN])
 	return SMI_DISCARD;
 }
 
-/* A request: each receiver notes where it came in. */
+/* A received request. Each receiver enters its port in the return path. */
 static enum smi_way input_request(const struct smi_node *n, uint8_t *smp, uint8_t *out)
 {
 	uint8_t ptr = *ptr_of(smp);
 
 	switch (place_of(smp)) {
 	case AT_START:
-		/* Its sender has not counted, unless it has come to this switch by LID. */
+		/* Valid only at a switch that the SMP has reached by LID. */
 		*out = smp[SMP_O_INITIAL_PATH + 1];
 		return n->is_switch && !smi_starts(smp) && *out <= n->nports ? SMI_WIRE :
 									       SMI_DISCARD;

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tests of agents: the rules of registration, conflicts of methods and OUIs, dispatch
+ * of received MADs by class, version, method, OUI and transaction id, and the answer
+ * to a MAD without an agent. MADs are injected by mad_input() into port 0 of
+ * mad/testing.h.
+ */
 #include <errno.h>
 #include "mad/testing.h"
 
@@ -18,7 +24,7 @@ static int try(const struct mad_reg *r)
 	return rc;
 }
 
-/* Each rule of ib_register_mad_agent(), one field away from what is right. */
+/* Each rule of ib_register_mad_agent(): a valid registration with one field changed. */
 static void test_rules(void **state)
 {
 	static const struct {
@@ -95,7 +101,7 @@ static void test_taken(void **state)
 	net_fini(&net);
 }
 
-/* Eight OUIs a vendor class and version, as the kernel; one of them may have many agents. */
+/* Up to eight OUIs per vendor class and version, as in the kernel; many agents per OUI. */
 static void test_ouis(void **state)
 {
 	struct mad_reg r = { .qp = 1, .mgmt_class = 0x30, .class_version = 1 };
@@ -136,7 +142,7 @@ static void inject(const struct user *u, uint8_t mgmt_class, uint8_t version, ui
 	if (oui)
 		put_be24(mad + VENDOR_O_OUI, oui);
 	if (mgmt_class == MAD_CLASS_SUBN_DR) {
-		/* One hop, just made. */
+		/* A route of one hop, received at its end. */
 		put_be16(mad + MAD_O_CLASS_SPECIFIC, 0x0101);
 		put_be16(mad + SMP_O_DR_SLID, 0xffff);
 		put_be16(mad + SMP_O_DR_DLID, 0xffff);
@@ -178,7 +184,7 @@ static void test_dispatch(void **state)
 	assert_int_equal(v.nrecv, 2);
 	inject(&s, MAD_CLASS_SUBN_DR, 1, MAD_TRAP, 0);
 	assert_int_equal(s.nrecv, 1);
-	/* The LID-routed class is another one. */
+	/* The LID-routed SMP class does not match the directed-route class. */
 	inject(&s, MAD_CLASS_SUBN_LID, 1, MAD_TRAP, 0);
 	assert_int_equal(s.nrecv, 1);
 	user_fini(&p);
@@ -187,7 +193,7 @@ static void test_dispatch(void **state)
 	net_fini(&net);
 }
 
-/* A Get or Set for nobody is answered; nothing else is. */
+/* Without an agent a Get or Set is answered with an error; no other method is. */
 static void test_unmatched(void **state)
 {
 	struct user u;
@@ -231,7 +237,7 @@ static void test_invalid(void **state)
 	from.qp = 9;
 	mad_input(&net.ports[0].port, &from, mad, MAD_LEN, 0);
 	from.qp = 1;
-	mad[MAD_O_METHOD] = MAD_GET;	/* CM messages are Sends */
+	mad[MAD_O_METHOD] = MAD_GET;	/* invalid: CM messages are Sends */
 	mad_input(&net.ports[0].port, &from, mad, MAD_LEN, 0);
 	assert_int_equal(u.nrecv, 0);
 	assert_int_equal(net.head, 0);
@@ -264,7 +270,7 @@ static void test_process(void **state)
 	net_fini(&net);
 }
 
-/* 24 bits, never 0, not given out twice in a row. */
+/* Upper halves of transaction ids have 24 bits, are never 0, and are not reused at once. */
 static void test_hi_tid(void **state)
 {
 	struct mad_reg r = { .qp = 1 };

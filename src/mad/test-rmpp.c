@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* RMPP segment by segment: what each end answers. Loss is in tests/proto. */
+/*
+ * Tests of RMPP, segment by segment: the answers of each end to what inject() makes
+ * arrive, compared by expect() with the MADs in the queue of mad/testing.h. Loss is
+ * tested in tests/proto.
+ */
 #include "mad/mad_internal.h"
 #include "mad/testing.h"
 
 #define DATA (MAD_LEN - SA_HDR_LEN)
 
 static struct net net;
-static struct user a, b;	/* a on port 0 sends to b on port 1 */
+static struct user a, b;	/* a, on port 0, sends to b, on port 1 */
 static uint8_t message[SA_HDR_LEN + 200 * DATA];
 
 static bool drop_all(struct net *n, const struct net_mad *m, uint32_t nth)
@@ -51,7 +55,7 @@ static uint8_t *sent(uint32_t nth)
 	return net.queue[nth % NET_QUEUE].mad;
 }
 
-/* An RMPP MAD of a's transaction 1 that arrives at port to. */
+/* Makes an RMPP MAD of a's transaction 1 arrive at port `to`. */
 static void inject(uint32_t to, uint8_t method, enum rmpp_type type, uint8_t flags, uint8_t status,
 		   uint32_t seg, uint32_t len_win)
 {
@@ -120,14 +124,14 @@ static void test_sizes(void **state)
 		net_run(&net, 0);
 		assert_int_equal(a.ndone, 1);
 		assert_int_equal(b.nrecv, 1);
-		/* No data at all is a segment whose length says so, less than its class header. */
+		/* Without data: one segment whose PayloadLength is that of its class header. */
 		assert_int_equal(b.len, lens[i] ? SA_HDR_LEN + lens[i] : SA_HDR_LEN);
 		assert_memory_equal(b.mad + SA_HDR_LEN, message + SA_HDR_LEN, lens[i]);
 		teardown();
 	}
 }
 
-/* A request in segments, and a response in segments: the ACK of segment 0 turns the direction. */
+/* A segmented request and response; the ACK of segment 0 changes the direction. */
 static void answer_long(struct user *u, const struct mad_recv *r, ns_t now)
 {
 	struct mad_send s = { .addr = r->addr, .len = SA_HDR_LEN + 3 * DATA };
@@ -157,14 +161,14 @@ static void test_double_sided(void **state)
 	assert_int_equal(a.status, MAD_SENT);
 	assert_int_equal(b.ndone, 1);
 	assert_int_equal(b.status, MAD_SENT);
-	/* DATA 1, ACK 1, DATA 2, ACK 2 and DATA 1 of the response, the turning ACK. */
+	/* DATA 1, ACK 1, DATA 2, ACK 2, DATA 1 of the response, ACK of segment 0. */
 	expect(3, MAD_GET_MULTI | MAD_RESP, RMPP_ACK, 0, 2, 65);
 	expect(4, MAD_GET_MULTI | MAD_RESP, RMPP_DATA, 0, 1, 3 * 220);
 	expect(5, MAD_GET_MULTI, RMPP_ACK, 0, 0, 1);
 	teardown();
 }
 
-/* The window that the turning ACK opens is used, if it comes before the response. */
+/* An ACK of segment 0 that arrives before the response opens the response's window. */
 static void test_reply_window(void **state)
 {
 	struct mad_recv r = { 0 };
@@ -183,7 +187,7 @@ static void test_reply_window(void **state)
 	teardown();
 }
 
-/* Repeated ACK of the last segment: ours that turned the direction was lost. */
+/* A repeated ACK of the last segment gets another ACK of segment 0. */
 static void test_turn_again(void **state)
 {
 	setup();
@@ -194,7 +198,7 @@ static void test_turn_again(void **state)
 	assert_int_equal(net.head, 3);
 	expect(1, MAD_GET_MULTI, RMPP_ACK, 0, 0, 1);
 	expect(2, MAD_GET_MULTI, RMPP_ACK, 0, 0, 1);
-	/* No response: it is not asked again from the start, even with retries. */
+	/* Without a response the request is not repeated, even if retries are left. */
 	net_run(&net, 1000 * NS_MS);
 	assert_int_equal(a.ndone, 1);
 	assert_int_equal(a.status, MAD_TIMEOUT);
@@ -202,7 +206,7 @@ static void test_turn_again(void **state)
 	teardown();
 }
 
-/* 2 s for an ACK, less if the response is wanted sooner; all after the last ACK is repeated. */
+/* ACK timeout: 2 s, or the response timeout if shorter; then all after the last ACK is repeated. */
 static void test_ack_timeout(void **state)
 {
 	setup();
@@ -215,7 +219,7 @@ static void test_ack_timeout(void **state)
 	assert_int_equal(net.head, 5);
 	expect(3, MAD_REPORT, RMPP_DATA, 0, 2, 0);
 	expect(4, MAD_REPORT, RMPP_DATA, 0, 3, 0);
-	/* Progress gives all the retries back. */
+	/* An ACK of another segment resets the retries. */
 	inject(0, MAD_REPORT | MAD_RESP, RMPP_ACK, 0, 0, 2, 3);
 	net_run(&net, 7999 * NS_MS);
 	assert_int_equal(a.ndone, 0);
@@ -234,7 +238,7 @@ static void test_ack_timeout(void **state)
 	teardown();
 }
 
-/* What ends a send: the status that its user sees, and the ABORT that the peer gets (0: none). */
+/* MADs that end a send: the status in done(), and that of the ABORT to the peer (0: none). */
 static void test_bad_for_sender(void **state)
 {
 	static const struct {
@@ -315,14 +319,14 @@ static void test_bad_for_receiver(void **state)
 	expect(1, MAD_REPORT | MAD_RESP, RMPP_ABORT, RMPP_ST_BAD_SEG, 0, 0);
 	inject(1, MAD_REPORT, RMPP_DATA, RMPP_F_FIRST, 3, 1, 0);
 	expect(2, MAD_REPORT | MAD_RESP, RMPP_ABORT, RMPP_ST_BAD_STATUS, 0, 0);
-	/* In the middle of nothing. */
+	/* A segment other than the first, without a message. */
 	inject(1, MAD_REPORT, RMPP_DATA, RMPP_F_LAST, 0, 2, 0);
 	assert_int_equal(net.head, 3);
 	assert_int_equal(b.nrecv, 0);
 	teardown();
 }
 
-/* Any order within the window; beyond it, and what is there already, is dropped. */
+/* Segments arrive in any order within the window; others and duplicates are dropped. */
 static void test_order(void **state)
 {
 	setup();
@@ -335,7 +339,7 @@ static void test_order(void **state)
 	inject(1, MAD_REPORT, RMPP_DATA, 0, 0, 3, 0);
 	inject(1, MAD_REPORT, RMPP_DATA, 0, 0, 3, 0);
 	assert_int_equal(net.head, 1);
-	inject(1, MAD_REPORT, RMPP_DATA, RMPP_F_FIRST, 0, 1, 0);	/* its ACK was lost */
+	inject(1, MAD_REPORT, RMPP_DATA, RMPP_F_FIRST, 0, 1, 0);	/* repeated: gets an ACK */
 	assert_int_equal(net.head, 2);
 	expect(1, MAD_REPORT | MAD_RESP, RMPP_ACK, 0, 1, 65);
 	inject(1, MAD_REPORT, RMPP_DATA, 0, 0, 2, 0);
@@ -345,7 +349,7 @@ static void test_order(void **state)
 	assert_int_equal(b.len, SA_HDR_LEN + 3 * DATA + 2);
 	for (uint32_t i = 0; i < 3 * DATA + 2; i++)
 		assert_int_equal(b.mad[SA_HDR_LEN + i], i / DATA + 1);
-	/* Complete: any of it again is acknowledged for ten seconds, then forgotten. */
+	/* A complete message: its segments are acknowledged again for ten seconds. */
 	inject(1, MAD_REPORT, RMPP_DATA, 0, 0, 3, 0);
 	assert_int_equal(net.head, 4);
 	expect(3, MAD_REPORT | MAD_RESP, RMPP_ACK, 0, 4, 65);
@@ -357,7 +361,7 @@ static void test_order(void **state)
 	teardown();
 }
 
-/* 40 s for a message, whatever comes meanwhile. */
+/* A message must be complete within 40 s of its first segment. */
 static void test_total_time(void **state)
 {
 	setup();
@@ -374,7 +378,7 @@ static void test_total_time(void **state)
 	teardown();
 }
 
-/* The sender gives up: nothing is kept of what has come. */
+/* An ABORT of the sender frees the incomplete message. */
 static void test_sender_aborts(void **state)
 {
 	setup();
@@ -386,7 +390,7 @@ static void test_sender_aborts(void **state)
 	teardown();
 }
 
-/* Strangers who begin and never end are told to stop, others are not disturbed. */
+/* Too many incomplete messages: a new one gets STOP, those in progress continue. */
 static void test_resources(void **state)
 {
 	struct mad_addr from;
@@ -409,7 +413,7 @@ static void test_resources(void **state)
 	teardown();
 }
 
-/* A message without end: STOP when it is too long, and the memory is free. */
+/* A message over RMPP_MAX_BYTES gets STOP, and its memory is freed. */
 static void test_too_long(void **state)
 {
 	uint32_t seg;
@@ -429,7 +433,7 @@ static void test_too_long(void **state)
 	teardown();
 }
 
-/* The port refuses the first segment: the sender hears it; a later one is repeated. */
+/* ops.send fails: for the first segment mad_send() fails; a later segment is repeated. */
 static void test_refused(void **state)
 {
 	setup();
@@ -449,7 +453,7 @@ static void test_refused(void **state)
 	teardown();
 }
 
-/* Finished messages are forgotten, oldest first, when there are too many of them. */
+/* Beyond RMPP_MAX_FINISHED the oldest finished message is dropped. */
 static void test_many_finished(void **state)
 {
 	struct mad_addr from;
@@ -478,7 +482,7 @@ static void test_many_finished(void **state)
 	teardown();
 }
 
-/* DATA of a response that nobody asked for is nothing; of one that has come, acknowledged. */
+/* DATA of a response without a request is ignored; of a finished response, acknowledged. */
 static void test_stray_response(void **state)
 {
 	setup();
@@ -498,7 +502,7 @@ static void test_stray_response(void **state)
 	teardown();
 }
 
-/* MAD_REG_USER_RMPP and agents without RMPP: segments pass as they are, unsolicited too. */
+/* Agents with MAD_REG_USER_RMPP, and agents without RMPP, get the segments unchanged. */
 static void test_user_rmpp(void **state)
 {
 	struct mad_reg r = { .qp = 1, .mgmt_class = 0x32, .class_version = 1, .oui = { 0, 0, 1 },
@@ -524,7 +528,7 @@ static void test_user_rmpp(void **state)
 	assert_int_equal(net.head, 1);
 	assert_int_equal(v.nrecv, 1);
 	assert_memory_equal(v.mad, mad, MAD_LEN);
-	/* The first segment of the response ends the request, the second comes all the same. */
+	/* The first segment of the response completes the request; the second is delivered too. */
 	s.addr = net_addr(&net, 1, 0);
 	s.timeout_ms = 0;
 	mad[MAD_O_METHOD] |= MAD_RESP;

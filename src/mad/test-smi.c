@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tests of directed routes: whole walks over switches and back, with and without
+ * parts routed by LID; a table of the rules C14-9 and C14-13; arbitrary bytes.
+ */
 #include "base/testing.h"
 #include "mad/smi.h"
 
@@ -19,7 +23,7 @@ static void make(uint8_t ptr, uint8_t count, bool back, uint16_t slid, uint16_t 
 	}
 }
 
-/* From adapter to adapter over two switches, and the answer back. */
+/* A request from adapter to adapter over two switches, and its response. */
 static void test_walk(void **state)
 {
 	const struct smi_node from = { .port = 1, .nports = 1 }, to = { .port = 2, .nports = 2 };
@@ -53,7 +57,7 @@ static void test_walk(void **state)
 	assert_int_equal(smp[MAD_O_CLASS_SPECIFIC], 0);
 }
 
-/* To a switch itself: its port 0 answers. */
+/* A request to a switch itself, answered by its port 0. */
 static void test_to_switch(void **state)
 {
 	const struct smi_node sw = { true, 5, 36 };
@@ -66,14 +70,14 @@ static void test_to_switch(void **state)
 	assert_int_equal(smp[SMP_O_RETURN_PATH + 1], 5);
 	put_be16(smp + MAD_O_STATUS, SMP_DIRECTION);
 	back.port = 4;
-	assert_int_equal(smi_send(&back, smp), SMI_DISCARD);	/* not the way it came */
+	assert_int_equal(smi_send(&back, smp), SMI_DISCARD);	/* not the port it came by */
 	smp[MAD_O_CLASS_SPECIFIC] = 2;
 	back.port = 5;
 	assert_int_equal(smi_send(&back, smp), SMI_WIRE);
 	assert_int_equal(smp[MAD_O_CLASS_SPECIFIC], 1);
 }
 
-/* Routed by LID to a switch, from there by ports; and back the same way. */
+/* Routed by LID to a switch, then directed; the response takes the same route back. */
 static void test_lid_first(void **state)
 {
 	struct smi_node sw = { true, 3, 36 };
@@ -86,7 +90,7 @@ static void test_lid_first(void **state)
 	sw.port = out;
 	assert_int_equal(smi_send(&sw, smp), SMI_WIRE);
 	assert_int_equal(smp[MAD_O_CLASS_SPECIFIC], 1);
-	/* A response whose way begins with a LID. */
+	/* A response whose route begins with a part routed by LID. */
 	make(3, 2, true, LID_PERMISSIVE, 17);
 	smp[SMP_O_RETURN_PATH + 2] = 12;
 	assert_false(smi_starts(smp));
@@ -134,7 +138,7 @@ static const struct rule rules[] = {
 	{ false, false, true, 0, 3, false, 1, SMI_LOCAL, 0 },
 	{ false, true, true, 5, 3, true, 1, SMI_DISCARD, 0 },
 	{ false, true, true, 65, 64, true, 1, SMI_DISCARD, 0 },
-	/* A request comes in. */
+	/* Receiving a request. */
 	{ true, true, false, 0, 3, true, 1, SMI_DISCARD, 0 },
 	{ true, true, false, 1, 3, true, 8, SMI_WIRE, 1 },
 	{ true, false, false, 1, 3, true, 1, SMI_DISCARD, 0 },
@@ -146,7 +150,7 @@ static const struct rule rules[] = {
 	{ true, false, false, 4, 3, true, 1, SMI_LOCAL, 4 },
 	{ true, false, false, 5, 3, true, 1, SMI_DISCARD, 0 },
 	{ true, true, false, 1, 64, true, 1, SMI_DISCARD, 0 },
-	/* A response comes in. */
+	/* Receiving a response. */
 	{ true, false, true, 4, 3, true, 103, SMI_LOCAL, 3 },
 	{ true, false, true, 4, 3, true, 1, SMI_DISCARD, 0 },
 	{ true, true, true, 3, 3, true, 1, SMI_DISCARD, 0 },	/* port 102 of 10 */
@@ -177,7 +181,7 @@ static void test_rules(void **state)
 	}
 }
 
-/* Whatever the bytes are, nothing outside the paths is read or written. */
+/* For any hop pointer and count nothing outside the paths is read or written. */
 static void test_any(void **state)
 {
 	uint8_t before[MAD_LEN], out;

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tests of transactions: responses, timeouts and retries, duplicates, the match of
+ * responses, cancelling, agents destroyed in their callbacks, directed-route SMPs.
+ * A client on port 0 sends Gets to a server on port 1 that echoes them, over the
+ * simulated wire of mad/testing.h, in virtual time.
+ */
 #include <errno.h>
 #include "mad/smi.h"
 #include "mad/testing.h"
@@ -67,7 +73,7 @@ static void test_response(void **state)
 	one_response(true);
 }
 
-/* Sent once and retries times more, timeout_ms apart, then done with MAD_TIMEOUT. */
+/* Sent once, repeated `retries` times every timeout_ms, then ended with MAD_TIMEOUT. */
 static void test_timeout(void **state)
 {
 	setup(false);
@@ -85,7 +91,7 @@ static void test_timeout(void **state)
 	teardown();
 }
 
-/* The response to any of the tries will do; a second one is nobody's. */
+/* The first response completes the request; a second one matches nothing. */
 static void test_duplicates(void **state)
 {
 	setup(false);
@@ -106,7 +112,7 @@ static void test_no_response_expected(void **state)
 	assert_int_equal(client.status, MAD_SENT);
 	net_run(&net, NS_S);
 	assert_int_equal(net.head, 2);
-	assert_int_equal(client.nrecv, 0);	/* the response matches nothing */
+	assert_int_equal(client.nrecv, 0);	/* the response matches no send */
 	teardown();
 }
 
@@ -122,7 +128,7 @@ static void test_refused(void **state)
 	assert_int_equal(mad_wake(&net.host), NS_NEVER);
 	net.send_rc = 0;
 	s.mad = mad;
-	s.len = MAD_LEN + 1;	/* only RMPP is longer */
+	s.len = MAD_LEN + 1;	/* too long without RMPP */
 	assert_int_equal(mad_send(client.agent, &s, 0), -EINVAL);
 	s.len = MAD_HDR_LEN - 1;
 	assert_int_equal(mad_send(client.agent, &s, 0), -EINVAL);
@@ -135,7 +141,7 @@ static void test_refused(void **state)
 	teardown();
 }
 
-/* A retry that the port refuses ends it, as in the kernel. */
+/* A retry for which ops.send fails ends the send, as in the kernel. */
 static void test_refused_retry(void **state)
 {
 	setup(false);
@@ -157,7 +163,7 @@ static void respond(uint32_t tid, struct mad_addr from, uint8_t mgmt_class)
 	mad_input(&net.ports[0].port, &from, mad, MAD_LEN, net.now);
 }
 
-/* What ib_find_send_mad() looks at: TID, class, GRH or not, and our own GID or path bits. */
+/* The match of ib_find_send_mad(): TID, class, presence of a GRH, local GID or path bits. */
 static void test_match(void **state)
 {
 	struct mad_addr from;
@@ -176,7 +182,7 @@ static void test_match(void **state)
 	respond(1, from, MAD_CLASS_PERF);
 	assert_int_equal(client.nrecv, 0);
 	net_gid(0, from.lgid);
-	net_gid(77, from.gid);	/* who answers is not looked at */
+	net_gid(77, from.gid);	/* the responder's GID is not compared */
 	respond(1, from, MAD_CLASS_PERF);
 	assert_int_equal(client.nrecv, 1);
 	teardown();
@@ -231,7 +237,7 @@ static void destroy_in_done(struct user *u, ns_t now)
 	mad_agent_destroy(a, now);
 }
 
-/* Agents may go in their own callbacks; each send is still done once. */
+/* Agents destroyed in their own callbacks: done() is still called once for each send. */
 static void test_destroy_inside(void **state)
 {
 	setup(false);
@@ -260,7 +266,7 @@ static void test_destroy_inside(void **state)
 	teardown();
 }
 
-/* An SMP of this node for this node, by a route of no hops: it never leaves. */
+/* An SMP with a route of no hops is handled by the sending node itself. */
 static void test_directed(void **state)
 {
 	static const struct mad_reg smp = { .qp = 0, .mgmt_class = MAD_CLASS_SUBN_DR,
@@ -285,7 +291,7 @@ static void test_directed(void **state)
 	assert_int_equal(u.from.lid, LID_PERMISSIVE);
 	assert_ptr_equal(u.cookie, &net);
 	assert_int_equal(u.ndone, 1);
-	/* Not answered, as to a wrong M_Key: it times out, and is not repeated on the wire. */
+	/* The SMA does not answer (wrong M_Key): the send times out and is not repeated. */
 	net.verdict = MAD_CONSUMED;
 	s.retries = 3;
 	assert_int_equal(mad_send(u.agent, &s, 0), 0);
@@ -301,7 +307,7 @@ static void test_directed(void **state)
 	assert_null(u.cookie);
 	assert_int_equal(u.ndone, 3);
 	assert_int_equal(net.head, 0);
-	/* One hop by another port than ours is a mistake; by ours it leaves, counted. */
+	/* One hop: by another port -EINVAL; by this port it is sent, with the hop counted. */
 	put_be16(mad + MAD_O_CLASS_SPECIFIC, 0x0001);
 	mad[SMP_O_INITIAL_PATH + 1] = 2;
 	assert_int_equal(mad_send(u.agent, &s, 0), -EINVAL);
@@ -314,7 +320,7 @@ static void test_directed(void **state)
 	teardown();
 }
 
-/* Over the wire and back: the answer takes the way that the request has noted. */
+/* A request over the wire; the response follows the return path. */
 static void test_directed_exchange(void **state)
 {
 	static const struct mad_reg any = { .qp = 0 };
@@ -336,7 +342,7 @@ static void test_directed_exchange(void **state)
 	assert_int_equal(net.head, 2);
 	assert_int_equal(u.nrecv, 1);
 	assert_ptr_equal(u.cookie, &net);
-	/* Nobody answers SMPs there; the port itself says so. */
+	/* The remote port has no agent for SMPs and answers with an error. */
 	assert_int_equal(get_be16(u.mad + MAD_O_STATUS), 0x800c);
 	assert_int_equal(get_be16(u.mad + MAD_O_CLASS_SPECIFIC), 0x0001);
 	assert_int_equal(u.mad[SMP_O_RETURN_PATH + 1], 1);
@@ -344,7 +350,7 @@ static void test_directed_exchange(void **state)
 	teardown();
 }
 
-/* Trap and TrapRepress, and the modifier bit of baseboard management: responses by other means. */
+/* MADs that are responses without the response bit: TrapRepress, and a BM attribute modifier. */
 static void test_other_responses(void **state)
 {
 	uint8_t mad[MAD_LEN];

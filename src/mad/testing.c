@@ -35,7 +35,7 @@ static int net_query_gid(void *ctx, uint8_t index, uint8_t gid[16])
 	return 0;
 }
 
-/* A reply is the request with the response bit and attribute modifier 0x5a. */
+/* The reply is the request with the response bit and attribute modifier 0x5a. */
 static enum mad_verdict net_process(void *ctx, const struct mad_addr *from,
 				    const uint8_t *mad, uint8_t *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For tests only: ports on one host, a wire between them and virtual time.
- * Port n has LID n + 1 and, if roce, the GID fe80::n+1. What is sent waits in
- * a queue until net_run() or net_step(); drop() decides its fate.
+ * For tests only: two ports of one host, a simulated wire and virtual time. Port n
+ * has LID n + 1 and, with roce, the GID fe80::n+1. A sent MAD waits in a queue until
+ * net_run() or net_step(); it is lost if drop() returns true.
  */
 #ifndef RUSE_MAD_TESTING_H
 #define RUSE_MAD_TESTING_H
@@ -33,12 +33,12 @@ struct net {
 	bool roce;
 	ns_t now;
 	struct net_mad queue[NET_QUEUE];
-	uint32_t head, tail;	/* sent, delivered */
-	int send_rc;		/* what ops.send answers */
+	uint32_t head, tail;	/* number of MADs sent, delivered */
+	int send_rc;		/* result of ops.send */
 	bool (*drop)(struct net *n, const struct net_mad *m, uint32_t nth);
-	bool twice;		/* everything arrives twice */
+	bool twice;		/* deliver everything twice */
 	void *arg;
-	enum mad_verdict verdict;	/* of process() */
+	enum mad_verdict verdict;	/* result of process() */
 };
 
 void net_gid(uint32_t index, uint8_t gid[16]);
@@ -46,16 +46,16 @@ void net_deliver(struct net *n, const struct net_mad *m);
 void net_init(struct net *n, bool roce);
 void net_fini(struct net *n);
 
-/* The way to port index. */
+/* Address of port index. */
 struct mad_addr net_addr(const struct net *n, uint8_t qp, uint32_t index);
 
-/* Delivers, or loses, the oldest MAD; false: there is none. */
+/* Delivers or drops the oldest MAD; false: the queue is empty. */
 bool net_step(struct net *n);
 
-/* Until nothing is on the wire and no timer is due before end. */
+/* Runs until the queue is empty and no timer is due up to end. */
 void net_run(struct net *n, ns_t end);
 
-/* An agent's user that writes down what it is told. */
+/* Owner of an agent that records its callbacks. */
 struct user {
 	struct mad_agent *agent;
 	uint32_t nrecv, ndone;
@@ -65,7 +65,7 @@ struct user {
 	void *cookie, *done_cookie;
 	enum mad_send_status status;
 	uint8_t rmpp_status;
-	uint32_t order;			/* nrecv when done() came */
+	uint32_t order;			/* nrecv at the last done() */
 	void (*on_recv)(struct user *u, const struct mad_recv *r, ns_t now);
 	void (*on_done)(struct user *u, ns_t now);
 	void *arg;
@@ -75,11 +75,11 @@ extern const struct mad_agent_ops user_ops;
 int user_open(struct user *u, struct net *n, uint32_t index, const struct mad_reg *reg);
 void user_fini(struct user *u);
 
-/* Headers of a MAD of this agent; zero data. */
+/* Fills in the headers of a MAD of this agent; data is zero. */
 void mad_make(uint8_t *mad, const struct user *u, uint8_t mgmt_class, uint8_t version,
 	      uint8_t method, uint32_t tid);
 
-/* Answers every request with a response of the same bytes; for user.on_recv. */
+/* For user.on_recv: answers every request with a response of the same bytes. */
 void user_echo(struct user *u, const struct mad_recv *r, ns_t now);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sends: transactions matched by transaction ID, class and address, repeated
- * until the response comes. A send is on the agent's list while it waits; one
- * that expects neither response nor ACK is done when it is on its way.
+ * Sending. A send that expects a response or an RMPP ACK is on its agent's list and
+ * is repeated every timeout_ms until a MAD with the same transaction id, class and
+ * address arrives or the retries are spent. Other sends are complete once sent. A
+ * directed-route SMP for this node is handled here without being sent.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -67,8 +68,9 @@ static bool same_lid(const struct mad_port *p, const struct mad_addr *sent,
 }
 
 /*
- * Request and response: the response must come to where the request came from.
- * The other way about (an ACK of our response): from where the response went.
+ * Address match of a received MAD and a send. For a response: its local address is
+ * the one the request was sent from. For an ACK of a sent response: its remote
+ * address is the one the response was sent to.
  */
 static bool same_gid(const struct mad_tx *tx, const struct mad_addr *from, const uint8_t *mad)
 {
@@ -94,7 +96,7 @@ struct mad_tx *tx_find(struct mad_agent *a, const struct mad_addr *from, const u
 	list_for_each_entry(tx, &a->sends, link) {
 		if (mad_tid(tx->mad) != mad_tid(mad) || tx->mad[MAD_O_CLASS] != mad[MAD_O_CLASS])
 			continue;
-		/* Directed routes may have permissive LIDs. */
+		/* Directed-route SMPs may have permissive LIDs: no address match. */
 		if (mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR || same_gid(tx, from, mad))
 			return tx->answered ? NULL : tx;
 	}
@@ -115,9 +117,9 @@ int mad_cancel(struct mad_agent *a, const void *cookie, ns_t now)
 }
 
 /*
- * Our own SMA says nothing, as to a wrong M_Key. The kernel takes such a request for sent and never
- * says a word; a subnet manager that waits for the answer then waits for ever. What is repeated
- * here would leave by the port.
+ * The node's own SMA does not answer, for example because of a wrong M_Key. The kernel completes
+ * such a request as sent, and a subnet manager waits for its answer for ever. Here it times out,
+ * without retries: a retry would be sent by the port.
  */
 static int unanswered(struct mad_tx *tx, ns_t now)
 {
@@ -135,8 +137,8 @@ static int unanswered(struct mad_tx *tx, ns_t now)
 }
 
 /*
- * A directed-route SMP of this node, which may be for this node: > 0 it leaves,
- * 0 it is done, -EINVAL (kernel: handle_outgoing_dr_smp()).
+ * An outgoing directed-route SMP, as in the kernel's handle_outgoing_dr_smp().
+ * > 0: send it. 0: it was for this node, and is handled. -EINVAL: bad route; tx freed.
  */
 static int send_smp(struct mad_tx *tx, ns_t now)
 {
@@ -191,7 +193,7 @@ static int tx_start(struct mad_tx *tx, ns_t now)
 		if (rc <= 0)
 			return rc;
 	}
-	/* Room in the heap before anything leaves. */
+	/* Reserve the timer's place in the heap before anything is sent. */
 	rc = timer_set(&a->port->host->timers, &tx->timer, NS_NEVER - 1);
 	if (!rc)
 		rc = tx->seg_count ? rmpp_start(tx, now) : port_send(a->port, &tx->addr, tx->mad);
