@@ -12,7 +12,7 @@ struct counters {
 	uint64_t ucast_xmit, ucast_rcv, mcast_xmit, mcast_rcv;
 	uint64_t xmit_wait;
 	uint32_t xmit_sl[SLS], rcv_sl[SLS];
-	/* PortCounters counts from here: clearing it leaves PortCountersExtended as it is. */
+	/* PortCounters shows counter - base, so that clearing it keeps PortCountersExtended. */
 	uint64_t base[5];
 	uint16_t error[ERROR_COUNTERS], qp1_dropped;
 	uint16_t rcv_detail[6], discard_detail[4];
@@ -20,8 +20,9 @@ struct counters {
 
 struct port;
 
-/* To the errors of PortCounters; stops at the counter's end. */
+/* Adds n to an error counter of PortCounters, which stops at its maximum. */
 void count_error(struct port *p, enum perf_field counter, uint32_t n);
+/* Adds 1 to a counter of an error details attribute, which stops at its maximum. */
 void count_detail(uint16_t *detail);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Nodes and ports from a topology, and what they are when the power comes on.
- * PortInfo and SwitchInfo are kept as they are on the wire: Get copies them, and
- * what rused or the packets' ways need of them is a field's get away.
+ * Creates nodes and ports from a topology, and sets their state at power-on.
+ * PortInfo and SwitchInfo are stored in wire format: a Get copies them, and other
+ * code reads their fields with port_get() and smp_get().
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ struct port *host_port(const struct fabric *f, uint32_t node, uint8_t port)
 	return p && !is_switch(p->node) ? p : NULL;
 }
 
-/* A port supports what its cable does, so that nothing says "could be faster". */
+/* A port supports exactly what its cable does, so that iblinkinfo reports no "Could be". */
 static void reset_link(struct port *p)
 {
 	uint8_t speeds = p->speed == 4 ? 7 : p->speed == 2 ? 3 : 1;
@@ -76,7 +76,7 @@ static void reset_link(struct port *p)
 	port_put(p, PI_LINK_SPEED_EXT_ENABLED, ext ? ext : LINK_SPEED_EXT_NONE);
 	port_down_speed(p);
 	port_put(p, PI_LINK_DOWN_DEFAULT_STATE, PHYS_POLLING);
-	/* As much as both ends can: an SM that wants less, or more, takes the link down (opensm). */
+	/* The maximum of both ends: opensm takes the link down if it has to change this. */
 	port_put(p, PI_NEIGHBOR_MTU, MTU_4096);
 	port_put(p, PI_MTU_CAP, MTU_4096);
 	port_put(p, PI_VL_CAP, VLS_8);
@@ -138,7 +138,7 @@ void node_reset(struct node *n)
 	smp_put(n->swinfo, SI_ENHANCED_PORT0, n->enhanced);
 }
 
-/* PortInfo's encodings; FDR10, which only a vendor's attribute tells, is QDR. */
+/* Stores width and speed in PortInfo's encodings, which have no FDR10: it becomes QDR. */
 static void set_cable(struct port *p, const struct topo_port *tp)
 {
 	enum topo_speed s = (enum topo_speed)tp->speed;
@@ -223,7 +223,7 @@ int fabric_create(const struct topo *t, const struct fabric_ops *ops, void *ctx,
 		return rc;
 	}
 	plug(f, t);
-	/* Only now: nobody waits for events of the start. */
+	/* ops is set last: start-up delivers no events. */
 	f->ops = ops;
 	f->ctx = ctx;
 	*out = f;

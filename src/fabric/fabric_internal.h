@@ -13,7 +13,7 @@
 #define GUID_CAP 8
 #define VLARB_CAP 8			/* entries of each of the two tables */
 #define PKEY_DEFAULT 0xffff
-#define MAX_HOPS 64			/* then the tables lead in a circle */
+#define MAX_HOPS 64			/* a longer path is taken for a loop */
 #define MAD_WORDS 72			/* LRH, BTH, DETH, 256 bytes, ICRC */
 #define VL15 15
 
@@ -23,22 +23,22 @@ struct port {
 	struct node *node;
 	struct port *peer;	/* other end of the cable; NULL: none */
 	uint8_t num;
-	bool cut;		/* the cable is, or a person says so; at both ends */
+	bool cut;		/* by fabric_link(); set at both ends */
 	bool led;
-	uint8_t width, speed, ext; /* of the cable: PortInfo's encodings; ext 0: speed counts */
+	uint8_t width, speed, ext; /* of the cable, in PortInfo's encodings; ext 0: use speed */
 	uint64_t guid;
 	uint8_t info[SMP_DATA_LEN];
 	uint16_t *pkeys;
 	uint32_t npkeys;
 	uint64_t guids[GUID_CAP];
 	uint8_t vlarb[2][SMP_DATA_LEN];	/* low, high */
-	uint8_t *sltovl;	/* of this output port: SLS bytes for each input port; NULL: identity */
+	uint8_t *sltovl;	/* of this output port: SLS bytes per input port; NULL: SL % 8 */
 	struct counters c;
-	/* Of management ports (a switch's port 0, each port of an HCA) */
+	/* For management ports: port 0 of a switch, each port of an HCA. */
 	struct timer lease, repeat;
-	uint8_t trap[MAD_LEN];	/* sent, not repressed */
+	uint8_t trap[MAD_LEN];	/* last trap sent */
 	uint32_t repeats;
-	ns_t m_key_quiet;	/* until then no trap of a wrong M_Key */
+	ns_t m_key_quiet;	/* no trap of a wrong M_Key before this time */
 };
 
 struct node {
@@ -52,8 +52,8 @@ struct node {
 	bool on, enhanced;
 	uint8_t nports;
 	uint8_t swinfo[SMP_DATA_LEN];
-	uint8_t *lft;		/* LFT_CAP entries, NULL: none is set */
-	uint16_t *mft;		/* MFT_CAP * positions */
+	uint8_t *lft;		/* LFT_CAP entries; NULL: none is set */
+	uint16_t *mft;		/* MFT_CAP * positions masks of 16 ports */
 	uint32_t positions;
 	struct port *ports;	/* 0 to nports */
 };
@@ -64,11 +64,11 @@ struct fabric {
 	struct timer_heap timers;
 	struct node *nodes;
 	uint32_t count;
-	uint64_t tid;		/* of traps */
-	uint64_t generation;	/* one more with whatever may change a packet's way */
+	uint64_t tid;		/* last transaction id of a trap */
+	uint64_t generation;	/* fabric_generation() */
 };
 
-/* What carries a MAD: LRH, BTH, DETH and GRH as far as anyone looks at them. */
+/* Fields of a MAD's LRH, BTH, DETH and GRH. */
 struct hdr {
 	uint16_t slid, dlid, pkey;
 	uint32_t sqp, dqp, flow;
@@ -81,7 +81,7 @@ static inline bool is_switch(const struct node *n)
 	return n->type == NODE_SWITCH;
 }
 
-/* The port with the node's management state, for one of its ports. */
+/* The port that holds the management state of p: a switch's port 0, or p itself. */
 static inline struct port *mgmt_port(struct port *p)
 {
 	return is_switch(p->node) ? &p->node->ports[0] : p;
@@ -108,7 +108,7 @@ void node_reset(struct node *n);
 void port_event(struct port *p, enum fabric_event e);
 void port_set_state(struct port *p, enum port_state s);
 void port_down_speed(struct port *p);
-/* link.c: trains the link if both ends poll, or takes it down; traps. */
+/* link.c: trains the link if both ends are in Polling; takes the link down. Both send traps. */
 void link_check(struct port *p, ns_t now);
 void link_drop(struct port *p, enum phys_state phys, ns_t now);
 /* trap.c */
@@ -119,26 +119,26 @@ void trap_repress(struct port *p, const uint8_t *smp);
 void trap_stop(struct port *p);
 
 /*
- * sma.c, pma.c: true: out is the response; false: nothing is to be sent. p is where the request
- * came in, a switch's own port when it came from itself.
+ * sma.c, pma.c. True: out is the response; false: no response. p is the port that has received the
+ * request, or a switch's port 0 if the switch itself has sent it.
  */
 bool sma_process(struct port *p, const uint8_t *in, uint8_t *out, ns_t now);
 bool pma_process(struct port *p, const uint8_t *in, uint8_t *out);
-/* Is it for the host's agents, not for the SMA or PMA? */
+/* True if the MAD is for the host's agents, not for the SMA or PMA. */
 bool for_agents(const uint8_t *mad);
-/* sma_port.c: 0 or MAD_STATUS_BAD_VALUE; out is as Get has it */
+/* sma_port.c: 0 or MAD_STATUS_BAD_VALUE; out is the PortInfo of the response. */
 uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t now);
 
-/* The other end of the link if VL 15 (vl15) or data passes now, counted; else NULL, counted. */
+/* Sends over a link, on VL 15 (vl15) or as data: the receiving port, or NULL. Counts either. */
 struct port *hop(struct port *out, const struct fabric_pkt *pkt, bool vl15);
-/* Where the switch sends this unicast LID; NULL: nowhere, counted. */
+/* Output port of the switch for a unicast LID; NULL: no route, counted as an error. */
 struct port *lft_lookup(struct port *in, uint16_t dlid, const struct fabric_pkt *pkt);
 bool has_lid(const struct port *p, uint16_t lid);
 
-/* mads.c: a MAD by its header, from a host's port or a switch's own. */
+/* mads.c: sends a MAD by its header, from a host's port or a switch's port 0. */
 void carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t now);
 void deliver_mad(struct port *p, const struct hdr *h, const uint8_t *mad);
-/* smi.c: an SMP that has come in at p. */
+/* smi.c: handles an SMP received at p. */
 void smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now);
 
 #endif

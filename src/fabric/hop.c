@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One hop: tables, port states, counters. Data, its ways and what became of it. */
+/*
+ * Forwarding of data. A hop checks VL, MTU, partition and port states and counts the
+ * packets at both ends. A unicast packet follows the linear forwarding tables (LFT)
+ * to a host; a multicast packet is copied by the multicast forwarding tables (MFT),
+ * with a limit on the hops of all copies. The walk ends with a fate.
+ */
 #include <errno.h>
 #include "fabric/fabric_internal.h"
 #include "wire/pkey.h"
@@ -39,7 +44,7 @@ void count_detail(uint16_t *detail)
 		++*detail;
 }
 
-/* A walk with no packets only asks: nothing is counted, nothing moves. */
+/* With no packets (a query) nothing is counted. */
 static void discard(struct port *out, uint16_t *detail, const struct fabric_pkt *pkt)
 {
 	if (!pkt->packets)
@@ -81,7 +86,7 @@ struct port *hop(struct port *out, const struct fabric_pkt *pkt, bool vl15)
 	}
 	if (!vl15 && port_state(in) < PORT_ARMED)
 		return NULL;
-	/* What arrives at an armed port makes it active (IBA 7.2.4). */
+	/* A packet that arrives at an Armed port makes it Active (IBA 7.2.4). */
 	if (!vl15 && pkt->packets && port_state(in) == PORT_ARMED)
 		port_set_state(in, PORT_ACTIVE);
 	count(out, in, pkt);
@@ -117,7 +122,7 @@ static bool pkey_in(const struct port *p, uint16_t key)
 	return false;
 }
 
-/* What comes from a port is as it is a member: nobody says to be a full one who is not. */
+/* Inbound check: the P_Key is in the table, and claims full membership only if the entry has it. */
 static bool pkey_from(const struct port *p, uint16_t key)
 {
 	for (uint32_t i = 0; i < p->npkeys; i++)
@@ -126,7 +131,7 @@ static bool pkey_from(const struct port *p, uint16_t key)
 	return false;
 }
 
-/* From in (a switch's input port; NULL: the sender) through out to the other end. */
+/* Sends data over the link of out; in is the switch's input port, NULL at the sending host. */
 static struct port *data_hop(const struct port *in, struct port *out, const struct fabric_pkt *pkt,
 			     enum fabric_fate *fate)
 {
@@ -168,7 +173,7 @@ struct walk {
 	const struct fabric_pkt *pkt;
 	fabric_deliver deliver;
 	void *ctx;
-	uint32_t budget;	/* hops of all copies: tables may multiply them */
+	uint32_t budget;	/* hops left for all copies, which the tables may multiply */
 };
 
 static void arrive(const struct walk *w, const struct port *p)
@@ -202,12 +207,12 @@ static enum fabric_fate unicast(const struct walk *w, struct port *p)
 		if (!p)
 			return fate;
 	}
-	/* So long a way takes longer than a packet may live in switches. */
+	/* Counted as a packet that has exceeded the switch lifetime limit. */
 	discard(p, &p->c.discard_detail[2], w->pkt);
 	return FABRIC_LOOP;
 }
 
-/* A copy that has come in at a switch's port p; depth bounds the recursion, the budget the work. */
+/* Copies a packet received at a switch's port p. MAX_HOPS limits depth, the budget the work. */
 static enum fabric_fate multicast(struct walk *w, struct port *p, uint32_t depth)
 {
 	enum fabric_fate fate = FABRIC_NO_ROUTE, f;
@@ -250,7 +255,7 @@ enum fabric_fate fabric_data(struct fabric *f, uint32_t node, uint8_t port,
 
 	if (BUG_ON(!p))
 		return FABRIC_NOT_ACTIVE;
-	/* An HCA hands to itself what is for its own port, without the wire. */
+	/* An HCA delivers packets to its own LID without the wire. */
 	if (has_lid(p, pkt->dlid) && port_state(p) == PORT_ACTIVE) {
 		arrive(&w, p);
 		return FABRIC_DELIVERED;

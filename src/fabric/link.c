@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The port state machine (IBA 7.2 and 14.2.5.6), as far as an SM sees it: a link
- * trains at once when both ends poll, the cable is whole and both nodes are on.
- * Then both ports are in Initialize; the SM takes them to Armed and Active.
+ * The port state machine (IBA 7.2 and 14.2.5.6) as an SM sees it. A link trains at
+ * once when both ports are in Polling, the cable is not cut and both nodes are on;
+ * both ports then are in Initialize. The SM moves them to Armed and Active.
  */
 #include <errno.h>
 #include "fabric/fabric_internal.h"
@@ -13,7 +13,7 @@ static bool polls(const struct port *p)
 	       port_get(p, PI_PORT_PHYSICAL_STATE) == PHYS_POLLING;
 }
 
-/* The highest bit of both, with what the cable can do on top; 0: nothing in common. */
+/* The highest bit set in both, up to the cable's; 0: nothing in common. */
 static uint32_t highest(uint32_t a, uint32_t b, uint32_t cable)
 {
 	uint32_t both = a & b & (cable * 2 - 1);
@@ -21,7 +21,7 @@ static uint32_t highest(uint32_t a, uint32_t b, uint32_t cable)
 	return both ? 1u << ilog2(both) : 0;
 }
 
-/* Widths are not in the order of their bits: 1x 2x 4x 8x 12x are 1 16 2 4 8. */
+/* Bits are not in the order of width: 1x 2x 4x 8x 12x are 1 16 2 4 8. */
 static uint32_t widest(uint32_t both, uint8_t cable)
 {
 	static const uint8_t order[] = { 8, 4, 2, 16, 1 };
@@ -35,7 +35,7 @@ static uint32_t widest(uint32_t both, uint8_t cable)
 	return 0;
 }
 
-/* What both ends have enabled; false: no such width or speed. */
+/* Sets the best width and speed that both ends have enabled; false: there is none. */
 static bool train(struct port *a, struct port *b)
 {
 	uint32_t width = widest(port_get(a, PI_LINK_WIDTH_ENABLED) &
@@ -52,7 +52,7 @@ static bool train(struct port *a, struct port *b)
 		return false;
 	port_put(a, PI_LINK_WIDTH_ACTIVE, width);
 	port_put(b, PI_LINK_WIDTH_ACTIVE, width);
-	/* Beside an extended speed hardware goes on saying QDR here. */
+	/* With an extended speed hardware shows QDR here. */
 	port_put(a, PI_LINK_SPEED_ACTIVE, ext ? 4 : speed);
 	port_put(b, PI_LINK_SPEED_ACTIVE, ext ? 4 : speed);
 	port_put(a, PI_LINK_SPEED_EXT_ACTIVE, ext);
@@ -72,14 +72,14 @@ void port_set_state(struct port *p, enum port_state s)
 		port_event(p, FABRIC_PORT_ERR);
 }
 
-/* IBA leaves open what these say of a port that is down; hardware says SDR. */
+/* IBA does not define the active speed of a port that is down; hardware shows SDR. */
 void port_down_speed(struct port *p)
 {
 	port_put(p, PI_LINK_SPEED_ACTIVE, 1);
 	port_put(p, PI_LINK_SPEED_EXT_ACTIVE, 0);
 }
 
-/* Down to Initialize, or anything to Down: the switch tells its SM (IBA 14.2.5.4, trap 128). */
+/* A switch port went to Down or left it: set PortStateChange, send trap 128 (IBA 14.2.5.4). */
 static void changed(struct port *p, ns_t now)
 {
 	if (!is_switch(p->node) || !p->node->on)
@@ -102,7 +102,7 @@ void link_check(struct port *p, ns_t now)
 	changed(q, now);
 }
 
-/* Takes the link down: p's port goes to phys, the other end does what it does by default. */
+/* Takes the link down: p enters phys, the other end its LinkDownDefaultState. */
 void link_drop(struct port *p, enum phys_state phys, ns_t now)
 {
 	struct port *q = p->peer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* MADs by LID: through the forwarding tables, to an agent of the fabric or of a host. */
+/* MADs routed by LID, through the forwarding tables to an agent of the fabric or of a host. */
 #include <errno.h>
 #include <string.h>
 #include "fabric/fabric_internal.h"
@@ -51,7 +51,7 @@ void deliver_mad(struct port *p, const struct hdr *h, const uint8_t *mad)
 		f->ops->mad(f->ctx, p->node->index, p->num, &a, mad);
 }
 
-/* A GMP at its destination: the PMA's, a host's, or a switch's that has no such agent. */
+/* A GMP at its destination: for the PMA, for a host's agents, or rejected by a switch. */
 static void gmp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now)
 {
 	uint8_t out[MAD_LEN];
@@ -150,7 +150,7 @@ int fabric_send(struct fabric *f, uint32_t node, uint8_t port, const struct mad_
 		h.flow = to->flow & 0xfffff;
 	}
 	if (dr && !to->qp) {
-		/* Directed all the way: no LID counts (IBA 14.2.2.1). */
+		/* A pure directed route uses permissive LIDs (IBA 14.2.2.1). */
 		back = get_be16(mad + MAD_O_STATUS) & SMP_DIRECTION;
 		if (get_be16(mad + (back ? SMP_O_DR_DLID : SMP_O_DR_SLID)) == LID_PERMISSIVE) {
 			h.slid = h.dlid = LID_PERMISSIVE;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Performance management agents (IBA 16.1): a row an attribute with its counters
- * in the order of CounterSelect's bits. Counters are 64 bits wide inside; those of
- * PortCounters stop at their end (C16-6), and clearing them leaves those of
- * PortCountersExtended alone.
+ * Performance management agent (IBA 16.1). A table has one row per attribute, with
+ * its counters in the order of CounterSelect's bits. Data counters have 64 bits.
+ * Fields of an attribute stop at their maximum (C16-6). Clearing PortCounters keeps
+ * PortCountersExtended: PortCounters shows the difference to a base value.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ enum kind {
 	KIND_DISCARD,
 	KIND_XMIT_SL,
 	KIND_RCV_SL,
-	KIND_NEVER,	/* of what does not happen here: links without flow control, nobody waits */
+	KIND_NEVER,	/* always 0: the fabric simulates no flow control */
 };
 
 static const enum perf_field classic[MAX_COUNTERS] = {
@@ -36,7 +36,7 @@ static const struct row {
 	uint16_t attr;
 	uint8_t count;
 	enum kind kind;
-	enum perf_field first;	/* the others follow it; PortCounters has the list above */
+	enum perf_field first;	/* first of consecutive fields; PortCounters uses classic[] */
 } rows[] = {
 	{ PERF_ATTR_COUNTERS, MAX_COUNTERS, KIND_COUNTERS, PC_SYMBOL_ERROR },
 	{ PERF_ATTR_COUNTERS_EXT, 8, KIND_EXT, PX_XMIT_DATA },
@@ -59,7 +59,7 @@ void count_error(struct port *p, enum perf_field counter, uint32_t n)
 		}
 }
 
-/* The eight of PortCountersExtended, then PortXmitWait. */
+/* The eight counters of PortCountersExtended, then PortXmitWait. */
 static uint64_t *wide(struct counters *c, uint32_t i)
 {
 	uint64_t *const all[] = {
@@ -70,7 +70,7 @@ static uint64_t *wide(struct counters *c, uint32_t i)
 	return all[i];
 }
 
-/* Of the five that PortCounters counts from a base: the counter and its base. */
+/* For the five counters that PortCounters shows relative to a base: counter and base. */
 static uint64_t *based(struct counters *c, uint32_t i, uint64_t **base)
 {
 	uint32_t n = i - ERROR_COUNTERS;
@@ -145,7 +145,7 @@ static void counter_set(struct counters *c, enum kind kind, uint32_t i, uint64_t
 	}
 }
 
-/* Field of the i-th counter; those of SLs are an array of 32 bits each. */
+/* Field of the i-th counter; per-SL counters are an array of 32-bit fields. */
 static uint64_t field_get(const uint8_t *d, const struct row *r, uint32_t i)
 {
 	if (r->first == PS_DATA_SL0)
@@ -153,7 +153,7 @@ static uint64_t field_get(const uint8_t *d, const struct row *r, uint32_t i)
 	return perf_get(d, r->kind == KIND_COUNTERS ? classic[i] : r->first + i);
 }
 
-/* Adds, for the sum of all ports, and stops at the field's end. */
+/* Adds v to the field, up to its maximum: AllPortSelect gives the sum of all ports. */
 static void field_add(uint8_t *d, const struct row *r, uint32_t i, uint64_t v)
 {
 	bool sl = r->first == PS_DATA_SL0;

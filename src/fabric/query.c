@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What others may know of a fabric; it on paper as it is now. */
+/* Queries: nodes, ports, GIDs, P_Keys, and the present topology. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

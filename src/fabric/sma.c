@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Subnet management agents (IBA 14.2): M_Key, then a row an attribute. A handler
- * does Set, if it is one, and leaves in out what Get would say; a status other than
- * 0 means that nothing was set.
+ * Subnet management agent (IBA 14.2): checks the M_Key, then calls the handler of
+ * the attribute. A handler carries out a Set, if it is one, and writes to out what a
+ * Get returns. A status other than 0 means that nothing was set.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +14,18 @@
 #define MFT_BLOCKS (MFT_CAP / SMP_MFT_MASKS)
 
 struct req {
-	struct port *p;		/* where it came in */
+	struct port *p;		/* port that has received the request */
 	struct port *mgmt;
 	struct node *n;
 	const uint8_t *smp;
-	const uint8_t *in;	/* the attribute of Set */
+	const uint8_t *in;	/* attribute data of the request */
 	uint8_t *out;
 	uint32_t mod;
 	bool set;
 	ns_t now;
 };
 
-/* The port that an attribute is about: a switch's by number; an HCA's own if num is 0. */
+/* The port an attribute refers to: by number; for an HCA 0 is the receiving port. */
 static struct port *selected(const struct req *r, uint32_t num)
 {
 	if (!is_switch(r->n) && !num)
@@ -69,7 +69,7 @@ static uint16_t switch_info(struct req *r)
 			return MAD_STATUS_BAD_VALUE;
 		for (size_t i = 0; i < ARRAY_SIZE(rw); i++)
 			smp_put(r->n->swinfo, rw[i], smp_get(r->in, rw[i]));
-		/* Written as 1 it is cleared. */
+		/* Writing 1 clears the bit. */
 		if (smp_get(r->in, SI_PORT_STATE_CHANGE))
 			smp_put(r->n->swinfo, SI_PORT_STATE_CHANGE, 0);
 	}
@@ -84,7 +84,7 @@ static uint16_t guid_info(struct req *r)
 
 	if (r->mod)
 		return MAD_STATUS_BAD_VALUE;
-	/* The first is the port's own. */
+	/* Index 0 is the port's own GUID and read-only. */
 	for (uint32_t i = 1; r->set && i < GUID_CAP; i++) {
 		changed |= p->guids[i] != get_be64(r->in + 8 * i);
 		p->guids[i] = get_be64(r->in + 8 * i);
@@ -109,7 +109,7 @@ static uint16_t port_info(struct req *r)
 	else
 		memcpy(r->out, p->info, SMP_DATA_LEN);
 	smp_put(r->out, PI_LOCAL_PORT_NUM, r->p->num);
-	/* Level 1: who does not know the key, does not see it (IBA 14.2.4). */
+	/* Protection level 1: a Get without the M_Key does not return it (IBA 14.2.4). */
 	if (port_get(m, PI_M_KEY_PROTECT_BITS) == 1 &&
 	    smp_get(m->info, PI_M_KEY) != get_be64(r->smp + SMP_O_MKEY))
 		smp_put(r->out, PI_M_KEY, 0);
@@ -138,7 +138,7 @@ static uint16_t pkey_table(struct req *r)
 	return 0;
 }
 
-/* Two SLs a byte; without a table of its own a port has VL = SL, as far as it has VLs. */
+/* Two SLs per byte. A port without a table has VL = SL % 8. */
 static uint16_t sltovl(struct req *r)
 {
 	uint32_t in = is_switch(r->n) ? r->mod >> 8 & 0xff : 0;
@@ -165,7 +165,7 @@ static uint16_t sltovl(struct req *r)
 	return 0;
 }
 
-/* Blocks 1 and 2 are the low-priority table, 3 and 4 the high; ours have no second half. */
+/* Blocks 1 and 2 are the low-priority table, 3 and 4 the high one. Only 1 and 3 exist here. */
 static uint16_t vl_arb(struct req *r)
 {
 	struct port *p = is_switch(r->n) ? selected(r, r->mod & 0xffff) : r->p;
@@ -200,7 +200,7 @@ static uint16_t lft(struct req *r)
 	return 0;
 }
 
-/* A block has 32 MLIDs' masks of 16 ports; the position says which 16. */
+/* A block has the masks of 32 MLIDs for 16 ports; the position selects the ports. */
 static uint16_t mft(struct req *r)
 {
 	uint32_t block = r->mod & 0x1ff, pos = r->mod >> 28;
@@ -229,7 +229,7 @@ static uint16_t led_info(struct req *r)
 	return 0;
 }
 
-/* Mellanox's own: FDR10, which our ports do not have, so that all of it is 0. */
+/* Mellanox's attribute for FDR10, which no port here has: all zero. */
 static uint16_t mlnx_ext_port_info(struct req *r)
 {
 	if (r->n->vendid != MLNX_OUI && r->n->vendid != MLNX_OUI2)
@@ -256,7 +256,7 @@ static const struct row {
 	{ SMP_ATTR_MLNX_EXT_PORT_INFO, true, false, mlnx_ext_port_info },
 };
 
-/* The lease has run out: the next SM may write its own key (IBA 14.2.4.2). */
+/* The M_Key lease has expired: another SM may set its own key (IBA 14.2.4.2). */
 static void lease_over(struct timer *t, ns_t now)
 {
 	port_put(container_of(t, struct port, lease), PI_M_KEY_PROTECT_BITS, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Set(PortInfo), IBA 14.2.5.6: all of it is checked before any of it is done. */
+/* Set(PortInfo), IBA 14.2.5.6. All fields are checked before any is changed. */
 #include <string.h>
 #include "fabric/fabric_internal.h"
 
-/* Which ports have the field: HCAs' and switches' port 0 (management), ports with a link, all. */
+/* The kinds of ports that have a field. HCA ports are MGMT, LINK and HOST. */
 enum where { ON_MGMT = 1, ON_LINK = 2, ON_HOST = 4, ON_SWITCH = 8 };
 
 static const struct {
@@ -47,7 +47,7 @@ static bool state_ok(const struct port *p, const uint8_t *in)
 
 	if (phys > PHYS_DISABLED || smp_get(in, PI_LINK_DOWN_DEFAULT_STATE) > PHYS_POLLING)
 		return false;
-	/* A physical state is only for a port that is, or so goes, down: ibportstate leaves the other as it is. */
+	/* A physical state is valid only with PortState Down or NOP, or if the port is down. */
 	if (phys != PHYS_NOP && p->num && want > PORT_DOWN && now != PORT_DOWN)
 		return false;
 	if (!p->num)
@@ -94,7 +94,7 @@ static bool valid(const struct port *p, const uint8_t *in)
 	       vls <= port_get(p, PI_VL_CAP);
 }
 
-/* Enabled widths and speeds count from the next training on. True: one has changed. */
+/* Sets an enabled width or speed, which the next training uses. True: changed. */
 static bool set_enabled(struct port *p, enum smp_field f, uint64_t v, uint64_t all,
 			enum smp_field supported)
 {
@@ -174,7 +174,7 @@ uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t
 	if (ok) {
 		if (smp_get(in, PI_OPERATIONAL_VLS))
 			port_put(p, PI_OPERATIONAL_VLS, smp_get(in, PI_OPERATIONAL_VLS));
-		/* Counters of violations can only be cleared. */
+		/* Violation counters can only be cleared. */
 		for (size_t i = 0; i < ARRAY_SIZE(violations); i++)
 			if (!smp_get(in, violations[i]))
 				port_put(p, violations[i], 0);
@@ -184,7 +184,7 @@ uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t
 		tell(p, before, in);
 	}
 	memcpy(out, p->info, SMP_DATA_LEN);
-	/* The bit is there in the response and nowhere else (IBA o14-12.2.1). */
+	/* The bit is echoed in the response but not stored (IBA o14-12.2.1). */
 	if (ok && where & ON_HOST)
 		smp_put(out, PI_CLIENT_REREGISTER, smp_get(in, PI_CLIENT_REREGISTER));
 	return ok ? 0 : MAD_STATUS_BAD_VALUE;

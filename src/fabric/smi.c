@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Directed routes: an SMP goes from node to node as mad/smi.h has it, and is
- * answered by the SMA of the last.
+ * Directed routes. An SMP moves from node to node by the rules of mad/smi.h; the SMA
+ * of the last node answers, and the response follows the return path.
  */
 #include <string.h>
 #include "fabric/fabric_internal.h"
 #include "mad/smi.h"
 
-/* What p does with an SMP that has come in there, or with its own answer. */
+/* One step of an SMP that p has received, or (answers) of the response that p sends. */
 static enum smi_way step(const struct port *p, uint8_t *smp, bool answers, uint8_t *out)
 {
 	struct smi_node n = { .is_switch = is_switch(p->node), .port = p->num,
@@ -22,7 +22,7 @@ static enum smi_way step(const struct port *p, uint8_t *smp, bool answers, uint8
 	return way == SMI_WIRE ? smi_send(&n, smp) : way;
 }
 
-/* It is there; raw is how it came. True: smp is now the answer. */
+/* The SMP is at its destination; raw is the SMP as received. True: smp is now the response. */
 static bool local(struct port *p, const struct hdr *h, const uint8_t *raw, uint8_t *smp, ns_t now)
 {
 	uint8_t out[MAD_LEN];
@@ -32,7 +32,7 @@ static bool local(struct port *p, const struct hdr *h, const uint8_t *raw, uint8
 			deliver_mad(p, h, raw);
 			return false;
 		}
-		/* A switch has no SM. */
+		/* A switch has no SM: answer with an error. */
 		if (smp[MAD_O_METHOD] != MAD_GET && smp[MAD_O_METHOD] != MAD_SET)
 			return false;
 		smp[MAD_O_METHOD] = MAD_GET | MAD_RESP;
@@ -59,8 +59,8 @@ static void by_lid(struct port *p, const struct hdr *h, uint16_t dlid, const uin
 }
 
 /*
- * Follows the route of smp from *p on. answers: it is the answer of *p, now or
- * later. False: it has left by LID, is done or is lost.
+ * Moves smp one step along its route from *p. *answers: smp is a response that *p is
+ * about to send; also an output. False: the SMP was sent by LID, handled or lost.
  */
 static bool follow(struct port **p, uint8_t *smp, bool *answers, const struct hdr *h, ns_t now)
 {
@@ -73,7 +73,7 @@ static bool follow(struct port **p, uint8_t *smp, bool *answers, const struct hd
 		return false;
 	case SMI_LOCAL:
 		*answers = local(*p, h, raw, smp, now);
-		/* An answer with its directed part before a part by LID starts with the latter. */
+		/* A response whose route begins with a part routed by LID. */
 		if (*answers && !smi_starts(smp)) {
 			by_lid(*p, h, h->slid, smp, now);
 			return false;
@@ -100,7 +100,7 @@ void smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now
 
 	memcpy(smp, mad, MAD_LEN);
 	if (smp[MAD_O_CLASS] == MAD_CLASS_SUBN_DR) {
-		/* There and back, each hop moves the pointer. */
+		/* The request's hops, then the response's. */
 		while (follow(&p, smp, &answers, h, now))
 			;
 		return;

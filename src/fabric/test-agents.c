@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Attributes, keys, traps, links that go and come, and data that gets lost, on a star of four. */
+/*
+ * Tests of the agents on a star of four hosts: attributes, M_Keys, traps, links that
+ * go down and up, power, data and multicast, counters. The subnet manager of testing.h
+ * runs on H1 and has swept the fabric before each test.
+ */
 #include <errno.h>
 #include "fabric/testing.h"
 
@@ -12,7 +16,7 @@ static int star(void **state)
 	return 0;
 }
 
-/* As the SM has met them: itself, the switch, the other hosts. */
+/* Nodes in the order of discovery: the SM's host, the switch, the other hosts. */
 #define SWITCH (&sm[1])
 #define HOST(n) (&sm[n])
 
@@ -86,7 +90,7 @@ static void test_statuses(void **state)
 	assert_int_equal(sm_status, MAD_STATUS_BAD_VERSION);
 }
 
-/* What is written to a table is read from it. */
+/* A Get returns what a Set has written to a table. */
 static void test_tables(void **state)
 {
 	static const struct {
@@ -114,7 +118,7 @@ static void test_tables(void **state)
 	assert_int_equal(nevents[FABRIC_PKEY_CHANGE], 1);
 }
 
-/* By LID, from the SM's host to a switch, to another host and to itself. */
+/* SMPs by LID from the SM's host to a switch, to another host and to itself. */
 static void test_by_lid(void **state)
 {
 	static const char *const names[] = { "S1", "H3", "H1" };
@@ -129,7 +133,7 @@ static void test_by_lid(void **state)
 	assert_false(ask(smp, 77, 0));
 }
 
-/* First to the switch by LID, from there by a port; the answer likewise. */
+/* By LID to the switch, then by directed route; the response takes the same path back. */
 static void test_combined(void **state)
 {
 	struct mad_addr to = { .lid = lid_of("S1") };
@@ -153,7 +157,7 @@ static void test_bad_routes(void **state)
 	assert_null(dr(&n, SMP_ATTR_NODE_INFO, 0, NULL));
 	n = (struct sm_node){ .path = { 1, 2, 1 }, .hops = 3 };
 	assert_null(dr(&n, SMP_ATTR_NODE_INFO, 0, NULL));	/* through a host */
-	/* Back and forth over the same cable is a way like any other. */
+	/* A valid path from the switch to H2. */
 	n = (struct sm_node){ .path = { 1, 2 }, .hops = 2 };
 	assert_string_equal((char *)get(&n, SMP_ATTR_NODE_DESC, 0), "H2");
 }
@@ -171,14 +175,14 @@ static void test_m_key(void **state)
 	smp_put(d, PI_M_KEY_VIOLATIONS, 1);
 	dr_set(HOST(2), SMP_ATTR_PORT_INFO, 0, d);
 	ntraps = 0;
-	/* Level 1: to be seen without the key, but not the key. */
+	/* Protection level 1: readable without the M_Key, except the M_Key itself. */
 	assert_int_equal(smp_get(get(HOST(2), SMP_ATTR_PORT_INFO, 0), PI_M_KEY), 0);
 	assert_null(dr(HOST(2), SMP_ATTR_PORT_INFO, 0, d));
 	assert_int_equal(ntraps, 1);
 	assert_int_equal(smp_get(last_trap + SMP_O_DATA, NT_TRAP_NUMBER), TRAP_BAD_M_KEY);
 	assert_int_equal(smp_get(last_trap + SMP_O_DATA, NT_256_METHOD), MAD_SET);
 	assert_int_equal(smp_get(last_trap + SMP_O_DATA, NT_256_DR_HOP_COUNT), 2);
-	/* Another at once is counted; the next trap comes a subnet timeout later. */
+	/* A second violation is counted; the next trap follows a subnet timeout later. */
 	assert_null(dr(HOST(2), SMP_ATTR_PORT_INFO, 0, d));
 	assert_int_equal(ntraps, 1);
 	assert_int_equal(smp_get(get(HOST(2), SMP_ATTR_PORT_INFO, 0), PI_M_KEY_VIOLATIONS), 2);
@@ -191,7 +195,7 @@ static void test_m_key(void **state)
 	now += 5 * NS_S;
 	assert_null(dr(HOST(2), SMP_ATTR_NODE_INFO, 0, NULL));
 	assert_int_equal(ntraps, 1);
-	/* The lease runs out: readable again, and the key can be seen. */
+	/* The lease expires: readable again, including the M_Key. */
 	now += 11 * NS_S;
 	fabric_timer(fab, now);
 	assert_true(smp_get(get(HOST(2), SMP_ATTR_PORT_INFO, 0), PI_M_KEY) == 0x1122334455667788);
@@ -207,7 +211,7 @@ static void repress(void)
 	assert_int_equal(fabric_send(fab, sm_at, 1, &to, smp, now), 0);
 }
 
-/* A cable is cut: states, trap, its repetition until repressed; mended: Initialize. */
+/* Cutting a cable: states, trap, repetition until repressed. Repairing it: Initialize. */
 static void test_cable(void **state)
 {
 	uint32_t h3 = fabric_find(fab, "H3");
@@ -237,7 +241,7 @@ static void test_cable(void **state)
 	assert_int_equal(data("H1", lid_of("H3")), FABRIC_NOT_ACTIVE);
 	sm_sweep();
 	assert_int_equal(data("H1", lid_of("H3")), FABRIC_DELIVERED);
-	/* Nobody listens: it is not repeated for ever. */
+	/* Without a TrapRepress the repetition ends by itself. */
 	for (int i = 0; i < 100 && fabric_wake(fab) != NS_NEVER; i++)
 		fabric_timer(fab, fabric_wake(fab));
 	assert_true(fabric_wake(fab) == NS_NEVER);
@@ -259,7 +263,7 @@ static void test_power(void **state)
 	assert_int_equal(fabric_link(fab, h2, 2, true, now), -EINVAL);
 }
 
-/* What ibportstate does: disable, enable; and states that are not for Set. */
+/* Disable and enable as ibportstate does; states that Set must refuse. */
 static void test_port_state(void **state)
 {
 	static const struct {
@@ -317,7 +321,7 @@ static void test_losses(void **state)
 	pkt.mtu = 4096;
 	assert_int_equal(fabric_data(fab, sm_at, 1, &pkt, on_data, NULL, now), FABRIC_TOO_BIG);
 	pkt.mtu = 0;
-	pkt.sl = 8;	/* VL 0 */
+	pkt.sl = 8;	/* maps to VL 0 */
 	assert_int_equal(fabric_data(fab, sm_at, 1, &pkt, on_data, NULL, now), FABRIC_DELIVERED);
 	dr_set(SWITCH, SMP_ATTR_SLTOVL, 0x0102, (const uint8_t[64]){ [4] = 0xf0 });
 	assert_int_equal(fabric_data(fab, sm_at, 1, &pkt, on_data, NULL, now), FABRIC_NO_VL);
@@ -368,12 +372,12 @@ static void test_counters(void **state)
 	assert_int_equal(perf_get(d, PX_RCV_PKTS), 3);
 	assert_int_equal(perf_get(d, PX_UNICAST_RCV_PKTS), 3);
 	assert_int_equal(perf_get(d, PX_MULTICAST_RCV_PKTS), 0);
-	/* Clearing one kind leaves the other. */
+	/* Clearing PortCounters keeps PortCountersExtended. */
 	perf("S1", MAD_SET, PERF_ATTR_COUNTERS, 2, 0xffff);
 	assert_int_equal(perf_get(perf("S1", MAD_GET, PERF_ATTR_COUNTERS, 2, 0), PC_RCV_PKTS), 0);
 	d = perf("S1", MAD_GET, PERF_ATTR_COUNTERS_EXT, 2, 0);
 	assert_int_equal(perf_get(d, PX_RCV_PKTS), 3);
-	/* Counters stop. */
+	/* Error counters stop at their maximum. */
 	assert_int_equal(fabric_add_errors(fab, h3, 1, PC_SYMBOL_ERROR, 70000), 0);
 	assert_int_equal(fabric_add_errors(fab, h3, 1, PC_LINK_DOWNED, 255), 0);
 	assert_int_equal(fabric_add_errors(fab, h3, 1, PC_XMIT_DATA, 1), -EINVAL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A subnet manager brings up generated fabrics; then every pair of hosts is tried. */
+/* The subnet manager of testing.h brings up generated fabrics; then all pairs of hosts connect. */
 #include "fabric/testing.h"
 
 static uint64_t received(void)
@@ -12,7 +12,7 @@ static uint64_t received(void)
 	return n;
 }
 
-/* Links between node a and all others, on paper. */
+/* Number of links from node a to each other node, computed from the topology. */
 static void distances(uint32_t a, uint32_t *dist)
 {
 	uint32_t *queue = calloc(topo.count, sizeof(*queue)), head = 0, tail = 0;
@@ -36,7 +36,7 @@ static void distances(uint32_t a, uint32_t *dist)
 	free(queue);
 }
 
-/* Each host reaches each, at the right node, by a shortest way. */
+/* Every host reaches every other host by a shortest path. */
 static void all_pairs(void)
 {
 	uint32_t *dist = calloc(topo.count, sizeof(*dist));

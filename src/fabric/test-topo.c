@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tests of topologies: files of ibsim and ibnetdiscover, errors with their lines,
+ * GUIDs, and the generators (numbers of nodes and cables, distances). A round trip
+ * prints a topology, reads it back, and prints the same text.
+ */
 #include <errno.h>
 #include "base/testing.h"
 #include "fabric/topo.h"
@@ -54,7 +59,7 @@ static void round_trip(void)
 	free(b);
 }
 
-/* What stands in ibsim's examples: names for IDs, both ways to write a cable. */
+/* Files as in ibsim's examples: names as IDs, both ways to write a cable. */
 static void test_ibsim(void **state)
 {
 	parse("# comment\n\nSwitch\t8 \"Switch1\"\n[1]\t\"Hca1\"[1]\n[2]\t\"Hca2\"[2]\n"
@@ -154,7 +159,7 @@ static void test_bad(void **state)
 	}
 }
 
-/* GUIDs given out pass by those that the file has. */
+/* Assigned GUIDs avoid those in the file. */
 static void test_guids(void **state)
 {
 	parse("Ca 2 \"a\"\n\ncaguid=0x100004\nCa 1 \"b\"\n\nCa 2 \"c\"\n\n"
@@ -174,7 +179,7 @@ static uint32_t count(enum node_type type)
 	return n;
 }
 
-/* Cables, each of which is at both of its ends. */
+/* Number of cables; checks that each is stored at both ends. */
 static uint32_t cables(void)
 {
 	uint32_t n = 0;
@@ -194,7 +199,7 @@ static uint32_t cables(void)
 	return n / 2;
 }
 
-/* Hops from node 0 to the farthest; fails if one is not reached. */
+/* Hops from a node to the farthest one; fails if a node is not reached. */
 static uint32_t radius(uint32_t from)
 {
 	uint32_t *dist = calloc(t.count, sizeof(*dist)), *queue = calloc(t.count, sizeof(*queue));

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * For tests only: the small subnet manager of testing.h. It discovers the fabric by
+ * directed routes, breadth first, assigns LIDs, computes shortest paths to each LID,
+ * writes the forwarding tables and takes the ports to Armed and Active.
+ */
 #include "fabric/testing.h"
 
 struct topo topo;
@@ -120,7 +125,7 @@ void dr_set(const struct sm_node *n, uint16_t attr, uint32_t mod, const uint8_t 
 	assert_int_equal(sm_status, 0);
 }
 
-/* The node at the end of this path; *known: it has been seen before. */
+/* The node at the end of this path; *known: it was found before. */
 static uint32_t sm_meet(const uint8_t *path, uint8_t hops, bool *known)
 {
 	struct sm_node *n = &sm[sm_count];
@@ -175,7 +180,7 @@ static void sm_discover(void)
 	}
 }
 
-/* Every switch's way to d is by one of the ports that lead nearer. */
+/* Sets each switch's table entry for d to a port on a shortest path. */
 static void sm_route(uint32_t d)
 {
 	uint32_t *dist = calloc(sm_count, sizeof(*dist)), *queue = calloc(sm_count, sizeof(*queue));
@@ -210,7 +215,7 @@ static void sm_route(uint32_t d)
 	free(queue);
 }
 
-/* All ports of the node to a state; switches' own and hosts' also get LIDs. */
+/* Takes all ports of the node to a state; port 0 of switches and host ports also get LIDs. */
 static void sm_ports(const struct sm_node *n, enum port_state to)
 {
 	uint8_t d[SMP_DATA_LEN];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For tests only: a fabric, and a small subnet manager at port 1 of one of its
- * hosts that knows of the fabric only what its MADs tell.
+ * For tests only: a fabric, and a small subnet manager at port 1 of a host, which
+ * learns about the fabric by MADs alone.
  */
 #ifndef RUSE_FABRIC_TESTING_H
 #define RUSE_FABRIC_TESTING_H
@@ -16,7 +16,7 @@ struct sm_node {
 	uint64_t guid;
 	enum node_type type;
 	uint8_t nports, hops, path[SMP_MAX_HOPS];
-	uint8_t in;			/* port that its path ends at */
+	uint8_t in;			/* port at which its path arrives */
 	uint16_t lid;
 	uint16_t peer[TOPO_MAX_PORTS + 1];	/* index + 1 */
 	uint8_t lft[1024];
@@ -39,20 +39,20 @@ void start(const char *host);
 int setup(void **state);
 int teardown(void **state);
 
-/* Sends what is in smp; true: resp is the answer. sm_status is the answer's. */
+/* Sends smp from the SM. True: resp is the response, sm_status its status. */
 bool ask(uint8_t *smp, uint16_t dlid, uint8_t qp);
 
-/* By directed route to the node; data: of Set, NULL: Get. NULL: no answer. */
+/* Get (data NULL) or Set by directed route. Returns the response's data; NULL: no response. */
 uint8_t *dr(const struct sm_node *n, uint16_t attr, uint32_t mod, const uint8_t *data);
 
-/* Set that must succeed. */
+/* A Set that must succeed. */
 void dr_set(const struct sm_node *n, uint16_t attr, uint32_t mod, const uint8_t *data);
 
-/* What opensm does, in the same order: discover, LIDs, tables, Armed, Active. */
+/* A sweep in opensm's order: discovery, LIDs, tables, Armed, Active. */
 void sm_sweep(void);
 uint16_t lid_of(const char *name);
 
-/* What data() brought to its end. */
+/* Number of deliveries by data(), and the last receiving node. */
 extern uint32_t got, got_node;
 void on_data(void *ctx, uint32_t node, uint8_t port);
 enum fabric_fate data(const char *from, uint16_t dlid);

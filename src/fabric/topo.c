@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The topology as data: nodes in an array with a hash of their IDs (open addressing,
+ * at least half empty), cables stored at both ports, and GUIDs for nodes and ports
+ * that the file gives none. topo_parse.c, topo_gen.c and topo_print.c use it.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "fabric/topo.h"
 
-/* GUIDs of nodes that the file gives none: those of ibsim, so that both can be compared. */
+/* First GUIDs for nodes without one, as in ibsim, so that both can be compared. */
 #define FIRST_SWITCH_GUID 0x200000
 #define FIRST_CA_GUID 0x100000
 
@@ -59,7 +64,7 @@ static uint32_t hash_of(const char *id, size_t len)
 	return h;
 }
 
-/* The slot of this ID, or the free one where it belongs; there always is a free one. */
+/* The slot of this ID, or the free slot for it; there is always a free one. */
 static uint32_t *slot_of(const struct topo *t, const char *id, size_t len)
 {
 	uint32_t i = hash_of(id, len) & (t->hash_size - 1);
@@ -79,7 +84,7 @@ uint32_t topo_find(const struct topo *t, const char *id, size_t len)
 	return *slot_of(t, id, len) - 1; /* 0 - 1 is TOPO_NONE */
 }
 
-/* Room for one more node and its hash, which is half empty at least. */
+/* Makes room for one more node and its hash entry. */
 static int grow(struct topo *t)
 {
 	uint32_t n = max(t->size * 2, 64u);
@@ -164,8 +169,8 @@ static int cmp_u64(const void *a, const void *b)
 }
 
 /*
- * All GUIDs in use, sorted: node GUIDs, and CAs' port GUIDs that differ from their node's. A port
- * may well have its node's GUID, and a switch's port 0 does.
+ * All GUIDs in use, sorted: node GUIDs, and port GUIDs of CAs that differ from their node's. A
+ * port may have the same GUID as its node, as port 0 of a switch does.
  */
 static int taken_guids(const struct topo *t, uint64_t **out, size_t *count)
 {
@@ -192,7 +197,7 @@ static int taken_guids(const struct topo *t, uint64_t **out, size_t *count)
 	return 0;
 }
 
-/* Is one of the n GUIDs from first on taken? */
+/* True if one of the n GUIDs from first is in use. */
 static bool overlap(const uint64_t *g, size_t count, uint64_t first, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A topology: nodes, ports and cables on paper. Its text is what ibnetdiscover
+ * A topology: nodes, ports and cables. Its text format is that which ibnetdiscover
  * prints and ibsim reads:
  *
  *	vendid=0x2c9
@@ -14,10 +14,10 @@
  *	Ca	1 "H-0000000000100000"		# "node1 mlx5_0"
  *	[1](100001) 	"S-000000000002c901"[1]		# lid 4 lmc 0 "leaf" lid 3 4xEDR
  *
- * All but node lines and port lines may be missing; the quoted IDs may be any
- * names; a cable may be written at one of its ends only; w= and s= say width and
- * speed in words of ibsim. What a comment says of description, LID, LMC, width and
- * speed is read too, so that a printed topology comes back as it was.
+ * Only node lines and port lines are required. The quoted IDs may be any names. A
+ * cable may be given at one of its ends only. w= and s= give width and speed as in
+ * ibsim. Description, LID, LMC, width and speed are read from comments too, so that
+ * a printed topology can be read back.
  */
 #ifndef RUSE_FABRIC_TOPO_H
 #define RUSE_FABRIC_TOPO_H
@@ -30,7 +30,7 @@
 #define TOPO_MAX_PORTS 254	/* 255 is "no port" in a forwarding table */
 #define TOPO_NAME_LEN 64	/* NodeDescription's length; no final NUL there */
 
-/* Slowest first; the value is nobody's on the wire. */
+/* Slowest first. The values are internal, not those of PortInfo. */
 enum topo_speed {
 	TOPO_SDR, TOPO_DDR, TOPO_QDR, TOPO_FDR10, TOPO_FDR, TOPO_EDR, TOPO_HDR, TOPO_NDR,
 	TOPO_SPEED_COUNT
@@ -42,8 +42,8 @@ struct topo_port {
 	uint8_t width;		/* LinkWidthActive: 1, 2 (4x), 4 (8x), 8 (12x), 16 (2x) */
 	uint8_t speed;		/* enum topo_speed */
 	uint8_t lmc;
-	uint16_t lid;		/* 0: not said */
-	uint64_t guid;		/* not of switches' external ports */
+	uint16_t lid;		/* 0: not given */
+	uint64_t guid;		/* 0 for external ports of switches */
 };
 
 struct topo_node {
@@ -54,7 +54,7 @@ struct topo_node {
 	bool enhanced_port0;
 	uint32_t vendid, devid;
 	uint64_t guid, sysimgguid;
-	struct topo_port *ports;	/* 0 to nports; 0 is a switch's own */
+	struct topo_port *ports;	/* 0 to nports; 0 is a switch's management port */
 };
 
 struct topo {
@@ -64,47 +64,54 @@ struct topo {
 };
 
 struct topo_err {
-	uint32_t line;		/* 0: of the whole */
+	uint32_t line;		/* from 1; 0: concerns the whole text */
 	char text[128];
 };
 
 void topo_init(struct topo *t);
 void topo_fini(struct topo *t);
 /*
- * Reads text of len bytes, which needs no final NUL, into an initialised topology. 0; -EINVAL: err
- * says what and where; -ENOMEM. After an error only topo_fini() is allowed.
+ * Reads len bytes of text (no final NUL needed) into an initialised topology. 0; -EINVAL: err has
+ * message and line; -ENOMEM. After an error only topo_fini() is allowed.
  */
 int topo_parse(struct topo *t, const char *text, size_t len, struct topo_err *err);
-/* Writes it as ibnetdiscover would: switches first, cables at both ends, IDs by type and GUID. */
+/* Prints as ibnetdiscover: switches first, cables at both ends, IDs of type and GUID. 0 or -EIO. */
 int topo_print(const struct topo *t, FILE *out);
 
-/* A node without cables; *out is valid until the next. -EEXIST, -EINVAL (ports, name), -ENOMEM. */
+/*
+ * Adds a node without cables. *out is valid until the next call. -EEXIST: ID in use; -EINVAL: bad
+ * number of ports, bad ID, too many nodes; -ENOMEM.
+ */
 int topo_add(struct topo *t, const char *id, enum node_type type, uint32_t nports,
 	     struct topo_node **out);
-/* -EEXIST: one of the ports has another cable; -EINVAL: no such port, or one port with itself. */
+/* Adds a cable. -EEXIST: a port has another cable; -EINVAL: no such port, or a port with itself. */
 int topo_connect(struct topo *t, uint32_t a, uint32_t a_port, uint32_t b, uint32_t b_port,
 		 uint8_t width, enum topo_speed speed);
-/* Index by ID; TOPO_NONE. */
+/* Index of a node by ID; TOPO_NONE: not found. */
 uint32_t topo_find(const struct topo *t, const char *id, size_t len);
-/* GUIDs to those without, as ibsim gives them: switches from 0x200000, others from 0x100000. */
+/*
+ * Assigns the missing GUIDs as ibsim does: switches from 0x200000, others from 0x100000. -EINVAL:
+ * two nodes or ports have the same GUID; -ENOMEM.
+ */
 int topo_fill_guids(struct topo *t, struct topo_err *err);
 
 /*
- * Generators, into an initialised topology; hosts are called H1, H2 ...; 0, -EINVAL (a size of 0
- * or too many ports or nodes), -ENOMEM. Links are 4xEDR.
+ * Generators, into an initialised topology. Hosts have the IDs H1, H2, ...; links are 4xEDR. 0;
+ * -EINVAL: a size of 0, too many ports or nodes; -ENOMEM.
  */
 int topo_star(struct topo *t, uint32_t hosts);
-/* k-ary fat tree of switches with k ports (Al-Fares): k^3/4 hosts below edge, aggregation, core. */
+/* k-ary fat tree of switches with k ports (Al-Fares): edge, aggregation, core; k^3/4 hosts. */
 int topo_fat_tree(struct topo *t, uint32_t k);
-/* A switch a point, cables to both neighbours in each dimension (none twice), hosts at each. */
+/* Torus: a switch with `hosts` hosts at each point, cables to both neighbours per dimension. */
 int topo_torus(struct topo *t, const uint32_t *dims, uint32_t ndims, uint32_t hosts);
 /*
- * Canonical dragonfly (Kim, Dally): groups of `routers` switches, all to all within; each with
- * `hosts` hosts and `globals` cables to other groups; routers * globals + 1 groups, all to all.
+ * Canonical dragonfly (Kim, Dally): routers * globals + 1 groups of `routers` switches. Switches of
+ * a group are connected all to all, and so are the groups. Each switch has `hosts` hosts and
+ * `globals` cables to other groups.
  */
 int topo_dragonfly(struct topo *t, uint32_t routers, uint32_t hosts, uint32_t globals);
 
-/* "4x", "EDR"; NULL: no such. */
+/* Names as "4x" and "EDR"; NULL: unknown value. */
 const char *topo_width_name(uint8_t width);
 const char *topo_speed_name(enum topo_speed s);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Generators. Every one checks its sizes before it makes anything, connects by
- * node number and gives GUIDs at the end. Hosts are numbered through: H1, H2 ...
+ * Generators of topologies. Each checks its sizes first, connects nodes by number,
+ * and assigns GUIDs at the end. Hosts are numbered in order: H1, H2, ...
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 
 struct gen {
 	struct topo *t;
-	uint32_t hosts;	/* so far */
-	int rc;		/* the first error; nothing happens after it */
+	uint32_t hosts;	/* number of hosts added */
+	int rc;		/* first error; later calls do nothing */
 };
 
 static uint32_t add(struct gen *g, enum node_type type, uint32_t nports, const char *name)
@@ -68,7 +68,7 @@ int topo_star(struct topo *t, uint32_t hosts)
 
 /*
  * Pod p has k/2 edge and k/2 aggregation switches. Ports 1 to k/2 lead down, the
- * rest up; core switch (i, j) is reached from aggregation switch i by its up port j.
+ * others up. Up port j of aggregation switch i leads to core switch (i, j).
  */
 int topo_fat_tree(struct topo *t, uint32_t k)
 {
@@ -105,7 +105,7 @@ static void torus_name(char *name, size_t size, const uint32_t *dims, uint32_t n
 		n += snprintf(name + n, size - (size_t)n, "-%u", at % dims[d]);
 }
 
-/* Ports 1 + 2d and 2 + 2d lead up and down in dimension d; hosts follow. */
+/* Ports 1 + 2d and 2 + 2d lead up and down in dimension d; the hosts' ports follow. */
 int topo_torus(struct topo *t, const uint32_t *dims, uint32_t ndims, uint32_t hosts)
 {
 	uint32_t first = t->count, stride = 1;
@@ -130,7 +130,7 @@ int topo_torus(struct topo *t, const uint32_t *dims, uint32_t ndims, uint32_t ho
 		for (uint32_t i = 0; i < points; i++) {
 			uint32_t x = i / stride % dims[d];
 
-			/* A ring of two has one cable, a ring of one none. */
+			/* A ring of two switches has one cable, a ring of one has none. */
 			if (dims[d] < 2 || (dims[d] == 2 && x))
 				continue;
 			cable(&g, first + i, 1 + 2 * d,
@@ -142,8 +142,8 @@ int topo_torus(struct topo *t, const uint32_t *dims, uint32_t ndims, uint32_t ho
 }
 
 /*
- * Ports: hosts, then the group's other routers, then globals. Group x reaches the group d places
- * further by its global cable d - 1; from there it is groups - d places.
+ * Order of ports: hosts, other routers of the group, globals. The global cable d - 1 of group x
+ * leads to group x + d; at that end its number is groups - d - 1.
  */
 int topo_dragonfly(struct topo *t, uint32_t routers, uint32_t hosts, uint32_t globals)
 {

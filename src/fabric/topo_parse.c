@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reads the text of a topology, line by line. Cables are kept until the end,
- * since most name a node that comes later.
+ * Reads the text of a topology (format: topo.h) line by line. A line with GUIDs or
+ * vendor applies to the next node; port lines belong to the node above them. Cables
+ * are connected after the last line, since most name a node that comes later. An
+ * error has a message and a line number.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -13,10 +15,10 @@ struct cursor {
 	const char *p, *end;
 };
 
-/* A cable as one line has it; width 0 and speed TOPO_SPEED_COUNT: not said. */
+/* A cable from one port line; width 0 and speed TOPO_SPEED_COUNT: not given. */
 struct cable {
 	uint32_t node, line;
-	const char *peer;	/* in the text */
+	const char *peer;	/* ID, points into the text */
 	uint8_t peer_len, port, peer_port, width;
 	enum topo_speed speed;
 	uint64_t peer_guid;
@@ -26,8 +28,8 @@ struct parser {
 	struct topo *t;
 	struct topo_err *err;
 	uint32_t line;
-	uint32_t node;		/* whose ports follow; TOPO_NONE */
-	struct topo_node ids;	/* what the lines before a node say: GUIDs, vendor */
+	uint32_t node;		/* node of the following port lines; TOPO_NONE: none */
+	struct topo_node ids;	/* GUIDs and vendor given before the node */
 	uint64_t port0_guid;
 	struct cable *cables;
 	size_t count, size;
@@ -50,7 +52,7 @@ static void skip_space(struct cursor *c)
 		c->p++;
 }
 
-/* Steps over the word if it comes next. */
+/* Skips the word if it comes next. */
 static bool take(struct cursor *c, const char *word)
 {
 	size_t n = strlen(word);
@@ -72,7 +74,7 @@ static int digit(char ch)
 	return 99;
 }
 
-/* A number with digits of the base, hexadecimal also after 0x; false: none, or above max. */
+/* Reads a number in the base, or in hexadecimal after 0x; false: no number, or above max. */
 static bool take_number(struct cursor *c, int base, uint64_t max, uint64_t *out)
 {
 	const char *start;
@@ -91,7 +93,7 @@ static bool take_number(struct cursor *c, int base, uint64_t max, uint64_t *out)
 	return c->p > start;
 }
 
-/* "text" in quotes, up to the next quote. */
+/* Reads "text" up to the next quote. */
 static bool take_quoted(struct cursor *c, struct cursor *out)
 {
 	const char *q;
@@ -106,7 +108,7 @@ static bool take_quoted(struct cursor *c, struct cursor *out)
 	return true;
 }
 
-/* [n], n from 1 to 254 */
+/* Reads [n], n from 1 to 254. */
 static bool take_port(struct cursor *c, uint8_t *port)
 {
 	uint64_t v;
@@ -121,7 +123,7 @@ static bool take_port(struct cursor *c, uint8_t *port)
 	return take(c, "]");
 }
 
-/* (hex), if it comes next */
+/* Reads (hex) if it comes next. */
 static bool take_guid(struct cursor *c, uint64_t *guid)
 {
 	struct cursor at = *c;
@@ -134,7 +136,7 @@ static bool take_guid(struct cursor *c, uint64_t *guid)
 	return true;
 }
 
-/* The comment of this line; c then ends before it. A quoted '#' is text. */
+/* Cuts the comment off the line and returns it. A quoted '#' is text. */
 static struct cursor split_comment(struct cursor *c)
 {
 	struct cursor rest = { c->end, c->end };
@@ -152,7 +154,7 @@ static struct cursor split_comment(struct cursor *c)
 	return rest;
 }
 
-/* Between the first and the last quote of a comment; after then is what follows. */
+/* desc: the text between the first and the last quote of a comment; after: the rest. */
 static bool quoted_desc(struct cursor c, struct cursor *desc, struct cursor *after)
 {
 	const char *first = memchr(c.p, '"', (size_t)(c.end - c.p));
@@ -180,7 +182,7 @@ static void take_lid(struct cursor *c, uint16_t *lid, uint8_t *lmc)
 		*lmc = (uint8_t)v;
 }
 
-/* 4xEDR somewhere in the words of a comment */
+/* Finds a word like 4xEDR in a comment. */
 static void find_link(struct cursor c, struct cable *cb)
 {
 	while (c.p < c.end) {
@@ -189,7 +191,7 @@ static void find_link(struct cursor c, struct cable *cb)
 
 			if (!take(&at, topo_width_name(w)))
 				continue;
-			/* The longest that fits: FDR10 before FDR. */
+			/* Fastest first; FDR does not match FDR10, as a digit follows it. */
 			for (int s = TOPO_SPEED_COUNT - 1; s >= 0; s--) {
 				enum topo_speed sp = (enum topo_speed)s;
 				struct cursor end = at;
@@ -218,7 +220,7 @@ static void copy_desc(char *out, struct cursor c)
 		out[i] = (uint8_t)c.p[i] < ' ' || c.p[i] == 0x7f ? ' ' : c.p[i];
 }
 
-/* vendid=, devid= ...: 1 if this line is one, 0 if not */
+/* A line vendid=, devid=, ...: 1; another line: 0. */
 static int parse_id(struct parser *ps, struct cursor c)
 {
 	static const char *const keys[] = {
@@ -246,7 +248,7 @@ static int parse_id(struct parser *ps, struct cursor c)
 	return 0;
 }
 
-/* S-000000000002c901: ibnetdiscover's IDs have the GUID in them. */
+/* GUID in an ID as printed by ibnetdiscover: S-000000000002c901. 0: none. */
 static uint64_t guid_of_id(const char *id)
 {
 	struct cursor c = { id + 2, id + strlen(id) };
@@ -274,7 +276,7 @@ static void describe(struct topo_node *n, struct cursor comment)
 	}
 }
 
-/* Switch 36 "id"	# comment: 1 if this line is one */
+/* A line Switch 36 "id"	# comment: 1; another line: 0. */
 static int parse_node(struct parser *ps, struct cursor c, struct cursor comment)
 {
 	static const struct {
@@ -324,7 +326,7 @@ static int parse_node(struct parser *ps, struct cursor c, struct cursor comment)
 	return 1;
 }
 
-/* w=4 s=QDR, in any order */
+/* Reads w=4 s=QDR, in any order. */
 static int parse_options(struct parser *ps, struct cursor c, struct cable *cb)
 {
 	for (skip_space(&c); c.p < c.end; skip_space(&c)) {
@@ -367,7 +369,7 @@ static void port_comment(struct topo_node *n, uint8_t port, struct cursor commen
 		find_link(rest, cb);
 }
 
-/* [1](guid)	"id"[2](guid)	# comment: 1 if this line is one */
+/* A line [1](guid)	"id"[2](guid)	# comment: 1; another line: 0. */
 static int parse_port(struct parser *ps, struct cursor c, struct cursor comment)
 {
 	struct cable cb = { .node = ps->node, .line = ps->line, .speed = TOPO_SPEED_COUNT };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Traps of subnet management (IBA 13.4.9, 14.2.5.1, 14.3.13): sent to the master
- * SM that PortInfo names, again each subnet timeout until the SM represses it, but
- * not for ever: nobody may be listening. One is under way at a time; a newer one
- * takes its place, since an SM that gets it looks at everything anyway.
+ * Traps of subnet management (IBA 13.4.9, 14.2.5.1, 14.3.13). A trap goes to the
+ * master SM of PortInfo and is repeated each subnet timeout until the SM represses
+ * it, at most TRAP_REPEATS times. A port repeats one trap at a time; a newer one
+ * replaces it, since an SM sweeps the whole fabric on any trap.
  */
 #include <string.h>
 #include "fabric/fabric_internal.h"
@@ -24,7 +24,7 @@ static void trap_send(struct port *p, ns_t now)
 		.pkey = PKEY_DEFAULT,
 	};
 
-	/* Armed first: the SM's repress may be here before carry_mad() is back. */
+	/* Arm the timer first: the SM's TrapRepress may arrive within carry_mad(). */
 	if (p->repeats++ < TRAP_REPEATS)
 		timer_set(&p->node->f->timers, &p->repeat, now + trap_gap(p));
 	carry_mad(p, &h, p->trap, now);
@@ -35,7 +35,7 @@ static void trap_repeat(struct timer *t, ns_t now)
 	trap_send(container_of(t, struct port, repeat), now);
 }
 
-/* A trap without details in p->trap; false: there is no SM to send it to. */
+/* Formats p->trap without its details; false: no SM is known, or the port has no LID. */
 static bool trap_make(struct port *p, uint8_t type, uint16_t number)
 {
 	uint8_t *d = p->trap + SMP_O_DATA;
@@ -73,7 +73,7 @@ void trap_link_state(struct node *n, ns_t now)
 	trap_go(p, now);
 }
 
-/* flag: which change it was; SMP_FIELD_COUNT: of the capability mask. */
+/* flag: field of the notice for the change; SMP_FIELD_COUNT: the capability mask. */
 void trap_port_change(struct port *p, enum smp_field flag, ns_t now)
 {
 	uint8_t *d = p->trap + SMP_O_DATA;
@@ -94,8 +94,9 @@ void trap_bad_m_key(struct port *p, const uint8_t *smp, ns_t now)
 	uint8_t *d = p->trap + SMP_O_DATA;
 
 	/*
-	 * An SM that has another key asks for PortInfo on each of these, and represses it, both with its
-	 * key: without the pause that PortInfo:SubnetTimeOut asks for the two would never end.
+	 * An SM with another key answers the trap with a Get of PortInfo and a TrapRepress,
+	 * both with its key, and either violates the M_Key again. A pause of
+	 * PortInfo:SubnetTimeOut between traps breaks the loop.
 	 */
 	if (now < p->m_key_quiet || !trap_make(p, NOTICE_SECURITY, TRAP_BAD_M_KEY))
 		return;
@@ -117,7 +118,7 @@ void trap_bad_m_key(struct port *p, const uint8_t *smp, ns_t now)
 	trap_go(p, now);
 }
 
-/* By transaction ID, which is ours alone. */
+/* Matched by transaction id, which is unique in the fabric. */
 void trap_repress(struct port *p, const uint8_t *smp)
 {
 	if (mad_tid(smp) == mad_tid(p->trap))
