@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Big-endian loads and stores at any address. Only wire/ swaps bytes. */
+/* Big-endian loads and stores at unaligned addresses. Only this room converts byte order. */
 #ifndef RUSE_WIRE_BE_H
 #define RUSE_WIRE_BE_H
 
@@ -44,7 +44,7 @@ static inline void put_be16(void *p, uint16_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* A port as socket addresses have it. */
+/* v in network byte order, as a port in a socket address. */
 static inline uint16_t be16_of(uint16_t v)
 {
 	uint16_t be;
@@ -68,7 +68,7 @@ static inline void put_be32(void *p, uint32_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* As a big-endian field has it. */
+/* v in network byte order. */
 static inline uint32_t be32_of(uint32_t v)
 {
 	uint32_t r;
@@ -83,7 +83,7 @@ static inline void put_be64(void *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* Little-endian, of which RoCEv2 has one field: the ICRC. */
+/* Little-endian: used on the wire only by the ICRC. */
 static inline void put_le32(void *p, uint32_t v)
 {
 	v = htole32(v);

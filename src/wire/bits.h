@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Fields of any width inside a big-endian record, as management attributes have
- * them: byte is where the field starts, bit counts from that byte's most
- * significant bit, width is 1 to 64; bit + width is at most 64.
+ * Bit fields in big-endian records, as in management attributes. byte: the byte in
+ * which the field starts; bit: offset from that byte's most significant bit; width:
+ * 1 to 64 bits. bit + width is at most 64.
  */
 #ifndef RUSE_WIRE_BITS_H
 #define RUSE_WIRE_BITS_H
@@ -24,7 +24,7 @@ static inline uint64_t bits_get(const uint8_t *p, const struct bits *f)
 	return v >> (n * 8 - f->bit - f->width) & ~0ull >> (64 - f->width);
 }
 
-/* What of v is wider than the field is cut off. */
+/* Bits of v beyond the field's width are ignored. */
 static inline void bits_put(uint8_t *p, const struct bits *f, uint64_t v)
 {
 	uint32_t n = (f->bit + f->width + 7u) / 8, shift = n * 8 - f->bit - f->width;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every field of every CM message (IBA 12.6 to 12.11), a row each:
+ * All fields of the CM messages (IBA 12.6 to 12.11), one per row:
  * X(name, byte, bit, width): byte is the offset after the 24-byte MAD header,
  * bit counts from that byte's most significant bit, width is in bits up to 64.
- * What is longer (GIDs, ARI, private data) is in the second list:
+ * Longer fields (GIDs, ARI, private data) are in the second list:
  * X(name, byte, length in bytes).
  *
- * The names are the kernel's without "CM_"; LIDs and GIDs called local are
- * those of the sender of the message.
+ * The names are the kernel's without "CM_". LOCAL means the sender of the message.
+ * VENDOR_ID fields belong to ECE.
  */
 #ifndef RUSE_WIRE_CM_FIELDS_H
 #define RUSE_WIRE_CM_FIELDS_H
 
 #define CM_FIELDS(X) \
-	/* REQ, 12.6.5; VENDOR_ID is ECE's */ \
+	/* REQ, 12.6.5 */ \
 	X(REQ_LOCAL_COMM_ID, 0, 0, 32) \
 	X(REQ_VENDOR_ID, 5, 0, 24) \
 	X(REQ_SERVICE_ID, 8, 0, 64) \
@@ -67,7 +67,7 @@
 	X(REJ_MESSAGE_REJECTED, 8, 0, 2) \
 	X(REJ_REJECTED_INFO_LENGTH, 9, 0, 7) \
 	X(REJ_REASON, 10, 0, 16) \
-	/* REP, 12.6.8; VENDOR_ID is ECE's */ \
+	/* REP, 12.6.8 */ \
 	X(REP_LOCAL_COMM_ID, 0, 0, 32) \
 	X(REP_REMOTE_COMM_ID, 4, 0, 32) \
 	X(REP_LOCAL_Q_KEY, 8, 0, 32) \
@@ -111,7 +111,7 @@
 	X(APR_REMOTE_COMM_ID, 4, 0, 32) \
 	X(APR_ADDITIONAL_INFORMATION_LENGTH, 8, 0, 8) \
 	X(APR_AR_STATUS, 9, 0, 8) \
-	/* SIDR_REQ, 12.11.1; SIDR_REP, 12.11.2; VENDOR_ID is ECE's */ \
+	/* SIDR_REQ, 12.11.1; SIDR_REP, 12.11.2 */ \
 	X(SIDR_REQ_REQUESTID, 0, 0, 32) \
 	X(SIDR_REQ_PARTITION_KEY, 4, 0, 16) \
 	X(SIDR_REQ_SERVICEID, 8, 0, 64) \

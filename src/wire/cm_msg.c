@@ -21,7 +21,7 @@ static const char *const attr_names[] = {
 };
 _Static_assert(ARRAY_SIZE(attr_names) == CM_ATTR_COUNT, "a name for each message");
 
-/* Private data and fields of each message; its fields stand together in CM_FIELDS. */
+/* Private data and fields of each message. The fields of a message are adjacent in CM_FIELDS. */
 static const struct msg {
 	uint8_t data_off, data_len;
 	enum cm_field first, last;
@@ -69,7 +69,7 @@ bool cm_msg_hdr(const uint8_t mad[CM_MAD_LEN], struct cm_hdr *h)
 	       mad[MAD_O_CLASS_VERSION] == CM_CLASS_VERSION && mad[MAD_O_METHOD] == MAD_SEND;
 }
 
-/* The eight bytes from where the field starts have it all, but where the message ends before. */
+/* Loads the eight bytes from the field's start, which hold all of it; bits_get() near the end. */
 uint64_t cm_get(const uint8_t mad[CM_MAD_LEN], enum cm_field field)
 {
 	const struct bits *f = &fields[field].bits;
@@ -126,7 +126,7 @@ int cm_msg_print(const uint8_t mad[CM_MAD_LEN], char *buf, size_t size)
 	text_add(&t, "CM %s tid=%#llx", cm_attr_name(h.attr), (unsigned long long)h.tid);
 	for (f = m->first; f <= (uint32_t)m->last; f++) {
 		v = cm_get(mad, (enum cm_field)f);
-		/* The name without that of the message. */
+		/* Skip the message's name in the field's name. */
 		if (v)
 			text_add(&t, " %s=%#llx", fields[f].name + strlen(cm_attr_name(h.attr)) + 1,
 				 (unsigned long long)v);

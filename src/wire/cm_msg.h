@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Messages of the communication manager (IBA chapter 12): MADs of class 7, 256
- * bytes each. A field is read and written by its name, in host byte order;
- * wire/cm_fields.h has their places. Nothing here can fail on a whole MAD:
- * whether the values make sense is the CM's business (cm/).
+ * bytes each. Fields are read and written by name, in host byte order; their offsets
+ * are in wire/cm_fields.h. Accessors cannot fail; the CM (cm/) checks the values.
  */
 #ifndef RUSE_WIRE_CM_MSG_H
 #define RUSE_WIRE_CM_MSG_H
@@ -40,7 +39,7 @@ enum cm_field {
 		CM_FIELD_COUNT
 };
 
-/* Offset from the start of the MAD, and length, of what is longer: CM_OFF_REQ_PRIVATE_DATA... */
+/* Offset from the start of the MAD, and length, of longer fields: CM_OFF_REQ_PRIVATE_DATA, ... */
 enum cm_block_off {
 #define X(name, byte, len) CM_OFF_##name = CM_HDR_LEN + (byte),
 	CM_BLOCKS(X)
@@ -53,25 +52,25 @@ enum cm_block_len {
 #undef X
 };
 
-/* Which message a MRA or REJ answers (IBA tables 107, 108). */
+/* The message that an MRA or REJ answers (IBA tables 107, 108). */
 enum cm_msg_response {
 	CM_MSG_RESPONSE_REQ,
 	CM_MSG_RESPONSE_REP,
 	CM_MSG_RESPONSE_OTHER
 };
 
-/* Common MAD header of a CM message; base version 1, class 7, class version 2, method SEND. */
+/* Variable fields of the MAD header. Fixed: base version 1, class 7, version 2, method Send. */
 struct cm_hdr {
 	uint64_t tid;
-	uint16_t attr;		/* enum cm_attr, or anything when it was received */
-	uint32_t attr_mod;	/* 0; ECE's in REQ, REP, SIDR_REP */
+	uint16_t attr;		/* enum cm_attr; of a received MAD any value */
+	uint32_t attr_mod;	/* 0; in REQ, REP, SIDR_REP the ECE attribute modifier */
 };
 
 /* Clears the whole MAD and writes its header. */
 void cm_msg_init(uint8_t mad[CM_MAD_LEN], const struct cm_hdr *h);
 /*
- * Reads the header. False if this is no message of the CM: another class, base
- * or class version, or method than SEND. The attribute may still be unknown.
+ * Reads the header. False if base version, class, class version or method are not
+ * those of a CM message. The attribute is not checked.
  */
 bool cm_msg_hdr(const uint8_t mad[CM_MAD_LEN], struct cm_hdr *h);
 
@@ -79,13 +78,13 @@ uint64_t cm_get(const uint8_t mad[CM_MAD_LEN], enum cm_field f);
 /* Bits of v beyond the field's width are not written. */
 void cm_set(uint8_t mad[CM_MAD_LEN], enum cm_field f, uint64_t v);
 
-/* "REQ", "SIDR_REP"; "?" for what is none. */
+/* "REQ", "SIDR_REP", ...; "?" if unknown. */
 const char *cm_attr_name(uint16_t attr);
-/* Private data of this attribute in the MAD, its whole length to *len; NULL and 0: unknown attribute. */
+/* Private data of a message, with the length of the whole field; NULL and 0: unknown attribute. */
 const uint8_t *cm_msg_private_data(const uint8_t mad[CM_MAD_LEN], uint16_t attr, uint32_t *len);
 /*
- * One line: the message's name, then its fields that are not 0 as name=value in
- * hexadecimal. Returns the length; what does not fit is cut off.
+ * Prints one line: the message's name, then all fields that are not 0 as name=value
+ * in hexadecimal. Truncates to size. Returns the length.
  */
 int cm_msg_print(const uint8_t mad[CM_MAD_LEN], char *buf, size_t size);
 

@@ -5,7 +5,7 @@
 
 #define POLY 0xedb88320u
 
-/* What a byte adds to the register that has i bytes more before it; made when it is wanted. */
+/* table[i][b]: contribution of byte b followed by i zero bytes. Filled by crc32_tune(). */
 static uint32_t table[8][256];
 static bool by_table;
 
@@ -78,7 +78,7 @@ uint32_t crc32_add(uint32_t crc, const void *buf, size_t len)
 #define TUNE_TRIES 6
 #define TUNE_BYTES 508u		/* fewer than CRC_WIDE_MIN */
 
-/* The quickest of some, for others were interrupted. */
+/* Minimum of several measurements, since some are interrupted. */
 static ns_t crc_takes(ns_t (*now)(void), bool with_table)
 {
 	static const uint8_t bytes[TUNE_BYTES];

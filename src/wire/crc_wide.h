@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CRC-32 of strides of 256 bytes with VPCLMULQDQ, for who has them in registers
- * anyhow. Debian 12's libdeflate multiplies 128 bits at a time; this does 512,
- * which on 4 KiB is some three times as fast.
+ * CRC-32 of strides of 256 bytes with VPCLMULQDQ, for code that has the data in
+ * registers, such as a copy. Debian 12's libdeflate multiplies 128 bits at a time;
+ * this code multiplies 512, which on 4 KiB is about three times as fast.
  *
- * A run of bytes is a polynomial over GF(2). Modulo the CRC's, a block may be
- * replaced by its product with x^d added to the block that lies d bits behind
- * it: so a stride is folded onto the next one, and in the end what is left, 64
- * bytes that have the CRC of all, goes to libdeflate.
+ * The data is a polynomial over GF(2). Modulo the CRC polynomial, a block may be
+ * replaced by adding its product with x^d to the block d bits later. So each stride
+ * is folded into the next one. The last 64 bytes have the CRC of all the data and go
+ * to crc32_add().
  */
 #ifndef RUSE_WIRE_CRC_WIDE_H
 #define RUSE_WIRE_CRC_WIDE_H
@@ -20,18 +20,18 @@
 
 #define CRC_WIDE __attribute__((target("avx512f,vpclmulqdq")))
 #define CRC_STRIDE 256u
-/* Bytes from which on it pays. */
+/* Shorter input is not worth the set-up. */
 #define CRC_WIDE_MIN (2 * CRC_STRIDE)
 
-/* A stride, or what the strides up to one are folded to. */
+/* A stride, or the folded sum of all strides so far. */
 struct crc_wide {
 	__m512i a, b, c, d;
 };
 
 /*
- * x^(d + 63) and x^(d - 1) modulo the polynomial, bits reflected, for the two
- * halves of 128 bits: the lower one has the higher powers, 64 of them, and the
- * product of two reflected numbers is too high by one.
+ * Fold by d bits: x^(d + 63) and x^(d - 1) modulo the polynomial, bits reflected, for
+ * the low and the high 64 bits of a lane. The low half has the powers higher by 64.
+ * The -1 corrects the product of two reflected numbers, which is one bit too high.
  */
 static const uint64_t crc_fold_2048[2] = { 0x7cc8e1e700000000, 0x03f9f86300000000 };
 static const uint64_t crc_fold_1536[2] = { 0x67f7947600000000, 0xc56d949600000000 };
@@ -49,20 +49,20 @@ static CRC_WIDE inline __m512i crc_constant(const uint64_t k[2])
 				(long long)k[1], (long long)k[0], (long long)k[1], (long long)k[0]);
 }
 
-/* a times its power of x, plus b. */
+/* a * k + b, lane by lane. */
 static CRC_WIDE inline __m512i crc_fold(__m512i a, __m512i k, __m512i b)
 {
 	return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(a, k, 0x00),
 					 _mm512_clmulepi64_epi128(a, k, 0x11), b, 0x96);
 }
 
-/* s: the first stride; crc: of what comes before. */
+/* Starts with the first stride in s; crc: CRC of the preceding bytes. */
 static CRC_WIDE inline void crc_wide_first(struct crc_wide *s, uint32_t crc)
 {
 	s->a = _mm512_xor_si512(s->a, _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)~crc)));
 }
 
-/* The next one. k: crc_constant(crc_fold_2048). */
+/* Adds the next stride. k: crc_constant(crc_fold_2048). */
 static CRC_WIDE inline void crc_wide_next(struct crc_wide *s, __m512i k,
 					  const struct crc_wide *next)
 {
@@ -72,7 +72,7 @@ static CRC_WIDE inline void crc_wide_next(struct crc_wide *s, __m512i k,
 	s->d = crc_fold(s->d, k, next->d);
 }
 
-/* The CRC up to here. */
+/* The CRC of all strides. */
 static CRC_WIDE inline uint32_t crc_wide_last(const struct crc_wide *s)
 {
 	__m512i d = s->d;
@@ -82,7 +82,7 @@ static CRC_WIDE inline uint32_t crc_wide_last(const struct crc_wide *s)
 	d = crc_fold(s->b, crc_constant(crc_fold_1024), d);
 	d = crc_fold(s->c, crc_constant(crc_fold_512), d);
 	_mm512_storeu_si512(rest, d);
-	/* The register is in there: it starts empty, which crc32_add() calls all ones. */
+	/* rest includes the CRC register: start with 0, which crc32_add() takes inverted. */
 	return crc32_add(UINT32_MAX, rest, sizeof(rest));
 }
 

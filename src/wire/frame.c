@@ -7,7 +7,7 @@
 #define ETH_IPV6 0x86dd
 #define PROTO_UDP 17
 #define IPV6_LEN 40
-#define PORT_MIN 0xc000		/* of the dynamic range */
+#define PORT_MIN 0xc000		/* start of the dynamic port range */
 #define PORT_BITS 14
 #define GOLDEN_RATIO 0x61c88647u
 
@@ -53,7 +53,7 @@ static uint32_t sum_be(uint32_t sum, const uint8_t *p, size_t len)
 	return sum;
 }
 
-/* Over addresses, protocol, length and the datagram, which has an even length here. */
+/* UDP checksum over pseudo header and datagram, whose length is even here. */
 static void udp_checksum(uint8_t *ip, size_t iplen, size_t len)
 {
 	uint32_t sum = PROTO_UDP + (uint32_t)len;
@@ -80,7 +80,7 @@ size_t frame_wrap(uint8_t *buf, const struct seg_net *net, uint16_t sport, size_
 	return frame_head(net) + len + ICRC_LEN;
 }
 
-/* Addresses and what else a header says. Its length, 0: no UDP, or a fragment. *rest: what it says follows it. */
+/* Parses an IP header. Returns its length; 0: not UDP, or a fragment. *rest: payload length. */
 static size_t parse_ip(const uint8_t *ip, size_t n, uint16_t type, struct frame *f, size_t *rest)
 {
 	size_t iplen;

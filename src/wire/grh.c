@@ -4,7 +4,7 @@
 #include "wire/be.h"
 #include "wire/grh.h"
 
-/* UDP, BTH, DETH and ICRC: what surrounds the payload of a datagram. */
+/* Length of UDP header, BTH, DETH and ICRC. */
 #define UD_AROUND (8 + 12 + 8 + 4)
 #define IP_DF 0x4000
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The 40 bytes in front of a datagram's payload in its receive buffer. */
+/* The 40 bytes before a datagram's payload in its receive buffer. */
 #ifndef RUSE_WIRE_GRH_H
 #define RUSE_WIRE_GRH_H
 
@@ -8,9 +8,8 @@
 #define GRH_LEN 40
 
 /*
- * Writes the network header of the packet that a wire would carry for this
- * UD SEND (IBA A17.4.5.1): IPv6 as it is; IPv4 in the last 20 bytes, with a
- * right checksum, behind 20 bytes of zeros. seg->net must be set.
+ * Writes the network header that this UD SEND has on a wire (IBA A17.4.5.1): an IPv6
+ * header, or 20 zero bytes and an IPv4 header with checksum. seg->net must be set.
  */
 void grh_build(const struct seg *seg, uint8_t grh[GRH_LEN]);
 

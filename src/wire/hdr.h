@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Transport headers (IBA chapter 9) as records. *_get reads and *_put writes
- * exactly *_LEN bytes; the caller has checked the length, so neither can fail.
- * Reserved bits are written 0 and not looked at, as IBA 9.2 asks.
+ * Transport headers (IBA chapter 9) as structures. *_get reads and *_put writes
+ * exactly *_LEN bytes; the caller has checked the length, so they cannot fail.
+ * Reserved bits are written as 0 and ignored on reading (IBA 9.2).
  */
 #ifndef RUSE_WIRE_HDR_H
 #define RUSE_WIRE_HDR_H
 
 #include "base/util.h"
 
-/* In the order in which they stand in a packet. */
+/* In the order of the headers in a packet. */
 enum hdr {
 	HDR_BTH,
 	HDR_DETH,
@@ -42,7 +42,7 @@ struct bth {
 	uint8_t pad;		/* bytes of padding after the payload, 0 to 3 */
 	uint8_t tver;		/* 0 */
 	uint16_t pkey;
-	bool fecn, becn;	/* RoCEv2 congestion (A17.9.3 has them in the BTH of a CNP) */
+	bool fecn, becn;	/* RoCEv2 congestion (A17.9.3) */
 	uint32_t dqpn;		/* 24 bits */
 	bool ackreq;
 	uint32_t psn;		/* 24 bits */
@@ -98,7 +98,7 @@ void aeth_put(void *p, const struct aeth *h);
 /* Original value of an atomic (IBA 9.5.4). */
 uint64_t atomic_ack_get(const void *p);
 void atomic_ack_put(void *p, uint64_t orig);
-/* Immediate data is the program's four bytes: it stays in wire order (IBA 9.3.6, ibv_wc.imm_data). */
+/* Immediate data: four bytes in wire order, not converted (IBA 9.3.6, ibv_wc.imm_data). */
 uint32_t imm_get(const void *p);
 void imm_put(void *p, uint32_t imm);
 /* The R_Key to invalidate (IBA 9.3.7). */
@@ -107,7 +107,7 @@ void ieth_put(void *p, uint32_t rkey);
 /* Placement type and selectivity level (IBA A19.4): SEG_FETH_*. */
 uint32_t feth_get(const void *p);
 void feth_put(void *p, uint32_t feth);
-/* The version is written 6 and not looked at. */
+/* The version is written as 6 and ignored on reading. */
 void grh_get(const void *p, struct grh *h);
 void grh_put(void *p, const struct grh *h);
 

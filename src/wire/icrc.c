@@ -7,10 +7,10 @@
 #include "wire/icrc.h"
 
 #define IP_HDR_MAX 60
-#define MASK_LEN 8	/* where an IB packet has its LRH */
+#define MASK_LEN 8	/* in place of an InfiniBand packet's LRH */
 #define CRC32_POLY 0xedb88320u
 
-/* Type of service, time to live and checksum; or traffic class, flow label and hop limit. */
+/* Masks TOS, TTL and checksum (IPv4), or traffic class, flow label and hop limit (IPv6). */
 static void icrc_mask_ip(uint8_t *ip)
 {
 	if (ip[0] >> 4 == 4) {
@@ -73,12 +73,10 @@ static uint32_t poly_mul(uint32_t a, uint32_t b)
 }
 
 /*
- * The register after n bytes is linear in what went in: two packets that
- * differ only in the id have CRCs that differ by the id's contribution times
- * x^(8 tail). Dividing by that, and by the x^16 of the id's own two bytes, must
- * leave a polynomial of 16 terms, which is the id itself. Division is
- * multiplication by powers of 1/x, which is 0xdb710641: the one whose product
- * with x is 1.
+ * A CRC is linear: the CRCs of two packets that differ only in the id differ by the id,
+ * as a polynomial, times x^16 (its own two bytes) times x^(8 tail). Dividing the
+ * difference by these powers must leave a polynomial of degree below 16, the id. To
+ * divide, multiply by powers of 1/x = 0xdb710641, whose product with x is 1.
  */
 bool icrc_explain_id(uint32_t crc, uint32_t got, size_t tail, uint16_t *id)
 {
@@ -92,7 +90,7 @@ bool icrc_explain_id(uint32_t crc, uint32_t got, size_t tail, uint16_t *id)
 	}
 	if (diff >> 16)
 		return false;
-	/* The register takes its first byte at the low end; the id is big-endian. */
+	/* The register has its first byte in the low bits; the id is big-endian. */
 	*id = (uint16_t)(diff << 8 | diff >> 8);
 	return true;
 }

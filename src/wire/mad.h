@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Management datagrams: the common header (IBA 13.4.3), the RMPP header
- * (13.6.2) and the headers of classes, with names for people. A MAD is 256
- * bytes, passed around as they are on the wire; offsets and byte order are here.
- * The accessors read no further than the header that they are about.
+ * Management datagrams: the common header (IBA 13.4.3), the RMPP header (13.6.2) and
+ * the headers of classes: offsets, values, names. A MAD is kept as its 256 bytes on
+ * the wire.
  */
 #ifndef RUSE_WIRE_MAD_H
 #define RUSE_WIRE_MAD_H
@@ -12,7 +11,7 @@
 
 #define MAD_LEN 256
 #define MAD_BASE_VERSION 1
-#define LID_PERMISSIVE 0xffff /* not known, or no part of a route by LID (IBA 4.1.3) */
+#define LID_PERMISSIVE 0xffff /* unknown, or no part of the route is by LID (IBA 4.1.3) */
 
 /* Offsets. */
 enum mad_off {
@@ -81,7 +80,7 @@ enum mad_method {
 };
 
 #define MAD_ATTR_CLASS_PORT_INFO 0x0001
-#define MAD_BM_ATTR_MOD_RESP 1u		/* baseboard management says "response" here */
+#define MAD_BM_ATTR_MOD_RESP 1u		/* baseboard management: bit that marks a response */
 #define MAD_STATUS_BUSY 0x0001
 #define MAD_STATUS_BAD_VERSION 0x0004	/* class or its version not supported (IBA 13.4.7) */
 #define MAD_STATUS_BAD_METHOD 0x0008
@@ -90,14 +89,14 @@ enum mad_method {
 #define SMP_DIRECTION 0x8000
 
 #define RMPP_VERSION 1
-#define RMPP_DATA_LEN (MAD_LEN - RMPP_HDR_LEN)	/* what PayloadLength counts, class header included */
+#define RMPP_DATA_LEN (MAD_LEN - RMPP_HDR_LEN)	/* counted by PayloadLength, with class header */
 
 enum rmpp_type { RMPP_NONE, RMPP_DATA, RMPP_ACK, RMPP_STOP, RMPP_ABORT };
 
 #define RMPP_F_ACTIVE 1
 #define RMPP_F_FIRST 2
 #define RMPP_F_LAST 4
-#define RMPP_FLAGS 7			/* the other five bits are the response time */
+#define RMPP_FLAGS 7			/* the upper five bits are the response time */
 
 /* IBA 13.6.2.5 and table 113 */
 enum rmpp_status {
@@ -127,23 +126,23 @@ static inline uint16_t mad_attr(const uint8_t *mad)
 	return get_be16(mad + MAD_O_ATTR);
 }
 
-/* A response: it goes to whoever asked, by transaction ID (kernel: ib_response_mad()). */
+/* True for a response, which is matched by transaction id (the kernel's ib_response_mad()). */
 bool mad_is_response(const uint8_t *mad);
 /* Classes whose MADs have an RMPP header. */
 bool mad_class_has_rmpp(uint8_t mgmt_class);
 /* Vendor classes whose MADs have an OUI. */
 bool mad_class_has_oui(uint8_t mgmt_class);
-/* Bytes of all headers before the class's data: 24, 40, 56 or 64 (kernel: ib_get_mad_data_offset()). */
+/* Bytes before the class's data: 24, 40, 56 or 64 (the kernel's ib_get_mad_data_offset()). */
 uint32_t mad_hdr_len(uint8_t mgmt_class);
 
-/* Names as the specification writes them; NULL: has none. */
+/* Names as in the specification; NULL: unknown. */
 const char *mad_class_name(uint8_t mgmt_class);
 const char *mad_method_name(uint8_t mgmt_class, uint8_t method);
 const char *mad_attr_name(uint8_t mgmt_class, uint16_t attr);
 const char *rmpp_type_name(uint8_t type);
 const char *rmpp_status_name(uint8_t status);
 
-/* The MAD on one line, "CM ConnectRequest Send tid 0x... "; len as it came. Returns the line's length. */
+/* Prints one line, "CM ConnectRequest Send tid 0x..."; len: bytes in mad. Returns its length. */
 int mad_print(const void *mad, size_t len, char *out, size_t size);
 
 #endif

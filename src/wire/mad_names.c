@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Names of management classes, methods, attributes and RMPP codes, as the specification writes them. */
+/*
+ * Names of management classes, methods, attributes and RMPP codes, as in the
+ * specification. One table per class, searched linearly: the names are for printing.
+ */
 #include "wire/mad.h"
 
 struct name {
@@ -54,7 +57,7 @@ static const struct name sa_methods[] = {
 	{ MAD_DELETE | MAD_RESP, "DeleteResp" },
 };
 
-/* IBA 13.4.8: the same in all classes */
+/* IBA 13.4.8: attributes common to all classes */
 static const struct name common_attrs[] = {
 	{ MAD_ATTR_CLASS_PORT_INFO, "ClassPortInfo" },
 	{ 0x0002, "Notice" },

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A row says what cannot be derived: the name, the segment type, the flags and
- * the extended headers. Lengths and offsets follow, because the headers of any
- * packet stand in the order of enum hdr.
+ * Table of the BTH opcodes. A row gives name, segment type, flags and extended
+ * headers. Lengths and offsets are computed from the headers, which in any packet are
+ * in the order of enum hdr.
  */
 #include "wire/opcode.h"
 
@@ -106,7 +106,7 @@ const struct opcode_info *opcode_info(uint8_t opcode)
 	return &opcodes[opcode];
 }
 
-/* The packet in the middle, the first, the last, the only one; types of one packet have one opcode. */
+/* Opcodes of a middle, first, last and only packet; equal for types of a single packet. */
 static const uint8_t op_at[SEG_NTYPES][4] = {
 	[SEG_SEND] = { OP_SEND_MIDDLE, OP_SEND_FIRST, OP_SEND_LAST, OP_SEND_ONLY },
 	[SEG_SEND_IMM] = { OP_SEND_MIDDLE, OP_SEND_FIRST, OP_SEND_LAST_IMM, OP_SEND_ONLY_IMM },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The BTH opcodes as data: what each is, and which headers it carries (IBA 9.2.1, table 38). */
+/* The BTH opcodes as a table: type, flags and headers of each (IBA 9.2.1, table 38). */
 #ifndef RUSE_WIRE_OPCODE_H
 #define RUSE_WIRE_OPCODE_H
 
@@ -35,7 +35,7 @@ enum bth_op {
 	OP_ATOMIC_WRITE = 0x1d,
 };
 
-/* A type of its own, so that an opcode is not tested for a flag by mistake. */
+/* An enum, so that the compiler tells flags from opcodes. */
 enum op_flags {
 	OPF_START = 0x001,	/* first packet of a message */
 	OPF_MIDDLE = 0x002,	/* neither first nor last */
@@ -43,29 +43,29 @@ enum op_flags {
 	OPF_REQ = 0x008,	/* goes to the responder */
 	OPF_RESP = 0x010,	/* goes to the requester */
 	OPF_PAYLOAD = 0x020,	/* may carry payload */
-	OPF_RECV = 0x040,	/* takes a receive WQE from the queue */
+	OPF_RECV = 0x040,	/* consumes a receive WQE */
 	OPF_SEND = 0x080,
 	OPF_WRITE = 0x100,
 	OPF_READ = 0x200,
 	OPF_ATOMIC = 0x400,
-	OPF_ACK = 0x800,	/* acknowledges: has no PSN of its own to wait for */
+	OPF_ACK = 0x800,	/* acknowledges a request; its PSN is the request's */
 };
 
 struct opcode_info {
-	const char *name;	/* without the service: "SEND_ONLY"; NULL = no such opcode */
+	const char *name;	/* without the service: "SEND_ONLY"; NULL: no such opcode */
 	uint8_t service;	/* enum seg_service */
-	uint8_t type;		/* enum seg_type; FIRST and MIDDLE packets have the plain type */
+	uint8_t type;		/* enum seg_type; FIRST and MIDDLE: SEG_SEND, SEG_WRITE, ... */
 	uint16_t hdrs;		/* bit mask of enum hdr */
-	uint8_t hdr_len;	/* bytes from BTH to payload */
+	uint8_t hdr_len;	/* bytes of all headers, from the BTH on */
 	enum op_flags flags;
-	uint8_t off[HDR_COUNT];	/* where each header begins; 0 if not there */
+	uint8_t off[HDR_COUNT];	/* offset of each header; 0 if absent */
 };
 
-/* NULL for an opcode that is reserved or not ours (RD, CNP, XRC). */
+/* NULL for an opcode that is reserved or not supported (RD, CNP, XRC). */
 const struct opcode_info *opcode_info(uint8_t opcode);
 /*
- * The opcode of a packet of this service and type that starts and ends the
- * message, or not. -1 when there is none: a READ on UD.
+ * Opcode of a packet of this service and type; start, end: it starts, ends the message.
+ * -1: no such opcode, for example a READ on UD.
  */
 int opcode_of(enum seg_service service, enum seg_type type, bool start, bool end);
 

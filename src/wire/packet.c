@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Packets. Building: the opcode follows from type and place in the message, its row
+ * in the opcode table gives the headers, and the payload is gathered with or without
+ * a CRC. Parsing: packet_check() checks everything that the headers alone can tell,
+ * so that reading the fields cannot fail.
+ */
 #include <errno.h>
 #include <string.h>
 #include "wire/be.h"
@@ -87,7 +93,7 @@ int packet_headers(const struct seg *seg, uint32_t i, void *buf, struct packet_p
 	bth = (struct bth){
 		.opcode = (uint8_t)op,
 		.se = last && seg->flags & SEG_F_SOLICITED,
-		/* A QP without an alternate path is in state MIGRATED (IBA 17.2.8). */
+		/* Without an alternate path a QP is in the state Migrated (IBA 17.2.8). */
 		.migreq = true,
 		.pad = (uint8_t)part->pad,
 		.pkey = seg->pkey,
@@ -107,7 +113,7 @@ static int packet_memcpy(void *dst, const void *src, size_t len)
 	return 0;
 }
 
-/* crc: NULL, or what copy_crc goes on with. */
+/* crc NULL: copies with copy; else with copy_crc, which continues *crc. */
 static int packet_gather(const struct seg *seg, const struct packet_part *part, uint8_t *dst,
 			 packet_copy_fn copy, packet_copy_crc_fn copy_crc, uint32_t *crc)
 {
@@ -185,7 +191,7 @@ int packet_payload(const struct seg *seg, const struct packet_part *part, void *
 	return 0;
 }
 
-/* QP0 and QP1 are datagram QPs, and nothing but a datagram goes to many. */
+/* QP 0, QP 1 and the multicast QP number are valid for datagrams only. */
 static bool packet_qpn_ok(enum seg_service service, uint32_t dqpn)
 {
 	return service == SEG_UD ||

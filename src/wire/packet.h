@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Packets from segments and back. A packet here is what stands in a UDP
- * datagram of RoCEv2 without the last four bytes: BTH, extended headers,
- * payload, pad. The ICRC covers IP and UDP headers too and is the link's
- * (wire/icrc.h).
+ * Conversion of segments to packets and back. A packet is the payload of a RoCEv2 UDP
+ * datagram without the ICRC: BTH, extended headers, payload, pad. The ICRC covers the
+ * IP and UDP headers too, and the link adds it (wire/icrc.h).
  */
 #ifndef RUSE_WIRE_PACKET_H
 #define RUSE_WIRE_PACKET_H
@@ -17,15 +16,15 @@
 #define PACKET_HDR_MAX (BTH_LEN + ATOMIC_ETH_LEN)	/* no opcode has longer headers */
 #define PACKET_MAX (PACKET_HDR_MAX + PACKET_MTU_MAX)
 
-/* Why a packet is not for anybody: it is dropped without an answer (IBA 9.6.1). */
+/* Reasons to drop a packet without an answer (IBA 9.6.1). */
 enum packet_drop {
 	PACKET_OK,
 	PACKET_SHORT,		/* no room for a BTH */
 	PACKET_OPCODE,		/* reserved, or not supported */
 	PACKET_TVER,		/* transport version is not 0 */
-	PACKET_QPN,		/* destination QP number that the service cannot have */
+	PACKET_QPN,		/* destination QP number not valid for the service */
 	PACKET_HDRS,		/* shorter than the opcode's headers */
-	PACKET_PAD,		/* pad count larger than what follows the headers, or without payload */
+	PACKET_PAD,		/* pad count not smaller than the bytes after the headers */
 	PACKET_ALIGN,		/* not a multiple of four bytes */
 	PACKET_PAYLOAD,		/* payload with an opcode that has none */
 	PACKET_LONG,		/* payload above the largest MTU */
@@ -34,63 +33,61 @@ enum packet_drop {
 
 const char *packet_drop_name(enum packet_drop d);
 
-/* Where the parts of a packet lie. */
+/* Lengths of a packet's parts, and its place in the segment. */
 struct packet_part {
 	uint32_t hdr_len;	/* bytes of headers */
-	uint32_t off;		/* of its payload in the segment's */
+	uint32_t off;		/* offset of its payload in the segment's payload */
 	uint32_t len;		/* payload bytes */
 	uint32_t pad;		/* zero bytes after it, 0 to 3 */
 };
 
-/* Packets that the segment is on a wire; a READ request is one whatever it asks for. */
+/* Number of packets of the segment on a wire; a READ request is always one. */
 static inline uint32_t packet_count(const struct seg *seg)
 {
 	return seg->type == SEG_READ_REQ ? 1 : seg->npkts;
 }
 
 /*
- * Writes the headers of packet i (from 0) of the segment to buf, of
- * PACKET_HDR_MAX bytes, and says where its payload is: for links that gather.
- * 0, or -EINVAL if there is no such packet: the segment's type does not exist
- * on its service, or path_mtu, len and npkts contradict each other.
+ * Writes the headers of packet i (from 0) of the segment to buf, which has
+ * PACKET_HDR_MAX bytes, and sets *part: for links that gather. 0, or -EINVAL: the
+ * segment's type does not exist on its service, or path_mtu, len, npkts and i are
+ * inconsistent.
  */
 int packet_headers(const struct seg *seg, uint32_t i, void *buf, struct packet_part *part);
 
-/* 0 or -EFAULT; what core/umem.h has for memory that may not be there. */
+/* Copies memory that may be unmapped (core/umem.h): 0 or -EFAULT. */
 typedef int (*packet_copy_fn)(void *dst, const void *src, size_t len);
 
 /*
- * Writes the whole packet i to buf of size bytes. Payload is copied by copy
- * (NULL: memcpy, for memory that is sure to be there), or pulled if the segment
- * lies in another process. Length in bytes; -EINVAL as above; -ENOSPC: buf is
- * too small; -EFAULT, -EIO: the payload cannot be read.
+ * Writes packet i to buf of size bytes. copy copies the payload (NULL: memcpy, for
+ * memory that cannot fault), unless seg->pull is set. Returns the length in bytes;
+ * -EINVAL as above; -ENOSPC: buf is too small; -EFAULT, -EIO: unreadable payload.
  */
 int packet_build(const struct seg *seg, uint32_t i, void *buf, size_t size, packet_copy_fn copy);
 
-/* The same with a CRC of what was copied (core/umem.h, umem_copy_crc()). */
+/* The same, and continues a CRC over the bytes copied (core/umem.h, umem_copy_crc()). */
 typedef int (*packet_copy_crc_fn)(void *dst, const void *src, size_t len, uint32_t *crc);
 
 /*
- * What comes behind the headers of the packet with this part, payload and pad,
- * to dst, and its CRC, *crc being that of what comes before. copy_crc may be
- * NULL. 0, or an error as from packet_build().
+ * Writes payload and pad of a packet to dst and continues *crc, the CRC of the
+ * preceding bytes, over them. copy_crc may be NULL. 0, or errors as packet_build().
  */
 int packet_payload(const struct seg *seg, const struct packet_part *part, void *dst,
 		   packet_copy_fn copy, packet_copy_crc_fn copy_crc, uint32_t *crc);
 
 /*
- * Takes a packet apart into a segment of one packet; *iov, the segment's only
- * entry, refers to the payload in buf. FIRST and MIDDLE packets have the plain
- * type (SEG_SEND, SEG_WRITE): only the end of a message tells IMM and INV
- * apart. Packets of one (ACK, READ request, atomics) get START and END.
+ * Parses a packet into a segment of one packet. *iov becomes the segment's only entry
+ * and refers to the payload in buf. FIRST and MIDDLE packets have type SEG_SEND or
+ * SEG_WRITE, since only the last packet has an immediate or IETH. ACKs, READ requests
+ * and atomics get START and END.
  *
- * The wire does not tell the path MTU: path_mtu is PACKET_MTU_MAX until
- * packet_set_mtu(). That the lengths suit the QP's MTU, the RETH or each other
- * is the responder's to check, for it answers with a NAK (IBA 9.7.4.1.6).
+ * The packet does not contain the path MTU: path_mtu is PACKET_MTU_MAX until
+ * packet_set_mtu(). The responder checks lengths against MTU and RETH, since an error
+ * there needs a NAK (IBA 9.7.4.1.6).
  */
 enum packet_drop packet_parse(const void *buf, size_t len, struct seg *seg, struct iovec *iov);
 
-/* For a parsed segment, when its QP is known: mtu from PACKET_MTU_MIN to PACKET_MTU_MAX. */
+/* Sets the path MTU of a parsed segment's QP, PACKET_MTU_MIN to PACKET_MTU_MAX. */
 static inline void packet_set_mtu(struct seg *seg, uint16_t mtu)
 {
 	seg->path_mtu = mtu;
@@ -98,7 +95,7 @@ static inline void packet_set_mtu(struct seg *seg, uint16_t mtu)
 		seg->npkts = seg_pkts(seg->dma_len, mtu);
 }
 
-/* The packet on one line, as "RC WRITE_ONLY psn 5 qp 0x11 len 8 ..."; returns its length. */
+/* Prints one line, "RC WRITE_ONLY psn 5 qp 0x11 len 8 ..."; returns its length. */
 int packet_print(const void *buf, size_t len, char *out, size_t size);
 
 #endif

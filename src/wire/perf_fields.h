@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every field of the attributes of performance management (IBA 16.1.3) that this
- * project answers, and of ClassPortInfo (13.4.8.1): X(name, byte, bit, width) as in
- * wire/smp_fields.h. What stands at the same place in all of them (PortSelect,
- * CounterSelect) has one row. Counters of SLs and lanes are arrays: the first.
+ * Fields of the supported attributes of performance management (IBA 16.1.3) and of
+ * ClassPortInfo (13.4.8.1): X(name, byte, bit, width) as in wire/smp_fields.h. Fields
+ * with the same place in all attributes (PortSelect, CounterSelect) have one row. Of an
+ * array of counters the first one has a row.
  */
 #ifndef RUSE_WIRE_PERF_FIELDS_H
 #define RUSE_WIRE_PERF_FIELDS_H

@@ -31,7 +31,7 @@ static void print_ext(const struct seg *seg, const struct opcode_info *op, struc
 		text_add(t, " inv 0x%x", seg->imm);
 }
 
-/* What is sent to the special QPs is a MAD. */
+/* A datagram of 256 bytes to QP 0 or 1 is a MAD. */
 static void print_mad(const struct seg *seg, struct text *t)
 {
 	if (seg->service != SEG_UD || seg->dqpn > 1 || seg->len != MAD_LEN || seg->niov != 1)

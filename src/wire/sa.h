@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is asked of the subnet administrator (IBA 15.2.5), in host byte order. */
+/* Queries to the subnet administrator (IBA 15.2.5). Records are in host byte order. */
 #ifndef RUSE_WIRE_SA_H
 #define RUSE_WIRE_SA_H
 
@@ -21,7 +21,7 @@
 #define SA_PATH_PKEY (1ull << 13)
 #define SA_PATH_QOS_CLASS (1ull << 14)
 
-/* Bits of MCMemberRecord's (table 210). */
+/* Bits of MCMemberRecord's component mask (table 210). */
 #define SA_MCM_MGID (1ull << 0)
 #define SA_MCM_PORT_GID (1ull << 1)
 #define SA_MCM_QKEY (1ull << 2)
@@ -52,10 +52,10 @@ struct sa_mcmember_rec {
 };
 
 void sa_pack_mcmember(const struct sa_mcmember_rec *r, uint8_t a[SA_MCMEMBER_REC_LEN]);
-/* Every 52 bytes are a record. */
+/* Never fails: any 52 bytes are a valid record. */
 void sa_unpack_mcmember(const uint8_t a[SA_MCMEMBER_REC_LEN], struct sa_mcmember_rec *r);
 
-/* A request without its data: zeroes what lies behind the header. */
+/* Formats the header of a request and zeroes its data. */
 void sa_request(uint8_t mad[MAD_LEN], enum mad_method method, uint16_t attr, uint64_t tid,
 		uint64_t comp_mask);
 

@@ -22,7 +22,7 @@ static const char *const type_names[] = {
 
 _Static_assert(ARRAY_SIZE(type_names) == SEG_NTYPES, "a name for each type");
 
-/* "?" for what is none: segments come from other processes. */
+/* The type may be invalid: segments come from other processes. */
 const char *seg_type_name(enum seg_type t)
 {
 	return (unsigned int)t < SEG_NTYPES ? type_names[t] : "?";

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A segment: a run of consecutive packets of one message, the unit in which
- * the transport speaks to a link (design 2.4). A link that carries packets
- * cuts it at path_mtu; a link in memory carries it whole. PSNs and packet
- * counts are those that the wire would see, whatever the link.
+ * A segment: a run of consecutive packets of one message, the unit that transport and
+ * links exchange. A wire link cuts it into packets of path_mtu; a memory link passes it
+ * whole. PSNs and packet counts are those of the wire on any link.
  */
 #ifndef RUSE_WIRE_SEG_H
 #define RUSE_WIRE_SEG_H
@@ -14,21 +13,21 @@
 /* BTH transport service, bits 7-5 of the opcode (IBA 9.2.1). */
 enum seg_service { SEG_RC, SEG_UC, SEG_UD = 3 };
 
-/* What the run is; with START and END it names the BTH opcode of each packet. */
+/* Type of a segment. With START and END it determines the BTH opcode of each packet. */
 enum seg_type {
 	SEG_SEND,
 	SEG_SEND_IMM,	/* imm: on the packet that ends the message */
 	SEG_SEND_INV,	/* ieth: on the packet that ends the message */
 	SEG_WRITE,	/* va, rkey, dma_len: RETH of the packet that starts the message */
 	SEG_WRITE_IMM,
-	SEG_READ_REQ,	/* one packet; npkts counts the response packets it asks for */
+	SEG_READ_REQ,	/* one packet; npkts: number of response packets requested */
 	SEG_READ_RESP,	/* syndrome, msn on first and last packet */
 	SEG_ACK,	/* syndrome, msn; ACK, RNR NAK and NAK alike */
 	SEG_CMP_SWP,	/* va, rkey, swap_add = swap, compare */
 	SEG_FETCH_ADD,	/* va, rkey, swap_add = addend */
 	SEG_ATOMIC_ACK,	/* syndrome, msn, orig */
-	SEG_ATOMIC_WRITE,	/* va, rkey, dma_len 8 and 8 bytes of payload; answered by an empty READ_RESP */
-	SEG_FLUSH,	/* va, rkey, dma_len; imm: SEG_FETH_*; answered by an empty READ_RESP */
+	SEG_ATOMIC_WRITE, /* va, rkey, dma_len 8, 8 bytes of payload; answer: empty READ_RESP */
+	SEG_FLUSH,	/* va, rkey, dma_len; imm: SEG_FETH_*; answer: empty READ_RESP */
 	SEG_NTYPES
 };
 
@@ -46,14 +45,14 @@ enum seg_type {
 #define SEG_FETH_SEL_SHIFT 4
 #define SEG_FETH_SEL 0x30
 #define SEG_FETH_RANGE 0
-#define SEG_FETH_MR 1	/* the whole of the key's region: va and dma_len do not count */
+#define SEG_FETH_MR 1	/* the whole memory region of the key: va and dma_len are ignored */
 
-/* Scatter list entries a segment may have: max_sge of a WQE. */
+/* Maximum of scatter/gather entries of a segment: max_sge of a WQE. */
 #define SEG_MAX_IOV 32
 
 struct seg;
 
-/* Where a datagram comes from and goes to: what becomes the GRH of its receiver. 40 bytes. */
+/* Network addresses of a datagram, for the GRH that the receiver gets. 40 bytes. */
 struct seg_net {
 	uint8_t sgid[16], dgid[16];	/* both IPv4-mapped, or both IPv6 */
 	/* sl and path_bits (of the LID it came to), as slid below: InfiniBand, where no UDP/IP carries them. */
@@ -62,15 +61,15 @@ struct seg_net {
 	uint16_t slid;			/* 0: RoCE */
 };
 
-/* The destination of multicast (IBA 9.2.3): every QP attached to the group. */
+/* Destination QP number of multicast (IBA 9.2.3): all QPs attached to the group. */
 #define MULTICAST_QPN 0xffffffu
 
-/* How to reach payload that lies in another process. */
+/* Access to payload in another process. */
 struct seg_pull {
 	/*
-	 * Copies len bytes from payload offset off to dst. 0; -EFAULT: our side
-	 * of the copy is bad; -EIO: the peer's side is gone or unreadable (the
-	 * caller drops the segment, the link has told the peer).
+	 * Copies len bytes from payload offset off to dst. 0; -EFAULT: dst is bad; -EIO:
+	 * the peer's memory is unreadable (the caller drops the segment; the link has
+	 * informed the peer).
 	 */
 	int (*copy)(const struct seg *seg, uint64_t off, const struct iovec *dst,
 		    int ndst, uint64_t len);
@@ -82,17 +81,17 @@ struct seg {
 	uint8_t flags;		/* SEG_F_* */
 	uint8_t syndrome;	/* AETH */
 	/*
-	 * Not 0: a fault. A wire link sends it with a wrong bit; the responder gives
-	 * this syndrome for an answer.
+	 * Fault injection, if not 0: a wire link inverts a bit of the packet; a responder
+	 * answers with this syndrome.
 	 */
 	uint8_t damage;
 	uint16_t pkey;
-	uint16_t path_mtu;	/* payload bytes a full packet, 256..4096 */
+	uint16_t path_mtu;	/* payload bytes of a full packet, 256 to 4096 */
 	uint32_t dqpn;		/* 24 bits */
-	uint32_t sqpn;		/* 24 bits; on a wire only DETH has it, 0 = unknown */
+	uint32_t sqpn;		/* 24 bits; 0: unknown (on a wire only the DETH has it) */
 	uint32_t psn;		/* of the first packet */
-	uint32_t npkts;		/* PSNs the segment takes, >= 1 */
-	uint32_t len;		/* payload bytes, pad not counted */
+	uint32_t npkts;		/* number of PSNs, at least 1 */
+	uint32_t len;		/* payload bytes without pad */
 	uint32_t imm;		/* immediate as on the wire, rkey of IETH, or FETH */
 	uint64_t va;		/* RETH, AtomicETH */
 	uint32_t rkey;
@@ -105,9 +104,9 @@ struct seg {
 	};
 	uint32_t msn;		/* AETH, 24 bits */
 	uint32_t qkey;		/* DETH */
-	const struct seg_net *net;	/* UD; valid for the call; NULL on RC and UC */
+	const struct seg_net *net;	/* UD; valid during the call; NULL on RC and UC */
 
-	/* Payload in order, valid for the call. In this address space unless pull is set. */
+	/* Payload, valid during the call. In this address space unless pull is set. */
 	const struct iovec *iov;
 	int niov;
 	const struct seg_pull *pull;
@@ -125,13 +124,13 @@ struct seg {
 #define AETH_NAK_REM_ACC 0x62
 #define AETH_NAK_REM_OP 0x63
 
-/* Packets that len payload bytes take; a message without payload takes one. */
+/* Number of packets for len payload bytes; at least one. */
 static inline uint32_t seg_pkts(uint32_t len, uint32_t mtu)
 {
 	return len ? (uint32_t)(((uint64_t)len + mtu - 1) / mtu) : 1;
 }
 
-/* Both give "?" for a number that is none. */
+/* Both return "?" for an unknown number. */
 const char *seg_type_name(enum seg_type t);
 const char *seg_service_name(uint8_t service);
 

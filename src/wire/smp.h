@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Subnet management packets, LID-routed and directed-route (IBA 14.2.1), and
- * performance management (16.1): the numbers and fields of their attributes. The
- * attribute is 64 bytes at SMP_O_DATA of an SMP, 192 at PERF_O_DATA of the other;
- * the accessors below take where it starts, so that it can also be kept alone.
+ * Attributes of subnet management, LID-routed and directed-route (IBA 14.2.1), and of
+ * performance management (16.1): numbers and fields. An attribute is 64 bytes at
+ * SMP_O_DATA of an SMP, or 192 bytes at PERF_O_DATA. The accessors take a pointer to
+ * the attribute, so that it can also be stored without the MAD.
  */
 #ifndef RUSE_WIRE_SMP_H
 #define RUSE_WIRE_SMP_H
@@ -16,7 +16,7 @@
 #define PERF_O_DATA 64
 #define PERF_DATA_LEN 192
 #define SMP_MAX_HOPS 63		/* entry 0 of a path is not used (IBA C14-6) */
-#define LID_MCAST 0xc000	/* the first; unicast is 1 to LID_MCAST - 1 */
+#define LID_MCAST 0xc000	/* first multicast LID; unicast: 1 to LID_MCAST - 1 */
 
 enum smp_off {
 	SMP_O_HOP_POINTER = 6,
@@ -96,12 +96,12 @@ enum phys_state {
 #define PORT_CAP2_WIDTH_2X 0x0010
 #define PORT_CAP2_SPEED_HDR 0x0020
 
-#define LINK_WIDTH_SET_LWS 255		/* LinkWidthEnabled: all that is supported */
+#define LINK_WIDTH_SET_LWS 255		/* LinkWidthEnabled: all supported widths */
 #define LINK_SPEED_SET_LSS 15
 #define LINK_SPEED_EXT_NONE 30		/* LinkSpeedExtEnabled: no extended speed */
 #define LINK_SPEED_EXT_SET_LSES 31
 
-/* SMPs' traps */
+/* Trap numbers of subnet management, notice types */
 #define TRAP_LINK_STATE 128
 #define TRAP_CAP_MASK 144
 #define TRAP_BAD_M_KEY 256
@@ -114,17 +114,17 @@ enum smp_field { SMP_FIELDS(X) SMP_FIELD_COUNT };
 enum perf_field { PERF_FIELDS(X) PERF_FIELD_COUNT };
 #undef X
 
-/* The attribute starts at data. put cuts off what is wider than the field. */
+/* data: start of the attribute. *_put() ignores bits of v beyond the field's width. */
 uint64_t smp_get(const uint8_t *data, enum smp_field f);
 void smp_put(uint8_t *data, enum smp_field f, uint64_t v);
 uint64_t perf_get(const uint8_t *data, enum perf_field f);
 void perf_put(uint8_t *data, enum perf_field f, uint64_t v);
-uint8_t perf_width(enum perf_field f);	/* in bits: where the counter stops */
+uint8_t perf_width(enum perf_field f);	/* width of the field in bits */
 
-/* A request with an empty attribute; class version 1. */
+/* Formats a request with an empty attribute; class version 1. */
 void smp_init(uint8_t smp[MAD_LEN], uint8_t mgmt_class, uint8_t method, uint16_t attr, uint32_t mod,
 	      uint64_t tid);
-/* Makes it directed-route: path[0..hops-1] are the ports out of which it goes; hops up to 63. */
+/* Makes it directed-route: path[0..hops-1] are the output ports; hops up to 63. */
 void smp_set_path(uint8_t smp[MAD_LEN], const uint8_t *path, uint8_t hops);
 
 #endif

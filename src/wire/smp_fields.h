@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every field of the attributes of subnet management (IBA 14.2.5) that are not
- * plain tables, a row each: X(name, byte, bit, width): byte counts from the
- * attribute's start, bit from that byte's most significant bit. Names are the
- * specification's.
+ * All fields of the attributes of subnet management (IBA 14.2.5), except plain tables,
+ * one per row: X(name, byte, bit, width). byte counts from the start of the attribute,
+ * bit from that byte's most significant bit. Names are the specification's.
  */
 #ifndef RUSE_WIRE_SMP_FIELDS_H
 #define RUSE_WIRE_SMP_FIELDS_H

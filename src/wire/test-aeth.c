@@ -11,11 +11,11 @@ static void test_rnr(void **state)
 	assert_true(aeth_rnr_ns(12) == 640 * NS_US);
 	assert_true(aeth_rnr_ns(25) == 61440 * NS_US);
 	assert_true(aeth_rnr_ns(31) == 491520 * NS_US);
-	/* A syndrome may be passed as it is. */
+	/* A whole syndrome may be passed: the upper bits are ignored. */
 	assert_true(aeth_rnr_ns(AETH_RNR_NAK | 12) == aeth_rnr_ns(12));
 	for (uint8_t c = 2; c < 32; c++)
 		assert_true(aeth_rnr_ns(c) > aeth_rnr_ns(c - 1));
-	/* From 4 on each code but one is 4/3 or 3/2 of the one before, so two codes double. */
+	/* From code 4 on, two codes further is twice the time. */
 	for (uint8_t c = 6; c < 32; c++)
 		assert_true(aeth_rnr_ns(c) == 2 * aeth_rnr_ns(c - 2));
 }
@@ -47,7 +47,7 @@ static void test_psn(void **state)
 	assert_int_equal(psn_diff(0xffffff, 0), -1);
 	assert_int_equal(psn_diff(0x7fffff, 0), 0x7fffff);
 	assert_int_equal(psn_diff(0x800000, 0), -0x800000);
-	/* Bits above the 24 do not count. */
+	/* Bits above the 24 are ignored. */
 	assert_int_equal(psn_diff(0x01000003, 1), 2);
 }
 

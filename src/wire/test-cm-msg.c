@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Fields of CM messages: their places against the specification's tables, and each other. */
+/* Fields of CM messages: their offsets as in the specification's tables, without overlap. */
 #include "base/testing.h"
 #include "wire/cm_msg.h"
 
@@ -12,7 +12,7 @@ static const struct row {
 #undef X
 };
 
-/* Each field alone: only its own bits, all of them, the rest of the MAD untouched. */
+/* Setting a field changes all of its own bits and no others. */
 static void test_each_field(void **state)
 {
 	uint8_t mad[CM_MAD_LEN], was;
@@ -38,7 +38,7 @@ static void test_each_field(void **state)
 	}
 }
 
-/* The same field of two messages does not matter, but within one nothing may overlap. */
+/* Fields of one message must not overlap. */
 static void test_no_overlap(void **state)
 {
 	static const char *const names[] = { "REQ_", "MRA_", "REJ_", "REP_", "RTU_", "DREQ_",

@@ -3,7 +3,7 @@
 #include "wire/crc.h"
 #include "wire/testing.h"
 
-/* Every length around the limits of a stride, at every place, in one piece and in two. */
+/* Lengths around multiples of a stride, at all alignments, in one piece and in two. */
 static void test_libdeflate(void **state)
 {
 	static uint8_t b[5000];
@@ -22,7 +22,7 @@ static void test_libdeflate(void **state)
 				 libdeflate_crc32(0, b, sizeof(b)));
 }
 
-/* The check value of the CRC, and what it is of nothing. */
+/* The check value of the CRC, and the CRC of no bytes. */
 static void test_known(void **state)
 {
 	assert_int_equal(crc32_add(0, "123456789", 9), 0xcbf43926);
@@ -31,7 +31,7 @@ static void test_known(void **state)
 
 static ns_t clock_ns, tick_ns;
 
-/* What is timed first is quick, by this clock, or slow. */
+/* A clock by which the first measurement is fast or slow. */
 static ns_t tick(void)
 {
 	static int n;
@@ -40,7 +40,7 @@ static ns_t tick(void)
 	return clock_ns;
 }
 
-/* The same by a table. */
+/* The same results from the table. */
 static void test_table(void **state)
 {
 	tick_ns = 1;

@@ -3,7 +3,7 @@
 #include "wire/frame.h"
 #include "wire/testing.h"
 
-/* What the kernel has sent, taken apart and put together again, is the same but for id and checksums. */
+/* The kernel's packets, parsed and built again, are equal except for id and checksums. */
 static void test_kernel_packets(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(vectors); i++) {
@@ -23,7 +23,7 @@ static void test_kernel_packets(void **state)
 		assert_int_equal(f.sport, g.sport);
 		assert_memory_equal(f.packet, g.packet, f.len);
 		if (v->ip_len == 40) {
-			/* No id here, and so the same ICRC. */
+			/* IPv6 has no id, so the ICRC is equal. */
 			assert_memory_equal(in + 12, out + 12, 2 + 40 + 6);
 			assert_memory_equal(in + ETH_LEN + 48, out + ETH_LEN + 48, v->len - 48);
 		}
@@ -53,7 +53,7 @@ static void test_damage(void **state)
 	assert_int_equal(frame_parse(b, len, &f), FRAME_OTHER);
 }
 
-/* The one's complement sum over everything that a checksum covers, itself included, is ffff. */
+/* The one's complement sum of all bytes that a checksum covers, with itself, is 0xffff. */
 static void test_checksums(void **state)
 {
 	struct seg_net net = { .hop_limit = 64, .traffic_class = 8 };
@@ -85,7 +85,7 @@ static void test_checksums(void **state)
 	}
 }
 
-/* Ports of connections in the kernel's captures: by the QP numbers of both ends, by the sender's. */
+/* Source ports from captures of kernel rxe: by both QP numbers, by the sender's alone. */
 static void test_sport(void **state)
 {
 	assert_int_equal(frame_sport(0, 1, 0), 55410);

@@ -41,7 +41,7 @@ static void test_bth(void **state)
 	assert_true(g.opcode == h.opcode && g.se && g.migreq && g.pad == 3 && !g.tver &&
 		    g.pkey == h.pkey && g.fecn && g.becn && g.dqpn == h.dqpn && g.ackreq &&
 		    g.psn == h.psn);
-	/* Reserved bits are not looked at; too large numbers do not spill into neighbours. */
+	/* Reserved bits are ignored; too large values do not change adjacent fields. */
 	b[4] = 0x3f;
 	b[8] = 0x7f;
 	b[1] = 0x05;
@@ -92,11 +92,11 @@ static void test_ext(void **state)
 	ieth_put(b, 0x01020304);
 	assert_memory_equal(b, "\1\2\3\4", IETH_LEN);
 	assert_int_equal(ieth_get(b), 0x01020304);
-	/* Reserved bits are written 0 and not looked at. */
+	/* Reserved bits are written as 0 and ignored on reading. */
 	feth_put(b, 0xffffffd2);
 	assert_memory_equal(b, "\0\0\0\x12", FETH_LEN);
 	assert_int_equal(feth_get("\xff\xff\xff\xe1"), 0x21);
-	/* Immediate data is bytes, not a number. */
+	/* Immediate data is not byte-swapped. */
 	imm_put(b, imm_get("\4\3\2\1"));
 	assert_memory_equal(b, "\4\3\2\1", IMM_LEN);
 }

@@ -34,7 +34,7 @@ static void test_kernel_packets(void **state)
 	assert_int_equal(icrc_add(7, NULL, 0), 7);
 }
 
-/* What a router may change does not matter; every other bit does. */
+/* Fields that a router may change do not change the ICRC; all other bits do. */
 static void test_invariant(void **state)
 {
 	static const uint8_t v4[] = { 1, 8, 10, 11, 26, 27, 32 };
@@ -54,9 +54,9 @@ static void test_invariant(void **state)
 			b[k] ^= k ? 0xff : 0x0f;
 			crc = crc_of(b, v->len, v->ip_len, v->len);
 			if (k == 0 && v->ip_len == 40)
-				may = true;	/* traffic class; the version alone is left */
+				may = true;	/* traffic class; the other nibble is the version */
 			if (k == 0 && v->ip_len == 20)
-				continue;	/* another header length is another packet */
+				continue;	/* skip the header length */
 			assert_int_equal(crc == want, may);
 		}
 	}
@@ -86,7 +86,7 @@ static void test_explain_id(void **state)
 			found += icrc_explain_id(crc, (uint32_t)prng_u64(&p), tail, &id);
 		assert_in_range(found, 0, 3);
 	}
-	/* As long as packets get, an id of every bit. */
+	/* A packet of maximum length, each bit of the id. */
 	for (int bit = 0; bit < 16; bit++) {
 		static uint8_t pkt[20 + UDP_HDR_LEN + 4200] = { 0x45 };
 		uint16_t id = 0;

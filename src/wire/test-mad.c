@@ -46,7 +46,7 @@ static void test_print(void **state)
 	expect("class 0x22 method 0x44 attr 0x999 tid 0x100000002");
 	make(0x0a, 1, MAD_SET, 1);
 	expect("Vendor Set ClassPortInfo tid 0x100000002");
-	make(MAD_CLASS_PERF, 1, MAD_GET_TABLE, 0x12);	/* a method of SA alone */
+	make(MAD_CLASS_PERF, 1, MAD_GET_TABLE, 0x12);	/* GetTable exists in SA only */
 	expect("Perf method 0x12 PortCounters tid 0x100000002");
 	make(MAD_CLASS_SUBN_LID, 1, MAD_GET, 1);	/* SMPs have no ClassPortInfo */
 	expect("SMP Get attr 0x1 tid 0x100000002");
@@ -64,7 +64,7 @@ static void test_directed(void **state)
 	put_be16(mad + MAD_O_STATUS, SMP_DIRECTION);
 	mad[MAD_O_METHOD] |= MAD_RESP;
 	expect("SMP-DR GetResp NodeInfo tid 0x100000002 hop 1/2 path 0,1,17 return");
-	put_be16(mad + MAD_O_CLASS_SPECIFIC, 0xffff);	/* no path is that long */
+	put_be16(mad + MAD_O_CLASS_SPECIFIC, 0xffff);	/* hop count beyond the path's length */
 	assert_true(mad_print(mad, sizeof(mad), (char[1024]){ 0 }, 1024) > 64 * 2);
 }
 
@@ -101,13 +101,13 @@ static void test_cm(void **state)
 	expect("CM RTU tid=0x5 LOCAL_COMM_ID=0x1234");
 	make(MAD_CLASS_CM, 2, MAD_GET, MAD_ATTR_CLASS_PORT_INFO);
 	expect("CM Get ClassPortInfo tid 0x100000002");
-	make(MAD_CLASS_CM, 1, MAD_SEND, CM_ATTR_REQ);	/* an older CM */
+	make(MAD_CLASS_CM, 1, MAD_SEND, CM_ATTR_REQ);	/* old class version */
 	expect("CM Send ConnectRequest tid 0x100000002");
 	make(MAD_CLASS_CM, 2, MAD_SEND, CM_ATTR_END);
 	expect("CM Send attr 0x1b tid 0x100000002");
 }
 
-/* A datagram to QP 1 of 256 bytes says what it is; to another QP, or of another length, not. */
+/* A datagram of 256 bytes to QP 1 is printed as a MAD; other lengths or QPs are not. */
 static void test_packet(void **state)
 {
 	uint8_t packet[BTH_LEN + DETH_LEN + MAD_LEN] = { 0x64 };
@@ -140,7 +140,7 @@ static void test_short(void **state)
 	assert_string_equal(line, "MAD of 0 bytes");
 }
 
-/* Headers and RMPP by class: tables 111 and 191, and chapter 16. */
+/* Header lengths and RMPP by class: tables 111 and 191, and chapter 16. */
 static void test_classes(void **state)
 {
 	for (unsigned int c = 0; c < 256; c++) {
@@ -154,7 +154,7 @@ static void test_classes(void **state)
 	}
 }
 
-/* No name twice in a class: a table with a slip would have one. */
+/* No name occurs twice in a class, which would be a typing error in the table. */
 static void test_names(void **state)
 {
 	for (unsigned int c = 0; c < 256; c++)

@@ -7,7 +7,7 @@ static const uint8_t hdr_size[HDR_COUNT] = {
 	[HDR_AETH] = 4, [HDR_ATOMIC_ACK] = 8, [HDR_IMM] = 4,   [HDR_IETH] = 4,
 };
 
-/* Lengths and offsets once more, by a walk over the headers. */
+/* Lengths and offsets equal those computed by a walk over the headers. */
 static void test_derived(void **state)
 {
 	int count = 0;
@@ -94,13 +94,13 @@ static void test_flags(void **state)
 		end = info->flags & OPF_END;
 		assert_int_equal(middle, !start && !end);
 		assert_true(!(info->flags & OPF_REQ) != !(info->flags & OPF_RESP));
-		/* A receive is taken at the start of a SEND, or by the immediate of a WRITE. */
+		/* The start of a SEND, or the immediate of a WRITE, consumes a receive WQE. */
 		assert_int_equal(!!(info->flags & OPF_RECV),
 				 info->flags & OPF_SEND ? start :
 				 info->flags & OPF_WRITE ? opcode_has(info, HDR_IMM) : false);
 		if (opcode_has(info, HDR_IMM) || opcode_has(info, HDR_IETH))
 			assert_true(end);
-		/* The name tells the place in the message. */
+		/* The name contains the place in the message. */
 		assert_int_equal(!!strstr(info->name, "_FIRST"), start && !end);
 		assert_int_equal(!!strstr(info->name, "_MIDDLE"), middle);
 		assert_int_equal(!!strstr(info->name, "_LAST"), end && !start);
@@ -112,7 +112,7 @@ static bool of(const struct opcode_info *info, enum seg_type a, enum seg_type b)
 	return info->type == a || info->type == b;
 }
 
-/* Which header a packet has follows from what it is: each rule once, against every row. */
+/* Rules that derive the headers from the flags, checked for every row. */
 static void test_headers(void **state)
 {
 	for (int op = 0; op < 256; op++) {

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tests of packets: every opcode built and parsed again, payload with CRC, truncated
+ * and inconsistent packets, messages of many packets, invalid segments, packets of
+ * the kernel, and random bytes.
+ */
 #include <errno.h>
 #include "wire/crc.h"
 #include "wire/icrc.h"
@@ -8,7 +13,7 @@
 
 static uint8_t payload[64 * 1024];
 
-/* Buffers of exactly the wanted size, so that ASan sees every byte too far. */
+/* A copy in a buffer of exactly len bytes, so that ASan finds every access beyond it. */
 static uint8_t *exact(const void *p, size_t len)
 {
 	uint8_t *b = malloc(len ? len : 1);
@@ -43,7 +48,7 @@ static void assert_seg_equal(const struct seg *a, const struct seg *b)
 	assert_null(b->pull);
 }
 
-/* A segment that is this opcode's packet, with every field that its headers carry. */
+/* A segment of one packet with this opcode, all fields of its headers set. */
 static struct seg seg_of(uint8_t opcode, uint32_t len, struct iovec *iov)
 {
 	const struct opcode_info *op = opcode_info(opcode);
@@ -142,7 +147,7 @@ static int copy_nothing(void *dst, const void *src, size_t len)
 	return -EFAULT;
 }
 
-/* Headers and payload apart are what packet_build() writes in one, with the CRC of it. */
+/* packet_headers() and packet_payload() give the same bytes as packet_build(), and their CRC. */
 static void test_payload(void **state)
 {
 	for (uint32_t len = 0; len <= 3000; len += 199) {
@@ -175,7 +180,7 @@ static void test_payload(void **state)
 	}
 }
 
-/* Every length too short is refused, to the byte. */
+/* Every truncated length is refused. */
 static void test_truncated(void **state)
 {
 	for (int op = 0; op < 256; op++) {
@@ -199,7 +204,7 @@ static void test_truncated(void **state)
 			else if (len < opcode_info((uint8_t)op)->hdr_len)
 				assert_int_equal(d, PACKET_HDRS);
 			else if (s.len && len == n - 4)
-				/* Aligned, with a pad count: as if the message were 3 bytes. */
+				/* Aligned and longer than the pad: a shorter payload. */
 				assert_int_equal(d, PACKET_OK);
 			else
 				assert_true(d == PACKET_PAD || d == PACKET_ALIGN);
@@ -259,7 +264,7 @@ static void test_drops(void **state)
 	assert_string_equal(packet_drop_name(PACKET_NDROPS), "?");
 }
 
-/* Messages of many packets out of scattered memory: the packets join to the same bytes. */
+/* Messages of many packets from scattered memory: the payloads join to the original bytes. */
 static void test_long_messages(void **state)
 {
 	static const uint8_t types[] = { SEG_SEND, SEG_SEND_IMM, SEG_SEND_INV, SEG_WRITE,
@@ -357,7 +362,7 @@ static void test_build_errors(void **state)
 	t = s;
 	t.service = 2;
 	EXPECT(-EINVAL);
-	/* The list holds less than len says. */
+	/* The list is shorter than len. */
 	t = s;
 	t.len = 101;
 	EXPECT(-EINVAL);
@@ -371,7 +376,7 @@ static void test_build_errors(void **state)
 #undef EXPECT
 }
 
-/* What the kernel sent comes out again but for MigReq, which rxe leaves 0. */
+/* The kernel's packets, parsed and built again, are equal except for MigReq, which rxe leaves 0. */
 static void test_kernel_packets(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(vectors); i++) {
@@ -390,7 +395,7 @@ static void test_kernel_packets(void **state)
 	}
 }
 
-/* Whatever the bytes: no crash, no read beyond them, and what parses is consistent. */
+/* Random bytes: no crash, no access beyond them, and consistent segments. */
 static void test_random_bytes(void **state)
 {
 	struct prng p;

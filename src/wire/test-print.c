@@ -14,7 +14,7 @@ static void test_packets(void **state)
 
 		assert_string_equal(line, v->text);
 		assert_int_equal(n, strlen(v->text));
-		/* Cut off, but ended, in whatever room there is. */
+		/* Truncated and NUL-terminated for every buffer size. */
 		for (size_t size = 1; size < sizeof(line); size++) {
 			char *small = malloc(size);
 
@@ -68,7 +68,7 @@ static void test_segs(void **state)
 	       "RC FLUSH start end psn 7+1 qp 0x11 len 0 plt 1 sel 1 va 0x1000 rkey 0x200 dma 64");
 }
 
-/* Segments come from other processes: any bytes, never more than the room. */
+/* Segments come from other processes: random bytes must not exceed SEG_PRINT_MAX. */
 static void test_hostile(void **state)
 {
 	struct prng p;

@@ -7,7 +7,7 @@ static uint64_t all_ones(uint8_t width)
 	return ~0ull >> (64 - width);
 }
 
-/* Each field of an attribute has bits of its own, but for those that share on purpose. */
+/* Fields of an attribute do not overlap, except those that share bits on purpose. */
 static void test_fields_apart(void **state)
 {
 	static const struct {
@@ -45,7 +45,7 @@ static void test_perf_fields_apart(void **state)
 	}
 }
 
-/* Bytes as they stand in the specification's figures. */
+/* Bytes as in the specification's figures. */
 static void test_places(void **state)
 {
 	uint8_t d[PERF_DATA_LEN] = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * For test-*.c only: packets that the kernel's rxe (Linux 6.1) has sent, from
- * the IP header to the ICRC.
+ * For test-*.c only: packets sent by the kernel's rxe (Linux 6.1), from the IP header
+ * to the ICRC.
  */
 #ifndef RUSE_WIRE_TESTING_H
 #define RUSE_WIRE_TESTING_H
@@ -62,7 +62,7 @@ static const struct vector {
 	const char *name;
 	const uint8_t *data;
 	size_t len, ip_len;
-	const char *text;	/* what packet_print() says */
+	const char *text;	/* expected result of packet_print() */
 } vectors[] = {
 #define VECTOR(v, iplen, text) { #v, v, sizeof(v), iplen, text }
 	VECTOR(write_only_imm, 20,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A line of text that is put together piece by piece; what does not fit is cut off. */
+/* A line of text built piece by piece, truncated to the buffer. */
 #ifndef RUSE_WIRE_TEXT_H
 #define RUSE_WIRE_TEXT_H
 
@@ -9,8 +9,8 @@
 
 struct text {
 	char *buf;
-	size_t size;	/* with the final NUL */
-	size_t len;	/* without it */
+	size_t size;	/* of buf, including the final NUL */
+	size_t len;	/* of the text, without the NUL */
 };
 
 static inline void text_init(struct text *t, char *buf, size_t size)
