@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The only memory orders in the tree (tools/layers greps for others). Every
- * shared word of ruse, in rings, cards and pages, is read and written through these.
+ * The only file with memory orders (tools/layers searches for others). All words shared
+ * between threads or processes, in rings, cards and pages, are accessed by these macros.
  */
 #ifndef RUSE_QUEUE_BARRIER_H
 #define RUSE_QUEUE_BARRIER_H
@@ -10,16 +10,16 @@
 #define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 #define smp_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
-/* A store that no later load may pass: publish, then look at the other side's flag. */
+/* A store followed by a full barrier: publish, then read the other side's flag. */
 #define smp_store_mb(p, v) ((void)__atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST))
 #define smp_mb() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
 #define atomic_xchg(p, v) __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
 #define atomic_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
-/* What is left. */
+/* Returns the new value. */
 #define atomic_dec(p, v) __atomic_sub_fetch((p), (v), __ATOMIC_SEQ_CST)
-/* True when *p was old and is now v. Acquire on success. */
+/* True if *p was old and is now v. Acquire and release on success. */
 #define atomic_cmpxchg(p, old, v)                                              \
 	({                                                                     \
 		__typeof__(*(p)) _old = (old);                                 \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The slow path of a card's lock: waiting for whoever places data, or for news of his death. */
+/* Slow path of a card's lock: waits until the holder releases it or is found dead. */
 #include <errno.h>
 #include <time.h>
 #include "base/sys.h"
@@ -18,7 +18,7 @@ void card_set_breaker(card_breaker fn, void *arg)
 
 RARE void card_lock_slow(struct qp_card *c, uint32_t proc)
 {
-	/* The holder may need this very processor: after some spinning, sleep. */
+	/* The holder may need this CPU: sleep after each SPINS attempts. */
 	const struct timespec ts = { .tv_nsec = 20 * NS_US };
 	uint32_t holder;
 

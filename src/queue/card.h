@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Cards: what a process shows to its peers on the same host, so that a
- * requester can execute RDMA WRITE and READ itself (design 2.4, item 16).
+ * Cards: state of keys and QPs that a process shares with its peers on the same host,
+ * so that a requester can execute RDMA WRITE and READ itself (direct placement).
  *
- * Key cards are written by their owner only, under seq, and mapped read-only
- * by peers. QP cards are mapped writable: the lock word is taken by whoever
- * acts as responder, the owner or a requester.
+ * Key cards are written by their owner only, with a sequence count, and mapped
+ * read-only by peers. QP cards are mapped writable by both; a process that acts as
+ * responder, owner or requester, holds the card's lock.
  */
 #ifndef RUSE_QUEUE_CARD_H
 #define RUSE_QUEUE_CARD_H
@@ -15,27 +15,27 @@
 
 /* One MR (or memory window) key; 64 bytes. */
 struct key_card {
-	uint32_t seq;		/* odd = being changed */
-	uint32_t key;		/* full key, index << 8 | byte; 0 = free */
+	uint32_t seq;		/* odd: being changed */
+	uint32_t key;		/* full key, index << 8 | byte; 0: free */
 	uint32_t pd;		/* id of the PD, never 0 */
 	uint32_t access;	/* enum ib_uverbs_access_flags, KEY_LOCAL */
-	uint64_t start;		/* address, in the owner's space, of byte iova */
+	uint64_t start;		/* address of iova in the owner's address space */
 	uint64_t iova;
 	uint64_t length;
-	uint32_t qpn;		/* type 2 memory window: the QP it is bound to (IBA 10.6.7.2.2); 0 = any QP of the PD */
+	uint32_t qpn;		/* QP of a type 2 window (IBA 10.6.7.2.2); 0: any QP of the PD */
 	uint32_t pad0;
 	uint64_t pad[2];
 };
 
-/* Serves as lkey: of an MR, not of a memory window. Asked for with every local access. */
+/* The key may be used as an lkey: of an MR, not of a memory window. Required by local accesses. */
 #define KEY_LOCAL 0x80000000u
 
-/* Result of a key check, in the order the checks are made (IBA 9.7.5.2.4). */
+/* Result of a key check, in the order of the checks (IBA 9.7.5.2.4). */
 enum mr_status { MR_OK, MR_BAD_KEY, MR_BAD_PD, MR_BAD_ACCESS, MR_BAD_RANGE };
 
 /*
- * May QP qpn of this PD touch [va, va + len) through key with all of these
- * access bits (0 = local read)? On MR_OK *addr is the address in the owner's space.
+ * Checks whether QP qpn of this PD may access [va, va + len) by key with all of these
+ * access bits (0: local read). On MR_OK *addr is the address in the owner's space.
  */
 static inline enum mr_status key_card_check(const struct key_card *c, uint32_t pd,
 					    uint32_t qpn, uint32_t key, uint64_t va, uint64_t len,
@@ -53,7 +53,7 @@ static inline enum mr_status key_card_check(const struct key_card *c, uint32_t p
 	return MR_OK;
 }
 
-/* For peers: a consistent copy of a card; false when the owner is changing it right now. */
+/* For peers: makes a consistent copy of a card; false: the owner is changing it. */
 static inline bool key_card_read(const struct key_card *c, struct key_card *copy)
 {
 	uint32_t seq = smp_load_acquire(&c->seq);
@@ -72,13 +72,13 @@ static inline bool key_card_read(const struct key_card *c, struct key_card *copy
 }
 
 /*
- * The responder's part of a QP that a requester may take over; 64 bytes.
- * lock: 0 free, else the number of the process (ipc_hello_reply.proc) that
- * holds it. All other fields are read and written under it, by the owner too.
+ * The responder state of a QP that direct placement needs; 64 bytes. lock: 0, or the
+ * number of the process that holds it (ipc_hello_reply.proc; the owner: CARD_OWNER).
+ * The lock protects all other fields, also for the owner.
  */
 struct qp_card {
 	uint32_t lock;
-	uint32_t qpn;		/* 0 = no QP here */
+	uint32_t qpn;		/* 0: card not in use */
 	uint32_t state;		/* enum qp_state */
 	uint32_t epsn;		/* expected PSN */
 	uint32_t msn;		/* messages completed, 24 bits */
@@ -86,8 +86,8 @@ struct qp_card {
 	uint32_t access;	/* qp_access_flags */
 	uint32_t dest_qpn;
 	uint32_t path_mtu;	/* bytes */
-	uint32_t busy;		/* responder is inside a message or owes READ responses: no direct placement */
-	uint32_t failed;	/* AETH NAK syndrome that a requester left: the owner must enter ERR */
+	uint32_t busy;		/* inside a message, or answers are queued: no direct placement */
+	uint32_t failed;	/* AETH NAK syndrome set by a requester: the owner must enter ERR */
 	uint32_t pad[5];
 };
 
@@ -100,9 +100,9 @@ static inline bool card_trylock(struct qp_card *c, uint32_t proc)
 }
 
 /*
- * Called while card_lock() waits long: frees the lock if its holder is dead.
- * Set by link/, which knows who lives; without it a requester that dies in
- * the middle would stop the owner for ever.
+ * Called when card_lock() waits long: releases the lock if its holder is dead. Set by
+ * link/, which knows the live processes. Without it a requester that dies with the lock
+ * would block the owner for ever.
  */
 typedef void (*card_breaker)(struct qp_card *c, uint32_t holder, void *arg);
 void card_set_breaker(card_breaker fn, void *arg);

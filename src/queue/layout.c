@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The layout of rings and work requests is a contract with every provider ever
- * compiled. The numbers stand here a second time, measured from rdma-core's
- * librxe, so that a changed kernel header is a compile error and no riddle.
+ * The layout of rings and work requests is an ABI shared with all compiled providers.
+ * These offsets and sizes, taken from rdma-core's librxe, turn an incompatible kernel
+ * header into a compile error.
  */
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_rxe.h>

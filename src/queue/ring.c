@@ -2,7 +2,7 @@
 #include <unistd.h>
 #include "queue/ring.h"
 
-/* The provider refuses a completion queue whose slots are smaller than a cache line. */
+/* librxe refuses a completion queue with slots smaller than a cache line. */
 #define RING_MIN_ELEM 64u
 
 uint32_t ring_layout(struct ring *r, uint32_t min_entries, uint32_t elem_size)

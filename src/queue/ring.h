@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The rings that the rxe provider maps (struct rxe_queue_buf of
- * <rdma/rdma_user_rxe.h>): one producer, one consumer, indices kept masked in
- * [0, mask], empty when equal, so that slots-1 entries are usable.
+ * <rdma/rdma_user_rxe.h>): one producer, one consumer. Indices are in [0, mask] and
+ * equal when the ring is empty, so that slots - 1 entries are usable.
  *
- * The memory belongs to the program: it may scribble over all of it at any
- * time. So log2_elem_size and index_mask are published there but never read
- * back, the other side's index is masked before use, and our own index is kept
- * privately and only published.
+ * The program may write to the memory at any time. Therefore log2_elem_size and
+ * index_mask are published there but not read back, the program's index is masked
+ * before use, and this side's index is kept privately and only published.
  */
 #ifndef RUSE_QUEUE_RING_H
 #define RUSE_QUEUE_RING_H
@@ -20,21 +19,22 @@ struct ring {
 	struct rxe_queue_buf *buf;
 	uint32_t mask;		/* slots - 1 */
 	uint32_t log2_elem;
-	uint32_t index;		/* ours: consumer of SQ, RQ, SRQ; producer of CQ */
-	uint32_t buf_size;	/* bytes, page aligned: what mminfo tells */
-	uint64_t offset;	/* in the uverbs memfd: what mminfo tells */
+	uint32_t index;		/* this side's: consumer of SQ, RQ, SRQ; producer of CQ */
+	uint32_t buf_size;	/* bytes, page aligned; mminfo.size */
+	uint64_t offset;	/* in the uverbs memfd; mminfo.offset */
 };
 
 /*
- * Bytes (page aligned) of a ring with at least min_entries usable entries of elem_size bytes;
- * sets the geometry. Slots are a power of two of at least 64 bytes, their number a power of two
- * above min_entries, as rxe has them. 0: more than the 32 bits of mminfo.size can tell.
+ * Sets the geometry of a ring with at least min_entries usable entries of elem_size bytes, and
+ * returns its size in bytes (page aligned). As in kernel rxe, slot size is a power of two, at
+ * least 64, and the number of slots a power of two above min_entries. 0: does not fit the 32 bits
+ * of mminfo.size.
  */
 uint32_t ring_layout(struct ring *r, uint32_t min_entries, uint32_t elem_size);
-/* Takes zeroed memory of buf_size bytes and publishes the geometry in it. */
+/* Uses zeroed memory of buf_size bytes, owned by the caller, and publishes the geometry in it. */
 void ring_init(struct ring *r, void *mem);
 
-/* Entries a ring can hold: what query_qp and create_cq report. */
+/* Number of entries a ring can hold, as reported by query_qp and create_cq. */
 static inline uint32_t ring_capacity(const struct ring *r)
 {
 	return r->mask;
@@ -56,13 +56,13 @@ static inline bool ring_empty(const struct ring *r)
 	return ring_producer(r) == r->index;
 }
 
-/* Entries between our index and the producer's. */
+/* Number of entries that the producer has added and this side has not consumed. */
 static inline uint32_t ring_count(const struct ring *r)
 {
 	return (ring_producer(r) - r->index) & r->mask;
 }
 
-/* Gives the head slot back to the producer. */
+/* Returns the head slot to the producer. */
 static inline void ring_consume(struct ring *r)
 {
 	r->index = (r->index + 1) & r->mask;
@@ -82,7 +82,7 @@ static inline void ring_produce(struct ring *r)
 	smp_store_release(&r->buf->producer_index, r->index);
 }
 
-/* True when the program has nothing left to poll. */
+/* True if the program has consumed all entries. */
 static inline bool ring_drained(const struct ring *r)
 {
 	return (smp_load_acquire(&r->buf->consumer_index) & r->mask) == r->index;

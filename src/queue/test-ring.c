@@ -65,14 +65,14 @@ static void test_published(void **state)
 	assert_ptr_equal(ring_slot(&r, 3), (char *)r.buf + 384 + 3 * 128);
 	assert_ptr_equal(ring_slot(&r, 19), ring_slot(&r, 3));
 	assert_true(ring_empty(&r));
-	/* What the program writes there changes nothing for us. */
+	/* Changes by the program have no effect. */
 	r.buf->log2_elem_size = 31;
 	r.buf->index_mask = UINT32_MAX;
 	assert_ptr_equal(ring_slot(&r, 19), (char *)r.buf + 384 + 3 * 128);
 	free(r.buf);
 }
 
-/* We produce, a program as in librxe consumes: full one short of the slots. */
+/* This side produces, a program consumes as librxe does: full at slots - 1 entries. */
 static void test_producer(void **state)
 {
 	struct ring r = make(3, 64);
@@ -98,7 +98,7 @@ static void test_producer(void **state)
 	free(r.buf);
 }
 
-/* The other way around, against a model. */
+/* The program produces, this side consumes, compared with a model. */
 static void test_consumer_model(void **state)
 {
 	struct ring r = make(50, 64);
@@ -131,9 +131,8 @@ static void test_consumer_model(void **state)
 }
 
 /*
- * A program that scribbles over its indices gets nonsense, but nobody leaves
- * the ring: every slot lies inside, counts stay below the number of slots and
- * a consumer comes to an end.
+ * Arbitrary indices written by a program must not lead outside the ring: every slot is
+ * inside, counts stay below the number of slots, and a consumer terminates.
  */
 static void test_hostile(void **state)
 {
@@ -159,7 +158,7 @@ static void test_hostile(void **state)
 			assert_true(slot + 64 <= (char *)r.buf + r.buf_size);
 			r.buf->consumer_index = ~v;
 			ring_consume(&r);
-			/* Our own index comes from our own copy. */
+			/* The published index comes from the private copy. */
 			assert_true(r.buf->consumer_index <= r.mask);
 			assert_true(n-- > 0);
 		}

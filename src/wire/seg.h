@@ -55,7 +55,7 @@ struct seg;
 /* Network addresses of a datagram, for the GRH that the receiver gets. 40 bytes. */
 struct seg_net {
 	uint8_t sgid[16], dgid[16];	/* both IPv4-mapped, or both IPv6 */
-	/* sl and path_bits (of the LID it came to), as slid below: InfiniBand, where no UDP/IP carries them. */
+	/* InfiniBand only, as slid below. path_bits: of the LID that received the datagram. */
 	uint32_t flow_label : 20, sl : 4, path_bits : 7, pad : 1;
 	uint8_t traffic_class, hop_limit;	/* hop_limit 0: no GRH, InfiniBand's choice */
 	uint16_t slid;			/* 0: RoCE */
