@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* CPUs that this process may run on, 1 at least. */
+/* Number of CPUs in this thread's affinity mask; at least 1. */
 uint32_t cpus_usable(void);
 
 #endif

@@ -22,7 +22,7 @@ void idtable_fini(struct idtable *t)
 	t->size = t->hint = t->next = 0;
 }
 
-/* Makes room for this id, which is below the limit. */
+/* Grows the table to include this id, which is below the limit. */
 static int idtable_grow(struct idtable *t, uint32_t id)
 {
 	uint64_t want = max(t->size, IDTABLE_MIN_SLOTS);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Table from small integers to pointers: object handles and queue-pair
- * indices. Lookup is two loads. The caller locks.
+ * Table from small integers to pointers, for object handles and QP indices. A lookup
+ * is two loads. The caller serialises all calls.
  */
 #ifndef RUSE_BASE_IDTABLE_H
 #define RUSE_BASE_IDTABLE_H
@@ -9,26 +9,26 @@
 #include "base/util.h"
 
 struct idtable {
-	void **slot;	/* NULL = free */
-	uint32_t size;	/* slots allocated */
-	uint32_t limit;	/* ids stay below; set at init */
-	uint32_t count;	/* slots in use */
-	uint32_t hint;	/* no id below is free (lowest-free search starts here) */
-	uint32_t next;	/* where the cyclic search goes on */
+	void **slot;	/* NULL: free */
+	uint32_t size;	/* number of slots allocated */
+	uint32_t limit;	/* all ids are below this */
+	uint32_t count;	/* number of slots in use */
+	uint32_t hint;	/* no id below this is free: start of the search for the lowest one */
+	uint32_t next;	/* start of the cyclic search */
 };
 
 void idtable_init(struct idtable *t, uint32_t limit);
-/* Frees the slots. The table must be empty: a leaked object is a bug (BUG_ON). */
+/* Frees the table, which must be empty (BUG_ON). */
 void idtable_fini(struct idtable *t);
 /* Stores ptr (not NULL) at the lowest free id. Returns the id, -ENOMEM, or -ENOSPC at the limit. */
 int64_t idtable_alloc(struct idtable *t, void *ptr);
-/* The same from the id after the last one given, wrapping around to min. Ids stay in [min, limit). */
+/* The same, with ids in [min, limit), starting after the last id allocated by this function. */
 int64_t idtable_alloc_cyclic(struct idtable *t, uint32_t min, void *ptr);
-/* Puts ptr at this id, which must be free: 0, -EBUSY, -ENOMEM, -ENOSPC beyond the limit. */
+/* Stores ptr at this id. 0; -EBUSY: in use; -ENOMEM; -ENOSPC: not below the limit. */
 int idtable_insert(struct idtable *t, uint32_t id, void *ptr);
-/* Frees the id and returns what was there (NULL: nothing). */
+/* Frees the id and returns its pointer; NULL if the id was free. */
 void *idtable_remove(struct idtable *t, uint32_t id);
-/* Lowest id >= *id in use; sets *id. NULL at the end. */
+/* Finds the lowest id >= *id in use and sets *id. NULL: none. */
 void *idtable_next(const struct idtable *t, uint32_t *id);
 
 static inline void *idtable_find(const struct idtable *t, uint32_t id)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Doubly linked list with the kernel's names; the head is a list_head of its own. */
+/* Doubly linked circular list, with the names of the kernel's list.h. */
 #ifndef RUSE_BASE_LIST_H
 #define RUSE_BASE_LIST_H
 
@@ -35,7 +35,7 @@ static inline void list_add_tail(struct list_head *n, struct list_head *h)
 	list_add_between(n, h->prev, h);
 }
 
-/* Leaves the entry initialised, so that deleting twice is harmless. */
+/* Initialises the removed entry, so that deleting it twice is harmless. */
 static inline void list_del(struct list_head *e)
 {
 	e->prev->next = e->next;

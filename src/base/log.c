@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A message is one line and one raw write: no stdio, whose locks and buffers
- * are the program's, and nothing torn when several processes share a terminal.
- * errno is left as it was; "%m" prints it.
+ * A message is one line, written by one raw system call: stdio belongs to the program,
+ * and lines of several processes on a terminal must not mix. errno is preserved; "%m"
+ * prints it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ void log_msg(enum log_level lvl, const char *fmt, ...)
 	if (n > 0)
 		len = min(len + (size_t)n, sizeof(line) - 2);
 	line[len++] = '\n';
-	/* Nobody can be told that a message could not be written. */
+	/* A failure to write cannot be reported. */
 	(void)sys_write(log_fd, line, len);
 	errno = saved;
 }

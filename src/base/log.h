@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages to people, and the end of impossible states.
+ * Log messages, and the handling of impossible states.
  *
- * The error rule of the project: 0 or a negative errno is an answer to the
- * program and goes up unchanged; a protocol outcome is its own enum; an
- * impossible state ends in BUG_ON: abort in rused and in tests; in a program's
- * process the handler set by preload/ fails the device (DEVICE_FATAL) and
- * returns, and the caller must then be able to go on harmlessly.
+ * The error rule of the project: 0 or a negative errno is an answer to the program and
+ * is passed up unchanged. A protocol outcome is an enum of its own. An impossible state
+ * is a BUG_ON, which aborts in rused and in tests. In a program's process the handler
+ * set by preload/ fails the device (DEVICE_FATAL) and returns; the caller must then
+ * continue without harm.
  */
 #ifndef RUSE_BASE_LOG_H
 #define RUSE_BASE_LOG_H
@@ -15,7 +15,7 @@
 
 enum log_level { LOG_LVL_ERR, LOG_LVL_WARN, LOG_LVL_INFO, LOG_LVL_DEBUG };
 
-/* Level from $RUSE_LOG (err, warn, info, debug; default warn); where: stderr, or the fd given. */
+/* Sets prefix and descriptor of messages, and the level from $RUSE_LOG (default warn). */
 void log_init(const char *ident, int fd);
 void log_set_level(enum log_level lvl);
 void log_msg(enum log_level lvl, const char *fmt, ...) __printf(2, 3);
@@ -26,7 +26,7 @@ void log_msg(enum log_level lvl, const char *fmt, ...) __printf(2, 3);
 #define log_debug(...) log_msg(LOG_LVL_DEBUG, __VA_ARGS__)
 
 typedef void (*bug_fn)(const char *what, const char *file, int line);
-/* NULL = abort(). Returns the former handler. */
+/* fn NULL: abort(). Returns the former handler. */
 bug_fn bug_set_handler(bug_fn fn);
 void bug_report(const char *what, const char *file, int line);
 

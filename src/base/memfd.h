@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory that processes share. A mapping of a file that its owner can shrink is a
- * SIGBUS in waiting: what is given to others is sealed, and nothing is mapped that is not.
+ * Memory shared between processes. If a mapped file shrinks, access to the mapping raises
+ * SIGBUS. Therefore each memfd is sealed against shrinking, and only sealed ones are mapped.
  */
 #ifndef RUSE_BASE_MEMFD_H
 #define RUSE_BASE_MEMFD_H
@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A memfd of this many bytes, all zero, whose size stays: descriptor, close-on-exec, or -errno. */
+/* Creates a zeroed memfd of fixed size in bytes. Returns the close-on-exec descriptor or -errno. */
 int memfd_sealed(const char *name, size_t size);
-/* Is fd a memfd, sealed against shrinking, of at least this size? 0 or -EPROTO. */
+/* 0 if fd is a memfd of at least this size, sealed against shrinking; else -EPROTO. */
 int memfd_check(int fd, size_t size);
-/* What passes memfd_check(), shared. NULL on failure. */
+/* Maps fd shared, if it passes memfd_check(). NULL: failure. */
 void *memfd_map(int fd, size_t size, bool write);
-/* A new one, mapped and writable; *fd is the caller's to close. NULL: *fd is the -errno. */
+/* Creates and maps a memfd, writable. The caller closes *fd. NULL: failure, *fd is -errno. */
 void *memfd_new(const char *name, size_t size, int *fd);
-/* NULL is fine. */
+/* p may be NULL. */
 void memfd_unmap(const void *p, size_t size);
 
 #endif

@@ -6,13 +6,13 @@
 #include "base/sys.h"
 
 #define UNIT 32u
-#define FINE 1024u		/* up to here multiples of UNIT, then powers of two */
+#define FINE 1024u		/* sizes up to this: multiples of UNIT; above: powers of two */
 #define MAX_SHIFT 15
 #define CLASSES (FINE / UNIT + MAX_SHIFT - 10)
 #define CHUNK ((size_t)1 << 16)
 #define PAGE 4096
 
-/* CLASSES or more: too large for one. */
+/* Size class; CLASSES or more: a large block, mapped by itself. */
 static uint32_t class_of(size_t size)
 {
 	if (size <= FINE)
@@ -31,7 +31,7 @@ size_t pool_size(size_t size)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
-/* So that a block used after it was freed, or never freed, is seen. */
+/* Sanitizers find use after free and leaks in memory of malloc() only. */
 void *pool_alloc(size_t size)
 {
 	return aligned_alloc(64, ALIGN_UP(size, (size_t)64));
@@ -48,7 +48,7 @@ struct block {
 	struct block *next;
 };
 
-/* By size: those that were freed, and the rest of the chunk that new ones are cut from. */
+/* Per size class: free blocks, and the unused rest of the current chunk. */
 static struct pool_class {
 	struct block *free;
 	uint8_t *at, *end;

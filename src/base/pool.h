@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory for state that grows while data moves. malloc() has locks of its own,
- * and a doorbell may come from a signal handler that interrupted it; this asks
- * the kernel alone. The caller has the engine's lock: nothing in here does.
+ * Memory for state that grows on the data path. malloc() is not usable there: a doorbell
+ * may come from a signal handler that has interrupted malloc() with its lock held. The
+ * pool gets memory by mmap() only. It has no lock: the caller holds the engine lock.
  *
- * Blocks have no headers and are aligned to 64 bytes where their size is, else
- * to 32. What is freed is used again and not given back, but for large ones.
+ * Blocks have no headers. They are aligned to 64 bytes if their size is a multiple of 64,
+ * else to 32. Freed blocks are kept for reuse; large ones are unmapped.
  */
 #ifndef RUSE_BASE_POOL_H
 #define RUSE_BASE_POOL_H
 
 #include "base/util.h"
 
-/* At least size (not 0) bytes, content undefined; NULL: no memory. */
+/* Allocates size (not 0) bytes of undefined content; NULL: no memory. */
 void *pool_alloc(size_t size);
 /* The same, zeroed. */
 void *pool_zalloc(size_t size);
-/* With the size it was asked for. NULL is nothing. */
+/* size: as passed to pool_alloc(). p may be NULL. */
 void pool_free(void *p, size_t size);
-/* What a block of size bytes takes. */
+/* Bytes that a block of this size occupies. */
 size_t pool_size(size_t size);
 
 #endif

@@ -30,7 +30,7 @@ uint32_t rand_u32(void)
 	return v;
 }
 
-/* splitmix64: spreads the seed, so that neighbouring seeds give unrelated runs. */
+/* splitmix64, so that similar seeds give unrelated sequences. */
 void prng_seed(struct prng *p, uint64_t seed)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(p->s); i++) {

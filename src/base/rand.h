@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Random numbers. rand_bytes() is the kernel's getrandom: keys and starting
- * PSNs that a stranger must not guess. struct prng is fast and seeded: tests
- * and fault injection, where a run must be repeatable from its seed.
+ * Random numbers. rand_bytes() and rand_u32() use getrandom(), for keys and starting PSNs
+ * that must not be guessed. struct prng is fast and seeded, for tests and fault injection,
+ * which must be repeatable from a seed.
  */
 #ifndef RUSE_BASE_RAND_H
 #define RUSE_BASE_RAND_H

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Raw system calls that answer 0 or more, or -errno.
+ * Raw system calls, which return 0 or more, or -errno.
  *
- * Everything that is linked into libruse.so makes its I/O through these: the
- * libc names are what the preload itself interposes, they are cancellation
- * points (a pending pthread_cancel would leave the engine's lock held for
- * ever), and they are the program's to wrap. They change errno; preload/
- * preserves the program's.
+ * All code in libruse.so uses these for I/O. The libc functions are not usable: the
+ * preload interposes them, the program may wrap them too, and they are cancellation
+ * points (a pending pthread_cancel() would leave the engine lock held for ever). These
+ * calls change errno; preload/ preserves the program's.
  */
 #ifndef RUSE_BASE_SYS_H
 #define RUSE_BASE_SYS_H

@@ -45,7 +45,7 @@ static void test_cyclic(void **state)
 	idtable_remove(&t, 7);
 	idtable_remove(&t, 3);
 	assert_int_equal(idtable_alloc_cyclic(&t, 2, tag(3)), 3);
-	/* A freed id is not given again before the others have had their turn. */
+	/* A freed id is not reused before the search wraps around. */
 	idtable_remove(&t, 3);
 	assert_int_equal(idtable_alloc_cyclic(&t, 2, tag(7)), 7);
 	assert_int_equal(idtable_alloc_cyclic(&t, 2, tag(3)), 3);

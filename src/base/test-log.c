@@ -79,7 +79,7 @@ static void test_errno(void **state)
 	log_err("%m");
 	assert_int_equal(errno, ENOENT);
 	expect("ruse: error: No such file or directory\n");
-	/* A descriptor that cannot be written harms nobody. */
+	/* A bad descriptor has no effect, and errno is preserved. */
 	log_init("ruse", -1);
 	log_err("lost");
 	assert_int_equal(errno, ENOENT);

@@ -39,7 +39,7 @@ static void sealed(void **state)
 	assert_in_range(-fd, 1, 133);
 }
 
-/* A file that can shrink, and what is no memfd at all. */
+/* memfd_check() refuses a memfd that can shrink, and other files. */
 static void refused(void **state)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);

@@ -17,7 +17,7 @@ static void test_sizes(void **state)
 	assert_int_equal(pool_size(1 << 20), 1 << 20);
 }
 
-/* Blocks of all sizes at once: aligned, apart from each other, and theirs alone until freed. */
+/* Blocks of random sizes are aligned, do not overlap, and keep their content until freed. */
 static void test_random(void **state)
 {
 	static struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "base/testing.h"
 
-/* The first numbers of xoshiro256** from the state 1, 2, 3, 4, as its authors' program prints them. */
+/* The first numbers of xoshiro256** from the state 1, 2, 3, 4, by its authors' program. */
 static void test_vector(void **state)
 {
 	static const uint64_t want[] = {
@@ -14,7 +14,7 @@ static void test_vector(void **state)
 		assert_true(prng_u64(&p) == want[i]);
 }
 
-/* splitmix64 from seed 1234567. */
+/* The first numbers of splitmix64 from seed 1234567. */
 static void test_seed_vector(void **state)
 {
 	static const uint64_t want[] = {
@@ -45,7 +45,7 @@ static void test_repeatable(void **state)
 	assert_int_equal(same, 0);
 }
 
-/* 16 boxes, fixed seed: each within 10 % of its share. */
+/* Numbers below 16, fixed seed: each occurs within 10 % of the expected count. */
 static void test_below(void **state)
 {
 	uint32_t box[16] = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For test-*.c only: cmocka with what it wants included first, and seeds. */
+/* For test-*.c only: cmocka with the headers it needs before it, and seeds. */
 #ifndef RUSE_BASE_TESTING_H
 #define RUSE_BASE_TESTING_H
 
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include "base/rand.h"
 
-/* Seeds p from $RUSE_SEED, or at random, and prints the seed. */
+/* Seeds p from $RUSE_SEED, or with a random number, and prints the seed. */
 static inline void test_seed(struct prng *p)
 {
 	const char *s = getenv("RUSE_SEED");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Binary heap; every timer knows its place, so that moving and cancelling are O(log n). */
+/* Binary heap. Each timer stores its index, so that moving and cancelling are O(log n). */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/timer.h"
@@ -11,7 +11,6 @@ void timer_heap_init(struct timer_heap *h)
 	*h = (struct timer_heap){ 0 };
 }
 
-/* Timers still armed are disarmed. */
 void timer_heap_fini(struct timer_heap *h)
 {
 	for (uint32_t i = 0; i < h->count; i++)
@@ -26,7 +25,7 @@ static void timer_place(struct timer_heap *h, uint32_t i, struct timer *t)
 	t->pos = i + 1;
 }
 
-/* Puts t at i or where the heap order wants it; i is a hole. */
+/* Places t in the hole i, moved up or down to keep the heap order. */
 static void timer_sift(struct timer_heap *h, uint32_t i, struct timer *t)
 {
 	while (i && h->heap[(i - 1) / 2]->when > t->when) {
@@ -90,7 +89,7 @@ int timer_run(struct timer_heap *h, ns_t now)
 	uint32_t budget = h->count;
 	int n = 0;
 
-	/* A timer that arms itself again for the past must not keep us here for ever. */
+	/* Limits the calls if timers rearm themselves for the past. */
 	while (budget-- && timer_next(h) <= now && h->count) {
 		struct timer *t = h->heap[0];
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Small helpers that every room uses; the kernel's names where it has them. */
+/* Small helpers for all rooms, with the kernel's names where they exist. */
 #ifndef RUSE_BASE_UTIL_H
 #define RUSE_BASE_UTIL_H
 
@@ -21,14 +21,15 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 /*
- * On the way of every message: such functions lie together. Few pages of code are few misses, and
- * much fewer where the processor is emulated, since what leaves a page there is looked up.
+ * A function on the path of every message. HOT functions are placed together, so that the path
+ * touches few pages. On an emulated processor this matters more: a jump to another page is looked
+ * up each time.
  */
 #define HOT __attribute__((hot))
 /*
- * A HOT function that has in it all that it calls, but for what says otherwise: a call and its
- * return are two more such look-ups, and so is a jump to its next page. What is rare says
- * otherwise, and lies elsewhere; so does what is called from many places.
+ * A HOT function with all its callees inlined, aligned to a page, to save these look-ups for calls
+ * and returns. Exceptions: APART for functions called from many places, RARE for rare ones, which
+ * are also placed elsewhere.
  */
 #define FLAT __attribute__((hot, flatten, aligned(4096)))
 #define APART __attribute__((noinline))
@@ -36,20 +37,23 @@
 
 #define __printf(a, b) __attribute__((format(printf, a, b)))
 
-/* Nanoseconds of CLOCK_MONOTONIC; an argument everywhere, read only by engine/ and daemon/. */
+/* Nanoseconds of CLOCK_MONOTONIC. Only engine/ and daemon/ read the clock; others get `now`. */
 typedef int64_t ns_t;
 #define NS_NEVER INT64_MAX
 #define NS_US 1000LL
 #define NS_MS 1000000LL
 #define NS_S 1000000000LL
 
-/* What something takes, after it has taken so long this time: the quick ones count, others were interrupted. */
+/*
+ * Updates the estimate of a duration by a measurement. A shorter one replaces it; a longer one,
+ * possibly interrupted, raises it by at most 1/16. known 0: no estimate yet.
+ */
 static inline ns_t ns_learn(ns_t known, ns_t took)
 {
 	return !known || took < known ? took : known + min(took - known, known) / 16;
 }
 
-/* Smallest power of two that is not below v; v from 1 to 2^31. */
+/* Smallest power of two that is at least v; v at most 2^31. */
 static inline uint32_t roundup_pow2(uint32_t v)
 {
 	return v <= 1 ? 1 : 1u << (32 - __builtin_clz(v - 1));
