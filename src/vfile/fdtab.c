@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The table is a directory of leaves; a leaf is mapped when its first
- * descriptor comes and stays. vfiles live in chunks that stay as well, so that
- * taking a reference through a stale pointer is safe: a free vfile has none
- * and is not revived, and one that became another file is noticed when the
- * slot is read again. mmap, not malloc: this runs under the engine's lock and
+ * The table is a directory of leaves. A leaf is mapped with its first descriptor and never
+ * unmapped. vfiles are in chunks that are never unmapped either, so that taking a
+ * reference through a stale pointer is safe: a free vfile has no references and gets
+ * none, and a vfile reused for another file is noticed when the slot is read again.
+ * Memory comes from mmap(), not malloc(), since this code runs under the engine lock and
  * in signal handlers.
  */
 #include <errno.h>
@@ -25,7 +25,7 @@ _Static_assert(sizeof(struct chunk) <= CHUNK_BYTES, "a chunk is a page");
 struct vfile **fdtab_dir[FDTAB_DIR];
 static struct chunk *chunks;
 
-/* errno is the caller's: a hook preserves the program's. */
+/* May change errno: the interposed functions preserve the program's. */
 static void *map(size_t size)
 {
 	long p = sys_call(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
@@ -105,7 +105,7 @@ void vfile_put(struct vfile *vf)
 				return;
 			continue;
 		}
-		/* release() gets a copy: from 0 on the memory may be claimed for another file. */
+		/* release() gets a copy: once refs is 0 the memory may be reused for another file. */
 		last.kind = vf->kind;
 		last.ops = vf->ops;
 		last.file = vf->file;
@@ -156,7 +156,7 @@ int fdtab_share(int newfd, struct vfile *vf, struct vfile **old)
 	int ret;
 
 	*old = NULL;
-	/* Closed meanwhile by another thread: the program raced with itself, the dup stays plain. */
+	/* Another thread has closed the file meanwhile: a race in the program. */
 	if (!get_unless_free(vf))
 		return -EBADF;
 	ret = fdtab_install(newfd, vf, old);
@@ -172,7 +172,7 @@ struct vfile *fdtab_remove(int fd)
 
 void fdtab_own(int fd, bool own)
 {
-	/* One file for all of them; the first reference is never dropped. */
+	/* One file for all these descriptors; its first reference is never dropped. */
 	static struct vfile file = { .refs = 1, .kind = VFILE_OWN };
 	struct vfile *vf = fdtab_lookup(fd), *old;
 

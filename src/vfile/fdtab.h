@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a descriptor to what it is: two loads for a descriptor that is ours,
- * one for any other in a program that has none. No locks: the table may be
- * looked at and changed from any thread and from signal handlers.
+ * Table from descriptors to virtual files (struct vfile). A lookup is two loads, or one
+ * in a program that has no RDMA descriptors. It has no locks: all threads and signal
+ * handlers may read and change the table.
  *
- * Whoever closes a descriptor takes it out of the table first and closes it
- * then; whoever makes one closes in the other order. So a number that the
- * kernel hands out is not in the table, unless it was closed behind our back.
+ * To close a descriptor, remove it from the table first, then close it. To open one, open
+ * it first, then install it. So a number newly returned by the kernel is not in the table,
+ * unless the descriptor was closed without libruse.so noticing.
  */
 #ifndef RUSE_VFILE_FDTAB_H
 #define RUSE_VFILE_FDTAB_H
@@ -21,7 +21,7 @@
 
 extern struct vfile **fdtab_dir[FDTAB_DIR];
 
-/* NULL: none of ours, negative and huge numbers included. The caller holds no reference. */
+/* The file of a descriptor, without a reference; NULL: not in the table. fd may be any number. */
 static inline struct vfile *fdtab_lookup(int fd)
 {
 	struct vfile **leaf;
@@ -34,28 +34,28 @@ static inline struct vfile *fdtab_lookup(int fd)
 	return smp_load_acquire(&leaf[(uint32_t)fd & (FDTAB_LEAF - 1)]);
 }
 
-/* A new file with one reference, the caller's. NULL: out of memory. */
+/* Creates a file with one reference, which the caller owns. NULL: no memory. */
 struct vfile *vfile_new(enum vfile_kind kind, void *file, const struct vfile_ops *ops);
-/* Looks up and takes a reference, for calls that may outlast a close() by another thread. */
+/* Looks up fd and takes a reference, for use while another thread may close fd. */
 struct vfile *vfile_get(int fd);
-/* Drops a reference; the last one releases. */
+/* Drops a reference; the last one calls ops->release(). */
 void vfile_put(struct vfile *vf);
 
 /*
- * Puts vf at fd and takes over a reference of the caller's. *old is what was
- * there, with its reference: a descriptor that was closed behind our back; NULL
- * normally. 0, -ENOMEM, -EMFILE for a number beyond the table; then nothing changed.
+ * Installs vf at fd; the table takes over the caller's reference. *old: the previous file,
+ * whose reference goes to the caller, if fd was closed unnoticed; else NULL. 0, or, with
+ * nothing changed, -ENOMEM, or -EMFILE for a number beyond the table.
  */
 int fdtab_install(int fd, struct vfile *vf, struct vfile **old);
-/* Memory for fd, so that fdtab_install() cannot fail. 0, -ENOMEM, -EMFILE. */
+/* Allocates memory so that fdtab_install() at fd cannot fail. 0, -ENOMEM, -EMFILE. */
 int fdtab_reserve(int fd);
-/* newfd is a dup of the descriptor that vf was looked up by: the same, with a new reference. */
+/* Installs vf at newfd, a dup() of its descriptor, with a new reference. Also -EBADF: released. */
 int fdtab_share(int newfd, struct vfile *vf, struct vfile **old);
-/* Takes fd out; its reference goes to the caller. NULL: not there. */
+/* Removes fd; its reference goes to the caller. NULL: not in the table. */
 struct vfile *fdtab_remove(int fd);
-/* fd is one that we need ourselves (VFILE_OWN), or no longer. Without memory for it, it is not hidden. */
+/* Marks fd as used by libruse.so itself (VFILE_OWN), or unmarks it. No effect without memory. */
 void fdtab_own(int fd, bool own);
-/* Lowest descriptor of ours that is not below fd, or -1. */
+/* Lowest descriptor in the table that is at least fd; -1: none. */
 int fdtab_next(int fd);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Every kind of descriptor that libruse.so plays the kernel for. All of them
- * are real descriptors (design 2.2, item 7), so that what is not named in the
- * table is the real kernel's business and right: poll, epoll, select, mmap,
- * fcntl flags, inheritance. What is interposed:
+ * The kinds of descriptors for which libruse.so takes the kernel's place. All of them are
+ * real descriptors, so that calls not in this table work unchanged in the real kernel:
+ * poll, epoll, select, mmap, fcntl flags, inheritance. Interposed calls:
  *
  *   kind          backed by          interposed
  *   UVERBS        memfd              write, writev, ioctl: the uverbs ABI;
@@ -17,17 +16,17 @@
  *                 other end of       character device
  *   UMAD          the same           write, writev, read, readv, ioctl: the umad
  *                                    ABI; fstat, statx: the character device
- *   ISSM          the same           all of these fail as for a device without;
- *                                    fstat, statx: the character device
+ *   ISSM          the same           all of these fail as the kernel's issm device
+ *                                    does; fstat, statx: the character device
  *   NETLINK       Unix datagram      bind, connect, getsockname, getpeername,
  *                 socket to rused    send and recv families: the addresses;
  *                                    getsockopt, setsockopt of SOL_NETLINK
- *   OWN           anything that we    close, read, write, ioctl, fcntl, dup: EBADF;
- *                 need ourselves     dup2 onto it: EBUSY; close_range, closefrom:
- *                                    left out
+ *   OWN           descriptors of     close, read, write, ioctl, fcntl, dup: EBADF;
+ *                 libruse.so itself  dup2 onto it: EBUSY; close_range, closefrom:
+ *                                    skipped
  *
- * OWN is for programs that close what they do not know ("for (fd = 3; ...)"):
- * in the kernel's RDMA there is nothing to be closed but what they opened.
+ * OWN protects against programs that close all descriptors ("for (fd = 3; ...)"). With
+ * kernel RDMA a program has only the descriptors that it has opened.
  */
 #ifndef RUSE_VFILE_KIND_H
 #define RUSE_VFILE_KIND_H
@@ -49,29 +48,29 @@ struct vfile;
 
 struct vfile_ops {
 	/*
-	 * The last descriptor was closed and nobody is inside a call on it any
-	 * more. vf is a copy, valid for the call.
+	 * Called after the last descriptor was closed and the last call on it has
+	 * returned. vf is a copy, valid during the call.
 	 */
 	void (*release)(struct vfile *vf);
 };
 
-/* What a netlink socket has that a Unix socket has not. */
+/* State of a netlink socket that a Unix socket does not have. */
 struct vfile_nl {
-	uint32_t portid;	/* 0 = not bound */
-	uint32_t groups;	/* multicast groups 1..32 joined, bit 0 = group 1 */
-	uint32_t options;	/* SOL_NETLINK flags that are set, by option number */
+	uint32_t portid;	/* 0: not bound */
+	uint32_t groups;	/* multicast groups 1 to 32 joined; bit 0: group 1 */
+	uint32_t options;	/* SOL_NETLINK flags set; bit: option number */
 };
 
 /*
- * An open file, shared by the descriptors that dup() made of it. Its memory is
- * never given back, only used again for another file: a thread that has looked
- * up a descriptor while another closes it reads a vfile, if not the right one.
+ * An open file, shared by its descriptors (dup()). Its memory is never freed, only reused
+ * for another file: a thread that looks up a descriptor while another thread closes it
+ * reads a valid vfile, possibly of another file.
  */
 struct vfile {
-	uint32_t refs;		/* descriptors, and calls in progress; 0 = free */
+	uint32_t refs;		/* descriptors and calls in progress; 0: free */
 	enum vfile_kind kind;
 	const struct vfile_ops *ops;
-	void *file;		/* UVERBS, EVENT, UCMA, UMAD: the engine's */
+	void *file;		/* UVERBS, EVENT, UCMA, UMAD: the engine's object */
 	uint32_t minor;		/* UVERBS, UMAD, ISSM: of the character device */
 	struct vfile_nl nl;	/* NETLINK */
 };

@@ -4,8 +4,8 @@
 #include "vfile/paths.h"
 
 /*
- * Removes empty and "." components and lets ".." take one back. A trailing
- * slash stays: it demands a directory. False when the result is too long.
+ * Normalises a path: removes empty and "." components, and with ".." the component before
+ * it. Keeps a trailing slash, which requires a directory. False: the result is too long.
  */
 static bool normalise(const char *path, char *out, size_t size)
 {
@@ -34,7 +34,7 @@ static bool normalise(const char *path, char *out, size_t size)
 	return true;
 }
 
-/* What follows prefix in path, or NULL. */
+/* The rest of path after prefix; NULL: path does not start with prefix. */
 static const char *after(const char *path, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -42,7 +42,7 @@ static const char *after(const char *path, const char *prefix)
 	return strncmp(path, prefix, n) ? NULL : path + n;
 }
 
-/* A decimal number without leading zeros that ends the component; *end is behind it. */
+/* Reads a decimal number without leading zeros up to the end of the component; sets *end there. */
 static bool number(const char *p, uint32_t *v, const char **end)
 {
 	uint32_t n = 0;
@@ -62,7 +62,7 @@ static bool ends(const char *p)
 	return !*p || *p == '/';
 }
 
-/* Nothing but prefix and a number. */
+/* True if path is prefix and a number. */
 static bool device_number(const char *path, const char *prefix, uint32_t *n)
 {
 	const char *p = after(path, prefix), *end;
@@ -79,7 +79,7 @@ static enum path_kind find_dev(const char *path, struct path_ref *ref)
 	if (p && !strcmp(p, "/rdma_cm"))
 		return PATH_UCMA;
 	if (p && ends(p)) {
-		/* "uverbs0/" is no device: in the tree it gives ENOTDIR, as it should. */
+		/* "uverbs0/" is not a device: in the tree it gives ENOTDIR, as in the kernel. */
 		if (device_number(p, "/uverbs", &n)) {
 			ref->minor = UVERBS_BASE_MINOR + n;
 			return PATH_UVERBS;
@@ -124,7 +124,7 @@ static enum path_kind find_plain(const char *path, struct path_ref *ref)
 	return path[1] == 'd' ? find_dev(path, ref) : find_sys(path);
 }
 
-/* Are there components that normalise() would take out? */
+/* True if normalise() would not change the path. */
 static bool plain(const char *path)
 {
 	return !strstr(path, "//") && !strstr(path, "/./") && !strstr(path, "/..");
@@ -137,7 +137,7 @@ enum path_kind paths_find(const char *path, struct path_ref *ref)
 	ref->kind = PATH_NOT_OURS;
 	if (!paths_maybe(path))
 		return ref->kind;
-	/* Most paths that come here are the machine's /sys and /dev, and plain. */
+	/* Fast path: most paths here are the machine's /sys and /dev. */
 	if (path[1] == 's' && !after(path, "/sys/"))
 		return ref->kind;
 	if (path[1] == 'd' && !after(path, "/dev/"))
@@ -154,8 +154,8 @@ enum path_kind paths_find(const char *path, struct path_ref *ref)
 		return ref->kind;
 	ref->kind = find_plain(ref->tail, ref);
 	/*
-	 * Symbolic links make ".." below our directory mean something else
-	 * (device/..), so that part is left to the kernel.
+	 * Below the redirected directories ".." may follow a symbolic link (device/..),
+	 * so keep the path as it is and let the kernel resolve it.
 	 */
 	if (ref->kind == PATH_TREE && len < sizeof(ref->tail) &&
 	    (after(path, "/sys/class/infiniband") || after(path, "/sys/devices/virtual/infiniband")))

@@ -137,7 +137,7 @@ static void more_files_than_a_chunk_holds(void **state)
 	assert_int_equal(released, 300);
 }
 
-/* Threads that open, use and close one number: every file is released once and only once. */
+/* Threads that open, use and close the same number: every file is released exactly once. */
 #define ROUNDS 20000
 
 static void *open_close(void *arg)

@@ -31,14 +31,14 @@ static void ours(void **state)
 		{ "/dev/infiniband/uverbs00", "/run/r/dev/infiniband/uverbs00" },
 		{ "/dev/infiniband/uverbs0/", "/run/r/dev/infiniband/uverbs0/" },
 		{ "/dev/infiniband/uverbs0x", "/run/r/dev/infiniband/uverbs0x" },
-		/* Lexically. */
+		/* Lexical normalisation. */
 		{ "//sys/class/infiniband", "/run/r/sys/class/infiniband" },
 		{ "/sys//class/./infiniband//rxe_0", "/run/r/sys/class/infiniband/rxe_0" },
 		{ "/./sys/class/infiniband", "/run/r/sys/class/infiniband" },
 		{ "/../sys/class/infiniband/", "/run/r/sys/class/infiniband/" },
 		{ "/sys/class/net/../infiniband/rxe_0", "/run/r/sys/class/infiniband/rxe_0" },
 		{ "/dev/shm/../infiniband", "/run/r/dev/infiniband" },
-		/* Below our directory ".." follows the kernel's links. */
+		/* Below a redirected directory ".." is left to the kernel. */
 		{ "/sys/class/infiniband/rxe_0/device/../x",
 		  "/run/r/sys/class/infiniband/rxe_0/device/../x" },
 		{ "/sys/class/infiniband/../infiniband_verbs/uverbs0",
