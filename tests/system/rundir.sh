@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The run directory without $RUSE_DIR: users of two user namespaces do not meet in one, and a
-# directory in /tmp that another user has made first locks nobody out. In a /tmp of its own.
+# directory in /tmp that another user has made first does not keep the user out. In a /tmp of its own.
 [ "$(id -u)" = 0 ] || { echo "SKIP: two users need root"; exit 77; }
 if [ -z "${OWN_TMP:-}" ]; then
 	OWN_TMP=1 exec unshare -nmpf --mount-proc --kill-child bash "$0" "$@"
