@@ -391,8 +391,8 @@ static void bad_create(struct peer *p)
 		die("1000 SGEs: %s", strerror(errno));
 	if (ibv_create_cq(p->v.ctx, 0, NULL, NULL, 0) || errno != EINVAL)
 		die("CQ of 0: %s", strerror(errno));
-	if (ibv_create_cq(p->v.ctx, 1 << 20, NULL, NULL, 0) || errno != EINVAL)
-		die("CQ of 2^20: %s", strerror(errno));
+	if (ibv_create_cq(p->v.ctx, 1 << 22, NULL, NULL, 0) || errno != EINVAL)
+		die("CQ of 2^22: %s", strerror(errno));
 	if (ibv_create_cq(p->v.ctx, 8, NULL, NULL, 100000) || errno != EINVAL)
 		die("comp_vector 100000: %s", strerror(errno));
 	munmap((char *)hole + 4096, 4096);
