@@ -2,29 +2,28 @@
 /*
  * The completer (IBA 9.7.6): from response segments to completions.
  *
- * A response for PSN p says that every SEND and WRITE before p has arrived. It
- * says the opposite of a READ or atomic before p that is still unanswered:
- * responses come in order, so that one's was lost ("implied NAK"), and the
- * requester goes back to it. Whatever is older than una is a duplicate and
- * ignored, but a READ response that begins before una and ends behind it is
- * cut to its new part: it may answer a READ that was sent again.
+ * A response for PSN p acknowledges all SENDs and WRITEs before p. Responses are sent in
+ * order, so if a READ or atomic before p is still unanswered, its response was lost: an
+ * implied NAK, and the requester goes back to it. Responses older than una are duplicates
+ * and are ignored, except that a READ response from before una to beyond it, which may
+ * answer a repeated READ, is cut to its new part.
  */
 #include <rdma/ib_user_verbs.h>
 #include "xport/window.h"
 #include "xport/xport_internal.h"
 
-/* What becomes of the requester after a response. */
+/* What the requester does after a response. */
 enum comp_verdict {
-	COMP_OK,	/* go on sending */
+	COMP_OK,	/* continue sending */
 	COMP_RETRY,	/* go back to una */
 	COMP_RNR,	/* wait, then go back to una */
 	COMP_FAIL	/* the oldest WQE fails */
 };
 
 /*
- * Completes w, which must be the oldest, and gives its slot back. A full CQ is
- * the end of the QP (IBA 11.6.3.2), but not while callers go through its WQEs:
- * they call comp_overrun() when they are through.
+ * Completes w, which must be the oldest WQE, and releases its slot. A full CQ fails the QP
+ * (IBA 11.6.3.2), but not here, since callers iterate over WQEs: req_run() and unrel_run()
+ * call comp_overrun() afterwards.
  */
 HOT void comp_success(struct qp *qp, struct req_wqe *w)
 {
@@ -34,7 +33,7 @@ HOT void comp_success(struct qp *qp, struct req_wqe *w)
 		qp->req.rd_out--;
 	if (w->type <= SEG_SEND_INV && !(w->flags & WQE_LOCAL))
 		qp->dev->counter[CNT_RDMA_SENDS]++;
-	/* The slot first: who sees the completion may post into it. */
+	/* Release the slot first: the program may post into it once it sees the completion. */
 	ring_consume(&qp->sq);
 	if (!(w->flags & WQE_SIGNALED) && !qp->sq_sig_all)
 		return;
@@ -58,7 +57,7 @@ APART void comp_overrun(struct qp *qp, ns_t now)
 	xp_error(qp, now);
 }
 
-/* Completes BIND_MW and LOCAL_INV that are done and that nothing unacknowledged is in front of any more. */
+/* Completes executed BIND_MWs and LOCAL_INVs that are the oldest WQEs. */
 APART void comp_local(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
@@ -72,7 +71,7 @@ APART void comp_local(struct qp *qp)
 	}
 }
 
-/* Completes what lies before psn, an outstanding PSN. Returns the WQE that holds psn, NULL: implied NAK. */
+/* Completes the WQEs before psn, an outstanding PSN. Returns psn's WQE; NULL: implied NAK. */
 static struct req_wqe *comp_before(struct qp *qp, uint32_t psn)
 {
 	struct qp_req *r = &qp->req;
@@ -91,7 +90,7 @@ static struct req_wqe *comp_before(struct qp *qp, uint32_t psn)
 	}
 }
 
-/* una moves behind psn, which w holds; w completes when that was its last. */
+/* Sets una behind psn, a PSN of w; completes w if it was the last one. */
 static void comp_through(struct qp *qp, struct req_wqe *w, uint32_t psn)
 {
 	qp->req.una = psn_add(psn, 1);
@@ -117,13 +116,13 @@ static RARE enum comp_verdict comp_nak(struct qp *qp, uint8_t syndrome, enum wc_
 	}
 }
 
-/* ACK, RNR NAK, NAK for psn, which w holds. */
+/* Handles an ACK, RNR NAK or NAK for psn, a PSN of w. */
 static enum comp_verdict comp_ack(struct qp *qp, struct req_wqe *w, uint32_t psn,
 				  uint8_t syndrome, enum wc_status *status)
 {
 	switch (syndrome & AETH_TYPE_MASK) {
 	case AETH_ACK:
-		/* A READ is answered by its data alone. */
+		/* Only its response answers a READ: an ACK is an implied NAK. */
 		if (wqe_is_rd(w))
 			return COMP_RETRY;
 		comp_through(qp, w, psn);
@@ -139,7 +138,7 @@ static enum comp_verdict comp_ack(struct qp *qp, struct req_wqe *w, uint32_t psn
 			qp->req.una = psn;
 		return comp_nak(qp, syndrome, status);
 	}
-	/* Reserved: as if it had not come. */
+	/* Reserved syndromes are ignored. */
 	return COMP_OK;
 }
 
@@ -154,7 +153,7 @@ static APART enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w, cons
 	return COMP_OK;
 }
 
-/* READ response whose packet skip has PSN psn, which w holds. */
+/* Handles a READ response; its packet number `skip` has PSN psn, a PSN of w. */
 static APART enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, const struct seg *seg,
 					 uint32_t psn, uint32_t skip, enum wc_status *status)
 {
@@ -216,7 +215,7 @@ static APART enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w, con
 
 static RARE void comp_retry(struct qp *qp, ns_t now)
 {
-	/* One NAK, one step back: its echoes must not use up the attempts. */
+	/* Go back once per loss: further NAKs for it must not use up the attempts. */
 	if (qp->req.retrying || qp->req.rnr_until)
 		return;
 	if (!xp_timer_retry(qp, now)) {

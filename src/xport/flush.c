@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a QP fails. The order is fixed (IBA 10.3.1.6, 10.8.3.2; kernel
- * rxe_qp_error()): the WQE that failed completes first, with its own status
- * and even if unsignaled; the QP is in ERR; every later send WQE completes
- * with WR_FLUSH_ERR in ring order; then the receive WQEs do, one that a
- * message had begun to fill first. Before a WQE completes that way, the link
- * gives back what it still refers to of the program's memory.
+ * Failure of a QP. The order is fixed (IBA 10.3.1.6, 10.8.3.2; kernel rxe_qp_error()): the
+ * QP enters ERR; the failed WQE completes with its own status, even if unsignaled; all
+ * later send WQEs complete with WR_FLUSH_ERR in ring order; then the receive WQEs, first
+ * the one held by a message in progress. Before any of them completes, the link's
+ * references to the program's memory are revoked.
  */
 #include <rdma/ib_user_verbs.h>
 #include "queue/barrier.h"
 #include "xport/xport_internal.h"
 
-/* A completion that says no more than that, and why. Raises the event of solicited-only CQs too. */
+/* Adds an error completion. It also notifies CQs armed for solicited events only. */
 void xp_error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status status)
 {
 	struct ib_uverbs_wc *wc = cq_reserve(cq);
@@ -24,7 +23,7 @@ void xp_error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status s
 	cq_publish(cq, true);
 }
 
-/* ERR: nothing more is sent or taken in but a NAK that still waits for room. */
+/* Enters ERR: requester and responder stop; only a NAK that waits for room is still sent. */
 APART void xp_enter_err(struct qp *qp, bool card_locked)
 {
 	struct qp_req *r = &qp->req;
@@ -49,7 +48,7 @@ APART void xp_enter_err(struct qp *qp, bool card_locked)
 	qp->resp.msg = RESP_MSG_NONE;
 }
 
-/* Flushes what is in the send queue now; posts from here on wait for the next doorbell. */
+/* Flushes the send queue. WQEs posted later wait for the next doorbell. */
 APART void xp_flush_sq(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
@@ -68,7 +67,7 @@ APART void xp_flush_sq(struct qp *qp)
 	r->cur_pkt = 0;
 }
 
-/* Completes the receive that a message had begun to fill, if there is one. */
+/* Completes the held receive WQE, if any, with an error. */
 void xp_fail_recv(struct qp *qp, enum wc_status status)
 {
 	if (!qp->resp.have_wqe)
@@ -78,9 +77,8 @@ void xp_fail_recv(struct qp *qp, enum wc_status status)
 }
 
 /*
- * The QP has entered ERR, or more was posted to it there: flushes the receives
- * that are posted now. What lies in an SRQ is not this QP's; that it will take
- * none of it any more is an event (IBA 11.6.3.1).
+ * Flushes the posted receives of a QP in ERR. WQEs in an SRQ do not belong to the QP; the
+ * event LAST_WQE_REACHED says that the QP will take no more of them (IBA 11.6.3.1).
  */
 APART void xp_flush_rq(struct qp *qp)
 {
@@ -101,7 +99,7 @@ APART void xp_flush_rq(struct qp *qp)
 	}
 }
 
-/* The oldest send WQE fails, and the QP with it. */
+/* Fails the oldest send WQE with this status, and the QP. */
 APART void xp_fail_head(struct qp *qp, enum wc_status status)
 {
 	struct qp_req *r = &qp->req;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From scatter/gather lists to lists of addresses, and payload into them.
+ * Addresses of scatter/gather lists, and copies of payload to them.
  *
- * A list entry is checked when bytes of it are touched and not before: an
- * entry that the message does not reach may be bad (kernel: copy_data()). The
- * list may lie in a ring that the program can write at any time, so each field
- * is read once and the sum is taken here, whatever it was before.
+ * A list entry is checked only when its bytes are accessed: an entry that the message does
+ * not reach may be invalid (kernel: copy_data()). The program may write to a list in a ring
+ * at any time, so each field is read once per call, and lengths are added up again.
  */
 #include "queue/barrier.h"
 #include "xport/xport_internal.h"
 
 /*
- * Addresses of bytes [off, off + len) of the list, whose keys are of pd (a
- * receive WQE's: the SRQ's), for access 0 (read) or LOCAL_WRITE. iov has SEG_MAX_IOV entries. Returns the number used, -EFAULT
- * where a key does not permit it (local protection error), -EINVAL where the
- * list is too short.
+ * Gets the addresses of bytes [off, off + len) of a list. pd: of the keys (for an SRQ's WQE
+ * the SRQ's). access: 0 (read) or LOCAL_WRITE. iov has SEG_MAX_IOV entries. Returns the
+ * number used; -EFAULT: a key does not permit the access (local protection error);
+ * -EINVAL: the list is too short.
  */
 int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *sge, uint32_t num,
 	       uint64_t off, uint64_t len, uint32_t access, struct iovec *iov)
@@ -45,7 +44,7 @@ int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *s
 	return n;
 }
 
-/* Can the first len bytes from off of the segment's payload be read? Asked after a copy has failed. */
+/* After a failed copy: true if payload bytes [off, off + len) of the segment are readable. */
 static RARE bool payload_readable(const struct seg *seg, uint64_t off, uint64_t len)
 {
 	char bounce[4096];
@@ -63,8 +62,8 @@ static RARE bool payload_readable(const struct seg *seg, uint64_t off, uint64_t 
 }
 
 /*
- * Copies len bytes from byte off of the segment's payload to dst. 0; -EFAULT:
- * dst is bad; -EIO: the sender's side is, and the segment counts as lost.
+ * Copies len bytes from offset off of the segment's payload to dst. 0; -EFAULT: dst is
+ * bad; -EIO: the sender's memory is bad, and the segment counts as lost.
  */
 FLAT APART int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst,
 			uint64_t len)

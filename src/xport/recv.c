@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Receive work requests, from the QP's own queue or from a shared one, for all
- * transports.
+ * Receive WQEs of the QP's own queue or of an SRQ, for all transports.
  *
- * A WQE is taken when the message that needs it begins, read once into private
- * memory, and belongs to the QP from then on: a payload that gets lost on its
- * way leaves it where it is, for the next try. Of a shared queue a QP that
- * fails therefore flushes the one WQE it holds and no other (IBA 10.2.9.3);
- * the event LAST_WQE_REACHED says that it will take none any more.
+ * A WQE is fetched when a message needs it, and read once into private memory. The QP then
+ * holds it until it is completed: if the payload is lost, the repeated message uses the
+ * same WQE. A QP with an SRQ that fails flushes only the WQE it holds (IBA 10.2.9.3); the
+ * event LAST_WQE_REACHED says that it will take no more.
  */
 #include <rdma/ib_user_verbs.h>
 #include "queue/barrier.h"

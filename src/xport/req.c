@@ -2,37 +2,36 @@
 /*
  * The requester (IBA 9.7.2, 9.7.3): from send WQEs to request segments.
  *
- * A cursor (slot cur, cur_pkt packets into it) walks over the send queue. In
- * front of it lie WQEs not yet read; behind it, from sq.index, those that wait
- * for an acknowledgement. PSNs are given when a WQE is read, so a place in the
- * stream of packets and a PSN are the same thing, and "go back" is to set the
- * cursor to the WQE that holds una, the oldest unacknowledged PSN. That is
- * right for READs too: their PSNs are those of the responses, una advances
- * with each response, and a READ that is sent again asks for what is missing.
+ * A cursor (slot cur, and cur_pkt packets in it) moves over the send queue. The WQEs from
+ * sq.index to the cursor await acknowledgement; those from the cursor to tail have been
+ * read, and sent before if the cursor went back; those from tail on are unread. PSNs are
+ * assigned when a WQE is read, so each PSN is a position in the queue. To go back means to
+ * set the cursor to una, the oldest unacknowledged PSN. This works for READs too: their
+ * PSNs are those of the responses, una advances with each response, and a repeated READ
+ * requests what is missing.
  *
  *	sq.index        cur               tail        producer
  *	   | sent, unacked |  (sent before)  |  unread    |
  *	una ............ cursor ........... nxt
  *
- * The cursor stops at: an empty ring, a full window, a link without room, an
- * RNR wait, a fence, missing READ credits, SQD, or a WQE with a status. That
- * last one waits there until it is the oldest and then fails the QP, so that
- * everything before it still completes (kernel: wqe_state_error).
+ * The cursor stops at an empty ring, a full window, a link without room, an RNR wait, a
+ * fence, missing READ credits, SQD, or a WQE with an error status. Such a WQE fails the QP
+ * when it is the oldest, so that all WQEs before it complete (kernel: wqe_state_error).
  *
- * WRITE and READ may bypass all this where the link offers direct placement
- * and nothing of the QP is in flight: they then complete on the spot.
+ * If the link offers direct placement and nothing of the QP is in flight, a WRITE or READ
+ * is executed by a copy and completes at once.
  */
 #include "xport/window.h"
 #include "xport/xport_internal.h"
 
-/* Smallest message that is placed directly although earlier completions wait to be polled. */
+/* Messages of this size or more are placed directly even in a stream; see direct_wanted(). */
 #define DIRECT_ALWAYS 4096
 
 HOT static int req_xmit(struct qp *qp, const struct seg *seg)
 {
 	int rc;
 
-	/* A QP without a path speaks to nobody: the packet is lost. */
+	/* Without a link the packet is lost. */
 	if (unlikely(!qp->link))
 		return 0;
 	rc = qp->link->ops->send(qp->link, seg);
@@ -42,7 +41,7 @@ HOT static int req_xmit(struct qp *qp, const struct seg *seg)
 	return rc;
 }
 
-/* Packets that one data segment may have. */
+/* Maximum number of packets of a data segment. */
 static uint32_t seg_limit(const struct qp *qp)
 {
 	const struct link *l = qp->link;
@@ -67,7 +66,7 @@ static void seg_head(const struct qp *qp, const struct req_wqe *w, struct seg *s
 	seg->psn = psn_add(w->first_psn, r->cur_pkt);
 }
 
-/* The cursor moves npkts on; nxt follows. Hands over to the next WQE at the end of this one. */
+/* Moves the cursor by npkts, to the next WQE at the end of this one, and nxt with it. */
 static void req_advance(struct qp *qp, const struct req_wqe *w, uint32_t npkts, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -84,7 +83,7 @@ static void req_advance(struct qp *qp, const struct req_wqe *w, uint32_t npkts, 
 	xp_timer_sent(qp, now);
 }
 
-/* SEND, WRITE and kin: the next run of packets. 0, or as link_ops.send. */
+/* Sends the next segment of a SEND or WRITE. 0, or an error as link_ops.send. */
 HOT static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -130,16 +129,16 @@ HOT static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
 }
 
 /*
- * How many packets of a READ to ask for now; 0: none before more have come. On
- * a wire the answer must not be more than our window: a READ of much asks part
- * by part, each when the one before has come. After a loss what is missing of a
- * part is asked for in pieces.
+ * Number of packets of a READ to request next; 0: wait for responses. On a wire the
+ * response must not exceed the window, so a long READ is requested in parts, each after
+ * the response to the one before. After a loss the missing rest of a part is requested in
+ * pieces of win_piece().
  *
- * A responder need not answer a repeated request that goes beyond the one that
- * it has seen (IBA 9.7.5.1.3; kernel rxe drops it), and which of them it has
- * seen we do not know. So one that is repeated ends where one that was sent
- * ended, or before: where the last one for this WQE did, and where that has been
- * answered, where its part did. A piece is not cut again.
+ * A responder may drop a repeated request that extends beyond the original one (IBA
+ * 9.7.5.1.3; kernel rxe does), and it is unknown which requests it has received. So a
+ * repeated request ends where an earlier request ended, or before: at the end of the last
+ * request of this WQE (w->asked), or, if that has been answered, at the end of its part.
+ * A piece is not divided again.
  */
 static uint32_t read_ask(const struct qp *qp, const struct req_wqe *w)
 {
@@ -161,7 +160,7 @@ static uint32_t read_ask(const struct qp *qp, const struct req_wqe *w)
 	return r->slow_start ? min(part, win_piece(qp)) : part;
 }
 
-/* READ (what of it is missing), atomics, ATOMIC WRITE, FLUSH: one packet. */
+/* Sends a READ request (for what is missing), atomic, ATOMIC WRITE or FLUSH: one packet. */
 static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -176,7 +175,7 @@ static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 	seg.flags = SEG_F_START | SEG_F_END | SEG_F_ACKREQ;
 	seg.npkts = n;
 	seg.rkey = w->rkey;
-	/* Asked for again, its answers count for the window as any packets: a loss costs one window. */
+	/* Repeated READs are limited by the window too, so that a loss costs one window. */
 	if (unlikely(psn_off(seg.psn, r->una) >= r->window))
 		return -EAGAIN;
 	if (w->type == SEG_READ_REQ) {
@@ -207,7 +206,7 @@ static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 	return 0;
 }
 
-/* May this WQE send its first packet? Takes its READ credit. */
+/* True if this WQE may send its first packet; takes its READ credit. */
 static bool req_may_start(struct qp *qp, struct req_wqe *w)
 {
 	struct qp_req *r = &qp->req;
@@ -226,9 +225,9 @@ static bool req_may_start(struct qp *qp, struct req_wqe *w)
 }
 
 /*
- * Would direct placement serve this WQE? Nothing may be in flight. A stream of
- * small messages is better off in segments: it is one when the program posts
- * again without having looked for the completion of the last one.
+ * True if direct placement is possible for this WQE and faster. Nothing may be in flight.
+ * A stream of small messages is faster in segments. It is taken for a stream if the
+ * program posts again without having polled since the last message.
  */
 static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
 {
@@ -245,8 +244,8 @@ static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
 }
 
 /*
- * The packets that a wire would have carried, at both ends of it: the
- * responder hears nothing of them. in: those of the answer.
+ * Counts the packets of a wire at both ends, since the responder takes no part in direct
+ * placement. in: number of packets of the answer.
  */
 static void direct_count(struct qp *qp, const struct req_wqe *w, uint32_t in)
 {
@@ -258,7 +257,7 @@ static void direct_count(struct qp *qp, const struct req_wqe *w, uint32_t in)
 	qp->peer_counter[CNT_SENT_PKTS] += in;
 }
 
-/* True when the WQE is dealt with: done, or it has a status now. */
+/* Tries direct placement. True: the WQE is complete, or has an error status. */
 static APART bool req_direct(struct qp *qp, struct req_wqe *w)
 {
 	struct qp_req *r = &qp->req;
@@ -309,10 +308,9 @@ static APART bool req_direct(struct qp *qp, struct req_wqe *w)
 }
 
 /*
- * BIND_MW and LOCAL_INV are executed when the cursor comes to them, after
- * READs and atomics where they are fenced, and at once otherwise: what is sent
- * behind them finds them done (IBA 10.8.3.3). Once: a step back passes them by.
- * False: not yet.
+ * Executes BIND_MW or LOCAL_INV when the cursor reaches it (with a fence, after all READs
+ * and atomics), so that it is done before later WQEs are sent (IBA 10.8.3.3). It is not
+ * executed again when the cursor has gone back. False: it must wait.
  */
 static __attribute__((noinline)) bool req_local(struct qp *qp, struct req_wqe *w)
 {
@@ -332,7 +330,7 @@ static __attribute__((noinline)) bool req_local(struct qp *qp, struct req_wqe *w
 	return true;
 }
 
-/* SQ_DRAINED, once, when nothing that was started is left (IBA 10.3.1.5). */
+/* In SQD: raises SQ_DRAINED once, when all started WQEs are complete (IBA 10.3.1.5). */
 void req_check_drained(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
@@ -345,7 +343,7 @@ void req_check_drained(struct qp *qp)
 	event_raise(&qp->async, EV_SQ_DRAINED);
 }
 
-/* Back to the oldest unacknowledged packet. */
+/* Moves the cursor back to the oldest unacknowledged packet. */
 APART void req_go_back(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
@@ -354,13 +352,13 @@ APART void req_go_back(struct qp *qp)
 	r->cur_pkt = r->cur == r->tail ? 0 : psn_off(r->una, req_wqe(qp, r->cur)->first_psn);
 }
 
-/* Is a READ or an atomic the oldest that is not acknowledged? */
+/* True if the oldest unacknowledged WQE is a READ, atomic, ATOMIC WRITE or FLUSH. */
 bool req_head_is_rd(const struct qp *qp)
 {
 	return qp->sq.index != qp->req.tail && wqe_is_rd(req_wqe(qp, qp->sq.index));
 }
 
-/* The oldest packet of a SEND or WRITE alone, with AckReq; the cursor stays. */
+/* Repeats only the oldest packet, of a SEND or WRITE, with AckReq. Keeps the cursor. */
 void req_probe(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -377,7 +375,7 @@ void req_probe(struct qp *qp, ns_t now)
 	r->cur_pkt = cur_pkt;
 }
 
-/* una has advanced from there. If by the repeated packet alone, nothing behind it had arrived. */
+/* una has advanced after a probe. If by one packet, all later ones were lost: go back. */
 APART void req_probed(struct qp *qp, uint32_t una)
 {
 	qp->req.probing = false;
@@ -387,7 +385,7 @@ APART void req_probed(struct qp *qp, uint32_t una)
 	req_go_back(qp);
 }
 
-/* una and sq.index have advanced: after a step back the cursor may lie behind them now. */
+/* una and sq.index have advanced: moves the cursor up if it is now behind them. */
 HOT void req_acked(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
@@ -405,7 +403,7 @@ HOT void req_acked(struct qp *qp)
 	}
 }
 
-/* Sends what may be sent. */
+/* Sends as much as possible. */
 FLAT APART void req_run(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The responder (IBA 9.7.4, 9.7.5): a chain of checks that every request
- * segment goes through, one function each, then execution and the answer.
+ * The responder (IBA 9.7.4, 9.7.5). Each request segment passes a chain of checks, one
+ * function each, then it is executed and answered.
  *
- * A segment may hold packets seen before, when the requester went back and cut
- * differently: that prefix is trimmed, in whole packets, and the rest is a
- * request like any other. The expected PSN and the MSN live in the QP's card
- * and are touched under its lock only: a peer of this host may execute a WRITE
- * or READ itself between two segments (design 2.4, item 16).
+ * A segment may begin with packets received before, if the requester went back and divided
+ * the message differently. These packets are removed, and the rest is handled as a new
+ * request. Expected PSN and MSN are in the QP's card, protected by the card's lock: a peer
+ * on the same host may execute a WRITE or READ itself between two segments.
  *
- * After a sequence NAK or an RNR NAK there is silence until the expected PSN
- * comes (IBA 9.7.5.2.8): one NAK for one gap.
+ * After a sequence NAK or an RNR NAK no further NAK is sent until the expected PSN arrives
+ * (IBA 9.7.5.2.8).
  *
- * Answers keep their order behind READ responses that wait for room
- * (resp_out.c); the ACK of a message is with the link before its completion is
- * with the program, which may exit on it.
+ * Answers are sent in order, behind READ responses that wait for room (resp_out.c). The
+ * ACK of a message is passed to the link before its completion is published, since the
+ * program may exit after the completion.
  */
 #include "xport/resp_internal.h"
 
@@ -52,7 +51,7 @@ static enum resp_step chk_state(struct resp_ctx *c)
 	return RESP_CHK_PSN;
 }
 
-/* What somebody wants to see (link/fault.h): an answer that the request does not deserve. */
+/* Fault injection (link/fault.h): gives the answer of a fault rule. */
 static __attribute__((noinline)) enum resp_step forced(struct resp_ctx *c)
 {
 	switch (c->seg->damage) {
@@ -121,7 +120,7 @@ bool resp_payload_fits(const struct resp_ctx *c)
 	return c->len <= full && c->len > full - mtu;
 }
 
-/* Access bits that a FLUSH needs, of QP and key (IBA A19). */
+/* Access bits that a FLUSH requires of QP and key (IBA A19). */
 static uint32_t flush_access(const struct seg *seg)
 {
 	return (seg->imm & SEG_FETH_GLOBAL ? ACCESS_FLUSH_GLOBAL : 0) |
@@ -195,7 +194,7 @@ static enum resp_step chk_length(struct resp_ctx *c)
 			if (unlikely(r->resid > DEV_MAX_MSG))
 				return resp_inv_req(c, WC_REM_INV_REQ_ERR);
 		}
-		/* The message ends where RETH said, neither before nor behind. */
+		/* The message must have exactly the length in its RETH. */
 		if (unlikely(c->flags & SEG_F_END ? c->len != r->resid : c->len >= r->resid))
 			return resp_inv_req(c, WC_REM_INV_REQ_ERR);
 	} else if (unlikely((c->seg->type == SEG_READ_REQ || c->seg->type == SEG_FLUSH) &&
@@ -205,7 +204,7 @@ static enum resp_step chk_length(struct resp_ctx *c)
 	return RESP_CHK_RKEY;
 }
 
-/* The key of a FLUSH is looked at whatever the length; for the whole region it is all that counts. */
+/* The key of a FLUSH is checked even for length 0. For a whole region only the key is checked. */
 static APART enum resp_step chk_flush_key(struct resp_ctx *c)
 {
 	const struct seg *seg = c->seg;
@@ -222,7 +221,7 @@ static APART enum resp_step chk_flush_key(struct resp_ctx *c)
 	return RESP_EXECUTE;
 }
 
-/* A message without payload names no memory; any other must fit into its key whole. */
+/* Checks that the key permits access to all of the message; not for a message without payload. */
 static enum resp_step chk_rkey(struct resp_ctx *c)
 {
 	const struct seg *seg = c->seg;
@@ -335,7 +334,7 @@ static void resp_run(struct resp_ctx *c)
 	}
 }
 
-/* A requester that placed data itself has found an error: the QP is as after sending that NAK. */
+/* Direct placement by a requester has failed: the QP fails as after sending the NAK. */
 static RARE void card_failed(struct qp *qp)
 {
 	enum xp_event event = qp->card->failed == AETH_NAK_REM_ACC ? EV_QP_ACCESS_ERR :
@@ -347,7 +346,7 @@ static RARE void card_failed(struct qp *qp)
 	xp_flush_rq(qp);
 }
 
-/* For when no segment will come: looks whether a direct placement has failed. */
+/* Checks whether a direct placement has failed, without waiting for a segment. */
 void resp_check_card(struct qp *qp)
 {
 	if (likely(!READ_ONCE(qp->card->failed)))
@@ -358,7 +357,7 @@ void resp_check_card(struct qp *qp)
 	card_unlock(qp->card);
 }
 
-/* Answers go to this link from now on, what is still owed included; NULL: nowhere. */
+/* Sets the link for answers, including those still queued; NULL: none. */
 APART void resp_set_from(struct qp *qp, struct link *from)
 {
 	struct link *old = qp->resp.from;
@@ -370,7 +369,7 @@ APART void resp_set_from(struct qp *qp, struct link *from)
 		link_put(old);
 }
 
-/* A request segment. Takes the card. */
+/* Handles a request segment. Locks the card. */
 HOT void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
 {
 	struct resp_ctx c;

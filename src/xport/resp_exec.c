@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The responder's second half: resources, execution, completion, and what has been seen before. */
+/*
+ * The responder's steps after the checks of resp.c: resources (receive WQEs, READ
+ * resources), execution, completion, and duplicates. Executed READs and atomics are kept
+ * in a replay list, so that a duplicate READ is executed again only if it matches one of
+ * them, and a duplicate atomic is answered from the list.
+ */
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
 #include "core/mw.h"
 #include "xport/resp_internal.h"
 
-/* A message that needs a receive WQE lacks one. What comes before that packet is still good. */
+/* No receive WQE. If only the last packet needs one, the packets before it are still handled. */
 static RARE enum resp_step recv_missing(struct resp_ctx *c)
 {
 	if (resp_is_send(c) || c->npkts == 1)
@@ -17,7 +22,7 @@ static RARE enum resp_step recv_missing(struct resp_ctx *c)
 	return RESP_CHK_LENGTH;
 }
 
-/* Its completion says so; without a WQE, an event. */
+/* A bad receive WQE: reported by its completion, or by an event if no WQE is held. */
 static RARE enum resp_step resp_bad_recv(struct resp_ctx *c)
 {
 	resp_rem_op(c, WC_LOC_QP_OP_ERR);
@@ -41,7 +46,7 @@ HOT enum resp_step resp_chk_resource(struct resp_ctx *c)
 			return resp_bad_recv(c);
 		}
 	} else if (!resp_is_send(c) && !resp_is_write(c)) {
-		/* More than max_dest_rd_atomic at a time: invalid request (IBA 9.7.5.2.6). */
+		/* More than max_dest_rd_atomic outstanding: invalid request (IBA 9.7.5.2.6). */
 		if (unlikely(resp_queue_new(qp) >= qp->attr.max_dest_rd_atomic))
 			return resp_inv_req(c, WC_REM_INV_REQ_ERR);
 		if (unlikely(!resp_rd_alloc(qp) || qp->resp.res_count == qp->resp.rd_size))
@@ -51,8 +56,8 @@ HOT enum resp_step resp_chk_resource(struct resp_ctx *c)
 }
 
 /*
- * The key that a SEND with invalidate names must be that of a type 2 window of
- * this QP (IBA 9.9.6.1, responder class J). Its receive WQE tells, so no event.
+ * Executes SEND with invalidate. The key must be that of a type 2 window of this QP (IBA
+ * 9.9.6.1, responder class J). An error is reported by the receive WQE, without an event.
  */
 static APART enum resp_step exec_inv(struct resp_ctx *c)
 {
@@ -97,7 +102,7 @@ static enum resp_step exec_write(struct resp_ctx *c)
 	}
 }
 
-/* READ and atomics answer with data, in order: through the queue. */
+/* READs and atomics are answered with data, in PSN order by the response queue. */
 static APART enum resp_step exec_rd(struct resp_ctx *c, struct resp_res *res, uint32_t npkts)
 {
 	struct qp *qp = c->qp;
@@ -110,7 +115,7 @@ static APART enum resp_step exec_rd(struct resp_ctx *c, struct resp_res *res, ui
 	return RESP_DONE;
 }
 
-/* Behind what was executed last; the oldest is forgotten. */
+/* Adds an entry to the replay list, in place of the oldest. */
 static void replay_push(struct qp *qp, const struct resp_replay *e)
 {
 	struct qp_resp *r = &qp->resp;
@@ -119,7 +124,7 @@ static void replay_push(struct qp *qp, const struct resp_replay *e)
 	r->replay_next = (uint8_t)((r->replay_next + 1u) & (r->rd_size - 1));
 }
 
-/* What psn belongs to: the latest, as an old one may have the same PSN from before a wrap. NULL: forgotten. */
+/* The latest replay entry of psn (older ones may be from before a PSN wrap); NULL: none. */
 static const struct resp_replay *replay_find(const struct qp *qp, uint32_t psn, bool atomic)
 {
 	const struct qp_resp *r = &qp->resp;
@@ -165,7 +170,7 @@ static APART enum resp_step exec_atomic(struct resp_ctx *c)
 	return exec_rd(c, &res, 1);
 }
 
-/* One store of 8 bytes, seen whole or not at all. */
+/* An atomic store of 8 bytes. */
 static APART enum resp_step exec_atomic_write(struct resp_ctx *c)
 {
 	struct resp_res res = { .type = SEG_READ_RESP, .psn = c->psn };
@@ -182,9 +187,9 @@ static APART enum resp_step exec_atomic_write(struct resp_ctx *c)
 }
 
 /*
- * What came before is placed, by us or by a peer that let go of the card since:
- * a barrier makes it visible to all. Nothing of a program's memory is
- * persistent to us, so no key grants that (kernel: only pmem does).
+ * Earlier requests have been placed, by this process or by a peer that held the card, so a
+ * barrier makes them globally visible. No memory is persistent here, so no key permits a
+ * persistent flush (kernel: only for pmem).
  */
 static APART enum resp_step exec_flush(struct resp_ctx *c)
 {
@@ -214,7 +219,7 @@ HOT enum resp_step resp_execute(struct resp_ctx *c)
 	return exec_rd(c, &res, seg_pkts(res.len, 1u << c->qp->req.mtu_shift));
 }
 
-/* The receive WQE's message is whole. A full completion queue is the end of the QP. */
+/* Completes the held receive WQE. A full CQ fails the QP. */
 static void recv_complete(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
@@ -227,7 +232,7 @@ static void recv_complete(struct resp_ctx *c)
 	wc->byte_len = r->off;
 	wc->wc_flags = WC_FLAG_GRH;
 	if (c->seg->type != SEG_SEND) {
-		/* imm_data and invalidated_rkey share the place. */
+		/* imm_data and invalidate_rkey are in a union. */
 		wc->wc_flags |= c->seg->type == SEG_SEND_INV ? WC_FLAG_INV : WC_FLAG_IMM;
 		wc->ex.imm_data = c->seg->imm;
 	}
@@ -236,7 +241,7 @@ static void recv_complete(struct resp_ctx *c)
 	cq_publish(qp->recv_cq, c->flags & SEG_F_SOLICITED);
 }
 
-/* Placed: PSN, MSN, then ACK, then completion. */
+/* Updates PSN and MSN, then sends the ACK, then publishes the completion. */
 HOT enum resp_step resp_complete(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
@@ -266,9 +271,9 @@ HOT enum resp_step resp_complete(struct resp_ctx *c)
 }
 
 /*
- * A READ is repeated when it is one of those executed last, or a part of one:
- * anything else is no duplicate that a requester could send (kernel rxe:
- * "class D error", dropped). What goes beyond it is answered as far as it went.
+ * A duplicate READ is executed again if it lies in one of those in the replay list. A
+ * requester cannot send any other (kernel rxe drops it as a "class D error"). If it ends
+ * beyond the original READ, it is answered up to that end.
  */
 static enum resp_step dup_read(struct resp_ctx *c)
 {
@@ -312,7 +317,7 @@ static enum resp_step dup_atomic(struct resp_ctx *c)
 	return RESP_DONE;
 }
 
-/* ATOMIC WRITE and FLUSH are not executed twice (oA19-14, oA19-15); the answer has nothing in it. */
+/* ATOMIC WRITE and FLUSH are not executed twice (oA19-14, oA19-15); the answer is empty. */
 static enum resp_step dup_empty(struct resp_ctx *c)
 {
 	struct resp_res res = {
@@ -328,10 +333,10 @@ static enum resp_step dup_empty(struct resp_ctx *c)
 }
 
 /*
- * Seen before (IBA 9.7.5.1.3). SEND and WRITE are acknowledged again, up to
- * their own last packet and no further: a later PSN could pass over a READ
- * whose response the requester still waits for. A READ is executed again, an
- * atomic is answered from memory.
+ * Handles a duplicate request (IBA 9.7.5.1.3). A SEND or WRITE is acknowledged again, by
+ * the PSN of its own last packet: a later PSN could be behind a READ whose response the
+ * requester still awaits. A READ is executed again; an atomic is answered from the replay
+ * list.
  */
 APART enum resp_step resp_duplicate(struct resp_ctx *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A request on its way through the responder's checks. */
+/* The responder's checks, and the state of a request that passes through them. */
 #ifndef RUSE_RESP_INTERNAL_H
 #define RUSE_RESP_INTERNAL_H
 
@@ -7,28 +7,28 @@
 #include "xport/xport_internal.h"
 
 /*
- * The checks in the order of IBA 9.7.4 and 9.7.5.2,
- * as the kernel's resp_states. Each is one function that returns the next.
+ * The steps, in the order of IBA 9.7.4 and 9.7.5.2, as the kernel's resp_states. Each is a
+ * function that returns the next step.
  */
 enum resp_step {
-	RESP_CHK_STATE,		/* does the QP take requests at all */
-	RESP_CHK_PSN,		/* expected, duplicate, or a gap */
-	RESP_CHK_OP_SEQ,	/* FIRST, MIDDLE, LAST follow each other */
-	RESP_CHK_OP_VALID,	/* qp_access_flags; payload fits the packet count */
-	RESP_CHK_RESOURCE,	/* a receive WQE, a READ resource */
+	RESP_CHK_STATE,		/* the QP's state allows requests */
+	RESP_CHK_PSN,		/* expected PSN, duplicate, or gap */
+	RESP_CHK_OP_SEQ,	/* FIRST, MIDDLE, LAST in sequence */
+	RESP_CHK_OP_VALID,	/* qp_access_flags; payload length fits the packet count */
+	RESP_CHK_RESOURCE,	/* receive WQE, READ resource */
 	RESP_CHK_LENGTH,	/* receive buffer, RETH length */
-	RESP_CHK_RKEY,		/* may the peer touch this memory */
-	RESP_EXECUTE,		/* place, read, operate */
-	RESP_COMPLETE,		/* expected PSN and MSN move; ACK; completion */
-	RESP_DUPLICATE,		/* seen before: answer again */
-	RESP_NAK_SEQ,		/* a gap: say so once */
-	RESP_RNR,		/* no receive WQE: say so */
-	RESP_FATAL,		/* NAK, and the QP goes to ERR */
-	RESP_DONE,		/* the segment is dealt with, or dropped */
+	RESP_CHK_RKEY,		/* the key permits the access */
+	RESP_EXECUTE,		/* copy, read, atomic operation */
+	RESP_COMPLETE,		/* advance expected PSN and MSN; ACK; completion */
+	RESP_DUPLICATE,		/* repeat the answer */
+	RESP_NAK_SEQ,		/* NAK a gap, once */
+	RESP_RNR,		/* RNR NAK: no receive WQE */
+	RESP_FATAL,		/* NAK, and the QP enters ERR */
+	RESP_DONE,		/* the segment is handled or dropped */
 	RESP_STEPS
 };
 
-/* IB_UVERBS_ACCESS_FLUSH_* of Linux 6.3 and later. */
+/* IB_UVERBS_ACCESS_FLUSH_* of the headers of Linux 6.3 and later. */
 #define ACCESS_FLUSH_GLOBAL (1u << 8)
 #define ACCESS_FLUSH_PERSISTENT (1u << 9)
 
@@ -36,15 +36,15 @@ struct resp_ctx {
 	struct qp *qp;
 	const struct seg *seg;
 	struct link *from;
-	uint32_t psn, npkts;	/* of the part not seen before */
-	uint32_t len;		/* its payload */
-	uint64_t cut;		/* payload bytes in front of it */
-	uint8_t flags;		/* SEG_F_* of it */
-	bool rnr_next;		/* the packet behind it lacks a receive WQE */
-	void *addr;		/* WRITE, atomics, ATOMIC WRITE: where */
+	uint32_t psn, npkts;	/* of the new part: packets not received before */
+	uint32_t len;		/* its payload bytes */
+	uint64_t cut;		/* payload bytes before the new part */
+	uint8_t flags;		/* SEG_F_* of the new part */
+	bool rnr_next;		/* the following packet lacks a receive WQE */
+	void *addr;		/* WRITE, atomics, ATOMIC WRITE: target address */
 	/* For RESP_FATAL. */
 	uint8_t syndrome;
-	enum wc_status status;	/* of the receive WQE, when there is one */
+	enum wc_status status;	/* of the receive WQE, if there is one */
 	enum xp_event event;
 };
 
@@ -70,13 +70,13 @@ static inline enum resp_step resp_inv_req(struct resp_ctx *c, enum wc_status sta
 static inline enum resp_step resp_rem_acc(struct resp_ctx *c)
 {
 	c->syndrome = AETH_NAK_REM_ACC;
-	/* Of a WRITE with immediate that has taken a receive WQE. */
+	/* For a WRITE with immediate that holds a receive WQE. */
 	c->status = WC_LOC_ACCESS_ERR;
 	c->event = EV_QP_ACCESS_ERR;
 	return RESP_FATAL;
 }
 
-/* Our own receive WQE is bad: its completion tells, no event. */
+/* The receive WQE is bad: reported by its completion, without an event. */
 static inline enum resp_step resp_rem_op(struct resp_ctx *c, enum wc_status status)
 {
 	c->syndrome = AETH_NAK_REM_OP;
@@ -85,7 +85,7 @@ static inline enum resp_step resp_rem_op(struct resp_ctx *c, enum wc_status stat
 	return RESP_FATAL;
 }
 
-/* Is the payload what npkts packets of our path MTU carry? Other lengths are invalid requests (IBA 9.7.4.1.6). */
+/* True if the payload length fits npkts packets of the path MTU; else invalid (IBA 9.7.4.1.6). */
 bool resp_payload_fits(const struct resp_ctx *c);
 
 /* resp_exec.c */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the responder says, in order and when the link has room.
+ * The responder's output: sends answers in order, as the link has room.
  *
- * An ACK for PSN p tells the requester that READs before p are answered, so it
- * must not overtake their responses. READ and atomic responses wait in a queue
- * in PSN order; one further answer (ACK, NAK) may wait behind them, and of two
- * such the one with the later PSN covers the other. A fatal NAK waits too, and
- * takes the QP to ERR only when it is out, since ERR sends nothing more.
+ * An ACK for PSN p implies that READs before p were answered, so it must not overtake
+ * their responses. READ and atomic responses wait in a queue in PSN order. One ACK or NAK
+ * may wait behind them; of two, the later PSN replaces the other, which it covers. A fatal
+ * NAK waits too; the QP enters ERR only after it was sent, since a QP in ERR sends nothing.
  */
 #include "base/pool.h"
 #include "queue/barrier.h"
@@ -39,7 +38,7 @@ APART bool resp_rd_alloc(struct qp *qp)
 	replay = (struct resp_replay *)(res + n);
 	for (uint32_t i = 0; i < r->res_count; i++)
 		res[i] = *res_at(r, i);
-	/* The oldest first: replay_next goes on behind the latest. */
+	/* Oldest first: replay_next continues after the latest. */
 	for (uint32_t i = 0; i < n; i++)
 		replay[i].psn = UINT32_MAX;
 	for (uint32_t i = 0; i < old; i++)
@@ -64,7 +63,7 @@ static uint32_t res_npkts(const struct qp *qp, const struct resp_res *e)
 	return e->type == SEG_READ_RESP ? seg_pkts(e->len, 1u << qp->req.mtu_shift) : 1;
 }
 
-/* Responses owed to requests that are no duplicates: what max_dest_rd_atomic bounds. */
+/* Number of queued responses to new requests, which max_dest_rd_atomic limits. */
 uint32_t resp_queue_new(const struct qp *qp)
 {
 	const struct qp_resp *r = &qp->resp;
@@ -76,8 +75,8 @@ uint32_t resp_queue_new(const struct qp *qp)
 }
 
 /*
- * The requester asks again for [psn, psn + npkts): what the queue still owes
- * of that is void. A response that begins before it is cut short.
+ * The requester has repeated a request for [psn, psn + npkts): removes queued responses of
+ * this range, and truncates a response that begins before it.
  */
 static void res_replace(struct qp *qp, uint32_t psn, uint32_t npkts)
 {
@@ -98,7 +97,7 @@ static void res_replace(struct qp *qp, uint32_t psn, uint32_t npkts)
 	r->res_count = keep;
 }
 
-/* Puts a response in its place by PSN. False: the queue is full; the request counts as lost. */
+/* Inserts a response by PSN. False: the queue is full; the request counts as lost. */
 bool resp_queue(struct qp *qp, const struct resp_res *res)
 {
 	struct qp_resp *r = &qp->resp;
@@ -137,7 +136,7 @@ static int send_counted(struct qp *qp, struct link *l, const struct seg *seg)
 	return rc;
 }
 
-/* The next run of a READ response. 0: e has moved on or is done (len 0, *done); else as link_ops.send. */
+/* Sends the next segment of a READ response. 0: e has advanced, *done: to its end; or -errno. */
 static int send_read(struct qp *qp, struct link *l, struct resp_res *e, bool *done)
 {
 	uint32_t shift = qp->req.mtu_shift, total = res_npkts(qp, e);
@@ -157,7 +156,7 @@ static int send_read(struct qp *qp, struct link *l, struct resp_res *e, bool *do
 		seg.flags &= (uint8_t)~SEG_F_START;
 	if (n < total)
 		seg.flags &= (uint8_t)~SEG_F_END;
-	/* Again for every segment: the key may have gone meanwhile. */
+	/* Checked for every segment: the key may have been invalidated meanwhile. */
 	if (seg.len && mr_check(qp->dev, qp->pd->id, qp->qpn, e->rkey, e->va, seg.len,
 				IB_UVERBS_ACCESS_REMOTE_READ, &addr) != MR_OK)
 		return -EFAULT;
@@ -195,7 +194,7 @@ HOT static int send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_t syn
 	return send_counted(qp, l, &seg);
 }
 
-/* The QP fails as the responder that it is. The card is locked. */
+/* Fails the QP because of a responder error. The card is locked. */
 static RARE void fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
 {
 	xp_enter_err(qp, true);
@@ -206,7 +205,7 @@ static RARE void fail_now(struct qp *qp, enum wc_status status, enum xp_event ev
 	xp_flush_rq(qp);
 }
 
-/* Responses in the queue. False: the link is full. */
+/* Sends the queued responses. False: the link is full. */
 static APART bool output_res(struct qp *qp, struct link *l)
 {
 	struct qp_resp *r = &qp->resp;
@@ -222,7 +221,7 @@ static APART bool output_res(struct qp *qp, struct link *l)
 		if (unlikely(rc)) {
 			uint32_t psn = e->psn;
 
-			/* Our memory cannot be read: what comes after it is void. */
+			/* The memory cannot be read: drop all later answers. */
 			r->res_count = 0;
 			r->ack_due = false;
 			resp_fatal(qp, l, psn, AETH_NAK_REM_ACC, WC_WR_FLUSH_ERR,
@@ -237,7 +236,7 @@ static APART bool output_res(struct qp *qp, struct link *l)
 	return true;
 }
 
-/* Sends what is owed, as far as the link has room. The card is locked. */
+/* Sends queued answers as far as the link has room. The card is locked. */
 APART void resp_output(struct qp *qp, struct link *l)
 {
 	struct qp_resp *r = &qp->resp;
@@ -257,17 +256,17 @@ APART void resp_output(struct qp *qp, struct link *l)
 	}
 }
 
-/* ACK, RNR NAK or NAK for psn: now, or behind what is owed. */
+/* Sends an ACK, RNR NAK or NAK for psn, or queues it behind other answers. */
 HOT void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome)
 {
 	struct qp_resp *r = &qp->resp;
 
-	/* What still waits says this one, too. */
+	/* A queued answer with a later PSN covers this one. */
 	if (unlikely(r->ack_due && psn_diff(psn, r->ack_psn) < 0)) {
 		resp_output(qp, l);
 		return;
 	}
-	/* A later answer covers one that still waits. */
+	/* Sent at once, this answer covers a queued one. */
 	if (likely(!r->res_count && !send_ack(qp, l, psn, syndrome, qp->card->msn))) {
 		r->ack_due = false;
 		return;
@@ -281,9 +280,9 @@ HOT void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndro
 }
 
 /*
- * An ACK that no completion of ours waits for: held back while more segments
- * have arrived, so that a stream of WRITEs is acknowledged once a batch. The
- * caller of xp_input() sees xp_blocked() and calls xp_output() at its end.
+ * Sends an ACK that precedes no completion. While more segments are to be handled it is
+ * delayed, so that a stream of WRITEs gets one ACK per batch. The caller of xp_input() sees
+ * xp_blocked() and calls xp_output() at the end of the batch.
  */
 APART void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
 {
@@ -302,8 +301,8 @@ APART void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
 }
 
 /*
- * NAK for psn, then ERR: status for the receive WQE that the message had
- * consumed, event unless its completion says it all.
+ * Sends a NAK for psn, after queued responses, then the QP enters ERR. status: for the held
+ * receive WQE. event: EV_NONE if that completion reports the error.
  */
 APART void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
 		      enum wc_status status, enum xp_event event)

@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Timers and attempts. The other files say what has happened; when to wake,
- * and whether there is another attempt, is decided here alone.
+ * Timers and attempts. Other files report what has happened; this file alone decides when
+ * to wake and whether there is another attempt.
  *
- * ack timer	runs while something is unacknowledged (IBA 9.7.6.1.3); started
- *		by the first packet, restarted by progress, stopped by the last
- *		acknowledgement and during an RNR wait. While the link says that a
- *		living peer has not yet looked at what we sent, its end counts for
- *		nothing: on a wire the NIC would answer, however busy the host.
- *		On a wire the last attempts wait longer, as the specification allows:
- *		the peer may be a program that waits for its turn on a CPU.
- * early		on a link that loses, the ack timer's stand-in: a lost last packet, a
- *		lost NAK or a lost repetition is told by nobody, and ack timeouts are
- *		long. When nothing is answered within the round trips of late, the
- *		oldest packet goes out again, each time after twice the wait; it uses
- *		up no attempt, and the ack timer runs on. (As NICs' adaptive retransmission on RoCE.)
- * RNR timer	the wait that an RNR NAK asks for (IBA 9.7.5.2.8).
+ * ack timer	Fires when an acknowledgement is overdue (IBA 9.7.6.1.3); repeats and uses
+ *		up an attempt. Started by the first packet, restarted when una advances,
+ *		stopped by the last acknowledgement and during an RNR wait. If the link
+ *		reports that a live peer has not yet read what was sent, it is restarted
+ *		without effect: a NIC would have answered, however busy the host.
+ *		On a wire the last attempts wait longer, as the specification allows,
+ *		since the peer may be a program that waits for a CPU.
+ * early timer	On a lossy link: fires after a multiple of the recent round trips, repeats
+ *		the oldest packet, and doubles the wait. It recovers from the loss of a
+ *		last packet, a NAK or a repetition, long before the ack timer, which runs
+ *		on. It uses up no attempt. (NICs call it adaptive retransmission.)
+ * RNR timer	Fires after the wait in an RNR NAK (IBA 9.7.5.2.8); repeats.
  *
- * retry_cnt and rnr_retry are reloaded by progress, that is when una advances
- * (IBA 9.9.2.4.1). rnr_retry 7 means for ever; retry_cnt 7 is just 7, unlike
- * in kernel rxe.
+ * retry_cnt and rnr_retry are reloaded when una advances (IBA 9.9.2.4.1). rnr_retry 7 means
+ * without limit; retry_cnt 7 means seven, unlike in kernel rxe.
  */
 #include "wire/aeth.h"
 #include "xport/window.h"
 #include "xport/xport_internal.h"
 
-/* The QP's attributes may have changed. */
+/* Reloads the attempts: the QP's attributes may have changed. */
 void xp_timer_config(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
@@ -34,18 +32,18 @@ void xp_timer_config(struct qp *qp)
 	r->rnr_retry = qp->attr.rnr_retry;
 }
 
-/* NS_NEVER: none. */
+/* Local ACK timeout; NS_NEVER: none. */
 static ns_t timeout_of(const struct qp *qp)
 {
 	return ack_timeout_ns(qp->attr.timeout & 31);
 }
 
-#define STRETCHED_LAST 3		/* attempts: those before are for packets that are lost */
-#define STRETCHED_MAX (500 * NS_MS)	/* more would only keep a dead peer's connection longer */
+#define STRETCHED_LAST 3		/* number of last attempts that wait longer */
+#define STRETCHED_MAX (500 * NS_MS)	/* limit, so that a dead peer is still noticed soon */
 
 /*
- * IBA 9.7.6.1.3 leaves four times the ack timeout. What is lost is sent again early
- * and so much sooner; this is how long a peer may be silent that is not dead.
+ * Ack timeout of the present attempt. IBA 9.7.6.1.3 allows up to four times the value. Losses
+ * are repaired by the early timer, so this only sets how long a live peer may be silent.
  */
 static ns_t stretched(const struct qp *qp, ns_t timeout)
 {
@@ -64,7 +62,7 @@ static void ack_timer_start(struct qp *qp, ns_t now)
 	qp->req.deadline = timeout == NS_NEVER ? NS_NEVER : now + timeout;
 }
 
-#define EARLY_MIN (2 * NS_MS)	/* a peer that waits for its turn on a CPU has lost nothing */
+#define EARLY_MIN (2 * NS_MS)	/* minimum wait: the peer may only be waiting for a CPU */
 #define RTT_UNIT (16 * NS_US)
 
 static APART void early_start(struct qp *qp, ns_t now)
@@ -72,7 +70,7 @@ static APART void early_start(struct qp *qp, ns_t now)
 	struct qp_req *r = &qp->req;
 	ns_t wait = (r->srtt + 4ull * r->rttvar) * RTT_UNIT;
 
-	/* To repeat a READ is to have all of it sent again. */
+	/* Wait four times as long for a READ: repeating it repeats the whole response. */
 	wait = max(wait, (ns_t)EARLY_MIN) << (min(r->early_shift, 10) + 2 * req_head_is_rd(qp));
 	r->early = r->srtt && wait < timeout_of(qp) ? now + wait : NS_NEVER;
 }
@@ -82,7 +80,7 @@ static uint32_t rtt_clock(ns_t now)
 	return (uint32_t)(now / NS_US) | 1;
 }
 
-/* Round trips as TCP measures them (RFC 6298), never of what may be a repetition's (Karn). */
+/* Round-trip estimate of TCP (RFC 6298), without samples of repeated packets (Karn). */
 static APART void rtt_sample(struct qp_req *r, ns_t now)
 {
 	uint32_t rtt, off;
@@ -102,7 +100,7 @@ static APART void rtt_sample(struct qp_req *r, ns_t now)
 	r->srtt = (uint16_t)max((7u * r->srtt + rtt) / 8, 1u);
 }
 
-/* Something was sent. */
+/* To be called after sending. */
 HOT void xp_timer_sent(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -119,7 +117,7 @@ HOT void xp_timer_sent(struct qp *qp, ns_t now)
 	}
 }
 
-/* una has advanced. */
+/* To be called after una has advanced. */
 HOT void xp_timer_progress(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -139,7 +137,7 @@ HOT void xp_timer_progress(struct qp *qp, ns_t now)
 		early_start(qp, now);
 }
 
-/* The oldest packet must go out again. False: it was the last attempt. */
+/* Uses up an attempt to repeat the oldest packet. False: no attempt is left. */
 bool xp_timer_retry(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -154,7 +152,7 @@ bool xp_timer_retry(struct qp *qp, ns_t now)
 	return true;
 }
 
-/* An RNR NAK has come. False: it was the last attempt. */
+/* Starts the wait of an RNR NAK and uses up an attempt. False: no attempt is left. */
 APART bool xp_timer_rnr(struct qp *qp, uint8_t syndrome, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -177,7 +175,7 @@ ns_t xp_wake(const struct qp *qp)
 	return r->rnr_until ? r->rnr_until : min(r->deadline, r->early);
 }
 
-/* One packet, lest what was only late be all repeated; its ACK tells how much is missing. */
+/* The early timer: repeats one packet only. Its ACK shows how much is missing. */
 static void send_early(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -232,8 +230,8 @@ void xp_timer(struct qp *qp, ns_t now)
 	r->probing = false;
 	win_lost(qp, true);
 	/*
-	 * On a wire one packet asks what is missing. A peer that is only behind would have
-	 * all the others to read as well, answer each (kernel rxe does), and fall further behind.
+	 * On a wire repeat one packet only; its ACK shows what is missing. A slow peer would
+	 * have to read all the others too, answer each (as kernel rxe does), and fall behind.
 	 */
 	if (r->slow_start && !req_head_is_rd(qp))
 		req_probe(qp, now);

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The responder of UC (IBA 9.8.2.2): a message arrives whole or not at all.
- * Whatever is wrong with a packet, it and the rest of its message are dropped
- * without a word, and the next message that begins is a new chance: it sets
- * the expected PSN. A receive WQE that a lost message had taken serves the
- * next one.
+ * The responder of UC (IBA 9.8.2.2). A message is delivered completely or not at all. On
+ * any error the packet and the rest of its message are dropped silently; the first packet
+ * of the next message sets the expected PSN. The receive WQE held by a dropped message is
+ * used by the next one. A bad receive WQE or buffer fails the QP.
  */
 #include "xport/resp_internal.h"
 
-/* What the packets of a message are for. */
+/* SEND or WRITE. */
 static enum resp_msg msg_of(const struct seg *seg)
 {
 	return seg->type <= SEG_SEND_INV ? RESP_MSG_SEND : RESP_MSG_WRITE;
 }
 
-/* The rest of this message will not be taken. */
+/* Ends the message in progress: its further packets are dropped. */
 static void drop_message(struct qp *qp)
 {
 	qp->resp.msg = RESP_MSG_NONE;
 }
 
-/* FIRST or ONLY: sets the message up. False: it is dropped. */
+/* Starts a message at its FIRST or ONLY packet. False: the message is dropped. */
 static bool begin(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
@@ -39,7 +38,7 @@ static bool begin(struct resp_ctx *c)
 				     IB_UVERBS_ACCESS_REMOTE_WRITE, &c->addr) == MR_OK;
 }
 
-/* Our own receive WQE or memory is bad: the QP fails (IBA 9.9.3.1). */
+/* The receive WQE or its buffer is bad: fails the QP (IBA 9.9.3.1). */
 static void local_error(struct qp *qp, enum wc_status status)
 {
 	xp_enter_err(qp, true);
@@ -48,7 +47,7 @@ static void local_error(struct qp *qp, enum wc_status status)
 	xp_flush_rq(qp);
 }
 
-/* False: dropped, or the QP has failed. */
+/* False: the message is dropped, or the QP has failed. */
 static bool place_send(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
@@ -91,7 +90,7 @@ static bool place_write(struct resp_ctx *c)
 		return false;
 	if (!c->len)
 		return true;
-	/* The key may have gone since the message began. */
+	/* The key may have been invalidated since the message began. */
 	if (mr_check(qp->dev, qp->pd->id, qp->qpn, r->rkey, r->va, c->len,
 		     IB_UVERBS_ACCESS_REMOTE_WRITE, &c->addr) != MR_OK)
 		return false;
@@ -103,7 +102,7 @@ static bool place_write(struct resp_ctx *c)
 	return true;
 }
 
-/* A message that says so: immediate of a WRITE takes its receive WQE now. */
+/* Completes a SEND or a WRITE with immediate, which fetches its receive WQE here. */
 static void complete(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
@@ -141,7 +140,7 @@ static void uc_run(struct resp_ctx *c)
 	struct qp_resp *r = &qp->resp;
 	const struct seg *seg = c->seg;
 
-	/* The next one of its message, or the first of one; anything else ends what was under way. */
+	/* Accept the expected PSN, or the first packet of a message; otherwise end the message. */
 	if (c->psn != qp->card->epsn && !(c->flags & SEG_F_START)) {
 		drop_message(qp);
 		return;
@@ -184,7 +183,7 @@ void uc_input(struct qp *qp, const struct seg *seg)
 	case SEG_WRITE:
 	case SEG_WRITE_IMM:
 		break;
-	/* Not on UC (IBA table 38). */
+	/* Not defined on UC (IBA table 38). */
 	case SEG_SEND_INV:
 	case SEG_READ_REQ:
 	case SEG_READ_RESP:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The receiver of datagrams (IBA 9.8.3.2, 10.2.5). What does not fit (Q_Key, no
- * receive WQE, a buffer too short for GRH and payload) is dropped, and the QP
- * goes on as if it had not come.
+ * The responder of UD (IBA 9.8.3.2, 10.2.5). A datagram is dropped silently for a wrong
+ * Q_Key, no receive WQE, or a buffer too short for GRH and payload. A bad receive WQE or
+ * buffer fails the QP.
  */
 #include <netinet/in.h>
 #include "wire/grh.h"
@@ -16,14 +16,14 @@ static void local_error(struct qp *qp, enum wc_status status)
 	xp_flush_rq(qp);
 }
 
-/* GRH, then payload. 0, -EFAULT: our buffer is bad; -EIO: the sender's is. */
+/* Copies GRH and payload. 0; -EFAULT: the receive buffer is bad; -EIO: the sender's memory is. */
 static int place(struct qp *qp, const struct seg *seg)
 {
 	struct iovec iov[SEG_MAX_IOV], src;
 	uint8_t grh[GRH_LEN];
 	int n;
 
-	/* Without a GRH the first 40 bytes of the buffer are undefined (IBA 11.4.1.2): left alone. */
+	/* Without a GRH the buffer's first 40 bytes are undefined (IBA 11.4.1.2): not written. */
 	if (!seg->net->hop_limit) {
 		n = recv_iov(qp, GRH_LEN, seg->len, iov);
 		return n < 0 ? -EFAULT : xp_place(seg, 0, iov, n, seg->len);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The requester of UC and UD (IBA 9.8.2.1, 9.8.3): no answer comes, so a WQE
- * completes as soon as its last packet is with the link, which copies payload
- * of these services. The cursor therefore never runs ahead of the oldest WQE.
+ * The requester of UC and UD (IBA 9.8.2.1, 9.8.3). There are no acknowledgements: a WQE
+ * completes when its last packet has been passed to the link, which copies the payload of
+ * these services. So the cursor is always at the oldest WQE.
  *
- * A WQE that cannot be sent takes the QP to SQE: it completes with its status,
- * what is behind it is flushed, the responder goes on (IBA 10.3.1.5).
+ * A WQE that cannot be sent completes with an error status; the QP enters SQE, and later
+ * WQEs are flushed. The responder continues (IBA 10.3.1.5).
  */
 #include <string.h>
 #include "queue/barrier.h"
 #include "xport/xport_internal.h"
 
-/* Payload bytes that a datagram may have: the port's MTU. */
+/* Maximum payload of a datagram in bytes: the port's MTU. */
 static uint32_t ud_mtu(const struct qp *qp)
 {
 	return 128u << qp->dev->port.active_mtu;
@@ -62,7 +62,7 @@ static int uc_send(struct qp *qp, struct req_wqe *w)
 	return rc;
 }
 
-/* The AH of this PD that the WQE names; NULL: none. */
+/* The WQE's AH, if it belongs to the QP's PD; else NULL. */
 static const struct ah *wqe_ah(const struct qp *qp, const struct req_wqe *w)
 {
 	const struct ah *ah = idtable_find(&qp->dev->ahs, (uint32_t)w->compare);
@@ -70,7 +70,7 @@ static const struct ah *wqe_ah(const struct qp *qp, const struct req_wqe *w)
 	return likely(ah && ah->pd == qp->pd) ? ah : NULL;
 }
 
-/* The address that the WQE names: an AH of this PD, or, from providers without AH numbers, in the WQE itself. */
+/* Address of a datagram: from the WQE's AH, or, with providers without AH numbers, from the WQE. */
 static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_net *net)
 {
 	const struct rxe_send_wqe *s = ring_slot(&qp->sq, qp->req.cur);
@@ -90,7 +90,7 @@ static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_
 	} else {
 		struct rxe_av av;
 
-		/* One copy; the barrier keeps the compiler from looking again. */
+		/* Copied once; the barrier keeps the compiler from reading the ring again. */
 		memcpy(&av, &s->wr.wr.ud.av, sizeof(av));
 		smp_rmb();
 		if (av.port_num != DEV_PORT)
@@ -104,7 +104,7 @@ static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_
 	if (sgid_index >= DEV_GID_TBL || gid_is_zero(&qp->dev->gid[sgid_index]))
 		return false;
 	memcpy(net->sgid, qp->dev->gid[sgid_index].raw, 16);
-	/* An address of nothing in particular: what the kernel's route look-up would use. */
+	/* Hop limit 0: use the default of the kernel's route lookup. */
 	if (!net->hop_limit)
 		net->hop_limit = 64;
 	return true;
@@ -119,7 +119,7 @@ static int ud_send(struct qp *qp, struct req_wqe *w)
 	struct link *l;
 	int rc;
 
-	/* A LID is in an AH only, not in the WQE. */
+	/* On InfiniBand an AH is required: the WQE has no LID. */
 	if (qp->dev->port.ib)
 		ib = wqe_ah(qp, w);
 	if (unlikely(qp->dev->port.ib ? !ib : !ud_address(qp, w, &net)))
@@ -134,7 +134,7 @@ static int ud_send(struct qp *qp, struct req_wqe *w)
 	seg.npkts = 1;
 	seg.len = w->len;
 	seg.imm = w->imm;
-	/* The high bit stands for the QP's own Q_Key (IBA 10.2.5). */
+	/* If the high bit is set the QP's own Q_Key is used (IBA 10.2.5). */
 	seg.qkey = w->rkey & 0x80000000u ? qp->attr.qkey : w->rkey;
 	seg.net = &net;
 	seg.niov = wqe_iov(qp, w, qp->req.cur, 0, w->len, iov);
@@ -149,7 +149,7 @@ static int ud_send(struct qp *qp, struct req_wqe *w)
 	return rc;
 }
 
-/* The head WQE fails. */
+/* Fails the oldest WQE: the QP enters SQE. */
 static void fail(struct qp *qp, enum wc_status status)
 {
 	struct qp_req *r = &qp->req;
@@ -165,7 +165,7 @@ static void fail(struct qp *qp, enum wc_status status)
 	xp_flush_sq(qp);
 }
 
-/* Sends one segment of the WQE: 0, -EAGAIN, or the status that ends it as a positive number. */
+/* Sends one segment of the WQE, or executes a local one. 0, -EAGAIN, or an enum wc_status. */
 static int send_some(struct qp *qp, struct req_wqe *w)
 {
 	uint32_t before = qp->req.cur_pkt;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The numbers of the ABI that completions and events of a QP carry. */
+/* ABI values in completions and events of a QP. */
 #ifndef RUSE_XPORT_WC_H
 #define RUSE_XPORT_WC_H
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How much of a QP may be unacknowledged on a link that loses what is too much
- * for its receiver (struct link.lossy): the specification leaves it to the
- * implementation, and a socket buffer is small. The window opens by what is
- * acknowledged up to where it last met a loss, and by a packet a window beyond;
- * a loss or a congestion notification takes a quarter away, once a window, and a
- * timeout half. It never closes below WIN_MIN: random loss says nothing about
- * room.
+ * Congestion window of a QP on a link that drops packets when the receiver's socket buffer
+ * is full (struct link.lossy). The specification leaves this to the implementation. Up to
+ * the size at the last loss (slow_start) the window grows by each acknowledged packet,
+ * above it by one packet per window. A loss or a congestion notification reduces it by a
+ * quarter, at most once per window; a timeout by half. It is never below WIN_MIN, since
+ * random loss is no sign of a full buffer.
  *
- * An AckReq goes out four times a window, so that it moves on while it is full.
- * On other links the window is half of the PSNs, and nothing here costs anything.
+ * An AckReq is sent four times per window, so that a full window moves on. On other links
+ * the window is XP_WINDOW, a quarter of the PSN space, and does not change.
  */
 #include "xport/window.h"
 #include "xport/xport_internal.h"
@@ -47,12 +46,12 @@ void win_reset(struct qp *qp)
 	set(qp, packets(qp, WIN_START));
 }
 
-/* una has advanced by so many packets. */
+/* Grows the window: npkts packets were acknowledged. */
 APART void win_acked_slow(struct qp *qp, uint32_t npkts)
 {
 	struct qp_req *r = &qp->req;
 
-	/* The faults have gone. */
+	/* The link no longer injects faults. */
 	if (unlikely(!win_loses(qp))) {
 		win_reset(qp);
 		return;
@@ -74,7 +73,7 @@ void win_lost(struct qp *qp, bool timeout)
 
 	if (!win_loses(qp))
 		return;
-	/* What was sent before the last cut tells nothing new. */
+	/* A loss of packets sent before the last reduction does not count again. */
 	if (!timeout && psn_diff(r->una, r->recover) < 0)
 		return;
 	r->recover = r->nxt;

@@ -2,10 +2,9 @@
 /*
  * Send WQEs: from the program's ring to struct req_wqe.
  *
- * A slot is read once, when its turn comes, and everything that the protocol
- * goes by is kept in private memory. The scatter/gather list and inline data
- * stay in the slot: they are read again for every segment, with every check,
- * and a program that changes them while it waits changes its own payload.
+ * The fields that the protocol depends on are read once and kept in private memory. The
+ * scatter/gather list and inline data stay in the slot. They are read and checked again
+ * for every segment: a program that changes them meanwhile changes only its own payload.
  */
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
@@ -18,25 +17,25 @@
 #define ON_UC (1 << QPT_UC)
 #define ON_UD (1 << QPT_UD)
 
-/* Of Linux 6.3 and later; Debian 12's headers are older than some providers. */
+/* Values of Linux 6.3 and later: some providers are newer than Debian 12's headers. */
 #define WR_FLUSH 14
 #define WR_ATOMIC_WRITE 15
 #define WC_FLUSH 8
 #define WC_ATOMIC_WRITE 9
 
-/* rxe_send_wr.wr.flush of those headers. */
+/* rxe_send_wr.wr.flush of the later headers. */
 struct wr_flush {
 	uint64_t remote_addr;
 	uint32_t length, rkey;
 	uint8_t type, level;	/* SEG_FETH_GLOBAL, _PERSISTENT; SEG_FETH_RANGE, _MR */
 };
 
-/* What an opcode of the ABI is on the wire and in a completion; on: QP types that take it. */
+/* The send opcodes of the ABI. */
 static const struct wqe_op {
-	uint8_t on;
+	uint8_t on;		/* ON_*: QP types that support it */
 	uint8_t type;		/* enum seg_type */
 	uint8_t wc;		/* enum ib_uverbs_wc_opcode */
-	uint8_t flags;		/* WQE_LOCAL; anything: see wqe_read_special() */
+	uint8_t flags;		/* WQE_*; if not 0 wqe_read_special() reads the WQE */
 } wqe_ops[] = {
 	[IB_UVERBS_WR_RDMA_WRITE] = { ON_RC | ON_UC, SEG_WRITE, IB_UVERBS_WC_RDMA_WRITE, 0 },
 	[IB_UVERBS_WR_RDMA_WRITE_WITH_IMM] = { ON_RC | ON_UC, SEG_WRITE_IMM,
@@ -54,15 +53,15 @@ static const struct wqe_op {
 	[WR_ATOMIC_WRITE] = { ON_RC, SEG_ATOMIC_WRITE, WC_ATOMIC_WRITE, WQE_INLINE },
 };
 
-/* Completion opcode of a WQE that succeeded, so its opcode is one of ours. */
+/* Completion opcode of a successful WQE, whose opcode is therefore valid. */
 uint32_t wqe_wc_opcode(uint32_t opcode)
 {
 	return wqe_ops[opcode].wc;
 }
 
 /*
- * Bytes of the list. The sum and not dma.length: v44's ibv_wr_set_sge_list()
- * stores n times the first length there (abi.md C6). UINT64_MAX: too many entries.
+ * Length of the list in bytes; UINT64_MAX: too many entries. dma.length is not usable:
+ * ibv_wr_set_sge_list() of rdma-core 44 stores n times the first length there.
  */
 static uint64_t sge_sum(const struct qp *qp, const struct rxe_send_wqe *s, struct req_wqe *w)
 {
@@ -77,7 +76,7 @@ static uint64_t sge_sum(const struct qp *qp, const struct rxe_send_wqe *s, struc
 	return sum;
 }
 
-/* BIND_MW and LOCAL_INV. */
+/* Reads a BIND_MW or LOCAL_INV. */
 static enum wc_status read_local(const struct rxe_send_wqe *s, struct req_wqe *w)
 {
 	if (w->opcode == IB_UVERBS_WR_LOCAL_INV)
@@ -108,7 +107,7 @@ enum wc_status wqe_bind(struct qp *qp, const struct req_wqe *w)
 	return rc ? WC_MW_BIND_ERR : WC_SUCCESS;
 }
 
-/* ATOMIC WRITE: its 8 bytes stand in the WQE, flag INLINE or not (librxe's wr_atomic_write()). */
+/* Reads an ATOMIC WRITE. Its 8 bytes are always inline (librxe's wr_atomic_write()). */
 static enum wc_status read_atomic_write(const struct rxe_send_wqe *s, struct req_wqe *w)
 {
 	w->va = READ_ONCE(s->wr.wr.rdma.remote_addr);
@@ -131,7 +130,7 @@ static enum wc_status read_flush(const struct rxe_send_wqe *s, struct req_wqe *w
 	return w->swap_add > DEV_MAX_MSG ? WC_LOC_LEN_ERR : WC_SUCCESS;
 }
 
-/* Those without a scatter/gather list. */
+/* Reads a WQE without scatter/gather list. */
 static __attribute__((noinline)) enum wc_status wqe_read_special(const struct qp *qp,
 								 const struct rxe_send_wqe *s,
 								 struct req_wqe *w)
@@ -144,7 +143,7 @@ static __attribute__((noinline)) enum wc_status wqe_read_special(const struct qp
 	return w->type == SEG_FLUSH ? read_flush(s, w) : read_atomic_write(s, w);
 }
 
-/* Payload of the WQE: bytes, and in w the number of list entries. */
+/* Sets payload length and number of list entries. */
 static inline enum wc_status read_len(const struct qp *qp, const struct rxe_send_wqe *s,
 				      struct req_wqe *w)
 {
@@ -170,7 +169,7 @@ static inline enum wc_status read_len(const struct qp *qp, const struct rxe_send
 	return WC_SUCCESS;
 }
 
-/* Reads the part that depends on the opcode. Returns the status the WQE has before it is sent, 0 = good. */
+/* Reads the part that depends on the opcode. Returns the WQE's status; not 0: invalid. */
 static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe *s,
 				  struct req_wqe *w)
 {
@@ -182,7 +181,7 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 	w->type = wqe_ops[w->opcode].type;
 	if (unlikely(wqe_ops[w->opcode].flags))
 		return wqe_read_special(qp, s, w);
-	/* A QP without READ credits could never send it (the kernel lets it wait for ever). */
+	/* Without READ credits it could never be sent (the kernel lets it wait for ever). */
 	if (unlikely(wqe_is_rd(w) && !qp->attr.max_rd_atomic))
 		return WC_LOC_QP_OP_ERR;
 	st = read_len(qp, s, w);
@@ -212,7 +211,7 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 	return WC_SUCCESS;
 }
 
-/* Room for as many again. False: there are as many as slots, or no memory. */
+/* Doubles the array. False: it is as large as the ring, or no memory. */
 static RARE bool wqe_grow(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
@@ -233,8 +232,8 @@ static RARE bool wqe_grow(struct qp *qp)
 }
 
 /*
- * Takes the next WQE from the ring. False: there is none, or its PSNs do not
- * fit behind those outstanding. A bad WQE is taken too, with its status set.
+ * Reads the next WQE of the ring. False: there is none, no memory, or its PSNs do not fit
+ * after those outstanding. An invalid WQE is read too, and gets an error status.
  */
 HOT bool wqe_fetch(struct qp *qp)
 {
@@ -245,7 +244,7 @@ HOT bool wqe_fetch(struct qp *qp)
 
 	if (r->tail == ring_producer(&qp->sq))
 		return false;
-	/* A producer index that went back must not let us lap WQEs in flight. */
+	/* A producer index that moves backwards must not make tail overtake WQEs in flight. */
 	if (unlikely(((r->tail + 1) & qp->sq.mask) == qp->sq.index))
 		return false;
 	if (unlikely(((r->tail - qp->sq.index) & qp->sq.mask) > r->wqe_mask) && !wqe_grow(qp))
@@ -267,7 +266,7 @@ HOT bool wqe_fetch(struct qp *qp)
 		npkts = w->type >= SEG_CMP_SWP ? 1 :
 			(uint32_t)(((uint64_t)w->len + (1u << r->mtu_shift) - 1) >> r->mtu_shift);
 		npkts += !npkts;
-		/* A long READ takes its PSNs at once: they must stay within half of the space. */
+		/* A READ takes all its PSNs at once: they must fit in half of the PSN space. */
 		if (w->type == SEG_READ_REQ &&
 		    psn_off(r->psn, r->una) + (uint64_t)npkts > PSN_MASK / 2 + 1)
 			return false;
@@ -279,8 +278,8 @@ HOT bool wqe_fetch(struct qp *qp)
 }
 
 /*
- * Addresses of payload bytes [off, off + len) of the WQE in this slot: to send
- * (SEND, WRITE) or to fill (READ, atomics). As xp_sge_iov().
+ * Addresses of payload bytes [off, off + len) of the WQE in this slot, to read (SEND,
+ * WRITE) or to write (READ, atomics). Result as xp_sge_iov().
  */
 HOT int wqe_iov(const struct qp *qp, const struct req_wqe *w, uint32_t slot, uint64_t off,
 		uint64_t len, struct iovec *iov)

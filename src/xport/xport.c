@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The transport's entry points: life of a QP's transport state, and the way in
- * for doorbells, segments and state changes. What they lead to: req.c sends,
- * comp.c takes responses, resp.c takes requests, timer.c counts attempts,
- * flush.c ends it.
+ * The transport's entry points: creation, reset and destruction of a QP's transport state;
+ * doorbells, received segments, state changes. The work is done elsewhere: req.c sends,
+ * comp.c handles responses, resp.c requests, timer.c counts attempts, flush.c fails a QP.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +12,13 @@
 #include "xport/window.h"
 #include "xport/xport_internal.h"
 
-/* WQEs whose state a new QP has room for: enough for who waits for each of its messages. */
+/* Initial number of struct req_wqe of a QP: enough for ping-pong traffic. */
 #define WQES_FIRST 8u
 
-/* How often who destroys a QP waits for room for its last ACK. */
+/* How many times xp_settle() waits for room in the link. */
 #define SETTLE_TRIES 8
 
-/* Owed responses; kept out of the doorbell's way. */
+/* Sends queued answers; a function of its own to keep xp_output() short. */
 static __attribute__((noinline)) void output_owed(struct qp *qp)
 {
 	card_lock(qp->card, CARD_OWNER);
@@ -29,10 +28,9 @@ static __attribute__((noinline)) void output_owed(struct qp *qp)
 }
 
 /*
- * The program knows of the message, may end on that, and its ACK has found no
- * room. The peer that gets none repeats the message to nobody: it fails, or
- * goes on for ever (kernel rxe with a retry count of 7). Hardware has no such
- * moment: there an ACK is out before the completion is seen.
+ * The program has seen a completion and ends the QP or itself, but the ACK still waits for
+ * room. Without the ACK the peer would repeat the message until it fails, or for ever
+ * (kernel rxe with a retry count of 7). Hardware sends the ACK before the completion.
  */
 void xp_settle(struct qp *qp)
 {
@@ -45,7 +43,7 @@ void xp_settle(struct qp *qp)
 	}
 }
 
-/* As new; allocations stay. */
+/* Resets the state to that of a new QP; keeps the allocations. */
 static void state_reset(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
@@ -110,8 +108,8 @@ void xp_fini(struct qp *qp)
 }
 
 /*
- * Nothing posted survives, nothing of it is completed; the indices go on from
- * where they are (kernel: rxe_qp_reset()). Counted once: the program may be posting.
+ * Discards all posted WQEs without completions; the indices continue (kernel:
+ * rxe_qp_reset()). The number is read once, since the program may be posting.
  */
 static void rings_forget(struct qp *qp)
 {
@@ -150,12 +148,12 @@ static void card_write(struct qp *qp, uint32_t mask)
 	}
 	if (qp->state == QPS_RESET)
 		c->busy = c->failed = 0;
-	/* What it shows is for requesters that place WRITEs and READs of RC themselves. */
+	/* Direct placement is for RC only: a card of another type shows RESET. */
 	c->state = qp->type == QPT_RC ? qp->state : (uint32_t)QPS_RESET;
 	card_unlock(c);
 }
 
-/* What peers still refer to comes back before slots and buffers are the program's again. */
+/* Revokes peers' references before slots and buffers belong to the program again. */
 static void enter_reset(struct qp *qp, uint32_t mask)
 {
 	xp_settle(qp);
@@ -168,7 +166,7 @@ static void enter_reset(struct qp *qp, uint32_t mask)
 		qp->dev->ops->qp_disconnect(qp);
 }
 
-/* qp_modify() has stored state and attributes; here they take effect. */
+/* Called after qp_modify() has stored state and attributes. */
 void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -194,7 +192,7 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 	}
 	if (mask & IB_QP_SQ_PSN)
 		r->psn = r->una = r->nxt = qp->attr.sq_psn & PSN_MASK;
-	/* A datagram is one packet, whatever its size. */
+	/* UD: 4096, so that a datagram is always one packet. */
 	r->mtu_shift = qp->type == QPT_UD ? 12 : (uint8_t)ilog2(qp->attr.path_mtu);
 	xp_timer_config(qp);
 	if (mask & IB_QP_AV)
@@ -219,7 +217,7 @@ HOT int xp_output(struct qp *qp, ns_t now)
 	return 0;
 }
 
-/* Counts what is not admitted. */
+/* True, and counted, if the P_Key is not admitted. */
 static __attribute__((noinline)) bool other_pkey(struct qp *qp, uint16_t pkey)
 {
 	uint16_t ours = xp_pkey(qp);
@@ -249,7 +247,7 @@ HOT void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t 
 	}
 	if (unlikely(seg->type >= SEG_NTYPES || seg->service != SEG_RC))
 		return;
-	/* Of a QP that ours is not connected to: as a wire drops what comes from another address. */
+	/* Drop a segment of a QP that this one is not connected to. */
 	if (unlikely(seg->sqpn && seg->sqpn != qp->attr.dest_qpn))
 		return;
 	qp->dev->counter[CNT_RCVD_PKTS] += seg->type == SEG_READ_REQ ? 1 : seg->npkts;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The transport engine: requester, completer and responder of a QP as
- * functions of (state, input, now). No socket, clock, thread or file in this
- * room. The caller holds the engine's lock.
+ * The transport engine: requester, completer and responder of a QP. It has no socket,
+ * clock, thread or file: its output depends on state, input and time (now) alone. The
+ * caller holds the engine lock.
  *
- * After xp_output(), xp_input(), xp_modified() or xp_timer() the caller looks
- * at xp_wake() and arms its timer; earlier calls to xp_timer() are harmless.
+ * After xp_output(), xp_input(), xp_modified() or xp_timer() the caller must arrange for
+ * xp_timer() to be called at xp_wake(); calling it earlier is harmless.
  */
 #ifndef RUSE_XPORT_XPORT_H
 #define RUSE_XPORT_XPORT_H
@@ -13,9 +13,9 @@
 #include "core/qp.h"
 #include "link/link.h"
 
-/* Sets up req and resp of a new QP. -ENOMEM. */
+/* Initialises req and resp of a new QP. -ENOMEM. */
 int xp_init(struct qp *qp);
-/* Before qp_destroy(): revokes payload references, frees. Nothing is completed. */
+/* To be called before qp_destroy(): revokes payload references, frees. Completes nothing. */
 void xp_fini(struct qp *qp);
 
 /*
@@ -26,42 +26,41 @@ void xp_fini(struct qp *qp);
 int xp_output(struct qp *qp, ns_t now);
 
 /*
- * The QP will send no more, because it or its program goes. What it owes its
- * peer goes out now, if only the link gets room in time.
+ * Sends the ACK that the QP owes its peer, before the QP or its process ends. Waits a
+ * limited time for room in the link.
  */
 void xp_settle(struct qp *qp);
 
-/* A segment for this QP has arrived; answers go out on from. */
+/* Handles a segment received for this QP; answers are sent on `from`. */
 void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now);
 
-/* State or attributes were changed by qp_modify(): start, drain, flush, reset. */
+/* Applies a change of state or attributes by qp_modify(): start, drain, flush, reset. */
 void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now);
 
-/* The QP fails for a reason outside the protocol (CQ overflow, lost ring): ERR, flush, event. */
+/* Fails the QP for a reason outside the protocol (CQ overflow, lost ring): ERR, flush, event. */
 void xp_error(struct qp *qp, ns_t now);
 
-/* Receives were posted to a QP in ERR, or somebody suspects so: flushes them, not those of an SRQ. */
+/* Flushes receives that may have been posted to a QP in ERR, except those of an SRQ. */
 void xp_flush_recv(struct qp *qp, ns_t now);
 
-/* When xp_timer() wants to be called; NS_NEVER. */
+/* Time at which xp_timer() must be called; NS_NEVER: not at all. */
 ns_t xp_wake(const struct qp *qp);
-/* Also for link_host.attention: looks whether a peer's direct placement has failed. */
+/* Also for link_host.attention: checks whether a peer's direct placement has failed. */
 void xp_timer(struct qp *qp, ns_t now);
 
-/* The peer says that our packets meet congestion on their way. */
+/* Handles a congestion notification (CNP) from the peer. */
 void xp_congestion(struct qp *qp);
 
-/* A link refused something of this QP (-EAGAIN): call xp_output() when it is writable, whatever the state. */
+/* True if a link has refused a segment (-EAGAIN): call xp_output() when it is writable. */
 bool xp_blocked(const struct qp *qp);
 
 /*
- * Fills the live values that query_qp tells: next PSNs, draining. The QP may
- * enter ERR: that a placement failed is known to its requester before anything
- * has told the owner.
+ * Gets the live values for query_qp: next PSNs, draining. The QP may enter ERR: a requester
+ * learns of a failed direct placement before the owner of the QP does.
  */
 void xp_query(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
 
-/* True while nothing of the QP is in flight either way: the link may be changed. */
+/* True if nothing of the QP is in flight in either direction: the link may be changed. */
 bool xp_idle(const struct qp *qp);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of xport/ share. */
+/* Functions and helpers shared by the files of this room. */
 #ifndef RUSE_XPORT_INTERNAL_H
 #define RUSE_XPORT_INTERNAL_H
 
@@ -11,10 +11,10 @@
 #include "xport/xport.h"
 
 #define XP_WINDOW (1u << 22)
-/* An AckReq at least every so many bytes, so that a long message shows progress. */
+/* Bytes after which an AckReq is sent, so that long messages make progress. */
 #define XP_ACK_BYTES (256u << 10)
 
-/* PSNs from the oldest unacknowledged one up to a; unsigned, since a long READ may span half of the space. */
+/* Distance from una to a, unsigned: a long READ may span half of the PSN space. */
 static inline uint32_t psn_off(uint32_t a, uint32_t una)
 {
 	return (a - una) & PSN_MASK;
@@ -25,7 +25,7 @@ static inline uint32_t xp_outstanding(const struct qp *qp)
 	return psn_off(qp->req.nxt, qp->req.una);
 }
 
-/* What was read of the WQE in this slot of the SQ, one of [sq.index, tail). */
+/* Private copy of the WQE in this slot of the SQ, which is in [sq.index, tail). */
 static inline struct req_wqe *req_wqe(const struct qp *qp, uint32_t slot)
 {
 	return &qp->req.wqe[slot & qp->req.wqe_mask];
@@ -36,19 +36,19 @@ static inline bool wqe_is_rd(const struct req_wqe *w)
 	return w->type >= SEG_READ_REQ;
 }
 
-/* What its packets carry, and must. */
+/* P_Key of the QP's packets. */
 static inline uint16_t xp_pkey(const struct qp *qp)
 {
 	return qp->dev->pkey[qp->attr.pkey_index];
 }
 
-/* Requester and completer run in this state. */
+/* True if requester and completer run in the QP's state. */
 static inline bool xp_sends(const struct qp *qp)
 {
 	return qp->state == QPS_RTS || qp->state == QPS_SQD;
 }
 
-/* mem.c: lists of addresses from scatter/gather lists */
+/* mem.c: addresses of scatter/gather lists, and copies to them. */
 int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *sge, uint32_t num,
 	       uint64_t off, uint64_t len, uint32_t access, struct iovec *iov);
 int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst, uint64_t len);
@@ -73,7 +73,7 @@ void req_check_drained(struct qp *qp);
 /* unrel.c: UC and UD */
 void unrel_run(struct qp *qp, ns_t now);
 
-/* Sends what may be sent. */
+/* Sends as much as possible. */
 static inline void xp_run(struct qp *qp, ns_t now)
 {
 	if (likely(qp->type == QPT_RC))
@@ -82,7 +82,7 @@ static inline void xp_run(struct qp *qp, ns_t now)
 		unrel_run(qp, now);
 }
 
-/* uc.c, ud.c: responders. They take the card. */
+/* uc.c, ud.c: responders. They lock the card. */
 void uc_input(struct qp *qp, const struct seg *seg);
 void ud_input(struct qp *qp, const struct seg *seg);
 
@@ -92,7 +92,7 @@ void comp_success(struct qp *qp, struct req_wqe *w);
 void comp_local(struct qp *qp);
 void comp_overrun(struct qp *qp, ns_t now);
 
-/* resp.c, resp_out.c. The QP's card is locked but for resp_check_card(). */
+/* resp.c, resp_out.c. The caller has locked the card, except for _input() and _check_card(). */
 void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now);
 void resp_check_card(struct qp *qp);
 void resp_set_from(struct qp *qp, struct link *from);
@@ -101,7 +101,7 @@ void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome);
 void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn);
 bool resp_queue(struct qp *qp, const struct resp_res *res);
 uint32_t resp_queue_new(const struct qp *qp);
-/* Resources for max_dest_rd_atomic READs and atomics. False: no memory. */
+/* Allocates state for max_dest_rd_atomic READs and atomics. False: no memory. */
 bool resp_rd_alloc(struct qp *qp);
 void resp_rd_free(struct qp *qp);
 void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
@@ -117,22 +117,22 @@ static inline bool resp_busy(const struct qp *qp)
 	return qp->resp.msg != RESP_MSG_NONE || resp_owes(qp);
 }
 
-/* recv.c: receive WQEs, of the QP's queue or its SRQ */
+/* recv.c: receive WQEs of the QP's queue or its SRQ. The QP holds one at a time, in qp->resp. */
 enum recv_fetch {
-	RECV_GOT,	/* qp->resp holds one, taken now or before */
-	RECV_NONE,	/* none is posted */
-	RECV_BAD	/* it makes no sense, have_wqe: which; or the SRQ is in error. Local QP operation error */
+	RECV_GOT,	/* a WQE is held */
+	RECV_NONE,	/* no WQE is posted */
+	RECV_BAD	/* local QP operation error: bad WQE (held if have_wqe), or bad SRQ */
 };
 enum recv_fetch recv_fetch(struct qp *qp);
-/* Addresses of bytes [off, off + len) of the WQE held, as xp_sge_iov(). */
+/* Addresses of bytes [off, off + len) of the held WQE, as xp_sge_iov(). */
 int recv_iov(const struct qp *qp, uint64_t off, uint64_t len, struct iovec *iov);
 /*
- * The completion of the WQE held, to fill in and cq_publish(): wr_id, qp_num and
- * port_num are set. The card is locked. NULL: the CQ is full and the QP has gone to ERR.
+ * Completion of the held WQE, with wr_id, qp_num and port_num, for the caller to fill in and
+ * cq_publish(). The card is locked. NULL: the CQ is full, and the QP has entered ERR.
  */
 struct ib_uverbs_wc *recv_wc(struct qp *qp);
 
-/* timer.c: the only place that counts attempts */
+/* timer.c: the only file that counts attempts. */
 void xp_timer_sent(struct qp *qp, ns_t now);
 void xp_timer_progress(struct qp *qp, ns_t now);
 bool xp_timer_retry(struct qp *qp, ns_t now);
