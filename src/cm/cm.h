@@ -106,6 +106,7 @@ int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler, v
  */
 int cm_send_req(struct cm_id *id, const struct cm_req_param *p, ns_t now);
 
+/* Answers a REQ. Repeated by the local response timeout and CM retry count of the REQ. */
 int cm_send_rep(struct cm_id *id, const struct cm_rep_param *p, ns_t now);
 /* Up to 224 bytes of private data. */
 int cm_send_rtu(struct cm_id *id, const void *data, uint8_t len, ns_t now);
@@ -138,8 +139,9 @@ int cm_notify(struct cm_id *id, int event, ns_t now);
  */
 int cm_init_qp_attr(const struct cm_id *id, struct ib_uverbs_qp_attr *attr);
 
+/* In state IDLE. Repeated max_cm_retries times, every timeout_ms. */
 int cm_send_sidr_req(struct cm_id *id, const struct cm_sidr_req_param *p, ns_t now);
-
+/* Answers a SIDR_REQ. The id becomes IDLE. */
 int cm_send_sidr_rep(struct cm_id *id, const struct cm_sidr_rep_param *p, ns_t now);
 
 #endif

@@ -23,7 +23,7 @@ struct cm_event {
 			struct cm_id *listen_id;
 			uint16_t bth_pkey;
 			uint8_t port;
-			const struct cm_path *primary_path, *alternate_path; /* alternate: or NULL */
+			const struct cm_path *primary_path, *alternate_path; /* alternate or NULL */
 			struct cm_sgid sgid;	/* local GID the REQ was sent to */
 			uint64_t remote_ca_guid;
 			uint32_t remote_qkey, remote_qpn, starting_psn;

@@ -53,7 +53,7 @@ struct cm_sidr_rep_param {
 	uint32_t qp_num, qkey;
 	enum ib_cm_sidr_status status;
 	const void *info, *private_data;
-	uint8_t info_length, private_data_len; /* up to 72, 136 */
+	uint8_t info_length, private_data_len; /* up to 72 and 136 */
 	struct cm_ece ece;
 };
 

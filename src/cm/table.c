@@ -8,7 +8,8 @@
  *
  * A consumer's call changes the state after its message has been sent. Exceptions:
  * REJ, DREP, and a DREQ that cannot be sent change it in any case. An id that enters
- * TIMEWAIT leaves the hash of remote QPs; one that enters IDLE leaves both hashes.
+ * TIMEWAIT leaves the hash of remote QPs, and that of remote ids when timewait is over;
+ * one that enters IDLE without timewait leaves both at once.
  */
 #include <stddef.h>
 #include "base/util.h"

@@ -74,6 +74,7 @@ void fabric_destroy(struct fabric *f);
 /* Writes the present topology (links that are up, LIDs) into an initialised one. -ENOMEM. */
 int fabric_topo(const struct fabric *f, struct topo *out);
 
+/* Time at which fabric_timer() must be called; NS_NEVER: not at all. Earlier is harmless. */
 ns_t fabric_wake(const struct fabric *f);
 void fabric_timer(struct fabric *f, ns_t now);
 

@@ -129,7 +129,7 @@ bool for_agents(const uint8_t *mad);
 /* sma_port.c: 0 or MAD_STATUS_BAD_VALUE; out is the PortInfo of the response. */
 uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t now);
 
-/* Sends over a link, on VL 15 (vl15) or as data: the receiving port, or NULL. Counts either. */
+/* Sends over a link, on VL 15 (vl15) or as data. Returns the receiving port; NULL: lost. Counts. */
 struct port *hop(struct port *out, const struct fabric_pkt *pkt, bool vl15);
 /* Output port of the switch for a unicast LID; NULL: no route, counted as an error. */
 struct port *lft_lookup(struct port *in, uint16_t dlid, const struct fabric_pkt *pkt);

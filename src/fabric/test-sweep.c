@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The subnet manager of testing.h brings up generated fabrics; then all pairs of hosts connect. */
+/* The subnet manager of testing.h brings up generated fabrics; then each host sends to each. */
 #include "fabric/testing.h"
 
 static uint64_t received(void)

@@ -143,6 +143,7 @@ int mad_cancel(struct mad_agent *a, const void *cookie, ns_t now);
 /* A MAD received on local QP from->qp. Lengths other than 256 are dropped. */
 void mad_input(struct mad_port *p, const struct mad_addr *from, const void *mad, size_t len,
 	       ns_t now);
+/* Time at which mad_timer() must be called; NS_NEVER: not at all. */
 ns_t mad_wake(const struct mad_host *h);
 void mad_timer(struct mad_host *h, ns_t now);
 

@@ -57,7 +57,7 @@ struct seg_net {
 	uint8_t sgid[16], dgid[16];	/* both IPv4-mapped, or both IPv6 */
 	/* InfiniBand only, as slid below. path_bits: of the LID that received the datagram. */
 	uint32_t flow_label : 20, sl : 4, path_bits : 7, pad : 1;
-	uint8_t traffic_class, hop_limit;	/* hop_limit 0: no GRH, InfiniBand's choice */
+	uint8_t traffic_class, hop_limit;	/* hop_limit 0: no GRH (InfiniBand only) */
 	uint16_t slid;			/* 0: RoCE */
 };
 

@@ -19,7 +19,7 @@
  * when it is the oldest, so that all WQEs before it complete (kernel: wqe_state_error).
  *
  * If the link offers direct placement and nothing of the QP is in flight, a WRITE or READ
- * is executed by a copy and completes at once.
+ * may be executed by a copy instead; it then completes at once.
  */
 #include "xport/window.h"
 #include "xport/xport_internal.h"
