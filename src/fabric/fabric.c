@@ -114,7 +114,8 @@ static void port_reset(struct port *p)
 	port_put(p, PI_GID_PREFIX, GID_PREFIX);
 	port_put(p, PI_CAPABILITY_MASK, is_switch(n) ? SWITCH_CAPS : HOST_CAPS);
 	port_put(p, PI_CAPABILITY_MASK2,
-		 p->ext >= 4 ? PORT_CAP2_SPEED_HDR : 0 | (p->width == 16 ? PORT_CAP2_WIDTH_2X : 0));
+		 (p->ext >= 4 ? PORT_CAP2_SPEED_HDR : 0) |
+			 (p->width == 16 ? PORT_CAP2_WIDTH_2X : 0));
 	port_put(p, PI_GUID_CAP, GUID_CAP);
 	port_put(p, PI_RESP_TIME_VALUE, RESP_TIME);
 }

@@ -397,6 +397,25 @@ static void test_counters(void **state)
 	assert_true(perf_get(d, PC_XMIT_PKTS) > 3);
 }
 
+/* CapabilityMask2 says both that a port takes 2x links and that it takes HDR. */
+static void test_two_lanes_hdr(void **state)
+{
+	const uint8_t *d;
+
+	teardown(state);
+	setup(state);
+	assert_int_equal(topo_star(&topo, 4), 0);
+	for (uint32_t i = 0; i < topo.count; i++)
+		for (uint32_t p = 1; p <= topo.nodes[i].nports; p++) {
+			topo.nodes[i].ports[p].width = 16;
+			topo.nodes[i].ports[p].speed = TOPO_HDR;
+		}
+	start("H1");
+	d = dr(&(struct sm_node){ 0 }, SMP_ATTR_PORT_INFO, 0, NULL);
+	assert_non_null(d);
+	assert_int_equal(smp_get(d, PI_CAPABILITY_MASK2), PORT_CAP2_WIDTH_2X | PORT_CAP2_SPEED_HDR);
+}
+
 static void test_is_sm(void **state)
 {
 	uint32_t h4 = fabric_find(fab, "H4");
@@ -419,7 +438,7 @@ int main(void)
 		T(test_nodes),	  T(test_statuses), T(test_tables), T(test_by_lid),
 		T(test_combined), T(test_bad_routes), T(test_m_key), T(test_cable),
 		T(test_power),	  T(test_port_state), T(test_losses), T(test_multicast),
-		T(test_counters), T(test_is_sm),
+		T(test_counters), T(test_two_lanes_hdr), T(test_is_sm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
