@@ -350,12 +350,15 @@ static void test_inline(void **state)
 static void test_inline_read(void **state)
 {
 	static const uint32_t ops[] = { OP_READ, OP_CMP_SWP, OP_FETCH_ADD };
+	static const uint8_t bytes[8] = { 1 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
 		struct sim_wr wr = wr_of(1, ops[i], 8);
 
 		start(NULL);
 		wr.flags |= F_INLINE;
+		wr.inl = bytes;
+		wr.inl_len = sizeof(bytes);
 		sim_post(a, &wr);
 		sim_bell(a);
 		sim_run(s, NS_S);
