@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "base/sys.h"
 #include "engine/engine.h"
+#include "preload/counter.h"
 #include "preload/preload.h"
 #include "preload/signals.h"
 
@@ -246,6 +247,9 @@ static ssize_t vfile_read(struct vfile *vf, int fd, void *buf, size_t count)
 		ret = REAL(read)(fd, buf, count);
 		ret = ret < 0 ? -errno : ret;
 		break;
+	case VFILE_COUNTER:
+		ret = counter_read(vf, fd, buf, count, -1);
+		break;
 	case VFILE_OWN:
 		ret = -EBADF;
 		break;
@@ -344,6 +348,8 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		break;
 	case VFILE_NETLINK:
 		return send(fd, buf, count, 0);
+	case VFILE_COUNTER:
+		return REAL(write)(fd, buf, count);
 	case VFILE_OWN:
 		ret = -EBADF;
 		break;

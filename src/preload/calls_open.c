@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include "engine/engine.h"
+#include "preload/counter.h"
 #include "preload/redirect.h"
 
 /* Fortified programs import these; no header declares them. */
@@ -32,6 +33,15 @@ static int open_device(const struct redirect *r, int flags)
 	return (int)libc_result(redirect_open(r, flags), e);
 }
 
+/* fd: of the real open. */
+static int opened(int fd, const struct redirect *r, int flags)
+{
+	fd_fresh(fd);
+	if (unlikely(r->counter) && fd >= 0 && (flags & (O_ACCMODE | O_PATH)) == O_RDONLY)
+		counter_install(fd, r->buf);
+	return fd;
+}
+
 #define OPEN_HOOK(name)                                                        \
 	HOOK int name(const char *path, int flags, ...)                        \
 	{                                                                      \
@@ -40,7 +50,7 @@ static int open_device(const struct redirect *r, int flags)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, flags);                         \
-		return fd_fresh(REAL(name)(path, flags, mode));                \
+		return opened(REAL(name)(path, flags, mode), &r, flags);       \
 	}
 OPEN_HOOK(open)
 OPEN_HOOK(open64)
@@ -53,7 +63,7 @@ OPEN_HOOK(open64)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, flags);                         \
-		return fd_fresh(REAL(name)(dirfd, path, flags, mode));         \
+		return opened(REAL(name)(dirfd, path, flags, mode), &r, flags); \
 	}
 OPENAT_HOOK(openat)
 OPENAT_HOOK(openat64)
@@ -65,7 +75,7 @@ OPENAT_HOOK(openat64)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, flags);                         \
-		return fd_fresh(REAL(name)(path, flags));                      \
+		return opened(REAL(name)(path, flags), &r, flags);             \
 	}
 OPEN_2_HOOK(__open_2)
 OPEN_2_HOOK(__open64_2)
@@ -77,7 +87,7 @@ OPEN_2_HOOK(__open64_2)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, flags);                         \
-		return fd_fresh(REAL(name)(dirfd, path, flags));               \
+		return opened(REAL(name)(dirfd, path, flags), &r, flags);      \
 	}
 OPENAT_2_HOOK(__openat_2)
 OPENAT_2_HOOK(__openat64_2)

@@ -79,6 +79,10 @@ typedef int (*scan_order64)(const struct dirent64 **, const struct dirent64 **);
 	X(char *, canonicalize_file_name, (const char *))                      \
 	X(ssize_t, read, (int, void *, size_t))                                \
 	X(ssize_t, __read_chk, (int, void *, size_t, size_t))                  \
+	X(ssize_t, pread, (int, void *, size_t, off_t))                        \
+	X(ssize_t, pread64, (int, void *, size_t, off64_t))                    \
+	X(ssize_t, __pread_chk, (int, void *, size_t, off_t, size_t))          \
+	X(ssize_t, __pread64_chk, (int, void *, size_t, off64_t, size_t))      \
 	X(ssize_t, write, (int, const void *, size_t))                         \
 	X(ssize_t, readv, (int, const struct iovec *, int))                    \
 	X(ssize_t, writev, (int, const struct iovec *, int))                   \

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "base/sys.h"
 #include "engine/engine.h"
+#include "preload/counter.h"
 #include "preload/redirect.h"
 #include "preload/signals.h"
 
@@ -46,6 +47,7 @@ const char *redirect_slow(const char *path, struct redirect *r)
 	/* The folder too: its files may be opened by relative paths, or from a glob. */
 	if (strstr(r->buf, "counters") || strstr(r->buf, "/ports/1/cm_"))
 		engine_counters();
+	r->counter = counter_path(r->buf);
 	path = r->buf;
 out:
 	errno = e;

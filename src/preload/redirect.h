@@ -10,6 +10,7 @@
 struct redirect {
 	bool dev;		/* an existing device of ours: its number is set */
 	dev_t rdev;
+	bool counter;		/* a counter file: its path is in buf */
 	char buf[512];
 };
 
@@ -22,6 +23,7 @@ const char *redirect_slow(const char *path, struct redirect *r);
 static inline const char *redirect(const char *path, struct redirect *r)
 {
 	r->dev = false;
+	r->counter = false;
 	return likely(!paths_maybe(path)) ? path : redirect_slow(path, r);
 }
 

@@ -21,6 +21,8 @@
  *   NETLINK       Unix datagram      bind, connect, getsockname, getpeername,
  *                 socket to rused    send and recv families: the addresses;
  *                                    getsockopt, setsockopt of SOL_NETLINK
+ *   COUNTER       the file in the    read, readv, pread from offset 0: the
+ *                 run directory      counter of that moment
  *   OWN           descriptors of     close, read, write, ioctl, fcntl, dup: EBADF;
  *                 libruse.so itself  dup2 onto it: EBUSY; close_range, closefrom:
  *                                    skipped
@@ -41,6 +43,7 @@ enum vfile_kind {
 	VFILE_UMAD,
 	VFILE_ISSM,
 	VFILE_NETLINK,
+	VFILE_COUNTER,
 	VFILE_OWN,
 };
 
@@ -70,7 +73,7 @@ struct vfile {
 	uint32_t refs;		/* descriptors and calls in progress; 0: free */
 	enum vfile_kind kind;
 	const struct vfile_ops *ops;
-	void *file;		/* UVERBS, EVENT, UCMA, UMAD: the engine's object */
+	void *file;		/* UVERBS, EVENT, UCMA, UMAD: the engine's object; COUNTER: the preload's */
 	uint32_t minor;		/* UVERBS, UMAD, ISSM: of the character device */
 	struct vfile_nl nl;	/* NETLINK */
 };

@@ -18,7 +18,7 @@ fdopen fclose fflush fgets fgetc getc fputc fputs fread fwrite fprintf fscanf ft
 fileno feof ferror clearerr setvbuf setbuf
 readdir readdir64 closedir dirfd rewinddir alphasort alphasort64 versionsort scandirat
 unlink mkdir rmdir rename mkstemp mkstemp64 mkostemp64 ftruncate ftruncate64 lseek lseek64
-pread pread64 pwrite pwrite64 fsync flock statfs statfs64 fstatfs fstatfs64 chown chmod fchmod getcwd
+pwrite pwrite64 fsync flock statfs statfs64 fstatfs fstatfs64 chown chmod fchmod getcwd
 sigaltstack sigaddset sigdelset sigemptyset sigfillset sigismember siglongjmp __sigsetjmp
 sigwait sigwaitinfo sigtimedwait signalfd raise kill pthread_kill
 "

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Counters read through descriptors that stay open: sysfs computes the text at each read from
+ * offset 0. Every way to read must find the packets of the messages sent since the last round, and
+ * no less than the descriptor before.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+#include "verbs.h"
+
+#define ROUNDS 5
+#define WAYS 6
+
+static struct vctx v;
+static struct ibv_qp *peer;
+static struct ibv_mr *mr;
+static uint8_t buf[64];
+static char path[256];
+
+static uint64_t number(const char *text, ssize_t len, const char *what)
+{
+	char *end, copy[64];
+
+	if (len <= 1 || len >= (ssize_t)sizeof(copy) || text[len - 1] != '\n')
+		die("%s: %zd bytes: %m", what, len);
+	memcpy(copy, text, (size_t)len);
+	copy[len] = '\0';
+	len = (ssize_t)strtoull(copy, &end, 10);
+	if (strcmp(end, "\n"))
+		die("%s: %s", what, copy);
+	return (uint64_t)len;
+}
+
+/* Byte by byte, while other programs' reads bring the files up to date. */
+static uint64_t by_bytes(int fd)
+{
+	char text[64];
+	ssize_t n = 0, got;
+	int other;
+
+	lseek(fd, 0, SEEK_SET);
+	while ((got = read(fd, text + n, 1)) == 1) {
+		other = open(path, O_RDONLY);
+		close(other);
+		n++;
+	}
+	if (got)
+		die("read: %m");
+	return number(text, n, "bytes");
+}
+
+static uint64_t value(int way, int fd)
+{
+	char text[64];
+	struct iovec iov[2] = { { text, 1 }, { text + 1, sizeof(text) - 1 } };
+
+	switch (way) {
+	case 0:
+		lseek(fd, 0, SEEK_SET);
+		return number(text, read(fd, text, sizeof(text)), "read");
+	case 1:
+		return number(text, pread(fd, text, sizeof(text), 0), "pread");
+	case 2:
+		lseek(fd, 0, SEEK_SET);
+		return number(text, readv(fd, iov, 2), "readv");
+	case 3:
+		fd = dup(fd);
+		lseek(fd, 0, SEEK_SET);
+		number(text, read(fd, text, sizeof(text)), "dup");
+		if (read(fd, text + 32, 1))
+			die("read at the end: %m");
+		close(fd);
+		return number(text, (ssize_t)(strchr(text, '\n') - text) + 1, "dup");
+	case 4:
+		return by_bytes(fd);
+	default:
+		fd = open(path, O_RDONLY);
+		way = (int)read(fd, text, sizeof(text));
+		close(fd);
+		return number(text, way, "another descriptor");
+	}
+}
+
+static void send_one(void)
+{
+	struct ibv_sge sge = { (uintptr_t)buf, 8, mr->lkey };
+	struct ibv_recv_wr rw = { .sg_list = &sge, .num_sge = 1 }, *rbad;
+	struct ibv_send_wr sw = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_SIGNALED }, *sbad;
+	struct ibv_wc wc;
+
+	if (ibv_post_recv(peer, &rw, &rbad) || ibv_post_send(v.qp, &sw, &sbad))
+		die("post: %m");
+	for (int i = 0; i < 2; i++)
+		if (v_wait(v.cq, &wc, 60))
+			die("completion: status %d", wc.status);
+}
+
+static void errors(int fd)
+{
+	char *volatile nowhere = (char *)8, c;
+
+	if (pread(fd, &c, 1, -1) != -1 || errno != EINVAL)
+		die("pread at -1: %m");
+	lseek(fd, 0, SEEK_SET);
+	if (read(fd, nowhere, 4) != -1 || errno != EFAULT)
+		die("bad buffer: %m");
+	if (write(fd, "0", 1) != -1 || errno != EBADF)
+		die("write: %m");
+	if (pread(fd, &c, 1, 4096) != 0)
+		die("pread behind the end: %m");
+}
+
+int main(void)
+{
+	const struct timespec lifespan = { .tv_nsec = 13000000 };
+	int fd[WAYS];
+	uint64_t last[WAYS];
+
+	v_open(&v, &vcfg_default);
+	peer = v_qp(&v);
+	v_connect_self(&v, v.qp, peer);
+	mr = ibv_reg_mr(v.pd, buf, sizeof(buf), IBV_ACCESS_LOCAL_WRITE);
+	if (!mr)
+		die("MR: %m");
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/sent_pkts",
+		 ibv_get_device_name(v.ctx->device));
+	for (int way = 0; way < WAYS; way++) {
+		fd[way] = open(path, O_RDONLY);
+		if (fd[way] < 0)
+			die("%s: %m", path);
+		last[way] = value(way, fd[way]);
+	}
+	errors(fd[0]);
+	for (int i = 0; i < ROUNDS * WAYS; i++) {
+		int way = i % WAYS;
+		uint64_t now;
+
+		send_one();
+		/* Counters are computed at most that often, in the kernel too. */
+		nanosleep(&lifespan, NULL);
+		now = value(way, fd[way]);
+		if (now <= last[way])
+			die("way %d, round %d: %llu after %llu", way, i / WAYS,
+			    (unsigned long long)now, (unsigned long long)last[way]);
+		last[way] = now;
+	}
+	for (int way = 0; way < WAYS; way++)
+		close(fd[way]);
+	return 0;
+}
