@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include "base/fds.h"
 #include "base/memfd.h"
 #include "base/sys.h"
 
@@ -10,7 +11,7 @@ int memfd_sealed(const char *name, size_t size)
 {
 	int fd, rc;
 
-	fd = (int)sys_call(SYS_memfd_create, name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	fd = fds_memory(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return fd;
 	rc = (int)sys_call(SYS_ftruncate, fd, size);

@@ -21,6 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/fds.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
 
@@ -255,7 +256,7 @@ static void refuse_one(struct rused *r, int lfd)
 	log_warn("out of descriptors: a client is refused");
 	if (r->spare >= 0)
 		close(r->spare);
-	fd = accept4(lfd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = fds_accept(lfd, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
 		refuse(fd, -EMFILE);
 	r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -264,13 +265,13 @@ static void refuse_one(struct rused *r, int lfd)
 /* One client from the queue. False: nobody there. */
 static bool accept_one(struct rused *r)
 {
-	int fd = accept4(r->listen.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = fds_accept(r->listen.fd, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd >= 0) {
 		client_new(r, fd);
 		return true;
 	}
-	if (errno == EMFILE || errno == ENFILE)
+	if (fd == -EMFILE || fd == -ENFILE)
 		refuse_one(r, r->listen.fd);
 	return false;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "abi/ucma/ucma.h"
+#include "base/fds.h"
 #include "base/log.h"
 #include "base/memfd.h"
 #include "daemon/daemon.h"
@@ -130,8 +131,9 @@ static int do_hello(struct msg *m)
 	if (!c->proc)
 		return answer(m, 0, &rep, sizeof(rep), c->r->page_fd);
 	/* Datagrams: the process sees no hang-up there when rused has died. */
-	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, sv))
-		return answer_error(m, -errno);
+	rc = fds_pair(SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, sv);
+	if (rc)
+		return answer_error(m, rc);
 	c->notify_fd = sv[0];
 	rc = answer_fds(m, &rep, sizeof(rep), (int[]){ c->r->page_fd, sv[1] }, 2);
 	close(sv[1]);

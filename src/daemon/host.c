@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "abi/sysfs/sysfs.h"
+#include "base/fds.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "daemon/daemon.h"
@@ -21,9 +22,9 @@ int host_init(struct rused *r)
 	void *p;
 	int rc;
 
-	r->page_fd = memfd_create("ruse-host", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	r->page_fd = fds_memory("ruse-host", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (r->page_fd < 0)
-		return -errno;
+		return r->page_fd;
 	if (ftruncate(r->page_fd, sizeof(struct host_page)))
 		return -errno;
 	p = mmap(NULL, sizeof(struct host_page), PROT_READ | PROT_WRITE, MAP_SHARED, r->page_fd, 0);

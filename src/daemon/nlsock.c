@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "abi/netlink/nldev.h"
+#include "base/fds.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
 
@@ -144,8 +145,8 @@ int netlink_open(struct client *c)
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) {
-		rc = -errno;
+	rc = fds_pair(SOCK_SEQPACKET | SOCK_CLOEXEC, sv);
+	if (rc) {
 		free(n);
 		return rc;
 	}

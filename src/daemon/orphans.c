@@ -99,14 +99,16 @@ static bool adopt(struct rused *r, uint32_t block, const struct record *rec)
 		return true;
 	}
 	fd = (int)syscall(SYS_pidfd_open, rec->pid, 0);
-	if (fd < 0 || start_time(rec->pid) != rec->start) {
+	if ((fd < 0 && errno == ESRCH) || start_time(rec->pid) != rec->start) {
 		if (fd >= 0)
 			close(fd);
 		return false;
 	}
-	o = calloc(1, sizeof(*o));
+	/* Without a pidfd (a seccomp filter, no descriptors) it is kept as long as we live. */
+	o = fd < 0 ? NULL : calloc(1, sizeof(*o));
 	if (!o || loop_add(&r->loop, &o->pidfd, fd, EPOLLIN)) {
-		close(fd);
+		if (fd >= 0)
+			close(fd);
 		free(o);
 		lease_orphan(&r->leases, block, rec->pid, rec->slot);
 		return true;

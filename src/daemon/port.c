@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/fds.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
 #include "wire/be.h"
@@ -245,7 +246,7 @@ int port_want(struct rused *r)
 	if (rc < 0)
 		return rc == -EADDRINUSE && orphans_hold_it(r) ? -EAGAIN : rc;
 	p->lock = rc;
-	rc = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p->park) ? -errno : 0;
+	rc = fds_pair(SOCK_SEQPACKET | SOCK_CLOEXEC, p->park);
 	if (!rc)
 		rc = park_put(p, p->lock, &lock);
 	if (!rc)

@@ -26,6 +26,7 @@
 
 #include "abi/netlink/nldev.h"
 #include "abi/ucma/ucma.h"
+#include "base/fds.h"
 #include "base/log.h"
 #include "base/memfd.h"
 #include "base/rand.h"
@@ -293,10 +294,9 @@ int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
 	u = calloc(1, sizeof(*u));
 	if (!u)
 		return -ENOMEM;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv)) {
-		rc = -errno;
+	rc = fds_pair(SOCK_SEQPACKET | SOCK_CLOEXEC, sv);
+	if (rc)
 		goto free;
-	}
 	u->shm = memfd_new("ruse-cm-file", sizeof(*u->shm), &fds[1]);
 	if (!u->shm) {
 		rc = -errno;

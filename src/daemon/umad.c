@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fds.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "daemon/daemon.h"
@@ -193,8 +194,9 @@ int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *n
 	if (rc)
 		log_info("UDP port 4791 cannot be had: %s; MADs within this host go on",
 			 strerror(-rc));
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
-		return -errno;
+	rc = fds_pair(SOCK_SEQPACKET | SOCK_CLOEXEC, sv);
+	if (rc)
+		return rc;
 	rc = file_new(n, q, sv, number, fds + 1);
 	if (rc) {
 		close(sv[1]);
@@ -207,11 +209,11 @@ int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *n
 /* A memfd with these bytes, or -errno. */
 static int memfd_of(const void *data, size_t len)
 {
-	int fd = memfd_create("ruse-umad", MFD_CLOEXEC);
+	int fd = fds_memory("ruse-umad", MFD_CLOEXEC);
 	size_t at = 0;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	while (at < len) {
 		ssize_t n = write(fd, (const char *)data + at, len - at);
 

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fds.h"
 #include "base/log.h"
 #include "base/memfd.h"
 #include "daemon/daemon.h"
@@ -28,10 +29,10 @@ static void kicked(struct loop_fd *f, uint32_t events)
 
 static int kick_open(struct umad_fd *u)
 {
-	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), rc;
+	int fd = fds_event(0, EFD_CLOEXEC | EFD_NONBLOCK), rc;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	u->kick.fn = kicked;
 	rc = loop_add(&u->of->r->loop, &u->kick, fd, EPOLLIN | EPOLLET);
 	if (rc)

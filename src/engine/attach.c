@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/fds.h"
 #include "base/log.h"
 #include "base/memfd.h"
 #include "base/sys.h"
@@ -46,7 +47,7 @@ static int proc_page_create(void)
 
 	if (engine.proc_page)
 		return 0;
-	fd = own_fd((int)sys_call(SYS_memfd_create, "ruse-proc", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	fd = own_fd(fds_memory("ruse-proc", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	if (fd < 0)
 		return fd;
 	if (sys_call(SYS_ftruncate, fd, sizeof(struct proc_page)) < 0 ||

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/uio.h>
+#include "base/fds.h"
 #include "base/sys.h"
 #include "core/umem.h"
 #include "engine/engine_internal.h"
@@ -40,7 +41,7 @@ static const struct event_file_ops event_ops = {
 /* The program gets one descriptor, we keep another: it may close, dup or replace its own. */
 int efile_event_install(struct uverbs_file *f, struct event_file *ev)
 {
-	int fd = (int)sys_call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_SEMAPHORE);
+	int fd = fds_event(0, EFD_CLOEXEC | EFD_SEMAPHORE);
 	int ret;
 
 	if (fd < 0)

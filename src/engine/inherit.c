@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
+#include "base/fds.h"
 #include "base/log.h"
 #include "base/sys.h"
 #include "core/cq.h"
@@ -345,7 +346,7 @@ static void adopt_event(struct event_file *ev)
 
 	for (struct list_head *e = ev->events.next; e != &ev->events; e = e->next)
 		n++;
-	fd = (int)sys_call(SYS_eventfd2, n, EFD_CLOEXEC | EFD_SEMAPHORE);
+	fd = fds_event(n, EFD_CLOEXEC | EFD_SEMAPHORE);
 	own_one = fd < 0 ? fd : own_dup(fd);
 	if (own_one >= 0) {
 		sys_fcntl(fd, F_SETFL, sys_fcntl(ev->fd, F_GETFL, 0));

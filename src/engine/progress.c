@@ -10,6 +10,8 @@
  * memory instead never comes back.
  */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,6 +20,8 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include "base/fds.h"
+#include "base/log.h"
 #include "base/sys.h"
 #include "engine/captures.h"
 #include "engine/engine_internal.h"
@@ -380,7 +384,7 @@ static bool wait_events(ns_t until)
 
 	n = sys_call(SYS_epoll_pwait2, engine.epfd, ev, ARRAY_SIZE(ev),
 		     until == NS_NEVER ? NULL : &ts, NULL, 0);
-	if (n == -ENOSYS)
+	if (fds_refused(n))
 		n = sys_call(SYS_epoll_pwait, engine.epfd, ev, ARRAY_SIZE(ev),
 			     until == NS_NEVER ? -1L : min((ns + NS_MS - 1) / NS_MS, 1000LL), NULL,
 			     0);
@@ -475,6 +479,37 @@ static void *progress_thread(void *arg)
 	}
 }
 
+/*
+ * glibc's pthread_create() falls back to clone() where clone3() answers ENOSYS, but filters of some
+ * container engines answer EPERM. Of several filters with an errno the newest decides, so another
+ * one corrects the answer, for this thread and its children. Refused without no_new_privs and
+ * CAP_SYS_ADMIN.
+ */
+static bool clone3_unknown(void)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { ARRAY_SIZE(f), f };
+
+	return !sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
+}
+
+static int thread_create(void)
+{
+	int ret = -pthread_create(&engine.thread, NULL, progress_thread, NULL);
+
+	if (ret == -EPERM && sys_call(SYS_clone3, NULL, 0) == -EPERM && clone3_unknown())
+		ret = -pthread_create(&engine.thread, NULL, progress_thread, NULL);
+	if (ret)
+		log_err("no thread can be created: %s%s", strerrordesc_np(-ret),
+			ret == -EPERM ? " (a seccomp filter must refuse clone3 with ENOSYS)" : "");
+	return ret;
+}
+
 int progress_start(void)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = &engine.kick_fd };
@@ -483,7 +518,7 @@ int progress_start(void)
 
 	if (engine.started)
 		return 0;
-	engine.kickfd = own_fd((int)sys_call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
+	engine.kickfd = own_fd(fds_event(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (engine.kickfd < 0)
 		return engine.kickfd;
 	engine.kick_fd.event = kick_event;
@@ -493,7 +528,7 @@ int progress_start(void)
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, 8);
-	ret = -pthread_create(&engine.thread, NULL, progress_thread, NULL);
+	ret = thread_create();
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, 8);
 	if (ret) {
 		own_close(engine.kickfd);

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "base/fds.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/sys.h"
@@ -126,7 +127,7 @@ int rings_init(struct efile *ef)
 	static const uint64_t sizes[] = { 64ull << 30, 8ull << 30, 1ull << 30, 128ull << 20 };
 
 	list_init(&ef->rings);
-	ef->memfd = (int)sys_call(SYS_memfd_create, "uverbs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	ef->memfd = fds_memory("uverbs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (ef->memfd < 0)
 		return ef->memfd;
 	ef->file_size = RING_BASE;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "base/fds.h"
 #include "base/sys.h"
 #include "core/umem.h"
 #include "engine/engine_internal.h"
@@ -120,7 +121,7 @@ static int call(struct call *c, int memfd, struct reply *r, int *got)
 /* A memfd with the program's bytes, or -errno: -EFAULT, they are not there. */
 static int memfd_of(const void *buf, size_t count)
 {
-	int fd = (int)sys_call(SYS_memfd_create, "ruse-umad", MFD_CLOEXEC);
+	int fd = fds_memory("ruse-umad", MFD_CLOEXEC);
 	size_t at = 0;
 
 	while (fd >= 0 && at < count) {

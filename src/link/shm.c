@@ -22,6 +22,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
+#include "base/fds.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "base/sys.h"
@@ -105,7 +106,7 @@ static int ep_export(struct shm_ep *ep)
 	ep->exp_fd = rc = shm_own(ep, memfd_sealed("ruse-cards", ep->exp_len));
 	if (rc < 0)
 		return rc;
-	rc = shm_own(ep, (int)sys_call(SYS_eventfd2, 0, EFD_CLOEXEC | EFD_NONBLOCK));
+	rc = shm_own(ep, fds_event(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	ep->evfd = rc;
 	if (rc < 0)
 		return rc;

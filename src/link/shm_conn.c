@@ -26,6 +26,7 @@
 #include <sys/epoll.h>
 #include <sys/un.h>
 #include <time.h>
+#include "base/fds.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "base/sys.h"
@@ -205,7 +206,7 @@ static void serve_listener(struct shm_ep *ep)
 	int sock;
 
 	for (;;) {
-		sock = (int)sys_call(SYS_accept4, ep->listener, NULL, NULL, SOCK_CLOEXEC);
+		sock = fds_accept(ep->listener, SOCK_CLOEXEC);
 		if (sock < 0)
 			return;
 		if (peer_pid(sock) < 0) {

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+
+#include "base/fds.h"
+#include "base/sys.h"
+
+_Static_assert(EFD_CLOEXEC == O_CLOEXEC && SOCK_CLOEXEC == O_CLOEXEC, "one value");
+_Static_assert(EFD_NONBLOCK == O_NONBLOCK && SOCK_NONBLOCK == O_NONBLOCK, "one value");
+
+bool fds_refused(long rc)
+{
+	return rc == -EPERM || rc == -EACCES || rc == -EINVAL || rc == -ENOSYS;
+}
+
+/* fd or -errno, to which O_CLOEXEC and O_NONBLOCK among flags are still to be applied. */
+static int set_flags(int fd, int flags)
+{
+	if (fd < 0)
+		return fd;
+	if (flags & O_CLOEXEC)
+		sys_fcntl(fd, F_SETFD, FD_CLOEXEC);
+	if (flags & O_NONBLOCK)
+		sys_fcntl(fd, F_SETFL, sys_fcntl(fd, F_GETFL, 0) | O_NONBLOCK);
+	return fd;
+}
+
+int fds_event(uint32_t count, int flags)
+{
+	int rest = flags & ~(EFD_CLOEXEC | EFD_NONBLOCK);
+	int fd = (int)sys_call(SYS_eventfd2, count, flags);
+
+	if (!fds_refused(fd))
+		return fd;
+	fd = (int)sys_call(SYS_eventfd2, count, rest);
+#ifdef SYS_eventfd
+	if (fds_refused(fd) && !rest)
+		fd = (int)sys_call(SYS_eventfd, count);
+#endif
+	return set_flags(fd, flags);
+}
+
+int fds_memory(const char *name, unsigned int flags)
+{
+	int fd = (int)sys_call(SYS_memfd_create, name, flags);
+
+	if (!fds_refused(fd) || !(flags & MFD_CLOEXEC))
+		return fd;
+	fd = (int)sys_call(SYS_memfd_create, name, flags & ~MFD_CLOEXEC);
+	return set_flags(fd, O_CLOEXEC);
+}
+
+int fds_accept(int listener, int flags)
+{
+	int fd = (int)sys_call(SYS_accept4, listener, NULL, NULL, flags);
+
+	if (!fds_refused(fd))
+		return fd;
+	fd = (int)sys_call(SYS_accept4, listener, NULL, NULL, 0);
+#ifdef SYS_accept
+	if (fds_refused(fd))
+		fd = (int)sys_call(SYS_accept, listener, NULL, NULL);
+#endif
+	return set_flags(fd, flags);
+}
+
+int fds_pair(int type, int sv[2])
+{
+	int flags = type & (SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int rc = (int)sys_call(SYS_socketpair, AF_UNIX, type, 0, sv);
+
+	if (!fds_refused(rc))
+		return rc;
+	rc = (int)sys_call(SYS_socketpair, AF_UNIX, type & ~flags, 0, sv);
+	for (int i = 0; !rc && i < 2; i++)
+		set_flags(sv[i], flags);
+	return rc;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Runs a command under a seccomp filter:
+ *
+ *   seccomp WHAT ERRNO CMD...
+ *
+ * WHAT is one of the rows below: a system call that fails with the number ERRNO, always or when an
+ * argument has one of some bits. "flags" and "calls" are the rows with and without bits together,
+ * but clone3.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/memfd.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "verbs.h"
+
+static const struct {
+	const char *name;
+	unsigned int nr, arg, bits;
+} rows[] = {
+	{ "eventfd2", SYS_eventfd2, 1, EFD_CLOEXEC | EFD_NONBLOCK },
+	{ "memfd_create", SYS_memfd_create, 1, MFD_CLOEXEC },
+	{ "accept4", SYS_accept4, 3, SOCK_CLOEXEC | SOCK_NONBLOCK },
+	{ "socketpair", SYS_socketpair, 1, SOCK_CLOEXEC | SOCK_NONBLOCK },
+	{ "pidfd_open", SYS_pidfd_open, 0, 0 },
+	{ "epoll_pwait2", SYS_epoll_pwait2, 0, 0 },
+	{ "clone3", SYS_clone3, 0, 0 },
+};
+
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
+static void install(size_t i, unsigned int error)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rows[i].nr, 0, 3),
+		/* The low half of the argument, little-endian. */
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 (unsigned int)offsetof(struct seccomp_data, args) + 8 * rows[i].arg),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, rows[i].bits, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(f) / sizeof(*f), f };
+
+	if (!rows[i].bits)
+		f[3] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog)) {
+		fprintf(stderr, "no seccomp filter here: %m\n");
+		exit(77);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	size_t n = 0;
+
+	if (argc < 4)
+		die("usage: seccomp WHAT ERRNO CMD...");
+	for (size_t i = 0; i < ROWS; i++) {
+		if (strcmp(argv[1], rows[i].name) &&
+		    (strcmp(argv[1], rows[i].bits ? "flags" : "calls") ||
+		     rows[i].nr == SYS_clone3))
+			continue;
+		install(i, (unsigned int)atoi(argv[2]));
+		n++;
+	}
+	if (!n)
+		die("%s?", argv[1]);
+	execvp(argv[3], argv + 3);
+	die("%s: %m", argv[3]);
+}
