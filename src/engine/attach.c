@@ -334,6 +334,7 @@ static int attach_both(bool start)
 	captures_attached(engine.host_page);
 	engine.reattach_at = NS_NEVER;
 	conn_watch();
+	log_info("process %u of the rused in %s", engine.proc, engine.rundir);
 	return 0;
 }
 

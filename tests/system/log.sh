@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# RUSE_LOG is read in programs at their first touch of RDMA, not before.
+# RUSE_LOG, and so `ruse run -v`, is read in programs at their first touch of RDMA, not before.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 WRONG="RUSE_LOG=loud is not one of err, warn, info, debug"
@@ -9,3 +9,19 @@ RUSE_LOG=loud in_ruse ls /sys/class/infiniband >/dev/null 2>"$T/err" || die "ls:
 grep -q "ruse: warning: $WRONG" "$T/err" || die "RUSE_LOG is not read: $(cat "$T/err")"
 RUSE_LOG=loud in_ruse ls / >/dev/null 2>"$T/err" || die "ls /"
 [ ! -s "$T/err" ] || die "a program without RDMA says: $(cat "$T/err")"
+
+# said LEVEL OPTION...: does `ruse run OPTION...` print messages, and give the program that level?
+said() {
+	local level=$1
+	shift
+	env "${SANITIZER_OPTIONS[@]}" "$RUSE_BUILD/ruse" run "$@" \
+		sh -c 'printenv RUSE_LOG || echo; ls /sys/class/infiniband' >"$T/out" 2>"$T/err" ||
+		die "ruse run $*: $(cat "$T/err")"
+	[ "$(head -n 1 "$T/out")" = "$level" ] || die "ruse run $*: $(head -n 1 "$T/out")"
+	grep -q "ruse: info: process [0-9]* of the rused in $RUSE_DIR" "$T/err"
+}
+said info -v || die "ruse run -v prints nothing: $(cat "$T/err")"
+said debug -vv || die "ruse run -vv prints nothing: $(cat "$T/err")"
+said debug --verbose --verbose || die "--verbose twice prints nothing: $(cat "$T/err")"
+said "" && die "ruse run prints messages without -v: $(cat "$T/err")"
+exit 0
