@@ -41,6 +41,8 @@ int rused_complain(const char *cmd, int rc);
 struct json_object;
 /* An answer of rused as tables, by its shape (status.c). 0 or -errno. */
 int print_json(struct json_object *o);
+/* Does this rused run and have UDP port 4791 open? */
+bool rused_has_port(void);
 /* No rused runs: a normal answer, not an error. */
 bool rused_absent(int rc);
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cpus.h"
+#include "cli/cli.h"
 #include "cli/doctor.h"
 
 #define ROCE_PORT 4791
@@ -108,7 +109,7 @@ void check_port(struct finding *f)
 	struct sockaddr_in6 sa = { .sin6_family = AF_INET6, .sin6_port = htons(ROCE_PORT) };
 	struct sockaddr_in sa4 = { .sin_family = AF_INET, .sin_port = htons(ROCE_PORT) };
 	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int rc;
+	int rc, err;
 
 	if (fd >= 0) {
 		rc = bind(fd, (struct sockaddr *)&sa, sizeof(sa));
@@ -116,13 +117,15 @@ void check_port(struct finding *f)
 		fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		rc = bind(fd, (struct sockaddr *)&sa4, sizeof(sa4));
 	}
+	err = errno;
 	if (!rc)
-		found(f, CHECK_OK, "RoCEv2 to other hosts will be possible (links between hosts are not in this version)",
-		      "free");
+		found(f, CHECK_OK, "links to other hosts (RoCEv2) use it", "free");
+	else if (err == EADDRINUSE && rused_has_port())
+		found(f, CHECK_OK, "links to other hosts (RoCEv2) use it", "this rused has it");
 	else
-		found(f, CHECK_WARN, errno == EADDRINUSE ?
-		      "another user's rused, kernel rxe or a program has it; links on this host work all the same" :
-		      "links on this host work all the same", "%s", strerror(errno));
+		found(f, CHECK_WARN, err == EADDRINUSE ?
+		      "another rused, kernel rxe or a program has it; links on this host work all the same" :
+		      "links on this host work all the same", "%s", strerror(err));
 	if (fd >= 0)
 		close(fd);
 }

@@ -267,29 +267,54 @@ static int show(const char *text, bool json)
 	return rc;
 }
 
-static int fetch_and_show(bool json)
+/* rused's answer, which the caller frees. 0 or -errno. */
+static int fetch(char **text)
 {
 	size_t size = STATUS_MAX;
 	struct ipc_conn c;
-	char *text;
-	int rc;
+	int rc = rused_connect(&c, NULL);
 
-	rc = rused_connect(&c, NULL);
-	if (rused_absent(rc)) {
-		puts(json ? "{\"running\":false}" : "no rused is running here");
-		return 0;
-	}
+	*text = NULL;
 	if (rc)
 		return rc;
-	text = malloc(size + 1);
-	rc = text ? ipc_call(&c, IPC_STATUS, NULL, 0, NULL, 0, text, &size, NULL, NULL) : -ENOMEM;
+	*text = malloc(size + 1);
+	rc = *text ? ipc_call(&c, IPC_STATUS, NULL, 0, NULL, 0, *text, &size, NULL, NULL) : -ENOMEM;
 	ipc_close(&c);
-	if (!rc) {
-		text[size] = '\0';
+	if (!rc)
+		(*text)[size] = '\0';
+	return rc;
+}
+
+static int fetch_and_show(bool json)
+{
+	char *text;
+	int rc = fetch(&text);
+
+	if (rused_absent(rc)) {
+		puts(json ? "{\"running\":false}" : "no rused is running here");
+		rc = 0;
+	} else if (!rc) {
 		rc = show(text, json);
 	}
 	free(text);
 	return rc;
+}
+
+bool rused_has_port(void)
+{
+	struct json_object *all, *host, *port;
+	bool open = false;
+	char *text;
+
+	if (!fetch(&text)) {
+		all = json_tokener_parse(text);
+		open = json_object_object_get_ex(all, "host", &host) &&
+		       json_object_object_get_ex(host, "udp_port", &port) &&
+		       !strcmp(json_object_get_string(port), "open");
+		json_object_put(all);
+	}
+	free(text);
+	return open;
 }
 
 int cmd_status(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * IPC_STATUS: what there is, as JSON. Members may be added; none changes its meaning.
- * "host" {rundir, netns, pid, uptime}, "devices" [], "wire" {}, "processes" [] with "contexts" [],
+ * "host" {rundir, netns, pid, uptime, udp_port}, "devices" [], "wire" {}, "processes" [] with "contexts" [],
  * "links" [] and "wire" {}.
  */
 #include <arpa/inet.h>
@@ -24,6 +24,8 @@ static struct json_object *host_json(const struct rused *r)
 	add_int(o, "netns", r->netns);
 	add_int(o, "pid", getpid());
 	add_int(o, "uptime", (r->loop.now - r->started) / NS_S);
+	add_str(o, "udp_port", r->port.nslots ? "open" : r->port.err ? strerrordesc_np(-r->port.err) :
+								       "not needed");
 	return o;
 }
 
