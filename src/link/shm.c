@@ -134,6 +134,7 @@ int shm_ep_create(const struct shm_cfg *cfg, struct shm_ep **out)
 	if (!ep)
 		return -ENOMEM;
 	ep->cfg = *cfg;
+	ep->uid = (uid_t)sys_call(SYS_geteuid);
 	ep->pub_fd = ep->exp_fd = ep->evfd = ep->listener = -1;
 	list_init(&ep->links);
 	list_init(&ep->pending);

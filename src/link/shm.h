@@ -6,7 +6,7 @@
  * with identity, robust lock word, need-wakeup flag, QP cards), a key table
  * (memfd, read-only to peers) and an eventfd. Two endpoints that connect
  * exchange those and a pair of rings, over a direct socket whose SO_PEERCRED
- * tells uid (must be ours) and pid (0 = other PID namespace: no cross-memory).
+ * tells uid (ours, or that of the creation) and pid (0 = other PID namespace: no cross-memory).
  *
  * All functions hold the engine's lock unless they say otherwise.
  */

@@ -5,9 +5,10 @@
  * acceptor's with its pages and eventfd. Then the socket stays silent and
  * only its hang-up counts.
  *
- * SO_PEERCRED says who is there: another uid is refused, pid 0 (another PID
- * namespace) has no cross-memory. What the message says is checked, what the
- * descriptors are is checked (shm_link.c), before anything is mapped.
+ * SO_PEERCRED says who is there: a uid that is neither the effective one nor
+ * the endpoint's is refused, pid 0 (another PID namespace) has no
+ * cross-memory. What the message says is checked, what the descriptors are is
+ * checked (shm_link.c), before anything is mapped.
  *
  * shm_connect() waits with its engine's lock held. When two processes connect
  * to each other at once, each waits for the other's acceptor: so the wait
@@ -44,8 +45,12 @@ static socklen_t abstract(struct sockaddr_un *sa, const char *name)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
 }
 
-/* The peer's pid (0: not visible here); -EPERM: another user. */
-static int peer_pid(int sock)
+/*
+ * The peer's pid (0: not visible here); -EPERM: another user. A program may change its user after
+ * the endpoint was made. A listener's credentials are those of the listen(), so a peer that did the
+ * same still shows the uid of that time.
+ */
+static int peer_pid(const struct shm_ep *ep, int sock)
 {
 	struct ucred uc;
 	socklen_t len = sizeof(uc);
@@ -53,7 +58,7 @@ static int peer_pid(int sock)
 
 	if (rc < 0)
 		return rc;
-	return uc.uid == geteuid() ? uc.pid : -EPERM;
+	return uc.uid == ep->uid || uc.uid == (uid_t)sys_call(SYS_geteuid) ? uc.pid : -EPERM;
 }
 
 static int send_hello(struct shm_ep *ep, int sock, int ring)
@@ -182,7 +187,7 @@ static void serve_pending(struct shm_pending *p)
 			log_warn("shm: a stranger's handshake was refused");
 		return;
 	}
-	pid = peer_pid(sock);
+	pid = peer_pid(ep, sock);
 	rc = shm_link_create(ep, &h, pid, sock, fds, false, &l);
 	if (rc) {
 		log_warn("shm: link to process %u (pid %d) refused: %d", h.proc, pid, rc);
@@ -209,7 +214,7 @@ static void serve_listener(struct shm_ep *ep)
 		sock = fds_accept(ep->listener, SOCK_CLOEXEC);
 		if (sock < 0)
 			return;
-		if (peer_pid(sock) < 0) {
+		if (peer_pid(ep, sock) < 0) {
 			sys_close(sock);
 			continue;
 		}
@@ -342,7 +347,7 @@ static int dial(struct shm_ep *ep, const char *name, struct timespec *left, int 
 		wait_serving(ep, -1, 0, &step);
 	}
 	if (!rc)
-		rc = min(peer_pid(fd), 0);
+		rc = min(peer_pid(ep, fd), 0);
 	if (rc) {
 		sys_close(fd);
 		return rc;
@@ -431,7 +436,7 @@ int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *name, int p
 			shm_close(ep, sock);
 			return -ECONNREFUSED;
 		}
-		rc = shm_link_create(ep, &h, peer_pid(sock), sock, fds, true, &l);
+		rc = shm_link_create(ep, &h, peer_pid(ep, sock), sock, fds, true, &l);
 		if (rc)
 			return rc;
 	}

@@ -97,6 +97,7 @@ struct shm_pending {
 
 struct shm_ep {
 	struct shm_cfg cfg;
+	uid_t uid;		/* effective at creation, and so the listener's for ever */
 	struct shm_hello hello;	/* ours; nonce is also the one peers read */
 	int pub_fd, exp_fd, evfd, listener;
 	struct shm_pub *pub;
