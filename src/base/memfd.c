@@ -2,10 +2,36 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/fds.h"
+#include "base/log.h"
 #include "base/memfd.h"
 #include "base/sys.h"
+
+uint64_t memfd_limit(void)
+{
+	struct rlimit rl;
+
+	if (sys_call(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &rl) < 0)
+		return RLIM_INFINITY;
+	return rl.rlim_cur;
+}
+
+int memfd_grow(int fd, uint64_t size)
+{
+	static bool told;
+	uint64_t limit = memfd_limit();
+
+	if (size <= limit)
+		return (int)sys_call(SYS_ftruncate, fd, size);
+	if (!told)
+		log_err("shared memory of %llu bytes is needed, and the limit of a file's size is %llu "
+			"(RLIMIT_FSIZE, ulimit -f)", (unsigned long long)size,
+			(unsigned long long)limit);
+	told = true;
+	return -EFBIG;
+}
 
 int memfd_sealed(const char *name, size_t size)
 {
@@ -14,7 +40,7 @@ int memfd_sealed(const char *name, size_t size)
 	fd = fds_memory(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return fd;
-	rc = (int)sys_call(SYS_ftruncate, fd, size);
+	rc = memfd_grow(fd, size);
 	if (!rc)
 		rc = sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
 	if (rc < 0) {

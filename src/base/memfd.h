@@ -8,7 +8,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+/* The largest size in bytes that a file of this process may get: RLIMIT_FSIZE, which applies to memfds. */
+uint64_t memfd_limit(void);
+/*
+ * Grows fd to this size in bytes. -EFBIG: RLIMIT_FSIZE is smaller, which is logged once; the
+ * kernel's own check would kill the process with SIGXFSZ.
+ */
+int memfd_grow(int fd, uint64_t size);
 /* Creates a zeroed memfd of fixed size in bytes. Returns the close-on-exec descriptor or -errno. */
 int memfd_sealed(const char *name, size_t size);
 /* 0 if fd is a memfd of at least this size, sealed against shrinking; else -EPROTO. */

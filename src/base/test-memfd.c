@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cpus.h"
@@ -56,6 +57,25 @@ static void refused(void **state)
 	close(fd);
 }
 
+/* A small RLIMIT_FSIZE is an error, not SIGXFSZ. */
+static void limited(void **state)
+{
+	struct rlimit old, small;
+	int fd;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	small = (struct rlimit){ 8192, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	assert_int_equal(memfd_limit(), 8192);
+	assert_int_equal(memfd_sealed("test", 8193), -EFBIG);
+	assert_null(memfd_new("test", 1 << 20, &fd));
+	assert_int_equal(fd, -EFBIG);
+	fd = memfd_sealed("test", 8192);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+}
+
 static void cpus(void **state)
 {
 	assert_in_range(cpus_usable(), 1, sysconf(_SC_NPROCESSORS_CONF));
@@ -64,7 +84,8 @@ static void cpus(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sealed), cmocka_unit_test(refused), cmocka_unit_test(cpus),
+		cmocka_unit_test(sealed), cmocka_unit_test(refused),
+		cmocka_unit_test(limited), cmocka_unit_test(cpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

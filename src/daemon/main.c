@@ -107,7 +107,18 @@ static void parse(int argc, char **argv, struct options *o)
 	}
 }
 
-/* A program may be pinned, or real-time; what it starts must not be. */
+/* No limit, or if that is not allowed the hard one. */
+static void lift(int what)
+{
+	struct rlimit rl = { RLIM_INFINITY, RLIM_INFINITY };
+
+	if (setrlimit(what, &rl) && !getrlimit(what, &rl)) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(what, &rl);
+	}
+}
+
+/* A program may be pinned, real-time, or have limits; what it starts must not be, and serves others. */
 static void reset_process(void)
 {
 	struct sched_param sp = { 0 };
@@ -121,8 +132,11 @@ static void reset_process(void)
 		rl.rlim_cur = rl.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &rl);
 	}
+	lift(RLIMIT_FSIZE);
+	lift(RLIMIT_AS);
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* EFBIG instead */
 }
 
 static int open_rundir(struct rused *r, const char *path)

@@ -42,17 +42,20 @@ void host_page_news(const struct host_page *copy)
 
 static int proc_page_create(void)
 {
+	int fd, ret;
 	void *p;
-	int fd;
 
 	if (engine.proc_page)
 		return 0;
 	fd = own_fd(fds_memory("ruse-proc", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	if (fd < 0)
 		return fd;
-	if (sys_call(SYS_ftruncate, fd, sizeof(struct proc_page)) < 0 ||
-	    sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) < 0)
+	ret = memfd_grow(fd, sizeof(struct proc_page));
+	if (!ret)
+		ret = sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
+	if (ret < 0)
 		goto fail;
+	ret = -ENOMEM;
 	p = mmap(NULL, sizeof(struct proc_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
 		goto fail;
@@ -63,7 +66,7 @@ static int proc_page_create(void)
 	return res_init(fd);
 fail:
 	own_close(fd);
-	return -ENOMEM;
+	return ret;
 }
 
 static int host_page_map(int fd)
@@ -265,15 +268,20 @@ static int prepare(void)
 	return ret;
 }
 
-/* Once a process: afterwards the errno says enough. */
-static void tell(int err)
+void attach_tell(int err)
 {
 	static bool told;
 
 	if (told)
 		return;
 	told = true;
-	if (err == -ENODEV)
+	if (err == -EFBIG)
+		return;		/* memfd_grow() has said why */
+	if (err == -ENOMEM || err == -EAGAIN)
+		log_err("there is not enough memory or address space for RDMA devices: %s (limits: "
+			"ulimit -v, and ulimit -l if the program locks its memory)",
+			strerrordesc_np(-err));
+	else if (err == -ENODEV)
 		log_err("there is no fabric with a host called %s here; ask `ruse fabric show'",
 			getenv("RUSE_HOST"));
 	else if (err == -EPERM)
@@ -358,7 +366,7 @@ int attach_locked(void)
 		return 0;
 	ret = attach_try(true);
 	if (ret)
-		tell(ret);
+		attach_tell(ret);
 	return ret;
 }
 

@@ -7,6 +7,8 @@
 #include "ipc/pages.h"
 
 int attach_locked(void);
+/* Says once a process why an open fails: afterwards the errno says enough. */
+void attach_tell(int err);
 void attach_if_running(void);
 /* A request to rused that is there, or is started: ipc_call() with one more try. */
 int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize);

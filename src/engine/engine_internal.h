@@ -24,7 +24,8 @@ struct efile {
 	struct list_head entry;		/* engine.files */
 	struct edev *edev;
 	int memfd;			/* our own descriptor of it */
-	uint8_t *map;			/* of the ring area, from RING_BASE on */
+	uint8_t *map;			/* of the ring area, from base on */
+	uint64_t base;			/* offset of the first ring in memfd */
 	uint64_t map_size, file_size, cursor, ready, ready_end, ring_bytes, gone_bytes, ngone;
 	uint64_t used;			/* there was a ring somewhere below this offset */
 	struct list_head rings;		/* struct ring_area, by offset */

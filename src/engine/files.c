@@ -171,6 +171,8 @@ int engine_open(uint32_t minor, bool cloexec, struct uverbs_file **f)
 	if (!engine_lock())
 		return -EDEADLK;
 	ret = engine.failed ? -EIO : open_locked(minor, cloexec, f);
+	if (ret == -ENOMEM || ret == -EAGAIN)
+		attach_tell(ret);
 	engine_unlock();
 	return ret;
 }

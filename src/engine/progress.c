@@ -479,11 +479,27 @@ static void *progress_thread(void *arg)
 	}
 }
 
+#define SMALL_STACK (256ul << 10)
+
+/* The default stack is as large as ulimit -s, which limits of address space or of locked memory may forbid. */
+static int thread_try(void)
+{
+	pthread_attr_t attr;
+	int ret = -pthread_create(&engine.thread, NULL, progress_thread, NULL);
+
+	if (ret != -EAGAIN || pthread_attr_init(&attr))
+		return ret;
+	if (!pthread_attr_setstacksize(&attr, SMALL_STACK))
+		ret = -pthread_create(&engine.thread, &attr, progress_thread, NULL);
+	pthread_attr_destroy(&attr);
+	return ret;
+}
+
 /*
  * glibc's pthread_create() falls back to clone() where clone3() answers ENOSYS, but filters of some
  * container engines answer EPERM. Of several filters with an errno the newest decides, so another
- * one corrects the answer, for this thread and its children. Refused without no_new_privs and
- * CAP_SYS_ADMIN.
+ * one corrects the answer, for this thread and its children. The kernel takes it from a thread
+ * with no_new_privs or CAP_SYS_ADMIN.
  */
 static bool clone3_unknown(void)
 {
@@ -500,10 +516,10 @@ static bool clone3_unknown(void)
 
 static int thread_create(void)
 {
-	int ret = -pthread_create(&engine.thread, NULL, progress_thread, NULL);
+	int ret = thread_try();
 
 	if (ret == -EPERM && sys_call(SYS_clone3, NULL, 0) == -EPERM && clone3_unknown())
-		ret = -pthread_create(&engine.thread, NULL, progress_thread, NULL);
+		ret = thread_try();
 	if (ret)
 		log_err("no thread can be created: %s%s", strerrordesc_np(-ret),
 			ret == -EPERM ? " (a seccomp filter must refuse clone3 with ENOSYS)" : "");

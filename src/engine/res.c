@@ -8,6 +8,7 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <sys/mman.h>
 #include "base/idtable.h"
+#include "base/memfd.h"
 #include "base/sys.h"
 #include "core/cq.h"
 #include "engine/engine_internal.h"
@@ -48,8 +49,8 @@ static uint32_t res_alloc(void *obj)
 		return 0;
 	if (id >= table.size) {
 		size = ALIGN_UP((uint32_t)id + 1, CHUNK_RECS);
-		if (sys_call(SYS_ftruncate, engine.proc_fd,
-			     RES_OFFSET + (uint64_t)size * sizeof(struct res_rec)) < 0) {
+		if (memfd_grow(engine.proc_fd,
+			       RES_OFFSET + (uint64_t)size * sizeof(struct res_rec)) < 0) {
 			idtable_remove(&table.ids, (uint32_t)id);
 			return 0;
 		}

@@ -22,14 +22,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include "base/fds.h"
 #include "base/log.h"
+#include "base/memfd.h"
 #include "base/pool.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
 #include "engine/rings.h"
 
-#define RING_BASE (1ull << 30)
+#define RING_BASE (1ull << 30)	/* less if files may not be that large (ring_base()) */
 #define PAGE 4096ull
 #define AHEAD_MAX (256ull << 10)
 #define GONE_MAX 64u		/* rings, */
@@ -50,7 +52,7 @@ static uint32_t nmaps;	/* ever in use at once */
 
 struct ring_area {
 	struct list_head entry;
-	uint64_t offset, size;	/* offset from RING_BASE */
+	uint64_t offset, size;	/* offset from the file's base */
 	bool gone;		/* no ring any more; its pages are still there */
 };
 
@@ -99,7 +101,7 @@ static void map_put(struct ring_map *m, uint64_t users)
 
 void *ring_view(const struct efile *ef, size_t len, uint64_t offset)
 {
-	uint64_t at = offset - RING_BASE;
+	uint64_t at = offset - ef->base;
 	struct ring_map *m;
 
 	if (!len || offset & (PAGE - 1) || at >= ef->map_size || len > ef->map_size - at)
@@ -121,32 +123,67 @@ bool engine_unmap(void *addr, size_t len)
 	return true;
 }
 
+/* A quarter of the largest size of a file, if that is small. */
+static uint64_t ring_base(void)
+{
+	return min(RING_BASE, memfd_limit() / 4 & ~(PAGE - 1));
+}
+
+static uint64_t limit(int what)
+{
+	struct rlimit rl;
+
+	return sys_call(SYS_prlimit64, 0, what, NULL, &rl) < 0 ? RLIM_INFINITY : rl.rlim_cur;
+}
+
+/*
+ * Address space is free but may be limited (ulimit -v, or ulimit -l after mlockall(MCL_FUTURE),
+ * under which a mapping counts when it is made). Then the rest of the program needs most of it.
+ */
+static int ring_map(struct efile *ef)
+{
+	static const uint64_t sizes[] = { 64ull << 30, 8ull << 30, 1ull << 30, 128ull << 20,
+					  32ull << 20, 8ull << 20, 1ull << 20, 128ull << 10 };
+	uint64_t most = limit(RLIMIT_AS) / 4;
+	long p;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		if (sizes[i] > most)
+			continue;
+		p = sys_call(SYS_mmap, NULL, sizes[i], PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_NORESERVE, ef->memfd, ef->base);
+		if (p >= 0) {
+			ef->map = (uint8_t *)p;
+			ef->map_size = sizes[i];
+			return 0;
+		}
+		if (p == -EAGAIN)
+			most = min(most, limit(RLIMIT_MEMLOCK) / 4);
+	}
+	return -ENOMEM;
+}
+
 int rings_init(struct efile *ef)
 {
-	/* Address space is free but may be limited (ulimit -v): take what we get. */
-	static const uint64_t sizes[] = { 64ull << 30, 8ull << 30, 1ull << 30, 128ull << 20 };
+	int ret;
 
 	list_init(&ef->rings);
 	ef->memfd = fds_memory("uverbs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (ef->memfd < 0)
 		return ef->memfd;
-	ef->file_size = RING_BASE;
-	if (sys_call(SYS_ftruncate, ef->memfd, ef->file_size) < 0 ||
-	    sys_fcntl(ef->memfd, F_ADD_SEALS, F_SEAL_SHRINK) < 0)
-		goto fail;
-	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		ef->map_size = sizes[i];
-		ef->map = mmap(NULL, ef->map_size, PROT_READ | PROT_WRITE,
-			       MAP_SHARED | MAP_NORESERVE, ef->memfd, RING_BASE);
-		/* Not MADV_DONTFORK: a child that takes over (inherit.c) needs it at this address. */
-		if (ef->map != MAP_FAILED) {
-			map_known(ef);
-			return 0;
-		}
+	ef->file_size = ef->base = ring_base();
+	ret = memfd_grow(ef->memfd, ef->file_size);
+	if (!ret)
+		ret = sys_fcntl(ef->memfd, F_ADD_SEALS, F_SEAL_SHRINK);
+	if (!ret)
+		ret = ring_map(ef);
+	if (ret) {
+		sys_close(ef->memfd);
+		return ret;
 	}
-fail:
-	sys_close(ef->memfd);
-	return -ENOMEM;
+	/* Not MADV_DONTFORK: a child that takes over (inherit.c) needs it at this address. */
+	map_known(ef);
+	return 0;
 }
 
 /* First gap of size bytes at or behind from; *after gets the list position. */
@@ -183,23 +220,23 @@ static uint64_t gap_find(struct efile *ef, uint64_t from, uint64_t size, struct 
  */
 static int pages_get(struct efile *ef, uint64_t at, uint64_t len)
 {
-	uint64_t end = RING_BASE + at + len;
+	uint64_t end = ef->base + at + len;
 
 	if (end > ef->file_size) {
 		end = ALIGN_UP(end, 1ull << 20);
-		if (sys_call(SYS_ftruncate, ef->memfd, end) < 0)
+		if (memfd_grow(ef->memfd, end))
 			return -ENOMEM;
 		ef->file_size = end;
 	}
 	if (len <= AHEAD_MAX && !sys_call(SYS_madvise, ef->map + at, len, MADV_POPULATE_WRITE))
 		return 0;
-	return sys_call(SYS_fallocate, ef->memfd, 0, RING_BASE + at, len) < 0 ? -ENOMEM : 0;
+	return sys_call(SYS_fallocate, ef->memfd, 0, ef->base + at, len) < 0 ? -ENOMEM : 0;
 }
 
 static void pages_put(struct efile *ef, uint64_t from, uint64_t to)
 {
 	sys_call(SYS_fallocate, ef->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		 RING_BASE + from, to - from);
+		 ef->base + from, to - from);
 }
 
 /* As much ahead as a quarter of what there is: only where no other begins. */
@@ -273,7 +310,7 @@ static int place(struct efile *ef, uint64_t size, uint64_t *at, struct list_head
 static int map_again(struct efile *ef, uint64_t at, uint64_t size)
 {
 	long p = sys_call(SYS_mmap, ef->map + at, size, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, ef->memfd, RING_BASE + at);
+			  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, ef->memfd, ef->base + at);
 
 	return p < 0 ? -ENOMEM : 0;
 }
@@ -312,7 +349,7 @@ static int ring_alloc(struct ucontext *uctx, struct ring *r)
 	list_add(&a->entry, after);
 	ef->cursor = at + r->buf_size;
 	ef->ring_bytes += r->buf_size;
-	r->offset = RING_BASE + at;
+	r->offset = ef->base + at;
 	ring_init(r, ef->map + at);
 	return 0;
 }
@@ -323,7 +360,7 @@ static void ring_free(struct ucontext *uctx, struct ring *r)
 	struct ring_area *a;
 
 	list_for_each_entry(a, &ef->rings, entry) {
-		if (a->gone || a->offset != r->offset - RING_BASE)
+		if (a->gone || a->offset != r->offset - ef->base)
 			continue;
 		/* Mappings of it show an empty ring from now on, and later zeroes. */
 		memset(ef->map + a->offset, 0, sizeof(struct rxe_queue_buf));

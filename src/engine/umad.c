@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "base/fds.h"
+#include "base/memfd.h"
 #include "base/sys.h"
 #include "core/umem.h"
 #include "engine/engine_internal.h"
@@ -123,7 +124,12 @@ static int memfd_of(const void *buf, size_t count)
 {
 	int fd = fds_memory("ruse-umad", MFD_CLOEXEC);
 	size_t at = 0;
+	int ret = fd < 0 ? 0 : memfd_grow(fd, count);
 
+	if (ret) {
+		sys_close(fd);
+		return ret;
+	}
 	while (fd >= 0 && at < count) {
 		ssize_t n = sys_write(fd, (const char *)buf + at, count - at);
 
