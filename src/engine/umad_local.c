@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
+#include "base/eventfd.h"
 #include "base/memfd.h"
 #include "base/sys.h"
 #include "core/umem.h"
@@ -14,7 +15,7 @@
 int umad_map_open(uint32_t number, int memfd, int kick, void **file)
 {
 	struct umad_shm *s = memfd_map(memfd, sizeof(*s), true);
-	bool good = s && s->number == number;
+	bool good = s && s->number == number && fd_is_eventfd(kick);
 	struct umad_map *map = good ? calloc(1, sizeof(*map)) : NULL;
 
 	if (!map) {

@@ -10,6 +10,11 @@
  * cross-memory. What the message says is checked, what the descriptors are is
  * checked (shm_link.c), before anything is mapped.
  *
+ * What remains: the eventfd's file is shared, O_NONBLOCK with it. A peer that
+ * clears O_NONBLOCK later and fills the counter blocks the next wake-up, and
+ * with it the engine. Only a process that passed the check of the uid can,
+ * and it could as well stop us by a signal.
+ *
  * shm_connect() waits with its engine's lock held. When two processes connect
  * to each other at once, each waits for the other's acceptor: so the wait
  * serves the own listener too. Both connections succeed, two links exist, and
@@ -27,6 +32,7 @@
 #include <sys/epoll.h>
 #include <sys/un.h>
 #include <time.h>
+#include "base/eventfd.h"
 #include "base/fds.h"
 #include "base/log.h"
 #include "base/rand.h"
@@ -150,9 +156,9 @@ static int recv_hello(struct shm_ep *ep, int sock, struct shm_hello *h, int *fds
 		   (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || !hello_sane(ep, h)) {
 		rc = -EPROTO;
 	} else {
-		/* A wake-up that blocks would stop us under the engine's lock. */
+		/* A wake-up must not block, under the engine's lock, nor raise SIGPIPE. */
 		fl = sys_fcntl(fds[HELLO_EVENT], F_GETFL, 0);
-		rc = fl >= 0 && (fl & O_NONBLOCK) ? 0 : -EPROTO;
+		rc = fl >= 0 && (fl & O_NONBLOCK) && fd_is_eventfd(fds[HELLO_EVENT]) ? 0 : -EPROTO;
 	}
 	for (int i = 0; rc && i < n; i++)
 		sys_close(fds[i]);

@@ -223,7 +223,7 @@ static void test_bad_hello(void **state)
 {
 	struct node n, other;
 	struct shm_hello h, bad;
-	int good[4], fds[8], before, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int good[4], fds[8], end[2], before, null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int loose = memfd_create("loose", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	node_open(&n, 1, false);
@@ -251,6 +251,13 @@ static void test_bad_hello(void **state)
 		fds[i] = loose;
 		refuse(&n, &h, sizeof(h), fds, 4);
 	}
+	/* A pipe without a reader does not block either, but raises SIGPIPE. */
+	assert_int_equal(pipe2(end, O_NONBLOCK | O_CLOEXEC), 0);
+	close(end[0]);
+	memcpy(fds, good, sizeof(good));
+	fds[HELLO_EVENT] = end[1];
+	refuse(&n, &h, sizeof(h), fds, 4);
+	close(end[1]);
 	bad = h;	/* tables larger than the memory behind them */
 	bad.nkeys = 1u << 23;
 	refuse(&n, &bad, sizeof(bad), good, 4);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A peer that hands over pipes without a reader where eventfds belong: a write to one raises
+ * SIGPIPE. The victim connects a QP to it and sends. Whatever comes of that, the victim lives on:
+ * two other QPs of it exchange messages.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "verbs.h"
+
+#define MESSAGES 20
+
+/* Raw system calls: ruse hides its own descriptors from dup3(). */
+static void replace_eventfds(void)
+{
+	int p[2], n = 0;
+
+	if (syscall(SYS_pipe2, p, O_NONBLOCK | O_CLOEXEC))
+		die("pipe2: %s", strerror(errno));
+	syscall(SYS_close, p[0]);
+	for (int fd = 3; fd < 1024; fd++) {
+		char path[32], name[64] = "";
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		if (readlink(path, name, sizeof(name) - 1) > 0 && strstr(name, "[eventfd]") &&
+		    syscall(SYS_dup3, p[1], fd, O_CLOEXEC) == fd)
+			n++;
+	}
+	if (!n)
+		die("there is no eventfd to replace");
+}
+
+static void evil(int sock)
+{
+	struct vctx v = { .sock = sock };
+	struct vdest mine, theirs;
+	char c;
+
+	v_open(&v, &vcfg_default);
+	replace_eventfds();
+	v_dest(&v, v.qp, &mine);
+	v_put(sock, &mine, sizeof(mine));
+	v_get(sock, &theirs, sizeof(theirs));
+	if (v_init(v.qp, 0))
+		die("INIT");
+	if (!v_rtr(v.qp, &v.cfg, &theirs))
+		v_rts(v.qp, &v.cfg, mine.psn);
+	v_put(sock, "s", 1);
+	/* Asleep, so that each message calls for a write to the descriptor. */
+	while (recv(sock, &c, 1, 0) > 0)
+		;
+	_exit(0);
+}
+
+/* A message from a to b. */
+static enum ibv_wc_status message(struct vctx *v, struct ibv_qp *a, struct ibv_qp *b, int flags)
+{
+	static uint8_t to[64], from[64];
+	struct ibv_mr *mr = ibv_reg_mr(v->pd, to, sizeof(to), IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge rs = { (uintptr_t)to, sizeof(to), mr ? mr->lkey : 0 };
+	struct ibv_sge ss = { (uintptr_t)from, sizeof(from), 0 };
+	struct ibv_recv_wr rw = { .sg_list = &rs, .num_sge = 1 }, *rbad;
+	struct ibv_send_wr sw = { .sg_list = &ss, .num_sge = 1, .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_INLINE | (unsigned int)flags }, *sbad;
+	enum ibv_wc_status status = IBV_WC_SUCCESS;
+	struct ibv_wc wc;
+
+	if (!mr || (b && ibv_post_recv(b, &rw, &rbad)) || ibv_post_send(a, &sw, &sbad))
+		die("post: %s", strerror(errno));
+	for (int i = 0; i < (b ? 2 : 0) && !status; i++)
+		status = v_wait(v->cq, &wc, 60);
+	ibv_dereg_mr(mr);
+	return status;
+}
+
+static void victim(int sock)
+{
+	struct vctx v = { .sock = sock };
+	struct vdest mine, theirs;
+	struct ibv_qp *a, *b;
+	char c;
+	int ret;
+
+	v_open(&v, &vcfg_default);
+	a = v_qp(&v);
+	b = v_qp(&v);
+	v_dest(&v, v.qp, &mine);
+	v_put(sock, &mine, sizeof(mine));
+	v_get(sock, &theirs, sizeof(theirs));
+	if (v_init(v.qp, 0))
+		die("INIT");
+	v_get(sock, &c, 1);
+	ret = v_rtr(v.qp, &v.cfg, &theirs);
+	if (!ret)
+		ret = v_rts(v.qp, &v.cfg, mine.psn);
+	printf("the peer's QP: %s\n", ret ? strerror(ret) : "connected");
+	fflush(stdout);
+	for (int i = 0; i < MESSAGES && !ret; i++) {
+		message(&v, v.qp, NULL, 0);
+		usleep(10000);		/* for the other side to sleep again */
+	}
+	if (ibv_destroy_qp(v.qp))
+		die("destroy_qp");
+	v.qp = NULL;
+	v_connect_self(&v, a, b);
+	for (int i = 0; i < MESSAGES; i++)
+		if (message(&v, a, b, IBV_SEND_SIGNALED))
+			die("message %d between own QPs", i);
+	ibv_destroy_qp(a);
+	ibv_destroy_qp(b);
+	v_close(&v);
+}
+
+int main(void)
+{
+	int s[2], status;
+	pid_t child;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, s))
+		die("socketpair: %s", strerror(errno));
+	child = fork();
+	if (child < 0)
+		die("fork: %s", strerror(errno));
+	close(s[!child]);
+	if (!child)
+		evil(s[0]);
+	victim(s[1]);
+	close(s[1]);
+	if (waitpid(child, &status, 0) != child || status)
+		die("the evil one: status %#x", status);
+	return 0;
+}
