@@ -299,6 +299,7 @@ int clients_listen(struct rused *r)
 		close(fd);
 		return rc;
 	}
+	place_bound(r);
 	r->listen.fn = listen_event;
 	rc = loop_add(&r->loop, &r->listen, fd, EPOLLIN);
 	if (rc)
@@ -306,21 +307,46 @@ int clients_listen(struct rused *r)
 	return rc;
 }
 
-bool clients_leave(struct rused *r)
+void clients_listen_no_more(struct rused *r)
 {
+	if (r->listen.fd < 0)
+		return;
 	shutdown(r->listen.fd, SHUT_RD);
 	while (accept_one(r))
 		;
 	loop_del(&r->loop, &r->listen);
+}
+
+int clients_listen_again(struct rused *r)
+{
+	clients_listen_no_more(r);
+	return clients_listen(r);
+}
+
+bool clients_leave(struct rused *r)
+{
+	int rc;
+
+	clients_listen_no_more(r);
 	if (!r->nclients) {
-		unlinkat(r->run, IPC_SOCK_NAME, 0);
+		if (place_ours(r))
+			unlinkat(r->run, IPC_SOCK_NAME, 0);
 		return true;
 	}
-	if (clients_listen(r)) {
-		log_err("cannot listen again: %m");
-		return true;
-	}
-	return false;
+	/* The place is another rused's. */
+	if (!place_ours(r))
+		return false;
+	rc = clients_listen(r);
+	if (rc)
+		log_err("cannot listen again: %s", strerror(-rc));
+	return rc;
+}
+
+bool rused_busy(const struct rused *r)
+{
+	/* Blocks of processes that a predecessor has left must stay theirs, and devices that were configured. */
+	return lease_any(&r->leases) || r->configured || r->fabric.fabric ||
+	       ucma_busy(&r->ucma) || umad_busy(&r->umads);
 }
 
 void clients_close_all(struct rused *r)

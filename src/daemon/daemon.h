@@ -8,12 +8,14 @@
 #include "daemon/addr.h"
 #include "daemon/capture_out.h"
 #include "daemon/channels.h"
+#include "daemon/clients.h"
 #include "daemon/devices.h"
 #include "daemon/fabric.h"
 #include "daemon/faults.h"
 #include "daemon/gsi.h"
 #include "daemon/lease.h"
 #include "daemon/loop.h"
+#include "daemon/place.h"
 #include "daemon/port.h"
 #include "daemon/ucma.h"
 #include "daemon/umad.h"
@@ -24,7 +26,7 @@ struct rused {
 	struct loop loop;
 	char rundir[IPC_RUNDIR_MAX];
 	int run;		/* the run directory */
-	int lock;		/* RUN/lock, held */
+	struct place place;
 	struct loop_fd listen, rtnl, signals;
 	uint64_t netns;
 	uint32_t uid;
@@ -92,19 +94,6 @@ struct client {
 	struct channel channel;
 };
 
-/* clients.c */
-int clients_listen(struct rused *r);
-/* False: somebody came while we were leaving, and is served. */
-bool clients_leave(struct rused *r);
-void clients_close_all(struct rused *r);
-void clients_reap(struct loop *l);
-void client_kill(struct client *c, const char *why);
-void client_refused(struct client *c, int rc);	/* what came of ipc_recv() or client_message(), not 0 */
-/* What it has sent and nobody has read, before the end of a file, or its own. May kill it. */
-void client_drain(struct client *c);
-struct client *client_by_proc(struct rused *r, uint32_t proc);
-/* Sends what is left of c->out. 0 or -errno. */
-int client_flush(struct client *c);
 /* dispatch.c: one message of a client. 0; -EPROTO and others: the client is closed. Takes the fds. */
 int client_message(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,
 		   int *fds, int nfds);
@@ -129,11 +118,14 @@ char *status_text(struct rused *r);
 /* orphans.c: leases that outlived the rused which gave them. */
 int orphans_load(struct rused *r);
 /* Before the clients are closed: theirs must be found again too. */
-void orphans_fini(struct rused *r);
+void orphans_fini(struct rused *r, bool ours);
+/* A new RUN/leases, of all that there are. 0 or -errno. */
+int orphans_save(struct rused *r);
 void orphans_record(void *arg, uint32_t block, const struct lease *l);
 /* host.c: the host page. */
 int host_init(struct rused *r);
-void host_fini(struct rused *r);
+void host_fini(struct rused *r, bool ours);
+int host_restore(struct rused *r);	/* the sysfs tree, in a new directory */
 /* Publishes a device in the page and in sysfs. was NULL: new. */
 void host_publish(struct rused *r, int slot, const struct host_dev *now);
 /* Around a change of the page: others see all of it or nothing. Then every process hears of what. */

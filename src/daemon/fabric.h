@@ -89,6 +89,8 @@ void fabric_settle(struct rused *r);
 
 /* fabric_host.c */
 void fabric_host_del(struct fabric_host *h);
+/* New directories of all hosts, without devices. 0 or -errno. */
+int fabric_hosts_restore(struct rused *r);
 /* Brings the host page in line with the port. */
 void fabric_port_publish(struct fabric_port *p);
 /* The directory with a device's sys/: of rused itself, or of a host. */

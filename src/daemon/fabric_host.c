@@ -144,22 +144,42 @@ static void path_of(char path[32], uint32_t node)
 static int open_dir(struct fabric_host *h)
 {
 	char path[32];
-	int rc;
+	int fd, rc;
 
 	path_of(path, h->node);
 	if (mkdirat(h->r->run, HOSTS_DIR, 0700) && errno != EEXIST)
 		return -errno;
 	if (mkdirat(h->r->run, path, 0700) && errno != EEXIST)
 		return -errno;
-	h->run = openat(h->r->run, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (h->run < 0)
+	fd = openat(h->r->run, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
 		return -errno;
+	/* In a new run directory it keeps its number. */
+	if (h->run >= 0) {
+		dup3(fd, h->run, O_CLOEXEC);
+		close(fd);
+	} else {
+		h->run = fd;
+	}
 	h->view.run = h->run;
 	sysfs_remove(h->run);
 	rc = sysfs_init(h->run);
 	if (rc)
 		log_err("cannot make the sysfs tree of a host in %s: %s", h->r->rundir,
 			strerror(-rc));
+	return rc;
+}
+
+int fabric_hosts_restore(struct rused *r)
+{
+	const struct fabrics *f = &r->fabric;
+	int rc = 0;
+
+	if (!f->fabric)
+		return 0;
+	for (uint32_t i = 0; !rc && i < fabric_node_count(f->fabric); i++)
+		if (f->hosts[i])
+			rc = open_dir(f->hosts[i]);
 	return rc;
 }
 

@@ -44,7 +44,30 @@ int host_init(struct rused *r)
 	return rc;
 }
 
-void host_fini(struct rused *r)
+int host_restore(struct rused *r)
+{
+	int rc;
+
+	sysfs_remove(r->run);
+	rc = sysfs_init(r->run);
+	if (!rc)
+		rc = fabric_hosts_restore(r);
+	for (unsigned int i = 0; !rc && i < HOST_MAX_DEVS; i++) {
+		const struct host_dev *d = &r->page->dev[i];
+
+		if (!d->in_use)
+			continue;
+		rc = sysfs_device(host_run(r, d), NULL, d);
+		gsi_umad_renamed(r, i);
+		/* Each counter differs from what the files say. */
+		memset(r->shown[i], 0xff, sizeof(r->shown[i]));
+		memset(r->gsi.port[i].shown, 0xff, sizeof(r->gsi.port[i].shown));
+	}
+	r->counters_at = 0;
+	return rc;
+}
+
+void host_fini(struct rused *r, bool ours)
 {
 	if (r->page)
 		munmap(r->page, sizeof(*r->page));
@@ -52,7 +75,8 @@ void host_fini(struct rused *r)
 		close(r->page_fd);
 	r->page = NULL;
 	r->page_fd = -1;
-	sysfs_remove(r->run);
+	if (ours)
+		sysfs_remove(r->run);
 }
 
 void host_page_begin(struct rused *r)

@@ -5,7 +5,7 @@
  * needs it, gone when nobody has for a while.
  *
  * RUN/lock is held (flock) from before the first other file is made until
- * after the last is removed. Who does not get it and finds rused answering has
+ * after the last is removed (place.c). Who does not get it and finds rused answering has
  * nothing to do and exits 0. Whoever gets it removes what a killed
  * predecessor left, except RUN/leases, from which it learns which processes
  * still use their queue-pair numbers (orphans.c).
@@ -27,24 +27,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "abi/sysfs/sysfs.h"
 #include "base/log.h"
 #include "base/rand.h"
-#include "daemon/crash.h"
 #include "daemon/daemon.h"
 
-#define LOCK_NAME "lock"
-#define LOG_NAME "rused.log"
 #define IDLE_DEFAULT 10
-#define LOCK_WAIT_NS (2 * NS_S)	/* for a predecessor that is on its way out */
-#define LOCK_NAP_NS (20 * NS_MS)
 
 struct options {
 	const char *rundir;
@@ -59,7 +52,7 @@ static void usage(FILE *f)
 	      "needs it; by hand only to look at its log.\n\n"
 	      "  --rundir DIR    run directory (default: $RUSE_DIR, else one by network namespace)\n"
 	      "  --idle SECONDS  exit after so long without a client (default 10; 0 = never)\n"
-	      "  --foreground    log to standard error instead of DIR/" LOG_NAME "\n"
+	      "  --foreground    log to standard error instead of DIR/" IPC_LOG_NAME "\n"
 	      "  --help, --version\n"
 	      "\nEnvironment: RUSE_LOG=err|warn|info|debug\n", f);
 }
@@ -139,87 +132,6 @@ static void reset_process(void)
 	signal(SIGXFSZ, SIG_IGN);	/* EFBIG instead */
 }
 
-static int open_rundir(struct rused *r, const char *path)
-{
-	struct stat st;
-	int rc = 0;
-
-	if (!path) {
-		rc = ipc_rundir(r->rundir, sizeof(r->rundir));
-	} else if (path[0] != '/' || strlen(path) >= sizeof(r->rundir)) {
-		rc = path[0] != '/' ? -EINVAL : -ENAMETOOLONG;
-	} else {
-		strcpy(r->rundir, path);
-	}
-	if (rc)
-		return rc;
-	r->run = open(r->rundir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (r->run < 0 || fstat(r->run, &st))
-		return -errno;
-	if (st.st_uid != geteuid() || (st.st_mode & 077))
-		return -EPERM;
-	r->uid = st.st_uid;
-	if (stat("/proc/self/ns/net", &st) == 0)
-		r->netns = st.st_ino;
-	return 0;
-}
-
-/* 1: we have it and the file is still the one in the directory. */
-static int try_lock(struct rused *r)
-{
-	struct stat mine, there;
-
-	r->lock = openat(r->run, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (r->lock < 0)
-		return -errno;
-	if (!flock(r->lock, LOCK_EX | LOCK_NB) && !fstat(r->lock, &mine) &&
-	    !fstatat(r->run, LOCK_NAME, &there, AT_SYMLINK_NOFOLLOW) && mine.st_ino == there.st_ino)
-		return 1;
-	close(r->lock);
-	r->lock = -1;
-	return 0;
-}
-
-/* 1: locked. 0: another rused answers. -errno. */
-static int take_lock(struct rused *r)
-{
-	const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
-	struct ipc_conn c;
-	ns_t waited;
-	int rc;
-
-	for (waited = 0; waited < LOCK_WAIT_NS; waited += LOCK_NAP_NS) {
-		rc = try_lock(r);
-		if (rc)
-			return rc;
-		/* An answer it must be: who is being killed still has its socket, and holds the lock. */
-		rc = ipc_connect(&c, r->rundir);
-		if (!rc)
-			rc = ipc_greet(&c, "rused", NULL);
-		if (!rc)
-			ipc_close(&c);
-		/* One that is stopped holds the lock for as long. */
-		if (!rc || rc == -ETIMEDOUT)
-			return rc;
-		nanosleep(&nap, NULL);
-	}
-	return -EBUSY;
-}
-
-static int open_log(struct rused *r, bool foreground)
-{
-	int fd = STDERR_FILENO;
-
-	if (!foreground)
-		fd = openat(r->run, LOG_NAME,
-			    O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	log_init("rused", fd);
-	crash_watch(foreground ? -1 : r->run, LOG_NAME, IPC_CRASH_NAME);
-	return 0;
-}
-
 static void signal_event(struct loop_fd *f, uint32_t events)
 {
 	struct rused *r = container_of(f, struct rused, signals);
@@ -253,9 +165,7 @@ static void idle_timeout(struct timer *t, ns_t now)
 {
 	struct rused *r = container_of(t, struct rused, idle_timer);
 
-	/* Processes that a predecessor left us: their blocks must stay theirs. Devices that people made: too. */
-	if (lease_any(&r->leases) || r->configured || r->fabric.fabric || ucma_busy(&r->ucma) ||
-	    umad_busy(&r->umads))
+	if (rused_busy(r))
 		timer_set(&r->loop.timers, t, now + r->idle);
 	else
 		r->loop.stop = true;
@@ -295,6 +205,8 @@ static int setup(struct rused *r, const struct options *o)
 	/* Last: who can connect finds everything there. */
 	if (!rc)
 		rc = clients_listen(r);
+	if (!rc)
+		place_watch(r);
 	if (!rc && r->idle)
 		rc = timer_set(&r->loop.timers, &r->idle_timer, r->loop.now + r->idle);
 	return rc;
@@ -325,22 +237,24 @@ static int serve(struct rused *r)
 
 static void teardown(struct rused *r, bool keep_log)
 {
+	/* Else the files there are another rused's. */
+	bool ours = place_ours(r);
+
+	place_unwatch(r);
 	loop_del(&r->loop, &r->listen);
-	unlinkat(r->run, IPC_SOCK_NAME, 0);
-	orphans_fini(r);
+	if (ours)
+		unlinkat(r->run, IPC_SOCK_NAME, 0);
+	orphans_fini(r, ours);
 	clients_close_all(r);
 	fabrics_fini(r);
 	ucma_fini(r);
 	umad_fini(r);
 	port_fini(r);
 	devices_fini(r);
-	host_fini(r);
+	host_fini(r, ours);
 	loop_del(&r->loop, &r->signals);
 	loop_fini(&r->loop);
-	if (!keep_log)
-		unlinkat(r->run, LOG_NAME, 0);
-	unlinkat(r->run, LOCK_NAME, 0);
-	close(r->lock);
+	place_leave(r, keep_log);
 }
 
 int main(int argc, char **argv)
@@ -352,19 +266,19 @@ int main(int argc, char **argv)
 	parse(argc, argv, &o);
 	log_init("rused", STDERR_FILENO);
 	reset_process();
-	rc = open_rundir(&r, o.rundir);
+	rc = place_open(&r, o.rundir);
 	if (rc) {
 		log_err("run directory %s: %s", o.rundir ? o.rundir : r.rundir, strerror(-rc));
 		return 1;
 	}
-	rc = take_lock(&r);
+	rc = place_take(&r);
 	if (rc < 0)
 		log_err("%s: no lock and no answer from who holds it: %s", r.rundir, strerror(-rc));
 	if (rc <= 0)
 		return rc < 0;
-	rc = open_log(&r, o.foreground);
+	rc = place_log(&r, o.foreground);
 	if (rc) {
-		log_err("%s/" LOG_NAME ": %s", r.rundir, strerror(-rc));
+		log_err("%s/" IPC_LOG_NAME ": %s", r.rundir, strerror(-rc));
 		return 1;
 	}
 	rc = setup(&r, &o);

@@ -145,7 +145,27 @@ int orphans_load(struct rused *r)
 	return 0;
 }
 
-void orphans_fini(struct rused *r)
+int orphans_save(struct rused *r)
+{
+	int fd = openat(r->run, LEASES_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+			0600);
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, LEASE_BLOCKS * sizeof(struct record))) {
+		close(fd);
+		return -errno;
+	}
+	if (r->lease_file >= 0)
+		close(r->lease_file);
+	r->lease_file = fd;
+	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
+		if (r->leases.block[b].proc || r->leases.block[b].orphan)
+			lease_changed(&r->leases, b);
+	return 0;
+}
+
+void orphans_fini(struct rused *r, bool ours)
 {
 	struct orphan *o, *t;
 
@@ -158,6 +178,6 @@ void orphans_fini(struct rused *r)
 		close(r->lease_file);
 	r->lease_file = -1;
 	/* Told to go while processes have blocks: they go on using them, and our successor must know. */
-	if (!lease_any(&r->leases))
+	if (ours && !lease_any(&r->leases))
 		unlinkat(r->run, LEASES_NAME, 0);
 }

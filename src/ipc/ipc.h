@@ -22,6 +22,7 @@
 #define IPC_MAX 16384
 #define IPC_MAX_FDS 4
 #define IPC_SOCK_NAME "rused.sock"
+#define IPC_LOG_NAME "rused.log"
 #define IPC_CRASH_NAME "rused.crash"	/* the log of the last rused that crashed */
 #define IPC_RUNDIR_MAX 96	/* with "/rused.sock" it must fit into sun_path */
 

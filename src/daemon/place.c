@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The run directory of rused.
+ *
+ * Two locks: an abstract socket named by the mount namespace and the path, then RUN/lock. The
+ * second alone decides whose the directory is. The first outlives the directory: when that is
+ * deleted and made again, a new rused finds RUN/lock free and waits for the older rused, which
+ * has UDP port 4791 and the leases. It waits for at most LOCK_WAIT_NS: the older rused may be
+ * stopped, and the name may be another user's.
+ *
+ * inotify reports deletions in the directory. PLACE_REST after the last of them, as rm -r may be
+ * at work, rused compares directory, lock and socket with its own. If one is gone, rused
+ *
+ *	ends, if it is idle,
+ *	sets up its place again, if RUN/lock can be had,
+ *	takes no new clients and ends after the last, if another rused has RUN/lock.
+ *
+ * The directory that rused found is replaced with dup3(): r->run keeps its number.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "abi/sysfs/sysfs.h"
+#include "base/log.h"
+#include "daemon/crash.h"
+#include "daemon/daemon.h"
+
+#define LOCK_NAME "lock"
+#define LOCK_WAIT_NS (3 * NS_S)
+#define LOCK_NAP_NS (20 * NS_MS)
+#define PLACE_REST (500 * NS_MS)
+
+static int open_dir(const char *path, struct stat *st)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, st))
+		rc = -errno;
+	else if (st->st_uid != geteuid() || (st->st_mode & 077))
+		rc = -EPERM;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+int place_open(struct rused *r, const char *path)
+{
+	struct stat st;
+	int rc = 0;
+
+	r->place.lock = r->place.name = r->place.log = r->place.watch.fd = -1;
+	if (!path) {
+		rc = ipc_rundir(r->rundir, sizeof(r->rundir));
+	} else if (path[0] != '/' || strlen(path) >= sizeof(r->rundir)) {
+		rc = path[0] != '/' ? -EINVAL : -ENAMETOOLONG;
+	} else {
+		strcpy(r->rundir, path);
+	}
+	if (rc)
+		return rc;
+	r->run = open_dir(r->rundir, &st);
+	if (r->run < 0)
+		return r->run;
+	r->uid = st.st_uid;
+	if (stat("/proc/self/ns/net", &st) == 0)
+		r->netns = st.st_ino;
+	return 0;
+}
+
+/* fd; -EADDRINUSE: a rused of this path has not ended. */
+static int take_name(const struct rused *r)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	unsigned int ns = 0;
+	struct stat st;
+	int fd, n, err;
+
+	if (stat("/proc/self/ns/mnt", &st) == 0)
+		ns = (unsigned int)st.st_ino;
+	n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "r%x:%s", ns, r->rundir);
+	if (n >= (int)sizeof(a.sun_path) - 1)
+		return -ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (!bind(fd, (struct sockaddr *)&a,
+		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)))
+		return fd;
+	err = errno;
+	close(fd);
+	return -err;
+}
+
+/* Is the lock the file in the directory? */
+static bool lock_there(int run, int lock)
+{
+	struct stat mine, there;
+
+	return lock >= 0 && !fstat(lock, &mine) &&
+	       !fstatat(run, LOCK_NAME, &there, AT_SYMLINK_NOFOLLOW) &&
+	       mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
+}
+
+bool place_ours(const struct rused *r)
+{
+	return lock_there(r->run, r->place.lock);
+}
+
+/* The lock, and it is the file in the directory. fd; -EBUSY; -errno. */
+static int lock_dir(int run)
+{
+	int fd = openat(run, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return -errno;
+	if (!flock(fd, LOCK_EX | LOCK_NB) && lock_there(run, fd))
+		return fd;
+	close(fd);
+	return -EBUSY;
+}
+
+/* 1: locked, 0: not yet. named: not without the name. */
+static int try_take(struct rused *r, bool named)
+{
+	int rc;
+
+	if (r->place.name < 0)
+		r->place.name = take_name(r);
+	if (r->place.name == -EADDRINUSE && named)
+		return 0;
+	rc = lock_dir(r->run);
+	if (rc == -EBUSY)
+		return 0;
+	if (rc < 0)
+		return rc;
+	r->place.lock = rc;
+	return 1;
+}
+
+int place_take(struct rused *r)
+{
+	const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
+	struct ipc_conn c;
+	ns_t waited;
+	int rc;
+
+	for (waited = 0; waited <= LOCK_WAIT_NS; waited += LOCK_NAP_NS) {
+		rc = try_take(r, waited < LOCK_WAIT_NS);
+		if (rc)
+			return rc;
+		/* It must answer: a rused that is being killed still has its socket, and holds the lock. */
+		rc = ipc_connect(&c, r->rundir);
+		if (!rc)
+			rc = ipc_greet(&c, "rused", NULL);
+		if (!rc)
+			ipc_close(&c);
+		/* One that is stopped holds the lock for as long. */
+		if (!rc || rc == -ETIMEDOUT)
+			return rc;
+		nanosleep(&nap, NULL);
+	}
+	return -EBUSY;
+}
+
+static int open_log(const struct rused *r)
+{
+	int fd = openat(r->run, IPC_LOG_NAME,
+			O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int place_log(struct rused *r, bool foreground)
+{
+	int fd = foreground ? STDERR_FILENO : open_log(r);
+
+	if (fd < 0)
+		return fd;
+	r->place.log = foreground ? -1 : fd;
+	log_init("rused", fd);
+	crash_watch(foreground ? -1 : r->run, IPC_LOG_NAME, IPC_CRASH_NAME);
+	return 0;
+}
+
+void place_bound(struct rused *r)
+{
+	struct stat st = { 0 };
+
+	(void)fstatat(r->run, IPC_SOCK_NAME, &st, AT_SYMLINK_NOFOLLOW);
+	r->place.sock_dev = st.st_dev;
+	r->place.sock_ino = st.st_ino;
+}
+
+static bool tree_there(int run)
+{
+	return !faccessat(run, "sys/class/infiniband", F_OK, 0) &&
+	       !faccessat(run, "dev/infiniband", F_OK, 0);
+}
+
+/* Directory, lock and socket are those that we have, and the device tree is there. */
+static bool whole(const struct rused *r)
+{
+	struct stat mine, st;
+
+	return !fstat(r->run, &mine) && !lstat(r->rundir, &st) && mine.st_ino == st.st_ino &&
+	       mine.st_dev == st.st_dev && place_ours(r) && tree_there(r->run) &&
+	       !fstatat(r->run, IPC_SOCK_NAME, &st, AT_SYMLINK_NOFOLLOW) &&
+	       st.st_ino == r->place.sock_ino && st.st_dev == r->place.sock_dev;
+}
+
+/* The directory that the path names, made if it is missing: with the one above it, if that is of our making. */
+static int find_dir(const struct rused *r)
+{
+	char up[IPC_RUNDIR_MAX];
+	struct stat st;
+	char *slash;
+
+	strcpy(up, r->rundir);
+	slash = strrchr(up, '/');
+	*slash = '\0';
+	if (mkdir(r->rundir, 0700) && errno == ENOENT) {
+		slash = strrchr(up, '/');
+		if (slash && !strncmp(slash, "/ruse", 5) && !mkdir(up, 0700))
+			(void)mkdir(r->rundir, 0700);
+	}
+	return open_dir(r->rundir, &st);
+}
+
+/* What was in the directory beside lock and socket. */
+static int refill(struct rused *r)
+{
+	int fd = r->place.log < 0 ? -1 : open_log(r);
+	int rc;
+
+	if (fd >= 0) {
+		dup3(fd, r->place.log, O_CLOEXEC);
+		close(fd);
+	}
+	rc = orphans_save(r);
+	return rc ? rc : host_restore(r);
+}
+
+/* 0; -EBUSY: another rused has it; -errno. */
+static int restore(struct rused *r)
+{
+	int run = find_dir(r), lock, rc = 0;
+
+	if (run < 0)
+		return run;
+	if (lock_there(run, r->place.lock)) {
+		rc = tree_there(run) ? 0 : refill(r);
+	} else {
+		lock = lock_dir(run);
+		if (lock < 0) {
+			close(run);
+			return lock;
+		}
+		close(r->place.lock);
+		r->place.lock = lock;
+		dup3(run, r->run, O_CLOEXEC);
+		rc = refill(r);
+	}
+	close(run);
+	return rc ? rc : clients_listen_again(r);
+}
+
+static void place_check(struct timer *t, ns_t now)
+{
+	struct rused *r = container_of(t, struct rused, place.check);
+	int rc;
+
+	if (whole(r))
+		return;
+	if (!r->nclients && !rused_busy(r)) {
+		log_info("%s is gone: exit", r->rundir);
+		r->loop.stop = true;
+		return;
+	}
+	rc = restore(r);
+	if (!rc) {
+		log_warn("%s or its socket was deleted, and has been made again", r->rundir);
+		place_watch(r);
+		return;
+	}
+	log_warn("%s or its socket was deleted, and cannot be had again: %s; exit after the last client",
+		 r->rundir, strerror(-rc));
+	place_unwatch(r);
+	clients_listen_no_more(r);
+	r->drain = true;
+	if (!r->nclients)
+		r->loop.stop = true;
+}
+
+static void place_event(struct loop_fd *f, uint32_t events)
+{
+	struct rused *r = container_of(f, struct rused, place.watch);
+	_Alignas(struct inotify_event) char buf[4096];
+
+	/* What it says does not matter: place_check() looks at all. */
+	if (read(f->fd, buf, sizeof(buf)) > 0)
+		timer_set(&r->loop.timers, &r->place.check, r->loop.now + PLACE_REST);
+}
+
+void place_watch(struct rused *r)
+{
+	static const uint32_t self = IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	char up[IPC_RUNDIR_MAX];
+
+	place_unwatch(r);
+	r->place.watch.fn = place_event;
+	r->place.check.fn = place_check;
+	strcpy(up, r->rundir);
+	*(strrchr(up + 1, '/') ?: up + 1) = '\0';
+	/* The directory above: where it is renamed, the path is gone too. */
+	if (fd < 0 || inotify_add_watch(fd, r->rundir, self | IN_DELETE | IN_MOVE) < 0 ||
+	    inotify_add_watch(fd, up, self) < 0 || loop_add(&r->loop, &r->place.watch, fd, EPOLLIN))
+		log_info("%s is not watched: %m", r->rundir);
+	if (fd >= 0 && r->place.watch.fd < 0)
+		close(fd);
+	/* What happened before the watch. */
+	if (r->place.watch.fd >= 0 && !whole(r))
+		timer_set(&r->loop.timers, &r->place.check, r->loop.now + PLACE_REST);
+}
+
+void place_unwatch(struct rused *r)
+{
+	loop_del(&r->loop, &r->place.watch);
+}
+
+void place_leave(struct rused *r, bool keep_log)
+{
+	if (place_ours(r)) {
+		if (!keep_log)
+			unlinkat(r->run, IPC_LOG_NAME, 0);
+		unlinkat(r->run, LOCK_NAME, 0);
+	}
+	close(r->place.lock);
+	if (r->place.name >= 0)
+		close(r->place.name);
+}
