@@ -3,17 +3,19 @@
 #include <stdlib.h>
 #include "core/objects.h"
 
-/* The order of ib_core: port, GRH, SGID. Destination addresses are not resolved here: links know their peers by GID. */
+/*
+ * Checks in the order of ib_core: port, GRH, SGID. The destination is not resolved here:
+ * links find their peers by GID.
+ */
 int ah_check_attr(const struct rdev *dev, const struct ib_uverbs_ah_attr *attr)
 {
 	if (attr->port_num != DEV_PORT)
 		return -EINVAL;
-	/* InfiniBand: the kernel looks at the SGID of a global address only, and leaves LIDs to the HCA. */
+	/* InfiniBand: an address without GRH needs a DLID only. */
 	if (!attr->is_global)
 		return dev->port.ib && attr->dlid ? 0 : -EINVAL;
 	if (attr->grh.sgid_index >= rdev_gid_len(dev))
 		return -EINVAL;
-	/* sgid_index has 8 bits, the table 1024 entries. */
 	if (gid_is_zero(&dev->gid[attr->grh.sgid_index]))
 		return -ENODATA;
 	return 0;

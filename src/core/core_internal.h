@@ -5,11 +5,18 @@
 #include "core/device.h"
 #include "queue/card.h"
 
-/* Asks the kernel about mappings once, at open, so that the first REG_MR does not pay for building /proc/self. */
+/*
+ * Queries the kernel about a mapping once, when the device is opened. The first access to
+ * /proc/self is slow; this keeps that time out of the first REG_MR.
+ */
 void mr_warm(void);
 
-/* Id with a free card, 1..DEV_MAX_KEY_INDEX, in dev->mrs or dev->mws; -ENOMEM, -ENOSPC. */
+/*
+ * Stores obj in dev->mrs or dev->mws at an index in 1..DEV_MAX_KEY_INDEX whose key card is
+ * free. Returns the index, -ENOMEM, or -ENOSPC.
+ */
 int64_t key_alloc(struct rdev *dev, struct idtable *table, void *obj);
+/* Replaces the contents of a key card; peers may read it at the same time. */
 void key_card_write(struct key_card *c, const struct key_card *new);
 
 #endif

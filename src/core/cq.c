@@ -4,7 +4,7 @@
 #include <string.h>
 #include "core/cq.h"
 
-/* The provider strides by log2_elem_size and refuses less than 64. */
+/* Slot size in bytes: the smallest that the provider accepts. */
 #define CQE_SIZE 64
 
 uint32_t cq_published;
@@ -18,7 +18,7 @@ int cq_create(struct ucontext *uctx, uint32_t cqe, uint32_t comp_vector,
 	struct cq *cq;
 	int err;
 
-	/* ib_core looks at the vector before the driver looks at the size. */
+	/* ib_core checks the vector before the driver checks the size. */
 	if (comp_vector >= uctx->dev->num_comp_vectors)
 		return -EINVAL;
 	if (!cqe || cqe > DEV_MAX_CQE)
@@ -52,7 +52,7 @@ int cq_destroy(struct cq *cq, uint32_t *comp_reported, uint32_t *async_reported)
 	return 0;
 }
 
-/* Completions that the program has not polled; its index is read once. */
+/* Number of completions that the program has not polled. Reads the program's index once. */
 static uint32_t unpolled(const struct ring *r)
 {
 	return (r->index - smp_load_acquire(&r->buf->consumer_index)) & r->mask;
@@ -72,7 +72,7 @@ void cq_resize_commit(struct cq *cq, const struct ring *ring)
 	struct ring old = cq->ring, new = *ring;
 	uint32_t n = unpolled(&old), from = old.index - n;
 
-	/* More than before the check: the program has turned its index back. */
+	/* The program may have moved its index back after the check of cq_resize_alloc(). */
 	n = min(n, ring_capacity(&new));
 	while (n--) {
 		memcpy(ring_slot(&new, new.index), ring_slot(&old, from++), CQE_SIZE);

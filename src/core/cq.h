@@ -8,9 +8,9 @@
 
 struct cq {
 	struct ucontext *uctx;
-	struct ring ring;	/* struct ib_uverbs_wc, 64-byte slots; we produce */
-	uint32_t usecnt;	/* QPs, SRQs */
-	uint32_t res;		/* the host's */
+	struct ring ring;	/* struct ib_uverbs_wc, 64-byte slots; produced here */
+	uint32_t usecnt;	/* uses by QPs: as send CQ and as receive CQ */
+	uint32_t res;		/* engine/: record for ruse status */
 	uint8_t notify;		/* 0, or IB_CQ_SOLICITED 1 / IB_CQ_NEXT_COMP 2 armed */
 	bool overflowed;	/* CQ_ERR was raised */
 	struct event_source comp;	/* completion channel */
@@ -20,33 +20,42 @@ struct cq {
 #define CQ_ARM_SOLICITED 1
 #define CQ_ARM_NEXT 2
 
-/* Completions of this process, all CQs: counted after they are visible. Written under the engine's lock. */
+/*
+ * Number of completions in all CQs of the process, modulo 2^32. It is incremented after
+ * the completion is visible, under the engine lock.
+ */
 extern uint32_t cq_published;
 
-/* cqe 1..DEV_MAX_CQE and comp_vector below num_comp_vectors, else -EINVAL. Channel and async file may be NULL. */
+/*
+ * cqe is in 1..DEV_MAX_CQE and comp_vector below num_comp_vectors, else -EINVAL. The ring may
+ * have room for more than cqe. channel and async may be NULL: no events. -ENOMEM.
+ */
 int cq_create(struct ucontext *uctx, uint32_t cqe, uint32_t comp_vector,
 	      struct event_file *channel, struct event_file *async,
 	      uint64_t user_handle, struct cq **cq);
-/* -EBUSY while in use; otherwise *comp_reported, *async_reported say how many events were read. */
+/* -EBUSY while QPs use it. *comp_reported and *async_reported: number of events that were read. */
 int cq_destroy(struct cq *cq, uint32_t *comp_reported, uint32_t *async_reported);
 /*
- * Another ring for the same queue, in two steps so that the program can be
- * told where it is: cq_resize_alloc() makes *ring (-EINVAL: cqe not
- * 1..DEV_MAX_CQE, or fewer than wait to be polled; -ENOMEM), then either
- * cq_resize_commit() moves what waits there and frees the old ring, or
- * cq_resize_drop() frees the new one. No completion may come in between.
+ * RESIZE_CQ in two steps, so that the response, which can fail, is written in between.
+ * cq_resize_alloc() allocates a new ring (-EINVAL: cqe not in 1..DEV_MAX_CQE, or less than
+ * the number of unpolled completions; -ENOMEM). Then cq_resize_commit() moves the unpolled
+ * completions to it and frees the old ring, or cq_resize_drop() frees the new one. The
+ * caller adds no completion in between.
  */
 int cq_resize_alloc(struct cq *cq, uint32_t cqe, struct ring *ring);
 void cq_resize_commit(struct cq *cq, const struct ring *ring);
 void cq_resize_drop(struct cq *cq, struct ring *ring);
-/* Arms; solicited-only never downgrades an armed "next". Completions from before do not count. */
+/*
+ * REQ_NOTIFY_CQ: the next completion raises one event. Completions already in the ring raise
+ * none. A CQ armed for any completion stays so when solicited_only is requested.
+ */
 void cq_arm(struct cq *cq, bool solicited_only);
 
 /*
- * Where the next completion goes: a zeroed slot to fill in, or NULL when the
- * queue is full (the completion is lost, CQ_ERR is raised once). cq_publish()
- * makes it visible and raises the event when armed; solicited: counts for
- * CQ_ARM_SOLICITED (SE of a receive, or any error).
+ * cq_reserve() returns the zeroed slot of the next completion, or NULL if the CQ is full:
+ * then the completion is lost and CQ_ERR is raised, once per CQ. cq_publish() makes the
+ * filled slot visible to the program and raises the event of an armed CQ. solicited is
+ * true for a receive with the SE bit and for any error (IBA 11.4.2.2).
  */
 struct ib_uverbs_wc *cq_reserve(struct cq *cq);
 void cq_publish(struct cq *cq, bool solicited);

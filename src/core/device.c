@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The device: its tables of keys, QPs and address handles, the names of its counters, and the
+ * responses of QUERY_DEVICE and QUERY_PORT. The values reported are those of kernel rxe 6.1,
+ * with the exceptions in doc/deviations.md; an InfiniBand port reports its PortInfo.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +13,7 @@
 #include "core/objects.h"
 #include "core/qp.h"
 
-/* BAD_PKEY_CNTR to MEM_WINDOW_TYPE_2B: abi.md G6 spells them out. */
+/* device_cap_flags of kernel rxe 6.1, bits BAD_PKEY_CNTR to MEM_WINDOW_TYPE_2B. */
 #define DEV_CAP_FLAGS 0x01223c76u
 /* FLUSH_GLOBAL, FLUSH_PERSISTENT, ATOMIC_WRITE (kernel 6.12). */
 #define DEV_CAP_FLAGS_EX (7ull << 38)
@@ -27,12 +32,12 @@
 #define ODP_SEND 1u
 #define ODP_RECV 2u
 #define ODP_WRITE 4u
-#define ODP_ALL 0xffu	/* and READ, ATOMIC, SRQ_RECV, FLUSH, ATOMIC WRITE */
+#define ODP_ALL 0xffu	/* these and READ, ATOMIC, SRQ_RECV, FLUSH, ATOMIC_WRITE */
 #define ODP_SRQ_RECV 0x20u
 
 /*
- * Key indices start somewhere in the first 2^14, so that a key of a former
- * process is not one of ours, and the table need not be large at once.
+ * The first key index is random, so that a key of an earlier process is probably invalid. It
+ * is below 2^14, so that the table starts small.
  */
 #define KEY_START_MASK 0x3fffu
 
@@ -80,7 +85,7 @@ int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct k
 	idtable_init(&dev->mws, DEV_MAX_KEY_INDEX + 1);
 	list_init(&dev->mcgs);
 
-	/* Grows the table now, at open, and not within the first REG_MR. */
+	/* Allocate the table when the device is opened, to keep that time out of REG_MR. */
 	dev->mrs.next = 1 + (rand_u32() & KEY_START_MASK);
 	id = idtable_alloc_cyclic(&dev->mrs, 1, dev);
 	if (id < 0)
@@ -157,7 +162,7 @@ void rdev_query_ex(const struct rdev *dev, struct ib_uverbs_ex_query_device_resp
 	*resp = (struct ib_uverbs_ex_query_device_resp){
 		.response_length = sizeof(*resp),
 		.device_cap_flags_ex = DEV_CAP_FLAGS | DEV_CAP_FLAGS_EX,
-		/* Nothing is pinned, so everything is on demand: it costs nothing to say so. */
+		/* No memory is pinned, so on-demand paging is supported for every operation. */
 		.odp_caps = {
 			.general_caps = ODP_SUPPORT | ODP_IMPLICIT,
 			.per_transport_caps = {
@@ -170,7 +175,7 @@ void rdev_query_ex(const struct rdev *dev, struct ib_uverbs_ex_query_device_resp
 	rdev_query(dev, &resp->base);
 }
 
-/* ib_query_port() of an InfiniBand port: mostly PortInfo. */
+/* Attributes of an InfiniBand port, mostly from PortInfo. */
 static void query_ib(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex *resp)
 {
 	const struct port_attr *p = &dev->port;

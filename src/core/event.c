@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An event is on two lists: of the file that will deliver it, and of the
- * object that it is about, so that either end can take it away.
+ * An event is in two lists: that of the file that delivers it, and that of the object it
+ * belongs to. Reading the file and destroying the object each remove it from both.
  */
 #include <errno.h>
 #include <rdma/ib_user_verbs.h>
@@ -13,12 +13,12 @@
 
 struct event {
 	struct list_head file_entry;	/* in event_file.events or .spare */
-	struct list_head src_entry;	/* in event_source.events; self-linked without one */
+	struct list_head src_entry;	/* in event_source.events; without a source: empty list */
 	struct event_source *src;	/* NULL: port event */
 	struct ib_uverbs_async_event_desc desc;
 };
 
-/* A record of a completion channel is the first half of an async record. */
+/* The record of a completion channel equals the first 8 bytes of an async record. */
 _Static_assert(sizeof(struct ib_uverbs_async_event_desc) == 16 &&
 	       sizeof(struct ib_uverbs_comp_event_desc) == 8 &&
 	       offsetof(struct ib_uverbs_async_event_desc, element) == 0,
@@ -76,7 +76,7 @@ void event_source_init(struct event_source *s, struct event_file *file, uint64_t
 	if (!file)
 		return;
 	event_file_get(file);
-	/* In advance, so that the first completion does not pay for it. */
+	/* Allocate an event in advance, so that the first completion does not have to. */
 	e = pool_alloc(sizeof(*e));
 	if (e) {
 		list_init(&e->src_entry);
@@ -99,7 +99,7 @@ uint32_t event_source_fini(struct event_source *s)
 	}
 	if (dropped)
 		s->file->ops->lower(s->file, dropped);
-	/* The one that it has brought. */
+	/* Free the event that event_source_init() has added. */
 	if (!list_empty(&s->file->spare)) {
 		e = list_first_entry(&s->file->spare, struct event, file_entry);
 		list_del(&e->file_entry);
@@ -110,7 +110,7 @@ uint32_t event_source_fini(struct event_source *s)
 	return s->reported;
 }
 
-/* As in the kernel, an event is lost when memory is short. */
+/* Without memory the event is lost, as in the kernel. */
 static void event_queue(struct event_file *f, struct event_source *src, uint64_t element,
 			uint32_t type)
 {

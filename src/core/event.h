@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Event files: completion channels and async event files, as uverbs_main.c
- * and uverbs_std_types_async_fd.c have them. An event file is a queue of
- * records for one descriptor; the descriptor itself (an eventfd, semaphore
- * mode) belongs to the host, told through raise and lower.
+ * Event files: completion channels and async event files, as in the kernel's uverbs_main.c
+ * and uverbs_std_types_async_fd.c. An event file is a queue of records for one descriptor.
+ * The descriptor, an eventfd in semaphore mode, belongs to engine/, which raise() and
+ * lower() inform.
  *
- * Rules (kernel 6.1): a read returns one record; unread events of an object
- * vanish when it is destroyed; destroy reports how many were read.
+ * Rules (kernel 6.1): a read returns one record. Destroying an object drops its unread
+ * events and reports how many of its events were read.
  */
 #ifndef RUSE_CORE_EVENT_H
 #define RUSE_CORE_EVENT_H
@@ -40,51 +40,54 @@ enum ib_event_type {
 struct event_file;
 
 struct event_file_ops {
-	/* One more event can be read: make the descriptor one count more readable. */
+	/* An event was queued: adds 1 to the descriptor's count. */
 	void (*raise)(struct event_file *f);
-	/* n unread events vanished: take n counts back, without blocking. */
+	/* n unread events were dropped: subtracts n from the count, without blocking. */
 	void (*lower)(struct event_file *f, uint32_t n);
 };
 
 struct event_file {
 	const struct event_file_ops *ops;
 	struct list_head events;	/* struct event, oldest first */
-	struct list_head spare;	/* struct event, to be used again: raising allocates nothing in steady state */
-	uint32_t refs;		/* descriptor, context default, objects that report here */
+	struct list_head spare;	/* struct event: unused, so that raising rarely allocates */
+	uint32_t refs;		/* of the descriptor, the context, and objects that report here */
 	bool is_async;		/* 16-byte records, else 8-byte */
 	bool gone;		/* device removed: read gives EIO, poll POLLERR */
-	void *owner;		/* struct uverbs_file it belongs to; checked for FD attributes */
-	int fd;			/* the host's */
-	uint32_t generation;	/* the host's */
+	void *owner;		/* its struct uverbs_file; checked for FD attributes */
+	int fd;			/* engine/: the descriptor */
+	uint32_t generation;	/* engine/: value of engine.generation; differs after fork */
 };
 
-/* What an object carries for each file it reports to. */
+/* Part of an object, for each event file that it reports to. */
 struct event_source {
-	struct event_file *file;	/* referenced; NULL = events are not reported */
-	struct list_head events;	/* its unread events */
-	uint32_t reported;		/* its events that were read */
+	struct event_file *file;	/* holds a reference; NULL: events are not reported */
+	struct list_head events;	/* unread events */
+	uint32_t reported;		/* number of events that were read */
 	uint64_t user_handle;		/* element or cq_handle of the record */
 };
 
 struct event_file *event_file_create(const struct event_file_ops *ops, bool is_async, void *owner);
 void event_file_get(struct event_file *f);
-/* Frees at the last reference. */
+/* Drops a reference; the last one frees the file and its events. */
 void event_file_put(struct event_file *f);
 
-/* file may be NULL. Takes a reference. */
+/* Takes a reference to file, which may be NULL. user_handle: identifies the object in records. */
 void event_source_init(struct event_source *s, struct event_file *file, uint64_t user_handle);
-/* Drops unread events; returns the number that were read. */
+/* Drops unread events and the reference; returns the number of events that were read. */
 uint32_t event_source_fini(struct event_source *s);
 
-/* Queues an event of the object; type is enum ib_event_type, ignored for completion channels. Nothing when the file is gone. */
+/*
+ * Queues an event of the object. type is an enum ib_event_type, ignored for a completion
+ * channel. Without a file, or if its device is gone, nothing happens.
+ */
 void event_raise(struct event_source *s, uint32_t type);
-/* The same for events without an object (port events): element is the port number. */
+/* The same for a port event, which has no object: element is the port number. */
 void event_raise_port(struct event_file *f, uint64_t element, uint32_t type);
 /*
- * Takes the oldest record into buf: 8 or 16 (the bytes), -EAGAIN when empty,
- * -EIO when empty and the device is gone, -EINVAL buffer too small (the record
- * stays). buf is ours, not the program's. The descriptor's count is the
- * caller's to take down, before or after.
+ * Moves the oldest record to buf. Returns its size (8 or 16 bytes), -EAGAIN if there is
+ * none, -EIO if there is none and the device is gone, -EINVAL if size is too small (the
+ * record stays). buf must not be memory of the program. The caller decrements the
+ * descriptor's count.
  */
 int event_read(struct event_file *f, void *buf, size_t size);
 

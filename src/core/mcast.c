@@ -52,7 +52,7 @@ static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
 	return g;
 }
 
-/* The QP is attached once less; with its last LID it leaves the group, and the last QP ends it. */
+/* Removes an attachment; with its last one the QP leaves the group, which ends with its last QP. */
 static void drop(struct mcast_grp *g, struct mcast_member *m, struct mcast_lid *l)
 {
 	struct rdev *dev = m->qp->dev;
@@ -72,7 +72,7 @@ static void drop(struct mcast_grp *g, struct mcast_member *m, struct mcast_lid *
 	free(g);
 }
 
-/* The QP as a member of the group, which is made if there is none. NULL: limits. */
+/* Makes the QP a member of group g, or of a new one if g is NULL. NULL: limit, or no memory. */
 static struct mcast_member *join(struct qp *qp, struct mcast_grp *g, const uint8_t mgid[16])
 {
 	struct mcast_member *m;

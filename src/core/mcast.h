@@ -9,11 +9,14 @@
 #define DEV_MAX_MCG 8192
 #define DEV_MAX_QP_PER_MCG 56
 
-/* A QP in a group: it gets each datagram once, however many LIDs it named (RoCE ignores them). */
+/*
+ * A QP in a group. It receives each datagram once, however many MLIDs it is attached with:
+ * delivery ignores the MLID.
+ */
 struct mcast_member {
 	struct list_head entry;	/* in mcast_grp.members */
 	struct qp *qp;
-	struct list_head lids;	/* struct mcast_lid: what it has attached, one at least */
+	struct list_head lids;	/* struct mcast_lid: its attachments, at least one */
 };
 
 struct mcast_lid {
@@ -24,11 +27,11 @@ struct mcast_lid {
 struct mcast_grp {
 	struct list_head entry;	/* in rdev.mcgs */
 	uint8_t mgid[16];
-	uint32_t count;
-	struct list_head members;
+	uint32_t count;		/* members */
+	struct list_head members;	/* struct mcast_member */
 };
 
-/* A multicast GID: ff in the first byte, or an IPv4-mapped 224.0.0.0/4. */
+/* True for a multicast GID: first byte 0xff, or an IPv4-mapped address in 224.0.0.0/4. */
 static inline bool gid_is_mcast(const uint8_t gid[16])
 {
 	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
@@ -37,15 +40,22 @@ static inline bool gid_is_mcast(const uint8_t gid[16])
 }
 
 /*
- * -EINVAL: not a UD QP, not a multicast GID; -ENOMEM: limits. The same GID and LID twice is a
- * success and once (kernel 6.1); the same GID with another LID is a second attachment, of any LID.
+ * ATTACH_MCAST. -EINVAL: not a UD QP, or not a multicast GID; -ENOMEM: a limit is reached.
+ * As in kernel 6.1, an attachment is a pair of GID and MLID: repeating it has no effect and
+ * succeeds, another MLID makes a second attachment. The value of the MLID is not checked.
  */
 int mcast_attach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid);
-/* -EINVAL when it is not attached with this GID and LID. The last one of a GID leaves the group. */
+/*
+ * DETACH_MCAST. -EINVAL: not attached with this GID and MLID. Without an attachment left the
+ * QP leaves the group.
+ */
 int mcast_detach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid);
-/* The group, or NULL: nobody of this process listens. */
+/* The group, or NULL if no QP of the device is attached to it. */
 struct mcast_grp *mcast_find(const struct rdev *dev, const uint8_t mgid[16]);
-/* Before the QP is destroyed (kernel: DESTROY_QP with attached groups is EBUSY for the program; close detaches). */
+/*
+ * Detaches the QP from all groups, before it is destroyed by the close of its context.
+ * DESTROY_QP of an attached QP fails with EBUSY before it comes here, as in the kernel.
+ */
 void mcast_qp_gone(struct qp *qp);
 
 #endif

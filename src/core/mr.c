@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory regions. Nothing is pinned: at registration we only make sure that
- * the range is mapped as the access asks, and each later access is guarded
- * (core/umem). The kernel is asked about the mappings (PROCMAP_QUERY, Linux
- * 6.11), which touches no page and so costs the same for 4 KiB and 16 GiB.
- * An older kernel is asked for holes, and only the first and the last page are
- * tried for the protection: a read-only part in the middle is found later, by
- * the access that fails.
+ * Memory regions. Their memory is not pinned. Registration checks that the range is mapped
+ * with the protection that the access flags need; each later access is guarded (umem.h).
+ *
+ * The check uses ioctl PROCMAP_QUERY (Linux 6.11), which touches no page and takes the same
+ * time for 4 KiB and 16 GiB. On older kernels msync() finds unmapped pages, and an access to
+ * the first and the last page checks the protection. A read-only page between them is not
+ * found: an access to it fails later.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,14 +22,17 @@
 #define PAGE 4096ull
 #define LOCAL_WRITE IB_UVERBS_ACCESS_LOCAL_WRITE
 #define REMOTE_WRITE (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
-/* IB_UVERBS_ACCESS_FLUSH_GLOBAL of 6.3. FLUSH_PERSISTENT is for persistent memory alone, which we cannot tell. */
+/*
+ * IB_UVERBS_ACCESS_FLUSH_GLOBAL of Linux 6.3. FLUSH_PERSISTENT is refused: it needs persistent
+ * memory, which ruse does not recognise.
+ */
 #define FLUSH_GLOBAL (1u << 8)
 #define REMOTE_ANY (REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ | FLUSH_GLOBAL)
 /* ib_access_writable() of the kernel. */
 #define WRITABLE (LOCAL_WRITE | REMOTE_WRITE | IB_UVERBS_ACCESS_MW_BIND)
 #define ACCESS_KNOWN (0xff | FLUSH_GLOBAL | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 
-/* From <linux/fs.h> of 6.11: Debian 12's headers are older than the kernels it runs on. */
+/* From <linux/fs.h> of Linux 6.11: Debian 12 has older headers. */
 struct procmap_query {
 	uint64_t size, query_flags, query_addr;
 	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
@@ -42,10 +45,13 @@ struct procmap_query {
 
 _Static_assert(sizeof(struct procmap_query) == 104, "procmap_query");
 
-/* A range of more mappings than this is looked through for holes only. */
+/* For a range with more mappings than this the check of older kernels is used. */
 #define MAX_VMAS 256
 
-/* 0, -EFAULT, or -EOPNOTSUPP when the kernel cannot tell. */
+/*
+ * Checks by PROCMAP_QUERY that [start, end) is mapped readable, or writable. 0, -EFAULT, or
+ * -EOPNOTSUPP: not supported, or too many mappings.
+ */
 static int query_mappings(uint64_t start, uint64_t end, bool write)
 {
 	uint32_t need = write ? PROCMAP_VMA_WRITABLE : PROCMAP_VMA_READABLE;
@@ -82,7 +88,7 @@ void mr_warm(void)
 	query_mappings(here, here + PAGE, false);
 }
 
-/* Is the byte at addr there? The write test adds nothing to the word it lies in. */
+/* Checks that the byte at addr can be read, or written: then 0 is added to its word. */
 static int touch(uint64_t addr, bool write)
 {
 	uint64_t orig;
@@ -93,7 +99,7 @@ static int touch(uint64_t addr, bool write)
 	return umem_copy(&byte, (void *)(uintptr_t)addr, 1);
 }
 
-/* Pages [start, end) that must be mapped; first and last are bytes in the first and the last of them. */
+/* Checks pages [start, end). first and last: addresses of the range's first and last byte. */
 static int check_mapped(uint64_t start, uint64_t end, uint64_t first, uint64_t last, bool write)
 {
 	int err = query_mappings(start, end, write);
@@ -113,12 +119,12 @@ static int check_access(uint32_t access)
 	return access & ~(uint32_t)ACCESS_KNOWN ? -EINVAL : 0;
 }
 
-/* ib_umem_get() in short. */
+/* The checks of the kernel's ib_umem_get(). */
 static int check_range(uint64_t start, uint64_t length, uint32_t access)
 {
 	uint64_t last, end, page = start & ~(PAGE - 1);
 
-	/* Implicit on-demand paging: all of the address space (IB_ODP_SUPPORT_IMPLICIT). */
+	/* Implicit on-demand paging: the whole address space (IB_ODP_SUPPORT_IMPLICIT). */
 	if (access & IB_UVERBS_ACCESS_ON_DEMAND && !start && length == UINT64_MAX)
 		return 0;
 	if (__builtin_add_overflow(start, length, &last) || ALIGN_UP(last, PAGE) < last)
@@ -126,13 +132,13 @@ static int check_range(uint64_t start, uint64_t length, uint32_t access)
 	end = ALIGN_UP(last, PAGE);
 	if (end == page || (end - page) / PAGE > UINT32_MAX)
 		return -EINVAL;
-	/* On demand: what is not mapped now may be when it is used. */
+	/* On-demand paging: the range may be mapped after registration. */
 	if (access & IB_UVERBS_ACCESS_ON_DEMAND)
 		return 0;
 	return check_mapped(page, end, start, length ? last - 1 : start, access & WRITABLE);
 }
 
-/* Peers read cards without a lock: seq is odd while the fields do not belong together. */
+/* Peers read the card without a lock: seq is odd while the fields are inconsistent. */
 void key_card_write(struct key_card *c, const struct key_card *new)
 {
 	uint32_t seq = c->seq;
@@ -149,7 +155,7 @@ void key_card_write(struct key_card *c, const struct key_card *new)
 	smp_store_release(&c->seq, seq + 2);
 }
 
-/* An index whose card is free: MRs, windows and all devices of a process share the cards. */
+/* The MRs and windows of all devices of the process share one array of cards. */
 int64_t key_alloc(struct rdev *dev, struct idtable *table, void *obj)
 {
 	uint32_t tries;
@@ -173,12 +179,13 @@ static int check_mr(const struct mr_change *c)
 	err = check_access(c->access);
 	if (!err)
 		err = check_range(c->start, c->length, c->access);
-	/* An iova range that wraps could not be checked against. */
+	/* key_card_check() does not handle an iova range that wraps around. */
 	if (!err && c->iova + c->length < c->iova)
 		err = -EINVAL;
 	return err;
 }
 
+/* Gives the MR new keys and writes its card, which makes it accessible. */
 static void mr_show(struct rdev *dev, struct mr *mr, const struct mr_change *c)
 {
 	mr->lkey = mr->index << 8 | (rand_u32() & 0xff);
@@ -244,7 +251,7 @@ int mr_rereg(struct mr *mr, const struct mr_change *c)
 	return 0;
 }
 
-/* From <linux/mman.h> of 5.14; older kernels refuse them, and nothing is lost but time. */
+/* From <linux/mman.h> of Linux 5.14. Older kernels return EINVAL: prefetching is optional. */
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #define MADV_POPULATE_WRITE 23
@@ -293,7 +300,7 @@ int mr_destroy(struct mr *mr)
 	if (mr->usecnt)
 		return -EINVAL;
 	key_card_write(&dev->keys[mr->index], &(struct key_card){ 0 });
-	/* Whoever checked the old card is done with the memory when this returns. */
+	/* Wait for direct placements by peers that have checked the old card. */
 	smp_mb();
 	if (dev->ops->quiesce)
 		dev->ops->quiesce(dev);

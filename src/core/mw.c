@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A window has a key card like an MR. Bound, the card shows its part of the
- * MR with the window's rights; not bound, it names the key and nothing else,
- * so that the index stays taken and no access passes.
+ * A window has a key card like an MR. The card of a bound window describes a part of the MR
+ * with the window's access rights. The card of an unbound window has a key and a PD but no
+ * rights and no length: the index stays in use, and every access is refused.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #define REMOTE_WRITES (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 #define ZERO_BASED IB_UVERBS_ACCESS_ZERO_BASED
-/* What a window grants; other bits mean nothing to it (programs give LOCAL_WRITE, as to an MR). */
+/* Rights that a window can grant. Other bits, such as LOCAL_WRITE, are ignored. */
 #define MW_GRANTS (REMOTE_WRITES | IB_UVERBS_ACCESS_REMOTE_READ)
 
 static struct rdev *mw_dev(const struct mw *mw)
@@ -20,7 +20,7 @@ static struct rdev *mw_dev(const struct mw *mw)
 	return mw->pd->uctx->dev;
 }
 
-/* Whoever checked the old card is done with the memory when this returns. */
+/* Writes the card, and waits for direct placements by peers that have checked the old one. */
 static void card_change(struct mw *mw, const struct key_card *new)
 {
 	struct rdev *dev = mw_dev(mw);
@@ -80,32 +80,32 @@ int mw_dealloc(struct mw *mw)
 	return 0;
 }
 
-/* The checks of the specification, in the kernel's order. mr NULL: length 0. */
+/* The checks of IBA 10.6.7.2, in the kernel's order. mr is NULL for length 0. */
 static bool bind_ok(const struct qp *qp, const struct mw *mw, const struct mr *mr,
 		    const struct key_card *card, const struct mw_bind *b)
 {
 	if (mw->type == MW_TYPE_1) {
-		/* o10-36.2.2 */
+		/* o10-36.2.2: zero-based addresses are for type 2 only */
 		if (b->access & ZERO_BASED)
 			return false;
 	} else if (mw->mr || !mr) {
-		/* o10-37.2.30: bound already; o10-37.2.40: nothing to bind to */
+		/* o10-37.2.30: already bound; o10-37.2.40: length 0 */
 		return false;
 	}
-	/* C10-72; the PD of the MR is the window's too */
+	/* C10-72: QP, window and MR have the same PD */
 	if (qp->pd != mw->pd)
 		return false;
 	if (!mr)
 		return true;
 	if (mr->pd != mw->pd || card->access & ZERO_BASED)
 		return false;
-	/* C10-73 */
+	/* C10-73: the MR allows binding */
 	if (!(card->access & IB_UVERBS_ACCESS_MW_BIND))
 		return false;
-	/* C10-74 */
+	/* C10-74: remote write needs local write */
 	if (b->access & REMOTE_WRITES && !(card->access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return false;
-	/* C10-75 */
+	/* C10-75: the window is within the MR */
 	return b->addr >= card->iova && b->length <= card->length &&
 	       b->addr - card->iova <= card->length - b->length;
 }
@@ -146,7 +146,10 @@ int mw_invalidate(struct qp *qp, uint32_t rkey)
 {
 	struct mw *mw = idtable_find(&qp->dev->mws, rkey >> 8);
 
-	/* o10-37.2.26: type 1 windows are not invalidated; C11-26: the QP must be the one that bound it. */
+	/*
+	 * o10-37.2.26: type 1 windows cannot be invalidated. C11-26: only the QP that has bound
+	 * the window may invalidate it.
+	 */
 	if (!mw || mw->rkey != rkey || mw->type != MW_TYPE_2 || mw->pd != qp->pd ||
 	    (mw->mr && mw->qpn != qp->qpn))
 		return -EINVAL;

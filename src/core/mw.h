@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory windows (IBA 10.6.7): keys that QPs bind to a part of an MR by work requests. */
+/* Memory windows (IBA 10.6.7): keys that work requests bind to a part of an MR. */
 #ifndef RUSE_CORE_MW_H
 #define RUSE_CORE_MW_H
 
@@ -11,35 +11,35 @@ enum mw_type { MW_TYPE_1 = 1, MW_TYPE_2 = 2 };
 struct mw {
 	struct pd *pd;
 	uint32_t index;
-	uint32_t rkey;		/* as bound last; a type 2 window's low byte comes from the program */
+	uint32_t rkey;		/* index << 8 | key; BIND_MW sets the key */
 	uint8_t type;		/* enum mw_type */
-	struct mr *mr;		/* bound to it (counted in mr->usecnt), NULL = not bound */
-	uint32_t qpn;		/* type 2, bound: the QP that did it */
+	struct mr *mr;		/* the MR it is bound to; NULL: not bound */
+	uint32_t qpn;		/* type 2, bound: the QP that bound it; else 0 */
 };
 
-/* -EINVAL: type; -ENOMEM. The rkey is good for binding only. */
+/* -EINVAL: unknown type; -ENOMEM. Until it is bound, the rkey gives no access. */
 int mw_alloc(struct pd *pd, enum mw_type type, struct mw **mw);
-/* Unbinds. On return no peer touches the range any more. */
+/* Unbinds and frees. On return no peer accesses memory through the window. */
 int mw_dealloc(struct mw *mw);
 
-/* A BIND_MW work request, read once. */
+/* A BIND_MW work request, copied from the program's memory. */
 struct mw_bind {
-	uint64_t addr, length;	/* length 0 unbinds (type 1) */
-	uint32_t mr_lkey, mw_rkey, rkey, access;
+	uint64_t addr, length;	/* length 0 unbinds a type 1 window */
+	uint32_t mr_lkey, mw_rkey, rkey, access;	/* rkey: only its low 8 bits are used */
 };
 
 /*
- * Executes a BIND_MW of this QP with the checks of kernel rxe_check_bind_mw()
- * and IBA 10.6.7.2. 0 or -EINVAL (completion status MW_BIND_ERR).
+ * Executes a BIND_MW of this QP with the checks of IBA 10.6.7.2 and the kernel's
+ * rxe_check_bind_mw(). 0 or -EINVAL (completion status MW_BIND_ERR).
  */
 int mw_bind(struct qp *qp, const struct mw_bind *bind);
 /*
- * LOCAL_INV, or the invalidate of an incoming SEND: 0, or -EINVAL (no such
- * key, wrong PD or QP, type 1, an MR of the program: kernel
- * rxe_invalidate_mw() and rxe_invalidate_mr() of user MRs).
+ * Executes LOCAL_INV, or the invalidation of a received SEND with invalidate: unbinds a
+ * type 2 window. -EINVAL: unknown key, wrong PD or QP, type 1, or an MR's key; the kernel's
+ * rxe_invalidate_mw() and rxe_invalidate_mr() refuse these too.
  */
 int mw_invalidate(struct qp *qp, uint32_t rkey);
-/* The QP is destroyed: type 2 windows that it has bound are invalid. */
+/* Unbinds the type 2 windows that the QP has bound, before it is destroyed. */
 void mw_qp_gone(struct qp *qp);
 
 #endif

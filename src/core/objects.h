@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * PD, AH and MR. One shape for all: x_create(..., struct x **) returns 0 or
- * -errno; x_destroy() refuses with -EBUSY while others refer to the object,
- * and otherwise frees it. usecnt counts those who refer.
+ * PD, AH and MR. All have the same shape: x_create(..., struct x **) returns 0 or -errno;
+ * x_destroy() frees the object, or returns -EBUSY (MR: -EINVAL) while other objects refer
+ * to it. usecnt is their number.
  */
 #ifndef RUSE_CORE_OBJECTS_H
 #define RUSE_CORE_OBJECTS_H
@@ -12,11 +12,12 @@
 
 struct pd {
 	struct ucontext *uctx;
-	uint32_t id;		/* unique in the process, never 0; what key cards and QP cards carry */
-	uint32_t usecnt;	/* MR, AH, QP, SRQ, MW */
-	uint32_t res;		/* the host's */
+	uint32_t id;		/* unique in the process, never 0; in key cards and QP cards */
+	uint32_t usecnt;	/* MRs, AHs, QPs, SRQs, MWs */
+	uint32_t res;		/* engine/: record for ruse status */
 };
 
+/* -EINVAL: too many PDs (as kernel rxe); -ENOMEM. */
 int pd_create(struct ucontext *uctx, struct pd **pd);
 int pd_destroy(struct pd *pd);
 
@@ -26,10 +27,13 @@ struct ah {
 	struct ib_uverbs_ah_attr attr;
 };
 
-/* -EINVAL: no GRH (RoCE), port; -ENODATA: no GID at the SGID index; -ENOMEM. */
+/* Errors: those of ah_check_attr(); -EINVAL: too many AHs (as kernel rxe); -ENOMEM. */
 int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **ah);
 int ah_destroy(struct ah *ah);
-/* The checks that ah_create() and MODIFY_QP make of an address vector. 0, -EINVAL, -ENODATA. */
+/*
+ * Checks an address vector, for ah_create() and MODIFY_QP. -EINVAL: port, SGID index, or
+ * neither GRH nor (InfiniBand) DLID; -ENODATA: the GID table is empty at the SGID index.
+ */
 int ah_check_attr(const struct rdev *dev, const struct ib_uverbs_ah_attr *attr);
 
 struct mr {
@@ -37,46 +41,53 @@ struct mr {
 	uint32_t index;
 	uint32_t lkey, rkey;	/* rkey 0 without remote access */
 	uint32_t usecnt;	/* memory windows bound to it */
-	uint32_t res;		/* the host's */
+	uint32_t res;		/* engine/: record for ruse status */
 };
 
 /*
- * start, length, iova, access as REG_MR has them. -EINVAL: (start ^ iova) & 4095,
- * access bits unknown or REMOTE_WRITE/ATOMIC without LOCAL_WRITE, range that
- * overflows, or that touches no page (length 0 at a page's start, as the
- * kernel); -EFAULT: part of the range is not mapped (or not writable where
- * write access of any kind is asked) at this moment; -ENOMEM. Touches no page
- * of the range where the kernel can be asked about mappings (6.11).
+ * REG_MR; lengths in bytes. -EINVAL: start and iova differ in the page offset; unknown
+ * access bits, or REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE; the range overflows or
+ * covers no page (length 0 at the start of a page, as in the kernel). -EFAULT: a part of
+ * the range is not mapped, or not writable if access includes writing; not checked with
+ * ON_DEMAND. -ENOMEM. With PROCMAP_QUERY (Linux 6.11) no page of the range is touched.
  */
 int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 	      uint32_t access, struct mr **mr);
-/* What REREG_MR changes: all that mr_create() takes, as it is (mr_change_init()) or new. */
+/* Parameters of REREG_MR. mr_change_init() sets the present ones of the MR. */
 struct mr_change {
 	struct pd *pd;
 	uint64_t start, length, iova;
 	uint32_t access;
 };
 void mr_change_init(struct mr_change *c, const struct mr *mr);
-/* As mr_create(); -EINVAL too while windows are bound. The keys are new ones. After an error the MR is as it was. */
+/*
+ * Errors as mr_create(), and -EINVAL while windows are bound. Gives the MR new keys. After
+ * an error the MR is unchanged.
+ */
 int mr_rereg(struct mr *mr, const struct mr_change *c);
 
 /* enum ib_uverbs_advise_mr_advice */
 enum mr_advice { MR_PREFETCH, MR_PREFETCH_WRITE, MR_PREFETCH_NO_FAULT };
 /*
- * ADVISE_MR of one range, with check: only whether it may be. -ENOENT: no such
- * lkey; -EPERM: another PD, or not writable; -EFAULT: beyond the MR, or not mapped.
+ * ADVISE_MR of one range: faults its pages in. check: only checks whether that is allowed.
+ * -ENOENT: unknown lkey; -EPERM: another PD, or no local write access for
+ * MR_PREFETCH_WRITE; -EFAULT: outside the MR, or not mapped. 0 if the kernel cannot
+ * prefetch (before 5.14).
  */
 int mr_prefetch(const struct pd *pd, uint32_t lkey, uint64_t addr, uint64_t length,
 		enum mr_advice advice, bool check);
 
-/* -EINVAL while memory windows are bound (IBA 10.6.7.2.6). On return no peer touches the range any more. */
+/*
+ * -EINVAL while memory windows are bound (IBA 10.6.7.2.6). On return no peer accesses the
+ * range through the MR.
+ */
 int mr_destroy(struct mr *mr);
 
 /*
- * May QP qpn of this PD touch [va, va + len) through key (of an MR or a bound
- * memory window) with this access (one remote IB_ACCESS_ bit, or KEY_LOCAL with
- * or without LOCAL_WRITE)? len 0 is the caller's business (never checked). *addr
- * gets the address in this process.
+ * Checks whether QP qpn of this PD may access [va, va + len) through key, an lkey or rkey of
+ * an MR or the rkey of a bound memory window. access: one remote bit, or KEY_LOCAL with or
+ * without LOCAL_WRITE. For a transfer of length 0 the caller skips the check. On MR_OK
+ * *addr is the address in this process.
  */
 static inline enum mr_status mr_check(const struct rdev *dev, uint32_t pd, uint32_t qpn,
 				      uint32_t key, uint64_t va, uint64_t len,

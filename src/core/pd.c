@@ -6,9 +6,9 @@
 #define MAX_PD (1u << 20)
 
 /*
- * Of the process, not of a device: cards of all devices lie in one table that
- * peers read. Ids are given cyclically, so that a stale key card cannot match
- * the PD that came next.
+ * All PDs of the process: its devices share one array of key cards, so PD ids must be unique
+ * among them. Ids are allocated cyclically, so that a stale key card does not match the next
+ * PD.
  */
 static struct idtable pds = { .limit = MAX_PD + 1 };
 
@@ -22,7 +22,7 @@ int pd_create(struct ucontext *uctx, struct pd **out)
 	id = idtable_alloc_cyclic(&pds, 1, pd);
 	if (id < 0) {
 		free(pd);
-		/* The kernel's rxe answers EINVAL when a pool is full. */
+		/* Kernel rxe returns EINVAL when a pool is full. */
 		return id == -ENOSPC ? -EINVAL : (int)id;
 	}
 	pd->uctx = uctx;

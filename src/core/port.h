@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What of a port changes while its device lives. */
+/* Port attributes and GID table entries. */
 #ifndef RUSE_CORE_PORT_H
 #define RUSE_CORE_PORT_H
 
@@ -7,11 +7,11 @@
 #include "base/util.h"
 
 struct gid_entry {
-	uint8_t raw[16];	/* all zero = empty */
-	uint32_t ifindex;
+	uint8_t raw[16];	/* all zero: empty entry */
+	uint32_t ifindex;	/* network interface of the address */
 };
 
-/* Port attributes that change while the device lives. */
+/* Attributes that may change during the life of the device. */
 struct port_attr {
 	uint8_t state;		/* enum ib_port_state: 1 DOWN, 4 ACTIVE */
 	uint8_t phys_state;	/* 2 Polling, 3 Disabled, 5 LinkUp */
@@ -20,10 +20,10 @@ struct port_attr {
 	uint32_t cap_mask;	/* PortInfo:CapabilityMask */
 	uint32_t ifindex;
 	char ndev[IFNAMSIZ];
-	bool ib;		/* link layer InfiniBand; what follows is 0 on RoCE */
+	bool ib;		/* link layer InfiniBand; RoCE: false, and all fields below are 0 */
 	uint8_t lmc, sm_sl, max_mtu, max_vl, init_reply, subnet_timeout;
 	uint16_t lid, sm_lid, cap_flags2;
-	uint32_t reregister;	/* how often the SM has asked for it */
+	uint32_t reregister;	/* number of client reregistrations requested by the SM */
 };
 
 static inline bool gid_is_zero(const struct gid_entry *g)

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Queue pairs: numbers, rings, creation and destruction. States are in qp_state.c. */
+/*
+ * Queue pairs: creation and destruction, with their numbers, rings and cards. A QP number is
+ * a block leased from rused and an index in it; the block's cards are found by the same
+ * index. A block that is full gets a second one beside it. States are in qp_state.c.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +18,10 @@
 _Static_assert(sizeof(struct rxe_send_wqe) == 208 && sizeof(struct rxe_recv_wqe) == 40 &&
 	       sizeof(struct rxe_sge) == 16, "work requests of the provider");
 
-/* The order of rxe_qp_chk_init(). */
+/* Checks in the order of kernel rxe_qp_chk_init(). */
 static int check_init(const struct qp_init_attr *attr)
 {
-	/* A number from the program: XRC, RAW_PACKET, DRIVER, anything. */
+	/* The type is a number from the program: XRC, RAW_PACKET, or any other. */
 	if (attr->type != QPT_RC && attr->type != QPT_UC && attr->type != QPT_UD)
 		return -EOPNOTSUPP;
 	if (!attr->recv_cq || !attr->send_cq)
@@ -30,6 +34,7 @@ static int check_init(const struct qp_init_attr *attr)
 	return 0;
 }
 
+/* Leases one more block of QP numbers. */
 static int add_block(struct rdev *dev)
 {
 	__typeof__(*dev->blocks) *b;
@@ -37,7 +42,7 @@ static int add_block(struct rdev *dev)
 	uint32_t i;
 	int block;
 
-	/* Room first: a leased block cannot be given back. */
+	/* Allocate first: a leased block cannot be returned. */
 	b = reallocarray(dev->blocks, dev->nblocks + 1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
@@ -45,7 +50,7 @@ static int add_block(struct rdev *dev)
 	block = dev->ops->lease_block(dev, &cards);
 	if (block < 0)
 		return block;
-	/* Block 0 has QP0 and QP1; the same block twice would mix up two QPs. */
+	/* The same block twice would give two QPs one number. Block 0 has QP0 and QP1. */
 	for (i = 0; i < dev->nblocks; i++)
 		if (BUG_ON(b[i].block == block))
 			return -EIO;
@@ -60,7 +65,7 @@ static int add_block(struct rdev *dev)
 	return 0;
 }
 
-/* Gives the QP a number and the card that goes with it. */
+/* Gives the QP a number and its card. */
 static int alloc_qpn(struct rdev *dev, struct qp *qp)
 {
 	int64_t index = -ENOSPC;
@@ -92,7 +97,10 @@ static void free_qpn(struct rdev *dev, struct qp *qp)
 			idtable_remove(&dev->blocks[i].qps, qp->qpn & (QPN_PER_BLOCK - 1));
 }
 
-/* Sizes of the 6.1 kernel: the provider strides by what we publish, and tells the caps to the program. */
+/*
+ * Allocates the rings with the sizes of kernel rxe 6.1. The provider takes the slot size from
+ * the ring, and reports max_send_sge and max_inline to the program.
+ */
 static int alloc_rings(struct qp *qp)
 {
 	uint32_t payload = max(qp->max_send_sge * SGE_SIZE, qp->max_inline);
@@ -106,8 +114,9 @@ static int alloc_rings(struct qp *qp)
 		ring_layout(&qp->rq, qp->max_recv_wr,
 			    (uint32_t)sizeof(struct rxe_recv_wqe) + qp->max_recv_sge * SGE_SIZE);
 	/*
-	 * In the order in which the provider maps them, at falling addresses: in the other the
-	 * kernel makes one mapping of both, which to unmap one by one costs a split.
+	 * Allocate in the order in which the provider maps the rings. The kernel gives them
+	 * falling addresses. In the other order their file offsets would be contiguous too, the
+	 * kernel would merge the mappings, and unmapping one ring would have to split them.
 	 */
 	err = qp->srq ? 0 : uctx->ops->ring_alloc(uctx, &qp->rq);
 	if (err)
@@ -204,7 +213,7 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 
 	mw_qp_gone(qp);
 	mcast_qp_gone(qp);
-	/* From here on no requester finds it; whoever was inside has left when the lock was ours. */
+	/* Peers find the card closed from here on; its lock has waited for direct placements. */
 	card_close(qp);
 	if (qp->link)
 		dev->ops->qp_disconnect(qp);

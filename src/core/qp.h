@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Queue pairs: attributes, states, rings. The transport's own state (req,
- * comp, resp) is embedded for the cache's sake; only xport/ touches it.
+ * Queue pairs: attributes, states, rings. The transport's state (req, resp) is embedded
+ * here, so that one allocation holds all of a QP; only xport/ uses it.
  */
 #ifndef RUSE_CORE_QP_H
 #define RUSE_CORE_QP_H
@@ -17,23 +17,23 @@
 enum qp_type { QPT_RC = 2, QPT_UC = 3, QPT_UD = 4 };
 
 /*
- * QP states (IBA 10.3.1; values of enum ib_qp_state).
- * Meaning / what leaves it / what may not be touched.
+ * QP states (IBA 10.3.1; values of enum ib_qp_state). The table in qp_state.c has all
+ * transitions by MODIFY_QP.
  */
 enum qp_state {
-	/* Created; nothing moves. MODIFY to INIT, or DESTROY. Rings empty. */
+	/* Created. Packets are dropped. Next state: INIT. */
 	QPS_RESET,
-	/* Receives may be posted; packets are dropped. MODIFY to RTR, RESET, ERR. */
+	/* Receives may be posted. Packets are dropped. Next: RTR. */
 	QPS_INIT,
-	/* Responder runs, requester does not: doorbells get EINVAL. MODIFY to RTS. Address vector and path are fixed. */
+	/* The responder runs; POST_SEND fails with EINVAL. Next: RTS. */
 	QPS_RTR,
-	/* Both run. MODIFY to SQD, an error, or RESET. */
+	/* Requester and responder run. Next: SQD, or by an error SQE or ERR. */
 	QPS_RTS,
-	/* Send queue drains: started WQEs finish, then SQ_DRAINED; new WQEs wait. MODIFY to RTS. */
+	/* Started send WQEs finish, then SQ_DRAINED is raised; the others wait. Next: RTS. */
 	QPS_SQD,
-	/* UC, UD only: a send failed, the send queue flushes, the responder goes on. MODIFY to RTS. */
+	/* UC and UD: a send failed and the send queue is flushed; receiving goes on. Next: RTS. */
 	QPS_SQE,
-	/* Everything flushes with WR_FLUSH_ERR; packets are dropped. MODIFY to RESET, or DESTROY. */
+	/* All WQEs are flushed with WR_FLUSH_ERR. Packets are dropped. Next: RESET. */
 	QPS_ERR,
 	QPS_COUNT
 };
@@ -47,37 +47,39 @@ struct qp {
 	struct ucontext *uctx;
 	struct pd *pd;
 	struct cq *send_cq, *recv_cq;
-	struct srq *srq;	/* NULL: receives come from rq */
+	struct srq *srq;	/* NULL: receive WQEs are taken from rq */
 	uint8_t type;		/* enum qp_type */
 	uint8_t state;		/* enum qp_state */
 	bool sq_sig_all;
-	bool sq_draining;	/* in SQD, SQ_DRAINED not raised yet */
+	bool sq_draining;	/* state is SQD and SQ_DRAINED has not been raised */
 	uint32_t qpn;
 	struct qp_card *card;
-	struct ring sq, rq;	/* struct rxe_send_wqe / rxe_recv_wqe; the program produces */
-	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;	/* as create returns them */
+	struct ring sq, rq;	/* struct rxe_send_wqe, rxe_recv_wqe; consumed here */
+	/* The limits returned by CREATE_QP. */
+	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 	struct qp_attr attr;
-	uint32_t attr_set;	/* IB_QP_* ever set, for query */
-	struct link *link;	/* where requests go; set by rdev_ops.qp_connect, NULL: nowhere */
+	uint32_t attr_set;	/* IB_QP_* bits of all attributes ever set, for QUERY_QP */
+	struct link *link;	/* for requests, set by rdev_ops.qp_connect; NULL: lost */
 	uint32_t peer_block;	/* dest_qpn >> QPN_INDEX_BITS */
-	uint64_t *peer_counter;	/* as rdev.counter, of the peer's device: for packets that nobody there sees */
+	uint64_t *peer_counter;	/* counters of the peer's device, for direct placement */
 	struct event_source async;
-	uint32_t nmcast;	/* multicast GIDs and LIDs it is attached with */
+	uint32_t nmcast;	/* multicast attachments */
 
 	struct qp_req req;
 	struct qp_resp resp;
 
-	struct ib_path *path;	/* the engine's: InfiniBand's way to the peer; NULL: none, or RoCE */
-	uint32_t res;		/* the engine's */
-	uint8_t *shown_state;	/* the engine's: where others see the state, or NULL */
-	struct timer timer;	/* the engine's */
-	struct list_head work;	/* the engine's: needs xp_output */
-	struct list_head err;	/* the engine's: in ERR, receives may be posted to it */
+	/* For engine/. */
+	struct ib_path *path;	/* InfiniBand: path to the peer, or NULL; RoCE: NULL */
+	uint32_t res;		/* record for ruse status */
+	uint8_t *shown_state;	/* copy of state in that record, or NULL */
+	struct timer timer;
+	struct list_head work;	/* in a list of QPs that need xp_output() */
+	struct list_head err;	/* in the list of QPs in ERR: receives may still be posted */
 };
 
 struct qp_init_attr {
 	struct cq *send_cq, *recv_cq;
-	struct srq *srq;	/* NULL, or of any PD of the device; then max_recv_* do not count */
+	struct srq *srq;	/* may be NULL; else max_recv_* are ignored */
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 	uint8_t type;
 	bool sq_sig_all;
@@ -85,7 +87,7 @@ struct qp_init_attr {
 	uint64_t user_handle;
 };
 
-/* Every change of state goes through here, so that what others see of the QP is true. */
+/* The only function that changes the state: it also updates the record for ruse status. */
 static inline void qp_set_state(struct qp *qp, enum qp_state state)
 {
 	qp->state = (uint8_t)state;
@@ -93,30 +95,29 @@ static inline void qp_set_state(struct qp *qp, enum qp_state state)
 		WRITE_ONCE(*qp->shown_state, (uint8_t)state);
 }
 
-/* What a card's owner writes into its lock: never the number of a peer. */
+/* Value of qp_card.lock while the card's owner holds it; no peer has this number. */
 #define CARD_OWNER 0xffffffffu
 
 /*
- * -EINVAL: caps beyond the device's, no CQs; -EOPNOTSUPP: type; -ENOMEM.
- * The caps in attr are raised to what the QP has (send: max_send_sge and
- * max_inline to the common size, abi.md C1).
+ * -EINVAL: a CQ is missing, or a limit in attr exceeds the device's; -EOPNOTSUPP: type;
+ * -ENOMEM, or an error of lease_block(). Writes the QP's limits to attr: SGEs and inline data
+ * of a send WQE share memory, so max_send_sge and max_inline are raised to its size. With an
+ * SRQ max_recv_* become 0.
  */
 int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **qp);
-/* *reported: async events read. The caller has called xp_fini(). */
+/* *reported: number of async events that were read. The caller has called xp_fini(). */
 int qp_destroy(struct qp *qp, uint32_t *reported);
 
 /*
- * MODIFY_QP up to the decision: state table (ib_modify_qp_is_ok), attribute
- * checks of ib_core and rxe in their order, then storing. cur_state counts
- * only with IB_QP_CUR_STATE. Rings and card are left to xp_modified(), which
- * first takes back what peers may still read. On success *old and *new are set; the caller
- * then calls xp_modified(). 0, -EINVAL, -ENODATA (no GID at that index),
- * -EOPNOTSUPP (attribute unknown), or what rdev_ops.qp_connect answered;
- * after an error nothing has changed.
+ * MODIFY_QP: makes the checks of ib_core and rxe in their order, connects a new path, and
+ * stores attributes and state. cur_state is used with IB_QP_CUR_STATE only. On success sets
+ * *old and *new; the caller must then call xp_modified(), which updates card and rings.
+ * -EINVAL; -ENODATA: no GID at the SGID index; -EOPNOTSUPP: unknown attribute; or an error
+ * of rdev_ops.qp_connect(). After an error the QP is unchanged.
  */
 int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t cur_state,
 	      uint32_t new_state, enum qp_state *old, enum qp_state *new);
-/* The state table alone: exactly kernel 6.1's ib_modify_qp_is_ok(). */
+/* The state table alone: the same result as ib_modify_qp_is_ok() of kernel 6.1. */
 bool qp_modify_is_ok(uint32_t cur, uint32_t next, uint32_t type, uint32_t mask);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What MODIFY_QP sets, and the bits that say which of it. */
+/* Attributes of MODIFY_QP and their mask bits. */
 #ifndef RUSE_CORE_QP_ATTR_H
 #define RUSE_CORE_QP_ATTR_H
 
 #include <rdma/ib_user_verbs.h>
 #include "base/util.h"
 
-/* attr_mask of MODIFY_QP; the uapi headers have the numbers only in prose. */
+/* attr_mask of MODIFY_QP. The uapi headers do not define these bits. */
 enum ib_qp_attr_mask {
 	IB_QP_STATE = 1 << 0,
 	IB_QP_CUR_STATE = 1 << 1,
@@ -32,9 +32,9 @@ enum ib_qp_attr_mask {
 	IB_QP_ATTR_STANDARD_BITS = (1 << 21) - 1
 };
 
-/* Attributes that MODIFY_QP sets, decoded; mask bits are enum ib_qp_attr_mask. */
+/* Decoded attributes of MODIFY_QP, except the state. */
 struct qp_attr {
-	uint32_t path_mtu;	/* bytes, 256..4096 by powers of two; anything else is refused */
+	uint32_t path_mtu;	/* bytes: 256, 512, 1024, 2048 or 4096 */
 	uint32_t qkey, rq_psn, sq_psn, dest_qpn, access;
 	struct ib_uverbs_ah_attr ah, alt_ah;	/* dgid in ah.grh */
 	uint16_t pkey_index, alt_pkey_index;

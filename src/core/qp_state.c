@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * MODIFY_QP: which attributes a transition must have and may have, as data
- * (IBA 11.2.5.2, table 96; the kernel's selection of it), and what is checked
- * about their values before any of them is stored.
+ * MODIFY_QP. A table has the required and optional attributes of each state transition: IBA
+ * 11.2.5.2, table 96, as implemented by the kernel. All values are checked before any of
+ * them is stored.
  *
- * Where rxe takes a value that hardware refuses, we refuse it: P_Key index
- * outside the table, max_dest_rd_atomic above the device's, a CUR_STATE that
- * is not the state (IBA 10.3.1, C10-22: an immediate error).
+ * Some values that kernel rxe accepts and hardware refuses are refused here: a P_Key index
+ * outside the table, max_dest_rd_atomic above the device's limit, and a CUR_STATE that
+ * differs from the state (IBA 10.3.1, C10-22: immediate error).
  */
 #include <errno.h>
 #include "base/log.h"
@@ -26,7 +26,7 @@ const char *qp_state_name(enum qp_state s)
 
 #define A(name) IB_QP_##name
 
-/* What connected types may change while their path is up, and what UD may. */
+/* Sets of attributes, named by state or transition and QP type; LIVE: optional in RTS. */
 #define INIT_CONN (A(PKEY_INDEX) | A(PORT) | A(ACCESS_FLAGS))
 #define INIT_UD (A(PKEY_INDEX) | A(PORT) | A(QKEY))
 #define RTR_UC (A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN))
@@ -44,10 +44,11 @@ enum column { COL_RC, COL_UC, COL_UD, COL_COUNT };
 
 struct transition {
 	bool valid;
-	uint32_t required[COL_COUNT];	/* STATE is always allowed on top */
+	uint32_t required[COL_COUNT];	/* IB_QP_* masks; IB_QP_STATE is always allowed too */
 	uint32_t optional[COL_COUNT];
 };
 
+/* Allowed, without attributes. */
 #define ALWAYS { .valid = true }
 
 static const struct transition table[QPS_COUNT][QPS_COUNT] = {
@@ -120,7 +121,7 @@ static bool connected(const struct qp *qp)
 	return qp->type != QPT_UD;
 }
 
-/* ib_core, before the driver is asked: address vectors. */
+/* Checks of ib_core, which come before those of the driver: address vectors, unknown bits. */
 static int check_paths(const struct qp *qp, uint32_t mask, const struct qp_attr *attr)
 {
 	int err;
@@ -132,7 +133,7 @@ static int check_paths(const struct qp *qp, uint32_t mask, const struct qp_attr 
 	}
 	if (mask & IB_QP_ALT_PATH) {
 		err = ah_check_attr(qp->dev, &attr->alt_ah);
-		/* Path migration is not for RoCE ports. */
+		/* RoCE has no path migration. */
 		return err ? err : -EINVAL;
 	}
 	return mask & ~(uint32_t)IB_QP_ATTR_STANDARD_BITS ? -EOPNOTSUPP : 0;
@@ -143,7 +144,7 @@ static bool mtu_ok(uint32_t mtu)
 	return mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1));
 }
 
-/* The values, in the order of rxe_qp_chk_attr(). */
+/* Checks the values, in the order of kernel rxe_qp_chk_attr(). */
 static int check_values(const struct qp *qp, uint32_t mask, const struct qp_attr *attr)
 {
 	if (mask & IB_QP_PORT && attr->port != DEV_PORT)
@@ -158,7 +159,7 @@ static int check_values(const struct qp *qp, uint32_t mask, const struct qp_attr
 		return -EINVAL;
 	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index >= qp->dev->npkeys)
 		return -EINVAL;
-	/* Segments under way still name the old path. */
+	/* Segments in flight use the old path. */
 	if (mask & IB_QP_AV && qp->state == QPS_SQD && qp->sq_draining)
 		return -EINVAL;
 	return 0;
@@ -169,7 +170,7 @@ static uint8_t roundup_rd_atomic(uint8_t n)
 	return n ? (uint8_t)roundup_pow2(n) : 0;
 }
 
-/* What the mask names; fields as wide as the wire and the QP context of hardware have them. */
+/* Stores the attributes in mask, truncated to the widths of their fields on the wire. */
 static void store_attr(struct qp_attr *to, uint32_t mask, const struct qp_attr *from)
 {
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
@@ -208,7 +209,7 @@ static void store_attr(struct qp_attr *to, uint32_t mask, const struct qp_attr *
 		to->dest_qpn = from->dest_qpn & 0xffffff;
 }
 
-/* A new path: the old link stays until the new one is there. qp->attr has the new values. */
+/* Connects the path in qp->attr. If that fails, the QP keeps its old link. */
 static int connect_path(struct qp *qp)
 {
 	struct link *old = qp->link, *new;
@@ -262,7 +263,7 @@ int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t
 	*new = next;
 	qp->attr_set |= mask;
 	qp_set_state(qp, (enum qp_state)next);
-	/* Staying in SQD starts no new drain. */
+	/* A transition from SQD to SQD does not drain again. */
 	qp->sq_draining = next == QPS_SQD && (qp->sq_draining || *old != QPS_SQD);
 	if (*old != *new)
 		log_debug("core: qp#0x%x %s -> %s", qp->qpn, state_names[*old],

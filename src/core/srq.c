@@ -7,10 +7,11 @@
 #define WQE_SIZE(max_sge) \
 	((uint32_t)(sizeof(struct rxe_recv_wqe) + (max_sge) * sizeof(struct rxe_sge)))
 
-/* Numbers of all SRQs of the process; kernel rxe counts from 0x20001, so that none looks like a QP's. */
+/* As in kernel rxe, SRQ numbers begin at 0x20001, to differ from QP numbers there. */
 #define SRQ_NUM_BASE 0x20000u
 #define MAX_SRQ 0xdffffu
 
+/* All SRQs of the process. */
 static struct idtable srqs = { .limit = MAX_SRQ + 1 };
 
 int srq_create(struct pd *pd, struct srq_init_attr *attr, struct srq **out)
@@ -78,7 +79,7 @@ int srq_resize_alloc(struct srq *srq, uint32_t max_wr, struct ring *ring)
 	return srq->uctx->ops->ring_alloc(srq->uctx, ring);
 }
 
-/* The program produces into this ring: what waits moves over with the index that it goes on from. */
+/* The program continues with the producer index that it finds in the new ring. */
 void srq_resize_commit(struct srq *srq, const struct ring *ring)
 {
 	struct ring old = srq->rq, new = *ring;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared receive queues (IBA 10.2.9). The program produces receive WQEs, the responders of its QPs consume them. */
+/*
+ * Shared receive queues (IBA 10.2.9). The program produces receive WQEs; the responders of
+ * the QPs that use the SRQ consume them.
+ */
 #ifndef RUSE_CORE_SRQ_H
 #define RUSE_CORE_SRQ_H
 
@@ -15,11 +18,11 @@ struct srq {
 	struct pd *pd;
 	struct ring rq;		/* struct rxe_recv_wqe */
 	uint32_t num;		/* srq_num of the provider, never 0 */
-	uint32_t max_wr, max_sge;	/* as create and modify return them */
-	uint32_t limit;		/* armed: fewer WQEs than this raise SRQ_LIMIT_REACHED once; 0 = not armed */
+	uint32_t max_wr, max_sge;	/* as returned to the program */
+	uint32_t limit;		/* fewer WQEs raise SRQ_LIMIT_REACHED, once; 0: not armed */
 	uint32_t usecnt;	/* QPs */
-	uint32_t res;		/* the host's */
-	bool error;		/* SRQ_ERR was raised: nothing is taken from it any more */
+	uint32_t res;		/* engine/: record for ruse status */
+	bool error;		/* SRQ_ERR was raised: no more WQEs are taken */
 	struct event_source async;
 };
 
@@ -30,19 +33,24 @@ struct srq_init_attr {
 };
 
 /*
- * -EINVAL: max_wr 0 or beyond the device's, max_sge beyond the device's; -ENOMEM. attr is raised to what the SRQ
- * has. Any limit is taken, as kernel rxe_srq_chk_init() does.
+ * -EINVAL: max_wr is 0 or above DEV_MAX_SRQ_WR, max_sge is above DEV_MAX_SRQ_SGE, or too many
+ * SRQs; -ENOMEM. attr->max_wr and max_sge are raised to the actual sizes. Any limit is
+ * accepted, as by the kernel's rxe_srq_chk_init().
  */
 int srq_create(struct pd *pd, struct srq_init_attr *attr, struct srq **srq);
-/* -EBUSY while QPs use it; otherwise *reported says how many async events were read. */
+/* -EBUSY while QPs use it. *reported: number of async events that were read. */
 int srq_destroy(struct srq *srq, uint32_t *reported);
-/* Another ring of at least max_wr entries, as cq_resize_alloc() and its kin. -EINVAL: fewer than wait there, or than limit. */
+/*
+ * MODIFY_SRQ with another max_wr, in two steps like cq_resize_alloc() and cq_resize_commit().
+ * -EINVAL: max_wr is 0, above DEV_MAX_SRQ_WR, below limit, or less than the WQEs in the ring;
+ * -ENOMEM.
+ */
 int srq_resize_alloc(struct srq *srq, uint32_t max_wr, struct ring *ring);
 void srq_resize_commit(struct srq *srq, const struct ring *ring);
 void srq_resize_drop(struct srq *srq, struct ring *ring);
-/* A responder has taken a WQE: the limit event, when it is due. */
+/* To be called when a responder has taken a WQE: raises the limit event if it is due. */
 void srq_taken(struct srq *srq);
-/* The ring is not what it should be (a WQE that makes no sense): SRQ_ERR, once. */
+/* A WQE in the ring is invalid: puts the SRQ into error and raises SRQ_ERR, once. */
 void srq_fail(struct srq *srq);
 
 #endif

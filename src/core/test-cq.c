@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Completion queues: limits, the ring with valid and hostile indices, resize, overflow, and
+ * arming. The test plays the provider: it polls the ring through its shared memory.
+ */
 #include "base/testing.h"
 #include "core/testing.h"
 
@@ -39,7 +43,7 @@ static void complete(struct cq *cq, uint64_t id, bool solicited)
 	cq_publish(cq, solicited);
 }
 
-/* What the provider does. */
+/* Polls one completion as the provider does. */
 static uint64_t poll_one(struct cq *cq)
 {
 	struct rxe_queue_buf *b = cq->ring.buf;
@@ -82,7 +86,7 @@ static void limits(void **state)
 	test_dev_destroy(td);
 }
 
-/* Many times around; slots come zeroed over what the program left there. */
+/* The ring wraps many times. A slot is zeroed even if the program has written to it. */
 static void wraps(void **state)
 {
 	struct fixture f;
@@ -103,7 +107,7 @@ static void wraps(void **state)
 	close_cq(&f, 0, 0);
 }
 
-/* What waits to be polled moves to the other ring, in order, from any place. */
+/* Resize moves unpolled completions in order, wherever they start in the old ring. */
 static void resize(void **state)
 {
 	struct fixture f;
@@ -131,7 +135,7 @@ static void resize(void **state)
 	assert_int_equal(f.td->rings, 1);
 	assert_int_equal(ring_capacity(&f.cq->ring), 127);
 	assert_int_equal(poll_one(f.cq), 10);
-	/* Down again; and an index that the program turns back in between. */
+	/* Shrink it. The program moves its index back between alloc and commit. */
 	assert_int_equal(cq_resize_alloc(f.cq, 6, &ring), 0);
 	f.cq->ring.buf->consumer_index = 30;
 	cq_resize_commit(f.cq, &ring);
@@ -157,7 +161,7 @@ static void overflow(void **state)
 	assert_int_equal(f.async->fd, 1);
 	assert_int_equal(event_read(f.async, &r, sizeof(r)), 16);
 	assert_true(r.element == 0xc0 && r.event_type == IB_EVENT_CQ_ERR);
-	/* What was there before is whole, and the queue goes on. */
+	/* Earlier completions are intact, and the CQ still works. */
 	assert_int_equal(poll_one(f.cq), 0);
 	complete(f.cq, 7, false);
 	assert_int_equal(poll_one(f.cq), 1);
@@ -166,7 +170,7 @@ static void overflow(void **state)
 	close_cq(&f, 0, 1);
 }
 
-/* The program's index may be anything. */
+/* Any value in the shared ring header leaves writes within the ring. */
 static void hostile_index(void **state)
 {
 	struct fixture f;
@@ -198,7 +202,7 @@ static void arming(void **state)
 	open_cq(&f, 100);
 	complete(f.cq, 0, true);
 	assert_int_equal(f.channel->fd, 0);
-	/* From before: does not count. One event an arming. */
+	/* Earlier completions raise no event. Each arming gives one event. */
 	cq_arm(f.cq, false);
 	assert_int_equal(f.channel->fd, 0);
 	complete(f.cq, 1, false);
@@ -210,7 +214,7 @@ static void arming(void **state)
 	complete(f.cq, 4, true);
 	complete(f.cq, 4, true);
 	assert_int_equal(f.channel->fd, 2);
-	/* Solicited does not take "next" back; next takes over solicited. */
+	/* Arming for solicited keeps an arming for any completion; the reverse replaces it. */
 	cq_arm(f.cq, false);
 	cq_arm(f.cq, true);
 	complete(f.cq, 5, false);

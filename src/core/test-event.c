@@ -8,7 +8,7 @@ struct async_record {
 	uint32_t type, reserved;
 };
 
-/* One record a read, whatever the room; too little room leaves it there. */
+/* A read returns one record, however large the buffer. A short buffer leaves the record. */
 static void comp_read(void **state)
 {
 	struct event_file *f = test_event_file(false);
@@ -56,7 +56,7 @@ static void async_order(void **state)
 	event_file_put(f);
 }
 
-/* Unread events of an object go with it; those of others stay in order; read ones are counted. */
+/* Ending a source drops its unread events, keeps those of others, and counts the read ones. */
 static void vanish(void **state)
 {
 	struct event_file *f = test_event_file(true);
@@ -102,7 +102,7 @@ static void gone(void **state)
 	event_file_put(f);
 }
 
-/* The file lives as long as an object reports to it; an object without a file reports nowhere. */
+/* A source keeps its file allocated. A source without a file drops its events. */
 static void references(void **state)
 {
 	struct event_file *f = test_event_file(false);

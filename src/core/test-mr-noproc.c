@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The same tests where the kernel cannot be asked about mappings: no /proc, or older than 6.11. */
+/* test-mr.c without PROCMAP_QUERY, as on a kernel before 6.11 or without /proc. */
 #include "base/sys.h"
 #define sys_openat(...) (-ENOENT)
 #include "core/mr.c"

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Memory regions: access flags, ranges and protections at registration, the checks of an
+ * access by key, and the reuse of keys. test-mr-noproc.c runs the same tests without
+ * PROCMAP_QUERY.
+ */
 #include <unistd.h>
 #include "base/testing.h"
 #include "core/testing.h"
@@ -40,7 +45,7 @@ static void unmap(uint64_t at, uint64_t len)
 	assert_int_equal(munmap((void *)(uintptr_t)at, len), 0);
 }
 
-/* Registers and drops again. */
+/* Registers and deregisters. */
 static int reg(uint64_t start, uint64_t len, uint64_t iova, uint32_t access)
 {
 	struct mr *mr;
@@ -58,11 +63,11 @@ static void access_bits(void **state)
 	assert_int_equal(reg(m, PAGE, m, LW | RW | RR | RA), 0);
 	assert_int_equal(reg(m, PAGE, m, RW), -EINVAL);
 	assert_int_equal(reg(m, PAGE, m, RA | RR), -EINVAL);
-	/* On demand: what is not mapped yet; all there is; but not a part of "all". */
+	/* On-demand paging; the whole address space is allowed with ON_DEMAND only. */
 	assert_int_equal(reg(m, PAGE, m, IB_UVERBS_ACCESS_ON_DEMAND), 0);
 	assert_int_equal(reg(0, UINT64_MAX, 0, IB_UVERBS_ACCESS_ON_DEMAND), 0);
 	assert_int_equal(reg(0, UINT64_MAX, 0, LW), -EINVAL);
-	/* FLUSH_GLOBAL is known, FLUSH_PERSISTENT is not for this memory. */
+	/* FLUSH_GLOBAL is supported, FLUSH_PERSISTENT is not. */
 	assert_int_equal(reg(m, PAGE, m, 1 << 8), 0);
 	assert_int_equal(reg(m, PAGE, m, 1 << 9), -EINVAL);
 	assert_int_equal(reg(m, PAGE, m, 1u << 30), -EINVAL);
@@ -80,7 +85,7 @@ static void ranges(void **state)
 
 	umem_test_handler();
 	m = map(4 * PAGE, PROT_READ | PROT_WRITE);
-	assert_int_equal(reg(m, 0, m, LW), -EINVAL);	/* no page: as the kernel */
+	assert_int_equal(reg(m, 0, m, LW), -EINVAL);	/* covers no page */
 	assert_int_equal(reg(m + 1, 0, m + 1, LW), 0);
 	assert_int_equal(reg(m + 4 * PAGE - 1, 1, 4095, LW), 0);
 	assert_int_equal(reg(UINT64_MAX, 2, UINT64_MAX, 0), -EINVAL);
@@ -118,7 +123,7 @@ static void protections(void **state)
 	unmap(m, 3 * PAGE);
 }
 
-/* Registering does not bring the range into memory; data that is there stays. */
+/* Registration does not make the range resident and keeps its contents. */
 static void large(void **state)
 {
 	uint64_t len = 16ull << 30, m = map(len, PROT_READ | PROT_WRITE);
@@ -169,11 +174,11 @@ static void checks(void **state)
 	assert_int_equal(check(0xff, iova, 1, 0), MR_BAD_KEY);
 	assert_int_equal(check(UINT32_MAX, iova, 1, 0), MR_BAD_KEY);
 	assert_int_equal(check((DEV_MAX_KEY_INDEX + 1) << 8, iova, 1, 0), MR_BAD_KEY);
-	/* Order: key, PD, access, range. */
+	/* Order of the checks: key, PD, access, range. */
 	assert_int_equal(mr_check(&td->dev, 0, 0, mr->lkey, 0, 1, RW, &p), MR_BAD_PD);
 	assert_int_equal(check(mr->lkey, 0, 1, RW), MR_BAD_ACCESS);
 
-	/* Up to the very last address. */
+	/* An iova range up to the last address but one. */
 	assert_int_equal(mr_create(pd, m, PAGE - 1, UINT64_MAX - PAGE + 1, LW, &top), 0);
 	assert_int_equal(check(top->lkey, UINT64_MAX - 1, 1, 0), MR_OK);
 	assert_int_equal(check(top->lkey, UINT64_MAX - 1, 2, 0), MR_BAD_RANGE);
@@ -183,7 +188,10 @@ static void checks(void **state)
 	unmap(m, 2 * PAGE);
 }
 
-/* A dropped key is dead at once, peers have left, and its index does not come back soon. */
+/*
+ * Deregistration invalidates the key at once and waits for direct placements. The index is
+ * not reused soon.
+ */
 static void keys(void **state)
 {
 	uint64_t m = map(PAGE, PROT_READ | PROT_WRITE);
@@ -209,13 +217,13 @@ static void keys(void **state)
 		assert_int_equal(check(last, m, 1, 0), MR_BAD_KEY);
 		assert_int_equal(mr_destroy(mr), 0);
 	}
-	/* A card that another device of the process uses is passed over. */
+	/* The index of a card that another device of the process uses is skipped. */
 	td->dev.keys[td->dev.mrs.next].key = 1;
 	last = td->dev.mrs.next;
 	assert_int_equal(mr_create(pd, m, PAGE, m, LW, &mr), 0);
 	assert_int_equal(mr->index, last + 1);
 	assert_int_equal(mr_destroy(mr), 0);
-	/* Around the end of the table: index 0 is never given. */
+	/* Allocation wraps around to index 1: index 0 is never used. */
 	td->dev.mrs.next = DEV_MAX_KEY_INDEX;
 	assert_int_equal(mr_create(pd, m, PAGE, m, LW, &mr), 0);
 	assert_int_equal(mr->index, DEV_MAX_KEY_INDEX);

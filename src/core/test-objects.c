@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Devices, PDs, address handles, and creation and destruction of QPs. */
+/*
+ * Devices (counter names, query responses), PDs, address handles, and creation and
+ * destruction of QPs: limits, ring sizes, reference counts, and QP numbers.
+ */
 #include "base/testing.h"
 #include "core/testing.h"
 
@@ -20,7 +23,7 @@ static void queries(void **state)
 
 	rdev_query_ex(&td->dev, &ex);
 	assert_int_equal(ex.response_length, 304);
-	/* FLUSH and ATOMIC WRITE as well */
+	/* Includes FLUSH and ATOMIC_WRITE. */
 	assert_int_equal(ex.odp_caps.per_transport_caps.rc_odp_caps, 0xff);
 	assert_int_equal(ex.device_cap_flags_ex, 0x1c001223c76);
 	assert_int_equal(ex.base.device_cap_flags, 0x01223c76);
@@ -170,7 +173,7 @@ static void qp_sizes(void **state)
 
 	fixture_open(&f);
 	assert_int_equal(qp_create(f.pd, &f.init, &qp), 0);
-	/* Inline beats sges; requested depths come back unchanged, rings hold slots - 1. */
+	/* Inline data is larger than the SGEs. Depths are returned as requested. */
 	assert_int_equal(f.init.max_inline, 20);
 	assert_int_equal(f.init.max_send_sge, 1);
 	assert_int_equal(f.init.max_send_wr, 10);
@@ -223,12 +226,12 @@ static void qp_busy(void **state)
 	assert_int_equal(reported, 1);
 	assert_int_equal(card->qpn, 0);
 	assert_int_equal(card->lock, 0);
-	assert_int_equal(async->fd, 1);	/* the read one is the reader's to take down */
+	assert_int_equal(async->fd, 1);	/* for the event read: its reader decrements */
 	event_file_put(async);
 	fixture_close(&f);
 }
 
-/* Numbers: never 0 or 1, block and index, not used again at once, a new block when one is full. */
+/* QP numbers: block and index, allocated cyclically; a full block leads to a second one. */
 static void qp_numbers(void **state)
 {
 	static struct qp *qps[QPN_PER_BLOCK + 1];

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* MODIFY_QP beyond the state table: values, order of checks, links, what is stored. */
+/*
+ * MODIFY_QP apart from the state table (test-qp-state.c): attribute values and the order of
+ * their checks, CUR_STATE, draining, the links that it connects, and the values stored.
+ * modify() checks that a refused call changes nothing.
+ */
 #include "base/testing.h"
 #include "core/testing.h"
 
@@ -89,9 +93,9 @@ static void stored(void **state)
 	assert_int_equal(qp->peer_block, 1);
 	assert_int_equal(qp->attr.max_rd_atomic, 8);
 	assert_int_equal(qp->attr.max_dest_rd_atomic, 16);
-	assert_int_equal(qp->attr.qkey, 0);	/* not in a mask */
+	assert_int_equal(qp->attr.qkey, 0);	/* was in no mask */
 	assert_int_equal(qp->attr_set, M_INIT | M_RTR | M_RTS);
-	/* RESET keeps the link for the transport to revoke what it sent; destroy lets go. */
+	/* RESET keeps the link, so that the transport can revoke segments; a new path drops it. */
 	assert_int_equal(modify(IB_QP_STATE, &good, QPS_RESET), 0);
 	assert_int_equal(td->disconnects, 0);
 	assert_int_equal(modify(M_INIT, &good, QPS_INIT), 0);
@@ -125,7 +129,7 @@ static void values(void **state)
 	REFUSED(M_RTR, QPS_RTR, -ENODATA, ah.grh.sgid_index, 5);
 	REFUSED(M_RTR, QPS_RTR, -EINVAL, max_dest_rd_atomic, 129);
 	REFUSED(M_RTR | IB_QP_ALT_PATH, QPS_RTR, -EINVAL, port, 1);
-	/* The core looks at the address vector before anybody looks at the states. */
+	/* The address vector is checked before the state transition. */
 	REFUSED(M_RTR, QPS_RTS, -ENODATA, ah.grh.sgid_index, 5);
 	assert_int_equal(td->connects, 0);
 	td->connect_err = -ENETUNREACH;
@@ -146,7 +150,7 @@ static void cur_state(void **state)
 	to_rts();
 	assert_int_equal(qp_modify(qp, IB_QP_STATE | IB_QP_CUR_STATE, &good, QPS_RTS, QPS_RTS,
 				   &old, &new), 0);
-	/* Right by the table, wrong by the facts. */
+	/* SQD to RTS is a valid transition, but the QP is not in SQD. */
 	assert_int_equal(qp_modify(qp, IB_QP_STATE | IB_QP_CUR_STATE, &good, QPS_SQD, QPS_RTS,
 				   &old, &new), -EINVAL);
 	assert_int_equal(qp_modify(qp, IB_QP_STATE | IB_QP_CUR_STATE, &good, 99, QPS_RTS,
@@ -169,11 +173,11 @@ static void draining(void **state)
 	assert_int_equal(modify(IB_QP_AV, &good, QPS_SQD), -EINVAL);
 	assert_int_equal(modify(IB_QP_RETRY_CNT, &good, QPS_SQD), 0);
 	assert_true(qp->sq_draining);
-	qp->sq_draining = false;	/* the transport has raised SQ_DRAINED */
+	qp->sq_draining = false;	/* as the transport does when it raises SQ_DRAINED */
 	assert_int_equal(modify(IB_QP_STATE | IB_QP_RETRY_CNT, &good, QPS_SQD), 0);
 	assert_false(qp->sq_draining);
 
-	/* A new path; when it cannot be had, the old one stays. */
+	/* A new path in SQD; if it cannot be connected, the old one stays. */
 	td->link = link_b;
 	td->connect_err = -EHOSTUNREACH;
 	assert_int_equal(modify(IB_QP_AV, &good, QPS_SQD), -EHOSTUNREACH);

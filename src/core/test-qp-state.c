@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The state table against a second writing of it: sentences of words, in the
- * order and with the names of IBA 11.2.5.2, read at run time.
+ * Compares qp_modify_is_ok() with a second form of the state table: text rules in the order of
+ * IBA 11.2.5.2, parsed at run time. Masks are tried near the required and allowed ones, at
+ * random, and as all subsets of the allowed attributes.
  */
 #include "base/testing.h"
 #include "core/testing.h"
 
+/* Names of the attributes in rules[], and their bits in the mask. */
 static const struct {
 	const char *name;
 	uint32_t bit;
@@ -16,7 +18,7 @@ static const struct {
 	{ "rnrtimer", 15 }, { "sqpsn", 16 }, { "destrd", 17 }, { "mig", 18 }, { "dest", 20 },
 };
 
-/* from > to, types: required | optional */
+/* "from>to types: required | optional" */
 static const char *const rules[] = {
 	"RESET>RESET rc uc ud: |",
 	"RESET>INIT rc uc: pkey port access |",
@@ -147,7 +149,7 @@ static void compare(uint32_t from, uint32_t to, uint32_t type, uint32_t mask)
 			 qp_state_name((enum qp_state)to), type, mask, want);
 }
 
-/* Each pair of bits away from "required" and from "all that is allowed", and masks at random. */
+/* Masks that differ in up to two bits from the required or the allowed ones; random masks. */
 static void whole_table(void **state)
 {
 	uint32_t from, to, type, i, j;
@@ -177,7 +179,7 @@ static void whole_table(void **state)
 			}
 }
 
-/* Every subset of what a transition may have, alone and with each attribute it may not have. */
+/* Every subset of the allowed attributes, alone and with each attribute not allowed. */
 static void every_subset(void **state)
 {
 	for (uint32_t from = 0; from < QPS_COUNT; from++)

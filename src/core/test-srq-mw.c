@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Shared receive queues (limits, resize, events), memory windows of both types (bind,
+ * access, invalidate, end of the QP), and multicast attachments. The tests call core/
+ * directly; no transport runs.
+ */
 #include "base/testing.h"
 #include "core/mcast.h"
 #include "core/mw.h"
@@ -69,7 +74,7 @@ static void test_srq(void **state)
 	qp = make_qp(f, QPT_RC, srq);
 	assert_int_equal(srq_destroy(srq, &reported), -EBUSY);
 
-	/* The program posts three; a resize moves them in order. */
+	/* The program posts three WQEs and one is consumed; a resize moves the others in order. */
 	for (uint64_t i = 0; i < 3; i++)
 		((struct rxe_recv_wqe *)ring_slot(&srq->rq, (uint32_t)i))->wr_id = 100 + i;
 	srq->rq.buf->producer_index = 3;
@@ -81,7 +86,7 @@ static void test_srq(void **state)
 	assert_int_equal(ring_count(&srq->rq), 2);
 	assert_int_equal(((struct rxe_recv_wqe *)ring_slot(&srq->rq, srq->rq.index))->wr_id, 101);
 
-	/* Armed at 2: having two is not below it, having one is, once. */
+	/* Limit 2: no event with two WQEs left; one event with one left. */
 	srq->limit = 2;
 	srq_taken(srq);
 	assert_int_equal(ev->fd, 0);
@@ -127,7 +132,7 @@ static void test_mw(void **state)
 	assert_int_equal(w2->rkey, (old & ~0xffu) | ((old + 1) & 0xff));
 	assert_int_equal(mr_check(dev, f->pd->id, qp->qpn, w2->rkey, va + 100, 50, rw, &p), MR_OK);
 	assert_ptr_equal(p, f->buf + 100);
-	/* Another QP, a byte too many, a right not given, a key of before, as an lkey: no. */
+	/* Refused: another QP, a byte too many, a missing right, the old key, use as lkey. */
 	assert_int_equal(mr_check(dev, f->pd->id, other->qpn, w2->rkey, va + 100, 50, rw, &p),
 			 MR_BAD_PD);
 	assert_int_equal(mr_check(dev, f->pd->id, qp->qpn, w2->rkey, va + 100, 51, rw, &p),
@@ -138,7 +143,7 @@ static void test_mw(void **state)
 	assert_int_equal(mr_check(dev, f->pd->id, qp->qpn, w2->rkey, va + 100, 5, KEY_LOCAL, &p),
 			 MR_BAD_ACCESS);
 	assert_int_equal(mr_destroy(mr), -EINVAL);
-	/* Bound already; not ours to invalidate; then ours. */
+	/* Refused: a second bind; invalidation by a QP that has not bound the window. */
 	b.mw_rkey = w2->rkey;
 	assert_int_equal(mw_bind(qp, &b), -EINVAL);
 	assert_int_equal(mw_invalidate(other, w2->rkey), -EINVAL);
@@ -146,7 +151,7 @@ static void test_mw(void **state)
 	assert_int_not_equal(mr_check(dev, f->pd->id, qp->qpn, w2->rkey, va + 100, 5, rw, &p),
 			     MR_OK);
 
-	/* Type 1: any QP of the PD; bound again it moves; length 0 unbinds. */
+	/* Type 1: any QP of the PD has access; no bind beyond the MR; length 0 unbinds. */
 	b = (struct mw_bind){ va, 8192, mr->lkey, w1->rkey, 1, rw };
 	assert_int_equal(mw_bind(qp, &b), 0);
 	assert_int_equal(mr_check(dev, f->pd->id, other->qpn, w1->rkey, va, 8192, rw, &p), MR_OK);
@@ -157,7 +162,7 @@ static void test_mw(void **state)
 	assert_int_equal(mw_bind(qp, &b), 0);
 	assert_int_equal(mr->usecnt, 0);
 
-	/* A window goes with the QP that bound it. */
+	/* Destroying the QP unbinds its type 2 windows. */
 	b = (struct mw_bind){ va, 8, mr->lkey, w2->rkey, 9, rw | IB_UVERBS_ACCESS_ZERO_BASED };
 	assert_int_equal(mw_bind(qp, &b), 0);
 	assert_int_equal(mr_check(dev, f->pd->id, qp->qpn, w2->rkey, 0, 8, rw, &p), MR_OK);

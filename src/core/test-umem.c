@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Guarded copies: all sizes and alignments, faults at both ends of a page, truncated files,
+ * iovec lists against a model, atomics, and copies with CRC. The placement order is tested by
+ * a second thread that polls the last byte. by_moves repeats tests without the string
+ * instruction.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,7 +23,7 @@ static void fill(uint8_t *p, size_t n, uint8_t seed)
 		p[i] = (uint8_t)(seed + i * 7 + (i >> 8));
 }
 
-/* Every byte of the range, and none around it. */
+/* Checks that a copy writes every byte of the range and none outside. */
 static void check_copy(uint8_t *dst, uint8_t *src, size_t da, size_t sa, size_t n)
 {
 	size_t i;
@@ -54,7 +60,7 @@ static void sizes(void **state)
 	free(dst);
 }
 
-/* Two pages of which the second (or, at below, the first) is not there. */
+/* Maps two pages and unmaps the second (below: the first). Returns the address between them. */
 static uint8_t *half_mapped(bool below)
 {
 	uint8_t *m = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE,
@@ -63,7 +69,7 @@ static uint8_t *half_mapped(bool below)
 	assert_ptr_not_equal(m, MAP_FAILED);
 	memset(m, 0x11, 2 * PAGE);
 	munmap(m + (below ? 0 : PAGE), PAGE);
-	return m + PAGE;	/* the edge */
+	return m + PAGE;
 }
 
 static void faults(void **state)
@@ -84,7 +90,7 @@ static void faults(void **state)
 		assert_int_equal(umem_copy(bad, up - k, 2048), -EFAULT);
 		assert_int_equal(umem_copy(up - k, buf, 2048), -EFAULT);
 	}
-	/* Nothing before the range was touched, and the good page still takes all of a copy. */
+	/* Bytes before the range are unchanged, and copies to the mapped page still work. */
 	for (k = PAGE; k > 2048; k--)
 		assert_int_equal(up[-(long)k], 0x11);
 	assert_int_equal(umem_copy(up - 300, buf, 300), 0);
@@ -220,7 +226,7 @@ static void atomics(void **state)
 	munmap(up - PAGE, PAGE);
 }
 
-/* Another thread polls the last byte and then looks at all the others. */
+/* A second thread polls the last byte, and then compares all the others. */
 struct poll {
 	uint8_t *buf;
 	size_t len;
@@ -292,7 +298,7 @@ static void *one_word(void *arg)
 	return NULL;
 }
 
-/* An aligned 8-byte transfer, and the last aligned word of a longer one, are never seen half made. */
+/* No other thread sees a part of an aligned 8-byte copy, or of a longer copy's last word. */
 static void words(void **state)
 {
 	uint64_t area[8] __attribute__((aligned(64))) = { 0 }, v[8];
@@ -313,7 +319,7 @@ static void words(void **state)
 	assert_null(torn);
 }
 
-/* As a copy and then a CRC; and a page that is missing, wherever it begins. */
+/* The result equals a copy followed by a CRC. Faults are found at any offset. */
 static void copies_with_crc(void **state)
 {
 	static const size_t lens[] = { 0, 1, 3, 16, 255, 511, 512, 513, 767, 768, 1000,
@@ -349,7 +355,7 @@ static void copies_with_crc(void **state)
 
 static ns_t clock_ns;
 
-/* By this clock moves, which are timed first, take no time. */
+/* A clock by which moves, which umem_tune() times first, take no time. */
 static ns_t tick(void)
 {
 	static int n;
@@ -358,7 +364,7 @@ static ns_t tick(void)
 	return clock_ns;
 }
 
-/* The same without the processor's own string copy. */
+/* Repeats tests without the string instruction. */
 static void by_moves(void **state)
 {
 	umem_tune(tick);

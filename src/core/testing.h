@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A fake host for tests of core/, xport/ and abi/uverbs/: a device without
- * links whose keys, cards and rings are private memory, and event files whose
- * fd counts what a poll would see. Only test programs include this.
+ * Replaces engine/ in tests of core/, xport/ and abi/uverbs/: a device whose key cards, QP
+ * cards and rings are private memory, and event files without a descriptor. Only test
+ * programs include this.
  */
 #ifndef RUSE_CORE_TESTING_H
 #define RUSE_CORE_TESTING_H
@@ -22,23 +22,23 @@ struct test_dev {
 	struct rdev dev;
 	struct ucontext uctx;
 	struct qp_card *cards[TEST_BLOCKS];
-	int nblocks;		/* leased so far: blocks first_block, first_block + 1, ... */
-	uint32_t first_block;	/* 1 unless a test of two devices says otherwise */
-	int lease_err, connect_err, ring_err;	/* 0, or the -errno to answer */
-	struct link *link;	/* what qp_connect gives; NULL: packets go nowhere */
-	int connects, disconnects, quiesces;
+	int nblocks;		/* leased blocks: first_block, first_block + 1, ... */
+	uint32_t first_block;	/* 1; tests with two devices change it */
+	int lease_err, connect_err, ring_err;	/* 0, or the -errno to return */
+	struct link *link;	/* result of qp_connect() and ud_link(); NULL: packets are lost */
+	int connects, disconnects, quiesces;	/* number of calls */
 	int rings;		/* allocated and not freed */
 	uint64_t next_offset;
 };
 
-/* f->fd counts the events a poll would report. */
+/* f->fd counts the unread events instead of being a descriptor. */
 extern const struct event_file_ops test_event_ops;
 struct event_file *test_event_file(bool is_async);
 
-/* GID 0 is fe80::1, GID 1 ::ffff:10.0.0.1, the rest are empty. Aborts when memory is short. */
+/* GID 0 is fe80::1, GID 1 ::ffff:10.0.0.1, the others are empty. Aborts without memory. */
 struct test_dev *test_dev_create(void);
 
-/* Everything created on it must be destroyed before. */
+/* All objects of the device must have been destroyed. */
 void test_dev_destroy(struct test_dev *td);
 
 #endif

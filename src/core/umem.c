@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How the placement order is kept.
+ * Guarded copies and atomics. This is how umem_copy() keeps the placement order:
  *
- * Up to 15 bytes: at most two stores a cache line, the second with the last
- * byte. A store that crosses a line may become visible upper half first, so a
- * short copy that crosses one is made in two parts. From 16 bytes on: all
- * bytes before the last aligned 8-byte word, then one 8-byte store that ends
- * with the copy; what it writes below that word it only writes again.
+ * Up to 15 bytes: at most two stores in each cache line; the second one includes the last
+ * byte. The two halves of a store that crosses a cache line may become visible in any
+ * order, so a short copy that crosses one is made in two parts.
+ *
+ * From 16 bytes on: first all bytes before the last aligned 8-byte word, then one 8-byte
+ * store of the last 8 bytes. Bytes below that word are stored twice with the same value.
+ *
+ * UMEM_PORTABLE replaces guarded instructions by process_vm_writev() on this process, for
+ * processors that umem_arch.h does not know.
  */
 #include <errno.h>
 #include <signal.h>
@@ -26,10 +30,11 @@
 
 #ifndef UMEM_PORTABLE
 
-/* Below, moves of 32 bytes; above, the processor's own string copy, which nearly always is quicker. */
+/* Size in bytes from which the string instruction is used; it is nearly always faster. */
 #define BULK_MIN 1024u
 static size_t bulk_min = BULK_MIN;
 
+/* An entry of the fault table, see umem_arch.h. */
 struct umem_ex {
 	int32_t insn, resume;	/* relative to their own addresses */
 };
@@ -37,7 +42,7 @@ struct umem_ex {
 extern const struct umem_ex __start_umem_ex[] __attribute__((visibility("hidden")));
 extern const struct umem_ex __stop_umem_ex[] __attribute__((visibility("hidden")));
 
-/* 1 to 15 bytes within one cache line. */
+/* Copies 1 to 15 bytes within one cache line. */
 static inline int copy_in_line(uint8_t *d, const uint8_t *s, size_t n)
 {
 	bool ok;
@@ -60,6 +65,7 @@ static inline int copy_in_line(uint8_t *d, const uint8_t *s, size_t n)
 	return ok ? 0 : -EFAULT;
 }
 
+/* Copies 1 to 15 bytes that may cross a cache line. */
 static int copy_short(uint8_t *d, const uint8_t *s, size_t n)
 {
 	size_t head = LINE - ((uintptr_t)d & (LINE - 1));
@@ -74,7 +80,7 @@ static int copy_short(uint8_t *d, const uint8_t *s, size_t n)
 	return copy_in_line(d + head, s + head, n - head);
 }
 
-/* 8 bytes and more, in ascending order; the last move may overlap the one before. */
+/* Copies 8 bytes or more. The last move may overlap the one before. */
 static inline bool copy_body(uint8_t *d, const uint8_t *s, size_t n)
 {
 	uint8_t *end = d + n;
@@ -91,10 +97,10 @@ static inline bool copy_body(uint8_t *d, const uint8_t *s, size_t n)
 	return mov32(end - 32, s + (end - d) - 32);
 }
 
-#define TUNE_BYTES 4096u	/* a packet's payload */
+#define TUNE_BYTES 4096u	/* largest payload of a packet */
 #define TUNE_TRIES 6
 
-/* The quickest of some, for others were interrupted. */
+/* Time of four copies with this bulk_min. The minimum of the tries leaves out interruptions. */
 static ns_t copy_takes(ns_t (*now)(void), size_t min_bulk)
 {
 	static uint8_t from[TUNE_BYTES], to[TUNE_BYTES];
@@ -179,11 +185,12 @@ bool umem_fix_fault(void *arg)
 #else /* UMEM_PORTABLE */
 
 /*
- * Other processors: the kernel copies within this process and says where it
- * faulted. Slower (0.4 us), same order. Atomics look before they leap, so that
- * memory unmapped by another thread in between still kills the program.
- * The constants are long because the seventh argument of syscall() is passed in
- * memory, where an int leaves its upper half undefined.
+ * Other processors: the kernel copies within this process, in the same order but slower
+ * (0.4 us), and reports faults. Atomics first check that the word is accessible; if another
+ * thread unmaps it after that, the program gets a signal.
+ *
+ * The constants are long because the seventh argument of syscall() is passed in memory,
+ * where the upper half of an int is undefined.
  */
 static int copy_self(void *d, const void *s, size_t n)
 {
@@ -204,7 +211,7 @@ static int copy_self(void *d, const void *s, size_t n)
 
 void umem_tune(ns_t (*now)(void))
 {
-	/* There is one way. */
+	/* There is only one way to copy. */
 }
 
 int umem_copy(void *dst, const void *src, size_t len)
@@ -223,6 +230,7 @@ int umem_copy(void *dst, const void *src, size_t len)
 	return copy_self((char *)dst + body, (const char *)src + body, len - body);
 }
 
+/* Checks that an aligned word can be read and written. */
 static int probe_word(uint64_t *p)
 {
 	struct iovec word = { p, sizeof(*p) }, to;
@@ -230,7 +238,7 @@ static int probe_word(uint64_t *p)
 
 	if ((uintptr_t)p & 7)
 		return -EFAULT;
-	/* Fetching into the word itself is the write test; its value stays. */
+	/* Copying the word to itself checks write access and keeps its value. */
 	to = (struct iovec){ &v, sizeof(v) };
 	if (sys_call(SYS_process_vm_readv, getpid(), &to, 1ul, &word, 1ul, 0ul) != sizeof(v))
 		return -EFAULT;
@@ -268,14 +276,14 @@ bool umem_fix_fault(void *arg)
 
 #endif
 
-/* A place in a list: the entry, and bytes of it that are behind us. */
+/* A position in a list of iovecs. */
 struct cursor {
 	const struct iovec *iov;
-	int left;	/* entries, the current one included */
-	uint64_t off;
+	int left;	/* remaining entries, including the current one */
+	uint64_t off;	/* bytes from the start of the current entry; may exceed its length */
 };
 
-/* Skips what is used up. Bytes that the current entry still has, 0 at the end of the list. */
+/* Skips entries before the position. Returns the bytes left in the entry, 0 at the end. */
 static inline uint64_t cursor_room(struct cursor *c)
 {
 	while (c->left && c->off >= c->iov->iov_len) {

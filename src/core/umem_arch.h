@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Guarded moves, for umem.c only. Each copies a fixed number of bytes and
- * returns false when one of its instructions faulted. The stores of one move
- * of up to 8 bytes are one store.
+ * Guarded moves, for umem.c and umem_crc.c. movN() copies N bytes and returns false if one
+ * of its instructions faults. A move of up to 8 bytes is a single store.
  *
- * A faulting instruction is found by its address in the section umem_ex,
- * pairs of (instruction, where to resume), both relative to themselves.
+ * Section umem_ex is the fault table: pairs of an instruction and the address to resume at,
+ * each relative to its own position in the table.
  */
 #ifndef RUSE_CORE_UMEM_ARCH_H
 #define RUSE_CORE_UMEM_ARCH_H
@@ -19,7 +18,7 @@
 	".long " to " - .\n"                                                   \
 	".popsection\n"
 
-/* One load, one store; tmp is what the two name as register. */
+/* Defines a move by its load and store; the last arguments are the registers they use. */
 #define UMEM_MOV(name, load, store, ...)                                       \
 	static inline __attribute__((always_inline)) bool name(void *d, const void *s) \
 	{                                                                      \
@@ -47,7 +46,10 @@ UMEM_MOV(mov32,
 	 "movdqu %%xmm0, (%0)\n4: movdqu %%xmm1, 16(%0)\n"
 	 UMEM_EX("3b", "%l[fault]") UMEM_EX("4b", "%l[fault]"), "xmm0", "xmm1")
 
-/* Bytes not copied. Stores are not ordered among themselves, but before later ones (SDM 3, 9.2.4.1). */
+/*
+ * Returns the number of bytes not copied. The stores of a string instruction are not ordered
+ * among themselves, but precede later stores (Intel SDM volume 3, 9.2.4.1).
+ */
 static inline size_t mov_bulk(void *d, const void *s, size_t n)
 {
 	__asm__ volatile("1: rep movsb\n2:\n" UMEM_EX("1b", "2b")
@@ -55,7 +57,7 @@ static inline size_t mov_bulk(void *d, const void *s, size_t n)
 	return n;
 }
 
-/* Each answers 0, or -1 when it faulted: then the instruction after the access is skipped. */
+/* Atomics: 0, or -1 after a fault, which skips the instruction that clears err. */
 static inline int guarded_cmp_swp(uint64_t *p, uint64_t *old, uint64_t swap)
 {
 	int err = -1;

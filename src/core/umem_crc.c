@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A copy and the CRC of what was copied in one go: the bytes are in registers
- * then, and what the program changes meanwhile is in both or in neither.
+ * Copies and computes the CRC in one pass. Each byte of the source is read once, so that the
+ * CRC matches the copy even if the program changes the source at the same time.
+ *
+ * With AVX-512 whole strides (CRC_STRIDE bytes) are copied and summed in registers. The rest,
+ * or all on other processors, is copied by umem_copy() and summed from the copy.
  */
 #include <errno.h>
 #include "core/umem.h"
@@ -13,6 +16,7 @@
 
 #if defined(__x86_64__) && !defined(UMEM_PORTABLE)
 
+/* Guarded load of one stride. False after a fault. */
 static CRC_WIDE inline bool load(struct crc_wide *v, const uint8_t *s)
 {
 	int err = -1;
@@ -37,7 +41,7 @@ static CRC_WIDE inline void store(uint8_t *d, const struct crc_wide *v)
 	_mm512_storeu_si512(d + 192, v->d);
 }
 
-/* n strides, at least one. */
+/* Copies n strides, at least one. */
 static CRC_WIDE int copy_wide(uint8_t *d, const uint8_t *s, size_t n, uint32_t *crc)
 {
 	__m512i k = crc_constant(crc_fold_2048);
@@ -59,7 +63,7 @@ static CRC_WIDE int copy_wide(uint8_t *d, const uint8_t *s, size_t n, uint32_t *
 	return 0;
 }
 
-/* As many bytes of it as make strides; returns how many, or -EFAULT. */
+/* Copies the whole strides of len. Returns the number of bytes copied, or -EFAULT. */
 static ssize_t copy_strides(void *dst, const void *src, size_t len, uint32_t *crc)
 {
 	if (len < CRC_WIDE_MIN || !crc_wide_works())
