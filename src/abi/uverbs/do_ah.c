@@ -24,7 +24,7 @@ int do_create_ah(struct uverbs_req *r)
 	if (ret)
 		return ret;
 	r->new_obj->obj = ah;
-	/* Providers older than AH numbers leave no room for one. */
+	/* Old providers, which do not know AH numbers, leave no room for one. */
 	if (r->drv_out.len >= sizeof(struct rxe_create_ah_resp) &&
 	    user_put(r->drv_out.addr, &ah->num, sizeof(ah->num)))
 		return -EFAULT;

@@ -9,7 +9,7 @@ struct cq_args {
 	struct event_file *channel, *async;
 };
 
-/* What the driver does: its checks, the queue, and where its ring is. */
+/* The driver's part: its checks, creation, and the provider's response (location of the ring). */
 static int cq_make(struct uverbs_req *r, const struct cq_args *a, struct uobj *o)
 {
 	struct rxe_create_cq_resp drv;
@@ -149,7 +149,7 @@ int do_resize_cq(struct uverbs_req *r)
 	return req_put(r, &resp, sizeof(resp));
 }
 
-/* Counts what was read only: what was unread is gone with the queue. */
+/* Response with the numbers of events that were read. Unread events were dropped. */
 static struct ib_uverbs_destroy_cq_resp destroyed(const struct uobj *gone)
 {
 	return (struct ib_uverbs_destroy_cq_resp){

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The context, and what the device says of itself. */
+/* Commands and methods for the context, and queries of device and port. */
 #include "abi/uverbs/handlers.h"
 
 bool port_valid(uint32_t port)
@@ -13,10 +13,10 @@ static bool is_gone(const struct uverbs_file *f)
 }
 
 /*
- * The kernel writes the response before it looks whether there is a context
- * already, and knows the descriptor's number before it exists. We learn the
- * number last, so the response is tried out first: EFAULT must leave no
- * descriptor behind.
+ * The kernel writes the response before it checks whether there is a context already, and
+ * reserves the descriptor's number before it makes the descriptor. Here the number is known
+ * last. The response is written before that as well, so that EFAULT comes first and leaves
+ * no descriptor.
  */
 int do_get_context(struct uverbs_req *r)
 {
@@ -78,7 +78,7 @@ int io_get_context(struct uverbs_req *r)
 	return 0;
 }
 
-/* Kernel rxe has no query_ucontext: known, checked, not supported. */
+/* Kernel rxe has no query_ucontext: the method is checked but not supported. */
 int io_query_context(struct uverbs_req *r)
 {
 	int ret;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Completion channels and async event files. Their handles are descriptors,
- * which are the host's; here is kept which were made by this file, for port
- * events and for the end.
+ * Completion channels and async event files. Their handles are descriptors, which belong to
+ * engine/. Each uverbs file has a list of the event files that it has made, for port events
+ * and for close.
  */
 #include <stdlib.h>
 #include "abi/uverbs/handlers.h"
 
-/* References that are not a descriptor's: ours, and the context's to its default file. */
+/* Number of references that are not a descriptor's: of the list, and of the context. */
 static uint32_t own_refs(const struct uverbs_file *f, const struct event_file *ev)
 {
 	return f->uctx->async == ev ? 2 : 1;
@@ -18,7 +18,7 @@ bool ev_has_descriptor(const struct uverbs_file *f, const struct event_file *ev)
 	return ev->refs > own_refs(f, ev);
 }
 
-/* Forgets files that nobody but we refers to; the default one stays. */
+/* Frees event files that only the list refers to; the context's default file stays. */
 static void ev_prune(struct uverbs_file *f)
 {
 	uint32_t i, n = 0;
@@ -37,7 +37,7 @@ void ev_forget_all(struct uverbs_file *f)
 	uint32_t i;
 
 	for (i = 0; i < f->nevs; i++) {
-		/* Descriptors outlive us; no later file may be taken for their owner. */
+		/* The descriptor stays open, and a later file may get the address of f. */
 		f->evs[i]->owner = NULL;
 		event_file_put(f->evs[i]);
 	}
@@ -60,7 +60,7 @@ int ev_lookup(struct uverbs_file *f, bool is_async, int64_t fd, struct event_fil
 	return f->gone || f->uctx->dev->gone ? -EIO : 0;
 }
 
-/* A new event file and its descriptor. The first async file becomes the context's default. */
+/* Makes an event file and its descriptor. The first async file becomes the default one. */
 int ev_install(struct uverbs_file *f, bool is_async, int *fd)
 {
 	struct event_file *ev, **evs;
@@ -94,7 +94,7 @@ int ev_install(struct uverbs_file *f, bool is_async, int *fd)
 	return 0;
 }
 
-/* The call that installed it last fails after all. */
+/* Undoes the last ev_install(), for a command that fails after it. */
 void ev_uninstall(struct uverbs_file *f, int fd)
 {
 	struct event_file *ev = f->evs[--f->nevs];
@@ -117,7 +117,7 @@ int do_create_comp_channel(struct uverbs_req *r)
 	ret = req_get(r, &cmd, sizeof(cmd));
 	if (!ret)
 		ret = uverbs_check_context(r->f);
-	/* Tried out first: see do_get_context(). */
+	/* Write the response twice: see do_get_context(). */
 	if (!ret)
 		ret = req_put(r, &resp, sizeof(resp));
 	if (!ret)
@@ -131,7 +131,7 @@ int do_create_comp_channel(struct uverbs_req *r)
 	return ret;
 }
 
-/* The descriptor goes where ids of new objects go: into the attribute itself. */
+/* The descriptor is written into the attribute, like the id of a new object. */
 int io_async_event_alloc(struct uverbs_req *r)
 {
 	const struct attr_val *a = attr_find(r, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE);

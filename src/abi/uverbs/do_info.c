@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* DEVICE methods that are not about the device: INVOKE_WRITE, INFO_HANDLES, the GID table. */
+/* DEVICE methods INVOKE_WRITE, INFO_HANDLES, QUERY_GID_TABLE and QUERY_GID_ENTRY. */
 #include "abi/uverbs/handlers.h"
 
 /* struct ib_uverbs_gid_entry.gid_type */
 #define GID_TYPE_IB 0
 #define GID_TYPE_ROCE_V2 2
 
-/* A write() command in ioctl clothes: the same handlers, lengths from the attributes. */
+/* Runs a write() command whose buffers are attributes of the ioctl. */
 int io_invoke_write(struct uverbs_req *r)
 {
 	const struct write_row *row;
@@ -28,7 +28,7 @@ int io_invoke_write(struct uverbs_req *r)
 	return write_run(r, row);
 }
 
-/* The ids of one kind, newest first. Event files tell 0: their descriptors are their ids. */
+/* Lists the ids of one kind, newest first. Event files have no id: 0, as in the kernel. */
 int io_info_handles(struct uverbs_req *r)
 {
 	const struct attr_val *list = attr_find(r, UVERBS_ATTR_INFO_HANDLES_LIST);

@@ -4,11 +4,11 @@
 #include "core/objects.h"
 
 #define PAGE_BITS 4095ull
-/* The last of them is FLUSH_GLOBAL of Linux 6.3. */
+/* Bit 8 is FLUSH_GLOBAL of Linux 6.3. */
 #define ACCESS_KNOWN (0x1ffu | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 #define ACCESS_REMOTE_CHANGE (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
-/* ib_check_mr_access(); comes before the PD is looked up. */
+/* ib_check_mr_access(): the kernel makes these checks before it looks up the PD. */
 static int check_access(uint32_t access)
 {
 	if ((access & ACCESS_REMOTE_CHANGE) && !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
@@ -45,6 +45,7 @@ int do_reg_mr(struct uverbs_req *r)
 	return req_put(r, &resp, sizeof(resp));
 }
 
+/* flags of REREG_MR (enum ib_mr_rereg_flags) */
 #define REREG_TRANS 1u
 #define REREG_PD 2u
 #define REREG_ACCESS 4u
@@ -119,7 +120,10 @@ int io_query_mr(struct uverbs_req *r)
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* As mlx5_ib_advise_mr(): the keys are checked first, then all is fetched. */
+/*
+ * As mlx5_ib_advise_mr(): checks all keys first, then prefetches. An error of the prefetch is
+ * returned with flag FLUSH only.
+ */
 int io_advise_mr(struct uverbs_req *r)
 {
 	const struct attr_val *list = attr_find(r, UVERBS_ATTR_ADVISE_MR_SGE_LIST);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * POST_SEND in full. Work requests of a program's QP are in its ring; the
- * command only says that there are some. Those that a program nevertheless
- * puts into the command are checked as the kernel checks them, and then
- * ignored as rxe ignores them.
+ * POST_SEND with all its checks. The send WQEs are in the QP's ring; the command is only a
+ * doorbell. Work requests in the command itself are checked as by ib_uverbs, and then
+ * ignored as by kernel rxe. write.c has a fast path for the plain doorbell.
  */
 #include "abi/uverbs/handlers.h"
 
-/* enum ib_uverbs_wr_opcode that the kernel takes from this command */
+/* Opcodes (enum ib_uverbs_wr_opcode) that the kernel accepts in this command. */
 #define OPCODES_UD (1u << IB_UVERBS_WR_SEND | 1u << IB_UVERBS_WR_SEND_WITH_IMM)
 #define OPCODES (OPCODES_UD | 1u << IB_UVERBS_WR_RDMA_WRITE |                            \
 		 1u << IB_UVERBS_WR_RDMA_WRITE_WITH_IMM | 1u << IB_UVERBS_WR_RDMA_READ | \

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Creating and destroying queue pairs. */
+/*
+ * CREATE_QP and DESTROY_QP, as write() commands and as ioctl methods. Each form makes its own
+ * checks in the kernel's order and fills a struct qp_init_attr; qp_make() does the driver's
+ * part of both.
+ */
 #include <linux/capability.h>
 #include <rdma/rdma_user_rxe.h>
 #include "abi/uverbs/handlers.h"
 #include "base/sys.h"
 
-/* create_flags of the extended command that the kernel knows; rxe accepts none of them. */
+/* create_flags known to the kernel's uverbs. rxe accepts none of them. */
 #define CREATE_SOURCE_QPN (1u << 10)
 #define CREATE_CROSS_CHANNEL (7u << 2)	/* CROSS_CHANNEL, MANAGED_SEND, MANAGED_RECV */
 #define CREATE_IOCTL (IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK |  \
@@ -24,7 +28,7 @@ bool capable_net_raw(void)
 	       (data[CAP_TO_INDEX(CAP_NET_RAW)].effective & CAP_TO_MASK(CAP_NET_RAW));
 }
 
-/* A type that verbs know at all; whether we have it is core's answer. */
+/* Checks that uverbs knows the type. qp_create() refuses types that are not supported. */
 static int check_type(uint64_t type)
 {
 	switch (type) {
@@ -47,7 +51,7 @@ static struct mminfo ring_mi(const struct ring *ring)
 	return (struct mminfo){ .offset = ring->offset, .size = ring->buf_size };
 }
 
-/* What the driver does: its checks in its order, the QP, and where its rings are. */
+/* The driver's part: its checks, creation, and the provider's response (location of the rings). */
 static int qp_make(struct uverbs_req *r, struct pd *pd, struct qp_init_attr *init,
 		   uint32_t create_flags, struct uobj *o)
 {
@@ -75,7 +79,7 @@ static int qp_make(struct uverbs_req *r, struct pd *pd, struct qp_init_attr *ini
 	return user_put(r->drv_out.addr, &drv, sizeof(drv));
 }
 
-/* The handles of a create command, in the order in which the kernel looks them up. */
+/* Looks up the handles of the write() command in the kernel's order. */
 static int get_handles(struct uverbs_file *f, const struct ib_uverbs_ex_create_qp *cmd,
 		       struct pd **pd, struct qp_init_attr *init)
 {
@@ -182,6 +186,7 @@ int do_ex_create_qp(struct uverbs_req *r)
 	return qp_create_write(r, &cmd);
 }
 
+/* The object of a handle attribute; -ENOENT: not passed. */
 static int obj_of(const struct uverbs_req *r, uint16_t id, void *obj)
 {
 	const struct attr_val *a = attr_find(r, id);
@@ -193,9 +198,9 @@ static int obj_of(const struct uverbs_req *r, uint16_t id, void *obj)
 }
 
 /*
- * The handle attributes have been looked up by the parser, and XRCD and
- * indirection tables do not exist: none of them gets this far. XRC_TGT lacks
- * its XRCD then, and every other type needs PD and CQs.
+ * Gets the objects of the handle attributes, which the parser has looked up. It has refused
+ * XRCDs and indirection tables, since none exist. So XRC_TGT always lacks its XRCD; all other
+ * types need a PD and CQs.
  */
 static int get_objects(const struct uverbs_req *r, uint64_t type, struct pd **pd,
 		       struct qp_init_attr *init)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * MODIFY_QP and QUERY_QP. The checks here are those of uverbs itself, in the
- * kernel's order; paths, the state table and values are core's.
+ * MODIFY_QP and QUERY_QP. The checks here are those of the kernel's uverbs layer, in its order:
+ * ports, states, privileged Q_Keys. qp_modify() of core/ checks address vectors, the state
+ * table and values.
  */
 #include "abi/uverbs/handlers.h"
 
-/* The one bit of attr_mask beyond the standard ones; no RoCE device of ours has it. */
+/* The only bit of attr_mask beyond the standard ones. Not supported. */
 #define IB_QP_RATE_LIMIT (1u << 25)
 #define QKEY_PRIVILEGED 0x80000000u
 #define PSN24 0xffffffu
@@ -29,7 +30,7 @@ static void dest_to_ah(const struct ib_uverbs_qp_dest *d, struct ib_uverbs_ah_at
 	ah->port_num = d->port_num;
 }
 
-/* Every path of a RoCE QP is global, also one that nobody has set yet. */
+/* As in the kernel, every path of a RoCE QP is global, even if it has not been set. */
 static void ah_to_dest(const struct rdev *dev, const struct ib_uverbs_ah_attr *ah,
 		       struct ib_uverbs_qp_dest *d)
 {
@@ -46,7 +47,10 @@ static void ah_to_dest(const struct rdev *dev, const struct ib_uverbs_ah_attr *a
 	d->port_num = ah->port_num;
 }
 
-/* The port of the primary path: fixed from INIT on; in SQD it moves with the path. */
+/*
+ * Checks the port of the address vector. It must be the QP's port (transition to RTR) or the
+ * port in the command. Otherwise the command sets the QP's port too.
+ */
 static int check_av_port(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
 {
 	if (!port_valid(cmd->dest.port_num))
@@ -82,7 +86,7 @@ static int check_uverbs(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
 	return 0;
 }
 
-/* path_mtu 0: a value that names no MTU; core refuses it in its turn. */
+/* An invalid MTU becomes path_mtu 0, which qp_modify() refuses in its order of checks. */
 static void decode(const struct ib_uverbs_modify_qp *cmd, struct qp_attr *a)
 {
 	memset(a, 0, sizeof(*a));
@@ -162,7 +166,7 @@ int do_ex_modify_qp(struct uverbs_req *r)
 	return req_put(r, &resp, sizeof(resp));
 }
 
-/* attr_mask is not looked at: everything is told. */
+/* Returns all attributes, whatever attr_mask is. */
 int do_query_qp(struct uverbs_req *r)
 {
 	struct ib_uverbs_query_qp_resp resp = { 0 };

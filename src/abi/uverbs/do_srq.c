@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared receive queues. */
+/*
+ * Commands and methods of shared receive queues. srq_make() does the driver's part of the
+ * three ways to create one: CREATE_SRQ, CREATE_XSRQ and ioctl SRQ_CREATE.
+ */
 #include <rdma/rdma_user_rxe.h>
 #include "abi/uverbs/handlers.h"
 
-/* attr_mask of MODIFY_SRQ (enum ib_srq_attr_mask); other bits mean nothing to rxe. */
+/* attr_mask of MODIFY_SRQ (enum ib_srq_attr_mask). rxe ignores other bits. */
 #define SRQ_MAX_WR 1u
 #define SRQ_LIMIT 2u
 
-/* What the driver does: its checks, the queue, and where its ring is. */
+/* The driver's part: its checks, creation, and the provider's response (location of the ring). */
 static int srq_make(struct uverbs_req *r, struct pd *pd, struct srq_init_attr *init, uint32_t type,
 		    struct uobj *o)
 {
@@ -28,7 +31,10 @@ static int srq_make(struct uverbs_req *r, struct pd *pd, struct srq_init_attr *i
 	return user_put(r->drv_out.addr, &drv, sizeof(drv));
 }
 
-/* The handles that a type needs come in the kernel's order, although no type with more than a PD exists here. */
+/*
+ * Looks up the handles that the type needs, in the kernel's order. This includes types that are
+ * not supported, for the sake of the errno.
+ */
 static int get_handles(struct uverbs_file *f, const struct ib_uverbs_create_xsrq *cmd,
 		       struct pd **pd)
 {
@@ -122,7 +128,7 @@ int io_srq_create(struct uverbs_req *r)
 	if (type == IB_UVERBS_SRQT_TM && (!attr_find(r, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE) ||
 					  !attr_find(r, UVERBS_ATTR_CREATE_SRQ_MAX_NUM_TAGS)))
 		return -ENOENT;
-	/* An XRCD cannot have been made, so none can be given. */
+	/* The program has no XRCD, since none can be created. */
 	if (type == IB_UVERBS_SRQT_XRC)
 		return -ENOENT;
 	if (type > IB_UVERBS_SRQT_TM)
@@ -138,7 +144,7 @@ int io_srq_create(struct uverbs_req *r)
 	return ret;
 }
 
-/* The kernel's rxe puts the new ring's place where the provider says, and not into a response. */
+/* As in kernel rxe, the location of the new ring goes to an address in the provider's data. */
 static int srq_resize(struct srq *srq, uint32_t max_wr, uint64_t mi_addr)
 {
 	struct mminfo mi = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The life of an open uverbs file: open, close, and losing the device under it. */
+/* Open uverbs files: open, close, and removal of the device. */
 #include <stdlib.h>
 #include "abi/uverbs/uverbs_internal.h"
 
@@ -22,7 +22,7 @@ int uverbs_open(struct ucontext *uctx, const struct uverbs_host *host,
 	return 0;
 }
 
-/* Completion channels whose file is gone read EIO from now on; async files just fall silent. */
+/* After close, completion channels return EIO. Async event files get no more events. */
 void uverbs_close(struct uverbs_file *f)
 {
 	struct event_file *ev;

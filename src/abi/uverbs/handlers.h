@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The handlers that the tables name. do_*: write class; io_*: ioctl methods. */
+/*
+ * Handlers of the command tables. do_*: write() commands; io_*: ioctl methods. Each returns 0
+ * or -errno. doc/abi/uverbs-write.md and uverbs-ioctl.md list the errors in order.
+ */
 #ifndef RUSE_ABI_UVERBS_HANDLERS_H
 #define RUSE_ABI_UVERBS_HANDLERS_H
 
@@ -25,7 +28,7 @@ int do_rereg_mr(struct uverbs_req *r);
 int io_advise_mr(struct uverbs_req *r);
 int do_dereg_mr(struct uverbs_req *r);
 int io_query_mr(struct uverbs_req *r);
-/* A method that the kernel parses before it finds that the driver has no such function. */
+/* For methods that the kernel parses although rxe does not implement them: -EOPNOTSUPP. */
 int io_not_provided(struct uverbs_req *r);
 
 int do_create_ah(struct uverbs_req *r);
@@ -66,7 +69,7 @@ int do_attach_mcast(struct uverbs_req *r);
 int do_detach_mcast(struct uverbs_req *r);
 
 bool port_valid(uint32_t port);
-/* The program has CAP_NET_RAW. */
+/* True if the program has CAP_NET_RAW. */
 bool capable_net_raw(void);
 
 #endif

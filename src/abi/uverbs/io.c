@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Copies between the program and a command. ABI structs grow: a request
- * shorter than ours is completed with zeros, a longer one must be zero beyond
- * what we know (EOPNOTSUPP); a response is cut to the program's buffer, and
- * what the buffer has beyond it is cleared.
+ * Copies between the program's memory and a command. ABI structs grow, so lengths may differ
+ * from the struct known here. A shorter request is completed with zeros; the rest of a longer
+ * one must be zero (EOPNOTSUPP). A response is cut to the program's buffer; the rest of a
+ * longer buffer is cleared.
  */
 #include <limits.h>
 #include "abi/uverbs/uverbs_internal.h"
@@ -33,7 +33,7 @@ int user_clear(uint64_t addr, size_t len)
 	return 0;
 }
 
-/* Unreadable memory counts as not zero, as in the kernel's ib_is_buffer_cleared(). */
+/* False if the memory is unreadable, as in the kernel's ib_is_buffer_cleared(). */
 bool user_is_zero(uint64_t addr, size_t len)
 {
 	char buf[CHUNK];
@@ -73,7 +73,7 @@ int req_put(struct uverbs_req *r, const void *resp, size_t len)
 	return 0;
 }
 
-/* The bytes that req_put() will write: response_length of the extended commands. */
+/* Number of bytes of the response that req_put() will write: response_length. */
 uint32_t req_response_length(const struct uverbs_req *r, size_t len)
 {
 	return (uint32_t)min(r->out.len, len);
@@ -89,7 +89,7 @@ const struct attr_val *attr_find(const struct uverbs_req *r, uint16_t id)
 	return NULL;
 }
 
-/* Values of up to 8 bytes travel in the attribute itself. */
+/* Values of up to 8 bytes are in the attribute itself. */
 int attr_get(const struct uverbs_req *r, uint16_t id, void *dst, size_t len)
 {
 	const struct attr_val *a = attr_find(r, id);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The ioctl method tree: one parser for all methods, driven by the specs in
- * spec_*.c. Attributes are processed in the program's order, so that the first
- * wrong one gives the errno; what they took (ids of new objects) is given back
- * when the method fails. EPROTONOSUPPORT never comes from a handler: the
- * library takes it for "no such method" and remembers that.
+ * ioctl methods: one parser for all, driven by the tables in spec_*.c. Attributes are
+ * processed in the program's order, and the first wrong one gives the errno. Ids of new
+ * objects are given back when the method fails.
+ *
+ * A handler never returns EPROTONOSUPPORT: libibverbs would take that for a missing method,
+ * and not call it again.
  */
 #include <sys/ioctl.h>
 #include <rdma/ib_user_ioctl_verbs.h>
@@ -45,6 +46,7 @@ static const struct method_spec *method_find(uint16_t object, uint16_t method)
 	return NULL;
 }
 
+/* Checks that the data beyond its first len bytes is zero. */
 static bool tail_is_zero(const struct ib_uverbs_attr *ua, uint16_t len)
 {
 	uint64_t tail;
@@ -55,7 +57,7 @@ static bool tail_is_zero(const struct ib_uverbs_attr *ua, uint16_t len)
 	return !(ua->len < sizeof(ua->data) ? tail & ((1ull << (8 * (ua->len - len))) - 1) : tail);
 }
 
-/* The kernel copies these while parsing; we keep the address and only find out whether it could. */
+/* The kernel copies this data while parsing. Here it is read later, and only checked now. */
 static bool readable(const struct ib_uverbs_attr *ua)
 {
 	char buf[256];
@@ -145,6 +147,7 @@ static int parse_attr(struct uverbs_req *r, const struct ib_uverbs_attr *ua, uin
 	return ret;
 }
 
+/* Provider data (UHW). */
 static void fill_udata(struct uverbs_req *r)
 {
 	const struct attr_val *in = attr_find(r, UVERBS_ATTR_UHW_IN);
@@ -157,7 +160,7 @@ static void fill_udata(struct uverbs_req *r)
 		r->drv_out = (struct ubuf){ out->data, out->len };
 }
 
-/* The object that the method destroys dies before its handler tells what became of it. */
+/* Destroys the object of a destroy method; the handler then finds its event counts in r->gone. */
 static int destroy_first(struct uverbs_req *r)
 {
 	uint32_t i;
@@ -201,6 +204,7 @@ static int run_method(struct uverbs_req *r, uint16_t num)
 	return ret == -EPROTONOSUPPORT ? -EINVAL : ret;
 }
 
+/* Commits the new objects, or destroys them after an error. */
 static void finish(struct uverbs_req *r, bool commit)
 {
 	uint32_t i;

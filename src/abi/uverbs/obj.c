@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Handles. All kinds share one id space per open file, lowest free id first,
- * as the kernel's xarray gives them. A command that creates takes the id
- * before anything else can fail (uobj_alloc), hangs the object in, and is
- * committed when its response has been written; else all is taken back.
+ * Handles. All kinds share the id space of their open file; a new handle has the lowest free
+ * id, as from the kernel's xarray. A create command allocates the handle (uobj_alloc), then
+ * creates the object, and commits the handle when the response has been written. After an
+ * error uobj_abort() destroys both.
  */
 #include "abi/uverbs/uverbs_internal.h"
 #include "core/mw.h"
@@ -53,7 +53,7 @@ void obj_changed(struct uverbs_file *f, uint16_t kind, void *obj)
 		f->host->obj_shown(f, kind, obj, false);
 }
 
-/* closing: the file goes, and what an object refers to with it. */
+/* Destroys the object of a handle. closing: also a QP that is attached to multicast groups. */
 static int hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 {
 	int ret = 0;
@@ -82,7 +82,7 @@ static int hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 		ret = cq_destroy(o->obj, &o->comp_reported, &o->async_reported);
 		break;
 	case UVERBS_OBJECT_QP:
-		/* ib_uverbs: as long as the program is attached to a group it keeps the QP. */
+		/* As in ib_uverbs, the program must detach the QP from its groups first. */
 		if (!closing && ((struct qp *)o->obj)->nmcast) {
 			ret = -EBUSY;
 			break;
@@ -110,7 +110,7 @@ static void uobj_free(struct uverbs_file *f, struct uobj *o)
 
 void uobj_abort(struct uverbs_file *f, struct uobj *o)
 {
-	/* Nobody else has seen it, so nothing refers to it. */
+	/* The handle was never found by a lookup, so nothing refers to the object. */
 	BUG_ON(hw_destroy(f, o, true) != 0);
 	uobj_free(f, o);
 }
@@ -128,7 +128,7 @@ int uobj_lookup(struct uverbs_file *f, uint16_t kind, int64_t id, bool destroyin
 		return -ENOENT;
 	if (u->kind != kind)
 		return -EINVAL;
-	/* The program may always clear up, even when the device is gone. */
+	/* Objects can be destroyed even if the device is gone. */
 	if (!destroying && (!u->obj || f->gone || f->uctx->dev->gone))
 		return -EIO;
 	*o = u;
@@ -169,9 +169,8 @@ int uobj_destroy_id(struct uverbs_file *f, uint16_t kind, uint32_t id, struct uo
 }
 
 /*
- * Everything, whoever still refers to it: those that use others first. With
- * keep_handles the ids stay taken, so that the program's own destroy calls
- * still find them.
+ * Destroys all objects; an object comes before those that it refers to. keep_handles: the ids
+ * stay in use, so that the program can still destroy the handles.
  */
 void uobj_destroy_all(struct uverbs_file *f, bool keep_handles)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Notation of the method tables: a line an attribute, as the kernel's specs read. */
+/* Macros for the method tables: one line per attribute, similar to the kernel's specs. */
 #ifndef RUSE_ABI_UVERBS_SPEC_H
 #define RUSE_ABI_UVERBS_SPEC_H
 
@@ -8,7 +8,7 @@
 #define MANDATORY .mandatory = true
 #define SIZED(lo, hi) .min_len = (lo), .max_len = (hi)
 #define AT_LEAST(lo) SIZED(lo, UINT16_MAX)
-/* A struct that may grow: longer ones must be zero beyond it (in), or are cleared there (out). */
+/* A struct that may be longer than t: the rest must be zero (in), or is cleared (out). */
 #define STRUCT(t) SIZED(sizeof(t), sizeof(t)), .zero_tail = true
 #define IN(attr, ...) { .id = UVERBS_ATTR_##attr, .type = ATTR_PTR_IN, __VA_ARGS__ }
 #define OUT(attr, ...) { .id = UVERBS_ATTR_##attr, .type = ATTR_PTR_OUT, __VA_ARGS__ }

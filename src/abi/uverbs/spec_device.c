@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ioctl methods of the device and of event files. */
+/* Table of the ioctl methods of the device and of event files. */
 #include "abi/uverbs/spec.h"
 
 ATTRS(invoke_write,

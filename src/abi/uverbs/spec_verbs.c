@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ioctl methods of objects. Rows that are not enabled are those of objects
- * that kernel rxe does not have, or that we do not have yet: they answer
- * EPROTONOSUPPORT as if they were absent.
+ * Table of the ioctl methods of objects. Rows that are not enabled, for objects that are not
+ * supported, return EPROTONOSUPPORT as if they were absent.
  */
 #include "abi/uverbs/spec.h"
 

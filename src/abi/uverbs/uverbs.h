@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The uverbs ABI of one open /dev/infiniband/uverbsN: write() commands and the
- * ioctl method tree, by tables (do_*.c hold the handlers, both ways in share
- * them). The caller holds the engine's lock. User memory is reached through
- * umem only.
+ * The uverbs ABI of an open /dev/infiniband/uverbsN: write() commands and ioctl methods. Both
+ * are driven by tables and share the code in do_*.c. The caller holds the engine lock. The
+ * program's memory is accessed by core/umem.h only.
  */
 #ifndef RUSE_ABI_UVERBS_H
 #define RUSE_ABI_UVERBS_H
@@ -14,67 +13,70 @@
 
 struct uverbs_file;
 
-/* What uverbs needs from the process around it: engine/ and preload/, or a fake in tests. */
+/* Functions that the caller provides: engine/ and preload/, or a fake in tests. */
 struct uverbs_host {
 	/*
-	 * A new event file gets a descriptor (O_CLOEXEC) of this process: the fd, or
-	 * -errno. On success the descriptor owns the reference that came with it.
+	 * Makes a descriptor (O_CLOEXEC) of this process for a new event file. Returns it, or
+	 * -errno. On success the descriptor takes over the caller's reference.
 	 */
 	int (*fd_install)(struct uverbs_file *f, struct event_file *ev);
-	/* The event file behind a descriptor of this process, NULL if it is none. */
+	/* The event file of a descriptor; NULL: it is not an event file. */
 	struct event_file *(*fd_lookup)(struct uverbs_file *f, int fd);
-	/* Doorbell for a QP whose send queue has news: 0 or -EINVAL (state). */
+	/* POST_SEND: WQEs were added to the send queue. 0, or -EINVAL: state below RTS. */
 	int (*doorbell)(struct qp *qp);
-	/* Before a QP goes to RESET or ERR: what its peer has already answered counts. */
+	/* Before a change to RESET or ERR: processes answers that have already arrived. */
 	void (*qp_ending)(struct qp *qp);
-	/* After a QP was modified or is about to be destroyed: transport and timers. */
+	/* After qp_modify(), after qp_create() (0 or -errno), before qp_destroy(). */
 	void (*qp_modified)(struct qp *qp, enum qp_state old, uint32_t mask);
 	int (*qp_created)(struct qp *qp);
 	void (*qp_destroying)(struct qp *qp);
-	/* The live values for query_qp. */
+	/* Present values for QUERY_QP: next PSNs, draining. */
 	void (*qp_query)(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
 	/* A CQ was armed: the program is about to sleep. */
 	void (*cq_armed)(struct cq *cq);
 	/*
-	 * An object (enum uverbs_default_objects; PD, CQ, MR, QP, SRQ) is there or
-	 * has changed; gone: it is about to be destroyed. May be NULL.
+	 * An object (kind: enum uverbs_default_objects) was created or has changed; gone: it is
+	 * about to be destroyed. May be NULL.
 	 */
 	void (*obj_shown)(struct uverbs_file *f, uint16_t kind, void *obj, bool gone);
-	/* Undoes fd_install of a call that failed after it: the program never learnt the descriptor. */
+	/* Undoes fd_install() when the command fails after it; the program has not seen fd. */
 	void (*fd_uninstall)(struct uverbs_file *f, struct event_file *ev, int fd);
 };
 
-/* uctx outlives the file; its ops allocate ring memory. */
+/*
+ * Opens a file on the device of uctx. uctx, host and ev_ops must outlive it. -EIO: the device is
+ * gone; -ENOMEM.
+ */
 int uverbs_open(struct ucontext *uctx, const struct uverbs_host *host,
 		const struct event_file_ops *ev_ops, struct uverbs_file **f);
-/* Destroys every object in dependency order, as the kernel does at the last close. */
+/* Destroys all objects in dependency order, as the kernel does at the last close, and f. */
 void uverbs_close(struct uverbs_file *f);
 
-/* write(2) on the file: count on success, -errno as the kernel orders its checks (abi.md B2). */
+/* write(2) on the file. Returns count or -errno; see doc/abi/uverbs-write.md. */
 ssize_t uverbs_write(struct uverbs_file *f, const void *buf, size_t count);
-/* ioctl(2): 0 or more, or -errno (abi.md B3). */
+/* ioctl(2) on the file. Returns 0 or -errno; see doc/abi/uverbs-ioctl.md. */
 int uverbs_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg);
 
-/* Every live object (enum uverbs_default_objects), and every event file that is still there. */
+/* Call fn for every live object (kind: enum uverbs_default_objects), or every event file. */
 void uverbs_for_each_obj(struct uverbs_file *f,
 			 void (*fn)(struct uverbs_file *f, uint16_t kind, void *obj));
 void uverbs_for_each_event(struct uverbs_file *f, void (*fn)(struct event_file *ev));
 
 struct ucontext *uverbs_ucontext(struct uverbs_file *f);
 
-/* GET_CONTEXT has succeeded on this file. */
+/* True if GET_CONTEXT has succeeded on this file. */
 bool uverbs_has_context(const struct uverbs_file *f);
 
 /*
- * An event without an object (enum ib_event_type; element is the port number)
- * for every async event file of this file, as the kernel's event handlers do.
+ * Queues a port event (enum ib_event_type; element is the port number) on all async event
+ * files made by this file, as the kernel does.
  */
 void uverbs_async_all(struct uverbs_file *f, uint32_t type, uint64_t element);
 
 /*
- * The device is gone: all objects are destroyed, async files get DEVICE_FATAL
- * and then read EIO. From now on commands answer EIO, except that DESTROY
- * commands still take handles away and report events, as in the kernel.
+ * The device was removed: destroys all objects, and queues DEVICE_FATAL on async event files,
+ * which return EIO after it. Later commands fail with EIO, except that destroy commands
+ * remove handles and report events, as in the kernel.
  */
 void uverbs_disassociate(struct uverbs_file *f);
 

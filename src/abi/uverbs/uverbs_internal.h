@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of abi/uverbs share: the open file, its objects, a command, the tables. */
+/* Definitions shared by abi/uverbs: open file, handles, command, tables. */
 #ifndef RUSE_ABI_UVERBS_INTERNAL_H
 #define RUSE_ABI_UVERBS_INTERNAL_H
 
@@ -10,13 +10,13 @@
 #include "abi/uverbs/uverbs.h"
 #include "core/umem.h"
 
-/* A handle of the program. Its id is taken first and given back if the command fails. */
+/* A handle: an id and its object. A command that fails gives the id of a new handle back. */
 struct uobj {
 	uint32_t id;
 	uint16_t kind;		/* enum uverbs_default_objects */
-	bool live;		/* committed; until then lookups do not find it */
-	void *obj;		/* struct pd, mr, ah, cq or qp; NULL once destroyed */
-	uint32_t async_reported, comp_reported;	/* known when obj has been destroyed */
+	bool live;		/* committed; lookups find only live handles */
+	void *obj;		/* struct pd, mr, mw, ah, cq, qp or srq; NULL: destroyed */
+	uint32_t async_reported, comp_reported;	/* events read; set when obj is destroyed */
 	struct list_head entry;	/* uverbs_file.objs, newest first */
 };
 
@@ -24,38 +24,38 @@ struct uverbs_file {
 	struct ucontext *uctx;
 	const struct uverbs_host *host;
 	const struct event_file_ops *ev_ops;
-	struct idtable ids;	/* all kinds share it; lowest free id first */
+	struct idtable ids;	/* of all kinds */
 	struct list_head objs;
-	struct event_file **evs;	/* event files made here, each referenced */
+	struct event_file **evs;	/* event files made by this file; holds references */
 	uint32_t nevs, evs_size;
 	bool has_context;
 	bool gone;		/* disassociated */
 };
 
-/* Memory of the program; never dereferenced but by umem. */
+/* Memory of the program, accessed by core/umem.h only. */
 struct ubuf {
 	uint64_t addr;
 	size_t len;
 };
 
-/* An attribute of an ioctl as the program gave it. */
+/* An attribute passed by the program. */
 struct attr_val {
 	uint64_t data;
-	uint16_t len, flags, index;	/* index: place in the program's array */
+	uint16_t len, flags, index;	/* index: position in the program's array */
 	bool present;
 	struct uobj *obj;	/* IDR */
 	struct event_file *ev;	/* FD */
 };
 
-#define MAX_ATTRS 20		/* attributes of the largest method, UHW included */
+#define MAX_ATTRS 20		/* at least those of any method, with UHW */
 
-/* One command under way, from write() or ioctl(). */
+/* A command in execution, from write() or ioctl(). */
 struct uverbs_req {
 	struct uverbs_file *f;
-	struct ubuf in, out;		/* core request and response (write class) */
-	struct ubuf drv_in, drv_out;	/* the provider's parts */
-	struct uobj *new_obj;		/* taken by a write-class handler */
-	struct uobj gone;		/* what is left of the object that a method destroys */
+	struct ubuf in, out;		/* core request and response of a write() command */
+	struct ubuf drv_in, drv_out;	/* provider data */
+	struct uobj *new_obj;		/* handle made by a write() command */
+	struct uobj gone;		/* copy of the handle that an ioctl method destroys */
 	const struct method_spec *m;	/* NULL for write() */
 	struct ib_uverbs_attr *uattrs;	/* the program's array */
 	struct attr_val attr[MAX_ATTRS];	/* in the order of m->attrs */
@@ -75,9 +75,9 @@ struct write_row {
 #define WRITE_EX_ROWS 58
 extern const struct write_row write_rows[WRITE_ROWS], write_ex_rows[WRITE_EX_ROWS];
 
-/* The row of a command word: 0 and *row (NULL: not provided), -EINVAL, -EOPNOTSUPP. */
+/* Finds the row of a command word; NULL: not provided. 0, -EINVAL or -EOPNOTSUPP. */
 int write_find(uint32_t command, bool *ex, const struct write_row **row);
-/* Runs the handler; commits or takes back what it created. */
+/* Runs the handler, then commits the new object, or destroys it after an error. */
 int write_run(struct uverbs_req *r, const struct write_row *row);
 
 enum attr_type { ATTR_PTR_IN, ATTR_PTR_OUT, ATTR_IDR, ATTR_FD };
@@ -88,7 +88,7 @@ struct attr_spec {
 	uint16_t min_len, max_len;
 	uint8_t type, access, kind;	/* kind: enum uverbs_default_objects of IDR and FD */
 	bool mandatory, zero_tail;
-	bool copied;		/* the kernel reads it all while parsing */
+	bool copied;		/* the kernel copies the data while parsing */
 };
 
 struct method_spec {
@@ -97,26 +97,26 @@ struct method_spec {
 	bool enabled;
 	uint8_t nattrs;
 	const struct attr_spec *attrs;
-	uverbs_handler handler;		/* NULL: destroying the object is all there is */
+	uverbs_handler handler;		/* NULL: only destroys the object */
 };
 
-/* The i-th row of all method tables; NULL behind the last. */
+/* Row i of all method tables together; NULL after the last one. */
 const struct method_spec *method_row(uint32_t i);
 bool kind_enabled(uint16_t kind);
 
-/* obj.c: 0 or -errno as rdma_core.c gives them. */
-int uverbs_check_context(const struct uverbs_file *f);	/* -EIO gone, -EINVAL none yet */
+/* obj.c: 0 or -errno as the kernel's rdma_core.c. */
+int uverbs_check_context(const struct uverbs_file *f);	/* -EIO: gone; -EINVAL: no context */
 int uobj_alloc(struct uverbs_file *f, uint16_t kind, struct uobj **o);
 void uobj_commit(struct uverbs_file *f, struct uobj *o);
-/* Tells the host that an object is not as it was. */
+/* Calls obj_shown(): an object was created or has changed. */
 void obj_changed(struct uverbs_file *f, uint16_t kind, void *obj);
 void uobj_abort(struct uverbs_file *f, struct uobj *o);
 int uobj_lookup(struct uverbs_file *f, uint16_t kind, int64_t id, bool destroying, struct uobj **o);
-/* Destroys what the handle names and gives the id back; *gone (or NULL) gets the event counts. */
+/* Destroys object and handle. *gone (may be NULL) gets a copy with the event counts. */
 int uobj_destroy(struct uverbs_file *f, struct uobj *o, struct uobj *gone);
 int uobj_destroy_id(struct uverbs_file *f, uint16_t kind, uint32_t id, struct uobj *gone);
 void uobj_destroy_all(struct uverbs_file *f, bool keep_handles);
-/* The object behind a handle of this kind: 0 and *obj. */
+/* *obj (a struct pd * etc.) is the object of a handle of this kind. 0 or -errno. */
 int uobj_get(struct uverbs_file *f, uint16_t kind, uint32_t id, void *obj);
 
 /* do_event.c */
@@ -126,7 +126,7 @@ void ev_uninstall(struct uverbs_file *f, int fd);
 void ev_forget_all(struct uverbs_file *f);
 bool ev_has_descriptor(const struct uverbs_file *f, const struct event_file *ev);
 
-/* io.c: copies by the kernel's rules for growing structs. */
+/* io.c: copies by the kernel's rules for structs that may grow. 0, -EFAULT, -EOPNOTSUPP. */
 int req_get(struct uverbs_req *r, void *cmd, size_t len);
 int req_put(struct uverbs_req *r, const void *resp, size_t len);
 uint32_t req_response_length(const struct uverbs_req *r, size_t len);
@@ -134,14 +134,14 @@ int user_get(void *dst, uint64_t addr, size_t len);
 int user_put(uint64_t addr, const void *src, size_t len);
 int user_clear(uint64_t addr, size_t len);
 bool user_is_zero(uint64_t addr, size_t len);
-/* NULL: not given */
+/* NULL: the program has not passed the attribute. */
 const struct attr_val *attr_find(const struct uverbs_req *r, uint16_t id);
-/* Where the program has the data of an attribute; none: length 0. */
+/* The program's memory with the data of an attribute; length 0: not passed. */
 struct ubuf attr_buf(struct uverbs_req *r, uint16_t id, bool in);
 int attr_get(const struct uverbs_req *r, uint16_t id, void *dst, size_t len);
 int attr_const(const struct uverbs_req *r, uint16_t id, uint64_t max, uint64_t *v);
 int attr_flags(const struct uverbs_req *r, uint16_t id, uint64_t allowed, uint32_t *v);
-/* -ENOENT: not given */
+/* -ENOENT: not passed */
 int attr_put(struct uverbs_req *r, uint16_t id, const void *src, size_t len);
 int attr_put_struct(struct uverbs_req *r, uint16_t id, const void *src, size_t len);
 int attr_set_output(struct uverbs_req *r, const struct attr_val *a);

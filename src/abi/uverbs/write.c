@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * write() commands: framing and the command table.
+ * write() commands: framing, the command table, and the fast path of POST_SEND.
  *
- * The kernel frames a command that the driver does not provide as a plain one
- * without request or response, so that bad lengths win over EOPNOTSUPP; and it
- * enforces sizes of plain commands only: an extended request of any length is
- * completed with zeros. Both are kept.
+ * Two properties of the kernel are kept. A command that the driver does not provide is framed
+ * as a plain one without request and response, so a wrong length gives EINVAL and not
+ * EOPNOTSUPP. Only plain commands have a minimum size; an extended request of any length is
+ * completed with zeros.
  */
 #include "abi/uverbs/handlers.h"
 
-/* Beyond the highest number that kernel rxe provides EOPNOTSUPP comes before framing. */
+/* Numbers from these on give EOPNOTSUPP before framing: kernel rxe provides none of them. */
 #define WRITE_LIMIT (IB_USER_VERBS_CMD_CREATE_XSRQ + 1)
 #define WRITE_EX_LIMIT (IB_USER_VERBS_EX_CMD_MODIFY_QP + 1)
 #define EX_HDRS (sizeof(struct ib_uverbs_cmd_hdr) + sizeof(struct ib_uverbs_ex_cmd_hdr))
-/* Where user addresses end: what the kernel's access_ok() asks. */
+/* End of user addresses, as checked by the kernel's access_ok(). */
 #define USER_END 0x7ffffffff000ull
-#define DESTROY_CQ_OLD 16	/* bytes that rdma-core 18 and 19 send */
+#define DESTROY_CQ_OLD 16	/* size in bytes of DESTROY_CQ from rdma-core 18 and 19 */
 
 #define IO(req, resp) \
 	.req_size = sizeof(struct req), .resp_size = sizeof(struct resp), .has_resp = true
@@ -122,6 +122,7 @@ int write_run(struct uverbs_req *r, const struct write_row *row)
 	return ret;
 }
 
+/* Extended: finds core and provider parts of request and response. 0 or -errno. */
 static int frame_ex(struct uverbs_req *r, const struct ib_uverbs_cmd_hdr *hdr, uint64_t buf,
 		    size_t count)
 {
@@ -148,7 +149,7 @@ static int frame_ex(struct uverbs_req *r, const struct ib_uverbs_cmd_hdr *hdr, u
 	return 0;
 }
 
-/* Plain: the provider's part, where there is one, follows the core part in the same buffer. */
+/* Plain: provider data, if any, follows the core part in the same buffer. */
 static int frame_plain(struct uverbs_req *r, struct ib_uverbs_cmd_hdr *hdr,
 		       const struct write_row *row, uint64_t buf, size_t count)
 {
@@ -210,9 +211,9 @@ static APART ssize_t write_any(struct uverbs_file *f, const void *buf, size_t co
 }
 
 /*
- * The doorbell is the data path's only command: 32 bytes that post nothing
- * themselves. Anything unusual about it goes the long way, which knows the
- * order of the errors.
+ * Fast path of the doorbell, the only command of the data path: a POST_SEND of 32 bytes
+ * without work requests. If anything about it is unusual, write_any() handles it and makes
+ * all checks in the kernel's order.
  */
 HOT ssize_t uverbs_write(struct uverbs_file *f, const void *buf, size_t count)
 {
