@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ruse capture: packets of running programs, or of a file, to the terminal or into a file. */
+/*
+ * ruse capture: options, filters and output. Packets come from running processes
+ * (capture_live.c) or from a file (capture_read.c). one() filters each packet, and prints it
+ * as a line or writes it to a pcapng file (pcapng.c).
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
@@ -31,15 +35,15 @@ static void help(void)
 struct options {
 	const char *write, *read, *dev, *who;
 	long long qpn;		/* -1: any */
-	long long count;	/* 0: no end */
-	long long snaplen;
-	long pid;		/* who is a number; else 0 */
+	long long count;	/* 0: no limit */
+	long long snaplen;	/* bytes */
+	long pid;		/* who as a number; 0: it is a name */
 };
 
 struct job {
 	const struct options *o;
-	struct live *live;	/* NULL: from a file */
-	struct pcapng *pcapng;	/* NULL: to the terminal */
+	struct live *live;	/* NULL: packets come from a file */
+	struct pcapng *pcapng;	/* NULL: packets are printed */
 	FILE *out;
 	uint64_t packets, wrong;
 };
@@ -51,11 +55,16 @@ static void on_signal(int sig)
 	ended = 1;
 }
 
+/* Does the process match option --program? Names are compared up to their 15 characters. */
 static bool who_is(const struct job *j, int pid, const char *comm)
 {
 	return j->o->pid ? pid == j->o->pid : !strncmp(comm, j->o->who, 15);
 }
 
+/*
+ * The filters of the options. --program matches outgoing packets also by their destination:
+ * the peer is the process with the destination QP number.
+ */
 static bool wanted(struct job *j, const struct captured *p)
 {
 	const struct options *o = j->o;
@@ -123,6 +132,7 @@ static void print_packet(struct job *j, const struct captured *p, const struct f
 	fputc('\n', j->out);
 }
 
+/* captured_fn: filters and outputs a packet. 1: --count is reached. */
 static int one(const struct captured *p, void *arg)
 {
 	struct captured c = *p;
@@ -183,7 +193,7 @@ static int from_programs(struct job *j)
 	return min(rc, 0);
 }
 
-/* A file is written where it shall be; pcapng to a terminal helps nobody. */
+/* Opens the file of --write, or standard output. pcapng is written with --write only. */
 static int open_output(struct job *j)
 {
 	const char *path = j->o->write;
@@ -238,7 +248,7 @@ static bool number(const char *text, long long low, long long high, long long *v
 	return !errno && *text && !*rest && *v >= low && *v <= high;
 }
 
-/* Of the option with an argument. False: it makes no sense. */
+/* Stores an option with an argument. False: the argument is invalid. */
 static bool take(struct options *o, int opt, const char *arg)
 {
 	long long pid;

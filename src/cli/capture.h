@@ -1,52 +1,57 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of `ruse capture` share. */
+/* `ruse capture`: interfaces between its files. */
 #ifndef RUSE_CLI_CAPTURE_H
 #define RUSE_CLI_CAPTURE_H
 
 #include <stdio.h>
 #include "ipc/capring.h"
 
-/* A packet, from a process or from a file. Valid for the call. */
+/* A packet from a process or from a file. Valid during the call of captured_fn only. */
 struct captured {
 	uint64_t ns;		/* since 1970 */
-	const uint8_t *frame;
+	const uint8_t *frame;	/* caplen bytes of an Ethernet frame of len bytes */
 	uint32_t caplen, len;
-	const char *dev;	/* "": not known */
-	const char *note;	/* "": nothing */
+	const char *dev;	/* RDMA device; "": unknown */
+	const char *note;	/* remark, such as a fault that was applied; may be "" */
 	bool in;
-	uint32_t sqpn, dqpn;	/* sqpn 0: not known */
-	int pid;		/* whose packet it is; 0: not known */
-	const char *comm;
+	uint32_t sqpn, dqpn;	/* sqpn 0: unknown */
+	int pid;		/* process that sent or received it; 0: unknown */
+	const char *comm;	/* its name */
 };
 
-/* 0, or not: enough of it, or an error (negative). */
+/* Called for each packet. 0: continue; positive: stop; negative: -errno. */
 typedef int (*captured_fn)(const struct captured *p, void *arg);
 
-/* capture_read.c: each packet of a pcap or pcapng file with Ethernet frames. What fn said, or -errno; -EPROTO: it is none. */
+/*
+ * capture_read.c: calls fn for each packet of a pcap or pcapng file with Ethernet frames.
+ * Returns 0, the result of fn that ended it, -ENOMEM, -EIO, or -EPROTO: not such a file, or
+ * not complete.
+ */
 int capture_read(FILE *f, captured_fn fn, void *arg);
 
 /* capture_live.c */
 struct live;
-/* rused is started where none runs. NULL after a message. */
+/* Starts to capture; starts rused if none runs. NULL after an error, with a message. */
 struct live *live_open(uint32_t snaplen);
 /*
- * Hands over what has arrived, in the order of time; stop: all that is there,
- * else what nothing older can follow, after waiting for more. What fn said.
+ * Waits for packets and calls fn for them in order of time, except for the last few
+ * milliseconds, which older packets may still precede. stop: does not wait, and delivers all.
+ * Returns 0, or the result of fn that ended it.
  */
 int live_poll(struct live *l, bool stop, captured_fn fn, void *arg);
-/* Packets that processes could not hand over. */
+/* Number of packets that found their ring full. */
 uint64_t live_lost(const struct live *l);
-/* The process that has this QP number, as rused knows it; 0: nobody. */
+/* The process that has leased this QP number's block from rused; 0: none. */
 int live_pid_of(struct live *l, uint32_t qpn);
-/* The name of a process that captures for us, or "". */
+/* The name of a process that delivers packets here, or "". */
 const char *live_comm_of(const struct live *l, int pid);
 void live_close(struct live *l);
 
-/* pcapng.c: a writer. Errors show in ferror(). */
+/* pcapng.c: writes a file. Errors are those of ferror(f). NULL: no memory. */
 struct pcapng;
 struct pcapng *pcapng_open(FILE *f, uint32_t snaplen);
 void pcapng_packet(struct pcapng *w, const struct captured *p);
-/* Writes the counts, and forgets w; the file stays open. */
+/* Writes the statistics and frees w; f stays open. lost: number of packets lost. */
 void pcapng_close(struct pcapng *w, uint64_t lost);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Packets from running processes. rused tells them our socket; each connects
- * and hands over a ring, which is looked at every few milliseconds. A process
- * writes into its own ring without a word to anybody, so packets are put in
- * order of time here, and the last few milliseconds wait until nothing older
- * can come.
+ * Packets from running processes. This program listens on a socket whose name rused
+ * announces to all processes. Each process connects and sends a ring in shared memory, into
+ * which it copies its packets.
+ *
+ * No process is notified of the others' packets, so the rings are polled every few
+ * milliseconds and merged in order of time. A packet is delivered SETTLE_NS after its time
+ * stamp: no older packet can follow then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,19 +24,20 @@
 #include "cli/capture.h"
 #include "cli/cli.h"
 
-#define SETTLE_NS 5000000ull	/* a packet is in its ring so long after its time */
-#define NAP_MIN 1		/* ms between two looks at the rings */
-#define NAP_MAX 10
-#define NAP_NOBODY 100
-#define RETRY_NS NS_S		/* between two tries to reach a new rused */
-#define MAX_POLL 256		/* processes whose end is seen at once; others' within a second */
+#define SETTLE_NS 5000000ull	/* maximum time from a packet's time stamp to its ring */
+#define NAP_MIN 1		/* ms between two polls of the rings: after a packet */
+#define NAP_MAX 10		/* without packets */
+#define NAP_NOBODY 100		/* without processes */
+#define RETRY_NS NS_S		/* interval of attempts to connect to a new rused */
+#define MAX_POLL 256		/* processes watched for their exit, the first in the list */
 
+/* A process that delivers packets. */
 struct source {
 	struct list_head node;
 	int fd, pid;
 	char comm[16];
 	struct capring_reader rd;
-	bool have, gone;
+	bool have, gone;	/* rec and frame hold a packet; the process has exited */
 	uint64_t lost;
 	struct caprec rec;
 	uint8_t frame[CAPRING_FRAME_MAX];
@@ -45,13 +48,13 @@ struct live {
 	int listen;
 	struct ipc_conn conn;
 	struct ipc_capture want;
-	uint64_t lost;		/* of those that have gone */
+	uint64_t lost;		/* packets lost by processes that have exited */
 	uint64_t retry_at;
-	int nap;
+	int nap;		/* ms until the next poll of the rings */
 	struct {
-		uint64_t at;	/* 0 = not asked yet */
+		uint64_t at;	/* time of the query; 0: none yet */
 		int pid;
-	} owner[1024];		/* of blocks of QP numbers */
+	} owner[1024];		/* cache: owners of blocks of QP numbers */
 };
 
 static uint64_t now_ns(void)
@@ -80,7 +83,10 @@ static int listen_at(const char *name)
 	return fd;
 }
 
-/* Connects, to one that is started if it may be, and says what we want. 0 or -errno, and then the connection is closed. */
+/*
+ * Connects to rused and registers the capture. start: starts rused if none runs. 0, or -errno
+ * and the connection is closed.
+ */
 static int enlist(struct live *l, bool start)
 {
 	int rc = start ? rused_attach(&l->conn, NULL) : rused_connect(&l->conn, NULL);
@@ -116,7 +122,7 @@ struct live *live_open(uint32_t snaplen)
 	return NULL;
 }
 
-/* Waits for the first message, which was sent with the connect. */
+/* Receives the first message of a process, which has its ring. Waits at most a second. */
 static int greet(struct source *s)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLIN };
@@ -142,7 +148,7 @@ static int greet(struct source *s)
 	return 0;
 }
 
-/* False: nobody waits. */
+/* Accepts a process of this user. False: none was waiting. */
 static bool accept_source(struct live *l)
 {
 	int fd = accept4(l->listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -175,6 +181,7 @@ static void source_end(struct live *l, struct source *s)
 	free(s);
 }
 
+/* Gets the next packet of a source into rec and frame, if they are free. */
 static void refill(struct source *s)
 {
 	int rc = s->have ? 0 : capring_get(&s->rd, &s->rec, s->frame);
@@ -197,7 +204,7 @@ static struct source *oldest(struct live *l)
 	return first;
 }
 
-/* Everything up to so old. What fn said. */
+/* Delivers all packets with time stamps up to until. Returns the last result of fn. */
 static int drain(struct live *l, uint64_t until, captured_fn fn, void *arg)
 {
 	struct source *s, *t;
@@ -227,7 +234,7 @@ static int drain(struct live *l, uint64_t until, captured_fn fn, void *arg)
 	return rc;
 }
 
-/* Sleeps until somebody comes or goes, or it is time to look at the rings. */
+/* Sleeps until a process connects or exits, or the rings are to be polled. */
 static void nap(struct live *l)
 {
 	struct pollfd p[2 + MAX_POLL];
@@ -246,7 +253,7 @@ static void nap(struct live *l)
 	l->nap = min(l->nap * 2, NAP_MAX);
 	if (poll(p, 2 + n, ms) <= 0)
 		return;
-	/* It says nothing more: whatever is to be read is its end. What it has written stays to be read. */
+	/* A process sends one message only, so any event is its exit. Its ring stays readable. */
 	for (nfds_t i = 0; i < n; i++)
 		of[i]->gone = p[2 + i].revents;
 	if (p[1].revents)
@@ -259,14 +266,14 @@ int live_poll(struct live *l, bool stop, captured_fn fn, void *arg)
 {
 	uint64_t now = now_ns();
 
-	/* A program may have come and gone before we looked: what it has sent waits here. */
+	/* A short-lived process may have connected and exited; its ring is in the message. */
 	while (stop && accept_source(l))
 		;
 	if (stop)
 		return drain(l, now, fn, arg);
 	nap(l);
 	now = now_ns();
-	/* A new rused does not know of us. */
+	/* A new rused does not know of this capture: register again. */
 	if (l->conn.fd < 0 && now >= l->retry_at) {
 		l->retry_at = now + RETRY_NS;
 		enlist(l, false);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Capture files: pcap with times in micro- or nanoseconds, and pcapng, in
- * either byte order. A file may come from anybody: every length is checked.
+ * Reads capture files: pcap with times in micro- or nanoseconds, and pcapng, both in either
+ * byte order. Files are not trusted: every length is checked. Of a pcapng file, blocks
+ * other than interface descriptions and enhanced packets are skipped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "cli/capture.h"
 #include "cli/pcapng.h"
 
-#define FRAME_LIMIT (256u << 10)	/* as libpcap's largest snapshot */
+#define FRAME_LIMIT (256u << 10)	/* largest snapshot length of libpcap */
 #define BLOCK_LIMIT (FRAME_LIMIT + (64u << 10))
 #define MAX_IFS 256
 
@@ -23,7 +24,7 @@ struct in {
 	uint32_t nifs;
 	struct {
 		char dev[20];
-		uint64_t per_s;		/* units of time in a second */
+		uint64_t per_s;		/* time units per second */
 		bool ethernet;
 	} ifs[MAX_IFS];
 };
@@ -44,7 +45,7 @@ static uint16_t get16(const struct in *r, const uint8_t *p)
 	return (uint16_t)(r->swap ? v >> 8 | v << 8 : v);
 }
 
-/* 0; 1: the file ends here; -EPROTO: in the middle; -EIO. */
+/* Reads len bytes. 0; 1: end of file; -EPROTO: end of file after some bytes; -EIO. */
 static int take(struct in *r, uint8_t *p, size_t len)
 {
 	size_t n = fread(p, 1, len, r->f);
@@ -81,7 +82,7 @@ static int read_pcap(struct in *r, uint32_t magic)
 	}
 }
 
-/* The option of a list of len bytes; NULL: it is not there. */
+/* Finds an option in a list of len bytes. *n is its length. NULL: not found. */
 static const uint8_t *option(const struct in *r, const uint8_t *p, size_t len, uint16_t code,
 			     size_t *n)
 {
@@ -100,6 +101,7 @@ static const uint8_t *option(const struct in *r, const uint8_t *p, size_t len, u
 	return NULL;
 }
 
+/* Copies text from the file; control characters become '?'. */
 static void copy_text(char *to, size_t size, const uint8_t *from, size_t len)
 {
 	len = from ? min(len, size - 1) : 0;
@@ -108,6 +110,7 @@ static void copy_text(char *to, size_t size, const uint8_t *from, size_t len)
 	to[len] = 0;
 }
 
+/* base to the power of n, limited to what fits. */
 static uint64_t power(uint64_t base, unsigned int n)
 {
 	uint64_t v = 1;
@@ -133,7 +136,7 @@ static int interface(struct in *r, const uint8_t *p, size_t len)
 	return 0;
 }
 
-/* In ns. Powers of two are rare, and a few ns off at worst. */
+/* Converts a part of a second to ns. For units that are powers of two it may be a few ns off. */
 static uint64_t fraction(uint64_t t, uint64_t per_s)
 {
 	if (1000000000u % per_s == 0)
@@ -173,7 +176,7 @@ static int enhanced_packet(struct in *r, const uint8_t *p, size_t len)
 	return r->fn(&c, r->arg);
 }
 
-/* After a section header's type: its length and byte order, then the rest of it. */
+/* Reads a section header block after its type. Its magic number gives the byte order. */
 static int section(struct in *r)
 {
 	uint32_t len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ruse doctor: what this machine allows, a line a check, each with what it means. */
+/* ruse doctor: runs all checks and prints two lines for each: finding and meaning. */
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The checks of ruse doctor: each looks at one thing and reports one line. */
+/* The checks of ruse doctor. Each fills one finding. */
 #ifndef RUSE_CLI_DOCTOR_H
 #define RUSE_CLI_DOCTOR_H
 
@@ -7,21 +7,21 @@
 
 enum verdict {
 	CHECK_OK,
-	CHECK_WARN,	/* works, with less */
-	CHECK_FAIL,	/* programs will not run */
+	CHECK_WARN,	/* programs work, but slower or without a feature */
+	CHECK_FAIL,	/* programs do not work */
 };
 
 struct finding {
 	enum verdict verdict;
 	char what[160];		/* what was found */
-	const char *meaning;	/* what that means, and what to do about it */
+	const char *meaning;	/* what follows from it, and a remedy; static text */
 };
 
-/* Fills the finding; text by printf. */
+/* Fills the finding. fmt is for f->what. */
 void found(struct finding *f, enum verdict v, const char *meaning, const char *fmt, ...)
 	__printf(4, 5);
 
-/* doctor_machine.c: what the kernel and the administrator allow. */
+/* doctor_machine.c: kernel features and system settings. */
 void check_memfd(struct finding *f);
 void check_cross_memory(struct finding *f);
 void check_port(struct finding *f);
@@ -30,7 +30,7 @@ void check_slice(struct finding *f);
 void check_cpus(struct finding *f);
 void check_memlock(struct finding *f);
 
-/* doctor_parts.c: what is installed and running. */
+/* doctor_parts.c: installed files and rused. */
 void check_library(struct finding *f);
 void check_provider(struct finding *f);
 void check_libibverbs(struct finding *f);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel and the administrator allow, found out by doing it. */
+/*
+ * Checks of kernel features and system settings. Each check tries the operation that ruse needs,
+ * in a child process where it would change this one.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -36,7 +39,7 @@ void check_memfd(struct finding *f)
 		close(fd);
 }
 
-/* Reads a byte of the process: 0 or -errno. */
+/* Reads a byte of another process by process_vm_readv(). 0 or -errno. */
 static int read_other(pid_t pid, const char *p)
 {
 	char c;
@@ -46,8 +49,9 @@ static int read_other(pid_t pid, const char *p)
 }
 
 /*
- * Two siblings, as two programs of a user are: the one offers itself, as
- * libruse.so does where yama asks for it, and the other reads. 0 or -errno.
+ * Tries cross-memory attach between two children, which are related like two programs of a
+ * user. As libruse.so does for yama, the target permits access by prctl(PR_SET_PTRACER). The
+ * other child reads its memory. 0 or -errno.
  */
 static int try_siblings(void)
 {
@@ -147,7 +151,7 @@ void check_namespaces(struct finding *f)
 		      "%s", pid > 0 && WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "cannot fork");
 }
 
-/* struct sched_attr of <linux/sched/types.h>, whose other names collide with <sched.h>. */
+/* struct sched_attr of <linux/sched/types.h>, which cannot be included with <sched.h>. */
 struct slice_attr {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -165,7 +169,7 @@ void check_slice(struct finding *f)
 	pid_t pid = fork();
 
 	if (!pid) {
-		/* In a child: this process keeps its slice. */
+		/* In a child, so that this process keeps its slice. */
 		if (syscall(SYS_sched_setattr, 0, &want, 0) ||
 		    syscall(SYS_sched_getattr, 0, &have, sizeof(have), 0))
 			_exit(1);

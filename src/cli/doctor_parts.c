@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is installed and running. */
+/* Checks of installed files, the run directory, rused and kernel devices. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "cli/cli.h"
 #include "cli/doctor.h"
 
-/* Less than this in the run directory's file system is trouble soon. */
+/* Minimum free space in the file system of the run directory. */
 #define RUNDIR_FREE_KIB 1024
 
 void check_library(struct finding *f)
@@ -30,7 +30,7 @@ void check_library(struct finding *f)
 		found(f, CHECK_OK, meaning, "%.150s", lib);
 }
 
-/* The first file that a pattern matches, "" if none. */
+/* *path is the first file that matches a pattern, "" if none does. */
 static void first_match(const char *const *patterns, size_t n, char *path, size_t size)
 {
 	size_t i;
@@ -77,7 +77,7 @@ void check_libibverbs(struct finding *f)
 		      "libibverbs.so.1 not found");
 		return;
 	}
-	/* The file's full name ends in the version of rdma-core. */
+	/* The name of the file behind the symbolic link shows the version of rdma-core. */
 	if (!dlinfo(lib, RTLD_DI_LINKMAP, &map) && realpath(map->l_name, path))
 		found(f, CHECK_OK, "used as it is", "%.150s", path);
 	else
@@ -122,7 +122,7 @@ void check_rundir(struct finding *f)
 		found(f, CHECK_OK, "one for each user and network namespace", "%s", dir);
 }
 
-/* Starts one that was not running, as a program would, and sends it away again. */
+/* If no rused runs, starts one as a program would, and tells it to exit. */
 void check_rused(struct finding *f)
 {
 	static const char meaning[] = "starts with the first program that needs it, exits when idle";

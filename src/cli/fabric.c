@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ruse fabric: hands its words to rused, which understands them, and prints what it answers. */
+/* ruse fabric: sends its arguments to rused, which parses them, and prints the response. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void help(void)
 	     "  -h, --help");
 }
 
-/* 0; 1: it says what is wrong. */
+/* Prints the response. Returns the exit status: 1 if the response is an error. */
 static int show(struct json_object *o, bool json)
 {
 	struct json_object *v;
@@ -51,6 +51,7 @@ static int show(struct json_object *o, bool json)
 	return 0;
 }
 
+/* Sends a command and prints the response. Returns the exit status. */
 static int call(struct ipc_conn *c, const char *words, size_t len, bool json)
 {
 	size_t size = ANSWER_MAX;
@@ -72,7 +73,7 @@ static int call(struct ipc_conn *c, const char *words, size_t len, bool json)
 	return rc;
 }
 
-/* The arguments, a NUL behind each. False: they are too long. */
+/* Concatenates the arguments, each with its NUL. False: they are too long. */
 static bool join(int argc, char **argv, char *words, size_t *len)
 {
 	*len = 0;
@@ -104,7 +105,7 @@ int cmd_fabric(int argc, char **argv)
 		argc--;
 	}
 	up = argc > 1 && !strcmp(argv[1], "up");
-	/* rused has another working directory. */
+	/* rused has another working directory, so it needs an absolute path. */
 	if (up && argc == 3 && argv[2][0] != '-') {
 		if (!realpath(argv[2], path)) {
 			fprintf(stderr, "ruse fabric: %s: %m\n", argv[2]);

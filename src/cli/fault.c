@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ruse fault: hands lines to rused, which understands them, and prints what it
- * answers. Only waiting and comments, in a file, are understood here.
+ * ruse fault: sends its arguments, or the lines of a file (`run FILE`), to rused, which parses
+ * them, and prints the responses. `wait` and comments in a file are handled here.
+ *
+ * Commands that leave a setting in rused start it if none runs. The others do nothing then.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -53,7 +55,7 @@ static void show(struct json_object *o, bool json)
 	}
 }
 
-/* One line; the answer goes to stdout. The exit status. */
+/* Sends a line and prints the response. Returns the exit status. */
 static int command(struct ipc_conn *c, const char *line, bool json)
 {
 	size_t size = ANSWER_MAX;
@@ -84,7 +86,7 @@ static int command(struct ipc_conn *c, const char *line, bool json)
 	return rc;
 }
 
-/* "wait 100ms". 0; 1: it is another line; -1: it makes no sense. */
+/* Handles a line such as "wait 100ms". 0; 1: not a wait; -1: invalid time. */
 static int wait_line(const char *line)
 {
 	char unit[4] = "";
@@ -110,7 +112,7 @@ static int wait_line(const char *line)
 	return 0;
 }
 
-/* Without what surrounds the command: space, a comment, the line's end. */
+/* Removes spaces around the command, a comment, and the end of the line. */
 static char *strip(char *line)
 {
 	size_t n;
@@ -160,7 +162,7 @@ static int run_file(struct ipc_conn *c, const char *path)
 	return rc ? 1 : 0;
 }
 
-/* The arguments as one line. False: it is too long. */
+/* Joins the arguments to one line. False: it is too long. */
 static bool join(int argc, char **argv, char *line, size_t size)
 {
 	size_t len = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where the other parts of ruse are, and the connection to rused. */
+/* Finds the other parts of ruse, and connects to rused. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +8,10 @@
 
 #include "cli/cli.h"
 
-/* From the directory of this program: the build tree, then what was installed. */
+/* Relative to the directory of this program: in the build tree, and installed. */
 static const char *const places[] = { "", "../" RUSE_LIBDIR "/ruse/" };
 
+/* The directory of this program, with a slash at the end. dir has PATH_MAX bytes. */
 static int own_dir(char *dir)
 {
 	ssize_t n = readlink("/proc/self/exe", dir, PATH_MAX - 1);
@@ -77,7 +78,7 @@ int rused_connect(struct ipc_conn *c, uint32_t *pid)
 		rc = ipc_connect(c, rundir);
 	if (!rc)
 		rc = ipc_greet(c, "ruse", pid);
-	return rc == -EPIPE ? -ECONNREFUSED : rc;	/* it was on its way out */
+	return rc == -EPIPE ? -ECONNREFUSED : rc;	/* EPIPE: rused was exiting */
 }
 
 static int greet(struct ipc_conn *c, void *pid)

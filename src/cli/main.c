@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ruse: the command that people type. The first argument that is not an option
- * is a subcommand; it parses the rest itself.
+ * ruse: the command line program. Its first argument names a subcommand, which parses the
+ * other arguments itself.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pcapng (draft-ietf-opsawg-pcapng): a section header, an interface per device,
- * an enhanced packet block per packet, statistics at the end. Blocks are in the
- * machine's byte order, as the format wants it; times in nanoseconds.
+ * Writes pcapng files (draft-ietf-opsawg-pcapng): a section header, an interface description
+ * per device before its first packet, an enhanced packet block per packet, and statistics at
+ * the end. Blocks are in native byte order, as the format recommends; times in nanoseconds.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +20,16 @@ struct pcapng {
 		char dev[DEV_MAX];
 		uint64_t packets;
 	} ifs[MAX_IFS];
-	uint64_t first, last;	/* times */
+	uint64_t first, last;	/* times of the first and the last packet */
 };
 
-/* A block on its way: type, length, body, length again. No frame makes it longer. */
+/* A block under construction: type, length, body, length. Has room for the largest frame. */
 struct block {
 	uint32_t len;
 	uint8_t buf[CAPRING_FRAME_MAX + 1024];
 };
 
+/* Appends data, padded to 4 bytes. */
 static void add(struct block *b, const void *data, uint32_t len)
 {
 	uint32_t pad = -len & 3;
@@ -64,7 +65,7 @@ static void option_text(struct block *b, uint16_t code, const char *text)
 	option(b, code, text, (uint16_t)strlen(text));
 }
 
-/* Times go as their high half, then their low one. */
+/* A time is its upper 32 bits, then its lower 32 bits. */
 static void add_time(struct block *b, uint64_t ns)
 {
 	add32(b, (uint32_t)(ns >> 32));
@@ -78,17 +79,19 @@ static void option_time(struct block *b, uint16_t code, uint64_t ns)
 	option(b, code, v, sizeof(v));
 }
 
+/* Fills in the lengths and writes the block. */
 static void end(struct pcapng *w, struct block *b)
 {
 	uint32_t total;
 
-	add32(b, 0);	/* room for the second length */
+	add32(b, 0);	/* second length */
 	total = b->len;
 	memcpy(b->buf + 4, &total, sizeof(total));
 	memcpy(b->buf + total - 4, &total, sizeof(total));
 	fwrite(b->buf, 1, total, w->f);
 }
 
+/* Index of the interface of a device. Writes its description when it is new. */
 static uint32_t interface(struct pcapng *w, const char *dev)
 {
 	static const uint8_t tsresol = 9;
@@ -125,7 +128,7 @@ struct pcapng *pcapng_open(FILE *f, uint32_t snaplen)
 	begin(&b, PCAPNG_SHB);
 	add32(&b, PCAPNG_MAGIC);
 	add(&b, version, sizeof(version));
-	add32(&b, 0xffffffff);	/* the section's length is not known: 64 bits of ones */
+	add32(&b, 0xffffffff);	/* section length unknown: 64 bits of ones */
 	add32(&b, 0xffffffff);
 	option_text(&b, PCAPNG_SHB_USERAPPL, "ruse capture " RUSE_VERSION);
 	option(&b, PCAPNG_ENDOFOPT, NULL, 0);
@@ -162,7 +165,7 @@ void pcapng_close(struct pcapng *w, uint64_t lost)
 
 	interface(w, w->nifs ? w->ifs[0].dev : "");
 	for (uint32_t i = 0; i < w->nifs; i++) {
-		/* Who lost packets does not know of which device they were: the first has them all. */
+		/* The devices of lost packets are unknown: all are counted for the first one. */
 		uint64_t received = w->ifs[i].packets + (i ? 0 : lost), drop = i ? 0 : lost;
 
 		begin(&b, PCAPNG_ISB);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Numbers of the capture file formats: draft-ietf-opsawg-pcapng and -pcap. */
+/* Constants of the capture file formats: draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap. */
 #ifndef RUSE_CLI_PCAPNG_H
 #define RUSE_CLI_PCAPNG_H
 

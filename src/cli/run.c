@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ruse run: puts libruse.so in front of LD_PRELOAD, the options into the
- * environment, and becomes the program. rused is not started here: the library
- * does that when the program first touches RDMA, which it may never do.
+ * ruse run: sets LD_PRELOAD to libruse.so, passes its options in environment variables, and
+ * executes the program. It does not start rused: libruse.so does that when the program first
+ * uses RDMA.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -32,8 +32,8 @@ static void help(void)
 #define EXIT_FAILED 125
 
 /*
- * Ours first, what was there kept. A sanitizer's runtime must precede even us:
- * the loader refuses it anywhere else (builds with RUSE_SANITIZE only).
+ * Puts lib before the present value of LD_PRELOAD. In builds with RUSE_SANITIZE the sanitizer's
+ * runtime comes before lib: it requires the first place. 0 or -errno.
  */
 static int preload(const char *lib)
 {
@@ -42,7 +42,7 @@ static int preload(const char *lib)
 	char *value;
 	int rc;
 
-	/* The loader splits LD_PRELOAD at blanks and colons, and knows no quoting. */
+	/* The loader splits LD_PRELOAD at spaces and colons; there is no quoting. */
 	if (strpbrk(lib, " :")) {
 		fprintf(stderr, "ruse: LD_PRELOAD cannot name '%s': its path has a blank or a colon\n",
 			lib);
@@ -64,6 +64,7 @@ static void set(const char *name, const char *value)
 	}
 }
 
+/* Executes the program. Returns the exit status if that fails. */
 static int become(char **argv)
 {
 	int err;
@@ -92,7 +93,7 @@ int cmd_run(int argc, char **argv)
 	int verbose = 0;
 	int opt;
 
-	/* "+": the first word that is no option is CMD; what follows is its own. */
+	/* "+": stop at CMD, the first argument that is not an option. */
 	argv[0] = (char *)"ruse run";	/* for getopt's messages */
 	while ((opt = getopt_long(argc, argv, "+vh", options, NULL)) != -1) {
 		switch (opt) {

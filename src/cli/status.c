@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ruse status: rused's answer to IPC_STATUS, as it is (--json) or as tables.
+ * ruse status: prints rused's response to IPC_STATUS as JSON (--json) or as tables.
  *
- * The answer is JSON so that a newer rused may tell more. The tables follow its
- * shape: values of an object are lines, an array of objects is a table whose
- * columns are the members; an array inside a row is a cell (numbers on one line,
- * others on one each), or, when it holds objects, a table of its own below,
- * under the row's name.
+ * The response is JSON, so that rused can add members without a change here. The tables follow
+ * its structure. A value of an object is a line. An array of objects is a table with a
+ * column per member. An array in a row is a cell, with numbers on one line and other values
+ * on a line each. An array of objects in a row is a table below, with the row's name in its
+ * heading.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -19,7 +19,7 @@
 #include "cli/cli.h"
 
 #define STATUS_MAX (16u << 20)
-#define MAX_DEPTH 8	/* of nesting; deeper is not ours */
+#define MAX_DEPTH 8	/* deeper tables are not printed */
 
 static void help(void)
 {
@@ -30,7 +30,7 @@ static void help(void)
 	     "  -h, --help");
 }
 
-/* An array of objects and nothing else, not empty. */
+/* True for an array of objects that is not empty. */
 static bool is_table(struct json_object *o)
 {
 	size_t i, n;
@@ -44,7 +44,7 @@ static bool is_table(struct json_object *o)
 	return n > 0;
 }
 
-/* "max_qp" -> "max qp": names are read by people here. */
+/* Makes a title of a member's name: "max_qp" becomes "max qp". */
 static void title(const char *key, char *buf, size_t size)
 {
 	size_t i;
@@ -55,7 +55,7 @@ static void title(const char *key, char *buf, size_t size)
 			buf[i] = ' ';
 }
 
-/* A value as one cell; the caller frees. NULL without memory. */
+/* Text of a cell, to be freed by the caller. NULL: no memory. */
 static char *cell(struct json_object *o)
 {
 	size_t n, i, len = 0;
@@ -113,8 +113,8 @@ static bool is_empty(struct json_object *o)
 }
 
 /*
- * Every member of the rows that fits into a cell in all of them, in the order
- * of appearance; the value says whether it is a number.
+ * Columns of a table: the members that fit into a cell in all rows, in order of appearance. The
+ * value of a column is true if it holds numbers.
  */
 static struct json_object *columns_of(struct json_object *rows)
 {
@@ -172,7 +172,7 @@ static int print_table(struct json_object *rows)
 	return rc;
 }
 
-/* What a row is called where its inner tables stand alone. */
+/* Name of a row in the headings of its tables. */
 static const char *row_name(struct json_object *row)
 {
 	static const char *const names[] = { "name", "pid", "index", "proc" };
@@ -187,6 +187,7 @@ static const char *row_name(struct json_object *row)
 
 static int print_value(const char *heading, struct json_object *o, int depth);
 
+/* Prints the tables among the members of an object. */
 static int print_inner(const char *heading, struct json_object *row, int depth)
 {
 	int rc = 0;
@@ -195,7 +196,7 @@ static int print_inner(const char *heading, struct json_object *row, int depth)
 		char inner[160], name[64];
 
 		title(key, name, sizeof(name));
-		/* Worth a word on the outside, noise in each row. */
+		/* Say "none" at the top level only. */
 		if (is_empty(v) && !*heading)
 			printf("\n%s\nnone\n", name);
 		if (fits_cell(v))
@@ -207,6 +208,7 @@ static int print_inner(const char *heading, struct json_object *row, int depth)
 	return rc;
 }
 
+/* Prints an object, or an array of objects, under its heading. 0 or -errno. */
 static int print_value(const char *heading, struct json_object *o, int depth)
 {
 	size_t i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ruse stop: asks rused to exit, at once or when its last client has gone. */
+/* ruse stop: asks rused to exit, when its last client has disconnected or at once (--now). */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ int cmd_stop(int argc, char **argv)
 	}
 	if (!rc)
 		rc = ipc_call(&c, IPC_SHUTDOWN, &req, sizeof(req), NULL, 0, NULL, NULL, NULL, NULL);
-	/* At once may well be before the answer. */
+	/* With --now rused may exit before it answers. */
 	if (rc && !(req.now && rc == -EPIPE))
 		return rused_complain("stop", rc);
 	ipc_close(&c);
