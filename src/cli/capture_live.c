@@ -4,9 +4,9 @@
  * announces to all processes. Each process connects and sends a ring in shared memory, into
  * which it copies its packets.
  *
- * No process is notified of the others' packets, so the rings are polled every few
- * milliseconds and merged in order of time. A packet is delivered SETTLE_NS after its time
- * stamp: no older packet can follow then.
+ * A packet in a ring sends no notification: the rings are polled every few milliseconds and
+ * merged in order of time. A packet is delivered SETTLE_NS after its time stamp, when no older
+ * packet can follow.
  */
 #include <errno.h>
 #include <fcntl.h>

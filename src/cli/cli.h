@@ -6,7 +6,7 @@
 #include <limits.h>
 #include "ipc/ipc.h"
 
-/* Exit statuses of `ruse run`, as of env(1). */
+/* Exit statuses of `ruse run` when it cannot execute the program, as of env(1). */
 #define EXIT_CANNOT_RUN 126
 #define EXIT_NOT_FOUND 127
 /* Wrong usage. */

@@ -3,7 +3,8 @@
  * ruse fault: sends its arguments, or the lines of a file (`run FILE`), to rused, which parses
  * them, and prints the responses. `wait` and comments in a file are handled here.
  *
- * Commands that leave a setting in rused start it if none runs. The others do nothing then.
+ * `add`, `down`, `seed` and `run` start rused if none runs. The other commands only report
+ * that none runs.
  */
 #include <errno.h>
 #include <json-c/json.h>

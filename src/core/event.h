@@ -50,7 +50,7 @@ struct event_file {
 	const struct event_file_ops *ops;
 	struct list_head events;	/* struct event, oldest first */
 	struct list_head spare;	/* struct event: unused, so that raising rarely allocates */
-	uint32_t refs;		/* of the descriptor, the context, and objects that report here */
+	uint32_t refs;		/* of its descriptor, uverbs file, context, and of event sources */
 	bool is_async;		/* 16-byte records, else 8-byte */
 	bool gone;		/* device removed: read gives EIO, poll POLLERR */
 	void *owner;		/* its struct uverbs_file; checked for FD attributes */
@@ -58,7 +58,7 @@ struct event_file {
 	uint32_t generation;	/* engine/: value of engine.generation; differs after fork */
 };
 
-/* Part of an object, for each event file that it reports to. */
+/* Embedded in an object, once for each event file that it reports to. */
 struct event_source {
 	struct event_file *file;	/* holds a reference; NULL: events are not reported */
 	struct list_head events;	/* unread events */

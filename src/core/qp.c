@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Queue pairs: creation and destruction, with their numbers, rings and cards. A QP number is
- * a block leased from rused and an index in it; the block's cards are found by the same
- * index. A block that is full gets a second one beside it. States are in qp_state.c.
+ * Queue pairs: creation and destruction, with their numbers, rings and cards. A QP number
+ * consists of a block, leased from rused, and an index, which also selects the QP's card
+ * among those of the block. When all blocks are full another one is leased. States are in
+ * qp_state.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -213,7 +214,7 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 
 	mw_qp_gone(qp);
 	mcast_qp_gone(qp);
-	/* Peers find the card closed from here on; its lock has waited for direct placements. */
+	/* Waits for a direct placement by a peer; later ones find the card closed. */
 	card_close(qp);
 	if (qp->link)
 		dev->ops->qp_disconnect(qp);

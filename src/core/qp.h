@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Queue pairs: attributes, states, rings. The transport's state (req, resp) is embedded
- * here, so that one allocation holds all of a QP; only xport/ uses it.
+ * Queue pairs: attributes, states, rings. The transport's state (req, resp) is embedded for
+ * cache locality; only xport/ uses it.
  */
 #ifndef RUSE_CORE_QP_H
 #define RUSE_CORE_QP_H

@@ -26,7 +26,7 @@ const char *qp_state_name(enum qp_state s)
 
 #define A(name) IB_QP_##name
 
-/* Sets of attributes, named by state or transition and QP type; LIVE: optional in RTS. */
+/* Sets of attributes by next state and QP type. LIVE: optional in transitions to RTS. */
 #define INIT_CONN (A(PKEY_INDEX) | A(PORT) | A(ACCESS_FLAGS))
 #define INIT_UD (A(PKEY_INDEX) | A(PORT) | A(QKEY))
 #define RTR_UC (A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN))

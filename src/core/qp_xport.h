@@ -64,7 +64,7 @@ struct qp_req {
 	uint8_t mtu_shift;	/* log2 of the path MTU */
 	uint8_t rd_out;		/* READs and atomics outstanding */
 	uint8_t retry, rnr_retry;	/* attempts left */
-	bool retrying;		/* a NAK was answered; further ones count after progress only */
+	bool retrying;		/* went back on a NAK: ignores NAKs until progress or a timeout */
 	bool blocked;		/* stopped by a link without room or a full window */
 	bool local;		/* BIND_MW or LOCAL_INV was executed on this QP */
 	bool overrun;		/* a completion found its CQ full: the QP is about to fail */
@@ -72,7 +72,7 @@ struct qp_req {
 	bool probing;		/* the early timer has repeated the oldest packet */
 	uint8_t early_shift;	/* early timeouts since the last progress; each doubles the wait */
 	uint32_t direct_polls;	/* rdev.polls at the last direct placement */
-	uint32_t rtt_at;	/* us, modulo 2^32: time when rtt_psn was sent; 0: not measuring */
+	uint32_t rtt_at;	/* us, modulo 2^32: time when nxt was rtt_psn; 0: not measuring */
 	ns_t deadline;		/* ack timer; NS_NEVER: not running */
 	ns_t early;		/* early timer, on a lossy link (xport/timer.c); NS_NEVER */
 	uint32_t rtt_psn;

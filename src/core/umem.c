@@ -187,7 +187,7 @@ bool umem_fix_fault(void *arg)
 /*
  * Other processors: the kernel copies within this process, in the same order but slower
  * (0.4 us), and reports faults. Atomics first check that the word is accessible; if another
- * thread unmaps it after that, the program gets a signal.
+ * thread unmaps it after that, the program gets SIGSEGV.
  *
  * The constants are long because the seventh argument of syscall() is passed in memory,
  * where the upper half of an int is undefined.

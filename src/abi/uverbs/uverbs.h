@@ -57,7 +57,7 @@ ssize_t uverbs_write(struct uverbs_file *f, const void *buf, size_t count);
 /* ioctl(2) on the file. Returns 0 or -errno; see doc/abi/uverbs-ioctl.md. */
 int uverbs_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg);
 
-/* Call fn for every live object (kind: enum uverbs_default_objects), or every event file. */
+/* These call fn for every live object (kind: enum uverbs_default_objects), or event file. */
 void uverbs_for_each_obj(struct uverbs_file *f,
 			 void (*fn)(struct uverbs_file *f, uint16_t kind, void *obj));
 void uverbs_for_each_event(struct uverbs_file *f, void (*fn)(struct event_file *ev));
