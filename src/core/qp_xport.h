@@ -16,9 +16,9 @@ struct link;
 struct req_wqe {
 	uint64_t wr_id;
 	uint64_t va;		/* remote address */
-	uint64_t swap_add;	/* FLUSH: bytes of the range */
+	uint64_t swap_add;	/* FLUSH, BIND_MW: bytes of the range */
 	union {
-		uint64_t compare;
+		uint64_t compare;	/* BIND_MW: mr_lkey << 32 | mw_rkey */
 		uint32_t asked;	/* READ: response packets up to the end of the last request */
 	};
 	uint32_t first_psn;
