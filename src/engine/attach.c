@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The engine and rused. The connection may break at any time (rused killed):
- * data paths go on, the next command that needs rused connects again,
- * starting one when none runs, and asks its QP number blocks back.
+ * Attaching to rused: connecting, the IPC_HELLO exchange, and what the process shares with
+ * rused (the process page, the host page, the notify eventfd).
+ *
+ * The connection may break at any time, for example when rused is killed. Data paths continue.
+ * The next command that needs rused connects again and starts rused if none runs. The progress
+ * thread also reconnects, but does not start rused. A new rused is told of the QP number
+ * blocks and contexts of this process (renew()).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -96,7 +100,7 @@ void own_comm(char *comm, size_t size)
 	snprintf(comm, size, "%s", line);
 }
 
-/* rused has changed the host page. */
+/* Event on engine.notify: rused has changed the host page. */
 static void notify_event(struct link_fd *fd, uint32_t events)
 {
 	struct host_page *copy = malloc(sizeof(*copy));
@@ -109,7 +113,7 @@ static void notify_event(struct link_fd *fd, uint32_t events)
 	faults_look();
 }
 
-/* Of an earlier rused: closed with it. */
+/* Replace the notify eventfd of a former rused by the one of this rused. */
 static void notify_watch(int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = &engine.notify_fd };
@@ -156,7 +160,10 @@ static int hello(void)
 	return 0;
 }
 
-/* $RUSE_HOST is a fabric's host whose devices this process is to see, instead of the machine's. */
+/*
+ * RUSE_HOST names a host of a fabric. The process then sees the devices of that host instead
+ * of those of the machine.
+ */
 static int take_host(void)
 {
 	const char *name = getenv("RUSE_HOST");
@@ -183,7 +190,10 @@ static int take_host(void)
 	return 0;
 }
 
-/* A new rused does not know us: blocks back by number, contexts announced again. */
+/*
+ * Tell a new rused what this process has: its QP number blocks (by number) and its open
+ * contexts.
+ */
 static int renew(void)
 {
 	struct efile *ef;
@@ -234,7 +244,7 @@ static bool env_set(const char *name)
 	return v && *v && strcmp(v, "0");
 }
 
-/* What exists once a process touches RDMA at all: no thread yet, that comes with the first open. */
+/* Set up what the first attach needs. The progress thread is not started before the first open. */
 static int prepare(void)
 {
 	long pid = sys_call(SYS_getpid);
@@ -305,7 +315,7 @@ static int hello_on(struct ipc_conn *c, void *arg)
 	return ret;
 }
 
-/* A connection that said hello. */
+/* Connect to rused and exchange IPC_HELLO. start: start rused if none runs. */
 static int connect_rused(bool start)
 {
 	int ret;
@@ -346,7 +356,7 @@ static int attach_both(bool start)
 	return 0;
 }
 
-/* Others wait for the connection meanwhile. */
+/* Holds the connection lock, so calls of other threads to rused wait meanwhile. */
 static int attach_try(bool start)
 {
 	int ret;
@@ -370,7 +380,7 @@ int attach_locked(void)
 	return ret;
 }
 
-/* The progress thread's way: data paths do not wait for a rused to start, the next command may. */
+/* For the progress thread, which never waits for a rused to start. The next command may. */
 void attach_if_running(void)
 {
 	if (engine.attached && engine.conn.fd < 0)
@@ -426,6 +436,6 @@ void engine_counters(void)
 	size_t rsize = 0;
 
 	engine_check_fork();
-	/* Without a rused the files say what was. */
+	/* An error is ignored: without rused the files keep their last values. */
 	rused_ask(IPC_COUNTERS, NULL, 0, -1, NULL, &rsize, NULL, NULL);
 }

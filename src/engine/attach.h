@@ -1,40 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The connection to rused. Under the engine's lock, unless it says otherwise. */
+/* The connection to rused. The caller holds the engine lock unless a comment says otherwise. */
 #ifndef RUSE_ENGINE_ATTACH_H
 #define RUSE_ENGINE_ATTACH_H
 
 #include "ipc/ipc.h"
 #include "ipc/pages.h"
 
+/* Connect if there is no connection, starting rused if none runs. 0 or -errno. */
 int attach_locked(void);
 /* Says once a process why an open fails: afterwards the errno says enough. */
 void attach_tell(int err);
 void attach_if_running(void);
-/* A request to rused that is there, or is started: ipc_call() with one more try. */
+/*
+ * ipc_call() to rused, which is started if necessary. Repeated once with a new connection if
+ * the connection turns out to be dead. 0 or the answer's -errno.
+ */
 int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize);
-/* The same with descriptors in the answer: room for *nfds on entry. */
+/*
+ * The same with descriptors in the answer. *nfds is the room in fds on entry and the count on
+ * return.
+ */
 int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize,
 		   int *fds, int *nfds);
 /*
- * The same without the engine's lock: who needs nothing of the engine lets others go on. memfd: to
- * pass, -1: none. -EDEADLK: a signal handler that has interrupted a call. fds NULL: no descriptors are wanted.
+ * The same without the engine lock, so that other threads may use the engine meanwhile. memfd
+ * is sent with the request unless it is -1. fds may be NULL if no descriptors are expected.
+ * -EDEADLK: called in a signal handler that interrupted a call to rused.
  */
 int rused_ask(enum ipc_type type, const void *req, size_t len, int memfd, void *reply,
 	      size_t *rsize, int *fds, int *nfds);
-/* What only a rused that is there need know. */
+/*
+ * A request that is sent only if there is a connection. Its answer is waited for; -ENOTCONN
+ * without a connection.
+ */
 int rused_tell(enum ipc_type type, const void *req, size_t len);
 /*
- * The connection's lock, inside the engine's. False: this thread has it. engine.conn changes under
- * both; conn_close() and conn_watch() want both.
+ * The connection lock. Lock order: engine lock first. conn_lock() returns false if this thread
+ * holds it already. engine.conn is changed only with both locks held, which conn_close() and
+ * conn_watch() require.
  */
 bool conn_lock(void);
 void conn_unlock(void);
 void conn_close(void);
-/* Without locks: the connection of this generation is of no use; there may be a new one by now. */
+/* Drop the connection if it is still that of this generation. Called without locks. */
 void conn_forget(uint32_t generation);
 void conn_watch(void);
-/* The program's name: that of its first thread, whichever thread asks. */
+/* The name of the process (/proc/self/comm, that of its first thread), NUL-terminated. */
 void own_comm(char *comm, size_t size);
+/* The device with this uverbs minor among those that this process may see, or NULL. */
 const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor);
 
 #endif

@@ -2,12 +2,14 @@
 /*
  * Packets for `ruse capture`.
  *
- * Who captures stands in the host page. Each gets a ring (ipc/capring.h) by his
- * socket, and a copy of each packet that this process sends, and of what arrives
- * from other hosts: so a packet between two processes of a host is seen once,
- * where it was sent. While nobody captures no link is wrapped and nothing here
- * runs. A capturer that cannot be reached is tried again when the page is looked
- * at next; one that does not read fast enough loses packets, which are counted.
+ * The host page lists the running captures. The process gives each of them a ring
+ * (ipc/capring.h), which it sends to the capture's socket. Into the ring it copies each packet
+ * that it sends, and each packet that arrives from another host. A packet between two
+ * processes of a host is therefore seen once, at its sender.
+ *
+ * Without a capture no link is wrapped and this file costs nothing. If a capture cannot be
+ * reached, it is tried again at the next look at the host page. If a capture does not read
+ * fast enough, packets are lost and counted.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,7 +28,7 @@
 #include "link/capture.h"
 #include "wire/frame.h"
 
-#define HOP_LIMIT 64	/* of a unicast route, where the address says none */
+#define HOP_LIMIT 64	/* hop limit of a unicast route whose address has none */
 
 _Static_assert(FRAME_MAX <= CAPRING_FRAME_MAX, "each frame fits into a ring");
 
@@ -38,12 +40,15 @@ struct capturer {
 };
 
 static struct captures {
-	uint32_t generation;	/* one more than that of the engine whose this is */
+	uint32_t generation;	/* engine.generation + 1 of the engine that this state belongs to */
 	uint32_t n;		/* capturers in use */
 	struct capturer who[HOST_MAX_CAPTURES];
 } captures;
 
-/* A forked child starts without: sockets are closed, the rings are its parent's and not even mapped. */
+/*
+ * A forked child starts with an empty list: the sockets are closed, and the rings, which
+ * belong to the parent, are not mapped in the child.
+ */
 static struct captures *get(void)
 {
 	if (unlikely(captures.generation != engine.generation + 1))
@@ -59,7 +64,7 @@ static uint64_t wall_clock(void)
 	return (uint64_t)ts.tv_sec * NS_S + (uint64_t)ts.tv_nsec;
 }
 
-/* Our end of the segment. */
+/* The QP of this process that sends or receives the segment, or NULL. */
 static const struct qp *our_qp(const struct seg *seg, bool in)
 {
 	uint32_t qpn = in ? seg->dqpn : seg->sqpn;
@@ -106,7 +111,7 @@ static void sink(const struct capture_frame *f, const struct seg *seg)
 			      .in = f->in };
 	const struct qp *qp = our_qp(seg, f->in);
 
-	/* A link of before a fork: the rings are our parent's. */
+	/* A link created before a fork: the rings belong to the parent. */
 	if (unlikely(captures.generation != engine.generation + 1))
 		return;
 	text(rec.note, sizeof(rec.note), f->note);

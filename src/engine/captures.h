@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Packets for `ruse capture`. Under the engine's lock. */
+/* Packets for `ruse capture`. The caller holds the engine lock. */
 #ifndef RUSE_ENGINE_CAPTURES_H
 #define RUSE_ENGINE_CAPTURES_H
 
 #include "ipc/pages.h"
 #include "link/link.h"
 
-/* Who captures now: links are wrapped or unwrapped, rings made or given up. */
+/* Adapt to the captures that the host page lists: wrap or unwrap links, create or drop rings. */
 void captures_refresh(const struct host_page *copy);
-/* The same after an attach, cheaply where nobody captures: page is the shared one. */
+/*
+ * The same after an attach, without a copy of the page if nothing is captured. page is the
+ * shared host page.
+ */
 void captures_attached(const struct host_page *page);
-/* link_host.created */
+/* For link_host.created: wrap a new link if a capture runs. */
 void captures_link(struct link *l);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Calls to rused. The connection has a lock of its own: who waits for rused because the program
- * has called rdma_cm or umad holds that one alone, and data paths go on meanwhile. Whether there is
- * a connection, and which, changes under both locks, so either is enough to look at it.
+ * Calls to rused, and the connection lock.
+ *
+ * rdma_cm and umad calls hold only the connection lock while they wait for rused, so data
+ * paths continue. The connection is replaced or closed only with both the engine lock and the
+ * connection lock held. Either lock is therefore enough to read it.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -10,7 +12,7 @@
 #include "engine/engine_internal.h"
 #include "ipc/channel.h"
 
-/* After a lost connection rused is looked for again this often. */
+/* Delay before the progress thread first looks for a rused after the connection was lost. */
 #define REATTACH_NS (200 * NS_MS)
 
 bool conn_lock(void)
@@ -32,7 +34,7 @@ void conn_close(void)
 	engine.conn_generation++;
 }
 
-/* Under both locks. */
+/* The connection is dead. The caller holds both locks. */
 static void lost(void)
 {
 	conn_close();
@@ -45,10 +47,10 @@ static void conn_event(struct link_fd *fd, uint32_t events)
 	struct iovec iov = { &c, 1 };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	/* Who is waiting for an answer hears of it by himself. */
+	/* A thread that waits for an answer notices the end of the connection itself. */
 	if (!elock_try(&engine.conn_lock))
 		return;
-	/* -EAGAIN: another connection has taken its place meanwhile. */
+	/* -EAGAIN: the connection is alive; it replaced the one that the event was about. */
 	if (engine.conn.fd >= 0 &&
 	    sys_recvmsg(engine.conn.fd, &m, MSG_PEEK | MSG_DONTWAIT) != -EAGAIN)
 		lost();
@@ -58,8 +60,8 @@ static void conn_event(struct link_fd *fd, uint32_t events)
 void conn_watch(void)
 {
 	/*
-	 * Not EPOLLIN: rused never speaks first, and its answers are the caller's, who waits for
-	 * them. This thread would wake with each, and both would want the lock.
+	 * Not EPOLLIN: rused sends only answers, which the calling thread reads. With EPOLLIN
+	 * each answer would also wake the progress thread, which would contend for the lock.
 	 */
 	struct epoll_event ev = { .events = EPOLLRDHUP, .data.ptr = &engine.conn_fd };
 
@@ -71,14 +73,17 @@ struct call {
 	enum ipc_type type;
 	const void *req;
 	size_t len;
-	int memfd;		/* to pass; -1: none */
+	int memfd;		/* sent with the request; -1: none */
 	void *reply;
 	size_t *rsize, room;
 	int *fds, *nfds, nroom;
 	uint32_t generation;	/* of the connection that was used */
 };
 
-/* Only programs that use rdma_cm have much to say to rused. */
+/*
+ * Shared memory for requests is asked for at the first rdma_cm command: only programs that use
+ * rdma_cm send many requests.
+ */
 static int want_channel(enum ipc_type type)
 {
 	if (type != IPC_UCMA_WRITE || engine.channel_asked == engine.conn_generation)
@@ -87,7 +92,10 @@ static int want_channel(enum ipc_type type)
 	return ipc_channel_open(&engine.conn, engine_now);
 }
 
-/* One try, under the connection's lock. 0: *answer is rused's; -errno: the connection is of no use. */
+/*
+ * One attempt, with the connection lock held. 0: *answer is what rused answered. -errno: the
+ * connection is unusable.
+ */
 static int trip(struct call *c, int *answer)
 {
 	int ret;
@@ -106,7 +114,7 @@ static int trip(struct call *c, int *answer)
 	return ret;
 }
 
-/* Under the engine's lock; -ENOTCONN: there is no connection. */
+/* trip() with the engine lock held. -ENOTCONN: there is no connection. */
 static int try_locked(struct call *c, int *answer)
 {
 	int ret;
@@ -134,7 +142,7 @@ int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply,
 		ret = try_locked(&c, &answer);
 		if (!ret)
 			return answer;
-		/* It was gone already: once more with a new one. */
+		/* The connection was dead: try once more with a new one. */
 		if (ret == -EDEADLK || tries)
 			return ret;
 	}
@@ -154,7 +162,7 @@ int rused_tell(enum ipc_type type, const void *req, size_t len)
 	return ret ? ret : answer;
 }
 
-/* With both locks for a while. */
+/* Attach with the engine lock held. */
 static int connect_anew(void)
 {
 	int ret;
@@ -194,7 +202,7 @@ int rused_ask(enum ipc_type type, const void *req, size_t len, int memfd, void *
 			if (!ret)
 				return answer;
 			conn_forget(c.generation);
-			/* It was gone already: once more with a new one. */
+			/* The connection was dead: try once more with a new one. */
 			if (tries++)
 				return ret;
 		} else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The devices of the host page as this process sees them. */
+/* The devices of the host page as this process sees them, and the async events of their ports. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ uint64_t *edev_counters(uint32_t index)
 	return NULL;
 }
 
-/* From now on the device counts where rused can read it. */
+/* Let the device count in the process page, where rused reads the counters. */
 void edev_show(struct edev *e)
 {
 	uint64_t *counter = edev_counters(e->dev.index);
@@ -111,7 +111,7 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 	return 0;
 }
 
-/* An event of the port for every async event file of the device. */
+/* Queue a port event on every async event file of the device. */
 static void port_event(const struct edev *e, uint32_t type)
 {
 	struct efile *ef;
@@ -121,7 +121,10 @@ static void port_event(const struct edev *e, uint32_t type)
 			uverbs_async_all(ef->uf, type, DEV_PORT);
 }
 
-/* The device was deleted: its files end as the kernel's do when a driver goes. */
+/*
+ * The device was deleted: its files are disassociated, as by the kernel when a driver is
+ * unloaded.
+ */
 static void device_gone(struct edev *e)
 {
 	struct efile *ef;
@@ -133,7 +136,7 @@ static void device_gone(struct edev *e)
 	e->dev.gone = true;
 }
 
-/* What has changed, in the order in which the kernel's rxe and ib_core tell it. */
+/* Queue events for all changes, in the order of the kernel's rxe and ib_core. */
 static void device_changed(struct edev *e, const struct host_dev *hd)
 {
 	static struct gid_entry before[HOST_MAX_GIDS];
@@ -153,7 +156,7 @@ static void device_changed(struct edev *e, const struct host_dev *hd)
 		port_event(e, IB_EVENT_SM_CHANGE);
 	if (was.reregister != e->dev.port.reregister)
 		port_event(e, IB_EVENT_CLIENT_REREGISTER);
-	/* InfiniBand ports have more states than these two. */
+	/* Only changes from and to ACTIVE are reported. InfiniBand ports have further states. */
 	if (was.state != PORT_ACTIVE && e->dev.port.state == PORT_ACTIVE)
 		port_event(e, IB_EVENT_PORT_ACTIVE);
 	if (was.state == PORT_ACTIVE && e->dev.port.state != PORT_ACTIVE)

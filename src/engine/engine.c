@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The one engine of a process: its state, its lock, fork, and its end. */
+/* The engine of a process: its state, its lock, fork, exit and failure. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,9 +13,9 @@ struct engine engine;
 __thread bool engine_thread_ready __attribute__((tls_model("initial-exec")));
 
 /*
- * A page that the kernel zeroes in a forked child (MADV_WIPEONFORK), so that a
- * child is recognised even where no atfork handler ran (clone, vfork-like
- * libraries). NULL until the first attach: nothing to leave behind before.
+ * A page that the kernel zeroes in a forked child (MADV_WIPEONFORK). It identifies a child
+ * even if no atfork handler ran (clone(), libraries that fork like vfork()). NULL until the
+ * first attach; before that there is nothing to leave behind.
  */
 uint32_t *engine_alive;
 
@@ -26,7 +26,7 @@ static void alive_create(void)
 	if (p == MAP_FAILED)
 		return;
 	if (madvise(p, 4096, MADV_WIPEONFORK)) {
-		munmap(p, 4096);	/* the atfork handlers remain */
+		munmap(p, 4096);	/* only atfork handlers remain */
 		return;
 	}
 	*(uint32_t *)p = 1;
@@ -34,10 +34,12 @@ static void alive_create(void)
 }
 
 /*
- * A forked child leaves the engine it has a copy of: it belongs to the parent.
- * Files opened before the fork answer EIO (their generation is over) until the
- * parent is dead and they can be taken over (inherit.c); files that the child
- * opens get an engine of its own. whole: nobody was changing the copy.
+ * In a forked child: leave the copied engine, which belongs to the parent.
+ *
+ * Files opened before the fork answer EIO, because their generation has ended, until the
+ * parent is dead and the child takes them over (inherit.c). Files that the child opens use a
+ * new engine. whole: the copy is consistent, because no thread was changing the engine at the
+ * fork.
  */
 static void leave_parents_engine(bool whole)
 {
@@ -77,7 +79,10 @@ RARE bool engine_stale_left(struct uverbs_file *f)
 	return ef->generation != engine.generation;
 }
 
-/* A doorbell came from a signal handler meanwhile; the lock is held. */
+/*
+ * Slow path of engine_unlock(): a doorbell from a signal handler found the lock held and set
+ * again.
+ */
 RARE void engine_unlock_again(void)
 {
 	do {
@@ -87,7 +92,7 @@ RARE void engine_unlock_again(void)
 			qp_work_run(engine_now());
 		}
 		elock_leave(&engine.lock);
-		/* A handler that ran between the check and the release has left its note: look once more. */
+		/* A handler may have run between the check and the release: check again. */
 	} while (READ_ONCE(engine.lock.again) && elock_try(&engine.lock));
 }
 
@@ -130,9 +135,10 @@ void engine_ending(void)
 }
 
 /*
- * The child's copy must not be one that somebody was changing. Where fork() is
- * called from a signal handler that interrupted the lock's owner it may be; the
- * child leaves it anyway. Forks of several threads are one at a time in libc.
+ * fork() with the engine lock held, so that the child's copy is consistent. If fork() is
+ * called in a signal handler that interrupted the owner of the lock, the copy may be
+ * inconsistent; the child then does not keep it. fork_locked needs no lock: libc runs the
+ * atfork handlers of one fork at a time.
  */
 static bool fork_locked;
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of engine/ share. Everything here is under the engine's lock unless it says otherwise. */
+/*
+ * Shared by the files of engine/. The engine lock protects everything here unless stated otherwise.
+ */
 #ifndef RUSE_ENGINE_INTERNAL_H
 #define RUSE_ENGINE_INTERNAL_H
 
@@ -16,10 +18,10 @@
 #include "ipc/pages.h"
 #include "link/shm.h"
 
-/* One uverbs file: its context and the memfd that is its descriptor. */
+/* One open uverbs file: its context and the memfd behind its descriptor. */
 struct efile {
 	struct ucontext uctx;
-	uint32_t generation;		/* of the engine it was opened with */
+	uint32_t generation;		/* of the engine that opened it */
 	struct uverbs_file *uf;
 	struct list_head entry;		/* engine.files */
 	struct edev *edev;
@@ -27,58 +29,60 @@ struct efile {
 	uint8_t *map;			/* of the ring area, from base on */
 	uint64_t base;			/* offset of the first ring in memfd */
 	uint64_t map_size, file_size, cursor, ready, ready_end, ring_bytes, gone_bytes, ngone;
-	uint64_t used;			/* there was a ring somewhere below this offset */
+	uint64_t used;			/* rings have been placed only below this offset */
 	struct list_head rings;		/* struct ring_area, by offset */
-	int slot;			/* in the process page, -1 = none free */
+	int slot;			/* in the process page; -1: none was free */
 };
 
-/* A device that this process has opened; lives until the process ends. */
+/* A device that this process has opened. Lives until the process ends. */
 struct edev {
 	struct rdev dev;
 	struct list_head entry;		/* engine.devs */
 };
 
 /*
- * How the progress thread watches.
- * Leaves POLLED when the program stopped polling for a whole grace period, or
- * armed a CQ; leaves ASLEEP when the program polls again and again.
+ * How the progress thread watches for segments. POLLED ends if the program did not poll for a whole
+ * grace period, or arms a CQ. ASLEEP ends after many empty polls of the program.
  */
 enum watch {
-	/* Peers wake us by eventfd; the thread sleeps in epoll. */
+	/* Peers wake the process by eventfd. The thread sleeps in epoll. */
 	WATCH_ASLEEP,
-	/* The program polls: peers do not wake us; the thread looks once a grace period whether it still does. */
+	/*
+	 * The program polls; peers do not wake the process. The thread checks once a grace period
+	 * that it still polls.
+	 */
 	WATCH_POLLED,
 };
 
 struct engine {
 	struct elock lock;
 	const struct engine_host *host;
-	uint32_t generation;		/* one up in every forked child */
+	uint32_t generation;		/* incremented in every forked child */
 	bool attached;
 	bool failed;			/* engine_fail(): commands answer EIO */
 	uint32_t no_cma : 1, no_direct : 1, no_poll_wrap : 1;
 
-	struct elock conn_lock;		/* conn and what says of which generation it is */
+	struct elock conn_lock;		/* protects calls on conn; see conn_lock() in attach.h */
 	struct ipc_conn conn;
-	uint32_t conn_generation;	/* one up with every close */
-	uint32_t channel_asked;		/* conn_generation that has been asked for shared memory */
-	int conn_fd_own;		/* hidden for it: ipc_call() may close it by itself; -1 */
+	uint32_t conn_generation;	/* incremented with every close */
+	uint32_t channel_asked;		/* conn_generation for which shared memory was asked */
+	int conn_fd_own;		/* registered with own_fd(); ipc_call() may close it; -1 */
 	char rundir[108], sysfs[136];
-	uint32_t fabric_host;		/* host_ib.host of the devices that are ours to see */
+	uint32_t fabric_host;		/* host_ib.host of the devices that this process sees */
 	uint32_t proc;
 	const struct host_page *host_page;
 	struct proc_page *proc_page;
 	int proc_fd;
-	int self;			/* our own pidfd: tells a forked child that we are gone; -errno */
-	uint32_t blocks[SHM_MAX_BLOCKS], nblocks;	/* leased; asked back from a new rused */
+	int self;			/* pidfd of this process; -errno */
+	uint32_t blocks[SHM_MAX_BLOCKS], nblocks;	/* leased; a new rused is told of them */
 	struct rdev *block_dev[QPN_BLOCKS];
 
 	struct list_head devs, files;
-	struct list_head work;		/* QPs to look at again, by struct qp.work */
+	struct list_head work;		/* QPs to run again, by struct qp.work */
 	struct list_head blocked;	/* QPs that wait for room on a link, by struct qp.work */
-	struct list_head err;		/* QPs in ERR, by struct qp.err: their receive queues are rescanned */
-	ns_t now;			/* what engine_clock() last said */
-	bool now_read;			/* it was asked in this round */
+	struct list_head err;		/* QPs in ERR, by struct qp.err: receives are flushed */
+	ns_t now;			/* last value of engine_clock() or engine_now() */
+	bool now_read;			/* the clock was read in this round of input */
 	struct timer_heap timers;
 
 	struct shm_ep *ep;
@@ -88,40 +92,42 @@ struct engine {
 	bool started;
 	pthread_t thread;
 	int epfd, kickfd;
-	int notify;			/* eventfd: the host page has changed; -1 */
+	int notify;			/* eventfd: the host page has changed; -1: none */
 	struct link_fd kick_fd, conn_fd, notify_fd;
 	enum watch watch;
-	uint32_t poll_gen;		/* any thread: counts polls of the program */
-	uint32_t empty_polls;		/* since the watch fell asleep */
-	uint32_t polls_wanted;		/* so many make the watch POLLED */
-	uint32_t closed;		/* descriptors ever closed: events from before may be of one */
-	ns_t sleep_until;		/* deadline the thread sleeps to; NS_NEVER */
+	uint32_t poll_gen;		/* number of polls by the program; written by any thread */
+	uint32_t empty_polls;		/* since the watch became ASLEEP */
+	uint32_t polls_wanted;		/* empty polls that make the watch POLLED */
+	uint32_t closed;		/* descriptors closed so far; events may be about one */
+	ns_t sleep_until;		/* deadline until which the thread sleeps; NS_NEVER */
 	ns_t grace;
-	ns_t look_ns;			/* CPU time of the thread for a look at it */
-	ns_t reattach_at;		/* next try to find a rused; NS_NEVER while connected */
+	ns_t look_ns;			/* CPU time of the thread for one check of a poller */
+	ns_t reattach_at;		/* next attempt to find a rused; NS_NEVER */
 };
 
 extern struct engine engine;
 
-/* The one clock of the data path: CLOCK_MONOTONIC in ns. */
+/* CLOCK_MONOTONIC in ns. All times of the data path are in this clock. */
 ns_t engine_now(void);
-/* The same, a tick (4 ms) late at worst and cheaper: sets and returns engine.now. */
+/* The same, at most a tick (4 ms) late and cheaper. Sets and returns engine.now. */
 ns_t engine_clock(void);
-/* engine.c: from the first attach on a forked child is recognised and a BUG_ON fails the device. */
+/*
+ * engine.c: from the first attach on, recognise a forked child, and let BUG_ON() fail the device.
+ */
 void engine_guard(void);
 
 /* device.c */
 void edev_show(struct edev *e);
-/* files.c: tells rused of the context, finds a place in the process page. */
+/* files.c: tell rused of the context and find a slot in the process page. */
 int context_announce(struct efile *ef);
 
 /* device.c */
 int edev_get(const struct host_dev *hd, struct edev **edev);
 void edev_refresh(const struct host_page *copy);
-/* What this process counts for a device of the host, its own or a peer's. NULL: index 0, or no room. */
+/* Counters of this process for a device of the host. NULL: index is 0, or the page is full. */
 uint64_t *edev_counters(uint32_t index);
 
-/* attach.c: what the host page says now is seen to. */
+/* attach.c: adapt to a change of the host page. */
 void host_page_news(const struct host_page *copy);
 
 /* qps.c */
@@ -129,12 +135,12 @@ extern const struct uverbs_host uverbs_host_ops;
 extern const struct rdev_ops rdev_host_ops;
 extern const struct link_host link_host_ops;
 void qp_rearm(struct qp *qp, ns_t now);
-/* A segment for this QP; answers go to from. */
+/* A segment for this QP. Answers are sent on from. */
 void qp_input(struct qp *qp, const struct seg *seg, struct link *from);
 void qp_work_run(ns_t now);
 void qp_work_all(void);
 void qp_settle_all(void);
-/* Receives that were posted to QPs in ERR are flushed: looks at most of them. */
+/* Flush receives that were posted to QPs in ERR. Looks at no more than `most` QPs. */
 void qp_flush_err(ns_t now, uint32_t most);
 
 #include "engine/enter.h"

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The way into the engine and out of it, for its own files; of engine.c, but for what each message runs through. */
+/*
+ * Entering and leaving the engine, for the files of engine/. Inline parts of engine.c for the
+ * paths that every message takes.
+ */
 #ifndef RUSE_ENGINE_ENTER_H
 #define RUSE_ENGINE_ENTER_H
 
 #include "engine/engine_internal.h"
 
-/* False = this thread holds the lock already. engine_unlock() does what interrupted callers left to do. */
+/*
+ * False: this thread holds the lock already. engine_unlock() does the work of doorbells that
+ * found the lock held.
+ */
 static inline bool engine_lock(void)
 {
 	return elock_enter(&engine.lock);
@@ -22,14 +28,14 @@ static inline void engine_unlock(void)
 	engine_unlock_again();
 }
 
-/* Are we a forked child with its parent's engine? */
+/* Is this process a forked child with a copy of its parent's engine? */
 extern uint32_t *engine_alive;
 static inline bool engine_is_copy(void)
 {
 	return engine_alive && !READ_ONCE(*engine_alive);
 }
 
-/* Then it gets its own. */
+/* Give a forked child an engine of its own. */
 void engine_forked(void);
 static inline void engine_check_fork(void)
 {
@@ -37,7 +43,10 @@ static inline void engine_check_fork(void)
 		engine_forked();
 }
 
-/* Opened before a fork by our parent, and not going to be used. */
+/*
+ * Was the file opened by the parent before a fork, and still belongs to it? For calls that do
+ * not use the file.
+ */
 bool engine_abandoned_by(struct uverbs_file *f);
 static inline bool engine_abandoned(struct uverbs_file *f)
 {
@@ -47,7 +56,10 @@ static inline bool engine_abandoned(struct uverbs_file *f)
 	return unlikely(ef->generation != engine.generation) && engine_abandoned_by(f);
 }
 
-/* The same of one that is: answers EIO. What can be made ours by using it is so now. */
+/*
+ * The same for calls that use the file; they answer EIO. A file that contains nothing but PDs
+ * becomes the child's own here (inherit_adopt()).
+ */
 bool engine_stale_left(struct uverbs_file *f);
 static inline bool engine_stale(struct uverbs_file *f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Rules come with the host page. With the first one every link is wrapped, and
- * with the last one unwrapped: nothing costs anything in between.
+ * The rules of `ruse fault`. The host page carries them. The first rule wraps every link, and
+ * removing the last one unwraps them all, so links cost nothing extra without rules.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "wire/psn.h"
 
 static struct {
-	uint32_t generation;	/* one more than that of the engine whose this is */
+	uint32_t generation;	/* engine.generation + 1 of the engine that this state belongs to */
 	uint32_t version, proc;
 	bool active;
 	struct faults f;
@@ -107,7 +107,7 @@ static void unwrap_all(void)
 	link_host_ops.writable(engine.loop);
 }
 
-/* A forked child has links of its own. */
+/* A forked child has other links and starts anew. */
 static void begin(void)
 {
 	if (all.generation == engine.generation + 1)

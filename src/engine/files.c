@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Descriptors' side of the engine: uverbs files and event files. */
+/*
+ * Uverbs files and event files: open, close, write, ioctl, event reads and mmap. Also fills
+ * the part of the process page that `ruse status` shows.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -22,7 +25,7 @@ static void event_raise_fd(struct event_file *f)
 		sys_write(f->fd, &one, sizeof(one));
 }
 
-/* RWF_NOWAIT: a reader that is already on its way may have taken the count first. */
+/* RWF_NOWAIT: a reader that woke up may have taken the count first. */
 static void event_lower_fd(struct event_file *f, uint32_t n)
 {
 	uint64_t v;
@@ -38,7 +41,10 @@ static const struct event_file_ops event_ops = {
 	.lower = event_lower_fd,
 };
 
-/* The program gets one descriptor, we keep another: it may close, dup or replace its own. */
+/*
+ * The program gets one descriptor and the engine keeps a dup, because the program may close,
+ * dup or replace its own.
+ */
 int efile_event_install(struct uverbs_file *f, struct event_file *ev)
 {
 	int fd = fds_event(0, EFD_CLOEXEC | EFD_SEMAPHORE);
@@ -76,7 +82,7 @@ struct event_file *efile_event_lookup(struct uverbs_file *f, int fd)
 	return engine.host->event_lookup(fd);
 }
 
-/* The place in the process page is for the counts. */
+/* Tell rused of the context and find a slot for its counts in the process page. */
 int context_announce(struct efile *ef)
 {
 	struct ipc_context c = { .dev_index = ef->edev->dev.index, .opened = 1 };
@@ -130,7 +136,7 @@ static int open_locked(uint32_t minor, bool cloexec, struct uverbs_file **f)
 	ret = context_announce(ef);
 	if (ret)
 		goto rings;
-	/* The program's descriptor; ours is moved out of the way. */
+	/* The program keeps the low number; the engine's descriptor moves to a high one. */
 	fd = ef->memfd;
 	ef->memfd = own_dup(fd);
 	if (ef->memfd < 0) {
@@ -164,7 +170,10 @@ int engine_open(uint32_t minor, bool cloexec, struct uverbs_file **f)
 
 	engine_check_fork();
 	if (unlikely(inherit_pending)) {
-		/* Two engines' worth of devices do not fit in one: the child's own come first. */
+		/*
+		 * The engine cannot hold the parent's devices and new ones at once. Take over if
+		 * the parent is dead; otherwise drop the parent's devices.
+		 */
 		inherit_try();
 		inherit_drop();
 	}
@@ -193,7 +202,10 @@ void engine_close(struct uverbs_file *f)
 	res_ctx(&ef->uctx, true);
 	if (ef->slot >= 0)
 		engine.proc_page->ctx[ef->slot].dev_index = 0;
-	/* A rused that is not there forgets by itself. */
+	/*
+	 * Without a connection nothing is sent: rused forgets the contexts of a process whose
+	 * connection ends.
+	 */
 	rused_tell(IPC_CONTEXT, &c, sizeof(c));
 	rings_fini(ef);
 	free(ef);
@@ -212,14 +224,14 @@ FLAT ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)
 	if (unlikely(engine_stale(f)))
 		return -EIO;
 	if (unlikely(!engine_lock()))
-		return (ssize_t)count;	/* a doorbell from a signal handler: the owner will look */
+		return (ssize_t)count;	/* doorbell in a signal handler: the lock's owner runs it */
 	ret = engine.failed ? -EIO : uverbs_write(f, buf, count);
 	wire_flush();
 	engine_unlock();
 	return ret;
 }
 
-/* What ruse status shows of a context. */
+/* The context's counts in `ruse status`. */
 static void page_context(const struct efile *ef)
 {
 	const struct ucontext *u = &ef->uctx;
@@ -272,10 +284,10 @@ ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count
 		if (!engine_lock())
 			return -EDEADLK;
 		ret = event_read(ev, record, sizeof(record));
-		if (ret == -EIO)	/* of a device that is gone: for every read from now on */
+		if (ret == -EIO)	/* the device is gone: every later read must wake up too */
 			event_raise_fd(ev);
 		engine_unlock();
-		/* -EAGAIN: the count was that of an event that vanished with its object. */
+		/* -EAGAIN: the count belonged to an event that vanished with its object. */
 	} while (ret == -EAGAIN);
 	if (ret > 0 && umem_copy(buf, record, ret))
 		return -EFAULT;
@@ -317,7 +329,10 @@ static void page_wire(struct link *l, void *arg)
 	page_link(l, 0, 0, arg);
 }
 
-/* What ruse status shows of us; called by the progress thread a few times a second at most. */
+/*
+ * Update what `ruse status` shows of this process. Called by the progress thread, at most a
+ * few times a second.
+ */
 void page_update(void)
 {
 	struct page_fill fill = { 0 };

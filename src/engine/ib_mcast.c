@@ -13,15 +13,15 @@
 #define MEMBERS 256u
 #define LID_MCAST 0xc000u
 #define LID_PERMISSIVE 0xffffu
-/* A port's number among those of a process: what is left of its DEV_INDEX in path_bits. */
+/* The bits of DEV_INDEX that identify a port among those of a process; path_bits carries them. */
 #define DEV_MASK 0x7fu
 
-/* One way of one group, and who gets what is sent along it. */
+/* The recipients of one group along one path. */
 static struct group {
 	bool used;
 	struct ipc_path q;
 	uint8_t mgid[16];
-	uint32_t changes;	/* host_page.mcast_changes when it was asked */
+	uint32_t changes;	/* host_page.mcast_changes when rused was asked */
 	uint32_t generation, proc;
 	struct proc_path *there;
 	uint32_t n;
@@ -29,7 +29,10 @@ static struct group {
 		struct link *link;	/* a reference */
 		uint8_t dev;
 	} to[MEMBERS];
-	/* A datagram that the link of to[next] had no room for. */
+	/*
+	 * A datagram that the link of to[next] had no room for. A retry continues with that
+	 * member.
+	 */
 	bool held;
 	uint32_t held_qpn, held_psn, next;
 } groups[GROUPS], *current;
@@ -40,7 +43,7 @@ int ib_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 	size_t none = 0;
 
 	memcpy(q.mgid, mgid, 16);
-	/* Without rused there is no fabric, nor anything to leave. */
+	/* Without rused there is no fabric, and no membership to end. */
 	if (!join && engine.conn.fd < 0)
 		return 0;
 	return rused_call(IPC_MCAST, &q, sizeof(q), NULL, &none);
@@ -61,7 +64,10 @@ static int send_to(const struct member *m, const struct seg *seg)
 	return m->link->dead ? 0 : m->link->ops->send(m->link, &copy);
 }
 
-/* A copy for each; who is refused goes on with the one whose link was full. */
+/*
+ * Send a copy to each member. After -EAGAIN the retry continues with the member whose link was
+ * full.
+ */
 static int fan_send(struct link *l, const struct seg *seg)
 {
 	struct group *g = current;
@@ -96,7 +102,7 @@ static bool good(const struct group *g, const struct ipc_path *q, const uint8_t 
 
 static void forget(struct group *g)
 {
-	/* Links of before the fork are not ours to give back. */
+	/* The references to links from before a fork belong to the parent. */
 	for (uint32_t i = 0; i < g->n && g->generation == engine.generation; i++)
 		link_put(g->to[i].link);
 	g->n = 0;
@@ -109,7 +115,7 @@ static struct {
 	struct ipc_member to[MEMBERS];
 } answer;
 
-/* Asks rused who the members are, and connects to them. 0 or -errno. */
+/* Ask rused for the members and connect to them. 0 or -errno. */
 static int fill(struct group *g, const struct ipc_path *q, const uint8_t mgid[16])
 {
 	uint32_t changes = READ_ONCE(engine.host_page->mcast_changes);
@@ -167,7 +173,7 @@ struct link *ib_mcast_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, st
 	struct ipc_path q;
 	struct group *g;
 
-	/* Only the GRH says which group it is (IBA 10.5.2). */
+	/* The group's GID is only in the GRH (IBA 10.5.2). */
 	if (!ah->is_global || ah->dlid < LID_MCAST || ah->dlid == LID_PERMISSIVE)
 		return NULL;
 	ib_path_ask(qp, ah, 128u << qp->dev->port.active_mtu, &q);

@@ -12,7 +12,7 @@
 #define NOBODY_NS (20 * NS_MS)
 #define UD_DESTS 64u	/* power of two */
 
-/* Bytes of LRH, BTH and ICRC, which every packet has, and of headers that some have. */
+/* Bytes of LRH, BTH and ICRC, which every packet has, and of the headers that some packets have. */
 #define PKT_BYTES 24u
 #define GRH_BYTES 40u
 #define DETH_BYTES 8u
@@ -21,12 +21,12 @@
 #define ATOMIC_BYTES 28u
 
 struct ib_path {
-	struct ipc_path q;	/* as asked, and the answer */
-	struct proc_path *there, *back;	/* in our process page; NULL: no room, not counted */
+	struct ipc_path q;	/* the request, and rused's answer to it */
+	struct proc_path *there, *back;	/* in the process page; NULL: full, not counted */
 };
 
 static struct {
-	uint32_t generation;	/* one more than that of the engine whose these are */
+	uint32_t generation;	/* engine.generation + 1 of the engine that this state belongs to */
 	uint32_t n, proc;
 	struct ib_path path[PROC_MAX_PATHS];
 } paths;
@@ -35,8 +35,8 @@ static struct ud_dest {
 	bool used;
 	uint32_t block, generation;
 	struct ib_path *path;
-	struct link *link;	/* a reference; NULL: nobody has the block */
-	ns_t until;		/* for NULL */
+	struct link *link;	/* a reference; NULL: no process has the block */
+	ns_t until;		/* validity of a NULL link */
 } dests[UD_DESTS];
 
 static struct proc_path *slot_of(uint32_t id)
@@ -52,7 +52,7 @@ static struct proc_path *slot_of(uint32_t id)
 	return NULL;
 }
 
-/* What was asked of another rused, or by our parent, says nothing. */
+/* Forget answers that another rused, or the parent before a fork, got. */
 static void refresh(void)
 {
 	if (paths.generation == engine.generation + 1 && paths.proc == engine.proc)
@@ -75,7 +75,10 @@ bool ib_path_same(const struct ipc_path *a, const struct ipc_path *b)
 	       a->pkey == b->pkey && a->mtu == b->mtu && a->sl == b->sl;
 }
 
-/* The way to this LID: 0, or -errno of rused. One that leads to nobody yet is asked for again. */
+/*
+ * The path to this LID, asked of rused unless known. A path without an owner is asked for
+ * again each time. 0 or -errno.
+ */
 static int look_up(struct ipc_path *q, struct ib_path **out)
 {
 	struct ipc_path rep;
@@ -176,7 +179,7 @@ static struct qp *qp_of(uint32_t qpn)
 	return dev ? rdev_find_qp(dev, qpn) : NULL;
 }
 
-/* True: it was lost on the way. Datagrams were judged by ib_ud_link(). */
+/* Is the segment lost in the fabric? Datagrams were checked by ib_ud_link(). */
 static bool lost(const struct seg *seg, struct ib_path **path)
 {
 	struct qp *qp = seg->service == SEG_UD ? NULL : qp_of(seg->sqpn);
@@ -211,7 +214,7 @@ static enum direct_result direct_by(const struct link_ops *under, struct link *l
 	res = under->direct(l, op);
 	if (unlikely(res != DIRECT_DONE))
 		return res;
-	/* What would have crossed the wire: the request, and its response or ACK. */
+	/* Count what a wire would carry: the request, and its response or ACK. */
 	if (op->read) {
 		count(p->there, 1, PKT_BYTES + RETH_BYTES);
 		count(p->back, op->npkts, data + AETH_BYTES);
@@ -222,7 +225,10 @@ static enum direct_result direct_by(const struct link_ops *under, struct link *l
 	return res;
 }
 
-/* Two kinds of links lead to processes of this rused; each kind has one table of ops. */
+/*
+ * Links to processes of this rused are of two kinds, each with one table of operations: loop
+ * and shared memory.
+ */
 static const struct link_ops *loop_under, *shm_under;
 static struct link_ops loop_ops, shm_ops;
 
@@ -247,7 +253,7 @@ void ib_path_wrap(struct link *l)
 	const struct link_ops **under = loop ? &loop_under : &shm_under;
 	struct link_ops *ops = loop ? &loop_ops : &shm_ops;
 
-	/* Not the links to other machines, where no fabric is. */
+	/* Links to other machines are not part of a fabric and stay as they are. */
 	if (!engine.fabric_host || l->ops == ops || (!loop && strcmp(l->ops->name, "shm") != 0))
 		return;
 	BUG_ON(*under && *under != l->ops);
@@ -319,7 +325,7 @@ static struct ud_dest *find_dest(struct ipc_path *q, uint32_t block)
 	if (engine.conn.fd < 0 || look_up(q, &p) ||
 	    (p->q.owner && find_link_to(p->q.owner, block, NS_S, &found)))
 		return NULL;
-	/* A link of before the fork is not ours to give back. */
+	/* The reference to a link from before a fork belongs to the parent. */
 	if (d->used && d->link && d->generation == engine.generation)
 		link_put(d->link);
 	*d = (struct ud_dest){ .used = true, .block = block, .link = found, .path = p,

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * daemon() after opening: a forked child takes over what its parent had open
- * once the parent is dead. Until then everything of it answers EIO, for two
- * processes cannot be one NIC.
+ * A forked child takes over the open devices of its parent after the parent's death, as needed
+ * by daemon() after open(). Until then all calls on them answer EIO, because two processes
+ * cannot be one NIC.
  *
- * fork() has copied the objects; what was the process's own (endpoint, cards,
- * number in rused, thread) is made anew and the objects are put into it. Keys
- * and QP numbers stay. Peers had links to the dead process: RC and UC QPs from
- * RTR on enter ERR, as when the path has failed.
+ * fork() has copied the objects. What belongs to the process itself (endpoint, cards, process
+ * number in rused, thread) is created anew, and the objects are put into it. Keys and QP
+ * numbers stay. The peers' links lead to the dead process, so RC and UC QPs from RTR on enter
+ * ERR, as after a failed path.
  *
- * A file that has nothing in it but PDs need not wait: there is nothing that two could use
- * at once. It becomes the child's own, with memory and events apart from the parent's, at
- * the same descriptor. librdmacm keeps its devices open so between connections.
+ * A file that contains nothing but PDs does not wait for the parent's death, because the
+ * processes share nothing in use. The child gets a file of its own, with separate memory and
+ * events, at the same descriptor. librdmacm keeps its devices open in this state between
+ * connections.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,9 +35,12 @@
 #include "engine/wire.h"
 #include "xport/xport.h"
 
-/* daemon()'s parent ends at once; others get this once in a child's life. */
+/*
+ * The first call waits this long for the parent's death, once in the life of a child. The
+ * parent of daemon() ends at once.
+ */
 #define WAIT_MS 100
-/* rused may notice the death later than we. */
+/* rused may notice the parent's death later than this process: pause between two attempts. */
 #define NAP (5 * NS_MS)
 #define NAPS 200
 
@@ -44,7 +48,7 @@ bool inherit_pending;
 
 static struct {
 	struct list_head devs, files;
-	int owner;		/* pidfd of the process whose they were */
+	int owner;		/* pidfd of the process that opened them */
 	bool waited;
 } kept;
 
@@ -61,7 +65,10 @@ static void move_list(struct list_head *to, struct list_head *from)
 
 void inherit_keep(void)
 {
-	/* Nothing opened by this one: what it had not taken over yet remains. */
+	/*
+	 * If this process opened nothing, what it still has to take over from its own parent
+	 * remains.
+	 */
 	if (list_empty(&engine.files) || engine.failed || engine.self < 0)
 		return;
 	move_list(&kept.devs, &engine.devs);
@@ -84,7 +91,7 @@ void inherit_own(bool ours)
 
 	if (!inherit_pending)
 		return;
-	/* Every child looks for itself. */
+	/* Every child waits once. */
 	kept.waited = false;
 	own = ours;
 	engine.host->own_fd(kept.owner, ours);
@@ -115,7 +122,7 @@ void inherit_drop(void)
 	engine_unlock();
 }
 
-/* Its QPs show themselves on the new cards. */
+/* Move the QPs of a block to the new cards. */
 static void move_cards(struct rdev *dev, uint32_t b, struct qp_card *cards)
 {
 	struct qp *qp;
@@ -163,7 +170,7 @@ static void move_keys(struct rdev *dev)
 	dev->keys = to;
 }
 
-/* Its links, timers and lists were the parent's. */
+/* Links, timers and lists of the QP belonged to the parent. */
 static void move_qp(struct qp *qp)
 {
 	ns_t now = engine_now();
@@ -195,7 +202,7 @@ static void move_dev(struct edev *e)
 		dev->ops->mcast(dev, g->mgid, true);
 }
 
-/* The record was one of the parent's table. */
+/* Forget the object's record, which is in the parent's table. */
 static void hide(struct uverbs_file *f, uint16_t kind, void *obj)
 {
 	switch (kind) {
@@ -241,7 +248,10 @@ static int take_over(void)
 		if (ret)
 			return ret;
 	}
-	/* From here on it is ours; a rused that dies meanwhile is told by renew(). */
+	/*
+	 * The files are this process's own from here on. If rused is replaced meanwhile,
+	 * renew() tells the new one.
+	 */
 	inherit_pending = false;
 	own_close(kept.owner);
 	list_for_each_entry(ef, &kept.files, entry) {
@@ -262,7 +272,7 @@ static int take_over(void)
 		ef->generation = engine.generation;
 		list_add_tail(&ef->entry, &engine.files);
 	}
-	/* What the parent has completed since the fork was not counted here. */
+	/* Completions of the parent since the fork were not counted in this process. */
 	WRITE_ONCE(cq_published, cq_published + 1);
 	return progress_start();
 }
@@ -327,7 +337,7 @@ static bool idle(struct uverbs_file *f)
 	return !busy;
 }
 
-/* The program's descriptors of this file are ones of fd's from now on. */
+/* Let all descriptors of the file in this process refer to fd. */
 static void replace(const void *file, int fd)
 {
 	for (int at = -1; (at = engine.host->program_fd(file, at + 1)) >= 0;) {
@@ -338,7 +348,10 @@ static void replace(const void *file, int fd)
 	}
 }
 
-/* With what has not been read, which the parent reads for itself. */
+/*
+ * Give the event file an eventfd of its own. Its count covers the unread events; the parent
+ * reads its own copy of them.
+ */
 static void adopt_event(struct event_file *ev)
 {
 	uint32_t n = 0;
@@ -359,7 +372,7 @@ static void adopt_event(struct event_file *ev)
 		sys_close(fd);
 }
 
-/* 0 or -errno: then the file is what it was. */
+/* Give a file with nothing but PDs memory of its own. 0, or -errno and the file is unchanged. */
 static int adopt(struct efile *ef, const struct host_page *page)
 {
 	struct efile fresh = { .slot = -1 };

@@ -9,23 +9,32 @@ struct rdev;
 struct qp_card;
 
 /*
- * inherit.c: what a forked child can take over once its parent is dead. The
- * child's copy of the engine is kept (it was whole), before it is forgotten.
+ * inherit.c: what a forked child takes over after its parent's death. inherit_keep() moves the
+ * devices and files out of the child's copy of the engine, which must be consistent.
  */
 void inherit_keep(void);
-/* Before and after own_reset(): descriptors that it must not close. */
+/*
+ * Called before and after own_reset(), which must not close the kept descriptors: first false,
+ * then true.
+ */
 void inherit_own(bool own);
-/* Takes over if the parent is dead; waits a little for one that is about to end. Not under the lock. */
+/*
+ * Take over if the parent is dead. The first call waits up to 100 ms for that. Without the
+ * engine lock.
+ */
 void inherit_try(void);
-/* If f has nothing in it that two could use: it and its like are ours, apart from the parent's. */
+/* If f contains nothing but PDs, make all such files the child's own. Without the engine lock. */
 void inherit_adopt(struct uverbs_file *f);
-/* The same for every poll of the program: does not wait. */
+/* inherit_try() without waiting, for every poll of the program. */
 void inherit_poll(void);
-/* Whatever was kept will not be taken over. Not under the lock. */
+/* Give up what was kept. Without the engine lock. */
 void inherit_drop(void);
-extern bool inherit_pending;	/* something was kept */
+extern bool inherit_pending;	/* something is kept */
 
-/* qps.c: the block that a dead parent had, and cards for it. -EBUSY: rused has not seen it die. */
+/*
+ * qps.c: lease a dead parent's block and create cards for it. -EBUSY: rused has not noticed
+ * the death yet.
+ */
 int lease_inherit(struct rdev *dev, uint32_t block, struct qp_card **cards);
 
 #endif

@@ -5,7 +5,7 @@
 
 __thread char elock_self __attribute__((tls_model("initial-exec")));
 
-/* Spins before sleeping: a holder is normally done within a copy of 16 KiB. */
+/* Spins before sleeping. The owner normally holds the lock for at most a copy of 16 KiB. */
 #define SPINS 200
 
 bool elock_mine(const struct elock *l)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The engine's lock: one a process. It knows its owner, so that a doorbell
- * from a signal handler that interrupted the owner is recognised: it leaves a
- * note ("again") and returns, and the owner does its work on the way out.
+ * The engine lock, one per process.
  *
- * Under it only raw system calls are made: a pending pthread_cancel in a libc
- * call would leave it held for ever (doc/platform). Lock order: engine lock,
- * then QP cards. The provider's own locks (held by the program across a
- * doorbell) are never taken by us.
+ * It knows its owner. A doorbell in a signal handler that interrupted the owner sets `again`
+ * and returns; the owner does its work when it unlocks. Only raw system calls are allowed with
+ * the lock held, because a pending pthread_cancel() would act in a libc call and leave the
+ * lock held for ever (doc/platform). Lock order: engine lock, then QP cards. The provider's
+ * locks, which the program holds across a doorbell, are never taken here.
  */
 #ifndef RUSE_ENGINE_LOCK_H
 #define RUSE_ENGINE_LOCK_H
@@ -16,18 +15,18 @@
 #include "queue/barrier.h"
 
 struct elock {
-	uint32_t word;		/* 0 free, 1 held, 2 held and somebody sleeps */
-	uint32_t again;		/* the owner was interrupted by a doorbell */
-	const void *owner;	/* address of a variable of the owning thread */
+	uint32_t word;		/* 0: free, 1: held, 2: held, and a thread sleeps */
+	uint32_t again;		/* a doorbell interrupted the owner */
+	const void *owner;	/* address of elock_self in the owning thread */
 };
 
-/* elock_leave() found somebody asleep. */
+/* Slow path of elock_leave(): wake a sleeping thread. */
 void elock_wake(struct elock *l);
 
-/* Its address is the thread's. */
+/* Its address identifies the thread. */
 extern __thread char elock_self __attribute__((tls_model("initial-exec")));
 
-/* Takes it only when free; false also for the owner itself. */
+/* Take the lock if it is free. False if it is held, by this thread too. */
 static inline bool elock_try(struct elock *l)
 {
 	if (READ_ONCE(l->word) || !atomic_cmpxchg(&l->word, 0u, 1u))
@@ -35,9 +34,9 @@ static inline bool elock_try(struct elock *l)
 	WRITE_ONCE(l->owner, (const void *)&elock_self);
 	return true;
 }
-/* It is not free: as elock_enter(). */
+/* Slow path of elock_enter(). */
 bool elock_wait(struct elock *l);
-/* False when this very thread holds it already (signal handler): again is set. */
+/* Take the lock. False if this thread holds it already (signal handler): again is set. */
 static inline bool elock_enter(struct elock *l)
 {
 	return likely(elock_try(l)) || elock_wait(l);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The engine's own descriptors. They live in the program's table, where the
- * kernel's RDMA has none: so they are moved high, out of the way of programs
- * that choose numbers or count upwards, and hidden from those that close
- * whatever is open.
+ * The engine's own descriptors. They are in the program's descriptor table, where the kernel's
+ * RDMA has none. They are moved to high numbers, out of the way of programs that choose
+ * numbers or count upwards, and are hidden from programs that close all open descriptors.
  */
 #include <fcntl.h>
 #include "base/sys.h"
@@ -15,7 +14,7 @@ int own_dup(int fd)
 {
 	int d = sys_fcntl(fd, F_DUPFD_CLOEXEC, OWN_FD_MIN);
 
-	if (d < 0)	/* RLIMIT_NOFILE does not reach that far */
+	if (d < 0)	/* RLIMIT_NOFILE is lower */
 		d = sys_fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (d >= 0)
 		engine.host->own_fd(d, true);
@@ -37,7 +36,7 @@ int own_fd(int fd)
 	return fd;
 }
 
-/* Forgotten first: afterwards the number may be the program's. */
+/* The registration ends before the close: after the close the program may get the number. */
 void own_close(int fd)
 {
 	if (fd < 0)

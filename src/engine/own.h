@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Descriptors in the engine: its own, and those that it makes for the program. Under the engine's lock. */
+/*
+ * Descriptors of the engine: its own, and those that it makes for the program. The caller
+ * holds the engine lock.
+ */
 #ifndef RUSE_ENGINE_OWN_H
 #define RUSE_ENGINE_OWN_H
 
 struct event_file;
 struct uverbs_file;
 
-/* own.c: fd, or -errno as it came, with a number out of the program's way, hidden from it. */
+/*
+ * own.c: move fd to a high number and hide it from the program. Returns the new number; a
+ * negative fd is returned as it is.
+ */
 int own_fd(int fd);
-/* A dup of fd for us. -errno. */
+/* A dup of fd for the engine, or -errno. */
 int own_dup(int fd);
+/* Close a descriptor of the engine. Does nothing if fd is negative. */
 void own_close(int fd);
 
 /* files.c */

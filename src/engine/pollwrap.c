@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Polling drives the engine. ibv_poll_cq() is an inline call through
- * ibv_context.ops.poll_cq, and ibv_start_poll() one through ibv_cq_ex: public
- * struct members of libibverbs, which we replace by ours. That is done at a
- * QP's first MODIFY_QP, where the user handle that CREATE_QP carried is the
- * provider's struct ibv_qp and complete; it works for programs that reach
- * libibverbs by dlopen and dlsym only. Nothing of libibverbs is linked.
+ * Polling drives the engine.
  *
- * The user handle is the program's word, so every pointer on the way is read
- * by guarded copies, and the functions must lie in librxe.
+ * ibv_poll_cq() calls ibv_context.ops.poll_cq, and ibv_start_poll() calls
+ * ibv_cq_ex.start_poll. Both are public members of libibverbs structs and are replaced here.
+ * That happens at the first MODIFY_QP of a QP: the user handle of CREATE_QP is the provider's
+ * struct ibv_qp, which is complete by then. Nothing of libibverbs is linked, so programs that
+ * load it with dlopen() and dlsym() work too.
+ *
+ * The user handle comes from the program. Every pointer on the way is therefore read by
+ * guarded copies, and the replaced functions must lie in librxe.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,12 +21,13 @@
 static int (*real_poll_cq)(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 static int (*real_start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
 
-/* A non-empty CQ is polled without a look at the links, but not for ever. */
+/* Polls of a non-empty CQ that may pass without a look at the links. */
 #define BUSY_POLLS 32
 
 /*
- * CQs that this thread has found empty, and cq_published before that. While it stands there they
- * are empty: the provider's poll, its lock and its way through three libraries, would find nothing.
+ * CQs that this thread found empty, and the value of cq_published before it looked. While
+ * cq_published is unchanged they are still empty, and the poll through the provider, with its
+ * lock and three libraries, is skipped.
  */
 #define EMPTY_CQS 8u
 
@@ -39,7 +41,10 @@ static inline uint32_t empty_slot(const void *cq)
 	return ((uintptr_t)cq >> 6 ^ (uintptr_t)cq >> 12) % EMPTY_CQS;
 }
 
-/* What our parent completes we do not count. */
+/*
+ * Not while the parent's files are pending: the parent's completions do not change
+ * cq_published here.
+ */
 static inline bool still_empty(const void *cq)
 {
 	uint32_t i = empty_slot(cq);
@@ -56,7 +61,7 @@ static inline void was_empty(const void *cq, uint32_t published)
 	empty_cqs[i].published = published;
 }
 
-/* A thread that only polls comes in here and nowhere else; see engine_thread_ready. */
+/* For a thread that enters the engine only by polling; see engine_thread_ready. */
 static RARE void drive_guarded(void)
 {
 	struct thread_guard g;
@@ -74,7 +79,7 @@ static inline void drive(void)
 		drive_guarded();
 }
 
-/* The CQ was not empty, many times running. */
+/* After many polls of a CQ that was not empty. */
 static APART void drive_on(void)
 {
 	drive();
@@ -124,7 +129,7 @@ FLAT static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 	drive();
 	if (!still_empty(cq))
 		return look_cq_ex(cq, attr);
-	errno = ENOENT;		/* as librxe has it */
+	errno = ENOENT;		/* as librxe sets it */
 	return ENOENT;
 }
 
@@ -151,7 +156,7 @@ static void wrap_cq(struct ibv_cq_ex *cq)
 {
 	int (*fn)(struct ibv_cq_ex *, struct ibv_poll_cq_attr *);
 
-	/* librxe allocates every CQ as an extended one; start_poll is NULL in a plain one. */
+	/* librxe allocates every CQ as ibv_cq_ex; start_poll is NULL in a plain one. */
 	if (umem_copy(&fn, &cq->start_poll, sizeof(fn)) || !fn || fn == start_poll ||
 	    (real_start_poll && real_start_poll != fn) || !in_librxe((void *)fn))
 		return;
