@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Paths through an InfiniBand fabric.
+ *
+ * A path is identified by (device, SLID, DLID, P_Key, MTU, SL). rused is asked once for each path
+ * (IPC_PATH) and tells the owner of the DLID and two path numbers, forth and back. A byte per path
+ * in the host page says whether the path is open. Send and direct placement of the wrapped links
+ * check that byte and count words and packets in the process page, as a port's counters would.
+ * Datagrams choose their link per WQE; a small table keeps what was found.
+ */
 #include <errno.h>
 #include <string.h>
 #include "base/log.h"

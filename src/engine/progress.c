@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Progress: who looks at rings, sockets and timers, and when.
+ * Progress: which thread looks at rings, sockets and timers, and when.
  *
- * A doorbell transmits on the caller's thread; a program that polls a CQ
- * drives the engine from there (pollwrap.c). For everything else there is one
- * progress thread a process, asleep in epoll. While the program polls, peers
- * need not wake anybody: the watch is POLLED, and the thread only looks once a
- * grace period whether the program still does, because a program that polls
- * memory instead never comes back.
+ * A doorbell transmits on the caller's thread. A program that polls a CQ drives the engine from
+ * there (pollwrap.c). Everything else is done by the progress thread of the process, which sleeps
+ * in epoll. While the program polls, peers need not wake it (WATCH_POLLED), and the thread checks
+ * only once a grace period whether the program still polls. Without this check a program that goes
+ * on to poll its memory would never be served.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -28,25 +27,28 @@
 #include "engine/faults.h"
 #include "engine/wire.h"
 
-#define BUDGET 64		/* segments a round: bounds how long the lock is held */
+#define BUDGET 64		/* segments per round; bounds how long the lock is held */
 #define TAKE_BUDGET 4096	/* segments: more than a ring has slots */
-#define STREAM 4		/* segments found by one look: more are on their way */
-#define STREAM_BYTES (32u << 10)	/* or so much from the wire */
-#define LINGER_NS (50 * NS_US)	/* two messages of 64 KiB, where a machine is busy */
+#define STREAM 4		/* segments in one round that suggest a stream: more will follow */
+#define STREAM_BYTES (32u << 10)	/* bytes from the wire that suggest a stream */
+#define LINGER_NS (50 * NS_US)	/* time of two 64 KiB messages on a busy machine */
 #define GRACE_MIN (100 * NS_US)
-#define GRACE_SOME (1000 * NS_US)	/* for a program that has polled as long as that */
-#define GRACE_MAX (2000 * NS_US)	/* and for one that has polled for some 10 ms */
-/* Where so many looks at it take longer: a machine that another one emulates. */
+#define GRACE_SOME (1000 * NS_US)	/* grace periods below this double */
+#define GRACE_MAX (2000 * NS_US)	/* upper limit; reached after about 10 ms of polling */
+/*
+ * On slow (emulated) machines the grace period is at least this many times the cost of a check, and
+ * at most GRACE_SLOW.
+ */
 #define GRACE_LOOKS 200
 #define GRACE_SLOW (10 * NS_MS)
-#define TIMER_POLLS 16		/* empty polls between two looks at the timers */
-#define EMPTY_POLLS 8u		/* empty polls after which the program counts as polling */
-#define POLLS_MAX (1u << 20)	/* and for one that was wrongly taken to poll, again and again */
-/* QPs in ERR that a poll which found nothing looks at, and a round of the progress thread. */
+#define TIMER_POLLS 16		/* empty polls between two checks of the timers */
+#define EMPTY_POLLS 8u		/* empty polls after which a program counts as polling */
+#define POLLS_MAX (1u << 20)	/* upper limit of polls_wanted */
+/* QPs in ERR that an empty poll and a round of the progress thread look at. */
 #define ERR_AT_POLL 16
 #define ERR_AT_ROUND 512
 #define PAGE_NS (200 * NS_MS)
-#define SLICE_NS 100000		/* of the scheduler, where there is EEVDF: worst wake-up 74 us instead of 2 ms */
+#define SLICE_NS 100000		/* EEVDF slice in ns: worst wake-up 74 us instead of 2 ms */
 
 ns_t engine_now(void)
 {
@@ -57,10 +59,9 @@ ns_t engine_now(void)
 }
 
 /*
- * The time for deadlines that are milliseconds away, at a quarter of the
- * price: at most a tick (4 ms) behind CLOCK_MONOTONIC, and never behind what
- * was read before. A deadline set from it may be that much early, so timers
- * run by engine_now(), after whatever has arrived was taken in.
+ * The time for deadlines that are milliseconds away, at a quarter of the price: at most a tick (4
+ * ms) behind CLOCK_MONOTONIC, and never behind an earlier value. A deadline derived from it may be
+ * that much early. Timers therefore run by engine_now(), after all arrived segments were taken in.
  */
 HOT APART ns_t engine_clock(void)
 {
@@ -74,7 +75,7 @@ HOT APART ns_t engine_clock(void)
 	return engine.now;
 }
 
-/* Has the loop link segments that nobody has looked at? The counters decide nearly always. */
+/* Does the loop link hold undelivered segments? Comparing the counters decides nearly always. */
 static bool loop_pending(void)
 {
 	return unlikely(engine.loop->tx_segs != engine.loop->rx_segs) &&
@@ -82,8 +83,9 @@ static bool loop_pending(void)
 }
 
 /*
- * Delivers what has arrived; all: until there is no more, else a program waits that wants to know
- * of the first. Its time is read when the first segment is there (input()).
+ * Deliver what has arrived. all: continue until nothing is left; otherwise stop after the first
+ * round with segments, because a program waits for them. The clock is read at the first segment
+ * (qp_input()).
  */
 HOT static inline int arrived(bool all)
 {
@@ -91,7 +93,9 @@ HOT static inline int arrived(bool all)
 	int n = 0, more;
 
 	engine.now_read = false;
-	/* Once: it takes all that has come, and to ask again would cost as much as a packet. */
+	/*
+	 * Once: it takes everything that has arrived, and asking again costs as much as a packet.
+	 */
 	n = wire_poll(BUDGET, &bytes);
 	if (bytes >= STREAM_BYTES)
 		n = max(n, STREAM);
@@ -107,7 +111,10 @@ HOT static inline int arrived(bool all)
 	return n;
 }
 
-/* Segments to ourselves, and what they lead to. More than a round's worth is left to the progress thread. */
+/*
+ * Deliver segments that this process sent to itself, and what follows from them. The progress
+ * thread does what exceeds one round.
+ */
 void progress_loop(void)
 {
 	int n = 0;
@@ -120,7 +127,7 @@ void progress_loop(void)
 		progress_kick();
 }
 
-/* Takes in what has arrived on this link, as much as a peer can have left there. */
+/* Take in everything that a peer can have left on this link. */
 void progress_take(struct link *l)
 {
 	uint64_t bytes = 0;
@@ -152,7 +159,7 @@ APART int progress_run(void)
 	int n = arrived(true);
 
 	timers_due();
-	/* A packet to ourselves that was sent again, or had been held back. */
+	/* A timer may have sent to this process itself. */
 	if (loop_pending())
 		n += arrived(true);
 	return n;
@@ -184,7 +191,7 @@ void progress_cq_armed(struct cq *cq)
 		progress_run();
 }
 
-/* The program polls: nobody need wake it. */
+/* The program polls: stop wake-ups from peers. */
 static RARE void polls(void)
 {
 	WRITE_ONCE(engine.watch, WATCH_POLLED);
@@ -199,7 +206,7 @@ static RARE void flush_some(void)
 	qp_flush_err(engine_now(), ERR_AT_POLL);
 }
 
-/* At what has come. A look at the clock costs more than one at the links. */
+/* Look at the links. A look at the timers costs more, so only some polls do it. */
 static inline void look(void)
 {
 	if (unlikely(!list_empty(&engine.err)))
@@ -213,15 +220,15 @@ static inline void look(void)
 static APART void look_wire(void)
 {
 	/*
-	 * What an earlier poll has found the program has not answered yet. It may be polling for the ACK
-	 * of its own message, which comes right behind.
+	 * The program has not yet answered what an earlier poll delivered. It may be polling for
+	 * the ACK of its own message, which arrives after that.
 	 */
 	if (unlikely(wire_holds()))
 		wire_flush_old(engine_now());
 	wire_hold(true);
 	look();
 	wire_hold(false);
-	/* What waits needs the thread to look after it. */
+	/* Held ACKs need the thread to send them if the program stops polling. */
 	if (unlikely(engine.watch == WATCH_ASLEEP) && wire_holds())
 		engine.started ? polls() : wire_flush();
 }
@@ -231,7 +238,7 @@ FLAT void engine_poll(void)
 	engine_check_fork();
 	if (unlikely(inherit_pending))
 		inherit_poll();
-	/* Not exact among threads: that it moves is what counts. */
+	/* Not exact if several threads poll: any change of the value suffices. */
 	WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
 	if (!elock_try(&engine.lock))
 		return;
@@ -247,13 +254,13 @@ FLAT void engine_poll(void)
 	engine_unlock();
 }
 
-/* Each look at a program that polls takes CPU time, which it may want itself. */
+/* Each check costs CPU time that the program may want. */
 static ns_t grace_max(void)
 {
 	return min(max(GRACE_LOOKS * engine.look_ns, (ns_t)GRACE_MAX), (ns_t)GRACE_SLOW);
 }
 
-/* It polls; the longer it has, the longer it may be believed to. By the thread, also without the lock. */
+/* The program still polls: extend the grace period. Called by the thread, also without the lock. */
 static void still_polls(void)
 {
 	ns_t grace = READ_ONCE(engine.grace);
@@ -264,7 +271,7 @@ static void still_polls(void)
 	WRITE_ONCE(engine.grace, min(grace, grace_max()));
 }
 
-/* Chooses how to sleep. Returns the deadline; 0 = there is something to do. */
+/* Choose how to sleep. Returns the deadline; 0: segments have arrived. */
 static ns_t watch_next(ns_t now, uint32_t *seen_gen)
 {
 	ns_t until = min(timer_next(&engine.timers), engine.reattach_at);
@@ -287,11 +294,10 @@ static ns_t watch_next(ns_t now, uint32_t *seen_gen)
 }
 
 /*
- * A stream of segments for a program that does not poll (RDMA WRITE to a
- * sleeper): the next one will be here sooner than a sleep and a wake-up take.
- * Looks on for a while after the last one, the lock free in between. A single
- * message, as of a program that waits for events, ends it at once: the CPU is
- * wanted by the program it woke.
+ * A stream of segments arrives for a program that does not poll (RDMA WRITE to a sleeping program).
+ * The next segment comes sooner than a sleep and a wake-up take, so look for LINGER_NS after the
+ * last one. The lock is free between two looks. Called only after a round with STREAM segments:
+ * after a single message the CPU is left to the program that it woke.
  */
 static void linger(void)
 {
@@ -308,7 +314,7 @@ static void linger(void)
 			until = until ? until : now + LINGER_NS;
 		}
 		if (READ_ONCE(engine.watch) == WATCH_POLLED || !elock_try(&engine.lock))
-			return;	/* the program itself is at it */
+			return;	/* the program polls by itself */
 		n = arrived(true);
 		engine_unlock();
 		if (n)
@@ -319,10 +325,11 @@ static void linger(void)
 }
 
 /*
- * Something has come for a program that does not poll. One that waits for a
- * completion, then for a byte in its memory, and so on (ib_write_lat) polls
- * just long enough to be taken for a poller, and what comes next waits for the
- * end of the grace: each time that this happens it takes more polls.
+ * Segments arrived for a program that was taken to poll but does not.
+ *
+ * A program that alternates between waiting for a completion and for a byte in its memory
+ * (ib_write_lat) polls just long enough to count as polling, and its next segment waits for the end
+ * of the grace period. Each time that this happens, more empty polls are required.
  */
 static void not_polling(void)
 {
@@ -334,7 +341,7 @@ static void not_polling(void)
 	engine.empty_polls = 0;
 }
 
-/* Everything the thread does between two sleeps. Returns the next deadline, 0 = at once. */
+/* What the thread does between two sleeps. Returns the next deadline; 0: run again at once. */
 static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 {
 	ns_t now = engine_now(), until;
@@ -346,7 +353,10 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 	}
 	qp_flush_err(now, ERR_AT_ROUND);
 	if (engine.watch == WATCH_POLLED && READ_ONCE(engine.poll_gen) != *seen_gen) {
-		/* The program is at it, and would have to wait for us. */
+		/*
+		 * The program polls and looks at the links itself; it would have to wait for the
+		 * lock.
+		 */
 		timers_due();
 		*n = 0;
 	} else {
@@ -373,7 +383,7 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 	return *n >= STREAM ? 0 : min(until, watch_next(now, seen_gen));
 }
 
-/* Sleeps until something has come, or the deadline. True: something has. */
+/* Sleep until an event or the deadline. Returns whether there was an event. */
 static bool wait_events(ns_t until)
 {
 	struct epoll_event ev[16];
@@ -393,7 +403,10 @@ static bool wait_events(ns_t until)
 	if (!engine_lock())
 		return true;
 	engine.now = engine_now();
-	/* What was closed since, by another thread or here, has no link_fd any more; the others tell again. */
+	/*
+	 * After a close, a pending event may belong to a freed link_fd, so all are skipped; epoll
+	 * reports the others again.
+	 */
 	for (long i = 0; i < n && engine.closed == closed; i++) {
 		struct link_fd *fd = ev[i].data.ptr;
 
@@ -403,7 +416,7 @@ static bool wait_events(ns_t until)
 	return true;
 }
 
-/* What this thread has had. */
+/* CPU time of this thread. */
 static ns_t thread_cpu(void)
 {
 	struct timespec ts;
@@ -413,10 +426,9 @@ static ns_t thread_cpu(void)
 }
 
 /*
- * As long as the program polls, it sees to links and timers itself: the thread
- * wants no lock for that, which who polls sockets holds most of the time. A
- * program in there has not stopped polling either, where its CPU has: there are
- * more who poll than CPUs, or the machine is emulated.
+ * Does the program still poll? Checked without the lock, which a program that polls sockets holds
+ * most of the time. A program inside the engine (lock held) counts as polling even if its poll
+ * count did not move: its thread may have lost its CPU, or the machine is emulated.
  */
 static bool polls_on(uint32_t *seen_gen, ns_t page_at, ns_t *look_cpu)
 {
@@ -431,7 +443,7 @@ static bool polls_on(uint32_t *seen_gen, ns_t page_at, ns_t *look_cpu)
 	if (now >= page_at)
 		return false;
 	*seen_gen = gen;
-	/* From one look to the next: with nothing else in between. */
+	/* CPU time between two consecutive checks: the cost of one. */
 	cpu = thread_cpu();
 	if (*look_cpu)
 		engine.look_ns = ns_learn(engine.look_ns, cpu - *look_cpu);
@@ -454,7 +466,7 @@ static void thread_setup(void)
 	prctl(PR_SET_NAME, "ruse-progress");
 	prctl(PR_SET_TIMERSLACK, 1UL);
 	attr.nice = (int32_t)(20 - sys_call(SYS_getpriority, 0, 0));
-	sys_call(SYS_sched_setattr, 0, &attr, 0);	/* refused where there is no EEVDF: only slower */
+	sys_call(SYS_sched_setattr, 0, &attr, 0);	/* fails without EEVDF; harmless */
 }
 
 static void *progress_thread(void *arg)
@@ -539,7 +551,10 @@ int progress_start(void)
 		return engine.kickfd;
 	engine.kick_fd.event = kick_event;
 	sys_call(SYS_epoll_ctl, engine.epfd, EPOLL_CTL_ADD, engine.kickfd, &ev);
-	/* The thread blocks everything but what its own guarded copies may raise: signals are the program's. */
+	/*
+	 * The thread blocks all signals but those that its guarded copies may raise, so the
+	 * program's threads receive the rest.
+	 */
 	memset(&all, 0xff, sizeof(all));
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
@@ -552,7 +567,7 @@ int progress_start(void)
 	}
 	pthread_detach(engine.thread);
 	engine.started = true;
-	/* Nobody has looked at the page since the attach. */
+	/* Captures may have started between the attach and now. */
 	captures_attached(engine.host_page);
 	return 0;
 }

@@ -1,30 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What drives the engine: its thread, and programs that poll. Under the engine's lock unless it says otherwise. */
+/*
+ * What drives the engine: the progress thread, and programs that poll. The caller holds the engine
+ * lock unless a comment says otherwise.
+ */
 #ifndef RUSE_ENGINE_PROGRESS_H
 #define RUSE_ENGINE_PROGRESS_H
 
 #include "core/cq.h"
 #include "core/qp.h"
 
-/* A QP in ERR is looked at for receives that were posted since. */
+/* Interval of the look for receives that were posted to QPs in ERR. */
 #define ERR_RESCAN (10 * NS_MS)
 
-/* progress.c */
+/* progress.c. Starts the progress thread if it does not run. 0 or -errno. */
 int progress_start(void);
-/* All that can be done now: arrived segments, writable links, due timers. Returns segments handled. */
+/*
+ * Do all that is possible: arrived segments, blocked QPs, due timers. Returns the number of
+ * segments.
+ */
 int progress_run(void);
+/* Wake the progress thread. Does nothing in that thread itself. */
 void progress_kick(void);
-/* Delivers what this process has sent to itself, if anything. */
+/* Deliver what this process has sent to itself, if anything. */
 void progress_loop(void);
+/* Take in what has arrived on this link and from other hosts. */
 void progress_take(struct link *l);
-/* A CQ was armed: the program is about to sleep, so peers must wake us. */
+/* A CQ was armed: the program is about to sleep, so peers must wake the process from now on. */
 void progress_cq_armed(struct cq *cq);
 
-/* pollwrap.c */
+/* pollwrap.c: hook polling of the QP's CQs. */
 void pollwrap_qp(struct qp *qp, uint64_t user_handle);
 /*
- * The program polls and has found nothing, or something many times running.
- * Drives the engine, taking the lock itself if it is free.
+ * The program's poll found nothing, or a CQ was not empty many times running. Takes the lock
+ * itself; does nothing if it is held.
  */
 void engine_poll(void);
 

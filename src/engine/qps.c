@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What core, uverbs and the links need from their host: QPs, their links, their timers. */
+/*
+ * What core, uverbs and the links need from the engine: QPs, their links and their timers.
+ *
+ * After every call into the transport, qp_rearm() puts the QP on the lists and sets its timer as
+ * the transport asks. QPs that wait for room on a link are on engine.blocked; when any link has
+ * room they move to engine.work and run again. A QP's link is chosen at RTR: loop for blocks of
+ * this process, shared memory for other processes of the host, UDP for other hosts.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +24,9 @@
 #include "xport/xport.h"
 
 /*
- * No doorbell tells of receives that are posted from now on: qp_flush_err() looks. QPs that end
- * one after another wake the thread once, for it keeps looking until there are none.
+ * Put a QP in ERR on the list of those that qp_flush_err() scans, because no doorbell tells of
+ * later receives. QPs that fail one after another wake the thread once; it scans until the list is
+ * empty.
  */
 static RARE void rescan(struct qp *qp, ns_t now)
 {
@@ -31,15 +39,18 @@ static APART void arm(struct qp *qp, ns_t wake)
 {
 	if (timer_set(&engine.timers, &qp->timer, wake))
 		return;
-	/* A program that polls runs its timers; when it has stopped, the thread sees within a grace. */
+	/*
+	 * A program that polls runs its timers. If it stops, the thread notices within a grace
+	 * period.
+	 */
 	if (wake < READ_ONCE(engine.sleep_until) && engine.watch == WATCH_ASLEEP)
 		progress_kick();
 }
 
 /*
- * After every call into the transport: is the QP waiting for room on a link,
- * and when does it want to be called? Timers move lazily: an armed one that is
- * early finds nothing due and is set again.
+ * Called after every call into the transport: is the QP blocked on a link, and when must it run
+ * again? A timer that is armed for an earlier time is left alone; it will find nothing due and be
+ * set again.
  */
 HOT void qp_rearm(struct qp *qp, ns_t now)
 {
@@ -63,8 +74,9 @@ static void qp_timer(struct timer *t, ns_t now)
 }
 
 /*
- * ACK timeouts below this many ns are measured by the exact clock, from 4.096 us << 12 on a
- * tick is nothing. A wire's round trips are measured, and a packet there costs more than a clock.
+ * ACK timeouts below this value are measured by the exact clock. From 4.096 us << 12 on, the error
+ * of a tick is small. Lossy links use the exact clock too, because round trips are measured there,
+ * and a packet costs more than reading the clock.
  */
 #define SHORT_TIMEOUT 12
 
@@ -84,7 +96,7 @@ FLAT static int doorbell(struct qp *qp)
 	qp->dev->polls = READ_ONCE(engine.poll_gen);
 	ret = xp_output(qp, now);
 	qp_rearm(qp, now);
-	/* What goes to ourselves is delivered by whoever posts it, as it would be transmitted. */
+	/* Segments to this process are delivered by the thread that posts them. */
 	if (qp->link == engine.loop || qp->type == QPT_UD)
 		progress_loop();
 	return ret;
@@ -99,14 +111,14 @@ static int qp_created(struct qp *qp)
 	return xp_init(qp);
 }
 
-/* Rounds of waiting for room, at the end of a program. */
+/* Rounds of waiting for room on links, at the end of a program. */
 #define SETTLE_ROUNDS 8
 
-/* The program ends: for an ACK that a link has refused there is no later. */
+/* The program ends: send the ACKs that a link had no room for. */
 void qp_settle_all(void)
 {
 	for (int i = 0; i < SETTLE_ROUNDS && !list_empty(&engine.blocked); i++) {
-		/* Room for one is room for all: they move by themselves (writable()). */
+		/* When one link has room, writable() moves all blocked QPs to engine.work. */
 		while (!list_empty(&engine.blocked)) {
 			struct qp *qp = list_first_entry(&engine.blocked, struct qp, work);
 
@@ -119,8 +131,8 @@ void qp_settle_all(void)
 }
 
 /*
- * An ACK is in the link before the peer's program sees the completion. The sender must not
- * report as flushed what its peer's program has: take in what the link holds first.
+ * The peer's ACK is on the link before its program sees the completion. Take in what the link
+ * holds, so that a send whose data the peer has is not reported as flushed.
  */
 static void qp_ending(struct qp *qp)
 {
@@ -160,10 +172,10 @@ const struct uverbs_host uverbs_host_ops = {
 	.obj_shown = res_obj,
 };
 
-/* Napping between two tries for the socket of a block that a former rused's park holds. */
+/* Pause between two attempts to get a block's socket while a former rused's park holds it. */
 #define PARK_NAP (20 * NS_MS)
 #define PARK_TRIES 100
-#define PEERS 16	/* whose blocks are known without asking rused */
+#define PEERS 16	/* entries of peers[] */
 
 static int lease_call(struct ipc_lease *l)
 {
@@ -220,7 +232,10 @@ int lease_inherit(struct rdev *dev, uint32_t block, struct qp_card **cards)
 	return 0;
 }
 
-/* Whose GID it is: the index of a device of this host, 0: of none. The page is as it was at some moment. */
+/*
+ * The index of the device of this host that has this GID; 0: none has. The host page is a
+ * consistent copy that may be outdated.
+ */
 uint32_t gid_owner(const uint8_t raw[16])
 {
 	struct host_page *copy;
@@ -271,15 +286,15 @@ int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **l
 }
 
 /*
- * Who had which block when rused was asked last. A block is its process's for as long as that lives:
- * a link to it that is there needs no rused, which may be at work for others.
+ * The owners of blocks that rused named lately. A block belongs to its process as long as the
+ * process lives. If a link to that process exists, rused need not be asked.
  */
 static struct peer {
-	uint32_t generation;	/* engine.generation; 0: nobody */
+	uint32_t generation;	/* engine.generation + 1; 0: unused */
 	struct ipc_peer p;
 } peers[PEERS];
 
-/* As find_link_to(), for a block of another process. */
+/* find_link_to() for a block of another process. */
 static int peer_link(uint32_t block, ns_t wait, struct link **link)
 {
 	struct peer *known = &peers[block % PEERS];
@@ -294,14 +309,14 @@ static int peer_link(uint32_t block, ns_t wait, struct link **link)
 		return 0;
 	ret = rused_call(IPC_PEER, &p, sizeof(p), &p, &rsize);
 	if (ret == -ENOENT)
-		return 0;	/* nobody has this number: packets go nowhere */
+		return 0;	/* no process has this number: packets are lost */
 	if (ret)
 		return ret;
 	p.sock[sizeof(p.sock) - 1] = 0;
 	ret = shm_connect_within(engine.ep, p.proc, p.sock, p.pid, wait, link);
 	if (!ret)
 		*known = (struct peer){ engine.generation + 1, p };
-	/* It died between the two: as if nobody had the number. */
+	/* The process has died meanwhile: packets are lost. */
 	return ret == -ECONNREFUSED ? 0 : ret;
 }
 
@@ -309,7 +324,7 @@ int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link)
 {
 	*link = NULL;
 	if (engine.block_dev[block]) {
-		/* Another device has the number: what arrives at this address finds no such QP. */
+		/* The block belongs to another device: no QP with this number has the address. */
 		if (engine.block_dev[block]->index != owner)
 			return 0;
 		link_get(engine.loop);
@@ -319,10 +334,13 @@ int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link)
 	return peer_link(block, wait, link);
 }
 
-/* A living peer may be slow to answer where there is much else to run. */
+/* A living peer may answer slowly on a busy machine. */
 #define CONNECT_NS (3 * NS_S)
 
-/* The link is chosen by the requester, at RTR: who leases the destination's block on this host. */
+/*
+ * At RTR: choose the link by the process of this host that leases the destination's block, or the
+ * wire.
+ */
 static int qp_connect(struct qp *qp)
 {
 	static uint64_t unseen[PROC_COUNTERS];
@@ -372,7 +390,7 @@ const struct rdev_ops rdev_host_ops = {
 
 HOT void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
 {
-	/* An RNR NAK asks for a wait of microseconds: not by a clock that may be a tick behind. */
+	/* An RNR NAK asks for a delay of microseconds, which needs the exact clock. */
 	if (unlikely(seg->type == SEG_ACK && (seg->syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK)) {
 		engine.now = engine_now();
 	} else if (!engine.now_read) {
@@ -382,8 +400,8 @@ HOT void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
 	qp->dev->polls = READ_ONCE(engine.poll_gen);
 	xp_input(qp, seg, from, engine.now);
 	/*
-	 * An ACK was held back: it goes out at the end of this round. The QP may be among
-	 * those that wait for a link, for the sake of a window that was full once.
+	 * An ACK was held back: it goes out at the end of this round. The QP may still be on the
+	 * blocked list because its window was full earlier.
 	 */
 	if (from->more && xp_blocked(qp)) {
 		list_del(&qp->work);
@@ -403,10 +421,10 @@ FLAT static void input(struct link *l, const struct seg *seg)
 		ud_multicast(l, seg);
 	else if (!seg->dqpn)
 		wire_handed(seg);
-	/* Any other unknown QP number is dropped silently, as on a wire. */
+	/* A segment for any other unknown QP number is dropped. */
 }
 
-/* A link has room again, or is dead: whoever was refused looks again. */
+/* A link has room again, or is dead: all blocked QPs run again. */
 static void writable(struct link *l)
 {
 	while (!list_empty(&engine.blocked)) {
@@ -428,7 +446,7 @@ APART void qp_work_run(ns_t now)
 	}
 }
 
-/* A doorbell came from a signal handler while the lock was held: which QP is not known. */
+/* A doorbell in a signal handler found the lock held. Its QP is not known, so all QPs run. */
 void qp_work_all(void)
 {
 	struct edev *e;
@@ -444,7 +462,7 @@ void qp_work_all(void)
 		}
 }
 
-/* Takes turns, so that a program with many of them does not wait for all of them at each poll. */
+/* The QPs take turns, so that one poll does not scan all of them. */
 void qp_flush_err(ns_t now, uint32_t most)
 {
 	struct qp *first = NULL;
@@ -464,7 +482,7 @@ void qp_flush_err(ns_t now, uint32_t most)
 	}
 }
 
-/* A peer's direct placement on this QP failed: the responder must say so. */
+/* A peer's direct placement on this QP failed: the responder must send the NAK. */
 static void attention(struct link *l, uint32_t qpn)
 {
 	struct rdev *dev = engine.block_dev[(qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];

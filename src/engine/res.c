@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The process's table of objects for rused (ipc/res.h). It lies behind the
- * process page, grows by whole chunks and never shrinks; a record that is free
- * again is the first to be given out.
+ * The table of the process's objects that rused reads for RDMA netlink (ipc/res.h). It is in the
+ * memfd of the process page, behind the page. It grows by whole chunks and never shrinks. Free
+ * records are reused first.
  */
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -19,8 +19,8 @@
 #define NONE UINT32_MAX
 
 static struct {
-	struct res_rec *rec;	/* room for RES_MAX; the file has fewer */
-	uint32_t size;		/* records that the file has */
+	struct res_rec *rec;	/* mapping with room for RES_MAX records; the file has fewer */
+	uint32_t size;		/* records in the file */
 	struct idtable ids;
 } table;
 
@@ -33,13 +33,13 @@ int res_init(int fd)
 		return -ENOMEM;
 	table.rec = p;
 	table.size = 0;
-	/* A forked child has its parent's numbers in its copy; they mean nothing here. */
+	/* A forked child has a copy of its parent's ids, which mean nothing here. */
 	table.ids = (struct idtable){ 0 };
 	idtable_init(&table.ids, RES_MAX);
 	return 0;
 }
 
-/* A record for the object: slot + 1, or 0 when there is none to be had (then it is not listed). */
+/* Allocate a record: slot + 1. 0: none is available, and the object is not listed. */
 static uint32_t res_alloc(void *obj)
 {
 	int64_t id = table.rec ? idtable_alloc(&table.ids, obj) : -ENOMEM;
@@ -95,7 +95,7 @@ void res_ctx(struct ucontext *uctx, bool gone)
 		res_show(&uctx->res, uctx, &rec);
 }
 
-/* less: of its users so many are about to go */
+/* less: number of users that are about to go */
 static void show_pd(struct pd *pd, uint32_t less)
 {
 	struct res_rec rec = head(pd->uctx, RES_PD, NULL);
@@ -150,7 +150,7 @@ static void show_qp(struct qp *qp, bool gone)
 		res_show(&qp->res, qp, &rec);
 		qp->shown_state = qp->res ? &table.rec[qp->res - 1].state : NULL;
 	}
-	/* Whose users these are has one more or less. */
+	/* The user counts of PD and CQs changed. */
 	if (!changes)
 		return;
 	show_pd(qp->pd, gone);

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ring memory: the memfd behind a uverbs descriptor. Its offsets are the mmap
- * offsets that mminfo tells, so the provider's own mmap(fd, offset) works
- * natively. It rarely comes to that: preload/ answers it with where the ring is
- * mapped already (ring_view()). Rings start at RING_BASE, so that a stray raw write
- * to the descriptor lands below them; the file is sealed against shrinking, so our
- * mapping of it cannot fault.
+ * Ring memory: the memfd behind a uverbs descriptor.
  *
- * The engine maps the whole ring area once. Offsets are given out in ascending
- * order and start again from the bottom only when the area is used up: the
- * kernel keeps a destroyed ring's memory until munmap, we keep its address
- * from being reused for as long as we can.
+ * Its offsets are the mmap offsets in mminfo, so the provider's mmap(fd, offset) works without
+ * help. preload/ usually answers it with the address where the engine has the ring mapped
+ * (ring_view()). Rings start at RING_BASE, so a stray raw write to the descriptor does not hit
+ * them. The file is sealed against shrinking, so the engine's mapping cannot fault.
  *
- * Each call to the kernel for pages costs more than the pages: who makes many
- * rings (ring_bytes in all) gets some ahead, from ready to ready_end, and gives
- * them back many at a time: ngone rings with gone_bytes wait for that.
+ * The engine maps the whole ring area once. Offsets are given out in ascending order and start
+ * again at the bottom only when the area is used up. A destroyed ring's address is thus not reused
+ * for as long as possible; the kernel keeps the memory of such a ring until munmap.
+ *
+ * A system call for pages costs more than the pages. With many rings (ring_bytes), pages are
+ * therefore allocated ahead, from ready to ready_end, and freed many at a time: ngone destroyed
+ * rings with gone_bytes wait for that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,21 +33,21 @@
 #define RING_BASE (1ull << 30)	/* less if files may not be that large (ring_base()) */
 #define PAGE 4096ull
 #define AHEAD_MAX (256ull << 10)
-#define GONE_MAX 64u		/* rings, */
-#define GONE_BYTES (512ull << 10)	/* and what is in them at most */
+#define GONE_MAX 64u		/* destroyed rings that may wait for gone_flush() */
+#define GONE_BYTES (512ull << 10)	/* and their bytes */
 
-#define MAPS_MAX 64u		/* files that ring_view() knows; of others the program makes mappings */
+#define MAPS_MAX 64u		/* files that ring_view() handles; for others the program maps */
 
 /*
- * Where a file's rings are mapped. The program may keep what it has been given when the file
- * is closed, as under a kernel. No lock: munmap() looks at it in any thread and state.
+ * The ring mappings of open files. The program may keep a mapping after the file is closed, as with
+ * a kernel. munmap() looks here without a lock, in any thread and state.
  */
 static struct ring_map {
 	uint8_t *base;
-	uint64_t size;	/* 0: free */
-	uint64_t users;	/* 1 for the file, and the bytes that the program has */
+	uint64_t size;	/* 0: the entry is free */
+	uint64_t users;	/* 1 for the file, plus the bytes that the program has mapped */
 } maps[MAPS_MAX];
-static uint32_t nmaps;	/* ever in use at once */
+static uint32_t nmaps;	/* entries in use so far, at most */
 
 struct ring_area {
 	struct list_head entry;
@@ -56,7 +55,7 @@ struct ring_area {
 	bool gone;		/* no ring any more; its pages are still there */
 };
 
-/* Under the engine's lock. */
+/* Enter the file's mapping into maps[]. The caller holds the engine lock. */
 static void map_known(const struct efile *ef)
 {
 	for (uint32_t i = 0; i < MAPS_MAX; i++) {
@@ -87,7 +86,7 @@ static struct ring_map *map_find(const void *addr, size_t len)
 	return NULL;
 }
 
-/* The last one unmaps it. */
+/* Drop users; the last one unmaps. */
 static void map_put(struct ring_map *m, uint64_t users)
 {
 	uint64_t size = READ_ONCE(m->size);
@@ -193,7 +192,10 @@ static uint64_t gap_find(struct efile *ef, uint64_t from, uint64_t size, struct 
 	uint64_t at = from;
 
 	*after = &ef->rings;
-	/* Newest areas are at the end: walk backwards when there is room behind the last one. */
+	/*
+	 * The newest ring is at the end of the list; if there is room after it, the search is
+	 * short.
+	 */
 	if (!list_empty(&ef->rings)) {
 		a = list_entry(ef->rings.prev, struct ring_area, entry);
 		if (at >= a->offset + a->size) {
@@ -215,8 +217,8 @@ static uint64_t gap_find(struct efile *ef, uint64_t from, uint64_t size, struct 
 }
 
 /*
- * Pages for len bytes at at, mapped at once where the kernel can (5.14): a full /dev/shm must be
- * ENOMEM here, not SIGBUS later.
+ * Allocate pages for len bytes at `at`, and map them if the kernel can (5.14). A full /dev/shm
+ * gives ENOMEM here instead of SIGBUS later.
  */
 static int pages_get(struct efile *ef, uint64_t at, uint64_t len)
 {
@@ -239,7 +241,10 @@ static void pages_put(struct efile *ef, uint64_t from, uint64_t to)
 		 ef->base + from, to - from);
 }
 
-/* As much ahead as a quarter of what there is: only where no other begins. */
+/*
+ * Allocate pages for a ring. Up to a quarter of ring_bytes is allocated ahead, if no other ring
+ * follows (last).
+ */
 static int pages_for(struct efile *ef, uint64_t at, uint64_t size, bool last)
 {
 	uint64_t ahead = min(ef->ring_bytes / 4 & ~(PAGE - 1), AHEAD_MAX);
@@ -256,7 +261,7 @@ static int pages_for(struct efile *ef, uint64_t at, uint64_t size, bool last)
 	return 0;
 }
 
-/* Gives back the pages of rings that are gone, neighbours at once. */
+/* Free the pages of destroyed rings, adjacent rings with one call. */
 static void gone_flush(struct efile *ef)
 {
 	struct ring_area *a, *n;
@@ -304,8 +309,8 @@ static int place(struct efile *ef, uint64_t size, uint64_t *at, struct list_head
 }
 
 /*
- * Where a ring has been before: a library that patches libc's munmap() (UCX does) has taken our
- * mapping of it away with what it took for the program's own.
+ * Map a place again that a ring had before. A library that patches libc's munmap() (UCX) may have
+ * unmapped it together with a mapping of the program.
  */
 static int map_again(struct efile *ef, uint64_t at, uint64_t size)
 {
@@ -315,7 +320,7 @@ static int map_again(struct efile *ef, uint64_t at, uint64_t size)
 	return p < 0 ? -ENOMEM : 0;
 }
 
-/* What is gone still has its place, and its pages. */
+/* Find a place and allocate its pages. Destroyed rings keep both until gone_flush(). */
 static int place_and_fill(struct efile *ef, uint64_t size, uint64_t *at, struct list_head **after)
 {
 	int ret = place(ef, size, at, after);
@@ -362,7 +367,10 @@ static void ring_free(struct ucontext *uctx, struct ring *r)
 	list_for_each_entry(a, &ef->rings, entry) {
 		if (a->gone || a->offset != r->offset - ef->base)
 			continue;
-		/* Mappings of it show an empty ring from now on, and later zeroes. */
+		/*
+		 * Other mappings of it show an empty ring from now on, and zeroes after
+		 * gone_flush().
+		 */
 		memset(ef->map + a->offset, 0, sizeof(struct rxe_queue_buf));
 		a->gone = true;
 		ef->ring_bytes -= a->size;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory of the rings of an open file. Under the engine's lock unless it says otherwise. */
+/*
+ * Memory of the rings of an open file. The caller holds the engine lock unless a comment says
+ * otherwise.
+ */
 #ifndef RUSE_ENGINE_RINGS_H
 #define RUSE_ENGINE_RINGS_H
 
@@ -9,15 +12,15 @@
 struct efile;
 struct ucontext_ops;
 
-/* Makes and frees rings: what a file's context has as ops. */
+/* ucontext.ops of a file: allocate and free rings. */
 extern const struct ucontext_ops ring_ops;
-/* Makes the file's memfd and maps the area. 0, -ENOMEM, -EMFILE, -ENFILE. */
+/* Create the file's memfd and map the ring area. 0, -ENOMEM, -EMFILE, -ENFILE. */
 int rings_init(struct efile *ef);
-/* Of all its rings; what the program has of the mapping stays until it unmaps that. */
+/* Free all rings. What the program has mapped stays until it unmaps it. */
 void rings_fini(struct efile *ef);
 /*
- * Where len bytes at this offset of the descriptor are mapped, until engine_unmap(). NULL: they are
- * not in the area, or too many files are open. Any thread, without the lock.
+ * The address where len bytes at this offset of the descriptor are mapped, valid until
+ * engine_unmap(). NULL: outside the area, or too many files are open. Any thread, without the lock.
  */
 void *ring_view(const struct efile *ef, size_t len, uint64_t offset);
 

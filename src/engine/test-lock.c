@@ -12,8 +12,8 @@
 #define TURNS 20000
 
 static struct elock lock;
-static unsigned long counter;	/* under lock */
-static unsigned int notes;	/* under lock: what handlers left to the owner */
+static unsigned long counter;	/* protected by lock */
+static unsigned int notes;	/* protected by lock: notes that handlers left to the owner */
 static volatile sig_atomic_t handled;
 
 static void *worker(void *arg)
@@ -53,7 +53,7 @@ static void handler(int sig)
 		abort();
 }
 
-/* A doorbell from a signal handler that interrupted the owner: a note, no deadlock. */
+/* A doorbell in a signal handler that interrupted the owner leaves a note and does not deadlock. */
 static void reentry(void **state)
 {
 	signal(SIGUSR1, handler);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tests of rings.c: ring placement, pages and the mappings that the program gets. Each test opens a
+ * file of its own with a host that registers no descriptors.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +19,7 @@
 #define RINGS 64
 #define TURNS 3000
 #define MANY 1000
-#define LEFT (1u << 20) /* what may be there beside rings: ahead, and not given back yet */
+#define LEFT (1u << 20) /* allowed besides rings: pages ahead, and pages not yet freed */
 
 static void own_nothing(int fd, bool own)
 {
@@ -32,7 +36,7 @@ static void fresh(struct efile *ef)
 	ef->uctx.ops = &ring_ops;
 }
 
-/* The program's own mapping of the descriptor shows the ring; it outlives the ring. */
+/* A mapping of the descriptor by the program shows the ring and outlives it. */
 static void native_mmap(void **state)
 {
 	struct efile ef;
@@ -56,7 +60,9 @@ static void native_mmap(void **state)
 	rings_fini(&ef);
 }
 
-/* Random create and destroy: live rings never overlap, and offsets wrap instead of running out. */
+/*
+ * Random creates and destroys: live rings never overlap, and offsets wrap instead of running out.
+ */
 static void no_overlap(void **state)
 {
 	struct ring ring[RINGS];
@@ -68,7 +74,7 @@ static void no_overlap(void **state)
 	print_message("seed %lu\n", (unsigned long)seed);
 	prng_seed(&p, seed);
 	fresh(&ef);
-	ef.map_size = 256ull << 20; /* as if the address space were small */
+	ef.map_size = 256ull << 20; /* small area, so that offsets wrap */
 	for (int i = 0; i < TURNS; i++) {
 		uint32_t k = prng_below(&p, RINGS);
 
@@ -111,7 +117,10 @@ static uint64_t pages(const struct efile *ef)
 	return (uint64_t)st.st_blocks * 512;
 }
 
-/* Pages come ahead of many rings, each ring is new, and what is gone goes back in the end. */
+/*
+ * With many rings, pages are allocated ahead, every new ring is initialised, and pages of destroyed
+ * rings are freed.
+ */
 static void many(void **state)
 {
 	static struct ring ring[MANY];
@@ -137,7 +146,7 @@ static void many(void **state)
 	rings_fini(&ef);
 }
 
-/* Where a ring is already is what the program gets; it is there until both have done with it. */
+/* The program gets the engine's mapping of a ring; it stays until both have dropped it. */
 static void view(void **state)
 {
 	struct efile ef;
@@ -165,7 +174,7 @@ static void view(void **state)
 	assert_int_equal(errno, ENOMEM);
 }
 
-/* More files than there are places for: their rings are mapped by the program itself. */
+/* More files than maps[] has entries: for the rest the program must map the rings itself. */
 static void views_of_many(void **state)
 {
 	struct efile ef[100];
@@ -193,7 +202,10 @@ static void views_of_many(void **state)
 	rings_fini(&ef[0]);
 }
 
-/* A munmap() that goes past us takes our mapping: a ring that comes there later has one again. */
+/*
+ * A munmap() that bypasses the engine removes its mapping. A later ring at that place is mapped
+ * again.
+ */
 static void torn(void **state)
 {
 	struct efile ef;

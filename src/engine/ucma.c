@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * /dev/infiniband/rdma_cm. The program's descriptor is one end of a pair whose
- * other end rused holds: rused hears of its last close, as a release() would,
- * and makes it readable while there are events. Events, and answers that are
- * known already, are in memory that rused shares (ucma_local.c). Whatever else is
- * written goes to rused as it is; here are only the things that take the program's
- * memory and descriptors: the response, an option's value, the other file of MIGRATE_ID.
+ * /dev/infiniband/rdma_cm.
  *
- * Numbers of files are rused's: a forked child uses the files it inherited
- * through a connection of its own, as under a kernel.
+ * The program's descriptor is one end of a socket pair; rused holds the other. rused thus notices
+ * the last close, as release() in the kernel, and makes the descriptor readable while there are
+ * events. Events and some answers are in memory that rused shares (ucma_local.c). All other
+ * commands go to rused unchanged. This file handles what refers to the program's memory and
+ * descriptors: the response, the value of an option, the other file of MIGRATE_ID.
+ *
+ * File numbers are assigned by rused. A forked child uses the files it inherited through a
+ * connection of its own, as with a kernel.
  */
 #include <errno.h>
 #include <rdma/rdma_user_cm.h>
@@ -21,7 +22,7 @@
 
 #define WRITE_MAX 0x7ffff000	/* the kernel's MAX_RW_COUNT */
 
-/* Bytes of response a command has at most, by its number. */
+/* Maximum length of the response, by command. */
 static const uint16_t responses[] = {
 	[RDMA_USER_CM_CMD_CREATE_ID] = sizeof(struct rdma_ucm_create_id_resp),
 	[RDMA_USER_CM_CMD_DESTROY_ID] = sizeof(struct rdma_ucm_destroy_id_resp),
@@ -35,7 +36,9 @@ static const uint16_t responses[] = {
 	[RDMA_USER_CM_CMD_JOIN_MCAST] = sizeof(struct rdma_ucm_create_id_resp),
 };
 
-/* Where the response goes: the pointer is the first member of all that have one, but for CREATE_ID. */
+/*
+ * The address for the response: the first member of every command that has one, except CREATE_ID.
+ */
 static void *response_of(const struct ucma_cmd *c)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
@@ -50,7 +53,7 @@ static void *response_of(const struct ucma_cmd *c)
 	return (void *)(uintptr_t)p;
 }
 
-/* SET_OPTION: the value itself in place of its pointer. A fault is told when the id has been found good. */
+/* SET_OPTION: append the value. A fault is reported only after rused has checked the id. */
 static void take_option(struct ucma_cmd *c)
 {
 	struct rdma_ucm_set_option o;
@@ -82,7 +85,7 @@ static void take_file(struct ucma_cmd *c)
 	c->from_fd = (int)m.fd;
 }
 
-/* Reads the command out of the program's memory. 0 or -errno. */
+/* Read the command from the program's memory. 0 or -errno. */
 static int take(struct ucma_cmd *c, const struct ucma_map *map, const void *buf, size_t count)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
@@ -94,7 +97,7 @@ static int take(struct ucma_cmd *c, const struct ucma_map *map, const void *buf,
 	c->opt_len = 0;
 	c->from = NULL;
 	if (umem_copy(c->cmd, buf, c->h.len)) {
-		/* A wrong length before memory that is not there: what the header says counts. */
+		/* count may exceed the readable memory: read as much as the header says. */
 		if (umem_copy(c->cmd, buf, sizeof(*hdr)))
 			return -EFAULT;
 		c->h.len = sizeof(*hdr);
@@ -111,8 +114,8 @@ static int take(struct ucma_cmd *c, const struct ucma_map *map, const void *buf,
 }
 
 /*
- * Can the response be written? Asked before the command takes effect, for rused
- * does not see the program's memory.
+ * Is the response's memory writable? Checked before the command takes effect, because rused does
+ * not see the program's memory.
  */
 static bool writable(void *p, size_t len)
 {
@@ -139,7 +142,7 @@ static int call(struct ucma_map *map, struct ucma_cmd *c, int fd, struct ucma_an
 	if (ret || r->len < sizeof(r->h))
 		return -EIO;
 	r->len -= sizeof(r->h);
-	/* Events may have vanished with what they were about. */
+	/* The command may have removed events together with their id. */
 	ucma_shm_settle(map->shm, fd);
 	if (c->from)
 		ucma_shm_settle(c->from->shm, c->from_fd);

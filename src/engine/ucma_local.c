@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a program asks of rdma_cm and finds in the memory that rused shares
- * (ipc/ucma_shm.h): events, and answers on an id's card. Commands whose answer the
- * card knows to be 0 are posted: rused does them in their order, the program goes on.
- * Whatever is not exactly as librdmacm writes it is left to rused, with its errors.
+ * rdma_cm commands that need no answer of rused, by the memory that rused shares (ipc/ucma_shm.h).
+ *
+ * GET_EVENT reads the event ring. QUERY and INIT_QP_ATTR read the answers on the id's card.
+ * Commands whose answer is known from the card to be 0 are posted: rused executes them in order
+ * while the program continues. A command that is not exactly as librdmacm writes it is left to
+ * rused, which also finds its errors.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,28 +22,29 @@
 #include "ipc/channel.h"
 
 #define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ECE */
-#define REQ_PRIVATE 56	/* behind rdma_cm's own header; AF_IB may have more */
+#define REQ_PRIVATE 56	/* after rdma_cm's own header; AF_IB may have more */
 #define REP_PRIVATE 196
-#define WAITS_IN_VAIN 3u	/* readable, and no event: somebody was stopped, or killed, in the middle */
+#define WAITS_IN_VAIN 3u	/* wake-ups without an event: a writer stopped or died */
 
 #define EVENT_ADDR_ERROR 1	/* enum rdma_cm_event_type */
 #define RESOLVED_LATELY NS_S
 
 #define CARDS_SIZE (UCMA_CARDS * sizeof(struct ucma_card))
 
-/* The cards are one file of rused's: mapped once, and left so for the files of a former rused. */
+/* The cards are one file of a rused, mapped once. The mapping stays for files of a former rused. */
 static struct {
 	uint32_t generation;
 	const struct ucma_card *map;
 } cards;
-static bool posted;	/* since rused answered last */
+static bool posted;	/* something was posted since rused last answered */
 
 /*
- * Where RESOLVE_ADDR has just led to: there is a route, and the next one to it is posted. Should it
- * fail after all, the program has an ADDR_ERROR. Under the connection's lock.
+ * The destination of the last successful RESOLVE_ADDR. A route exists, so the next RESOLVE_ADDR to
+ * it is posted. If that fails after all, the program gets ADDR_ERROR. Protected by the connection
+ * lock.
  */
 static struct {
-	ns_t at;	/* 0: nowhere */
+	ns_t at;	/* 0: none */
 	uint16_t size;
 	struct __kernel_sockaddr_storage dst;
 } lately;
@@ -113,11 +116,11 @@ void ucma_sync(void)
 	if (!READ_ONCE(posted) || engine.conn.fd < 0)
 		return;
 	WRITE_ONCE(posted, false);
-	/* There is no such file: what matters is that it was answered. */
+	/* The file number is invalid: only the answer matters. */
 	rused_call(IPC_UCMA_WRITE, &none, sizeof(none), NULL, &rsize);
 }
 
-/* 1: not to this rused. 0, -EIO. */
+/* Post a message. 1: the file's rused is not connected. 0 or -errno. */
 static int post(const struct ucma_map *map, const void *msg, size_t len)
 {
 	uint32_t generation = 0;
@@ -138,7 +141,7 @@ static int post(const struct ucma_map *map, const void *msg, size_t len)
 	return ret;
 }
 
-/* rused has more than the ring takes, or waits with more until these are read. */
+/* Tell rused that events were read, if it has more than the ring takes or waits for that. */
 static void tell_read(struct ucma_map *map)
 {
 	struct ipc_ucma h = { .file = map->shm->number };
@@ -153,15 +156,15 @@ static void tell_read(struct ucma_map *map)
 		post(map, &h, sizeof(h));
 }
 
-/* Where nothing ever comes: the descriptor was closed after this call had begun. */
+/* A descriptor that never becomes readable, for a call whose descriptor was closed meanwhile. */
 static int nowhere(void)
 {
 	return own_fd((int)sys_call(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 }
 
 /*
- * Until there is an event. Who waits holds the file: another thread that closes
- * the descriptor meanwhile (rping does, at its end) does not end the wait.
+ * Wait for an event. The call holds a dup of the descriptor, so that a close() by another thread
+ * (rping at its end) does not end the wait.
  */
 static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *ev)
 {
@@ -180,7 +183,7 @@ static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *e
 			held = nowhere();
 		if (held >= 0)
 			fd = held;
-		/* A thread that is cancelled there takes held with it. */
+		/* If the thread is cancelled here, held is closed. */
 		ret = engine.host->ucma_wait(fd, held >= 0);
 		if (ret)
 			break;
@@ -242,7 +245,7 @@ static bool init_qp_attr(const struct ucma_map *map, const struct rdma_ucm_init_
 		     r->data, one);
 }
 
-/* An address that leaves all else to rused, as from rdma_resolve_addr() without a source. */
+/* RESOLVE_ADDR with a destination only, as from rdma_resolve_addr() without a source. */
 static bool plain(const struct ucma_cmd *c, const struct rdma_ucm_resolve_addr *q)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
@@ -282,7 +285,7 @@ static bool resolved_lately(const struct ucma_cmd *c, const struct rdma_ucm_reso
 	return yes;
 }
 
-/* What the card must say for the command to be posted; 0: it may not. */
+/* The card flag required to post the command. 0: it must not be posted. */
 static uint32_t needed(const struct ucma_cmd *c, const void *payload)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
@@ -317,7 +320,7 @@ static bool try_post(const struct ucma_map *map, const struct ucma_cmd *c, int *
 	if (!has || c->h.count != c->h.len || !ucma_post_id(c->cmd, c->h.len, &id) ||
 	    !known(map, id, has, 0, NULL, 0))
 		return false;
-	/* First: from now on the card is not good until rused has done it. */
+	/* Before the post: the card is invalid from now on until rused has executed the command. */
 	atomic_add(&map->shm->posted[id], 1u);
 	*ret = post(map, c, sizeof(c->h) + c->h.len);
 	if (*ret <= 0)
@@ -327,8 +330,8 @@ static bool try_post(const struct ucma_map *map, const struct ucma_cmd *c, int *
 }
 
 /*
- * DESTROY_ID: its answer is how many of the id's events have been read. Those that have not go now,
- * and what rused still has to say of it is nobody's.
+ * DESTROY_ID answers the number of the id's events that were read. Unread events are dropped here,
+ * and later ones are ignored.
  */
 static bool destroy(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct ucma_answer *r,
 		    int *ret)
@@ -357,7 +360,7 @@ static bool known_ps(uint16_t ps)
 	return ps == RDMA_PS_TCP || ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB || ps == RDMA_PS_IB;
 }
 
-/* CREATE_ID: under a number that rused has ready. */
+/* CREATE_ID with an id that rused has preallocated. */
 static bool create(struct ucma_map *map, const struct ucma_cmd *c, struct ucma_answer *r, int *ret)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* rdma_cm's commands that need no answer of rused. */
+/* rdma_cm commands that need no answer of rused. */
 #ifndef RUSE_ENGINE_UCMA_LOCAL_H
 #define RUSE_ENGINE_UCMA_LOCAL_H
 
@@ -8,18 +8,18 @@
 
 #define UCMA_ANSWER_MAX 1024
 
-/* An open file in this process. A forked child's is the same memory. */
+/* An open file in this process. A forked child uses the same memory. */
 struct ucma_map {
 	struct ucma_shm *shm;
 	const struct ucma_card *cards;	/* UCMA_CARDS */
 };
 
-/* A command with what belongs to it, as rused wants it. */
+/* A command with its attachments, in the layout that rused expects. */
 struct ucma_cmd {
 	struct ipc_ucma h;
 	uint8_t cmd[IPC_UCMA_CMD + IPC_UCMA_OPT];
-	uint32_t opt_len;	/* bytes of the option behind the command */
-	struct ucma_map *from;	/* MIGRATE_ID's file, or NULL; its descriptor, what holds it */
+	uint32_t opt_len;	/* bytes of the option after the command */
+	struct ucma_map *from;	/* MIGRATE_ID's file or NULL, its fd and reference */
 	int from_fd;
 	void *from_ref;
 };
@@ -31,14 +31,19 @@ struct ucma_answer {
 };
 
 /*
- * Does what can be done here: *ret is 0 or -errno, r has the response. GET_EVENT waits. False:
- * it is rused's.
+ * Execute the command here if possible: *ret is 0 or -errno, and r has the response. GET_EVENT
+ * waits. False: rused must be asked.
  */
 bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct ucma_answer *r,
 		int *ret);
-/* What rused has answered to a command that it was asked: of a RESOLVE_ADDR that is kept in mind. */
+/*
+ * Tell of rused's answer to a command. The destination of a successful RESOLVE_ADDR is remembered.
+ */
 void ucma_resolved(const struct ucma_cmd *c, int ret);
-/* Before a fork, under the lock: rused has seen all that was posted. The child has a connection of its own. */
+/*
+ * Before a fork, with the engine lock held: wait until rused has handled all posted commands,
+ * because the child uses another connection.
+ */
 void ucma_sync(void);
 
 #endif

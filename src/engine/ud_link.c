@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where datagrams go. A UD QP names a destination in every WQE, and asking
- * rused for each would be a call a datagram: what was found is kept in a small
- * table by GID and block of QP numbers, nobody found for a while too.
+ * Links for datagrams. A UD QP names a destination in every WQE. Asking rused each time would cost
+ * a call per datagram, so a small table keeps the links by destination GID and block of QP numbers.
+ * A destination without a process is kept for a short time too.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 
 #define DESTS 64u	/* power of two */
 /*
- * A peer that answers late costs the doorbell up to a second, as at RTR: the
- * first datagram of many a program is never sent again. One that does not
- * answer (it is stopped) stays unknown for ten times as long.
+ * A slow peer may delay a doorbell by up to a second, as at RTR, because many programs never repeat
+ * their first datagram. If the peer does not answer (it is stopped), the destination stays unknown
+ * for ten times as long.
  */
 #define WAIT_NS NS_S
 #define NOBODY_NS (20 * NS_MS)
@@ -26,8 +26,8 @@ static struct ud_dest {
 	bool used;
 	uint8_t dgid[16];
 	uint32_t block, generation, dev_index;
-	struct link *link;	/* a reference; NULL: nobody has the block */
-	ns_t until;		/* for NULL */
+	struct link *link;	/* a reference; NULL: no process has the block */
+	ns_t until;		/* validity of a NULL link */
 } dests[DESTS];
 
 static struct ud_dest *dest_slot(const uint8_t dgid[16], uint32_t block)
@@ -49,7 +49,7 @@ static bool dest_good(const struct ud_dest *d, const struct rdev *dev, const uin
 	return d->link ? !d->link->dead : engine.now < d->until;
 }
 
-/* Asks rused and the peer. Datagrams do not wait for a rused to start. */
+/* Ask rused and connect to the peer. Datagrams do not wait for a rused to start. */
 static struct link *look_up(const struct rdev *dev, const uint8_t dgid[16], uint32_t block)
 {
 	struct link *l = NULL;
@@ -62,7 +62,7 @@ static struct link *look_up(const struct rdev *dev, const uint8_t dgid[16], uint
 	return ret ? NULL : l;
 }
 
-/* An IPv6 group and an IPv4 source: the wire needs an IPv6 address of the device. False: it has none. */
+/* An IPv6 group needs an IPv6 source address of the device. False: it has none. */
 static bool fit_source(const struct rdev *dev, struct seg_net *net)
 {
 	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
@@ -80,7 +80,9 @@ static bool fit_source(const struct rdev *dev, struct seg_net *net)
 	return false;
 }
 
-/* The wire brings a group's datagram to every member, of this process and host too. */
+/*
+ * The wire carries a group's datagrams to every member, including those in this process and host.
+ */
 static bool mcast_by_wire(const struct qp *qp, struct seg_net *net)
 {
 	return wire_up() && fit_source(qp->dev, net);
@@ -98,13 +100,16 @@ struct link *ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn)
 		return dqpn == MULTICAST_QPN ? engine.loop : NULL;
 	if (likely(dest_good(d, qp->dev, dgid, block)))
 		return d->link;
-	/* In a signal handler that has interrupted a call to rused: lost, but not for long. */
+	/*
+	 * In a signal handler that interrupted a call to rused: this datagram is lost. Nothing is
+	 * stored.
+	 */
 	if (unlikely(elock_mine(&engine.conn_lock)))
 		return NULL;
 	began = engine_now();
 	found = look_up(qp->dev, dgid, block);
 	now = engine_now();
-	/* A link of before the fork is not ours to give back. */
+	/* The reference to a link from before a fork belongs to the parent. */
 	if (d->used && d->link && d->generation == engine.generation)
 		link_put(d->link);
 	*d = (struct ud_dest){ .used = true, .block = block, .link = found,
@@ -114,7 +119,7 @@ struct link *ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn)
 	return found;
 }
 
-/* A copy for every QP of ours that is attached. */
+/* Deliver a copy to every attached QP of this process. */
 APART void ud_multicast(struct link *l, const struct seg *seg)
 {
 	struct seg_net net;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * /dev/infiniband/umadN and issmN. The program's descriptor is one end of a pair whose other end
- * rused holds, as for rdma_cm (ucma.c); numbers of files are rused's. Packets and most MADs are in
- * memory that both share (umad_local.c). The others' bytes cross as they are, many of them in a
- * memfd, which the kernel fills from and copies into the program's memory.
+ * /dev/infiniband/umadN and issmN.
+ *
+ * The program's descriptor is one end of a socket pair whose other end rused holds, as for rdma_cm
+ * (ucma.c). rused assigns the file numbers. Packets and most MADs are in memory that both share
+ * (umad_local.c). Other MADs are sent to rused unchanged, long ones in a memfd, which the kernel
+ * fills from the program's memory or copies there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +55,7 @@ bool engine_has_umad(uint32_t minor)
 	return !sys_call(SYS_faccessat, AT_FDCWD, path, F_OK);
 }
 
-/* Ours now, or why not: the datagram says so. */
+/* The datagram from rused carries the result: 0, the port is held now, or an errno. */
 static int sm_result(int fd)
 {
 	char c;
@@ -63,10 +65,10 @@ static int sm_result(int fd)
 	return sys_recvmsg(fd, &m, MSG_PEEK | MSG_DONTWAIT) == 1 ? -c : -EIO;
 }
 
-/* issmN: the descriptor, ours now, or -errno. */
+/* issmN: wait for rused's result. 0 or -errno. */
 static int wait_sm(int fd)
 {
-	/* A thread that is cancelled there takes the descriptor with it. */
+	/* If the thread is cancelled here, the descriptor is closed. */
 	int ret = engine.host->ucma_wait(fd, true);
 
 	return ret ? ret : sm_result(fd);
@@ -94,8 +96,9 @@ int engine_umad_open(uint32_t minor, bool nonblock, void **file)
 }
 
 /*
- * memfd: what is written, instead of data; *got: what was read, instead of data, the caller's,
- * or -1. What the file's call returned is in r->h. 0, or -errno: there was no call, the file is dead.
+ * Call a file of rused. memfd: data to write, instead of c->data, or -1. *got: a memfd with data
+ * that was read, instead of r->data, which the caller closes; or -1. The result of the call is in
+ * r->h. 0, or -errno if there was no call: the file is dead.
  */
 static int call(struct call *c, int memfd, struct reply *r, int *got)
 {
@@ -119,7 +122,7 @@ static int call(struct call *c, int memfd, struct reply *r, int *got)
 	return 0;
 }
 
-/* A memfd with the program's bytes, or -errno: -EFAULT, they are not there. */
+/* A memfd with the program's bytes, or -errno; -EFAULT: they are not readable. */
 static int memfd_of(const void *buf, size_t count)
 {
 	int fd = fds_memory("ruse-umad", MFD_CLOEXEC);
@@ -175,7 +178,7 @@ ssize_t engine_umad_write(void *file, const void *buf, size_t count)
 			return memfd;
 	} else {
 		c.h.len = (uint16_t)count;
-		/* Too short for a header is told before memory that is not there. */
+		/* A length below the header's is reported before a fault, as by the kernel. */
 		if (count >= sizeof(struct ib_user_mad_hdr_old) && umem_copy(c.data, buf, count))
 			return -EFAULT;
 		if (umad_post(map, c.data, count))
@@ -191,7 +194,10 @@ ssize_t engine_umad_write(void *file, const void *buf, size_t count)
 	return r.h.ret ? r.h.ret : (ssize_t)count;
 }
 
-/* A long packet. -EAGAIN: somebody else has read it meanwhile. */
+/*
+ * Read a packet that is too long for the ring. -EAGAIN: another thread or process has read it
+ * meanwhile.
+ */
 static ssize_t read_long(struct umad_map *map, void *buf, size_t count, uint32_t seq)
 {
 	struct call c;
@@ -246,7 +252,7 @@ ssize_t engine_umad_read(void *file, int fd, void *buf, size_t count)
 	return ret;
 }
 
-/* The argument's length; -1: no such command. */
+/* The length of the argument; -1: unknown command. */
 static int arg_len(unsigned long cmd)
 {
 	switch (cmd) {
@@ -259,7 +265,7 @@ static int arg_len(unsigned long cmd)
 	return -1;
 }
 
-/* What the kernel says of a file whose device is gone. */
+/* The kernel's answer on a file whose device is gone. */
 static int dead_ioctl(unsigned long cmd)
 {
 	return cmd == IB_USER_MAD_UNREGISTER_AGENT ? -EINVAL : -EPIPE;
@@ -278,7 +284,7 @@ int engine_umad_ioctl(void *file, unsigned long cmd, void *arg)
 				 .cmd = (uint32_t)cmd, .len = (uint16_t)len };
 	if (len && umem_copy(c.data, arg, (size_t)len))
 		return -EFAULT;
-	/* Asked before the agent is there, for rused does not see the program's memory. */
+	/* Checked before the agent exists, because rused does not see the program's memory. */
 	if (_IOC_DIR(cmd) & _IOC_READ && umem_copy(arg, c.data, (size_t)len))
 		return -EFAULT;
 	ret = call(&c, -1, &r, &got);

@@ -10,7 +10,7 @@
 #include "engine/umad_local.h"
 #include "ipc/channel.h"
 
-#define WAITS_IN_VAIN 3u	/* readable, and no packet: somebody was stopped, or killed, in the middle */
+#define WAITS_IN_VAIN 3u	/* wake-ups without a packet: a reader stopped or died */
 
 int umad_map_open(uint32_t number, int memfd, int kick, void **file)
 {
@@ -35,7 +35,7 @@ void engine_umad_release(void *file)
 
 	if (!map)
 		return;
-	/* In a forked child all that is ours is closed. */
+	/* A forked child has already closed all descriptors of the engine. */
 	engine_check_fork();
 	if (map->engine == engine.generation)
 		own_close(map->kick);
@@ -43,14 +43,14 @@ void engine_umad_release(void *file)
 	free(map);
 }
 
-/* Under the connection's lock: is the file's rused at its other end? */
+/* Is the rused of this file connected? The caller holds the connection lock. */
 static bool connected(const struct umad_map *map)
 {
 	return engine.attached && engine.conn.fd >= 0 &&
 	       engine.host_page->generation == map->shm->generation;
 }
 
-/* Likewise. False: rused is gone. */
+/* Wake rused. False: rused is gone. The caller holds the connection lock. */
 static bool kick(const struct umad_map *map, enum umad_wake wake)
 {
 	struct ipc_umad_kick q = { .file = map->shm->number };
@@ -81,7 +81,7 @@ bool umad_post(struct umad_map *map, const void *data, size_t len)
 	generation = engine.conn_generation;
 	if (connected(map) && umad_shm_sendable(s, map->posted, data, len)) {
 		tid = umad_shm_tid((const uint8_t *)data + READ_ONCE(s->hdr_len));
-		/* Before rused can count its end. */
+		/* Before the post: rused may count the end of the transaction at once. */
 		map->posted[tid]++;
 		done = umad_shm_post(s, map->tx, data, len, &wake);
 		if (done)
@@ -116,7 +116,10 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 		n = READ_ONCE(slot->seq);
 		ret = n ? 0 : len > sizeof(slot->data) ? -EIO : count < len ? -EINVAL :
 		      umem_copy(buf, slot->data, len);
-		/* It stays there if the program has not got it, and is rused's if it is long. */
+		/*
+		 * The packet stays in the ring if it was not delivered, or is fetched from rused if
+		 * it is long.
+		 */
 		if (n || ret) {
 			if (!umad_shm_there(slot, pos))
 				continue;
@@ -128,7 +131,7 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 	}
 }
 
-/* Packets wait for room in the ring. */
+/* Tell rused that the ring has room again. */
 static void tell_read(struct umad_map *map)
 {
 	struct umad_shm *s = map->shm;
@@ -151,7 +154,7 @@ void umad_settle(struct umad_map *map, int fd, bool took)
 		tell_read(map);
 }
 
-/* Who waits holds the file: another thread that closes the descriptor meanwhile does not end the wait. */
+/* The wait holds a dup of the descriptor, so that a close() by another thread does not end it. */
 int umad_wait(struct umad_map *map, struct umad_wait *w)
 {
 	static const struct timespec nap = { .tv_nsec = 100 * NS_US };
@@ -169,7 +172,7 @@ int umad_wait(struct umad_map *map, struct umad_wait *w)
 		if (w->held >= 0)
 			w->fd = w->held;
 	}
-	/* A thread that is cancelled there takes what is held with it. */
+	/* If the thread is cancelled here, the dup is closed. */
 	ret = engine.host->ucma_wait(w->fd, w->held >= 0);
 	return ret == -ECONNRESET ? -EIO : ret;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a program does with an umadN without asking rused: umad_local.c, for umad.c. */
+/* umad_local.c, for umad.c: operations on a umadN that need no answer of rused. */
 #ifndef RUSE_ENGINE_UMAD_LOCAL_H
 #define RUSE_ENGINE_UMAD_LOCAL_H
 
@@ -8,31 +8,40 @@
 
 struct umad_map {
 	struct umad_shm *shm;
-	uint32_t engine;		/* engine.generation: a forked child posts nothing */
-	int kick;			/* eventfd of engine.generation: wakes rused */
-	uint32_t tx;			/* position of the next MAD; this and posted under the connection's lock */
+	uint32_t engine;		/* engine.generation; a forked child posts nothing */
+	int kick;			/* eventfd that wakes rused; closed in forked children */
+	uint32_t tx;			/* position of the next MAD; under the connection lock */
 	uint32_t posted[UMAD_TIDS];
 };
 
-/* Who waits for a packet. */
+/* A wait for a packet. */
 struct umad_wait {
-	int fd;			/* to wait at */
-	int held;		/* ours, that is the file; -1: not yet */
+	int fd;			/* descriptor to wait on */
+	int held;		/* the engine's dup of it; -1: none yet */
 	uint32_t waits;
 };
 
 /*
- * Maps a file's memory, which rused says is that of number: 0, and kick is taken; -ENOMEM, -EPROTO.
- * *map until engine_umad_release().
+ * Map the memory of file `number` of rused. 0, and kick belongs to *map until
+ * engine_umad_release(); -ENOMEM, -EPROTO.
  */
 int umad_map_open(uint32_t number, int memfd, int kick, void **map);
-/* True: the bytes, which are the caller's own copy, are on their way. False: rused is to be asked. */
+/*
+ * Post a MAD by shared memory. data must be a copy that the program cannot change. False: rused
+ * must be asked.
+ */
 bool umad_post(struct umad_map *map, const void *data, size_t len);
-/* read(): bytes or -errno, -EAGAIN: there is nothing. *seq: a long packet, which is rused's. */
+/*
+ * read() from the ring. Bytes or -errno; -EAGAIN: no packet. *seq is not 0: the packet is long and
+ * must be fetched from rused.
+ */
 ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *seq);
-/* After a read(), or before waiting; took: there may be room now. */
+/*
+ * Called after a read() and before waiting: make the descriptor's readability match the ring. took:
+ * a packet was read, so rused may have waited for room.
+ */
 void umad_settle(struct umad_map *map, int fd, bool took);
-/* Until there is something. 0 or -errno. */
+/* Wait until the descriptor is readable. 0 or -errno. */
 int umad_wait(struct umad_map *map, struct umad_wait *w);
 
 #endif

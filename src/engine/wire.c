@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The wire: paths of QPs to other hosts, and QPs for what comes from there.
+ * The wire: links of QPs to other hosts, and delivery of what arrives from there.
  *
- * The endpoint exists from the first block that rused gave a socket for. What
- * arrives is looked at as kernel rxe does (rxe_recv.c, check_addr()): RC and UC
- * take packets of their peer's address to their own only, UD what is for an
- * address of the device.
+ * The UDP endpoint is created with the first block for which rused gave a socket. Arriving packets
+ * are checked as by the kernel's rxe (rxe_recv.c, check_addr()): RC and UC QPs accept packets from
+ * their peer's address to their own address only; UD QPs accept packets to any address of the
+ * device.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -26,23 +26,27 @@
 #include "xport/xport.h"
 
 /*
- * Polls between two looks at sockets that nobody is known to send to: a look is a system call for
- * each socket, more than a message inside the host costs. Twice as many after each in vain.
+ * Polls between two looks at sockets from which nothing is expected. A look is a system call per
+ * socket and costs more than a message inside the host. The number doubles after each look that
+ * finds nothing.
  */
 #define IDLE_POLLS 16u
 #define IDLE_POLLS_MAX 1024u
 
 static struct wire {
-	uint32_t generation;	/* one more than that of the engine whose this is */
+	uint32_t generation;	/* engine.generation + 1 of the engine that this state belongs to */
 	struct udp_ep *ep;
 	int park[2];
-	int error;		/* why there is none, -errno */
-	uint64_t sockets[QPN_BLOCKS / 64];	/* blocks that have one */
+	int error;		/* why there is no endpoint, -errno */
+	uint64_t sockets[QPN_BLOCKS / 64];	/* bit per block that has a socket */
 	uint32_t looked_gen;	/* engine.poll_gen at the last look */
-	uint32_t idle_polls;	/* from there to the next, where nobody is known to send */
+	uint32_t idle_polls;	/* polls until the next look if nothing is expected */
 } wire;
 
-/* A forked child starts without: the descriptors are closed, the memory is its parent's. */
+/*
+ * A forked child starts without an endpoint: the descriptors are closed, and the memory belongs to
+ * the parent.
+ */
 static RARE void begin(void)
 {
 	wire = (struct wire){ .generation = engine.generation + 1, .park = { -1, -1 },
@@ -72,8 +76,8 @@ static void congestion(struct udp_ep *ep, const struct seg_net *net, uint32_t dq
 }
 
 /*
- * To QP 0 of UC, which nobody can have: a whole packet of the wire behind the
- * addresses that it came with.
+ * A packet for a block of another process: hand it over as a UC segment to QP 0, which no program
+ * can have. The segment is the packet's addresses followed by the packet.
  */
 static void foreign(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn, const void *packet,
 		    size_t len)
@@ -116,9 +120,9 @@ static bool reverse(const struct seg_net *path, const struct seg_net *net)
 }
 
 /*
- * Where answers to a packet with these addresses go, with a reference; NULL:
- * the QP's peer is elsewhere. The QP's own link may be one of this host when
- * its peer was told to use the wire.
+ * The link for answers to a packet with these addresses, with a reference. NULL: the QP's peer has
+ * another address. The QP's own link may lead inside the host while its peer was told to use the
+ * wire.
  */
 static struct link *from_link(const struct qp *qp, const struct seg_net *net)
 {
@@ -147,7 +151,7 @@ static struct link *from_link(const struct qp *qp, const struct seg_net *net)
 	return udp_link(get()->ep, &back, &l) ? NULL : l;
 }
 
-/* Is it an address of the device? The last answer is usually the next one. */
+/* Is it an address of the device? The last match is tried first. */
 static bool has_address(const struct rdev *dev, const uint8_t gid[16])
 {
 	static int last;
@@ -194,7 +198,7 @@ static void input(struct link *in, const struct seg *seg)
 			qp_input(qp, seg, in);
 		return;
 	}
-	/* How many packets a READ asks for, the wire does not tell. */
+	/* A READ request carries no number of response packets. */
 	if (seg->type == SEG_READ_REQ) {
 		cut = *seg;
 		packet_set_mtu(&cut, (uint16_t)(1u << qp->req.mtu_shift));
@@ -322,7 +326,7 @@ bool wire_up(void)
 	return get()->ep;
 }
 
-/* Once: why there is no way to other hosts. */
+/* Tell once why other hosts cannot be reached. -errno. */
 static int no_wire(void)
 {
 	static bool told;
@@ -368,7 +372,7 @@ int wire_link(const struct qp *qp, struct link **link)
 
 	if (!wire_up())
 		return no_wire();
-	/* What stays on this host goes over lo. */
+	/* The path MTU of packets within the host is not limited by the interface: they use lo. */
 	if (!gid_owner(ah->grh.dgid) && !mtu_fits(qp))
 		return -EINVAL;
 	memcpy(path.net.sgid, sgid->raw, 16);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Other hosts, over UDP port 4791. Under the engine's lock. */
+/* Connections to other hosts, over UDP port 4791. The caller holds the engine lock. */
 #ifndef RUSE_ENGINE_WIRE_H
 #define RUSE_ENGINE_WIRE_H
 
@@ -9,44 +9,48 @@
 #include "link/link.h"
 
 /*
- * rused has answered a lease, with so many descriptors: the block's socket
- * and the park. Takes them all.
+ * rused has answered a lease with nfds descriptors: the block's socket and the park. Takes
+ * ownership of all.
  */
 void wire_leased(uint32_t block, const struct ipc_lease *l, const int *fds, int nfds);
-/* Is the block without a socket although rused may have one for it? */
+/* Is the block without a socket, so that rused should be asked for one? */
 bool wire_wanted(uint32_t block);
-/* Descriptors of the park to show a new rused, which does not take them: 0 or 2. */
+/* The descriptors of the park, to show to a new rused. The caller keeps them. Returns 0 or 2. */
 int wire_park(int fds[2]);
 
-/* May this destination be reached inside the host? RUSE_LINK=udp forbids it. */
+/* Must destinations inside this host be reached by UDP too? True with RUSE_LINK=udp. */
 bool wire_only(void);
 /*
- * The link of the QP's path, with a reference. -EINVAL: its path MTU does not
- * fit the interface; -ENETUNREACH and kin; why there is no wire at all.
+ * The link of the QP's path, with a reference. 0 or -errno; -EINVAL: the path MTU does not fit the
+ * interface; -ENETUNREACH and other errors of routing; or the reason why there is no endpoint.
  */
 int wire_link(const struct qp *qp, struct link **link);
-/* The same for datagrams to a block of QP numbers; their addresses are their own. */
+/* The same for datagrams to a block of QP numbers. Each datagram has its own addresses. */
 int wire_ud_link(const struct rdev *dev, uint32_t block, struct link **link);
+/* Is there an endpoint? */
 bool wire_up(void);
 
-/* Somebody on this host received this for us. */
+/* A packet for this process that another process of this host has received. */
 void wire_handed(const struct seg *seg);
-/* rdev_ops.mcast */
+/* rdev_ops.mcast: join or leave the group on the device's interface. 0 or -errno. */
 int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join);
 
-/* Delivers what has arrived; returns how many segments. *bytes grows by their payload. */
+/* Deliver what has arrived. Returns the number of segments and adds their bytes to *bytes. */
 int wire_poll(int budget, uint64_t *bytes);
-/* There are no paths to other hosts: nothing waits, nothing has to be looked after. */
+/* True: there is no traffic with other hosts, and nothing is held back. */
 bool wire_quiet(void);
-/* ACKs that wait for what the program sends next: see link/udp.h. */
+/* Delayed ACKs, which wait for the next packet of the program; see link/udp.h. */
 void wire_hold(bool may);
 bool wire_holds(void);
 void wire_flush(void);
 void wire_settle(void);
 ns_t wire_flush_old(ns_t now);
 void wire_want_wakeup(bool want);
-/* Of the paths to other hosts; and the link by which all from there arrives, NULL: no wire. */
-/* The address that a link of the wire goes to, all 0: any; NULL: it is none. */
+/*
+ * Iteration over the links to other hosts, and the link on which all packets from there arrive
+ * (NULL: no endpoint).
+ */
+/* The destination address of a link of the wire (all 0: any). NULL: another kind of link. */
 const uint8_t *wire_peer(const struct link *l);
 void wire_for_each(void (*fn)(struct link *l, void *arg), void *arg);
 struct link *wire_in(void);
