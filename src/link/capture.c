@@ -8,15 +8,15 @@
 struct capture {
 	struct link_ops ops;
 	struct link_host host;
-	const struct link_ops *under;	/* what ops has replaced */
-	const struct link_host *above;	/* what host has replaced */
+	const struct link_ops *under;	/* the ops that this replaced */
+	const struct link_host *above;	/* the host that this replaced */
 	const struct capture_cfg *cfg;
 	bool in;
 };
 
 /*
- * A train that udp has put together has packets of whatever length they had,
- * and the path MTU is not known: each piece of the payload is a packet.
+ * Set the path MTU of an arrived segment. udp joins packets to a segment without knowing the path
+ * MTU; each iovec entry is the payload of one packet.
  */
 static void as_packets(struct seg *cut, const struct seg *seg)
 {
@@ -35,7 +35,7 @@ static void show(struct link *l, const struct seg *whole, const char *note, uint
 	struct seg seg;
 	uint16_t sport;
 
-	/* QP 0 is what processes of this host say to each other about packets (engine/wire.c). */
+	/* QP 0: packets that processes of this host pass to each other (engine/wire.c). */
 	if (!whole->dqpn || !c->cfg->net(l, whole, c->in, &net))
 		return;
 	if (c->in)
@@ -58,7 +58,7 @@ static void show(struct link *l, const struct seg *whole, const char *note, uint
 	}
 }
 
-/* Afterwards: what the link has refused is sent again. */
+/* Show the packets only after a successful send, because a refused segment is sent again. */
 static int capture_send(struct link *l, const struct seg *seg)
 {
 	const struct capture *c = l->tap_arg;
@@ -96,6 +96,7 @@ static const struct link_host **host_of(struct link *l)
 	return l->under_host ? l->under_host : &l->host;
 }
 
+/* The link ends while it is wrapped. */
 static void capture_destroy(struct link *l)
 {
 	struct capture *c = l->tap_arg;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Judging packets. All rules look at a packet in their order: one that loses it
- * ends that, others add up (it may be doubled and delayed). A verdict whose
- * packet the link then has no room for is taken back, random numbers included:
- * the packet comes again, and must count once.
+ * Judging packets by the rules of `ruse fault`.
+ *
+ * The rules see a packet in their order. A rule that drops the packet ends the search; the effects
+ * of other rules add up (a packet may be duplicated and delayed). If the link then has no room for
+ * the packet, the verdict is taken back, random numbers included, because the packet is sent again
+ * and must count once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,10 +16,12 @@
 #include "wire/psn.h"
 
 #define MAX_COPIES 16u
-#define REORDER_NS (20 * NS_MS)	/* the last packet of a stream is overtaken by nobody */
-#define QUEUE_NS (50 * NS_MS)	/* what a rate limit holds: a router has no more room either */
+#define REORDER_NS (20 * NS_MS)	/* how long a packet waits to be overtaken if no other follows */
+#define QUEUE_NS (50 * NS_MS)	/* queue of a rate limit; more is dropped, as by a router */
 #define FRAME_BYTES 46		/* Ethernet, IPv4, UDP, ICRC */
-/* Rules for both ends of a link between processes; the others are for the sender's. */
+/*
+ * Actions that apply at both ends of a link between processes; the others apply at the sender only.
+ */
 #define AT_ARRIVAL (1u << FAULT_RNR | 1u << FAULT_ERROR | 1u << FAULT_DOWN | 1u << FAULT_FREEZE)
 
 struct packet_facts {
@@ -25,7 +29,7 @@ struct packet_facts {
 	const struct seg *seg;
 	enum fault_side side;
 	bool in;
-	const struct opcode_info *op;	/* NULL: it is none */
+	const struct opcode_info *op;	/* NULL: no such opcode */
 	uint32_t opnum;
 	bool asked;
 	struct fault_facts more;
@@ -33,7 +37,7 @@ struct packet_facts {
 
 struct verdict {
 	bool drop, damage, hold;
-	int error;		/* of send() */
+	int error;		/* result of send() */
 	uint8_t syndrome;
 	uint32_t copies, overtake;
 	ns_t due;
@@ -48,7 +52,10 @@ static void ask(const struct faults *f, struct packet_facts *p)
 	f->host->facts(p->l, p->seg, p->in, &p->more);
 }
 
-/* Which way counts from the QP's point of view where a packet is judged at one end for both. */
+/*
+ * A packet on a local link is judged once for both ends, so the rule's direction is taken from the
+ * QP's point of view.
+ */
 static bool qp_fits(const struct fault_rule *r, const struct packet_facts *p)
 {
 	bool from = p->seg->sqpn == r->qpn, to = p->seg->dqpn == r->qpn;
@@ -88,7 +95,7 @@ static bool requests_rc(const struct packet_facts *p)
 	return p->seg->service == SEG_RC && p->op && p->op->flags & OPF_REQ;
 }
 
-/* Can the action do anything to this packet, here? */
+/* Can the action affect this packet here? */
 static bool applies(const struct faults *f, const struct fault_rule *r, struct packet_facts *p)
 {
 	switch ((enum fault_action)r->action) {
@@ -117,7 +124,7 @@ static bool applies(const struct faults *f, const struct fault_rule *r, struct p
 	case FAULT_NACTIONS:
 		return false;
 	}
-	/* An answer that is forced out of turn would acknowledge what has not arrived. */
+	/* A forced NAK out of turn would acknowledge packets that have not arrived. */
 	ask(f, p);
 	return p->more.expected;
 }
@@ -276,7 +283,7 @@ uint32_t faults_judge(struct faults *f, const struct seg *seg, enum fault_side s
 	return v.drop || v.damage || v.error ? 0 : v.copies + 1;
 }
 
-/* Holds the packet and its copies. */
+/* Hold the packet and its copies. Only the original can be overtaken. */
 static int hold(struct link *l, const struct seg *seg, bool in, const struct verdict *v)
 {
 	int ret = 0;
@@ -315,7 +322,7 @@ static int send_judged(struct link *l, const struct seg *seg, const struct verdi
 	return 0;
 }
 
-/* Packets [first, first + n) of a segment for a wire; their payload in iov[SEG_MAX_IOV]. */
+/* Packets [first, first + n) of a segment for a wire. iov has room for SEG_MAX_IOV entries. */
 static void slice(const struct seg *seg, uint32_t first, uint32_t n, struct seg *s,
 		  struct iovec *iov)
 {
@@ -360,9 +367,9 @@ static int send_untouched(struct link *l, const struct seg *seg, uint32_t first,
 }
 
 /*
- * A train for a wire: each packet is judged, and those in between that nothing
- * happens to go out together, as they would without rules. Once some are out, a
- * full link has lost the others: the segment cannot come again.
+ * A segment of several packets for a wire. Each packet is judged; runs of unaffected packets
+ * between are sent as segments, as without rules. If the link becomes full after the first packets
+ * were sent, the rest is lost, because the segment cannot be sent again.
  */
 static int send_train(struct link *l, const struct seg *seg)
 {
@@ -402,7 +409,7 @@ static int fault_send(struct link *l, const struct seg *seg)
 	struct verdict v;
 	int ret;
 
-	/* QP 0 is what processes of this host say to each other about packets (engine/wire.c). */
+	/* QP 0: packets that processes of this host pass to each other (engine/wire.c). */
 	if (!seg->dqpn)
 		return ft->under->send(l, seg);
 	memcpy(before, f->state, f->nrules * sizeof(before[0]));
@@ -418,7 +425,7 @@ static int fault_send(struct link *l, const struct seg *seg)
 	return ret;
 }
 
-/* The peers of the link may be gone when it returns. */
+/* The link's references may have been dropped when above->input() returns. */
 static void input_packet(struct link *l, const struct seg *seg)
 {
 	struct fault *ft = fault_of(l);
@@ -444,7 +451,7 @@ static void input_packet(struct link *l, const struct seg *seg)
 	fault_passed(l, true);
 }
 
-/* Packet i of a train that udp has put together: each piece of its payload is one. */
+/* Packet i of a segment that udp has joined: each iovec entry is one packet. */
 static struct seg piece(const struct seg *seg, int i)
 {
 	struct seg s = *seg;
@@ -493,7 +500,7 @@ void faults_init(struct faults *f, const struct fault_host *host, struct fault_c
 	list_init(&f->held);
 }
 
-/* By the rule's place: the same rules and the same seed are the same numbers, whatever was before. */
+/* Seeded by the rule's index, so that the same rules and seed always give the same numbers. */
 static void rule_seed(struct faults *f, uint32_t i)
 {
 	prng_seed(&f->state[i].prng, f->table.seed ^ (uint64_t)i << 32);
@@ -570,7 +577,10 @@ int fault_wrap(struct faults *f, struct link *l, enum fault_side side)
 	l->host = &ft->host;
 	l->under = &ft->under;
 	l->under_host = &ft->above;
-	/* Between processes a segment may lie in the other's memory: only packets there. */
+	/*
+	 * A segment between processes may refer to the peer's memory, so only single packets can be
+	 * copied and delayed.
+	 */
 	if (side != FAULT_EGRESS)
 		l->max_pkts = 1;
 	link_hold_direct(l);

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * fault: a wrapper that loses, doubles, holds back and spoils packets by rules.
+ * fault: a wrapper that drops, duplicates, delays, reorders and corrupts packets by rules.
  *
- * It takes the place of the link's ops and host on the link that QPs already
- * have, above a capture, and goes again while they run. Meanwhile a segment is
- * one packet and nothing is placed directly, so that every packet is met.
+ * It replaces the link's ops and host while the link is in use, above a capture, and puts them back
+ * later. While it is there, a segment is one packet and direct placement is off, so the rules see
+ * every packet.
  *
- * Between processes of a host a packet is judged once, when it is sent; at
- * its arrival only rules for the responder (RNR, NAKs) and those that cut off a
- * process or a device count. On a wire it is judged where it leaves and where
- * it arrives. What it does to a packet that goes on is what a network could
- * have done, so nothing above may hang or corrupt data.
+ * A packet between processes of a host is judged once, when it is sent. When it arrives, only rules
+ * for the responder (RNR, NAK) and rules that cut off a process or device apply. A packet on a wire
+ * is judged where it leaves and where it arrives. The rules change packets only as a network could,
+ * so nothing above may hang or corrupt data.
  *
- * All functions hold the engine's lock.
+ * The caller of all functions holds the engine lock.
  */
 #ifndef RUSE_LINK_FAULT_H
 #define RUSE_LINK_FAULT_H
@@ -22,61 +21,66 @@
 #include "link/link.h"
 #include "wire/fault.h"
 
-/* What rules ask of a packet that it does not say itself. */
+/* What rules need to know about a packet besides its contents. */
 struct fault_facts {
-	uint32_t dev;		/* DEV_INDEX of our end, 0: not known */
-	uint8_t peer[16];	/* GID of the other end, zero: not known */
-	bool expected;		/* in: a request that the QP's responder is waiting for */
+	uint32_t dev;		/* DEV_INDEX of this end; 0: unknown */
+	uint8_t peer[16];	/* GID of the other end; zero: unknown */
+	bool expected;		/* arriving: the request that the QP's responder expects */
 };
 
 struct fault_host {
 	ns_t (*now)(void);
 	void (*facts)(const struct link *l, const struct seg *seg, bool in, struct fault_facts *f);
-	/* Packets are held until then: call faults_run(). NS_NEVER: no more. */
+	/* Call faults_run() at this time. NS_NEVER: no packet is held. */
 	void (*wake)(ns_t when);
 };
 
-/* Of a process. */
+/* The rules of a process and their state. */
 struct faults {
 	const struct fault_host *host;
-	struct fault_count *count;	/* FAULT_MAX_RULES of them, shown to others */
+	struct fault_count *count;	/* FAULT_MAX_RULES counters, readable by other processes */
 	uint32_t proc;
 	struct fault_table table;
-	uint32_t nrules;		/* places to look at */
+	uint32_t nrules;		/* rules in use are below this index */
 	struct fault_state {
 		struct prng prng;
 		uint64_t matched, acted;
-		ns_t free_at;		/* RATE: when the next packet may go */
+		ns_t free_at;		/* RATE: when the next packet may leave */
 	} state[FAULT_MAX_RULES];
-	struct list_head held;		/* struct fault_held, the next to go first */
-	uint32_t nheld, noverdue;	/* all of them; those that wait for others to overtake */
+	struct list_head held;		/* struct fault_held, by due time */
+	uint32_t nheld, noverdue;	/* held packets; those of them that are to be overtaken */
 	size_t held_bytes;
-	ns_t retry_at;			/* a link had no room; 0: no */
+	ns_t retry_at;			/* next attempt on a link without room; 0: none */
 };
 
-/* Which way the link's packets are judged. */
+/* Where the packets of a link are judged. */
 enum fault_side {
-	FAULT_LOCAL,	/* to another process, or our own */
-	FAULT_EGRESS,	/* a path to another host */
-	FAULT_INGRESS,	/* the link by which all from other hosts arrives */
+	FAULT_LOCAL,	/* link to another process, or to itself */
+	FAULT_EGRESS,	/* link to another host */
+	FAULT_INGRESS,	/* the link on which packets from other hosts arrive */
 };
 
-/* counts: FAULT_MAX_RULES, stays the caller's. */
+/* counts has FAULT_MAX_RULES entries and belongs to the caller. */
 void faults_init(struct faults *f, const struct fault_host *host, struct fault_count *counts);
-/* New rules. A rule that was there before goes on where it was. True: there is at least one. */
+/*
+ * Install new rules. A rule whose id existed before keeps its state. True: there is at least one
+ * rule.
+ */
 bool faults_set(struct faults *f, const struct fault_table *t, uint32_t proc);
-/* Packets that are due go on. */
+/* Pass on the held packets that are due. */
 void faults_run(struct faults *f, ns_t now);
 
 /*
- * For who has packets and no link: how many of this one go on, 0 if it is lost. What is
- * delayed or overtaken goes at once. The host's facts() gets no link.
+ * Judge a packet that is not on a link. Returns how many copies to deliver, 0 if it is lost. Delays
+ * and reordering are ignored. facts() gets l = NULL.
  */
 uint32_t faults_judge(struct faults *f, const struct seg *seg, enum fault_side side, bool in);
 
-/* 0, also when it is wrapped already; -ENOMEM. f must outlive the wrapping. */
+/* 0, also if the link is wrapped already; -ENOMEM. f must outlive the wrapping. */
 int fault_wrap(struct faults *f, struct link *l, enum fault_side side);
-/* What it holds of the link goes on at once. Nothing if it is not wrapped. */
+/*
+ * Pass on the packets that are held for the link, and unwrap it. Does nothing if it is not wrapped.
+ */
 void fault_unwrap(struct link *l);
 
 #endif

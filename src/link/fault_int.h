@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Between fault.c, which judges, and fault_queue.c, which holds. */
+/* Shared by fault.c, which judges packets, and fault_queue.c, which holds them. */
 #ifndef RUSE_LINK_FAULT_INT_H
 #define RUSE_LINK_FAULT_INT_H
 
 #include "link/fault.h"
 
-/* What stands in the place of a link's ops and host. */
+/* Replaces a link's ops and host. */
 struct fault {
 	struct link_ops ops;
 	struct link_host host;
@@ -13,18 +13,18 @@ struct fault {
 	const struct link_host *above;
 	struct faults *f;
 	enum fault_side side;
-	uint32_t max_pkts;	/* the link's */
+	uint32_t max_pkts;	/* the link's own value */
 };
 
-/* A packet that waits, with its payload. */
+/* A held packet with its payload. */
 struct fault_held {
 	struct list_head entry;
 	struct link *link;	/* a reference */
 	bool in;
-	uint32_t overtake;	/* so many packets must pass it; 0: only due counts */
+	uint32_t overtake;	/* packets that must pass first; 0: only due counts */
 	ns_t due;
 	const char *note;
-	size_t size;		/* of the block */
+	size_t size;		/* of this allocation */
 	struct seg seg;
 	struct seg_net net;
 	struct iovec iov;
@@ -37,15 +37,14 @@ static inline struct fault *fault_of(const struct link *l)
 }
 
 /*
- * Copies the packet and holds it until due, or until overtake packets have
- * passed. 0, also when there was no room: then it is lost; -EFAULT: the payload
- * cannot be read.
+ * Copy a packet and hold it until due, or until `overtake` packets have passed. 0, also if there
+ * was no room (the packet is lost); -EFAULT: unreadable payload.
  */
 int fault_hold(struct link *l, const struct seg *seg, bool in, ns_t due, uint32_t overtake,
 	       const char *note);
-/* A packet has passed on this link: who has waited for it goes. */
+/* A packet has passed on this link: count it for the packets that are to be overtaken. */
 void fault_passed(struct link *l, bool in);
-/* All that is held of this link goes. */
+/* Pass on all held packets of this link. */
 void fault_release(struct link *l);
 
 #endif

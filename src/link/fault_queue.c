@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Packets that are held back. One list a process, by due time; equal times keep
- * their order. A packet that is to be overtaken goes when enough others have
- * passed, or when its time is over: the last of a stream would wait for ever.
+ * Packets that fault rules hold back: one list per process, sorted by due time; equal times keep
+ * their order. A packet that is to be overtaken leaves when enough others have passed, or when it
+ * is due, because after the last packet of a stream no other follows.
  */
 #include <errno.h>
 #include "base/pool.h"
@@ -16,7 +16,7 @@ static void put_in(struct faults *f, struct fault_held *h)
 {
 	struct list_head *at = &f->held;
 
-	/* Most come last. */
+	/* New packets usually belong at the end. */
 	while (at->prev != &f->held &&
 	       container_of(at->prev, struct fault_held, entry)->due > h->due)
 		at = at->prev;
@@ -63,7 +63,7 @@ int fault_hold(struct link *l, const struct seg *seg, bool in, ns_t due, uint32_
 	ret = copy_payload(l, h, seg);
 	if (ret) {
 		pool_free(h, size);
-		/* The other side's memory: it is as if the packet were lost. */
+		/* The peer's memory was unreadable: as if the packet were lost. */
 		return ret == -EFAULT ? ret : 0;
 	}
 	h->seg.iov = seg->len ? &h->iov : NULL;
@@ -95,7 +95,10 @@ static void done(struct fault_held *h)
 	link_put(l);
 }
 
-/* The packet goes on; it is not in the list. -EAGAIN: no room on the link; it stays the caller's. */
+/*
+ * Pass on a packet that was taken out of the list, and free it. -EAGAIN: the link has no room and
+ * the packet remains allocated.
+ */
 static int pass_on(struct fault_held *h)
 {
 	struct link *l = h->link;
@@ -119,7 +122,7 @@ void faults_run(struct faults *f, ns_t now)
 	uint32_t most = f->nheld;
 
 	f->retry_at = 0;
-	/* What is held meanwhile waits for the next run. */
+	/* Packets that are added during this run wait for the next one. */
 	while (most-- && !list_empty(&f->held)) {
 		struct fault_held *h = list_first_entry(&f->held, struct fault_held, entry);
 
@@ -129,7 +132,7 @@ void faults_run(struct faults *f, ns_t now)
 		h->overtake = 0;
 		if (pass_on(h) == -EAGAIN) {
 			put_in(f, h);
-			/* In front of all with its time, where it was. */
+			/* It keeps its place, before others of the same time. */
 			list_del(&h->entry);
 			list_add(&h->entry, &f->held);
 			f->retry_at = now + RETRY_NS;

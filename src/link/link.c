@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* References of links, whatever their kind. */
+/* References of links, and holding back direct placement. */
 #include "base/log.h"
 #include "link/shm.h"
 

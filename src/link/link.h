@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A link carries segments to one peer: loop (this process), shm (another
- * process of this host), later udp; fault and capture wrap one. Functions are
- * called with the engine's lock held and make only raw system calls.
+ * A link carries segments to one peer: loop (this process), shm (another process of this host) or
+ * udp (another host). fault and capture wrap a link. All functions are called with the engine lock
+ * held and make only raw system calls.
  *
- * Life: created and owned by the engine; QPs refer to it by qp->link with a
- * reference. A link never goes away under a QP: when its peer dies it turns
- * dead, takes segments and loses them, as a wire to a dead host would.
+ * The engine creates and owns links; QPs hold references (qp->link). A link does not disappear
+ * under a QP: when its peer dies it becomes dead, and then accepts segments and loses them, as a
+ * wire to a dead host would.
  */
 #ifndef RUSE_LINK_LINK_H
 #define RUSE_LINK_LINK_H
@@ -17,50 +17,48 @@ struct link;
 struct qp_card;
 struct key_card;
 
-/* A WRITE without immediate or a READ that the requester executes itself (design 2.4, item 16). */
+/* A WRITE without immediate or a READ that the requester executes itself (direct placement). */
 struct direct_op {
 	bool read;
 	uint32_t dqpn, sqpn, psn, npkts;
 	uint64_t va;		/* at the peer */
 	uint32_t rkey;
 	uint32_t len;
-	const struct iovec *iov;	/* local side */
+	const struct iovec *iov;	/* local memory */
 	int niov;
 };
 
 enum direct_result {
-	DIRECT_DONE,	/* placed; the peer's expected PSN and MSN have moved */
-	DIRECT_NO,	/* not now: send a segment instead; nothing has happened */
-	DIRECT_LOCAL,	/* our own memory is bad: LOC_PROT_ERR; nothing that matters has happened */
-	DIRECT_NAK_ACC,	/* what the responder would answer; its QP is in error as after sending that NAK */
+	DIRECT_DONE,	/* done; the peer's expected PSN and MSN have advanced */
+	DIRECT_NO,	/* not possible; nothing has happened: send a segment */
+	DIRECT_LOCAL,	/* local memory is bad: LOC_PROT_ERR */
+	DIRECT_NAK_ACC,	/* the NAK that the responder would send; its QP enters ERR */
 	DIRECT_NAK_INV,
 };
 
 struct link_ops {
 	const char *name;
 	/*
-	 * Takes the segment: the struct and its iov array may be reused on
-	 * return, the payload memory only after the peer has acknowledged or
-	 * revoke() returned. 0; -EAGAIN: no room, writable() will be called;
-	 * -EFAULT: payload memory cannot be read, nothing was sent.
+	 * Accepts the segment. The caller may reuse the struct and its iov array on return, the
+	 * payload only after the peer's ACK or after revoke(). 0; -EAGAIN: no room, writable()
+	 * follows; -EFAULT: unreadable payload, nothing was sent.
 	 */
 	int (*send)(struct link *l, const struct seg *seg);
 	/*
-	 * Takes back the payload references of all segments of this QP (by
-	 * sqpn) that the peer has not consumed; a copy in progress comes to
-	 * nothing. They count as lost.
+	 * Withdraws the payload references of this QP's (sqpn) segments that the peer has not
+	 * consumed. These segments are lost; a copy in progress is discarded.
 	 */
 	void (*revoke)(struct link *l, uint32_t sqpn);
 	/*
-	 * Segments handed to send() that a living peer has not looked at yet:
-	 * then an ACK timeout does not count (a stopped peer is not a dead one).
+	 * Has a living peer not yet looked at segments from send()? Then an ACK timeout does not
+	 * count, because a stopped peer is not dead.
 	 */
 	bool (*peer_behind)(struct link *l);
-	/* send() has refused what must go now: sleeps for room, half a second at most; is there? NULL: never waits. */
+	/* After -EAGAIN: waits for room, half a second at most. Is there room? NULL: never waits. */
 	bool (*wait_room)(struct link *l);
-	/* NULL where the capability is missing. */
+	/* NULL without LINK_CAP_DIRECT. */
 	enum direct_result (*direct)(struct link *l, const struct direct_op *op);
-	/* Delivers what has arrived, at most budget segments, through link_host.input; returns how many. */
+	/* Delivers at most `budget` arrived segments to link_host.input; returns their number. */
 	int (*poll)(struct link *l, int budget);
 	void (*destroy)(struct link *l);
 };
@@ -73,78 +71,76 @@ struct link {
 	const struct link_host *host;
 	void *host_arg;
 	uint32_t caps;
-	uint32_t max_seg;	/* payload bytes a segment may have; xport rounds down to whole packets, at least one packet */
-	uint32_t max_copy_seg;	/* the same for payload that the link copies: READ_RESP, and everything of UC and UD */
-	uint32_t max_pkts;	/* packets a segment may have: 1 on a test link, 64 on udp, large in memory */
-	uint32_t refs;		/* QPs and the engine */
-	bool dead;		/* peer is gone for good */
-	bool lossy;		/* a wire: what is too much for the receiver is lost, so a QP's window adapts */
+	uint32_t max_seg;	/* maximum payload bytes of a segment, in whole packets */
+	uint32_t max_copy_seg;	/* the same for copied payload: READ_RESP, UC and UD */
+	uint32_t max_pkts;	/* maximum packets of a segment */
+	uint32_t refs;		/* of QPs and the engine */
+	bool dead;		/* the peer is gone for good */
+	bool lossy;		/* a wire, which loses packets: QPs adapt their window */
 	/*
-	 * During host->input(): another segment has arrived, so an ACK that
-	 * nothing waits for may be held back until the host calls xp_output().
+	 * During host->input(): another segment has arrived, so an ACK that is not urgent may be
+	 * held back until the host calls xp_output().
 	 */
 	bool more;
-	uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;	/* for ruse status */
+	uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;	/* for `ruse status` */
 	/*
-	 * Wrappers take the place of ops and host on the link itself: fault above,
-	 * capture beneath, nearest the wire. note: what fault has done to the packet
-	 * that it is passing down (static text), else NULL. A packet that it keeps
-	 * back is shown by tap(), which is NULL when nobody captures.
+	 * Wrappers replace ops and host of the link: fault above, capture below it. note: what
+	 * fault has done to the packet that it passes down (static text), else NULL. tap() shows a
+	 * packet that fault does not pass on; NULL without a capture.
 	 */
 	const char *note;
 	void (*tap)(struct link *l, const struct seg *seg, const char *note);
 	void *tap_arg;
-	/* Where fault keeps the ops and host that it has replaced; NULL: no fault. Capture goes there. */
+	/* The ops and host that fault has replaced, where capture is inserted. NULL: no fault. */
 	const struct link_ops **under;
 	const struct link_host **under_host;
-	uint32_t held_caps, holders;	/* link_hold_direct() */
+	uint32_t held_caps, holders;	/* see link_hold_direct() */
 };
 
-/* References: from QPs. At the last one of a dead link it is freed. */
+/* References. A dead link is freed with the last one. */
 void link_get(struct link *l);
 void link_put(struct link *l);
 
-/* No direct placement while somebody wants to see every packet; calls nest. */
+/* Turn direct placement off while a wrapper must see every packet. Calls nest. */
 void link_hold_direct(struct link *l);
 void link_let_direct(struct link *l);
 
-/* Shows a packet that does not go on: see link.tap. */
+/* Show a packet that is not passed on; see link.tap. */
 static inline void link_tap(struct link *l, const struct seg *seg, const char *note)
 {
 	if (l->tap)
 		l->tap(l, seg, note);
 }
 
-/* What a link tells its host (engine/, or a test), and what it needs from it. */
+/* Callbacks of a link into its host (engine/, or a test), and functions it needs from it. */
 struct link_host {
 	void (*input)(struct link *l, const struct seg *seg);
-	/* send() returned -EAGAIN before and has room now. */
+	/* There is room after send() has returned -EAGAIN. */
 	void (*writable)(struct link *l);
-	/* The peer is dead: l->dead is set. */
+	/* The peer is dead; l->dead is set. */
 	void (*down)(struct link *l);
-	/* A link of this host is new; on shm a peer may have asked for it. May be NULL. */
+	/* A link to another process or host was created, on shm possibly by a peer. May be NULL. */
 	void (*created)(struct link *l);
-	/* A requester has executed an operation on this QP of ours that failed: card->failed is set. May be NULL. */
+	/* A peer's direct placement on this local QP failed; card->failed is set. May be NULL. */
 	void (*attention)(struct link *l, uint32_t qpn);
-	/* Guarded copies of program memory: umem_copy() and umem_copy_iov(), which live beside us. */
+	/* Guarded copies of program memory: umem_copy() and umem_copy_iov(). */
 	int (*copy)(void *dst, const void *src, size_t len);
 	int (*copy_iov)(const struct iovec *dst, int ndst, uint64_t doff,
 			const struct iovec *src, int nsrc, uint64_t off, uint64_t len);
-	/* umem_copy_crc(), for links that send packets; NULL: copy() has to do. */
+	/* umem_copy_crc(), for links that send packets. NULL: copy() is used. */
 	int (*copy_crc)(void *dst, const void *src, size_t len, uint32_t *crc);
 };
 
 /*
- * The head of whatever an endpoint puts into the engine's epoll set. event() is
- * called with the engine's lock; an event may be late or in vain, but the
- * endpoint must still exist. Afterwards poll the endpoint.
+ * Head of each object that an endpoint registers in the engine's epoll set. event() is called with
+ * the engine lock held, perhaps late or without cause, while the endpoint exists. The caller polls
+ * the endpoint afterwards.
  */
 struct link_fd {
 	void (*event)(struct link_fd *fd, uint32_t events);
 };
 
-/* loop: queues segments and delivers them from poll(); payload by reference. */
-/* One reference, the caller's; NULL: no memory. */
+/* loop: see loop.c. The caller gets one reference. NULL: no memory. */
 struct link *link_loop_create(const struct link_host *host, void *host_arg);
 
 #endif

@@ -2,12 +2,11 @@
 /*
  * loop: the link of a process to itself, a FIFO of segments.
  *
- * send() only queues and poll() only delivers: a responder that answers inside
- * input() would otherwise re-enter the requester that is still sending. RC
- * payload stays where it is until it is delivered (the requester keeps it
- * until the ACK, or revokes it); UC and UD have no ACK, so theirs is copied.
- * The FIFO goes back to its start whenever it is empty, so that a ping-pong
- * runs in one warm cache line.
+ * send() only queues and poll() only delivers. Otherwise a responder that answers inside input()
+ * would re-enter the requester that is still sending. RC payload is referenced, because the
+ * requester keeps it until the ACK or revokes it. UC and UD have no ACK, so their payload is
+ * copied. The FIFO restarts at its first entry when it is empty, so a ping-pong uses one warm cache
+ * line.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,14 +15,14 @@
 #include "link/link.h"
 
 #define LOOP_SEGS 1024
-#define LOOP_INLINE 64		/* up to here copying is cheaper than a reference */
+#define LOOP_INLINE 64		/* up to this size a copy is cheaper than a reference */
 #define LOOP_MAX_SEG (1u << 20)
 
 struct loop_entry {
 	struct seg seg;
-	bool dropped;		/* revoked: its payload may be gone */
+	bool dropped;		/* revoked: the payload may be gone */
 	bool by_ref;
-	void *heap;		/* copy of UC or UD payload */
+	void *heap;		/* copy of long UC or UD payload */
 	struct iovec copy_iov;
 	struct seg_net net;
 	struct iovec iov[SEG_MAX_IOV];
@@ -32,12 +31,12 @@ struct loop_entry {
 
 struct loop {
 	struct link l;
-	uint32_t head, count;	/* the oldest entry; entries queued */
+	uint32_t head, count;	/* oldest entry; number of entries */
 	bool polling, want_room;
 	struct loop_entry ent[LOOP_SEGS];
 };
 
-/* Copies the payload behind the entry. 0, -EFAULT, or -EAGAIN: no memory now. */
+/* Copy the payload into the entry. 0, -EFAULT, or -EAGAIN without memory. */
 static int loop_copy(struct loop *lo, struct loop_entry *e, const struct seg *seg)
 {
 	int rc;
@@ -82,7 +81,7 @@ static int loop_send(struct link *l, const struct seg *seg)
 		e->seg.iov = NULL;
 		e->seg.niov = 0;
 	} else if (seg->len <= LOOP_INLINE || seg->service != SEG_RC || unlikely(l->under)) {
-		/* A packet that a fault has held back is its own, and gone when we return. */
+		/* A packet that fault has held back is freed when send() returns. */
 		rc = loop_copy(lo, e, seg);
 		if (rc == -EAGAIN)
 			lo->want_room = true;

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The shm endpoint: what one process shows to its peers, and the set of its
- * links (shm_conn.c makes them, shm_link.c runs them, shm_direct.c places
- * data without asking the peer).
+ * The shm endpoint: what a process shows to its peers, and the set of its links. shm_conn.c creates
+ * links, shm_link.c runs them, shm_direct.c places data without the peer's help.
  *
- * Sleeping. A peer that has put something into a ring looks at our flag
- * want_wakeup and, if set, clears it and writes our eventfd: one system call
- * per sleep, none while somebody polls. shm_want_wakeup() sets the flag and
- * looks at the rings once more, in that order; so does the peer, in the other.
+ * Wake-up: a peer that has put a segment into a ring checks this process's want_wakeup flag. If it
+ * is set, the peer clears it and writes the eventfd: one system call per sleep, none while the
+ * process polls. shm_want_wakeup() sets the flag and then checks the rings; the peer does it in the
+ * opposite order, so no wake-up is lost.
  *
- * Death. The progress thread owns a robust futex word (struct shm_pub): the
- * kernel marks it when the thread ends, by death of the process or by exec,
- * whoever else keeps our descriptors open. Peers also watch our pidfd and the
- * socket. The word's list entry is private memory of the thread: the kernel
- * finds the word through futex_offset, so no pointer lies where peers write.
+ * Death: the progress thread owns a robust futex word (struct shm_pub). The kernel marks it when
+ * the thread ends, by death of the process or by exec, even if other processes keep its descriptors
+ * open. Peers also watch the pidfd and the socket. The list entry of the word is in private memory
+ * of the thread and reaches the word by futex_offset, so the kernel follows no pointer that a peer
+ * can write.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +27,7 @@
 #include "base/sys.h"
 #include "link/shm_int.h"
 
-#define QUIESCE_SLEEPS 40000	/* of 50 us */
+#define QUIESCE_SLEEPS 40000	/* of 50 us each: two seconds */
 
 static __thread struct {
 	struct robust_list_head head;
@@ -78,7 +77,10 @@ void shm_unwatch(struct shm_ep *ep, struct shm_watch *w)
 {
 	if (!w)
 		return;
-	/* By hand: a forked child may hold the open file, then close() alone leaves it in the set. */
+	/*
+	 * Explicitly: if a forked child still has the file open, close() does not remove it from
+	 * the epoll set.
+	 */
 	sys_call(SYS_epoll_ctl, ep->cfg.epfd, EPOLL_CTL_DEL, w->watched, NULL);
 	w->owner = NULL;
 	w->watched = -1;
@@ -93,7 +95,7 @@ static void woken(struct link_fd *fd, uint32_t events)
 		sys_read(ep->evfd, &v, sizeof(v));
 }
 
-/* The two memfds, mapped, and the eventfd. */
+/* Create and map the two memfds, and create the eventfd. */
 static int ep_export(struct shm_ep *ep)
 {
 	int rc;
@@ -114,7 +116,7 @@ static int ep_export(struct shm_ep *ep)
 	ep->exp = memfd_map(ep->exp_fd, ep->exp_len, true);
 	if (!ep->pub || !ep->exp)
 		return -ENOMEM;
-	/* Our mapping stays writable; nobody gets another one. */
+	/* This mapping stays writable; no other writable mapping can be made. */
 	rc = sys_fcntl(ep->pub_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
 	if (rc < 0)
 		return rc;
@@ -245,7 +247,7 @@ HOT int shm_poll(struct shm_ep *ep, int budget)
 		if (unlikely(shm_link_waits(l)))
 			shm_link_service(l);
 		if (unlikely(n >= budget)) {
-			/* The next call starts behind this link. */
+			/* The next call starts after this link. */
 			list_del(&ep->links);
 			list_add(&ep->links, &l->list);
 			break;
@@ -276,7 +278,7 @@ void shm_round_done(struct shm_ep *ep)
 
 void shm_polling(struct shm_ep *ep)
 {
-	/* Read first: while somebody polls, the line stays shared. */
+	/* Read first, so that the cache line stays shared while the program polls. */
 	if (READ_ONCE(ep->exp->want_wakeup))
 		WRITE_ONCE(ep->exp->want_wakeup, 0);
 }
@@ -287,7 +289,7 @@ void shm_quiesce(struct shm_ep *ep)
 	struct shm_link *l;
 	uint32_t spins;
 
-	/* The key was withdrawn before; a requester announces itself before it reads keys. */
+	/* The key was withdrawn before. A requester sets `placing` before it reads a key. */
 	smp_mb();
 	list_for_each_entry(l, &ep->links, list) {
 		for (spins = 0; READ_ONCE(l->rx.h->placing); spins++) {

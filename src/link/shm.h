@@ -8,7 +8,7 @@
  * exchange those and a pair of rings, over a direct socket whose SO_PEERCRED
  * tells uid (ours, or that of the creation) and pid (0 = other PID namespace: no cross-memory).
  *
- * All functions hold the engine's lock unless they say otherwise.
+ * The caller of all functions holds the engine lock unless a comment says otherwise.
  */
 #ifndef RUSE_LINK_SHM_H
 #define RUSE_LINK_SHM_H
@@ -18,67 +18,74 @@
 
 struct shm_ep;
 
-#define SHM_MAX_BLOCKS 64	/* blocks of QP numbers one process can export */
+#define SHM_MAX_BLOCKS 64	/* blocks of QP numbers that a process can export */
 
 struct shm_cfg {
 	const struct link_host *host;
 	void *host_arg;
-	int epfd;		/* the engine's epoll set; the endpoint adds its descriptors with data.ptr = struct link_fd * */
-	uint32_t nkeys, ncards;	/* key cards in the table; QP cards a block */
+	int epfd;		/* epoll set to use; data.ptr is a struct link_fd pointer */
+	uint32_t nkeys, ncards;	/* key cards in the table; QP cards per block */
 	/*
-	 * Descriptors that stay: own_fd() takes one and gives the number to use, own_close()
-	 * closes it. Both NULL: as they are.
+	 * own_fd() takes over a long-lived descriptor and returns the number to use; own_close()
+	 * closes it. Both may be NULL.
 	 */
 	int (*own_fd)(int fd);
 	void (*own_close)(int fd);
-	bool no_cma, no_direct;	/* as if the machine forbade it */
+	bool no_cma, no_direct;	/* behave as if the machine did not permit it */
 };
 
+/* Create the endpoint and its listener. 0 or -errno; -EINVAL: nkeys or ncards out of range. */
 int shm_ep_create(const struct shm_cfg *cfg, struct shm_ep **ep);
-/* All links must be unreferenced but by the endpoint. */
+/* No link may have references other than the endpoint's. */
 void shm_ep_destroy(struct shm_ep *ep);
-/* Abstract address without its leading NUL, for rused. */
+/* Abstract socket address without its leading NUL, for rused. */
 const char *shm_ep_sock(const struct shm_ep *ep);
-/* Number rused gave this process; needed before the first connect. Never 0. */
+/* The number that rused gave this process, never 0. Must be set before the first connect. */
 void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc);
 struct key_card *shm_ep_keys(struct shm_ep *ep);
-/* Cards of a newly leased block: zeroed, exported. NULL: SHM_MAX_BLOCKS reached. */
+/* The cards of a newly leased block, zeroed and exported. NULL: SHM_MAX_BLOCKS reached. */
 struct qp_card *shm_ep_add_block(struct shm_ep *ep, uint32_t block);
 
 /*
- * Called once on the progress thread, without the lock: takes the robust word
- * that tells peers we live. Until then payload goes by ring copy.
+ * Called once on the progress thread, without the lock. The thread takes the robust futex word, by
+ * which peers know that the process lives. Until then payload is copied through the rings.
  */
 void shm_ep_thread_start(struct shm_ep *ep);
 
 /*
- * The link to the process (rused's number) that listens at sock, found or
- * made; blocks at most a second. Takes a reference. pid: what rused saw, only
- * for messages. -ECONNREFUSED, -EPERM (other user), -ETIMEDOUT.
+ * The link to the process with rused's number proc that listens at sock; created if there is none.
+ * *l gets a reference. Blocks for at most a second. pid is used in messages only. -ECONNREFUSED,
+ * -EPERM (other user), -ETIMEDOUT.
  */
 int shm_connect(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, struct link **l);
-/* The same, but blocks at most so many ns. */
+/* The same, but blocks for at most `wait` ns. */
 int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, ns_t wait,
 		       struct link **l);
-/* That link if there is one and its peer lives, with a reference; else NULL. Waits for nobody. */
+/* The existing link, if its peer lives, with a reference; else NULL. Does not block. */
 struct link *shm_connected(struct shm_ep *ep, uint32_t proc, const char *sock);
 
-/* Delivers what has arrived on any link; returns the number of segments. Cheap when nothing has. */
+/*
+ * Deliver what has arrived on any link. Returns the number of segments. Cheap if nothing has
+ * arrived.
+ */
 int shm_poll(struct shm_ep *ep, int budget);
-/* Asks peers for a wake-up (eventfd) from now on; false when something has arrived meanwhile (then poll). */
+/*
+ * Ask peers to wake this process (eventfd) from now on. False: segments have arrived meanwhile;
+ * poll.
+ */
 bool shm_want_wakeup(struct shm_ep *ep);
-/* Somebody polls: peers need not wake us. */
+/* The program polls: peers need not wake this process. */
 void shm_polling(struct shm_ep *ep);
-/* The host has sent what the segments of the last shm_poll() led to. */
+/* The host has sent all answers to the segments of the last shm_poll(). */
 void shm_round_done(struct shm_ep *ep);
 /*
- * Waits until no peer is inside a direct placement into this process: after a
- * key was withdrawn, before its memory may go. A peer that somebody has stopped
- * inside is waited for two seconds.
+ * Wait until no peer is inside a direct placement into this process. Called after a key was
+ * withdrawn and before its memory is released. If a peer is stopped inside, the wait ends after two
+ * seconds.
  */
 void shm_quiesce(struct shm_ep *ep);
 
-/* For ruse status: calls fn for each link. kind flags as in proc_link.flags. */
+/* For `ruse status`: call fn for each link. flags are those of proc_link.flags. */
 void shm_for_each(struct shm_ep *ep,
 		  void (*fn)(struct link *l, uint32_t proc, uint32_t flags, void *arg), void *arg);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How two endpoints meet: one message each way over an abstract SEQPACKET
- * socket, the connector's with its pages, eventfd and a pair of rings, the
- * acceptor's with its pages and eventfd. Then the socket stays silent and
- * only its hang-up counts.
+ * Handshake of two endpoints: one message in each direction over an abstract SEQPACKET socket. The
+ * connector sends its memfds, eventfd and a pair of rings, the acceptor its memfds and eventfd.
+ * Afterwards the socket is silent; only its hang-up matters.
  *
  * SO_PEERCRED says who is there: a uid that is neither the effective one nor
  * the endpoint's is refused, pid 0 (another PID namespace) has no
@@ -15,13 +14,12 @@
  * with it the engine. Only a process that passed the check of the uid can,
  * and it could as well stop us by a signal.
  *
- * shm_connect() waits with its engine's lock held. When two processes connect
- * to each other at once, each waits for the other's acceptor: so the wait
- * serves the own listener too. Both connections succeed, two links exist, and
- * each side goes on using the one it made; either is as good.
+ * shm_connect() waits with the engine lock held. Two processes that connect to each other at once
+ * would wait for each other's acceptor, so the wait also serves the own listener. Both connections
+ * succeed, and each side uses the link that it created.
  *
- * An acceptor never waits: connections that have not said hello are pending
- * in the epoll set, the oldest is dropped when there are too many.
+ * An acceptor does not wait. Connections without a hello are pending in the epoll set; if there are
+ * too many, the oldest is dropped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -95,7 +93,7 @@ static int send_hello(struct shm_ep *ep, int sock, int ring)
 	return rc < 0 ? (int)rc : rc == (ssize_t)sizeof(ep->hello) ? 0 : -EPROTO;
 }
 
-/* All descriptors that came along, so that none leaks. Returns how many. */
+/* Collect all received descriptors, so that none leaks. Returns their number. */
 static int take_fds(struct msghdr *m, int *fds, int max)
 {
 	int n = 0;
@@ -128,8 +126,8 @@ static bool hello_sane(const struct shm_ep *ep, const struct shm_hello *h)
 }
 
 /*
- * A hello with exactly want descriptors, which the caller then owns. 0;
- * -EAGAIN: nothing there; -EPIPE: closed; -EPROTO: not one of us.
+ * Receive a hello with exactly `want` descriptors, which then belong to the caller. 0; -EAGAIN:
+ * nothing has arrived; -EPIPE: closed; -EPROTO: invalid.
  */
 static int recv_hello(struct shm_ep *ep, int sock, struct shm_hello *h, int *fds, int want)
 {
@@ -175,7 +173,7 @@ static void pending_free(struct shm_pending *p, bool close)
 	free(p);
 }
 
-/* The connector has said something, or gone. */
+/* The connector has sent something or closed the socket. */
 static void serve_pending(struct shm_pending *p)
 {
 	struct shm_ep *ep = p->ep;
@@ -276,7 +274,10 @@ int shm_listen(struct shm_ep *ep)
 	return 0;
 }
 
-/* Before we have a number nobody knows our address; who comes then waits in the backlog. */
+/*
+ * Connections are accepted from now on. Peers learn the address only after the number is known;
+ * early ones wait in the backlog.
+ */
 void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc)
 {
 	ep->hello.proc = proc;
@@ -297,7 +298,9 @@ void shm_unlisten(struct shm_ep *ep)
 	shm_close(ep, ep->listener);
 }
 
-/* Waits until sock has something to tell, serving our own listener. 0, -ETIMEDOUT. *left is counted down. */
+/*
+ * Wait for events on sock, and serve the own listener meanwhile. 0, -ETIMEDOUT. *left is reduced.
+ */
 static int wait_serving(struct shm_ep *ep, int sock, short events, struct timespec *left)
 {
 	struct pollfd pfd[2 + SHM_MAX_PENDING];
@@ -311,7 +314,7 @@ static int wait_serving(struct shm_ep *ep, int sock, short events, struct timesp
 		n = 2;
 		list_for_each_entry(p, &ep->pending, list)
 			pfd[n++] = (struct pollfd){ .fd = p->sock, .events = POLLIN };
-		/* The kernel writes the time that is left back. */
+		/* The kernel stores the remaining time in *left. */
 		rc = sys_call(SYS_ppoll, pfd, (long)n, left, NULL, 0L);
 		if (pfd[0].revents)
 			return 0;
@@ -362,7 +365,7 @@ static int dial(struct shm_ep *ep, const char *name, struct timespec *left, int 
 	return 0;
 }
 
-/* Both hellos; the fds of the answer and the ring are the caller's on success. */
+/* Exchange hellos. On success the received descriptors and the ring belong to the caller. */
 static int exchange(struct shm_ep *ep, int sock, struct timespec *left, struct shm_hello *h,
 		    int *fds)
 {
@@ -436,7 +439,7 @@ int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *name, int p
 			return rc;
 		}
 		if (h.proc != proc) {
-			/* rused knows another number: the address has a new owner. */
+			/* The address is used by another process than the one that rused named. */
 			for (int i = 0; i < HELLO_MAX_FDS; i++)
 				sys_close(fds[i]);
 			shm_close(ep, sock);

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Direct placement: the requester acts as the responder of its peer (design
- * 2.4, item 16) for one whole RDMA WRITE or READ.
+ * Direct placement: the requester acts as its peer's responder for one whole RDMA WRITE or READ.
  *
- * It announces itself (placing), takes the responder's card, makes the checks
- * of a responder in their order (IBA 9.7.4, 9.7.5.2.4), reads the key card,
- * copies, moves the expected PSN and MSN, and lets go. The announcement comes
- * before the key is read: an owner that has withdrawn a key and then sees
- * nobody announced knows that nobody will use it any more (shm_quiesce()).
+ * The requester announces itself (placing), takes the responder's card, makes the responder's
+ * checks in their order (IBA 9.7.4, 9.7.5.2.4), reads the key card, copies, advances the expected
+ * PSN and MSN, and releases the card. The announcement precedes the read of the key. If the owner
+ * has withdrawn a key and then sees no announcement, the key is therefore not used any more
+ * (shm_quiesce()).
  *
- * Placement order: the kernel copies pages and bytes in ascending order within
- * one process_vm_writev call, and we make the calls in ascending order, so a
- * program that polls the last byte finds the rest in place.
+ * Placement order: the kernel copies pages and bytes in ascending order within one
+ * process_vm_writev call, and the calls are made in ascending order. A program that polls the last
+ * byte finds the rest in place.
  *
- * A requester that dies in the middle leaves the card locked; the announcement
- * tells the owner which one. It frees it when the dead one's address space is
- * gone, not before: until then a copy may still be running.
+ * A requester that dies inside leaves the card locked. The announcement tells the owner which card.
+ * The owner unlocks it when the requester's address space is gone, not earlier, because a copy may
+ * still run.
  *
- * A failed check or copy leaves the NAK syndrome in the card; the owner is
- * told through the ring and puts its QP in error, as after sending that NAK.
+ * A failed check or copy stores the NAK syndrome in the card. The owner is told through the ring
+ * and puts the QP into ERR, as after sending that NAK.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <time.h>
@@ -28,15 +27,15 @@
 
 #define QPN_INDEX 14
 #define INDEX_MASK ((1u << QPN_INDEX) - 1)
-#define KEY_TRIES 16	/* key card being written by its owner */
+#define KEY_TRIES 16	/* reads of a key card that its owner is writing */
 
-/* States of enum qp_state in which a responder takes requests: RTR, RTS, SQD. */
+/* States of enum qp_state in which a responder accepts requests: RTR, RTS, SQD. */
 static bool responder_runs(uint32_t state)
 {
 	return state >= 2 && state <= 4;
 }
 
-/* The peer's card of this QP number, or NULL; *at: its place in the cards area. */
+/* The peer's card of this QP number, or NULL. *at is its place in the cards area. */
 static struct qp_card *find_card(struct shm_link *l, uint32_t qpn, uint32_t *at)
 {
 	uint32_t n = min(smp_load_acquire(&l->pub->nblocks), (uint32_t)SHM_MAX_BLOCKS);
@@ -59,7 +58,7 @@ static enum direct_result refuse(struct qp_card *card, uint32_t syndrome)
 	return syndrome == AETH_NAK_INV_REQ ? DIRECT_NAK_INV : DIRECT_NAK_ACC;
 }
 
-/* Looks the key up: DIRECT_DONE with *addr, DIRECT_NO, or DIRECT_NAK_ACC. */
+/* Look the key up: DIRECT_DONE with *addr, DIRECT_NO, or DIRECT_NAK_ACC. */
 static enum direct_result check_key(struct shm_link *l, const struct direct_op *op, uint32_t pd,
 				    uint64_t *addr)
 {
@@ -79,7 +78,7 @@ static enum direct_result check_key(struct shm_link *l, const struct direct_op *
 	return DIRECT_DONE;
 }
 
-/* The responder's checks that no NAK follows from: if one fails, the real responder shall look at it. */
+/* Checks that do not lead to a NAK. If one fails, the real responder must handle the request. */
 static bool card_fits(const struct qp_card *card, const struct direct_op *op)
 {
 	uint32_t mtu = READ_ONCE(card->path_mtu);
@@ -90,7 +89,7 @@ static bool card_fits(const struct qp_card *card, const struct direct_op *op)
 	       mtu >= 256 && mtu <= 4096 && seg_pkts(op->len, mtu) == op->npkts;
 }
 
-/* The card is ours. */
+/* Execute the operation. The caller has locked the card. */
 static enum direct_result place(struct shm_link *l, struct qp_card *card,
 				const struct direct_op *op)
 {
@@ -135,7 +134,7 @@ static enum direct_result place(struct shm_link *l, struct qp_card *card,
 static void tell_owner(struct shm_link *l, uint32_t dqpn)
 {
 	if (l->nattention || shm_tx_attention(&l->tx, dqpn)) {
-		/* Beyond the table's size the owner finds out by itself, at the QP's next request. */
+		/* If the table is full, the owner notices the failure at the QP's next request. */
 		if (l->nattention < ARRAY_SIZE(l->attention))
 			l->attention[l->nattention++] = dqpn;
 		smp_store_mb(&l->tx.h->want_room, 1);

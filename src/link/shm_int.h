@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* shm, between its own files: endpoint, link, what peers show each other. */
+/* Private to the shm files: endpoint, link, and the memory that peers share. */
 #ifndef RUSE_LINK_SHM_INT_H
 #define RUSE_LINK_SHM_INT_H
 
@@ -13,24 +13,30 @@
 #define SHM_SOCK_LEN 32
 #define SHM_MAX_CARDS 16384u	/* QP numbers of a block */
 #define SHM_MAX_KEYS (1u << 24)	/* key = index << 8 | byte */
-#define SHM_MAX_PENDING 32	/* handshakes that have not said hello */
+#define SHM_MAX_PENDING 32	/* accepted connections without a hello */
 
-/* The key table's memfd: written by its owner only (F_SEAL_FUTURE_WRITE), and by the kernel at his death. */
+/*
+ * The memfd of the key table. Only its owner can write it (F_SEAL_FUTURE_WRITE); the kernel writes
+ * `alive` at the owner's death.
+ */
 struct shm_pub {
 	uint32_t magic, version, proc, pad;
 	/*
-	 * Robust futex word: thread id of the progress thread, 0 before it
-	 * runs; the kernel sets FUTEX_OWNER_DIED at death and exec.
+	 * Robust futex word: thread id of the progress thread, 0 before it runs. The kernel sets
+	 * FUTEX_OWNER_DIED at death and exec.
 	 */
 	_Alignas(64) uint32_t alive;
-	uint32_t nblocks;		/* block[] entries valid */
-	uint32_t block[SHM_MAX_BLOCKS];	/* block of the cards area with this index */
-	/* Segments are being dealt with: taken from a ring, their answers perhaps not on one yet. */
+	uint32_t nblocks;		/* valid entries of block[] */
+	uint32_t block[SHM_MAX_BLOCKS];	/* block number of each slot of the cards area */
+	/* Set while segments were taken from a ring and their answers may not be on one yet. */
 	_Alignas(64) uint32_t in_round;
 	_Alignas(4096) struct key_card key[];
 };
 
-/* The export's memfd: peers write, too. Cards of block slot i at card[i * ncards]. */
+/*
+ * The memfd of the export, which peers write too. The cards of block slot i start at card[i *
+ * ncards].
+ */
 struct shm_export {
 	_Alignas(64) uint32_t want_wakeup;
 	_Alignas(4096) struct qp_card card[];
@@ -40,52 +46,52 @@ struct shm_hello {
 	uint32_t magic, version;
 	uint32_t proc, nkeys, ncards, pad;
 	uint64_t nonce[2];
-	uint64_t nonce_addr;	/* where the same nonce lies in private memory */
+	uint64_t nonce_addr;	/* address of the same nonce in private memory */
 	char sock[SHM_SOCK_LEN];
 };
 
-/* Descriptors of a hello, in order; the ring comes from the connector only. */
+/* Descriptors of a hello, in order. Only the connector sends the ring. */
 enum { HELLO_PUB, HELLO_EXPORT, HELLO_EVENT, HELLO_RING, HELLO_MAX_FDS };
 
 /*
- * What epoll points at. Type-stable: an event that was fetched before the
- * watch was given back may still be delivered, to its next user or to nobody;
- * so handlers take events for hints and look for themselves.
+ * The target of epoll events. Never freed while the endpoint lives: an event that epoll returned
+ * before shm_unwatch() may still be delivered, to the next user of the struct or to none. Handlers
+ * therefore treat events as hints and check for themselves.
  */
 struct shm_watch {
 	struct link_fd fd;
-	int watched;		/* descriptor, -1 = none */
-	void *owner;		/* NULL = free */
-	struct shm_watch *next;	/* all watches of the endpoint */
+	int watched;		/* descriptor; -1: none */
+	void *owner;		/* NULL: free */
+	struct shm_watch *next;	/* list of all watches of the endpoint */
 };
 
 struct shm_link {
 	struct link l;
-	struct shm_ep *ep;	/* NULL once buried */
+	struct shm_ep *ep;	/* NULL after shm_link_bury() */
 	struct list_head list;
-	struct shm_hello hello;	/* the peer's */
-	int pid;		/* 0 = not of our PID namespace: no cross-memory, no pidfd */
+	struct shm_hello hello;	/* of the peer */
+	int pid;		/* 0: in another PID namespace; no cross-memory attach */
 	int sock, pidfd, evfd;
 	struct shm_watch *wsock, *wpid;
 	const struct shm_pub *pub;
 	struct shm_export *exp;
-	struct shm_half *half;	/* both: [0] from the connector, [1] from the acceptor */
-	bool can_pull;		/* cross-memory works from us to the peer */
-	bool doomed;		/* found dead inside an operation: buried by the next shm_poll() */
-	bool pull_failed;	/* the producer must look: a reference was unreadable */
-	bool want_room;		/* send() said -EAGAIN */
+	struct shm_half *half;	/* [0] is written by the connector, [1] by the acceptor */
+	bool can_pull;		/* this process can read the peer's memory */
+	bool doomed;		/* found dead inside an operation; the next shm_poll() buries it */
+	bool pull_failed;	/* a reference was unreadable: the producer must be woken */
+	bool want_room;		/* send() returned -EAGAIN */
 	struct shm_tx tx;
 	struct shm_rx rx;
-	/* QPs whose memory the peer could not read: copied for their next messages. */
+	/* QPs whose memory the peer could not read; their next messages are copied. */
 	struct shm_copy_only {
 		uint32_t sqpn, left;
 	} copy_only[8];
 	uint32_t ncopy_only, copy_next;
-	struct shm_rec lost[8];	/* references that failed: to be told to the requester */
+	struct shm_rec lost[8];	/* failed references that the requester must hear of */
 	uint32_t nlost;
 	uint32_t attention[8], nattention;	/* DIRECT_NAKs that found the ring full */
 	uint64_t swallowed;	/* segments sent to a dead peer */
-	uint64_t bad;		/* slots that did not parse */
+	uint64_t bad;		/* invalid slots */
 };
 
 struct shm_pending {
@@ -103,7 +109,7 @@ struct shm_ep {
 	struct shm_pub *pub;
 	struct shm_export *exp;
 	size_t pub_len, exp_len;
-	struct list_head links;	/* live ones */
+	struct list_head links;	/* links that are not buried */
 	struct list_head pending;
 	uint32_t npending, ndoomed;
 	bool closing;

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One shm link: how payload travels, and how the link ends.
+ * One shm link: transfer of payload, and the end of a link.
  *
- * Payload up to SHM_INLINE bytes lies in the slot. Larger payload is copied
- * into the ring's data area, unless it is RC request payload of REF_MIN bytes
- * or more and the peer can read our memory: then the slot carries addresses
- * and the peer copies straight into its receive buffer. Only RC requests,
- * because only there the transport keeps the memory until an ACK.
+ * Payload of up to SHM_INLINE bytes is in the slot. Larger payload is copied into the ring's data
+ * area. RC request payload of REF_MIN bytes or more is referenced instead if the peer can read this
+ * process's memory: the slot holds addresses, and the peer copies into its receive buffer. This is
+ * limited to RC requests, because only for these the transport keeps the memory until an ACK.
  *
- * A reference that the peer could not read (we have unmapped it, or it is of a
- * kind that cross-memory attach refuses) is lost like a packet. The slot's
- * state word tells us; we tell our requester what the peer's responder would
- * have said on the next packet, a PSN sequence NAK for the lost one, and copy
- * what it sends again: then the guarded copy in send() finds bad memory.
+ * A reference that the peer cannot read (the memory was unmapped, or cross-memory attach refuses
+ * its kind) is lost like a packet. The slot's state word tells the producer. It gives its requester
+ * the NAK (PSN sequence error) that the peer's responder would send on the next packet, and copies
+ * what the requester repeats. The guarded copy in send() then finds bad memory.
  *
- * A dead peer's last words are delivered (its ACKs are in the ring before its
- * program sees the completion, and then it may exit), then the link is dead.
+ * What a dead peer has put into the ring is delivered before the link is dead. Its ACKs are among
+ * it: they are in the ring before its program sees the completion and exits.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +25,7 @@
 #include "base/sys.h"
 #include "link/shm_int.h"
 
-/* Below, two copies through cache cost less than one system call (see tests/bench). */
+/* Below this size two copies through the cache cost less than one system call. */
 #define REF_MIN (16u << 10)
 #define COPY_ONLY_MSGS 64	/* messages of a QP that are copied after a failed reference */
 
@@ -60,7 +58,7 @@ static struct shm_copy_only *copy_only_find(struct shm_link *l, uint32_t sqpn)
 	return NULL;
 }
 
-/* The peer could not read a reference of ours. */
+/* The peer could not read a reference. */
 static void ref_failed(void *arg, const struct shm_rec *r)
 {
 	struct shm_link *l = arg;
@@ -71,7 +69,7 @@ static void ref_failed(void *arg, const struct shm_rec *r)
 		l->ncopy_only = min(l->copy_next, (uint32_t)ARRAY_SIZE(l->copy_only));
 	}
 	*c = (struct shm_copy_only){ .sqpn = r->sqpn, .left = COPY_ONLY_MSGS };
-	/* Without room the requester waits for its ACK timeout instead. */
+	/* If the table is full, the requester repeats after its ACK timeout. */
 	if (l->nlost < ARRAY_SIZE(l->lost))
 		l->lost[l->nlost++] = *r;
 }
@@ -107,13 +105,16 @@ FLAT static int shm_send(struct link *link, const struct seg *seg)
 	}
 	if (BUG_ON(seg->niov < 0 || seg->niov > SEG_MAX_IOV || seg->len > SHM_MAX_SEG))
 		return -EFAULT;
-	/* Cheap beside a copy, and choose() must know what has failed by now. */
+	/* Cheap compared with the copy. choose() must know of failed references. */
 	if (seg->len > SHM_INLINE)
 		shm_tx_reap(&l->tx, ref_failed, l);
 	how = choose(l, seg);
 	rc = shm_tx_send(&l->tx, seg, how, link->host);
 	if (unlikely(rc == -EAGAIN)) {
-		/* Say that we wait, then look again: the consumer does it the other way round. */
+		/*
+		 * Set the flag, then check again. The consumer works in the opposite order, so room
+		 * is not missed.
+		 */
 		smp_store_mb(&l->tx.h->want_room, 1);
 		shm_tx_reap(&l->tx, ref_failed, l);
 		rc = shm_tx_send(&l->tx, seg, how, link->host);
@@ -155,12 +156,15 @@ static bool shm_peer_behind(struct link *link)
 		return false;
 	if (l->tx.cons != l->tx.prod)
 		return true;
-	/* Taken, but the round may have stopped before its answers; else they are in our ring by now. */
+	/*
+	 * All segments were taken, but the peer's round may not have ended. If it has, its answers
+	 * are in the ring by now.
+	 */
 	smp_rmb();
 	return READ_ONCE(l->pub->in_round) || shm_rx_ready(&l->rx);
 }
 
-/* seg_pull.copy: straight from the peer's memory. */
+/* seg_pull.copy: copy from the peer's memory. */
 static int pull_copy(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst,
 		     uint64_t len)
 {
@@ -178,7 +182,7 @@ static int pull_copy(const struct seg *seg, uint64_t off, const struct iovec *ds
 		return -EIO;
 	x = l->can_pull ? shm_xfer(l, false, local, remote, len) : XFER_DENIED;
 	if (x == XFER_OK || x == XFER_LOCAL) {
-		/* Revoked meanwhile: what we have may be what the memory holds now. */
+		/* If it was revoked meanwhile, the copied data may be newer than the message. */
 		if (!atomic_cmpxchg(ref, (uint32_t)REF_BUSY, (uint32_t)REF_POSTED))
 			return -EIO;
 		return x == XFER_OK ? 0 : -EFAULT;
@@ -235,7 +239,7 @@ FLAT APART int shm_link_poll(struct shm_link *l, int budget)
 			bad_slot(l);
 		}
 		shm_rx_next(&l->rx);
-		/* Once a batch, but not so late that the producer runs dry. */
+		/* Once per batch, but early enough for the producer to continue. */
 		if (l->rx.pos - l->rx.released >= SHM_SLOTS / 8 && shm_rx_release(&l->rx))
 			shm_link_wake(l);
 	}
@@ -246,7 +250,7 @@ FLAT APART int shm_link_poll(struct shm_link *l, int budget)
 	return n;
 }
 
-/* What the peer's responder would say on the next packet. */
+/* Give the requester the NAK that the peer's responder would send on the next packet. */
 static void tell_lost(struct shm_link *l, const struct shm_rec *r)
 {
 	const struct seg nak = {
@@ -272,7 +276,7 @@ __attribute__((noinline)) void shm_link_service(struct shm_link *l)
 		l->nattention--;
 		shm_link_wake(l);
 	}
-	/* Oldest first: each NAK makes its QP start again there. */
+	/* Oldest first: each NAK makes its QP restart at that PSN. */
 	while (l->nlost) {
 		struct shm_rec r = l->lost[0];
 
@@ -295,7 +299,7 @@ static int link_poll_op(struct link *link, int budget)
 	return link->dead ? 0 : shm_link_poll(l, budget);
 }
 
-/* Epoll says that the peer's socket or pidfd has something to tell: look. */
+/* Epoll event of the peer's socket or pidfd: check both. */
 static void link_event(struct link_fd *fd, uint32_t events)
 {
 	struct shm_link *l = container_of(fd, struct shm_watch, fd)->owner;
@@ -308,7 +312,7 @@ static void link_event(struct link_fd *fd, uint32_t events)
 	p[1] = (struct pollfd){ .fd = l->pidfd, .events = POLLIN };
 	if (sys_call(SYS_ppoll, p, 2L, &ts, NULL, 0L) <= 0)
 		return;
-	/* Nobody speaks on this socket after the handshake: data ends it as a hang-up does. */
+	/* The peer sends nothing after the handshake, so data ends the link as a hang-up does. */
 	if (p[0].revents || p[1].revents)
 		shm_link_bury(l);
 }
@@ -335,7 +339,7 @@ void shm_link_bury(struct shm_link *l)
 	l->sock = l->pidfd = l->evfd = -1;
 	if (!ep->closing) {
 		l->l.host->down(&l->l);
-		/* Whoever waited for room can send now, into the void. */
+		/* QPs that wait for room can send now; the link loses what they send. */
 		if (l->want_room)
 			l->l.host->writable(&l->l);
 	}
@@ -362,7 +366,7 @@ static const struct link_ops shm_ops = {
 	.destroy = shm_destroy,
 };
 
-/* Maps what the peer has sent, after looking at its seals. 0 or -errno. */
+/* Check the seals of the peer's memfds and map them. 0 or -errno. */
 static int link_map(struct shm_link *l, const int *fds)
 {
 	size_t pub = shm_pub_size(l->hello.nkeys), exp = shm_exp_size(l->hello.ncards);

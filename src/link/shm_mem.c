@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory of others: cross-memory attach. process_vm_readv/writev address a pid,
- * which may be anybody by now: before every call one load of the peer's
- * robust word says whether the program we met is still the one there.
+ * Cross-memory attach: copies between this process and a peer. process_vm_readv/writev take a pid,
+ * which may have been reused. Before every call the peer's robust futex word is read, which tells
+ * whether the program of the handshake still runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "base/sys.h"
 #include "link/shm_int.h"
 
-#define XFER_CHUNK (1u << 20)	/* so that death is noticed within a large copy */
+#define XFER_CHUNK (1u << 20)	/* limit per call, so that a death is noticed during a large copy */
 #define XFER_IOV 16
 
 void shm_allow_ptrace(void)
@@ -38,7 +38,7 @@ static void pos_skip(struct mem_pos *p, uint64_t len)
 	}
 }
 
-/* At most XFER_IOV entries and len bytes from here on; returns the bytes. */
+/* Take at most XFER_IOV entries and len bytes from p. Returns the bytes. */
 static uint64_t pos_take(const struct mem_pos *p, struct iovec *out, int *n, uint64_t len)
 {
 	uint64_t off = p->off, sum = 0;
@@ -64,7 +64,10 @@ static long vm_call(int pid, bool write, const struct iovec *lv, int nl,
 			pid, lv, (long)nl, rv, (long)nr, 0L);
 }
 
-/* No progress at this byte: whose is it? Reading one byte never harms. */
+/*
+ * A copy made no progress at this byte: decide which side is bad. Reading one byte has no effect on
+ * either.
+ */
 static enum xfer blame(struct shm_link *l, bool write, const struct iovec *local,
 		       const struct iovec *remote)
 {
@@ -106,7 +109,7 @@ enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct 
 		} else if (rc == -ESRCH) {
 			return XFER_GONE;
 		} else if (rc == -EINVAL || rc == -ENOMEM) {
-			/* An address that is none, or no memory for the page list: try nothing clever. */
+			/* Invalid address, or no memory for the page list. */
 			return blame(l, write, lv, rv);
 		} else {
 			return XFER_DENIED;
@@ -131,9 +134,9 @@ bool shm_peer_gone(const struct shm_link *l)
 	uint32_t w = READ_ONCE(l->pub->alive);
 
 	/*
-	 * The word is marked when the progress thread ends; other threads may
-	 * still be inside a system call. The nonce is unreadable only when the
-	 * address space is gone, and with it everybody who could write to us.
+	 * The word is marked when the progress thread ends, while other threads may still be inside
+	 * a system call. The nonce becomes unreadable only when the address space is gone, and with
+	 * it every thread that could write to this process.
 	 */
 	return (w & FUTEX_OWNER_DIED) && !shm_nonce_ok(l);
 }

@@ -1,76 +1,85 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* shm: what its files offer each other. */
+/* Functions of the shm files for each other. */
 #ifndef RUSE_LINK_SHM_PARTS_H
 #define RUSE_LINK_SHM_PARTS_H
 
 #include "base/memfd.h"
 #include "link/shm_int.h"
 
-/* shm_mem.c: memory, own and other people's. */
+/* shm_mem.c: cross-memory attach. Results of a copy: */
 
 enum xfer {
 	XFER_OK,
-	XFER_LOCAL,	/* our side of the copy is bad */
-	XFER_REMOTE,	/* the peer's is */
-	XFER_DENIED,	/* the kernel does not let us (any more) */
-	XFER_GONE,	/* the peer is dead, or has become another program */
+	XFER_LOCAL,	/* the local memory is bad */
+	XFER_REMOTE,	/* the peer's memory is bad */
+	XFER_DENIED,	/* the kernel denies access */
+	XFER_GONE,	/* the peer is dead or has called exec */
 };
 
-/* A place in a list of memory: byte off of v[0], n entries. */
+/* A position in a list of n memory ranges: byte off of v[0]. */
 struct mem_pos {
 	const struct iovec *v;
 	int n;
 	uint64_t off;
 };
 
-/* Copies len bytes, remote being addresses of the peer; write: to the peer. In ascending order. */
+/*
+ * Copy len bytes between local memory and addresses of the peer, in ascending order. write: to the
+ * peer.
+ */
 enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct mem_pos remote,
 		   uint64_t len);
-/* Reads the peer's nonce where he says it lies. */
+/* Can the peer's nonce be read at the address that it named? */
 bool shm_nonce_ok(const struct shm_link *l);
-/* No thread of the peer's program runs any more: it is dead, or another one after exec. */
+/* True: no thread of the peer's program runs any more (death or exec). */
 bool shm_peer_gone(const struct shm_link *l);
-/* Lets others of our uid read us where yama restricts that to ancestors. */
+/* If yama restricts ptrace to ancestors, let all processes of the user read this one. */
 void shm_allow_ptrace(void);
 
-/* shm_conn.c: the handshake. */
+/* shm_conn.c: the handshake. 0 or -errno. */
 
 int shm_listen(struct shm_ep *ep);
 void shm_unlisten(struct shm_ep *ep);
 
-/* shm_link.c: a link's life and traffic. */
+/* shm_link.c: life and traffic of a link. */
 
-/* Takes all descriptors in fds (fewer for the connector: fds[HELLO_RING] is its own) and sock, also on failure. */
+/*
+ * Takes ownership of sock and all descriptors in fds, also on failure. The connector passes its own
+ * ring as fds[HELLO_RING].
+ */
 int shm_link_create(struct shm_ep *ep, const struct shm_hello *peer, int pid, int sock,
 		    const int *fds, bool connector, struct shm_link **l);
 int shm_link_poll(struct shm_link *l, int budget);
-/* The producer's side: room, references that failed, attention still to be sent. */
+/* The producer's side: room, failed references, attention messages that were not sent yet. */
 void shm_link_service(struct shm_link *l);
-/* Is there anything for shm_link_service() to look at? */
+/* Is there work for shm_link_service()? */
 static inline bool shm_link_waits(const struct shm_link *l)
 {
 	return l->want_room || l->tx.nrefs || l->nlost || l->nattention;
 }
-/* Found dead: to be buried when nobody is inside the link. */
+/* The peer is dead: bury the link as soon as no function is inside it. */
 void shm_link_doom(struct shm_link *l);
-/* Delivers what the dead peer left, tells the host, drops the endpoint's reference. */
+/* Deliver what the dead peer has left, tell the host, and drop the endpoint's reference. */
 void shm_link_bury(struct shm_link *l);
 void shm_link_wake(struct shm_link *l);
 
-/* shm_direct.c */
+/* shm_direct.c: link_ops.direct. */
 
 enum direct_result shm_direct(struct link *l, const struct direct_op *op);
-/* Frees the card that a dead peer was inside. */
+/* Unlock the card that a dead peer held. */
 void shm_direct_cleanup(struct shm_link *l);
-/* card_breaker of queue/card.h; arg: the endpoint. */
+/* card_breaker of queue/card.h. arg is the endpoint. */
 void shm_card_breaker(struct qp_card *c, uint32_t holder, void *arg);
 
-/* shm.c */
+/* shm.c: epoll watches. NULL: no memory, or epoll refused the descriptor. */
 
 struct shm_watch *shm_watch(struct shm_ep *ep, int fd, uint32_t events, void *owner,
 			    void (*fn)(struct link_fd *, uint32_t));
 void shm_unwatch(struct shm_ep *ep, struct shm_watch *w);
-/* For descriptors that stay: shm_cfg.own_fd and own_close. Errors go through; shm_close() takes -1. */
+/*
+ * shm_cfg.own_fd and own_close for long-lived descriptors. shm_own() passes errors through;
+ * shm_close() accepts -1.
+ */
 int shm_own(struct shm_ep *ep, int fd);
 void shm_close(struct shm_ep *ep, int fd);
 

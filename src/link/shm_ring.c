@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Rings of a shm link: how a segment becomes a slot and back.
+ * Rings of a shm link: conversion between segments and slots.
  *
- * The producer fills a slot and stores its lap number last, so the line that
- * tells the consumer "there is one" already brings the message. The consumer
- * copies the slot once into private memory, checks every field there and
- * never looks at the shared one again: what the producer scribbles later, or
- * scribbled before, cannot lead outside the data area. The producer likewise
- * believes the consumer index only within what it has handed out.
+ * The producer fills a slot and stores its lap number last, so the cache line that announces the
+ * slot also carries the message. The consumer copies the slot once into private memory, checks
+ * every field there, and does not read the shared slot again. Whatever the producer writes, the
+ * consumer does not read outside the data area. The producer likewise accepts a consumer index only
+ * within what it has produced.
  *
- * The data area is a ring of its own, given out and taken back in slot order;
- * where its regions end is private to the producer. When everything is
- * consumed it starts over at 0, so that a ping-pong stays in cache.
- *
- * The addresses of a datagram (struct seg_net) lie in front of its payload,
- * wherever that is.
+ * The data area is a ring of its own, allocated and freed in slot order; the ends of its regions
+ * are private to the producer. It restarts at 0 when everything is consumed, so a ping-pong stays
+ * in the cache. The addresses of a datagram (struct seg_net) precede its payload.
  */
 #include <errno.h>
 #include <string.h>
@@ -40,7 +36,10 @@ static bool has_payload(uint32_t type)
 	return is_send(type) || is_write(type) || type == SEG_READ_RESP;
 }
 
-/* Offset in the slot of inline payload: the place of fields that the type lacks, if it fits. */
+/*
+ * Offset of inline payload in the slot. Short payload takes the place of fields that its type does
+ * not have.
+ */
 static uint32_t shm_inline_at(uint32_t service, uint32_t type, uint32_t len)
 {
 	if (service == SEG_UD)
@@ -83,7 +82,10 @@ static void slot_fill(struct shm_slot *s, const struct seg *seg, enum slot_kind 
 	}
 }
 
-/* A contiguous region of the data area; its offset, or -EAGAIN. *dend: dhead when the slot is published. */
+/*
+ * Allocate a contiguous region of the data area. Returns its offset or -EAGAIN. *dend is dhead
+ * after publishing the slot.
+ */
 static int64_t data_alloc(struct shm_tx *tx, uint32_t len, uint64_t *dend)
 {
 	uint64_t head = tx->dhead;
@@ -111,7 +113,7 @@ static int copy_in(const struct link_host *host, void *dst, const struct seg *se
 	return host->copy_iov(&d, 1, 0, seg->iov, seg->niov, 0, seg->len);
 }
 
-/* Where this segment's payload goes: 0, -EAGAIN, -EFAULT. Nothing is visible yet. */
+/* Store the payload. 0, -EAGAIN, -EFAULT. The consumer sees nothing yet. */
 static int place_payload(struct shm_tx *tx, struct shm_slot *s, const struct seg *seg,
 			 enum slot_kind how, const struct link_host *host, uint64_t *dend)
 {
@@ -155,10 +157,10 @@ static int place_payload(struct shm_tx *tx, struct shm_slot *s, const struct seg
 
 static void slot_publish(struct shm_tx *tx, struct shm_slot *s)
 {
-	/* The caller looks at the need-wakeup flag next: that load must not pass this store. */
+	/* The caller then reads the wake-up flag; that load must not pass this store. */
 	smp_store_mb(&s->tag, shm_tag(tx->prod));
 	tx->prod++;
-	/* The next one's line comes while the program goes about its business. */
+	/* Fetch the next slot's cache line ahead of the next send. */
 	__builtin_prefetch(&tx->h->slot[tx->prod % SHM_SLOTS], 1);
 }
 
@@ -212,7 +214,7 @@ bool shm_tx_reap(struct shm_tx *tx, void (*failed)(void *arg, const struct shm_r
 {
 	uint32_t cons = smp_load_acquire(&tx->h->cons);
 
-	/* Not his to move: backwards, or past what he was given. */
+	/* Reject a consumer index that moves backwards or past prod. */
 	if (cons == tx->cons || cons - tx->cons > tx->prod - tx->cons)
 		return false;
 	while (tx->cons != cons) {
@@ -237,7 +239,9 @@ void shm_tx_revoke(struct shm_tx *tx, uint32_t sqpn)
 	for (uint32_t p = tx->cons; p != tx->prod; p++) {
 		uint32_t i = p % SHM_SLOTS;
 
-		/* BUSY, too: the consumer finds out when its copy is done and drops it. */
+		/*
+		 * In state BUSY too: the consumer notices it after its copy and discards the data.
+		 */
 		if (tx->rec[i].ref && tx->rec[i].sqpn == sqpn)
 			atomic_xchg(&tx->h->ref[i], REF_REVOKED);
 	}
@@ -285,7 +289,7 @@ static bool get_datagram(struct shm_rx *rx, struct seg *seg)
 	return true;
 }
 
-/* Private copy of what the slot refers to, as far as it must not change under us. */
+/* Make a private copy of what the slot refers to, as far as it must not change. */
 static bool get_payload(struct shm_rx *rx, struct seg *seg)
 {
 	const struct shm_slot *s = &rx->local;
@@ -336,7 +340,7 @@ static void seg_from(struct seg *seg, const struct shm_slot *s)
 	uint32_t at = s->kind == SLOT_INLINE && s->len ?
 		shm_inline_at(s->service, s->type, s->len) : offsetof(struct shm_slot, data);
 	bool low = at < offsetof(struct shm_slot, data);
-	/* Fields whose place the payload has taken. */
+	/* Fields that inline payload has replaced. */
 	bool no_msn = at == offsetof(struct shm_slot, msn);
 	bool no_reth = low && !is_write(s->type);
 	bool atomic = s->type == SEG_CMP_SWP || s->type == SEG_FETCH_ADD ||
@@ -357,7 +361,7 @@ static void seg_from(struct seg *seg, const struct shm_slot *s)
 	}
 }
 
-/* Does the second line of the slot hold anything? Asked of the private copy of the first. */
+/* Does the slot use its second cache line? s is the private copy of the first. */
 static bool needs_second(const struct shm_slot *s)
 {
 	if (s->kind != SLOT_INLINE || s->service == SEG_UD)
@@ -375,7 +379,7 @@ HOT enum rx_result shm_rx_get(struct shm_rx *rx, struct seg *seg)
 
 	if (smp_load_acquire(&s->tag) != shm_tag(rx->pos))
 		return RX_EMPTY;
-	/* Behind each copy a barrier: the compiler must not read the shared original again. */
+	/* The barrier after each copy keeps the compiler from reading the shared original again. */
 	memcpy((uint8_t *)&rx->local + 4, (const uint8_t *)s + 4, 60);
 	smp_rmb();
 	if (rx->local.kind == SLOT_ATTENTION) {
@@ -409,7 +413,10 @@ bool shm_rx_release(struct shm_rx *rx)
 	if (rx->released == rx->pos)
 		return false;
 	rx->released = rx->pos;
-	/* The producer sets want_room and then looks at cons again: one of us sees the other. */
+	/*
+	 * The producer sets want_room and then reads cons; here it is the opposite, so at least one
+	 * side sees the other.
+	 */
 	smp_store_mb(&rx->h->cons, rx->pos);
 	return READ_ONCE(rx->h->want_room);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The pair of rings of a shm link: format and both ends. See shm_ring.c.
- * Everything in struct shm_half is written by two processes that do not trust
- * each other; indices, bookkeeping and decisions live in private memory.
+ * The pair of rings of a shm link: format, producer and consumer. See shm_ring.c. struct shm_half
+ * is written by two processes that do not trust each other; indices, bookkeeping and decisions are
+ * in private memory.
  */
 #ifndef RUSE_LINK_SHM_RING_H
 #define RUSE_LINK_SHM_RING_H
@@ -11,32 +11,31 @@
 #include "queue/barrier.h"
 
 #define SHM_SLOTS 256u		/* power of two */
-#define SHM_DATA (2u << 20)	/* holds the largest segment, since it may have to be copied */
+#define SHM_DATA (2u << 20)	/* holds the largest segment, which may have to be copied */
 #define SHM_MAX_SEG (1u << 20)
-#define SHM_MAX_COPY (128u << 10)	/* short of SHM_DATA, so that both ends copy at the same time */
+#define SHM_MAX_COPY (128u << 10)	/* less than SHM_DATA, so that both ends can copy at once */
 #define SHM_INLINE 64u
-#define SHM_INLINE_UD 24u	/* what the addresses leave */
+#define SHM_INLINE_UD 24u	/* what the addresses leave of SHM_INLINE */
 #define SHM_SLOT_IOV 4		/* entries of a reference that fit into the slot */
 
-/* Where the payload is. */
+/* Location of the payload. */
 enum slot_kind {
 	SLOT_INLINE = 1,	/* in the slot */
 	SLOT_COPY,		/* in the data area */
-	SLOT_REF,		/* in the producer's memory; list in the slot or the data area */
-	SLOT_ATTENTION,		/* no segment: dqpn's card has failed */
+	SLOT_REF,		/* in the producer's memory; list in slot or data area */
+	SLOT_ATTENTION,		/* not a segment: the card of dqpn has failed */
 };
 
 /*
- * Who has a referenced payload. POSTED: anybody may take it. BUSY: the
- * consumer copies; the producer may still revoke, then the copy counts for
- * nothing. REVOKED, FAILED (the consumer could not read it) are final.
+ * State of a referenced payload. POSTED: the consumer or revoke may take it. BUSY: the consumer
+ * copies; if the producer revokes meanwhile, the copy is discarded. REVOKED and FAILED (unreadable
+ * for the consumer) are final.
  */
 enum ref_state { REF_NONE, REF_POSTED, REF_BUSY, REF_REVOKED, REF_FAILED };
 
 /*
- * Two cache lines; the second is touched only by what does not fit into the
- * first. Payload may take the place of fields that its kind of segment does
- * not have: shm_inline_at().
+ * Two cache lines. The second is used only by what does not fit into the first. Payload may replace
+ * fields that its segment type does not have: shm_inline_at().
  */
 struct shm_slot {
 	uint32_t tag;		/* lap of the ring, from 1; stored last */
@@ -47,26 +46,29 @@ struct shm_slot {
 	uint32_t dqpn, sqpn;
 	uint32_t psn, npkts;
 	uint32_t len, imm;
-	uint32_t msn, qkey;	/* 40 */
-	uint64_t va;		/* 48 */
+	uint32_t msn, qkey;	/* offset 40 */
+	uint64_t va;		/* offset 48 */
 	uint32_t rkey, dma_len;
-	union {			/* 64 */
+	union {			/* offset 64 */
 		uint8_t data[SHM_INLINE];
 		struct {
 			uint64_t swap_add, compare;
 		};
 		struct iovec iov[SHM_SLOT_IOV];
-		uint32_t off;	/* into the data area */
+		uint32_t off;	/* in the data area */
 	};
 };
 _Static_assert(sizeof(struct shm_slot) == 128, "a slot is two cache lines");
 
-/* One direction, producer to consumer. */
+/* One direction, from producer to consumer. */
 struct shm_half {
-	_Alignas(64) uint32_t cons;	/* slots consumed; consumer writes */
-	uint32_t can_pull;		/* consumer can read the producer's memory */
-	_Alignas(64) uint32_t want_room;	/* producer sleeps until cons moves */
-	/* The producer, as requester, is inside a direct placement: block slot << 14 | card, + 1. */
+	_Alignas(64) uint32_t cons;	/* slots consumed; written by the consumer */
+	uint32_t can_pull;		/* the consumer can read the producer's memory */
+	_Alignas(64) uint32_t want_room;	/* the producer waits for cons to move */
+	/*
+	 * The producer, as requester, is inside a direct placement: (block slot << 14 | card) + 1.
+	 * 0: it is not.
+	 */
 	_Alignas(64) uint32_t placing;
 	_Alignas(64) uint32_t ref[SHM_SLOTS];	/* enum ref_state */
 	_Alignas(64) struct shm_slot slot[SHM_SLOTS];
@@ -76,8 +78,8 @@ struct shm_half {
 struct shm_tx {
 	struct shm_half *h;
 	uint32_t prod, cons;	/* free-running; cons as last seen */
-	uint64_t dhead, dtail;	/* bytes of the data area given out, taken back */
-	uint32_t nrefs;		/* references among [cons, prod) */
+	uint64_t dhead, dtail;	/* bytes of the data area allocated and freed so far */
+	uint32_t nrefs;		/* references in [cons, prod) */
 	struct shm_rec {
 		uint64_t dend;
 		uint32_t sqpn, dqpn, psn;
@@ -87,28 +89,37 @@ struct shm_tx {
 
 struct shm_rx {
 	struct shm_half *h;
-	uint32_t pos, released;	/* next slot; what the producer was told */
-	struct shm_slot local;	/* private copy of the slot in hand */
+	uint32_t pos, released;	/* next slot; position that the producer was told */
+	struct shm_slot local;	/* private copy of the current slot */
 	struct iovec iov[SEG_MAX_IOV];
-	struct seg_net net;	/* of a datagram in hand */
-	uint32_t *ref;		/* state word of the slot in hand */
+	struct seg_net net;	/* addresses of the current datagram */
+	uint32_t *ref;		/* state word of the current slot */
 };
 
 enum rx_result { RX_EMPTY, RX_SEG, RX_REF, RX_ATTENTION, RX_SKIP, RX_BAD };
 
-/* 0; -EAGAIN: no slot or no data room; -EFAULT: the payload cannot be read. how: SLOT_INLINE, SLOT_COPY or SLOT_REF. */
+/*
+ * 0; -EAGAIN: no free slot or data area; -EFAULT: unreadable payload. how: SLOT_INLINE, SLOT_COPY
+ * or SLOT_REF.
+ */
 int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how,
 		const struct link_host *host);
 /* 0 or -EAGAIN. */
 int shm_tx_attention(struct shm_tx *tx, uint32_t dqpn);
-/* Takes back what the consumer has released; calls failed for each reference that he could not read. True: something moved. */
+/*
+ * Free what the consumer has released. Calls failed() for each reference that the consumer could
+ * not read. Returns whether anything was freed.
+ */
 bool shm_tx_reap(struct shm_tx *tx, void (*failed)(void *arg, const struct shm_rec *r), void *arg);
 void shm_tx_revoke(struct shm_tx *tx, uint32_t sqpn);
 
-/* The next segment, checked. RX_REF: as RX_SEG, with iov addresses of the producer. After anything but RX_EMPTY: shm_rx_next(). */
+/*
+ * The next segment, checked. RX_REF: the iov holds addresses of the producer. Call shm_rx_next()
+ * after every result but RX_EMPTY.
+ */
 enum rx_result shm_rx_get(struct shm_rx *rx, struct seg *seg);
 void shm_rx_next(struct shm_rx *rx);
-/* Tells the producer; true: he waits for room. */
+/* Tell the producer what was consumed. True: the producer waits for room. */
 bool shm_rx_release(struct shm_rx *rx);
 
 static inline uint32_t shm_tag(uint32_t pos)
@@ -121,7 +132,7 @@ static inline bool shm_rx_ready(const struct shm_rx *rx)
 	return READ_ONCE(rx->h->slot[rx->pos % SHM_SLOTS].tag) == shm_tag(rx->pos);
 }
 
-/* Is there a segment behind the one in hand? */
+/* Is there a segment after the current one? */
 static inline bool shm_rx_more(const struct shm_rx *rx)
 {
 	return READ_ONCE(rx->h->slot[(rx->pos + 1) % SHM_SLOTS].tag) == shm_tag(rx->pos + 1);
