@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Rules on a link that keeps what it is given, by a clock that stands still. */
+/*
+ * Tests of fault rules on a link that stores what it is given. Time is a variable, so held packets
+ * leave when a test says so. The stored PSNs, notes and flags show which packets passed, and how.
+ */
 #include "link/testing.h"
 #include "link/fault.h"
 #include "link/fault_int.h"
@@ -12,7 +15,7 @@ static struct {
 	const char *note[KEEP];
 	uint8_t damage[KEEP], flags[KEEP];
 	uint32_t len[KEEP];
-	uint8_t first[KEEP];	/* byte of the payload */
+	uint8_t first[KEEP];	/* first byte of the payload */
 	uint32_t n, full_after, tapped, destroyed;
 	uint32_t in_psn[KEEP], in_n;
 	uint8_t in_damage[KEEP];
@@ -127,7 +130,7 @@ static int send_psn(uint32_t psn)
 	struct seg s = t_seg(SEG_SEND, &iov, 1, psn);
 	int ret = net.l.ops->send(&net.l, &s);
 
-	byte = 0xee;	/* the sender's memory is its own again */
+	byte = 0xee;	/* the sender reuses its memory */
 	return ret;
 }
 
@@ -177,7 +180,7 @@ static void test_patterns(void **state)
 static void test_criteria(void **state)
 {
 	static const struct {
-		uint32_t by, sends;	/* packets of PSN 1..9 that are lost */
+		uint32_t by, sends;	/* packets with PSN 1 to 9 that are dropped */
 	} cases[] = {
 		{ FAULT_BY_QP, 9 }, { FAULT_BY_SQP, 9 }, { FAULT_BY_DQP, 0 }, { FAULT_BY_DEV, 9 },
 		{ FAULT_BY_PEER, 0 }, { FAULT_BY_PSN, 3 }, { FAULT_BY_SIZE, 9 },
@@ -202,7 +205,7 @@ static void test_criteria(void **state)
 	}
 }
 
-/* A packet that the link has no room for comes again, and is met once. */
+/* A packet that the link refused is sent again, and counts once. */
 static void test_again(void **state)
 {
 	struct fault_rule *r;
@@ -256,7 +259,10 @@ static void test_corrupt(void **state)
 	fault_unwrap(&net.l);
 }
 
-/* A train for a wire: what nothing happens to goes out together, payload and flags where they belong. */
+/*
+ * A segment for a wire: runs of unaffected packets are sent together, with the right payload and
+ * flags.
+ */
 static void test_sent_train(void **state)
 {
 	static uint8_t buf[2600];
@@ -275,7 +281,7 @@ static void test_sent_train(void **state)
 	table.rule[0].n = 3;
 	set();
 	assert_int_equal(net.l.ops->send(&net.l, &seg), 0);
-	/* 0 1 [2] 3 4 [5] */
+	/* Packets 2 and 5 of 0 to 5 are dropped. */
 	assert_int_equal(net.n, 2);
 	assert_int_equal(net.tapped, 2);
 	assert_int_equal(net.psn[0], 0xfffffe);
@@ -286,7 +292,7 @@ static void test_sent_train(void **state)
 	assert_int_equal(net.flags[1], 0);
 	assert_int_equal(counts[0].matched, 6);
 
-	/* The link is full before anything is out: it comes again, and is judged anew. */
+	/* The link is full before the first packet: the segment is sent again and judged anew. */
 	net.n = 0;
 	net.full_after = 0;
 	assert_int_equal(net.l.ops->send(&net.l, &seg), -EAGAIN);
@@ -296,7 +302,7 @@ static void test_sent_train(void **state)
 	assert_int_equal(net.n, 2);
 	fault_unwrap(&net.l);
 
-	/* Nothing happens to the last one either. */
+	/* No rule affects any packet of the segment. */
 	start(FAULT_EGRESS);
 	rule(FAULT_DROP)->when = FAULT_NTH;
 	table.rule[0].n = 7;
@@ -319,7 +325,7 @@ static void test_duplicate(void **state)
 	fault_unwrap(&net.l);
 }
 
-/* Who has no link: a verdict only. */
+/* faults_judge(): a verdict without a link. */
 static void test_judge(void **state)
 {
 	struct seg s = t_seg(SEG_SEND, NULL, 0, 1);
@@ -357,7 +363,7 @@ static void test_delay(void **state)
 	assert_int_equal(net.n, 2);
 	assert_int_equal(net.first[0], 1);
 	assert_int_equal(wake_at, NS_S + 120);
-	/* No room: it waits and stays the first. */
+	/* The link is full: the packet stays the first in the list. */
 	net.full_after = net.n;
 	faults_run(&f, NS_S + 120);
 	assert_true(wake_at > NS_S + 120);
@@ -366,7 +372,7 @@ static void test_delay(void **state)
 	assert_int_equal(net.n, 3);
 	assert_int_equal(net.first[2], 3);
 	assert_int_equal(wake_at, NS_NEVER);
-	/* What is held when the faults go, goes on. */
+	/* Held packets are passed on when the rules are removed. */
 	send_psn(4);
 	assert_int_equal(net.n, 3);
 	fault_unwrap(&net.l);
@@ -397,7 +403,7 @@ static void test_reorder(void **state)
 	assert_int_equal(net.first[2], 1);
 	fault_unwrap(&net.l);
 
-	/* Nobody comes behind it. */
+	/* No packet follows it. */
 	start(FAULT_LOCAL);
 	rule(FAULT_REORDER)->count = 5;
 	set();
@@ -416,7 +422,7 @@ static void test_rate(void **state)
 	for (uint32_t i = 0; i < 1000; i++)
 		send_psn(i);
 	assert_int_equal(net.n, 0);
-	assert_in_range(net.tapped, 1, 999);	/* more than a router holds */
+	assert_in_range(net.tapped, 1, 999);	/* more than the queue of a router holds */
 	faults_run(&f, clock_now + 100 * NS_MS);
 	assert_int_equal(net.n + net.tapped, 1000);
 	fault_unwrap(&net.l);
@@ -428,13 +434,13 @@ static void test_responder(void **state)
 	rule(FAULT_RNR)->times = 1;
 	rule(FAULT_ERROR)->error = AETH_NAK_REM_OP;
 	set();
-	send_psn(1);	/* not at the sender's */
+	send_psn(1);	/* the rules do not apply at the sender */
 	assert_int_equal(net.n, 1);
 	expected = false;
 	arrive(1, SEG_SEND);
 	assert_int_equal(net.in_damage[0], 0);
 	expected = true;
-	arrive(2, SEG_WRITE);	/* takes no receive */
+	arrive(2, SEG_WRITE);	/* consumes no receive */
 	assert_int_equal(net.in_damage[1], AETH_NAK_REM_OP);
 	arrive(3, SEG_ACK);
 	assert_int_equal(net.in_damage[2], 0);
@@ -479,7 +485,7 @@ static void test_cut_off(void **state)
 	fault_unwrap(&net.l);
 }
 
-/* A train from the wire is as many packets as it was. */
+/* Each packet of a joined segment from the wire is judged. */
 static void test_train(void **state)
 {
 	uint8_t data[3] = { 0 };
@@ -505,7 +511,7 @@ static void test_train(void **state)
 	fault_unwrap(&net.l);
 }
 
-/* Held packets keep the link; the last of them ends it. */
+/* Held packets keep the link alive; the last one frees it. */
 static void test_destroy(void **state)
 {
 	start(FAULT_LOCAL);

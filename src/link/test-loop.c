@@ -31,7 +31,7 @@ static void test_fifo(void **state)
 	assert_int_equal(l->ops->send(l, &s), 0);
 	assert_int_equal(n.nseg, 0);
 	assert_true(l->ops->peer_behind(l));
-	/* Small payload was copied, large is by reference. */
+	/* Small payload was copied; large payload is referenced. */
 	memset(big, 3, sizeof(big));
 	memset(small, 4, sizeof(small));
 	assert_int_equal(l->ops->poll(l, 1), 1);
@@ -59,7 +59,7 @@ static void test_unreliable_is_copied(void **state)
 	memset(big, 9, sizeof(big));
 	assert_int_equal(l->ops->poll(l, 8), 1);
 	assert_int_equal(n.buf[4095], 1);
-	/* One that stays undelivered must not leak. */
+	/* An undelivered segment must not leak. */
 	assert_int_equal(l->ops->send(l, &s), 0);
 	loop_close(&n, l);
 }

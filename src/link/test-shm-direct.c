@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Direct placement. Requester and target are two endpoints of this process,
- * the target served by a thread while they connect: so every card can be looked
- * at. Deaths need real processes and fork one.
+ * Tests of direct placement. Requester and target are two endpoints of one process, so the tests
+ * can look at every card; a thread serves the target. Tests of a requester's death fork a real
+ * process.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <sys/prctl.h>
@@ -21,7 +21,7 @@ struct rig {
 	struct link *l;
 	struct qp_card *card;
 	struct key_card *key;
-	uint8_t *mem;		/* the target's MR */
+	uint8_t *mem;		/* MR of the target */
 	uint8_t *src;
 	uint32_t quiet;
 };
@@ -53,7 +53,7 @@ static int setup(void **state)
 	r->src = malloc(LEN);
 	memset(r->src, 0x11, LEN);
 	rig_cards(r);
-	/* The thread stays: its death would be the endpoint's. */
+	/* The thread keeps running: its end would count as the death of the endpoint. */
 	node_start(&r->b);
 	shm_ep_thread_start(r->a.ep);
 	assert_int_equal(shm_connect(r->a.ep, 2, shm_ep_sock(r->b.ep), getpid(), &r->l), 0);
@@ -108,7 +108,7 @@ static void test_write_read(void **state)
 	assert_memory_equal(r->src, r->mem, LEN);
 	assert_int_equal(r->card->epsn, 1 + seg_pkts(LEN, 1024));
 
-	/* Nothing to move: no key is looked at (IBA 9.7.5.2.4). */
+	/* Zero length: the key is not checked (IBA 9.7.5.2.4). */
 	op = t_op(&iov, false, 0, 0, r->card->epsn);
 	op.rkey = 0xdeadbeef;
 	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
@@ -131,7 +131,7 @@ static void test_lists(void **state)
 		assert_memory_equal(r->mem + (31 - i) * 1000, r->src + i * 1000, 1000);
 }
 
-/* Each of these is for the real responder to look at: nothing may have happened. */
+/* Each of these must be left to the real responder: nothing may have happened. */
 static void test_not_now(void **state)
 {
 	struct rig *r = *state;
@@ -255,7 +255,7 @@ static void test_capability(void **state)
 	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
 }
 
-/* A requester dies with the card in its hand. */
+/* A requester that dies with the card locked. */
 static void dying_requester(const char *sock, int fd)
 {
 	struct node n;
@@ -287,7 +287,7 @@ static void check_lock_broken(struct rig *r, bool by_waiting)
 	assert_int_equal(read(fd[0], &c, 1), 1);
 	assert_int_equal(READ_ONCE(r->card->lock), 3);
 	if (by_waiting)
-		node_stop(&r->b);	/* so that nobody hears of the death */
+		node_stop(&r->b);	/* the death is not noticed by an event */
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	card_lock(r->card, 2);
@@ -327,7 +327,7 @@ static void test_quiesce(void **state)
 	uint32_t *placing = &((struct shm_link *)r->l)->tx.h->placing;
 	pthread_t t;
 
-	node_stop(&r->b);	/* shm_quiesce() wants the endpoint to itself */
+	node_stop(&r->b);	/* shm_quiesce() must not run beside the serving thread */
 	r->quiet = 0;
 	smp_store_mb(placing, 18);
 	assert_int_equal(pthread_create(&t, NULL, quiesce, r), 0);

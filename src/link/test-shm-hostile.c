@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a stranger can do to an endpoint: scribble over the rings, say nonsense
- * to the listener. Nothing may crash or be read outside (run it under ASan);
- * afterwards honest peers still get through. And two that connect at once.
+ * Tests of hostile peers: random writes to the rings, and invalid messages to the listener. Nothing
+ * may crash or be read out of bounds (run under ASan), and other peers must still be able to
+ * connect. Also two endpoints that connect to each other at once.
  */
 #include "link/testing.h"
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 struct duo {
 	struct node a, b;
-	struct link *l;		/* a's; b's side is the first of its list */
+	struct link *l;		/* of a; b's side is the first in b's list */
 };
 
 static struct shm_link *b_link(struct duo *d)
@@ -26,7 +26,10 @@ static void duo_open(struct duo *d)
 	node_start(&d->b);
 	shm_ep_thread_start(d->a.ep);
 	assert_int_equal(shm_connect(d->a.ep, 2, shm_ep_sock(d->b.ep), getpid(), &d->l), 0);
-	/* The threads' ends are the endpoints' deaths; here both live on in one thread, without the word. */
+	/*
+	 * The end of a thread would count as the death of its endpoint. Both endpoints continue in
+	 * this thread, without a robust list.
+	 */
 	node_stop(&d->b);
 	d->b.ep->pub->alive = d->a.ep->pub->alive;
 }
@@ -44,7 +47,7 @@ static void fill(struct prng *r, void *p, size_t len)
 		((uint8_t *)p)[i] = (uint8_t)prng_u64(r);
 }
 
-/* Any slot content, in any lap, is delivered or dropped. */
+/* Any slot content in any lap is delivered or dropped. */
 static void test_random_slots(void **state)
 {
 	struct duo d;
@@ -59,7 +62,7 @@ static void test_random_slots(void **state)
 		struct shm_slot *s = &rx->h->slot[rx->pos % SHM_SLOTS];
 
 		fill(&r, s, sizeof(*s));
-		/* Plausible enough to get far. */
+		/* Mostly valid fields, so that later checks are reached. */
 		if (i % 4) {
 			s->kind = (uint8_t)prng_below(&r, 6);
 			s->service = (uint8_t)prng_below(&r, 4);
@@ -84,7 +87,7 @@ static void test_random_slots(void **state)
 	duo_close(&d);
 }
 
-/* Reaches for memory beyond the data area, exactly at its edges. */
+/* Payload beyond the data area, exactly at its edges. */
 static void test_edges(void **state)
 {
 	static const struct {
@@ -123,7 +126,7 @@ static void test_edges(void **state)
 	duo_close(&d);
 }
 
-/* A race on purpose: unknown to TSan, as the writes of another process would be. */
+/* A race on purpose, hidden from TSan as the writes of another process would be. */
 __attribute__((no_sanitize("thread"))) static void *scribble(void *arg)
 {
 	struct duo *d = arg;
@@ -134,7 +137,7 @@ __attribute__((no_sanitize("thread"))) static void *scribble(void *arg)
 	while (!smp_load_acquire(&d->b.stop)) {
 		uint32_t *w = (uint32_t *)h;
 		uint32_t at = prng_below(&r, 2 * sizeof(*h) / 4);
-		/* Mostly near the indices and slots. */
+		/* Mostly at the indices and slots. */
 		uint32_t near = prng_below(&r, offsetof(struct shm_half, data) / 4);
 
 		WRITE_ONCE(w[prng_below(&r, 8) ? near : at],
@@ -143,7 +146,7 @@ __attribute__((no_sanitize("thread"))) static void *scribble(void *arg)
 	return NULL;
 }
 
-/* Somebody writes everywhere, all the time, while both ends work. */
+/* Random writes to the rings while both ends work. */
 static void test_scribble(void **state)
 {
 	uint8_t *mem = calloc(1, 65536);
@@ -183,7 +186,7 @@ static int dial_raw(const char *name)
 	return fd;
 }
 
-/* A hello of this length with these descriptors; must be answered by hanging up. */
+/* Send a hello of this length with these descriptors. The endpoint must close the connection. */
 static void refuse(struct node *n, const void *msg, size_t len, const int *fds, int nfds)
 {
 	char ctl[CMSG_SPACE(sizeof(int) * 8)] = { 0 };
@@ -245,9 +248,9 @@ static void test_bad_hello(void **state)
 	refuse(&n, &h, sizeof(h), fds, 8);
 	for (int i = 0; i < 4; i++) {
 		memcpy(fds, good, sizeof(good));
-		fds[i] = null;	/* no memory; and as an event, one that blocks */
+		fds[i] = null;	/* not a memfd; as the eventfd, it blocks */
 		refuse(&n, &h, sizeof(h), fds, 4);
-		/* Big enough, but its owner could shrink it under our mapping. */
+		/* Large enough, but not sealed: its owner could shrink it. */
 		fds[i] = loose;
 		refuse(&n, &h, sizeof(h), fds, 4);
 	}
@@ -270,12 +273,12 @@ static void test_bad_hello(void **state)
 	bad.version++;
 	refuse(&n, &bad, sizeof(bad), good, 4);
 	bad = h;
-	bad.proc = 1;	/* ourselves */
+	bad.proc = 1;	/* the endpoint's own number */
 	refuse(&n, &bad, sizeof(bad), good, 4);
 	bad = h;
 	memset(bad.sock, 'a', sizeof(bad.sock));
 	refuse(&n, &bad, sizeof(bad), good, 4);
-	/* All of it was closed again. */
+	/* All received descriptors were closed. */
 	assert_int_equal(count_fds(), before);
 	close(null);
 	close(loose);
@@ -284,7 +287,7 @@ static void test_bad_hello(void **state)
 	node_close(&other);
 }
 
-/* Connections that say nothing do not shut others out. */
+/* Connections without a hello do not keep others out. */
 static void test_silent_strangers(void **state)
 {
 	struct duo d;
@@ -312,10 +315,10 @@ static void test_connect_errors(void **state)
 	node_open(&d.b, 2, false);
 	assert_null(shm_connected(d.a.ep, 2, shm_ep_sock(d.b.ep)));
 	assert_int_equal(shm_connect(d.a.ep, 2, "ruse-nobody", 0, &d.l), -ECONNREFUSED);
-	/* Nobody serves it: a second later. */
+	/* No process serves the listener: -ETIMEDOUT after a second. */
 	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, &d.l), -ETIMEDOUT);
 	node_start(&d.b);
-	/* It is there, but it is not whom rused meant. */
+	/* The listener belongs to another process than rused named. */
 	assert_int_equal(shm_connect(d.a.ep, 7, shm_ep_sock(d.b.ep), 0, &d.l), -ECONNREFUSED);
 	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, &d.l), 0);
 	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, &again), 0);
@@ -327,7 +330,7 @@ static void test_connect_errors(void **state)
 	assert_null(shm_connected(d.a.ep, 7, shm_ep_sock(d.b.ep)));
 	assert_null(shm_connected(d.a.ep, 2, "ruse-nobody"));
 	node_stop(&d.b);
-	/* Its thread has gone, with the word that says it lives. */
+	/* The serving thread has ended, and with it the robust word. */
 	assert_null(shm_connected(d.a.ep, 2, shm_ep_sock(d.b.ep)));
 	duo_close(&d);
 }
@@ -340,7 +343,7 @@ struct meeting {
 	int rc;
 };
 
-/* As two processes would: connect, then serve whoever still wants to connect to us. */
+/* As in two processes: connect, then serve the peer's connection. */
 static void *meet(void *arg)
 {
 	struct meeting *m = arg;
@@ -354,7 +357,7 @@ static void *meet(void *arg)
 	return NULL;
 }
 
-/* Both connect while neither serves anybody: no deadlock, and traffic each way. */
+/* Both connect while neither serves its listener: no deadlock, and traffic in both directions. */
 static void test_simultaneous(void **state)
 {
 	for (int round = 0; round < 20; round++) {

@@ -2,10 +2,10 @@
 /*
  * Traffic between two endpoints in two processes:
  *
- *	test (proc 1) ===== shm ===== echo child (proc 2)
+ * 	test (proc 1) ===== shm ===== echo child (proc 2)
  *
- * The child sends every SEND back with its payload and answers everything else
- * with its own fields; so each case runs through both directions.
+ * The child returns every segment with its payload and fields, so each case runs in both
+ * directions.
  */
 #include "link/testing.h"
 #include <sys/prctl.h>
@@ -15,11 +15,11 @@ struct pair {
 	struct node me;
 	struct link *l;
 	pid_t child;
-	int ctl;		/* a byte makes the child leave its loop for a while: see echo_child() */
+	int ctl;		/* commands to the child: see echo_child() */
 	bool no_cma;
 };
 
-/* Buffers of the child stay as they are until the parent has surely read them. */
+/* The child's buffers stay unchanged until the parent has read them. */
 #define RING 16
 static uint8_t *echo_buf[RING];
 static uint32_t echo_next;
@@ -30,7 +30,7 @@ static void echo(struct node *n, struct link *l, const struct seg *seg)
 	struct iovec iov = { .iov_base = b, .iov_len = seg->len };
 	struct seg s = *seg;
 
-	/* Not ours to answer: what was lost, and the link telling that our answer was. */
+	/* Not to be answered: a lost segment, and the link's report that an answer was lost. */
 	if (n->last_rc == -EIO || (seg->type == SEG_ACK && seg->syndrome == AETH_NAK_PSN_SEQ))
 		return;
 	memcpy(b, n->buf, seg->len);
@@ -42,7 +42,7 @@ static void echo(struct node *n, struct link *l, const struct seg *seg)
 	l->ops->send(l, &s);
 }
 
-static int child_ms = 5;	/* how long the child sleeps at most */
+static int child_ms = 5;	/* longest sleep of the child */
 
 static void leave_child_behind(void)
 {
@@ -53,16 +53,15 @@ static void leave_child_behind(void)
 }
 
 /*
- * Commands: 's' sleep 100 ms without consuming, 'f' leave a forked child behind
- * and die, 'x' exec, 'e' leave a forked child behind and exec,
- * 'd' hide our memory from others, 'q' quit.
+ * Commands: 's' sleep 100 ms without consuming, 'f' leave a forked child behind and die, 'x' exec,
+ * 'e' leave a forked child behind and exec, 'd' become unreadable for other processes, 'q' quit.
  */
 static void echo_child(int ctl, bool no_cma)
 {
 	static struct node n;
 	char c;
 
-	/* A test that fails leaves nobody behind. */
+	/* The child ends with a test that fails. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	node_open(&n, 2, no_cma);
 	shm_ep_thread_start(n.ep);
@@ -132,7 +131,7 @@ static void round_trip(struct pair *p, const struct seg *s)
 	uint32_t before = p->me.nseg;
 	int rc;
 
-	/* The child answers before it gives the room of what it answers back. */
+	/* The child answers before it releases the slot, so the ring may be full. */
 	while ((rc = p->l->ops->send(p->l, s)) == -EAGAIN)
 		node_turn(&p->me, 1);
 	assert_int_equal(rc, 0);
@@ -289,7 +288,7 @@ static void test_fields(void **state)
 	pair_close(&p);
 }
 
-/* Datagrams bring their addresses: in the slot beside up to 24 bytes, or in the data area. */
+/* Datagrams carry their addresses: in the slot beside up to 24 bytes, or in the data area. */
 static void test_datagram(void **state)
 {
 	static const uint32_t len[] = { 0, 1, 8, 24, 25, 64, 65, 1000, 4096 };
@@ -324,7 +323,7 @@ static void test_datagram(void **state)
 	free(mem);
 }
 
-/* More than fits, while the child sleeps: EAGAIN, then writable, and nothing is lost or out of order. */
+/* More than fits while the child sleeps: EAGAIN, then writable; nothing is lost or out of order. */
 static void check_flow(uint32_t len)
 {
 	uint8_t *mem = calloc(1, NODE_BUF);
@@ -344,7 +343,10 @@ static void check_flow(uint32_t len)
 			NODE_UNTIL(&p.me, p.me.nwritable != writable);
 		}
 		sent++;
-		/* The child drops an echo that its own ring has no room for: empty that now and then. */
+		/*
+		 * The child drops an echo that finds its ring full, so the ring is emptied
+		 * regularly.
+		 */
 		if (i % 16 == 15)
 			node_turn(&p.me, 0);
 	}
@@ -380,7 +382,7 @@ static void test_bad_memory(void **state)
 	assert_int_equal(p.l->ops->send(p.l, &s), -EFAULT);
 	pair_close(&p);
 
-	/* By reference the peer finds out; the requester hears of it and copies the next time. */
+	/* By reference the peer notices; the requester gets a NAK, and the repetition is copied. */
 	pair_open(&p, false);
 	assert_int_equal(p.l->ops->send(p.l, &s), 0);
 	NODE_UNTIL(&p.me, p.me.nseg == 1);
@@ -389,7 +391,7 @@ static void test_bad_memory(void **state)
 	assert_int_equal(p.me.last.psn, 1);
 	assert_int_equal(p.me.last.dqpn, s.sqpn);
 	assert_int_equal(p.l->ops->send(p.l, &s), -EFAULT);
-	/* Another QP is not concerned, nor is good memory. */
+	/* Other QPs are not affected, and neither is good memory. */
 	iov.iov_len = 16384;
 	s = t_seg(SEG_SEND, &iov, 1, 2);
 	round_trip(&p, &s);
@@ -427,7 +429,7 @@ static void test_revoke(void **state)
 	free(mem);
 }
 
-/* However the peer ends, the link ends; what is sent then is lost without an error. */
+/* However the peer ends, the link ends, and what is sent then is lost without an error. */
 static void check_death(char how)
 {
 	struct pair p;
@@ -440,7 +442,7 @@ static void check_death(char how)
 		kill(p.child, SIGKILL);
 	else
 		command(&p, how);
-	if (how == 'e')		/* pid and socket both live on: only the robust word tells */
+	if (how == 'e')		/* pid and socket live on; only the robust word tells */
 		for (int i = 0; i < 500 && !p.l->dead; i++) {
 			p.l->ops->peer_behind(p.l);
 			node_turn(&p.me, 10);
@@ -466,7 +468,7 @@ static void test_death(void **state)
 	check_death('e');
 }
 
-/* Both ends sleep after every segment, for so long that a lost wake-up is a failure. */
+/* Both ends sleep after every segment, so long that a lost wake-up fails the test. */
 static void test_wakeups(void **state)
 {
 	struct pair p;
@@ -512,7 +514,7 @@ static void denied_later(void)
 	struct pair p;
 
 	memset(mem, 5, 65536);
-	/* Root may read anybody. */
+	/* Root may read every process. */
 	if (!geteuid())
 		assert_int_equal(setresgid(65534, 65534, 65534) |
 				 setresuid(65534, 65534, 65534), 0);
@@ -538,7 +540,10 @@ static void denied_later(void)
 	free(mem);
 }
 
-/* A peer becomes unreadable while the link is up: what was lost is told, the rest is copied. */
+/*
+ * A peer becomes unreadable while the link is up: a lost reference is reported, later payload is
+ * copied.
+ */
 static void test_denied_later(void **state)
 {
 	pid_t pid = fork();

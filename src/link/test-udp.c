@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a foreign sender's datagrams look like, through real sockets on lo. */
+/*
+ * Tests of the udp link through real sockets on lo: datagrams of foreign senders, and delayed ACKs
+ * in virtual time.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
@@ -21,7 +24,7 @@ struct peer {
 	struct udp_ep *ep;
 	struct udp_stats stats;
 	struct sockaddr_in6 to;
-	int epfd, out;		/* out: the foreign sender's */
+	int epfd, out;		/* out: socket of the foreign sender */
 	uint16_t sport;
 	struct seg_net net;
 };
@@ -31,8 +34,8 @@ static bool mine(struct udp_ep *ep, uint32_t dqpn)
 	return dqpn == DQPN;
 }
 
-/* As long as a test says. */
-static ns_t clock_ns = NS_S, tick_ns;	/* now, and what passes until it is asked again */
+/* Virtual time. */
+static ns_t clock_ns = NS_S, tick_ns;	/* now, and the step of each call of now() */
 
 static ns_t now(void)
 {
@@ -55,7 +58,10 @@ static bool wait_writable(int fd, ns_t ns)
 	return poll(&p, 1, (int)(ns / NS_MS)) > 0;
 }
 
-/* An endpoint on addr, a socket that sends to it from there. False: there is no such address. */
+/*
+ * Open an endpoint on addr, and a socket that sends to it from addr. False: there is no such
+ * address.
+ */
 static bool peer_open(struct peer *p, const char *addr)
 {
 	struct udp_cfg cfg = { .stats = &p->stats, .host = &t_host, .host_arg = &p->n,
@@ -97,7 +103,7 @@ static void peer_close(struct peer *p)
 	free(p->n.buf);
 }
 
-/* One SEND whose ICRC covers this IP id. */
+/* Send a SEND whose ICRC covers this IP id. */
 static void foreign_send(struct peer *p, uint16_t id, uint32_t damage)
 {
 	uint8_t payload[100], packet[PACKET_MAX + ICRC_LEN], hdr[IPUDP_MAX];
@@ -117,7 +123,7 @@ static void foreign_send(struct peer *p, uint16_t id, uint32_t damage)
 		sendto(p->out, packet, all, 0, (struct sockaddr *)&p->to, sizeof(p->to)), all);
 }
 
-/* Kernel rxe sends IPv6 without UDP checksum too. */
+/* The kernel's rxe sends IPv6 without UDP checksum too. */
 static void test_v6_without_checksum(void **state)
 {
 	struct peer p;
@@ -136,7 +142,7 @@ static void test_v6_without_checksum(void **state)
 	peer_close(&p);
 }
 
-/* Kernel rxe counts its IPv4 ids up, and the ICRC covers them; a socket does not show them. */
+/* The kernel's rxe counts its IPv4 ids, which the ICRC covers and a socket does not show. */
 static void test_v4_any_id(void **state)
 {
 	struct peer p;
@@ -153,7 +159,7 @@ static void test_v4_any_id(void **state)
 	peer_close(&p);
 }
 
-/* The packets that came, in order. */
+/* The packets that arrived, in order. */
 static char came[512];
 
 static void note(struct node *n, struct link *l, const struct seg *seg)
@@ -184,7 +190,7 @@ static void say(struct link *l, enum seg_type type, uint8_t syndrome, uint32_t p
 	assert_int_equal(l->ops->send(l, &seg), 0);
 }
 
-/* Answers at once, as often as it takes until an ACK may wait for the next. */
+/* Answer at once, often enough that the next ACK may be held. */
 static void answer_at_once(struct peer *p, struct link *l)
 {
 	for (int i = 0; i < 100; i++) {
@@ -214,7 +220,7 @@ static void ride(const char *addr)
 	struct peer p;
 	struct link *l = to_itself(&p, addr);
 
-	/* Nobody looks after what waits; or nobody has answered yet. */
+	/* ACKs are not held without permission, nor before the program has answered at once. */
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
 	udp_hold(p.ep, true);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
@@ -222,7 +228,7 @@ static void ride(const char *addr)
 	udp_hold(p.ep, false);
 	answer_at_once(&p, l);
 	udp_hold(p.ep, true);
-	/* A later one says both; the answer comes first, a NAK keeps its place. */
+	/* A later ACK replaces the held one. The message is sent before the ACK; a NAK after it. */
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 2);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 3);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
@@ -239,14 +245,14 @@ static void ride(const char *addr)
 	peer_close(&p);
 }
 
-/* An ACK goes out with what the program answers at once. */
+/* An ACK is sent together with a message that follows at once. */
 static void test_ack_rides(void **state)
 {
 	ride("::ffff:127.0.0.1");
 	ride("::1");
 }
 
-/* It goes out alone when nothing comes, and then the next does not wait. */
+/* Without a message the ACK is sent alone, and the next one is not held. */
 static void test_ack_missed(void **state)
 {
 	struct peer p;
@@ -267,7 +273,7 @@ static void test_ack_missed(void **state)
 	udp_flush(p.ep);
 	assert_false(udp_holds(p.ep));
 	assert_string_equal(arrived(&p), "a");
-	/* Who takes longer does not answer at once. */
+	/* A message that comes later is not an answer. */
 	answer_at_once(&p, l);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 5);
 	assert_true(udp_holds(p.ep));
@@ -275,7 +281,7 @@ static void test_ack_missed(void **state)
 	say(l, SEG_SEND, 0, 5);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 6);
 	assert_string_equal(arrived(&p), "saa");
-	/* What waits is not lost with its link. */
+	/* A held ACK is sent when its link is destroyed. */
 	answer_at_once(&p, l);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 7);
 	assert_true(udp_holds(p.ep));
@@ -285,7 +291,7 @@ static void test_ack_missed(void **state)
 	peer_close(&p);
 }
 
-/* So many answers until an ACK waits again; it waits in vain. */
+/* Number of answers until an ACK is held again. That ACK waits in vain. */
 static int answers_wanted(struct peer *p, struct link *l)
 {
 	int n = 0;
@@ -303,7 +309,9 @@ static int answers_wanted(struct peer *p, struct link *l)
 	return n;
 }
 
-/* Who misses one is tried again soon; who misses each that is tried, after nine answers each time. */
+/*
+ * After one miss an ACK is soon held again. If each one misses, nine answers are needed each time.
+ */
 static void test_ack_missed_often(void **state)
 {
 	struct peer p;
@@ -322,7 +330,7 @@ static void test_ack_missed_often(void **state)
 	peer_close(&p);
 }
 
-/* Every k-th message is not answered: waits an ACK for nothing? */
+/* Every k-th message is not answered. Returns how many ACKs were held in vain. */
 static int missed_of(struct peer *p, struct link *l, int k)
 {
 	int missed = 0;
@@ -353,7 +361,7 @@ static void test_ack_pattern(void **state)
 	peer_close(&p);
 }
 
-/* Sending takes so long: then an ACK waits that long, and no longer. */
+/* With this duration of a send, an ACK is held for exactly `want` ns. */
 static void hold_time(ns_t sending, ns_t want)
 {
 	struct peer p;
@@ -377,7 +385,7 @@ static void hold_time(ns_t sending, ns_t want)
 	peer_close(&p);
 }
 
-/* Several times what it takes to send one, within bounds. */
+/* RIDE_SENDS times the duration of a send, within bounds. */
 static void test_hold_time(void **state)
 {
 	hold_time(0, 20 * NS_US);
@@ -386,7 +394,7 @@ static void test_hold_time(void **state)
 	hold_time(200 * NS_US, NS_MS);
 }
 
-/* Refused by a socket that has room again since, but nobody has looked. */
+/* Mark the sockets as full; they have room again, but the endpoint has not noticed. */
 static void refuse(struct peer *p)
 {
 	struct udp_tx *tx;
@@ -395,7 +403,7 @@ static void refuse(struct peer *p)
 		udp_tx_full(tx);
 }
 
-/* What waits leaves with the last chance to, also where there was no room for it. */
+/* udp_settle() and the end of a link send a held ACK even if the socket was full. */
 static void test_ack_settled(void **state)
 {
 	struct peer p;

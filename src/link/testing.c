@@ -69,7 +69,7 @@ static void t_attention(struct link *l, uint32_t qpn)
 	struct node *n = l->host_arg;
 
 	n->attention_qpn = qpn;
-	/* Tests look from another thread. */
+	/* Tests read this in another thread. */
 	smp_store_release(&n->nattention, n->nattention + 1);
 }
 

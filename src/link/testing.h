@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For this room's test-*.c only: an endpoint with everything around it that the engine would be. */
+/* For the test-*.c of this room: an endpoint with a host in place of the engine. */
 #ifndef RUSE_LINK_TESTING_H
 #define RUSE_LINK_TESTING_H
 
@@ -21,18 +21,18 @@ struct node {
 	struct shm_ep *ep;
 	int epfd;
 	bool stop;
-	/* What arrived last, and how often what did. */
+	/* The last segment that arrived, and counters of what did. */
 	struct seg last;
 	struct seg_net net;	/* of the last datagram */
 	uint8_t *buf;
-	int last_rc;		/* of copying the payload */
+	int last_rc;		/* result of copying its payload */
 	uint32_t nseg, nwritable, ndown, nattention, attention_qpn, ntimeouts;
 	bool last_pull;
 	void (*on_input)(struct node *n, struct link *l, const struct seg *seg);
 	pthread_t thread;
 };
 
-/* A guarded copy by the kernel's hand: what core/umem does, slower. */
+/* A guarded copy by the kernel; slower than that of core/umem.c. */
 int t_copy(void *dst, const void *src, size_t len);
 int t_copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
 	       const struct iovec *src, int nsrc, uint64_t off, uint64_t len);
@@ -41,10 +41,10 @@ extern const struct link_host t_host;
 void node_open(struct node *n, uint32_t proc, bool no_cma);
 void node_close(struct node *n);
 
-/* Handles events for at most ms, and polls the links; returns segments delivered. */
+/* Handle events for at most ms and poll the links. Returns the number of segments. */
 int node_turn(struct node *n, int ms);
 
-/* Until cond, or five seconds of idleness: then the test fails. */
+/* Run until cond is true. The test fails after five idle seconds. */
 #define NODE_UNTIL(n, cond)                                                    \
 	do {                                                                   \
 		for (int _i = 0; !(cond) && _i < 500; _i++)                    \

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The endpoint of the udp link: its sockets, links and memberships. */
+/*
+ * The endpoint of the udp link: its receiving sockets, its links and its multicast groups. Sending
+ * sockets are in udp_sock.c, the data paths in udp_tx.c and udp_rx.c.
+ */
 #include <errno.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
@@ -9,23 +12,22 @@
 #include "link/udp_int.h"
 #include "wire/be.h"
 
-#define RCVBUF (8 << 20)	/* wanted; net.core.rmem_max decides where we are not privileged */
+#define RCVBUF (8 << 20)	/* without privilege limited by net.core.rmem_max */
 
 static void nothing(struct link_fd *fd, uint32_t events)
 {
-	/* udp_poll() follows. */
+	/* The engine calls udp_poll() after an event. */
 }
 
-/*
- * A receive buffer that holds what QPs have under way, trains of packets in one
- * piece, and all that the ICRC and a GRH need to know.
- */
+/* Set the receive buffer, GRO, and the ancillary data that the ICRC and a GRH need. */
 int udp_socket_receives(int fd, bool v4)
 {
 	if (udp_setopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, RCVBUF))
 		udp_setopt(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF);
 	udp_setopt(fd, SOL_UDP, UDP_GRO, 1);
-	/* Kernel rxe sends no UDP checksum, not with IPv6 either (A17.4.5.1: the ICRC is there). */
+	/*
+	 * The kernel's rxe sends no UDP checksum, with IPv6 either (A17.4.5.1: the ICRC suffices).
+	 */
 	udp_setopt(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1);
 	if (udp_setopt(fd, IPPROTO_IP, IP_RECVTOS, 1) || udp_setopt(fd, IPPROTO_IP, IP_RECVTTL, 1))
 		return -EOPNOTSUPP;
@@ -89,7 +91,7 @@ int udp_ep_add_socket(struct udp_ep *ep, int fd)
 
 static int in_send(struct link *l, const struct seg *seg)
 {
-	return 0;	/* nobody is there */
+	return 0;	/* the in-link has no peer */
 }
 
 static void nothing_revoked(struct link *l, uint32_t sqpn)
@@ -242,7 +244,10 @@ static int join(const struct udp_ep *ep, int fd, const uint8_t mgid[16], uint32_
 	memcpy(&to.sin6_addr, mgid, 16);
 	memcpy(&m4.imr_multiaddr, mgid + 12, 4);
 	memcpy(&to4.sin_addr, mgid + 12, 4);
-	/* Bound to the group's address, it is not a member of the unicast sockets' group. */
+	/*
+	 * The group's address keeps the socket apart from the SO_REUSEPORT group of the unicast
+	 * sockets.
+	 */
 	udp_setopt(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	ret = v4 ? sys_bind(fd, (void *)&to4, sizeof(to4)) : sys_bind(fd, (void *)&to, sizeof(to));
 	if (ret)
@@ -307,7 +312,7 @@ int udp_poll(struct udp_ep *ep, int budget)
 	struct udp_rx *rx;
 	int n = 0;
 
-	/* Whatever is delivered may ask for more; sockets come and go then too. */
+	/* Delivery may call udp_poll() again, and may add or remove sockets. */
 	if (ep->polling)
 		return 0;
 	ep->polling = true;

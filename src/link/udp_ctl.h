@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel is told beside a datagram's payload (cmsg(3)). */
+/* Control messages of a datagram (cmsg(3)). */
 #ifndef RUSE_LINK_UDP_CTL_H
 #define RUSE_LINK_UDP_CTL_H
 
@@ -12,16 +12,16 @@ struct udp_ctl {
 		uint8_t buf[CMSG_SPACE(sizeof(struct in6_pktinfo)) + 2 * CMSG_SPACE(sizeof(int)) +
 			    CMSG_SPACE(sizeof(uint16_t))];
 	};
-	size_t len;	/* 0 at first */
+	size_t len;	/* initially 0 */
 };
 
-/* One more; there is room for what the functions below add, and one of 16 bits. */
+/* Append a message. There is room for all that the functions below add, and one of 16 bits. */
 void udp_ctl_add(struct udp_ctl *c, int level, int type, const void *data, size_t len);
-/* The source address; ifindex: where it leaves, 0: as the route says. */
+/* Source address. ifindex: outgoing interface; 0: by the route. */
 void udp_ctl_source(struct udp_ctl *c, const struct seg_net *net, uint32_t ifindex);
-/* Hop limit, or time to live. */
+/* Hop limit or TTL. */
 void udp_ctl_hops(struct udp_ctl *c, const struct seg_net *net);
-/* Traffic class, or type of service. */
+/* Traffic class or TOS. */
 void udp_ctl_class(struct udp_ctl *c, const struct seg_net *net);
 
 #endif

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An ACK that rides. A program that answers each message sends an ACK and then
- * a message of its own to the same place, and each costs a way through the
- * kernel at both ends. Where the program has answered at once several times
- * running, the ACK waits for the answer, and both go out as one train.
+ * Delayed ACKs: piggyback an ACK on the program's reply.
  *
- * The wait is short: whoever allowed it (udp_hold()) looks after it with
- * udp_flush() and udp_flush_old(). One in vain is several sendings lost, where an
- * answer in time saves one: an ACK waits only while some nine of ten are answered
- * in time. One miss may mean no more than that the program was interrupted.
+ * A program that answers each message sends an ACK and then a message of its own to the same peer.
+ * Each costs a way through the kernel at both ends. If the program has answered at once several
+ * times in a row, the ACK is held until the answer, and both are sent as one train.
+ *
+ * The delay is short. The caller of udp_hold() must bound it with udp_flush() and udp_flush_old().
+ * A delay in vain costs as much as several sends, and an answer in time saves one. An ACK is
+ * therefore held only while about nine of ten answers come in time. A single miss counts little,
+ * because the program may have been interrupted.
  */
 #include "link/udp_int.h"
 #include "wire/psn.h"
 
 /*
- * An answer that comes later is none: several times what it takes to send, for
- * that is what can be saved. A machine emulated by another needs 100 us for it.
+ * A message that comes later does not count as an answer. The limit is RIDE_SENDS times the
+ * duration of a send, since that is what a held ACK saves. An emulated machine needs 100 us per
+ * send.
  */
 #define RIDE_SENDS 8
 #define RIDE_MIN (20 * NS_US)
 #define RIDE_MAX (1000 * NS_US)
-#define RIDE_ENOUGH (RIDE_ALL * 3 / 4)	/* that share of the answers in time */
+#define RIDE_ENOUGH (RIDE_ALL * 3 / 4)	/* share of answers in time that permits a delay */
 
-/* A positive acknowledgement and nothing else. */
+/* A positive ACK without further information. */
 static bool plain_ack(const struct seg *seg)
 {
 	return seg->type == SEG_ACK && seg->syndrome == AETH_ACK_UNLIMITED && !seg->damage &&
@@ -39,19 +41,22 @@ static ns_t ride_ns(const struct udp_ep *ep)
 	return min(max(RIDE_SENDS * ep->send_ns, (ns_t)RIDE_MIN), (ns_t)RIDE_MAX);
 }
 
-/* A miss weighs four answers, so that RIDE_ENOUGH means 12 of 13 in the long run. */
+/* A miss weighs as much as four answers, so RIDE_ENOUGH means 12 of 13 in the long run. */
 static void came(struct udp_link *ul, bool soon)
 {
 	ul->soon += soon ? (RIDE_ALL - ul->soon) / 16 : -ul->soon / 4;
 }
 
-/* Too late to be an answer. It may have had to wait for whoever sent the ACK, and would not have then. */
+/*
+ * Did the message come too late for an answer? Twice the delay is allowed, because the program may
+ * have waited for the thread that sent the ACK.
+ */
 static bool late(const struct udp_link *ul, ns_t now)
 {
 	return now - ul->acked_at >= 2 * ride_ns(ul->ep);
 }
 
-/* What the link carries tells how soon the program answers. */
+/* Learn from each segment that is sent how soon the program answers. */
 static void learn(struct udp_link *ul, const struct seg *seg)
 {
 	struct udp_ep *ep = ul->ep;
@@ -59,7 +64,7 @@ static void learn(struct udp_link *ul, const struct seg *seg)
 	if (plain_ack(seg)) {
 		ep->ack_at = ep->cfg.now();
 		if (ul->acked_at && !late(ul, ep->ack_at))
-			return;		/* two messages came; whose answer comes first is not known */
+			return;		/* two messages arrived: answered in either order */
 		if (ul->acked_at)
 			came(ul, false);
 		ul->acked_at = ep->ack_at;
@@ -79,7 +84,10 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 	if (!ep->may_hold || (ul->soon < RIDE_ENOUGH && !ul->holds) || ep->no_gso ||
 	    !plain_ack(seg))
 		return false;
-	/* A later one of the same QP says both; that of a duplicate may be the earlier. */
+	/*
+	 * A later ACK of the same QP replaces the held one. The ACK of a duplicate may have an
+	 * earlier PSN.
+	 */
 	if (ul->holds && ul->held.dqpn != seg->dqpn)
 		return false;
 	if (ul->holds && psn_diff(seg->psn, ul->held.psn) < 0)
@@ -91,7 +99,7 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 	return true;
 }
 
-/* How long it took. Until now the program could do nothing. */
+/* Measure how long the send took. The program could not answer before its end. */
 void udp_sent(struct udp_link *ul, const struct seg *seg)
 {
 	struct udp_ep *ep = ul->ep;
@@ -111,7 +119,7 @@ void udp_unheld(struct udp_link *ul)
 	ul->holds = false;
 }
 
-/* Nothing came to ride with. It stays where the socket is full. */
+/* No message came: send the ACK alone. If the socket is full, it remains held. */
 static void miss(struct udp_link *ul)
 {
 	struct seg seg = ul->held;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of the udp link share. */
+/* Shared by the files of the udp link. */
 #ifndef RUSE_LINK_UDP_INT_H
 #define RUSE_LINK_UDP_INT_H
 
@@ -12,31 +12,34 @@
 #include "wire/ipudp.h"
 #include "wire/packet.h"
 
-/* A socket that receives: a member of the group, or one that has joined a multicast group. */
+/* A receiving socket: a member of the SO_REUSEPORT group, or joined to a multicast group. */
 struct udp_rx {
 	struct link_fd ev;	/* first */
 	struct list_head entry;	/* in udp_ep.rx */
 	int fd;
-	uint8_t mgid[16];	/* all zero: a member of the group */
+	uint8_t mgid[16];	/* all zero: a member of the SO_REUSEPORT group */
 	uint32_t ifindex, joins;
-	bool once, many;	/* the last call found something; several were there at a time, lately */
+	bool once, many;	/* the last read found one; several came at a time */
 };
 
-/* A socket that sends to one block, over IPv4 or IPv6, from one address or any. Nothing ever arrives at it. */
+/*
+ * A socket that sends to one block, over IPv4 or IPv6, from one address or any. Nothing arrives on
+ * it.
+ */
 struct udp_tx {
 	struct link_fd ev;	/* first */
 	struct list_head entry;	/* in udp_ep.tx */
 	struct udp_ep *ep;
 	int fd;
 	uint32_t block, refs;
-	struct seg_net net;	/* what it says by itself: source, hop limit, traffic class; else 0 */
-	uint32_t ifindex;	/* where it leaves by itself, or 0 */
+	struct seg_net net;	/* its source, hop limit and traffic class, or 0 */
+	uint32_t ifindex;	/* interface set as a socket option, or 0 */
 	uint16_t port;		/* host order */
-	bool v4, full;		/* full: refused something, waits for EPOLLOUT */
-	bool stuck;		/* was waited for in vain; once is enough */
+	bool v4, full;		/* full: refused a packet and waits for EPOLLOUT */
+	bool stuck;		/* a wait for room failed; the next one is skipped */
 };
 
-/* What share of the last answers came at once (udp_hold.c). */
+/* The range of udp_link.soon (udp_hold.c). */
 #define RIDE_ALL 1024
 #define RIDE_UNKNOWN (RIDE_ALL / 2)
 
@@ -45,16 +48,16 @@ struct udp_link {
 	struct list_head entry;	/* in udp_ep.links */
 	struct udp_ep *ep;
 	struct udp_path path;
-	struct udp_tx *tx4, *tx6;	/* made when they are needed */
-	ns_t cnp_at;		/* the last one sent */
-	/* udp_hold.c */
-	struct seg held;	/* an ACK that waits for company */
+	struct udp_tx *tx4, *tx6;	/* created when needed */
+	ns_t cnp_at;		/* time of the last CNP */
+	/* State of udp_hold.c. */
+	struct seg held;	/* the held ACK */
 	bool holds;
-	int soon;		/* share of the answers that follow an ACK at once, of RIDE_ALL */
-	ns_t acked_at;		/* the first ACK that no answer has followed; 0 */
+	int soon;		/* share of the messages that follow an ACK at once, of RIDE_ALL */
+	ns_t acked_at;		/* the first ACK that no message has followed; 0: none */
 };
 
-/* Datagrams taken by one call. */
+/* Datagrams per recvmmsg(). */
 #define UDP_RX_VLEN 8
 #define UDP_RX_BUF 65536
 /* A segment, and a packet without payload. */
@@ -65,54 +68,60 @@ struct udp_ep {
 	struct link in;
 	struct list_head links, rx, tx;
 	uint32_t nlinks;
-	uint16_t port;		/* the peers', host order */
-	bool watched;		/* the sockets wake the engine */
-	bool no_gso;		/* the machine cannot */
+	uint16_t port;		/* of the peers, host order */
+	bool watched;		/* arriving packets wake the engine */
+	bool no_gso;		/* the kernel cannot segment (UDP_SEGMENT) */
 	bool polling;
 	bool may_hold;		/* udp_hold() */
 	uint32_t nheld;		/* links that hold an ACK */
-	ns_t ack_at;		/* the last one's time */
-	ns_t send_ns;		/* what it takes to send one, lately */
+	ns_t ack_at;		/* time of the last ACK */
+	ns_t send_ns;		/* average duration of sending an ACK */
 	struct udp_stats *stats, own_stats;
-	/* What the last packets of a train have become, still to be delivered. */
+	/* A segment joined from packets, not delivered yet. */
 	struct seg held;
 	struct iovec iov[SEG_MAX_IOV];
 	struct udp_rxbuf *rxbuf;
 	uint8_t *txbuf;
 };
 
-/* udp.c */
+/* udp.c. Takes ownership of fd, also on failure. NULL: failed. */
 struct udp_rx *udp_rx_add(struct udp_ep *ep, int fd);
-/* What every socket of ours needs that sends or receives. 0 or -errno. */
+/* Set the options that a receiving socket needs. 0 or -errno. */
 int udp_socket_receives(int fd, bool v4);
 
 /* udp_sock.c */
-/* net: what the path's packets say, if that is always the same; else NULL. */
+/*
+ * The sending socket for a path, with a reference; NULL: failed. net: addresses that all packets of
+ * the path have, or NULL.
+ */
 struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
 			  const struct seg_net *net, bool v4);
 void udp_tx_put(struct udp_tx *tx);
-/* It has refused something: the host is told when there is room. */
+/* The socket has refused a packet: tell the host when there is room. */
 void udp_tx_full(struct udp_tx *tx);
-/* Sleeps until it takes something again, at most ns. True: it does. */
+/* Sleep until the socket is writable, for at most ns. Returns whether it is. */
 bool udp_tx_wait(struct udp_tx *tx, ns_t ns);
 
 /* udp_tx.c */
 int udp_send(struct link *l, const struct seg *seg);
 bool udp_wait_room(struct link *l);
-/* The same, and also in one go with it, if not NULL, before or behind it. */
+/*
+ * Send the segment without holding it. also: a held ACK to send in the same call, or NULL.
+ * Responses keep their order: a response goes after the held ACK, other segments before it.
+ */
 int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *also);
 
 /* udp_hold.c */
-/* Comes from the responder: order among these stays. */
+/* Is it a response? The order of responses must be kept. */
 bool udp_answers(const struct seg *seg);
-/* Looks at what is to be sent. True: it waits. */
+/* Hold the segment if it is an ACK that may wait. True: it is held. */
 bool udp_held(struct udp_link *ul, const struct seg *seg);
-/* A segment has been sent that was not held. */
+/* Called after a segment was sent that was not held: measures the duration. */
 void udp_sent(struct udp_link *ul, const struct seg *seg);
-/* What the link holds has been sent, or is void. */
+/* Forget the held ACK. */
 void udp_unheld(struct udp_link *ul);
 void udp_flush_link(struct udp_link *ul);
-/* The same, and where there is no room waits for it: the link or its program goes. */
+/* Send the held ACK before the link or the program ends; waits for room if the socket is full. */
 void udp_settle_link(struct udp_link *ul);
 
 /* udp_rx.c */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Receiving: trains become packets, consecutive packets of one message become
- * a segment again, which saves the transport most of its work.
+ * Receiving: split trains into packets, and join consecutive packets of a message into segments,
+ * which saves most of the transport's work.
  *
- * A packet is looked at only when its ICRC is right. The IPv4 id that it covers
- * is not to be seen from here: that of a train of ours is known, that of others
- * must at least be one that explains the ICRC (design 2.4, item 21).
+ * A packet is parsed only if its ICRC is right. The ICRC covers the IPv4 id, which a socket does
+ * not show. For trains of ruse the id is known (0, 1, 2, ...). For other senders there must be an
+ * id that explains the ICRC.
  */
 #include <errno.h>
 #include <netinet/udp.h>
@@ -17,12 +17,12 @@
 #include "wire/psn.h"
 
 #define CTL_SIZE 256
-#define SMALL 2048		/* bytes of a datagram */
+#define SMALL 2048		/* bytes; longer datagrams count as trains */
 
-/* What a datagram says beside its payload. */
+/* What is known of a datagram besides its payload. */
 struct meta {
 	struct seg_net net;
-	uint16_t sport, size;	/* of each packet but the last; 0: it is one */
+	uint16_t sport, size;	/* bytes of each packet but the last; 0: a single packet */
 	bool has_dst, v4;
 };
 
@@ -38,7 +38,7 @@ struct udp_rxbuf {
 	uint8_t data[UDP_RX_VLEN][UDP_RX_BUF];
 };
 
-/* What the kernel has changed for the datagram that it put there. */
+/* Restore what the kernel has changed in the message header. */
 static void rearm(struct udp_rxbuf *b, int i)
 {
 	b->iov[i] = (struct iovec){ b->data[i], UDP_RX_BUF };
@@ -117,7 +117,7 @@ static void meta_cmsg(struct meta *m, const struct cmsghdr *h)
 	}
 }
 
-/* False: an address is missing, nothing can be done with it. */
+/* False: an address is missing, or the datagram was truncated. */
 static bool meta_read(struct meta *m, struct msghdr *h)
 {
 	const struct sockaddr_in6 *from = h->msg_name;
@@ -140,7 +140,7 @@ static bool meta_read(struct meta *m, struct msghdr *h)
 	return m->has_dst && !(h->msg_flags & MSG_TRUNC);
 }
 
-/* p: BTH to pad of len bytes, then the ICRC; i: its place in the train. */
+/* p: len bytes from BTH to pad, followed by the ICRC. i: index in the train. */
 static bool icrc_right(struct udp_ep *ep, const struct meta *m, const uint8_t *p, uint32_t len,
 		       uint32_t i)
 {
@@ -154,7 +154,7 @@ static bool icrc_right(struct udp_ep *ep, const struct meta *m, const uint8_t *p
 		return true;
 	if (!m->v4)
 		return false;
-	/* Of somebody who counts his ids, or who does not set DF. From the id on: 14 bytes of IP. */
+	/* The sender counts its ids or does not set DF. 14 bytes of IP header follow the id. */
 	ep->stats->other_id++;
 	for (int df = 0; df < 2; df++) {
 		iplen = ipudp_put(hdr, &m->net, m->sport, ep->port, len + ICRC_LEN, 0,
@@ -166,7 +166,7 @@ static bool icrc_right(struct udp_ep *ep, const struct meta *m, const uint8_t *p
 	return false;
 }
 
-/* Delivers what is held; more: something else will follow at once. */
+/* Deliver the joined segment. more: another one follows at once. */
 static void deliver(struct udp_ep *ep, bool more)
 {
 	struct seg seg = ep->held;
@@ -180,7 +180,10 @@ static void deliver(struct udp_ep *ep, bool more)
 	ep->in.host->input(&ep->in, &seg);
 }
 
-/* The type that a message whose packets so far are of type a has with packet b: -1, they are of two. */
+/*
+ * The type of a message that has packets of type a and then of type b. -1: they belong to two
+ * messages.
+ */
 static int joint_type(uint8_t a, uint8_t b)
 {
 	if (a == b && (a == SEG_SEND || a == SEG_WRITE || a == SEG_READ_RESP))
@@ -191,7 +194,7 @@ static int joint_type(uint8_t a, uint8_t b)
 	return -1;
 }
 
-/* Is b the packet after the held ones, of the same message? */
+/* Is b the packet after those in a, of the same message? */
 static bool follows(const struct seg *a, const struct seg *b)
 {
 	return a->npkts && b->dqpn == a->dqpn && b->service == a->service &&
@@ -226,7 +229,7 @@ static void hold(struct udp_ep *ep, const struct seg *b)
 	a->iov = ep->iov;
 }
 
-/* A packet whose ICRC is right, or was when somebody else received it. */
+/* A packet whose ICRC was checked, here or by the process that received it. */
 static void packet(struct udp_ep *ep, const struct seg_net *net, const uint8_t *p, uint32_t len)
 {
 	uint32_t dqpn = get_be24(p + 5);
@@ -289,8 +292,8 @@ void udp_handed(struct udp_ep *ep, const struct seg_net *net, const void *p, siz
 }
 
 /*
- * Takes datagrams. Of small ones several at a time, if there are; trains one by
- * one, for what has just been copied is still in the nearest cache.
+ * Receive datagrams. Small ones are taken several at a time if several are there. Trains are taken
+ * one at a time, because what was just copied is still in the nearest cache.
  */
 static int take(struct udp_rxbuf *b, struct udp_rx *rx)
 {
@@ -307,7 +310,9 @@ static int take(struct udp_rxbuf *b, struct udp_rx *rx)
 		return n;
 	}
 	b->msg[0].msg_len = (uint32_t)n;
-	/* The second time running that something was there: next time. Nothing may be, and to ask costs. */
+	/*
+	 * After two reads in a row with a datagram, recvmmsg() is tried; an empty one is expensive.
+	 */
 	rx->many = rx->once && n < SMALL;
 	rx->once = true;
 	return 1;
@@ -333,7 +338,9 @@ int udp_rx_read(struct udp_ep *ep, struct udp_rx *rx, int budget)
 			rearm(b, i);
 		}
 		more = n == UDP_RX_VLEN || (n > 0 && trains);
-		/* Acknowledgements of a stream wait for the batch, not for the end of the stream. */
+		/*
+		 * Deliver after each batch, so that the ACKs of a stream do not wait for its end.
+		 */
 		deliver(ep, more && trains % UDP_RX_VLEN);
 	} while (more && ep->in.rx_segs - before < (uint64_t)budget);
 	return (int)(ep->in.rx_segs - before);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The sockets to send from: unconnected, for a connected one counts its IPv4
- * ids, but bound to the address that a link sends from, with its hop limit and
- * traffic class, so that a packet need not bring them along each time.
+ * The sending sockets. They are unconnected, because the kernel counts the IPv4 ids of a connected
+ * socket. They are bound to the source address of a link and have its interface, hop limit and
+ * traffic class as options, so that sendmsg() needs no control messages for these.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,7 +47,9 @@ void udp_tx_full(struct udp_tx *tx)
 	sys_call(SYS_epoll_ctl, tx->ep->cfg.epfd, EPOLL_CTL_MOD, tx->fd, &ev);
 }
 
-/* Fragmentation forbidden; where it leaves and what it says, if that is known. 0 or -errno. */
+/*
+ * Forbid fragmentation; set interface, hop limit and traffic class if they are known. 0 or -errno.
+ */
 static int tx_options(const struct udp_tx *tx, int fd)
 {
 	int oif = (int)be32_of(tx->ifindex), ttl = tx->net.hop_limit, tos = tx->net.traffic_class;
@@ -71,7 +73,7 @@ static int tx_options(const struct udp_tx *tx, int fd)
 	return ret ? ret : udp_setopt(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
 }
 
-/* Bound to a port of its own. 0 or -errno. */
+/* Open the socket and bind it to a port of its own. 0 or -errno. */
 static int tx_open(struct udp_tx *tx)
 {
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };
@@ -134,7 +136,7 @@ struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
 	*tx = want;
 	ret = tx_open(tx);
 	if (ret && net) {
-		/* The address may come yet. */
+		/* The source address may be added later: use a socket that is bound to none. */
 		tx_init(tx, ep, path, NULL, v4);
 		ret = tx_open(tx);
 	}

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sending: a segment becomes packets, packets of one size become a train.
+ * Sending: a segment becomes packets, and packets of one size become a train.
  *
- * The kernel cuts a train (UDP_SEGMENT) into datagrams of one length, of which
- * only the last may be shorter. A message's first packet has longer headers
- * than its middle ones, and its last may be longer too, so a segment is at most
- * a few trains; one sendmmsg() takes them all.
+ * The kernel cuts a train (UDP_SEGMENT) into datagrams of one length; only the last may be shorter.
+ * The first packet of a message has longer headers than the others, and the last may be longer too,
+ * so a segment is a few trains at most. One sendmmsg() sends them all.
  *
- * The ICRC covers the IPv4 id, which the kernel chooses: 0 on an unconnected
- * socket with DF, and 0, 1, 2 ... within a train (design 2.4, item 21).
+ * The ICRC covers the IPv4 id, which the kernel chooses: 0 on an unconnected socket with DF, and 0,
+ * 1, 2, ... within a train.
  */
 #include <errno.h>
 #include <netinet/udp.h>
@@ -18,17 +17,17 @@
 #include "link/udp_int.h"
 #include "wire/be.h"
 
-#define TRAIN_BYTES 65507u	/* what one datagram over IPv4 may have, cut or not */
+#define TRAIN_BYTES 65507u	/* maximum payload of an IPv4 datagram, also before cutting */
 #define TRAIN_PKTS 64u
 #define CNP_NS (50 * NS_US)
 #define TTL_DEFAULT 64
-#define ROOM_NS (500 * NS_MS)	/* for what has no other chance to go */
+#define ROOM_NS (500 * NS_MS)	/* for what cannot be sent later */
 
 struct train {
-	uint32_t off, len, size, n;	/* n packets of size bytes, the last perhaps shorter */
+	uint32_t off, len, size, n;	/* n packets of size bytes; the last may be shorter */
 };
 
-/* own: these are the addresses of the link itself. */
+/* The sending socket for these addresses. own: they are the link's own. */
 static struct udp_tx *link_tx(struct udp_link *ul, const struct seg_net *net, bool own)
 {
 	bool v4 = net_is_v4(net);
@@ -39,25 +38,28 @@ static struct udp_tx *link_tx(struct udp_link *ul, const struct seg_net *net, bo
 	return *tx;
 }
 
-/* Packets that go in one train with what is there: same size, until one is shorter. */
+/*
+ * Does a packet of this size fit into the train? All have the train's size; after a shorter one the
+ * train is complete.
+ */
 static bool train_takes(const struct train *t, uint32_t size, bool gso)
 {
 	return gso && t->n < TRAIN_PKTS && t->len == t->n * t->size && size <= t->size &&
 	       t->len + size <= TRAIN_BYTES;
 }
 
-/* Where packets are being written. */
+/* Packets under construction. */
 struct batch {
 	struct udp_ep *ep;
 	const struct seg_net *net;
 	struct train trains[UDP_MAX_PKTS + 1];
-	int n;			/* trains */
-	uint32_t off;		/* bytes in txbuf */
+	int n;			/* number of trains */
+	uint32_t off;		/* bytes used in txbuf */
 	uint16_t sport;
 	bool gso;
 };
 
-/* The train that a packet of size bytes goes to, at the end of the buffer. */
+/* The train for a packet of size bytes, at the end of the buffer. */
 static struct train *train_for(struct batch *b, uint32_t size)
 {
 	struct train *t = &b->trains[b->n ? b->n - 1 : 0];
@@ -69,7 +71,7 @@ static struct train *train_for(struct batch *b, uint32_t size)
 	return t;
 }
 
-/* Writes the packets of the segment and their ICRCs. 0, or as link_ops.send. */
+/* Write the packets of the segment and their ICRCs. 0, or an error of link_ops.send. */
 static int build(struct batch *b, const struct seg *seg)
 {
 	const struct link_host *host = b->ep->cfg.host;
@@ -109,7 +111,10 @@ static int build(struct batch *b, const struct seg *seg)
 	return 0;
 }
 
-/* The socket has refused: 0 lost, -EAGAIN, or -EINVAL: not as a train. */
+/*
+ * Handle an error of the socket. 0: the packet is lost; -EAGAIN; -EINVAL: the kernel cannot cut
+ * trains.
+ */
 static int refused(struct udp_tx *tx, int err, bool gso)
 {
 	static bool told;
@@ -139,7 +144,7 @@ static int refused(struct udp_tx *tx, int err, bool gso)
 	return 0;
 }
 
-/* sendmmsg(2), and what is cheaper for one. */
+/* sendmmsg(2), or sendmsg(2), which is cheaper for one message. */
 static int hand_over(int fd, struct mmsghdr *msg, int n)
 {
 	long r;
@@ -150,7 +155,7 @@ static int hand_over(int fd, struct mmsghdr *msg, int n)
 	return r < 0 ? (int)r : 1;
 }
 
-/* Hands the trains over. 0; -EAGAIN; -EINVAL: the kernel cannot cut them. */
+/* Send the trains. 0; -EAGAIN; -EINVAL: the kernel cannot cut them. */
 static int transmit(struct udp_link *ul, struct udp_tx *tx, const struct seg_net *net,
 		    const struct train *trains, int n)
 {
@@ -166,7 +171,7 @@ static int transmit(struct udp_link *ul, struct udp_tx *tx, const struct seg_net
 	memcpy(&to6.sin6_addr, net->dgid, 16);
 	if (IN6_IS_ADDR_LINKLOCAL(&to6.sin6_addr) || net->dgid[0] == 0xff)
 		to6.sin6_scope_id = ul->path.ifindex;
-	/* Each of these costs: what the socket says by itself is not said again. */
+	/* Control messages are expensive, so what the socket's options say is left out. */
 	if (memcmp(net->sgid, tx->net.sgid, 16) || ul->path.ifindex != tx->ifindex)
 		udp_ctl_source(&plain, net, ul->path.ifindex);
 	if (net->hop_limit != tx->net.hop_limit)
@@ -209,7 +214,10 @@ static int transmit(struct udp_link *ul, struct udp_tx *tx, const struct seg_net
 	return 0;
 }
 
-/* What a unicast route would say where the address does not (kernel: ib_resolve_eth_dmac() sets the route's). */
+/*
+ * A unicast hop limit of 0 or 1 is replaced by the default (kernel: ib_resolve_eth_dmac() sets the
+ * route's).
+ */
 static void net_complete(struct seg_net *net)
 {
 	bool group = net->dgid[0] == 0xff || (net_is_v4(net) && (net->dgid[12] & 0xf0) == 0xe0);
