@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Files of umadN: what they receive, read() and the end. */
+/*
+ * Files of umadN: open and close, the packets that they receive, and read(). A file has up to
+ * UMAD_MAX_AGENTS agents of the MAD layer. Received MADs and timed-out requests are queued per
+ * file. Behaviour and errno follow Linux 6.1 user_mad.c.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -80,7 +84,7 @@ static void packet_free(struct umad_file *f, struct umad_packet *pk)
 void umad_close(struct umad_file *f, ns_t now)
 {
 	list_del(&f->link);
-	f->dead = true;		/* nothing is queued any more */
+	f->dead = true;		/* nothing is queued from here on */
 	end_agents(f, now);
 	while (!list_empty(&f->packets))
 		packet_free(f, list_first_entry(&f->packets, struct umad_packet, link));
@@ -141,7 +145,9 @@ static void recv(void *ctx, const struct mad_recv *r, ns_t now)
 	queue(f, pk);
 }
 
-/* A request without response comes back: its header, and the MAD's. */
+/*
+ * A request without a response is returned to the program: its header, and the common MAD header.
+ */
 static void done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_status, ns_t now)
 {
 	struct umad_slot *slot = ctx;
@@ -162,7 +168,10 @@ static void done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_
 
 const struct mad_agent_ops umad_agent_ops = { recv, done };
 
-/* Bytes that the buffer must hold at least; with less the program cannot even see how much it is. */
+/*
+ * Bytes of data that the buffer must hold at least: the first segment, which tells the length of an
+ * RMPP message.
+ */
 static size_t first_len(const struct umad_packet *pk)
 {
 	return pk->received ? min(pk->len, (uint32_t)MAD_LEN) : pk->len;

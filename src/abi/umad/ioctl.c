@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The ioctls: a row each. */
+/* The ioctls of umadN: one row per command. */
 #include <errno.h>
 #include "abi/umad/umad_internal.h"
 
@@ -9,7 +9,7 @@ _Static_assert(sizeof(struct ib_user_mad_reg_req2) == 40, "the kernel's size");
 struct row {
 	unsigned int cmd;
 	const char *name;
-	int len;	/* of the argument */
+	int len;	/* length of the argument */
 	struct umad_answer (*fn)(struct umad_file *f, void *arg, ns_t now);
 };
 
@@ -18,7 +18,7 @@ static struct umad_answer answer(int rc)
 	return (struct umad_answer){ .rc = rc };
 }
 
-/* Finds a place, registers, tells the id, which is first in both requests. */
+/* Create an agent in the first free slot and return its id, the first member of both requests. */
 static struct umad_answer reg(struct umad_file *f, const struct mad_reg *r, void *arg)
 {
 	struct mad_agent *a;
@@ -95,7 +95,7 @@ static struct umad_answer register_agent2(struct umad_file *f, void *arg, ns_t n
 		memcpy(r.methods, u.method_mask, sizeof(r.methods));
 	}
 	ans = reg(f, &r, arg);
-	/* Who knows this ioctl knows the longer header. */
+	/* A program that uses this ioctl knows the header with P_Key index. */
 	if (!ans.rc && !f->used)
 		f->used = f->pkey_index = true;
 	return ans;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* issmN: one holder a port; while it is open the port says that a subnet manager is there. */
+/* issmN: one holder per port. While it is open, the port's capability mask has IsSM. */
 #include <errno.h>
 #include "abi/umad/umad_internal.h"
 
@@ -24,7 +24,7 @@ int umad_sm_open(struct umad_port *p, struct umad_sm *sm, bool nonblock)
 	return rc;
 }
 
-/* The next in line; one whose turn comes to nothing makes room for another. */
+/* Grant the port to the next waiting open. If that fails, the one after it is tried. */
 static void grant(struct umad_port *p)
 {
 	struct umad_sm *sm;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* write(), read() and poll() of umadN. */
+/*
+ * Tests of write(), read() and poll() on umadN, with a file on each port of the simulated network
+ * (testing.h). Packets are delivered by net_step() and net_run() in virtual time.
+ */
 #include <poll.h>
 #include "abi/umad/testing.h"
 
@@ -11,7 +14,7 @@ static bool drop_all(struct net *n, const struct net_mad *m, uint32_t nth)
 	return true;
 }
 
-/* A request and its response; the header says where from, with the gid or the lid. */
+/* A request and its response. The header names the sender by GID (RoCE) or LID. */
 static void exchange(bool roce)
 {
 	const struct ib_user_mad_hdr *h = (const void *)buf;
@@ -50,16 +53,16 @@ static void exchange(bool roce)
 	net_gid(0, gid);
 	if (roce)
 		assert_memory_equal(h->gid, gid, 16);
-	/* Low half as written, high half the agent's. */
+	/* The low half is what was written, the high half is the agent's. */
 	tid = mad_tid(buf + HDR);
 	assert_int_equal((uint32_t)tid, 7);
 	assert_int_equal(tid >> 32, mad_agent_hi_tid(t[0].f->agents[0].agent));
-	/* The answer, with what was read as the header. */
+	/* The response, with the header that was read. */
 	buf[HDR + MAD_O_METHOD] |= MAD_RESP;
 	assert_int_equal(write_packet(1, MAD_LEN), HDR + MAD_LEN);
 	net_run(&net, NS_S);
 	assert_int_equal(read_packet(0, sizeof(buf)), HDR + MAD_LEN);
-	assert_int_equal(mad_tid(buf + HDR), tid);	/* a response's is left alone */
+	assert_int_equal(mad_tid(buf + HDR), tid);	/* the TID of a response is not changed */
 	assert_int_equal(h->status, 0);
 	assert_int_equal(read_packet(0, sizeof(buf)), -EAGAIN);
 	assert_int_equal(umad_next_len(t[0].f), 0);
@@ -72,7 +75,10 @@ static void test_exchange(void **state)
 	exchange(true);
 }
 
-/* ETIMEDOUT: the header as it was written, and the MAD's 24 bytes with the TID that was sent. */
+/*
+ * ETIMEDOUT: the header as it was written, and the first 24 bytes of the MAD with the TID that was
+ * sent.
+ */
 static void test_timeout(void **state)
 {
 	const struct ib_user_mad_hdr *h = (const void *)buf;
@@ -104,7 +110,7 @@ static void test_timeout(void **state)
 	teardown_ports();
 }
 
-/* Nothing comes back of what expected nothing, or belongs to an agent that has gone. */
+/* A send without timeout, or of an agent that has ended, returns no packet. */
 static void test_nothing_back(void **state)
 {
 	uint32_t id = 1;
@@ -144,14 +150,17 @@ static void test_write_errors(void **state)
 	net.send_rc = -ENETDOWN;
 	assert_int_equal(write_packet(0, MAD_LEN), -ENETDOWN);
 	net.send_rc = 0;
-	packet(0, 1, MAD_CLASS_SUBN_ADM, 2, MAD_GET, 7);	/* 56 bytes of headers */
+	packet(0, 1, MAD_CLASS_SUBN_ADM, 2, MAD_GET, 7);	/* 56 bytes of MAD headers */
 	assert_int_equal(write_packet(0, 55), -EINVAL);
 	assert_int_equal(write_packet(0, 56), HDR + 56);
 	assert_int_equal(umad_pending(t[0].f), 0);
 	teardown_ports();
 }
 
-/* The same TID of the same class while the first is open; responses may go to several. */
+/*
+ * A TID of the same class is refused while the first request is open. Responses may go to several
+ * destinations.
+ */
 static void test_duplicates(void **state)
 {
 	setup_ports(false);
@@ -167,14 +176,14 @@ static void test_duplicates(void **state)
 	assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);
 	put_be64(buf + HDR + MAD_O_TID, 8);
 	assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);
-	/* A response that waits for an answer of its own. */
+	/* A response that waits for a response itself. */
 	buf[HDR + MAD_O_METHOD] |= MAD_RESP;
 	put_be64(buf + HDR + MAD_O_TID, 1);
 	assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);
 	assert_int_equal(write_packet(0, MAD_LEN), -EINVAL);
 	put_be16(&((struct ib_user_mad_hdr *)buf)->lid, 10);
 	assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);
-	/* When the first is over, its TID is free. */
+	/* The TID is free after the first request has ended. */
 	net_run(&net, NS_S);
 	packet(0, 1, MAD_CLASS_PERF, 1, MAD_GET, 7);
 	assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);
@@ -187,7 +196,10 @@ static void fill(uint32_t len)
 		buf[HDR + SA_HDR_LEN + i] = (uint8_t)(i * 5 + i / 256);
 }
 
-/* A long message: ENOSPC with header and first segment, the MAD kept; then whole. */
+/*
+ * A long message: ENOSPC with header and first segment, and the packet stays; then the whole
+ * message.
+ */
 static void test_rmpp(void **state)
 {
 	const struct ib_user_mad_hdr *h = (const void *)buf;
@@ -218,13 +230,13 @@ static void test_rmpp(void **state)
 	for (uint32_t i = 0; i < len; i++)
 		assert_int_equal(buf[HDR + SA_HDR_LEN + i], (uint8_t)(i * 5 + i / 256));
 	assert_int_equal(read_packet(1, all), -EAGAIN);
-	/* Without the RMPP flag it is one MAD, and no longer than one. */
+	/* Without the RMPP flag it is a single MAD and limited to its length. */
 	packet(0, 1, MAD_CLASS_SUBN_ADM, 2, MAD_REPORT, 7);
 	assert_int_equal(write_packet(0, MAD_LEN + 1), -EINVAL);
 	assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);
 	net_run(&net, 0);
 	assert_int_equal(read_packet(1, all), HDR + MAD_LEN);
-	/* A message that fits in one segment is as long as it is. */
+	/* A message of one segment has the length that was written. */
 	packet(0, 1, MAD_CLASS_SUBN_ADM, 2, MAD_REPORT, 8)[RMPP_O_RTIME_FLAGS] = RMPP_F_ACTIVE;
 	assert_int_equal(write_packet(0, SA_HDR_LEN + 10), HDR + SA_HDR_LEN + 10);
 	net_run(&net, 0);
@@ -233,7 +245,7 @@ static void test_rmpp(void **state)
 	teardown_ports();
 }
 
-/* EFAULT: the MAD stays, in its place. */
+/* After umad_unread() (EFAULT) the packet is the first again. */
 static void test_unread(void **state)
 {
 	setup_ports(false);
@@ -256,7 +268,7 @@ static void test_unread(void **state)
 	teardown_ports();
 }
 
-/* USER_RMPP, and agents without RMPP: segments as they are, many of one transaction. */
+/* USER_RMPP, and agents without RMPP: segments pass unchanged, several with one TID. */
 static void test_user_rmpp(void **state)
 {
 	setup_ports(false);
@@ -280,7 +292,7 @@ static void test_user_rmpp(void **state)
 	teardown_ports();
 }
 
-/* 56 bytes without P_Key index, until ENABLE_PKEY or REGISTER_AGENT2. */
+/* A header of 56 bytes without P_Key index, until ENABLE_PKEY or REGISTER_AGENT2. */
 static void test_old_header(void **state)
 {
 	struct ib_user_mad_reg_req r = { .qpn = 1, .mgmt_class = MAD_CLASS_PERF,
@@ -322,7 +334,7 @@ static void test_poll(void **state)
 	teardown_ports();
 }
 
-/* The device goes: EIO, POLLERR alone, no opens; also with packets unread and requests open. */
+/* Removal of the device: EIO, POLLERR alone, no opens; with unread packets and open requests. */
 static void test_removed(void **state)
 {
 	struct ib_user_mad_reg_req2 r = { .qpn = 1 };
@@ -351,7 +363,7 @@ static void test_removed(void **state)
 	teardown_ports();
 }
 
-/* More than 200,000 unread are dropped; closing frees them all. */
+/* More than 200,000 unread packets are dropped. Closing frees them all. */
 static void test_flood(void **state)
 {
 	struct mad_addr from;

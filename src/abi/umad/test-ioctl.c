@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ioctl() of umadN, and issmN. */
+/*
+ * Tests of the ioctls of umadN, and of issmN: numbers and sizes of the commands, agent ids, header
+ * format, errno in the kernel's order, and the queue of issmN.
+ */
 #include "abi/umad/testing.h"
 
 #define IOCTL(f, cmd, arg) umad_ioctl(f, IB_USER_MAD_##cmd, arg, net.now)
@@ -22,7 +25,10 @@ static void test_numbers(void **state)
 	teardown_ports();
 }
 
-/* The lowest free id goes back; the 33rd agent is ENOMEM; a freed one can be had again. */
+/*
+ * The lowest free id is returned. The 33rd agent gets ENOMEM. An id can be used again after its
+ * agent has ended.
+ */
 static void test_ids(void **state)
 {
 	struct ib_user_mad_reg_req2 r2 = { .qpn = 1 };
@@ -74,14 +80,17 @@ static void test_enable_pkey(void **state)
 	assert_int_equal(IOCTL(t[0].f, REGISTER_AGENT, &r).rc, 0);
 	assert_int_equal(IOCTL(t[0].f, ENABLE_PKEY, NULL).rc, -EINVAL);
 	assert_int_equal(umad_hdr_len(t[0].f), 64);
-	/* Not on a file that was used: the new ioctl does not change its headers either. */
+	/*
+	 * ENABLE_PKEY fails on a file that had an agent, and REGISTER_AGENT2 does not change its
+	 * header.
+	 */
 	assert_int_equal(IOCTL(t[1].f, REGISTER_AGENT, &r).rc, 0);
 	assert_int_equal(IOCTL(t[1].f, UNREGISTER_AGENT, &id).rc, 0);
 	assert_int_equal(IOCTL(t[1].f, ENABLE_PKEY, NULL).rc, -EINVAL);
 	assert_int_equal(reg2(1, 0, 0, 0, 0), 0);
 	assert_int_equal(umad_hdr_len(t[1].f), 56);
 	teardown_ports();
-	/* REGISTER_AGENT2 first: the long ones. A failed one changes nothing. */
+	/* REGISTER_AGENT2 first: headers of 64 bytes. A failed one changes nothing. */
 	setup_ports(false);
 	assert_int_equal(reg2(0, 0, 0, 2, 0), -EINVAL);
 	assert_int_equal(umad_hdr_len(t[0].f), 56);
@@ -99,14 +108,14 @@ static void test_errors(void **state)
 	setup_ports(true);
 	assert_int_equal(IOCTL(t[0].f, REGISTER_AGENT, &r).rc, -EINVAL);
 	assert_int_equal(IOCTL(t[0].f, REGISTER_AGENT2, &r2).rc, -EINVAL);
-	r2.qpn = 256 + 1;	/* 32 bits of it count */
+	r2.qpn = 256 + 1;	/* all 32 bits count */
 	assert_int_equal(IOCTL(t[0].f, REGISTER_AGENT2, &r2).rc, -EINVAL);
 	/* RoCE has no QP 0. */
 	r.qpn = r2.qpn = 0;
 	assert_int_equal(IOCTL(t[0].f, REGISTER_AGENT, &r).rc, -EPROTONOSUPPORT);
 	assert_int_equal(IOCTL(t[0].f, REGISTER_AGENT2, &r2).rc, -EPROTONOSUPPORT);
 	r2.qpn = 1;
-	/* Unknown flags: told which there are. */
+	/* Unknown flags: the answer names the known ones. */
 	r2.flags = 0xfffffffe;
 	a = IOCTL(t[0].f, REGISTER_AGENT2, &r2);
 	assert_int_equal(a.rc, -EINVAL);
@@ -124,7 +133,7 @@ static void test_errors(void **state)
 	r2.oui = 0x123456;
 	r2.method_mask[0] = 2;
 	assert_int_equal(IOCTL(t[0].f, REGISTER_AGENT2, &r2).rc, 0);
-	/* Taken, with the same OUI as the old request has it; not with another. */
+	/* The class is registered with this OUI by REGISTER_AGENT2; another OUI is free. */
 	r = (struct ib_user_mad_reg_req){ .qpn = 1, .mgmt_class = 0x32, .oui = { 0x12, 0x34, 0x56 },
 					  .method_mask = { 2 } };
 	assert_int_equal(IOCTL(t[0].f, REGISTER_AGENT, &r).rc, -EINVAL);
@@ -139,7 +148,7 @@ static void test_errors(void **state)
 	teardown_ports();
 }
 
-/* Agents go with their file: what they had registered is free. */
+/* Agents end with their file, and their classes are free again. */
 static void test_close(void **state)
 {
 	setup_ports(false);
@@ -152,7 +161,7 @@ static void test_close(void **state)
 	assert_int_equal(t[0].queued, 0);
 	assert_int_equal(umad_open(&t[0].port, &file_ops, &t[0], &t[0].f), 0);
 	assert_int_equal(reg2(0, MAD_CLASS_PERF, 1, 0, 0), 0);
-	/* What was asked before the close is answered to nobody. */
+	/* The response to a request of the closed file is dropped. */
 	net_run(&net, NS_S);
 	assert_int_equal(umad_pending(t[0].f), 0);
 	teardown_ports();
@@ -187,7 +196,7 @@ static void test_issm(void **state)
 	assert_ptr_equal(granted_to, &c);
 	assert_int_equal(granted_rc, 0);
 	assert_int_equal(t[0].sm, 1);
-	umad_sm_close(&a);	/* has nothing any more */
+	umad_sm_close(&a);	/* does not hold it: no effect */
 	assert_int_equal(t[0].sm, 1);
 	umad_sm_close(&c);
 	assert_int_equal(t[0].sm, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For tests only: a file on each port of mad/testing.h's network. */
+/* For the tests of this room: a file on each port of the network in mad/testing.h. */
 #ifndef RUSE_ABI_UMAD_TESTING_H
 #define RUSE_ABI_UMAD_TESTING_H
 
@@ -13,14 +13,14 @@ struct tfile {
 	struct umad_port port;
 	struct umad_file *f;
 	uint32_t queued, dead;
-	int addr_rc, sm_rc;	/* what check_addr() and set_sm() say */
-	struct mad_addr addr;	/* last checked */
+	int addr_rc, sm_rc;	/* results of check_addr() and set_sm() */
+	struct mad_addr addr;	/* last argument of check_addr() */
 	int sm;			/* IsSM bit */
 };
 
 static struct net net;
 static struct tfile t[NET_PORTS];
-static uint8_t buf[BUF_LEN];	/* what was read, or is to be written */
+static uint8_t buf[BUF_LEN];	/* packet that was read or will be written */
 static size_t copied;
 
 static int check_addr(void *ctx, const struct mad_addr *a)
@@ -75,7 +75,7 @@ static inline void teardown_ports(void)
 	net_fini(&net);
 }
 
-/* Registers on port i as the new ioctl does; the id, or -errno. */
+/* Register an agent on port i with REGISTER_AGENT2. The id, or -errno. */
 static inline int reg2(uint32_t i, uint8_t mgmt_class, uint8_t version, uint8_t rmpp,
 		       uint32_t flags)
 {
@@ -87,7 +87,7 @@ static inline int reg2(uint32_t i, uint8_t mgmt_class, uint8_t version, uint8_t 
 	return a.rc ? a.rc : (int)r.id;
 }
 
-/* A packet in buf: header for port `to`, agent id, and a MAD's headers. */
+/* Build a packet in buf: header for port `to`, agent id, and MAD headers. Returns the MAD. */
 static inline uint8_t *packet(uint32_t id, uint32_t to, uint8_t mgmt_class, uint8_t version,
 			      uint8_t method, uint32_t tid)
 {

@@ -5,21 +5,21 @@
 #include <rdma/ib_user_mad.h>
 #include "abi/umad/umad.h"
 
-/* What read() gives: a MAD that was received, or the headers of a request that nobody answered. */
+/* A packet for read(): a received MAD, or the headers of a request that timed out. */
 struct umad_packet {
 	struct list_head link;
 	struct ib_user_mad_hdr hdr;
-	uint32_t len;		/* of data[] */
+	uint32_t len;		/* length of data[] */
 	bool received;
 	uint8_t data[];
 };
 
-/* A send whose done() has not come. */
+/* A send without done() so far. */
 struct umad_send {
 	struct list_head link;
 	struct umad_file *file;
 	struct ib_user_mad_hdr hdr;
-	uint8_t mad[RMPP_HDR_LEN];	/* its headers, with our half of the transaction ID */
+	uint8_t mad[RMPP_HDR_LEN];	/* MAD headers as sent, with the TID's high half */
 };
 
 struct umad_slot {
@@ -35,10 +35,10 @@ struct umad_file {
 	struct umad_slot agents[UMAD_MAX_AGENTS];
 	struct list_head packets;
 	uint32_t npackets;
-	struct umad_packet *last;	/* read last, kept for umad_unread(); NULL */
+	struct umad_packet *last;	/* last packet read, for umad_unread(); or NULL */
 	struct list_head sends;
 	bool dead;			/* the device is gone */
-	bool pkey_index;		/* headers have one: 64 bytes, else 56 */
+	bool pkey_index;		/* headers have 64 bytes with P_Key index; else 56 */
 	bool used;			/* an agent was registered */
 };
 

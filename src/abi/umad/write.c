@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* write(): a MAD, or a whole RMPP message, behind its header. */
+/* write() on umadN: a header, followed by a MAD or a whole RMPP message. */
 #include <errno.h>
 #include <stdlib.h>
 #include "abi/umad/umad_internal.h"
@@ -29,7 +29,7 @@ static bool same_destination(const struct ib_user_mad_hdr *a, const struct ib_us
 	return a->grh_present ? !memcmp(a->gid, b->gid, sizeof(a->gid)) : a->lid == b->lid;
 }
 
-/* Requests by transaction ID and class alone, responses by their destination too. */
+/* Requests are compared by transaction ID and class, responses by destination as well. */
 static bool is_duplicate(const struct umad_file *f, const struct umad_send *s)
 {
 	bool resp = mad_is_response(s->mad);
@@ -45,14 +45,14 @@ static bool is_duplicate(const struct umad_file *f, const struct umad_send *s)
 	return false;
 }
 
-/* A user that does RMPP itself sends many MADs of one transaction. */
+/* A program that does RMPP itself sends several MADs with one transaction ID. */
 static bool user_rmpp(const struct mad_agent *a, const uint8_t *mad)
 {
 	return !mad_agent_does_rmpp(a) && mad_class_has_rmpp(mad[MAD_O_CLASS]) &&
 	       mad[RMPP_O_RTIME_FLAGS] & RMPP_F_ACTIVE;
 }
 
-/* mad: a copy of what follows the header, len bytes. Takes s over if it returns 0. */
+/* mad: a copy of the len bytes after the header. Takes ownership of s if it returns 0. */
 static int post(struct umad_file *f, struct mad_agent *a, struct umad_send *s, uint8_t *mad,
 		size_t len, ns_t now)
 {
@@ -65,7 +65,7 @@ static int post(struct umad_file *f, struct mad_agent *a, struct umad_send *s, u
 	rc = f->port->ops->check_addr(f->port->ctx, &send.addr);
 	if (rc)
 		return rc;
-	/* Responses find the agent by the upper half of the transaction ID. */
+	/* The high half of the transaction ID leads a response back to its agent. */
 	if (!mad_is_response(mad))
 		put_be32(mad + MAD_O_TID, mad_agent_hi_tid(a));
 	memcpy(s->mad, mad, sizeof(s->mad));
