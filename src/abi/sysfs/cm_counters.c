@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ports/1/cm_tx_msgs and its like: what the CM of a port has sent and received, by message. */
+/*
+ * The counters of a port's CM: messages sent and received, by type (ports/1/cm_tx_msgs and others).
+ */
 #include <stdio.h>
 #include "base/util.h"
 #include "abi/sysfs/sysfs.h"

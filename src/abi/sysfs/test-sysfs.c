@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tests of the files that rused keeps in the run directory: one device with two GIDs in a temporary
+ * directory, created, changed and removed. expect() compares the content of one file below
+ * sys/class.
+ */
 #include "base/testing.h"
 
 #include <dirent.h>
@@ -48,7 +53,7 @@ static int teardown(void **state)
 {
 	sysfs_remove(run);
 	if (entries("."))
-		return -1;	/* something was left */
+		return -1;	/* something was not removed */
 	close(run);
 	return rmdir(dir);
 }
@@ -103,7 +108,7 @@ static void test_device(void **state)
 	assert_int_equal(entries("sys/class/" P "cm_tx_retries"), 11);
 	assert_int_equal(sysfs_cm_counter(run, "rxe_0", 2, 7, 5), 0);
 	expect(P "cm_rx_msgs/sidr_req", "5\n");
-	/* The performance agent's, which RoCE has not. */
+	/* ports/1/counters belongs to the performance agent, which RoCE does not have. */
 	assert_int_equal(faccessat(run, "sys/class/" P "counters", F_OK, 0), -1);
 	assert_int_equal(sysfs_counter(run, "rxe_0", "hw_counters/sent_pkts", 17), 0);
 	expect(P "hw_counters/sent_pkts", "17\n");
@@ -139,7 +144,7 @@ static void test_change(void **state)
 	expect(P "gid_attrs/types/1", NULL);
 	expect(P "gids/3", "0000:0000:0000:0000:0000:ffff:0a00:0001\n");
 	expect(P "gid_attrs/ndevs/3", "eth0\n");
-	/* The file of empty entries is shared: writing one entry must not change the others. */
+	/* Empty entries share one file: writing one entry must not change the others. */
 	expect(P "gids/4", "0000:0000:0000:0000:0000:0000:0000:0000\n");
 	assert_int_equal(entries("."), 2);
 }
@@ -178,7 +183,7 @@ static void test_mad(void **state)
 	assert_true(readlinkat(run, "sys/class/infiniband_mad/umad3", link, sizeof(link) - 1) > 0);
 	assert_string_equal(link, "../../devices/virtual/infiniband_mad/umad3");
 	assert_int_equal(entries("dev/infiniband"), 4);
-	/* Another name: the device's directory was made anew. */
+	/* The same name again, with another port. */
 	assert_int_equal(sysfs_mad(run, 3, "rxe_0", 2), 0);
 	expect("infiniband_mad/umad3/port", "2\n");
 	assert_int_equal(sysfs_mad(run, 3, "rxe_0", 0), 0);
@@ -193,7 +198,7 @@ static void test_gone(void **state)
 	assert_int_equal(entries("sys/class/infiniband"), 0);
 	assert_int_equal(entries("sys/class/infiniband_verbs"), 1);
 	assert_int_equal(entries("sys/devices/virtual/infiniband"), 0);
-	/* rdma_cm is no device's. */
+	/* rdma_cm belongs to no device. */
 	assert_int_equal(entries("dev/infiniband"), 1);
 	expect("misc/rdma_cm/dev", "10:124\n");
 }

@@ -10,7 +10,7 @@
 
 #include "abi/sysfs/sysfs_internal.h"
 
-#define TMP_NAME ".new"		/* beside the trees, so that no listing shows it */
+#define TMP_NAME ".new"		/* outside the trees, so that no listing shows it */
 #define MAX_DEPTH 16
 
 int tree_put(int dir, const char *path, const char *text)
@@ -43,7 +43,7 @@ int tree_link(int dir, const char *from, const char *path)
 		return -errno;
 	if (renameat(dir, TMP_NAME, dir, path))
 		return -errno;
-	unlinkat(dir, TMP_NAME, 0);	/* two names of one file: rename leaves both */
+	unlinkat(dir, TMP_NAME, 0);	/* rename() of two names of one file keeps both */
 	return 0;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The attributes of a device: a row each, with a function that prints it. As in
- * the kernel the files are below devices/virtual and the class directories
- * hold relative links. A row is written when its text has changed.
+ * The attributes of a device: one row per file, with a function that prints it. As in the kernel,
+ * the files are below devices/virtual, and the class directories hold relative links. A file is
+ * written if its text has changed.
  *
- * Attribute files of empty GID entries, which fail with EINVAL when read from
- * the kernel, are left out: real files cannot fail that way.
+ * The kernel's attribute files of empty GID entries fail with EINVAL when read. Real files cannot
+ * do that, so they are left out.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -16,13 +16,13 @@
 #include "abi/sysfs/sysfs.h"
 #include "abi/sysfs/sysfs_internal.h"
 
-#define GID_TBL_LEN 1024	/* rxe's */
+#define GID_TBL_LEN 1024	/* of rxe */
 #define IB_GID_TBL_LEN 8
 #define MLNX_VENDOR_ID 0x2c9
 #define UVERBS_MAJOR 231
 #define UVERBS_BASE_MINOR 192
 #define TEXT_MAX 128
-#define ZERO_GID ".zero-gid"	/* one file, the entries of all empty slots */
+#define ZERO_GID ".zero-gid"	/* one file, linked as every empty GID entry */
 #define EMPTY_GID "0000:0000:0000:0000:0000:0000:0000:0000\n"
 
 static void guid_text(char *t, const uint8_t *g)
@@ -46,7 +46,7 @@ static void show_desc(char *t, const struct host_dev *d)
 	snprintf(t, TEXT_MAX, "%s\n", d->ib.host ? d->ib.desc : "rxe");
 }
 
-/* Drivers of hardware say it; mlx5's words for its devices. */
+/* Drivers of hardware have this file; the text for Mellanox devices is mlx5's. */
 static void show_hca_type(char *t, const struct host_dev *d)
 {
 	if (d->ib.vendor_id == MLNX_VENDOR_ID && d->ib.device_id)
@@ -120,7 +120,7 @@ static void show_cap_mask(char *t, const struct host_dev *d)
 	snprintf(t, TEXT_MAX, "0x%08x\n", d->cap_mask);
 }
 
-/* Width code to lanes (IBTA PortInfo:LinkWidthActive), speed code to tenths of Gb/s a lane. */
+/* Width code to lanes (IBTA PortInfo:LinkWidthActive), speed code to tenths of Gb/s per lane. */
 static void show_rate(char *t, const struct host_dev *d)
 {
 	static const struct { uint8_t code; const char *name; unsigned int tenths; } speeds[] = {
@@ -145,8 +145,8 @@ static void show_rate(char *t, const struct host_dev *d)
 enum link_layer { BOTH, IB, ROCE };
 
 static const struct attr {
-	const char *path;	/* below the device's directory */
-	const char *text;	/* constant, or */
+	const char *path;	/* below the directory of the device */
+	const char *text;	/* constant text; NULL: show() prints it */
 	void (*show)(char *t, const struct host_dev *d);
 	enum link_layer only;
 } attrs[] = {
@@ -293,7 +293,8 @@ static int put_gid(int run, const struct host_dev *was, const struct host_dev *n
 				      g[k + 1], k == 14 ? '\n' : ':');
 		keep(&first, tree_put(run, path, text));
 	} else if (tree_link(run, "sys/" ZERO_GID, path)) {
-		keep(&first, tree_put(run, path, EMPTY_GID));	/* no hard links here */
+		/* the file system has no hard links */
+		keep(&first, tree_put(run, path, EMPTY_GID));
 	}
 	if (used || was)
 		keep(&first, put_gid_attrs(run, now, i, used));
@@ -316,7 +317,10 @@ static int make_links(int run, const struct host_dev *d)
 		PATH_OF(path, DEV_DIR "/%s", d->name, dirs[i]);
 		keep(&first, tree_mkdir(run, path));
 	}
-	/* Its counters are the performance agent's: RoCE has none (kernel: process_mad). */
+	/*
+	 * The files hold counters of the performance agent, which RoCE does not have (kernel:
+	 * process_mad).
+	 */
 	if (d->ib.host) {
 		PATH_OF(path, DEV_DIR "/ports/1/counters", d->name);
 		keep(&first, tree_mkdir(run, path));
@@ -327,7 +331,7 @@ static int make_links(int run, const struct host_dev *d)
 	return first;
 }
 
-/* The interface of the device, as hardware has it: programs find it by device/net (rxe has none). */
+/* device/net, by which programs find the interface of hardware devices (rxe has none). */
 static int put_net(int run, const struct host_dev *was, const struct host_dev *now)
 {
 	char path[256], text[TEXT_MAX];
@@ -380,7 +384,7 @@ static void remove_device(int run, const struct host_dev *d)
 	unsigned int n = d->minor - UVERBS_BASE_MINOR;
 	char path[256];
 
-	/* The class links first: what a listing shows must be there. */
+	/* The class links first: what a listing shows must exist. */
 	PATH_OF(path, "sys/class/infiniband_verbs/uverbs%u", n);
 	unlinkat(run, path, 0);
 	PATH_OF(path, "sys/class/infiniband/%s", d->name);
@@ -423,7 +427,7 @@ int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now
 	return first;
 }
 
-/* The misc device rdma_cm, which is not any ibdev's. */
+/* The misc device rdma_cm, which belongs to no RDMA device. */
 static int put_rdma_cm(int run)
 {
 	int first = 0;

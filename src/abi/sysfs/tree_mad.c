@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* umadN and issmN: two devices of class infiniband_mad a port. */
+/* umadN and issmN: two devices of class infiniband_mad per port. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ static int put_link(int run, const char *target, const char *path)
 	return symlinkat(target, run, path) ? -errno : 0;
 }
 
-/* The links first: what a listing shows must be there. */
+/* The links first: what a listing shows must exist. */
 static void remove_node(int run, const char *name)
 {
 	char path[LEN];
@@ -60,7 +60,7 @@ static int put_node(int run, const char *name, unsigned int minor, const char *i
 	keep(&first, tree_put(run, path, text));
 	PATH_OF(path, "%s/subsystem", dir);
 	keep(&first, put_link(run, "../../../../class/infiniband_mad", path));
-	/* What hardware has beside net; a virtual device of the kernel's has neither. */
+	/* device/infiniband_mad exists for hardware devices, not for the kernel's virtual ones. */
 	PATH_OF(path, "sys/devices/virtual/infiniband/%s/device/infiniband_mad", ibdev);
 	keep(&first, tree_mkdir(run, path));
 	PATH_OF(path, "sys/devices/virtual/infiniband/%s/device/infiniband_mad/%s", ibdev, name);
