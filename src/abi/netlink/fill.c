@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Message bodies. Which attributes, in which order, is the kernel's: tools
- * skip what they do not know but stop at what they miss.
+ * Bodies of messages about devices, ports and character devices. Attributes and their order are the
+ * kernel's: programs ignore unknown attributes but stop if one is missing.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -15,7 +15,7 @@
 #define RXE_UVERBS_ABI 2
 #define UVERBS_MAJOR 231
 #define UVERBS_BASE_MINOR 192
-#define RDMA_CM_MAJOR 10	/* of a misc device, vfile/paths.h */
+#define RDMA_CM_MAJOR 10	/* misc device, see vfile/paths.h */
 #define RDMA_CM_MINOR 124
 #define NODE_CA 1
 
@@ -39,7 +39,7 @@ int nldev_put_str(struct nldev_msg *m, uint16_t type, const char *s)
 	return mnl_attr_put_strz_check(m->nlh, m->room, type, s) ? 0 : -EMSGSIZE;
 }
 
-/* Netlink carries GUIDs in host order, unlike everything else. */
+/* Netlink carries GUIDs in host byte order, unlike the rest of RDMA. */
 static uint64_t guid_host(const uint8_t *g)
 {
 	uint64_t v = 0;
@@ -62,7 +62,7 @@ int nldev_fill_dev(struct nldev_msg *m, const struct nldev_host *h, int dev)
 	const struct host_dev *d = &h->page->dev[dev];
 	uint64_t guid = guid_host(d->node_guid);
 
-	/* No FW_VERSION: the kernel leaves it out when the text is empty. */
+	/* No FW_VERSION: the kernel omits an empty one. */
 	if (nldev_put_handle(m, d) || nldev_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1) ||
 	    nldev_put_u64(m, RDMA_NLDEV_ATTR_CAP_FLAGS, RXE_CAP_FLAGS) ||
 	    nldev_put_u64(m, RDMA_NLDEV_ATTR_NODE_GUID, guid) ||
@@ -75,7 +75,7 @@ int nldev_fill_dev(struct nldev_msg *m, const struct nldev_host *h, int dev)
 	return 0;
 }
 
-/* What only rdma_protocol_ib() ports have. */
+/* Attributes that only rdma_protocol_ib() ports have. */
 static int fill_ib(struct nldev_msg *m, const struct host_dev *d)
 {
 	uint64_t caps = d->cap_mask | (uint64_t)d->ib.cap_mask2 << 32;
@@ -134,9 +134,9 @@ int nldev_fill_rdma_cm(struct nldev_msg *m)
 int nldev_fill_sys(struct nldev_msg *m)
 {
 	/*
-	 * Shared namespaces and the restrictive Q_Key mode are the kernel's
-	 * defaults. Copy-on-fork: nothing is pinned, so a fork never takes a
-	 * registered page away from its parent's mapping of it.
+	 * Shared namespaces and the restrictive Q_Key mode are the kernel's defaults. Copy-on-fork
+	 * is true: nothing is pinned, so a fork does not take a registered page from its parent's
+	 * mapping.
 	 */
 	if (nldev_put_u8(m, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1) ||
 	    nldev_put_u8(m, NLDEV_SYS_ATTR_PRIVILEGED_QKEY_MODE, 0) ||

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Message bodies of RES_* and STAT_GET, with the attributes and in the order
- * of kernel 6.1's fill_res_*_entry(). The keys of an MR are for those with
- * CAP_NET_ADMIN.
+ * Bodies of RES_* and STAT_GET messages, with the attributes and order of fill_res_*_entry() in
+ * Linux 6.1. The keys of an MR are included only for programs with CAP_NET_ADMIN.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -37,7 +36,7 @@ uint16_t nldev_obj_entry(enum res_kind kind)
 	return kinds[kind].entry;
 }
 
-/* The kernel sets no NLA_F_NESTED here; libmnl's readers do not mind either way. */
+/* The kernel does not set NLA_F_NESTED here; libmnl accepts both. */
 struct nlattr *nldev_nest(struct nldev_msg *m, uint16_t type)
 {
 	struct nlattr *a = mnl_attr_nest_start_check(m->nlh, m->room, type);
@@ -111,7 +110,7 @@ static int fill_pd(struct nldev_msg *m, const struct nldev_host *h, const struct
 	return put_ref(m, RDMA_NLDEV_ATTR_RES_CTXN, r, r->rec.ctx);
 }
 
-/* QP numbers that follow each other, as one entry. */
+/* A range of QP numbers as one entry. */
 static int put_qps(struct nldev_msg *m, uint32_t from, uint32_t to)
 {
 	struct nlattr *entry = nldev_nest(m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);
@@ -136,7 +135,9 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The numbers of the QPs that use the SRQ, ascending, malloc()ed; NULL without memory. */
+/*
+ * The numbers of the QPs that use the SRQ, ascending. The caller frees the result; NULL: no memory.
+ */
 static uint32_t *srq_qps(const struct nldev_host *h, const struct nldev_res *r, size_t *nqps)
 {
 	const struct nldev_res *all;
@@ -156,7 +157,7 @@ static uint32_t *srq_qps(const struct nldev_host *h, const struct nldev_res *r, 
 	return qpn;
 }
 
-/* The QPs that use the SRQ, in ranges: a datagram would not hold each of a thousand. */
+/* The QPs that use the SRQ, as ranges, because a datagram has no room for many single entries. */
 static int fill_srq_qps(struct nldev_msg *m, const struct nldev_host *h,
 			const struct nldev_res *r)
 {
@@ -239,7 +240,7 @@ int nldev_fill_obj(struct nldev_msg *m, const struct nldev_host *h, const struct
 	case RES_KINDS:
 		return -EMSGSIZE;
 	}
-	/* The tool looks the name up in /proc/PID/comm. */
+	/* The program looks up the name in /proc/PID/comm. */
 	return rc ? rc : nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_PID, (uint32_t)r->pid);
 }
 

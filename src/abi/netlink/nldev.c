@@ -2,12 +2,11 @@
 /*
  * Dispatch and framing of RDMA netlink.
  *
- * A datagram holds messages. Each is answered on its own: a "doit" by one
- * message, and by an NLMSG_ERROR with 0 if NLM_F_ACK asked for one; a failure
- * always by an NLMSG_ERROR; a "dump" by datagrams of NLM_F_MULTI messages and
- * a datagram with NLMSG_DONE, whose body is 0 or the -errno of the dump. A
- * dump is never acknowledged. A broken message length ends the datagram
- * without an answer.
+ * A datagram holds one or more messages. Each is answered separately. A "doit" request gets one
+ * message, and an NLMSG_ERROR with 0 if it has NLM_F_ACK. A failed request always gets an
+ * NLMSG_ERROR. A "dump" request gets datagrams of NLM_F_MULTI messages and one with NLMSG_DONE,
+ * whose body is 0 or the -errno of the dump; it is never acknowledged. An invalid message length
+ * ends the datagram without an answer. The table cmds[] has one row per command.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -16,7 +15,7 @@
 #include "abi/netlink/nldev_internal.h"
 #include "base/log.h"
 
-#define REQ_MAX 16384	/* longest datagram looked at; netlink programs send some 100 bytes */
+#define REQ_MAX 16384	/* longer datagrams are ignored; requests have about 100 bytes */
 
 struct call {
 	const struct nldev_host *h;
@@ -28,7 +27,7 @@ struct call {
 		struct nlmsghdr nlh;
 		char buf[NLDEV_DGRAM_MAX];
 	} out;
-	size_t used;		/* bytes of finished messages in out */
+	size_t used;		/* bytes of complete messages in out */
 };
 
 enum flags {
@@ -36,11 +35,11 @@ enum flags {
 	STRICT = 2,		/* strict attribute policy */
 	NEED_PORT = 4,
 	NEED_DEV = 8,
-	CHANGES = 16,		/* would change the host: not offered */
-	OBJECTS = 32,		/* lists objects that only their process knows */
-	DUMP_DEV = 64,		/* its dump is of one device and takes DEV_INDEX */
-	OWN = 128,		/* nothing of the above */
-	PER_DEV = 256,		/* OBJECTS: not of a port; one is asked for without PORT_INDEX, others with it */
+	CHANGES = 16,		/* would change the host: not supported */
+	OBJECTS = 32,		/* lists objects, which the processes report */
+	DUMP_DEV = 64,		/* the dump is of one device and takes DEV_INDEX */
+	OWN = 128,		/* no other flag applies */
+	PER_DEV = 256,		/* OBJECTS: one is asked for without PORT_INDEX */
 };
 
 typedef int (*doit_fn)(struct call *c, int dev);
@@ -60,15 +59,15 @@ static int doit_dellink(struct call *c, int dev);
 	  .kind = (where) }
 
 static const struct cmd {
-	uint16_t flags;		/* enum flags */
+	uint16_t flags;		/* enum flags; 0: no such command */
 	uint8_t reply_op;	/* of a doit; the kernel answers PORT_GET as GET */
 	nldev_fill_fn fill, dump;
 	doit_fn doit;		/* instead of fill */
-	uint16_t id;		/* OBJECTS: attribute that names one */
+	uint16_t id;		/* OBJECTS: attribute that selects one object */
 	uint8_t kind;		/* OBJECTS: enum res_kind */
 } cmds[RDMA_NLDEV_NUM_OPS] = {
 	[RDMA_NLDEV_CMD_GET] = DUMPED(GET, NEED_DEV, nldev_fill_dev),
-	/* Without ADMIN: they are the user's own devices. */
+	/* These need no CAP_NET_ADMIN: the devices belong to the user. */
 	[RDMA_NLDEV_CMD_SET] = { .flags = NEED_DEV, .doit = doit_set },
 	[RDMA_NLDEV_CMD_NEWLINK] = { .flags = OWN, .doit = doit_newlink },
 	[RDMA_NLDEV_CMD_DELLINK] = { .flags = NEED_DEV, .doit = doit_dellink },
@@ -104,7 +103,7 @@ static void flush(struct call *c)
 	c->used = 0;
 }
 
-/* Starts a message behind the finished ones. -EMSGSIZE: no room. */
+/* Start a message after the complete ones. -EMSGSIZE: no room. */
 static int msg_begin(struct call *c, struct nldev_msg *m, uint16_t type, uint16_t flags)
 {
 	if (c->used + NLMSG_HDRLEN > sizeof(c->out))
@@ -128,7 +127,7 @@ static uint16_t op_type(unsigned int op)
 	return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op);
 }
 
-/* The device that DEV_INDEX names, as index into the host page. -EINVAL: none. */
+/* The index in the host page of the device with this DEV_INDEX. -EINVAL: there is none. */
 static int find_dev(const struct call *c)
 {
 	const struct nlattr *a = c->tb[RDMA_NLDEV_ATTR_DEV_INDEX];
@@ -145,7 +144,7 @@ static int find_dev(const struct call *c)
 	return -EINVAL;
 }
 
-/* Every device has one port. */
+/* Every device has one port, number 1. */
 static int check_port(const struct call *c)
 {
 	return nldev_attr_u32(c->tb[RDMA_NLDEV_ATTR_PORT_INDEX]) == 1 ? 0 : -EINVAL;
@@ -182,8 +181,8 @@ static int fill_rdma_cm(struct nldev_msg *m, const struct nldev_host *h, int unu
 }
 
 /*
- * Which character device a client of the device has; rdma_cm is for all. Others
- * are modules that are not loaded: -EOPNOTSUPP.
+ * The character device of a client of the device, or rdma_cm, which has one for all devices. Other
+ * clients count as modules that are not loaded: -EOPNOTSUPP.
  */
 static int doit_chardev(struct call *c, int unused)
 {
@@ -211,7 +210,7 @@ static int doit_chardev(struct call *c, int unused)
 	return reply_one(c, &cmds[RDMA_NLDEV_CMD_GET_CHARDEV], nldev_fill_uverbs, dev);
 }
 
-/* A string attribute; the parser has seen its NUL. */
+/* A string attribute. The parser has checked its NUL. */
 static const char *text(const struct call *c, uint16_t type)
 {
 	return c->tb[type] ? (const char *)c->tb[type] + NLA_HDRLEN : NULL;
@@ -233,7 +232,9 @@ static int doit_dellink(struct call *c, int dev)
 	return c->h->dellink ? c->h->dellink(c->h->arg, dev) : -EOPNOTSUPP;
 }
 
-/* The name. Moving to another network namespace is not offered (as with rxe), nor is DIM. */
+/*
+ * Rename a device. Moving it to another network namespace (as with rxe) and DIM are not supported.
+ */
 static int doit_set(struct call *c, int dev)
 {
 	const char *name = text(c, RDMA_NLDEV_ATTR_DEV_NAME);
@@ -243,7 +244,7 @@ static int doit_set(struct call *c, int dev)
 	return c->tb[RDMA_NLDEV_NET_NS_FD] || c->tb[RDMA_NLDEV_ATTR_DEV_DIM] ? -EOPNOTSUPP : 0;
 }
 
-/* Counters of the port. Of single objects (RES: RES_QP and so on) rxe has none. */
+/* Counters of the port. rxe has no counters of single objects (STAT_RES). */
 static int doit_stat(struct call *c, int dev)
 {
 	if (c->tb[RDMA_NLDEV_ATTR_STAT_RES])
@@ -256,14 +257,17 @@ static bool obj_is(const struct call *c, const struct cmd *cmd, int dev, const s
 	return r->rec.kind == cmd->kind && r->rec.dev_index == c->h->page->dev[dev].index;
 }
 
-/* A port is asked for, and the QP has none yet: it gets its port with INIT; an id when it finds its device. */
+/*
+ * The request names a port, and the object has none yet. A QP gets its port with INIT, a CM id when
+ * its device is resolved.
+ */
 static bool other_port(const struct call *c, const struct nldev_res *r)
 {
 	return c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && !r->rec.port &&
 	       (r->rec.kind == RES_QP || r->rec.kind == RES_CM_ID);
 }
 
-/* One object by its number. */
+/* Answer about one object, selected by its number. */
 static int doit_object(struct call *c, const struct cmd *cmd, int dev)
 {
 	bool port = c->tb[RDMA_NLDEV_ATTR_PORT_INDEX];
@@ -296,8 +300,9 @@ static int doit_object(struct call *c, const struct cmd *cmd, int dev)
 }
 
 /*
- * As many objects from all[*at] on as a datagram holds. 0, or -EMSGSIZE: one does not fit at all.
- * Where all are of another port the kernel sends an empty table, where there are none nothing.
+ * Put objects from all[*at] on into one datagram, as many as fit. 0, or -EMSGSIZE if a single one
+ * does not fit. If all objects are of another port, the kernel sends an empty table; without
+ * objects it sends nothing.
  */
 static int dump_some(struct call *c, const struct cmd *cmd, int dev, const struct nldev_res *all,
 		     size_t n, size_t *at)
@@ -355,7 +360,7 @@ static int run_doit(struct call *c, const struct cmd *cmd)
 	int dev = 0, rc;
 
 	rc = nldev_parse(c->req, c->tb, cmd->flags & STRICT);
-	if (rc)	/* only SYS_GET passes the parser's own error on */
+	if (rc)	/* only SYS_GET returns the parser's own error */
 		return cmd->doit == doit_sys ? rc : -EINVAL;
 	if (cmd->flags & NEED_DEV) {
 		if ((cmd->flags & NEED_PORT) && !c->tb[RDMA_NLDEV_ATTR_PORT_INDEX])
@@ -390,7 +395,7 @@ static int dump_one(struct call *c, const struct cmd *cmd, uint16_t type, int de
 			msg_end(c, &m);
 			return 0;
 		}
-		flush(c);	/* full: once more in the next datagram */
+		flush(c);	/* full: try again in the next datagram */
 	}
 	return rc;
 }
@@ -434,14 +439,14 @@ static bool has_dump(const struct cmd *cmd)
 	return cmd->dump || (cmd->flags & OBJECTS);
 }
 
-/* Returns 0 or -errno for the acknowledgement, 1 when there is to be none. */
+/* 0 or -errno for the acknowledgement; 1: none is due. */
 static int run(struct call *c)
 {
 	unsigned int client = RDMA_NL_GET_CLIENT(c->req->nlmsg_type);
 	unsigned int op = RDMA_NL_GET_OP(c->req->nlmsg_type);
 	const struct cmd *cmd;
 
-	/* iWARP port mapper and SA local service have no subscriber here. */
+	/* The iWARP port mapper and the SA local service do not exist here. */
 	if (client != RDMA_NL_NLDEV || op >= RDMA_NLDEV_NUM_OPS)
 		return -EINVAL;
 	cmd = &cmds[op];
@@ -458,7 +463,7 @@ static int run(struct call *c)
 	return run_doit(c, cmd);
 }
 
-/* An error repeats the request, as far as it fits; a success only its header. */
+/* An error repeats the request if it fits, a success only its header. */
 static void ack(struct call *c, int rc)
 {
 	struct nlmsgerr *e;
@@ -487,7 +492,7 @@ static void one_message(struct call *c)
 	int rc = 0;
 
 	c->used = 0;
-	/* Only requests, and no control messages; both may still ask for an ACK. */
+	/* Other messages are not executed, but are acknowledged on request. */
 	if ((flags & NLM_F_REQUEST) && c->req->nlmsg_type >= NLMSG_MIN_TYPE)
 		rc = run(c);
 	if (rc < 0 || (!rc && (flags & NLM_F_ACK)))

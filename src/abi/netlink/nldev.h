@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RDMA netlink (NETLINK_RDMA, client NLDEV) as a function: the bytes of one
- * datagram that a program sent, what the host looks like now, and a callback
- * for every datagram the kernel would have sent back. No socket, no state:
- * a dump is answered as a whole.
+ * RDMA netlink (NETLINK_RDMA, client NLDEV) as a function. It takes one datagram from a program and
+ * the present state of the host, and calls back for every datagram that the kernel would send. No
+ * socket and no state: a dump is answered completely.
  */
 #ifndef RUSE_ABI_NETLINK_NLDEV_H
 #define RUSE_ABI_NETLINK_NLDEV_H
@@ -11,53 +10,58 @@
 #include <sys/socket.h>
 #include "ipc/res.h"
 
-#define NLDEV_DGRAM_MAX 4096	/* iproute2 reads with a buffer of this size */
+#define NLDEV_DGRAM_MAX 4096	/* size of iproute2's read buffer */
 
 /* An rdma_cm id, for objects of kind RES_CM_ID. */
 struct nldev_cm_id {
 	uint32_t id;	/* RES_CM_IDN */
 	uint32_t dev_index;
-	uint8_t port;	/* 0 = none yet */
+	uint8_t port;	/* 0: none yet */
 	uint8_t qp_type;
 	uint8_t state;	/* enum rdma_cm_state */
 	uint16_t ps;
-	uint32_t lqpn;	/* 0 = none yet */
+	uint32_t lqpn;	/* 0: none yet */
 	int pid;
-	struct sockaddr_storage src, dst;	/* family 0 = none yet */
+	struct sockaddr_storage src, dst;	/* family 0: none yet */
 };
 
-/* An object of a process. Checked as far as its reader does; the rest is a stranger's. */
+/*
+ * An object of a process. The reader of the process's table has checked parts of it (ipc/res.h);
+ * other values are untrusted.
+ */
 struct nldev_res {
 	struct res_rec rec;
-	uint32_t id;	/* RES_ID: what the kernel's pdn, cqn, mrn, ctxn are */
-	uint32_t base;	/* RES_ID of the same process's record 0 */
-	int pid;	/* as rused sees it */
+	uint32_t id;	/* RES_ID: the kernel's pdn, cqn, mrn or ctxn */
+	uint32_t base;	/* RES_ID of record 0 of the same process */
+	int pid;	/* in rused's PID namespace */
 	const struct nldev_cm_id *cm;	/* RES_CM_ID */
 };
 
 struct nldev_host {
-	const struct host_page *page;	/* rused's own; not a stranger's */
+	const struct host_page *page;	/* rused's own copy, trusted */
 	uint64_t counter[HOST_MAX_DEVS][PROC_COUNTERS];	/* of page->dev[i], by enum rdev_counter */
-	/* All objects of all processes; *n says how many. Called only when they are asked for. */
+	/*
+	 * All objects of all processes; *n is their number. Called only if they are needed. The
+	 * array belongs to the host.
+	 */
 	const struct nldev_res *(*objects)(void *arg, size_t *n);
 	/*
-	 * NEWLINK, DELLINK and the renaming of SET, by index into page->dev; 0 or -errno.
-	 * NULL: not offered.
+	 * NEWLINK, DELLINK and renaming by SET; dev is an index into page->dev. 0 or -errno. NULL:
+	 * not supported.
 	 */
 	int (*newlink)(void *arg, const char *name, const char *type, const char *ndev);
 	int (*dellink)(void *arg, int dev);
 	int (*rename)(void *arg, int dev, const char *name);
 	void *arg;
-	bool admin;	/* the asking program has CAP_NET_ADMIN */
-	uint32_t host;	/* whose devices it sees: host_ib.host */
+	bool admin;	/* the requesting program has CAP_NET_ADMIN */
+	uint32_t host;	/* host_ib.host of the devices that it may see */
 };
 
 typedef void (*nldev_reply_fn)(void *arg, const void *dgram, size_t len);
 
 /*
- * Handles one datagram of requests (hostile bytes, any length, any alignment).
- * Answers what Linux 6.1 does, errno and framing included; replies carry the
- * nlmsg_pid that the request came with.
+ * Handle one datagram of requests: untrusted bytes, any length, any alignment. Answers like Linux
+ * 6.1, errno and framing included. Replies carry the nlmsg_pid of the request.
  */
 void nldev_input(const struct nldev_host *h, const void *req, size_t len,
 		 nldev_reply_fn reply, void *arg);

@@ -8,16 +8,15 @@
 
 #include "abi/netlink/nldev.h"
 
-/* Of the ABI, but younger than the headers of a Debian 12 without its updates. */
+/* Part of the ABI, but missing in the headers of a Debian 12 without its updates. */
 #define NLDEV_SYS_ATTR_PRIVILEGED_QKEY_MODE 96
 #define NLDEV_ATTR_DRIVER_DETAILS 97
 #define NLDEV_ATTR_RES_SUBTYPE 98
 #define NLDEV_TB 99
 
 /*
- * Sorts the attributes of a message into tb (NLDEV_TB entries, NULL = absent)
- * and checks them as nla_parse does: strict, or as nlmsg_parse_deprecated.
- * 0, -EINVAL, -ERANGE.
+ * Sort the attributes of a message into tb (NLDEV_TB entries, NULL: absent) and check them,
+ * strictly as nla_parse() or liberally as nlmsg_parse_deprecated(). 0, -EINVAL, -ERANGE.
  */
 int nldev_parse(const struct nlmsghdr *nlh, const struct nlattr **tb, bool strict);
 uint32_t nldev_attr_u32(const struct nlattr *a);
@@ -27,34 +26,35 @@ static inline bool nldev_sees(const struct nldev_host *h, const struct host_dev 
 	return d->in_use && d->ib.host == h->host;
 }
 
-/* A reply under construction: one message in a buffer of NLDEV_DGRAM_MAX. */
+/* A message under construction, in a buffer of NLDEV_DGRAM_MAX bytes. */
 struct nldev_msg {
 	struct nlmsghdr *nlh;
 	size_t room;	/* bytes from nlh to the end of the buffer */
 };
 
-/* 0 or -EMSGSIZE. */
+/* Append an attribute. 0 or -EMSGSIZE. */
 int nldev_put_u8(struct nldev_msg *m, uint16_t type, uint8_t v);
 int nldev_put_u32(struct nldev_msg *m, uint16_t type, uint32_t v);
 int nldev_put_u64(struct nldev_msg *m, uint16_t type, uint64_t v);
 int nldev_put_str(struct nldev_msg *m, uint16_t type, const char *s);
 /* DEV_INDEX and DEV_NAME. */
 int nldev_put_handle(struct nldev_msg *m, const struct host_dev *d);
+/* Begin a nested attribute. NULL: no room. */
 struct nlattr *nldev_nest(struct nldev_msg *m, uint16_t type);
 
-/* What fills the body of a message about one device. 0 or -EMSGSIZE. */
+/* Functions that fill the body of a message about one device. 0 or -EMSGSIZE. */
 typedef int (*nldev_fill_fn)(struct nldev_msg *m, const struct nldev_host *h, int dev);
 
 int nldev_fill_dev(struct nldev_msg *m, const struct nldev_host *h, int dev);
 int nldev_fill_port(struct nldev_msg *m, const struct nldev_host *h, int dev);
 int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev);
 int nldev_fill_stat(struct nldev_msg *m, const struct nldev_host *h, int dev);
-/* One object: -EMSGSIZE, or 0. */
+/* The body of an entry for one object. 0 or -EMSGSIZE. */
 int nldev_fill_obj(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r);
-/* The nested table of a kind, and an entry of it. */
+/* Attribute types of the table of a kind of objects, and of its entries. */
 uint16_t nldev_obj_table(enum res_kind kind);
 uint16_t nldev_obj_entry(enum res_kind kind);
-/* The number that names it in a request. */
+/* The number that selects the object in a request. */
 uint32_t nldev_obj_id(const struct nldev_res *r);
 int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_host *h, int dev);
 int nldev_fill_rdma_cm(struct nldev_msg *m);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The attribute policy of NLDEV and its check (lib/nlattr.c's rules).
- *
- * Old commands parse liberally: unknown attributes and bytes behind the last
- * one are ignored, integers may be longer than their type. GET_CHARDEV,
- * SYS_GET and the statistics are strict.
+ * The attribute policy of NLDEV and its check, with the rules of lib/nlattr.c. Most commands are
+ * parsed liberally: unknown attributes and trailing bytes are ignored, and integers may be longer
+ * than their type. GET_CHARDEV, SYS_GET and the statistics commands are parsed strictly.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +15,7 @@ enum kind { UNSPEC, U8, U32, U64, STR, NEST, BIN };
 
 static const struct policy {
 	uint8_t kind;		/* enum kind */
-	uint8_t len;		/* strings: longest without the NUL, 0 = any; UNSPEC: shortest */
+	uint8_t len;		/* strings: maximum without NUL, 0: any; UNSPEC: minimum */
 } policy[NLDEV_TB] = {
 	[RDMA_NLDEV_ATTR_DEV_INDEX] = { .kind = U32 },
 	[RDMA_NLDEV_ATTR_DEV_NAME] = { STR, 64 },
@@ -140,7 +138,7 @@ static int check_attr(const struct nlattr *a, const struct policy *p, bool stric
 {
 	size_t len = a->nla_len - NLA_HDRLEN;
 
-	/* The kernel's order: nested flag first, then the type's own rule. */
+	/* In the kernel's order: the nested flag before the rule of the type. */
 	if (strict && (p->kind == NEST) != !!(a->nla_type & NLA_F_NESTED))
 		return -EINVAL;
 	switch ((enum kind)p->kind) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Requests as libibverbs and iproute2 make them; replies decoded with libmnl, as they do. */
+/* Tests of RDMA netlink: requests as by libibverbs and iproute2; replies decoded by libmnl. */
 #include "base/testing.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static void add_dev(int slot, uint32_t index, const char *name)
 	memcpy(d->node_guid, "\x52\x54\x00\xff\xfe\x77\x00\x01", 8);
 }
 
-/* A process with one context, PD and CQ, and QPs enough for several datagrams. */
+/* One process with a context, a PD, a CQ, an SRQ, and QPs for several datagrams. */
 #define QPS 400
 
 static struct nldev_res objs[3 + QPS + 1];
@@ -129,7 +129,7 @@ static const struct nlattr *attr(const struct nlmsghdr *nlh, int type)
 	return NULL;
 }
 
-/* The errno of the only answer. */
+/* The errno in answer i, which must be an NLMSG_ERROR. */
 static int error_of(int i)
 {
 	const struct nlmsghdr *nlh = msg(i);
@@ -236,7 +236,7 @@ static void test_chardev(void **state)
 	assert_int_equal(mnl_attr_get_u64(attr(nlh, RDMA_NLDEV_ATTR_CHARDEV_ABI)), 2);
 	assert_string_equal(mnl_attr_get_str(attr(nlh, RDMA_NLDEV_ATTR_CHARDEV_NAME)), "uverbs2");
 	assert_int_equal(mnl_attr_get_u32(attr(nlh, RDMA_NLDEV_ATTR_UVERBS_DRIVER_ID)), 14);
-	/* uverbs is the device's, not a port's. */
+	/* uverbs belongs to the device, not to a port. */
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
 	assert_int_equal(only_error(), -EINVAL);
 	/* One for all devices. */
@@ -250,16 +250,16 @@ static void test_chardev(void **state)
 	assert_string_equal(mnl_attr_get_str(attr(nlh, RDMA_NLDEV_ATTR_CHARDEV_NAME)), "rdma_cm");
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	assert_int_equal(only_error(), -EOPNOTSUPP);
-	/* No such module. */
+	/* A module that is not loaded. */
 	mnl_attr_put_strz(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_CHARDEV_TYPE,
 			  "umad");
 	assert_int_equal(only_error(), -EOPNOTSUPP);
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	assert_int_equal(only_error(), -EINVAL);
-	/* Text without an end. */
+	/* A string without NUL. */
 	mnl_attr_put(&req.nlh, RDMA_NLDEV_ATTR_CHARDEV_TYPE, 6, "uverbs");
 	assert_int_equal(only_error(), -EINVAL);
-	/* Strict: unknown attributes are refused. */
+	/* Strict parsing: unknown attributes are refused. */
 	mnl_attr_put_strz(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_CHARDEV_TYPE,
 			  "uverbs");
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_DEV_INDEX, 5);
@@ -277,7 +277,7 @@ static void test_port(void **state)
 	run();
 	assert_int_equal(got.n, 2);
 	nlh = msg(0);
-	/* The kernel's quirk: the answer to PORT_GET is typed GET. */
+	/* As by the kernel: PORT_GET is answered with type GET. */
 	assert_int_equal(nlh->nlmsg_type, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET));
 	assert_int_equal(mnl_attr_get_u8(attr(nlh, RDMA_NLDEV_ATTR_PORT_STATE)), 4);
 	assert_int_equal(mnl_attr_get_u8(attr(nlh, RDMA_NLDEV_ATTR_PORT_PHYS_STATE)), 5);
@@ -287,7 +287,7 @@ static void test_port(void **state)
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_PORT_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 2);
 	assert_int_equal(only_error(), -EINVAL);
-	/* A failed dump says so in DONE. */
+	/* The error of a dump is in DONE. */
 	request(RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP);
 	run();
 	assert_int_equal(got.n, 1);
@@ -334,7 +334,7 @@ static void test_res(void **state)
 			assert_int_equal(v, 0);
 	}
 	assert_int_equal(seen, 7);
-	/* Lists: empty when there are none. */
+	/* Without objects a list is empty. */
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_CM_ID_GET, NLM_F_DUMP),
 			 RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	run();
@@ -352,7 +352,7 @@ static void test_res(void **state)
 	assert_int_equal(only_error(), -ENOENT);
 }
 
-/* An attribute within nested ones; dies when it is not there. */
+/* An attribute inside a nested one. Fails the test if it is missing. */
 static const struct nlattr *nested(const struct nlattr *nest, uint16_t type)
 {
 	const struct nlattr *a;
@@ -369,7 +369,7 @@ static uint32_t nested_u32(const struct nlattr *nest, uint16_t type)
 	return mnl_attr_get_u32(nested(nest, type));
 }
 
-/* All QPs, each once, over as many datagrams as it takes. */
+/* All QPs, each once, in several datagrams. */
 static void test_res_dump(void **state)
 {
 	const struct nlattr *table, *e;
@@ -395,7 +395,7 @@ static void test_res_dump(void **state)
 	assert_int_equal(n, QPS);
 	assert_int_equal(msg(got.n - 1)->nlmsg_type, NLMSG_DONE);
 
-	/* One by its number; its SRQ names it. */
+	/* One QP by its number. Its SRQ lists it. */
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_QP_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_LQPN, 0x1003);
@@ -410,7 +410,7 @@ static void test_res_dump(void **state)
 		assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_LQPN), 0x1003);
 }
 
-/* QPs that have no port yet are not told to those who ask for a port's. */
+/* QPs without a port are left out if a port is named. */
 static void test_res_port(void **state)
 {
 	const struct nlattr *e;
@@ -426,13 +426,13 @@ static void test_res_port(void **state)
 	mnl_attr_for_each_nested(e, attr(msg(0), RDMA_NLDEV_ATTR_RES_QP))
 		assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_LQPN), 0x1003 + n++);
 	assert_int_equal(n, 2);
-	/* There are QPs, none of them of the port: an empty table. */
+	/* No QP has a port: an empty table. */
 	objs[3].rec.port = objs[4].rec.port = 0;
 	run();
 	assert_int_equal(got.n, 2);
 	assert_int_equal(mnl_attr_get_payload_len(attr(msg(0), RDMA_NLDEV_ATTR_RES_QP)), 0);
 
-	/* One QP: of a port, which must be said. Other objects: of the device, without a port. */
+	/* A single QP needs PORT_INDEX. Objects of the device must be asked for without it. */
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_QP_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_LQPN, 0x1003);
 	assert_int_equal(only_error(), -EINVAL);
@@ -453,7 +453,7 @@ static void test_res_port(void **state)
 	assert_int_equal(only_error(), -EINVAL);
 }
 
-/* An SRQ of many QPs names them in ranges, in whatever order they were made. */
+/* An SRQ lists its QPs as ranges, whatever the order of their creation. */
 static void test_srq_ranges(void **state)
 {
 	static const uint32_t want[][2] = {
@@ -483,7 +483,7 @@ static void test_srq_ranges(void **state)
 	}
 	assert_int_equal(n, ARRAY_SIZE(want));
 
-	/* Each for itself they are more than a datagram holds. */
+	/* As single entries they exceed a datagram. */
 	for (uint32_t i = 3; i < 3 + QPS; i++)
 		objs[i].rec.qp.lqpn = 0x1000 + 2 * i;
 	run();
@@ -517,7 +517,7 @@ static void test_stat(void **state)
 		n++;
 	}
 	assert_int_equal(n, 15);
-	/* Counters of single QPs: rxe has none. */
+	/* rxe has no counters of single QPs. */
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_STAT_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_STAT_RES, RDMA_NLDEV_ATTR_RES_QP);
@@ -551,7 +551,7 @@ static void test_framing(void **state)
 	char twice[512];
 	uint32_t len;
 
-	/* No request, a control message: nothing but the ACK asked for. */
+	/* Not a request, and a control message: only the requested ACK is sent. */
 	request(RDMA_NLDEV_CMD_GET, NLM_F_ACK);
 	req.nlh.nlmsg_flags = NLM_F_ACK;
 	assert_int_equal(only_error(), 0);
@@ -559,18 +559,18 @@ static void test_framing(void **state)
 	req.nlh.nlmsg_type = NLMSG_NOOP;
 	run();
 	assert_int_equal(got.n, 0);
-	/* Two messages in a datagram, at an odd address. */
+	/* Two messages in one datagram, at an odd address. */
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	len = req.nlh.nlmsg_len;
 	memcpy(twice + 1, &req, len);
 	memcpy(twice + 1 + len, &req, len);
 	nldev_input(&host, twice + 1, 2 * len, collect, NULL);
 	assert_int_equal(got.n, 2);
-	/* The second is cut short: one answer. */
+	/* The second message is cut short: one answer. */
 	got.n = 0;
 	nldev_input(&host, twice + 1, 2 * len - 1, collect, NULL);
 	assert_int_equal(got.n, 1);
-	/* An error repeats the request, attributes and all. */
+	/* An error repeats the request with its attributes. */
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 6);
 	assert_int_equal(only_error(), -EINVAL);
 	assert_int_equal(got.len[0], 2 * NLMSG_HDRLEN + 4 + 8);
