@@ -41,9 +41,11 @@ int rused_tell(enum ipc_type type, const void *req, size_t len);
  */
 bool conn_lock(void);
 void conn_unlock(void);
+/* Close the connection. With both locks held. */
 void conn_close(void);
 /* Drop the connection if it is still that of this generation. Called without locks. */
 void conn_forget(uint32_t generation);
+/* Watch the connection's end by epoll. With both locks held. */
 void conn_watch(void);
 /* The name of the process (/proc/self/comm, that of its first thread), NUL-terminated. */
 void own_comm(char *comm, size_t size);

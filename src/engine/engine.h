@@ -84,6 +84,11 @@ void engine_close(struct uverbs_file *f);
 void *engine_map(struct uverbs_file *f, size_t len, uint64_t offset);
 /* munmap(). True: the range is from engine_map() and stays mapped while the file needs it. */
 bool engine_unmap(void *addr, size_t len);
+/*
+ * write() and ioctl(): bytes or 0, or -errno; -EIO: the engine has failed, or f is the parent's. In
+ * a signal handler that interrupted the engine, write() notes a doorbell and returns count; ioctl()
+ * returns -EDEADLK.
+ */
 ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count);
 int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg);
 

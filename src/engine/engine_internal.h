@@ -111,18 +111,17 @@ extern struct engine engine;
 ns_t engine_now(void);
 /* The same, at most a tick (4 ms) late and cheaper. Sets and returns engine.now. */
 ns_t engine_clock(void);
-/*
- * engine.c: from the first attach on, recognise a forked child, and let BUG_ON() fail the device.
- */
+/* engine.c: from the first attach on, recognise forked children; BUG_ON() fails the device. */
 void engine_guard(void);
 
-/* device.c */
+/* device.c: let the device count in the process page. */
 void edev_show(struct edev *e);
 /* files.c: tell rused of the context and find a slot in the process page. */
 int context_announce(struct efile *ef);
 
-/* device.c */
+/* device.c: the device of the host page in this process, created if new. 0 or -errno. */
 int edev_get(const struct host_dev *hd, struct edev **edev);
+/* Compare all devices with the host page: queue events, disassociate deleted devices. */
 void edev_refresh(const struct host_page *copy);
 /* Counters of this process for a device of the host. NULL: index is 0, or the page is full. */
 uint64_t *edev_counters(uint32_t index);
@@ -134,11 +133,14 @@ void host_page_news(const struct host_page *copy);
 extern const struct uverbs_host uverbs_host_ops;
 extern const struct rdev_ops rdev_host_ops;
 extern const struct link_host link_host_ops;
+/* Call after every call into the transport: see qps.c. */
 void qp_rearm(struct qp *qp, ns_t now);
 /* A segment for this QP. Answers are sent on from. */
 void qp_input(struct qp *qp, const struct seg *seg, struct link *from);
+/* Run the QPs on engine.work. qp_work_all() puts all QPs there first. */
 void qp_work_run(ns_t now);
 void qp_work_all(void);
+/* At the end of a program: send the ACKs that a link had no room for. */
 void qp_settle_all(void);
 /* Flush receives that were posted to QPs in ERR. Looks at no more than `most` QPs. */
 void qp_flush_err(ns_t now, uint32_t most);

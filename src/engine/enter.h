@@ -44,8 +44,8 @@ static inline void engine_check_fork(void)
 }
 
 /*
- * Was the file opened by the parent before a fork, and still belongs to it? For calls that do
- * not use the file.
+ * Does the file still belong to the parent process, which opened it before a fork? Takes it over
+ * first if the parent is dead. For calls that do not use the file.
  */
 bool engine_abandoned_by(struct uverbs_file *f);
 static inline bool engine_abandoned(struct uverbs_file *f)
@@ -57,7 +57,7 @@ static inline bool engine_abandoned(struct uverbs_file *f)
 }
 
 /*
- * The same for calls that use the file; they answer EIO. A file that contains nothing but PDs
+ * The same for calls that use the file, which then answer EIO. A file that contains nothing but PDs
  * becomes the child's own here (inherit_adopt()).
  */
 bool engine_stale_left(struct uverbs_file *f);

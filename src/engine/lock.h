@@ -47,6 +47,7 @@ static inline void elock_leave(struct elock *l)
 	if (unlikely(atomic_xchg(&l->word, 0u) == 2))
 		elock_wake(l);
 }
+/* Does this thread hold the lock? */
 bool elock_mine(const struct elock *l);
 
 #endif

@@ -35,10 +35,7 @@
 #define GRACE_MIN (100 * NS_US)
 #define GRACE_SOME (1000 * NS_US)	/* grace periods below this double */
 #define GRACE_MAX (2000 * NS_US)	/* upper limit; reached after about 10 ms of polling */
-/*
- * On slow (emulated) machines the grace period is at least this many times the cost of a check, and
- * at most GRACE_SLOW.
- */
+/* On slow (emulated) machines the upper limit is this many checks, but at most GRACE_SLOW. */
 #define GRACE_LOOKS 200
 #define GRACE_SLOW (10 * NS_MS)
 #define TIMER_POLLS 16		/* empty polls between two checks of the timers */
@@ -83,9 +80,9 @@ static bool loop_pending(void)
 }
 
 /*
- * Deliver what has arrived. all: continue until nothing is left; otherwise stop after the first
- * round with segments, because a program waits for them. The clock is read at the first segment
- * (qp_input()).
+ * Deliver what has arrived. all: continue until nothing is left (at most BUDGET); otherwise stop after
+ * the first round with segments, because a program waits for them. The clock is read at the first
+ * segment (qp_input()).
  */
 HOT static inline int arrived(bool all)
 {

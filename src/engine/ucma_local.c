@@ -36,7 +36,7 @@ static struct {
 	uint32_t generation;
 	const struct ucma_card *map;
 } cards;
-static bool posted;	/* something was posted since rused last answered */
+static bool posted;	/* something was posted since the last ucma_sync() */
 
 /*
  * The destination of the last successful RESOLVE_ADDR. A route exists, so the next RESOLVE_ADDR to

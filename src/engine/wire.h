@@ -15,7 +15,10 @@
 void wire_leased(uint32_t block, const struct ipc_lease *l, const int *fds, int nfds);
 /* Is the block without a socket, so that rused should be asked for one? */
 bool wire_wanted(uint32_t block);
-/* The descriptors of the park, to show to a new rused. The caller keeps them. Returns 0 or 2. */
+/*
+ * The two ends of the park (a socket pair that keeps the host's sockets while no rused runs), to
+ * show to a new rused. The caller keeps them. Returns 0 or 2.
+ */
 int wire_park(int fds[2]);
 
 /* Must destinations inside this host be reached by UDP too? True with RUSE_LINK=udp. */
@@ -41,10 +44,14 @@ int wire_poll(int budget, uint64_t *bytes);
 bool wire_quiet(void);
 /* Delayed ACKs, which wait for the next packet of the program; see link/udp.h. */
 void wire_hold(bool may);
+/* Is an ACK held back? */
 bool wire_holds(void);
+/* Send the held ACKs; wire_settle(): also waits for room, at the end of the program. */
 void wire_flush(void);
 void wire_settle(void);
+/* Send the ACKs that were held too long. Returns when to call again, or NS_NEVER. */
 ns_t wire_flush_old(ns_t now);
+/* Whether arriving packets wake the progress thread. */
 void wire_want_wakeup(bool want);
 /*
  * Iteration over the links to other hosts, and the link on which all packets from there arrive

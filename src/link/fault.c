@@ -425,7 +425,7 @@ static int fault_send(struct link *l, const struct seg *seg)
 	return ret;
 }
 
-/* The link's references may have been dropped when above->input() returns. */
+/* above->input() may drop other references to the link; fault_input() holds one. */
 static void input_packet(struct link *l, const struct seg *seg)
 {
 	struct fault *ft = fault_of(l);

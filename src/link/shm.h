@@ -42,6 +42,7 @@ void shm_ep_destroy(struct shm_ep *ep);
 const char *shm_ep_sock(const struct shm_ep *ep);
 /* The number that rused gave this process, never 0. Must be set before the first connect. */
 void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc);
+/* The key table: nkeys cards, writable for this process only. */
 struct key_card *shm_ep_keys(struct shm_ep *ep);
 /* The cards of a newly leased block, zeroed and exported. NULL: SHM_MAX_BLOCKS reached. */
 struct qp_card *shm_ep_add_block(struct shm_ep *ep, uint32_t block);

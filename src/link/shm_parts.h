@@ -49,6 +49,7 @@ void shm_unlisten(struct shm_ep *ep);
  */
 int shm_link_create(struct shm_ep *ep, const struct shm_hello *peer, int pid, int sock,
 		    const int *fds, bool connector, struct shm_link **l);
+/* Deliver at most `budget` slots of the ring. Returns their number. */
 int shm_link_poll(struct shm_link *l, int budget);
 /* The producer's side: room, failed references, attention messages that were not sent yet. */
 void shm_link_service(struct shm_link *l);
@@ -61,6 +62,7 @@ static inline bool shm_link_waits(const struct shm_link *l)
 void shm_link_doom(struct shm_link *l);
 /* Deliver what the dead peer has left, tell the host, and drop the endpoint's reference. */
 void shm_link_bury(struct shm_link *l);
+/* Write the peer's eventfd if the peer asked for a wake-up. */
 void shm_link_wake(struct shm_link *l);
 
 /* shm_direct.c: link_ops.direct. */
@@ -75,6 +77,7 @@ void shm_card_breaker(struct qp_card *c, uint32_t holder, void *arg);
 
 struct shm_watch *shm_watch(struct shm_ep *ep, int fd, uint32_t events, void *owner,
 			    void (*fn)(struct link_fd *, uint32_t));
+/* Stop watching. w may be NULL. */
 void shm_unwatch(struct shm_ep *ep, struct shm_watch *w);
 /*
  * shm_cfg.own_fd and own_close for long-lived descriptors. shm_own() passes errors through;

@@ -111,6 +111,7 @@ int shm_tx_attention(struct shm_tx *tx, uint32_t dqpn);
  * not read. Returns whether anything was freed.
  */
 bool shm_tx_reap(struct shm_tx *tx, void (*failed)(void *arg, const struct shm_rec *r), void *arg);
+/* Revoke the references of this QP's segments that the consumer has not consumed. */
 void shm_tx_revoke(struct shm_tx *tx, uint32_t sqpn);
 
 /*
@@ -118,6 +119,7 @@ void shm_tx_revoke(struct shm_tx *tx, uint32_t sqpn);
  * after every result but RX_EMPTY.
  */
 enum rx_result shm_rx_get(struct shm_rx *rx, struct seg *seg);
+/* Go to the next slot. */
 void shm_rx_next(struct shm_rx *rx);
 /* Tell the producer what was consumed. True: the producer waits for room. */
 bool shm_rx_release(struct shm_rx *rx);

@@ -38,6 +38,7 @@ int t_copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
 	       const struct iovec *src, int nsrc, uint64_t off, uint64_t len);
 
 extern const struct link_host t_host;
+/* Create an endpoint with rused's number proc. no_cma: without cross-memory attach. */
 void node_open(struct node *n, uint32_t proc, bool no_cma);
 void node_close(struct node *n);
 
@@ -53,8 +54,10 @@ int node_turn(struct node *n, int ms);
 		assert_true(cond);                                             \
 	} while (0)
 
+/* Serve the endpoint in a thread, which takes the robust word; node_stop() ends it. */
 void node_start(struct node *n);
 void node_stop(struct node *n);
+/* An RC segment of one message with this payload. */
 struct seg t_seg(enum seg_type type, const struct iovec *iov, int niov, uint32_t psn);
 
 #endif

@@ -66,7 +66,9 @@ struct udp_path {
 	uint32_t block;		/* of the destination QP numbers */
 };
 
+/* Create the endpoint, without sockets. 0, -ENOMEM. */
 int udp_ep_create(const struct udp_cfg *cfg, struct udp_ep **ep);
+/* No link may be left. */
 void udp_ep_destroy(struct udp_ep *ep);
 /* Set the socket options of a receiving socket. 0 or -errno. */
 int udp_ep_prepare_socket(int fd);
@@ -98,6 +100,7 @@ void udp_handed(struct udp_ep *ep, const struct seg_net *net, const void *packet
  * it does nothing.
  */
 void udp_hold(struct udp_ep *ep, bool may);
+/* Is an ACK held? */
 bool udp_holds(const struct udp_ep *ep);
 /* Send the held ACKs. */
 void udp_flush(struct udp_ep *ep);
@@ -113,6 +116,7 @@ bool udp_busy(const struct udp_ep *ep);
 /* Whether arriving packets wake the engine by epoll; not needed while the program polls. */
 void udp_want_wakeup(struct udp_ep *ep, bool want);
 
+/* Call fn for each link. */
 void udp_for_each(struct udp_ep *ep, void (*fn)(struct link *l, void *arg), void *arg);
 
 #endif

@@ -96,6 +96,7 @@ int udp_socket_receives(int fd, bool v4);
  */
 struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
 			  const struct seg_net *net, bool v4);
+/* Drop a reference; the last one closes the socket. tx may be NULL. */
 void udp_tx_put(struct udp_tx *tx);
 /* The socket has refused a packet: tell the host when there is room. */
 void udp_tx_full(struct udp_tx *tx);
@@ -103,6 +104,7 @@ void udp_tx_full(struct udp_tx *tx);
 bool udp_tx_wait(struct udp_tx *tx, ns_t ns);
 
 /* udp_tx.c */
+/* link_ops.send and link_ops.wait_room. */
 int udp_send(struct link *l, const struct seg *seg);
 bool udp_wait_room(struct link *l);
 /*
@@ -120,6 +122,7 @@ bool udp_held(struct udp_link *ul, const struct seg *seg);
 void udp_sent(struct udp_link *ul, const struct seg *seg);
 /* Forget the held ACK. */
 void udp_unheld(struct udp_link *ul);
+/* Send the held ACK, if any, alone. */
 void udp_flush_link(struct udp_link *ul);
 /* Send the held ACK before the link or the program ends; waits for room if the socket is full. */
 void udp_settle_link(struct udp_link *ul);
@@ -127,6 +130,7 @@ void udp_settle_link(struct udp_link *ul);
 /* udp_rx.c */
 int udp_rxbuf_create(struct udp_ep *ep);
 void udp_rxbuf_destroy(struct udp_ep *ep);
+/* Read a socket and deliver. Returns the number of segments. */
 int udp_rx_read(struct udp_ep *ep, struct udp_rx *rx, int budget);
 
 static inline int udp_setopt(int fd, int level, int name, int v)

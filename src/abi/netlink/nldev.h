@@ -25,10 +25,7 @@ struct nldev_cm_id {
 	struct sockaddr_storage src, dst;	/* family 0: none yet */
 };
 
-/*
- * An object of a process. The reader of the process's table has checked parts of it (ipc/res.h);
- * other values are untrusted.
- */
+/* An object of a process. Only kind is checked; other values of rec are untrusted. */
 struct nldev_res {
 	struct res_rec rec;
 	uint32_t id;	/* RES_ID: the kernel's pdn, cqn, mrn or ctxn */

@@ -19,6 +19,7 @@
  * strictly as nla_parse() or liberally as nlmsg_parse_deprecated(). 0, -EINVAL, -ERANGE.
  */
 int nldev_parse(const struct nlmsghdr *nlh, const struct nlattr **tb, bool strict);
+/* The value of a U32 attribute that nldev_parse() accepted. */
 uint32_t nldev_attr_u32(const struct nlattr *a);
 
 static inline bool nldev_sees(const struct nldev_host *h, const struct host_dev *d)
