@@ -14,7 +14,10 @@
 struct event_file;
 struct uverbs_file;
 
-/* Set by preload/: the thread blocks neither SIGSEGV nor SIGBUS, which guarded copies may raise. */
+/*
+ * Set by preload/: this thread is known to block neither SIGSEGV nor SIGBUS. Guarded copies may raise
+ * these signals; if they were blocked, they would kill the process.
+ */
 extern __thread bool engine_thread_ready __attribute__((tls_model("initial-exec")));
 
 struct thread_guard {
@@ -30,7 +33,7 @@ struct engine_host {
 	void (*event_uninstall)(int fd);
 	/* The event file behind a descriptor of the program, or NULL. */
 	struct event_file *(*event_lookup)(int fd);
-	/* own: the program must not close fd, which is the engine's. !own: not any more. */
+	/* own: fd is the engine's, and the program must not close it. !own: end of that. */
 	void (*own_fd)(int fd, bool own);
 	/* The lowest descriptor >= from that refers to this uverbs or event file, or -1. */
 	int (*program_fd)(const void *file, int from);
@@ -43,7 +46,8 @@ struct engine_host {
 	/* Is the descriptor a uverbs file of ruse? */
 	bool (*is_uverbs)(int fd);
 	/*
-	 * Around calls into the engine on a thread without engine_thread_ready. Not under the lock.
+	 * Around a call into the engine on a thread without engine_thread_ready: unblock the signals
+	 * that guarded copies may raise, and restore the mask. Not under the lock.
 	 */
 	void (*thread_enter)(struct thread_guard *g);
 	void (*thread_leave)(const struct thread_guard *g);
@@ -62,7 +66,10 @@ struct engine_host {
 
 /* Once, when the library is loaded. Stores the pointer only: no thread, socket or allocation. */
 void engine_setup(const struct engine_host *host);
-/* Connect to rused, starting it if necessary. 0 or -errno; a failed attach is tried again. */
+/*
+ * Connect to rused, starting it if necessary, and map the host page. 0 or -errno. Later calls are
+ * cheap; after a failure they try again.
+ */
 int engine_attach(void);
 /* RUN/sys of the attached host, which replaces /sys in paths. Valid after engine_attach(). */
 const char *engine_sysfs(void);
@@ -73,7 +80,10 @@ int engine_netlink(void);
 /* Does /dev/infiniband/uverbsN with this minor (192 + N) exist? */
 bool engine_has_uverbs(uint32_t minor);
 
-/* open(): the descriptor, a memfd whose offsets are the mmap offsets, and *f. -ENOENT, -EMFILE. */
+/*
+ * open() of uverbsN: the descriptor, a memfd whose offsets are the mmap offsets, and the file in *f.
+ * -ENOENT: no such device; -EIO: the engine has failed; -EMFILE, -ENOMEM and others.
+ */
 int engine_open(uint32_t minor, bool cloexec, struct uverbs_file **f);
 /* Called when the last descriptor of the file was closed. */
 void engine_close(struct uverbs_file *f);

@@ -80,9 +80,9 @@ static bool loop_pending(void)
 }
 
 /*
- * Deliver what has arrived. all: continue until nothing is left (at most BUDGET); otherwise stop after
- * the first round with segments, because a program waits for them. The clock is read at the first
- * segment (qp_input()).
+ * Deliver what has arrived. all: continue until nothing is left (at most BUDGET); otherwise stop
+ * after the first round with segments, because a program waits for them. The clock is read at the
+ * first segment (qp_input()).
  */
 HOT static inline int arrived(bool all)
 {
