@@ -15,8 +15,8 @@ struct event_file;
 struct uverbs_file;
 
 /*
- * Set by preload/: this thread is known to block neither SIGSEGV nor SIGBUS. Guarded copies may raise
- * these signals; if they were blocked, they would kill the process.
+ * Set by preload/: this thread is known to block neither SIGSEGV nor SIGBUS. Guarded copies may
+ * raise these signals; if they were blocked, they would kill the process.
  */
 extern __thread bool engine_thread_ready __attribute__((tls_model("initial-exec")));
 
@@ -81,8 +81,8 @@ int engine_netlink(void);
 bool engine_has_uverbs(uint32_t minor);
 
 /*
- * open() of uverbsN: the descriptor, a memfd whose offsets are the mmap offsets, and the file in *f.
- * -ENOENT: no such device; -EIO: the engine has failed; -EMFILE, -ENOMEM and others.
+ * open() of uverbsN: the descriptor, a memfd whose offsets are the mmap offsets, and the file in
+ * *f. -ENOENT: no such device; -EIO: the engine has failed; -EMFILE, -ENOMEM and others.
  */
 int engine_open(uint32_t minor, bool cloexec, struct uverbs_file **f);
 /* Called when the last descriptor of the file was closed. */

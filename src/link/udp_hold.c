@@ -9,7 +9,8 @@
  * The delay is short. The caller of udp_hold() must bound it with udp_flush() and udp_flush_old().
  * A delay in vain costs as much as several sends, and an answer in time saves one. An ACK is
  * therefore held only while about nine of ten answers come in time. A single miss counts little,
- * because the program may have been interrupted.
+ * because the program may have been interrupted. The names RIDE_* mean an ACK that is sent
+ * together with a message.
  */
 #include "link/udp_int.h"
 #include "wire/psn.h"
