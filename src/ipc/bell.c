@@ -5,7 +5,7 @@
 #include "ipc/bell.h"
 #include "queue/barrier.h"
 
-#define SENT_S 2	/* a rused that has not sent its byte by then does not run */
+#define SENT_S 2	/* seconds to wait for a byte that rused is about to send */
 
 static bool take(int fd)
 {
@@ -16,13 +16,13 @@ static bool take(int fd)
 	return sys_recvmsg(fd, &m, MSG_DONTWAIT) != -EAGAIN;
 }
 
-/* Until a byte is there, or the other end is not. */
+/* Waits until fd is readable or hung up, at most SENT_S. */
 static void await(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	struct timespec left = { .tv_sec = SENT_S };
 
-	/* The raw call writes back what is left of the time. */
+	/* The raw system call writes the remaining time to left. */
 	while (sys_call(SYS_ppoll, &p, 1, &left, NULL, 8) == -EINTR)
 		;
 }
@@ -52,7 +52,7 @@ void bell_orphan(const struct bell *b, int fd)
 
 bool bell_show(const struct bell *b)
 {
-	/* Nothing of what has been written before may come after the look. */
+	/* Order the caller's writes before the read of *shown. */
 	smp_mb();
 	return !READ_ONCE(*b->shown) && atomic_cmpxchg(b->shown, 0u, 1u);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a file's socket tells poll() that there is something to be read in memory: a byte is in it
- * while there is. rused puts it there, whoever reads takes it out.
+ * A readiness byte for poll(): the socket of a file holds one byte while the file's shared memory
+ * has something to read. rused sends the byte, readers remove it.
  *
- * *shown says that there is a byte, or will be: rused sets it before it makes something readable,
- * and once more if somebody has withdrawn it meanwhile, and then sends a byte for each time that it
- * has set it. A reader that finds nothing withdraws it, and now a byte is his to take out: he waits
- * until it is there and looks again, and if there is something he puts *shown back instead, unless
- * rused has.
+ * *shown is 1 if the byte is in the socket or about to be sent. rused sets it before it makes
+ * something readable, and again afterwards if a reader has cleared it in between. For each change
+ * from 0 to 1 it sends one byte. A reader that finds nothing to read clears *shown and then owns
+ * one byte: it waits for the byte, looks at the memory again, and either sets *shown back, if there
+ * is something to read and rused has not set it, or removes the byte.
  */
 #ifndef RUSE_IPC_BELL_H
 #define RUSE_IPC_BELL_H
@@ -15,19 +15,25 @@
 #include "base/util.h"
 
 struct bell {
-	uint32_t *shown;	/* in memory that both share; either takes it as hostile */
-	bool (*ready)(void *of);	/* is there something to be read? */
+	uint32_t *shown;	/* in shared memory; each side treats it as hostile */
+	bool (*ready)(void *of);	/* true if there is something to read */
 	void *of;
 };
 
 /*
- * After something has been read or has vanished, and before waiting: the byte in the socket fd
- * goes with the last. Any number of threads and processes.
+ * Reader, after it has taken something or something was withdrawn, and before it waits: removes the
+ * byte from the socket fd if nothing is left to read. Any number of threads and processes may call
+ * it. Waits for a byte on its way for at most 2 s.
  */
 void bell_settle(const struct bell *b, int fd);
-/* Takes a byte that nobody answers for: its reader was killed in the middle. */
+/*
+ * Removes a byte that was left behind by a reader killed between clearing *shown and removing it.
+ */
 void bell_orphan(const struct bell *b, int fd);
-/* rused, before something is made readable, and after it: a byte is to be sent, when both are done. */
+/*
+ * rused: call before and after something is made readable. Each true is one byte to send, and both
+ * bytes are sent after the second call.
+ */
 bool bell_show(const struct bell *b);
 
 #endif

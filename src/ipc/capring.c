@@ -11,7 +11,9 @@
 _Static_assert((CAPRING_DATA & (CAPRING_DATA - 1)) == 0, "positions are masked");
 _Static_assert(sizeof(struct caprec) % 8 == 0, "records stay aligned");
 
-/* A word, so that a record that ends the ring can be told from one that does not fit. */
+/*
+ * Every record size is a multiple of this, so a skip word always fits before the end of the ring.
+ */
 #define SKIP_LEN 8u
 
 static uint64_t record_size(uint32_t caplen)
@@ -60,7 +62,7 @@ bool capring_put(struct capring_writer *w, const struct caprec *rec, const void 
 
 	if (CAPRING_DATA - at < size)
 		skip = CAPRING_DATA - at;
-	/* The consumer's word may be anything; the data stays inside the ring. */
+	/* cons is written by the consumer and may have any value: check before writing. */
 	if (rec->caplen > CAPRING_FRAME_MAX || used > CAPRING_DATA ||
 	    CAPRING_DATA - used < skip + size) {
 		capring_lost(r);

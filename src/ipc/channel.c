@@ -29,14 +29,14 @@ int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void))
 	if (nfds == 1)
 		ch = memfd_map(fds[0], sizeof(*ch), true);
 	ipc_close_fds(fds, nfds);
-	/* A child has a connection of its own. */
+	/* A forked child opens a connection of its own. */
 	if (ch && sys_call(SYS_madvise, ch, sizeof(*ch), MADV_DONTFORK)) {
 		ipc_channel_unmap(ch);
 		ch = NULL;
 	}
 	c->chan = ch;
 	c->spin = (struct ipc_spin){ .luck = LUCK_FIRST };
-	/* A CPU of its own for either: looking is a waste where they have to take turns. */
+	/* Polling pays only if the process and rused can run on different CPUs. */
 	if (cpus_usable() > 1)
 		c->spin.clock = clock;
 	return 0;
@@ -64,11 +64,14 @@ bool ipc_channel_post(struct ipc_channel *ch, const struct ipc_hdr *hdr, const v
 	}
 	fill(&ch->request, hdr, body, len);
 	smp_store_mb(&ch->state, CHAN_POSTED);
-	/* It may have gone to sleep meanwhile, and then either has seen the request or will not. */
+	/*
+	 * rused may stop watching meanwhile. The compare-and-swap decides whether it saw the
+	 * request.
+	 */
 	return READ_ONCE(ch->watched) || !atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_AWAITED);
 }
 
-/* Ours alone now: *posted as in ipc_channel_answer(). False: the answer has come. */
+/* Ends the wait. *posted as in ipc_channel_answer(). False: the answer has arrived meanwhile. */
 static bool give_up(struct ipc_channel *ch, bool *posted)
 {
 	*posted = atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_FREE);

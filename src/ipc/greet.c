@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* HELLO of what is no process with devices: ruse, and a rused that looks whether there is another. */
+/* HELLO of a program without devices: ruse, or a rused that checks whether another one runs. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages between a process and rused: framing, descriptors, checks, calls.
+ * Messages between a process and rused: framing, descriptors, checks against a table of types,
+ * calls.
  *
- * Both ends use this file, and the library's half of it runs inside programs
- * under the engine's lock: raw system calls only, no allocation. A call never
- * waits longer than CALL_TIMEOUT: a stopped rused must not hang a program.
+ * Used by both ends. The library's part runs inside programs under the engine lock, so it makes
+ * only raw system calls and allocates nothing. A call waits for at most CALL_TIMEOUT_S, so a
+ * stopped rused does not hang a program.
+ *
+ * ipc_trip() uses the channel (ipc/channel.h) if polling has paid off recently, and the socket
+ * otherwise. `luck` counts recent answers found by polling, up to LUCK_MAX; each miss halves it. At
+ * 0, one call in LUCK_TRY polls.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -24,20 +29,20 @@
 
 #define CALL_TIMEOUT_S 5
 
-/* An answer is looked for as long as that, see struct ipc_spin. */
+/* Limits of the time an answer is polled for, see struct ipc_spin. */
 #define SPIN_MIN (20 * NS_US)
 #define SPIN_MAX (2 * NS_MS)
 #define LUCK_MAX 8
-#define LUCK_TRY 16		/* without luck: one call in so many */
+#define LUCK_TRY 16		/* at luck 0: polls one call in this many */
 
-#define QUEUE_YIELDS 100	/* for room in a full queue, */
-#define QUEUE_NAPS 200		/* of a millisecond, where rused does not get a CPU */
+#define QUEUE_YIELDS 100	/* attempts to queue in a full queue that yield the CPU, */
+#define QUEUE_NAPS 200		/* and attempts that sleep for 1 ms each */
 
 #define LEN_TEXT (-1)		/* any length up to the limit */
-#define LEN_OPT(n) (-2 - (int)(n))	/* nothing, or exactly n bytes */
+#define LEN_OPT(n) (-2 - (int)(n))	/* no body, or exactly n bytes */
 
 static const struct row {
-	int req, reply;		/* body length, or one of the above */
+	int req, reply;		/* length of the body, or one of the above */
 } rows[IPC_NTYPES] = {
 	[IPC_HELLO] = { sizeof(struct ipc_hello), sizeof(struct ipc_hello_reply) },
 	[IPC_LEASE] = { sizeof(struct ipc_lease), sizeof(struct ipc_lease) },
@@ -133,7 +138,7 @@ void ipc_close_fds(const int *fds, int n)
 		sys_close(fds[n]);
 }
 
-/* Takes the descriptors out of a message: at most room, the rest are closed. */
+/* Takes the descriptors of a message: stores at most room, closes the rest. Returns their count. */
 static int take_fds(struct msghdr *m, int *fds, int room)
 {
 	struct cmsghdr *c;
@@ -158,7 +163,7 @@ static int take_fds(struct msghdr *m, int *fds, int room)
 	return n;
 }
 
-/* As ipc_recv(); -EINTR too. */
+/* Like ipc_recv(), but may return -EINTR. */
 static int recv_one(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, int *fds,
 		    int *nfds)
 {
@@ -213,13 +218,13 @@ int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, in
 	return rc;
 }
 
-/* Waits for events; left is what remains of the call's time and is counted down. */
+/* Waits for events on fd. *left is the remaining time of the call and is decreased. */
 static int wait_fd(int fd, short events, struct timespec *left)
 {
 	struct pollfd p = { .fd = fd, .events = events };
 	long n;
 
-	do {	/* the raw call writes back what is left of the time */
+	do {	/* the raw system call writes back the remaining time */
 		n = sys_call(SYS_ppoll, &p, 1, left, NULL, 8);
 	} while (n == -EINTR);
 	return n < 0 ? (int)n : n ? 0 : -ETIMEDOUT;
@@ -242,7 +247,7 @@ int ipc_connect(struct ipc_conn *c, const char *rundir)
 	fd = sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
-	/* -EAGAIN: the accept queue is full; a stopped rused must not hang us. */
+	/* -EAGAIN: the accept queue is full. Limit the retries, as rused may be stopped. */
 	for (tries = 0;; tries++) {
 		rc = sys_connect(fd, (struct sockaddr *)&sa, sizeof(sa));
 		if (rc != -EINTR && (rc != -EAGAIN || tries == CALL_TIMEOUT_S * 100))
@@ -253,7 +258,7 @@ int ipc_connect(struct ipc_conn *c, const char *rundir)
 		rc = (int)sys_call(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &cr, &cl);
 	if (!rc && cr.uid != (uid_t)sys_call(SYS_geteuid))
 		rc = -EPERM;
-	/* From here on an answer is waited for in recvmsg() itself. */
+	/* The socket is blocking from here on: recvmsg() waits for answers. */
 	if (!rc)
 		rc = (int)sys_call(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &most,
 				   sizeof(most));
@@ -291,7 +296,9 @@ static int call_send(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *
 	}
 }
 
-/* A message, waited for. -EINTR: the time that is left counts from now on, however many signals there are. */
+/*
+ * Waits for a message. After -EINTR, *left limits all further waiting, however many signals arrive.
+ */
 static int wait_one(struct ipc_conn *c, struct ipc_hdr *hdr, void *body, size_t *len, int *fds,
 		    int *nfds, struct timespec *left)
 {
@@ -318,7 +325,7 @@ static int check_answer(const struct ipc_hdr *req, const struct ipc_hdr *hdr, si
 	return !rc && (hdr->seq != req->seq || hdr->type != req->type) ? -EPROTO : rc;
 }
 
-/* Receives the answer to *req, all its parts. Sets *answer to the -errno in it. */
+/* Receives all parts of the answer to *req. *answer is its error: 0 or -errno. */
 static int call_recv(struct ipc_conn *c, const struct ipc_hdr *req, char *reply, size_t *rsize,
 		     int *rfds, int *nrfds, struct timespec *left, int *answer)
 {
@@ -355,14 +362,20 @@ static bool spins(const struct ipc_conn *c)
 	return c->chan && c->spin.slept && (c->spin.luck || c->seq % LUCK_TRY == 0);
 }
 
-/* A call that has slept; what it took is rused's to know too. The least counts: it is others that make it more. */
+/*
+ * Records the duration of a call that slept, here and for rused. Takes the minimum, since other
+ * load only lengthens calls, but grows by up to 1/8 per call.
+ */
 static void note_slept(struct ipc_conn *c, ns_t took)
 {
 	c->spin.slept = min(took, c->spin.slept ? c->spin.slept + c->spin.slept / 8 : NS_S);
 	WRITE_ONCE(c->chan->slept_ns, (uint32_t)c->spin.slept);
 }
 
-/* The answer, if it comes here soon. -EAGAIN: it comes over the socket; *posted: nor has the request been taken. */
+/*
+ * Polls for the answer. -EAGAIN: not found. Then *posted says that rused has not taken the request;
+ * otherwise the answer comes over the socket.
+ */
 static int channel_recv(struct ipc_conn *c, const struct ipc_hdr *req, ns_t began, char *reply,
 			size_t *rsize, bool *posted)
 {
@@ -380,7 +393,7 @@ static int channel_recv(struct ipc_conn *c, const struct ipc_hdr *req, ns_t bega
 	c->unanswered = false;
 	if (!rc)
 		rc = check_answer(req, &hdr, len);
-	/* Nothing in parts comes this way. */
+	/* A multi-part answer must use the socket. */
 	if (!rc && (hdr.flags & IPC_F_MORE))
 		rc = -EPROTO;
 	if (rc)
@@ -450,11 +463,11 @@ int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 	return rc;
 }
 
-/* Into the queue; rused needs a moment to make room. False: over the socket. */
+/* Queues a message, waiting if the queue is full. False: send it over the socket. */
 static bool queue(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *req, size_t len,
 		  bool *wake)
 {
-	/* What went over the socket must not be overtaken. */
+	/* A queued message would overtake one sent over the socket. */
 	if (!c->chan || c->unanswered || len > CHAN_QUEUE_BODY)
 		return false;
 	for (int i = 0; i < QUEUE_YIELDS + QUEUE_NAPS; i++) {

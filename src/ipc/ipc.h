@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The socket between a process and rused, and what they share.
+ * The socket between a process and rused: message types and their bodies.
  *
- * SOCK_SEQPACKET Unix socket, RUN/rused.sock in the run directory. A message
- * is struct ipc_hdr and a body of its type, at most IPC_MAX bytes, with at
- * most IPC_MAX_FDS descriptors. Requests carry a number that the answer
- * repeats; answers have the request's type and IPC_F_REPLY. Both ends check
- * everything: a message that does not parse ends the connection (rused) or
- * counts as a dead rused (library).
+ * SOCK_SEQPACKET Unix socket, rused.sock in the run directory. A message is a struct ipc_hdr and a
+ * body, at most IPC_MAX bytes together, with at most IPC_MAX_FDS descriptors. An answer repeats the
+ * request's number and type and sets IPC_F_REPLY. Both ends check everything: on a malformed
+ * message rused closes the connection, and the library treats rused as dead.
  *
- * Peers are checked with SO_PEERCRED: same uid, or the connection is closed.
+ * Both ends check SO_PEERCRED: the peer must have the same uid.
  */
 #ifndef RUSE_IPC_IPC_H
 #define RUSE_IPC_IPC_H
@@ -27,30 +25,30 @@
 #define IPC_RUNDIR_MAX 96	/* with "/rused.sock" it must fit into sun_path */
 
 enum ipc_type {
-	/* First of a process. ipc_hello; ipc_hello_reply, the host page, a socket, readable when it has changed. */
+	/* First message. Reply: the host page, and a socket, readable after each change of it. */
 	IPC_HELLO = 1,
 	/*
-	 * Leases one more block of QP numbers. Body ipc_lease; reply ipc_lease, with the block's
-	 * UDP socket and the two ends of the park (daemon/port.h) where there is a wire. -ENOSPC.
+	 * Leases one more block of QP numbers. ipc_lease both ways; on a wire the reply carries the
+	 * block's UDP socket and both ends of the park (daemon/port.h). -ENOSPC.
 	 */
 	IPC_LEASE,
-	/* Who has this block: reply ipc_peer. -ENOENT nobody. */
+	/* Looks up the process that leases a block. ipc_peer both ways. -ENOENT: none. */
 	IPC_PEER,
-	/* RDMA netlink: reply carries one end of a SOCK_SEQPACKET pair that speaks raw netlink messages. */
+	/* RDMA netlink. Reply: one end of a SOCK_SEQPACKET pair for raw netlink messages. */
 	IPC_NETLINK,
-	/* One uverbs context opened or closed; body ipc_context. The process also counts objects in its process page. */
+	/* A uverbs context was opened or closed. Its objects are counted in the process page. */
 	IPC_CONTEXT,
-	/* ruse status: body none; reply is text/JSON in several IPC_F_MORE messages. Not from the library. */
+	/* ruse status: no body. Reply: JSON text in IPC_F_MORE messages. Not for the library. */
 	IPC_STATUS,
-	/* ruse: ask rused to exit. Body none (when idle) or ipc_shutdown. Reply none. */
+	/* ruse: asks rused to exit. Body: none (exit when idle) or ipc_shutdown. */
 	IPC_SHUTDOWN,
-	/* Somebody is about to read hw_counters: rused brings the files up to date. Body and reply none. */
+	/* hw_counters are about to be read: rused updates the files, then answers. No bodies. */
 	IPC_COUNTERS,
-	/* ruse captures until it hangs up: ipc_capture (ipc/capring.h); -ENOSPC, -EBUSY. */
+	/* ruse: captures until it hangs up. Body ipc_capture (ipc/capring.h). -ENOSPC, -EBUSY. */
 	IPC_CAPTURE,
-	/* ruse fault: body is one line of its language (daemon/faults.h); reply JSON, as for IPC_STATUS. */
+	/* ruse fault: one line of daemon/faults.h's language; reply: JSON, like IPC_STATUS. */
 	IPC_FAULT,
-	/* Files of rdma_cm (ipc/ucma_msg.h), umadN and issmN (ipc/umad_msg.h). */
+	/* Files rdma_cm (ipc/ucma_msg.h), umadN and issmN (ipc/umad_msg.h). */
 	IPC_UCMA_OPEN, IPC_UCMA_WRITE, IPC_UCMA_POST, IPC_UMAD_OPEN, IPC_UMAD_CALL,
 	IPC_FABRIC, IPC_HOST, IPC_PATH, IPC_MCAST, IPC_MEMBERS,	/* ipc/fabric_msg.h */
 	IPC_CHANNEL, IPC_UMAD_KICK,		/* ipc/channel.h, ipc/umad_msg.h */
@@ -65,85 +63,83 @@ struct ipc_hdr {
 	uint16_t flags;
 	uint16_t reserved;	/* 0 */
 	uint32_t seq;
-	int32_t error;		/* replies: 0 or -errno; then no body */
+	int32_t error;		/* reply: 0 or -errno; with an error there is no body */
 };
 struct ipc_hello {
 	uint64_t netns;		/* inode of the caller's network namespace */
 	uint64_t pidns;
-	int32_t pid;		/* as it sees itself; rused trusts SO_PEERCRED only */
+	int32_t pid;		/* in its own PID namespace; rused trusts SO_PEERCRED only */
 	char comm[16];
-	char sock[32];		/* abstract address (without the leading NUL) of its peer socket, "" = none */
-	uint32_t proc;		/* number that an earlier rused gave it, wanted again; 0 = none */
+	char sock[32];		/* abstract address without its leading NUL, "" = none */
+	uint32_t proc;		/* number from an earlier rused, requested again; 0 = none */
 };
-/* With it: the process page (memfd, sealed against shrinking) and both ends of the park if it has them; ruse: nothing. */
+/* Attached: the process page (sealed memfd), both ends of the park if any; to ruse, nothing. */
 struct ipc_hello_reply {
-	uint32_t proc;		/* number of the process, 1.., unique while rused lives; 0 for ruse */
-	uint32_t pid;		/* of rused */
+	uint32_t proc;		/* number of the process, from 1, never reused; 0 for ruse */
+	uint32_t pid;		/* PID of rused */
 	char rundir[108];
 };
 struct ipc_lease {
-	uint32_t block;		/* reply: the block; request: 0 = any, else the block wanted back (new rused) */
-	uint32_t dev_index;	/* request: of the device whose QPs it is for */
-	int32_t wire_error;	/* reply: why there is no socket, -errno; -EAGAIN: ask again by number */
+	uint32_t block;		/* reply: the block; request: block to keep, 0 = any */
+	uint32_t dev_index;	/* request: device that the QPs belong to */
+	int32_t wire_error;	/* reply: -errno without a socket; -EAGAIN: ask for it again */
 	uint32_t pad;
 };
 struct ipc_peer {
 	uint32_t block;		/* request */
 	int32_t pid;		/* in rused's PID namespace, 0 = not visible */
 	uint32_t proc;
-	uint32_t dev_index;	/* of the device that it was leased for; 0 = not known (to a new rused) */
+	uint32_t dev_index;	/* device of the lease; 0 = unknown to a restarted rused */
 	char sock[32];
 };
 struct ipc_context {
 	uint32_t dev_index, opened;	/* 1 opened, 0 closed */
 };
 struct ipc_shutdown {
-	uint32_t now;		/* 0 = once the last client has gone, 1 = at once */
+	uint32_t now;		/* 0 = when the last client has gone, 1 = immediately */
 };
 
-/* Client side; used by engine/ and cli/. All calls block at most a few seconds. */
+/* Client side, for engine/ and cli/. Calls block for at most a few seconds. */
 struct ipc_conn {
 	int fd;			/* -1 = not connected */
 	uint32_t seq;
-	int answer;		/* of the last trip: 0 or -errno */
-	bool unanswered;	/* by ipc_post(), since the last answer: memory must not overtake it */
-	struct ipc_channel *chan;	/* NULL: there is only the socket */
+	int answer;		/* error in the last answer: 0 or -errno */
+	bool unanswered;	/* ipc_post() used the socket: the queue must not overtake it */
+	struct ipc_channel *chan;	/* NULL: only the socket */
 	struct ipc_spin spin;
 };
 /*
- * Starts rused for this run directory so that the program does not see it: no
- * SIGCHLD, no zombie, no inherited descriptor. Returns when it has been
- * executed: 0, or the -errno of clone or execve. Safe with other threads running.
+ * Starts rused for a run directory, unseen by the program: no SIGCHLD, no zombie, no inherited
+ * descriptor. Returns after execve: 0, or -errno of clone or execve. Safe with other threads.
  */
 int ipc_start(const char *rused_path, const char *rundir);
 /*
- * Finds the run directory (into rundir), connects, says hello(c, arg), and if nobody
- * answers starts rused and tries again for up to 5 s. 0; -ETIMEDOUT when it never
- * answered, else the error of what failed. hello(): -EPIPE: that one was on its way out.
+ * Finds the run directory (into rundir), connects and calls hello(c, arg). If there is no answer,
+ * starts rused and retries for up to 5 s. 0; -ETIMEDOUT; else the error that is not retried.
+ * hello() returns -EPIPE if that rused is about to exit.
  */
 int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size,
 	       int (*hello)(struct ipc_conn *c, void *arg), void *arg);
-/* The run directory of this user and network namespace (design 2.1, item 6), created 0700. 0 or -errno. */
+/* Finds and creates (0700) the run directory of this user and network namespace. 0 or -errno. */
 int ipc_rundir(char *path, size_t size);
-/* Connects to a running rused; -ENOENT, -ECONNREFUSED when none runs, -EPERM when it is another user's. */
+/* Connects to a running rused. -ENOENT, -ECONNREFUSED: none runs; -EPERM: of another user. */
 int ipc_connect(struct ipc_conn *c, const char *rundir);
-/* HELLO of a program without devices, named comm. 0 or -errno, the connection then closed; pid (or NULL): rused's. */
+/* HELLO of a program without devices, named comm. *pid (or NULL): of rused. -errno: c is closed. */
 int ipc_greet(struct ipc_conn *c, const char *comm, uint32_t *pid);
 void ipc_close(struct ipc_conn *c);
 /*
- * One request and its answer. fds: descriptors to pass / received (close-on-exec).
- * rsize: room on entry, bytes on return; the bodies of IPC_F_MORE messages are
- * put together. 0, the answer's -errno, or -EPIPE / -ETIMEDOUT / -EPROTO when
- * rused is gone or talks nonsense, -EMSGSIZE when the answer does not fit
- * (the connection is then closed). -ENOTCONN when it was closed before. See ipc/channel.h too.
+ * One request and its answer. fds are passed, rfds received (close-on-exec, owned by the caller).
+ * *rsize: room on entry, bytes on return; IPC_F_MORE parts are joined. 0 or the answer's -errno. If
+ * the call itself fails the connection is closed: -EPIPE (rused is gone), -ETIMEDOUT, -EPROTO,
+ * -EMSGSIZE (the answer does not fit). -ENOTCONN: closed before.
  */
 int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
 	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);
-/* Lower half, for both ends. 0 or -errno; recv: -EAGAIN nothing there, -EPIPE closed, -EPROTO malformed, -EMSGSIZE too long. */
+/* One message. 0 or -errno; ipc_recv(): -EAGAIN none, -EPIPE closed, -EPROTO, -EMSGSIZE. */
 int ipc_send(int fd, const struct ipc_hdr *hdr, const void *body, size_t len,
 	     const int *fds, int nfds);
 int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, int *fds, int *nfds);
-/* Checks a header and the body length against the type's row. Shared with the fuzzer. 0 or -EPROTO. */
+/* Checks a header and body length against the table of types. 0 or -EPROTO. Fuzzed. */
 int ipc_check(const struct ipc_hdr *hdr, size_t len, bool reply);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/util.h"
 
-/* Sleeps for that long, whatever signals arrive. */
+/* Sleeps for ns, restarted after signals. */
 void ipc_sleep(ns_t ns);
 void ipc_close_fds(const int *fds, int n);
 

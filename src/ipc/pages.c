@@ -6,9 +6,9 @@
 #include "queue/barrier.h"
 #include "wire/pkey.h"
 
-#define READ_TRIES 100000	/* rused writes for microseconds; one that died while writing never ends */
+#define READ_TRIES 100000	/* then a rused died while it wrote; a write takes microseconds */
 
-/* What a reader indexes with or prints must hold even if rused is not what it says. */
+/* Checks what readers use as an index or a string: rused is not trusted. */
 static bool host_page_sane(const struct host_page *p)
 {
 	int i;
@@ -31,7 +31,10 @@ static bool host_page_sane(const struct host_page *p)
 	return true;
 }
 
-/* The page may change under us, and then counts for nothing: word by word, so that each is whole. */
+/*
+ * Copies by words, so that each is whole. The page may change meanwhile; the caller then discards
+ * it.
+ */
 static void page_copy(struct host_page *copy, const struct host_page *page)
 {
 	const uint32_t *from = (const uint32_t *)page;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The channel's queue: messages that nobody answers, written by the process, taken by rused. The
- * socket is only for waking rused: `watched` says whether that is needed, `bell` that it was done.
+ * The channel's queue of messages without an answer, written by the process, taken by rused. The
+ * socket only wakes rused: `watched` says that no wake-up is needed, `bell` that one was sent.
  */
 #include <errno.h>
 #include <string.h>

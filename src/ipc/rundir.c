@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where rused of this user and network namespace is found.
+ * Finds the run directory of rused for this user and network namespace.
  *
- * $RUSE_DIR as it is; else a directory named by the inode of the network
- * namespace, below the first of these that can be had:
+ * It is $RUSE_DIR if set, else a directory named by the inode of the network namespace, below the
+ * first usable one of:
  *
- *	$XDG_RUNTIME_DIR/ruse, /run/user/UID/ruse
- *	/tmp/ruse-UID
- *	/tmp/ruse-UID.RANDOM
+ * $XDG_RUNTIME_DIR/ruse, /run/user/UID/ruse /tmp/ruse-UID /tmp/ruse-UID.RANDOM
  *
- * UID is the user's outside of the user namespace: root of two such namespaces
- * is two users. Everybody can write to /tmp: a directory that another user made
- * first, or that others may write, is not used, and the next choice is. The last is
- * found by a look at /tmp; of several the first by name counts.
+ * UID is the user id outside of the user namespace, so root in two user namespaces of different
+ * users differs. /tmp is writable for all users: a directory owned by another user, or accessible
+ * to others, is skipped. The last form is found by reading /tmp; if there are several, the first by
+ * name is used.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +25,8 @@
 #include "ipc/ipc.h"
 #include "ipc/ipc_internal.h"
 
-#define NETNS_MAX 24		/* "/" and an inode's number */
-#define RIVAL_NS (20 * NS_MS)	/* from a look at /tmp to the directory made because of it */
+#define NETNS_MAX 24		/* bytes of "/" and an inode number */
+#define RIVAL_NS (20 * NS_MS)	/* wait for a competitor between its look at /tmp and its mkdir() */
 
 void ipc_sleep(ns_t ns)
 {
@@ -38,7 +36,7 @@ void ipc_sleep(ns_t ns)
 		;
 }
 
-/* Ours, a directory, and nobody else's to write or search. */
+/* 0 if path is a directory of this user with no access for others; else -errno. */
 static int check_dir(const char *path)
 {
 	struct stat st;
@@ -65,7 +63,7 @@ static int explicit_dir(const char *env, char *path, size_t size)
 {
 	size_t used = 0;
 
-	if (env[0] != '/') {	/* rused runs in /: what it is told must be absolute */
+	if (env[0] != '/') {	/* rused runs in /, so the path must be absolute */
 		long n = sys_call(SYS_getcwd, path, size);
 
 		if (n < 0)
@@ -82,7 +80,7 @@ static int explicit_dir(const char *env, char *path, size_t size)
 	return make_dir(path);
 }
 
-/* The user as the parent user namespace knows it; of the first namespace it is the effective uid. */
+/* The user id in the parent user namespace; in the initial one, the effective uid. */
 static unsigned int outer_uid(void)
 {
 	unsigned int uid = (unsigned int)sys_call(SYS_geteuid), first, outer, count;
@@ -104,7 +102,7 @@ static unsigned int outer_uid(void)
 	return uid;
 }
 
-struct entry {			/* linux_dirent64 */
+struct entry {			/* struct linux_dirent64 */
 	uint64_t ino;
 	int64_t off;
 	uint16_t len;
@@ -112,7 +110,10 @@ struct entry {			/* linux_dirent64 */
 	char name[];
 };
 
-/* Takes the entry's name into path if it begins so, is a directory of ours, and before what is there. */
+/*
+ * Copies "/tmp/NAME" to path if the name has the prefix, is a directory of this user, and sorts
+ * before the present path.
+ */
 static void take_entry(const struct entry *e, const char *prefix, char *path, size_t size)
 {
 	char try[IPC_RUNDIR_MAX];
@@ -126,7 +127,7 @@ static void take_entry(const struct entry *e, const char *prefix, char *path, si
 		strcpy(path, try);
 }
 
-/* The first by name of the directories in /tmp whose name begins so and that are ours, into path. */
+/* Finds the first directory by name of this user in /tmp with the prefix. 0, -ENOENT or -errno. */
 static int find_random(char *path, size_t size, const char *prefix)
 {
 	_Alignas(struct entry) char buf[4096];
@@ -163,12 +164,12 @@ static int random_dir(char *path, size_t size, unsigned int uid)
 	rc = make_dir(path);
 	if (rc)
 		return rc;
-	/* Another process may have made one too: the first by name is for both. */
+	/* Another process may have created one at the same time: both take the first by name. */
 	ipc_sleep(RIVAL_NS);
 	return find_random(path, size, prefix);
 }
 
-/* The directory that those of all network namespaces are in. */
+/* The directory that contains the run directories of all network namespaces. */
 static int user_dir(char *path, size_t size)
 {
 	const char *env = secure_getenv("XDG_RUNTIME_DIR");
@@ -176,7 +177,7 @@ static int user_dir(char *path, size_t size)
 	char run[32];
 
 	snprintf(run, sizeof(run), "/run/user/%u", uid);
-	/* After su or sudo -E it is the other user's: then as if unset. */
+	/* After su or sudo -E, XDG_RUNTIME_DIR belongs to another user: ignore it. */
 	for (int i = 0; i < 2; i++, env = run) {
 		if (!env || *env != '/' || strlen(env) + sizeof("/ruse") + NETNS_MAX > size ||
 		    check_dir(env))

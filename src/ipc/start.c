@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Starting rused from inside a program that must not notice.
+ * Starts rused from a program without visible side effects.
  *
- * The caller clones a short-lived child, and that one clones what becomes
- * rused; both with CLONE_VM | CLONE_VFORK on stacks of their own, so nothing is
- * copied, no atfork handler runs and other threads may do what they like. Exit
- * signal 0: no SIGCHLD, and only a wait with __WCLONE sees the child, which is
- * ours. rused is then an orphan: no zombie is left to the program.
+ * The caller clones a short-lived child, which clones the process that becomes rused. Both use
+ * CLONE_VM | CLONE_VFORK on stacks of their own: nothing is copied, no atfork handler runs, and
+ * other threads are not affected. The exit signal is 0: there is no SIGCHLD, and only a wait with
+ * __WCLONE reaps the first child, which ipc_start() does. rused is then an orphan and leaves no
+ * zombie.
  *
- * All signals are blocked around it: a handler of the program must not run in
- * a child that shares its memory. In the children only raw system calls.
+ * All signals are blocked meanwhile, as a signal handler of the program must not run in a child
+ * that shares its memory. The children make only raw system calls.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -24,26 +24,28 @@
 
 #define STACK_SIZE (64u << 10)
 #define ATTACH_NS (5 * NS_S)
-#define RESTART_NS (500 * NS_MS)	/* the rused we met may have been on its way out */
+#define RESTART_NS (500 * NS_MS)	/* between two starts: the rused found may be exiting */
 #define NSIG_WORDS_BYTES 8
 
 struct start {
 	const char *path;
 	char **argv, **envp;
-	char *stack2;		/* top of rused's first stack */
-	int err;		/* set by the children, which share our memory */
+	char *stack2;		/* top of the second child's stack */
+	int err;		/* set by the children in the shared memory */
 };
 
 /*
- * AddressSanitizer would leave its marks around our variables on a stack that is
- * unmapped under them, ThreadSanitizer its record of calls that never return.
+ * The children's stacks are unmapped and their calls do not return: AddressSanitizer would leave
+ * poisoned shadow memory, ThreadSanitizer an inconsistent call stack.
  */
 #define ON_BORROWED_STACK __attribute__((no_sanitize_address, no_sanitize_thread))
 
-/* clone(2) by the name that nobody interposes: ThreadSanitizer's takes every child for a forked one. */
+/*
+ * The internal name of clone(2). ThreadSanitizer's interceptor of clone() assumes a forked child.
+ */
 int __clone(int (*fn)(void *), void *stack, int flags, void *arg, ...);
 
-struct ksigaction {	/* the kernel's, all zero: SIG_DFL */
+struct ksigaction {	/* the kernel's layout; all zero is SIG_DFL */
 	unsigned long handler, flags, restorer, mask;
 };
 
@@ -86,7 +88,7 @@ static ON_BORROWED_STACK int middle_child(void *arg)
 	return 0;
 }
 
-/* The environment without LD_PRELOAD, into the array at to. */
+/* Copies the pointers of the environment, without LD_PRELOAD, to the array at to. */
 static void copy_env(char **to)
 {
 	char **e;
@@ -145,7 +147,7 @@ int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t 
 
 	c->fd = -1;
 	for (slept = 0; slept < ATTACH_NS; slept += nap) {
-		/* Every time: a rused that leaves may take the directory with it. */
+		/* Find it again on every attempt: a rused that exits may remove the directory. */
 		rc = ipc_rundir(rundir, size);
 		if (rc)
 			return rc;

@@ -19,7 +19,7 @@ static uint32_t len_of(uint32_t i)
 	return i * 2654435761u % (CAPRING_FRAME_MAX + 1);
 }
 
-/* More than three times round, never full, every record as it was. */
+/* Wraps more than three times, never full: every record is read back unchanged. */
 static void test_round(void **state)
 {
 	static uint8_t in[CAPRING_FRAME_MAX], out[CAPRING_FRAME_MAX];
@@ -70,7 +70,7 @@ static void test_full(void **state)
 	munmap(r, CAPRING_SIZE);
 }
 
-/* Whatever the other side writes: an error, and nothing outside the ring is touched (ASan). */
+/* Any words of the producer give an error, and nothing outside the ring is touched (ASan). */
 static void test_hostile(void **state)
 {
 	static uint8_t frame[CAPRING_FRAME_MAX];
@@ -99,7 +99,7 @@ static void test_hostile(void **state)
 					assert_true(rec.caplen <= CAPRING_FRAME_MAX);
 			}
 	rec = (struct caprec){ .caplen = 8 };
-	r->cons = 64;	/* read more than there was */
+	r->cons = 64;	/* more than was written */
 	assert_false(capring_put(&w, &rec, frame));
 	munmap(r, CAPRING_SIZE);
 }

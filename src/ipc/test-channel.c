@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The channel: each step of the word, what a hostile end leaves in it, and many calls to a peer
- * that now watches and now sleeps: each request is done once, each answer arrives.
+ * The channel: each state change, hostile words, and many calls to a server thread that alternately
+ * watches and sleeps. Every request must run once and every answer arrive.
  */
 #include "base/testing.h"
 
@@ -15,13 +15,13 @@
 #include "ipc/channel.h"
 #include "queue/barrier.h"
 
-#define POSTED 5	/* bytes of a message that nobody answers */
+#define POSTED 5	/* bytes of a message without an answer */
 
 static struct ipc_channel *ch;		/* rused's mapping */
 static int memfd, pair[2];
 static ns_t ticks;
 
-/* As many looks as there are microseconds. */
+/* Advances by 32 us per reading, so that polling counts loops and not time. */
 static ns_t tick(void)
 {
 	ticks += 32 * NS_US;
@@ -57,7 +57,7 @@ static void test_steps(void **state)
 	bool posted;
 	int rc;
 
-	/* Nobody watches: over the socket, but the answer may come here. */
+	/* Not watched: the request uses the socket, but the answer may come here. */
 	assert_false(ipc_channel_post(ch, &q, "abc", 3));
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), -EAGAIN);
 	assert_true(ipc_channel_put(ch, &a, "answer", 6));
@@ -80,7 +80,7 @@ static void test_steps(void **state)
 	assert_true(ipc_channel_put(ch, &a, NULL, 0));
 	assert_true(ipc_channel_answer(ch, tick, ticks, &got, NULL, &len, &rc, &posted));
 	assert_int_equal(len, 0);
-	/* Longer than the room. */
+	/* An answer longer than the room. */
 	assert_true(ipc_channel_post(ch, &q, NULL, 0));
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
 	assert_true(ipc_channel_put(ch, &a, body, 10));
@@ -89,7 +89,7 @@ static void test_steps(void **state)
 	assert_int_equal(rc, -EMSGSIZE);
 }
 
-/* Who looks no longer takes the word back. */
+/* An end of polling takes the request or the wait back. */
 static void test_give_up(void **state)
 {
 	struct ipc_hdr q = header(0, 1), a = header(IPC_F_REPLY, 1), got;
@@ -108,13 +108,13 @@ static void test_give_up(void **state)
 	assert_false(ipc_channel_answer(ch, tick, ticks, &got, body, &len, &rc, &posted));
 	assert_false(posted);
 	assert_false(ipc_channel_put(ch, &a, "late", 4));
-	/* It went over the socket, as it was too long or had descriptors: at once. */
+	/* ipc_channel_sent() ends the polling at once. */
 	assert_true(ipc_channel_post(ch, &q, "abc", 3));
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
 	ipc_channel_sent(ch);
 	assert_false(ipc_channel_answer(ch, tick, NS_NEVER, &got, body, &len, &rc, &posted));
 	assert_false(posted);
-	/* What is longer never comes here. */
+	/* A message that is too long uses the socket. */
 	assert_false(ipc_channel_post(ch, &q, body, CHAN_BODY + 1));
 	assert_false(ipc_channel_put(ch, &a, body, CHAN_BODY + 1));
 }
@@ -141,12 +141,12 @@ static void test_hostile(void **state)
 		assert_false(ipc_channel_put(ch, &got, body, 1));
 		assert_false(ipc_channel_answer(ch, tick, ticks, &got, body, &len, &rc, &posted));
 	}
-	/* Shorter it cannot become, nor be without its seals. */
+	/* The memfd can neither shrink nor be sealed further. */
 	assert_int_equal(ftruncate(memfd, 4096), -1);
 	assert_int_equal(fcntl(memfd, F_ADD_SEALS, F_SEAL_WRITE), -1);
 }
 
-/* In their order, as many as there is room for; word over the socket only for who sleeps. */
+/* Order, limit, and a wake-up only for a rused that sleeps. */
 static void test_queue(void **state)
 {
 	struct ipc_hdr q = header(0, 1), got;
@@ -175,24 +175,24 @@ static void test_queue(void **state)
 	assert_true(ipc_channel_push(ch, &q, body, CHAN_QUEUE_BODY, &wake));
 	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), 0);
 	assert_int_equal(len, CHAN_QUEUE_BODY);
-	/* More than there is room for, longer than there is room for. */
+	/* head beyond the ring; a message that is too long. */
 	ch->head = tail + CHAN_QUEUE + 1;
 	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), -EPROTO);
 	ch->head = tail + 1;
 	ch->queue[tail % CHAN_QUEUE].len = CHAN_QUEUE_BODY + 1;
 	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), -EPROTO);
-	/* What it writes into tail is nothing to rused. */
+	/* rused ignores what the process writes to tail. */
 	ch->queue[tail % CHAN_QUEUE].len = 1;
 	ch->tail = tail + 77;
 	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), 0);
 	assert_int_equal(ch->tail, tail);
 }
 
-/* rused, as far as this goes. What is asked must be the next number; it answers with that and fill. */
+/* Plays rused. Each request must carry the next number; the answer repeats its body. */
 struct server {
 	struct prng rnd;
 	uint32_t expected, here, there, tail;
-	bool dies;		/* when it has taken a request, sooner or later */
+	bool dies;		/* exits at some time, with requests possibly pending */
 	bool stop;
 };
 
@@ -226,7 +226,7 @@ static void count(struct server *s, const char *body, size_t len)
 	assert_int_equal(n, s->expected++);
 }
 
-/* Before whatever else comes. */
+/* Takes all queued messages. Called before any other message is handled. */
 static void drain(struct server *s)
 {
 	char body[CHAN_QUEUE_BODY];
@@ -238,7 +238,7 @@ static void drain(struct server *s)
 		count(s, body, len);
 }
 
-/* False: there was nothing. */
+/* Handles one message. False: there was none. */
 static bool serve_one(struct server *s, int flags)
 {
 	static char body[IPC_MAX];
@@ -255,7 +255,7 @@ static bool serve_one(struct server *s, int flags)
 		return false;
 	drain(s);
 	if (h.type == IPC_UCMA_POST) {
-		if (len == POSTED)	/* else it is word of the queue */
+		if (len == POSTED)	/* else it is only a wake-up for the queue */
 			count(s, body, len);
 	} else if (h.type == IPC_CHANNEL) {
 		h.flags = IPC_F_REPLY;
@@ -307,7 +307,7 @@ static int ask(struct ipc_conn *c, struct prng *rnd, uint32_t n)
 	return 0;
 }
 
-/* The next numbers without an answer, as many as there are, now and then more than the queue takes. */
+/* Posts the next numbers, sometimes more than the queue has room for. */
 static int post_some(struct ipc_conn *c, struct prng *rnd, uint32_t *n, uint32_t most)
 {
 	uint32_t some = prng_below(rnd, 50) ? prng_below(rnd, 4) : prng_below(rnd, 2 * CHAN_QUEUE);
@@ -337,7 +337,7 @@ static void calls(uint32_t count, bool dies)
 	assert_int_equal(ipc_channel_open(&c, tick), 0);
 	assert_non_null(c.chan);
 	for (n = 0; n < count && !rc; n++) {
-		/* One CPU will do for this. */
+		/* Poll even on a machine with one CPU. */
 		c.spin.clock = tick;
 		rc = post_some(&c, &rnd, &n, count - 1);
 		if (!rc)
@@ -371,7 +371,7 @@ static void test_death(void **state)
 	}
 }
 
-/* A child has no part in it. */
+/* A forked child does not inherit the channel. */
 static void test_fork(void **state)
 {
 	struct ipc_conn c = { .fd = dup(pair[0]) };

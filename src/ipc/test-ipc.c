@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Framing over a socket pair, the message table, and calls against a peer that misbehaves. */
+/*
+ * Framing over a socket pair, the table of types, calls to a peer that misbehaves, the run
+ * directory, and starting rused.
+ *
+ * play() acts as rused in a thread: it takes one request and sends scripted messages. test_start()
+ * uses a shell script in the place of rused that reports its arguments, environment and
+ * descriptors.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +122,7 @@ static void test_descriptors(void **state)
 		assert_int_equal(fcntl(in[i], F_GETFD), FD_CLOEXEC);
 		close(in[i]);
 	}
-	/* More than there is room for: refused, and none is left open. */
+	/* More descriptors than room: refused, and none stays open. */
 	before = count_fds();
 	n = 1;
 	len = sizeof(body);
@@ -146,7 +153,7 @@ static void test_malformed(void **state)
 	assert_int_equal(ipc_send(pair[1], &h, NULL, 0, NULL, 0), -EPIPE);
 }
 
-/* Plays rused for one request: sends these messages. */
+/* Messages that play() sends for one request. */
 struct script {
 	int n;
 	struct {
@@ -271,7 +278,7 @@ static void on_sigchld(int sig)
 	sigchld = 1;
 }
 
-/* Started unseen: no SIGCHLD, no child to wait for, none of our descriptors, no LD_PRELOAD. */
+/* The start is invisible: no SIGCHLD, no child, no inherited descriptor, no LD_PRELOAD. */
 static void test_start(void **state)
 {
 	char script[] = "/tmp/test-ipc-XXXXXX", out[160], mark[160], line[256] = "";
@@ -284,7 +291,7 @@ static void test_start(void **state)
 	fchmod(fd, 0700);
 	close(fd);
 	snprintf(mark, sizeof(mark), "%s.mark", script);
-	fd = open(mark, O_RDWR | O_CREAT, 0600);	/* inherited by whoever is executed */
+	fd = open(mark, O_RDWR | O_CREAT, 0600);	/* not close-on-exec */
 	assert_true(fd > 2);
 	setenv("LD_PRELOAD", "", 1);
 	setenv("SEEN", "yes", 1);

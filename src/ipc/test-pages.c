@@ -58,12 +58,12 @@ static void *write_pages(void *arg)
 			WRITE_ONCE(page.dev[k].index, i);
 		smp_store_release(&page.seq, READ_ONCE(page.seq) + 1);
 		if (i % 2)
-			usleep(50);	/* two writes in a row, then time to read one */
+			usleep(50);	/* two writes in a row, then time for a read */
 	}
 	return NULL;
 }
 
-/* What is read is of one moment. */
+/* A copy never mixes two versions of the page. */
 static void test_torn(void **state)
 {
 	pthread_t t;

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Readers of rdma_cm's shared memory: what they take, when the byte goes, what a hostile ring does. */
+/*
+ * Readers of rdma_cm's shared memory: order of events, the byte for poll(), id cards, hostile
+ * words.
+ *
+ * The test plays rused: put() and put_of() write events into a ring in ordinary memory, and a
+ * socket pair holds the byte.
+ */
 #include <rdma/rdma_user_cm.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +84,9 @@ static void withdrawn(void **state)
 	assert_false(readable());
 }
 
-/* rused is in the middle, and does not come back: the byte stays. One whose reader was killed goes. */
+/*
+ * A rused that stays in the middle of filling keeps the byte; a byte of a killed reader is removed.
+ */
 static void killed(void **state)
 {
 	struct rdma_ucm_event_resp ev;
@@ -103,9 +111,9 @@ static void hostile(void **state)
 	struct rdma_ucm_event_resp ev;
 
 	put(4);
-	s->head = 77777;	/* ahead of tail: as if it were far behind */
+	s->head = 77777;	/* ahead of tail: searched as if the ring were full */
 	assert_true(ucma_shm_take(s, &ev));
-	s->tail += 100000;	/* nothing there is of such a position */
+	s->tail += 100000;	/* no slot has such a position */
 	assert_false(ucma_shm_take(s, &ev));
 	memset(s->slot, 0xff, sizeof(s->slot));
 	assert_false(ucma_shm_ready(s));
@@ -122,18 +130,18 @@ static void cards(void **state)
 	card->has = UCMA_HAS_PATH;
 #define AT offsetof(struct ucma_answers, path_len)
 #define GET ucma_card_read(card, s, 9, UCMA_HAS_PATH, AT, &v, 4)
-	assert_false(GET);	/* nobody's */
+	assert_false(GET);	/* the card belongs to no file */
 	card->file = 5;
 	assert_true(GET);
 	assert_int_equal(v, 42);
-	s->posted[9]++;		/* something is on its way */
+	s->posted[9]++;		/* a posted command is unfinished */
 	assert_false(GET);
 	card->done++;
 	assert_true(GET);
 	card->has = UCMA_HAS_ADDR;
 	assert_false(GET);
 	card->has |= UCMA_HAS_PATH;
-	card->seq = 1;		/* its writer does not come back */
+	card->seq = 1;		/* a write that never ends */
 	assert_false(GET);
 	free(card);
 }
@@ -156,13 +164,13 @@ static void destroyed(void **state)
 	assert_non_null(card);
 	s->number = 5;
 #define DESTROY ucma_card_destroy(card, s, 9, &n)
-	assert_false(DESTROY);	/* nobody's */
+	assert_false(DESTROY);	/* the card belongs to no file */
 	card->file = 5;
-	assert_false(DESTROY);	/* a listener's, for one */
+	assert_false(DESTROY);	/* a listener, for example */
 	assert_false(s->gone[9]);
 	card->has = UCMA_CAN_DESTROY;
-	s->posted[9]++;		/* a DISCONNECT is on its way, for one */
-	/* Four before 100; then two that were read, one that was withdrawn, one that was not read. */
+	s->posted[9]++;		/* a DISCONNECT is posted, for example */
+	/* 4 counted before position 100; then 2 read, 1 withdrawn, 1 unread. */
 	s->head = s->tail = 98;
 	put_of(9, UCMA_SLOT_TAKEN);
 	put_of(9, UCMA_SLOT_TAKEN);
@@ -178,23 +186,23 @@ static void destroyed(void **state)
 	assert_int_equal(n, 6);
 	assert_int_equal(s->posted[9], 2);
 	assert_int_equal(ucma_slot(s, 104)->state, ucma_slot_word(104, UCMA_SLOT_GONE));
-	assert_false(DESTROY);	/* twice */
-	/* What rused says of it later is nobody's. */
+	assert_false(DESTROY);	/* destroyed already */
+	/* Later events of the id are skipped. */
 	put_of(9, UCMA_SLOT_READY);
 	assert_true(ucma_shm_take(s, &ev));
 	assert_int_equal(ev.id, 8);
 	assert_false(ucma_shm_take(s, &ev));
 	assert_false(ucma_shm_ready(s));
-	/* It could not be told. */
+	/* DESTROY_ID could not be posted. */
 	ucma_card_keep(s, 9);
 	assert_int_equal(s->posted[9], 1);
 	assert_true(ucma_shm_ready(s));
-	/* Long ago: what is further back than the ring is long has been counted. */
+	/* The card is old: events that the ring has dropped are counted in it. */
 	s->tail = 105 + 3 * UCMA_RING;
 	assert_true(DESTROY);
 	assert_int_equal(n, 4);
 	ucma_card_keep(s, 9);
-	card->seq = 1;		/* its writer does not come back */
+	card->seq = 1;		/* a write that never ends */
 	assert_false(DESTROY);
 	assert_false(s->gone[9]);
 	free(card);

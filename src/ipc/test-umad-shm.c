@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The rings of an umad file, when its byte comes and goes, what may be posted, what hostile words do. */
+/*
+ * Rings of a umad file: order and wrap-around, the byte for poll(), which MADs may be posted,
+ * wake-ups of rused, hostile words.
+ *
+ * The test plays rused with put(), which writes a packet to rx and sends the byte as ipc/bell.h
+ * says.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <rdma/ib_user_mad.h>
@@ -15,7 +21,7 @@
 static struct umad_shm *s;
 static uint32_t posted[UMAD_TIDS];
 static int sv[2];
-static uint32_t rx;	/* rused's position */
+static uint32_t rx;	/* position of rused in rx */
 
 static int setup(void **state)
 {
@@ -41,7 +47,7 @@ static void ring_bell(void)
 	assert_int_equal(send(sv[0], "", 1, 0), 1);
 }
 
-/* As rused does; false: no room. */
+/* Writes a packet as rused does. False: no room. */
 static bool put(uint32_t value)
 {
 	struct umad_slot *slot = umad_shm_room(s, rx);
@@ -51,7 +57,7 @@ static bool put(uint32_t value)
 	if (!slot)
 		return false;
 	before = bell_show(&b);
-	/* A reader that is too late may still look at it. */
+	/* A late reader may still read the slot. */
 	WRITE_ONCE(*(uint32_t *)slot->data, value);
 	slot->len = sizeof(value);
 	smp_store_release(&slot->state, umad_slot_word(rx++, UMAD_SLOT_READY));
@@ -114,7 +120,7 @@ static void order(void **state)
 	assert_false(get(&v));
 }
 
-/* Positions wrap, in the ring and in the words. */
+/* Positions wrap, in the ring and in 32 bits. */
 static void wraps(void **state)
 {
 	uint32_t v;
@@ -131,7 +137,7 @@ static void wraps(void **state)
 	}
 }
 
-/* What has come meanwhile keeps the byte; one that rused is about to send is waited for. */
+/* A packet that arrives meanwhile keeps the byte; a byte on its way is waited for. */
 static void *late_byte(void *arg)
 {
 	usleep(50000);
@@ -153,19 +159,19 @@ static void bell(void **state)
 	settle();
 	assert_true(readable() && s->shown);
 	assert_true(get(&v));
-	/* Shown, taken, the byte not sent yet. */
+	/* shown is set, but its byte is not in the socket yet. */
 	recv(sv[1], &v, 1, 0);
 	assert_false(bell_show(&b));
 	assert_int_equal(pthread_create(&t, NULL, late_byte, NULL), 0);
 	settle();
 	assert_int_equal(pthread_join(t, NULL), 0);
 	assert_false(readable() || s->shown);
-	/* Withdrawn before something was made readable: it is shown after it. */
+	/* Cleared before the packet is readable: the second bell_show() sends the byte. */
 	assert_true(bell_show(&b));
 	s->shown = 0;
 	assert_true(put(3));
 	assert_true(readable() && s->shown);
-	/* A byte that nobody answers for. */
+	/* A byte left behind by a killed reader. */
 	assert_true(get(&v));
 	s->shown = 0;
 	settle();
@@ -174,7 +180,7 @@ static void bell(void **state)
 	assert_false(readable());
 }
 
-/* rused is gone: a settle does not wait for its byte. */
+/* rused is gone: bell_settle() does not wait for its byte. */
 static void bell_dead(void **state)
 {
 	struct bell b = umad_shm_bell(s);
@@ -204,12 +210,12 @@ static void *reader(void *arg)
 		if (READ_ONCE(sum) < COUNT)
 			recv(sv[1], &c, 1, MSG_PEEK);
 	}
-	/* The others sleep. */
+	/* Wakes the other readers. */
 	shutdown(sv[0], SHUT_RDWR);
 	return NULL;
 }
 
-/* Two readers, who sleep: each packet once, no wake-up lost. */
+/* Two readers that sleep: each packet is taken once and no wake-up is lost. */
 static void readers(void **state)
 {
 	pthread_t t[2];
@@ -233,7 +239,7 @@ static void hostile_reader(void **state)
 	uint32_t v;
 
 	put(1);
-	/* Words of a program that is not ours decide about its packets only. */
+	/* Hostile words affect the program's own packets only. */
 	s->head = 12345;
 	get(&v);
 	s->head = UINT32_MAX;
@@ -245,11 +251,11 @@ static void hostile_reader(void **state)
 	assert_false(get(&v));
 }
 
-/* Written. */
+/* Posting of written MADs. */
 
 static uint8_t packet[IPC_UMAD_SHOWN] __attribute__((aligned(8)));
 
-/* A Get of a directed route of one hop out of port 1, of agent 3. */
+/* A SubnGet of agent 3 by a directed route of one hop out of port 1. */
 static uint8_t *build(void)
 {
 	struct ib_user_mad_hdr *h = (void *)packet;
@@ -319,10 +325,10 @@ static void who_may(void **state)
 	build();
 	assert_false(umad_shm_sendable(s, posted, packet, sizeof(packet) - 1));
 	assert_false(umad_shm_sendable(s, posted, packet, sizeof(packet) + 1));
-	/* Hostile, or another rused's. */
+	/* Header lengths that no umad file has. */
 	for (s->hdr_len = 0; s->hdr_len < 400; s->hdr_len++)
 		assert_true(s->hdr_len == 56 || s->hdr_len == 64 || !sendable());
-	/* SMPs are of QP 0, all else of QP 1. */
+	/* SMPs use QP 0, all other classes QP 1. */
 	build();
 	s->agent[3] = UMAD_AGENT | UMAD_AGENT_QP1;
 	assert_false(sendable());
@@ -330,7 +336,7 @@ static void who_may(void **state)
 	assert_false(sendable());
 	s->agent[3] |= UMAD_AGENT_QP1;
 	assert_true(sendable());
-	/* A class without RMPP of an agent with: EINVAL, which is rused's to say. */
+	/* A class without RMPP from an agent with RMPP fails with EINVAL, which rused reports. */
 	s->agent[3] |= UMAD_AGENT_RMPP;
 	assert_false(sendable());
 	build()[MAD_O_CLASS] = MAD_CLASS_SUBN_ADM;
@@ -340,7 +346,7 @@ static void who_may(void **state)
 	assert_false(sendable());
 }
 
-/* One transaction is open at a time, whoever has sent it. */
+/* A hash has one open transaction, posted or not. */
 static void transactions(void **state)
 {
 	uint8_t *mad = build();
@@ -357,7 +363,7 @@ static void transactions(void **state)
 	assert_false(sendable());
 	s->ended[tid]++;
 	assert_true(sendable());
-	/* The upper half is the agent's. */
+	/* The upper 32 bits of the TID belong to the agent. */
 	put_be64(mad + MAD_O_TID, 5ull << 32 | 77);
 	assert_int_equal(umad_shm_tid(mad), tid);
 }
@@ -392,13 +398,13 @@ static void wakes(void **state)
 	uint8_t got[IPC_UMAD_SHOWN];
 	enum umad_wake wake;
 
-	/* Once, as long as it is on its way. */
+	/* One wake-up until rused clears kicked. */
 	assert_true(umad_shm_post(s, 0, packet, 320, &wake) && wake == UMAD_WAKE);
 	assert_true(umad_shm_post(s, 1, packet, 320, &wake) && !wake);
 	s->kicked = 0;
 	s->watched = 1;
 	assert_true(umad_shm_post(s, 2, packet, 320, &wake) && !wake);
-	/* A rused that watches and does not look. */
+	/* rused watches but takes nothing. */
 	for (uint32_t i = 3; i < UMAD_TX_LATE; i++)
 		assert_true(umad_shm_post(s, i, packet, 320, &wake) && !wake);
 	assert_true(umad_shm_post(s, UMAD_TX_LATE, packet, 320, &wake) && wake == UMAD_WAKE_LATE);

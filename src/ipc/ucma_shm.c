@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The readers' side of rdma_cm's shared memory.
+ * Reader's side of rdma_cm's shared memory: taking events, the byte for poll(), id cards.
  *
- * There are as many bytes in a file's socket as UCMA_SHOWN says, and one for each
- * reader that has just withdrawn it and is about to take it out. rused makes events
- * READY and shows them, unless something is shown; a reader withdraws when it finds
- * none, and looks again. `filling` says that rused is in between.
+ * The socket of a file holds one byte if `shown` is UCMA_SHOWN, and one more for each reader that
+ * has just cleared it and is about to remove that byte. rused makes events READY and then shows
+ * them unless shown is set; a reader that finds the ring empty clears it and checks again.
+ * `filling` is set while rused is between these two steps.
+ *
+ * An id card is read under its sequence count and is valid only if all commands posted to the id
+ * are finished. ucma_card_destroy() counts the events of the id that were read: rused's count in
+ * the card, plus those that the ring shows as read since.
  */
 #include <linux/futex.h>
 #include <string.h>
@@ -13,12 +17,12 @@
 #include "base/sys.h"
 #include "ipc/ucma_shm.h"
 
-#define TRIES 200	/* for a rused that is in the middle of something, or was killed there */
-#define YIELDS 2	/* rused is where it wakes us: it wants our CPU, */
-#define WAITS 20	/* or somebody else has it */
+#define TRIES 200	/* reads of a card, which a killed rused may have left in mid-write */
+#define YIELDS 2	/* first yield, as rused may need this CPU to continue, */
+#define WAITS 20	/* then sleep, as another process may have it */
 #define WAIT (2 * NS_MS)
 
-/* Where the search begins: what is further back than the ring is long is not there. */
+/* First position to check: the ring holds the last UCMA_RING events only. */
 static uint32_t first(const struct ucma_shm *s, uint32_t tail)
 {
 	uint32_t head = READ_ONCE(s->head);
@@ -26,7 +30,7 @@ static uint32_t first(const struct ucma_shm *s, uint32_t tail)
 	return tail - head > UCMA_RING ? tail - UCMA_RING : head;
 }
 
-/* Is it there to be read? What belongs to an id that has been destroyed is not. */
+/* True if the event is READY and its id is not destroyed. */
 static bool readable(const struct ucma_shm *s, const struct ucma_slot *slot, uint32_t pos)
 {
 	uint32_t owner;
@@ -66,7 +70,7 @@ bool ucma_shm_ready(struct ucma_shm *s)
 	return false;
 }
 
-/* Until rused has shown what it fills in, as far as it comes to that. */
+/* Waits until rused has shown the events that it fills in, at most WAIT. */
 static void wait_filled(struct ucma_shm *s)
 {
 	static const struct timespec most = { .tv_nsec = WAIT };
@@ -77,7 +81,7 @@ static void wait_filled(struct ucma_shm *s)
 	sys_call(SYS_futex, &s->filling, FUTEX_WAIT, UCMA_FILLING_AWAITED, &most);
 }
 
-/* Nothing there, and nothing about to be. Not known counts as something. */
+/* True if the ring is empty and rused is not adding to it. False if that is not certain. */
 static bool empty(struct ucma_shm *s)
 {
 	for (int i = 0; i < YIELDS + WAITS; i++) {
@@ -106,7 +110,10 @@ void ucma_shm_settle(struct ucma_shm *s, int fd)
 	    !atomic_cmpxchg(&s->shown, (uint32_t)UCMA_SHOWN, (uint32_t)UCMA_SHOWN_NOT))
 		return;
 	smp_mb();
-	/* One has come, and rused saw that the byte was there: it stays. Else there are two now. */
+	/*
+	 * An event came and rused took the byte for present: keep it. If rused has set shown
+	 * itself, there are two bytes, and one goes.
+	 */
 	if (!empty(s) && atomic_cmpxchg(&s->shown, (uint32_t)UCMA_SHOWN_NOT, (uint32_t)UCMA_SHOWN))
 		return;
 	drop(fd);
@@ -141,9 +148,9 @@ bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint
 }
 
 /*
- * One of the id's, from a card that has not counted it: 1: it has been read; 0: it has not, and
- * will not be. rused marks a slot before it writes into it, so what was read between two looks at
- * the same word belongs to it.
+ * Counts an event of the id that the card does not count. 1: it was read; 0: not, and it will not
+ * be, as it is marked GONE. rused changes the state of a slot before its content, so fields read
+ * between two equal states belong to that event.
  */
 static uint32_t was_read(struct ucma_shm *s, uint32_t id, uint32_t pos)
 {
@@ -160,7 +167,10 @@ static uint32_t was_read(struct ucma_shm *s, uint32_t id, uint32_t pos)
 	return smp_load_acquire(&slot->state) == ucma_slot_word(pos, UCMA_SLOT_TAKEN);
 }
 
-/* Nothing that may be on its way to an id makes a listener of it, or a member of a group. */
+/*
+ * UCMA_CAN_DESTROY is not set on an id that a posted command may turn into a listener or a
+ * multicast member.
+ */
 static bool may_end(const struct ucma_card *card, const struct ucma_shm *s)
 {
 	return READ_ONCE(card->file) == s->number && (READ_ONCE(card->has) & UCMA_CAN_DESTROY);
@@ -171,7 +181,7 @@ bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_
 {
 	if (READ_ONCE(s->gone[id]) || !may_end(card, s))
 		return false;
-	/* From now on nobody reads what comes. */
+	/* From here on readers skip its events. */
 	WRITE_ONCE(s->gone[id], (uint8_t)1);
 	smp_mb();
 	for (int i = 0; i < TRIES; i++) {
@@ -182,7 +192,7 @@ bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_
 		if (!may_end(card, s))
 			break;
 		tail = smp_load_acquire(&s->tail);
-		/* What is further back has been counted: rused does before it uses a slot again. */
+		/* rused adds overwritten events to the card before it reuses their slots. */
 		if (tail - from > UCMA_RING)
 			from = tail - UCMA_RING;
 		last = READ_ONCE(card->last);
@@ -227,7 +237,7 @@ void ucma_shm_spare_back(struct ucma_shm *s, uint32_t id)
 			return;
 }
 
-/* Where the id is in the commands that may be posted, behind the header. */
+/* 1 + offset of the id in commands that may be posted, after the header. 0: must not be posted. */
 static const uint16_t id_at[] = {
 	[RDMA_USER_CM_CMD_CREATE_ID] = offsetof(struct rdma_ucm_create_id, response) + 1,
 	[RDMA_USER_CM_CMD_DESTROY_ID] = offsetof(struct rdma_ucm_destroy_id, id) + 1,

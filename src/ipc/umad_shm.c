@@ -17,7 +17,7 @@ void umad_shm_init(struct umad_shm *s)
 		s->tx[i].state = umad_slot_word(i, UMAD_SLOT_FREE);
 }
 
-/* What is further back than the ring is long is not there. */
+/* The ring holds the last UMAD_RX positions only. */
 struct umad_slot *umad_shm_next(struct umad_shm *s, uint32_t *pos)
 {
 	uint32_t tail = smp_load_acquire(&s->tail), at = READ_ONCE(s->head);
@@ -75,7 +75,7 @@ uint32_t umad_shm_tid(const uint8_t *mad)
 	return ((uint32_t)mad_tid(mad) ^ mad[MAD_O_CLASS] * 31u) % UMAD_TIDS;
 }
 
-/* What the MAD layer says of a directed route at its start: out by this port, nothing else. */
+/* The MAD layer's checks of a directed route at its start: it leaves by this port. */
 static bool leaves(const uint8_t *mad, uint32_t port)
 {
 	uint8_t pointer = mad[MAD_O_CLASS_SPECIFIC], count = mad[MAD_O_CLASS_SPECIFIC + 1];
