@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* LISTEN to NOTIFY: what connections are made of. */
+/* LISTEN, CONNECT, ACCEPT, REJECT, DISCONNECT, INIT_QP_ATTR, NOTIFY. */
 #include <errno.h>
 #include <string.h>
 #include "abi/ucma/ucma_internal.h"
@@ -24,8 +24,8 @@ static struct rdma_conn_param conn_param(const struct rdma_cm_id *id,
 }
 
 /*
- * CONNECT and ACCEPT have grown: `fixed` bytes must be there, the rest (ECE) is zero if the header
- * says that it is not.
+ * CONNECT and ACCEPT have an older form without ECE: the first `fixed` bytes are required. Bytes
+ * that the header's `in` excludes are zero.
  */
 static int grown_in(const struct ucma_call *c, void *to, size_t size, size_t fixed)
 {
@@ -39,7 +39,7 @@ static int grown_in(const struct ucma_call *c, void *to, size_t size, size_t fix
 
 static struct cm_ece ece_of(const struct ucma_call *c, const struct rdma_ucm_ece *ece, size_t end)
 {
-	if (c->in < end)	/* half of it is none */
+	if (c->in < end)	/* a partial ECE is ignored */
 		return (struct cm_ece){ 0 };
 	return (struct cm_ece){ .vendor_id = ece->vendor_id, .attr_mod = ece->attr_mod };
 }
@@ -97,7 +97,7 @@ int ucma_accept(struct ucma_call *c)
 	param = conn_param(ctx->cm_id, &cmd.conn_param);
 	ret = rdma_accept_ece(ctx->cm_id, &param, ece);
 	if (!ret)
-		ctx->uid = cmd.uid;	/* from now on it has events */
+		ctx->uid = cmd.uid;	/* the id has events from here on */
 	return ret;
 }
 
@@ -174,7 +174,10 @@ int ucma_notify(struct ucma_call *c)
 	return ret ? ret : rdma_notify(ctx->cm_id, cmd.event);
 }
 
-/* Asks the SA for a service record: RoCE has no SA, and here InfiniBand ports do not ask either. */
+/*
+ * Kernel: asks the SA for a service record. Not supported: RoCE has no SA, and InfiniBand ports do
+ * not ask it here.
+ */
 int ucma_resolve_ib_service(struct ucma_call *c)
 {
 	struct ucma_context *ctx;

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CREATE_ID to RESOLVE_ROUTE, options, and what moves an id to another file. */
+/*
+ * Commands that create, destroy, bind and resolve ids, options, and MIGRATE_ID.
+ *
+ * A handler copies its structure with ucma_in(), checks it in the kernel's order, finds the id with
+ * ucma_get_ctx*() and calls the function of rdmacm. SET_OPTION of an IB path queues its event here.
+ * MIGRATE_ID moves an id, its unread events and the new ids of its connection requests to another
+ * file.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +20,7 @@ static struct sockaddr *sa(void *addr)
 	return addr;
 }
 
-/* rdma_addr_size_in6(): of a sockaddr_in6; AF_IB does not fit in there. */
+/* rdma_addr_size_in6(): 0 for AF_IB, which does not fit into a sockaddr_in6. */
 static size_t size_in6(struct sockaddr_in6 *addr)
 {
 	size_t size = rdma_addr_size(sa(addr));
@@ -94,7 +101,7 @@ int ucma_destroy_id(struct ucma_call *c)
 	if (ret)
 		return ret;
 	ret = ucma_get_ctx(c->file, cmd.id, &ctx);
-	if (ret && ret != -ENXIO)	/* that is what is left to do with it */
+	if (ret && ret != -ENXIO)	/* its device is gone: only DESTROY_ID is possible */
 		return ret;
 	resp.events_reported = ucma_destroy_ctx(ctx);
 	ucma_out(c, cmd.response, &resp, sizeof(resp));
@@ -171,7 +178,7 @@ int ucma_resolve_route(struct ucma_call *c)
 	return ret ? ret : rdma_resolve_route(ctx->cm_id, cmd.timeout_ms);
 }
 
-/* Level RDMA_OPTION_ID: its own sizes, exactly. */
+/* Level RDMA_OPTION_ID. An option's size must match exactly. */
 static int set_option_id(struct ucma_context *ctx, uint32_t name, const void *val, size_t len)
 {
 	int on = 0;
@@ -197,7 +204,10 @@ static int set_option_id(struct ucma_context *ctx, uint32_t name, const void *va
 	}
 }
 
-/* The first record that is for everything; the event comes from here. */
+/*
+ * Uses the first record with all of IB_PATH_WANTED. ROUTE_RESOLVED is queued here, as in the
+ * kernel.
+ */
 static int set_ib_path(struct ucma_context *ctx, const uint8_t *val, size_t len)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ROUTE_RESOLVED };
@@ -252,7 +262,7 @@ static void move_request(struct ucma_event *ev, struct ucma_file *to)
 	list_add_tail(&ev->conn_req_ctx->list, &to->ctx_list);
 }
 
-/* With connections that the listener's file has not been told of: the kernel forgets those. */
+/* Connection requests that the old file has not read move too. The kernel loses them. */
 static void move_events(struct ucma_context *ctx, struct ucma_file *from, struct ucma_file *to)
 {
 	struct list_head *last = ctx->events.prev;
@@ -279,7 +289,7 @@ static void move_events(struct ucma_context *ctx, struct ucma_file *from, struct
 		from->drained++;
 		if (ev->conn_req_ctx)
 			move_request(ev, to);
-		ucma_add_event(to, ev);	/* comes after the last one */
+		ucma_add_event(to, ev);	/* appends to ctx->events: the loop ends at `last` */
 		if (end)
 			break;
 	}

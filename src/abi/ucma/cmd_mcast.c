@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* JOIN_IP_MCAST (old), JOIN_MCAST, LEAVE_MCAST. */
+/* JOIN_IP_MCAST (old form), JOIN_MCAST, LEAVE_MCAST. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

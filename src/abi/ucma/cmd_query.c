@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* QUERY_ROUTE (old) and QUERY: addresses, paths, GIDs of an id. */
+/* QUERY_ROUTE (old form) and QUERY: addresses, paths and GIDs of an id. */
 #include <errno.h>
 #include <string.h>
 #include "wire/be.h"
@@ -36,7 +36,7 @@ static void copy_path(struct ib_user_path_rec *dst, const struct sa_path_rec *sr
 	dst->preference = src->preference;
 }
 
-/* ucma_copy_iboe_route(): before there is a path, what it will be made of. */
+/* ucma_copy_iboe_route(). Without a path it returns the GIDs and P_Key known so far. */
 static void copy_route(struct rdma_ucm_query_route_resp *resp, const struct rdma_cm_id *id)
 {
 	resp->num_paths = id->num_paths;
@@ -106,7 +106,7 @@ static int query_addr(struct ucma_call *c, const struct rdma_cm_id *id, uint64_t
 	return 0;
 }
 
-/* As many records as there is room for; num_paths says how many there are. */
+/* Returns the records that fit; num_paths is the number of all. */
 static int query_path(struct ucma_call *c, const struct rdma_cm_id *id, uint64_t response)
 {
 	struct {

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Events: from rdma_cm into a file's queue, and out of it. */
+/*
+ * Events: from rdmacm into a file's queue, and from there to the program.
+ *
+ * ucma_event_handler() turns an event of rdmacm into a struct ucma_event of a context and appends
+ * it to the queue of its file; share.c moves it on to the ring. A CONNECT_REQUEST first waits on
+ * its listener's `parked` list until the backlog has room (ucma_unpark()). Reading an event counts
+ * it in events_reported of its id and frees it. Freed events are kept for reuse, up to IDLE_MAX.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +60,7 @@ void ucma_add_event(struct ucma_file *f, struct ucma_event *ev)
 
 void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev)
 {
-	if (!ucma_withdraw(f, ev)) {	/* it was just read */
+	if (!ucma_withdraw(f, ev)) {	/* the program has read it meanwhile */
 		ev->ctx->events_reported++;
 		ev->ctx->uncounted = true;
 		if (ev->mc)
@@ -113,7 +120,7 @@ static struct ucma_event *make_event(struct ucma_context *ctx, const struct rdma
 	return ev;
 }
 
-/* An event of the program's own, for whichever thread reads the file's next one. */
+/* WRITE_CM_EVENT: queues an event made by the program. */
 int ucma_write_cm_event(struct ucma_call *c)
 {
 	struct ucma_write_cm_event cmd;
@@ -128,7 +135,7 @@ int ucma_write_cm_event(struct ucma_call *c)
 	ret = ucma_get_ctx(c->file, cmd.id, &ctx);
 	if (ret)
 		return ret;
-	/* The program decides how many; what it does not read must not fill rused's memory. */
+	/* Limit the memory of rused: the program chooses the number of these events. */
 	if (ctx->file->nevents >= UCMA_MAX_PARKED)
 		return -ENOMEM;
 	ev = event_alloc(ctx->file->u);
@@ -158,9 +165,10 @@ void ucma_unpark(struct ucma_context *ctx)
 }
 
 /*
- * On a new id, whose context is still its listener's. -ENOMEM: the peer may try again, as the
- * kernel has it do for all that the backlog has no room for. Six seconds later, that is; here such
- * a request waits (its repetition is answered by an MRA) and is told when another one was read.
+ * CONNECT_REQUEST for a new id, whose context is still the listener's. The request waits in
+ * `parked` until the backlog has room; repeated REQs are answered with an MRA. The kernel instead
+ * drops a REQ beyond the backlog, and the peer repeats it seconds later. -ENOMEM also means that
+ * the peer may retry.
  */
 static int connect_request(struct rdma_cm_id *id, const struct rdma_cm_event *event)
 {
@@ -191,7 +199,7 @@ static int connect_request(struct rdma_cm_id *id, const struct rdma_cm_event *ev
 	return 0;
 }
 
-/* Of what the CM alone has done. */
+/* True for events that follow from messages of the CM and leave addresses and paths unchanged. */
 static bool of_connection(enum rdma_cm_event_type event)
 {
 	return event == RDMA_CM_EVENT_CONNECT_RESPONSE || event == RDMA_CM_EVENT_ESTABLISHED ||
@@ -208,7 +216,7 @@ int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		ucma_dirty_conn(ctx);
 	else
 		ucma_dirty(ctx);
-	/* An id has no uid until its owner has accepted it, and could not be told apart. */
+	/* An id has no uid before ACCEPT: the program could not tell whose event it is. */
 	if (ctx->uid) {
 		struct ucma_event *ev = make_event(ctx, event);
 
@@ -217,7 +225,7 @@ int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	}
 	if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL)
 		return 0;
-	/* The program's number stays until DESTROY_ID; what it stood for goes now. */
+	/* The id number stays valid until DESTROY_ID; the rdma_cm_id is destroyed by rdmacm. */
 	ctx->cm_id = NULL;
 	return -ENODEV;
 }
@@ -245,7 +253,7 @@ int ucma_get_event(struct ucma_call *c)
 	struct ucma_event *ev = NULL;
 	int ret;
 
-	/* An old program's structure ends without `reserved`, an older one's without ECE. */
+	/* Older forms of the structure end before `reserved` or before ECE. */
 	if (c->out < sizeof(resp) - sizeof(resp.reserved) - sizeof(resp.ece))
 		return -ENOSPC;
 	ret = ucma_in(c, &cmd, sizeof(cmd));

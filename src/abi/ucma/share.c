@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What programs find without asking: events in a file's ring, answers on the ids'
- * cards. Both are made of what the commands themselves would have got.
+ * Keeps the memory shared with programs up to date (ipc/ucma_shm.h): the event ring of each file,
+ * the card of each id, preallocated ids, and commands that programs post without waiting.
+ *
+ * Whatever changes an id or a file marks it dirty. ucma_flush() then writes the cards of the dirty
+ * ids, with the answers of the QUERY and INIT_QP_ATTR handlers, and fills the rings of the dirty
+ * files. ucma_reap() goes through the slots from `reaped` to `tail` that programs have read and
+ * counts their events. ucma_post() runs a posted command; a failure becomes an event.
  */
 #include <errno.h>
 #include <string.h>
@@ -47,7 +52,7 @@ void ucma_dirty_conn(struct ucma_context *ctx)
 		list_add_tail(&ctx->dirty, &u->dirty);
 }
 
-/* Cards */
+/* Cards. */
 
 static struct ucma_card *card_of(const struct ucma_context *ctx)
 {
@@ -67,7 +72,10 @@ static void card_end(struct ucma_card *card)
 	smp_store_release(&card->seq, (card->seq | 1) + 1);
 }
 
-/* How many of its events have been read, and up to where that is so: all of them, if none is left. */
+/*
+ * Number of the id's events that were read, and the ring position up to which it is complete.
+ * Without unread events that is the tail.
+ */
 static void card_count(struct ucma_card *card, const struct ucma_context *ctx)
 {
 	const struct ucma_file *f = ctx->file;
@@ -76,7 +84,7 @@ static void card_count(struct ucma_card *card, const struct ucma_context *ctx)
 	WRITE_ONCE(card->reaped, list_empty(&ctx->events) ? f->tail : f->reaped);
 }
 
-/* One more. */
+/* Updates the card after an event of the id was read. */
 static void card_reported(const struct ucma_context *ctx)
 {
 	struct ucma_card *card = card_of(ctx);
@@ -88,7 +96,7 @@ static void card_reported(const struct ucma_context *ctx)
 	card_end(card);
 }
 
-/* Events */
+/* Event ring. */
 
 bool ucma_withdraw(struct ucma_file *f, struct ucma_event *ev)
 {
@@ -121,7 +129,7 @@ void ucma_reap(struct ucma_file *f)
 		ctx = ev->ctx;
 		dropped = READ_ONCE(slot->state) == ucma_slot_word(ev->pos, UCMA_SLOT_GONE);
 		ucma_withdraw(f, ev);
-		/* Its id was destroyed by a program that has posted so, and nobody has read it. */
+		/* DESTROY_ID was posted and a program marked the unread event GONE. */
 		if (dropped)
 			ucma_drop_event(f, ev);
 		else
@@ -137,7 +145,10 @@ static void place(struct ucma_file *f, struct ucma_event *ev)
 
 	if (card)
 		WRITE_ONCE(card->last, f->tail + 1);
-	/* Not what it was: a program that looks at it now sees that (ucma_card_destroy()). */
+	/*
+	 * Change the state before the content, so that ucma_card_destroy() notices that the slot is
+	 * reused.
+	 */
 	WRITE_ONCE(slot->state, ucma_slot_word(f->tail, UCMA_SLOT_FREE));
 	smp_wmb();
 	list_del(&ev->list);
@@ -160,13 +171,16 @@ static void show(struct ucma_file *f)
 	smp_store_release(shown, (uint32_t)UCMA_SHOWN);
 }
 
-/* A program has posted that the id is destroyed. */
+/* True if DESTROY_ID was posted for the id. */
 static bool gone(const struct ucma_file *f, const struct ucma_context *ctx)
 {
 	return ctx->id < UCMA_CARDS && READ_ONCE(f->shm->gone[ctx->id]);
 }
 
-/* Those whose id has gone meanwhile: either we see that here or the program has seen them. */
+/*
+ * Withdraws events of ids that were destroyed during fill(). The full barriers on both sides ensure
+ * that either this loop sees `gone` or the program sees the events.
+ */
 static void take_back(struct ucma_file *f, uint32_t pos)
 {
 	for (; pos != f->tail; pos++)
@@ -176,7 +190,7 @@ static void take_back(struct ucma_file *f, uint32_t pos)
 					     ucma_slot_word(pos, UCMA_SLOT_GONE));
 }
 
-/* ipc/ucma_shm.c says why in this order. */
+/* Moves queued events into the ring. ipc/ucma_shm.c explains the order of the steps. */
 static void fill(struct ucma_file *f)
 {
 	struct ucma_shm *s = f->shm;
@@ -195,7 +209,7 @@ static void fill(struct ucma_file *f)
 	}
 	smp_store_mb(&s->tail, f->tail);
 	take_back(f, pos);
-	/* Nobody is to be called for what nobody can read. */
+	/* All events may have been withdrawn. */
 	if (ucma_shm_ready(s))
 		show(f);
 	if (atomic_xchg(&s->filling, (uint32_t)UCMA_FILLED) == UCMA_FILLING_AWAITED)
@@ -208,7 +222,7 @@ static bool something_read(struct ucma_file *f)
 					       ucma_slot_word(f->reaped, UCMA_SLOT_READY);
 }
 
-/* Who has made ids makes more: as many are ready for it. */
+/* Preallocates as many ids as the file has created, up to UCMA_SPARES. */
 static void spares(struct ucma_file *f)
 {
 	uint32_t most = min(f->created, UCMA_SPARES);
@@ -244,11 +258,11 @@ static void publish(struct ucma_file *f)
 		more = f->u->nparked ? UCMA_MORE_PARKED :
 		       list_empty(&f->event_list) ? UCMA_MORE_NOT : UCMA_MORE_QUEUED;
 		smp_store_mb(&f->shm->more, more);
-		/* Who has read meanwhile has not seen that. */
+		/* A reader that ran before `more` was set has not told rused. */
 	} while (more && something_read(f));
 }
 
-/* Cards again */
+/* Cards: creation, content, removal. */
 
 void ucma_moved(struct ucma_context *ctx)
 {
@@ -281,7 +295,7 @@ void ucma_card_close(struct ucma_context *ctx)
 	card_end(card);
 }
 
-/* What the command would answer now: its length; 0: an error. */
+/* Runs a handler for a card. Returns the length of its answer, 0 on error. */
 static uint32_t ask(struct ucma_context *ctx, int (*handler)(struct ucma_call *c), const void *cmd,
 		    size_t len, void *to, size_t size)
 {
@@ -300,7 +314,7 @@ static uint32_t ask_query(struct ucma_context *ctx, uint32_t option, void *to, s
 	return ask(ctx, ucma_query, &cmd, sizeof(cmd), to, size);
 }
 
-/* Of a UD id the answer has an effect: its Q_Key is from then on the default one. */
+/* INIT_QP_ATTR of a UD id sets its Q_Key to the default, so it must not run in advance. */
 static uint32_t ask_attrs(struct ucma_context *ctx, struct ucma_answers *a)
 {
 	uint32_t has = 0;
@@ -318,7 +332,7 @@ static uint32_t ask_route(struct ucma_context *ctx, struct ucma_answers *a)
 	enum rdma_cm_state state = rdma_id_state(ctx->cm_id);
 	uint32_t has = 0;
 
-	/* Nobody looks for what is not known yet; who does is told by rused. */
+	/* No answers before the address is resolved: the command goes to rused. */
 	if (state == RDMA_CM_IDLE || state == RDMA_CM_ADDR_QUERY)
 		return 0;
 	if (ask_query(ctx, RDMA_USER_CM_QUERY_ADDR, &a->addr, sizeof(a->addr)))
@@ -341,7 +355,10 @@ static void card_write(struct ucma_context *ctx)
 	if (ctx->cm_id) {
 		has = ctx->routed ? ask_route(ctx, &card->a) : card->has & HAS_ROUTE;
 		has |= ask_attrs(ctx, &card->a) | rdma_id_can(ctx->cm_id);
-		/* What a listener and groups leave behind is rused's to say. */
+		/*
+		 * events_reported of a listener or a multicast member, or of an id with uncounted
+		 * events, is known to rused only.
+		 */
 		if (rdma_id_state(ctx->cm_id) != RDMA_CM_LISTEN && list_empty(&ctx->mc_list) &&
 		    !ctx->uncounted)
 			has |= UCMA_CAN_DESTROY;
@@ -357,7 +374,7 @@ static void card_write(struct ucma_context *ctx)
 
 void ucma_flush(struct ucma *u)
 {
-	/* Cards first: who reads an event finds what it is about. */
+	/* Cards before rings: a program that reads an event must find the matching card. */
 	while (!list_empty(&u->dirty)) {
 		struct ucma_context *ctx = list_first_entry(&u->dirty, struct ucma_context, dirty);
 
@@ -373,7 +390,7 @@ void ucma_flush(struct ucma *u)
 	}
 }
 
-/* Posted commands */
+/* Posted commands. */
 
 static void post_failed(struct ucma_context *ctx, const struct ucma_cmd *cmd, int ret)
 {
@@ -388,7 +405,7 @@ static void post_failed(struct ucma_context *ctx, const struct ucma_cmd *cmd, in
 		event.event = RDMA_CM_EVENT_ADDR_ERROR;
 	else if (hdr.cmd == RDMA_USER_CM_CMD_RESOLVE_ROUTE)
 		event.event = RDMA_CM_EVENT_ROUTE_ERROR;
-	/* The first that its owner says of it: without that it has no events. */
+	/* ACCEPT sets the uid, and ids without uid have no events. */
 	if (hdr.cmd == RDMA_USER_CM_CMD_ACCEPT && !ctx->uid)
 		memcpy(&ctx->uid, (const uint8_t *)cmd->buf + sizeof(hdr), sizeof(ctx->uid));
 	ucma_event_handler(ctx->cm_id, &event);
@@ -402,7 +419,10 @@ static bool is_create(const struct ucma_cmd *cmd)
 	return hdr.cmd == RDMA_USER_CM_CMD_CREATE_ID;
 }
 
-/* It has been told its number already. Without memory for it it is an id without a device. */
+/*
+ * CREATE_ID of a preallocated id. If there is no memory the id remains without rdma_cm_id, and all
+ * commands on it return -ENXIO.
+ */
 static void post_create(struct ucma_context *ctx, const struct ucma_cmd *cmd)
 {
 	const uint8_t *payload = (const uint8_t *)cmd->buf + sizeof(struct rdma_ucm_cmd_hdr);
@@ -429,7 +449,7 @@ void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_repl
 	if (!ucma_post_id(cmd->buf, cmd->len, &id))
 		return;
 	ctx = idtable_find(&f->u->ctx_table, id);
-	/* CREATE_ID is for what is none yet, and nothing else is. */
+	/* CREATE_ID must name a preallocated id, all other commands an existing one. */
 	if (!ctx || ctx->file != f || ctx->spare != is_create(cmd))
 		return;
 	if (ctx->spare) {
@@ -437,7 +457,7 @@ void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_repl
 		return;
 	}
 	ctx->done++;
-	ucma_dirty_conn(ctx);	/* its handler tells more */
+	ucma_dirty_conn(ctx);	/* the handler calls ucma_dirty() if more has changed */
 	ret = ucma_write(f, cmd, scratch);
 	if (ret < 0)
 		post_failed(ctx, cmd, (int)ret);

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The table of commands, files and ids. */
+/*
+ * Table of commands, open files and ids.
+ *
+ * ucma_write() finds the row of a command, runs its handler and returns its response; ucma_peek()
+ * tells the process which of its memory a command needs. An open file owns its ids (struct
+ * ucma_context), which are numbered in one table for all files, and their events. Destroying an id
+ * drops its events and, for a listener, the ids of connection requests that were not read.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +20,9 @@
 
 struct row {
 	int (*handler)(struct ucma_call *c);
-	uint16_t size;		/* of the payload that is read */
-	uint8_t response;	/* offset of the pointer in it */
-	uint16_t out_max;	/* what is written there at most */
+	uint16_t size;		/* bytes of the payload that are read */
+	uint8_t response;	/* offset of the response pointer in the payload */
+	uint16_t out_max;	/* longest response in bytes */
 };
 
 #define ROW(fn, type, out) { fn, sizeof(struct type), offsetof(struct type, response), out }
@@ -38,7 +45,7 @@ static const struct row rows[] = {
 					      sizeof(struct ib_uverbs_qp_attr)),
 	[RDMA_USER_CM_CMD_GET_EVENT] = ROW(ucma_get_event, rdma_ucm_get_event,
 					   sizeof(struct rdma_ucm_event_resp)),
-	[RDMA_USER_CM_CMD_GET_OPTION] = { NULL, 0, NO_RESPONSE, 0 },	/* never was */
+	[RDMA_USER_CM_CMD_GET_OPTION] = { NULL, 0, NO_RESPONSE, 0 },	/* not in the kernel */
 	[RDMA_USER_CM_CMD_SET_OPTION] = ROW_SILENT(ucma_set_option, rdma_ucm_set_option),
 	[RDMA_USER_CM_CMD_NOTIFY] = ROW_SILENT(ucma_notify, rdma_ucm_notify),
 	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = ROW(ucma_join_ip_multicast, rdma_ucm_join_ip_mcast, 4),
@@ -175,14 +182,14 @@ struct ucma_context *ucma_alloc_ctx(struct ucma_file *f)
 	return ctx;
 }
 
-/* Connections that nobody has been told of go with their listener. */
+/* Drops the events of an id, and destroys the new ids of unread connection requests. */
 static void cleanup_events(struct ucma_context *ctx)
 {
 	struct ucma_event *ev, *n;
 	struct list_head requests;
 
 	list_init(&requests);
-	ctx->backlog = UINT32_MAX;	/* all parked ones come out */
+	ctx->backlog = UINT32_MAX;	/* moves all parked requests to the queue */
 	ucma_unpark(ctx);
 	list_for_each_entry_safe(ev, n, &ctx->events, own) {
 		if (!ucma_withdraw(ctx->file, ev)) {
@@ -205,7 +212,7 @@ uint32_t ucma_destroy_ctx(struct ucma_context *ctx)
 	uint32_t reported;
 
 	idtable_remove(&u->ctx_table, ctx->id);
-	if (ctx->request)	/* by a number that nobody has been told of */
+	if (ctx->request)	/* destroyed before its CONNECT_REQUEST was read */
 		ctx->request->conn_req_ctx = NULL;
 	if (ctx->cm_id)
 		rdma_destroy_id(ctx->cm_id);
@@ -249,7 +256,7 @@ void ucma_out(struct ucma_call *c, uint64_t response, const void *data, size_t l
 	memcpy(r->data, data, len);
 }
 
-/* The row of a command and its header: 0, -EINVAL, -ENOSYS. */
+/* Decodes the header and finds the row. 0, -EINVAL or -ENOSYS. */
 static int find_row(const void *buf, size_t len, struct rdma_ucm_cmd_hdr *hdr,
 		    const struct row **row)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Commands of rdma_cm's ABI that are newer than the headers of Linux 6.1. */
+/* Commands and events of rdma_cm that the headers of Linux 6.1 lack. */
 #ifndef RUSE_ABI_UCMA_NEW_H
 #define RUSE_ABI_UCMA_NEW_H
 
