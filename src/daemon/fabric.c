@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The fabric: up, down, and what people do to its cables and nodes. Everything
- * is done by the time that a call returns; what programs are to see of it
- * follows at the end of the round, in fabric_settle().
+ * Commands of `ruse fabric`: up, down, show, cables, power, addresses.
+ *
+ * fabric_command() splits the words, finds the row and puts the result or an error into a JSON
+ * object. A command changes the fabric at once. What programs see of it follows at the end of the
+ * round in fabric_settle(): ports in the host page, paths, and the fabric's next timer.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -100,7 +102,7 @@ int fabric_refuse(struct fabric_call *c, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* The words behind "up". */
+/* The words after "up". */
 static char *name_of(const struct fabric_call *c)
 {
 	char text[PATH_MAX] = "";
@@ -156,7 +158,7 @@ static int do_down(struct fabric_call *c)
 	return 0;
 }
 
-/* The node of this name. */
+/* Finds a node by name. */
 static int find(struct fabric_call *c, const char *name, uint32_t *node)
 {
 	*node = fabric_find(c->r->fabric.fabric, name);
@@ -180,7 +182,7 @@ int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t 
 	return 0;
 }
 
-/* "up" or "on": true; "down" or "off": false */
+/* *is: the second word is yes; -EINVAL if it is neither yes nor no. */
 static int want(struct fabric_call *c, const char *yes, const char *no, bool *is)
 {
 	*is = c->n == 3 && !strcmp(c->word[1], yes);
@@ -227,7 +229,7 @@ static int do_show(struct fabric_call *c)
 
 static const struct row {
 	const char *name;
-	bool down_too;		/* makes sense without a fabric */
+	bool down_too;		/* allowed without a fabric */
 	int (*fn)(struct fabric_call *c);
 } rows[] = {
 	{ "up", true, do_up }, { "down", true, do_down }, { "show", false, do_show },

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* IP addresses of a fabric's hosts: by rule, or as somebody has said. */
+/*
+ * IP addresses of the hosts of a fabric: assigned by rule (fabric_cm.h) or with `ruse fabric
+ * address`.
+ *
+ * A table has PER_PORT addresses for each port of a host, in the order of the nodes and ports.
+ * rused looks them up in the place of ARP and routes. The commands show the table and replace an
+ * entry.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <json-c/json.h>
@@ -14,15 +21,15 @@
 
 #define V4_BITS 16
 #define V6_BITS 64
-#define PER_PORT 3	/* IPv4, IPv6, link-local: they lie in this order, by node and port */
-#define BY_RULE 65534u	/* hosts that there is an IPv4 address for, without the broadcast address */
+#define PER_PORT 3	/* per port: IPv4, IPv6, link-local */
+#define BY_RULE 65534u	/* hosts with an IPv4 address; the last one is broadcast */
 
 static uint8_t bytes(uint8_t family)
 {
 	return family == AF_INET ? 4 : 16;
 }
 
-/* The interface identifier of IP over InfiniBand (RFC 4391, 8): the port's GUID. */
+/* Interface identifier of IP over InfiniBand (RFC 4391, 8): the port GUID. */
 static void link_local(const struct fabric *f, struct fabric_addr *a)
 {
 	uint8_t gid[16];
@@ -85,7 +92,7 @@ void fabric_addrs_fini(struct rused *r)
 	r->fabric.naddrs = 0;
 }
 
-/* Its bytes and family; false: another family. scope: of a link-local one. */
+/* Address bytes and family. False: another family. scope: the IPv6 scope id. */
 static bool bytes_of(const struct sockaddr *sa, uint8_t *family, uint8_t b[16], uint32_t *scope)
 {
 	struct sockaddr_in6 a6;
@@ -198,7 +205,7 @@ static int show(struct fabric_call *c)
 	return 0;
 }
 
-/* "192.168.1.7/24" */
+/* Parses an address like "192.168.1.7/24". */
 static int parse(struct fabric_call *c, char *text, struct fabric_addr *a)
 {
 	char *slash = strchr(text, '/'), *end = NULL;
@@ -211,7 +218,7 @@ static int parse(struct fabric_call *c, char *text, struct fabric_addr *a)
 	if (!a->family || !slash || !bits || *end || bits > 8u * bytes(a->family))
 		return fabric_refuse(c, "%s: an address like 192.168.1.7/24", text);
 	a->prefix = (uint8_t)bits;
-	/* Multicast, loopback, unspecified, and the link-local ones of IPv6, which are made by rule. */
+	/* Refuse multicast, loopback, unspecified, and IPv6 link-local, which is set by rule. */
 	if (!a->b[0] ||
 	    (a->family == AF_INET ? a->b[0] == 127 || a->b[0] >= 0xe0 : a->b[0] >= 0xfe))
 		return fabric_refuse(c, "%s is no host's address", text);

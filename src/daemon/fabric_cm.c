@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* rdma_cm of a fabric's host: where its addresses lead, and what it stands on. */
+/*
+ * rdma_cm on a host of a fabric: resolving addresses, and the host's rdmacm and ucma.
+ *
+ * Addresses are looked up in the table of fabric_addr.c; routing is a match of the network part. If
+ * the destination's port is not active yet, resolve() repeats the look-up every LOOK_AGAIN until
+ * the request's timeout. A struct fabric_cm lives until its host is removed and its last file is
+ * closed.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +21,7 @@
 #define LOOK_AGAIN (50 * NS_MS)
 #define HOP_LIMIT 64
 
-/* Nobody answers for the address yet: a host that is off, a port without a subnet manager. */
+/* A look-up that waits: the destination is off, or a port has no subnet manager yet. */
 struct lookup {
 	struct list_head node;
 	struct fabric_cm *cm;
@@ -66,7 +73,7 @@ static bool active(const struct fabric_cm *cm, uint32_t node, uint8_t port)
 	return info && smp_get(info, PI_PORT_STATE) == PORT_ACTIVE;
 }
 
-/* The address that a connection to dst leaves from; NULL: no network has it. */
+/* Local address for a connection to r->dst; NULL: in none of the host's networks. */
 static const struct fabric_addr *source(const struct fabric_cm *cm, const struct rdmacm_resolve *r)
 {
 	const struct sockaddr *src = (const struct sockaddr *)&r->src;
@@ -87,7 +94,7 @@ static const struct fabric_addr *source(const struct fabric_cm *cm, const struct
 	return NULL;
 }
 
-/* 0: r->ans is filled; -ENODATA: nobody answers; -ENETUNREACH. */
+/* 0: r->ans is filled; -ENODATA: no answer yet; -ENETUNREACH; -ENODEV: the host was removed. */
 static int look(struct fabric_cm *cm, struct rdmacm_resolve *r)
 {
 	const struct sockaddr *dst = (const struct sockaddr *)&r->dst;
@@ -174,7 +181,7 @@ static void cancel(void *ctx, struct rdmacm_resolve *req)
 	req->host = NULL;
 }
 
-/* Of RoCE alone. */
+/* Only for RoCE. */
 static uint32_t netdev_mtu(void *ctx, uint32_t ifindex)
 {
 	(void)ctx;
@@ -191,7 +198,7 @@ static int netdev_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], boo
 	return -ENODEV;
 }
 
-/* The machine's: a fabric's host has no such setting of its own. */
+/* The machine's setting also applies to hosts of a fabric. */
 static void port_range(void *ctx, uint16_t *low, uint16_t *high)
 {
 	addr_port_range(((struct fabric_cm *)ctx)->r, low, high);

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Hosts of the fabric, as their programs see them: devices, their ports, sysfs. */
+/*
+ * Hosts of the fabric as their programs see them: devices, ports, sysfs.
+ *
+ * fabric_client_host() adds a host when its first program arrives: a directory hosts/N below the
+ * run directory with sysfs tree, an rdma_cm, and a device in the host page for each port. fill()
+ * translates PortInfo, GIDs and P_Keys into the host page after each change. counters_show() asks
+ * the PMA for the port counters, as the kernel does, and writes them to sysfs.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,8 +22,8 @@
 #include "ipc/fabric_msg.h"
 #include "wire/be.h"
 
-#define HOSTS_DIR "hosts"	/* below the run directory: one a host, by its node's number */
-#define MAX_PORTS 4		/* of a HCA, that get devices */
+#define HOSTS_DIR "hosts"	/* below the run directory; holds a directory per host */
+#define MAX_PORTS 4		/* ports of an HCA that get devices */
 
 struct fabric_port *fabric_port_of(const struct rused *r, unsigned int slot)
 {
@@ -28,7 +35,7 @@ int host_run(const struct rused *r, const struct host_dev *d)
 	return d->ib.host ? r->fabric.hosts[d->ib.host - 1]->run : r->run;
 }
 
-/* enum ib_port_speed; the extended speeds begin with FDR. */
+/* enum ib_port_speed; extended speeds start with FDR. */
 static uint8_t active_speed(const uint8_t *info)
 {
 	uint32_t ext = (uint32_t)smp_get(info, PI_LINK_SPEED_EXT_ACTIVE);
@@ -140,7 +147,7 @@ static void path_of(char path[32], uint32_t node)
 	snprintf(path, 32, HOSTS_DIR "/%u", node);
 }
 
-/* RUN/hosts/N, new and empty. */
+/* Creates an empty RUN/hosts/N. */
 static int open_dir(struct fabric_host *h)
 {
 	char path[32];
@@ -202,7 +209,7 @@ void fabric_host_del(struct fabric_host *h)
 	free(h);
 }
 
-/* The host without programs that nobody has used for the longest time goes. False: there is none. */
+/* Removes the host without programs that was unused for the longest time. False: there is none. */
 static bool make_room(struct rused *r)
 {
 	struct fabric_host *oldest = NULL;
@@ -284,7 +291,7 @@ void fabric_client_gone(struct client *c)
 	c->fabric_host = NULL;
 }
 
-/* As the kernel asks the HCA's PMA (drivers/infiniband/core/sysfs.c). */
+/* The PMA attributes that the kernel reads (drivers/infiniband/core/sysfs.c). */
 static const struct counter {
 	const char *name;
 	enum perf_field field;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of a fabric's commands share. */
+/* Shared by the files of `ruse fabric`. */
 #ifndef RUSE_DAEMON_FABRIC_INTERNAL_H
 #define RUSE_DAEMON_FABRIC_INTERNAL_H
 
@@ -18,15 +18,15 @@ struct fabric_call {
 	struct json_object *answer;
 };
 
-/* "error" in the answer; -EINVAL. */
+/* Sets "error" in the answer. Returns -EINVAL. */
 int __printf(2, 3) fabric_refuse(struct fabric_call *c, const char *fmt, ...);
-/* "leaf 1/12": a node and its port; 0 or -EINVAL and it is said why. */
+/* Parses NODE/PORT, as in "leaf 1/12". 0, or -EINVAL with "error" set. */
 int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port);
-/* What the words behind "up" ask for: 0; -EINVAL and it is said why; -ENOMEM. */
+/* Makes the topology described by the words after "up". 0; -EINVAL with "error" set; -ENOMEM. */
 int fabric_make_topo(struct fabric_call *c, struct topo *t);
-/* "topology": the text as it is now. */
+/* Answers "topology": the present topology as text. */
 int fabric_show_topo(struct fabric_call *c);
-/* "fabric": its name and size; "nodes": one each. */
+/* Answers "fabric" (name and size) and "nodes". */
 int fabric_show_nodes(struct fabric_call *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* MADs between the fabric and the agents of its hosts. */
+/* MADs between the fabric and the MAD agents of its hosts. */
 #include <errno.h>
 #include <string.h>
 
@@ -11,11 +11,11 @@ static struct fabric_port *port_at(const struct rused *r, uint32_t node, uint8_t
 {
 	struct fabric_host *h = r->fabric.hosts ? r->fabric.hosts[node] : NULL;
 
-	/* While the host comes up its ports are few. */
+	/* During host_add() not all ports exist yet. */
 	return h && num && num <= h->nports ? &h->port[num - 1] : NULL;
 }
 
-/* Not now: the fabric may be in the middle of something. */
+/* Queue it: the fabric may be in the middle of a change. */
 static void mad(void *ctx, uint32_t node, uint8_t num, const struct mad_addr *from,
 		const uint8_t *mad)
 {
@@ -38,7 +38,7 @@ static void event(void *ctx, uint32_t node, uint8_t num, enum fabric_event e)
 	p->dirty = true;
 	if (e == FABRIC_CLIENT_REREGISTER)
 		p->reregister++;
-	/* mcast_event_handler() */
+	/* As in the kernel's mcast_event_handler(). */
 	if (e == FABRIC_CLIENT_REREGISTER || e == FABRIC_PORT_ERR || e == FABRIC_LID_CHANGE)
 		fabric_sa_reset(r, p->slot);
 	fabric_touch(r);
@@ -46,7 +46,7 @@ static void event(void *ctx, uint32_t node, uint8_t num, enum fabric_event e)
 
 const struct fabric_ops fabric_ops = { .mad = mad, .event = event };
 
-/* What was sent by the tables as they are, and what somebody is about to ask for. */
+/* Account traffic before tables change (Set) and before counters are read. */
 static void before(struct rused *r, const uint8_t *mad)
 {
 	if (mad[MAD_O_CLASS] == MAD_CLASS_PERF || mad[MAD_O_METHOD] == MAD_SET)
@@ -91,7 +91,7 @@ static enum mad_verdict process(void *ctx, const struct mad_addr *from, const ui
 
 const struct mad_ops fabric_mad_ops = { .send = send_mad, .gid = gid, .process = process };
 
-/* The kernel asks for a GID where there is a GRH, and for nothing else. */
+/* The kernel checks the GID index only if there is a GRH. */
 static int check_addr(void *ctx, const struct mad_addr *a)
 {
 	uint8_t raw[16];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who gets what is sent to a multicast group: the ports that the forwarding tables
- * lead to, and there the processes that have attached QPs. A sender asks once,
- * and again when the host page says that the answer may be another.
+ * Receivers of a multicast group: the ports that the forwarding tables lead to, and on these ports
+ * the processes with attached QPs. A sender asks once, and again when mcast_changes in the host
+ * page differs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 #include "ipc/fabric_msg.h"
 #include "queue/barrier.h"
 
-#define MAX_GROUPS 4096u	/* of a process */
+#define MAX_GROUPS 4096u	/* per process */
 
-/* A process has QPs attached to a group on a port. */
+/* A process has QPs attached to the group on a port. */
 struct fabric_group {
 	uint32_t dev_index;
 	uint8_t mgid[16];
@@ -80,7 +80,7 @@ void fabric_client_mcast(struct client *c)
 
 struct reached {
 	const struct rused *r;
-	uint32_t slots;		/* a bit each */
+	uint32_t slots;		/* bit mask */
 };
 
 _Static_assert(HOST_MAX_DEVS <= 32, "a bit each");
@@ -90,7 +90,7 @@ static void reach(void *ctx, uint32_t node, uint8_t port)
 	struct reached *w = ctx;
 	const struct fabric_host *h = w->r->fabric.hosts[node];
 
-	/* A host that nobody uses has no devices. */
+	/* A host without programs has no devices. */
 	if (h && port && port <= h->nports)
 		w->slots |= 1u << h->port[port - 1].slot;
 }
@@ -134,7 +134,7 @@ int fabric_members(struct client *c, const struct ipc_members *q, struct ipc_mem
 	if (rc)
 		return rc;
 	fabric_way_walk(c->r, rep->way.id, reach, &w);
-	/* The HCA itself gives a copy to those beside the sender (IBA 10.5.2.1). */
+	/* The HCA gives a copy to the other QPs on the sender's port (IBA 10.5.2.1). */
 	if (c->r->page->dev[own].state == PORT_ACTIVE)
 		w.slots |= 1u << own;
 	list_for_each_entry(m, &c->r->clients, node)

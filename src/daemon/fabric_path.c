@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ways of data through the fabric. Programs of two hosts talk over shared memory;
- * whether a packet would have come through is one word in the host page that its
- * sender looks at, and what it has sent it counts in its process page. The fabric is
- * walked when tables or links have changed, to judge each way anew, and when
- * somebody reads counters or before they change, to count along each way what
- * was sent since.
+ * Data paths through the fabric. Programs of two hosts exchange data through shared memory. Whether
+ * a packet would have arrived is one word in the host page, which the sender reads; what it has
+ * sent is counted in its process page. rused walks the fabric to check every path again after a
+ * change of tables or links, and to account the traffic on each path before port counters are read
+ * or tables change.
  *
- * A way is one of the host, not of a program: source port, destination LID, and
- * what switches look at. It lasts as long as the fabric.
+ * A path belongs to a host, not to a program: source port, destination LID, and the fields that
+ * switches look at. It lasts as long as the fabric.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -23,9 +22,9 @@
 #include "wire/pkey.h"
 
 struct fpath {
-	uint32_t src, dst;	/* nodes; dst TOPO_NONE: nobody had the LID */
+	uint32_t src, dst;	/* nodes; dst TOPO_NONE: no port has the LID */
 	uint8_t src_port, dst_port;
-	struct fabric_pkt pkt;	/* packets 0: a walk that counts nothing */
+	struct fabric_pkt pkt;	/* packets 0: the walk counts nothing */
 };
 
 struct judged {
@@ -69,13 +68,16 @@ void fabric_paths_settle(struct rused *r)
 		judge(r, i);
 }
 
-/* A client's own, or the way back to it: for its peer, whom direct placement does not wake. */
+/*
+ * Paths that start at the client's host; also those that end there, as direct placement does not
+ * wake the peer to count its own packets.
+ */
 static bool counts(const struct client *c, const struct fpath *p)
 {
 	return p->src == c->host - 1 || p->dst == c->host - 1;
 }
 
-/* What the client has sent since the last time, along its ways. */
+/* Accounts what the client has sent on its paths since the last call. */
 static void harvest(struct client *c)
 {
 	struct proc_path now[PROC_MAX_PATHS];
@@ -135,7 +137,7 @@ void fabric_paths_reset(struct rused *r)
 	}
 }
 
-/* The host port that has this LID. */
+/* Finds the host port that has this LID. */
 static bool lid_owner(const struct fabric *f, uint16_t lid, uint32_t *node, uint8_t *port)
 {
 	for (uint32_t n = 0; n < fabric_node_count(f); n++) {
@@ -155,7 +157,7 @@ static bool lid_owner(const struct fabric *f, uint16_t lid, uint32_t *node, uint
 	return false;
 }
 
-/* The way with these properties, a new one if need be: its id, or -ENOSPC. */
+/* Finds a path with these properties or adds one. Its id, or -ENOSPC. */
 static int way(struct rused *r, const struct fpath *want)
 {
 	struct fabrics *f = &r->fabric;
@@ -184,7 +186,7 @@ static int way(struct rused *r, const struct fpath *want)
 	return (int)i;
 }
 
-/* The P_Key that an answer has: the partition is the same, its sender may be a full member. */
+/* P_Key of an answer: the same partition, with the membership of the answering port. */
 static uint16_t pkey_of(const struct fabric *f, const struct fpath *p)
 {
 	uint16_t key, best = p->pkt.pkey & 0x7fff;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Questions to the subnet administrator, as the kernel's ib_sa sends them. What comes back is a stranger's. */
+/* Queries to the subnet administrator, as in the kernel's ib_sa. Answers are not trusted. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "daemon/fabric_cm.h"
 #include "rdmacm/rdmacm.h"
 
-#define TRIES 10	/* nmbr_sa_query_retries */
+#define TRIES 10	/* the kernel's nmbr_sa_query_retries */
 #define PKEY_DEFAULT 0xffff
 
 static void sa_recv(void *ctx, const struct mad_recv *m, ns_t now)
@@ -62,7 +62,7 @@ struct sa_query *sa_query_new(struct gsi_port *port, void (*done)(struct sa_quer
 	return q;
 }
 
-/* The agent of the port that asks, made at its first question. */
+/* Creates the port's agent for SA queries at the first query. */
 static int agent_of(struct gsi_port *p)
 {
 	static const struct mad_reg reg = { .qp = GSI_QPN };
@@ -128,7 +128,10 @@ static void path_done(struct sa_query *sq, int status)
 	q->host = NULL;
 	if (!status) {
 		ib_sa_unpack_path(sq->data, &q->path);
-		/* ib_sa_path_rec_callback() takes it as it is; a path to nowhere is none. */
+		/*
+		 * The kernel (ib_sa_path_rec_callback()) accepts any path; refuse one that leads
+		 * nowhere.
+		 */
 		if (!q->path.dlid || !q->path.slid || !q->path.mtu || q->path.mtu > 5)
 			status = -EINVAL;
 	}

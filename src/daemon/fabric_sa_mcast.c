@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Multicast groups that ports are in, as the kernel's ib_core multicast.c: the SA knows
- * of a port what the ids of all its programs together want. A group does one thing at
- * a time, so that a LEAVE and the JOIN after it do not meet on the way.
+ * Memberships of ports in multicast groups, like the kernel's ib_core multicast.c. The SA is told
+ * the union of what all ids on a port want.
+ *
+ * A struct group is one group on one port; a struct member is one join of an id. work() runs a
+ * group from a timer, one step at a time, with at most one SA query open, so that a leave and a
+ * following join cannot cross: after a reset it reports the loss to all members; else it joins for
+ * the next member that waits, or gives back join states that no member needs. A group without
+ * members is freed. The parameters of a new group are those of the IPoIB broadcast group, if there
+ * is one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,9 +27,9 @@ struct group {
 	struct list_head node;		/* r->fabric.groups */
 	struct rused *r;
 	unsigned int slot;
-	struct sa_mcmember_rec rec;	/* as the SA has it; before: who was first to ask */
-	uint8_t joined;			/* join states that the SA knows of */
-	bool known;			/* rec is the SA's */
+	struct sa_mcmember_rec rec;	/* as the SA has it; before that, of the first member */
+	uint8_t joined;			/* join states held at the SA */
+	bool known;			/* rec came from the SA */
 	bool reset;
 	struct list_head members;
 	struct sa_query *query;
@@ -35,9 +41,9 @@ struct member {
 	struct group *g;
 	struct fabric_cm *cm;
 	struct rdmacm_sa_join *j;
-	bool in;			/* has been told that it is */
+	bool in;			/* rdmacm was told of success */
 	bool failed;
-	bool ip_asked;			/* IP's broadcast group has been asked for */
+	bool ip_asked;			/* the IPoIB broadcast group was queried */
 };
 
 static void soon(struct group *g)
@@ -59,7 +65,7 @@ static void member_del(struct member *m)
 	free(m);
 }
 
-/* The member is told; it may leave within the call, and is then gone. */
+/* Reports to rdmacm. m may be freed during the call. */
 static void tell(struct member *m, int status)
 {
 	m->in = !status;
@@ -190,7 +196,10 @@ int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec
 	return p->ip_known ? 0 : -EADDRNOTAVAIL;
 }
 
-/* What IP's broadcast group is like; without one only IP's own port space cannot go on. */
+/*
+ * Answer about the IPoIB broadcast group. Without that group only joins of the IPoIB port space
+ * fail.
+ */
 static void ip_done(struct sa_query *q, int status)
 {
 	struct group *g = q->arg;
@@ -232,7 +241,7 @@ static int set(struct group *g, struct member *m)
 	return ask(g, joined, MAD_SET, &m->j->rec, m->j->comp_mask);
 }
 
-/* The next one who wants in. */
+/* Joins for the next member that waits. */
 static void let_in(struct group *g, struct member *m)
 {
 	uint8_t state = m->j->rec.join_state;
@@ -256,7 +265,7 @@ static void let_in(struct group *g, struct member *m)
 	soon(g);
 }
 
-/* Whoever was in is no more, and is told so. */
+/* After a reset: reports the loss to all members. */
 static void lose(struct group *g)
 {
 	struct member *m, *n;
@@ -269,7 +278,7 @@ static void lose(struct group *g)
 			tell(m, -ENETRESET);
 }
 
-/* What nobody wants any more is given back. */
+/* Leaves the join states that no member needs. */
 static void give_back(struct group *g)
 {
 	struct sa_mcmember_rec rec = g->rec;
@@ -283,7 +292,7 @@ static void give_back(struct group *g)
 	if (rec.join_state) {
 		g->joined &= wanted;
 		memcpy(rec.port_gid, g->r->page->dev[g->slot].gid[0].raw, 16);
-		/* What cannot be sent the SM finds out by itself. */
+		/* If it cannot be sent, the SM notices by itself. */
 		if (!ask(g, left, MAD_DELETE, &rec,
 			 SA_MCM_MGID | SA_MCM_PORT_GID | SA_MCM_JOIN_STATE))
 			return;
@@ -360,7 +369,10 @@ void fabric_sa_leave(void *cm, struct rdmacm_sa_join *j)
 	if (!m)
 		return;
 	g = m->g;
-	/* A question that was asked for it has an answer that is nobody's; the SA may have let us in. */
+	/*
+	 * The open query was for this member. The SA may have accepted the join, so note it for
+	 * leaving.
+	 */
 	if (g->query && m == next_to_join(g)) {
 		sa_query_cancel(g->query);
 		g->query = NULL;

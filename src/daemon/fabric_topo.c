@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Topologies that people ask for, and what there is. */
+/*
+ * Topologies for `ruse fabric up`, and the output of `ruse fabric show`.
+ *
+ * fabric_make_topo() reads a topology file or generates one from an option such as --fat-tree. The
+ * show commands print the present topology as text, or all nodes as JSON.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
@@ -29,7 +34,7 @@ static int number(struct fabric_call *c, const char *text, uint32_t *v)
 	return 0;
 }
 
-/* The numbers behind the option: n of them. */
+/* Parses the n numbers after the option. */
 static int numbers(struct fabric_call *c, int n, const char *usage, uint32_t *v)
 {
 	if (c->n != 2 + n)
@@ -63,7 +68,7 @@ static int make_dragonfly(struct fabric_call *c, struct topo *t)
 		       -EINVAL : topo_dragonfly(t, v[0], v[1], v[2]);
 }
 
-/* 4x4x2, and the hosts of each switch: one if it is not said */
+/* Sizes as in 4x4x2, and the number of hosts per switch, by default 1. */
 static int make_torus(struct fabric_call *c, struct topo *t)
 {
 	uint32_t dims[MAX_DIMS], n = 0, hosts = 1;
@@ -80,7 +85,7 @@ static int make_torus(struct fabric_call *c, struct topo *t)
 	return topo_torus(t, dims, n, hosts);
 }
 
-/* The whole file, malloc()ed; NULL: errno says why. */
+/* Reads a whole regular file, malloc()ed. NULL: see errno. */
 static char *slurp(const char *path, size_t *len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The rule language: an action, then clauses in any order.
+ * Parser of the rule language of `ruse fault add`: an action, then clauses in any order.
  *
- *	drop 1% op SEND dev rxe_0
- *	drop nth 3 op READ_RESPONSE qp 17
- *	delay 200us jitter 50us dir out peer 10.0.0.2
+ * drop 1% op SEND dev rxe_0 drop nth 3 op READ_RESPONSE qp 17 delay 200us jitter 50us dir out peer
+ * 10.0.0.2
  *
- * A row a word: what it takes, and what it does to the rule.
+ * `actions` and `clauses` have a row per word: whether it takes a value, and the function that sets
+ * the fields of the rule.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -35,7 +35,7 @@ static __printf(2, 3) int bad(const struct parse *p, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* Decimal or 0x; from lo to hi. */
+/* A number, decimal or 0x, from lo to hi. */
 static int number(const struct parse *p, const char *what, const char *text, uint64_t lo,
 		  uint64_t hi, uint64_t *v)
 {
@@ -54,7 +54,7 @@ struct unit {
 	double is;
 };
 
-/* A number with one of the units; the factor is never 0. */
+/* A number with one of the units, at most `most`. */
 static int quantity(const struct parse *p, const char *what, const char *text,
 		    const struct unit *unit, double most, uint64_t *v)
 {
@@ -201,7 +201,7 @@ static int do_percent(struct parse *p, const char *v)
 	return 0;
 }
 
-/* The opcodes of these flags; 0: any. */
+/* Bit mask of the opcodes that have all flags of `all` and none of `none`. */
 static uint32_t ops_with(uint32_t all, uint32_t none)
 {
 	uint32_t ops = 0;
@@ -215,7 +215,7 @@ static uint32_t ops_with(uint32_t all, uint32_t none)
 	return ops;
 }
 
-/* "READ_RESPONSE_FIRST" is how the specification says what our table calls READ_RESP_FIRST. */
+/* Accepts READ_RESPONSE_FIRST etc., the specification's form of the table's READ_RESP_FIRST. */
 static bool same_op(const char *table, const char *word)
 {
 	static const char longer[] = "READ_RESPONSE", shorter[] = "READ_RESP";
@@ -373,7 +373,7 @@ static const struct clause {
 	{ "psn", do_psn }, { "size", do_size }, { "jitter", do_jitter },
 };
 
-/* The action and its value. Returns the words taken, or -EINVAL. */
+/* Parses the action and its value. Returns the number of words used, or -EINVAL. */
 static int parse_action(struct parse *p, char *const *word, int n)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
@@ -438,7 +438,7 @@ int fault_parse(const struct rused *r, char *const *word, int n, struct fault_ru
 		return bad(&p, "jitter belongs to delay");
 	if (rule->jitter > rule->delay)
 		return bad(&p, "more jitter than delay");
-	/* The third is one packet, unless more are asked for. */
+	/* "nth 3" means one packet unless "times" says otherwise. */
 	if (rule->when == FAULT_NTH && !rule->times)
 		rule->times = 1;
 	return 0;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Commands of `ruse fault`. What they change is in the host page, where every
- * process sees it; what the processes have done by it, they count in their
- * pages, and those of the dead are kept here.
+ * Commands of `ruse fault`.
+ *
+ * fault_command() splits the line into words and runs the command's function, which changes a copy
+ * of the rule table and publishes it in the host page, where all processes see it. Processes count
+ * matches and actions in their pages; the counts of exited processes are kept here. The answer is
+ * JSON.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -20,7 +23,7 @@
 
 struct command {
 	struct rused *r;
-	struct fault_table table;	/* as it will be */
+	struct fault_table table;	/* copy of the host page's table, being changed */
 	char *word[FAULT_WORDS];
 	int n;
 	struct json_object *answer;
@@ -119,7 +122,7 @@ static int do_list(struct command *c)
 	return 0;
 }
 
-/* A new rule in the first free place, called by the words from first on. */
+/* Adds a rule at the first free index. Its text are the words from first on. */
 static int add_rule(struct command *c, const struct fault_rule *rule, int first)
 {
 	struct fault_rules *f = &c->r->faults;
@@ -138,7 +141,7 @@ static int add_rule(struct command *c, const struct fault_rule *rule, int first)
 		len += (size_t)snprintf(f->text[i] + len, sizeof(f->text[i]) - len, "%s%s",
 					k > first ? " " : "", c->word[k]);
 	publish(c);
-	/* Not to be forgotten by an idle exit. */
+	/* Rules prevent an idle exit. */
 	c->r->configured = true;
 	add_int(c->answer, "id", f->next_id);
 	return 0;
@@ -161,7 +164,7 @@ static void del_rule(struct command *c, int i)
 	c->table.rule[i] = (struct fault_rule){ 0 };
 }
 
-/* Deletes what fits; their counts are the answer. */
+/* Deletes all matching rules and answers with their counts. */
 static int del_where(struct command *c, bool (*fits)(const struct fault_rule *r, uint64_t arg),
 		     uint64_t arg, const char *none)
 {
@@ -241,7 +244,7 @@ static int do_seed(struct command *c)
 	return 0;
 }
 
-/* "down" and "down rxe_0" are rules: "up" takes them away again. */
+/* "down" and "down DEVICE" add a rule; "up" deletes it. */
 static int do_down(struct command *c)
 {
 	char *word[] = { (char *)"down", (char *)"dev", c->n > 1 ? c->word[1] : NULL };
@@ -297,7 +300,7 @@ static const struct row {
 	{ "down", do_down }, { "up", do_down }, { "freeze", do_freeze }, { "thaw", do_freeze },
 };
 
-/* Cuts the line into words where it stands. -EINVAL: it is none that anybody types. */
+/* Splits the line into words in place. -EINVAL: it has other than printable ASCII characters. */
 static int cut(struct command *c, char *line)
 {
 	char *save = NULL;
@@ -342,7 +345,7 @@ char *fault_command(struct rused *r, const char *line, size_t len)
 	if (!c.answer)
 		return NULL;
 	run(&c, line, len);
-	/* Ports follow cables. */
+	/* Port states depend on "down" rules. */
 	if (r->page->fault.version != was)
 		devices_refresh(r);
 	text = strdup(json_object_to_json_string_ext(c.answer, JSON_C_TO_STRING_PLAIN));
