@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Messages to a rused without a run directory: what each does, and what a hostile one does not. */
+/*
+ * Messages to a rused without a run directory: the effect of each, and rejection of hostile ones.
+ *
+ * feed() passes a message to client_message(); answer() receives the answer at the other end of the
+ * client's socket. For the channel the test writes into the shared memory as a process does and
+ * calls the functions of struct loop_memory.
+ */
 #include "base/testing.h"
 
 #include <errno.h>
@@ -72,7 +78,7 @@ static int feed(uint16_t type, const void *body, size_t len, int fd)
 	return client_message(c, &h, body, len, fds, fd >= 0);
 }
 
-/* The answer's error; body and descriptor if there are. */
+/* Receives an answer. Returns its error; body and descriptor if requested. */
 static int answer(void *body, size_t *len, int *fd)
 {
 	int fds[IPC_MAX_FDS], n = IPC_MAX_FDS;
@@ -91,7 +97,7 @@ static int answer(void *body, size_t *len, int *fd)
 	if (fd)
 		*fd = n ? fds[0] : -1;
 	else if (h.type == IPC_LEASE)
-		/* The block's socket and the park, or none of them where the port is taken. */
+		/* The block's socket and the park, or nothing if the port is in use. */
 		assert_true(n == 3 || !n);
 	else
 		assert_int_equal(n, 0);
@@ -132,7 +138,7 @@ static void test_hello(void **state)
 	struct ipc_hello q = { .netns = 99 };
 
 	hello();
-	assert_string_equal(c->comm, "a?b?");	/* as it may be printed */
+	assert_string_equal(c->comm, "a?b?");	/* unprintable characters are replaced */
 	assert_int_equal(feed(IPC_HELLO, &q, sizeof(q), -1), -EPROTO);
 }
 
@@ -259,10 +265,10 @@ static void test_unexpected_descriptor(void **state)
 	hello();
 	fd = dup(peer);
 	assert_int_equal(feed(IPC_STATUS, NULL, 0, fd), -EPROTO);
-	assert_int_equal(fcntl(fd, F_GETFD), -1);	/* and it was closed */
+	assert_int_equal(fcntl(fd, F_GETFD), -1);	/* closed by client_message() */
 }
 
-/* Files of umad that there are not, and messages about them that are none. */
+/* umad files that do not exist, and malformed messages about them. */
 static void test_umad(void **state)
 {
 	struct ipc_umad_open o = { .minor = 0 };
@@ -282,7 +288,7 @@ static void test_umad(void **state)
 	}
 	assert_int_equal(feed(IPC_UMAD_CALL, &q, sizeof(q.h), -1), 0);
 	assert_int_equal(answer(NULL, NULL, NULL), -EBADF);
-	/* The length is not what follows; half a header. */
+	/* A length that does not match, and a short header. */
 	assert_int_equal(feed(IPC_UMAD_CALL, &q, sizeof(q.h) + 1, -1), -EPROTO);
 	assert_int_equal(feed(IPC_UMAD_CALL, &q, sizeof(q.h) - 1, -1), -EPROTO);
 	assert_int_equal(feed(IPC_UMAD_OPEN, &o, sizeof(o) - 1, -1), -EPROTO);
@@ -302,7 +308,7 @@ static void open_channel(void)
 	assert_int_equal(answer(NULL, NULL, NULL), -EBUSY);
 }
 
-/* What a process writes into the channel, as it may. */
+/* Posts a request into the channel. */
 static void post(uint16_t type, const void *body, uint32_t len)
 {
 	struct ipc_channel *ch = c->channel.map;
@@ -313,7 +319,7 @@ static void post(uint16_t type, const void *body, uint32_t len)
 	ch->state = CHAN_POSTED;
 }
 
-/* The same into its queue. */
+/* Queues a message in the channel. */
 static void enqueue(uint16_t type, const void *body, uint32_t len)
 {
 	struct ipc_channel *ch = c->channel.map;
@@ -333,19 +339,19 @@ static void test_channel_queue(void **state)
 
 	open_channel();
 	m->watch(&r.loop, true);
-	/* Of no file: nothing comes of it. */
+	/* For an unknown file: taken and ignored. */
 	for (int i = 0; i < 3; i++)
 		enqueue(IPC_UCMA_POST, &none, sizeof(none));
 	assert_true(m->there(&r.loop));
 	m->take(&r.loop);
 	assert_false(m->there(&r.loop));
 	assert_int_equal(c->channel.map->tail, 3);
-	/* It comes before what is said over the socket. */
+	/* Queued messages are handled before one from the socket. */
 	enqueue(IPC_UCMA_POST, &none, sizeof(none));
 	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
 	assert_int_equal(c->channel.map->tail, 4);
 	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);
-	/* Somebody else may have to know. */
+	/* channels_drain() takes them too. */
 	assert_false(channels_drain(&r));
 	enqueue(IPC_UCMA_POST, &none, sizeof(none));
 	assert_true(channels_drain(&r));
@@ -354,7 +360,7 @@ static void test_channel_queue(void **state)
 	enqueue(IPC_UMAD_KICK, &kick, sizeof(kick));
 	assert_true(channels_drain(&r) && !c->dead);
 	umad_fini(&r);
-	/* Nothing but what has no answer. */
+	/* A message that needs an answer is not allowed in the queue. */
 	enqueue(IPC_COUNTERS, "", 0);
 	m->take(&r.loop);
 	assert_true(c->dead);
@@ -378,19 +384,19 @@ static void test_channel(void **state)
 	assert_int_equal(ch->state, CHAN_ANSWERED);
 	assert_int_equal(ch->answer.hdr.error, -ENOENT);
 	assert_int_equal(ch->answer.hdr.seq, 4);
-	/* One that does not wait there gets it over the socket. */
+	/* A process that does not poll gets the answer over the socket. */
 	ch->state = CHAN_FREE;
 	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
 	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);
-	/* One that asked over the socket and waits there gets it there. */
+	/* A request over the socket is answered in the channel if the process polls it. */
 	ch->state = CHAN_AWAITED;
 	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
 	assert_int_equal(ch->state, CHAN_ANSWERED);
-	/* Unless it has descriptors, or is too long: then it need not wait there. */
+	/* Descriptors and long answers use the socket, which ends the polling. */
 	ch->state = CHAN_AWAITED;
 	assert_int_equal(feed(IPC_NETLINK, NULL, 0, -1), 0);
 	assert_int_equal(ch->state, CHAN_FREE);
-	/* After some time nobody looks there any more. */
+	/* After some time without messages the channel is not polled. */
 	m->watch(&r.loop, false);
 	assert_int_equal(ch->watched, 0);
 	assert_false(list_empty(&r.channels));
@@ -398,7 +404,7 @@ static void test_channel(void **state)
 	m->watch(&r.loop, false);
 	assert_true(list_empty(&r.channels));
 	assert_false(m->watch(&r.loop, true));
-	/* What came before the process could see that is not forgotten. */
+	/* A request posted before the process sees the change is still found. */
 	channel_used(c);
 	post(IPC_PEER, &p, sizeof(p));
 	r.loop.now += NS_S;

@@ -29,7 +29,7 @@ static void test_guid(void **state)
 {
 	uint8_t g[8];
 
-	/* As Linux shows them: reference/kernel-rxe, inventory.txt and extra.txt. */
+	/* Values as on Linux with rxe. */
 	assert_memory_equal(d.node_guid, "\x50\x54\x00\xff\xfe\x77\x00\x01", 8);
 	guid_from_mac(g, (const uint8_t *)"\0\0\0\0\0\0");
 	assert_memory_equal(g, "\x02\x00\x00\xff\xfe\x00\x00\x00", 8);
@@ -41,7 +41,7 @@ static void test_order_and_holes(void **state)
 	struct gid_raw a = v4(1), b = v4(2), c = v4(3), none = { 0 };
 	struct gid_raw first[] = { a, b, ll }, second[] = { b }, third[] = { b, c };
 
-	/* The interface's own link-local address is index 0 and not repeated. */
+	/* The interface's own link-local address has index 0 only. */
 	assert_int_equal(gids_sync(&d, d.node_guid, first, 3), 0);
 	assert_int_equal(d.ngids, 3);
 	expect(0, &ll);

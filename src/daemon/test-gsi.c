@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* MADs from the wire: what is none for QP1 of a device of ours is dropped. */
+/* MADs from the wire: packets that are not valid for QP1 of a device of this host are dropped. */
 #include "base/testing.h"
 
 #include <netinet/in.h>
@@ -19,7 +19,7 @@
 #define WHOLE (PACKET + ICRC_LEN)
 
 static struct rused r;
-static int rx, tx;		/* UDP sockets: where rused listens, and the sender */
+static int rx, tx;		/* UDP sockets: the port of rused, and the sender */
 static struct sockaddr_in to;
 static uint16_t sport;
 static struct seg_net net;
@@ -70,7 +70,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A DREQ of a connection that nobody knows: it is counted, and no more. */
+/* Makes a DREQ for an unknown connection: the CM only counts it. */
 static void good(void)
 {
 	static const struct cm_hdr dreq = { .tid = 7, .attr = CM_ATTR_DREQ };
@@ -81,7 +81,7 @@ static void good(void)
 	cm_msg_init(packet + HDRS, &dreq);
 }
 
-/* Headers and ICRC as they are to be on the wire. */
+/* Writes headers and ICRC to the packet. */
 static void finish(void)
 {
 	uint8_t hdr[IPUDP_MAX];
@@ -93,7 +93,7 @@ static void finish(void)
 	icrc_put(packet + PACKET, ipudp_icrc(hdr, len, packet, PACKET));
 }
 
-/* Whether it has come as far as the CM. */
+/* Sends the packet. True if it reached the CM. */
 static bool arrives(size_t len)
 {
 	uint64_t *n = &r.gsi.port[0].cdev.counters[CM_RECV][CM_ATTR_DREQ - CM_ATTR_REQ];
@@ -109,7 +109,7 @@ static void test_good(void **state)
 	good();
 	finish();
 	assert_true(arrives(WHOLE));
-	bth.pkey = 0x7fff;	/* a limited member is one, too */
+	bth.pkey = 0x7fff;	/* limited membership */
 	finish();
 	assert_true(arrives(WHOLE));
 }
@@ -128,7 +128,7 @@ static void test_length(void **state)
 
 static void test_icrc(void **state)
 {
-	/* One bit anywhere, but for the byte that the ICRC leaves out, FECN and BECN. */
+	/* Flip one bit of each byte. Byte 4 (FECN and BECN) is not covered by the ICRC. */
 	for (size_t at = 0; at < WHOLE; at++) {
 		good();
 		finish();
@@ -160,12 +160,12 @@ static void test_headers(void **state)
 		assert_false(arrives(WHOLE));
 	}
 	good();
-	packet[HDRS + 1] ^= 1;	/* another class, which nobody has an agent for */
+	packet[HDRS + 1] ^= 1;	/* a class without an agent */
 	finish();
 	assert_false(arrives(WHOLE));
 }
 
-/* Our own address that is in no GID table (any more). */
+/* The destination is an address of this host, but in no GID table. */
 static void test_nobodys(void **state)
 {
 	good();

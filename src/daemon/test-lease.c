@@ -26,7 +26,7 @@ static void test_cyclic(void **state)
 	assert_int_equal(first, 1022);
 	assert_int_equal(recorded, 1022);
 	assert_int_equal(lease_get(&t, 1, 100, 0), 1023);
-	assert_int_equal(lease_get(&t, 2, 200, 0), 1);	/* never 0 */
+	assert_int_equal(lease_get(&t, 2, 200, 0), 1);	/* not block 0 */
 	assert_int_equal(lease_owner(&t, 1), 2);
 	assert_int_equal(lease_owner(&t, 0), 0);
 	assert_int_equal(lease_owner(&t, 5), 0);
@@ -65,15 +65,15 @@ static void test_reclaim(void **state)
 	assert_int_equal(lease_reclaim(&t, 0, 1, 100), -EINVAL);
 	assert_int_equal(lease_reclaim(&t, LEASE_BLOCKS, 1, 100), -EINVAL);
 	assert_int_equal(lease_reclaim(&t, 7, 1, 100), 0);
-	assert_int_equal(lease_reclaim(&t, 7, 1, 100), 0);	/* again: still its own */
+	assert_int_equal(lease_reclaim(&t, 7, 1, 100), 0);	/* already its own */
 	assert_int_equal(lease_reclaim(&t, 7, 2, 200), -EBUSY);
-	/* A second connection of the same process; the end of the first does not matter then. */
+	/* A second connection of the same process; the end of the first has no effect. */
 	assert_int_equal(lease_reclaim(&t, 7, 3, 100), 0);
 	lease_put_all(&t, 1, 0);
 	assert_int_equal(lease_owner(&t, 7), 3);
 	assert_int_equal(lease_reclaim(&t, 9, 4, 0), 0);
-	assert_int_equal(lease_reclaim(&t, 9, 5, 0), -EBUSY);	/* pid 0 is nobody in particular */
-	/* The parent has died: the child goes on with the same block, at once. */
+	assert_int_equal(lease_reclaim(&t, 9, 5, 0), -EBUSY);	/* pid 0 matches no process */
+	/* The parent has died: its child keeps the block, without rest. */
 	lease_put_all(&t, 3, 0);
 	assert_int_equal(lease_reclaim(&t, 7, 2, 200), 0);
 	assert_int_equal(lease_owner(&t, 7), 2);
@@ -92,7 +92,7 @@ static void test_orphans(void **state)
 		assert_int_not_equal(lease_get(&t, 9, 900, 0), 7);
 	assert_int_equal(lease_get(&t, 9, 900, 0), -ENOSPC);
 	assert_int_equal(lease_reclaim(&t, 7, 1, 100), 0);
-	/* Its death as an orphan is no news any more. */
+	/* It was reclaimed, so the death of the orphan has no effect. */
 	lease_orphan_died(&t, 7, 0);
 	assert_int_equal(lease_owner(&t, 7), 1);
 	lease_put_all(&t, 1, 0);
@@ -101,7 +101,7 @@ static void test_orphans(void **state)
 	lease_orphan(&t, 8, 100, 0);
 	lease_orphan_died(&t, 8, 50);
 	assert_false(lease_any(&t));
-	/* An owner that nobody can watch does not keep rused alive. */
+	/* An owner of unknown PID does not keep rused alive. */
 	lease_orphan(&t, 8, 0, 0);
 	assert_false(lease_any(&t));
 	assert_int_equal(lease_reclaim(&t, 8, 1, 0), 0);

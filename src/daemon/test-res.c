@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Processes' tables as rused reads them: honest, in the middle of a write, and hostile. */
+/*
+ * Object tables of processes as rused reads them: valid, during a write, and hostile.
+ *
+ * test_torn() reads while a thread writes. test_every_step() replaces pread() by one that copies
+ * word by word and lets the writer make some stores between two words, at every point.
+ * test_hostile() uses random bytes.
+ */
 #include "base/testing.h"
 
 #include <pthread.h>
@@ -70,7 +76,7 @@ static struct res_rec a_qp(uint32_t lqpn)
 	return (struct res_rec){ .kind = RES_QP, .dev_index = 7, .qp.lqpn = lqpn };
 }
 
-/* What is there is told in order; gaps are not; a process keeps its numbers when another goes. */
+/* Records are reported in order, without gaps. A process keeps its ids when another one exits. */
 static void test_collect(void **state)
 {
 	struct proc a = add_proc(100, RECS), b = add_proc(200, RECS);
@@ -101,7 +107,7 @@ static void test_collect(void **state)
 	assert_int_equal(all[1].id, id);
 	free(all);
 
-	/* A new one does not get the number of the one that went at once. */
+	/* The ids of an exited process are not reused at once. */
 	a = add_proc(300, RECS);
 	res_rec_write(&a.rec[0], &q);
 	all = res_collect(&r, &n);
@@ -139,7 +145,7 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* A record is told whole or not at all, whoever writes it meanwhile. */
+/* A record that is being written is reported consistently or not at all. */
 static void test_torn(void **state)
 {
 	struct proc a = add_proc(100, RECS);
@@ -149,7 +155,7 @@ static void test_torn(void **state)
 	writer.rec = &a.rec[0];
 	writer.stop = false;
 	assert_int_equal(pthread_create(&t, NULL, write_on, NULL), 0);
-	/* Until enough were seen; a writer that never pauses may hide its record from a look. */
+	/* A writer that never pauses may hide its record for some reads. */
 	while (seen < 2000 && turns++ < 2000000) {
 		size_t n;
 		struct nldev_res *all = res_collect(&r, &n);
@@ -172,23 +178,22 @@ static void test_torn(void **state)
 }
 
 /*
- * The same with the writer at every point of its way: pread() copies word by
- * word, up or down; between two of them the writer makes some stores, and then
- * creeps on, a store a word, or stands.
+ * The same, deterministically: pread() copies word by word, upwards or downwards. After `from`
+ * words the writer makes `burst` stores; then it makes one store per word (creep), or stops.
  */
 #define WORDS (sizeof(struct res_rec) / sizeof(uint32_t))
 #define BODY (offsetof(struct res_rec, ctx) / sizeof(uint32_t))
 #define BODY_END (BODY + 3 + ARRAY_SIZE(((struct res_rec *)0)->words))
-#define STORES (BODY_END - BODY + 2)	/* of a write */
+#define STORES (BODY_END - BODY + 2)	/* stores of one res_rec_write() */
 
 static struct {
-	uint32_t *rec;		/* NULL: pread() as it is */
+	uint32_t *rec;		/* NULL: pread() is not replaced */
 	bool down, creep;
-	uint32_t from, burst;	/* so many words copied, then so many stores */
+	uint32_t from, burst;	/* words copied, then stores made */
 	uint32_t copied, stored;
 } step;
 
-/* The stores of res_rec_write(), one at a time, one write after the other. */
+/* Makes the next n stores of an endless series of res_rec_write(). */
 static void store(uint32_t n)
 {
 	for (; n; n--, step.stored++) {
@@ -224,7 +229,7 @@ ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t at)
 	return n;
 }
 
-/* How many records were told; each is of one write. */
+/* Number of records reported. Checks that each is from one write. */
 static size_t told_whole(void)
 {
 	struct nldev_res *all;
@@ -273,7 +278,7 @@ static void test_every_step(void **state)
 	del_proc(&a);
 }
 
-/* Any bytes: nothing comes out that has no kind, and what comes out can be told. */
+/* Random bytes: only valid kinds and ids are reported. */
 static void test_hostile(void **state)
 {
 	struct prng rnd;
@@ -290,7 +295,9 @@ static void test_hostile(void **state)
 			((uint8_t *)a.rec)[i] = (uint8_t)prng_below(&rnd, turn & 1 ? 256 : 8);
 		for (size_t i = 8; i < sizeof(*a.page); i++)
 			((uint8_t *)a.page)[i] = (uint8_t)prng_below(&rnd, 256);
-		/* Ends in the middle of a record; never below the page, which is sealed. */
+		/*
+		 * The file may end within a record. It always contains the page, as that is sealed.
+		 */
 		assert_int_equal(ftruncate(a.c->page_fd, (off_t)(RES_OFFSET + recs * 64u +
 								 prng_below(&rnd, 64))), 0);
 		all = res_collect(&r, &n);
@@ -306,7 +313,7 @@ static void test_hostile(void **state)
 	}
 }
 
-/* A process with nothing in a large table costs no more than the first look at it. */
+/* A huge empty table costs one read. */
 static void test_sparse(void **state)
 {
 	struct proc a = add_proc(100, 0);
@@ -326,7 +333,7 @@ static void test_sparse(void **state)
 	del_proc(&a);
 }
 
-/* The counts of the living and of the dead, each once. */
+/* Counters of running and exited processes are summed, each once. */
 static void test_counters(void **state)
 {
 	struct proc a = add_proc(100, 0), b = add_proc(200, 0);
@@ -347,7 +354,7 @@ static void test_counters(void **state)
 	b.page->dev[5].counter[CNT_SENT_PKTS] = 6;
 	res_counters(&r, 3, sum);
 	assert_int_equal(sum[CNT_SENT_PKTS], 16);
-	/* Not a page: not counted. */
+	/* An invalid page is not counted. */
 	b.page->magic = 0;
 	res_counters(&r, 3, sum);
 	assert_int_equal(sum[CNT_SENT_PKTS], 10);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Routes, neighbours, addresses and links of a network namespace of this test's
- * own, where iproute2 changes them: every change is seen by the next look, and
- * without one the kernel is not asked again.
+ * rtnl.c in a network namespace of its own, changed with iproute2: every change is visible after
+ * the next rtnl_sync(), and without a change the kernel is not asked again.
+ *
+ * ASSERT_KEPT() checks the latter by the number of requests. Tests are skipped if the namespace
+ * cannot be created.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -69,7 +71,9 @@ static bool is(const struct rtnl_addr *a, const char *text)
 	return a->family == b.family && !memcmp(a->b, b.b, sizeof(b.b));
 }
 
-/* Without a question; at the latest the fifth time, for links have news of their own now and then. */
+/*
+ * Checks that the call makes no request. Tries 5 times, as links cause notifications of their own.
+ */
 #define ASSERT_KEPT(call)                                  \
 	do {                                               \
 		uint32_t asked_ = rt.seq + 1;              \
@@ -148,7 +152,7 @@ static void test_a_route_counts_at_once(void **state)
 	assert_int_equal(route("198.51.100.9", &r), 0);
 	assert_true(is(&r.next, "192.0.2.78"));
 	assert_int_equal(r.hop_limit, 9);
-	/* One's own address is local, and is not any more. */
+	/* The host's own address has a local route. */
 	assert_int_equal(route("192.0.2.1", &r), 0);
 	assert_int_equal(r.type, RTN_LOCAL);
 	ip("link set va down");
@@ -196,7 +200,7 @@ static void test_a_neighbour_counts_at_once(void **state)
 	assert_false(n.usable);
 }
 
-/* News of neighbours come often, and are not about routes. */
+/* Notifications about neighbours are frequent and do not affect routes. */
 static void test_neighbours_leave_routes_alone(void **state)
 {
 	struct rtnl_route r;
@@ -232,7 +236,7 @@ static void test_a_link_counts_at_once(void **state)
 	assert_int_equal(rtnl_link(&rt, va, &l), -ENODEV);
 }
 
-/* More news than the socket holds: that some were lost is news enough. */
+/* Lost notifications (ENOBUFS) invalidate the cache. */
 static void test_lost_news_are_news(void **state)
 {
 	struct rtnl_route r;
@@ -253,7 +257,7 @@ static void test_lost_news_are_news(void **state)
 	assert_int_equal(route("198.51.100.9", &r), 0);
 }
 
-/* Of what nobody tells the kernel is asked again after a while. */
+/* Entries expire after RTNL_KEEP. */
 static void test_nothing_is_kept_for_ever(void **state)
 {
 	struct rtnl_route r;
