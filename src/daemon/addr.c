@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Address resolution: the route and its source at once, the neighbour when the
- * kernel has it. We need not know a neighbour's hardware address, only that
- * there is one, and we may not ask for it: ARP and ND are the kernel's, which
- * does it for a datagram. So an empty one goes to the peer's RoCE port, where
- * it is dropped, and the neighbour table is looked at until there is an answer.
+ * Address resolution for rdmacm: route, source address and neighbour, from the tables of rtnl.c.
+ *
+ * Route and source are known at once, the neighbour only if the kernel has it. rused needs to know
+ * only that a neighbour exists. It cannot send ARP or ND requests itself; the kernel sends them for
+ * a datagram. So rused sends an empty datagram to the peer's RoCE port, where it is dropped, and
+ * reads the neighbour table again, at intervals that double from LOOK_FIRST to LOOK_MOST, until
+ * there is an answer or the timeout.
+ *
+ * Also here: the MTU of interfaces, the range of local ports, and memberships in IP multicast
+ * groups, each held by a socket of its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +29,7 @@
 
 #define LOOK_FIRST NS_MS
 #define LOOK_MOST (64 * NS_MS)
-#define PROBE_AGAIN NS_S	/* the kernel gives a neighbour up after three seconds of asking */
+#define PROBE_AGAIN NS_S	/* the kernel gives up a neighbour after 3 s */
 
 struct lookup {
 	struct list_head node;
@@ -60,7 +65,7 @@ static void lookup_free(struct lookup *l)
 static void group_free(struct membership *m)
 {
 	list_del(&m->node);
-	close(m->fd);	/* leaves the group */
+	close(m->fd);	/* closing leaves the group */
 	free(m);
 }
 
@@ -81,7 +86,7 @@ void addr_fini(struct rused *r)
 	rtnl_fini(&r->addr.rtnl);
 }
 
-/* News of what is kept. Once for all that has been said before. */
+/* Reads pending changes of the tables, at most once per loop.moment. */
 static void catch_up(struct rused *r)
 {
 	if (r->addr.synced == r->loop.moment)
@@ -105,7 +110,7 @@ static void read_port_range(struct rused *r)
 	char text[32];
 	ssize_t n;
 
-	r->addr.port_low = 32768;	/* the kernel's own default, where /proc is not to be seen */
+	r->addr.port_low = 32768;	/* the kernel's default, used if /proc is missing */
 	r->addr.port_high = 60999;
 	if (r->addr.port_range < 0)
 		r->addr.port_range = open("/proc/sys/net/ipv4/ip_local_port_range",
@@ -118,7 +123,7 @@ static void read_port_range(struct rused *r)
 	}
 }
 
-/* Nobody tells of a change, so it is looked at each time; but the file stays open. */
+/* The file has no change notification, so it is read once per loop.moment. It stays open. */
 void addr_port_range(void *ctx, uint16_t *low, uint16_t *high)
 {
 	struct rused *r = ctx;
@@ -147,7 +152,10 @@ int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, ui
 	return rtnl_owner(&r->addr.rtnl, &a, ifindex);
 }
 
-/* Nothing is asked of neighbours there: everybody gets everything, or there is one peer. */
+/*
+ * True for destinations that are not resolved: multicast and broadcast, local, or interfaces
+ * without ARP.
+ */
 static bool needs_no_neighbour(struct rtnl *rt, const struct rtnl_route *route)
 {
 	struct rtnl_link link;
@@ -158,7 +166,7 @@ static bool needs_no_neighbour(struct rtnl *rt, const struct rtnl_route *route)
 	       (link.flags & (IFF_NOARP | IFF_LOOPBACK | IFF_POINTOPOINT));
 }
 
-/* Makes the kernel look for the neighbour. */
+/* Makes the kernel resolve the neighbour. */
 static void probe(struct lookup *l)
 {
 	struct rtnl_addr dst;
@@ -177,7 +185,7 @@ static void probe(struct lookup *l)
 	if (*fd < 0)
 		*fd = socket(dst.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	l->probed = l->r->loop.now;
-	/* Errors of earlier ones may come back here, and a route may go: the table says what is. */
+	/* Ignore errors: they may belong to earlier datagrams, and the table has the result. */
 	if (*fd >= 0 && sendto(*fd, "", 0, 0, (struct sockaddr *)&to,
 			       v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in)) < 0)
 		log_debug("a neighbour could not be woken: %m");
@@ -220,7 +228,7 @@ static void look(struct timer *t, ns_t now)
 	rdmacm_resolved(r->ucma.rdmacm, req, rc);
 }
 
-/* The neighbour is not known: asks for it, and waits. 0 or -errno. */
+/* Starts resolution of an unknown neighbour. 0 or -errno. */
 static int lookup_start(struct rused *r, struct rdmacm_resolve *req,
 			const struct rtnl_route *route)
 {
@@ -258,7 +266,7 @@ int addr_resolve(void *ctx, struct rdmacm_resolve *req)
 
 	req->host = NULL;
 	catch_up(r);
-	/* A source of another family, or none, is any: the route has one. */
+	/* Without a source, or with one of another family, use the route's. */
 	if (!rc && rtnl_addr_of(&src, (struct sockaddr *)&req->src))
 		src = (struct rtnl_addr){ .family = dst.family, .len = dst.len };
 	if (!rc)
@@ -291,7 +299,7 @@ void addr_cancel(void *ctx, struct rdmacm_resolve *req)
 
 static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
 
-/* A socket that is nothing but a member of the group. fd or -errno. */
+/* Opens a socket that is a member of the group. fd or -errno. */
 static int group_join(uint32_t ifindex, const uint8_t mgid[16])
 {
 	struct ip_mreqn m4 = { .imr_ifindex = (int)ifindex };

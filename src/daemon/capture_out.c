@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * rused's own packets for `ruse capture`: MADs from and to QP1. As processes do,
- * each MAD of this host is shown once, when it is sent, and what arrives from
- * others is shown as well; rings and their rules: ipc/capring.h.
+ * rused's own packets for `ruse capture`: MADs from and to QP1. As in processes, a MAD of this host
+ * is captured once, when it is sent; MADs from other hosts when they arrive. ipc/capring.h has the
+ * ring.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -98,7 +98,7 @@ void capture_out(struct rused *r, const char *dev, const struct seg_net *net, ui
 	uint8_t frame[FRAME_MAX];
 	struct bth bth;
 
-	/* While nobody captures that is all. */
+	/* Without a capture the loop does nothing. */
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
 		struct capture_out *out = &r->capture_out[i];
 		struct capring_writer w = { .ring = out->ring, .prod = out->prod };

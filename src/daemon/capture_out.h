@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* rused as one whose packets are captured. */
+/* Capture of packets that rused itself sends and receives. */
 #ifndef RUSE_DAEMON_CAPTURE_OUT_H
 #define RUSE_DAEMON_CAPTURE_OUT_H
 
@@ -10,23 +10,20 @@ struct capring;
 struct rused;
 struct seg_net;
 
-/* By place in the host page. */
+/* By index of the capture in the host page. */
 struct capture_out {
 	int fd;
 	uint32_t snaplen;
-	struct capring *ring;	/* NULL: nobody captures here */
+	struct capring *ring;	/* NULL: no capture */
 	uint64_t prod;
 };
 
-/* page->capture[i] has come: 0 or -errno, then it sees nothing of ours. Is going. */
+/* page->capture[i] was added; is about to be removed. -errno: rused's packets are not captured. */
 int capture_out_start(struct rused *r, int i);
 void capture_out_stop(struct rused *r, int i);
-/* Is there anybody? */
+/* True if there is any capture. */
 bool capture_out_any(const struct rused *r);
-/*
- * Shows a packet (BTH to pad, len bytes) of dev, from UDP port sport; in: it has arrived from
- * another host.
- */
+/* Captures a packet of dev: len bytes, BTH to padding. in: received from another host. */
 void capture_out(struct rused *r, const char *dev, const struct seg_net *net, uint16_t sport,
 		 const void *packet, size_t len, bool in);
 

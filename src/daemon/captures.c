@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who captures: it stands in the host page, and every process shows its packets to whom it finds there. */
+/*
+ * The list of captures in the host page. Every process, and rused, sends its packets to all of
+ * them.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +11,7 @@
 #include "daemon/daemon.h"
 #include "ipc/capring.h"
 
-#define SNAPLEN_MIN 64u		/* Ethernet, IPv6 and UDP headers, and a little */
+#define SNAPLEN_MIN 64u		/* bytes: Ethernet, IPv6 and UDP headers, and some more */
 
 int capture_start(struct client *c, const struct ipc_capture *q)
 {
@@ -23,7 +26,7 @@ int capture_start(struct client *c, const struct ipc_capture *q)
 
 		if (h->id)
 			continue;
-		/* Random, so that it is not one that a former rused has given. */
+		/* Random, so that it differs from the ids of an earlier rused. */
 		do {
 			c->capture = rand_u32();
 		} while (!c->capture);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Requests that come through memory (ipc/channel.h). Those clients are watched that have said
- * something lately: each look at memory is one at them all. A round takes one request of each and
- * what is in their queues, which have an end, so that nobody can keep the others waiting.
+ * Requests through shared memory (ipc/channel.h). rused watches the channels of clients that sent
+ * something within LATELY; each poll checks all of them. One round takes one request of each and
+ * the messages in its queue, which is bounded, so no client can starve the others.
  */
 #include <errno.h>
 
@@ -11,8 +11,8 @@
 
 #define LATELY (20 * NS_MS)
 /*
- * Of a queue, before anybody hears of what has come of it: who is woken wants a CPU, and would be
- * woken for each of them.
+ * Messages of a queue to handle before their effects are published. A program that is woken
+ * competes for the CPU, so it is not woken for every message.
  */
 #define BATCH 32
 
@@ -25,7 +25,7 @@ static bool something(const struct client *c)
 
 static void watch_one(struct client *c, bool on)
 {
-	/* Written only when it changes: the client reads it all the time. */
+	/* Written only on change: the client polls this cache line. */
 	if (c->channel.watched != on)
 		ipc_channel_watch(c->channel.map, on);
 	c->channel.watched = on;
@@ -42,7 +42,10 @@ static bool watch(struct loop *l, bool on)
 		if (on && !lately)
 			continue;
 		watch_one(c, on);
-		/* One that was not watched is not looked at; the socket brings it back. */
+		/*
+		 * Stop polling an idle client. Its next message comes over the socket and adds it
+		 * again.
+		 */
 		if (!on && !lately && !something(c))
 			list_del(&c->channel.node);
 	}
@@ -74,7 +77,10 @@ void channel_drain(struct client *c)
 		return;
 	ipc_channel_heard(c->channel.map);
 	for (uint32_t n = 1; n <= CHAN_QUEUE && !rc && c->channel.map; n++) {
-		/* Those up to here have been said already: one moment for them all. */
+		/*
+		 * Messages up to `there` were posted at the same time, so they share one
+		 * loop.moment.
+		 */
 		if (there == c->channel.tail) {
 			there = ipc_channel_head(c->channel.map);
 			c->r->loop.moment++;
@@ -133,7 +139,10 @@ static void take(struct loop *l)
 
 	list_for_each_entry(c, &r->channels, channel.node)
 		n++;
-	/* Each goes to the end when it is used; a kill takes out only who is killed. */
+	/*
+	 * Each client moves to the end when it is used. client_kill() removes only the killed
+	 * client.
+	 */
 	while (n-- && !list_empty(&r->channels)) {
 		c = list_first_entry(&r->channels, struct client, channel.node);
 		list_del(&c->channel.node);
@@ -184,6 +193,6 @@ void channel_used(struct client *c)
 	c->channel.used = c->r->loop.now;
 	if (list_empty(&c->channel.node))
 		list_add_tail(&c->channel.node, &c->r->channels);
-	/* It is looked at before we sleep, and need not wake us until then. */
+	/* Watch it already: it is polled before rused sleeps, so it needs no wake-up. */
 	watch_one(c, true);
 }

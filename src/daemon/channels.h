@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory that rused shares with a process beside the socket (ipc/channel.h). */
+/* Channels: memory shared with a process beside its socket (ipc/channel.h). */
 #ifndef RUSE_DAEMON_CHANNELS_H
 #define RUSE_DAEMON_CHANNELS_H
 
@@ -12,21 +12,23 @@ struct rused;
 struct channel {
 	struct ipc_channel *map;	/* NULL: none */
 	struct list_head node;		/* rused.channels */
-	ns_t used;			/* when the client said something, by whichever way */
-	uint32_t tail;			/* of its queue */
+	ns_t used;			/* time of the client's last message, on either path */
+	uint32_t tail;			/* position in its queue */
 	bool watched;
 };
 
 void channels_init(struct rused *r);
-/* Makes the client's: the descriptor to give to it, or -errno; -EBUSY: it has one. */
+/* Creates the client's channel. Returns the descriptor for it, or -errno; -EBUSY: it has one. */
 int channel_open(struct client *c);
-/* Twice is harmless. */
+/* No effect if it is closed already. */
 void channel_close(struct client *c);
-/* What it has posted there until now: comes before whatever else it says. May kill it. */
+/* Handles what the client has queued so far. Call before any other message of it. May kill it. */
 void channel_drain(struct client *c);
-/* The same of all clients, before something is asked that one may have changed. True: some had. */
+/*
+ * channel_drain() for all clients, before reading a state they may have changed. True: it did some.
+ */
 bool channels_drain(struct rused *r);
-/* The client has said something: it is looked at for more. */
+/* The client sent something: watch its channel. */
 void channel_used(struct client *c);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Connections, and the death of those who made them.
+ * Connections of processes, and their end.
  *
- * A process is dead when its pidfd says so or its socket is closed: a forked
- * child keeps the inherited socket open long after its parent has gone, and a
- * process of another PID namespace has no pidfd here.
+ * A process counts as dead when its pidfd is readable or its socket is closed. The socket alone is
+ * not enough, as a forked child keeps the inherited one open; the pidfd alone is not either, as a
+ * process of another PID namespace has none here.
  *
- * Leaving: the listening socket is shut down first. From then on connect()
- * fails with ECONNREFUSED, so what is in the accept queue after that is all
- * there will ever be; if there is somebody, we listen anew and stay.
+ * rused exits in two steps: it shuts the listening socket down, so that connect() fails with
+ * ECONNREFUSED, and then accepts what is left in the queue. If there is a client, it listens again
+ * and stays.
+ *
+ * Killed clients stay in loop.dead until the end of the round, as callers may still use them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +29,7 @@
 
 #define MAX_CLIENTS 1024
 #define BACKLOG 128
-#define DRAIN_MAX 512		/* messages: more do not wait in a socket */
+#define DRAIN_MAX 512		/* more messages than a socket can hold */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77		/* Linux 6.5 */
 #endif
@@ -84,7 +86,7 @@ void clients_reap(struct loop *l)
 		struct list_head *e = l->dead.next;
 
 		list_del(e);
-		free(e);	/* the node is the first member of all that comes here */
+		free(e);	/* node is the first member of every object in this list */
 	}
 }
 
@@ -119,7 +121,7 @@ void client_refused(struct client *c, int rc)
 {
 	if (rc == -EPIPE) {
 		if (!c->dead)
-			channel_drain(c);	/* it was said before */
+			channel_drain(c);	/* messages sent before the close */
 		client_kill(c, "closed its connection");
 		return;
 	}
@@ -127,7 +129,7 @@ void client_refused(struct client *c, int rc)
 	client_kill(c, "disconnected");
 }
 
-/* One message from the socket. False: there is none. */
+/* Takes one message from the socket. False: there is none. */
 static bool take_one(struct client *c)
 {
 	char body[IPC_MAX];
@@ -168,7 +170,7 @@ static void client_died(struct loop_fd *f, uint32_t events)
 {
 	struct client *c = container_of(f, struct client, pidfd);
 
-	/* What it said before it died it has said. */
+	/* Handle the messages that it sent before it died. */
 	client_drain(c);
 	client_kill(c, "died");
 }
@@ -180,7 +182,7 @@ static void watch_death(struct client *c)
 
 	if (!c->pid)
 		return;
-	/* From the socket if the kernel can: the number may be somebody else's by now. */
+	/* The kernel's SO_PEERPIDFD is safe against reuse of the PID. */
 	if (getsockopt(c->sock.fd, SOL_SOCKET, SO_PEERPIDFD, &fd, &len))
 		fd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 	if (fd < 0)
@@ -191,8 +193,8 @@ static void watch_death(struct client *c)
 }
 
 /*
- * Closes a connection that is not served. Its HELLO, if it is there, is read and answered with the
- * error; a close() with unread data would be a reset. A client without an answer tries again.
+ * Closes a connection that is not served. Its HELLO, if present, is read and answered with the
+ * error: close() with unread data would reset the connection. A client without an answer retries.
  */
 static void refuse(int fd, int error)
 {
@@ -248,7 +250,10 @@ static void client_new(struct rused *r, int fd)
 	timer_cancel(&r->loop.timers, &r->idle_timer);
 }
 
-/* Out of descriptors: the waiting client would make the loop spin. Give it the spare one's place. */
+/*
+ * Out of descriptors: a waiting client would make the loop spin. Close the spare descriptor to
+ * accept and refuse it.
+ */
 static void refuse_one(struct rused *r, int lfd)
 {
 	int fd;
@@ -262,7 +267,7 @@ static void refuse_one(struct rused *r, int lfd)
 	r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* One client from the queue. False: nobody there. */
+/* Accepts one client. False: none is waiting. */
 static bool accept_one(struct rused *r)
 {
 	int fd = fds_accept(r->listen.fd, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -292,7 +297,7 @@ int clients_listen(struct rused *r)
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	/* We hold the lock: whoever made it is dead. */
+	/* rused holds the lock, so the old socket's owner is dead. */
 	unlinkat(r->run, IPC_SOCK_NAME, 0);
 	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) || listen(fd, BACKLOG)) {
 		rc = -errno;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * rused has no terminal, and programs only see it gone; so its log has to say how it died.
- * Nothing here allocates: the heap may be what is broken. libgcc's unwinder for that reason,
- * and not backtrace(), which loads it when it is too late.
+ * Logs signal and backtrace when rused crashes, as it has no terminal. Allocates nothing, since the
+ * heap may be damaged. Uses libgcc's unwinder directly, as backtrace() loads it on first use.
  */
 #include <dlfcn.h>
 #include <signal.h>
@@ -14,13 +13,13 @@
 #include "daemon/crash.h"
 
 #define FRAMES_MAX 32
-#define STACK_SIZE 65536	/* the unwinder's, and a signal frame with AVX-512 */
+#define STACK_SIZE 65536	/* for the unwinder and a signal frame with AVX-512 */
 
 static int log_dir = -1;
 static const char *log_name, *kept_name;
 
 struct walk {
-	bool inside;	/* behind the signal's own frames */
+	bool inside;	/* beyond the frames of the signal handler */
 	int frames;
 };
 
@@ -37,7 +36,7 @@ static _Unwind_Reason_Code say_frame(struct _Unwind_Context *c, void *arg)
 		return _URC_NO_REASON;
 	if (!ip || w->frames++ == FRAMES_MAX)
 		return _URC_NORMAL_STOP;
-	/* A return address is behind its call, which may have been a function's last. */
+	/* A return address follows its call, which may be the last instruction of a function. */
 	ip -= !before;
 	if (!dladdr((void *)ip, &info) || !info.dli_fname) {
 		log_err("  0x%lx", (unsigned long)ip);
@@ -49,7 +48,7 @@ static _Unwind_Reason_Code say_frame(struct _Unwind_Context *c, void *arg)
 	return _URC_NO_REASON;
 }
 
-/* The handler is gone by now (SA_RESETHAND): what goes wrong in here ends it as well. */
+/* SA_RESETHAND: a second fault in here ends the process. */
 static void crashed(int sig, siginfo_t *si, void *context)
 {
 	struct walk w = { 0 };
@@ -77,7 +76,7 @@ void crash_watch(int dir, const char *log, const char *keep)
 	log_dir = dir;
 	log_name = log;
 	kept_name = keep;
-	/* A stack that has overflown is no place for a handler. */
+	/* A stack overflow needs an alternate stack. */
 	if (sigaltstack(&ss, NULL))
 		sa.sa_flags &= ~SA_ONSTACK;
 	sigemptyset(&sa.sa_mask);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What rused says when it dies of itself. */
+/* Crash report of rused. */
 #ifndef RUSE_DAEMON_CRASH_H
 #define RUSE_DAEMON_CRASH_H
 
 /*
- * From now on SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT write to the log which of them it
- * was and where, innermost first, and then do what they did before: end the process, with a
- * core where that is wanted. The log, a file in dir, is called keep from then on, for the next
- * rused begins its own. dir -1: the log is no file. Keeps the pointers. Once.
+ * Installs handlers for SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT. A handler logs the signal and
+ * a backtrace, innermost frame first, renames the log in dir to keep, since the next rused starts a
+ * new one, and raises the signal again with the default action. dir -1: the log is not a file.
+ * Keeps the pointers. Call once.
  */
 void crash_watch(int dir, const char *log, const char *keep);
 

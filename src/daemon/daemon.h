@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* rused: one per user and network namespace. main.c has the theory of operation. */
+/* rused, one per user and network namespace. main.c describes how it works. */
 #ifndef RUSE_DAEMON_H
 #define RUSE_DAEMON_H
 
@@ -30,15 +30,15 @@ struct rused {
 	struct loop_fd listen, rtnl, signals;
 	uint64_t netns;
 	uint32_t uid;
-	ns_t started, idle;	/* idle: exit after so long without a client; 0 = never */
+	ns_t started, idle;	/* idle: time without clients until exit; 0 = never */
 	bool drain;		/* exit when the last client has gone */
-	bool configured;	/* somebody added or deleted devices: not to be forgotten by an idle exit */
-	uint32_t next_index;	/* DEV_INDEX of the next device */
+	bool configured;	/* devices were added or deleted: no idle exit */
+	uint32_t next_index;	/* device index of the next device */
 
 	struct list_head clients;
-	struct list_head channels;	/* of clients that have said something lately, by channel.node */
+	struct list_head channels;	/* clients being polled, by channel.node */
 	uint32_t nclients, next_proc, next_place;
-	int spare;		/* a descriptor to give up when there are no more */
+	int spare;		/* reserve descriptor for refusing a client */
 	struct timer idle_timer;
 
 	struct lease_table leases;
@@ -46,9 +46,11 @@ struct rused {
 	int lease_file;
 	struct list_head orphans;
 
-	/* What processes that are gone have counted, by host_page.dev[], and when the files last said so. */
+	/*
+	 * Counters of exited processes, by host_page.dev[]; those last written to sysfs, and when.
+	 */
 	uint64_t counter[HOST_MAX_DEVS][PROC_COUNTERS];
-	uint64_t wire[PROC_WIRES];	/* what their sockets have counted, by enum proc_wire */
+	uint64_t wire[PROC_WIRES];	/* of exited processes' sockets, by enum proc_wire */
 	uint64_t shown[HOST_MAX_DEVS][PROC_COUNTERS];
 	ns_t counters_at;
 
@@ -61,7 +63,7 @@ struct rused {
 	struct fabrics fabric;
 	struct capture_out capture_out[HOST_MAX_CAPTURES];
 
-	struct host_page *page;	/* shared, ours to write */
+	struct host_page *page;	/* the host page, written here */
 	int page_fd;
 };
 
@@ -72,50 +74,50 @@ struct client {
 	pid_t pid;		/* SO_PEERCRED; 0 = not visible from here */
 	uid_t uid;
 	bool hello, dead;
-	uint32_t proc;		/* 0 = ruse, which asks and goes */
+	uint32_t proc;		/* 0 = ruse */
 	char comm[16], sock_name[32];
 	int page_fd;		/* process page, -1 = none */
-	uint32_t place;		/* in the numbers of its objects (RES_ID); 0: not told of yet */
-	int notify_fd;		/* our end of a socket pair: the host page has changed; -1 = none */
+	uint32_t place;		/* its number in RES_ID; 0: none yet */
+	int notify_fd;		/* signals changes of the host page; -1 = none */
 	uint32_t nctx[HOST_MAX_DEVS];
 	struct list_head netlink;
 	uint32_t nnetlink;
-	char *out;		/* an answer that the socket had no room for */
+	char *out;		/* rest of an answer that the socket had no room for */
 	size_t out_len, out_at;
 	uint32_t out_seq;
-	struct umad_view *umad_view;	/* which umadN it sees */
-	uint32_t capture;	/* id in the host page; 0: it does not capture */
+	struct umad_view *umad_view;	/* the umadN that it sees */
+	uint32_t capture;	/* id in the host page; 0: none */
 	uint16_t out_type;
-	struct fabric_host *fabric_host;	/* that it runs on; NULL: the machine, or it is gone */
+	struct fabric_host *fabric_host;	/* its host; NULL: none, or it was removed */
 	uint32_t host;		/* host_ib.host of the devices that it sees */
-	struct fabric_group *groups;	/* that its QPs are attached to */
+	struct fabric_group *groups;	/* groups that its QPs are attached to */
 	uint32_t ngroups;
-	struct proc_path *paths;	/* of its page, as counted so far; NULL: none */
+	struct proc_path *paths;	/* path counters already accounted; NULL: none */
 	struct channel channel;
 };
 
 /* dispatch.c: one message of a client. 0; -EPROTO and others: the client is closed. Takes the fds. */
 int client_message(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,
 		   int *fds, int nfds);
-/* One that it has posted in memory. */
+/* The same for a message from the channel's queue. */
 int client_posted(struct client *c, const struct ipc_hdr *h, const void *body, size_t len);
-/* Copies a process page out of the client's descriptor. 0 or -errno. */
+/* Copies the client's process page. 0 or -errno. */
 int client_page(const struct client *c, struct proc_page *copy);
 int netlink_open(struct client *c);	/* nlsock.c */
 void netlink_close_all(struct client *c);
-/* res.c: counters of a device and of all UDP sockets, of the living and the dead */
+/* res.c: sums over all processes, exited ones included: of a device, and of all UDP sockets. */
 void res_counters(struct rused *r, int dev, uint64_t sum[PROC_COUNTERS]);
 void res_wire(const struct rused *r, uint64_t sum[PROC_WIRES]);
-/* The client's counts go over to the dead; before its page is closed. */
+/* Adds the client's counters to those of exited processes; before its page is closed. */
 void res_client_gone(struct client *c);
-/* hw_counters and the CM's counters in sysfs say what is so now. */
+/* Writes hw_counters and the CM's counters to sysfs. */
 void res_counters_show(struct rused *r);
 struct nldev_res;
 /* All objects of all processes, malloc()ed; NULL: none, or no memory. */
 struct nldev_res *res_collect(struct rused *r, size_t *n);
-/* status.c: the text, malloc()ed, or NULL without memory. */
+/* status.c: the text, malloc()ed; NULL: no memory. */
 char *status_text(struct rused *r);
-/* orphans.c: leases that outlived the rused which gave them. */
+/* orphans.c: leases given by an earlier rused. */
 int orphans_load(struct rused *r);
 /* Before the clients are closed: theirs must be found again too. */
 void orphans_fini(struct rused *r, bool ours);
@@ -128,10 +130,10 @@ void host_fini(struct rused *r, bool ours);
 int host_restore(struct rused *r);	/* the sysfs tree, in a new directory */
 /* Publishes a device in the page and in sysfs. was NULL: new. */
 void host_publish(struct rused *r, int slot, const struct host_dev *now);
-/* Around a change of the page: others see all of it or nothing. Then every process hears of what. */
+/* Around a change of the page: readers see all of it or nothing. Then all processes are told. */
 void host_page_begin(struct rused *r);
 void host_page_end(struct rused *r, const char *what);
-/* captures.c: who captures. 0, -EBUSY, -ENOSPC, -EPROTO: a name that is none. */
+/* captures.c. 0, -EBUSY, -ENOSPC, -EPROTO: invalid name. */
 struct ipc_capture;
 int capture_start(struct client *c, const struct ipc_capture *q);
 void capture_client_gone(struct client *c);

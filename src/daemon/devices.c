@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which devices there are: rxe_0 on the interface of the default route (IPv4's,
- * else IPv6's, lowest metric), else on lo; and what people add and delete with
- * the rdma tool. A port follows its interface, and a device that was added goes
- * with it, as the kernel's rxe does; rxe_0 waits for its interface to come back.
+ * The devices on network interfaces: rxe_0 on the interface of the default route (IPv4's, else
+ * IPv6's, lowest metric), else on lo; and those added and deleted with the rdma tool. A port
+ * follows the state of its interface. A device that was added is deleted with its interface, like
+ * the kernel's rxe; rxe_0 waits until the interface is back.
  *
- * Events only say that something has changed; what, is read anew, and the
- * tables are brought in line with it. An event lost (ENOBUFS) is then no
- * different from one that came.
+ * A netlink event only says that something has changed. The state is then read again and the host
+ * page updated, so a lost event (ENOBUFS) needs no special handling.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -33,20 +32,20 @@
 #define PHYS_DISABLED 3
 #define PHYS_LINK_UP 5
 
-/* On an interface of the machine, not a fabric's. */
+/* True for a device on an interface, false for one of a fabric. */
 static bool is_ours(const struct host_dev *d)
 {
 	return d->in_use && !d->ib.host;
 }
 
-/* What the port is now. d has the state so far: GIDs keep their places. */
+/* Updates the port from its interface. GIDs already in d keep their indices. */
 static void fill_port(const struct rused *r, struct host_dev *d, struct scan *s)
 {
 	struct gid_raw all[2 * MAX_ADDRS];
 	uint8_t eui64[8];
 	unsigned int lost;
 
-	if (!s->found) {	/* the interface is gone; it may come back under its name */
+	if (!s->found) {	/* the interface is gone, but may come back under its name */
 		d->state = STATE_DOWN;
 		d->phys_state = PHYS_DISABLED;
 		d->ifindex = 0;
@@ -70,7 +69,7 @@ static void fill_port(const struct rused *r, struct host_dev *d, struct scan *s)
 			 d->ndev);
 }
 
-/* Brings the device in this slot in line with its interface. */
+/* Updates the device in this slot from its interface, or deletes it. */
 static void refresh(struct rused *r, int slot)
 {
 	struct host_dev d = r->page->dev[slot];
@@ -93,7 +92,7 @@ static void refresh(struct rused *r, int slot)
 		return;
 	}
 	fill_port(r, &d, &s);
-	/* The processes see the same, and tell it as PORT_ERR. */
+	/* Processes see the same change and report PORT_ERR. */
 	if (r->page->dev[slot].state == STATE_ACTIVE && d.state != STATE_ACTIVE)
 		r->counter[slot][CNT_LINK_DOWNED]++;
 	host_publish(r, slot, &d);
@@ -115,13 +114,13 @@ int device_place(struct rused *r, struct host_dev *d)
 	if (slot < 0)
 		return -ENOSPC;
 	d->minor = UVERBS_BASE_MINOR + (uint32_t)__builtin_ctzll(~minors);
-	d->index = ++r->next_index;	/* 0 is "none" in our pages */
+	d->index = ++r->next_index;	/* 0 means "none" in the shared pages */
 	memset(r->counter[slot], 0, sizeof(r->counter[slot]));
 	memset(r->shown[slot], 0, sizeof(r->shown[slot]));
 	return slot;
 }
 
-/* A device on the interface that s says. 0 or -errno. */
+/* Publishes a new device on the interface of s. 0 or -errno. */
 static int publish_new(struct rused *r, const char *name, struct scan *s)
 {
 	struct host_dev d = { .in_use = 1, .cap_mask = PORT_CAP_CM };
@@ -135,7 +134,7 @@ static int publish_new(struct rused *r, const char *name, struct scan *s)
 	host_publish(r, slot, &d);
 	return 0;
 }
-/* As the kernel's dev_valid_name() for devices: a word that a path can have. */
+/* Like the kernel's dev_valid_name(): the name becomes part of paths. */
 static int check_name(const struct rused *r, const char *name)
 {
 	size_t len = strlen(name);
@@ -221,7 +220,7 @@ static int discover(struct rused *r)
 	return publish_new(r, DEV_NAME, &s);
 }
 
-/* The slots that a message is about, as bits. A device without its interface waits for any. */
+/* Bit mask of the slots that a message is about. Devices without an interface match any link. */
 static uint64_t concerns(const struct rused *r, const struct nlmsghdr *nlh)
 {
 	const void *body = mnl_nlmsg_get_payload(nlh);
@@ -289,7 +288,7 @@ int devices_init(struct rused *r)
 	};
 	int fd, rc;
 
-	/* Listening first: what changes while we look comes as an event. */
+	/* Subscribe before reading, so that no change is missed. */
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa))) {
 		rc = -errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which devices there are. */
+/* Devices on network interfaces. */
 #ifndef RUSE_DAEMON_DEVICES_H
 #define RUSE_DAEMON_DEVICES_H
 
@@ -8,15 +8,15 @@ struct rused;
 
 int devices_init(struct rused *r);
 void devices_fini(struct rused *r);
-/* Ports may have changed by what we do ourselves. */
+/* Reads the state of all ports again, after a change made by rused itself. */
 void devices_refresh(struct rused *r);
 /*
- * `rdma link add` and `rdma link del`: 0; -EINVAL name or type; -EEXIST the name, or a device on
- * that interface; -ENODEV no such interface; -ENOSPC.
+ * `rdma link add` and `rdma link del`. 0; -EINVAL: name or type; -EEXIST: name taken, or device on
+ * that interface; -ENODEV: no such interface; -ENOSPC.
  */
 int device_add(struct rused *r, const char *name, const char *type, const char *ndev);
 void device_del(struct rused *r, int slot);
-/* A slot in the host page, minor and index for a new device: the slot, or -ENOSPC. */
+/* Finds a free slot in the host page and sets minor and index. Slot, or -ENOSPC. */
 int device_place(struct rused *r, struct host_dev *d);
 /* `rdma dev set NAME name NEW`: 0, -EINVAL, -EEXIST. */
 int device_rename(struct rused *r, int slot, const char *name);

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the messages do. All that is in one is checked here or by ipc_check(). */
+/*
+ * Handlers of the messages from processes and from ruse.
+ *
+ * client_message() checks the framing with ipc_check() and calls the handler of the type.
+ * Everything else in a message is checked in its handler: the contents come from a process and may
+ * be hostile. A handler answers with a result or an -errno; an error that it returns closes the
+ * client. The answer goes to the channel if the client polls it, else to the socket.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -22,7 +29,7 @@ struct msg {
 	const struct ipc_hdr *h;
 	const void *body;
 	size_t len;
-	int *fds;		/* a handler that keeps one puts -1 in its place */
+	int *fds;		/* a handler that keeps one replaces it with -1 */
 	int nfds;
 };
 
@@ -59,7 +66,7 @@ static int answer_error(const struct msg *m, int error)
 	return answer(m, error, NULL, 0, -1);
 }
 
-/* Names end in our logs and in status: as text, whatever they were. */
+/* Copies a name for logs and status; unprintable characters become '?'. */
 static int copy_text(char *to, const char *from, size_t size)
 {
 	size_t i;
@@ -71,7 +78,7 @@ static int copy_text(char *to, const char *from, size_t size)
 	return 0;
 }
 
-/* Read by pread, never mapped: a page of it that the kernel cannot provide is then an error and not a SIGBUS. */
+/* Reads with pread() and does not map: a missing page is then an error instead of a SIGBUS. */
 int client_page(const struct client *c, struct proc_page *copy)
 {
 	if (c->page_fd < 0)
@@ -81,7 +88,7 @@ int client_page(const struct client *c, struct proc_page *copy)
 	return copy->magic == PROC_PAGE_MAGIC && copy->version == 1 ? 0 : -EPROTO;
 }
 
-/* Who survived an earlier rused keeps its number: peers know its links by it. */
+/* A process that outlived an earlier rused keeps its number, which its peers use in link names. */
 static uint32_t proc_number(struct rused *r, uint32_t wanted)
 {
 	if (wanted && !client_by_proc(r, wanted))
@@ -110,7 +117,7 @@ static int do_hello(struct msg *m)
 		rc = memfd_check(m->fds[0], sizeof(struct proc_page));
 	if (rc)
 		return rc;
-	/* $RUSE_DIR can be the same in two network namespaces; their addresses are not. */
+	/* Two network namespaces may share $RUSE_DIR, but their addresses differ. */
 	if (m->nfds && q.netns && q.netns != c->r->netns)
 		return answer_error(m, -EXDEV);
 	if (m->nfds) {
@@ -140,7 +147,7 @@ static int do_hello(struct msg *m)
 	return rc;
 }
 
-/* The socket that the block's packets come to, or -errno: then there are only links to this host. */
+/* The UDP socket for a block's packets. -errno: only links within this host. */
 static int lease_socket(struct rused *r, uint32_t block)
 {
 	int fd = port_lease(r, block), err = min(fd, 0);
@@ -227,7 +234,7 @@ static int do_context(struct msg *m)
 	return answer_error(m, 0);
 }
 
-/* An answer as long as it is; text is malloc()ed, NULL: there was no memory. */
+/* Sends an answer of any length. text is malloc()ed and freed later; NULL: there was no memory. */
 static int answer_text(struct msg *m, char *text)
 {
 	struct client *c = m->c;
@@ -245,7 +252,7 @@ static int answer_text(struct msg *m, char *text)
 static int do_status(struct msg *m)
 {
 	if (m->c->out)
-		return -EPROTO;	/* asks again before it has read the answer */
+		return -EPROTO;	/* a second request before the first answer was read */
 	return answer_text(m, status_text(m->c->r));
 }
 

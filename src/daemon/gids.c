@@ -3,7 +3,7 @@
 
 #include "daemon/gids.h"
 
-#define RXE_HDR_BYTES 80	/* what rxe keeps for its longest headers */
+#define RXE_HDR_BYTES 80	/* bytes that rxe reserves for its longest headers */
 
 static const struct gid_raw none;
 
@@ -37,7 +37,7 @@ static bool wanted(const uint8_t *gid, const struct gid_raw *want, unsigned int 
 	return false;
 }
 
-/* Lowest free index from 1; HOST_MAX_GIDS: the table is full. -1: it is there already. */
+/* Lowest free index from 1; HOST_MAX_GIDS: the table is full; -1: the GID is in the table. */
 static int find_place(const struct host_dev *d, const struct gid_raw *g)
 {
 	int i, place = HOST_MAX_GIDS;

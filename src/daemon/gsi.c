@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Nothing of a MAD is handled while another is: who sends may be in the middle
- * of something. What stays in this host waits in a queue for a timer that is
- * due at once; what comes from others comes from the loop.
+ * QP1 of the devices: MADs between them, the CM's agent, timers.
+ *
+ * A MAD is never handled while another one is, as the sender may be in the middle of a change. MADs
+ * within this host wait in a queue for a timer that is due at once; MADs from other hosts come from
+ * the event loop (gsi_wire.c). cm_ops connects the CM: it sends through QP1 or through the fabric,
+ * and finds the port and GID index of a path.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,13 +19,13 @@
 #define CM_CLASS 7
 #define CM_CLASS_VERSION 2
 #define METHOD_SEND 3
-#define ACK_DELAY 15		/* rxe's local_ca_ack_delay */
+#define ACK_DELAY 15		/* local_ca_ack_delay of rxe */
 #define PORT_ACTIVE 4
-#define QUEUE_MAX 65536u	/* then they are lost, as on a wire */
+#define QUEUE_MAX 65536u	/* further MADs are lost */
 
 struct local_mad {
 	struct list_head node;
-	unsigned int slot;	/* that it is for */
+	unsigned int slot;	/* destination port */
 	struct mad_addr from;
 	uint8_t mad[CM_MAD_LEN];
 };
@@ -75,7 +78,7 @@ bool gsi_queue(struct gsi_port *to, const struct mad_addr *from, const uint8_t m
 	struct gsi *g = &to->r->gsi;
 	struct local_mad *m = g->nqueue < QUEUE_MAX ? malloc(sizeof(*m)) : NULL;
 
-	/* The first of them has set it already. */
+	/* The timer is armed while the queue is not empty. */
 	if (!m || (list_empty(&g->queue) &&
 		   timer_set(&to->r->loop.timers, &g->local, to->r->loop.now))) {
 		free(m);
@@ -89,7 +92,7 @@ bool gsi_queue(struct gsi_port *to, const struct mad_addr *from, const uint8_t m
 	return true;
 }
 
-/* From p to a port of this host. */
+/* Sends a MAD from p to a port of this host. */
 static int send_local(struct gsi_port *p, struct gsi_port *to, const struct mad_addr *a,
 		      uint16_t index, const void *mad, size_t len)
 {
@@ -115,10 +118,10 @@ static int port_send(void *ctx, const struct mad_addr *a, const void *mad, size_
 	uint32_t n;
 	int rc = 0;
 
-	/* As with a cable that is out: it leaves, and arrives nowhere. */
+	/* The MAD is lost, as if the cable were unplugged. */
 	if (dev_of(p)->state != PORT_ACTIVE)
 		return 0;
-	/* Other QPs are processes', also those of this host: their links are not ours. */
+	/* Other QPs belong to processes and are reached through UDP, also on this host. */
 	to = a->qpn == GSI_QPN ? gsi_find_gid(p->r, a->gid, &index) : NULL;
 	n = gsi_fault(p, a->gid, a->qpn, p->psn, to ? FAULT_LOCAL : FAULT_EGRESS);
 	for (; n && !rc; n--)
@@ -133,7 +136,7 @@ static int port_gid(void *ctx, uint8_t index, uint8_t gid[16])
 
 static const struct mad_ops port_ops = { .send = port_send, .gid = port_gid };
 
-/* By LID, through the fabric. */
+/* Sends by LID, through the fabric. */
 static int cm_send_ib(const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
 {
 	struct mad_addr a = { .qp = GSI_QPN, .qpn = GSI_QPN, .sl = av->sl, .lid = av->dlid,
@@ -161,7 +164,7 @@ static int cm_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_L
 	return port_send(av->dev->ctx, &a, mad, CM_MAD_LEN);
 }
 
-/* The same for InfiniBand, where GIDs name ports of all hosts of the fabric. */
+/* cm_find_port() for InfiniBand, where the GID may be that of any host of the fabric. */
 static int find_ib_port(struct rused *r, const struct cm_path *path, struct cm_av *av)
 {
 	struct gsi_port *p = av->dev ? av->dev->ctx : NULL;
@@ -236,7 +239,7 @@ static void of_ib(struct cm_av *av, const struct gsi_port *p, const struct mad_a
 		av->hop_limit = 0;
 }
 
-/* What the MAD layer has found to be the CM's. */
+/* Receives the MADs of the CM. */
 static void agent_recv(void *ctx, const struct mad_recv *m, ns_t now)
 {
 	struct gsi_port *p = ctx;
@@ -254,7 +257,7 @@ static void agent_recv(void *ctx, const struct mad_recv *m, ns_t now)
 	cm_input(p->r->gsi.cm, &av, m->mad, now);
 }
 
-/* The CM asks the layer for nothing: it repeats what it sends by itself. */
+/* The CM does its own retries and needs no completions. */
 static void agent_done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_status,
 		       ns_t now)
 {
@@ -273,7 +276,7 @@ static void local_due(struct timer *t, ns_t now)
 	struct gsi *g = container_of(t, struct gsi, local);
 	struct rused *r = container_of(g, struct rused, gsi);
 
-	/* What these bring about waits for the next round. */
+	/* MADs queued meanwhile wait for the next round. */
 	for (uint32_t n = g->nqueue; n; n--) {
 		struct local_mad *m = list_first_entry(&g->queue, struct local_mad, node);
 		struct gsi_port *p = &g->port[m->slot];

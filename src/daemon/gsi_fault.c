@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The rules of `ruse fault` for MADs: they are rused's own packets, no process
- * of programs meets them. Nothing is held back here, but lost and doubled.
+ * Rules of `ruse fault` for rused's own MADs. They can be lost and duplicated here, but not
+ * delayed.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* RoCE ports and the agents of programs: rxe's port has no agent of its own (no process_mad). */
+/* umad devices of the ports. Like rxe, a RoCE port has no agent of its own (no process_mad). */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "daemon/daemon.h"
 #include "wire/smp.h"
 
-/* As ib_core makes an address handle: there is no RoCE without a GRH. */
+/* Like ib_core for an address handle: RoCE requires a GRH. */
 static int check_addr(void *ctx, const struct mad_addr *a)
 {
 	struct gsi_port *p = ctx;

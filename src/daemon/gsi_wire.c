@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * MADs as UD SENDs from QP1, to QP1 but for some of programs' (IBA 9.8.3, A17.4). They leave by a socket
- * bound to the port that kernel rxe sends from, if it is to be had; what comes
- * in comes through slot 0 of UDP port 4791.
+ * MADs as RoCEv2 packets: UD SENDs from QP1 (IBA 9.8.3, A17.4), to QP1, or to any QP for programs.
+ *
+ * They are sent from a socket bound to the source port that kernel rxe uses, if that port is free.
+ * Packets for QP1 arrive at slot 0 of UDP port 4791 (port.h); others there are dropped. packet_in()
+ * checks the headers and the ICRC.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -17,7 +19,7 @@
 #include "wire/frame.h"
 
 #define PACKET_LEN (BTH_LEN + DETH_LEN + CM_MAD_LEN)
-#define RCVBUF (4 << 20)	/* peers that connect all at once */
+#define RCVBUF (4 << 20)	/* bytes, for many peers that connect at once */
 #define BATCH 64
 #define HOP_LIMIT 64
 
@@ -35,13 +37,15 @@ int gsi_wire_prepare(int fd)
 		return -errno;
 	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RCVBUF))
 		set(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF);
-	/* Kernel rxe sends no UDP checksum: the ICRC is there. */
+	/* Kernel rxe sends without a UDP checksum, since there is an ICRC. */
 	set(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1);
 	return family == AF_INET ? set(fd, IPPROTO_IP, IP_PKTINFO, 1) :
 				   set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
 }
 
-/* A socket that sends with IPv4 id 0 (unconnected, DF), so that the ICRC is known. 0 or -errno. */
+/*
+ * Opens a socket that sends with IPv4 id 0 (unconnected, DF), which the ICRC covers. 0 or -errno.
+ */
 static int tx_open(struct gsi *g, bool v6)
 {
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };
@@ -101,7 +105,7 @@ static void build(struct gsi_port *p, const struct seg_net *net, uint32_t qpn, u
 	icrc_put(packet + PACKET_LEN, ipudp_icrc(hdr, iplen, packet, PACKET_LEN));
 }
 
-/* The addresses of a MAD from p. */
+/* Network header fields of a MAD from p. */
 static struct seg_net net_of(const struct gsi_port *p, const struct mad_addr *to)
 {
 	struct seg_net net = { .traffic_class = to->tclass };
@@ -143,7 +147,7 @@ int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t m
 			return rc;
 	}
 	build(p, &net, to->qpn, g->sport[v6], mad, packet);
-	/* A link-local address needs its interface. */
+	/* Link-local addresses need an interface. */
 	udp_ctl_source(&ctl, &net, net.sgid[0] == 0xfe ? d->ifindex : 0);
 	udp_ctl_hops(&ctl, &net);
 	udp_ctl_class(&ctl, &net);
@@ -156,7 +160,7 @@ int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t m
 	m.msg_control = ctl.buf;
 	m.msg_controllen = ctl.len;
 	capture_out(p->r, d->name, &net, g->sport[v6], packet, PACKET_LEN, false);
-	/* What does not leave is as lost as what does not arrive: the CM sends it again. */
+	/* Like a packet lost on the way: the CM repeats it. */
 	if (sendmsg(g->tx[v6], &m, MSG_NOSIGNAL) < 0)
 		log_debug("%s: a MAD could not be sent: %m", d->name);
 	return 0;
@@ -170,8 +174,8 @@ static void map_v4(uint8_t gid[16], const void *addr)
 }
 
 /*
- * The addresses of a datagram, or of a train of them of *size bytes each (0: it is
- * one). False: they are not all there.
+ * Addresses of a datagram, or of several joined by GRO, of *size bytes each (0: only one). False:
+ * the control messages are incomplete.
  */
 static bool addresses(struct msghdr *m, struct seg_net *net, uint16_t *sport, size_t *size)
 {
@@ -211,7 +215,7 @@ static bool addresses(struct msghdr *m, struct seg_net *net, uint16_t *sport, si
 	return has && !(m->msg_flags & MSG_TRUNC);
 }
 
-/* The IPv4 id, which the ICRC covers, is not to be seen from here: some id must explain it. */
+/* The ICRC covers the IPv4 id, which the socket does not report: accept any id that explains it. */
 static bool icrc_right(const struct seg_net *net, uint16_t sport, const uint8_t *p)
 {
 	uint8_t hdr[IPUDP_MAX];
@@ -233,7 +237,7 @@ static bool icrc_right(const struct seg_net *net, uint16_t sport, const uint8_t 
 	return false;
 }
 
-/* IBA 9.6.1 and 9.8.3.1 for QP1; what fails is dropped without a word. */
+/* Checks of IBA 9.6.1 and 9.8.3.1 for QP1. Packets that fail are dropped silently. */
 static void packet_in(struct rused *r, const uint8_t *p, const struct seg_net *net, uint16_t sport)
 {
 	struct mad_addr from = { .qp = GSI_QPN, .grh = true, .hop_limit = HOP_LIMIT };

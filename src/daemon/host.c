@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The host page and, in step with it, the sysfs tree. Every process maps the
- * same memfd read-only: once ours is mapped, the seal forbids other writers.
+ * The host page and the sysfs tree, kept consistent. All processes map the same memfd read-only:
+ * after rused has mapped it, a seal forbids further writable mappings.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -86,8 +86,8 @@ void host_page_begin(struct rused *r)
 }
 
 /*
- * O_NONBLOCK of a descriptor is of the file description, and its other owners can clear it:
- * only MSG_DONTWAIT keeps this from blocking. EAGAIN: earlier messages are still unread.
+ * O_NONBLOCK belongs to the open file, and processes that share it can clear it; MSG_DONTWAIT is
+ * reliable. EAGAIN: earlier messages are unread.
  */
 static void notify(struct rused *r, const char *what)
 {
@@ -132,11 +132,11 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	smp_store_release(&r->page->seq, r->page->seq + 1);
 	if (!was.in_use && now->in_use)
 		ucma_device_added(r, (unsigned int)slot);
-	/* GID 0 is made of the hardware address. */
+	/* GID 0 contains the hardware address. */
 	if (was.in_use && now->in_use && now->ifindex && was.ifindex == now->ifindex &&
 	    memcmp(was.gid[0].raw, now->gid[0].raw, 16))
 		ucma_addr_change(r, now->ifindex);
-	/* Whoever hears of it finds sysfs as it was, or as it is now; then the events come. */
+	/* Update sysfs before notify(), so that a notified process sees the new state. */
 	renamed = was.in_use && now->in_use && strcmp(was.name, now->name);
 	if (renamed) {
 		sysfs_device(host_run(r, &was), &was, NULL);

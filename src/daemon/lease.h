@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who has which block of QP numbers. Pure: time is an argument, and what
- * must outlive rused leaves through a callback.
+ * Leases of QP number blocks. Independent of clock and files: time is an argument, and a callback
+ * stores what must outlive rused.
  *
- * Block 0 is rused's own (QP0, QP1). A returned block rests for LEASE_REST
- * before it is given to somebody else: packets to its former QPs may still be
- * under way. Blocks are handed out in a circle from a random start, so that a
- * block is not the same process twice in a row across restarts either.
+ * Block 0 is rused's own (QP0, QP1). A returned block is not leased again for LEASE_REST, as
+ * packets to its old QPs may still be under way. Blocks are handed out in a circle from a random
+ * start, so that a restarted rused does not begin with the same ones.
  */
 #ifndef RUSE_DAEMON_LEASE_H
 #define RUSE_DAEMON_LEASE_H
@@ -17,12 +16,12 @@
 #define LEASE_REST (3 * NS_S)
 
 struct lease {
-	uint32_t proc;		/* 0 = nobody connected has it */
-	int32_t pid;		/* of the owner; with proc 0: an orphan's, which may still use it */
-	uint32_t dev_index;	/* whose QPs; 0 = not known */
-	uint32_t slot;		/* of the port's socket that its packets go to; 0 = none; stays while it rests */
-	bool orphan;		/* leased by a former rused to a process that has not come back yet */
-	ns_t rest;		/* not before then to anybody new */
+	uint32_t proc;		/* 0 = no connected process */
+	int32_t pid;		/* of the owner; with proc 0: of the orphan, which may use it */
+	uint32_t dev_index;	/* of the device; 0 = unknown */
+	uint32_t slot;		/* in the port's group, for its packets; kept at rest; 0: none */
+	bool orphan;		/* leased by an earlier rused, not reclaimed yet */
+	ns_t rest;		/* not leased to another process before this time */
 };
 
 struct lease_table {
@@ -32,28 +31,27 @@ struct lease_table {
 	void *arg;
 };
 
-/* start: random. record may be NULL; it is called after every change. */
+/* start: random. record (or NULL) is called after every change. */
 void lease_init(struct lease_table *t, uint32_t start,
 		void (*record)(void *arg, uint32_t block, const struct lease *l), void *arg);
-/* A block that is free and rested. 1 .. 1023, or -ENOSPC. */
+/* Leases a free block that has rested. 1 .. 1023, or -ENOSPC. */
 int lease_get(struct lease_table *t, uint32_t proc, int32_t pid, ns_t now);
 /*
- * This block again, for a process that had it (from a former rused, or from its
- * parent that has died). Rest does not matter: it is the same QPs that go on.
- * So is a process that comes back before its former connection was seen to end.
- * 0; -EINVAL no such block; -EBUSY somebody else who is alive has it.
+ * Leases this block to a process that has used it: under an earlier rused, with an earlier
+ * connection, or inherited from a parent that has died. Needs no rest, as its QPs stay the same. 0;
+ * -EINVAL: no such block; -EBUSY: another process, which is alive, has it.
  */
 int lease_reclaim(struct lease_table *t, uint32_t block, uint32_t proc, int32_t pid);
-/* Gives back all that proc has. */
+/* Returns all blocks of proc. */
 void lease_put_all(struct lease_table *t, uint32_t proc, ns_t now);
-/* A former rused gave it to pid; kept until reclaimed or lease_orphan_died(). */
+/* An earlier rused leased it to pid. Kept until lease_reclaim() or lease_orphan_died(). */
 void lease_orphan(struct lease_table *t, uint32_t block, int32_t pid, uint32_t slot);
 void lease_orphan_died(struct lease_table *t, uint32_t block, ns_t now);
-/* Its slot was set: into the record. */
+/* Stores the lease again after its slot was set. */
 void lease_changed(struct lease_table *t, uint32_t block);
-/* Whether a process that is alive, as far as can be seen, has any. */
+/* True if a process that may be alive has a block. */
 bool lease_any(const struct lease_table *t);
-/* Who has it, 0 = nobody. */
+/* Process that leases the block; 0 = none. */
 uint32_t lease_owner(const struct lease_table *t, uint32_t block);
 
 #endif

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The event loop, and the only place in rused that reads a clock. Level
- * triggered: a callback handles one thing and is called again, so no client can
- * keep the others waiting. Callbacks of one round may still be called for a
- * client that an earlier one has ended; it is freed after the round.
+ * The event loop; the only place in rused that reads a clock. epoll is level-triggered: a callback
+ * handles one event and is called again, so no client can starve the others. A callback may be
+ * called for a client that was closed in the same round; clients are freed after the round.
+ *
+ * After a message the loop polls shared memory for a while before it sleeps (spin()), if at least
+ * SPIN_SOON of the last eight messages came soon enough for that. Descriptors are checked after
+ * every SPIN_POLL polls, and after at most ROUNDS rounds of messages from memory.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,12 +19,15 @@
 #include "queue/barrier.h"
 
 #define EVENTS 64
-/* The next message is looked for as long as sleeping and being woken take, as senders have measured it. */
+/*
+ * Limits of the polling time, which is the time a call takes if both ends sleep, as senders report
+ * it.
+ */
 #define SPIN_MIN (50 * NS_US)
 #define SPIN_MAX (2 * NS_MS)
-#define SPIN_SOON 3		/* of the last eight messages that came so soon: then it is looked for */
-#define SPIN_POLL 64u		/* looks at memory for one at the descriptors */
-#define ROUNDS 8u		/* without a look at the descriptors, at most */
+#define SPIN_SOON 3		/* of the last eight messages */
+#define SPIN_POLL 64u		/* polls of memory per check of the descriptors */
+#define ROUNDS 8u		/* rounds per check of the descriptors */
 
 ns_t loop_clock(void)
 {
@@ -80,7 +86,7 @@ void loop_del(struct loop *l, struct loop_fd *f)
 {
 	if (f->fd < 0)
 		return;
-	/* Explicitly: a descriptor that a client also holds would stay in the set. */
+	/* Remove explicitly: epoll keeps a descriptor that a client also holds. */
 	epoll_ctl(l->epfd, EPOLL_CTL_DEL, f->fd, NULL);
 	close(f->fd);
 	f->fd = -1;
@@ -107,12 +113,12 @@ static int wait_ms(const struct loop *l)
 void loop_message(struct loop *l, ns_t slept)
 {
 	l->spin = min(max(slept, SPIN_MIN), SPIN_MAX);
-	/* Twice: while the sender sleeps, too, it cannot be sooner. */
+	/* Twice: the time includes the sender's own sleep. */
 	l->soon = l->soon << 1 | (l->now - l->last < 2 * l->spin);
-	l->last = NS_NEVER;	/* until the round is over */
+	l->last = NS_NEVER;	/* set at the end of the round */
 }
 
-/* For how long; 0: not at all. */
+/* When to stop polling; 0: do not poll. */
 static ns_t spin_until(const struct loop *l)
 {
 	ns_t until = l->last + l->spin;
@@ -123,8 +129,8 @@ static ns_t spin_until(const struct loop *l)
 }
 
 /*
- * Looks at memory, and now and then at the descriptors, for as long as something is likely to come.
- * Number of events, and *there: there is something in memory.
+ * Polls memory, and sometimes the descriptors, while a message is likely. Returns the number of
+ * events; *there: memory has a message.
  */
 static int spin(struct loop *l, struct epoll_event *ev, bool *there)
 {
@@ -149,7 +155,7 @@ static int spin(struct loop *l, struct epoll_event *ev, bool *there)
 	return n;
 }
 
-/* What there is to do next. As epoll_wait(); *there: in memory. */
+/* Waits for the next work. Returns as epoll_wait(); *there: memory has a message. */
 static int wait_next(struct loop *l, struct epoll_event *ev, bool *there)
 {
 	bool idle;

@@ -6,7 +6,7 @@
 #include "base/list.h"
 #include "base/timer.h"
 
-/* A descriptor in the loop. fn is called with epoll's events. */
+/* A descriptor in the loop. fn gets epoll's events. */
 struct loop_fd {
 	int fd;			/* -1 = not in the loop */
 	void (*fn)(struct loop_fd *f, uint32_t events);
@@ -14,9 +14,9 @@ struct loop_fd {
 
 struct loop;
 
-/* What is in memory that others write, looked at while the loop is awake and for a short time after. */
+/* Shared memory that others write, polled while the loop is awake and shortly after. */
 struct loop_memory {
-	/* From now on they need not wake us; or must. False: there is nobody. */
+	/* Sets whether writers can skip the wake-up. False: there is nothing to watch. */
 	bool (*watch)(struct loop *l, bool on);
 	bool (*there)(struct loop *l);
 	void (*take)(struct loop *l);
@@ -25,36 +25,36 @@ struct loop_memory {
 struct loop {
 	int epfd;
 	bool stop;
-	ns_t now;		/* when this round began; the only clock */
-	/* Changes before anything is taken from others: what was looked up in this one is still news. */
+	ns_t now;		/* start of this round, ns; the only clock */
+	/* Increased before each message is handled: data read since is up to date. */
 	uint64_t moment;
 	struct timer_heap timers;
-	struct list_head dead;	/* to free() after the round: structs that begin with their node */
+	struct list_head dead;	/* freed after the round; the node is the first member */
 	const struct loop_memory *memory;	/* NULL: none */
 	bool one_cpu;
-	uint32_t soon;		/* a bit a message, the last is bit 0: it came soon after the one before */
-	ns_t last;		/* when the last had been handled */
-	ns_t spin;		/* for how long to look */
-	uint32_t rounds;	/* since the descriptors were looked at */
+	uint32_t soon;		/* bit mask, latest message in bit 0: soon after the one before */
+	ns_t last;		/* when the last message had been handled */
+	ns_t spin;		/* ns to poll */
+	uint32_t rounds;	/* since the last check of the descriptors */
 };
 
-/* 0 or -errno. Callbacks may stop the loop and free clients through loop.dead. */
+/* 0 or -errno. Callbacks may stop the loop, and free clients through loop.dead. */
 int loop_init(struct loop *l);
 void loop_fini(struct loop *l);
 int loop_add(struct loop *l, struct loop_fd *f, int fd, uint32_t events);
 int loop_mod(struct loop *l, struct loop_fd *f, uint32_t events);
-/* Takes it out and closes it. Twice is harmless. */
+/* Removes and closes it. No effect if it is not in the loop. */
 void loop_del(struct loop *l, struct loop_fd *f);
-/* The other end of a socket has been closed, whatever is still to be read. */
+/* True if the other end of a socket is closed, even with unread data. */
 bool loop_hung_up(const struct loop_fd *f);
 /*
- * A message like those in memory is being handled: how long to look for the next is learnt from
- * them. slept: what the sender says that it takes if both ends sleep, 0: it does not know.
+ * A message that could have come through memory: adapts the polling time. slept: ns of a call if
+ * both ends sleep, as reported by the sender; 0: unknown.
  */
 void loop_message(struct loop *l, ns_t slept);
 int loop_run(struct loop *l, void (*after)(struct loop *l));
 ns_t loop_clock(void);
-/* CLOCK_REALTIME in ns, for what people read. */
+/* CLOCK_REALTIME in ns, for output. */
 uint64_t loop_wall_clock(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * rused: the half of the kernel that a host shares. One per user and network
- * namespace, found by its run directory, started by the first program that
- * needs it, gone when nobody has for a while.
+ * rused: the part of the kernel that the programs of a host share. One per user and network
+ * namespace, found by its run directory, started by the first program that needs it, exits after
+ * some time without clients.
  *
  * RUN/lock is held (flock) from before the first other file is made until
  * after the last is removed (place.c). Who does not get it and finds rused answering has
@@ -10,13 +10,12 @@
  * predecessor left, except RUN/leases, from which it learns which processes
  * still use their queue-pair numbers (orphans.c).
  *
- * Single-threaded. loop.c calls clients.c, nlsock.c and devices.c; a message
- * is handled to its end, and nothing in its handling waits. A client that
- * breaks a rule is closed, logged, and forgotten like one that died.
+ * Single-threaded: loop.c calls clients.c, nlsock.c and devices.c. A message is handled completely
+ * before the next one, and nothing waits meanwhile. A client that violates the protocol is closed
+ * and logged.
  *
- * The log is RUN/rused.log, or stderr with --foreground; at a normal exit it is
- * removed with everything else, after a failure it stays. That of one that has
- * crashed becomes RUN/rused.crash and stays until the next crash.
+ * The log is RUN/rused.log, or stderr with --foreground. It is removed at a normal exit and kept
+ * after a failure; after a crash it is renamed to RUN/rused.crash.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +56,7 @@ static void usage(FILE *f)
 	      "\nEnvironment: RUSE_LOG=err|warn|info|debug\n", f);
 }
 
-/* Exits for --help, --version and wrong usage. */
+/* Parses the options. Exits for --help, --version and wrong usage. */
 static void parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
@@ -192,7 +191,7 @@ static int setup(struct rused *r, const struct options *o)
 	rc = watch_signals(r);
 	if (rc)
 		return rc;
-	sysfs_remove(r->run);	/* of a predecessor that was killed */
+	sysfs_remove(r->run);	/* of a killed predecessor */
 	rc = orphans_load(r);
 	if (!rc)
 		rc = host_init(r);
@@ -202,7 +201,7 @@ static int setup(struct rused *r, const struct options *o)
 		rc = ucma_init(r);
 	if (!rc)
 		rc = devices_init(r);
-	/* Last: who can connect finds everything there. */
+	/* Last: a client that can connect needs everything else. */
 	if (!rc)
 		rc = clients_listen(r);
 	if (!rc)
@@ -221,7 +220,7 @@ static void after_round(struct loop *l)
 	ucma_settle(container_of(l, struct rused, loop));
 }
 
-/* Until idle and nobody has come in between, or told to go at once. */
+/* Runs until idle without a new client, or told to exit. */
 static int serve(struct rused *r)
 {
 	bool forced;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Interfaces, addresses and the default route, by rtnetlink dumps.
- */
+/* Interfaces, addresses and the default route, read with rtnetlink dumps. */
 #include <errno.h>
 #include <libmnl/libmnl.h>
-#include <net/if.h>	/* before linux/if.h, which then leaves out what is here */
+#include <net/if.h>	/* before linux/if.h, which then omits duplicates */
 #include <linux/ethtool.h>
 #include <linux/if.h>
 #include <linux/if_arp.h>
@@ -35,7 +33,7 @@ static int dump(uint16_t type, uint8_t family, mnl_cb_t cb, struct scan *s)
 	nlh->nlmsg_type = type;
 	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
 	nlh->nlmsg_seq = 1;
-	/* The largest of the three families' headers; all zero but the family. */
+	/* The largest header of the three requests; zero except for the family. */
 	*(uint8_t *)mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg)) = family;
 	if (mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) ||
 	    mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0)
@@ -141,7 +139,7 @@ static int addr_cb(const struct nlmsghdr *nlh, void *arg)
 		if (mnl_attr_get_type(a) == IFA_ADDRESS)
 			addr = mnl_attr_get_payload(a);
 	}
-	addr = local ? local : addr;	/* on point-to-point links IFA_ADDRESS is the peer's */
+	addr = local ? local : addr;	/* on point-to-point links IFA_ADDRESS is the peer */
 	if (!addr)
 		return MNL_CB_OK;
 	if (ifa->ifa_family == AF_INET && s->n4 < MAX_ADDRS)

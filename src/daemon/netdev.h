@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel tells of a network interface. */
+/* Reads the state of a network interface. */
 #ifndef RUSE_DAEMON_NETDEV_H
 #define RUSE_DAEMON_NETDEV_H
 
@@ -9,24 +9,24 @@
 #define MAX_ADDRS 256
 
 struct scan {
-	uint32_t ifindex;	/* of interest; 0 = find lo */
-	char name[IFNAMSIZ];	/* of interest when the index is gone */
-	/* the link */
+	uint32_t ifindex;	/* to read; 0 = lo */
+	char name[IFNAMSIZ];	/* to read if ifindex is 0 */
+	/* Link. */
 	bool found, up, carrier;
 	uint32_t mtu;
 	uint8_t mac[6];
-	/* the addresses, IPv4 first */
+	/* Addresses. */
 	struct gid_raw v4[MAX_ADDRS], v6[MAX_ADDRS];
 	unsigned int n4, n6;
-	/* the default route */
+	/* Default route. */
 	uint32_t oif, metric;
 };
 
-/* The link of s->ifindex, or of s->name, or lo, and its addresses. 0 or -errno. */
+/* Reads the link of s->ifindex, or s->name, or lo, and its addresses. 0 or -errno. */
 int netdev_read(struct scan *s);
-/* Sets s->ifindex to the interface of the default route, IPv4's, else IPv6's; 0: there is none. */
+/* Sets s->ifindex to the interface of the default route, IPv4's, else IPv6's; 0: none. */
 void netdev_default(struct scan *s);
-/* Mb/s, 0 = not known. */
+/* Mb/s, 0 = unknown. */
 uint32_t netdev_speed(const char *name);
 
 #endif

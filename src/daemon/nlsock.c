@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A program's RDMA netlink sockets. Ours is one end of a SOCK_SEQPACKET pair:
- * datagrams as netlink has them, and unlike SOCK_DGRAM it tells when the other
- * end is closed, by the program or by our death.
+ * RDMA netlink sockets of programs. A socket is one end of a SOCK_SEQPACKET pair: it keeps message
+ * boundaries, like netlink, and unlike SOCK_DGRAM it reports the close of the other end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 #include "base/log.h"
 #include "daemon/daemon.h"
 
-#define MAX_PER_CLIENT 64	/* iproute2 leaves them open, one a request */
+#define MAX_PER_CLIENT 64	/* iproute2 opens one per request and does not close it */
 #define DGRAM_MAX 16384
 
 struct nlsock {
@@ -29,11 +28,11 @@ static void nlsock_free(struct nlsock *n)
 	list_del(&n->node);
 	n->c->nnetlink--;
 	loop_del(&n->c->r->loop, &n->f);
-	/* Freed after the round like a client: an event for it may be waiting. */
+	/* Freed after the round, as an event for it may be pending. */
 	list_add_tail(&n->node, &n->c->r->loop.dead);
 }
 
-/* What one request asks for, collected when it does. */
+/* Objects of all processes, collected when a request needs them. */
 struct objects {
 	struct rused *r;
 	struct nldev_res *all;
@@ -42,7 +41,7 @@ struct objects {
 	bool collected;
 };
 
-/* The ids of rdma_cm behind the processes' objects. */
+/* Appends the ids of rdma_cm. */
 static void add_cm_ids(struct objects *o)
 {
 	size_t n = 0;
@@ -87,7 +86,7 @@ static int dellink(void *arg, int dev)
 	struct rused *r = ((struct objects *)arg)->r;
 
 	if (r->page->dev[dev].ib.host)
-		return -EINVAL;	/* hardware stays (NLDEV_CMD_DELLINK is for rxe and siw) */
+		return -EINVAL;	/* NLDEV_CMD_DELLINK is only for rxe and siw */
 	device_del(r, dev);
 	return 0;
 }
@@ -103,7 +102,7 @@ static void reply(void *arg, const void *dgram, size_t len)
 {
 	struct nlsock *n = arg;
 
-	/* A program that does not read loses answers, as with netlink (ENOBUFS). */
+	/* Like netlink (ENOBUFS): answers that do not fit are lost. */
 	if (send(n->f.fd, dgram, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		log_debug("pid %d: netlink answer lost: %m", n->c->pid);
 }
@@ -126,7 +125,7 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 		return;
 	}
 	if ((size_t)len > sizeof(buf))
-		return;	/* longer than any request: dropped, as beyond a send buffer */
+		return;	/* longer than any request: dropped */
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
 		if (h.page->dev[i].in_use)
 			res_counters(o.r, i, h.counter[i]);

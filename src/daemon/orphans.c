@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Leases that outlived the rused which gave them.
+ * Leases that an earlier rused gave.
  *
- * RUN/leases has a record per block, written whenever one changes hands; after
- * a kill -9 it is still there. The next rused keeps each block for the process
- * that had it until that process asks for it by number, or dies. A process is
- * its pid and start time: pids are used again.
+ * RUN/leases has a record per block, written at every change, which survives kill -9. The next
+ * rused keeps each block for its process until that process asks for it by number, or dies. A
+ * process is identified by PID and start time, as PIDs are reused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +21,9 @@
 #define LEASES_NAME "leases"
 
 struct record {
-	int32_t pid;		/* 0 = block free, -1 = leased, process not visible from here */
-	uint32_t slot;		/* of the port's socket, 0 = none */
-	uint64_t start;		/* of the process, clock ticks since boot */
+	int32_t pid;		/* 0 = block free, -1 = leased to a process of unknown PID */
+	uint32_t slot;		/* of the port's group, 0 = none */
+	uint64_t start;		/* start time of the process, clock ticks since boot */
 };
 
 struct orphan {
@@ -34,7 +33,7 @@ struct orphan {
 	uint32_t block;
 };
 
-/* Field 22 of /proc/PID/stat, 0 if there is no such process. */
+/* Start time: field 22 of /proc/PID/stat. 0: no such process. */
 static uint64_t start_time(int32_t pid)
 {
 	char path[32], text[1024], *p;
@@ -51,7 +50,7 @@ static uint64_t start_time(int32_t pid)
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	p = strrchr(text, ')');	/* the name before it may hold anything */
+	p = strrchr(text, ')');	/* the name before it may contain any character */
 	for (i = 0; p && i < 20; i++)
 		p = strchr(p + 1, ' ');
 	if (p)
@@ -87,14 +86,14 @@ static void orphan_died(struct loop_fd *f, uint32_t events)
 	list_add_tail(&o->node, &o->r->loop.dead);
 }
 
-/* False: its process is dead. */
+/* Keeps a block for its process. False: the process is dead. */
 static bool adopt(struct rused *r, uint32_t block, const struct record *rec)
 {
 	struct orphan *o;
 	int fd;
 
 	if (rec->pid <= 0) {
-		/* Nobody can tell us whether it lives: kept as long as we live. */
+		/* Its end cannot be observed: keep it as long as this rused lives. */
 		lease_orphan(&r->leases, block, 0, rec->slot);
 		return true;
 	}
@@ -138,7 +137,7 @@ int orphans_load(struct rused *r)
 		return -errno;
 	}
 	r->lease_file = fd;
-	/* Records of the living stay where they are: a kill at any point here loses none. */
+	/* Valid records stay in place, so that a kill at any point loses none. */
 	for (b = 1; n > 0 && b < (size_t)n / sizeof(recs[0]); b++)
 		if (recs[b].pid && !adopt(r, b, &recs[b]))
 			lease_changed(&r->leases, b);

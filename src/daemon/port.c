@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Sockets of UDP port 4791, and the BPF program that steers packets to them (port.h).
+ *
+ * port_want() opens the port: the lock, the park, slot 0. port_lease() gives a block a slot and its
+ * socket; slots of blocks that rest are not reused as long as others are free. port_adopt() takes
+ * over the sockets from the park that a process of an earlier rused brings along.
+ */
 #include <errno.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
@@ -17,7 +24,7 @@
 #include "wire/ipudp.h"
 
 #define LOCK_ADDR "ruse-udp-4791"
-#define DRAIN_MAX 65536		/* datagrams that a socket may hold when it gets another owner */
+#define DRAIN_MAX 65536		/* datagrams left in a socket by its former block */
 
 struct parked {
 	uint32_t is_lock, slot;
@@ -36,7 +43,7 @@ uint32_t port_program(const struct port_steering *s, uint32_t n, struct sock_fil
 
 	if (room < 4 + 2 * n)
 		return 0;
-	/* BTH: the destination QP number is bytes 5 to 7. */
+	/* BTH: bytes 5 to 7 are the destination QP number. */
 	prog[len++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4);
 	prog[len++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 14);
 	prog[len++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, LEASE_BLOCKS - 1);
@@ -83,7 +90,7 @@ static int park_put(struct port *p, int fd, const struct parked *what)
 	return sendmsg(p->park[0], &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* The next thing in the park, which stays in it. 0; -EAGAIN: that was all. */
+/* Peeks at the next message of the park; it stays there. 0; -EAGAIN: no more. */
 static int park_peek(const int park[2], struct parked *what, int *fd)
 {
 	union {
@@ -109,7 +116,9 @@ static int park_peek(const int park[2], struct parked *what, int *fd)
 	return -EPROTO;
 }
 
-/* Any address of the port, IPv4 and IPv6; IPv4 alone where the machine has no other. fd or -errno. */
+/*
+ * A socket on all addresses of the port, IPv6 and IPv4, or IPv4 alone without IPv6. fd or -errno.
+ */
 static int member(void)
 {
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_port = be16_of(ROCE_PORT) };
@@ -123,11 +132,11 @@ static int member(void)
 	}
 	if (fd < 0)
 		return -errno;
-	/* No SO_REUSEADDR: with it another user could bind the port and take its traffic. */
+	/* Without SO_REUSEADDR, which would let another user bind the port and take its traffic. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	/*
-	 * Receive offload asks any member whether it takes trains: the filter, run that early,
-	 * may not find the packet's header, and then names slot 0.
+	 * GRO asks an arbitrary member whether it accepts joined datagrams: the filter runs so
+	 * early that it may not find the packet's header, and then it selects slot 0.
 	 */
 	setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
 	if (!off)
@@ -157,7 +166,7 @@ static void drop_event(struct loop_fd *f, uint32_t events)
 	gsi_wire_input(container_of(f, struct rused, port.drop), f->fd);
 }
 
-/* One more member, parked. Its slot or -errno. */
+/* Adds a member to the group and parks it. Its slot or -errno. */
 static int slot_add(struct rused *r)
 {
 	struct port *p = &r->port;
@@ -171,7 +180,7 @@ static int slot_add(struct rused *r)
 		return fd;
 	rc = park_put(p, fd, &what);
 	if (rc && p->nslots) {
-		/* It is in the group and must stay: ours alone, it is steered to nobody. */
+		/* It cannot leave the group. It is not steered to. */
 		log_err("a socket of UDP port 4791 cannot be parked: %s", strerror(-rc));
 	}
 	p->slot[p->nslots] = fd;
@@ -218,7 +227,7 @@ static void port_close(struct rused *r)
 	port_init(p);
 }
 
-/* What is for no block is QP1's, or is read and forgotten; through a descriptor of its own. */
+/* Slot 0: packets for QP1 are handled, others dropped. The loop needs a descriptor of its own. */
 static int drop_watch(struct rused *r)
 {
 	int fd = dup(r->port.slot[0]), rc;
@@ -258,7 +267,7 @@ int port_want(struct rused *r)
 	return rc;
 }
 
-/* A slot that no block has, nor, if it rests, had a moment ago; 0: none. */
+/* A slot of no block; with rests, also not of a block that rests. 0: none. */
 static uint32_t slot_free(const struct rused *r, bool rests)
 {
 	static bool used[PORT_SLOTS];
@@ -289,12 +298,12 @@ int port_lease(struct rused *r, uint32_t block)
 	slot = (int)slot_free(r, true);
 	if (!slot)
 		slot = slot_add(r);
-	/* Many short programs: what comes late for a block that rests is steered to slot 0. */
+	/* Reuse a slot early: late packets for the resting block are steered to slot 0. */
 	if (slot == -ENOSPC && slot_free(r, false))
 		slot = (int)slot_free(r, false);
 	if (slot < 0)
 		return slot;
-	/* A block that rests and is asked for again must not share it. */
+	/* The slot's former block must not keep it when it is leased again. */
 	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
 		if (r->leases.block[b].slot == (uint32_t)slot)
 			r->leases.block[b].slot = 0;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the processes' pages tell: objects and counters. Pages are strangers'
- * memory and are read by pread().
+ * Objects and counters of the processes, read from their pages. The pages are not trusted, and are
+ * read with pread().
  *
- * Counters only grow. Those of a process that goes are added to the device's,
- * so that no count is lost; those of a rused that goes are, as those of a
- * module that is loaded again.
+ * Counters only grow. The counters of a process that exits are added to the device's, so no count
+ * is lost. They restart with rused, as with a kernel module that is loaded again.
+ *
+ * res_collect() reads the object tables (ipc/res.h) in chunks. A record counts only if its sequence
+ * number was even and equal in two reads around the copy.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,11 +22,11 @@
 #include "daemon/daemon.h"
 #include "queue/barrier.h"
 
-/* Files are written at most so often: the kernel's lifespan of counters. */
+/* Shortest time between updates of the files: the kernel's lifespan of counters. */
 #define LIFESPAN (12 * NS_MS)
-#define TRIES 3		/* at a record that is being written */
-#define CHUNK 64u	/* records read at a time, a bit each */
-/* Records from a process that makes no sense are looked at no longer. */
+#define TRIES 3		/* reads of a record that is being written */
+#define CHUNK 64u	/* records per read, a bit each */
+/* Stop after this many free or invalid records of a process. */
 #define GAPS_MAX 65536u
 
 static void add_client(const struct client *c, int dev, uint64_t sum[PROC_COUNTERS])
@@ -32,7 +34,7 @@ static void add_client(const struct client *c, int dev, uint64_t sum[PROC_COUNTE
 	const struct host_dev *d;
 	struct proc_page p;
 
-	/* Before anybody has said hello there is no host page. */
+	/* Without a HELLO the client has no page. */
 	if (client_page(c, &p))
 		return;
 	d = &c->r->page->dev[dev];
@@ -125,13 +127,13 @@ void res_counters_show(struct rused *r)
 	}
 }
 
-/* Records from first on, as many as there are, up to CHUNK. page_fd is a stranger's. */
+/* Reads up to CHUNK records, starting at first. Returns their number. */
 static uint32_t table_read(int page_fd, uint32_t first, struct res_rec *rec)
 {
 	off_t at = (off_t)(RES_OFFSET + (uint64_t)first * sizeof(*rec));
 	ssize_t n;
 
-	/* Between two looks at a sequence lies all of the copy that it speaks for. */
+	/* Barriers: the copy of a record lies between two reads of its sequence number. */
 	smp_rmb();
 	n = pread(page_fd, rec, CHUNK * sizeof(*rec), at);
 	smp_rmb();
@@ -139,10 +141,9 @@ static uint32_t table_read(int page_fd, uint32_t first, struct res_rec *rec)
 }
 
 /*
- * Reads a chunk: how many records there are, and in *told which of them are
- * whole and of some sense. In what order pread() copies is not said anywhere;
- * so a record counts if its sequence was the same in a copy before and in one
- * after. One that is written all the time is left out.
+ * Reads a chunk. Returns the number of records; *told: bit mask of the records that are complete
+ * and valid. pread() copies in an unspecified order, so a record counts if its sequence number was
+ * equal in a copy before and in one after. A record that is written all the time is left out.
  */
 static uint32_t chunk_read(int page_fd, uint32_t first, struct res_rec *rec, uint64_t *told)
 {
@@ -173,7 +174,7 @@ static uint32_t chunk_read(int page_fd, uint32_t first, struct res_rec *rec, uin
 	return n;
 }
 
-/* Its numbers are a client's own while it is there, and nobody's for long afterwards. */
+/* Number of a client in RES_ID. Unique while the client lives, and not reused soon. */
 static uint32_t place_of(struct client *c)
 {
 	struct rused *r = c->r;

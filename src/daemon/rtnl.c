@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel has answered, as long as it is true. */
+/*
+ * Cache of the kernel's answers about routes, neighbours, links and addresses (rtnl.h).
+ *
+ * Entries have an epoch: a change of a route, link or address increases rt->epoch and
+ * rt->neigh_epoch, one of a neighbour only rt->neigh_epoch. An entry with another epoch is
+ * requested again (rtnl_ask.c).
+ */
 #include <errno.h>
 #include <linux/rtnetlink.h>
 #include <netinet/in.h>
@@ -12,7 +18,7 @@
 #include "daemon/rtnl_internal.h"
 
 #define GROUP(nr) (1u << ((nr) - 1))
-/* Whatever one of these says may change a route, or who has an address. */
+/* Notifications of changes that may affect a route or the owner of an address. */
 #define NEWS                                                                                  \
 	(GROUP(RTNLGRP_LINK) | GROUP(RTNLGRP_NEIGH) | GROUP(RTNLGRP_IPV4_IFADDR) |            \
 	 GROUP(RTNLGRP_IPV4_ROUTE) | GROUP(RTNLGRP_IPV4_RULE) | GROUP(RTNLGRP_IPV6_IFADDR) |  \
@@ -87,7 +93,7 @@ static void forget(struct rtnl *rt)
 	rt->neigh_epoch++;
 }
 
-/* Listens before anything is asked. Without, nothing is kept for longer than one rtnl_sync(). */
+/* Subscribes before the first request. Without the socket each rtnl_sync() drops everything. */
 static void listen_to_news(struct rtnl *rt)
 {
 	struct sockaddr_nl sa = { .nl_family = AF_NETLINK, .nl_groups = NEWS };
@@ -100,7 +106,7 @@ static void listen_to_news(struct rtnl *rt)
 	rt->news = fd;
 }
 
-/* One datagram is about one thing: its first message says of what kind. */
+/* A datagram is about one object, so its first message tells the kind. */
 static bool about_neighbours(const void *buf, ssize_t n)
 {
 	struct nlmsghdr h;
@@ -133,7 +139,7 @@ void rtnl_sync(struct rtnl *rt, ns_t now)
 		if (n >= 0 && about_neighbours(&h, n))
 			rt->neigh_epoch++;
 		else
-			forget(rt);	/* ENOBUFS: there was more than the socket holds */
+			forget(rt);	/* ENOBUFS: notifications were lost */
 		if (n < 0 && errno != ENOBUFS) {
 			close(rt->news);
 			rt->news = -1;
@@ -146,7 +152,7 @@ static bool same(const struct rtnl_addr *a, const struct rtnl_addr *b)
 	return a->family == b->family && !memcmp(a->b, b->b, sizeof(a->b));
 }
 
-/* FNV-1a */
+/* FNV-1a. */
 static uint32_t hash_more(uint32_t h, const void *p, size_t len)
 {
 	const uint8_t *b = p;
@@ -180,7 +186,7 @@ int rtnl_route(struct rtnl *rt, const struct rtnl_addr *dst, const struct rtnl_a
 	return rc;
 }
 
-/* Only what is there is kept: nobody tells of what the kernel has not begun to look for. */
+/* Only positive answers are cached: there is no notification for an entry that does not exist. */
 int rtnl_neigh(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t ifindex,
 	       struct rtnl_neigh *n)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Routes, neighbours, addresses and links. The kernel answers a question before
- * sendmsg() returns, so nothing here waits.
+ * Routes, neighbours, addresses and links of the network namespace. The kernel answers a request
+ * before sendmsg() returns, so nothing here waits.
  *
- * What it has answered is kept until it says that something has changed. Such
- * word is in a socket of ours before the call that has changed it returns, and
- * rtnl_sync() reads it: so who looks sees at least what was so when it was asked to.
- * Nothing is kept longer than RTNL_KEEP, for of some things there is no word
- * (address labels, for one).
+ * Answers are cached until the kernel reports a change. A report is in the notification socket
+ * before the system call that made the change returns, and rtnl_sync() reads it; so a look-up after
+ * rtnl_sync() sees at least the state at the time of that call. Nothing is cached longer than
+ * RTNL_KEEP, as some changes are not reported (address labels, for example).
  *
  * Addresses are AF_INET or AF_INET6 without a port.
  */
@@ -19,11 +18,11 @@
 #include "base/util.h"
 
 #define RTNL_KEEP NS_S
-#define RTNL_ROUTES 256		/* kept, powers of two */
+#define RTNL_ROUTES 256		/* cache entries, powers of two */
 #define RTNL_NEIGHS 256
 #define RTNL_LINKS 32
 
-/* An address of either family, by its bytes. */
+/* An address of either family. */
 struct rtnl_addr {
 	uint8_t family;		/* AF_INET, AF_INET6; 0 = none */
 	uint8_t len;		/* 4 or 16 */
@@ -31,18 +30,18 @@ struct rtnl_addr {
 };
 
 struct rtnl_route {
-	uint8_t type;		/* RTN_UNICAST, RTN_LOCAL, RTN_MULTICAST, RTN_BROADCAST, RTN_ANYCAST */
-	uint8_t hop_limit;	/* of the route, else 64 */
+	uint8_t type;		/* RTN_UNICAST, _LOCAL, _MULTICAST, _BROADCAST, _ANYCAST */
+	uint8_t hop_limit;	/* of the route, by default 64 */
 	uint32_t oif;
-	struct rtnl_addr src;	/* the one asked for, or the kernel's choice */
-	struct rtnl_addr next;	/* whose neighbour entry counts: the gateway, or the destination */
+	struct rtnl_addr src;	/* the requested one, or the kernel's choice */
+	struct rtnl_addr next;	/* next hop: the gateway, or the destination */
 };
 
 struct rtnl_neigh {
 	struct rtnl_addr addr;
 	uint32_t ifindex;
-	bool usable;		/* the kernel sends to it (NUD_VALID) */
-	bool has_mac;		/* usable, and an Ethernet address */
+	bool usable;		/* the kernel can send to it (NUD_VALID) */
+	bool has_mac;		/* usable, with an Ethernet address */
 	uint8_t mac[6];
 };
 
@@ -51,10 +50,10 @@ struct rtnl_link {
 };
 
 struct rtnl {
-	int fd, news;		/* questions; what has changed. -1 = not open */
-	uint32_t seq;		/* questions so far */
-	ns_t since;		/* the oldest of what is kept */
-	/* An entry counts if its epoch is this one. */
+	int fd, news;		/* request socket; notification socket. -1 = not open */
+	uint32_t seq;		/* number of requests so far */
+	ns_t since;		/* time of the last full flush */
+	/* A cache entry is valid if its epoch equals this one. */
 	uint32_t epoch, neigh_epoch, own_epoch;
 	struct rtnl_kept_route {
 		uint32_t epoch, oif;
@@ -82,28 +81,28 @@ void rtnl_fini(struct rtnl *rt);
 
 /* 0, or -EAFNOSUPPORT. */
 int rtnl_addr_of(struct rtnl_addr *a, const struct sockaddr *sa);
-/* Into a socket address without port; scope for link-local IPv6. */
+/* Makes a socket address without port. scope: interface, for link-local IPv6. */
 void rtnl_addr_to(const struct rtnl_addr *a, uint32_t scope, struct sockaddr_storage *ss);
-/* 0.0.0.0, :: or nothing */
+/* True for 0.0.0.0, :: and no address. */
 bool rtnl_addr_any(const struct rtnl_addr *a);
 
-/* What has changed until now counts from here on. now: CLOCK_MONOTONIC. */
+/* Reads the reported changes and drops outdated entries. now: CLOCK_MONOTONIC, ns. */
 void rtnl_sync(struct rtnl *rt, ns_t now);
 /*
- * The way to dst, from src unless that is any, by oif unless that is 0. 0 or -errno:
- * -ENETUNREACH, -EHOSTUNREACH, -EACCES (prohibit), -EINVAL (blackhole, or src is not ours).
+ * Route to dst, from src (any: unspecified), by oif (0: any). 0 or -errno: -ENETUNREACH,
+ * -EHOSTUNREACH, -EACCES (prohibit), -EINVAL (blackhole, or src is not a local address).
  */
 int rtnl_route(struct rtnl *rt, const struct rtnl_addr *dst, const struct rtnl_addr *src,
 	       uint32_t oif, struct rtnl_route *route);
-/* 0: the kernel has the hardware address; -ENODATA: not, or not yet; other -errno. */
+/* 0: the kernel can send to it; -ENODATA: not resolved (yet); other -errno. */
 int rtnl_neigh(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t ifindex,
 	       struct rtnl_neigh *n);
-/* Which interface has this address: 0 and *ifindex, or -EADDRNOTAVAIL. */
+/* Finds the interface with this address. 0 and *ifindex, or -EADDRNOTAVAIL. */
 int rtnl_owner(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t *ifindex);
-/* 0, or -ENODEV: there is no such interface, or it cannot be asked about. */
+/* 0, or -ENODEV: no such interface, or the request failed. */
 int rtnl_link(struct rtnl *rt, uint32_t ifindex, struct rtnl_link *link);
 
-/* A message about a neighbour of either family. False: it is about something else. */
+/* Decodes a message about a neighbour. False: it is about something else. */
 bool rtnl_neigh_of(const struct nlmsghdr *nlh, struct rtnl_neigh *n);
 
 #endif

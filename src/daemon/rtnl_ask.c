@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Questions to the kernel about routes, neighbours, addresses and links, one at a time. */
+/*
+ * Requests to the kernel about routes, neighbours, addresses and links, one at a time.
+ *
+ * Each rtnl_ask_*() builds a netlink request; ask() sends it and passes the messages of the answer
+ * to a callback. Replies to earlier requests are skipped by their sequence number.
+ */
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <linux/neighbour.h>
@@ -12,13 +17,13 @@
 #include "daemon/rtnl_internal.h"
 
 #define BUF 32768
-#define HOP_LIMIT 64	/* net.ipv4.ip_default_ttl and IPv6's hop_limit, unless somebody has changed them */
+#define HOP_LIMIT 64	/* default of net.ipv4.ip_default_ttl and IPv6's hop_limit */
 
-/* The states in which the kernel sends (NUD_VALID). */
+/* Neighbour states in which the kernel sends (NUD_VALID). */
 #define NUD_USABLE                                                                            \
 	(NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
 
-/* The socket for questions. 0 or -errno. */
+/* Opens the request socket. 0 or -errno. */
 static int ask_open(struct rtnl *rt)
 {
 	struct sockaddr_nl sa = { .nl_family = AF_NETLINK };
@@ -37,10 +42,7 @@ static int ask_open(struct rtnl *rt)
 	return 0;
 }
 
-/*
- * Sends the request and calls cb for each message of the answer until its end.
- * 0 or -errno, of the kernel's answer or of the socket.
- */
+/* Sends the request and calls cb for each message of the answer. 0 or -errno. */
 static int ask(struct rtnl *rt, struct nlmsghdr *nlh, mnl_cb_t cb, void *arg)
 {
 	char buf[BUF];
@@ -59,7 +61,7 @@ static int ask(struct rtnl *rt, struct nlmsghdr *nlh, mnl_cb_t cb, void *arg)
 			return errno == EAGAIN ? -EPROTO : -errno;
 		rc = mnl_cb_run(buf, (size_t)n, rt->seq, 0, cb, arg);
 		if (rc < 0 && errno == ESRCH)
-			continue;	/* of an earlier request that went wrong */
+			continue;	/* reply to an earlier request that failed */
 		if (rc < 0)
 			return -errno;
 		if (rc <= MNL_CB_STOP)
@@ -82,7 +84,7 @@ static void get_addr(const struct nlattr *a, uint8_t family, struct rtnl_addr *t
 	memcpy(to->b, mnl_attr_get_payload(a), len);
 }
 
-/* RTA_VIA: a gateway of the other family. */
+/* RTA_VIA: gateway of the other family. */
 static void get_via(const struct nlattr *a, struct rtnl_addr *to)
 {
 	const struct rtvia *via = mnl_attr_get_payload(a);
@@ -137,7 +139,7 @@ static int route_cb(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_STOP;
 }
 
-/* IPv6 answers with a route that says no, where IPv4 answers with an error. */
+/* IPv6 returns a route with an error type where IPv4 returns an error. */
 static int route_error(uint8_t type)
 {
 	switch (type) {
@@ -278,7 +280,7 @@ static int own_cb(const struct nlmsghdr *nlh, void *arg)
 		return MNL_CB_OK;
 	own.ifindex = ifa->ifa_index;
 	mnl_attr_for_each(a, nlh, sizeof(*ifa)) {
-		/* On point-to-point links IFA_ADDRESS is the peer's. */
+		/* On point-to-point links IFA_ADDRESS is the peer. */
 		if (mnl_attr_get_type(a) == IFA_LOCAL ||
 		    (mnl_attr_get_type(a) == IFA_ADDRESS && !own.addr.family))
 			get_addr(a, ifa->ifa_family, &own.addr);

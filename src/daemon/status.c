@@ -134,7 +134,7 @@ static struct json_object *links_json(struct rused *r, const struct proc_page *p
 	return a;
 }
 
-/* Of one process, or of all that there were. */
+/* Counters of one process, or the sum of all. */
 static struct json_object *wire_json(const uint64_t wire[PROC_WIRES])
 {
 	static const char *const names[PROC_WIRES] = {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Open rdma_cm files. A program's descriptor is one end of a SOCK_SEQPACKET
- * pair, ours the other: while there are events in the memory that we share there
- * is a byte to read in it; and when the last copy of it is closed we hear of that,
- * whatever became of the process that opened it.
+ * Open rdma_cm files. The program has one end of a SOCK_SEQPACKET pair, rused the other. While the
+ * shared memory of the file has events, the program's end has a byte to read. The hang-up after the
+ * last close is seen by rused, even if the process that opened the file is gone.
  *
- * A file that was closed before somebody asked for what it had must be gone by
- * then, as under a kernel, although the news come over different sockets: so a
- * port that is in use is looked at twice.
+ * A closed file must release its ports before the next command, as in a kernel, although both
+ * arrive on different sockets. Therefore a command that fails with "address in use" is repeated
+ * after a check for closed files (free_ports()).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,23 +35,23 @@
 #include "ipc/ucma_shm.h"
 
 #define INDEX_BITS 12
-#define TRIM_AFTER (3 * NS_S)	/* timewait is over by then */
+#define TRIM_AFTER (3 * NS_S)	/* timewait has ended by then */
 #define CAP_NET_BIND_SERVICE 10
 #define WRITE_MAX (sizeof(struct rdma_ucm_cmd_hdr) + UINT16_MAX)
 
 _Static_assert(UCMA_MAX_FILES == 1 << INDEX_BITS, "an index of them");
 
 struct ucma_fd {
-	struct list_head node;	/* only when it is freed */
+	struct list_head node;	/* only for freeing */
 	struct rused *r;
 	struct loop_fd f;
 	struct ucma_file *file;
 	struct list_head woken;	/* ucma_files.woken */
-	struct fabric_cm *cm;	/* of the fabric's host; NULL: the machine's */
+	struct fabric_cm *cm;	/* of the fabric host; NULL: of the machine */
 	uint32_t number;
-	struct ucma_shm *shm;	/* also the program's */
-	int pid;		/* who opened it */
-	uint32_t poster;	/* process that has opened it, or posted last */
+	struct ucma_shm *shm;	/* shared with the program */
+	int pid;		/* process that opened it */
+	uint32_t poster;	/* process that opened it or posted last */
 };
 
 static struct ucma *ucma_of(const struct ucma_fd *u)
@@ -60,7 +59,7 @@ static struct ucma *ucma_of(const struct ucma_fd *u)
 	return u->cm ? u->cm->ucma : u->r->ucma.ucma;
 }
 
-/* For ucma_settle(). */
+/* Marks the file for ucma_settle(). */
 static void wake(void *ctx, void *host, unsigned int n)
 {
 	struct ucma_fd *u = host;
@@ -69,7 +68,7 @@ static void wake(void *ctx, void *host, unsigned int n)
 		list_add_tail(&u->woken, &u->r->ucma.woken);
 }
 
-/* No more than one or two are ever there: nothing to be done about an error but what a hang-up brings. */
+/* The socket holds one or two bytes at most, so it only fails after a hang-up. */
 static void show(void *ctx, void *host)
 {
 	struct ucma_fd *u = host;
@@ -87,7 +86,7 @@ static void filled(void *ctx, void *host)
 
 const struct ucma_ops ucma_fd_ops = { .wake = wake, .show = show, .filled = filled };
 
-/* Thousands of connections have left holes: what is free goes back to the kernel. */
+/* Returns free memory to the kernel some time after files were closed. */
 void ucma_trim(struct timer *t, ns_t now)
 {
 	struct rused *r = container_of(t, struct rused, ucma.trim);
@@ -97,11 +96,7 @@ void ucma_trim(struct timer *t, ns_t now)
 	malloc_trim(0);
 }
 
-/* A memfd that nobody can cut, mapped. NULL: errno. */
-/*
- * Programs get a descriptor that cannot be written. A seal against writing would also keep us
- * from giving the memory back.
- */
+/* Programs get a read-only descriptor. A seal against writing would also prevent MADV_REMOVE. */
 int ucma_cards_make(struct rused *r)
 {
 	char path[40];
@@ -133,7 +128,7 @@ void ucma_settle(struct rused *r)
 {
 	if (r->ucma.ucma)
 		ucma_flush(r->ucma.ucma);
-	/* Of hosts of fabrics. */
+	/* Those of fabric hosts. */
 	while (!list_empty(&r->ucma.woken)) {
 		struct ucma_fd *u = list_first_entry(&r->ucma.woken, struct ucma_fd, woken);
 
@@ -153,7 +148,7 @@ static void file_close(struct ucma_fd *u)
 		fabric_cm_put(u->cm);
 	munmap(u->shm, sizeof(*u->shm));
 	loop_del(&r->loop, &u->f);
-	/* Without a timer it stays as it is, no more. */
+	/* Without the timer, memory is not returned. */
 	timer_set(&r->loop.timers, &r->ucma.trim, r->loop.now + TRIM_AFTER);
 	list_add_tail(&u->node, &r->loop.dead);
 }
@@ -162,19 +157,19 @@ _Static_assert(offsetof(struct ucma_fd, node) == 0, "freed by its node");
 
 static struct ucma_fd *find(const struct rused *r, uint32_t number);
 
-/* What was posted to it before comes first, though by another socket. */
+/* Handles commands posted before the close, which are on another socket. */
 static void hang_up(struct ucma_fd *u)
 {
 	struct client *poster = client_by_proc(u->r, u->poster);
 
 	if (poster)
 		client_drain(poster);
-	/* A command among that may have swept it away. */
+	/* One of these commands may have closed it in sweep(). */
 	if (find(u->r, u->number) == u)
 		file_close(u);
 }
 
-/* Nobody says anything there: what a program puts into it by other ways than write() is forgotten. */
+/* Programs write through IPC_UCMA_WRITE. Bytes sent to the socket in other ways are dropped. */
 static void fd_event(struct loop_fd *f, uint32_t events)
 {
 	struct ucma_fd *u = container_of(f, struct ucma_fd, f);
@@ -199,7 +194,7 @@ void ucma_close_all(struct rused *r)
 		file_close(u);
 }
 
-/* Closes the files whose end we have not heard of yet. True: there were some. */
+/* Closes files whose hang-up was not handled yet. True: there were some. */
 static bool sweep(struct rused *r)
 {
 	struct ucma_fd *u;
@@ -216,7 +211,7 @@ static bool sweep(struct rused *r)
 	return any;
 }
 
-/* What programs have given up, and we have not heard of yet. True: something. */
+/* Handles closes and posted commands that may free ports. True: there were some. */
 static bool free_ports(struct rused *r)
 {
 	bool posted = channels_drain(r);
@@ -224,7 +219,7 @@ static bool free_ports(struct rused *r)
 	return sweep(r) || posted;
 }
 
-/* Root of this host may have ports below 1024, and whoever was given that. */
+/* True if the process has CAP_NET_BIND_SERVICE. */
 static bool may_bind(pid_t pid)
 {
 	unsigned long long caps = 0;
@@ -242,14 +237,14 @@ static bool may_bind(pid_t pid)
 	return caps >> CAP_NET_BIND_SERVICE & 1;
 }
 
-/* Takes fd, our end; memfd is that of u->shm. 0 or -errno: then fd is still the caller's. */
+/* Takes over fd, rused's end. 0, or -errno: fd is still the caller's. */
 static int file_new(struct client *c, int fd, struct ucma_fd *u, uint32_t *number)
 {
 	struct rused *r = c->r;
 	int64_t id;
 	int rc;
 
-	/* From 1: no file has number 0. */
+	/* 0 is not used as a number. */
 	id = idtable_alloc_cyclic(&r->ucma.ids, 1, u);
 	if (id < 0)
 		return id == -ENOSPC ? -EMFILE : (int)id;
@@ -282,10 +277,10 @@ int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
 	struct ucma_fd *u;
 	int sv[2], rc = 0;
 
-	/* The fabric is gone, and with it the host. */
+	/* The fabric was removed. */
 	if (c->host && !c->fabric_host)
 		return -ENODEV;
-	/* Without a wire there are still the connections of this host to itself. */
+	/* Without the port, connections within this host still work. */
 	if (!c->fabric_host)
 		rc = port_want(c->r);
 	if (rc)
@@ -318,7 +313,7 @@ free:
 	return rc;
 }
 
-/* The command that the bytes are; one that does not exist if they are too few. */
+/* The command of a write; an invalid one if it is too short. */
 static uint32_t command(const void *body, size_t len)
 {
 	struct rdma_ucm_cmd_hdr hdr = { .cmd = UINT32_MAX };
@@ -338,7 +333,7 @@ static struct ucma_fd *find(const struct rused *r, uint32_t number)
 int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_t opt,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen)
 {
-	static uint8_t longest[WRITE_MAX];	/* what is not there reads as 0: it is refused for its size */
+	static uint8_t longest[WRITE_MAX];	/* missing bytes are 0; the size check refuses it */
 	struct ucma_fd *u = find(r, q->file), *from = NULL;
 	struct ucma_cmd cmd = { .buf = body, .len = q->len, .from_err = q->aux_error };
 	uint32_t nr = command(body, q->len);
@@ -359,7 +354,7 @@ int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_
 	}
 	if (!q->aux_error && nr == RDMA_USER_CM_CMD_MIGRATE_ID) {
 		from = find(r, q->aux);
-		/* Ids do not go from host to host. */
+		/* Ids cannot move to another host. */
 		if (from && from->cm != u->cm)
 			from = NULL;
 		cmd.from = from ? from->file : NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Open files of /dev/infiniband/rdma_cm, and what is behind them: rdma_cm, its CM, its addresses. */
+/* Open files of /dev/infiniband/rdma_cm, and rdma_cm with its CM and addresses. */
 #ifndef RUSE_DAEMON_UCMA_H
 #define RUSE_DAEMON_UCMA_H
 
@@ -21,23 +21,23 @@ struct ucma;
 struct ucma_files {
 	struct rdmacm *rdmacm;
 	struct ucma *ucma;
-	struct idtable ids;	/* by the low bits of their numbers */
-	struct timer trim;	/* a file has been closed a while ago */
+	struct idtable ids;	/* files, by the low bits of their numbers */
+	struct timer trim;	/* due some time after a file was closed */
 	struct list_head woken;	/* files with events that are not shown yet */
-	struct ucma_card *cards;	/* ipc/ucma_shm.h, and their memfd */
+	struct ucma_card *cards;	/* ipc/ucma_shm.h; mapping and memfd */
 	int cards_fd;
 };
 
-/* 0 or -ENOMEM. Before devices are. */
+/* 0 or -errno. Call before the devices are added. */
 int ucma_init(struct rused *r);
-/* Closes what is open: the programs' descriptors hang up. */
+/* Closes all files: the programs' descriptors hang up. */
 void ucma_fini(struct rused *r);
-/* page->dev[slot] has come; is going, and still there. */
+/* page->dev[slot] was added; is about to be removed. */
 void ucma_device_added(struct rused *r, unsigned int slot);
 void ucma_device_removed(struct rused *r, unsigned int slot);
-/* The interface has another hardware address. */
+/* The hardware address of the interface has changed. */
 void ucma_addr_change(struct rused *r, uint32_t ifindex);
-/* The kernel has said something of a neighbour that can be sent to. */
+/* The kernel reports a neighbour. */
 struct rtnl_neigh;
 void ucma_neigh_change(struct rused *r, const struct rtnl_neigh *n);
 
@@ -45,26 +45,26 @@ void ucma_neigh_change(struct rused *r, const struct rtnl_neigh *n);
 void ucma_trim(struct timer *t, ns_t now);
 extern const struct ucma_ops ucma_fd_ops;
 void ucma_close_all(struct rused *r);
-/* Who opened the file that is the host of this one. */
+/* Process that opened the file. host: as given to ucma_file_open(). */
 int ucma_pid(const void *host);
 
-/* open(): the program's descriptors, the caller's to close, and the file's number; -EMFILE, -ENOMEM ... */
+/* open(): the program's descriptors, owned by the caller, and the file's number. 0 or -errno. */
 #define UCMA_OPEN_FDS 2
 int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS]);
-/* The cards; 0 or -errno. */
+/* Creates the cards. 0 or -errno. */
 int ucma_cards_make(struct rused *r);
 void ucma_cards_free(struct rused *r);
-/* After each round: what programs see of rdma_cm is as it is. */
+/* After each round: updates the memory shared with programs. */
 void ucma_settle(struct rused *r);
 /*
- * write(): body is the command, q->len bytes, and opt bytes of an option. response
- * has room for UCMA_RESPONSE_MAX bytes, *rlen are used. 0; -EBADF: no such file (then there is no reply).
+ * write(): body is the command of q->len bytes and an option of opt bytes. response has room for
+ * UCMA_RESPONSE_MAX bytes; *rlen of them are set. 0; -EBADF: no such file, there is no reply.
  */
 int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_t opt,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen);
-/* The same without a reply. */
+/* A posted command, without a reply. */
 void ucma_posted(struct client *c, const struct ipc_ucma *q, const void *body);
-/* Whether somebody has a file open. */
+/* True if any file is open. */
 static inline bool ucma_busy(const struct ucma_files *u)
 {
 	return u->ids.count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* rdma_cm with what it stands on: the CM over QP1, addresses, devices. */
+/* rdma_cm of the machine: connects rdmacm with the CM over QP1, addresses and devices. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +138,7 @@ struct nldev_cm_id *ucma_list(struct rused *r, size_t *n)
 	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++) {
 		struct fabric_cm *cm = fabric_cm_of(r, i);
 
-		/* Once a host. */
+		/* Once per host. */
 		if (cm && r->page->dev[i].ib.hca_port == 1)
 			rdmacm_list(cm->rdmacm, list_one, &l);
 	}

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Open files of umadN and issmN: one end of a SOCK_SEQPACKET pair, as for rdma_cm (ucma.c): when
- * the last copy of its end is closed we hear of that. What a program can read goes into memory
- * (umad_ring.c) as it comes, so that a read() asks nobody.
+ * Open files of umadN and issmN. As for rdma_cm (ucma.c), a file is one end of a SOCK_SEQPACKET
+ * pair, and rused sees the hang-up after the last close. Packets for the program are put into
+ * shared memory (umad_ring.c) as they arrive, so most read()s need no message.
  *
- * A long packet stays here, with a number in that memory in its place (marked), and so do all
- * behind it. READ gives it out and holds it (umad_unread() has it still); only TAKE is its end.
+ * A packet that is too long for a slot stays here; the ring has a number in its place (marked), and
+ * later packets wait. UMAD_OP_READ copies it and holds it (it can go back with umad_unread());
+ * UMAD_OP_TAKE removes it.
  *
- * A program whose device is gone is to see POLLERR. A Unix socket has an error when its peer was
- * closed with something unread, so each umad file has one datagram in our end that nobody reads.
+ * A program must see POLLERR when its device is removed. A Unix socket has an error if its peer is
+ * closed with unread data, so rused's end of each umad file contains one datagram that is never
+ * read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +31,7 @@
 #include "queue/barrier.h"
 
 #define INDEX_BITS 12
-#define WRITE_MAX (64u << 20)	/* of RMPP messages; the kernel's limit is its memory */
+#define WRITE_MAX (64u << 20)	/* bytes of an RMPP message; the kernel is limited by memory */
 #define ARG_MAX_LEN 64
 
 _Static_assert(UMAD_MAX_FILES == 1 << INDEX_BITS, "an index of them");
@@ -39,7 +41,7 @@ static void queued(void *ctx)
 	umad_ring_show(ctx);
 }
 
-/* umad_node_del() closes it. */
+/* umad_node_del() closes the file. */
 static void dead(void *ctx)
 {
 	struct umad_fd *u = ctx;
@@ -69,7 +71,7 @@ static void file_close(struct umad_fd *u)
 	struct rused *r = u->of->r;
 
 	idtable_remove(&r->umads.ids, u->number & (UMAD_MAX_FILES - 1));
-	/* What was written comes before the end. */
+	/* Send MADs posted before the close. */
 	if (u->shm)
 		umad_ring_send(u);
 	umad_ring_close(u);
@@ -98,7 +100,7 @@ void umad_close_node(struct umad_node *n)
 			file_close(u);
 }
 
-/* Closes the files, but for this one, whose end we have not heard of yet: it is news on other sockets. True: there were some. */
+/* Closes files, except self, whose hang-up was not handled yet. True: there were some. */
 static bool sweep(struct umad_fd *self)
 {
 	struct rused *r = self->of->r;
@@ -113,7 +115,7 @@ static bool sweep(struct umad_fd *self)
 	return any;
 }
 
-/* 0; 1: the program is to wait until it is told; -errno. */
+/* 0; 1: the program must wait for the result; -errno. */
 static int sm_open(struct umad_fd *u, bool nonblock)
 {
 	int rc;
@@ -139,7 +141,7 @@ static int open_umad(struct umad_fd *u, int fds[2])
 	return rc;
 }
 
-/* Takes sv[0], our end. fds: of its memory, as umad_ring_open(); not if it is issmN. */
+/* Takes over sv[0], rused's end. fds: set by umad_ring_open(), unchanged for issmN. */
 static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const int sv[2],
 		    uint32_t *number, int fds[2])
 {
@@ -149,7 +151,7 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 	int64_t id;
 	int rc;
 
-	id = u ? idtable_alloc_cyclic(&r->umads.ids, 1, u) : -ENOMEM; /* no file has number 0 */
+	id = u ? idtable_alloc_cyclic(&r->umads.ids, 1, u) : -ENOMEM; /* from 1 */
 	if (id < 0) {
 		close(sv[0]);
 		free(u);
@@ -206,7 +208,7 @@ int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *n
 	return 0;
 }
 
-/* A memfd with these bytes, or -errno. */
+/* Creates a memfd with these bytes. fd or -errno. */
 static int memfd_of(const void *data, size_t len)
 {
 	int fd = fds_memory("ruse-umad", MFD_CLOEXEC);
@@ -226,7 +228,7 @@ static int memfd_of(const void *data, size_t len)
 	return fd;
 }
 
-/* A program's memfd, which nothing else has seals: reading it does not block. 0 or -errno. */
+/* Reads a program's memfd. Only memfds have seals, and reading one does not block. 0 or -errno. */
 static int memfd_read(int fd, void *to, size_t len)
 {
 	size_t at = 0;
@@ -243,7 +245,7 @@ static int memfd_read(int fd, void *to, size_t len)
 	return 0;
 }
 
-/* 0, or -EPROTO: then there is no reply. */
+/* 0, or -EPROTO: there is no reply. */
 static int do_write(struct umad_fd *u, const struct ipc_umad *q, const void *body, int fd,
 		    struct ipc_umad_reply *reply)
 {
@@ -270,7 +272,7 @@ static int do_write(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 	return rc;
 }
 
-/* Out of a file that has nothing long: only what is wrong with the call. */
+/* read() without a long packet: only an error is possible. */
 static int32_t nothing_read(struct umad_fd *u, const struct ipc_umad *q, void *out)
 {
 	size_t copied;
@@ -280,7 +282,7 @@ static int32_t nothing_read(struct umad_fd *u, const struct ipc_umad *q, void *o
 	return (int32_t)umad_read(u->file, out, min(q->count, (uint64_t)IPC_UMAD_INLINE), &copied);
 }
 
-/* out has room for IPC_UMAD_INLINE bytes; what is longer goes into a memfd, *fd. */
+/* Short answers are in out, of IPC_UMAD_INLINE bytes; longer ones in a new memfd *fd. */
 static void do_read(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad_reply *reply,
 		    void *out, int *fd)
 {
@@ -292,7 +294,7 @@ static void do_read(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad
 		reply->ret = nothing_read(u, q, out);
 		return;
 	}
-	/* Given out before, but not taken. */
+	/* Copied before, but not taken. */
 	if (u->held)
 		umad_unread(u->file);
 	u->held = false;
@@ -341,7 +343,7 @@ static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 		return -EPROTO;
 	memcpy(arg, body, len > 0 ? q->len : 0);
 	a = umad_ioctl(u->file, q->cmd, arg, now);
-	/* The class and method may be those of a file that is closed already. */
+	/* The class and method may belong to a file that is closed already. */
 	if (a.rc == -EINVAL && !a.len && sweep(u)) {
 		memcpy(arg, body, len > 0 ? q->len : 0);
 		a = umad_ioctl(u->file, q->cmd, arg, now);
@@ -381,7 +383,7 @@ int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int m
 	*fd = -1;
 	if (!u)
 		return -EBADF;
-	/* What was posted before comes before. */
+	/* Handle posted MADs first. */
 	umad_ring_send(u);
 	umad_ring_show(u);
 	if (q->op >= UMAD_OPS || (memfd >= 0 && q->op != UMAD_OP_WRITE))

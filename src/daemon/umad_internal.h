@@ -17,42 +17,42 @@ struct umad_node {
 };
 
 struct umad_fd {
-	struct list_head node;	/* only when it is freed */
+	struct list_head node;	/* only for freeing */
 	struct umad_node *of;
 	struct loop_fd f;
 	struct umad_file *file;	/* NULL: issmN */
 	struct umad_sm sm;
 	uint32_t number;
-	uint32_t seq;		/* of the last long packet */
-	bool marked;		/* that is next, and its number is in the ring */
-	bool held;		/* and was given out, not taken yet */
+	uint32_t seq;		/* number of the last long packet */
+	bool marked;		/* a long packet is next; its number is in the ring */
+	bool held;		/* it was copied by a READ and not taken yet */
 
-	/* umad_ring.c */
+	/* Used by umad_ring.c. */
 	struct umad_shm *shm;	/* NULL: issmN */
-	struct loop_fd kick;	/* eventfd: something has been written there */
-	struct list_head ring;	/* umads.rings, looked at while we are awake; else empty */
-	bool watched;		/* the programs know that */
-	uint32_t rx, tx;	/* our positions */
-	bool full;		/* something waits for room */
-	bool fetched, begun;	/* a MAD of the ring is being sent, and has been begun */
+	struct loop_fd kick;	/* eventfd that programs write to */
+	struct list_head ring;	/* umads.rings, polled while rused is awake */
+	bool watched;		/* value of shm->watched */
+	uint32_t rx, tx;	/* own positions in the rings */
+	bool full;		/* a packet waits for room in rx */
+	bool fetched, begun;	/* a MAD from tx is being sent; its send has begun */
 };
 
 _Static_assert(offsetof(struct umad_fd, node) == 0, "freed by its node");
 
-/* Closes what is open of a node, whose port has been removed. */
+/* Closes the files of a node whose port was removed. */
 void umad_close_node(struct umad_node *n);
 
-/* The memory of a file: 0, its descriptor, the caller's, and that of u->kick, ours; or -errno. */
+/* Creates the memory. 0 and fds: the memfd, owned by the caller, and u->kick's; or -errno. */
 int umad_ring_open(struct umad_fd *u, int fds[2]);
-/* Of a file that ends. Twice is harmless. */
+/* Ends the memory of a file. No effect if there is none. */
 void umad_ring_close(struct umad_fd *u);
-/* Sends what was posted before now, as many as the ring holds at most. */
+/* Sends the posted MADs, at most UMAD_TX. */
 void umad_ring_send(struct umad_fd *u);
-/* Shows what is to be read, as far as there is room. */
+/* Moves packets to rx while there is room. */
 void umad_ring_show(struct umad_fd *u);
-/* The long packet that is shown has been read. */
+/* The long packet was read: frees its slot. */
 void umad_ring_unmark(struct umad_fd *u);
-/* cmd has been done with arg: agents, and the length of headers, may be others now. */
+/* After an ioctl: updates the agents and the header length in the memory. */
 void umad_ring_agents(struct umad_fd *u, uint32_t cmd, const void *arg);
 
 #endif

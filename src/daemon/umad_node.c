@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Ports and their numbers. */
+/* umad devices and their numbers. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The memory that an open umadN shares with its programs (ipc/umad_shm.h). Our positions are our
- * own: what a program writes there decides about its MADs only.
+ * The memory that an open umadN shares with its programs (ipc/umad_shm.h).
+ *
+ * umad_ring_send() takes MADs that a program has posted; umad_ring_show() puts received packets
+ * into the ring, and the byte into the socket as ipc/bell.h says. Positions are kept in rused, so a
+ * program that corrupts the memory affects only its own MADs. Files with recent posts are polled
+ * (umads.rings); the others wake rused with an eventfd.
  */
 #include <errno.h>
 #include <rdma/ib_user_mad.h>
@@ -18,7 +22,7 @@
 #include "daemon/umad_internal.h"
 #include "queue/barrier.h"
 
-/* Not read: each write is news to an edge-triggered epoll. */
+/* The eventfd is not read: with EPOLLET each write is a new event. */
 static void kicked(struct loop_fd *f, uint32_t events)
 {
 	struct umad_fd *u = container_of(f, struct umad_fd, kick);
@@ -60,7 +64,7 @@ int umad_ring_open(struct umad_fd *u, int fds[2])
 	u->shm->generation = r->page->generation;
 	u->shm->number = u->number;
 	u->shm->hdr_len = sizeof(struct ib_user_mad_hdr_old);
-	/* A RoCE port's addresses may be wrong. */
+	/* Not for RoCE, where the address of a MAD may be invalid. */
 	if (u->of->port.mad->qps & 1)
 		u->shm->port = u->of->port.mad->num;
 	return 0;
@@ -77,7 +81,7 @@ void umad_ring_close(struct umad_fd *u)
 	u->shm = NULL;
 }
 
-/* One MAD. False: there is none. Errors are those that nobody could have known of: lost, as on a wire. */
+/* Sends one MAD. False: there is none. Errors cannot be reported: the MAD is lost, as on a wire. */
 static bool send_one(struct umad_fd *u)
 {
 	uint8_t data[IPC_UMAD_SHOWN] __attribute__((aligned(8)));
@@ -97,7 +101,7 @@ static bool send_one(struct umad_fd *u)
 	if (rc < 0)
 		log_debug("umad%u: a MAD is lost: %s", u->of->number, strerror((int)-rc));
 	mad = (size_t)len - MAD_LEN;
-	/* It was counted as posted, and umad_fd_begun() will not be called. */
+	/* The poster has counted it, and umad_fd_begun() was not called. */
 	if (!u->begun && len >= MAD_LEN && mad <= sizeof(struct ib_user_mad_hdr))
 		umad_fd_ended(u, data + mad);
 	return true;
@@ -110,7 +114,7 @@ void umad_ring_send(struct umad_fd *u)
 	smp_store_mb(&u->shm->kicked, 0u);
 	if (!umad_shm_posted(u->shm, u->tx))
 		return;
-	/* As long as we are awake. */
+	/* Poll the ring while rused is awake. */
 	if (list_empty(&u->ring))
 		list_add_tail(&u->ring, &r->umads.rings);
 	if (!u->watched)
@@ -137,7 +141,7 @@ void umad_fd_ended(void *ctx, const uint8_t *mad)
 		atomic_add(&u->shm->ended[umad_shm_tid(mad)], 1u);
 }
 
-/* The next packet, or its number. False: there is none, or no room. */
+/* Moves the next packet, or its number, to the ring. False: there is none, or no room. */
 static bool place_one(struct umad_fd *u)
 {
 	size_t len = umad_next_len(u->file), copied = 0;
@@ -159,14 +163,14 @@ static bool place_one(struct umad_fd *u)
 	return true;
 }
 
-/* No more than one or two are ever there: nothing to be done about an error but what a hang-up brings. */
+/* The socket holds one or two bytes at most, so it only fails after a hang-up. */
 static void ring_bell(struct umad_fd *u)
 {
 	if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		log_debug("umad%u: it cannot be shown readable: %m", u->of->number);
 }
 
-/* At once: who waits reads the first while the next is on its way. */
+/* Shows the first packet before the others are written, so that a reader can start. */
 static void fill(struct umad_fd *u)
 {
 	struct bell b = umad_shm_bell(u->shm);
@@ -193,7 +197,7 @@ void umad_ring_show(struct umad_fd *u)
 	do {
 		fill(u);
 		smp_store_mb(&u->shm->more, u->full);
-		/* Who has read meanwhile has not seen that. */
+		/* A reader that ran before `more` was set has not told rused. */
 	} while (u->full && umad_shm_room(u->shm, u->rx));
 }
 
@@ -227,7 +231,7 @@ void umad_ring_agents(struct umad_fd *u, uint32_t cmd, const void *arg)
 	default:
 		return;
 	}
-	/* The first member of all three. */
+	/* id is the first member of all three structures. */
 	memcpy(&id, arg, sizeof(id));
 	if (id < UMAD_SHM_AGENTS)
 		WRITE_ONCE(u->shm->agent[id], agent);
@@ -240,7 +244,7 @@ void umad_rings_sleep(struct rused *r)
 	list_for_each_entry_safe(u, t, &r->umads.rings, ring) {
 		smp_store_mb(&u->shm->watched, 0u);
 		u->watched = false;
-		/* Else it was just before that, and there is no kick. */
+		/* A MAD posted just before has no wake-up: keep polling. */
 		if (!umad_shm_posted(u->shm, u->tx))
 			list_del(&u->ring);
 	}
@@ -260,7 +264,7 @@ void umad_rings_take(struct rused *r)
 {
 	struct umad_fd *u, *t;
 
-	/* A send closes no file: what it brings about comes in its own round. */
+	/* Sending closes no file, so the list stays valid. */
 	list_for_each_entry_safe(u, t, &r->umads.rings, ring)
 		umad_ring_send(u);
 }
