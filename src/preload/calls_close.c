@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The names that close descriptors. What is the engine's own (VFILE_OWN) stays
- * open: close() answers EBADF, as for any number that is not open, and ranges
- * are closed around it. That costs a program nothing until it has a device.
+ * Functions that close descriptors. The engine's own descriptors (VFILE_OWN) stay open: close()
+ * returns EBADF for them, as for a number that is not open, and ranges are closed around them. A
+ * program without an open device has none.
  */
 #include <limits.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ HOOK int close(int fd)
 	return likely(!fdtab_lookup(fd)) ? real.close(fd) : close_ours(fd);
 }
 
-/* Lowest descriptor in fd..last that is the engine's own, or -1. */
+/* Lowest descriptor in fd..last that belongs to the engine, or -1. */
 static int next_own(unsigned int fd, unsigned int last)
 {
 	int own = fd > INT_MAX ? -1 : fdtab_next((int)fd);
@@ -44,7 +44,7 @@ static int next_own(unsigned int fd, unsigned int last)
 	return -1;
 }
 
-/* Takes what the program has of ours in first..last out of the table and closes it, one by one: there are few. */
+/* Closes the program's device descriptors in first..last one by one; there are few. */
 static void close_between(unsigned int first, unsigned int last)
 {
 	int e = errno;
@@ -58,8 +58,9 @@ static void close_between(unsigned int first, unsigned int last)
 }
 
 /*
- * The kernel's close_range() for the pieces between our own. With UNSHARE the
- * first piece makes the table the caller's alone, the others find it so.
+ * Applies the kernel's close_range() to the parts between the engine's descriptors. With
+ * CLOSE_RANGE_UNSHARE the first call unshares the descriptor table, and the others have no further
+ * effect on sharing.
  */
 static int close_around(unsigned int first, unsigned int last, int flags)
 {
@@ -77,7 +78,10 @@ HOOK int close_range(unsigned int first, unsigned int last, int flags)
 {
 	if (first > last || first > INT_MAX || fdtab_next((int)first) < 0 || !process_owns_tables())
 		return REAL(close_range)(first, last, flags);
-	/* With UNSHARE the other threads keep theirs, and so does the table. */
+	/*
+	 * With CLOSE_RANGE_UNSHARE other threads keep their descriptors, so the table stays
+	 * unchanged.
+	 */
 	if (!flags)
 		close_between(first, last);
 	return close_around(first, last, flags);
@@ -93,7 +97,10 @@ HOOK void closefrom(int low)
 		return;
 	}
 	close_between(fd, INT_MAX);
-	/* Below the last of our own there are few numbers: by hand where the kernel has no close_range(). */
+	/*
+	 * Without close_range() in the kernel, close the few numbers below the engine's last one
+	 * singly.
+	 */
 	while ((own = next_own(fd, INT_MAX)) >= 0) {
 		if (fd < (unsigned int)own && sys_call(SYS_close_range, fd, own - 1, 0) < 0)
 			for (; fd < (unsigned int)own; fd++)
@@ -104,7 +111,7 @@ HOOK void closefrom(int low)
 	REAL(closefrom)((int)fd);
 }
 
-/* In a forked child: ours were the parent's. */
+/* In a forked child: closes the engine's descriptors inherited from the parent. */
 void own_reset(void)
 {
 	for (int fd = next_own(0, INT_MAX); fd >= 0; fd = next_own((unsigned int)fd + 1, INT_MAX)) {
@@ -113,5 +120,5 @@ void own_reset(void)
 	}
 }
 
-/* Another name that libc exports for the same function. */
+/* Another name of the same function in libc. */
 extern __typeof__(close) __close __attribute__((alias("close"), copy(close))) HOOK;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The names that use and duplicate a descriptor.
+ * Functions that use and duplicate descriptors.
  *
- * write() on a uverbs descriptor is the doorbell: a look into the table and
- * the engine, nothing between. It takes no reference: a program that closes a
- * device under a post_send in another thread has freed the provider's queues
- * too. Everything that may sleep holds one.
+ * write() on a uverbs descriptor is the doorbell and takes the shortest path: a table look-up and a
+ * call of the engine, without a reference. A program that closes a device during a post_send of
+ * another thread has already freed the provider's queues. All calls that may sleep hold a
+ * reference.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -52,10 +52,7 @@ int uverbs_install(int fd, uint32_t minor, struct uverbs_file *f)
 	return 0;
 }
 
-/*
- * Under the engine's lock: a stale file at fd cannot be released from here and
- * is left to the process's end.
- */
+/* Called with the engine lock held, so a stale entry at fd cannot be released. It is leaked. */
 int event_install(struct event_file *ev, int fd, bool is_async)
 {
 	struct vfile *vf, *old;
@@ -75,7 +72,7 @@ void event_uninstall(int fd)
 
 	if (!vf)
 		return;
-	vf->ops = NULL;		/* release() would ask for the engine's lock, which is held */
+	vf->ops = NULL;		/* release() would take the engine lock, which is held */
 	vfile_put(vf);
 }
 
@@ -101,8 +98,8 @@ struct event_file *event_lookup(int fd)
 }
 
 /*
- * Our own descriptors do not exist for the program. A vfork child has a table
- * of descriptors of its own and may do there what it wants.
+ * True for the engine's descriptors, which the program must not see. In a vfork child, which has a
+ * descriptor table of its own, they are not hidden.
  */
 static bool hidden(const struct vfile *vf)
 {
@@ -136,7 +133,7 @@ int rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file)
 
 	if (ret)
 		return ret;
-	/* Of issmN nothing to release: rused sees the last descriptor's end. */
+	/* issmN needs no release: rused sees the last close. */
 	vf = vfile_new(kind, file, kind == VFILE_UCMA ? &ucma_ops : kind == VFILE_UMAD ? &umad_ops :
 											 NULL);
 	if (!vf)
@@ -180,8 +177,8 @@ static void close_own(void *arg)
 }
 
 /*
- * libc's recv: a thread may be cancelled while it waits for an event, and a
- * handler with SA_RESTART does not end the wait, both as in the kernel.
+ * Uses libc's recv(): as in the kernel, it is a cancellation point, and a handler with SA_RESTART
+ * does not end the wait.
  */
 int ucma_wait(int fd, bool own)
 {
@@ -194,7 +191,7 @@ int ucma_wait(int fd, bool own)
 	return ret < 0 ? -errno : ret ? 0 : -EIO;
 }
 
-/* libc's read: a thread that waits for events may be cancelled there, as in the kernel. */
+/* Uses libc's read(): as in the kernel, the wait is a cancellation point. */
 ssize_t event_wait(int fd, void *buf, size_t len)
 {
 	ssize_t ret = REAL(read)(fd, buf, len);
@@ -283,7 +280,7 @@ HOOK ssize_t __read_chk(int fd, void *buf, size_t count, size_t size)
 	return read_ours(fd, buf, count);
 }
 
-/* As the kernel does for files without an own readv: a read for each, until one comes short. */
+/* As the kernel does for files without readv: one read() per element, until one is short. */
 HOOK ssize_t readv(int fd, const struct iovec *iov, int n)
 {
 	ssize_t ret = 0, got;
@@ -318,7 +315,10 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		signals_leave(&g);
 		break;
 	case VFILE_UCMA:
-		/* Another thread may close it while this one waits. One that is cancelled there keeps it. */
+		/*
+		 * Another thread may close it during the wait. If this thread is cancelled the
+		 * reference is leaked.
+		 */
 		ret = ucma_get(fd, &file, &ref);
 		if (ret) {
 			ret = -EBADF;
@@ -330,7 +330,7 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		ucma_put(ref);
 		break;
 	case VFILE_UMAD:
-		/* Another thread may close it meanwhile. */
+		/* Another thread may close it during the call. */
 		vf = vfile_get(fd);
 		if (!vf || vf->kind != VFILE_UMAD) {
 			ret = -EBADF;
@@ -416,7 +416,7 @@ static bool has_ioctl(const struct vfile *vf)
 	       vf->kind == VFILE_ISSM;
 }
 
-/* The kernel answers these itself for any file. */
+/* The kernel handles these for every file. */
 static bool ioctl_generic(unsigned long cmd)
 {
 	return cmd == FIOCLEX || cmd == FIONCLEX || cmd == FIONBIO || cmd == FIOASYNC;
@@ -454,7 +454,7 @@ int fd_share(int newfd, struct vfile *vf)
 	return newfd;
 }
 
-/* After a dup of ours to a number of the kernel's choice; ret is the real call's. */
+/* After a dup() of a device to a number chosen by the kernel. ret: result of the real call. */
 static int share_result(int ret, struct vfile *vf)
 {
 	int e = errno;
@@ -510,10 +510,9 @@ HOOK int dup(int fd)
 }
 
 /*
- * dup2 and dup3 where either number is ours: newfd is closed as close() would
- * if the call is going to succeed, so its reasons to fail are looked at first.
- * Onto one of our own: EBUSY, as when another thread has just got that number
- * from open() (dup2(2)).
+ * dup2() and dup3() where either number is in the table. newfd is closed only if the call will
+ * succeed, so the errors are checked first. Onto a descriptor of the engine: EBUSY, as dup2(2)
+ * documents for a race with open().
  */
 static int dup_to(int oldfd, int newfd, int flags, bool is_dup3)
 {
@@ -547,7 +546,7 @@ static int dup_to(int oldfd, int newfd, int flags, bool is_dup3)
 	if (vf)
 		vfile_put(vf);
 	errno = e;
-	/* A number beyond the table is one that the kernel would not have either. */
+	/* The kernel has no such number either. */
 	return ret == -ENOMEM ? -EMFILE : ret == -EMFILE ? -EBADF : ret;
 }
 
@@ -569,7 +568,7 @@ HOOK int dup3(int oldfd, int newfd, int flags)
 	return (int)libc_result(dup_to(oldfd, newfd, flags, true), e);
 }
 
-/* Other names that libc exports for the same functions. */
+/* Other names of the same functions in libc. */
 extern __typeof__(read) __read __attribute__((alias("read"), copy(read))) HOOK;
 extern __typeof__(write) __write __attribute__((alias("write"), copy(write))) HOOK;
 extern __typeof__(fcntl) __fcntl __attribute__((alias("fcntl"), copy(fcntl))) HOOK;

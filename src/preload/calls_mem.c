@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * mmap() and munmap(): a provider maps the rings of each object, which are mapped already. So it
- * gets those, and neither a system call nor page faults. An allocator may call these before
- * anything else of ours has run.
+ * mmap() and munmap(). A provider maps the rings of each object. They are mapped in the process
+ * already, so the call returns that address, without a system call or page faults. An allocator may
+ * call these functions before the library's constructor has run.
  */
 #include <sys/mman.h>
 #include "engine/engine.h"
 #include "preload/preload.h"
 
-/* What a provider asks for; everything else, also of our descriptors, is the kernel's. */
+/* Address of a ring, for the arguments that a provider uses. NULL: left to the kernel. */
 static void *ring_of(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	struct vfile *vf;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The names that open a path: files, streams, directories. */
+/* Functions that open a path: files, streams, directories. */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -7,13 +7,13 @@
 #include "preload/counter.h"
 #include "preload/redirect.h"
 
-/* Fortified programs import these; no header declares them. */
+/* Imported by fortified programs; not declared in headers. */
 HOOK int __open_2(const char *path, int flags);
 HOOK int __open64_2(const char *path, int flags);
 HOOK int __openat_2(int dirfd, const char *path, int flags);
 HOOK int __openat64_2(int dirfd, const char *path, int flags);
 
-/* The mode follows only when a file may be created. */
+/* The mode argument is present only if the call may create a file. */
 #define OPEN_MODE(flags)                                                       \
 	({                                                                     \
 		mode_t _mode = 0;                                              \
@@ -104,13 +104,13 @@ OPENAT_2_HOOK(__openat64_2)
 CREAT_HOOK(creat)
 CREAT_HOOK(creat64)
 
-/* Other names that libc exports for the same functions. */
+/* Other names of the same functions in libc. */
 extern __typeof__(open) __open __attribute__((alias("open"), copy(open))) HOOK;
 extern __typeof__(open64) __open64 __attribute__((alias("open64"), copy(open64))) HOOK;
 
 /*
- * A stream or directory reads through libc's inner calls, which nobody can
- * interpose; below RUN it reads real files. A device makes no useful stream.
+ * Streams and directories read through internal calls of libc, which cannot be interposed. That is
+ * no problem below RUN, where files are real. Streams of devices are not supported.
  */
 #define FOPEN_HOOK(name)                                                       \
 	HOOK FILE *name(const char *path, const char *mode)                    \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * libc's names for signal actions and masks. Until a device is open they are
- * the real ones; then SIGSEGV and SIGBUS are played (signals.c). A vfork child
- * has its own actions and mask, but our tables are its parent's: it gets the
- * real calls.
+ * libc's functions for signal actions and masks. Until a device is open they call the real
+ * functions; afterwards SIGSEGV and SIGBUS are emulated (signals.c): their actions are kept in a
+ * table, and blocking them is recorded per thread but not done. They are also removed from the
+ * masks of the program's other handlers. A vfork child has its own actions and mask but sees its
+ * parent's tables, so it gets the real calls.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -12,10 +13,10 @@
 
 HOOK int __sigaction(int sig, const struct sigaction *act, struct sigaction *old);
 HOOK int __sigsuspend(const sigset_t *set);
-/* Declared for other feature-test macros than ours. */
+/* Needs other feature-test macros for its declaration. */
 HOOK sighandler_t bsd_signal(int sig, sighandler_t handler);
 
-/* The two bits as the program set them in the masks of its other handlers. */
+/* SIGSEGV and SIGBUS as the program set them in the masks of its other handlers. */
 static uint8_t handler_bits[NSIG];
 
 static bool owned(void)
@@ -48,7 +49,7 @@ static void add_bits(sigset_t *set, uint8_t bits)
 		sigaddset(set, SIGBUS);
 }
 
-/* Actions */
+/* Actions. */
 
 static int own_action(int sig, const struct sigaction *act, struct sigaction *old)
 {
@@ -63,7 +64,7 @@ static int own_action(int sig, const struct sigaction *act, struct sigaction *ol
 	return 0;
 }
 
-/* Another signal's handler must not run with our two really blocked. */
+/* Other signals: their handlers must not run with SIGSEGV or SIGBUS really blocked. */
 static int other_action(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	struct sigaction copy;
@@ -141,7 +142,7 @@ HOOK int sigignore(int sig)
 	return own_signal_set(sig, SIG_IGN, SA_NODEFER) == SIG_ERR ? -1 : 0;
 }
 
-/* Masks */
+/* Masks. */
 
 static uint8_t changed(int how, uint8_t bits)
 {
@@ -166,7 +167,10 @@ static int change_mask(int (*fn)(int, const sigset_t *, sigset_t *), int how, co
 	if (set) {
 		copy = *set;
 		now = changed(how, bits_of(&copy));
-		/* Undoing a real block, inside a handler of the program's, must go through. */
+		/*
+		 * Pass SIG_UNBLOCK on unchanged: inside a handler of the program they may really be
+		 * blocked.
+		 */
 		if (how != SIG_UNBLOCK)
 			strip(&copy);
 	}
@@ -215,7 +219,7 @@ HOOK int sigrelse(int sig)
 	return own_signal(sig) ? change_one(SIG_UNBLOCK, sig) : REAL(sigrelse)(sig);
 }
 
-/* BSD's calls: an int holds the first 32 signals. */
+/* BSD calls: the int holds the first 32 signals. */
 static int change_bsd(int how, int mask)
 {
 	sigset_t set, old;
@@ -243,7 +247,10 @@ HOOK int sigsetmask(int mask)
 	return likely(!owned()) ? REAL(sigsetmask)(mask) : change_bsd(SIG_SETMASK, mask);
 }
 
-/* System V: SIG_HOLD blocks, anything else installs and unblocks; the answer says if it was blocked. */
+/*
+ * System V: SIG_HOLD blocks; other values install a handler and unblock. Returns SIG_HOLD if it was
+ * blocked.
+ */
 HOOK sighandler_t sigset(int sig, sighandler_t handler)
 {
 	bool was;
@@ -266,7 +273,7 @@ HOOK sighandler_t sigset(int sig, sighandler_t handler)
 	return was ? SIG_HOLD : old;
 }
 
-/* Handlers run inside the wait, under its mask. */
+/* Handlers that run during the wait have its mask. */
 HOOK int sigsuspend(const sigset_t *set)
 {
 	sigset_t copy;
@@ -278,7 +285,7 @@ HOOK int sigsuspend(const sigset_t *set)
 	return REAL(sigsuspend)(&copy);
 }
 
-/* Other names that libc exports for the same functions. */
+/* Other names of the same functions in libc. */
 extern __typeof__(sigaction) __sigaction __attribute__((alias("sigaction"), copy(sigaction))) HOOK;
 extern __typeof__(sigsuspend) __sigsuspend
 	__attribute__((alias("sigsuspend"), copy(sigsuspend))) HOOK;

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RDMA netlink sockets. Opening the real one loads ib_core on a machine that
- * has it, so socket(AF_NETLINK, ..., NETLINK_RDMA) gives a Unix socket to
- * rused that carries raw netlink messages. Messages, MSG_PEEK, MSG_TRUNC,
- * timeouts and poll are the real socket's; addresses and SOL_NETLINK options
- * are played here.
+ * RDMA netlink sockets. Opening a real one would load ib_core on a machine that has it, so
+ * socket(AF_NETLINK, ..., NETLINK_RDMA) returns a Unix socket to rused that carries raw netlink
+ * messages. Messages, MSG_PEEK, MSG_TRUNC, timeouts and poll work as on the real socket; addresses
+ * and SOL_NETLINK options are emulated here.
  *
- * The port id is only a name here: rused answers with the id of the request,
- * or 0, and both are what a library accepts. Like the kernel's autobind it is
- * the process id for the first socket and a number that is no process id for
- * the others (af_netlink.c). No multicast group of NETLINK_RDMA carries
- * anything without iWARP or an SA cache, so membership is remembered, no more.
+ * The port id is only a name: rused answers with the id of the request, or 0, and libraries accept
+ * both. As with the kernel's autobind (af_netlink.c) it is the process id for the first socket and
+ * a number that is no process id for others. Without iWARP or an SA cache no multicast group of
+ * NETLINK_RDMA has any traffic, so memberships are only remembered.
  */
 #include <fcntl.h>
 #include <linux/netlink.h>
@@ -37,7 +35,7 @@ static int netlink_open(int type)
 
 	if (kind != SOCK_RAW && kind != SOCK_DGRAM)
 		return -ESOCKTNOSUPPORT;
-	/* What a kernel without RDMA says: libibverbs then looks into sysfs. */
+	/* The error of a kernel without RDMA: libibverbs then reads sysfs. */
 	if (preload_attach())
 		return -EPROTONOSUPPORT;
 	fd = engine_netlink();
@@ -61,8 +59,8 @@ static int netlink_open(int type)
 }
 
 /*
- * A preload behind ours (librspreload) may set itself up in its first socket()
- * and rely on that in setsockopt(), which we leave to it: it shall see one.
+ * Another preloaded library (librspreload) may initialise itself in its first socket() and depend
+ * on that in setsockopt(), so let it see one call.
  */
 static void wake_other_preloads(void)
 {
@@ -87,7 +85,7 @@ HOOK int socket(int domain, int type, int protocol)
 	return (int)libc_result(netlink_open(type), e);
 }
 
-/* The netlink socket that fd is, or NULL. */
+/* The entry of fd if it is an RDMA netlink socket, else NULL. */
 static inline struct vfile *netlink(int fd)
 {
 	struct vfile *vf = fdtab_lookup(fd);
@@ -143,7 +141,7 @@ HOOK int bind(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 	return (int)libc_result(netlink_bind(vf, addr.__sockaddr__, len), e);
 }
 
-/* Only the kernel, port 0, is there to talk to. */
+/* The kernel, port 0, is the only possible peer. */
 static long check_peer(const struct sockaddr *addr, socklen_t len)
 {
 	struct sockaddr_nl nl;
@@ -173,7 +171,7 @@ HOOK int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 	return (int)libc_result(ret, e);
 }
 
-/* An address goes out as far as there is room; *len is its full size. */
+/* Copies an address, truncated to *len; sets *len to its full size. */
 static long give_address(struct sockaddr *addr, socklen_t *len, uint32_t portid, uint32_t groups)
 {
 	struct sockaddr_nl nl = { .nl_family = AF_NETLINK, .nl_pid = portid, .nl_groups = groups };
@@ -207,7 +205,7 @@ HOOK int getpeername(int fd, __SOCKADDR_ARG addr, socklen_t *len)
 	return (int)libc_result(give_address(addr.__sockaddr__, len, 0, 0), e);
 }
 
-/* Options that are flags, by number; the membership ones are not. */
+/* Bit mask of the options that are flags; not those for memberships. */
 #define NL_FLAGS                                                               \
 	(1u << NETLINK_PKTINFO | 1u << NETLINK_BROADCAST_ERROR | 1u << NETLINK_NO_ENOBUFS | \
 	 1u << NETLINK_LISTEN_ALL_NSID | 1u << NETLINK_CAP_ACK | 1u << NETLINK_EXT_ACK | \
@@ -218,7 +216,7 @@ static bool nl_flag(int opt)
 	return opt > 0 && opt < 32 && (NL_FLAGS >> opt & 1);
 }
 
-/* Sets or clears bits as other threads may, too. */
+/* Sets or clears bits atomically. */
 static void change_bits(uint32_t *word, uint32_t bits, bool on)
 {
 	uint32_t old;
@@ -298,9 +296,8 @@ HOOK int getsockopt(int fd, int level, int opt, void *val, socklen_t *len)
 }
 
 /*
- * Sends without the address, which a connected Unix socket would refuse, and
- * without control data, which netlink ignores. A rused that is gone is
- * ECONNREFUSED, never a signal.
+ * Sends without the address, which a connected Unix socket refuses, and without control data, which
+ * netlink ignores. If rused is gone: ECONNREFUSED, without a signal.
  */
 static ssize_t netlink_send(int fd, struct vfile *vf, const struct msghdr *m, int flags)
 {
@@ -351,8 +348,8 @@ HOOK ssize_t send(int fd, const void *buf, size_t len, int flags)
 }
 
 /*
- * Receives and says that it came from the kernel. No netlink message is empty:
- * 0 bytes are the end of the connection.
+ * Receives a message and sets the kernel's address as sender. Netlink messages are never empty, so
+ * 0 bytes mean a closed connection.
  */
 static ssize_t netlink_recv(int fd, struct msghdr *m, int flags)
 {
@@ -422,6 +419,6 @@ HOOK ssize_t __recv_chk(int fd, void *buf, size_t len, size_t size, int flags)
 		       netlink_recvfrom(fd, buf, len, flags, NULL, NULL);
 }
 
-/* Other names that libc exports for the same functions. */
+/* Other names of the same functions in libc. */
 extern __typeof__(connect) __connect __attribute__((alias("connect"), copy(connect))) HOOK;
 extern __typeof__(send) __send __attribute__((alias("send"), copy(send))) HOOK;

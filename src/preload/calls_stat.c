@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The names that ask about a path or a descriptor. What is below RUN is a real
- * file; a device, by path or by descriptor, is described here.
+ * Functions that query a path or a descriptor. Files below RUN are real; devices, by path or
+ * descriptor, are described here.
  *
- * struct stat and struct stat64 are one layout on the 64-bit machines that we
- * build for, so one description serves both.
+ * struct stat and struct stat64 have the same layout on the supported 64-bit machines, so
+ * dev_stat() fills both.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "a 64-bit machine");
 
-/* Programs older than glibc 2.33 import these; no header declares them any more. */
+/* Imported by programs older than glibc 2.33; not declared in headers. */
 HOOK int __xstat(int ver, const char *path, struct stat *st);
 HOOK int __xstat64(int ver, const char *path, struct stat64 *st);
 HOOK int __lxstat(int ver, const char *path, struct stat *st);
@@ -29,7 +29,7 @@ HOOK ssize_t __readlink_chk(const char *path, char *buf, size_t len, size_t size
 HOOK ssize_t __readlinkat_chk(int dirfd, const char *path, char *buf, size_t len, size_t size);
 HOOK char *__realpath_chk(const char *path, char *resolved, size_t size);
 
-/* The device behind a descriptor of ours. */
+/* True if fd is a device. *rdev: its number. */
 static bool fd_is_device(int fd, dev_t *rdev)
 {
 	struct vfile *vf = fdtab_lookup(fd);
@@ -42,7 +42,7 @@ static bool fd_is_device(int fd, dev_t *rdev)
 	return true;
 }
 
-/* "" with AT_EMPTY_PATH is the descriptor itself. */
+/* True if the call is about the descriptor itself: "" with AT_EMPTY_PATH. */
 static bool at_fd(const char *path, int flags)
 {
 	return (flags & AT_EMPTY_PATH) && (!path || !*path);
@@ -145,7 +145,7 @@ HOOK int statx(int dirfd, const char *path, int flags, unsigned int mask, struct
 	return REAL(statx)(dirfd, path, flags, mask, stx);
 }
 
-/* Anybody may read and write it (mode 0666), nobody may execute it. */
+/* Mode 0666: all users may read and write, none may execute. */
 static int device_access(int mode)
 {
 	if (mode & ~(R_OK | W_OK | X_OK))
@@ -215,7 +215,7 @@ HOOK ssize_t __readlinkat_chk(int dirfd, const char *path, char *buf, size_t len
 				 REAL(__readlinkat_chk)(dirfd, path, buf, len, size);
 }
 
-/* ls -l asks for these of every name it lists. */
+/* Called by ls -l for each name. */
 #define GETXATTR_HOOK(fn)                                                      \
 	HOOK ssize_t fn(const char *path, const char *name, void *value, size_t size) \
 	{                                                                      \
@@ -225,7 +225,10 @@ HOOK ssize_t __readlinkat_chk(int dirfd, const char *path, char *buf, size_t len
 GETXATTR_HOOK(getxattr)
 GETXATTR_HOOK(lgetxattr)
 
-/* A device is its own canonical name; a name in the tree resolves to where it really is, in RUN. */
+/*
+ * realpath() of a device is its own name; a name in the sysfs tree resolves to the real file in
+ * RUN.
+ */
 static char *device_name(dev_t rdev, char *resolved)
 {
 	if (!resolved)

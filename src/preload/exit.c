@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A program may end on its last completion: what the engine still holds back
- * for its peers goes out. A vfork child ends on its parent's memory and has
- * nothing of its own.
+ * At exit the engine sends what it still holds back for its peers, such as delayed ACKs. A vfork
+ * child runs on its parent's memory and sends nothing.
  */
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Children. A forked child has its own copy of the tables and may change it;
- * what it can do with the devices is the engine's matter. A vfork child (and
- * posix_spawn's, and Python's subprocess) has its own descriptors but runs on
- * its parent's memory: its closes must not reach the parent's tables.
+ * Child processes. A forked child has its own copy of the tables and may change it; the engine
+ * decides what it can do with the devices. A child of vfork() (also of posix_spawn() and Python's
+ * subprocess) has its own descriptors but uses its parent's memory, so its closes must not change
+ * the parent's tables.
  *
- * The word says whose tables these are. It is on a page that fork() empties in
- * the child, so that 0 means "forked, by whatever call"; a stranger's process
- * id means vfork.
+ * *owner is the PID of the process that owns the tables. It is on a page that fork() zeroes in the
+ * child, so 0 means "forked, by any call", and another process's PID means vfork.
  */
 #include <linux/kcmp.h>
 #include <pthread.h>
@@ -16,8 +15,8 @@
 #include "engine/engine.h"
 #include "preload/preload.h"
 
-static uint32_t *owner;		/* NULL: nothing attached yet, the tables are empty */
-static uint32_t loaded_by;	/* process that ran our constructor */
+static uint32_t *owner;		/* NULL: not attached, the tables are empty */
+static uint32_t loaded_by;	/* process that ran the constructor */
 
 static uint32_t own_pid(void)
 {
@@ -30,8 +29,8 @@ __attribute__((constructor)) static void note_process(void)
 }
 
 /*
- * Before there is a word: only a process that is not the one that loaded us
- * can be a vfork child. Where kcmp is not allowed it counts as forked.
+ * Used before the first attach: only a process other than the one that loaded the library can be a
+ * vfork child. Without permission for kcmp() it is treated as forked.
  */
 static bool shares_parents_memory(uint32_t pid)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Loading costs a program a few pointers: no thread, no socket, no allocation
- * until it opens something of RDMA.
+ * Set-up of the library. Loading it into a program creates no thread, no socket and no allocation;
+ * the first use of an RDMA path or socket attaches to rused.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static struct engine_host host = {
 	.rused_path = rused_path,
 };
 
-/* An impossible state fails the devices; the program it happened in goes on. */
+/* An impossible state fails the devices; the program continues. */
 static void on_bug(const char *what, const char *file, int line)
 {
 	char why[200];
@@ -41,8 +41,8 @@ static void on_bug(const char *what, const char *file, int line)
 }
 
 /*
- * Once: from our constructor, or from the first touch where another library's constructor
- * runs before it. A second call would undo what attaching has set.
+ * Called by the constructor, or earlier if another library's constructor uses RDMA first. Runs
+ * once: a second run would undo the effects of attaching.
  */
 static void set_up(void)
 {
@@ -61,7 +61,10 @@ __attribute__((constructor)) static void load(void)
 	set_up();
 }
 
-/* Beside libruse.so, in the build tree as when installed; $RUSE_RUSED for people who know better. */
+/*
+ * rused is in the directory of libruse.so, in the build tree as after installation; $RUSE_RUSED
+ * overrides.
+ */
 static void find_rused(void)
 {
 	const char *env = getenv("RUSE_RUSED");
@@ -74,7 +77,7 @@ static void find_rused(void)
 		if (path[0])
 			memcpy(path + strlen(path), "/rused", sizeof("/rused"));
 	}
-	/* Two threads at once write the same. */
+	/* Two threads may get here; both write the same. */
 	memcpy(rused_path, path, strlen(path) + 1);
 }
 

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The one place that calls dlsym. The loader runs a preloaded library's
- * constructor after those of the libraries below it, so hooks are called
- * before it. dlsym may allocate, and an allocator that another preload brings
- * may open, read, map and close: these few names start out as raw system calls and
- * never need dlsym to work.
+ * The only place that calls dlsym(). The loader runs the constructor of a preloaded library after
+ * those of the libraries it depends on, so hooks may be called earlier. dlsym() may allocate, and
+ * an allocator from another preloaded library may open, read, map and close: these functions start
+ * as raw system calls.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -99,7 +98,7 @@ struct real real = {
 	.munmap = raw_munmap,
 };
 
-/* A name that this libc is too old for (closefrom, close_range): nobody can have linked to it. */
+/* A function that this libc does not have (closefrom, close_range), so no program links to it. */
 static long missing(void)
 {
 	errno = ENOSYS;

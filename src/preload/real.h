@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The libc functions behind the names that we interpose: the next definition
- * in the program's search order, which need not be libc's (sanitizers and
- * librspreload.so wrap the same names).
+ * The real functions behind the interposed names: the next definition in the search order, which
+ * need not be libc's (sanitizers and librspreload.so wrap the same names).
  */
 #ifndef RUSE_PRELOAD_REAL_H
 #define RUSE_PRELOAD_REAL_H
@@ -15,7 +14,7 @@
 #include <sys/types.h>
 #include "base/util.h"
 
-/* What the version script exports is marked so, and nothing else is. */
+/* Marks the functions that the version script exports. */
 #define HOOK __attribute__((visibility("default")))
 
 struct iovec;
@@ -135,9 +134,11 @@ struct real {
 
 extern struct real real;
 
-/* Once, from our constructor; other libraries' constructors may have been here before. */
+/*
+ * Looks up all functions. Called by the constructor, or by earlier calls from other constructors.
+ */
 void real_resolve(void);
-/* The folder that libruse.so was loaded from, without a slash at the end; "" if unknown. */
+/* The directory of libruse.so, without a trailing slash; "" if unknown. */
 void real_library_dir(char *buf, size_t size);
 
 #define REAL(name)                                                             \

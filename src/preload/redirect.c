@@ -9,10 +9,10 @@
 #include "preload/redirect.h"
 #include "preload/signals.h"
 
-/* ENOENT whatever is asked of it: procfs has no such entry and lets nobody make one. */
+/* A name that does not exist and cannot be created in procfs: gives ENOENT. */
 #define NOWHERE "/proc/self/ruse-is-not-there"
 
-/* As udev makes them, the user of this host in root's place: anybody may use verbs. */
+/* As udev sets them: verbs devices for all users, umad for the owner only. */
 static mode_t dev_mode(dev_t rdev)
 {
 	return S_IFCHR | (dev_is_umad(rdev) ? 0600 : 0666);
@@ -44,7 +44,7 @@ const char *redirect_slow(const char *path, struct redirect *r)
 		r->dev = true;
 		r->rdev = makedev(RDMA_CM_MAJOR, RDMA_CM_MINOR);
 	}
-	/* The folder too: its files may be opened by relative paths, or from a glob. */
+	/* For the directory too: its files may be opened by relative paths, or after a glob. */
 	if (strstr(r->buf, "counters") || strstr(r->buf, "/ports/1/cm_"))
 		engine_counters();
 	r->counter = counter_path(r->buf);
@@ -54,7 +54,7 @@ out:
 	return path;
 }
 
-/* The devices whose files are rused's: a socket, which comes close-on-exec. */
+/* Opens a device whose file is in rused. It is a socket, close-on-exec at first. */
 static int open_number(dev_t rdev, int flags)
 {
 	enum vfile_kind kind = VFILE_UCMA;
@@ -123,7 +123,7 @@ void dev_stat(struct stat *st, dev_t rdev)
 	st->st_nlink = 1;
 	st->st_rdev = rdev;
 	st->st_blksize = 4096;
-	/* Two devices are two files to whoever compares (st_dev, st_ino). */
+	/* Programs compare st_dev and st_ino to identify a file. */
 	st->st_ino = st->st_rdev;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* From a path of the program to the path that the real function is to have. */
+/* Maps paths of the program to the paths given to the real function. */
 #ifndef RUSE_PRELOAD_REDIRECT_H
 #define RUSE_PRELOAD_REDIRECT_H
 
@@ -8,15 +8,15 @@
 #include "vfile/paths.h"
 
 struct redirect {
-	bool dev;		/* an existing device of ours: its number is set */
+	bool dev;		/* it is an existing device; rdev is its number */
 	dev_t rdev;
 	bool counter;		/* a counter file: its path is in buf */
 	char buf[512];
 };
 
 /*
- * The path to use instead: path itself, one in r->buf, or one that does not
- * exist, when it is ours and there is no rused to ask. Attaches. Keeps errno.
+ * The path to use: path itself, one in r->buf, or a nonexistent one if it is an RDMA path and rused
+ * cannot be reached. Attaches to rused. Keeps errno.
  */
 const char *redirect_slow(const char *path, struct redirect *r);
 
@@ -27,7 +27,7 @@ static inline const char *redirect(const char *path, struct redirect *r)
 	return likely(!paths_maybe(path)) ? path : redirect_slow(path, r);
 }
 
-/* open(2) of the device: the descriptor, or -errno. */
+/* open(2) of the device. The descriptor, or -errno. */
 int redirect_open(const struct redirect *r, int flags);
 
 static inline bool dev_is_uverbs(dev_t rdev)
@@ -35,13 +35,16 @@ static inline bool dev_is_uverbs(dev_t rdev)
 	return major(rdev) == UVERBS_MAJOR && minor(rdev) >= UVERBS_BASE_MINOR;
 }
 
-/* umadN or issmN. */
+/* True for umadN and issmN. */
 static inline bool dev_is_umad(dev_t rdev)
 {
 	return major(rdev) == UVERBS_MAJOR && minor(rdev) < UMAD_END_MINOR;
 }
 
-/* What stat and statx tell of the device: a character device of that number, mode 0666 or, umad, 0600. */
+/*
+ * Fills the attributes of a device for stat() and statx(): a character device with that number,
+ * mode 0666, or 0600 for umad.
+ */
 void dev_stat(struct stat *st, dev_t rdev);
 void dev_statx(struct statx *stx, dev_t rdev);
 

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Theory of operation
+ * Handling of SIGSEGV and SIGBUS
  *
- * From the first open of a device on, the kernel's SIGSEGV and SIGBUS handler
- * is ours. A fault inside a checked copy (umem_fix_fault) is mended; every
- * other one is the program's, and its handler, kept in a table, is called as
- * the kernel would: mask, SA_NODEFER, SA_RESETHAND, SA_SIGINFO, and without
- * SA_ONSTACK on the interrupted stack, though ours always runs on the
- * alternate one. SIG_DFL is put back for real and the fault happens again, so
- * that a core dump shows the right place.
+ * From the first open of a device on, the kernel's handler for both signals is fault_handler(). It
+ * repairs faults inside a checked copy (umem_fix_fault()). Other faults are passed to the program's
+ * action, which is kept in a table, with the kernel's semantics: mask, SA_NODEFER, SA_RESETHAND,
+ * SA_SIGINFO. Without SA_ONSTACK the program's handler runs on the interrupted stack, although
+ * fault_handler() always uses the alternate one. For SIG_DFL the default action is really installed
+ * and the fault repeated, so that a core dump shows the right place.
  *
- * The kernel kills a process whose thread faults with the signal blocked. So
- * blocking the two is remembered (signals_tls.blocked) and not done, and they
- * are taken out of the masks of the program's other handlers. Where they are
- * really blocked all the same (threads that blocked them before the first
- * open, a thread attribute, while the program's own SIGSEGV handler runs),
- * engine_thread_ready is false and signals_enter() sees to it: what was blocked
- * from outside becomes remembered, what is blocked because a handler runs is
- * opened for the call only, for siglongjmp restores masks behind our back.
+ * The kernel kills a process whose thread faults while the signal is blocked. So blocking the two
+ * signals is recorded (signals_tls.blocked) but not done, and they are removed from the masks of
+ * the program's other handlers. A thread may still have them really blocked: it blocked them before
+ * the first open, inherited the mask, or runs the program's own handler for them. Then
+ * engine_thread_ready is false and signals_enter() corrects it: an outside block is converted to a
+ * recorded one; a block by a running handler is lifted only during the call, since siglongjmp()
+ * restores masks unnoticed.
  */
 #include <string.h>
 #include <sys/syscall.h>
@@ -33,7 +31,10 @@ bool signals_owned;
 #define BIT(sig) (1ull << ((sig) - 1))
 #define OWN_MASK (BIT(SIGSEGV) | BIT(SIGBUS))
 
-/* The program's actions: read in signal handlers, so under a sequence; index 0 SIGSEGV, 1 SIGBUS. */
+/*
+ * The program's actions. Read in signal handlers, hence a sequence count. Index 0 SIGSEGV, 1
+ * SIGBUS.
+ */
 static struct {
 	uint32_t lock, seq;
 	struct sigaction act[2];
@@ -51,7 +52,7 @@ static struct sigaction *entry(int sig)
 	return &table.act[sig == SIGBUS];
 }
 
-/* The kernel's call: its set is 8 bytes, and libc would not let us touch all of them. */
+/* Raw system call with an 8-byte set: libc does not let programs block its internal signals. */
 static uint64_t mask_change(int how, uint64_t set)
 {
 	uint64_t old = 0;
@@ -83,7 +84,7 @@ static void act_write(int sig, const struct sigaction *act)
 		WRITE_ONCE(to[i], from[i]);
 }
 
-/* No signal may come between: its handler could spin on our lock or sequence for ever. */
+/* Blocks all signals meanwhile, as a handler could wait for this lock or sequence forever. */
 void signals_exchange(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	uint64_t mask = mask_change(SIG_BLOCK, ~0ull);
@@ -110,7 +111,7 @@ static void send_to_self(int sig)
 	sys_call(SYS_tgkill, pid, tid, sig);
 }
 
-/* The program's SIG_DFL: for a fault, return and let it happen again; for kill(), again as well. */
+/* SIG_DFL of the program. A fault happens again after the return; other signals are sent again. */
 static void die(int sig, bool fault)
 {
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
@@ -124,7 +125,7 @@ static void die(int sig, bool fault)
 typedef void (*action_fn)(int, siginfo_t *, void *);
 
 #if defined(__x86_64__)
-/* With a frame pointer: a backtrace from the handler finds its way over the gap. */
+/* With a frame pointer, so that a backtrace from the handler can cross the switch of stacks. */
 static __attribute__((noinline)) void call_on_stack(uintptr_t sp, action_fn fn, int sig,
 						    siginfo_t *si, void *uc)
 {
@@ -142,7 +143,7 @@ static __attribute__((noinline)) void call_on_stack(uintptr_t sp, action_fn fn, 
 			   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
 
-/* The stack the program was on when the signal came, below its red zone; 0 when we are on it. */
+/* Interrupted stack pointer below the red zone; 0 if the handler runs on that stack. */
 static uintptr_t interrupted_stack(const ucontext_t *uc)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -171,7 +172,7 @@ static void call_program(const struct sigaction *act, int sig, siginfo_t *si, uc
 	uintptr_t sp = act->sa_flags & SA_ONSTACK ? 0 : interrupted_stack(uc);
 	uint64_t mask, more;
 
-	/* No room on that stack: the kernel could not deliver either, and kills. */
+	/* No room on that stack: the kernel would kill the process too. */
 	if (sp && umem_store64((uint64_t *)sp - 1, 0)) {
 		die(sig, si->si_code > 0);
 		return;
@@ -219,7 +220,10 @@ static void deliver(int sig, siginfo_t *si, ucontext_t *uc)
 	call_program(&act, sig, si, uc);
 }
 
-/* errno is the interrupted code's; what the program's handler does to it is the program's. */
+/*
+ * Preserves errno for repaired faults only; the program's handler is responsible for its own
+ * changes.
+ */
 static void fault_handler(int sig, siginfo_t *si, void *uc)
 {
 	int e = errno;
@@ -230,7 +234,9 @@ static void fault_handler(int sig, siginfo_t *si, void *uc)
 		deliver(sig, si, uc);
 }
 
-/* The real handler; of the program's flags only SA_RESTART matters to the kernel. */
+/*
+ * Installs the real handler. SA_RESTART is the only flag of the program that the kernel must know.
+ */
 int signals_install(int sig, const struct sigaction *program)
 {
 	struct sigaction own = { .sa_sigaction = fault_handler,
@@ -243,7 +249,7 @@ int signals_install(int sig, const struct sigaction *program)
 	return REAL(sigaction)(sig, &own, NULL);
 }
 
-/* Sends again what came while the program had it blocked. */
+/* Sends signals again that arrived while the program had them blocked. */
 void signals_flush_pending(void)
 {
 	uint8_t due = signals_tls.pending & ~signals_tls.blocked;
