@@ -170,7 +170,7 @@ static void ring_bell(struct umad_fd *u)
 		log_debug("umad%u: it cannot be shown readable: %m", u->of->number);
 }
 
-/* Shows the first packet before the others are written, so that a reader can start. */
+/* Moves all packets that fit to the ring, then sends the bytes that bell_show() asks for. */
 static void fill(struct umad_fd *u)
 {
 	struct bell b = umad_shm_bell(u->shm);
