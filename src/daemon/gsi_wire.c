@@ -44,8 +44,7 @@ int gsi_wire_prepare(int fd)
 }
 
 /*
- * Opens a socket that sends with IPv4 id 0 (unconnected, DF), which the ICRC covers. 0 or -errno.
- */
+ * Opens a socket that sends with IPv4 id 0 (unconnected, DF): the ICRC covers it. 0 or -errno. */
 static int tx_open(struct gsi *g, bool v6)
 {
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };

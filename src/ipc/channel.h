@@ -8,8 +8,8 @@
  * `state` says which side acts next. The process writes a request and sets POSTED if rused watches
  * the channel; else it sends the request over the socket and sets AWAITED. Then it polls for the
  * answer for a while. rused writes its answer here if the process still polls, else to the socket.
- * A side that gives up first changes the state with a compare-and-swap, so no request runs twice
- * and no answer is lost. Long messages, descriptors and hang-ups use the socket.
+ * A side that stops waiting changes the state with a compare-and-swap before it uses the socket,
+ * so no request runs twice and no answer is lost. Long messages, descriptors and hang-ups use the socket.
  *
  *      FREE --process--> POSTED --rused--> AWAITED --rused--> ANSWERED --process--> FREE
  *        \--process (over the socket)--------^ |
