@@ -43,8 +43,7 @@ int gsi_wire_prepare(int fd)
 				   set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
 }
 
-/*
- * Opens a socket that sends with IPv4 id 0 (unconnected, DF): the ICRC covers it. 0 or -errno. */
+/* Opens a socket that sends with IPv4 id 0 (unconnected, DF): the ICRC covers it. 0 or -errno. */
 static int tx_open(struct gsi *g, bool v6)
 {
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };

@@ -9,7 +9,8 @@
  * the channel; else it sends the request over the socket and sets AWAITED. Then it polls for the
  * answer for a while. rused writes its answer here if the process still polls, else to the socket.
  * A side that stops waiting changes the state with a compare-and-swap before it uses the socket,
- * so no request runs twice and no answer is lost. Long messages, descriptors and hang-ups use the socket.
+ * so no request runs twice and no answer is lost. Long messages, descriptors and hang-ups use the
+ * socket.
  *
  *      FREE --process--> POSTED --rused--> AWAITED --rused--> ANSWERED --process--> FREE
  *        \--process (over the socket)--------^ |
