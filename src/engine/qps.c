@@ -355,7 +355,8 @@ static int qp_connect(struct qp *qp)
 		if (!qp->peer_counter)
 			qp->peer_counter = unseen;
 	}
-	return ret == -EREMOTE ? wire_link(qp, &qp->link) : ret;
+	/* A process of this host that has another user by now is reached like one of another host. */
+	return ret == -EREMOTE || ret == -EPERM ? wire_link(qp, &qp->link) : ret;
 }
 
 static void qp_disconnect(struct qp *qp)

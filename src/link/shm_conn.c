@@ -365,7 +365,19 @@ static int dial(struct shm_ep *ep, const char *name, struct timespec *left, int 
 	return 0;
 }
 
-/* Exchange hellos. On success the received descriptors and the ring belong to the caller. */
+/*
+ * The peer hung up instead of an answer. If this program has changed its user and the peer has
+ * not, the peer sees another uid than its own and refuses: not a peer that has died.
+ */
+static int hung_up(const struct shm_ep *ep)
+{
+	if (ep->uid == (uid_t)sys_call(SYS_geteuid))
+		return -ECONNREFUSED;
+	log_info("shm: a peer that did not change its user refused this program, which did");
+	return -EPERM;
+}
+
+/* Both hellos; the fds of the answer and the ring are the caller's on success. */
 static int exchange(struct shm_ep *ep, int sock, struct timespec *left, struct shm_hello *h,
 		    int *fds)
 {
@@ -386,7 +398,7 @@ static int exchange(struct shm_ep *ep, int sock, struct timespec *left, struct s
 	}
 	if (rc) {
 		sys_close(ring);
-		return rc == -EPIPE ? -ECONNREFUSED : rc;
+		return rc == -EPIPE ? hung_up(ep) : rc;
 	}
 	fds[HELLO_RING] = ring;
 	return 0;

@@ -3,6 +3,8 @@
  * Two processes open the device as root, create their QPs and then change the user, as daemons
  * do: the real and the effective one, or the effective one alone (seteuid). They connect as that
  * user, and data goes both ways, small and large.
+ *
+ *	drop real|effective [first|second]	which change; of one process alone
  */
 #include <errno.h>
 #include <stdio.h>
@@ -50,14 +52,16 @@ static void transfer(struct vctx *v, const char *side, bool first)
 	free(buf);
 }
 
-static void side(const char *name, int sock, bool effective)
+static void side(const char *name, int sock, bool effective, const char *only)
 {
 	struct vcfg cfg = vcfg_default;
 	struct vctx v = { .sock = sock };
 	struct vdest mine, theirs;
 
 	v_open(&v, &cfg);
-	if (effective ? seteuid(NOBODY) : setgid(NOBODY) || setuid(NOBODY))
+	if (only && strcmp(name, only))
+		;		/* stays root */
+	else if (effective ? seteuid(NOBODY) : setgid(NOBODY) || setuid(NOBODY))
 		die("%s: change of the user: %s", name, strerror(errno));
 	v_connect(&v, &mine, &theirs);
 	transfer(&v, name, !strcmp(name, "first"));
@@ -67,6 +71,7 @@ static void side(const char *name, int sock, bool effective)
 int main(int argc, char **argv)
 {
 	bool effective = argc > 1 && !strcmp(argv[1], "effective");
+	const char *only = argc > 2 ? argv[2] : NULL;
 	int s[2], status;
 	pid_t child;
 
@@ -76,7 +81,7 @@ int main(int argc, char **argv)
 	if (child < 0)
 		die("fork: %s", strerror(errno));
 	close(s[!child]);
-	side(child ? "first" : "second", s[!!child], effective);
+	side(child ? "first" : "second", s[!!child], effective, only);
 	if (child && (waitpid(child, &status, 0) != child || status))
 		die("second: status %#x", status);
 	return 0;
