@@ -95,11 +95,11 @@ struct engine {
 	int notify;			/* eventfd: the host page has changed; -1: none */
 	struct link_fd kick_fd, conn_fd, notify_fd;
 	enum watch watch;
-	uint32_t poll_gen;		/* number of polls by the program; written by any thread */
-	uint32_t empty_polls;		/* since the watch became ASLEEP */
-	uint32_t polls_wanted;		/* empty polls that make the watch POLLED */
-	uint32_t closed;		/* descriptors closed so far; events may be about one */
-	ns_t sleep_until;		/* deadline until which the thread sleeps; NS_NEVER */
+	uint32_t poll_gen;		/* any thread: counts polls of the program, but those that found the lock held */
+	uint32_t empty_polls;		/* since the watch fell asleep */
+	uint32_t polls_wanted;		/* so many make the watch POLLED */
+	uint32_t closed;		/* descriptors ever closed: events from before may be of one */
+	ns_t sleep_until;		/* deadline the thread sleeps to; NS_NEVER */
 	ns_t grace;
 	ns_t look_ns;			/* CPU time of the thread for one check of a poller */
 	ns_t reattach_at;		/* next attempt to find a rused; NS_NEVER */

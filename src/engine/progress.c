@@ -38,10 +38,11 @@
 /* On slow (emulated) machines the upper limit is this many checks, but at most GRACE_SLOW. */
 #define GRACE_LOOKS 200
 #define GRACE_SLOW (10 * NS_MS)
-#define TIMER_POLLS 16		/* empty polls between two checks of the timers */
-#define EMPTY_POLLS 8u		/* empty polls after which a program counts as polling */
-#define POLLS_MAX (1u << 20)	/* upper limit of polls_wanted */
-/* QPs in ERR that an empty poll and a round of the progress thread look at. */
+#define HELD_POLLS 1024u	/* polls of a thread that find the lock held, until it yields its CPU: some 5 us */
+#define TIMER_POLLS 16		/* empty polls between two looks at the timers */
+#define EMPTY_POLLS 8u		/* empty polls after which the program counts as polling */
+#define POLLS_MAX (1u << 20)	/* and for one that was wrongly taken to poll, again and again */
+/* QPs in ERR that a poll which found nothing looks at, and a round of the progress thread. */
 #define ERR_AT_POLL 16
 #define ERR_AT_ROUND 512
 #define PAGE_NS (200 * NS_MS)
@@ -230,15 +231,29 @@ static APART void look_wire(void)
 		engine.started ? polls() : wire_flush();
 }
 
+/*
+ * Another thread has the lock, looks for this one, and counts the poll. Nothing is written that
+ * threads share. With more pollers than CPUs the holder may be one that waits for a CPU, and those
+ * that poll meanwhile would use up their time slices in vain.
+ */
+static APART void held_again(void)
+{
+	static __thread uint32_t held __attribute__((tls_model("initial-exec")));
+
+	if (unlikely(++held % HELD_POLLS == 0))
+		sys_call(SYS_sched_yield);
+}
+
 FLAT void engine_poll(void)
 {
 	engine_check_fork();
 	if (unlikely(inherit_pending))
 		inherit_poll();
-	/* Not exact if several threads poll: any change of the value suffices. */
-	WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
-	if (!elock_try(&engine.lock))
+	if (unlikely(!elock_try(&engine.lock))) {
+		held_again();
 		return;
+	}
+	WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
 	if (likely(engine.attached)) {
 		if (unlikely(engine.watch == WATCH_ASLEEP) && engine.started &&
 		    ++engine.empty_polls >= max(READ_ONCE(engine.polls_wanted), EMPTY_POLLS))
