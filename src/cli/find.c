@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "ipc/attach.h"
 
 /* Relative to the directory of this program: in the build tree, and installed. */
 static const char *const places[] = { "", "../" RUSE_LIBDIR "/ruse/" };
@@ -88,14 +89,21 @@ static int greet(struct ipc_conn *c, void *pid)
 
 int rused_attach(struct ipc_conn *c, uint32_t *pid)
 {
-	char rundir[IPC_RUNDIR_MAX], rused[PATH_MAX];
+	char rundir[IPC_RUNDIR_MAX] = "", rused[PATH_MAX];
+	struct ipc_failure f;
 	int rc;
 
 	rc = rused_connect(c, pid);
 	if (!rused_absent(rc))
 		return rc;
 	rc = find_file_or_say("rused", rused);
-	return rc ? rc : ipc_attach(c, rused, rundir, sizeof(rundir), greet, pid);
+	if (rc)
+		return rc;
+	rc = ipc_attach(c, rused, rundir, sizeof(rundir), greet, pid, &f);
+	if (rc)
+		fprintf(stderr, "ruse: run directory %s, %s: %s\nruse: %s%s%s\n", rundir, f.step,
+			strerror(-f.err), rused, f.said[0] ? ": " : "", f.said);
+	return rc;
 }
 
 int rused_complain(const char *cmd, int rc)

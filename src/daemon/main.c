@@ -281,8 +281,13 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	rc = setup(&r, &o);
-	if (!rc)
+	if (!rc) {
+		place_up(&r);
 		rc = serve(&r);
+	} else if (!o.foreground) {
+		/* The program that has started us reads it. */
+		dprintf(STDERR_FILENO, "rused: error: %s: %s\n", r.rundir, strerror(-rc));
+	}
 	if (rc)
 		log_err("%s", strerror(-rc));
 	teardown(&r, rc);

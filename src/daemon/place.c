@@ -197,6 +197,12 @@ int place_log(struct rused *r, bool foreground)
 	return 0;
 }
 
+void place_up(struct rused *r)
+{
+	if (r->place.log >= 0 && r->spare >= 0)
+		dup2(r->spare, STDERR_FILENO);
+}
+
 void place_bound(struct rused *r)
 {
 	struct stat st = { 0 };

@@ -25,6 +25,8 @@ int place_open(struct rused *r, const char *path);
 int place_take(struct rused *r);
 /* Logs to RUN/rused.log, or stays with standard error. 0 or -errno. */
 int place_log(struct rused *r, bool foreground);
+/* Set-up is complete: closes standard error, on which the program that started us waits. */
+void place_up(struct rused *r);
 /* The socket has been bound. */
 void place_bound(struct rused *r);
 /* From now on the place is set up again when it is lost. */

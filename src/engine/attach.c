@@ -27,6 +27,7 @@
 #include "engine/ib_path.h"
 #include "engine/res.h"
 #include "engine/wire.h"
+#include "ipc/attach.h"
 #include "ipc/fabric_msg.h"
 
 const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor)
@@ -278,7 +279,23 @@ static int prepare(void)
 	return ret;
 }
 
-void attach_tell(int err)
+static struct ipc_failure failure;	/* of the last attempt to find or start rused */
+
+/* Two lines: each path may be long. */
+static void tell_unreached(int err)
+{
+	const char *step = failure.step ?: "request";
+
+	log_err("no rused could be reached in the run directory%s%s: %s: %s (a run directory's path "
+		"may have up to %d characters); ask `ruse doctor'", engine.rundir[0] ? " " : "",
+		engine.rundir, step, strerrordesc_np(failure.step ? -failure.err : -err),
+		IPC_RUNDIR_MAX - 1);
+	log_err("rused %s%s%s", engine.host->rused_path,
+		failure.said[0] ? " failed: " : " said nothing", failure.said);
+}
+
+/* Once a process: afterwards the errno says enough. */
+static void tell(int err)
 {
 	static bool told;
 
@@ -298,10 +315,7 @@ void attach_tell(int err)
 		log_err("the run directory must be a directory of this user with mode 0700; set "
 			"RUSE_DIR to another one, or ask `ruse doctor'");
 	else
-		log_err("no rused could be reached in the run directory%s%s or started from %s: %s "
-			"(a run directory's path may have up to %d characters); ask `ruse doctor'",
-			engine.rundir[0] ? " " : "", engine.rundir, engine.host->rused_path,
-			strerrordesc_np(-err), IPC_RUNDIR_MAX - 1);
+		tell_unreached(err);
 }
 
 static int hello_on(struct ipc_conn *c, void *arg)
@@ -323,7 +337,8 @@ static int connect_rused(bool start)
 	conn_close();
 	if (start)
 		return ipc_attach(&engine.conn, engine.host->rused_path, engine.rundir,
-				  sizeof(engine.rundir), hello_on, NULL);
+				  sizeof(engine.rundir), hello_on, NULL, &failure);
+	failure = (struct ipc_failure){ 0 };
 	ret = ipc_connect(&engine.conn, engine.rundir);
 	return ret ? ret : hello_on(&engine.conn, NULL);
 }

@@ -108,19 +108,7 @@ struct ipc_conn {
 	struct ipc_channel *chan;	/* NULL: only the socket */
 	struct ipc_spin spin;
 };
-/*
- * Starts rused for a run directory, unseen by the program: no SIGCHLD, no zombie, no inherited
- * descriptor. Returns after execve: 0, or -errno of clone or execve. Safe with other threads.
- */
-int ipc_start(const char *rused_path, const char *rundir);
-/*
- * Finds the run directory (into rundir), connects and calls hello(c, arg). If there is no answer,
- * starts rused and retries for up to 5 s. 0; -ETIMEDOUT; else the error that is not retried.
- * hello() returns -EPIPE if that rused is about to exit.
- */
-int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size,
-	       int (*hello)(struct ipc_conn *c, void *arg), void *arg);
-/* Finds and creates (0700) the run directory of this user and network namespace. 0 or -errno. */
+/* The run directory of this user and network namespace (design 2.1, item 6), created 0700. 0 or -errno. */
 int ipc_rundir(char *path, size_t size);
 /* Connects to a running rused. -ENOENT, -ECONNREFUSED: none runs; -EPERM: of another user. */
 int ipc_connect(struct ipc_conn *c, const char *rundir);

@@ -19,19 +19,21 @@
 #include <sys/wait.h>
 
 #include "base/sys.h"
-#include "ipc/ipc.h"
+#include "ipc/attach.h"
 #include "ipc/ipc_internal.h"
 
 #define STACK_SIZE (64u << 10)
 #define ATTACH_NS (5 * NS_S)
-#define RESTART_NS (500 * NS_MS)	/* between two starts: the rused found may be exiting */
+#define STARTING_NS (60 * NS_S)	/* a rused is starting: at high load, or on a slow disk */
+#define RESTART_NS (500 * NS_MS)	/* the rused we met may have been on its way out */
 #define NSIG_WORDS_BYTES 8
 
 struct start {
 	const char *path;
 	char **argv, **envp;
-	char *stack2;		/* top of the second child's stack */
-	int err;		/* set by the children in the shared memory */
+	char *stack2;		/* top of rused's first stack */
+	int err_fd;		/* rused's standard error, -1: none */
+	int err;		/* set by the children, which share our memory */
 };
 
 /*
@@ -54,12 +56,15 @@ static ON_BORROWED_STACK int exec_child(void *arg)
 	struct start *s = arg;
 	static const struct ksigaction dfl;
 	uint64_t none = 0;
-	int sig, fd;
+	int sig, fd, err_fd = -1;
 
 	sys_call(SYS_setsid);
 	for (sig = 1; sig <= 64; sig++)
 		sys_call(SYS_rt_sigaction, sig, &dfl, NULL, NSIG_WORDS_BYTES);
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, NSIG_WORDS_BYTES);
+	/* Out of the way of standard input and output, which the program may have closed. */
+	if (s->err_fd >= 0)
+		err_fd = sys_fcntl(s->err_fd, F_DUPFD, 3);
 	fd = sys_openat(AT_FDCWD, "/dev/null", O_RDWR, 0);
 	if (fd >= 0) {
 		int i;
@@ -68,6 +73,8 @@ static ON_BORROWED_STACK int exec_child(void *arg)
 			if (fd != i)
 				sys_call(SYS_dup3, fd, i, 0);
 	}
+	if (err_fd >= 0)
+		sys_call(SYS_dup3, err_fd, 2, 0);
 	if (sys_call(SYS_close_range, 3, ~0u, 0))
 		for (fd = 3; fd < 65536; fd++)
 			sys_close(fd);
@@ -108,11 +115,11 @@ static size_t count_env(void)
 	return n;
 }
 
-int ipc_start(const char *rused_path, const char *rundir)
+int ipc_start(const char *rused_path, const char *rundir, int err)
 {
 	char *argv[] = { (char *)"rused", (char *)"--rundir", (char *)rundir, NULL };
 	size_t size = 2 * STACK_SIZE + ALIGN_UP((count_env() + 1) * sizeof(char *), 4096ul);
-	struct start s = { .path = rused_path, .argv = argv };
+	struct start s = { .path = rused_path, .argv = argv, .err_fd = err };
 	uint64_t all = ~0ull, old;
 	char *mem;
 	long map;
@@ -139,32 +146,103 @@ int ipc_start(const char *rused_path, const char *rundir)
 	return s.err;
 }
 
-int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size,
-	       int (*hello)(struct ipc_conn *c, void *arg), void *arg)
+/* What the rused at the other end of the pipe has said so far. False: it has closed it, it is up or gone. */
+static bool starting(int *pipe, struct ipc_failure *f)
 {
-	ns_t slept, nap = NS_MS, next_start = 0;
-	int rc;
+	size_t at = strlen(f->said), room = sizeof(f->said) - 1;
+	char rest[64];
+	ssize_t n;
 
+	if (*pipe < 0)
+		return false;
+	do {
+		n = at < room ? sys_read(*pipe, f->said + at, room - at) :
+				sys_read(*pipe, rest, sizeof(rest));
+		if (n > 0 && at < room)
+			at += (size_t)n;
+	} while (n > 0 || n == -EINTR);
+	while (at && f->said[at - 1] == '\n')
+		at--;
+	f->said[at] = '\0';
+	for (char *c = f->said; *c; c++)
+		if ((unsigned char)*c < ' ')
+			*c = ' ';
+	if (n == -EAGAIN)
+		return true;
+	sys_close(*pipe);
+	*pipe = -1;
+	return false;
+}
+
+/* Starts one, with a pipe from its standard error if there can be one. */
+static int start_heard(const char *rused_path, const char *rundir, int *pipe, struct ipc_failure *f)
+{
+	int fd[2] = { -1, -1 }, rc;
+
+	f->said[0] = '\0';
+	if (sys_call(SYS_pipe2, fd, O_CLOEXEC | O_NONBLOCK))
+		fd[0] = fd[1] = -1;
+	rc = ipc_start(rused_path, rundir, fd[1]);
+	if (fd[1] >= 0)
+		sys_close(fd[1]);
+	*pipe = fd[0];
+	return rc;
+}
+
+static int failed(struct ipc_failure *f, const char *step, int rc)
+{
+	if (rc) {
+		f->step = step;
+		f->err = rc;
+	}
+	return rc;
+}
+
+int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size,
+	       int (*hello)(struct ipc_conn *c, void *arg), void *arg, struct ipc_failure *f)
+{
+	ns_t slept = 0, started = 0, nap = NS_MS, next_start = 0;
+	bool late = false;
+	int pipe = -1, rc;
+
+	*f = (struct ipc_failure){ 0 };
 	c->fd = -1;
-	for (slept = 0; slept < ATTACH_NS; slept += nap) {
-		/* Find it again on every attempt: a rused that exits may remove the directory. */
-		rc = ipc_rundir(rundir, size);
+	do {
+		/* Every time: a rused that leaves may take the directory with it. */
+		rc = failed(f, "run directory", ipc_rundir(rundir, size));
 		if (rc)
-			return rc;
-		rc = ipc_connect(c, rundir);
+			goto out;
+		rc = failed(f, "connect", ipc_connect(c, rundir));
 		if (!rc)
-			rc = hello(c, arg);
+			rc = failed(f, "HELLO", hello(c, arg));
+		/* Once: rused may be waiting for a CPU. */
+		if (rc == -ETIMEDOUT && !late) {
+			late = true;
+			continue;
+		}
 		if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EPIPE)
-			return rc;
-		if (slept >= next_start) {
-			rc = ipc_start(rused_path, rundir);
+			goto out;
+		if (starting(&pipe, f) && started < STARTING_NS) {
+			started += nap;
+		} else if (slept >= next_start) {
+			if (pipe >= 0)
+				sys_close(pipe);
+			rc = failed(f, "exec", start_heard(rused_path, rundir, &pipe, f));
 			if (rc)
-				return rc;
+				goto out;
 			next_start = slept + RESTART_NS;
+		} else {
+			slept += nap;
 		}
 		ipc_sleep(nap);
 		if (nap < 16 * NS_MS)
 			nap *= 2;
-	}
-	return -ETIMEDOUT;
+	} while (slept < ATTACH_NS);
+	rc = -ETIMEDOUT;
+out:
+	if (rc)
+		starting(&pipe, f);
+	if (pipe >= 0)
+		sys_close(pipe);
+	return rc;
 }

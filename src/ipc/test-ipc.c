@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 
 #include "base/sys.h"
-#include "ipc/ipc.h"
+#include "ipc/attach.h"
 
 static int pair[2];
 
@@ -296,7 +296,7 @@ static void test_start(void **state)
 	setenv("LD_PRELOAD", "", 1);
 	setenv("SEEN", "yes", 1);
 	signal(SIGCHLD, on_sigchld);
-	assert_int_equal(ipc_start(script, "/some/dir"), 0);
+	assert_int_equal(ipc_start(script, "/some/dir", -1), 0);
 	for (tries = 0; tries < 500 && access(out, R_OK); tries++)
 		usleep(10000);
 	f = fopen(out, "r");
@@ -315,7 +315,7 @@ static void test_start(void **state)
 	unlink(mark);
 	unlink(out);
 	unlink(script);
-	assert_int_equal(ipc_start(script, "/some/dir"), -ENOENT);
+	assert_int_equal(ipc_start(script, "/some/dir", -1), -ENOENT);
 	signal(SIGCHLD, SIG_DFL);
 }
 

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Starts, exits and kills of programs and of rused beside a load: no program may report that rused
+# could not be reached. And what a program reports when rused cannot start.
+#
+#   STARTS_SECONDS   length (default 20)
+#   STARTS_LOAD      processes that only compute (default 8)
+# shellcheck source=tests/system/own-net.sh
+. "${BASH_SOURCE%/*}/own-net.sh"
+# shellcheck source=tests/system/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+seconds=${STARTS_SECONDS:-20} load=${STARTS_LOAD:-8}
+
+note "rused cannot start: the message has the reason and the path"
+mkdir "$T/broken"
+cp "$RUSE_BUILD/libruse.so" "$T/broken"
+printf '#!/bin/sh\necho "rused: error: no luck today" >&2\nexit 1\n' >"$T/broken/rused"
+chmod +x "$T/broken/rused"
+good=$PRELOAD
+PRELOAD=$(sanitizers)$T/broken/libruse.so
+in_ruse timeout 100 ibv_devinfo >"$T/out" 2>&1 && die "devices without a rused"
+for text in "$RUSE_DIR: connect: No such file or directory" "rused $T/broken/rused failed: " \
+	"rused: error: no luck today"; do
+	grep -qF -- "$text" "$T/out" || { cat "$T/out"; die "the message lacks: $text"; }
+done
+rm "$T/broken/rused"
+in_ruse timeout 100 ibv_devinfo >"$T/out" 2>&1 && die "devices without a rused"
+grep -qF "$RUSE_DIR: exec: No such file or directory" "$T/out" ||
+	{ cat "$T/out"; die "the message lacks what failed"; }
+PRELOAD=$good
+
+# A directory where a file belongs: set-up of rused itself fails.
+mkdir "$RUSE_DIR/leases"
+in_ruse timeout 100 ibv_devinfo >"$T/out" 2>&1 && die "devices without leases"
+grep -qF "failed: rused: error: $RUSE_DIR: " "$T/out" ||
+	{ cat "$T/out"; die "the message lacks the reason of rused"; }
+rm -rf "${RUSE_DIR:?}"/*
+
+note "starts and kills for $seconds s beside $load processes"
+burners=()
+for _ in $(seq "$load"); do
+	while :; do :; done &
+	burners+=($!)
+done
+# worker N: starts programs, kills one in four
+worker() {
+	local n=0 killed=0 pid status
+	RANDOM=$1
+	while [ $SECONDS -lt "$seconds" ]; do
+		in_ruse ibv_devinfo >"$T/worker.$1" 2>&1 &
+		pid=$!
+		if [ $((RANDOM % 4)) = 0 ]; then
+			sleep "0.0$((RANDOM % 10))"
+			kill -9 $pid 2>/dev/null && killed=1
+		fi
+		wait $pid 2>/dev/null
+		status=$?
+		n=$((n + 1))
+		if grep -q "could be reached" "$T/worker.$1" ||
+			{ [ $status != 0 ] && [ $killed = 0 ]; }; then
+			echo "program $n of worker $1: status $status: $(cat "$T/worker.$1")" >>"$T/failures"
+		fi
+		killed=0
+	done
+	echo $n >"$T/count.$1"
+}
+SECONDS=0
+workers=()
+for n in 1 2 3 4; do
+	worker $n &
+	workers+=($!)
+done
+# rused is killed, told to end, or told to end when idle.
+while [ $SECONDS -lt "$seconds" ]; do
+	sleep "0.$((RANDOM % 10))"
+	pid=$(rused_pid) || continue
+	case $((RANDOM % 4)) in
+	0 | 1) kill -9 "${pid%%$'\n'*}" ;;
+	2) kill -TERM "${pid%%$'\n'*}" ;;
+	3) "$RUSE_BUILD/ruse" stop >/dev/null 2>&1 ;;
+	esac 2>/dev/null
+done
+for p in "${workers[@]}"; do
+	wait "$p"
+done
+kill "${burners[@]}"
+wait "${burners[@]}" 2>/dev/null
+note "$(cat "$T"/count.* | awk "{ n += \$1 } END { print n }") programs"
+[ ! -e "$T/failures" ] || { head -20 "$T/failures"; die "programs have failed"; }
+exit 0
