@@ -119,6 +119,8 @@ struct nldev_res *res_collect(struct rused *r, size_t *n);
 char *status_text(struct rused *r);
 /* orphans.c: leases given by an earlier rused. */
 int orphans_load(struct rused *r);
+/* A process that may live has a lease in this run directory. */
+bool orphans_alive(int run);
 /* Before the clients are closed: theirs must be found again too. */
 void orphans_fini(struct rused *r, bool ours);
 /* A new RUN/leases, of all that there are. 0 or -errno. */

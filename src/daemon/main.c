@@ -291,5 +291,7 @@ int main(int argc, char **argv)
 	if (rc)
 		log_err("%s", strerror(-rc));
 	teardown(&r, rc);
+	/* No program waits for it. */
+	leftovers_remove(r.rundir);
 	return rc != 0;
 }

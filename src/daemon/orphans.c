@@ -121,6 +121,22 @@ static bool adopt(struct rused *r, uint32_t block, const struct record *rec)
 	return true;
 }
 
+bool orphans_alive(int run)
+{
+	struct record recs[LEASE_BLOCKS] = { 0 };
+	int fd = openat(run, LEASES_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t n;
+
+	if (fd < 0)
+		return errno != ENOENT;
+	n = pread(fd, recs, sizeof(recs), 0);
+	close(fd);
+	for (uint32_t b = 1; n > 0 && b < (size_t)n / sizeof(recs[0]); b++)
+		if (recs[b].pid < 0 || (recs[b].pid && start_time(recs[b].pid) == recs[b].start))
+			return true;
+	return n < 0;
+}
+
 int orphans_load(struct rused *r)
 {
 	struct record recs[LEASE_BLOCKS] = { 0 };

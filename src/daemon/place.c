@@ -58,6 +58,13 @@ static int open_dir(const char *path, struct stat *st)
 	return rc;
 }
 
+int place_dir(const char *path)
+{
+	struct stat st;
+
+	return open_dir(path, &st);
+}
+
 int place_open(struct rused *r, const char *path)
 {
 	struct stat st;
@@ -121,8 +128,7 @@ bool place_ours(const struct rused *r)
 	return lock_there(r->run, r->place.lock);
 }
 
-/* The lock, and it is the file in the directory. fd; -EBUSY; -errno. */
-static int lock_dir(int run)
+int place_lock(int run)
 {
 	int fd = openat(run, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
@@ -143,7 +149,7 @@ static int try_take(struct rused *r, bool named)
 		r->place.name = take_name(r);
 	if (r->place.name == -EADDRINUSE && named)
 		return 0;
-	rc = lock_dir(r->run);
+	rc = place_lock(r->run);
 	if (rc == -EBUSY)
 		return 0;
 	if (rc < 0)
@@ -271,7 +277,7 @@ static int restore(struct rused *r)
 	if (lock_there(run, r->place.lock)) {
 		rc = tree_there(run) ? 0 : refill(r);
 	} else {
-		lock = lock_dir(run);
+		lock = place_lock(run);
 		if (lock < 0) {
 			close(run);
 			return lock;

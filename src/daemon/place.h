@@ -36,5 +36,11 @@ void place_unwatch(struct rused *r);
 bool place_ours(const struct rused *r);
 /* Removes the lock, and the log unless it is to be kept, and lets go of the place. Last. */
 void place_leave(struct rused *r, bool keep_log);
+/* Opens a directory of this user's alone. fd or -errno. */
+int place_dir(const char *path);
+/* Takes the lock in a run directory. fd; -EBUSY; -errno. */
+int place_lock(int run);
+/* leftovers.c: removes what killed rused have left beside this run directory. */
+void leftovers_remove(const char *rundir);
 
 #endif

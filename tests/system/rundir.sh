@@ -41,6 +41,43 @@ for uid in 4002 4003; do
 done
 [ ! -e /tmp/ruse-0 ] || die "/tmp/ruse-0 is of no user here"
 
+# What rused of dead namespaces has left beside is removed, unless it is young, locked, has files
+# of others, answers, or has leases of a living process.
+make_left() {
+	local n
+	for n in 1 2 3 4 5 6; do
+		mkdir -p /tmp/ruse-4001/$n/sys/class/infiniband /tmp/ruse-4001/$n/hosts/1/sys
+		chmod 700 /tmp/ruse-4001/$n
+		touch /tmp/ruse-4001/$n/rused.log /tmp/ruse-4001/$n/leases
+	done
+	touch /tmp/ruse-4001/4/rused.crash
+	python3 - /tmp/ruse-4001/5/leases $$ <<'PY'
+import struct, sys
+pid = int(sys.argv[2])
+start = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[19])
+with open(sys.argv[1], "wb") as f:
+    f.write(bytes(16) + struct.pack("<iIQ", pid, 0, start))
+PY
+	touch /tmp/ruse-4001/2/lock
+	mkdir -m 755 /tmp/ruse-4001/name
+	chown -R 4001:4001 /tmp/ruse-4001
+	chown 4009 /tmp/ruse-4001/6
+	for n in 1 2 4 5 6; do
+		touch -d '2 days ago' /tmp/ruse-4001/$n/leases /tmp/ruse-4001/$n
+	done
+}
+make_left
+exec 8</tmp/ruse-4001/2/lock
+flock 8
+as 4001 sh -c "$start" 8<&- || die "user 4001 beside leftovers"
+gone() { [ ! -e "$1" ]; }
+wait_for 60 gone /tmp/ruse-4001/1 || { ls -lR /tmp/ruse-4001/1; die "left behind"; }
+no_rused() { ! pgrep -x rused >/dev/null; }
+wait_for 60 no_rused || die "rused does not end"
+[ "$(cd /tmp/ruse-4001 && echo [2-6] 4/* name)" = "2 3 4 5 6 4/rused.crash name" ] ||
+	{ ls -R /tmp/ruse-4001; die "the wrong leftovers are removed"; }
+exec 8<&-
+
 # A foreigner was there first: a file, a directory, a link, and a forest of the random ones.
 as 4009 sh -c 'touch /tmp/ruse-4004; mkdir -m 777 /tmp/ruse-4005 /tmp/ruse-4005.0;
 	ln -s /tmp/ruse-4001 /tmp/ruse-4006; ln -s /tmp/ruse-4001 /tmp/ruse-4006.0'
