@@ -67,7 +67,7 @@ int place_dir(const char *path)
 
 int place_open(struct rused *r, const char *path)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	int rc = 0;
 
 	r->place.lock = r->place.name = r->place.log = r->place.watch.fd = -1;
