@@ -57,6 +57,11 @@ static int fuzz_doorbell(struct qp *qp)
 	return qp->state < QPS_RTS ? -EINVAL : 0;
 }
 
+static void fuzz_qp_ending(struct qp *qp)
+{
+	(void)qp;
+}
+
 static void fuzz_qp_modified(struct qp *qp, enum qp_state old, uint32_t mask)
 {
 }
@@ -87,7 +92,8 @@ static void fuzz_open(void)
 	static const struct uverbs_host host = {
 		.fd_install = fuzz_fd_install, .fd_uninstall = fuzz_fd_uninstall,
 		.fd_lookup = fuzz_fd_lookup, .doorbell = fuzz_doorbell,
-		.qp_modified = fuzz_qp_modified, .qp_created = fuzz_qp_created,
+		.qp_ending = fuzz_qp_ending, .qp_modified = fuzz_qp_modified,
+		.qp_created = fuzz_qp_created,
 		.qp_destroying = fuzz_qp_destroying, .qp_query = fuzz_qp_query,
 		.cq_armed = fuzz_cq_armed,
 	};
