@@ -16,7 +16,6 @@
 
 /* Marks the functions that the version script exports. */
 #define HOOK __attribute__((visibility("default")))
-
 struct iovec;
 struct statx;
 
