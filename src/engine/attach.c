@@ -295,7 +295,7 @@ static void tell_unreached(int err)
 }
 
 /* Once a process: afterwards the errno says enough. */
-static void tell(int err)
+void attach_tell(int err)
 {
 	static bool told;
 
