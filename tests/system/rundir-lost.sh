@@ -26,7 +26,7 @@ hold() {
 	python3 "$T/holder.py" <"$T/hold" >"$T/holder" 2>&1 &
 	holder=$!
 	exec 7>"$T/hold"
-	wait_for 60 grep -q ready "$T/holder" || { cat "$T/holder"; die "no client"; }
+	wait_for 120 grep -q ready "$T/holder" || { cat "$T/holder"; die "no client"; }
 }
 release() {
 	exec 7>&-
@@ -81,9 +81,7 @@ rm "$RUN/lock" "$RUN/rused.sock"
 use "lock deleted"
 
 note "the lock is another program's"
-release
 "$RUSE_BUILD/ruse" fabric down || die "fabric down"
-hold
 python3 - 7>&- <<'PY' &
 import fcntl, os, time
 run = os.environ["RUN"]
@@ -96,9 +94,9 @@ time.sleep(1000)
 PY
 other=$!
 leaves() { grep -q 'exit after the last client' "$RUN/rused.log"; }
-wait_for 60 leaves || die "rused does not leave"
+wait_for 120 leaves || die "rused does not leave"
 release
-wait_for 60 ended "$old" || die "rused stays"
+wait_for 120 ended "$old" || die "rused stays"
 for f in lock rused.sock; do
 	[ -e "$RUN/$f" ] || die "rused has removed the $f of another one"
 done
@@ -107,26 +105,28 @@ wait $other 2>/dev/null
 rm -r "$RUN"
 
 note "an older rused is stopped: the next one waits, and starts"
-hold_new() { "$RUSE_BUILD/ruse" fault seed 1 && hold && old=$(rused_pid); }
 mkdir -m 700 "$RUN"
-hold_new || die "no rused"
+"$RUSE_BUILD/rused" --rundir "$RUN" --idle 0 &
+old=$!
+hold
 kill -STOP "$old"
 delete
 mkdir -m 700 "$RUN"
 "$RUSE_BUILD/rused" --rundir "$RUN" --idle 0 7>&- &
 new=$!
-wait_for 60 test -S "$RUN/rused.sock" || die "the next rused does not start"
+wait_for 120 test -S "$RUN/rused.sock" || die "the next rused does not start"
 kill -CONT "$old"
 release
-wait_for 60 ended "$old" || die "the older rused stays"
+wait_for 120 ended "$old" || die "the older rused stays"
 "$RUSE_BUILD/ruse" status >/dev/null || die "the older rused has taken the place of the next"
 kill $new
 wait $new || die "the next rused: status $?"
 
 note "without a client rused ends, and leaves no directory"
-"$RUSE_BUILD/ruse" fault seed 1 || die "no rused"
-old=$(rused_pid) || die "no rused"
+"$RUSE_BUILD/rused" --rundir "$RUN" --idle 3600 &
+old=$!
+wait_for 120 test -S "$RUN/rused.sock" || die "no rused"
 delete
-wait_for 60 ended "$old" || die "rused stays"
+wait_for 120 ended "$old" || die "rused stays"
 [ ! -e "$RUN" ] || die "rused has made the directory again"
 exit 0
