@@ -18,12 +18,17 @@ sw=$(lid S-0-0) sw2=$(lid S-1-0)
 a=$(fabric address | awk '$1 == "H1" { sub("/.*", "", $3); print $3 }')
 [ -n "$a" ] || die "H1 has no address: $(fabric address)"
 
-# counter LID PORT NAME: a counter as perfquery prints it
+# counter LID PORT NAME: a counter as perfquery prints it. On a busy machine perfquery may give up
+# before its answer arrives; it asks again then.
 counter() {
-	local opt=''
+	local opt='' value=''
 	case $3 in PortUnicast*) opt=-x ;; esac
-	# shellcheck disable=SC2086
-	on H3 perfquery $opt "$1" "$2" | sed -n "s/^$3:\.*//p"
+	for _ in {1..20}; do
+		# shellcheck disable=SC2086
+		value=$(on H3 perfquery $opt "$1" "$2" | sed -n "s/^$3:\.*//p")
+		[ -z "$value" ] || break
+	done
+	echo "$value"
 }
 sent() { counter "$sw" "$1" PortUnicastXmitPkts; }
 # passes PORT N: have N packets more than $before been sent?
