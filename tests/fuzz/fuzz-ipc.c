@@ -209,13 +209,15 @@ static void put_umad(uint8_t options, uint32_t file, const uint8_t *body, size_t
 static void take_channel(struct client *c)
 {
 	struct ipc_channel *ch = c->channel.map;
+	uint32_t before = ch->state;
 
 	channel_used(c);
 	r.loop.memory->watch(&r.loop, true);
 	r.loop.memory->take(&r.loop);
 	if (c->dead)
 		return;
-	if (ch->state == CHAN_ANSWERED) {
+	/* The input may have written that state itself, without an answer. */
+	if (ch->state == CHAN_ANSWERED && before != CHAN_ANSWERED) {
 		if (ch->answer.len > CHAN_BODY ||
 		    ipc_check(&ch->answer.hdr, ch->answer.len, true))
 			abort();
