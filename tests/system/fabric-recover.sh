@@ -108,10 +108,11 @@ cut() {
 # failed PATTERN: one of the two prints the error, the one that lost packets. The other may wait
 # forever for data that cannot arrive, as on hardware.
 failed() { wait_for 150 grep -qE -- "$1" "$T/c" "$T/s" || die "no error: $(cat "$T/c" "$T/s")"; }
+counted() { [ "$(discards_h2)" -gt "$before" ]; }
 again() {
 	fabric link up H2/1
 	wait_for 60 all_active || die "no resweep"
-	[ "$(discards_h2)" -gt "$before" ] || die "what was lost is not counted"
+	wait_for 30 counted || die "what was lost is not counted"
 }
 
 for tool in "ib_write_lat -n 10000000" "ib_read_bw --run_infinitely"; do
