@@ -233,6 +233,13 @@ rcopy_case() {	# SERVER-ADDRESS
 	note "rcopy $1"
 }
 
+# later TRY: the words before the command line of a client that must not be quicker than its server.
+# The first try is undisturbed; in a later one rdma_connect() waits longer each time.
+later() {
+	[ "$1" = 1 ] || echo "env LATE_CONNECT=$((($1 - 1) * 300))" \
+		"LD_PRELOAD=$PRELOAD:$RUSE_TESTBIN/libsystem-late-connect.so"
+}
+
 perf_case() {	# SERVER-ADDRESS TOOL OPTIONS...
 	local a=$1 tool=$2
 	shift 2
@@ -243,7 +250,7 @@ perf_case() {	# SERVER-ADDRESS TOOL OPTIONS...
 	# retry uses freed ids and may crash (doc/testing.md).
 	for try in {1..12}; do
 		if CM_TIMEOUT=30 cm_pair "$CM_PORT" "$tool -R -F -p $CM_PORT $*" \
-			"$tool -R -F -p $CM_PORT $* $a" 2>"$T/perf.err"; then
+			"$(later "$try") $tool -R -F -p $CM_PORT $* $a" 2>"$T/perf.err"; then
 			break
 		fi
 		if [ $try = 12 ] || ! grep -qE '(REJECTED; error: 8|UNREACHABLE; error: 1)\.' "$T/perf.err"; then
@@ -268,8 +275,9 @@ qperf_case() {	# SERVER-ADDRESS TEST...
 	# qperf's server reports its port before it listens, so on a busy machine the client's REQ
 	# may find no listener. Fixed after 0.4.11 (118a571, "Fix rdmacm race").
 	for try in {1..12}; do
-		at_client timeout 60 qperf -lp "$CM_PORT" -cm 1 -t 1 "$a" "$@" >"$T/client.out" 2>&1 &&
-			break
+		# shellcheck disable=SC2046
+		at_client $(later "$try") timeout 60 qperf -lp "$CM_PORT" -cm 1 -t 1 "$a" "$@" \
+			>"$T/client.out" 2>&1 && break
 		grep -q 'Event rejected' "$T/client.out" && [ $try != 12 ] ||
 			die "qperf $*: $(cat "$T/client.out" "$T/server.out")"
 		note "qperf was quicker than its server, try $try"

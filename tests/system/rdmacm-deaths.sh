@@ -42,8 +42,13 @@ in_ruse timeout 60 "$RUSE_TESTBIN/cm-fork" "$CM_PORT" || die "cm-fork: $?"
 wait_for 10 nothing_left || die "left of the children: $(in_ruse rdma res show cm_id)"
 note "forked children"
 
-# perf_up: starts ib_write_bw for five seconds. It listens twice, and its client may be faster
-# than that (cm.sh).
+# perf_tried: has the client of ib_write_bw both its connections, or was it rejected?
+perf_tried() {
+	connected "$CM_PORT" 2 || grep -q REJECTED "$T/perf-client"
+}
+
+# perf_up: starts ib_write_bw for five seconds. It listens twice and connects twice, and its client
+# may be faster than the second listener (cm.sh).
 perf_up() {
 	local try
 	for try in {1..12}; do
@@ -51,14 +56,19 @@ perf_up() {
 		in_ruse timeout 60 ib_write_bw -R -F -D 5 -p "$CM_PORT" >"$T/perf-server" 2>&1 &
 		perf_server=$!
 		wait_for 20 cm_listening "$CM_PORT" || die "ib_write_bw does not listen"
-		in_ruse timeout 60 ib_write_bw -R -F -D 5 -p "$CM_PORT" 127.0.0.1 >"$T/perf-client" 2>&1 &
+		# shellcheck disable=SC2046
+		in_ruse $(later "$try") timeout 60 ib_write_bw -R -F -D 5 -p "$CM_PORT" 127.0.0.1 \
+			>"$T/perf-client" 2>&1 &
 		perf_client=$!
-		wait_for 20 connected "$CM_PORT" 1 || die "ib_write_bw is not connected"
-		sleep 1
-		# A client that was rejected takes a while to end on a busy machine.
-		kill -0 "$perf_client" 2>/dev/null && ! grep -q REJECTED "$T/perf-client" && return
+		wait_for 20 perf_tried || die "ib_write_bw is not connected: $(cat "$T/perf-client")"
+		if ! grep -q REJECTED "$T/perf-client"; then
+			sleep 1
+			kill -0 "$perf_client" || die "ib_write_bw: $(cat "$T/perf-client")"
+			return
+		fi
 		grep -q 'REJECTED; error: 8\.' "$T/perf-client" || die "ib_write_bw: $(cat "$T/perf-client")"
 		note "ib_write_bw was quicker than its server, try $try"
+		stop "$perf_client"
 		stop "$perf_server"
 	done
 	die "ib_write_bw is never connected"
