@@ -8,6 +8,8 @@
  * has withdrawn a key and then sees no announcement, the key is therefore not used any more
  * (shm_quiesce()).
  *
+ * Memory that is not resident is left to the responder (shm_resident.c).
+ *
  * Placement order: the kernel copies pages and bytes in ascending order within one
  * process_vm_writev call, and the calls are made in ascending order. A program that polls the last
  * byte finds the rest in place.
@@ -117,6 +119,8 @@ static enum direct_result place(struct shm_link *l, struct qp_card *card,
 		break;
 	case XFER_LOCAL:
 		return DIRECT_LOCAL;
+	case XFER_ABSENT:
+		return DIRECT_NO;
 	case XFER_REMOTE:
 		return refuse(card, AETH_NAK_REM_ACC);
 	case XFER_DENIED:

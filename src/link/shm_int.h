@@ -13,6 +13,7 @@
 #define SHM_SOCK_LEN 32
 #define SHM_MAX_CARDS 16384u	/* QP numbers of a block */
 #define SHM_MAX_KEYS (1u << 24)	/* key = index << 8 | byte */
+#define RESIDENT_BITS 6		/* log2 of the ranges that a link remembers */
 #define SHM_MAX_PENDING 32	/* accepted connections without a hello */
 
 /*
@@ -65,6 +66,13 @@ struct shm_watch {
 	struct shm_watch *next;	/* list of all watches of the endpoint */
 };
 
+/* Pages of the peer that were resident (shm_resident.c). */
+struct shm_range {
+	uint64_t first, last;	/* page numbers */
+	uint32_t left;		/* copies until the next question; 0: empty */
+	bool write;		/* also for writing */
+};
+
 struct shm_link {
 	struct link l;
 	struct shm_ep *ep;	/* NULL after shm_link_bury() */
@@ -72,6 +80,7 @@ struct shm_link {
 	struct shm_hello hello;	/* of the peer */
 	int pid;		/* 0: in another PID namespace; no cross-memory attach */
 	int sock, pidfd, evfd;
+	int pagemap;		/* /proc/PID/pagemap; < 0: cannot be opened, nothing is checked */
 	struct shm_watch *wsock, *wpid;
 	const struct shm_pub *pub;
 	struct shm_export *exp;
@@ -92,6 +101,7 @@ struct shm_link {
 	uint32_t attention[8], nattention;	/* DIRECT_NAKs that found the ring full */
 	uint64_t swallowed;	/* segments sent to a dead peer */
 	uint64_t bad;		/* invalid slots */
+	struct shm_range resident[1 << RESIDENT_BITS];
 };
 
 struct shm_pending {

@@ -7,7 +7,7 @@
  * process's memory: the slot holds addresses, and the peer copies into its receive buffer. This is
  * limited to RC requests, because only for these the transport keeps the memory until an ACK.
  *
- * A reference that the peer cannot read (the memory was unmapped, or cross-memory attach refuses
+ * A reference that the peer cannot read (the memory is not resident, or cross-memory attach refuses
  * its kind) is lost like a packet. The slot's state word tells the producer. It gives its requester
  * the NAK (PSN sequence error) that the peer's responder would send on the next packet, and copies
  * what the requester repeats. The guarded copy in send() then finds bad memory.
@@ -336,7 +336,8 @@ void shm_link_bury(struct shm_link *l)
 	shm_close(ep, l->sock);
 	shm_close(ep, l->pidfd);
 	shm_close(ep, l->evfd);
-	l->sock = l->pidfd = l->evfd = -1;
+	shm_close(ep, l->pagemap);
+	l->sock = l->pidfd = l->evfd = l->pagemap = -1;
 	if (!ep->closing) {
 		l->l.host->down(&l->l);
 		/* QPs that wait for room can send now; the link loses what they send. */
@@ -406,6 +407,8 @@ static void link_init(struct shm_link *l, bool connector)
 	l->l.max_pkts = 1u << 16;
 	l->tx.h = &l->half[connector ? 0 : 1];
 	l->rx.h = &l->half[connector ? 1 : 0];
+	if (l->pid > 0 && !cfg->no_cma)
+		l->pagemap = shm_own(l->ep, shm_pagemap_open(l->pid));
 	l->can_pull = !cfg->no_cma && shm_nonce_ok(l);
 	if (!l->can_pull) {
 		l->l.max_seg = SHM_MAX_COPY;
@@ -427,7 +430,7 @@ int shm_link_create(struct shm_ep *ep, const struct shm_hello *peer, int pid, in
 		l->hello = *peer;
 		l->pid = pid;
 		l->sock = sock;
-		l->pidfd = -1;
+		l->pidfd = l->pagemap = -1;
 		l->evfd = evfd;
 		l->l.refs = 1;
 		list_init(&l->list);

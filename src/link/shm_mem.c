@@ -2,7 +2,8 @@
 /*
  * Cross-memory attach: copies between this process and a peer. process_vm_readv/writev take a pid,
  * which may have been reused. Before every call the peer's robust futex word is read, which tells
- * whether the program of the handshake still runs.
+ * whether the program of the handshake still runs, and the peer's pages must be resident
+ * (shm_resident.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -77,6 +78,8 @@ static enum xfer blame(struct shm_link *l, bool write, const struct iovec *local
 
 	if (write)
 		return l->l.host->copy(&c, local->iov_base, 1) ? XFER_LOCAL : XFER_REMOTE;
+	if (!shm_resident(l, remote->iov_base, 1, false))
+		return XFER_REMOTE;
 	return vm_call(l->pid, false, &lv, 1, &rv, 1) == 1 ? XFER_LOCAL : XFER_REMOTE;
 }
 
@@ -99,6 +102,9 @@ enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct 
 			return local.n ? XFER_REMOTE : XFER_LOCAL;
 		pos_take(&local, lv, &nl, want);
 		pos_take(&remote, rv, &nr, want);
+		for (int i = 0; i < nr; i++)
+			if (unlikely(!shm_resident(l, rv[i].iov_base, rv[i].iov_len, write)))
+				return shm_held(l->pub) ? XFER_ABSENT : XFER_GONE;
 		rc = vm_call(l->pid, write, lv, nl, rv, nr);
 		if (likely(rc > 0)) {
 			len -= (uint64_t)rc;
@@ -118,25 +124,28 @@ enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct 
 	return XFER_OK;
 }
 
-bool shm_nonce_ok(const struct shm_link *l)
+bool shm_nonce_ok(struct shm_link *l)
 {
 	uint64_t nonce[2] = { 0, 0 };
 	struct iovec lv = { .iov_base = nonce, .iov_len = sizeof(nonce) };
 	struct iovec rv = { .iov_base = (void *)(uintptr_t)l->hello.nonce_addr,
 			    .iov_len = sizeof(nonce) };
 
-	return l->pid > 0 && vm_call(l->pid, false, &lv, 1, &rv, 1) == sizeof(nonce) &&
+	return l->pid > 0 && shm_resident(l, rv.iov_base, sizeof(nonce), false) &&
+	       vm_call(l->pid, false, &lv, 1, &rv, 1) == sizeof(nonce) &&
 	       !memcmp(nonce, l->hello.nonce, sizeof(nonce));
 }
 
-bool shm_peer_gone(const struct shm_link *l)
+bool shm_peer_gone(struct shm_link *l)
 {
 	uint32_t w = READ_ONCE(l->pub->alive);
 
 	/*
 	 * The word is marked when the progress thread ends, while other threads may still be inside
 	 * a system call. The nonce becomes unreadable only when the address space is gone, and with
-	 * it every thread that could write to this process.
+	 * it every thread that could write to this process. The page map ends with it too.
 	 */
-	return (w & FUTEX_OWNER_DIED) && !shm_nonce_ok(l);
+	if (!(w & FUTEX_OWNER_DIED))
+		return false;
+	return l->pagemap >= 0 ? shm_mm_gone(l) : !shm_nonce_ok(l);
 }

@@ -14,6 +14,7 @@ enum xfer {
 	XFER_REMOTE,	/* the peer's memory is bad */
 	XFER_DENIED,	/* the kernel denies access */
 	XFER_GONE,	/* the peer is dead or has called exec */
+	XFER_ABSENT,	/* not resident at the peer: a copy might wait without end */
 };
 
 /* A position in a list of n memory ranges: byte off of v[0]. */
@@ -30,11 +31,21 @@ struct mem_pos {
 enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct mem_pos remote,
 		   uint64_t len);
 /* Can the peer's nonce be read at the address that it named? */
-bool shm_nonce_ok(const struct shm_link *l);
+bool shm_nonce_ok(struct shm_link *l);
 /* True: no thread of the peer's program runs any more (death or exec). */
-bool shm_peer_gone(const struct shm_link *l);
+bool shm_peer_gone(struct shm_link *l);
 /* If yama restricts ptrace to ancestors, let all processes of the user read this one. */
 void shm_allow_ptrace(void);
+
+/* shm_resident.c. The descriptor of the peer's page map, or -errno. */
+int shm_pagemap_open(int pid);
+/*
+ * Would a copy of these bytes of the peer's memory (write: to it) be done at once? True also if
+ * that cannot be known. Not cached ranges cost one system call for each 512 KiB.
+ */
+bool shm_resident(struct shm_link *l, const void *addr, uint64_t len, bool write);
+/* Has the peer's address space ended (death of all threads, or exec)? pagemap must be open. */
+bool shm_mm_gone(const struct shm_link *l);
 
 /* shm_conn.c: the handshake. 0 or -errno. */
 

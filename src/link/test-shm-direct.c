@@ -50,6 +50,7 @@ static int setup(void **state)
 	node_open(&r->a, 1, false);
 	node_open(&r->b, 2, false);
 	r->mem = mmap(NULL, LEN + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(r->mem, 0, LEN + 8192);	/* resident */
 	r->src = malloc(LEN);
 	memset(r->src, 0x11, LEN);
 	rig_cards(r);
@@ -234,13 +235,43 @@ static void test_bad_memory(void **state)
 	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_LOCAL);
 	assert_int_equal(r->card->failed, 0);
 	assert_int_equal(r->card->epsn, 0xfffffe);
-	/* The target has unmapped its MR. */
+	/* The target has unmapped its MR: its responder finds out. */
 	r->key->start = (uintptr_t)hole;
 	iov.iov_base = r->src;
-	nak(r, &op, DIRECT_NAK_ACC, AETH_NAK_REM_ACC);
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
 	op.read = false;
-	nak(r, &op, DIRECT_NAK_ACC, AETH_NAK_REM_ACC);
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
+	assert_int_equal(r->card->failed, 0);
 	munmap(hole, 4096);
+}
+
+/* Memory that is not resident is left to its owner, and so is memory that stops being resident. */
+static void test_not_resident(void **state)
+{
+	struct rig *r = *state;
+	struct iovec iov = { r->src, LEN };
+	struct direct_op op = t_op(&iov, false, 0x10000, LEN, 0xfffffe);
+	uint8_t *last = (uint8_t *)((uintptr_t)(r->mem + LEN - 1) & ~4095ul);
+	int done = 0;
+
+	if (((struct shm_link *)r->l)->pagemap < 0) {
+		print_message("SKIP: /proc/self/pagemap cannot be opened\n");
+		skip();
+	}
+	assert_int_equal(madvise(last, 4096, MADV_DONTNEED), 0);
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
+	op.read = true;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
+	assert_int_equal(r->card->epsn, 0xfffffe);
+	*last = 1;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
+	/* A remembered range: the copies that follow bring the page back, until it is asked about. */
+	do {
+		assert_int_equal(madvise(last, 4096, MADV_DONTNEED), 0);
+		op.psn = r->card->epsn;
+		assert_true(++done < 1000);
+	} while (r->l->ops->direct(r->l, &op) == DIRECT_DONE);
+	assert_true(done > 1);
 }
 
 static void test_capability(void **state)
@@ -347,6 +378,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_not_now, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_naks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_resident, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_capability, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lock_broken, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lock_freed_at_death, setup, teardown),
