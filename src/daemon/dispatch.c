@@ -194,7 +194,8 @@ static int do_peer(struct msg *m)
 	memcpy(&p, m->body, sizeof(p));
 	c = client_by_proc(m->c->r, lease_owner(&m->c->r->leases, p.block));
 	if (!c)
-		return answer_error(m, -ENOENT);
+		return answer_error(m, lease_awaited(&m->c->r->leases, p.block) ? -EAGAIN :
+									   -ENOENT);
 	rep.block = p.block;
 	rep.pid = c->pid;
 	rep.proc = c->proc;

@@ -99,3 +99,9 @@ uint32_t lease_owner(const struct lease_table *t, uint32_t block)
 {
 	return block && block < LEASE_BLOCKS ? t->block[block].proc : 0;
 }
+
+bool lease_awaited(const struct lease_table *t, uint32_t block)
+{
+	/* Without a PID the end of the process cannot be observed. */
+	return block < LEASE_BLOCKS && t->block[block].orphan && t->block[block].pid > 0;
+}

@@ -53,5 +53,7 @@ void lease_changed(struct lease_table *t, uint32_t block);
 bool lease_any(const struct lease_table *t);
 /* Process that leases the block; 0 = none. */
 uint32_t lease_owner(const struct lease_table *t, uint32_t block);
+/* True if a live process has the block that has not told this rused of it yet. */
+bool lease_awaited(const struct lease_table *t, uint32_t block);
 
 #endif

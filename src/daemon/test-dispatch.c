@@ -190,6 +190,13 @@ static void test_lease_and_peer(void **state)
 	p.block = l.block == 5 ? 6 : 5;
 	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
 	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);
+	/* Of a process that an earlier rused knew */
+	lease_orphan(&r.leases, p.block, getpid(), 0);
+	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), -EAGAIN);
+	lease_orphan_died(&r.leases, p.block, 0);
+	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
+	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);
 	p.block = UINT32_MAX;
 	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
 	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);

@@ -294,12 +294,35 @@ static struct peer {
 	struct ipc_peer p;
 } peers[PEERS];
 
+#define ASK_AGAIN_NS (10 * NS_MS)
+
+/*
+ * Asks rused for the process that has a block. After a restart of rused the process may not have
+ * found the new one yet: its progress thread looks once a second.
+ */
+static int ask_peer(struct ipc_peer *p, ns_t wait)
+{
+	ns_t until = engine_now() + wait;
+	int ret;
+
+	for (;;) {
+		struct ipc_peer q = { .block = p->block };
+		size_t rsize = sizeof(*p);
+
+		ret = rused_call(IPC_PEER, &q, sizeof(q), p, &rsize);
+		if (ret != -EAGAIN)
+			return ret;
+		if (engine_now() >= until)
+			return -ETIMEDOUT;
+		shm_serve(engine.ep, ASK_AGAIN_NS);
+	}
+}
+
 /* find_link_to() for a block of another process. */
 static int peer_link(uint32_t block, ns_t wait, struct link **link)
 {
 	struct peer *known = &peers[block % PEERS];
 	struct ipc_peer p = { .block = block };
-	size_t rsize = sizeof(p);
 	int ret;
 
 	*link = NULL;
@@ -307,7 +330,7 @@ static int peer_link(uint32_t block, ns_t wait, struct link **link)
 		*link = shm_connected(engine.ep, known->p.proc, known->p.sock);
 	if (*link)
 		return 0;
-	ret = rused_call(IPC_PEER, &p, sizeof(p), &p, &rsize);
+	ret = ask_peer(&p, wait);
 	if (ret == -ENOENT)
 		return 0;	/* no process has this number: packets are lost */
 	if (ret)

@@ -85,6 +85,7 @@ struct ipc_lease {
 	int32_t wire_error;	/* reply: -errno without a socket; -EAGAIN: ask for it again */
 	uint32_t pad;
 };
+/* -ENOENT: no process has the block. -EAGAIN: one that has not found this rused yet. */
 struct ipc_peer {
 	uint32_t block;		/* request */
 	int32_t pid;		/* in rused's PID namespace, 0 = not visible */

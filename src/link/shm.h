@@ -62,6 +62,8 @@ int shm_connect(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, str
 /* The same, but blocks for at most `wait` ns. */
 int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, ns_t wait,
 		       struct link **l);
+/* Waits, and accepts connections meanwhile: for a host that holds the engine lock. */
+void shm_serve(struct shm_ep *ep, ns_t wait);
 /* The existing link, if its peer lives, with a reference; else NULL. Does not block. */
 struct link *shm_connected(struct shm_ep *ep, uint32_t proc, const char *sock);
 

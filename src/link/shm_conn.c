@@ -328,6 +328,13 @@ static int wait_serving(struct shm_ep *ep, int sock, short events, struct timesp
 	}
 }
 
+void shm_serve(struct shm_ep *ep, ns_t wait)
+{
+	struct timespec left = { .tv_sec = wait / NS_S, .tv_nsec = wait % NS_S };
+
+	wait_serving(ep, -1, 0, &left);
+}
+
 /* connect() that waits while the backlog is full. 0, -ECONNREFUSED, -EPERM, -ETIMEDOUT. */
 static int dial(struct shm_ep *ep, const char *name, struct timespec *left, int *sock)
 {
