@@ -1,43 +1,116 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# UCX's own benchmark and two MPI libraries over UCX, with nothing set but the transport.
-# shellcheck source=tests/system/lib.sh
-. "${BASH_SOURCE%/*}/lib.sh"
+# UCX's own benchmark, libfabric's pingpong, and two MPI libraries over UCX, with nothing set but
+# the transport: on one host, then on two. HPC_LONG=1: more sizes, 2, 4 and 8 ranks, and UCX's
+# own choice of transports.
+# shellcheck source=tests/system/hosts.sh
+. "${BASH_SOURCE%/*}/hosts.sh"
 
-for p in ucx_perftest mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich; do
+for p in ucx_perftest fi_pingpong mpicc.openmpi mpirun.openmpi mpicc.mpich mpirun.mpich; do
 	command -v $p >/dev/null || skip "no $p (scripts/deps --test)"
 done
-
-for tls in rc_v ud_v; do
-	for t in tag_lat tag_bw ucp_put_lat ucp_get ucp_am_lat stream_lat ucp_add ucp_fadd \
-		ucp_cswap; do
-		note "$tls $t"
-		port=$(free_port)
-		ucx="env UCX_TLS=$tls ucx_perftest -p $port"
-		pair "$port" "$ucx" "$ucx 127.0.0.1 -t $t -n 100 -w 10" || die "$t over $tls"
-		grep -q '^Final:' "$T/client.out" || die "$t over $tls: no result"
-	done
-done
-
-# Messages that the device has sent.
-sends() { in_ruse cat /sys/class/infiniband/rxe_0/ports/1/hw_counters/rdma_sends; }
-
-# mpi NAME COMMAND...: all ranks on this host, which may have fewer CPUs.
-mpi() {
-	local name=$1 before
-	shift
-	before=$(sends)
-	in_ruse timeout 120 "$@" "$T/$name" >"$T/$name.out" 2>&1 || { cat "$T/$name.out" >&2; die "$*"; }
-	grep -q '^2 ranks agree$' "$T/$name.out" || die "$*: $(cat "$T/$name.out")"
-	# Not by memory that the ranks share.
-	[ $(($(sends) - before)) -gt 100 ] || die "$*: $(($(sends) - before)) messages"
-}
-
 mpicc.openmpi -o "$T/openmpi" "${BASH_SOURCE%/*}/hpc-mpi.c" || die "mpicc.openmpi"
 mpicc.mpich -o "$T/mpich" "${BASH_SOURCE%/*}/hpc-mpi.c" || die "mpicc.mpich"
-for tls in rc_v ud_v; do
-	note "Open MPI, MPICH over $tls"
-	export UCX_TLS=$tls
-	mpi openmpi mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 --mca pml ucx
-	mpi mpich env MPIR_CVAR_NOLOCAL=1 mpirun.mpich -n 2
+export PAIR_TIMEOUT=120
+hosts 4200
+
+long=${HPC_LONG:-}
+atomics="ucp_add ucp_fadd ucp_cswap"
+
+# perftest CLIENT TRANSPORT TEST OPTION...
+perftest() {
+	local client=$1 tls=$2 t=$3 port ucx
+	shift 3
+	port=$(free_port)
+	ucx="env UCX_TLS=$tls ucx_perftest -p $port"
+	pair_on a "$client" "$port" "$ucx" "$ucx ${ADDR4[a]} -t $t $*" || die "$t $* over $tls"
+	grep -q '^Final:' "$T/client.out" || die "$t $* over $tls: no result"
+}
+
+# ucx CLIENT: every operation of ucx_perftest
+ucx() {
+	local tls t size
+	for tls in rc_v ud_v; do
+		note "a, $1: ucx_perftest over $tls"
+		for t in tag_lat tag_bw ucp_put_lat ucp_get ucp_am_lat stream_lat $atomics; do
+			perftest "$1" $tls "$t" -n 100 -w 10
+			# Atomics have one size.
+			[[ "$long" && " $atomics " != *" $t "* ]] || continue
+			for size in 1000 65536 1000000; do
+				perftest "$1" $tls "$t" -n 1000 -w 10 -s $size
+			done
+		done
+	done
+}
+
+# fabric CLIENT: libfabric's providers over verbs; -c compares each byte
+fabric() {
+	local ep port pp opts="-c${long:+ -I 200 -S all}"
+	for ep in "verbs -e msg" "verbs -e dgram" "verbs;ofi_rxm -e rdm" \
+		"verbs;ofi_rxm -e rdm -m tagged"; do
+		note "a, $1: fi_pingpong -p $ep"
+		port=$(free_port)
+		pp="fi_pingpong -p $ep $opts"
+		pair_on a "$1" "$port" "$pp -B $port" "$pp -P $port ${ADDR4[a]}" || die "$pp"
+	done
+}
+
+# The remote shell of the MPI libraries: b has its own name, as Open MPI identifies hosts by it.
+# The rest of the environment is mpirun's.
+cat >"$T/agent" <<-END
+	#!/bin/sh
+	# agent [-OPTION...] ADDRESS COMMAND...
+	while [ "\${1#-}" != "\$1" ]; do shift; done
+	shift
+	export RUSE_DIR=$T/b
+	exec nsenter -t ${HOST[b]} -n -m -- unshare -u sh -c "hostname b; \$*"
+END
+chmod +x "$T/agent"
+
+# sends HOST: messages that the device has sent
+sends() { ruse_on "$1" cat /sys/class/infiniband/rxe_0/ports/1/hw_counters/rdma_sends; }
+
+# mpi CLIENT RANKS LIBRARY COMMAND...: all ranks on host a, or every other one on b. Each host may
+# have fewer CPUs.
+mpi() {
+	local client=$1 ranks=$2 name=$3 rc=0 host n
+	shift 3
+	declare -A before=([a]=$(sends a) [b]=$(sends b))
+	ruse_on a timeout 300 "$@" -n "$ranks" "$T/$name" >"$T/$name.out" 2>&1 || rc=$?
+	if [ $rc != 0 ] || ! grep -q "^$ranks ranks agree\$" "$T/$name.out"; then
+		die "status $rc: $*: $(cat "$T/$name.out")"
+	fi
+	# Not by memory that the ranks share, nor by TCP.
+	[ -n "${UCX_TLS:-}" ] || return 0
+	for host in a "$client"; do
+		n=$(($(sends "$host") - ${before[$host]}))
+		[ $n -gt 100 ] || die "$*: $n messages of host $host"
+	done
+}
+
+# mpis CLIENT RANKS
+mpis() {
+	local openmpi=() mpich=(env MPIR_CVAR_NOLOCAL=1 mpirun.mpich)
+	if [ "$1" = b ]; then
+		openmpi=(--mca plm_rsh_agent "$T/agent" -H "${ADDR4[a]},${ADDR4[b]}" --map-by node)
+		mpich+=(-genvnone -launcher rsh -launcher-exec "$T/agent"
+			-hosts "${ADDR4[a]},${ADDR4[b]}")
+	fi
+	note "a, $1: Open MPI and MPICH, $2 ranks, ${UCX_TLS:-default transports}"
+	mpi "$1" "$2" openmpi mpirun.openmpi --allow-run-as-root --oversubscribe --mca pml ucx \
+		"${openmpi[@]}"
+	mpi "$1" "$2" mpich "${mpich[@]}"
+}
+
+for client in a b; do
+	ucx $client
+	fabric $client
+	for tls in rc_v ud_v ${long:+""}; do
+		export UCX_TLS=$tls
+		[ "$tls" ] || unset UCX_TLS
+		for ranks in 2 4 ${long:+8}; do
+			[ "$long" ] || [ "$client$ranks" != b2 ] || continue
+			mpis $client "$ranks"
+		done
+	done
 done
