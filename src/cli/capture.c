@@ -20,15 +20,15 @@
 static void help(void)
 {
 	puts("usage: ruse capture [options]\n"
-	     "Shows the RDMA packets of all programs of this user and network namespace, one a\n"
-	     "line. What goes through memory is shown as a wire would have carried it.\n\n"
-	     "  -w, --write FILE       into a pcapng file for Wireshark; - is standard output\n"
-	     "  -r, --read FILE        from a pcap or pcapng file instead of programs\n"
-	     "  -d, --device DEV       of this device\n"
-	     "  -q, --qp QPN           from or to this QP number\n"
-	     "  -p, --program WHO      from or to this process (PID) or program (name)\n"
-	     "  -c, --count N          end after so many\n"
-	     "  -s, --snaplen BYTES    so much of each packet\n"
+	     "Shows the RDMA packets of all programs of this user and network namespace, one per\n"
+	     "line. Traffic through shared memory is shown as RoCEv2 packets.\n\n"
+	     "  -w, --write FILE       write a pcapng file for Wireshark; - is standard output\n"
+	     "  -r, --read FILE        read a pcap or pcapng file instead of programs\n"
+	     "  -d, --device DEV       only packets of this device\n"
+	     "  -q, --qp QPN           only packets from or to this QP number\n"
+	     "  -p, --program WHO      only packets from or to this process (PID) or program (name)\n"
+	     "  -c, --count N          exit after N packets\n"
+	     "  -s, --snaplen BYTES    write BYTES of each packet\n"
 	     "  -h, --help");
 }
 
@@ -183,7 +183,7 @@ static int from_programs(struct job *j)
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
-	fputs("ruse capture: running; SIGINT (Ctrl-C) ends it\n", stderr);
+	fputs("ruse capture: running; stop it with Ctrl-C (SIGINT)\n", stderr);
 	while (!rc && !ended) {
 		rc = live_poll(j->live, false, one, j);
 		fflush(j->out);
@@ -234,7 +234,7 @@ static int run(const struct options *o)
 	fprintf(stderr, j.wrong ? ", %" PRIu64 " with a wrong ICRC\n" : "\n", j.wrong);
 	if (rc)
 		fprintf(stderr, "ruse capture: %s\n",
-			rc == -EPROTO ? "this is no whole capture file with Ethernet frames" :
+			rc == -EPROTO ? "not a complete capture file of Ethernet frames" :
 					strerror(-rc));
 	return rc ? 1 : 0;
 }
@@ -303,16 +303,17 @@ int cmd_capture(int argc, char **argv)
 		if (opt == '?')
 			return EXIT_USAGE;
 		if (!take(&o, opt, optarg)) {
-			fprintf(stderr, "ruse capture: -%c cannot be '%s'\n", opt, optarg);
+			fprintf(stderr, "ruse capture: invalid value '%s' for option -%c\n",
+				optarg, opt);
 			return EXIT_USAGE;
 		}
 	}
 	if (optind != argc) {
-		fprintf(stderr, "ruse capture: what is '%s'?\n", argv[optind]);
+		fprintf(stderr, "ruse capture: unexpected argument '%s'\n", argv[optind]);
 		return EXIT_USAGE;
 	}
 	if (o.read && o.who) {
-		fputs("ruse capture: a file does not say whose packets they are (-p)\n", stderr);
+		fputs("ruse capture: a file does not name programs: use -p without -r\n", stderr);
 		return EXIT_USAGE;
 	}
 	return run(&o);

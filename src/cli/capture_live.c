@@ -117,7 +117,7 @@ struct live *live_open(uint32_t snaplen)
 	if (!rc)
 		return l;
 	fprintf(stderr, "ruse capture: %s\n",
-		rc == -ENOSPC ? "others capture already, as many as can" : strerror(-rc));
+		rc == -ENOSPC ? "too many captures are running; stop one of them" : strerror(-rc));
 	live_close(l);
 	return NULL;
 }
@@ -189,7 +189,8 @@ static void refill(struct source *s)
 	if (rc == 1)
 		s->have = true;
 	if (rc < 0) {
-		fprintf(stderr, "ruse capture: process %d (%s) talks nonsense\n", s->pid, s->comm);
+		fprintf(stderr, "ruse capture: process %d (%s) sent invalid data; ignoring it\n",
+			s->pid, s->comm);
 		s->gone = true;
 	}
 }

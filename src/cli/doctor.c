@@ -63,8 +63,8 @@ int cmd_doctor(int argc, char **argv)
 		if (opt != 'h')
 			return EXIT_USAGE;
 		puts("usage: ruse doctor\n"
-		     "Checks what ruse needs of this machine, and what it could use.\n"
-		     "The exit status is 1 when something that it needs is missing.");
+		     "Checks what ruse needs and what it can use on this machine.\n"
+		     "The exit status is 1 if something that ruse needs is missing.");
 		return 0;
 	}
 	for (i = 0; i < ARRAY_SIZE(checks); i++) {
@@ -76,7 +76,7 @@ int cmd_doctor(int argc, char **argv)
 		       colour ? verdicts[f.verdict].colour : "", verdicts[f.verdict].text,
 		       colour ? "\033[0m" : "", checks[i].name, f.what, "", f.meaning);
 	}
-	printf("\n%d fine, %d with less, %d missing\n", count[CHECK_OK], count[CHECK_WARN],
+	printf("\n%d ok, %d warnings, %d failures\n", count[CHECK_OK], count[CHECK_WARN],
 	       count[CHECK_FAIL]);
 	return count[CHECK_FAIL] ? 1 : 0;
 }

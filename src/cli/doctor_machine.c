@@ -28,7 +28,7 @@
 
 void check_memfd(struct finding *f)
 {
-	static const char meaning[] = "queues and links are shared memory files that nobody can shrink";
+	static const char meaning[] = "queues and links are shared memory files that cannot be shrunk";
 	int fd = memfd_create("ruse-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0 || ftruncate(fd, 4096) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
@@ -91,11 +91,11 @@ void check_cross_memory(struct finding *f)
 	int rc = try_siblings();
 	int yama = -1;
 	FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-	char text[32] = "no yama";
+	char text[32] = "no Yama";
 
 	if (file) {
 		if (fscanf(file, "%d", &yama) == 1)
-			snprintf(text, sizeof(text), "yama ptrace_scope %d", yama);
+			snprintf(text, sizeof(text), "Yama ptrace_scope %d", yama);
 		fclose(file);
 	}
 	if (!rc)
@@ -103,8 +103,8 @@ void check_cross_memory(struct finding *f)
 		      "process_vm_readv of another process works (%s)", text);
 	else
 		found(f, CHECK_WARN, yama >= 2 ?
-		      "large messages are copied twice; sysctl kernel.yama.ptrace_scope=1 would help" :
-		      "large messages are copied twice, through a ring; same results",
+		      "large messages are copied twice; to avoid it: sysctl kernel.yama.ptrace_scope=1" :
+		      "large messages are copied twice, through a ring: slower, but correct",
 		      "process_vm_readv of another process: %s (%s)", strerror(-rc), text);
 }
 
@@ -123,13 +123,13 @@ void check_port(struct finding *f)
 	}
 	err = errno;
 	if (!rc)
-		found(f, CHECK_OK, "links to other hosts (RoCEv2) use it", "free");
+		found(f, CHECK_OK, "used by links to other hosts (RoCEv2)", "free");
 	else if (err == EADDRINUSE && rused_has_port())
-		found(f, CHECK_OK, "links to other hosts (RoCEv2) use it", "this rused has it");
+		found(f, CHECK_OK, "used by links to other hosts (RoCEv2)", "in use by this rused");
 	else
 		found(f, CHECK_WARN, err == EADDRINUSE ?
-		      "another rused, kernel rxe or a program has it; links on this host work all the same" :
-		      "links on this host work all the same", "%s", strerror(err));
+		      "in use by another rused, kernel rxe or a program: ruse has no links to other hosts" :
+		      "ruse has no links to other hosts; links within this host work", "%s", strerror(err));
 	if (fd >= 0)
 		close(fd);
 }
@@ -144,10 +144,10 @@ void check_namespaces(struct finding *f)
 	if (pid > 0)
 		waitpid(pid, &status, 0);
 	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
-		found(f, CHECK_OK, "`unshare -Urn` gives another host on this machine: its own rused and device",
-		      "user and network namespaces can be made");
+		found(f, CHECK_OK, "`unshare -Urn` starts another host on this machine, with its own rused and device",
+		      "user and network namespaces can be created");
 	else
-		found(f, CHECK_WARN, "one host on this machine, unless RUSE_DIR sets others apart",
+		found(f, CHECK_WARN, "for several hosts on this machine, set a different RUSE_DIR for each",
 		      "%s", pid > 0 && WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "cannot fork");
 }
 
@@ -178,12 +178,12 @@ void check_slice(struct finding *f)
 	if (pid > 0)
 		waitpid(pid, &status, 0);
 	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
-		found(f, CHECK_OK, "the progress thread wakes within 0.1 ms even when all processors spin",
-		      "0.1 ms by sched_setattr (EEVDF)");
+		found(f, CHECK_OK, "the progress thread wakes within 0.1 ms even when all processors are busy",
+		      "0.1 ms, set by sched_setattr (EEVDF)");
 	else
 		found(f, CHECK_WARN,
-		      "the progress thread may wait 2 ms or more while all processors spin (Linux 6.12 does better)",
-		      "the scheduler takes no slice");
+		      "the progress thread may wait 2 ms or more while all processors are busy; Linux 6.12 avoids it",
+		      "the scheduler does not support time slices per thread");
 }
 
 void check_cpus(struct finding *f)
@@ -191,7 +191,7 @@ void check_cpus(struct finding *f)
 	uint32_t n = cpus_usable();
 
 	found(f, n < 2 ? CHECK_WARN : CHECK_OK, n < 2 ?
-	      "two programs that poll take turns by time slice: right, but slow" :
+	      "two programs that poll share one processor: correct, but slow" :
 	      "two programs that poll can run at the same time", "%u usable", n);
 }
 
@@ -200,8 +200,8 @@ void check_memlock(struct finding *f)
 	struct rlimit r;
 
 	if (getrlimit(RLIMIT_MEMLOCK, &r) || r.rlim_cur == RLIM_INFINITY)
-		found(f, CHECK_OK, "and nothing is locked: memory regions are not pinned", "no limit");
+		found(f, CHECK_OK, "ruse does not need it: memory regions are not pinned", "no limit");
 	else
-		found(f, CHECK_OK, "does not matter: memory regions are not pinned",
+		found(f, CHECK_OK, "ruse does not need it: memory regions are not pinned",
 		      "limit %llu KiB", (unsigned long long)r.rlim_cur >> 10);
 }

@@ -19,7 +19,7 @@
 
 void check_library(struct finding *f)
 {
-	static const char meaning[] = "programs find both beside ruse, or in LIBDIR/ruse where installed";
+	static const char meaning[] = "both must be beside ruse, or in LIBDIR/ruse if ruse is installed";
 	char lib[PATH_MAX], daemon[PATH_MAX];
 
 	if (find_file("libruse.so", lib))
@@ -73,15 +73,15 @@ void check_libibverbs(struct finding *f)
 	void *lib = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_LOCAL);
 
 	if (!lib) {
-		found(f, CHECK_FAIL, "programs bring it along; Debian: apt-get install libibverbs1",
+		found(f, CHECK_FAIL, "RDMA programs need it; Debian: apt-get install libibverbs1",
 		      "libibverbs.so.1 not found");
 		return;
 	}
 	/* The name of the file behind the symbolic link shows the version of rdma-core. */
 	if (!dlinfo(lib, RTLD_DI_LINKMAP, &map) && realpath(map->l_name, path))
-		found(f, CHECK_OK, "used as it is", "%.150s", path);
+		found(f, CHECK_OK, "used unmodified", "%.150s", path);
 	else
-		found(f, CHECK_OK, "used as it is", "libibverbs.so.1");
+		found(f, CHECK_OK, "used unmodified", "libibverbs.so.1");
 	dlclose(lib);
 }
 
@@ -96,10 +96,10 @@ void check_kernel_devices(struct finding *f)
 	if (d)
 		closedir(d);
 	if (n)
-		found(f, CHECK_WARN, "under `ruse run` programs see ruse's devices only; without it, the kernel's",
+		found(f, CHECK_WARN, "programs under `ruse run` see only ruse's devices; other programs see the kernel's",
 		      "%d", n);
 	else
-		found(f, CHECK_OK, "nothing to confuse ruse's devices with", "none");
+		found(f, CHECK_OK, "RDMA programs need `ruse run`", "none");
 }
 
 void check_rundir(struct finding *f)
@@ -109,17 +109,19 @@ void check_rundir(struct finding *f)
 	int rc = ipc_rundir(dir, sizeof(dir));
 
 	if (rc)
-		found(f, CHECK_FAIL, "RUSE_DIR=DIR names another one; it must be yours, mode 0700",
+		found(f, CHECK_FAIL, "set RUSE_DIR to a directory of this user with mode 0700",
 		      "%s", strerror(-rc));
 	else if (access(dir, W_OK | X_OK))
-		found(f, CHECK_FAIL, "RUSE_DIR=DIR names another one", "%s: %s", dir, strerror(errno));
+		found(f, CHECK_FAIL, "set RUSE_DIR to a directory that this user can write",
+		      "%s: %s", dir, strerror(errno));
 	else if (!statvfs(dir, &v) && (v.f_bavail * v.f_frsize) >> 10 < RUNDIR_FREE_KIB)
-		found(f, CHECK_WARN, "rused writes the device tree there", "%s: file system is full", dir);
+		found(f, CHECK_WARN, "rused writes the device tree there: free space, or set RUSE_DIR",
+		      "%s: file system is full", dir);
 	else if (snprintf(crash, sizeof(crash), "%s/" IPC_CRASH_NAME, dir) && !access(crash, F_OK))
-		found(f, CHECK_WARN, "a rused has crashed, and says where: report it, then remove the file",
+		found(f, CHECK_WARN, "rused crashed and wrote this file: please report it, then remove it",
 		      "%s", crash);
 	else
-		found(f, CHECK_OK, "one for each user and network namespace", "%s", dir);
+		found(f, CHECK_OK, "one per user and network namespace", "%s", dir);
 }
 
 /* If no rused runs, starts one as a program would, and tells it to exit. */
@@ -138,8 +140,8 @@ void check_rused(struct finding *f)
 		started = !rc;
 	}
 	if (rc) {
-		found(f, CHECK_FAIL, "RUSE_LOG=debug and the log in the run directory tell more", "%s",
-		      strerror(-rc));
+		found(f, CHECK_FAIL, "for details, set RUSE_LOG=debug and read rused.log in the run directory",
+		      "%s", strerror(-rc));
 		return;
 	}
 	if (started)

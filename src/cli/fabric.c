@@ -14,18 +14,21 @@
 static void help(void)
 {
 	puts("usage: ruse fabric COMMAND\n"
-	     "An InfiniBand fabric of switches and hosts, in this user's rused.\n\n"
-	     "  up FILE                     as ibnetdiscover prints it, or as ibsim reads it\n"
+	     "Simulates an InfiniBand fabric of switches and hosts in this user's rused.\n\n"
+	     "  up FILE                     create a fabric from a file of ibnetdiscover or ibsim\n"
 	     "  up --star HOSTS             one switch\n"
-	     "  up --fat-tree PORTS         of switches with so many ports, three levels\n"
-	     "  up --torus 4x4x2 [HOSTS]    so many hosts at each switch\n"
+	     "  up --fat-tree PORTS         three levels of switches with PORTS ports each\n"
+	     "  up --torus 4x4x2 [HOSTS]    a torus, with HOSTS hosts at each switch (default 1)\n"
 	     "  up --dragonfly ROUTERS HOSTS GLOBALS\n"
-	     "  down                        its programs' devices go away\n"
-	     "  show [--json|--topology]    nodes, or all as `up` takes it\n"
-	     "  link down|up NODE/PORT      pulls a cable, plugs it in again\n"
-	     "  node off|on NODE            power\n"
-	     "  address                     IP addresses of the hosts' ports, for rdma_cm\n"
-	     "  address HOST/PORT ADDRESS/BITS\n\n"
+	     "                              groups of ROUTERS switches, each with HOSTS hosts and\n"
+	     "                              GLOBALS links to other groups\n"
+	     "  down                        remove the fabric and the devices of its programs\n"
+	     "  show [--json|--topology]    list the nodes, or print a file for `up`\n"
+	     "  link down|up NODE/PORT      unplug a cable, or plug it in\n"
+	     "  node off|on NODE            switch a node off or on\n"
+	     "  address                     list the IP addresses of the hosts' ports, for rdma_cm\n"
+	     "  address HOST/PORT ADDRESS/BITS\n"
+	     "                              set an address\n\n"
 	     "  ruse fabric up --star 4\n"
 	     "  ruse run --host H1 opensm -B\n"
 	     "  ruse run --host H2 ibnetdiscover\n\n"
@@ -114,12 +117,13 @@ int cmd_fabric(int argc, char **argv)
 		argv[2] = path;
 	}
 	if (argc < 2 || !join(argc - 1, argv + 1, words, &len)) {
-		fputs("ruse fabric: what? `ruse fabric --help` tells\n", stderr);
+		fprintf(stderr, "ruse fabric: %s; see `ruse fabric --help`\n",
+			argc < 2 ? "missing command" : "the command is too long");
 		return EXIT_USAGE;
 	}
 	rc = up ? rused_attach(&c, NULL) : rused_connect(&c, NULL);
 	if (rused_absent(rc) && !up) {
-		fputs("ruse fabric: no fabric is up\n", stderr);
+		fputs("ruse fabric: no fabric is up; create one with `ruse fabric up`\n", stderr);
 		return 1;
 	}
 	if (rc)

@@ -21,14 +21,17 @@
 static void help(void)
 {
 	puts("usage: ruse fault COMMAND\n"
-	     "Spoils the network of this user and network namespace, links inside the host too.\n\n"
-	     "  add ACTION [CLAUSE...]     a rule; prints its number\n"
-	     "  list [--json]              rules, and how many packets they met and touched\n"
-	     "  del ID | del all\n"
-	     "  down [DEV], up [DEV]       pulls the cable, plugs it in again\n"
-	     "  freeze PID, thaw PID|all   a process that the network does not reach\n"
-	     "  seed NUMBER                of the random numbers; they begin again\n"
-	     "  run FILE                   lines as above, `wait TIME`, # comments; - is stdin\n\n"
+	     "Injects faults into the network of this user and network namespace, including\n"
+	     "links within the host.\n\n"
+	     "  add ACTION [CLAUSE...]     add a rule; prints its number\n"
+	     "  list [--json]              list the rules and how many packets each has matched\n"
+	     "                             and acted on\n"
+	     "  del ID | del all           delete a rule, or all\n"
+	     "  down [DEV], up [DEV]       unplug the network cable, or plug it in\n"
+	     "  freeze PID, thaw PID|all   cut a process off from the network, or reconnect it\n"
+	     "  seed NUMBER                restart the random numbers with this seed\n"
+	     "  run FILE                   run the commands of a file (- is standard input), one\n"
+	     "                             per line, also `wait TIME` and # comments\n\n"
 	     "actions  drop, corrupt, duplicate [N], reorder [N], delay TIME [jitter TIME],\n"
 	     "         rate 100Mbit, rnr, error REM_OP|REM_ACCESS|REM_INV_REQ|PSN_SEQ|LOC_PROT|LOC_QP_OP\n"
 	     "which    5% | nth N | every N, times N\n"
@@ -150,12 +153,12 @@ static int run_file(struct ipc_conn *c, const char *path)
 		}
 		rc = wait_line(line);
 		if (rc < 0)
-			fprintf(stderr, "ruse fault: wait for so many us, ms or s\n");
+			fprintf(stderr, "ruse fault: wait: expected a time such as 100ms (us, ms, s)\n");
 		if (rc > 0)
 			rc = command(c, line, false);
 		fflush(stdout);
 		if (rc)
-			fprintf(stderr, "ruse fault: that was line %d of %s: %s\n", no, path, line);
+			fprintf(stderr, "ruse fault: failed at line %d of %s: %s\n", no, path, line);
 	}
 	free(buf);
 	if (f != stdin)
@@ -195,7 +198,9 @@ int cmd_fault(int argc, char **argv)
 	}
 	file = argc > 1 && !strcmp(argv[1], "run");
 	if (argc < 2 || (file && argc != 3) || !join(argc - 1, argv + 1, line, sizeof(line))) {
-		fputs("ruse fault: what? `ruse fault --help` tells\n", stderr);
+		fprintf(stderr, "ruse fault: %s; see `ruse fault --help`\n",
+			argc < 2 ? "missing command" :
+			file && argc != 3 ? "run: expected one file" : "the command is too long");
 		return EXIT_USAGE;
 	}
 	keeps = file || !strcmp(argv[1], "add") || !strcmp(argv[1], "down") ||

@@ -57,7 +57,7 @@ int find_file_or_say(const char *name, char *path)
 	rc = find_file(name, path);
 	if (!rc)
 		return 0;
-	fprintf(stderr, "ruse: cannot find %s, which belongs to this program; looked in:\n", name);
+	fprintf(stderr, "ruse: cannot find %s, a part of ruse; searched:\n", name);
 	if (!own_dir(dir))
 		for (i = 0; i < ARRAY_SIZE(places); i++)
 			fprintf(stderr, "  %s%s\n", dir, places[i]);
@@ -101,8 +101,9 @@ int rused_attach(struct ipc_conn *c, uint32_t *pid)
 		return rc;
 	rc = ipc_attach(c, rused, rundir, sizeof(rundir), greet, pid, &f);
 	if (rc)
-		fprintf(stderr, "ruse: run directory %s, %s: %s\nruse: %s%s%s\n", rundir, f.step,
-			strerror(-f.err), rused, f.said[0] ? ": " : "", f.said);
+		fprintf(stderr, "ruse: cannot reach rused in the run directory %s: %s: %s\n"
+			"ruse: %s %s%s\n", rundir, f.step, strerror(-f.err), rused,
+			f.said[0] ? "failed: " : "printed no error", f.said);
 	return rc;
 }
 

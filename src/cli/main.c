@@ -17,12 +17,12 @@ static const struct subcommand {
 	const char *help;
 	int (*fn)(int argc, char **argv);
 } subcommands[] = {
-	{ "run", "run a program with RDMA: ruse run [options] [--] CMD...", cmd_run },
-	{ "status", "what rused knows: devices, processes, objects, links", cmd_status },
-	{ "capture", "packets of running programs, on the terminal or for Wireshark", cmd_capture },
-	{ "doctor", "what this machine allows, and what that means", cmd_doctor },
-	{ "fault", "lose, delay and spoil packets by rules", cmd_fault },
-	{ "fabric", "an InfiniBand fabric: switches, hosts, cables", cmd_fabric },
+	{ "run", "run a program with RDMA", cmd_run },
+	{ "status", "list devices, processes, objects and links", cmd_status },
+	{ "capture", "print packets of running programs, or write them for Wireshark", cmd_capture },
+	{ "doctor", "check what this machine allows", cmd_doctor },
+	{ "fault", "lose, delay and corrupt packets by rules", cmd_fault },
+	{ "fabric", "simulate an InfiniBand fabric", cmd_fabric },
 	{ "stop", "ask rused to exit", cmd_stop },
 };
 
@@ -35,7 +35,7 @@ static void usage(FILE *f)
 	for (i = 0; i < ARRAY_SIZE(subcommands); i++)
 		fprintf(f, "  %-8s %s\n", subcommands[i].name, subcommands[i].help);
 	fputs("\n  --help, --version\n\n"
-	      "ruse COMMAND --help tells a command's options; ruse(1) and ruse(7) the rest.\n", f);
+	      "`ruse COMMAND --help` lists the options of a command. See also ruse(1) and ruse(7).\n", f);
 }
 
 int main(int argc, char **argv)
@@ -57,6 +57,6 @@ int main(int argc, char **argv)
 	for (i = 0; i < ARRAY_SIZE(subcommands); i++)
 		if (!strcmp(argv[1], subcommands[i].name))
 			return subcommands[i].fn(argc - 1, argv + 1);
-	fprintf(stderr, "ruse: no command '%s'; `ruse --help` lists them\n", argv[1]);
+	fprintf(stderr, "ruse: unknown command '%s'; see `ruse --help`\n", argv[1]);
 	return EXIT_USAGE;
 }

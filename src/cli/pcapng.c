@@ -108,7 +108,7 @@ static uint32_t interface(struct pcapng *w, const char *dev)
 	add(&b, link, sizeof(link));
 	add32(&b, w->snaplen);
 	option_text(&b, PCAPNG_IF_NAME, *dev ? dev : "ruse");
-	option_text(&b, PCAPNG_IF_DESCRIPTION, "RDMA device of ruse: packets as a wire carries them");
+	option_text(&b, PCAPNG_IF_DESCRIPTION, "RDMA device of ruse; shared-memory traffic as RoCEv2 packets");
 	option(&b, PCAPNG_IF_TSRESOL, &tsresol, 1);
 	option(&b, PCAPNG_ENDOFOPT, NULL, 0);
 	end(w, &b);

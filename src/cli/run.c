@@ -16,17 +16,17 @@
 static void help(void)
 {
 	puts("usage: ruse run [options] [--] CMD...\n"
-	     "Runs CMD with libruse.so preloaded: its RDMA is done by ruse.\n\n"
-	     "  --no-cma         no cross-memory copies; large messages go through the ring\n"
-	     "  --no-direct      no direct placement of RDMA WRITE and READ by the requester\n"
+	     "Runs CMD with libruse.so preloaded, so that it sees the RDMA devices of ruse.\n\n"
+	     "  --no-cma         no cross-memory copies: copy large messages through the ring\n"
+	     "  --no-direct      RDMA WRITE and READ are always executed by the responder\n"
 	     "  --no-poll-wrap   polling a completion queue does not drive the engine\n"
-	     "  --link udp       by the wire also to programs of this host\n"
-	     "  --host NAME      on this host of the fabric (`ruse fabric`), with its devices\n"
-	     "  --dir DIR        run directory, as RUSE_DIR: a rused and a host of its own\n"
-	     "  -v, --verbose    RUSE_LOG=info; twice: debug\n"
+	     "  --link udp       use UDP port 4791 also to programs of this host\n"
+	     "  --host NAME      run on this host of the fabric (`ruse fabric`), with its devices\n"
+	     "  --dir DIR        use this run directory (RUSE_DIR); each is a host of its own\n"
+	     "  -v, --verbose    log more: RUSE_LOG=info; twice: RUSE_LOG=debug\n"
 	     "  -h, --help\n\n"
-	     "The exit status is CMD's; 127 when CMD or libruse.so is not found, 126 when CMD\n"
-	     "cannot be run, 125 when ruse itself fails.");
+	     "The exit status is CMD's, or 127 if CMD or libruse.so is not found, 126 if CMD\n"
+	     "cannot be executed, 125 if ruse itself fails.");
 }
 
 #define EXIT_FAILED 125
@@ -44,7 +44,7 @@ static int preload(const char *lib)
 
 	/* The loader splits LD_PRELOAD at spaces and colons; there is no quoting. */
 	if (strpbrk(lib, " :")) {
-		fprintf(stderr, "ruse: LD_PRELOAD cannot name '%s': its path has a blank or a colon\n",
+		fprintf(stderr, "ruse: cannot preload '%s': its path contains a space or a colon\n",
 			lib);
 		return -EINVAL;
 	}
@@ -108,7 +108,7 @@ int cmd_run(int argc, char **argv)
 			break;
 		case OPT_LINK:
 			if (strcmp(optarg, "udp")) {
-				fprintf(stderr, "ruse run: --link %s: udp is the one to ask for\n",
+				fprintf(stderr, "ruse run: --link %s: unknown link; use udp\n",
 					optarg);
 				return EXIT_FAILED;
 			}
@@ -127,12 +127,12 @@ int cmd_run(int argc, char **argv)
 			help();
 			return 0;
 		default:
-			fputs("`ruse run --help` tells the options\n", stderr);
+			fputs("See `ruse run --help`.\n", stderr);
 			return EXIT_FAILED;
 		}
 	}
 	if (optind == argc) {
-		fputs("ruse run: what? A command is missing\n", stderr);
+		fputs("ruse run: missing command; see `ruse run --help`\n", stderr);
 		return EXIT_FAILED;
 	}
 	if (find_file_or_say("libruse.so", lib))

@@ -24,9 +24,9 @@
 static void help(void)
 {
 	puts("usage: ruse status [--json]\n"
-	     "What the rused of this user and network namespace knows: devices, processes with\n"
-	     "open contexts, their objects and links.\n\n"
-	     "  --json     for programs; {\"running\":false} when no rused runs\n"
+	     "Lists the devices of this user and network namespace, the processes with open\n"
+	     "contexts, their objects and links.\n\n"
+	     "  --json     print JSON; {\"running\":false} if no rused is running\n"
 	     "  -h, --help");
 }
 
@@ -343,7 +343,7 @@ int cmd_status(int argc, char **argv)
 		}
 	}
 	if (optind != argc) {
-		fprintf(stderr, "ruse status: what is '%s'?\n", argv[optind]);
+		fprintf(stderr, "ruse status: unexpected argument '%s'\n", argv[optind]);
 		return EXIT_USAGE;
 	}
 	rc = fetch_and_show(json);

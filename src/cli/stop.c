@@ -10,10 +10,10 @@
 static void help(void)
 {
 	puts("usage: ruse stop [--now]\n"
-	     "Asks the rused of this user and network namespace to exit, once nobody uses it.\n"
-	     "The next program that needs it starts a new one.\n\n"
-	     "  --now      at once; connections that are up go on, commands fail until a new\n"
-	     "             rused has taken over\n"
+	     "Asks the rused of this user and network namespace to exit when its last client has\n"
+	     "disconnected. The next program that uses RDMA starts a new rused.\n\n"
+	     "  --now      exit at once: established connections continue, commands fail until\n"
+	     "             a new rused has taken over\n"
 	     "  -h, --help");
 }
 
@@ -43,7 +43,7 @@ int cmd_stop(int argc, char **argv)
 		}
 	}
 	if (optind != argc) {
-		fprintf(stderr, "ruse stop: what is '%s'?\n", argv[optind]);
+		fprintf(stderr, "ruse stop: unexpected argument '%s'\n", argv[optind]);
 		return EXIT_USAGE;
 	}
 	rc = rused_connect(&c, &pid);
@@ -57,6 +57,7 @@ int cmd_stop(int argc, char **argv)
 	if (rc && !(req.now && rc == -EPIPE))
 		return rused_complain("stop", rc);
 	ipc_close(&c);
-	printf("rused (pid %u) exits%s\n", pid, req.now ? "" : " when nobody uses it");
+	printf("rused (pid %u) exits%s\n", pid,
+	       req.now ? "" : " when its last client has disconnected");
 	return 0;
 }

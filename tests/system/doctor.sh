@@ -19,7 +19,7 @@ says "$RUSE_DIR" "OK.*free"
 port=$(free_port)
 RUSE_LINK=udp in_ruse ibv_rc_pingpong -d rxe_0 -g 1 -p "$port" >/dev/null 2>&1 &
 wait_for 60 listening "$port" || die "no server"
-says "$RUSE_DIR" "OK.*this rused has it"
+says "$RUSE_DIR" "OK.*in use by this rused"
 says "$T/other" "WARN.*Address already in use"
 "$RUSE_BUILD/ruse" status | grep -q "^udp port *open" || die "ruse status: no port"
 exit 0
