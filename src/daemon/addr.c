@@ -188,7 +188,7 @@ static void probe(struct lookup *l)
 	/* Ignore errors: they may belong to earlier datagrams, and the table has the result. */
 	if (*fd >= 0 && sendto(*fd, "", 0, 0, (struct sockaddr *)&to,
 			       v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in)) < 0)
-		log_debug("a neighbour could not be woken: %m");
+		log_debug("cannot send a probe to a neighbour: %m");
 }
 
 static void answer(struct rdmacm_resolve *req, const struct rtnl_route *route, uint32_t ifindex,

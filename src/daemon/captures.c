@@ -37,8 +37,8 @@ int capture_start(struct client *c, const struct ipc_capture *q)
 		strcpy(h->sock, q->sock);
 		host_page_end(r, "a capture");
 		if (capture_out_start(r, i))
-			log_warn("pid %d does not see what rused itself sends", c->pid);
-		log_info("pid %d captures packets", c->pid);
+			log_warn("the capture of pid %d does not include packets that rused sends", c->pid);
+		log_info("pid %d starts a capture", c->pid);
 		return 0;
 	}
 	return -ENOSPC;

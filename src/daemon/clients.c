@@ -125,7 +125,7 @@ void client_refused(struct client *c, int rc)
 		client_kill(c, "closed its connection");
 		return;
 	}
-	log_warn("pid %d (%s) sent a message that is none: %s", c->pid, c->comm, strerror(-rc));
+	log_warn("pid %d (%s) sent an invalid message: %s", c->pid, c->comm, strerror(-rc));
 	client_kill(c, "disconnected");
 }
 
@@ -159,7 +159,7 @@ static void client_event(struct loop_fd *f, uint32_t events)
 	struct client *c = container_of(f, struct client, sock);
 
 	if ((events & EPOLLOUT) && client_flush(c)) {
-		client_kill(c, "does not take its answer");
+		client_kill(c, "disconnected: cannot send the reply");
 		return;
 	}
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
@@ -220,13 +220,13 @@ static void client_new(struct rused *r, int fd)
 	struct client *c;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cr, &len) || cr.uid != r->uid) {
-		log_warn("uid %u (pid %d) is not the user this rused works for", cr.uid, cr.pid);
+		log_warn("refused pid %d: uid %u is not the user of this rused", cr.pid, cr.uid);
 		close(fd);
 		return;
 	}
 	c = r->nclients < MAX_CLIENTS ? calloc(1, sizeof(*c)) : NULL;
 	if (!c) {
-		log_warn("pid %d refused: %u clients are too many", cr.pid, r->nclients);
+		log_warn("refused pid %d: there are already %u clients", cr.pid, r->nclients);
 		refuse(fd, -EUSERS);
 		return;
 	}
@@ -258,7 +258,7 @@ static void refuse_one(struct rused *r, int lfd)
 {
 	int fd;
 
-	log_warn("out of descriptors: a client is refused");
+	log_warn("refused a client: out of file descriptors (see ulimit -n)");
 	if (r->spare >= 0)
 		close(r->spare);
 	fd = fds_accept(lfd, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -343,7 +343,7 @@ bool clients_leave(struct rused *r)
 		return false;
 	rc = clients_listen(r);
 	if (rc)
-		log_err("cannot listen again: %s", strerror(-rc));
+		log_err("cannot listen for clients again: %s", strerror(-rc));
 	return rc;
 }
 
@@ -359,6 +359,6 @@ void clients_close_all(struct rused *r)
 	struct client *c, *t;
 
 	list_for_each_entry_safe(c, t, &r->clients, node)
-		client_kill(c, "rused exits");
+		client_kill(c, "disconnected: rused exits");
 	clients_reap(&r->loop);
 }

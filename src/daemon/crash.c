@@ -59,7 +59,7 @@ static void crashed(int sig, siginfo_t *si, void *context)
 	else
 		log_err("crashed: SIG%s, at", sigabbrev_np(sig));
 	_Unwind_Backtrace(say_frame, &w);
-	log_err("`addr2line -ipfe FILE OFFSET' says what stands there; please report it");
+	log_err("please report this crash; `addr2line -ipfe FILE OFFSET' shows the source lines");
 	if (log_dir >= 0)
 		(void)renameat(log_dir, log_name, log_dir, kept_name);
 	raise(sig);

@@ -65,7 +65,7 @@ static void fill_port(const struct rused *r, struct host_dev *d, struct scan *s)
 	guid_from_mac(eui64, s->mac);
 	lost = gids_sync(d, eui64, all, s->n4 + s->n6);
 	if (lost)
-		log_warn("%s: %u addresses of %s have no place in the GID table", d->name, lost,
+		log_warn("%s: the GID table is full: %u addresses of %s are missing", d->name, lost,
 			 d->ndev);
 }
 
@@ -79,7 +79,7 @@ static void refresh(struct rused *r, int slot)
 	memcpy(s.name, d.ndev, sizeof(s.name));
 	rc = netdev_read(&s);
 	if (!rc && !s.found && strcmp(d.name, DEV_NAME)) {
-		log_info("%s goes with its interface %s", d.name, d.ndev);
+		log_info("%s removed: its interface %s is gone", d.name, d.ndev);
 		device_del(r, slot);
 		return;
 	}
@@ -214,7 +214,7 @@ static int discover(struct rused *r)
 	if (!rc && !s.found)
 		rc = -ENODEV;
 	if (rc) {
-		log_err("no network interface to put a device on: %s", strerror(-rc));
+		log_err("cannot create a device: no usable network interface: %s", strerror(-rc));
 		return rc;
 	}
 	return publish_new(r, DEV_NAME, &s);
@@ -292,7 +292,7 @@ int devices_init(struct rused *r)
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa))) {
 		rc = -errno;
-		log_err("no rtnetlink: %s", strerror(-rc));
+		log_err("cannot open rtnetlink: %s", strerror(-rc));
 		if (fd >= 0)
 			close(fd);
 		return rc;

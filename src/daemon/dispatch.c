@@ -128,11 +128,11 @@ static int do_hello(struct msg *m)
 	c->hello = true;
 	rep.proc = c->proc;
 	strcpy(rep.rundir, c->r->rundir);
-	log_info("process %u (pid %d, %s): hello", c->proc, c->pid, c->comm);
+	log_info("process %u (pid %d, %s): connected", c->proc, c->pid, c->comm);
 	if (m->nfds == 3) {
 		rc = port_adopt(c->r, m->fds + 1);
 		if (rc)
-			log_warn("process %u brings sockets that are none: %s", c->proc,
+			log_warn("process %u passed invalid sockets of UDP port 4791: %s", c->proc,
 				 strerror(-rc));
 	}
 	if (!c->proc)
@@ -153,7 +153,7 @@ static int lease_socket(struct rused *r, uint32_t block)
 	int fd = port_lease(r, block), err = min(fd, 0);
 
 	if (err && err != r->port.err)
-		log_warn("UDP port 4791 cannot be had: %s; links of this host go on working",
+		log_warn("cannot open UDP port 4791: %s; only links within this host work",
 			 strerror(-err));
 	r->port.err = err;
 	return fd;

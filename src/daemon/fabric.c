@@ -65,7 +65,7 @@ static void down(struct rused *r)
 
 	if (!f->fabric)
 		return;
-	log_info("fabric %s goes down", f->name);
+	log_info("fabric %s is removed", f->name);
 	for (uint32_t i = 0; i < fabric_node_count(f->fabric); i++)
 		if (f->hosts[i])
 			fabric_host_del(f->hosts[i]);
@@ -121,7 +121,7 @@ static int do_up(struct fabric_call *c)
 	int rc;
 
 	if (f->fabric)
-		return fabric_refuse(c, "%s is up already; `ruse fabric down' first", f->name);
+		return fabric_refuse(c, "fabric %s is up already; run `ruse fabric down' first", f->name);
 	topo_init(&t);
 	rc = fabric_make_topo(c, &t);
 	if (!rc) {
@@ -162,7 +162,7 @@ static int do_down(struct fabric_call *c)
 static int find(struct fabric_call *c, const char *name, uint32_t *node)
 {
 	*node = fabric_find(c->r->fabric.fabric, name);
-	return *node == TOPO_NONE ? fabric_refuse(c, "no node is called %s", name) : 0;
+	return *node == TOPO_NONE ? fabric_refuse(c, "there is no node %s", name) : 0;
 }
 
 int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port)
@@ -171,7 +171,7 @@ int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t 
 	unsigned long p;
 
 	if (!slash)
-		return fabric_refuse(c, "%s: NODE/PORT", name);
+		return fabric_refuse(c, "'%s' is not of the form NODE/PORT", name);
 	p = strtoul(slash + 1, &end, 10);
 	*slash = '\0';
 	if (find(c, name, node))
@@ -187,7 +187,7 @@ static int want(struct fabric_call *c, const char *yes, const char *no, bool *is
 {
 	*is = c->n == 3 && !strcmp(c->word[1], yes);
 	if (c->n != 3 || (!*is && strcmp(c->word[1], no)))
-		return fabric_refuse(c, "%s %s|%s %s", c->word[0], yes, no,
+		return fabric_refuse(c, "usage: %s %s|%s %s", c->word[0], yes, no,
 				     !strcmp(yes, "up") ? "NODE/PORT" : "NODE");
 	return 0;
 }
@@ -202,7 +202,7 @@ static int do_link(struct fabric_call *c)
 		return -EINVAL;
 	fabric_paths_count(c->r);
 	if (fabric_link(c->r->fabric.fabric, node, port, up, c->r->loop.now))
-		return fabric_refuse(c, "no cable is there");
+		return fabric_refuse(c, "no cable is connected to this port");
 	fabric_touch(c->r);
 	return 0;
 }
@@ -223,7 +223,7 @@ static int do_node(struct fabric_call *c)
 static int do_show(struct fabric_call *c)
 {
 	if (c->n > 2 || (c->n == 2 && strcmp(c->word[1], "--topology")))
-		return fabric_refuse(c, "show, or show --topology");
+		return fabric_refuse(c, "usage: show [--topology]");
 	return c->n == 2 ? fabric_show_topo(c) : fabric_show_nodes(c);
 }
 
@@ -241,13 +241,13 @@ static void run(struct fabric_call *c, const char *words, size_t len)
 	char copy[PATH_MAX + 256];
 
 	if (!len || len > sizeof(copy) || words[len - 1]) {
-		fabric_refuse(c, "that is no command");
+		fabric_refuse(c, "the command is empty, too long or not terminated");
 		return;
 	}
 	memcpy(copy, words, len);
 	for (char *w = copy; w < copy + len; w += strlen(w) + 1) {
 		if (c->n == FABRIC_WORDS) {
-			fabric_refuse(c, "too many words");
+			fabric_refuse(c, "too many arguments");
 			return;
 		}
 		c->word[c->n++] = w;
@@ -256,12 +256,12 @@ static void run(struct fabric_call *c, const char *words, size_t len)
 		if (strcmp(rows[i].name, c->word[0]))
 			continue;
 		if (!rows[i].down_too && !c->r->fabric.fabric)
-			fabric_refuse(c, "no fabric is up");
+			fabric_refuse(c, "no fabric is up; create one with `ruse fabric up'");
 		else
 			rows[i].fn(c);
 		return;
 	}
-	fabric_refuse(c, "there is no command '%s'", c->word[0]);
+	fabric_refuse(c, "unknown command '%s'; see `ruse fabric --help'", c->word[0]);
 }
 
 char *fabric_command(struct rused *r, const char *words, size_t len)

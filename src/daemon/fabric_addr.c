@@ -216,12 +216,12 @@ static int parse(struct fabric_call *c, char *text, struct fabric_addr *a)
 	a->family = inet_pton(AF_INET, text, a->b) == 1 ? AF_INET :
 		    inet_pton(AF_INET6, text, a->b) == 1 ? AF_INET6 : 0;
 	if (!a->family || !slash || !bits || *end || bits > 8u * bytes(a->family))
-		return fabric_refuse(c, "%s: an address like 192.168.1.7/24", text);
+		return fabric_refuse(c, "'%s': expected an address such as 192.168.1.7/24", text);
 	a->prefix = (uint8_t)bits;
 	/* Refuse multicast, loopback, unspecified, and IPv6 link-local, which is set by rule. */
 	if (!a->b[0] ||
 	    (a->family == AF_INET ? a->b[0] == 127 || a->b[0] >= 0xe0 : a->b[0] >= 0xfe))
-		return fabric_refuse(c, "%s is no host's address", text);
+		return fabric_refuse(c, "%s cannot be the address of a host", text);
 	return 0;
 }
 
@@ -236,16 +236,16 @@ int fabric_address(struct fabric_call *c)
 	if (c->n == 1)
 		return show(c);
 	if (c->n != 3)
-		return fabric_refuse(c, "address, or address HOST/PORT ADDRESS/BITS");
+		return fabric_refuse(c, "usage: address [HOST/PORT ADDRESS/BITS]");
 	if (fabric_find_port(c, c->word[1], &node, &port))
 		return -EINVAL;
 	if (fabric_node_type(f->fabric, node) == NODE_SWITCH)
-		return fabric_refuse(c, "%s is a switch", c->word[1]);
+		return fabric_refuse(c, "%s is a switch, and only hosts have addresses", c->word[1]);
 	if (parse(c, c->word[2], &new))
 		return -EINVAL;
 	fabric_addr_put(&new, &ss);
 	if (fabric_addr_find(c->r, (struct sockaddr *)&ss))
-		return fabric_refuse(c, "%s is taken", c->word[2]);
+		return fabric_refuse(c, "%s is already in use", c->word[2]);
 	for (uint32_t i = 0; i < f->naddrs; i += PER_PORT)
 		if (f->addrs[i].node == node && f->addrs[i].port == port) {
 			new.node = node;

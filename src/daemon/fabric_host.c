@@ -172,7 +172,7 @@ static int open_dir(struct fabric_host *h)
 	sysfs_remove(h->run);
 	rc = sysfs_init(h->run);
 	if (rc)
-		log_err("cannot make the sysfs tree of a host in %s: %s", h->r->rundir,
+		log_err("cannot create the sysfs tree of a host in %s: %s", h->r->rundir,
 			strerror(-rc));
 	return rc;
 }
@@ -350,7 +350,7 @@ static void counters_show(const struct fabric_port *p)
 		snprintf(path, sizeof(path), "counters/%s", c->name);
 		if (sysfs_counter(p->host->run, d->name, path,
 				  perf_get((c->extended ? ext : plain) + PERF_O_DATA, c->field)))
-			log_warn("counters of %s cannot be written", d->name);
+			log_warn("cannot write the counters of %s in sysfs", d->name);
 	}
 }
 

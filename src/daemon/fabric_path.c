@@ -176,7 +176,7 @@ static int way(struct rused *r, const struct fpath *want)
 		static bool said;
 
 		if (!said)
-			log_warn("%d ways through the fabric are in use, there is no room for more",
+			log_warn("the fabric's path table is full: %d paths are in use",
 				 HOST_MAX_PATHS);
 		said = true;
 		return -ENOSPC;

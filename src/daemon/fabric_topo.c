@@ -29,7 +29,7 @@ static int number(struct fabric_call *c, const char *text, uint32_t *v)
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (end == text || *end || *text == '-' || !n || n > SIZE_MAX_NODES)
-		return fabric_refuse(c, "%s is no size", text);
+		return fabric_refuse(c, "invalid number '%s'", text);
 	*v = (uint32_t)n;
 	return 0;
 }
@@ -49,14 +49,14 @@ static int make_star(struct fabric_call *c, struct topo *t)
 {
 	uint32_t n = 0;
 
-	return numbers(c, 1, "--star HOSTS", &n) ? -EINVAL : topo_star(t, n);
+	return numbers(c, 1, "usage: up --star HOSTS", &n) ? -EINVAL : topo_star(t, n);
 }
 
 static int make_fat_tree(struct fabric_call *c, struct topo *t)
 {
 	uint32_t k = 0;
 
-	return numbers(c, 1, "--fat-tree PORTS, of each switch", &k) ? -EINVAL :
+	return numbers(c, 1, "usage: up --fat-tree PORTS", &k) ? -EINVAL :
 								       topo_fat_tree(t, k);
 }
 
@@ -64,7 +64,7 @@ static int make_dragonfly(struct fabric_call *c, struct topo *t)
 {
 	uint32_t v[3] = { 0 };
 
-	return numbers(c, 3, "--dragonfly ROUTERS HOSTS GLOBALS", v) ?
+	return numbers(c, 3, "usage: up --dragonfly ROUTERS HOSTS GLOBALS", v) ?
 		       -EINVAL : topo_dragonfly(t, v[0], v[1], v[2]);
 }
 
@@ -75,10 +75,10 @@ static int make_torus(struct fabric_call *c, struct topo *t)
 	char *save = NULL;
 
 	if (c->n < 3 || c->n > 4 || (c->n == 4 && number(c, c->word[3], &hosts)))
-		return fabric_refuse(c, "--torus 4x4x2 [HOSTS]");
+		return fabric_refuse(c, "usage: up --torus 4x4x2 [HOSTS]");
 	for (char *w = strtok_r(c->word[2], "x", &save); w; w = strtok_r(NULL, "x", &save)) {
 		if (n == MAX_DIMS)
-			return fabric_refuse(c, "up to %d dimensions", MAX_DIMS);
+			return fabric_refuse(c, "a torus has at most %d dimensions", MAX_DIMS);
 		if (number(c, w, &dims[n++]))
 			return -EINVAL;
 	}
@@ -123,7 +123,7 @@ static int from_file(struct fabric_call *c, struct topo *t)
 	int rc;
 
 	if (c->n != 2)
-		return fabric_refuse(c, "up FILE");
+		return fabric_refuse(c, "usage: up FILE");
 	text = slurp(path, &len);
 	if (!text)
 		return fabric_refuse(c, "%s: %s", path, strerror(errno));
@@ -147,7 +147,7 @@ int fabric_make_topo(struct fabric_call *c, struct topo *t)
 	int rc;
 
 	if (c->n < 2)
-		return fabric_refuse(c, "up FILE, or --star, --fat-tree, --torus, --dragonfly");
+		return fabric_refuse(c, "usage: up FILE, or up with --star, --fat-tree, --torus or --dragonfly");
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (strcmp(kinds[i].option, c->word[1]))
 			continue;
@@ -155,11 +155,12 @@ int fabric_make_topo(struct fabric_call *c, struct topo *t)
 		if (!rc)
 			rc = topo_fill_guids(t, &err);
 		if (rc == -EINVAL && !json_object_object_length(c->answer))
-			return fabric_refuse(c, "%s: no such fabric can be built", c->word[1]);
+			return fabric_refuse(c, "%s: cannot create a fabric of this size", c->word[1]);
 		return rc;
 	}
-	return c->word[1][0] == '-' ? fabric_refuse(c, "what is %s?", c->word[1]) :
-				      from_file(c, t);
+	if (c->word[1][0] == '-')
+		return fabric_refuse(c, "unknown option %s; see `ruse fabric --help'", c->word[1]);
+	return from_file(c, t);
 }
 
 int fabric_show_topo(struct fabric_call *c)

@@ -2,8 +2,9 @@
 /*
  * Parser of the rule language of `ruse fault add`: an action, then clauses in any order.
  *
- * drop 1% op SEND dev rxe_0 drop nth 3 op READ_RESPONSE qp 17 delay 200us jitter 50us dir out peer
- * 10.0.0.2
+ *   drop 1% op SEND dev rxe_0
+ *   drop nth 3 op READ_RESPONSE qp 17
+ *   delay 200us jitter 50us dir out peer 10.0.0.2
  *
  * `actions` and `clauses` have a row per word: whether it takes a value, and the function that sets
  * the fields of the rule.
@@ -44,7 +45,7 @@ static int number(const struct parse *p, const char *what, const char *text, uin
 	errno = 0;
 	*v = strtoull(text, &end, 0);
 	if (errno || end == text || *end || *text == '-' || *v < lo || *v > hi)
-		return bad(p, "%s: '%s' is no number from %llu to %llu", what, text,
+		return bad(p, "%s: '%s' is not a number from %llu to %llu", what, text,
 			   (unsigned long long)lo, (unsigned long long)hi);
 	return 0;
 }
@@ -54,9 +55,12 @@ struct unit {
 	double is;
 };
 
+#define TIME_HELP "a time up to 1s such as 50us (ns, us, ms, s)"
+#define RATE_HELP "a rate up to 1000Gbit such as 100Mbit (bit, Kbit, Mbit, Gbit)"
+
 /* A number with one of the units, at most `most`. */
 static int quantity(const struct parse *p, const char *what, const char *text,
-		    const struct unit *unit, double most, uint64_t *v)
+		    const struct unit *unit, double most, const char *expected, uint64_t *v)
 {
 	char *end;
 	double d = strtod(text, &end);
@@ -66,7 +70,7 @@ static int quantity(const struct parse *p, const char *what, const char *text,
 			*v = (uint64_t)(d * unit->is);
 			return 0;
 		}
-	return bad(p, "%s: '%s' is none that can be", what, text);
+	return bad(p, "%s: invalid value '%s'; expected %s", what, text, expected);
 }
 
 static const struct unit times[] = {
@@ -121,19 +125,19 @@ static int do_reorder(struct parse *p, const char *v)
 
 static int do_delay(struct parse *p, const char *v)
 {
-	return quantity(p, "delay", v, times, 1e9, &p->rule->delay);
+	return quantity(p, "delay", v, times, 1e9, TIME_HELP, &p->rule->delay);
 }
 
 static int do_jitter(struct parse *p, const char *v)
 {
-	return quantity(p, "jitter", v, times, 1e9, &p->rule->jitter);
+	return quantity(p, "jitter", v, times, 1e9, TIME_HELP, &p->rule->jitter);
 }
 
 static int do_rate(struct parse *p, const char *v)
 {
-	int rc = quantity(p, "rate", v, rates, 1e12, &p->rule->rate);
+	int rc = quantity(p, "rate", v, rates, 1e12, RATE_HELP, &p->rule->rate);
 
-	return rc ? rc : p->rule->rate < 1024 ? bad(p, "rate: at least 1024bit") : 0;
+	return rc ? rc : p->rule->rate < 1024 ? bad(p, "rate: the minimum is 1024bit") : 0;
 }
 
 static int do_error(struct parse *p, const char *v)
@@ -152,8 +156,8 @@ static int do_error(struct parse *p, const char *v)
 			p->rule->error = errors[i].error;
 			return 0;
 		}
-	return bad(p, "error: '%s' is none of PSN_SEQ REM_INV_REQ REM_ACCESS REM_OP LOC_PROT "
-		      "LOC_QP_OP", v);
+	return bad(p, "error: unknown error '%s'; expected PSN_SEQ, REM_INV_REQ, REM_ACCESS, REM_OP, "
+		      "LOC_PROT or LOC_QP_OP", v);
 }
 
 static int count_clause(struct parse *p, const char *what, enum fault_when when, const char *v)
@@ -162,7 +166,7 @@ static int count_clause(struct parse *p, const char *what, enum fault_when when,
 	int rc = number(p, what, v, 1, UINT32_MAX, &n);
 
 	if (!rc && p->rule->when != FAULT_ALWAYS)
-		return bad(p, "one of a percentage, nth and every");
+		return bad(p, "a percentage, nth and every exclude each other");
 	p->rule->when = (uint8_t)when;
 	p->rule->n = (uint32_t)n;
 	return rc;
@@ -193,9 +197,9 @@ static int do_percent(struct parse *p, const char *v)
 	double d = strtod(v, &end);
 
 	if (end == v || strcmp(end, "%") || !(d >= 0 && d <= 100))
-		return bad(p, "'%s' is no percentage", v);
+		return bad(p, "'%s' is not a percentage from 0%% to 100%%", v);
 	if (p->rule->when != FAULT_ALWAYS)
-		return bad(p, "one of a percentage, nth and every");
+		return bad(p, "a percentage, nth and every exclude each other");
 	p->rule->when = FAULT_CHANCE;
 	p->rule->n = (uint32_t)(d / 100 * FAULT_CERTAIN);
 	return 0;
@@ -253,7 +257,7 @@ static int do_op(struct parse *p, const char *v)
 			ops = 1u << i;
 	}
 	if (!ops)
-		return bad(p, "op: no opcode or class '%s'", v);
+		return bad(p, "op: unknown opcode or class '%s'", v);
 	p->rule->ops |= ops;
 	p->rule->by |= FAULT_BY_OP;
 	return 0;
@@ -267,7 +271,7 @@ static int do_service(struct parse *p, const char *v)
 			p->rule->by |= FAULT_BY_SERVICE;
 			return 0;
 		}
-	return bad(p, "service: '%s' is none of RC UC UD", v);
+	return bad(p, "service: unknown service '%s'; expected RC, UC or UD", v);
 }
 
 static int qpn(struct parse *p, const char *what, const char *v, uint32_t by, uint32_t *to)
@@ -298,7 +302,7 @@ static int do_to_qp(struct parse *p, const char *v)
 static int do_dir(struct parse *p, const char *v)
 {
 	if (strcmp(v, "in") && strcmp(v, "out"))
-		return bad(p, "dir: in or out");
+		return bad(p, "dir: expected in or out");
 	p->rule->dir = strcmp(v, "in") ? FAULT_OUT : FAULT_IN;
 	return 0;
 }
@@ -386,7 +390,7 @@ static int parse_action(struct parse *p, char *const *word, int n)
 			continue;
 		p->rule->action = (uint8_t)a->action;
 		if (a->takes == TAKES_ONE && n < 2)
-			return bad(p, "%s what?", a->name);
+			return bad(p, "%s: missing value", a->name);
 		if (a->takes == TAKES_ONE || (a->takes == TAKES_MAYBE && value)) {
 			rc = a->fn(p, word[1]);
 			return rc ? rc : 2;
@@ -395,7 +399,7 @@ static int parse_action(struct parse *p, char *const *word, int n)
 			rc = a->fn(p, NULL);
 		return rc ? rc : 1;
 	}
-	return bad(p, "there is no action '%s'", word[0]);
+	return bad(p, "unknown action '%s'; see `ruse fault --help'", word[0]);
 }
 
 static int parse_clause(struct parse *p, char *const *word, int n)
@@ -410,11 +414,11 @@ static int parse_clause(struct parse *p, char *const *word, int n)
 		if (strcmp(clauses[i].name, word[0]))
 			continue;
 		if (n < 2)
-			return bad(p, "%s what?", word[0]);
+			return bad(p, "%s: missing value", word[0]);
 		rc = clauses[i].fn(p, word[1]);
 		return rc ? rc : 2;
 	}
-	return bad(p, "what is '%s'?", word[0]);
+	return bad(p, "unknown clause '%s'; see `ruse fault --help'", word[0]);
 }
 
 int fault_parse(const struct rused *r, char *const *word, int n, struct fault_rule *rule, char *err,
@@ -425,7 +429,7 @@ int fault_parse(const struct rused *r, char *const *word, int n, struct fault_ru
 
 	*rule = (struct fault_rule){ 0 };
 	if (n < 1)
-		return bad(&p, "add what?");
+		return bad(&p, "add: missing action");
 	at = parse_action(&p, word, n);
 	while (at > 0 && at < n) {
 		int taken = parse_clause(&p, word + at, n - at);
@@ -435,9 +439,9 @@ int fault_parse(const struct rused *r, char *const *word, int n, struct fault_ru
 	if (at < 0)
 		return at;
 	if (rule->jitter && rule->action != FAULT_DELAY)
-		return bad(&p, "jitter belongs to delay");
+		return bad(&p, "jitter needs the action delay");
 	if (rule->jitter > rule->delay)
-		return bad(&p, "more jitter than delay");
+		return bad(&p, "the jitter is longer than the delay");
 	/* "nth 3" means one packet unless "times" says otherwise. */
 	if (rule->when == FAULT_NTH && !rule->times)
 		rule->times = 1;

@@ -132,7 +132,8 @@ static int add_rule(struct command *c, const struct fault_rule *rule, int first)
 	while (i < FAULT_MAX_RULES && c->table.rule[i].id)
 		i++;
 	if (i == FAULT_MAX_RULES)
-		return refuse(c, "there are %d rules already", FAULT_MAX_RULES);
+		return refuse(c, "all %d rules are in use; delete one with `ruse fault del'",
+			      FAULT_MAX_RULES);
 	c->table.rule[i] = *rule;
 	c->table.rule[i].id = ++f->next_id;
 	f->gone[i] = (struct fault_count){ .id = f->next_id };
@@ -155,7 +156,7 @@ static int do_add(struct command *c)
 	if (fault_parse(c->r, c->word + 1, c->n - 1, &rule, err, sizeof(err)))
 		return refuse(c, "%s", err);
 	if (rule.action == FAULT_FREEZE)
-		return refuse(c, "freeze PID, without add");
+		return refuse(c, "freeze is a command of its own: `ruse fault freeze PID'");
 	return add_rule(c, &rule, 1);
 }
 
@@ -214,7 +215,7 @@ static int want_number(struct command *c, const char *text, uint64_t *v)
 
 	errno = 0;
 	*v = strtoull(text, &end, 0);
-	return errno || end == text || *end || *text == '-' ? refuse(c, "'%s' is no number", text) :
+	return errno || end == text || *end || *text == '-' ? refuse(c, "'%s' is not a number", text) :
 							      0;
 }
 
@@ -223,11 +224,11 @@ static int do_del(struct command *c)
 	uint64_t id;
 
 	if (c->n != 2)
-		return refuse(c, "del ID, or del all");
+		return refuse(c, "usage: del ID | del all");
 	if (!strcmp(c->word[1], "all"))
 		return del_where(c, any, 0, NULL);
 	return want_number(c, c->word[1], &id) ? -EINVAL :
-						 del_where(c, has_id, id, "there is no such rule");
+						 del_where(c, has_id, id, "there is no rule with this number");
 }
 
 static int do_seed(struct command *c)
@@ -235,7 +236,7 @@ static int do_seed(struct command *c)
 	uint64_t seed;
 
 	if (c->n != 2)
-		return refuse(c, "seed NUMBER");
+		return refuse(c, "usage: seed NUMBER");
 	if (want_number(c, c->word[1], &seed))
 		return -EINVAL;
 	c->table.seed = seed;
@@ -252,11 +253,11 @@ static int do_down(struct command *c)
 	char err[160];
 
 	if (c->n > 2)
-		return refuse(c, "%s, or %s DEVICE", c->word[0], c->word[0]);
+		return refuse(c, "usage: %s [DEVICE]", c->word[0]);
 	if (fault_parse(c->r, word, c->n > 1 ? 3 : 1, &rule, err, sizeof(err)))
 		return refuse(c, "%s", err);
 	if (!strcmp(c->word[0], "up"))
-		return del_where(c, pulls, rule.dev, "it is not down by our doing");
+		return del_where(c, pulls, rule.dev, "no `ruse fault down' is in effect for it");
 	return add_rule(c, &rule, 0);
 }
 
@@ -280,14 +281,14 @@ static int do_freeze(struct command *c)
 	if (thaw && c->n == 2 && !strcmp(c->word[1], "all"))
 		return del_where(c, freezes, 0, NULL);
 	if (c->n != 2)
-		return refuse(c, "%s PID%s", c->word[0], thaw ? ", or thaw all" : "");
+		return refuse(c, "usage: %s PID%s", c->word[0], thaw ? "|all" : "");
 	if (want_number(c, c->word[1], &pid))
 		return -EINVAL;
 	cl = client_by_pid(c->r, pid);
 	if (!cl)
 		return refuse(c, "no process %llu uses RDMA here", (unsigned long long)pid);
 	if (thaw)
-		return del_where(c, freezes, cl->proc, "it is not frozen");
+		return del_where(c, freezes, cl->proc, "the process is not frozen");
 	rule.proc = cl->proc;
 	return add_rule(c, &rule, 0);
 }
@@ -307,13 +308,13 @@ static int cut(struct command *c, char *line)
 
 	for (char *p = line; *p; p++)
 		if ((*p < ' ' && *p != '\t') || *p > '~')
-			return refuse(c, "the line has a character that is none");
+			return refuse(c, "the command has a character that is not printable ASCII");
 	for (char *w = strtok_r(line, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
 		if (c->n == FAULT_WORDS)
-			return refuse(c, "the line has too many words");
+			return refuse(c, "the command has too many words");
 		c->word[c->n++] = w;
 	}
-	return c->n ? 0 : refuse(c, "the line is empty");
+	return c->n ? 0 : refuse(c, "the command is empty");
 }
 
 static void run(struct command *c, const char *line, size_t len)
@@ -321,7 +322,7 @@ static void run(struct command *c, const char *line, size_t len)
 	char copy[FAULT_LINE];
 
 	if (len >= sizeof(copy) || memchr(line, 0, len)) {
-		refuse(c, "the line is too long");
+		refuse(c, "the command is too long");
 		return;
 	}
 	memcpy(copy, line, len);
@@ -333,7 +334,7 @@ static void run(struct command *c, const char *line, size_t len)
 			rows[i].fn(c);
 			return;
 		}
-	refuse(c, "there is no command '%s'", c->word[0]);
+	refuse(c, "unknown command '%s'; see `ruse fault --help'", c->word[0]);
 }
 
 char *fault_command(struct rused *r, const char *line, size_t len)

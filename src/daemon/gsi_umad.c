@@ -42,7 +42,7 @@ void gsi_umad_added(struct rused *r, unsigned int slot)
 		return;
 	rc = umad_node_add(r, f ? &f->host->view : &r->umads.view, &d, &p->umad);
 	if (rc)
-		log_warn("%s has no umad: %s", d.ibdev, strerror(-rc));
+		log_warn("cannot create the umad device of %s: %s", d.ibdev, strerror(-rc));
 }
 
 void gsi_umad_renamed(struct rused *r, unsigned int slot)

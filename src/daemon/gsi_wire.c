@@ -160,7 +160,7 @@ int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t m
 	capture_out(p->r, d->name, &net, g->sport[v6], packet, PACKET_LEN, false);
 	/* Like a packet lost on the way: the CM repeats it. */
 	if (sendmsg(g->tx[v6], &m, MSG_NOSIGNAL) < 0)
-		log_debug("%s: a MAD could not be sent: %m", d->name);
+		log_debug("%s: cannot send a MAD: %m", d->name);
 	return 0;
 }
 

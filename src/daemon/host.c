@@ -40,7 +40,7 @@ int host_init(struct rused *r)
 	fault_rules_init(r);
 	rc = sysfs_init(r->run);
 	if (rc)
-		log_err("cannot make the sysfs tree in %s: %s", r->rundir, strerror(-rc));
+		log_err("cannot create the sysfs tree in %s: %s", r->rundir, strerror(-rc));
 	return rc;
 }
 
@@ -99,7 +99,7 @@ static void notify(struct rused *r, const char *what)
 			continue;
 		if (send(c->notify_fd, &one, sizeof(one), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
 		    errno != EAGAIN)
-			log_debug("pid %d: not told of %s: %m", c->pid, what);
+			log_debug("cannot notify pid %d of a change (%s): %m", c->pid, what);
 	}
 }
 
@@ -145,7 +145,7 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	rc = sysfs_device(host_run(r, was.in_use ? &was : now), was.in_use ? &was : NULL,
 			  now->in_use ? now : NULL);
 	if (rc)
-		log_warn("sysfs of %s: %s", now->name, strerror(-rc));
+		log_warn("cannot update the sysfs tree of %s: %s", now->name, strerror(-rc));
 	if (renamed)
 		gsi_umad_renamed(r, (unsigned int)slot);
 	else if (!was.in_use && now->in_use)

@@ -4,11 +4,10 @@
  * namespace, found by its run directory, started by the first program that needs it, exits after
  * some time without clients.
  *
- * RUN/lock is held (flock) from before the first other file is made until
- * after the last is removed (place.c). Who does not get it and finds rused answering has
- * nothing to do and exits 0. Whoever gets it removes what a killed
- * predecessor left, except RUN/leases, from which it learns which processes
- * still use their queue-pair numbers (orphans.c).
+ * RUN/lock is held (flock) from before the first other file is made until after the last is
+ * removed (place.c). A rused that cannot lock it, and finds that the other rused answers, exits
+ * with status 0. With the lock, rused removes what a killed predecessor left, except RUN/leases,
+ * which lists the processes that still use their queue-pair numbers (orphans.c).
  *
  * Single-threaded: loop.c calls clients.c, nlsock.c and devices.c. A message is handled completely
  * before the next one, and nothing waits meanwhile. A client that violates the protocol is closed
@@ -47,10 +46,10 @@ struct options {
 static void usage(FILE *f)
 {
 	fputs("usage: rused [--rundir DIR] [--idle SECONDS] [--foreground]\n"
-	      "The part of ruse that all programs of a host share. Started by the first one that\n"
-	      "needs it; by hand only to look at its log.\n\n"
-	      "  --rundir DIR    run directory (default: $RUSE_DIR, else one by network namespace)\n"
-	      "  --idle SECONDS  exit after so long without a client (default 10; 0 = never)\n"
+	      "The daemon of ruse, shared by all programs of a host. The first program that uses\n"
+	      "RDMA starts it. Start it by hand only to see its log.\n\n"
+	      "  --rundir DIR    run directory (default: $RUSE_DIR, else one per network namespace)\n"
+	      "  --idle SECONDS  exit after SECONDS without a client (default 10; 0: never)\n"
 	      "  --foreground    log to standard error instead of DIR/" IPC_LOG_NAME "\n"
 	      "  --help, --version\n"
 	      "\nEnvironment: RUSE_LOG=err|warn|info|debug\n", f);
@@ -75,7 +74,8 @@ static void parse(int argc, char **argv, struct options *o)
 		case 'i':
 			o->idle = strtol(optarg, &end, 10);
 			if (*end || end == optarg || o->idle < 0 || o->idle > 365 * 86400L) {
-				fprintf(stderr, "rused: --idle %s: not a number of seconds\n", optarg);
+				fprintf(stderr, "rused: --idle: '%s' is not a number of seconds from 0 to 31536000\n",
+					optarg);
 				exit(2);
 			}
 			break;
@@ -138,7 +138,7 @@ static void signal_event(struct loop_fd *f, uint32_t events)
 
 	if (read(f->fd, &si, sizeof(si)) != (ssize_t)sizeof(si))
 		return;
-	log_info("signal %u: exit", si.ssi_signo);
+	log_info("exiting: received signal %u", si.ssi_signo);
 	r->drain = true;
 	r->loop.stop = true;
 }
@@ -267,17 +267,19 @@ int main(int argc, char **argv)
 	reset_process();
 	rc = place_open(&r, o.rundir);
 	if (rc) {
-		log_err("run directory %s: %s", o.rundir ? o.rundir : r.rundir, strerror(-rc));
+		log_err("cannot use the run directory %s: %s", o.rundir ? o.rundir : r.rundir,
+			strerror(-rc));
 		return 1;
 	}
 	rc = place_take(&r);
 	if (rc < 0)
-		log_err("%s: no lock and no answer from who holds it: %s", r.rundir, strerror(-rc));
+		log_err("cannot lock %s, and the rused that holds the lock does not answer: %s",
+			r.rundir, strerror(-rc));
 	if (rc <= 0)
 		return rc < 0;
 	rc = place_log(&r, o.foreground);
 	if (rc) {
-		log_err("%s/" IPC_LOG_NAME ": %s", r.rundir, strerror(-rc));
+		log_err("cannot open %s/" IPC_LOG_NAME ": %s", r.rundir, strerror(-rc));
 		return 1;
 	}
 	rc = setup(&r, &o);
@@ -286,10 +288,10 @@ int main(int argc, char **argv)
 		rc = serve(&r);
 	} else if (!o.foreground) {
 		/* The program that has started us reads it. */
-		dprintf(STDERR_FILENO, "rused: error: %s: %s\n", r.rundir, strerror(-rc));
+		dprintf(STDERR_FILENO, "rused: error: cannot start in %s: %s\n", r.rundir, strerror(-rc));
 	}
 	if (rc)
-		log_err("%s", strerror(-rc));
+		log_err("exiting: %s", strerror(-rc));
 	teardown(&r, rc);
 	/* No program waits for it. */
 	leftovers_remove(r.rundir);

@@ -104,7 +104,7 @@ static void reply(void *arg, const void *dgram, size_t len)
 
 	/* Like netlink (ENOBUFS): answers that do not fit are lost. */
 	if (send(n->f.fd, dgram, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		log_debug("pid %d: netlink answer lost: %m", n->c->pid);
+		log_debug("pid %d: cannot send a netlink reply: %m", n->c->pid);
 }
 
 static void nlsock_event(struct loop_fd *f, uint32_t events)

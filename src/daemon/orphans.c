@@ -72,7 +72,7 @@ void orphans_record(void *arg, uint32_t block, const struct lease *l)
 	}
 	if (pwrite(r->lease_file, &rec, sizeof(rec), (off_t)(block * sizeof(rec))) !=
 	    (ssize_t)sizeof(rec))
-		log_warn("cannot note the lease of block %u: %m", block);
+		log_warn("cannot record the lease of number block %u: %m", block);
 }
 
 static void orphan_died(struct loop_fd *f, uint32_t events)
@@ -117,7 +117,7 @@ static bool adopt(struct rused *r, uint32_t block, const struct record *rec)
 	o->pidfd.fn = orphan_died;
 	list_add_tail(&o->node, &r->orphans);
 	lease_orphan(&r->leases, block, rec->pid, rec->slot);
-	log_info("block %u still belongs to pid %d", block, rec->pid);
+	log_info("number block %u still belongs to pid %d", block, rec->pid);
 	return true;
 }
 

@@ -299,17 +299,18 @@ static void place_check(struct timer *t, ns_t now)
 	if (whole(r))
 		return;
 	if (!r->nclients && !rused_busy(r)) {
-		log_info("%s is gone: exit", r->rundir);
+		log_info("exiting: the run directory %s was deleted", r->rundir);
 		r->loop.stop = true;
 		return;
 	}
 	rc = restore(r);
 	if (!rc) {
-		log_warn("%s or its socket was deleted, and has been made again", r->rundir);
+		log_warn("the run directory %s or its socket was deleted; created again", r->rundir);
 		place_watch(r);
 		return;
 	}
-	log_warn("%s or its socket was deleted, and cannot be had again: %s; exit after the last client",
+	log_warn("the run directory %s or its socket was deleted and cannot be created: %s; "
+		 "rused exits when its last client has disconnected",
 		 r->rundir, strerror(-rc));
 	place_unwatch(r);
 	clients_listen_no_more(r);
@@ -342,7 +343,7 @@ void place_watch(struct rused *r)
 	/* The directory above: where it is renamed, the path is gone too. */
 	if (fd < 0 || inotify_add_watch(fd, r->rundir, self | IN_DELETE | IN_MOVE) < 0 ||
 	    inotify_add_watch(fd, up, self) < 0 || loop_add(&r->loop, &r->place.watch, fd, EPOLLIN))
-		log_info("%s is not watched: %m", r->rundir);
+		log_info("cannot watch the run directory %s for deletion: %m", r->rundir);
 	if (fd >= 0 && r->place.watch.fd < 0)
 		close(fd);
 	/* What happened before the watch. */

@@ -73,7 +73,7 @@ void port_steer(struct rused *r)
 	}
 	fp.len = (unsigned short)port_program(s, n, prog, ARRAY_SIZE(prog));
 	if (setsockopt(r->port.slot[0], SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &fp, sizeof(fp)))
-		log_err("UDP port 4791 cannot be steered: %m");
+		log_err("cannot attach the BPF program to UDP port 4791: %m");
 }
 
 static int park_put(struct port *p, int fd, const struct parked *what)
@@ -181,7 +181,7 @@ static int slot_add(struct rused *r)
 	rc = park_put(p, fd, &what);
 	if (rc && p->nslots) {
 		/* It cannot leave the group. It is not steered to. */
-		log_err("a socket of UDP port 4791 cannot be parked: %s", strerror(-rc));
+		log_err("cannot set aside a socket of UDP port 4791: %s", strerror(-rc));
 	}
 	p->slot[p->nslots] = fd;
 	return (int)p->nslots++;
@@ -235,7 +235,7 @@ static int drop_watch(struct rused *r)
 	if (fd < 0)
 		return -errno;
 	if (gsi_wire_prepare(fd))
-		log_warn("UDP port 4791: nothing can be received for QP1");
+		log_warn("UDP port 4791: cannot receive packets for QP1");
 	r->port.drop.fn = drop_event;
 	rc = loop_add(&r->loop, &r->port.drop, fd, EPOLLIN);
 	if (rc)
@@ -356,7 +356,7 @@ int port_adopt(struct rused *r, const int park[2])
 		port_close(r);
 		return rc;
 	}
-	log_info("UDP port 4791: %u sockets taken over", p->nslots);
+	log_info("UDP port 4791: took over %u sockets", p->nslots);
 	return 0;
 }
 

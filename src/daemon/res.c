@@ -93,7 +93,7 @@ static void cm_counters_show(struct rused *r, const char *name, struct gsi_port 
 			if (n == p->shown[g][m])
 				continue;
 			if (sysfs_cm_counter(host_run(r, &r->page->dev[p->slot]), name, g, m, n))
-				log_warn("the CM's counters of %s cannot be written", name);
+				log_warn("cannot write the CM counters of %s in sysfs", name);
 			else
 				p->shown[g][m] = n;
 		}
@@ -119,7 +119,7 @@ void res_counters_show(struct rused *r)
 			snprintf(path, sizeof(path), "hw_counters/%s",
 				 rdev_counter_name((enum rdev_counter)k));
 			if (sysfs_counter(host_run(r, d), d->name, path, sum[k]))
-				log_warn("hw_counters of %s cannot be written", d->name);
+				log_warn("cannot write hw_counters of %s in sysfs", d->name);
 			else
 				r->shown[dev][k] = sum[k];
 		}

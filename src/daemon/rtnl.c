@@ -232,7 +232,7 @@ int rtnl_owner(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t *ifindex)
 		rt->own_epoch = rt->epoch;
 		if (rtnl_ask_own(rt)) {
 			rt->own_epoch = 0;
-			log_warn("addresses of this host cannot be read");
+			log_warn("cannot read the addresses of this host");
 		}
 	}
 	return own_find(rt, addr, ifindex) ? 0 : -EADDRNOTAVAIL;

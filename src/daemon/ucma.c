@@ -74,7 +74,7 @@ static void show(void *ctx, void *host)
 	struct ucma_fd *u = host;
 
 	if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-		log_debug("ucma: the file of pid %d cannot be shown readable: %m", u->pid);
+		log_debug("ucma: cannot wake the reader of a file of pid %d: %m", u->pid);
 }
 
 static void filled(void *ctx, void *host)
@@ -284,7 +284,7 @@ int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
 	if (!c->fabric_host)
 		rc = port_want(c->r);
 	if (rc)
-		log_info("UDP port 4791 cannot be had: %s; connections within this host go on",
+		log_info("cannot open UDP port 4791: %s; only connections within this host work",
 			 strerror(-rc));
 	u = calloc(1, sizeof(*u));
 	if (!u)

@@ -71,7 +71,7 @@ void ucma_device_added(struct rused *r, unsigned int slot)
 		return;
 	rc = gsi_device_added(r, slot);
 	if (rc)
-		log_err("%s has no QP1: %s", r->page->dev[slot].name, strerror(-rc));
+		log_err("cannot create QP1 of %s: %s", r->page->dev[slot].name, strerror(-rc));
 	else
 		rdmacm_device_added(cm ? cm->rdmacm : r->ucma.rdmacm, slot,
 				    &r->gsi.port[slot].cdev);

@@ -58,7 +58,7 @@ static void say(struct umad_fd *u, int rc)
 	char c = (char)-rc;
 
 	if (send(u->f.fd, &c, 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-		log_debug("issm%u: nobody is there: %m", u->of->number);
+		log_debug("issm%u: cannot reply to the client: %m", u->of->number);
 }
 
 static void granted(struct umad_sm *sm, int rc)
@@ -176,7 +176,8 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 	if (sm && !rc)
 		say(u, 0);
 	if (!sm && send(sv[1], "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-		log_debug("umad%u: POLLERR will not be seen: %m", n->number);
+		log_debug("umad%u: cannot mark the socket; removal of the device will not set POLLERR: %m",
+			  n->number);
 	*number = u->number;
 	return 0;
 }
@@ -194,7 +195,7 @@ int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *n
 		return -ENXIO;
 	rc = port_want(c->r);
 	if (rc)
-		log_info("UDP port 4791 cannot be had: %s; MADs within this host go on",
+		log_info("cannot open UDP port 4791: %s; only MADs within this host work",
 			 strerror(-rc));
 	rc = fds_pair(SOCK_SEQPACKET | SOCK_CLOEXEC, sv);
 	if (rc)

@@ -26,7 +26,7 @@ static int show(struct umad_node *n)
 	int rc = sysfs_mad(n->view->run, n->number, n->ibdev, n->desc.port);
 
 	if (rc)
-		log_warn("sysfs of umad%u: %s", n->number, strerror(-rc));
+		log_warn("cannot create the sysfs tree of umad%u: %s", n->number, strerror(-rc));
 	return rc;
 }
 

@@ -90,7 +90,7 @@ static bool send_one(struct umad_fd *u)
 
 	if (len < 0) {
 		if (len != -EAGAIN)
-			log_debug("umad%u: its ring is none", u->of->number);
+			log_debug("umad%u: the client's ring is invalid", u->of->number);
 		return false;
 	}
 	u->tx++;
@@ -99,7 +99,7 @@ static bool send_one(struct umad_fd *u)
 	rc = umad_write(u->file, data, (size_t)len, u->of->r->loop.now);
 	u->fetched = false;
 	if (rc < 0)
-		log_debug("umad%u: a MAD is lost: %s", u->of->number, strerror((int)-rc));
+		log_debug("umad%u: a MAD was not sent: %s", u->of->number, strerror((int)-rc));
 	mad = (size_t)len - MAD_LEN;
 	/* The poster has counted it, and umad_fd_begun() was not called. */
 	if (!u->begun && len >= MAD_LEN && mad <= sizeof(struct ib_user_mad_hdr))
@@ -167,7 +167,7 @@ static bool place_one(struct umad_fd *u)
 static void ring_bell(struct umad_fd *u)
 {
 	if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-		log_debug("umad%u: it cannot be shown readable: %m", u->of->number);
+		log_debug("umad%u: cannot wake the reader: %m", u->of->number);
 }
 
 /* Moves all packets that fit to the ring, then sends the bytes that bell_show() asks for. */

@@ -93,7 +93,7 @@ open(run + "/rused.sock", "w").close()
 time.sleep(1000)
 PY
 other=$!
-leaves() { grep -q 'exit after the last client' "$RUN/rused.log"; }
+leaves() { grep -q 'rused exits when its last client' "$RUN/rused.log"; }
 wait_for 120 leaves || die "rused does not leave"
 release
 wait_for 120 ended "$old" || die "rused stays"

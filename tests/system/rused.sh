@@ -216,7 +216,7 @@ echo "- one that is stopped: a second one says that it does not answer"
 start
 kill -STOP "$pid"
 if "$rused" --rundir "$RUN" 2>"$RUN/second"; then fail "the second one goes, as if it were served"; fi
-grep -q 'no lock and no answer' "$RUN/second" || fail "it says: $(cat "$RUN/second")"
+grep -q 'cannot lock' "$RUN/second" || fail "it says: $(cat "$RUN/second")"
 rm "$RUN/second"
 kill -CONT "$pid"
 kill "$pid"

@@ -33,7 +33,7 @@ PRELOAD=$good
 # A directory where a file belongs: set-up of rused itself fails.
 mkdir "$RUSE_DIR/leases"
 in_ruse timeout 100 ibv_devinfo >"$T/out" 2>&1 && die "devices without leases"
-grep -qF "failed: rused: error: $RUSE_DIR: " "$T/out" ||
+grep -qF "failed: rused: error: cannot start in $RUSE_DIR: " "$T/out" ||
 	{ cat "$T/out"; die "the message lacks the reason of rused"; }
 rm -rf "${RUSE_DIR:?}"/*
 
