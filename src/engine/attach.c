@@ -179,9 +179,9 @@ static int take_host(void)
 	ret = ipc_call(&engine.conn, IPC_HOST, name, strlen(name), NULL, 0, &h, &rsize, NULL,
 		       NULL);
 	if (ret == -ENODEV)
-		log_warn("there is no fabric with a host %s (RUSE_HOST)", name);
+		log_warn("no fabric has a host %s (RUSE_HOST, ruse run --host)", name);
 	if (ret == -ENOSPC)
-		log_warn("no place for the devices of host %s: programs use %d ports already", name,
+		log_warn("cannot add the devices of host %s: programs already use %d ports", name,
 			 HOST_MAX_DEVS);
 	if (ret || rsize != sizeof(h) || !memchr(h.root, 0, sizeof(h.root)))
 		return ret ? ret : -EPROTO;
@@ -286,12 +286,12 @@ static void tell_unreached(int err)
 {
 	const char *step = failure.step ?: "request";
 
-	log_err("no rused could be reached in the run directory%s%s: %s: %s (a run directory's path "
-		"may have up to %d characters); ask `ruse doctor'", engine.rundir[0] ? " " : "",
+	log_err("cannot reach rused in the run directory%s%s: %s: %s; see `ruse doctor' (the path of a "
+		"run directory may have up to %d characters)", engine.rundir[0] ? " " : "",
 		engine.rundir, step, strerrordesc_np(failure.step ? -failure.err : -err),
 		IPC_RUNDIR_MAX - 1);
 	log_err("rused %s%s%s", engine.host->rused_path,
-		failure.said[0] ? " failed: " : " said nothing", failure.said);
+		failure.said[0] ? " failed: " : " printed no error", failure.said);
 }
 
 /* Once a process: afterwards the errno says enough. */
@@ -305,15 +305,15 @@ void attach_tell(int err)
 	if (err == -EFBIG)
 		return;		/* memfd_grow() has said why */
 	if (err == -ENOMEM || err == -EAGAIN)
-		log_err("there is not enough memory or address space for RDMA devices: %s (limits: "
-			"ulimit -v, and ulimit -l if the program locks its memory)",
+		log_err("not enough memory or address space for RDMA devices: %s; check the limits "
+			"ulimit -v, and ulimit -l if the program locks its memory",
 			strerrordesc_np(-err));
 	else if (err == -ENODEV)
-		log_err("there is no fabric with a host called %s here; ask `ruse fabric show'",
+		log_err("no fabric has a host %s (RUSE_HOST); see `ruse fabric show'",
 			getenv("RUSE_HOST"));
 	else if (err == -EPERM)
 		log_err("the run directory must be a directory of this user with mode 0700; set "
-			"RUSE_DIR to another one, or ask `ruse doctor'");
+			"RUSE_DIR to another one; see `ruse doctor'");
 	else
 		tell_unreached(err);
 }
@@ -367,7 +367,7 @@ static int attach_both(bool start)
 	captures_attached(engine.host_page);
 	engine.reattach_at = NS_NEVER;
 	conn_watch();
-	log_info("process %u of the rused in %s", engine.proc, engine.rundir);
+	log_info("connected to the rused in %s as process %u", engine.rundir, engine.proc);
 	return 0;
 }
 

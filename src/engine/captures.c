@@ -134,7 +134,7 @@ static const struct capture_cfg cfg = { .clock = wall_clock, .net = addresses, .
 static void wrap(struct link *l, bool in)
 {
 	if (capture_wrap(l, &cfg, in))
-		log_warn("no memory to capture what link %s carries", l->ops->name);
+		log_warn("out of memory: packets of link %s are not captured", l->ops->name);
 }
 
 void captures_link(struct link *l)

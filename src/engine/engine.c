@@ -98,7 +98,7 @@ RARE void engine_unlock_again(void)
 
 static void bug_in_program(const char *what, const char *file, int line)
 {
-	log_err("impossible state: %s (%s:%d); the device has failed", what, file, line);
+	log_err("internal error: %s (%s:%d); the RDMA devices of this program have failed; please report it", what, file, line);
 	engine_fail(what);
 }
 

@@ -65,7 +65,7 @@ static void wrap(struct link *l)
 			       udp_link_path(l) ? FAULT_EGRESS : FAULT_LOCAL;
 
 	if (fault_wrap(&all.f, l, side))
-		log_warn("fault: no memory for a link");
+		log_warn("out of memory: fault rules do not apply to link %s", l->ops->name);
 }
 
 static void wrap_wire(struct link *l, void *arg)

@@ -107,7 +107,7 @@ static int look_up(struct ipc_path *q, struct ib_path **out)
 		static bool said;
 
 		if (!said)
-			log_warn("a process can use %d ways through a fabric, no more",
+			log_warn("this process already uses %d paths through the fabric, the maximum",
 				 PROC_MAX_PATHS);
 		said = true;
 		return -ENOSPC;

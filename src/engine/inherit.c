@@ -294,7 +294,7 @@ static void try_within(int wait_ms)
 	if (inherit_pending) {
 		ret = take_over();
 		if (ret)
-			log_warn("engine: what the parent had open cannot be taken over: %s",
+			log_warn("engine: the files that the parent opened cannot be used in this child: %s",
 				 strerrordesc_np(-ret));
 		if (ret && inherit_pending && ret != -EBUSY) {
 			engine_unlock();
@@ -447,7 +447,7 @@ void inherit_adopt(struct uverbs_file *f)
 	ret = adopt_all();
 	engine_unlock();
 	if (ret)
-		log_warn("engine: a device that the parent had open cannot be opened again: %s",
+		log_warn("engine: cannot open a device again that the parent opened: %s",
 			 strerrordesc_np(-ret));
 	else
 		inherit_drop();

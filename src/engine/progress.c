@@ -545,7 +545,7 @@ static int thread_create(void)
 	if (ret == -EPERM && sys_call(SYS_clone3, NULL, 0) == -EPERM && clone3_unknown())
 		ret = thread_try();
 	if (ret)
-		log_err("no thread can be created: %s%s", strerrordesc_np(-ret),
+		log_err("cannot create the progress thread: %s%s", strerrordesc_np(-ret),
 			ret == -EPERM ? " (a seccomp filter must refuse clone3 with ENOSYS)" : "");
 	return ret;
 }

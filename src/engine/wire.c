@@ -333,11 +333,11 @@ static int no_wire(void)
 	int err = get()->error;
 
 	if (!told && err == -EADDRINUSE)
-		log_err("another host was addressed, but UDP port 4791 is taken: by the kernel's rdma_rxe, "
-			"another user's ruse, or one with another run directory; connections inside this "
-			"host work");
+		log_err("cannot reach other hosts: UDP port 4791 is in use by the kernel's rdma_rxe, another "
+			"user's ruse, or a ruse with another run directory; connections within this host "
+			"work");
 	else if (!told)
-		log_err("another host was addressed, but there is no UDP socket for it: %s",
+		log_err("cannot reach other hosts: cannot open a UDP socket: %s",
 			strerrordesc_np(-err));
 	told = true;
 	return err ? err : -ENETDOWN;
@@ -350,7 +350,7 @@ static bool mtu_fits(const struct qp *qp)
 	if (qp->type == QPT_UD || qp->attr.path_mtu <= 128u << qp->dev->port.active_mtu)
 		return true;
 	if (!told)
-		log_err("path MTU %u does not fit %s, whose interface %s takes up to %u; use a smaller one "
+		log_err("path MTU %u does not fit %s: its interface %s allows up to %u; use a smaller one "
 			"(ibv_rc_pingpong -m, perftest -m)",
 			qp->attr.path_mtu, qp->dev->name, qp->dev->port.ndev,
 			128u << qp->dev->port.active_mtu);

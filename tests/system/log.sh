@@ -18,7 +18,7 @@ said() {
 		sh -c 'printenv RUSE_LOG || echo; ls /sys/class/infiniband' >"$T/out" 2>"$T/err" ||
 		die "ruse run $*: $(cat "$T/err")"
 	[ "$(head -n 1 "$T/out")" = "$level" ] || die "ruse run $*: $(head -n 1 "$T/out")"
-	grep -q "ruse: info: process [0-9]* of the rused in $RUSE_DIR" "$T/err"
+	grep -q "ruse: info: connected to the rused in $RUSE_DIR" "$T/err"
 }
 said info -v || die "ruse run -v prints nothing: $(cat "$T/err")"
 said debug -vv || die "ruse run -vv prints nothing: $(cat "$T/err")"

@@ -57,7 +57,7 @@ worker() {
 		wait $pid 2>/dev/null
 		status=$?
 		n=$((n + 1))
-		if grep -q "could be reached" "$T/worker.$1" ||
+		if grep -q "cannot reach rused" "$T/worker.$1" ||
 			{ [ $status != 0 ] && [ $killed = 0 ]; }; then
 			echo "program $n of worker $1: status $status: $(cat "$T/worker.$1")" >>"$T/failures"
 		fi

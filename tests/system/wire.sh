@@ -170,6 +170,6 @@ port=$((port + 1))
 pair_on a b $port "ibv_rc_pingpong -d rxe_0 -g $(gid a 4) -p $port" \
 	"ibv_rc_pingpong -d rxe_0 -g $(gid b 4) -p $port ${ADDR4[a]}" 2>"$T/err" &&
 	die "connected through a port that is not ours"
-grep -q 'UDP port 4791 is taken' "$T/err" || { cat "$T/err"; die "no word of the port"; }
+grep -q 'UDP port 4791 is in use' "$T/err" || { cat "$T/err"; die "no word of the port"; }
 kill $thief
 exit 0
