@@ -219,7 +219,7 @@ void shm_ep_thread_start(struct shm_ep *ep)
 	robust.head.list_op_pending = NULL;
 	robust.head.futex_offset = (long)((uintptr_t)&ep->pub->alive - (uintptr_t)&robust.node);
 	if (sys_call(SYS_set_robust_list, &robust.head, sizeof(robust.head)) < 0) {
-		log_warn("shm: no robust list: cross-memory copies stay off");
+		log_warn("shm: cannot register a robust list: cross-memory copies are disabled");
 		return;
 	}
 	ep->robust = &robust.head;
@@ -300,7 +300,8 @@ void shm_quiesce(struct shm_ep *ep)
 			if (shm_peer_gone(l))
 				break;
 			if (spins > QUIESCE_SLEEPS) {
-				log_warn("shm: process %d is stopped inside a placement", l->pid);
+				log_warn("shm: pid %d is stopped during an access to this process; "
+					 "not waiting for it", l->pid);
 				break;
 			}
 			sys_call(SYS_nanosleep, &ts, NULL);

@@ -4,15 +4,13 @@
  * connector sends its memfds, eventfd and a pair of rings, the acceptor its memfds and eventfd.
  * Afterwards the socket is silent; only its hang-up matters.
  *
- * SO_PEERCRED says who is there: a uid that is neither the effective one nor
- * the endpoint's is refused, pid 0 (another PID namespace) has no
- * cross-memory. What the message says is checked, what the descriptors are is
- * checked (shm_link.c), before anything is mapped.
+ * SO_PEERCRED identifies the peer. A uid that is neither the effective one nor the endpoint's is
+ * refused; pid 0 (another PID namespace) gets no cross-memory copies. The message and the types of
+ * the descriptors are checked (shm_link.c) before anything is mapped.
  *
- * What remains: the eventfd's file is shared, O_NONBLOCK with it. A peer that
- * clears O_NONBLOCK later and fills the counter blocks the next wake-up, and
- * with it the engine. Only a process that passed the check of the uid can,
- * and it could as well stop us by a signal.
+ * Limit: the eventfd's file is shared, and O_NONBLOCK with it. A peer that clears O_NONBLOCK later
+ * and fills the counter blocks the next wake-up, and with it the engine. Only a process that passed
+ * the check of the uid can do this, and such a process may send SIGSTOP as well.
  *
  * shm_connect() waits with the engine lock held. Two processes that connect to each other at once
  * would wait for each other's acceptor, so the wait also serves the own listener. Both connections
@@ -188,13 +186,13 @@ static void serve_pending(struct shm_pending *p)
 	pending_free(p, rc != 0);
 	if (rc) {
 		if (rc == -EPROTO)
-			log_warn("shm: a stranger's handshake was refused");
+			log_warn("shm: refused an invalid handshake from an unknown process");
 		return;
 	}
 	pid = peer_pid(ep, sock);
 	rc = shm_link_create(ep, &h, pid, sock, fds, false, &l);
 	if (rc) {
-		log_warn("shm: link to process %u (pid %d) refused: %d", h.proc, pid, rc);
+		log_warn("shm: refused a link from process %u (pid %d): error %d", h.proc, pid, rc);
 		return;
 	}
 	if (send_hello(ep, sock, -1))
@@ -285,7 +283,7 @@ void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc)
 	if (!ep->wlisten)
 		ep->wlisten = shm_watch(ep, ep->listener, EPOLLIN, ep, listener_event);
 	if (!ep->wlisten)
-		log_err("shm: out of memory: no peer can connect");
+		log_err("shm: out of memory: other processes cannot connect to this one");
 }
 
 void shm_unlisten(struct shm_ep *ep)
@@ -380,7 +378,7 @@ static int hung_up(const struct shm_ep *ep)
 {
 	if (ep->uid == (uid_t)sys_call(SYS_geteuid))
 		return -ECONNREFUSED;
-	log_info("shm: a peer that did not change its user refused this program, which did");
+	log_info("shm: the peer refused the link: this program has changed its user ID, the peer has not");
 	return -EPERM;
 }
 
@@ -454,7 +452,7 @@ int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *name, int p
 		rc = exchange(ep, sock, &left, &h, fds);
 		if (rc) {
 			shm_close(ep, sock);
-			log_info("shm: no link to process %u (pid %d): %d", proc, pid, rc);
+			log_info("shm: cannot create a link to process %u (pid %d): error %d", proc, pid, rc);
 			return rc;
 		}
 		if (h.proc != proc) {

@@ -203,7 +203,7 @@ static const struct seg_pull shm_pull = { .copy = pull_copy };
 static RARE void bad_slot(struct shm_link *l)
 {
 	if (!l->bad++)
-		log_warn("shm: process %d (pid %d) sent a slot that does not parse",
+		log_warn("shm: process %d (pid %d) sent an invalid slot",
 			 (int)l->hello.proc, l->pid);
 }
 

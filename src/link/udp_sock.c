@@ -141,7 +141,7 @@ struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
 		ret = tx_open(tx);
 	}
 	if (ret) {
-		log_warn("udp: no socket to send from: %s", strerrordesc_np(-ret));
+		log_warn("udp: cannot create the send socket: %s", strerrordesc_np(-ret));
 		free(tx);
 		return NULL;
 	}

@@ -133,13 +133,13 @@ static int refused(struct udp_tx *tx, int err, bool gso)
 		break;
 	case EMSGSIZE:
 		if (!told)
-			log_err("udp: a packet is longer than the interface's MTU allows; use a smaller "
-				"path MTU (ibv_rc_pingpong -m, perftest -m), or raise the interface's");
+			log_err("udp: a packet exceeds the interface's MTU; use a smaller "
+				"path MTU (ibv_rc_pingpong -m, perftest -m), or raise the interface's MTU");
 		told = true;
 		break;
 	}
 	if (!tx->ep->stats->lost_tx++)
-		log_warn("udp: a packet is lost: %s; ruse status counts them",
+		log_warn("udp: cannot send a packet: %s; `ruse status' counts lost packets",
 			 strerrordesc_np(-err));
 	return 0;
 }
@@ -265,7 +265,7 @@ int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *a
 	if (unlikely(ret == -EINVAL && !ep->no_gso && (also || packet_count(seg) > 1))) {
 		ret = send_as(ul, tx, segs, n, &net, false);
 		if (!ret && lost == ep->stats->lost_tx) {
-			log_info("udp: packets go out one by one: the machine cannot cut them");
+			log_info("udp: sending packets one by one: no segmentation offload (UDP_SEGMENT)");
 			ep->no_gso = true;
 		}
 	}
