@@ -17,7 +17,7 @@ static const char *const fate_names[] = {
 	[FABRIC_NO_VL] = "no VL",
 	[FABRIC_TOO_BIG] = "too big",
 	[FABRIC_BAD_PKEY] = "P_Key refused",
-	[FABRIC_NOT_MINE] = "nobody's LID",
+	[FABRIC_NOT_MINE] = "unknown LID",
 };
 _Static_assert(ARRAY_SIZE(fate_names) == FABRIC_FATE_COUNT, "a name for each fate");
 

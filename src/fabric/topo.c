@@ -249,7 +249,7 @@ int topo_fill_guids(struct topo *t, struct topo_err *err)
 	for (size_t i = 1; !rc && i < count; i++)
 		if (g[i] == g[i - 1]) {
 			err->line = 0;
-			snprintf(err->text, sizeof(err->text), "GUID 0x%llx is there twice",
+			snprintf(err->text, sizeof(err->text), "GUID 0x%llx is used twice",
 				 (unsigned long long)g[i]);
 			free(g);
 			return -EINVAL;

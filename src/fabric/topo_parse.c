@@ -232,7 +232,7 @@ static int parse_id(struct parser *ps, struct cursor c)
 		if (!take(&c, keys[i]))
 			continue;
 		if (!take_number(&c, 10, i < 2 ? 0xffffff : UINT64_MAX, &v))
-			return bad(ps, "%s wants a number", keys[i]);
+			return bad(ps, "%s must be followed by a number", keys[i]);
 		if (i == 0)
 			ps->ids.vendid = (uint32_t)v;
 		else if (i == 1)
@@ -299,17 +299,17 @@ static int parse_node(struct parser *ps, struct cursor c, struct cursor comment)
 		return 0;
 	skip_space(&c);
 	if (!take_number(&c, 10, TOPO_MAX_PORTS, &nports) || !nports)
-		return bad(ps, "a node has 1 to %d ports", TOPO_MAX_PORTS);
+		return bad(ps, "expected the number of ports, 1 to %d", TOPO_MAX_PORTS);
 	skip_space(&c);
 	if (!take_quoted(&c, &id) || id.p == id.end || id.end - id.p > TOPO_NAME_LEN ||
 	    memchr(id.p, '\0', (size_t)(id.end - id.p)))
-		return bad(ps, "a node wants an ID in quotes, up to %d characters", TOPO_NAME_LEN);
+		return bad(ps, "expected the node's ID in quotes, up to %d characters", TOPO_NAME_LEN);
 	memcpy(name, id.p, (size_t)(id.end - id.p));
 	rc = topo_add(ps->t, name, types[i].type, (uint32_t)nports, &n);
 	if (rc == -EEXIST)
-		return bad(ps, "\"%s\" is there twice", name);
+		return bad(ps, "node \"%s\" is defined twice", name);
 	if (rc == -EINVAL)
-		return bad(ps, "more than %d nodes", TOPO_MAX_NODES);
+		return bad(ps, "too many nodes; the maximum is %d", TOPO_MAX_NODES);
 	if (rc)
 		return rc;
 	ps->node = ps->t->count - 1;
@@ -334,7 +334,7 @@ static int parse_options(struct parser *ps, struct cursor c, struct cable *cb)
 		uint64_t v;
 
 		if (!width && !take(&c, "s="))
-			return bad(ps, "what is \"%.*s\"?", (int)min(c.end - c.p, (ptrdiff_t)40), c.p);
+			return bad(ps, "unknown option \"%.*s\"", (int)min(c.end - c.p, (ptrdiff_t)40), c.p);
 		for (int s = TOPO_SPEED_COUNT - 1; !width && s >= 0; s--)
 			if (take(&c, topo_speed_name((enum topo_speed)s))) {
 				cb->speed = (enum topo_speed)s;
@@ -345,11 +345,11 @@ static int parse_options(struct parser *ps, struct cursor c, struct cable *cb)
 		if (width && c.p[-1] != '=')
 			continue;
 		if (!take_number(&c, 10, 12, &v))
-			return bad(ps, "w= and s= want a number");
+			return bad(ps, "w= and s= must be followed by a number");
 		if (width && v != 1 && v != 2 && v != 4 && v != 8 && v != 12)
-			return bad(ps, "no link is %ux wide", (unsigned int)v);
+			return bad(ps, "invalid link width %u; expected 1, 2, 4, 8 or 12", (unsigned int)v);
 		if (!width && v != 1 && v != 2 && v != 4)
-			return bad(ps, "speeds are 1, 2, 4 or SDR to NDR");
+			return bad(ps, "invalid speed; expected 1, 2, 4 or SDR to NDR");
 		if (width)
 			cb->width = v == 1 ? 1 : v == 2 ? 16 : v == 4 ? 2 : v == 8 ? 4 : 8;
 		else
@@ -381,23 +381,23 @@ static int parse_port(struct parser *ps, struct cursor c, struct cursor comment)
 	if (c.p == c.end || *c.p != '[')
 		return 0;
 	if (ps->node == TOPO_NONE)
-		return bad(ps, "a port of which node?");
+		return bad(ps, "this port line follows no node");
 	n = &ps->t->nodes[ps->node];
 	if (!take_port(&c, &cb.port) || cb.port > n->nports)
-		return bad(ps, "ports of \"%s\" are [1] to [%d]", n->id, n->nports);
+		return bad(ps, "invalid port: \"%s\" has ports [1] to [%d]", n->id, n->nports);
 	if (take(&c, "[ext ") && (!take_number(&c, 10, 255, &ext) || !take(&c, "]")))
-		return bad(ps, "[ext N] wants a number");
+		return bad(ps, "[ext N]: expected a number");
 	take_guid(&c, &n->ports[cb.port].guid);
 	skip_space(&c);
 	if (!take_quoted(&c, &id) || id.p == id.end || id.end - id.p > TOPO_NAME_LEN)
-		return bad(ps, "a port wants the other node's ID in quotes");
+		return bad(ps, "expected the other node's ID in quotes");
 	cb.peer = id.p;
 	cb.peer_len = (uint8_t)(id.end - id.p);
 	skip_space(&c);
 	if (!take_port(&c, &cb.peer_port))
-		return bad(ps, "the other end's port is [1] to [%d]", TOPO_MAX_PORTS);
+		return bad(ps, "expected the other node's port, [1] to [%d]", TOPO_MAX_PORTS);
 	if (take(&c, "[ext ") && (!take_number(&c, 10, 255, &ext) || !take(&c, "]")))
-		return bad(ps, "[ext N] wants a number");
+		return bad(ps, "[ext N]: expected a number");
 	skip_space(&c);
 	take_guid(&c, &cb.peer_guid);
 	rc = parse_options(ps, c, &cb);
@@ -445,7 +445,7 @@ static int parse_line(struct parser *ps, struct cursor c)
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(kinds); i++)
 		rc = kinds[i](ps, c, comment);
 	if (!rc)
-		return bad(ps, "neither a node nor a port: \"%.*s\"",
+		return bad(ps, "expected a node or a port, not \"%.*s\"",
 			   (int)min(c.end - c.p, (ptrdiff_t)40), c.p);
 	return min(rc, 0);
 }
@@ -461,13 +461,13 @@ static int connect(struct parser *ps, const struct cable *cb)
 
 	ps->line = cb->line;
 	if (peer == TOPO_NONE)
-		return bad(ps, "no node is called \"%.*s\"", cb->peer_len, cb->peer);
+		return bad(ps, "there is no node \"%.*s\"", cb->peer_len, cb->peer);
 	b = &ps->t->nodes[peer];
 	switch (topo_connect(ps->t, cb->node, cb->port, peer, cb->peer_port, width, speed)) {
 	case -EINVAL:
-		return bad(ps, "no cable can go to \"%s\"[%d]", b->id, cb->peer_port);
+		return bad(ps, "a cable cannot be connected to \"%s\"[%d]", b->id, cb->peer_port);
 	case -EEXIST:
-		return bad(ps, "\"%s\"[%d] or \"%s\"[%d] has another cable", a->id, cb->port, b->id,
+		return bad(ps, "\"%s\"[%d] or \"%s\"[%d] already has another cable", a->id, cb->port, b->id,
 			   cb->peer_port);
 	}
 	if (cb->peer_guid && b->type != NODE_SWITCH && !b->ports[cb->peer_port].guid)
@@ -495,7 +495,7 @@ int topo_parse(struct topo *t, const char *text, size_t len, struct topo_err *er
 	free(ps.cables);
 	if (!rc && !t->count) {
 		ps.line = 0;
-		rc = bad(&ps, "no node in it");
+		rc = bad(&ps, "the file has no nodes");
 	}
 	return rc ? rc : topo_fill_guids(t, err);
 }
