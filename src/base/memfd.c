@@ -26,8 +26,8 @@ int memfd_grow(int fd, uint64_t size)
 	if (size <= limit)
 		return (int)sys_call(SYS_ftruncate, fd, size);
 	if (!told)
-		log_err("shared memory of %llu bytes is needed, and the limit of a file's size is %llu "
-			"(RLIMIT_FSIZE, ulimit -f)", (unsigned long long)size,
+		log_err("cannot create %llu bytes of shared memory: the limit of a file's size is %llu; "
+			"raise it (RLIMIT_FSIZE, ulimit -f)", (unsigned long long)size,
 			(unsigned long long)limit);
 	told = true;
 	return -EFBIG;

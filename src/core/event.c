@@ -121,7 +121,7 @@ static void event_queue(struct event_file *f, struct event_source *src, uint64_t
 	if (list_empty(&f->spare)) {
 		e = pool_alloc(sizeof(*e));
 		if (!e) {
-			log_err("event %u lost: out of memory", type);
+			log_err("out of memory: asynchronous event %u is lost", type);
 			return;
 		}
 	} else {

@@ -72,7 +72,7 @@ void rdmacm_device_added(struct rdmacm *rm, unsigned int slot, struct cm_device 
 		int ret = cma_listen_on_dev(p, dev);
 
 		if (ret)
-			log_warn("rdmacm: %s: a listener of all devices cannot listen: %d",
+			log_warn("rdmacm: a listener on all devices cannot listen on %s: error %d",
 				 dev->hd->name, ret);
 	}
 }

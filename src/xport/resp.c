@@ -273,7 +273,7 @@ static RARE enum resp_step rnr(struct resp_ctx *c)
 
 static RARE enum resp_step fatal(struct resp_ctx *c, enum resp_step found)
 {
-	log_debug("xport: qp#%06x psn %u: %s fails, NAK 0x%02x", c->qp->qpn, c->psn,
+	log_debug("xport: qp#%06x psn %u: check %s failed, NAK 0x%02x", c->qp->qpn, c->psn,
 		  resp_step_names[found], c->syndrome);
 	resp_fatal(c->qp, c->from, c->psn, c->syndrome, c->status, c->event);
 	return RESP_DONE;
