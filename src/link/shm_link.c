@@ -152,7 +152,8 @@ static bool shm_peer_behind(struct link *link)
 		return false;
 	}
 	shm_tx_reap(&l->tx, ref_failed, l);
-	if (!shm_held(l->pub))
+	/* Until the peer's progress thread has got a CPU, only the pidfd tells of its death. */
+	if (!shm_held(l->pub) && l->pidfd < 0)
 		return false;
 	if (l->tx.cons != l->tx.prod)
 		return true;

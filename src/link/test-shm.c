@@ -43,6 +43,7 @@ static void echo(struct node *n, struct link *l, const struct seg *seg)
 }
 
 static int child_ms = 5;	/* longest sleep of the child */
+static bool child_threadless;	/* its progress thread has not run yet */
 
 static void leave_child_behind(void)
 {
@@ -64,7 +65,8 @@ static void echo_child(int ctl, bool no_cma)
 	/* The child ends with a test that fails. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	node_open(&n, 2, no_cma);
-	shm_ep_thread_start(n.ep);
+	if (!child_threadless)
+		shm_ep_thread_start(n.ep);
 	n.on_input = echo;
 	for (int i = 0; i < RING; i++)
 		echo_buf[i] = malloc(NODE_BUF);
@@ -506,6 +508,21 @@ static void test_stopped_is_not_dead(void **state)
 	pair_close(&p);
 }
 
+/* The same before its progress thread has run; then its death is still noticed. */
+static void test_threadless_is_not_dead(void **state)
+{
+	struct pair p;
+
+	child_threadless = true;
+	test_stopped_is_not_dead(state);
+	pair_open(&p, false);
+	child_threadless = false;
+	kill(p.child, SIGKILL);
+	NODE_UNTIL(&p.me, p.l->dead);
+	assert_false(p.l->ops->peer_behind(p.l));
+	pair_close(&p);
+}
+
 static void denied_later(void)
 {
 	uint8_t *mem = malloc(65536);
@@ -574,6 +591,7 @@ int main(void)
 		cmocka_unit_test(test_wakeups),
 		cmocka_unit_test(test_death),
 		cmocka_unit_test(test_stopped_is_not_dead),
+		cmocka_unit_test(test_threadless_is_not_dead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
