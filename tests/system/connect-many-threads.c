@@ -23,9 +23,9 @@
 #define WAIT_S 120	/* for one event: an overloaded machine is slow */
 #define LEN 64
 
-enum step { ID, ADDRESS, ROUTE, QP, CONNECT, STEPS };
-static const char *const names[STEPS] = { "create id", "resolve address", "resolve route",
-					  "create QP", "connect" };
+enum step { CHANNEL, ID, ADDRESS, ROUTE, QP, CONNECT, STEPS };
+static const char *const names[STEPS] = { "open channel", "create id", "resolve address",
+					  "resolve route", "create QP", "connect" };
 
 struct client {
 	pthread_t thread;
@@ -101,14 +101,18 @@ static void destroy(struct rdma_cm_id *id, struct ibv_mr *mr)
 
 /* The client */
 
-static struct rdma_cm_id *connect_one(struct client *c, struct rdma_event_channel *channel,
-				      uint64_t seed, double at[STEPS + 1])
+static struct rdma_cm_id *connect_one(struct client *c, uint64_t seed, double at[STEPS + 1])
 {
+	struct rdma_event_channel *channel;
 	struct rdma_conn_param p = { .private_data = &seed, .private_data_len = sizeof(seed),
 				     .retry_count = 7, .rnr_retry_count = 7 };
 	struct rdma_cm_id *id;
 
-	at[ID] = now_ms();
+	at[CHANNEL] = now_ms();
+	channel = rdma_create_event_channel();
+	if (!channel)
+		die("rdma_create_event_channel: %m");
+	at[CHANNEL + 1] = now_ms();
 	if (rdma_create_id(channel, &id, c, RDMA_PS_TCP))
 		die("rdma_create_id: %m");
 	at[ID + 1] = now_ms();
@@ -129,9 +133,9 @@ static struct rdma_cm_id *connect_one(struct client *c, struct rdma_event_channe
 	return id;
 }
 
-static void use(struct client *c, struct rdma_cm_id *id, struct rdma_event_channel *channel,
-		uint64_t seed)
+static void use(struct client *c, struct rdma_cm_id *id, uint64_t seed)
 {
+	struct rdma_event_channel *channel = id->channel;
 	struct ibv_mr *mr = ibv_reg_mr(id->pd, c->buf, LEN, 0);
 	struct ibv_sge sge = { (uintptr_t)c->buf, LEN, 0 };
 	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
@@ -151,25 +155,22 @@ static void use(struct client *c, struct rdma_cm_id *id, struct rdma_event_chann
 		die("rdma_disconnect: %m");
 	want(channel, RDMA_CM_EVENT_DISCONNECTED);
 	destroy(id, mr);
+	rdma_destroy_event_channel(channel);
 }
 
 static void *client(void *arg)
 {
-	struct rdma_event_channel *channel = rdma_create_event_channel();
 	struct client *c = arg;
 
-	if (!channel)
-		die("rdma_create_event_channel: %m");
 	for (unsigned int r = 0; r < rounds; r++) {
 		uint64_t seed = (uint64_t)r << 32 | c->n;
 		struct rdma_cm_id *id;
 
 		pthread_barrier_wait(&barrier);
-		id = connect_one(c, channel, seed, c->at[r]);
+		id = connect_one(c, seed, c->at[r]);
 		pthread_barrier_wait(&barrier);
-		use(c, id, channel, seed);
+		use(c, id, seed);
 	}
-	rdma_destroy_event_channel(channel);
 	return NULL;
 }
 
@@ -285,7 +286,7 @@ static void report(const struct client *c)
 	first = values[0];
 	printf("%-24s %9s %9s %9s %9s\n", "ms", "min", "median", "p99", "max");
 	print("round", values, rounds);
-	for (enum step s = ID; s < STEPS; s++) {
+	for (enum step s = CHANNEL; s < STEPS; s++) {
 		n = 0;
 		for (unsigned int r = 0; r < rounds; r++)
 			for (unsigned int i = 0; i < threads; i++)
