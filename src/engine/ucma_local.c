@@ -31,11 +31,15 @@
 
 #define CARDS_SIZE (UCMA_CARDS * sizeof(struct ucma_card))
 
-/* The cards are one file of a rused, mapped once. The mapping stays for files of a former rused. */
-static struct {
+/*
+ * The cards are one file of a rused, mapped once. The mapping stays for files of a former rused.
+ * It is published without a lock and never changed.
+ */
+struct mapped {
 	uint32_t generation;
-	const struct ucma_card *map;
-} cards;
+	const struct ucma_card *cards;
+};
+static struct mapped *mapped;
 static bool posted;	/* something was posted since the last ucma_sync() */
 
 /*
@@ -49,29 +53,55 @@ static struct {
 	struct __kernel_sockaddr_storage dst;
 } lately;
 
+/* NULL: these are not the cards of that rused. */
+static const struct ucma_card *cards_in(const struct mapped *m, uint32_t generation)
+{
+	return m && m->generation == generation ? m->cards : NULL;
+}
+
+static const struct ucma_card *map_cards(uint32_t generation, int fd)
+{
+	struct mapped *before = smp_load_acquire(&mapped), *m;
+
+	if (cards_in(before, generation))
+		return before->cards;
+	m = malloc(sizeof(*m));
+	if (!m)
+		return NULL;
+	m->generation = generation;
+	m->cards = memfd_map(fd, CARDS_SIZE, false);
+	if (m->cards && atomic_cmpxchg(&mapped, before, m))
+		return m->cards;
+	/* Another thread was first, or there is no memory. */
+	if (m->cards)
+		munmap((void *)m->cards, CARDS_SIZE);
+	free(m);
+	return cards_in(smp_load_acquire(&mapped), generation);
+}
+
 static int map_file(struct ucma_map *map, int shm_fd, int cards_fd)
 {
 	map->shm = memfd_map(shm_fd, sizeof(*map->shm), true);
 	if (!map->shm)
 		return -ENOMEM;
-	if (!cards.map || cards.generation != map->shm->generation) {
-		cards.map = memfd_map(cards_fd, CARDS_SIZE, false);
-		cards.generation = map->shm->generation;
-	}
-	map->cards = cards.map;
+	map->cards = map_cards(map->shm->generation, cards_fd);
 	if (map->cards)
 		return 0;
 	munmap(map->shm, sizeof(*map->shm));
 	return -ENOMEM;
 }
 
-static int open_locked(struct ucma_map *map)
+/*
+ * Without the engine lock: of threads that open files at the same moment, each would wait for
+ * both locks.
+ */
+static int open_file(struct ucma_map *map)
 {
 	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret;
 	struct ipc_ucma_open r;
 	size_t rsize = sizeof(r);
 
-	ret = rused_call_fds(IPC_UCMA_OPEN, NULL, 0, &r, &rsize, fds, &nfds);
+	ret = rused_ask(IPC_UCMA_OPEN, NULL, 0, -1, &r, &rsize, fds, &nfds);
 	if (ret)
 		return ret;
 	ret = nfds == 3 && rsize == sizeof(r) ? map_file(map, fds[1], fds[2]) : -EPROTO;
@@ -88,12 +118,7 @@ int engine_ucma_open(void **file)
 	if (!map)
 		return -ENOMEM;
 	engine_check_fork();
-	if (!engine_lock()) {
-		free(map);
-		return -EDEADLK;
-	}
-	fd = open_locked(map);
-	engine_unlock();
+	fd = open_file(map);
 	if (fd < 0)
 		free(map);
 	*file = map;
