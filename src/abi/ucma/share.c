@@ -21,11 +21,6 @@ void ucma_share(struct ucma *u, struct ucma_card *cards)
 	u->cards = cards;
 }
 
-void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm)
-{
-	f->shm = shm;
-}
-
 uint32_t ucma_ids(const struct ucma *u)
 {
 	return u->ctx_table.count;
@@ -222,10 +217,10 @@ static bool something_read(struct ucma_file *f)
 					       ucma_slot_word(f->reaped, UCMA_SLOT_READY);
 }
 
-/* Preallocates as many ids as the file has created, up to UCMA_SPARES. */
+/* Preallocates as many ids as the file has created, at least one, at most UCMA_SPARES. */
 static void spares(struct ucma_file *f)
 {
-	uint32_t most = min(f->created, UCMA_SPARES);
+	uint32_t most = min(max(f->created, 1u), UCMA_SPARES);
 
 	for (uint32_t i = 0; i < UCMA_SPARES && f->nspare < most; i++) {
 		struct ucma_context *ctx;
@@ -243,6 +238,14 @@ static void spares(struct ucma_file *f)
 		f->nspare++;
 		smp_store_release(&f->shm->spare[i], ctx->id + 1);
 	}
+}
+
+/* The first id is preallocated here, so that CREATE_ID need not wait for rused. */
+void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm)
+{
+	f->shm = shm;
+	if (f->u->cards)
+		spares(f);
 }
 
 static void publish(struct ucma_file *f)
