@@ -24,6 +24,7 @@
 #define OPS 32u			/* requests in flight of a QP */
 #define PER_MESSAGE 5u		/* requests of a message at most */
 #define GUARD 4096u
+#define CALL_S 4		/* a command that fails after this time has waited for rused */
 #define RIGHTS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | \
 		IBV_ACCESS_REMOTE_ATOMIC)
 
@@ -495,14 +496,18 @@ static void open_device(void)
 {
 	struct vctx *v = &me.v;
 	struct ibv_device **list;
-	int n;
+	time_t since;
+	int n, err;
 
 	for (;;) {
 		errno = 0;
+		since = time(NULL);
 		list = ibv_get_device_list(&n);
 		if (list && n && (v->ctx = ibv_open_device(list[0])))
 			break;
-		excuse(NULL, "open_device", errno ? errno : ENODEV);
+		err = errno ? errno : ENODEV;
+		/* libibverbs has an errno of its own for a rused that did not answer in time. */
+		excuse(NULL, "open_device", time(NULL) - since >= CALL_S ? ETIMEDOUT : err);
 		if (list)
 			ibv_free_device_list(list);
 	}
