@@ -15,6 +15,13 @@ mpicc.mpich -o "$T/mpich" "${BASH_SOURCE%/*}/hpc-mpi.c" || die "mpicc.mpich"
 export PAIR_TIMEOUT=${HPC_TIMEOUT:-300}
 hosts 4200
 
+# A program with an open device on each host: rused ends after the last one, and the counters with
+# it.
+for h in a b; do
+	ruse_on $h stdbuf -oL ibv_asyncwatch >"$T/watch.$h" 2>&1 &
+	wait_for 120 grep -q 'async event FD' "$T/watch.$h" || die "$(cat "$T/watch.$h")"
+done
+
 long=${HPC_LONG:-}
 atomics="ucp_add ucp_fadd ucp_cswap"
 
