@@ -129,9 +129,9 @@ int main(void)
 		fact(!sibling_reads(pid, 65533), "another user may not");
 	end(pid);
 	pid = target(0);
-	fact(!sibling_reads(pid, 65534), "nor anybody where the target is not dumpable: use the ring");
+	fact(!sibling_reads(pid, 65534), "nor any process where the target is not dumpable: use the ring");
 	end(pid);
-	fact(marked(m, false), "kill -9 marks the robust word, before anybody reaps the process");
+	fact(marked(m, false), "kill -9 marks the robust word, before the process is reaped");
 	fact(marked(m, true), "so does execve: same pid, other memory");
 	return verdict();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A memfd can stand for a uverbs descriptor: the provider's own mmap(fd, offset)
- * finds each ring at the offset it was told, later ones too, and nobody can
- * take the memory away.
+ * finds each ring at its offset, also rings added later, and no process can
+ * shrink the memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ int main(void)
 	     "a raw write(2) lands at offset 0 and leaves the rings alone");
 
 	need(!fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), "F_ADD_SEALS");
-	fact(ftruncate(fd, 4096) < 0 && errno == EPERM, "once sealed nobody can shrink it");
+	fact(ftruncate(fd, 4096) < 0 && errno == EPERM, "once sealed it cannot be shrunk");
 	fact(!ftruncate(fd, BASE + 4 * SIZE), "but it can still grow");
 
 	fact(!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, BASE, SIZE) && !program[0],

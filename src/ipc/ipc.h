@@ -109,7 +109,7 @@ struct ipc_conn {
 	struct ipc_channel *chan;	/* NULL: only the socket */
 	struct ipc_spin spin;
 };
-/* The run directory of this user and network namespace (design 2.1, item 6), created 0700. 0 or -errno. */
+/* The run directory of this user and network namespace, created with mode 0700. 0 or -errno. */
 int ipc_rundir(char *path, size_t size);
 /* Connects to a running rused. -ENOENT, -ECONNREFUSED: none runs; -EPERM: of another user. */
 int ipc_connect(struct ipc_conn *c, const char *rundir);

@@ -314,7 +314,7 @@ static void test_connect_errors(void **state)
 	node_open(&d.a, 1, false);
 	node_open(&d.b, 2, false);
 	assert_null(shm_connected(d.a.ep, 2, shm_ep_sock(d.b.ep)));
-	assert_int_equal(shm_connect(d.a.ep, 2, "ruse-nobody", 0, &d.l), -ECONNREFUSED);
+	assert_int_equal(shm_connect(d.a.ep, 2, "ruse-unused", 0, &d.l), -ECONNREFUSED);
 	/* No process serves the listener: -ETIMEDOUT after a second. */
 	assert_int_equal(shm_connect(d.a.ep, 2, shm_ep_sock(d.b.ep), 0, &d.l), -ETIMEDOUT);
 	node_start(&d.b);
@@ -328,7 +328,7 @@ static void test_connect_errors(void **state)
 	assert_ptr_equal(d.l, again);
 	link_put(again);
 	assert_null(shm_connected(d.a.ep, 7, shm_ep_sock(d.b.ep)));
-	assert_null(shm_connected(d.a.ep, 2, "ruse-nobody"));
+	assert_null(shm_connected(d.a.ep, 2, "ruse-unused"));
 	node_stop(&d.b);
 	/* The serving thread has ended, and with it the robust word. */
 	assert_null(shm_connected(d.a.ep, 2, shm_ep_sock(d.b.ep)));

@@ -236,7 +236,7 @@ static void ud_client(const char *host, int port, enum wish wish)
 	printf("connect: UD %d\n", wish);
 }
 
-static void nobody(const char *host, int port)
+static void no_listener(const char *host, int port)
 {
 	struct rdma_cm_id *id = start(host, port, RDMA_PS_TCP, 0);
 
@@ -247,12 +247,12 @@ static void nobody(const char *host, int port)
 	request(id, REJECT, 0);
 	rdma_ack_cm_event(want_event(RDMA_CM_EVENT_UNREACHABLE, SIDR_NOBODY));
 	destroy(id);
-	printf("connect: nobody\n");
+	printf("connect: no listener\n");
 }
 
 static void client(const char *host, int port)
 {
-	nobody(host, port + 1);
+	no_listener(host, port + 1);
 	dying_client(host, port);
 	for (enum wish w = STOP + 1; w < WISHES; w++) {
 		if (w != CLIENT_DIES)

@@ -134,7 +134,7 @@ static void peek_and_truncate(void)
 	read_dump(p.fd);
 }
 
-static void nobody_else_to_talk_to(void)
+static void no_other_peer(void)
 {
 	struct sockaddr_nl nl = { .nl_family = AF_NETLINK, .nl_pid = 1 };
 	int fd = open_socket();
@@ -161,7 +161,7 @@ static const struct testcase cases[] = {
 	{ "options", options, 0 },
 	{ "a-dump", a_dump, 0 },
 	{ "peek-and-truncate", peek_and_truncate, 0 },
-	{ "nobody-else-to-talk-to", nobody_else_to_talk_to, 0 },
+	{ "no-other-peer", no_other_peer, 0 },
 	{ "other-families-are-real", other_families_are_real, 0 },
 };
 

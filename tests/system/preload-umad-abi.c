@@ -141,7 +141,7 @@ static void exchange(void)
  * A class without an agent: the request gets an error response, as from kernel rxe, which has no
  * PMA.
  */
-static void nobody(void)
+static void no_agent(void)
 {
 	int fd = open_agent(O_NONBLOCK, 0, 0, 0);
 	struct packet p, got;
@@ -446,7 +446,7 @@ static const struct testcase cases[] = {
 	{ "old_header", old_header, 0 },
 	{ "refused", refused, 0 },
 	{ "exchange", exchange, 0 },
-	{ "nobody", nobody, 0 },
+	{ "no-agent", no_agent, 0 },
 	{ "timed_out", timed_out, 0 },
 	{ "other_qp", other_qp, 0 },
 	{ "methods", methods, 0 },

@@ -91,7 +91,7 @@ except OSError:                             # or more descriptors than allowed
 assert lease(good) > 0
 PY
 
-echo "- a client that never reads stalls nobody"
+echo "- a client that never reads does not stall others"
 client <<'PY'
 mute = process()
 mute.setblocking(False)

@@ -292,7 +292,7 @@ static void received(struct proc *p, struct end *e, const struct ibv_wc *wc)
 	if (slot != e->received % DEPTH)
 		die("process %d: receives out of order", p->id);
 	if (e->received == __atomic_load_n(&e->mine->sent, __ATOMIC_ACQUIRE))
-		die("process %d: a message that nobody has sent", p->id);
+		die("process %d: a message that was not sent", p->id);
 	if (wc->byte_len != m->len + grh || write != m->write ||
 	    !(wc->wc_flags & IBV_WC_WITH_IMM) == m->has_imm ||
 	    (m->has_imm && wc->imm_data != m->imm))

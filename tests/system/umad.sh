@@ -88,8 +88,8 @@ exchange a a 6 100000
 exchange b a 6 100000
 exchange a b 4 1000000
 
-note "a class that nobody serves, a host that does not answer"
-got=$(ruse_on a "$U" nobody rxe_0 "$(gid a 4)" "::ffff:${ADDR4[b]}") || die "nobody"
+note "a class without an agent, a host that does not answer"
+got=$(ruse_on a "$U" no-agent rxe_0 "$(gid a 4)" "::ffff:${ADDR4[b]}") || die "no-agent"
 [ "$got" = "status 000c" ] || die "unserved: $got"
 got=$(ruse_on a "$U" silent rxe_0 "$(gid a 4)" ::ffff:10.77.0.77) || die "silent"
 [ "$got" = "Connection timed out" ] || die "silent: $got"

@@ -4,7 +4,7 @@
  *
  *   umadlib server DEV                 answers one request of any length and prints it
  *   umadlib client DEV GIDINDEX GID N  sends N bytes of data and expects the same as answer
- *   umadlib nobody DEV GIDINDEX GID    a Get to a class without an agent: prints the status
+ *   umadlib no-agent DEV GIDINDEX GID  a Get to a class without an agent: prints the status
  *   umadlib silent DEV GIDINDEX GID    a Get that no agent answers: ETIMEDOUT
  *   umadlib qp DEV GIDINDEX GID        a MAD to a UD QP of its own at that address
  *   umadlib gone DEV                   prints "open", and what happens when the device is removed
@@ -223,7 +223,7 @@ int main(int argc, char **argv)
 		server();
 	else if (!strcmp(what, "client") && argc == 6)
 		client(argv + 3);
-	else if (!strcmp(what, "nobody") && argc == 5)
+	else if (!strcmp(what, "no-agent") && argc == 5)
 		request(argv + 3, PERF, 10000);
 	else if (!strcmp(what, "silent") && argc == 5)
 		request(argv + 3, PERF, 100);
