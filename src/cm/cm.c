@@ -72,7 +72,10 @@ void cm_remove_device(struct cm *cm, struct cm_device *dev)
 	}
 }
 
-/* Delivers the events of cm_notify(COMM_EST), which must not call its caller's handler. */
+/*
+ * cm_notify(COMM_EST) must not call the id's handler inside the consumer's call. Its event is
+ * delivered here, at the next MAD or timer.
+ */
 static void tell_established(struct cm *cm, ns_t now)
 {
 	struct cm_event ev = { .event = IB_CM_USER_ESTABLISHED };

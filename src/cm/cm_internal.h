@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Structures shared by the files of this room. The functions are in rx_internal.h. */
+/* Structures shared by the files of cm/. The functions are in rx_internal.h. */
 #ifndef RUSE_CM_CM_INTERNAL_H
 #define RUSE_CM_CM_INTERNAL_H
 
@@ -31,9 +31,9 @@ struct cm {
 };
 
 /*
- * Identity of a connection's peer. In both hashes from REQ or REP until the
- * connection ends. In timewait (IBA 12.9.8.4) it stays in remote_id alone, until no
- * packet of the connection can be in flight; its cm_priv may be destroyed before.
+ * Identity of a connection's peer. It is in the hashes remote_id and remote_qp from the REQ or REP
+ * until the connection ends. In timewait (IBA 12.9.8.4) it stays in remote_id alone, until no
+ * packet of the connection can be in flight. The connection's cm_priv may be destroyed before that.
  */
 struct cm_timewait {
 	struct timer timer;

@@ -141,7 +141,10 @@ static void rep_again(struct cm_rx *rx)
 	cm_reply(rx, mad);
 }
 
-/* Enters the REP's sender in the hashes. False if its communication id or its QP is known. */
+/*
+ * Enters the REP's sender in the hashes. False: its communication id or its QP belongs to another
+ * connection. In the case of the QP a REJ is sent, and the other connection is disconnected.
+ */
 static bool enter_remote(struct cm_rx *rx, struct cm_priv *p, uint32_t qpn)
 {
 	struct cm_timewait *tw = p->tw, *other;

@@ -45,8 +45,9 @@ static void put_type(uint8_t *mad, uint8_t qp_type)
 const struct cm_req_path cm_req_paths[2] = { PATH_FIELDS(PRIMARY), PATH_FIELDS(ALTERNATE) };
 
 /*
- * A hop limit over 1 (as RoCE's 64) means another subnet: the remote LID is unknown
- * there, and the local LID, as the peer's router sees it, comes from inbound if given.
+ * A hop limit over 1 (RoCE: 64) means that the peer is in another subnet. The remote LID is then
+ * LID_PERMISSIVE (unknown). The local LID is the one by which the last router reaches this port:
+ * the DLID of the inbound path, or LID_PERMISSIVE if that path is not given.
  */
 static void put_path(const struct cm_priv *p, bool alternate, const struct cm_path *path,
 		     const struct cm_path *inbound, uint8_t *mad)

@@ -34,7 +34,10 @@ struct cm_priv *cm_find(struct cm *cm, uint32_t local_id, uint32_t remote_id)
 	return p && p->visible && p->id.remote_id == remote_id ? p : NULL;
 }
 
-/* Local ids count up and are XORed with a random number, as the kernel's; reuse comes late. */
+/*
+ * Local ids count up and are XORed with a random number, as in the kernel, so that a number is
+ * reused late.
+ */
 static void set_local_id(struct cm_priv *p)
 {
 	struct cm *cm = p->id.cm;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * LAP and APR: loading another alternate path in an established connection (IBA
- * 12.8). Linux 6.1 receives both messages but has no function that sends them; the
- * functions here follow older kernels. A LAP without an answer gives LAP_ERROR; those
- * kernels left the id in LAP_SENT. RoCE has no alternate paths.
+ * LAP and APR: loading another alternate path in an established connection (IBA 12.8). Linux 6.1
+ * receives both messages but has no function that sends them; the functions here follow older
+ * kernels, with one difference. After a LAP_ERROR (no answer) the id may send another LAP; those
+ * kernels left it in LAP_SENT. RoCE has no alternate paths.
  */
 #include <errno.h>
 #include <string.h>

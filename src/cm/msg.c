@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sending: once, repeated until an answer cancels the message, or as an answer to a
- * received MAD. Each id has a timer for its repeated message. When the repetitions
- * are spent the row of CM_IN_NO_ANSWER gives the event.
+ * Sending of CM messages. A message is sent once (cm_post()), or repeatedly until an answer cancels
+ * it (cm_post_wait()), or as the answer to a received MAD (cm_reply()). An id has at most one
+ * repeated message, and a timer for it. If its last repetition gets no answer, the id gets the
+ * input CM_IN_NO_ANSWER, and that input's row in the state table (table.c) says which event is
+ * delivered.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +36,10 @@ static int send_mad(struct cm *cm, const struct cm_av *av, const uint8_t *mad)
 	return ret;
 }
 
-/* The agent's half and the local id, whose bytes are in the order of a little-endian kernel. */
+/*
+ * High half: the MAD agent's (hi_tid). Low half: the big-endian bytes of the local id, read as a
+ * little-endian kernel reads them.
+ */
 uint64_t cm_form_tid(const struct cm_priv *p)
 {
 	uint8_t id[4];

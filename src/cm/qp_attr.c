@@ -38,7 +38,7 @@ static void put_av(struct ib_uverbs_ah_attr *a, const struct cm_av *av)
 	a->grh.traffic_class = av->traffic_class;
 }
 
-/* Tested by DLID, as in the kernel. RoCE has no alternate path. */
+/* Is there an alternate path? As in the kernel this is decided by its DLID. RoCE has none. */
 static bool has_alt(const struct cm_priv *p)
 {
 	return !p->alt.av.roce && p->alt.av.dlid;
@@ -90,7 +90,7 @@ static int to_rtr(const struct cm_priv *p, struct ib_uverbs_qp_attr *a)
 	return 0;
 }
 
-/* After LAP/APR, RTS to RTS only loads the alternate path. */
+/* In a LAP state other than UNINIT the QP is in RTS already: only the alternate path is loaded. */
 static int to_rts(const struct cm_priv *p, struct ib_uverbs_qp_attr *a)
 {
 	bool initiator = p->qp_type == IB_UVERBS_QPT_RC || p->qp_type == IB_UVERBS_QPT_XRC_INI;

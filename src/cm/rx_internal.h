@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Functions shared by the files of this room, and the handlers of received MADs. */
+/* Functions shared by the files of cm/, and the handlers of received MADs. */
 #ifndef RUSE_CM_RX_INTERNAL_H
 #define RUSE_CM_RX_INTERNAL_H
 

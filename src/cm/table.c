@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The state table of connections: IBA 12.9 as implemented by the kernel's cm.c. A
- * row gives the effect of an input in the states of its mask; the first row that
- * matches applies. The rows of an input are adjacent. Decisions that need more than
- * the state are made by the handlers first: whose message it is, whether the QP
- * number is right, whether the connection is stale.
+ * The state table of connections: IBA 12.9 as implemented by the kernel's cm.c. A row gives the
+ * effect of an input in the states of its mask; the first row that matches applies. The rows of an
+ * input are adjacent. Decisions that need more than the state are made by the handlers first: whose
+ * message it is, whether the QP number is right, whether the connection is stale.
  *
- * A consumer's call changes the state after its message has been sent. Exceptions:
- * REJ, DREP, and a DREQ that cannot be sent change it in any case. An id that enters
- * TIMEWAIT leaves the hash of remote QPs, and that of remote ids when timewait is over;
- * one that enters IDLE without timewait leaves both at once.
+ * A consumer's call changes the state after its message has been sent. Exceptions: a REJ or DREP
+ * changes it even if it cannot be sent, and a DREQ that cannot be sent leads to TIMEWAIT. An id
+ * that enters TIMEWAIT leaves the hash of remote QPs at once, and the hash of remote ids when
+ * timewait is over. An id that enters IDLE without timewait leaves both at once.
  */
 #include <stddef.h>
 #include "base/util.h"
@@ -28,6 +27,7 @@
 #define FAILED(e) IB_CM_##e##_ERROR
 #define QUIET CM_NO_EVENT
 
+/* X_WAITS: an X was sent and awaits an answer. X_HAS: an X was received, and the consumer has not answered it. */
 #define REQ_WAITS (S(REQ_SENT) | S(MRA_REQ_RCVD))
 #define REP_WAITS (S(REP_SENT) | S(MRA_REP_RCVD))
 #define REQ_HAS (S(REQ_RCVD) | S(MRA_REQ_SENT))

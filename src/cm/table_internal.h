@@ -7,14 +7,14 @@
 
 /* Inputs of an id: received messages, timeouts, calls of its consumer. */
 enum cm_in {
-	CM_IN_REQ,		/* duplicate: the first REQ creates the id */
+	CM_IN_REQ,		/* duplicate of a REQ; the first one creates the id */
 	CM_IN_MRA_TO_REQ,
 	CM_IN_MRA_TO_REP,
 	CM_IN_MRA_TO_OTHER,
 	CM_IN_REJ,
 	CM_IN_REJ_STALE,	/* reason STALE_CONN */
 	CM_IN_REP,
-	CM_IN_REP_AGAIN,	/* duplicate: the peer's id is known */
+	CM_IN_REP_AGAIN,	/* duplicate of a REP; the first one told the peer's id */
 	CM_IN_RTU,
 	CM_IN_DREQ,
 	CM_IN_DREP,

@@ -35,7 +35,10 @@ static void show(struct link *l, const struct seg *whole, const char *note, uint
 	struct seg seg;
 	uint16_t sport;
 
-	/* QP 0: packets that processes of this host pass to each other (engine/wire.c). */
+	/*
+	 * A segment to QP 0 is no traffic of a program: by it a process hands a packet that it
+	 * received to the process that it is for (engine/wire.c).
+	 */
 	if (!whole->dqpn || !c->cfg->net(l, whole, c->in, &net))
 		return;
 	if (c->in)
@@ -58,7 +61,7 @@ static void show(struct link *l, const struct seg *whole, const char *note, uint
 	}
 }
 
-/* Show the packets only after a successful send, because a refused segment is sent again. */
+/* Show the packets only after a successful send: a segment that the link refuses is sent again. */
 static int capture_send(struct link *l, const struct seg *seg)
 {
 	const struct capture *c = l->tap_arg;
@@ -96,7 +99,7 @@ static const struct link_host **host_of(struct link *l)
 	return l->under_host ? l->under_host : &l->host;
 }
 
-/* The link ends while it is wrapped. */
+/* The last reference to a wrapped link was dropped: remove the wrapper, then destroy the link. */
 static void capture_destroy(struct link *l)
 {
 	struct capture *c = l->tap_arg;

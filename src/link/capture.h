@@ -24,16 +24,17 @@ struct capture_frame {
 struct capture_cfg {
 	uint64_t (*clock)(void);
 	/*
-	 * Fill in the addresses of a segment: its own, or those of its QP for RC and UC, completed
-	 * as a wire would. False: unknown; the segment is not shown.
+	 * Fill in the addresses of a segment: those in seg->net if it is set, else those of the
+	 * segment's QP (RC, UC). A hop limit of 0 or 1 of a sent unicast segment becomes the
+	 * default, as on the wire. False: the addresses are unknown, and the segment is not shown.
 	 */
 	bool (*net)(const struct link *l, const struct seg *seg, bool in, struct seg_net *net);
 	void (*sink)(const struct capture_frame *f, const struct seg *seg);
 };
 
 /*
- * Show what the link sends, and with `in` what arrives on it. cfg belongs to the caller and must
- * outlive the wrapping. 0, also if the link is wrapped already; -ENOMEM.
+ * Show the packets that the link sends; if `in`, also those that arrive on it. cfg belongs to the
+ * caller and must outlive the wrapping. 0, also if the link is wrapped already; -ENOMEM.
  */
 int capture_wrap(struct link *l, const struct capture_cfg *cfg, bool in);
 /* Does nothing if the link is not wrapped. */

@@ -2,10 +2,10 @@
 /*
  * Judging packets by the rules of `ruse fault`.
  *
- * The rules see a packet in their order. A rule that drops the packet ends the search; the effects
- * of other rules add up (a packet may be duplicated and delayed). If the link then has no room for
- * the packet, the verdict is taken back, random numbers included, because the packet is sent again
- * and must count once.
+ * The rules are applied to a packet in the order of the table. A rule that drops the packet or
+ * makes send() fail ends the search; the effects of all other rules add up (a packet may be
+ * duplicated and delayed). If the link then has no room for the packet, the state of the rules is
+ * restored, random numbers included: the packet will be sent again and must count once.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -53,8 +53,8 @@ static void ask(const struct faults *f, struct packet_facts *p)
 }
 
 /*
- * A packet on a local link is judged once for both ends, so the rule's direction is taken from the
- * QP's point of view.
+ * A packet between processes is judged once, for both ends. `in` and `out` of a rule for a QP
+ * therefore mean that this QP receives, or sends, the packet.
  */
 static bool qp_fits(const struct fault_rule *r, const struct packet_facts *p)
 {
@@ -367,9 +367,9 @@ static int send_untouched(struct link *l, const struct seg *seg, uint32_t first,
 }
 
 /*
- * A segment of several packets for a wire. Each packet is judged; runs of unaffected packets
- * between are sent as segments, as without rules. If the link becomes full after the first packets
- * were sent, the rest is lost, because the segment cannot be sent again.
+ * A segment of several packets for a wire. Each packet is judged; the unaffected packets between
+ * two affected ones are sent as one segment. If the link becomes full after the first packets were
+ * sent, the rest is lost, because the segment cannot be sent again.
  */
 static int send_train(struct link *l, const struct seg *seg)
 {
@@ -409,7 +409,7 @@ static int fault_send(struct link *l, const struct seg *seg)
 	struct verdict v;
 	int ret;
 
-	/* QP 0: packets that processes of this host pass to each other (engine/wire.c). */
+	/* To QP 0: a received packet that is handed over to another process (engine/wire.c). */
 	if (!seg->dqpn)
 		return ft->under->send(l, seg);
 	memcpy(before, f->state, f->nrules * sizeof(before[0]));

@@ -3,8 +3,9 @@
  * fault: a wrapper that drops, duplicates, delays, reorders and corrupts packets by rules.
  *
  * It replaces the link's ops and host while the link is in use, above a capture, and puts them back
- * later. While it is there, a segment is one packet and direct placement is off, so the rules see
- * every packet.
+ * later. While a link is wrapped, the rules see every packet: direct placement is off, a link to
+ * another process carries one packet per segment, and segments to and from a wire are judged packet
+ * by packet.
  *
  * A packet between processes of a host is judged once, when it is sent. When it arrives, only rules
  * for the responder (RNR, NAK) and rules that cut off a process or device apply. A packet on a wire
@@ -25,7 +26,7 @@
 struct fault_facts {
 	uint32_t dev;		/* DEV_INDEX of this end; 0: unknown */
 	uint8_t peer[16];	/* GID of the other end; zero: unknown */
-	bool expected;		/* arriving: the request that the QP's responder expects */
+	bool expected;		/* an arriving request, the one that the QP's responder expects next */
 };
 
 struct fault_host {

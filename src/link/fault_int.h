@@ -21,7 +21,7 @@ struct fault_held {
 	struct list_head entry;
 	struct link *link;	/* a reference */
 	bool in;
-	uint32_t overtake;	/* packets that must pass first; 0: only due counts */
+	uint32_t overtake;	/* packets that must still overtake this one; 0: it waits for `due` only */
 	ns_t due;
 	const char *note;
 	size_t size;		/* of this allocation */

@@ -63,7 +63,10 @@ int fault_hold(struct link *l, const struct seg *seg, bool in, ns_t due, uint32_
 	ret = copy_payload(l, h, seg);
 	if (ret) {
 		pool_free(h, size);
-		/* The peer's memory was unreadable: as if the packet were lost. */
+		/*
+		 * -EFAULT: bad memory of this process. Else the peer's memory was unreadable: the
+		 * packet is lost.
+		 */
 		return ret == -EFAULT ? ret : 0;
 	}
 	h->seg.iov = seg->len ? &h->iov : NULL;

@@ -50,11 +50,11 @@ struct link_ops {
 	 */
 	void (*revoke)(struct link *l, uint32_t sqpn);
 	/*
-	 * Has a living peer not yet looked at segments from send()? Then an ACK timeout does not
-	 * count, because a stopped peer is not dead.
+	 * Does a living peer still have segments from send() to handle? Then the transport restarts
+	 * the ACK timeout instead of counting it: a stopped process is not dead.
 	 */
 	bool (*peer_behind)(struct link *l);
-	/* After -EAGAIN: waits for room, half a second at most. Is there room? NULL: never waits. */
+	/* After -EAGAIN: waits up to half a second for room. Returns whether there is room. NULL: cannot wait. */
 	bool (*wait_room)(struct link *l);
 	/* NULL without LINK_CAP_DIRECT. */
 	enum direct_result (*direct)(struct link *l, const struct direct_op *op);
@@ -91,7 +91,7 @@ struct link {
 	const char *note;
 	void (*tap)(struct link *l, const struct seg *seg, const char *note);
 	void *tap_arg;
-	/* The ops and host that fault has replaced, where capture is inserted. NULL: no fault. */
+	/* Where fault keeps the ops and host that it replaced; capture replaces them there. NULL: no fault. */
 	const struct link_ops **under;
 	const struct link_host **under_host;
 	uint32_t held_caps, holders;	/* see link_hold_direct() */
@@ -101,7 +101,7 @@ struct link {
 void link_get(struct link *l);
 void link_put(struct link *l);
 
-/* Turn direct placement off while a wrapper must see every packet. Calls nest. */
+/* link_hold_direct() turns direct placement off, for a wrapper that must see every packet; link_let_direct() ends it. */
 void link_hold_direct(struct link *l);
 void link_let_direct(struct link *l);
 
@@ -119,7 +119,7 @@ struct link_host {
 	void (*writable)(struct link *l);
 	/* The peer is dead; l->dead is set. */
 	void (*down)(struct link *l);
-	/* A link to another process or host was created, on shm possibly by a peer. May be NULL. */
+	/* A link to another process or host was created; a shm link also because a peer connected. May be NULL. */
 	void (*created)(struct link *l);
 	/* A peer's direct placement on this local QP failed; card->failed is set. May be NULL. */
 	void (*attention)(struct link *l, uint32_t qpn);
@@ -132,9 +132,9 @@ struct link_host {
 };
 
 /*
- * Head of each object that an endpoint registers in the engine's epoll set. event() is called with
- * the engine lock held, perhaps late or without cause, while the endpoint exists. The caller polls
- * the endpoint afterwards.
+ * Head of each object that an endpoint registers in the engine's epoll set. event() is called with the engine
+ * lock held, only while the endpoint exists, but perhaps late or without cause. The caller polls the endpoint
+ * afterwards.
  */
 struct link_fd {
 	void (*event)(struct link_fd *fd, uint32_t events);

@@ -289,7 +289,10 @@ void shm_quiesce(struct shm_ep *ep)
 	struct shm_link *l;
 	uint32_t spins;
 
-	/* The key was withdrawn before. A requester sets `placing` before it reads a key. */
+	/*
+	 * The caller has withdrawn the key before this barrier. A requester sets `placing` before
+	 * it reads the key. So it either finds the key withdrawn, or `placing` is seen here.
+	 */
 	smp_mb();
 	list_for_each_entry(l, &ep->links, list) {
 		for (spins = 0; READ_ONCE(l->rx.h->placing); spins++) {

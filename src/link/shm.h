@@ -2,11 +2,13 @@
 /*
  * shm: links to other processes of this host.
  *
- * An endpoint (one a process) has an abstract Unix listener, an export (memfd
- * with identity, robust lock word, need-wakeup flag, QP cards), a key table
- * (memfd, read-only to peers) and an eventfd. Two endpoints that connect
- * exchange those and a pair of rings, over a direct socket whose SO_PEERCRED
- * tells uid (ours, or that of the creation) and pid (0 = other PID namespace: no cross-memory).
+ * A process has one endpoint: an abstract Unix listener, an eventfd and two memfds, which its peers
+ * map. The first memfd is the key table, with the process number, the robust futex word and the
+ * list of QP number blocks; peers can only read it. The second is the export, with the wake-up flag
+ * and the QP cards; peers write it too. Two endpoints that connect exchange these descriptors and a
+ * pair of rings over a socket. SO_PEERCRED of the socket tells the peer's uid and pid. The uid must
+ * be that of this process, now or when its endpoint was created. A pid of 0 means another PID
+ * namespace: no cross-memory copies.
  *
  * The caller of all functions holds the engine lock unless a comment says otherwise.
  */
@@ -62,7 +64,10 @@ int shm_connect(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, str
 /* The same, but blocks for at most `wait` ns. */
 int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, ns_t wait,
 		       struct link **l);
-/* Waits, and accepts connections meanwhile: for a host that holds the engine lock. */
+/*
+ * Sleeps for `wait` ns and accepts connections meanwhile: for a caller that has to wait with the
+ * engine lock held.
+ */
 void shm_serve(struct shm_ep *ep, ns_t wait);
 /* The existing link, if its peer lives, with a reference; else NULL. Does not block. */
 struct link *shm_connected(struct shm_ep *ep, uint32_t proc, const char *sock);

@@ -13,7 +13,7 @@
 #define SHM_SOCK_LEN 32
 #define SHM_MAX_CARDS 16384u	/* QP numbers of a block */
 #define SHM_MAX_KEYS (1u << 24)	/* key = index << 8 | byte */
-#define RESIDENT_BITS 6		/* log2 of the ranges that a link remembers */
+#define RESIDENT_BITS 6		/* log2 of the number of resident ranges that a link remembers */
 #define SHM_MAX_PENDING 32	/* accepted connections without a hello */
 
 /*
@@ -29,7 +29,7 @@ struct shm_pub {
 	_Alignas(64) uint32_t alive;
 	uint32_t nblocks;		/* valid entries of block[] */
 	uint32_t block[SHM_MAX_BLOCKS];	/* block number of each slot of the cards area */
-	/* Set while segments were taken from a ring and their answers may not be on one yet. */
+	/* Set while this process has taken segments from a ring whose answers may not be in a ring yet. */
 	_Alignas(64) uint32_t in_round;
 	_Alignas(4096) struct key_card key[];
 };
@@ -69,7 +69,7 @@ struct shm_watch {
 /* Pages of the peer that were resident (shm_resident.c). */
 struct shm_range {
 	uint64_t first, last;	/* page numbers */
-	uint32_t left;		/* copies until the next question; 0: empty */
+	uint32_t left;		/* copies until the kernel is asked again; 0: the entry is empty */
 	bool write;		/* also for writing */
 };
 
@@ -96,9 +96,9 @@ struct shm_link {
 		uint32_t sqpn, left;
 	} copy_only[8];
 	uint32_t ncopy_only, copy_next;
-	struct shm_rec lost[8];	/* failed references that the requester must hear of */
+	struct shm_rec lost[8];	/* failed references of which the requester was not told yet */
 	uint32_t nlost;
-	uint32_t attention[8], nattention;	/* DIRECT_NAKs that found the ring full */
+	uint32_t attention[8], nattention;	/* QPs whose SLOT_ATTENTION found the ring full */
 	uint64_t swallowed;	/* segments sent to a dead peer */
 	uint64_t bad;		/* invalid slots */
 	struct shm_range resident[1 << RESIDENT_BITS];
@@ -114,7 +114,7 @@ struct shm_pending {
 struct shm_ep {
 	struct shm_cfg cfg;
 	uid_t uid;		/* effective at creation, and so the listener's for ever */
-	struct shm_hello hello;	/* ours; nonce is also the one peers read */
+	struct shm_hello hello;	/* of this endpoint; peers read the nonce in it */
 	int pub_fd, exp_fd, evfd, listener;
 	struct shm_pub *pub;
 	struct shm_export *exp;

@@ -8,12 +8,14 @@
  * limited to RC requests, because only for these the transport keeps the memory until an ACK.
  *
  * A reference that the peer cannot read (the memory is not resident, or cross-memory attach refuses
- * its kind) is lost like a packet. The slot's state word tells the producer. It gives its requester
- * the NAK (PSN sequence error) that the peer's responder would send on the next packet, and copies
- * what the requester repeats. The guarded copy in send() then finds bad memory.
+ * its kind) is lost like a packet. The slot's state word tells the sending side. Its link then
+ * gives the requester the NAK (PSN sequence error) that the peer's responder would send on the next
+ * packet, and copies the payload that the requester repeats. If the memory is bad, that copy in
+ * send() finds it.
  *
- * What a dead peer has put into the ring is delivered before the link is dead. Its ACKs are among
- * it: they are in the ring before its program sees the completion and exits.
+ * What a dead peer has left in the ring is delivered before the link becomes dead. ACKs may be
+ * among it: a process puts its ACK into the ring before its program sees the completion and can
+ * exit.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -105,7 +107,10 @@ FLAT static int shm_send(struct link *link, const struct seg *seg)
 	}
 	if (BUG_ON(seg->niov < 0 || seg->niov > SEG_MAX_IOV || seg->len > SHM_MAX_SEG))
 		return -EFAULT;
-	/* Cheap compared with the copy. choose() must know of failed references. */
+	/*
+	 * First, because choose() must know of failed references. The cost is small beside that of
+	 * a copy.
+	 */
 	if (seg->len > SHM_INLINE)
 		shm_tx_reap(&l->tx, ref_failed, l);
 	how = choose(l, seg);

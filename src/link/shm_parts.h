@@ -40,8 +40,9 @@ void shm_allow_ptrace(void);
 /* shm_resident.c. The descriptor of the peer's page map, or -errno. */
 int shm_pagemap_open(int pid);
 /*
- * Would a copy of these bytes of the peer's memory (write: to it) be done at once? True also if
- * that cannot be known. Not cached ranges cost one system call for each 512 KiB.
+ * Can these bytes of the peer's memory be read (write: written) at once, without waiting for a
+ * page? True also if that cannot be known. A range that is not remembered costs one system call for
+ * each 512 KiB.
  */
 bool shm_resident(struct shm_link *l, const void *addr, uint64_t len, bool write);
 /* Has the peer's address space ended (death of all threads, or exec)? pagemap must be open. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Is a range of the peer's memory resident? process_vm_readv/writev of a page that is not waits
- * until the page is there, and only SIGKILL ends that wait: the peer's userfaultfd, or a FUSE or
- * NFS server that hangs, would stop this process. /proc/PID/pagemap tells without waiting. What is
- * not resident is left to the peer, which copies its own memory through the ring.
+ * Is a range of the peer's memory resident? If a page is not, process_vm_readv/writev waits until
+ * it is, and only SIGKILL ends that wait: the peer's userfaultfd, or a FUSE or NFS server that
+ * hangs, would stop this process. /proc/PID/pagemap answers without waiting. Memory that is not
+ * resident is left to the peer: the peer accesses it itself, and the payload goes through the ring.
  *
- * A range that was resident is remembered for RESIDENT_USES copies, as the question costs a system
- * call. A peer that takes the page away in between can still stop this process; it runs under the
- * same user, who may kill this process anyway.
+ * A range that was resident is remembered for RESIDENT_USES copies, because asking costs a system
+ * call. A peer that takes the page away in between can still stop this process. Such a peer runs
+ * under the same user, who may kill this process anyway.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -289,7 +289,10 @@ static bool get_datagram(struct shm_rx *rx, struct seg *seg)
 	return true;
 }
 
-/* Make a private copy of what the slot refers to, as far as it must not change. */
+/*
+ * Find the payload. A list of addresses is copied to private memory, because it must not change
+ * after it was checked. Payload in the data area is not copied: it may change at any time.
+ */
 static bool get_payload(struct shm_rx *rx, struct seg *seg)
 {
 	const struct shm_slot *s = &rx->local;

@@ -13,7 +13,7 @@
 #define SHM_SLOTS 256u		/* power of two */
 #define SHM_DATA (2u << 20)	/* holds the largest segment, which may have to be copied */
 #define SHM_MAX_SEG (1u << 20)
-#define SHM_MAX_COPY (128u << 10)	/* less than SHM_DATA, so that both ends can copy at once */
+#define SHM_MAX_COPY (128u << 10)	/* part of SHM_DATA: the producer fills one segment while the consumer empties another */
 #define SHM_INLINE 64u
 #define SHM_INLINE_UD 24u	/* what the addresses leave of SHM_INLINE */
 #define SHM_SLOT_IOV 4		/* entries of a reference that fit into the slot */
@@ -104,7 +104,7 @@ enum rx_result { RX_EMPTY, RX_SEG, RX_REF, RX_ATTENTION, RX_SKIP, RX_BAD };
  */
 int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how,
 		const struct link_host *host);
-/* 0 or -EAGAIN. */
+/* Queue SLOT_ATTENTION: the card of the peer's QP dqpn has failed. 0 or -EAGAIN. */
 int shm_tx_attention(struct shm_tx *tx, uint32_t dqpn);
 /*
  * Free what the consumer has released. Calls failed() for each reference that the consumer could

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For the test-*.c of this room: an endpoint with a host in place of the engine. */
+/* For the test-*.c of link/: an endpoint with a host in place of the engine. */
 #ifndef RUSE_LINK_TESTING_H
 #define RUSE_LINK_TESTING_H
 

@@ -26,7 +26,8 @@ int udp_socket_receives(int fd, bool v4)
 		udp_setopt(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF);
 	udp_setopt(fd, SOL_UDP, UDP_GRO, 1);
 	/*
-	 * The kernel's rxe sends no UDP checksum, with IPv6 either (A17.4.5.1: the ICRC suffices).
+	 * The kernel's rxe sends no UDP checksum, not even over IPv6 (A17.4.5.1: the ICRC
+	 * suffices).
 	 */
 	udp_setopt(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1);
 	if (udp_setopt(fd, IPPROTO_IP, IP_RECVTOS, 1) || udp_setopt(fd, IPPROTO_IP, IP_RECVTTL, 1))
@@ -245,8 +246,8 @@ static int join(const struct udp_ep *ep, int fd, const uint8_t mgid[16], uint32_
 	memcpy(&m4.imr_multiaddr, mgid + 12, 4);
 	memcpy(&to4.sin_addr, mgid + 12, 4);
 	/*
-	 * The group's address keeps the socket apart from the SO_REUSEPORT group of the unicast
-	 * sockets.
+	 * A socket that is bound to the group's address is not in the SO_REUSEPORT group of the
+	 * unicast sockets.
 	 */
 	udp_setopt(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	ret = v4 ? sys_bind(fd, (void *)&to4, sizeof(to4)) : sys_bind(fd, (void *)&to, sizeof(to));
@@ -312,7 +313,7 @@ int udp_poll(struct udp_ep *ep, int budget)
 	struct udp_rx *rx;
 	int n = 0;
 
-	/* Delivery may call udp_poll() again, and may add or remove sockets. */
+	/* Delivery may call udp_poll() again, and may add sockets. */
 	if (ep->polling)
 		return 0;
 	ep->polling = true;

@@ -5,13 +5,13 @@
  * A process has one endpoint. It receives on the sockets that rused gave it, one per leased block
  * of QP numbers. They are members of the host's SO_REUSEPORT group on port 4791, in which a BPF
  * program selects the socket by destination QP number. It sends from sockets of its own, one per
- * destination block: GRO merges packets by source port before the selection, and so never merges
- * packets for two blocks of one sender.
+ * destination block. GRO at the receiving host merges packets with the same source port before that
+ * selection; with a socket per block it never merges packets for two blocks.
  *
- * A link is a path: addresses, traffic class and destination block. Arriving packets have no link
- * yet: they come on the endpoint's in-link with seg->net set, and the host finds QP and link.
- * send() copies the payload, so nothing is ever revoked. The wire loses, repeats and reorders
- * packets.
+ * A link is a path: addresses, traffic class and destination block. All packets arrive on one link
+ * of the endpoint, the in-link, with seg->net set; its host (engine/wire.c) finds the QP and the
+ * link for the answers. send() copies the payload, so a sent segment never refers to the program's
+ * memory and revoke() has nothing to do. The wire loses, repeats and reorders packets.
  *
  * The caller of all functions holds the engine lock.
  */
@@ -43,8 +43,9 @@ struct udp_cfg {
 	/* Does the block of this destination QP number belong to this process? */
 	bool (*mine)(struct udp_ep *ep, uint32_t dqpn);
 	/*
-	 * A packet (BTH to pad, ICRC checked) for a block of another process, which arrived because
-	 * the kernel merged packets of a foreign sender. The host passes it on.
+	 * A packet (BTH to pad, ICRC checked) for a block of another process. It arrives here if
+	 * the sender uses one source port for several blocks, so that GRO merged its packets. The
+	 * host passes it on.
 	 */
 	void (*foreign)(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn,
 			const void *packet, size_t len);
@@ -113,7 +114,7 @@ ns_t udp_flush_old(struct udp_ep *ep, ns_t now);
 int udp_poll(struct udp_ep *ep, int budget);
 /* Are there links to other hosts? If not, the sockets need to be read only now and then. */
 bool udp_busy(const struct udp_ep *ep);
-/* Whether arriving packets wake the engine by epoll; not needed while the program polls. */
+/* want: arriving packets wake the engine by epoll. Not needed while the program polls. */
 void udp_want_wakeup(struct udp_ep *ep, bool want);
 
 /* Call fn for each link. */

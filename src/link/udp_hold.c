@@ -16,9 +16,9 @@
 #include "wire/psn.h"
 
 /*
- * A message that comes later does not count as an answer. The limit is RIDE_SENDS times the
- * duration of a send, since that is what a held ACK saves. An emulated machine needs 100 us per
- * send.
+ * The longest delay of an ACK is RIDE_SENDS times the duration of a send, because a send is what a
+ * held ACK saves, but between RIDE_MIN and RIDE_MAX. A message counts as the answer within twice
+ * that time (late()). On an emulated machine a send takes 100 us.
  */
 #define RIDE_SENDS 8
 #define RIDE_MIN (20 * NS_US)
@@ -65,7 +65,7 @@ static void learn(struct udp_link *ul, const struct seg *seg)
 	if (plain_ack(seg)) {
 		ep->ack_at = ep->cfg.now();
 		if (ul->acked_at && !late(ul, ep->ack_at))
-			return;		/* two messages arrived: answered in either order */
+			return;		/* another message arrived before the answer; the time counts from the first ACK */
 		if (ul->acked_at)
 			came(ul, false);
 		ul->acked_at = ep->ack_at;
@@ -100,7 +100,10 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 	return true;
 }
 
-/* Measure how long the send took. The program could not answer before its end. */
+/*
+ * Measure how long the send took. The program could not answer before the send ended, so the time
+ * until its answer counts from now.
+ */
 void udp_sent(struct udp_link *ul, const struct seg *seg)
 {
 	struct udp_ep *ep = ul->ep;

@@ -19,7 +19,7 @@ struct udp_rx {
 	int fd;
 	uint8_t mgid[16];	/* all zero: a member of the SO_REUSEPORT group */
 	uint32_t ifindex, joins;
-	bool once, many;	/* the last read found one; several came at a time */
+	bool once, many;	/* the last read found a datagram; the next one uses recvmmsg() */
 };
 
 /*
@@ -60,7 +60,7 @@ struct udp_link {
 /* Datagrams per recvmmsg(). */
 #define UDP_RX_VLEN 8
 #define UDP_RX_BUF 65536
-/* A segment, and a packet without payload. */
+/* Room for the packets of a segment and for one packet without payload, a held ACK. */
 #define UDP_TX_BUF (UDP_MAX_SEG + (UDP_MAX_PKTS + 1) * (PACKET_HDR_MAX + ICRC_LEN + 4))
 
 struct udp_ep {

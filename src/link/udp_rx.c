@@ -4,8 +4,8 @@
  * which saves most of the transport's work.
  *
  * A packet is parsed only if its ICRC is right. The ICRC covers the IPv4 id, which a socket does
- * not show. For trains of ruse the id is known (0, 1, 2, ...). For other senders there must be an
- * id that explains the ICRC.
+ * not show. Within a train of ruse the ids are known (0, 1, 2, ...). The ICRC of another sender is
+ * accepted if there is an id that makes it right.
  */
 #include <errno.h>
 #include <netinet/udp.h>
@@ -154,7 +154,7 @@ static bool icrc_right(struct udp_ep *ep, const struct meta *m, const uint8_t *p
 		return true;
 	if (!m->v4)
 		return false;
-	/* The sender counts its ids or does not set DF. 14 bytes of IP header follow the id. */
+	/* Not a train of ruse: the sender counts its ids or does not set DF. 14 bytes of IP header follow the id. */
 	ep->stats->other_id++;
 	for (int df = 0; df < 2; df++) {
 		iplen = ipudp_put(hdr, &m->net, m->sport, ep->port, len + ICRC_LEN, 0,
@@ -292,8 +292,8 @@ void udp_handed(struct udp_ep *ep, const struct seg_net *net, const void *p, siz
 }
 
 /*
- * Receive datagrams. Small ones are taken several at a time if several are there. Trains are taken
- * one at a time, because what was just copied is still in the nearest cache.
+ * Receive datagrams: small ones several at a time if several have arrived, trains one at a time, so
+ * that a train is still in the nearest cache when it is handled.
  */
 static int take(struct udp_rxbuf *b, struct udp_rx *rx)
 {
@@ -311,7 +311,8 @@ static int take(struct udp_rxbuf *b, struct udp_rx *rx)
 	}
 	b->msg[0].msg_len = (uint32_t)n;
 	/*
-	 * After two reads in a row with a datagram, recvmmsg() is tried; an empty one is expensive.
+	 * Use recvmmsg() if this read and the one before found a datagram, and this one is small: a
+	 * recvmmsg() that finds nothing is expensive.
 	 */
 	rx->many = rx->once && n < SMALL;
 	rx->once = true;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The sending sockets. They are unconnected, because the kernel counts the IPv4 ids of a connected
- * socket. They are bound to the source address of a link and have its interface, hop limit and
- * traffic class as options, so that sendmsg() needs no control messages for these.
+ * The sending sockets. They are unconnected: on a connected socket the kernel would count up the
+ * IPv4 id, which the ICRC covers. They are bound to the source address of a link and have its
+ * interface, hop limit and traffic class as options, so that sendmsg() needs no control messages
+ * for these.
  */
 #include <errno.h>
 #include <stdlib.h>

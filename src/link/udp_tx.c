@@ -21,13 +21,13 @@
 #define TRAIN_PKTS 64u
 #define CNP_NS (50 * NS_US)
 #define TTL_DEFAULT 64
-#define ROOM_NS (500 * NS_MS)	/* for what cannot be sent later */
+#define ROOM_NS (500 * NS_MS)	/* limit of a wait for room, for a segment that cannot be sent later */
 
 struct train {
 	uint32_t off, len, size, n;	/* n packets of size bytes; the last may be shorter */
 };
 
-/* The sending socket for these addresses. own: they are the link's own. */
+/* The sending socket for these addresses. own: they are those of the link's path. */
 static struct udp_tx *link_tx(struct udp_link *ul, const struct seg_net *net, bool own)
 {
 	bool v4 = net_is_v4(net);
