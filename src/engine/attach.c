@@ -294,7 +294,7 @@ static void tell_unreached(int err)
 		failure.said[0] ? " failed: " : " printed no error", failure.said);
 }
 
-/* Once a process: afterwards the errno says enough. */
+/* Logs only the first failure of a process; later ones only return their errno. */
 void attach_tell(int err)
 {
 	static bool told;

@@ -8,7 +8,7 @@
 
 /* Connect if there is no connection, starting rused if none runs. 0 or -errno. */
 int attach_locked(void);
-/* Says once a process why an open fails: afterwards the errno says enough. */
+/* Logs why an open failed. Only once per process: later failures only return their errno. */
 void attach_tell(int err);
 void attach_if_running(void);
 /*
@@ -29,10 +29,7 @@ int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply,
  */
 int rused_ask(enum ipc_type type, const void *req, size_t len, int memfd, void *reply,
 	      size_t *rsize, int *fds, int *nfds);
-/*
- * A request that is sent only if there is a connection. Its answer is waited for; -ENOTCONN
- * without a connection.
- */
+/* The same, but without a connection nothing is sent: -ENOTCONN. Waits for the answer. */
 int rused_tell(enum ipc_type type, const void *req, size_t len);
 /*
  * The connection lock. Lock order: engine lock first. conn_lock() returns false if this thread

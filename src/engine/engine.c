@@ -26,7 +26,7 @@ static void alive_create(void)
 	if (p == MAP_FAILED)
 		return;
 	if (madvise(p, 4096, MADV_WIPEONFORK)) {
-		munmap(p, 4096);	/* only atfork handlers remain */
+		munmap(p, 4096);	/* then only atfork handlers tell of a fork */
 		return;
 	}
 	*(uint32_t *)p = 1;
@@ -81,7 +81,7 @@ RARE bool engine_stale_left(struct uverbs_file *f)
 
 /*
  * Slow path of engine_unlock(): a doorbell from a signal handler found the lock held and set
- * again.
+ * lock.again.
  */
 RARE void engine_unlock_again(void)
 {

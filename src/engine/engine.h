@@ -33,7 +33,9 @@ struct engine_host {
 	void (*event_uninstall)(int fd);
 	/* The event file behind a descriptor of the program, or NULL. */
 	struct event_file *(*event_lookup)(int fd);
-	/* own: fd is the engine's, and the program must not close it. !own: end of that. */
+	/*
+	 * own: from now on fd is the engine's, which the program must not close. !own: ends this.
+	 */
 	void (*own_fd)(int fd, bool own);
 	/* The lowest descriptor >= from that refers to this uverbs or event file, or -1. */
 	int (*program_fd)(const void *file, int from);

@@ -25,7 +25,7 @@ struct efile {
 	struct uverbs_file *uf;
 	struct list_head entry;		/* engine.files */
 	struct edev *edev;
-	int memfd;			/* our own descriptor of it */
+	int memfd;			/* the engine's descriptor of the memfd; the program has another */
 	uint8_t *map;			/* of the ring area, from base on */
 	uint64_t base;			/* offset of the first ring in memfd */
 	uint64_t map_size, file_size, cursor, ready, ready_end, ring_bytes, gone_bytes, ngone;
@@ -66,7 +66,7 @@ struct engine {
 	struct ipc_conn conn;
 	uint32_t conn_generation;	/* incremented with every close */
 	uint32_t channel_asked;		/* conn_generation for which shared memory was asked */
-	int conn_fd_own;		/* registered with own_fd(); ipc_call() may close it; -1 */
+	int conn_fd_own;		/* conn.fd as registered with own_fd(), or -1; ipc_call() may close conn.fd */
 	char rundir[108], sysfs[136];
 	uint32_t fabric_host;		/* host_ib.host of the devices that this process sees */
 	uint32_t proc;
@@ -95,13 +95,13 @@ struct engine {
 	int notify;			/* eventfd: the host page has changed; -1: none */
 	struct link_fd kick_fd, conn_fd, notify_fd;
 	enum watch watch;
-	uint32_t poll_gen;		/* any thread: counts polls of the program, but those that found the lock held */
+	uint32_t poll_gen;		/* polls of the program, except those that found the lock held; any thread writes it */
 	uint32_t empty_polls;		/* since the watch fell asleep */
-	uint32_t polls_wanted;		/* so many make the watch POLLED */
-	uint32_t closed;		/* descriptors ever closed: events from before may be of one */
+	uint32_t polls_wanted;		/* number of empty polls that makes the watch POLLED */
+	uint32_t closed;		/* descriptors closed so far; an event from before a close may be stale */
 	ns_t sleep_until;		/* deadline the thread sleeps to; NS_NEVER */
 	ns_t grace;
-	ns_t look_ns;			/* CPU time of the thread for one check of a poller */
+	ns_t look_ns;			/* CPU time that the thread spends on one check whether the program polls */
 	ns_t reattach_at;		/* next attempt to find a rused; NS_NEVER */
 };
 
@@ -137,7 +137,7 @@ extern const struct link_host link_host_ops;
 void qp_rearm(struct qp *qp, ns_t now);
 /* A segment for this QP. Answers are sent on from. */
 void qp_input(struct qp *qp, const struct seg *seg, struct link *from);
-/* Run the QPs on engine.work. qp_work_all() puts all QPs there first. */
+/* Run the QPs on the list engine.work. qp_work_all() only puts all QPs on that list. */
 void qp_work_run(ns_t now);
 void qp_work_all(void);
 /* At the end of a program: send the ACKs that a link had no room for. */

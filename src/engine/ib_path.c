@@ -3,10 +3,11 @@
  * Paths through an InfiniBand fabric.
  *
  * A path is identified by (device, SLID, DLID, P_Key, MTU, SL). rused is asked once for each path
- * (IPC_PATH) and tells the owner of the DLID and two path numbers, forth and back. A byte per path
- * in the host page says whether the path is open. Send and direct placement of the wrapped links
- * check that byte and count words and packets in the process page, as a port's counters would.
- * Datagrams choose their link per WQE; a small table keeps what was found.
+ * (IPC_PATH). It answers with the device that has the DLID and with two path numbers, one for each
+ * direction. A byte per path in the host page says whether the path is open. The wrapped links
+ * check that byte in send and direct placement, and count words and packets in the process page, as
+ * the counters of a port do. A datagram's link is chosen for each WQE, so a small table remembers
+ * the links that were found.
  */
 #include <errno.h>
 #include <string.h>
@@ -31,7 +32,7 @@
 
 struct ib_path {
 	struct ipc_path q;	/* the request, and rused's answer to it */
-	struct proc_path *there, *back;	/* in the process page; NULL: full, not counted */
+	struct proc_path *there, *back;	/* counters of both directions in the process page; NULL: page full */
 };
 
 static struct {

@@ -24,15 +24,14 @@ int ib_connect(struct qp *qp);
 struct link *ib_ud_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struct seg_net *net,
 			const struct seg *seg);
 
-/* For ib_mcast.c: fill in an IPC_PATH request, and compare two requests. */
+/* For ib_mcast.c. Fill in the request of IPC_PATH for this QP and address. */
 void ib_path_ask(const struct qp *qp, const struct ib_uverbs_ah_attr *ah, uint32_t mtu,
 		 struct ipc_path *q);
+/* Do two requests ask for the same path? */
 bool ib_path_same(const struct ipc_path *a, const struct ipc_path *b);
-/*
- * The counters of a path in the process page; NULL: the page is full. ib_path_count() counts
- * one datagram.
- */
+/* The counters of a path in the process page; NULL: the page is full. */
 struct proc_path *ib_path_counter(uint32_t id);
+/* Count one datagram in c, which may be NULL. grh: the datagram has a GRH. */
 void ib_path_count(struct proc_path *c, const struct seg *seg, bool grh);
 
 #endif

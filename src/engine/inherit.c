@@ -66,8 +66,8 @@ static void move_list(struct list_head *to, struct list_head *from)
 void inherit_keep(void)
 {
 	/*
-	 * If this process opened nothing, what it still has to take over from its own parent
-	 * remains.
+	 * A process that has opened nothing itself may still have files of its own parent to take
+	 * over: keep those.
 	 */
 	if (list_empty(&engine.files) || engine.failed || engine.self < 0)
 		return;

@@ -21,7 +21,7 @@
 static int (*real_poll_cq)(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 static int (*real_start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
 
-/* Polls of a non-empty CQ that may pass without a look at the links. */
+/* Polls that find completions, until one of them looks at the links. */
 #define BUSY_POLLS 32
 
 /*
@@ -42,8 +42,8 @@ static inline uint32_t empty_slot(const void *cq)
 }
 
 /*
- * Not while the parent's files are pending: the parent's completions do not change
- * cq_published here.
+ * False while inherited files wait for the parent's death (inherit.c): completions of the parent do
+ * not change cq_published here.
  */
 static inline bool still_empty(const void *cq)
 {
@@ -79,7 +79,7 @@ static inline void drive(void)
 		drive_guarded();
 }
 
-/* After many polls of a CQ that was not empty. */
+/* Look at the links after BUSY_POLLS polls of CQs that were not empty. */
 static APART void drive_on(void)
 {
 	drive();

@@ -33,16 +33,18 @@
 #define STREAM_BYTES (32u << 10)	/* bytes from the wire that suggest a stream */
 #define LINGER_NS (50 * NS_US)	/* time of two 64 KiB messages on a busy machine */
 #define GRACE_MIN (100 * NS_US)
-#define GRACE_SOME (1000 * NS_US)	/* grace periods below this double */
+#define GRACE_SOME (1000 * NS_US)	/* below this each check doubles the grace period */
 #define GRACE_MAX (2000 * NS_US)	/* upper limit; reached after about 10 ms of polling */
 /* On slow (emulated) machines the upper limit is this many checks, but at most GRACE_SLOW. */
 #define GRACE_LOOKS 200
 #define GRACE_SLOW (10 * NS_MS)
-#define HELD_POLLS 1024u	/* polls of a thread that find the lock held, until it yields its CPU: some 5 us */
+#define HELD_POLLS 1024u	/* polls that find the lock held, after which a thread yields its CPU: about 5 us */
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
 #define EMPTY_POLLS 8u		/* empty polls after which the program counts as polling */
-#define POLLS_MAX (1u << 20)	/* and for one that was wrongly taken to poll, again and again */
-/* QPs in ERR that a poll which found nothing looks at, and a round of the progress thread. */
+#define POLLS_MAX (1u << 20)	/* upper limit of that number, which grows after wrong guesses: not_polling() */
+/*
+ * QPs in ERR that are checked for new receives: by a poll of the program, by a round of the thread.
+ */
 #define ERR_AT_POLL 16
 #define ERR_AT_ROUND 512
 #define PAGE_NS (200 * NS_MS)
@@ -92,7 +94,8 @@ HOT static inline int arrived(bool all)
 
 	engine.now_read = false;
 	/*
-	 * Once: it takes everything that has arrived, and asking again costs as much as a packet.
+	 * Only once, not in the loop: it takes everything that has arrived from the wire, and
+	 * another call costs as much as a packet.
 	 */
 	n = wire_poll(BUDGET, &bytes);
 	if (bytes >= STREAM_BYTES)
@@ -110,8 +113,8 @@ HOT static inline int arrived(bool all)
 }
 
 /*
- * Deliver segments that this process sent to itself, and what follows from them. The progress
- * thread does what exceeds one round.
+ * Deliver segments that this process sent to itself, and those that follow from them. After BUDGET
+ * segments the progress thread continues.
  */
 void progress_loop(void)
 {
@@ -218,23 +221,28 @@ static inline void look(void)
 static APART void look_wire(void)
 {
 	/*
-	 * The program has not yet answered what an earlier poll delivered. It may be polling for
-	 * the ACK of its own message, which arrives after that.
+	 * An earlier poll delivered a message that the program has not answered. It may be waiting
+	 * for something else, such as the ACK of a message of its own, so the ACKs that were held
+	 * too long are sent.
 	 */
 	if (unlikely(wire_holds()))
 		wire_flush_old(engine_now());
 	wire_hold(true);
 	look();
 	wire_hold(false);
-	/* Held ACKs need the thread to send them if the program stops polling. */
+	/*
+	 * If the program stops polling, the progress thread must send the held ACKs. polls() wakes
+	 * it. Without a thread they are sent at once.
+	 */
 	if (unlikely(engine.watch == WATCH_ASLEEP) && wire_holds())
 		engine.started ? polls() : wire_flush();
 }
 
 /*
- * Another thread has the lock, looks for this one, and counts the poll. Nothing is written that
- * threads share. With more pollers than CPUs the holder may be one that waits for a CPU, and those
- * that poll meanwhile would use up their time slices in vain.
+ * This poll found the lock held. The holder looks at the links for this thread too, so there is
+ * nothing to do, and no memory that threads share is written. With more polling threads than CPUs
+ * the holder may be waiting for a CPU, and the other threads would use up their time slices in
+ * vain: they yield now and then.
  */
 static APART void held_again(void)
 {
@@ -520,10 +528,10 @@ static int thread_try(void)
 }
 
 /*
- * glibc's pthread_create() falls back to clone() where clone3() answers ENOSYS, but filters of some
- * container engines answer EPERM. Of several filters with an errno the newest decides, so another
- * one corrects the answer, for this thread and its children. The kernel takes it from a thread
- * with no_new_privs or CAP_SYS_ADMIN.
+ * glibc's pthread_create() falls back to clone() if clone3() fails with ENOSYS, but the seccomp
+ * filters of some container engines return EPERM. If several filters return an errno, that of the
+ * newest filter counts. A filter added here therefore corrects the errno, for this thread and its
+ * children. The kernel accepts it only from a thread with no_new_privs or CAP_SYS_ADMIN.
  */
 static bool clone3_unknown(void)
 {

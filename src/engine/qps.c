@@ -172,7 +172,10 @@ const struct uverbs_host uverbs_host_ops = {
 	.obj_shown = res_obj,
 };
 
-/* Pause between two attempts to get a block's socket while a former rused's park holds it. */
+/*
+ * Pause between two attempts to get a block's socket while the park of a former rused (wire_park())
+ * holds it.
+ */
 #define PARK_NAP (20 * NS_MS)
 #define PARK_TRIES 100
 #define PEERS 16	/* entries of peers[] */
@@ -233,7 +236,7 @@ int lease_inherit(struct rdev *dev, uint32_t block, struct qp_card **cards)
 }
 
 /*
- * The index of the device of this host that has this GID; 0: none has. The host page is a
+ * The index of the device of this host that has this GID; 0: no device has it. The host page is a
  * consistent copy that may be outdated.
  */
 uint32_t gid_owner(const uint8_t raw[16])
@@ -378,7 +381,10 @@ static int qp_connect(struct qp *qp)
 		if (!qp->peer_counter)
 			qp->peer_counter = unseen;
 	}
-	/* A process of this host that has another user by now is reached like one of another host. */
+	/*
+	 * A process of this host that refuses the shm link, because its user has changed, is
+	 * reached over the wire.
+	 */
 	return ret == -EREMOTE || ret == -EPERM ? wire_link(qp, &qp->link) : ret;
 }
 

@@ -122,7 +122,7 @@ bool engine_unmap(void *addr, size_t len)
 	return true;
 }
 
-/* A quarter of the largest size of a file, if that is small. */
+/* RING_BASE, or a quarter of the largest size that a file may have, if that is less. */
 static uint64_t ring_base(void)
 {
 	return min(RING_BASE, memfd_limit() / 4 & ~(PAGE - 1));
@@ -136,8 +136,9 @@ static uint64_t limit(int what)
 }
 
 /*
- * Address space is free but may be limited (ulimit -v, or ulimit -l after mlockall(MCL_FUTURE),
- * under which a mapping counts when it is made). Then the rest of the program needs most of it.
+ * Address space costs nothing unless it is limited (ulimit -v, or ulimit -l after
+ * mlockall(MCL_FUTURE), under which a mapping counts when it is made). Below a limit at most a
+ * quarter is used, because the rest of the program needs address space too.
  */
 static int ring_map(struct efile *ef)
 {

@@ -24,7 +24,7 @@
 #define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ECE */
 #define REQ_PRIVATE 56	/* after rdma_cm's own header; AF_IB may have more */
 #define REP_PRIVATE 196
-#define WAITS_IN_VAIN 3u	/* wake-ups without an event: a writer stopped or died */
+#define WAITS_IN_VAIN 3u	/* wake-ups without an event, after which the byte in the socket is a killed reader's */
 
 #define EVENT_ADDR_ERROR 1	/* enum rdma_cm_event_type */
 #define RESOLVED_LATELY NS_S
@@ -32,8 +32,9 @@
 #define CARDS_SIZE (UCMA_CARDS * sizeof(struct ucma_card))
 
 /*
- * The cards are one file of a rused, mapped once. The mapping stays for files of a former rused.
- * It is published without a lock and never changed.
+ * The cards of all files of a rused are in one memfd, which is mapped once. Files of a former rused
+ * keep the mapping of its cards. The pointer is published without a lock, and what it points to
+ * never changes.
  */
 struct mapped {
 	uint32_t generation;
@@ -92,8 +93,8 @@ static int map_file(struct ucma_map *map, int shm_fd, int cards_fd)
 }
 
 /*
- * Without the engine lock: of threads that open files at the same moment, each would wait for
- * both locks.
+ * Does not take the engine lock: threads that open files at the same time would wait for both
+ * locks.
  */
 static int open_file(struct ucma_map *map)
 {

@@ -15,9 +15,9 @@
 
 #define DESTS 64u	/* power of two */
 /*
- * A slow peer may delay a doorbell by up to a second, as at RTR, because many programs never repeat
- * their first datagram. If the peer does not answer (it is stopped), the destination stays unknown
- * for ten times as long.
+ * A doorbell waits up to a second for a peer that is slow to answer, because many programs never
+ * repeat their first datagram. If the peer does not answer (it is stopped), the destination stays
+ * unknown for ten times as long.
  */
 #define WAIT_NS NS_S
 #define NOBODY_NS (20 * NS_MS)

@@ -16,7 +16,7 @@ int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **l
 /* The same by DEV_INDEX of the destination port. */
 int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link);
 
-/* qps.c: the index of the device of this host that has the GID; 0: none has. */
+/* qps.c: the index of the device of this host that has the GID; 0: no device has it. */
 uint32_t gid_owner(const uint8_t raw[16]);
 
 /* qps.c: the link to the process of this host that has the block, without a reference; or NULL. */

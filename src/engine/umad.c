@@ -55,7 +55,9 @@ bool engine_has_umad(uint32_t minor)
 	return !sys_call(SYS_faccessat, AT_FDCWD, path, F_OK);
 }
 
-/* The datagram from rused carries the result: 0, the port is held now, or an errno. */
+/*
+ * The datagram from rused carries the result: 0 (this file has the port now), or a positive errno.
+ */
 static int sm_result(int fd)
 {
 	char c;

@@ -10,7 +10,7 @@
 #include "engine/umad_local.h"
 #include "ipc/channel.h"
 
-#define WAITS_IN_VAIN 3u	/* wake-ups without a packet: a reader stopped or died */
+#define WAITS_IN_VAIN 3u	/* wake-ups without a packet, after which the byte in the socket is a killed reader's */
 
 int umad_map_open(uint32_t number, int memfd, int kick, void **file)
 {

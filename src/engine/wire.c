@@ -326,7 +326,7 @@ bool wire_up(void)
 	return get()->ep;
 }
 
-/* Tell once why other hosts cannot be reached. -errno. */
+/* Log why other hosts cannot be reached, once per process. Returns -errno. */
 static int no_wire(void)
 {
 	static bool told;

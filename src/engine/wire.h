@@ -42,24 +42,23 @@ int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join);
 int wire_poll(int budget, uint64_t *bytes);
 /* True: there is no traffic with other hosts, and nothing is held back. */
 bool wire_quiet(void);
-/* Delayed ACKs, which wait for the next packet of the program; see link/udp.h. */
+/* Permit or forbid that ACKs wait for the program's next message: udp_hold() in link/udp.h. */
 void wire_hold(bool may);
 /* Is an ACK held back? */
 bool wire_holds(void);
-/* Send the held ACKs; wire_settle(): also waits for room, at the end of the program. */
+/* Send the held ACKs. */
 void wire_flush(void);
+/* The same before the process ends: also waits for room if a socket is full. */
 void wire_settle(void);
 /* Send the ACKs that were held too long. Returns when to call again, or NS_NEVER. */
 ns_t wire_flush_old(ns_t now);
-/* Whether arriving packets wake the progress thread. */
+/* want: arriving packets wake the progress thread. Not needed while the program polls. */
 void wire_want_wakeup(bool want);
-/*
- * Iteration over the links to other hosts, and the link on which all packets from there arrive
- * (NULL: no endpoint).
- */
 /* The destination address of a link of the wire (all 0: any). NULL: another kind of link. */
 const uint8_t *wire_peer(const struct link *l);
+/* Call fn for each link to another host. */
 void wire_for_each(void (*fn)(struct link *l, void *arg), void *arg);
+/* The link on which all packets from other hosts arrive. NULL: no endpoint. */
 struct link *wire_in(void);
 
 #endif

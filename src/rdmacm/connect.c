@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Connecting, accepting, rejecting and disconnecting: calls of an id's owner. Each
- * checks the id's state, adds the RDMA CM header to the private data where the
- * address family has one, and sends a CM message: REQ, REP, RTU, REJ, DREQ or DREP
- * for connected QPs, SIDR_REQ or SIDR_REP for UD. The CM repeats messages; its
- * events are in event.c and req.c. Also the QP attributes of a connection, and the
- * calls that cannot fail in the present state (rdma_id_can()).
+ * Connecting, accepting, rejecting and disconnecting: calls of an id's owner. Each checks the id's
+ * state, adds the RDMA CM header to the private data where the address family has one, and sends a
+ * CM message: REQ, REP, RTU, REJ, DREQ or DREP for connected QPs, SIDR_REQ or SIDR_REP for UD. The
+ * CM repeats messages; its events are in event.c and req.c.
+ *
+ * This file also has the QP attributes of a connection (rdma_init_qp_attr()) and rdma_id_can(),
+ * which tells the calls that cannot fail in the id's present state.
  */
 #include <errno.h>
 #include <string.h>
@@ -256,7 +257,10 @@ int rdma_notify(struct rdma_cm_id *id, uint32_t event)
 	return cm_notify(p->cm_id, (int)event, cma_now(id->rm));
 }
 
-/* As the kernel's cma_ib_init_qp_attr(): no connection yet, or a UD QP. */
+/*
+ * As the kernel's cma_ib_init_qp_attr(): the attributes of an id that has no connection yet or a UD
+ * QP.
+ */
 static int init_unconnected(struct rdma_id_private *p, struct ib_uverbs_qp_attr *attr)
 {
 	int pkey = 0;		/* P_Key index; on RoCE index 0 is 0xffff */
@@ -299,9 +303,9 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr)
 }
 
 /*
- * The peer's CM is this rused's as well: the message is with it before the next packet can be.
- * To another host a posted message leaves when rused comes to it, and the program's data on its
- * connected QP may leave earlier.
+ * Is the peer on this host? Then its CM is in the same rused, and a CM message is with the peer
+ * before the program's next packet can be. A message to another host leaves when rused executes the
+ * posted command; data that the program sends on its connected QP may leave earlier.
  */
 static bool peer_is_here(const struct rdma_cm_id *id)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * InfiniBand ports: paths and multicast groups come from the subnet administrator
- * (SA). This file fills the queries and translates the answers to events; the host
- * sends them (rdmacm_ops.sa_*). One path query per id is outstanding at most;
- * destroying an id cancels its query and leaves its groups.
+ * InfiniBand ports: paths and multicast groups come from the subnet administrator (SA). This file
+ * fills the queries and translates the answers to events; the host sends them (rdmacm_ops.sa_*). An
+ * id has at most one path query in progress; destroying the id cancels its query and leaves its
+ * groups.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -171,7 +171,7 @@ static void set_mgid(const struct rdma_id_private *p, const struct sockaddr *add
 	else if (addr->sa_family == AF_IB)
 		memcpy(mgid, ((const struct sockaddr_ib *)(const void *)addr)->sib_addr, 16);
 	else if (addr->sa_family == AF_INET6 && (get_be32(a6) & 0xfff0ffff) == 0xff10a01b)
-		memcpy(mgid, a6, 16);	/* MGID chosen by an SA */
+		memcpy(mgid, a6, 16);	/* the address is an MGID, chosen by an SA */
 	else
 		map_group(p, addr, mgid);
 }

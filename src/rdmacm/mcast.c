@@ -30,7 +30,7 @@ static void join_event(struct rdma_id_private *p, const struct cma_multicast *mc
 	struct rdma_ud_param *ud = &event->param.ud;
 
 	event->mc = mc->context;
-	/* No source GID. */
+	/* Without a source GID no address handle can be made. */
 	if (p->sgid_index < 0) {
 		event->event = RDMA_CM_EVENT_MULTICAST_ERROR;
 		return;

@@ -11,7 +11,7 @@
 #include "rdmacm/rdmacm_internal.h"
 
 #define PROT_SOCK 1024
-#define MANY_PORTS 2	/* ephemeral ports per id, above which posted RESOLVE_ADDRs find one */
+#define MANY_PORTS 2	/* if there are more ephemeral ports per id than this, a posted RESOLVE_ADDR finds one */
 
 static struct list_head *bucket(struct rdmacm *rm, uint16_t ps, uint16_t port)
 {
@@ -76,7 +76,10 @@ void cma_release_port(struct rdma_id_private *p)
 	}
 }
 
-/* Ids may share an ephemeral port if source, destination or destination port tells them apart. */
+/*
+ * 0: source address, destination address or destination port tell the id apart from each id that
+ * has the port, so it may share the port. Else -EADDRNOTAVAIL.
+ */
 static int port_is_unique(const struct rdma_bind_list *b, const struct rdma_id_private *p)
 {
 	const struct sockaddr *src = cma_src(p), *dst = cma_dst(p);
@@ -165,7 +168,10 @@ static int use_port(uint16_t ps, struct rdma_id_private *p)
 	return ret;
 }
 
-/* Port space of an AF_IB service id, by the bits its mask covers; 0: no known port space. */
+/*
+ * Port space of an AF_IB service id, by the bits that its mask covers; 0: no known port space.
+ * Completes service id and mask in the source address.
+ */
 static uint16_t select_ib_ps(struct rdma_id_private *p)
 {
 	static const struct {

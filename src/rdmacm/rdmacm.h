@@ -11,7 +11,7 @@
  *                      host: routes, neighbours, IGMP/MLD, the clock
  *
  * The caller serialises all calls. An id's handler runs only within a call to a
- * function of this room or of cm/: an event is delivered before the call that
+ * function of rdmacm/ or cm/: an event is delivered before the call that
  * caused it returns.
  */
 #ifndef RUSE_RDMACM_RDMACM_H
@@ -28,8 +28,8 @@ struct rdmacm;
 
 /* One address resolution. Owned by rdmacm; rdmacm fills the first part, the host fills `ans`. */
 struct rdmacm_resolve {
-	struct sockaddr_storage src;	/* AF_INET or AF_INET6; any address: the host chooses */
-	struct sockaddr_storage dst;	/* same family; never any, loopback or AF_IB */
+	struct sockaddr_storage src;	/* AF_INET or AF_INET6; 0.0.0.0 or ::: the host chooses */
+	struct sockaddr_storage dst;	/* same family; never 0.0.0.0, ::, loopback or AF_IB */
 	uint32_t bound_if;	/* ifindex of the outgoing netdev; 0: by the route */
 	uint32_t timeout_ms;	/* from the start; 0: neighbours already known only */
 	struct rdmacm_route_ans {

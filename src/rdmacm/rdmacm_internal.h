@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Constants, and the functions of the rdmacm files for each other. */
 #ifndef RUSE_RDMACM_RDMACM_INTERNAL_H
 #define RUSE_RDMACM_RDMACM_INTERNAL_H
 

@@ -33,7 +33,10 @@ static struct sockaddr *sa(struct sockaddr_storage *s)
 	return (struct sockaddr *)s;
 }
 
-/* True for an address that a route lookup would refuse: multicast or broadcast. */
+/*
+ * True for an address that a route lookup would refuse: broadcast or multicast. A local IPv4
+ * address is not checked for multicast, as in the kernel.
+ */
 static bool nobody(struct sockaddr_storage *s, bool local)
 {
 	uint32_t a;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Address resolution (destination address to device and GIDs) and route resolution
- * (device and GIDs to a path record). IP addresses are resolved by the host, which
- * answers with rdmacm_resolved(); loopback and AF_IB addresses are resolved here at
- * once. The path is made of the addresses on RoCE and queried from the SA on
- * InfiniBand (ib.c). One resolution per id is outstanding at most.
+ * Address resolution (destination address to device and GIDs) and route resolution (device and GIDs
+ * to a path record). IP addresses are resolved by the host, which answers with rdmacm_resolved();
+ * loopback and AF_IB addresses are resolved here at once. On RoCE the path record is built from the
+ * addresses; on InfiniBand it is queried from the SA (ib.c). An id has at most one resolution in
+ * progress.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -247,7 +247,10 @@ static uint8_t iboe_mtu(uint32_t netdev_mtu)
 	return 0;
 }
 
-/* Flow label, for ECMP: the program's (IPv6) if given, else made of the two ports. */
+/*
+ * Flow label, for ECMP: the program's (IPv6) if it gave one, else computed from the two port
+ * numbers.
+ */
 static uint32_t flow_label(const struct rdma_id_private *p)
 {
 	uint32_t fl = 0;
@@ -259,7 +262,7 @@ static uint32_t flow_label(const struct rdma_id_private *p)
 	return fl;
 }
 
-/* As the kernel's cma_resolve_iboe_route(): on RoCE the path is made of the addresses. */
+/* As the kernel's cma_resolve_iboe_route(): on RoCE the path record is built from the addresses. */
 static int make_path(struct rdma_id_private *p)
 {
 	struct rdmacm *rm = p->id.rm;

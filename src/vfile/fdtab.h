@@ -49,7 +49,7 @@ void vfile_put(struct vfile *vf);
 int fdtab_install(int fd, struct vfile *vf, struct vfile **old);
 /* Allocates memory so that fdtab_install() at fd cannot fail. 0, -ENOMEM, -EMFILE. */
 int fdtab_reserve(int fd);
-/* Installs vf at newfd, a dup() of its descriptor, with a new reference. Also -EBADF: released. */
+/* Installs vf at newfd, a dup() of its descriptor, with a new reference. Errors of fdtab_install(); -EBADF: vf was released. */
 int fdtab_share(int newfd, struct vfile *vf, struct vfile **old);
 /* Removes fd; its reference goes to the caller. NULL: not in the table. */
 struct vfile *fdtab_remove(int fd);

@@ -12,8 +12,8 @@
  *   /sys/dev/char/231:N and below        RUN/sys/dev/char/...
  *
  * All other paths, such as /sys/class/net, are the machine's. Only absolute paths are
- * redirected: a path relative to a directory under RUN works without, and programs do not
- * change their directory to /sys to open a device. Paths are normalised lexically ("//",
+ * redirected: a path relative to a directory under RUN needs no redirection, and programs do
+ * not change their directory to /sys to open a device. Paths are normalised lexically ("//",
  * "/./", "/../"). Not supported: a path that leaves another top-level directory by ".."
  * ("/proc/../sys/..."), so that for most paths the test looks at two bytes only.
  */
