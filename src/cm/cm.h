@@ -60,8 +60,8 @@ struct cm_id {
 #define CM_MRA_FLAG_DELAY 0x80	/* send the MRA only in answer to a duplicate */
 
 /*
- * ops must outlive the CM. seed selects the sequence of local ids: random, so that they differ
- * from those of an earlier CM on this host. NULL: no memory.
+ * ops must outlive the CM. seed selects the sequence of local ids. It must be random, so that they
+ * differ from those of an earlier CM on this host. NULL: no memory.
  */
 struct cm *cm_create(const struct cm_ops *ops, void *ctx, uint32_t seed);
 /* All ids must be destroyed (BUG_ON); connections in timewait are dropped. cm may be NULL. */
@@ -106,13 +106,13 @@ int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler, v
  */
 int cm_send_req(struct cm_id *id, const struct cm_req_param *p, ns_t now);
 
-/* Answers a REQ. Repeated by the local response timeout and CM retry count of the REQ. */
+/* Answers a REQ. The REP is repeated as the REQ says: at its local CM response timeout, max CM retries times. */
 int cm_send_rep(struct cm_id *id, const struct cm_rep_param *p, ns_t now);
 /* Up to 224 bytes of private data. */
 int cm_send_rtu(struct cm_id *id, const void *data, uint8_t len, ns_t now);
-/* Up to 220 bytes. If sending fails the id enters TIMEWAIT. */
+/* Private data up to 220 bytes. If sending fails, the id enters TIMEWAIT. */
 int cm_send_dreq(struct cm_id *id, const void *data, uint8_t len, ns_t now);
-/* Up to 224 bytes. The id enters TIMEWAIT even if sending fails. */
+/* Private data up to 224 bytes. The id enters TIMEWAIT even if sending fails. */
 int cm_send_drep(struct cm_id *id, const void *data, uint8_t len, ns_t now);
 /*
  * ARI up to 72 bytes, private data up to 148. The id becomes IDLE, or TIMEWAIT if it has sent a
@@ -120,9 +120,9 @@ int cm_send_drep(struct cm_id *id, const void *data, uint8_t len, ns_t now);
  */
 int cm_send_rej(struct cm_id *id, enum ib_cm_rej_reason reason, const void *ari, uint8_t ari_len,
 		const void *data, uint8_t len, ns_t now);
-/* service_timeout: 5 bits (4.096 us * 2^n), and CM_MRA_FLAG_DELAY. Up to 222 bytes. */
+/* service_timeout: 5 bits (4.096 us * 2^n), and CM_MRA_FLAG_DELAY. Private data up to 222 bytes. */
 int cm_send_mra(struct cm_id *id, uint8_t service_timeout, const void *data, uint8_t len, ns_t now);
-/* Up to 168 bytes. -EINVAL on RoCE, which has no alternate paths. */
+/* Private data up to 168 bytes. -EINVAL on RoCE, which has no alternate paths. */
 int cm_send_lap(struct cm_id *id, const struct cm_path *alt, const void *data, uint8_t len,
 		ns_t now);
 /* info up to 72 bytes, private data up to 148. */
@@ -139,7 +139,7 @@ int cm_notify(struct cm_id *id, int event, ns_t now);
  */
 int cm_init_qp_attr(const struct cm_id *id, struct ib_uverbs_qp_attr *attr);
 
-/* In state IDLE. Repeated max_cm_retries times, every timeout_ms. */
+/* In state IDLE. The SIDR_REQ is repeated max_cm_retries times, every timeout_ms. */
 int cm_send_sidr_req(struct cm_id *id, const struct cm_sidr_req_param *p, ns_t now);
 /* Answers a SIDR_REQ. The id becomes IDLE. */
 int cm_send_sidr_rep(struct cm_id *id, const struct cm_sidr_rep_param *p, ns_t now);

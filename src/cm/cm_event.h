@@ -69,7 +69,7 @@ struct cm_event {
 			const uint8_t *info;
 			struct cm_sgid sgid;
 		} sidr_rep;
-		int send_status;	/* *_ERROR: CM_WC_RESP_TIMEOUT_ERR */
+		int send_status;	/* of the *_ERROR events: CM_WC_RESP_TIMEOUT_ERR */
 	};
 	const uint8_t *private_data;	/* NULL in events without a MAD */
 	uint32_t private_data_len;	/* length of the whole field */

@@ -259,7 +259,10 @@ static struct cm_priv *find_rejected(struct cm_rx *rx, uint32_t reason)
 	uint32_t remote_id = (uint32_t)cm_get(rx->mad, CM_REJ_LOCAL_COMM_ID);
 	struct cm_timewait *tw;
 
-	/* The sender has had no answer, so it gives no local id: search by its CA GUID and id. */
+	/*
+	 * A timeout: the sender has had no answer and does not know the local id. Search by its CA
+	 * GUID (in the ARI) and its id.
+	 */
 	if (reason == IB_CM_REJ_TIMEOUT) {
 		tw = cm_find_remote_id(rx->cm, get_be64(rx->mad + CM_OFF_REJ_ARI), remote_id);
 		return tw ? cm_find(rx->cm, tw->local_id, tw->remote_id) : NULL;

@@ -154,7 +154,7 @@ void cm_format_rej(const struct cm_priv *p, enum ib_cm_state state, enum ib_cm_r
 		   const void *ari, uint32_t ari_len, const void *data, uint32_t len, uint8_t *mad)
 {
 	init(mad, CM_ATTR_REJ, p->tid, 0);
-	/* In REQ_RCVD the peer has not been sent the local id. */
+	/* In REQ_RCVD no message has told the peer the local id yet. */
 	if (state != IB_CM_REQ_RCVD)
 		cm_set(mad, CM_REJ_LOCAL_COMM_ID, p->id.local_id);
 	cm_set(mad, CM_REJ_REMOTE_COMM_ID, p->id.remote_id);

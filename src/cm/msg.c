@@ -164,7 +164,7 @@ void cm_reply(const struct cm_rx *rx, const uint8_t mad[CM_MAD_LEN])
 {
 	struct cm_hdr h;
 
-	/* Answers other than REJ repeat an earlier message. */
+	/* Answers other than REJ repeat an earlier message, so they count as retries. */
 	if (!send_mad(rx->cm, rx->from, mad) && cm_msg_hdr(mad, &h) && h.attr != CM_ATTR_REJ)
 		++*counter(rx->from->dev, CM_XMIT_RETRIES, mad);
 }

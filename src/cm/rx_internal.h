@@ -26,10 +26,13 @@ int cm_deliver(struct cm_priv *p, const struct cm_event *ev, ns_t now);
 /* Cancels the message if the row says so, and sets the states. */
 void cm_apply(struct cm_priv *p, const struct cm_row *row, ns_t now);
 
-/* timewait.c. cm_timewait_create(): 0 or -ENOMEM. */
+/* timewait.c. Creates p->tw. 0 or -ENOMEM. */
 int cm_timewait_create(struct cm_priv *p);
 void cm_timewait_free(struct cm_timewait *tw);
-/* Adds tw to a hash and returns NULL, or returns the entry that has the same key. */
+/*
+ * Add tw to the hash of remote ids, or of remote QPs. NULL; or the entry that has the same key, and
+ * tw is not added.
+ */
 struct cm_timewait *cm_insert_remote_id(struct cm_timewait *tw);
 struct cm_timewait *cm_insert_remote_qpn(struct cm_timewait *tw);
 struct cm_timewait *cm_find_remote_id(struct cm *cm, uint64_t ca_guid, uint32_t remote_id);

@@ -65,7 +65,10 @@ int cm_send_sidr_rep(struct cm_id *id, const struct cm_sidr_rep_param *r, ns_t n
 	cm_set(mad, CM_SIDR_REP_VENDOR_ID_L, r->ece.vendor_id);
 	cm_set(mad, CM_SIDR_REP_VENDOR_ID_H, r->ece.vendor_id >> 8 & 0xff);
 	if (r->info && r->info_length) {
-		/* The kernel sends length 0, so that no receiver can read the information. */
+		/*
+		 * Unlike here, the kernel sends length 0, so that no receiver can read the
+		 * information.
+		 */
 		cm_set(mad, CM_SIDR_REP_ADDITIONAL_INFORMATION_LENGTH, r->info_length);
 		memcpy(mad + CM_OFF_SIDR_REP_ADDITIONAL_INFORMATION, r->info, r->info_length);
 	}

@@ -12,7 +12,7 @@ enum cm_in {
 	CM_IN_MRA_TO_REP,
 	CM_IN_MRA_TO_OTHER,
 	CM_IN_REJ,
-	CM_IN_REJ_STALE,	/* reason STALE_CONN */
+	CM_IN_REJ_STALE,	/* REJ with reason STALE_CONN */
 	CM_IN_REP,
 	CM_IN_REP_AGAIN,	/* duplicate of a REP; the first one told the peer's id */
 	CM_IN_RTU,
@@ -47,7 +47,7 @@ enum cm_what {
 	CM_CANCEL = 1 << 0,	/* stop repeating the message that awaits an answer */
 	CM_DUP = 1 << 1,	/* count a duplicate */
 	CM_ANSWER_MRA = 1 << 2,	/* repeat the MRA */
-	CM_ANSWER_REJ = 1 << 3,	/* with STALE_CONN */
+	CM_ANSWER_REJ = 1 << 3,	/* send a REJ with reason STALE_CONN */
 	CM_ANSWER_RTU = 1 << 4,	/* repeat the RTU */
 	CM_ANSWER_DREP = 1 << 5, /* repeat the DREP */
 	/* For CM_IN_DESTROY: the message to send. */

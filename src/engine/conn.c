@@ -47,7 +47,10 @@ static void conn_event(struct link_fd *fd, uint32_t events)
 	struct iovec iov = { &c, 1 };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	/* A thread that waits for an answer notices the end of the connection itself. */
+	/*
+	 * A thread that waits for an answer has the lock; it notices the end of the connection
+	 * itself.
+	 */
 	if (!elock_try(&engine.conn_lock))
 		return;
 	/* -EAGAIN: the connection is alive; it replaced the one that the event was about. */
@@ -114,7 +117,7 @@ static int trip(struct call *c, int *answer)
 	return ret;
 }
 
-/* trip() with the engine lock held. -ENOTCONN: there is no connection. */
+/* trip() for a caller that holds the engine lock. -ENOTCONN: there is no connection. */
 static int try_locked(struct call *c, int *answer)
 {
 	int ret;
@@ -162,7 +165,7 @@ int rused_tell(enum ipc_type type, const void *req, size_t len)
 	return ret ? ret : answer;
 }
 
-/* Attach with the engine lock held. */
+/* Take the engine lock and connect. */
 static int connect_anew(void)
 {
 	int ret;

@@ -68,12 +68,12 @@ struct engine {
 	uint32_t channel_asked;		/* conn_generation for which shared memory was asked */
 	int conn_fd_own;		/* conn.fd as registered with own_fd(), or -1; ipc_call() may close conn.fd */
 	char rundir[108], sysfs[136];
-	uint32_t fabric_host;		/* host_ib.host of the devices that this process sees */
+	uint32_t fabric_host;		/* host_ib.host of the devices that this process sees; 0: those of the machine */
 	uint32_t proc;
 	const struct host_page *host_page;
 	struct proc_page *proc_page;
 	int proc_fd;
-	int self;			/* pidfd of this process; -errno */
+	int self;			/* pidfd of this process, or -errno */
 	uint32_t blocks[SHM_MAX_BLOCKS], nblocks;	/* leased; a new rused is told of them */
 	struct rdev *block_dev[QPN_BLOCKS];
 
@@ -96,13 +96,13 @@ struct engine {
 	struct link_fd kick_fd, conn_fd, notify_fd;
 	enum watch watch;
 	uint32_t poll_gen;		/* polls of the program, except those that found the lock held; any thread writes it */
-	uint32_t empty_polls;		/* since the watch fell asleep */
+	uint32_t empty_polls;		/* empty polls of the program since the watch became ASLEEP */
 	uint32_t polls_wanted;		/* number of empty polls that makes the watch POLLED */
 	uint32_t closed;		/* descriptors closed so far; an event from before a close may be stale */
-	ns_t sleep_until;		/* deadline the thread sleeps to; NS_NEVER */
+	ns_t sleep_until;		/* end of the thread's sleep; NS_NEVER: none */
 	ns_t grace;
 	ns_t look_ns;			/* CPU time that the thread spends on one check whether the program polls */
-	ns_t reattach_at;		/* next attempt to find a rused; NS_NEVER */
+	ns_t reattach_at;		/* next attempt to find a rused; NS_NEVER: none */
 };
 
 extern struct engine engine;

@@ -25,7 +25,7 @@ static void event_raise_fd(struct event_file *f)
 		sys_write(f->fd, &one, sizeof(one));
 }
 
-/* RWF_NOWAIT: a reader that woke up may have taken the count first. */
+/* RWF_NOWAIT, so that the read does not block: a reader that woke up may have taken the count. */
 static void event_lower_fd(struct event_file *f, uint32_t n)
 {
 	uint64_t v;

@@ -21,7 +21,7 @@
 static int (*real_poll_cq)(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 static int (*real_start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
 
-/* Polls that find completions, until one of them looks at the links. */
+/* Of so many polls that find completions, one looks at the links too. */
 #define BUSY_POLLS 32
 
 /*

@@ -374,8 +374,8 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 	qp_flush_err(now, ERR_AT_ROUND);
 	if (engine.watch == WATCH_POLLED && READ_ONCE(engine.poll_gen) != *seen_gen) {
 		/*
-		 * The program polls and looks at the links itself; it would have to wait for the
-		 * lock.
+		 * The program polls and looks at the links itself. If this thread looked too, the
+		 * program would have to wait for the lock.
 		 */
 		timers_due();
 		*n = 0;

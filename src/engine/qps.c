@@ -350,7 +350,7 @@ int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link)
 {
 	*link = NULL;
 	if (engine.block_dev[block]) {
-		/* The block belongs to another device: no QP with this number has the address. */
+		/* The address and the block belong to different devices: no QP has both. */
 		if (engine.block_dev[block]->index != owner)
 			return 0;
 		link_get(engine.loop);

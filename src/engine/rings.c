@@ -34,9 +34,9 @@
 #define PAGE 4096ull
 #define AHEAD_MAX (256ull << 10)
 #define GONE_MAX 64u		/* destroyed rings that may wait for gone_flush() */
-#define GONE_BYTES (512ull << 10)	/* and their bytes */
+#define GONE_BYTES (512ull << 10)	/* limit of the bytes of such rings */
 
-#define MAPS_MAX 64u		/* files that ring_view() handles; for others the program maps */
+#define MAPS_MAX 64u		/* files that ring_view() handles; for a further file it returns NULL */
 
 /*
  * The ring mappings of open files. The program may keep a mapping after the file is closed, as with
@@ -47,12 +47,12 @@ static struct ring_map {
 	uint64_t size;	/* 0: the entry is free */
 	uint64_t users;	/* 1 for the file, plus the bytes that the program has mapped */
 } maps[MAPS_MAX];
-static uint32_t nmaps;	/* entries in use so far, at most */
+static uint32_t nmaps;	/* entries from this index on have never been used */
 
 struct ring_area {
 	struct list_head entry;
 	uint64_t offset, size;	/* offset from the file's base */
-	bool gone;		/* no ring any more; its pages are still there */
+	bool gone;		/* the ring was destroyed; its pages are not freed yet */
 };
 
 /* Enter the file's mapping into maps[]. The caller holds the engine lock. */

@@ -54,7 +54,7 @@ static struct {
 	struct __kernel_sockaddr_storage dst;
 } lately;
 
-/* NULL: these are not the cards of that rused. */
+/* The cards of the rused with this generation; NULL: *m has those of another. */
 static const struct ucma_card *cards_in(const struct mapped *m, uint32_t generation)
 {
 	return m && m->generation == generation ? m->cards : NULL;
@@ -142,7 +142,10 @@ void ucma_sync(void)
 	if (!READ_ONCE(posted) || engine.conn.fd < 0)
 		return;
 	WRITE_ONCE(posted, false);
-	/* The file number is invalid: only the answer matters. */
+	/*
+	 * Nothing but the answer matters, which comes after all posted commands: the file number is
+	 * invalid.
+	 */
 	rused_call(IPC_UCMA_WRITE, &none, sizeof(none), NULL, &rsize);
 }
 
@@ -167,7 +170,11 @@ static int post(const struct ucma_map *map, const void *msg, size_t len)
 	return ret;
 }
 
-/* Tell rused that events were read, if it has more than the ring takes or waits for that. */
+/*
+ * Tell rused that events were read, if `more` asks for it: rused has events that did not fit into
+ * the ring (it is told when the ring is half empty), or connection requests that wait for room in a
+ * backlog.
+ */
 static void tell_read(struct ucma_map *map)
 {
 	struct ipc_ucma h = { .file = map->shm->number };

@@ -17,7 +17,7 @@
 
 #define MAX_COPIES 16u
 #define REORDER_NS (20 * NS_MS)	/* how long a packet waits to be overtaken if no other follows */
-#define QUEUE_NS (50 * NS_MS)	/* queue of a rate limit; more is dropped, as by a router */
+#define QUEUE_NS (50 * NS_MS)	/* longest queue of a rate limit, as a time; a packet beyond it is dropped, as by a router */
 #define FRAME_BYTES 46		/* Ethernet, IPv4, UDP, ICRC */
 /*
  * Actions that apply at both ends of a link between processes; the others apply at the sender only.

@@ -125,7 +125,7 @@ void faults_run(struct faults *f, ns_t now)
 	uint32_t most = f->nheld;
 
 	f->retry_at = 0;
-	/* Packets that are added during this run wait for the next one. */
+	/* At most `most` packets: those that are held during this run wait for the next run. */
 	while (most-- && !list_empty(&f->held)) {
 		struct fault_held *h = list_first_entry(&f->held, struct fault_held, entry);
 
@@ -135,7 +135,10 @@ void faults_run(struct faults *f, ns_t now)
 		h->overtake = 0;
 		if (pass_on(h) == -EAGAIN) {
 			put_in(f, h);
-			/* It keeps its place, before others of the same time. */
+			/*
+			 * Move it to the front: it keeps its place before packets with the same
+			 * time.
+			 */
 			list_del(&h->entry);
 			list_add(&h->entry, &f->held);
 			f->retry_at = now + RETRY_NS;

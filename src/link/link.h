@@ -56,7 +56,7 @@ struct link_ops {
 	bool (*peer_behind)(struct link *l);
 	/* After -EAGAIN: waits up to half a second for room. Returns whether there is room. NULL: cannot wait. */
 	bool (*wait_room)(struct link *l);
-	/* NULL without LINK_CAP_DIRECT. */
+	/* Called only while caps has LINK_CAP_DIRECT. NULL: the link never has it. */
 	enum direct_result (*direct)(struct link *l, const struct direct_op *op);
 	/* Delivers at most `budget` arrived segments to link_host.input; returns their number. */
 	int (*poll)(struct link *l, int budget);
@@ -115,7 +115,7 @@ static inline void link_tap(struct link *l, const struct seg *seg, const char *n
 /* Callbacks of a link into its host (engine/, or a test), and functions it needs from it. */
 struct link_host {
 	void (*input)(struct link *l, const struct seg *seg);
-	/* There is room after send() has returned -EAGAIN. */
+	/* A link whose send() has returned -EAGAIN has room again. */
 	void (*writable)(struct link *l);
 	/* The peer is dead; l->dead is set. */
 	void (*down)(struct link *l);

@@ -81,7 +81,10 @@ static int loop_send(struct link *l, const struct seg *seg)
 		e->seg.iov = NULL;
 		e->seg.niov = 0;
 	} else if (seg->len <= LOOP_INLINE || seg->service != SEG_RC || unlikely(l->under)) {
-		/* A packet that fault has held back is freed when send() returns. */
+		/*
+		 * fault frees a packet that it has held back when send() returns, so its payload is
+		 * copied.
+		 */
 		rc = loop_copy(lo, e, seg);
 		if (rc == -EAGAIN)
 			lo->want_room = true;

@@ -78,8 +78,8 @@ void shm_unwatch(struct shm_ep *ep, struct shm_watch *w)
 	if (!w)
 		return;
 	/*
-	 * Explicitly: if a forked child still has the file open, close() does not remove it from
-	 * the epoll set.
+	 * Not left to close(): while a forked child has the file open, close() does not remove it
+	 * from the epoll set.
 	 */
 	sys_call(SYS_epoll_ctl, ep->cfg.epfd, EPOLL_CTL_DEL, w->watched, NULL);
 	w->owner = NULL;

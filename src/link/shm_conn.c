@@ -49,8 +49,8 @@ static socklen_t abstract(struct sockaddr_un *sa, const char *name)
 
 /*
  * The peer's pid (0: not visible here); -EPERM: another user. A program may change its user after
- * the endpoint was made. A listener's credentials are those of the listen(), so a peer that did the
- * same still shows the uid of that time.
+ * it created its endpoint, but a listener keeps the credentials of its listen(). Therefore two uids
+ * are accepted: the present one, and that of the time when this endpoint was created.
  */
 static int peer_pid(const struct shm_ep *ep, int sock)
 {
@@ -152,7 +152,10 @@ static int recv_hello(struct shm_ep *ep, int sock, struct shm_hello *h, int *fds
 		   (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || !hello_sane(ep, h)) {
 		rc = -EPROTO;
 	} else {
-		/* A wake-up must not block, under the engine's lock, nor raise SIGPIPE. */
+		/*
+		 * Must be a non-blocking eventfd: a wake-up writes it with the engine lock held,
+		 * and may neither block nor raise SIGPIPE.
+		 */
 		fl = sys_fcntl(fds[HELLO_EVENT], F_GETFL, 0);
 		rc = fl >= 0 && (fl & O_NONBLOCK) && fd_is_eventfd(fds[HELLO_EVENT]) ? 0 : -EPROTO;
 	}
@@ -273,8 +276,8 @@ int shm_listen(struct shm_ep *ep)
 }
 
 /*
- * Connections are accepted from now on. Peers learn the address only after the number is known;
- * early ones wait in the backlog.
+ * From now on connections are accepted: a hello must contain the process number. Connections that
+ * came earlier wait in the backlog.
  */
 void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc)
 {
@@ -371,8 +374,9 @@ static int dial(struct shm_ep *ep, const char *name, struct timespec *left, int 
 }
 
 /*
- * The peer hung up instead of an answer. If this program has changed its user and the peer has
- * not, the peer sees another uid than its own and refuses: not a peer that has died.
+ * The peer closed the socket instead of answering. -EPERM: this process has changed its user and
+ * the peer has not, so the peer saw another uid than its own and refused. -ECONNREFUSED: the peer
+ * counts as dead.
  */
 static int hung_up(const struct shm_ep *ep)
 {
@@ -382,7 +386,10 @@ static int hung_up(const struct shm_ep *ep)
 	return -EPERM;
 }
 
-/* Both hellos; the fds of the answer and the ring are the caller's on success. */
+/*
+ * Send the hello and receive the peer's. On success the descriptors in fds, the peer's and the
+ * ring, belong to the caller.
+ */
 static int exchange(struct shm_ep *ep, int sock, struct timespec *left, struct shm_hello *h,
 		    int *fds)
 {

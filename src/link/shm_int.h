@@ -113,7 +113,7 @@ struct shm_pending {
 
 struct shm_ep {
 	struct shm_cfg cfg;
-	uid_t uid;		/* effective at creation, and so the listener's for ever */
+	uid_t uid;		/* effective uid when the endpoint was created; its listener keeps that uid */
 	struct shm_hello hello;	/* of this endpoint; peers read the nonce in it */
 	int pub_fd, exp_fd, evfd, listener;
 	struct shm_pub *pub;

@@ -245,7 +245,7 @@ FLAT APART int shm_link_poll(struct shm_link *l, int budget)
 			bad_slot(l);
 		}
 		shm_rx_next(&l->rx);
-		/* Once per batch, but early enough for the producer to continue. */
+		/* Slots are released in batches, but early enough for the producer to continue. */
 		if (l->rx.pos - l->rx.released >= SHM_SLOTS / 8 && shm_rx_release(&l->rx))
 			shm_link_wake(l);
 	}

@@ -32,7 +32,7 @@ struct udp_tx {
 	struct udp_ep *ep;
 	int fd;
 	uint32_t block, refs;
-	struct seg_net net;	/* its source, hop limit and traffic class, or 0 */
+	struct seg_net net;	/* source, hop limit and traffic class set on the socket, or 0 */
 	uint32_t ifindex;	/* interface set as a socket option, or 0 */
 	uint16_t port;		/* host order */
 	bool v4, full;		/* full: refused a packet and waits for EPOLLOUT */
@@ -53,7 +53,7 @@ struct udp_link {
 	/* State of udp_hold.c. */
 	struct seg held;	/* the held ACK */
 	bool holds;
-	int soon;		/* share of the messages that follow an ACK at once, of RIDE_ALL */
+	int soon;		/* how often a message follows an ACK at once: 0 never, RIDE_ALL always */
 	ns_t acked_at;		/* the first ACK that no message has followed; 0: none */
 };
 

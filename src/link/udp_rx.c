@@ -22,7 +22,7 @@
 /* What is known of a datagram besides its payload. */
 struct meta {
 	struct seg_net net;
-	uint16_t sport, size;	/* bytes of each packet but the last; 0: a single packet */
+	uint16_t sport, size;	/* size: bytes of each packet but the last; 0: a single packet */
 	bool has_dst, v4;
 };
 

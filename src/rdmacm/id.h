@@ -100,7 +100,7 @@ struct rdma_cm_id {
 	uint8_t port_num;		/* 0 without a device */
 	bool may_bind;			/* the owner may bind ports below 1024 */
 	struct sockaddr_storage src, dst;	/* all zero while unknown */
-	uint16_t pkey;			/* for QUERY_ADDR; RoCE: 0 unless by loopback or AF_IB */
+	uint16_t pkey;			/* P_Key for QUERY_ADDR; on RoCE 0, unless resolved by loopback or AF_IB */
 	unsigned int num_paths;		/* records in path: 0, 1 or 2 */
 	struct sa_path_rec *path;
 };

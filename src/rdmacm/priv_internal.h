@@ -64,7 +64,7 @@ struct rdma_id_private {
 	struct cm_ece ece;
 	uint8_t hop_limit;
 	uint8_t tos, timeout;
-	bool has_mac, roce_route;	/* mac is the neighbour's; RESOLVE_ROUTE has set the path */
+	bool has_mac, roce_route;	/* has_mac: mac is the neighbour's; roce_route: RESOLVE_ROUTE has set the path */
 	uint8_t mac[6];
 	bool srq, tos_set, timeout_set, reuseaddr, afonly, afonly_set;
 };
@@ -74,7 +74,7 @@ struct cma_multicast {
 	struct sockaddr_storage addr;
 	void *context;
 	uint8_t join_state;
-	bool joined;		/* leave with ops->mcast(), on InfiniBand with sa_leave() */
+	bool joined;		/* the group must be left: by ops->mcast(), on InfiniBand by ops->sa_leave() */
 	uint32_t ifindex;
 	uint8_t mgid[16];
 	struct rdma_id_private *id;

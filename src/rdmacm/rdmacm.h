@@ -34,9 +34,11 @@ struct rdmacm_resolve {
 	uint32_t timeout_ms;	/* from the start; 0: neighbours already known only */
 	struct rdmacm_route_ans {
 		struct sockaddr_storage src;	/* source address of the route (no port) */
-		uint32_t ifindex;	/* netdev that owns src: its GIDs name the device. For a */
-		/* local destination the netdev that owns dst, not lo. On InfiniBand the number */
-		/* of the HCA port that owns src. */
+		/*
+		 * The netdev that owns src, whose GIDs select the device. For a local destination it is the netdev that
+		 * owns dst, not lo. InfiniBand: the number of the HCA port that owns src.
+		 */
+		uint32_t ifindex;
 		uint8_t dgid[16];	/* InfiniBand: remote port GID, from its hardware address */
 		uint8_t hop_limit;	/* of the route, or the host's default; 1 to 255 */
 		bool has_mac;
