@@ -18,7 +18,10 @@ struct capture_out {
 	uint64_t prod;
 };
 
-/* page->capture[i] was added; is about to be removed. -errno: rused's packets are not captured. */
+/*
+ * capture_out_start(): call after page->capture[i] was added; -errno: rused's own packets are not
+ * captured. capture_out_stop(): call before page->capture[i] is removed.
+ */
 int capture_out_start(struct rused *r, int i);
 void capture_out_stop(struct rused *r, int i);
 /* True if there is any capture. */

@@ -86,7 +86,7 @@ void clients_reap(struct loop *l)
 		struct list_head *e = l->dead.next;
 
 		list_del(e);
-		free(e);	/* node is the first member of every object in this list */
+		free(e);	/* every object in this list begins with its list node */
 	}
 }
 
@@ -338,7 +338,7 @@ bool clients_leave(struct rused *r)
 			unlinkat(r->run, IPC_SOCK_NAME, 0);
 		return true;
 	}
-	/* The place is another rused's. */
+	/* Another rused owns the run directory: serve the client, but do not listen again. */
 	if (!place_ours(r))
 		return false;
 	rc = clients_listen(r);
@@ -349,7 +349,7 @@ bool clients_leave(struct rused *r)
 
 bool rused_busy(const struct rused *r)
 {
-	/* Blocks of processes that a predecessor has left must stay theirs, and devices that were configured. */
+	/* Leased QP number blocks, devices added or deleted by the user, a fabric and open files must not be lost. */
 	return lease_any(&r->leases) || r->configured || r->fabric.fabric ||
 	       ucma_busy(&r->ucma) || umad_busy(&r->umads);
 }

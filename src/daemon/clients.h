@@ -9,21 +9,22 @@ struct client;
 struct rused;
 
 int clients_listen(struct rused *r);
-/* With a new socket, or not at all; clients that have connected are served. */
+/* Replaces the listening socket by a new one; connected clients stay. 0, or -errno: there is no listening socket. */
 int clients_listen_again(struct rused *r);
 void clients_listen_no_more(struct rused *r);
-/* It must stay, even without a client. */
+/* True if rused must not exit although it has no client, e.g. because processes still use leased QP numbers. */
 bool rused_busy(const struct rused *r);
-/* False: a client has connected meanwhile, and is served. */
+/* Stops listening before the exit. False: a client has connected meanwhile, so rused must go on. */
 bool clients_leave(struct rused *r);
 void clients_close_all(struct rused *r);
 void clients_reap(struct loop *l);
 void client_kill(struct client *c, const char *why);
-void client_refused(struct client *c, int rc);	/* what came of ipc_recv() or client_message(), not 0 */
-/* What it has sent and was not read, before the end of a file, or its own. May kill it. */
+/* Closes a client after ipc_recv() or client_message() has returned the error rc. */
+void client_refused(struct client *c, int rc);
+/* Handles all unread messages of the client. Call before closing it or a file that it wrote to. May kill it. */
 void client_drain(struct client *c);
 struct client *client_by_proc(struct rused *r, uint32_t proc);
-/* Sends what is left of c->out. 0 or -errno. */
+/* Sends the rest of the answer in c->out, as far as the socket has room. 0 or -errno. */
 int client_flush(struct client *c);
 
 #endif

@@ -46,9 +46,7 @@ struct rused {
 	int lease_file;
 	struct list_head orphans;
 
-	/*
-	 * Counters of exited processes, by host_page.dev[]; those last written to sysfs, and when.
-	 */
+	/* counter: of exited processes, by index in host_page.dev[]. shown: sums last written to sysfs. */
 	uint64_t counter[HOST_MAX_DEVS][PROC_COUNTERS];
 	uint64_t wire[PROC_WIRES];	/* of exited processes' sockets, by enum proc_wire */
 	uint64_t shown[HOST_MAX_DEVS][PROC_COUNTERS];
@@ -77,7 +75,7 @@ struct client {
 	uint32_t proc;		/* 0 = ruse */
 	char comm[16], sock_name[32];
 	int page_fd;		/* process page, -1 = none */
-	uint32_t place;		/* its number in RES_ID; 0: none yet */
+	uint32_t place;		/* number of this client in resource ids (RES_ID); 0: none yet */
 	int notify_fd;		/* signals changes of the host page; -1 = none */
 	uint32_t nctx[HOST_MAX_DEVS];
 	struct list_head netlink;
@@ -108,7 +106,7 @@ void netlink_close_all(struct client *c);
 /* res.c: sums over all processes, exited ones included: of a device, and of all UDP sockets. */
 void res_counters(struct rused *r, int dev, uint64_t sum[PROC_COUNTERS]);
 void res_wire(const struct rused *r, uint64_t sum[PROC_WIRES]);
-/* Adds the client's counters to those of exited processes; before its page is closed. */
+/* Adds the client's counters to those of exited processes. Call before its page is closed. */
 void res_client_gone(struct client *c);
 /* Writes hw_counters and the CM's counters to sysfs. */
 void res_counters_show(struct rused *r);
@@ -117,22 +115,22 @@ struct nldev_res;
 struct nldev_res *res_collect(struct rused *r, size_t *n);
 /* status.c: the text, malloc()ed; NULL: no memory. */
 char *status_text(struct rused *r);
-/* orphans.c: leases given by an earlier rused. */
+/* orphans.c: reads RUN/leases, the leases that an earlier rused gave. 0 or -errno. */
 int orphans_load(struct rused *r);
-/* A process that may live has a lease in this run directory. */
+/* True if RUN/leases of the directory run names a process that may still be alive. */
 bool orphans_alive(int run);
-/* Before the clients are closed: theirs must be found again too. */
+/* Call before the clients are closed, so that their leases stay in RUN/leases for the next rused. */
 void orphans_fini(struct rused *r, bool ours);
-/* A new RUN/leases, of all that there are. 0 or -errno. */
+/* Creates RUN/leases again and writes all present leases to it. 0 or -errno. */
 int orphans_save(struct rused *r);
 void orphans_record(void *arg, uint32_t block, const struct lease *l);
 /* host.c: the host page. */
 int host_init(struct rused *r);
 void host_fini(struct rused *r, bool ours);
-int host_restore(struct rused *r);	/* the sysfs tree, in a new directory */
-/* Publishes a device in the page and in sysfs. was NULL: new. */
+int host_restore(struct rused *r);	/* creates the sysfs tree in a new run directory */
+/* Changes page->dev[slot] and sysfs to *now: a device was added, changed, renamed or (in_use 0) removed. */
 void host_publish(struct rused *r, int slot, const struct host_dev *now);
-/* Around a change of the page: readers see all of it or nothing. Then all processes are told. */
+/* Call before and after a change of the page: readers see all of the change or nothing. Then notifies all processes. */
 void host_page_begin(struct rused *r);
 void host_page_end(struct rused *r, const char *what);
 /* captures.c. 0, -EBUSY, -ENOSPC, -EPROTO: invalid name. */

@@ -47,7 +47,7 @@ struct fabric_host {
 	uint32_t node;
 	int run;		/* directory with its sys/ and dev/ */
 	uint32_t clients;
-	uint64_t used;		/* value of fabrics.uses at the last arrival of a client */
+	uint64_t used;		/* value of fabrics.uses when the last client arrived */
 	struct umad_view view;
 	struct fabric_cm *cm;
 	uint8_t nports;
@@ -80,7 +80,7 @@ void fabrics_fini(struct rused *r);
  * "error" on failure; NULL: no memory.
  */
 char *fabric_command(struct rused *r, const char *words, size_t len);
-/* IPC_HOST. 0; -ENODEV: no such host; -EBUSY: the client has one; -ENOSPC: no slots. */
+/* IPC_HOST: assigns the client to a host. 0; -ENODEV: no such host; -EBUSY: the client has a host; -ENOSPC: no slots. */
 int fabric_client_host(struct client *c, const char *name, size_t len, struct ipc_host *rep);
 void fabric_client_gone(struct client *c);
 /* After each round: updates timers, host page and sysfs. */
@@ -88,29 +88,29 @@ void fabric_settle(struct rused *r);
 
 /* fabric_host.c */
 void fabric_host_del(struct fabric_host *h);
-/* New directories of all hosts, without devices. 0 or -errno. */
+/* Creates the directories of all hosts again, without devices in them. 0 or -errno. */
 int fabric_hosts_restore(struct rused *r);
-/* Brings the host page in line with the port. */
+/* Updates the device in the host page from the port. */
 void fabric_port_publish(struct fabric_port *p);
-/* Directory with a device's sys/: that of rused, or of a host. */
+/* Descriptor of the directory with the device's sys/: the run directory, or that of its fabric host. */
 int host_run(const struct rused *r, const struct host_dev *d);
 /* Port of page->dev[slot]; NULL: not of a fabric. */
 struct fabric_port *fabric_port_of(const struct rused *r, unsigned int slot);
 /* Updates counters/ in sysfs for all ports of hosts. */
 void fabric_counters_show(struct rused *r);
 
-/* fabric_path.c. IPC_PATH: 0, -ENODEV, -ENOSPC, -ENOMEM. */
+/* fabric_path.c. IPC_PATH (ipc/fabric_msg.h): finds or adds a path. 0, -ENODEV, -ENOSPC, -ENOMEM. */
 int fabric_path(struct client *c, const struct ipc_path *q, struct ipc_path *rep);
 /* Checks all paths again if the fabric has changed. */
 void fabric_paths_settle(struct rused *r);
-/* Adds the programs' traffic to the port counters. Before counters are read or tables change. */
+/* Adds the programs' traffic to the port counters. Call before counters are read and before tables change. */
 void fabric_paths_count(struct rused *r);
-/* Accounts the last traffic of a client that goes. */
+/* Adds the last traffic of a client to the port counters. Call before the client's page is closed. */
 void fabric_client_paths(struct client *c);
-/* The fabric was removed. */
+/* Drops all paths. Call after the fabric was removed. */
 void fabric_paths_reset(struct rused *r);
 
-/* Walks a path by its id, like fabric_data() without counting. */
+/* Calls deliver() for each port that a packet on path id would reach. Counts nothing. */
 void fabric_way_walk(struct rused *r, uint32_t id, fabric_deliver deliver, void *ctx);
 
 /* fabric_mcast.c. IPC_MCAST and IPC_MEMBERS: 0 or -errno. rep->n entries of to are filled. */
@@ -119,7 +119,7 @@ int fabric_members(struct client *c, const struct ipc_members *q, struct ipc_mem
 		   struct ipc_member *to);
 /* Call after a change of tables, links or members. */
 void fabric_mcast_changed(struct rused *r);
-/* Removes the memberships of a client that goes. */
+/* Removes the memberships of a client that has disconnected. */
 void fabric_client_mcast(struct client *c);
 
 /* fabric_mad.c */

@@ -147,7 +147,7 @@ static void path_of(char path[32], uint32_t node)
 	snprintf(path, 32, HOSTS_DIR "/%u", node);
 }
 
-/* Creates an empty RUN/hosts/N. */
+/* Creates RUN/hosts/N with an empty sysfs tree and opens it. */
 static int open_dir(struct fabric_host *h)
 {
 	char path[32];
@@ -161,7 +161,7 @@ static int open_dir(struct fabric_host *h)
 	fd = openat(h->r->run, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	/* In a new run directory it keeps its number. */
+	/* The run directory was created again: keep the number of the descriptor. */
 	if (h->run >= 0) {
 		dup3(fd, h->run, O_CLOEXEC);
 		close(fd);

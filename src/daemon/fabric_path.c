@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Data paths through the fabric. Programs of two hosts exchange data through shared memory. Whether
- * a packet would have arrived is one word in the host page, which the sender reads; what it has
- * sent is counted in its process page. rused walks the fabric to check every path again after a
- * change of tables or links, and to account the traffic on each path before port counters are read
- * or tables change.
+ * Data paths through the fabric. Programs of two hosts exchange data through shared memory, not
+ * through the simulated fabric. The host page has a flag for each path: 1 if a packet would arrive.
+ * The sender reads the flag and counts what it sends in its process page. rused walks the fabric in
+ * two cases: after a change of tables or links, to set the flags of all paths; and before port
+ * counters are read or tables change, to add the senders' counts to the ports on each path.
  *
  * A path belongs to a host, not to a program: source port, destination LID, and the fields that
  * switches look at. It lasts as long as the fabric.
@@ -24,7 +24,7 @@
 struct fpath {
 	uint32_t src, dst;	/* nodes; dst TOPO_NONE: no port has the LID */
 	uint8_t src_port, dst_port;
-	struct fabric_pkt pkt;	/* packets 0: the walk counts nothing */
+	struct fabric_pkt pkt;	/* header fields; packets is 0, so walks of a check count nothing */
 };
 
 struct judged {
@@ -69,8 +69,9 @@ void fabric_paths_settle(struct rused *r)
 }
 
 /*
- * Paths that start at the client's host; also those that end there, as direct placement does not
- * wake the peer to count its own packets.
+ * True if the client may report traffic on the path: paths that start at its host, and paths that
+ * end there. With direct placement the client also counts the packets of the answering peer, which
+ * is not woken.
  */
 static bool counts(const struct client *c, const struct fpath *p)
 {
@@ -157,7 +158,7 @@ static bool lid_owner(const struct fabric *f, uint16_t lid, uint32_t *node, uint
 	return false;
 }
 
-/* Finds a path with these properties or adds one. Its id, or -ENOSPC. */
+/* Finds the path with these properties or adds it. Its index in fabric.paths, or -ENOSPC. */
 static int way(struct rused *r, const struct fpath *want)
 {
 	struct fabrics *f = &r->fabric;
@@ -186,7 +187,7 @@ static int way(struct rused *r, const struct fpath *want)
 	return (int)i;
 }
 
-/* P_Key of an answer: the same partition, with the membership of the answering port. */
+/* P_Key of the packets on the way back: the same partition, with the membership of the answering port. */
 static uint16_t pkey_of(const struct fabric *f, const struct fpath *p)
 {
 	uint16_t key, best = p->pkt.pkey & 0x7fff;

@@ -54,21 +54,24 @@ struct gsi {
 /* 0 or -ENOMEM. */
 int gsi_init(struct rused *r);
 void gsi_fini(struct rused *r);
-/* page->dev[slot] was added; is about to be removed. -ENOMEM: it has no QP1. */
+/*
+ * gsi_device_added(): creates QP1 of page->dev[slot]; call it after the device was added. After
+ * -ENOMEM the device has no QP1. gsi_device_removed(): call it before the device is removed.
+ */
 int gsi_device_added(struct rused *r, unsigned int slot);
 void gsi_device_removed(struct rused *r, unsigned int slot);
-/* Arms the timers. After everything that may run the CM. */
+/* Arms the timer of MAD layer and CM. Call at the end of each round of the loop. */
 void gsi_settle(struct rused *r);
 
 /* The device of this host with this GID, and the GID's index; NULL: none. */
 struct gsi_port *gsi_find_gid(struct rused *r, const uint8_t gid[16], uint16_t *index);
 /* Queues a MAD for the next round. False: it is lost. */
 bool gsi_queue(struct gsi_port *to, const struct mad_addr *from, const uint8_t mad[CM_MAD_LEN]);
-/* Handles a received MAD. Headers are checked, the MAD is not. */
+/* Handles a received MAD. The caller has checked the packet headers; the MAD itself is checked here. */
 void gsi_deliver(struct gsi_port *to, const struct mad_addr *from,
 		 const uint8_t mad[CM_MAD_LEN]);
 
-/* gsi_umad.c: after the device's sysfs directory was created; renamed. */
+/* gsi_umad.c: call after the device's sysfs directory was created, and after it was renamed. */
 void gsi_umad_added(struct rused *r, unsigned int slot);
 void gsi_umad_renamed(struct rused *r, unsigned int slot);
 
@@ -76,7 +79,7 @@ void gsi_umad_renamed(struct rused *r, unsigned int slot);
 int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
 /* Captures a MAD that stays in this host. */
 void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
-/* Reads the socket of slot 0 of the port: packets to QP1, and to no leased block. */
+/* Reads the socket of slot 0 of UDP port 4791. It gets the packets to QP1, and those to blocks that are not leased. */
 void gsi_wire_input(struct rused *r, int fd);
 /* Makes a socket of the port report destination addresses. 0 or -errno. */
 int gsi_wire_prepare(int fd);
@@ -84,7 +87,7 @@ void gsi_wire_fini(struct gsi *g);
 
 /* gsi_fault.c */
 void gsi_fault_init(struct gsi_faults *g);
-/* Number of copies to deliver by the rules of `ruse fault`; 0: lost. peer, qpn: the other end. */
+/* Number of copies of a MAD to deliver, by the rules of `ruse fault`; 0: it is lost. peer, qpn: the other end. */
 uint32_t gsi_fault(struct gsi_port *p, const uint8_t peer[16], uint32_t qpn, uint32_t psn,
 		   enum fault_side side);
 

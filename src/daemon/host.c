@@ -59,7 +59,7 @@ int host_restore(struct rused *r)
 			continue;
 		rc = sysfs_device(host_run(r, d), NULL, d);
 		gsi_umad_renamed(r, i);
-		/* Each counter differs from what the files say. */
+		/* No counter has this value, so the next update writes all counter files. */
 		memset(r->shown[i], 0xff, sizeof(r->shown[i]));
 		memset(r->gsi.port[i].shown, 0xff, sizeof(r->gsi.port[i].shown));
 	}
@@ -86,8 +86,8 @@ void host_page_begin(struct rused *r)
 }
 
 /*
- * O_NONBLOCK belongs to the open file, and processes that share it can clear it; MSG_DONTWAIT is
- * reliable. EAGAIN: earlier messages are unread.
+ * Sends a message to each process that maps the page. MSG_DONTWAIT is needed, since O_NONBLOCK could
+ * be cleared. EAGAIN is no error: the socket is full of messages that the process has not read yet.
  */
 static void notify(struct rused *r, const char *what)
 {
@@ -132,7 +132,7 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	smp_store_release(&r->page->seq, r->page->seq + 1);
 	if (!was.in_use && now->in_use)
 		ucma_device_added(r, (unsigned int)slot);
-	/* GID 0 contains the hardware address. */
+	/* GID 0 is made of the hardware address, so a change of it means a new hardware address. */
 	if (was.in_use && now->in_use && now->ifindex && was.ifindex == now->ifindex &&
 	    memcmp(was.gid[0].raw, now->gid[0].raw, 16))
 		ucma_addr_change(r, now->ifindex);

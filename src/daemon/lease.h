@@ -19,7 +19,7 @@ struct lease {
 	uint32_t proc;		/* 0 = no connected process */
 	int32_t pid;		/* of the owner; with proc 0: of the orphan, which may use it */
 	uint32_t dev_index;	/* of the device; 0 = unknown */
-	uint32_t slot;		/* in the port's group, for its packets; kept at rest; 0: none */
+	uint32_t slot;		/* of the socket that gets its packets (port.h); kept while the block rests; 0: none */
 	bool orphan;		/* leased by an earlier rused, not reclaimed yet */
 	ns_t rest;		/* not leased to another process before this time */
 };
@@ -34,26 +34,27 @@ struct lease_table {
 /* start: random. record (or NULL) is called after every change. */
 void lease_init(struct lease_table *t, uint32_t start,
 		void (*record)(void *arg, uint32_t block, const struct lease *l), void *arg);
-/* Leases a free block that has rested. 1 .. 1023, or -ENOSPC. */
+/* Leases a free block whose rest has ended. Returns the block, 1 to 1023, or -ENOSPC. */
 int lease_get(struct lease_table *t, uint32_t proc, int32_t pid, ns_t now);
 /*
- * Leases this block to a process that has used it: under an earlier rused, with an earlier
- * connection, or inherited from a parent that has died. Needs no rest, as its QPs stay the same. 0;
- * -EINVAL: no such block; -EBUSY: another process, which is alive, has it.
+ * Leases this block to a process that uses it already: an earlier rused leased it to the process,
+ * or it was leased over an earlier connection, or to the process's parent, which has died. A block
+ * that rests is leased too, as its QPs stay the same. 0; -EINVAL: no such block; -EBUSY: another
+ * process, which is alive, has the block.
  */
 int lease_reclaim(struct lease_table *t, uint32_t block, uint32_t proc, int32_t pid);
 /* Returns all blocks of proc. */
 void lease_put_all(struct lease_table *t, uint32_t proc, ns_t now);
-/* An earlier rused leased it to pid. Kept until lease_reclaim() or lease_orphan_died(). */
+/* Enters a block that an earlier rused leased to pid. It stays leased until lease_reclaim() or lease_orphan_died(). */
 void lease_orphan(struct lease_table *t, uint32_t block, int32_t pid, uint32_t slot);
 void lease_orphan_died(struct lease_table *t, uint32_t block, ns_t now);
-/* Stores the lease again after its slot was set. */
+/* Calls record(), so that the lease is stored again. Call after its slot was changed. */
 void lease_changed(struct lease_table *t, uint32_t block);
 /* True if a process that may be alive has a block. */
 bool lease_any(const struct lease_table *t);
 /* Process that leases the block; 0 = none. */
 uint32_t lease_owner(const struct lease_table *t, uint32_t block);
-/* True if a live process has the block that has not told this rused of it yet. */
+/* True if an earlier rused leased the block to a process that is alive and has not reclaimed it yet. */
 bool lease_awaited(const struct lease_table *t, uint32_t block);
 
 #endif

@@ -2,11 +2,14 @@
 /*
  * Run directories of network namespaces that are gone.
  *
- * They are siblings of rused's own, named by numbers; a rused that was killed with its namespace
- * has left them. One is removed if it is this user's, mode 0700, older than LEFT_AGE_S, if its
- * lock can be had, no socket answers, and no living process has a lease there. Only files that
- * rused makes are removed: a directory with others, such as the log of a crash, stays.
- * Limit: a process of another PID namespace is not seen here.
+ * A rused that is killed together with its namespace leaves its run directory, which is beside this
+ * rused's own and named by a number. Such a directory is removed if it belongs to this user, has
+ * mode 0700 and is older than LEFT_AGE_S, if its lock is free, if no rused accepts connections to
+ * its socket, and if no living process has a lease in it. Only files that rused creates are
+ * removed, so a directory with other files, such as the log of a crash, stays.
+ *
+ * Limit: if the killed rused was in another PID namespace, its processes are not visible here and
+ * count as dead.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -37,7 +40,7 @@ static bool old_enough(int dir, const char *name)
 	return (uint64_t)st.st_mtime + LEFT_AGE_S < now;
 }
 
-/* hosts/N of a fabric. */
+/* Removes the directories hosts/N of a fabric. */
 static void remove_hosts(int dir)
 {
 	int fd = openat(dir, "hosts", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -98,7 +101,7 @@ void leftovers_remove(const char *rundir)
 
 	snprintf(up, sizeof(up), "%.*s", (int)(own - rundir - 1), rundir);
 	slash = strrchr(up, '/');
-	/* A directory by $RUSE_DIR has strangers beside it. */
+	/* A run directory set by $RUSE_DIR may have unrelated directories beside it: remove none. */
 	if (!is_number(own) || !slash || strncmp(slash, "/ruse", 5))
 		return;
 	d = opendir(up);

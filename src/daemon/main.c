@@ -99,7 +99,7 @@ static void parse(int argc, char **argv, struct options *o)
 	}
 }
 
-/* No limit, or if that is not allowed the hard one. */
+/* Removes a resource limit; without the permission raises it to the hard limit. */
 static void lift(int what)
 {
 	struct rlimit rl = { RLIM_INFINITY, RLIM_INFINITY };
@@ -110,7 +110,10 @@ static void lift(int what)
 	}
 }
 
-/* A program may be pinned, real-time, or have limits; what it starts must not be, and serves others. */
+/*
+ * Drops what rused has inherited from the program that started it, since it serves other programs
+ * too: CPU affinity, real-time scheduling, resource limits, umask.
+ */
 static void reset_process(void)
 {
 	struct sched_param sp = { 0 };
@@ -191,7 +194,7 @@ static int setup(struct rused *r, const struct options *o)
 	rc = watch_signals(r);
 	if (rc)
 		return rc;
-	sysfs_remove(r->run);	/* of a killed predecessor */
+	sysfs_remove(r->run);	/* left by an earlier rused that was killed */
 	rc = orphans_load(r);
 	if (!rc)
 		rc = host_init(r);
@@ -201,7 +204,7 @@ static int setup(struct rused *r, const struct options *o)
 		rc = ucma_init(r);
 	if (!rc)
 		rc = devices_init(r);
-	/* Last: a client that can connect needs everything else. */
+	/* Listen last: a client needs everything else as soon as it can connect. */
 	if (!rc)
 		rc = clients_listen(r);
 	if (!rc)
@@ -236,7 +239,7 @@ static int serve(struct rused *r)
 
 static void teardown(struct rused *r, bool keep_log)
 {
-	/* Else the files there are another rused's. */
+	/* If false, the files in the run directory belong to another rused and stay. */
 	bool ours = place_ours(r);
 
 	place_unwatch(r);
@@ -287,13 +290,13 @@ int main(int argc, char **argv)
 		place_up(&r);
 		rc = serve(&r);
 	} else if (!o.foreground) {
-		/* The program that has started us reads it. */
+		/* The program that has started rused reads standard error and reports this line. */
 		dprintf(STDERR_FILENO, "rused: error: cannot start in %s: %s\n", r.rundir, strerror(-rc));
 	}
 	if (rc)
 		log_err("exiting: %s", strerror(-rc));
 	teardown(&r, rc);
-	/* No program waits for it. */
+	/* This may take long, so it is done last, when no program waits for this rused. */
 	leftovers_remove(r.rundir);
 	return rc != 0;
 }

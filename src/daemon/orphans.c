@@ -21,7 +21,7 @@
 #define LEASES_NAME "leases"
 
 struct record {
-	int32_t pid;		/* 0 = block free, -1 = leased to a process of unknown PID */
+	int32_t pid;		/* 0: the block is free; -1: leased to a process of unknown PID */
 	uint32_t slot;		/* of the port's group, 0 = none */
 	uint64_t start;		/* start time of the process, clock ticks since boot */
 };
@@ -93,7 +93,7 @@ static bool adopt(struct rused *r, uint32_t block, const struct record *rec)
 	int fd;
 
 	if (rec->pid <= 0) {
-		/* Its end cannot be observed: keep it as long as this rused lives. */
+		/* The end of a process of unknown PID cannot be observed: keep its block as long as this rused runs. */
 		lease_orphan(&r->leases, block, 0, rec->slot);
 		return true;
 	}
@@ -103,7 +103,7 @@ static bool adopt(struct rused *r, uint32_t block, const struct record *rec)
 			close(fd);
 		return false;
 	}
-	/* Without a pidfd (a seccomp filter, no descriptors) it is kept as long as we live. */
+	/* Without a pidfd (seccomp filter, no free descriptor) the block is kept as long as this rused runs. */
 	o = fd < 0 ? NULL : calloc(1, sizeof(*o));
 	if (!o || loop_add(&r->loop, &o->pidfd, fd, EPOLLIN)) {
 		if (fd >= 0)
@@ -153,7 +153,7 @@ int orphans_load(struct rused *r)
 		return -errno;
 	}
 	r->lease_file = fd;
-	/* Valid records stay in place, so that a kill at any point loses none. */
+	/* Each record is overwritten in place, by the same lease or by a free one: a kill here loses none. */
 	for (b = 1; n > 0 && b < (size_t)n / sizeof(recs[0]); b++)
 		if (recs[b].pid && !adopt(r, b, &recs[b]))
 			lease_changed(&r->leases, b);
@@ -192,7 +192,7 @@ void orphans_fini(struct rused *r, bool ours)
 	if (r->lease_file >= 0)
 		close(r->lease_file);
 	r->lease_file = -1;
-	/* Told to go while processes have blocks: they go on using them, and our successor must know. */
+	/* Keep the file if processes still use leased blocks: the next rused must know of them. */
 	if (ours && !lease_any(&r->leases))
 		unlinkat(r->run, LEASES_NAME, 0);
 }

@@ -2,20 +2,22 @@
 /*
  * The run directory of rused.
  *
- * Two locks: an abstract socket named by the mount namespace and the path, then RUN/lock. The
- * second alone decides whose the directory is. The first outlives the directory: when that is
- * deleted and made again, a new rused finds RUN/lock free and waits for the older rused, which
- * has UDP port 4791 and the leases. It waits for at most LOCK_WAIT_NS: the older rused may be
- * stopped, and the name may be another user's.
+ * rused takes two locks: an abstract socket named by the mount namespace and the path, then
+ * RUN/lock. Only RUN/lock decides which rused owns the directory. The abstract socket outlives the
+ * directory: if the directory was deleted and created again, a new rused finds RUN/lock free, but
+ * waits until the older rused, which has UDP port 4791 and the leases, has released the socket. It
+ * waits for at most LOCK_WAIT_NS, since the older rused may be stopped, and another user may have
+ * bound the same name.
  *
- * inotify reports deletions in the directory. PLACE_REST after the last of them, as rm -r may be
- * at work, rused compares directory, lock and socket with its own. If one is gone, rused
+ * inotify reports deletions in the directory. rused waits until there was none for PLACE_REST, as
+ * rm -r deletes one file after the other. Then it compares the directory, the lock and the socket
+ * with those that it has opened. If any of them is gone:
  *
- *	ends, if it is idle,
- *	sets up its place again, if RUN/lock can be had,
- *	takes no new clients and ends after the last, if another rused has RUN/lock.
+ *	an idle rused exits;
+ *	else, if RUN/lock is free, rused creates the directory, the lock and the socket again;
+ *	else another rused owns the directory: rused accepts no new clients and exits after the last.
  *
- * The directory that rused found is replaced with dup3(): r->run keeps its number.
+ * dup3() puts the new directory in the place of the old one, so the descriptor r->run stays valid.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +91,7 @@ int place_open(struct rused *r, const char *path)
 	return 0;
 }
 
-/* fd; -EADDRINUSE: a rused of this path has not ended. */
+/* Binds the abstract socket. Its descriptor, or -errno; -EADDRINUSE: another rused of this path still runs. */
 static int take_name(const struct rused *r)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
@@ -113,7 +115,7 @@ static int take_name(const struct rused *r)
 	return -err;
 }
 
-/* Is the lock the file in the directory? */
+/* True if lock, an open descriptor, is the file RUN/lock in the directory run. */
 static bool lock_there(int run, int lock)
 {
 	struct stat mine, there;
@@ -140,7 +142,7 @@ int place_lock(int run)
 	return -EBUSY;
 }
 
-/* 1: locked, 0: not yet. named: not without the name. */
+/* Tries to take both locks. 1: locked; 0: try again; -errno. named false: RUN/lock is enough, without the socket. */
 static int try_take(struct rused *r, bool named)
 {
 	int rc;
@@ -169,13 +171,13 @@ int place_take(struct rused *r)
 		rc = try_take(r, waited < LOCK_WAIT_NS);
 		if (rc)
 			return rc;
-		/* It must answer: a rused that is being killed still has its socket, and holds the lock. */
+		/* Only an answer proves that the other rused runs: one that is being killed still has socket and lock. */
 		rc = ipc_connect(&c, r->rundir);
 		if (!rc)
 			rc = ipc_greet(&c, "rused", NULL);
 		if (!rc)
 			ipc_close(&c);
-		/* One that is stopped holds the lock for as long. */
+		/* -ETIMEDOUT: the other rused is stopped and will keep the lock, so waiting is useless. */
 		if (!rc || rc == -ETIMEDOUT)
 			return rc;
 		nanosleep(&nap, NULL);
@@ -224,7 +226,7 @@ static bool tree_there(int run)
 	       !faccessat(run, "dev/infiniband", F_OK, 0);
 }
 
-/* Directory, lock and socket are those that we have, and the device tree is there. */
+/* True if the path still leads to this rused's directory, lock and socket, and the device tree is there. */
 static bool whole(const struct rused *r)
 {
 	struct stat mine, st;
@@ -235,7 +237,10 @@ static bool whole(const struct rused *r)
 	       st.st_ino == r->place.sock_ino && st.st_dev == r->place.sock_dev;
 }
 
-/* The directory that the path names, made if it is missing: with the one above it, if that is of our making. */
+/*
+ * Opens the run directory by its path; creates it if it is missing. Also creates its parent, if
+ * that has a name which ruse gives by default ("ruse...").
+ */
 static int find_dir(const struct rused *r)
 {
 	char up[IPC_RUNDIR_MAX];
@@ -253,7 +258,7 @@ static int find_dir(const struct rused *r)
 	return open_dir(r->rundir, &st);
 }
 
-/* What was in the directory beside lock and socket. */
+/* Creates the log, RUN/leases and the sysfs tree in a new directory. */
 static int refill(struct rused *r)
 {
 	int fd = r->place.log < 0 ? -1 : open_log(r);
@@ -267,7 +272,7 @@ static int refill(struct rused *r)
 	return rc ? rc : host_restore(r);
 }
 
-/* 0; -EBUSY: another rused has it; -errno. */
+/* Creates what is missing of directory, lock, files and socket. 0; -EBUSY: another rused owns the directory; -errno. */
 static int restore(struct rused *r)
 {
 	int run = find_dir(r), lock, rc = 0;
@@ -324,7 +329,7 @@ static void place_event(struct loop_fd *f, uint32_t events)
 	struct rused *r = container_of(f, struct rused, place.watch);
 	_Alignas(struct inotify_event) char buf[4096];
 
-	/* What it says does not matter: place_check() looks at all. */
+	/* The event's content does not matter: place_check() checks everything. */
 	if (read(f->fd, buf, sizeof(buf)) > 0)
 		timer_set(&r->loop.timers, &r->place.check, r->loop.now + PLACE_REST);
 }
@@ -340,13 +345,13 @@ void place_watch(struct rused *r)
 	r->place.check.fn = place_check;
 	strcpy(up, r->rundir);
 	*(strrchr(up + 1, '/') ?: up + 1) = '\0';
-	/* The directory above: where it is renamed, the path is gone too. */
+	/* Watch the parent directory too: if it is renamed or deleted, the path is gone. */
 	if (fd < 0 || inotify_add_watch(fd, r->rundir, self | IN_DELETE | IN_MOVE) < 0 ||
 	    inotify_add_watch(fd, up, self) < 0 || loop_add(&r->loop, &r->place.watch, fd, EPOLLIN))
 		log_info("cannot watch the run directory %s for deletion: %m", r->rundir);
 	if (fd >= 0 && r->place.watch.fd < 0)
 		close(fd);
-	/* What happened before the watch. */
+	/* Check for deletions that happened before the watch was set. */
 	if (r->place.watch.fd >= 0 && !whole(r))
 		timer_set(&r->loop.timers, &r->place.check, r->loop.now + PLACE_REST);
 }

@@ -13,34 +13,37 @@ struct place {
 	int lock;		/* RUN/lock, held */
 	int name;		/* an abstract socket named by the path; held until the end; -1: none */
 	int log;		/* RUN/rused.log; -1: standard error */
-	dev_t sock_dev;		/* RUN/rused.sock, as it was bound */
+	dev_t sock_dev;		/* device and inode of RUN/rused.sock when it was bound */
 	ino_t sock_ino;
 	struct loop_fd watch;	/* inotify */
 	struct timer check;
 };
 
-/* Opens the run directory: path, or with NULL that of ipc_rundir(). Sets r->run, rundir, uid, netns. */
+/* Opens the run directory: path, or if that is NULL the result of ipc_rundir(). Sets r->run, rundir, uid, netns. */
 int place_open(struct rused *r, const char *path);
-/* 1: locked. 0: another rused answers. -errno. Waits a few seconds. */
+/* Locks the run directory. 1: locked; 0: another rused has the lock and answers; -errno. Waits a few seconds at most. */
 int place_take(struct rused *r);
-/* Logs to RUN/rused.log, or stays with standard error. 0 or -errno. */
+/* Logs to RUN/rused.log, or with foreground to standard error. 0 or -errno. */
 int place_log(struct rused *r, bool foreground);
-/* Set-up is complete: closes standard error, on which the program that started us waits. */
+/* Call when the set-up is complete. Closes standard error: the program that started rused waits for that. */
 void place_up(struct rused *r);
-/* The socket has been bound. */
+/* Call after rused.sock was bound: notes its device and inode, which place_check() compares. */
 void place_bound(struct rused *r);
-/* From now on the place is set up again when it is lost. */
+/*
+ * Watches the run directory with inotify. If the directory, the lock or the socket is deleted,
+ * rused creates it again or exits (place.c).
+ */
 void place_watch(struct rused *r);
 void place_unwatch(struct rused *r);
-/* RUN/lock is the file that we hold: what else is in the directory is ours. */
+/* True if RUN/lock is the file that this rused has locked. Then the other files in RUN are also its own. */
 bool place_ours(const struct rused *r);
-/* Removes the lock, and the log unless it is to be kept, and lets go of the place. Last. */
+/* Removes the log, unless it is to be kept, and RUN/lock; then unlocks. Call last. */
 void place_leave(struct rused *r, bool keep_log);
-/* Opens a directory of this user's alone. fd or -errno. */
+/* Opens a directory. fd or -errno; -EPERM: another user owns it, or it is accessible to others. */
 int place_dir(const char *path);
-/* Takes the lock in a run directory. fd; -EBUSY; -errno. */
+/* Locks RUN/lock. Returns its descriptor, or -errno; -EBUSY: another process holds the lock. */
 int place_lock(int run);
-/* leftovers.c: removes what killed rused have left beside this run directory. */
+/* leftovers.c: removes run directories beside this one that killed instances of rused have left. */
 void leftovers_remove(const char *rundir);
 
 #endif

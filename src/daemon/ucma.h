@@ -32,7 +32,7 @@ struct ucma_files {
 int ucma_init(struct rused *r);
 /* Closes all files: the programs' descriptors hang up. */
 void ucma_fini(struct rused *r);
-/* page->dev[slot] was added; is about to be removed. */
+/* ucma_device_added(): after page->dev[slot] was added. ucma_device_removed(): before it is removed. */
 void ucma_device_added(struct rused *r, unsigned int slot);
 void ucma_device_removed(struct rused *r, unsigned int slot);
 /* The hardware address of the interface has changed. */
@@ -54,7 +54,7 @@ int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS]);
 /* Creates the cards. 0 or -errno. */
 int ucma_cards_make(struct rused *r);
 void ucma_cards_free(struct rused *r);
-/* After each round: updates the memory shared with programs. */
+/* Updates the memory shared with programs. Call after each round of the loop. */
 void ucma_settle(struct rused *r);
 /*
  * write(): body is the command of q->len bytes and an option of opt bytes. response has room for
