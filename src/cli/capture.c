@@ -37,7 +37,7 @@ struct options {
 	long long qpn;		/* -1: any */
 	long long count;	/* 0: no limit */
 	long long snaplen;	/* bytes */
-	long pid;		/* who as a number; 0: it is a name */
+	long pid;		/* the argument of --program as a number; 0: it is a name */
 };
 
 struct job {
@@ -55,15 +55,16 @@ static void on_signal(int sig)
 	ended = 1;
 }
 
-/* Does the process match option --program? Names are compared up to their 15 characters. */
+/* True if the process matches option --program. Only the first 15 characters of names are compared (TASK_COMM_LEN). */
 static bool who_is(const struct job *j, int pid, const char *comm)
 {
 	return j->o->pid ? pid == j->o->pid : !strncmp(comm, j->o->who, 15);
 }
 
 /*
- * The filters of the options. --program matches outgoing packets also by their destination:
- * the peer is the process with the destination QP number.
+ * True if the packet passes the filters of the options. --program selects packets that the process
+ * sends or receives. A packet within this host is captured only by its sender, so an outgoing packet
+ * also matches if its destination QP number belongs to the process.
  */
 static bool wanted(struct job *j, const struct captured *p)
 {

@@ -26,7 +26,7 @@ int cmd_fault(int argc, char **argv);
  * LIBDIR/ruse (installed). path has PATH_MAX bytes. 0 or -errno (-ENOENT: not found).
  */
 int find_file(const char *name, char *path);
-/* The same; an error prints the directories searched to stderr. */
+/* Like find_file(); if the file is not found, prints the directories searched to stderr. */
 int find_file_or_say(const char *name, char *path);
 
 /*
@@ -34,16 +34,16 @@ int find_file_or_say(const char *name, char *path);
  * id. 0 or -errno; -ENOENT and -ECONNREFUSED: no rused runs.
  */
 int rused_connect(struct ipc_conn *c, uint32_t *pid);
-/* The same; starts rused if none runs. */
+/* Like rused_connect(), but starts rused if none runs. */
 int rused_attach(struct ipc_conn *c, uint32_t *pid);
 /* Prints error rc of rused for `ruse cmd` to stderr. Returns 1. */
 int rused_complain(const char *cmd, int rc);
 struct json_object;
 /* Prints a response of rused as tables (status.c). 0 or -errno. */
 int print_json(struct json_object *o);
-/* Does this rused run and have UDP port 4791 open? */
+/* True if the rused of this user and network namespace runs and has UDP port 4791 open. */
 bool rused_has_port(void);
-/* No rused runs: a normal answer, not an error. */
+/* True if rc, the result of rused_connect(), says that no rused runs. */
 bool rused_absent(int rc);
 
 #endif

@@ -266,7 +266,7 @@ int addr_resolve(void *ctx, struct rdmacm_resolve *req)
 
 	req->host = NULL;
 	catch_up(r);
-	/* Without a source, or with one of another family, use the route's. */
+	/* If the request has no source address of a usable family, take the one that the route prefers. */
 	if (!rc && rtnl_addr_of(&src, (struct sockaddr *)&req->src))
 		src = (struct rtnl_addr){ .family = dst.family, .len = dst.len };
 	if (!rc)

@@ -25,7 +25,8 @@ void channel_close(struct client *c);
 /* Handles what the client has queued so far. Call before any other message of it. May kill it. */
 void channel_drain(struct client *c);
 /*
- * channel_drain() for all clients, before reading a state they may have changed. True: it did some.
+ * channel_drain() for all clients. Call before reading a state that their messages may change. True:
+ * there were messages.
  */
 bool channels_drain(struct rused *r);
 /* The client sent something: watch its channel. */

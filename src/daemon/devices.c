@@ -92,7 +92,7 @@ static void refresh(struct rused *r, int slot)
 		return;
 	}
 	fill_port(r, &d, &s);
-	/* Processes see the same change and report PORT_ERR. */
+	/* Processes see the same change in the host page and report IBV_EVENT_PORT_ERR. */
 	if (r->page->dev[slot].state == STATE_ACTIVE && d.state != STATE_ACTIVE)
 		r->counter[slot][CNT_LINK_DOWNED]++;
 	host_publish(r, slot, &d);
@@ -220,7 +220,7 @@ static int discover(struct rused *r)
 	return publish_new(r, DEV_NAME, &s);
 }
 
-/* Bit mask of the slots that a message is about. Devices without an interface match any link. */
+/* Bit mask of the slots that a message concerns. A device whose interface is gone matches any link: it may be back. */
 static uint64_t concerns(const struct rused *r, const struct nlmsghdr *nlh)
 {
 	const void *body = mnl_nlmsg_get_payload(nlh);

@@ -117,7 +117,7 @@ static int do_hello(struct msg *m)
 		rc = memfd_check(m->fds[0], sizeof(struct proc_page));
 	if (rc)
 		return rc;
-	/* Two network namespaces may share $RUSE_DIR, but their addresses differ. */
+	/* Refuse a process of another network namespace: both may use the same $RUSE_DIR, but not the same addresses. */
 	if (m->nfds && q.netns && q.netns != c->r->netns)
 		return answer_error(m, -EXDEV);
 	if (m->nfds) {
@@ -137,7 +137,7 @@ static int do_hello(struct msg *m)
 	}
 	if (!c->proc)
 		return answer(m, 0, &rep, sizeof(rep), c->r->page_fd);
-	/* Datagrams: the process sees no hang-up there when rused has died. */
+	/* Datagram sockets have no hang-up, so the death of rused is no event for the process. */
 	rc = fds_pair(SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, sv);
 	if (rc)
 		return answer_error(m, rc);
@@ -147,7 +147,7 @@ static int do_hello(struct msg *m)
 	return rc;
 }
 
-/* The UDP socket for a block's packets. -errno: only links within this host. */
+/* The UDP socket for a block's packets. -errno: there is none, so the process has only links within this host. */
 static int lease_socket(struct rused *r, uint32_t block)
 {
 	int fd = port_lease(r, block), err = min(fd, 0);

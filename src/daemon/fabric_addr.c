@@ -22,7 +22,7 @@
 #define V4_BITS 16
 #define V6_BITS 64
 #define PER_PORT 3	/* per port: IPv4, IPv6, link-local */
-#define BY_RULE 65534u	/* hosts with an IPv4 address; the last one is broadcast */
+#define BY_RULE 65534u	/* hosts with an IPv4 address; that of the next would be broadcast */
 
 static uint8_t bytes(uint8_t family)
 {

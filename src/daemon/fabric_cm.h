@@ -42,7 +42,7 @@ struct fabric_addr {
 
 /* fabric_cm.c. 0 or -ENOMEM. */
 int fabric_cm_init(struct fabric_host *h);
-/* The host is removed, after its devices. NULL is allowed. */
+/* Call when the host is removed, after its devices. cm NULL is allowed. */
 void fabric_cm_host_gone(struct fabric_cm *cm);
 /* Counts open files. */
 void fabric_cm_get(struct fabric_cm *cm);
@@ -91,9 +91,9 @@ void sa_query_cancel(struct sa_query *q);
 int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
 int fabric_sa_join(void *ctx, struct rdmacm_sa_join *j);
 void fabric_sa_leave(void *cm, struct rdmacm_sa_join *j);
-/* The port has a new SM or LID, or went down: its groups are void. */
+/* Call if the port has a new SM or LID, or went down: it has lost all memberships in groups. */
 void fabric_sa_reset(struct rused *r, unsigned int slot);
-/* The device is removed: ends its memberships without callbacks. */
+/* Call when the device is removed. Ends its memberships without callbacks. */
 void fabric_sa_port_gone(struct rused *r, unsigned int slot);
 
 #endif

@@ -11,11 +11,11 @@ static struct fabric_port *port_at(const struct rused *r, uint32_t node, uint8_t
 {
 	struct fabric_host *h = r->fabric.hosts ? r->fabric.hosts[node] : NULL;
 
-	/* During host_add() not all ports exist yet. */
+	/* nports counts the ports created so far: during host_add() not all exist. */
 	return h && num && num <= h->nports ? &h->port[num - 1] : NULL;
 }
 
-/* Queue it: the fabric may be in the middle of a change. */
+/* A MAD has arrived at a host's port. It is queued, since the fabric may be in the middle of a change. */
 static void mad(void *ctx, uint32_t node, uint8_t num, const struct mad_addr *from,
 		const uint8_t *mad)
 {
@@ -46,7 +46,7 @@ static void event(void *ctx, uint32_t node, uint8_t num, enum fabric_event e)
 
 const struct fabric_ops fabric_ops = { .mad = mad, .event = event };
 
-/* Account traffic before tables change (Set) and before counters are read. */
+/* Accounts the programs' traffic before a MAD changes tables (Set) or reads counters (PerfMgt). */
 static void before(struct rused *r, const uint8_t *mad)
 {
 	if (mad[MAD_O_CLASS] == MAD_CLASS_PERF || mad[MAD_O_METHOD] == MAD_SET)

@@ -292,7 +292,7 @@ static void give_back(struct group *g)
 	if (rec.join_state) {
 		g->joined &= wanted;
 		memcpy(rec.port_gid, g->r->page->dev[g->slot].gid[0].raw, 16);
-		/* If it cannot be sent, the SM notices by itself. */
+		/* A leave that cannot be sent, e.g. as the port is down, is not repeated: the SM notices by itself. */
 		if (!ask(g, left, MAD_DELETE, &rec,
 			 SA_MCM_MGID | SA_MCM_PORT_GID | SA_MCM_JOIN_STATE))
 			return;

@@ -36,7 +36,7 @@ static __printf(2, 3) int bad(const struct parse *p, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* A number, decimal or 0x, from lo to hi. */
+/* Parses a number from lo to hi, decimal or hexadecimal with 0x. 0 or -EINVAL. */
 static int number(const struct parse *p, const char *what, const char *text, uint64_t lo,
 		  uint64_t hi, uint64_t *v)
 {
@@ -58,7 +58,7 @@ struct unit {
 #define TIME_HELP "a time up to 1s such as 50us (ns, us, ms, s)"
 #define RATE_HELP "a rate up to 1000Gbit such as 100Mbit (bit, Kbit, Mbit, Gbit)"
 
-/* A number with one of the units, at most `most`. */
+/* Parses a number with one of the units, such as 50us. `most` is the largest value. 0 or -EINVAL. */
 static int quantity(const struct parse *p, const char *what, const char *text,
 		    const struct unit *unit, double most, const char *expected, uint64_t *v)
 {
@@ -80,7 +80,7 @@ static const struct unit rates[] = {
 	{ "bit", 1 }, { "Kbit", 1e3 }, { "Mbit", 1e6 }, { "Gbit", 1e9 }, { NULL, 0 },
 };
 
-/* "5" or "5..9". */
+/* Parses a range, "5" or "5..9". 0 or -EINVAL. */
 static int range(const struct parse *p, const char *what, const char *text, uint32_t most,
 		 uint32_t *lo, uint32_t *hi)
 {
@@ -219,7 +219,7 @@ static uint32_t ops_with(uint32_t all, uint32_t none)
 	return ops;
 }
 
-/* Accepts READ_RESPONSE_FIRST etc., the specification's form of the table's READ_RESP_FIRST. */
+/* Compares opcode names. word may have the specification's form: READ_RESPONSE_FIRST for the table's READ_RESP_FIRST. */
 static bool same_op(const char *table, const char *word)
 {
 	static const char longer[] = "READ_RESPONSE", shorter[] = "READ_RESP";

@@ -213,7 +213,7 @@ static bool addresses(struct msghdr *m, struct seg_net *net, uint16_t *sport, si
 	return has && !(m->msg_flags & MSG_TRUNC);
 }
 
-/* The ICRC covers the IPv4 id, which the socket does not report: accept any id that explains it. */
+/* The ICRC covers the IPv4 id, which the socket does not report: the ICRC is right if it fits any id. */
 static bool icrc_right(const struct seg_net *net, uint16_t sport, const uint8_t *p)
 {
 	uint8_t hdr[IPUDP_MAX];

@@ -20,12 +20,12 @@
 
 #define EVENTS 64
 /*
- * Limits of the polling time, which is the time a call takes if both ends sleep, as senders report
- * it.
+ * Limits of the time for which rused polls after a message. Within the limits it is the duration of
+ * a call in which both ends sleep; the senders report it.
  */
 #define SPIN_MIN (50 * NS_US)
 #define SPIN_MAX (2 * NS_MS)
-#define SPIN_SOON 3		/* of the last eight messages */
+#define SPIN_SOON 3		/* poll only if so many of the last eight messages came soon */
 #define SPIN_POLL 64u		/* polls of memory per check of the descriptors */
 #define ROUNDS 8u		/* rounds per check of the descriptors */
 
@@ -113,7 +113,7 @@ static int wait_ms(const struct loop *l)
 void loop_message(struct loop *l, ns_t slept)
 {
 	l->spin = min(max(slept, SPIN_MIN), SPIN_MAX);
-	/* Twice: the time includes the sender's own sleep. */
+	/* Compare with twice the time, since the interval includes a sleep of the sender. */
 	l->soon = l->soon << 1 | (l->now - l->last < 2 * l->spin);
 	l->last = NS_NEVER;	/* set at the end of the round */
 }

@@ -16,7 +16,7 @@ struct loop;
 
 /* Shared memory that others write, polled while the loop is awake and shortly after. */
 struct loop_memory {
-	/* Sets whether writers can skip the wake-up. False: there is nothing to watch. */
+	/* on: rused polls, so writers need not wake it. Returns false if there is nothing to poll. */
 	bool (*watch)(struct loop *l, bool on);
 	bool (*there)(struct loop *l);
 	void (*take)(struct loop *l);
@@ -26,13 +26,13 @@ struct loop {
 	int epfd;
 	bool stop;
 	ns_t now;		/* start of this round, ns; the only clock */
-	/* Increased before each message is handled: data read since is up to date. */
+	/* Increased before each message is handled. What was read in the same moment need not be read again. */
 	uint64_t moment;
 	struct timer_heap timers;
 	struct list_head dead;	/* freed after the round; the node is the first member */
 	const struct loop_memory *memory;	/* NULL: none */
 	bool one_cpu;
-	uint32_t soon;		/* bit mask, latest message in bit 0: soon after the one before */
+	uint32_t soon;		/* a bit per message, the latest in bit 0; 1: soon after the one before */
 	ns_t last;		/* when the last message had been handled */
 	ns_t spin;		/* ns to poll */
 	uint32_t rounds;	/* since the last check of the descriptors */
@@ -48,8 +48,8 @@ void loop_del(struct loop *l, struct loop_fd *f);
 /* True if the other end of a socket is closed, even with unread data. */
 bool loop_hung_up(const struct loop_fd *f);
 /*
- * A message that could have come through memory: adapts the polling time. slept: ns of a call if
- * both ends sleep, as reported by the sender; 0: unknown.
+ * Adapts the polling time. Call for each message that came through memory or could have. slept: ns
+ * of a call in which both ends sleep, as reported by the sender; 0: unknown.
  */
 void loop_message(struct loop *l, ns_t slept);
 int loop_run(struct loop *l, void (*after)(struct loop *l));

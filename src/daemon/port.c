@@ -135,8 +135,9 @@ static int member(void)
 	/* Without SO_REUSEADDR, which would let another user bind the port and take its traffic. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	/*
-	 * GRO asks an arbitrary member whether it accepts joined datagrams: the filter runs so
-	 * early that it may not find the packet's header, and then it selects slot 0.
+	 * Every member must accept datagrams joined by GRO. The kernel asks one member before it
+	 * joins them, and the filter runs so early that it may not find the packet's header. Then
+	 * it selects slot 0 instead of the member that gets the packet.
 	 */
 	setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
 	if (!off)
@@ -180,7 +181,7 @@ static int slot_add(struct rused *r)
 		return fd;
 	rc = park_put(p, fd, &what);
 	if (rc && p->nslots) {
-		/* It cannot leave the group. It is not steered to. */
+		/* Keep the socket without parking it, since no socket may leave the group. */
 		log_err("cannot set aside a socket of UDP port 4791: %s", strerror(-rc));
 	}
 	p->slot[p->nslots] = fd;
@@ -227,7 +228,7 @@ static void port_close(struct rused *r)
 	port_init(p);
 }
 
-/* Slot 0: packets for QP1 are handled, others dropped. The loop needs a descriptor of its own. */
+/* Adds slot 0 to the loop: packets for QP1 are handled, others dropped. loop_del() closes its descriptor, hence dup(). */
 static int drop_watch(struct rused *r)
 {
 	int fd = dup(r->port.slot[0]), rc;
@@ -267,7 +268,7 @@ int port_want(struct rused *r)
 	return rc;
 }
 
-/* A slot of no block; with rests, also not of a block that rests. 0: none. */
+/* Finds a slot that no leased block uses. With rests set, the slots of resting blocks count as used too. 0: none. */
 static uint32_t slot_free(const struct rused *r, bool rests)
 {
 	static bool used[PORT_SLOTS];
@@ -298,12 +299,12 @@ int port_lease(struct rused *r, uint32_t block)
 	slot = (int)slot_free(r, true);
 	if (!slot)
 		slot = slot_add(r);
-	/* Reuse a slot early: late packets for the resting block are steered to slot 0. */
+	/* All slots are in use: take that of a block that rests. Late packets for that block go to slot 0. */
 	if (slot == -ENOSPC && slot_free(r, false))
 		slot = (int)slot_free(r, false);
 	if (slot < 0)
 		return slot;
-	/* The slot's former block must not keep it when it is leased again. */
+	/* Remove the slot from its former block, which may be leased again. */
 	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
 		if (r->leases.block[b].slot == (uint32_t)slot)
 			r->leases.block[b].slot = 0;

@@ -30,7 +30,7 @@ struct port {
 /* Sets the state "not open". */
 void port_init(struct port *p);
 void port_fini(struct rused *r);
-/* Opens the port, if it is not, for packets to QP1. 0 or -errno, as port_lease(). */
+/* Opens the port if it is closed, so that packets to QP1 arrive. 0, or -errno as for port_lease(). */
 int port_want(struct rused *r);
 /*
  * The socket of a leased block, emptied, with the block's packets steered to it. The descriptor
@@ -38,7 +38,7 @@ int port_want(struct rused *r);
  * process that has not reconnected yet holds the park; -ENOSPC, -EMFILE ...
  */
 int port_lease(struct rused *r, uint32_t block);
-/* Updates the BPF program after a block has changed hands. */
+/* Updates the BPF program. Call after a block was leased or returned. */
 void port_steer(struct rused *r);
 /*
  * Takes over the group from a process's park, if the port is closed. Copies both fds. 0 or -errno.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * IPC_STATUS: what there is, as JSON. Members may be added; none changes its meaning.
- * "host" {rundir, netns, pid, uptime, udp_port}, "devices" [], "wire" {}, "processes" [] with "contexts" [],
- * "links" [] and "wire" {}.
+ * The answer to IPC_STATUS: the state of rused as JSON. Later versions may add members, but do not
+ * change the meaning of one. The top level has "host" {rundir, netns, pid, uptime, udp_port},
+ * "devices" [], "wire" {} and "processes" []. Each process has "contexts" [], "links" [] and "wire" {}.
  */
 #include <arpa/inet.h>
 #include <json-c/json.h>

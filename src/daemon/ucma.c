@@ -68,7 +68,7 @@ static void wake(void *ctx, void *host, unsigned int n)
 		list_add_tail(&u->woken, &u->r->ucma.woken);
 }
 
-/* The socket holds one or two bytes at most, so it only fails after a hang-up. */
+/* Sends a byte, so that poll() sees events. The socket holds at most two bytes, so send() fails only after a hang-up. */
 static void show(void *ctx, void *host)
 {
 	struct ucma_fd *u = host;
@@ -96,7 +96,7 @@ void ucma_trim(struct timer *t, ns_t now)
 	malloc_trim(0);
 }
 
-/* Programs get a read-only descriptor. A seal against writing would also prevent MADV_REMOVE. */
+/* Creates the id cards. Programs get a read-only descriptor; a seal against writing would also prevent MADV_REMOVE. */
 int ucma_cards_make(struct rused *r)
 {
 	char path[40];
@@ -148,7 +148,7 @@ static void file_close(struct ucma_fd *u)
 		fabric_cm_put(u->cm);
 	munmap(u->shm, sizeof(*u->shm));
 	loop_del(&r->loop, &u->f);
-	/* Without the timer, memory is not returned. */
+	/* If the timer cannot be set, the memory is not returned. */
 	timer_set(&r->loop.timers, &r->ucma.trim, r->loop.now + TRIM_AFTER);
 	list_add_tail(&u->node, &r->loop.dead);
 }
@@ -164,7 +164,7 @@ static void hang_up(struct ucma_fd *u)
 
 	if (poster)
 		client_drain(poster);
-	/* One of these commands may have closed it in sweep(). */
+	/* sweep(), called for one of these commands, may have closed the file. */
 	if (find(u->r, u->number) == u)
 		file_close(u);
 }
@@ -313,7 +313,7 @@ free:
 	return rc;
 }
 
-/* The command of a write; an invalid one if it is too short. */
+/* The command number of a write(); an invalid number if the write is too short. */
 static uint32_t command(const void *body, size_t len)
 {
 	struct rdma_ucm_cmd_hdr hdr = { .cmd = UINT32_MAX };
@@ -333,7 +333,7 @@ static struct ucma_fd *find(const struct rused *r, uint32_t number)
 int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_t opt,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen)
 {
-	static uint8_t longest[WRITE_MAX];	/* missing bytes are 0; the size check refuses it */
+	static uint8_t longest[WRITE_MAX];	/* a write() of more bytes than were sent; the rest is 0 */
 	struct ucma_fd *u = find(r, q->file), *from = NULL;
 	struct ucma_cmd cmd = { .buf = body, .len = q->len, .from_err = q->aux_error };
 	uint32_t nr = command(body, q->len);

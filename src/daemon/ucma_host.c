@@ -138,7 +138,7 @@ struct nldev_cm_id *ucma_list(struct rused *r, size_t *n)
 	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++) {
 		struct fabric_cm *cm = fabric_cm_of(r, i);
 
-		/* Once per host. */
+		/* A host has one rdmacm for all its ports: list it once, at port 1. */
 		if (cm && r->page->dev[i].ib.hca_port == 1)
 			rdmacm_list(cm->rdmacm, list_one, &l);
 	}

@@ -4,9 +4,9 @@
  * pair, and rused sees the hang-up after the last close. Packets for the program are put into
  * shared memory (umad_ring.c) as they arrive, so most read()s need no message.
  *
- * A packet that is too long for a slot stays here; the ring has a number in its place (marked), and
- * later packets wait. UMAD_OP_READ copies it and holds it (it can go back with umad_unread());
- * UMAD_OP_TAKE removes it.
+ * A packet that is too long for a slot of the ring stays in rused. The ring has only a number for it
+ * (u->marked), and later packets wait. UMAD_OP_READ copies the packet to the program and holds it, so
+ * that umad_unread() can put it back; UMAD_OP_TAKE removes it.
  *
  * A program must see POLLERR when its device is removed. A Unix socket has an error if its peer is
  * closed with unread data, so rused's end of each umad file contains one datagram that is never
@@ -41,7 +41,7 @@ static void queued(void *ctx)
 	umad_ring_show(ctx);
 }
 
-/* umad_node_del() closes the file. */
+/* The device was removed: tells programs. umad_node_del() closes the file. */
 static void dead(void *ctx)
 {
 	struct umad_fd *u = ctx;
@@ -273,7 +273,7 @@ static int do_write(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 	return rc;
 }
 
-/* read() without a long packet: only an error is possible. */
+/* Result of a READ if the ring is not at a long packet: always an error. */
 static int32_t nothing_read(struct umad_fd *u, const struct ipc_umad *q, void *out)
 {
 	size_t copied;
@@ -283,7 +283,7 @@ static int32_t nothing_read(struct umad_fd *u, const struct ipc_umad *q, void *o
 	return (int32_t)umad_read(u->file, out, min(q->count, (uint64_t)IPC_UMAD_INLINE), &copied);
 }
 
-/* Short answers are in out, of IPC_UMAD_INLINE bytes; longer ones in a new memfd *fd. */
+/* Reads the long packet. Up to IPC_UMAD_INLINE bytes are copied to out, more to a new memfd *fd. */
 static void do_read(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad_reply *reply,
 		    void *out, int *fd)
 {
@@ -295,7 +295,7 @@ static void do_read(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad
 		reply->ret = nothing_read(u, q, out);
 		return;
 	}
-	/* Copied before, but not taken. */
+	/* An earlier READ has copied the packet, but it was not taken: put it back. */
 	if (u->held)
 		umad_unread(u->file);
 	u->held = false;

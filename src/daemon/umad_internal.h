@@ -34,7 +34,7 @@ struct umad_fd {
 	bool watched;		/* value of shm->watched */
 	uint32_t rx, tx;	/* own positions in the rings */
 	bool full;		/* a packet waits for room in rx */
-	bool fetched, begun;	/* a MAD from tx is being sent; its send has begun */
+	bool fetched, begun;	/* fetched: a MAD from tx is being sent; begun: its send has begun */
 };
 
 _Static_assert(offsetof(struct umad_fd, node) == 0, "freed by its node");
@@ -42,7 +42,7 @@ _Static_assert(offsetof(struct umad_fd, node) == 0, "freed by its node");
 /* Closes the files of a node whose port was removed. */
 void umad_close_node(struct umad_node *n);
 
-/* Creates the memory. 0 and fds: the memfd, owned by the caller, and u->kick's; or -errno. */
+/* Creates the memory. 0 or -errno. fds[0]: its memfd, owned by the caller; fds[1]: the eventfd of u->kick, which is not. */
 int umad_ring_open(struct umad_fd *u, int fds[2]);
 /* Ends the memory of a file. No effect if there is none. */
 void umad_ring_close(struct umad_fd *u);

@@ -64,7 +64,7 @@ int umad_ring_open(struct umad_fd *u, int fds[2])
 	u->shm->generation = r->page->generation;
 	u->shm->number = u->number;
 	u->shm->hdr_len = sizeof(struct ib_user_mad_hdr_old);
-	/* Not for RoCE, where the address of a MAD may be invalid. */
+	/* Posting is for InfiniBand only. On RoCE a write() can fail, as the address of the MAD may be invalid. */
 	if (u->of->port.mad->qps & 1)
 		u->shm->port = u->of->port.mad->num;
 	return 0;
@@ -101,7 +101,7 @@ static bool send_one(struct umad_fd *u)
 	if (rc < 0)
 		log_debug("umad%u: a MAD was not sent: %s", u->of->number, strerror((int)-rc));
 	mad = (size_t)len - MAD_LEN;
-	/* The poster has counted it, and umad_fd_begun() was not called. */
+	/* The send did not begin, but the program has counted it as begun: count it as ended. */
 	if (!u->begun && len >= MAD_LEN && mad <= sizeof(struct ib_user_mad_hdr))
 		umad_fd_ended(u, data + mad);
 	return true;
@@ -163,7 +163,7 @@ static bool place_one(struct umad_fd *u)
 	return true;
 }
 
-/* The socket holds one or two bytes at most, so it only fails after a hang-up. */
+/* Sends the byte that makes the file readable. The socket holds at most two, so send() fails only after a hang-up. */
 static void ring_bell(struct umad_fd *u)
 {
 	if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
@@ -197,7 +197,7 @@ void umad_ring_show(struct umad_fd *u)
 	do {
 		fill(u);
 		smp_store_mb(&u->shm->more, u->full);
-		/* A reader that ran before `more` was set has not told rused. */
+		/* A reader that made room before `more` was set has not told rused: look for room again. */
 	} while (u->full && umad_shm_room(u->shm, u->rx));
 }
 

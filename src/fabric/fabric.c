@@ -76,7 +76,7 @@ static void reset_link(struct port *p)
 	port_put(p, PI_LINK_SPEED_EXT_ENABLED, ext ? ext : LINK_SPEED_EXT_NONE);
 	port_down_speed(p);
 	port_put(p, PI_LINK_DOWN_DEFAULT_STATE, PHYS_POLLING);
-	/* The maximum of both ends: opensm takes the link down if it has to change this. */
+	/* Begin with the largest MTU of both ends: opensm takes the link down if it has to change NeighborMTU. */
 	port_put(p, PI_NEIGHBOR_MTU, MTU_4096);
 	port_put(p, PI_MTU_CAP, MTU_4096);
 	port_put(p, PI_VL_CAP, VLS_8);
@@ -224,7 +224,7 @@ int fabric_create(const struct topo *t, const struct fabric_ops *ops, void *ctx,
 		return rc;
 	}
 	plug(f, t);
-	/* ops is set last: start-up delivers no events. */
+	/* Set ops last, so that the first training of the links delivers no events. */
 	f->ops = ops;
 	f->ctx = ctx;
 	*out = f;

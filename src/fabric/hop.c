@@ -44,7 +44,7 @@ void count_detail(uint16_t *detail)
 		++*detail;
 }
 
-/* With no packets (a query) nothing is counted. */
+/* Counts discarded packets at port out. A query, which has 0 packets, counts nothing. */
 static void discard(struct port *out, uint16_t *detail, const struct fabric_pkt *pkt)
 {
 	if (!pkt->packets)
@@ -207,7 +207,7 @@ static enum fabric_fate unicast(const struct walk *w, struct port *p)
 		if (!p)
 			return fate;
 	}
-	/* Counted as a packet that has exceeded the switch lifetime limit. */
+	/* After MAX_HOPS hops the packets are discarded, and counted as over the switch lifetime limit. */
 	discard(p, &p->c.discard_detail[2], w->pkt);
 	return FABRIC_LOOP;
 }

@@ -3,7 +3,10 @@
 #include <string.h>
 #include "fabric/fabric_internal.h"
 
-/* The kinds of ports that have a field. HCA ports are MGMT, LINK and HOST. */
+/*
+ * Which ports have a field, as a bit mask. Port 0 of a switch is ON_MGMT; its other ports are ON_LINK
+ * and ON_SWITCH; a port of an HCA is ON_MGMT, ON_LINK and ON_HOST.
+ */
 enum where { ON_MGMT = 1, ON_LINK = 2, ON_HOST = 4, ON_SWITCH = 8 };
 
 static const struct {

@@ -7,7 +7,10 @@
 #include "fabric/fabric_internal.h"
 #include "mad/smi.h"
 
-/* One step of an SMP that p has received, or (answers) of the response that p sends. */
+/*
+ * Takes one step of the SMI. answers false: p has received smp; true: smp is a response that p sends.
+ * *out: the output port, for SMI_WIRE.
+ */
 static enum smi_way step(const struct port *p, uint8_t *smp, bool answers, uint8_t *out)
 {
 	struct smi_node n = { .is_switch = is_switch(p->node), .port = p->num,
@@ -59,8 +62,9 @@ static void by_lid(struct port *p, const struct hdr *h, uint16_t dlid, const uin
 }
 
 /*
- * Moves smp one step along its route from *p. *answers: smp is a response that *p is
- * about to send; also an output. False: the SMP was sent by LID, handled or lost.
+ * Moves smp one step along its route; *p is the port where it is. *answers, on entry and on return:
+ * smp is a response that *p is about to send. False: the walk ends, as the SMP was sent by LID,
+ * handled or lost.
  */
 static bool follow(struct port **p, uint8_t *smp, bool *answers, const struct hdr *h, ns_t now)
 {
@@ -73,7 +77,7 @@ static bool follow(struct port **p, uint8_t *smp, bool *answers, const struct hd
 		return false;
 	case SMI_LOCAL:
 		*answers = local(*p, h, raw, smp, now);
-		/* A response whose route begins with a part routed by LID. */
+		/* The first part of the response's way is routed by LID. */
 		if (*answers && !smi_starts(smp)) {
 			by_lid(*p, h, h->slid, smp, now);
 			return false;
@@ -100,7 +104,7 @@ void smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now
 
 	memcpy(smp, mad, MAD_LEN);
 	if (smp[MAD_O_CLASS] == MAD_CLASS_SUBN_DR) {
-		/* The request's hops, then the response's. */
+		/* The loop takes the hops of the request, and then those of the response. */
 		while (follow(&p, smp, &answers, h, now))
 			;
 		return;

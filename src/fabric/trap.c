@@ -73,7 +73,7 @@ void trap_link_state(struct node *n, ns_t now)
 	trap_go(p, now);
 }
 
-/* flag: field of the notice for the change; SMP_FIELD_COUNT: the capability mask. */
+/* Sends trap 144. flag: the field of the notice that names the change; SMP_FIELD_COUNT: the capability mask changed. */
 void trap_port_change(struct port *p, enum smp_field flag, ns_t now)
 {
 	uint8_t *d = p->trap + SMP_O_DATA;
@@ -118,7 +118,7 @@ void trap_bad_m_key(struct port *p, const uint8_t *smp, ns_t now)
 	trap_go(p, now);
 }
 
-/* Matched by transaction id, which is unique in the fabric. */
+/* Stops the trap that the TrapRepress answers. Both have the same transaction id, which is unique in the fabric. */
 void trap_repress(struct port *p, const uint8_t *smp)
 {
 	if (mad_tid(smp) == mad_tid(p->trap))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finding rused, and starting it where none runs. */
+/* Connects to rused, and starts it if none runs. */
 #ifndef RUSE_IPC_ATTACH_H
 #define RUSE_IPC_ATTACH_H
 
@@ -7,23 +7,22 @@
 
 /* Why ipc_attach() has failed. */
 struct ipc_failure {
-	const char *step;	/* the last one that failed */
-	int err;		/* its -errno */
-	char said[200];		/* by the last rused that was started, on its standard error; one line */
+	const char *step;	/* name of the last step that failed */
+	int err;		/* -errno of that step */
+	char said[200];		/* standard error of the last rused that was started, as one line */
 };
 
 /*
- * Starts rused for this run directory so that the program does not see it: no
- * SIGCHLD, no zombie, no inherited descriptor but err, which is its standard error
- * (-1: /dev/null). Returns when it has been executed: 0, or the -errno of clone or
- * execve. Safe with other threads running.
+ * Starts rused for this run directory without effects that the program could notice: no SIGCHLD and
+ * no zombie. rused inherits one descriptor, err, as its standard error (-1: /dev/null). Returns 0
+ * after execve() has succeeded, or the -errno of clone() or execve(). Other threads may run.
  */
 int ipc_start(const char *rused_path, const char *rundir, int err);
 /*
- * Finds the run directory (into rundir), connects, says hello(c, arg), and where none
- * answers starts rused and tries again for up to 5 s, not counting up to 60 s in which
- * a rused is starting. 0; -ETIMEDOUT when it never answered, else the error of what failed;
- * then *f says more. hello(): -EPIPE: that one was on its way out.
+ * Finds the run directory (copied to rundir), connects to rused and calls hello(c, arg). If no rused
+ * runs, or hello() returns -EPIPE because rused was exiting, starts rused and tries again, for at
+ * most 5 s. The time in which a rused is starting is not counted, up to 60 s. 0; -ETIMEDOUT: no
+ * rused answered; else the -errno of the step that failed. After an error *f describes it.
  */
 int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size,
 	       int (*hello)(struct ipc_conn *c, void *arg), void *arg, struct ipc_failure *f);

@@ -5,7 +5,7 @@
 #include "ipc/bell.h"
 #include "queue/barrier.h"
 
-#define SENT_S 2	/* seconds to wait for a byte that rused is about to send */
+#define SENT_S 2	/* longest wait, in seconds, for a byte that rused is about to send */
 
 static bool take(int fd)
 {

@@ -65,8 +65,8 @@ bool ipc_channel_post(struct ipc_channel *ch, const struct ipc_hdr *hdr, const v
 	fill(&ch->request, hdr, body, len);
 	smp_store_mb(&ch->state, CHAN_POSTED);
 	/*
-	 * rused may stop watching meanwhile. The compare-and-swap decides whether it saw the
-	 * request.
+	 * rused may have stopped watching before it saw the request. If the compare-and-swap
+	 * fails, rused has taken the request; if it succeeds, the request goes over the socket.
 	 */
 	return READ_ONCE(ch->watched) || !atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_AWAITED);
 }

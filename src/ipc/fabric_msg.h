@@ -30,7 +30,7 @@ struct ipc_path {
 	uint8_t path_bits;	/* low bits of dlid below its port's LMC */
 	uint16_t pad;
 	uint32_t owner;		/* dev_index of the port that has dlid; 0: none */
-	uint32_t id, back;	/* 1 + index into host_page.path_ok of this and the reverse path */
+	uint32_t id, back;	/* index into host_page.path_ok of this path and of the reverse path */
 	uint8_t gid[16];	/* GID of the port that has dlid */
 };
 
@@ -43,7 +43,7 @@ struct ipc_mcast {
 #define IPC_MEMBERS_MAX 256	/* further members receive nothing */
 
 struct ipc_members {
-	struct ipc_path way;	/* reply: only id, which counts the traffic to the group */
+	struct ipc_path way;	/* reply: only id is set, for counting the traffic to the group */
 	uint8_t mgid[16];
 	uint32_t n;		/* reply: number of ipc_member that follow */
 };

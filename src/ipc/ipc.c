@@ -33,16 +33,16 @@
 #define SPIN_MIN (20 * NS_US)
 #define SPIN_MAX (2 * NS_MS)
 #define LUCK_MAX 8
-#define LUCK_TRY 16		/* at luck 0: polls one call in this many */
+#define LUCK_TRY 16		/* if luck is 0, one call in LUCK_TRY polls */
 
-#define QUEUE_YIELDS 100	/* attempts to queue in a full queue that yield the CPU, */
-#define QUEUE_NAPS 200		/* and attempts that sleep for 1 ms each */
+#define QUEUE_YIELDS 100	/* if the queue is full: attempts with sched_yield() between them, */
+#define QUEUE_NAPS 200		/* then attempts with a sleep of 1 ms between them */
 
 #define LEN_TEXT (-1)		/* any length up to the limit */
 #define LEN_OPT(n) (-2 - (int)(n))	/* no body, or exactly n bytes */
 
 static const struct row {
-	int req, reply;		/* length of the body, or one of the above */
+	int req, reply;		/* length of the body, LEN_TEXT or LEN_OPT() */
 } rows[IPC_NTYPES] = {
 	[IPC_HELLO] = { sizeof(struct ipc_hello), sizeof(struct ipc_hello_reply) },
 	[IPC_LEASE] = { sizeof(struct ipc_lease), sizeof(struct ipc_lease) },
@@ -363,8 +363,8 @@ static bool spins(const struct ipc_conn *c)
 }
 
 /*
- * Records the duration of a call that slept, here and for rused. Takes the minimum, since other
- * load only lengthens calls, but grows by up to 1/8 per call.
+ * Estimates how long a call takes if both ends sleep, for this process and for rused. A shorter call
+ * replaces the estimate; a longer one, which other load may have delayed, raises it by at most 1/8.
  */
 static void note_slept(struct ipc_conn *c, ns_t took)
 {
@@ -467,7 +467,7 @@ int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 static bool queue(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *req, size_t len,
 		  bool *wake)
 {
-	/* A queued message would overtake one sent over the socket. */
+	/* Use the socket while it may hold earlier messages: a queued message would overtake them. */
 	if (!c->chan || c->unanswered || len > CHAN_QUEUE_BODY)
 		return false;
 	for (int i = 0; i < QUEUE_YIELDS + QUEUE_NAPS; i++) {

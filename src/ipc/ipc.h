@@ -28,8 +28,8 @@ enum ipc_type {
 	/* First message. Reply: the host page, and a socket, readable after each change of it. */
 	IPC_HELLO = 1,
 	/*
-	 * Leases one more block of QP numbers. ipc_lease both ways; on a wire the reply carries the
-	 * block's UDP socket and both ends of the park (daemon/port.h). -ENOSPC.
+	 * Leases one more block of QP numbers. ipc_lease both ways. If UDP port 4791 is open, the
+	 * reply carries the block's socket and both ends of the park (daemon/port.h). -ENOSPC.
 	 */
 	IPC_LEASE,
 	/* Looks up the process that leases a block. ipc_peer both ways. -ENOENT: none. */
@@ -44,7 +44,7 @@ enum ipc_type {
 	IPC_SHUTDOWN,
 	/* hw_counters are about to be read: rused updates the files, then answers. No bodies. */
 	IPC_COUNTERS,
-	/* ruse: captures until it hangs up. Body ipc_capture (ipc/capring.h). -ENOSPC, -EBUSY. */
+	/* ruse: starts a capture, which ends when ruse hangs up. Body ipc_capture (ipc/capring.h). -ENOSPC, -EBUSY. */
 	IPC_CAPTURE,
 	/* ruse fault: one line of daemon/faults.h's language; reply: JSON, like IPC_STATUS. */
 	IPC_FAULT,
@@ -73,7 +73,7 @@ struct ipc_hello {
 	char sock[32];		/* abstract address without its leading NUL, "" = none */
 	uint32_t proc;		/* number from an earlier rused, requested again; 0 = none */
 };
-/* Attached: the process page (sealed memfd), both ends of the park if any; to ruse, nothing. */
+/* A process attaches to ipc_hello its process page (sealed memfd) and the park, if it has one; ruse attaches nothing. */
 struct ipc_hello_reply {
 	uint32_t proc;		/* number of the process, from 1, never reused; 0 for ruse */
 	uint32_t pid;		/* PID of rused */
@@ -82,22 +82,22 @@ struct ipc_hello_reply {
 struct ipc_lease {
 	uint32_t block;		/* reply: the block; request: block to keep, 0 = any */
 	uint32_t dev_index;	/* request: device that the QPs belong to */
-	int32_t wire_error;	/* reply: -errno without a socket; -EAGAIN: ask for it again */
+	int32_t wire_error;	/* reply: 0, or -errno: no socket is attached; -EAGAIN: repeat the request later */
 	uint32_t pad;
 };
-/* -ENOENT: no process has the block. -EAGAIN: one that has not found this rused yet. */
+/* -ENOENT: no process has the block. -EAGAIN: its process has not yet connected to this rused, which was restarted. */
 struct ipc_peer {
 	uint32_t block;		/* request */
 	int32_t pid;		/* in rused's PID namespace, 0 = not visible */
 	uint32_t proc;
-	uint32_t dev_index;	/* device of the lease; 0 = unknown to a restarted rused */
+	uint32_t dev_index;	/* device of the lease; 0: a restarted rused does not know it */
 	char sock[32];
 };
 struct ipc_context {
 	uint32_t dev_index, opened;	/* 1 opened, 0 closed */
 };
 struct ipc_shutdown {
-	uint32_t now;		/* 0 = when the last client has gone, 1 = immediately */
+	uint32_t now;		/* exit: 0 after the last client has disconnected, 1 at once */
 };
 
 /* Client side, for engine/ and cli/. Calls block for at most a few seconds. */
@@ -105,7 +105,7 @@ struct ipc_conn {
 	int fd;			/* -1 = not connected */
 	uint32_t seq;
 	int answer;		/* error in the last answer: 0 or -errno */
-	bool unanswered;	/* ipc_post() used the socket: the queue must not overtake it */
+	bool unanswered;	/* a message of ipc_post() may be unread in the socket: do not queue others */
 	struct ipc_channel *chan;	/* NULL: only the socket */
 	struct ipc_spin spin;
 };
@@ -113,7 +113,7 @@ struct ipc_conn {
 int ipc_rundir(char *path, size_t size);
 /* Connects to a running rused. -ENOENT, -ECONNREFUSED: none runs; -EPERM: of another user. */
 int ipc_connect(struct ipc_conn *c, const char *rundir);
-/* HELLO of a program without devices, named comm. *pid (or NULL): of rused. -errno: c is closed. */
+/* Sends HELLO for a program without devices, named comm. *pid (may be NULL): PID of rused. After -errno c is closed. */
 int ipc_greet(struct ipc_conn *c, const char *comm, uint32_t *pid);
 void ipc_close(struct ipc_conn *c);
 /*
@@ -124,7 +124,7 @@ void ipc_close(struct ipc_conn *c);
  */
 int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
 	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);
-/* One message. 0 or -errno; ipc_recv(): -EAGAIN none, -EPIPE closed, -EPROTO, -EMSGSIZE. */
+/* Send or receive one message. 0 or -errno; ipc_recv(): -EAGAIN: none; -EPIPE: closed by the peer; -EPROTO, -EMSGSIZE. */
 int ipc_send(int fd, const struct ipc_hdr *hdr, const void *body, size_t len,
 	     const int *fds, int nfds);
 int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, int *fds, int *nfds);

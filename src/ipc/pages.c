@@ -6,7 +6,7 @@
 #include "queue/barrier.h"
 #include "wire/pkey.h"
 
-#define READ_TRIES 100000	/* then a rused died while it wrote; a write takes microseconds */
+#define READ_TRIES 100000	/* a write takes microseconds: after so many tries rused died during one */
 
 /* Checks what readers use as an index or a string: rused is not trusted. */
 static bool host_page_sane(const struct host_page *p)
@@ -32,8 +32,8 @@ static bool host_page_sane(const struct host_page *p)
 }
 
 /*
- * Copies by words, so that each is whole. The page may change meanwhile; the caller then discards
- * it.
+ * Copies word by word, so that no word is torn. The page may change during the copy; the caller
+ * detects that by seq and discards the copy.
  */
 static void page_copy(struct host_page *copy, const struct host_page *page)
 {

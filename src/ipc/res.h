@@ -12,7 +12,7 @@
 
 #define RES_OFFSET ALIGN_UP(sizeof(struct proc_page), 4096ul)
 #define RES_MAX (1u << 20)	/* records per process */
-/* Ids given out by rused: the index of the process and of the record. */
+/* rused forms the id of an object from the index of its process and the index of its record. */
 #define RES_PLACES 4096u
 #define RES_ID(place, slot) ((uint32_t)(place) << 20 | (slot))
 

@@ -24,8 +24,8 @@
 
 #define STACK_SIZE (64u << 10)
 #define ATTACH_NS (5 * NS_S)
-#define STARTING_NS (60 * NS_S)	/* a rused is starting: at high load, or on a slow disk */
-#define RESTART_NS (500 * NS_MS)	/* the rused we met may have been on its way out */
+#define STARTING_NS (60 * NS_S)	/* for a rused that was started and is not ready: high load, slow disk */
+#define RESTART_NS (500 * NS_MS)	/* until another start: the last one may have given way to a rused that then exited */
 #define NSIG_WORDS_BYTES 8
 
 struct start {
@@ -33,7 +33,7 @@ struct start {
 	char **argv, **envp;
 	char *stack2;		/* top of rused's first stack */
 	int err_fd;		/* rused's standard error, -1: none */
-	int err;		/* set by the children, which share our memory */
+	int err;		/* set by the children, which share the caller's memory */
 };
 
 /*
@@ -62,7 +62,7 @@ static ON_BORROWED_STACK int exec_child(void *arg)
 	for (sig = 1; sig <= 64; sig++)
 		sys_call(SYS_rt_sigaction, sig, &dfl, NULL, NSIG_WORDS_BYTES);
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, NSIG_WORDS_BYTES);
-	/* Out of the way of standard input and output, which the program may have closed. */
+	/* The pipe may have number 0, 1 or 2 if the program has closed these: move it before they are replaced. */
 	if (s->err_fd >= 0)
 		err_fd = sys_fcntl(s->err_fd, F_DUPFD, 3);
 	fd = sys_openat(AT_FDCWD, "/dev/null", O_RDWR, 0);
@@ -146,7 +146,10 @@ int ipc_start(const char *rused_path, const char *rundir, int err)
 	return s.err;
 }
 
-/* What the rused at the other end of the pipe has said so far. False: it has closed it, it is up or gone. */
+/*
+ * Appends to f->said what the started rused has written to the pipe, its standard error. True: rused
+ * is still starting. False: rused has closed the pipe, so it is ready or has exited; or no pipe.
+ */
 static bool starting(int *pipe, struct ipc_failure *f)
 {
 	size_t at = strlen(f->said), room = sizeof(f->said) - 1;
@@ -174,7 +177,7 @@ static bool starting(int *pipe, struct ipc_failure *f)
 	return false;
 }
 
-/* Starts one, with a pipe from its standard error if there can be one. */
+/* Starts rused. *pipe: the read end of a pipe from its standard error, or -1 if there is none. */
 static int start_heard(const char *rused_path, const char *rundir, int *pipe, struct ipc_failure *f)
 {
 	int fd[2] = { -1, -1 }, rc;
@@ -208,14 +211,14 @@ int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t 
 	*f = (struct ipc_failure){ 0 };
 	c->fd = -1;
 	do {
-		/* Every time: a rused that leaves may take the directory with it. */
+		/* Repeat this in each round: the directory may have been removed meanwhile. */
 		rc = failed(f, "run directory", ipc_rundir(rundir, size));
 		if (rc)
 			goto out;
 		rc = failed(f, "connect", ipc_connect(c, rundir));
 		if (!rc)
 			rc = failed(f, "HELLO", hello(c, arg));
-		/* Once: rused may be waiting for a CPU. */
+		/* Repeat a call that timed out once: rused may have waited for a CPU. */
 		if (rc == -ETIMEDOUT && !late) {
 			late = true;
 			continue;

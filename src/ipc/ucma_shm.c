@@ -17,9 +17,9 @@
 #include "base/sys.h"
 #include "ipc/ucma_shm.h"
 
-#define TRIES 200	/* reads of a card, which a killed rused may have left in mid-write */
-#define YIELDS 2	/* first yield, as rused may need this CPU to continue, */
-#define WAITS 20	/* then sleep, as another process may have it */
+#define TRIES 200	/* reads of a card: a killed rused may have left it in the middle of a write */
+#define YIELDS 2	/* while rused fills in events: first yield, as rused may need this CPU; */
+#define WAITS 20	/* then sleep, as another process may have the CPU that rused needs */
 #define WAIT (2 * NS_MS)
 
 /* First position to check: the ring holds the last UCMA_RING events only. */
@@ -111,8 +111,8 @@ void ucma_shm_settle(struct ucma_shm *s, int fd)
 		return;
 	smp_mb();
 	/*
-	 * An event came and rused took the byte for present: keep it. If rused has set shown
-	 * itself, there are two bytes, and one goes.
+	 * If an event came before shown was cleared, rused sent no byte for it: set shown again
+	 * and keep the byte. If rused has set shown meanwhile, it sent a second byte: drop one.
 	 */
 	if (!empty(s) && atomic_cmpxchg(&s->shown, (uint32_t)UCMA_SHOWN_NOT, (uint32_t)UCMA_SHOWN))
 		return;
@@ -168,8 +168,8 @@ static uint32_t was_read(struct ucma_shm *s, uint32_t id, uint32_t pos)
 }
 
 /*
- * UCMA_CAN_DESTROY is not set on an id that a posted command may turn into a listener or a
- * multicast member.
+ * True if DESTROY_ID may be posted for this id. rused does not set UCMA_CAN_DESTROY on an id that a
+ * posted command may turn into a listener or a multicast member.
  */
 static bool may_end(const struct ucma_card *card, const struct ucma_shm *s)
 {
@@ -237,7 +237,7 @@ void ucma_shm_spare_back(struct ucma_shm *s, uint32_t id)
 			return;
 }
 
-/* 1 + offset of the id in commands that may be posted, after the header. 0: must not be posted. */
+/* By command: 1 + offset of the id, counted after the header. 0: the command must not be posted. */
 static const uint16_t id_at[] = {
 	[RDMA_USER_CM_CMD_CREATE_ID] = offsetof(struct rdma_ucm_create_id, response) + 1,
 	[RDMA_USER_CM_CMD_DESTROY_ID] = offsetof(struct rdma_ucm_destroy_id, id) + 1,

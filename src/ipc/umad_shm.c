@@ -75,7 +75,7 @@ uint32_t umad_shm_tid(const uint8_t *mad)
 	return ((uint32_t)mad_tid(mad) ^ mad[MAD_O_CLASS] * 31u) % UMAD_TIDS;
 }
 
-/* The MAD layer's checks of a directed route at its start: it leaves by this port. */
+/* True if a directed route passes the MAD layer's checks for its first hop, and begins at this port. */
 static bool leaves(const uint8_t *mad, uint32_t port)
 {
 	uint8_t pointer = mad[MAD_O_CLASS_SPECIFIC], count = mad[MAD_O_CLASS_SPECIFIC + 1];

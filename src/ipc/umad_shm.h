@@ -21,7 +21,7 @@
 
 #define UMAD_RX 256u		/* packets to be read; further ones wait in rused */
 #define UMAD_TX 64u		/* written MADs */
-#define UMAD_TX_LATE 8u		/* wake rused if a MAD this many positions back is not taken */
+#define UMAD_TX_LATE 8u		/* wake rused again if it has not taken the MAD this many positions back */
 #define UMAD_TIDS 256u		/* number of hash values of transactions */
 #define UMAD_SHM_AGENTS 32
 

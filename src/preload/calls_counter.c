@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counter files, and the names that read at an offset. */
+/* Reads of counter files (counter.h), and libc's functions that read at an offset. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ out:
 	errno = e;
 }
 
-/* Opens the file of this moment and takes its text; the descriptor or -errno. */
+/* Updates the counter files, opens the present file and copies its text to c. Its descriptor or -errno. */
 static int fetch(struct counter *c)
 {
 	struct thread_guard g;
@@ -107,7 +107,7 @@ ssize_t counter_read(struct vfile *vf, int fd, void *buf, size_t count, off_t at
 	n = (ssize_t)READ_ONCE(c->len) - at;
 	n = n <= 0 ? 0 : min((ssize_t)min(count, (size_t)TEXT_MAX), n);
 	if (fresh) {
-		/* The kernel copies: a bad buffer is an error. */
+		/* Let the kernel copy, so that a bad buffer gives EFAULT and no SIGSEGV. */
 		n = sys_call(SYS_pread64, file, buf, (size_t)n, (long)at);
 		sys_close(file);
 	} else {
@@ -137,7 +137,7 @@ static ssize_t pread_ours(int fd, void *buf, size_t count, off_t at)
 	return ret;
 }
 
-/* Is fd a counter? Then *ret is libc's answer. */
+/* True if fd is a counter file. Then *ret is the result of pread(), with errno set. */
 static bool pread_counter(int fd, void *buf, size_t count, off_t at, ssize_t *ret)
 {
 	struct vfile *vf = fdtab_lookup(fd);

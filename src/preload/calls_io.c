@@ -133,7 +133,7 @@ int rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file)
 
 	if (ret)
 		return ret;
-	/* issmN needs no release: rused sees the last close. */
+	/* The file of issmN has no release function: rused notices its last close. */
 	vf = vfile_new(kind, file, kind == VFILE_UCMA ? &ucma_ops : kind == VFILE_UMAD ? &umad_ops :
 											 NULL);
 	if (!vf)
@@ -454,7 +454,7 @@ int fd_share(int newfd, struct vfile *vf)
 	return newfd;
 }
 
-/* After a dup() of a device to a number chosen by the kernel. ret: result of the real call. */
+/* Call after a dup() of vf's descriptor to a number chosen by the kernel. ret: result of the real call. Puts vf. */
 static int share_result(int ret, struct vfile *vf)
 {
 	int e = errno;
@@ -510,9 +510,9 @@ HOOK int dup(int fd)
 }
 
 /*
- * dup2() and dup3() where either number is in the table. newfd is closed only if the call will
- * succeed, so the errors are checked first. Onto a descriptor of the engine: EBUSY, as dup2(2)
- * documents for a race with open().
+ * dup2() and dup3() if either number is in the table. newfd is closed only if the call will succeed,
+ * so the errors are checked first. If newfd is a descriptor of the engine the error is EBUSY, which
+ * dup2(2) documents for a race with open().
  */
 static int dup_to(int oldfd, int newfd, int flags, bool is_dup3)
 {
@@ -546,7 +546,7 @@ static int dup_to(int oldfd, int newfd, int flags, bool is_dup3)
 	if (vf)
 		vfile_put(vf);
 	errno = e;
-	/* The kernel has no such number either. */
+	/* -EMFILE is for a newfd beyond the table, which is beyond the kernel's limit too: dup2() returns EBADF. */
 	return ret == -ENOMEM ? -EMFILE : ret == -EMFILE ? -EBADF : ret;
 }
 

@@ -33,7 +33,7 @@ static int open_device(const struct redirect *r, int flags)
 	return (int)libc_result(redirect_open(r, flags), e);
 }
 
-/* fd: of the real open. */
+/* After the real call: registers fd, its result, if the file is a counter opened for reading. */
 static int opened(int fd, const struct redirect *r, int flags)
 {
 	fd_fresh(fd);

@@ -9,7 +9,7 @@
 #include "preload/redirect.h"
 #include "preload/signals.h"
 
-/* A name that does not exist and cannot be created in procfs: gives ENOENT. */
+/* A path for calls that must fail with ENOENT: the name does not exist, and procfs lets no program create it. */
 #define NOWHERE "/proc/self/ruse-is-not-there"
 
 /* As udev sets them: verbs devices for all users, umad for the owner only. */
@@ -44,7 +44,7 @@ const char *redirect_slow(const char *path, struct redirect *r)
 		r->dev = true;
 		r->rdev = makedev(RDMA_CM_MAJOR, RDMA_CM_MINOR);
 	}
-	/* For the directory too: its files may be opened by relative paths, or after a glob. */
+	/* Update counters for their directory too: the program may open the files by relative paths, or after a glob. */
 	if (strstr(r->buf, "counters") || strstr(r->buf, "/ports/1/cm_"))
 		engine_counters();
 	r->counter = counter_path(r->buf);
