@@ -19,7 +19,7 @@ static int log_dir = -1;
 static const char *log_name, *kept_name;
 
 struct walk {
-	bool inside;	/* beyond the frames of the signal handler */
+	bool inside;	/* the walk has passed the frames of the signal handler */
 	int frames;
 };
 
@@ -36,7 +36,7 @@ static _Unwind_Reason_Code say_frame(struct _Unwind_Context *c, void *arg)
 		return _URC_NO_REASON;
 	if (!ip || w->frames++ == FRAMES_MAX)
 		return _URC_NORMAL_STOP;
-	/* A return address follows its call, which may be the last instruction of a function. */
+	/* Look up the call and not the return address behind it, which may belong to the next function. */
 	ip -= !before;
 	if (!dladdr((void *)ip, &info) || !info.dli_fname) {
 		log_err("  0x%lx", (unsigned long)ip);

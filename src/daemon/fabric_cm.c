@@ -181,7 +181,7 @@ static void cancel(void *ctx, struct rdmacm_resolve *req)
 	req->host = NULL;
 }
 
-/* Only for RoCE. */
+/* rdmacm uses the MTU of an interface for RoCE only. */
 static uint32_t netdev_mtu(void *ctx, uint32_t ifindex)
 {
 	(void)ctx;

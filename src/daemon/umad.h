@@ -85,7 +85,7 @@ int umad_node_add(struct rused *r, struct umad_view *v, const struct umad_desc *
 		  struct umad_node **out);
 /* The device was renamed and has a new sysfs directory. */
 void umad_node_rename(struct umad_node *n, const char *ibdev);
-/* Ends the agents, marks open files dead. The mad_port may be finished then. NULL is allowed. */
+/* Ends the agents and marks open files dead. Call before mad_port_fini(). NULL is allowed. */
 void umad_node_del(struct umad_node *n);
 
 #endif

@@ -13,7 +13,7 @@ static bool polls(const struct port *p)
 	       port_get(p, PI_PORT_PHYSICAL_STATE) == PHYS_POLLING;
 }
 
-/* The highest bit set in both, up to the cable's; 0: nothing in common. */
+/* The highest bit set in both a and b that is not above the cable's bit; 0: there is none. */
 static uint32_t highest(uint32_t a, uint32_t b, uint32_t cable)
 {
 	uint32_t both = a & b & (cable * 2 - 1);

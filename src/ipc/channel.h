@@ -76,10 +76,10 @@ int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
  * in ns, which limits the polling for answers.
  */
 int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void));
-/* ipc_trip(): posts a request. False: send it over the socket; its answer may still come here. */
+/* For ipc_trip(): posts a request. False: send it over the socket; its answer may still come through the channel. */
 bool ipc_channel_post(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
 		      size_t len);
-/* ipc_trip(): the request goes over the socket and the answer may come here. */
+/* For ipc_trip(): call before a request is sent over the socket whose answer may come through the channel. */
 void ipc_channel_await(struct ipc_channel *ch);
 /*
  * Polls for the answer until the given time. True: the answer is here. *len is the room for the
@@ -91,23 +91,23 @@ bool ipc_channel_answer(struct ipc_channel *ch, ns_t (*clock)(void), ns_t until,
 			struct ipc_hdr *hdr, void *body, size_t *len, int *rc, bool *posted);
 
 /*
- * ipc_post(): appends a message to the queue. *wake: rused may sleep and needs a message over the
- * socket. False: no room, or too long.
+ * For ipc_post(): appends a message to the queue. *wake: rused may sleep, so send it a message over
+ * the socket. False: the queue is full, or the message is too long.
  */
 bool ipc_channel_push(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
 		      size_t len, bool *wake);
 
-/* rused: creates and maps a channel. Returns its descriptor, or -errno. */
+/* This and the following functions are for rused. Creates and maps a channel; its descriptor or -errno. */
 int ipc_channel_create(struct ipc_channel **ch);
 void ipc_channel_unmap(struct ipc_channel *ch);
-/* Sets whether rused watches. After false, check once more for messages posted meanwhile. */
+/* Tells the process whether rused polls the channel. After on = false, check once more for messages posted meanwhile. */
 void ipc_channel_watch(struct ipc_channel *ch, bool on);
 bool ipc_channel_posted(const struct ipc_channel *ch);
 /* True if the queue has messages. tail: rused's own position, since ch->tail is not trusted. */
 bool ipc_channel_queued(const struct ipc_channel *ch, uint32_t tail);
 /* Position after the last queued message. */
 uint32_t ipc_channel_head(const struct ipc_channel *ch);
-/* Call before the queue is read: the process sends a wake-up again for later messages. */
+/* Call before the queue is read. For messages queued after this call the process sends a wake-up again. */
 void ipc_channel_heard(struct ipc_channel *ch);
 /*
  * Copies the next queued message. body has room for CHAN_QUEUE_BODY bytes. Advances *tail. 0;

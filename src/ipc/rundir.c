@@ -26,7 +26,7 @@
 #include "ipc/ipc_internal.h"
 
 #define NETNS_MAX 24		/* bytes of "/" and an inode number */
-#define RIVAL_NS (20 * NS_MS)	/* wait for a competitor between its look at /tmp and its mkdir() */
+#define RIVAL_NS (20 * NS_MS)	/* time for another process that has read /tmp to finish its mkdir() */
 
 void ipc_sleep(ns_t ns)
 {

@@ -79,7 +79,7 @@ struct ucma_card {
 	uint32_t file;		/* number of the id's file; 0: no such id */
 	uint32_t done;		/* number of its posted commands that are finished */
 	uint32_t has;
-	uint32_t reported, reaped;	/* reported: events read of those before position reaped */
+	uint32_t reported, reaped;	/* reported: of its events before position reaped, how many were read */
 	uint32_t last;		/* position after its last event in the ring; 0: unknown */
 	uint32_t pad;
 	struct ucma_answers a;
@@ -101,7 +101,7 @@ bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev);
 bool ucma_shm_ready(struct ucma_shm *s);
 /*
  * Call after events were taken or withdrawn: removes the byte from the socket fd if the ring is
- * empty. Any number of threads and processes.
+ * empty. Any number of threads and processes may call it at once.
  */
 void ucma_shm_settle(struct ucma_shm *s, int fd);
 /* Removes a byte left behind by a reader that was killed before it removed it. */
@@ -113,9 +113,9 @@ void ucma_shm_orphan(struct ucma_shm *s, int fd);
 bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint32_t id,
 		    uint32_t has, size_t off, void *to, size_t len);
 /*
- * Marks the id as destroyed. *reported: number of its events that were read; no more will be. Next,
- * post DESTROY_ID, which is counted already; if that fails, call ucma_card_keep(). False: ask
- * rused.
+ * Marks the id as destroyed, so that no further event of it is read. *reported: number of its events
+ * that were read. The caller must then post DESTROY_ID, which is already counted in s->posted, or if
+ * that fails call ucma_card_keep(). False: nothing was changed; send DESTROY_ID to rused instead.
  */
 bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_t id,
 		       uint32_t *reported);
@@ -127,7 +127,8 @@ void ucma_card_keep(struct ucma_shm *s, uint32_t id);
 bool ucma_shm_spare(struct ucma_shm *s, uint32_t *id);
 void ucma_shm_spare_back(struct ucma_shm *s, uint32_t id);
 /*
- * The id of a command that may be posted (IPC_UCMA_POST). False: must not be posted, or too short.
+ * Finds the id in a command that may be posted (IPC_UCMA_POST). False: the command must not be
+ * posted, or is too short.
  */
 bool ucma_post_id(const void *cmd, size_t len, uint32_t *id);
 

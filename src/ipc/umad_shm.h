@@ -48,7 +48,7 @@ struct umad_shm {
 	uint32_t dead;		/* the device was removed */
 	uint32_t port;		/* InfiniBand port number; 0: posting is not allowed */
 	uint32_t agent[UMAD_SHM_AGENTS];
-	uint32_t begun[UMAD_TIDS], ended[UMAD_TIDS];	/* sends; begun: not posted */
+	uint32_t begun[UMAD_TIDS], ended[UMAD_TIDS];	/* sends by umad_shm_tid(); begun: without the posted ones */
 	uint32_t pad1[16];
 	uint32_t watched;	/* rused polls tx, so no wake-up is needed */
 	uint32_t pad2[31];
@@ -73,7 +73,7 @@ static inline uint32_t umad_slot_word(uint32_t pos, enum umad_slot_state st)
 /* rused: empties all rings, clears the rest. */
 void umad_shm_init(struct umad_shm *s);
 
-/* Reader. First packet and its position; NULL: none. */
+/* For readers: the first packet in rx and its position; NULL: none. */
 struct umad_slot *umad_shm_next(struct umad_shm *s, uint32_t *pos);
 /* True if the packet is still there, so that what was read of it is valid. */
 bool umad_shm_there(const struct umad_slot *slot, uint32_t pos);
@@ -84,7 +84,7 @@ struct bell umad_shm_bell(struct umad_shm *s);
 struct umad_slot *umad_shm_room(struct umad_shm *s, uint32_t pos);
 
 /*
- * Writer. True if write() of these bytes cannot fail: a whole MAD without GRH and without RMPP, of
+ * For the writer: true if write() of these bytes cannot fail: a whole MAD without GRH and without RMPP, of
  * an agent of an InfiniBand port, with no open transaction of the same hash. data: private to the
  * caller. posted: MADs posted by this process, by umad_shm_tid().
  */
@@ -92,7 +92,7 @@ bool umad_shm_sendable(const struct umad_shm *s, const uint32_t posted[UMAD_TIDS
 		       const void *data, size_t len);
 /* Hash of a MAD's transaction, below UMAD_TIDS. */
 uint32_t umad_shm_tid(const uint8_t *mad);
-/* How to wake rused: not, by the eventfd, or by IPC_UMAD_KICK, as it may be gone. */
+/* How to wake rused after a post: not at all; by the eventfd; or by IPC_UMAD_KICK, which fails if rused is gone. */
 enum umad_wake { UMAD_WAKE_NOT, UMAD_WAKE, UMAD_WAKE_LATE };
 /* Posts a MAD at position pos. One thread at a time. False: no room. */
 bool umad_shm_post(struct umad_shm *s, uint32_t pos, const void *data, size_t len,

@@ -16,7 +16,7 @@ HOOK int __sigsuspend(const sigset_t *set);
 /* Needs other feature-test macros for its declaration. */
 HOOK sighandler_t bsd_signal(int sig, sighandler_t handler);
 
-/* SIGSEGV and SIGBUS as the program set them in the masks of its other handlers. */
+/* By signal: which of SIGSEGV and SIGBUS the program has put into the mask of its handler (OWN_SEGV, OWN_BUS). */
 static uint8_t handler_bits[NSIG];
 
 static bool owned(void)
@@ -64,7 +64,7 @@ static int own_action(int sig, const struct sigaction *act, struct sigaction *ol
 	return 0;
 }
 
-/* Other signals: their handlers must not run with SIGSEGV or SIGBUS really blocked. */
+/* sigaction() of the other signals. Their handlers must not run with SIGSEGV or SIGBUS really blocked. */
 static int other_action(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	struct sigaction copy;
@@ -248,8 +248,8 @@ HOOK int sigsetmask(int mask)
 }
 
 /*
- * System V: SIG_HOLD blocks; other values install a handler and unblock. Returns SIG_HOLD if it was
- * blocked.
+ * sigset() of System V: SIG_HOLD blocks the signal; another value becomes its handler and unblocks
+ * it. Returns SIG_HOLD if the signal was blocked.
  */
 HOOK sighandler_t sigset(int sig, sighandler_t handler)
 {

@@ -35,7 +35,7 @@ static int netlink_open(int type)
 
 	if (kind != SOCK_RAW && kind != SOCK_DGRAM)
 		return -ESOCKTNOSUPPORT;
-	/* The error of a kernel without RDMA: libibverbs then reads sysfs. */
+	/* Without rused, return the error of a kernel without RDMA: libibverbs then reads sysfs instead. */
 	if (preload_attach())
 		return -EPROTONOSUPPORT;
 	fd = engine_netlink();

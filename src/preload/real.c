@@ -98,7 +98,7 @@ struct real real = {
 	.munmap = raw_munmap,
 };
 
-/* A function that this libc does not have (closefrom, close_range), so no program links to it. */
+/* In place of functions that an older libc does not have (closefrom, close_range). No program can call them. */
 static long missing(void)
 {
 	errno = ENOSYS;

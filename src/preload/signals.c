@@ -84,7 +84,7 @@ static void act_write(int sig, const struct sigaction *act)
 		WRITE_ONCE(to[i], from[i]);
 }
 
-/* Blocks all signals meanwhile, as a handler could wait for this lock or sequence forever. */
+/* Blocks all signals meanwhile: a handler on this thread would wait forever for the lock or the sequence count. */
 void signals_exchange(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	uint64_t mask = mask_change(SIG_BLOCK, ~0ull);
@@ -111,7 +111,10 @@ static void send_to_self(int sig)
 	sys_call(SYS_tgkill, pid, tid, sig);
 }
 
-/* SIG_DFL of the program. A fault happens again after the return; other signals are sent again. */
+/*
+ * Carries out the program's SIG_DFL for a signal that has arrived. A fault repeats by itself after
+ * the handler returns; a signal sent by kill() etc. is sent again.
+ */
 static void die(int sig, bool fault)
 {
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
