@@ -165,7 +165,7 @@ void pcapng_close(struct pcapng *w, uint64_t lost)
 
 	interface(w, w->nifs ? w->ifs[0].dev : "");
 	for (uint32_t i = 0; i < w->nifs; i++) {
-		/* The devices of lost packets are unknown: all are counted for the first one. */
+		/* It is not known which device lost packets belonged to: count all for the first interface. */
 		uint64_t received = w->ifs[i].packets + (i ? 0 : lost), drop = i ? 0 : lost;
 
 		begin(&b, PCAPNG_ISB);

@@ -140,8 +140,8 @@ static void take(struct loop *l)
 	list_for_each_entry(c, &r->channels, channel.node)
 		n++;
 	/*
-	 * Each client moves to the end when it is used. client_kill() removes only the killed
-	 * client.
+	 * Handle each client once: it moves to the end of the list. take_one() removes no other
+	 * client from the list, since client_kill() removes only the killed one.
 	 */
 	while (n-- && !list_empty(&r->channels)) {
 		c = list_first_entry(&r->channels, struct client, channel.node);
@@ -193,6 +193,6 @@ void channel_used(struct client *c)
 	c->channel.used = c->r->loop.now;
 	if (list_empty(&c->channel.node))
 		list_add_tail(&c->channel.node, &c->r->channels);
-	/* Watch it already: it is polled before rused sleeps, so it needs no wake-up. */
+	/* Set `watched` at once: rused polls the channel before it sleeps, so the client need not wake it. */
 	watch_one(c, true);
 }

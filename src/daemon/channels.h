@@ -22,14 +22,14 @@ void channels_init(struct rused *r);
 int channel_open(struct client *c);
 /* No effect if it is closed already. */
 void channel_close(struct client *c);
-/* Handles what the client has queued so far. Call before any other message of it. May kill it. */
+/* Handles the messages that the client has queued. Call before any other message of the client. May kill it. */
 void channel_drain(struct client *c);
 /*
  * channel_drain() for all clients. Call before reading a state that their messages may change. True:
  * there were messages.
  */
 bool channels_drain(struct rused *r);
-/* The client sent something: watch its channel. */
+/* Call after a message of the client: adds its channel to those that rused polls. */
 void channel_used(struct client *c);
 
 #endif

@@ -94,7 +94,7 @@ struct client {
 	struct channel channel;
 };
 
-/* dispatch.c: one message of a client. 0; -EPROTO and others: the client is closed. Takes the fds. */
+/* dispatch.c: handles one message of a client and takes over the fds. After -errno the caller closes the client. */
 int client_message(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,
 		   int *fds, int nfds);
 /* The same for a message from the channel's queue. */
@@ -103,7 +103,7 @@ int client_posted(struct client *c, const struct ipc_hdr *h, const void *body, s
 int client_page(const struct client *c, struct proc_page *copy);
 int netlink_open(struct client *c);	/* nlsock.c */
 void netlink_close_all(struct client *c);
-/* res.c: sums over all processes, exited ones included: of a device, and of all UDP sockets. */
+/* res.c: counters of a device, and of all UDP sockets, summed over all processes including those that have exited. */
 void res_counters(struct rused *r, int dev, uint64_t sum[PROC_COUNTERS]);
 void res_wire(const struct rused *r, uint64_t sum[PROC_WIRES]);
 /* Adds the client's counters to those of exited processes. Call before its page is closed. */

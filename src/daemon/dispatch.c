@@ -29,7 +29,7 @@ struct msg {
 	const struct ipc_hdr *h;
 	const void *body;
 	size_t len;
-	int *fds;		/* a handler that keeps one replaces it with -1 */
+	int *fds;		/* received descriptors; a handler that keeps one sets it to -1 here */
 	int nfds;
 };
 

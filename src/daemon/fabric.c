@@ -182,7 +182,7 @@ int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t 
 	return 0;
 }
 
-/* *is: the second word is yes; -EINVAL if it is neither yes nor no. */
+/* *is: true if the second word equals yes, false if it equals no. 0, or -EINVAL if it is neither. */
 static int want(struct fabric_call *c, const char *yes, const char *no, bool *is)
 {
 	*is = c->n == 3 && !strcmp(c->word[1], yes);

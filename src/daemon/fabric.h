@@ -127,7 +127,7 @@ extern const struct fabric_ops fabric_ops;
 /* mad_ops of QP0 and QP1 of fabric ports; ctx is the gsi_port. */
 extern const struct mad_ops fabric_mad_ops;
 extern const struct umad_port_ops fabric_umad_ops;
-/* The fabric has changed: makes fabric_settle() check it. */
+/* Call after a change of the fabric, so that fabric_settle() checks it at the end of the round. */
 void fabric_touch(struct rused *r);
 
 #endif

@@ -21,7 +21,7 @@ struct gid_raw gid_from_ipv4(const uint8_t *addr);
  */
 unsigned int gids_sync(struct host_dev *d, const uint8_t *eui64, const struct gid_raw *want,
 		       unsigned int n);
-/* enum ib_mtu for a netdev's MTU: the largest that leaves 80 bytes for headers; at least 256. */
+/* enum ib_mtu for an interface's MTU: the largest that leaves 80 bytes for headers, but at least IB_MTU_256. */
 uint8_t mtu_from_netdev(uint32_t mtu);
 /* Width and speed codes for a speed in Mb/s; 0 = unknown, treated as 1000. */
 void speed_from_netdev(struct host_dev *d, uint32_t mbps);

@@ -2,7 +2,7 @@
 /*
  * QP1 of the devices: MADs between them, the CM's agent, timers.
  *
- * A MAD is never handled while another one is, as the sender may be in the middle of a change. MADs
+ * A sent MAD is never handled at once, as its sender may be in the middle of a change. MADs
  * within this host wait in a queue for a timer that is due at once; MADs from other hosts come from
  * the event loop (gsi_wire.c). cm_ops connects the CM: it sends through QP1 or through the fabric,
  * and finds the port and GID index of a path.

@@ -77,7 +77,7 @@ void gsi_umad_renamed(struct rused *r, unsigned int slot);
 
 /* gsi_wire.c: sends to another host. 0, or -errno if it could not be sent. */
 int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
-/* Captures a MAD that stays in this host. */
+/* Shows a MAD between two ports of this host to `ruse capture`. */
 void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
 /* Reads the socket of slot 0 of UDP port 4791. It gets the packets to QP1, and those to blocks that are not leased. */
 void gsi_wire_input(struct rused *r, int fd);

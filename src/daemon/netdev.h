@@ -26,7 +26,7 @@ struct scan {
 int netdev_read(struct scan *s);
 /* Sets s->ifindex to the interface of the default route, IPv4's, else IPv6's; 0: none. */
 void netdev_default(struct scan *s);
-/* Mb/s, 0 = unknown. */
+/* Speed of the interface in Mb/s; 0: unknown. */
 uint32_t netdev_speed(const char *name);
 
 #endif

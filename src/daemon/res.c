@@ -26,7 +26,7 @@
 #define LIFESPAN (12 * NS_MS)
 #define TRIES 3		/* reads of a record that is being written */
 #define CHUNK 64u	/* records per read, a bit each */
-/* Stop after this many free or invalid records of a process. */
+/* Stop reading a process's table after this many free or invalid records. */
 #define GAPS_MAX 65536u
 
 static void add_client(const struct client *c, int dev, uint64_t sum[PROC_COUNTERS])

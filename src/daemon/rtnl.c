@@ -106,7 +106,7 @@ static void listen_to_news(struct rtnl *rt)
 	rt->news = fd;
 }
 
-/* A datagram is about one object, so its first message tells the kind. */
+/* True if a notification is about a neighbour. All messages of a datagram concern one object, so the first decides. */
 static bool about_neighbours(const void *buf, ssize_t n)
 {
 	struct nlmsghdr h;
@@ -152,7 +152,7 @@ static bool same(const struct rtnl_addr *a, const struct rtnl_addr *b)
 	return a->family == b->family && !memcmp(a->b, b->b, sizeof(a->b));
 }
 
-/* FNV-1a. */
+/* Continues an FNV-1a hash. */
 static uint32_t hash_more(uint32_t h, const void *p, size_t len)
 {
 	const uint8_t *b = p;

@@ -33,7 +33,7 @@ struct rtnl_route {
 	uint8_t type;		/* RTN_UNICAST, _LOCAL, _MULTICAST, _BROADCAST, _ANYCAST */
 	uint8_t hop_limit;	/* of the route, by default 64 */
 	uint32_t oif;
-	struct rtnl_addr src;	/* the requested one, or the kernel's choice */
+	struct rtnl_addr src;	/* source address: the requested one, or the kernel's choice */
 	struct rtnl_addr next;	/* next hop: the gateway, or the destination */
 };
 
@@ -79,7 +79,7 @@ struct rtnl {
 void rtnl_init(struct rtnl *rt);
 void rtnl_fini(struct rtnl *rt);
 
-/* 0, or -EAFNOSUPPORT. */
+/* Converts a socket address. 0, or -EAFNOSUPPORT: neither IPv4 nor IPv6. */
 int rtnl_addr_of(struct rtnl_addr *a, const struct sockaddr *sa);
 /* Makes a socket address without port. scope: interface, for link-local IPv6. */
 void rtnl_addr_to(const struct rtnl_addr *a, uint32_t scope, struct sockaddr_storage *ss);
@@ -94,12 +94,12 @@ void rtnl_sync(struct rtnl *rt, ns_t now);
  */
 int rtnl_route(struct rtnl *rt, const struct rtnl_addr *dst, const struct rtnl_addr *src,
 	       uint32_t oif, struct rtnl_route *route);
-/* 0: the kernel can send to it; -ENODATA: not resolved (yet); other -errno. */
+/* Finds the neighbour entry of an address. 0: the kernel can send to it; -ENODATA: not resolved (yet); other -errno. */
 int rtnl_neigh(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t ifindex,
 	       struct rtnl_neigh *n);
 /* Finds the interface with this address. 0 and *ifindex, or -EADDRNOTAVAIL. */
 int rtnl_owner(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t *ifindex);
-/* 0, or -ENODEV: no such interface, or the request failed. */
+/* Reads flags and MTU of an interface. 0, or -ENODEV: no such interface, or the request failed. */
 int rtnl_link(struct rtnl *rt, uint32_t ifindex, struct rtnl_link *link);
 
 /* Decodes a message about a neighbour. False: it is about something else. */

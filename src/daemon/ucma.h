@@ -35,9 +35,9 @@ void ucma_fini(struct rused *r);
 /* ucma_device_added(): after page->dev[slot] was added. ucma_device_removed(): before it is removed. */
 void ucma_device_added(struct rused *r, unsigned int slot);
 void ucma_device_removed(struct rused *r, unsigned int slot);
-/* The hardware address of the interface has changed. */
+/* Call after the hardware address of the interface has changed. */
 void ucma_addr_change(struct rused *r, uint32_t ifindex);
-/* The kernel reports a neighbour. */
+/* Call after the kernel has reported a change of a neighbour. */
 struct rtnl_neigh;
 void ucma_neigh_change(struct rused *r, const struct rtnl_neigh *n);
 

@@ -58,7 +58,7 @@ void umad_fini(struct rused *r);
  */
 int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number,
 		    int fds[UMAD_OPEN_FDS]);
-/* Sends the MADs that were posted to the file's memory, and fills the room in it. Ignored if there is no such file. */
+/* Sends the MADs in the file's tx ring and refills its rx ring. No effect if there is no such file. */
 void umad_kick(struct rused *r, uint32_t file);
 /*
  * A call on a file: body of q->len bytes; memfd of q->count bytes or -1. out has room for

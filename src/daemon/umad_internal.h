@@ -50,7 +50,7 @@ void umad_ring_close(struct umad_fd *u);
 void umad_ring_send(struct umad_fd *u);
 /* Moves packets to rx while there is room. */
 void umad_ring_show(struct umad_fd *u);
-/* The long packet was read: frees its slot. */
+/* Call after the program has taken the long packet: frees its slot. */
 void umad_ring_unmark(struct umad_fd *u);
 /* After an ioctl: updates the agents and the header length in the memory. */
 void umad_ring_agents(struct umad_fd *u, uint32_t cmd, const void *arg);

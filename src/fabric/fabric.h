@@ -6,7 +6,7 @@
  * its effects, including the processing of a MAD at its destination and the response.
  *
  * Nodes are numbered as in the topology, ports from 1; port 0 is a switch's own. A
- * host's port is any port of an HCA. Callbacks must not call functions of this room.
+ * host's port is any port of an HCA. Callbacks must not call functions of src/fabric.
  *
  * rused connects it to mad/mad.h: mad_ops.send is fabric_send(), mad_ops.process is
  * fabric_process(). It queues the MADs of ops.mad() for mad_input(), which makes the
@@ -123,7 +123,7 @@ uint64_t fabric_generation(const struct fabric *f);
 const char *fabric_fate_name(enum fabric_fate fate);
 const char *fabric_event_name(enum fabric_event e);
 
-/* Cuts the cable or repairs it; no effect if it is so already. -EINVAL: no cable. */
+/* Repairs (up) or cuts the cable of a port. No effect if that is its state already. -EINVAL: no cable. */
 int fabric_link(struct fabric *f, uint32_t node, uint8_t port, bool up, ns_t now);
 /* Switches a node off or on. It starts without LIDs and tables. -EINVAL: no such node. */
 int fabric_power(struct fabric *f, uint32_t node, bool on, ns_t now);

@@ -23,7 +23,7 @@ struct port {
 	struct node *node;
 	struct port *peer;	/* other end of the cable; NULL: none */
 	uint8_t num;
-	bool cut;		/* by fabric_link(); set at both ends */
+	bool cut;		/* fabric_link() has cut the cable; set at both ends */
 	bool led;
 	uint8_t width, speed, ext; /* of the cable, in PortInfo's encodings; ext 0: use speed */
 	uint64_t guid;

@@ -53,7 +53,7 @@ struct capring_hello {
 	char comm[16];
 };
 
-/* Creates a ring and maps it, except for children. The caller closes *fd. NULL: *fd is -errno. */
+/* Creates and maps a ring; a forked child does not inherit it. The caller closes *fd. After NULL *fd is -errno. */
 struct capring *capring_new(int *fd);
 /* Maps a ring received from a producer. NULL if it is not a valid ring. */
 struct capring *capring_map(int fd);

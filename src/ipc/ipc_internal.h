@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared between the files of this room. */
+/* Shared between the files of src/ipc. */
 #ifndef RUSE_IPC_INTERNAL_H
 #define RUSE_IPC_INTERNAL_H
 

@@ -3,9 +3,10 @@
  * Reader's side of rdma_cm's shared memory: taking events, the byte for poll(), id cards.
  *
  * The socket of a file holds one byte if `shown` is UCMA_SHOWN, and one more for each reader that
- * has just cleared it and is about to remove that byte. rused makes events READY and then shows
- * them unless shown is set; a reader that finds the ring empty clears it and checks again.
- * `filling` is set while rused is between these two steps.
+ * has just cleared `shown` and is about to remove that byte. rused first makes events READY; then,
+ * if shown is not set, it sends a byte and sets shown. `filling` is set while rused is between these
+ * two steps. A reader that finds the ring empty clears shown, looks at the ring again, and either
+ * sets shown back or removes the byte.
  *
  * An id card is read under its sequence count and is valid only if all commands posted to the id
  * are finished. ucma_card_destroy() counts the events of the id that were read: rused's count in

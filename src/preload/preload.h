@@ -33,7 +33,7 @@ bool process_owns_tables(void);
 /* At the first attach: installs fork handlers and the owner word. 0 or -errno. */
 int fork_setup(void);
 
-/* calls_io.c: a call that is not interposed has created fd, so an entry for it is stale. */
+/* calls_io.c: removes the table entry of fd. The kernel has just returned fd as new, so the entry is stale. */
 void fd_forget(int fd);
 
 static inline int fd_fresh(int fd)
@@ -43,7 +43,7 @@ static inline int fd_fresh(int fd)
 	return fd;
 }
 
-/* calls_io.c: newfd is a duplicate of vf's descriptor. newfd, or -errno with newfd closed. */
+/* calls_io.c: registers newfd, a duplicate of vf's descriptor. Returns newfd, or closes it and returns -errno. */
 int fd_share(int newfd, struct vfile *vf);
 
 /* calls_io.c: functions of struct engine_host. */
