@@ -47,7 +47,7 @@ int live_pid_of(struct live *l, uint32_t qpn);
 const char *live_comm_of(const struct live *l, int pid);
 void live_close(struct live *l);
 
-/* pcapng.c: writes a file. Errors are those of ferror(f). NULL: no memory. */
+/* pcapng.c: writes packets to a pcapng file. Write errors show in ferror(f). pcapng_open(): NULL: no memory. */
 struct pcapng;
 struct pcapng *pcapng_open(FILE *f, uint32_t snaplen);
 void pcapng_packet(struct pcapng *w, const struct captured *p);

@@ -29,7 +29,7 @@
 
 #define LOOK_FIRST NS_MS
 #define LOOK_MOST (64 * NS_MS)
-#define PROBE_AGAIN NS_S	/* the kernel gives up a neighbour after 3 s */
+#define PROBE_AGAIN NS_S	/* repeat the datagram: the kernel gives up a neighbour after 3 s */
 
 struct lookup {
 	struct list_head node;
@@ -123,7 +123,7 @@ static void read_port_range(struct rused *r)
 	}
 }
 
-/* The file has no change notification, so it is read once per loop.moment. It stays open. */
+/* Range of local ports, from ip_local_port_range. Its changes are not notified, so it is read once per loop.moment. */
 void addr_port_range(void *ctx, uint16_t *low, uint16_t *high)
 {
 	struct rused *r = ctx;
@@ -153,8 +153,8 @@ int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, ui
 }
 
 /*
- * True for destinations that are not resolved: multicast and broadcast, local, or interfaces
- * without ARP.
+ * True if the destination needs no neighbour entry: a multicast, broadcast or local address, or an
+ * interface without ARP.
  */
 static bool needs_no_neighbour(struct rtnl *rt, const struct rtnl_route *route)
 {

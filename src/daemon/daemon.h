@@ -113,7 +113,7 @@ void res_counters_show(struct rused *r);
 struct nldev_res;
 /* All objects of all processes, malloc()ed; NULL: none, or no memory. */
 struct nldev_res *res_collect(struct rused *r, size_t *n);
-/* status.c: the text, malloc()ed; NULL: no memory. */
+/* status.c: the JSON text for IPC_STATUS, malloc()ed; NULL: no memory. */
 char *status_text(struct rused *r);
 /* orphans.c: reads RUN/leases, the leases that an earlier rused gave. 0 or -errno. */
 int orphans_load(struct rused *r);
@@ -133,7 +133,7 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now);
 /* Call before and after a change of the page: readers see all of the change or nothing. Then notifies all processes. */
 void host_page_begin(struct rused *r);
 void host_page_end(struct rused *r, const char *what);
-/* captures.c. 0, -EBUSY, -ENOSPC, -EPROTO: invalid name. */
+/* captures.c: adds a capture for the client. 0; -EBUSY: it has one; -ENOSPC; -EPROTO: invalid socket name. */
 struct ipc_capture;
 int capture_start(struct client *c, const struct ipc_capture *q);
 void capture_client_gone(struct client *c);

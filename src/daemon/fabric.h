@@ -59,7 +59,7 @@ struct fabrics {
 	char *name;			/* arguments of "up" */
 	struct fabric_host **hosts;	/* by node; NULL: without devices */
 	uint64_t uses;
-	bool touched;			/* since the last fabric_settle() */
+	bool touched;			/* the fabric has changed since the last fabric_settle() */
 	struct timer wake;
 	struct umad_view nothing;	/* for programs whose host was removed */
 	struct fpath *paths;		/* HOST_MAX_PATHS of them; NULL: no path in use */

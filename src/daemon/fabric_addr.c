@@ -4,8 +4,8 @@
  * address`.
  *
  * A table has PER_PORT addresses for each port of a host, in the order of the nodes and ports.
- * rused looks them up in the place of ARP and routes. The commands show the table and replace an
- * entry.
+ * rused looks addresses up in this table instead of using ARP and routes. `ruse fabric address` shows
+ * the table or replaces an entry.
  */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -21,7 +21,7 @@
 #define LOOK_AGAIN (50 * NS_MS)
 #define HOP_LIMIT 64
 
-/* A look-up that waits: the destination is off, or a port has no subnet manager yet. */
+/* A look-up that waits: no port has the destination address, or one of the two ports is not active yet. */
 struct lookup {
 	struct list_head node;
 	struct fabric_cm *cm;

@@ -68,7 +68,7 @@ static int make_dragonfly(struct fabric_call *c, struct topo *t)
 		       -EINVAL : topo_dragonfly(t, v[0], v[1], v[2]);
 }
 
-/* Sizes as in 4x4x2, and the number of hosts per switch, by default 1. */
+/* --torus: sizes such as 4x4x2, then the number of hosts per switch, by default 1. */
 static int make_torus(struct fabric_call *c, struct topo *t)
 {
 	uint32_t dims[MAX_DIMS], n = 0, hosts = 1;

@@ -33,7 +33,7 @@ static int dump(uint16_t type, uint8_t family, mnl_cb_t cb, struct scan *s)
 	nlh->nlmsg_type = type;
 	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
 	nlh->nlmsg_seq = 1;
-	/* The largest header of the three requests; zero except for the family. */
+	/* All requests get the largest of their three headers, in which only the family is not 0. */
 	*(uint8_t *)mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg)) = family;
 	if (mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) ||
 	    mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0)

@@ -24,7 +24,7 @@
 #include "wire/ipudp.h"
 
 #define LOCK_ADDR "ruse-udp-4791"
-#define DRAIN_MAX 65536		/* datagrams left in a socket by its former block */
+#define DRAIN_MAX 65536		/* most datagrams of the former block to drop from a socket */
 
 struct parked {
 	uint32_t is_lock, slot;

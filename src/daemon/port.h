@@ -33,8 +33,8 @@ void port_fini(struct rused *r);
 /* Opens the port if it is closed, so that packets to QP1 arrive. 0, or -errno as for port_lease(). */
 int port_want(struct rused *r);
 /*
- * The socket of a leased block, emptied, with the block's packets steered to it. The descriptor
- * stays the port's. -EADDRINUSE: the port is used by kernel rxe or another rused; -EAGAIN: a
+ * Returns the socket of a leased block. It is empty, and the block's packets are steered to it. The
+ * port owns the descriptor. -EADDRINUSE: the port is used by kernel rxe or another rused; -EAGAIN: a
  * process that has not reconnected yet holds the park; -ENOSPC, -EMFILE ...
  */
 int port_lease(struct rused *r, uint32_t block);

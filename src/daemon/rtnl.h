@@ -83,7 +83,7 @@ void rtnl_fini(struct rtnl *rt);
 int rtnl_addr_of(struct rtnl_addr *a, const struct sockaddr *sa);
 /* Makes a socket address without port. scope: interface, for link-local IPv6. */
 void rtnl_addr_to(const struct rtnl_addr *a, uint32_t scope, struct sockaddr_storage *ss);
-/* True for 0.0.0.0, :: and no address. */
+/* True for 0.0.0.0, for ::, and if a has no address (family 0). */
 bool rtnl_addr_any(const struct rtnl_addr *a);
 
 /* Reads the reported changes and drops outdated entries. now: CLOCK_MONOTONIC, ns. */

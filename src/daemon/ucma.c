@@ -237,7 +237,7 @@ static bool may_bind(pid_t pid)
 	return caps >> CAP_NET_BIND_SERVICE & 1;
 }
 
-/* Takes over fd, rused's end. 0, or -errno: fd is still the caller's. */
+/* Creates the file. 0: fd, rused's end of the socket pair, is taken over; -errno: the caller still owns fd. */
 static int file_new(struct client *c, int fd, struct ucma_fd *u, uint32_t *number)
 {
 	struct rused *r = c->r;

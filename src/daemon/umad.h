@@ -14,7 +14,7 @@
 #include "abi/umad/umad.h"
 #include "base/idtable.h"
 
-#define UMAD_MAX_NODES 64	/* devices with a fixed minor: umadN N, issmN 64 + N */
+#define UMAD_MAX_NODES 64	/* devices with fixed minor numbers: N for umadN, 64 + N for issmN */
 #define UMAD_MAX_FILES 4096
 #define UMAD_OPEN_FDS 3
 

@@ -25,7 +25,7 @@ struct umad_fd {
 	uint32_t number;
 	uint32_t seq;		/* number of the last long packet */
 	bool marked;		/* a long packet is next; its number is in the ring */
-	bool held;		/* it was copied by a READ and not taken yet */
+	bool held;		/* that packet was copied by a READ, but not taken yet */
 
 	/* Used by umad_ring.c. */
 	struct umad_shm *shm;	/* NULL: issmN */

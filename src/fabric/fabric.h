@@ -49,7 +49,7 @@ struct fabric_pkt {
 	uint64_t words;		/* length of all packets from LRH to ICRC, in units of 4 bytes */
 };
 
-/* Result of sending. For multicast: delivered to all, or the last loss. */
+/* Result of sending. A multicast packet is FABRIC_DELIVERED if all copies arrived; else the result is that of a lost one. */
 enum fabric_fate {
 	FABRIC_DELIVERED,
 	FABRIC_NOT_ACTIVE,	/* a port on the path is not Active, or has no link */
@@ -125,7 +125,7 @@ const char *fabric_event_name(enum fabric_event e);
 
 /* Repairs (up) or cuts the cable of a port. No effect if that is its state already. -EINVAL: no cable. */
 int fabric_link(struct fabric *f, uint32_t node, uint8_t port, bool up, ns_t now);
-/* Switches a node off or on. It starts without LIDs and tables. -EINVAL: no such node. */
+/* Switches a node off or on. A node that is switched on has no LIDs and tables. -EINVAL: no such node. */
 int fabric_power(struct fabric *f, uint32_t node, bool on, ns_t now);
 /* Sets PortInfo:CapabilityMask.IsSM of a host's port. -EINVAL: not a host's port. */
 int fabric_set_sm(struct fabric *f, uint32_t node, uint8_t port, bool sm, ns_t now);

@@ -25,7 +25,7 @@
 #define STACK_SIZE (64u << 10)
 #define ATTACH_NS (5 * NS_S)
 #define STARTING_NS (60 * NS_S)	/* for a rused that was started and is not ready: high load, slow disk */
-#define RESTART_NS (500 * NS_MS)	/* until another start: the last one may have given way to a rused that then exited */
+#define RESTART_NS (500 * NS_MS)	/* pause between two starts; the first rused may have met one that then exited */
 #define NSIG_WORDS_BYTES 8
 
 struct start {

@@ -169,8 +169,9 @@ static uint32_t was_read(struct ucma_shm *s, uint32_t id, uint32_t pos)
 }
 
 /*
- * True if DESTROY_ID may be posted for this id. rused does not set UCMA_CAN_DESTROY on an id that a
- * posted command may turn into a listener or a multicast member.
+ * True if DESTROY_ID may be posted for this id. Unlike in ucma_card_read(), posted commands may be
+ * unfinished: none of them makes the id a listener or a multicast member, for which rused does not
+ * set UCMA_CAN_DESTROY.
  */
 static bool may_end(const struct ucma_card *card, const struct ucma_shm *s)
 {

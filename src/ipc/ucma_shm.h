@@ -57,8 +57,8 @@ struct ucma_shm {
 #define UCMA_HAS_ADDR 0x1u
 #define UCMA_HAS_GID 0x2u
 #define UCMA_HAS_PATH 0x4u
-#define UCMA_HAS_ATTR 0x8u	/* << 0 INIT, 1 RTR, 2 RTS */
-/* Commands that will succeed in the present state of the id. */
+#define UCMA_HAS_ATTR 0x8u	/* shifted left by 0 for INIT, 1 for RTR, 2 for RTS */
+/* UCMA_CAN_*: a command that will succeed in the present state of the id, and so may be posted. */
 #define UCMA_CAN_ROUTE 0x100u
 #define UCMA_CAN_CONNECT 0x200u
 #define UCMA_CAN_ACCEPT 0x400u

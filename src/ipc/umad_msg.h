@@ -25,7 +25,7 @@
 
 struct ipc_umad_open {
 	uint32_t minor;		/* minor number, see abi/umad/umad.h */
-	uint32_t nonblock;	/* issmN: -EAGAIN instead of waiting if it is open */
+	uint32_t nonblock;	/* issmN: if it is open already, return -EAGAIN instead of waiting */
 };
 
 struct ipc_umad_opened {

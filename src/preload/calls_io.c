@@ -330,7 +330,7 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		ucma_put(ref);
 		break;
 	case VFILE_UMAD:
-		/* Another thread may close it during the call. */
+		/* Hold a reference, since another thread may close fd during the call. */
 		vf = vfile_get(fd);
 		if (!vf || vf->kind != VFILE_UMAD) {
 			ret = -EBADF;

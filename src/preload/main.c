@@ -31,7 +31,7 @@ static struct engine_host host = {
 	.rused_path = rused_path,
 };
 
-/* An impossible state fails the devices; the program continues. */
+/* Called after an internal error of ruse: the devices fail, and the program continues. */
 static void on_bug(const char *what, const char *file, int line)
 {
 	char why[200];

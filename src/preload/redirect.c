@@ -54,7 +54,7 @@ out:
 	return path;
 }
 
-/* Opens a device whose file is in rused. It is a socket, close-on-exec at first. */
+/* Opens a device whose file is kept in rused. The descriptor is a socket, which is created close-on-exec. */
 static int open_number(dev_t rdev, int flags)
 {
 	enum vfile_kind kind = VFILE_UCMA;

@@ -22,7 +22,7 @@ struct signals_tls {
 
 extern __thread struct signals_tls signals_tls __attribute__((tls_model("initial-exec")));
 
-/* Takes over the two signals. Before the first device is opened; later calls return at once. */
+/* Takes over the two signals. Call before the first device is opened; later calls return at once. */
 void signals_attach(void);
 
 void signals_enter_slow(struct thread_guard *g);
