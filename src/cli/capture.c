@@ -194,7 +194,7 @@ static int from_programs(struct job *j)
 	return min(rc, 0);
 }
 
-/* Opens the file of --write, or standard output. pcapng is written with --write only. */
+/* Opens the output: --write FILE writes pcapng to a file, --write - to standard output; else text is printed. 0 or -errno. */
 static int open_output(struct job *j)
 {
 	const char *path = j->o->write;

@@ -181,7 +181,7 @@ static void source_end(struct live *l, struct source *s)
 	free(s);
 }
 
-/* Gets the next packet of a source into rec and frame, if they are free. */
+/* Reads the next packet from a source's ring into s->rec and s->frame, unless these still hold a packet. */
 static void refill(struct source *s)
 {
 	int rc = s->have ? 0 : capring_get(&s->rd, &s->rec, s->frame);
@@ -267,7 +267,7 @@ int live_poll(struct live *l, bool stop, captured_fn fn, void *arg)
 {
 	uint64_t now = now_ns();
 
-	/* A short-lived process may have connected and exited; its ring is in the message. */
+	/* Accept waiting processes too: a short-lived one may have exited, but its ring is attached to its message. */
 	while (stop && accept_source(l))
 		;
 	if (stop)

@@ -212,7 +212,10 @@ static enum fabric_fate unicast(const struct walk *w, struct port *p)
 	return FABRIC_LOOP;
 }
 
-/* Copies a packet received at a switch's port p. MAX_HOPS limits depth, the budget the work. */
+/*
+ * Sends copies of a packet received at port p of a switch to the ports in its forwarding table.
+ * MAX_HOPS limits the recursion depth, w->budget the number of all copies.
+ */
 static enum fabric_fate multicast(struct walk *w, struct port *p, uint32_t depth)
 {
 	enum fabric_fate fate = FABRIC_NO_ROUTE, f;

@@ -8,7 +8,7 @@
 #include "engine/engine.h"
 #include "preload/preload.h"
 
-/* Address of a ring, for the arguments that a provider uses. NULL: left to the kernel. */
+/* Address of the ring at this offset of a uverbs descriptor. NULL: no provider's mmap() of a ring; call the real one. */
 static void *ring_of(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	struct vfile *vf;

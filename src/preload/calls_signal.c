@@ -273,7 +273,7 @@ HOOK sighandler_t sigset(int sig, sighandler_t handler)
 	return was ? SIG_HOLD : old;
 }
 
-/* Handlers that run during the wait have its mask. */
+/* The mask of the wait also applies to handlers that run during it, so SIGSEGV and SIGBUS are removed from it. */
 HOOK int sigsuspend(const sigset_t *set)
 {
 	sigset_t copy;

@@ -146,7 +146,10 @@ static __attribute__((noinline)) void call_on_stack(uintptr_t sp, action_fn fn, 
 			   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
 
-/* Interrupted stack pointer below the red zone; 0 if the handler runs on that stack. */
+/*
+ * Stack pointer for a handler that runs on the interrupted stack, below the red zone. 0: the
+ * interrupted code runs on the same stack as this function, so no switch of stacks is needed.
+ */
 static uintptr_t interrupted_stack(const ucontext_t *uc)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -175,7 +178,7 @@ static void call_program(const struct sigaction *act, int sig, siginfo_t *si, uc
 	uintptr_t sp = act->sa_flags & SA_ONSTACK ? 0 : interrupted_stack(uc);
 	uint64_t mask, more;
 
-	/* No room on that stack: the kernel would kill the process too. */
+	/* The interrupted stack has no room for the handler: die, as the kernel would kill the process. */
 	if (sp && umem_store64((uint64_t *)sp - 1, 0)) {
 		die(sig, si->si_code > 0);
 		return;
