@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Copies between processes, and how one load tells that the other still lives:
- * the kernel marks a robust futex word when the thread that holds it dies, and
- * when its process executes something else.
+ * Two facts about other processes of the same user. process_vm_readv() copies from a process unless
+ * it belongs to another user or is not dumpable. The kernel sets FUTEX_OWNER_DIED in a robust futex
+ * word in shared memory when the thread that holds it dies or its process calls execve(), so one
+ * load of the word tells whether the process still runs.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -34,7 +35,7 @@ static void say_ready(void)
 	need(write(ready[1], "x", 1) == 1, "pipe");
 }
 
-/* A process whose `word` is its own, readable or not. */
+/* Starts a process with its own contents of `word`. dumpable 0: no process may read its memory. */
 static pid_t target(int dumpable)
 {
 	pid_t pid = fork();
@@ -55,7 +56,7 @@ static pid_t target(int dumpable)
 		pause();
 }
 
-/* A sibling of the same user, or of another, tries to read the target's word. */
+/* Can another process, of user uid (if this program runs as root), read `word` of process other? */
 static bool sibling_reads(pid_t other, uid_t uid)
 {
 	int status = 0;
@@ -81,7 +82,7 @@ static void end(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* Does the word of a robust mutex change when its holder is killed, or executes? */
+/* Does the kernel mark the word of a robust mutex when its holder is killed, or calls execve()? */
 static bool marked(pthread_mutex_t *m, bool exec)
 {
 	pthread_mutexattr_t attr;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A copy may fault without harm: the handler recognises it by the range of its
- * instructions and resumes at the end, with what is left in a register. No
- * sigsetjmp, so the copy that does not fault costs nothing more.
+ * A guarded copy survives a fault. The signal handler checks that the fault is at an instruction of
+ * the copy and continues at the end of the copy, where a register has the number of bytes not
+ * copied. The copy needs no sigsetjmp(), so without a fault it has no extra cost.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ static void handler(int sig, siginfo_t *info, void *context)
 	*ip = (greg_t)copy_end;
 }
 
-/* Copies into memory that cannot be written, with every signal blocked that arg says. */
+/* Thread: blocks the signals of the set arg, then copies to memory that is not writable. */
 static void *copy_in_thread(void *arg)
 {
 	static char src[64];

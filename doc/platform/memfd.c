@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A memfd can stand for a uverbs descriptor: the provider's own mmap(fd, offset)
- * finds each ring at its offset, also rings added later, and no process can
- * shrink the memory.
+ * A memfd can take the place of a uverbs descriptor. mmap(fd, offset) of the provider maps the ring
+ * at that offset, also if the ring was added after the first mmap(), and no process can shrink the
+ * memory.
  */
 #include <errno.h>
 #include <fcntl.h>

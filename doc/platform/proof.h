@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the proofs have in common. */
+/* Functions that all these programs use. */
 #ifndef RUSE_PLATFORM_PROOF_H
 #define RUSE_PLATFORM_PROOF_H
 
@@ -10,7 +10,7 @@
 
 static int contradictions;
 
-/* Says whether the machine behaves as ruse expects. */
+/* Prints the fact and whether it holds on this machine; counts the facts that do not. */
 static inline void fact(bool holds, const char *what)
 {
 	printf("%s  %s\n", holds ? "yes" : "NO ", what);
@@ -30,7 +30,7 @@ static inline double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* What the proof itself needs and cannot go on without. */
+/* Exits with status 2 unless ok: the program cannot continue without what failed. */
 static inline void need(bool ok, const char *what)
 {
 	if (!ok) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A progress thread sleeps while two programs spin on two processors: how long
- * until an eventfd has woken it, with the default slice and with 0.1 ms. And
- * why a ring's writer looks at a flag first: what each way of telling costs.
- * Figures, no facts: they depend on the machine and on who else is on it.
+ * Two measurements. How long does an eventfd take to wake a sleeping thread while two other threads
+ * keep two processors busy, with the default scheduler slice and with a slice of 0.1 ms? And what
+ * does the writer of a ring save if it checks a flag before it writes an eventfd? The results depend on
+ * the machine and its load, so the program has no facts to check.
  */
 #include <pthread.h>
 #include <signal.h>
