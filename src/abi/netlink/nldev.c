@@ -35,11 +35,11 @@ enum flags {
 	STRICT = 2,		/* strict attribute policy */
 	NEED_PORT = 4,
 	NEED_DEV = 8,
-	CHANGES = 16,		/* would change the host: not supported */
-	OBJECTS = 32,		/* lists objects, which the processes report */
-	DUMP_DEV = 64,		/* the dump is of one device and takes DEV_INDEX */
-	OWN = 128,		/* no other flag applies */
-	PER_DEV = 256,		/* OBJECTS: one is asked for without PORT_INDEX */
+	CHANGES = 16,		/* the command would change the host: -EOPNOTSUPP */
+	OBJECTS = 32,		/* answers about objects (QPs, MRs, ...), which the processes report */
+	DUMP_DEV = 64,		/* a dump lists one device only and requires DEV_INDEX */
+	OWN = 128,		/* for rows without other flags: 0 means no such command */
+	PER_DEV = 256,		/* OBJECTS: a doit request must lack PORT_INDEX; else it must have one */
 };
 
 typedef int (*doit_fn)(struct call *c, int dev);
@@ -258,8 +258,8 @@ static bool obj_is(const struct call *c, const struct cmd *cmd, int dev, const s
 }
 
 /*
- * The request names a port, and the object has none yet. A QP gets its port with INIT, a CM id when
- * its device is resolved.
+ * True if the request has a PORT_INDEX, but the object has no port yet. A QP gets its port in the
+ * transition to INIT, a CM id when its device is resolved.
  */
 static bool other_port(const struct call *c, const struct nldev_res *r)
 {
@@ -300,9 +300,9 @@ static int doit_object(struct call *c, const struct cmd *cmd, int dev)
 }
 
 /*
- * Put objects from all[*at] on into one datagram, as many as fit. 0, or -EMSGSIZE if a single one
- * does not fit. If all objects are of another port, the kernel sends an empty table; without
- * objects it sends nothing.
+ * Put the objects from all[*at] on into one datagram, as many as fit, and advance *at. 0, or
+ * -EMSGSIZE if a single object does not fit. As in the kernel, a device whose objects are all
+ * skipped by other_port() gets an empty table; a device without objects gets no datagram.
  */
 static int dump_some(struct call *c, const struct cmd *cmd, int dev, const struct nldev_res *all,
 		     size_t n, size_t *at)
@@ -360,7 +360,7 @@ static int run_doit(struct call *c, const struct cmd *cmd)
 	int dev = 0, rc;
 
 	rc = nldev_parse(c->req, c->tb, cmd->flags & STRICT);
-	if (rc)	/* only SYS_GET returns the parser's own error */
+	if (rc)	/* SYS_GET returns the parser's error, the other commands -EINVAL */
 		return cmd->doit == doit_sys ? rc : -EINVAL;
 	if (cmd->flags & NEED_DEV) {
 		if ((cmd->flags & NEED_PORT) && !c->tb[RDMA_NLDEV_ATTR_PORT_INDEX])
@@ -439,7 +439,7 @@ static bool has_dump(const struct cmd *cmd)
 	return cmd->dump || (cmd->flags & OBJECTS);
 }
 
-/* 0 or -errno for the acknowledgement; 1: none is due. */
+/* Run a request. 0 or -errno: result for the NLMSG_ERROR; 1: a dump, which gets no NLMSG_ERROR. */
 static int run(struct call *c)
 {
 	unsigned int client = RDMA_NL_GET_CLIENT(c->req->nlmsg_type);
@@ -463,7 +463,7 @@ static int run(struct call *c)
 	return run_doit(c, cmd);
 }
 
-/* An error repeats the request if it fits, a success only its header. */
+/* Send NLMSG_ERROR. It contains the whole request after an error, if it fits, else its header only. */
 static void ack(struct call *c, int rc)
 {
 	struct nlmsgerr *e;
@@ -492,7 +492,7 @@ static void one_message(struct call *c)
 	int rc = 0;
 
 	c->used = 0;
-	/* Other messages are not executed, but are acknowledged on request. */
+	/* Messages that are not requests are not executed; with NLM_F_ACK they are acknowledged. */
 	if ((flags & NLM_F_REQUEST) && c->req->nlmsg_type >= NLMSG_MIN_TYPE)
 		rc = run(c);
 	if (rc < 0 || (!rc && (flags & NLM_F_ACK)))

@@ -25,13 +25,13 @@ struct nldev_cm_id {
 	struct sockaddr_storage src, dst;	/* family 0: none yet */
 };
 
-/* An object of a process. Only kind is checked; other values of rec are untrusted. */
+/* An object of a process. rec.kind has been checked; the process may have put any values into the rest of rec. */
 struct nldev_res {
 	struct res_rec rec;
 	uint32_t id;	/* RES_ID: the kernel's pdn, cqn, mrn or ctxn */
-	uint32_t base;	/* RES_ID of record 0 of the same process */
-	int pid;	/* in rused's PID namespace */
-	const struct nldev_cm_id *cm;	/* RES_CM_ID */
+	uint32_t base;	/* RES_ID(place of the process, 0); base | slot is the id of a record */
+	int pid;	/* of the process, in rused's PID namespace */
+	const struct nldev_cm_id *cm;	/* for kind RES_CM_ID only */
 };
 
 struct nldev_host {
@@ -43,15 +43,15 @@ struct nldev_host {
 	 */
 	const struct nldev_res *(*objects)(void *arg, size_t *n);
 	/*
-	 * NEWLINK, DELLINK and renaming by SET; dev is an index into page->dev. 0 or -errno. NULL:
-	 * not supported.
+	 * Commands NEWLINK, DELLINK, and SET with a new name. dev is an index into page->dev. 0 or
+	 * -errno. NULL: not supported.
 	 */
 	int (*newlink)(void *arg, const char *name, const char *type, const char *ndev);
 	int (*dellink)(void *arg, int dev);
 	int (*rename)(void *arg, int dev, const char *name);
 	void *arg;
 	bool admin;	/* the requesting program has CAP_NET_ADMIN */
-	uint32_t host;	/* host_ib.host of the devices that it may see */
+	uint32_t host;	/* the program sees only devices with this host_ib.host */
 };
 
 typedef void (*nldev_reply_fn)(void *arg, const void *dgram, size_t len);

@@ -15,8 +15,9 @@
 #define NLDEV_TB 99
 
 /*
- * Sort the attributes of a message into tb (NLDEV_TB entries, NULL: absent) and check them,
- * strictly as nla_parse() or liberally as nlmsg_parse_deprecated(). 0, -EINVAL, -ERANGE.
+ * Point tb[type] (NLDEV_TB entries) to the message's attribute of this type; NULL: absent. Check the
+ * attributes: strictly, like the kernel's nla_parse(), or liberally, like nlmsg_parse_deprecated().
+ * 0, -EINVAL or -ERANGE.
  */
 int nldev_parse(const struct nlmsghdr *nlh, const struct nlattr **tb, bool strict);
 /* The value of a U32 attribute that nldev_parse() accepted. */
@@ -52,7 +53,7 @@ int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev);
 int nldev_fill_stat(struct nldev_msg *m, const struct nldev_host *h, int dev);
 /* The body of an entry for one object. 0 or -EMSGSIZE. */
 int nldev_fill_obj(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r);
-/* Attribute types of the table of a kind of objects, and of its entries. */
+/* Attribute types for objects of this kind: of the nested table in a dump, and of its entries. */
 uint16_t nldev_obj_table(enum res_kind kind);
 uint16_t nldev_obj_entry(enum res_kind kind);
 /* The number that selects the object in a request. */

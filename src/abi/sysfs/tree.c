@@ -43,7 +43,7 @@ int tree_link(int dir, const char *from, const char *path)
 		return -errno;
 	if (renameat(dir, TMP_NAME, dir, path))
 		return -errno;
-	unlinkat(dir, TMP_NAME, 0);	/* rename() of two names of one file keeps both */
+	unlinkat(dir, TMP_NAME, 0);	/* if both are links to one file, rename() has left TMP_NAME */
 	return 0;
 }
 

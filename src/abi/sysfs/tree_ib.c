@@ -46,7 +46,7 @@ static void show_desc(char *t, const struct host_dev *d)
 	snprintf(t, TEXT_MAX, "%s\n", d->ib.host ? d->ib.desc : "rxe");
 }
 
-/* Drivers of hardware have this file; the text for Mellanox devices is mlx5's. */
+/* hca_type exists for hardware, not for rxe. For Mellanox devices the text is that of driver mlx5. */
 static void show_hca_type(char *t, const struct host_dev *d)
 {
 	if (d->ib.vendor_id == MLNX_VENDOR_ID && d->ib.device_id)
@@ -293,7 +293,7 @@ static int put_gid(int run, const struct host_dev *was, const struct host_dev *n
 				      g[k + 1], k == 14 ? '\n' : ':');
 		keep(&first, tree_put(run, path, text));
 	} else if (tree_link(run, "sys/" ZERO_GID, path)) {
-		/* the file system has no hard links */
+		/* No hard link is possible, for example on this file system: write a file. */
 		keep(&first, tree_put(run, path, EMPTY_GID));
 	}
 	if (used || was)
@@ -318,8 +318,8 @@ static int make_links(int run, const struct host_dev *d)
 		keep(&first, tree_mkdir(run, path));
 	}
 	/*
-	 * The files hold counters of the performance agent, which RoCE does not have (kernel:
-	 * process_mad).
+	 * ports/1/counters shows the counters of the performance agent (PMA). RoCE ports have no
+	 * PMA, and the kernel creates the directory only for drivers with process_mad().
 	 */
 	if (d->ib.host) {
 		PATH_OF(path, DEV_DIR "/ports/1/counters", d->name);
@@ -331,7 +331,7 @@ static int make_links(int run, const struct host_dev *d)
 	return first;
 }
 
-/* device/net, by which programs find the interface of hardware devices (rxe has none). */
+/* Directory device/net. rxe lacks it, hardware has it: programs look there for the interface of a device. */
 static int put_net(int run, const struct host_dev *was, const struct host_dev *now)
 {
 	char path[256], text[TEXT_MAX];

@@ -24,8 +24,8 @@ static struct rdma_conn_param conn_param(const struct rdma_cm_id *id,
 }
 
 /*
- * CONNECT and ACCEPT have an older form without ECE: the first `fixed` bytes are required. Bytes
- * that the header's `in` excludes are zero.
+ * Copies the structure of CONNECT or ACCEPT, whose older form ends before ECE. The header's `in`
+ * gives the length that the program has written: at least `fixed` bytes. The rest is set to zero.
  */
 static int grown_in(const struct ucma_call *c, void *to, size_t size, size_t fixed)
 {
@@ -39,7 +39,7 @@ static int grown_in(const struct ucma_call *c, void *to, size_t size, size_t fix
 
 static struct cm_ece ece_of(const struct ucma_call *c, const struct rdma_ucm_ece *ece, size_t end)
 {
-	if (c->in < end)	/* a partial ECE is ignored */
+	if (c->in < end)	/* `in` ends before or within ECE: no ECE */
 		return (struct cm_ece){ 0 };
 	return (struct cm_ece){ .vendor_id = ece->vendor_id, .attr_mod = ece->attr_mod };
 }

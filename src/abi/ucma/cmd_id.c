@@ -101,7 +101,7 @@ int ucma_destroy_id(struct ucma_call *c)
 	if (ret)
 		return ret;
 	ret = ucma_get_ctx(c->file, cmd.id, &ctx);
-	if (ret && ret != -ENXIO)	/* its device is gone: only DESTROY_ID is possible */
+	if (ret && ret != -ENXIO)	/* -ENXIO, device gone: the id can still be destroyed */
 		return ret;
 	resp.events_reported = ucma_destroy_ctx(ctx);
 	ucma_out(c, cmd.response, &resp, sizeof(resp));

@@ -60,7 +60,7 @@ void ucma_add_event(struct ucma_file *f, struct ucma_event *ev)
 
 void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev)
 {
-	if (!ucma_withdraw(f, ev)) {	/* the program has read it meanwhile */
+	if (!ucma_withdraw(f, ev)) {	/* the program has already read it */
 		ev->ctx->events_reported++;
 		ev->ctx->uncounted = true;
 		if (ev->mc)

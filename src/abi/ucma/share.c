@@ -68,8 +68,9 @@ static void card_end(struct ucma_card *card)
 }
 
 /*
- * Number of the id's events that were read, and the ring position up to which it is complete.
- * Without unread events that is the tail.
+ * Writes `reported`, the number of the id's events that were read, and `reaped`, the ring position
+ * up to which that number counts reads. An id without unread events has none before the tail, so
+ * its count is complete up to there.
  */
 static void card_count(struct ucma_card *card, const struct ucma_context *ctx)
 {
@@ -204,7 +205,7 @@ static void fill(struct ucma_file *f)
 	}
 	smp_store_mb(&s->tail, f->tail);
 	take_back(f, pos);
-	/* All events may have been withdrawn. */
+	/* take_back() may have withdrawn all events: then there is nothing to show. */
 	if (ucma_shm_ready(s))
 		show(f);
 	if (atomic_xchg(&s->filling, (uint32_t)UCMA_FILLED) == UCMA_FILLING_AWAITED)
@@ -261,7 +262,7 @@ static void publish(struct ucma_file *f)
 		more = f->u->nparked ? UCMA_MORE_PARKED :
 		       list_empty(&f->event_list) ? UCMA_MORE_NOT : UCMA_MORE_QUEUED;
 		smp_store_mb(&f->shm->more, more);
-		/* A reader that ran before `more` was set has not told rused. */
+		/* A reader that took an event before `more` was set did not notify rused: repeat. */
 	} while (more && something_read(f));
 }
 
@@ -335,7 +336,7 @@ static uint32_t ask_route(struct ucma_context *ctx, struct ucma_answers *a)
 	enum rdma_cm_state state = rdma_id_state(ctx->cm_id);
 	uint32_t has = 0;
 
-	/* No answers before the address is resolved: the command goes to rused. */
+	/* Before the address is resolved the card has no answers, so the program asks rused. */
 	if (state == RDMA_CM_IDLE || state == RDMA_CM_ADDR_QUERY)
 		return 0;
 	if (ask_query(ctx, RDMA_USER_CM_QUERY_ADDR, &a->addr, sizeof(a->addr)))

@@ -9,18 +9,21 @@ struct ucma_context;
 struct ucma_event;
 struct ucma_file;
 
-/* Removes an event from the ring. False: it was read. */
+/* Removes an event from the ring, if it is there. False: the program has already read it. */
 bool ucma_withdraw(struct ucma_file *f, struct ucma_event *ev);
 /* Counts and frees the events that programs have read from the ring. */
 void ucma_reap(struct ucma_file *f);
+/* Marks the card of a changed id for ucma_flush(). */
 void ucma_dirty(struct ucma_context *ctx);
-/* Like ucma_dirty(), if the answers of QUERY are unchanged. */
+/* The same for a change that leaves addresses and paths, the answers of QUERY, as they are. */
 void ucma_dirty_conn(struct ucma_context *ctx);
+/* Marks the event ring of a file for ucma_flush(). */
 void ucma_file_dirty(struct ucma_file *f);
-/* An id was created; it is about to be freed. */
+/* Sets up the card of an id that was created. */
 void ucma_card_open(struct ucma_context *ctx);
+/* Clears the card of an id that is about to be freed. */
 void ucma_card_close(struct ucma_context *ctx);
-/* The id has moved to another file. */
+/* Updates the card of an id that has moved to another file (MIGRATE_ID). */
 void ucma_moved(struct ucma_context *ctx);
 
 #endif

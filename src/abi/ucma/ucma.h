@@ -25,20 +25,20 @@ struct ucma_shm;
 
 struct ucma_ops {
 	/*
-	 * n more events are pending on the file. Called within ucma_write(), for any file, and
-	 * within everything that runs rdmacm.
+	 * Reports that n more events are pending on the file of `host`. Called during ucma_write(),
+	 * also for other files than its own, and during any call that runs rdmacm.
 	 */
 	void (*wake)(void *ctx, void *host, unsigned int n);
 	/*
-	 * A file with shared memory must become readable. Called by ucma_flush(). NULL: none is
-	 * shared.
+	 * Makes the file of `host` readable for poll(). Called by ucma_flush(), for files with
+	 * shared memory only. May be NULL if no file has any.
 	 */
 	void (*show)(void *ctx, void *host);
 	/* Wakes the programs that wait at ucma_shm.filling. Called like show(). */
 	void (*filled)(void *ctx, void *host);
 };
 
-/* rm must outlive it. NULL: no memory. */
+/* rm must live until ucma_destroy(). NULL: no memory. */
 struct ucma *ucma_create(struct rdmacm *rm, const struct ucma_ops *ops, void *ctx);
 /* All files must be closed (BUG_ON). */
 void ucma_destroy(struct ucma *u);
@@ -53,7 +53,7 @@ struct ucma_file *ucma_file_open(struct ucma *u, void *host, bool may_bind);
  * at once) and drops unread events.
  */
 void ucma_file_close(struct ucma_file *f);
-/* host of the file that an id belongs to. context: as in struct rdmacm_info. */
+/* `host` (ucma_file_open()) of the file that an id belongs to. context: the id's, as in struct rdmacm_info. */
 void *ucma_context_host(const void *context);
 /* Number of unread events. */
 unsigned int ucma_file_events(const struct ucma_file *f);
@@ -73,25 +73,26 @@ struct ucma_cmd {
 struct ucma_reply {
 	uint64_t response;	/* the program's pointer; write `len` bytes there */
 	uint32_t len;
-	uint32_t drained;	/* events of the file that are no longer pending */
-			       /* (read, or dropped with their id) */
-	uint32_t from_drained;	/* the same for cmd->from of MIGRATE_ID (wake() */
-			       /* has reported them for the new file) */
+	/* Number of the file's events that are no longer pending: read, or dropped with their id. */
+	uint32_t drained;
+	/* MIGRATE_ID: the same for cmd->from. wake() has reported moved events for the new file. */
+	uint32_t from_drained;
 	uint8_t data[UCMA_RESPONSE_MAX];
 };
 
 /*
- * Runs one write(). Returns cmd->len or -errno. The caller copies the response. It should check the
- * pointer first (ucma_peek()) where the kernel returns -EFAULT, as a read event or a new id cannot
- * be undone.
+ * Runs one write(). Returns cmd->len or -errno. The caller copies the response to the program. It
+ * should check beforehand that the response pointer (ucma_peek()) is writable, and return -EFAULT
+ * if not: a command cannot be undone after it has read an event or created an id.
  */
 ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *reply);
 
 /*
- * Attach the memory shared with programs (ipc/ucma_shm.h), which must outlive u or f. cards:
- * UCMA_CARDS, zeroed, before the first id. shm: zeroed except for generation and number, directly
- * after ucma_file_open(). Events of the file then appear in the ring as well as in GET_EVENT,
- * wake() only requests ucma_flush(), and drained and from_drained have no meaning.
+ * Attach memory shared with programs (ipc/ucma_shm.h). It must outlive u or f. ucma_share() is called
+ * before the first id is created; cards: UCMA_CARDS zeroed cards. ucma_file_share() is called directly
+ * after ucma_file_open(); shm is zeroed except for generation and number. From then on the file's
+ * events appear in the ring as well as in GET_EVENT, a call of wake() only means that ucma_flush() is
+ * needed, and drained and from_drained are meaningless.
  */
 void ucma_share(struct ucma *u, struct ucma_card *cards);
 void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm);
@@ -104,16 +105,16 @@ uint32_t ucma_ids(const struct ucma *u);
 
 /* What a command needs of the program's memory and descriptors. */
 struct ucma_need {
-	uint64_t response;	/* address of the response, */
-	uint32_t response_len;	/* at most this many bytes; 0 = no response */
-	uint64_t optval;	/* SET_OPTION: address of the option, */
-	uint32_t optlen;	/* at most UCMA_OPTION_MAX bytes; 0 = none */
+	uint64_t response;	/* address for the response; 0 in response_len: no response */
+	uint32_t response_len;	/* its maximum length in bytes */
+	uint64_t optval;	/* SET_OPTION: address of the option; 0 in optlen: no option */
+	uint32_t optlen;	/* its length in bytes, at most UCMA_OPTION_MAX */
 	bool has_fd;		/* MIGRATE_ID: fd is valid */
 	uint32_t fd;
 	bool get_event;		/* GET_EVENT: may have to wait */
 };
 
-/* Decodes a command without any state. All zero if ucma_write() will refuse it for its size. */
+/* Decodes a command; needs no file. *need is all zero if ucma_write() will refuse the command for its size. */
 void ucma_peek(const void *buf, size_t len, struct ucma_need *need);
 
 #endif

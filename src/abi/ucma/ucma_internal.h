@@ -10,19 +10,19 @@
 
 #define UCMA_MAX_BACKLOG 1024
 #define UCMA_MAX_IDS (1u << 24)
-#define UCMA_MAX_PARKED 16384	/* waiting requests of a listener; 2 KB each */
+#define UCMA_MAX_PARKED 16384	/* CONNECT_REQUESTs on a listener's `parked` list; 2 KB each */
 
 struct ucma {
 	struct rdmacm *rm;
 	const struct ucma_ops *ops;
 	void *ctx;
-	struct idtable ctx_table, multicast_table;	/* ids of all files */
+	struct idtable ctx_table, multicast_table;	/* by id and by multicast id, for all files */
 	unsigned int files;
-	unsigned int nparked;	/* waiting requests of all listeners */
-	struct ucma_card *cards;	/* NULL: not shared */
-	bool answering;		/* a handler runs for a card and changes nothing */
+	unsigned int nparked;	/* CONNECT_REQUESTs on the `parked` lists of all listeners */
+	struct ucma_card *cards;	/* shared with programs; NULL: not shared */
+	bool answering;		/* card_write() runs a handler for its answer: no id becomes dirty */
 	struct list_head dirty, dirty_files;	/* for ucma_flush() */
-	struct list_head idle_events;	/* nidle of ucma_event.list, for reuse */
+	struct list_head idle_events;	/* nidle freed events (ucma_event.list), for reuse */
 	unsigned int nidle;
 };
 
@@ -44,7 +44,7 @@ struct ucma_file {
 struct ucma_context {
 	uint32_t id;
 	uint32_t events_reported;
-	uint32_t backlog;	/* CONNECT_REQUESTs that still fit */
+	uint32_t backlog;	/* listener: number of CONNECT_REQUESTs that may still be queued */
 	uint32_t nparked;
 	struct ucma_file *file;
 	struct rdma_cm_id *cm_id;	/* NULL: its device is gone, or it is spare */
@@ -52,8 +52,8 @@ struct ucma_context {
 	struct ucma_event *request;	/* its CONNECT_REQUEST, while unread */
 	uint64_t uid;
 	uint32_t done;		/* number of posted commands finished */
-	bool uncounted;		/* the ring does not show all its read events */
-	bool routed;		/* dirty: addresses and paths may have changed */
+	bool uncounted;		/* card and ring do not give events_reported: programs must ask rused */
+	bool routed;		/* addresses or paths may have changed since the card was written */
 	struct list_head list, mc_list, dirty;
 	struct list_head events;	/* ucma_event.own: all its queued events */
 	struct list_head parked;	/* ucma_event.list: requests beyond the backlog */
@@ -68,7 +68,7 @@ struct ucma_multicast {
 };
 
 struct ucma_event {
-	struct ucma_context *ctx;		/* its events_reported includes it */
+	struct ucma_context *ctx;		/* id whose events_reported counts the event */
 	struct ucma_context *conn_req_ctx;	/* CONNECT_REQUEST: the new id; NULL: destroyed */
 	struct ucma_multicast *mc;		/* MULTICAST_*: the join */
 	struct list_head list, own;
@@ -84,9 +84,9 @@ struct ucma_call {
 	const uint8_t *payload;	/* after the header */
 	size_t avail;		/* bytes at payload */
 	uint16_t in, out;	/* from the header */
-	struct ucma_reply *reply;	/* NULL: the response goes to card, */
-	void *card;
-	uint32_t len;			/* which has len bytes of it */
+	struct ucma_reply *reply;	/* NULL: the response goes to card */
+	void *card;			/* memory for the response, of `out` bytes */
+	uint32_t len;			/* length of the response in card */
 };
 
 /* copy_from_user() of a whole structure. -EINVAL if the write was shorter. */

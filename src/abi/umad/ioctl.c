@@ -95,7 +95,7 @@ static struct umad_answer register_agent2(struct umad_file *f, void *arg, ns_t n
 		memcpy(r.methods, u.method_mask, sizeof(r.methods));
 	}
 	ans = reg(f, &r, arg);
-	/* A program that uses this ioctl knows the header with P_Key index. */
+	/* REGISTER_AGENT2 implies the 64-byte header with P_Key index, without ENABLE_PKEY. */
 	if (!ans.rc && !f->used)
 		f->used = f->pkey_index = true;
 	return ans;

@@ -39,12 +39,13 @@ struct umad_file_ops {
 	/* A packet was added for read(). May be called during any call into the MAD layer. */
 	void (*queued)(void *ctx);
 	/*
-	 * The device is gone: poll() reports POLLERR, and a waiting read() must be repeated (-EIO).
+	 * The device is gone: poll() must report POLLERR, and a blocked read() must be called again;
+	 * it returns -EIO.
 	 */
 	void (*dead)(void *ctx);
 	/*
-	 * A send has begun or ended. mad: the headers of its MAD, with the agent's half of the
-	 * transaction ID. Both may be NULL.
+	 * begun() is called when a send begins, ended() when it ends. mad: the headers of its MAD; the
+	 * upper half of the transaction ID identifies the agent. Either function may be NULL.
 	 */
 	void (*begun)(void *ctx, const uint8_t *mad);
 	void (*ended)(void *ctx, const uint8_t *mad);
@@ -52,11 +53,12 @@ struct umad_file_ops {
 
 struct umad_file;
 
-/* The caller sets mad, ops and ctx before. */
+/* The caller has set mad, ops and ctx. */
 void umad_port_init(struct umad_port *p);
 /*
- * Remove the device: agents end; files and issm holders stay open but are dead. The mad_port may be
- * destroyed afterwards. The umad_port must live until all of them are closed.
+ * Removes the device: destroys all agents. Files of umadN and issmN stay open; read() and write() on
+ * them return -EIO. The mad_port may be destroyed afterwards. The umad_port must live until the last
+ * of these files is closed.
  */
 void umad_port_remove(struct umad_port *p, ns_t now);
 

@@ -14,7 +14,7 @@ struct umad_packet {
 	uint8_t data[];
 };
 
-/* A send without done() so far. */
+/* A send for which the MAD layer has not called done() yet. */
 struct umad_send {
 	struct list_head link;
 	struct umad_file *file;
@@ -38,8 +38,8 @@ struct umad_file {
 	struct umad_packet *last;	/* last packet read, for umad_unread(); or NULL */
 	struct list_head sends;
 	bool dead;			/* the device is gone */
-	bool pkey_index;		/* headers have 64 bytes with P_Key index; else 56 */
-	bool used;			/* an agent was registered */
+	bool pkey_index;		/* true: 64-byte headers with P_Key index; false: 56-byte headers */
+	bool used;			/* an agent was registered: the form of the headers is fixed */
 };
 
 extern const struct mad_agent_ops umad_agent_ops;

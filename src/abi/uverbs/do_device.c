@@ -13,10 +13,10 @@ static bool is_gone(const struct uverbs_file *f)
 }
 
 /*
- * The kernel writes the response before it checks whether there is a context already, and
- * reserves the descriptor's number before it makes the descriptor. Here the number is known
- * last. The response is written before that as well, so that EFAULT comes first and leaves
- * no descriptor.
+ * The response is written twice. The kernel first reserves the descriptor's number, then writes
+ * the response, then checks whether there is a context already. Here the number is known only
+ * when the descriptor exists. The first write, without it, makes EFAULT precede the other errors
+ * and leave no descriptor behind; the second one adds the number.
  */
 int do_get_context(struct uverbs_req *r)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include "abi/uverbs/handlers.h"
 
-/* Number of references that are not a descriptor's: of the list, and of the context. */
+/* References to ev that belong to no descriptor: one of f->evs, and one of f->uctx->async if that is ev. */
 static uint32_t own_refs(const struct uverbs_file *f, const struct event_file *ev)
 {
 	return f->uctx->async == ev ? 2 : 1;
@@ -18,7 +18,7 @@ bool ev_has_descriptor(const struct uverbs_file *f, const struct event_file *ev)
 	return ev->refs > own_refs(f, ev);
 }
 
-/* Frees event files that only the list refers to; the context's default file stays. */
+/* Frees the event files that only f->evs refers to. The default async file has more references and stays. */
 static void ev_prune(struct uverbs_file *f)
 {
 	uint32_t i, n = 0;
@@ -37,7 +37,7 @@ void ev_forget_all(struct uverbs_file *f)
 	uint32_t i;
 
 	for (i = 0; i < f->nevs; i++) {
-		/* The descriptor stays open, and a later file may get the address of f. */
+		/* Its descriptor may stay open after f is freed: owner must not equal a later file at the same address. */
 		f->evs[i]->owner = NULL;
 		event_file_put(f->evs[i]);
 	}
@@ -60,7 +60,7 @@ int ev_lookup(struct uverbs_file *f, bool is_async, int64_t fd, struct event_fil
 	return f->gone || f->uctx->dev->gone ? -EIO : 0;
 }
 
-/* Makes an event file and its descriptor. The first async file becomes the default one. */
+/* Makes an event file and its descriptor. The first async file of f becomes the context's default. */
 int ev_install(struct uverbs_file *f, bool is_async, int *fd)
 {
 	struct event_file *ev, **evs;

@@ -30,7 +30,7 @@ static void dest_to_ah(const struct ib_uverbs_qp_dest *d, struct ib_uverbs_ah_at
 	ah->port_num = d->port_num;
 }
 
-/* As in the kernel, every path of a RoCE QP is global, even if it has not been set. */
+/* As in the kernel, is_global is 1 for any path of a RoCE QP, even for one that was never set. */
 static void ah_to_dest(const struct rdev *dev, const struct ib_uverbs_ah_attr *ah,
 		       struct ib_uverbs_qp_dest *d)
 {
@@ -48,8 +48,9 @@ static void ah_to_dest(const struct rdev *dev, const struct ib_uverbs_ah_attr *a
 }
 
 /*
- * Checks the port of the address vector. It must be the QP's port (transition to RTR) or the
- * port in the command. Otherwise the command sets the QP's port too.
+ * Checks the port of the address vector. In the transition to RTR it must be the QP's port. In
+ * other commands with IB_QP_PORT it must be the port of the command; a command without IB_QP_PORT
+ * sets the QP's port to it.
  */
 static int check_av_port(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
 {

@@ -53,7 +53,7 @@ void obj_changed(struct uverbs_file *f, uint16_t kind, void *obj)
 		f->host->obj_shown(f, kind, obj, false);
 }
 
-/* Destroys the object of a handle. closing: also a QP that is attached to multicast groups. */
+/* Destroys the object of a handle. -EBUSY for a QP that is attached to multicast groups, unless closing is set. */
 static int hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 {
 	int ret = 0;

@@ -24,19 +24,21 @@ struct uverbs_host {
 	struct event_file *(*fd_lookup)(struct uverbs_file *f, int fd);
 	/* POST_SEND: WQEs were added to the send queue. 0, or -EINVAL: state below RTS. */
 	int (*doorbell)(struct qp *qp);
-	/* Before a change to RESET or ERR: processes answers that have already arrived. */
+	/* Called before the QP changes to RESET or ERR: processes responses that have already arrived. */
 	void (*qp_ending)(struct qp *qp);
-	/* After qp_modify(), after qp_create() (0 or -errno), before qp_destroy(). */
+	/* Called after qp_modify(). old: the state before; mask: IB_QP_* of the command. */
 	void (*qp_modified)(struct qp *qp, enum qp_state old, uint32_t mask);
+	/* Called after qp_create(). 0, or -errno: CREATE_QP fails with it. */
 	int (*qp_created)(struct qp *qp);
+	/* Called before qp_destroy(). */
 	void (*qp_destroying)(struct qp *qp);
-	/* Present values for QUERY_QP: next PSNs, draining. */
+	/* Gets the present values for QUERY_QP: PSNs expected and sent next, and whether the SQ is draining. */
 	void (*qp_query)(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
 	/* A CQ was armed: the program is about to sleep. */
 	void (*cq_armed)(struct cq *cq);
 	/*
-	 * An object (kind: enum uverbs_default_objects) was created or has changed; gone: it is
-	 * about to be destroyed. May be NULL.
+	 * Called with gone false after an object was created or has changed, and with gone true
+	 * before it is destroyed. kind: enum uverbs_default_objects. May be NULL.
 	 */
 	void (*obj_shown)(struct uverbs_file *f, uint16_t kind, void *obj, bool gone);
 	/* Undoes fd_install() when the command fails after it; the program has not seen fd. */
@@ -57,9 +59,10 @@ ssize_t uverbs_write(struct uverbs_file *f, const void *buf, size_t count);
 /* ioctl(2) on the file. Returns 0 or -errno; see doc/abi/uverbs-ioctl.md. */
 int uverbs_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg);
 
-/* These call fn for every live object (kind: enum uverbs_default_objects), or event file. */
+/* Calls fn for every live object. kind: enum uverbs_default_objects. */
 void uverbs_for_each_obj(struct uverbs_file *f,
 			 void (*fn)(struct uverbs_file *f, uint16_t kind, void *obj));
+/* Calls fn for every event file that f has made. */
 void uverbs_for_each_event(struct uverbs_file *f, void (*fn)(struct event_file *ev));
 
 struct ucontext *uverbs_ucontext(struct uverbs_file *f);

@@ -10,13 +10,13 @@
 #include "abi/uverbs/uverbs.h"
 #include "core/umem.h"
 
-/* A handle: an id and its object. A command that fails gives the id of a new handle back. */
+/* A handle: an id and its object. If a create command fails, the id of its new handle is freed. */
 struct uobj {
 	uint32_t id;
 	uint16_t kind;		/* enum uverbs_default_objects */
 	bool live;		/* committed; lookups find only live handles */
 	void *obj;		/* struct pd, mr, mw, ah, cq, qp or srq; NULL: destroyed */
-	uint32_t async_reported, comp_reported;	/* events read; set when obj is destroyed */
+	uint32_t async_reported, comp_reported;	/* numbers of events read; set when obj is destroyed */
 	struct list_head entry;	/* uverbs_file.objs, newest first */
 };
 
@@ -24,7 +24,7 @@ struct uverbs_file {
 	struct ucontext *uctx;
 	const struct uverbs_host *host;
 	const struct event_file_ops *ev_ops;
-	struct idtable ids;	/* of all kinds */
+	struct idtable ids;	/* handles of all kinds */
 	struct list_head objs;
 	struct event_file **evs;	/* event files made by this file; holds references */
 	uint32_t nevs, evs_size;
@@ -43,11 +43,11 @@ struct attr_val {
 	uint64_t data;
 	uint16_t len, flags, index;	/* index: position in the program's array */
 	bool present;
-	struct uobj *obj;	/* IDR */
-	struct event_file *ev;	/* FD */
+	struct uobj *obj;	/* for type ATTR_IDR */
+	struct event_file *ev;	/* for type ATTR_FD */
 };
 
-#define MAX_ATTRS 20		/* at least those of any method, with UHW */
+#define MAX_ATTRS 20		/* at least the number of attributes of any method, UHW_IN and UHW_OUT included */
 
 /* A command in execution, from write() or ioctl(). */
 struct uverbs_req {
@@ -86,9 +86,9 @@ enum attr_access { ACC_NONE, ACC_READ, ACC_NEW, ACC_DESTROY };
 struct attr_spec {
 	uint16_t id;
 	uint16_t min_len, max_len;
-	uint8_t type, access, kind;	/* kind: enum uverbs_default_objects of IDR and FD */
+	uint8_t type, access, kind;	/* kind: enum uverbs_default_objects, for ATTR_IDR and ATTR_FD */
 	bool mandatory, zero_tail;
-	bool copied;		/* the kernel copies the data while parsing */
+	bool copied;		/* the parser checks that the data is readable: the kernel copies it while parsing */
 };
 
 struct method_spec {
@@ -97,7 +97,7 @@ struct method_spec {
 	bool enabled;
 	uint8_t nattrs;
 	const struct attr_spec *attrs;
-	uverbs_handler handler;		/* NULL: only destroys the object */
+	uverbs_handler handler;		/* NULL: the parser destroys the object, and no more is to do */
 };
 
 /* Row i of all method tables together; NULL after the last one. */

@@ -9,7 +9,7 @@
  */
 #include "abi/uverbs/handlers.h"
 
-/* Numbers from these on give EOPNOTSUPP before framing: kernel rxe provides none of them. */
+/* Kernel rxe has no command with these numbers or higher ones: they fail with EOPNOTSUPP before framing. */
 #define WRITE_LIMIT (IB_USER_VERBS_CMD_CREATE_XSRQ + 1)
 #define WRITE_EX_LIMIT (IB_USER_VERBS_EX_CMD_MODIFY_QP + 1)
 #define EX_HDRS (sizeof(struct ib_uverbs_cmd_hdr) + sizeof(struct ib_uverbs_ex_cmd_hdr))
