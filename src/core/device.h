@@ -82,7 +82,7 @@ struct rdev {
 
 	struct key_card *keys;	/* DEV_MAX_KEY_INDEX + 1; peers map them read-only */
 	struct idtable mrs;	/* key index -> struct mr */
-	struct idtable mws;	/* key index -> struct mw; no index is in both */
+	struct idtable mws;	/* key index -> struct mw; an index is in mrs or in mws, not in both */
 	struct idtable ahs;	/* ah_num -> struct ah */
 	struct list_head mcgs;	/* struct mcast_grp */
 	struct list_head contexts;	/* struct ucontext */
@@ -104,8 +104,8 @@ enum rdev_counter {
 const char *rdev_counter_name(enum rdev_counter c);
 
 /*
- * The caller keeps ownership of keys, and fills name, index, node_guid, port, gid, pkey and
- * num_comp_vectors itself. host is for the functions of ops. 0 or -ENOMEM.
+ * The caller keeps ownership of keys, and sets name, index, node_guid, port, gid, pkey and
+ * num_comp_vectors itself. host: stored in dev for the functions in ops. 0 or -ENOMEM.
  */
 int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct key_card *keys);
 /* All objects must have been destroyed (BUG_ON). */

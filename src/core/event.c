@@ -99,7 +99,7 @@ uint32_t event_source_fini(struct event_source *s)
 	}
 	if (dropped)
 		s->file->ops->lower(s->file, dropped);
-	/* Free the event that event_source_init() has added. */
+	/* Free one spare event, since event_source_init() has added one. */
 	if (!list_empty(&s->file->spare)) {
 		e = list_first_entry(&s->file->spare, struct event, file_entry);
 		list_del(&e->file_entry);
@@ -110,7 +110,7 @@ uint32_t event_source_fini(struct event_source *s)
 	return s->reported;
 }
 
-/* Without memory the event is lost, as in the kernel. */
+/* Queues an event. If there is no memory the event is lost, as in the kernel. */
 static void event_queue(struct event_file *f, struct event_source *src, uint64_t element,
 			uint32_t type)
 {

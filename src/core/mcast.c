@@ -52,7 +52,7 @@ static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
 	return g;
 }
 
-/* Removes an attachment; with its last one the QP leaves the group, which ends with its last QP. */
+/* Removes attachment l. A QP without attachments leaves the group; a group without QPs is freed. */
 static void drop(struct mcast_grp *g, struct mcast_member *m, struct mcast_lid *l)
 {
 	struct rdev *dev = m->qp->dev;
@@ -72,7 +72,7 @@ static void drop(struct mcast_grp *g, struct mcast_member *m, struct mcast_lid *
 	free(g);
 }
 
-/* Makes the QP a member of group g, or of a new one if g is NULL. NULL: limit, or no memory. */
+/* Makes the QP a member of group g (NULL: of a new group). Returns NULL at a limit or without memory. */
 static struct mcast_member *join(struct qp *qp, struct mcast_grp *g, const uint8_t mgid[16])
 {
 	struct mcast_member *m;

@@ -59,7 +59,7 @@ struct qp {
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 	struct qp_attr attr;
 	uint32_t attr_set;	/* IB_QP_* bits of all attributes ever set, for QUERY_QP */
-	struct link *link;	/* for requests, set by rdev_ops.qp_connect; NULL: lost */
+	struct link *link;	/* carries the requests; set by rdev_ops.qp_connect. NULL: requests are lost */
 	uint32_t peer_block;	/* dest_qpn >> QPN_INDEX_BITS */
 	uint64_t *peer_counter;	/* counters of the peer's device, for direct placement */
 	struct event_source async;
@@ -73,13 +73,13 @@ struct qp {
 	uint32_t res;		/* record for ruse status */
 	uint8_t *shown_state;	/* copy of state in that record, or NULL */
 	struct timer timer;
-	struct list_head work;	/* in a list of QPs that need xp_output() */
-	struct list_head err;	/* in the list of QPs in ERR: receives may still be posted */
+	struct list_head work;	/* entry in a list of QPs that need xp_output() */
+	struct list_head err;	/* entry in the list of QPs in ERR, whose receives posted later must be flushed too */
 };
 
 struct qp_init_attr {
 	struct cq *send_cq, *recv_cq;
-	struct srq *srq;	/* may be NULL; else max_recv_* are ignored */
+	struct srq *srq;	/* NULL: the QP has a receive queue of its own. With an SRQ max_recv_* are ignored */
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 	uint8_t type;
 	bool sq_sig_all;

@@ -26,7 +26,7 @@ const char *qp_state_name(enum qp_state s)
 
 #define A(name) IB_QP_##name
 
-/* Sets of attributes by next state and QP type. LIVE: optional in transitions to RTS. */
+/* Sets of attributes, named by next state and QP type. LIVE_*: optional in transitions to RTS. */
 #define INIT_CONN (A(PKEY_INDEX) | A(PORT) | A(ACCESS_FLAGS))
 #define INIT_UD (A(PKEY_INDEX) | A(PORT) | A(QKEY))
 #define RTR_UC (A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN))
@@ -44,11 +44,11 @@ enum column { COL_RC, COL_UC, COL_UD, COL_COUNT };
 
 struct transition {
 	bool valid;
-	uint32_t required[COL_COUNT];	/* IB_QP_* masks; IB_QP_STATE is always allowed too */
+	uint32_t required[COL_COUNT];	/* masks of IB_QP_*, by column; IB_QP_STATE is allowed in addition */
 	uint32_t optional[COL_COUNT];
 };
 
-/* Allowed, without attributes. */
+/* The transition is allowed; it has no attributes. */
 #define ALWAYS { .valid = true }
 
 static const struct transition table[QPS_COUNT][QPS_COUNT] = {
@@ -159,7 +159,7 @@ static int check_values(const struct qp *qp, uint32_t mask, const struct qp_attr
 		return -EINVAL;
 	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index >= qp->dev->npkeys)
 		return -EINVAL;
-	/* Segments in flight use the old path. */
+	/* The path must not change before the SQ has drained: segments in flight use it. */
 	if (mask & IB_QP_AV && qp->state == QPS_SQD && qp->sq_draining)
 		return -EINVAL;
 	return 0;
