@@ -3,10 +3,10 @@
  * The completer (IBA 9.7.6): from response segments to completions.
  *
  * A response for PSN p acknowledges all SENDs and WRITEs before p. Responses are sent in
- * order, so if a READ or atomic before p is still unanswered, its response was lost: an
- * implied NAK, and the requester goes back to it. Responses older than una are duplicates
- * and are ignored, except that a READ response from before una to beyond it, which may
- * answer a repeated READ, is cut to its new part.
+ * order, so if a READ or atomic before p is still unanswered, its response was lost. This
+ * is an implied NAK: the requester goes back to that request. Responses for PSNs before una
+ * are duplicates and are ignored. One exception: a READ response that begins before una and
+ * ends after it, as a repeated READ may cause, is used from una on.
  */
 #include <rdma/ib_user_verbs.h>
 #include "xport/window.h"
@@ -71,7 +71,7 @@ APART void comp_local(struct qp *qp)
 	}
 }
 
-/* Completes the WQEs before psn, an outstanding PSN. Returns psn's WQE; NULL: implied NAK. */
+/* Completes the WQEs before the outstanding PSN psn. Returns the WQE of psn, or NULL for an implied NAK. */
 static struct req_wqe *comp_before(struct qp *qp, uint32_t psn)
 {
 	struct qp_req *r = &qp->req;
@@ -90,7 +90,7 @@ static struct req_wqe *comp_before(struct qp *qp, uint32_t psn)
 	}
 }
 
-/* Sets una behind psn, a PSN of w; completes w if it was the last one. */
+/* Sets una to the PSN after psn, a PSN of w. If psn is the last PSN of w, completes w. */
 static void comp_through(struct qp *qp, struct req_wqe *w, uint32_t psn)
 {
 	qp->req.una = psn_add(psn, 1);
@@ -122,7 +122,7 @@ static enum comp_verdict comp_ack(struct qp *qp, struct req_wqe *w, uint32_t psn
 {
 	switch (syndrome & AETH_TYPE_MASK) {
 	case AETH_ACK:
-		/* Only its response answers a READ: an ACK is an implied NAK. */
+		/* A READ or atomic is answered by its response only: an ACK instead is an implied NAK. */
 		if (wqe_is_rd(w))
 			return COMP_RETRY;
 		comp_through(qp, w, psn);
@@ -153,7 +153,7 @@ static APART enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w, cons
 	return COMP_OK;
 }
 
-/* Handles a READ response; its packet number `skip` has PSN psn, a PSN of w. */
+/* Handles a READ response without its first `skip` packets, which are duplicates. psn: PSN of the next one, in w. */
 static APART enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, const struct seg *seg,
 					 uint32_t psn, uint32_t skip, enum wc_status *status)
 {

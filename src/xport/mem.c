@@ -62,8 +62,8 @@ static RARE bool payload_readable(const struct seg *seg, uint64_t off, uint64_t 
 }
 
 /*
- * Copies len bytes from offset off of the segment's payload to dst. 0; -EFAULT: dst is
- * bad; -EIO: the sender's memory is bad, and the segment counts as lost.
+ * Copies len bytes from offset off of the segment's payload to dst. 0; -EFAULT: dst cannot be
+ * written; -EIO: the payload cannot be read, and the segment counts as lost.
  */
 FLAT APART int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst,
 			uint64_t len)

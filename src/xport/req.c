@@ -66,7 +66,7 @@ static void seg_head(const struct qp *qp, const struct req_wqe *w, struct seg *s
 	seg->psn = psn_add(w->first_psn, r->cur_pkt);
 }
 
-/* Moves the cursor by npkts, to the next WQE at the end of this one, and nxt with it. */
+/* Moves the cursor npkts packets ahead; after the last packet of w it is at the next WQE. Raises nxt if needed. */
 static void req_advance(struct qp *qp, const struct req_wqe *w, uint32_t npkts, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -130,15 +130,15 @@ HOT static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
 
 /*
  * Number of packets of a READ to request next; 0: wait for responses. On a wire the
- * response must not exceed the window, so a long READ is requested in parts, each after
- * the response to the one before. After a loss the missing rest of a part is requested in
- * pieces of win_piece().
+ * response must not exceed the window, so a long READ is requested in parts of at most
+ * one window. A part is requested when the part before has been answered. After a loss
+ * the missing rest of a part is requested again, on a wire in pieces of win_piece().
  *
  * A responder may drop a repeated request that extends beyond the original one (IBA
- * 9.7.5.1.3; kernel rxe does), and it is unknown which requests it has received. So a
- * repeated request ends where an earlier request ended, or before: at the end of the last
- * request of this WQE (w->asked), or, if that has been answered, at the end of its part.
- * A piece is not divided again.
+ * 9.7.5.1.3; kernel rxe does), and the requester does not know which of its requests have
+ * arrived. So a repeated request never extends beyond an earlier one. If the last request
+ * of this WQE was a piece (it ended at w->asked) and has not been answered, all of its rest
+ * is requested; otherwise the next piece, at most up to the end of the part.
  */
 static uint32_t read_ask(const struct qp *qp, const struct req_wqe *w)
 {
@@ -160,7 +160,7 @@ static uint32_t read_ask(const struct qp *qp, const struct req_wqe *w)
 	return r->slow_start ? min(part, win_piece(qp)) : part;
 }
 
-/* Sends a READ request (for what is missing), atomic, ATOMIC WRITE or FLUSH: one packet. */
+/* Sends the request packet of a READ (for the packets that read_ask() gives), atomic, ATOMIC WRITE or FLUSH. */
 static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -175,7 +175,7 @@ static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 	seg.flags = SEG_F_START | SEG_F_END | SEG_F_ACKREQ;
 	seg.npkts = n;
 	seg.rkey = w->rkey;
-	/* Repeated READs are limited by the window too, so that a loss costs one window. */
+	/* The window limits repeated READs too: another loss then costs at most one window. */
 	if (unlikely(psn_off(seg.psn, r->una) >= r->window))
 		return -EAGAIN;
 	if (w->type == SEG_READ_REQ) {
@@ -206,7 +206,7 @@ static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 	return 0;
 }
 
-/* True if this WQE may send its first packet; takes its READ credit. */
+/* True if this WQE may send its first packet. A READ or atomic then holds one of max_rd_atomic credits. */
 static bool req_may_start(struct qp *qp, struct req_wqe *w)
 {
 	struct qp_req *r = &qp->req;
@@ -225,9 +225,10 @@ static bool req_may_start(struct qp *qp, struct req_wqe *w)
 }
 
 /*
- * True if direct placement is possible for this WQE and faster. Nothing may be in flight.
- * A stream of small messages is faster in segments. It is taken for a stream if the
- * program posts again without having polled since the last message.
+ * True if direct placement of this WQE is possible and faster than segments. It is possible
+ * only while no packet of the QP is in flight. It is slower for a stream of small messages:
+ * the program is taken to send a stream if it posts although it has neither polled since the
+ * last direct placement nor consumed the completion of that one.
  */
 static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
 {
@@ -244,8 +245,8 @@ static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
 }
 
 /*
- * Counts the packets of a wire at both ends, since the responder takes no part in direct
- * placement. in: number of packets of the answer.
+ * Adds the packets that the same request would have on a wire to the port counters of both
+ * devices: the responder does not see a direct placement. in: number of response packets.
  */
 static void direct_count(struct qp *qp, const struct req_wqe *w, uint32_t in)
 {
@@ -257,7 +258,7 @@ static void direct_count(struct qp *qp, const struct req_wqe *w, uint32_t in)
 	qp->peer_counter[CNT_SENT_PKTS] += in;
 }
 
-/* Tries direct placement. True: the WQE is complete, or has an error status. */
+/* Tries direct placement. True: the WQE is complete or has an error status. False: send it in segments. */
 static APART bool req_direct(struct qp *qp, struct req_wqe *w)
 {
 	struct qp_req *r = &qp->req;
@@ -308,9 +309,9 @@ static APART bool req_direct(struct qp *qp, struct req_wqe *w)
 }
 
 /*
- * Executes BIND_MW or LOCAL_INV when the cursor reaches it (with a fence, after all READs
- * and atomics), so that it is done before later WQEs are sent (IBA 10.8.3.3). It is not
- * executed again when the cursor has gone back. False: it must wait.
+ * Executes BIND_MW or LOCAL_INV when the cursor reaches it, and thus before later WQEs are
+ * sent (IBA 10.8.3.3). With a fence it waits for all READs and atomics. If the cursor has
+ * gone back, it is not executed a second time. False: it must wait.
  */
 static __attribute__((noinline)) bool req_local(struct qp *qp, struct req_wqe *w)
 {
@@ -375,7 +376,7 @@ void req_probe(struct qp *qp, ns_t now)
 	r->cur_pkt = cur_pkt;
 }
 
-/* una has advanced after a probe. If by one packet, all later ones were lost: go back. */
+/* To be called when una has advanced after req_probe(). If only the probe was acked, the later packets were lost: go back. */
 APART void req_probed(struct qp *qp, uint32_t una)
 {
 	qp->req.probing = false;
@@ -385,7 +386,7 @@ APART void req_probed(struct qp *qp, uint32_t una)
 	req_go_back(qp);
 }
 
-/* una and sq.index have advanced: moves the cursor up if it is now behind them. */
+/* To be called when una has advanced: moves a cursor that is now before una (or sq.index) up to it. */
 HOT void req_acked(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;

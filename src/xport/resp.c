@@ -334,7 +334,7 @@ static void resp_run(struct resp_ctx *c)
 	}
 }
 
-/* Direct placement by a requester has failed: the QP fails as after sending the NAK. */
+/* A requester's direct placement has failed (card->failed): the QP fails as if it had sent that NAK. */
 static RARE void card_failed(struct qp *qp)
 {
 	enum xp_event event = qp->card->failed == AETH_NAK_REM_ACC ? EV_QP_ACCESS_ERR :
@@ -346,7 +346,7 @@ static RARE void card_failed(struct qp *qp)
 	xp_flush_rq(qp);
 }
 
-/* Checks whether a direct placement has failed, without waiting for a segment. */
+/* Fails the QP if a direct placement has failed. Also called without a segment, since none may follow. */
 void resp_check_card(struct qp *qp)
 {
 	if (likely(!READ_ONCE(qp->card->failed)))

@@ -10,7 +10,7 @@
 #include "core/mw.h"
 #include "xport/resp_internal.h"
 
-/* No receive WQE. If only the last packet needs one, the packets before it are still handled. */
+/* No receive WQE is posted. A WRITE with immediate needs one for its last packet only: the others are handled. */
 static RARE enum resp_step recv_missing(struct resp_ctx *c)
 {
 	if (resp_is_send(c) || c->npkts == 1)
@@ -22,7 +22,7 @@ static RARE enum resp_step recv_missing(struct resp_ctx *c)
 	return RESP_CHK_LENGTH;
 }
 
-/* A bad receive WQE: reported by its completion, or by an event if no WQE is held. */
+/* A receive WQE is bad. Its completion reports the error, or an event if no WQE is held. */
 static RARE enum resp_step resp_bad_recv(struct resp_ctx *c)
 {
 	resp_rem_op(c, WC_LOC_QP_OP_ERR);
@@ -271,9 +271,9 @@ HOT enum resp_step resp_complete(struct resp_ctx *c)
 }
 
 /*
- * A duplicate READ is executed again if it lies in one of those in the replay list. A
- * requester cannot send any other (kernel rxe drops it as a "class D error"). If it ends
- * beyond the original READ, it is answered up to that end.
+ * A duplicate READ is executed again if it begins within a READ in the replay list. If it
+ * extends beyond that READ, it is answered up to the end of it. Other duplicates are dropped,
+ * as in kernel rxe ("class D error"); a correct requester does not send them.
  */
 static enum resp_step dup_read(struct resp_ctx *c)
 {

@@ -40,7 +40,7 @@ struct resp_ctx {
 	uint32_t len;		/* its payload bytes */
 	uint64_t cut;		/* payload bytes before the new part */
 	uint8_t flags;		/* SEG_F_* of the new part */
-	bool rnr_next;		/* the following packet lacks a receive WQE */
+	bool rnr_next;		/* the packet after the new part needs a receive WQE, and none is posted */
 	void *addr;		/* WRITE, atomics, ATOMIC WRITE: target address */
 	/* For RESP_FATAL. */
 	uint8_t syndrome;
@@ -70,7 +70,7 @@ static inline enum resp_step resp_inv_req(struct resp_ctx *c, enum wc_status sta
 static inline enum resp_step resp_rem_acc(struct resp_ctx *c)
 {
 	c->syndrome = AETH_NAK_REM_ACC;
-	/* For a WRITE with immediate that holds a receive WQE. */
+	/* Status of the receive WQE that a WRITE with immediate may hold. */
 	c->status = WC_LOC_ACCESS_ERR;
 	c->event = EV_QP_ACCESS_ERR;
 	return RESP_FATAL;

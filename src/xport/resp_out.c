@@ -38,7 +38,7 @@ APART bool resp_rd_alloc(struct qp *qp)
 	replay = (struct resp_replay *)(res + n);
 	for (uint32_t i = 0; i < r->res_count; i++)
 		res[i] = *res_at(r, i);
-	/* Oldest first: replay_next continues after the latest. */
+	/* Copy the oldest entry first: replay_next, the place of the next one, follows the latest. */
 	for (uint32_t i = 0; i < n; i++)
 		replay[i].psn = UINT32_MAX;
 	for (uint32_t i = 0; i < old; i++)
@@ -136,7 +136,7 @@ static int send_counted(struct qp *qp, struct link *l, const struct seg *seg)
 	return rc;
 }
 
-/* Sends the next segment of a READ response. 0: e has advanced, *done: to its end; or -errno. */
+/* Sends the next segment of READ response e. 0: e has advanced; *done: the response is complete. Else -errno. */
 static int send_read(struct qp *qp, struct link *l, struct resp_res *e, bool *done)
 {
 	uint32_t shift = qp->req.mtu_shift, total = res_npkts(qp, e);
@@ -261,12 +261,12 @@ HOT void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndro
 {
 	struct qp_resp *r = &qp->resp;
 
-	/* A queued answer with a later PSN covers this one. */
+	/* A queued answer has a later PSN: it acknowledges what this one would. */
 	if (unlikely(r->ack_due && psn_diff(psn, r->ack_psn) < 0)) {
 		resp_output(qp, l);
 		return;
 	}
-	/* Sent at once, this answer covers a queued one. */
+	/* If this answer can be sent at once, it replaces a queued one, whose PSN is not later. */
 	if (likely(!r->res_count && !send_ack(qp, l, psn, syndrome, qp->card->msn))) {
 		r->ack_due = false;
 		return;

@@ -12,8 +12,8 @@
  *		since the peer may be a program that waits for a CPU.
  * early timer	On a lossy link: fires after a multiple of the recent round trips, repeats
  *		the oldest packet, and doubles the wait. It recovers from the loss of a
- *		last packet, a NAK or a repetition, long before the ack timer, which runs
- *		on. It uses up no attempt. (NICs call it adaptive retransmission.)
+ *		last packet, a NAK or a repetition long before the ack timer, which keeps
+ *		running. It uses up no attempt. (NICs call it adaptive retransmission.)
  * RNR timer	Fires after the wait in an RNR NAK (IBA 9.7.5.2.8); repeats.
  *
  * retry_cnt and rnr_retry are reloaded when una advances (IBA 9.9.2.4.1). rnr_retry 7 means
@@ -38,7 +38,7 @@ static ns_t timeout_of(const struct qp *qp)
 	return ack_timeout_ns(qp->attr.timeout & 31);
 }
 
-#define STRETCHED_LAST 3		/* number of last attempts that wait longer */
+#define STRETCHED_LAST 3		/* the last STRETCHED_LAST attempts wait longer */
 #define STRETCHED_MAX (500 * NS_MS)	/* limit, so that a dead peer is still noticed soon */
 
 /*
@@ -175,7 +175,7 @@ ns_t xp_wake(const struct qp *qp)
 	return r->rnr_until ? r->rnr_until : min(r->deadline, r->early);
 }
 
-/* The early timer: repeats one packet only. Its ACK shows how much is missing. */
+/* The early timer has fired. Of a SEND or WRITE only one packet is repeated: its ACK shows how much is missing. */
 static void send_early(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;

@@ -7,7 +7,7 @@
  */
 #include "xport/resp_internal.h"
 
-/* SEND or WRITE. */
+/* Kind of the message that the segment belongs to. */
 static enum resp_msg msg_of(const struct seg *seg)
 {
 	return seg->type <= SEG_SEND_INV ? RESP_MSG_SEND : RESP_MSG_WRITE;
@@ -47,7 +47,7 @@ static void local_error(struct qp *qp, enum wc_status status)
 	xp_flush_rq(qp);
 }
 
-/* False: the message is dropped, or the QP has failed. */
+/* Copies the payload of a SEND to its receive buffer. False: the message is dropped, or the QP has failed. */
 static bool place_send(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
@@ -102,7 +102,7 @@ static bool place_write(struct resp_ctx *c)
 	return true;
 }
 
-/* Completes a SEND or a WRITE with immediate, which fetches its receive WQE here. */
+/* Completes the receive WQE of a SEND or of a WRITE with immediate. The latter fetches its WQE here. */
 static void complete(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;

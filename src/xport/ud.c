@@ -38,8 +38,8 @@ static int place(struct qp *qp, const struct seg *seg)
 }
 
 /*
- * The SL of a datagram's completion. RoCE has none: adapters tell there what the packet was,
- * and UCX before 1.19 reads the IP version of the GRH from it.
+ * Value of wc.sl for a datagram. RoCE has no SL. RoCE adapters put the kind of the packet's
+ * headers there, and UCX before 1.19 takes the IP version of the GRH from it.
  */
 static uint8_t wc_sl(const struct qp *qp, const struct seg_net *net)
 {

@@ -25,10 +25,10 @@ enum wc_status {
 
 #define WC_FLAG_GRH 1
 #define WC_FLAG_IMM 2
-/* IBV_WC_WITH_INV. The kernel's rxe hands out its own constant, 4, which reads IBV_WC_IP_CSUM_OK. */
+/* IBV_WC_WITH_INV. (Kernel rxe reports its internal value 4, which programs take for IBV_WC_IP_CSUM_OK.) */
 #define WC_FLAG_INV 8
 
-/* ib_uverbs_wc.sl of a datagram over RoCE, as mlx5 has it: bit 3 is UDP, below the IP header's kind. */
+/* ib_uverbs_wc.sl of a RoCE datagram, encoded as by mlx5: bit 3: UDP header present; low bits: 1 IPv6, 2 IPv4. */
 #define WC_SL_ROCE_IPV6 9
 #define WC_SL_ROCE_IPV4 10
 

@@ -51,7 +51,7 @@ APART void win_acked_slow(struct qp *qp, uint32_t npkts)
 {
 	struct qp_req *r = &qp->req;
 
-	/* The link no longer injects faults. */
+	/* Fault injection on a link that is no wire has ended: back to the constant window. */
 	if (unlikely(!win_loses(qp))) {
 		win_reset(qp);
 		return;
@@ -73,7 +73,7 @@ void win_lost(struct qp *qp, bool timeout)
 
 	if (!win_loses(qp))
 		return;
-	/* A loss of packets sent before the last reduction does not count again. */
+	/* Packets sent before the last reduction do not reduce the window again. */
 	if (!timeout && psn_diff(r->una, r->recover) < 0)
 		return;
 	r->recover = r->nxt;

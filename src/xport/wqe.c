@@ -130,7 +130,7 @@ static enum wc_status read_flush(const struct rxe_send_wqe *s, struct req_wqe *w
 	return w->swap_add > DEV_MAX_MSG ? WC_LOC_LEN_ERR : WC_SUCCESS;
 }
 
-/* Reads a WQE without scatter/gather list. */
+/* Reads a WQE that has no scatter/gather list: BIND_MW, LOCAL_INV, FLUSH or ATOMIC WRITE. */
 static __attribute__((noinline)) enum wc_status wqe_read_special(const struct qp *qp,
 								 const struct rxe_send_wqe *s,
 								 struct req_wqe *w)
@@ -150,7 +150,7 @@ static inline enum wc_status read_len(const struct qp *qp, const struct rxe_send
 	uint64_t len;
 
 	if (w->flags & WQE_INLINE) {
-		/* librxe has copied bytes to where the list of addresses would be. */
+		/* A READ or atomic has no list: librxe has stored inline bytes in its place. */
 		if (unlikely(wqe_is_rd(w))) {
 			w->flags &= (uint8_t)~WQE_INLINE;
 			return WC_LOC_QP_OP_ERR;
@@ -181,7 +181,7 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 	w->type = wqe_ops[w->opcode].type;
 	if (unlikely(wqe_ops[w->opcode].flags))
 		return wqe_read_special(qp, s, w);
-	/* Without READ credits it could never be sent (the kernel lets it wait for ever). */
+	/* With max_rd_atomic 0 it could never be sent. (Kernel rxe lets it wait for ever.) */
 	if (unlikely(wqe_is_rd(w) && !qp->attr.max_rd_atomic))
 		return WC_LOC_QP_OP_ERR;
 	st = read_len(qp, s, w);
@@ -244,7 +244,7 @@ HOT bool wqe_fetch(struct qp *qp)
 
 	if (r->tail == ring_producer(&qp->sq))
 		return false;
-	/* A producer index that moves backwards must not make tail overtake WQEs in flight. */
+	/* If the program moves its producer index backwards, tail must not run into WQEs in flight. */
 	if (unlikely(((r->tail + 1) & qp->sq.mask) == qp->sq.index))
 		return false;
 	if (unlikely(((r->tail - qp->sq.index) & qp->sq.mask) > r->wqe_mask) && !wqe_grow(qp))

@@ -28,9 +28,10 @@ static __attribute__((noinline)) void output_owed(struct qp *qp)
 }
 
 /*
- * The program has seen a completion and ends the QP or itself, but the ACK still waits for
- * room. Without the ACK the peer would repeat the message until it fails, or for ever
- * (kernel rxe with a retry count of 7). Hardware sends the ACK before the completion.
+ * An ACK may still wait for room in the link when the program has seen the completion of the
+ * message and destroys the QP or exits. Without the ACK the peer would repeat the message
+ * until its retries are spent, or for ever (kernel rxe with retry count 7). Hardware sends
+ * the ACK before the completion.
  */
 void xp_settle(struct qp *qp)
 {
@@ -123,8 +124,8 @@ static void rings_forget(struct qp *qp)
 }
 
 /*
- * Posted in RESET, INIT or RTR: the program is told that it failed (-EINVAL), so it must never
- * run. librxe has moved the producer index before it asks.
+ * Drops the send WQEs posted in RESET, INIT or RTR. POST_SEND fails with -EINVAL, so they must
+ * never be executed. librxe has already moved the producer index past them.
  */
 static RARE void drop_sends(struct qp *qp)
 {
@@ -133,7 +134,7 @@ static RARE void drop_sends(struct qp *qp)
 	qp->req.cur = qp->req.tail = qp->sq.index;
 }
 
-/* State and attributes change at once for a requester that looks at the card. */
+/* Copies state and attributes to the card. Its lock makes them change at once for peers that place data directly. */
 static void card_write(struct qp *qp, uint32_t mask)
 {
 	struct qp_card *c = qp->card;
@@ -153,7 +154,7 @@ static void card_write(struct qp *qp, uint32_t mask)
 	card_unlock(c);
 }
 
-/* Revokes peers' references before slots and buffers belong to the program again. */
+/* Enters RESET. Peers' references are revoked before slots and buffers belong to the program again. */
 static void enter_reset(struct qp *qp, uint32_t mask)
 {
 	xp_settle(qp);
@@ -217,7 +218,7 @@ HOT int xp_output(struct qp *qp, ns_t now)
 	return 0;
 }
 
-/* True, and counted, if the P_Key is not admitted. */
+/* True if the QP does not admit this P_Key. Counts the packet in bad_pkeys. */
 static __attribute__((noinline)) bool other_pkey(struct qp *qp, uint16_t pkey)
 {
 	uint16_t ours = xp_pkey(qp);
@@ -247,7 +248,7 @@ HOT void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t 
 	}
 	if (unlikely(seg->type >= SEG_NTYPES || seg->service != SEG_RC))
 		return;
-	/* Drop a segment of a QP that this one is not connected to. */
+	/* Drop a segment from a QP other than the one that this QP is connected to. */
 	if (unlikely(seg->sqpn && seg->sqpn != qp->attr.dest_qpn))
 		return;
 	qp->dev->counter[CNT_RCVD_PKTS] += seg->type == SEG_READ_REQ ? 1 : seg->npkts;
