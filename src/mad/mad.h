@@ -14,7 +14,7 @@
 #include "base/timer.h"
 #include "wire/mad.h"
 
-/* The remote end of a MAD and the path to it. That of a received MAD is valid for the answer. */
+/* The remote end of a MAD and the path to it. The mad_addr of a received MAD can be used to send the answer. */
 struct mad_addr {
 	uint8_t qp;		/* local QP: 0 or 1 */
 	uint8_t sl;
@@ -82,7 +82,7 @@ struct mad_reg {
 };
 
 enum mad_send_status {
-	MAD_SENT,		/* sent; if a response was expected, recv() has delivered it */
+	MAD_SENT,		/* sent; an expected response has been passed to recv() */
 	MAD_TIMEOUT,		/* no response after all retries, or no RMPP ACK */
 	MAD_ABORTED,		/* ended by RMPP STOP or ABORT */
 	MAD_FLUSHED,		/* cancelled, or the agent was destroyed */
@@ -92,7 +92,7 @@ struct mad_recv {
 	struct mad_addr addr;
 	const uint8_t *mad;	/* valid during recv(). RMPP: headers once, data of all segments */
 	uint32_t len;		/* bytes in mad: 256, or with RMPP any length */
-	void *cookie;		/* of the request that this answers; NULL: unsolicited */
+	void *cookie;		/* cookie of the request that this MAD answers; NULL: unsolicited */
 };
 
 struct mad_agent;
@@ -107,7 +107,7 @@ struct mad_agent_ops {
 struct mad_send {
 	struct mad_addr addr;
 	const uint8_t *mad;	/* copied. A MAD, or with RMPP active headers and the whole data */
-	uint32_t len;		/* bytes in mad; up to 256 the rest is sent as 0 */
+	uint32_t len;		/* bytes in mad; a MAD shorter than 256 is completed with zeros */
 	uint32_t timeout_ms;	/* 0: no response expected */
 	uint32_t retries;
 	void *cookie;		/* for done(), recv() and mad_cancel() */

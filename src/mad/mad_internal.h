@@ -12,13 +12,13 @@
 /* Values of the kernel's mad_rmpp.c. */
 #define RMPP_ACK_MS 2000	/* sender: longest wait for an ACK */
 #define RMPP_RECV_MS 40000	/* receiver: time limit for a whole message */
-#define RMPP_KEEP_MS 10000	/* receiver: a finished message answers repetitions */
-#define RMPP_WINDOW 64		/* receiver's window in segments: 512 receives / 8 */
+#define RMPP_KEEP_MS 10000	/* receiver: how long a finished message is kept to answer repeated segments */
+#define RMPP_WINDOW 64		/* receiver's window in segments: the kernel's receive queue of 512 divided by 8 */
 
-/* Limits on what peers may make a receiver store. A message beyond them is answered with STOP. */
+/* Limits on the memory that peers can make a receiver use. A message that exceeds one is answered with STOP. */
 #define RMPP_MAX_BYTES (64u << 20)	/* bytes per message */
 #define RMPP_MAX_RECVS 1024		/* incomplete messages per agent */
-#define RMPP_MAX_FINISHED 4096		/* finished messages kept per agent; then the oldest goes */
+#define RMPP_MAX_FINISHED 4096		/* finished messages kept per agent; above it the oldest is freed */
 #define RMPP_MAX_AGENT_BYTES (256u << 20)	/* bytes per agent */
 
 struct mad_agent {
@@ -69,8 +69,8 @@ struct rmpp_rx {
 	uint64_t later;		/* bit n: segment seg_num + 1 + n has been received */
 	uint32_t last;		/* number of the segment with the flag Last; 0: not known yet */
 	uint32_t last_len;	/* PayloadLength of that segment */
-	uint32_t last_ack, newwin;	/* last segment acknowledged; last of the window */
-	uint32_t repwin;	/* window for the reply, from the peer's ACK of segment 0 */
+	uint32_t last_ack, newwin;	/* last segment acknowledged; last segment of the window */
+	uint32_t repwin;	/* window for the reply to this message, from the peer's ACK of segment 0 */
 };
 
 static inline void agent_get(struct mad_agent *a)
@@ -92,8 +92,8 @@ int port_send(struct mad_port *p, const struct mad_addr *to, const uint8_t *mad)
 /* recv.c */
 struct mad_agent *port_find_agent(struct mad_port *p, const uint8_t *mad);
 /*
- * Delivers the response to tx, and completes tx; or, with tx NULL, an unsolicited MAD. The caller
- * holds a reference to the agent.
+ * Delivers a MAD to the agent. tx: the send that it answers, which is then complete; NULL: the MAD
+ * is unsolicited. The caller holds a reference to the agent.
  */
 void agent_deliver(struct mad_agent *a, struct mad_tx *tx, const struct mad_addr *from,
 		   const uint8_t *mad, uint32_t len, ns_t now);
@@ -105,7 +105,7 @@ bool rmpp_active(const uint8_t *mad);
 void rmpp_prepare(struct mad_tx *tx);
 /* Sends the first window: 0, or -errno of the first segment. */
 int rmpp_start(struct mad_tx *tx, ns_t now);
-/* After a timeout: repeats from the last ACK. -ECOMM: every segment is acknowledged. */
+/* After a timeout: sends the segments after the last ACK again. -ECOMM: all segments are acknowledged. */
 int rmpp_retry(struct mad_tx *tx, ns_t now);
 void rmpp_ack(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad, ns_t now);
 void rmpp_abort_tx(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
@@ -128,7 +128,7 @@ struct rmpp_msg {
 /* Handles an RMPP MAD of an agent with mad_agent_does_rmpp(). True: *msg is complete. */
 bool rmpp_input(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
 		struct rmpp_msg *msg, ns_t now);
-/* Handles DATA of a response without a request: acknowledges it if the message is complete. */
+/* Handles DATA of a response to no open request: sends an ACK if the message has been received completely. */
 void rmpp_stray(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad, ns_t now);
 struct rmpp_rx *rmpp_find(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
 			  uint8_t method);

@@ -10,7 +10,7 @@ void agent_deliver(struct mad_agent *a, struct mad_tx *tx, const struct mad_addr
 	struct mad_recv r = { .addr = *from, .mad = mad, .len = len };
 
 	if (tx) {
-		/* tx stays on the list: if recv() destroys the agent, that flushes it. */
+		/* tx stays on the agent's list, so that it is flushed if recv() destroys the agent. */
 		tx->answered = true;
 		r.cookie = tx->cookie;
 	}
@@ -82,7 +82,7 @@ static void reply(struct mad_port *p, const struct mad_addr *to, uint8_t *mad)
 	port_send(p, to, mad);
 }
 
-/* No agent for the MAD: a Get or Set gets a response with an error status. */
+/* Handles a MAD for which there is no agent: a Get or Set gets a response with an error status. */
 static void unmatched(struct mad_port *p, const struct mad_addr *from, const uint8_t *mad)
 {
 	uint8_t out[MAD_LEN];

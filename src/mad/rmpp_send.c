@@ -222,7 +222,7 @@ void rmpp_ack(struct mad_agent *a, const struct mad_addr *from, const uint8_t *m
 	if (!tx->seg_count)
 		return;
 	if (tx->last_ack == tx->seg_count) {
-		/* A repeated ACK of the last segment: the ACK of segment 0 was lost. */
+		/* The peer repeats the ACK of the last segment: it has not got the ACK of segment 0. */
 		rmpp_send_ack(a, from, mad, 0, 1);
 		return;
 	}

@@ -50,7 +50,7 @@ static bool hop(uint8_t *smp, uint8_t port)
 	return smp[SMP_O_INITIAL_PATH + ++*ptr] == port;
 }
 
-/* After the last hop: for this node, or forwarded by LID from a switch. */
+/* Handles an SMP after the last hop: it is for this node, or a switch forwards it by LID. */
 static enum smi_way end(const struct smi_node *n, uint8_t *smp)
 {
 	if (smi_lid(smp) != LID_PERMISSIVE && !n->is_switch)

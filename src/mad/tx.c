@@ -68,9 +68,9 @@ static bool same_lid(const struct mad_port *p, const struct mad_addr *sent,
 }
 
 /*
- * Address match of a received MAD and a send. For a response: its local address is
- * the one the request was sent from. For an ACK of a sent response: its remote
- * address is the one the response was sent to.
+ * True if the addresses of a received MAD match those of the send tx. A response matches
+ * if its local address is the one the request was sent from. An ACK of a sent response
+ * matches if its remote address is the one the response was sent to.
  */
 static bool same_gid(const struct mad_tx *tx, const struct mad_addr *from, const uint8_t *mad)
 {

@@ -82,7 +82,7 @@ static CRC_WIDE inline uint32_t crc_wide_last(const struct crc_wide *s)
 	d = crc_fold(s->b, crc_constant(crc_fold_1024), d);
 	d = crc_fold(s->c, crc_constant(crc_fold_512), d);
 	_mm512_storeu_si512(rest, d);
-	/* rest includes the CRC register: start with 0, which crc32_add() takes inverted. */
+	/* rest includes the CRC register, so crc32_add() starts with register 0: its argument is inverted. */
 	return crc32_add(UINT32_MAX, rest, sizeof(rest));
 }
 

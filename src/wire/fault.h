@@ -13,7 +13,7 @@
 enum fault_action {
 	FAULT_NONE,
 	FAULT_DROP,
-	FAULT_CORRUPT,	/* outgoing on a wire: one bit inverted; else lost, as by its ICRC */
+	FAULT_CORRUPT,	/* sent on a wire: one bit is inverted; elsewhere the packet is dropped, as for a wrong ICRC */
 	FAULT_DUPLICATE,	/* count: additional copies */
 	FAULT_REORDER,	/* count: packets that overtake this one */
 	FAULT_DELAY,	/* delay, jitter */
@@ -28,7 +28,7 @@ enum fault_action {
 /* Selects among the matching packets. Each process counts its own packets. */
 enum fault_when {
 	FAULT_ALWAYS,
-	FAULT_CHANCE,	/* probability n / FAULT_CERTAIN; random numbers of the rule */
+	FAULT_CHANCE,	/* with probability n / FAULT_CERTAIN; each rule has its own random numbers */
 	FAULT_NTH,	/* the n-th packet and all later ones */
 	FAULT_EVERY,	/* every n-th packet */
 };
@@ -39,8 +39,8 @@ enum fault_dir { FAULT_BOTH, FAULT_OUT, FAULT_IN };
 /* fault_rule.by: criteria of the rule. A packet must meet all of them. */
 #define FAULT_BY_SERVICE 0x001
 #define FAULT_BY_OP 0x002
-#define FAULT_BY_QP 0x004	/* source or destination */
-#define FAULT_BY_SQP 0x008	/* source; in packets received from a wire only UD has it */
+#define FAULT_BY_QP 0x004	/* source or destination QP */
+#define FAULT_BY_SQP 0x008	/* source QP; of the packets received from a wire only UD contains it */
 #define FAULT_BY_DQP 0x010
 #define FAULT_BY_DEV 0x020
 #define FAULT_BY_PEER 0x040
@@ -59,8 +59,8 @@ struct fault_rule {
 	uint8_t service;	/* enum seg_service */
 	uint32_t by;		/* FAULT_BY_* */
 	uint32_t n;		/* argument of when */
-	uint32_t times;		/* limit of actions in each process; 0: none */
-	uint32_t ops;		/* bits by enum bth_op */
+	uint32_t times;		/* how often each process may apply the rule; 0: no limit */
+	uint32_t ops;		/* bit mask by enum bth_op */
 	uint32_t qpn, sqpn, dqpn;
 	uint32_t dev;		/* DEV_INDEX */
 	uint32_t proc;		/* FREEZE: number of the process, assigned by rused */
@@ -74,7 +74,7 @@ struct fault_rule {
 };
 
 struct fault_table {
-	uint32_t version;	/* changes with every change of the table; 0: never a rule so far */
+	uint32_t version;	/* changes with every change of the table; 0: no rule was ever added */
 	uint32_t seeded;	/* incremented when the seed is set: random numbers restart */
 	uint64_t seed;
 	struct fault_rule rule[FAULT_MAX_RULES];

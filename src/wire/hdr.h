@@ -40,7 +40,7 @@ struct bth {
 	bool se;		/* solicited event */
 	bool migreq;
 	uint8_t pad;		/* bytes of padding after the payload, 0 to 3 */
-	uint8_t tver;		/* 0 */
+	uint8_t tver;		/* transport header version: 0 */
 	uint16_t pkey;
 	bool fecn, becn;	/* RoCEv2 congestion (A17.9.3) */
 	uint32_t dqpn;		/* 24 bits */

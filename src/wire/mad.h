@@ -11,7 +11,7 @@
 
 #define MAD_LEN 256
 #define MAD_BASE_VERSION 1
-#define LID_PERMISSIVE 0xffff /* unknown, or no part of the route is by LID (IBA 4.1.3) */
+#define LID_PERMISSIVE 0xffff /* LID not known; as DrSLID or DrDLID: no LID-routed part (IBA 4.1.3) */
 
 /* Offsets. */
 enum mad_off {
@@ -101,7 +101,7 @@ enum rmpp_type { RMPP_NONE, RMPP_DATA, RMPP_ACK, RMPP_STOP, RMPP_ABORT };
 /* IBA 13.6.2.5 and table 113 */
 enum rmpp_status {
 	RMPP_ST_OK = 0,
-	RMPP_ST_RESX = 1,	/* STOP: resources exhausted */
+	RMPP_ST_RESX = 1,	/* resources exhausted; the only code in a STOP */
 	RMPP_ST_T2L = 118,	/* total time too long */
 	RMPP_ST_BAD_LEN = 119,	/* last and payload length are inconsistent */
 	RMPP_ST_BAD_SEG = 120,	/* first and segment number are inconsistent */

@@ -113,7 +113,7 @@ static int packet_memcpy(void *dst, const void *src, size_t len)
 	return 0;
 }
 
-/* crc NULL: copies with copy; else with copy_crc, which continues *crc. */
+/* Copies the payload to dst: with copy if crc is NULL, else with copy_crc, which continues *crc. */
 static int packet_gather(const struct seg *seg, const struct packet_part *part, uint8_t *dst,
 			 packet_copy_fn copy, packet_copy_crc_fn copy_crc, uint32_t *crc)
 {

@@ -36,9 +36,9 @@ const char *packet_drop_name(enum packet_drop d);
 /* Lengths of a packet's parts, and its place in the segment. */
 struct packet_part {
 	uint32_t hdr_len;	/* bytes of headers */
-	uint32_t off;		/* offset of its payload in the segment's payload */
+	uint32_t off;		/* offset of the packet's payload in the segment's payload */
 	uint32_t len;		/* payload bytes */
-	uint32_t pad;		/* zero bytes after it, 0 to 3 */
+	uint32_t pad;		/* zero bytes after the payload, 0 to 3 */
 };
 
 /* Number of packets of the segment on a wire; a READ request is always one. */
@@ -49,9 +49,9 @@ static inline uint32_t packet_count(const struct seg *seg)
 
 /*
  * Writes the headers of packet i (from 0) of the segment to buf, which has
- * PACKET_HDR_MAX bytes, and sets *part: for links that gather. 0, or -EINVAL: the
- * segment's type does not exist on its service, or path_mtu, len, npkts and i are
- * inconsistent.
+ * PACKET_HDR_MAX bytes, and sets *part: for links that add the payload themselves. 0, or
+ * -EINVAL: the segment's type does not exist on its service, or path_mtu, len, npkts and i
+ * are inconsistent.
  */
 int packet_headers(const struct seg *seg, uint32_t i, void *buf, struct packet_part *part);
 

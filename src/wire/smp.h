@@ -70,10 +70,10 @@ enum perf_attr {
 
 enum node_type { NODE_CA = 1, NODE_SWITCH, NODE_ROUTER };
 
-/* PortInfo:PortState; NOP only in Set */
+/* PortInfo:PortState; PORT_NOP occurs in Set only */
 enum port_state { PORT_NOP, PORT_DOWN, PORT_INIT, PORT_ARMED, PORT_ACTIVE };
 
-/* PortInfo:PortPhysicalState; LinkDownDefaultState has the first three */
+/* PortInfo:PortPhysicalState. PortInfo:LinkDownDefaultState takes PHYS_NOP, _SLEEP and _POLLING only. */
 enum phys_state {
 	PHYS_NOP, PHYS_SLEEP, PHYS_POLLING, PHYS_DISABLED, PHYS_TRAINING, PHYS_LINK_UP,
 	PHYS_RECOVERY,
