@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The link in /proc names the kind of a file. Where /proc is not there (chroot), two facts remain:
- * files without a name, unlike pipes, sockets and those of a file system, have no type in their
- * mode, and of those only an eventfd takes 8 bytes. Adding 0 to its count changes nothing and
- * does not block.
+ * The link /proc/self/fd/N names the kind of the file. Without /proc (chroot) two tests replace it.
+ * Anonymous inodes have no file type in st_mode, unlike pipes, sockets and files of a file system.
+ * Among them only an eventfd accepts a write of 8 bytes. The value written is 0: it does not change
+ * the count and does not block.
  */
 #include <fcntl.h>
 #include <stdint.h>

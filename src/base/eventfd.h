@@ -5,8 +5,9 @@
 #include <stdbool.h>
 
 /*
- * Is fd an eventfd? For descriptors that another process has sent: a write to a pipe or socket
- * without a reader raises SIGPIPE, and a write to a file on FUSE or NFS may block. Raw system calls.
+ * True if fd is an eventfd. To be checked before a write to a descriptor that another process has
+ * sent: a write to a pipe or socket without a reader raises SIGPIPE, and a write to a file on FUSE or
+ * NFS may block. Uses raw system calls.
  */
 bool fd_is_eventfd(int fd);
 

@@ -14,7 +14,7 @@ bool fds_refused(long rc)
 	return rc == -EPERM || rc == -EACCES || rc == -EINVAL || rc == -ENOSYS;
 }
 
-/* fd or -errno, to which O_CLOEXEC and O_NONBLOCK among flags are still to be applied. */
+/* Sets O_CLOEXEC and O_NONBLOCK on fd, if they are in flags. Returns fd. fd may be -errno. */
 static int set_flags(int fd, int flags)
 {
 	if (fd < 0)

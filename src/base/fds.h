@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Descriptors where a seccomp filter refuses a call or one of its flags: each tries the call as it
- * is, then without the flags, then the call's older form, and sets the flags by fcntl(). Between
- * the two a fork and exec by another thread may inherit the descriptor. All return -errno.
+ * Creation of descriptors under a seccomp filter that refuses a call or one of its flags. Each function
+ * tries the call with its flags, then without them, then the older form of the call. It then sets the
+ * flags with fcntl(). If another thread forks and executes a program before that fcntl(), the program
+ * inherits the descriptor. All functions return -errno on failure.
  */
 #ifndef RUSE_BASE_FDS_H
 #define RUSE_BASE_FDS_H
@@ -10,15 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Is this how a filter, or a kernel without the call, refuses? */
+/* True if rc is an errno with which a seccomp filter, or a kernel without the call, refuses it. */
 bool fds_refused(long rc);
-/* eventfd(2). Nothing takes the place of EFD_SEMAPHORE. */
+/* eventfd(2). If EFD_SEMAPHORE is refused the call fails: it cannot be set afterwards. */
 int fds_event(uint32_t count, int flags);
-/* memfd_create(2). Nothing takes the place of MFD_ALLOW_SEALING. */
+/* memfd_create(2). If MFD_ALLOW_SEALING is refused the call fails: it cannot be set afterwards. */
 int fds_memory(const char *name, unsigned int flags);
-/* accept4(2); the peer's address is not told. */
+/* accept4(2) without the peer's address. */
 int fds_accept(int listener, int flags);
-/* socketpair(2) of AF_UNIX; type with flags. 0 or -errno. */
+/* socketpair(2) of AF_UNIX. type may include SOCK_CLOEXEC and SOCK_NONBLOCK. 0 or -errno. */
 int fds_pair(int type, int sv[2]);
 
 #endif

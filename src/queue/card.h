@@ -27,7 +27,7 @@ struct key_card {
 	uint64_t pad[2];
 };
 
-/* The key may be used as an lkey: of an MR, not of a memory window. Required by local accesses. */
+/* Access bit of the keys of MRs, not of memory windows: the key may be used as an lkey. Local accesses require it. */
 #define KEY_LOCAL 0x80000000u
 
 /* Result of a key check, in the order of the checks (IBA 9.7.5.2.4). */
