@@ -27,9 +27,9 @@
  */
 #define HOT __attribute__((hot))
 /*
- * A HOT function with all its callees inlined, aligned to a page, to save these look-ups for calls
- * and returns. Exceptions: APART for functions called from many places, RARE for rare ones, which
- * are also placed elsewhere.
+ * A HOT function with all its callees inlined, aligned to a page: calls and returns within it need no
+ * such look-up. Callees marked APART (called from many places) or RARE (seldom called) are not
+ * inlined; RARE ones are also placed away from the HOT ones.
  */
 #define FLAT __attribute__((hot, flatten, aligned(4096)))
 #define APART __attribute__((noinline))

@@ -49,11 +49,11 @@ struct rdev_ops {
 	struct link *(*ib_ud_link)(struct qp *qp, const struct ib_uverbs_ah_attr *ah,
 				   struct seg_net *net, const struct seg *seg);
 	/*
-	 * Releases qp->link, when the path changes or the QP is destroyed. A QP in RESET keeps
-	 * its link, through which the transport revokes what it has sent.
+	 * Releases qp->link: when the path changes, when the QP enters RESET, after the transport
+	 * has revoked through the link what it has sent, and when the QP is destroyed.
 	 */
 	void (*qp_disconnect)(struct qp *qp);
-	/* The first QP joins a multicast group or the last leaves it. 0 or -errno. May be NULL. */
+	/* join: the first QP of the device joins this multicast group; else the last one leaves. 0 or -errno. May be NULL. */
 	int (*mcast)(struct rdev *dev, const uint8_t mgid[16], bool join);
 	/* Waits until no peer is inside a direct placement. May be NULL. */
 	void (*quiesce)(struct rdev *dev);

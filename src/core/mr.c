@@ -88,7 +88,7 @@ void mr_warm(void)
 	query_mappings(here, here + PAGE, false);
 }
 
-/* Checks that the byte at addr can be read, or written: then 0 is added to its word. */
+/* Checks that the byte at addr can be read or, if write is set, written, by adding 0 to the word that contains it. */
 static int touch(uint64_t addr, bool write)
 {
 	uint64_t orig;
@@ -99,7 +99,7 @@ static int touch(uint64_t addr, bool write)
 	return umem_copy(&byte, (void *)(uintptr_t)addr, 1);
 }
 
-/* Checks pages [start, end). first and last: addresses of the range's first and last byte. */
+/* Checks that pages [start, end) are mapped. first and last: addresses of the first and last byte of the MR. */
 static int check_mapped(uint64_t start, uint64_t end, uint64_t first, uint64_t last, bool write)
 {
 	int err = query_mappings(start, end, write);

@@ -100,7 +100,7 @@ static inline bool copy_body(uint8_t *d, const uint8_t *s, size_t n)
 #define TUNE_BYTES 4096u	/* largest payload of a packet */
 #define TUNE_TRIES 6
 
-/* Time of four copies with this bulk_min. The minimum of the tries leaves out interruptions. */
+/* Time of four copies with this bulk_min. Takes the minimum of several tries, because some are interrupted. */
 static ns_t copy_takes(ns_t (*now)(void), size_t min_bulk)
 {
 	static uint8_t from[TUNE_BYTES], to[TUNE_BYTES];

@@ -20,7 +20,7 @@ struct mad_addr {
 	uint8_t sl;
 	uint8_t path_bits;	/* of the local LID */
 	bool grh;		/* has a GRH (always on RoCE): sgid_index to lgid are valid */
-	uint8_t sgid_index;	/* local */
+	uint8_t sgid_index;	/* index in the local GID table */
 	uint8_t hop_limit;
 	uint8_t tclass;
 	uint32_t flow;
@@ -36,7 +36,7 @@ enum mad_verdict {
 	MAD_PASS,	/* dispatch to an agent; without one a Get or Set gets an error response */
 	MAD_REPLY,	/* send `out` back */
 	MAD_CONSUMED,	/* handled, no answer */
-	MAD_DISCARD,	/* malformed; if outgoing mad_send() returns -EINVAL */
+	MAD_DISCARD,	/* malformed: dropped; mad_send() of an outgoing SMP returns -EINVAL */
 };
 
 struct mad_ops {
@@ -133,8 +133,8 @@ uint32_t mad_agent_hi_tid(const struct mad_agent *a);
 /* True if RMPP is done here and not by the agent (the kernel's ib_mad_kernel_rmpp_agent()). */
 bool mad_agent_does_rmpp(const struct mad_agent *a);
 /*
- * 0: done() is called once. Otherwise done() is not called: -EINVAL (length, a class without RMPP
- * from an agent with RMPP, a bad directed route), -ENOMEM, or the result of ops.send.
+ * Returns 0, and done() is called once; or an error, and done() is not called: -EINVAL (length, a class
+ * without RMPP from an agent with RMPP, a bad directed route), -ENOMEM, or the result of ops.send.
  */
 int mad_send(struct mad_agent *a, const struct mad_send *s, ns_t now);
 /* Ends the oldest send with this cookie: MAD_FLUSHED. -EINVAL: there is none. */

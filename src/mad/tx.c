@@ -118,8 +118,8 @@ int mad_cancel(struct mad_agent *a, const void *cookie, ns_t now)
 
 /*
  * The node's own SMA does not answer, for example because of a wrong M_Key. The kernel completes
- * such a request as sent, and a subnet manager waits for its answer for ever. Here it times out,
- * without retries: a retry would be sent by the port.
+ * such a request as sent, and a subnet manager waits for its answer for ever. Here it times out. There
+ * are no retries, because a retry would leave by the port instead of reaching this node's SMA.
  */
 static int unanswered(struct mad_tx *tx, ns_t now)
 {
@@ -193,7 +193,7 @@ static int tx_start(struct mad_tx *tx, ns_t now)
 		if (rc <= 0)
 			return rc;
 	}
-	/* Reserve the timer's place in the heap before anything is sent. */
+	/* Arm the timer before anything is sent: afterwards setting it cannot fail. */
 	rc = timer_set(&a->port->host->timers, &tx->timer, NS_NEVER - 1);
 	if (!rc)
 		rc = tx->seg_count ? rmpp_start(tx, now) : port_send(a->port, &tx->addr, tx->mad);

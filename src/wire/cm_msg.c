@@ -69,7 +69,7 @@ bool cm_msg_hdr(const uint8_t mad[CM_MAD_LEN], struct cm_hdr *h)
 	       mad[MAD_O_CLASS_VERSION] == CM_CLASS_VERSION && mad[MAD_O_METHOD] == MAD_SEND;
 }
 
-/* Loads the eight bytes from the field's start, which hold all of it; bits_get() near the end. */
+/* A field lies within eight bytes from its first: load them at once. Near the end of the MAD use bits_get(). */
 uint64_t cm_get(const uint8_t mad[CM_MAD_LEN], enum cm_field field)
 {
 	const struct bits *f = &fields[field].bits;

@@ -55,7 +55,7 @@ struct seg;
 /* Network addresses of a datagram, for the GRH that the receiver gets. 40 bytes. */
 struct seg_net {
 	uint8_t sgid[16], dgid[16];	/* both IPv4-mapped, or both IPv6 */
-	/* InfiniBand only, as slid below. path_bits: of the LID that received the datagram. */
+	/* sl, path_bits and slid: InfiniBand only. path_bits: of the LID that received the datagram. */
 	uint32_t flow_label : 20, sl : 4, path_bits : 7, pad : 1;
 	uint8_t traffic_class, hop_limit;	/* hop_limit 0: no GRH (InfiniBand only) */
 	uint16_t slid;			/* 0: RoCE */
@@ -67,8 +67,8 @@ struct seg_net {
 /* Access to payload in another process. */
 struct seg_pull {
 	/*
-	 * Copies len bytes from payload offset off to dst. 0; -EFAULT: dst is bad; -EIO:
-	 * the peer's memory is unreadable (the caller drops the segment; the link has
+	 * Copies len bytes from payload offset off to dst. 0; -EFAULT: dst cannot be written;
+	 * -EIO: the peer's memory is unreadable (the caller drops the segment; the link has
 	 * informed the peer).
 	 */
 	int (*copy)(const struct seg *seg, uint64_t off, const struct iovec *dst,
@@ -81,8 +81,8 @@ struct seg {
 	uint8_t flags;		/* SEG_F_* */
 	uint8_t syndrome;	/* AETH */
 	/*
-	 * Fault injection, if not 0: a wire link inverts a bit of the packet; a responder
-	 * answers with this syndrome.
+	 * Fault injection; 0: none. Of a segment sent on a wire: one bit is to be inverted. Of a
+	 * request that has arrived: the responder answers with this AETH syndrome.
 	 */
 	uint8_t damage;
 	uint16_t pkey;
@@ -130,7 +130,7 @@ static inline uint32_t seg_pkts(uint32_t len, uint32_t mtu)
 	return len ? (uint32_t)(((uint64_t)len + mtu - 1) / mtu) : 1;
 }
 
-/* Both return "?" for an unknown number. */
+/* Names; "?" for an unknown number. */
 const char *seg_type_name(enum seg_type t);
 const char *seg_service_name(uint8_t service);
 

@@ -99,7 +99,7 @@ APART void xp_flush_rq(struct qp *qp)
 	}
 }
 
-/* Fails the oldest send WQE with this status, and the QP. */
+/* Fails the QP: its oldest send WQE completes with this status, all others are flushed. */
 APART void xp_fail_head(struct qp *qp, enum wc_status status)
 {
 	struct qp_req *r = &qp->req;

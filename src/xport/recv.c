@@ -4,8 +4,8 @@
  *
  * A WQE is fetched when a message needs it, and read once into private memory. The QP then
  * holds it until it is completed: if the payload is lost, the repeated message uses the
- * same WQE. A QP with an SRQ that fails flushes only the WQE it holds (IBA 10.2.9.3); the
- * event LAST_WQE_REACHED says that it will take no more.
+ * same WQE. When a QP with an SRQ fails, it flushes only the WQE that it holds (IBA
+ * 10.2.9.3). The event LAST_WQE_REACHED says that it will take no more from the SRQ.
  */
 #include <rdma/ib_user_verbs.h>
 #include "queue/barrier.h"

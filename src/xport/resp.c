@@ -221,7 +221,7 @@ static APART enum resp_step chk_flush_key(struct resp_ctx *c)
 	return RESP_EXECUTE;
 }
 
-/* Checks that the key permits access to all of the message; not for a message without payload. */
+/* Checks that the key permits access to all of the message that is still to come. Without payload there is no check. */
 static enum resp_step chk_rkey(struct resp_ctx *c)
 {
 	const struct seg *seg = c->seg;

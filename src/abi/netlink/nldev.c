@@ -60,9 +60,9 @@ static int doit_dellink(struct call *c, int dev);
 
 static const struct cmd {
 	uint16_t flags;		/* enum flags; 0: no such command */
-	uint8_t reply_op;	/* of a doit; the kernel answers PORT_GET as GET */
+	uint8_t reply_op;	/* command in the reply to a doit; for PORT_GET the kernel puts GET there */
 	nldev_fill_fn fill, dump;
-	doit_fn doit;		/* instead of fill */
+	doit_fn doit;		/* runs a doit request; NULL: the reply is made by fill */
 	uint16_t id;		/* OBJECTS: attribute that selects one object */
 	uint8_t kind;		/* OBJECTS: enum res_kind */
 } cmds[RDMA_NLDEV_NUM_OPS] = {
@@ -205,7 +205,7 @@ static int doit_chardev(struct call *c, int unused)
 		return reply_one(c, &cmds[RDMA_NLDEV_CMD_GET_CHARDEV], fill_rdma_cm, 0);
 	if (dev < 0 || strcmp((const char *)type + NLA_HDRLEN, "uverbs"))
 		return -EOPNOTSUPP;
-	if (port)	/* uverbs belongs to the device */
+	if (port)	/* uverbs exists per device, not per port */
 		return -EINVAL;
 	return reply_one(c, &cmds[RDMA_NLDEV_CMD_GET_CHARDEV], nldev_fill_uverbs, dev);
 }

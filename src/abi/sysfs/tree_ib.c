@@ -384,7 +384,7 @@ static void remove_device(int run, const struct host_dev *d)
 	unsigned int n = d->minor - UVERBS_BASE_MINOR;
 	char path[256];
 
-	/* The class links first: what a listing shows must exist. */
+	/* Remove the links in the class directories first: what a listing shows must have its files. */
 	PATH_OF(path, "sys/class/infiniband_verbs/uverbs%u", n);
 	unlinkat(run, path, 0);
 	PATH_OF(path, "sys/class/infiniband/%s", d->name);

@@ -25,7 +25,7 @@ static int put_link(int run, const char *target, const char *path)
 	return symlinkat(target, run, path) ? -errno : 0;
 }
 
-/* The links first: what a listing shows must exist. */
+/* Removes umadN or issmN, its links first: what a listing shows must have its files. */
 static void remove_node(int run, const char *name)
 {
 	char path[LEN];

@@ -216,7 +216,7 @@ int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		ucma_dirty_conn(ctx);
 	else
 		ucma_dirty(ctx);
-	/* An id has no uid before ACCEPT: the program could not tell whose event it is. */
+	/* An id of a connection request has no uid before ACCEPT: the program could not assign the event to it. */
 	if (ctx->uid) {
 		struct ucma_event *ev = make_event(ctx, event);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* issmN: one holder per port. While it is open, the port's capability mask has IsSM. */
+/* issmN: one open file at a time holds the port, others wait. While it is held, its capability mask has IsSM. */
 #include <errno.h>
 #include "abi/umad/umad_internal.h"
 
