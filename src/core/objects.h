@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * PD, AH and MR. All have the same shape: x_create(..., struct x **) returns 0 or -errno;
- * x_destroy() frees the object, or returns -EBUSY (MR: -EINVAL) while other objects refer
- * to it. usecnt is their number.
+ * PD, AH and MR. Their functions have the same form: x_create(..., struct x **) returns 0 or
+ * -errno; x_destroy() frees the object, or returns -EBUSY (MR: -EINVAL) while other objects
+ * refer to it. usecnt is the number of objects that refer to it.
  */
 #ifndef RUSE_CORE_OBJECTS_H
 #define RUSE_CORE_OBJECTS_H

@@ -57,7 +57,7 @@ static int check_reg(const struct mad_port *p, const struct mad_reg *r)
 	return is_smp(r->mgmt_class) == (r->qp == 0) ? 0 : -EINVAL;
 }
 
-/* Same class and version: the two agents must not share a method. */
+/* True if two agents have the same class and version. Unless their OUIs differ they must not share a method. */
 static bool same_class(const struct mad_reg *a, const struct mad_reg *b)
 {
 	return a->mgmt_class == b->mgmt_class && a->class_version == b->class_version;

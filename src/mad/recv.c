@@ -59,7 +59,7 @@ static void agent_input(struct mad_agent *a, const struct mad_addr *from, const 
 		agent_deliver(a, tx, from, mad, MAD_LEN, now);
 }
 
-/* SMPs belong to QP 0, all others to QP 1; CM messages are Sends (the kernel's validate_mad()). */
+/* As the kernel's validate_mad(): QP 0 is for SMPs only, QP 1 for other classes; in class CM only ClassPortInfo may not be a Send. */
 static bool valid(const struct mad_addr *from, const uint8_t *mad)
 {
 	uint8_t c = mad[MAD_O_CLASS];

@@ -39,7 +39,7 @@ enum flags {
 	OBJECTS = 32,		/* answers about objects (QPs, MRs, ...), which the processes report */
 	DUMP_DEV = 64,		/* a dump lists one device only and requires DEV_INDEX */
 	OWN = 128,		/* for rows without other flags: 0 means no such command */
-	PER_DEV = 256,		/* OBJECTS: a doit request must lack PORT_INDEX; else it must have one */
+	PER_DEV = 256,		/* OBJECTS: a doit must have no PORT_INDEX; without this flag it must have one */
 };
 
 typedef int (*doit_fn)(struct call *c, int dev);
