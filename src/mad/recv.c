@@ -59,7 +59,7 @@ static void agent_input(struct mad_agent *a, const struct mad_addr *from, const 
 		agent_deliver(a, tx, from, mad, MAD_LEN, now);
 }
 
-/* As the kernel's validate_mad(): QP 0 is for SMPs only, QP 1 for other classes; in class CM only ClassPortInfo may not be a Send. */
+/* As the kernel's validate_mad(): QP 0 is for SMPs, QP 1 for all else; a CM MAD is a Send, except for ClassPortInfo. */
 static bool valid(const struct mad_addr *from, const uint8_t *mad)
 {
 	uint8_t c = mad[MAD_O_CLASS];

@@ -167,8 +167,8 @@ void ucma_unpark(struct ucma_context *ctx)
 /*
  * CONNECT_REQUEST for a new id, whose context is still the listener's. The request waits in
  * `parked` until the backlog has room; repeated REQs are answered with an MRA. The kernel instead
- * drops a REQ beyond the backlog, and the peer repeats it seconds later. -ENOMEM also means that
- * the peer may retry.
+ * drops a REQ beyond the backlog, and the peer repeats it seconds later. -ENOMEM: no memory, or
+ * UCMA_MAX_PARKED requests wait; the REQ is dropped, and the peer may repeat it.
  */
 static int connect_request(struct rdma_cm_id *id, const struct rdma_cm_event *event)
 {

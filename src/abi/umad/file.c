@@ -146,7 +146,8 @@ static void recv(void *ctx, const struct mad_recv *r, ns_t now)
 }
 
 /*
- * A request without a response is returned to the program: its header, and the common MAD header.
+ * Ends a send. A request that timed out is returned to the program as a packet: its ib_user_mad_hdr
+ * with status ETIMEDOUT, and the common MAD header.
  */
 static void done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_status, ns_t now)
 {
@@ -169,8 +170,8 @@ static void done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_
 const struct mad_agent_ops umad_agent_ops = { recv, done };
 
 /*
- * Bytes of data that the buffer must hold at least: the first segment, which tells the length of an
- * RMPP message.
+ * Bytes of data for which the program's buffer must have room: the first segment at least. Its RMPP
+ * header gives the length of the message.
  */
 static size_t first_len(const struct umad_packet *pk)
 {

@@ -44,8 +44,8 @@ struct umad_file_ops {
 	 */
 	void (*dead)(void *ctx);
 	/*
-	 * begun() is called when a send begins, ended() when it ends. mad: the headers of its MAD; the
-	 * upper half of the transaction ID identifies the agent. Either function may be NULL.
+	 * begun() is called when a send begins, ended() when it ends. mad: the headers of its MAD; in
+	 * a request the upper half of the transaction ID is the agent's. Either may be NULL.
 	 */
 	void (*begun)(void *ctx, const uint8_t *mad);
 	void (*ended)(void *ctx, const uint8_t *mad);
