@@ -7,7 +7,7 @@
 #define WQE_SIZE(max_sge) \
 	((uint32_t)(sizeof(struct rxe_recv_wqe) + (max_sge) * sizeof(struct rxe_sge)))
 
-/* As in kernel rxe, SRQ numbers begin at 0x20001, to differ from QP numbers there. */
+/* SRQ numbers begin at 0x20001, as in kernel rxe. */
 #define SRQ_NUM_BASE 0x20000u
 #define MAX_SRQ 0xdffffu
 
@@ -79,7 +79,7 @@ int srq_resize_alloc(struct srq *srq, uint32_t max_wr, struct ring *ring)
 	return srq->uctx->ops->ring_alloc(srq->uctx, ring);
 }
 
-/* The program continues with the producer index that it finds in the new ring. */
+/* Copies the WQEs to the start of the new ring. The program takes over the producer index that it finds there. */
 void srq_resize_commit(struct srq *srq, const struct ring *ring)
 {
 	struct ring old = srq->rq, new = *ring;

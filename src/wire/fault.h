@@ -80,7 +80,7 @@ struct fault_table {
 	struct fault_rule rule[FAULT_MAX_RULES];
 };
 
-/* Counts of a process for the rule with the same index; in its process page. */
+/* In a process page: how often the rule with the same index has matched and has acted in this process. */
 struct fault_count {
 	uint32_t id, pad;	/* id of the rule counted */
 	uint64_t matched, acted;

@@ -23,7 +23,7 @@ void xp_error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status s
 	cq_publish(cq, true);
 }
 
-/* Enters ERR: requester and responder stop; only a NAK that waits for room is still sent. */
+/* Enters ERR: requester and responder stop. Only an ACK or NAK that waits for room in the link is still sent. */
 APART void xp_enter_err(struct qp *qp, bool card_locked)
 {
 	struct qp_req *r = &qp->req;

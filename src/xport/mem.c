@@ -10,10 +10,10 @@
 #include "xport/xport_internal.h"
 
 /*
- * Gets the addresses of bytes [off, off + len) of a list. pd: of the keys (for an SRQ's WQE
- * the SRQ's). access: 0 (read) or LOCAL_WRITE. iov has SEG_MAX_IOV entries. Returns the
- * number used; -EFAULT: a key does not permit the access (local protection error);
- * -EINVAL: the list is too short.
+ * Gets the addresses of bytes [off, off + len) of a scatter/gather list. pd: the PD that its
+ * keys must have; for a WQE of an SRQ the SRQ's PD. access: 0 (read) or LOCAL_WRITE. iov has
+ * SEG_MAX_IOV entries. Returns the number of entries used; -EFAULT: a key does not permit the
+ * access (local protection error); -EINVAL: the list is too short.
  */
 int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *sge, uint32_t num,
 	       uint64_t off, uint64_t len, uint32_t access, struct iovec *iov)

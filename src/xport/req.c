@@ -3,12 +3,12 @@
  * The requester (IBA 9.7.2, 9.7.3): from send WQEs to request segments.
  *
  * A cursor (slot cur, and cur_pkt packets in it) moves over the send queue. The WQEs from
- * sq.index to the cursor await acknowledgement; those from the cursor to tail have been
- * read, and sent before if the cursor went back; those from tail on are unread. PSNs are
- * assigned when a WQE is read, so each PSN is a position in the queue. To go back means to
- * set the cursor to una, the oldest unacknowledged PSN. This works for READs too: their
- * PSNs are those of the responses, una advances with each response, and a repeated READ
- * requests what is missing.
+ * sq.index to the cursor await acknowledgement. Those from the cursor to tail have been read
+ * from the ring; if the cursor has gone back, they were sent before and are sent again. Those
+ * from tail on are unread. PSNs are assigned when a WQE is read, so each PSN is a position in
+ * the queue. To go back means to set the cursor to una, the oldest unacknowledged PSN. This
+ * works for READs too: their PSNs are those of the responses, una advances with each response,
+ * and a repeated READ requests what is missing.
  *
  *	sq.index        cur               tail        producer
  *	   | sent, unacked |  (sent before)  |  unread    |

@@ -204,7 +204,7 @@ static enum resp_step chk_length(struct resp_ctx *c)
 	return RESP_CHK_RKEY;
 }
 
-/* The key of a FLUSH is checked even for length 0. For a whole region only the key is checked. */
+/* The key of a FLUSH is checked even for length 0. If the FLUSH is for the whole region, no range is checked. */
 static APART enum resp_step chk_flush_key(struct resp_ctx *c)
 {
 	const struct seg *seg = c->seg;

@@ -4,8 +4,9 @@
  *
  * An ACK for PSN p implies that READs before p were answered, so it must not overtake
  * their responses. READ and atomic responses wait in a queue in PSN order. One ACK or NAK
- * may wait behind them; of two, the later PSN replaces the other, which it covers. A fatal
- * NAK waits too; the QP enters ERR only after it was sent, since a QP in ERR sends nothing.
+ * may wait behind them: of two, only that with the later PSN is kept, since it acknowledges
+ * what the other would. A fatal NAK waits too: entering ERR discards the queue, so the QP
+ * enters ERR only when the responses have been sent.
  */
 #include "base/pool.h"
 #include "queue/barrier.h"
@@ -194,7 +195,7 @@ HOT static int send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_t syn
 	return send_counted(qp, l, &seg);
 }
 
-/* Fails the QP because of a responder error. The card is locked. */
+/* Enters ERR after a responder error. status: for the held receive WQE. The card is locked. */
 static RARE void fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
 {
 	xp_enter_err(qp, true);

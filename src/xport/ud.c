@@ -16,7 +16,7 @@ static void local_error(struct qp *qp, enum wc_status status)
 	xp_flush_rq(qp);
 }
 
-/* Copies GRH and payload. 0; -EFAULT: the receive buffer is bad; -EIO: the sender's memory is. */
+/* Copies GRH and payload. 0; -EFAULT: the receive buffer is bad; -EIO: the sender's memory cannot be read. */
 static int place(struct qp *qp, const struct seg *seg)
 {
 	struct iovec iov[SEG_MAX_IOV], src;

@@ -27,7 +27,7 @@
 struct wr_flush {
 	uint64_t remote_addr;
 	uint32_t length, rkey;
-	uint8_t type, level;	/* SEG_FETH_GLOBAL, _PERSISTENT; SEG_FETH_RANGE, _MR */
+	uint8_t type, level;	/* type: SEG_FETH_GLOBAL, _PERSISTENT; level: SEG_FETH_RANGE, _MR */
 };
 
 /* The send opcodes of the ABI. */
@@ -232,8 +232,8 @@ static RARE bool wqe_grow(struct qp *qp)
 }
 
 /*
- * Reads the next WQE of the ring. False: there is none, no memory, or its PSNs do not fit
- * after those outstanding. An invalid WQE is read too, and gets an error status.
+ * Reads the next WQE of the ring. False: there is none, there is no memory, or with its PSNs
+ * too many would be outstanding. An invalid WQE is read too, and gets an error status.
  */
 HOT bool wqe_fetch(struct qp *qp)
 {

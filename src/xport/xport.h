@@ -45,7 +45,7 @@ void xp_flush_recv(struct qp *qp, ns_t now);
 
 /* Time at which xp_timer() must be called; NS_NEVER: not at all. */
 ns_t xp_wake(const struct qp *qp);
-/* Also for link_host.attention: checks whether a peer's direct placement has failed. */
+/* Handles expired timers, and a failed direct placement by a peer. The latter is why link_host.attention calls it too. */
 void xp_timer(struct qp *qp, ns_t now);
 
 /* Handles a congestion notification (CNP) from the peer. */

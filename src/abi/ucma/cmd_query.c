@@ -106,7 +106,7 @@ static int query_addr(struct ucma_call *c, const struct rdma_cm_id *id, uint64_t
 	return 0;
 }
 
-/* Returns the records that fit; num_paths is the number of all. */
+/* Returns the path records that fit into `out`; num_paths counts the others too. */
 static int query_path(struct ucma_call *c, const struct rdma_cm_id *id, uint64_t response)
 {
 	struct {

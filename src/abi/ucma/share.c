@@ -125,7 +125,7 @@ void ucma_reap(struct ucma_file *f)
 		ctx = ev->ctx;
 		dropped = READ_ONCE(slot->state) == ucma_slot_word(ev->pos, UCMA_SLOT_GONE);
 		ucma_withdraw(f, ev);
-		/* DESTROY_ID was posted and a program marked the unread event GONE. */
+		/* GONE: a program has posted DESTROY_ID, and has marked this unread event of the id. */
 		if (dropped)
 			ucma_drop_event(f, ev);
 		else

@@ -18,7 +18,7 @@ struct ucma_card;
 struct ucma_file;
 struct ucma_shm;
 
-/* Bytes of the largest response: QUERY of a path, limited by the u16 `out`. */
+/* No response has more bytes; the longest one is that of GET_EVENT. */
 #define UCMA_RESPONSE_MAX 512
 /* Bytes of the largest option of SET_OPTION; -EINVAL above it (kernel: KMALLOC_MAX_SIZE). */
 #define UCMA_OPTION_MAX 4096
