@@ -15,7 +15,10 @@
 #include "base/eventfd.h"
 #include "base/testing.h"
 
-/* Every kind of descriptor; only the first is an eventfd. False: a wrong answer. */
+/*
+ * Checks fd_is_eventfd() on every kind of descriptor; only fd[0] is an eventfd. False: a check
+ * failed.
+ */
 static bool all_kinds(void)
 {
 	uint64_t full = 0xfffffffffffffffe, got;
@@ -40,7 +43,10 @@ static bool all_kinds(void)
 	right = fd_is_eventfd(fd[0]);
 	for (int i = 1; i < n; i++)
 		right = right && !fd_is_eventfd(fd[i]);
-	/* Its count is as it was, and a full one does not block. */
+	/*
+	 * fd_is_eventfd() leaves the count unchanged, and does not block on an eventfd with a full
+	 * count.
+	 */
 	right = right && read(fd[0], &got, sizeof(got)) == sizeof(got) && got == 5;
 	right = right && fcntl(fd[0], F_SETFL, 0) == 0;
 	right = right && write(fd[0], &full, sizeof(full)) == sizeof(full) && fd_is_eventfd(fd[0]);
@@ -54,7 +60,7 @@ static void kinds(void **state)
 	assert_true(all_kinds());
 }
 
-/* Without /proc, in a process of its own. Only root can chroot(). */
+/* The same without /proc: a child process calls chroot(), which only root can do. */
 static void kinds_chroot(void **state)
 {
 	char dir[] = "/tmp/test-eventfd.XXXXXX";

@@ -56,7 +56,10 @@ static void async_order(void **state)
 	event_file_put(f);
 }
 
-/* Ending a source drops its unread events, keeps those of others, and counts the read ones. */
+/*
+ * event_source_fini() drops the source's unread events, leaves those of other sources, and returns
+ * how many were read.
+ */
 static void vanish(void **state)
 {
 	struct event_file *f = test_event_file(true);

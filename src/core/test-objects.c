@@ -226,7 +226,7 @@ static void qp_busy(void **state)
 	assert_int_equal(reported, 1);
 	assert_int_equal(card->qpn, 0);
 	assert_int_equal(card->lock, 0);
-	assert_int_equal(async->fd, 1);	/* for the event read: its reader decrements */
+	assert_int_equal(async->fd, 1);	/* the event that was read: its reader decrements fd */
 	event_file_put(async);
 	fixture_close(&f);
 }

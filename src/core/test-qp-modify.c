@@ -93,7 +93,7 @@ static void stored(void **state)
 	assert_int_equal(qp->peer_block, 1);
 	assert_int_equal(qp->attr.max_rd_atomic, 8);
 	assert_int_equal(qp->attr.max_dest_rd_atomic, 16);
-	assert_int_equal(qp->attr.qkey, 0);	/* was in no mask */
+	assert_int_equal(qp->attr.qkey, 0);	/* IB_QP_QKEY was in no mask */
 	assert_int_equal(qp->attr_set, M_INIT | M_RTR | M_RTS);
 	/* RESET keeps the link, so that the transport can revoke segments; a new path drops it. */
 	assert_int_equal(modify(IB_QP_STATE, &good, QPS_RESET), 0);

@@ -355,7 +355,10 @@ static void copies_with_crc(void **state)
 
 static ns_t clock_ns;
 
-/* A clock by which moves, which umem_tune() times first, take no time. */
+/*
+ * A clock for umem_tune(), which times plain moves first: here they take no time, so it selects
+ * them.
+ */
 static ns_t tick(void)
 {
 	static int n;

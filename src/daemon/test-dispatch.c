@@ -97,7 +97,10 @@ static int answer(void *body, size_t *len, int *fd)
 	if (fd)
 		*fd = n ? fds[0] : -1;
 	else if (h.type == IPC_LEASE)
-		/* The block's socket and the park, or nothing if the port is in use. */
+		/*
+		 * The block's UDP socket and both ends of the park (daemon/port.h); none if the UDP
+		 * port is in use.
+		 */
 		assert_true(n == 3 || !n);
 	else
 		assert_int_equal(n, 0);
@@ -190,7 +193,9 @@ static void test_lease_and_peer(void **state)
 	p.block = l.block == 5 ? 6 : 5;
 	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
 	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);
-	/* Of a process that an earlier rused knew */
+	/*
+	 * The block belongs to a process that an earlier rused knew and that has not reconnected.
+	 */
 	lease_orphan(&r.leases, p.block, getpid(), 0);
 	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
 	assert_int_equal(answer(NULL, NULL, NULL), -EAGAIN);
@@ -346,7 +351,7 @@ static void test_channel_queue(void **state)
 
 	open_channel();
 	m->watch(&r.loop, true);
-	/* For an unknown file: taken and ignored. */
+	/* Commands for an unknown rdma_cm file are taken and ignored. */
 	for (int i = 0; i < 3; i++)
 		enqueue(IPC_UCMA_POST, &none, sizeof(none));
 	assert_true(m->there(&r.loop));
@@ -411,7 +416,9 @@ static void test_channel(void **state)
 	m->watch(&r.loop, false);
 	assert_true(list_empty(&r.channels));
 	assert_false(m->watch(&r.loop, true));
-	/* A request posted before the process sees the change is still found. */
+	/*
+	 * rused stops polling: a request that the process posts before it sees this is still found.
+	 */
 	channel_used(c);
 	post(IPC_PEER, &p, sizeof(p));
 	r.loop.now += NS_S;

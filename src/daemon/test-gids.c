@@ -41,7 +41,10 @@ static void test_order_and_holes(void **state)
 	struct gid_raw a = v4(1), b = v4(2), c = v4(3), none = { 0 };
 	struct gid_raw first[] = { a, b, ll }, second[] = { b }, third[] = { b, c };
 
-	/* The interface's own link-local address has index 0 only. */
+	/*
+	 * The interface's own link-local address gets index 0, and no second index from the list of
+	 * addresses.
+	 */
 	assert_int_equal(gids_sync(&d, d.node_guid, first, 3), 0);
 	assert_int_equal(d.ngids, 3);
 	expect(0, &ll);

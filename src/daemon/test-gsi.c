@@ -165,7 +165,10 @@ static void test_headers(void **state)
 	assert_false(arrives(WHOLE));
 }
 
-/* The destination is an address of this host, but in no GID table. */
+/*
+ * The destination address belongs to this host but is in no device's GID table: the packet is
+ * dropped.
+ */
 static void test_nobodys(void **state)
 {
 	good();

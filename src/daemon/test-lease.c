@@ -73,7 +73,10 @@ static void test_reclaim(void **state)
 	assert_int_equal(lease_owner(&t, 7), 3);
 	assert_int_equal(lease_reclaim(&t, 9, 4, 0), 0);
 	assert_int_equal(lease_reclaim(&t, 9, 5, 0), -EBUSY);	/* pid 0 matches no process */
-	/* The parent has died: its child keeps the block, without rest. */
+	/*
+	 * The owner has died: its child, which shares the block, reclaims it at once, without
+	 * LEASE_REST.
+	 */
 	lease_put_all(&t, 3, 0);
 	assert_int_equal(lease_reclaim(&t, 7, 2, 200), 0);
 	assert_int_equal(lease_owner(&t, 7), 2);

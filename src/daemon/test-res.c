@@ -178,8 +178,9 @@ static void test_torn(void **state)
 }
 
 /*
- * The same, deterministically: pread() copies word by word, upwards or downwards. After `from`
- * words the writer makes `burst` stores; then it makes one store per word (creep), or stops.
+ * As test_torn(), but deterministic: pread() copies the record word by word, upwards or downwards.
+ * After `from` words the writer makes `burst` stores. After that it makes one store for each word
+ * copied (creep), or no more.
  */
 #define WORDS (sizeof(struct res_rec) / sizeof(uint32_t))
 #define BODY (offsetof(struct res_rec, ctx) / sizeof(uint32_t))
@@ -189,7 +190,7 @@ static void test_torn(void **state)
 static struct {
 	uint32_t *rec;		/* NULL: pread() is not replaced */
 	bool down, creep;
-	uint32_t from, burst;	/* words copied, then stores made */
+	uint32_t from, burst;	/* words copied before the first store; stores made then */
 	uint32_t copied, stored;
 } step;
 
@@ -229,7 +230,10 @@ ssize_t __wrap_pread(int fd, void *buf, size_t len, off_t at)
 	return n;
 }
 
-/* Number of records reported. Checks that each is from one write. */
+/*
+ * Returns the number of records that res_collect() reports. Checks that all words of a record come
+ * from one write.
+ */
 static size_t told_whole(void)
 {
 	struct nldev_res *all;

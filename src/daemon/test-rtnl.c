@@ -72,7 +72,8 @@ static bool is(const struct rtnl_addr *a, const char *text)
 }
 
 /*
- * Checks that the call makes no request. Tries 5 times, as links cause notifications of their own.
+ * Checks that the call sends no request to the kernel. Tries up to 5 times, because a new link
+ * causes notifications of its own, which justify a request.
  */
 #define ASSERT_KEPT(call)                                  \
 	do {                                               \

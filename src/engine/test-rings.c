@@ -19,7 +19,7 @@
 #define RINGS 64
 #define TURNS 3000
 #define MANY 1000
-#define LEFT (1u << 20) /* allowed besides rings: pages ahead, and pages not yet freed */
+#define LEFT (1u << 20) /* bytes allowed besides the rings: pages ahead, and pages not yet freed */
 
 static void own_nothing(int fd, bool own)
 {
@@ -55,7 +55,7 @@ static void native_mmap(void **state)
 	user->producer_index = 5;
 	assert_int_equal(ring_producer(&r), 5);
 	ring_ops.ring_free(&ef.uctx, &r);
-	assert_int_equal(user->producer_index, 0); /* no fault: an empty ring */
+	assert_int_equal(user->producer_index, 0); /* the mapping is still valid and reads zeros */
 	munmap(user, r.buf_size);
 	rings_fini(&ef);
 }
@@ -165,7 +165,7 @@ static void view(void **state)
 	assert_ptr_equal(user, r.buf);
 	ring_ops.ring_free(&ef.uctx, &r);
 	rings_fini(&ef);
-	*user = 0xfee1900d; /* no fault */
+	*user = 0xfee1900d; /* the program's mapping is still valid */
 	assert_false(engine_unmap((char *)user + 1, r.buf_size));
 	assert_false(engine_unmap(&r, sizeof(r)));
 	assert_true(engine_unmap(user, r.buf_size));

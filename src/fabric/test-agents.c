@@ -397,7 +397,7 @@ static void test_counters(void **state)
 	assert_true(perf_get(d, PC_XMIT_PKTS) > 3);
 }
 
-/* CapabilityMask2 says both that a port takes 2x links and that it takes HDR. */
+/* For ports with 2x links at HDR speed, CapabilityMask2 has the bit of 2x and the bit of HDR. */
 static void test_two_lanes_hdr(void **state)
 {
 	const uint8_t *d;

@@ -89,7 +89,10 @@ static void test_steps(void **state)
 	assert_int_equal(rc, -EMSGSIZE);
 }
 
-/* An end of polling takes the request or the wait back. */
+/*
+ * A process that stops polling withdraws its request if rused has not taken it (posted). If rused
+ * has taken it, the answer goes over the socket.
+ */
 static void test_give_up(void **state)
 {
 	struct ipc_hdr q = header(0, 1), a = header(IPC_F_REPLY, 1), got;
@@ -146,7 +149,10 @@ static void test_hostile(void **state)
 	assert_int_equal(fcntl(memfd, F_ADD_SEALS, F_SEAL_WRITE), -1);
 }
 
-/* Order, limit, and a wake-up only for a rused that sleeps. */
+/*
+ * The queue keeps the order, refuses more than CHAN_QUEUE messages, and asks for a wake-up only if
+ * rused sleeps.
+ */
 static void test_queue(void **state)
 {
 	struct ipc_hdr q = header(0, 1), got;
@@ -175,7 +181,10 @@ static void test_queue(void **state)
 	assert_true(ipc_channel_push(ch, &q, body, CHAN_QUEUE_BODY, &wake));
 	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), 0);
 	assert_int_equal(len, CHAN_QUEUE_BODY);
-	/* head beyond the ring; a message that is too long. */
+	/*
+	 * Invalid words of the process: head more than CHAN_QUEUE ahead of tail; a length over
+	 * CHAN_QUEUE_BODY.
+	 */
 	ch->head = tail + CHAN_QUEUE + 1;
 	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), -EPROTO);
 	ch->head = tail + 1;

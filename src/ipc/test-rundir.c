@@ -75,7 +75,7 @@ static void test_length(void **state)
 	assert_int_equal(access(want, F_OK), -1);
 }
 
-/* Not below $XDG_RUNTIME_DIR, and nothing was made there. */
+/* Checks that ipc_rundir() chooses a directory outside `dir` and makes nothing in `dir`. */
 static void passed_over(const char *dir)
 {
 	char path[IPC_RUNDIR_MAX], made[PATH_MAX];
@@ -96,16 +96,16 @@ static void test_foreign_xdg(void **state)
 	below(dir, sizeof(dir), "xdg");
 	below(link, sizeof(link), "link");
 	setenv("XDG_RUNTIME_DIR", dir, 1);
-	passed_over(dir);		/* missing */
+	passed_over(dir);		/* it does not exist */
 	assert_int_equal(mkdir(dir, 0700), 0);
 	assert_int_equal(chmod(dir, 0755), 0);
-	passed_over(dir);		/* others may look into it */
+	passed_over(dir);		/* other users can read it */
 	assert_int_equal(chmod(dir, 0700), 0);
 	assert_int_equal(symlink(dir, link), 0);
 	setenv("XDG_RUNTIME_DIR", link, 1);
 	passed_over(link);
 	assert_int_equal(unlink(link), 0);
-	if (!geteuid()) {		/* another user's, as after su */
+	if (!geteuid()) {		/* it belongs to another user, as after su */
 		assert_int_equal(chown(dir, 65534, 65534), 0);
 		setenv("XDG_RUNTIME_DIR", dir, 1);
 		passed_over(dir);

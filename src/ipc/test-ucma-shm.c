@@ -85,7 +85,9 @@ static void withdrawn(void **state)
 }
 
 /*
- * A rused that stays in the middle of filling keeps the byte; a byte of a killed reader is removed.
+ * While rused is filling the ring the byte for poll() stays, even if rused never finishes. A reader
+ * that was killed after it had cleared `shown` leaves the byte behind; ucma_shm_orphan() removes
+ * it.
  */
 static void killed(void **state)
 {
@@ -111,9 +113,9 @@ static void hostile(void **state)
 	struct rdma_ucm_event_resp ev;
 
 	put(4);
-	s->head = 77777;	/* ahead of tail: searched as if the ring were full */
+	s->head = 77777;	/* more than UCMA_RING ahead of tail: readers search the whole ring */
 	assert_true(ucma_shm_take(s, &ev));
-	s->tail += 100000;	/* no slot has such a position */
+	s->tail += 100000;	/* no slot holds an event of these positions */
 	assert_false(ucma_shm_take(s, &ev));
 	memset(s->slot, 0xff, sizeof(s->slot));
 	assert_false(ucma_shm_ready(s));
@@ -166,11 +168,14 @@ static void destroyed(void **state)
 #define DESTROY ucma_card_destroy(card, s, 9, &n)
 	assert_false(DESTROY);	/* the card belongs to no file */
 	card->file = 5;
-	assert_false(DESTROY);	/* a listener, for example */
+	assert_false(DESTROY);	/* UCMA_CAN_DESTROY is missing, as for a listener */
 	assert_false(s->gone[9]);
 	card->has = UCMA_CAN_DESTROY;
-	s->posted[9]++;		/* a DISCONNECT is posted, for example */
-	/* 4 counted before position 100; then 2 read, 1 withdrawn, 1 unread. */
+	s->posted[9]++;		/* a command is posted and unfinished, such as DISCONNECT */
+	/*
+	 * The card counts 4 events before position 100. Of id 9 the ring has 2 read ones from
+	 * there, 1 withdrawn, 1 unread.
+	 */
 	s->head = s->tail = 98;
 	put_of(9, UCMA_SLOT_TAKEN);
 	put_of(9, UCMA_SLOT_TAKEN);
@@ -193,11 +198,14 @@ static void destroyed(void **state)
 	assert_int_equal(ev.id, 8);
 	assert_false(ucma_shm_take(s, &ev));
 	assert_false(ucma_shm_ready(s));
-	/* DESTROY_ID could not be posted. */
+	/* DESTROY_ID could not be posted: ucma_card_keep() makes the id valid again. */
 	ucma_card_keep(s, 9);
 	assert_int_equal(s->posted[9], 1);
 	assert_true(ucma_shm_ready(s));
-	/* The card is old: events that the ring has dropped are counted in it. */
+	/*
+	 * The card's position (reaped) is more than a ring behind tail: rused has counted the
+	 * overwritten events in the card.
+	 */
 	s->tail = 105 + 3 * UCMA_RING;
 	assert_true(DESTROY);
 	assert_int_equal(n, 4);

@@ -137,7 +137,7 @@ static void wraps(void **state)
 	}
 }
 
-/* A packet that arrives meanwhile keeps the byte; a byte on its way is waited for. */
+/* A thread that sends the byte late, when settle() already waits for it. */
 static void *late_byte(void *arg)
 {
 	usleep(50000);
@@ -145,6 +145,7 @@ static void *late_byte(void *arg)
 	return NULL;
 }
 
+/* An unread packet keeps the byte; settle() waits for a byte that is announced but not sent yet. */
 static void bell(void **state)
 {
 	struct bell b = umad_shm_bell(s);
@@ -166,12 +167,18 @@ static void bell(void **state)
 	settle();
 	assert_int_equal(pthread_join(t, NULL), 0);
 	assert_false(readable() || s->shown);
-	/* Cleared before the packet is readable: the second bell_show() sends the byte. */
+	/*
+	 * A reader clears `shown` between the two calls of bell_show(): the second call sends the
+	 * byte again.
+	 */
 	assert_true(bell_show(&b));
 	s->shown = 0;
 	assert_true(put(3));
 	assert_true(readable() && s->shown);
-	/* A byte left behind by a killed reader. */
+	/*
+	 * A reader was killed after it had cleared `shown`: bell_orphan() removes the byte that it
+	 * left.
+	 */
 	assert_true(get(&v));
 	s->shown = 0;
 	settle();
@@ -404,7 +411,10 @@ static void wakes(void **state)
 	s->kicked = 0;
 	s->watched = 1;
 	assert_true(umad_shm_post(s, 2, packet, 320, &wake) && !wake);
-	/* rused watches but takes nothing. */
+	/*
+	 * rused watches the ring, but the MAD UMAD_TX_LATE positions back is not taken:
+	 * UMAD_WAKE_LATE.
+	 */
 	for (uint32_t i = 3; i < UMAD_TX_LATE; i++)
 		assert_true(umad_shm_post(s, i, packet, 320, &wake) && !wake);
 	assert_true(umad_shm_post(s, UMAD_TX_LATE, packet, 320, &wake) && wake == UMAD_WAKE_LATE);

@@ -205,7 +205,7 @@ static void test_criteria(void **state)
 	}
 }
 
-/* A packet that the link refused is sent again, and counts once. */
+/* A packet that the full link refuses is sent again. The rules judge it once, and count it once. */
 static void test_again(void **state)
 {
 	struct fault_rule *r;
@@ -403,7 +403,7 @@ static void test_reorder(void **state)
 	assert_int_equal(net.first[2], 1);
 	fault_unwrap(&net.l);
 
-	/* No packet follows it. */
+	/* A held packet that no other packet follows is released by the timer. */
 	start(FAULT_LOCAL);
 	rule(FAULT_REORDER)->count = 5;
 	set();
@@ -422,7 +422,7 @@ static void test_rate(void **state)
 	for (uint32_t i = 0; i < 1000; i++)
 		send_psn(i);
 	assert_int_equal(net.n, 0);
-	assert_in_range(net.tapped, 1, 999);	/* more than the queue of a router holds */
+	assert_in_range(net.tapped, 1, 999);	/* lost: the queue of the simulated bottleneck was full */
 	faults_run(&f, clock_now + 100 * NS_MS);
 	assert_int_equal(net.n + net.tapped, 1000);
 	fault_unwrap(&net.l);

@@ -132,7 +132,9 @@ static void test_lists(void **state)
 		assert_memory_equal(r->mem + (31 - i) * 1000, r->src + i * 1000, 1000);
 }
 
-/* Each of these must be left to the real responder: nothing may have happened. */
+/*
+ * In each of these cases the requester changes nothing and leaves the operation to the responder.
+ */
 static void test_not_now(void **state)
 {
 	struct rig *r = *state;
@@ -235,7 +237,10 @@ static void test_bad_memory(void **state)
 	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_LOCAL);
 	assert_int_equal(r->card->failed, 0);
 	assert_int_equal(r->card->epsn, 0xfffffe);
-	/* The target has unmapped its MR: its responder finds out. */
+	/*
+	 * The target has unmapped its MR: the operation is left to its responder, which finds the
+	 * error.
+	 */
 	r->key->start = (uintptr_t)hole;
 	iov.iov_base = r->src;
 	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
@@ -245,7 +250,10 @@ static void test_bad_memory(void **state)
 	munmap(hole, 4096);
 }
 
-/* Memory that is not resident is left to its owner, and so is memory that stops being resident. */
+/*
+ * An operation on memory that is not resident is left to the responder of the process that owns it;
+ * so is one on memory that was resident before.
+ */
 static void test_not_resident(void **state)
 {
 	struct rig *r = *state;
@@ -265,7 +273,10 @@ static void test_not_resident(void **state)
 	assert_int_equal(r->card->epsn, 0xfffffe);
 	*last = 1;
 	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
-	/* A remembered range: the copies that follow bring the page back, until it is asked about. */
+	/*
+	 * The link remembers a resident range for a while and does not ask about it again: until
+	 * then a copy succeeds and makes the page resident again.
+	 */
 	do {
 		assert_int_equal(madvise(last, 4096, MADV_DONTNEED), 0);
 		op.psn = r->card->epsn;

@@ -87,7 +87,10 @@ static void test_random_slots(void **state)
 	duo_close(&d);
 }
 
-/* Payload beyond the data area, exactly at its edges. */
+/*
+ * Payload may end exactly at the end of the data area, and may be exactly SHM_MAX_SEG bytes long. A
+ * slot with one byte more is dropped.
+ */
 static void test_edges(void **state)
 {
 	static const struct {
@@ -126,7 +129,10 @@ static void test_edges(void **state)
 	duo_close(&d);
 }
 
-/* A race on purpose, hidden from TSan as the writes of another process would be. */
+/*
+ * Writes random words to the ring while it is in use. The data race is intended: TSan must not
+ * report it.
+ */
 __attribute__((no_sanitize("thread"))) static void *scribble(void *arg)
 {
 	struct duo *d = arg;
@@ -248,7 +254,7 @@ static void test_bad_hello(void **state)
 	refuse(&n, &h, sizeof(h), fds, 8);
 	for (int i = 0; i < 4; i++) {
 		memcpy(fds, good, sizeof(good));
-		fds[i] = null;	/* not a memfd; as the eventfd, it blocks */
+		fds[i] = null;	/* the wrong type for a memfd; a blocking file for the eventfd */
 		refuse(&n, &h, sizeof(h), fds, 4);
 		/* Large enough, but not sealed: its owner could shrink it. */
 		fds[i] = loose;
@@ -330,7 +336,10 @@ static void test_connect_errors(void **state)
 	assert_null(shm_connected(d.a.ep, 7, shm_ep_sock(d.b.ep)));
 	assert_null(shm_connected(d.a.ep, 2, "ruse-unused"));
 	node_stop(&d.b);
-	/* The serving thread has ended, and with it the robust word. */
+	/*
+	 * The serving thread has ended; its robust futex shows this, and the link counts as not
+	 * connected.
+	 */
 	assert_null(shm_connected(d.a.ep, 2, shm_ep_sock(d.b.ep)));
 	duo_close(&d);
 }

@@ -19,7 +19,7 @@ struct pair {
 	bool no_cma;
 };
 
-/* The child's buffers stay unchanged until the parent has read them. */
+/* Buffers of the echoes, used in turn: one stays unchanged until the parent has read it. */
 #define RING 16
 static uint8_t *echo_buf[RING];
 static uint32_t echo_next;
@@ -30,7 +30,7 @@ static void echo(struct node *n, struct link *l, const struct seg *seg)
 	struct iovec iov = { .iov_base = b, .iov_len = seg->len };
 	struct seg s = *seg;
 
-	/* Not to be answered: a lost segment, and the link's report that an answer was lost. */
+	/* Not echoed: a lost segment (-EIO), and the link's NAK that says that an echo was lost. */
 	if (n->last_rc == -EIO || (seg->type == SEG_ACK && seg->syndrome == AETH_NAK_PSN_SEQ))
 		return;
 	memcpy(b, n->buf, seg->len);
@@ -384,7 +384,7 @@ static void test_bad_memory(void **state)
 	assert_int_equal(p.l->ops->send(p.l, &s), -EFAULT);
 	pair_close(&p);
 
-	/* By reference the peer notices; the requester gets a NAK, and the repetition is copied. */
+	/* By reference the peer finds the hole and the requester gets a NAK; then the payload is copied. */
 	pair_open(&p, false);
 	assert_int_equal(p.l->ops->send(p.l, &s), 0);
 	NODE_UNTIL(&p.me, p.me.nseg == 1);
@@ -431,7 +431,7 @@ static void test_revoke(void **state)
 	free(mem);
 }
 
-/* However the peer ends, the link ends, and what is sent then is lost without an error. */
+/* However the peer ends, the link goes down once; later sends return 0 and their segments are lost. */
 static void check_death(char how)
 {
 	struct pair p;
@@ -444,7 +444,7 @@ static void check_death(char how)
 		kill(p.child, SIGKILL);
 	else
 		command(&p, how);
-	if (how == 'e')		/* pid and socket live on; only the robust word tells */
+	if (how == 'e')		/* pid and socket live on: only the robust futex shows the death */
 		for (int i = 0; i < 500 && !p.l->dead; i++) {
 			p.l->ops->peer_behind(p.l);
 			node_turn(&p.me, 10);
@@ -508,7 +508,7 @@ static void test_stopped_is_not_dead(void **state)
 	pair_close(&p);
 }
 
-/* The same before its progress thread has run; then its death is still noticed. */
+/* As above, before the child's progress thread has run. The child's death is still noticed. */
 static void test_threadless_is_not_dead(void **state)
 {
 	struct pair p;

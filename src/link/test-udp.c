@@ -190,7 +190,10 @@ static void say(struct link *l, enum seg_type type, uint8_t syndrome, uint32_t p
 	assert_int_equal(l->ops->send(l, &seg), 0);
 }
 
-/* Answer at once, often enough that the next ACK may be held. */
+/*
+ * Sends a message right after each ACK, until the link has learned to hold the next ACK for a
+ * message.
+ */
 static void answer_at_once(struct peer *p, struct link *l)
 {
 	for (int i = 0; i < 100; i++) {
@@ -228,7 +231,7 @@ static void ride(const char *addr)
 	udp_hold(p.ep, false);
 	answer_at_once(&p, l);
 	udp_hold(p.ep, true);
-	/* A later ACK replaces the held one. The message is sent before the ACK; a NAK after it. */
+	/* The newest ACK is held. A message is sent before the held ACK, a NAK after it. */
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 2);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 3);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
@@ -291,7 +294,10 @@ static void test_ack_missed(void **state)
 	peer_close(&p);
 }
 
-/* Number of answers until an ACK is held again. That ACK waits in vain. */
+/*
+ * Number of messages that must follow an ACK at once until the link holds an ACK again. No message
+ * follows that ACK.
+ */
 static int answers_wanted(struct peer *p, struct link *l)
 {
 	int n = 0;
@@ -310,7 +316,8 @@ static int answers_wanted(struct peer *p, struct link *l)
 }
 
 /*
- * After one miss an ACK is soon held again. If each one misses, nine answers are needed each time.
+ * A held ACK that no message follows is a miss. After one miss, one answered ACK is enough to hold
+ * the next. If every held ACK is a miss, nine answered ACKs are needed each time.
  */
 static void test_ack_missed_often(void **state)
 {
@@ -330,7 +337,7 @@ static void test_ack_missed_often(void **state)
 	peer_close(&p);
 }
 
-/* Every k-th message is not answered. Returns how many ACKs were held in vain. */
+/* Every k-th ACK is not followed by a message. Returns how many of these ACKs were held. */
 static int missed_of(struct peer *p, struct link *l, int k)
 {
 	int missed = 0;

@@ -85,7 +85,10 @@ static void test_checksums(void **state)
 	}
 }
 
-/* Source ports from captures of kernel rxe: by both QP numbers, by the sender's alone. */
+/*
+ * UDP source ports as in captures of kernel rxe: from the sender's QP number for a datagram, else
+ * from both.
+ */
 static void test_sport(void **state)
 {
 	assert_int_equal(frame_sport(0, 1, 0), 55410);

@@ -239,7 +239,7 @@ static void test_chardev(void **state)
 	/* uverbs belongs to the device, not to a port. */
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
 	assert_int_equal(only_error(), -EINVAL);
-	/* One for all devices. */
+	/* rdma_cm: one character device for all RDMA devices. */
 	mnl_attr_put_strz(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_CHARDEV_TYPE,
 			  "rdma_cm");
 	run();
@@ -483,7 +483,7 @@ static void test_srq_ranges(void **state)
 	}
 	assert_int_equal(n, ARRAY_SIZE(want));
 
-	/* As single entries they exceed a datagram. */
+	/* With gaps between the QP numbers each QP is an entry of its own: too long for a datagram. */
 	for (uint32_t i = 3; i < 3 + QPS; i++)
 		objs[i].rec.qp.lqpn = 0x1000 + 2 * i;
 	run();

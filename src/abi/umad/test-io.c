@@ -110,7 +110,9 @@ static void test_timeout(void **state)
 	teardown_ports();
 }
 
-/* A send without timeout, or of an agent that has ended, returns no packet. */
+/*
+ * A send without timeout returns no packet, and neither does one whose agent has been unregistered.
+ */
 static void test_nothing_back(void **state)
 {
 	uint32_t id = 1;
@@ -363,7 +365,9 @@ static void test_removed(void **state)
 	teardown_ports();
 }
 
-/* More than 200,000 unread packets are dropped. Closing frees them all. */
+/*
+ * A file keeps 200,000 unread packets; further ones are dropped. Closing the file frees them all.
+ */
 static void test_flood(void **state)
 {
 	struct mad_addr from;

@@ -190,13 +190,13 @@ static void test_issm(void **state)
 	assert_int_equal(t[1].sm, 0);
 	assert_int_equal(umad_sm_open(&t[0].port, &b, false), -EINPROGRESS);
 	assert_int_equal(umad_sm_open(&t[0].port, &c, false), -EINPROGRESS);
-	umad_sm_close(&b);	/* interrupted */
+	umad_sm_close(&b);	/* b gives up waiting, as after a signal */
 	assert_null(granted_to);
 	umad_sm_close(&a);
 	assert_ptr_equal(granted_to, &c);
 	assert_int_equal(granted_rc, 0);
 	assert_int_equal(t[0].sm, 1);
-	umad_sm_close(&a);	/* does not hold it: no effect */
+	umad_sm_close(&a);	/* a has released the port already: no effect */
 	assert_int_equal(t[0].sm, 1);
 	umad_sm_close(&c);
 	assert_int_equal(t[0].sm, 0);
