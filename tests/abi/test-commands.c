@@ -349,7 +349,10 @@ static void disabled(uint32_t nr, bool ex, const struct write_row *row)
 	hdr->command = nr | (ex ? IB_USER_VERBS_CMD_FLAG_EXTENDED : 0);
 	hdr->in_words = 8;
 	assert_int_equal(uverbs_write(fx.f, hdr, 32), -EOPNOTSUPP);
-	/* Up to the highest known number a wrong length is found first. */
+	/*
+	 * A write() whose length does not match in_words: up to the highest known number this is
+	 * found before the missing row.
+	 */
 	assert_int_equal(uverbs_write(fx.f, hdr, 36), above ? -EOPNOTSUPP : -EINVAL);
 	assert_int_equal(run(BY_INVOKE, &c), -EOPNOTSUPP);
 }

@@ -146,7 +146,7 @@ static void drain(int fd)
 	}
 }
 
-/* The same, into the channel's queue. */
+/* Writes the message into the channel's queue as a hostile process would. */
 static void put_queue(struct ipc_channel *ch, uint8_t options, const struct ipc_hdr *h,
 		      const uint8_t *body, size_t len)
 {

@@ -59,7 +59,7 @@ void __wrap_rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int stat
 	REQUIRE(status || (q->path.dlid && q->path.slid && q->path.mtu && q->path.mtu <= 5));
 }
 
-/* Leaves the group within the call if the record says so. */
+/* Checks the answer of a join. Leaves the group within this call if the join failed or its Q_Key says so. */
 void __wrap_rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status)
 {
 	size_t i = (size_t)(j - joins);

@@ -37,9 +37,7 @@ static size_t put_command(const struct record *r, const uint8_t *body, size_t le
 		h->ex.cmd_hdr_reserved = r->flags >> 6 & 1;
 	} else if (len >= sizeof(resp)) {
 		memcpy(&resp, arena + hdrs, sizeof(resp));
-		/*
-		 * A command without a response has its first field here, which stays unchanged.
-		 */
+		/* In a command without a response this is not an address but its first field, which stays unchanged. */
 		if (r->command >= WRITE_ROWS || write_rows[r->command].has_resp) {
 			resp = in_arena(resp);
 			memcpy(arena + hdrs, &resp, sizeof(resp));

@@ -117,10 +117,7 @@ struct sim_cfg sim_defaults(void)
 	};
 }
 
-/*
- * Attributes that the transition requires; for UC and UD those of the type's row in the kernel's
- * qp_state_table.
- */
+/* Mask of the attributes that this transition requires of this QP type, as in the kernel's qp_state_table. */
 static uint32_t modify_mask(uint8_t type, enum qp_state to, enum qp_state from)
 {
 	if (type == QPT_UD)

@@ -101,8 +101,8 @@ static struct host *host_of(const uint8_t gid[16])
 }
 
 /*
- * Index of the id with the kernel's local ID `theirs`, or of one with no such ID yet whose remote
- * ID is `remote`.
+ * Index of the id that stands for the kernel's local ID `theirs`. If there is none, index of an id
+ * that stands for no kernel ID yet and whose remote ID is `remote`.
  */
 static uint32_t find(struct host *h, uint32_t theirs, uint32_t remote)
 {

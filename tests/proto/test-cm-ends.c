@@ -154,7 +154,10 @@ static void test_wrong_gid(void **state)
 	assert_memory_equal(s.last[SIM_B] + CM_OFF_REJ_ARI, b->gid, 16);
 	net_run(&s, s.now + NS_S);
 	assert_int_equal(a->reason, IB_CM_REJ_INVALID_GID);
-	/* An alternate path with a LID but an unknown GID. */
+	/*
+	 * The REQ has the right GID for the primary path, and an alternate path with a LID but an
+	 * unknown GID: rejected.
+	 */
 	mad[CM_OFF_REQ_PRIMARY_REMOTE_PORT_GID] ^= 1;
 	cm_set(mad, CM_REQ_ALTERNATE_LOCAL_PORT_LID, 7);
 	net_inject(&s, SIM_B, mad);

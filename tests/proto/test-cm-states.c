@@ -14,7 +14,7 @@
 #define PEER_QPN 0x77u
 #define MY_QPN 0x55u
 
-/* States of an id; those of the alternate path while ESTABLISHED follow. */
+/* States of an id: enum ib_cm_state, and these for its alternate path while it is ESTABLISHED. */
 enum where {
 	LAP_IDLE = IB_CM_STATE_COUNT,
 	LAP_SENT,
@@ -41,8 +41,9 @@ enum input {
 #define NONE 0xff
 
 /*
- * The first matching row counts. to: new state or SAME; event: or NONE; said: attribute sent, 0:
- * nothing; dup: counted as a duplicate.
+ * The first row that matches input and state counts. to: the new state, or SAME; event: the
+ * reported event, or NONE; said: attribute ID of the message sent, 0: none; dup: the message is
+ * counted as a duplicate.
  */
 static const struct want {
 	enum input in;

@@ -113,8 +113,8 @@ static void test_not_for(void **state)
 }
 
 /*
- * Small WRITEs in a row without polling go over the link, except the first; polling brings direct
- * placement back.
+ * Of small WRITEs that are posted without a poll in between only the first is placed directly; the
+ * others go over the link. After a poll the next WRITE is placed directly again.
  */
 static void test_stream(void **state)
 {

@@ -371,7 +371,8 @@ static void test_retry_exceeded(void **state)
 }
 
 /*
- * timeout 0 waits forever; a live peer that lags behind (link_ops.peer_behind) costs no attempts.
+ * With timeout 0 the requester waits forever. While a live peer lags behind (link_ops.peer_behind),
+ * a timeout does not count as an attempt.
  */
 static void test_no_timeout(void **state)
 {
@@ -425,8 +426,8 @@ static ns_t given_up(uint8_t timeout, bool lossy)
 }
 
 /*
- * Eight attempts. On a lossy link the last three wait four ack timeouts each, at most 500 ms, or
- * one ack timeout if that is longer.
+ * The requester gives up after eight attempts. On a lossy link it waits for each of the last three
+ * for four ack timeouts, but at most 500 ms, or one ack timeout if that is longer.
  */
 static void test_stretched(void **state)
 {

@@ -108,7 +108,7 @@ static void test_sqd(void **state)
 	sim_destroy(s);
 }
 
-/* More WQEs outstanding than a new QP has room for, local operations among them. */
+/* A QP has more outstanding WQEs than a new QP has memory for, local operations among them. */
 static void test_many(void **state)
 {
 	struct mw *mw;

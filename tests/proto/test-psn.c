@@ -311,7 +311,10 @@ static void test_read_answers(void **state)
 	assert_true(sim_filled(a->buf, 1024, 1));
 }
 
-/* An ACK of the first attempt arrives when the retransmission has just begun. */
+/*
+ * An ACK of the first attempt arrives when the retransmission has just begun: the acknowledged
+ * packets are not sent again.
+ */
 static void test_late_ack(void **state)
 {
 	struct sim_cfg cfg = sim_defaults();

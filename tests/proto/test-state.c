@@ -249,7 +249,8 @@ static void test_fence_and_credits(void **state)
 }
 
 /*
- * More READs than the responder has resources for, while its responses wait for room on the link.
+ * The requester has more READs in flight than the responder has resources for, while the responses
+ * wait for room on the link.
  */
 static void test_too_many_reads(void **state)
 {
@@ -346,7 +347,10 @@ static void test_inline(void **state)
 	}
 }
 
-/* READs and atomics have nowhere to put an answer: librxe has put bytes where the list would be. */
+/*
+ * A READ or atomic cannot be inline: librxe stores the inline bytes in place of the SGE list, so
+ * that the answer has no buffer.
+ */
 static void test_inline_read(void **state)
 {
 	static const uint32_t ops[] = { OP_READ, OP_CMP_SWP, OP_FETCH_ADD };
@@ -367,7 +371,7 @@ static void test_inline_read(void **state)
 	}
 }
 
-/* Nothing to carry: no key is looked at. */
+/* Messages without payload: no key is checked. */
 static void test_empty(void **state)
 {
 	static const uint32_t ops[] = { OP_SEND, OP_WRITE, OP_READ, OP_WRITE_IMM };
@@ -424,8 +428,9 @@ static void test_other_link(void **state)
 }
 
 /*
- * A QP is reset while an ACK, whose message the program has already seen, waits for room on the
- * link: reset waits once for room. If there is none, the requester's retries run out.
+ * A QP is reset while its ACK waits for room on the link. The program has already seen the
+ * completion of the message. Reset waits once for room and then sends the ACK. If there is no room
+ * (stuck), the ACK is lost and the requester's retries run out.
  */
 static void reset_owing(bool stuck)
 {

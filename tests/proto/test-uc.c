@@ -163,7 +163,7 @@ static void post_recv(uint64_t id, uint32_t len)
 	sim_post_recv(b, id, &sge, 1);
 }
 
-/* The receiver drops what it cannot take without an error; the next message is received. */
+/* A message that the receiver cannot take is dropped without an error at either end; the next one is received. */
 static void test_dropped(void **state)
 {
 	struct sim_wr wr = { .id = 4, .op = OP_WRITE, .flags = F_SIGNALED, .num_sge = 1,
@@ -176,7 +176,7 @@ static void test_dropped(void **state)
 	sim_expect(a->scq, 1, 0);
 	post_recv(11, 100);
 	post_recv(12, 2000);
-	/* Longer than its receive, which the next message uses. */
+	/* A message longer than the receive WQE is dropped; the next message uses that WQE. */
 	send_one(2, OP_SEND, 0, 700);
 	sim_expect(a->scq, 2, 0);
 	sim_expect_none(b->rcq);
@@ -294,8 +294,8 @@ static void test_bad_recv(void **state)
 }
 
 /*
- * INIT drops messages; RTR receives with COMM_EST; SQD finishes a message that waits for room and
- * holds back the next.
+ * A receiver in INIT drops messages; in RTR it receives them and reports COMM_EST. A sender that
+ * enters SQD finishes the message that waits for room and holds back the next one.
  */
 static void test_states(void **state)
 {

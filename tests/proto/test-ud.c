@@ -225,7 +225,8 @@ static void test_dropped(void **state)
 	wr = datagram(2, 21);
 	dropped(&wr);
 	/*
-	 * A wrong Q_Key; the sender QP's own, which the high bit selects; then another value there.
+	 * A wrong Q_Key in the WR: dropped. A Q_Key with the high bit set stands for the sender
+	 * QP's own Q_Key: first a right one, then a wrong one.
 	 */
 	qviol = b->td->dev.bad_qkeys;
 	wr = datagram(3, 8);
@@ -347,8 +348,8 @@ static void test_bad_recv(void **state)
 }
 
 /*
- * Dropped in INIT; received in RTR, without COMM_EST, and in SQE; in order over a full link; held
- * back in SQD.
+ * A receiver in INIT drops datagrams. In RTR it receives them, without COMM_EST; in SQE as well.
+ * Datagrams that wait for room on a full link arrive in order. A sender in SQD holds them back.
  */
 static void test_states(void **state)
 {
@@ -399,8 +400,8 @@ static void test_states(void **state)
 }
 
 /*
- * Every loss mask of twelve datagrams: those that arrive are in order, and the others cause no
- * error.
+ * Under every mask of lost packets among twelve datagrams, those that arrive are in order and the
+ * lost ones cause no error.
  */
 static void test_masks(void **state)
 {

@@ -243,7 +243,7 @@ static void test_forged(void **state)
 	}
 }
 
-/* Which request gets which forced answer (link/fault.h). */
+/* The fault to inject: new request number `request` is answered with this syndrome (link/fault.h). */
 static struct {
 	uint8_t syndrome;
 	uint32_t request, seen;

@@ -28,7 +28,7 @@ struct client *client_open(struct world *w, unsigned int host)
 	return c;
 }
 
-/* What rused does after each round of its event loop. */
+/* Updates the shared memory, as rused does after each round of its event loop. */
 static void flush(struct client *c)
 {
 	if (!c->shm)

@@ -183,12 +183,12 @@ static void posted(void **state)
 	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
 	c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, &ev);
 	assert_int_equal(ev.uid, 77);
-	/* In the wrong state. */
+	/* RESOLVE_ADDR in the wrong state: the error arrives as ADDR_ERROR. */
 	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
 	c_expect(cli, RDMA_CM_EVENT_ADDR_ERROR, &ev);
 	assert_int_equal((int)ev.status, -EINVAL);
 	c_nothing(cli);
-	/* With an event that was not read. */
+	/* The id is destroyed while an event of it is unread: the event is dropped. */
 	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
 	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
 	c_nothing(cli);
@@ -215,7 +215,10 @@ static void posted(void **state)
 	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
 }
 
-/* Spare ids: rused prepares as many as the file has created; a spare is no id until CREATE_ID. */
+/*
+ * Spare ids: rused prepares as many numbers as the file has created ids. A spare number is no id
+ * until a CREATE_ID names it.
+ */
 static void spares(void **state)
 {
 	struct rdma_ucm_create_id c = { .uid = 5, .ps = 0x4711 };

@@ -136,13 +136,13 @@ static void connect_and_disconnect(void **state)
 
 #define POSTED_CM (UCMA_CAN_ACCEPT | UCMA_CAN_RTU | UCMA_CAN_DISCONNECT)
 
-/* What of REP, RTU and DREQ the id's card lets its program post without waiting. */
+/* Which of REP, RTU and DREQ the program may post without waiting for rused, as the id's card says. */
 static uint32_t may_post(const struct client *c, uint32_t id)
 {
 	return c->h->cards[id].has & POSTED_CM;
 }
 
-/* A connection to host 0 from one of its own programs, or from another host's. */
+/* Connects a client on client_host to a server on host 0. allowed: both may post their REP, RTU and DREQ. */
 static void posts_between(unsigned int client_host, bool allowed)
 {
 	struct world *w = world_new();
@@ -171,8 +171,8 @@ static void posts_between(unsigned int client_host, bool allowed)
 }
 
 /*
- * To another host the REP, RTU or DREQ is on the wire when the command returns: data that the
- * program sends next cannot overtake it, so these commands are not posted.
+ * A REP, RTU or DREQ to another host must be on the wire when the command returns, as data that the
+ * program sends next could overtake it. So these commands are not posted.
  */
 static void messages_before_data(void **state)
 {

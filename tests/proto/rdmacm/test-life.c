@@ -106,7 +106,7 @@ static int migrate(struct client *to, struct client *from, uint32_t id)
 	return (int)reported;
 }
 
-/* The backlog counts requests that the program has not read; further ones wait. */
+/* The backlog limits the requests that the program has not read; further requests wait and are not rejected. */
 static void backlog(void **state)
 {
 	struct world *w = world_new();
@@ -244,7 +244,7 @@ static void bring_to(struct world *w, struct client *cli, struct client *srv, en
 
 /* The event that the other side gets at once; 0xff: none. */
 static const struct {
-	uint32_t srv_told, cli_told;	/* if the client closes; if the server closes */
+	uint32_t srv_told, cli_told;	/* event of the server if the client closes; of the client if the server closes */
 } told[STAGES] = {
 	[CREATED ... ROUTE_DONE] = { 0xff, 0xff },
 	/* The REQ is followed by a REJ, but the server's new id has no uid and gets no event. */
@@ -450,8 +450,8 @@ static void addr_change(void **state)
 }
 
 /*
- * A changed neighbour is reported for each id whose route leads to it under another MAC address,
- * each time.
+ * When a neighbour has another MAC address than an id's route, the id gets UNREACHABLE, at each
+ * report of the neighbour.
  */
 static void neigh_change(void **state)
 {
@@ -468,7 +468,7 @@ static void neigh_change(void **state)
 	(void)state;
 	c_server(srv, NULL, 7000, RDMA_PS_TCP);
 	c_pair(w, cli, srv, "10.0.0.2", 7000, &cid, &sid);
-	/* An id without a route is not in the list, as in the kernel. */
+	/* An id with an address but without a route gets no event, as in the kernel. */
 	addressed = c_create(cli, 4000, RDMA_PS_TCP);
 	assert_true(addressed >= 0);
 	assert_int_equal(c_resolve(cli, (uint32_t)addressed, NULL, &to, 1000), 0);
@@ -484,7 +484,7 @@ static void neigh_change(void **state)
 		assert_int_equal((int)ev.status, -ETIMEDOUT);
 		c_nothing(cli);
 	}
-	/* The passive side has resolved no address. */
+	/* An id of the passive side gets no event, as it has resolved no address. */
 	dst = addr("10.0.0.1", 0);
 	rdmacm_neigh_change(w->host[1].rm, (struct sockaddr *)&dst, WORLD_IFINDEX, other);
 	c_nothing(srv);
