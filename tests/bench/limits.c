@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Limits of this machine, between two processes and without a protocol: half a round trip of a
- * word in shared memory, copies by process_vm_readv() and process_vm_writev(), memcpy().
- * tests/bench/run compares with them. Prints lines "name value unit".
+ * Limits of this machine for communication of two processes without any protocol: half the round
+ * trip time of a word in shared memory, and the rates of process_vm_readv(), process_vm_writev()
+ * and memcpy(). tests/bench/run compares its figures with them. Prints lines "name value unit".
  */
 #include <errno.h>
 #include <signal.h>

@@ -70,9 +70,9 @@ static long smaps_kib(const char *key)
 }
 
 /*
- * This process's share, in KiB, of the file with the rings as far as it is mapped here. The
- * file's allocated size is a different figure: the engine may have touched pages that the program
- * has not.
+ * Returns this process's share, in KiB, of the pages of the file with the rings that it has mapped.
+ * The file's allocated size is a different figure: the engine may have touched pages that the
+ * program has not.
  */
 static long rings_kib(const struct side *s)
 {

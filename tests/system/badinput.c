@@ -309,7 +309,7 @@ static void trap(int sig, siginfo_t *si, void *uc)
 	mprotect(own_page, 4096, PROT_READ | PROT_WRITE);
 }
 
-/* A program with its own SIGSEGV handler: it gets its own faults and none of libruse. */
+/* A program with a SIGSEGV handler: the handler gets the program's own faults and none of libruse's. */
 static void own_handler(struct peer *p)
 {
 	struct sigaction sa = { .sa_sigaction = trap, .sa_flags = SA_SIGINFO }, old;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * rdma_cm limits, by commands at the descriptor.
+ * Limits of rdma_cm, tested with commands written to /dev/infiniband/rdma_cm.
  *
- * cm-limits ports N            with N ephemeral ports: all can be bound, then none is left
- * cm-limits flood PORT COUNT   COUNT requests to a listener that does not read, whose sender then
- *                              dies; the next client must be served
- * cm-limits change INTERFACE   a new hardware address of the interface is reported to its ids
- * cm-limits neighbour INTERFACE ADDRESS   so is that of a neighbour, to the ids routed to it
+ * cm-limits ports N            the host has N ephemeral ports: N ids can be bound, and no further one
+ * cm-limits flood PORT COUNT   a process sends COUNT requests to a listener that does not read them,
+ *                              and dies; the listener must still serve the next client
+ * cm-limits change INTERFACE   the interface gets a new hardware address: its ids get an event
+ * cm-limits neighbour INTERFACE ADDRESS   the neighbour at ADDRESS gets a new hardware address: the
+ *                              ids with a route to it get an event
  */
 #include <arpa/inet.h>
 #include <signal.h>

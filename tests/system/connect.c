@@ -26,7 +26,7 @@ enum { REQ_DATA = 56, REP_DATA = 196, REJ_DATA = 148, SIDR_REQ_DATA = 180, SIDR_
 /* Statuses of REJECTED (reasons of a REJ) and UNREACHABLE (statuses of a SIDR_REP). */
 enum { REJ_NOBODY = 8, REJ_CONSUMER = 28, SIDR_NOBODY = 1, SIDR_REJECT = 2 };
 
-/* What the client wants the server to do with the request. */
+/* What the client asks the server to do with the request; in the comments the subject is the server. */
 enum wish {
 	STOP,
 	CLIENT_LEAVES,	/* accepts, the client disconnects */
@@ -64,7 +64,7 @@ static const void *fill(enum wish wish, int who, int len)
 	return data;
 }
 
-/* The first `sent` of `len` bytes are those of `who`, the rest is zero. */
+/* Checks private data: `len` must be `size`; the first `sent` bytes must be those of side `who`, the rest zero. */
 static void check_data(const void *data, unsigned int len, enum wish wish, int who, int sent,
 		       unsigned int size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * UD through libibverbs: within a process, to itself, to another process that dies, is stopped
- * and is replaced; and multicast to the QPs of a process.
+ * UD through libibverbs: datagrams within a process, from a QP to itself, and to another process,
+ * which is killed, replaced by a new one, or stopped; and multicast to the QPs of a process.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -130,7 +130,7 @@ static void collect(struct ud *u, unsigned int mask, int sends, uint32_t src, ui
 		    ntohl(wc.imm_data) != 0xcafe || wc.slid || wc.pkey_index)
 			die("QP %d: completion of %u bytes of QP %#x flags %#x", (int)wc.wr_id,
 			    wc.byte_len, wc.src_qp, wc.wc_flags);
-		/* The GRH's kind, as adapters tell it. */
+		/* The SL tells the kind of the GRH, as RoCE adapters do: 9 for IPv6, 10 for IPv4. */
 		if (wc.sl != (u->buf[(wc.wr_id + 1) * SLOT] >> 4 == 6 ? 9 : 10))
 			die("QP %d: SL %d", (int)wc.wr_id, wc.sl);
 		check(u->buf + (wc.wr_id + 1) * SLOT + GRH, 500, seed, "datagram");
@@ -275,13 +275,16 @@ static void test_peers(void)
 		collect(&u, 0, 1, 0, 0);
 		exchange(&u, ah, sock[1], d[1].qpn, i);
 	}
-	/* Its successor has another QP number, or the same one in another process. */
+	/* A new process replaces the dead one. Its QP number is a new one, or that of the dead process. */
 	close(sock[0]);
 	pid[0] = start_peer(&sock[0]);
 	v_get(sock[0], &d[0], sizeof(d[0]));
 	for (uint64_t i = 0; i < 200; i++)
 		exchange(&u, ah, sock[i & 1], d[i & 1].qpn, i);
-	/* A process that was stopped before the first datagram cannot accept a connection. */
+	/*
+	 * A process is stopped before the first datagram to it, so that it cannot accept the link.
+	 * Datagrams to it complete and do not delay the others.
+	 */
 	stop(pid[0]);
 	close(sock[0]);
 	pid[0] = start_peer(&sock[0]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * delivered PORT          receives, and tells the sender of each completion
- * delivered PORT SERVER   sends; when told, takes the QP to ERR, or destroys it, and looks at its CQ
+ * delivered PORT SERVER   sends; when told, resets, breaks (ERR) or destroys its QP, then polls its CQ
  *
- * A message that the peer's program has is no longer outstanding, even if the sender has not
- * polled for it: it must complete with success, not be flushed.
+ * A message that has completed at the receiver is no longer outstanding at the sender, even if the
+ * sender has not polled since it was posted: it must complete with success and not be flushed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void post_send(void)
 		die("post_send");
 }
 
-/* Many empty polls: the library then leaves what arrives to the next one. */
+/* Polls in vain, so often that the library counts the program as polling: what arrives then waits for the next poll. */
 static void poll_nothing(void)
 {
 	struct ibv_wc wc;

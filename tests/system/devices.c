@@ -3,11 +3,11 @@
  * Connections over several devices and addresses from one process.
  *
  *   devices serve PORT		creates a QP for each client, until it is killed
- *   devices drive SERVER PORT	runs the commands on stdin; one line of answer each
+ *   devices drive SERVER PORT	runs these commands from stdin; each prints one line, as quoted
  *
  *   open ID DEVICE ADDRESS THEIR-DEVICE THEIR-ADDRESS MTU	"up", or the error
  *   run N ID...	N rounds of WRITE and READ on all of them at once: "right", or "ID status"
- *   event DEVICE	its next asynchronous event, within ten seconds
+ *   event DEVICE	waits up to ten seconds for its next asynchronous event: the event's name, or "none"
  *   quiet DEVICE	drops pending events: "quiet"
  *   close ID		"closed"
  */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two processes open the device as root, create their QPs and then change the user, as daemons
- * do: the real and the effective one, or the effective one alone (seteuid). They connect as that
- * user, and data goes both ways, small and large.
+ * Two processes open the device as root, create their QPs and then change their user ID, as
+ * daemons do. As that user they connect the QPs to each other and send small and large messages in
+ * both directions.
  *
- *	drop real|effective [first|second]	which change; of one process alone
+ *	drop real|effective [first|second]
+ *
+ * real: both the real and the effective ID change (setuid); effective: only the effective one
+ * (seteuid). first, second: only this process changes its ID, and the other one stays root.
  */
 #include <errno.h>
 #include <stdio.h>

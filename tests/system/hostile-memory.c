@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A peer whose memory blocks: pages of it wait for its userfaultfd. The peer sends from them, and the
- * victim reads and writes them. Meanwhile two other QPs of the victim exchange messages. When the
- * pages come, the operations on them succeed.
+ * A peer with memory that blocks every access: the pages are missing and belong to its userfaultfd,
+ * so that an access waits until the peer provides them. The peer sends from this memory, and the
+ * victim reads and writes it by RDMA. Meanwhile two other QPs of the victim must exchange messages.
+ * When the peer provides the pages, the operations on them must succeed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +44,7 @@ struct blocked {
 	uint8_t *mem;
 };
 
-/* The pages get the pattern when the victim says so. */
+/* A thread of the peer: provides the pages, with the pattern, when the victim sends a byte. */
 static void *resolver(void *arg)
 {
 	struct blocked *b = arg;

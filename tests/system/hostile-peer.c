@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A peer that hands over pipes without a reader where eventfds belong: a write to one raises
- * SIGPIPE. The victim connects a QP to it and sends. Whatever comes of that, the victim lives on:
- * two other QPs of it exchange messages.
+ * A peer that hands over pipes without a reader in place of eventfds: a write to such a pipe raises
+ * SIGPIPE. The victim connects a QP to the peer and sends. The connection may fail, but the victim
+ * must not be killed: two other QPs of it exchange messages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static void evil(int sock)
 	if (!v_rtr(v.qp, &v.cfg, &theirs))
 		v_rts(v.qp, &v.cfg, mine.psn);
 	v_put(sock, "s", 1);
-	/* Asleep, so that each message calls for a write to the descriptor. */
+	/* Sleep without polling, so that for each message the victim has to write to the descriptor. */
 	while (recv(sock, &c, 1, 0) > 0)
 		;
 	_exit(0);

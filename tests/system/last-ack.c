@@ -43,7 +43,7 @@ static void post_send(void)
  */
 static void wait_for(enum ibv_wc_opcode opcode, const char *what)
 {
-	static int ahead[2];	/* of sends, of receives */
+	static int ahead[2];	/* completions that came before they were waited for: of sends, of receives */
 	struct ibv_wc wc;
 
 	while (!ahead[opcode == IBV_WC_RECV]) {

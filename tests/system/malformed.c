@@ -116,7 +116,7 @@ static uint32_t round_len(uint32_t round)
 	return 1 + round * 7919 % (AREA - 8);
 }
 
-/* Each immediate says that a round's bytes have arrived; 0xffffffff ends the transfer. */
+/* An immediate tells the receiver that all bytes of a round have arrived; 0xffffffff ends the transfer. */
 static void receiver(void)
 {
 	struct ibv_cq *ud_cq = ibv_create_cq(v.ctx, 32, NULL, NULL, 0);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Programs that close all descriptors they do not know, as daemons do: closing must succeed for
- * every descriptor other than those of libibverbs. The device must still work: messages on the
- * old connection, and on a new one, which needs everything that the engine has open. An exec'ed
- * program must inherit nothing.
- *
- *   ownfds HOW      loop, range, from, cloexec
+ * Programs that close all descriptors they do not know, as daemons do. Closing must succeed for
+ * every descriptor other than those of libibverbs. Afterwards the device must still work: messages
+ * on the old connection, and on a new one, for which the engine needs all of its own descriptors. A
+ * program started by exec() must inherit none of them.
  */
 #include <dirent.h>
 #include <errno.h>

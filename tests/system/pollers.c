@@ -39,7 +39,7 @@ static void post_recv(uint32_t pair, uint32_t slot)
 		die("post_recv: %m");
 }
 
-/* A slot that is busy holds a message under way. */
+/* Posts a message from this slot, unless the slot's last message is still under way (busy). */
 static void post_send(uint32_t pair, uint32_t slot)
 {
 	uint8_t *p = mem[0][pair][slot];
@@ -88,7 +88,7 @@ static void *work(void *arg)
 		struct ibv_wc wc[4];
 		int n;
 
-		/* Rarely: most polls find nothing. */
+		/* Post rarely, so that most polls find nothing. */
 		if (++at % 64 == 0)
 			post_send(at / 64 % PAIRS, at / 64 / PAIRS % DEPTH);
 		n = ibv_poll_cq(cq[at / 32 % CQS], 4, wc);

@@ -17,7 +17,10 @@
 
 extern char **environ;
 
-/* The first open attaches to rused: a thread, sockets and pages that stay. */
+/*
+ * Opens and closes the device once: this attaches the process to rused, with a thread, sockets and
+ * pages that stay. Returns the number of open descriptors.
+ */
 static int warmed_up(void)
 {
 	close(open_device());
@@ -224,9 +227,10 @@ static void spawned(void)
 #define NOT_WHOLE 2
 
 /*
- * A context without objects is opened anew in the child, which may close it; the parent's is not
- * affected. False: clone() without atfork handlers may copy the engine while another thread
- * changes it, and then the child cannot take over anything.
+ * The child checks that it can use and close the parent's context: as this has no objects, it is
+ * opened anew. The parent's context is not affected. False: the child could not take over anything.
+ * This may happen only after clone(), which runs no atfork handlers and so may copy the engine
+ * while another thread changes it.
  */
 static bool child_of(pid_t pid, int fd, bool forked)
 {

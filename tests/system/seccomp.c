@@ -4,9 +4,9 @@
  *
  *   seccomp WHAT ERRNO CMD...
  *
- * WHAT is one of the rows below: a system call that fails with the number ERRNO, always or when an
- * argument has one of some bits. "flags" and "calls" are the rows with and without bits together,
- * but clone3.
+ * WHAT is the name of a row below. Its system call fails with the error number ERRNO: if the row has
+ * bits, only when the argument has one of these bits set; otherwise always. "flags" selects all rows
+ * with bits, "calls" all rows without bits except clone3.
  */
 #include <errno.h>
 #include <linux/filter.h>

@@ -52,11 +52,14 @@ static enum kind choose(struct proc *p, const struct end *e)
 		k = (enum kind)below(&p->rng, K_KINDS);
 		break;
 	}
-	/* UC and UD lose a message without a receive; RC waits for one, which is tried at times. */
+	/*
+	 * The peer has no receive posted for this message. UC and UD would lose it. RC would wait
+	 * for a receive, so it is sent, but only one time in eight.
+	 */
 	if (k != K_WRITE && k < K_READ && credit <= 0 &&
 	    (e->c->type != IBV_QPT_RC || below(&p->rng, 8)))
 		return e->c->type == IBV_QPT_UD ? K_KINDS : K_WRITE;
-	/* No more messages in flight than the sender's record holds. */
+	/* The sender's record holds no more messages than this in flight. */
 	if (k < K_READ && k != K_WRITE && credit <= -(int32_t)DEPTH)
 		return K_WRITE;
 	return k;

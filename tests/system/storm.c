@@ -6,17 +6,18 @@
  *
  *   member 0 ══ member 1 ══ member 2 ══ member 3 ══ (member 0)	RC both ways: storm_member.c
  *
- * A round is one to three of these, with short pauses in between:
+ * A round is one to three of these actions, with short pauses in between:
  *
  *   SIGKILL of a member, which is replaced at once; also while it starts or is stopped
  *   SIGSTOP of a member, SIGCONT after up to 100 ms
  *   SIGKILL of rused; the next program or command that needs one starts it
  *   SIGSTOP of rused, SIGCONT after up to 100 ms
  *
- * When all are continued, every connection must carry messages and requests again in both
- * directions: those that live, without an error, those of the dead, with the next program in
- * their place. What takes more than HANG_S seconds is a hang. Wrong data, and an error
- * without a death, end the storm at once.
+ * At the end of a round all stopped processes are continued. Then every connection must carry
+ * messages and requests again in both directions: a connection of two living members without an
+ * error, a connection of a killed member with the program that replaces it. If this takes more than
+ * HANG_S seconds, a connection hangs and the test fails. It also fails at the first wrong byte, and
+ * at the first completion error on a connection whose peer is alive.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -37,7 +38,7 @@
 #define HANG_S 100
 #define PAUSE_US 20000
 #define STOP_MS 100
-#define WORTH 4u		/* messages and requests of each half that end a round */
+#define WORTH 4u		/* each half must complete so many messages and requests to end a round */
 
 enum action { A_KILL, A_STOP, A_KILL_RUSED, A_STOP_RUSED, A_ACTIONS };
 static const char *const action_name[] = { "kills of programs", "stops of programs",
@@ -97,7 +98,7 @@ static const char *place(void)
 	return s;
 }
 
-/* No member ends by itself before the rounds are over. */
+/* Fails if a member has ended: none may end by itself before the rounds are over. */
 static void look_for_the_fallen(void)
 {
 	int status;
@@ -108,7 +109,7 @@ static void look_for_the_fallen(void)
 			    (int)d.pid[i], (unsigned int)status);
 }
 
-/* Does the process play rused for this test? */
+/* True if the process is a rused that has this test's run directory. */
 static bool is_rused(const char *pid)
 {
 	char path[64], s[4096], *name;
@@ -131,7 +132,7 @@ static bool is_rused(const char *pid)
 	return false;
 }
 
-/* A pidfd of a rused: there may be two while one takes over. -1: none */
+/* Returns a pidfd of a rused, or -1. While one rused takes over from another there are two; one of them is chosen. */
 static int find_rused(void)
 {
 	DIR *dir = opendir("/proc");
@@ -142,7 +143,7 @@ static int find_rused(void)
 		if (!isdigit((unsigned char)e->d_name[0]) || !is_rused(e->d_name))
 			continue;
 		fd = (int)syscall(SYS_pidfd_open, atoi(e->d_name), 0);
-		/* Look again: the number may have become another process's. */
+		/* Look again: the PID may belong to another process since then. */
 		if (fd >= 0 && is_rused(e->d_name) && (found < 0 || below(&d.rng, 2))) {
 			if (found >= 0)
 				close(found);
@@ -190,7 +191,7 @@ static void cont(int i)
 	trouble();
 }
 
-/* Continues what is due. all: waits for the others too. */
+/* Continues the stopped processes whose time has come. all: waits for the others and continues them too. */
 static void continue_stopped(bool all)
 {
 	bool left;
@@ -254,12 +255,15 @@ static void report(void)
 				h->checked);
 		}
 	fflush(stderr);
-	/* For a debugger. */
+	/* Wait, so that a debugger can be attached. */
 	if (getenv("STORM_WAIT"))
 		pause();
 }
 
-/* Waits until all halves have done something more in the connection of the living. */
+/*
+ * Waits until each half is connected to the program that is alive in the peer's place, and has
+ * completed WORTH more messages and requests.
+ */
 static void recover(void)
 {
 	uint32_t sent[MEMBERS][2], got[MEMBERS][2];
@@ -310,13 +314,13 @@ static void round_of_storm(void)
 	store(&world->settled, world->troubles);
 }
 
-/* All finish what is under way, verify it and destroy their objects. */
+/* Every member finishes what is under way, verifies it, destroys its objects and exits. */
 static void calm(void)
 {
 	uint64_t until = now_ms() + HANG_S * 1000;
 	int status, left = MEMBERS;
 
-	/* Not even now may a command fail without a reason. */
+	/* From here on nothing is killed or stopped, so a command that fails makes the test fail. */
 	store(&world->stop, 1);
 	while (left) {
 		for (int i = 0; i < MEMBERS; i++) {

@@ -22,7 +22,7 @@ struct half {
 	uint64_t addr;
 	uint32_t qpn, rkey;
 	uint32_t checked;	/* messages received and checked; the sender's credits */
-	uint32_t ended;		/* its sender posts no more; all its requests are complete */
+	uint32_t ended;		/* this side posts no more; all its requests are complete */
 	/* For the driver. */
 	uint32_t sent_ok;	/* requests that were completed and verified, since the start */
 	uint32_t got;		/* messages that were received and verified, since the start */
@@ -31,14 +31,14 @@ struct half {
 
 struct member {
 	uint32_t life;		/* number of the program in this place; changes before its death */
-	uint32_t buried;	/* the programs before this one are dead */
+	uint32_t buried;	/* all programs with a lower number in this place are dead */
 };
 
 struct world {
 	uint64_t seed;
 	struct member member[MEMBERS];
 	struct half half[MEMBERS][2];	/* by connection and side */
-	/* Actions that excuse a failed command, and how many of them are overcome. */
+	/* Number of kills and stops so far, which may make a command fail; how many of them have no effect any more. */
 	uint32_t troubles, settled;
 	uint32_t stop;		/* the rounds are over */
 	uint32_t done;		/* members that have nothing more to send or to check */

@@ -42,7 +42,7 @@ struct op {
 };
 
 struct end {
-	int conn, side, peer;	/* peer: its place */
+	int conn, side, peer;	/* peer: number of the peer's place */
 	struct half *mine, *theirs;
 	uint64_t key, addr;
 	uint32_t peer_life, tag, qpn, rkey;	/* addr, qpn, rkey: the peer's */
@@ -92,9 +92,10 @@ static uint64_t fixed_seed(const struct end *e, int side)
 }
 
 /*
- * A command has failed. It may while rused or a peer is killed or stopped; the driver counts
- * these actions, and those whose consequences are over. It may also time out, as rused may wait
- * for a CPU; the driver notices if it never succeeds.
+ * Called when a command has failed. This is allowed while an action of the driver (a kill or stop
+ * of rused or of a peer) may have an effect: then troubles and settled differ. A command may also
+ * time out at any time, as rused may have to wait for a CPU; if it never succeeds, the driver
+ * reports a hang. Any other failure ends the test.
  */
 static void excuse(const struct end *e, const char *command, int err)
 {
@@ -127,7 +128,7 @@ static void post_recv(struct end *e, uint32_t n)
 		die("member %d: post_recv", me.id);
 }
 
-/* Destroys the QP; its completions that are still in the CQ have another tag than the next. */
+/* Destroys the QP. Its completions that are still in the CQ have its tag in wr_id; the next QP has another one. */
 static void end_close(struct end *e)
 {
 	uint8_t guard[GUARD];
@@ -226,7 +227,7 @@ static void post(struct end *e, struct ibv_send_wr *wr, const struct op *op)
 
 	e->op[e->next % OPS] = *op;
 	e->op[e->next % OPS].opcode = wr->opcode;
-	/* A READ and an atomic must replace all of this. */
+	/* The result of the READ or atomic must overwrite all of these bytes. */
 	if (wr->opcode == IBV_WR_RDMA_READ || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		memset(buf, 0xdd, op->len);
 	else

@@ -36,7 +36,7 @@ static void send_one(struct vctx *v, struct ibv_qp *qp, uint64_t id)
 		die("post_send: %s", strerror(errno));
 }
 
-/* Sends to a's address with b's QP number: no QP has both. */
+/* Sends to the address of device a with the QP number of device b. As no QP has both, the send must fail. */
 static void cross(struct vctx *a, struct vctx *b)
 {
 	struct ibv_qp *qa = v_qp(a), *qb = v_qp(b);

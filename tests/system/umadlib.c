@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A client of libibumad, as the diagnostics are.
+ * A program that uses libibumad, as the InfiniBand diagnostics do.
  *
  *   umadlib server DEV                 answers one request of any length and prints it
  *   umadlib client DEV GIDINDEX GID N  sends N bytes of data and expects the same as answer
