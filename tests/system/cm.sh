@@ -16,7 +16,7 @@ cm_listening() {
 	at_server rdma res show cm_id 2>/dev/null | grep -qE "state LISTEN .*src-addr [^ ]*:$1 "
 }
 
-# stop PID: kills the children of a background job; the job itself is a shell that waits for them
+# stop PID: kills a background job, a shell that waits for its children, with all its descendants
 stop() {
 	local child
 	for child in $(pgrep -P "$1"); do
@@ -153,11 +153,11 @@ connected() {
 	[ "$(at_server rdma res show cm_id | grep -cE "state CONNECT .*src-addr [^ ]*:$1 ")" -ge "$2" ]
 }
 
-# A server without end, with many clients one after the other and then at once; each starts when
-# the one before is connected. rping's server can hold only one new request: its event thread
-# overwrites an id that the main thread has not taken yet. Two QPs are then created for one id,
-# rdma_create_qp() returns EINVAL, and freed memory is used. On kernel rxe 17 of 50 simultaneous
-# clients fail for this reason (doc/testing.md).
+# A server that runs until it is stopped, with many clients: first one after the other, then all
+# connected at the same time. Of the latter, each starts when the one before is connected, as rping's
+# server can hold only one new request: its event thread overwrites an id that the main thread has not
+# taken yet. Two QPs are then created for one id, rdma_create_qp() returns EINVAL, and freed memory is
+# used. On kernel rxe 17 of 50 simultaneous clients fail for this reason (doc/testing.md).
 persistent_case() {	# SERVER-ADDRESS SEQUENTIAL PARALLEL
 	local a=$1 i server pids=()
 	next_port
@@ -233,8 +233,8 @@ rcopy_case() {	# SERVER-ADDRESS
 	note "rcopy $1"
 }
 
-# later TRY: the words before the command line of a client that must not be quicker than its server.
-# The first try is undisturbed; in a later one rdma_connect() waits longer each time.
+# later TRY: prints words to put before a client's command line, so that rdma_connect() does not run
+# before the server listens. They delay it by 300 ms more at each further try; at try 1 there are none.
 later() {
 	[ "$1" = 1 ] || echo "env LATE_CONNECT=$((($1 - 1) * 300))" \
 		"LD_PRELOAD=$PRELOAD:$RUSE_TESTBIN/libsystem-late-connect.so"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# More clients than rused takes: the next is told why, none is reset, and there is room again
-# when they have gone.
+# More clients connect than rused accepts. Each further one gets the error EUSERS or a plain close,
+# never a connection reset. When the clients have disconnected, rused accepts new ones again.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 

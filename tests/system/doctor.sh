@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What `ruse doctor` says of UDP port 4791: free, this rused's, another one's.
+# `ruse doctor` reports whether UDP port 4791 is free, in use by this rused, or in use by another process.
 # shellcheck source=tests/system/own-net.sh
 . "${BASH_SOURCE%/*}/own-net.sh"
 # shellcheck source=tests/system/lib.sh

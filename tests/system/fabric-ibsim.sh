@@ -379,10 +379,10 @@ normal() {
 	local file=$T/$1/$2
 	case $3 in
 	smpquery*pkey* | smpquery*guidinfo*)
-		# Table sizes differ: the first line and the status.
+		# Only the first line and the status are compared, as table sizes differ.
 		sed -n -e '/^ *0:/p' -e '/^status/p' "$file" ;;
 	smpquery*sl2vl*)
-		# VL = SL as far as there are VLs.
+		# In both worlds the VL equals the SL, as far as there are VLs: compare these columns.
 		other_hardware <"$file" | sed 's/\(| 6| 7|\).*/\1/' ;;
 	smpquery*vlarb*)
 		# Weights and sizes are those of the HCA or switch.
@@ -392,7 +392,7 @@ normal() {
 		# one world.
 		other_hardware <"$file" | sed 's/^SMP status.*//' | tail -n 1 ;;
 	saquery*)
-		# The first record: the last one that ibsim's tools see is cut off.
+		# Only the first record is compared: the last one that ibsim's tools see is cut off.
 		other_hardware <"$file" | awk '/dump:/ && n++ { exit } /^status/ { exit } { print }' ;;
 	smpquery*portinfo*)
 		# Port 0 of a switch has no link.

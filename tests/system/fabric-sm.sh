@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Two stock opensm: which one is master, its death under traffic and its return; IsSM; traps, with
-# no sweeps except those that they cause; ports that are disabled, enabled, reset and slowed down;
-# M_Keys.
+# Two stock opensm on one fabric: which one becomes master, and what happens when the master is killed
+# under traffic and started again; the IsSM bit; traps, which alone cause sweeps here; ports that are
+# disabled, enabled, reset and set to a lower speed; M_Keys.
 . "${BASH_SOURCE%/*}/lib.sh"
 . "${BASH_SOURCE%/*}/fabric.inc"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# ruse fault between two hosts: the same rules for outgoing and for incoming packets.
+# Rules of `ruse fault` on host a, for packets that it sends and (dir in) receives. Each rule must act, and a
+# pingpong with host b must succeed or end with a completion error.
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 export PAIR_TIMEOUT=60

@@ -95,7 +95,7 @@ for i in 1 2; do
 done
 cmp -s "$T/same1" "$T/same2" || die "seed 99: $(cat "$T"/same?)"
 
-# Slow links, right bytes.
+# On slow links the bytes are still right.
 fault add delay 300us jitter 100us >/dev/null
 expect 'done 30' 30 20000
 clean

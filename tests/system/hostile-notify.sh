@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# A client makes every descriptor that rused shares with it blocking, and fills what can be
-# filled: rused still tells of changes, and answers others.
+# A hostile client sets every descriptor that rused shares with it to blocking, and fills each until a
+# write would block. rused must not block: it still notifies and answers its other clients.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
@@ -47,7 +47,7 @@ for seed in range(3000):                            # more than any queue of unr
     assert struct.unpack("<12xi", s.recv(16384)[:16]) == (0,)
 assert len(os.read(news, 8)) == 8
 
-# One that reads its news sees each change.
+# A client that reads its eventfd is notified of the next change.
 while True:
     try:
         os.read(news, 8)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Another user does not get at UDP port 4791 beside rused: not at any address, with any
-# option, while rused has it; multicast works, of several processes of one user.
+# While rused has UDP port 4791, another user cannot bind a socket to it, at whatever address and with
+# whatever socket options. Multicast still reaches several processes of rused's user.
 [ "$(id -u)" = 0 ] || { echo "SKIP: a second uid needs root"; exit 77; }
 # shellcheck source=tests/system/own-net.sh
 . "${BASH_SOURCE%/*}/own-net.sh"
@@ -34,7 +34,7 @@ print(len(got), got)
 sys.exit(len(got) != 0)
 PY
 
-# refused ADDRESSES4 ADDRESSES6: does the other uid fail in every way?
+# refused ADDRESSES4 ADDRESSES6: succeeds if every attempt of the other user to bind the port fails
 refused() { python3 "$T/hijack.py" "$1" "$2" >"$T/hijack" || { cat "$T/hijack"; return 1; }; }
 all4=198.51.100.1,0.0.0.0,127.0.0.1,224.0.0.251,239.1.2.3
 all6=fd98::1,::,::1,ff0e::77:1,ff0e::1234
@@ -43,7 +43,7 @@ all6=fd98::1,::,::1,ff0e::77:1,ff0e::1234
 refused $all4 $all6 >"$T/before" && die "the test itself binds nothing"
 grep -q '^40 ' "$T/hijack" || { cat "$T/hijack"; die "a bind fails without ruse"; }
 
-# In mid-stream.
+# While a connection carries traffic.
 port=$(free_port)
 export RUSE_LINK=udp
 in_ruse timeout 200 ibv_rc_pingpong -d rxe_0 -g 1 -p "$port" -n 20000000 >"$T/server" 2>&1 &
@@ -63,7 +63,7 @@ done
 kill $client $server
 wait $client $server
 
-# Multicast: two processes of one user, each with two QPs of the group. Other uids stay out there too.
+# Multicast: two processes of one user have two QPs each in the group. Another user cannot bind the port then.
 for group in ::ffff:239.1.2.3 ff0e::77:1; do
 	index=1
 	[ $group = ff0e::77:1 ] && index=2

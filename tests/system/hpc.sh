@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# UCX's own benchmark, libfabric's pingpong, and two MPI libraries over UCX, with nothing set but
-# the transport: on one host, then on two. HPC_LONG=1: more sizes, 2, 4 and 8 ranks, and UCX's
-# own choice of transports. Both ends poll, so that beside a load each message costs a time slice:
-# few messages, and HPC_TIMEOUT=SECONDS (300) for each command.
+# UCX's benchmark, libfabric's pingpong, and two MPI libraries over UCX run on one host, then on two.
+# Of their settings only the transport is changed. HPC_LONG=1 adds sizes, runs of 2, 4 and 8 ranks, and
+# runs with the transports that UCX chooses itself. Both ends poll, so on a busy machine each message
+# costs a time slice: there are few messages, and a command may take HPC_TIMEOUT seconds (300).
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 
@@ -25,7 +25,7 @@ done
 long=${HPC_LONG:-}
 atomics="ucp_add ucp_fadd ucp_cswap"
 
-# perftest CLIENT TRANSPORT TEST OPTION...
+# perftest CLIENT TRANSPORT TEST OPTION...: runs one test of ucx_perftest, with the client on host CLIENT
 perftest() {
 	local client=$1 tls=$2 t=$3 port ucx
 	shift 3
@@ -64,8 +64,8 @@ fabric() {
 	done
 }
 
-# The remote shell of the MPI libraries: b has its own name, as Open MPI identifies hosts by it.
-# The rest of the environment is mpirun's.
+# A remote shell for the MPI libraries, which always runs the command on host b. It sets the host name,
+# as Open MPI tells hosts apart by it. Apart from RUSE_DIR the environment is that of mpirun.
 cat >"$T/agent" <<-END
 	#!/bin/sh
 	# agent [-OPTION...] ADDRESS COMMAND...
@@ -89,7 +89,7 @@ mpi() {
 	if [ $rc != 0 ] || ! grep -q "^$ranks ranks agree\$" "$T/$name.out"; then
 		die "status $rc: $*: $(cat "$T/$name.out")"
 	fi
-	# Not by memory that the ranks share, nor by TCP.
+	# The ranks must have used RDMA, and not shared memory or TCP.
 	[ -n "${UCX_TLS:-}" ] || return 0
 	for host in a "$client"; do
 		n=$(($(sends "$host") - ${before[$host]}))

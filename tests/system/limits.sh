@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Runs limits.c under small limits of address space, file size and locked memory: it works, or
-# fails with a message and without a signal.
+# Runs limits.c under small limits of address space, file size and locked memory: either it works, or it
+# cannot open the device and prints the limit. It is never killed by a signal.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
@@ -23,7 +23,7 @@ refused() {
 	grep -q "$text" "$T/err" || { cat "$T/err" >&2; die "$*: no message"; }
 }
 
-# The first program starts rused, which does not keep the limit.
+# This first program also starts rused, which must not inherit the limit.
 refused RLIMIT_FSIZE -f 100
 works -f 200000
 works -f 3000000
@@ -49,7 +49,7 @@ else
 	lib=$RUSE_BUILD/libruse.so
 	bin=$RUSE_TESTBIN/limits
 fi
-# locked KIB: MCL_FUTURE and so much locked memory
+# locked KIB: runs limits.c, unprivileged, with MCL_FUTURE and a limit of KIB KiB of locked memory
 locked() {
 	"${run_as[@]}" env RUSE_DIR="$dir" LD_PRELOAD="$lib" timeout 120 "$bin" "$1" 2>"$T/err"
 	rc=$?

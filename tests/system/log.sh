@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# RUSE_LOG, and so `ruse run -v`, is read in programs at their first touch of RDMA, not before.
+# A program reads RUSE_LOG, which `ruse run -v` sets, at its first access to RDMA. A program that does not use RDMA
+# does not read it.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 WRONG="RUSE_LOG=loud is not one of err, warn, info, debug"

@@ -53,9 +53,9 @@ sent=$(($(counter sent_pkts) - before))
 expect "sent_pkts $((before + sent)) " statistic show link rxe_0/1
 expect "^1: rxe_0: pd 0 cq 0 qp 0 cm_id 0 mr 0 ctx 0 srq 0" res show
 
-# RDMA of 500 messages of four packets must count as on a wire, at both ends, even if the
-# requester placed the data directly without the responder. The device has no other traffic: what
-# is sent is received.
+# 500 RDMA messages of four packets must be counted at both ends as if they had crossed a wire, even if
+# the requester placed the data directly. As there is no other traffic, the device must receive as many
+# packets as it sends.
 pkts() { echo "$(counter sent_pkts) $(counter rcvd_pkts)"; }
 for op in write read; do
 	read -r sent rcvd < <(pkts)

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# rused's socket, or its run directory, is deleted while it lives. With a client, rused sets up its
-# place again, and new programs find it, with the port and the device tree; without, it ends. If
-# another rused has the directory, it ends after its last client and leaves the files there.
+# The socket or the whole run directory of a running rused is deleted. If rused has a client, it
+# creates the socket, the directory and the device tree again, keeps UDP port 4791, and new programs
+# find it. If it has no client, it ends. If another rused has taken the directory meanwhile, the first
+# rused ends after its last client and leaves the files of the other alone.
 # shellcheck source=tests/system/own-net.sh
 . "${BASH_SOURCE%/*}/own-net.sh"
 # shellcheck source=tests/system/lib.sh
@@ -33,7 +34,8 @@ release() {
 	wait $holder || { cat "$T/holder"; die "the client"; }
 }
 
-# use: a new program sees the devices and gets a socket of the port, and there is one rused, with this pid
+# use: checks that a new program sees the devices and gets a socket of the port, and that the only rused is
+# still process $old
 use() {
 	local out
 	out=$(in_ruse timeout 60 ibv_devinfo 2>&1) || die "$1: a new program: $out"
@@ -44,7 +46,8 @@ use() {
 	tree_of "$RUN" >"$T/tree.now"
 	diff "$T/tree" "$T/tree.now" || die "$1: the device tree differs"
 }
-# Deletes the directory, at the end what rused watches: at high load rm takes long.
+# Deletes the run directory. The socket and the lock, which rused watches, go last: on a busy machine rm takes
+# long, and rused must not create new files meanwhile.
 delete() { find "$RUN" -mindepth 1 ! -name rused.sock ! -name lock -delete; rm -r "$RUN"; }
 tree_of() { (cd "$1" && find sys dev hosts | sort); }
 ended() { ! kill -0 "$1" 2>/dev/null; }

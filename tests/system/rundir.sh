@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The run directory without $RUSE_DIR: users of two user namespaces do not meet in one, and a
-# directory in /tmp that another user has made first does not keep the user out. In a /tmp of its own.
+# The run directory that is chosen if $RUSE_DIR is not set: root of one user namespace and root of
+# another get different directories, and a user whose directory name in /tmp was taken by another user
+# gets another directory. The test has its own /tmp.
 [ "$(id -u)" = 0 ] || { echo "SKIP: two users need root"; exit 77; }
 if [ -z "${OWN_TMP:-}" ]; then
 	OWN_TMP=1 exec unshare -nmpf --mount-proc --kill-child bash "$0" "$@"
@@ -22,27 +23,28 @@ trap finish EXIT
 export -n RUSE_DIR
 unset XDG_RUNTIME_DIR
 
-# as UID CMD...: without privileges. The status line of ruse names the run directory.
+# as UID CMD...: runs CMD as this user, without privileges
 as() {
 	local uid=$1
 	shift
 	env -C / setpriv --reuid "$uid" --regid "$uid" --clear-groups -- "$@"
 }
-# A rused is started by what changes something, and ends with it.
+# Commands that start a rused, by changing its state, and end it.
 start="/mnt/ruse fault seed 1 && /mnt/ruse stop --now"
 
 as 4001 sh -c "$start" || die "user 4001"
 [ "$(stat -c %u:%a /tmp/ruse-4001)" = 4001:700 ] || die "no /tmp/ruse-4001"
 
-# Root of two user namespaces is two users.
+# Users 4002 and 4003 are both root in a user namespace, and each gets the directory of its real user ID.
 for uid in 4002 4003; do
 	as $uid unshare -Urn sh -c "$start" || die "user $uid in a user namespace"
 	[ "$(stat -c %u:%a /tmp/ruse-$uid)" = $uid:700 ] || { ls -l /tmp; die "no /tmp/ruse-$uid"; }
 done
 [ ! -e /tmp/ruse-0 ] || die "/tmp/ruse-0 is of no user here"
 
-# What rused of dead namespaces has left beside is removed, unless it is young, locked, has files
-# of others, answers, or has leases of a living process.
+# A rused removes directories that rused processes of dead namespaces have left beside its own. It
+# keeps a directory that is young (3) or locked (2), has a rused.crash (4), leases of a living process
+# (5), another owner (6), or a name that is no number.
 make_left() {
 	local n
 	for n in 1 2 3 4 5 6; do
@@ -78,7 +80,8 @@ wait_for 60 no_rused || die "rused does not end"
 	{ ls -R /tmp/ruse-4001; die "the wrong leftovers are removed"; }
 exec 8<&-
 
-# A foreigner was there first: a file, a directory, a link, and a forest of the random ones.
+# Another user has taken the names: by a file, by a directory, or by a symbolic link, and for users
+# 4005 and 4006 the first of the alternative names, too.
 as 4009 sh -c 'touch /tmp/ruse-4004; mkdir -m 777 /tmp/ruse-4005 /tmp/ruse-4005.0;
 	ln -s /tmp/ruse-4001 /tmp/ruse-4006; ln -s /tmp/ruse-4001 /tmp/ruse-4006.0'
 for uid in 4004 4005 4006; do
@@ -88,7 +91,7 @@ for uid in 4004 4005 4006; do
 		{ ls -l /tmp; die "user $uid: not one directory"; }
 done
 
-# All find the same, however many look first at once.
+# The name is taken and ten programs of one user start at once: all must find the same alternative directory.
 as 4009 mkdir -m 777 /tmp/ruse-4007
 lookers=()
 for _ in $(seq 10); do

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Starts, exits and kills of programs and of rused beside a load: no program may report that rused
-# could not be reached. And what a program reports when rused cannot start.
+# Programs and rused are started, ended and killed on a busy machine: no program may report that it
+# could not reach rused. Also: if rused cannot start, the program's message must have the reason.
 #
-#   STARTS_SECONDS   length (default 20)
+#   STARTS_SECONDS   duration (default 20)
 #   STARTS_LOAD      processes that only compute (default 8)
 # shellcheck source=tests/system/own-net.sh
 . "${BASH_SOURCE%/*}/own-net.sh"
@@ -30,7 +30,7 @@ grep -qF "$RUSE_DIR: exec: No such file or directory" "$T/out" ||
 	{ cat "$T/out"; die "the message lacks what failed"; }
 PRELOAD=$good
 
-# A directory where a file belongs: set-up of rused itself fails.
+# `leases` is a directory in place of a file, so that rused itself fails at its start.
 mkdir "$RUSE_DIR/leases"
 in_ruse timeout 100 ibv_devinfo >"$T/out" 2>&1 && die "devices without leases"
 grep -qF "failed: rused: error: cannot start in $RUSE_DIR: " "$T/out" ||

@@ -7,7 +7,7 @@
 export PAIR_TIMEOUT=120
 MANY=${TRANSPORTS_QPS:-16}	# the long form uses 256
 
-# ping TOOL OPTIONS...
+# ping TOOL OPTIONS...: runs a pingpong
 ping() {
 	local port tool=$1
 	shift
@@ -19,7 +19,7 @@ ping() {
 	note "$tool $*: $(tail -n 1 "$T/client.out")"
 }
 
-# perf TOOL OPTIONS...
+# perf TOOL OPTIONS...: runs a perftest program
 perf() {
 	local port tool=$1
 	shift

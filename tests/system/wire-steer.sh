@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Several processes of one host on the wire: each packet must reach the right process, although
-# receive offload merges packets of several before they are steered. rused is killed meanwhile.
+# Several processes of one host receive packets on UDP port 4791. Each packet must reach the process that
+# owns its QP. Receive offload merges packets of one source port before a socket is selected, so a process
+# may get packets of another one, and hands them over. Later rused is killed under traffic.
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 here=${BASH_SOURCE%/*}

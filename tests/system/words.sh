@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Every command of rused that takes words: with too few, too many, empty, very long
-# and absurd ones. rused answers each, and is the same process with the same fabric at the end.
+# The commands of rused that consist of words, `fabric` and `fault`, with too few, too many, empty,
+# very long and meaningless words. rused must answer each command, and must be the same process with
+# the same fabric at the end.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
@@ -14,7 +15,7 @@ fault() { "$RUSE_BUILD/ruse" fault "$@"; }
 fabric up --star 3 >/dev/null || die "fabric up"
 pid=$(rused_pid) || die "no rused"
 
-# The program: each says what is missing.
+# By the program `ruse`: each of these commands fails with a message that gives the reason.
 for words in link node 'link up' 'node on' 'link up H1' 'node on NOSUCH' up 'up --star' \
 	'up --torus' 'up --dragonfly 1' 'address x' 'down x' nothing; do
 	# shellcheck disable=SC2086
@@ -22,7 +23,7 @@ for words in link node 'link up' 'node on' 'link up H1' 'node on NOSUCH' up 'up 
 	grep -q '^ruse fabric: ' "$T/out" || { cat "$T/out"; die "fabric $words: no reason"; }
 done
 
-# The socket: what the program would never send.
+# By the socket: messages that the program would not send.
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here timeout 250 python3 - <<'PY' || die "see above"
 import json
 from rused_client import *
@@ -69,7 +70,7 @@ for name in fabric:
         ask(FABRIC, name + b"\0" + b"x" * length + b"\0")
 ask(FABRIC, b"")
 
-# A fabric that cannot be built, in each way to ask for one; then the one that was.
+# Fabrics of every kind with sizes that are mostly impossible; then the first fabric again.
 topology = ask(FABRIC, b"show\0--topology\0")["topology"]
 assert "error" not in ask(FABRIC, b"down\0")
 sizes = [b"0", b"1", b"3", b"65536", b"65537", b"-1", b"", b"x", b"9" * 30]
@@ -102,7 +103,7 @@ for name in faults:
                 ask(FAULT, b" ".join([name, b"drop", a, b]))
 ask(FAULT, b"del all")
 
-# Bodies that hold no text, and a capture's name without an end.
+# Capture requests with a socket name that is empty, does not exist, or has no terminating NUL.
 for sock in (b"", b"x" * 32, b"\xff" * 32, b"nothing"):
     c = connect()
     assert call(c, HELLO, struct.pack("<QQi16s32s4x", 0, 0, os.getpid(), b"words", b""))[0] == 0
@@ -117,7 +118,8 @@ PY
 [ "$(rused_pid)" = "$pid" ] || die "another rused: the first is gone"
 fabric show >/dev/null || die "the fabric is gone"
 
-# A script with a line longer than any buffer: refused whole, its tail is no command.
+# Scripts with a line longer than any buffer: the tail of a comment is not taken for a command, and a long
+# command is refused with its line number.
 {
 	printf '# %0300d' 0
 	echo ' add drop 1%'
