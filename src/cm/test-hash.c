@@ -54,7 +54,7 @@ static void test_hash(void **state)
 	cm_hash_fini(&h);
 }
 
-/* Keys that differ in high bits only spread over the buckets. */
+/* Keys that differ only in their high bits still spread over the buckets. */
 static void test_spread(void **state)
 {
 	static uint8_t hits[4096];

@@ -46,7 +46,7 @@ static void parse(const char *text)
 	assert_int_equal(rc, 0);
 }
 
-/* Printed, read and printed again it is the same. */
+/* Prints the topology t, reads the text back, and checks that the result is printed as the same text. */
 static void round_trip(void)
 {
 	char *a = print(&t), *b;

@@ -34,7 +34,7 @@ static void test_kernel_packets(void **state)
 	assert_int_equal(icrc_add(7, NULL, 0), 7);
 }
 
-/* Fields that a router may change do not change the ICRC; all other bits do. */
+/* A bit of a field that a router may change does not change the ICRC; any other bit does. */
 static void test_invariant(void **state)
 {
 	static const uint8_t v4[] = { 1, 8, 10, 11, 26, 27, 32 };

@@ -204,7 +204,7 @@ static void test_truncated(void **state)
 			else if (len < opcode_info((uint8_t)op)->hdr_len)
 				assert_int_equal(d, PACKET_HDRS);
 			else if (s.len && len == n - 4)
-				/* Aligned and longer than the pad: a shorter payload. */
+				/* Four bytes less are a valid packet with a shorter payload. */
 				assert_int_equal(d, PACKET_OK);
 			else
 				assert_true(d == PACKET_PAD || d == PACKET_ALIGN);

@@ -77,11 +77,11 @@ struct sim {
 	uint32_t room;		/* packets that fit into each direction; 0: any number */
 	struct prng rng;
 	uint32_t dup_pct, delay_pct, loss_pct;	/* probability for each packet, in percent */
-	uint32_t lazy_pct;	/* of sim_writable() that sim_deliver() omits, in percent */
+	uint32_t lazy_pct;	/* probability that sim_deliver() leaves out sim_writable(), in percent */
 	bool behind;		/* what link_ops.peer_behind returns */
 	bool trace;		/* print every packet; set by $SIM_TRACE */
 	char note[128];		/* the current case; sim_destroy() prints it */
-	/* Called for each packet before it is sent, before its QP gets it; true: lose it. */
+	/* Called when an end sends a packet, before the link takes it; true: the packet is lost. */
 	bool (*filter)(struct sim *s, int to, const struct seg *seg);
 	bool (*arrival)(struct sim *s, int to, const struct seg *seg);
 };

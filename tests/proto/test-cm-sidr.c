@@ -125,7 +125,7 @@ static void test_statuses(void **state)
 	net_run(&s, s.now + NS_S);
 	assert_int_equal(a->status, IB_SIDR_UNSUPPORTED);
 	assert_int_equal(cm_count(b->cm), 0);
-	/* An id that is destroyed instead of answering. */
+	/* The handler does not answer, and the id is destroyed: the requester gets a rejection. */
 	hold = true;
 	listen_on(b);
 	assert_int_equal(ask(a, 216), 0);

@@ -49,7 +49,8 @@ static uint32_t at(uint32_t base, int i)
 }
 
 /*
- * Allocates a window of end e over its region of step i; binds it unless the step does that itself.
+ * Allocates a memory window for step i, over the step's region in the buffer of end e. bind: binds
+ * it here; else the step binds it itself.
  */
 static void window(struct sim_end *e, int i, bool bind)
 {

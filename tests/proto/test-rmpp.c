@@ -85,8 +85,9 @@ static bool drop_mask(struct net *n, const struct net_mad *m, uint32_t nth)
 }
 
 /*
- * Five lost MADs in a row: the receiver hears nothing for ten seconds and discards the transfer;
- * the next segment then looks like a new message or like the middle of an unknown one.
+ * True if the mask loses five MADs in a row. The receiver then hears nothing for ten seconds and
+ * discards the transfer; to it the next segment looks like a new message, or like the middle of an
+ * unknown one.
  */
 static bool long_silence(void)
 {
@@ -161,8 +162,8 @@ static void test_double_sided(void **state)
 }
 
 /*
- * No retries: both ends finish whatever is lost, and the receiver gets the whole message or
- * nothing.
+ * Without retries, whatever is lost, the transfer ends at both ends, and the receiver gets the
+ * whole message or nothing.
  */
 static void test_no_retries(void **state)
 {

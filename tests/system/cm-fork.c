@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cm-fork PORT: children that continue with the devices that librdmacm opened in their parent,
- * and connect to it: a message in each direction, several children at once.
+ * cm-fork PORT: librdmacm opens the devices in this process. Several forked children continue to use
+ * these devices at the same time: each connects to the parent by rdma_cm and exchanges a message in
+ * each direction.
  */
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>

@@ -2,9 +2,9 @@
 /*
  * Opens the first device, creates a PD, a CQ and a QP, and sends a message to itself.
  *
- *	limits			as it is
- *	limits KIB		locks all future mappings (MCL_FUTURE) of at most KIB KiB first,
- *				without the right to lock more
+ *	limits			without a change of its own limits
+ *	limits KIB		first limits locked memory to KIB KiB, becomes an unprivileged user if it is
+ *				root, and locks all later mappings (MCL_FUTURE)
  *
  * Ends with 0; with 2 if the device cannot be opened; with 1 after any other failure.
  */

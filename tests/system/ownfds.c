@@ -59,7 +59,8 @@ static void close_unknown(void)
 }
 
 /*
- * Actions of a program that becomes a daemon: none of them may reach a descriptor of the engine.
+ * System calls that a program which becomes a daemon makes on descriptors it does not know. None of
+ * them may reach a descriptor of the engine.
  */
 static void poke(void)
 {

@@ -15,8 +15,8 @@
 
 #define PORT 7001
 /*
- * The error for a port in use on a loopback address, which counts as any address
- * (cma_check_port()).
+ * The error of a bind to a port that is in use, if the address is a loopback address: this counts
+ * as a wildcard address (cma_check_port()).
  */
 #define TAKEN (-EADDRNOTAVAIL)
 

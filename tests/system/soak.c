@@ -51,8 +51,8 @@ static int open_fds(void)
 }
 
 /*
- * Memory of this process alone: the shadow copies and rings are shared, and how much of them is
- * resident depends on chance.
+ * Resident private memory in KiB. Shared memory is left out: it holds the shadow copies and rings,
+ * and how much of it is resident depends on chance.
  */
 static long rss_kib(void)
 {
@@ -65,7 +65,7 @@ static long rss_kib(void)
 	return (rss - shared) * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* KiB that a process may grow by after the first phases; $SOAK_GROW_KIB. */
+/* KiB by which a process may grow after the first phases: $SOAK_GROW_KIB, or 2048. */
 static long grow_max(void)
 {
 	const char *v = getenv("SOAK_GROW_KIB");
@@ -213,9 +213,7 @@ static void run(int id)
 	}
 	if (rss && rss_kib() > rss + grow_max())
 		die("process %d: grew from %ld to %ld KiB", id, rss, rss_kib());
-	/*
-	 * Descriptors of the engine's links are among them: some for each direction to each peer.
-	 */
+	/* The engine's links to the peers have descriptors, too: allow six for each process. */
 	if (fds && open_fds() > fds + 6 * world->nprocs)
 		die("process %d: %d descriptors, %d before", id, open_fds(), fds);
 	for (int i = 0; i < p->nends; i++)

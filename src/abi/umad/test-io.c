@@ -53,7 +53,7 @@ static void exchange(bool roce)
 	net_gid(0, gid);
 	if (roce)
 		assert_memory_equal(h->gid, gid, 16);
-	/* The low half is what was written, the high half is the agent's. */
+	/* Transaction ID: the low half is the program's, the high half the agent's. */
 	tid = mad_tid(buf + HDR);
 	assert_int_equal((uint32_t)tid, 7);
 	assert_int_equal(tid >> 32, mad_agent_hi_tid(t[0].f->agents[0].agent));
@@ -76,8 +76,8 @@ static void test_exchange(void **state)
 }
 
 /*
- * ETIMEDOUT: the header as it was written, and the first 24 bytes of the MAD with the TID that was
- * sent.
+ * A send without an answer comes back with status ETIMEDOUT: the header as it was written, and the
+ * first 24 bytes of the MAD with the TID that was sent.
  */
 static void test_timeout(void **state)
 {
@@ -178,7 +178,7 @@ static void test_duplicates(void **state)
 	assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);
 	put_be64(buf + HDR + MAD_O_TID, 8);
 	assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);
-	/* A response that waits for a response itself. */
+	/* A response that itself expects a response (timeout_ms is not 0). */
 	buf[HDR + MAD_O_METHOD] |= MAD_RESP;
 	put_be64(buf + HDR + MAD_O_TID, 1);
 	assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);

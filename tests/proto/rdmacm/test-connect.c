@@ -127,7 +127,7 @@ static void connect_and_disconnect(void **state)
 	c_expect(srv, RDMA_CM_EVENT_TIMEWAIT_EXIT, NULL);
 	c_nothing(srv);
 	assert_int_equal(c_destroy(cli, (uint32_t)id), 5);
-	assert_int_equal(c_destroy(srv, sid), 3);	/* the request counts for lid */
+	assert_int_equal(c_destroy(srv, sid), 3);	/* CONNECT_REQUEST counts as an event of lid */
 	assert_int_equal(c_destroy(srv, (uint32_t)lid), 1);
 	client_close(cli);
 	client_close(srv);
