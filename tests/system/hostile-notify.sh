@@ -14,7 +14,7 @@ PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$here timeout 100 python3 - <<'PY' || die "
 from rused_client import *
 
 def block(fd):
-    """Blocking, and full if it takes anything. An eventfd takes one number less than its end."""
+    """Fills the descriptor, if it can be written, and makes it blocking. An eventfd is full at 2**64 - 2."""
     flags = fcntl.fcntl(fd, fcntl.F_GETFL)
     fcntl.fcntl(fd, fcntl.F_SETFL, flags | os.O_NONBLOCK)
     for _ in range(10000):
