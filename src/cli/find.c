@@ -103,7 +103,7 @@ int rused_attach(struct ipc_conn *c, uint32_t *pid)
 	if (rc)
 		fprintf(stderr, "ruse: cannot reach rused in the run directory %s: %s: %s\n"
 			"ruse: %s %s%s\n", rundir, f.step, strerror(-f.err), rused,
-			f.said[0] ? "failed: " : "printed no error", f.said);
+			f.said[0] ? "failed: " : "reported no error", f.said);
 	return rc;
 }
 

@@ -286,7 +286,7 @@ static int do_freeze(struct command *c)
 		return -EINVAL;
 	cl = client_by_pid(c->r, pid);
 	if (!cl)
-		return refuse(c, "no process %llu uses RDMA here", (unsigned long long)pid);
+		return refuse(c, "no process with PID %llu uses RDMA", (unsigned long long)pid);
 	if (thaw)
 		return del_where(c, freezes, cl->proc, "the process is not frozen");
 	rule.proc = cl->proc;

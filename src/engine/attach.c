@@ -181,7 +181,7 @@ static int take_host(void)
 	if (ret == -ENODEV)
 		log_warn("no fabric has a host %s (RUSE_HOST, ruse run --host)", name);
 	if (ret == -ENOSPC)
-		log_warn("cannot add the devices of host %s: programs already use %d ports", name,
+		log_warn("cannot add the devices of host %s: all %d ports are in use", name,
 			 HOST_MAX_DEVS);
 	if (ret || rsize != sizeof(h) || !memchr(h.root, 0, sizeof(h.root)))
 		return ret ? ret : -EPROTO;
@@ -291,7 +291,7 @@ static void tell_unreached(int err)
 		engine.rundir, step, strerrordesc_np(failure.step ? -failure.err : -err),
 		IPC_RUNDIR_MAX - 1);
 	log_err("rused %s%s%s", engine.host->rused_path,
-		failure.said[0] ? " failed: " : " printed no error", failure.said);
+		failure.said[0] ? " failed: " : " reported no error", failure.said);
 }
 
 /* Logs only the first failure of a process; later ones only return their errno. */

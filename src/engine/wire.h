@@ -13,7 +13,7 @@
  * ownership of all.
  */
 void wire_leased(uint32_t block, const struct ipc_lease *l, const int *fds, int nfds);
-/* Is the block without a socket, so that rused should be asked for one? */
+/* True: the block of QP numbers has no socket, and rused is to be asked for one. */
 bool wire_wanted(uint32_t block);
 /*
  * The two ends of the park (a socket pair that keeps the host's sockets while no rused runs), to

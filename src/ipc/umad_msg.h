@@ -62,7 +62,7 @@ struct ipc_umad_reply {
 	int32_t ret;		/* result of the call; 0 for a read() or write() that succeeded */
 	uint32_t taken;		/* UMAD_OP_TAKE: 1: the packet was removed */
 	uint32_t off;		/* UMAD_OP_IOCTL: offset of the bytes in the argument */
-	uint32_t len;		/* bytes for the program's memory, for any ret */
+	uint32_t len;		/* bytes to copy to the program's memory, also if ret is an error */
 };
 
 #endif

@@ -350,8 +350,8 @@ static void disabled(uint32_t nr, bool ex, const struct write_row *row)
 	hdr->in_words = 8;
 	assert_int_equal(uverbs_write(fx.f, hdr, 32), -EOPNOTSUPP);
 	/*
-	 * A write() whose length does not match in_words: up to the highest known number this is
-	 * found before the missing row.
+	 * A write() whose length does not match in_words. For numbers up to the highest known
+	 * command the length is checked first (EINVAL), even if there is no such command.
 	 */
 	assert_int_equal(uverbs_write(fx.f, hdr, 36), above ? -EOPNOTSUPP : -EINVAL);
 	assert_int_equal(run(BY_INVOKE, &c), -EOPNOTSUPP);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Commands that create, destroy, bind and resolve ids, options, and MIGRATE_ID.
+ * Commands that create, destroy, bind and resolve ids, that set options, and MIGRATE_ID.
  *
  * A handler copies its structure with ucma_in(), checks it in the kernel's order, finds the id with
- * ucma_get_ctx*() and calls the function of rdmacm. SET_OPTION of an IB path queues its event here.
- * MIGRATE_ID moves an id, its unread events and the new ids of its connection requests to another
- * file.
+ * ucma_get_ctx*() and calls the function of rdmacm. SET_OPTION that sets an IB path also queues the
+ * event ROUTE_RESOLVED. MIGRATE_ID moves an id, its unread events and the new ids of its connection
+ * requests to another file.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@ bool ucma_withdraw(struct ucma_file *f, struct ucma_event *ev);
 void ucma_reap(struct ucma_file *f);
 /* Marks the card of a changed id for ucma_flush(). */
 void ucma_dirty(struct ucma_context *ctx);
-/* The same for a change that leaves addresses and paths, the answers of QUERY, as they are. */
+/* The same for a change of the connection's state only: the answers of QUERY (addresses, paths) stay the same. */
 void ucma_dirty_conn(struct ucma_context *ctx);
 /* Marks the event ring of a file for ucma_flush(). */
 void ucma_file_dirty(struct ucma_file *f);

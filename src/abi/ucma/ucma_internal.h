@@ -53,7 +53,7 @@ struct ucma_context {
 	uint64_t uid;
 	uint32_t done;		/* number of posted commands finished */
 	bool uncounted;		/* card and ring do not give events_reported: programs must ask rused */
-	bool routed;		/* addresses or paths may have changed since the card was written */
+	bool routed;		/* addresses or paths may have changed since the id's card in shared memory was written */
 	struct list_head list, mc_list, dirty;
 	struct list_head events;	/* ucma_event.own: all its queued events */
 	struct list_head parked;	/* ucma_event.list: requests beyond the backlog */
