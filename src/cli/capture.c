@@ -314,7 +314,7 @@ int cmd_capture(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (o.read && o.who) {
-		fputs("ruse capture: a file does not name programs: use -p without -r\n", stderr);
+		fputs("ruse capture: -p and -r exclude each other: a capture file does not hold the names of programs\n", stderr);
 		return EXIT_USAGE;
 	}
 	return run(&o);

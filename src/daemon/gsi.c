@@ -2,10 +2,10 @@
 /*
  * QP1 of the devices: MADs between them, the CM's agent, timers.
  *
- * A sent MAD is never handled at once, as its sender may be in the middle of a change. MADs
- * within this host wait in a queue for a timer that is due at once; MADs from other hosts come from
- * the event loop (gsi_wire.c). cm_ops connects the CM: it sends through QP1 or through the fabric,
- * and finds the port and GID index of a path.
+ * A MAD within this host is queued, and a timer without delay handles it: when it is sent, the state
+ * of its sender may be half changed. MADs from other hosts come from the event loop (gsi_wire.c).
+ * The CM calls this file through cm_ops: to send a MAD through QP1 or through the fabric, and to find
+ * the port and GID index of a path.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Open files of /dev/infiniband/rdma_cm, and rdma_cm with its CM and addresses. */
+/* The open files of /dev/infiniband/rdma_cm. Also connects room rdmacm with the CM and the address lookup. */
 #ifndef RUSE_DAEMON_UCMA_H
 #define RUSE_DAEMON_UCMA_H
 

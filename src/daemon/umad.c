@@ -176,7 +176,7 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 	if (sm && !rc)
 		say(u, 0);
 	if (!sm && send(sv[1], "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-		log_debug("umad%u: cannot mark the socket; removal of the device will not set POLLERR: %m",
+		log_debug("umad%u: send() failed: %m; poll() will not report POLLERR when the device is removed",
 			  n->number);
 	*number = u->number;
 	return 0;

@@ -30,7 +30,7 @@
 #define BUDGET 64		/* segments per round; bounds how long the lock is held */
 #define TAKE_BUDGET 4096	/* segments: more than a ring has slots */
 #define STREAM 4		/* segments in one round that suggest a stream: more will follow */
-#define STREAM_BYTES (32u << 10)	/* bytes from the wire that suggest a stream */
+#define STREAM_BYTES (32u << 10)	/* bytes from the wire in one round that suggest the same */
 #define LINGER_NS (50 * NS_US)	/* time of two 64 KiB messages on a busy machine */
 #define GRACE_MIN (100 * NS_US)
 #define GRACE_SOME (1000 * NS_US)	/* below this each check doubles the grace period */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The channel: each state change, hostile words, and many calls to a server thread that alternately
- * watches and sleeps. Every request must run once and every answer arrive.
+ * The channel: each state change, invalid values that a hostile peer writes into the state words, and
+ * many calls to a server thread that alternately watches and sleeps. Every request must run once and every answer arrive.
  */
 #include "base/testing.h"
 

@@ -55,8 +55,9 @@ void xp_congestion(struct qp *qp);
 bool xp_blocked(const struct qp *qp);
 
 /*
- * Gets the live values for query_qp: next PSNs, draining. The QP may enter ERR: a requester
- * learns of a failed direct placement before the owner of the QP does.
+ * Gets the live values for query_qp: next PSNs, draining. The call moves the QP to ERR if a direct
+ * placement by its requester failed: only the requester's process knows of that until this QP is
+ * looked at.
  */
 void xp_query(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
 
