@@ -26,13 +26,13 @@ struct rused {
 	struct loop loop;
 	char rundir[IPC_RUNDIR_MAX];
 	int run;		/* the run directory */
-	struct place place;
+	struct place place;	/* lock, socket and log in the run directory */
 	struct loop_fd listen, rtnl, signals;
 	uint64_t netns;
 	uint32_t uid;
 	ns_t started, idle;	/* idle: time without clients until exit; 0 = never */
-	bool drain;		/* exit when the last client has gone */
-	bool configured;	/* devices were added or deleted: no idle exit */
+	bool drain;		/* exit when the last client has disconnected, even if rused_busy() */
+	bool configured;	/* devices were added or deleted, or a fault rule was added: no idle exit */
 	uint32_t next_index;	/* device index of the next device */
 
 	struct list_head clients;
@@ -75,8 +75,8 @@ struct client {
 	uint32_t proc;		/* 0 = ruse */
 	char comm[16], sock_name[32];
 	int page_fd;		/* process page, -1 = none */
-	uint32_t place;		/* number of this client in resource ids (RES_ID); 0: none yet */
-	int notify_fd;		/* signals changes of the host page; -1 = none */
+	uint32_t place;		/* number of this client in resource ids (RES_ID), not a struct place; 0: none yet */
+	int notify_fd;		/* socket: a message is sent after each change of the host page; -1 = none */
 	uint32_t nctx[HOST_MAX_DEVS];
 	struct list_head netlink;
 	uint32_t nnetlink;

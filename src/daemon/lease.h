@@ -17,7 +17,7 @@
 
 struct lease {
 	uint32_t proc;		/* 0 = no connected process */
-	int32_t pid;		/* of the owner; with proc 0: of the orphan, which may use it */
+	int32_t pid;		/* of proc, or if orphan, of the process that an earlier rused leased it to; <= 0: unknown, none */
 	uint32_t dev_index;	/* of the device; 0 = unknown */
 	uint32_t slot;		/* of the socket that gets its packets (port.h); kept while the block rests; 0: none */
 	bool orphan;		/* leased by an earlier rused, not reclaimed yet */

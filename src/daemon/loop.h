@@ -18,15 +18,15 @@ struct loop;
 struct loop_memory {
 	/* on: rused polls, so writers need not wake it. Returns false if there is nothing to poll. */
 	bool (*watch)(struct loop *l, bool on);
-	bool (*there)(struct loop *l);
-	void (*take)(struct loop *l);
+	bool (*there)(struct loop *l);	/* true if a message waits */
+	void (*take)(struct loop *l);	/* handles waiting messages, a bounded number */
 };
 
 struct loop {
 	int epfd;
 	bool stop;
 	ns_t now;		/* start of this round, ns; the only clock */
-	/* Increased before each message is handled. What was read in the same moment need not be read again. */
+	/* Counter, increased before each message or batch of messages. At one count kernel state is read at most once (addr.c). */
 	uint64_t moment;
 	struct timer_heap timers;
 	struct list_head dead;	/* freed after the round; the node is the first member */
@@ -38,7 +38,7 @@ struct loop {
 	uint32_t rounds;	/* since the last check of the descriptors */
 };
 
-/* 0 or -errno. Callbacks may stop the loop, and free clients through loop.dead. */
+/* 0 or -errno. */
 int loop_init(struct loop *l);
 void loop_fini(struct loop *l);
 int loop_add(struct loop *l, struct loop_fd *f, int fd, uint32_t events);
@@ -52,6 +52,10 @@ bool loop_hung_up(const struct loop_fd *f);
  * of a call in which both ends sleep, as reported by the sender; 0: unknown.
  */
 void loop_message(struct loop *l, ns_t slept);
+/*
+ * Runs until a callback sets l->stop; calls after() at the end of each round. Callbacks may free
+ * clients through l->dead. 0, or -errno of epoll_wait().
+ */
 int loop_run(struct loop *l, void (*after)(struct loop *l));
 ns_t loop_clock(void);
 /* CLOCK_REALTIME in ns, for output. */

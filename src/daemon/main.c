@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * rused: the part of the kernel that the programs of a host share. One per user and network
- * namespace, found by its run directory, started by the first program that needs it, exits after
- * some time without clients.
+ * rused, the daemon of ruse. It keeps the state that all programs of a host share, and that is in
+ * the kernel where RDMA hardware is used. Each user has one rused per network namespace, found by
+ * its run directory. The first program that needs it starts it. It exits after 10 s without clients
+ * (--idle), but not while a process has a block of QP numbers, a program has rdma_cm, umadN or issmN
+ * open, there is a fabric, or `ruse` has changed devices or added fault rules (rused_busy()).
  *
  * RUN/lock is held (flock) from before the first other file is made until after the last is
  * removed (place.c). A rused that cannot lock it, and finds that the other rused answers, exits

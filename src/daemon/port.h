@@ -7,9 +7,10 @@
  * leased block. A leased block gets a free slot, or a new one. No socket leaves the group, as the
  * kernel would move the last member into its index.
  *
- * The group must survive rused. Therefore each socket is also in flight in a pair of Unix sockets
- * that every process with a lease holds: the park. Its first message is the lock, an abstract Unix
- * socket that keeps a second rused of this network namespace from joining the group.
+ * The group must survive rused. Therefore a copy of each socket's descriptor waits, sent but never
+ * received, in a pair of Unix sockets: the park. Every process that got a socket with a lease holds
+ * both ends. The park's first message carries the lock, an abstract Unix socket that keeps a second
+ * rused of this network namespace from joining the group.
  */
 #ifndef RUSE_DAEMON_PORT_H
 #define RUSE_DAEMON_PORT_H

@@ -4,9 +4,9 @@
  * before sendmsg() returns, so nothing here waits.
  *
  * Answers are cached until the kernel reports a change. A report is in the notification socket
- * before the system call that made the change returns, and rtnl_sync() reads it; so a look-up after
- * rtnl_sync() sees at least the state at the time of that call. Nothing is cached longer than
- * RTNL_KEEP, as some changes are not reported (address labels, for example).
+ * before the system call that made the change returns, and rtnl_sync() reads it. So a look-up sees
+ * all reported changes made before the last rtnl_sync(). Nothing is cached longer than RTNL_KEEP, as
+ * some changes are not reported (address labels, for example).
  *
  * Addresses are AF_INET or AF_INET6 without a port.
  */

@@ -58,7 +58,8 @@ void ucma_cards_free(struct rused *r);
 void ucma_settle(struct rused *r);
 /*
  * write(): body is the command of q->len bytes and an option of opt bytes. response has room for
- * UCMA_RESPONSE_MAX bytes; *rlen of them are set. 0; -EBADF: no such file, there is no reply.
+ * UCMA_RESPONSE_MAX bytes; *rlen of them are set. 0; -EBADF: no such file: *reply is not set, and
+ * the client gets -EBADF as the answer's error.
  */
 int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_t opt,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen);

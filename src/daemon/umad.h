@@ -4,9 +4,10 @@
  *
  * The owner of a port (gsi.c for RoCE, the fabric for InfiniBand) has its struct mad_port,
  * initialised with &r->gsi.mad as host: mad_ops.send transmits, mad_ops.process are the port's own
- * agents. It passes received MADs to mad_input(), never during a send. With a struct umad_desc it
- * creates the umadN of the port; umad_port_ops are check_addr() and set_sm(), which sets IsSM.
- * Agents of programs are registered beside those of the owner.
+ * agents. The owner passes received MADs to mad_input(), never during a send. It gives a struct
+ * umad_desc to umad_node_add(), which creates the port's umadN and issmN. desc->ops call the owner:
+ * check_addr() checks the address of a send, set_sm() sets or clears IsSM. Agents of programs are
+ * registered beside those of the owner.
  */
 #ifndef RUSE_DAEMON_UMAD_H
 #define RUSE_DAEMON_UMAD_H
@@ -63,7 +64,8 @@ void umad_kick(struct rused *r, uint32_t file);
 /*
  * A call on a file: body of q->len bytes; memfd of q->count bytes or -1. out has room for
  * IPC_UMAD_INLINE bytes, of which reply->len are set if *fd is -1; else *fd is a memfd, owned by
- * the caller. 0; -EBADF: no such file, -EPROTO: malformed (both without a reply).
+ * the caller. After an error *reply is not set: -EBADF: no such file, which the client gets as the
+ * answer's error; -EPROTO: malformed, the client is closed.
  */
 int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int memfd,
 	      struct ipc_umad_reply *reply, void *out, int *fd);
@@ -80,7 +82,7 @@ static inline bool umad_busy(const struct umads *u)
 	return u->ids.count;
 }
 
-/* Adds a node with the lowest free number. 0, -ENOSPC, -ENOMEM, or -errno of sysfs. */
+/* Adds a node with the lowest free number; umad_node_del() frees it. 0, -ENOSPC, -ENOMEM, or -errno of sysfs. */
 int umad_node_add(struct rused *r, struct umad_view *v, const struct umad_desc *d,
 		  struct umad_node **out);
 /* The device was renamed and has a new sysfs directory. */

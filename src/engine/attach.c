@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Attaching to rused: connecting, the IPC_HELLO exchange, and what the process shares with
- * rused (the process page, the host page, the notify eventfd).
+ * rused (the process page, the host page, the notify socket).
  *
  * The connection may break at any time, for example when rused is killed. Data paths continue.
  * The next command that needs rused connects again and starts rused if none runs. The progress
@@ -114,7 +114,7 @@ static void notify_event(struct link_fd *fd, uint32_t events)
 	faults_look();
 }
 
-/* Replace the notify eventfd of a former rused by the one of this rused. */
+/* Replace the notify socket of a former rused by the one of this rused. */
 static void notify_watch(int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = &engine.notify_fd };
@@ -294,7 +294,7 @@ static void tell_unreached(int err)
 		failure.said[0] ? " failed: " : " reported no error", failure.said);
 }
 
-/* Logs only the first failure of a process; later ones only return their errno. */
+/* The first call logs; later calls do nothing. */
 void attach_tell(int err)
 {
 	static bool told;

@@ -8,8 +8,12 @@
 
 /* Connect if there is no connection, starting rused if none runs. 0 or -errno. */
 int attach_locked(void);
-/* Logs why an open failed. Only once per process: later failures only return their errno. */
+/* Logs why an open failed with err (-errno). Only the first call in a process logs. */
 void attach_tell(int err);
+/*
+ * For the progress thread: connects if there is no connection and a rused runs; starts none. A
+ * failure is not reported: the thread tries again after a second.
+ */
 void attach_if_running(void);
 /*
  * ipc_call() to rused, which is started if necessary. Repeated once with a new connection if
@@ -17,19 +21,23 @@ void attach_if_running(void);
  */
 int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize);
 /*
- * The same with descriptors in the answer. *nfds is the room in fds on entry and the count on
+ * rused_call() for an answer with descriptors. *nfds is the room in fds on entry and the count on
  * return.
  */
 int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize,
 		   int *fds, int *nfds);
 /*
- * The same without the engine lock, so that other threads may use the engine meanwhile. memfd
- * is sent with the request unless it is -1. fds may be NULL if no descriptors are expected.
+ * Like rused_call_fds(), for a caller without the engine lock: only the connection lock is held
+ * during the call, so other threads may use the engine meanwhile. memfd is sent with the request
+ * unless it is -1. fds may be NULL if no descriptors are expected.
  * -EDEADLK: called in a signal handler that interrupted a call to rused.
  */
 int rused_ask(enum ipc_type type, const void *req, size_t len, int memfd, void *reply,
 	      size_t *rsize, int *fds, int *nfds);
-/* The same, but without a connection nothing is sent: -ENOTCONN. Waits for the answer. */
+/*
+ * One attempt of rused_call() on the present connection, with the engine lock held. -ENOTCONN: there
+ * is no connection, and nothing was sent. Waits for the answer, which has no body.
+ */
 int rused_tell(enum ipc_type type, const void *req, size_t len);
 /*
  * The connection lock. Lock order: engine lock first. conn_lock() returns false if this thread

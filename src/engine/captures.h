@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Packets for `ruse capture`. The caller holds the engine lock. */
+/* Packets for `ruse capture`. The caller holds the engine lock. faults.h says what wrapping a link is. */
 #ifndef RUSE_ENGINE_CAPTURES_H
 #define RUSE_ENGINE_CAPTURES_H
 

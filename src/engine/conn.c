@@ -4,7 +4,8 @@
  *
  * rdma_cm and umad calls hold only the connection lock while they wait for rused, so data
  * paths continue. The connection is replaced or closed only with both the engine lock and the
- * connection lock held. Either lock is therefore enough to read it.
+ * connection lock held. Either lock is therefore enough to read it. Hence calls under the connection
+ * lock alone use ipc_trip() and ipc_post(), which never close the connection, as ipc_call() does.
  */
 #include <errno.h>
 #include <sys/epoll.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The engine plays the NIC of a process: one lock, one progress thread, one connection to rused. It
- * joins abi/uverbs, core, xport and link. preload/ calls it; it knows no libc entry points. The
- * functions take the engine lock themselves.
+ * joins abi/uverbs, core, xport and link. preload/ intercepts libc calls of the program and calls
+ * the functions below; the engine intercepts none. They take the engine lock themselves.
  */
 #ifndef RUSE_ENGINE_H
 #define RUSE_ENGINE_H
@@ -31,10 +31,11 @@ struct engine_host {
 	int (*event_install)(struct event_file *ev, int fd, bool is_async);
 	/* Remove it again, without a call of engine_event_close(). */
 	void (*event_uninstall)(int fd);
-	/* The event file behind a descriptor of the program, or NULL. */
+	/* The event file behind a descriptor of the program, or NULL. Valid while the engine lock is held. */
 	struct event_file *(*event_lookup)(int fd);
 	/*
-	 * own: from now on fd is the engine's, which the program must not close. !own: ends this.
+	 * own: from now on fd is the engine's, and the program must not close it. !own: ends this.
+	 * Used by own_fd() and own_close() (own.h).
 	 */
 	void (*own_fd)(int fd, bool own);
 	/* The lowest descriptor >= from that refers to this uverbs or event file, or -1. */
@@ -75,7 +76,7 @@ void engine_setup(const struct engine_host *host);
 int engine_attach(void);
 /* RUN/sys of the attached host, which replaces /sys in paths. Valid after engine_attach(). */
 const char *engine_sysfs(void);
-/* Ask rused to update the counter files in sysfs, before one of them is read. */
+/* Ask rused to update the counter files in sysfs, before one of them is read. If that fails they stay as they are. */
 void engine_counters(void);
 /* A new netlink socket to rused (IPC_NETLINK): fd with close-on-exec, or -errno. */
 int engine_netlink(void);

@@ -66,7 +66,7 @@ struct engine {
 	struct ipc_conn conn;
 	uint32_t conn_generation;	/* incremented with every close */
 	uint32_t channel_asked;		/* conn_generation for which shared memory was asked */
-	int conn_fd_own;		/* conn.fd as registered with own_fd(), or -1; ipc_call() may close conn.fd */
+	int conn_fd_own;		/* conn.fd as registered with own_fd(), or -1. ipc_call() may close conn.fd: hold both locks */
 	char rundir[108], sysfs[136];
 	uint32_t fabric_host;		/* host_ib.host of the devices that this process sees; 0: those of the machine */
 	uint32_t proc;
@@ -92,7 +92,7 @@ struct engine {
 	bool started;
 	pthread_t thread;
 	int epfd, kickfd;
-	int notify;			/* eventfd: the host page has changed; -1: none */
+	int notify;			/* socket, readable after a change of the host page; -1: none */
 	struct link_fd kick_fd, conn_fd, notify_fd;
 	enum watch watch;
 	uint32_t poll_gen;		/* polls of the program, except those that found the lock held; any thread writes it */
@@ -109,7 +109,7 @@ extern struct engine engine;
 
 /* CLOCK_MONOTONIC in ns. All times of the data path are in this clock. */
 ns_t engine_now(void);
-/* The same, at most a tick (4 ms) late and cheaper. Sets and returns engine.now. */
+/* Like engine_now(), but at most a tick (4 ms) late and cheaper. Sets and returns engine.now. */
 ns_t engine_clock(void);
 /* engine.c: from the first attach on, recognise forked children; BUG_ON() fails the device. */
 void engine_guard(void);

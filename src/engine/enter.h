@@ -44,8 +44,8 @@ static inline void engine_check_fork(void)
 }
 
 /*
- * Does the file still belong to the parent process, which opened it before a fork? Takes it over
- * first if the parent is dead. For calls that do not use the file.
+ * True if the file still belongs to the parent process, which opened it before a fork. If the parent
+ * is dead, this process first takes the file over, and the result is false. For engine_close().
  */
 bool engine_abandoned_by(struct uverbs_file *f);
 static inline bool engine_abandoned(struct uverbs_file *f)
@@ -57,8 +57,8 @@ static inline bool engine_abandoned(struct uverbs_file *f)
 }
 
 /*
- * The same for calls that use the file, which then answer EIO. A file that contains nothing but PDs
- * becomes the child's own here (inherit_adopt()).
+ * Like engine_abandoned(), for write() and ioctl(), which answer EIO if it is true. The parent's file
+ * that contains nothing but PDs becomes the child's own here (inherit_adopt()); the result is false.
  */
 bool engine_stale_left(struct uverbs_file *f);
 static inline bool engine_stale(struct uverbs_file *f)

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The rules of `ruse fault` on the links of this process. The caller holds the engine lock. */
+/*
+ * The rules of `ruse fault` on the links of this process. The caller holds the engine lock.
+ *
+ * To wrap a link is to replace its ops, and for some wrappers its host, by functions that do
+ * something of their own and call the original ones.
+ */
 #ifndef RUSE_ENGINE_FAULTS_H
 #define RUSE_ENGINE_FAULTS_H
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The engine lock, one per process.
+ * A lock that knows its owner. Each process has two: the engine lock, and the connection lock for
+ * calls to rused (attach.h).
  *
- * It knows its owner. A doorbell in a signal handler that interrupted the owner sets `again`
- * and returns; the owner does its work when it unlocks. Only raw system calls are allowed with
- * the lock held, because a pending pthread_cancel() would act in a libc call and leave the
- * lock held for ever (doc/platform). Lock order: engine lock, then QP cards. The provider's
- * locks, which the program holds across a doorbell, are never taken here.
+ * A doorbell in a signal handler that interrupted the owner of the engine lock sets `again` and
+ * returns; the owner does its work when it unlocks. Only raw system calls are allowed with a lock
+ * held, because a pending pthread_cancel() would act in a libc call and leave the lock held for
+ * ever (doc/platform). Lock order: engine lock first, then the connection lock or QP cards. The
+ * provider's locks, which the program holds across a doorbell, are never taken here.
  */
 #ifndef RUSE_ENGINE_LOCK_H
 #define RUSE_ENGINE_LOCK_H

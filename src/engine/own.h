@@ -10,8 +10,8 @@ struct event_file;
 struct uverbs_file;
 
 /*
- * own.c: move fd to a high number and hide it from the program. Returns the new number; a
- * negative fd is returned as it is.
+ * own.c: move fd to a high number and hide it from the program by engine_host.own_fd (engine.h).
+ * Returns the new number; a negative fd is returned as it is.
  */
 int own_fd(int fd);
 /* A dup of fd for the engine, or -errno. */

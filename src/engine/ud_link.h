@@ -7,13 +7,14 @@
 #include "link/link.h"
 
 /*
- * qps.c: the link to the process of this host that has the block. *link gets a reference, or NULL:
- * packets are lost. Waits up to `wait` ns for a new peer. 0 or -errno; -EREMOTE: the address
- * belongs to another host.
+ * qps.c: finds the link to the process of this host that has the block. dgid: of the destination
+ * port. Waits up to `wait` ns for a new peer. 0: *link is the link, with a reference for the
+ * caller, or NULL if no process has the block, so that packets are lost. After -errno *link is
+ * NULL; -EREMOTE: the GID belongs to another host.
  */
 int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **link);
 
-/* The same by DEV_INDEX of the destination port. */
+/* Like find_link(), without -EREMOTE. owner: index (DEV_INDEX) of the destination port's device. */
 int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link);
 
 /* qps.c: the index of the device of this host that has the GID; 0: no device has it. */

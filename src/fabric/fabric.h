@@ -5,12 +5,16 @@
  * MADs and data through their tables. No clock, no thread: a call carries out all
  * its effects, including the processing of a MAD at its destination and the response.
  *
+ * The subnet manager (SM) is not part of the fabric: it is a program, such as opensm,
+ * that uses the umadN of a host's port. A router of the topology acts like an HCA: it
+ * forwards nothing.
+ *
  * Nodes are numbered as in the topology, ports from 1; port 0 is a switch's own. A
  * host's port is any port of an HCA. Callbacks must not call functions of src/fabric.
  *
- * rused connects it to mad/mad.h: mad_ops.send is fabric_send(), mad_ops.process is
- * fabric_process(). It queues the MADs of ops.mad() for mad_input(), which makes the
- * last step of a directed route.
+ * rused connects the fabric to mad/mad.h: mad_ops.send is fabric_send(), mad_ops.process
+ * is fabric_process(). rused queues the MADs that ops.mad() delivers and passes them to
+ * mad_input() later. For a directed route, mad_input() takes the last step.
  */
 #ifndef RUSE_FABRIC_FABRIC_H
 #define RUSE_FABRIC_FABRIC_H
@@ -71,14 +75,14 @@ typedef void (*fabric_deliver)(void *ctx, uint32_t node, uint8_t port);
 int fabric_create(const struct topo *t, const struct fabric_ops *ops, void *ctx,
 		  struct fabric **out);
 void fabric_destroy(struct fabric *f);
-/* Writes the present topology (links that are up, LIDs) into an initialised one. -ENOMEM. */
+/* Writes the present topology (links that are up, LIDs) into an initialised, empty one. After -ENOMEM it is incomplete. */
 int fabric_topo(const struct fabric *f, struct topo *out);
 
-/* Time at which fabric_timer() must be called; NS_NEVER: not at all. Earlier is harmless. */
+/* The time when fabric_timer() must be called; NS_NEVER: no timer is set. An earlier call of it has no effect. */
 ns_t fabric_wake(const struct fabric *f);
 void fabric_timer(struct fabric *f, ns_t now);
 
-/* Index of a node by ID, "S-GUID", description or GUID in hex; TOPO_NONE: not found. */
+/* Index of the node with this ID; else of the first with this description or GUID (hex, or "S-GUID"). TOPO_NONE: none. */
 uint32_t fabric_find(const struct fabric *f, const char *name);
 uint32_t fabric_node_count(const struct fabric *f);
 enum node_type fabric_node_type(const struct fabric *f, uint32_t node);
@@ -102,8 +106,8 @@ bool fabric_peer(const struct fabric *f, uint32_t node, uint8_t port, uint32_t *
 		 uint8_t *peer_port);
 
 /*
- * Sends a MAD from a host's port, as mad_ops.send. 0: delivered or lost. -EINVAL: not a host's
- * port, no such P_Key or GID index. SMPs (QP 0) use VL 15.
+ * Sends a MAD from a host's port, as mad_ops.send. 0: sent, though perhaps lost on the way.
+ * -EINVAL: not a host's port, no such P_Key or GID index. SMPs (QP 0) use VL 15.
  */
 int fabric_send(struct fabric *f, uint32_t node, uint8_t port, const struct mad_addr *to,
 		const uint8_t *mad, ns_t now);
@@ -111,9 +115,9 @@ int fabric_send(struct fabric *f, uint32_t node, uint8_t port, const struct mad_
 enum mad_verdict fabric_process(struct fabric *f, uint32_t node, uint8_t port, const uint8_t *mad,
 				uint8_t *out, ns_t now);
 /*
- * Sends data from a host's port, and counts it at each port on the path. deliver() is called for
- * each host port that receives it: one, or for a multicast LID all that the tables lead to except
- * the sender, whose HCA makes its own copy.
+ * Sends data from a host's port. Each port on the path counts the packets. deliver() is called for
+ * each host port that receives them: one port, or for a multicast LID all ports that the tables
+ * lead to, but not the sending port: copies for its own QPs are made by its HCA (IBA 10.5.2.1).
  */
 enum fabric_fate fabric_data(struct fabric *f, uint32_t node, uint8_t port,
 			     const struct fabric_pkt *pkt, fabric_deliver deliver, void *ctx,

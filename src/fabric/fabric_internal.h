@@ -119,8 +119,9 @@ void trap_repress(struct port *p, const uint8_t *smp);
 void trap_stop(struct port *p);
 
 /*
- * sma.c, pma.c. True: out is the response; false: no response. p is the port that has received the
- * request, or a switch's port 0 if the switch itself has sent it.
+ * sma.c, pma.c. True: out is the response; false: no response. p is the port where the request
+ * arrived. It is port 0 of a switch if the directed part of the request's route ended at that switch,
+ * which then sent the request on by LID, to itself.
  */
 bool sma_process(struct port *p, const uint8_t *in, uint8_t *out, ns_t now);
 bool pma_process(struct port *p, const uint8_t *in, uint8_t *out);

@@ -2,7 +2,8 @@
 /*
  * The port state machine (IBA 7.2 and 14.2.5.6) as an SM sees it. A link trains at
  * once when both ports are in Polling, the cable is not cut and both nodes are on;
- * both ports then are in Initialize. The SM moves them to Armed and Active.
+ * both ports then are in Initialize. The SM, a program on a host's umadN, moves them
+ * to Armed and Active by SubnSet(PortInfo).
  */
 #include <errno.h>
 #include "fabric/fabric_internal.h"

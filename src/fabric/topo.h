@@ -72,7 +72,8 @@ void topo_init(struct topo *t);
 void topo_fini(struct topo *t);
 /*
  * Reads len bytes of text (no final NUL needed) into an initialised topology. 0; -EINVAL: err has
- * message and line; -ENOMEM. After an error only topo_fini() is allowed.
+ * message and line; -ENOMEM. After an error of this function, topo_fill_guids() or a generator the
+ * topology may be incomplete: only topo_fini() is allowed.
  */
 int topo_parse(struct topo *t, const char *text, size_t len, struct topo_err *err);
 /* Prints as ibnetdiscover: switches first, cables at both ends, IDs of type and GUID. 0 or -EIO. */

@@ -20,9 +20,10 @@ struct ipc_failure {
 int ipc_start(const char *rused_path, const char *rundir, int err);
 /*
  * Finds the run directory (copied to rundir), connects to rused and calls hello(c, arg). If no rused
- * runs, or hello() returns -EPIPE because rused was exiting, starts rused and tries again, for at
- * most 5 s. The time in which a rused is starting is not counted, up to 60 s. 0; -ETIMEDOUT: no
- * rused answered; else the -errno of the step that failed. After an error *f describes it.
+ * runs, or hello() returns -EPIPE because rused was exiting, starts rused and tries again. Gives up
+ * after 5 s of pauses between attempts; up to 60 s more are allowed while a rused that was started
+ * is not ready. 0; -ETIMEDOUT: no rused answered; else the -errno of the step that failed. After an
+ * error *f describes it.
  */
 int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size,
 	       int (*hello)(struct ipc_conn *c, void *arg), void *arg, struct ipc_failure *f);

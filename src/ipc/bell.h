@@ -7,7 +7,8 @@
  * something readable, and again afterwards if a reader has cleared it in between. For each change
  * from 0 to 1 it sends one byte. A reader that finds nothing to read clears *shown and then owns
  * one byte: it waits for the byte, looks at the memory again, and either sets *shown back, if there
- * is something to read and rused has not set it, or removes the byte.
+ * is something to read and rused has not set it, or removes the byte. Until then the socket may hold
+ * a second byte, for which rused has set *shown meanwhile.
  */
 #ifndef RUSE_IPC_BELL_H
 #define RUSE_IPC_BELL_H
@@ -31,8 +32,9 @@ void bell_settle(const struct bell *b, int fd);
  */
 void bell_orphan(const struct bell *b, int fd);
 /*
- * rused: call before and after something is made readable. Each true is one byte to send, and both
- * bytes are sent after the second call.
+ * rused: call before and after something is made readable. True: *shown was set, so one byte must be
+ * sent, but only after the second call. If both calls return true, send two bytes: a reader has
+ * cleared *shown between the calls and removes one of them.
  */
 bool bell_show(const struct bell *b);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ring of captured packets from a process to `ruse capture`, in a memfd of the process. One
- * producer, under its engine lock, and one consumer; each treats the other's words as hostile.
+ * Ring of captured packets from one producer to `ruse capture`, in a memfd of the producer: a
+ * process, under its engine lock, or rused, which is single-threaded (daemon/capture_out.h). There
+ * is one consumer. Each side treats the other's words as hostile.
  * Neither waits for the other: a packet that finds no room is dropped and counted.
  */
 #ifndef RUSE_IPC_CAPRING_H
@@ -16,7 +17,7 @@
 struct capring {
 	uint32_t magic;
 	uint32_t size;		/* CAPRING_DATA */
-	uint64_t prod __attribute__((aligned(64)));	/* bytes written so far, by the process */
+	uint64_t prod __attribute__((aligned(64)));	/* bytes written so far, by the producer */
 	uint64_t lost;		/* packets without room, or that could not be rendered */
 	uint64_t cons __attribute__((aligned(64)));	/* bytes read so far, by ruse */
 	uint8_t data[] __attribute__((aligned(64)));
@@ -47,9 +48,9 @@ struct ipc_capture {
 	uint32_t pad;
 };
 
-/* First message of a process to the socket of `ruse capture`. The memfd of its ring is attached. */
+/* First message of a producer to the socket of `ruse capture`. The memfd of its ring is attached. */
 struct capring_hello {
-	int32_t pid;		/* in the process's own PID namespace */
+	int32_t pid;		/* in the producer's own PID namespace */
 	char comm[16];
 };
 

@@ -12,9 +12,14 @@
  * so no request runs twice and no answer is lost. Long messages, descriptors and hang-ups use the
  * socket.
  *
- *      FREE --process--> POSTED --rused--> AWAITED --rused--> ANSWERED --process--> FREE
- *        \--process (over the socket)--------^ |
- *      POSTED, AWAITED --process gives up, AWAITED --rused has sent it--> FREE: the socket has it
+ *	FREE to POSTED		process: has written the request here
+ *	FREE to AWAITED		process: sends the request over the socket
+ *	POSTED to AWAITED	rused: takes the request; process: rused has just stopped watching, so the
+ *				request goes over the socket
+ *	AWAITED to ANSWERED	rused: has written the answer here
+ *	ANSWERED to FREE	process: has read the answer
+ *	POSTED to FREE		process: stops polling and sends the request over the socket
+ *	AWAITED to FREE		process: stops polling; rused: has sent the answer over the socket
  */
 #ifndef RUSE_IPC_CHANNEL_H
 #define RUSE_IPC_CHANNEL_H
@@ -57,9 +62,10 @@ struct ipc_channel {
 _Static_assert(sizeof(struct ipc_channel) == (3 + 36) * 4096, "whole pages");
 
 /*
- * Like ipc_call(), through the channel if there is one, except for the result: 0 if there is an
- * answer, with its error (0 or -errno) in c->answer. Else -errno: the connection is unusable, but
- * still open.
+ * Sends a request and waits for its answer as ipc_call() does, through the channel if there is one.
+ * 0: c->answer is the error of the answer (0 or -errno; -EINVAL also for a bad request). -ENOTCONN:
+ * there is no connection. Other -errno: the connection is unusable; unlike ipc_call(), this function
+ * does not close it.
  */
 int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len, const int *fds,
 	     int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);

@@ -3,9 +3,9 @@
  * Messages between a process and rused: framing, descriptors, checks against a table of types,
  * calls.
  *
- * Used by both ends. The library's part runs inside programs under the engine lock, so it makes
- * only raw system calls and allocates nothing. A call waits for at most CALL_TIMEOUT_S, so a
- * stopped rused does not hang a program.
+ * Used by both ends. The library's part runs inside programs under the engine's connection lock,
+ * sometimes also under the engine lock, so it makes only raw system calls and allocates nothing.
+ * Each wait is limited to CALL_TIMEOUT_S, so a stopped rused does not hang a program.
  *
  * ipc_trip() uses the channel (ipc/channel.h) if polling has paid off recently, and the socket
  * otherwise. `luck` counts recent answers found by polling, up to LUCK_MAX; each miss halves it. At

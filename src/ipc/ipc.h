@@ -25,11 +25,12 @@
 #define IPC_RUNDIR_MAX 96	/* with "/rused.sock" it must fit into sun_path */
 
 enum ipc_type {
-	/* First message. Reply: the host page, and a socket, readable after each change of it. */
+	/* First message. Reply: memfd of the host page, and a socket that is readable after each change of the page. */
 	IPC_HELLO = 1,
 	/*
 	 * Leases one more block of QP numbers. ipc_lease both ways. If UDP port 4791 is open, the
-	 * reply carries the block's socket and both ends of the park (daemon/port.h). -ENOSPC.
+	 * reply carries the block's socket and both ends of the park, a socket pair that keeps these
+	 * sockets while no rused runs (daemon/port.h). -ENOSPC.
 	 */
 	IPC_LEASE,
 	/* Looks up the process that leases a block. ipc_peer both ways. -ENOENT: none. */
@@ -100,7 +101,7 @@ struct ipc_shutdown {
 	uint32_t now;		/* exit: 0 after the last client has disconnected, 1 at once */
 };
 
-/* Client side, for engine/ and cli/. Calls block for at most a few seconds. */
+/* Client side, for engine/ and cli/. A call blocks for at most a few seconds. The caller makes one call at a time. */
 struct ipc_conn {
 	int fd;			/* -1 = not connected */
 	uint32_t seq;

@@ -5,7 +5,10 @@
  * It is $RUSE_DIR if set, else a directory named by the inode of the network namespace, below the
  * first usable one of:
  *
- * $XDG_RUNTIME_DIR/ruse, /run/user/UID/ruse /tmp/ruse-UID /tmp/ruse-UID.RANDOM
+ *	$XDG_RUNTIME_DIR/ruse
+ *	/run/user/UID/ruse
+ *	/tmp/ruse-UID
+ *	/tmp/ruse-UID.RANDOM
  *
  * UID is the user id outside of the user namespace, so root in two user namespaces of different
  * users differs. /tmp is writable for all users: a directory owned by another user, or accessible

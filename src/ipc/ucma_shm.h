@@ -23,6 +23,7 @@
 #define UCMA_RING 256u		/* events; further ones wait in rused */
 #define UCMA_CARDS 32768u	/* ids from this number have no card and always ask rused */
 
+/* GONE: withdrawn unread, as its id is destroyed or moved; readers skip it. */
 enum ucma_slot_state { UCMA_SLOT_FREE, UCMA_SLOT_READY, UCMA_SLOT_TAKEN, UCMA_SLOT_GONE };
 
 struct ucma_slot {
@@ -31,12 +32,19 @@ struct ucma_slot {
 	struct rdma_ucm_event_resp ev;
 };
 
-/* more: why a reader that has taken an event must tell rused. */
+/*
+ * more: why a reader that has taken an event must tell rused. QUEUED: events wait for room in the
+ * ring; PARKED: connection requests wait for room in the backlog of a listener.
+ */
 enum { UCMA_MORE_NOT = 0, UCMA_MORE_QUEUED = 1, UCMA_MORE_PARKED = 2 };
 
 /* filling: AWAITED means that a reader waits (futex) for its end. */
 enum { UCMA_FILLED, UCMA_FILLING, UCMA_FILLING_AWAITED };
 
+/*
+ * SOON: rused is about to send the byte, then sets SHOWN. Unlike in ipc/bell.h, a reader that clears
+ * SHOWN thus never waits for the byte.
+ */
 enum { UCMA_SHOWN_NOT, UCMA_SHOWN, UCMA_SHOWN_SOON };
 
 struct ucma_shm {
@@ -79,7 +87,7 @@ struct ucma_card {
 	uint32_t file;		/* number of the id's file; 0: no such id */
 	uint32_t done;		/* number of its posted commands that are finished */
 	uint32_t has;
-	uint32_t reported, reaped;	/* reported: of its events before position reaped, how many were read */
+	uint32_t reported, reaped;	/* reported: how many of its events were read, counted up to ring position reaped */
 	uint32_t last;		/* position after its last event in the ring; 0: unknown */
 	uint32_t pad;
 	struct ucma_answers a;
