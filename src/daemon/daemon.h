@@ -32,7 +32,7 @@ struct rused {
 	uint32_t uid;
 	ns_t started, idle;	/* idle: time without clients until exit; 0 = never */
 	bool drain;		/* exit when the last client has disconnected, even if rused_busy() */
-	bool configured;	/* devices were added or deleted, or a fault rule was added: no idle exit */
+	bool configured;	/* a device was added, deleted or renamed, or a fault rule added: no idle exit */
 	uint32_t next_index;	/* device index of the next device */
 
 	struct list_head clients;

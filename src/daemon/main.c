@@ -4,7 +4,8 @@
  * the kernel where RDMA hardware is used. Each user has one rused per network namespace, found by
  * its run directory. The first program that needs it starts it. It exits after 10 s without clients
  * (--idle), but not while a process has a block of QP numbers, a program has rdma_cm, umadN or issmN
- * open, there is a fabric, or `ruse` has changed devices or added fault rules (rused_busy()).
+ * open, there is a fabric, or a device was added, deleted or renamed, or a fault rule added
+ * (rused_busy()).
  *
  * RUN/lock is held (flock) from before the first other file is made until after the last is
  * removed (place.c). A rused that cannot lock it, and finds that the other rused answers, exits

@@ -66,7 +66,7 @@ struct engine {
 	struct ipc_conn conn;
 	uint32_t conn_generation;	/* incremented with every close */
 	uint32_t channel_asked;		/* conn_generation for which shared memory was asked */
-	int conn_fd_own;		/* conn.fd as registered with own_fd(), or -1. ipc_call() may close conn.fd: hold both locks */
+	int conn_fd_own;		/* conn.fd as registered with own_fd(), or -1. ipc_call(), under both locks, may close it */
 	char rundir[108], sysfs[136];
 	uint32_t fabric_host;		/* host_ib.host of the devices that this process sees; 0: those of the machine */
 	uint32_t proc;

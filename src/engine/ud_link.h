@@ -10,7 +10,8 @@
  * qps.c: finds the link to the process of this host that has the block. dgid: of the destination
  * port. Waits up to `wait` ns for a new peer. 0: *link is the link, with a reference for the
  * caller, or NULL if no process has the block, so that packets are lost. After -errno *link is
- * NULL; -EREMOTE: the GID belongs to another host.
+ * NULL; -EREMOTE: the GID belongs to another host; -EPERM: the process has
+ * another user.
  */
 int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **link);
 
