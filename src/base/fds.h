@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Creation of descriptors under a seccomp filter that refuses a call or one of its flags. Each function
- * tries the call with its flags, then without them, then the older form of the call. It then sets the
- * flags with fcntl(). If another thread forks and executes a program before that fcntl(), the program
- * inherits the descriptor. All functions return -errno on failure.
+ * Creation of descriptors under a seccomp filter that refuses a call or one of its flags. Each
+ * function tries the call with its flags, then without close-on-exec and nonblock. fds_event() and
+ * fds_accept() then try the older call, eventfd or accept. The flags that were left out are set
+ * with fcntl(). If another thread forks and executes a program before that, the program inherits
+ * the descriptor. Functions return the descriptor, unless stated otherwise, or -errno.
  */
 #ifndef RUSE_BASE_FDS_H
 #define RUSE_BASE_FDS_H
@@ -11,7 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* True if rc is an errno with which a seccomp filter, or a kernel without the call, refuses it. */
+/*
+ * True if rc, the result of a call, is -EPERM, -EACCES, -EINVAL or -ENOSYS: a seccomp filter may
+ * have refused the call, or the kernel does not have it.
+ */
 bool fds_refused(long rc);
 /* eventfd(2). If EFD_SEMAPHORE is refused the call fails: it cannot be set afterwards. */
 int fds_event(uint32_t count, int flags);

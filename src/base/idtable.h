@@ -13,7 +13,7 @@ struct idtable {
 	uint32_t size;	/* number of slots allocated */
 	uint32_t limit;	/* all ids are below this */
 	uint32_t count;	/* number of slots in use */
-	uint32_t hint;	/* no id below this is free: start of the search for the lowest one */
+	uint32_t hint;	/* all ids below this are in use: the search for a free one starts here */
 	uint32_t next;	/* start of the cyclic search */
 };
 

@@ -15,7 +15,10 @@
 
 enum log_level { LOG_LVL_ERR, LOG_LVL_WARN, LOG_LVL_INFO, LOG_LVL_DEBUG };
 
-/* Sets prefix and descriptor of messages, and the level from $RUSE_LOG (default warn). */
+/*
+ * Sets the prefix and the descriptor of messages, and their level from $RUSE_LOG: err, warn (the
+ * default), info or debug. ident is not copied; fd stays the caller's.
+ */
 void log_init(const char *ident, int fd);
 void log_set_level(enum log_level lvl);
 void log_msg(enum log_level lvl, const char *fmt, ...) __printf(2, 3);

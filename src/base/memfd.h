@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Memory shared between processes. If a mapped file shrinks, access to the mapping raises
- * SIGBUS. Therefore each memfd is sealed against shrinking, and only sealed ones are mapped.
+ * SIGBUS. Therefore memfd_map() maps only memfds that are sealed against shrinking. Those of
+ * memfd_sealed() and memfd_new() are also sealed against growing. memfd_grow() is for the others.
  */
 #ifndef RUSE_BASE_MEMFD_H
 #define RUSE_BASE_MEMFD_H

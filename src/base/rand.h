@@ -9,6 +9,7 @@
 
 #include "base/util.h"
 
+/* If getrandom() fails: BUG_ON(), and the rest of buf is zeroed if that returns. */
 void rand_bytes(void *buf, size_t len);
 uint32_t rand_u32(void);
 

@@ -2,10 +2,10 @@
 /*
  * Raw system calls, which return 0 or more, or -errno.
  *
- * All code in libruse.so uses these for I/O. The libc functions are not usable: the
- * preload interposes them, the program may wrap them too, and they are cancellation
- * points (a pending pthread_cancel() would leave the engine lock held for ever). These
- * calls change errno; preload/ preserves the program's.
+ * All code in libruse.so uses these for I/O, and not read(), write() and the like of libc:
+ * libruse.so itself replaces those, the program may wrap them too, and they are cancellation
+ * points (a pending pthread_cancel() would leave the engine lock held for ever). None of this
+ * applies to syscall(). These calls change errno; preload/ preserves the program's.
  */
 #ifndef RUSE_BASE_SYS_H
 #define RUSE_BASE_SYS_H

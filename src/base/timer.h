@@ -32,7 +32,7 @@ void timer_cancel(struct timer_heap *h, struct timer *t);
 /*
  * Disarms and calls every timer that is due, and returns their number. Makes at most as
  * many calls as timers were armed at the start, so that a timer that rearms itself for
- * the past does not loop.
+ * the past does not loop. fn may free its timer, and may set or cancel any timer.
  */
 int timer_run(struct timer_heap *h, ns_t now);
 

@@ -22,13 +22,13 @@
 
 /*
  * A function on the path of every message. HOT functions are placed together, so that the path
- * touches few pages. On an emulated processor this matters more: a jump to another page is looked
- * up each time.
+ * touches few pages. This matters more on an emulated processor: at each jump to another page the
+ * emulator looks up the translated code of the target.
  */
 #define HOT __attribute__((hot))
 /*
- * A HOT function with all its callees inlined, aligned to a page: calls and returns within it need no
- * such look-up. Callees marked APART (called from many places) or RARE (seldom called) are not
+ * A HOT function, aligned to a page, with all its callees inlined: within it there are fewer of
+ * these look-ups. Callees marked APART (called from many places) or RARE (seldom called) are not
  * inlined; RARE ones are also placed away from the HOT ones.
  */
 #define FLAT __attribute__((hot, flatten, aligned(4096)))
@@ -45,8 +45,9 @@ typedef int64_t ns_t;
 #define NS_S 1000000000LL
 
 /*
- * Updates the estimate of a duration by a measurement. A shorter one replaces it; a longer one,
- * possibly interrupted, raises it by at most 1/16. known 0: no estimate yet.
+ * Returns a new estimate of a duration. known: the estimate so far, 0: none; took: a measurement.
+ * A shorter measurement becomes the estimate. A longer one, which may have been interrupted,
+ * raises the estimate by at most 1/16.
  */
 static inline ns_t ns_learn(ns_t known, ns_t took)
 {
@@ -59,11 +60,13 @@ static inline uint32_t roundup_pow2(uint32_t v)
 	return v <= 1 ? 1 : 1u << (32 - __builtin_clz(v - 1));
 }
 
+/* Logarithm to base 2, rounded down; v is not 0. */
 static inline uint32_t ilog2(uint32_t v)
 {
 	return 31 - __builtin_clz(v);
 }
 
+/* Smallest multiple of a that is at least v; a is a power of two. */
 #define ALIGN_UP(v, a) (((v) + (a) - 1) & ~((__typeof__(v))(a) - 1))
 
 #endif

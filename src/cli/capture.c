@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * ruse capture: options, filters and output. Packets come from running processes
- * (capture_live.c) or from a file (capture_read.c). one() filters each packet, and prints it
- * as a line or writes it to a pcapng file (pcapng.c).
+ * (capture_live.c) or from a file (capture_read.c). Function one() is called for each packet. It
+ * drops a packet that the options exclude, and prints any other as a line or writes it to a pcapng
+ * file (pcapng.c).
  */
 #include <arpa/inet.h>
 #include <errno.h>

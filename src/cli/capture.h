@@ -13,10 +13,10 @@ struct captured {
 	uint32_t caplen, len;
 	const char *dev;	/* RDMA device; "": unknown */
 	const char *note;	/* remark, such as a fault that was applied; may be "" */
-	bool in;
-	uint32_t sqpn, dqpn;	/* sqpn 0: unknown */
+	bool in;		/* received; false: sent */
+	uint32_t sqpn, dqpn;	/* sqpn 0: unknown. Packets of a file: both are 0 */
 	int pid;		/* process that sent or received it; 0: unknown */
-	const char *comm;	/* its name */
+	const char *comm;	/* name of that process; "": unknown. Never NULL */
 };
 
 /* Called for each packet. 0: continue; positive: stop; negative: -errno. */
@@ -24,8 +24,8 @@ typedef int (*captured_fn)(const struct captured *p, void *arg);
 
 /*
  * capture_read.c: calls fn for each packet of a pcap or pcapng file with Ethernet frames.
- * Returns 0, the result of fn that ended it, -ENOMEM, -EIO, or -EPROTO: not such a file, or
- * not complete.
+ * Returns 0, the result of fn that ended it, -ENOMEM, -EIO, or -EPROTO: the file has another
+ * format, has invalid lengths, or ends within a packet.
  */
 int capture_read(FILE *f, captured_fn fn, void *arg);
 
@@ -34,12 +34,13 @@ struct live;
 /* Starts to capture; starts rused if none runs. NULL after an error, with a message. */
 struct live *live_open(uint32_t snaplen);
 /*
- * Waits for packets and calls fn for them in order of time, except for the last few
- * milliseconds, which older packets may still precede. stop: does not wait, and delivers all.
- * Returns 0, or the result of fn that ended it.
+ * Waits a few milliseconds, then calls fn for the packets that have arrived, in order of their time
+ * stamps. Packets of the last 5 ms are kept for the next call: older ones may still arrive from
+ * other processes. stop: does not wait, and delivers all. Returns 0, or the result of fn that
+ * ended it.
  */
 int live_poll(struct live *l, bool stop, captured_fn fn, void *arg);
-/* Number of packets that found their ring full. */
+/* Number of packets lost: a process had no room in its ring, or could not copy the packet. */
 uint64_t live_lost(const struct live *l);
 /* The process that has leased this QP number's block from rused; 0: none. */
 int live_pid_of(struct live *l, uint32_t qpn);

@@ -5,8 +5,9 @@
  * which it copies its packets.
  *
  * A packet in a ring sends no notification: the rings are polled every few milliseconds and
- * merged in order of time. A packet is delivered SETTLE_NS after its time stamp, when no older
- * packet can follow.
+ * merged in order of time. A packet is delivered SETTLE_NS after its time stamp, because an older
+ * packet of another process may still arrive. A packet that takes longer than that to its ring is
+ * delivered late, out of order.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,7 @@
 #include "cli/capture.h"
 #include "cli/cli.h"
 
-#define SETTLE_NS 5000000ull	/* maximum time from a packet's time stamp to its ring */
+#define SETTLE_NS 5000000ull	/* time from a packet's time stamp to its delivery */
 #define NAP_MIN 1		/* ms between two polls of the rings: after a packet */
 #define NAP_MAX 10		/* without packets */
 #define NAP_NOBODY 100		/* without processes */

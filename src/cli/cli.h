@@ -12,7 +12,12 @@
 /* Wrong usage. */
 #define EXIT_USAGE 2
 
-/* argv[0] is the subcommand's name. They return the exit status. */
+/*
+ * argv[0] is the subcommand's name. They return the exit status: 0; 1: failed, with a message;
+ * EXIT_USAGE. For cmd_run() see `ruse run --help`. cmd_doctor() returns 1 if a check is
+ * CHECK_FAIL. If no rused runs, stop, status, and fault commands that do not start one, print
+ * that and return 0.
+ */
 int cmd_run(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
@@ -36,7 +41,10 @@ int find_file_or_say(const char *name, char *path);
 int rused_connect(struct ipc_conn *c, uint32_t *pid);
 /* Like rused_connect(), but starts rused if none runs. */
 int rused_attach(struct ipc_conn *c, uint32_t *pid);
-/* Prints error rc of rused for `ruse cmd` to stderr. Returns 1. */
+/*
+ * Prints a message for `ruse cmd` to stderr. rc: -errno, the error of a call to rused. Returns 1,
+ * the exit status.
+ */
 int rused_complain(const char *cmd, int rc);
 struct json_object;
 /* Prints a response of rused as tables (status.c). 0 or -errno. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Checks of kernel features and system settings. Each check tries the operation that ruse needs,
- * in a child process where it would change this one.
+ * Checks of kernel features and system settings. Most checks try the operation that ruse needs. If
+ * the operation would change the calling process (its namespaces, its time slice), or involves
+ * other processes, child processes execute it.
  */
 #include <errno.h>
 #include <fcntl.h>

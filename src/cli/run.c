@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ruse run: sets LD_PRELOAD to libruse.so, passes its options in environment variables, and
- * executes the program. It does not start rused: libruse.so does that when the program first
- * uses RDMA.
+ * ruse run: puts libruse.so into LD_PRELOAD, sets an environment variable (RUSE_*) for each option
+ * given, which libruse.so reads, and executes the program. It does not start rused: libruse.so does
+ * that when the program first uses RDMA.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -2,11 +2,13 @@
 /*
  * ruse status: prints rused's response to IPC_STATUS as JSON (--json) or as tables.
  *
- * The response is JSON, so that rused can add members without a change here. The tables follow
- * its structure. A value of an object is a line. An array of objects is a table with a
- * column per member. An array in a row is a cell, with numbers on one line and other values
- * on a line each. An array of objects in a row is a table below, with the row's name in its
- * heading.
+ * The response is JSON, so that rused can add members without a change here. Rules of the tables:
+ * - A member that is a number, a text or an array of these is a line: its name and its value.
+ * - An array of objects is a table: a row per object, a column per member that is a number, a
+ *   text or an array of these in all rows.
+ * - An array in a cell: numbers are separated by commas, other values are on a line each.
+ * - A member that is an object or an array of objects is printed below, under a heading: the names
+ *   of the members that lead to it, each followed by the name of the row (row_name()), if any.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* ruse stop: asks rused to exit, when its last client has disconnected or at once (--now). */
+/*
+ * ruse stop: asks rused to exit as soon as it has no client, or with --now at once. It does not
+ * wait until rused has exited.
+ */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>

@@ -37,9 +37,10 @@ struct cm_ops {
 };
 
 /*
- * Handles an event of an id. May call any function on any id, cm_destroy_id() too.
- * A result other than 0 destroys the id afterwards, as cm_destroy_id() does. With
- * -ENOMEM a REQ is not rejected, so that its sender repeats it.
+ * Handles an event of an id. May call any function on any id, cm_destroy_id() too. A received REQ
+ * or SIDR_REQ creates an id with the listener's handler and context; if the handler returns 0 the
+ * consumer owns the id and destroys it. Another result destroys the event's id (not the listener)
+ * as cm_destroy_id() does, but after -ENOMEM a REQ is not rejected, so that its sender repeats it.
  */
 typedef int (*cm_handler)(struct cm_id *id, const struct cm_event *ev, ns_t now);
 
@@ -77,12 +78,12 @@ void cm_remove_device(struct cm *cm, struct cm_device *dev);
 void cm_input(struct cm *cm, const struct cm_av *from, const uint8_t mad[CM_MAD_LEN], ns_t now);
 /* Repeats messages and ends timewaits that are due; delivers events of cm_notify(). */
 void cm_timer(struct cm *cm, ns_t now);
-/* Time at which cm_timer() must be called; NS_NEVER: not at all. */
+/* Time at which to call cm_timer(); NS_NEVER: none. Ask again after each call of the CM. */
 ns_t cm_next(const struct cm *cm);
 /* Number of ids and of connections in timewait. */
 uint32_t cm_count(const struct cm *cm);
 
-/* NULL: no memory. */
+/* dev is not NULL. Returns NULL without memory. The caller destroys the id. */
 struct cm_id *cm_create_id(struct cm *cm, struct cm_device *dev, cm_handler handler, void *ctx);
 /* Valid in any state. Sends the peer what the state requires: REJ, DREQ, DREP or SIDR_REP. */
 void cm_destroy_id(struct cm_id *id, ns_t now);
@@ -95,18 +96,19 @@ void cm_destroy_id(struct cm_id *id, ns_t now);
 int cm_listen(struct cm_id *id, uint64_t service_id, uint64_t mask);
 /*
  * Creates a listener for one service id, or shares the existing one if it has the same handler
- * and ctx. Each caller destroys *id once. -EINVAL: the service id is taken; -ENOMEM.
+ * and ctx. Each caller destroys *id once. -EINVAL (as in the kernel; cm_listen(): -EBUSY): another
+ * listener has the service id; -EINVAL: it is in the range of assigned ones; -ENOMEM.
  */
 int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler, void *ctx,
 		     uint64_t service_id, struct cm_id **id);
 
 /*
- * In state IDLE. The REQ is repeated max_cm_retries times, at intervals of
+ * The id must be IDLE. The REQ is repeated max_cm_retries times, at intervals of
  * 2 * packet life time + remote response timeout.
  */
 int cm_send_req(struct cm_id *id, const struct cm_req_param *p, ns_t now);
 
-/* Answers a REQ. The REP is repeated as the REQ says: at its local CM response timeout, max CM retries times. */
+/* Answers a REQ. Its Max CM Retries and Local CM Response Timeout rule the REP's repetition. */
 int cm_send_rep(struct cm_id *id, const struct cm_rep_param *p, ns_t now);
 /* Up to 224 bytes of private data. */
 int cm_send_rtu(struct cm_id *id, const void *data, uint8_t len, ns_t now);
@@ -129,8 +131,8 @@ int cm_send_lap(struct cm_id *id, const struct cm_path *alt, const void *data, u
 int cm_send_apr(struct cm_id *id, enum ib_cm_apr_status status, const void *info,
 		uint8_t info_len, const void *data, uint8_t len, ns_t now);
 /*
- * Reports an event of the QP: COMM_EST or PATH_MIG (enum ib_event_type). -EISCONN: COMM_EST in
- * state ESTABLISHED; -ENODEV: the device has been removed.
+ * The consumer tells the CM of an event of its QP: COMM_EST or PATH_MIG (enum ib_event_type).
+ * -EISCONN: COMM_EST in state ESTABLISHED; -ENODEV: COMM_EST, and the device has been removed.
  */
 int cm_notify(struct cm_id *id, int event, ns_t now);
 /*
@@ -139,9 +141,9 @@ int cm_notify(struct cm_id *id, int event, ns_t now);
  */
 int cm_init_qp_attr(const struct cm_id *id, struct ib_uverbs_qp_attr *attr);
 
-/* In state IDLE. The SIDR_REQ is repeated max_cm_retries times, every timeout_ms. */
+/* The id must be IDLE. The SIDR_REQ is repeated max_cm_retries times, every timeout_ms. */
 int cm_send_sidr_req(struct cm_id *id, const struct cm_sidr_req_param *p, ns_t now);
-/* Answers a SIDR_REQ. The id becomes IDLE. */
+/* Answers a SIDR_REQ. The id becomes IDLE; its owner still has to destroy it. */
 int cm_send_sidr_rep(struct cm_id *id, const struct cm_sidr_rep_param *p, ns_t now);
 
 #endif

@@ -3,8 +3,9 @@
  * REP, RTU, MRA and REJ: from the answer to a REQ until the connection is established
  * or refused. Functions of the consumer send the messages; handlers of received
  * messages move the id by its row in table.c and deliver the event. A duplicate REP
- * is answered with the RTU or MRA sent before. A REP from a QP that another
- * connection has is stale: it is rejected, and that connection is disconnected.
+ * is answered with the RTU or MRA sent before. If the REP's sender QP is already the
+ * remote QP of another connection here, the REP is rejected as stale, and that other
+ * connection is disconnected.
  */
 #include <errno.h>
 #include "cm/rx_internal.h"

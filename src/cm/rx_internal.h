@@ -30,8 +30,8 @@ void cm_apply(struct cm_priv *p, const struct cm_row *row, ns_t now);
 int cm_timewait_create(struct cm_priv *p);
 void cm_timewait_free(struct cm_timewait *tw);
 /*
- * Add tw to the hash of remote ids, or of remote QPs. NULL; or the entry that has the same key, and
- * tw is not added.
+ * Add tw to the hash of remote ids, or of remote QPs, and return NULL. If the hash has an entry
+ * with the same key, return that entry; tw is not added.
  */
 struct cm_timewait *cm_insert_remote_id(struct cm_timewait *tw);
 struct cm_timewait *cm_insert_remote_qpn(struct cm_timewait *tw);
@@ -50,8 +50,9 @@ int cm_av_from_path(struct cm *cm, const struct cm_path *path, const struct cm_s
 /* Sends once. -EINVAL without a device. */
 int cm_post(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN]);
 /*
- * Sends, then repeats every timeout_ms until cm_cancel() or until max_cm_retries are spent. A
- * timeout while the id is in `state` is an event.
+ * Sends, then repeats every timeout_ms until cm_cancel(), at most max_cm_retries times. If the last
+ * repetition is not answered within timeout_ms and the id is still in `state`, CM_IN_NO_ANSWER is
+ * applied and its event is delivered; in another state nothing happens.
  */
 int cm_post_wait(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN], enum ib_cm_state state,
 		 ns_t now);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Service ID resolution (IBA 12.11): finds the UD QP of a service. A received
- * SIDR_REQ creates an id that lives until the answer, so that duplicates of the
- * request are recognised, by request id, sender LID and sender GID. (The kernel
- * compares the LID alone, which is always 0 on RoCE.)
+ * SIDR_REQ creates an id. Until the answer is sent the id is in the hash cm->sidr,
+ * where duplicates of the request are recognised by request id, sender LID and
+ * sender GID. (The kernel compares the LID alone, which is always 0 on RoCE.) The
+ * id becomes IDLE with the answer; the consumer destroys it.
  */
 #include <errno.h>
 #include <string.h>

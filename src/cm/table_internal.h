@@ -14,7 +14,7 @@ enum cm_in {
 	CM_IN_REJ,
 	CM_IN_REJ_STALE,	/* REJ with reason STALE_CONN */
 	CM_IN_REP,
-	CM_IN_REP_AGAIN,	/* duplicate of a REP; the first one told the peer's id */
+	CM_IN_REP_AGAIN,	/* duplicate of a REP: remote_id is known from the first one */
 	CM_IN_RTU,
 	CM_IN_DREQ,
 	CM_IN_DREP,

@@ -10,7 +10,7 @@ struct cq {
 	struct ucontext *uctx;
 	struct ring ring;	/* struct ib_uverbs_wc, 64-byte slots; produced here */
 	uint32_t usecnt;	/* uses by QPs: as send CQ and as receive CQ */
-	uint32_t res;		/* engine/: record for ruse status */
+	uint32_t res;		/* engine/: number of its record for ruse status; 0: none */
 	uint8_t notify;		/* 0, or IB_CQ_SOLICITED 1 / IB_CQ_NEXT_COMP 2 armed */
 	bool overflowed;	/* CQ_ERR was raised */
 	struct event_source comp;	/* completion channel */
@@ -21,8 +21,9 @@ struct cq {
 #define CQ_ARM_NEXT 2
 
 /*
- * Number of completions in all CQs of the process, modulo 2^32. It is incremented after
- * the completion is visible, under the engine lock.
+ * Number of completions that this process has added to its CQs so far, modulo 2^32. It is
+ * incremented under the engine lock after the completion is visible, and once more in a forked
+ * child that takes over the CQs (engine/inherit.c).
  */
 extern uint32_t cq_published;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A device as one process sees it: a NIC function with its own objects. Names, GIDs and
- * port state come from rused and are the same in all processes. All functions of core/
- * are called with the engine lock held.
+ * A device in one process. Its objects (QPs, MRs, ...) belong to this process alone. Its name, GIDs
+ * and port state come from rused and are the same in all processes. The engine lock is held when
+ * functions of core/ are called (not umem.h). Commands may use malloc(), data paths base/pool.h.
  */
 #ifndef RUSE_CORE_DEVICE_H
 #define RUSE_CORE_DEVICE_H
@@ -49,13 +49,13 @@ struct rdev_ops {
 	struct link *(*ib_ud_link)(struct qp *qp, const struct ib_uverbs_ah_attr *ah,
 				   struct seg_net *net, const struct seg *seg);
 	/*
-	 * Releases qp->link: when the path changes, when the QP enters RESET, after the transport
-	 * has revoked through the link what it has sent, and when the QP is destroyed.
+	 * Releases qp->link. Called when the path changes, when the QP is destroyed, and when it
+	 * enters RESET (xport/ has first revoked, by link_ops.revoke, what it sent).
 	 */
 	void (*qp_disconnect)(struct qp *qp);
 	/* join: the first QP of the device joins this multicast group; else the last one leaves. 0 or -errno. May be NULL. */
 	int (*mcast)(struct rdev *dev, const uint8_t mgid[16], bool join);
-	/* Waits until no peer is inside a direct placement. May be NULL. */
+	/* Waits until no peer is inside a direct placement; at most 2 s per peer. May be NULL. */
 	void (*quiesce)(struct rdev *dev);
 };
 
@@ -142,7 +142,7 @@ struct ucontext {
 	const struct ucontext_ops *ops;
 	void *host;
 	struct event_file *async;	/* default async event file, may be NULL */
-	uint32_t res;			/* engine/: record for ruse status */
+	uint32_t res;			/* engine/: number of its record for ruse status; 0: none */
 	/* Number of live objects, for ruse status and for close. */
 	uint32_t npd, nmr, ncq, nqp, nah, nsrq, nmw;
 };

@@ -78,7 +78,8 @@ uint32_t event_source_fini(struct event_source *s);
 
 /*
  * Queues an event of the object. type is an enum ib_event_type, ignored for a completion
- * channel. Without a file, or if its device is gone, nothing happens.
+ * channel. Without a file, or if its device is gone, nothing happens. Without memory the event is
+ * lost and an error is logged.
  */
 void event_raise(struct event_source *s, uint32_t type);
 /* The same for a port event, which has no object: element is the port number. */

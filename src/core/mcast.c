@@ -34,6 +34,10 @@ static struct mcast_lid *find_lid(const struct mcast_member *m, uint16_t mlid)
 	return NULL;
 }
 
+/*
+ * Creates an empty group, after rdev_ops.mcast has joined it. NULL: DEV_MAX_MCG groups exist, the
+ * join has failed, or no memory; in the last case the join is not undone.
+ */
 static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
 {
 	struct mcast_grp *g;

@@ -5,8 +5,8 @@
  *
  * The check uses ioctl PROCMAP_QUERY (Linux 6.11), which touches no page and takes the same
  * time for 4 KiB and 16 GiB. On older kernels msync() finds unmapped pages, and an access to
- * the first and the last page checks the protection. A read-only page between them is not
- * found: an access to it fails later.
+ * the first and the last page checks the protection. For pages between them the protection is not
+ * checked: a write to a read-only one fails later.
  */
 #include <errno.h>
 #include <fcntl.h>

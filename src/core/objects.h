@@ -14,7 +14,7 @@ struct pd {
 	struct ucontext *uctx;
 	uint32_t id;		/* unique in the process, never 0; in key cards and QP cards */
 	uint32_t usecnt;	/* MRs, AHs, QPs, SRQs, MWs */
-	uint32_t res;		/* engine/: record for ruse status */
+	uint32_t res;		/* engine/: number of its record for ruse status; 0: none */
 };
 
 /* -EINVAL: too many PDs (as kernel rxe); -ENOMEM. */
@@ -31,8 +31,9 @@ struct ah {
 int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **ah);
 int ah_destroy(struct ah *ah);
 /*
- * Checks an address vector, for ah_create() and MODIFY_QP. -EINVAL: port, SGID index, or
- * neither GRH nor (InfiniBand) DLID; -ENODATA: the GID table is empty at the SGID index.
+ * Checks an address vector, for ah_create() and MODIFY_QP. -EINVAL: the port is not 1; the SGID
+ * index is beyond the GID table; or there is no GRH and, on InfiniBand, no DLID either.
+ * -ENODATA: the GID table is empty at the SGID index.
  */
 int ah_check_attr(const struct rdev *dev, const struct ib_uverbs_ah_attr *attr);
 
@@ -41,15 +42,16 @@ struct mr {
 	uint32_t index;
 	uint32_t lkey, rkey;	/* rkey 0 without remote access */
 	uint32_t usecnt;	/* memory windows bound to it */
-	uint32_t res;		/* engine/: record for ruse status */
+	uint32_t res;		/* engine/: number of its record for ruse status; 0: none */
 };
 
 /*
  * REG_MR; lengths in bytes. -EINVAL: start and iova differ in the page offset; unknown
  * access bits, or REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE; the range overflows or
  * covers no page (length 0 at the start of a page, as in the kernel). -EFAULT: a part of
- * the range is not mapped, or not writable if access includes writing; not checked with
- * ON_DEMAND. -ENOMEM. With PROCMAP_QUERY (Linux 6.11) no page of the range is touched.
+ * the range is not mapped, or not writable if access includes writing (before Linux 6.11
+ * only the first and the last page are checked for that: mr.c); not checked with ON_DEMAND.
+ * -ENOMEM. With PROCMAP_QUERY (Linux 6.11) no page of the range is touched.
  */
 int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 	      uint32_t access, struct mr **mr);

@@ -70,7 +70,7 @@ struct qp {
 
 	/* For engine/. */
 	struct ib_path *path;	/* InfiniBand: path to the peer, or NULL; RoCE: NULL */
-	uint32_t res;		/* record for ruse status */
+	uint32_t res;		/* number of its record for ruse status; 0: none */
 	uint8_t *shown_state;	/* copy of state in that record, or NULL */
 	struct timer timer;
 	struct list_head work;	/* entry in a list of QPs that need xp_output() */
@@ -95,7 +95,10 @@ static inline void qp_set_state(struct qp *qp, enum qp_state state)
 		WRITE_ONCE(*qp->shown_state, (uint8_t)state);
 }
 
-/* Value of qp_card.lock while the card's owner holds it; no peer has this number. */
+/*
+ * Value of qp_card.lock while the process that owns the QP holds it. A peer that holds it writes
+ * its process number instead; rused assigns those from 1 upwards and never this one.
+ */
 #define CARD_OWNER 0xffffffffu
 
 /*

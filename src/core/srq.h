@@ -21,7 +21,7 @@ struct srq {
 	uint32_t max_wr, max_sge;	/* as returned to the program */
 	uint32_t limit;		/* fewer WQEs raise SRQ_LIMIT_REACHED, once; 0: not armed */
 	uint32_t usecnt;	/* QPs */
-	uint32_t res;		/* engine/: record for ruse status */
+	uint32_t res;		/* engine/: number of its record for ruse status; 0: none */
 	bool error;		/* SRQ_ERR was raised: no more WQEs are taken */
 	struct event_source async;
 };
