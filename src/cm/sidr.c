@@ -4,7 +4,8 @@
  * SIDR_REQ creates an id. Until the answer is sent the id is in the hash cm->sidr,
  * where duplicates of the request are recognised by request id, sender LID and
  * sender GID. (The kernel compares the LID alone, which is always 0 on RoCE.) The
- * id becomes IDLE with the answer; the consumer destroys it.
+ * id becomes IDLE with the answer; its consumer destroys it, or the CM if the
+ * service has no listener.
  */
 #include <errno.h>
 #include <string.h>

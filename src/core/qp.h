@@ -97,7 +97,7 @@ static inline void qp_set_state(struct qp *qp, enum qp_state state)
 
 /*
  * Value of qp_card.lock while the process that owns the QP holds it. A peer that holds it writes
- * its process number instead; rused assigns those from 1 upwards and never this one.
+ * its own process number instead (ipc_hello_reply.proc).
  */
 #define CARD_OWNER 0xffffffffu
 

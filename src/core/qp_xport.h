@@ -19,7 +19,7 @@ struct req_wqe {
 	uint64_t swap_add;	/* atomics: swap or add operand; FLUSH, BIND_MW: length of the range in bytes */
 	union {
 		uint64_t compare;	/* atomics: compare operand; BIND_MW: mr_lkey << 32 | mw_rkey */
-		uint32_t asked;	/* READ: the last request ended before this response packet (from 0) */
+		uint32_t asked;	/* READ: the last request was for packets before this one (from 0) */
 	};
 	uint32_t first_psn;
 	uint32_t npkts;		/* number of PSNs (READ: of response packets); 0: WQE_LOCAL, or invalid (status) */

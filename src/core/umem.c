@@ -7,8 +7,8 @@
  * order, so a short copy that crosses one is made in two parts.
  *
  * From 16 bytes on: let w be the aligned 8-byte word that contains the last byte. First all
- * bytes before w are stored. Then one 8-byte store writes the last 8 bytes of the copy. If the
- * copy ends within w, this store repeats some bytes before w, with the same values.
+ * bytes before w are stored. Then one 8-byte store writes the last 8 bytes of the copy. Unless the
+ * last byte is also the last of w, this store repeats some bytes before w, with the same values.
  *
  * UMEM_PORTABLE replaces guarded instructions by process_vm_writev() on this process, for
  * processors that umem_arch.h does not know.
