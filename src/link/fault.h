@@ -9,8 +9,11 @@
  *
  * A packet between processes of a host is judged once, when it is sent. When it arrives, only rules
  * for the responder (RNR, NAK) and rules that cut off a process or device apply. A packet on a wire
- * is judged where it leaves and where it arrives. The rules change packets only as a network could,
- * so nothing above may hang or corrupt data.
+ * is judged where it leaves and where it arrives.
+ *
+ * Most rules do what a network may do to packets. RNR and ERROR make the QP's responder send a NAK,
+ * or its requester complete a WQE with an error, as the specification allows. With any rules, the
+ * layers above must neither hang nor deliver wrong data.
  *
  * The caller of all functions holds the engine lock.
  */

@@ -39,9 +39,10 @@ enum direct_result {
 struct link_ops {
 	const char *name;
 	/*
-	 * Accepts the segment. The caller may reuse the struct and its iov array on return, the
-	 * payload only after the peer's ACK or after revoke(). 0; -EAGAIN: no room, writable()
-	 * follows; -EFAULT: unreadable payload, nothing was sent.
+	 * Accepts the segment. The caller may reuse the struct and its iov array on return. The link
+	 * may refer to the payload of an RC request until the peer's ACK or revoke(); other payload
+	 * (UC, UD, READ_RESP) is copied. 0; -EAGAIN: no room, writable() follows; -EFAULT:
+	 * unreadable payload, nothing was sent. name, send, revoke, destroy are never NULL.
 	 */
 	int (*send)(struct link *l, const struct seg *seg);
 	/*
@@ -51,14 +52,14 @@ struct link_ops {
 	void (*revoke)(struct link *l, uint32_t sqpn);
 	/*
 	 * Does a living peer still have segments from send() to handle? Then the transport restarts
-	 * the ACK timeout instead of counting it: a stopped process is not dead.
+	 * the ACK timeout instead of counting it: a stopped process is not dead. NULL: not known.
 	 */
 	bool (*peer_behind)(struct link *l);
 	/* After -EAGAIN: waits up to half a second for room. Returns whether there is room. NULL: cannot wait. */
 	bool (*wait_room)(struct link *l);
 	/* Called only while caps has LINK_CAP_DIRECT. NULL: the link never has it. */
 	enum direct_result (*direct)(struct link *l, const struct direct_op *op);
-	/* Delivers at most `budget` arrived segments to link_host.input; returns their number. */
+	/* Delivers at most `budget` arrived segments to link_host.input; returns their number. NULL: polled by its endpoint. */
 	int (*poll)(struct link *l, int budget);
 	void (*destroy)(struct link *l);
 };
@@ -91,7 +92,7 @@ struct link {
 	const char *note;
 	void (*tap)(struct link *l, const struct seg *seg, const char *note);
 	void *tap_arg;
-	/* Where fault keeps the ops and host that it replaced; capture replaces them there. NULL: no fault. */
+	/* The ops and host that fault has replaced. A capture, which is below fault, puts its own in these. NULL: no fault. */
 	const struct link_ops **under;
 	const struct link_host **under_host;
 	uint32_t held_caps, holders;	/* see link_hold_direct() */

@@ -84,12 +84,16 @@ int shm_poll(struct shm_ep *ep, int budget);
 bool shm_want_wakeup(struct shm_ep *ep);
 /* The program polls: peers need not wake this process. */
 void shm_polling(struct shm_ep *ep);
-/* The host has sent all answers to the segments of the last shm_poll(). */
+/*
+ * The host has sent all answers to the segments of the last shm_poll(). Until then a peer's
+ * link_ops.peer_behind() is true: its answers may be due.
+ */
 void shm_round_done(struct shm_ep *ep);
 /*
  * Wait until no peer is inside a direct placement into this process. Called after a key was
  * withdrawn and before its memory is released. If a peer is stopped inside, the wait ends after two
- * seconds.
+ * seconds with a warning. Such a peer finishes its access when it continues, to whatever is then
+ * mapped at these addresses.
  */
 void shm_quiesce(struct shm_ep *ep);
 

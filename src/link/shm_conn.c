@@ -13,8 +13,9 @@
  * the check of the uid can do this, and such a process may send SIGSTOP as well.
  *
  * shm_connect() waits with the engine lock held. Two processes that connect to each other at once
- * would wait for each other's acceptor, so the wait also serves the own listener. Both connections
- * succeed, and each side uses the link that it created.
+ * would wait for each other's acceptor, so during the wait a process also accepts connections to its
+ * own listener. If both dial at once, both connections succeed, and there are two links between the
+ * processes. shm_connect() returns the one that its own side dialled.
  *
  * An acceptor does not wait. Connections without a hello are pending in the epoll set; if there are
  * too many, the oldest is dropped.

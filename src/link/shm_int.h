@@ -29,7 +29,7 @@ struct shm_pub {
 	_Alignas(64) uint32_t alive;
 	uint32_t nblocks;		/* valid entries of block[] */
 	uint32_t block[SHM_MAX_BLOCKS];	/* block number of each slot of the cards area */
-	/* Set while this process has taken segments from a ring whose answers may not be in a ring yet. */
+	/* 1 from taking a segment off a ring until shm_round_done(): answers may still follow. Peers read it in peer_behind(). */
 	_Alignas(64) uint32_t in_round;
 	_Alignas(4096) struct key_card key[];
 };

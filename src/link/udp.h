@@ -4,9 +4,12 @@
  *
  * A process has one endpoint. It receives on the sockets that rused gave it, one per leased block
  * of QP numbers. They are members of the host's SO_REUSEPORT group on port 4791, in which a BPF
- * program selects the socket by destination QP number. It sends from sockets of its own, one per
- * destination block. GRO at the receiving host merges packets with the same source port before that
- * selection; with a socket per block it never merges packets for two blocks.
+ * program selects the socket by destination QP number. The endpoint sends from other sockets, one
+ * per destination block. GRO at the receiving host merges packets with the same source port before
+ * that selection; with a socket per block it never merges packets for two blocks.
+ *
+ * A train is a run of packets that one system call sends: the kernel cuts a buffer into datagrams of
+ * one length (UDP_SEGMENT), of which only the last may be shorter.
  *
  * A link is a path: addresses, traffic class and destination block. All packets arrive on one link
  * of the endpoint, the in-link, with seg->net set; its host (engine/wire.c) finds the QP and the
@@ -25,7 +28,11 @@ struct udp_ep;
 #define UDP_MAX_SEG (64u << 10)
 #define UDP_MAX_PKTS 64u
 
-/* Packets and drops, in the order of enum proc_wire (ipc/pages.h). */
+/*
+ * Packets and drops, in the order of enum proc_wire (ipc/pages.h). lost_tx: could not be sent. ce:
+ * arrived with the ECN mark CE (congestion). other_id: arrived with an IPv4 id or DF bit other than
+ * ruse's; the ICRC covers them.
+ */
 struct udp_stats {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
 	uint64_t bad_icrc, malformed, foreign, lost_tx, ce, cnp_sent, cnp_rcvd, other_id;

@@ -19,7 +19,8 @@ struct udp_rx {
 	int fd;
 	uint8_t mgid[16];	/* all zero: a member of the SO_REUSEPORT group */
 	uint32_t ifindex, joins;
-	bool once, many;	/* the last read found a datagram; the next one uses recvmmsg() */
+	/* once: the last recvmsg() found a datagram. many: the next read is a recvmmsg(). */
+	bool once, many;
 };
 
 /*
