@@ -2,10 +2,10 @@
 /*
  * The MAD layer, as the kernel's ib_mad: agents, dispatch, transactions with timeout
  * and retries, RMPP. It has no socket, clock or thread: the host sends, receives and
- * passes the time. The caller serialises all calls. Callbacks may call any function
- * here, including mad_agent_destroy() on their own agent, except mad_port_fini().
+ * passes the time. The caller serialises all calls. The callbacks of struct mad_agent_ops may call
+ * any function here, also mad_agent_destroy() on their own agent, but not mad_port_fini().
  *
- * After each call the host must call mad_timer() at mad_wake(); earlier is harmless.
+ * Any call may change mad_wake(), the time at which mad_timer() is due. Calling it earlier is harmless.
  */
 #ifndef RUSE_MAD_MAD_H
 #define RUSE_MAD_MAD_H
@@ -36,13 +36,13 @@ enum mad_verdict {
 	MAD_PASS,	/* dispatch to an agent; without one a Get or Set gets an error response */
 	MAD_REPLY,	/* send `out` back */
 	MAD_CONSUMED,	/* handled, no answer */
-	MAD_DISCARD,	/* malformed: dropped; mad_send() of an outgoing SMP returns -EINVAL */
+	MAD_DISCARD,	/* malformed: dropped. A directed-route SMP that mad_send() handles here: it returns -EINVAL */
 };
 
 struct mad_ops {
 	/*
-	 * Sends 256 bytes from QP a->qp to a->qpn. 0: sent, or lost. -errno: passed to the
-	 * caller of mad_send(). Must not call mad_input().
+	 * Sends a MAD from QP a->qp to a->qpn; len is always 256. 0: sent, or lost. -errno: not sent,
+	 * and the result of the mad_send() that called it. Must not call mad_input().
 	 */
 	int (*send)(void *ctx, const struct mad_addr *a, const void *mad, size_t len);
 	/* Entry of the port's GID table: 0 or -errno. NULL on ports without GRH. */

@@ -4,8 +4,9 @@
  * segments, each with the whole header, up to the window in the receiver's last ACK.
  * If no ACK arrives within RMPP_ACK_MS (or the shorter response timeout), everything
  * after the last acknowledged segment is repeated. The ACK of the last segment
- * completes the send. If a response is expected, the sender instead changes the
- * direction: it sends an ACK of segment 0, which opens the window of the response.
+ * completes the send if no response is expected. Otherwise this side becomes the receiver
+ * of the response: it sends an ACK of segment 0, which tells the peer the first window of
+ * the response, and the response completes the send.
  */
 #include <errno.h>
 #include "mad/mad_internal.h"
