@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The only file with memory orders (tools/layers searches for others). All words shared
- * between threads or processes, in rings, cards and pages, are accessed by these macros.
+ * The only file with memory orders (tools/layers searches for others). Words shared between
+ * threads or processes, in rings, cards and pages, are accessed by these macros. Exceptions:
+ * the only writer of a word may read it plainly, and so may the holder of its lock.
  */
 #ifndef RUSE_QUEUE_BARRIER_H
 #define RUSE_QUEUE_BARRIER_H
@@ -16,8 +17,9 @@
 #define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #define smp_wmb() __atomic_thread_fence(__ATOMIC_RELEASE)
 #define atomic_xchg(p, v) __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
+/* Adds v to *p, without ordering. Returns the value before. */
 #define atomic_add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
-/* Returns the new value. */
+/* Subtracts v from *p, with a full barrier. Returns the value after. */
 #define atomic_dec(p, v) __atomic_sub_fetch((p), (v), __ATOMIC_SEQ_CST)
 /* True if *p was old and is now v. Acquire and release on success. */
 #define atomic_cmpxchg(p, old, v)                                              \

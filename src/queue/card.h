@@ -4,8 +4,9 @@
  * so that a requester can execute RDMA WRITE and READ itself (direct placement).
  *
  * Key cards are written by their owner only, with a sequence count, and mapped
- * read-only by peers. QP cards are mapped writable by both; a process that acts as
- * responder, owner or requester, holds the card's lock.
+ * read-only by peers. QP cards are mapped writable by both. The owner locks a card while
+ * it runs the QP's responder, a requester while it acts as that responder in a direct
+ * placement.
  */
 #ifndef RUSE_QUEUE_CARD_H
 #define RUSE_QUEUE_CARD_H
@@ -34,8 +35,9 @@ struct key_card {
 enum mr_status { MR_OK, MR_BAD_KEY, MR_BAD_PD, MR_BAD_ACCESS, MR_BAD_RANGE };
 
 /*
- * Checks whether QP qpn of this PD may access [va, va + len) by key with all of these
- * access bits (0: local read). On MR_OK *addr is the address in the owner's space.
+ * Checks whether QP qpn, whose PD is pd, may access [va, va + len) by key with all of these
+ * access bits (0: local read). c: the owner's card, or a peer's copy of it made by
+ * key_card_read(). On MR_OK *addr is the address in the owner's space.
  */
 static inline enum mr_status key_card_check(const struct key_card *c, uint32_t pd,
 					    uint32_t qpn, uint32_t key, uint64_t va, uint64_t len,
@@ -87,7 +89,11 @@ struct qp_card {
 	uint32_t dest_qpn;
 	uint32_t path_mtu;	/* bytes */
 	uint32_t busy;		/* inside a message, or answers are queued: no direct placement */
-	uint32_t failed;	/* AETH NAK syndrome set by a requester: the owner must enter ERR */
+	/*
+	 * 0, or the AETH syndrome (AETH_NAK_*) of a direct placement that failed its checks: set by
+	 * the requester; the owner must move the QP to ERR.
+	 */
+	uint32_t failed;
 	uint32_t pad[5];
 };
 
@@ -108,6 +114,10 @@ typedef void (*card_breaker)(struct qp_card *c, uint32_t holder, void *arg);
 void card_set_breaker(card_breaker fn, void *arg);
 void card_lock_slow(struct qp_card *c, uint32_t proc);
 
+/*
+ * Waits for the lock without a time limit. A holder that is stopped but alive keeps it, since its
+ * copy may still run: the caller waits until the holder continues or dies.
+ */
 static inline void card_lock(struct qp_card *c, uint32_t proc)
 {
 	if (unlikely(!card_trylock(c, proc)))

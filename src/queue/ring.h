@@ -5,8 +5,9 @@
  * equal when the ring is empty, so that slots - 1 entries are usable.
  *
  * The program may write to the memory at any time. Therefore log2_elem_size and
- * index_mask are published there but not read back, the program's index is masked
- * before use, and this side's index is kept privately and only published.
+ * index_mask are published there but not read back, and the program's index is masked
+ * before use. This side's index is in struct ring, in private memory; its copy in the
+ * shared memory is written for the program and never read back.
  */
 #ifndef RUSE_QUEUE_RING_H
 #define RUSE_QUEUE_RING_H
@@ -76,6 +77,7 @@ static inline bool ring_full(const struct ring *r)
 	       (smp_load_acquire(&r->buf->consumer_index) & r->mask);
 }
 
+/* Publishes ring_slot(r, r->index), which the caller has filled. Only if !ring_full(). */
 static inline void ring_produce(struct ring *r)
 {
 	r->index = (r->index + 1) & r->mask;
