@@ -4,8 +4,8 @@
  * unmapped. vfiles are in chunks that are never unmapped either, so that taking a
  * reference through a stale pointer is safe: a free vfile has no references and gets
  * none, and a vfile reused for another file is noticed when the slot is read again.
- * Memory comes from mmap(), not malloc(), since this code runs under the engine lock and
- * in signal handlers.
+ * Memory comes from mmap(), not malloc(), since a caller may hold the engine lock or be a
+ * signal handler.
  */
 #include <errno.h>
 #include <sys/mman.h>

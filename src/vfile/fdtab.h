@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Table from descriptors to virtual files (struct vfile). A lookup is two loads, or one
- * in a program that has no RDMA descriptors. It has no locks: all threads and signal
- * handlers may read and change the table.
+ * in a program that has no RDMA descriptors. The table has no lock: its slots and reference
+ * counts are changed by atomic operations, so that all threads and signal handlers may read
+ * and change it, with or without the engine lock.
  *
  * To close a descriptor, remove it from the table first, then close it. To open one, open
  * it first, then install it. So a number newly returned by the kernel is not in the table,
@@ -53,7 +54,10 @@ int fdtab_reserve(int fd);
 int fdtab_share(int newfd, struct vfile *vf, struct vfile **old);
 /* Removes fd; its reference goes to the caller. NULL: not in the table. */
 struct vfile *fdtab_remove(int fd);
-/* Marks fd as used by libruse.so itself (VFILE_OWN), or unmarks it. No effect without memory. */
+/*
+ * Marks fd as used by libruse.so itself (VFILE_OWN), or unmarks it. If the table cannot get memory,
+ * fd stays unmarked, and the program's calls reach it.
+ */
 void fdtab_own(int fd, bool own);
 /* Lowest descriptor in the table that is at least fd; -1: none. */
 int fdtab_next(int fd);

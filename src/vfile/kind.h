@@ -11,15 +11,16 @@
  *   EVENT_ASYNC   eventfd,           read, readv: one 16-byte record;
  *                 EFD_SEMAPHORE      write, writev: EINVAL; close: release
  *   EVENT_COMP    the same           the same with 8-byte records
- *   UCMA          Unix socket that   write, writev: the rdma_cm ABI; read, readv:
- *                 rused holds the    EINVAL; ioctl: ENOTTY; fstat, statx: the
- *                 other end of       character device
+ *   UCMA          one end of a       write, writev: the rdma_cm ABI; read, readv:
+ *                 SOCK_SEQPACKET     EINVAL; ioctl: ENOTTY; fstat, statx: the
+ *                 pair; rused has    character device
+ *                 the other end
  *   UMAD          the same           write, writev, read, readv, ioctl: the umad
  *                                    ABI; fstat, statx: the character device
  *   ISSM          the same           all of these fail as the kernel's issm device
  *                                    does; fstat, statx: the character device
- *   NETLINK       Unix datagram      bind, connect, getsockname, getpeername,
- *                 socket to rused    send and recv families: the addresses;
+ *   NETLINK       the same           bind, connect, getsockname, getpeername,
+ *                                    send and recv families: the addresses;
  *                                    getsockopt, setsockopt of SOL_NETLINK
  *   COUNTER       the file in the    read, readv, pread from offset 0: the
  *                 run directory      counter of that moment

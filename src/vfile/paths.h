@@ -11,11 +11,15 @@
  *   /sys/devices/virtual/misc/rdma_cm    RUN/sys/devices/virtual/...
  *   /sys/dev/char/231:N and below        RUN/sys/dev/char/...
  *
- * All other paths, such as /sys/class/net, are the machine's. Only absolute paths are
- * redirected: a path relative to a directory under RUN needs no redirection, and programs do
- * not change their directory to /sys to open a device. Paths are normalised lexically ("//",
- * "/./", "/../"). Not supported: a path that leaves another top-level directory by ".."
- * ("/proc/../sys/..."), so that for most paths the test looks at two bytes only.
+ * All other paths, such as /sys/class/net, are the machine's. Paths are normalised lexically
+ * ("//", "/./", "/../"). Only absolute paths are redirected, those of chdir() and opendir()
+ * too: a program that has entered a redirected directory is below RUN, where a relative path
+ * needs no redirection.
+ *
+ * Not supported: a relative path that begins in a directory of the machine (chdir("/sys"),
+ * then "class/infiniband"), and an absolute path that reaches /sys or /dev through another
+ * top-level directory ("/proc/../sys/..."). The latter limit lets the fast test look at two
+ * bytes only.
  */
 #ifndef RUSE_VFILE_PATHS_H
 #define RUSE_VFILE_PATHS_H
