@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Fault rules as data. rused parses `ruse fault` commands into rules in the host
- * page; link/fault.h applies them. Readers must not trust the values.
+ * page, which all processes map; link/fault.h copies and applies them. A reader treats
+ * them as input from another process: a number outside its enum must do no harm.
  */
 #ifndef RUSE_WIRE_FAULT_H
 #define RUSE_WIRE_FAULT_H
@@ -18,8 +19,8 @@ enum fault_action {
 	FAULT_REORDER,	/* count: packets that overtake this one */
 	FAULT_DELAY,	/* delay, jitter */
 	FAULT_RATE,	/* rate */
-	FAULT_RNR,	/* the responder sends an RNR NAK */
-	FAULT_ERROR,	/* error */
+	FAULT_RNR,	/* a request that needs a receive WQE: the QP that receives it answers with an RNR NAK */
+	FAULT_ERROR,	/* the QP reports the error in fault_rule.error */
 	FAULT_DOWN,	/* the device sends and receives nothing */
 	FAULT_FREEZE,	/* the process sends and receives nothing */
 	FAULT_NACTIONS

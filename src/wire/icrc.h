@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Invariant CRC of RoCEv2 (IBA A17.3.3): CRC-32 over eight bytes 0xff, IP and UDP
- * headers and BTH (with all bits set in the fields that a router may change), and
- * the rest of the packet up to the pad. It ends the UDP payload, little-endian.
+ * Invariant CRC of RoCEv2 (IBA A17.3.3): CRC-32 over, in this order, eight bytes 0xff; IP
+ * header, UDP header and BTH, with all bits set in the fields that a router may change;
+ * all bytes after the BTH, the pad included. The ICRC follows the pad as the last four
+ * bytes of the UDP payload, little-endian.
  */
 #ifndef RUSE_WIRE_ICRC_H
 #define RUSE_WIRE_ICRC_H

@@ -24,7 +24,7 @@ enum packet_drop {
 	PACKET_TVER,		/* transport version is not 0 */
 	PACKET_QPN,		/* destination QP number not valid for the service */
 	PACKET_HDRS,		/* shorter than the opcode's headers */
-	PACKET_PAD,		/* pad count not smaller than the bytes after the headers */
+	PACKET_PAD,		/* pad count not 0, and not smaller than the bytes after the headers */
 	PACKET_ALIGN,		/* not a multiple of four bytes */
 	PACKET_PAYLOAD,		/* payload with an opcode that has none */
 	PACKET_LONG,		/* payload above the largest MTU */

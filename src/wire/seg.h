@@ -17,7 +17,7 @@ enum seg_service { SEG_RC, SEG_UC, SEG_UD = 3 };
 enum seg_type {
 	SEG_SEND,
 	SEG_SEND_IMM,	/* imm: on the packet that ends the message */
-	SEG_SEND_INV,	/* ieth: on the packet that ends the message */
+	SEG_SEND_INV,	/* imm: the rkey (IETH) on the packet that ends the message */
 	SEG_WRITE,	/* va, rkey, dma_len: RETH of the packet that starts the message */
 	SEG_WRITE_IMM,
 	SEG_READ_REQ,	/* one packet; npkts: number of response packets requested */
@@ -104,7 +104,11 @@ struct seg {
 	};
 	uint32_t msn;		/* AETH, 24 bits */
 	uint32_t qkey;		/* DETH */
-	const struct seg_net *net;	/* UD; valid during the call; NULL on RC and UC */
+	/*
+	 * Valid during the call. A segment to send: set on UD; NULL on RC and UC, which use the
+	 * addresses of the link. A segment that has arrived: set on UD, and always from a wire.
+	 */
+	const struct seg_net *net;
 
 	/* Payload, valid during the call. In this address space unless pull is set. */
 	const struct iovec *iov;
