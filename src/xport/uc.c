@@ -3,7 +3,8 @@
  * The responder of UC (IBA 9.8.2.2). A message is delivered completely or not at all. On
  * any error the packet and the rest of its message are dropped silently; the first packet
  * of the next message sets the expected PSN. The receive WQE held by a dropped message is
- * used by the next one. A bad receive WQE or buffer fails the QP.
+ * used by the next one. The QP enters ERR if a receive WQE has too many scatter/gather
+ * entries, if its SRQ has failed, or if the receive buffer cannot be written (key or address).
  */
 #include "xport/resp_internal.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The responder of UD (IBA 9.8.3.2, 10.2.5). A datagram is dropped silently for a wrong
- * Q_Key, no receive WQE, or a buffer too short for GRH and payload. A bad receive WQE or
- * buffer fails the QP.
+ * Q_Key, no receive WQE, or a buffer too short for GRH and payload. The QP enters ERR if a
+ * receive WQE has too many scatter/gather entries, if its SRQ has failed, or if the receive
+ * buffer cannot be written (key or address).
  */
 #include <netinet/in.h>
 #include "wire/grh.h"

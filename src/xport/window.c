@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Congestion window of a QP on a link that drops packets when the receiver's socket buffer
- * is full (struct link.lossy). The specification leaves this to the implementation. Up to
- * the size at the last loss (slow_start) the window grows by each acknowledged packet,
- * above it by one packet per window. A loss or a congestion notification reduces it by a
+ * is full (struct link.lossy). The specification leaves this to the implementation. Below
+ * slow_start, which is WIN_MAX at first and the reduced window after a loss, the window grows
+ * by each acknowledged packet, from there on by one packet per window. slow_start 0: a link
+ * with a constant window. A loss or a congestion notification reduces the window by a
  * quarter, at most once per window; a timeout by half. It is never below WIN_MIN, since
  * random loss is no sign of a full buffer.
  *

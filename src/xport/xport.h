@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The transport engine: requester, completer and responder of a QP. It has no socket,
- * clock, thread or file: its output depends on state, input and time (now) alone. The
- * caller holds the engine lock.
+ * clock, thread or file: its output depends on state, input and time (now) alone. Only two
+ * callees sleep: card_lock(), and the link in xp_settle(). The caller holds the engine lock.
  *
  * After xp_output(), xp_input(), xp_modified() or xp_timer() the caller must arrange for
  * xp_timer() to be called at xp_wake(); calling it earlier is harmless.
@@ -20,14 +20,15 @@ void xp_fini(struct qp *qp);
 
 /*
  * Doorbell: looks at the send queue and sends what window, fence, RNR wait and
- * link allow. Also called when a link is writable again. 0, or -EINVAL in a
- * state below RTS, whose WQEs are dropped.
+ * link allow. Also called when a link is writable again. In SQE and ERR the posted
+ * WQEs are flushed. 0, or -EINVAL in RESET, INIT and RTR: the posted WQEs are dropped
+ * without completions.
  */
 int xp_output(struct qp *qp, ns_t now);
 
 /*
- * Sends the ACK that the QP owes its peer, before the QP or its process ends. Waits a
- * limited time for room in the link.
+ * Sends the ACK that the QP owes its peer, before the QP or its process ends. If the link is
+ * full, its wait_room() measures and limits the wait; a link without it is not waited for.
  */
 void xp_settle(struct qp *qp);
 
@@ -45,7 +46,10 @@ void xp_flush_recv(struct qp *qp, ns_t now);
 
 /* Time at which xp_timer() must be called; NS_NEVER: not at all. */
 ns_t xp_wake(const struct qp *qp);
-/* Handles expired timers, and a failed direct placement by a peer. The latter is why link_host.attention calls it too. */
+/*
+ * Handles expired timers, and a failed direct placement by a peer. It may be called at any time;
+ * link_host.attention, which reports such a failure, calls it at once.
+ */
 void xp_timer(struct qp *qp, ns_t now);
 
 /* Handles a congestion notification (CNP) from the peer. */

@@ -14,7 +14,7 @@
 /* Bytes after which an AckReq is sent, so that long messages make progress. */
 #define XP_ACK_BYTES (256u << 10)
 
-/* Distance from una to a, unsigned: a long READ may span half of the PSN space. */
+/* Packets from una forward to a, 0 to 2^24 - 1. Unlike psn_diff() never negative: a READ may span half of the PSN space. */
 static inline uint32_t psn_off(uint32_t a, uint32_t una)
 {
 	return (a - una) & PSN_MASK;
@@ -48,12 +48,12 @@ static inline bool xp_sends(const struct qp *qp)
 	return qp->state == QPS_RTS || qp->state == QPS_SQD;
 }
 
-/* mem.c: addresses of scatter/gather lists, and copies to them. */
+/* mem.c. xp_sge_iov(): entries used; -EFAULT: key refused; -EINVAL: list too short. xp_place(): 0; -EFAULT: dst; -EIO: payload. */
 int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *sge, uint32_t num,
 	       uint64_t off, uint64_t len, uint32_t access, struct iovec *iov);
 int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst, uint64_t len);
 
-/* wqe.c: the send ring */
+/* wqe.c: the send ring. wqe_fetch(): false: no WQE was read. wqe_iov(): as xp_sge_iov(). */
 bool wqe_fetch(struct qp *qp);
 uint32_t wqe_wc_opcode(uint32_t opcode);
 int wqe_iov(const struct qp *qp, const struct req_wqe *w, uint32_t slot, uint64_t off,
@@ -92,7 +92,7 @@ void comp_success(struct qp *qp, struct req_wqe *w);
 void comp_local(struct qp *qp);
 void comp_overrun(struct qp *qp, ns_t now);
 
-/* resp.c, resp_out.c. The caller has locked the card, except for _input() and _check_card(). */
+/* resp.c, resp_out.c. The caller has locked the card; resp_input() and resp_check_card() lock it themselves. */
 void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now);
 void resp_check_card(struct qp *qp);
 void resp_set_from(struct qp *qp, struct link *from);
@@ -132,7 +132,7 @@ int recv_iov(const struct qp *qp, uint64_t off, uint64_t len, struct iovec *iov)
  */
 struct ib_uverbs_wc *recv_wc(struct qp *qp);
 
-/* timer.c: the only file that counts attempts. */
+/* timer.c: the only file that counts attempts. xp_timer_retry(), xp_timer_rnr(): false: none is left, the caller fails the WQE. */
 void xp_timer_sent(struct qp *qp, ns_t now);
 void xp_timer_progress(struct qp *qp, ns_t now);
 bool xp_timer_retry(struct qp *qp, ns_t now);
