@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Functions that close descriptors. The engine's own descriptors (VFILE_OWN) stay open: close()
- * returns EBADF for them, as for a number that is not open, and ranges are closed around them. A
- * program without an open device has none.
+ * returns EBADF for them, as for a number that is not open, and ranges are closed around them. There
+ * are none before the first RDMA path or socket attaches the process to rused (preload_attach()).
  */
 #include <limits.h>
 #include <unistd.h>

@@ -3,9 +3,9 @@
  * Functions that use and duplicate descriptors.
  *
  * write() on a uverbs descriptor is the doorbell and takes the shortest path: a table look-up and a
- * call of the engine, without a reference. A program that closes a device during a post_send of
- * another thread has already freed the provider's queues. All calls that may sleep hold a
- * reference.
+ * call of the engine, without a reference. No reference is needed: closing a device during a
+ * post_send of another thread is an error of the program, because it also frees the queues that
+ * post_send uses. All calls that may sleep hold a reference.
  */
 #include <fcntl.h>
 #include <limits.h>

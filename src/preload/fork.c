@@ -5,8 +5,10 @@
  * subprocess) has its own descriptors but uses its parent's memory, so its closes must not change
  * the parent's tables.
  *
- * *owner is the PID of the process that owns the tables. It is on a page that fork() zeroes in the
- * child, so 0 means "forked, by any call", and another process's PID means vfork.
+ * *owner is the PID of the process that owns the tables. The kernel zeroes its page in a child that
+ * gets a copy of the memory (MADV_WIPEONFORK), whichever function or system call made the child. So
+ * a process that reads 0 is such a child and becomes the owner of its copy. A process that reads
+ * another PID than its own is a vfork child, which shares the page with its parent.
  */
 #include <linux/kcmp.h>
 #include <pthread.h>

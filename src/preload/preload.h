@@ -30,7 +30,7 @@ int preload_attach(void);
  * parent's memory: it must not change the tables and gets the raw system calls.
  */
 bool process_owns_tables(void);
-/* At the first attach: installs fork handlers and the owner word. 0 or -errno. */
+/* Called at the first attach: registers the fork handlers and makes this process the owner of the tables. 0 or -errno. */
 int fork_setup(void);
 
 /* calls_io.c: removes the table entry of fd. The kernel has just returned fd as new, so the entry is stale. */

@@ -2,8 +2,8 @@
 /*
  * The only place that calls dlsym(). The loader runs the constructor of a preloaded library after
  * those of the libraries it depends on, so hooks may be called earlier. dlsym() may allocate, and
- * an allocator from another preloaded library may open, read, map and close: these functions start
- * as raw system calls.
+ * an allocator from another preloaded library may open, read, map and close. Therefore the entries
+ * of `real` for these functions are raw system calls until real_resolve() has found libc's.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -13,9 +13,10 @@
  * signals is recorded (signals_tls.blocked) but not done, and they are removed from the masks of
  * the program's other handlers. A thread may still have them really blocked: it blocked them before
  * the first open, inherited the mask, or runs the program's own handler for them. Then
- * engine_thread_ready is false and signals_enter() corrects it: an outside block is converted to a
- * recorded one; a block by a running handler is lifted only during the call, since siglongjmp()
- * restores masks unnoticed.
+ * engine_thread_ready is false, and signals_enter() unblocks them. Outside of such a handler they
+ * stay unblocked, and signals_tls.blocked records that the program has blocked them. Inside of one
+ * signals_leave() blocks them again: a handler may end by siglongjmp(), which sets the real mask and
+ * would leave a recorded block behind.
  */
 #include <string.h>
 #include <sys/syscall.h>

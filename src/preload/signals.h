@@ -2,8 +2,9 @@
 /*
  * SIGSEGV and SIGBUS are used by the checked copies of core/umem.h once a device is open.
  * calls_signal.c emulates them for the program. A thread must call signals_enter() before the
- * engine and signals_leave() afterwards: if it really has them blocked, the first fault in a copy
- * would kill the process.
+ * engine and signals_leave() afterwards. In between the kernel must not block the two signals on
+ * this thread: it kills a process that faults while the signal is blocked, and a checked copy may
+ * fault.
  */
 #ifndef RUSE_PRELOAD_SIGNALS_H
 #define RUSE_PRELOAD_SIGNALS_H
