@@ -84,12 +84,12 @@ struct rdma_cm_event {
 struct rdma_cm_id;
 
 /*
- * Must not call back into rdmacm for this id. Any value other than 0 destroys the
- * id after the handler's return (-ENOMEM for a CONNECT_REQUEST: no REJ is sent).
+ * Must not call rdmacm for this id. A result other than 0: rdmacm destroys the id. The new id of a CONNECT_REQUEST has the
+ * listener's handler and context; after 0 the handler's owner owns it, else a REJ is sent (after -ENOMEM nothing).
  */
 typedef int (*rdma_cm_event_handler)(struct rdma_cm_id *id, struct rdma_cm_event *event);
 
-/* The public part: read-only, except context. */
+/* The public part. The owner may write context, and may_bind before it binds; the rest is read-only. */
 struct rdma_cm_id {
 	struct rdmacm *rm;
 	void *context;
@@ -111,16 +111,16 @@ struct rdma_cm_id *rdma_create_user_id(struct rdmacm *rm, rdma_cm_event_handler 
 /* Valid in any state. Sends the REJ, DREQ or DREP that ends a connection. No event follows. */
 void rdma_destroy_id(struct rdma_cm_id *id);
 enum rdma_cm_state rdma_id_state(const struct rdma_cm_id *id);
-
+/* -EADDRINUSE, -EACCES (may_bind), -EADDRNOTAVAIL, -EAFNOSUPPORT, -EPROTONOSUPPORT, -ENODEV (no device has addr), -ENOMEM. */
 int rdma_bind_addr(struct rdma_cm_id *id, const struct sockaddr *addr);
-int rdma_listen(struct rdma_cm_id *id, int backlog);
-/* src NULL or of family 0: the host chooses the source. timeout_ms: for route and neighbour. */
+int rdma_listen(struct rdma_cm_id *id, int backlog);	/* errors as rdma_bind_addr(); backlog: unused */
+/* src NULL or family 0: the host chooses. timeout_ms: for route and neighbour. Errors as rdma_bind_addr(), of ops->resolve(). */
 int rdma_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
 		      const struct sockaddr *dst, uint32_t timeout_ms);
 int rdma_resolve_route(struct rdma_cm_id *id, uint32_t timeout_ms);
 /* Sets the path instead of rdma_resolve_route(). The caller delivers ROUTE_RESOLVED. */
 int rdma_set_ib_path(struct rdma_cm_id *id, const struct sa_path_rec *path);
-
+/* -EINVAL: also if the private data is too long; -ENOMEM; errors of cm_send_req() or cm_send_sidr_req(). */
 int rdma_connect_ece(struct rdma_cm_id *id, const struct rdma_conn_param *p, struct cm_ece ece);
 /* p NULL: answers a CONNECT_RESPONSE with RTU. A failure other than a wrong state sends a REJ. */
 int rdma_accept_ece(struct rdma_cm_id *id, const struct rdma_conn_param *p, struct cm_ece ece);

@@ -2,7 +2,7 @@
 /*
  * The RDMA connection manager: ids, port spaces, bind, listen, resolve, connect,
  * multicast. It behaves as drivers/infiniband/core/cma.c of Linux 6.1. It has no
- * socket, clock or thread: its output depends on state, input and time alone.
+ * socket, clock or thread: the host supplies the time (ops->now()) and all answers.
  * This header is for its host (rused, tests); users of ids include rdmacm/id.h.
  *
  *   abi/ucma ──id.h──▶ rdmacm ──▶ cm (CM messages and their timers)
@@ -31,7 +31,7 @@ struct rdmacm_resolve {
 	struct sockaddr_storage src;	/* AF_INET or AF_INET6; 0.0.0.0 or ::: the host chooses */
 	struct sockaddr_storage dst;	/* same family; never 0.0.0.0, ::, loopback or AF_IB */
 	uint32_t bound_if;	/* ifindex of the outgoing netdev; 0: by the route */
-	uint32_t timeout_ms;	/* from the start; 0: neighbours already known only */
+	uint32_t timeout_ms;	/* limit, counted from ops->resolve(); 0: fails unless the neighbour is known already */
 	struct rdmacm_route_ans {
 		struct sockaddr_storage src;	/* source address of the route (no port) */
 		/*
@@ -47,8 +47,8 @@ struct rdmacm_resolve {
 	void *host;		/* belongs to the host; NULL at the start */
 };
 
-/* Functions of the host. ctx is the argument of rdmacm_create(). None may call rdmacm or cm, */
-/* except that resolve() may call rdmacm_resolved() before it returns. */
+/* Functions of the host. ctx is the argument of rdmacm_create(). No function may call rdmacm or cm, with one exception: */
+/* resolve() may call rdmacm_resolved() before it returns. */
 struct rdmacm_ops {
 	/* CLOCK_MONOTONIC, or a test's virtual time. */
 	ns_t (*now)(void *ctx);
@@ -102,15 +102,15 @@ struct rdmacm *rdmacm_create(const struct host_page *page, struct cm *cm,
 void rdmacm_destroy(struct rdmacm *rm);
 
 /*
- * Ends ops->resolve(); frees r. status 0: r->ans is filled. Otherwise the status of the event
- * ADDR_ERROR: -ETIMEDOUT (no neighbour within timeout_ms), -ENETUNREACH or -EHOSTUNREACH (no
- * route), -EADDRNOTAVAIL (src is not an address of this host).
+ * Ends an ops->resolve() that returned 0; frees r. Not after cancel() or an error of resolve(): then rdmacm itself frees r.
+ * status 0: r->ans is filled. Otherwise the status of the event ADDR_ERROR: -ETIMEDOUT (no neighbour within timeout_ms),
+ * -ENETUNREACH or -EHOSTUNREACH (no route), -EADDRNOTAVAIL (src is not an address of this host).
  */
 void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status);
 
 /* Ends ops->sa_path(); frees q. status 0: q->path is filled. Otherwise -errno. */
 void rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status);
-/* Answers ops->sa_join(). status 0: j->rec is filled. sa_leave() follows, also after -errno. */
+/* Answers ops->sa_join(). status 0: j->rec is filled. j stays valid, also after -errno, until rdmacm calls sa_leave(). */
 void rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status);
 
 /*
@@ -132,7 +132,7 @@ void rdmacm_neigh_change(struct rdmacm *rm, const struct sockaddr *addr, uint32_
 /* For `rdma res show cm_id` and ruse status. */
 struct rdmacm_info {
 	uint32_t restrack_id;	/* RES_CM_IDN: counts up from 1 */
-	uint32_t dev_index;	/* 0: not bound to a device */
+	uint32_t dev_index;	/* of the device to which the id is bound */
 	uint8_t port_num;
 	uint8_t qp_type;	/* enum ib_qp_type of the kernel: 2 RC, 4 UD */
 	uint8_t state;		/* enum rdma_cm_state */
