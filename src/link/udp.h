@@ -8,8 +8,8 @@
  * per destination block. GRO at the receiving host merges packets with the same source port before
  * that selection; with a socket per block it never merges packets for two blocks.
  *
- * A train is a run of packets that one system call sends: the kernel cuts a buffer into datagrams of
- * one length (UDP_SEGMENT), of which only the last may be shorter.
+ * A train is a run of packets that the kernel gets as one buffer and cuts into datagrams of one
+ * length (UDP_SEGMENT); only the last may be shorter.
  *
  * A link is a path: addresses, traffic class and destination block. All packets arrive on one link
  * of the endpoint, the in-link, with seg->net set; its host (engine/wire.c) finds the QP and the
@@ -30,8 +30,8 @@ struct udp_ep;
 
 /*
  * Packets and drops, in the order of enum proc_wire (ipc/pages.h). lost_tx: could not be sent. ce:
- * arrived with the ECN mark CE (congestion). other_id: arrived with an IPv4 id or DF bit other than
- * ruse's; the ICRC covers them.
+ * arrived with the ECN mark CE (congestion). other_id: arrived over IPv4 with an ICRC that does not
+ * fit the id and DF bit that ruse sends; other senders' ids are tried.
  */
 struct udp_stats {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
