@@ -42,7 +42,7 @@ struct link_ops {
 	 * Accepts the segment. The caller may reuse the struct and its iov array on return. The link
 	 * may refer to the payload of an RC request until the peer's ACK or revoke(); other payload
 	 * (UC, UD, READ_RESP) is copied. 0; -EAGAIN: no room, writable() follows; -EFAULT:
-	 * unreadable payload, nothing was sent. name, send, revoke, destroy are never NULL.
+	 * unreadable payload, nothing was sent. A QP's link has name, send, revoke and destroy.
 	 */
 	int (*send)(struct link *l, const struct seg *seg);
 	/*

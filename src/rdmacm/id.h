@@ -85,7 +85,7 @@ struct rdma_cm_id;
 
 /*
  * Must not call rdmacm for this id. A result other than 0: rdmacm destroys the id. The new id of a CONNECT_REQUEST has the
- * listener's handler and context; after 0 the handler's owner owns it, else a REJ is sent (after -ENOMEM nothing).
+ * listener's handler and context. After 0 it belongs to the listener's owner; else a REJ is sent (after -ENOMEM nothing).
  */
 typedef int (*rdma_cm_event_handler)(struct rdma_cm_id *id, struct rdma_cm_event *event);
 
