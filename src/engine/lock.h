@@ -4,9 +4,9 @@
  * calls to rused (attach.h).
  *
  * A doorbell in a signal handler that interrupted the owner of the engine lock sets `again` and
- * returns; the owner does its work when it unlocks. Only raw system calls are allowed with a lock
- * held, because a pending pthread_cancel() would act in a libc call and leave the lock held for
- * ever (doc/platform). Lock order: engine lock first, then the connection lock or QP cards. The
+ * returns; the owner does its work when it unlocks. With a lock held, system calls are raw: a pending
+ * pthread_cancel() would act in a libc call that waits, and leave the lock held for ever
+ * (doc/platform). Lock order: engine lock first, then the connection lock or QP cards. The
  * provider's locks, which the program holds across a doorbell, are never taken here.
  */
 #ifndef RUSE_ENGINE_LOCK_H
