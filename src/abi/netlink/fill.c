@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Bodies of messages about devices, ports and character devices. Attributes and their order are the
- * kernel's: programs ignore unknown attributes but stop if one is missing.
+ * Bodies of messages about devices, ports and character devices, and of SYS_GET. They have all
+ * attributes that the kernel sends for rxe, in its order, because programs may fail if one is missing.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>

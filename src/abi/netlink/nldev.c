@@ -2,11 +2,17 @@
 /*
  * Dispatch and framing of RDMA netlink.
  *
- * A datagram holds one or more messages. Each is answered separately. A "doit" request gets one
- * message, and an NLMSG_ERROR with 0 if it has NLM_F_ACK. A failed request always gets an
- * NLMSG_ERROR. A "dump" request gets datagrams of NLM_F_MULTI messages and one with NLMSG_DONE,
- * whose body is 0 or the -errno of the dump; it is never acknowledged. An invalid message length
- * ends the datagram without an answer. The table cmds[] has one row per command.
+ * A datagram holds one or more messages. Each is answered separately. There are two forms of
+ * requests, named as in the kernel:
+ *
+ * - dump: has the flag NLM_F_DUMP and asks for a list. The answer is datagrams of NLM_F_MULTI
+ *   messages and one with NLMSG_DONE, whose body is 0 or the -errno of the dump. It gets no
+ *   NLMSG_ERROR, even with NLM_F_ACK.
+ * - doit: all others. The answer is one message, or none for commands that change something; then an
+ *   NLMSG_ERROR with 0 if the request has NLM_F_ACK. If it fails, only an NLMSG_ERROR is sent.
+ *
+ * A request that fails before it is run (unknown command, no dump for it, no CAP_NET_ADMIN) gets an
+ * NLMSG_ERROR in both forms. The table cmds[] has one row per command.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RDMA netlink (NETLINK_RDMA, client NLDEV) as a function. It takes one datagram from a program and
- * the present state of the host, and calls back for every datagram that the kernel would send. No
- * socket and no state: a dump is answered completely.
+ * RDMA netlink (NETLINK_RDMA, client NLDEV) as a function, called by rused. It takes one datagram
+ * from a program and a description of the devices and objects, and calls reply() for every datagram
+ * that the kernel would send. It owns no socket, keeps nothing between calls, and accesses no memory
+ * of the program. A dump is answered within the call, not piecewise at each recv() as in the kernel.
  */
 #ifndef RUSE_ABI_NETLINK_NLDEV_H
 #define RUSE_ABI_NETLINK_NLDEV_H
@@ -25,11 +26,11 @@ struct nldev_cm_id {
 	struct sockaddr_storage src, dst;	/* family 0: none yet */
 };
 
-/* An object of a process. rec.kind has been checked; the process may have put any values into the rest of rec. */
+/* An object of a process. rec.kind has been checked. The rest of rec is untrusted: the process wrote it. */
 struct nldev_res {
 	struct res_rec rec;
 	uint32_t id;	/* RES_ID: the kernel's pdn, cqn, mrn or ctxn */
-	uint32_t base;	/* RES_ID(place of the process, 0); base | slot is the id of a record */
+	uint32_t base;	/* RES_ID(place of the process, 0); base | i: id of the process's record i */
 	int pid;	/* of the process, in rused's PID namespace */
 	const struct nldev_cm_id *cm;	/* for kind RES_CM_ID only */
 };
@@ -38,13 +39,14 @@ struct nldev_host {
 	const struct host_page *page;	/* rused's own copy, trusted */
 	uint64_t counter[HOST_MAX_DEVS][PROC_COUNTERS];	/* of page->dev[i], by enum rdev_counter */
 	/*
-	 * All objects of all processes; *n is their number. Called only if they are needed. The
-	 * array belongs to the host.
+	 * Returns all objects of all processes; *n is their number. Called for each message that asks
+	 * about objects. The array must stay valid until nldev_input() returns; the caller of
+	 * nldev_input() owns it.
 	 */
 	const struct nldev_res *(*objects)(void *arg, size_t *n);
 	/*
-	 * Commands NEWLINK, DELLINK, and SET with a new name. dev is an index into page->dev. 0 or
-	 * -errno. NULL: not supported.
+	 * Run the commands NEWLINK, DELLINK, and SET with a new name. dev is an index into page->dev.
+	 * Return 0 or -errno. NULL: the command fails with -EOPNOTSUPP.
 	 */
 	int (*newlink)(void *arg, const char *name, const char *type, const char *ndev);
 	int (*dellink)(void *arg, int dev);
@@ -54,11 +56,19 @@ struct nldev_host {
 	uint32_t host;	/* the program sees only devices with this host_ib.host */
 };
 
+/* Sends a datagram to the program: len is at most NLDEV_DGRAM_MAX, dgram is valid during the call. */
 typedef void (*nldev_reply_fn)(void *arg, const void *dgram, size_t len);
 
 /*
  * Handle one datagram of requests: untrusted bytes, any length, any alignment. Answers like Linux
  * 6.1, errno and framing included. Replies carry the nlmsg_pid of the request.
+ *
+ * Errors are sent as NLMSG_ERROR, or in NLMSG_DONE for a dump. -EINVAL: unknown client or command, a
+ * missing or wrong attribute, no such device. -ENOENT: no such object. -EPERM: needs CAP_NET_ADMIN.
+ * -EOPNOTSUPP: a command of the kernel that ruse does not provide. A few commands have others.
+ *
+ * A datagram of more than 16384 bytes is dropped. A message whose nlmsg_len is below 16 or beyond the
+ * end of the datagram gets no answer, nor do the messages after it.
  */
 void nldev_input(const struct nldev_host *h, const void *req, size_t len,
 		 nldev_reply_fn reply, void *arg);

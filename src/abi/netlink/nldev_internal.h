@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared between the files of this room. */
+/* Shared between the files of this room: the attribute parser and the functions that fill replies. */
 #ifndef RUSE_ABI_NETLINK_INTERNAL_H
 #define RUSE_ABI_NETLINK_INTERNAL_H
 
@@ -15,14 +15,15 @@
 #define NLDEV_TB 99
 
 /*
- * Point tb[type] (NLDEV_TB entries) to the message's attribute of this type; NULL: absent. Check the
- * attributes: strictly, like the kernel's nla_parse(), or liberally, like nlmsg_parse_deprecated().
- * 0, -EINVAL or -ERANGE.
+ * Check the attributes of a message, and point tb[type] (NLDEV_TB entries) to the attribute of each
+ * type; NULL: absent. strict: check like the kernel's nla_parse(), else like
+ * nlmsg_parse_deprecated(); policy.c tells the difference. 0, -EINVAL or -ERANGE (wrong length).
  */
 int nldev_parse(const struct nlmsghdr *nlh, const struct nlattr **tb, bool strict);
 /* The value of a U32 attribute that nldev_parse() accepted. */
 uint32_t nldev_attr_u32(const struct nlattr *a);
 
+/* True if the requesting program sees the device. */
 static inline bool nldev_sees(const struct nldev_host *h, const struct host_dev *d)
 {
 	return d->in_use && d->ib.host == h->host;
@@ -34,17 +35,17 @@ struct nldev_msg {
 	size_t room;	/* bytes from nlh to the end of the buffer */
 };
 
-/* Append an attribute. 0 or -EMSGSIZE. */
+/* Append an attribute. 0, or -EMSGSIZE: no room. */
 int nldev_put_u8(struct nldev_msg *m, uint16_t type, uint8_t v);
 int nldev_put_u32(struct nldev_msg *m, uint16_t type, uint32_t v);
 int nldev_put_u64(struct nldev_msg *m, uint16_t type, uint64_t v);
 int nldev_put_str(struct nldev_msg *m, uint16_t type, const char *s);
-/* DEV_INDEX and DEV_NAME. */
+/* Append DEV_INDEX and DEV_NAME. 0 or -EMSGSIZE. */
 int nldev_put_handle(struct nldev_msg *m, const struct host_dev *d);
 /* Begin a nested attribute. NULL: no room. */
 struct nlattr *nldev_nest(struct nldev_msg *m, uint16_t type);
 
-/* Functions that fill the body of a message about one device. 0 or -EMSGSIZE. */
+/* Fills the body of a message about one device: dev is an index into h->page->dev. 0 or -EMSGSIZE. */
 typedef int (*nldev_fill_fn)(struct nldev_msg *m, const struct nldev_host *h, int dev);
 
 int nldev_fill_dev(struct nldev_msg *m, const struct nldev_host *h, int dev);
@@ -53,10 +54,13 @@ int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev);
 int nldev_fill_stat(struct nldev_msg *m, const struct nldev_host *h, int dev);
 /* The body of an entry for one object. 0 or -EMSGSIZE. */
 int nldev_fill_obj(struct nldev_msg *m, const struct nldev_host *h, const struct nldev_res *r);
-/* Attribute types for objects of this kind: of the nested table in a dump, and of its entries. */
+/*
+ * A dump of objects has a nested attribute, the table, that contains a nested attribute per object,
+ * the entry. These are the types of both for objects of this kind.
+ */
 uint16_t nldev_obj_table(enum res_kind kind);
 uint16_t nldev_obj_entry(enum res_kind kind);
-/* The number that selects the object in a request. */
+/* The number that selects the object in a request: LQPN, CQN and so on. */
 uint32_t nldev_obj_id(const struct nldev_res *r);
 int nldev_fill_uverbs(struct nldev_msg *m, const struct nldev_host *h, int dev);
 int nldev_fill_rdma_cm(struct nldev_msg *m);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The attribute policy of NLDEV and its check, with the rules of lib/nlattr.c. Most commands are
- * parsed liberally: unknown attributes and trailing bytes are ignored, and integers may be longer
- * than their type. GET_CHARDEV, SYS_GET and the statistics commands are parsed strictly.
+ * The attribute policy of NLDEV and its check, with the rules of the kernel's lib/nlattr.c.
+ *
+ * There are two checks. The liberal one ignores attributes above the last known type and trailing
+ * bytes, and accepts integers that are longer than their type. The strict one refuses them. cmds[] in
+ * nldev.c marks the commands that are parsed strictly: GET_CHARDEV, SYS_* and STAT_*. Dumps are always
+ * parsed liberally.
  */
 #include <errno.h>
 #include <string.h>
