@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RUN/sys and RUN/dev: the counterparts of /sys/class/infiniband, /sys/class/infiniband_verbs and
- * /dev/infiniband, as real files and symbolic links. Programs see them because libruse.so rewrites
- * paths. Used by rused only. run is a descriptor of the run directory.
+ * RUN/sys and RUN/dev: the counterparts of /sys/class/infiniband, infiniband_verbs, infiniband_mad,
+ * /sys/class/misc/rdma_cm and /dev/infiniband, as regular files and symbolic links. Programs see them
+ * because libruse.so rewrites paths. The files of devices in RUN/dev are empty: libruse.so handles
+ * open() of them itself.
+ *
+ * Called by rused only. This room keeps nothing in memory. run is a descriptor of the directory RUN,
+ * owned by the caller: that of rused, or that of a host in a fabric. Errors are those of the file
+ * system.
  */
 #ifndef RUSE_ABI_SYSFS_H
 #define RUSE_ABI_SYSFS_H
@@ -14,21 +19,23 @@ int sysfs_init(int run);
 /*
  * Update the files of a device whose attributes change from *was to *now. `was` is NULL for a new
  * device; `now` is NULL for a device that is removed. Only files whose content differs are written,
- * each atomically. Returns 0 or the -errno of the first failure, after which the other files are
- * still written.
+ * each atomically: a reader sees the old text or the new one. Returns the -errno of the first failure,
+ * or 0; after a failure the other files are still written. A removal ignores errors and returns 0.
  */
 int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now);
 /*
- * Create the files of umadN and issmN for a port of device ibdev (port 0: remove them). They are in
- * the class directory, in the device's infiniband_mad and in /dev/infiniband. sysfs_device() must
- * have created the device. 0 or -errno as above.
+ * Create the files of umadn and issmn, for a port of device ibdev, which sysfs_device() has created:
+ * their directories and class links, links in the device's infiniband_mad, and files in RUN/dev.
+ * Returns 0 or -errno like sysfs_device(). port 0: remove these files; the links in the device's
+ * infiniband_mad stay until sysfs_device() removes the device.
  */
 int sysfs_mad(int run, unsigned int n, const char *ibdev, unsigned int port);
-/* Write one counter of the device. name is the path below ports/1. 0 or -errno. */
+/* Write one counter of the device dev. name is the file's path below ports/1. 0 or -errno. */
 int sysfs_counter(int run, const char *dev, const char *name, uint64_t value);
 /*
  * The same for a counter of the CM. group: index of its directory, in the order cm_tx_msgs,
  * cm_tx_retries, cm_rx_msgs, cm_rx_duplicates. msg: attribute id of the message minus that of REQ.
+ * Both must be below the limits, which are not checked.
  */
 #define SYSFS_CM_GROUPS 4
 #define SYSFS_CM_MSGS 11

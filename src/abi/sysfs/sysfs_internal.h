@@ -11,7 +11,7 @@ int tree_put(int dir, const char *path, const char *text);
 int tree_link(int dir, const char *from, const char *path);
 /* Like mkdir -p. 0 or -errno. */
 int tree_mkdir(int dir, const char *path);
-/* Like rm -rf; follows no links. It is not an error if path is missing. */
+/* Like rm -rf: follows no links, ignores errors. Goes at most 17 directories deep. */
 void tree_remove(int dir, const char *path);
 
 /* cm_counters.c: create the counters of a new device, all 0. 0 or -errno. */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Files and directories below the run directory. A file is written as TMP_NAME and then renamed, so
+ * readers never see a part of it.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

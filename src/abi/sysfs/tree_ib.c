@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The attributes of a device: one row per file, with a function that prints it. As in the kernel,
- * the files are below devices/virtual, and the class directories hold relative links. A file is
- * written if its text has changed.
+ * The files of a device: a table with one row per attribute file and a function that prints its text.
+ * As in the kernel, the files are below devices/virtual, and the class directories hold relative
+ * links. A file is written if its text has changed. Also the files that exist without a device.
  *
- * The kernel's attribute files of empty GID entries fail with EINVAL when read. Real files cannot
- * do that, so they are left out.
+ * In the kernel the files of an empty GID entry below gid_attrs fail with EINVAL when read. Regular
+ * files cannot do that, so they do not exist here.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -293,7 +293,7 @@ static int put_gid(int run, const struct host_dev *was, const struct host_dev *n
 				      g[k + 1], k == 14 ? '\n' : ':');
 		keep(&first, tree_put(run, path, text));
 	} else if (tree_link(run, "sys/" ZERO_GID, path)) {
-		/* No hard link is possible, for example on this file system: write a file. */
+		/* The file system may have no hard links: write a file instead. */
 		keep(&first, tree_put(run, path, EMPTY_GID));
 	}
 	if (used || was)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* umadN and issmN: two devices of class infiniband_mad per port. */
+/* The files of umadN and issmN: each port of a device has one of both, in class infiniband_mad. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
