@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Files of umadN: open and close, the packets that they receive, and read(). A file has up to
- * UMAD_MAX_AGENTS agents of the MAD layer. Received MADs and timed-out requests are queued per
- * file. Behaviour and errno follow Linux 6.1 user_mad.c.
+ * Files of umadN: open, close, removal of the device, and read(). A file has up to UMAD_MAX_AGENTS
+ * agents of the MAD layer and one queue of packets for all of them. The MAD layer calls recv() for a
+ * received MAD and done() at the end of a send; recv(), and done() after a timeout, queue a packet.
+ * Behaviour and errno follow Linux 6.1 user_mad.c.
  */
 #include <errno.h>
 #include <poll.h>

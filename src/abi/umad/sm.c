@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* issmN: one open file at a time holds the port, others wait. While it is held, its capability mask has IsSM. */
+/*
+ * issmN: one open file at a time holds the port; further opens wait in order of arrival. While the
+ * port is held, IsSM is set in its capability mask.
+ */
 #include <errno.h>
 #include "abi/umad/umad_internal.h"
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * /dev/infiniband/umadN and issmN (ABI 5) as functions: they take the bytes of a write(), read() or
- * ioctl() and return what the program gets. Sizes, errno and their order are those of Linux 6.1
- * user_mad.c. The caller copies the bytes and waits; nothing here blocks. There is one umad_port
- * per port of a device, above its mad_port.
+ * /dev/infiniband/umadN and issmN (ABI 5) as functions, called by rused: they take the bytes of a
+ * write() or ioctl(), or a buffer for a read(), and return what the program gets. Sizes, errno and
+ * their order are those of Linux 6.1 user_mad.c. The engine of the program's process copies from and
+ * to the program's memory (-EFAULT). The caller waits; nothing here blocks.
+ *
+ * There is one umad_port per port of a device, above its mad_port. The caller owns it. An open umadN
+ * is a umad_file; it owns its MAD agents, unread packets and sends.
  */
 #ifndef RUSE_ABI_UMAD_UMAD_H
 #define RUSE_ABI_UMAD_UMAD_H
@@ -13,7 +16,7 @@
 
 #define UMAD_ABI_VERSION 5
 #define UMAD_MAX_AGENTS 32
-#define UMAD_MAX_RECVS 200000	/* unread received MADs of a file; more are dropped */
+#define UMAD_MAX_RECVS 200000	/* received MADs are dropped while a file has more unread packets */
 
 struct umad_port_ops {
 	/*
@@ -44,8 +47,9 @@ struct umad_file_ops {
 	 */
 	void (*dead)(void *ctx);
 	/*
-	 * begun() is called when a send begins, ended() when it ends. mad: the headers of its MAD; in
-	 * a request the upper half of the transaction ID is the agent's. Either may be NULL.
+	 * begun() is called before a MAD is given to the MAD layer, ended() when its send ends: done,
+	 * answered, timed out, cancelled or failed. mad: its first 36 bytes; in a request the upper
+	 * half of the transaction ID is the agent's. Either function may be NULL.
 	 */
 	void (*begun)(void *ctx, const uint8_t *mad);
 	void (*ended)(void *ctx, const uint8_t *mad);
@@ -56,22 +60,22 @@ struct umad_file;
 /* The caller has set mad, ops and ctx. */
 void umad_port_init(struct umad_port *p);
 /*
- * Removes the device: destroys all agents. Files of umadN and issmN stay open; read() and write() on
- * them return -EIO. The mad_port may be destroyed afterwards. The umad_port must live until the last
- * of these files is closed.
+ * Removes the device: destroys all agents, calls dead() for each file, and ends the waits for issmN
+ * with granted(-ENXIO). Open files stay open; read() and write() on umadN return -EIO. The mad_port may
+ * be destroyed afterwards. The umad_port must live until the last file of umadN or issmN is closed.
  */
 void umad_port_remove(struct umad_port *p, ns_t now);
 
 /* open(): 0, -ENXIO on a removed port, -ENOMEM. */
 int umad_open(struct umad_port *p, const struct umad_file_ops *ops, void *ctx,
 	      struct umad_file **out);
-/* The last close: agents end, unread packets are freed. */
+/* The last close: destroys the agents, cancels their sends, and frees unread packets and f. */
 void umad_close(struct umad_file *f, ns_t now);
 
 /*
- * write(): len, or -EINVAL (shorter than header + 36, agent id of 32 or more, a MAD too long or too
- * short for its class, transaction still open), -EIO (no such agent, device gone), the result of
- * check_addr() or of the port, -ENOMEM.
+ * write(): a header and a MAD. Returns len, or -EINVAL (shorter than header + 36, agent id of 32 or
+ * more, a MAD too long or too short for its class, a send with the same transaction ID and class not
+ * yet ended), -EIO (no such agent, device gone), -ENOMEM, or an error of check_addr() or mad_send().
  */
 ssize_t umad_write(struct umad_file *f, const void *buf, size_t len, ns_t now);
 
@@ -105,8 +109,9 @@ struct umad_answer {
 };
 
 /*
- * ioctl(). arg has umad_ioctl_len() bytes, any alignment. Errors in the kernel's order: -EPIPE
- * (removed), -EINVAL, -ENOMEM (32 agents), the result of mad_agent_create().
+ * ioctl(). arg has umad_ioctl_len() bytes, any alignment; it is also changed. -ENOTTY: unknown command.
+ * Errors of REGISTER_AGENT* in the kernel's order: -EPIPE (device gone), -EINVAL, -ENOMEM (32 agents),
+ * the result of mad_agent_create(). UNREGISTER_AGENT: -EINVAL (no such agent, device gone).
  */
 struct umad_answer umad_ioctl(struct umad_file *f, unsigned int cmd, void *arg, ns_t now);
 /* Length of the argument; 0: none; -1: no such command. */
@@ -123,12 +128,13 @@ struct umad_sm {
 };
 
 /*
- * open() of issmN: 0, the port has IsSM; -EAGAIN: nonblock, and it is held; -EINPROGRESS: granted()
- * follows, with 0 or -errno; -ENXIO: the port was removed; the result of set_sm(). Not open after
- * another -errno.
+ * open() of issmN: one open file at a time holds the port. 0: sm holds it, and IsSM is set.
+ * -EINPROGRESS: another file holds the port; granted() will be called with 0 or -errno. -EAGAIN: the
+ * same with nonblock. -ENXIO: the device is gone. Or the error of set_sm(). After an error other than
+ * -EINPROGRESS, from here or in granted(), sm is not open.
  */
 int umad_sm_open(struct umad_port *p, struct umad_sm *sm, bool nonblock);
-/* close(), or an interrupted wait in open(): clear the bit and grant the port to the next one. */
+/* close(): clears IsSM and grants the port to the file that waits longest. If sm waits: ends its wait. */
 void umad_sm_close(struct umad_sm *sm);
 
 #endif

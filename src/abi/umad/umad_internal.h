@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Shared between the files of this room: an open umadN, its agents, packets and sends. */
 #ifndef RUSE_ABI_UMAD_UMAD_INTERNAL_H
 #define RUSE_ABI_UMAD_UMAD_INTERNAL_H
 
 #include <rdma/ib_user_mad.h>
 #include "abi/umad/umad.h"
 
-/* A packet for read(): a received MAD, or the headers of a request that timed out. */
+/* A packet for read(): a received MAD, or the common header of a MAD whose send timed out. */
 struct umad_packet {
 	struct list_head link;
 	struct ib_user_mad_hdr hdr;
@@ -19,9 +20,10 @@ struct umad_send {
 	struct list_head link;
 	struct umad_file *file;
 	struct ib_user_mad_hdr hdr;
-	uint8_t mad[RMPP_HDR_LEN];	/* MAD headers as sent, with the TID's high half */
+	uint8_t mad[RMPP_HDR_LEN];	/* first bytes of the MAD as sent; in a request with the agent's TID */
 };
 
+/* An agent id of the program: index in umad_file.agents. */
 struct umad_slot {
 	struct umad_file *file;
 	struct mad_agent *agent;	/* NULL: free */

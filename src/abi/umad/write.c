@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* write() on umadN: a header, followed by a MAD or a whole RMPP message. */
+/*
+ * write() on umadN: a header, followed by a MAD or a whole RMPP message. It becomes a struct umad_send,
+ * which lasts until the MAD layer calls done().
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include "abi/umad/umad_internal.h"
