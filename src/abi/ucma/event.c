@@ -3,8 +3,9 @@
  * Events: from rdmacm into a file's queue, and from there to the program.
  *
  * ucma_event_handler() turns an event of rdmacm into a struct ucma_event of a context and appends
- * it to the queue of its file; share.c moves it on to the ring. A CONNECT_REQUEST first waits on
- * its listener's `parked` list until the backlog has room (ucma_unpark()). Reading an event counts
+ * it to the queue of its file; for a file with shared memory, share.c moves it on to the ring. A
+ * CONNECT_REQUEST first waits on its listener's `parked` list until the backlog has room
+ * (ucma_unpark()). Reading an event counts
  * it in events_reported of its id and frees it. Freed events are kept for reuse, up to IDLE_MAX.
  */
 #include <errno.h>

@@ -3,10 +3,10 @@
  * Keeps the memory shared with programs up to date (ipc/ucma_shm.h): the event ring of each file,
  * the card of each id, preallocated ids, and commands that programs post without waiting.
  *
- * Whatever changes an id or a file marks it dirty. ucma_flush() then writes the cards of the dirty
+ * Every change of an id or a file marks it dirty. ucma_flush() then writes the cards of the dirty
  * ids, with the answers of the QUERY and INIT_QP_ATTR handlers, and fills the rings of the dirty
- * files. ucma_reap() goes through the slots from `reaped` to `tail` that programs have read and
- * counts their events. ucma_post() runs a posted command; a failure becomes an event.
+ * files. ucma_reap() counts the events that programs have read, and frees their ring slots, from
+ * `reaped` up to the first unread one. ucma_post() runs a posted command; a failure becomes an event.
  */
 #include <errno.h>
 #include <string.h>

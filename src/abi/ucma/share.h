@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Updates of the memory shared with programs. No effect on files without shared memory. */
+/*
+ * Updates of the memory shared with programs (ipc/ucma_shm.h): each file has a ring of events, each id
+ * a card with its current state. No effect on files and ids without shared memory.
+ */
 #ifndef RUSE_ABI_UCMA_SHARE_H
 #define RUSE_ABI_UCMA_SHARE_H
 
@@ -9,13 +12,13 @@ struct ucma_context;
 struct ucma_event;
 struct ucma_file;
 
-/* Removes an event from the ring, if it is there. False: the program has already read it. */
+/* Removes an event from the ring, if it is there. False: it was there, and is read or withdrawn. */
 bool ucma_withdraw(struct ucma_file *f, struct ucma_event *ev);
 /* Counts and frees the events that programs have read from the ring. */
 void ucma_reap(struct ucma_file *f);
 /* Marks the card of a changed id for ucma_flush(). */
 void ucma_dirty(struct ucma_context *ctx);
-/* The same for a change of the connection's state only: the answers of QUERY (addresses, paths) stay the same. */
+/* The same if only the connection's state has changed: the card's addresses and paths stay valid. */
 void ucma_dirty_conn(struct ucma_context *ctx);
 /* Marks the event ring of a file for ucma_flush(). */
 void ucma_file_dirty(struct ucma_file *f);

@@ -3,9 +3,12 @@
  * Table of commands, open files and ids.
  *
  * ucma_write() finds the row of a command, runs its handler and returns its response; ucma_peek()
- * tells the process which of its memory a command needs. An open file owns its ids (struct
- * ucma_context), which are numbered in one table for all files, and their events. Destroying an id
- * drops its events and, for a listener, the ids of connection requests that were not read.
+ * tells the process which of its memory a command needs. Both refuse an unknown command or a bad
+ * header in find_row(); each handler checks the size of its own structure.
+ *
+ * An open file owns its ids (struct ucma_context) and their events. Ids of all files are numbered in
+ * one table. Destroying an id drops its events. For a listener it also destroys the new ids of those
+ * connection requests that the program has not read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +23,7 @@
 
 struct row {
 	int (*handler)(struct ucma_call *c);
-	uint16_t size;		/* bytes of the payload that are read */
+	uint16_t size;		/* of the payload; ucma_peek() ignores shorter commands */
 	uint8_t response;	/* offset of the response pointer in the payload */
 	uint16_t out_max;	/* longest response in bytes */
 };

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * /dev/infiniband/rdma_cm (ABI 4): takes the bytes of one write(), returns the result and the bytes
- * for the program's `response` pointer. Order of checks and errors are those of Linux 6.1 ucma.c.
- * doc/abi/ucma.md lists the commands.
+ * /dev/infiniband/rdma_cm (ABI 4) as functions, called by rused: ucma_write() takes the bytes of one
+ * write(), returns the result and the bytes for the program's `response` pointer. The engine of the
+ * program's process copies from and to the program's memory; ucma_peek() tells it what to copy. Order
+ * of checks and errors are those of Linux 6.1 ucma.c. doc/abi/ucma.md lists the commands.
+ *
+ * -EINVAL: a header incomplete or longer than the write, an unknown command, a payload too short.
+ * -ENOSYS: GET_OPTION. -ENOSPC: no room for the response.
  *
  * Nothing blocks: GET_EVENT without a pending event returns -EAGAIN. If the file lacks O_NONBLOCK
- * the caller waits until it has events and repeats the command.
+ * the program's process waits until the file has events and repeats the command.
  */
 #ifndef RUSE_ABI_UCMA_UCMA_H
 #define RUSE_ABI_UCMA_UCMA_H
@@ -30,17 +34,17 @@ struct ucma_ops {
 	 */
 	void (*wake)(void *ctx, void *host, unsigned int n);
 	/*
-	 * Makes the file of `host` readable for poll(). Called by ucma_flush(), for files with
-	 * shared memory only. May be NULL if no file has any.
+	 * Makes the file of `host` readable for poll(): its ring has events. Called by ucma_flush(), for
+	 * files with shared memory only. show and filled may be NULL if no file has any.
 	 */
 	void (*show)(void *ctx, void *host);
-	/* Wakes the programs that wait at ucma_shm.filling. Called like show(). */
+	/* Wakes the processes that wait (futex) at ucma_shm.filling of the file. Called like show(). */
 	void (*filled)(void *ctx, void *host);
 };
 
 /* rm must live until ucma_destroy(). NULL: no memory. */
 struct ucma *ucma_create(struct rdmacm *rm, const struct ucma_ops *ops, void *ctx);
-/* All files must be closed (BUG_ON). */
+/* All files must be closed before. */
 void ucma_destroy(struct ucma *u);
 
 /*
@@ -49,11 +53,11 @@ void ucma_destroy(struct ucma *u);
  */
 struct ucma_file *ucma_file_open(struct ucma *u, void *host, bool may_bind);
 /*
- * Last close: destroys all ids of the file (DREQ or REJ to the peers, listeners and ports are free
- * at once) and drops unread events.
+ * The last close: destroys all ids of the file and drops its unread events. Peers get DREQ or REJ;
+ * ports of listeners are free at once. Frees f.
  */
 void ucma_file_close(struct ucma_file *f);
-/* `host` (ucma_file_open()) of the file that an id belongs to. context: the id's, as in struct rdmacm_info. */
+/* The `host` given to ucma_file_open() for the file of an id. context: the id's, as in struct rdmacm_info. */
 void *ucma_context_host(const void *context);
 /* Number of unread events. */
 unsigned int ucma_file_events(const struct ucma_file *f);
@@ -61,7 +65,7 @@ unsigned int ucma_file_events(const struct ucma_file *f);
 struct ucma_cmd {
 	const void *buf;	/* the bytes written, header included; any alignment */
 	size_t len;		/* length of the write() */
-	/* SET_OPTION: the optlen bytes at optval; NULL: unreadable (-EFAULT). */
+	/* SET_OPTION: a copy of the optlen bytes at optval; NULL: unreadable (-EFAULT). */
 	const void *opt;
 	size_t opt_len;		/* bytes in opt; fewer than optlen: -EFAULT */
 	/* MIGRATE_ID: the file of its fd, or NULL and the error. */
@@ -73,9 +77,9 @@ struct ucma_cmd {
 struct ucma_reply {
 	uint64_t response;	/* the program's pointer; write `len` bytes there */
 	uint32_t len;
-	/* Number of the file's events that are no longer pending: read, or dropped with their id. */
+	/* By how many the command has reduced the file's unread events: read, or dropped with their id. */
 	uint32_t drained;
-	/* MIGRATE_ID: the same for cmd->from. wake() has reported moved events for the new file. */
+	/* MIGRATE_ID: the same for cmd->from. For the new file wake() has reported the moved events. */
 	uint32_t from_drained;
 	uint8_t data[UCMA_RESPONSE_MAX];
 };
@@ -88,33 +92,38 @@ struct ucma_reply {
 ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *reply);
 
 /*
- * Attach memory shared with programs (ipc/ucma_shm.h). It must outlive u or f. ucma_share() is called
- * before the first id is created; cards: UCMA_CARDS zeroed cards. ucma_file_share() is called directly
- * after ucma_file_open(); shm is zeroed except for generation and number. From then on the file's
- * events appear in the ring as well as in GET_EVENT, a call of wake() only means that ucma_flush() is
- * needed, and drained and from_drained are meaningless.
+ * Attach memory shared with programs (ipc/ucma_shm.h); the caller owns it. ucma_share() is called
+ * before the first id is created: UCMA_CARDS zeroed cards, which must outlive u. ucma_file_share() is
+ * called directly after ucma_file_open(): shm is zeroed except for generation and number, and must
+ * outlive f. From then on programs read the file's events from the ring or with GET_EVENT, a call of
+ * wake() only means that ucma_flush() is needed, and drained and from_drained are meaningless.
  */
 void ucma_share(struct ucma *u, struct ucma_card *cards);
 void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm);
 /* Updates the shared memory. Call before each reply and after everything that may run rdmacm. */
 void ucma_flush(struct ucma *u);
-/* Runs a command that its sender does not wait for (IPC_UCMA_POST). A failure becomes an event. */
+/*
+ * Runs a command that its sender does not wait for (IPC_UCMA_POST). If it fails, the id gets the event
+ * ADDR_ERROR, ROUTE_ERROR or CONNECT_ERROR with the -errno as status. CREATE_ID, DISCONNECT and
+ * DESTROY_ID fail without an event. A command that names no id of f is ignored. *scratch is
+ * overwritten.
+ */
 void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *scratch);
-/* Number of ids. */
+/* Number of ids of all files, preallocated ones included. */
 uint32_t ucma_ids(const struct ucma *u);
 
 /* What a command needs of the program's memory and descriptors. */
 struct ucma_need {
-	uint64_t response;	/* address for the response; 0 in response_len: no response */
+	uint64_t response;	/* address for the response; valid if response_len > 0 */
 	uint32_t response_len;	/* its maximum length in bytes */
-	uint64_t optval;	/* SET_OPTION: address of the option; 0 in optlen: no option */
+	uint64_t optval;	/* SET_OPTION: address of the option; valid if optlen > 0 */
 	uint32_t optlen;	/* its length in bytes, at most UCMA_OPTION_MAX */
 	bool has_fd;		/* MIGRATE_ID: fd is valid */
 	uint32_t fd;
 	bool get_event;		/* GET_EVENT: may have to wait */
 };
 
-/* Decodes a command; needs no file. *need is all zero if ucma_write() will refuse the command for its size. */
+/* Decodes a command. *need is all zero if the command is unknown or its payload is too short. */
 void ucma_peek(const void *buf, size_t len, struct ucma_need *need);
 
 #endif

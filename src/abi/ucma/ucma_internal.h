@@ -20,9 +20,9 @@ struct ucma {
 	unsigned int files;
 	unsigned int nparked;	/* CONNECT_REQUESTs on the `parked` lists of all listeners */
 	struct ucma_card *cards;	/* shared with programs; NULL: not shared */
-	bool answering;		/* card_write() runs a handler for its answer: no id becomes dirty */
+	bool answering;		/* card_write() runs handlers to fill a card: they mark no id dirty */
 	struct list_head dirty, dirty_files;	/* for ucma_flush() */
-	struct list_head idle_events;	/* nidle freed events (ucma_event.list), for reuse */
+	struct list_head idle_events;	/* ucma_event.list: nidle unused events, kept for reuse */
 	unsigned int nidle;
 };
 
@@ -34,7 +34,7 @@ struct ucma_file {
 	unsigned int nevents;
 	uint32_t drained;	/* count of events removed from event_list */
 	struct list_head dirty;
-	/* Events in the ring, from reaped to tail. event_list has the later ones. */
+	/* The ring holds the events from position reaped to tail, event_list the later ones. */
 	struct ucma_shm *shm;
 	uint32_t reaped, tail;
 	uint32_t created, nspare;	/* ids created so far; ids preallocated now */
@@ -44,15 +44,15 @@ struct ucma_file {
 struct ucma_context {
 	uint32_t id;
 	uint32_t events_reported;
-	uint32_t backlog;	/* listener: number of CONNECT_REQUESTs that may still be queued */
+	uint32_t backlog;	/* listener: how many more CONNECT_REQUESTs may enter event_list */
 	uint32_t nparked;
 	struct ucma_file *file;
-	struct rdma_cm_id *cm_id;	/* NULL: its device is gone, or it is spare */
+	struct rdma_cm_id *cm_id;	/* owned; NULL: device gone, spare, or no memory in post_create() */
 	bool spare;			/* preallocated: not an id for the program yet */
 	struct ucma_event *request;	/* its CONNECT_REQUEST, while unread */
 	uint64_t uid;
 	uint32_t done;		/* number of posted commands finished */
-	bool uncounted;		/* card and ring do not give events_reported: programs must ask rused */
+	bool uncounted;		/* programs cannot compute events_reported from card and ring, and ask rused */
 	bool routed;		/* addresses or paths may have changed since the id's card in shared memory was written */
 	struct list_head list, mc_list, dirty;
 	struct list_head events;	/* ucma_event.own: all its queued events */
@@ -77,7 +77,7 @@ struct ucma_event {
 	struct rdma_ucm_event_resp resp;
 };
 
-/* A command during its handler. */
+/* A command while its handler runs. */
 struct ucma_call {
 	struct ucma_file *file;
 	const struct ucma_cmd *cmd;
@@ -89,21 +89,22 @@ struct ucma_call {
 	uint32_t len;			/* length of the response in card */
 };
 
-/* copy_from_user() of a whole structure. -EINVAL if the write was shorter. */
+/* Copies a whole structure from the payload. -EINVAL: the write was shorter. */
 int ucma_in(const struct ucma_call *c, void *to, size_t size);
-/* copy_to_user(). */
+/* Sets the response: len bytes for the program's address `response`. */
 void ucma_out(struct ucma_call *c, uint64_t response, const void *data, size_t len);
 
 /*
- * Finds an id, marks its card dirty. -ENOENT: none, -EINVAL: of another file, -ENXIO: device gone.
+ * Finds an id, marks its card dirty. -ENOENT: none, -EINVAL: of another file, -ENXIO: cm_id is NULL.
  */
 int ucma_get_ctx(struct ucma_file *f, uint32_t id, struct ucma_context **ctx);
-/* Like ucma_get_ctx(); -EINVAL also if the id has no device. */
+/* Like ucma_get_ctx(); -EINVAL also if the id is not bound to a device. */
 int ucma_get_ctx_dev(struct ucma_file *f, uint32_t id, struct ucma_context **ctx);
 /* Like ucma_get_ctx_dev(), for commands that leave addresses and paths unchanged. */
 int ucma_get_ctx_conn(struct ucma_file *f, uint32_t id, struct ucma_context **ctx);
+/* Makes an id without rdma_cm_id; f owns it. NULL: no memory, or UCMA_MAX_IDS. */
 struct ucma_context *ucma_alloc_ctx(struct ucma_file *f);
-/* Destroys an id. Returns its events_reported. */
+/* Destroys an id, its events and its joins. Returns its events_reported. */
 uint32_t ucma_destroy_ctx(struct ucma_context *ctx);
 
 /* event.c */
@@ -114,7 +115,6 @@ void ucma_free_idle(struct ucma *u);
 int ucma_get_event(struct ucma_call *c);
 /* Moves parked requests of a listener to its file's queue, as the backlog allows. */
 void ucma_unpark(struct ucma_context *ctx);
-
 /* Counts and frees an event that the program has read. */
 void ucma_event_read(struct ucma_file *f, struct ucma_event *ev);
 
