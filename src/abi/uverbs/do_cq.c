@@ -149,7 +149,7 @@ int do_resize_cq(struct uverbs_req *r)
 	return req_put(r, &resp, sizeof(resp));
 }
 
-/* Response with the numbers of events that were read. Unread events were dropped. */
+/* Writes the response: the numbers of events that the program has read. Unread ones were dropped. */
 static struct ib_uverbs_destroy_cq_resp destroyed(const struct uobj *gone)
 {
 	return (struct ib_uverbs_destroy_cq_resp){

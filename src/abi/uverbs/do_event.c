@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Completion channels and async event files. Their handles are descriptors, which belong to
- * engine/. Each uverbs file has a list of the event files that it has made, for port events
- * and for close.
+ * Completion channels and async event files. Programs name them by descriptors, which fd_install()
+ * makes in engine/. Each uverbs file lists the event files that it has made, with a reference to
+ * each: port events are queued on them, and close and removal of the device mark them as gone.
  */
 #include <stdlib.h>
 #include "abi/uverbs/handlers.h"

@@ -121,7 +121,7 @@ int io_query_mr(struct uverbs_req *r)
 }
 
 /*
- * As mlx5_ib_advise_mr(): checks all keys first, then prefetches. An error of the prefetch is
+ * Like the kernel's mlx5_ib_advise_mr(): checks all keys first, then prefetches. An error of the prefetch is
  * returned with flag FLUSH only.
  */
 int io_advise_mr(struct uverbs_req *r)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * POST_SEND with all its checks. The send WQEs are in the QP's ring; the command is only a
- * doorbell. Work requests in the command itself are checked as by ib_uverbs, and then
- * ignored as by kernel rxe. write.c has a fast path for the plain doorbell.
+ * doorbell. Work requests in the command itself are checked like in the kernel's ib_uverbs, and
+ * then ignored like in its rxe. write.c has a fast path for commands without work requests.
  */
 #include "abi/uverbs/handlers.h"
 

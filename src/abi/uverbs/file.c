@@ -22,7 +22,7 @@ int uverbs_open(struct ucontext *uctx, const struct uverbs_host *host,
 	return 0;
 }
 
-/* After close, completion channels return EIO. Async event files get no more events. */
+/* Only completion channels return EIO after the close: see uverbs.h. */
 void uverbs_close(struct uverbs_file *f)
 {
 	struct event_file *ev;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * ioctl methods: one parser for all, driven by the tables in spec_*.c. Attributes are
- * processed in the program's order, and the first wrong one gives the errno. Ids of new
- * objects are given back when the method fails.
+ * processed in the program's order, and the first wrong one gives the errno. If the method fails,
+ * finish() destroys its new objects and frees their ids.
  *
- * A handler never returns EPROTONOSUPPORT: libibverbs would take that for a missing method,
- * and not call it again.
+ * EPROTONOSUPPORT means an unknown method or mandatory attribute; libibverbs then does not call the
+ * method again. Therefore this error of a handler is returned as EINVAL.
  */
 #include <sys/ioctl.h>
 #include <rdma/ib_user_ioctl_verbs.h>
@@ -57,7 +57,7 @@ static bool tail_is_zero(const struct ib_uverbs_attr *ua, uint16_t len)
 	return !(ua->len < sizeof(ua->data) ? tail & ((1ull << (8 * (ua->len - len))) - 1) : tail);
 }
 
-/* The kernel copies this data while parsing. Here it is read later, and only checked now. */
+/* Checks that the data is readable. The kernel copies it at this point; here the handler does so later. */
 static bool readable(const struct ib_uverbs_attr *ua)
 {
 	char buf[256];

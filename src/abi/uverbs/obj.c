@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Handles. All kinds share the id space of their open file; a new handle has the lowest free
- * id, as from the kernel's xarray. A create command allocates the handle (uobj_alloc), then
- * creates the object, and commits the handle when the response has been written. After an
+ * id, as from the kernel's xarray. A create command allocates the handle (uobj_alloc), creates the
+ * object, and writes the response; then uobj_commit() makes the handle visible to lookups. After an
  * error uobj_abort() destroys both.
  */
 #include "abi/uverbs/uverbs_internal.h"
@@ -53,7 +53,7 @@ void obj_changed(struct uverbs_file *f, uint16_t kind, void *obj)
 		f->host->obj_shown(f, kind, obj, false);
 }
 
-/* Destroys the object of a handle. -EBUSY for a QP that is attached to multicast groups, unless closing is set. */
+/* Destroys the object of a handle. -EBUSY: a QP attached to multicast groups; not if closing is set. */
 static int hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 {
 	int ret = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Table of the ioctl methods of objects. Rows that are not enabled, for objects that are not
- * supported, return EPROTONOSUPPORT as if they were absent.
+ * Table of the ioctl methods of objects. Rows that are not enabled belong to objects that
+ * the kernel's rxe does not have either; they return EPROTONOSUPPORT like unknown methods.
  */
 #include "abi/uverbs/spec.h"
 

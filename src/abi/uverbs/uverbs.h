@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The uverbs ABI of an open /dev/infiniband/uverbsN: write() commands and ioctl methods. Both
- * are driven by tables and share the code in do_*.c. The caller holds the engine lock. The
- * program's memory is accessed by core/umem.h only.
+ * The uverbs ABI of an open /dev/infiniband/uverbsN, in the program's process: write() commands and
+ * ioctl methods, both with a table of rows and with handlers in do_*.c. The caller holds the engine
+ * lock. This room itself copies from and to the program's memory, only with the functions of
+ * core/umem.h: an unmapped address gives -EFAULT.
+ *
+ * Errors are those of Linux 6.1. Unknown command: -EOPNOTSUPP (write), -EPROTONOSUPPORT (ioctl). Bad
+ * length: -EINVAL, and -ENOSPC for a plain write() command or its response.
+ *
+ * A uverbs_file owns its handles and their objects, and holds a reference to each event file that it
+ * has made.
  */
 #ifndef RUSE_ABI_UVERBS_H
 #define RUSE_ABI_UVERBS_H
@@ -13,18 +20,18 @@
 
 struct uverbs_file;
 
-/* Functions that the caller provides: engine/ and preload/, or a fake in tests. */
+/* Functions that the caller provides. Called with the engine lock held. Only obj_shown may be NULL. */
 struct uverbs_host {
 	/*
 	 * Makes a descriptor (O_CLOEXEC) of this process for a new event file. Returns it, or
-	 * -errno. On success the descriptor takes over the caller's reference.
+	 * -errno. On success the descriptor owns the reference that the caller held.
 	 */
 	int (*fd_install)(struct uverbs_file *f, struct event_file *ev);
-	/* The event file of a descriptor; NULL: it is not an event file. */
+	/* The event file of a descriptor, without a new reference; NULL: it is not an event file. */
 	struct event_file *(*fd_lookup)(struct uverbs_file *f, int fd);
 	/* POST_SEND: WQEs were added to the send queue. 0, or -EINVAL: state below RTS. */
 	int (*doorbell)(struct qp *qp);
-	/* Called before the QP changes to RESET or ERR: processes responses that have already arrived. */
+	/* Called before the QP changes to RESET or ERR, to process responses that have already arrived. */
 	void (*qp_ending)(struct qp *qp);
 	/* Called after qp_modify(). old: the state before; mask: IB_QP_* of the command. */
 	void (*qp_modified)(struct qp *qp, enum qp_state old, uint32_t mask);
@@ -38,7 +45,7 @@ struct uverbs_host {
 	void (*cq_armed)(struct cq *cq);
 	/*
 	 * Called with gone false after an object was created or has changed, and with gone true
-	 * before it is destroyed. kind: enum uverbs_default_objects. May be NULL.
+	 * before it is destroyed. kind: enum uverbs_default_objects.
 	 */
 	void (*obj_shown)(struct uverbs_file *f, uint16_t kind, void *obj, bool gone);
 	/* Undoes fd_install() when the command fails after it; the program has not seen fd. */
@@ -51,7 +58,11 @@ struct uverbs_host {
  */
 int uverbs_open(struct ucontext *uctx, const struct uverbs_host *host,
 		const struct event_file_ops *ev_ops, struct uverbs_file **f);
-/* Destroys all objects in dependency order, as the kernel does at the last close, and f. */
+/*
+ * The last close: destroys all objects, users before what they use, drops the references to event
+ * files, and frees f. Event files whose descriptors are still open remain: completion channels return
+ * EIO, async event files get no more events.
+ */
 void uverbs_close(struct uverbs_file *f);
 
 /* write(2) on the file. Returns count or -errno; see doc/abi/uverbs-write.md. */
@@ -62,7 +73,7 @@ int uverbs_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg);
 /* Calls fn for every live object. kind: enum uverbs_default_objects. */
 void uverbs_for_each_obj(struct uverbs_file *f,
 			 void (*fn)(struct uverbs_file *f, uint16_t kind, void *obj));
-/* Calls fn for every event file that f has made. */
+/* Calls fn for every event file that f has made and that still exists. */
 void uverbs_for_each_event(struct uverbs_file *f, void (*fn)(struct event_file *ev));
 
 struct ucontext *uverbs_ucontext(struct uverbs_file *f);
@@ -77,9 +88,9 @@ bool uverbs_has_context(const struct uverbs_file *f);
 void uverbs_async_all(struct uverbs_file *f, uint32_t type, uint64_t element);
 
 /*
- * The device was removed: destroys all objects, and queues DEVICE_FATAL on async event files,
- * which return EIO after it. Later commands fail with EIO, except that destroy commands
- * remove handles and report events, as in the kernel.
+ * The device was removed: destroys all objects but keeps their handles, and queues DEVICE_FATAL on
+ * async event files, which return EIO after it. Later commands fail with EIO. Only destroy commands
+ * succeed: they free the handle and return its event counts, as in the kernel.
  */
 void uverbs_disassociate(struct uverbs_file *f);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Definitions shared by abi/uverbs: open file, handles, command, tables. */
+/* Shared between the files of this room: open file, handles, command in execution, tables. */
 #ifndef RUSE_ABI_UVERBS_INTERNAL_H
 #define RUSE_ABI_UVERBS_INTERNAL_H
 
@@ -10,13 +10,13 @@
 #include "abi/uverbs/uverbs.h"
 #include "core/umem.h"
 
-/* A handle: an id and its object. If a create command fails, the id of its new handle is freed. */
+/* A handle: an id and its object, owned by the uverbs_file. A failed create command frees both. */
 struct uobj {
 	uint32_t id;
 	uint16_t kind;		/* enum uverbs_default_objects */
 	bool live;		/* committed; lookups find only live handles */
 	void *obj;		/* struct pd, mr, mw, ah, cq, qp or srq; NULL: destroyed */
-	uint32_t async_reported, comp_reported;	/* numbers of events read; set when obj is destroyed */
+	uint32_t async_reported, comp_reported;	/* events that the program has read; set when obj is destroyed */
 	struct list_head entry;	/* uverbs_file.objs, newest first */
 };
 
@@ -32,7 +32,7 @@ struct uverbs_file {
 	bool gone;		/* disassociated */
 };
 
-/* Memory of the program, accessed by core/umem.h only. */
+/* Memory of the program: access it with user_*() or core/umem.h only. */
 struct ubuf {
 	uint64_t addr;
 	size_t len;
@@ -54,7 +54,7 @@ struct uverbs_req {
 	struct uverbs_file *f;
 	struct ubuf in, out;		/* core request and response of a write() command */
 	struct ubuf drv_in, drv_out;	/* provider data */
-	struct uobj *new_obj;		/* handle made by a write() command */
+	struct uobj *new_obj;		/* handle made by a write() command, for write_run() to commit */
 	struct uobj gone;		/* copy of the handle that an ioctl method destroys */
 	const struct method_spec *m;	/* NULL for write() */
 	struct ib_uverbs_attr *uattrs;	/* the program's array */
@@ -75,7 +75,7 @@ struct write_row {
 #define WRITE_EX_ROWS 58
 extern const struct write_row write_rows[WRITE_ROWS], write_ex_rows[WRITE_EX_ROWS];
 
-/* Finds the row of a command word; NULL: not provided. 0, -EINVAL or -EOPNOTSUPP. */
+/* Finds the row of a command word; NULL: not enabled. -EINVAL: bad flag, -EOPNOTSUPP: unknown number. */
 int write_find(uint32_t command, bool *ex, const struct write_row **row);
 /* Runs the handler, then commits the new object, or destroys it after an error. */
 int write_run(struct uverbs_req *r, const struct write_row *row);
@@ -88,7 +88,7 @@ struct attr_spec {
 	uint16_t min_len, max_len;
 	uint8_t type, access, kind;	/* kind: enum uverbs_default_objects, for ATTR_IDR and ATTR_FD */
 	bool mandatory, zero_tail;
-	bool copied;		/* the parser checks that the data is readable: the kernel copies it while parsing */
+	bool copied;		/* -EFAULT from the parser if the data is unreadable: the kernel copies it there */
 };
 
 struct method_spec {
@@ -97,10 +97,10 @@ struct method_spec {
 	bool enabled;
 	uint8_t nattrs;
 	const struct attr_spec *attrs;
-	uverbs_handler handler;		/* NULL: the parser destroys the object, and no more is to do */
+	uverbs_handler handler;		/* NULL: a destroy method; destroy_first() does all its work */
 };
 
-/* Row i of all method tables together; NULL after the last one. */
+/* Row i of spec_device[] followed by spec_verbs[]; NULL after the last one. */
 const struct method_spec *method_row(uint32_t i);
 bool kind_enabled(uint16_t kind);
 
@@ -112,7 +112,7 @@ void uobj_commit(struct uverbs_file *f, struct uobj *o);
 void obj_changed(struct uverbs_file *f, uint16_t kind, void *obj);
 void uobj_abort(struct uverbs_file *f, struct uobj *o);
 int uobj_lookup(struct uverbs_file *f, uint16_t kind, int64_t id, bool destroying, struct uobj **o);
-/* Destroys object and handle. *gone (may be NULL) gets a copy with the event counts. */
+/* Destroys object and handle, or -errno. *gone (may be NULL) gets a copy with the event counts. */
 int uobj_destroy(struct uverbs_file *f, struct uobj *o, struct uobj *gone);
 int uobj_destroy_id(struct uverbs_file *f, uint16_t kind, uint32_t id, struct uobj *gone);
 void uobj_destroy_all(struct uverbs_file *f, bool keep_handles);
@@ -134,7 +134,7 @@ int user_get(void *dst, uint64_t addr, size_t len);
 int user_put(uint64_t addr, const void *src, size_t len);
 int user_clear(uint64_t addr, size_t len);
 bool user_is_zero(uint64_t addr, size_t len);
-/* NULL: the program has not passed the attribute. */
+/* The attribute of this id; NULL: the program has not passed it. */
 const struct attr_val *attr_find(const struct uverbs_req *r, uint16_t id);
 /* The program's memory with the data of an attribute; length 0: not passed. */
 struct ubuf attr_buf(struct uverbs_req *r, uint16_t id, bool in);

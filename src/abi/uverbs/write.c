@@ -2,10 +2,13 @@
 /*
  * write() commands: framing, the command table, and the fast path of POST_SEND.
  *
- * Two properties of the kernel are kept. A command that the driver does not provide is framed
- * as a plain one without request and response, so a wrong length gives EINVAL and not
- * EOPNOTSUPP. Only plain commands have a minimum size; an extended request of any length is
- * completed with zeros.
+ * Checks in the kernel's order, up to the handler: the command word (write_find), the length in the
+ * header against that of the write(), and the size of the command's structs.
+ *
+ * - A command that is in the table but not enabled fails with EINVAL if its length is wrong, as a
+ *   plain command, else with EOPNOTSUPP.
+ * - Plain commands have a minimum size of request and response (ENOSPC). Extended ones have none: a
+ *   short request is completed with zeros.
  */
 #include "abi/uverbs/handlers.h"
 
