@@ -295,9 +295,63 @@ HOOK int getsockopt(int fd, int level, int opt, void *val, socklen_t *len)
 	return (int)libc_result(get_netlink_option(vf, level, opt, val, len), e);
 }
 
+/* Did a call fail because rused, the peer of the socket, has died? */
+static bool peer_died(int err)
+{
+	return err == EPIPE || err == ECONNRESET || err == ENOTCONN;
+}
+
+/*
+ * Connects fd to a new rused: a netlink socket of the kernel does not break. The flags and timeouts of
+ * fd stay; copies by dup() and epoll sets keep the old socket. 0 or -errno.
+ */
+static long netlink_renew(int fd)
+{
+	static const int timeouts[] = { SO_RCVTIMEO, SO_SNDTIMEO };
+	int cloexec = sys_fcntl(fd, F_GETFD, 0) & FD_CLOEXEC ? O_CLOEXEC : 0;
+	int ret = preload_attach(), fresh = ret ? ret : engine_netlink();
+	struct timeval tv;
+	socklen_t len;
+
+	if (fresh < 0)
+		return fresh;
+	sys_fcntl(fresh, F_SETFL, sys_fcntl(fd, F_GETFL, 0));
+	for (size_t i = 0; i < ARRAY_SIZE(timeouts); i++) {
+		len = sizeof(tv);
+		if (!REAL(getsockopt)(fd, SOL_SOCKET, timeouts[i], &tv, &len))
+			REAL(setsockopt)(fresh, SOL_SOCKET, timeouts[i], &tv, len);
+	}
+	ret = (int)sys_call(SYS_dup3, fresh, fd, cloexec);
+	sys_close(fresh);
+	return ret < 0 ? ret : 0;
+}
+
+/* Remembers a request that was sent, until its answer is read. */
+static void remember(struct vfile_nl *nl, const struct msghdr *m, size_t len)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; len <= sizeof(nl->asked) && i < m->msg_iovlen; i++) {
+		size_t n = min(m->msg_iov[i].iov_len, len - at);
+
+		memcpy(nl->asked + at, m->msg_iov[i].iov_base, n);
+		at += n;
+	}
+	WRITE_ONCE(nl->asked_len, (uint32_t)at);
+}
+
+/* rused has died before the last request was answered: asks the next rused. */
+static bool netlink_ask_again(int fd, struct vfile *vf)
+{
+	uint32_t len = READ_ONCE(vf->nl.asked_len);
+
+	return len && len <= sizeof(vf->nl.asked) && !netlink_renew(fd) &&
+	       REAL(send)(fd, vf->nl.asked, len, MSG_NOSIGNAL) == (ssize_t)len;
+}
+
 /*
  * Sends without the address, which a connected Unix socket refuses, and without control data, which
- * netlink ignores. If rused is gone: ECONNREFUSED, without a signal.
+ * netlink ignores. If rused has died and there is no other: ECONNREFUSED, without a signal.
  */
 static ssize_t netlink_send(int fd, struct vfile *vf, const struct msghdr *m, int flags)
 {
@@ -308,7 +362,11 @@ static ssize_t netlink_send(int fd, struct vfile *vf, const struct msghdr *m, in
 		return libc_result(ret, errno);
 	autobind(vf);
 	ret = REAL(sendmsg)(fd, &plain, flags | MSG_NOSIGNAL);
-	if (ret < 0 && (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN))
+	if (ret < 0 && peer_died(errno) && !netlink_renew(fd))
+		ret = REAL(sendmsg)(fd, &plain, flags | MSG_NOSIGNAL);
+	if (ret >= 0)
+		remember(&vf->nl, &plain, (size_t)ret);
+	else if (peer_died(errno))
 		errno = ECONNREFUSED;
 	return ret;
 }
@@ -348,21 +406,38 @@ HOOK ssize_t send(int fd, const void *buf, size_t len, int flags)
 }
 
 /*
- * Receives a message and sets the kernel's address as sender. Netlink messages are never empty, so
- * 0 bytes mean a closed connection.
+ * Receives a message into *m, without the address. Netlink messages are never empty, so 0 bytes mean
+ * a closed connection: ECONNRESET.
  */
-static ssize_t netlink_recv(int fd, struct msghdr *m, int flags)
+static ssize_t receive(int fd, struct msghdr *m, int flags)
 {
-	struct msghdr plain = *m;
+	bool room = m->msg_iovlen && m->msg_iov[0].iov_len;
+	ssize_t ret = REAL(recvmsg)(fd, m, flags);
+
+	if (!ret && !(m->msg_flags & MSG_TRUNC) && room)
+		return libc_result(-ECONNRESET, errno);
+	return ret;
+}
+
+/* Receives a message and sets the kernel's address as sender. */
+static ssize_t netlink_recv(int fd, struct vfile *vf, struct msghdr *m, int flags)
+{
+	struct msghdr plain = { .msg_iov = m->msg_iov, .msg_iovlen = m->msg_iovlen,
+				.msg_control = m->msg_control,
+				.msg_controllen = m->msg_controllen };
+	int e = errno;
 	ssize_t ret;
 
-	plain.msg_name = NULL;
-	plain.msg_namelen = 0;
-	ret = REAL(recvmsg)(fd, &plain, flags);
+	ret = receive(fd, &plain, flags);
+	if (ret < 0 && peer_died(errno) && netlink_ask_again(fd, vf)) {
+		errno = e;
+		plain.msg_controllen = m->msg_controllen;
+		ret = receive(fd, &plain, flags);
+	}
 	if (ret < 0)
 		return ret;
-	if (!ret && !(plain.msg_flags & MSG_TRUNC) && m->msg_iovlen && m->msg_iov[0].iov_len)
-		return libc_result(-ECONNRESET, errno);
+	if (!(flags & MSG_PEEK))
+		WRITE_ONCE(vf->nl.asked_len, 0);
 	m->msg_flags = plain.msg_flags;
 	m->msg_controllen = plain.msg_controllen;
 	if (m->msg_name)
@@ -374,16 +449,18 @@ static ssize_t netlink_recv(int fd, struct msghdr *m, int flags)
 
 HOOK ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
-	return likely(!netlink(fd)) ? REAL(recvmsg)(fd, m, flags) : netlink_recv(fd, m, flags);
+	struct vfile *vf = netlink(fd);
+
+	return likely(!vf) ? REAL(recvmsg)(fd, m, flags) : netlink_recv(fd, vf, m, flags);
 }
 
-static ssize_t netlink_recvfrom(int fd, void *buf, size_t len, int flags, struct sockaddr *addr,
-				socklen_t *alen)
+static ssize_t netlink_recvfrom(int fd, struct vfile *vf, void *buf, size_t len, int flags,
+				struct sockaddr *addr, socklen_t *alen)
 {
 	struct iovec iov = { buf, len };
 	struct msghdr m = { .msg_name = alen ? addr : NULL, .msg_namelen = alen ? *alen : 0,
 			    .msg_iov = &iov, .msg_iovlen = 1 };
-	ssize_t ret = netlink_recv(fd, &m, flags);
+	ssize_t ret = netlink_recv(fd, vf, &m, flags);
 
 	if (ret >= 0 && addr && alen)
 		*alen = m.msg_namelen;
@@ -393,30 +470,37 @@ static ssize_t netlink_recvfrom(int fd, void *buf, size_t len, int flags, struct
 HOOK ssize_t recvfrom(int fd, void *buf, size_t len, int flags, __SOCKADDR_ARG addr,
 		      socklen_t *alen)
 {
-	return likely(!netlink(fd)) ?
-		       REAL(recvfrom)(fd, buf, len, flags, addr, alen) :
-		       netlink_recvfrom(fd, buf, len, flags, addr.__sockaddr__, alen);
+	struct vfile *vf = netlink(fd);
+
+	return likely(!vf) ? REAL(recvfrom)(fd, buf, len, flags, addr, alen) :
+			     netlink_recvfrom(fd, vf, buf, len, flags, addr.__sockaddr__, alen);
 }
 
 HOOK ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t size, int flags,
 			    __SOCKADDR_ARG addr, socklen_t *alen)
 {
-	return likely(!netlink(fd)) || len > size ?
+	struct vfile *vf = netlink(fd);
+
+	return likely(!vf) || len > size ?
 		       REAL(__recvfrom_chk)(fd, buf, len, size, flags, addr, alen) :
-		       netlink_recvfrom(fd, buf, len, flags, addr.__sockaddr__, alen);
+		       netlink_recvfrom(fd, vf, buf, len, flags, addr.__sockaddr__, alen);
 }
 
 HOOK ssize_t recv(int fd, void *buf, size_t len, int flags)
 {
-	return likely(!netlink(fd)) ? REAL(recv)(fd, buf, len, flags) :
-				      netlink_recvfrom(fd, buf, len, flags, NULL, NULL);
+	struct vfile *vf = netlink(fd);
+
+	return likely(!vf) ? REAL(recv)(fd, buf, len, flags) :
+			     netlink_recvfrom(fd, vf, buf, len, flags, NULL, NULL);
 }
 
 HOOK ssize_t __recv_chk(int fd, void *buf, size_t len, size_t size, int flags)
 {
-	return likely(!netlink(fd)) || len > size ?
+	struct vfile *vf = netlink(fd);
+
+	return likely(!vf) || len > size ?
 		       REAL(__recv_chk)(fd, buf, len, size, flags) :
-		       netlink_recvfrom(fd, buf, len, flags, NULL, NULL);
+		       netlink_recvfrom(fd, vf, buf, len, flags, NULL, NULL);
 }
 
 /* Other names of the same functions in libc. */

@@ -63,6 +63,8 @@ struct vfile_nl {
 	uint32_t portid;	/* 0: not bound */
 	uint32_t groups;	/* multicast groups 1 to 32 joined; bit 0: group 1 */
 	uint32_t options;	/* SOL_NETLINK flags set; bit: option number */
+	uint32_t asked_len;	/* bytes in asked; 0: none, or longer than asked */
+	uint8_t asked[64];	/* the last request, if no answer to it was read yet */
 };
 
 /*

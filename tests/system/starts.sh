@@ -57,9 +57,7 @@ worker() {
 		wait $pid 2>/dev/null
 		status=$?
 		n=$((n + 1))
-		if [ $status = 255 ] && grep -qx "No IB devices found" "$T/worker.$1"; then
-			[ $killed = 1 ] || echo "program $n of worker $1" >>"$T/no-devices"
-		elif grep -q "cannot reach rused" "$T/worker.$1" ||
+		if grep -q "cannot reach rused" "$T/worker.$1" ||
 			{ [ $status != 0 ] && [ $killed = 0 ]; }; then
 			echo "program $n of worker $1: status $status: $(cat "$T/worker.$1")" >>"$T/failures"
 		fi
@@ -88,12 +86,6 @@ for p in "${workers[@]}"; do
 done
 kill "${burners[@]}"
 wait "${burners[@]}" 2>/dev/null
-programs=$(cat "$T"/count.* | awk "{ n += \$1 } END { print n }")
-note "$programs programs"
-# A rused that is killed while a program lists the devices makes it find none (doc/deviations.md).
-touch "$T/no-devices"
-none=$(wc -l <"$T/no-devices")
-note "$none of them found no device"
-[ $((none * 50)) -le "$programs" ] || die "$none of $programs programs found no device"
+note "$(cat "$T"/count.* | awk "{ n += \$1 } END { print n }") programs"
 [ ! -e "$T/failures" ] || { head -20 "$T/failures"; die "programs have failed"; }
 exit 0
