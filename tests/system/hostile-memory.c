@@ -110,25 +110,6 @@ static void evil(int sock, int go, enum what what)
 	_exit(0);
 }
 
-/* A message from a to b. */
-static void message(struct vctx *v, struct ibv_qp *a, struct ibv_qp *b, struct ibv_cq *cq)
-{
-	static uint8_t to[64], from[64];
-	struct ibv_mr *mr = ibv_reg_mr(v->pd, to, sizeof(to), IBV_ACCESS_LOCAL_WRITE);
-	struct ibv_sge rs = { (uintptr_t)to, sizeof(to), mr ? mr->lkey : 0 };
-	struct ibv_sge ss = { (uintptr_t)from, sizeof(from), 0 };
-	struct ibv_recv_wr rw = { .sg_list = &rs, .num_sge = 1 }, *rbad;
-	struct ibv_send_wr sw = { .sg_list = &ss, .num_sge = 1, .opcode = IBV_WR_SEND,
-				  .send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED }, *sbad;
-	struct ibv_wc wc;
-
-	if (!mr || ibv_post_recv(b, &rw, &rbad) || ibv_post_send(a, &sw, &sbad))
-		die("post: %s", strerror(errno));
-	if (v_wait(cq, &wc, 60) || v_wait(cq, &wc, 60))
-		die("a message between own QPs failed");
-	ibv_dereg_mr(mr);
-}
-
 /* The operation on the peer's memory. */
 static void start(struct vctx *v, enum what what, const struct ibv_mr *mr, const struct vdest *to)
 {
@@ -172,7 +153,8 @@ static void victim(int sock, int go, enum what what)
 	if (what != SEND)
 		start(&v, what, mr, &theirs);
 	for (int i = 0; i < MESSAGES; i++) {
-		message(&v, a, b, v.cq);
+		if (v_message(&v, a, b, IBV_SEND_SIGNALED))
+			die("a message between own QPs failed");
 		usleep(1000);
 	}
 	if (ibv_poll_cq(cq, 1, &wc))

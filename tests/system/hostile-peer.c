@@ -59,27 +59,6 @@ static void evil(int sock)
 	_exit(0);
 }
 
-/* A message from a to b. */
-static enum ibv_wc_status message(struct vctx *v, struct ibv_qp *a, struct ibv_qp *b, int flags)
-{
-	static uint8_t to[64], from[64];
-	struct ibv_mr *mr = ibv_reg_mr(v->pd, to, sizeof(to), IBV_ACCESS_LOCAL_WRITE);
-	struct ibv_sge rs = { (uintptr_t)to, sizeof(to), mr ? mr->lkey : 0 };
-	struct ibv_sge ss = { (uintptr_t)from, sizeof(from), 0 };
-	struct ibv_recv_wr rw = { .sg_list = &rs, .num_sge = 1 }, *rbad;
-	struct ibv_send_wr sw = { .sg_list = &ss, .num_sge = 1, .opcode = IBV_WR_SEND,
-				  .send_flags = IBV_SEND_INLINE | (unsigned int)flags }, *sbad;
-	enum ibv_wc_status status = IBV_WC_SUCCESS;
-	struct ibv_wc wc;
-
-	if (!mr || (b && ibv_post_recv(b, &rw, &rbad)) || ibv_post_send(a, &sw, &sbad))
-		die("post: %s", strerror(errno));
-	for (int i = 0; i < (b ? 2 : 0) && !status; i++)
-		status = v_wait(v->cq, &wc, 60);
-	ibv_dereg_mr(mr);
-	return status;
-}
-
 static void victim(int sock)
 {
 	struct vctx v = { .sock = sock };
@@ -103,7 +82,7 @@ static void victim(int sock)
 	printf("the peer's QP: %s\n", ret ? strerror(ret) : "connected");
 	fflush(stdout);
 	for (int i = 0; i < MESSAGES && !ret; i++) {
-		message(&v, v.qp, NULL, 0);
+		v_message(&v, v.qp, NULL, 0);
 		usleep(10000);		/* for the other side to sleep again */
 	}
 	if (ibv_destroy_qp(v.qp))
@@ -111,7 +90,7 @@ static void victim(int sock)
 	v.qp = NULL;
 	v_connect_self(&v, a, b);
 	for (int i = 0; i < MESSAGES; i++)
-		if (message(&v, a, b, IBV_SEND_SIGNALED))
+		if (v_message(&v, a, b, IBV_SEND_SIGNALED))
 			die("message %d between own QPs", i);
 	ibv_destroy_qp(a);
 	ibv_destroy_qp(b);

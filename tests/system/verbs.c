@@ -206,6 +206,26 @@ enum ibv_wc_status v_wait(struct ibv_cq *cq, struct ibv_wc *wc, int seconds)
 	}
 }
 
+enum ibv_wc_status v_message(struct vctx *v, struct ibv_qp *a, struct ibv_qp *b, int flags)
+{
+	static uint8_t to[64], from[64];
+	struct ibv_mr *mr = ibv_reg_mr(v->pd, to, sizeof(to), IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge rs = { (uintptr_t)to, sizeof(to), mr ? mr->lkey : 0 };
+	struct ibv_sge ss = { (uintptr_t)from, sizeof(from), 0 };
+	struct ibv_recv_wr rw = { .sg_list = &rs, .num_sge = 1 }, *rbad;
+	struct ibv_send_wr sw = { .sg_list = &ss, .num_sge = 1, .opcode = IBV_WR_SEND,
+				  .send_flags = IBV_SEND_INLINE | (unsigned int)flags }, *sbad;
+	enum ibv_wc_status status = IBV_WC_SUCCESS;
+	struct ibv_wc wc;
+
+	if (!mr || (b && ibv_post_recv(b, &rw, &rbad)) || ibv_post_send(a, &sw, &sbad))
+		die("post: %s", strerror(errno));
+	for (int i = 0; i < (b ? 2 : 0) && !status; i++)
+		status = v_wait(v->cq, &wc, 60);
+	ibv_dereg_mr(mr);
+	return status;
+}
+
 int v_rendezvous(const char *port, const char *server)
 {
 	struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM,

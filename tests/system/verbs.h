@@ -61,6 +61,12 @@ void v_connect_self(struct vctx *v, struct ibv_qp *a, struct ibv_qp *b);
 
 /* Waits for a completion and returns its status; dies if none comes within `seconds`. */
 enum ibv_wc_status v_wait(struct ibv_cq *cq, struct ibv_wc *wc, int seconds);
+/*
+ * Sends 64 bytes inline from a to b, with these send flags, and waits for both completions in v->cq.
+ * b NULL: the other end belongs to another process, and nothing is waited for. Returns the first
+ * status that is not success.
+ */
+enum ibv_wc_status v_message(struct vctx *v, struct ibv_qp *a, struct ibv_qp *b, int flags);
 /* A TCP socket to the other side; server NULL: accepts it on the port. Dies on failure. */
 int v_rendezvous(const char *port, const char *server);
 /* Sends or receives exactly len bytes; dies on failure. */
