@@ -13,7 +13,7 @@
 #define SHM_SOCK_LEN 32
 #define SHM_MAX_CARDS 16384u	/* QP numbers of a block */
 #define SHM_MAX_KEYS (1u << 24)	/* key = index << 8 | byte */
-#define RESIDENT_BITS 6		/* log2 of the number of resident ranges that a link remembers */
+#define SHM_RESIDENT_BITS 6		/* log2 of the number of resident ranges that a link remembers */
 #define SHM_MAX_PENDING 32	/* accepted connections without a hello */
 
 /*
@@ -101,7 +101,7 @@ struct shm_link {
 	uint32_t attention[8], nattention;	/* QPs whose SLOT_ATTENTION found the ring full */
 	uint64_t swallowed;	/* segments sent to a dead peer */
 	uint64_t bad;		/* invalid slots */
-	struct shm_range resident[1 << RESIDENT_BITS];
+	struct shm_range resident[1 << SHM_RESIDENT_BITS];
 };
 
 struct shm_pending {

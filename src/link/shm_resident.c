@@ -58,7 +58,7 @@ bool shm_resident(struct shm_link *l, const void *addr, uint64_t len, bool write
 {
 	uint64_t first = (uintptr_t)addr >> PAGE_SHIFT;
 	uint64_t last = ((uintptr_t)addr + len - 1) >> PAGE_SHIFT;
-	struct shm_range *r = &l->resident[first * GOLDEN >> (64 - RESIDENT_BITS)];
+	struct shm_range *r = &l->resident[first * GOLDEN >> (64 - SHM_RESIDENT_BITS)];
 
 	if (l->pagemap < 0 || !len)
 		return true;
