@@ -36,7 +36,7 @@ static struct mcast_lid *find_lid(const struct mcast_member *m, uint16_t mlid)
 
 /*
  * Creates an empty group, after rdev_ops.mcast has joined it. NULL: DEV_MAX_MCG groups exist, the
- * join has failed, or no memory; in the last case the join is not undone.
+ * join has failed, or no memory.
  */
 static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
 {
@@ -45,11 +45,13 @@ static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
 
 	list_for_each_entry(g, &dev->mcgs, entry)
 		n++;
-	if (n == DEV_MAX_MCG || (dev->ops->mcast && dev->ops->mcast(dev, mgid, true)))
+	if (n == DEV_MAX_MCG)
 		return NULL;
 	g = calloc(1, sizeof(*g));
-	if (!g)
+	if (!g || (dev->ops->mcast && dev->ops->mcast(dev, mgid, true))) {
+		free(g);
 		return NULL;
+	}
 	memcpy(g->mgid, mgid, 16);
 	list_init(&g->members);
 	list_add_tail(&g->entry, &dev->mcgs);
