@@ -91,11 +91,10 @@ int client_page(const struct client *c, struct proc_page *copy)
 /* A process that outlived an earlier rused keeps its number, which its peers use in link names. */
 static uint32_t proc_number(struct rused *r, uint32_t wanted)
 {
-	if (wanted && !client_by_proc(r, wanted))
+	if (wanted && wanted <= IPC_PROC_MAX && !client_by_proc(r, wanted))
 		return wanted;
 	do {
-		if (!++r->next_proc)
-			r->next_proc = 1;
+		r->next_proc = r->next_proc < IPC_PROC_MAX ? r->next_proc + 1 : 1;
 	} while (client_by_proc(r, r->next_proc));
 	return r->next_proc;
 }

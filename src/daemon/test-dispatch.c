@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/qp.h"
 #include "daemon/daemon.h"
 #include "ipc/ucma_msg.h"
 #include "ipc/umad_msg.h"
@@ -120,9 +121,10 @@ static int memfd(size_t size, int seals)
 	return fd;
 }
 
-static void hello(void)
+/* Says HELLO as a process that had number wanted (0: none) from an earlier rused. Returns the number that it gets. */
+static uint32_t hello_as(uint32_t wanted)
 {
-	struct ipc_hello q = { .netns = 99, .comm = "a b\n", .sock = "s" };
+	struct ipc_hello q = { .netns = 99, .proc = wanted, .comm = "a b\n", .sock = "s" };
 	struct ipc_hello_reply rep;
 	size_t len = sizeof(rep);
 	int fd;
@@ -134,6 +136,24 @@ static void hello(void)
 	close(fd);
 	assert_int_not_equal(rep.proc, 0);
 	assert_string_equal(rep.rundir, "/nowhere");
+	return rep.proc;
+}
+
+static void hello(void)
+{
+	hello_as(0);
+}
+
+static void test_proc(void **state)
+{
+	assert_int_equal(hello_as(4711), 4711);
+}
+
+/* A process that locks a card writes its number; CARD_OWNER there stands for the owner. */
+static void test_proc_card_owner(void **state)
+{
+	r.next_proc = CARD_OWNER - 1;
+	assert_int_equal(hello_as(CARD_OWNER), 1);
 }
 
 static void test_hello(void **state)
@@ -458,6 +478,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_hello, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proc, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proc_card_owner, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hello_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hello_bad, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lease_and_peer, setup, teardown),

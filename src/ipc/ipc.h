@@ -74,9 +74,10 @@ struct ipc_hello {
 	char sock[32];		/* abstract address without its leading NUL, "" = none */
 	uint32_t proc;		/* number from an earlier rused, requested again; 0 = none */
 };
+#define IPC_PROC_MAX 0xfffffffeu /* one less than CARD_OWNER, which no process may have (queue/card.h) */
 /* A process attaches to ipc_hello its process page (sealed memfd) and the park, if it has one; ruse attaches nothing. */
 struct ipc_hello_reply {
-	uint32_t proc;		/* number of the process, from 1, never reused; 0 for ruse */
+	uint32_t proc;		/* number of the process, 1 to IPC_PROC_MAX, never reused; 0 for ruse */
 	uint32_t pid;		/* PID of rused */
 	char rundir[108];
 };
