@@ -161,20 +161,25 @@ static int hello(void)
 	return 0;
 }
 
-/*
- * RUSE_HOST names a host of a fabric. The process then sees the devices of that host instead
- * of those of the machine.
- */
-static int take_host(void)
+/* The host of a fabric that RUSE_HOST names. NULL: none. */
+static const char *host_name(void)
 {
 	const char *name = getenv("RUSE_HOST");
+
+	return name && *name ? name : NULL;
+}
+
+/* With RUSE_HOST the process sees the devices of that host instead of those of the machine. */
+static int take_host(void)
+{
+	const char *name = host_name();
 	struct ipc_host h;
 	size_t rsize = sizeof(h);
 	int ret;
 
 	snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", engine.rundir);
 	engine.fabric_host = 0;
-	if (!name || !*name)
+	if (!name)
 		return 0;
 	ret = ipc_call(&engine.conn, IPC_HOST, name, strlen(name), NULL, 0, &h, &rsize, NULL,
 		       NULL);
@@ -187,7 +192,6 @@ static int take_host(void)
 		return ret ? ret : -EPROTO;
 	engine.fabric_host = h.host;
 	snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", h.root);
-	ib_path_wrap(engine.loop);
 	return 0;
 }
 
@@ -274,6 +278,9 @@ static int prepare(void)
 		engine.loop = link_loop_create(&link_host_ops, NULL);
 		ret = engine.loop ? 0 : -ENOMEM;
 	}
+	/* Before captures and faults wrap it: they stay on top, and can be removed. */
+	if (!ret && host_name())
+		ib_path_wrap(engine.loop);
 	if (ret)
 		own_close(engine.epfd);
 	return ret;

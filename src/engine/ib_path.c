@@ -264,7 +264,7 @@ void ib_path_wrap(struct link *l)
 	struct link_ops *ops = loop ? &loop_ops : &shm_ops;
 
 	/* Links to other machines are not part of a fabric and stay as they are. */
-	if (!engine.fabric_host || l->ops == ops || (!loop && strcmp(l->ops->name, "shm") != 0))
+	if (!loop && strcmp(l->ops->name, "shm") != 0)
 		return;
 	BUG_ON(*under && *under != l->ops);
 	*under = l->ops;

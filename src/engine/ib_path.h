@@ -16,7 +16,10 @@ struct ib_path;
 struct ipc_path;
 struct proc_path;
 
-/* Wrap a link if this process is on a host of a fabric. */
+/*
+ * Wrap the loop link or a shm link of a process on a host of a fabric; other links stay as they are. Call once for a link, before
+ * captures and faults wrap it.
+ */
 void ib_path_wrap(struct link *l);
 /* rdev_ops.qp_connect of an InfiniBand QP: sets qp->link and qp->path. */
 int ib_connect(struct qp *qp);

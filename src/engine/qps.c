@@ -526,7 +526,8 @@ static void attention(struct link *l, uint32_t qpn)
 
 void links_created(struct link *l)
 {
-	ib_path_wrap(l);
+	if (engine.fabric_host)
+		ib_path_wrap(l);
 	captures_link(l);
 	faults_new_link(l);
 }
