@@ -218,9 +218,10 @@ static enum fabric_fate unicast(const struct walk *w, struct port *p)
  */
 static enum fabric_fate multicast(struct walk *w, struct port *p, uint32_t depth)
 {
-	enum fabric_fate fate = FABRIC_NO_ROUTE, f;
+	enum fabric_fate fate = FABRIC_DELIVERED, f;
 	struct node *n = p->node;
 	uint32_t mlid = w->pkt->dlid - LID_MCAST;
+	bool entry = false;
 
 	if (mlid >= MFT_CAP)
 		return FABRIC_NO_ROUTE;
@@ -229,8 +230,7 @@ static enum fabric_fate multicast(struct walk *w, struct port *p, uint32_t depth
 
 		if (!(n->mft[mlid * n->positions + i / 16] >> i % 16 & 1))
 			continue;
-		if (fate == FABRIC_NO_ROUTE)
-			fate = FABRIC_DELIVERED;
+		entry = true;
 		if (!i || i == p->num)
 			continue;
 		if (depth >= MAX_HOPS || !w->budget--) {
@@ -245,7 +245,7 @@ static enum fabric_fate multicast(struct walk *w, struct port *p, uint32_t depth
 		if (f != FABRIC_DELIVERED)
 			fate = f;
 	}
-	return fate;
+	return entry ? fate : FABRIC_NO_ROUTE;
 }
 
 enum fabric_fate fabric_data(struct fabric *f, uint32_t node, uint8_t port,

@@ -327,6 +327,21 @@ static void test_losses(void **state)
 	assert_int_equal(fabric_data(fab, sm_at, 1, &pkt, on_data, NULL, now), FABRIC_NO_VL);
 }
 
+/* Two switches: the copy for the second one is lost there, and bits of the first one's entry follow. */
+static void test_multicast_lost_behind(void **state)
+{
+	uint8_t d[SMP_DATA_LEN] = { 0 };
+
+	setup(state);
+	assert_int_equal(topo_torus(&topo, (const uint32_t[]){ 2 }, 1, 2), 0);
+	start("H1");
+	sm_sweep();
+	put_be16(d + 2, 1 << 1 | 1 << 3 | 1 << 4);	/* the other switch, two hosts */
+	dr_set(SWITCH, SMP_ATTR_MFT, 1, d);
+	assert_int_equal(data("H1", LID_MCAST + 33), FABRIC_NO_ROUTE);
+	assert_int_equal(got, 1);
+}
+
 static void test_multicast(void **state)
 {
 	uint8_t d[SMP_DATA_LEN] = { 0 };
@@ -438,6 +453,7 @@ int main(void)
 		T(test_nodes),	  T(test_statuses), T(test_tables), T(test_by_lid),
 		T(test_combined), T(test_bad_routes), T(test_m_key), T(test_cable),
 		T(test_power),	  T(test_port_state), T(test_losses), T(test_multicast),
+		cmocka_unit_test_teardown(test_multicast_lost_behind, teardown),
 		T(test_counters), T(test_two_lanes_hdr), T(test_is_sm),
 	};
 
