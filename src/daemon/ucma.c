@@ -294,7 +294,7 @@ int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
 		goto free;
 	u->shm = memfd_new("ruse-cm-file", sizeof(*u->shm), &fds[1]);
 	if (!u->shm) {
-		rc = -errno;
+		rc = fds[1];
 		goto close;
 	}
 	rc = file_new(c, sv[0], u, number);
