@@ -399,6 +399,7 @@ static int adopt(struct efile *ef, const struct host_page *page)
 	sys_close(fresh.memfd);
 	ef->memfd = fd;
 	ef->map = fresh.map;
+	ef->base = fresh.base;
 	ef->map_size = fresh.map_size;
 	ef->file_size = fresh.file_size;
 	ef->cursor = fresh.cursor;
