@@ -134,9 +134,10 @@ int nldev_fill_rdma_cm(struct nldev_msg *m)
 int nldev_fill_sys(struct nldev_msg *m)
 {
 	/*
-	 * Shared namespaces and the restrictive Q_Key mode are the kernel's defaults. Copy-on-fork
-	 * is true: nothing is pinned, so a fork does not take a registered page from its parent's
-	 * mapping.
+	 * The values are the kernel's defaults: 1, network namespaces share the RDMA devices; 0, only
+	 * privileged programs may use privileged Q_Keys. Copy-on-fork is 1: the registered memory of
+	 * a process stays valid after a fork() without madvise(MADV_DONTFORK), since ruse pins no
+	 * pages and reaches the memory by its virtual address.
 	 */
 	if (nldev_put_u8(m, RDMA_NLDEV_SYS_ATTR_NETNS_MODE, 1) ||
 	    nldev_put_u8(m, NLDEV_SYS_ATTR_PRIVILEGED_QKEY_MODE, 0) ||

@@ -36,7 +36,10 @@ uint16_t nldev_obj_entry(enum res_kind kind)
 	return kinds[kind].entry;
 }
 
-/* The kernel does not set NLA_F_NESTED here; libmnl accepts both. */
+/*
+ * libmnl sets the flag NLA_F_NESTED in the type of a nested attribute. The kernel does not set it in
+ * these messages, so it is cleared.
+ */
 struct nlattr *nldev_nest(struct nldev_msg *m, uint16_t type)
 {
 	struct nlattr *a = mnl_attr_nest_start_check(m->nlh, m->room, type);
@@ -110,7 +113,7 @@ static int fill_pd(struct nldev_msg *m, const struct nldev_host *h, const struct
 	return put_ref(m, RDMA_NLDEV_ATTR_RES_CTXN, r, r->rec.ctx);
 }
 
-/* A range of QP numbers as one entry. */
+/* Appends one entry for the QP numbers `from` to `to`: the number itself if they are equal, else both as a range. */
 static int put_qps(struct nldev_msg *m, uint32_t from, uint32_t to)
 {
 	struct nlattr *entry = nldev_nest(m, RDMA_NLDEV_ATTR_RES_QP_ENTRY);

@@ -5,14 +5,14 @@
  * A datagram holds one or more messages. Each is answered separately. There are two forms of
  * requests, named as in the kernel:
  *
- * - dump: has the flag NLM_F_DUMP and asks for a list. The answer is datagrams of NLM_F_MULTI
- *   messages and one with NLMSG_DONE, whose body is 0 or the -errno of the dump. It gets no
- *   NLMSG_ERROR, even with NLM_F_ACK.
+ * - dump: has the flag NLM_F_DUMP and asks for a list. The answer consists of datagrams of NLM_F_MULTI
+ *   messages, followed by a datagram with NLMSG_DONE, whose body is 0 or the -errno of the dump. A dump
+ *   gets no NLMSG_ERROR, even with NLM_F_ACK.
  * - doit: all others. The answer is one message, or none for commands that change something; then an
  *   NLMSG_ERROR with 0 if the request has NLM_F_ACK. If it fails, only an NLMSG_ERROR is sent.
  *
- * A request that fails before it is run (unknown command, no dump for it, no CAP_NET_ADMIN) gets an
- * NLMSG_ERROR in both forms. The table cmds[] has one row per command.
+ * A request that fails before it is run gets an NLMSG_ERROR in both forms: the command is unknown, it
+ * has no dump, or it needs CAP_NET_ADMIN. The table cmds[] has one row per command.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
@@ -41,11 +41,11 @@ enum flags {
 	STRICT = 2,		/* strict attribute policy */
 	NEED_PORT = 4,
 	NEED_DEV = 8,
-	CHANGES = 16,		/* the command would change the host: -EOPNOTSUPP */
+	CHANGES = 16,		/* known but not supported: -EOPNOTSUPP after the checks of the attributes */
 	OBJECTS = 32,		/* answers about objects (QPs, MRs, ...), which the processes report */
 	DUMP_DEV = 64,		/* a dump lists one device only and requires DEV_INDEX */
-	OWN = 128,		/* for rows without other flags: 0 means no such command */
-	PER_DEV = 256,		/* OBJECTS: a doit must have no PORT_INDEX; without this flag it must have one */
+	OWN = 128,		/* no meaning; a command with no other flag has it, because flags 0 means no such command */
+	PER_DEV = 256,		/* with OBJECTS: a doit with PORT_INDEX fails; without PER_DEV a doit needs PORT_INDEX */
 };
 
 typedef int (*doit_fn)(struct call *c, int dev);
@@ -73,7 +73,10 @@ static const struct cmd {
 	uint8_t kind;		/* OBJECTS: enum res_kind */
 } cmds[RDMA_NLDEV_NUM_OPS] = {
 	[RDMA_NLDEV_CMD_GET] = DUMPED(GET, NEED_DEV, nldev_fill_dev),
-	/* These need no CAP_NET_ADMIN: the devices belong to the user. */
+	/*
+	 * The kernel requires CAP_NET_ADMIN for SET, NEWLINK and DELLINK. Here they do not need it,
+	 * because the devices belong to the user who runs rused.
+	 */
 	[RDMA_NLDEV_CMD_SET] = { .flags = NEED_DEV, .doit = doit_set },
 	[RDMA_NLDEV_CMD_NEWLINK] = { .flags = OWN, .doit = doit_newlink },
 	[RDMA_NLDEV_CMD_DELLINK] = { .flags = NEED_DEV, .doit = doit_dellink },
@@ -133,7 +136,10 @@ static uint16_t op_type(unsigned int op)
 	return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op);
 }
 
-/* The index in the host page of the device with this DEV_INDEX. -EINVAL: there is none. */
+/*
+ * Finds the device that the request's attribute DEV_INDEX selects. Returns its index in page->dev,
+ * or -EINVAL if the attribute or the device is missing.
+ */
 static int find_dev(const struct call *c)
 {
 	const struct nlattr *a = c->tb[RDMA_NLDEV_ATTR_DEV_INDEX];
@@ -187,8 +193,9 @@ static int fill_rdma_cm(struct nldev_msg *m, const struct nldev_host *h, int unu
 }
 
 /*
- * The character device of a client of the device, or rdma_cm, which has one for all devices. Other
- * clients count as modules that are not loaded: -EOPNOTSUPP.
+ * GET_CHARDEV: finds a character device by its type. "uverbs" requires DEV_INDEX, "rdma_cm" must have
+ * none, since all RDMA devices share one character device. In all other cases the answer is
+ * -EOPNOTSUPP, as from a kernel in which the module of this type is not loaded.
  */
 static int doit_chardev(struct call *c, int unused)
 {
@@ -239,7 +246,8 @@ static int doit_dellink(struct call *c, int dev)
 }
 
 /*
- * Rename a device. Moving it to another network namespace (as with rxe) and DIM are not supported.
+ * SET: renames a device. Two other changes fail with -EOPNOTSUPP: moving the device to another network
+ * namespace, which the kernel also refuses for rxe, and DIM (adaptive completion moderation).
  */
 static int doit_set(struct call *c, int dev)
 {
@@ -469,7 +477,10 @@ static int run(struct call *c)
 	return run_doit(c, cmd);
 }
 
-/* Send NLMSG_ERROR. It contains the whole request after an error, if it fits, else its header only. */
+/*
+ * Sends NLMSG_ERROR with the result rc. If rc is an error, the message contains the whole request,
+ * provided that it fits. If rc is 0, or the request does not fit, it contains the request's header.
+ */
 static void ack(struct call *c, int rc)
 {
 	struct nlmsgerr *e;

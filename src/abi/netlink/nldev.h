@@ -29,8 +29,8 @@ struct nldev_cm_id {
 /* An object of a process. rec.kind has been checked. The rest of rec is untrusted: the process wrote it. */
 struct nldev_res {
 	struct res_rec rec;
-	uint32_t id;	/* RES_ID: the kernel's pdn, cqn, mrn or ctxn */
-	uint32_t base;	/* RES_ID(place of the process, 0); base | i: id of the process's record i */
+	uint32_t id;	/* reported as RES_PDN, RES_CQN, RES_MRN or RES_CTXN; made by RES_ID() */
+	uint32_t base;	/* RES_ID(index of the process, 0); base | i is the id of record i of this process */
 	int pid;	/* of the process, in rused's PID namespace */
 	const struct nldev_cm_id *cm;	/* for kind RES_CM_ID only */
 };
@@ -53,7 +53,7 @@ struct nldev_host {
 	int (*rename)(void *arg, int dev, const char *name);
 	void *arg;
 	bool admin;	/* the requesting program has CAP_NET_ADMIN */
-	uint32_t host;	/* the program sees only devices with this host_ib.host */
+	uint32_t host;	/* simulated host of the program, 0: the real one; it sees only devices whose ib.host is equal */
 };
 
 /* Sends a datagram to the program: len is at most NLDEV_DGRAM_MAX, dgram is valid during the call. */

@@ -18,7 +18,7 @@ enum kind { UNSPEC, U8, U32, U64, STR, NEST, BIN };
 
 static const struct policy {
 	uint8_t kind;		/* enum kind */
-	uint8_t len;		/* strings: maximum without NUL, 0: any; UNSPEC: minimum */
+	uint8_t len;		/* STR: maximum length without NUL, 0: no maximum; UNSPEC: minimum length */
 } policy[NLDEV_TB] = {
 	[RDMA_NLDEV_ATTR_DEV_INDEX] = { .kind = U32 },
 	[RDMA_NLDEV_ATTR_DEV_NAME] = { STR, 64 },
@@ -141,7 +141,7 @@ static int check_attr(const struct nlattr *a, const struct policy *p, bool stric
 {
 	size_t len = a->nla_len - NLA_HDRLEN;
 
-	/* In the kernel's order: the nested flag before the rule of the type. */
+	/* As in the kernel, NLA_F_NESTED is checked before the length: it decides which errno is returned. */
 	if (strict && (p->kind == NEST) != !!(a->nla_type & NLA_F_NESTED))
 		return -EINVAL;
 	switch ((enum kind)p->kind) {

@@ -36,7 +36,7 @@ static void add_dev(int slot, uint32_t index, const char *name)
 	memcpy(d->node_guid, "\x52\x54\x00\xff\xfe\x77\x00\x01", 8);
 }
 
-/* One process with a context, a PD, a CQ, an SRQ, and QPs for several datagrams. */
+/* The objects of one process: a context, a PD, a CQ, an SRQ, and so many QPs that a dump needs several datagrams. */
 #define QPS 400
 
 static struct nldev_res objs[3 + QPS + 1];
@@ -166,7 +166,7 @@ static void test_get_dump(void **state)
 
 	request(RDMA_NLDEV_CMD_GET, NLM_F_DUMP | NLM_F_ACK);
 	run();
-	assert_int_equal(got.n, 2);	/* data, done; a dump has no ACK */
+	assert_int_equal(got.n, 2);	/* the list and NLMSG_DONE; a dump gets no ACK */
 	assert_int_equal(msg(0)->nlmsg_flags, NLM_F_MULTI);
 	check_dev(msg(0));
 	done = msg(1);
@@ -211,7 +211,7 @@ static void test_get_doit(void **state)
 	check_dev(msg(0));
 	assert_int_equal(error_of(1), 0);
 	assert_int_equal(msg(1)->nlmsg_flags, NLM_F_CAPPED);
-	/* libnl asks without ACK: exactly one answer. */
+	/* Without NLM_F_ACK, as in requests of libnl, there is only the answer itself. */
 	req.nlh.nlmsg_flags = NLM_F_REQUEST;
 	run();
 	assert_int_equal(got.n, 1);
@@ -250,7 +250,7 @@ static void test_chardev(void **state)
 	assert_string_equal(mnl_attr_get_str(attr(nlh, RDMA_NLDEV_ATTR_CHARDEV_NAME)), "rdma_cm");
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	assert_int_equal(only_error(), -EOPNOTSUPP);
-	/* A module that is not loaded. */
+	/* umad counts as a module that is not loaded. */
 	mnl_attr_put_strz(request(RDMA_NLDEV_CMD_GET_CHARDEV, 0), RDMA_NLDEV_ATTR_CHARDEV_TYPE,
 			  "umad");
 	assert_int_equal(only_error(), -EOPNOTSUPP);
@@ -277,7 +277,7 @@ static void test_port(void **state)
 	run();
 	assert_int_equal(got.n, 2);
 	nlh = msg(0);
-	/* As by the kernel: PORT_GET is answered with type GET. */
+	/* As in the kernel, the answer to PORT_GET has the type of GET. */
 	assert_int_equal(nlh->nlmsg_type, RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, RDMA_NLDEV_CMD_GET));
 	assert_int_equal(mnl_attr_get_u8(attr(nlh, RDMA_NLDEV_ATTR_PORT_STATE)), 4);
 	assert_int_equal(mnl_attr_get_u8(attr(nlh, RDMA_NLDEV_ATTR_PORT_PHYS_STATE)), 5);
@@ -287,7 +287,7 @@ static void test_port(void **state)
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_PORT_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 2);
 	assert_int_equal(only_error(), -EINVAL);
-	/* The error of a dump is in DONE. */
+	/* If a dump fails, the errno is in NLMSG_DONE. */
 	request(RDMA_NLDEV_CMD_PORT_GET, NLM_F_DUMP);
 	run();
 	assert_int_equal(got.n, 1);
@@ -369,7 +369,7 @@ static uint32_t nested_u32(const struct nlattr *nest, uint16_t type)
 	return mnl_attr_get_u32(nested(nest, type));
 }
 
-/* All QPs, each once, in several datagrams. */
+/* A dump of the QPs takes several datagrams and contains each QP once. */
 static void test_res_dump(void **state)
 {
 	const struct nlattr *table, *e;
@@ -395,7 +395,7 @@ static void test_res_dump(void **state)
 	assert_int_equal(n, QPS);
 	assert_int_equal(msg(got.n - 1)->nlmsg_type, NLMSG_DONE);
 
-	/* One QP by its number. Its SRQ lists it. */
+	/* RES_QP_GET finds a QP by its number. The answer about its SRQ lists this QP. */
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_QP_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_PORT_INDEX, 1);
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_LQPN, 0x1003);
@@ -410,7 +410,7 @@ static void test_res_dump(void **state)
 		assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_LQPN), 0x1003);
 }
 
-/* QPs without a port are left out if a port is named. */
+/* If the request has PORT_INDEX, QPs without a port are left out. */
 static void test_res_port(void **state)
 {
 	const struct nlattr *e;
@@ -426,13 +426,13 @@ static void test_res_port(void **state)
 	mnl_attr_for_each_nested(e, attr(msg(0), RDMA_NLDEV_ATTR_RES_QP))
 		assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_LQPN), 0x1003 + n++);
 	assert_int_equal(n, 2);
-	/* No QP has a port: an empty table. */
+	/* If no QP has a port, the answer is an empty table. */
 	objs[3].rec.port = objs[4].rec.port = 0;
 	run();
 	assert_int_equal(got.n, 2);
 	assert_int_equal(mnl_attr_get_payload_len(attr(msg(0), RDMA_NLDEV_ATTR_RES_QP)), 0);
 
-	/* A single QP needs PORT_INDEX. Objects of the device must be asked for without it. */
+	/* A request for one QP or CM id must have PORT_INDEX; a request for one PD must not have it. */
 	mnl_attr_put_u32(request(RDMA_NLDEV_CMD_RES_QP_GET, 0), RDMA_NLDEV_ATTR_DEV_INDEX, 5);
 	mnl_attr_put_u32(&req.nlh, RDMA_NLDEV_ATTR_RES_LQPN, 0x1003);
 	assert_int_equal(only_error(), -EINVAL);
@@ -551,7 +551,7 @@ static void test_framing(void **state)
 	char twice[512];
 	uint32_t len;
 
-	/* Not a request, and a control message: only the requested ACK is sent. */
+	/* A message without NLM_F_REQUEST gets only the ACK that it asks for. NLMSG_NOOP without NLM_F_ACK gets no answer. */
 	request(RDMA_NLDEV_CMD_GET, NLM_F_ACK);
 	req.nlh.nlmsg_flags = NLM_F_ACK;
 	assert_int_equal(only_error(), 0);
@@ -566,7 +566,7 @@ static void test_framing(void **state)
 	memcpy(twice + 1 + len, &req, len);
 	nldev_input(&host, twice + 1, 2 * len, collect, NULL);
 	assert_int_equal(got.n, 2);
-	/* The second message is cut short: one answer. */
+	/* If the second message is cut short, only the first one is answered. */
 	got.n = 0;
 	nldev_input(&host, twice + 1, 2 * len - 1, collect, NULL);
 	assert_int_equal(got.n, 1);

@@ -5,9 +5,9 @@
  * because libruse.so rewrites paths. The files of devices in RUN/dev are empty: libruse.so handles
  * open() of them itself.
  *
- * Called by rused only. This room keeps nothing in memory. run is a descriptor of the directory RUN,
- * owned by the caller: that of rused, or that of a host in a fabric. Errors are those of the file
- * system.
+ * Called by rused only. These functions keep no state in memory. run is a descriptor of the directory
+ * RUN and belongs to the caller. It is the run directory of rused, or one of the directories that
+ * rused has for the hosts of a simulated InfiniBand fabric. Errors are those of the file system.
  */
 #ifndef RUSE_ABI_SYSFS_H
 #define RUSE_ABI_SYSFS_H
@@ -24,18 +24,19 @@ int sysfs_init(int run);
  */
 int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now);
 /*
- * Create the files of umadn and issmn, for a port of device ibdev, which sysfs_device() has created:
- * their directories and class links, links in the device's infiniband_mad, and files in RUN/dev.
- * Returns 0 or -errno like sysfs_device(). port 0: remove these files; the links in the device's
- * infiniband_mad stay until sysfs_device() removes the device.
+ * Create the files of umadN and issmN, where N is n, for a port of device ibdev. sysfs_device() must
+ * have created the device. Each of the two gets a directory below devices/virtual, a link in
+ * class/infiniband_mad, a link in the directory infiniband_mad of the device, and a file in RUN/dev.
+ * Returns 0 or -errno like sysfs_device(). If port is 0, the files are removed instead, except for the
+ * links in the directory of the device, which sysfs_device() removes with the device.
  */
 int sysfs_mad(int run, unsigned int n, const char *ibdev, unsigned int port);
 /* Write one counter of the device dev. name is the file's path below ports/1. 0 or -errno. */
 int sysfs_counter(int run, const char *dev, const char *name, uint64_t value);
 /*
- * The same for a counter of the CM. group: index of its directory, in the order cm_tx_msgs,
- * cm_tx_retries, cm_rx_msgs, cm_rx_duplicates. msg: attribute id of the message minus that of REQ.
- * Both must be below the limits, which are not checked.
+ * Write one counter of the CM. group: index of its directory, in the order cm_tx_msgs, cm_tx_retries,
+ * cm_rx_msgs, cm_rx_duplicates. msg: attribute id of the message minus that of REQ. group must be below
+ * SYSFS_CM_GROUPS and msg below SYSFS_CM_MSGS; this is not checked. 0 or -errno.
  */
 #define SYSFS_CM_GROUPS 4
 #define SYSFS_CM_MSGS 11

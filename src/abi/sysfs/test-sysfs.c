@@ -183,7 +183,7 @@ static void test_mad(void **state)
 	assert_true(readlinkat(run, "sys/class/infiniband_mad/umad3", link, sizeof(link) - 1) > 0);
 	assert_string_equal(link, "../../devices/virtual/infiniband_mad/umad3");
 	assert_int_equal(entries("dev/infiniband"), 4);
-	/* The same name again, with another port. */
+	/* If umad3 exists already, sysfs_mad() replaces the content of its files. */
 	assert_int_equal(sysfs_mad(run, 3, "rxe_0", 2), 0);
 	expect("infiniband_mad/umad3/port", "2\n");
 	assert_int_equal(sysfs_mad(run, 3, "rxe_0", 0), 0);

@@ -14,7 +14,7 @@
 
 #include "abi/sysfs/sysfs_internal.h"
 
-#define TMP_NAME ".new"		/* outside the trees, so that no listing shows it */
+#define TMP_NAME ".new"		/* in the run directory itself, so that no listing of sys or dev shows it */
 #define MAX_DEPTH 16
 
 int tree_put(int dir, const char *path, const char *text)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The files of a device: a table with one row per attribute file and a function that prints its text.
- * As in the kernel, the files are below devices/virtual, and the class directories hold relative
- * links. A file is written if its text has changed. Also the files that exist without a device.
+ * Writes the files of a device. A table has one row per attribute file, with its text or with the
+ * function that prints it. As in the kernel, the files are below devices/virtual, and the class
+ * directories hold relative links. A file is written if its text has changed. sysfs_init() creates
+ * the files that exist without a device, such as those of rdma_cm.
  *
  * In the kernel the files of an empty GID entry below gid_attrs fail with EINVAL when read. Regular
  * files cannot do that, so they do not exist here.
@@ -22,7 +23,7 @@
 #define UVERBS_MAJOR 231
 #define UVERBS_BASE_MINOR 192
 #define TEXT_MAX 128
-#define ZERO_GID ".zero-gid"	/* one file, linked as every empty GID entry */
+#define ZERO_GID ".zero-gid"	/* file with the zero GID; empty entries of the GID tables are hard links to it */
 #define EMPTY_GID "0000:0000:0000:0000:0000:0000:0000:0000\n"
 
 static void guid_text(char *t, const uint8_t *g)
@@ -46,7 +47,11 @@ static void show_desc(char *t, const struct host_dev *d)
 	snprintf(t, TEXT_MAX, "%s\n", d->ib.host ? d->ib.desc : "rxe");
 }
 
-/* hca_type exists for hardware, not for rxe. For Mellanox devices the text is that of driver mlx5. */
+/*
+ * Only devices of a simulated InfiniBand fabric have hca_type; the kernel's rxe lacks it. If the
+ * topology of the fabric gives the device the vendor ID of Mellanox and a device ID, the text is that
+ * of the kernel's mlx5 driver.
+ */
 static void show_hca_type(char *t, const struct host_dev *d)
 {
 	if (d->ib.vendor_id == MLNX_VENDOR_ID && d->ib.device_id)
@@ -120,7 +125,10 @@ static void show_cap_mask(char *t, const struct host_dev *d)
 	snprintf(t, TEXT_MAX, "0x%08x\n", d->cap_mask);
 }
 
-/* Width code to lanes (IBTA PortInfo:LinkWidthActive), speed code to tenths of Gb/s per lane. */
+/*
+ * Prints the data rate: number of lanes (from the code in IBTA PortInfo:LinkWidthActive) multiplied by
+ * the speed of a lane, for which the table has tenths of Gb/s. An unknown speed code counts as SDR.
+ */
 static void show_rate(char *t, const struct host_dev *d)
 {
 	static const struct { uint8_t code; const char *name; unsigned int tenths; } speeds[] = {
@@ -384,7 +392,7 @@ static void remove_device(int run, const struct host_dev *d)
 	unsigned int n = d->minor - UVERBS_BASE_MINOR;
 	char path[256];
 
-	/* Remove the links in the class directories first: what a listing shows must have its files. */
+	/* Remove the links first, so that no class directory lists a device whose files are gone. */
 	PATH_OF(path, "sys/class/infiniband_verbs/uverbs%u", n);
 	unlinkat(run, path, 0);
 	PATH_OF(path, "sys/class/infiniband/%s", d->name);

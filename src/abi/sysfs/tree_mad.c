@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The files of umadN and issmN: each port of a device has one of both, in class infiniband_mad. */
+/* The files of umadN and issmN, in class infiniband_mad. Each port of a device has one umadN and one issmN. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ static int put_link(int run, const char *target, const char *path)
 	return symlinkat(target, run, path) ? -errno : 0;
 }
 
-/* Removes umadN or issmN, its links first: what a listing shows must have its files. */
+/* Removes umadN or issmN. Its links go first, so that no class directory lists it without its files. */
 static void remove_node(int run, const char *name)
 {
 	char path[LEN];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* LISTEN, CONNECT, ACCEPT, REJECT, DISCONNECT, INIT_QP_ATTR, NOTIFY. */
+/*
+ * Handlers of the commands of a connection: LISTEN, CONNECT, ACCEPT, REJECT, DISCONNECT, INIT_QP_ATTR
+ * and NOTIFY.
+ */
 #include <errno.h>
 #include <string.h>
 #include "abi/ucma/ucma_internal.h"
@@ -97,7 +100,7 @@ int ucma_accept(struct ucma_call *c)
 	param = conn_param(ctx->cm_id, &cmd.conn_param);
 	ret = rdma_accept_ece(ctx->cm_id, &param, ece);
 	if (!ret)
-		ctx->uid = cmd.uid;	/* the id has events from here on */
+		ctx->uid = cmd.uid;	/* events of an id are queued only if it has a uid */
 	return ret;
 }
 
@@ -175,8 +178,8 @@ int ucma_notify(struct ucma_call *c)
 }
 
 /*
- * Kernel: asks the SA for a service record. Not supported: RoCE has no SA, and InfiniBand ports do
- * not ask it here.
+ * In the kernel this command asks the SA for a service record. It is not supported here: RoCE has no
+ * SA, and ruse does not send such a query to the SA of a simulated InfiniBand fabric.
  */
 int ucma_resolve_ib_service(struct ucma_call *c)
 {

@@ -20,7 +20,10 @@ static struct sockaddr *sa(void *addr)
 	return addr;
 }
 
-/* rdma_addr_size_in6(): 0 for AF_IB, which does not fit into a sockaddr_in6. */
+/*
+ * Length of an IPv4 or IPv6 address, as the kernel's rdma_addr_size_in6(). 0 for any other family,
+ * also for AF_IB, whose address is longer than a sockaddr_in6.
+ */
 static size_t size_in6(struct sockaddr_in6 *addr)
 {
 	size_t size = rdma_addr_size(sa(addr));
@@ -178,7 +181,7 @@ int ucma_resolve_route(struct ucma_call *c)
 	return ret ? ret : rdma_resolve_route(ctx->cm_id, cmd.timeout_ms);
 }
 
-/* Level RDMA_OPTION_ID. An option's size must match exactly. */
+/* Sets an option of level RDMA_OPTION_ID. Each option has one valid length; any other is -EINVAL. */
 static int set_option_id(struct ucma_context *ctx, uint32_t name, const void *val, size_t len)
 {
 	int on = 0;
@@ -205,8 +208,8 @@ static int set_option_id(struct ucma_context *ctx, uint32_t name, const void *va
 }
 
 /*
- * Uses the first record with all of IB_PATH_WANTED. ROUTE_RESOLVED is queued here, as in the
- * kernel.
+ * Sets the id's path to that of the first record whose flags equal IB_PATH_WANTED; -EINVAL if there is
+ * none. As in the kernel, setting the path also queues the event ROUTE_RESOLVED.
  */
 static int set_ib_path(struct ucma_context *ctx, const uint8_t *val, size_t len)
 {

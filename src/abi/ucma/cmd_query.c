@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* QUERY_ROUTE (old form) and QUERY: addresses, paths and GIDs of an id. */
+/* Handlers of QUERY and of its older form QUERY_ROUTE, which return addresses, paths and GIDs of an id. */
 #include <errno.h>
 #include <string.h>
 #include "wire/be.h"
@@ -36,7 +36,10 @@ static void copy_path(struct ib_user_path_rec *dst, const struct sa_path_rec *sr
 	dst->preference = src->preference;
 }
 
-/* ucma_copy_iboe_route(). Without a path it returns the GIDs and P_Key known so far. */
+/*
+ * Fills the paths of the response, as the kernel's ucma_copy_iboe_route(). If the id has no path yet,
+ * ib_route[0] gets the GIDs and the P_Key that are known so far.
+ */
 static void copy_route(struct rdma_ucm_query_route_resp *resp, const struct rdma_cm_id *id)
 {
 	resp->num_paths = id->num_paths;

@@ -5,8 +5,8 @@
  * ucma_event_handler() turns an event of rdmacm into a struct ucma_event of a context and appends
  * it to the queue of its file; for a file with shared memory, share.c moves it on to the ring. A
  * CONNECT_REQUEST first waits on its listener's `parked` list until the backlog has room
- * (ucma_unpark()). Reading an event counts
- * it in events_reported of its id and frees it. Freed events are kept for reuse, up to IDLE_MAX.
+ * (ucma_unpark()). Reading an event counts it in events_reported of its id and frees it. Up to
+ * IDLE_MAX freed events are kept for reuse.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -166,10 +166,11 @@ void ucma_unpark(struct ucma_context *ctx)
 }
 
 /*
- * CONNECT_REQUEST for a new id, whose context is still the listener's. The request waits in
- * `parked` until the backlog has room; repeated REQs are answered with an MRA. The kernel instead
- * drops a REQ beyond the backlog, and the peer repeats it seconds later. -ENOMEM: no memory, or
- * UCMA_MAX_PARKED requests wait; the REQ is dropped, and the peer may repeat it.
+ * Handles a connection request: makes the context of the new id, and the event CONNECT_REQUEST of the
+ * listener. On entry id->context is the listener's context. The event waits on the listener's `parked`
+ * list until the backlog has room. If the peer repeats its REQ meanwhile, the CM answers with an MRA.
+ * The kernel instead drops a REQ beyond the backlog, and the peer repeats it seconds later. -ENOMEM:
+ * no memory, or UCMA_MAX_PARKED requests wait; the REQ is dropped, and the peer may repeat it.
  */
 static int connect_request(struct rdma_cm_id *id, const struct rdma_cm_event *event)
 {
@@ -217,7 +218,10 @@ int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		ucma_dirty_conn(ctx);
 	else
 		ucma_dirty(ctx);
-	/* An id of a connection request has no uid before ACCEPT: the program could not assign the event to it. */
+	/*
+	 * The id of a connection request has no uid before ACCEPT. Its events are dropped until then,
+	 * because the program could not tell to which id they belong.
+	 */
 	if (ctx->uid) {
 		struct ucma_event *ev = make_event(ctx, event);
 
@@ -226,7 +230,7 @@ int ucma_event_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	}
 	if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL)
 		return 0;
-	/* The id number stays valid until DESTROY_ID; the rdma_cm_id is destroyed by rdmacm. */
+	/* The number of the id stays valid until DESTROY_ID. rdmacm destroys the rdma_cm_id when this returns an error. */
 	ctx->cm_id = NULL;
 	return -ENODEV;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Keeps the memory shared with programs up to date (ipc/ucma_shm.h): the event ring of each file,
- * the card of each id, preallocated ids, and commands that programs post without waiting.
+ * Keeps the memory that rused shares with programs (ipc/ucma_shm.h) up to date. It contains an event
+ * ring for each file, preallocated ids, and for each id a card: a copy of the id's state, which
+ * programs read instead of sending a query. This file also runs the commands that programs post, that
+ * is, send without waiting for the result.
  *
  * Every change of an id or a file marks it dirty. ucma_flush() then writes the cards of the dirty
  * ids, with the answers of the QUERY and INIT_QP_ATTR handlers, and fills the rings of the dirty
@@ -68,9 +70,9 @@ static void card_end(struct ucma_card *card)
 }
 
 /*
- * Writes `reported`, the number of the id's events that were read, and `reaped`, the ring position
- * up to which that number counts reads. An id without unread events has none before the tail, so
- * its count is complete up to there.
+ * Writes into the card how many events of the id were read (`reported`), and the ring position up to
+ * which this count is complete (`reaped`). If all events of the id were read, the count is complete up
+ * to the tail of the ring, because no slot before the tail holds a further event of the id.
  */
 static void card_count(struct ucma_card *card, const struct ucma_context *ctx)
 {
@@ -125,7 +127,10 @@ void ucma_reap(struct ucma_file *f)
 		ctx = ev->ctx;
 		dropped = READ_ONCE(slot->state) == ucma_slot_word(ev->pos, UCMA_SLOT_GONE);
 		ucma_withdraw(f, ev);
-		/* GONE: a program has posted DESTROY_ID, and has marked this unread event of the id. */
+		/*
+		 * GONE: the event was withdrawn before it was read, because a program has posted
+		 * DESTROY_ID for the id. It is dropped without being counted as read.
+		 */
 		if (dropped)
 			ucma_drop_event(f, ev);
 		else
@@ -299,7 +304,7 @@ void ucma_card_close(struct ucma_context *ctx)
 	card_end(card);
 }
 
-/* Runs a handler for a card. Returns the length of its answer, 0 on error. */
+/* Runs the handler of a command to get an answer for the card of an id. Returns its length, 0 on error. */
 static uint32_t ask(struct ucma_context *ctx, int (*handler)(struct ucma_call *c), const void *cmd,
 		    size_t len, void *to, size_t size)
 {
@@ -360,8 +365,8 @@ static void card_write(struct ucma_context *ctx)
 		has = ctx->routed ? ask_route(ctx, &card->a) : card->has & HAS_ROUTE;
 		has |= ask_attrs(ctx, &card->a) | rdma_id_can(ctx->cm_id);
 		/*
-		 * events_reported of a listener or a multicast member, or of an id with uncounted
-		 * events, is known to rused only.
+		 * A program may post DESTROY_ID only if it can compute events_reported from card and
+		 * ring. It cannot do so for a listener, a multicast member, or if uncounted is set.
 		 */
 		if (rdma_id_state(ctx->cm_id) != RDMA_CM_LISTEN && list_empty(&ctx->mc_list) &&
 		    !ctx->uncounted)
@@ -409,7 +414,10 @@ static void post_failed(struct ucma_context *ctx, const struct ucma_cmd *cmd, in
 		event.event = RDMA_CM_EVENT_ADDR_ERROR;
 	else if (hdr.cmd == RDMA_USER_CM_CMD_RESOLVE_ROUTE)
 		event.event = RDMA_CM_EVENT_ROUTE_ERROR;
-	/* ACCEPT sets the uid, and ids without uid have no events. */
+	/*
+	 * ucma_event_handler() drops the events of an id without uid. Only a successful ACCEPT sets the
+	 * uid, so set it here for the event that reports the failure.
+	 */
 	if (hdr.cmd == RDMA_USER_CM_CMD_ACCEPT && !ctx->uid)
 		memcpy(&ctx->uid, (const uint8_t *)cmd->buf + sizeof(hdr), sizeof(ctx->uid));
 	ucma_event_handler(ctx->cm_id, &event);
@@ -461,7 +469,7 @@ void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_repl
 		return;
 	}
 	ctx->done++;
-	ucma_dirty_conn(ctx);	/* the handler calls ucma_dirty() if more has changed */
+	ucma_dirty_conn(ctx);	/* a handler that changes addresses or paths also calls ucma_dirty() */
 	ret = ucma_write(f, cmd, scratch);
 	if (ret < 0)
 		post_failed(ctx, cmd, (int)ret);

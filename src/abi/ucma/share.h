@@ -12,7 +12,10 @@ struct ucma_context;
 struct ucma_event;
 struct ucma_file;
 
-/* Removes an event from the ring, if it is there. False: it was there, and is read or withdrawn. */
+/*
+ * Removes an unread event from the ring. True: it was removed, or it was not in the ring. False: it is
+ * too late, since a program has read the event, or the event has been withdrawn before.
+ */
 bool ucma_withdraw(struct ucma_file *f, struct ucma_event *ev);
 /* Counts and frees the events that programs have read from the ring. */
 void ucma_reap(struct ucma_file *f);

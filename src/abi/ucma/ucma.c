@@ -215,7 +215,7 @@ uint32_t ucma_destroy_ctx(struct ucma_context *ctx)
 	uint32_t reported;
 
 	idtable_remove(&u->ctx_table, ctx->id);
-	if (ctx->request)	/* destroyed before its CONNECT_REQUEST was read */
+	if (ctx->request)	/* the unread CONNECT_REQUEST must not refer to the destroyed id */
 		ctx->request->conn_req_ctx = NULL;
 	if (ctx->cm_id)
 		rdma_destroy_id(ctx->cm_id);

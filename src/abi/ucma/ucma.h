@@ -27,15 +27,16 @@ struct ucma_shm;
 /* Bytes of the largest option of SET_OPTION; -EINVAL above it (kernel: KMALLOC_MAX_SIZE). */
 #define UCMA_OPTION_MAX 4096
 
+/* Callbacks. ctx is that of ucma_create(). host names the file: it is the pointer given to ucma_file_open(). */
 struct ucma_ops {
 	/*
-	 * Reports that n more events are pending on the file of `host`. Called during ucma_write(),
-	 * also for other files than its own, and during any call that runs rdmacm.
+	 * Reports that n more events are pending on the file. Called during ucma_write(), also for
+	 * other files than the one written to, and during any call that runs rdmacm.
 	 */
 	void (*wake)(void *ctx, void *host, unsigned int n);
 	/*
-	 * Makes the file of `host` readable for poll(): its ring has events. Called by ucma_flush(), for
-	 * files with shared memory only. show and filled may be NULL if no file has any.
+	 * Makes the file readable for poll(), since its ring has events. Called by ucma_flush() for files
+	 * with shared memory. show and filled may be NULL if ucma_file_share() is never called.
 	 */
 	void (*show)(void *ctx, void *host);
 	/* Wakes the processes that wait (futex) at ucma_shm.filling of the file. Called like show(). */
@@ -57,7 +58,7 @@ struct ucma_file *ucma_file_open(struct ucma *u, void *host, bool may_bind);
  * ports of listeners are free at once. Frees f.
  */
 void ucma_file_close(struct ucma_file *f);
-/* The `host` given to ucma_file_open() for the file of an id. context: the id's, as in struct rdmacm_info. */
+/* Returns `host` of the file that owns an id. context: rdmacm_info.context of the id. */
 void *ucma_context_host(const void *context);
 /* Number of unread events. */
 unsigned int ucma_file_events(const struct ucma_file *f);
@@ -70,7 +71,7 @@ struct ucma_cmd {
 	size_t opt_len;		/* bytes in opt; fewer than optlen: -EFAULT */
 	/* MIGRATE_ID: the file of its fd, or NULL and the error. */
 	struct ucma_file *from;	/* may be the same file */
-	int from_err;		/* -ENOENT: no descriptor, -EINVAL: of another kind */
+	int from_err;		/* if from is NULL. -ENOENT: fd is not open, -EINVAL: fd is no rdma_cm file */
 };
 
 /* Always filled, also on errors. */
@@ -92,13 +93,16 @@ struct ucma_reply {
 ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *reply);
 
 /*
- * Attach memory shared with programs (ipc/ucma_shm.h); the caller owns it. ucma_share() is called
- * before the first id is created: UCMA_CARDS zeroed cards, which must outlive u. ucma_file_share() is
- * called directly after ucma_file_open(): shm is zeroed except for generation and number, and must
- * outlive f. From then on programs read the file's events from the ring or with GET_EVENT, a call of
- * wake() only means that ucma_flush() is needed, and drained and from_drained are meaningless.
+ * Attaches the cards of all ids, which programs map (ipc/ucma_shm.h). To be called before the first id
+ * is created. cards: UCMA_CARDS zeroed cards, owned by the caller, which must outlive u.
  */
 void ucma_share(struct ucma *u, struct ucma_card *cards);
+/*
+ * Attaches the memory of a file that programs map (ipc/ucma_shm.h). To be called directly after
+ * ucma_file_open(). shm belongs to the caller, must outlive f, and is zeroed except for generation and
+ * number. From then on programs read the file's events from the ring or with GET_EVENT, a call of
+ * wake() only means that ucma_flush() is needed, and drained and from_drained are meaningless.
+ */
 void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm);
 /* Updates the shared memory. Call before each reply and after everything that may run rdmacm. */
 void ucma_flush(struct ucma *u);

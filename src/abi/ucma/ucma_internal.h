@@ -22,8 +22,8 @@ struct ucma {
 	struct ucma_card *cards;	/* shared with programs; NULL: not shared */
 	bool answering;		/* card_write() runs handlers to fill a card: they mark no id dirty */
 	struct list_head dirty, dirty_files;	/* for ucma_flush() */
-	struct list_head idle_events;	/* ucma_event.list: nidle unused events, kept for reuse */
-	unsigned int nidle;
+	struct list_head idle_events;	/* freed events, kept for reuse; linked by ucma_event.list */
+	unsigned int nidle;	/* number of events in idle_events */
 };
 
 struct ucma_file {
@@ -55,8 +55,8 @@ struct ucma_context {
 	bool uncounted;		/* programs cannot compute events_reported from card and ring, and ask rused */
 	bool routed;		/* addresses or paths may have changed since the id's card in shared memory was written */
 	struct list_head list, mc_list, dirty;
-	struct list_head events;	/* ucma_event.own: all its queued events */
-	struct list_head parked;	/* ucma_event.list: requests beyond the backlog */
+	struct list_head events;	/* all its queued events; linked by ucma_event.own */
+	struct list_head parked;	/* CONNECT_REQUESTs beyond the backlog; linked by ucma_event.list */
 };
 
 struct ucma_multicast {

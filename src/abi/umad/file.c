@@ -171,8 +171,9 @@ static void done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_
 const struct mad_agent_ops umad_agent_ops = { recv, done };
 
 /*
- * Bytes of data for which the program's buffer must have room: the first segment at least. Its RMPP
- * header gives the length of the message.
+ * Returns how many bytes of data must fit into the program's buffer, or read() fails with EINVAL. For a
+ * received message that is its first segment, in which an RMPP header gives the length of the whole
+ * message; for a send that timed out it is the whole packet.
  */
 static size_t first_len(const struct umad_packet *pk)
 {

@@ -18,7 +18,10 @@ static struct umad_answer answer(int rc)
 	return (struct umad_answer){ .rc = rc };
 }
 
-/* Create an agent in the first free slot and return its id, the first member of both requests. */
+/*
+ * Creates an agent in the first free slot and writes its id to the start of arg: the requests of
+ * REGISTER_AGENT and of REGISTER_AGENT2 both begin with the member id.
+ */
 static struct umad_answer reg(struct umad_file *f, const struct mad_reg *r, void *arg)
 {
 	struct mad_agent *a;

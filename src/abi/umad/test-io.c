@@ -57,7 +57,7 @@ static void exchange(bool roce)
 	tid = mad_tid(buf + HDR);
 	assert_int_equal((uint32_t)tid, 7);
 	assert_int_equal(tid >> 32, mad_agent_hi_tid(t[0].f->agents[0].agent));
-	/* The response, with the header that was read. */
+	/* Port 1 sends the response, with the header that it has read. */
 	buf[HDR + MAD_O_METHOD] |= MAD_RESP;
 	assert_int_equal(write_packet(1, MAD_LEN), HDR + MAD_LEN);
 	net_run(&net, NS_S);
@@ -160,8 +160,8 @@ static void test_write_errors(void **state)
 }
 
 /*
- * A TID of the same class is refused while the first request is open. Responses may go to several
- * destinations.
+ * A request is refused while an earlier request with the same TID and class has not ended, whatever
+ * its destination. A response is refused only if the destination is the same, too.
  */
 static void test_duplicates(void **state)
 {
@@ -232,13 +232,13 @@ static void test_rmpp(void **state)
 	for (uint32_t i = 0; i < len; i++)
 		assert_int_equal(buf[HDR + SA_HDR_LEN + i], (uint8_t)(i * 5 + i / 256));
 	assert_int_equal(read_packet(1, all), -EAGAIN);
-	/* Without the RMPP flag it is a single MAD and limited to its length. */
+	/* Without RMPP_F_ACTIVE the message is a single MAD, which must not be longer than MAD_LEN. */
 	packet(0, 1, MAD_CLASS_SUBN_ADM, 2, MAD_REPORT, 7);
 	assert_int_equal(write_packet(0, MAD_LEN + 1), -EINVAL);
 	assert_int_equal(write_packet(0, MAD_LEN), HDR + MAD_LEN);
 	net_run(&net, 0);
 	assert_int_equal(read_packet(1, all), HDR + MAD_LEN);
-	/* A message of one segment has the length that was written. */
+	/* An RMPP message of one segment arrives with the length that was written, not padded to MAD_LEN. */
 	packet(0, 1, MAD_CLASS_SUBN_ADM, 2, MAD_REPORT, 8)[RMPP_O_RTIME_FLAGS] = RMPP_F_ACTIVE;
 	assert_int_equal(write_packet(0, SA_HDR_LEN + 10), HDR + SA_HDR_LEN + 10);
 	net_run(&net, 0);
@@ -247,7 +247,7 @@ static void test_rmpp(void **state)
 	teardown_ports();
 }
 
-/* After umad_unread() (EFAULT) the packet is the first again. */
+/* umad_unread(), called if the program's buffer is not writable, puts the packet back: the next read() returns it again. */
 static void test_unread(void **state)
 {
 	setup_ports(false);
@@ -270,7 +270,10 @@ static void test_unread(void **state)
 	teardown_ports();
 }
 
-/* USER_RMPP, and agents without RMPP: segments pass unchanged, several with one TID. */
+/*
+ * If an agent has the flag USER_RMPP or no RMPP version, the program itself does RMPP. Then segments
+ * pass unchanged, and several of them may have the same TID.
+ */
 static void test_user_rmpp(void **state)
 {
 	setup_ports(false);
@@ -336,7 +339,10 @@ static void test_poll(void **state)
 	teardown_ports();
 }
 
-/* Removal of the device: EIO, POLLERR alone, no opens; with unread packets and open requests. */
+/*
+ * The device is removed while a file has unread packets and unanswered requests. Afterwards read() and
+ * write() return EIO, poll() returns POLLERR only, and ioctl() and open() fail.
+ */
 static void test_removed(void **state)
 {
 	struct ib_user_mad_reg_req2 r = { .qpn = 1 };
@@ -366,7 +372,8 @@ static void test_removed(void **state)
 }
 
 /*
- * A file keeps 200,000 unread packets; further ones are dropped. Closing the file frees them all.
+ * A file keeps UMAD_MAX_RECVS + 1 unread packets, as in the kernel; further ones are dropped. Closing
+ * the file frees them all.
  */
 static void test_flood(void **state)
 {

@@ -90,7 +90,7 @@ static void test_enable_pkey(void **state)
 	assert_int_equal(reg2(1, 0, 0, 0, 0), 0);
 	assert_int_equal(umad_hdr_len(t[1].f), 56);
 	teardown_ports();
-	/* REGISTER_AGENT2 first: headers of 64 bytes. A failed one changes nothing. */
+	/* If the first agent is made by REGISTER_AGENT2, headers have 64 bytes. If the command fails they keep 56. */
 	setup_ports(false);
 	assert_int_equal(reg2(0, 0, 0, 2, 0), -EINVAL);
 	assert_int_equal(umad_hdr_len(t[0].f), 56);

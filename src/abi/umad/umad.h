@@ -3,7 +3,8 @@
  * /dev/infiniband/umadN and issmN (ABI 5) as functions, called by rused: they take the bytes of a
  * write() or ioctl(), or a buffer for a read(), and return what the program gets. Sizes, errno and
  * their order are those of Linux 6.1 user_mad.c. The engine of the program's process copies from and
- * to the program's memory (-EFAULT). The caller waits; nothing here blocks.
+ * to the program's memory (-EFAULT). Nothing here blocks: where the kernel would wait, a function
+ * returns -EAGAIN or -EINPROGRESS, and a callback tells the caller when to go on.
  *
  * There is one umad_port per port of a device, above its mad_port. The caller owns it. An open umadN
  * is a umad_file; it owns its MAD agents, unread packets and sends.
@@ -16,7 +17,7 @@
 
 #define UMAD_ABI_VERSION 5
 #define UMAD_MAX_AGENTS 32
-#define UMAD_MAX_RECVS 200000	/* received MADs are dropped while a file has more unread packets */
+#define UMAD_MAX_RECVS 200000	/* a received MAD is dropped if the file has more unread packets than this */
 
 struct umad_port_ops {
 	/*

@@ -9,7 +9,10 @@ struct cq_args {
 	struct event_file *channel, *async;
 };
 
-/* The driver's part: its checks, creation, and the provider's response (location of the ring). */
+/*
+ * Does what the kernel's driver (rxe) does for all forms of CREATE_CQ: makes the driver's checks,
+ * creates the CQ, and writes the response for the provider, the location of the ring.
+ */
 static int cq_make(struct uverbs_req *r, const struct cq_args *a, struct uobj *o)
 {
 	struct rxe_create_cq_resp drv;

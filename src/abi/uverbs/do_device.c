@@ -78,7 +78,7 @@ int io_get_context(struct uverbs_req *r)
 	return 0;
 }
 
-/* Kernel rxe has no query_ucontext: the method is checked but not supported. */
+/* The kernel's rxe has no query_ucontext. On a file with a context the method returns -EOPNOTSUPP. */
 int io_query_context(struct uverbs_req *r)
 {
 	int ret;

@@ -37,7 +37,10 @@ void ev_forget_all(struct uverbs_file *f)
 	uint32_t i;
 
 	for (i = 0; i < f->nevs; i++) {
-		/* Its descriptor may stay open after f is freed: owner must not equal a later file at the same address. */
+		/*
+		 * The caller frees f, but the event file lives on while its descriptor is open. Clear
+		 * owner, or it could equal the address of a later uverbs_file.
+		 */
 		f->evs[i]->owner = NULL;
 		event_file_put(f->evs[i]);
 	}

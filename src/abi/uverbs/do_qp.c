@@ -51,7 +51,10 @@ static struct mminfo ring_mi(const struct ring *ring)
 	return (struct mminfo){ .offset = ring->offset, .size = ring->buf_size };
 }
 
-/* The driver's part: its checks, creation, and the provider's response (location of the rings). */
+/*
+ * Does what the kernel's driver (rxe) does for all forms of CREATE_QP: makes the driver's checks,
+ * creates the QP, and writes the response for the provider, the location of the rings.
+ */
 static int qp_make(struct uverbs_req *r, struct pd *pd, struct qp_init_attr *init,
 		   uint32_t create_flags, struct uobj *o)
 {

@@ -6,7 +6,10 @@
  */
 #include "abi/uverbs/handlers.h"
 
-/* The only bit of attr_mask beyond the standard ones. Not supported. */
+/*
+ * The only bit of attr_mask outside IB_QP_ATTR_STANDARD_BITS that the kernel's uverbs knows. qp_modify()
+ * refuses it, as rxe does.
+ */
 #define IB_QP_RATE_LIMIT (1u << 25)
 #define QKEY_PRIVILEGED 0x80000000u
 #define PSN24 0xffffffu

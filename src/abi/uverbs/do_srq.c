@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Commands and methods of shared receive queues. srq_make() does the driver's part of the
- * three ways to create one: CREATE_SRQ, CREATE_XSRQ and ioctl SRQ_CREATE.
+ * Commands and methods of shared receive queues. There are three ways to create one: CREATE_SRQ,
+ * CREATE_XSRQ and ioctl SRQ_CREATE.
  */
 #include <rdma/rdma_user_rxe.h>
 #include "abi/uverbs/handlers.h"
@@ -10,7 +10,10 @@
 #define SRQ_MAX_WR 1u
 #define SRQ_LIMIT 2u
 
-/* The driver's part: its checks, creation, and the provider's response (location of the ring). */
+/*
+ * Does what the kernel's driver (rxe) does for all three ways: makes the driver's checks, creates the
+ * SRQ, and writes the response for the provider, the location of the ring.
+ */
 static int srq_make(struct uverbs_req *r, struct pd *pd, struct srq_init_attr *init, uint32_t type,
 		    struct uobj *o)
 {
@@ -32,8 +35,8 @@ static int srq_make(struct uverbs_req *r, struct pd *pd, struct srq_init_attr *i
 }
 
 /*
- * Looks up the handles that the type needs, in the kernel's order. This includes types that are
- * not supported, for the sake of the errno.
+ * Looks up the handles that an SRQ of this type needs, in the kernel's order. Handles are also looked
+ * up for types that are not supported, because a wrong handle has another errno than the type.
  */
 static int get_handles(struct uverbs_file *f, const struct ib_uverbs_create_xsrq *cmd,
 		       struct pd **pd)
@@ -144,7 +147,10 @@ int io_srq_create(struct uverbs_req *r)
 	return ret;
 }
 
-/* As in kernel rxe, the location of the new ring goes to an address in the provider's data. */
+/*
+ * Replaces the ring by one for max_wr work requests. As in the kernel's rxe, the location of the new
+ * ring is written to the address mi_addr, which the provider has passed in its part of the command.
+ */
 static int srq_resize(struct srq *srq, uint32_t max_wr, uint64_t mi_addr)
 {
 	struct mminfo mi = { 0 };

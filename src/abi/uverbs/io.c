@@ -33,7 +33,7 @@ int user_clear(uint64_t addr, size_t len)
 	return 0;
 }
 
-/* False if the memory is unreadable, as in the kernel's ib_is_buffer_cleared(). */
+/* True if all bytes are zero. False also if they are unreadable, as in the kernel's ib_is_buffer_cleared(). */
 bool user_is_zero(uint64_t addr, size_t len)
 {
 	char buf[CHUNK];

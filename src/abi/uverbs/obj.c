@@ -169,8 +169,9 @@ int uobj_destroy_id(struct uverbs_file *f, uint16_t kind, uint32_t id, struct uo
 }
 
 /*
- * Destroys all objects; an object comes before those that it refers to. keep_handles: the ids
- * stay in use, so that the program can still destroy the handles.
+ * Destroys all objects in the order of order[]: each object before those that it uses, so that none is
+ * still in use when it is destroyed. keep_handles: the ids stay in use, so that the program can still
+ * destroy the handles.
  */
 void uobj_destroy_all(struct uverbs_file *f, bool keep_handles)
 {

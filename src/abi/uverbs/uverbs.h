@@ -5,8 +5,9 @@
  * lock. This room itself copies from and to the program's memory, only with the functions of
  * core/umem.h: an unmapped address gives -EFAULT.
  *
- * Errors are those of Linux 6.1. Unknown command: -EOPNOTSUPP (write), -EPROTONOSUPPORT (ioctl). Bad
- * length: -EINVAL, and -ENOSPC for a plain write() command or its response.
+ * Errors are those of Linux 6.1. An unknown command fails with -EOPNOTSUPP (write) or -EPROTONOSUPPORT
+ * (ioctl). A wrong length fails with -EINVAL, but with -ENOSPC if a plain (not extended) write()
+ * command or the buffer for its response is too short.
  *
  * A uverbs_file owns its handles and their objects, and holds a reference to each event file that it
  * has made.
@@ -39,7 +40,10 @@ struct uverbs_host {
 	int (*qp_created)(struct qp *qp);
 	/* Called before qp_destroy(). */
 	void (*qp_destroying)(struct qp *qp);
-	/* Gets the present values for QUERY_QP: PSNs expected and sent next, and whether the SQ is draining. */
+	/*
+	 * Gets current values for QUERY_QP: the PSN expected next (*rq_psn), the PSN to be sent next
+	 * (*sq_psn), and whether the SQ is draining.
+	 */
 	void (*qp_query)(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
 	/* A CQ was armed: the program is about to sleep. */
 	void (*cq_armed)(struct cq *cq);

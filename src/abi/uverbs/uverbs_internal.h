@@ -88,7 +88,7 @@ struct attr_spec {
 	uint16_t min_len, max_len;
 	uint8_t type, access, kind;	/* kind: enum uverbs_default_objects, for ATTR_IDR and ATTR_FD */
 	bool mandatory, zero_tail;
-	bool copied;		/* -EFAULT from the parser if the data is unreadable: the kernel copies it there */
+	bool copied;		/* if the data is unreadable the parser fails with -EFAULT, as the kernel's, which copies it */
 };
 
 struct method_spec {
@@ -104,7 +104,7 @@ struct method_spec {
 const struct method_spec *method_row(uint32_t i);
 bool kind_enabled(uint16_t kind);
 
-/* obj.c: 0 or -errno as the kernel's rdma_core.c. */
+/* Functions of obj.c. They return 0 or the -errno of the kernel's rdma_core.c. */
 int uverbs_check_context(const struct uverbs_file *f);	/* -EIO: gone; -EINVAL: no context */
 int uobj_alloc(struct uverbs_file *f, uint16_t kind, struct uobj **o);
 void uobj_commit(struct uverbs_file *f, struct uobj *o);
@@ -116,7 +116,7 @@ int uobj_lookup(struct uverbs_file *f, uint16_t kind, int64_t id, bool destroyin
 int uobj_destroy(struct uverbs_file *f, struct uobj *o, struct uobj *gone);
 int uobj_destroy_id(struct uverbs_file *f, uint16_t kind, uint32_t id, struct uobj *gone);
 void uobj_destroy_all(struct uverbs_file *f, bool keep_handles);
-/* *obj (a struct pd * etc.) is the object of a handle of this kind. 0 or -errno. */
+/* Finds a handle of this kind and stores its object at obj, the address of a pointer (struct pd *, ...). 0 or -errno. */
 int uobj_get(struct uverbs_file *f, uint16_t kind, uint32_t id, void *obj);
 
 /* do_event.c */

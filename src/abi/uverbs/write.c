@@ -5,14 +5,17 @@
  * Checks in the kernel's order, up to the handler: the command word (write_find), the length in the
  * header against that of the write(), and the size of the command's structs.
  *
- * - A command that is in the table but not enabled fails with EINVAL if its length is wrong, as a
- *   plain command, else with EOPNOTSUPP.
+ * - A command that is in the table but not enabled is framed as a plain command, even if it is an
+ *   extended one. It fails with EINVAL if the length in its header is wrong, else with EOPNOTSUPP.
  * - Plain commands have a minimum size of request and response (ENOSPC). Extended ones have none: a
  *   short request is completed with zeros.
  */
 #include "abi/uverbs/handlers.h"
 
-/* Kernel rxe has no command with these numbers or higher ones: they fail with EOPNOTSUPP before framing. */
+/*
+ * The kernel's rxe has plain commands with numbers below WRITE_LIMIT and extended ones with numbers
+ * below WRITE_EX_LIMIT. All other numbers fail with EOPNOTSUPP before the length in the header is checked.
+ */
 #define WRITE_LIMIT (IB_USER_VERBS_CMD_CREATE_XSRQ + 1)
 #define WRITE_EX_LIMIT (IB_USER_VERBS_EX_CMD_MODIFY_QP + 1)
 #define EX_HDRS (sizeof(struct ib_uverbs_cmd_hdr) + sizeof(struct ib_uverbs_ex_cmd_hdr))
@@ -125,7 +128,7 @@ int write_run(struct uverbs_req *r, const struct write_row *row)
 	return ret;
 }
 
-/* Extended: finds core and provider parts of request and response. 0 or -errno. */
+/* Finds the core and provider parts of the request and response of an extended command. 0 or -errno. */
 static int frame_ex(struct uverbs_req *r, const struct ib_uverbs_cmd_hdr *hdr, uint64_t buf,
 		    size_t count)
 {
@@ -152,7 +155,9 @@ static int frame_ex(struct uverbs_req *r, const struct ib_uverbs_cmd_hdr *hdr, u
 	return 0;
 }
 
-/* Plain: provider data, if any, follows the core part in the same buffer. */
+/*
+ * Does the same for a plain command. Its provider data, if any, follows the core part in the same buffer.
+ */
 static int frame_plain(struct uverbs_req *r, struct ib_uverbs_cmd_hdr *hdr,
 		       const struct write_row *row, uint64_t buf, size_t count)
 {
