@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The link /proc/self/fd/N names the kind of the file. Without /proc (chroot) two tests replace it.
- * Anonymous inodes have no file type in st_mode, unlike pipes, sockets and files of a file system.
- * Among them only an eventfd accepts a write of 8 bytes. The value written is 0: it does not change
- * the count and does not block.
+ * The text of the link /proc/self/fd/N names the kind of the file. If there is no /proc, for example
+ * after chroot(), takes_a_count() makes two checks instead. First, the file must be an anonymous inode:
+ * these have no file type in st_mode, unlike pipes, sockets and files of a file system. Second, the file
+ * must accept a write of 8 bytes, which among anonymous inodes only an eventfd does. The value written
+ * is 0, which does not change the count of an eventfd and does not block.
  */
 #include <fcntl.h>
 #include <stdint.h>

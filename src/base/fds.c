@@ -14,7 +14,7 @@ bool fds_refused(long rc)
 	return rc == -EPERM || rc == -EACCES || rc == -EINVAL || rc == -ENOSYS;
 }
 
-/* Sets O_CLOEXEC and O_NONBLOCK on fd, if they are in flags. Returns fd. fd may be -errno. */
+/* Sets O_CLOEXEC and O_NONBLOCK on fd, if they are in flags. Returns fd. If fd is -errno, only returns it. */
 static int set_flags(int fd, int flags)
 {
 	if (fd < 0)

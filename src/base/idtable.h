@@ -22,7 +22,10 @@ void idtable_init(struct idtable *t, uint32_t limit);
 void idtable_fini(struct idtable *t);
 /* Stores ptr (not NULL) at the lowest free id. Returns the id, -ENOMEM, or -ENOSPC at the limit. */
 int64_t idtable_alloc(struct idtable *t, void *ptr);
-/* The same in [min, limit), from the id after the last one allocated here, wrapping around. */
+/*
+ * Stores ptr (not NULL) at a free id in [min, limit). The search starts after the id that the last call
+ * of this function returned, and continues from min at the limit. Returns as idtable_alloc().
+ */
 int64_t idtable_alloc_cyclic(struct idtable *t, uint32_t min, void *ptr);
 /* Stores ptr at this id. 0; -EBUSY: in use; -ENOMEM; -ENOSPC: not below the limit. */
 int idtable_insert(struct idtable *t, uint32_t id, void *ptr);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Memory shared between processes. If a mapped file shrinks, access to the mapping raises
- * SIGBUS. Therefore memfd_map() maps only memfds that are sealed against shrinking. Those of
- * memfd_sealed() and memfd_new() are also sealed against growing. memfd_grow() is for the others.
+ * SIGBUS. Therefore memfd_map() maps only memfds that are sealed against shrinking. The memfds that
+ * memfd_sealed() and memfd_new() create are also sealed against growing, so memfd_grow() fails on them.
  */
 #ifndef RUSE_BASE_MEMFD_H
 #define RUSE_BASE_MEMFD_H

@@ -6,7 +6,7 @@
 #include "base/sys.h"
 
 #define UNIT 32u
-#define FINE 1024u		/* sizes up to this: multiples of UNIT; above: powers of two */
+#define FINE 1024u		/* blocks up to this size are multiples of UNIT; longer ones are powers of two */
 #define MAX_SHIFT 15
 #define CLASSES (FINE / UNIT + MAX_SHIFT - 10)
 #define CHUNK ((size_t)1 << 16)
@@ -31,7 +31,7 @@ size_t pool_size(size_t size)
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 
-/* Sanitizers find use after free and leaks in memory of malloc() only. */
+/* In builds with a sanitizer the pool uses the libc allocator, since sanitizers check no other memory. */
 void *pool_alloc(size_t size)
 {
 	return aligned_alloc(64, ALIGN_UP(size, (size_t)64));

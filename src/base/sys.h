@@ -4,8 +4,9 @@
  *
  * All code in libruse.so uses these for I/O, and not read(), write() and the like of libc:
  * libruse.so itself replaces those, the program may wrap them too, and they are cancellation
- * points (a pending pthread_cancel() would leave the engine lock held for ever). None of this
- * applies to syscall(). These calls change errno; preload/ preserves the program's.
+ * points (a pending pthread_cancel() would leave the engine lock held for ever). syscall(), which these
+ * functions use, is not replaced by libruse.so and is no cancellation point. The functions change errno;
+ * preload/ preserves the program's errno.
  */
 #ifndef RUSE_BASE_SYS_H
 #define RUSE_BASE_SYS_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For test-*.c only: cmocka with the headers it needs before it, and seeds. */
+/*
+ * For test-*.c only. Includes cmocka.h after the headers that it requires, and provides a seed for
+ * random tests.
+ */
 #ifndef RUSE_BASE_TESTING_H
 #define RUSE_BASE_TESTING_H
 

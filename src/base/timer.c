@@ -25,7 +25,10 @@ static void timer_place(struct timer_heap *h, uint32_t i, struct timer *t)
 	t->pos = i + 1;
 }
 
-/* Places t in the hole i, moved up or down to keep the heap order. */
+/*
+ * Puts t into the heap. i is a free position. If t is earlier than its parent there, or later than a
+ * child, these are moved and t gets another position.
+ */
 static void timer_sift(struct timer_heap *h, uint32_t i, struct timer *t)
 {
 	while (i && h->heap[(i - 1) / 2]->when > t->when) {
