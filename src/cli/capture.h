@@ -48,8 +48,9 @@ int live_pid_of(struct live *l, uint32_t qpn);
 const char *live_comm_of(const struct live *l, int pid);
 void live_close(struct live *l);
 
-/* pcapng.c: writes packets to a pcapng file. Write errors show in ferror(f). pcapng_open(): NULL: no memory. */
+/* pcapng.c: a writer of pcapng files. The caller finds write errors by ferror(f). */
 struct pcapng;
+/* Writes the file's header. snaplen: bytes of a frame that are stored at most. Returns NULL without memory. */
 struct pcapng *pcapng_open(FILE *f, uint32_t snaplen);
 void pcapng_packet(struct pcapng *w, const struct captured *p);
 /* Writes the statistics and frees w; f stays open. lost: number of packets lost. */

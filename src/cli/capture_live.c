@@ -26,11 +26,11 @@
 #include "cli/cli.h"
 
 #define SETTLE_NS 5000000ull	/* time from a packet's time stamp to its delivery */
-#define NAP_MIN 1		/* ms between two polls of the rings: after a packet */
-#define NAP_MAX 10		/* without packets */
-#define NAP_NOBODY 100		/* without processes */
+#define NAP_MIN 1		/* ms between two polls of the rings after a packet was delivered; doubles up to NAP_MAX */
+#define NAP_MAX 10		/* ms, while no packets come */
+#define NAP_NOBODY 100		/* ms, while no process is connected */
 #define RETRY_NS NS_S		/* interval of attempts to connect to a new rused */
-#define MAX_POLL 256		/* processes watched for their exit, the first in the list */
+#define MAX_POLL 256		/* number of processes that are watched for their exit: the first ones in live.sources */
 
 /* A process that delivers packets. */
 struct source {
@@ -38,7 +38,7 @@ struct source {
 	int fd, pid;
 	char comm[16];
 	struct capring_reader rd;
-	bool have, gone;	/* rec and frame hold a packet; the process has exited */
+	bool have, gone;	/* have: rec and frame hold a packet; gone: the process has exited or sent invalid data */
 	uint64_t lost;
 	struct caprec rec;
 	uint8_t frame[CAPRING_FRAME_MAX];
@@ -53,9 +53,9 @@ struct live {
 	uint64_t retry_at;
 	int nap;		/* ms until the next poll of the rings */
 	struct {
-		uint64_t at;	/* time of the query; 0: none yet */
+		uint64_t at;	/* time at which rused was asked for pid; 0: not yet */
 		int pid;
-	} owner[1024];		/* cache: owners of blocks of QP numbers */
+	} owner[1024];		/* cache for live_pid_of(): the process that has leased each block of QP numbers */
 };
 
 static uint64_t now_ns(void)
@@ -123,7 +123,10 @@ struct live *live_open(uint32_t snaplen)
 	return NULL;
 }
 
-/* Receives the first message of a process, which has its ring. Waits at most a second. */
+/*
+ * Receives the first message of a process. It contains the process's name, and the descriptor of its
+ * ring is attached. Waits at most a second.
+ */
 static int greet(struct source *s)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLIN };
@@ -149,7 +152,7 @@ static int greet(struct source *s)
 	return 0;
 }
 
-/* Accepts a process of this user. False: none was waiting. */
+/* Accepts one connection; closes it if it is of another user or its first message is invalid. Returns false if none was waiting. */
 static bool accept_source(struct live *l)
 {
 	int fd = accept4(l->listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -255,7 +258,10 @@ static void nap(struct live *l)
 	l->nap = min(l->nap * 2, NAP_MAX);
 	if (poll(p, 2 + n, ms) <= 0)
 		return;
-	/* A process sends one message only, so any event is its exit. Its ring stays readable. */
+	/*
+	 * A process sends nothing after its first message, so any event on its socket means that it
+	 * has exited. Its ring stays mapped, and the packets in it are still delivered.
+	 */
 	for (nfds_t i = 0; i < n; i++)
 		of[i]->gone = p[2 + i].revents;
 	if (p[1].revents)
@@ -268,14 +274,17 @@ int live_poll(struct live *l, bool stop, captured_fn fn, void *arg)
 {
 	uint64_t now = now_ns();
 
-	/* Accept waiting processes too: a short-lived one may have exited, but its ring is attached to its message. */
+	/*
+	 * At the end accept the connections that wait: a process that ran only briefly may have exited
+	 * already, but its first message and its ring can still be received.
+	 */
 	while (stop && accept_source(l))
 		;
 	if (stop)
 		return drain(l, now, fn, arg);
 	nap(l);
 	now = now_ns();
-	/* A new rused does not know of this capture: register again. */
+	/* The connection to rused was lost. A new rused does not know of this capture: register it there. */
 	if (l->conn.fd < 0 && now >= l->retry_at) {
 		l->retry_at = now + RETRY_NS;
 		enlist(l, false);

@@ -110,7 +110,7 @@ static void copy_text(char *to, size_t size, const uint8_t *from, size_t len)
 	to[len] = 0;
 }
 
-/* base to the power of n, limited to what fits. */
+/* base to the power of n; if that does not fit into 64 bits, a lower power of base. */
 static uint64_t power(uint64_t base, unsigned int n)
 {
 	uint64_t v = 1;

@@ -6,17 +6,17 @@
 #include <limits.h>
 #include "ipc/ipc.h"
 
-/* Exit statuses of `ruse run` when it cannot execute the program, as of env(1). */
-#define EXIT_CANNOT_RUN 126
-#define EXIT_NOT_FOUND 127
+/* Exit statuses of `ruse run`, as of env(1). */
+#define EXIT_CANNOT_RUN 126	/* the program was found but cannot be executed */
+#define EXIT_NOT_FOUND 127	/* the program was not found */
 /* Wrong usage. */
 #define EXIT_USAGE 2
 
 /*
- * argv[0] is the subcommand's name. They return the exit status: 0; 1: failed, with a message;
- * EXIT_USAGE. For cmd_run() see `ruse run --help`. cmd_doctor() returns 1 if a check is
- * CHECK_FAIL. If no rused runs, stop, status, and fault commands that do not start one, print
- * that and return 0.
+ * The subcommands. argv[0] is the subcommand's name. Each returns the exit status of `ruse`: 0; 1
+ * after a failure, for which it has printed a message; or EXIT_USAGE. For cmd_run() see `ruse run
+ * --help`. cmd_doctor() returns 1 if a check is CHECK_FAIL. It is not an error if no rused runs:
+ * cmd_stop(), cmd_status() and the fault commands that do not start rused print that and return 0.
  */
 int cmd_run(int argc, char **argv);
 int cmd_status(int argc, char **argv);

@@ -14,10 +14,10 @@ enum verdict {
 struct finding {
 	enum verdict verdict;
 	char what[160];		/* what was found */
-	const char *meaning;	/* what follows from it, and a remedy; static text */
+	const char *meaning;	/* what the finding means for programs, and a remedy if there is one; static text */
 };
 
-/* Fills the finding. fmt is for f->what. */
+/* Fills *f. fmt and the arguments after it give f->what. */
 void found(struct finding *f, enum verdict v, const char *meaning, const char *fmt, ...)
 	__printf(4, 5);
 

@@ -50,9 +50,10 @@ static int read_other(pid_t pid, const char *p)
 }
 
 /*
- * Tries cross-memory attach between two children, which are related like two programs of a
- * user. As libruse.so does for yama, the target permits access by prctl(PR_SET_PTRACER). The
- * other child reads its memory. 0 or -errno.
+ * Tries cross-memory attach (process_vm_readv()) between two child processes. Neither is the
+ * parent of the other, as is usual for two programs of a user. The first child permits access by
+ * prctl(PR_SET_PTRACER), as libruse.so does because of Yama. The second child reads the first
+ * one's memory. 0 or -errno.
  */
 static int try_siblings(void)
 {
@@ -170,7 +171,7 @@ void check_slice(struct finding *f)
 	pid_t pid = fork();
 
 	if (!pid) {
-		/* In a child, so that this process keeps its slice. */
+		/* The child sets its own time slice, so that of the parent is unchanged. */
 		if (syscall(SYS_sched_setattr, 0, &want, 0) ||
 		    syscall(SYS_sched_getattr, 0, &have, sizeof(have), 0))
 			_exit(1);

@@ -116,7 +116,7 @@ static int wait_line(const char *line)
 	return 0;
 }
 
-/* Removes spaces around the command, a comment, and the end of the line. */
+/* Returns the command in a line of a file: without the spaces around it, a comment (#) and the line end. */
 static char *strip(char *line)
 {
 	size_t n;

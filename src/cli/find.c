@@ -9,7 +9,7 @@
 #include "cli/cli.h"
 #include "ipc/attach.h"
 
-/* Relative to the directory of this program: in the build tree, and installed. */
+/* Where the other parts are, relative to the directory of this program: first in the build tree, second when installed. */
 static const char *const places[] = { "", "../" RUSE_LIBDIR "/ruse/" };
 
 /* The directory of this program, with a slash at the end. dir has PATH_MAX bytes. */

@@ -115,8 +115,9 @@ static bool is_empty(struct json_object *o)
 }
 
 /*
- * Columns of a table: the members that fit into a cell in all rows, in order of appearance. The
- * value of a column is true if it holds numbers.
+ * Columns of a table, as an object: its keys are the names of the rows' members, in order of
+ * appearance, without those that do not fit into a cell in some row. The value of a key is true if
+ * the column holds numbers, which are aligned to the right.
  */
 static struct json_object *columns_of(struct json_object *rows)
 {
@@ -174,7 +175,7 @@ static int print_table(struct json_object *rows)
 	return rc;
 }
 
-/* Name of a row in the headings of its tables. */
+/* Name of a row, for the headings of what is printed below the table: the first member of names[] that the row has. */
 static const char *row_name(struct json_object *row)
 {
 	static const char *const names[] = { "name", "pid", "index", "proc" };
@@ -189,7 +190,7 @@ static const char *row_name(struct json_object *row)
 
 static int print_value(const char *heading, struct json_object *o, int depth);
 
-/* Prints the tables among the members of an object. */
+/* Prints those members of an object that are tables or objects themselves, each under a heading of its own. */
 static int print_inner(const char *heading, struct json_object *row, int depth)
 {
 	int rc = 0;
@@ -198,7 +199,7 @@ static int print_inner(const char *heading, struct json_object *row, int depth)
 		char inner[160], name[64];
 
 		title(key, name, sizeof(name));
-		/* Say "none" at the top level only. */
+		/* For an empty array print "none" at the top level, and nothing further down. */
 		if (is_empty(v) && !*heading)
 			printf("\n%s\nnone\n", name);
 		if (fits_cell(v))
