@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The CM's entry points. A received MAD goes to the handler of its message type,
- * which finds the id, looks up the row of its state in table.c, executes the row's
- * actions and delivers an event. Each id has at most one message that awaits an
- * answer, which msg.c repeats. Ended connections are in timewait.c.
+ * The CM's entry points. A received MAD goes to the handler of its message type, which finds the
+ * id, looks up the row for the message and the id's state in the state table (table.c), executes
+ * the row's actions and delivers its event. Each id has at most one message that awaits an answer,
+ * which msg.c repeats. Ended connections are in timewait.c.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -26,8 +26,8 @@ struct cm_ops {
 	 */
 	int (*send)(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_LEN]);
 	/*
-	 * Finds the local port of a path. With av->dev NULL: the device, port and
-	 * sgid_index of path->sgid. Otherwise they are given, and path->sgid must be a
+	 * Finds the local port of a path. If av->dev is NULL, searches all ports for path->sgid.
+	 * Otherwise the caller has set dev, port and sgid_index of av, and path->sgid must be a
 	 * GID of that port. Sets dev, port, roce, sgid_index, pkey, pkey_index and
 	 * src_path_bits of av. 0; -EINVAL: no such GID; -ENOENT: P_Key not in the table.
 	 */
@@ -80,7 +80,7 @@ void cm_input(struct cm *cm, const struct cm_av *from, const uint8_t mad[CM_MAD_
 void cm_timer(struct cm *cm, ns_t now);
 /* Time at which to call cm_timer(); NS_NEVER: none. Ask again after each call of the CM. */
 ns_t cm_next(const struct cm *cm);
-/* Number of ids and of connections in timewait. */
+/* Number of ids plus number of connections in timewait. */
 uint32_t cm_count(const struct cm *cm);
 
 /* dev is not NULL. Returns NULL without memory. The caller destroys the id. */
@@ -96,8 +96,9 @@ void cm_destroy_id(struct cm_id *id, ns_t now);
 int cm_listen(struct cm_id *id, uint64_t service_id, uint64_t mask);
 /*
  * Creates a listener for one service id, or shares the existing one if it has the same handler
- * and ctx. Each caller destroys *id once. -EINVAL (as in the kernel; cm_listen(): -EBUSY): another
- * listener has the service id; -EINVAL: it is in the range of assigned ones; -ENOMEM.
+ * and ctx. Each caller destroys *id once. -EINVAL: a listener with another handler or ctx has the
+ * service id (as in the kernel, although cm_listen() returns -EBUSY then), or it is in the range
+ * that is reserved for assigned ones; -ENOMEM.
  */
 int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler, void *ctx,
 		     uint64_t service_id, struct cm_id **id);
@@ -108,7 +109,7 @@ int cm_insert_listen(struct cm *cm, struct cm_device *dev, cm_handler handler, v
  */
 int cm_send_req(struct cm_id *id, const struct cm_req_param *p, ns_t now);
 
-/* Answers a REQ. Its Max CM Retries and Local CM Response Timeout rule the REP's repetition. */
+/* Answers a REQ. The REP is repeated Max CM Retries times, every Local CM Response Timeout; both are fields of the REQ. */
 int cm_send_rep(struct cm_id *id, const struct cm_rep_param *p, ns_t now);
 /* Up to 224 bytes of private data. */
 int cm_send_rtu(struct cm_id *id, const void *data, uint8_t len, ns_t now);

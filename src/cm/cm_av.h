@@ -21,8 +21,8 @@ enum cm_counter_group {
 struct cm_device {
 	void *ctx;		/* the caller's */
 	uint64_t node_guid;	/* host order; CA GUID in REQ and REP */
-	uint32_t hi_tid;	/* high half of the transaction ids it sends (its MAD agent's) */
-	uint8_t ack_delay;	/* local_ca_ack_delay of the device: rxe 15 */
+	uint32_t hi_tid;	/* high half of the transaction ids it sends: identifies its MAD agent */
+	uint8_t ack_delay;	/* local_ca_ack_delay of the device; 15 as in kernel rxe */
 	/* Index: enum cm_attr - CM_ATTR_REQ. For port 1, the only one. */
 	uint64_t counters[CM_COUNTER_GROUPS][CM_ATTR_COUNT];
 };
@@ -34,7 +34,7 @@ struct cm_device {
  */
 struct cm_av {
 	struct cm_device *dev;	/* NULL: none */
-	uint8_t port;		/* 1.. */
+	uint8_t port;		/* ports are numbered from 1 */
 	bool roce;		/* link layer Ethernet */
 	bool is_global;		/* has a GRH; always true with roce */
 	uint8_t sl;
@@ -46,7 +46,7 @@ struct cm_av {
 	uint16_t dlid;		/* 0 with roce */
 	uint16_t sgid_index;
 	uint16_t pkey_index;
-	uint16_t pkey;		/* entry at pkey_index; of a received MAD the P_Key in its BTH */
+	uint16_t pkey;		/* the P_Key table's entry at pkey_index, also for a received MAD */
 	uint8_t sgid[16], dgid[16];
 };
 
@@ -66,7 +66,7 @@ struct cm_path {
 	uint64_t service_id;	/* set in events, ignored when sending */
 };
 
-/* A local GID by device, port and index; dev NULL: search for the path's sgid. */
+/* Selects a local GID by device, port and index. If dev is NULL, the CM searches for the GID path->sgid instead. */
 struct cm_sgid {
 	struct cm_device *dev;
 	uint8_t port;

@@ -13,21 +13,21 @@ struct cm {
 	const struct cm_ops *ops;
 	void *ctx;
 	struct timer_heap timers;
-	struct list_head ids;		/* cm_priv.all: all ids */
-	struct list_head listeners;	/* cm_priv.listen: listeners for one service id */
-	struct list_head masked;	/* cm_priv.listen: listeners with another mask (few) */
-	struct list_head establish;	/* cm_priv.establish: COMM_EST events not yet delivered */
-	struct list_head timewait;	/* cm_timewait.list */
-	struct cm_hash local;		/* cm_priv.local by local_id */
-	struct cm_hash remote_id;	/* cm_timewait.by_id by remote id and CA GUID */
-	struct cm_hash remote_qp;	/* cm_timewait.by_qpn by remote QPN and CA GUID */
-	struct cm_hash sidr;		/* cm_priv.sidr by request id and sender */
-	struct cm_hash service;		/* cm_priv.service of listeners, by device and service id */
-	uint32_t count;			/* ids and connections in timewait */
+	struct list_head ids;		/* all ids, linked by cm_priv.all */
+	struct list_head listeners;	/* listeners for one service id, linked by cm_priv.listen */
+	struct list_head masked;	/* the few listeners with a mask, for several service ids, linked by cm_priv.listen */
+	struct list_head establish;	/* ids with an undelivered USER_ESTABLISHED event, linked by cm_priv.establish */
+	struct list_head timewait;	/* connections in timewait, linked by cm_timewait.list */
+	struct cm_hash local;		/* ids by local_id, linked by cm_priv.local */
+	struct cm_hash remote_id;	/* peers by remote id and CA GUID, linked by cm_timewait.by_id */
+	struct cm_hash remote_qp;	/* peers by remote QPN and CA GUID, linked by cm_timewait.by_qpn */
+	struct cm_hash sidr;		/* received SIDR_REQs by request id and sender, linked by cm_priv.sidr */
+	struct cm_hash service;		/* listeners by device and service id, linked by cm_priv.service */
+	uint32_t count;			/* number of ids plus number of connections in timewait */
 	uint32_t next_id;
 	uint32_t random;		/* local ids are next_id XOR random */
 	uint64_t next_service_id;
-	bool sending;			/* ops->send is running: it must not call the CM */
+	bool sending;			/* ops->send is running, which must not call the CM */
 };
 
 /*

@@ -41,7 +41,7 @@ enum ib_cm_event_type {
 	IB_CM_REP_ERROR,
 	IB_CM_REP_RECEIVED,
 	IB_CM_RTU_RECEIVED,
-	IB_CM_USER_ESTABLISHED,	/* by cm_notify(COMM_EST) instead of an RTU */
+	IB_CM_USER_ESTABLISHED,	/* cm_notify(COMM_EST) established the connection before an RTU came */
 	IB_CM_DREQ_ERROR,
 	IB_CM_DREQ_RECEIVED,
 	IB_CM_DREP_RECEIVED,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * REP, RTU, MRA and REJ: from the answer to a REQ until the connection is established
- * or refused. Functions of the consumer send the messages; handlers of received
- * messages move the id by its row in table.c and deliver the event. A duplicate REP
- * is answered with the RTU or MRA sent before. If the REP's sender QP is already the
- * remote QP of another connection here, the REP is rejected as stale, and that other
- * connection is disconnected.
+ * or refused. The functions that the consumer calls send the messages. The handler of
+ * a received message looks up the row for the message and the id's state in the state
+ * table (table.c), changes the state as the row says and delivers the row's event. A
+ * duplicate REP is answered with the RTU or MRA sent before. If the REP's sender QP is
+ * already the remote QP of another connection here, the REP is rejected as stale, and
+ * that other connection is disconnected.
  */
 #include <errno.h>
 #include "cm/rx_internal.h"
@@ -143,8 +144,8 @@ static void rep_again(struct cm_rx *rx)
 }
 
 /*
- * Enters the REP's sender in the hashes. False: its communication id or its QP belongs to another
- * connection. In the case of the QP a REJ is sent, and the other connection is disconnected.
+ * Enters the REP's sender in the hashes of peers. False: its communication id or its QP belongs to
+ * another connection. In the case of the QP a REJ is sent, and the other connection is disconnected.
  */
 static bool enter_remote(struct cm_rx *rx, struct cm_priv *p, uint32_t qpn)
 {
@@ -203,7 +204,7 @@ void cm_rep_handler(struct cm_rx *rx)
 	cm_deliver(p, &ev, rx->now);
 }
 
-/* Applies the row and delivers its event; p may be freed. */
+/* Changes the state of p as the row of the state table says and delivers the row's event. The event's handler may free p. */
 static void move(struct cm_rx *rx, struct cm_priv *p, const struct cm_row *row, struct cm_event *ev)
 {
 	if (row->what & CM_DUP)
@@ -261,8 +262,9 @@ static struct cm_priv *find_rejected(struct cm_rx *rx, uint32_t reason)
 	struct cm_timewait *tw;
 
 	/*
-	 * A timeout: the sender has had no answer and does not know the local id. Search by its CA
-	 * GUID (in the ARI) and its id.
+	 * Reason TIMEOUT: the REJ's sender has had no answer, so it does not know the local id and
+	 * the REJ does not contain it. Search by the sender's CA GUID, which is in the ARI, and
+	 * the sender's communication id.
 	 */
 	if (reason == IB_CM_REJ_TIMEOUT) {
 		tw = cm_find_remote_id(rx->cm, get_be64(rx->mad + CM_OFF_REJ_ARI), remote_id);

@@ -91,7 +91,7 @@ void cm_format_req(const struct cm_priv *p, const struct cm_req_param *r, uint8_
 	cm_set(mad, CM_REQ_PARTITION_KEY, r->primary_path->pkey);
 	cm_set(mad, CM_REQ_PATH_PACKET_PAYLOAD_MTU, r->primary_path->mtu);
 	cm_set(mad, CM_REQ_MAX_CM_RETRIES, r->max_cm_retries);
-	/* An XRC initiator QP has no responder. */
+	/* An XRC initiator QP has no responder: these fields stay 0. */
 	if (r->qp_type != IB_UVERBS_QPT_XRC_INI) {
 		cm_set(mad, CM_REQ_RESPONDER_RESOURCES, r->responder_resources);
 		cm_set(mad, CM_REQ_RETRY_COUNT, r->retry_count);
@@ -154,7 +154,7 @@ void cm_format_rej(const struct cm_priv *p, enum ib_cm_state state, enum ib_cm_r
 		   const void *ari, uint32_t ari_len, const void *data, uint32_t len, uint8_t *mad)
 {
 	init(mad, CM_ATTR_REJ, p->tid, 0);
-	/* In REQ_RCVD no message has told the peer the local id yet. */
+	/* In REQ_RCVD no message has told the peer the local id yet: the field stays 0. */
 	if (state != IB_CM_REQ_RCVD)
 		cm_set(mad, CM_REJ_LOCAL_COMM_ID, p->id.local_id);
 	cm_set(mad, CM_REJ_REMOTE_COMM_ID, p->id.remote_id);
@@ -172,7 +172,7 @@ void cm_issue_rej(const struct cm_rx *rx, enum ib_cm_rej_reason reason, enum cm_
 	uint8_t mad[CM_MAD_LEN];
 
 	init(mad, CM_ATTR_REJ, rx->hdr.tid, 0);
-	/* The ids have the same offsets in all messages; a REQ has no remote id. */
+	/* Both ids have the same offsets in all messages, so the REJ's fields can read them. A REQ has no remote id. */
 	cm_set(mad, CM_REJ_REMOTE_COMM_ID, cm_get(rx->mad, CM_REJ_LOCAL_COMM_ID));
 	if (what != CM_MSG_RESPONSE_REQ)
 		cm_set(mad, CM_REJ_LOCAL_COMM_ID, cm_get(rx->mad, CM_REJ_REMOTE_COMM_ID));

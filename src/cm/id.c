@@ -2,9 +2,10 @@
 /*
  * Ids and listeners: creation, lookup, destruction, delivery of events. An id that
  * is destroyed while its handler runs is removed from all tables at once and freed
- * when the handler returns. Destruction applies the rows of CM_IN_DESTROY until the
- * id is IDLE; each may send a message to the peer. A listener for one service id is
- * found by hash, a listener with a mask by a search of a short list.
+ * when the handler returns. Destruction gives the id the input CM_IN_DESTROY (state
+ * table, table.c) until the id is IDLE; in each state this may send a message to the peer.
+ * A listener for one service id is found by hash, a listener with a mask by a search of
+ * a short list.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -92,13 +93,13 @@ static void say_rej_timeout(struct cm_priv *p, ns_t now)
 {
 	uint8_t guid[8] = { 0 };
 
-	/* The ARI is the CA GUID, by which the peer finds its id: IBA 12.6.7.2. */
+	/* The REJ's ARI is the local CA GUID, by which the peer finds its id (IBA 12.6.7.2). */
 	if (p->id.device)
 		put_be64(guid, p->id.device->node_guid);
 	cm_send_rej(&p->id, IB_CM_REJ_TIMEOUT, guid, sizeof(guid), NULL, 0, now);
 }
 
-/* Executes one row of CM_IN_DESTROY. False: a listener that still has other owners. */
+/* Executes one row of CM_IN_DESTROY. Returns false if p is a listener that has other owners: then it must not be destroyed. */
 static bool destroy_step(struct cm_priv *p, const struct cm_row *row, int err, ns_t now)
 {
 	static const struct cm_sidr_rep_param reject = { .status = IB_SIDR_REJECT };
@@ -196,7 +197,7 @@ void cm_apply(struct cm_priv *p, const struct cm_row *row, ns_t now)
 		p->id.lap_state = (enum ib_cm_lap_state)row->lap_to;
 }
 
-/* Listeners. After cm_remove_device() a listener stays in the hash but does not match. */
+/* Listeners. After cm_remove_device() a listener has no device: it stays in the hash, but no search finds it. */
 
 static uint32_t hash_service(struct cm *cm, const struct cm_device *dev, uint64_t service_id)
 {

@@ -37,8 +37,8 @@ static int send_mad(struct cm *cm, const struct cm_av *av, const uint8_t *mad)
 }
 
 /*
- * High half: the MAD agent's (hi_tid). Low half: the big-endian bytes of the local id, read as a
- * little-endian kernel reads them.
+ * The transaction id. Its high half is the device's hi_tid, which identifies the MAD agent. Its low
+ * half is the local id with its bytes reversed, as a kernel on a little-endian machine sends it.
  */
 uint64_t cm_form_tid(const struct cm_priv *p)
 {
@@ -103,7 +103,7 @@ int cm_post_wait(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN], enum ib_cm_st
 	}
 	free(p->msg);
 	p->msg = m;
-	/* A timeout of 0: never repeated. */
+	/* A message with timeout 0 is never repeated. */
 	timer_set(&p->id.cm->timers, &p->timer, m->timeout ? now + m->timeout : NS_NEVER - 1);
 	return 0;
 }
@@ -124,7 +124,7 @@ bool cm_extend(struct cm_priv *p, uint32_t timeout_ms, ns_t now)
 	return true;
 }
 
-/* The last repetition has timed out. Ignored if the id has left the message's state. */
+/* The last repetition has timed out. Nothing happens if the id is in another state than when the message was sent. */
 static void no_answer(struct cm_priv *p, ns_t now)
 {
 	struct cm_event ev = { .send_status = CM_WC_RESP_TIMEOUT_ERR };

@@ -29,7 +29,10 @@ static int check_param(const struct cm_req_param *r)
 
 static void take_param(struct cm_priv *p, const struct cm_req_param *r)
 {
-	/* Clear the id of an earlier peer: cm_find() looks for 0 until the REP. */
+	/*
+	 * The remote communication id is unknown until the REP comes, so cm_find() is called with
+	 * 0. An id that was used before has that of its earlier peer: clear it.
+	 */
 	p->id.remote_id = 0;
 	p->id.lap_state = IB_CM_LAP_UNINIT;
 	p->id.service_id = r->service_id;
@@ -120,7 +123,7 @@ static void duplicate(struct cm_rx *rx, struct cm_priv *p)
 	cm_reply(rx, mad);
 }
 
-/* The REQ's listener, or NULL: the REQ was a duplicate or has been rejected. */
+/* Returns the listener for a REQ, or NULL if the REQ is a duplicate or was rejected here. */
 static struct cm_priv *match(struct cm_rx *rx, struct cm_priv *p)
 {
 	struct cm_timewait *other = cm_insert_remote_id(p->tw);
@@ -149,7 +152,11 @@ static struct cm_priv *match(struct cm_rx *rx, struct cm_priv *p)
 	return listener;
 }
 
-/* LID of a path. A sender in another subnet gives LID_PERMISSIVE: use the packet's instead. */
+/*
+ * A LID of a path in a REQ. lid and local: its field and the path's field Subnet Local. If the
+ * sender is in another subnet and gives LID_PERMISSIVE (unknown), the result is seen, which comes
+ * from the REQ's packet.
+ */
 static uint16_t seen_lid(const uint8_t *mad, enum cm_field lid, enum cm_field local, uint16_t seen)
 {
 	uint16_t said = (uint16_t)cm_get(mad, lid);
@@ -188,7 +195,7 @@ static void read_path(const struct cm_rx *rx, bool alternate, struct cm_path *pa
 		path->sl = rx->from->sl;
 }
 
-/* Vector of a path in a REQ. On InfiniBand its port must be of the HCA that received the REQ. */
+/* Makes the address vector of a path in a REQ. -EINVAL on InfiniBand if its port is not one of the HCA that received the REQ. */
 static int vector_within(const struct cm_rx *rx, const struct cm_path *path,
 			 const struct cm_sgid *sgid, struct cm_vector *v)
 {
@@ -199,14 +206,14 @@ static int vector_within(const struct cm_rx *rx, const struct cm_path *path,
 	return ret;
 }
 
-/* Sets both vectors from the paths. On failure sends the REJ of IBA 12.6.7.2; false. */
+/* Sets the address vectors of the primary and the alternate path. If it cannot, sends the REJ of IBA 12.6.7.2 and returns false. */
 static bool set_vectors(struct cm_rx *rx, struct cm_priv *p, const struct cm_path path[2])
 {
 	struct cm_sgid sgid = { rx->from->dev, rx->from->port, rx->from->sgid_index };
 	struct cm_vector v;
 	uint8_t gid[16];
 
-	/* Without a GRH the packet does not tell the local GID: search by the path's. */
+	/* A packet without GRH does not contain the local GID: search for the GID that the path in the REQ gives. */
 	if (!rx->from->is_global)
 		sgid.dev = NULL;
 	if (vector_within(rx, &path[0], &sgid, &v)) {

@@ -14,19 +14,21 @@ struct cm_rx {
 	ns_t now;
 };
 
-/* id.c. Creates an id that cm_find() does not find until it is made visible. NULL: no memory. */
+/* Functions of id.c. */
+/* Creates an id that cm_find() does not find until its member visible is set. NULL: no memory. */
 struct cm_priv *cm_new(struct cm *cm, struct cm_device *dev, cm_handler handler, void *ctx);
 /* The visible id with these communication ids (remote_id 0: peer not known yet), or NULL. */
 struct cm_priv *cm_find(struct cm *cm, uint32_t local_id, uint32_t remote_id);
 struct cm_priv *cm_find_listen(struct cm *cm, struct cm_device *dev, uint64_t service_id);
-/* As cm_destroy_id(). err: result of the id's handler, or 0. */
+/* Like cm_destroy_id(). err: the result of the id's handler that causes the destruction, or 0. */
 void cm_destroy(struct cm_priv *p, int err, ns_t now);
 /* Calls the handler and returns its result; p may be freed. */
 int cm_deliver(struct cm_priv *p, const struct cm_event *ev, ns_t now);
-/* Cancels the message if the row says so, and sets the states. */
+/* Executes a row of the state table: stops repeating p->msg if the row says so, and sets the id's state and LAP state. */
 void cm_apply(struct cm_priv *p, const struct cm_row *row, ns_t now);
 
-/* timewait.c. Creates p->tw. 0 or -ENOMEM. */
+/* Functions of timewait.c. */
+/* Creates p->tw. 0 or -ENOMEM. */
 int cm_timewait_create(struct cm_priv *p);
 void cm_timewait_free(struct cm_timewait *tw);
 /*
@@ -43,21 +45,21 @@ void cm_reset_to_idle(struct cm_priv *p);
 uint32_t cm_convert_to_ms(uint32_t iba_time);
 uint8_t cm_ack_timeout(uint8_t ca_ack_delay, uint32_t packet_life_time);
 
-/* msg.c */
+/* Functions of msg.c. */
 uint64_t cm_form_tid(const struct cm_priv *p);
 int cm_av_from_path(struct cm *cm, const struct cm_path *path, const struct cm_sgid *sgid,
 		    struct cm_vector *v);
-/* Sends once. -EINVAL without a device. */
+/* Sends a MAD once. -EINVAL if the device has been removed. */
 int cm_post(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN]);
 /*
- * Sends, then repeats every timeout_ms until cm_cancel(), at most max_cm_retries times. If the last
- * repetition is not answered within timeout_ms and the id is still in `state`, CM_IN_NO_ANSWER is
- * applied and its event is delivered; in another state nothing happens.
+ * Sends a MAD, then repeats it every timeout_ms until cm_cancel(), at most max_cm_retries times. If
+ * the last repetition is not answered within timeout_ms and the id is still in `state`, the id gets
+ * the input CM_IN_NO_ANSWER, and its row's event is delivered; in another state nothing happens.
  */
 int cm_post_wait(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN], enum ib_cm_state state,
 		 ns_t now);
 void cm_cancel(struct cm_priv *p);
-/* Sets the interval, from now on, of the message that awaits an answer; false: there is none. */
+/* Sets the repetition interval of the message that awaits an answer; it begins at now. False if there is no such message. */
 bool cm_extend(struct cm_priv *p, uint32_t timeout_ms, ns_t now);
 void cm_msg_timer(struct timer *t, ns_t now);
 /* Answers a received MAD on the path it came by. */
@@ -66,7 +68,8 @@ void cm_count_duplicate(const struct cm_rx *rx);
 /* Stores a copy of the last private data. 0, or -ENOMEM with the former copy kept. */
 int cm_keep_private_data(struct cm_priv *p, const void *data, uint32_t len);
 
-/* format.c. Fields of a REQ's primary path [0] and alternate path [1]. */
+/* Functions and data of format.c. */
+/* Where the fields of a path are in a REQ. In cm_req_paths: [0] primary path, [1] alternate path. */
 struct cm_req_path {
 	uint16_t local_gid, remote_gid;	/* offsets */
 	enum cm_field local_lid, remote_lid, flow_label, rate, traffic_class, hop_limit, sl;
@@ -78,7 +81,7 @@ void cm_format_req(const struct cm_priv *p, const struct cm_req_param *r, uint8_
 void cm_format_rep(const struct cm_priv *p, const struct cm_rep_param *r, uint8_t *mad);
 void cm_format_mra(const struct cm_priv *p, enum cm_msg_response what, uint8_t service_timeout,
 		   const void *data, uint32_t len, uint8_t *mad);
-/* state: that of the id before the REJ. */
+/* Formats a REJ. state: the id's state before the REJ, which tells what message is rejected. */
 void cm_format_rej(const struct cm_priv *p, enum ib_cm_state state, enum ib_cm_rej_reason reason,
 		   const void *ari, uint32_t ari_len, const void *data, uint32_t len, uint8_t *mad);
 void cm_format_rtu(const struct cm_priv *p, const void *data, uint32_t len, uint8_t *mad);

@@ -3,9 +3,9 @@
  * Service ID resolution (IBA 12.11): finds the UD QP of a service. A received
  * SIDR_REQ creates an id. Until the answer is sent the id is in the hash cm->sidr,
  * where duplicates of the request are recognised by request id, sender LID and
- * sender GID. (The kernel compares the LID alone, which is always 0 on RoCE.) The
- * id becomes IDLE with the answer; its consumer destroys it, or the CM if the
- * service has no listener.
+ * sender GID. (The kernel compares the LID alone, which is always 0 on RoCE.) When the
+ * answer has been sent the id is IDLE, and the consumer destroys it. If the service has
+ * no listener, the CM itself answers and destroys the id.
  */
 #include <errno.h>
 #include <string.h>
@@ -68,8 +68,8 @@ int cm_send_sidr_rep(struct cm_id *id, const struct cm_sidr_rep_param *r, ns_t n
 	cm_set(mad, CM_SIDR_REP_VENDOR_ID_H, r->ece.vendor_id >> 8 & 0xff);
 	if (r->info && r->info_length) {
 		/*
-		 * Unlike here, the kernel sends length 0, so that no receiver can read the
-		 * information.
+		 * The kernel sends length 0, so that no receiver can read the information.
+		 * ruse sends the length.
 		 */
 		cm_set(mad, CM_SIDR_REP_ADDITIONAL_INFORMATION_LENGTH, r->info_length);
 		memcpy(mad + CM_OFF_SIDR_REP_ADDITIONAL_INFORMATION, r->info, r->info_length);
@@ -92,7 +92,7 @@ static uint32_t hash_request(const struct cm_priv *p)
 			  get_be64(av->dgid) ^ get_be64(av->dgid + 8));
 }
 
-/* False: a duplicate of a request that has an id. */
+/* Adds p to the hash of requests. Returns false if the request is a duplicate: another id in the hash has the same key. */
 static bool insert_request(struct cm_priv *p)
 {
 	struct cm_hash *table = &p->id.cm->sidr;

@@ -21,9 +21,9 @@ enum cm_in {
 	CM_IN_LAP,
 	CM_IN_APR,
 	CM_IN_SIDR_REP,
-	CM_IN_NO_ANSWER,	/* no answer to the last repetition */
+	CM_IN_NO_ANSWER,	/* the last repetition of a message has timed out without an answer */
 	CM_IN_TIMEWAIT_OVER,
-	CM_IN_COMM_EST_LATER,	/* delivery of COMM_EST's event, outside the consumer's call */
+	CM_IN_COMM_EST_LATER,	/* deliver USER_ESTABLISHED, after the consumer's call of cm_notify(COMM_EST) has returned */
 	CM_IN_COMM_EST,
 	CM_IN_PATH_MIG,
 	CM_IN_LISTEN,
@@ -50,7 +50,7 @@ enum cm_what {
 	CM_ANSWER_REJ = 1 << 3,	/* send a REJ with reason STALE_CONN */
 	CM_ANSWER_RTU = 1 << 4,	/* repeat the RTU */
 	CM_ANSWER_DREP = 1 << 5, /* repeat the DREP */
-	/* For CM_IN_DESTROY: the message to send. */
+	/* Actions of CM_IN_DESTROY: send a message, or end a listener. */
 	CM_SAY_REJ_TIMEOUT = 1 << 6,
 	CM_SAY_REJ_CONSUMER = 1 << 7,
 	CM_SAY_DREQ = 1 << 8,
@@ -71,7 +71,7 @@ struct cm_row {
 	uint16_t what;		/* mask of enum cm_what */
 };
 
-/* NULL: the input is invalid in this state. A message is dropped, a call returns -EINVAL. */
+/* The row for this input, or NULL if it is invalid in these states: then a message is dropped and a call returns -EINVAL. */
 const struct cm_row *cm_row(enum cm_in in, enum ib_cm_state state, enum ib_cm_lap_state lap);
 
 #endif

@@ -71,7 +71,7 @@ static void test_spread(void **state)
 	assert_true(most < 12);
 }
 
-/* For every pair the result is between 0.74 and 2 times the sum of IBA 12.7.34. */
+/* For every pair of ack delay and packet life time the timeout is between 0.74 and 2 times the sum of IBA 12.7.34. */
 static void test_ack_timeout(void **state)
 {
 	uint32_t delay, life, t;
