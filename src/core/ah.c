@@ -11,7 +11,7 @@ int ah_check_attr(const struct rdev *dev, const struct ib_uverbs_ah_attr *attr)
 {
 	if (attr->port_num != DEV_PORT)
 		return -EINVAL;
-	/* Without GRH: invalid on RoCE; on InfiniBand valid if there is a DLID. */
+	/* An address vector without GRH is invalid on RoCE; on InfiniBand it is valid if it has a DLID. */
 	if (!attr->is_global)
 		return dev->port.ib && attr->dlid ? 0 : -EINVAL;
 	if (attr->grh.sgid_index >= rdev_gid_len(dev))

@@ -12,8 +12,8 @@
 void mr_warm(void);
 
 /*
- * Stores obj in dev->mrs or dev->mws at an index in 1..DEV_MAX_KEY_INDEX whose key card is
- * free. Returns the index, -ENOMEM, or -ENOSPC.
+ * Stores obj in table, which is dev->mrs or dev->mws, at an index in 1..DEV_MAX_KEY_INDEX whose key
+ * card (queue/card.h) is free. Returns the index, -ENOMEM, or -ENOSPC if there is no such index.
  */
 int64_t key_alloc(struct rdev *dev, struct idtable *table, void *obj);
 /* Replaces the contents of a key card; peers may read it at the same time. */

@@ -72,7 +72,10 @@ void cq_resize_commit(struct cq *cq, const struct ring *ring)
 	struct ring old = cq->ring, new = *ring;
 	uint32_t n = unpolled(&old), from = old.index - n;
 
-	/* The program may have moved its index back after the check of cq_resize_alloc(). */
+	/*
+	 * cq_resize_alloc() has checked that n completions fit into the new ring. The program may
+	 * have moved its consumer index back since then: move no more than the new ring holds.
+	 */
 	n = min(n, ring_capacity(&new));
 	while (n--) {
 		memcpy(ring_slot(&new, new.index), ring_slot(&old, from++), CQE_SIZE);

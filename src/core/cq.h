@@ -8,15 +8,16 @@
 
 struct cq {
 	struct ucontext *uctx;
-	struct ring ring;	/* struct ib_uverbs_wc, 64-byte slots; produced here */
-	uint32_t usecnt;	/* uses by QPs: as send CQ and as receive CQ */
-	uint32_t res;		/* engine/: number of its record for ruse status; 0: none */
-	uint8_t notify;		/* 0, or IB_CQ_SOLICITED 1 / IB_CQ_NEXT_COMP 2 armed */
+	struct ring ring;	/* of struct ib_uverbs_wc, in 64-byte slots; ruse produces, the program consumes */
+	uint32_t usecnt;	/* number of uses by QPs; a QP that uses it as send CQ and as receive CQ counts twice */
+	uint32_t res;		/* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
+	uint8_t notify;		/* CQ_ARM_*: which completion raises the next event; 0: none, the CQ is not armed */
 	bool overflowed;	/* CQ_ERR was raised */
 	struct event_source comp;	/* completion channel */
 	struct event_source async;
 };
 
+/* Values of cq.notify; those of IB_CQ_SOLICITED and IB_CQ_NEXT_COMP in the kernel. */
 #define CQ_ARM_SOLICITED 1
 #define CQ_ARM_NEXT 2
 
@@ -29,12 +30,16 @@ extern uint32_t cq_published;
 
 /*
  * cqe is in 1..DEV_MAX_CQE and comp_vector below num_comp_vectors, else -EINVAL. The ring may
- * have room for more than cqe. channel and async may be NULL: no events. -ENOMEM.
+ * have room for more than cqe. channel (for completion events) and async may be NULL: then such
+ * events are not reported. Without memory -ENOMEM.
  */
 int cq_create(struct ucontext *uctx, uint32_t cqe, uint32_t comp_vector,
 	      struct event_file *channel, struct event_file *async,
 	      uint64_t user_handle, struct cq **cq);
-/* -EBUSY while QPs use it. *comp_reported and *async_reported: number of events that were read. */
+/*
+ * -EBUSY while QPs use it. *comp_reported and *async_reported: number of completion events and of
+ * asynchronous events of this CQ that the program has read, for the response of DESTROY_CQ.
+ */
 int cq_destroy(struct cq *cq, uint32_t *comp_reported, uint32_t *async_reported);
 /*
  * RESIZE_CQ in two steps, so that the response, which can fail, is written in between.

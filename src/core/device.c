@@ -13,7 +13,7 @@
 #include "core/objects.h"
 #include "core/qp.h"
 
-/* device_cap_flags of kernel rxe 6.1, bits BAD_PKEY_CNTR to MEM_WINDOW_TYPE_2B. */
+/* device_cap_flags of kernel rxe 6.1: twelve flags, of which BAD_PKEY_CNTR is the lowest, MEM_WINDOW_TYPE_2B the highest. */
 #define DEV_CAP_FLAGS 0x01223c76u
 /* FLUSH_GLOBAL, FLUSH_PERSISTENT, ATOMIC_WRITE (kernel 6.12). */
 #define DEV_CAP_FLAGS_EX (7ull << 38)
@@ -32,7 +32,7 @@
 #define ODP_SEND 1u
 #define ODP_RECV 2u
 #define ODP_WRITE 4u
-#define ODP_ALL 0xffu	/* these and READ, ATOMIC, SRQ_RECV, FLUSH, ATOMIC_WRITE */
+#define ODP_ALL 0xffu	/* SEND, RECV, WRITE, READ, ATOMIC, SRQ_RECV, FLUSH, ATOMIC_WRITE */
 #define ODP_SRQ_RECV 0x20u
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A device in one process. Its objects (QPs, MRs, ...) belong to this process alone. Its name, GIDs
- * and port state come from rused and are the same in all processes. The engine lock is held when
- * functions of core/ are called (not umem.h). Commands may use malloc(), data paths base/pool.h.
+ * and port state come from rused and are the same in all processes. The caller of a function of core/
+ * holds the engine lock, except for umem.h. Commands may call malloc(); data paths use base/pool.h.
  */
 #ifndef RUSE_CORE_DEVICE_H
 #define RUSE_CORE_DEVICE_H
@@ -32,8 +32,8 @@ struct rdev_ops {
 	 */
 	int (*lease_block)(struct rdev *dev, struct qp_card **cards);
 	/*
-	 * Sets qp->link for the path in qp->attr (RTR, or a new path in SQD); NULL: packets are
-	 * lost. 0 or -errno.
+	 * Called at the transition to RTR and for a new path in SQD. Sets qp->link to a link for
+	 * the path in qp->attr, or to NULL: then the QP's packets are lost. Returns 0 or -errno.
 	 */
 	int (*qp_connect)(struct qp *qp);
 	/*
@@ -43,19 +43,19 @@ struct rdev_ops {
 	 */
 	struct link *(*ud_link)(struct qp *qp, struct seg_net *net, uint32_t dqpn);
 	/*
-	 * The same for InfiniBand, by the LID of the address vector. Fills *net and counts the
-	 * packet at the ports on its path. May be NULL if the device has a RoCE port.
+	 * Like ud_link(), for an InfiniBand port: finds the link by the LID in ah. Fills *net and
+	 * counts the packet at the ports on its path. May be NULL if the device has a RoCE port.
 	 */
 	struct link *(*ib_ud_link)(struct qp *qp, const struct ib_uverbs_ah_attr *ah,
 				   struct seg_net *net, const struct seg *seg);
 	/*
 	 * Releases qp->link. Called when the path changes, when the QP is destroyed, and when it
-	 * enters RESET (xport/ has first revoked, by link_ops.revoke, what it sent).
+	 * enters RESET, after xport/ has called link_ops.revoke for the segments that it sent.
 	 */
 	void (*qp_disconnect)(struct qp *qp);
-	/* join: the first QP of the device joins this multicast group; else the last one leaves. 0 or -errno. May be NULL. */
+	/* join: the first QP of the device joins a multicast group; false: the last one leaves it. 0 or -errno. May be NULL. */
 	int (*mcast)(struct rdev *dev, const uint8_t mgid[16], bool join);
-	/* Waits until no peer is inside a direct placement; at most 2 s per peer. May be NULL. */
+	/* Waits until no peer is in a direct placement (queue/card.h) into this process; at most 2 s per peer. May be NULL. */
 	void (*quiesce)(struct rdev *dev);
 };
 
@@ -68,7 +68,7 @@ struct rdev {
 	uint16_t pkey[DEV_MAX_PKEYS], npkeys;	/* RoCE: one, 0xffff */
 	uint32_t num_comp_vectors;
 	bool gone;		/* removed: commands fail with EIO */
-	uint32_t polls;		/* set by engine/: changes with each poll by the program */
+	uint32_t polls;		/* set by engine/: a counter that advances with each poll by the program */
 
 	const struct rdev_ops *ops;
 	void *host;
@@ -80,14 +80,14 @@ struct rdev {
 	} *blocks;
 	uint32_t nblocks;
 
-	struct key_card *keys;	/* DEV_MAX_KEY_INDEX + 1; peers map them read-only */
+	struct key_card *keys;	/* array of DEV_MAX_KEY_INDEX + 1 cards; peers map it read-only */
 	struct idtable mrs;	/* key index -> struct mr */
 	struct idtable mws;	/* key index -> struct mw; an index is in mrs or in mws, not in both */
 	struct idtable ahs;	/* ah_num -> struct ah */
 	struct list_head mcgs;	/* struct mcast_grp */
 	struct list_head contexts;	/* struct ucontext */
 
-	/* The port's hw_counters by enum rdev_counter: own_counter, or memory shared with rused. */
+	/* hw_counters by enum rdev_counter: points to own_counter, until engine/ sets it to memory shared with rused */
 	uint64_t *counter;
 	uint64_t own_counter[24];
 	/* Packets with a wrong P_Key or Q_Key, reported by QUERY_PORT (IBA 14.2.5.6). */
@@ -111,7 +111,7 @@ int rdev_init(struct rdev *dev, const struct rdev_ops *ops, void *host, struct k
 /* All objects must have been destroyed (BUG_ON). */
 void rdev_fini(struct rdev *dev);
 
-/* NULL: no QP of this process has the number. */
+/* The QP of this process that has this number, or NULL. */
 struct qp *rdev_find_qp(const struct rdev *dev, uint32_t qpn);
 
 /* Responses of QUERY_DEVICE (legacy and extended) and QUERY_PORT, as of kernel rxe 6.1. */
@@ -142,8 +142,8 @@ struct ucontext {
 	const struct ucontext_ops *ops;
 	void *host;
 	struct event_file *async;	/* default async event file, may be NULL */
-	uint32_t res;			/* engine/: number of its record for ruse status; 0: none */
-	/* Number of live objects, for ruse status and for close. */
+	uint32_t res;			/* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
+	/* Numbers of live objects. `ruse status` reports all but nsrq and nmw. */
 	uint32_t npd, nmr, ncq, nqp, nah, nsrq, nmw;
 };
 

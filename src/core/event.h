@@ -2,8 +2,8 @@
 /*
  * Event files: completion channels and async event files, as in the kernel's uverbs_main.c
  * and uverbs_std_types_async_fd.c. An event file is a queue of records for one descriptor.
- * The descriptor, an eventfd in semaphore mode, belongs to engine/, which raise() and
- * lower() inform.
+ * The descriptor is an eventfd in semaphore mode and belongs to engine/. core/ calls raise()
+ * and lower() of event_file_ops when its count must change.
  *
  * Rules (kernel 6.1): a read returns one record. Destroying an object drops its unread
  * events and reports how many of its events were read.
@@ -49,13 +49,13 @@ struct event_file_ops {
 struct event_file {
 	const struct event_file_ops *ops;
 	struct list_head events;	/* struct event, oldest first */
-	struct list_head spare;	/* struct event: unused, so that raising rarely allocates */
-	uint32_t refs;		/* of its descriptor, uverbs file, context, and of event sources */
-	bool is_async;		/* 16-byte records, else 8-byte */
+	struct list_head spare;	/* unused struct event, kept so that raising an event rarely allocates memory */
+	uint32_t refs;		/* references held by its descriptor, its uverbs file, the context and event sources */
+	bool is_async;		/* async event file, with records of 16 bytes; false: completion channel, of 8 bytes */
 	bool gone;		/* device removed: read gives EIO, poll POLLERR */
-	void *owner;		/* its struct uverbs_file; checked for FD attributes */
+	void *owner;		/* its struct uverbs_file; a command of another uverbs file may not name this event file */
 	int fd;			/* engine/: the descriptor */
-	uint32_t generation;	/* engine/: value of engine.generation; differs after fork */
+	uint32_t generation;	/* engine/: engine.generation when it was made; in a forked child engine.generation differs */
 };
 
 /* Embedded in an object, once for each event file that it reports to. */
@@ -63,7 +63,7 @@ struct event_source {
 	struct event_file *file;	/* holds a reference; NULL: events are not reported */
 	struct list_head events;	/* unread events */
 	uint32_t reported;		/* number of events that were read */
-	uint64_t user_handle;		/* element or cq_handle of the record */
+	uint64_t user_handle;		/* identifies the object in a record: element (async) or cq_handle (channel) */
 };
 
 struct event_file *event_file_create(const struct event_file_ops *ops, bool is_async, void *owner);
@@ -82,7 +82,7 @@ uint32_t event_source_fini(struct event_source *s);
  * lost and an error is logged.
  */
 void event_raise(struct event_source *s, uint32_t type);
-/* The same for a port event, which has no object: element is the port number. */
+/* Queues a port event, which belongs to no object. element: the port number. If the device is gone, nothing happens. */
 void event_raise_port(struct event_file *f, uint64_t element, uint32_t type);
 /*
  * Moves the oldest record to buf. Returns its size (8 or 16 bytes), -EAGAIN if there is

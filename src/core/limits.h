@@ -10,13 +10,13 @@
 #define DEV_MAX_QP_WR (1 << 20)
 #define DEV_MAX_SGE 32
 #define DEV_MAX_INLINE 512
-#define DEV_MAX_CQE ((1 << 22) - 1)	/* a ring of 256 MiB; smaller CQs use less */
+#define DEV_MAX_CQE ((1 << 22) - 1)	/* the ring of a CQ with this size has 256 MiB */
 #define DEV_MAX_RD_ATOMIC 128
 #define DEV_MAX_MSG 0x80000000u
 #define DEV_GID_TBL 1024
-#define DEV_IB_GID_TBL 8	/* InfiniBand port: first block of GUIDInfo */
+#define DEV_IB_GID_TBL 8	/* size of the GID table of an InfiniBand port: one block of GUIDInfo */
 #define DEV_MAX_PKEYS 128
-#define DEV_MAX_KEY_INDEX 0x7ffff	/* MR keys: index 1..0x7ffff, key = index << 8 | byte */
+#define DEV_MAX_KEY_INDEX 0x7ffff	/* key of an MR or window: index << 8 | low byte; index is in 1..0x7ffff */
 #define DEV_PORT 1
 
 /* QP number: block (10 bits), leased by a process from rused, and index in the block (14 bits). */

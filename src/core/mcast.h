@@ -5,7 +5,7 @@
 
 #include "core/qp.h"
 
-/* As kernel rxe 6.1 reports them. */
+/* Limits as reported by kernel rxe 6.1: groups of a device, and QPs of a group. */
 #define DEV_MAX_MCG 8192
 #define DEV_MAX_QP_PER_MCG 56
 

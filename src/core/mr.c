@@ -179,7 +179,7 @@ static int check_mr(const struct mr_change *c)
 	err = check_access(c->access);
 	if (!err)
 		err = check_range(c->start, c->length, c->access);
-	/* key_card_check() does not handle an iova range that wraps around. */
+	/* Refuse an iova range that wraps around: key_card_check() could not check accesses to it. */
 	if (!err && c->iova + c->length < c->iova)
 		err = -EINVAL;
 	return err;
@@ -300,7 +300,10 @@ int mr_destroy(struct mr *mr)
 	if (mr->usecnt)
 		return -EINVAL;
 	key_card_write(&dev->keys[mr->index], &(struct key_card){ 0 });
-	/* Wait for direct placements by peers that have checked the old card. */
+	/*
+	 * A peer that read the card before this change may still access the memory itself (direct
+	 * placement): wait until none does. The barrier orders the change before that check.
+	 */
 	smp_mb();
 	if (dev->ops->quiesce)
 		dev->ops->quiesce(dev);

@@ -20,7 +20,7 @@ static struct rdev *mw_dev(const struct mw *mw)
 	return mw->pd->uctx->dev;
 }
 
-/* Writes the card, and waits for direct placements by peers that have checked the old one. */
+/* Writes the card. Then waits for peers that read the old card and still access the memory themselves (direct placement). */
 static void card_change(struct mw *mw, const struct key_card *new)
 {
 	struct rdev *dev = mw_dev(mw);

@@ -11,13 +11,13 @@ enum mw_type { MW_TYPE_1 = 1, MW_TYPE_2 = 2 };
 struct mw {
 	struct pd *pd;
 	uint32_t index;
-	uint32_t rkey;		/* index << 8 | key; BIND_MW sets the key */
+	uint32_t rkey;		/* index << 8 | byte; BIND_MW replaces the byte */
 	uint8_t type;		/* enum mw_type */
 	struct mr *mr;		/* the MR it is bound to; NULL: not bound */
 	uint32_t qpn;		/* type 2, bound: the QP that bound it; else 0 */
 };
 
-/* -EINVAL: unknown type; -ENOMEM. Until it is bound, the rkey gives no access. */
+/* -EINVAL: unknown type; -ENOMEM. The rkey of a window that is not bound gives no access. */
 int mw_alloc(struct pd *pd, enum mw_type type, struct mw **mw);
 /* Unbinds and frees. On return no peer accesses memory through the window. */
 int mw_dealloc(struct mw *mw);

@@ -12,9 +12,9 @@
 
 struct pd {
 	struct ucontext *uctx;
-	uint32_t id;		/* unique in the process, never 0; in key cards and QP cards */
+	uint32_t id;		/* unique in the process, never 0; key cards and QP cards contain it */
 	uint32_t usecnt;	/* MRs, AHs, QPs, SRQs, MWs */
-	uint32_t res;		/* engine/: number of its record for ruse status; 0: none */
+	uint32_t res;		/* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
 };
 
 /* -EINVAL: too many PDs (as kernel rxe); -ENOMEM. */
@@ -23,7 +23,7 @@ int pd_destroy(struct pd *pd);
 
 struct ah {
 	struct pd *pd;
-	uint32_t num;		/* ah_num of the provider, never 0 */
+	uint32_t num;		/* the number that the provider writes into WQEs as ah_num; never 0 */
 	struct ib_uverbs_ah_attr attr;
 };
 
@@ -42,7 +42,7 @@ struct mr {
 	uint32_t index;
 	uint32_t lkey, rkey;	/* rkey 0 without remote access */
 	uint32_t usecnt;	/* memory windows bound to it */
-	uint32_t res;		/* engine/: number of its record for ruse status; 0: none */
+	uint32_t res;		/* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
 };
 
 /*
@@ -55,7 +55,7 @@ struct mr {
  */
 int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 	      uint32_t access, struct mr **mr);
-/* Parameters of REREG_MR. mr_change_init() sets the present ones of the MR. */
+/* Parameters of REREG_MR. mr_change_init() fills them with the values that the MR has; the caller changes some. */
 struct mr_change {
 	struct pd *pd;
 	uint64_t start, length, iova;

@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct rxe_send_wqe) == 208 && sizeof(struct rxe_recv_wqe)
 /* Checks in the order of kernel rxe_qp_chk_init(). */
 static int check_init(const struct qp_init_attr *attr)
 {
-	/* The type is a number from the program: XRC, RAW_PACKET, or any other. */
+	/* The type is a number from the program. XRC, RAW_PACKET and unknown types are not supported. */
 	if (attr->type != QPT_RC && attr->type != QPT_UC && attr->type != QPT_UD)
 		return -EOPNOTSUPP;
 	if (!attr->recv_cq || !attr->send_cq)
@@ -51,7 +51,7 @@ static int add_block(struct rdev *dev)
 	block = dev->ops->lease_block(dev, &cards);
 	if (block < 0)
 		return block;
-	/* The same block twice would give two QPs one number. Block 0 has QP0 and QP1. */
+	/* rused must not lease a block twice, else two QPs have one number, nor block 0, which has QP0 and QP1. */
 	for (i = 0; i < dev->nblocks; i++)
 		if (BUG_ON(b[i].block == block))
 			return -EIO;
@@ -115,9 +115,10 @@ static int alloc_rings(struct qp *qp)
 		ring_layout(&qp->rq, qp->max_recv_wr,
 			    (uint32_t)sizeof(struct rxe_recv_wqe) + qp->max_recv_sge * SGE_SIZE);
 	/*
-	 * Allocate in the order in which the provider maps the rings. The kernel gives them
-	 * falling addresses. In the other order their file offsets would be contiguous too, the
-	 * kernel would merge the mappings, and unmapping one ring would have to split them.
+	 * Allocate the receive ring first, as the provider maps it first. The kernel places each
+	 * mapping below the one before, while file offsets rise, so adjacent mappings are not
+	 * contiguous in the file. In the other order they would be: the kernel would merge the
+	 * two mappings and would have to split them when one ring is unmapped.
 	 */
 	err = qp->srq ? 0 : uctx->ops->ring_alloc(uctx, &qp->rq);
 	if (err)
@@ -214,7 +215,10 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 
 	mw_qp_gone(qp);
 	mcast_qp_gone(qp);
-	/* Waits for a direct placement by a peer; later ones find the card closed. */
+	/*
+	 * Takes the card's lock, so it waits for a peer that acts as the responder (direct
+	 * placement). Later peers find that the card has no QP.
+	 */
 	card_close(qp);
 	if (qp->link)
 		dev->ops->qp_disconnect(qp);

@@ -54,14 +54,14 @@ struct qp {
 	bool sq_draining;	/* state is SQD and SQ_DRAINED has not been raised */
 	uint32_t qpn;
 	struct qp_card *card;
-	struct ring sq, rq;	/* struct rxe_send_wqe, rxe_recv_wqe; consumed here */
+	struct ring sq, rq;	/* of struct rxe_send_wqe and rxe_recv_wqe; the program produces, ruse consumes */
 	/* The limits returned by CREATE_QP. */
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 	struct qp_attr attr;
 	uint32_t attr_set;	/* IB_QP_* bits of all attributes ever set, for QUERY_QP */
 	struct link *link;	/* carries the requests; set by rdev_ops.qp_connect. NULL: requests are lost */
 	uint32_t peer_block;	/* dest_qpn >> QPN_INDEX_BITS */
-	uint64_t *peer_counter;	/* counters of the peer's device, for direct placement */
+	uint64_t *peer_counter;	/* counters of the peer's device, to which the requester adds the packets of a direct placement */
 	struct event_source async;
 	uint32_t nmcast;	/* multicast attachments */
 
@@ -69,9 +69,9 @@ struct qp {
 	struct qp_resp resp;
 
 	/* For engine/. */
-	struct ib_path *path;	/* InfiniBand: path to the peer, or NULL; RoCE: NULL */
-	uint32_t res;		/* number of its record for ruse status; 0: none */
-	uint8_t *shown_state;	/* copy of state in that record, or NULL */
+	struct ib_path *path;	/* InfiniBand: path to the peer; NULL without a peer and on RoCE */
+	uint32_t res;		/* number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
+	uint8_t *shown_state;	/* the field state of that record; NULL: no record */
 	struct timer timer;
 	struct list_head work;	/* entry in a list of QPs that need xp_output() */
 	struct list_head err;	/* entry in the list of QPs in ERR, whose receives posted later must be flushed too */
@@ -87,7 +87,7 @@ struct qp_init_attr {
 	uint64_t user_handle;
 };
 
-/* The only function that changes the state: it also updates the record for ruse status. */
+/* Changes the state, also in the QP's record for `rdma res show`. Nothing else changes qp->state after qp_create(). */
 static inline void qp_set_state(struct qp *qp, enum qp_state state)
 {
 	qp->state = (uint8_t)state;
@@ -103,9 +103,9 @@ static inline void qp_set_state(struct qp *qp, enum qp_state state)
 
 /*
  * -EINVAL: a CQ is missing, or a limit in attr exceeds the device's; -EOPNOTSUPP: type;
- * -ENOMEM, or an error of lease_block(). Writes the QP's limits to attr: SGEs and inline data
- * of a send WQE share memory, so max_send_sge and max_inline are raised to its size. With an
- * SRQ max_recv_* become 0.
+ * -ENOMEM, or an error of lease_block(). Writes the QP's limits to attr: the SGEs and the inline
+ * data of a send WQE use the same bytes, as many as the larger of the two needs, so the limit of
+ * the other one is raised to what fits into them. With an SRQ max_recv_* become 0.
  */
 int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **qp);
 /* *reported: number of async events that were read. The caller has called xp_fini(). */

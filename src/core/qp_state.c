@@ -26,7 +26,7 @@ const char *qp_state_name(enum qp_state s)
 
 #define A(name) IB_QP_##name
 
-/* Sets of attributes, named by next state and QP type. LIVE_*: optional in transitions to RTS. */
+/* Sets of attributes for the table, named by next state and QP type. LIVE_*: attributes that are optional in transitions to RTS. */
 #define INIT_CONN (A(PKEY_INDEX) | A(PORT) | A(ACCESS_FLAGS))
 #define INIT_UD (A(PKEY_INDEX) | A(PORT) | A(QKEY))
 #define RTR_UC (A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN))
@@ -44,11 +44,11 @@ enum column { COL_RC, COL_UC, COL_UD, COL_COUNT };
 
 struct transition {
 	bool valid;
-	uint32_t required[COL_COUNT];	/* masks of IB_QP_*, by column; IB_QP_STATE is allowed in addition */
+	uint32_t required[COL_COUNT];	/* masks of IB_QP_*, one per QP type (enum column); IB_QP_STATE is always allowed */
 	uint32_t optional[COL_COUNT];
 };
 
-/* The transition is allowed; it has no attributes. */
+/* A transition that is allowed and that no attribute but IB_QP_STATE may accompany. */
 #define ALWAYS { .valid = true }
 
 static const struct transition table[QPS_COUNT][QPS_COUNT] = {
@@ -133,7 +133,7 @@ static int check_paths(const struct qp *qp, uint32_t mask, const struct qp_attr 
 	}
 	if (mask & IB_QP_ALT_PATH) {
 		err = ah_check_attr(qp->dev, &attr->alt_ah);
-		/* RoCE has no path migration. */
+		/* There is no path migration: not on RoCE, and not implemented for InfiniBand ports. */
 		return err ? err : -EINVAL;
 	}
 	return mask & ~(uint32_t)IB_QP_ATTR_STANDARD_BITS ? -EOPNOTSUPP : 0;
@@ -263,7 +263,7 @@ int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t
 	*new = next;
 	qp->attr_set |= mask;
 	qp_set_state(qp, (enum qp_state)next);
-	/* A transition from SQD to SQD does not drain again. */
+	/* Entering SQD starts to drain the send queue. MODIFY_QP from SQD to SQD does not start it again. */
 	qp->sq_draining = next == QPS_SQD && (qp->sq_draining || *old != QPS_SQD);
 	if (*old != *new)
 		log_debug("core: qp#0x%x %s -> %s", qp->qpn, state_names[*old],

@@ -12,17 +12,17 @@
 
 struct link;
 
-/* A send WQE, read once from the ring before its first packet; fills a cache line. */
+/* A copy of a send WQE. It is read from the ring once, before its first packet is sent, and fills a cache line. */
 struct req_wqe {
 	uint64_t wr_id;
 	uint64_t va;		/* remote address */
 	uint64_t swap_add;	/* atomics: swap or add operand; FLUSH, BIND_MW: length of the range in bytes */
 	union {
 		uint64_t compare;	/* atomics: compare operand; BIND_MW: mr_lkey << 32 | mw_rkey */
-		uint32_t asked;	/* READ: the last request was for packets before this one (from 0) */
+		uint32_t asked;	/* READ: the last request was for response packets up to, not including, this one; counted from 0 */
 	};
 	uint32_t first_psn;
-	uint32_t npkts;		/* number of PSNs (READ: of response packets); 0: WQE_LOCAL, or invalid (status) */
+	uint32_t npkts;		/* number of PSNs: packets, for a READ response packets; 0 if WQE_LOCAL is set or status is not 0 */
 	uint32_t len;		/* payload bytes, 0..2^31 */
 	uint32_t rkey;
 	uint32_t imm;		/* by opcode: immediate data, rkey to invalidate, FETH, or access flags of BIND_MW */
@@ -30,7 +30,7 @@ struct req_wqe {
 	uint8_t type;		/* enum seg_type */
 	uint8_t flags;		/* WQE_* */
 	uint8_t num_sge;
-	uint8_t status;		/* not 0: the WQE has failed. Sending stops here; when it is the oldest it completes with this */
+	uint8_t status;		/* not 0: error status of a failed WQE. Sending stops before it; it completes when oldest */
 };
 
 _Static_assert(sizeof(struct req_wqe) == 64, "a WQE's state fills a cache line");
@@ -40,7 +40,7 @@ _Static_assert(sizeof(struct req_wqe) == 64, "a WQE's state fills a cache line")
 #define WQE_SIGNALED 0x02
 #define WQE_SOLICITED 0x04
 #define WQE_INLINE 0x08
-/* Set when the WQE may send its first packet (a READ or atomic then has its credit). SQD waits for such WQEs. */
+/* Set when the WQE may send its first packet (a READ or atomic then counts in rd_out). SQD waits until such WQEs are complete. */
 #define WQE_STARTED 0x10
 /* BIND_MW or LOCAL_INV: has no PSN. WQE_STARTED is set when it is executed. */
 #define WQE_LOCAL 0x20
@@ -58,20 +58,20 @@ struct qp_req {
 	uint32_t una, nxt;	/* oldest unacknowledged PSN; first PSN never sent */
 	uint32_t window;	/* number of PSNs that may be unacknowledged, at most 2^22 */
 	uint32_t unasked, ask_bytes;	/* bytes sent since the last AckReq; number of bytes at which the next is due */
-	uint32_t slow_start;	/* threshold (xport/window.c); 0: the window is constant */
+	uint32_t slow_start;	/* slow-start threshold in packets (xport/window.c); 0: the window is constant */
 	uint32_t win_acked;	/* packets acknowledged since the window last grew */
 	uint32_t recover;	/* the window is not reduced again before una reaches this PSN */
 	uint8_t mtu_shift;	/* log2 of the path MTU */
 	uint8_t rd_out;		/* READs and atomics outstanding */
 	uint8_t retry, rnr_retry;	/* attempts left */
-	bool retrying;		/* has gone back for a NAK: further NAKs are ignored until una advances or a timeout */
-	bool blocked;		/* stopped by a link without room or a full window */
+	bool retrying;		/* a NAK has started a retransmission; ignore other NAKs until una advances or a timer repeats */
+	bool blocked;		/* sending waits: the link has no room, the window is full, or a READ's responses must come first */
 	bool local;		/* BIND_MW or LOCAL_INV was executed on this QP */
 	bool overrun;		/* a completion found its CQ full: the QP is about to fail */
-	bool direct_busy, direct_cqe;	/* some WQE was placed directly; the last such WQE was signaled */
-	bool probing;		/* the early timer has repeated the oldest packet */
-	uint8_t early_shift;	/* early timeouts since the last progress; each doubles the wait */
-	uint32_t direct_polls;	/* rdev.polls at the last direct placement */
+	bool direct_busy, direct_cqe;	/* a WQE was executed by direct placement; the last such WQE was signaled */
+	bool probing;		/* only the oldest packet was repeated, by a timer, and no ACK has come since (req_probe()) */
+	uint8_t early_shift;	/* number of times the early timer fired since una advanced; each doubles its wait */
+	uint32_t direct_polls;	/* rdev.polls at the last direct placement: tells whether the program has polled since */
 	uint32_t rtt_at;	/* time (us, modulo 2^32) at which nxt was rtt_psn; 0: no measurement is running */
 	ns_t deadline;		/* ack timer; NS_NEVER: not running */
 	ns_t early;		/* early timer, on a lossy link only (xport/timer.c); NS_NEVER: not running */
@@ -84,7 +84,7 @@ struct qp_req {
 struct resp_res {
 	uint64_t va;		/* READ: address of the next byte to send; atomic: the original value */
 	uint32_t rkey;
-	uint32_t psn;		/* of the next response packet to send */
+	uint32_t psn;		/* PSN of the next response packet to send */
 	uint32_t len;		/* bytes left to send */
 	uint32_t msn : 24;
 	uint32_t type : 4;	/* SEG_READ_RESP or SEG_ATOMIC_ACK */
@@ -95,9 +95,9 @@ struct resp_res {
 /* An executed READ or atomic, kept to answer duplicates of the request. */
 struct __attribute__((packed, aligned(4))) resp_replay {
 	uint64_t va;		/* READ: address in the request; atomic: the original value */
-	uint32_t psn;		/* PSN of the request, as of its first response packet; UINT32_MAX: unused entry */
+	uint32_t psn;		/* PSN of the request, which its first response packet has too; UINT32_MAX: unused entry */
 	uint32_t rkey;
-	uint32_t len;		/* READ: bytes; REPLAY_ATOMIC: the entry is an atomic */
+	uint32_t len;		/* READ: length in bytes; atomic: REPLAY_ATOMIC */
 };
 
 #define REPLAY_ATOMIC UINT32_MAX
@@ -136,8 +136,8 @@ struct qp_resp {
 	struct rxe_sge *sge;	/* max_recv_sge entries */
 
 	/*
-	 * Rings of rd_size entries (0 or a power of two): pending responses, in PSN order from
-	 * res_head, and executed requests. One allocation, made at the first READ or atomic.
+	 * Two rings of rd_size entries (0 or a power of two), allocated together at the first READ or
+	 * atomic. res: pending responses, in PSN order from res_head. replay: executed requests.
 	 */
 	struct resp_res *res;
 	struct resp_replay *replay;

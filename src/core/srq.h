@@ -17,11 +17,11 @@ struct srq {
 	struct ucontext *uctx;
 	struct pd *pd;
 	struct ring rq;		/* struct rxe_recv_wqe */
-	uint32_t num;		/* srq_num of the provider, never 0 */
+	uint32_t num;		/* SRQ number, which CREATE_SRQ returns; never 0 */
 	uint32_t max_wr, max_sge;	/* as returned to the program */
-	uint32_t limit;		/* fewer WQEs raise SRQ_LIMIT_REACHED, once; 0: not armed */
+	uint32_t limit;		/* SRQ_LIMIT_REACHED is raised once when fewer WQEs are left; 0: not armed */
 	uint32_t usecnt;	/* QPs */
-	uint32_t res;		/* engine/: number of its record for ruse status; 0: none */
+	uint32_t res;		/* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
 	bool error;		/* SRQ_ERR was raised: no more WQEs are taken */
 	struct event_source async;
 };

@@ -135,7 +135,10 @@ static void resize(void **state)
 	assert_int_equal(f.td->rings, 1);
 	assert_int_equal(ring_capacity(&f.cq->ring), 127);
 	assert_int_equal(poll_one(f.cq), 10);
-	/* Shrink it. The program moves its index back between alloc and commit. */
+	/*
+	 * Shrink the CQ. The program moves its index back between alloc and commit: only as many
+	 * completions are moved as fit into the new ring.
+	 */
 	assert_int_equal(cq_resize_alloc(f.cq, 6, &ring), 0);
 	f.cq->ring.buf->consumer_index = 30;
 	cq_resize_commit(f.cq, &ring);
@@ -202,7 +205,7 @@ static void arming(void **state)
 	open_cq(&f, 100);
 	complete(f.cq, 0, true);
 	assert_int_equal(f.channel->fd, 0);
-	/* Earlier completions raise no event. Each arming gives one event. */
+	/* Completions before cq_arm() raise no event. After each cq_arm() one completion raises an event. */
 	cq_arm(f.cq, false);
 	assert_int_equal(f.channel->fd, 0);
 	complete(f.cq, 1, false);
@@ -214,7 +217,7 @@ static void arming(void **state)
 	complete(f.cq, 4, true);
 	complete(f.cq, 4, true);
 	assert_int_equal(f.channel->fd, 2);
-	/* Arming for solicited keeps an arming for any completion; the reverse replaces it. */
+	/* A CQ armed for any completion stays so when it is armed for solicited ones; the reverse order also arms it for any. */
 	cq_arm(f.cq, false);
 	cq_arm(f.cq, true);
 	complete(f.cq, 5, false);

@@ -189,8 +189,8 @@ static void checks(void **state)
 }
 
 /*
- * Deregistration invalidates the key at once and waits for direct placements. The index is
- * not reused soon.
+ * Deregistration invalidates the key at once and calls rdev_ops.quiesce, which waits for peers that
+ * still access the memory. The next registrations get other indices.
  */
 static void keys(void **state)
 {

@@ -173,7 +173,7 @@ static void qp_sizes(void **state)
 
 	fixture_open(&f);
 	assert_int_equal(qp_create(f.pd, &f.init, &qp), 0);
-	/* Inline data is larger than the SGEs. Depths are returned as requested. */
+	/* 20 bytes of inline data need more room than one SGE (16 bytes). The queue depths are returned as requested. */
 	assert_int_equal(f.init.max_inline, 20);
 	assert_int_equal(f.init.max_send_sge, 1);
 	assert_int_equal(f.init.max_send_wr, 10);
@@ -226,7 +226,7 @@ static void qp_busy(void **state)
 	assert_int_equal(reported, 1);
 	assert_int_equal(card->qpn, 0);
 	assert_int_equal(card->lock, 0);
-	assert_int_equal(async->fd, 1);	/* the event that was read: its reader decrements fd */
+	assert_int_equal(async->fd, 1);	/* qp_destroy() has subtracted the unread event; nothing subtracts the one read */
 	event_file_put(async);
 	fixture_close(&f);
 }

@@ -179,7 +179,7 @@ static void whole_table(void **state)
 			}
 }
 
-/* Every subset of the allowed attributes, alone and with each attribute not allowed. */
+/* Every subset of the allowed attributes, by itself and together with each single attribute that is not allowed. */
 static void every_subset(void **state)
 {
 	for (uint32_t from = 0; from < QPS_COUNT; from++)

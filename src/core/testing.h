@@ -22,8 +22,8 @@ struct test_dev {
 	struct rdev dev;
 	struct ucontext uctx;
 	struct qp_card *cards[TEST_BLOCKS];
-	int nblocks;		/* leased blocks: first_block, first_block + 1, ... */
-	uint32_t first_block;	/* 1; tests with two devices change it */
+	int nblocks;		/* number of blocks leased; their numbers are first_block, first_block + 1, ... */
+	uint32_t first_block;	/* 1 by default; tests with two devices set different values */
 	int lease_err, connect_err, ring_err;	/* 0, or the -errno to return */
 	struct link *link;	/* result of qp_connect() and ud_link(); NULL: packets are lost */
 	int connects, disconnects, quiesces;	/* number of calls */

@@ -31,7 +31,7 @@
 
 #ifndef UMEM_PORTABLE
 
-/* Size in bytes from which the string instruction is used; it is nearly always faster. */
+/* A copy of this many bytes or more uses the string instruction, which is faster than moves on nearly all processors. */
 #define BULK_MIN 1024u
 static size_t bulk_min = BULK_MIN;
 
@@ -212,7 +212,7 @@ static int copy_self(void *d, const void *s, size_t n)
 
 void umem_tune(ns_t (*now)(void))
 {
-	/* There is only one way to copy. */
+	/* Nothing to select: all copies use process_vm_writev(). */
 }
 
 int umem_copy(void *dst, const void *src, size_t len)

@@ -22,8 +22,8 @@
 int umem_copy(void *dst, const void *src, size_t len);
 
 /*
- * The same without placement order, for a dst that is not the program's memory. Updates *crc
- * (wire/crc.h) with the bytes copied; after an error *crc is undefined.
+ * Like umem_copy(), but without placement order, for a dst that is not the program's memory.
+ * Updates *crc (wire/crc.h) with the bytes copied; after an error *crc is undefined.
  */
 int umem_copy_crc(void *dst, const void *src, size_t len, uint32_t *crc);
 
@@ -44,8 +44,9 @@ int umem_fetch_add(uint64_t *p, uint64_t add, uint64_t *orig);
 int umem_store64(uint64_t *p, uint64_t v);
 
 /*
- * Times the two ways to copy a packet's payload and selects the faster one: on an emulated
- * processor the string instruction may take six times as long as moves. now: a clock.
+ * Measures the two ways to copy a packet's payload, the string instruction and plain moves, by the
+ * clock now(). Selects moves if they take less than half the time, else the string instruction.
+ * On an emulated processor the string instruction may take six times as long as moves.
  */
 void umem_tune(ns_t (*now)(void));
 

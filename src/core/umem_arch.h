@@ -57,7 +57,7 @@ static inline size_t mov_bulk(void *d, const void *s, size_t n)
 	return n;
 }
 
-/* Atomics: 0, or -1 after a fault. The fault resumes behind the instruction that clears err. */
+/* The atomics return 0, or -1 after a fault: execution then resumes behind the instruction that sets err to 0. */
 static inline int guarded_cmp_swp(uint64_t *p, uint64_t *old, uint64_t swap)
 {
 	int err = -1;

@@ -3,8 +3,9 @@
  * Copies and computes the CRC in one pass. Each byte of the source is read once, so that the
  * CRC matches the copy even if the program changes the source at the same time.
  *
- * With AVX-512 whole strides (CRC_STRIDE bytes) are copied and summed in registers. The rest,
- * or all on other processors, is copied by umem_copy() and summed from the copy.
+ * With AVX-512 whole strides (CRC_STRIDE bytes) are copied through registers, from which the CRC is
+ * computed too. The rest, or all on other processors, is copied by umem_copy(), and its CRC is
+ * computed from the copy.
  */
 #include <errno.h>
 #include "core/umem.h"
