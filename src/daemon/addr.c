@@ -2,11 +2,12 @@
 /*
  * Address resolution for rdmacm: route, source address and neighbour, from the tables of rtnl.c.
  *
- * Route and source are known at once, the neighbour only if the kernel has it. rused needs to know
- * only that a neighbour exists. It cannot send ARP or ND requests itself; the kernel sends them for
- * a datagram. So rused sends an empty datagram to the peer's RoCE port, where it is dropped, and
- * reads the neighbour table again, at intervals that double from LOOK_FIRST to LOOK_MOST, until
- * there is an answer or the timeout.
+ * Route and source address are known at once. The neighbour is known at once only if the kernel's
+ * neighbour table has a valid entry for it; rused needs no more than this entry. rused cannot send
+ * ARP or ND requests itself, but the kernel sends them before it sends a datagram. So rused sends
+ * an empty datagram to the peer's RoCE port, where the peer drops it. Then it reads the neighbour
+ * table again, at intervals that double from LOOK_FIRST to LOOK_MOST, until the table has the
+ * neighbour or the request's timeout has passed.
  *
  * Also here: the MTU of interfaces, the range of local ports, and memberships in IP multicast
  * groups, each held by a socket of its own.
@@ -86,7 +87,7 @@ void addr_fini(struct rused *r)
 	rtnl_fini(&r->addr.rtnl);
 }
 
-/* Reads pending changes of the tables, at most once per loop.moment. */
+/* Updates the tables of rtnl.c from the kernel's notifications, at most once for each value of loop.moment (loop.h). */
 static void catch_up(struct rused *r)
 {
 	if (r->addr.synced == r->loop.moment)
@@ -123,7 +124,10 @@ static void read_port_range(struct rused *r)
 	}
 }
 
-/* Range of local ports, from ip_local_port_range. Its changes are not notified, so it is read once per loop.moment. */
+/*
+ * Range of local ports, from the sysctl ip_local_port_range. The kernel does not notify of changes
+ * to it, so the file is read again for each new value of loop.moment (loop.h).
+ */
 void addr_port_range(void *ctx, uint16_t *low, uint16_t *high)
 {
 	struct rused *r = ctx;
@@ -185,7 +189,7 @@ static void probe(struct lookup *l)
 	if (*fd < 0)
 		*fd = socket(dst.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	l->probed = l->r->loop.now;
-	/* Ignore errors: they may belong to earlier datagrams, and the table has the result. */
+	/* Ignore errors: a socket may report the error of an earlier datagram. look() finds the result in the neighbour table. */
 	if (*fd >= 0 && sendto(*fd, "", 0, 0, (struct sockaddr *)&to,
 			       v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in)) < 0)
 		log_debug("cannot send a probe to a neighbour: %m");

@@ -13,7 +13,7 @@ struct rused;
 
 struct addr_state {
 	struct rtnl rtnl;
-	int probe[2];			/* sockets for probe(), IPv4 and IPv6; -1 */
+	int probe[2];			/* sockets for probe(): IPv4, IPv6; -1 = not open */
 	int port_range;			/* ip_local_port_range; -1: not open */
 	uint16_t port_low, port_high;
 	uint64_t synced, ranged;	/* loop.moment of the last update */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * rused's own packets for `ruse capture`: MADs from and to QP1. As in processes, a MAD of this host
- * is captured once, when it is sent; MADs from other hosts when they arrive. ipc/capring.h has the
- * ring.
+ * Passes rused's own packets to `ruse capture`: the MADs that QP1 sends and receives. A MAD between
+ * two ports of this host is captured once, when it is sent; a MAD from another host, when it
+ * arrives. Processes capture their own packets by the same rule. ipc/capring.h describes the ring
+ * that carries the packets.
  */
 #include <errno.h>
 #include <fcntl.h>

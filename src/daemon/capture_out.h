@@ -10,7 +10,7 @@ struct capring;
 struct rused;
 struct seg_net;
 
-/* By index of the capture in the host page. */
+/* State of one capture. rused.capture_out[i] belongs to page->capture[i]. */
 struct capture_out {
 	int fd;
 	uint32_t snaplen;

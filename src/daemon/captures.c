@@ -11,7 +11,7 @@
 #include "daemon/daemon.h"
 #include "ipc/capring.h"
 
-#define SNAPLEN_MIN 64u		/* bytes: Ethernet, IPv6 and UDP headers, and some more */
+#define SNAPLEN_MIN 64u		/* bytes; room for the Ethernet, IPv6 and UDP headers (62) */
 
 int capture_start(struct client *c, const struct ipc_capture *q)
 {

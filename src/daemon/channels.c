@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Requests through shared memory (ipc/channel.h). rused watches the channels of clients that sent
- * something within LATELY; each poll checks all of them. One round takes one request of each and
- * the messages in its queue, which is bounded, so no client can starve the others.
+ * Messages that clients write to shared memory (ipc/channel.h). A channel has a slot for one
+ * request, which rused answers, and a queue of at most CHAN_QUEUE messages without an answer.
+ *
+ * rused polls the channels of all clients that sent something within LATELY. In one round of the
+ * event loop it takes from each of these channels at most one request and CHAN_QUEUE queued
+ * messages, so no client can starve the others.
  */
 #include <errno.h>
 
@@ -11,8 +14,9 @@
 
 #define LATELY (20 * NS_MS)
 /*
- * Messages of a queue to handle before their effects are published. A program that is woken
- * competes for the CPU, so it is not woken for every message.
+ * Number of queued messages after which ucma_settle() publishes their effects, which may wake
+ * programs. It is not called after every message, because a woken program competes with rused for
+ * the CPU.
  */
 #define BATCH 32
 
@@ -78,8 +82,8 @@ void channel_drain(struct client *c)
 	ipc_channel_heard(c->channel.map);
 	for (uint32_t n = 1; n <= CHAN_QUEUE && !rc && c->channel.map; n++) {
 		/*
-		 * Messages up to `there` were posted at the same time, so they share one
-		 * loop.moment.
+		 * Handle all messages that are queued by now with the same loop.moment, so that
+		 * kernel tables are read at most once for them.
 		 */
 		if (there == c->channel.tail) {
 			there = ipc_channel_head(c->channel.map);

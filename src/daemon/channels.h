@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Channels: memory shared with a process beside its socket (ipc/channel.h). */
+/*
+ * Channels: shared memory through which a process and rused exchange messages, in addition to the
+ * process's socket (ipc/channel.h).
+ */
 #ifndef RUSE_DAEMON_CHANNELS_H
 #define RUSE_DAEMON_CHANNELS_H
 
@@ -12,7 +15,7 @@ struct rused;
 struct channel {
 	struct ipc_channel *map;	/* NULL: none */
 	struct list_head node;		/* rused.channels */
-	ns_t used;			/* time of the client's last message, on either path */
+	ns_t used;			/* when the client's last message arrived, through the channel or the socket */
 	uint32_t tail;			/* position in its queue */
 	bool watched;
 };
@@ -22,7 +25,10 @@ void channels_init(struct rused *r);
 int channel_open(struct client *c);
 /* No effect if it is closed already. */
 void channel_close(struct client *c);
-/* Handles the messages that the client has queued. Call before any other message of the client. May kill it. */
+/*
+ * Handles the messages that the client has queued in its channel. Call before handling any other
+ * message of the client. May kill it.
+ */
 void channel_drain(struct client *c);
 /*
  * channel_drain() for all clients. Call before reading a state that their messages may change. True:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Connections of processes and of ruse. */
+/* Connections to rused's socket: from processes that use RDMA, and from the command-line tool `ruse`. */
 #ifndef RUSE_DAEMON_CLIENTS_H
 #define RUSE_DAEMON_CLIENTS_H
 

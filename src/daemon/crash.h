@@ -5,9 +5,10 @@
 
 /*
  * Installs handlers for SIGSEGV, SIGBUS, SIGILL, SIGFPE and SIGABRT. A handler logs the signal and
- * a backtrace, innermost frame first, renames the log in dir to keep, since the next rused starts a
- * new one, and raises the signal again with the default action. dir -1: the log is not a file.
- * Keeps the pointers. Call once.
+ * a backtrace, innermost frame first. Then it renames the file `log` in the directory `dir` to
+ * `keep`, since the next rused writes a new `log`, and raises the signal again with the default
+ * action. dir -1: the log is not a file, and nothing is renamed. The strings are not copied and
+ * must stay valid. Call once.
  */
 void crash_watch(int dir, const char *log, const char *keep);
 

@@ -46,9 +46,9 @@ struct rused {
 	int lease_file;
 	struct list_head orphans;
 
-	/* counter: of exited processes, by index in host_page.dev[]. shown: sums last written to sysfs. */
+	/* counter[i]: sums for host_page.dev[i] over exited processes. shown[i]: the sums last written to sysfs for that device. */
 	uint64_t counter[HOST_MAX_DEVS][PROC_COUNTERS];
-	uint64_t wire[PROC_WIRES];	/* of exited processes' sockets, by enum proc_wire */
+	uint64_t wire[PROC_WIRES];	/* sum of the UDP socket counters of exited processes, by enum proc_wire */
 	uint64_t shown[HOST_MAX_DEVS][PROC_COUNTERS];
 	ns_t counters_at;
 
@@ -69,13 +69,13 @@ struct client {
 	struct list_head node;
 	struct rused *r;
 	struct loop_fd sock, pidfd;
-	pid_t pid;		/* SO_PEERCRED; 0 = not visible from here */
+	pid_t pid;		/* from SO_PEERCRED; 0 = the process is not in a PID namespace that rused sees */
 	uid_t uid;
 	bool hello, dead;
 	uint32_t proc;		/* 0 = ruse */
 	char comm[16], sock_name[32];
 	int page_fd;		/* process page, -1 = none */
-	uint32_t place;		/* number of this client in resource ids (RES_ID), not a struct place; 0: none yet */
+	uint32_t place;		/* number of this client in resource ids (RES_ID), unrelated to struct place; 0: none yet */
 	int notify_fd;		/* socket: a message is sent after each change of the host page; -1 = none */
 	uint32_t nctx[HOST_MAX_DEVS];
 	struct list_head netlink;
@@ -84,20 +84,20 @@ struct client {
 	size_t out_len, out_at;
 	uint32_t out_seq;
 	struct umad_view *umad_view;	/* the umadN that it sees */
-	uint32_t capture;	/* id in the host page; 0: none */
+	uint32_t capture;	/* id of its capture in the host page; 0: it has none */
 	uint16_t out_type;
 	struct fabric_host *fabric_host;	/* its host; NULL: none, or it was removed */
-	uint32_t host;		/* host_ib.host of the devices that it sees */
+	uint32_t host;		/* number of its fabric host, as in host_ib.host; 0: none */
 	struct fabric_group *groups;	/* groups that its QPs are attached to */
 	uint32_t ngroups;
-	struct proc_path *paths;	/* path counters already accounted; NULL: none */
+	struct proc_path *paths;	/* path counters of its page that are already added to the port counters; NULL: none */
 	struct channel channel;
 };
 
 /* dispatch.c: handles one message of a client and takes over the fds. After -errno the caller closes the client. */
 int client_message(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,
 		   int *fds, int nfds);
-/* The same for a message from the channel's queue. */
+/* Like client_message(), for a message from the queue of the client's channel, which gets no answer and carries no fds. */
 int client_posted(struct client *c, const struct ipc_hdr *h, const void *body, size_t len);
 /* Copies the client's process page. 0 or -errno. */
 int client_page(const struct client *c, struct proc_page *copy);
@@ -119,7 +119,11 @@ char *status_text(struct rused *r);
 int orphans_load(struct rused *r);
 /* True if RUN/leases of the directory run names a process that may still be alive. */
 bool orphans_alive(int run);
-/* Call before the clients are closed, so that their leases stay in RUN/leases for the next rused. */
+/*
+ * Stops recording leases: those of clients that are closed later stay in RUN/leases for the next
+ * rused. If RUN is ours and no process uses a lease, removes the file. Call before the clients are
+ * closed.
+ */
 void orphans_fini(struct rused *r, bool ours);
 /* Creates RUN/leases again and writes all present leases to it. 0 or -errno. */
 int orphans_save(struct rused *r);
@@ -130,7 +134,7 @@ void host_fini(struct rused *r, bool ours);
 int host_restore(struct rused *r);	/* creates the sysfs tree in a new run directory */
 /* Changes page->dev[slot] and sysfs to *now: a device was added, changed, renamed or (in_use 0) removed. */
 void host_publish(struct rused *r, int slot, const struct host_dev *now);
-/* Call before and after a change of the page: readers see all of the change or nothing. Then notifies all processes. */
+/* Call begin() before and end() after a change of the page: readers see all of it or nothing. end() also notifies processes. */
 void host_page_begin(struct rused *r);
 void host_page_end(struct rused *r, const char *what);
 /* captures.c: adds a capture for the client. 0; -EBUSY: it has one; -ENOSPC; -EPROTO: invalid socket name. */

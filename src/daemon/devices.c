@@ -220,7 +220,11 @@ static int discover(struct rused *r)
 	return publish_new(r, DEV_NAME, &s);
 }
 
-/* Bit mask of the slots that a message concerns. A device whose interface is gone matches any link: it may be back. */
+/*
+ * Bit mask of the slots of the devices that a netlink message concerns. A message about any link
+ * also concerns the devices without interface, because that link may be their interface that has
+ * come back.
+ */
 static uint64_t concerns(const struct rused *r, const struct nlmsghdr *nlh)
 {
 	const void *body = mnl_nlmsg_get_payload(nlh);

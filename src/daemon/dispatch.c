@@ -88,7 +88,11 @@ int client_page(const struct client *c, struct proc_page *copy)
 	return copy->magic == PROC_PAGE_MAGIC && copy->version == 1 ? 0 : -EPROTO;
 }
 
-/* A process that outlived an earlier rused keeps its number, which its peers use in link names. */
+/*
+ * Returns a number for a process that connects. A process that had a number from an earlier rused
+ * (`wanted`) gets the same one if it is free, because the peers of the process know it by this
+ * number.
+ */
 static uint32_t proc_number(struct rused *r, uint32_t wanted)
 {
 	if (wanted && wanted <= IPC_PROC_MAX && !client_by_proc(r, wanted))
@@ -136,7 +140,10 @@ static int do_hello(struct msg *m)
 	}
 	if (!c->proc)
 		return answer(m, 0, &rep, sizeof(rep), c->r->page_fd);
-	/* Datagram sockets have no hang-up, so the death of rused is no event for the process. */
+	/*
+	 * Socket pair for notifications. It has type SOCK_DGRAM because such a socket does not
+	 * become readable when its peer is closed: the end of rused is no notification.
+	 */
 	rc = fds_pair(SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, sv);
 	if (rc)
 		return answer_error(m, rc);
@@ -146,7 +153,10 @@ static int do_hello(struct msg *m)
 	return rc;
 }
 
-/* The UDP socket for a block's packets. -errno: there is none, so the process has only links within this host. */
+/*
+ * Gets the UDP socket that receives the packets for a block of QP numbers. -errno: there is none,
+ * so the process has only links within this host.
+ */
 static int lease_socket(struct rused *r, uint32_t block)
 {
 	int fd = port_lease(r, block), err = min(fd, 0);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Commands of `ruse fabric`: up, down, show, cables, power, addresses.
+ * Commands of `ruse fabric`: up, down, show, link, node, address.
  *
- * fabric_command() splits the words, finds the row and puts the result or an error into a JSON
- * object. A command changes the fabric at once. What programs see of it follows at the end of the
- * round in fabric_settle(): ports in the host page, paths, and the fabric's next timer.
+ * fabric_command() splits the command into words and calls the function that rows[] has for the
+ * first word. The answer, a JSON object, has the result or "error". A command changes the fabric at
+ * once. Programs see the change at the end of the round, when fabric_settle() updates the ports in
+ * the host page and the paths, and sets the timer for the fabric's next event.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -182,7 +183,10 @@ int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t 
 	return 0;
 }
 
-/* *is: true if the second word equals yes, false if it equals no. 0, or -EINVAL if it is neither. */
+/*
+ * Checks that a command has three words, of which the second is `yes` or `no`. Sets *is to true for
+ * `yes`. 0, or -EINVAL with "error" set.
+ */
 static int want(struct fabric_call *c, const char *yes, const char *no, bool *is)
 {
 	*is = c->n == 3 && !strcmp(c->word[1], yes);

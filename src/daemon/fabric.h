@@ -34,7 +34,7 @@ struct fabric_port {
 	struct fabric_host *host;
 	uint8_t num;		/* port number on its HCA */
 	unsigned int slot;	/* in the host page and in gsi.port */
-	bool dirty;		/* changes beyond PortInfo, e.g. GIDs, P_Keys */
+	bool dirty;		/* something other than PortInfo has changed, e.g. GIDs or P_Keys: publish the port */
 	uint32_t reregister;
 	uint8_t info[SMP_DATA_LEN];	/* PortInfo as published */
 	bool ip_known;
@@ -47,7 +47,7 @@ struct fabric_host {
 	uint32_t node;
 	int run;		/* directory with its sys/ and dev/ */
 	uint32_t clients;
-	uint64_t used;		/* value of fabrics.uses when the last client arrived */
+	uint64_t used;		/* fabrics.uses when its last client arrived; lowest: unused for the longest time */
 	struct umad_view view;
 	struct fabric_cm *cm;
 	uint8_t nports;
@@ -61,12 +61,12 @@ struct fabrics {
 	uint64_t uses;
 	bool touched;			/* the fabric has changed since the last fabric_settle() */
 	struct timer wake;
-	struct umad_view nothing;	/* for programs whose host was removed */
-	struct fpath *paths;		/* HOST_MAX_PATHS of them; NULL: no path in use */
+	struct umad_view nothing;	/* without devices; umad_view of programs whose host was removed */
+	struct fpath *paths;		/* array of HOST_MAX_PATHS; NULL: no path was requested yet */
 	uint32_t npaths;
 	uint64_t generation;		/* fabric generation of the last check of paths */
 	struct fabric_port *port[HOST_MAX_DEVS];	/* by slot in the host page */
-	struct fabric_addr *addrs;	/* three per host port, in order */
+	struct fabric_addr *addrs;	/* three for each port of a host, sorted by node and port */
 	uint32_t naddrs;
 	struct list_head groups;	/* multicast groups joined through rdma_cm */
 };
@@ -110,14 +110,18 @@ void fabric_client_paths(struct client *c);
 /* Drops all paths. Call after the fabric was removed. */
 void fabric_paths_reset(struct rused *r);
 
-/* Calls deliver() for each port that a packet on path id would reach. Counts nothing. */
+/* Calls deliver() for each port that a packet on path id would reach. Does not change port counters. */
 void fabric_way_walk(struct rused *r, uint32_t id, fabric_deliver deliver, void *ctx);
 
-/* fabric_mcast.c. IPC_MCAST and IPC_MEMBERS: 0 or -errno. rep->n entries of to are filled. */
+/* fabric_mcast.c. IPC_MCAST: adds or removes the client as a member of a group. 0, -ENODEV, -ENOSPC, -ENOMEM. */
 int fabric_mcast(struct client *c, const struct ipc_mcast *q);
+/*
+ * IPC_MEMBERS: writes the rep->n receivers of a group to `to` (room for IPC_MEMBERS_MAX). 0,
+ * -EINVAL, or -errno of fabric_path().
+ */
 int fabric_members(struct client *c, const struct ipc_members *q, struct ipc_members *rep,
 		   struct ipc_member *to);
-/* Call after a change of tables, links or members. */
+/* Call after a change of forwarding tables, links or group members. Senders then ask for the receivers of a group again. */
 void fabric_mcast_changed(struct rused *r);
 /* Removes the memberships of a client that has disconnected. */
 void fabric_client_mcast(struct client *c);

@@ -22,14 +22,14 @@
 #define V4_BITS 16
 #define V6_BITS 64
 #define PER_PORT 3	/* per port: IPv4, IPv6, link-local */
-#define BY_RULE 65534u	/* hosts with an IPv4 address; that of the next would be broadcast */
+#define BY_RULE 65534u	/* hosts that get an IPv4 address, up to 10.P.255.254; the next would be the broadcast address */
 
 static uint8_t bytes(uint8_t family)
 {
 	return family == AF_INET ? 4 : 16;
 }
 
-/* Interface identifier of IP over InfiniBand (RFC 4391, 8): the port GUID. */
+/* Sets the link-local IPv6 address of IP over InfiniBand: its interface identifier is the port GUID (RFC 4391, 8). */
 static void link_local(const struct fabric *f, struct fabric_addr *a)
 {
 	uint8_t gid[16];
@@ -92,7 +92,7 @@ void fabric_addrs_fini(struct rused *r)
 	r->fabric.naddrs = 0;
 }
 
-/* Address bytes and family. False: another family. scope: the IPv6 scope id. */
+/* Copies family, address bytes and IPv6 scope id (0 for IPv4) of a socket address. False: it is neither IPv4 nor IPv6. */
 static bool bytes_of(const struct sockaddr *sa, uint8_t *family, uint8_t b[16], uint32_t *scope)
 {
 	struct sockaddr_in6 a6;

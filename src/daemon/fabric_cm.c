@@ -21,7 +21,10 @@
 #define LOOK_AGAIN (50 * NS_MS)
 #define HOP_LIMIT 64
 
-/* A look-up that waits: no port has the destination address, or one of the two ports is not active yet. */
+/*
+ * A look-up that is repeated by a timer: no port has the destination address, or the source or
+ * destination port is not active yet.
+ */
 struct lookup {
 	struct list_head node;
 	struct fabric_cm *cm;
@@ -73,7 +76,11 @@ static bool active(const struct fabric_cm *cm, uint32_t node, uint8_t port)
 	return info && smp_get(info, PI_PORT_STATE) == PORT_ACTIVE;
 }
 
-/* Local address for a connection to r->dst; NULL: in none of the host's networks. */
+/*
+ * Source address for a connection to r->dst: r->src if it is set, else the first address whose
+ * network contains r->dst, or, if r->dst is multicast, the first of its family. NULL: r->src is not
+ * an address of this host, or no address fits.
+ */
 static const struct fabric_addr *source(const struct fabric_cm *cm, const struct rdmacm_resolve *r)
 {
 	const struct sockaddr *src = (const struct sockaddr *)&r->src;
@@ -94,7 +101,10 @@ static const struct fabric_addr *source(const struct fabric_cm *cm, const struct
 	return NULL;
 }
 
-/* 0: r->ans is filled; -ENODATA: no answer yet; -ENETUNREACH; -ENODEV: the host was removed. */
+/*
+ * Looks up the addresses of a request. 0: r->ans is set. -ENODATA: no answer yet; -ENETUNREACH: no
+ * local address fits; -ENODEV: the host was removed.
+ */
 static int look(struct fabric_cm *cm, struct rdmacm_resolve *r)
 {
 	const struct sockaddr *dst = (const struct sockaddr *)&r->dst;
@@ -198,7 +208,7 @@ static int netdev_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], boo
 	return -ENODEV;
 }
 
-/* The machine's setting also applies to hosts of a fabric. */
+/* Hosts of a fabric use the same range of local ports as the machine (sysctl ip_local_port_range). */
 static void port_range(void *ctx, uint16_t *low, uint16_t *high)
 {
 	addr_port_range(((struct fabric_cm *)ctx)->r, low, high);

@@ -3,9 +3,10 @@
  * rdma_cm on hosts of a fabric. Each host has its own port spaces, addresses and devices. Its
  * queries to the subnet administrator (SA) are MADs through the fabric.
  *
- * Addresses are those of IP over InfiniBand on its ports ("ib0" etc.), without such interfaces on
- * the machine. Port P of host N (both from 1, hosts in the order of the topology) has
- * 10.P.N/256.N%256/16, fd00:0:0:P::N/64, and its link-local address.
+ * The addresses are those that IP over InfiniBand would have on the ports; the machine has no such
+ * interfaces. Port P of host N (both from 1, hosts in the order of the topology) has the IPv4
+ * address 10.P.X.Y/16 with X = N / 256 and Y = N % 256, the IPv6 address fd00:0:0:P::N/64 (N in
+ * hexadecimal), and its link-local address.
  */
 #ifndef RUSE_DAEMON_FABRIC_CM_H
 #define RUSE_DAEMON_FABRIC_CM_H
@@ -44,20 +45,22 @@ struct fabric_addr {
 int fabric_cm_init(struct fabric_host *h);
 /* Call when the host is removed, after its devices. cm NULL is allowed. */
 void fabric_cm_host_gone(struct fabric_cm *cm);
-/* Counts open files. */
+/* Call for each file that is opened. */
 void fabric_cm_get(struct fabric_cm *cm);
+/* Call for each file that is closed. Frees cm if that was the last file and the host was removed. */
 void fabric_cm_put(struct fabric_cm *cm);
 /* fabric_cm of the port in this slot; NULL: not of a fabric. */
 struct fabric_cm *fabric_cm_of(const struct rused *r, unsigned int slot);
 
-/* fabric_addr.c: at start and end of a fabric. 0 or -ENOMEM. */
+/* fabric_addr.c: creates the address table of a new fabric. 0 or -ENOMEM. */
 int fabric_addrs_init(struct rused *r);
+/* Frees the address table. Call when the fabric is removed. */
 void fabric_addrs_fini(struct rused *r);
 /* `ruse fabric address`, and `address HOST/PORT ADDRESS/BITS`. */
 int fabric_address(struct fabric_call *c);
 /* The entry of an address; NULL: none. Ignores the scope, as link-local addresses contain GUIDs. */
 const struct fabric_addr *fabric_addr_find(const struct rused *r, const struct sockaddr *sa);
-/* First address of a port whose network has dst; any: first of dst's family. NULL: none. */
+/* Returns the port's first address whose network contains dst, or, if `any`, its first address of dst's family. NULL: none. */
 const struct fabric_addr *fabric_addr_towards(const struct rused *r, uint32_t node, uint8_t port,
 					      const struct sockaddr *dst, bool any);
 void fabric_addr_put(const struct fabric_addr *a, struct sockaddr_storage *ss);
@@ -67,8 +70,9 @@ int fabric_sa_path(void *ctx, struct rdmacm_sa_path *q);
 void fabric_sa_cancel(void *cm, struct rdmacm_sa_path *q);
 
 /*
- * One SA query. done() is called once: 0 and the SA's data, or -errno like ib_sa (-EINVAL: status
- * of the SA, -ETIMEDOUT). q is freed afterwards.
+ * One SA query. Unless it is cancelled, done() is called once, then q is freed. status: 0: data has
+ * the SA's answer; else -errno as in the kernel's ib_sa: -EINVAL: the SA answered with an error,
+ * -ETIMEDOUT: it did not answer, -EINTR: the port was removed, -EIO.
  */
 struct sa_query {
 	struct gsi_port *port;
@@ -81,7 +85,7 @@ struct sa_query {
 /* NULL: no memory. */
 struct sa_query *sa_query_new(struct gsi_port *port, void (*done)(struct sa_query *, int),
 			      void *arg);
-/* Sends the query. 0, or -errno and q is freed; -EAGAIN: no SM is known, -ENODEV. */
+/* Sends the query. 0; or -errno, and q is freed: -ENODEV: the device was removed; -EAGAIN: the port does not know an SM yet. */
 int sa_query_start(struct sa_query *q, enum mad_method method, uint16_t attr, uint64_t comp_mask,
 		   uint32_t timeout_ms);
 /* Frees q without calling done(). NULL is allowed. */

@@ -23,7 +23,7 @@
 #include "wire/be.h"
 
 #define HOSTS_DIR "hosts"	/* below the run directory; holds a directory per host */
-#define MAX_PORTS 4		/* ports of an HCA that get devices */
+#define MAX_PORTS 4		/* most ports of an HCA that get a device; the others are not visible to programs */
 
 struct fabric_port *fabric_port_of(const struct rused *r, unsigned int slot)
 {

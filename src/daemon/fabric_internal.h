@@ -24,9 +24,9 @@ int __printf(2, 3) fabric_refuse(struct fabric_call *c, const char *fmt, ...);
 int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port);
 /* Makes the topology described by the words after "up". 0; -EINVAL with "error" set; -ENOMEM. */
 int fabric_make_topo(struct fabric_call *c, struct topo *t);
-/* Answers "topology": the present topology as text. */
+/* Adds the member "topology" to the answer: the present topology as text. */
 int fabric_show_topo(struct fabric_call *c);
-/* Answers "fabric" (name and size) and "nodes". */
+/* Adds the members "fabric" (name and size) and "nodes" (an array) to the answer. */
 int fabric_show_nodes(struct fabric_call *c);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Receivers of a multicast group: the ports that the forwarding tables lead to, and on these ports
- * the processes with attached QPs. A sender asks once, and again when mcast_changes in the host
- * page differs.
+ * Receivers of a packet to a multicast group: the processes that have QPs attached to the group on
+ * one of the ports to which the forwarding tables lead. A sender requests this list (IPC_MEMBERS)
+ * and keeps it until rused increases mcast_changes in the host page; then it requests the list
+ * again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 #define MAX_GROUPS 4096u	/* per process */
 
-/* A process has QPs attached to the group on a port. */
+/* A group to which a process has attached QPs, and the device that they belong to. */
 struct fabric_group {
 	uint32_t dev_index;
 	uint8_t mgid[16];

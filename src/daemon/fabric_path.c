@@ -24,7 +24,7 @@
 struct fpath {
 	uint32_t src, dst;	/* nodes; dst TOPO_NONE: no port has the LID */
 	uint8_t src_port, dst_port;
-	struct fabric_pkt pkt;	/* header fields; packets is 0, so walks of a check count nothing */
+	struct fabric_pkt pkt;	/* header fields of a packet on the path; packets is 0: judge() does not change counters */
 };
 
 struct judged {
@@ -69,9 +69,9 @@ void fabric_paths_settle(struct rused *r)
 }
 
 /*
- * True if the client may report traffic on the path: paths that start at its host, and paths that
- * end there. With direct placement the client also counts the packets of the answering peer, which
- * is not woken.
+ * True if the client may report traffic on the path, i.e. the path starts or ends at the client's
+ * host. A path that ends there is allowed because a requester that executes its READ or WRITE
+ * itself (direct placement) also counts the packets that the peer would have sent back.
  */
 static bool counts(const struct client *c, const struct fpath *p)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memberships of ports in multicast groups, like the kernel's ib_core multicast.c. The SA is told
- * the union of what all ids on a port want.
+ * Memberships of ports in multicast groups, like the kernel's ib_core multicast.c. The SA knows one
+ * membership of a port in a group, with all join states that the rdma_cm ids on this port have
+ * requested.
  *
- * A struct group is one group on one port; a struct member is one join of an id. work() runs a
- * group from a timer, one step at a time, with at most one SA query open, so that a leave and a
- * following join cannot cross: after a reset it reports the loss to all members; else it joins for
- * the next member that waits, or gives back join states that no member needs. A group without
- * members is freed. The parameters of a new group are those of the IPoIB broadcast group, if there
- * is one.
+ * A struct group is one group on one port; a struct member is one join of an id. work(), which runs
+ * from a timer, takes one step for a group: it sends the join of the next member that has no result
+ * yet; if there is none, it leaves the join states that no member needs. After a reset it first
+ * reports the loss of the membership to all members. At most one SA query per group is open, so the
+ * SA cannot receive a leave and a later join in the wrong order. A group without members is freed.
+ * The parameters of a new group are those of the IPoIB broadcast group, if there is one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ struct group {
 	struct list_head node;		/* r->fabric.groups */
 	struct rused *r;
 	unsigned int slot;
-	struct sa_mcmember_rec rec;	/* as the SA has it; before that, of the first member */
+	struct sa_mcmember_rec rec;	/* the SA's record of the group; before the SA has answered, the first member's request */
 	uint8_t joined;			/* join states held at the SA */
 	bool known;			/* rec came from the SA */
 	bool reset;
@@ -65,7 +66,10 @@ static void member_del(struct member *m)
 	free(m);
 }
 
-/* Reports to rdmacm. m may be freed during the call. */
+/*
+ * Reports the result of a join, or the loss of the membership, to rdmacm, which may leave the group
+ * during the call and so free m.
+ */
 static void tell(struct member *m, int status)
 {
 	m->in = !status;
@@ -241,7 +245,10 @@ static int set(struct group *g, struct member *m)
 	return ask(g, joined, MAD_SET, &m->j->rec, m->j->comp_mask);
 }
 
-/* Joins for the next member that waits. */
+/*
+ * Joins the group for m, or reports the result at once: success if the port has the join states
+ * already, -EINVAL if the parameters differ from the group's.
+ */
 static void let_in(struct group *g, struct member *m)
 {
 	uint8_t state = m->j->rec.join_state;
@@ -292,7 +299,10 @@ static void give_back(struct group *g)
 	if (rec.join_state) {
 		g->joined &= wanted;
 		memcpy(rec.port_gid, g->r->page->dev[g->slot].gid[0].raw, 16);
-		/* A leave that cannot be sent, e.g. as the port is down, is not repeated: the SM notices by itself. */
+		/*
+		 * A leave that cannot be sent, for example because the port is down, is not sent
+		 * again: the SM removes the members of a port that is down.
+		 */
 		if (!ask(g, left, MAD_DELETE, &rec,
 			 SA_MCM_MGID | SA_MCM_PORT_GID | SA_MCM_JOIN_STATE))
 			return;

@@ -122,7 +122,7 @@ static int do_list(struct command *c)
 	return 0;
 }
 
-/* Adds a rule at the first free index. Its text are the words from first on. */
+/* Adds a rule at the first free index. Its text for `ruse fault` consists of the command's words from index `first` to the last. */
 static int add_rule(struct command *c, const struct fault_rule *rule, int first)
 {
 	struct fault_rules *f = &c->r->faults;

@@ -11,7 +11,7 @@ struct client;
 #define FAULT_LINE 256		/* bytes with the NUL */
 #define FAULT_WORDS 40
 
-/* Data about the rules beside the table in the host page. */
+/* Data about the rules that only rused needs; the rules themselves are in the host page. */
 struct fault_rules {
 	uint32_t next_id;
 	char text[FAULT_MAX_RULES][FAULT_LINE];
@@ -19,18 +19,19 @@ struct fault_rules {
 };
 
 /*
- * Parses the words after "add", except the id. Uses only the devices of r. 0, or -EINVAL and err.
+ * Parses the words after "add" into *rule, whose id the caller sets. Uses r only to look up device
+ * names. 0; or -EINVAL, with a message in err, which has room for size bytes.
  */
 int fault_parse(const struct rused *r, char *const *word, int n, struct fault_rule *rule, char *err,
 		size_t size);
 
 /* Runs one line of len bytes. Returns JSON, malloc()ed, "error" on failure; NULL: no memory. */
 char *fault_command(struct rused *r, const char *line, size_t len);
-/* Keeps the counts of a client that goes. Call before its page is closed. */
+/* Adds the counts of a disconnected client to those of exited processes. Call before its page is closed. */
 void fault_client_gone(const struct client *c);
 /* True if a "down" rule applies to the whole device. */
 bool fault_is_down(const struct rused *r, uint32_t dev_index);
-/* Sets a random seed in the new host page. */
+/* Sets a random seed for the rules in the new host page. Call once, after the page was created. */
 void fault_rules_init(struct rused *r);
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * QP1 of the devices: MADs between them, the CM's agent, timers.
+ * QP1 of the devices: MADs between devices of this host, the CM's MAD agent, and timers.
  *
- * A MAD within this host is queued, and a timer without delay handles it: when it is sent, the state
- * of its sender may be half changed. MADs from other hosts come from the event loop (gsi_wire.c).
- * The CM calls this file through cm_ops: to send a MAD through QP1 or through the fabric, and to find
- * the port and GID index of a path.
+ * A MAD to a device of this host is queued and delivered later by the timer gsi.local, which
+ * expires at once. It is not delivered during the send, because the sender's state may then be only
+ * partly updated. MADs from other hosts come from the event loop (gsi_wire.c). The CM calls this
+ * file through cm_ops: to send a MAD through QP1 or through the fabric, and to find the port and
+ * GID index of a path.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -164,7 +165,10 @@ static int cm_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_L
 	return port_send(av->dev->ctx, &a, mad, CM_MAD_LEN);
 }
 
-/* cm_find_port() for InfiniBand, where the GID may be that of any host of the fabric. */
+/*
+ * cm_find_port() for InfiniBand: uses the port of av->dev if it is set, else the port of the fabric
+ * host that has the source GID.
+ */
 static int find_ib_port(struct rused *r, const struct cm_path *path, struct cm_av *av)
 {
 	struct gsi_port *p = av->dev ? av->dev->ctx : NULL;

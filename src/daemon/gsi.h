@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * QP1 of every device: the MAD layer, the CM above it, and transmission to other QP1s. Between
- * devices of this host MADs use a queue, to other hosts UDP (RoCEv2), on a fabric the fabric.
+ * QP1 of every device: the MAD layer, the CM above it, and transmission to other QP1s. A MAD to a
+ * RoCE device of this host goes through a queue, a MAD to another host over UDP (RoCEv2), and a MAD
+ * of an InfiniBand port through the simulated fabric.
  */
 #ifndef RUSE_DAEMON_GSI_H
 #define RUSE_DAEMON_GSI_H
@@ -29,7 +30,7 @@ struct gsi_port {
 	struct cm_device cdev;
 	struct umad_node *umad;	/* for programs; NULL: none */
 	uint64_t shown[CM_COUNTER_GROUPS][CM_ATTR_COUNT];	/* counters last written to sysfs */
-	uint32_t psn;		/* of the next MAD on the wire */
+	uint32_t psn;		/* PSN of the next MAD that is sent as a packet */
 };
 
 struct gsi_faults {
@@ -43,10 +44,10 @@ struct gsi {
 	struct mad_host mad;
 	struct cm *cm;
 	struct timer wake;	/* timer of mad and cm */
-	struct timer local;	/* due when queue is not empty */
+	struct timer local;	/* delivers the MADs in `queue`; armed while it has any */
 	struct list_head queue;	/* struct local_mad */
 	uint32_t nqueue;
-	int tx[2];		/* sending sockets, IPv4 and IPv6; -1 */
+	int tx[2];		/* sockets for sending: IPv4, IPv6; -1 = not open */
 	uint16_t sport[2];
 	struct gsi_faults faults;
 };
@@ -79,9 +80,9 @@ void gsi_umad_renamed(struct rused *r, unsigned int slot);
 int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
 /* Shows a MAD between two ports of this host to `ruse capture`. */
 void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
-/* Reads the socket of slot 0 of UDP port 4791. It gets the packets to QP1, and those to blocks that are not leased. */
+/* Handles the packets in fd, the socket of slot 0 of UDP port 4791 (port.h): MADs to QP1 are delivered, all others are dropped. */
 void gsi_wire_input(struct rused *r, int fd);
-/* Makes a socket of the port report destination addresses. 0 or -errno. */
+/* Prepares the socket of slot 0 for gsi_wire_input(): larger buffer, destination address of each datagram. 0 or -errno. */
 int gsi_wire_prepare(int fd);
 void gsi_wire_fini(struct gsi *g);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * MADs as RoCEv2 packets: UD SENDs from QP1 (IBA 9.8.3, A17.4), to QP1, or to any QP for programs.
+ * MADs as RoCEv2 packets (IBA 9.8.3, A17.4): UD SENDs from QP1 to QP1; MADs of programs (umad) may
+ * go to any QP.
  *
- * They are sent from a socket bound to the source port that kernel rxe uses, if that port is free.
- * Packets for QP1 arrive at slot 0 of UDP port 4791 (port.h); others there are dropped. packet_in()
- * checks the headers and the ICRC.
+ * The sending socket is bound to the source port that kernel rxe uses, if that port is free.
+ * Packets to QP1 arrive at the socket of slot 0 of UDP port 4791 (port.h). packet_in() checks
+ * headers and ICRC, and drops all other packets that arrive there.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -43,7 +44,10 @@ int gsi_wire_prepare(int fd)
 				   set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
 }
 
-/* Opens a socket that sends with IPv4 id 0 (unconnected, DF): the ICRC covers it. 0 or -errno. */
+/*
+ * Opens the sending socket. The ICRC covers the IPv4 id field, so the sender must know its value:
+ * the kernel sets it to 0 if the socket is unconnected and sets DF. 0 or -errno.
+ */
 static int tx_open(struct gsi *g, bool v6)
 {
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };
@@ -172,8 +176,9 @@ static void map_v4(uint8_t gid[16], const void *addr)
 }
 
 /*
- * Addresses of a datagram, or of several joined by GRO, of *size bytes each (0: only one). False:
- * the control messages are incomplete.
+ * Gets the addresses of a received message: one datagram, or several that GRO has merged. *size:
+ * length of each merged datagram; 0 if the message is a single one. False: the control messages are
+ * incomplete.
  */
 static bool addresses(struct msghdr *m, struct seg_net *net, uint16_t *sport, size_t *size)
 {

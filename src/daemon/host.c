@@ -86,8 +86,9 @@ void host_page_begin(struct rused *r)
 }
 
 /*
- * Sends a message to each process that maps the page. MSG_DONTWAIT is needed, since O_NONBLOCK could
- * be cleared. EAGAIN is no error: the socket is full of messages that the process has not read yet.
+ * Sends a message to each process that maps the page. The send does not block. EAGAIN is no error:
+ * the socket is full of messages that the process has not read yet, so the process will look at the
+ * page anyway.
  */
 static void notify(struct rused *r, const char *what)
 {

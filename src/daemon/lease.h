@@ -17,9 +17,9 @@
 
 struct lease {
 	uint32_t proc;		/* 0 = no connected process */
-	int32_t pid;		/* of proc, or if orphan, of the process that an earlier rused leased it to; <= 0: unknown, none */
-	uint32_t dev_index;	/* of the device; 0 = unknown */
-	uint32_t slot;		/* of the socket that gets its packets (port.h); kept while the block rests; 0: none */
+	int32_t pid;		/* PID of the process that has the lease, connected or not (orphan); <= 0: unknown or none */
+	uint32_t dev_index;	/* index of the device whose QPs have these numbers; 0 = unknown */
+	uint32_t slot;		/* slot of the UDP socket for its packets (port.h), kept while the block rests; 0: none */
 	bool orphan;		/* leased by an earlier rused, not reclaimed yet */
 	ns_t rest;		/* not leased to another process before this time */
 };
@@ -31,7 +31,7 @@ struct lease_table {
 	void *arg;
 };
 
-/* start: random. record (or NULL) is called after every change. */
+/* start: a random number; block allocation begins there. record() is called after every change of a lease; NULL: not called. */
 void lease_init(struct lease_table *t, uint32_t start,
 		void (*record)(void *arg, uint32_t block, const struct lease *l), void *arg);
 /* Leases a free block whose rest has ended. Returns the block, 1 to 1023, or -ENOSPC. */

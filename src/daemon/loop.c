@@ -4,9 +4,11 @@
  * handles one event and is called again, so no client can starve the others. A callback may be
  * called for a client that was closed in the same round; clients are freed after the round.
  *
- * After a message the loop polls shared memory for a while before it sleeps (spin()), if at least
- * SPIN_SOON of the last eight messages came soon enough for that. Descriptors are checked after
- * every SPIN_POLL polls, and after at most ROUNDS rounds of messages from memory.
+ * Clients may also write messages to shared memory. Before the loop sleeps it polls this memory
+ * until `spin` ns after the last message (spin()), if rused may use more than one CPU and at least
+ * SPIN_SOON of the last eight messages came within 2 * spin of the message before. While messages
+ * keep arriving in memory, the descriptors are checked at least once every ROUNDS rounds; while the
+ * loop polls, after every SPIN_POLL polls.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,14 +22,14 @@
 
 #define EVENTS 64
 /*
- * Limits of the time for which rused polls after a message. Within the limits it is the duration of
- * a call in which both ends sleep; the senders report it.
+ * Limits of the time for which rused polls after a message. Between the limits, the time is what a
+ * call takes if client and rused both sleep while they wait; the client measures and reports it.
  */
 #define SPIN_MIN (50 * NS_US)
 #define SPIN_MAX (2 * NS_MS)
-#define SPIN_SOON 3		/* poll only if so many of the last eight messages came soon */
+#define SPIN_SOON 3		/* poll only if at least so many of the last eight messages came soon after the one before */
 #define SPIN_POLL 64u		/* polls of memory per check of the descriptors */
-#define ROUNDS 8u		/* rounds per check of the descriptors */
+#define ROUNDS 8u		/* most rounds with messages from memory between two checks of the descriptors */
 
 ns_t loop_clock(void)
 {
@@ -113,9 +115,9 @@ static int wait_ms(const struct loop *l)
 void loop_message(struct loop *l, ns_t slept)
 {
 	l->spin = min(max(slept, SPIN_MIN), SPIN_MAX);
-	/* Compare with twice the time, since the interval includes a sleep of the sender. */
+	/* The limit is twice the polling time, since the interval between two messages may include a sleep of the sender. */
 	l->soon = l->soon << 1 | (l->now - l->last < 2 * l->spin);
-	l->last = NS_NEVER;	/* set at the end of the round */
+	l->last = NS_NEVER;	/* loop_run() replaces it by the time at the end of the round */
 }
 
 /* When to stop polling; 0: do not poll. */

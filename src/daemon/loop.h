@@ -14,9 +14,15 @@ struct loop_fd {
 
 struct loop;
 
-/* Shared memory that others write, polled while the loop is awake and shortly after. */
+/*
+ * Functions for shared memory to which processes write messages. The loop polls it in each round
+ * and for a while before it sleeps.
+ */
 struct loop_memory {
-	/* on: rused polls, so writers need not wake it. Returns false if there is nothing to poll. */
+	/*
+	 * on true: tells the writers that rused polls, so they need not wake it; false: that they
+	 * must. Returns false if there is no memory to poll.
+	 */
 	bool (*watch)(struct loop *l, bool on);
 	bool (*there)(struct loop *l);	/* true if a message waits */
 	void (*take)(struct loop *l);	/* handles waiting messages, a bounded number */
@@ -26,16 +32,20 @@ struct loop {
 	int epfd;
 	bool stop;
 	ns_t now;		/* start of this round, ns; the only clock */
-	/* Counter, increased before each message or batch of messages. At one count kernel state is read at most once (addr.c). */
+	/*
+	 * Counter, increased before each message or batch of messages. Kernel tables that may have
+	 * changed are read again if the counter differs from its value at the last read, so at most
+	 * once for each value (addr.c).
+	 */
 	uint64_t moment;
 	struct timer_heap timers;
-	struct list_head dead;	/* freed after the round; the node is the first member */
+	struct list_head dead;	/* objects to free after the round; their first member is the node */
 	const struct loop_memory *memory;	/* NULL: none */
 	bool one_cpu;
-	uint32_t soon;		/* a bit per message, the latest in bit 0; 1: soon after the one before */
-	ns_t last;		/* when the last message had been handled */
+	uint32_t soon;		/* a bit per message, the latest in bit 0; 1: it came within 2 * spin ns of the one before */
+	ns_t last;		/* end of the round in which the last message was handled */
 	ns_t spin;		/* ns to poll */
-	uint32_t rounds;	/* since the last check of the descriptors */
+	uint32_t rounds;	/* rounds since the last check of the descriptors */
 };
 
 /* 0 or -errno. */
@@ -48,8 +58,9 @@ void loop_del(struct loop *l, struct loop_fd *f);
 /* True if the other end of a socket is closed, even with unread data. */
 bool loop_hung_up(const struct loop_fd *f);
 /*
- * Adapts the polling time. Call for each message that came through memory or could have. slept: ns
- * of a call in which both ends sleep, as reported by the sender; 0: unknown.
+ * Adapts the polling time. Call for each message from a client with shared memory, also if it came
+ * over the socket. slept: ns that a call takes if both the client and rused sleep while they wait,
+ * as reported by the client; 0: unknown.
  */
 void loop_message(struct loop *l, ns_t slept);
 /*

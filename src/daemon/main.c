@@ -226,7 +226,10 @@ static void after_round(struct loop *l)
 	ucma_settle(container_of(l, struct rused, loop));
 }
 
-/* Runs until idle without a new client, or told to exit. */
+/*
+ * Runs until rused must exit: a signal asks for it, the loop fails, or rused is idle and no client
+ * connects before it stops listening.
+ */
 static int serve(struct rused *r)
 {
 	bool forced;

@@ -33,7 +33,11 @@ static int dump(uint16_t type, uint8_t family, mnl_cb_t cb, struct scan *s)
 	nlh->nlmsg_type = type;
 	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
 	nlh->nlmsg_seq = 1;
-	/* All requests get the largest of their three headers, in which only the family is not 0. */
+	/*
+	 * RTM_GETLINK, RTM_GETADDR and RTM_GETROUTE have headers of different length, each with the
+	 * family in its first byte. Send the longest, ifinfomsg, for all of them, with only the
+	 * family set.
+	 */
 	*(uint8_t *)mnl_nlmsg_put_extra_header(nlh, sizeof(struct ifinfomsg)) = family;
 	if (mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) ||
 	    mnl_socket_sendto(nl, nlh, nlh->nlmsg_len) < 0)

@@ -9,8 +9,8 @@
 #define MAX_ADDRS 256
 
 struct scan {
-	uint32_t ifindex;	/* to read; 0 = lo */
-	char name[IFNAMSIZ];	/* to read if ifindex is 0 */
+	uint32_t ifindex;	/* interface to read; 0 = use name */
+	char name[IFNAMSIZ];	/* interface to read if ifindex is 0; "" = lo */
 	/* Link. */
 	bool found, up, carrier;
 	uint32_t mtu;

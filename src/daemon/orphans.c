@@ -2,9 +2,10 @@
 /*
  * Leases that an earlier rused gave.
  *
- * RUN/leases has a record per block, written at every change, which survives kill -9. The next
- * rused keeps each block for its process until that process asks for it by number, or dies. A
- * process is identified by PID and start time, as PIDs are reused.
+ * RUN/leases has one record per block of QP numbers. A record is written at every change of the
+ * lease, so the file is complete even after kill -9. The next rused keeps each leased block
+ * reserved until its process reclaims it by number, or dies. A process is identified by PID and
+ * start time, as PIDs are reused.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 
 struct record {
 	int32_t pid;		/* 0: the block is free; -1: leased to a process of unknown PID */
-	uint32_t slot;		/* of the port's group, 0 = none */
+	uint32_t slot;		/* slot of the block's UDP socket (port.h); 0 = none */
 	uint64_t start;		/* start time of the process, clock ticks since boot */
 };
 
@@ -50,7 +51,7 @@ static uint64_t start_time(int32_t pid)
 	if (n <= 0)
 		return 0;
 	text[n] = '\0';
-	p = strrchr(text, ')');	/* the name before it may contain any character */
+	p = strrchr(text, ')');	/* end of the command name, which may itself contain ')' and spaces */
 	for (i = 0; p && i < 20; i++)
 		p = strchr(p + 1, ' ');
 	if (p)
@@ -86,7 +87,7 @@ static void orphan_died(struct loop_fd *f, uint32_t events)
 	list_add_tail(&o->node, &o->r->loop.dead);
 }
 
-/* Keeps a block for its process. False: the process is dead. */
+/* Keeps a block reserved for the process that leased it. False: the process is dead. */
 static bool adopt(struct rused *r, uint32_t block, const struct record *rec)
 {
 	struct orphan *o;
@@ -153,7 +154,11 @@ int orphans_load(struct rused *r)
 		return -errno;
 	}
 	r->lease_file = fd;
-	/* Each record is overwritten in place, by the same lease or by a free one: a kill here loses none. */
+	/*
+	 * adopt() writes the same record again, and lease_changed() clears that of a dead process.
+	 * Each record is overwritten in place, so if rused is killed here, the file still has the
+	 * leases of all living processes.
+	 */
 	for (b = 1; n > 0 && b < (size_t)n / sizeof(recs[0]); b++)
 		if (recs[b].pid && !adopt(r, b, &recs[b]))
 			lease_changed(&r->leases, b);

@@ -142,7 +142,10 @@ int place_lock(int run)
 	return -EBUSY;
 }
 
-/* Tries to take both locks. 1: locked; 0: try again; -errno. named false: RUN/lock is enough, without the socket. */
+/*
+ * Tries to take the abstract socket and RUN/lock. 1: locked; 0: another process holds a lock, try
+ * again; -errno. named: true: both locks are required; false: RUN/lock is enough.
+ */
 static int try_take(struct rused *r, bool named)
 {
 	int rc;

@@ -11,7 +11,7 @@ struct rused;
 
 struct place {
 	int lock;		/* RUN/lock, held */
-	int name;		/* an abstract socket named by the path; held until the end; -1: none */
+	int name;		/* descriptor of the abstract socket that serves as a lock (place.c); -1: none */
 	int log;		/* RUN/rused.log; -1: standard error */
 	dev_t sock_dev;		/* device and inode of RUN/rused.sock when it was bound */
 	ino_t sock_ino;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sockets of UDP port 4791, and the BPF program that steers packets to them (port.h).
+ * Sockets of UDP port 4791, and the BPF program that steers packets to them. port.h explains slots,
+ * the park and the lock.
  *
- * port_want() opens the port: the lock, the park, slot 0. port_lease() gives a block a slot and its
- * socket; slots of blocks that rest are not reused as long as others are free. port_adopt() takes
- * over the sockets from the park that a process of an earlier rused brings along.
+ * port_want() opens the port: it takes the lock, creates the park and opens the socket of slot 0.
+ * port_lease() gives a block a slot and returns its socket. It uses the slot of a resting block
+ * only if no other slot is free and no new one can be added. After a restart of rused, port_adopt()
+ * takes over lock, park and sockets from the first process that connects again and passes the park.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -24,7 +26,7 @@
 #include "wire/ipudp.h"
 
 #define LOCK_ADDR "ruse-udp-4791"
-#define DRAIN_MAX 65536		/* most datagrams of the former block to drop from a socket */
+#define DRAIN_MAX 65536		/* limit of the datagrams dropped from a socket before another block gets it */
 
 struct parked {
 	uint32_t is_lock, slot;
@@ -135,9 +137,10 @@ static int member(void)
 	/* Without SO_REUSEADDR, which would let another user bind the port and take its traffic. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	/*
-	 * Every member must accept datagrams joined by GRO. The kernel asks one member before it
-	 * joins them, and the filter runs so early that it may not find the packet's header. Then
-	 * it selects slot 0 instead of the member that gets the packet.
+	 * Enable UDP_GRO on every socket of the group. Before the kernel merges datagrams with GRO,
+	 * it looks up one socket of the group and checks that it accepts merged datagrams. At that
+	 * point the BPF program may not find the BTH, and the lookup returns slot 0 instead of the
+	 * socket that gets the datagrams.
 	 */
 	setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
 	if (!off)
@@ -167,7 +170,7 @@ static void drop_event(struct loop_fd *f, uint32_t events)
 	gsi_wire_input(container_of(f, struct rused, port.drop), f->fd);
 }
 
-/* Adds a member to the group and parks it. Its slot or -errno. */
+/* Adds a new socket to the group and puts a copy of its descriptor into the park. Returns the slot, or -errno. */
 static int slot_add(struct rused *r)
 {
 	struct port *p = &r->port;
@@ -228,7 +231,10 @@ static void port_close(struct rused *r)
 	port_init(p);
 }
 
-/* Adds slot 0 to the loop: packets for QP1 are handled, others dropped. loop_del() closes its descriptor, hence dup(). */
+/*
+ * Adds the socket of slot 0 to the loop: packets for QP1 are handled, others dropped. The loop gets
+ * a duplicate, because loop_del() closes the descriptor.
+ */
 static int drop_watch(struct rused *r)
 {
 	int fd = dup(r->port.slot[0]), rc;

@@ -25,7 +25,7 @@ struct port {
 	int slot[PORT_SLOTS];	/* descriptors by slot */
 	uint32_t nslots;	/* 0 = not open */
 	struct loop_fd drop;	/* slot 0 */
-	int err;		/* -errno of the last attempt to open it, 0 */
+	int err;		/* result of the last attempt to lease a socket: 0 or -errno */
 };
 
 /* Sets the state "not open". */
@@ -46,7 +46,10 @@ void port_steer(struct rused *r);
  */
 int port_adopt(struct rused *r, const int park[2]);
 
-/* Generates the BPF program for n pairs in any order. Its length; 0: no room. */
+/*
+ * Generates the BPF program that steers packets for s[i].block to slot s[i].slot, others to slot 0.
+ * Its length; 0: more than `room` instructions.
+ */
 struct sock_filter;
 struct port_steering {
 	uint32_t block, slot;

@@ -3,8 +3,9 @@
  * Objects and counters of the processes, read from their pages. The pages are not trusted, and are
  * read with pread().
  *
- * Counters only grow. The counters of a process that exits are added to the device's, so no count
- * is lost. They restart with rused, as with a kernel module that is loaded again.
+ * Counters only grow. When a process exits, its counters are added to sums that rused keeps for
+ * each device, so no count is lost. A new rused starts these sums at 0, as a kernel module does
+ * when it is loaded again.
  *
  * res_collect() reads the object tables (ipc/res.h) in chunks. A record counts only if its sequence
  * number was even and equal in two reads around the copy.
@@ -24,7 +25,7 @@
 
 /* Shortest time between updates of the files: the kernel's lifespan of counters. */
 #define LIFESPAN (12 * NS_MS)
-#define TRIES 3		/* reads of a record that is being written */
+#define TRIES 3		/* attempts to read a record that is being written */
 #define CHUNK 64u	/* records per read, a bit each */
 /* Stop reading a process's table after this many free or invalid records. */
 #define GAPS_MAX 65536u
@@ -174,7 +175,10 @@ static uint32_t chunk_read(int page_fd, uint32_t first, struct res_rec *rec, uin
 	return n;
 }
 
-/* Number of a client in RES_ID. Unique while the client lives, and not reused soon. */
+/*
+ * Returns the client's number in the resource ids (RES_ID), and assigns it at the first call. The
+ * number is unique among connected clients and is not reused soon.
+ */
 static uint32_t place_of(struct client *c)
 {
 	struct rused *r = c->r;

@@ -31,7 +31,7 @@ struct rtnl_addr {
 
 struct rtnl_route {
 	uint8_t type;		/* RTN_UNICAST, _LOCAL, _MULTICAST, _BROADCAST, _ANYCAST */
-	uint8_t hop_limit;	/* of the route, by default 64 */
+	uint8_t hop_limit;	/* hop limit or TTL of the route; 64 if it has none */
 	uint32_t oif;
 	struct rtnl_addr src;	/* source address: the requested one, or the kernel's choice */
 	struct rtnl_addr next;	/* next hop: the gateway, or the destination */
@@ -53,7 +53,10 @@ struct rtnl {
 	int fd, news;		/* request socket; notification socket. -1 = not open */
 	uint32_t seq;		/* number of requests so far */
 	ns_t since;		/* time of the last full flush */
-	/* A cache entry is valid if its epoch equals this one. */
+	/*
+	 * A cached route or link is valid if its epoch equals `epoch`, a neighbour if its epoch
+	 * equals neigh_epoch, and `own` if own_epoch equals `epoch`.
+	 */
 	uint32_t epoch, neigh_epoch, own_epoch;
 	struct rtnl_kept_route {
 		uint32_t epoch, oif;

@@ -424,7 +424,10 @@ static void test_channel(void **state)
 	ch->state = CHAN_AWAITED;
 	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
 	assert_int_equal(ch->state, CHAN_ANSWERED);
-	/* Descriptors and long answers use the socket, which ends the polling. */
+	/*
+	 * An answer that carries descriptors or is long goes over the socket. rused then sets
+	 * CHAN_FREE, so the process stops polling the channel.
+	 */
 	ch->state = CHAN_AWAITED;
 	assert_int_equal(feed(IPC_NETLINK, NULL, 0, -1), 0);
 	assert_int_equal(ch->state, CHAN_FREE);

@@ -95,7 +95,10 @@ static void test_orphans(void **state)
 		assert_int_not_equal(lease_get(&t, 9, 900, 0), 7);
 	assert_int_equal(lease_get(&t, 9, 900, 0), -ENOSPC);
 	assert_int_equal(lease_reclaim(&t, 7, 1, 100), 0);
-	/* It was reclaimed, so the death of the orphan has no effect. */
+	/*
+	 * A connected process has reclaimed the block, so the death of the process that had it from
+	 * the earlier rused has no effect.
+	 */
 	lease_orphan_died(&t, 7, 0);
 	assert_int_equal(lease_owner(&t, 7), 1);
 	lease_put_all(&t, 1, 0);

@@ -178,9 +178,10 @@ static void test_torn(void **state)
 }
 
 /*
- * As test_torn(), but deterministic: pread() copies the record word by word, upwards or downwards.
- * After `from` words the writer makes `burst` stores. After that it makes one store for each word
- * copied (creep), or no more.
+ * Like test_torn(), but deterministic: __wrap_pread() copies the record word by word, upwards or
+ * downwards (`down`), and the writer stores words between the copies. After `from` copied words the
+ * writer makes `burst` stores. Then, if `creep` is set, it makes one more store before each further
+ * word.
  */
 #define WORDS (sizeof(struct res_rec) / sizeof(uint32_t))
 #define BODY (offsetof(struct res_rec, ctx) / sizeof(uint32_t))
@@ -190,7 +191,7 @@ static void test_torn(void **state)
 static struct {
 	uint32_t *rec;		/* NULL: pread() is not replaced */
 	bool down, creep;
-	uint32_t from, burst;	/* words copied before the first store; stores made then */
+	uint32_t from, burst;	/* from: words copied before the first stores; burst: number of these stores */
 	uint32_t copied, stored;
 } step;
 
@@ -300,7 +301,8 @@ static void test_hostile(void **state)
 		for (size_t i = 8; i < sizeof(*a.page); i++)
 			((uint8_t *)a.page)[i] = (uint8_t)prng_below(&rnd, 256);
 		/*
-		 * The file may end within a record. It always contains the page, as that is sealed.
+		 * The file may end within a record. It is never shorter than the process page at
+		 * its start, because rused refuses such a file (memfd_check()).
 		 */
 		assert_int_equal(ftruncate(a.c->page_fd, (off_t)(RES_OFFSET + recs * 64u +
 								 prng_below(&rnd, 64))), 0);

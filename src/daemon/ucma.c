@@ -47,11 +47,11 @@ struct ucma_fd {
 	struct loop_fd f;
 	struct ucma_file *file;
 	struct list_head woken;	/* ucma_files.woken */
-	struct fabric_cm *cm;	/* of the fabric host; NULL: of the machine */
+	struct fabric_cm *cm;	/* rdma_cm of the fabric host on which the file was opened; NULL: rdma_cm of the machine */
 	uint32_t number;
 	struct ucma_shm *shm;	/* shared with the program */
 	int pid;		/* process that opened it */
-	uint32_t poster;	/* process that opened it or posted last */
+	uint32_t poster;	/* number of the process that opened it or last sent IPC_UCMA_POST for it */
 };
 
 static struct ucma *ucma_of(const struct ucma_fd *u)
@@ -96,7 +96,10 @@ void ucma_trim(struct timer *t, ns_t now)
 	malloc_trim(0);
 }
 
-/* Creates the id cards. Programs get a read-only descriptor; a seal against writing would also prevent MADV_REMOVE. */
+/*
+ * Creates the shared memory of the id cards (ipc/ucma_shm.h). Programs get a read-only descriptor.
+ * Sealing the memory against writes would also prevent MADV_REMOVE, which frees it.
+ */
 int ucma_cards_make(struct rused *r)
 {
 	char path[40];
@@ -128,7 +131,7 @@ void ucma_settle(struct rused *r)
 {
 	if (r->ucma.ucma)
 		ucma_flush(r->ucma.ucma);
-	/* Those of fabric hosts. */
+	/* Also flush the rdma_cm of the fabric host on which each woken file was opened. */
 	while (!list_empty(&r->ucma.woken)) {
 		struct ucma_fd *u = list_first_entry(&r->ucma.woken, struct ucma_fd, woken);
 
@@ -157,7 +160,10 @@ _Static_assert(offsetof(struct ucma_fd, node) == 0, "freed by its node");
 
 static struct ucma_fd *find(const struct rused *r, uint32_t number);
 
-/* Handles commands posted before the close, which are on another socket. */
+/*
+ * Closes a file after its hang-up. Commands that were posted before the close arrive through the
+ * channel of the process, so they are handled first.
+ */
 static void hang_up(struct ucma_fd *u)
 {
 	struct client *poster = client_by_proc(u->r, u->poster);
@@ -333,7 +339,7 @@ static struct ucma_fd *find(const struct rused *r, uint32_t number)
 int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_t opt,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen)
 {
-	static uint8_t longest[WRITE_MAX];	/* a write() of more bytes than were sent; the rest is 0 */
+	static uint8_t longest[WRITE_MAX];	/* a write() of more bytes than rused was sent: these bytes, then zeros */
 	struct ucma_fd *u = find(r, q->file), *from = NULL;
 	struct ucma_cmd cmd = { .buf = body, .len = q->len, .from_err = q->aux_error };
 	uint32_t nr = command(body, q->len);

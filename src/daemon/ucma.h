@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The open files of /dev/infiniband/rdma_cm. Also connects room rdmacm with the CM and the address lookup. */
+/*
+ * The open files of /dev/infiniband/rdma_cm. ucma_host.c connects rdma_cm (src/rdmacm) with the CM,
+ * the devices and the address lookup.
+ */
 #ifndef RUSE_DAEMON_UCMA_H
 #define RUSE_DAEMON_UCMA_H
 
@@ -22,8 +25,8 @@ struct ucma_files {
 	struct rdmacm *rdmacm;
 	struct ucma *ucma;
 	struct idtable ids;	/* files, by the low bits of their numbers */
-	struct timer trim;	/* due some time after a file was closed */
-	struct list_head woken;	/* files with events that are not shown yet */
+	struct timer trim;	/* returns free memory to the kernel some time after a file was closed */
+	struct list_head woken;	/* files with events that ucma_settle() has yet to write to the memory shared with programs */
 	struct ucma_card *cards;	/* ipc/ucma_shm.h; mapping and memfd */
 	int cards_fd;
 };
@@ -32,7 +35,7 @@ struct ucma_files {
 int ucma_init(struct rused *r);
 /* Closes all files: the programs' descriptors hang up. */
 void ucma_fini(struct rused *r);
-/* ucma_device_added(): after page->dev[slot] was added. ucma_device_removed(): before it is removed. */
+/* Call ucma_device_added() after page->dev[slot] was added, and ucma_device_removed() before it is removed. */
 void ucma_device_added(struct rused *r, unsigned int slot);
 void ucma_device_removed(struct rused *r, unsigned int slot);
 /* Call after the hardware address of the interface has changed. */
@@ -45,25 +48,29 @@ void ucma_neigh_change(struct rused *r, const struct rtnl_neigh *n);
 void ucma_trim(struct timer *t, ns_t now);
 extern const struct ucma_ops ucma_fd_ops;
 void ucma_close_all(struct rused *r);
-/* Process that opened the file. host: as given to ucma_file_open(). */
+/* PID of the process that opened the file; 0 if host is NULL. host: the value passed to ucma_file_open(). */
 int ucma_pid(const void *host);
 
-/* open(): the program's descriptors, owned by the caller, and the file's number. 0 or -errno. */
+/*
+ * open() of rdma_cm. *number: the file's number. fds, owned by the caller: the program's end of the
+ * socket pair, and the memfd of the file's shared memory. 0 or -errno.
+ */
 #define UCMA_OPEN_FDS 2
 int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS]);
-/* Creates the cards. 0 or -errno. */
+/* Creates the shared memory of the id cards (ipc/ucma_shm.h). 0 or -errno. */
 int ucma_cards_make(struct rused *r);
 void ucma_cards_free(struct rused *r);
 /* Updates the memory shared with programs. Call after each round of the loop. */
 void ucma_settle(struct rused *r);
 /*
- * write(): body is the command of q->len bytes and an option of opt bytes. response has room for
- * UCMA_RESPONSE_MAX bytes; *rlen of them are set. 0; -EBADF: no such file: *reply is not set, and
- * the client gets -EBADF as the answer's error.
+ * write() to a file: executes a command. body has q->len bytes of the command and then, for
+ * SET_OPTION, opt bytes of the option. 0: reply->ret is the result of write(), and *rlen bytes of
+ * response are set, which has room for UCMA_RESPONSE_MAX. -EBADF: no such file; *reply is not set,
+ * and the caller answers the client with this error.
  */
 int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_t opt,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen);
-/* A posted command, without a reply. */
+/* Executes a posted command (IPC_UCMA_POST), which gets no reply. No effect if there is no such file. */
 void ucma_posted(struct client *c, const struct ipc_ucma *q, const void *body);
 /* True if any file is open. */
 static inline bool ucma_busy(const struct ucma_files *u)

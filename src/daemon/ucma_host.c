@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* rdma_cm of the machine: connects rdmacm with the CM over QP1, addresses and devices. */
+/*
+ * rdma_cm of the machine, i.e. of programs that do not run on a host of a fabric: connects rdmacm
+ * with the CM over QP1, addresses and devices.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

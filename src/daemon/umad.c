@@ -4,9 +4,11 @@
  * pair, and rused sees the hang-up after the last close. Packets for the program are put into
  * shared memory (umad_ring.c) as they arrive, so most read()s need no message.
  *
- * A packet that is too long for a slot of the ring stays in rused. The ring has only a number for it
- * (u->marked), and later packets wait. UMAD_OP_READ copies the packet to the program and holds it, so
- * that umad_unread() can put it back; UMAD_OP_TAKE removes it.
+ * A packet that is too long for a slot of the ring stays in rused. Its slot has only a number for
+ * it (u->marked), and later packets wait in rused. The program reads it in two steps. UMAD_OP_READ
+ * takes the packet from the queue of the file and copies it to the program. UMAD_OP_TAKE says that
+ * the program has received it. If another READ comes first, for example because the buffer of
+ * read() was not writable, umad_unread() puts the packet back before it.
  *
  * A program must see POLLERR when its device is removed. A Unix socket has an error if its peer is
  * closed with unread data, so rused's end of each umad file contains one datagram that is never
@@ -115,7 +117,7 @@ static bool sweep(struct umad_fd *self)
 	return any;
 }
 
-/* 0; 1: the program must wait for the result; -errno. */
+/* Opens issmN. 0; 1: another file has it open, granted() is called later; -errno. */
 static int sm_open(struct umad_fd *u, bool nonblock)
 {
 	int rc;
@@ -141,7 +143,10 @@ static int open_umad(struct umad_fd *u, int fds[2])
 	return rc;
 }
 
-/* Takes over sv[0], rused's end. fds: set by umad_ring_open(), unchanged for issmN. */
+/*
+ * Creates an open file. sv[0], rused's end of the socket pair, belongs to the file, or is closed
+ * after an error. fds: set by umad_ring_open(); unchanged for issmN. 0 or -errno.
+ */
 static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const int sv[2],
 		    uint32_t *number, int fds[2])
 {
@@ -246,7 +251,7 @@ static int memfd_read(int fd, void *to, size_t len)
 	return 0;
 }
 
-/* 0, or -EPROTO: there is no reply. */
+/* Executes UMAD_OP_WRITE. 0: reply->ret is the result of write(). -EPROTO: the message is malformed, *reply is not set. */
 static int do_write(struct umad_fd *u, const struct ipc_umad *q, const void *body, int fd,
 		    struct ipc_umad_reply *reply)
 {
@@ -273,7 +278,7 @@ static int do_write(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 	return rc;
 }
 
-/* Result of a READ if the ring is not at a long packet: always an error. */
+/* Result of UMAD_OP_READ if the packet q->seq is not the long packet that the ring is waiting for. Always an error. */
 static int32_t nothing_read(struct umad_fd *u, const struct ipc_umad *q, void *out)
 {
 	size_t copied;
@@ -283,7 +288,7 @@ static int32_t nothing_read(struct umad_fd *u, const struct ipc_umad *q, void *o
 	return (int32_t)umad_read(u->file, out, min(q->count, (uint64_t)IPC_UMAD_INLINE), &copied);
 }
 
-/* Reads the long packet. Up to IPC_UMAD_INLINE bytes are copied to out, more to a new memfd *fd. */
+/* Executes UMAD_OP_READ for the long packet. Up to IPC_UMAD_INLINE bytes are copied to out, more to a new memfd *fd. */
 static void do_read(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad_reply *reply,
 		    void *out, int *fd)
 {
@@ -344,7 +349,10 @@ static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 		return -EPROTO;
 	memcpy(arg, body, len > 0 ? q->len : 0);
 	a = umad_ioctl(u->file, q->cmd, arg, now);
-	/* The class and method may belong to a file that is closed already. */
+	/*
+	 * REGISTER_AGENT fails if another agent has the class and method. That agent may belong to
+	 * a file whose close was not handled yet: close such files and try again.
+	 */
 	if (a.rc == -EINVAL && !a.len && sweep(u)) {
 		memcpy(arg, body, len > 0 ? q->len : 0);
 		a = umad_ioctl(u->file, q->cmd, arg, now);

@@ -2,12 +2,15 @@
 /*
  * umadN and issmN devices of ports, and the open files of programs.
  *
- * The owner of a port (gsi.c for RoCE, the fabric for InfiniBand) has its struct mad_port,
- * initialised with &r->gsi.mad as host: mad_ops.send transmits, mad_ops.process are the port's own
- * agents. The owner passes received MADs to mad_input(), never during a send. It gives a struct
- * umad_desc to umad_node_add(), which creates the port's umadN and issmN. desc->ops call the owner:
- * check_addr() checks the address of a send, set_sm() sets or clears IsSM. Agents of programs are
- * registered beside those of the owner.
+ * A port belongs to gsi.c (RoCE) or to the fabric (InfiniBand), its owner. The owner has a struct
+ * mad_port, initialised with &r->gsi.mad as host. Its mad_ops.send transmits MADs; its
+ * mad_ops.process has the port's own agents handle a received MAD. The owner passes received MADs
+ * to mad_input(), but never from within a send.
+ *
+ * The owner describes the port in a struct umad_desc and calls umad_node_add(), which creates the
+ * port's umadN and issmN. Their files call the owner through desc->ops: check_addr() checks the
+ * address of a send, set_sm() sets or clears IsSM. The agents that programs register belong to the
+ * same mad_port as the owner's.
  */
 #ifndef RUSE_DAEMON_UMAD_H
 #define RUSE_DAEMON_UMAD_H
@@ -26,9 +29,12 @@ struct ipc_umad_reply;
 struct rused;
 struct umad_node;
 
-/* The umad devices of one host: of rused, or of a fabric host. client.umad_view selects it. */
+/*
+ * The umad devices that a program sees: those of the machine (umads.view) or of its fabric host.
+ * client.umad_view points to them.
+ */
 struct umad_view {
-	int run;		/* the host's sys/ and dev/ are in it; open while there are nodes */
+	int run;		/* descriptor of the directory with sys/ and dev/ of this host; open while there are nodes */
 	struct umad_node *node[UMAD_MAX_NODES];
 };
 
@@ -47,33 +53,38 @@ struct umads {
 	struct list_head rings;	/* files polled without a wake-up */
 };
 
-/* After sysfs_init(), before the devices are added. */
+/* Call after sysfs_init() and before devices are added. */
 void umad_init(struct rused *r);
-/* All nodes must be removed, and thus all files closed. */
+/* Call after all nodes were removed, which also closes all files. */
 void umad_fini(struct rused *r);
 
 /*
- * umad.c: open(). Number of the file; fds: the program's end and the memory, both owned by the
- * caller, and the eventfd, which is not; the last two -1 for issmN. -ENXIO: no such device, -EMFILE
- * ...
+ * umad.c: open() of a umadN or issmN. *number: the file's number. fds[0]: the program's end of the
+ * socket pair. For umadN, fds[1] is the memfd of the shared memory and fds[2] the eventfd that
+ * wakes rused; for issmN both are -1. The caller owns fds[0] and fds[1], rused keeps fds[2]. 0 or
+ * -errno, e.g. -ENXIO: no such device, -EMFILE: too many files.
  */
 int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number,
 		    int fds[UMAD_OPEN_FDS]);
 /* Sends the MADs in the file's tx ring and refills its rx ring. No effect if there is no such file. */
 void umad_kick(struct rused *r, uint32_t file);
 /*
- * A call on a file: body of q->len bytes; memfd of q->count bytes or -1. out has room for
- * IPC_UMAD_INLINE bytes, of which reply->len are set if *fd is -1; else *fd is a memfd, owned by
- * the caller. After an error *reply is not set: -EBADF: no such file, which the client gets as the
- * answer's error; -EPROTO: malformed, the client is closed.
+ * Executes the operation q->op on a file. body: q->len bytes; memfd: has q->count bytes, or -1. 0:
+ * *reply is set; its reply->len bytes are in out, which has room for IPC_UMAD_INLINE, or, if *fd is
+ * not -1, in the memfd *fd, which the caller owns. After an error *reply is not set: -EBADF: no
+ * such file, the caller answers the client with this error; -EPROTO: q is malformed, the caller
+ * closes the client.
  */
 int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int memfd,
 	      struct ipc_umad_reply *reply, void *out, int *fd);
-/* umad_ring.c: functions of struct loop_memory for the files in umads.rings. */
+/* umad_ring.c: the parts of watch(off), there() and take() of struct loop_memory that concern the files in umads.rings. */
 void umad_rings_sleep(struct rused *r);
 bool umad_rings_there(const struct rused *r);
 void umad_rings_take(struct rused *r);
-/* umad_file_ops: count the open sends of a file in its memory. */
+/*
+ * begun() and ended() of umad_file_ops: count in the file's shared memory the sends that began,
+ * except posted ones, and those that ended.
+ */
 void umad_fd_begun(void *ctx, const uint8_t *mad);
 void umad_fd_ended(void *ctx, const uint8_t *mad);
 /* True if any file is open. */
@@ -85,7 +96,7 @@ static inline bool umad_busy(const struct umads *u)
 /* Adds a node with the lowest free number; umad_node_del() frees it. 0, -ENOSPC, -ENOMEM, or -errno of sysfs. */
 int umad_node_add(struct rused *r, struct umad_view *v, const struct umad_desc *d,
 		  struct umad_node **out);
-/* The device was renamed and has a new sysfs directory. */
+/* Call after the device was renamed, when it has its new sysfs directory. */
 void umad_node_rename(struct umad_node *n, const char *ibdev);
 /* Ends the agents and marks open files dead. Call before mad_port_fini(). NULL is allowed. */
 void umad_node_del(struct umad_node *n);

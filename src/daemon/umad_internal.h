@@ -23,18 +23,18 @@ struct umad_fd {
 	struct umad_file *file;	/* NULL: issmN */
 	struct umad_sm sm;
 	uint32_t number;
-	uint32_t seq;		/* number of the last long packet */
-	bool marked;		/* a long packet is next; its number is in the ring */
+	uint32_t seq;		/* number of the last packet that was too long for the ring */
+	bool marked;		/* a packet that is too long is next; the ring has its number */
 	bool held;		/* that packet was copied by a READ, but not taken yet */
 
 	/* Used by umad_ring.c. */
 	struct umad_shm *shm;	/* NULL: issmN */
 	struct loop_fd kick;	/* eventfd that programs write to */
-	struct list_head ring;	/* umads.rings, polled while rused is awake */
+	struct list_head ring;	/* in umads.rings while rused polls the tx ring of this file */
 	bool watched;		/* value of shm->watched */
 	uint32_t rx, tx;	/* own positions in the rings */
 	bool full;		/* a packet waits for room in rx */
-	bool fetched, begun;	/* fetched: a MAD from tx is being sent; begun: its send has begun */
+	bool fetched, begun;	/* fetched: umad_write() runs for a MAD from tx; begun: for this MAD, umad_fd_begun() was called */
 };
 
 _Static_assert(offsetof(struct umad_fd, node) == 0, "freed by its node");
@@ -42,9 +42,12 @@ _Static_assert(offsetof(struct umad_fd, node) == 0, "freed by its node");
 /* Closes the files of a node whose port was removed. */
 void umad_close_node(struct umad_node *n);
 
-/* Creates the memory. 0 or -errno. fds[0]: its memfd, owned by the caller; fds[1]: the eventfd of u->kick, which is not. */
+/*
+ * Creates the shared memory. fds[0]: its memfd, owned by the caller; fds[1]: the eventfd of
+ * u->kick, owned by rused. 0 or -errno.
+ */
 int umad_ring_open(struct umad_fd *u, int fds[2]);
-/* Ends the memory of a file. No effect if there is none. */
+/* Tells programs that the file is gone and unmaps its shared memory. No effect if there is none. */
 void umad_ring_close(struct umad_fd *u);
 /* Sends the posted MADs, at most UMAD_TX. */
 void umad_ring_send(struct umad_fd *u);

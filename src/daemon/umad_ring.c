@@ -64,7 +64,11 @@ int umad_ring_open(struct umad_fd *u, int fds[2])
 	u->shm->generation = r->page->generation;
 	u->shm->number = u->number;
 	u->shm->hdr_len = sizeof(struct ib_user_mad_hdr_old);
-	/* Posting is for InfiniBand only. On RoCE a write() can fail, as the address of the MAD may be invalid. */
+	/*
+	 * Programs may post MADs to the ring only on InfiniBand, where write() of a valid MAD
+	 * cannot fail. On RoCE it can, as the address of the MAD may be invalid, so port stays 0
+	 * and programs send each MAD with a message and wait for the result.
+	 */
 	if (u->of->port.mad->qps & 1)
 		u->shm->port = u->of->port.mad->num;
 	return 0;
@@ -170,7 +174,10 @@ static void ring_bell(struct umad_fd *u)
 		log_debug("umad%u: cannot wake the reader: %m", u->of->number);
 }
 
-/* Moves all packets that fit to the ring, then sends the bytes that bell_show() asks for. */
+/*
+ * Moves all packets that fit to the ring. Sends the bytes that bell_show() asks for only then, so
+ * that a reader that is woken finds the packets.
+ */
 static void fill(struct umad_fd *u)
 {
 	struct bell b = umad_shm_bell(u->shm);
