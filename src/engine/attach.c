@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Attaching to rused: connecting, the IPC_HELLO exchange, and what the process shares with
- * rused (the process page, the host page, the notify socket).
+ * Attaching to rused: the process connects, sends IPC_HELLO and shares memory with rused. The
+ * process page (struct proc_page) is written by this process: counters and what `ruse status`
+ * shows. The host page (struct host_page) is written by rused: devices, fault rules and captures.
+ * When rused has changed the host page, it writes to the notify socket.
  *
  * The connection may break at any time, for example when rused is killed. Data paths continue.
  * The next command that needs rused connects again and starts rused if none runs. The progress
@@ -286,9 +288,12 @@ static int prepare(void)
 	return ret;
 }
 
-static struct ipc_failure failure;	/* of the last attempt to find or start rused */
+static struct ipc_failure failure;	/* why the last attempt to find or start rused failed */
 
-/* Two lines: each path may be long. */
+/*
+ * Log that rused cannot be reached. Writes two messages, because each contains a path that may be
+ * long.
+ */
 static void tell_unreached(int err)
 {
 	const char *step = failure.step ?: "request";
@@ -402,7 +407,6 @@ int attach_locked(void)
 	return ret;
 }
 
-/* For the progress thread, which never waits for a rused to start. The next command may. */
 void attach_if_running(void)
 {
 	if (engine.attached && engine.conn.fd < 0)

@@ -11,7 +11,8 @@ int attach_locked(void);
 /* Logs why an open failed with err (-errno). Only the first call in a process logs. */
 void attach_tell(int err);
 /*
- * For the progress thread: connects if there is no connection and a rused runs; starts none. A
+ * For the progress thread: connects if there is no connection and a rused runs. Does not start a
+ * rused, so that the thread never waits for the start; the next command that needs rused does. A
  * failure is not reported: the thread tries again after a second.
  */
 void attach_if_running(void);
@@ -48,9 +49,12 @@ bool conn_lock(void);
 void conn_unlock(void);
 /* Close the connection. With both locks held. */
 void conn_close(void);
-/* Drop the connection if it is still that of this generation. Called without locks. */
+/*
+ * Close the connection if it is still the one that had this engine.conn_generation, which every
+ * conn_close() increments. Called without locks.
+ */
 void conn_forget(uint32_t generation);
-/* Watch the connection's end by epoll. With both locks held. */
+/* Add the connection to the epoll set, which reports its end. With both locks held. */
 void conn_watch(void);
 /* The name of the process (/proc/self/comm, that of its first thread), NUL-terminated. */
 void own_comm(char *comm, size_t size);

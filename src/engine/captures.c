@@ -28,7 +28,7 @@
 #include "link/capture.h"
 #include "wire/frame.h"
 
-#define HOP_LIMIT 64	/* hop limit of a unicast route whose address has none */
+#define HOP_LIMIT 64	/* in a captured unicast packet whose address vector has hop limit 0 or 1 */
 
 _Static_assert(FRAME_MAX <= CAPRING_FRAME_MAX, "each frame fits into a ring");
 
@@ -40,7 +40,7 @@ struct capturer {
 };
 
 static struct captures {
-	uint32_t generation;	/* engine.generation + 1 of the engine that this state belongs to */
+	uint32_t generation;	/* engine.generation + 1 when this state was set up; 0: never */
 	uint32_t n;		/* capturers in use */
 	struct capturer who[HOST_MAX_CAPTURES];
 } captures;

@@ -9,8 +9,8 @@
 /* Adapt to the captures that the host page lists: wrap or unwrap links, create or drop rings. */
 void captures_refresh(const struct host_page *copy);
 /*
- * The same after an attach, without a copy of the page if nothing is captured. page is the
- * shared host page.
+ * Called after an attach: copies the shared host page and calls captures_refresh(). Does nothing if no
+ * capture runs, so that no copy is made.
  */
 void captures_attached(const struct host_page *page);
 /* For link_host.created: wrap a new link if a capture runs. */

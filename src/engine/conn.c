@@ -4,8 +4,9 @@
  *
  * rdma_cm and umad calls hold only the connection lock while they wait for rused, so data
  * paths continue. The connection is replaced or closed only with both the engine lock and the
- * connection lock held. Either lock is therefore enough to read it. Hence calls under the connection
- * lock alone use ipc_trip() and ipc_post(), which never close the connection, as ipc_call() does.
+ * connection lock held. Either lock is therefore enough to read it. A call with the connection lock
+ * alone must not close the connection. It therefore uses ipc_trip() or ipc_post(), which leave the
+ * connection open after an error, and not ipc_call(), which closes it.
  */
 #include <errno.h>
 #include <sys/epoll.h>
@@ -35,7 +36,10 @@ void conn_close(void)
 	engine.conn_generation++;
 }
 
-/* The connection is dead. The caller holds both locks. */
+/*
+ * Close a dead connection and let the progress thread look for a rused. The caller holds both
+ * locks.
+ */
 static void lost(void)
 {
 	conn_close();
@@ -54,7 +58,10 @@ static void conn_event(struct link_fd *fd, uint32_t events)
 	 */
 	if (!elock_try(&engine.conn_lock))
 		return;
-	/* -EAGAIN: the connection is alive; it replaced the one that the event was about. */
+	/*
+	 * -EAGAIN: this connection is alive. The event belonged to an earlier connection, which
+	 * has been replaced since.
+	 */
 	if (engine.conn.fd >= 0 &&
 	    sys_recvmsg(engine.conn.fd, &m, MSG_PEEK | MSG_DONTWAIT) != -EAGAIN)
 		lost();
@@ -81,7 +88,7 @@ struct call {
 	void *reply;
 	size_t *rsize, room;
 	int *fds, *nfds, nroom;
-	uint32_t generation;	/* of the connection that was used */
+	uint32_t generation;	/* engine.conn_generation at the last attempt */
 };
 
 /*

@@ -70,7 +70,10 @@ uint64_t *edev_counters(uint32_t index)
 	return NULL;
 }
 
-/* Let the device count in the process page, where rused reads the counters. */
+/*
+ * Place the device's counters in the process page, where rused reads them. If the page is full, the
+ * device counts in its own memory, and rused does not see the counts.
+ */
 void edev_show(struct edev *e)
 {
 	uint64_t *counter = edev_counters(e->dev.index);
@@ -156,7 +159,10 @@ static void device_changed(struct edev *e, const struct host_dev *hd)
 		port_event(e, IB_EVENT_SM_CHANGE);
 	if (was.reregister != e->dev.port.reregister)
 		port_event(e, IB_EVENT_CLIENT_REREGISTER);
-	/* Only changes from and to ACTIVE are reported. InfiniBand ports have further states. */
+	/*
+	 * InfiniBand ports also change between INIT and ARMED. These changes cause no event; only
+	 * entering and leaving ACTIVE does.
+	 */
 	if (was.state != PORT_ACTIVE && e->dev.port.state == PORT_ACTIVE)
 		port_event(e, IB_EVENT_PORT_ACTIVE);
 	if (was.state == PORT_ACTIVE && e->dev.port.state != PORT_ACTIVE)

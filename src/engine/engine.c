@@ -15,7 +15,7 @@ __thread bool engine_thread_ready __attribute__((tls_model("initial-exec")));
 /*
  * A page that the kernel zeroes in a forked child (MADV_WIPEONFORK). It identifies a child
  * even if no atfork handler ran (clone(), libraries that fork like vfork()). NULL until the
- * first attach; before that there is nothing to leave behind.
+ * first attach: until then the engine has no state that a child would have to discard.
  */
 uint32_t *engine_alive;
 
@@ -26,7 +26,8 @@ static void alive_create(void)
 	if (p == MAP_FAILED)
 		return;
 	if (madvise(p, 4096, MADV_WIPEONFORK)) {
-		munmap(p, 4096);	/* then only atfork handlers tell of a fork */
+		/* Without MADV_WIPEONFORK only the atfork handlers recognise a forked child. */
+		munmap(p, 4096);
 		return;
 	}
 	*(uint32_t *)p = 1;
@@ -34,12 +35,13 @@ static void alive_create(void)
 }
 
 /*
- * In a forked child: leave the copied engine, which belongs to the parent.
+ * In a forked child: discard the copied engine, which belongs to the parent, and begin a new one
+ * with the next engine.generation.
  *
- * Files opened before the fork answer EIO, because their generation has ended, until the
- * parent is dead and the child takes them over (inherit.c). Files that the child opens use a
- * new engine. whole: the copy is consistent, because no thread was changing the engine at the
- * fork.
+ * Files opened before the fork carry the parent's generation, so calls on them fail with EIO. Once
+ * the parent is dead, the child takes them over (inherit.c). Files that the child opens use the new
+ * engine. whole: no thread was changing the engine at the fork, so the copy is consistent and its
+ * files may be kept for taking over.
  */
 static void leave_parents_engine(bool whole)
 {
@@ -135,10 +137,11 @@ void engine_ending(void)
 }
 
 /*
- * fork() with the engine lock held, so that the child's copy is consistent. If fork() is
- * called in a signal handler that interrupted the owner of the lock, the copy may be
- * inconsistent; the child then does not keep it. fork_locked needs no lock: libc runs the
- * atfork handlers of one fork at a time.
+ * True if engine_fork_prepare() took the engine lock, which it holds during the fork so that the
+ * child's copy of the engine is consistent. False if the engine is unused, or if fork() was called
+ * in a signal handler that interrupted the owner of the lock. In the latter case the copy may be
+ * inconsistent, so the child keeps none of the parent's files. This variable needs no lock: libc
+ * runs the atfork handlers of one fork at a time.
  */
 static bool fork_locked;
 

@@ -25,11 +25,11 @@ struct thread_guard {
 	uint64_t mask;		/* kernel sigset to restore */
 };
 
-/* Needed from preload/. The engine lock is held unless noted; raw system calls only. */
+/* Provided by preload/. Called with the engine lock held and making raw system calls only, unless a comment says otherwise. */
 struct engine_host {
 	/* Enter fd, an eventfd, into the descriptor table as this event file. 0 or -errno. */
 	int (*event_install)(struct event_file *ev, int fd, bool is_async);
-	/* Remove it again, without a call of engine_event_close(). */
+	/* Undo event_install() at fd. engine_event_close() is not called. */
 	void (*event_uninstall)(int fd);
 	/* The event file behind a descriptor of the program, or NULL. Valid while the engine lock is held. */
 	struct event_file *(*event_lookup)(int fd);
@@ -42,32 +42,29 @@ struct engine_host {
 	int (*program_fd)(const void *file, int from);
 	/* In a forked child: close and forget all descriptors registered with own_fd(). */
 	void (*own_reset)(void);
-	/*
-	 * read(2) of the program's libc, a cancellation point. Bytes or -errno. Not under the lock.
-	 */
+	/* read(2) of the program's libc, a cancellation point. Bytes or -errno. Not under the lock. */
 	ssize_t (*event_wait)(int fd, void *buf, size_t len);
 	/* Is the descriptor a uverbs file of ruse? */
 	bool (*is_uverbs)(int fd);
-	/*
-	 * Around a call into the engine on a thread without engine_thread_ready: unblock the signals
-	 * that guarded copies may raise, and restore the mask. Not under the lock.
-	 */
+	/* Before an engine call on a thread without engine_thread_ready: unblock SIGSEGV and SIGBUS. Not under the lock. */
 	void (*thread_enter)(struct thread_guard *g);
+	/* After that call: restore the signal mask. Not under the lock. */
 	void (*thread_leave)(const struct thread_guard *g);
 	/*
-	 * Waits until the descriptor of an rdma_cm, umad or issm file is readable, by recv(2) of
-	 * the program's libc, a cancellation point. 0, -EINTR; -EAGAIN: O_NONBLOCK; -EIO: rused is
-	 * gone. own: fd is the engine's, closed if the thread is cancelled. Never under the lock.
+	 * Waits until the descriptor of an rdma_cm, umad or issm file is readable, by recv(2) of the
+	 * program's libc, a cancellation point. 0; -EINTR; -EAGAIN: fd is O_NONBLOCK and not readable;
+	 * -EIO: rused is gone. own: fd is a descriptor of the engine, which this function closes if the
+	 * thread is cancelled. Never under the lock.
 	 */
 	int (*ucma_wait)(int fd, bool own);
-	/* The rdma_cm file of a descriptor, held until ucma_put(*ref). -EINVAL, -ENOENT: none. */
+	/* The rdma_cm file of a descriptor, held until ucma_put(*ref). -ENOENT: fd is not open; -EINVAL: fd is another file. */
 	int (*ucma_get)(int fd, void **file, void **ref);
 	void (*ucma_put)(void *ref);
 	/* Path of the rused to start, found beside libruse.so. */
 	const char *rused_path;
 };
 
-/* Once, when the library is loaded. Stores the pointer only: no thread, socket or allocation. */
+/* Called once, when the library is loaded. Only stores the pointer: creates no thread, socket or allocation. */
 void engine_setup(const struct engine_host *host);
 /*
  * Connect to rused, starting it if necessary, and map the host page. 0 or -errno. Later calls are
@@ -84,35 +81,35 @@ int engine_netlink(void);
 bool engine_has_uverbs(uint32_t minor);
 
 /*
- * open() of uverbsN: the descriptor, a memfd whose offsets are the mmap offsets, and the file in
- * *f. -ENOENT: no such device; -EIO: the engine has failed; -EMFILE, -ENOMEM and others.
+ * open() of uverbsN. Returns the program's descriptor and sets *f. The descriptor is a memfd, so the program can mmap() its rings
+ * from it. -ENOENT: no such device; -EIO: the engine has failed; -EMFILE, -ENOMEM and others.
  */
 int engine_open(uint32_t minor, bool cloexec, struct uverbs_file **f);
 /* Called when the last descriptor of the file was closed. */
 void engine_close(struct uverbs_file *f);
 /*
- * mmap() of a ring: the address where the engine has it mapped, readable, writable and shared.
- * NULL: the caller must map it (no ring, or too many open files). The caller holds the file.
+ * mmap() of a ring. Returns the address at which the engine has the ring mapped, readable, writable and shared. NULL: offset is
+ * not in the ring area, or too many files are open; the caller must call mmap() then. f must stay open during the call.
  */
 void *engine_map(struct uverbs_file *f, size_t len, uint64_t offset);
-/* munmap(). True: the range is from engine_map() and stays mapped while the file needs it. */
+/* munmap(). True: the range is from engine_map(). The engine unmaps it after its last use, so the caller must not. */
 bool engine_unmap(void *addr, size_t len);
 /*
- * write() and ioctl(): bytes or 0, or -errno; -EIO: the engine has failed, or f is the parent's. In
- * a signal handler that interrupted the engine, write() notes a doorbell and returns count; ioctl()
- * returns -EDEADLK.
+ * write(): bytes or -errno; -EIO: the engine has failed, or f belongs to the parent process. In a signal handler that interrupted
+ * the engine, the write must be a doorbell: it is executed when the engine unlocks, and count is returned.
  */
 ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count);
+/* ioctl(): 0 or -errno; -EIO as above; -EDEADLK: called in a signal handler that interrupted the engine. */
 int engine_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg);
 
-/* read() on an event file: blocks by the O_NONBLOCK state of fd. Bytes or -errno. */
+/* read() on an event file. Bytes or -errno. Waits for an event unless fd is O_NONBLOCK. */
 ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count);
 /* Called when the last descriptor of the event file was closed. */
 void engine_event_close(struct event_file *ev);
 
-/* open() of rdma_cm: a descriptor with close-on-exec, and *file for the calls below. -errno. */
+/* open() of rdma_cm. Returns a descriptor with close-on-exec, or -errno. *file is for the calls below. */
 int engine_ucma_open(void **file);
-/* Called when its last descriptor in this process was closed and no call uses it. */
+/* Called when this process has closed the last descriptor of the rdma_cm file and no call uses the file. */
 void engine_ucma_release(void *file);
 /* write() by any process that has the file open. Bytes or -errno; -EIO: its rused is gone. */
 ssize_t engine_ucma_write(void *file, int fd, const void *buf, size_t count);
@@ -120,22 +117,23 @@ ssize_t engine_ucma_write(void *file, int fd, const void *buf, size_t count);
 /* Does a umadN or issmN with this minor (abi/umad/umad.h) exist? Valid after engine_attach(). */
 bool engine_has_umad(uint32_t minor);
 /*
- * open() of it: a descriptor with close-on-exec, and *file for the calls below, NULL for issmN.
- * Without nonblock, issmN waits until no other process has it open (cancellation point, -EINTR).
+ * open() of umadN or issmN. Returns a descriptor with close-on-exec, or -errno. *file is for the calls below; NULL for issmN.
+ * Without nonblock, an open of issmN waits until no other process has it open (cancellation point, -EINTR).
  */
 int engine_umad_open(uint32_t minor, bool nonblock, void **file);
 /* Like engine_ucma_release(). */
 void engine_umad_release(void *file);
-/* Calls by any process that has it open. Bytes, 0 or -errno; -EIO: rused or device is gone. */
+/* write() on umadN, by any process that has it open. Bytes or -errno; -EIO: rused or the device is gone. */
 ssize_t engine_umad_write(void *file, const void *buf, size_t count);
-/* Blocks as read(2) would, by the O_NONBLOCK state of fd. */
+/* read() on umadN, with the same errors. Waits for a packet unless fd is O_NONBLOCK. */
 ssize_t engine_umad_read(void *file, int fd, void *buf, size_t count);
+/* ioctl() on umadN. 0 or -errno. rused or the device is gone: -EPIPE, or -EINVAL for UNREGISTER_AGENT, as in the kernel. */
 int engine_umad_ioctl(void *file, unsigned long cmd, void *arg);
 
 /*
- * fork(): before it, and after it in parent and child. In the child the parent's files answer EIO
- * until the parent is dead; then the child takes them over. Files that the child opens are its own.
- * A child is also recognised if no atfork handler ran.
+ * Called before fork(), and after it in the parent or in the child. In the child, calls on files that the parent opened fail with
+ * EIO until the parent is dead; then the child takes the files over. Files that the child opens are its own. If no atfork handler
+ * ran, the engine recognises the child at its next call.
  */
 void engine_fork_prepare(void);
 void engine_fork_parent(void);
@@ -144,7 +142,7 @@ void engine_fork_child(void);
 /* Called before the process exits: send what has been held back, such as delayed ACKs. */
 void engine_ending(void);
 
-/* An impossible state: DEVICE_FATAL on every context; commands answer EIO. Never aborts. */
+/* Called in an impossible state: every context gets the event DEVICE_FATAL, and later commands fail with EIO. Never aborts. */
 void engine_fail(const char *why);
 
 #endif

@@ -21,17 +21,17 @@
 /* One open uverbs file: its context and the memfd behind its descriptor. */
 struct efile {
 	struct ucontext uctx;
-	uint32_t generation;		/* of the engine that opened it */
+	uint32_t generation;		/* engine.generation when it was opened; another value: opened before a fork */
 	struct uverbs_file *uf;
 	struct list_head entry;		/* engine.files */
 	struct edev *edev;
 	int memfd;			/* the engine's descriptor of the memfd; the program has another */
-	uint8_t *map;			/* of the ring area, from base on */
+	uint8_t *map;			/* the engine's mapping of the ring area, which begins at base */
 	uint64_t base;			/* offset of the first ring in memfd */
 	uint64_t map_size, file_size, cursor, ready, ready_end, ring_bytes, gone_bytes, ngone;
 	uint64_t used;			/* rings have been placed only below this offset */
 	struct list_head rings;		/* struct ring_area, by offset */
-	int slot;			/* in the process page; -1: none was free */
+	int slot;			/* index in proc_page.ctx; -1: no entry was free */
 };
 
 /* A device that this process has opened. Lives until the process ends. */
@@ -41,16 +41,13 @@ struct edev {
 };
 
 /*
- * How the progress thread watches for segments. POLLED ends if the program did not poll for a whole
- * grace period, or arms a CQ. ASLEEP ends after many empty polls of the program.
+ * How the process learns of arriving segments. After many empty polls of the program (engine.polls_wanted), ASLEEP becomes POLLED.
+ * When the program arms a CQ, or has not polled for a whole grace period (engine.grace), POLLED becomes ASLEEP.
  */
 enum watch {
-	/* Peers wake the process by eventfd. The thread sleeps in epoll. */
+	/* The progress thread sleeps in epoll, and peers wake it by eventfd. */
 	WATCH_ASLEEP,
-	/*
-	 * The program polls; peers do not wake the process. The thread checks once a grace period
-	 * that it still polls.
-	 */
+	/* The program polls, and peers wake nothing. The thread checks once per grace period whether the program still polls. */
 	WATCH_POLLED,
 };
 
@@ -65,8 +62,9 @@ struct engine {
 	struct elock conn_lock;		/* protects calls on conn; see conn_lock() in attach.h */
 	struct ipc_conn conn;
 	uint32_t conn_generation;	/* incremented with every close */
-	uint32_t channel_asked;		/* conn_generation for which shared memory was asked */
-	int conn_fd_own;		/* conn.fd as registered with own_fd(), or -1. ipc_call(), under both locks, may close it */
+	uint32_t channel_asked;		/* conn_generation when rused was last asked for a channel (ipc/channel.h) */
+	/* conn.fd as it was registered with own_fd(), or -1. Kept apart, because ipc_call() closes conn.fd after an error. */
+	int conn_fd_own;
 	char rundir[108], sysfs[136];
 	uint32_t fabric_host;		/* host_ib.host of the devices that this process sees; 0: those of the machine */
 	uint32_t proc;
@@ -74,13 +72,13 @@ struct engine {
 	struct proc_page *proc_page;
 	int proc_fd;
 	int self;			/* pidfd of this process, or -errno */
-	uint32_t blocks[SHM_MAX_BLOCKS], nblocks;	/* leased; a new rused is told of them */
+	uint32_t blocks[SHM_MAX_BLOCKS], nblocks;	/* leased blocks of QP numbers; renew() tells a new rused */
 	struct rdev *block_dev[QPN_BLOCKS];
 
 	struct list_head devs, files;
 	struct list_head work;		/* QPs to run again, by struct qp.work */
 	struct list_head blocked;	/* QPs that wait for room on a link, by struct qp.work */
-	struct list_head err;		/* QPs in ERR, by struct qp.err: receives are flushed */
+	struct list_head err;		/* QPs in ERR, by struct qp.err: qp_flush_err() flushes their new receives */
 	ns_t now;			/* last value of engine_clock() or engine_now() */
 	bool now_read;			/* the clock was read in this round of input */
 	struct timer_heap timers;
@@ -99,8 +97,8 @@ struct engine {
 	uint32_t empty_polls;		/* empty polls of the program since the watch became ASLEEP */
 	uint32_t polls_wanted;		/* number of empty polls that makes the watch POLLED */
 	uint32_t closed;		/* descriptors closed so far; an event from before a close may be stale */
-	ns_t sleep_until;		/* end of the thread's sleep; NS_NEVER: none */
-	ns_t grace;
+	ns_t sleep_until;		/* when the thread's sleep ends; NS_NEVER: only at an event */
+	ns_t grace;			/* interval of the thread's checks in WATCH_POLLED */
 	ns_t look_ns;			/* CPU time that the thread spends on one check whether the program polls */
 	ns_t reattach_at;		/* next attempt to find a rused; NS_NEVER: none */
 };
@@ -111,10 +109,10 @@ extern struct engine engine;
 ns_t engine_now(void);
 /* Like engine_now(), but at most a tick (4 ms) late and cheaper. Sets and returns engine.now. */
 ns_t engine_clock(void);
-/* engine.c: from the first attach on, recognise forked children; BUG_ON() fails the device. */
+/* engine.c: from the first attach on, recognise forked children, and let BUG_ON() fail the devices instead of the process. */
 void engine_guard(void);
 
-/* device.c: let the device count in the process page. */
+/* device.c: place the device's counters in the process page. */
 void edev_show(struct edev *e);
 /* files.c: tell rused of the context and find a slot in the process page. */
 int context_announce(struct efile *ef);
@@ -135,7 +133,7 @@ extern const struct rdev_ops rdev_host_ops;
 extern const struct link_host link_host_ops;
 /* Call after every call into the transport: see qps.c. */
 void qp_rearm(struct qp *qp, ns_t now);
-/* A segment for this QP. Answers are sent on from. */
+/* Handle a segment for this QP that arrived on the link `from`. Its ACK or response is sent on that link. */
 void qp_input(struct qp *qp, const struct seg *seg, struct link *from);
 /* Run the QPs on the list engine.work. qp_work_all() only puts all QPs on that list. */
 void qp_work_run(ns_t now);

@@ -9,8 +9,8 @@
 #include "engine/engine_internal.h"
 
 /*
- * False: this thread holds the lock already. engine_unlock() does the work of doorbells that
- * found the lock held.
+ * Take the engine lock. False: this thread holds it already, so the caller is a signal handler that
+ * interrupted the engine.
  */
 static inline bool engine_lock(void)
 {
@@ -18,6 +18,10 @@ static inline bool engine_lock(void)
 }
 
 void engine_unlock_again(void);
+/*
+ * Release the engine lock. Before that, transmit for doorbells that were rung in signal handlers
+ * while the lock was held.
+ */
 static inline void engine_unlock(void)
 {
 	if (likely(!READ_ONCE(engine.lock.again))) {
@@ -28,8 +32,8 @@ static inline void engine_unlock(void)
 	engine_unlock_again();
 }
 
-/* Is this process a forked child with a copy of its parent's engine? */
 extern uint32_t *engine_alive;
+/* True if this process is a forked child that still has the copy of its parent's engine. */
 static inline bool engine_is_copy(void)
 {
 	return engine_alive && !READ_ONCE(*engine_alive);
@@ -43,11 +47,13 @@ static inline void engine_check_fork(void)
 		engine_forked();
 }
 
-/*
- * True if the file still belongs to the parent process, which opened it before a fork. If the parent
- * is dead, this process first takes the file over, and the result is false. For engine_close().
- */
+/* Slow path of engine_abandoned(). */
 bool engine_abandoned_by(struct uverbs_file *f);
+/*
+ * True if the file was opened by the parent process before a fork and still belongs to it. If the
+ * parent is dead, this process takes the file over first, and the result is false. engine_close()
+ * uses this function; write() and ioctl() use engine_stale().
+ */
 static inline bool engine_abandoned(struct uverbs_file *f)
 {
 	const struct efile *ef = uverbs_ucontext(f)->host;
@@ -56,11 +62,13 @@ static inline bool engine_abandoned(struct uverbs_file *f)
 	return unlikely(ef->generation != engine.generation) && engine_abandoned_by(f);
 }
 
-/*
- * Like engine_abandoned(), for write() and ioctl(), which answer EIO if it is true. The parent's file
- * that contains nothing but PDs becomes the child's own here (inherit_adopt()); the result is false.
- */
+/* Slow path of engine_stale(). */
 bool engine_stale_left(struct uverbs_file *f);
+/*
+ * Like engine_abandoned(), but a file of the living parent that contains nothing but PDs also
+ * becomes the child's own (inherit_adopt()), and the result is false. If the result is true,
+ * write() and ioctl() fail with EIO.
+ */
 static inline bool engine_stale(struct uverbs_file *f)
 {
 	return unlikely(engine_abandoned(f)) && engine_stale_left(f);

@@ -14,7 +14,7 @@
 #include "wire/psn.h"
 
 static struct {
-	uint32_t generation;	/* engine.generation + 1 of the engine that this state belongs to */
+	uint32_t generation;	/* engine.generation + 1 when this state was set up; 0: never */
 	uint32_t version, proc;
 	bool active;
 	struct faults f;
@@ -107,7 +107,10 @@ static void unwrap_all(void)
 	link_host_ops.writable(engine.loop);
 }
 
-/* A forked child has other links and starts anew. */
+/*
+ * Set the rules' state up at the first use, and again in a forked child: the copied state refers to
+ * the links and timers of the parent.
+ */
 static void begin(void)
 {
 	if (all.generation == engine.generation + 1)

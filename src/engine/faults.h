@@ -2,8 +2,9 @@
 /*
  * The rules of `ruse fault` on the links of this process. The caller holds the engine lock.
  *
- * To wrap a link is to replace its ops, and for some wrappers its host, by functions that do
- * something of their own and call the original ones.
+ * To wrap a link means to replace its table of operations (struct link_ops) by functions that do
+ * additional work and call the original ones. Some wrappers also replace the link's struct
+ * link_host, through which the link calls the engine.
  */
 #ifndef RUSE_ENGINE_FAULTS_H
 #define RUSE_ENGINE_FAULTS_H

@@ -25,7 +25,11 @@ static void event_raise_fd(struct event_file *f)
 		sys_write(f->fd, &one, sizeof(one));
 }
 
-/* RWF_NOWAIT, so that the read does not block: a reader that woke up may have taken the count. */
+/*
+ * Take n from the eventfd's count, because n events were removed unread. The count may already be
+ * lower, since a reader that wakes up decrements it before it takes the event. RWF_NOWAIT makes the
+ * read fail then instead of waiting.
+ */
 static void event_lower_fd(struct event_file *f, uint32_t n)
 {
 	uint64_t v;
@@ -231,7 +235,7 @@ FLAT ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)
 	return ret;
 }
 
-/* The context's counts in `ruse status`. */
+/* Write the context's object counts, which `ruse status` prints, to the process page. */
 static void page_context(const struct efile *ef)
 {
 	const struct ucontext *u = &ef->uctx;

@@ -13,7 +13,11 @@
 #define MEMBERS 256u
 #define LID_MCAST 0xc000u
 #define LID_PERMISSIVE 0xffffu
-/* The bits of DEV_INDEX that identify a port among those of a process; path_bits carries them. */
+/*
+ * The low bits of a device's index (DEV_INDEX of netlink). A copy of a multicast datagram carries
+ * those of the receiving device in seg_net.path_bits, so that a process with several devices
+ * delivers it to the QPs of one of them only.
+ */
 #define DEV_MASK 0x7fu
 
 /* The recipients of one group along one path. */
@@ -30,8 +34,8 @@ static struct group {
 		uint8_t dev;
 	} to[MEMBERS];
 	/*
-	 * A datagram that the link of to[next] had no room for. A retry continues with that
-	 * member.
+	 * held: the link of to[next] had no room for the datagram with this source QP number and
+	 * PSN. The transport sends it again, and the retry continues with that member.
 	 */
 	bool held;
 	uint32_t held_qpn, held_psn, next;
@@ -173,7 +177,7 @@ struct link *ib_mcast_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, st
 	struct ipc_path q;
 	struct group *g;
 
-	/* The group's GID is only in the GRH (IBA 10.5.2). */
+	/* Only a GRH contains the group's GID (IBA 10.5.2), so a datagram without one is lost. */
 	if (!ah->is_global || ah->dlid < LID_MCAST || ah->dlid == LID_PERMISSIVE)
 		return NULL;
 	ib_path_ask(qp, ah, 128u << qp->dev->port.active_mtu, &q);

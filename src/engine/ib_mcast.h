@@ -15,7 +15,7 @@
  * mgid. 0 or -errno.
  */
 int ib_mcast(struct rdev *dev, const uint8_t mgid[16], bool join);
-/* ib_ud_link() for a multicast destination. NULL: the datagram is lost. */
+/* The part of ib_ud_link() for a multicast destination. NULL: the datagram is lost. */
 struct link *ib_mcast_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struct seg_net *net,
 			   const struct seg *seg);
 /* Is a datagram from ib_mcast_link() for this device? RoCE devices accept all. */

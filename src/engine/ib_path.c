@@ -4,10 +4,11 @@
  *
  * A path is identified by (device, SLID, DLID, P_Key, MTU, SL). rused is asked once for each path
  * (IPC_PATH). It answers with the device that has the DLID and with two path numbers, one for each
- * direction. A byte per path in the host page says whether the path is open. The wrapped links
- * check that byte in send and direct placement, and count words and packets in the process page, as
- * the counters of a port do. A datagram's link is chosen for each WQE, so a small table remembers
- * the links that were found.
+ * direction. A byte per path in the host page says whether the path is open. Links are wrapped
+ * (faults.h): before a send, and before a direct placement (a WRITE or READ that the requester
+ * executes itself in the peer's memory), the wrapper checks that byte. It also counts words and
+ * packets in the process page, as the counters of a port do. A datagram's link is chosen for each
+ * WQE, so a small table remembers the links that were found.
  */
 #include <errno.h>
 #include <string.h>
@@ -36,7 +37,7 @@ struct ib_path {
 };
 
 static struct {
-	uint32_t generation;	/* engine.generation + 1 of the engine that this state belongs to */
+	uint32_t generation;	/* engine.generation + 1 when this state was set up; 0: never */
 	uint32_t n, proc;
 	struct ib_path path[PROC_MAX_PATHS];
 } paths;
@@ -45,8 +46,8 @@ static struct ud_dest {
 	bool used;
 	uint32_t block, generation;
 	struct ib_path *path;
-	struct link *link;	/* a reference; NULL: no process has the block */
-	ns_t until;		/* validity of a NULL link */
+	struct link *link;	/* counted reference; NULL: no process has this block of QP numbers */
+	ns_t until;		/* if link is NULL: when rused is asked again */
 } dests[UD_DESTS];
 
 static struct proc_path *slot_of(uint32_t id)
@@ -62,7 +63,7 @@ static struct proc_path *slot_of(uint32_t id)
 	return NULL;
 }
 
-/* Forget answers that another rused, or the parent before a fork, got. */
+/* Discard the paths if they are answers of a former rused, or were asked for by the parent before a fork. */
 static void refresh(void)
 {
 	if (paths.generation == engine.generation + 1 && paths.proc == engine.proc)
@@ -86,8 +87,8 @@ bool ib_path_same(const struct ipc_path *a, const struct ipc_path *b)
 }
 
 /*
- * The path to this LID, asked of rused unless known. A path without an owner is asked for
- * again each time. 0 or -errno.
+ * Find the path that q describes, or ask rused for it. If no port had the DLID at the last answer
+ * (ipc_path.owner is 0), rused is asked again. 0 or -errno.
  */
 static int look_up(struct ipc_path *q, struct ib_path **out)
 {
@@ -236,8 +237,9 @@ static enum direct_result direct_by(const struct link_ops *under, struct link *l
 }
 
 /*
- * Links to processes of this rused are of two kinds, each with one table of operations: loop
- * and shared memory.
+ * The original operations of the wrapped links, and their replacements. Only two kinds of link lead
+ * to processes of this rused: loop and shared memory. All links of a kind have the same table of
+ * operations, so one variable per kind is enough.
  */
 static const struct link_ops *loop_under, *shm_under;
 static struct link_ops loop_ops, shm_ops;

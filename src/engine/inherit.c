@@ -4,10 +4,10 @@
  * by daemon() after open(). Until then all calls on them answer EIO, because two processes
  * cannot be one NIC.
  *
- * fork() has copied the objects. What belongs to the process itself (endpoint, cards, process
- * number in rused, thread) is created anew, and the objects are put into it. Keys and QP
- * numbers stay. The peers' links lead to the dead process, so RC and UC QPs from RTR on enter
- * ERR, as after a failed path.
+ * fork() has copied the objects. The child creates a new shared-memory endpoint, new cards (memory
+ * in which peers see a QP or key, queue/card.h), a new process number in rused and a new progress
+ * thread, and moves the objects there. Keys and QP numbers stay. The peers' links lead to the dead
+ * process, so RC and UC QPs in RTR and later states enter ERR, as after a failed path.
  *
  * A file that contains nothing but PDs does not wait for the parent's death, because the
  * processes share nothing in use. The child gets a file of its own, with separate memory and
@@ -48,7 +48,7 @@ bool inherit_pending;
 
 static struct {
 	struct list_head devs, files;
-	int owner;		/* pidfd of the process that opened them */
+	int owner;		/* pidfd of the process that opened the files */
 	bool waited;
 } kept;
 
@@ -122,7 +122,7 @@ void inherit_drop(void)
 	engine_unlock();
 }
 
-/* Move the QPs of a block to the new cards. */
+/* Copy the old QP cards of block b to the new ones, and let the QPs use the new ones. */
 static void move_cards(struct rdev *dev, uint32_t b, struct qp_card *cards)
 {
 	struct qp *qp;
@@ -272,7 +272,10 @@ static int take_over(void)
 		ef->generation = engine.generation;
 		list_add_tail(&ef->entry, &engine.files);
 	}
-	/* Completions of the parent since the fork were not counted in this process. */
+	/*
+	 * The parent may have added completions since the fork, without changing this process's
+	 * cq_published. Change it, so that CQs found empty earlier are polled again (pollwrap.c).
+	 */
 	WRITE_ONCE(cq_published, cq_published + 1);
 	return progress_start();
 }
@@ -337,7 +340,7 @@ static bool idle(struct uverbs_file *f)
 	return !busy;
 }
 
-/* Let all descriptors of the file in this process refer to fd. */
+/* Replace each descriptor of the file in this process by a dup of fd. */
 static void replace(const void *file, int fd)
 {
 	for (int at = -1; (at = engine.host->program_fd(file, at + 1)) >= 0;) {

@@ -14,8 +14,9 @@ struct qp_card;
  */
 void inherit_keep(void);
 /*
- * Called before and after own_reset(), which must not close the kept descriptors: first false,
- * then true.
+ * Unregister (false) or register (true) the descriptors of the kept files as the engine's own
+ * (own_fd()). own_reset() closes all registered descriptors. inherit_own(false) is therefore called
+ * before it, and inherit_own(true) after it.
  */
 void inherit_own(bool own);
 /*
@@ -27,13 +28,13 @@ void inherit_try(void);
 void inherit_adopt(struct uverbs_file *f);
 /* inherit_try() without waiting, for every poll of the program. */
 void inherit_poll(void);
-/* Give up what was kept. Without the engine lock. */
+/* Close the kept descriptors, so that the files cannot be taken over. Without the engine lock. */
 void inherit_drop(void);
 extern bool inherit_pending;	/* something is kept */
 
 /*
- * qps.c: lease a dead parent's block and create cards for it. -EBUSY: rused has not noticed
- * the death yet.
+ * qps.c: lease the block of QP numbers of a dead parent and create QP cards (queue/card.h) for it.
+ * 0 or -errno; -EBUSY: rused has not noticed the death yet.
  */
 int lease_inherit(struct rdev *dev, uint32_t block, struct qp_card **cards);
 

@@ -21,13 +21,13 @@
 static int (*real_poll_cq)(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 static int (*real_start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
 
-/* Of so many polls that find completions, one looks at the links too. */
+/* Of the polls that find completions, only every BUSY_POLLS-th looks at the links. */
 #define BUSY_POLLS 32
 
 /*
- * CQs that this thread found empty, and the value of cq_published before it looked. While
- * cq_published is unchanged they are still empty, and the poll through the provider, with its
- * lock and three libraries, is skipped.
+ * CQs that this thread found empty, each with the value of cq_published before the thread looked.
+ * Every completion of the process changes cq_published (core/cq.h). While it has that value, the
+ * CQ is still empty, and the provider's poll function, which takes a lock, is not called.
  */
 #define EMPTY_CQS 8u
 
@@ -61,7 +61,10 @@ static inline void was_empty(const void *cq, uint32_t published)
 	empty_cqs[i].published = published;
 }
 
-/* For a thread that enters the engine only by polling; see engine_thread_ready. */
+/*
+ * engine_poll() on a thread for which engine_thread_ready is not set, because the thread has only
+ * polled so far: signals of guarded copies may be blocked, and are unblocked meanwhile.
+ */
 static RARE void drive_guarded(void)
 {
 	struct thread_guard g;

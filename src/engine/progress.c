@@ -5,8 +5,9 @@
  * A doorbell transmits on the caller's thread. A program that polls a CQ drives the engine from
  * there (pollwrap.c). Everything else is done by the progress thread of the process, which sleeps
  * in epoll. While the program polls, peers need not wake it (WATCH_POLLED), and the thread checks
- * only once a grace period whether the program still polls. Without this check a program that goes
- * on to poll its memory would never be served.
+ * only once a grace period whether the program still polls. The check is needed because a program
+ * may stop polling its CQ and poll its memory for the data of an RDMA WRITE: only the thread can
+ * then deliver the data.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -28,27 +29,25 @@
 #include "engine/wire.h"
 
 #define BUDGET 64		/* segments per round; bounds how long the lock is held */
-#define TAKE_BUDGET 4096	/* segments: more than a ring has slots */
+#define TAKE_BUDGET 4096	/* segments that progress_take() handles: more than a ring has slots */
 #define STREAM 4		/* segments in one round that suggest a stream: more will follow */
 #define STREAM_BYTES (32u << 10)	/* bytes from the wire in one round that suggest the same */
-#define LINGER_NS (50 * NS_US)	/* time of two 64 KiB messages on a busy machine */
+#define LINGER_NS (50 * NS_US)	/* wait of linger() for the next segment: the time of two 64 KiB messages on a busy machine */
 #define GRACE_MIN (100 * NS_US)
-#define GRACE_SOME (1000 * NS_US)	/* below this each check doubles the grace period */
-#define GRACE_MAX (2000 * NS_US)	/* upper limit; reached after about 10 ms of polling */
-/* On slow (emulated) machines the upper limit is this many checks, but at most GRACE_SLOW. */
+#define GRACE_SOME (1000 * NS_US)	/* a check doubles a grace period below this, and adds 1/8 to a longer one */
+#define GRACE_MAX (2000 * NS_US)	/* longest grace period; reached after about 5 ms of polling */
+/* If checks are slow (emulated machines), the longest period is the CPU time of GRACE_LOOKS checks, but at most GRACE_SLOW. */
 #define GRACE_LOOKS 200
 #define GRACE_SLOW (10 * NS_MS)
-#define HELD_POLLS 1024u	/* polls that find the lock held, after which a thread yields its CPU: about 5 us */
+#define HELD_POLLS 1024u	/* after this many polls that found the lock held (about 5 us), a thread yields its CPU */
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
 #define EMPTY_POLLS 8u		/* empty polls after which the program counts as polling */
-#define POLLS_MAX (1u << 20)	/* upper limit of that number, which grows after wrong guesses: not_polling() */
-/*
- * QPs in ERR that are checked for new receives: by a poll of the program, by a round of the thread.
- */
+#define POLLS_MAX (1u << 20)	/* upper limit of engine.polls_wanted, which not_polling() raises from EMPTY_POLLS on */
+/* How many QPs in ERR are checked for new receives by one poll of the program, and by one round of the thread. */
 #define ERR_AT_POLL 16
 #define ERR_AT_ROUND 512
 #define PAGE_NS (200 * NS_MS)
-#define SLICE_NS 100000		/* EEVDF slice in ns: worst wake-up 74 us instead of 2 ms */
+#define SLICE_NS 100000		/* EEVDF slice of the progress thread in ns: its worst wake-up latency is 74 us instead of 2 ms */
 
 ns_t engine_now(void)
 {
@@ -59,9 +58,10 @@ ns_t engine_now(void)
 }
 
 /*
- * The time for deadlines that are milliseconds away, at a quarter of the price: at most a tick (4
- * ms) behind CLOCK_MONOTONIC, and never behind an earlier value. A deadline derived from it may be
- * that much early. Timers therefore run by engine_now(), after all arrived segments were taken in.
+ * The time for deadlines that are milliseconds away. A call takes a quarter of the time of
+ * engine_now(). The value is at most a tick (4 ms) behind CLOCK_MONOTONIC, and never behind an
+ * earlier value. A deadline derived from it may be that much early. Timers therefore run by
+ * engine_now(), after all arrived segments were taken in.
  */
 HOT APART ns_t engine_clock(void)
 {
@@ -75,7 +75,7 @@ HOT APART ns_t engine_clock(void)
 	return engine.now;
 }
 
-/* Does the loop link hold undelivered segments? Comparing the counters decides nearly always. */
+/* Does the loop link hold undelivered segments? Usually the equal counters show without a call that it does not. */
 static bool loop_pending(void)
 {
 	return unlikely(engine.loop->tx_segs != engine.loop->rx_segs) &&
@@ -94,8 +94,8 @@ HOT static inline int arrived(bool all)
 
 	engine.now_read = false;
 	/*
-	 * Only once, not in the loop: it takes everything that has arrived from the wire, and
-	 * another call costs as much as a packet.
+	 * wire_poll() is not in the loop: the first call takes everything that has arrived from
+	 * other hosts, and a second call would cost as much as a packet.
 	 */
 	n = wire_poll(BUDGET, &bytes);
 	if (bytes >= STREAM_BYTES)
@@ -160,7 +160,7 @@ APART int progress_run(void)
 	int n = arrived(true);
 
 	timers_due();
-	/* A timer may have sent to this process itself. */
+	/* When a timer expired, a QP may have sent a segment to this process itself. */
 	if (loop_pending())
 		n += arrived(true);
 	return n;
@@ -232,7 +232,7 @@ static APART void look_wire(void)
 	wire_hold(false);
 	/*
 	 * If the program stops polling, the progress thread must send the held ACKs. polls() wakes
-	 * it. Without a thread they are sent at once.
+	 * the thread, which then finds them. If there is no thread, the ACKs are sent here.
 	 */
 	if (unlikely(engine.watch == WATCH_ASLEEP) && wire_holds())
 		engine.started ? polls() : wire_flush();
@@ -274,7 +274,7 @@ FLAT void engine_poll(void)
 	engine_unlock();
 }
 
-/* Each check costs CPU time that the program may want. */
+/* The longest grace period. A check takes CPU time from the program, so slower checks are made less often. */
 static ns_t grace_max(void)
 {
 	return min(max(GRACE_LOOKS * engine.look_ns, (ns_t)GRACE_MAX), (ns_t)GRACE_SLOW);
@@ -513,7 +513,10 @@ static void *progress_thread(void *arg)
 
 #define SMALL_STACK (256ul << 10)
 
-/* The default stack is as large as ulimit -s, which limits of address space or of locked memory may forbid. */
+/*
+ * Create the thread with a default stack, which has the size of ulimit -s. If limits of address
+ * space or of locked memory forbid that size (EAGAIN), create it with a small stack.
+ */
 static int thread_try(void)
 {
 	pthread_attr_t attr;

@@ -28,11 +28,15 @@ void progress_take(struct link *l);
 /* A CQ was armed: the program is about to sleep, so peers must wake the process from now on. */
 void progress_cq_armed(struct cq *cq);
 
-/* pollwrap.c: hook polling of the QP's CQs. */
+/*
+ * pollwrap.c: let the program's polls of the QP's CQs drive the engine. user_handle: that of
+ * CREATE_QP, the address of the provider's struct ibv_qp.
+ */
 void pollwrap_qp(struct qp *qp, uint64_t user_handle);
 /*
- * The program's poll found nothing, or a CQ was not empty many times running. Takes the lock
- * itself; does nothing if it is held.
+ * Look at the links, and now and then at the timers. Called when a poll of the program found its CQ
+ * empty, and after a number of polls that found completions. Takes the engine lock itself; does
+ * nothing if the lock is held.
  */
 void engine_poll(void);
 

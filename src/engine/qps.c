@@ -4,8 +4,10 @@
  *
  * After every call into the transport, qp_rearm() puts the QP on the lists and sets its timer as
  * the transport asks. QPs that wait for room on a link are on engine.blocked; when any link has
- * room they move to engine.work and run again. A QP's link is chosen at RTR: loop for blocks of
- * this process, shared memory for other processes of the host, UDP for other hosts.
+ * room they move to engine.work and run again. A QP's link is chosen at RTR by the block of the
+ * destination QP number. A block is a range of QP numbers that rused leases to one process. The link
+ * is loop if this process has the block, shared memory if another process of the host has it, and
+ * UDP if the destination is on another host.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,8 +42,8 @@ static APART void arm(struct qp *qp, ns_t wake)
 	if (timer_set(&engine.timers, &qp->timer, wake))
 		return;
 	/*
-	 * A program that polls runs its timers. If it stops, the thread notices within a grace
-	 * period.
+	 * While the program polls, its polls run the timers. If it stops polling, the thread
+	 * notices that within a grace period and runs them.
 	 */
 	if (wake < READ_ONCE(engine.sleep_until) && engine.watch == WATCH_ASLEEP)
 		progress_kick();
@@ -74,9 +76,10 @@ static void qp_timer(struct timer *t, ns_t now)
 }
 
 /*
- * ACK timeouts below this value are measured by the exact clock. From 4.096 us << 12 on, the error
- * of a tick is small. Lossy links use the exact clock too, because round trips are measured there,
- * and a packet costs more than reading the clock.
+ * A QP whose ibv_qp_attr.timeout is 1 to SHORT_TIMEOUT - 1 uses the exact clock. For longer ACK
+ * timeouts, from 4.096 us << 12 on, the error of engine_clock(), one tick, is small. A QP on a lossy
+ * link always uses the exact clock, because round trips are measured there; reading the clock costs
+ * less than sending a packet.
  */
 #define SHORT_TIMEOUT 12
 
@@ -173,8 +176,9 @@ const struct uverbs_host uverbs_host_ops = {
 };
 
 /*
- * Pause between two attempts to get a block's socket while the park of a former rused (wire_park())
- * holds it.
+ * Pause between two attempts to get a UDP socket for a leased block. rused has none to give
+ * (-EAGAIN) while another process that has not reconnected yet holds the park, the pair of Unix
+ * sockets with the host's UDP sockets (wire_park()).
  */
 #define PARK_NAP (20 * NS_MS)
 #define PARK_TRIES 100
@@ -236,8 +240,9 @@ int lease_inherit(struct rdev *dev, uint32_t block, struct qp_card **cards)
 }
 
 /*
- * The index of the device of this host that has this GID; 0: no device has it. The host page is a
- * consistent copy that may be outdated.
+ * The index of the device of this host that has this GID; 0: no device has it. The devices that this
+ * process has opened are searched before the host page. Their GIDs are outdated until the process
+ * has handled the latest change of the host page.
  */
 uint32_t gid_owner(const uint8_t raw[16])
 {
@@ -289,8 +294,8 @@ int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **l
 }
 
 /*
- * The owners of blocks that rused named lately. A block belongs to its process as long as the
- * process lives. If a link to that process exists, rused need not be asked.
+ * The latest answers of rused to IPC_PEER: which process has a block. A block belongs to its process
+ * as long as the process lives. If a link to that process exists, rused need not be asked.
  */
 static struct peer {
 	uint32_t generation;	/* engine.generation + 1; 0: unused */
@@ -300,8 +305,9 @@ static struct peer {
 #define ASK_AGAIN_NS (10 * NS_MS)
 
 /*
- * Asks rused for the process that has a block. After a restart of rused the process may not have
- * found the new one yet: its progress thread looks once a second.
+ * Asks rused for the process that has the block p->block. After a restart of rused that process may
+ * not have connected to the new rused yet, because its progress thread looks for one only once a
+ * second. rused answers EAGAIN meanwhile, and the request is repeated for up to `wait` ns.
  */
 static int ask_peer(struct ipc_peer *p, ns_t wait)
 {
@@ -321,7 +327,7 @@ static int ask_peer(struct ipc_peer *p, ns_t wait)
 	}
 }
 
-/* find_link_to() for a block of another process. */
+/* The part of find_link_to() for a block that another process has. */
 static int peer_link(uint32_t block, ns_t wait, struct link **link)
 {
 	struct peer *known = &peers[block % PEERS];
@@ -360,12 +366,12 @@ int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link)
 	return peer_link(block, wait, link);
 }
 
-/* A living peer may answer slowly on a busy machine. */
+/* How long qp_connect() waits for a new peer: on a busy machine a living peer may answer slowly. */
 #define CONNECT_NS (3 * NS_S)
 
 /*
- * At RTR: choose the link by the process of this host that leases the destination's block, or the
- * wire.
+ * Choose the QP's link at RTR. If the destination GID belongs to this host, the link leads to the
+ * process that leases the block of the destination QP number; otherwise the link is a UDP link.
  */
 static int qp_connect(struct qp *qp)
 {
@@ -430,8 +436,9 @@ HOT void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
 	qp->dev->polls = READ_ONCE(engine.poll_gen);
 	xp_input(qp, seg, from, engine.now);
 	/*
-	 * An ACK was held back: it goes out at the end of this round. The QP may still be on the
-	 * blocked list because its window was full earlier.
+	 * More segments follow on the link, so the transport may have delayed an ACK. The QPs on
+	 * engine.work run at the end of this round and send such ACKs. The QP may still be on
+	 * engine.blocked, because its window was full earlier; it is moved from there.
 	 */
 	if (from->more && xp_blocked(qp)) {
 		list_del(&qp->work);
@@ -451,7 +458,7 @@ FLAT static void input(struct link *l, const struct seg *seg)
 		ud_multicast(l, seg);
 	else if (!seg->dqpn)
 		wire_handed(seg);
-	/* A segment for any other unknown QP number is dropped. */
+	/* If this process has no QP with that number, the segment is dropped. */
 }
 
 /* A link has room again, or is dead: all blocked QPs run again. */
@@ -512,7 +519,10 @@ void qp_flush_err(ns_t now, uint32_t most)
 	}
 }
 
-/* A peer's direct placement on this QP failed: the responder must send the NAK. */
+/*
+ * A peer executed a WRITE or READ to this QP itself (direct placement), and a check of the responder
+ * failed. The responder of this QP must send the NAK.
+ */
 static void attention(struct link *l, uint32_t qpn)
 {
 	struct rdev *dev = engine.block_dev[(qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];

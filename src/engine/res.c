@@ -95,7 +95,7 @@ void res_ctx(struct ucontext *uctx, bool gone)
 		res_show(&uctx->res, uctx, &rec);
 }
 
-/* less: number of users that are about to go */
+/* less: number of users that are being destroyed, which usecnt still includes */
 static void show_pd(struct pd *pd, uint32_t less)
 {
 	struct res_rec rec = head(pd->uctx, RES_PD, NULL);
@@ -150,7 +150,7 @@ static void show_qp(struct qp *qp, bool gone)
 		res_show(&qp->res, qp, &rec);
 		qp->shown_state = qp->res ? &table.rec[qp->res - 1].state : NULL;
 	}
-	/* The user counts of PD and CQs changed. */
+	/* Only creating or destroying the QP changes the number of users of its PD and CQs. */
 	if (!changes)
 		return;
 	show_pd(qp->pd, gone);

@@ -11,9 +11,10 @@
  * again at the bottom only when the area is used up. A destroyed ring's address is thus not reused
  * for as long as possible; the kernel keeps the memory of such a ring until munmap.
  *
- * A system call for pages costs more than the pages. With many rings (ring_bytes), pages are
- * therefore allocated ahead, from ready to ready_end, and freed many at a time: ngone destroyed
- * rings with gone_bytes wait for that.
+ * Pages are allocated and freed by system calls, which cost more than the pages of one ring. A file
+ * with many rings (ring_bytes) therefore allocates pages ahead: the offsets from ready to ready_end
+ * have pages but no ring. Pages of destroyed rings are freed many at a time: ngone destroyed rings,
+ * with gone_bytes bytes in total, still have theirs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,7 @@
 #include "engine/engine_internal.h"
 #include "engine/rings.h"
 
-#define RING_BASE (1ull << 30)	/* less if files may not be that large (ring_base()) */
+#define RING_BASE (1ull << 30)	/* offset of the first ring; smaller if the size of files is limited (ring_base()) */
 #define PAGE 4096ull
 #define AHEAD_MAX (256ull << 10)
 #define GONE_MAX 64u		/* destroyed rings that may wait for gone_flush() */
@@ -40,7 +41,8 @@
 
 /*
  * The ring mappings of open files. The program may keep a mapping after the file is closed, as with
- * a kernel. munmap() looks here without a lock, in any thread and state.
+ * a kernel. engine_unmap() searches this table without a lock, because any thread may call munmap()
+ * at any time, also in a signal handler that interrupted the engine.
  */
 static struct ring_map {
 	uint8_t *base;
@@ -86,7 +88,7 @@ static struct ring_map *map_find(const void *addr, size_t len)
 	return NULL;
 }
 
-/* Drop users; the last one unmaps. */
+/* Subtract from m->users. When it reaches 0, unmap the mapping and free the entry. */
 static void map_put(struct ring_map *m, uint64_t users)
 {
 	uint64_t size = READ_ONCE(m->size);
@@ -136,9 +138,10 @@ static uint64_t limit(int what)
 }
 
 /*
- * Address space costs nothing unless it is limited (ulimit -v, or ulimit -l after
- * mlockall(MCL_FUTURE), under which a mapping counts when it is made). Below a limit at most a
- * quarter is used, because the rest of the program needs address space too.
+ * Map the ring area, as large as possible up to 64 GiB. 0 or -ENOMEM. Address space costs nothing
+ * unless it is limited: by ulimit -v, or by ulimit -l after mlockall(MCL_FUTURE), when each new
+ * mapping counts as locked memory. The mapping takes at most a quarter of such a limit, because the
+ * rest of the program needs address space too.
  */
 static int ring_map(struct efile *ef)
 {
@@ -186,7 +189,7 @@ int rings_init(struct efile *ef)
 	return 0;
 }
 
-/* First gap of size bytes at or behind from; *after gets the list position. */
+/* Offset of the first gap of size bytes at or behind from. *after: the list entry after which the new ring belongs. */
 static uint64_t gap_find(struct efile *ef, uint64_t from, uint64_t size, struct list_head **after)
 {
 	struct ring_area *a;
@@ -321,7 +324,10 @@ static int map_again(struct efile *ef, uint64_t at, uint64_t size)
 	return p < 0 ? -ENOMEM : 0;
 }
 
-/* Find a place and allocate its pages. Destroyed rings keep both until gone_flush(). */
+/*
+ * Find a place for a ring and allocate pages there. The place and the pages of a destroyed ring are
+ * not available before gone_flush().
+ */
 static int place_and_fill(struct efile *ef, uint64_t size, uint64_t *at, struct list_head **after)
 {
 	int ret = place(ef, size, at, after);
@@ -369,8 +375,8 @@ static void ring_free(struct ucontext *uctx, struct ring *r)
 		if (a->gone || a->offset != r->offset - ef->base)
 			continue;
 		/*
-		 * Other mappings of it show an empty ring from now on, and zeroes after
-		 * gone_flush().
+		 * The program may still have the ring mapped. From here on it sees an empty ring,
+		 * and after gone_flush() zeros.
 		 */
 		memset(ef->map + a->offset, 0, sizeof(struct rxe_queue_buf));
 		a->gone = true;

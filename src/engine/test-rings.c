@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Tests of rings.c: ring placement, pages and the mappings that the program gets. Each test opens a
- * file of its own with a host that registers no descriptors.
+ * file of its own. A struct engine_host whose own_fd() does nothing stands in for preload/.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,8 +8,8 @@
  * commands go to rused unchanged. This file handles what refers to the program's memory and
  * descriptors: the response, the value of an option, the other file of MIGRATE_ID.
  *
- * File numbers are assigned by rused. A forked child uses the files it inherited through a
- * connection of its own, as with a kernel.
+ * File numbers are assigned by rused. A forked child may use the files that it inherited, as with a
+ * kernel; it sends the commands over its own connection to rused.
  */
 #include <errno.h>
 #include <rdma/rdma_user_cm.h>
@@ -53,7 +53,7 @@ static void *response_of(const struct ucma_cmd *c)
 	return (void *)(uintptr_t)p;
 }
 
-/* SET_OPTION: append the value. A fault is reported only after rused has checked the id. */
+/* SET_OPTION: append the value. If it is unreadable, rused answers EFAULT, but only if the id is valid. */
 static void take_option(struct ucma_cmd *c)
 {
 	struct rdma_ucm_set_option o;
@@ -142,7 +142,10 @@ static int call(struct ucma_map *map, struct ucma_cmd *c, int fd, struct ucma_an
 	if (ret || r->len < sizeof(r->h))
 		return -EIO;
 	r->len -= sizeof(r->h);
-	/* The command may have removed events together with their id. */
+	/*
+	 * If the command removed the file's last unread events, for example together with their id,
+	 * the descriptor must not stay readable.
+	 */
 	ucma_shm_settle(map->shm, fd);
 	if (c->from)
 		ucma_shm_settle(c->from->shm, c->from_fd);

@@ -2,10 +2,11 @@
 /*
  * rdma_cm commands that need no answer of rused, by the memory that rused shares (ipc/ucma_shm.h).
  *
- * GET_EVENT reads the event ring. QUERY and INIT_QP_ATTR read the answers on the id's card.
- * Commands whose answer is known from the card to be 0 are posted: rused executes them in order
- * while the program continues. A command that is not exactly as librdmacm writes it is left to
- * rused, which also finds its errors.
+ * GET_EVENT reads the event ring. Each id has a card (struct ucma_card), on which rused keeps the
+ * current answers of QUERY and INIT_QP_ATTR and says which commands would succeed. QUERY and
+ * INIT_QP_ATTR read the card. A command that would succeed is posted: it returns 0 at once, and
+ * rused executes posted commands in order while the program continues. A command that does not have
+ * exactly the form in which librdmacm writes it is left to rused, which also finds its errors.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +23,17 @@
 #include "ipc/channel.h"
 
 #define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ECE */
-#define REQ_PRIVATE 56	/* after rdma_cm's own header; AF_IB may have more */
+/*
+ * The most private data of a CONNECT that is posted: of the 92 bytes of a REQ, rdma_cm's own header
+ * takes 36. Ids of AF_IB have no such header and may send more, which rused checks.
+ */
+#define REQ_PRIVATE 56
 #define REP_PRIVATE 196
-#define WAITS_IN_VAIN 3u	/* wake-ups without an event, after which the byte in the socket is a killed reader's */
+/*
+ * Number of wake-ups without an event, after which the byte that makes the socket readable is taken
+ * for that of a reader killed before it removed the byte.
+ */
+#define WAITS_IN_VAIN 3u
 
 #define EVENT_ADDR_ERROR 1	/* enum rdma_cm_event_type */
 #define RESOLVED_LATELY NS_S
@@ -73,7 +82,7 @@ static const struct ucma_card *map_cards(uint32_t generation, int fd)
 	m->cards = memfd_map(fd, CARDS_SIZE, false);
 	if (m->cards && atomic_cmpxchg(&mapped, before, m))
 		return m->cards;
-	/* Another thread was first, or there is no memory. */
+	/* m is not used: there was no memory for the mapping, or another thread has published its own. */
 	if (m->cards)
 		munmap((void *)m->cards, CARDS_SIZE);
 	free(m);
@@ -93,8 +102,8 @@ static int map_file(struct ucma_map *map, int shm_fd, int cards_fd)
 }
 
 /*
- * Does not take the engine lock: threads that open files at the same time would wait for both
- * locks.
+ * rused_ask() takes the connection lock only. rused_call() would need the engine lock too, and
+ * threads that open files at the same time would wait for both.
  */
 static int open_file(struct ucma_map *map)
 {
@@ -143,8 +152,8 @@ void ucma_sync(void)
 		return;
 	WRITE_ONCE(posted, false);
 	/*
-	 * Nothing but the answer matters, which comes after all posted commands: the file number is
-	 * invalid.
+	 * A command with an invalid file number, which has no effect. rused handles commands in
+	 * order, so its answer means that it has handled all posted commands.
 	 */
 	rused_call(IPC_UCMA_WRITE, &none, sizeof(none), NULL, &rsize);
 }

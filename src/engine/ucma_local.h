@@ -8,7 +8,7 @@
 
 #define UCMA_ANSWER_MAX 1024
 
-/* An open file in this process. A forked child uses the same memory. */
+/* An open rdma_cm file: what this process has mapped of it. A forked child inherits the mappings. */
 struct ucma_map {
 	struct ucma_shm *shm;
 	const struct ucma_card *cards;	/* UCMA_CARDS */
@@ -19,9 +19,9 @@ struct ucma_cmd {
 	struct ipc_ucma h;
 	uint8_t cmd[IPC_UCMA_CMD + IPC_UCMA_OPT];
 	uint32_t opt_len;	/* bytes of the option after the command */
-	struct ucma_map *from;	/* MIGRATE_ID's file or NULL, its fd and reference */
-	int from_fd;
-	void *from_ref;
+	struct ucma_map *from;	/* MIGRATE_ID: the file that has the id; NULL: none */
+	int from_fd;		/* the program's descriptor of that file */
+	void *from_ref;		/* for engine_host.ucma_put() */
 };
 
 struct ucma_answer {
@@ -37,7 +37,8 @@ struct ucma_answer {
 bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct ucma_answer *r,
 		int *ret);
 /*
- * Tell of rused's answer to a command. The destination of a successful RESOLVE_ADDR is remembered.
+ * Called with rused's answer to a command, 0 or -errno. After a successful RESOLVE_ADDR its
+ * destination is remembered, so that the next RESOLVE_ADDR to it may be posted.
  */
 void ucma_resolved(const struct ucma_cmd *c, int ret);
 /*

@@ -15,19 +15,22 @@
 
 #define DESTS 64u	/* power of two */
 /*
- * A doorbell waits up to a second for a peer that is slow to answer, because many programs never
- * repeat their first datagram. If the peer does not answer (it is stopped), the destination stays
- * unknown for ten times as long.
+ * A doorbell waits at most this long for a peer that is slow to answer. The wait is long because
+ * many programs never repeat their first datagram.
  */
 #define WAIT_NS NS_S
+/*
+ * A destination without a process, or whose process did not answer (it is stopped), is not looked up
+ * again for this time plus ten times the duration of the failed look-up.
+ */
 #define NOBODY_NS (20 * NS_MS)
 
 static struct ud_dest {
 	bool used;
 	uint8_t dgid[16];
 	uint32_t block, generation, dev_index;
-	struct link *link;	/* a reference; NULL: no process has the block */
-	ns_t until;		/* validity of a NULL link */
+	struct link *link;	/* counted reference; NULL: no process has this block of QP numbers */
+	ns_t until;		/* if link is NULL: when it is looked up again */
 } dests[DESTS];
 
 static struct ud_dest *dest_slot(const uint8_t dgid[16], uint32_t block)
@@ -81,7 +84,8 @@ static bool fit_source(const struct rdev *dev, struct seg_net *net)
 }
 
 /*
- * The wire carries a group's datagrams to every member, including those in this process and host.
+ * True if datagrams to this group can be sent over UDP; may set another source address. UDP carries
+ * them to every member of the group, including those in this process and on this host.
  */
 static bool mcast_by_wire(const struct qp *qp, struct seg_net *net)
 {

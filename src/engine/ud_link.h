@@ -7,11 +7,11 @@
 #include "link/link.h"
 
 /*
- * qps.c: finds the link to the process of this host that has the block. dgid: of the destination
- * port. Waits up to `wait` ns for a new peer. 0: *link is the link, with a reference for the
- * caller, or NULL if no process has the block, so that packets are lost. After -errno *link is
- * NULL; -EREMOTE: the GID belongs to another host; -EPERM: the process has
- * another user.
+ * qps.c: finds the link to the process of this host that leases this block of QP numbers. dgid: GID
+ * of the destination port. Waits up to `wait` ns if the link must be created. 0: the caller gets a
+ * reference to *link, or *link is NULL, because no process has the block and packets to it are lost.
+ * -EREMOTE: the destination must be reached over UDP, normally because the GID belongs to another
+ * host; -EPERM: the process belongs to another user. After any -errno *link is NULL.
  */
 int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **link);
 

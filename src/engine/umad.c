@@ -4,8 +4,9 @@
  *
  * The program's descriptor is one end of a socket pair whose other end rused holds, as for rdma_cm
  * (ucma.c). rused assigns the file numbers. Packets and most MADs are in memory that both share
- * (umad_local.c). Other MADs are sent to rused unchanged, long ones in a memfd, which the kernel
- * fills from the program's memory or copies there.
+ * (umad_local.c). Other MADs are sent to rused unchanged. A long MAD is sent in a memfd: write(2)
+ * and pread(2) on the memfd copy it from and to the program's memory, and a bad address gives
+ * EFAULT.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -98,9 +99,10 @@ int engine_umad_open(uint32_t minor, bool nonblock, void **file)
 }
 
 /*
- * Call a file of rused. memfd: data to write, instead of c->data, or -1. *got: a memfd with data
- * that was read, instead of r->data, which the caller closes; or -1. The result of the call is in
- * r->h. 0, or -errno if there was no call: the file is dead.
+ * Ask rused to execute a write, read or ioctl on a umad file. memfd: the data of a write, in place
+ * of c->data; -1: none. *got: a memfd with the data of a read, in place of r->data; -1: none. The
+ * caller closes both. 0: rused has answered, and r->h has the result. -errno: rused did not execute
+ * the request; the file is dead.
  */
 static int call(struct call *c, int memfd, struct reply *r, int *got)
 {
@@ -180,7 +182,10 @@ ssize_t engine_umad_write(void *file, const void *buf, size_t count)
 			return memfd;
 	} else {
 		c.h.len = (uint16_t)count;
-		/* A length below the header's is reported before a fault, as by the kernel. */
+		/*
+		 * If count is less than the header's length, the data are not read, so that a bad
+		 * address gives EINVAL and not EFAULT, as in the kernel.
+		 */
 		if (count >= sizeof(struct ib_user_mad_hdr_old) && umem_copy(c.data, buf, count))
 			return -EFAULT;
 		if (umad_post(map, c.data, count))
@@ -286,7 +291,10 @@ int engine_umad_ioctl(void *file, unsigned long cmd, void *arg)
 				 .cmd = (uint32_t)cmd, .len = (uint16_t)len };
 	if (len && umem_copy(c.data, arg, (size_t)len))
 		return -EFAULT;
-	/* Checked before the agent exists, because rused does not see the program's memory. */
+	/*
+	 * Check that arg is writable before rused creates the agent. rused does not see the
+	 * program's memory, so it cannot check it.
+	 */
 	if (_IOC_DIR(cmd) & _IOC_READ && umem_copy(arg, c.data, (size_t)len))
 		return -EFAULT;
 	ret = call(&c, -1, &r, &got);

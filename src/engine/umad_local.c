@@ -10,7 +10,11 @@
 #include "engine/umad_local.h"
 #include "ipc/channel.h"
 
-#define WAITS_IN_VAIN 3u	/* wake-ups without a packet, after which the byte in the socket is a killed reader's */
+/*
+ * Number of wake-ups without a packet, after which the byte that makes the socket readable is taken
+ * for that of a reader killed before it removed the byte.
+ */
+#define WAITS_IN_VAIN 3u
 
 int umad_map_open(uint32_t number, int memfd, int kick, void **file)
 {
@@ -35,7 +39,7 @@ void engine_umad_release(void *file)
 
 	if (!map)
 		return;
-	/* A forked child has already closed all descriptors of the engine. */
+	/* In a forked child this closes all descriptors of the parent's engine, also map->kick. */
 	engine_check_fork();
 	if (map->engine == engine.generation)
 		own_close(map->kick);
@@ -81,7 +85,7 @@ bool umad_post(struct umad_map *map, const void *data, size_t len)
 	generation = engine.conn_generation;
 	if (connected(map) && umad_shm_sendable(s, map->posted, data, len)) {
 		tid = umad_shm_tid((const uint8_t *)data + READ_ONCE(s->hdr_len));
-		/* Before the post: rused may count the end of the transaction at once. */
+		/* Count first: as soon as the MAD is posted, rused may count the end of its transaction. */
 		map->posted[tid]++;
 		done = umad_shm_post(s, map->tx, data, len, &wake);
 		if (done)
@@ -117,8 +121,9 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 		ret = n ? 0 : len > sizeof(slot->data) ? -EIO : count < len ? -EINVAL :
 		      umem_copy(buf, slot->data, len);
 		/*
-		 * The packet stays in the ring if it was not delivered, or is fetched from rused if
-		 * it is long.
+		 * The packet stays in the ring: it is long and must be fetched from rused (n), or
+		 * it cannot be delivered (ret). If another reader has taken it meanwhile, n and ret
+		 * are invalid, and the next packet is read.
 		 */
 		if (n || ret) {
 			if (!umad_shm_there(slot, pos))

@@ -10,14 +10,14 @@ struct umad_map {
 	struct umad_shm *shm;
 	uint32_t engine;		/* engine.generation; a forked child posts nothing */
 	int kick;			/* eventfd that wakes rused; closed in forked children */
-	uint32_t tx;			/* position of the next MAD; under the connection lock */
+	uint32_t tx;			/* ring position of the next posted MAD; protected by the connection lock */
 	uint32_t posted[UMAD_TIDS];
 };
 
 /* A wait for a packet. */
 struct umad_wait {
 	int fd;			/* descriptor to wait on */
-	int held;		/* the engine's dup of it; -1: none yet */
+	int held;		/* the engine's dup of the program's descriptor; -1: none yet */
 	uint32_t waits;
 };
 

@@ -34,7 +34,7 @@
 #define IDLE_POLLS_MAX 1024u
 
 static struct wire {
-	uint32_t generation;	/* engine.generation + 1 of the engine that this state belongs to */
+	uint32_t generation;	/* engine.generation + 1 when this state was set up; 0: never */
 	struct udp_ep *ep;
 	int park[2];
 	int error;		/* why there is no endpoint, -errno */
@@ -121,8 +121,8 @@ static bool reverse(const struct seg_net *path, const struct seg_net *net)
 
 /*
  * The link for answers to a packet with these addresses, with a reference. NULL: the QP's peer has
- * another address. The QP's own link may lead inside the host while its peer was told to use the
- * wire.
+ * another address. The link is not always qp->link: that may be a shared-memory link, while the peer
+ * sends over UDP, for example because its environment has RUSE_LINK=udp.
  */
 static struct link *from_link(const struct qp *qp, const struct seg_net *net)
 {
@@ -198,7 +198,10 @@ static void input(struct link *in, const struct seg *seg)
 			qp_input(qp, seg, in);
 		return;
 	}
-	/* A READ request carries no number of response packets. */
+	/*
+	 * A READ request does not say how many packets its response has. Compute the number from
+	 * the path MTU of the QP.
+	 */
 	if (seg->type == SEG_READ_REQ) {
 		cut = *seg;
 		packet_set_mtu(&cut, (uint16_t)(1u << qp->req.mtu_shift));

@@ -9,15 +9,16 @@
 #include "link/link.h"
 
 /*
- * rused has answered a lease with nfds descriptors: the block's socket and the park. Takes
- * ownership of all.
+ * rused has answered the lease of a block of QP numbers. fds are the block's UDP socket and the two
+ * ends of the park (wire_park()), or none: then l->wire_error says why. Takes ownership of fds.
  */
 void wire_leased(uint32_t block, const struct ipc_lease *l, const int *fds, int nfds);
 /* True: the block of QP numbers has no socket, and rused is to be asked for one. */
 bool wire_wanted(uint32_t block);
 /*
- * The two ends of the park (a socket pair that keeps the host's sockets while no rused runs), to
- * show to a new rused. The caller keeps them. Returns 0 or 2.
+ * The two ends of the park, a pair of Unix sockets whose queue keeps the host's UDP sockets open
+ * while no rused runs. attach.c sends them to a new rused. The caller must not close them. Returns
+ * the number of descriptors: 2, or 0 if this process has no park.
  */
 int wire_park(int fds[2]);
 
@@ -28,7 +29,7 @@ bool wire_only(void);
  * interface; -ENETUNREACH and other errors of routing; or the reason why there is no endpoint.
  */
 int wire_link(const struct qp *qp, struct link **link);
-/* The same for datagrams to a block of QP numbers. Each datagram has its own addresses. */
+/* The link for UD packets to a block of QP numbers of any host. Each packet has its own addresses (seg.net). */
 int wire_ud_link(const struct rdev *dev, uint32_t block, struct link **link);
 /* Is there an endpoint? */
 bool wire_up(void);
@@ -48,7 +49,7 @@ void wire_hold(bool may);
 bool wire_holds(void);
 /* Send the held ACKs. */
 void wire_flush(void);
-/* The same before the process ends: also waits for room if a socket is full. */
+/* Send the held ACKs before the process ends. Unlike wire_flush(), waits for room if a socket is full. */
 void wire_settle(void);
 /* Send the ACKs that were held too long. Returns when to call again, or NS_NEVER. */
 ns_t wire_flush_old(ns_t now);
