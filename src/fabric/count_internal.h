@@ -5,14 +5,17 @@
 #include "fabric/topo.h"
 
 #define SLS 16
-#define ERROR_COUNTERS 12		/* of PortCounters, in the order of CounterSelect */
+#define ERROR_COUNTERS 12		/* error counters of PortCounters, the first 12 bits of CounterSelect */
 
 struct counters {
 	uint64_t xmit_data, rcv_data, xmit_pkts, rcv_pkts;
 	uint64_t ucast_xmit, ucast_rcv, mcast_xmit, mcast_rcv;
 	uint64_t xmit_wait;
 	uint32_t xmit_sl[SLS], rcv_sl[SLS];
-	/* PortCounters shows counter - base, so that clearing it keeps PortCountersExtended. */
+	/*
+	 * For data, packets (both directions) and PortXmitWait, PortCounters shows counter - base. A Set of PortCounters
+	 * changes the base only, so PortCountersExtended keeps its values.
+	 */
 	uint64_t base[5];
 	uint16_t error[ERROR_COUNTERS], qp1_dropped;
 	uint16_t rcv_detail[6], discard_detail[4];

@@ -2,19 +2,19 @@
 /*
  * A simulated InfiniBand fabric: the switches and HCAs of a topology with their
  * subnet management agents (SMA) and performance agents (PMA), and the routing of
- * MADs and data through their tables. No clock, no thread: a call carries out all
- * its effects, including the processing of a MAD at its destination and the response.
+ * MADs and data through their tables. The fabric has no clock and no thread: a call carries
+ * out all its effects, including the processing of a MAD at its destination and the response.
  *
- * The subnet manager (SM) is not part of the fabric: it is a program, such as opensm,
- * that uses the umadN of a host's port. A router of the topology acts like an HCA: it
- * forwards nothing.
+ * The subnet manager (SM) is not part of the fabric: it is a program, such as opensm, that uses the umadN of a host's
+ * port. A router of the topology acts like an HCA: it forwards nothing.
  *
- * Nodes are numbered as in the topology, ports from 1; port 0 is a switch's own. A
- * host's port is any port of an HCA. Callbacks must not call functions of src/fabric.
+ * `node` is the index of a node in the topology. Ports are numbered from 1; port 0 is the management port of a switch. A
+ * host is a node that is not a switch, and each of its ports is a host's port. Callbacks must not call functions of
+ * src/fabric.
  *
- * rused connects the fabric to mad/mad.h: mad_ops.send is fabric_send(), mad_ops.process
- * is fabric_process(). rused queues the MADs that ops.mad() delivers and passes them to
- * mad_input() later. For a directed route, mad_input() takes the last step.
+ * rused connects the fabric to mad/mad.h: mad_ops.send is fabric_send(), mad_ops.process is fabric_process(). rused queues
+ * the MADs that ops.mad() delivers and passes them to mad_input() later. An SMP with a directed route is delivered as it
+ * arrived at the port: mad_input() does the last step of the route, at the destination.
  */
 #ifndef RUSE_FABRIC_FABRIC_H
 #define RUSE_FABRIC_FABRIC_H
@@ -78,8 +78,9 @@ void fabric_destroy(struct fabric *f);
 /* Writes the present topology (links that are up, LIDs) into an initialised, empty one. After -ENOMEM it is incomplete. */
 int fabric_topo(const struct fabric *f, struct topo *out);
 
-/* The time when fabric_timer() must be called; NS_NEVER: no timer is set. An earlier call of it has no effect. */
+/* The time when fabric_timer() must be called; NS_NEVER: no timer is set. */
 ns_t fabric_wake(const struct fabric *f);
+/* Runs the timers that have expired; none before the time of fabric_wake(). */
 void fabric_timer(struct fabric *f, ns_t now);
 
 /* Index of the node with this ID; else of the first with this description or GUID (hex, or "S-GUID"). TOPO_NONE: none. */
@@ -134,7 +135,7 @@ int fabric_power(struct fabric *f, uint32_t node, bool on, ns_t now);
 /* Sets PortInfo:CapabilityMask.IsSM of a host's port. -EINVAL: not a host's port. */
 int fabric_set_sm(struct fabric *f, uint32_t node, uint8_t port, bool sm, ns_t now);
 
-/* Adds n errors to a counter of PortCounters (fault injection). -EINVAL: no such port, counter. */
+/* Adds n errors to an error counter of PortCounters (fault injection). -EINVAL: no such port, or no error counter. */
 int fabric_add_errors(struct fabric *f, uint32_t node, uint8_t port, enum perf_field counter,
 		      uint32_t n);
 

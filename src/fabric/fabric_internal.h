@@ -11,7 +11,7 @@
 #define HOST_PKEYS 128			/* NodeInfo:PartitionCap */
 #define SWITCH_PKEYS 32			/* SwitchInfo:PartitionEnforcementCap */
 #define GUID_CAP 8
-#define VLARB_CAP 8			/* entries of each of the two tables */
+#define VLARB_CAP 8			/* entries in the high-priority and in the low-priority VLArbitrationTable */
 #define PKEY_DEFAULT 0xffff
 #define MAX_HOPS 64			/* a longer path is taken for a loop */
 #define MAD_WORDS 72			/* LRH, BTH, DETH, 256 bytes, ICRC */
@@ -25,20 +25,20 @@ struct port {
 	uint8_t num;
 	bool cut;		/* fabric_link() has cut the cable; set at both ends */
 	bool led;
-	uint8_t width, speed, ext; /* of the cable, in PortInfo's encodings; ext 0: use speed */
+	uint8_t width, speed, ext; /* the cable's, as in PortInfo; ext: LinkSpeedExt, 0: the cable has no extended speed */
 	uint64_t guid;
 	uint8_t info[SMP_DATA_LEN];
 	uint16_t *pkeys;
 	uint32_t npkeys;
 	uint64_t guids[GUID_CAP];
 	uint8_t vlarb[2][SMP_DATA_LEN];	/* low, high */
-	uint8_t *sltovl;	/* of this output port: SLS bytes per input port; NULL: SL % 8 */
+	uint8_t *sltovl;	/* VLs for packets sent by this port: [input port * SLS + SL]; NULL: VL = SL % 8 */
 	struct counters c;
-	/* For management ports: port 0 of a switch, each port of an HCA. */
+	/* The following members are used at management ports only: port 0 of a switch, each port of an HCA. */
 	struct timer lease, repeat;
 	uint8_t trap[MAD_LEN];	/* last trap sent */
 	uint32_t repeats;
-	ns_t m_key_quiet;	/* no trap of a wrong M_Key before this time */
+	ns_t m_key_quiet;	/* no trap 256 (wrong M_Key) is sent before this time */
 };
 
 struct node {
@@ -53,8 +53,8 @@ struct node {
 	uint8_t nports;
 	uint8_t swinfo[SMP_DATA_LEN];
 	uint8_t *lft;		/* LFT_CAP entries; NULL: none is set */
-	uint16_t *mft;		/* MFT_CAP * positions masks of 16 ports */
-	uint32_t positions;
+	uint16_t *mft;		/* port masks: bit b of [(MLID - 0xc000) * positions + i] is port 16 * i + b */
+	uint32_t positions;	/* masks that each MLID needs for all ports */
 	struct port *ports;	/* 0 to nports */
 };
 
@@ -108,8 +108,9 @@ void node_reset(struct node *n);
 void port_event(struct port *p, enum fabric_event e);
 void port_set_state(struct port *p, enum port_state s);
 void port_down_speed(struct port *p);
-/* link.c: trains the link if both ends are in Polling; takes the link down. Both send traps. */
+/* link.c: trains the link if both ends are in Polling. If it comes up, the switches at its ends send traps. */
 void link_check(struct port *p, ns_t now);
+/* link.c: takes the link down. p gets the physical state phys. Switches at the link's ends send traps. */
 void link_drop(struct port *p, enum phys_state phys, ns_t now);
 /* trap.c */
 void trap_link_state(struct node *n, ns_t now);
@@ -119,24 +120,24 @@ void trap_repress(struct port *p, const uint8_t *smp);
 void trap_stop(struct port *p);
 
 /*
- * sma.c, pma.c. True: out is the response; false: no response. p is the port where the request
- * arrived. It is port 0 of a switch if the directed part of the request's route ended at that switch,
- * which then sent the request on by LID, to itself.
+ * sma.c: executes a request for the SMA. p is the port where it arrived, or port 0 of a switch that has sent the request to
+ * itself by LID after the directed part of the route. True: out is the response; false: there is no response.
  */
 bool sma_process(struct port *p, const uint8_t *in, uint8_t *out, ns_t now);
+/* pma.c: executes a request for the PMA, in the same way. */
 bool pma_process(struct port *p, const uint8_t *in, uint8_t *out);
 /* True if the MAD is for the host's agents, not for the SMA or PMA. */
 bool for_agents(const uint8_t *mad);
 /* sma_port.c: 0 or MAD_STATUS_BAD_VALUE; out is the PortInfo of the response. */
 uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t now);
 
-/* Sends over a link, on VL 15 (vl15) or as data. Returns the receiving port; NULL: lost. Counts. */
+/* Sends packets over the link of port out, on VL 15 (vl15) or on a data VL, and counts them. The receiving port; NULL: lost. */
 struct port *hop(struct port *out, const struct fabric_pkt *pkt, bool vl15);
 /* Output port of the switch for a unicast LID; NULL: no route, counted as an error. */
 struct port *lft_lookup(struct port *in, uint16_t dlid, const struct fabric_pkt *pkt);
 bool has_lid(const struct port *p, uint16_t lid);
 
-/* mads.c: sends a MAD by its header, from a host's port or a switch's port 0. */
+/* mads.c: sends a MAD from a host's port or a switch's port 0 to the port with LID h->dlid. */
 void carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t now);
 void deliver_mad(struct port *p, const struct hdr *h, const uint8_t *mad);
 /* smi.c: handles an SMP received at p. */

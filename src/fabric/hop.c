@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Forwarding of data. A hop checks VL, MTU, partition and port states and counts the
- * packets at both ends. A unicast packet follows the linear forwarding tables (LFT)
- * to a host; a multicast packet is copied by the multicast forwarding tables (MFT),
- * with a limit on the hops of all copies. The walk ends with a fate.
+ * Forwarding of data. At each hop, that is, each link on the way, VL, MTU, partition and port states are checked, and the
+ * packets are counted at both ends. A unicast packet follows the linear forwarding tables (LFT) to a host. A multicast
+ * packet is copied as the multicast forwarding tables (MFT) say; the total number of hops of all copies is limited. The
+ * result is an enum fabric_fate.
  */
 #include <errno.h>
 #include "fabric/fabric_internal.h"
@@ -122,7 +122,10 @@ static bool pkey_in(const struct port *p, uint16_t key)
 	return false;
 }
 
-/* Inbound check: the P_Key is in the table, and claims full membership only if the entry has it. */
+/*
+ * The inbound P_Key check of a switch port: the port's table has an entry for the packet's partition. If the packet's P_Key
+ * is that of a full member, the entry must be one, too.
+ */
 static bool pkey_from(const struct port *p, uint16_t key)
 {
 	for (uint32_t i = 0; i < p->npkeys; i++)
@@ -173,7 +176,7 @@ struct walk {
 	const struct fabric_pkt *pkt;
 	fabric_deliver deliver;
 	void *ctx;
-	uint32_t budget;	/* hops left for all copies, which the tables may multiply */
+	uint32_t budget;	/* hops left for all copies together; wrong tables could create copies without end */
 };
 
 static void arrive(const struct walk *w, const struct port *p)

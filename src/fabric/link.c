@@ -103,7 +103,7 @@ void link_check(struct port *p, ns_t now)
 	changed(q, now);
 }
 
-/* Takes the link down: p enters phys, the other end its LinkDownDefaultState. */
+/* The other end gets the physical state of its LinkDownDefaultState. If the link is down already, only p changes. */
 void link_drop(struct port *p, enum phys_state phys, ns_t now)
 {
 	struct port *q = p->peer;

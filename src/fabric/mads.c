@@ -51,7 +51,10 @@ void deliver_mad(struct port *p, const struct hdr *h, const uint8_t *mad)
 		f->ops->mad(f->ctx, p->node->index, p->num, &a, mad);
 }
 
-/* A GMP at its destination: for the PMA, for a host's agents, or rejected by a switch. */
+/*
+ * Handles a GMP that has arrived at its destination. The PMA answers requests of its class; any other GMP is delivered to
+ * the agents of a host. A switch has no such agents and answers Get and Set with an error.
+ */
 static void gmp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now)
 {
 	uint8_t out[MAD_LEN];

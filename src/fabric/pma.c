@@ -36,7 +36,7 @@ static const struct row {
 	uint16_t attr;
 	uint8_t count;
 	enum kind kind;
-	enum perf_field first;	/* first of consecutive fields; PortCounters uses classic[] */
+	enum perf_field first;	/* field of the first counter; the others follow it. PortCounters uses classic[] instead */
 } rows[] = {
 	{ PERF_ATTR_COUNTERS, MAX_COUNTERS, KIND_COUNTERS, PC_SYMBOL_ERROR },
 	{ PERF_ATTR_COUNTERS_EXT, 8, KIND_EXT, PX_XMIT_DATA },
@@ -59,7 +59,7 @@ void count_error(struct port *p, enum perf_field counter, uint32_t n)
 		}
 }
 
-/* The eight counters of PortCountersExtended, then PortXmitWait. */
+/* A 64-bit counter by its index: 0 to 7 are those of PortCountersExtended, 8 is PortXmitWait. */
 static uint64_t *wide(struct counters *c, uint32_t i)
 {
 	uint64_t *const all[] = {
@@ -70,7 +70,7 @@ static uint64_t *wide(struct counters *c, uint32_t i)
 	return all[i];
 }
 
-/* For the five counters that PortCounters shows relative to a base: counter and base. */
+/* The counter with bit i of PortCounters' CounterSelect, which must be one of the five with a base. *base: its base. */
 static uint64_t *based(struct counters *c, uint32_t i, uint64_t **base)
 {
 	uint32_t n = i - ERROR_COUNTERS;

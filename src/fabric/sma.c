@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Subnet management agent (IBA 14.2): checks the M_Key, then calls the handler of
- * the attribute. A handler carries out a Set, if it is one, and writes to out what a
- * Get returns. A status other than 0 means that nothing was set.
+ * Subnet management agent (IBA 14.2): checks the M_Key, then calls the handler of the attribute. If the request is a Set,
+ * the handler first changes the attribute. For a Get and a Set it writes the attribute to req.out. It returns the MAD status;
+ * if that is not 0, nothing was changed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ struct req {
 	ns_t now;
 };
 
-/* The port an attribute refers to: by number; for an HCA 0 is the receiving port. */
+/* The port with the number num of the attribute modifier. At an HCA, 0 stands for the port that has received the request. */
 static struct port *selected(const struct req *r, uint32_t num)
 {
 	if (!is_switch(r->n) && !num)

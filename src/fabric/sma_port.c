@@ -187,7 +187,7 @@ uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t
 		tell(p, before, in);
 	}
 	memcpy(out, p->info, SMP_DATA_LEN);
-	/* The bit is echoed in the response but not stored (IBA o14-12.2.1). */
+	/* The response repeats ClientReregister, which is not stored (IBA o14-12.2.1). */
 	if (ok && where & ON_HOST)
 		smp_put(out, PI_CLIENT_REREGISTER, smp_get(in, PI_CLIENT_REREGISTER));
 	return ok ? 0 : MAD_STATUS_BAD_VALUE;

@@ -8,8 +8,8 @@
 #include "mad/smi.h"
 
 /*
- * Takes one step of the SMI. answers false: p has received smp; true: smp is a response that p sends.
- * *out: the output port, for SMI_WIRE.
+ * One step of the subnet management interface (SMI) for smp at port p. If answers is true, smp is a response that p is about
+ * to send; else p has just received smp. If the result is SMI_WIRE, *out is the number of the output port.
  */
 static enum smi_way step(const struct port *p, uint8_t *smp, bool answers, uint8_t *out)
 {
@@ -25,7 +25,7 @@ static enum smi_way step(const struct port *p, uint8_t *smp, bool answers, uint8
 	return way == SMI_WIRE ? smi_send(&n, smp) : way;
 }
 
-/* The SMP is at its destination; raw is the SMP as received. True: smp is now the response. */
+/* Handles an SMP that is at its destination; raw is the SMP as received. True: smp is now the response, to be sent. */
 static bool local(struct port *p, const struct hdr *h, const uint8_t *raw, uint8_t *smp, ns_t now)
 {
 	uint8_t out[MAD_LEN];
@@ -62,9 +62,9 @@ static void by_lid(struct port *p, const struct hdr *h, uint16_t dlid, const uin
 }
 
 /*
- * Moves smp one step along its route; *p is the port where it is. *answers, on entry and on return:
- * smp is a response that *p is about to send. False: the walk ends, as the SMP was sent by LID,
- * handled or lost.
+ * Moves smp one step along its directed route. *p is the port where smp is. *answers is true, on entry and on return, if smp
+ * is a response that *p is about to send. False: there is no further step, because smp was sent by LID, handled without a
+ * response, or lost.
  */
 static bool follow(struct port **p, uint8_t *smp, bool *answers, const struct hdr *h, ns_t now)
 {
@@ -77,7 +77,7 @@ static bool follow(struct port **p, uint8_t *smp, bool *answers, const struct hd
 		return false;
 	case SMI_LOCAL:
 		*answers = local(*p, h, raw, smp, now);
-		/* The first part of the response's way is routed by LID. */
+		/* The first part of the response's route, the last part of the request's, is by LID. */
 		if (*answers && !smi_starts(smp)) {
 			by_lid(*p, h, h->slid, smp, now);
 			return false;

@@ -133,7 +133,7 @@ static void test_by_lid(void **state)
 	assert_false(ask(smp, 77, 0));
 }
 
-/* By LID to the switch, then by directed route; the response takes the same path back. */
+/* An SMP that is routed by LID to the switch and then by a directed route. The response takes the same path back. */
 static void test_combined(void **state)
 {
 	struct mad_addr to = { .lid = lid_of("S1") };
@@ -211,7 +211,10 @@ static void repress(void)
 	assert_int_equal(fabric_send(fab, sm_at, 1, &to, smp, now), 0);
 }
 
-/* Cutting a cable: states, trap, repetition until repressed. Repairing it: Initialize. */
+/*
+ * When a cable is cut, both ports are Down, and the switch sends a trap, which it repeats until the SM represses it. When the
+ * cable is repaired, the ports are in Initialize.
+ */
 static void test_cable(void **state)
 {
 	uint32_t h3 = fabric_find(fab, "H3");
@@ -263,7 +266,7 @@ static void test_power(void **state)
 	assert_int_equal(fabric_link(fab, h2, 2, true, now), -EINVAL);
 }
 
-/* Disable and enable as ibportstate does; states that Set must refuse. */
+/* SubnSet(PortInfo) of PortState and PortPhysicalState: valid changes, as ibportstate makes them, and some to be refused. */
 static void test_port_state(void **state)
 {
 	static const struct {

@@ -16,7 +16,7 @@ struct sm_node {
 	uint64_t guid;
 	enum node_type type;
 	uint8_t nports, hops, path[SMP_MAX_HOPS];
-	uint8_t in;			/* port at which its path arrives */
+	uint8_t in;			/* the node's port at which an SMP along path arrives */
 	uint16_t lid;
 	uint16_t peer[TOPO_MAX_PORTS + 1];	/* index + 1 */
 	uint8_t lft[1024];
@@ -39,7 +39,7 @@ void start(const char *host);
 int setup(void **state);
 int teardown(void **state);
 
-/* Sends smp from the SM. True: resp is the response, sm_status its status. */
+/* Sends smp from the SM's port. True: resp is the response and sm_status its status; false: there is no response. */
 bool ask(uint8_t *smp, uint16_t dlid, uint8_t qp);
 
 /* Get (data NULL) or Set by directed route. Returns the response's data; NULL: no response. */

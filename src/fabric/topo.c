@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The topology as data: nodes in an array with a hash of their IDs (open addressing,
- * at least half empty), cables stored at both ports, and GUIDs for nodes and ports
- * that the file gives none. topo_parse.c, topo_gen.c and topo_print.c use it.
+ * The topology as data: nodes in an array with a hash of their IDs (open addressing, at least half empty), and cables
+ * stored at both ports. Nodes and ports for which the file gives no GUID get one here. topo_parse.c, topo_gen.c and
+ * topo_print.c use it.
  */
 #include <errno.h>
 #include <stdlib.h>

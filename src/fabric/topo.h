@@ -27,7 +27,7 @@
 
 #define TOPO_NONE UINT32_MAX
 #define TOPO_MAX_NODES (LID_MCAST - 1)
-#define TOPO_MAX_PORTS 254	/* 255 is "no port" in a forwarding table */
+#define TOPO_MAX_PORTS 254	/* port number 255 is reserved: it means "no port" in a forwarding table */
 #define TOPO_NAME_LEN 64	/* NodeDescription's length; no final NUL there */
 
 /* Slowest first. The values are internal, not those of PortInfo. */
@@ -43,7 +43,7 @@ struct topo_port {
 	uint8_t speed;		/* enum topo_speed */
 	uint8_t lmc;
 	uint16_t lid;		/* 0: not given */
-	uint64_t guid;		/* 0 for external ports of switches */
+	uint64_t guid;		/* PortGUID; 0 at the external ports of switches, which have none */
 };
 
 struct topo_node {
@@ -54,7 +54,7 @@ struct topo_node {
 	bool enhanced_port0;
 	uint32_t vendid, devid;
 	uint64_t guid, sysimgguid;
-	struct topo_port *ports;	/* 0 to nports; 0 is a switch's management port */
+	struct topo_port *ports;	/* by port number, 0 to nports; port 0 is the management port of a switch */
 };
 
 struct topo {
@@ -64,7 +64,7 @@ struct topo {
 };
 
 struct topo_err {
-	uint32_t line;		/* from 1; 0: concerns the whole text */
+	uint32_t line;		/* number of the wrong line, from 1; 0: the error is not in one line */
 	char text[128];
 };
 
@@ -76,7 +76,10 @@ void topo_fini(struct topo *t);
  * topology may be incomplete: only topo_fini() is allowed.
  */
 int topo_parse(struct topo *t, const char *text, size_t len, struct topo_err *err);
-/* Prints as ibnetdiscover: switches first, cables at both ends, IDs of type and GUID. 0 or -EIO. */
+/*
+ * Prints the topology as ibnetdiscover does: switches first, each cable at both ends. The printed ID of a node consists of
+ * its type and its GUID, as "S-000000000002c901"; topo_node.id is not printed. 0 or -EIO.
+ */
 int topo_print(const struct topo *t, FILE *out);
 
 /*
@@ -106,14 +109,15 @@ int topo_fat_tree(struct topo *t, uint32_t k);
 /* Torus: a switch with `hosts` hosts at each point, cables to both neighbours per dimension. */
 int topo_torus(struct topo *t, const uint32_t *dims, uint32_t ndims, uint32_t hosts);
 /*
- * Canonical dragonfly (Kim, Dally): routers * globals + 1 groups of `routers` switches. Switches of
- * a group are connected all to all, and so are the groups. Each switch has `hosts` hosts and
- * `globals` cables to other groups.
+ * Canonical dragonfly (Kim, Dally), whose "routers" are InfiniBand switches. There are routers * globals + 1 groups of
+ * `routers` switches each. Each switch has `hosts` hosts, one cable to each other switch of its group, and `globals` cables
+ * to other groups. Any two groups are connected by one cable.
  */
 int topo_dragonfly(struct topo *t, uint32_t routers, uint32_t hosts, uint32_t globals);
 
-/* Names as "4x" and "EDR"; NULL: unknown value. */
+/* Name of a link width, as "4x"; NULL: unknown value. */
 const char *topo_width_name(uint8_t width);
+/* Name of a link speed, as "EDR"; NULL: unknown value. */
 const char *topo_speed_name(enum topo_speed s);
 
 #endif

@@ -10,7 +10,7 @@
 struct gen {
 	struct topo *t;
 	uint32_t hosts;	/* number of hosts added */
-	int rc;		/* first error; later calls do nothing */
+	int rc;		/* the first error; after it, add() and cable() do nothing */
 };
 
 static uint32_t add(struct gen *g, enum node_type type, uint32_t nports, const char *name)
@@ -142,8 +142,9 @@ int topo_torus(struct topo *t, const uint32_t *dims, uint32_t ndims, uint32_t ho
 }
 
 /*
- * Order of ports: hosts, other routers of the group, globals. The global cable d - 1 of group x
- * leads to group x + d; at that end its number is groups - d - 1.
+ * The first ports of a switch lead to its hosts, the next ones to the other switches of its group, the last ones to other
+ * groups. The cables of a group to other groups are numbered from 0: cable d - 1 of group x leads to group x + d (modulo
+ * the number of groups). At the other end the same cable has the number groups - d - 1.
  */
 int topo_dragonfly(struct topo *t, uint32_t routers, uint32_t hosts, uint32_t globals)
 {

@@ -220,7 +220,7 @@ static void copy_desc(char *out, struct cursor c)
 		out[i] = (uint8_t)c.p[i] < ' ' || c.p[i] == 0x7f ? ' ' : c.p[i];
 }
 
-/* A line vendid=, devid=, ...: 1; another line: 0. */
+/* Parses a line that begins with vendid=, devid= or a similar key. 1: it was one; 0: it is another kind of line; or -errno. */
 static int parse_id(struct parser *ps, struct cursor c)
 {
 	static const char *const keys[] = {
@@ -276,7 +276,7 @@ static void describe(struct topo_node *n, struct cursor comment)
 	}
 }
 
-/* A line Switch 36 "id"	# comment: 1; another line: 0. */
+/* Parses a node line, such as: Switch 36 "id"	# comment. 1: it was one; 0: it is another kind of line; or -errno. */
 static int parse_node(struct parser *ps, struct cursor c, struct cursor comment)
 {
 	static const struct {
@@ -369,7 +369,7 @@ static void port_comment(struct topo_node *n, uint8_t port, struct cursor commen
 		find_link(rest, cb);
 }
 
-/* A line [1](guid)	"id"[2](guid)	# comment: 1; another line: 0. */
+/* Parses a port line, such as: [1](guid) "id"[2](guid) # comment. 1: it was one; 0: it is another kind of line; or -errno. */
 static int parse_port(struct parser *ps, struct cursor c, struct cursor comment)
 {
 	struct cable cb = { .node = ps->node, .line = ps->line, .speed = TOPO_SPEED_COUNT };

@@ -8,7 +8,7 @@ static char letter(const struct topo_node *n)
 	return n->type == NODE_SWITCH ? 'S' : n->type == NODE_CA ? 'H' : 'R';
 }
 
-/* LID of a node at this port. */
+/* LID of a node's port; at a switch that of its port 0, as the other ports have none. */
 static uint16_t lid_at(const struct topo_node *n, uint8_t port)
 {
 	return n->ports[n->type == NODE_SWITCH ? 0 : port].lid;

@@ -35,7 +35,7 @@ static void trap_repeat(struct timer *t, ns_t now)
 	trap_send(container_of(t, struct port, repeat), now);
 }
 
-/* Formats p->trap without its details; false: no SM is known, or the port has no LID. */
+/* Writes to p->trap what all traps have in common. False: the node is off, or the LID of the SM or of the port is not set. */
 static bool trap_make(struct port *p, uint8_t type, uint16_t number)
 {
 	uint8_t *d = p->trap + SMP_O_DATA;
