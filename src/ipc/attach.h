@@ -19,11 +19,13 @@ struct ipc_failure {
  */
 int ipc_start(const char *rused_path, const char *rundir, int err);
 /*
- * Finds the run directory (copied to rundir), connects to rused and calls hello(c, arg). If no rused
- * runs, or hello() returns -EPIPE because rused was exiting, starts rused and tries again. Gives up
- * after 5 s of pauses between attempts; up to 60 s more are allowed while a rused that was started
- * is not ready. 0; -ETIMEDOUT: no rused answered; else the -errno of the step that failed. After an
- * error *f describes it.
+ * Finds the run directory (copied to rundir), connects to rused and calls hello(c, arg). If no rused runs, or if
+ * hello() returns -EPIPE because rused was exiting, it starts rused and tries again.
+ *
+ * Between two attempts it sleeps. It gives up when these sleeps add up to 5 s. A sleep during which a rused that it
+ * has started is still initialising does not count, but at most 60 s are exempt in this way.
+ *
+ * Returns 0, -ETIMEDOUT if no rused answered, or the -errno of the step that failed. After an error, *f describes it.
  */
 int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t size,
 	       int (*hello)(struct ipc_conn *c, void *arg), void *arg, struct ipc_failure *f);

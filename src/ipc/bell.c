@@ -16,7 +16,7 @@ static bool take(int fd)
 	return sys_recvmsg(fd, &m, MSG_DONTWAIT) != -EAGAIN;
 }
 
-/* Waits until fd is readable or hung up, at most SENT_S. */
+/* Waits until fd is readable or hung up, but no longer than SENT_S. */
 static void await(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };

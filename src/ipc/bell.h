@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A readiness byte for poll(): the socket of a file holds one byte while the file's shared memory
- * has something to read. rused sends the byte, readers remove it.
+ * A readiness byte for poll(): the socket of a file holds one byte while the file's shared memory has something to
+ * read. rused sends the byte, readers remove it.
  *
- * *shown is 1 if the byte is in the socket or about to be sent. rused sets it before it makes
- * something readable, and again afterwards if a reader has cleared it in between. For each change
- * from 0 to 1 it sends one byte. A reader that finds nothing to read clears *shown and then owns
- * one byte: it waits for the byte, looks at the memory again, and either sets *shown back, if there
- * is something to read and rused has not set it, or removes the byte. Until then the socket may hold
- * a second byte, for which rused has set *shown meanwhile.
+ * *shown is 1 if the byte is in the socket or about to be sent. rused sets *shown before it makes something readable.
+ * If a reader clears *shown before rused has finished, rused sets it again afterwards. rused sends one byte for each
+ * change of *shown from 0 to 1.
+ *
+ * A reader that finds nothing to read clears *shown. It must then remove one byte, which may still be on its way, so it
+ * waits for the byte. Before it removes the byte it looks at the memory again. If there is something to read and *shown
+ * is still 0, it sets *shown to 1 and leaves the byte in the socket. Otherwise it removes the byte: either there is nothing
+ * to read, or rused has set *shown to 1 in the meantime and therefore sends a second byte.
  */
 #ifndef RUSE_IPC_BELL_H
 #define RUSE_IPC_BELL_H
@@ -16,25 +18,23 @@
 #include "base/util.h"
 
 struct bell {
-	uint32_t *shown;	/* in shared memory; each side treats it as hostile */
+	uint32_t *shown;	/* in shared memory; both sides must expect any value */
 	bool (*ready)(void *of);	/* true if there is something to read */
 	void *of;
 };
 
 /*
- * Reader, after it has taken something or something was withdrawn, and before it waits: removes the
- * byte from the socket fd if nothing is left to read. Any number of threads and processes may call
- * it. Waits for a byte on its way for at most 2 s.
+ * Removes the byte from the socket fd if nothing is left to read. A reader calls this after it has taken something,
+ * after something unread was withdrawn, and before it waits in poll() or recv(). If rused has announced the byte but not
+ * sent it yet, the function waits for it for at most 2 s. Any number of threads and processes may call it at once.
  */
 void bell_settle(const struct bell *b, int fd);
-/*
- * Removes a byte that was left behind by a reader killed between clearing *shown and removing it.
- */
+/* Removes a surplus byte: one that a reader left in the socket because it was killed after it had cleared *shown. */
 void bell_orphan(const struct bell *b, int fd);
 /*
- * rused: call before and after something is made readable. True: *shown was set, so one byte must be
- * sent, but only after the second call. If both calls return true, send two bytes: a reader has
- * cleared *shown between the calls and removes one of them.
+ * For rused: sets *shown if it is 0. Returns true if it did. rused calls this twice, before and after it makes something
+ * readable. After the second call it sends one byte for each call that returned true. Both return true if a reader
+ * has cleared *shown between them; that reader removes one of the two bytes.
  */
 bool bell_show(const struct bell *b);
 

@@ -12,7 +12,8 @@ _Static_assert((CAPRING_DATA & (CAPRING_DATA - 1)) == 0, "positions are masked")
 _Static_assert(sizeof(struct caprec) % 8 == 0, "records stay aligned");
 
 /*
- * Every record size is a multiple of this, so a skip word always fits before the end of the ring.
+ * Every record size is a multiple of this. If a record does not fit before the end of the ring, at least this many bytes
+ * are left there, so the mark CAPREC_SKIP fits.
  */
 #define SKIP_LEN 8u
 

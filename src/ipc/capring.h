@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ring of captured packets from one producer to `ruse capture`, in a memfd of the producer: a
- * process, under its engine lock, or rused, which is single-threaded (daemon/capture_out.h). There
- * is one consumer. Each side treats the other's words as hostile.
- * Neither waits for the other: a packet that finds no room is dropped and counted.
+ * A ring of captured packets in a memfd. It has one producer and one consumer. The consumer is `ruse capture`. The
+ * producer, which creates the memfd, is a process that uses RDMA or rused (daemon/capture_out.h). A process writes under
+ * its engine lock; rused is single-threaded.
+ *
+ * Neither side trusts what the other has written to the ring, and neither waits for the other: a packet for which there
+ * is no room is dropped and counted.
  */
 #ifndef RUSE_IPC_CAPRING_H
 #define RUSE_IPC_CAPRING_H
@@ -18,7 +20,7 @@ struct capring {
 	uint32_t magic;
 	uint32_t size;		/* CAPRING_DATA */
 	uint64_t prod __attribute__((aligned(64)));	/* bytes written so far, by the producer */
-	uint64_t lost;		/* packets without room, or that could not be rendered */
+	uint64_t lost;		/* packets not stored: no room, too long, or no frame could be built for them */
 	uint64_t cons __attribute__((aligned(64)));	/* bytes read so far, by ruse */
 	uint8_t data[] __attribute__((aligned(64)));
 };
@@ -27,7 +29,7 @@ struct capring {
 
 /* A record: this header, caplen bytes of the frame, padding to a multiple of 8. */
 struct caprec {
-	uint32_t caplen;	/* bytes stored; CAPREC_SKIP: go on at the start of the ring */
+	uint32_t caplen;	/* bytes stored; CAPREC_SKIP: no record here, the next one is at the start of the ring */
 	uint32_t len;		/* bytes of the whole frame */
 	uint64_t ns;		/* CLOCK_REALTIME, ns */
 	uint32_t sqpn, dqpn;	/* sqpn 0: unknown */
@@ -39,8 +41,9 @@ struct caprec {
 #define CAPREC_SKIP 0xffffffffu
 
 /*
- * Body of IPC_CAPTURE: asks rused that all processes send their packets to a socket. -ENOSPC:
- * HOST_MAX_CAPTURES captures run already; -EBUSY: this connection has one.
+ * Body of IPC_CAPTURE, with which `ruse capture` starts a capture: rused tells all processes to connect to the given
+ * socket and to capture their packets. -ENOSPC: HOST_MAX_CAPTURES captures run already. -EBUSY: this connection has
+ * already started a capture.
  */
 struct ipc_capture {
 	char sock[32];		/* abstract address without the leading NUL, SOCK_SEQPACKET */
@@ -54,7 +57,10 @@ struct capring_hello {
 	char comm[16];
 };
 
-/* Creates and maps a ring; a forked child does not inherit it. The caller closes *fd. After NULL *fd is -errno. */
+/*
+ * Creates and maps a ring. *fd is its memfd, which the caller closes. Returns NULL on failure; *fd is then -errno. A
+ * forked child does not inherit the mapping.
+ */
 struct capring *capring_new(int *fd);
 /* Maps a ring received from a producer. NULL if it is not a valid ring. */
 struct capring *capring_map(int fd);

@@ -29,7 +29,7 @@ int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void))
 	if (nfds == 1)
 		ch = memfd_map(fds[0], sizeof(*ch), true);
 	ipc_close_fds(fds, nfds);
-	/* A forked child opens a connection of its own. */
+	/* A forked child must not use the parent's channel; it opens its own connection. */
 	if (ch && sys_call(SYS_madvise, ch, sizeof(*ch), MADV_DONTFORK)) {
 		ipc_channel_unmap(ch);
 		ch = NULL;
@@ -71,7 +71,7 @@ bool ipc_channel_post(struct ipc_channel *ch, const struct ipc_hdr *hdr, const v
 	return READ_ONCE(ch->watched) || !atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_AWAITED);
 }
 
-/* Ends the wait. *posted as in ipc_channel_answer(). False: the answer has arrived meanwhile. */
+/* Ends the wait and sets *posted as ipc_channel_answer() does. False: the answer has arrived in the meantime. */
 static bool give_up(struct ipc_channel *ch, bool *posted)
 {
 	*posted = atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_FREE);

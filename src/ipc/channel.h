@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Channel: memory shared by a process and rused, beside the socket. A request and its answer cost
- * no system call while both ends are awake. IPC_CHANNEL creates it: no body, no reply body, one
- * memfd with a struct ipc_channel, sealed against shrinking. -EPERM: the connection is not one of a
- * process; -EBUSY: it has a channel.
+ * Channel: memory shared by a process and rused, in addition to their socket. A request and its answer cost no system
+ * call while both sides poll the channel. The request IPC_CHANNEL, which has no body, creates it. The reply has no body
+ * and carries one memfd, which contains a struct ipc_channel and is sealed against shrinking. -EPERM: the client is a
+ * program without devices, such as `ruse`. -EBUSY: the connection has a channel already.
  *
- * `state` says which side acts next. The process writes a request and sets POSTED if rused watches
- * the channel; else it sends the request over the socket and sets AWAITED. Then it polls for the
- * answer for a while. rused writes its answer here if the process still polls, else to the socket.
- * A side that stops waiting changes the state with a compare-and-swap before it uses the socket,
- * so no request runs twice and no answer is lost. Long messages, descriptors and hang-ups use the
- * socket.
+ * `state` says which side acts next. If rused watches the channel, the process writes its request into the channel and
+ * sets POSTED; else it sends the request over the socket and sets AWAITED. Then it polls for the answer for a while. If
+ * it still polls, rused writes the answer into the channel; else rused sends the answer over the socket. A side that
+ * stops waiting changes the state with a compare-and-swap before it uses the socket, so no request runs twice and no
+ * answer is lost. Long messages, descriptors and hang-ups use the socket.
  *
  *	FREE to POSTED		process: has written the request here
  *	FREE to AWAITED		process: sends the request over the socket
@@ -45,14 +44,15 @@ struct ipc_chan_item {
 	uint8_t body[CHAN_QUEUE_BODY];
 };
 
+/* "process:" and "rused:" name the side that writes the member. Both write state. */
 struct ipc_channel {
 	uint32_t state;		/* enum ipc_chan_state */
-	uint32_t slept_ns;	/* process: ns of a call that sleeps at both ends, 0: unknown */
+	uint32_t slept_ns;	/* process: ipc_spin.slept */
 	uint32_t pad1[14];
 	uint32_t head;		/* process: position after the last queued message */
-	uint32_t bell;		/* process: has sent a wake-up for the queue; rused clears it */
+	uint32_t bell;		/* process: 1: it has sent a wake-up for the queue; rused clears it */
 	uint32_t pad2[46];
-	uint32_t watched;	/* rused: it polls state and head, so no wake-up is needed */
+	uint32_t watched;	/* rused: 1: it polls state and head, so it needs no wake-up */
 	uint32_t tail;		/* rused: position of the next message to take */
 	uint32_t pad3[958];
 	struct ipc_chan_msg request, answer;
@@ -62,24 +62,25 @@ struct ipc_channel {
 _Static_assert(sizeof(struct ipc_channel) == (3 + 36) * 4096, "whole pages");
 
 /*
- * Sends a request and waits for its answer as ipc_call() does, through the channel if there is one.
- * 0: c->answer is the error of the answer (0 or -errno; -EINVAL also for a bad request). -ENOTCONN:
- * there is no connection. Other -errno: the connection is unusable; unlike ipc_call(), this function
- * does not close it.
+ * Sends a request and waits for its answer as ipc_call() does, through the channel if there is one. Returns 0 if rused
+ * has answered; c->answer is then 0 or the -errno in the answer. A request that is malformed is not sent: the function
+ * returns 0 with -EINVAL in c->answer. -ENOTCONN: there is no connection. Any other -errno: the connection has failed;
+ * unlike ipc_call(), this function does not close it.
  */
 int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len, const int *fds,
 	     int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);
 /*
- * Sends a request without an answer: through the queue if it has room, else over the socket. rused
- * handles it before later requests of this process. 0; -ENOTCONN; -EINVAL for a bad request; else
- * -errno: the connection is unusable, but still open.
+ * Sends a request that has no answer: through the queue if it has room, else over the socket. rused handles it before
+ * later requests of this process. Returns 0, -ENOTCONN if there is no connection, or -EINVAL if the request is
+ * malformed. Any other -errno: the connection has failed; the function does not close it.
  */
 int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len);
 
 /*
- * Process: asks rused for a channel, once per connection. 0 also if rused offers none; else -errno
- * like ipc_trip(). ipc_close() unmaps it, and a forked child does not inherit it. clock: host time
- * in ns, which limits the polling for answers.
+ * The functions up to ipc_channel_push() are for the process.
+ * Asks rused for a channel; call once per connection. Returns 0, also if rused refuses (c->chan is then NULL), or -errno
+ * as ipc_trip(). ipc_close() unmaps the channel; a forked child does not inherit it. clock() returns the time of the
+ * host in ns; it serves to limit the polling for answers.
  */
 int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void));
 /* For ipc_trip(): posts a request. False: send it over the socket; its answer may still come through the channel. */
@@ -88,10 +89,10 @@ bool ipc_channel_post(struct ipc_channel *ch, const struct ipc_hdr *hdr, const v
 /* For ipc_trip(): call before a request is sent over the socket whose answer may come through the channel. */
 void ipc_channel_await(struct ipc_channel *ch);
 /*
- * Polls for the answer until the given time. True: the answer is here. *len is the room for the
- * body on entry and its length on return. *rc is 0, -EMSGSIZE (longer than the room) or -EPROTO
- * (invalid). False: no answer in time. If *posted, rused had not taken the request and it was taken
- * back; else the answer comes over the socket.
+ * Polls the channel for the answer until the given time. True: the answer was in the channel. *len is the room for the
+ * body on entry and its length on return; *rc is 0, -EMSGSIZE (body longer than the room) or -EPROTO (invalid). False: no
+ * answer in time. *posted then says what has become of the request. True: rused had not taken it, and it is withdrawn;
+ * the caller sends it over the socket. False: rused has it and will answer over the socket.
  */
 bool ipc_channel_answer(struct ipc_channel *ch, ns_t (*clock)(void), ns_t until,
 			struct ipc_hdr *hdr, void *body, size_t *len, int *rc, bool *posted);
@@ -103,17 +104,23 @@ bool ipc_channel_answer(struct ipc_channel *ch, ns_t (*clock)(void), ns_t until,
 bool ipc_channel_push(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
 		      size_t len, bool *wake);
 
-/* This and the following functions are for rused. Creates and maps a channel; its descriptor or -errno. */
+/*
+ * This and the following functions are for rused.
+ * Creates and maps a channel. Returns the descriptor of its memfd, or -errno.
+ */
 int ipc_channel_create(struct ipc_channel **ch);
 void ipc_channel_unmap(struct ipc_channel *ch);
-/* Tells the process whether rused polls the channel. After on = false, check once more for messages posted meanwhile. */
+/*
+ * Tells the process whether rused polls the channel. After a call with on = false, rused must check the channel once more:
+ * the process may have posted a message before it saw the change.
+ */
 void ipc_channel_watch(struct ipc_channel *ch, bool on);
 bool ipc_channel_posted(const struct ipc_channel *ch);
 /* True if the queue has messages. tail: rused's own position, since ch->tail is not trusted. */
 bool ipc_channel_queued(const struct ipc_channel *ch, uint32_t tail);
 /* Position after the last queued message. */
 uint32_t ipc_channel_head(const struct ipc_channel *ch);
-/* Call before the queue is read. For messages queued after this call the process sends a wake-up again. */
+/* Call before the queue is read. For the first message that is queued after this call the process sends a wake-up again. */
 void ipc_channel_heard(struct ipc_channel *ch);
 /*
  * Copies the next queued message. body has room for CHAN_QUEUE_BODY bytes. Advances *tail. 0;
@@ -131,7 +138,7 @@ int ipc_channel_take(struct ipc_channel *ch, struct ipc_hdr *hdr, void *body, si
  */
 bool ipc_channel_put(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
 		     size_t len);
-/* ns of a call that sleeps at both ends, as stated by the process; 0: unknown. */
+/* The process's estimate ipc_spin.slept in ns; 0: unknown. */
 ns_t ipc_channel_slept(const struct ipc_channel *ch);
 /* The answer was sent over the socket: ends the polling of the process. */
 void ipc_channel_sent(struct ipc_channel *ch);

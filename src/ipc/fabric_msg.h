@@ -2,14 +2,20 @@
 /*
  * Bodies of messages about fabrics.
  *
- * IPC_FABRIC (from ruse): NUL-terminated words (daemon/fabric.h). Reply: JSON, like IPC_STATUS.
- * IPC_HOST, once per connection: the name of the process's host in the fabric. Reply: ipc_host.
- * -ENODEV: no such host; -ENOSPC: no room for its devices; -EBUSY: the process has a host.
- * IPC_PATH: the path from a port of that host to a LID. ipc_path both ways. -ENODEV: not a port of
- * this host; -ENOSPC: too many paths. IPC_MCAST: the first QP of the process was attached to a
- * group on a port, or the last one detached. -ENODEV: not a port of this host; -ENOSPC.
- * IPC_MEMBERS: the path to a multicast LID, like IPC_PATH, and the receivers of the group. Reply:
- * ipc_members followed by n ipc_member.
+ * IPC_FABRIC: a command of `ruse fabric`. Body: its words, each NUL-terminated (daemon/fabric.h). Reply: JSON, in the
+ * form of IPC_STATUS.
+ *
+ * IPC_HOST: a process selects its host in the fabric, once per connection. Body: the name of the host. Reply: ipc_host.
+ * -ENODEV: no such host. -ENOSPC: the host page has no room for the host's devices. -EBUSY: the process has a host.
+ *
+ * IPC_PATH: asks for the path from a port of the process's host to a LID. Body and reply: ipc_path. -ENODEV: dev_index is
+ * not a port of this host. -ENOSPC: HOST_MAX_PATHS paths are in use.
+ *
+ * IPC_MCAST: the process has attached its first QP to a multicast group on a port, or has detached its last one. Body:
+ * ipc_mcast. -ENODEV: dev_index is not a port of this host. -ENOSPC: the process has joined too many groups.
+ *
+ * IPC_MEMBERS: asks for the path to a multicast LID, and for the processes that receive what is sent to the group. Body:
+ * ipc_members. Reply: ipc_members followed by n ipc_member. Errors as for IPC_PATH.
  */
 #ifndef RUSE_IPC_FABRIC_MSG_H
 #define RUSE_IPC_FABRIC_MSG_H
@@ -26,8 +32,8 @@ struct ipc_path {
 	uint16_t slid, dlid, pkey;
 	uint16_t mtu;		/* bytes, the largest payload of a packet */
 	uint8_t sl;
-	/* Set by the answer; 0 in the request. */
-	uint8_t path_bits;	/* low bits of dlid below its port's LMC */
+	/* The following members are set in the reply and 0 in the request. */
+	uint8_t path_bits;	/* dlid minus the base LID of the port that has dlid */
 	uint16_t pad;
 	uint32_t owner;		/* dev_index of the port that has dlid; 0: none */
 	uint32_t id, back;	/* index into host_page.path_ok of this path and of the reverse path */
@@ -43,7 +49,7 @@ struct ipc_mcast {
 #define IPC_MEMBERS_MAX 256	/* further members receive nothing */
 
 struct ipc_members {
-	struct ipc_path way;	/* reply: only id is set, for counting the traffic to the group */
+	struct ipc_path way;	/* reply: way.id is the path number under which the sender counts its packets to the group */
 	uint8_t mgid[16];
 	uint32_t n;		/* reply: number of ipc_member that follow */
 };

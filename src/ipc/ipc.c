@@ -35,8 +35,9 @@
 #define LUCK_MAX 8
 #define LUCK_TRY 16		/* if luck is 0, one call in LUCK_TRY polls */
 
-#define QUEUE_YIELDS 100	/* if the queue is full: attempts with sched_yield() between them, */
-#define QUEUE_NAPS 200		/* then attempts with a sleep of 1 ms between them */
+/* If the queue is full, queue() repeats the attempt: QUEUE_YIELDS times after sched_yield(), then QUEUE_NAPS times after 1 ms. */
+#define QUEUE_YIELDS 100
+#define QUEUE_NAPS 200
 
 #define LEN_TEXT (-1)		/* any length up to the limit */
 #define LEN_OPT(n) (-2 - (int)(n))	/* no body, or exactly n bytes */
@@ -297,7 +298,8 @@ static int call_send(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *
 }
 
 /*
- * Waits for a message. After -EINTR, *left limits all further waiting, however many signals arrive.
+ * Waits for a message. The first wait is in recvmsg(), which SO_RCVTIMEO limits. If a signal interrupts it, the function
+ * waits in ppoll() instead: *left, the remaining time of the call, limits these waits together.
  */
 static int wait_one(struct ipc_conn *c, struct ipc_hdr *hdr, void *body, size_t *len, int *fds,
 		    int *nfds, struct timespec *left)
@@ -363,8 +365,9 @@ static bool spins(const struct ipc_conn *c)
 }
 
 /*
- * Estimates how long a call takes if both ends sleep, for this process and for rused. A shorter call
- * replaces the estimate; a longer one, which other load may have delayed, raises it by at most 1/8.
+ * Updates the estimate of how long a call takes if both sides sleep while they wait, by a call that took `took` ns. A
+ * shorter call replaces the estimate; a longer one, which other load may have delayed, raises it by at most 1/8. The
+ * estimate limits the polling of this process and, through slept_ns in the channel, that of rused.
  */
 static void note_slept(struct ipc_conn *c, ns_t took)
 {
@@ -372,10 +375,7 @@ static void note_slept(struct ipc_conn *c, ns_t took)
 	WRITE_ONCE(c->chan->slept_ns, (uint32_t)c->spin.slept);
 }
 
-/*
- * Polls for the answer. -EAGAIN: not found. Then *posted says that rused has not taken the request;
- * otherwise the answer comes over the socket.
- */
+/* Polls the channel for the answer. -EAGAIN: no answer in time; *posted then as for ipc_channel_answer(). */
 static int channel_recv(struct ipc_conn *c, const struct ipc_hdr *req, ns_t began, char *reply,
 			size_t *rsize, bool *posted)
 {

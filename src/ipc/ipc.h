@@ -28,16 +28,19 @@ enum ipc_type {
 	/* First message. Reply: memfd of the host page, and a socket that is readable after each change of the page. */
 	IPC_HELLO = 1,
 	/*
-	 * Leases one more block of QP numbers. ipc_lease both ways. If UDP port 4791 is open, the
-	 * reply carries the block's socket and both ends of the park, a socket pair that keeps these
-	 * sockets while no rused runs (daemon/port.h). -ENOSPC.
+	 * Leases one more block of QP numbers. Body and reply: ipc_lease. If UDP port 4791 is open, the reply carries
+	 * three descriptors: the block's UDP socket and both ends of the park. The park is a socket pair in which copies
+	 * of these UDP sockets stay open while no rused runs (daemon/port.h). -ENOSPC: no block is free.
 	 */
 	IPC_LEASE,
-	/* Looks up the process that leases a block. ipc_peer both ways. -ENOENT: none. */
+	/*
+	 * Looks up the process that leases a block. Body and reply: ipc_peer. -ENOENT: no process leases it. -EAGAIN: rused
+	 * was restarted, and the process has not reconnected yet.
+	 */
 	IPC_PEER,
 	/* RDMA netlink. Reply: one end of a SOCK_SEQPACKET pair for raw netlink messages. */
 	IPC_NETLINK,
-	/* A uverbs context was opened or closed. Its objects are counted in the process page. */
+	/* The process has opened or closed a uverbs context. proc_page.ctx counts the context's objects. */
 	IPC_CONTEXT,
 	/* ruse status: no body. Reply: JSON text in IPC_F_MORE messages. Not for the library. */
 	IPC_STATUS,
@@ -45,9 +48,9 @@ enum ipc_type {
 	IPC_SHUTDOWN,
 	/* hw_counters are about to be read: rused updates the files, then answers. No bodies. */
 	IPC_COUNTERS,
-	/* ruse: starts a capture, which ends when ruse hangs up. Body ipc_capture (ipc/capring.h). -ENOSPC, -EBUSY. */
+	/* ruse: starts a capture, which ends when ruse hangs up. Body and errors: ipc_capture (ipc/capring.h). */
 	IPC_CAPTURE,
-	/* ruse fault: one line of daemon/faults.h's language; reply: JSON, like IPC_STATUS. */
+	/* ruse fault. Body: one line in the language of daemon/faults.h. Reply: JSON, in the form of IPC_STATUS. */
 	IPC_FAULT,
 	/* Files rdma_cm (ipc/ucma_msg.h), umadN and issmN (ipc/umad_msg.h). */
 	IPC_UCMA_OPEN, IPC_UCMA_WRITE, IPC_UCMA_POST, IPC_UMAD_OPEN, IPC_UMAD_CALL,
@@ -71,11 +74,11 @@ struct ipc_hello {
 	uint64_t pidns;
 	int32_t pid;		/* in its own PID namespace; rused trusts SO_PEERCRED only */
 	char comm[16];
-	char sock[32];		/* abstract address without its leading NUL, "" = none */
-	uint32_t proc;		/* number from an earlier rused, requested again; 0 = none */
+	char sock[32];		/* where the process accepts shm links: abstract address without its leading NUL, "" = none */
+	uint32_t proc;		/* process number given by an earlier rused, which the process wants to keep; 0 = none */
 };
 #define IPC_PROC_MAX 0xfffffffeu /* one less than CARD_OWNER, which no process may have (queue/card.h) */
-/* A process attaches to ipc_hello its process page (sealed memfd) and the park, if it has one; ruse attaches nothing. */
+/* Descriptors of IPC_HELLO: a process sends its process page (sealed memfd) and, if it has it, the park; ruse sends none. */
 struct ipc_hello_reply {
 	uint32_t proc;		/* number of the process, 1 to IPC_PROC_MAX, never reused; 0 for ruse */
 	uint32_t pid;		/* PID of rused */
@@ -84,10 +87,10 @@ struct ipc_hello_reply {
 struct ipc_lease {
 	uint32_t block;		/* reply: the block; request: block to keep, 0 = any */
 	uint32_t dev_index;	/* request: device that the QPs belong to */
-	int32_t wire_error;	/* reply: 0, or -errno: no socket is attached; -EAGAIN: repeat the request later */
+	/* Reply: 0: a UDP socket is attached; -errno: why there is none. -EAGAIN: it may exist later, so repeat the request. */
+	int32_t wire_error;
 	uint32_t pad;
 };
-/* -ENOENT: no process has the block. -EAGAIN: its process has not yet connected to this rused, which was restarted. */
 struct ipc_peer {
 	uint32_t block;		/* request */
 	int32_t pid;		/* in rused's PID namespace, 0 = not visible */
@@ -102,33 +105,35 @@ struct ipc_shutdown {
 	uint32_t now;		/* exit: 0 after the last client has disconnected, 1 at once */
 };
 
-/* Client side, for engine/ and cli/. A call blocks for at most a few seconds. The caller makes one call at a time. */
+/* Client side of a connection, for engine/ and cli/. A call blocks for a few seconds at most. Calls must not overlap. */
 struct ipc_conn {
 	int fd;			/* -1 = not connected */
 	uint32_t seq;
 	int answer;		/* error in the last answer: 0 or -errno */
-	bool unanswered;	/* a message of ipc_post() may be unread in the socket: do not queue others */
+	bool unanswered;	/* ipc_post() has used the socket, and rused may not have read it: do not use the queue */
 	struct ipc_channel *chan;	/* NULL: only the socket */
 	struct ipc_spin spin;
 };
 /* The run directory of this user and network namespace, created with mode 0700. 0 or -errno. */
 int ipc_rundir(char *path, size_t size);
-/* Connects to a running rused. -ENOENT, -ECONNREFUSED: none runs; -EPERM: of another user. */
+/* Connects to a running rused. -ENOENT, -ECONNREFUSED: none runs; -EPERM: it belongs to another user. */
 int ipc_connect(struct ipc_conn *c, const char *rundir);
 /* Sends HELLO for a program without devices, named comm. *pid (may be NULL): PID of rused. After -errno c is closed. */
 int ipc_greet(struct ipc_conn *c, const char *comm, uint32_t *pid);
 void ipc_close(struct ipc_conn *c);
 /*
- * One request and its answer. fds are passed, rfds received (close-on-exec, owned by the caller).
- * *rsize: room on entry, bytes on return; IPC_F_MORE parts are joined. 0 or the answer's -errno. If
- * the call itself fails the connection is closed: -EPIPE (rused is gone), -ETIMEDOUT, -EPROTO,
- * -EMSGSIZE (the answer does not fit). -ENOTCONN: closed before.
+ * Sends a request and waits for its answer. The descriptors fds go with the request. rfds receives those of the answer;
+ * they are close-on-exec and owned by the caller. *rsize is the room for the answer on entry and its length on return;
+ * the parts of an IPC_F_MORE answer are joined. Returns 0 or the -errno in the answer. -ENOTCONN: there is no connection.
+ * If the call itself fails, it closes the connection and returns -EPIPE (rused is gone), -ETIMEDOUT, -EPROTO or -EMSGSIZE
+ * (the answer does not fit).
  */
 int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
 	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);
-/* Send or receive one message. 0 or -errno; ipc_recv(): -EAGAIN: none; -EPIPE: closed by the peer; -EPROTO, -EMSGSIZE. */
+/* Sends one message and does not wait. 0; -EAGAIN: no room in the socket; -EPIPE: closed by the peer; -EMSGSIZE: too long. */
 int ipc_send(int fd, const struct ipc_hdr *hdr, const void *body, size_t len,
 	     const int *fds, int nfds);
+/* Receives one message; flags as for recvmsg(). 0; -EAGAIN: there is none; -EPIPE, -EMSGSIZE; -EPROTO: malformed. */
 int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, int *fds, int *nfds);
 /* Checks a header and body length against the table of types. 0 or -EPROTO. Fuzzed. */
 int ipc_check(const struct ipc_hdr *hdr, size_t len, bool reply);

@@ -5,7 +5,7 @@
 
 #include "base/util.h"
 
-/* Sleeps for ns, restarted after signals. */
+/* Sleeps for ns nanoseconds; a signal does not shorten the sleep. */
 void ipc_sleep(ns_t ns);
 void ipc_close_fds(const int *fds, int n);
 

@@ -6,7 +6,8 @@
 #include "queue/barrier.h"
 #include "wire/pkey.h"
 
-#define READ_TRIES 100000	/* a write takes microseconds: after so many tries rused died during one */
+/* Attempts to copy the page. A write takes microseconds, so after this many failed attempts rused must have died during one. */
+#define READ_TRIES 100000
 
 /* Checks what readers use as an index or a string: rused is not trusted. */
 static bool host_page_sane(const struct host_page *p)

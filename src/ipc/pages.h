@@ -29,7 +29,7 @@ struct host_ib {
 	uint32_t reregister;	/* count of the SM's client reregister requests */
 	uint16_t lid, sm_lid, cap_mask2, pad0;
 	uint8_t lmc, sm_sl, max_mtu, vl_cap, init_reply, subnet_timeout;
-	uint8_t hca_port, npkeys;	/* hca_port: number on the HCA; the device's port is 1 */
+	uint8_t hca_port, npkeys;	/* hca_port: port number on the HCA; as the device's only port it has number 1 */
 	uint16_t device_id, pad1;
 	uint32_t vendor_id;
 	uint8_t sys_image_guid[8];	/* network order */
@@ -41,7 +41,7 @@ struct host_dev {
 	uint32_t in_use;
 	uint32_t index;		/* device index, never reused while rused lives */
 	char name[64];
-	uint32_t minor;		/* of uverbsN: 192 + N; the major number is 231 */
+	uint32_t minor;		/* minor device number of uverbsN, 192 + N; the major number is 231 */
 	uint8_t state, phys_state, active_mtu, pad0;
 	uint8_t active_width, active_speed, pad1[2];
 	uint8_t node_guid[8];	/* network order */
@@ -53,10 +53,10 @@ struct host_dev {
 	struct host_ib ib;
 };
 
-#define HOST_MAX_PATHS 4096	/* paths through a fabric in use */
+#define HOST_MAX_PATHS 4096	/* paths in use through a simulated InfiniBand fabric */
 #define HOST_MAX_CAPTURES 4
 
-/* A running capture: ipc_capture after rused's checks. */
+/* A running capture: what a valid ipc_capture has asked for. */
 struct host_capture {
 	uint32_t id;		/* 0 = free; unique while rused lives */
 	uint32_t snaplen;
@@ -66,19 +66,19 @@ struct host_capture {
 struct host_page {
 	uint32_t magic;
 	uint32_t version;
-	uint32_t seq;		/* odd while rused writes; readers copy and check again */
+	uint32_t seq;		/* odd while rused writes; a reader's copy is valid if seq is even and the same afterwards */
 	uint32_t generation;	/* random, differs for every rused */
 	struct host_dev dev[HOST_MAX_DEVS];
 	struct host_capture capture[HOST_MAX_CAPTURES];
 	struct fault_table fault;
-	/* 1 if a packet on that path would arrive. Not covered by seq. */
+	/* By path number (ipc_path.id): 1 if a packet on this path would arrive. Not protected by seq. */
 	uint8_t path_ok[HOST_MAX_PATHS];
 	uint32_t mcast_changes;	/* changes whenever an answer to IPC_MEMBERS may change */
 };
 
 /*
- * Index of a P_Key in the table of an InfiniBand port, by its low 15 bits; full before limited
- * membership, as ib_find_cached_pkey(). -ENOENT.
+ * Index of the entry of an InfiniBand port's P_Key table with the same low 15 bits as pkey; -ENOENT: none. An entry with
+ * full membership is preferred to one with limited membership, as in the kernel's ib_find_cached_pkey().
  */
 int host_ib_find_pkey(const struct host_ib *ib, uint16_t pkey);
 /* Interface index of a GID table entry; on InfiniBand the HCA's port number instead. */
@@ -86,7 +86,7 @@ static inline uint32_t host_gid_if(const struct host_dev *dev, uint32_t index)
 {
 	return dev->ib.host ? dev->ib.hca_port : dev->gid[index].ifindex;
 }
-/* Copies a consistent page. 0, or -EPROTO if it is invalid or stays in the middle of a write. */
+/* Copies the page consistently. 0, or -EPROTO: the content is invalid, or a write to the page never ends. */
 int host_page_read(const struct host_page *page, struct host_page *copy);
 
 #define PROC_PAGE_MAGIC 0x70726f63u
@@ -96,7 +96,7 @@ int host_page_read(const struct host_page *page, struct host_page *copy);
 #define PROC_COUNTERS 24
 #define PROC_MAX_PATHS 256
 
-/* Statistics of the wire; `ruse status` prints their names. */
+/* Counters of packets that a process sends and receives over UDP (RoCEv2); `ruse status` prints their names. */
 enum proc_wire {
 	WIRE_TX_PACKETS, WIRE_TX_BYTES, WIRE_RX_PACKETS, WIRE_RX_BYTES,
 	WIRE_BAD_ICRC,		/* dropped: bad ICRC, or not RoCEv2 */
@@ -105,7 +105,7 @@ enum proc_wire {
 	WIRE_LOST_TX,		/* not sent: refused by the kernel */
 	WIRE_CE,		/* received with ECN "congestion experienced" */
 	WIRE_CNP_SENT, WIRE_CNP_RCVD,
-	WIRE_OTHER_ID,		/* received with an IPv4 id that only the ICRC reveals */
+	WIRE_OTHER_ID,		/* received over IPv4, ICRC does not fit the id and DF bit that ruse sends; others are tried */
 	PROC_WIRES
 };
 
@@ -118,30 +118,30 @@ struct proc_page {
 		uint32_t npd, nmr, ncq, nqp, nah;
 	} ctx[PROC_MAX_CTX];
 	/*
-	 * Traffic counters by device and enum rdev_counter, monotonic. A process that uses direct
-	 * placement counts for both ends, so a device of the peer may be listed.
+	 * Traffic counters by device and enum rdev_counter, monotonic. A process that executes a WRITE or READ in the
+	 * peer's memory itself (direct placement) counts it for both ends, so a device of the peer may be listed.
 	 */
 	struct proc_dev {
 		uint32_t dev_index;	/* 0 = slot free */
 		uint32_t pad;
 		uint64_t counter[PROC_COUNTERS];
 	} dev[PROC_MAX_DEVS];
-	/* By enum proc_wire; all 0 without a wire. */
+	/* By enum proc_wire; all 0 if the process does not use UDP. */
 	uint64_t wire[PROC_WIRES];
 	struct proc_link {
 		uint32_t kind;		/* 0 = free, 1 loop, 2 shm, 3 udp */
 		uint32_t peer_proc;	/* number of the process given by rused */
-		uint32_t flags;		/* 1 dead, 2 cross-memory, 4 direct placement */
+		uint32_t flags;		/* 1: dead; 2: copies by process_vm_readv(); 4: direct placement is possible */
 		uint32_t pad;
-		uint8_t gid[16];	/* udp: address of the peer; all 0: datagrams to any */
+		uint8_t gid[16];	/* udp: address of the peer; all 0: the link of the UD QPs, to any peer */
 		uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;
 	} link[PROC_MAX_LINKS];
-	/* Traffic sent on fabric paths. words is written before packets. */
+	/* Traffic sent on fabric paths. packets is written last: rused counts a path when packets has changed. */
 	struct proc_path {
 		uint32_t id, pad;	/* id: index into host_page.path_ok, + 1; 0: free */
 		uint64_t packets, words;	/* words of 4 bytes, like PortXmitData */
 	} path[PROC_MAX_PATHS];
-	struct fault_count fault[FAULT_MAX_RULES];	/* by rule of the host page */
+	struct fault_count fault[FAULT_MAX_RULES];	/* one for each rule in host_page.fault */
 };
 
 #endif

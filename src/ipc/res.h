@@ -53,7 +53,10 @@ struct res_rec {
 };
 _Static_assert(sizeof(struct res_rec) == 64, "a record is a cache line");
 
-/* Overwrites a record of the process's own table. One writer; readers see either version. */
+/*
+ * Overwrites a record of the process's own table. Only one thread may write at a time. A reader that checks seq gets the old
+ * or the new record, never a mixture.
+ */
 void res_rec_write(struct res_rec *to, const struct res_rec *rec);
 
 #endif

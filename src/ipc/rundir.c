@@ -83,7 +83,7 @@ static int explicit_dir(const char *env, char *path, size_t size)
 	return make_dir(path);
 }
 
-/* The user id in the parent user namespace; in the initial one, the effective uid. */
+/* The effective user id, translated to the parent user namespace. In the initial user namespace it is unchanged. */
 static unsigned int outer_uid(void)
 {
 	unsigned int uid = (unsigned int)sys_call(SYS_geteuid), first, outer, count;
@@ -114,8 +114,8 @@ struct entry {			/* struct linux_dirent64 */
 };
 
 /*
- * Copies "/tmp/NAME" to path if the name has the prefix, is a directory of this user, and sorts
- * before the present path.
+ * Copies "/tmp/NAME" to path if NAME begins with the prefix, the directory belongs to this user, and path is empty or sorts
+ * after "/tmp/NAME".
  */
 static void take_entry(const struct entry *e, const char *prefix, char *path, size_t size)
 {
@@ -167,7 +167,7 @@ static int random_dir(char *path, size_t size, unsigned int uid)
 	rc = make_dir(path);
 	if (rc)
 		return rc;
-	/* Another process may have created one at the same time: both take the first by name. */
+	/* Another process may have created such a directory at the same time. Both processes take the first by name. */
 	ipc_sleep(RIVAL_NS);
 	return find_random(path, size, prefix);
 }

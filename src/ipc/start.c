@@ -24,8 +24,10 @@
 
 #define STACK_SIZE (64u << 10)
 #define ATTACH_NS (5 * NS_S)
-#define STARTING_NS (60 * NS_S)	/* for a rused that was started and is not ready: high load, slow disk */
-#define RESTART_NS (500 * NS_MS)	/* pause between two starts; the first rused may have met one that then exited */
+/* Longest wait for a started rused that is still initialising, as under high load or with a slow disk. */
+#define STARTING_NS (60 * NS_S)
+/* Pause between two starts. The first rused exits if it finds another one running; if that one exits too, start again. */
+#define RESTART_NS (500 * NS_MS)
 #define NSIG_WORDS_BYTES 8
 
 struct start {
@@ -37,8 +39,9 @@ struct start {
 };
 
 /*
- * The children's stacks are unmapped and their calls do not return: AddressSanitizer would leave
- * poisoned shadow memory, ThreadSanitizer an inconsistent call stack.
+ * For the functions of the children, which the sanitizers must not instrument. These functions never return, and their
+ * stacks are unmapped: AddressSanitizer would leave poisoned shadow memory for the address range, ThreadSanitizer an
+ * inconsistent call stack.
  */
 #define ON_BORROWED_STACK __attribute__((no_sanitize_address, no_sanitize_thread))
 
@@ -147,8 +150,8 @@ int ipc_start(const char *rused_path, const char *rundir, int err)
 }
 
 /*
- * Appends to f->said what the started rused has written to the pipe, its standard error. True: rused
- * is still starting. False: rused has closed the pipe, so it is ready or has exited; or no pipe.
+ * Appends to f->said what the started rused has written to its standard error, the pipe. True: the pipe is open at rused's
+ * end, so rused is still starting. False: rused is ready or has exited, both of which close the pipe; or there is no pipe.
  */
 static bool starting(int *pipe, struct ipc_failure *f)
 {
@@ -218,7 +221,7 @@ int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t 
 		rc = failed(f, "connect", ipc_connect(c, rundir));
 		if (!rc)
 			rc = failed(f, "HELLO", hello(c, arg));
-		/* Repeat a call that timed out once: rused may have waited for a CPU. */
+		/* After the first timeout try once more: rused may have waited for a CPU. */
 		if (rc == -ETIMEDOUT && !late) {
 			late = true;
 			continue;

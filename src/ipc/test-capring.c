@@ -19,7 +19,7 @@ static uint32_t len_of(uint32_t i)
 	return i * 2654435761u % (CAPRING_FRAME_MAX + 1);
 }
 
-/* Wraps more than three times, never full: every record is read back unchanged. */
+/* Records pass through a ring that wraps more than three times and is never full; each is read back unchanged. */
 static void test_round(void **state)
 {
 	static uint8_t in[CAPRING_FRAME_MAX], out[CAPRING_FRAME_MAX];
@@ -70,7 +70,10 @@ static void test_full(void **state)
 	munmap(r, CAPRING_SIZE);
 }
 
-/* Any words of the producer give an error, and nothing outside the ring is touched (ASan). */
+/*
+ * Invalid values of prod and caplen, which a hostile producer can write: capring_get() returns -EPROTO or a record of valid
+ * length, and reads nothing outside the ring (AddressSanitizer checks this). An invalid cons makes capring_put() fail.
+ */
 static void test_hostile(void **state)
 {
 	static uint8_t frame[CAPRING_FRAME_MAX];

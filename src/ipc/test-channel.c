@@ -21,7 +21,7 @@ static struct ipc_channel *ch;		/* rused's mapping */
 static int memfd, pair[2];
 static ns_t ticks;
 
-/* Advances by 32 us per reading, so that polling counts loops and not time. */
+/* A clock that advances by 32 us per reading, so that the length of polling depends on the loops and not on real time. */
 static ns_t tick(void)
 {
 	ticks += 32 * NS_US;
@@ -57,7 +57,7 @@ static void test_steps(void **state)
 	bool posted;
 	int rc;
 
-	/* Not watched: the request uses the socket, but the answer may come here. */
+	/* rused does not watch the channel: the request must use the socket, but its answer may come through the channel. */
 	assert_false(ipc_channel_post(ch, &q, "abc", 3));
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), -EAGAIN);
 	assert_true(ipc_channel_put(ch, &a, "answer", 6));
@@ -80,7 +80,7 @@ static void test_steps(void **state)
 	assert_true(ipc_channel_put(ch, &a, NULL, 0));
 	assert_true(ipc_channel_answer(ch, tick, ticks, &got, NULL, &len, &rc, &posted));
 	assert_int_equal(len, 0);
-	/* An answer longer than the room. */
+	/* An answer that is longer than the caller's buffer. */
 	assert_true(ipc_channel_post(ch, &q, NULL, 0));
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
 	assert_true(ipc_channel_put(ch, &a, body, 10));
@@ -181,10 +181,7 @@ static void test_queue(void **state)
 	assert_true(ipc_channel_push(ch, &q, body, CHAN_QUEUE_BODY, &wake));
 	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), 0);
 	assert_int_equal(len, CHAN_QUEUE_BODY);
-	/*
-	 * Invalid words of the process: head more than CHAN_QUEUE ahead of tail; a length over
-	 * CHAN_QUEUE_BODY.
-	 */
+	/* The process writes invalid values: head more than CHAN_QUEUE ahead of tail, then a length over CHAN_QUEUE_BODY. */
 	ch->head = tail + CHAN_QUEUE + 1;
 	assert_int_equal(ipc_channel_pop(ch, &tail, &got, body, &len), -EPROTO);
 	ch->head = tail + 1;
@@ -197,11 +194,14 @@ static void test_queue(void **state)
 	assert_int_equal(ch->tail, tail);
 }
 
-/* Plays rused. Each request must carry the next number; the answer repeats its body. */
+/*
+ * A thread that plays rused. The process numbers its messages; the server checks that each carries the number after that of
+ * the previous one. The answer to a request repeats its body.
+ */
 struct server {
 	struct prng rnd;
 	uint32_t expected, here, there, tail;
-	bool dies;		/* exits at some time, with requests possibly pending */
+	bool dies;		/* the server exits at a random time, possibly with requests pending */
 	bool stop;
 };
 
@@ -264,7 +264,7 @@ static bool serve_one(struct server *s, int flags)
 		return false;
 	drain(s);
 	if (h.type == IPC_UCMA_POST) {
-		if (len == POSTED)	/* else it is only a wake-up for the queue */
+		if (len == POSTED)	/* any other length: only a wake-up for the queue */
 			count(s, body, len);
 	} else if (h.type == IPC_CHANNEL) {
 		h.flags = IPC_F_REPLY;
@@ -316,7 +316,7 @@ static int ask(struct ipc_conn *c, struct prng *rnd, uint32_t n)
 	return 0;
 }
 
-/* Posts the next numbers, sometimes more than the queue has room for. */
+/* Posts a random count of messages with the next numbers, sometimes more than the queue has room for. */
 static int post_some(struct ipc_conn *c, struct prng *rnd, uint32_t *n, uint32_t most)
 {
 	uint32_t some = prng_below(rnd, 50) ? prng_below(rnd, 4) : prng_below(rnd, 2 * CHAN_QUEUE);

@@ -122,7 +122,7 @@ static void test_descriptors(void **state)
 		assert_int_equal(fcntl(in[i], F_GETFD), FD_CLOEXEC);
 		close(in[i]);
 	}
-	/* More descriptors than room: refused, and none stays open. */
+	/* A message with more descriptors than the receiver has room for is refused, and all its descriptors are closed. */
 	before = count_fds();
 	n = 1;
 	len = sizeof(body);

@@ -48,7 +48,7 @@ static void test_explicit(void **state)
 	assert_string_equal(path, want);
 	assert_int_equal(chdir(cwd), 0);
 	assert_int_equal(rmdir(want), 0);
-	/* No directory above it; a file. */
+	/* $RUSE_DIR is in a directory that does not exist, or it is no directory. */
 	below(want, sizeof(want), "none/run");
 	setenv("RUSE_DIR", want, 1);
 	assert_int_equal(ipc_rundir(path, sizeof(path)), -ENOENT);
@@ -83,7 +83,7 @@ static void passed_over(const char *dir)
 	assert_int_equal(ipc_rundir(path, sizeof(path)), 0);
 	assert_int_not_equal(strncmp(path, dir, strlen(dir)), 0);
 	assert_true(!strncmp(path, "/run/user/", 10) || !strncmp(path, "/tmp/ruse-", 10));
-	rmdir(path);		/* unless a rused is in it */
+	rmdir(path);		/* fails if a rused uses the directory */
 	snprintf(made, sizeof(made), "%s/ruse", dir);
 	assert_int_equal(access(made, F_OK), -1);
 }
@@ -105,7 +105,7 @@ static void test_foreign_xdg(void **state)
 	setenv("XDG_RUNTIME_DIR", link, 1);
 	passed_over(link);
 	assert_int_equal(unlink(link), 0);
-	if (!geteuid()) {		/* it belongs to another user, as after su */
+	if (!geteuid()) {		/* the directory belongs to another user, as after su */
 		assert_int_equal(chown(dir, 65534, 65534), 0);
 		setenv("XDG_RUNTIME_DIR", dir, 1);
 		passed_over(dir);

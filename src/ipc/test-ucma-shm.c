@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Readers of rdma_cm's shared memory: order of events, the byte for poll(), id cards, hostile
- * words.
+ * Readers of rdma_cm's shared memory: order of events, the byte for poll(), id cards, and invalid values in the memory, as
+ * a hostile program could write them.
  *
  * The test plays rused: put() and put_of() write events into a ring in ordinary memory, and a
  * socket pair holds the byte.
@@ -84,15 +84,11 @@ static void withdrawn(void **state)
 	assert_false(readable());
 }
 
-/*
- * While rused is filling the ring the byte for poll() stays, even if rused never finishes. A reader
- * that was killed after it had cleared `shown` leaves the byte behind; ucma_shm_orphan() removes
- * it.
- */
 static void killed(void **state)
 {
 	struct rdma_ucm_event_resp ev;
 
+	/* rused was killed while `filling` was set: the byte for poll() stays. */
 	put(1);
 	assert_true(ucma_shm_take(s, &ev));
 	s->filling = 1;
@@ -100,6 +96,7 @@ static void killed(void **state)
 	assert_true(readable());
 	ucma_shm_orphan(s, sv[1]);
 	assert_true(readable());
+	/* A reader was killed after it had cleared `shown`: ucma_shm_orphan() removes the byte that it left. */
 	s->filling = 0;
 	s->shown = UCMA_SHOWN_NOT;
 	ucma_shm_settle(s, sv[1]);
@@ -115,7 +112,7 @@ static void hostile(void **state)
 	put(4);
 	s->head = 77777;	/* more than UCMA_RING ahead of tail: readers search the whole ring */
 	assert_true(ucma_shm_take(s, &ev));
-	s->tail += 100000;	/* no slot holds an event of these positions */
+	s->tail += 100000;	/* each slot's state has an older position, so no slot has an event */
 	assert_false(ucma_shm_take(s, &ev));
 	memset(s->slot, 0xff, sizeof(s->slot));
 	assert_false(ucma_shm_ready(s));
@@ -173,8 +170,8 @@ static void destroyed(void **state)
 	card->has = UCMA_CAN_DESTROY;
 	s->posted[9]++;		/* a command is posted and unfinished, such as DISCONNECT */
 	/*
-	 * The card counts 4 events before position 100. Of id 9 the ring has 2 read ones from
-	 * there, 1 withdrawn, 1 unread.
+	 * The card of id 9 counts 4 read events before position 100. The ring has four events of id 9 from there on: 2 are
+	 * read, 1 is withdrawn, 1 is unread. So 6 were read.
 	 */
 	s->head = s->tail = 98;
 	put_of(9, UCMA_SLOT_TAKEN);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Rings of a umad file: order and wrap-around, the byte for poll(), which MADs may be posted,
- * wake-ups of rused, hostile words.
+ * Rings of a umad file: order and wrap-around, the byte for poll(), which MADs may be posted, wake-ups of rused, and invalid
+ * values in the memory, as a hostile program could write them.
  *
  * The test plays rused with put(), which writes a packet to rx and sends the byte as ipc/bell.h
  * says.
@@ -57,7 +57,7 @@ static bool put(uint32_t value)
 	if (!slot)
 		return false;
 	before = bell_show(&b);
-	/* A late reader may still read the slot. */
+	/* Write atomically: a slow reader may still read the slot, in which another reader has taken the previous packet. */
 	WRITE_ONCE(*(uint32_t *)slot->data, value);
 	slot->len = sizeof(value);
 	smp_store_release(&slot->state, umad_slot_word(rx++, UMAD_SLOT_READY));
@@ -120,7 +120,7 @@ static void order(void **state)
 	assert_false(get(&v));
 }
 
-/* Positions wrap, in the ring and in 32 bits. */
+/* Positions exceed the ring's size and wrap at 2^32. */
 static void wraps(void **state)
 {
 	uint32_t v;
@@ -246,7 +246,7 @@ static void hostile_reader(void **state)
 	uint32_t v;
 
 	put(1);
-	/* Hostile words affect the program's own packets only. */
+	/* Any values that a program writes affect its own packets only. */
 	s->head = 12345;
 	get(&v);
 	s->head = UINT32_MAX;
@@ -353,7 +353,7 @@ static void who_may(void **state)
 	assert_false(sendable());
 }
 
-/* A hash has one open transaction, posted or not. */
+/* A MAD is not sendable while a send with the same hash is in progress, whether that one was posted or sent by request. */
 static void transactions(void **state)
 {
 	uint8_t *mad = build();
@@ -405,16 +405,13 @@ static void wakes(void **state)
 	uint8_t got[IPC_UMAD_SHOWN];
 	enum umad_wake wake;
 
-	/* One wake-up until rused clears kicked. */
+	/* After a wake-up was sent, no other is sent until rused clears kicked. */
 	assert_true(umad_shm_post(s, 0, packet, 320, &wake) && wake == UMAD_WAKE);
 	assert_true(umad_shm_post(s, 1, packet, 320, &wake) && !wake);
 	s->kicked = 0;
 	s->watched = 1;
 	assert_true(umad_shm_post(s, 2, packet, 320, &wake) && !wake);
-	/*
-	 * rused watches the ring, but the MAD UMAD_TX_LATE positions back is not taken:
-	 * UMAD_WAKE_LATE.
-	 */
+	/* rused watches the ring, but has not taken the MAD posted UMAD_TX_LATE positions earlier: UMAD_WAKE_LATE. */
 	for (uint32_t i = 3; i < UMAD_TX_LATE; i++)
 		assert_true(umad_shm_post(s, i, packet, 320, &wake) && !wake);
 	assert_true(umad_shm_post(s, UMAD_TX_LATE, packet, 320, &wake) && wake == UMAD_WAKE_LATE);

@@ -2,18 +2,17 @@
 /*
  * Messages about files of /dev/infiniband/rdma_cm.
  *
- * IPC_UCMA_OPEN: open(). No body; reply ipc_ucma_open, one end of a SOCK_SEQPACKET pair, and two
- * memfds: the file's memory and the id cards (ipc/ucma_shm.h). The file lives until that end is
- * closed in all processes. The socket holds one byte while events are available. -EMFILE: too many
- * files.
+ * IPC_UCMA_OPEN: open(). It has no body. The reply is ipc_ucma_open with three descriptors: one end of a SOCK_SEQPACKET
+ * pair and two memfds, the file's memory and the id cards (ipc/ucma_shm.h). The file exists until all processes have
+ * closed this end. The socket holds one byte while events are available. -EMFILE: too many files.
  *
- * IPC_UCMA_WRITE: write() to such a file, from any process that has it. Body ipc_ucma, the command,
- * and SET_OPTION's option; reply ipc_ucma_reply and the response. -EBADF: no such file; it may be
- * from a rused that has exited.
+ * IPC_UCMA_WRITE: write() to such a file, from any process that has it open. Body: ipc_ucma, the command, and for
+ * SET_OPTION the option's value. Reply: ipc_ucma_reply and the response. -EBADF: this rused has no such file; an earlier
+ * rused may have created it.
  *
- * IPC_UCMA_POST: like IPC_UCMA_WRITE without a reply, for a command whose success the id's card
- * predicts. If the command fails after all, the program gets an event. With count 0 it carries no
- * command and says that events have been taken from the ring.
+ * IPC_UCMA_POST: like IPC_UCMA_WRITE, but without a reply. A process uses it if the id's card says that the command will
+ * succeed. If it fails nevertheless, the program gets an error event (ucma_post() in abi/ucma/ucma.h). A message with
+ * count 0 carries no command: it only tells rused that events were taken from the ring.
  */
 #ifndef RUSE_IPC_UCMA_MSG_H
 #define RUSE_IPC_UCMA_MSG_H
@@ -30,11 +29,11 @@ struct ipc_ucma_open {
 
 struct ipc_ucma {
 	uint32_t file;
-	uint32_t len;		/* bytes of the command that follows; then SET_OPTION's option */
+	uint32_t len;		/* bytes of the command, which follows this header; the option's value follows the command */
 	uint64_t count;		/* third argument of write(), at least len */
 	/*
-	 * Value behind the command's pointer or descriptor. MIGRATE_ID: number of the file at its
-	 * fd; SET_OPTION: bytes of the option. aux_error: -errno if there is none.
+	 * What only the process can find out. MIGRATE_ID: aux is the number of the file that the command's fd refers to.
+	 * SET_OPTION: aux is the length of the option's value in bytes. aux_error: 0, or the -errno of reading it.
 	 */
 	uint32_t aux;
 	int32_t aux_error;

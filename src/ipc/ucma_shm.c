@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reader's side of rdma_cm's shared memory: taking events, the byte for poll(), id cards.
+ * The reader's side of rdma_cm's shared memory: taking events, the byte for poll(), id cards.
  *
- * The socket of a file holds one byte if `shown` is UCMA_SHOWN, and one more for each reader that
- * has just cleared `shown` and is about to remove that byte. rused first makes events READY; then,
- * if shown is not set, it sends a byte and sets shown. `filling` is set while rused is between these
- * two steps. A reader that finds the ring empty clears shown, looks at the ring again, and either
- * sets shown back or removes the byte.
+ * The socket of a file holds one byte if `shown` is UCMA_SHOWN. In addition it holds one byte for each reader that has
+ * cleared `shown` and has not removed its byte yet. rused adds events in two steps: it makes them READY; then, if `shown`
+ * is not set, it sends a byte and sets `shown`. `filling` is set from the start of the first step to the end of the
+ * second. A reader that finds the ring empty clears `shown` and looks at the ring again. If there is an event now, it
+ * sets `shown` again and leaves the byte; else it removes the byte.
  *
- * An id card is read under its sequence count and is valid only if all commands posted to the id
- * are finished. ucma_card_destroy() counts the events of the id that were read: rused's count in
- * the card, plus those that the ring shows as read since.
+ * A card is read under its sequence count. Its answers are valid only if rused has finished all commands posted to the
+ * id. ucma_card_destroy() needs the number of the id's events that programs have read. It adds those that the ring
+ * shows as read to the count in the card, in which rused includes older events.
  */
 #include <linux/futex.h>
 #include <string.h>
@@ -19,11 +19,15 @@
 #include "ipc/ucma_shm.h"
 
 #define TRIES 200	/* reads of a card: a killed rused may have left it in the middle of a write */
-#define YIELDS 2	/* while rused fills in events: first yield, as rused may need this CPU; */
-#define WAITS 20	/* then sleep, as another process may have the CPU that rused needs */
+/*
+ * While rused adds events, a reader first yields YIELDS times, as rused may need this CPU. Then it sleeps up to WAITS times
+ * for WAIT, as another process may have the CPU that rused needs.
+ */
+#define YIELDS 2
+#define WAITS 20
 #define WAIT (2 * NS_MS)
 
-/* First position to check: the ring holds the last UCMA_RING events only. */
+/* First position to check for an event: head, or the oldest position in the ring if head is older or invalid. */
 static uint32_t first(const struct ucma_shm *s, uint32_t tail)
 {
 	uint32_t head = READ_ONCE(s->head);
@@ -71,7 +75,7 @@ bool ucma_shm_ready(struct ucma_shm *s)
 	return false;
 }
 
-/* Waits until rused has shown the events that it fills in, at most WAIT. */
+/* Waits until rused has finished adding events (`filling` is cleared), but no longer than WAIT. */
 static void wait_filled(struct ucma_shm *s)
 {
 	static const struct timespec most = { .tv_nsec = WAIT };
@@ -149,9 +153,9 @@ bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint
 }
 
 /*
- * Counts an event of the id that the card does not count. 1: it was read; 0: not, and it will not
- * be, as it is marked GONE. rused changes the state of a slot before its content, so fields read
- * between two equal states belong to that event.
+ * 1 if the slot at this position has an event of the id that a program has read; else 0. An unread event of the id is
+ * marked GONE, so that no program can read it later. rused changes the state of a slot before its content. Therefore, if
+ * the state is the same before and after `owner` is read, `owner` belongs to the event in this state.
  */
 static uint32_t was_read(struct ucma_shm *s, uint32_t id, uint32_t pos)
 {
@@ -169,9 +173,9 @@ static uint32_t was_read(struct ucma_shm *s, uint32_t id, uint32_t pos)
 }
 
 /*
- * True if DESTROY_ID may be posted for this id. Unlike in ucma_card_read(), posted commands may be
- * unfinished: none of them makes the id a listener or a multicast member, for which rused does not
- * set UCMA_CAN_DESTROY.
+ * True if DESTROY_ID may be posted for this id. rused clears UCMA_CAN_DESTROY for listeners and multicast members, among
+ * others. Unlike ucma_card_read(), this function does not require that posted commands are finished: no command that may
+ * be posted makes the id a listener or a multicast member.
  */
 static bool may_end(const struct ucma_card *card, const struct ucma_shm *s)
 {
@@ -194,7 +198,7 @@ bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_
 		if (!may_end(card, s))
 			break;
 		tail = smp_load_acquire(&s->tail);
-		/* rused adds overwritten events to the card before it reuses their slots. */
+		/* The ring has only the last UCMA_RING events. Before rused reuses a slot it counts its event in the card. */
 		if (tail - from > UCMA_RING)
 			from = tail - UCMA_RING;
 		last = READ_ONCE(card->last);
@@ -239,7 +243,7 @@ void ucma_shm_spare_back(struct ucma_shm *s, uint32_t id)
 			return;
 }
 
-/* By command: 1 + offset of the id, counted after the header. 0: the command must not be posted. */
+/* By command: 1 + the offset in bytes of the id from the end of the command's header. 0: the command must not be posted. */
 static const uint16_t id_at[] = {
 	[RDMA_USER_CM_CMD_CREATE_ID] = offsetof(struct rdma_ucm_create_id, response) + 1,
 	[RDMA_USER_CM_CMD_DESTROY_ID] = offsetof(struct rdma_ucm_destroy_id, id) + 1,

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory shared by rused and programs for rdma_cm. It saves messages to rused:
+ * Memory shared by rused and programs for rdma_cm. It makes most messages to rused unnecessary. It contains:
  *
- * - a ring of events for each open file, written by rused, read by any process that has the file (a
- *   forked child inherits the mapping). While it has events, the file's socket holds one byte for
- *   poll(): `shown`.
- * - preallocated ids that a program may use without asking: `spare`.
- * - a card for each id with the current answers of QUERY and INIT_QP_ATTR, written by the handlers
- *   of these commands. Programs map it read-only.
+ * - for each open file, a ring of events. rused writes it; any process that has the file open reads it (a forked child
+ *   inherits the mapping). While the ring has events, the file's socket holds one byte for poll(), see `shown`.
+ * - for each open file, preallocated ids, which a program may use without a request to rused: `spare`.
+ * - for each id, a card with the present answers of QUERY and INIT_QP_ATTR. In rused the handlers of these commands
+ *   write it; programs map it read-only.
  *
- * Each side treats the other's words as hostile: a program that corrupts a ring affects only its
- * own events.
+ * Neither side trusts what the other writes: a program that corrupts a ring affects only its own events.
  */
 #ifndef RUSE_IPC_UCMA_SHM_H
 #define RUSE_IPC_UCMA_SHM_H
@@ -28,7 +26,7 @@ enum ucma_slot_state { UCMA_SLOT_FREE, UCMA_SLOT_READY, UCMA_SLOT_TAKEN, UCMA_SL
 
 struct ucma_slot {
 	uint32_t state;		/* position in the stream << 2 | enum ucma_slot_state */
-	uint32_t owner;		/* id whose events_reported includes it */
+	uint32_t owner;		/* id whose events_reported includes this event */
 	struct rdma_ucm_event_resp ev;
 };
 
@@ -38,34 +36,34 @@ struct ucma_slot {
  */
 enum { UCMA_MORE_NOT = 0, UCMA_MORE_QUEUED = 1, UCMA_MORE_PARKED = 2 };
 
-/* filling: AWAITED means that a reader waits (futex) for its end. */
+/* filling: FILLING while rused adds events; AWAITED if, in addition, a reader waits (futex) until rused has finished. */
 enum { UCMA_FILLED, UCMA_FILLING, UCMA_FILLING_AWAITED };
 
 /*
- * SOON: rused is about to send the byte, then sets SHOWN. Unlike in ipc/bell.h, a reader that clears
- * SHOWN thus never waits for the byte.
+ * shown: rused sets SOON before it sends the byte and SHOWN after it. A reader clears SHOWN only, when the byte is already
+ * in the socket. Thus, unlike in ipc/bell.h, it never waits for the byte.
  */
 enum { UCMA_SHOWN_NOT, UCMA_SHOWN, UCMA_SHOWN_SOON };
 
 struct ucma_shm {
 	uint32_t generation;	/* host_page.generation of the rused that created it */
 	uint32_t number;	/* of the file */
-	uint32_t head;		/* hint: no READY event before it */
+	uint32_t head;		/* hint: no event before this position is READY */
 	uint32_t tail;		/* position of the next event to be written */
 	uint32_t shown;		/* UCMA_SHOWN: the socket holds a byte */
-	uint32_t filling;	/* UCMA_FILLING*: rused makes events READY and then shows them */
+	uint32_t filling;	/* UCMA_FILLING*: rused is adding events: it makes them READY, then sends the byte */
 	uint32_t more;		/* UCMA_MORE_* */
 	uint32_t pad;
-	uint32_t spare[UCMA_SPARES];	/* 1 + id; 0: none, set by the program that took it */
+	uint32_t spare[UCMA_SPARES];	/* 1 + a preallocated id; a program that takes the id sets 0 */
 	struct ucma_slot slot[UCMA_RING];
-	uint32_t posted[UCMA_CARDS];	/* commands for the id sent with IPC_UCMA_POST */
-	uint8_t gone[UCMA_CARDS];	/* 1: DESTROY_ID was posted, readers skip its events */
+	uint32_t posted[UCMA_CARDS];	/* by id: number of commands sent with IPC_UCMA_POST */
+	uint8_t gone[UCMA_CARDS];	/* by id: 1: DESTROY_ID was posted, readers skip the id's events */
 };
 
 #define UCMA_HAS_ADDR 0x1u
 #define UCMA_HAS_GID 0x2u
 #define UCMA_HAS_PATH 0x4u
-#define UCMA_HAS_ATTR 0x8u	/* shifted left by 0 for INIT, 1 for RTR, 2 for RTS */
+#define UCMA_HAS_ATTR 0x8u	/* INIT_QP_ATTR for state INIT; the next bits, 0x10 and 0x20, are for RTR and RTS */
 /* UCMA_CAN_*: a command that will succeed in the present state of the id, and so may be posted. */
 #define UCMA_CAN_ROUTE 0x100u
 #define UCMA_CAN_CONNECT 0x200u
@@ -73,7 +71,7 @@ struct ucma_shm {
 #define UCMA_CAN_RTU 0x800u
 #define UCMA_CAN_DISCONNECT 0x1000u
 #define UCMA_CAN_DESTROY 0x4000u
-#define UCMA_CAN_RESOLVE 0x2000u	/* from an address and port of rused's choice */
+#define UCMA_CAN_RESOLVE 0x2000u	/* RESOLVE_ADDR without a source: rused chooses address and port */
 
 struct ucma_answers {
 	struct rdma_ucm_query_addr_resp addr, gid;
@@ -87,7 +85,7 @@ struct ucma_card {
 	uint32_t file;		/* number of the id's file; 0: no such id */
 	uint32_t done;		/* number of its posted commands that are finished */
 	uint32_t has;
-	uint32_t reported, reaped;	/* reported: how many of its events were read, counted up to ring position reaped */
+	uint32_t reported, reaped;	/* reported: number of its events before ring position `reaped` that programs have read */
 	uint32_t last;		/* position after its last event in the ring; 0: unknown */
 	uint32_t pad;
 	struct ucma_answers a;
@@ -112,27 +110,26 @@ bool ucma_shm_ready(struct ucma_shm *s);
  * empty. Any number of threads and processes may call it at once.
  */
 void ucma_shm_settle(struct ucma_shm *s, int fd);
-/* Removes a byte left behind by a reader that was killed before it removed it. */
+/* Removes a surplus byte: one that a reader left in the socket because it was killed after it had cleared `shown`. */
 void ucma_shm_orphan(struct ucma_shm *s, int fd);
 /*
- * Copies len bytes at offset off of the card's answers. False: ask rused, as the card is not one of
- * this file, posted commands are unfinished, or it lacks a flag of has (UCMA_HAS_*, UCMA_CAN_*).
+ * Copies len bytes at offset off of the card's answers. has: the flags (UCMA_HAS_*, UCMA_CAN_*) that the card must have.
+ * False: the card lacks one of them, the id is not one of this file, or posted commands are unfinished; ask rused.
  */
 bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint32_t id,
 		    uint32_t has, size_t off, void *to, size_t len);
 /*
- * Marks the id as destroyed, so that no further event of it is read. *reported: number of its events
- * that were read. The caller must then post DESTROY_ID, which is already counted in s->posted, or if
- * that fails call ucma_card_keep(). False: nothing was changed; send DESTROY_ID to rused instead.
+ * Marks the id as destroyed, so that programs read no further event of it. *reported: number of its events that they have
+ * read. The function counts DESTROY_ID in s->posted; the caller then posts it. False: nothing was changed, and DESTROY_ID
+ * must be sent to rused with IPC_UCMA_WRITE.
  */
 bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_t id,
 		       uint32_t *reported);
+/* Undoes ucma_card_destroy(), if DESTROY_ID could not be posted. */
 void ucma_card_keep(struct ucma_shm *s, uint32_t id);
-/*
- * Takes a preallocated id. A posted CREATE_ID with the id as `response` then creates it. False:
- * none. ucma_shm_spare_back() returns an id that could not be posted.
- */
+/* Takes a preallocated id, which the caller then creates: it posts CREATE_ID with the id as `response`. False: there is none. */
 bool ucma_shm_spare(struct ucma_shm *s, uint32_t *id);
+/* Returns a preallocated id, if CREATE_ID could not be posted. */
 void ucma_shm_spare_back(struct ucma_shm *s, uint32_t id);
 /*
  * Finds the id in a command that may be posted (IPC_UCMA_POST). False: the command must not be

@@ -2,21 +2,22 @@
 /*
  * Messages about files of /dev/infiniband/umadN and issmN.
  *
- * IPC_UMAD_OPEN: open(). Body ipc_umad_open; reply ipc_umad_opened and one end of a SOCK_SEQPACKET
- * pair. The file lives until that end is closed in all processes; rused closes the other end when
- * the device is removed. For umadN the reply also carries a memfd with the packets to be read
- * (ipc/umad_shm.h), sealed against shrinking, and an eventfd that wakes rused for packets written
- * there. A packet longer than IPC_UMAD_SHOWN is in the ring as a number only, and later packets
- * wait behind it. For issmN, one datagram of one byte follows when the open has succeeded (0) or
- * failed (errno).
+ * IPC_UMAD_OPEN: open(). Body: ipc_umad_open. Reply: ipc_umad_opened and one end of a SOCK_SEQPACKET pair. The file
+ * exists until all processes have closed this end; rused closes the other end when the device is removed.
  *
- * IPC_UMAD_CALL: read(), write() and ioctl() of a umadN, from any process that has the file. Body
- * ipc_umad and its bytes, or a memfd for a write() of more than IPC_UMAD_INLINE bytes; reply
- * ipc_umad_reply and bytes, or a memfd. -EBADF: no such file, its rused has exited, or the device
- * was removed.
+ * For umadN the reply carries two more descriptors: a memfd, sealed against shrinking, with the rings of ipc/umad_shm.h,
+ * and an eventfd that wakes rused after a process has written a MAD to a ring. The ring of received packets has only the
+ * number of a packet that is longer than IPC_UMAD_SHOWN; until such a packet is taken, later packets wait in rused.
  *
- * IPC_UMAD_KICK: like the eventfd, but reports an error if rused is gone. Body ipc_umad_kick, no
- * answer.
+ * For issmN the reply is not the result of the open. rused sends the result later as one byte over the socket pair: 0, or
+ * the errno.
+ *
+ * IPC_UMAD_CALL: read(), write() and ioctl() of a umadN, from any process that has the file open. Body: ipc_umad and the
+ * bytes of the call; a write() of more than IPC_UMAD_INLINE bytes passes them in a memfd instead. Reply: ipc_umad_reply
+ * and bytes, or a memfd. -EBADF: no such file, the rused that created it has exited, or the device was removed.
+ *
+ * IPC_UMAD_KICK: wakes rused like the eventfd. It fails if rused is gone, which the eventfd does not. Body:
+ * ipc_umad_kick. It has no answer.
  */
 #ifndef RUSE_IPC_UMAD_MSG_H
 #define RUSE_IPC_UMAD_MSG_H
@@ -34,7 +35,7 @@ struct ipc_umad_opened {
 };
 
 #define IPC_UMAD_INLINE 4096
-#define IPC_UMAD_SHOWN 320	/* bytes of the longer header and a MAD */
+#define IPC_UMAD_SHOWN 320	/* bytes: 64 of struct ib_user_mad_hdr, the longer of umad's two headers, and 256 of a MAD */
 
 struct ipc_umad_kick {
 	uint32_t file;
@@ -61,7 +62,7 @@ struct ipc_umad {
 struct ipc_umad_reply {
 	int32_t ret;		/* result of the call; 0 for a read() or write() that succeeded */
 	uint32_t taken;		/* UMAD_OP_TAKE: 1: the packet was removed */
-	uint32_t off;		/* UMAD_OP_IOCTL: offset of the bytes in the argument */
+	uint32_t off;		/* UMAD_OP_IOCTL: offset, in the struct that the argument points to, of the bytes to copy */
 	uint32_t len;		/* bytes to copy to the program's memory, also if ret is an error */
 };
 

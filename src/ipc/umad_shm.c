@@ -17,11 +17,11 @@ void umad_shm_init(struct umad_shm *s)
 		s->tx[i].state = umad_slot_word(i, UMAD_SLOT_FREE);
 }
 
-/* The ring holds the last UMAD_RX positions only. */
 struct umad_slot *umad_shm_next(struct umad_shm *s, uint32_t *pos)
 {
 	uint32_t tail = smp_load_acquire(&s->tail), at = READ_ONCE(s->head);
 
+	/* The ring has only the last UMAD_RX positions; head may be older or invalid. */
 	if (tail - at > UMAD_RX)
 		at = tail - UMAD_RX;
 	for (; at != tail; at++) {
@@ -75,7 +75,7 @@ uint32_t umad_shm_tid(const uint8_t *mad)
 	return ((uint32_t)mad_tid(mad) ^ mad[MAD_O_CLASS] * 31u) % UMAD_TIDS;
 }
 
-/* True if a directed route passes the MAD layer's checks for its first hop, and begins at this port. */
+/* True if the directed route of an SMP passes the checks of the MAD layer for a first hop that leaves by this port. */
 static bool leaves(const uint8_t *mad, uint32_t port)
 {
 	uint8_t pointer = mad[MAD_O_CLASS_SPECIFIC], count = mad[MAD_O_CLASS_SPECIFIC + 1];

@@ -3,14 +3,13 @@
  * Memory shared by rused and programs for an open umadN, so that most read() and write() calls need
  * no message to rused:
  *
- * - rx, a ring of packets to be read: written by rused, read by any process that has the file. A
- *   byte in the file's socket says that it is not empty (ipc/bell.h).
- * - tx, a ring of written MADs: written by the process that opened the file. It takes only MADs
- *   whose write() cannot fail (umad_shm_sendable()); all others are sent to rused and wait for its
- *   answer. rused handles posted MADs before later requests.
+ * - rx, a ring of received packets. rused writes it; any process that has the file open reads it. A byte in the file's
+ *   socket says that the ring is not empty (ipc/bell.h).
+ * - tx, a ring of MADs to be sent. Only the process that opened the file writes ("posts") to it, and only MADs whose
+ *   write() cannot fail (umad_shm_sendable()). For any other MAD, write() is a request to rused and waits for the answer.
+ *   rused handles posted MADs before later requests.
  *
- * Each side treats the other's words as hostile: a program that corrupts them affects only its own
- * MADs.
+ * Neither side trusts what the other writes: a program that corrupts the memory affects only its own MADs.
  */
 #ifndef RUSE_IPC_UMAD_SHM_H
 #define RUSE_IPC_UMAD_SHM_H
@@ -21,7 +20,7 @@
 
 #define UMAD_RX 256u		/* packets to be read; further ones wait in rused */
 #define UMAD_TX 64u		/* written MADs */
-#define UMAD_TX_LATE 8u		/* wake rused again if it has not taken the MAD this many positions back */
+#define UMAD_TX_LATE 8u		/* wake rused again if it has not taken the MAD posted this many positions earlier */
 #define UMAD_TIDS 256u		/* number of hash values of transactions */
 #define UMAD_SHM_AGENTS 32
 
@@ -48,7 +47,7 @@ struct umad_shm {
 	uint32_t dead;		/* the device was removed */
 	uint32_t port;		/* InfiniBand port number; 0: posting is not allowed */
 	uint32_t agent[UMAD_SHM_AGENTS];
-	uint32_t begun[UMAD_TIDS], ended[UMAD_TIDS];	/* sends by umad_shm_tid(); begun: without the posted ones */
+	uint32_t begun[UMAD_TIDS], ended[UMAD_TIDS];	/* by umad_shm_tid(): sends begun, without posted MADs; all sends ended */
 	uint32_t pad1[16];
 	uint32_t watched;	/* rused polls tx, so no wake-up is needed */
 	uint32_t pad2[31];
@@ -56,11 +55,11 @@ struct umad_shm {
 	uint32_t pad3;
 	/* Written by both. */
 	uint32_t shown;		/* see ipc/bell.h */
-	uint32_t more;		/* packets wait in rused: tell it after taking one */
+	uint32_t more;		/* 1: packets wait in rused; a program that has taken a packet must tell rused */
 	uint32_t pad4[28];
 	/* Written by programs. */
-	uint32_t head;		/* hint: no READY packet before it */
-	uint32_t kicked;	/* a wake-up is on its way; rused clears it */
+	uint32_t head;		/* hint: no packet before this position is READY */
+	uint32_t kicked;	/* 1: a wake-up is on its way; rused sets 0 */
 	uint32_t pad5[30];
 	struct umad_slot rx[UMAD_RX], tx[UMAD_TX];
 };
@@ -75,7 +74,7 @@ void umad_shm_init(struct umad_shm *s);
 
 /* For readers: the first packet in rx and its position; NULL: none. */
 struct umad_slot *umad_shm_next(struct umad_shm *s, uint32_t *pos);
-/* True if the packet is still there, so that what was read of it is valid. */
+/* True if the slot still has the packet of position pos, so that what the caller has read from it is valid. */
 bool umad_shm_there(const struct umad_slot *slot, uint32_t pos);
 /* Takes the packet. False: another reader took it. */
 bool umad_shm_take(struct umad_shm *s, struct umad_slot *slot, uint32_t pos);
@@ -84,22 +83,22 @@ struct bell umad_shm_bell(struct umad_shm *s);
 struct umad_slot *umad_shm_room(struct umad_shm *s, uint32_t pos);
 
 /*
- * For the writer: true if write() of these bytes cannot fail: a whole MAD without GRH and without RMPP, of
- * an agent of an InfiniBand port, with no open transaction of the same hash. data: private to the
- * caller. posted: MADs posted by this process, by umad_shm_tid().
+ * For the process that opened the file: true if write() of these bytes cannot fail, so that they may be posted. They must be
+ * a whole MAD of a registered agent of an InfiniBand port, without GRH and RMPP, and no send with the same hash may be in
+ * progress. No other thread may change data. posted: number of MADs that this process has posted, by umad_shm_tid().
  */
 bool umad_shm_sendable(const struct umad_shm *s, const uint32_t posted[UMAD_TIDS],
 		       const void *data, size_t len);
 /* Hash of a MAD's transaction, below UMAD_TIDS. */
 uint32_t umad_shm_tid(const uint8_t *mad);
-/* How to wake rused after a post: not at all; by the eventfd; or by IPC_UMAD_KICK, which fails if rused is gone. */
+/* How to wake rused after a post. NOT: not at all; WAKE: by the eventfd; LATE: by IPC_UMAD_KICK, which fails if rused is gone. */
 enum umad_wake { UMAD_WAKE_NOT, UMAD_WAKE, UMAD_WAKE_LATE };
 /* Posts a MAD at position pos. One thread at a time. False: no room. */
 bool umad_shm_post(struct umad_shm *s, uint32_t pos, const void *data, size_t len,
 		   enum umad_wake *wake);
 /* rused: true if there is a MAD at its position pos. */
 bool umad_shm_posted(const struct umad_shm *s, uint32_t pos);
-/* Copies the MAD, at most IPC_UMAD_SHOWN bytes. Bytes; -EAGAIN: none; -EPROTO: too long. */
+/* rused: takes and copies the MAD at position pos. Its length, at most IPC_UMAD_SHOWN bytes; -EAGAIN: none; -EPROTO: too long. */
 ssize_t umad_shm_fetch(struct umad_shm *s, uint32_t pos, void *data);
 
 #endif
