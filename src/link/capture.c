@@ -15,8 +15,9 @@ struct capture {
 };
 
 /*
- * Set the path MTU of an arrived segment. udp joins packets to a segment without knowing the path
- * MTU; each iovec entry is the payload of one packet.
+ * Copy an arrived segment and set the path MTU of the copy, by which it is split into packets. The
+ * udp link joins packets into a segment without knowing the path MTU. Each iovec entry is then the
+ * payload of one packet, so the length of the first entry is the path MTU.
  */
 static void as_packets(struct seg *cut, const struct seg *seg)
 {
@@ -36,8 +37,8 @@ static void show(struct link *l, const struct seg *whole, const char *note, uint
 	uint16_t sport;
 
 	/*
-	 * A segment to QP 0 is no traffic of a program: by it a process hands a packet that it
-	 * received to the process that it is for (engine/wire.c).
+	 * A segment to QP 0 is not traffic of a program and is not shown: its payload is a packet
+	 * that the sending process received for the receiving one (engine/wire.c).
 	 */
 	if (!whole->dqpn || !c->cfg->net(l, whole, c->in, &net))
 		return;

@@ -2,9 +2,10 @@
 /*
  * capture: a wrapper that shows the packets of a link as a wire would carry them.
  *
- * It replaces the link's ops and host while the link is in use, and puts them back later. Segments
- * pass unchanged; the packets are built from a copy. The program sees one difference: direct
- * placement, which has no packets, is off while the link is wrapped.
+ * capture_wrap() replaces link.ops and link.host (the callbacks of the link's user) while the link
+ * is in use; capture_unwrap() restores them. Segments pass unchanged; the packets are built from a
+ * copy. Only direct placement is off while the link is wrapped: there the requester accesses the
+ * peer's memory itself, without packets.
  */
 #ifndef RUSE_LINK_CAPTURE_H
 #define RUSE_LINK_CAPTURE_H
@@ -15,7 +16,7 @@
 struct capture_frame {
 	const uint8_t *data;	/* from the Ethernet header to the ICRC; NULL: unreadable payload */
 	uint32_t len;
-	uint64_t ns;		/* cfg.clock() before the packet was sent */
+	uint64_t ns;		/* cfg.clock() before the packet was sent, or when it arrived */
 	bool in;		/* arrived; else sent */
 	const char *note;	/* what a fault rule did to it (static text), or NULL */
 	uint32_t sqpn, dqpn;	/* sqpn 0: unknown */

@@ -19,9 +19,7 @@
 #define REORDER_NS (20 * NS_MS)	/* how long a packet waits to be overtaken if no other follows */
 #define QUEUE_NS (50 * NS_MS)	/* longest queue of a rate limit, as a time; a packet beyond it is dropped, as by a router */
 #define FRAME_BYTES 46		/* Ethernet, IPv4, UDP, ICRC */
-/*
- * Actions that apply at both ends of a link between processes; the others apply at the sender only.
- */
+/* Actions that apply at both ends of a link between processes; the others apply at the sender only. */
 #define AT_ARRIVAL (1u << FAULT_RNR | 1u << FAULT_ERROR | 1u << FAULT_DOWN | 1u << FAULT_FREEZE)
 
 struct packet_facts {
@@ -124,7 +122,10 @@ static bool applies(const struct faults *f, const struct fault_rule *r, struct p
 	case FAULT_NACTIONS:
 		return false;
 	}
-	/* A forced NAK out of turn would acknowledge packets that have not arrived. */
+	/*
+	 * Force a NAK only for the request that the responder expects next. The NAK of a later one
+	 * would acknowledge earlier packets that have not arrived.
+	 */
 	ask(f, p);
 	return p->more.expected;
 }
@@ -283,7 +284,7 @@ uint32_t faults_judge(struct faults *f, const struct seg *seg, enum fault_side s
 	return v.drop || v.damage || v.error ? 0 : v.copies + 1;
 }
 
-/* Hold the packet and its copies. Only the original can be overtaken. */
+/* Hold the packet and its copies. Only the original waits to be overtaken; the copies wait until v->due. */
 static int hold(struct link *l, const struct seg *seg, bool in, const struct verdict *v)
 {
 	int ret = 0;
@@ -322,7 +323,7 @@ static int send_judged(struct link *l, const struct seg *seg, const struct verdi
 	return 0;
 }
 
-/* Packets [first, first + n) of a segment for a wire. iov has room for SEG_MAX_IOV entries. */
+/* Make s a segment of the packets [first, first + n) of seg. iov has room for SEG_MAX_IOV entries. */
 static void slice(const struct seg *seg, uint32_t first, uint32_t n, struct seg *s,
 		  struct iovec *iov)
 {
@@ -367,7 +368,7 @@ static int send_untouched(struct link *l, const struct seg *seg, uint32_t first,
 }
 
 /*
- * A segment of several packets for a wire. Each packet is judged; the unaffected packets between
+ * Send a segment of several packets to a wire. Each packet is judged; the unaffected packets between
  * two affected ones are sent as one segment. If the link becomes full after the first packets were
  * sent, the rest is lost, because the segment cannot be sent again.
  */
@@ -409,7 +410,7 @@ static int fault_send(struct link *l, const struct seg *seg)
 	struct verdict v;
 	int ret;
 
-	/* To QP 0: a received packet that is handed over to another process (engine/wire.c). */
+	/* A segment to QP 0 hands a received packet to another process (engine/wire.c): no rule applies. */
 	if (!seg->dqpn)
 		return ft->under->send(l, seg);
 	memcpy(before, f->state, f->nrules * sizeof(before[0]));
@@ -425,7 +426,7 @@ static int fault_send(struct link *l, const struct seg *seg)
 	return ret;
 }
 
-/* above->input() may drop other references to the link; fault_input() holds one. */
+/* The caller holds a reference to the link, because above->input() may drop all others. */
 static void input_packet(struct link *l, const struct seg *seg)
 {
 	struct fault *ft = fault_of(l);
@@ -500,7 +501,7 @@ void faults_init(struct faults *f, const struct fault_host *host, struct fault_c
 	list_init(&f->held);
 }
 
-/* Seeded by the rule's index, so that the same rules and seed always give the same numbers. */
+/* Each rule has random numbers of its own, which depend only on the table's seed and the rule's index. */
 static void rule_seed(struct faults *f, uint32_t i)
 {
 	prng_seed(&f->state[i].prng, f->table.seed ^ (uint64_t)i << 32);
@@ -578,8 +579,8 @@ int fault_wrap(struct faults *f, struct link *l, enum fault_side side)
 	l->under = &ft->under;
 	l->under_host = &ft->above;
 	/*
-	 * A segment between processes may refer to the peer's memory, so only single packets can be
-	 * copied and delayed.
+	 * The payload of a segment between processes may be in the peer's memory, so a segment is
+	 * copied as a whole. With one packet per segment the rules still affect single packets.
 	 */
 	if (side != FAULT_EGRESS)
 		l->max_pkts = 1;

@@ -2,10 +2,11 @@
 /*
  * fault: a wrapper that drops, duplicates, delays, reorders and corrupts packets by rules.
  *
- * It replaces the link's ops and host while the link is in use, above a capture, and puts them back
- * later. While a link is wrapped, the rules see every packet: direct placement is off, a link to
- * another process carries one packet per segment, and segments to and from a wire are judged packet
- * by packet.
+ * fault_wrap() replaces link.ops and link.host (the callbacks of the link's user) while the link is
+ * in use; fault_unwrap() restores them. If the link is captured too, fault is the outer wrapper and
+ * capture the inner one. While a link is wrapped, the rules see every packet: direct placement,
+ * which has no packets, is off, a link to another process carries one packet per segment, and
+ * segments to and from a wire are judged packet by packet.
  *
  * A packet between processes of a host is judged once, when it is sent. When it arrives, only rules
  * for the responder (RNR, NAK) and rules that cut off a process or device apply. A packet on a wire
@@ -27,9 +28,9 @@
 
 /* What rules need to know about a packet besides its contents. */
 struct fault_facts {
-	uint32_t dev;		/* DEV_INDEX of this end; 0: unknown */
+	uint32_t dev;		/* index of this end's device (RDMA_NLDEV_ATTR_DEV_INDEX); 0: unknown */
 	uint8_t peer[16];	/* GID of the other end; zero: unknown */
-	bool expected;		/* an arriving request, the one that the QP's responder expects next */
+	bool expected;		/* it is an arriving request, and the one that the QP's responder expects next */
 };
 
 struct fault_host {
@@ -52,14 +53,14 @@ struct faults {
 		ns_t free_at;		/* RATE: when the next packet may leave */
 	} state[FAULT_MAX_RULES];
 	struct list_head held;		/* struct fault_held, by due time */
-	uint32_t nheld, noverdue;	/* held packets; those of them that are to be overtaken */
+	uint32_t nheld, noverdue;	/* number of held packets; number of those with overtake > 0 */
 	size_t held_bytes;
-	ns_t retry_at;			/* next attempt on a link without room; 0: none */
+	ns_t retry_at;			/* time of the next attempt to send a held packet on a full link; 0: none */
 };
 
 /* Where the packets of a link are judged. */
 enum fault_side {
-	FAULT_LOCAL,	/* link to another process, or to itself */
+	FAULT_LOCAL,	/* link to a process of this host (shm), or of this process to itself (loop) */
 	FAULT_EGRESS,	/* link to another host */
 	FAULT_INGRESS,	/* the link on which packets from other hosts arrive */
 };
@@ -75,12 +76,13 @@ bool faults_set(struct faults *f, const struct fault_table *t, uint32_t proc);
 void faults_run(struct faults *f, ns_t now);
 
 /*
- * Judge a packet that is not on a link. Returns how many copies to deliver, 0 if it is lost. Delays
- * and reordering are ignored. facts() gets l = NULL.
+ * Judge a packet that does not pass a link, such as a MAD of rused. Returns how many copies of it
+ * the caller must deliver, 0 if it is lost. Delays and reordering are ignored. fault_host.facts()
+ * is called with l = NULL.
  */
 uint32_t faults_judge(struct faults *f, const struct seg *seg, enum fault_side side, bool in);
 
-/* 0, also if the link is wrapped already; -ENOMEM. f must outlive the wrapping. */
+/* Wrap the link. 0, also if it is wrapped already; -ENOMEM. f must live until the link is unwrapped. */
 int fault_wrap(struct faults *f, struct link *l, enum fault_side side);
 /*
  * Pass on the packets that are held for the link, and unwrap it. Does nothing if it is not wrapped.

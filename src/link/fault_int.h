@@ -37,8 +37,9 @@ static inline struct fault *fault_of(const struct link *l)
 }
 
 /*
- * Copy a packet and hold it until due, or until `overtake` packets have passed. 0, also if there
- * was no room (the packet is lost); -EFAULT: unreadable payload.
+ * Copy a packet and hold it until due, or until `overtake` packets have passed (0: until due only).
+ * 0; also 0 if too many packets are held or memory is short, and the packet is lost. -EFAULT: the
+ * payload is unreadable.
  */
 int fault_hold(struct link *l, const struct seg *seg, bool in, ns_t due, uint32_t overtake,
 	       const char *note);

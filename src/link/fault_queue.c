@@ -16,7 +16,7 @@ static void put_in(struct faults *f, struct fault_held *h)
 {
 	struct list_head *at = &f->held;
 
-	/* New packets usually belong at the end. */
+	/* Search from the end, where most new packets belong. */
 	while (at->prev != &f->held &&
 	       container_of(at->prev, struct fault_held, entry)->due > h->due)
 		at = at->prev;
@@ -135,10 +135,7 @@ void faults_run(struct faults *f, ns_t now)
 		h->overtake = 0;
 		if (pass_on(h) == -EAGAIN) {
 			put_in(f, h);
-			/*
-			 * Move it to the front: it keeps its place before packets with the same
-			 * time.
-			 */
+			/* put_in() put it behind packets of the same due time; it must stay the first. */
 			list_del(&h->entry);
 			list_add(&h->entry, &f->held);
 			f->retry_at = now + RETRY_NS;

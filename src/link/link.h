@@ -30,19 +30,20 @@ struct direct_op {
 
 enum direct_result {
 	DIRECT_DONE,	/* done; the peer's expected PSN and MSN have advanced */
-	DIRECT_NO,	/* not possible; nothing has happened: send a segment */
+	DIRECT_NO,	/* not possible: the caller must send the whole request as segments */
 	DIRECT_LOCAL,	/* local memory is bad: LOC_PROT_ERR */
-	DIRECT_NAK_ACC,	/* the NAK that the responder would send; its QP enters ERR */
-	DIRECT_NAK_INV,
+	DIRECT_NAK_ACC,	/* refused as by the responder's NAK "remote access error"; the responder's QP enters ERR */
+	DIRECT_NAK_INV,	/* the same for the NAK "invalid request" */
 };
 
+/* The members name, send, revoke and destroy are never NULL. */
 struct link_ops {
 	const char *name;
 	/*
 	 * Accepts the segment. The caller may reuse the struct and its iov array on return. The link
 	 * may refer to the payload of an RC request until the peer's ACK or revoke(); other payload
 	 * (UC, UD, READ_RESP) is copied. 0; -EAGAIN: no room, writable() follows; -EFAULT:
-	 * unreadable payload, nothing was sent. A QP's link has name, send, revoke and destroy.
+	 * unreadable payload, nothing was sent.
 	 */
 	int (*send)(struct link *l, const struct seg *seg);
 	/*
@@ -57,7 +58,7 @@ struct link_ops {
 	bool (*peer_behind)(struct link *l);
 	/* After -EAGAIN: waits up to half a second for room. Returns whether there is room. NULL: cannot wait. */
 	bool (*wait_room)(struct link *l);
-	/* Called only while caps has LINK_CAP_DIRECT. NULL: the link never has it. */
+	/* Executes the operation by direct placement. Called only while caps has LINK_CAP_DIRECT. NULL: caps never has it. */
 	enum direct_result (*direct)(struct link *l, const struct direct_op *op);
 	/* Delivers at most `budget` arrived segments to link_host.input; returns their number. NULL: polled by its endpoint. */
 	int (*poll)(struct link *l, int budget);
@@ -84,21 +85,21 @@ struct link {
 	 */
 	bool more;
 	uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;	/* for `ruse status` */
-	/*
-	 * Wrappers replace ops and host of the link: fault above, capture below it. note: what
-	 * fault has done to the packet that it passes down (static text), else NULL. tap() shows a
-	 * packet that fault does not pass on; NULL without a capture.
-	 */
+	/* What fault has done to the packet that it passes on (static text), else NULL. */
 	const char *note;
+	/* Shows a packet that fault does not pass on. NULL: the link is not captured. */
 	void (*tap)(struct link *l, const struct seg *seg, const char *note);
 	void *tap_arg;
-	/* The ops and host that fault has replaced. A capture, which is below fault, puts its own in these. NULL: no fault. */
+	/*
+	 * Where fault, the outer wrapper, keeps the ops and host that it replaced. capture, the inner
+	 * wrapper, then replaces these instead of link.ops and link.host. NULL: fault does not wrap.
+	 */
 	const struct link_ops **under;
 	const struct link_host **under_host;
 	uint32_t held_caps, holders;	/* see link_hold_direct() */
 };
 
-/* References. A dead link is freed with the last one. */
+/* Take and drop a reference. Dropping the last one destroys the link. */
 void link_get(struct link *l);
 void link_put(struct link *l);
 
@@ -113,16 +114,16 @@ static inline void link_tap(struct link *l, const struct seg *seg, const char *n
 		l->tap(l, seg, note);
 }
 
-/* Callbacks of a link into its host (engine/, or a test), and functions it needs from it. */
+/* The callbacks and copy functions that a link calls. The engine provides them; in a test, the test does. */
 struct link_host {
 	void (*input)(struct link *l, const struct seg *seg);
-	/* A link whose send() has returned -EAGAIN has room again. */
+	/* A link whose send() has returned -EAGAIN has room again. udp passes its in-link, whichever link has room. */
 	void (*writable)(struct link *l);
 	/* The peer is dead; l->dead is set. */
 	void (*down)(struct link *l);
-	/* A link to another process or host was created; a shm link also because a peer connected. May be NULL. */
+	/* A link to another process or host was created, by this process or because a shm peer connected. May be NULL. */
 	void (*created)(struct link *l);
-	/* A peer's direct placement on this local QP failed; card->failed is set. May be NULL. */
+	/* A peer's direct placement on this local QP failed; qp_card.failed (queue/card.h) is set. May be NULL. */
 	void (*attention)(struct link *l, uint32_t qpn);
 	/* Guarded copies of program memory: umem_copy() and umem_copy_iov(). */
 	int (*copy)(void *dst, const void *src, size_t len);

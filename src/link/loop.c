@@ -82,8 +82,8 @@ static int loop_send(struct link *l, const struct seg *seg)
 		e->seg.niov = 0;
 	} else if (seg->len <= LOOP_INLINE || seg->service != SEG_RC || unlikely(l->under)) {
 		/*
-		 * fault frees a packet that it has held back when send() returns, so its payload is
-		 * copied.
+		 * With the fault wrapper the payload of every packet is copied: fault frees a
+		 * packet that it held back as soon as send() has returned.
 		 */
 		rc = loop_copy(lo, e, seg);
 		if (rc == -EAGAIN)

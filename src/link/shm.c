@@ -78,8 +78,8 @@ void shm_unwatch(struct shm_ep *ep, struct shm_watch *w)
 	if (!w)
 		return;
 	/*
-	 * Not left to close(): while a forked child has the file open, close() does not remove it
-	 * from the epoll set.
+	 * Remove the descriptor from the epoll set here: while a forked child has the file open,
+	 * close() does not remove it.
 	 */
 	sys_call(SYS_epoll_ctl, ep->cfg.epfd, EPOLL_CTL_DEL, w->watched, NULL);
 	w->owner = NULL;
@@ -247,7 +247,7 @@ HOT int shm_poll(struct shm_ep *ep, int budget)
 		if (unlikely(shm_link_waits(l)))
 			shm_link_service(l);
 		if (unlikely(n >= budget)) {
-			/* The next call starts after this link. */
+			/* Move the list head behind this link: the next shm_poll() starts with the link after it. */
 			list_del(&ep->links);
 			list_add(&ep->links, &l->list);
 			break;

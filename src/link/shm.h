@@ -3,12 +3,13 @@
  * shm: links to other processes of this host.
  *
  * A process has one endpoint: an abstract Unix listener, an eventfd and two memfds, which its peers
- * map. The first memfd is the key table, with the process number, the robust futex word and the
- * list of QP number blocks; peers can only read it. The second is the export, with the wake-up flag
- * and the QP cards; peers write it too. Two endpoints that connect exchange these descriptors and a
- * pair of rings over a socket. SO_PEERCRED of the socket tells the peer's uid and pid. The uid must
- * be that of this process, now or when its endpoint was created. A pid of 0 means another PID
- * namespace: no cross-memory copies.
+ * map. The first memfd is the key table: one key card per MR or memory window, the process number,
+ * the robust futex word and the list of QP number blocks. Peers can only read it. The second is the
+ * export: the wake-up flag and one QP card per QP number. Peers write it too. Cards (queue/card.h)
+ * are what a peer needs for direct placement, that is to execute a WRITE or READ itself. Two
+ * endpoints that connect exchange these descriptors and a pair of rings over a socket. SO_PEERCRED
+ * of the socket tells the peer's uid and pid. The uid must be that of this process, now or when its
+ * endpoint was created. A pid of 0 means another PID namespace: no cross-memory copies.
  *
  * The caller of all functions holds the engine lock unless a comment says otherwise.
  */
@@ -26,19 +27,19 @@ struct shm_cfg {
 	const struct link_host *host;
 	void *host_arg;
 	int epfd;		/* epoll set to use; data.ptr is a struct link_fd pointer */
-	uint32_t nkeys, ncards;	/* key cards in the table; QP cards per block */
+	uint32_t nkeys, ncards;	/* number of key cards in the key table; number of QP cards per block of QP numbers */
 	/*
 	 * own_fd() takes over a long-lived descriptor and returns the number to use; own_close()
 	 * closes it. Both may be NULL.
 	 */
 	int (*own_fd)(int fd);
 	void (*own_close)(int fd);
-	bool no_cma, no_direct;	/* behave as if the machine did not permit it */
+	bool no_cma, no_direct;	/* do not use cross-memory attach (and thus direct placement); direct placement only */
 };
 
 /* Create the endpoint and its listener. 0 or -errno; -EINVAL: nkeys or ncards out of range. */
 int shm_ep_create(const struct shm_cfg *cfg, struct shm_ep **ep);
-/* No link may have references other than the endpoint's. */
+/* Destroy the endpoint and its links. No link may have references other than the endpoint's. */
 void shm_ep_destroy(struct shm_ep *ep);
 /* Abstract socket address without its leading NUL, for rused. */
 const char *shm_ep_sock(const struct shm_ep *ep);
@@ -46,7 +47,7 @@ const char *shm_ep_sock(const struct shm_ep *ep);
 void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc);
 /* The key table: nkeys cards, writable for this process only. */
 struct key_card *shm_ep_keys(struct shm_ep *ep);
-/* The cards of a newly leased block, zeroed and exported. NULL: SHM_MAX_BLOCKS reached. */
+/* The QP cards of a newly leased block of QP numbers, zeroed and visible to peers. NULL: SHM_MAX_BLOCKS reached. */
 struct qp_card *shm_ep_add_block(struct shm_ep *ep, uint32_t block);
 
 /*
@@ -56,9 +57,9 @@ struct qp_card *shm_ep_add_block(struct shm_ep *ep, uint32_t block);
 void shm_ep_thread_start(struct shm_ep *ep);
 
 /*
- * The link to the process with rused's number proc that listens at sock; created if there is none.
- * *l gets a reference. Blocks for at most a second. pid is used in messages only. -ECONNREFUSED,
- * -EPERM (other user), -ETIMEDOUT.
+ * Get the link to a process, and create it if there is none. proc is the number that rused gave the
+ * process, sock the address of its listener; pid is used in log messages only. *l gets a reference.
+ * Blocks for at most a second. 0, -ECONNREFUSED, -EPERM (other user), -ETIMEDOUT, or another -errno.
  */
 int shm_connect(struct shm_ep *ep, uint32_t proc, const char *sock, int pid, struct link **l);
 /* The same, but blocks for at most `wait` ns. */
@@ -85,8 +86,8 @@ bool shm_want_wakeup(struct shm_ep *ep);
 /* The program polls: peers need not wake this process. */
 void shm_polling(struct shm_ep *ep);
 /*
- * The host has sent all answers to the segments of the last shm_poll(). Until then a peer's
- * link_ops.peer_behind() is true: its answers may be due.
+ * The caller has sent all answers to the segments of the last shm_poll(). Until this call
+ * link_ops.peer_behind() returns true in the peers: an answer to them may still follow.
  */
 void shm_round_done(struct shm_ep *ep);
 /*

@@ -277,8 +277,8 @@ int shm_listen(struct shm_ep *ep)
 }
 
 /*
- * From now on connections are accepted: a hello must contain the process number. Connections that
- * came earlier wait in the backlog.
+ * Starts accepting connections. They cannot be accepted earlier, because the hello that answers
+ * them contains the process number. Earlier connections wait in the backlog.
  */
 void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc)
 {
@@ -301,7 +301,8 @@ void shm_unlisten(struct shm_ep *ep)
 }
 
 /*
- * Wait for events on sock, and serve the own listener meanwhile. 0, -ETIMEDOUT. *left is reduced.
+ * Wait for events on sock, and serve this endpoint's listener meanwhile. 0, -ETIMEDOUT. *left is
+ * reduced by the time that has passed.
  */
 static int wait_serving(struct shm_ep *ep, int sock, short events, struct timespec *left)
 {

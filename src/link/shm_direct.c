@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Direct placement: the requester acts as its peer's responder for one whole RDMA WRITE or READ.
+ * Direct placement: the requester acts as its peer's responder for one whole RDMA WRITE or READ. The
+ * responder's state is in the QP card, in shared memory; its owner is the responder's process.
  *
- * The requester announces itself (placing), takes the responder's card, makes the responder's
+ * The requester announces the operation (shm_half.placing), locks the QP card, makes the responder's
  * checks in their order (IBA 9.7.4, 9.7.5.2.4), reads the key card, copies, advances the expected
- * PSN and MSN, and releases the card. The announcement precedes the read of the key. If the owner
- * has withdrawn a key and then sees no announcement, the key is therefore not used any more
+ * PSN and MSN in the QP card, and unlocks it. The announcement precedes the read of the key card. If
+ * the owner has withdrawn a key and then sees no announcement, no requester uses the key any more
  * (shm_quiesce()).
  *
- * Memory that is not resident is left to the responder (shm_resident.c).
+ * If the responder's memory is not resident (shm_resident.c), the operation ends with DIRECT_NO, and
+ * the requester sends the whole request to the responder.
  *
  * Placement order: the kernel copies pages and bytes in ascending order within one
  * process_vm_writev call, and the calls are made in ascending order. A program that polls the last
  * byte finds the rest in place.
  *
- * A requester that dies inside leaves the card locked. The announcement tells the owner which card.
- * The owner unlocks it when the requester's address space is gone, not earlier, because a copy may
- * still run.
+ * A requester that dies during the operation leaves the QP card locked. The announcement tells the
+ * owner which card. The owner unlocks it when the requester's address space is gone, not earlier,
+ * because a copy may still run.
  *
- * A failed check or copy stores the NAK syndrome in the card. The owner is told through the ring
- * and puts the QP into ERR, as after sending that NAK.
+ * If a check or the copy fails, the requester stores the NAK syndrome in the QP card and tells the
+ * owner through the ring (SLOT_ATTENTION). The owner puts the QP into ERR, as after sending that
+ * NAK.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <time.h>
@@ -29,7 +32,7 @@
 
 #define QPN_INDEX 14
 #define INDEX_MASK ((1u << QPN_INDEX) - 1)
-#define KEY_TRIES 16	/* reads of a key card that its owner is writing */
+#define KEY_TRIES 16	/* attempts to read a key card while its owner changes it */
 
 /* States of enum qp_state in which a responder accepts requests: RTR, RTS, SQD. */
 static bool responder_runs(uint32_t state)
@@ -37,7 +40,7 @@ static bool responder_runs(uint32_t state)
 	return state >= 2 && state <= 4;
 }
 
-/* The peer's card of this QP number, or NULL. *at is its place in the cards area. */
+/* The peer's QP card of this QP number, or NULL. *at + 1 is the value of shm_half.placing for it. */
 static struct qp_card *find_card(struct shm_link *l, uint32_t qpn, uint32_t *at)
 {
 	uint32_t n = min(smp_load_acquire(&l->pub->nblocks), (uint32_t)SHM_MAX_BLOCKS);
@@ -60,7 +63,10 @@ static enum direct_result refuse(struct qp_card *card, uint32_t syndrome)
 	return syndrome == AETH_NAK_INV_REQ ? DIRECT_NAK_INV : DIRECT_NAK_ACC;
 }
 
-/* Look the key up: DIRECT_DONE with *addr, DIRECT_NO, or DIRECT_NAK_ACC. */
+/*
+ * Check the peer's key. DIRECT_DONE: it is valid, *addr is the address in the peer; DIRECT_NAK_ACC:
+ * it is not valid; DIRECT_NO: the peer is changing the key card.
+ */
 static enum direct_result check_key(struct shm_link *l, const struct direct_op *op, uint32_t pd,
 				    uint64_t *addr)
 {
@@ -138,7 +144,7 @@ static enum direct_result place(struct shm_link *l, struct qp_card *card,
 static void tell_owner(struct shm_link *l, uint32_t dqpn)
 {
 	if (l->nattention || shm_tx_attention(&l->tx, dqpn)) {
-		/* If the table is full, the owner notices the failure at the QP's next request. */
+		/* If attention[] is full, the owner is not told, and notices the failure at the QP's next request. */
 		if (l->nattention < ARRAY_SIZE(l->attention))
 			l->attention[l->nattention++] = dqpn;
 		smp_store_mb(&l->tx.h->want_room, 1);

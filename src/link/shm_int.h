@@ -9,7 +9,7 @@
 #include "link/shm_ring.h"
 
 #define SHM_MAGIC 0x73686d31u
-#define SHM_VERSION 1u		/* of hello, pages and slots together */
+#define SHM_VERSION 1u		/* version of shm_hello, shm_pub, shm_export and shm_half together */
 #define SHM_SOCK_LEN 32
 #define SHM_MAX_CARDS 16384u	/* QP numbers of a block */
 #define SHM_MAX_KEYS (1u << 24)	/* key = index << 8 | byte */
@@ -47,7 +47,7 @@ struct shm_hello {
 	uint32_t magic, version;
 	uint32_t proc, nkeys, ncards, pad;
 	uint64_t nonce[2];
-	uint64_t nonce_addr;	/* address of the same nonce in private memory */
+	uint64_t nonce_addr;	/* address of nonce in the sender's memory; a peer that reads it there has the right process */
 	char sock[SHM_SOCK_LEN];
 };
 
@@ -55,9 +55,9 @@ struct shm_hello {
 enum { HELLO_PUB, HELLO_EXPORT, HELLO_EVENT, HELLO_RING, HELLO_MAX_FDS };
 
 /*
- * The target of epoll events. Never freed while the endpoint lives: an event that epoll returned
- * before shm_unwatch() may still be delivered, to the next user of the struct or to none. Handlers
- * therefore treat events as hints and check for themselves.
+ * The target of epoll events. It is reused, but not freed while the endpoint lives: an event that
+ * epoll returned before shm_unwatch() may be delivered afterwards, perhaps to the next user of the
+ * struct. Handlers therefore check that owner is set, and do not trust the event's flags.
  */
 struct shm_watch {
 	struct link_fd fd;
@@ -84,9 +84,9 @@ struct shm_link {
 	struct shm_watch *wsock, *wpid;
 	const struct shm_pub *pub;
 	struct shm_export *exp;
-	struct shm_half *half;	/* [0] is written by the connector, [1] by the acceptor */
+	struct shm_half *half;	/* [0]: segments from the connector, [1]: from the acceptor */
 	bool can_pull;		/* this process can read the peer's memory */
-	bool doomed;		/* found dead inside an operation; the next shm_poll() buries it */
+	bool doomed;		/* the peer was found dead during an operation; the next shm_poll() calls shm_link_bury() */
 	bool pull_failed;	/* a reference was unreadable: the producer must be woken */
 	bool want_room;		/* send() returned -EAGAIN */
 	struct shm_tx tx;
@@ -96,9 +96,9 @@ struct shm_link {
 		uint32_t sqpn, left;
 	} copy_only[8];
 	uint32_t ncopy_only, copy_next;
-	struct shm_rec lost[8];	/* failed references of which the requester was not told yet */
+	struct shm_rec lost[8];	/* references that the peer could not read, whose requester did not get its NAK yet */
 	uint32_t nlost;
-	uint32_t attention[8], nattention;	/* QPs whose SLOT_ATTENTION found the ring full */
+	uint32_t attention[8], nattention;	/* peer's QPs for which SLOT_ATTENTION must be sent when the ring has room */
 	uint64_t swallowed;	/* segments sent to a dead peer */
 	uint64_t bad;		/* invalid slots */
 	struct shm_range resident[1 << SHM_RESIDENT_BITS];
@@ -114,17 +114,17 @@ struct shm_pending {
 struct shm_ep {
 	struct shm_cfg cfg;
 	uid_t uid;		/* effective uid when the endpoint was created; its listener keeps that uid */
-	struct shm_hello hello;	/* of this endpoint; peers read the nonce in it */
+	struct shm_hello hello;	/* the hello that this endpoint sends; peers read its nonce by cross-memory attach */
 	int pub_fd, exp_fd, evfd, listener;
 	struct shm_pub *pub;
 	struct shm_export *exp;
 	size_t pub_len, exp_len;
-	struct list_head links;	/* links that are not buried */
+	struct list_head links;	/* links for which shm_link_bury() was not called yet */
 	struct list_head pending;
 	uint32_t npending, ndoomed;
 	bool closing;
 	struct shm_watch *watches, *wlisten, *wevent;
-	struct robust_list_head *robust;	/* of the progress thread, in its TLS */
+	struct robust_list_head *robust;	/* robust list of the progress thread, in its thread-local storage; NULL: none */
 };
 
 static inline size_t shm_pub_size(uint32_t nkeys)

@@ -7,15 +7,16 @@
  * process's memory: the slot holds addresses, and the peer copies into its receive buffer. This is
  * limited to RC requests, because only for these the transport keeps the memory until an ACK.
  *
- * A reference that the peer cannot read (the memory is not resident, or cross-memory attach refuses
- * its kind) is lost like a packet. The slot's state word tells the sending side. Its link then
- * gives the requester the NAK (PSN sequence error) that the peer's responder would send on the next
- * packet, and copies the payload that the requester repeats. If the memory is bad, that copy in
- * send() finds it.
+ * If the peer cannot read a referenced payload (the memory is not resident, or cross-memory attach
+ * refuses its kind), the segment is lost like a packet, and the peer sets the slot's state word to
+ * REF_FAILED. When the sending process sees that, its link gives the local requester the NAK (PSN
+ * sequence error) that the peer's responder would send on the next packet. The requester repeats the
+ * message, and the link now copies the payload into the ring (copy_only). If the memory is bad,
+ * send() fails with -EFAULT in that copy.
  *
- * What a dead peer has left in the ring is delivered before the link becomes dead. ACKs may be
- * among it: a process puts its ACK into the ring before its program sees the completion and can
- * exit.
+ * When the peer has died, the segments that it left in the ring are delivered before the link
+ * becomes dead. They may be ACKs: a process puts its ACK into the ring before its program sees the
+ * completion and can exit.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -71,7 +72,7 @@ static void ref_failed(void *arg, const struct shm_rec *r)
 		l->ncopy_only = min(l->copy_next, (uint32_t)ARRAY_SIZE(l->copy_only));
 	}
 	*c = (struct shm_copy_only){ .sqpn = r->sqpn, .left = COPY_ONLY_MSGS };
-	/* If the table is full, the requester repeats after its ACK timeout. */
+	/* If lost[] is full, the requester gets no NAK and repeats the message after its ACK timeout. */
 	if (l->nlost < ARRAY_SIZE(l->lost))
 		l->lost[l->nlost++] = *r;
 }
@@ -108,8 +109,8 @@ FLAT static int shm_send(struct link *link, const struct seg *seg)
 	if (BUG_ON(seg->niov < 0 || seg->niov > SEG_MAX_IOV || seg->len > SHM_MAX_SEG))
 		return -EFAULT;
 	/*
-	 * First, because choose() must know of failed references. The cost is small beside that of
-	 * a copy.
+	 * Reap before choose(), which must know of references that failed. This costs little
+	 * compared with the copy of such a payload.
 	 */
 	if (seg->len > SHM_INLINE)
 		shm_tx_reap(&l->tx, ref_failed, l);
@@ -157,14 +158,17 @@ static bool shm_peer_behind(struct link *link)
 		return false;
 	}
 	shm_tx_reap(&l->tx, ref_failed, l);
-	/* Until the peer's progress thread has got a CPU, only the pidfd tells of its death. */
+	/*
+	 * The robust futex word is not held if the peer's progress thread has not run yet. Then only
+	 * the pidfd tells of the peer's death. Without a pidfd the peer does not count as living.
+	 */
 	if (!shm_held(l->pub) && l->pidfd < 0)
 		return false;
 	if (l->tx.cons != l->tx.prod)
 		return true;
 	/*
-	 * All segments were taken, but the peer's round may not have ended. If it has, its answers
-	 * are in the ring by now.
+	 * The peer has taken all segments off the ring, but it may still be sending the answers; then
+	 * its in_round is set. If in_round is 0, all its answers are in the ring.
 	 */
 	smp_rmb();
 	return READ_ONCE(l->pub->in_round) || shm_rx_ready(&l->rx);
@@ -188,7 +192,7 @@ static int pull_copy(const struct seg *seg, uint64_t off, const struct iovec *ds
 		return -EIO;
 	x = l->can_pull ? shm_xfer(l, false, local, remote, len) : XFER_DENIED;
 	if (x == XFER_OK || x == XFER_LOCAL) {
-		/* If it was revoked meanwhile, the copied data may be newer than the message. */
+		/* If the producer revoked the reference during the copy, the data may be newer than the message: discard it. */
 		if (!atomic_cmpxchg(ref, (uint32_t)REF_BUSY, (uint32_t)REF_POSTED))
 			return -EIO;
 		return x == XFER_OK ? 0 : -EFAULT;
@@ -282,7 +286,7 @@ __attribute__((noinline)) void shm_link_service(struct shm_link *l)
 		l->nattention--;
 		shm_link_wake(l);
 	}
-	/* Oldest first: each NAK makes its QP restart at that PSN. */
+	/* Oldest first: a NAK makes its QP restart at that PSN, and acknowledges the packets before it. */
 	while (l->nlost) {
 		struct shm_rec r = l->lost[0];
 

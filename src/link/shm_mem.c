@@ -115,7 +115,7 @@ enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct 
 		} else if (rc == -ESRCH) {
 			return XFER_GONE;
 		} else if (rc == -EINVAL || rc == -ENOMEM) {
-			/* Invalid address, or no memory for the page list. */
+			/* -EINVAL: an address is invalid. -ENOMEM: the kernel has no memory for its list of pages. */
 			return blame(l, write, lv, rv);
 		} else {
 			return XFER_DENIED;
@@ -141,9 +141,9 @@ bool shm_peer_gone(struct shm_link *l)
 	uint32_t w = READ_ONCE(l->pub->alive);
 
 	/*
-	 * The word is marked when the progress thread ends, while other threads may still be inside
-	 * a system call. The nonce becomes unreadable only when the address space is gone, and with
-	 * it every thread that could write to this process. The page map ends with it too.
+	 * The kernel marks the word when the progress thread ends, while other threads may still be
+	 * inside a system call that writes to this process. They have all ended when the peer's
+	 * address space is gone: then its page map is empty, and its nonce cannot be read.
 	 */
 	if (!(w & FUTEX_OWNER_DIED))
 		return false;

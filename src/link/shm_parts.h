@@ -30,7 +30,7 @@ struct mem_pos {
  */
 enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct mem_pos remote,
 		   uint64_t len);
-/* Can the peer's nonce be read at the address that it named? */
+/* Can this process read the peer's memory? True if the nonce of the peer's hello is found in the process l->pid. */
 bool shm_nonce_ok(struct shm_link *l);
 /* True: no thread of the peer's program runs any more (death or exec). */
 bool shm_peer_gone(struct shm_link *l);
@@ -63,16 +63,19 @@ int shm_link_create(struct shm_ep *ep, const struct shm_hello *peer, int pid, in
 		    const int *fds, bool connector, struct shm_link **l);
 /* Deliver at most `budget` slots of the ring. Returns their number. */
 int shm_link_poll(struct shm_link *l, int budget);
-/* The producer's side: room, failed references, attention messages that were not sent yet. */
+/* Producer: reap slots, report failed references, send queued SLOT_ATTENTION, call writable() if there is room. */
 void shm_link_service(struct shm_link *l);
 /* Is there work for shm_link_service()? */
 static inline bool shm_link_waits(const struct shm_link *l)
 {
 	return l->want_room || l->tx.nrefs || l->nlost || l->nattention;
 }
-/* The peer is dead: bury the link as soon as no function is inside it. */
+/* The peer is dead: let the next shm_poll() call shm_link_bury(), when no other function uses the link. */
 void shm_link_doom(struct shm_link *l);
-/* Deliver what the dead peer has left, tell the host, and drop the endpoint's reference. */
+/*
+ * End the link of a dead peer: deliver the segments that the peer left in the ring, call
+ * link_host.down(), and drop the endpoint's reference.
+ */
 void shm_link_bury(struct shm_link *l);
 /* Write the peer's eventfd if the peer asked for a wake-up. */
 void shm_link_wake(struct shm_link *l);
@@ -80,9 +83,9 @@ void shm_link_wake(struct shm_link *l);
 /* shm_direct.c: link_ops.direct. */
 
 enum direct_result shm_direct(struct link *l, const struct direct_op *op);
-/* Unlock the card that a dead peer held. */
+/* Unlock the QP card of this process that the dead peer had locked, if any. */
 void shm_direct_cleanup(struct shm_link *l);
-/* card_breaker of queue/card.h. arg is the endpoint. */
+/* A card_breaker (queue/card.h): unlocks the card if its holder is dead. arg is the endpoint. */
 void shm_card_breaker(struct qp_card *c, uint32_t holder, void *arg);
 
 /* shm.c: epoll watches. NULL: no memory, or epoll refused the descriptor. */
@@ -91,11 +94,9 @@ struct shm_watch *shm_watch(struct shm_ep *ep, int fd, uint32_t events, void *ow
 			    void (*fn)(struct link_fd *, uint32_t));
 /* Stop watching. w may be NULL. */
 void shm_unwatch(struct shm_ep *ep, struct shm_watch *w);
-/*
- * shm_cfg.own_fd and own_close for long-lived descriptors. shm_own() passes errors through;
- * shm_close() accepts -1.
- */
+/* Call shm_cfg.own_fd(), if set, for a long-lived descriptor. Returns the number to use. If fd < 0, returns fd. */
 int shm_own(struct shm_ep *ep, int fd);
+/* Close a descriptor by shm_cfg.own_close(), if set, else by close(). Does nothing if fd < 0. */
 void shm_close(struct shm_ep *ep, int fd);
 
 #endif

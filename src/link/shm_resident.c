@@ -23,7 +23,7 @@
 
 /* Bits of an entry (Documentation/admin-guide/mm/pagemap.rst). */
 #define PM_PRESENT (1ull << 63)
-#define PM_UFFD_WP (1ull << 57)	/* a write waits for the peer's userfaultfd */
+#define PM_UFFD_WP (1ull << 57)	/* write-protected by the peer's userfaultfd, for which a write waits */
 
 int shm_pagemap_open(int pid)
 {

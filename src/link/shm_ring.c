@@ -83,8 +83,8 @@ static void slot_fill(struct shm_slot *s, const struct seg *seg, enum slot_kind 
 }
 
 /*
- * Allocate a contiguous region of the data area. Returns its offset or -EAGAIN. *dend is dhead
- * after publishing the slot.
+ * Find a contiguous free region of the data area. Returns its offset or -EAGAIN. *dend is the new
+ * value of dhead, which the caller stores when it publishes the slot.
  */
 static int64_t data_alloc(struct shm_tx *tx, uint32_t len, uint64_t *dend)
 {
@@ -240,7 +240,8 @@ void shm_tx_revoke(struct shm_tx *tx, uint32_t sqpn)
 		uint32_t i = p % SHM_SLOTS;
 
 		/*
-		 * In state BUSY too: the consumer notices it after its copy and discards the data.
+		 * Revoke a reference in state BUSY too: the consumer finds REVOKED after its copy
+		 * and discards the data.
 		 */
 		if (tx->rec[i].ref && tx->rec[i].sqpn == sqpn)
 			atomic_xchg(&tx->h->ref[i], REF_REVOKED);
@@ -343,7 +344,7 @@ static void seg_from(struct seg *seg, const struct shm_slot *s)
 	uint32_t at = s->kind == SLOT_INLINE && s->len ?
 		shm_inline_at(s->service, s->type, s->len) : offsetof(struct shm_slot, data);
 	bool low = at < offsetof(struct shm_slot, data);
-	/* Fields that inline payload has replaced. */
+	/* The slot does not contain these fields, because inline payload is in their place. */
 	bool no_msn = at == offsetof(struct shm_slot, msn);
 	bool no_reth = low && !is_write(s->type);
 	bool atomic = s->type == SEG_CMP_SWP || s->type == SEG_FETCH_ADD ||

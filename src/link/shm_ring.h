@@ -13,17 +13,21 @@
 #define SHM_SLOTS 256u		/* power of two */
 #define SHM_DATA (2u << 20)	/* holds the largest segment, which may have to be copied */
 #define SHM_MAX_SEG (1u << 20)
-#define SHM_MAX_COPY (128u << 10)	/* part of SHM_DATA: the producer fills one segment while the consumer empties another */
+/*
+ * Largest copied segment. It is a fraction of SHM_DATA, so that the producer copies one segment in
+ * while the consumer copies another out.
+ */
+#define SHM_MAX_COPY (128u << 10)
 #define SHM_INLINE 64u
-#define SHM_INLINE_UD 24u	/* what the addresses leave of SHM_INLINE */
+#define SHM_INLINE_UD 24u	/* SHM_INLINE less the addresses of a datagram (struct seg_net) */
 #define SHM_SLOT_IOV 4		/* entries of a reference that fit into the slot */
 
 /* Location of the payload. */
 enum slot_kind {
 	SLOT_INLINE = 1,	/* in the slot */
 	SLOT_COPY,		/* in the data area */
-	SLOT_REF,		/* in the producer's memory; list in slot or data area */
-	SLOT_ATTENTION,		/* not a segment: the card of dqpn has failed */
+	SLOT_REF,		/* in the producer's memory; the list of addresses is in the slot or in the data area */
+	SLOT_ATTENTION,		/* no segment: tells the consumer that direct placement has set qp_card.failed of its QP dqpn */
 };
 
 /*
@@ -89,7 +93,7 @@ struct shm_tx {
 
 struct shm_rx {
 	struct shm_half *h;
-	uint32_t pos, released;	/* next slot; position that the producer was told */
+	uint32_t pos, released;	/* position of the current slot; last position stored in cons, for the producer */
 	struct shm_slot local;	/* private copy of the current slot */
 	struct iovec iov[SEG_MAX_IOV];
 	struct seg_net net;	/* addresses of the current datagram */
@@ -99,12 +103,12 @@ struct shm_rx {
 enum rx_result { RX_EMPTY, RX_SEG, RX_REF, RX_ATTENTION, RX_SKIP, RX_BAD };
 
 /*
- * 0; -EAGAIN: no free slot or data area; -EFAULT: unreadable payload. how: SLOT_INLINE, SLOT_COPY
- * or SLOT_REF.
+ * Put a segment into the ring. how: SLOT_INLINE, SLOT_COPY or SLOT_REF. 0; -EAGAIN: no free slot or
+ * data area; -EFAULT: unreadable payload.
  */
 int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how,
 		const struct link_host *host);
-/* Queue SLOT_ATTENTION: the card of the peer's QP dqpn has failed. 0 or -EAGAIN. */
+/* Tell the peer that qp_card.failed of its QP dqpn was set (SLOT_ATTENTION). 0 or -EAGAIN. */
 int shm_tx_attention(struct shm_tx *tx, uint32_t dqpn);
 /*
  * Free what the consumer has released. Calls failed() for each reference that the consumer could
@@ -115,8 +119,9 @@ bool shm_tx_reap(struct shm_tx *tx, void (*failed)(void *arg, const struct shm_r
 void shm_tx_revoke(struct shm_tx *tx, uint32_t sqpn);
 
 /*
- * The next segment, checked. RX_REF: the iov holds addresses of the producer. Call shm_rx_next()
- * after every result but RX_EMPTY.
+ * Get the next segment, checked. RX_REF: the iov holds addresses of the producer. RX_SKIP: its
+ * reference was revoked or has failed. RX_ATTENTION: seg->dqpn only. RX_BAD: the slot is invalid.
+ * Call shm_rx_next() after every result but RX_EMPTY.
  */
 enum rx_result shm_rx_get(struct shm_rx *rx, struct seg *seg);
 /* Go to the next slot. */

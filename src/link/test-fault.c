@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tests of fault rules on a link that stores what it is given. Time is a variable, so held packets
- * leave when a test says so. The stored PSNs, notes and flags show which packets passed, and how.
+ * Tests of fault rules on a link that only stores the segments that pass. The time is a variable, which
+ * each test advances until held packets are due. The stored PSNs, notes and flags show which packets
+ * passed, and how the rules changed them.
  */
 #include "link/testing.h"
 #include "link/fault.h"
@@ -180,7 +181,7 @@ static void test_patterns(void **state)
 static void test_criteria(void **state)
 {
 	static const struct {
-		uint32_t by, sends;	/* packets with PSN 1 to 9 that are dropped */
+		uint32_t by, sends;	/* FAULT_BY_* flags of the rule; how many of the packets with PSN 1 to 9 it drops */
 	} cases[] = {
 		{ FAULT_BY_QP, 9 }, { FAULT_BY_SQP, 9 }, { FAULT_BY_DQP, 0 }, { FAULT_BY_DEV, 9 },
 		{ FAULT_BY_PEER, 0 }, { FAULT_BY_PSN, 3 }, { FAULT_BY_SIZE, 9 },
@@ -325,7 +326,7 @@ static void test_duplicate(void **state)
 	fault_unwrap(&net.l);
 }
 
-/* faults_judge(): a verdict without a link. */
+/* faults_judge() judges packets that pass no link. */
 static void test_judge(void **state)
 {
 	struct seg s = t_seg(SEG_SEND, NULL, 0, 1);

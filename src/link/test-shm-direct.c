@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tests of direct placement. Requester and target are two endpoints of one process, so the tests
- * can look at every card; a thread serves the target. Tests of a requester's death fork a real
- * process.
+ * Tests of direct placement. The requester and its target (the owner of the memory) are two endpoints
+ * of one process, so the tests can read and write every key card and QP card. A thread serves the
+ * target. Tests of a requester's death fork a process for the requester.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <sys/prctl.h>
@@ -251,8 +251,8 @@ static void test_bad_memory(void **state)
 }
 
 /*
- * An operation on memory that is not resident is left to the responder of the process that owns it;
- * so is one on memory that was resident before.
+ * The link refuses direct placement (DIRECT_NO) in memory that is not resident, so that the target's
+ * responder handles the request. It also notices when memory is not resident any more.
  */
 static void test_not_resident(void **state)
 {
@@ -274,8 +274,8 @@ static void test_not_resident(void **state)
 	*last = 1;
 	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
 	/*
-	 * The link remembers a resident range for a while and does not ask about it again: until
-	 * then a copy succeeds and makes the page resident again.
+	 * The link remembers a resident range for some operations. These succeed although the page is
+	 * not resident, and make it resident again. Then the link asks the kernel again and refuses.
 	 */
 	do {
 		assert_int_equal(madvise(last, 4096, MADV_DONTNEED), 0);
@@ -329,7 +329,7 @@ static void check_lock_broken(struct rig *r, bool by_waiting)
 	assert_int_equal(read(fd[0], &c, 1), 1);
 	assert_int_equal(READ_ONCE(r->card->lock), 3);
 	if (by_waiting)
-		node_stop(&r->b);	/* the death is not noticed by an event */
+		node_stop(&r->b);	/* no thread serves the target, so no event tells it of the death */
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	card_lock(r->card, 2);

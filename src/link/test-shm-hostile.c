@@ -11,7 +11,7 @@
 
 struct duo {
 	struct node a, b;
-	struct link *l;		/* of a; b's side is the first in b's list */
+	struct link *l;		/* a's end of the link; b's end is the first entry of b's list of links */
 };
 
 static struct shm_link *b_link(struct duo *d)
@@ -143,7 +143,7 @@ __attribute__((no_sanitize("thread"))) static void *scribble(void *arg)
 	while (!smp_load_acquire(&d->b.stop)) {
 		uint32_t *w = (uint32_t *)h;
 		uint32_t at = prng_below(&r, 2 * sizeof(*h) / 4);
-		/* Mostly at the indices and slots. */
+		/* At least seven of eight writes hit the indices and slots of the first ring, not its data area. */
 		uint32_t near = prng_below(&r, offsetof(struct shm_half, data) / 4);
 
 		WRITE_ONCE(w[prng_below(&r, 8) ? near : at],
@@ -352,7 +352,7 @@ struct meeting {
 	int rc;
 };
 
-/* As in two processes: connect, then serve the peer's connection. */
+/* One endpoint, in a thread of its own: connects to the other one, then serves the other's connection. */
 static void *meet(void *arg)
 {
 	struct meeting *m = arg;

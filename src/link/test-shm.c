@@ -19,7 +19,7 @@ struct pair {
 	bool no_cma;
 };
 
-/* Buffers of the echoes, used in turn: one stays unchanged until the parent has read it. */
+/* The child's buffers for echoes, used in turn, so that a buffer stays unchanged until the parent has read the echo. */
 #define RING 16
 static uint8_t *echo_buf[RING];
 static uint32_t echo_next;
@@ -43,7 +43,7 @@ static void echo(struct node *n, struct link *l, const struct seg *seg)
 }
 
 static int child_ms = 5;	/* longest sleep of the child */
-static bool child_threadless;	/* its progress thread has not run yet */
+static bool child_threadless;	/* the child acts as if its progress thread had not run yet */
 
 static void leave_child_behind(void)
 {
@@ -62,7 +62,7 @@ static void echo_child(int ctl, bool no_cma)
 	static struct node n;
 	char c;
 
-	/* The child ends with a test that fails. */
+	/* If a test fails and the parent exits, the kernel kills the child too. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	node_open(&n, 2, no_cma);
 	if (!child_threadless)
@@ -384,7 +384,7 @@ static void test_bad_memory(void **state)
 	assert_int_equal(p.l->ops->send(p.l, &s), -EFAULT);
 	pair_close(&p);
 
-	/* By reference the peer finds the hole and the requester gets a NAK; then the payload is copied. */
+	/* Sent by reference: the peer finds the hole, the requester gets a NAK. Sent again by copy: send() finds the hole. */
 	pair_open(&p, false);
 	assert_int_equal(p.l->ops->send(p.l, &s), 0);
 	NODE_UNTIL(&p.me, p.me.nseg == 1);
@@ -393,7 +393,7 @@ static void test_bad_memory(void **state)
 	assert_int_equal(p.me.last.psn, 1);
 	assert_int_equal(p.me.last.dqpn, s.sqpn);
 	assert_int_equal(p.l->ops->send(p.l, &s), -EFAULT);
-	/* Other QPs are not affected, and neither is good memory. */
+	/* After that the same QP can send from good memory, and so can another QP. */
 	iov.iov_len = 16384;
 	s = t_seg(SEG_SEND, &iov, 1, 2);
 	round_trip(&p, &s);
@@ -508,7 +508,7 @@ static void test_stopped_is_not_dead(void **state)
 	pair_close(&p);
 }
 
-/* As above, before the child's progress thread has run. The child's death is still noticed. */
+/* A stopped child is not dead, even before its progress thread has run. When such a child dies, the link goes down. */
 static void test_threadless_is_not_dead(void **state)
 {
 	struct pair p;

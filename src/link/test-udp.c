@@ -35,7 +35,7 @@ static bool mine(struct udp_ep *ep, uint32_t dqpn)
 }
 
 /* Virtual time. */
-static ns_t clock_ns = NS_S, tick_ns;	/* now, and the step of each call of now() */
+static ns_t clock_ns = NS_S, tick_ns;	/* the present time; how much each call of now() advances it */
 
 static ns_t now(void)
 {
@@ -159,7 +159,7 @@ static void test_v4_any_id(void **state)
 	peer_close(&p);
 }
 
-/* The packets that arrived, in order. */
+/* The packets that arrived, in order, one letter each: 's' SEND, 'a' ACK, 'n' NAK. */
 static char came[512];
 
 static void note(struct node *n, struct link *l, const struct seg *seg)
@@ -295,8 +295,8 @@ static void test_ack_missed(void **state)
 }
 
 /*
- * Number of messages that must follow an ACK at once until the link holds an ACK again. No message
- * follows that ACK.
+ * Answers ACKs at once until the link holds one. Sends that held ACK without an answer, so that it
+ * counts as a miss. Returns the number of ACKs that were answered.
  */
 static int answers_wanted(struct peer *p, struct link *l)
 {
@@ -337,7 +337,7 @@ static void test_ack_missed_often(void **state)
 	peer_close(&p);
 }
 
-/* Every k-th ACK is not followed by a message. Returns how many of these ACKs were held. */
+/* Sends 1000 ACKs, each followed by a message except every k-th one. Returns how many of the latter were held. */
 static int missed_of(struct peer *p, struct link *l, int k)
 {
 	int missed = 0;
@@ -401,7 +401,7 @@ static void test_hold_time(void **state)
 	hold_time(200 * NS_US, NS_MS);
 }
 
-/* Mark the sockets as full; they have room again, but the endpoint has not noticed. */
+/* Mark the sockets as full, as after a send that the kernel refused, although they have room. */
 static void refuse(struct peer *p)
 {
 	struct udp_tx *tx;

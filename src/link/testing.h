@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For the test-*.c of link/: an endpoint with a host in place of the engine. */
+/* For the test-*.c of link/: a shm endpoint with callbacks (struct link_host) that record what the link delivers. */
 #ifndef RUSE_LINK_TESTING_H
 #define RUSE_LINK_TESTING_H
 
@@ -21,7 +21,7 @@ struct node {
 	struct shm_ep *ep;
 	int epfd;
 	bool stop;
-	/* The last segment that arrived, and counters of what did. */
+	/* The last segment that arrived, and counters of callbacks and of waits that timed out. */
 	struct seg last;
 	struct seg_net net;	/* of the last datagram */
 	uint8_t *buf;
@@ -54,8 +54,9 @@ int node_turn(struct node *n, int ms);
 		assert_true(cond);                                             \
 	} while (0)
 
-/* Serve the endpoint in a thread, which takes the robust word; node_stop() ends it. */
+/* Serve the endpoint in a thread, which takes its robust futex word. */
 void node_start(struct node *n);
+/* End the thread. Peers then regard the endpoint as dead until node_start(). */
 void node_stop(struct node *n);
 /* An RC segment of one message with this payload. */
 struct seg t_seg(enum seg_type type, const struct iovec *iov, int niov, uint32_t psn);

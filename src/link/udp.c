@@ -16,7 +16,7 @@
 
 static void nothing(struct link_fd *fd, uint32_t events)
 {
-	/* The engine calls udp_poll() after an event. */
+	/* Nothing to do here: after an event the engine calls udp_poll(). */
 }
 
 /* Set the receive buffer, GRO, and the ancillary data that the ICRC and a GRH need. */
@@ -246,8 +246,8 @@ static int join(const struct udp_ep *ep, int fd, const uint8_t mgid[16], uint32_
 	memcpy(&m4.imr_multiaddr, mgid + 12, 4);
 	memcpy(&to4.sin_addr, mgid + 12, 4);
 	/*
-	 * A socket that is bound to the group's address is not in the SO_REUSEPORT group of the
-	 * unicast sockets.
+	 * SO_REUSEPORT lets several sockets bind the port. This socket, which is bound to the
+	 * multicast address, does not join the SO_REUSEPORT group of the unicast sockets.
 	 */
 	udp_setopt(fd, SOL_SOCKET, SO_REUSEPORT, 1);
 	ret = v4 ? sys_bind(fd, (void *)&to4, sizeof(to4)) : sys_bind(fd, (void *)&to, sizeof(to));
@@ -313,7 +313,10 @@ int udp_poll(struct udp_ep *ep, int budget)
 	struct udp_rx *rx;
 	int n = 0;
 
-	/* Delivery may call udp_poll() again, and may add sockets. */
+	/*
+	 * link_host.input() may call udp_poll() again; the inner call returns at once. It may also
+	 * add sockets at the end of the list.
+	 */
 	if (ep->polling)
 		return 0;
 	ep->polling = true;

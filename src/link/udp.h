@@ -29,9 +29,10 @@ struct udp_ep;
 #define UDP_MAX_PKTS 64u
 
 /*
- * Packets and drops, in the order of enum proc_wire (ipc/pages.h). lost_tx: could not be sent. ce:
- * arrived with the ECN mark CE (congestion). other_id: arrived over IPv4 with an ICRC that does not
- * fit the id and DF bit that ruse sends; other senders' ids are tried.
+ * Numbers of packets and drops, in the order of enum proc_wire (ipc/pages.h). lost_tx: could not be
+ * sent. ce: arrived with the ECN mark CE (congestion). other_id: arrived over IPv4 with an ICRC that
+ * does not match the id and DF bit that ruse sends. The ICRC is then compared with all other ids and
+ * without DF, and the packet is bad_icrc only if none matches.
  */
 struct udp_stats {
 	uint64_t tx_packets, tx_bytes, rx_packets, rx_bytes;
@@ -40,19 +41,19 @@ struct udp_stats {
 
 struct udp_cfg {
 	struct udp_stats *stats;	/* where to count; NULL: in the endpoint */
-	const struct link_host *host;	/* of the in-link and of all links */
+	const struct link_host *host;	/* link.host of the in-link and of all other links */
 	void *host_arg;
 	uint16_t port;		/* UDP port of the peers; 0: 4791 */
-	int epfd;		/* gets the sockets, with data.ptr = struct link_fd * */
+	int epfd;		/* epoll set to which the sockets are added, with data.ptr = struct link_fd * */
 	/* As in struct shm_cfg. */
 	int (*own_fd)(int fd);
 	void (*own_close)(int fd);
 	/* Does the block of this destination QP number belong to this process? */
 	bool (*mine)(struct udp_ep *ep, uint32_t dqpn);
 	/*
-	 * A packet (BTH to pad, ICRC checked) for a block of another process. It arrives here if
-	 * the sender uses one source port for several blocks, so that GRO merged its packets. The
-	 * host passes it on.
+	 * A packet (BTH to pad, ICRC checked) for a block of another process: pass it on to that
+	 * process. It arrives here if the sender uses one source port for several blocks, so that
+	 * GRO merged packets for different processes.
 	 */
 	void (*foreign)(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn,
 			const void *packet, size_t len);
@@ -76,7 +77,7 @@ struct udp_path {
 
 /* Create the endpoint, without sockets. 0, -ENOMEM. */
 int udp_ep_create(const struct udp_cfg *cfg, struct udp_ep **ep);
-/* No link may be left. */
+/* Destroy the endpoint and close its sockets. All its links must have been destroyed. */
 void udp_ep_destroy(struct udp_ep *ep);
 /* Set the socket options of a receiving socket. 0 or -errno. */
 int udp_ep_prepare_socket(int fd);
@@ -103,9 +104,9 @@ void udp_cnp(struct link *l, uint16_t pkey, uint32_t dqpn, ns_t now);
 void udp_handed(struct udp_ep *ep, const struct seg_net *net, const void *packet, size_t len);
 
 /*
- * Permit or forbid the delay of ACKs until the program's next message (udp_hold.c). If permitted,
- * the caller must call udp_flush() when the program does something else, and udp_flush_old() when
- * it does nothing.
+ * Permit or forbid the delay of ACKs until the program's next message (udp_hold.c). If ACKs are held,
+ * the caller must call udp_flush() at the end of the program's next call (a message that the call
+ * sends takes the ACK along), and udp_flush_old() regularly until then.
  */
 void udp_hold(struct udp_ep *ep, bool may);
 /* Is an ACK held? */

@@ -15,7 +15,10 @@ struct udp_ctl {
 	size_t len;	/* initially 0 */
 };
 
-/* Append a message. buf has room for one message of each function below and one of 16 bits. */
+/*
+ * Append a control message. buf has room for one message of each of the three functions below and
+ * for one with a value of 16 bits (UDP_SEGMENT).
+ */
 void udp_ctl_add(struct udp_ctl *c, int level, int type, const void *data, size_t len);
 /* Source address. ifindex: outgoing interface; 0: by the route. */
 void udp_ctl_source(struct udp_ctl *c, const struct seg_net *net, uint32_t ifindex);

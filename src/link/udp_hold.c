@@ -2,15 +2,15 @@
 /*
  * Delayed ACKs: piggyback an ACK on the program's reply.
  *
- * A program that answers each message sends an ACK and then a message of its own to the same peer.
- * Each costs a way through the kernel at both ends. If the program has answered at once several
- * times in a row, the ACK is held until the answer, and both are sent as one train.
+ * When a program answers each message, an ACK and then the program's message are sent to the same
+ * peer. Each passes the kernel's network stack at both ends. If the program has answered at once
+ * several times in a row, the ACK is held until the answer, and both are sent as one train.
  *
  * The delay is short. The caller of udp_hold() must bound it with udp_flush() and udp_flush_old().
- * A delay in vain costs as much as several sends, and an answer in time saves one. An ACK is
- * therefore held only while about nine of ten answers come in time. A single miss counts little,
- * because the program may have been interrupted. The names RIDE_* mean an ACK that is sent
- * together with a message.
+ * A held ACK that no answer follows in time (a miss) is late by the time of several sends; an answer
+ * in time saves one send. ACKs are therefore held only while about 12 of 13 answers come in time. A
+ * single miss does not end that, because the program may have been interrupted. The names RIDE_* mean
+ * an ACK that is sent together with a message.
  */
 #include "link/udp_int.h"
 #include "wire/psn.h"
@@ -23,7 +23,7 @@
 #define RIDE_SENDS 8
 #define RIDE_MIN (20 * NS_US)
 #define RIDE_MAX (1000 * NS_US)
-#define RIDE_ENOUGH (RIDE_ALL * 3 / 4)	/* share of answers in time that permits a delay */
+#define RIDE_ENOUGH (RIDE_ALL * 3 / 4)	/* ACKs are held if udp_link.soon has at least this value */
 
 /* A positive ACK without further information. */
 static bool plain_ack(const struct seg *seg)
@@ -42,7 +42,10 @@ static ns_t ride_ns(const struct udp_ep *ep)
 	return min(max(RIDE_SENDS * ep->send_ns, (ns_t)RIDE_MIN), (ns_t)RIDE_MAX);
 }
 
-/* A miss weighs as much as four answers, so RIDE_ENOUGH means 12 of 13 in the long run. */
+/*
+ * Update ul->soon, a moving average: an answer in time adds 1/16 of the distance to RIDE_ALL, a miss
+ * takes away 1/4. It stays at RIDE_ENOUGH (3/4) if 12 of 13 answers come in time.
+ */
 static void came(struct udp_link *ul, bool soon)
 {
 	ul->soon += soon ? (RIDE_ALL - ul->soon) / 16 : -ul->soon / 4;
@@ -65,7 +68,7 @@ static void learn(struct udp_link *ul, const struct seg *seg)
 	if (plain_ack(seg)) {
 		ep->ack_at = ep->cfg.now();
 		if (ul->acked_at && !late(ul, ep->ack_at))
-			return;		/* another message arrived before the answer; the time counts from the first ACK */
+			return;		/* a second ACK before the answer: the time to the answer still counts from the first */
 		if (ul->acked_at)
 			came(ul, false);
 		ul->acked_at = ep->ack_at;
@@ -86,8 +89,9 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 	    !plain_ack(seg))
 		return false;
 	/*
-	 * A later ACK of the same QP replaces the held one. The ACK of a duplicate may have an
-	 * earlier PSN.
+	 * A link holds one ACK. An ACK for another QP is not held. A later ACK for the same QP
+	 * replaces the held one. An ACK with an earlier PSN, which answers a duplicate request, is
+	 * dropped, since the held ACK includes it.
 	 */
 	if (ul->holds && ul->held.dqpn != seg->dqpn)
 		return false;
@@ -123,7 +127,7 @@ void udp_unheld(struct udp_link *ul)
 	ul->holds = false;
 }
 
-/* No message came: send the ACK alone. If the socket is full, it remains held. */
+/* No message followed the held ACK in time: send the ACK alone. If the socket is full, the ACK remains held. */
 static void miss(struct udp_link *ul)
 {
 	struct seg seg = ul->held;

@@ -55,7 +55,7 @@ struct udp_link {
 	struct seg held;	/* the held ACK */
 	bool holds;
 	int soon;		/* how often a message follows an ACK at once: 0 never, RIDE_ALL always */
-	ns_t acked_at;		/* the first ACK that no message has followed; 0: none */
+	ns_t acked_at;		/* time of the first ACK that no message has followed; 0: there is none */
 };
 
 /* Datagrams per recvmmsg(). */
@@ -99,7 +99,7 @@ struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
 			  const struct seg_net *net, bool v4);
 /* Drop a reference; the last one closes the socket. tx may be NULL. */
 void udp_tx_put(struct udp_tx *tx);
-/* The socket has refused a packet: tell the host when there is room. */
+/* The socket has refused a packet: when it has room again, flush held ACKs and call link_host.writable(). */
 void udp_tx_full(struct udp_tx *tx);
 /* Sleep until the socket is writable, for at most ns. Returns whether it is. */
 bool udp_tx_wait(struct udp_tx *tx, ns_t ns);
@@ -119,7 +119,7 @@ int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *a
 bool udp_answers(const struct seg *seg);
 /* Hold the segment if it is an ACK that may wait. True: it is held. */
 bool udp_held(struct udp_link *ul, const struct seg *seg);
-/* Called after a segment was sent that was not held: measures the duration. */
+/* Measure how long the send of an ACK took. Called after each segment that was sent without being held. */
 void udp_sent(struct udp_link *ul, const struct seg *seg);
 /* Forget the held ACK. */
 void udp_unheld(struct udp_link *ul);

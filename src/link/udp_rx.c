@@ -140,7 +140,7 @@ static bool meta_read(struct meta *m, struct msghdr *h)
 	return m->has_dst && !(h->msg_flags & MSG_TRUNC);
 }
 
-/* p: len bytes from BTH to pad, followed by the ICRC. i: index in the train. */
+/* Is the packet's ICRC right? p: len bytes from BTH to pad, followed by the ICRC. i: the packet's index in its train. */
 static bool icrc_right(struct udp_ep *ep, const struct meta *m, const uint8_t *p, uint32_t len,
 		       uint32_t i)
 {
@@ -154,7 +154,11 @@ static bool icrc_right(struct udp_ep *ep, const struct meta *m, const uint8_t *p
 		return true;
 	if (!m->v4)
 		return false;
-	/* Not a train of ruse: the sender counts its ids or does not set DF. 14 bytes of IP header follow the id. */
+	/*
+	 * The packet is not from a train of ruse: the sender counts its ids or does not set DF. Find
+	 * an id that makes the ICRC right; behind it follow 14 bytes of IP header, UDP header and
+	 * packet.
+	 */
 	ep->stats->other_id++;
 	for (int df = 0; df < 2; df++) {
 		iplen = ipudp_put(hdr, &m->net, m->sport, ep->port, len + ICRC_LEN, 0,
@@ -229,7 +233,7 @@ static void hold(struct udp_ep *ep, const struct seg *b)
 	a->iov = ep->iov;
 }
 
-/* A packet whose ICRC was checked, here or by the process that received it. */
+/* Handle a packet whose ICRC was checked, either here or by another process that received it for this one. */
 static void packet(struct udp_ep *ep, const struct seg_net *net, const uint8_t *p, uint32_t len)
 {
 	uint32_t dqpn = get_be24(p + 5);

@@ -137,7 +137,10 @@ struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
 	*tx = want;
 	ret = tx_open(tx);
 	if (ret && net) {
-		/* The source address may be added later: use a socket that is bound to none. */
+		/*
+		 * The source address may be missing now and be added to the interface later: open a
+		 * socket that is not bound to an address.
+		 */
 		tx_init(tx, ep, path, NULL, v4);
 		ret = tx_open(tx);
 	}

@@ -17,7 +17,7 @@
 #include "link/udp_int.h"
 #include "wire/be.h"
 
-#define TRAIN_BYTES 65507u	/* maximum payload of an IPv4 datagram, also before cutting */
+#define TRAIN_BYTES 65507u	/* maximum bytes of a train: the kernel's limit for the payload of an IPv4 datagram */
 #define TRAIN_PKTS 64u
 #define CNP_NS (50 * NS_US)
 #define TTL_DEFAULT 64
