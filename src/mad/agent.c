@@ -89,7 +89,10 @@ static int check_methods(const struct mad_port *p, const struct mad_reg *r)
 	return known || n < MAD_MAX_OUI ? 0 : -ENOMEM;
 }
 
-/* Ids are given out cyclically, as in the kernel: a late response to a destroyed agent's request matches no new agent. */
+/*
+ * Upper halves of transaction ids are assigned to agents cyclically, as in the kernel. So a late
+ * response to a destroyed agent's request matches no new agent.
+ */
 static uint32_t new_hi_tid(struct mad_port *p)
 {
 	struct mad_agent *a;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The MAD layer, as the kernel's ib_mad: agents, dispatch, transactions with timeout
- * and retries, RMPP. It has no socket, clock or thread: the host sends, receives and
- * passes the time. The caller serialises all calls. The callbacks of struct mad_agent_ops may call
- * any function here, also mad_agent_destroy() on their own agent, but not mad_port_fini().
+ * The MAD layer, as the kernel's ib_mad: agents, dispatch, transactions with timeout and retries, RMPP. It has no socket, clock or
+ * thread: the code that uses it (rused or a test) receives MADs and passes them to mad_input(), sends MADs in mad_ops.send() and
+ * passes the time as `now`. The caller serialises all calls. The callbacks of struct mad_agent_ops may call any function here, also
+ * mad_agent_destroy() on their own agent, but not mad_port_fini().
  *
- * Any call may change mad_wake(), the time at which mad_timer() is due. Calling it earlier is harmless.
+ * Any call may change mad_wake(), the time at which mad_timer() is due. Calling mad_timer() earlier is harmless.
  */
 #ifndef RUSE_MAD_MAD_H
 #define RUSE_MAD_MAD_H
@@ -19,13 +19,13 @@ struct mad_addr {
 	uint8_t qp;		/* local QP: 0 or 1 */
 	uint8_t sl;
 	uint8_t path_bits;	/* of the local LID */
-	bool grh;		/* has a GRH (always on RoCE): sgid_index to lgid are valid */
+	bool grh;		/* has a GRH (always on RoCE); the fields from sgid_index to lgid are valid only then */
 	uint8_t sgid_index;	/* index in the local GID table */
 	uint8_t hop_limit;
 	uint8_t tclass;
 	uint32_t flow;
 	uint8_t gid[16];	/* remote */
-	uint8_t lgid[16];	/* received: the local GID it was sent to. Sending: ignored */
+	uint8_t lgid[16];	/* of a received MAD: the local GID to which it was sent; ignored in sending */
 	uint16_t lid;		/* remote; 0 on RoCE */
 	uint16_t pkey_index;
 	uint32_t qpn;		/* remote QP number */
@@ -36,16 +36,16 @@ enum mad_verdict {
 	MAD_PASS,	/* dispatch to an agent; without one a Get or Set gets an error response */
 	MAD_REPLY,	/* send `out` back */
 	MAD_CONSUMED,	/* handled, no answer */
-	MAD_DISCARD,	/* malformed: dropped. A directed-route SMP that mad_send() handles here: it returns -EINVAL */
+	MAD_DISCARD,	/* malformed: a received MAD is dropped; of an SMP for this node mad_send() returns -EINVAL */
 };
 
 struct mad_ops {
 	/*
-	 * Sends a MAD from QP a->qp to a->qpn; len is always 256. 0: sent, or lost. -errno: not sent,
-	 * and the result of the mad_send() that called it. Must not call mad_input().
+	 * Sends a MAD from QP a->qp to a->qpn; len is always 256. 0: sent, though it may get lost. -errno: not sent; mad_send(), if
+	 * that is the caller, returns the same error. Must not call mad_input().
 	 */
 	int (*send)(void *ctx, const struct mad_addr *a, const void *mad, size_t len);
-	/* Entry of the port's GID table: 0 or -errno. NULL on ports without GRH. */
+	/* Reads an entry of the port's GID table into gid. 0 or -errno. NULL on ports without GRH. */
 	int (*gid)(void *ctx, uint8_t index, uint8_t gid[16]);
 	/* The port's built-in agents (SMA, PMA). NULL: always MAD_PASS. */
 	enum mad_verdict (*process)(void *ctx, const struct mad_addr *from, const uint8_t *mad,
@@ -54,7 +54,7 @@ struct mad_ops {
 
 /* Shared by the ports of a host: transaction ids and timers. */
 struct mad_host {
-	uint32_t last_hi_tid;	/* last upper half of a transaction id: 24 bits, cyclic */
+	uint32_t last_hi_tid;	/* upper half of the transaction ids of the agent created last: 24 bits, cyclic */
 	uint32_t nports;
 	struct timer_heap timers;
 };
@@ -82,7 +82,7 @@ struct mad_reg {
 };
 
 enum mad_send_status {
-	MAD_SENT,		/* sent; an expected response has been passed to recv() */
+	MAD_SENT,		/* sent. An expected response has been passed to recv(), except for SMPs to this node */
 	MAD_TIMEOUT,		/* no response after all retries, or no RMPP ACK */
 	MAD_ABORTED,		/* ended by RMPP STOP or ABORT */
 	MAD_FLUSHED,		/* cancelled, or the agent was destroyed */
@@ -106,7 +106,7 @@ struct mad_agent_ops {
 
 struct mad_send {
 	struct mad_addr addr;
-	const uint8_t *mad;	/* copied. A MAD, or with RMPP active headers and the whole data */
+	const uint8_t *mad;	/* mad_send() copies it. One MAD; with RMPP active the headers once and all data */
 	uint32_t len;		/* bytes in mad; a MAD shorter than 256 is completed with zeros */
 	uint32_t timeout_ms;	/* 0: no response expected */
 	uint32_t retries;
@@ -128,7 +128,7 @@ void mad_port_fini(struct mad_port *p, ns_t now);	/* destroys the remaining agen
 int mad_agent_create(struct mad_port *p, const struct mad_reg *r, const struct mad_agent_ops *ops,
 		     void *ctx, struct mad_agent **out);
 void mad_agent_destroy(struct mad_agent *a, ns_t now);	/* ends open sends: MAD_FLUSHED */
-/* Upper half of the transaction ids of its requests, which the caller of mad_send() fills in. */
+/* Upper half of the transaction ids of the agent's requests. The caller of mad_send() must write it into the MAD. */
 uint32_t mad_agent_hi_tid(const struct mad_agent *a);
 /* True if RMPP is done here and not by the agent (the kernel's ib_mad_kernel_rmpp_agent()). */
 bool mad_agent_does_rmpp(const struct mad_agent *a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Structures and functions shared by the files of this room. */
+/* Structures and functions shared by the files of mad/. */
 #ifndef RUSE_MAD_MAD_INTERNAL_H
 #define RUSE_MAD_MAD_INTERNAL_H
 
@@ -28,7 +28,7 @@ struct mad_agent {
 	const struct mad_agent_ops *ops;
 	void *ctx;
 	uint32_t hi_tid;
-	uint32_t refs;		/* the owner's, and one for each call in progress */
+	uint32_t refs;		/* references: one of the owner, and one of each call in progress */
 	bool dead;		/* destroyed; freed with the last reference */
 	struct list_head sends;	/* struct mad_tx, oldest first */
 	struct list_head recvs;	/* struct rmpp_rx: incomplete messages */

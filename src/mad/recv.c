@@ -54,7 +54,10 @@ static void agent_input(struct mad_agent *a, const struct mad_addr *from, const 
 		return;
 	}
 	tx = tx_find(a, from, mad);
-	/* Agents that do RMPP themselves get every segment, also after the first has ended tx. */
+	/*
+	 * Agents that do RMPP themselves get every segment of a response. The first one ends tx, so
+	 * the later ones arrive when there is no tx.
+	 */
 	if (tx || rmpp_active(mad))
 		agent_deliver(a, tx, from, mad, MAD_LEN, now);
 }

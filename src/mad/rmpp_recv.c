@@ -74,7 +74,10 @@ static void ack(struct rmpp_rx *rx, const uint8_t *mad)
 	rmpp_send_ack(rx->agent, &rx->addr, mad, rx->seg_num, rx->newwin);
 }
 
-/* Keeps a complete message for RMPP_KEEP_MS from the last repeated segment. */
+/*
+ * Keeps a complete message for another RMPP_KEEP_MS. Called at completion and for each repeated
+ * segment.
+ */
 static void keep(struct rmpp_rx *rx, ns_t now)
 {
 	if (timer_set(&rx->agent->port->host->timers, &rx->timer, now + RMPP_KEEP_MS * NS_MS))
@@ -119,7 +122,10 @@ static void store(struct rmpp_rx *rx, uint32_t seg, const uint8_t *mad)
 	}
 }
 
-/* Length of headers and all data. An invalid PayloadLength of the last segment means a full one. */
+/*
+ * Length of headers and all data. If the PayloadLength of the last segment is invalid, that segment
+ * counts as full.
+ */
 static uint32_t whole_len(const struct rmpp_rx *rx)
 {
 	uint32_t pad = rx->last_len <= RMPP_DATA_LEN ? RMPP_DATA_LEN - rx->last_len : 0;
@@ -255,7 +261,10 @@ void rmpp_stray(struct mad_agent *a, const struct mad_addr *from, const uint8_t 
 	keep(rx, now);
 }
 
-/* STOP or ABORT, which the sender or the receiver of a transfer may send. */
+/*
+ * Handles STOP or ABORT. Its sender may be the sender or the receiver of a transfer, so both an
+ * incomplete message from it and a send to it end.
+ */
 static void rx_end(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad, ns_t now)
 {
 	uint8_t st = mad[RMPP_O_STATUS];

@@ -166,7 +166,10 @@ void rmpp_abort_tx(struct mad_agent *a, const struct mad_addr *from, const uint8
 		tx_done(tx, MAD_ABORTED, status, now);
 }
 
-/* Ends the send that the ACK belongs to, and the peer's transfer, with this status. */
+/*
+ * Handles an invalid ACK: ends the send that it belongs to with this status, and sends the peer an
+ * ABORT with the same status.
+ */
 static void bad_ack(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
 		    uint8_t status, ns_t now)
 {
@@ -186,7 +189,10 @@ static void tx_ack(struct mad_tx *tx, const struct mad_addr *from, const uint8_t
 	}
 	tx->newwin = win;
 	if (tx->last_ack < tx->seg_count) {
-		/* The timer repeats segments that cannot be sent. */
+		/*
+		 * An error of send_window() is ignored: the timer repeats segments that were not
+		 * sent.
+		 */
 		if (tx->seg_num < tx->newwin)
 			send_window(tx, now);
 		return;

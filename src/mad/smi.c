@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Directed-route SMPs. Hop pointer and hop count give one of five places on the
- * route. Requests and responses share them; they differ in the direction of
- * counting, in the path used, and in the LID of the far end.
+ * Directed-route SMPs. Hop pointer and hop count tell where on its route an SMP is (enum place).
+ * Requests and responses have the same places. They differ in the direction in which the hop
+ * pointer counts, in the path used (initial or return path), and in the LID to which the SMP is
+ * routed after its directed part (DrDLID or DrSLID).
  */
 #include "mad/smi.h"
 

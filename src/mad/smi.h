@@ -15,14 +15,14 @@
 
 struct smi_node {
 	bool is_switch;
-	uint8_t port;		/* port that sends or has received; 0: the switch itself */
+	uint8_t port;		/* port by which the SMP is sent or was received; 0: the switch itself */
 	uint8_t nports;		/* number of physical ports */
 };
 
 enum smi_way {
 	SMI_DISCARD,
 	SMI_LOCAL,		/* for the SMA or SM of this node */
-	SMI_WIRE,		/* send by n->port (smi_send) or by *out (smi_input, switches) */
+	SMI_WIRE,		/* send the SMP: after smi_send() by n->port; after smi_input(), in switches only, by *out */
 	SMI_LID,		/* switches: the directed part has ended; forward to smi_lid() */
 };
 

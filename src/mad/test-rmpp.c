@@ -131,7 +131,7 @@ static void test_sizes(void **state)
 	}
 }
 
-/* A segmented request and response; the ACK of segment 0 changes the direction. */
+/* Answers a request with a response of three segments. */
 static void answer_long(struct user *u, const struct mad_recv *r, ns_t now)
 {
 	struct mad_send s = { .addr = r->addr, .len = SA_HDR_LEN + 3 * DATA };
@@ -147,6 +147,10 @@ static void answer_long(struct user *u, const struct mad_recv *r, ns_t now)
 	free(mad);
 }
 
+/*
+ * A segmented request gets a segmented response. The requester's ACK of segment 0 changes the
+ * direction of the transfer.
+ */
 static void test_double_sided(void **state)
 {
 	setup();
@@ -219,7 +223,7 @@ static void test_ack_timeout(void **state)
 	assert_int_equal(net.head, 5);
 	expect(3, MAD_REPORT, RMPP_DATA, 0, 2, 0);
 	expect(4, MAD_REPORT, RMPP_DATA, 0, 3, 0);
-	/* An ACK of another segment resets the retries. */
+	/* An ACK of a further segment sets the retries back to their full number. */
 	inject(0, MAD_REPORT | MAD_RESP, RMPP_ACK, 0, 0, 2, 3);
 	net_run(&net, 7999 * NS_MS);
 	assert_int_equal(a.ndone, 0);
@@ -238,7 +242,10 @@ static void test_ack_timeout(void **state)
 	teardown();
 }
 
-/* MADs that end a send: the status in done(), and that of the ABORT to the peer (0: none). */
+/*
+ * MADs that end a send. st: the status in done(); nack: the status of the ABORT that the peer gets,
+ * 0: none is sent.
+ */
 static void test_bad_for_sender(void **state)
 {
 	static const struct {
@@ -319,7 +326,7 @@ static void test_bad_for_receiver(void **state)
 	expect(1, MAD_REPORT | MAD_RESP, RMPP_ABORT, RMPP_ST_BAD_SEG, 0, 0);
 	inject(1, MAD_REPORT, RMPP_DATA, RMPP_F_FIRST, 3, 1, 0);
 	expect(2, MAD_REPORT | MAD_RESP, RMPP_ABORT, RMPP_ST_BAD_STATUS, 0, 0);
-	/* A segment other than the first, without a message. */
+	/* A segment other than the first is ignored if no message has been started. */
 	inject(1, MAD_REPORT, RMPP_DATA, RMPP_F_LAST, 0, 2, 0);
 	assert_int_equal(net.head, 3);
 	assert_int_equal(b.nrecv, 0);

@@ -70,7 +70,7 @@ static void test_to_switch(void **state)
 	assert_int_equal(smp[SMP_O_RETURN_PATH + 1], 5);
 	put_be16(smp + MAD_O_STATUS, SMP_DIRECTION);
 	back.port = 4;
-	assert_int_equal(smi_send(&back, smp), SMI_DISCARD);	/* not the port it came by */
+	assert_int_equal(smi_send(&back, smp), SMI_DISCARD);	/* port 4 is not the port by which the request came */
 	smp[MAD_O_CLASS_SPECIFIC] = 2;
 	back.port = 5;
 	assert_int_equal(smi_send(&back, smp), SMI_WIRE);
@@ -104,7 +104,7 @@ static void test_lid_first(void **state)
 struct rule {
 	bool input, is_switch, back;
 	uint8_t ptr, count;
-	bool far;		/* the far end's LID is permissive */
+	bool far;		/* no LID-routed part follows the directed one: that LID is permissive */
 	uint8_t port;
 	enum smi_way way;
 	uint8_t after;		/* hop pointer, if not discarded */

@@ -73,7 +73,10 @@ static void test_response(void **state)
 	one_response(true);
 }
 
-/* Sent once, repeated `retries` times every timeout_ms, then ended with MAD_TIMEOUT. */
+/*
+ * A request without a response is sent once, repeated `retries` times every timeout_ms, and then
+ * ended with MAD_TIMEOUT.
+ */
 static void test_timeout(void **state)
 {
 	setup(false);
@@ -163,7 +166,10 @@ static void respond(uint32_t tid, struct mad_addr from, uint8_t mgmt_class)
 	mad_input(&net.ports[0].port, &from, mad, MAD_LEN, net.now);
 }
 
-/* The match of ib_find_send_mad(): TID, class, presence of a GRH, local GID or path bits. */
+/*
+ * Which MADs match a send, as in ib_find_send_mad(): by TID, class, presence of a GRH, and local
+ * GID or path bits.
+ */
 static void test_match(void **state)
 {
 	struct mad_addr from;
@@ -307,7 +313,10 @@ static void test_directed(void **state)
 	assert_null(u.cookie);
 	assert_int_equal(u.ndone, 3);
 	assert_int_equal(net.head, 0);
-	/* One hop: by another port -EINVAL; by this port it is sent, with the hop counted. */
+	/*
+	 * A route of one hop. If its port is not the sender's, mad_send() returns -EINVAL. If it
+	 * is, the SMP is sent and the hop is counted.
+	 */
 	put_be16(mad + MAD_O_CLASS_SPECIFIC, 0x0001);
 	mad[SMP_O_INITIAL_PATH + 1] = 2;
 	assert_int_equal(mad_send(u.agent, &s, 0), -EINVAL);
