@@ -98,8 +98,8 @@ HOOK void closefrom(int low)
 	}
 	close_between(fd, INT_MAX);
 	/*
-	 * Without close_range() in the kernel, close the few numbers below the engine's last one
-	 * singly.
+	 * Close the ranges below and between the engine's descriptors. If the kernel has no
+	 * close_range(), close each number of a range singly.
 	 */
 	while ((own = next_own(fd, INT_MAX)) >= 0) {
 		if (fd < (unsigned int)own && sys_call(SYS_close_range, fd, own - 1, 0) < 0)

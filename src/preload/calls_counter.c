@@ -63,7 +63,10 @@ out:
 	errno = e;
 }
 
-/* Updates the counter files, opens the present file and copies its text to c. Its descriptor or -errno. */
+/*
+ * Lets rused update the counter files, opens the new file at c->path and copies its text to c.
+ * Returns the descriptor of the new file or -errno.
+ */
 static int fetch(struct counter *c)
 {
 	struct thread_guard g;

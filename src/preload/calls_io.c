@@ -52,7 +52,10 @@ int uverbs_install(int fd, uint32_t minor, struct uverbs_file *f)
 	return 0;
 }
 
-/* Called with the engine lock held, so a stale entry at fd cannot be released. It is leaked. */
+/*
+ * Called with the engine lock held. If the table has an entry of an earlier file at fd, that entry is
+ * leaked, because its release() would take the engine lock.
+ */
 int event_install(struct event_file *ev, int fd, bool is_async)
 {
 	struct vfile *vf, *old;
@@ -133,7 +136,7 @@ int rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file)
 
 	if (ret)
 		return ret;
-	/* The file of issmN has no release function: rused notices its last close. */
+	/* An issmN file needs no release(): its descriptor is a socket to rused, which notices the last close. */
 	vf = vfile_new(kind, file, kind == VFILE_UCMA ? &ucma_ops : kind == VFILE_UMAD ? &umad_ops :
 											 NULL);
 	if (!vf)
@@ -316,8 +319,8 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		break;
 	case VFILE_UCMA:
 		/*
-		 * Another thread may close it during the wait. If this thread is cancelled the
-		 * reference is leaked.
+		 * Hold a reference, since another thread may close fd during the wait. If this
+		 * thread is cancelled during the wait, the reference is leaked.
 		 */
 		ret = ucma_get(fd, &file, &ref);
 		if (ret) {
@@ -416,7 +419,7 @@ static bool has_ioctl(const struct vfile *vf)
 	       vf->kind == VFILE_ISSM;
 }
 
-/* The kernel handles these for every file. */
+/* True for commands that the kernel's ioctl() handles for every file, whatever its driver. */
 static bool ioctl_generic(unsigned long cmd)
 {
 	return cmd == FIOCLEX || cmd == FIONCLEX || cmd == FIONBIO || cmd == FIOASYNC;
@@ -546,7 +549,10 @@ static int dup_to(int oldfd, int newfd, int flags, bool is_dup3)
 	if (vf)
 		vfile_put(vf);
 	errno = e;
-	/* -EMFILE is for a newfd beyond the table, which is beyond the kernel's limit too: dup2() returns EBADF. */
+	/*
+	 * -ENOMEM: the table has no memory for newfd. -EMFILE: newfd is beyond the table, and thus
+	 * beyond the kernel's limit of descriptors too; for such a number dup2() returns EBADF.
+	 */
 	return ret == -ENOMEM ? -EMFILE : ret == -EMFILE ? -EBADF : ret;
 }
 

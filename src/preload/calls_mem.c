@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * mmap() and munmap(). A provider maps the rings of each object. They are mapped in the process
- * already, so the call returns that address, without a system call or page faults. An allocator may
- * call these functions before the library's constructor has run.
+ * mmap() and munmap(). The provider libraries of libibverbs call mmap() for the rings of each object.
+ * These rings are in the memory of the process already, so mmap() returns their address, without a
+ * system call or page faults. An allocator may call both functions before this library's constructor
+ * has run; REAL() is a raw system call until then (real.c).
  */
 #include <sys/mman.h>
 #include "engine/engine.h"

@@ -168,8 +168,8 @@ static int change_mask(int (*fn)(int, const sigset_t *, sigset_t *), int how, co
 		copy = *set;
 		now = changed(how, bits_of(&copy));
 		/*
-		 * Pass SIG_UNBLOCK on unchanged: inside a handler of the program they may really be
-		 * blocked.
+		 * Pass SIG_UNBLOCK on unchanged: while a handler of the program runs, SIGSEGV and
+		 * SIGBUS may really be blocked, and the call must unblock them.
 		 */
 		if (how != SIG_UNBLOCK)
 			strip(&copy);

@@ -59,8 +59,8 @@ static int netlink_open(int type)
 }
 
 /*
- * Another preloaded library (librspreload) may initialise itself in its first socket() and depend
- * on that in setsockopt(), so let it see one call.
+ * Another preloaded library (librspreload) may initialise itself in its socket() and need that in its
+ * setsockopt(). The netlink socket is created without socket(), so call the real socket() once.
  */
 static void wake_other_preloads(void)
 {
@@ -205,7 +205,7 @@ HOOK int getpeername(int fd, __SOCKADDR_ARG addr, socklen_t *len)
 	return (int)libc_result(give_address(addr.__sockaddr__, len, 0, 0), e);
 }
 
-/* Bit mask of the options that are flags; not those for memberships. */
+/* Bit mask of the SOL_NETLINK options whose value is a flag. The membership options are not among them. */
 #define NL_FLAGS                                                               \
 	(1u << NETLINK_PKTINFO | 1u << NETLINK_BROADCAST_ERROR | 1u << NETLINK_NO_ENOBUFS | \
 	 1u << NETLINK_LISTEN_ALL_NSID | 1u << NETLINK_CAP_ACK | 1u << NETLINK_EXT_ACK | \
@@ -302,8 +302,9 @@ static bool peer_died(int err)
 }
 
 /*
- * Connects fd to a new rused: a netlink socket of the kernel does not break. The flags and timeouts of
- * fd stay; copies by dup() and epoll sets keep the old socket. 0 or -errno.
+ * Replaces fd, whose rused has died, by a socket to a new rused: programs do not expect that a netlink
+ * socket loses its connection. The flags and timeouts of fd are kept. Duplicates of fd and epoll sets
+ * still refer to the old socket. 0 or -errno.
  */
 static long netlink_renew(int fd)
 {

@@ -215,7 +215,7 @@ HOOK ssize_t __readlinkat_chk(int dirfd, const char *path, char *buf, size_t len
 				 REAL(__readlinkat_chk)(dirfd, path, buf, len, size);
 }
 
-/* getxattr() etc.: ls -l calls them for each name. */
+/* Extended attributes, which `ls -l` reads for each name: only the path is redirected. */
 #define GETXATTR_HOOK(fn)                                                      \
 	HOOK ssize_t fn(const char *path, const char *name, void *value, size_t size) \
 	{                                                                      \

@@ -12,7 +12,7 @@
 
 /* True if the path, which is below the run directory, is that of a counter file. */
 bool counter_path(const char *path);
-/* Registers fd, the descriptor of path. If there is no memory, reads of fd return the counter of the time of open(). */
+/* Registers fd, the descriptor of path. Without memory fd stays a plain file: reads return the value at the time of open(). */
 void counter_install(int fd, const char *path);
 /* read(2), or with at >= 0 pread(2): the length or -errno. */
 ssize_t counter_read(struct vfile *vf, int fd, void *buf, size_t count, off_t at);

@@ -31,8 +31,9 @@ __attribute__((constructor)) static void note_process(void)
 }
 
 /*
- * Used before the first attach: only a process other than the one that loaded the library can be a
- * vfork child. Without permission for kcmp() it is treated as forked.
+ * True in a vfork child; used before the first attach, when *owner does not exist. A vfork child is not
+ * the process that loaded the library, and it shares its parent's memory. If kcmp() is not permitted,
+ * the process is treated as a forked child, and the result is false.
  */
 static bool shares_parents_memory(uint32_t pid)
 {

@@ -98,7 +98,10 @@ struct real real = {
 	.munmap = raw_munmap,
 };
 
-/* In place of functions that an older libc does not have (closefrom, close_range). No program can call them. */
+/*
+ * Stands for a function that an older libc does not have (closefrom, close_range). Programs made for
+ * that libc do not call it.
+ */
 static long missing(void)
 {
 	errno = ENOSYS;

@@ -44,7 +44,10 @@ const char *redirect_slow(const char *path, struct redirect *r)
 		r->dev = true;
 		r->rdev = makedev(RDMA_CM_MAJOR, RDMA_CM_MINOR);
 	}
-	/* Update counters for their directory too: the program may open the files by relative paths, or after a glob. */
+	/*
+	 * Update the counter files also when the path is that of their directory: the program may
+	 * then open them by relative paths, which are not redirected.
+	 */
 	if (strstr(r->buf, "counters") || strstr(r->buf, "/ports/1/cm_"))
 		engine_counters();
 	r->counter = counter_path(r->buf);
@@ -123,7 +126,7 @@ void dev_stat(struct stat *st, dev_t rdev)
 	st->st_nlink = 1;
 	st->st_rdev = rdev;
 	st->st_blksize = 4096;
-	/* Programs compare st_dev and st_ino to identify a file. */
+	/* Programs compare st_dev and st_ino to identify a file, so each device gets an inode number of its own. */
 	st->st_ino = st->st_rdev;
 }
 

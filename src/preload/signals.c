@@ -9,14 +9,14 @@
  * fault_handler() always uses the alternate one. For SIG_DFL the default action is really installed
  * and the fault repeated, so that a core dump shows the right place.
  *
- * The kernel kills a process whose thread faults while the signal is blocked. So blocking the two
- * signals is recorded (signals_tls.blocked) but not done, and they are removed from the masks of
- * the program's other handlers. A thread may still have them really blocked: it blocked them before
- * the first open, inherited the mask, or runs the program's own handler for them. Then
- * engine_thread_ready is false, and signals_enter() unblocks them. Outside of such a handler they
- * stay unblocked, and signals_tls.blocked records that the program has blocked them. Inside of one
- * signals_leave() blocks them again: a handler may end by siglongjmp(), which sets the real mask and
- * would leave a recorded block behind.
+ * The kernel kills a process whose thread faults while the signal is blocked. So when the program
+ * blocks the two signals, this is recorded (signals_tls.blocked) but not done, and they are removed
+ * from the masks of the program's other handlers. A thread may still have them really blocked: it
+ * blocked them before the first open, inherited the mask, or runs the program's handler for one of
+ * them. Then engine_thread_ready is false, and signals_enter() unblocks them. If the thread does not
+ * run such a handler, they stay unblocked, and signals_tls.blocked records that the program has
+ * blocked them. If it does, nothing is recorded, and signals_leave() blocks them again: the handler
+ * may end by siglongjmp(), which restores the real mask but could not remove the record.
  */
 #include <string.h>
 #include <sys/syscall.h>
