@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The only file with memory orders (tools/layers searches for others). Words shared between
- * threads or processes, in rings, cards and pages, are accessed by these macros. Exceptions:
- * the only writer of a word may read it plainly, and so may the holder of its lock.
+ * Atomic accesses and barriers. No other file may name a memory order (tools/layers checks this).
+ * A word that threads or processes share must be accessed by these macros. There are two exceptions:
+ * a thread that is the only writer of a word may read it without a macro, and so may the holder of
+ * the lock that protects the word.
  */
 #ifndef RUSE_QUEUE_BARRIER_H
 #define RUSE_QUEUE_BARRIER_H
@@ -11,7 +12,10 @@
 #define WRITE_ONCE(x, v) __atomic_store_n(&(x), (v), __ATOMIC_RELAXED)
 #define smp_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
-/* A store followed by a full barrier: publish, then read the other side's flag. */
+/*
+ * A store followed by a full barrier. For two sides that each store a flag of their own and then read
+ * the flag of the other: at least one of them sees the other's flag set.
+ */
 #define smp_store_mb(p, v) ((void)__atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST))
 #define smp_mb() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 #define smp_rmb() __atomic_thread_fence(__ATOMIC_ACQUIRE)

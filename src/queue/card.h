@@ -3,10 +3,10 @@
  * Cards: state of keys and QPs that a process shares with its peers on the same host,
  * so that a requester can execute RDMA WRITE and READ itself (direct placement).
  *
- * Key cards are written by their owner only, with a sequence count, and mapped
- * read-only by peers. QP cards are mapped writable by both. The owner locks a card while
- * it runs the QP's responder, a requester while it acts as that responder in a direct
- * placement.
+ * A key card is written by its owner only, under a sequence count; peers map it read-only. A QP card
+ * is mapped writable by its owner and by the peer, and has a lock. The owner holds the lock while it
+ * runs the QP's responder. The peer's requester holds it during a direct placement, in which it acts
+ * as that responder.
  */
 #ifndef RUSE_QUEUE_CARD_H
 #define RUSE_QUEUE_CARD_H
@@ -17,11 +17,11 @@
 /* One MR (or memory window) key; 64 bytes. */
 struct key_card {
 	uint32_t seq;		/* odd: being changed */
-	uint32_t key;		/* full key, index << 8 | byte; 0: free */
+	uint32_t key;		/* the 32-bit key: index in bits 8 to 31, variable key byte in bits 0 to 7; 0: card not in use */
 	uint32_t pd;		/* id of the PD, never 0 */
 	uint32_t access;	/* enum ib_uverbs_access_flags, KEY_LOCAL */
-	uint64_t start;		/* address of iova in the owner's address space */
-	uint64_t iova;
+	uint64_t start;		/* the owner's virtual address of the first byte of the region */
+	uint64_t iova;		/* address of this byte in work requests and RETHs */
 	uint64_t length;
 	uint32_t qpn;		/* QP of a type 2 window (IBA 10.6.7.2.2); 0: any QP of the PD */
 	uint32_t pad0;
@@ -88,7 +88,7 @@ struct qp_card {
 	uint32_t access;	/* qp_access_flags */
 	uint32_t dest_qpn;
 	uint32_t path_mtu;	/* bytes */
-	uint32_t busy;		/* inside a message, or answers are queued: no direct placement */
+	uint32_t busy;		/* not 0: no direct placement, as the responder is inside a message or has responses queued */
 	/*
 	 * 0, or the AETH syndrome (AETH_NAK_*) of a direct placement that failed its checks: set by
 	 * the requester; the owner must move the QP to ERR.

@@ -20,7 +20,7 @@ struct ring {
 	struct rxe_queue_buf *buf;
 	uint32_t mask;		/* slots - 1 */
 	uint32_t log2_elem;
-	uint32_t index;		/* this side's: consumer of SQ, RQ, SRQ; producer of CQ */
+	uint32_t index;		/* consumer index of an SQ, RQ or SRQ, producer index of a CQ; the other index is the program's */
 	uint32_t buf_size;	/* bytes, page aligned; mminfo.size */
 	uint64_t offset;	/* in the uverbs memfd; mminfo.offset */
 };

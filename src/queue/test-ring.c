@@ -72,7 +72,7 @@ static void test_published(void **state)
 	free(r.buf);
 }
 
-/* This side produces, a program consumes as librxe does: full at slots - 1 entries. */
+/* This side produces and a program consumes, as librxe does. The ring is full when it has slots - 1 entries. */
 static void test_producer(void **state)
 {
 	struct ring r = make(3, 64);
@@ -98,7 +98,10 @@ static void test_producer(void **state)
 	free(r.buf);
 }
 
-/* The program produces, this side consumes, compared with a model. */
+/*
+ * The program produces and this side consumes, in random order. The entries and the state of the ring
+ * must agree with a model: two counters of the entries produced and consumed.
+ */
 static void test_consumer_model(void **state)
 {
 	struct ring r = make(50, 64);
