@@ -242,7 +242,10 @@ int rdma_disconnect(struct rdma_cm_id *id)
 
 	if (!p->cm_id)
 		return -EINVAL;
-	/* Starts a disconnect or answers the peer's, by state. Other states are not an error. */
+	/*
+	 * Sends a DREQ if the connection's state permits it, else a DREP, which answers the peer's
+	 * DREQ. If the state permits neither, nothing is sent and the call succeeds.
+	 */
 	if (cm_send_dreq(p->cm_id, NULL, 0, now))
 		cm_send_drep(p->cm_id, NULL, 0, now);
 	return 0;
@@ -303,9 +306,11 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr)
 }
 
 /*
- * Is the peer on this host? Then its CM is in the same rused, and a CM message is with the peer
- * before the program's next packet can be. A message to another host leaves when rused executes the
- * posted command; data that the program sends on its connected QP may leave earlier.
+ * True if the peer is on this host. Its CM is then in the same rused, so a CM message reaches it
+ * before any packet that the program sends afterwards. To another host this order is not kept if
+ * the program posts its command without waiting for rused (ipc/ucma_shm.h): the CM message is sent
+ * only when rused executes the command, and a packet that the program sends on its connected QP may
+ * leave earlier.
  */
 static bool peer_is_here(const struct rdma_cm_id *id)
 {

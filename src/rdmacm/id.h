@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RDMA communication ids: the API below abi/ucma, as in the kernel's rdma_cm.h.
- * No call blocks. 0 or -errno; wrong state: -EINVAL. Events go to the id's handler.
+ * RDMA communication ids: the API below abi/ucma, as in the kernel's rdma_cm.h. No call blocks. Functions that return int return 0
+ * or -errno; -EINVAL also if the id is in the wrong state. Events go to the id's handler.
  */
 #ifndef RUSE_RDMACM_ID_H
 #define RUSE_RDMACM_ID_H
@@ -84,8 +84,8 @@ struct rdma_cm_event {
 struct rdma_cm_id;
 
 /*
- * Must not call rdmacm for this id. A result other than 0: rdmacm destroys the id. The new id of a CONNECT_REQUEST has the
- * listener's handler and context. After 0 it belongs to the listener's owner; else a REJ is sent (after -ENOMEM nothing).
+ * Must not call rdmacm for this id. On an error rdmacm destroys the id. CONNECT_REQUEST brings a new id with the listener's handler
+ * and context: on 0 it belongs to the listener's owner, on an error a REJ is sent (on -ENOMEM nothing is sent).
  */
 typedef int (*rdma_cm_event_handler)(struct rdma_cm_id *id, struct rdma_cm_event *event);
 
@@ -100,7 +100,7 @@ struct rdma_cm_id {
 	uint8_t port_num;		/* 0 without a device */
 	bool may_bind;			/* the owner may bind ports below 1024 */
 	struct sockaddr_storage src, dst;	/* all zero while unknown */
-	uint16_t pkey;			/* P_Key for QUERY_ADDR; on RoCE 0, unless resolved by loopback or AF_IB */
+	uint16_t pkey;			/* P_Key that QUERY_ADDR returns; on RoCE 0, except with a loopback or AF_IB address */
 	unsigned int num_paths;		/* records in path: 0, 1 or 2 */
 	struct sa_path_rec *path;
 };
@@ -111,16 +111,16 @@ struct rdma_cm_id *rdma_create_user_id(struct rdmacm *rm, rdma_cm_event_handler 
 /* Valid in any state. Sends the REJ, DREQ or DREP that ends a connection. No event follows. */
 void rdma_destroy_id(struct rdma_cm_id *id);
 enum rdma_cm_state rdma_id_state(const struct rdma_cm_id *id);
-/* -EADDRINUSE, -EACCES (may_bind), -EADDRNOTAVAIL, -EAFNOSUPPORT, -EPROTONOSUPPORT, -ENODEV (no device has addr), -ENOMEM. */
+/* Fails with -EADDRINUSE, -EACCES (may_bind), -EADDRNOTAVAIL, -EAFNOSUPPORT, -EPROTONOSUPPORT, -ENODEV (no device), -ENOMEM. */
 int rdma_bind_addr(struct rdma_cm_id *id, const struct sockaddr *addr);
 int rdma_listen(struct rdma_cm_id *id, int backlog);	/* errors as rdma_bind_addr(); backlog: unused */
-/* src NULL or family 0: the host chooses. timeout_ms: for route and neighbour. Errors as rdma_bind_addr(), of ops->resolve(). */
+/* src NULL or of family 0: the host chooses. timeout_ms: for route and neighbour. Errors of rdma_bind_addr() and ops->resolve(). */
 int rdma_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
 		      const struct sockaddr *dst, uint32_t timeout_ms);
 int rdma_resolve_route(struct rdma_cm_id *id, uint32_t timeout_ms);
 /* Sets the path instead of rdma_resolve_route(). The caller delivers ROUTE_RESOLVED. */
 int rdma_set_ib_path(struct rdma_cm_id *id, const struct sa_path_rec *path);
-/* -EINVAL: also if the private data is too long; -ENOMEM; errors of cm_send_req() or cm_send_sidr_req(). */
+/* Sends a REQ or SIDR_REQ. -EINVAL also if the private data is too long; -ENOMEM; errors of cm_send_req(), cm_send_sidr_req(). */
 int rdma_connect_ece(struct rdma_cm_id *id, const struct rdma_conn_param *p, struct cm_ece ece);
 /* p NULL: answers a CONNECT_RESPONSE with RTU. A failure other than a wrong state sends a REJ. */
 int rdma_accept_ece(struct rdma_cm_id *id, const struct rdma_conn_param *p, struct cm_ece ece);

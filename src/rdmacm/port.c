@@ -11,7 +11,7 @@
 #include "rdmacm/rdmacm_internal.h"
 
 #define PROT_SOCK 1024
-#define MANY_PORTS 2	/* if there are more ephemeral ports per id than this, a posted RESOLVE_ADDR finds one */
+#define MANY_PORTS 2	/* with more ephemeral ports per id than this, RESOLVE_ADDR finds a free one: UCMA_CAN_RESOLVE */
 
 static struct list_head *bucket(struct rdmacm *rm, uint16_t ps, uint16_t port)
 {
@@ -77,8 +77,9 @@ void cma_release_port(struct rdma_id_private *p)
 }
 
 /*
- * 0: source address, destination address or destination port tell the id apart from each id that
- * has the port, so it may share the port. Else -EADDRNOTAVAIL.
+ * Checks whether the id may share the port of b. It may, and 0 is returned, if it differs from each
+ * id that has the port: in source address, destination address or destination port. Otherwise
+ * -EADDRNOTAVAIL.
  */
 static int port_is_unique(const struct rdma_bind_list *b, const struct rdma_id_private *p)
 {
@@ -169,8 +170,9 @@ static int use_port(uint16_t ps, struct rdma_id_private *p)
 }
 
 /*
- * Port space of an AF_IB service id, by the bits that its mask covers; 0: no known port space.
- * Completes service id and mask in the source address.
+ * Port space of an id bound to AF_IB. The bits of the service id that its mask covers select it; 0:
+ * they match no known port space. Also sets the remaining port space bits of service id and mask in
+ * the source address.
  */
 static uint16_t select_ib_ps(struct rdma_id_private *p)
 {

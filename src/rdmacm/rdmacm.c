@@ -86,7 +86,7 @@ static void id_device_gone(struct rdma_id_private *p)
 	p->state = RDMA_CM_DEVICE_REMOVAL;
 	/* The owner does not know the per-device ids of a wildcard listener. */
 	if (p->parent || cma_tell(p, &event)) {
-		p->state = state;	/* rdma_destroy_id() ends what this state has in progress */
+		p->state = state;	/* restored for rdma_destroy_id(), which ends the operations of this state */
 		rdma_destroy_id(&p->id);
 		return;
 	}
@@ -122,13 +122,19 @@ void rdmacm_addr_change(struct rdmacm *rm, uint32_t ifindex)
 		if (!p->cma_dev || p->parent || p->bound_if != ifindex ||
 		    p->state == RDMA_CM_DESTROYING || p->state == RDMA_CM_DEVICE_REMOVAL)
 			continue;
-		/* n survives: only wildcard listeners own other ids, and they have no device. */
+		/*
+		 * The destruction of p does not free n: only wildcard listeners own other ids, and
+		 * p is none, since it has a device.
+		 */
 		if (cma_tell(p, &event))
 			rdma_destroy_id(&p->id);
 	}
 }
 
-/* As the kernel's cma_netevent_callback(): an event for each report of a different address. */
+/*
+ * As the kernel's cma_netevent_callback(). The id keeps the old address, so each further report of
+ * a different one gives another event.
+ */
 void rdmacm_neigh_change(struct rdmacm *rm, const struct sockaddr *addr, uint32_t ifindex,
 			 const uint8_t mac[6])
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The RDMA connection manager: ids, port spaces, bind, listen, resolve, connect,
- * multicast. It behaves as drivers/infiniband/core/cma.c of Linux 6.1. It has no
- * socket, clock or thread: the host supplies the time (ops->now()) and all answers.
- * This header is for its host (rused, tests); users of ids include rdmacm/id.h.
+ * The RDMA connection manager: ids, port spaces, bind, listen, resolve, connect, multicast. It
+ * behaves as drivers/infiniband/core/cma.c of Linux 6.1. It has no socket, clock or thread: its
+ * host, the program that contains it (rused or a test), supplies the time (ops->now()) and all
+ * answers. This header is for the host; users of ids include rdmacm/id.h.
  *
  *   abi/ucma ──id.h──▶ rdmacm ──▶ cm (CM messages and their timers)
  *                        │ struct rdmacm_ops
@@ -35,8 +35,8 @@ struct rdmacm_resolve {
 	struct rdmacm_route_ans {
 		struct sockaddr_storage src;	/* source address of the route (no port) */
 		/*
-		 * The netdev that owns src, whose GIDs select the device. For a local destination it is the netdev that
-		 * owns dst, not lo. InfiniBand: the number of the HCA port that owns src.
+		 * The netdev that has the address src; its GIDs select the device. For a local destination it is the netdev that
+		 * has the address dst, not lo. InfiniBand: the number of the HCA port that has src.
 		 */
 		uint32_t ifindex;
 		uint8_t dgid[16];	/* InfiniBand: remote port GID, from its hardware address */
@@ -44,7 +44,7 @@ struct rdmacm_resolve {
 		bool has_mac;
 		uint8_t mac[6];		/* if has_mac: Ethernet next hop towards dst */
 	} ans;
-	void *host;		/* belongs to the host; NULL at the start */
+	void *host;		/* for the host's use; NULL at the start */
 };
 
 /* Functions of the host. ctx is the argument of rdmacm_create(). No function may call rdmacm or cm, with one exception: */
@@ -82,11 +82,11 @@ struct rdmacm_ops {
 	int (*sa_path)(void *ctx, struct rdmacm_sa_path *q);
 	/* Ends a query. The host must not use q after this. */
 	void (*sa_cancel)(void *ctx, struct rdmacm_sa_path *q);
-	/* Joins a group, as ib_sa_join_multicast(). 0: rdmacm_sa_joined() follows as above. */
+	/* Joins a group, as ib_sa_join_multicast(). 0: rdmacm_sa_joined() follows, unless sa_leave() is called first. */
 	int (*sa_join)(void *ctx, struct rdmacm_sa_join *j);
 	/* Ends the membership or the attempt. The host must not use j after this. */
 	void (*sa_leave)(void *ctx, struct rdmacm_sa_join *j);
-	/* IPoIB broadcast group of the port: 0, or -EADDRNOTAVAIL: the SA has not answered yet. */
+	/* Gets the IPoIB broadcast group of the port: 0, or -EADDRNOTAVAIL while the SA has not answered. */
 	int (*sa_ip_group)(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
 	/* net.ipv4.ip_local_port_range, both ends included. */
 	void (*port_range)(void *ctx, uint16_t *low, uint16_t *high);
@@ -102,8 +102,8 @@ struct rdmacm *rdmacm_create(const struct host_page *page, struct cm *cm,
 void rdmacm_destroy(struct rdmacm *rm);
 
 /*
- * Ends an ops->resolve() that returned 0; frees r. Not after cancel() or an error of resolve(): then rdmacm itself frees r.
- * status 0: r->ans is filled. Otherwise the status of the event ADDR_ERROR: -ETIMEDOUT (no neighbour within timeout_ms),
+ * Ends an ops->resolve() that returned 0, and frees r. Not to be called after cancel() or after an error of resolve(): rdmacm frees
+ * r then. status 0: r->ans is filled. Otherwise the status of the event ADDR_ERROR: -ETIMEDOUT (no neighbour within timeout_ms),
  * -ENETUNREACH or -EHOSTUNREACH (no route), -EADDRNOTAVAIL (src is not an address of this host).
  */
 void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status);
@@ -114,18 +114,18 @@ void rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status);
 void rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status);
 
 /*
- * A device is present: page->dev[slot] is in use, and cdev is its CM device, which must exist
- * until rdmacm_device_removed() has returned. Wildcard listeners also listen on it.
+ * Call after a device was added in page->dev[slot]. cdev is its CM device, which must exist until
+ * rdmacm_device_removed() has returned. Wildcard listeners listen on the device from then on.
  */
 void rdmacm_device_added(struct rdmacm *rm, unsigned int slot, struct cm_device *cdev);
 /*
- * page->dev[slot] is about to be removed. Call while the slot is filled and its CM device can
- * send, before cm_remove_device(): each of its ids gets DEVICE_REMOVAL, the peers DREQ or REJ.
+ * Call before the device in page->dev[slot] is removed and before cm_remove_device(), since
+ * messages are still sent: the ids of the device get DEVICE_REMOVAL, their peers DREQ or REJ.
  */
 void rdmacm_device_removed(struct rdmacm *rm, unsigned int slot);
 /* The hardware address of a netdev has changed (bonding failover): its ids get ADDR_CHANGE. */
 void rdmacm_addr_change(struct rdmacm *rm, uint32_t ifindex);
-/* Current hardware address of a neighbour: ids resolved with a different one get UNREACHABLE. */
+/* mac is the current hardware address of a neighbour. Ids that were resolved with a different one get UNREACHABLE. */
 void rdmacm_neigh_change(struct rdmacm *rm, const struct sockaddr *addr, uint32_t ifindex,
 			 const uint8_t mac[6]);
 
@@ -139,7 +139,7 @@ struct rdmacm_info {
 	uint16_t ps;		/* RDMA_PS_* */
 	uint32_t lqpn;		/* local QP number; 0: none yet */
 	struct sockaddr_storage src, dst;
-	const void *context;	/* the owner's; of a per-device listener, its parent's */
+	const void *context;	/* context of the id; for a per-device id of a wildcard listener that of the listener */
 };
 
 /* Calls fn for every id that is bound to a device. */

@@ -70,13 +70,13 @@ uint32_t cma_random(struct rdmacm *rm);
 bool cma_comp_exch(struct rdma_id_private *p, enum rdma_cm_state comp, enum rdma_cm_state exch);
 /* Delivers an event to the owner. If the result is not 0, the caller must destroy the id. */
 int cma_tell(struct rdma_id_private *p, struct rdma_cm_event *event);
-/* Ends address and path resolution, listening, connection and groups of an id in this state. */
+/* Ends whatever an id in this state has in progress: address and path resolution, listening, connection, groups. */
 void cma_end_operation(struct rdma_id_private *p, enum rdma_cm_state state);
 
 /* device.c */
 void cma_attach_to_dev(struct rdma_id_private *p, struct cma_device *dev);
 void cma_release_dev(struct rdma_id_private *p);
-/* Index of a GID in a device's table, of the netdev ifindex (0: any netdev); -1: not found. */
+/* Index of the entry for gid in the device's GID table, of netdev ifindex (0: any netdev); -1: not found. */
 int cma_find_gid(const struct cma_device *dev, const uint8_t gid[16], uint32_t ifindex);
 /*
  * Attaches the id to the device that has its source address, on the netdev bound_if. 0; -ENODEV:
@@ -104,10 +104,10 @@ void cma_cancel_listens(struct rdma_id_private *p);
 /* resolve.c */
 void cma_cancel_resolve(struct rdma_id_private *p);
 
-/* hdr.c: the header that precedes the private data of a REQ or SIDR_REQ. */
+/* hdr.c: the header that precedes the private data of a REQ or SIDR_REQ. cma_format_hdr() writes it. */
 void cma_format_hdr(uint8_t hdr[CMA_HDR_LEN], const struct rdma_id_private *p);
 /*
- * Addresses of a request from the listener's point of view: src is local, dst the peer. 0;
+ * Reads the header. The addresses are as the listener sees them: src is local, dst the peer. 0;
  * -EAFNOSUPPORT: no IP addresses (AF_IB); -EINVAL: unknown version.
  */
 int cma_parse_hdr(const uint8_t hdr[CMA_HDR_LEN], uint16_t local_port,
@@ -118,7 +118,7 @@ static inline uint8_t cma_user_data_offset(const struct rdma_id_private *p)
 	return cma_family(p) == AF_IB ? 0 : CMA_HDR_LEN;
 }
 
-/* CM event handlers. req.c: REQ and SIDR_REQ for a listener; event.c: all others. */
+/* CM event handlers. req.c: cma_req_handler(), for a listener's REQ and SIDR_REQ; event.c: the others. */
 int cma_req_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now);
 int cma_ib_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now);
 int cma_sidr_rep_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now);

@@ -24,7 +24,7 @@ struct req_info {
 	struct cm_sgid sgid;
 	bool ip;			/* has IP addresses: src and dst are set */
 	struct sockaddr_storage src, dst;	/* src is local, dst the peer */
-	uint32_t ifindex;		/* netdev of the GID it was received on */
+	uint32_t ifindex;		/* netdev of the GID to which the request was sent */
 	uint8_t local_gid[16];
 };
 
@@ -109,7 +109,7 @@ static int read_req(struct rdmacm *rm, const struct cm_event *ev, struct cm_devi
 	return ret ? ret : validate_addrs(rm, req);
 }
 
-/* As the kernel's cma_match_private_data(): is the request for this listener's address? */
+/* True if the request is for this listener's address, as the kernel's cma_match_private_data(). */
 static bool match_addr(const struct rdma_id_private *l, struct req_info *req)
 {
 	const struct sockaddr *addr = cma_src(l);

@@ -120,7 +120,10 @@ static int resolve_loopback(struct rdma_id_private *p)
 	return resolved_at_once(p);
 }
 
-/* True if GID i of the device reaches dgid: it is equal, or has its prefix on an active port. */
+/*
+ * True if GID i of the device reaches dgid: both are equal, or the port is active and both have the
+ * same prefix.
+ */
 static bool reaches(const struct host_dev *hd, unsigned int i, const uint8_t dgid[16])
 {
 	static const uint8_t none[16];
@@ -198,8 +201,8 @@ static int resolve_ip(struct rdma_id_private *p, const struct sockaddr *dst, uin
 }
 
 /*
- * As the kernel's resolve_prepare_src(). Leaves the id in ADDR_QUERY. An id that is bound already
- * keeps its source address.
+ * Sets the destination, binds the id to src if it is not bound yet, and moves it to ADDR_QUERY, as
+ * the kernel's resolve_prepare_src(). A bound id keeps its source address.
  */
 static int prepare_src(struct rdma_id_private *p, const struct sockaddr *src,
 		       const struct sockaddr *dst)
