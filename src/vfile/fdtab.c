@@ -25,7 +25,10 @@ _Static_assert(sizeof(struct chunk) <= CHUNK_BYTES, "a chunk is a page");
 struct vfile **fdtab_dir[FDTAB_DIR];
 static struct chunk *chunks;
 
-/* May change errno: the interposed functions preserve the program's. */
+/*
+ * Maps zeroed memory; NULL: none. May change errno. The interposed functions restore the errno of
+ * the program.
+ */
 static void *map(size_t size)
 {
 	long p = sys_call(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
@@ -172,7 +175,7 @@ struct vfile *fdtab_remove(int fd)
 
 void fdtab_own(int fd, bool own)
 {
-	/* One file for all these descriptors; its first reference is never dropped. */
+	/* All descriptors of libruse.so share this file. Its initial reference is never dropped. */
 	static struct vfile file = { .refs = 1, .kind = VFILE_OWN };
 	struct vfile *vf = fdtab_lookup(fd), *old;
 

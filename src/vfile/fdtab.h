@@ -15,7 +15,10 @@
 #include "queue/barrier.h"
 #include "vfile/kind.h"
 
-/* Descriptors from 0 to 2^20 - 1, the kernel's default for fs.nr_open. */
+/*
+ * The directory has FDTAB_DIR leaves of FDTAB_LEAF slots, for the descriptors 0 to 2^20 - 1. The
+ * kernel's default limit of descriptor numbers, fs.nr_open, is 2^20.
+ */
 #define FDTAB_LEAF_BITS 10
 #define FDTAB_LEAF (1u << FDTAB_LEAF_BITS)
 #define FDTAB_DIR 1024u
@@ -43,14 +46,18 @@ struct vfile *vfile_get(int fd);
 void vfile_put(struct vfile *vf);
 
 /*
- * Installs vf at fd; the table takes over the caller's reference. *old: the previous file,
- * whose reference goes to the caller, if fd was closed unnoticed; else NULL. 0, or, with
- * nothing changed, -ENOMEM, or -EMFILE for a number beyond the table.
+ * Installs vf at fd. On success (0) the table owns the caller's reference to vf. *old is normally
+ * NULL. If the table still had a file at fd, because fd was closed without libruse.so noticing,
+ * *old is that file, and the caller must drop its reference. -ENOMEM, or -EMFILE if fd is beyond
+ * the table: nothing has changed, and the caller keeps its reference.
  */
 int fdtab_install(int fd, struct vfile *vf, struct vfile **old);
 /* Allocates memory so that fdtab_install() at fd cannot fail. 0, -ENOMEM, -EMFILE. */
 int fdtab_reserve(int fd);
-/* Installs vf at newfd, a dup() of its descriptor, with a new reference. Errors of fdtab_install(); -EBADF: vf was released. */
+/*
+ * Takes a new reference to vf and installs it at newfd, a dup() of a descriptor of vf. Result and
+ * *old as for fdtab_install(); -EBADF: another thread has closed the last descriptor of vf.
+ */
 int fdtab_share(int newfd, struct vfile *vf, struct vfile **old);
 /* Removes fd; its reference goes to the caller. NULL: not in the table. */
 struct vfile *fdtab_remove(int fd);

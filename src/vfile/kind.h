@@ -62,9 +62,14 @@ struct vfile_ops {
 struct vfile_nl {
 	uint32_t portid;	/* 0: not bound */
 	uint32_t groups;	/* multicast groups 1 to 32 joined; bit 0: group 1 */
-	uint32_t options;	/* SOL_NETLINK flags set; bit: option number */
-	uint32_t asked_len;	/* bytes in asked; 0: none, or longer than asked */
-	uint8_t asked[64];	/* the last request, if no answer to it was read yet */
+	uint32_t options;	/* bit n: the SOL_NETLINK option with number n is on */
+	/*
+	 * The last request, kept until an answer to it is read. If rused dies before it answers, the
+	 * request is sent again to the next rused. asked_len: length of the request; 0: no request is
+	 * kept, because its answer was read or because it did not fit.
+	 */
+	uint32_t asked_len;
+	uint8_t asked[64];
 };
 
 /*
@@ -76,8 +81,8 @@ struct vfile {
 	uint32_t refs;		/* descriptors and calls in progress; 0: free */
 	enum vfile_kind kind;
 	const struct vfile_ops *ops;
-	void *file;		/* UVERBS, EVENT, UCMA, UMAD: the engine's object; COUNTER: the preload's */
-	uint32_t minor;		/* UVERBS, UMAD, ISSM: of the character device */
+	void *file;		/* UVERBS, EVENT_*, UCMA, UMAD: object of engine/; COUNTER: object of preload/ */
+	uint32_t minor;		/* UVERBS, UMAD, ISSM: minor number of the character device */
 	struct vfile_nl nl;	/* NETLINK */
 };
 

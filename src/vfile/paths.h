@@ -51,7 +51,7 @@ struct path_ref {
 	char tail[384];
 };
 
-/* Fast test: false if paths_find() would return PATH_NOT_OURS for sure. p may be NULL. */
+/* Fast test before paths_find(). False: paths_find() would return PATH_NOT_OURS. p may be NULL. */
 static inline bool paths_maybe(const char *p)
 {
 	return p && p[0] == '/' && (p[1] == 's' || p[1] == 'd' || p[1] == '/' || p[1] == '.');
