@@ -6,8 +6,8 @@
 #define TIMEOUT_MASK 0x1f
 
 /*
- * IBA table 46 in units of 10 us. Code 25 is 61.44 ms; kernel rxe uses 61.41 ms, a
- * difference no peer notices.
+ * RNR NAK wait of each timer code (IBA table 46), in units of 10 us. Code 25 is 61.44 ms; kernel
+ * rxe waits 61.41 ms, which has no effect on interoperation.
  */
 static const uint32_t rnr_10us[RNR_CODE_MASK + 1] = {
 	65536, 1,    2,	   3,	 4,    6,    8,	   12,	 16,   24,   32,

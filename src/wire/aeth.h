@@ -11,7 +11,7 @@ ns_t aeth_rnr_ns(uint8_t code);
 /* Local ACK timeout in ns: 4.096 us * 2^code, code 1 to 31; 0: NS_NEVER (IBA 9.7.6.1.3). */
 ns_t ack_timeout_ns(uint8_t code);
 
-/* "ack", "rnr_nak", "nak psn_seq", ...; never NULL. */
+/* Name of an AETH syndrome: "ack", "rnr_nak", "nak psn_seq", ...; never NULL. */
 const char *aeth_syndrome_name(uint8_t syndrome);
 
 #endif

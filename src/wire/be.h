@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Big-endian loads and stores at unaligned addresses. Only this room converts byte order. */
+/*
+ * Big-endian loads and stores at unaligned addresses. Only wire/ converts byte order; other folders
+ * use these functions.
+ */
 #ifndef RUSE_WIRE_BE_H
 #define RUSE_WIRE_BE_H
 
@@ -44,7 +47,7 @@ static inline void put_be16(void *p, uint16_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* v in network byte order, as a port in a socket address. */
+/* Converts v to network byte order, for fields such as sin_port of a socket address. */
 static inline uint16_t be16_of(uint16_t v)
 {
 	uint16_t be;
@@ -68,7 +71,7 @@ static inline void put_be32(void *p, uint32_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/* v in network byte order. */
+/* Converts v to network byte order. */
 static inline uint32_t be32_of(uint32_t v)
 {
 	uint32_t r;

@@ -69,7 +69,10 @@ bool cm_msg_hdr(const uint8_t mad[CM_MAD_LEN], struct cm_hdr *h)
 	       mad[MAD_O_CLASS_VERSION] == CM_CLASS_VERSION && mad[MAD_O_METHOD] == MAD_SEND;
 }
 
-/* A field lies within eight bytes from its first: load them at once. Near the end of the MAD use bits_get(). */
+/*
+ * Every field lies within the eight bytes that begin with its first byte, so one 64-bit load covers
+ * it. Where these eight bytes would extend beyond the MAD, bits_get() reads the field byte by byte.
+ */
 uint64_t cm_get(const uint8_t mad[CM_MAD_LEN], enum cm_field field)
 {
 	const struct bits *f = &fields[field].bits;
@@ -126,7 +129,10 @@ int cm_msg_print(const uint8_t mad[CM_MAD_LEN], char *buf, size_t size)
 	text_add(&t, "CM %s tid=%#llx", cm_attr_name(h.attr), (unsigned long long)h.tid);
 	for (f = m->first; f <= (uint32_t)m->last; f++) {
 		v = cm_get(mad, (enum cm_field)f);
-		/* Skip the message's name in the field's name. */
+		/*
+		 * Print the field's name without the message's name: "REQ_LOCAL_QPN" as
+		 * "LOCAL_QPN".
+		 */
 		if (v)
 			text_add(&t, " %s=%#llx", fields[f].name + strlen(cm_attr_name(h.attr)) + 1,
 				 (unsigned long long)v);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CRC-32 of strides of 256 bytes with VPCLMULQDQ, for code that has the data in
- * registers, such as a copy. Debian 12's libdeflate multiplies 128 bits at a time;
- * this code multiplies 512, which on 4 KiB is about three times as fast.
+ * CRC-32 of strides of 256 bytes with VPCLMULQDQ, for code that has the data in registers, such as
+ * a copy. Debian 12's libdeflate multiplies 128 bits at a time; this code multiplies 512, which on
+ * 4 KiB is about three times as fast.
  *
- * The data is a polynomial over GF(2). Modulo the CRC polynomial, a block may be
- * replaced by adding its product with x^d to the block d bits later. So each stride
- * is folded into the next one. The last 64 bytes have the CRC of all the data and go
- * to crc32_add().
+ * The data is a polynomial over GF(2). Modulo the CRC polynomial, a block may be replaced by adding
+ * its product with x^d to the block d bits later. So each stride is folded into the next one, and
+ * at the end the four vectors of the stride are folded into the last one. The CRC of the remaining
+ * 64 bytes is the CRC of all the data; crc32_add() computes it.
  */
 #ifndef RUSE_WIRE_CRC_WIDE_H
 #define RUSE_WIRE_CRC_WIDE_H
@@ -29,9 +29,10 @@ struct crc_wide {
 };
 
 /*
- * Fold by d bits: x^(d + 63) and x^(d - 1) modulo the polynomial, bits reflected, for
- * the low and the high 64 bits of a lane. The low half has the powers higher by 64.
- * The -1 corrects the product of two reflected numbers, which is one bit too high.
+ * Constants for folding by d bits, modulo the polynomial, bits reflected: x^(d + 63) multiplies the
+ * low 64 bits of a 128-bit lane, x^(d - 1) the high 64 bits. In reflected order the low 64 bits
+ * hold the powers that are higher by 64. Both exponents are lower by 1, because the product of two
+ * reflected numbers is too high by one bit.
  */
 static const uint64_t crc_fold_2048[2] = { 0x7cc8e1e700000000, 0x03f9f86300000000 };
 static const uint64_t crc_fold_1536[2] = { 0x67f7947600000000, 0xc56d949600000000 };
@@ -82,7 +83,10 @@ static CRC_WIDE inline uint32_t crc_wide_last(const struct crc_wide *s)
 	d = crc_fold(s->b, crc_constant(crc_fold_1024), d);
 	d = crc_fold(s->c, crc_constant(crc_fold_512), d);
 	_mm512_storeu_si512(rest, d);
-	/* rest includes the CRC register, so crc32_add() starts with register 0: its argument is inverted. */
+	/*
+	 * rest already contains the CRC of the preceding bytes. crc32_add() inverts its argument,
+	 * so UINT32_MAX makes it start with a CRC register of 0.
+	 */
 	return crc32_add(UINT32_MAX, rest, sizeof(rest));
 }
 

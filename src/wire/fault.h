@@ -14,7 +14,7 @@
 enum fault_action {
 	FAULT_NONE,
 	FAULT_DROP,
-	FAULT_CORRUPT,	/* sent on a wire: one bit is inverted; elsewhere the packet is dropped, as for a wrong ICRC */
+	FAULT_CORRUPT,	/* inverts one bit of a packet sent on a wire; drops any other packet, as for a wrong ICRC */
 	FAULT_DUPLICATE,	/* count: additional copies */
 	FAULT_REORDER,	/* count: packets that overtake this one */
 	FAULT_DELAY,	/* delay, jitter */
@@ -41,7 +41,7 @@ enum fault_dir { FAULT_BOTH, FAULT_OUT, FAULT_IN };
 #define FAULT_BY_SERVICE 0x001
 #define FAULT_BY_OP 0x002
 #define FAULT_BY_QP 0x004	/* source or destination QP */
-#define FAULT_BY_SQP 0x008	/* source QP; of the packets received from a wire only UD contains it */
+#define FAULT_BY_SQP 0x008	/* source QP; a packet received from a wire contains it only on UD */
 #define FAULT_BY_DQP 0x010
 #define FAULT_BY_DEV 0x020
 #define FAULT_BY_PEER 0x040
@@ -64,7 +64,7 @@ struct fault_rule {
 	uint32_t ops;		/* bit mask by enum bth_op */
 	uint32_t qpn, sqpn, dqpn;
 	uint32_t dev;		/* DEV_INDEX */
-	uint32_t proc;		/* FREEZE: number of the process, assigned by rused */
+	uint32_t proc;		/* FAULT_FREEZE: the process to freeze, by the number that rused assigned to it */
 	uint32_t psn_lo, psn_hi;	/* inclusive */
 	uint32_t size_lo, size_hi;	/* payload bytes */
 	uint32_t count;
@@ -81,7 +81,7 @@ struct fault_table {
 	struct fault_rule rule[FAULT_MAX_RULES];
 };
 
-/* In a process page: how often the rule with the same index has matched and has acted in this process. */
+/* In a process page (ipc/pages.h): how often the rule with the same index has matched and has acted in this process. */
 struct fault_count {
 	uint32_t id, pad;	/* id of the rule counted */
 	uint64_t matched, acted;

@@ -46,7 +46,7 @@ struct frame {
 	struct seg_net net;
 	uint16_t sport;
 	const uint8_t *packet;	/* points into the frame */
-	uint32_t len;		/* its bytes from BTH to pad; FRAME_CUT: the bytes present */
+	uint32_t len;		/* bytes of the packet from BTH to pad; FRAME_CUT: the bytes that were captured */
 };
 
 /* Parses a captured frame of caplen bytes. *f is valid unless the result is FRAME_OTHER. */

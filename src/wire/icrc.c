@@ -7,7 +7,7 @@
 #include "wire/icrc.h"
 
 #define IP_HDR_MAX 60
-#define MASK_LEN 8	/* in place of an InfiniBand packet's LRH */
+#define MASK_LEN 8	/* bytes 0xff at the start, where an InfiniBand packet has its LRH */
 #define CRC32_POLY 0xedb88320u
 
 /* Masks TOS, TTL and checksum (IPv4), or traffic class, flow label and hop limit (IPv6). */
@@ -73,10 +73,11 @@ static uint32_t poly_mul(uint32_t a, uint32_t b)
 }
 
 /*
- * A CRC is linear: the CRCs of two packets that differ only in the id differ by the id,
- * as a polynomial, times x^16 (its own two bytes) times x^(8 tail). Dividing the
- * difference by these powers must leave a polynomial of degree below 16, the id. To
- * divide, multiply by powers of 1/x = 0xdb710641, whose product with x is 1.
+ * A CRC is linear: the CRCs of two packets that differ only in the id differ by D = id * x^16 *
+ * x^(8 * tail) modulo the CRC polynomial, with the id taken as a polynomial. x^16 stands for the
+ * two bytes of the id, x^(8 * tail) for the bytes after it. D divided by these powers of x is the
+ * id if its degree is below 16. If the degree is higher, no id explains the difference. To divide,
+ * multiply by powers of 1/x = 0xdb710641, whose product with x is 1.
  */
 bool icrc_explain_id(uint32_t crc, uint32_t got, size_t tail, uint16_t *id)
 {
@@ -90,7 +91,10 @@ bool icrc_explain_id(uint32_t crc, uint32_t got, size_t tail, uint16_t *id)
 	}
 	if (diff >> 16)
 		return false;
-	/* The register has its first byte in the low bits; the id is big-endian. */
+	/*
+	 * A CRC register has the first byte of the data in its low eight bits; the id is
+	 * big-endian.
+	 */
 	*id = (uint16_t)(diff << 8 | diff >> 8);
 	return true;
 }

@@ -102,7 +102,10 @@ int mad_print(const void *buf, size_t len, char *out, size_t size)
 		text_add(&t, "MAD of base version %u", mad[MAD_O_BASE_VERSION]);
 		return (int)t.len;
 	}
-	/* CM messages are printed by cm_msg_print(); other MADs of the CM class like those of any class. */
+	/*
+	 * cm_msg_print() prints CM messages. Other MADs of the CM class are printed below, with the
+	 * general header.
+	 */
 	if (cm_msg_hdr(mad, &cm) && cm.attr >= CM_ATTR_REQ && cm.attr < CM_ATTR_END)
 		return cm_msg_print(mad, out, size);
 	print_hdr(&t, mad);

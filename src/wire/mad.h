@@ -89,7 +89,7 @@ enum mad_method {
 #define SMP_DIRECTION 0x8000
 
 #define RMPP_VERSION 1
-#define RMPP_DATA_LEN (MAD_LEN - RMPP_HDR_LEN)	/* counted by PayloadLength, with class header */
+#define RMPP_DATA_LEN (MAD_LEN - RMPP_HDR_LEN)	/* the class header and the data, which PayloadLength counts */
 
 enum rmpp_type { RMPP_NONE, RMPP_DATA, RMPP_ACK, RMPP_STOP, RMPP_ABORT };
 
@@ -103,8 +103,8 @@ enum rmpp_status {
 	RMPP_ST_OK = 0,
 	RMPP_ST_RESX = 1,	/* resources exhausted; the only code in a STOP */
 	RMPP_ST_T2L = 118,	/* total time too long */
-	RMPP_ST_BAD_LEN = 119,	/* last and payload length are inconsistent */
-	RMPP_ST_BAD_SEG = 120,	/* first and segment number are inconsistent */
+	RMPP_ST_BAD_LEN = 119,	/* flag Last and payload length are inconsistent */
+	RMPP_ST_BAD_SEG = 120,	/* flag First and segment number are inconsistent */
 	RMPP_ST_BADT = 121,	/* bad type */
 	RMPP_ST_W2S = 122,	/* new window last too small */
 	RMPP_ST_S2B = 123,	/* segment number too big */

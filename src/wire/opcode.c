@@ -106,7 +106,10 @@ const struct opcode_info *opcode_info(uint8_t opcode)
 	return &opcodes[opcode];
 }
 
-/* Opcodes of a middle, first, last and only packet; equal for types of a single packet. */
+/*
+ * Opcodes of a middle, first, last and only packet of a segment type. All four are the same for
+ * types that always have one packet.
+ */
 static const uint8_t op_at[SEG_NTYPES][4] = {
 	[SEG_SEND] = { OP_SEND_MIDDLE, OP_SEND_FIRST, OP_SEND_LAST, OP_SEND_ONLY },
 	[SEG_SEND_IMM] = { OP_SEND_MIDDLE, OP_SEND_FIRST, OP_SEND_LAST_IMM, OP_SEND_ONLY_IMM },

@@ -54,7 +54,7 @@ enum op_flags {
 struct opcode_info {
 	const char *name;	/* without the service: "SEND_ONLY"; NULL: no such opcode */
 	uint8_t service;	/* enum seg_service */
-	uint8_t type;		/* enum seg_type; FIRST and MIDDLE: SEG_SEND, SEG_WRITE, ... */
+	uint8_t type;		/* enum seg_type; *_FIRST and *_MIDDLE: of the message without immediate or IETH */
 	uint16_t hdrs;		/* bit mask of enum hdr */
 	uint8_t hdr_len;	/* bytes of all headers, from the BTH on */
 	enum op_flags flags;

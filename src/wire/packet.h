@@ -24,7 +24,7 @@ enum packet_drop {
 	PACKET_TVER,		/* transport version is not 0 */
 	PACKET_QPN,		/* destination QP number not valid for the service */
 	PACKET_HDRS,		/* shorter than the opcode's headers */
-	PACKET_PAD,		/* pad count not 0, and not smaller than the bytes after the headers */
+	PACKET_PAD,		/* pad count not 0 although no payload remains beside the pad */
 	PACKET_ALIGN,		/* not a multiple of four bytes */
 	PACKET_PAYLOAD,		/* payload with an opcode that has none */
 	PACKET_LONG,		/* payload above the largest MTU */
@@ -59,18 +59,21 @@ int packet_headers(const struct seg *seg, uint32_t i, void *buf, struct packet_p
 typedef int (*packet_copy_fn)(void *dst, const void *src, size_t len);
 
 /*
- * Writes packet i to buf of size bytes. copy copies the payload (NULL: memcpy, for
- * memory that cannot fault), unless seg->pull is set. Returns the length in bytes;
- * -EINVAL as above; -ENOSPC: buf is too small; -EFAULT, -EIO: unreadable payload.
+ * Writes packet i to buf of size bytes. If seg->pull is set, seg->pull->copy() copies the payload.
+ * Otherwise copy() does; NULL: memcpy(), for memory that cannot fault. Returns the length in bytes;
+ * -EINVAL as packet_headers(); -ENOSPC: buf is too small; -EFAULT: the payload cannot be read; with
+ * seg->pull an error of seg->pull->copy().
  */
 int packet_build(const struct seg *seg, uint32_t i, void *buf, size_t size, packet_copy_fn copy);
 
-/* The same, and continues a CRC over the bytes copied (core/umem.h, umem_copy_crc()). */
+/* As packet_copy_fn, and continues *crc over the bytes copied (umem_copy_crc() in core/umem.h). */
 typedef int (*packet_copy_crc_fn)(void *dst, const void *src, size_t len, uint32_t *crc);
 
 /*
- * Writes payload and pad of a packet to dst and continues *crc, the CRC of the
- * preceding bytes, over them. copy_crc may be NULL. 0, or errors as packet_build().
+ * Writes payload and pad of a packet to dst and continues *crc, the CRC of the preceding bytes,
+ * over them. copy_crc() copies and computes the CRC in one pass. If copy_crc is NULL, copy()
+ * copies, which must not be NULL then; if seg->pull is set, seg->pull->copy() copies. In both cases
+ * the CRC is computed after the copy. 0, or errors as packet_build().
  */
 int packet_payload(const struct seg *seg, const struct packet_part *part, void *dst,
 		   packet_copy_fn copy, packet_copy_crc_fn copy_crc, uint32_t *crc);
@@ -87,7 +90,7 @@ int packet_payload(const struct seg *seg, const struct packet_part *part, void *
  */
 enum packet_drop packet_parse(const void *buf, size_t len, struct seg *seg, struct iovec *iov);
 
-/* Sets the path MTU of a parsed segment's QP, PACKET_MTU_MIN to PACKET_MTU_MAX. */
+/* Sets the path MTU of a parsed segment to that of its QP, PACKET_MTU_MIN to PACKET_MTU_MAX. */
 static inline void packet_set_mtu(struct seg *seg, uint16_t mtu)
 {
 	seg->path_mtu = mtu;

@@ -31,14 +31,14 @@ enum seg_type {
 	SEG_NTYPES
 };
 
-/* The segment's first packet starts the message / its last packet ends it. */
+/* START: the segment's first packet starts the message. END: the segment's last packet ends it. */
 #define SEG_F_START 0x01
 #define SEG_F_END 0x02
-/* AckReq and SE of the segment's last packet. */
+/* ACKREQ: the segment's last packet has AckReq. SOLICITED: it has SE (solicited event). */
 #define SEG_F_ACKREQ 0x04
 #define SEG_F_SOLICITED 0x08
 
-/* FLUSH: placement type (any of them) and selectivity level (IBA A19, FETH). */
+/* imm of a FLUSH (IBA A19, FETH). Placement type: GLOBAL, PERSISTENT or both. Selectivity level: RANGE or MR. */
 #define SEG_FETH_GLOBAL 0x1
 #define SEG_FETH_PERSISTENT 0x2
 #define SEG_FETH_PLT 0xf
@@ -55,7 +55,10 @@ struct seg;
 /* Network addresses of a datagram, for the GRH that the receiver gets. 40 bytes. */
 struct seg_net {
 	uint8_t sgid[16], dgid[16];	/* both IPv4-mapped, or both IPv6 */
-	/* sl, path_bits and slid: InfiniBand only. path_bits: of the LID that received the datagram. */
+	/*
+	 * InfiniBand only: sl, path_bits and slid. path_bits: low bits of the local LID to which the datagram was sent; in a
+	 * multicast copy for another process the receiving port (engine/ib_mcast.c).
+	 */
 	uint32_t flow_label : 20, sl : 4, path_bits : 7, pad : 1;
 	uint8_t traffic_class, hop_limit;	/* hop_limit 0: no GRH (InfiniBand only) */
 	uint16_t slid;			/* 0: RoCE */
@@ -67,9 +70,8 @@ struct seg_net {
 /* Access to payload in another process. */
 struct seg_pull {
 	/*
-	 * Copies len bytes from payload offset off to dst. 0; -EFAULT: dst cannot be written;
-	 * -EIO: the peer's memory is unreadable (the caller drops the segment; the link has
-	 * informed the peer).
+	 * Copies len bytes from payload offset off to dst. 0; -EFAULT: dst cannot be written; -EIO: the peer's memory is
+	 * unreadable. After -EIO the caller drops the segment; the link has informed the peer.
 	 */
 	int (*copy)(const struct seg *seg, uint64_t off, const struct iovec *dst,
 		    int ndst, uint64_t len);
@@ -81,14 +83,14 @@ struct seg {
 	uint8_t flags;		/* SEG_F_* */
 	uint8_t syndrome;	/* AETH */
 	/*
-	 * Fault injection; 0: none. Of a segment sent on a wire: one bit is to be inverted. Of a
-	 * request that has arrived: the responder answers with this AETH syndrome.
+	 * Set by fault injection; 0: nothing. In a segment to be sent on a wire: the link inverts one bit. In a request that has
+	 * arrived: the responder answers with this AETH syndrome.
 	 */
 	uint8_t damage;
 	uint16_t pkey;
 	uint16_t path_mtu;	/* payload bytes of a full packet, 256 to 4096 */
 	uint32_t dqpn;		/* 24 bits */
-	uint32_t sqpn;		/* 24 bits; 0: unknown (on a wire only the DETH has it) */
+	uint32_t sqpn;		/* 24 bits; 0: unknown, as in RC and UC packets from a wire, which do not contain it */
 	uint32_t psn;		/* of the first packet */
 	uint32_t npkts;		/* number of PSNs, at least 1 */
 	uint32_t len;		/* payload bytes without pad */
@@ -105,12 +107,12 @@ struct seg {
 	uint32_t msn;		/* AETH, 24 bits */
 	uint32_t qkey;		/* DETH */
 	/*
-	 * Valid during the call. A segment to send: set on UD; NULL on RC and UC, which use the
-	 * addresses of the link. A segment that has arrived: set on UD, and always from a wire.
+	 * Valid only during the call that passes the segment. In a segment to send: set on UD; NULL on RC and UC, which use the
+	 * link's addresses. In an arrived segment: set on UD, and on all services from a wire.
 	 */
 	const struct seg_net *net;
 
-	/* Payload, valid during the call. In this address space unless pull is set. */
+	/* Payload, valid only during the call: in this process's memory or, if pull is set, read by pull->copy(). */
 	const struct iovec *iov;
 	int niov;
 	const struct seg_pull *pull;

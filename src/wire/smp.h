@@ -101,10 +101,11 @@ enum phys_state {
 #define LINK_SPEED_EXT_NONE 30		/* LinkSpeedExtEnabled: no extended speed */
 #define LINK_SPEED_EXT_SET_LSES 31
 
-/* Trap numbers of subnet management, notice types */
+/* Trap numbers of subnet management */
 #define TRAP_LINK_STATE 128
 #define TRAP_CAP_MASK 144
 #define TRAP_BAD_M_KEY 256
+/* Notice types (NT_TYPE). */
 #define NOTICE_URGENT 1
 #define NOTICE_SECURITY 2
 #define NOTICE_INFO 4
@@ -124,7 +125,7 @@ uint8_t perf_width(enum perf_field f);	/* width of the field in bits */
 /* Formats a request with an empty attribute; class version 1. */
 void smp_init(uint8_t smp[MAD_LEN], uint8_t mgmt_class, uint8_t method, uint16_t attr, uint32_t mod,
 	      uint64_t tid);
-/* Makes it directed-route: path[0..hops-1] are the output ports; hops up to 63. */
+/* Makes smp a directed-route SMP: path[0..hops-1] are the output ports; hops up to 63. */
 void smp_set_path(uint8_t smp[MAD_LEN], const uint8_t *path, uint8_t hops);
 
 #endif

@@ -86,7 +86,7 @@ static void test_explain_id(void **state)
 			found += icrc_explain_id(crc, (uint32_t)prng_u64(&p), tail, &id);
 		assert_in_range(found, 0, 3);
 	}
-	/* A packet of maximum length, each bit of the id. */
+	/* In a packet of maximum length, each bit of the id is found. */
 	for (int bit = 0; bit < 16; bit++) {
 		static uint8_t pkt[20 + UDP_HDR_LEN + 4200] = { 0x45 };
 		uint16_t id = 0;

@@ -140,7 +140,10 @@ static void test_short(void **state)
 	assert_string_equal(line, "MAD of 0 bytes");
 }
 
-/* Header lengths and RMPP by class: tables 111 and 191, and chapter 16. */
+/*
+ * Which classes have an RMPP header, and their header lengths, as in IBA tables 111 and 191 and
+ * chapter 16.
+ */
 static void test_classes(void **state)
 {
 	for (unsigned int c = 0; c < 256; c++) {

@@ -204,7 +204,10 @@ static void test_truncated(void **state)
 			else if (len < opcode_info((uint8_t)op)->hdr_len)
 				assert_int_equal(d, PACKET_HDRS);
 			else if (s.len && len == n - 4)
-				/* Four bytes less are a valid packet with a shorter payload. */
+				/*
+				 * Cutting four bytes of payload leaves a valid packet with a
+				 * shorter payload.
+				 */
 				assert_int_equal(d, PACKET_OK);
 			else
 				assert_true(d == PACKET_PAD || d == PACKET_ALIGN);
@@ -362,7 +365,7 @@ static void test_build_errors(void **state)
 	t = s;
 	t.service = 2;
 	EXPECT(-EINVAL);
-	/* The list is shorter than len. */
+	/* The scatter/gather list has fewer bytes than seg.len. */
 	t = s;
 	t.len = 101;
 	EXPECT(-EINVAL);

@@ -45,7 +45,7 @@ static void test_perf_fields_apart(void **state)
 	}
 }
 
-/* Bytes as in the specification's figures. */
+/* smp_put() and perf_put() write a field to the bytes that the specification's figures give. */
 static void test_places(void **state)
 {
 	uint8_t d[PERF_DATA_LEN] = { 0 };

@@ -9,8 +9,8 @@
 
 struct text {
 	char *buf;
-	size_t size;	/* of buf, including the final NUL */
-	size_t len;	/* of the text, without the NUL */
+	size_t size;	/* bytes in buf, including the final NUL */
+	size_t len;	/* length of the text, without the NUL */
 };
 
 static inline void text_init(struct text *t, char *buf, size_t size)
