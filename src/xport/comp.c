@@ -21,9 +21,9 @@ enum comp_verdict {
 };
 
 /*
- * Completes w, which must be the oldest WQE, and releases its slot. A full CQ fails the QP
- * (IBA 11.6.3.2), but not here, since callers iterate over WQEs: req_run() and unrel_run()
- * call comp_overrun() afterwards.
+ * Completes w, which must be the oldest WQE, and releases its slot. A full CQ fails the QP (IBA
+ * 11.6.3.2). This function only notes it, because its callers iterate over WQEs; req_run() and
+ * unrel_run() call comp_overrun() afterwards, which fails the QP.
  */
 HOT void comp_success(struct qp *qp, struct req_wqe *w)
 {

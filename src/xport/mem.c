@@ -2,9 +2,10 @@
 /*
  * Addresses of scatter/gather lists, and copies of payload to them.
  *
- * A list entry is checked only when its bytes are accessed: an entry that the message does
- * not reach may be invalid (kernel: copy_data()). The program may write to a list in a ring
- * at any time, so each field is read once per call, and lengths are added up again.
+ * A list entry is checked only when its bytes are accessed: an entry that the message does not
+ * reach may be invalid (kernel: copy_data()). The program may write to a list in a ring at any
+ * time. So each call reads each field once and adds up the lengths again: a list that has become
+ * too short since the WQE was read gives -EINVAL.
  */
 #include "queue/barrier.h"
 #include "xport/xport_internal.h"

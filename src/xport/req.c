@@ -2,29 +2,34 @@
 /*
  * The requester (IBA 9.7.2, 9.7.3): from send WQEs to request segments.
  *
- * A cursor (slot cur, and cur_pkt packets in it) moves over the send queue. The WQEs from
- * sq.index to the cursor await acknowledgement. Those from the cursor to tail have been read
- * from the ring; if the cursor has gone back, they were sent before and are sent again. Those
- * from tail on are unread. PSNs are assigned when a WQE is read, so each PSN is a position in
- * the queue. To go back means to set the cursor to una, the oldest unacknowledged PSN. This
- * works for READs too: their PSNs are those of the responses, una advances with each response,
- * and a repeated READ requests what is missing.
+ * A cursor (slot cur, and cur_pkt packets in it) points to the next packet to send. The WQEs from
+ * sq.index to the cursor await acknowledgement. Those from the cursor to tail have been read from
+ * the ring and are sent next: again if the cursor has gone back, else for the first time. Those
+ * from tail on are unread. PSNs are assigned when a WQE is read, so each PSN is a position in the
+ * queue. To go back means to set the cursor to una, the oldest unacknowledged PSN. This works for
+ * READs too: their PSNs are those of the responses, una advances with each response, and a repeated
+ * READ requests what is missing.
  *
  *	sq.index        cur               tail        producer
  *	   | sent, unacked |  (sent before)  |  unread    |
  *	una ............ cursor ........... nxt
  *
- * The cursor stops at an empty ring, a full window, a link without room, an RNR wait, a
- * fence, missing READ credits, SQD, or a WQE with an error status. Such a WQE fails the QP
- * when it is the oldest, so that all WQEs before it complete (kernel: wqe_state_error).
+ * Sending stops at the end of the ring, and while one of these holds: the window is full, the link
+ * has no room, an RNR wait runs, a WQE with a fence waits, no READ credit is left, or the QP is in
+ * SQD. It also stops at a WQE with an error status. Such a WQE fails the QP when it is the oldest,
+ * so that all WQEs before it complete (kernel: wqe_state_error).
  *
- * If the link offers direct placement and nothing of the QP is in flight, a WRITE or READ
- * may be executed by a copy instead; it then completes at once.
+ * Direct placement: if the peer is on the same host and the link offers it, the requester executes
+ * a WRITE or READ itself, by a copy to or from the peer's memory (queue/card.h). The WQE then
+ * completes at once. This is possible only while no packet of the QP is in flight.
  */
 #include "xport/window.h"
 #include "xport/xport_internal.h"
 
-/* Messages of this size or more are placed directly even in a stream; see direct_wanted(). */
+/*
+ * A message of at least this many bytes is placed directly even if direct_wanted() detects a
+ * stream.
+ */
 #define DIRECT_ALWAYS 4096
 
 HOT static int req_xmit(struct qp *qp, const struct seg *seg)
@@ -129,16 +134,18 @@ HOT static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
 }
 
 /*
- * Number of packets of a READ to request next; 0: wait for responses. On a wire the
- * response must not exceed the window, so a long READ is requested in parts of at most
- * one window. A part is requested when the part before has been answered. After a loss
- * the missing rest of a part is requested again, on a wire in pieces of win_piece().
+ * Number of packets to request next of the READ w; 0: wait for responses.
  *
- * A responder may drop a repeated request that extends beyond the original one (IBA
- * 9.7.5.1.3; kernel rxe does), and the requester does not know which of its requests have
- * arrived. So a repeated request never extends beyond an earlier one. If the last request
- * of this WQE was a piece (it ended at w->asked) and has not been answered, all of its rest
- * is requested; otherwise the next piece, at most up to the end of the part.
+ * A READ that has not been requested yet: On a wire the response must not exceed the window, so a
+ * long READ is requested in parts of at most one window, each when the part before it has been
+ * answered. On other links all of it is requested at once.
+ *
+ * After a loss: The missing rest of a part is requested again, on a wire in pieces of win_piece()
+ * packets. A responder may drop a repeated request that extends beyond the original one (IBA
+ * 9.7.5.1.3; kernel rxe does), and the requester does not know which of its requests have arrived.
+ * So a repeated request never extends beyond an earlier one. If the last request for this WQE was a
+ * piece (it ended at w->asked) and has not been answered completely, the rest of that piece is
+ * requested; otherwise the next piece, which ends at the end of the part at the latest.
  */
 static uint32_t read_ask(const struct qp *qp, const struct req_wqe *w)
 {
@@ -160,7 +167,10 @@ static uint32_t read_ask(const struct qp *qp, const struct req_wqe *w)
 	return r->slow_start ? min(part, win_piece(qp)) : part;
 }
 
-/* Sends the request packet of a READ (for the packets that read_ask() gives), atomic, ATOMIC WRITE or FLUSH. */
+/*
+ * Sends the request packet of a READ, atomic, ATOMIC WRITE or FLUSH. A READ requests as many
+ * packets as read_ask() returns.
+ */
 static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 {
 	struct qp_req *r = &qp->req;
@@ -175,7 +185,10 @@ static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 	seg.flags = SEG_F_START | SEG_F_END | SEG_F_ACKREQ;
 	seg.npkts = n;
 	seg.rkey = w->rkey;
-	/* The window limits repeated READs too: another loss then costs at most one window. */
+	/*
+	 * The window limits repeated READs too, so that a further loss costs at most one window of
+	 * responses.
+	 */
 	if (unlikely(psn_off(seg.psn, r->una) >= r->window))
 		return -EAGAIN;
 	if (w->type == SEG_READ_REQ) {
@@ -225,10 +238,10 @@ static bool req_may_start(struct qp *qp, struct req_wqe *w)
 }
 
 /*
- * True if direct placement of this WQE is possible and faster than segments. It is possible
- * only while no packet of the QP is in flight. It is slower for a stream of small messages:
- * the program is taken to send a stream if it posts although it has neither polled since the
- * last direct placement nor consumed the completion of that one.
+ * True if direct placement of this WQE is possible and faster than segments. It is possible only
+ * while no packet of the QP is in flight. Segments are faster for a stream of small messages. The
+ * program is assumed to send a stream if it has not polled a CQ since the last direct placement and
+ * has not consumed that placement's completion.
  */
 static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
 {
@@ -245,8 +258,9 @@ static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
 }
 
 /*
- * Adds the packets that the same request would have on a wire to the port counters of both
- * devices: the responder does not see a direct placement. in: number of response packets.
+ * Counts a direct placement in the port counters of both devices, as the packets that it would be
+ * on a wire. The requester does both, because the responder does not see a direct placement. in:
+ * number of response packets.
  */
 static void direct_count(struct qp *qp, const struct req_wqe *w, uint32_t in)
 {
@@ -309,9 +323,9 @@ static APART bool req_direct(struct qp *qp, struct req_wqe *w)
 }
 
 /*
- * Executes BIND_MW or LOCAL_INV when the cursor reaches it, and thus before later WQEs are
- * sent (IBA 10.8.3.3). With a fence it waits for all READs and atomics. If the cursor has
- * gone back, it is not executed a second time. False: it must wait.
+ * Executes BIND_MW or LOCAL_INV when the cursor reaches it, and thus before later WQEs are sent
+ * (IBA 10.8.3.3). With a fence the WQE waits for all READs and atomics. If the cursor has gone back
+ * over the WQE, it is not executed a second time. False: the WQE must wait.
  */
 static __attribute__((noinline)) bool req_local(struct qp *qp, struct req_wqe *w)
 {

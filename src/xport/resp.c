@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The responder (IBA 9.7.4, 9.7.5). Each request segment passes a chain of checks, one
- * function each, then it is executed and answered.
+ * The responder (IBA 9.7.4, 9.7.5). Each request segment passes a chain of checks, one function
+ * each, then it is executed and answered.
  *
- * A segment may begin with packets received before, if the requester went back and divided
- * the message differently. These packets are removed, and the rest is handled as a new
- * request. Expected PSN and MSN are in the QP's card, protected by the card's lock: a peer
- * on the same host may execute a WRITE or READ itself between two segments.
+ * A segment may begin with packets received before, if the requester went back and divided the
+ * message differently. These packets are removed, and the rest is handled as a new request.
+ * Expected PSN and MSN are in the QP's card (queue/card.h), memory that is shared with peers on the
+ * same host. The card's lock protects them, because such a peer may execute a WRITE or READ itself
+ * between two segments (direct placement).
  *
- * After a sequence NAK or an RNR NAK no further NAK is sent until the expected PSN arrives
- * (IBA 9.7.5.2.8).
+ * After a sequence NAK or an RNR NAK no further NAK is sent until the expected PSN arrives (IBA
+ * 9.7.5.2.8).
  *
- * Answers are sent in order, behind READ responses that wait for room (resp_out.c). The
- * ACK of a message is passed to the link before its completion is published, since the
- * program may exit after the completion.
+ * Answers are sent in order, behind READ responses that wait for room (resp_out.c). The ACK of a
+ * message is passed to the link before its completion is published, since the program may exit
+ * after the completion.
  */
 #include "xport/resp_internal.h"
 
@@ -51,7 +52,10 @@ static enum resp_step chk_state(struct resp_ctx *c)
 	return RESP_CHK_PSN;
 }
 
-/* Fault injection (link/fault.h): gives the answer of a fault rule. */
+/*
+ * A fault rule (link/fault.h) demands a certain answer to this request: returns the step that sends
+ * it.
+ */
 static __attribute__((noinline)) enum resp_step forced(struct resp_ctx *c)
 {
 	switch (c->seg->damage) {
@@ -221,7 +225,10 @@ static APART enum resp_step chk_flush_key(struct resp_ctx *c)
 	return RESP_EXECUTE;
 }
 
-/* Checks that the key permits access to all of the message that is still to come. Without payload there is no check. */
+/*
+ * Checks that the key permits access to all of the message that is still to come. For 0 bytes the
+ * key is not checked.
+ */
 static enum resp_step chk_rkey(struct resp_ctx *c)
 {
 	const struct seg *seg = c->seg;
@@ -334,7 +341,10 @@ static void resp_run(struct resp_ctx *c)
 	}
 }
 
-/* A requester's direct placement has failed (card->failed): the QP fails as if it had sent that NAK. */
+/*
+ * Handles a direct placement that a requester tried and whose checks failed. The requester has
+ * stored the NAK code in card->failed: the QP fails as if it had sent that NAK.
+ */
 static RARE void card_failed(struct qp *qp)
 {
 	enum xp_event event = qp->card->failed == AETH_NAK_REM_ACC ? EV_QP_ACCESS_ERR :
@@ -346,7 +356,11 @@ static RARE void card_failed(struct qp *qp)
 	xp_flush_rq(qp);
 }
 
-/* Fails the QP if a direct placement has failed. Also called without a segment, since none may follow. */
+/*
+ * Fails the QP if a direct placement by its requester has failed. resp_input() checks this for each
+ * segment itself; the other entry points of the transport call this function, because the requester
+ * may send no further segment.
+ */
 void resp_check_card(struct qp *qp)
 {
 	if (likely(!READ_ONCE(qp->card->failed)))
@@ -357,7 +371,10 @@ void resp_check_card(struct qp *qp)
 	card_unlock(qp->card);
 }
 
-/* Sets the link for answers, including those still queued; NULL: none. */
+/*
+ * Sets the link on which answers are sent, also those already queued, and takes a reference to it.
+ * NULL: no link.
+ */
 APART void resp_set_from(struct qp *qp, struct link *from)
 {
 	struct link *old = qp->resp.from;

@@ -10,7 +10,12 @@
 #include "core/mw.h"
 #include "xport/resp_internal.h"
 
-/* No receive WQE is posted. A WRITE with immediate needs one for its last packet only: the others are handled. */
+/*
+ * Handles a request for which no receive WQE is posted. A SEND, or a single packet, is answered
+ * with an RNR NAK. Of a segment with several packets of a WRITE with immediate, only the last
+ * packet needs a receive WQE: the packets before it are executed, then an RNR NAK answers the last
+ * one.
+ */
 static RARE enum resp_step recv_missing(struct resp_ctx *c)
 {
 	if (resp_is_send(c) || c->npkts == 1)
@@ -22,7 +27,10 @@ static RARE enum resp_step recv_missing(struct resp_ctx *c)
 	return RESP_CHK_LENGTH;
 }
 
-/* A receive WQE is bad. Its completion reports the error, or an event if no WQE is held. */
+/*
+ * The receive WQE or the SRQ is bad. The completion of the receive WQE reports the error; if the QP
+ * holds no receive WQE, an event does.
+ */
 static RARE enum resp_step resp_bad_recv(struct resp_ctx *c)
 {
 	resp_rem_op(c, WC_LOC_QP_OP_ERR);
@@ -102,7 +110,10 @@ static enum resp_step exec_write(struct resp_ctx *c)
 	}
 }
 
-/* READs and atomics are answered with data, in PSN order by the response queue. */
+/*
+ * Advances PSN and MSN for a READ, atomic, ATOMIC WRITE or FLUSH and queues its response. Queued
+ * responses are sent in PSN order.
+ */
 static APART enum resp_step exec_rd(struct resp_ctx *c, struct resp_res *res, uint32_t npkts)
 {
 	struct qp *qp = c->qp;
@@ -187,9 +198,9 @@ static APART enum resp_step exec_atomic_write(struct resp_ctx *c)
 }
 
 /*
- * Earlier requests have been placed, by this process or by a peer that held the card, so a
- * barrier makes them globally visible. No memory is persistent here, so no key permits a
- * persistent flush (kernel: only for pmem).
+ * The data of earlier requests has already been stored, by this process or by a peer on the same
+ * host (direct placement). So a barrier makes it globally visible. No memory is persistent here, so
+ * no key permits a persistent flush (kernel: only for pmem).
  */
 static APART enum resp_step exec_flush(struct resp_ctx *c)
 {
@@ -232,7 +243,9 @@ static void recv_complete(struct resp_ctx *c)
 	wc->byte_len = r->off;
 	wc->wc_flags = WC_FLAG_GRH;
 	if (c->seg->type != SEG_SEND) {
-		/* imm_data and invalidate_rkey are in a union. */
+		/*
+		 * ex.imm_data and ex.invalidate_rkey share memory in a union, so this sets either.
+		 */
 		wc->wc_flags |= c->seg->type == SEG_SEND_INV ? WC_FLAG_INV : WC_FLAG_IMM;
 		wc->ex.imm_data = c->seg->imm;
 	}
@@ -271,9 +284,9 @@ HOT enum resp_step resp_complete(struct resp_ctx *c)
 }
 
 /*
- * A duplicate READ is executed again if it begins within a READ in the replay list. If it
- * extends beyond that READ, it is answered up to the end of it. Other duplicates are dropped,
- * as in kernel rxe ("class D error"); a correct requester does not send them.
+ * A duplicate READ is executed again if it begins within a READ in the replay list. If it extends
+ * beyond the end of that READ, the response is cut there. Other duplicate READs are dropped, as in
+ * kernel rxe ("class D error"); a correct requester does not send them.
  */
 static enum resp_step dup_read(struct resp_ctx *c)
 {
@@ -333,10 +346,10 @@ static enum resp_step dup_empty(struct resp_ctx *c)
 }
 
 /*
- * Handles a duplicate request (IBA 9.7.5.1.3). A SEND or WRITE is acknowledged again, by
- * the PSN of its own last packet: a later PSN could be behind a READ whose response the
- * requester still awaits. A READ is executed again; an atomic is answered from the replay
- * list.
+ * Handles a duplicate request (IBA 9.7.5.1.3). A SEND or WRITE is acknowledged again, with the PSN
+ * of its own last packet. A later PSN would also acknowledge the requests in between, and one of
+ * these may be a READ whose response the requester still awaits. A READ is executed again; an
+ * atomic is answered from the replay list.
  */
 APART enum resp_step resp_duplicate(struct resp_ctx *c)
 {

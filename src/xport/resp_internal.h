@@ -14,7 +14,7 @@ enum resp_step {
 	RESP_CHK_STATE,		/* the QP's state allows requests */
 	RESP_CHK_PSN,		/* expected PSN, duplicate, or gap */
 	RESP_CHK_OP_SEQ,	/* FIRST, MIDDLE, LAST in sequence */
-	RESP_CHK_OP_VALID,	/* qp_access_flags; payload length fits the packet count */
+	RESP_CHK_OP_VALID,	/* the QP permits the operation (qp_access_flags); payload length fits the packet count */
 	RESP_CHK_RESOURCE,	/* receive WQE, READ resource */
 	RESP_CHK_LENGTH,	/* receive buffer, RETH length */
 	RESP_CHK_RKEY,		/* the key permits the access */
@@ -36,15 +36,15 @@ struct resp_ctx {
 	struct qp *qp;
 	const struct seg *seg;
 	struct link *from;
-	uint32_t psn, npkts;	/* of the new part: packets not received before */
-	uint32_t len;		/* its payload bytes */
+	uint32_t psn, npkts;	/* PSN and number of the packets that have not been received before: the new part */
+	uint32_t len;		/* payload bytes of the new part */
 	uint64_t cut;		/* payload bytes before the new part */
 	uint8_t flags;		/* SEG_F_* of the new part */
 	bool rnr_next;		/* the packet after the new part needs a receive WQE, and none is posted */
 	void *addr;		/* WRITE, atomics, ATOMIC WRITE: target address */
 	/* For RESP_FATAL. */
 	uint8_t syndrome;
-	enum wc_status status;	/* of the receive WQE, if there is one */
+	enum wc_status status;	/* status that completes the held receive WQE, if there is one */
 	enum xp_event event;
 };
 
@@ -58,7 +58,10 @@ static inline bool resp_is_write(const struct resp_ctx *c)
 	return c->seg->type == SEG_WRITE || c->seg->type == SEG_WRITE_IMM;
 }
 
-/* The responder's errors (IBA table 58): invalid request, remote access, remote operational. */
+/*
+ * Fails the request with NAK "invalid request" (IBA table 58). status completes the held receive
+ * WQE. An event is raised too, unless the status is WC_LOC_LEN_ERR.
+ */
 static inline enum resp_step resp_inv_req(struct resp_ctx *c, enum wc_status status)
 {
 	c->syndrome = AETH_NAK_INV_REQ;
@@ -67,16 +70,20 @@ static inline enum resp_step resp_inv_req(struct resp_ctx *c, enum wc_status sta
 	return RESP_FATAL;
 }
 
+/* Fails the request with NAK "remote access error". */
 static inline enum resp_step resp_rem_acc(struct resp_ctx *c)
 {
 	c->syndrome = AETH_NAK_REM_ACC;
-	/* Status of the receive WQE that a WRITE with immediate may hold. */
+	/* A WRITE with immediate may hold a receive WQE; this status completes it. */
 	c->status = WC_LOC_ACCESS_ERR;
 	c->event = EV_QP_ACCESS_ERR;
 	return RESP_FATAL;
 }
 
-/* The receive WQE is bad: reported by its completion, without an event. */
+/*
+ * Fails the request with NAK "remote operational error", for a bad receive WQE. The completion of
+ * the WQE reports the error, so there is no event.
+ */
 static inline enum resp_step resp_rem_op(struct resp_ctx *c, enum wc_status status)
 {
 	c->syndrome = AETH_NAK_REM_OP;
@@ -85,7 +92,10 @@ static inline enum resp_step resp_rem_op(struct resp_ctx *c, enum wc_status stat
 	return RESP_FATAL;
 }
 
-/* True if the payload length fits npkts packets of the path MTU; else invalid (IBA 9.7.4.1.6). */
+/*
+ * True if the payload length fits npkts packets of the path MTU. If not, the request is invalid
+ * (IBA 9.7.4.1.6).
+ */
 bool resp_payload_fits(const struct resp_ctx *c);
 
 /* resp_exec.c */

@@ -2,11 +2,11 @@
 /*
  * The responder's output: sends answers in order, as the link has room.
  *
- * An ACK for PSN p implies that READs before p were answered, so it must not overtake
- * their responses. READ and atomic responses wait in a queue in PSN order. One ACK or NAK
- * may wait behind them: of two, only that with the later PSN is kept, since it acknowledges
- * what the other would. A fatal NAK waits too: entering ERR discards the queue, so the QP
- * enters ERR only when the responses have been sent.
+ * An ACK for PSN p implies that READs before p were answered, so it must not overtake their
+ * responses. READ and atomic responses wait in a queue in PSN order. One ACK or NAK may wait behind
+ * them. If a second one is to wait, only the one with the later PSN is kept, since it also
+ * acknowledges the requests of the earlier one. A fatal NAK waits too: entering ERR discards the
+ * queue, so the QP enters ERR only when the responses have been sent.
  */
 #include "base/pool.h"
 #include "queue/barrier.h"
@@ -39,7 +39,11 @@ APART bool resp_rd_alloc(struct qp *qp)
 	replay = (struct resp_replay *)(res + n);
 	for (uint32_t i = 0; i < r->res_count; i++)
 		res[i] = *res_at(r, i);
-	/* Copy the oldest entry first: replay_next, the place of the next one, follows the latest. */
+	/*
+	 * Copy the replay list in order of age. The oldest entry of the old ring is at replay_next,
+	 * where the next entry would overwrite it. In the new ring replay_next follows the copied
+	 * entries.
+	 */
 	for (uint32_t i = 0; i < n; i++)
 		replay[i].psn = UINT32_MAX;
 	for (uint32_t i = 0; i < old; i++)
@@ -195,7 +199,7 @@ HOT static int send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_t syn
 	return send_counted(qp, l, &seg);
 }
 
-/* Enters ERR after a responder error. status: for the held receive WQE. The card is locked. */
+/* Enters ERR after a responder error. status completes the held receive WQE. The card is locked. */
 static RARE void fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
 {
 	xp_enter_err(qp, true);
@@ -262,12 +266,17 @@ HOT void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndro
 {
 	struct qp_resp *r = &qp->resp;
 
-	/* A queued answer has a later PSN: it acknowledges what this one would. */
+	/*
+	 * A queued answer has a later PSN and so acknowledges this request too: send only that one.
+	 */
 	if (unlikely(r->ack_due && psn_diff(psn, r->ack_psn) < 0)) {
 		resp_output(qp, l);
 		return;
 	}
-	/* If this answer can be sent at once, it replaces a queued one, whose PSN is not later. */
+	/*
+	 * Send this answer at once if no response is queued. It also acknowledges what a queued
+	 * answer would, whose PSN is not later, so that one is dropped.
+	 */
 	if (likely(!r->res_count && !send_ack(qp, l, psn, syndrome, qp->card->msn))) {
 		r->ack_due = false;
 		return;
@@ -302,7 +311,7 @@ APART void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
 }
 
 /*
- * Sends a NAK for psn, after queued responses, then the QP enters ERR. status: for the held
+ * Sends a NAK for psn, after queued responses, then moves the QP to ERR. status completes the held
  * receive WQE. event: EV_NONE if that completion reports the error.
  */
 APART void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,

@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Timers and attempts. Other files report what has happened; this file alone decides when
- * to wake and whether there is another attempt.
+ * Timers and attempts. Other files report what has happened; this file alone decides when to wake
+ * and whether there is another attempt.
  *
- * ack timer	Fires when an acknowledgement is overdue (IBA 9.7.6.1.3); repeats and uses
- *		up an attempt. Started by the first packet, restarted when una advances,
- *		stopped by the last acknowledgement and during an RNR wait. If the link
- *		reports that a live peer has not yet read what was sent, it is restarted
- *		without effect: a NIC would have answered, however busy the host.
- *		On a wire the last attempts wait longer, as the specification allows,
- *		since the peer may be a program that waits for a CPU.
+ * ack timer	Fires when an acknowledgement is overdue (IBA 9.7.6.1.3). It uses up an attempt
+ *		and repeats unacknowledged packets. Started by the first packet, restarted when
+ *		una advances, stopped by the last acknowledgement and during an RNR wait. If the
+ *		link reports that a live peer has not yet read what was sent, the timer is only
+ *		restarted: no attempt is used up and nothing is repeated, because a NIC would
+ *		have answered, however busy its host is. On a wire the last attempts wait
+ *		longer, as the specification allows, since the peer may be a program that waits
+ *		for a CPU.
  * early timer	On a lossy link: fires after a multiple of the recent round trips, repeats
  *		the oldest packet, and doubles the wait. It recovers from the loss of a
  *		last packet, a NAK or a repetition long before the ack timer, which keeps
  *		running. It uses up no attempt. (NICs call it adaptive retransmission.)
- * RNR timer	Fires after the wait in an RNR NAK (IBA 9.7.5.2.8); repeats.
+ * RNR timer	Fires after the wait in an RNR NAK (IBA 9.7.5.2.8). The refused request and the
+ *		later ones are sent again.
  *
- * retry_cnt and rnr_retry are reloaded when una advances (IBA 9.9.2.4.1). rnr_retry 7 means
- * without limit; retry_cnt 7 means seven, unlike in kernel rxe.
+ * retry_cnt and rnr_retry are reloaded when una advances (IBA 9.9.2.4.1). rnr_retry 7 means without
+ * limit; retry_cnt 7 means seven, unlike in kernel rxe.
  */
 #include "wire/aeth.h"
 #include "xport/window.h"
 #include "xport/xport_internal.h"
 
-/* Reloads the attempts: the QP's attributes may have changed. */
+/*
+ * Sets the numbers of attempts again. Called after MODIFY_QP, which may have changed the
+ * attributes.
+ */
 void xp_timer_config(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
@@ -38,12 +43,13 @@ static ns_t timeout_of(const struct qp *qp)
 	return ack_timeout_ns(qp->attr.timeout & 31);
 }
 
-#define STRETCHED_LAST 3		/* the last STRETCHED_LAST attempts wait longer */
-#define STRETCHED_MAX (500 * NS_MS)	/* limit, so that a dead peer is still noticed soon */
+#define STRETCHED_LAST 3		/* number of last attempts that wait longer */
+#define STRETCHED_MAX (500 * NS_MS)	/* upper limit of a longer wait, so that a dead peer is noticed soon */
 
 /*
- * Ack timeout of the present attempt. IBA 9.7.6.1.3 allows up to four times the value. Losses
- * are repaired by the early timer, so this only sets how long a live peer may be silent.
+ * Ack timeout of the present attempt; timeout: that of the QP's attribute. IBA 9.7.6.1.3 allows up
+ * to four times that value. Losses are repaired by the early timer, so the ack timeout only decides
+ * how long a live peer may be silent.
  */
 static ns_t stretched(const struct qp *qp, ns_t timeout)
 {
@@ -62,7 +68,7 @@ static void ack_timer_start(struct qp *qp, ns_t now)
 	qp->req.deadline = timeout == NS_NEVER ? NS_NEVER : now + timeout;
 }
 
-#define EARLY_MIN (2 * NS_MS)	/* minimum wait: the peer may only be waiting for a CPU */
+#define EARLY_MIN (2 * NS_MS)	/* minimum wait, as a peer that waits for a CPU answers late although nothing is lost */
 #define RTT_UNIT (16 * NS_US)
 
 static APART void early_start(struct qp *qp, ns_t now)

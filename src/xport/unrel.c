@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The requester of UC and UD (IBA 9.8.2.1, 9.8.3). There are no acknowledgements: a WQE
- * completes when its last packet has been passed to the link, which copies the payload of
- * these services. So the cursor is always at the oldest WQE.
+ * The requester of UC and UD (IBA 9.8.2.1, 9.8.3). There are no acknowledgements: a WQE completes
+ * when its last packet has been passed to the link, which copies the payload of these services. So
+ * the cursor (qp->req.cur), the WQE to send next, is always the oldest WQE.
  *
- * A WQE that cannot be sent completes with an error status; the QP enters SQE, and later
- * WQEs are flushed. The responder continues (IBA 10.3.1.5).
+ * A WQE that cannot be sent completes with an error status; the QP enters SQE, and later WQEs are
+ * flushed. The responder continues (IBA 10.3.1.5).
  */
 #include <string.h>
 #include "queue/barrier.h"
@@ -70,7 +70,11 @@ static const struct ah *wqe_ah(const struct qp *qp, const struct req_wqe *w)
 	return likely(ah && ah->pd == qp->pd) ? ah : NULL;
 }
 
-/* Address of a datagram: from the WQE's AH, or, with providers without AH numbers, from the WQE. */
+/*
+ * Address of a datagram. It comes from the AH whose number is in the WQE, or, if that number is 0,
+ * from the WQE itself: older providers write the whole address vector there. False: AH, port or
+ * SGID index is invalid.
+ */
 static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_net *net)
 {
 	const struct rxe_send_wqe *s = ring_slot(&qp->sq, qp->req.cur);
@@ -165,7 +169,10 @@ static void fail(struct qp *qp, enum wc_status status)
 	xp_flush_sq(qp);
 }
 
-/* Sends one segment of the WQE, or executes a local one. 0, -EAGAIN, or an enum wc_status. */
+/*
+ * Sends one segment of the WQE, or executes a local WQE. 0; -EAGAIN: the link has no room; else the
+ * enum wc_status with which the WQE fails.
+ */
 static int send_some(struct qp *qp, struct req_wqe *w)
 {
 	uint32_t before = qp->req.cur_pkt;

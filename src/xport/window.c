@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Congestion window of a QP on a link that drops packets when the receiver's socket buffer
- * is full (struct link.lossy). The specification leaves this to the implementation. Below
- * slow_start, which is WIN_MAX at first and the reduced window after a loss, the window grows
- * by each acknowledged packet, from there on by one packet per window. slow_start 0: a link
- * with a constant window. A loss or a congestion notification reduces the window by a
- * quarter, at most once per window; a timeout by half. It is never below WIN_MIN, since
- * random loss is no sign of a full buffer.
+ * Congestion window of a QP on a link that drops packets when the receiver's socket buffer is full
+ * (struct link.lossy). The specification leaves this to the implementation.
  *
- * An AckReq is sent four times per window, so that a full window moves on. On other links
- * the window is XP_WINDOW, a quarter of the PSN space, and does not change.
+ * While the window is smaller than slow_start, it grows by each acknowledged packet; from
+ * slow_start on, by one packet per window. slow_start is WIN_MAX at first and the reduced window
+ * after a loss. A loss or a congestion notification reduces the window by a quarter, at most once
+ * per window; a timeout by half. The window is never below WIN_MIN: random losses, which do not
+ * mean that a buffer is full, would otherwise make it too small.
+ *
+ * An AckReq is sent four times per window, so that the window moves on before it is full. On other
+ * links the window is XP_WINDOW, a quarter of the PSN space, and does not change; slow_start is 0
+ * there.
  */
 #include "xport/window.h"
 #include "xport/xport_internal.h"
@@ -52,7 +54,7 @@ APART void win_acked_slow(struct qp *qp, uint32_t npkts)
 {
 	struct qp_req *r = &qp->req;
 
-	/* Fault injection on a link that is no wire has ended: back to the constant window. */
+	/* Fault injection has ended and the link is no wire: return to the constant window. */
 	if (unlikely(!win_loses(qp))) {
 		win_reset(qp);
 		return;

@@ -6,7 +6,7 @@
 #include "core/qp.h"
 #include "link/link.h"
 
-/* True on a wire, and on a link with fault injection. */
+/* True if the QP's link may lose packets: a wire, or a link with fault injection. */
 static inline bool win_loses(const struct qp *qp)
 {
 	return qp->link && (qp->link->lossy || qp->link->under);
@@ -17,7 +17,7 @@ void win_reset(struct qp *qp);
 void win_acked_slow(struct qp *qp, uint32_t npkts);
 /* Reduces the window after a loss, found by a NAK or by a timeout. */
 void win_lost(struct qp *qp, bool timeout);
-/* Number of packets of a READ to request again at a time. */
+/* Largest number of packets that a repeated READ requests at a time. */
 uint32_t win_piece(const struct qp *qp);
 
 static inline void win_acked(struct qp *qp, uint32_t npkts)

@@ -32,7 +32,7 @@ struct wr_flush {
 
 /* The send opcodes of the ABI. */
 static const struct wqe_op {
-	uint8_t on;		/* ON_*: QP types that support it */
+	uint8_t on;		/* ON_*: QP types that support the opcode */
 	uint8_t type;		/* enum seg_type */
 	uint8_t wc;		/* enum ib_uverbs_wc_opcode */
 	uint8_t flags;		/* WQE_*; if not 0 wqe_read_special() reads the WQE */
@@ -60,8 +60,9 @@ uint32_t wqe_wc_opcode(uint32_t opcode)
 }
 
 /*
- * Length of the list in bytes; UINT64_MAX: too many entries. dma.length is not usable:
- * ibv_wr_set_sge_list() of rdma-core 44 stores n times the first length there.
+ * Length of the scatter/gather list in bytes; UINT64_MAX: too many entries. It is computed from the
+ * entries, because ibv_wr_set_sge_list() of rdma-core 44 writes a wrong dma.length: the number of
+ * entries times the first length.
  */
 static uint64_t sge_sum(const struct qp *qp, const struct rxe_send_wqe *s, struct req_wqe *w)
 {
@@ -150,7 +151,11 @@ static inline enum wc_status read_len(const struct qp *qp, const struct rxe_send
 	uint64_t len;
 
 	if (w->flags & WQE_INLINE) {
-		/* A READ or atomic has no list: librxe has stored inline bytes in its place. */
+		/*
+		 * A READ or atomic needs a scatter/gather list and cannot be inline. librxe accepts
+		 * the inline flag and has stored inline bytes in place of the list, so the WQE is
+		 * invalid.
+		 */
 		if (unlikely(wqe_is_rd(w))) {
 			w->flags &= (uint8_t)~WQE_INLINE;
 			return WC_LOC_QP_OP_ERR;
@@ -181,7 +186,7 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 	w->type = wqe_ops[w->opcode].type;
 	if (unlikely(wqe_ops[w->opcode].flags))
 		return wqe_read_special(qp, s, w);
-	/* With max_rd_atomic 0 it could never be sent. (Kernel rxe lets it wait for ever.) */
+	/* With max_rd_atomic 0 the WQE could never be sent. (Kernel rxe lets it wait for ever.) */
 	if (unlikely(wqe_is_rd(w) && !qp->attr.max_rd_atomic))
 		return WC_LOC_QP_OP_ERR;
 	st = read_len(qp, s, w);
@@ -211,7 +216,7 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 	return WC_SUCCESS;
 }
 
-/* Doubles the array. False: it is as large as the ring, or no memory. */
+/* Doubles the array of private copies. False: it is as large as the ring, or no memory. */
 static RARE bool wqe_grow(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
@@ -232,8 +237,9 @@ static RARE bool wqe_grow(struct qp *qp)
 }
 
 /*
- * Reads the next WQE of the ring. False: there is none, there is no memory, or with its PSNs
- * too many would be outstanding. An invalid WQE is read too, and gets an error status.
+ * Reads the next WQE of the ring. False: there is none, there is no memory, or it is a READ with so
+ * many PSNs that more than half of the PSN space would be outstanding. An invalid WQE is read too,
+ * and gets an error status.
  */
 HOT bool wqe_fetch(struct qp *qp)
 {

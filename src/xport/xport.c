@@ -29,9 +29,9 @@ static __attribute__((noinline)) void output_owed(struct qp *qp)
 
 /*
  * An ACK may still wait for room in the link when the program has seen the completion of the
- * message and destroys the QP or exits. Without the ACK the peer would repeat the message
- * until its retries are spent, or for ever (kernel rxe with retry count 7). Hardware sends
- * the ACK before the completion.
+ * message and destroys the QP or exits. Without the ACK the peer would repeat the message until its
+ * retries are spent, or for ever (kernel rxe with retry count 7). An RDMA adapter avoids this: it
+ * sends the ACK before the completion.
  */
 void xp_settle(struct qp *qp)
 {
@@ -109,8 +109,9 @@ void xp_fini(struct qp *qp)
 }
 
 /*
- * Discards all posted WQEs without completions; the indices continue (kernel:
- * rxe_qp_reset()). The number is read once, since the program may be posting.
+ * Discards all posted WQEs without completions. The ring indices do not return to 0 (kernel:
+ * rxe_qp_reset()). The number of WQEs is read once, since the program may post more at the same
+ * time.
  */
 static void rings_forget(struct qp *qp)
 {
@@ -134,7 +135,10 @@ static RARE void drop_sends(struct qp *qp)
 	qp->req.cur = qp->req.tail = qp->sq.index;
 }
 
-/* Copies state and attributes to the card. Its lock makes them change at once for peers that place data directly. */
+/*
+ * Copies state and attributes to the QP's card (queue/card.h), where peers on the same host read
+ * them for direct placement. The card's lock makes all of them change at once for these peers.
+ */
 static void card_write(struct qp *qp, uint32_t mask)
 {
 	struct qp_card *c = qp->card;
@@ -149,7 +153,10 @@ static void card_write(struct qp *qp, uint32_t mask)
 	}
 	if (qp->state == QPS_RESET)
 		c->busy = c->failed = 0;
-	/* Direct placement is for RC only: a card of another type shows RESET. */
+	/*
+	 * Direct placement is for RC only, so the card of another QP type always has the state
+	 * RESET.
+	 */
 	c->state = qp->type == QPT_RC ? qp->state : (uint32_t)QPS_RESET;
 	card_unlock(c);
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The transport engine: requester, completer and responder of a QP. It has no socket,
- * clock, thread or file: its output depends on state, input and time (now) alone. Only two
- * callees sleep: card_lock(), and the link in xp_settle(). The caller holds the engine lock.
+ * The transport engine: requester, completer and responder of a QP. It has no socket, clock, thread
+ * or file: its output depends on state, input and time (now) alone. Only two callees sleep:
+ * card_lock(), and the link in xp_settle(). The caller holds the engine lock.
  *
- * After xp_output(), xp_input(), xp_modified() or xp_timer() the caller must arrange for
- * xp_timer() to be called at xp_wake(); calling it earlier is harmless.
+ * Direct placement: a requester executes a WRITE or READ itself, by a copy to or from the memory of
+ * a peer on the same host. It makes the responder's checks, with the state in the responder's QP
+ * card (queue/card.h).
+ *
+ * After xp_output(), xp_input(), xp_modified() or xp_timer() the caller must arrange for xp_timer()
+ * to be called at xp_wake(); calling it earlier is harmless.
  */
 #ifndef RUSE_XPORT_XPORT_H
 #define RUSE_XPORT_XPORT_H
@@ -19,26 +23,31 @@ int xp_init(struct qp *qp);
 void xp_fini(struct qp *qp);
 
 /*
- * Doorbell: looks at the send queue and sends what window, fence, RNR wait and
- * link allow. Also called when a link is writable again. In SQE and ERR the posted
- * WQEs are flushed. 0, or -EINVAL in RESET, INIT and RTR: the posted WQEs are dropped
- * without completions.
+ * Doorbell: sends the posted send WQEs as far as window, fence, RNR wait and link allow. Also
+ * called when a link is writable again. In SQE and ERR the posted WQEs are flushed. 0, or -EINVAL
+ * in RESET, INIT and RTR: the posted WQEs are dropped without completions.
  */
 int xp_output(struct qp *qp, ns_t now);
 
 /*
- * Sends the ACK that the QP owes its peer, before the QP or its process ends. If the link is
- * full, its wait_room() measures and limits the wait; a link without it is not waited for.
+ * Sends the ACK that the QP owes its peer, before the QP or its process ends. If the link is full,
+ * its wait_room() waits for room, for a limited time; a link without wait_room() is not waited for.
  */
 void xp_settle(struct qp *qp);
 
 /* Handles a segment received for this QP; answers are sent on `from`. */
 void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now);
 
-/* Applies a change of state or attributes by qp_modify(): start, drain, flush, reset. */
+/*
+ * Applies a change of state or attributes made by qp_modify(): starts or drains sending, flushes
+ * the WQEs, or resets the QP.
+ */
 void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now);
 
-/* Fails the QP for a reason outside the protocol (CQ overflow, lost ring): ERR, flush, event. */
+/*
+ * Fails the QP for a reason outside the protocol (CQ overflow, lost ring): the QP enters ERR, its
+ * WQEs are flushed, an async event is raised.
+ */
 void xp_error(struct qp *qp, ns_t now);
 
 /* Flushes receives that may have been posted to a QP in ERR, except those of an SRQ. */
@@ -47,8 +56,9 @@ void xp_flush_recv(struct qp *qp, ns_t now);
 /* Time at which xp_timer() must be called; NS_NEVER: not at all. */
 ns_t xp_wake(const struct qp *qp);
 /*
- * Handles expired timers, and a failed direct placement by a peer. It may be called at any time;
- * link_host.attention, which reports such a failure, calls it at once.
+ * Handles expired timers, and a direct placement by the peer that failed its checks. It may be
+ * called at any time. When link_host.attention() reports such a failure, its implementation calls
+ * xp_timer() at once.
  */
 void xp_timer(struct qp *qp, ns_t now);
 
@@ -59,9 +69,9 @@ void xp_congestion(struct qp *qp);
 bool xp_blocked(const struct qp *qp);
 
 /*
- * Gets the live values for query_qp: next PSNs, draining. The call moves the QP to ERR if a direct
- * placement by its requester failed: only the requester's process knows of that until this QP is
- * looked at.
+ * Gets the live values for query_qp: next PSNs, draining. If a direct placement by the requester
+ * has failed its checks, the call first moves the QP to ERR: the requester's process has only noted
+ * the failure in this QP's card.
  */
 void xp_query(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
 

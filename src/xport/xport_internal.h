@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Functions and helpers shared by the files of this room. */
+/* Functions and helpers shared by the files of xport/. */
 #ifndef RUSE_XPORT_INTERNAL_H
 #define RUSE_XPORT_INTERNAL_H
 
@@ -48,12 +48,12 @@ static inline bool xp_sends(const struct qp *qp)
 	return qp->state == QPS_RTS || qp->state == QPS_SQD;
 }
 
-/* mem.c. xp_sge_iov(): entries used; -EFAULT: key refused; -EINVAL: list too short. xp_place(): 0; -EFAULT: dst; -EIO: payload. */
+/* mem.c. xp_sge_iov() returns the number of iov entries used or -errno, xp_place() 0 or -errno; mem.c lists the errors. */
 int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *sge, uint32_t num,
 	       uint64_t off, uint64_t len, uint32_t access, struct iovec *iov);
 int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst, uint64_t len);
 
-/* wqe.c: the send ring. wqe_fetch(): false: no WQE was read. wqe_iov(): as xp_sge_iov(). */
+/* wqe.c: the send ring. wqe_fetch() returns false if it has read no WQE; wqe_iov() returns the same as xp_sge_iov(). */
 bool wqe_fetch(struct qp *qp);
 uint32_t wqe_wc_opcode(uint32_t opcode);
 int wqe_iov(const struct qp *qp, const struct req_wqe *w, uint32_t slot, uint64_t off,
@@ -121,14 +121,14 @@ static inline bool resp_busy(const struct qp *qp)
 enum recv_fetch {
 	RECV_GOT,	/* a WQE is held */
 	RECV_NONE,	/* no WQE is posted */
-	RECV_BAD	/* local QP operation error: bad WQE (held if have_wqe), or bad SRQ */
+	RECV_BAD	/* the WQE is bad (and held, if have_wqe), or the SRQ is: local QP operation error */
 };
 enum recv_fetch recv_fetch(struct qp *qp);
 /* Addresses of bytes [off, off + len) of the held WQE, as xp_sge_iov(). */
 int recv_iov(const struct qp *qp, uint64_t off, uint64_t len, struct iovec *iov);
 /*
- * Completion of the held WQE, with wr_id, qp_num and port_num, for the caller to fill in and
- * cq_publish(). The card is locked. NULL: the CQ is full, and the QP has entered ERR.
+ * Reserves the completion of the held WQE and sets wr_id, qp_num and port_num; the WQE is then not held any more. The caller fills
+ * in the rest and calls cq_publish(). The card is locked. NULL: the CQ is full, and the QP has entered ERR.
  */
 struct ib_uverbs_wc *recv_wc(struct qp *qp);
 
