@@ -24,7 +24,7 @@ struct fix {
 	struct test_dev *td;
 	struct uverbs_file *f;
 	struct event_file *fds[MAX_FDS];
-	int install_err;	/* what fd_install() returns; 0: it works */
+	int install_err;	/* the error that fd_install() returns; 0: it succeeds */
 	int created_err;	/* what qp_created() returns */
 	int doorbell_ret;
 	int doorbells, ending, modified, created, destroying, armed;
@@ -37,7 +37,10 @@ struct fix {
 };
 extern struct fix fx;
 
-/* Memory that is readable and writable, read-only, and not accessible. */
+/*
+ * arena: readable and writable memory; readonly: memory that cannot be written; unmapped: an
+ * address that is not accessible.
+ */
 #define ARENA_SIZE 0x20000
 extern char *arena, *readonly, *unmapped;
 /* Zeroed memory, aligned to 64 bytes; fix_open() frees the whole arena. */
@@ -60,8 +63,8 @@ ssize_t frame_ex(uint32_t nr, const void *req, size_t in, size_t drv_in, uint64_
 		 size_t drv_out);
 
 /*
- * A command; run() sends it either way and returns 0 or -errno. resp: address of the core
- * response, followed by the provider's.
+ * A command. run() passes it to the file by write() or by INVOKE_WRITE and returns 0 or -errno.
+ * resp: address of the core response, followed by the provider's.
  */
 struct cmd {
 	uint32_t nr;
@@ -77,7 +80,8 @@ int run(enum way way, struct cmd *c);
 const struct write_row *row_of(const struct cmd *c);
 
 /*
- * Fills in a valid request for an enabled row, on new objects; false: there is no sample for it.
+ * Fills in a valid request for a write() command, with new objects. Returns false if samples.c has
+ * no sample for it.
  */
 bool sample(uint32_t nr, bool ex, struct cmd *c);
 
@@ -90,7 +94,10 @@ struct ib_uverbs_attr *ioc_add(struct ioc *i, uint16_t id, uint16_t len, uint64_
 struct ib_uverbs_attr *ioc_find(struct ioc *i, uint16_t id);
 void ioc_remove(struct ioc *i, uint16_t id);
 int ioc_run(struct ioc *i);
-/* The same for ioctl methods; *expect: what a correct call returns. */
+/*
+ * Fills in a valid call of an ioctl method; *expect: the result that it must have. False: no
+ * sample.
+ */
 bool ioc_sample(const struct method_spec *m, struct ioc *i, int *expect);
 
 /* Shortcuts; they assert success and return the handle. */

@@ -83,7 +83,10 @@ static void test_get_context_invoke(void **state)
 	fix_close();
 }
 
-/* Plain commands that are one word short. Extended commands are zero-extended instead. */
+/*
+ * A request that is one word too short: ENOSPC. Only for plain commands, as the request of an
+ * extended command is zero-extended.
+ */
 static void short_request(uint32_t nr, bool ex, const struct write_row *row)
 {
 	struct cmd c;
@@ -128,7 +131,7 @@ static void test_short_response(void **state)
 	each_row(short_response, true);
 }
 
-/* in_words that does not match the length of the write. */
+/* EINVAL if in_words does not match the length of the write. */
 static void wrong_words(uint32_t nr, bool ex, const struct write_row *row)
 {
 	struct {
@@ -339,7 +342,7 @@ static void test_no_context(void **state)
 	each_row(no_context, true);
 }
 
-/* Rows that are not enabled, and numbers without a row. */
+/* Commands whose row is not enabled, and numbers without a row: EOPNOTSUPP. */
 static void disabled(uint32_t nr, bool ex, const struct write_row *row)
 {
 	bool above = nr > (ex ? IB_USER_VERBS_EX_CMD_MODIFY_QP : IB_USER_VERBS_CMD_CREATE_XSRQ);

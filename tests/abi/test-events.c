@@ -38,8 +38,8 @@ static struct ib_uverbs_destroy_cq_resp destroy_cq(uint32_t cq, enum way w)
 }
 
 /*
- * Completions with one arm each: one record for each read(); destroy drops unread records and
- * reports those read.
+ * Three completions, each after the CQ was armed, cause three events. Each read() returns one
+ * event. DESTROY_CQ drops the unread events and returns the number of those that were read.
  */
 static void test_completion(void **state)
 {

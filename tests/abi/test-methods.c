@@ -62,8 +62,8 @@ static void each_attr(attr_test fn)
 			if (ioc_find(&i, m->attrs[a].id))
 				fn(m, &m->attrs[a], &i, expect);
 			/*
-			 * A failed call leaves the handles as they were, except one that it
-			 * destroyed.
+			 * After fn's calls, which fail, the number of handles is the same; it is
+			 * one less after a call that failed when it had destroyed its object.
 			 */
 			assert_in_range(fx.f->ids.count + 1, count, count + 1);
 			fix_close();
@@ -158,7 +158,10 @@ static void wrong_length(const struct method_spec *m, const struct attr_spec *s,
 		if (!ioc_run(i)) {
 			assert_int_equal(big[s->max_len + 8], 0);
 			assert_int_equal((uint8_t)big[s->max_len + 9], 0xee);
-			/* Destroy the QP, so that the number of handles is the same. */
+			/*
+			 * CREATE_QP has succeeded: destroy the QP, as each_attr() expects no new
+			 * handle.
+			 */
 			if (i->hdr.object_id == UVERBS_OBJECT_QP)
 				destroy(IB_USER_VERBS_CMD_DESTROY_QP,
 					(uint32_t)ioc_find(i, UVERBS_ATTR_CREATE_QP_HANDLE)->data);
@@ -192,7 +195,10 @@ static void bad_pointer(const struct method_spec *m, const struct attr_spec *s, 
 
 	if (s->type == ATTR_IDR || s->type == ATTR_FD || (!out && a->len <= 8))
 		return;
-	/* A call that fails anyway returns EFAULT only for attributes that the parser copies. */
+	/*
+	 * If the valid call already fails, a bad pointer gives EFAULT only for an attribute that
+	 * the parser copies.
+	 */
 	if (expect && !s->copied)
 		return;
 	a->data = (uintptr_t)(out ? readonly : unmapped);

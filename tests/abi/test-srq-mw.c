@@ -166,7 +166,7 @@ static void test_srq_modify(void **state)
 	assert_int_equal(modify_srq(h, LIMIT, 0, 16, NULL), -EINVAL);
 	assert_int_equal(modify_srq(h, LIMIT, 0, UINT32_MAX, NULL), -EINVAL);
 	expect_srq(h, 15, 15);
-	/* Below the armed limit; 0; above the device's limit. */
+	/* Refused sizes: below the armed limit; 0; above the device's maximum. */
 	assert_int_equal(modify_srq(h, MAX_WR, 14, 0, mi), -EINVAL);
 	assert_int_equal(modify_srq(h, MAX_WR, 0, 0, mi), -EINVAL);
 	assert_int_equal(modify_srq(h, MAX_WR, DEV_MAX_SRQ_WR + 1, 0, mi), -EINVAL);
@@ -181,7 +181,7 @@ static void test_srq_modify(void **state)
 	assert_int_equal(mi->size, srq->rq.buf_size);
 	assert_int_equal(fx.td->rings, rings);
 
-	/* Without the provider data; with half of it. */
+	/* Without the provider data, or with half of it, MODIFY_SRQ is refused. */
 	sample(IB_USER_VERBS_CMD_MODIFY_SRQ, false, &c);
 	c.drv_in = 0;
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);
@@ -342,7 +342,10 @@ static void test_mcast(void **state)
 	assert_int_equal(destroy(IB_USER_VERBS_CMD_DESTROY_QP, ud), 0);
 }
 
-/* An attachment is a GID and a LID; the QP is in the group while it has one with that GID. */
+/*
+ * An attachment consists of a GID and a LID. A QP can have several with the same GID; it is in the
+ * group until the last of them is detached.
+ */
 static void test_mcast_lids(void **state)
 {
 	static const uint8_t group[16] = { 0xff, 0x0e, [15] = 9 };
