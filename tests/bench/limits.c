@@ -19,7 +19,7 @@
 #include "queue/barrier.h"
 
 #define BATCHES 501
-#define BATCH 1000	/* round trips; the median batch was not interrupted */
+#define BATCH 1000	/* round trips in a batch; so few that the median batch was not interrupted */
 #define PINGS (BATCHES * BATCH)
 #define COPY_BYTES (1ull << 30)	/* bytes moved for one figure */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Cost of the shm link beyond the machine's: half round trips in nanoseconds of a word in shared
- * memory, and of segments of growing size between two polling endpoints, by ring copy and by
- * cross-memory read. Needs two processors.
+ * Latency of the shm link, beside the latency of shared memory itself: prints half round trips in
+ * nanoseconds of a word that two processes poll, and of segments of growing size between two
+ * polling endpoints. Payload is copied through the ring, or read by the receiver from the sender's
+ * memory (process_vm_readv). Needs two processors.
  *
  * Argument: round trips in each of the 200 batches, of which the median is printed.
  */
@@ -42,7 +43,7 @@ static int copy(void *dst, const void *src, size_t len)
 static int copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
 		    const struct iovec *src, int nsrc, uint64_t off, uint64_t len)
 {
-	return -EINVAL;	/* not reached: all lists have one entry */
+	return -EINVAL;	/* not called: each segment's iovec list has one entry */
 }
 
 static void send_one(struct link *l, uint32_t len, uint32_t psn)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Time of one rdma_cm command: CREATE_ID and DESTROY_ID alternately, without and with other
- * system calls between them, as a program makes them. Under `ruse run` a command goes to rused,
- * otherwise to the kernel. For comparison a system call and a clock reading, in the same run.
- * Prints lines "name value unit".
+ * Time of one rdma_cm command: CREATE_ID and DESTROY_ID alternately, first one after the other,
+ * then with other system calls in between, as a program makes them. Under `ruse run` a command goes
+ * to rused, otherwise to the kernel. For comparison the same run measures a system call and a
+ * reading of the clock. Prints lines "name value unit".
  *
  *     trip [COMMANDS]
  */
@@ -83,7 +83,7 @@ static int compare(const void *a, const void *b)
 	return d < 0 ? -1 : d > 0;
 }
 
-/* Prints the median batch, which was not interrupted. */
+/* Prints the median of all batches, so that interrupted batches do not count. */
 static void measure(const char *name, void (*fn)(int n), int n)
 {
 	double took[BATCHES];

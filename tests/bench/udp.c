@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Performance of plain UDP sockets between two hosts: the limit for ruse's wire. Each end is one
- * process that polls, as perftest does.
+ * process that polls, as perftest does. A train is a buffer that the kernel sends as many datagrams
+ * (UDP_SEGMENT), and that the receiver's kernel merges again (UDP_GRO).
  *
- *   bench-udp recv PORT [roce]           receives trains (UDP_GRO) until the sender stops
- *   bench-udp send ADDRESS PORT SECONDS [roce]  sends trains (UDP_SEGMENT)
+ *   bench-udp recv PORT [roce]           receives trains until the sender stops
+ *   bench-udp send ADDRESS PORT SECONDS [roce]  sends trains
  *   bench-udp pong PORT [roce]           returns each message
  *   bench-udp ping ADDRESS PORT ROUNDS [roce]
  *
- * roce: the packets of RDMA WRITEs of 64 KiB and the minimal work on them: a longer FIRST packet
- * before each train, and a copy and a CRC-32 at each end. A ping and its answer are then trains
- * of two packets, a SEND and an ACK, received with the header fields that an ICRC covers or a GRH
- * shows.
+ * With roce, send and recv transfer the packets of RDMA WRITEs of 64 KiB: a FIRST packet, which is
+ * longer, and then a train. Each end does the least work that RoCEv2 needs for them: it copies the
+ * bytes and computes a CRC-32. With roce, a ping and its answer are trains of two packets, a SEND
+ * and an ACK. Their receiver also asks the kernel for the fields of the IP header that an ICRC
+ * covers or a GRH contains.
  *
- * recv prints "udp_gso VALUE GB/s" or "udp_roce", ping "udp_half_rtt VALUE ns" (median) or
- * "udp_roce_half_rtt".
+ * recv prints "udp_gso VALUE GB/s", with roce "udp_roce VALUE GB/s". ping prints the median as
+ * "udp_half_rtt VALUE ns", with roce as "udp_roce_half_rtt VALUE ns".
  */
 #include <arpa/inet.h>
 #include <err.h>
