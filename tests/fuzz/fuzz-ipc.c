@@ -184,7 +184,10 @@ static bool put_channel(struct client *c, uint8_t options, const struct ipc_hdr 
 	return true;
 }
 
-/* What a hostile process writes into its file's memory: a MAD, or with OPT_BAD_FD any word. */
+/*
+ * Writes into the shared memory of a umad file as a hostile process would: a MAD, and with
+ * OPT_BAD_FD also a random length and a word at a random place.
+ */
 static void put_umad(uint8_t options, uint32_t file, const uint8_t *body, size_t len)
 {
 	struct umad_fd *u = idtable_find(&r.umads.ids, file & (UMAD_MAX_FILES - 1));
@@ -216,7 +219,7 @@ static void take_channel(struct client *c)
 	r.loop.memory->take(&r.loop);
 	if (c->dead)
 		return;
-	/* The input may have written that state itself, without an answer. */
+	/* rused has answered, as the state was another one before: check the answer. */
 	if (ch->state == CHAN_ANSWERED && before != CHAN_ANSWERED) {
 		if (ch->answer.len > CHAN_BODY ||
 		    ipc_check(&ch->answer.hdr, ch->answer.len, true))
@@ -286,7 +289,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		data += n;
 		size -= n;
-		/* If the message went through the channel, the socket is empty. */
+		/*
+		 * A message that went through the channel leaves the socket empty (-EAGAIN), which
+		 * is no error.
+		 */
 		rc = c->dead ? -EAGAIN :
 			       ipc_recv(sv[0], MSG_DONTWAIT, &h, body, &len, fds, &nfds);
 		if (!rc)

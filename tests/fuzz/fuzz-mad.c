@@ -9,7 +9,7 @@
 #include "fuzz.h"
 #include "mad/mad.h"
 
-#define STEP_HDR 4	/* what, agent or QP, flags, ms / 256 */
+#define STEP_HDR 4	/* bytes: action; agent, QP; flags; time */
 #define STEP_LEN (STEP_HDR + 64)
 
 static struct mad_host host;
@@ -97,7 +97,10 @@ static void step(const uint8_t *p, ns_t *now)
 	s.cookie = (void *)(uintptr_t)(p[2] & 7);
 	switch (p[0] % 5) {
 	case 0:
-		/* Often enough with the TID of an agent. */
+		/*
+		 * Half of the MADs carry an agent's half of the TID, so that a response among them
+		 * reaches the agent.
+		 */
 		if (p[2] & 0x80 && a)
 			put_be32(mad + MAD_O_TID, mad_agent_hi_tid(a));
 		mad_print(mad, sizeof(mad), line, sizeof(line));

@@ -26,7 +26,7 @@ static void check(void *arg, const void *dgram, size_t len)
 		if (h.nlmsg_len < sizeof(h) || h.nlmsg_len > len - at)
 			abort();
 		at += NLMSG_ALIGN(h.nlmsg_len);
-		if (at > len)	/* the last message of an echoed error is not padded */
+		if (at > len)	/* an error message that echoes the request is not padded */
 			at = len;
 	}
 }
@@ -34,7 +34,7 @@ static void check(void *arg, const void *dgram, size_t len)
 /* Enough objects for an answer of several datagrams. */
 #define NRES 400
 static struct nldev_res res[NRES];
-static struct nldev_cm_id cm_id;	/* belongs to rused: res.cm is never NULL */
+static struct nldev_cm_id cm_id;	/* for res[].cm, which rused always sets: never NULL */
 
 static const struct nldev_res *objects(void *arg, size_t *n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Fuzzes packets: what packet_parse() accepts packet_build() must give back byte for byte, apart
- * from bits that are ignored. The same bytes are also used as a segment from shared memory:
- * building and printing it must not crash or trust its numbers.
+ * Fuzzes packets: packet_build() must give back byte for byte what packet_parse() accepts, apart
+ * from bits that are ignored. The same bytes are also used as a segment that a peer wrote into
+ * shared memory: building and printing it must stay within the buffers, whatever its fields say.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -84,7 +84,10 @@ static void arrive(struct end *to, const uint8_t *mad)
 	mad_input(&to->port, &from, mad, MAD_LEN, now);
 }
 
-/* p[0]: end and action; the rest: a changed byte, or the header of a forged MAD. */
+/*
+ * One step. p[0] selects the end and the action; the other bytes are the action's arguments:
+ * lengths and times, the byte to change in a MAD, or the header of a forged MAD.
+ */
 static void step(const uint8_t *p)
 {
 	struct end *e = &ends[p[0] & 1], *to = &ends[~p[0] & 1];

@@ -59,7 +59,10 @@ void __wrap_rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int stat
 	REQUIRE(status || (q->path.dlid && q->path.slid && q->path.mtu && q->path.mtu <= 5));
 }
 
-/* Checks the answer of a join. Leaves the group within this call if the join failed or its Q_Key says so. */
+/*
+ * Checks the result of a join. Leaves the group within this call if the join failed, or if the two
+ * low bits of the group's Q_Key are 0: so the input decides whether a member leaves here.
+ */
 void __wrap_rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status)
 {
 	size_t i = (size_t)(j - joins);

@@ -2,9 +2,15 @@
 /*
  * Fuzzes the rdma_cm commands of two programs on each of two hosts, and the MADs between them.
  * The input is a series of records {what, command, length (2 bytes, little endian), payload}.
- * what: bits 0-1 select the program; 4: deliver all MADs; 8: ten seconds pass; 16: the payload is
- * a MAD for the program's host; 32: the header says more bytes than are written; 64: the payload
- * is also an option; 128: the program closes its file and opens a new one.
+ * The bits of `what`:
+ *
+ *   1, 2   number of the program that writes the command
+ *   4      then all MADs are delivered
+ *   8      then ten seconds pass
+ *   16     the payload is not a command but a MAD that the program's host receives
+ *   32     the command's header states one byte more than is written
+ *   64     the payload is also the option value of SET_OPTION
+ *   128    at last the program closes its file and opens a new one
  */
 #include "fuzz.h"
 #include "world.h"

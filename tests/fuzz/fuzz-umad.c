@@ -148,7 +148,11 @@ static void step(const uint8_t *p)
 			umad_port_remove(&e->port, now);
 		umad_close(e->f, now);
 		e->pending = 0;
-		e->port.removed = false;	/* as a new device in its place */
+		/*
+		 * The next open finds a port that is not removed, as if a new device were in the
+		 * place of the old one.
+		 */
+		e->port.removed = false;
 		REQUIRE(!umad_open(&e->port, &file_ops, e, &e->f));
 		break;
 	}

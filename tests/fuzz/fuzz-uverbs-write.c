@@ -37,7 +37,10 @@ static size_t put_command(const struct record *r, const uint8_t *body, size_t le
 		h->ex.cmd_hdr_reserved = r->flags >> 6 & 1;
 	} else if (len >= sizeof(resp)) {
 		memcpy(&resp, arena + hdrs, sizeof(resp));
-		/* In a command without a response this is not an address but its first field, which stays unchanged. */
+		/*
+		 * A command with a response begins with the response's address: move the address
+		 * into the arena. A command without a response begins with another field: leave it.
+		 */
 		if (r->command >= WRITE_ROWS || write_rows[r->command].has_resp) {
 			resp = in_arena(resp);
 			memcpy(arena + hdrs, &resp, sizeof(resp));

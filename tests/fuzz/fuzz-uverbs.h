@@ -80,7 +80,7 @@ static void fuzz_qp_query(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, boo
 	*draining = false;
 }
 
-/* Completes at once: a completion arrives as soon as the program has armed the CQ. */
+/* The CQ gets a completion as soon as the program has armed it. */
 static void fuzz_cq_armed(struct cq *cq)
 {
 	if (cq_reserve(cq))
