@@ -25,7 +25,7 @@ struct net_host {
 	uint8_t log[SIM_LOG];		/* events in the order of their arrival */
 	uint32_t events;
 	uint32_t count[IB_CM_EVENT_COUNT];
-	int reason, status;		/* of the last REJ; of the last SIDR_REP or APR */
+	int reason, status;		/* reason of the last REJ; status of the last SIDR_REP or APR */
 	uint32_t qpn;			/* the peer's QP number in the last REQ, REP or SIDR_REP */
 	uint8_t data[256];		/* private data of the last event */
 	bool send_fails;
@@ -36,7 +36,7 @@ struct cm_sim {
 	ns_t now;
 	uint32_t sent;			/* MADs sent so far */
 	uint64_t drop, twice, late;	/* bit n: MAD number n is lost, duplicated, delayed */
-	ns_t delay;			/* of delayed MADs and of duplicates */
+	ns_t delay;			/* added to the delivery time of delayed MADs and of the second copies of duplicated ones */
 	bool roce;
 	struct net_mad {
 		ns_t due;

@@ -73,7 +73,7 @@ struct sim {
 	uint32_t sent;		/* packets so far, including lost ones */
 	uint64_t lose;		/* bit n: packet number n is lost */
 	bool lose_all;
-	bool by_ref, stuck;	/* payload by reference, as on shm; wait_room() fails */
+	bool by_ref, stuck;	/* by_ref: payload is passed by reference, as on shm; stuck: wait_room() fails */
 	uint32_t room;		/* packets that fit into each direction; 0: any number */
 	struct prng rng;
 	uint32_t dup_pct, delay_pct, loss_pct;	/* probability for each packet, in percent */

@@ -101,8 +101,9 @@ static struct host *host_of(const uint8_t gid[16])
 }
 
 /*
- * Index of the id that stands for the kernel's local ID `theirs`. If there is none, index of an id
- * that stands for no kernel ID yet and whose remote ID is `remote`.
+ * Index of the host's id that stands for the kernel's id with the local ID `theirs`. An id that the
+ * CM created for a received REQ does not stand for a kernel ID at first: such an id is found by its
+ * remote ID, `remote`.
  */
 static uint32_t find(struct host *h, uint32_t theirs, uint32_t remote)
 {
@@ -301,7 +302,10 @@ static void deliver(struct host *from, struct host *to, const uint8_t out[CM_MAD
 	cm_input(to->cm, &av, mad, now);
 }
 
-/* Listens for the service of this REQ unless the capture holds a REJ of it. */
+/*
+ * Makes the host listen for the service of this REQ, unless a later MAD of the capture rejects the
+ * REQ.
+ */
 static void listen_for(struct host *h, const struct mad *m, uint32_t left)
 {
 	uint64_t id = cm_get(m->data, CM_REQ_LOCAL_COMM_ID);

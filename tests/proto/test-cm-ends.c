@@ -392,8 +392,8 @@ static void test_give_up(void **state)
 }
 
 /*
- * A handler that returns -ENOMEM drops the REQ, and the peer repeats it: here twice without
- * success.
+ * If the handler returns -ENOMEM, the CM drops the REQ without a REJ, and the peer repeats the REQ.
+ * The handler does so twice; the third time it rejects the REQ.
  */
 static void test_no_memory(void **state)
 {

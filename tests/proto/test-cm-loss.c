@@ -8,7 +8,7 @@
 
 #define MASKS 1024
 
-static bool use_mra;		/* as rdma_cm: both sides answer a duplicate with an MRA */
+static bool use_mra;		/* both sides answer a duplicate REQ or REP with an MRA, as rdma_cm does */
 static bool hasty;		/* the active side sends its DREQ right after the RTU */
 
 static int handler(struct cm_id *id, const struct cm_event *ev, ns_t now)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Service ID resolution: under every mask of lost, duplicated and delayed MADs, its statuses, its
- * timeout, and repeated requests.
+ * Service ID resolution (SIDR): requests and replies under every mask of lost, duplicated and
+ * delayed MADs; then the statuses of the reply, the timeout, and repeated requests.
  */
 #include <errno.h>
 #include "cm_sim.h"

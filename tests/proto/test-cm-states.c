@@ -14,7 +14,10 @@
 #define PEER_QPN 0x77u
 #define MY_QPN 0x55u
 
-/* States of an id: enum ib_cm_state, and these for its alternate path while it is ESTABLISHED. */
+/*
+ * States of an id: those of enum ib_cm_state, and the following ones, which tell the state of the
+ * alternate path while the id is ESTABLISHED.
+ */
 enum where {
 	LAP_IDLE = IB_CM_STATE_COUNT,
 	LAP_SENT,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Direct placement from the requester's side: which requests use it, and what each result of
- * link_ops.direct leads to. fake_direct() stands for the link and copies as a peer process would.
+ * Direct placement: instead of sending packets, a requester copies the data of a WRITE or READ to
+ * or from the memory of a responder on the same host. This file tests the requester: which requests
+ * use direct placement, and what each result of link_ops.direct leads to. fake_direct() stands for
+ * the link and copies as a peer process would.
  */
 #include "sim.h"
 
@@ -11,7 +13,10 @@ static enum direct_result answer;
 static struct direct_op last;
 static uint32_t calls;
 
-/* Checks the request and copies under the card's lock to or from the address op->va. */
+/*
+ * If the test's answer is DIRECT_DONE: checks the request, copies to or from the address op->va and
+ * advances the PSN in the responder's QP card, while it holds the card's lock.
+ */
 static enum direct_result fake_direct(struct link *l, const struct direct_op *op)
 {
 	struct qp_card *c = b->qp->card;
@@ -80,7 +85,7 @@ static void test_done(void **state)
 	assert_int_equal(s->sent, 0);
 	assert_true(xp_wake(a->qp) == NS_NEVER);
 	assert_true(xp_idle(a->qp));
-	/* Segments continue at the next PSN. */
+	/* A request that is sent in packets continues at the PSN after the direct ones. */
 	post(3, OP_FETCH_ADD, 8);
 	sim_run(s, NS_S);
 	sim_expect(a->scq, 3, 0);

@@ -3,7 +3,8 @@
  * Error classes of RC (IBA 9.9.2, 9.9.3, 10.10, 11.6.2), one row each: the status of the
  * requester's WQE and of the responder's receive WQE, the asynchronous event of each side, and the
  * final QP states. Each bad WR is posted between a good one and one that is flushed. All rows run
- * with a receive queue and with an SRQ; of an SRQ only the WQE that the QP holds is consumed.
+ * with a receive queue and with an SRQ. An error of a QP does not flush the WQEs that are still in
+ * its SRQ.
  */
 #include <rdma/ib_user_verbs.h>
 #include "core/mw.h"
@@ -60,7 +61,7 @@ static uint8_t *vanished(struct trial *t, struct sim_end *e)
 	return p;
 }
 
-/* Local errors of the requester. */
+/* l_...(): prepare local errors of the requester. */
 static void l_lkey(struct trial *t)
 {
 	set_op(t, OP_SEND, 700);
@@ -166,7 +167,9 @@ static void l_bind(struct trial *t)
 	t->wr.mw_rkey = t->wr.rkey = t->mw->rkey;
 }
 
-/* Transport errors that only the requester detects. */
+/* r_...(): prepare transport errors that only the requester detects. */
+
+/* Loses all responses except the one with the first PSN, which acknowledges the good WR. */
 static bool lose_answers(struct sim *sim, int to, const struct seg *seg)
 {
 	return to == 0 && seg->psn != sim->cfg.psn[0];
@@ -232,7 +235,7 @@ static void r_rnr(struct trial *t)
 	set_op(t, OP_SEND, 8);
 }
 
-/* Errors that the responder detects in the request. */
+/* q_...(): prepare requests in which the responder detects an error. */
 static void q_no_write(struct trial *t)
 {
 	t->cfg.access[1] = 1;
@@ -387,7 +390,7 @@ static void q_other_qp(struct trial *t)
 	t->wr.rkey = t->mw->rkey;
 }
 
-/* Errors of the responder's receive WQE. */
+/* o_...(): prepare errors of the receive WQE that the responder uses. */
 static void o_lkey(struct trial *t)
 {
 	set_op(t, OP_SEND, 700);
@@ -414,7 +417,7 @@ static const struct row {
 	void (*prepare)(struct trial *t);
 	int req_status;		/* of the requester's WQE; its QP ends in ERR without an event */
 	int recv_status;	/* of the responder's receive WQE that the message took, or NONE */
-	int resp_event;		/* its event, apart from LAST_WQE_REACHED; EV_NO: none */
+	int resp_event;		/* the responder's event, apart from LAST_WQE_REACHED; EV_NO: none */
 	bool resp_err;		/* the responder's QP ends in ERR, otherwise in RTS */
 } rows[] = {
 	/* 11.6.2 local length, local QP operation, local protection, memory window bind error */
@@ -432,7 +435,7 @@ static const struct row {
 	{ "no initiator depth", l_no_credit, LOC_QP_OP, NONE, EV_NO, false },
 	{ "LOCAL_INV of an MR", l_inv, MW_BIND, NONE, EV_NO, false },
 	{ "BIND_MW not permitted", l_bind, MW_BIND, NONE, EV_NO, false },
-	/* 9.9.2: transport errors that the requester counts or sees */
+	/* 9.9.2: retry counters that run out, and wrong responses */
 	{ "retries", r_retry, RETRY_EXC, NONE, EV_NO, false },
 	{ "answer of another kind", r_bad_resp, BAD_RESP, NONE, EV_NO, false },
 	{ "payload in an empty answer", r_fat_empty, BAD_RESP, NONE, EV_NO, false },
@@ -536,8 +539,8 @@ static void one_row(const struct row *r)
 	good.flags = F_SIGNALED;
 	last.id = 2;
 	/*
-	 * A WRITE needs no receive WQE if it reaches the responder before the requester finds the
-	 * error.
+	 * The last WR may reach the responder before the requester finds the error. It is a WRITE,
+	 * so it takes no receive WQE.
 	 */
 	last.op = OP_WRITE;
 	sim_post_recv(b, 99, good.sge, 1);

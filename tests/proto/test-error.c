@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * RC errors in detail: bad keys, invalid requests, receives that are too short or unmapped, local
- * errors, retries, CQ overflow, errors found through the QP card. expect_failure() posts the bad WR
- * between two good ones and checks the completions of all three; expect_remote() checks the
- * responder's state and event.
+ * errors, retries, CQ overflow, and errors that a requester on the same host stored in the
+ * responder's QP card. expect_failure() posts the bad WR between two good ones and checks the
+ * completions of all three; expect_remote() checks the responder's state and event.
  */
 #include "sim.h"
 
@@ -426,8 +426,9 @@ static ns_t given_up(uint8_t timeout, bool lossy)
 }
 
 /*
- * The requester gives up after eight attempts. On a lossy link it waits for each of the last three
- * for four ack timeouts, but at most 500 ms, or one ack timeout if that is longer.
+ * The requester gives up after eight attempts. On a lossy link the wait after each of the last
+ * three attempts is longer: four ack timeouts, but not more than 500 ms. If one ack timeout is
+ * longer than 500 ms, that wait is one ack timeout as well.
  */
 static void test_stretched(void **state)
 {

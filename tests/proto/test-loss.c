@@ -156,7 +156,7 @@ static void check_step(const struct step *st, int i, uint64_t *word)
 	assert_int_equal(wc.qp_num, a->qp->qpn);
 	if (takes_recv(st->op))
 		check_recv(st, i);
-	/* The window is bound to the MR, or no longer bound. */
+	/* BIND_MW has bound the window to the MR; an invalidation has unbound it. */
 	if (st->op == OP_BIND_MW)
 		assert_true(mws[i]->mr == a->mr);
 	if (st->op == OP_SEND_INV || st->op == OP_LOCAL_INV)

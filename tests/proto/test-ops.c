@@ -108,7 +108,10 @@ static void test_sqd(void **state)
 	sim_destroy(s);
 }
 
-/* A QP has more outstanding WQEs than a new QP has memory for, local operations among them. */
+/*
+ * 60 WQEs are outstanding, local operations among them. This is more than a new QP has memory for,
+ * so its memory must grow.
+ */
 static void test_many(void **state)
 {
 	struct mw *mw;

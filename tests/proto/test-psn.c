@@ -230,7 +230,7 @@ static void test_nak_again(void **state)
 	start(&cfg);
 	for (uint32_t i = 1; i <= 5; i++) {
 		s->sent = 0;
-		s->lose = 2;	/* the second packet of each WRITE */
+		s->lose = 2;	/* the second packet of this WRITE is lost */
 		post(i, OP_WRITE, 0, 2000);
 		sim_bell(a);
 		sim_run(s, s->now + NS_MS);

@@ -2,8 +2,8 @@
 /*
  * RMPP under loss: every mask of lost MADs among the first MASK_BITS of an exchange, and random
  * loss with reordering and duplicates. With enough retries every transfer delivers the right bytes
- * exactly once; without retries both ends report the failure. Nothing is kept in either case. Runs
- * on the simulated MAD network of mad/testing.h in virtual time.
+ * exactly once; without retries both ends report the failure. In both cases no memory of a transfer
+ * is left at the end. Runs on the simulated MAD network of mad/testing.h in virtual time.
  */
 #include "mad/testing.h"
 

@@ -107,7 +107,10 @@ static void test_retries(void **state)
 	sim_expect(b->rcq, 9, 0);
 }
 
-/* One NAK for a burst; the message that has a receive completes, and all data arrives. */
+/*
+ * Five SENDs are sent in a burst, but only one receive is posted: one RNR NAK answers the burst,
+ * and the first SEND completes. The others complete after their receives have been posted.
+ */
 static void test_burst(void **state)
 {
 	static const uint32_t cuts[] = { 1, 2, 1000 };

@@ -144,7 +144,7 @@ static void test_sqd(void **state)
 	assert_int_equal(sim_event(a), EV_DRAINED);
 	xp_query(a->qp, &rq, &sq, &draining);
 	assert_false(draining);
-	/* ERR is still possible, and flushes. */
+	/* A QP in SQD can go to ERR, and a WR that is posted afterwards is flushed. */
 	sim_modify(a, QPS_ERR);
 	post(5, OP_WRITE, 8, 0);
 	sim_bell(a);

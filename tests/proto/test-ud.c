@@ -108,7 +108,7 @@ static void check_grh4(const uint8_t *p, uint32_t len, bool imm, uint8_t hops)
 		assert_int_equal(p[i], 0);
 	p += 20;
 	assert_int_equal(p[0], 0x45);
-	/* Lengths of IP, UDP, BTH, DETH, immediate, padded payload and ICRC. */
+	/* The IP header's total length: IP, UDP, BTH, DETH, immediate, padded payload and ICRC. */
 	assert_int_equal(get_be16(p + 2),
 			 20 + 8 + 12 + 8 + (imm ? 4 : 0) + ((len + 3) & ~3u) + 4);
 	assert_int_equal(p[8], hops);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * RC messages larger than the window on a lossy link: a READ requests its data in parts and
- * requests lost parts again. Each of the first 64 packets is lost alone and with each other; then
- * random losses. The simulated responder is as strict as kernel rxe: it answers a repeated READ or
- * atomic only if it still has the resource of that request and the repetition asks for no more.
- * Also forged requests, and answers forced by fault injection.
+ * requests lost parts again. The tests lose each of the first 64 packets, then each pair of them,
+ * then random packets. The simulated responder is as strict as kernel rxe: it answers a repeated
+ * READ or atomic only if it still has the responder resource of that request and the repetition
+ * asks for no more. Further tests forge requests, or force the responder's answers by fault
+ * injection.
  */
 #include "sim.h"
 
@@ -24,7 +25,7 @@ static struct {
 		uint32_t first, end;
 	} res[16];
 	uint32_t n;		/* executed so far */
-	uint32_t refused;	/* repetitions without a resource, or for more than it covers */
+	uint32_t refused;	/* repetitions that are refused: their resource is gone or covers less than they ask for */
 } foreign;
 
 static bool covers(uint32_t psn, uint32_t end)

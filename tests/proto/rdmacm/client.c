@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A program with an rdma_cm file open, for the tests of this directory. client_cmd() and
- * client_write() pass commands to ucma_write() as a write() of librdmacm would; client_post() and
- * the card functions stand for the library's side of shared memory (engine/ucma_local.c). Each
- * step checks that the number of readable events and the flag `shown` agree with what is pending.
+ * client_write() pass commands to ucma_write() as a write() of librdmacm would. With RDMACM_SHARED
+ * the program also has shared memory with rused: the functions here then do what libruse does with
+ * it (engine/ucma_local.c). It holds a card (struct ucma_card) for each id, from which the library
+ * answers commands itself, and the flag `shown`, which says that the file is readable. After each
+ * step the code checks that the number of readable events and `shown` agree with the events that
+ * are pending.
  */
 #include <errno.h>
 #include "ipc/ucma_shm.h"
@@ -166,7 +169,10 @@ int c_create(struct client *c, uint64_t uid, uint16_t ps)
 	return ret ? ret : reply_u32(c);
 }
 
-/* The count that the library can take from the card must equal the answer of DESTROY_ID. */
+/*
+ * Destroys an id. If the id has a card, the library takes the number of reported events from it;
+ * this number must equal the answer of DESTROY_ID.
+ */
 int c_destroy(struct client *c, uint32_t id)
 {
 	struct rdma_ucm_destroy_id cmd = { .response = 0x1000, .id = id };

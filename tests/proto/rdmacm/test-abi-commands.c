@@ -14,7 +14,8 @@ static const struct row {
 	const char *name;
 	uint16_t size, id, out;	/* out: least room for the answer; 0: the command has none */
 	bool dev;		/* needs an id with a device */
-	uint16_t fixed;		/* least payload size; 0: it is size */
+	/* The least payload size, if shorter payloads than `size` are accepted; otherwise 0. */
+	uint16_t fixed;
 	int idle;		/* result for an id in IDLE and an otherwise zero payload */
 } rows[] = {
 	[RDMA_USER_CM_CMD_CREATE_ID] = { "CREATE_ID", 24, NONE, 4, false, 0, -EINVAL },

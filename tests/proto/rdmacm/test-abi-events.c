@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Options, queries, the order and count of events, and multicast, through the commands of ucma.
- * The tests run with answers sent and, with RDMACM_SHARED, with events and answers in shared
- * memory.
+ * Options, queries, the order and count of events, and multicast, through the commands of ucma. The
+ * tests run twice: with answers that are sent, and with RDMACM_SHARED in the environment, where
+ * events and answers are in memory that the program shares with rused.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -108,7 +108,7 @@ static void paths(void **state)
 	assert_int_equal(rec[56], 2 << 6 | 15);		/* derived from the ACK timeout */
 	assert_int_not_equal(rec[44] << 16 | rec[45] << 8 | rec[46], 0);	/* flow label */
 
-	/* The same path, set by the program. */
+	/* The program sets the path of an id itself, to the record that the query returned. */
 	assert_int_equal(c_destroy(cli, id), 2);
 	id = (uint32_t)c_create(cli, 5, RDMA_PS_TCP);
 	assert_int_equal(c_resolve(cli, id, NULL, &dst, 1000), 0);
@@ -195,12 +195,15 @@ static void posted(void **state)
 	assert_int_equal(c_destroy(cli, d.id), -ENOENT);
 	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
 	again = c_create(cli, 78, RDMA_PS_TCP);
-	if (!cli->shm)	/* else a spare number was ready */
+	if (!cli->shm)	/* with shared memory the id has a spare number instead */
 		assert_int_equal(again, d.id);
 	assert_int_equal(c_destroy(cli, (uint32_t)again), 0);
 	if (!cli->shm)
 		return;
-	/* Events that arrive before rused has processed the DESTROY_ID are not shown. */
+	/*
+	 * The program has destroyed the id in shared memory, and rused has not processed the
+	 * DESTROY_ID: an event of the id that arrives in between does not make the file readable.
+	 */
 	w->resolve_delay = NS_S;
 	a.id = d.id = (uint32_t)c_create(cli, 79, RDMA_PS_TCP);
 	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
@@ -238,7 +241,10 @@ static void spares(void **state)
 	assert_int_equal(n, 3);
 	assert_true(ucma_shm_spare(cli->shm, &spare));
 	assert_int_equal(c_destroy(cli, spare), -ENOENT);
-	/* CREATE_ID with an id that exists, and with a short payload: neither creates an id. */
+	/*
+	 * A posted CREATE_ID names the id that it creates. If this id exists already, or if the
+	 * payload is too short, no id is created.
+	 */
 	c.response = (uint32_t)id[0];
 	client_post(cli, RDMA_USER_CM_CMD_CREATE_ID, &c, sizeof(c), 4);
 	assert_int_equal(c_destroy(cli, (uint32_t)id[0]), 0);
@@ -272,10 +278,10 @@ static void resolve_errors(void **state)
 		assert_int_equal(c_resolve(cli, id, NULL, &good, 1000), 0);
 		c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
 	}
-	/* A timeout of 0 for the route. */
+	/* RESOLVE_ROUTE with a timeout of 0 is refused. */
 	assert_int_equal(client_cmd(cli, RDMA_USER_CM_CMD_RESOLVE_ROUTE,
 				    &(struct rdma_ucm_resolve_route){ .id = id }, 8, 0), -EINVAL);
-	/* Destroyed while the answer is pending. */
+	/* An id that is destroyed while its address is being resolved gets no event. */
 	w->resolve_delay = NS_S;
 	id = (uint32_t)c_create(cli, 1, RDMA_PS_TCP);
 	assert_int_equal(c_resolve(cli, id, NULL, &good, 1000), 0);
@@ -333,7 +339,10 @@ static void reported(void **state)
 	assert_int_equal(ev.uid, 2);
 }
 
-/* Event structures of older programs: without ECE, without its padding. */
+/*
+ * Older programs ask for shorter event structures: without the ECE fields, or also without the
+ * padding before them.
+ */
 static void old_events(void **state)
 {
 	static const uint16_t outs[] = { 324, 328, 336, 512 };
@@ -350,7 +359,10 @@ static void old_events(void **state)
 	}
 }
 
-/* An event that the program writes is read like any other, with its status and argument. */
+/*
+ * WRITE_CM_EVENT adds an event to the file's queue; GET_EVENT returns it with the given status and
+ * argument.
+ */
 static void written(void **state)
 {
 	struct {
@@ -467,7 +479,10 @@ static void multicast(void **state)
 	assert_int_equal(w->host[0].groups, 1);
 	assert_int_equal(leave(cli, (uint32_t)only), 0);	/* its event is dropped unread */
 	c_nothing(cli);
-	/* Destroying the id leaves its groups; their events count as its events. */
+	/*
+	 * When an id is destroyed, its memberships of multicast groups end, and the number of
+	 * reported events includes those of its joins.
+	 */
 	assert_int_equal(c_destroy(cli, id), 2);
 	assert_int_equal(leave(cli, (uint32_t)mc6), -ENOENT);
 	assert_int_equal(w->host[0].groups, 0);

@@ -136,13 +136,19 @@ static void connect_and_disconnect(void **state)
 
 #define POSTED_CM (UCMA_CAN_ACCEPT | UCMA_CAN_RTU | UCMA_CAN_DISCONNECT)
 
-/* Which of REP, RTU and DREQ the program may post without waiting for rused, as the id's card says. */
+/*
+ * Returns which of REP, RTU and DREQ the program may post without waiting for rused. The id's card
+ * in shared memory says so.
+ */
 static uint32_t may_post(const struct client *c, uint32_t id)
 {
 	return c->h->cards[id].has & POSTED_CM;
 }
 
-/* Connects a client on client_host to a server on host 0. allowed: both may post their REP, RTU and DREQ. */
+/*
+ * Connects a client on client_host to a server on host 0. allowed: whether client and server may
+ * post their REP, RTU and DREQ.
+ */
 static void posts_between(unsigned int client_host, bool allowed)
 {
 	struct world *w = world_new();
@@ -297,7 +303,7 @@ static void disconnect_unanswered(void **state)
 	world_free(w);
 }
 
-/* Private data: as long as the message's field, and no longer. */
+/* Private data may be as long as the message's field for it; one byte more is refused. */
 static void private_data_limits(void **state)
 {
 	struct world *w = world_new();
@@ -388,7 +394,7 @@ static void ud_sidr(void **state)
 	assert_int_equal(c_destroy(srv, sid), 0);
 	assert_int_equal(c_destroy(cli, (uint32_t)id), 3);
 
-	/* Rejected: the status is that of the SIDR_REP. */
+	/* The server rejects a SIDR request: the client's event has the status of the SIDR_REP. */
 	id = c_route_to(cli, "10.0.0.2", 7000, RDMA_PS_UDP);
 	assert_int_equal(c_connect(cli, (uint32_t)id, 0x101, NULL), 0);
 	world_settle(w);

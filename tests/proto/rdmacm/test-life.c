@@ -242,7 +242,7 @@ static void bring_to(struct world *w, struct client *cli, struct client *srv, en
 	c_expect(cli, RDMA_CM_EVENT_DISCONNECTED, NULL);
 }
 
-/* The event that the other side gets at once; 0xff: none. */
+/* The event that one side gets at once when the other one closes its file; 0xff: none. */
 static const struct {
 	uint32_t srv_told, cli_told;	/* event of the server if the client closes; of the client if the server closes */
 } told[STAGES] = {
@@ -251,7 +251,7 @@ static const struct {
 	[REQ_OUT] = { RDMA_CM_EVENT_CONNECT_REQUEST, RDMA_CM_EVENT_REJECTED },
 	[REQ_IN] = { RDMA_CM_EVENT_CONNECT_REQUEST, RDMA_CM_EVENT_REJECTED },
 	[REQ_READ] = { 0xff, RDMA_CM_EVENT_REJECTED },
-	/* The REP arrives first, then what the close sends. */
+	/* The REP of the server arrives before the message that the server's close causes. */
 	[REP_OUT] = { RDMA_CM_EVENT_REJECTED, RDMA_CM_EVENT_CONNECT_RESPONSE },
 	[REP_READ] = { RDMA_CM_EVENT_REJECTED, RDMA_CM_EVENT_REJECTED },
 	[CONNECTED] = { RDMA_CM_EVENT_DISCONNECTED, RDMA_CM_EVENT_DISCONNECTED },
@@ -283,7 +283,7 @@ static void close_in_every_state(void **state)
 
 			bring_to(w, cli, srv, s);
 			client_close(first ? srv : cli);
-			/* Its port is free at once. */
+			/* The port that the closed file's id had is free at once. */
 			next = client_open(w, first ? 1 : 0);
 			assert_int_equal(c_bind(next, (uint32_t)c_create(next, 1, RDMA_PS_TCP), &a),
 					 0);
@@ -365,8 +365,8 @@ static void ten_thousand(void **state)
 	before = mallinfo2().uordblks;
 	many(w, 10000);
 	/*
-	 * Less than a byte for each connection: mallinfo2() counts malloc's per-thread caches as
-	 * used.
+	 * Allowed: less than a byte for each connection, as mallinfo2() counts as used what
+	 * malloc() keeps in its per-thread caches.
 	 */
 	assert_true(mallinfo2().uordblks < before + 10000);
 	world_free(w);
@@ -450,8 +450,8 @@ static void addr_change(void **state)
 }
 
 /*
- * When a neighbour has another MAC address than an id's route, the id gets UNREACHABLE, at each
- * report of the neighbour.
+ * A report of a neighbour gives the MAC address that it has. If this is not the MAC address in an
+ * id's route, the id gets UNREACHABLE. Each such report causes an event.
  */
 static void neigh_change(void **state)
 {
@@ -518,7 +518,7 @@ static void migration(void **state)
 	assert_int_equal(ev.uid, 5);
 	c_expect(a, RDMA_CM_EVENT_ADDR_RESOLVED, &ev);
 	assert_int_equal(ev.uid, 6);
-	assert_int_equal(migrate(b, b, id), 2);		/* to the file that has it */
+	assert_int_equal(migrate(b, b, id), 2);		/* the file that already has the id */
 	assert_int_equal(c_destroy(b, id), 2);
 
 	/* A migrated listener takes its unread requests along. */

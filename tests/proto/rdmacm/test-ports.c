@@ -74,8 +74,8 @@ static void conflicts(void **state)
 		/* Another port space is independent. */
 		assert_int_equal(try_bind(b.c, rows[i].second, 7000, RDMA_PS_UDP, 0, -1, &d), 0);
 		/*
-		 * Ids that may share the port may both listen: they share the device's service
-		 * ID.
+		 * Two ids that may share the port without REUSEADDR may both listen: they have the
+		 * same service ID, and the CM lets them share its listener for it.
 		 */
 		if (!rows[i].ret && !rows[i].reuse) {
 			assert_int_equal(c_listen(b.c, (uint32_t)a, 0), 0);
@@ -83,7 +83,10 @@ static void conflicts(void **state)
 		}
 		c_destroy(b.c, (uint32_t)a);
 		c_destroy(b.c, (uint32_t)d);
-		/* The port is free at once. */
+		/*
+		 * The first id is destroyed: if the second one could not have the port before, it
+		 * can have it from here on.
+		 */
 		if (rows[i].ret) {
 			struct sockaddr_storage s = addr(rows[i].second, 7000);
 
@@ -103,7 +106,7 @@ static void other_process(void **state)
 	(void)state;
 	c_server(b.c, NULL, 7000, RDMA_PS_TCP);
 	assert_int_equal(try_bind(other, NULL, 7000, RDMA_PS_TCP, 0, -1, &id), -EADDRNOTAVAIL);
-	client_close(b.c);	/* its port is free at once */
+	client_close(b.c);	/* frees the port at once */
 	b.c = other;
 	assert_int_equal(try_bind(other, NULL, 7000, RDMA_PS_TCP, 0, -1, &id), 0);
 	end(&b);

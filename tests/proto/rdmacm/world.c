@@ -63,7 +63,7 @@ static int sim_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_
 		w->lost++;
 		return 0;
 	}
-	/* The host's own GIDs first: loopback. */
+	/* Look for the destination among the GIDs of the sending host first: loopback. */
 	for (unsigned int i = 0; i < WORLD_HOSTS; i++) {
 		unsigned int to = (h->nr + i) % WORLD_HOSTS, slot, index;
 		struct flying *f;

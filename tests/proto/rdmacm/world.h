@@ -31,7 +31,7 @@ struct world_host {
 	struct ucma_card *cards;	/* NULL unless RDMACM_SHARED is in the environment */
 	struct list_head resolving;
 	unsigned int groups;	/* number of groups joined */
-	uint8_t group[16];	/* the last one joined or left */
+	uint8_t group[16];	/* MGID of the group that was joined or left last */
 	uint16_t port_low, port_high;
 };
 
@@ -40,7 +40,7 @@ struct world {
 	struct list_head wire;
 	struct world_host host[WORLD_HOSTS];
 	ns_t resolve_delay;	/* 0: answered within the call */
-	int resolve_status;	/* status of all answers; 0: the true one */
+	int resolve_status;	/* status with which each address resolution ends; 0: that of true_answer() */
 	/* True: the MAD is lost. */
 	bool (*lose)(struct world *w, unsigned int from, const uint8_t *mad);
 	unsigned int sent[WORLD_ATTRS], lost;
@@ -63,17 +63,18 @@ struct client {
 	struct world_host *h;
 	struct ucma_file *f;
 	struct ucma_shm *shm;	/* NULL unless RDMACM_SHARED */
-	unsigned int readable;	/* events that wake() announced, less those drained */
+	unsigned int readable;	/* events announced by wake(), less those that commands have taken from the queue */
 	struct ucma_reply reply;
 };
 
 struct client *client_open(struct world *w, unsigned int host);
 void client_close(struct client *c);
 /*
- * Writes header and payload; `out` is the header's field. Returns 0 or -errno; checks the length.
+ * Writes a command; `out` is the room for the answer, as in the header. Returns 0 or -errno.
+ * Asserts that the answer is not longer than that room.
  */
 int client_cmd(struct client *c, uint32_t cmd, const void *payload, size_t len, uint16_t out);
-/* The same, posted: no answer; errors arrive as events. */
+/* Posts a command: it has no answer, and an error arrives as an event. */
 void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len, uint16_t out);
 /* Writes any bytes; returns the value of ucma_write(). */
 ssize_t client_write(struct client *c, const struct ucma_cmd *cmd);
