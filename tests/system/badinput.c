@@ -270,8 +270,9 @@ static void blocked_signals(struct peer *p)
 }
 
 /*
- * A thread that only polls, with all signals blocked by a raw system call: the copy of the
- * arriving message faults inside ibv_poll_cq().
+ * A thread that only polls its CQ, with all signals blocked by a raw system call, which libruse
+ * does not see. The receive buffer is unmapped, so the copy of the arriving message faults inside
+ * ibv_poll_cq(). The receive must complete with LOC_PROT_ERR.
  */
 static void *polling_thread(void *arg)
 {
@@ -329,7 +330,10 @@ static void rnr_exceeded(struct peer *p)
 {
 	struct ibv_wc wc;
 
-	/* No receive is posted, and this case's configuration limits rnr_retry. */
+	/*
+	 * The peer has posted no receive, and cases[] gives this case a limited rnr_retry: the SEND
+	 * fails.
+	 */
 	want("post", post(p, IBV_WR_SEND, 8, 0, 0), 0);
 	want("status", v_wait(p->v.cq, &wc, 20), IBV_WC_RNR_RETRY_EXC_ERR);
 }
@@ -415,7 +419,7 @@ static void inline_too_long(struct peer *p)
 	want("inline of 4096", ibv_post_send(p->v.qp, &wr, &bad), EINVAL);
 }
 
-/* More completions than a small CQ holds: CQ_ERR. */
+/* A small CQ gets more completions than it has room for: CQ_ERR. */
 static void cq_too_small(struct peer *p)
 {
 	for (int i = 0; i < 64; i++)
@@ -474,7 +478,10 @@ static void self_by_events(struct peer *p)
 	v_close(&v);
 }
 
-/* Random bytes written to the device's descriptor: an error, and the connection still works. */
+/*
+ * Random bytes are written to the device's descriptor. Each write must fail, and the connection
+ * must still work.
+ */
 static void garbage(struct peer *p)
 {
 	char junk[4096];

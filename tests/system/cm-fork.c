@@ -112,7 +112,10 @@ int main(int argc, char **argv)
 	struct sockaddr_in in = address(port);
 	struct rdma_cm_id *listener, *first = resolve(port);
 
-	/* In the second round an id, and so a PD, still exists at the fork. */
+	/*
+	 * Destroy the id, so that no id exists at the forks of the first round. At those of the
+	 * second round an id exists, and with it a PD of librdmacm.
+	 */
 	CHECK(!rdma_destroy_id(first));
 	for (int round = 0; round < 2; round++) {
 		first = round ? resolve(port) : NULL;

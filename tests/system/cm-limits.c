@@ -79,7 +79,10 @@ static void ports(unsigned int n)
 		CHECK(create_id(fd, &id[i]) == 0 && bind_loopback(fd, id[i], 0) == 0);
 	CHECK(create_id(fd, &id[n]) == 0);
 	CHECK(bind_loopback(fd, id[n], 0) == -EADDRNOTAVAIL);
-	/* Resolving needs a port as well; afterwards the id can try again. */
+	/*
+	 * RESOLVE_ADDR needs a free port as well. An id for which it failed can resolve later, when
+	 * a port has become free.
+	 */
 	CHECK(resolve_loopback(fd, id[n], 7000) == -EADDRNOTAVAIL);
 	CHECK(destroy_id(fd, id[n / 2]) == 0);
 	CHECK(resolve_loopback(fd, id[n], 7000) == 0);
@@ -127,7 +130,7 @@ static void serve(int fd, unsigned int count)
 		int ret;
 
 		next_event(fd, &ev);
-		/* Accepted ids also get an event when their peer ends. */
+		/* Skip the other events: an accepted id gets an event when its peer ends. */
 		if (ev.event != CONNECT_REQUEST)
 			continue;
 		a.id = ev.id;

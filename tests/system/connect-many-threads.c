@@ -20,7 +20,7 @@
 #include <time.h>
 #include "verbs.h"
 
-#define WAIT_S 120	/* for one event: an overloaded machine is slow */
+#define WAIT_S 120	/* seconds that an event may take; long, as an overloaded machine is slow */
 #define LEN 64
 
 enum step { CHANNEL, ID, ADDRESS, ROUTE, QP, CONNECT, STEPS };
@@ -30,7 +30,7 @@ static const char *const names[STEPS] = { "open channel", "create id", "resolve 
 struct client {
 	pthread_t thread;
 	unsigned int n;
-	double (*at)[STEPS + 1];	/* by round: the start, then the end of each step */
+	double (*at)[STEPS + 1];	/* times in ms, by round: of the start and of the end of each step */
 	unsigned char buf[LEN];
 };
 

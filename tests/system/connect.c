@@ -19,14 +19,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WAIT_MS 60000 /* for one event; an emulated guest is slow */
+#define WAIT_MS 60000 /* ms that an event may take; long, as an emulated guest is slow */
 
-/* Private data that a program may use in RC's REQ, REP and REJ, and in SIDR's messages. */
+/*
+ * Maximum length in bytes of a program's private data in RC's REQ, REP and REJ and in SIDR_REQ and
+ * SIDR_REP.
+ */
 enum { REQ_DATA = 56, REP_DATA = 196, REJ_DATA = 148, SIDR_REQ_DATA = 180, SIDR_REP_DATA = 136 };
 /* Statuses of REJECTED (reasons of a REJ) and UNREACHABLE (statuses of a SIDR_REP). */
 enum { REJ_NOBODY = 8, REJ_CONSUMER = 28, SIDR_NOBODY = 1, SIDR_REJECT = 2 };
 
-/* What the client asks the server to do with the request; in the comments the subject is the server. */
+/*
+ * What the client asks the server to do with a request. Where a comment names no subject, it says
+ * what the server does.
+ */
 enum wish {
 	STOP,
 	CLIENT_LEAVES,	/* accepts, the client disconnects */
@@ -303,7 +309,10 @@ static enum wish ud_request(struct rdma_cm_id *id, const struct rdma_ud_param *p
 		refuse(id, wish, SIDR_REP_DATA);
 	} else {
 		accept_it(id, wish, SIDR_REP_DATA);
-		/* A SIDR request has no connection to end: destroy it here. */
+		/*
+		 * SIDR establishes no connection, so no DISCONNECTED event follows: destroy the id
+		 * here.
+		 */
 		free(id->context);
 		destroy(id);
 	}

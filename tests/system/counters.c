@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Counters read through descriptors that stay open: sysfs computes the text at each read from
- * offset 0. Every way to read must find the packets of the messages sent since the last round, and
- * no less than the descriptor before.
+ * Reads a counter of sysfs in six ways, most of them through descriptors that stay open: sysfs
+ * computes the text at each read from offset 0. Before each read a message is sent. So each read
+ * must return more than the read in the same way one round before.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,10 @@ static uint64_t number(const char *text, ssize_t len, const char *what)
 	return (uint64_t)len;
 }
 
-/* Byte by byte, while other programs' reads bring the files up to date. */
+/*
+ * Reads the counter byte by byte. After each byte the file is also opened and closed as by another
+ * reader, which must not change the text that this descriptor returns.
+ */
 static uint64_t by_bytes(int fd)
 {
 	char text[64];
@@ -143,7 +146,10 @@ int main(void)
 		uint64_t now;
 
 		send_one();
-		/* Counters are computed at most that often, in the kernel too. */
+		/*
+		 * As in the kernel, counters are not computed again within their lifespan (12 ms):
+		 * wait for longer.
+		 */
 		nanosleep(&lifespan, NULL);
 		now = value(way, fd[way]);
 		if (now <= last[way])

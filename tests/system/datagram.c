@@ -130,7 +130,10 @@ static void collect(struct ud *u, unsigned int mask, int sends, uint32_t src, ui
 		    ntohl(wc.imm_data) != 0xcafe || wc.slid || wc.pkey_index)
 			die("QP %d: completion of %u bytes of QP %#x flags %#x", (int)wc.wr_id,
 			    wc.byte_len, wc.src_qp, wc.wc_flags);
-		/* The SL tells the kind of the GRH, as RoCE adapters do: 9 for IPv6, 10 for IPv4. */
+		/*
+		 * As with RoCE adapters, the SL of a completion tells the kind of the GRH: 9 for
+		 * IPv6, 10 for IPv4.
+		 */
 		if (wc.sl != (u->buf[(wc.wr_id + 1) * SLOT] >> 4 == 6 ? 9 : 10))
 			die("QP %d: SL %d", (int)wc.wr_id, wc.sl);
 		check(u->buf + (wc.wr_id + 1) * SLOT + GRH, 500, seed, "datagram");
@@ -187,7 +190,7 @@ static void test_mcast(struct ud *u, const char *text)
 	if (ibv_detach_mcast(u->qp[0], &mgid, 0) != EINVAL)
 		die("detached twice");
 	must(ibv_destroy_ah(ah), "destroy_ah");
-	/* Destroying the QPs drops the receive of QP 2 and the others. */
+	/* QP 2 still has its receive posted. New QPs let the next test begin with empty queues. */
 	for (int i = 0; i < 3; i++) {
 		must(ibv_destroy_qp(u->qp[i]), "destroy_qp");
 		u->qp[i] = ud_qp(u);
@@ -282,8 +285,9 @@ static void test_peers(void)
 	for (uint64_t i = 0; i < 200; i++)
 		exchange(&u, ah, sock[i & 1], d[i & 1].qpn, i);
 	/*
-	 * A process is stopped before the first datagram to it, so that it cannot accept the link.
-	 * Datagrams to it complete and do not delay the others.
+	 * A peer is stopped before the first datagram to it, so that it cannot answer the request
+	 * to set up a link (shared memory between the two processes). Datagrams to it complete and
+	 * do not delay the others.
 	 */
 	stop(pid[0]);
 	close(sock[0]);

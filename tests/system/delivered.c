@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * delivered PORT          receives, and tells the sender of each completion
- * delivered PORT SERVER   sends; when told, resets, breaks (ERR) or destroys its QP, then polls its CQ
+ * delivered PORT          the receiver: tells the sender of each completion
+ * delivered PORT SERVER   the sender: when it is told that its message has arrived, it resets its QP,
+ *                         moves it to ERR or destroys it, and then polls its CQ
  *
  * A message that has completed at the receiver is no longer outstanding at the sender, even if the
  * sender has not polled since it was posted: it must complete with success and not be flushed.
@@ -31,7 +32,10 @@ static void post_send(void)
 		die("post_send");
 }
 
-/* Polls in vain, so often that the library counts the program as polling: what arrives then waits for the next poll. */
+/*
+ * Polls the empty CQ so often that the library counts the program as polling
+ * (doc/design/polling.md): segments that arrive after that wait for the program's next poll.
+ */
 static void poll_nothing(void)
 {
 	struct ibv_wc wc;

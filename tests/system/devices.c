@@ -3,13 +3,18 @@
  * Connections over several devices and addresses from one process.
  *
  *   devices serve PORT		creates a QP for each client, until it is killed
- *   devices drive SERVER PORT	runs these commands from stdin; each prints one line, as quoted
+ *   devices drive SERVER PORT	runs commands from stdin; each prints one line
  *
- *   open ID DEVICE ADDRESS THEIR-DEVICE THEIR-ADDRESS MTU	"up", or the error
- *   run N ID...	N rounds of WRITE and READ on all of them at once: "right", or "ID status"
- *   event DEVICE	waits up to ten seconds for its next asynchronous event: the event's name, or "none"
- *   quiet DEVICE	drops pending events: "quiet"
- *   close ID		"closed"
+ * The commands of drive:
+ *
+ *   open ID DEVICE ADDRESS THEIR-DEVICE THEIR-ADDRESS MTU
+ *		makes connection number ID; prints "up" or the error
+ *   run N ID...	N rounds: posts a WRITE and a READ on each of these connections, then waits for all.
+ *		Prints "right", or after the first failed request "ID STATUS"
+ *   event DEVICE	waits up to ten seconds for the device's next asynchronous event; prints the event's
+ *		name or "none"
+ *   quiet DEVICE	drops the device's pending events; prints "quiet"
+ *   close ID	destroys connection number ID; prints "closed"
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -41,7 +46,7 @@ struct conn {
 	struct ibv_qp *qp;
 	struct vdest mine, theirs;
 	struct ibv_mr *mr;
-	uint8_t *buf;		/* LEN bytes to write from, LEN to read to; the server's: LEN */
+	uint8_t *buf;		/* client: LEN bytes that WRITEs send, then LEN for data of READs; server: LEN */
 };
 
 /* A client's request to the server. */
@@ -211,7 +216,10 @@ static void serve(const char *port)
 						.events = POLLIN };
 		if (poll(p, MAX_CONN + 1, -1) < 0)
 			die("poll: %m");
-		/* A client sends nothing more; input means that it has ended. */
+		/*
+		 * A client sends nothing after its request, so its socket is readable only when the
+		 * client has closed it.
+		 */
 		for (int i = 0; i < MAX_CONN; i++)
 			if (p[i].revents)
 				destroy(&conns[i]);

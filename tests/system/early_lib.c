@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A library that touches RDMA in its constructor, which runs before that of libruse.so,
- * and in its destructor, which runs after libruse.so's. Says what it found.
+ * A library whose constructor runs before that of libruse.so, and whose destructor runs after that
+ * of libruse.so. Both list the devices in sysfs, open uverbs0 and print the results.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -5,8 +5,9 @@
  *
  *   fault COUNT LENGTH [pause]     SEND, WRITE, READ in turn, COUNT messages
  *
- * Prints "done COUNT", or the status and how many messages came before. With pause it prints
- * "ready PID" after half of them and continues after a line on standard input.
+ * Prints "done COUNT", or the failed message's status and how many messages had completed before
+ * it. With pause it prints "ready PID" after half of them and continues after a line on standard
+ * input.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -90,7 +91,7 @@ static void serve(int sock)
 		if (i % 3 == 0 && ibv_post_recv(v.qp, &wr, &bad))
 			die("post_recv");
 		v_put(sock, &i, sizeof(i));
-		v_get(sock, &i, sizeof(i));	/* it has completed at the client */
+		v_get(sock, &i, sizeof(i));	/* the client has polled the completion */
 		if (i % 3 == 0 && (v_wait(v.cq, &wc, PATIENCE) || wc.byte_len != len))
 			die("receive %u: %s, %u bytes", i, ibv_wc_status_str(wc.status),
 			    wc.byte_len);

@@ -211,7 +211,7 @@ static int apart(int *sock)
 	return 1;
 }
 
-/* Uses the open objects of v: connects and exchanges messages both ways. */
+/* Connects the QP of v, which is open already, and exchanges messages in both directions. */
 static void go_on(struct vctx *v, int sock, bool first)
 {
 	struct vdest mine = { 0 }, theirs;
@@ -285,7 +285,7 @@ static void daemonized(void (*away)(struct vctx *v))
 	want("destroy_qp", ibv_destroy_qp(qp), 0);
 	v.qp = old;
 	v_close(&v);
-	/* No process waits for this one: report success over the socket. */
+	/* No process reads the exit status of a daemon: report success over the socket. */
 	v_sync(sock);
 	exit(0);
 }
@@ -341,7 +341,10 @@ static void late_parent(void)
 	daemonized(away_late);
 }
 
-/* A connected QP has lost its path: receives are flushed, and the QP works again after RESET. */
+/*
+ * A process connects a QP and becomes a daemon. After the child has taken over the QP, the QP has
+ * no path to its peer: its receives are flushed, and after RESET it can be connected again.
+ */
 static void daemon_connected(void)
 {
 	struct vctx v, w;
@@ -411,8 +414,9 @@ static void *busy(void *arg)
 }
 
 /*
- * A thread that the child does not have may hold the engine lock, or a lock of libibverbs: raw
- * commands only.
+ * Forks while two threads use the device. At the fork a thread may hold the engine lock or a lock
+ * of libibverbs, and the child does not have this thread to release it. So the child does not call
+ * libibverbs; it writes one command to the descriptor, which must fail with EIO.
  */
 static void under_load(void)
 {

@@ -40,7 +40,7 @@ static const struct {
 };
 
 struct blocked {
-	int uffd, go;		/* go: a byte from the victim ends the wait */
+	int uffd, go;		/* go: socket; the resolver provides the pages when a byte arrives there */
 	uint8_t *mem;
 };
 
@@ -110,7 +110,10 @@ static void evil(int sock, int go, enum what what)
 	_exit(0);
 }
 
-/* The operation on the peer's memory. */
+/*
+ * Posts the RDMA READ or WRITE of the peer's memory; for SEND, the receive for the message that the
+ * peer sends from this memory.
+ */
 static void start(struct vctx *v, enum what what, const struct ibv_mr *mr, const struct vdest *to)
 {
 	struct ibv_sge s = { (uintptr_t)mr->addr, row[what].len, mr->lkey };

@@ -83,7 +83,7 @@ static void victim(int sock)
 	fflush(stdout);
 	for (int i = 0; i < MESSAGES && !ret; i++) {
 		v_message(&v, v.qp, NULL, 0);
-		usleep(10000);		/* for the other side to sleep again */
+		usleep(10000);		/* time in which the peer goes to sleep again */
 	}
 	if (ibv_destroy_qp(v.qp))
 		die("destroy_qp");

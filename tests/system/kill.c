@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * kill -9 of either side at any moment.
+ * Kills one side of a connection with SIGKILL at a random time.
  *
  *   kill ROUNDS [SEED]
  *
  *   parent (lives)  == RC traffic both ways ==  child (killed after a random time)
  *
  * The parent's sends to the dead child must end in RETRY_EXC_ERR after timeout and retries, later
- * WRs must be flushed, data received before must be right, and the device must still work. In
- * every third round the child has forked a child of its own, which keeps all descriptors and
- * lives on; this must not hide the death.
+ * WRs must be flushed, data received before must be right, and the device must still work. In every
+ * third round the child has forked a child of its own, which keeps all descriptors and lives on.
+ * The parent must detect the death of its child nevertheless.
  */
 #include <errno.h>
 #include <poll.h>
@@ -86,7 +86,10 @@ static void child(int sock, bool grandchild)
 
 	open_end(&e, sock);
 	if (grandchild && !fork()) {
-		/* Outlives its parent with all descriptors, until the test closes the socket. */
+		/*
+		 * The grandchild keeps all descriptors and outlives its parent, until the test
+		 * closes the socket.
+		 */
 		char c;
 
 		v_get(sock, &c, 1);

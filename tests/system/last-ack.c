@@ -2,12 +2,14 @@
 /*
  * The acknowledgement of a program's last message.
  *
- * last-ack return|_exit PORT    answers each message at once, but ends when the last one arrives
- * last-ack ask PORT SERVER      sends; its last message must be acknowledged as well
+ * last-ack return|_exit PORT    answers each message at once, except the last one: when it arrives, the
+ *                               program ends by returning from main() or by _exit()
+ * last-ack ask PORT SERVER      sends the messages and waits for the answers; the last message must
+ *                               complete as well
  *
- * A program that always answers at once has its ACKs piggybacked on the answers. The last message
- * gets no answer, and the program has ended: its ACK must be sent before, as a repeated message
- * could not be answered.
+ * The ACKs of a program that always answers at once are piggybacked on its answers. The last
+ * message gets no answer, so its ACK must be sent before the program ends: afterwards nothing could
+ * acknowledge a repeated message.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +45,7 @@ static void post_send(void)
  */
 static void wait_for(enum ibv_wc_opcode opcode, const char *what)
 {
-	static int ahead[2];	/* completions that came before they were waited for: of sends, of receives */
+	static int ahead[2];	/* completions polled while the other kind was waited for: [0] of sends, [1] of receives */
 	struct ibv_wc wc;
 
 	while (!ahead[opcode == IBV_WC_RECV]) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ports with several LIDs (LMC): `lid-paths PORT` on one host, `lid-paths PORT SERVER` on
- * another. A datagram goes from each LID of the client's port to each LID of the server's port,
- * whose completions must show both; then an RC message goes along the last pair of LIDs.
+ * Ports with several LIDs (LMC): `lid-paths PORT` on one host, `lid-paths PORT SERVER` on another.
+ * The client sends a datagram from each LID of its port to each LID of the server's port, and the
+ * server's completion must show both LIDs. Then it sends an RC message from its last LID to the
+ * server's last.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A verified transfer while a third process sends malformed packets.
+ * A transfer between two hosts, with all data checked, while a third process sends malformed packets.
  *
  *   malformed recv PORT		host b: an RC QP, a UD QP, and memory with guards
- *   malformed send PORT SERVER		host a: WRITE, SEND, READ and FETCH_ADD, each
- *					checked, until SIGTERM
+ *   malformed send PORT SERVER		host a: rounds of WRITE with immediate, READ and
+ *					FETCH_ADD until SIGTERM
  *   malformed flood FROM TO RC-QPN UD-QPN PSN COUNT SEED RATE CORPUS
- *					not under ruse: COUNT datagrams, RATE per second
+ *					sends COUNT datagrams, RATE per second, from the address
+ *					FROM to TO; does not run under ruse
  *
- * recv prints "rc QPN ud QPN psn PSN" when the transfer runs and "rounds N" at the end, provided
- * that nothing was written outside of its area and the UD QP has received nothing.
+ * When the transfer runs, recv prints "rc QPN ud QPN psn PSN", the values for flood. At the end it
+ * prints "rounds N", if nothing was written outside of the area and the UD QP has received nothing.
  *
- * The flood's datagrams have the peer's source address, half of them a right ICRC, and go to the
- * RC QP, to the UD QP and to unused QP numbers. In RoCE a sender that knows QP number, PSN and
- * key of a connection can write its memory; so datagrams to the RC QP with a right ICRC avoid the
- * PSNs that the transfer uses (12 million from PSN on). CORPUS: recorded datagrams, each after
- * its length in two bytes.
+ * FROM is the address of host a. The datagrams go to the RC QP, to the UD QP and to random QP
+ * numbers, many of them with a right ICRC. In RoCE a sender that knows QP number, PSN and key of a
+ * connection can write its memory; so the flood avoids the PSNs that the transfer uses (12 million
+ * from PSN on). CORPUS is a file of recorded datagrams, each after its length in two bytes.
  */
 #include <arpa/inet.h>
 #include <errno.h>

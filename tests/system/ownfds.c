@@ -180,7 +180,7 @@ static void side(int sock, bool sender)
 		close_unknown();
 	}
 	traffic(&v, sender, 3);
-	/* A second connection: rused is asked for the peer. */
+	/* Connect a new QP, for which the engine asks rused about the peer. */
 	if (ibv_destroy_qp(v.qp))
 		die("destroy_qp");
 	v.qp = v_qp(&v);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The device's descriptor behaves like any descriptor: stat, open flags, dup, every way to close
- * it, vfork, posix_spawn, fork and clone. That a file was released is seen from the number of
- * descriptors in the process, as the engine then closes its own.
+ * it, vfork, posix_spawn, fork and clone. When the last descriptor of an open device is closed, the
+ * engine closes the descriptors that it has for it. So the tests count the open descriptors of the
+ * process to see whether the device was released.
  */
 #include <poll.h>
 #include <sched.h>
@@ -133,7 +134,7 @@ static void dup2_replaces(void)
 	CHECK(write(fd, "abc", 3) == 3);
 	CHECK(close(fd) == 0 && close(null) == 0);
 	CHECK(count_fds() == before);
-	/* The other way round: the device's descriptor onto a plain one. */
+	/* dup2() of the device's descriptor onto the number of a plain file. */
 	null = open("/dev/null", O_RDWR);
 	fd = open_device();
 	CHECK(dup2(fd, null) == null && is_device(null));
@@ -208,7 +209,7 @@ static void vfork_child_dups(void)
 		_exit(0);
 	}
 	CHECK(waitpid(pid, &st, 0) == pid && st == 0);
-	/* In the parent these numbers are not open. */
+	/* The descriptors 400 and 401 were the vfork child's; they are not open in the parent. */
 	CHECK(write(400, "", 1) == -1 && errno == EBADF);
 	CHECK(write(401, "", 1) == -1 && errno == EBADF);
 	CHECK(is_device(fd));
@@ -227,10 +228,11 @@ static void spawned(void)
 #define NOT_WHOLE 2
 
 /*
- * The child checks that it can use and close the parent's context: as this has no objects, it is
- * opened anew. The parent's context is not affected. False: the child could not take over anything.
- * This may happen only after clone(), which runs no atfork handlers and so may copy the engine
- * while another thread changes it.
+ * The child checks that it can use and close the parent's context: a context without objects is
+ * opened anew in the child. The parent's context must work afterwards. Returns false if the child
+ * could not take over anything and its writes failed with EIO. This may happen only after clone(),
+ * which runs no atfork handlers, so that the child may get a copy of the engine that another thread
+ * was changing.
  */
 static bool child_of(pid_t pid, int fd, bool forked)
 {

@@ -198,8 +198,8 @@ static void no_such_id(void)
 		if (ret != -ENOENT)
 			printf("%s: %d\n", rows[i].name, ret);
 		/*
-		 * MIGRATE_ID looks up the other file first (fd 0 is none), JOIN checks the flags
-		 * first.
+		 * MIGRATE_ID looks up the other file first, and fd 0 is no rdma_cm file: any error
+		 * is right. JOIN checks the flags first.
 		 */
 		CHECK(ret == -ENOENT || (rows[i].cmd == RDMA_USER_CM_CMD_MIGRATE_ID && ret < 0));
 	}
@@ -319,7 +319,7 @@ static void migrate(void)
 	while (!readable(fd))
 		usleep(1000);
 	CHECK(COMMAND(other, RDMA_USER_CM_CMD_MIGRATE_ID, m, 4) == 0);
-	/* Its event has moved with it. */
+	/* The event of the migrated id is now in the other file's queue. */
 	CHECK(!readable(fd) && readable(other));
 	CHECK(get_event(other, &ev) == 0 && ev.id == m.id && ev.event == 0 && !readable(other));
 	CHECK(destroy_id(fd, m.id) == -EINVAL && destroy_id(other, m.id) == 0);

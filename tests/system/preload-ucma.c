@@ -15,8 +15,8 @@
 
 #define PORT 7001
 /*
- * The error of a bind to a port that is in use, if the address is a loopback address: this counts
- * as a wildcard address (cma_check_port()).
+ * The error of a bind to a loopback address if the port is in use: a loopback address counts as a
+ * wildcard address (cma_check_port() of the kernel).
  */
 #define TAKEN (-EADDRNOTAVAIL)
 

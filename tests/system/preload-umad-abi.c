@@ -15,7 +15,7 @@ static void agents(void)
 	CHECK(reg(fd, 1, CLASS_SMP, 1, 0) == -EINVAL);
 	CHECK(reg(fd, 1, CLASS_PERF, 1, 1) == -EINVAL);		/* a class without RMPP */
 	CHECK(reg(fd, 1, CLASS_SA, 2, 2) == -EINVAL);		/* an unknown RMPP version */
-	CHECK(reg(fd, 1, CLASS_CM, 2, 0) == -EINVAL);		/* the CM's Send method is taken */
+	CHECK(reg(fd, 1, CLASS_CM, 2, 0) == -EINVAL);		/* rused's CM has this class's Send method */
 	CHECK(reg(fd, 1, CLASS_PERF, 1, 0) == 0);
 	CHECK(reg(fd, 1, CLASS_PERF, 1, 0) == -EINVAL);		/* methods that are taken */
 	CHECK(reg(fd, 1, CLASS_PERF, 2, 0) == 1);		/* another class version */
@@ -50,7 +50,7 @@ static void agents2(void)
 	CHECK(reg2(fd, &bad) == -EINVAL);
 	r.id = 0xffff;
 	CHECK(reg2(fd, &r) == 0 && r.id == 0);
-	/* This ioctl implies the longer header. */
+	/* REGISTER_AGENT2 selects the longer header, so ENABLE_PKEY comes too late. */
 	CHECK(ioctl(fd, IB_USER_MAD_ENABLE_PKEY, NULL) == -1 && errno == EINVAL);
 	r.flags = IB_USER_MAD_USER_RMPP;
 	r.oui = 0x001406;
@@ -138,8 +138,8 @@ static void exchange(void)
 }
 
 /*
- * A class without an agent: the request gets an error response, as from kernel rxe, which has no
- * PMA.
+ * A Get of a class without an agent (performance management) gets a response with an error status,
+ * as from kernel rxe.
  */
 static void no_agent(void)
 {
@@ -230,7 +230,9 @@ static struct packet *rmpp(uint32_t tid, size_t len)
 }
 
 /*
- * With a small buffer the read returns the length, and the message stays; then it is read whole.
+ * Sends a message as RMPP segments. A read with too small a buffer fails with ENOSPC, but returns
+ * the header and the first segment, and the message stays in the queue. The next read returns all
+ * of it.
  */
 static void rmpp_of(int from, int to, size_t len)
 {
@@ -242,7 +244,9 @@ static void rmpp_of(int from, int to, size_t len)
 	CHECK(readable(to, WAIT_MS));
 	CHECK(read(to, &first, HDR + MAD - 1) == -1 && errno == EINVAL);
 	CHECK(read(to, &first, sizeof(first)) == -1 && errno == ENOSPC);
-	/* The length that is needed, without the padding of the last segment. */
+	/*
+	 * The header has the length of the whole message, without the padding of the last segment.
+	 */
 	CHECK(first.hdr.length == all && first.mad[RMPP_FLAGS] & 1);
 	CHECK(!memcmp(first.mad + VENDOR_DATA, p->mad + VENDOR_DATA, MAD - VENDOR_DATA));
 	CHECK(read(to, no_page(), first.hdr.length) == -1 && errno == EFAULT);
@@ -280,7 +284,10 @@ static void rmpp_messages(void)
 #define ROUNDS 200
 #define LONG 3000
 
-/* Long and short messages, more than the socket holds: all arrive, the short ones in order. */
+/*
+ * Long and short messages are sent before any is read, more than the receiver's socket to rused
+ * holds: all arrive, the short ones in order.
+ */
 static void mixed(void)
 {
 	struct ib_user_mad_reg_req2 r = { .qpn = 1, .mgmt_class = CLASS_VENDOR_RMPP,
@@ -334,7 +341,10 @@ static void user_rmpp(void)
 	p->hdr.timeout_ms = 0;
 	CHECK(put(fd, p) == 0 && get(fd, &got, sizeof(got)) == sizeof(got));
 	CHECK(got.mad[RMPP_FLAGS] == 3 && low_tid(got.mad) == 9);
-	/* The same segment again: segments of a transaction are no duplicates. */
+	/*
+	 * Segments of one RMPP transfer have the same transaction ID, which is not refused as being
+	 * in use.
+	 */
 	CHECK(put(fd, p) == 0 && get(fd, &got, sizeof(got)) == sizeof(got));
 	free(p);
 }

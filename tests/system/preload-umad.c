@@ -272,7 +272,10 @@ static void in_pieces(void)
 	CHECK(readable(fd, WAIT_MS));
 	iov = (struct iovec){ &got, sizeof(got) };
 	CHECK(readv(fd, &iov, 1) == sizeof(got) && low_tid(got.mad) == 9);
-	/* One readv() fills one buffer; a second packet is not waited for. */
+	/*
+	 * readv() with two buffers returns one packet in the first buffer and does not wait for a
+	 * second one.
+	 */
 	CHECK(fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
 	send_one(fd, 10);
 	CHECK(readable(fd, WAIT_MS));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Helpers for the tests of libruse.so's hooks: C programs without libibverbs that open the device
- * and use it by system-call names. Each case runs in a new process (fork and exec), as the state
- * under test lasts as long as the process.
+ * Helpers for the tests of libruse.so's hooks. The tests are C programs without libibverbs that
+ * open the device and use it by open(), write(), close() and similar functions. Each case runs in a
+ * new process (fork and exec), as the state under test lasts as long as the process.
  */
 #ifndef TESTS_PRELOAD_H
 #define TESTS_PRELOAD_H
@@ -32,7 +32,7 @@
 struct testcase {
 	const char *name;
 	void (*fn)(void);
-	int signal;		/* expected to end the case; 0: it exits with 0 */
+	int signal;		/* the signal that must end the process; 0: it must exit with status 0 */
 };
 
 static inline int open_device(void)

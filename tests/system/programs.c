@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A program that finds libibverbs by dlopen() and dlsym(), as NCCL does, and uses the inline
- * functions of its header. It sends messages to itself, with
+ * functions of its header. It sends messages to itself, while:
  *
- *   programs plain	nothing else
- *   programs deepbind	the library opened with RTLD_DEEPBIND
- *   programs segv	its own SIGSEGV handler, which gets its own faults meanwhile
- *   programs cancel	threads that are cancelled while they post and poll
- *   programs spawn	posix_spawn() meanwhile, and descriptors copied by dup
+ *   programs plain	nothing else happens
+ *   programs deepbind	the same; the library is opened with RTLD_DEEPBIND
+ *   programs segv	its own SIGSEGV handler gets its own faults
+ *   programs cancel	threads that post and poll are cancelled
+ *   programs spawn	it calls posix_spawn() and copies the device's descriptor by dup()
  */
 #include <dlfcn.h>
 #include <errno.h>

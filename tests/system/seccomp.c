@@ -4,9 +4,10 @@
  *
  *   seccomp WHAT ERRNO CMD...
  *
- * WHAT is the name of a row below. Its system call fails with the error number ERRNO: if the row has
- * bits, only when the argument has one of these bits set; otherwise always. "flags" selects all rows
- * with bits, "calls" all rows without bits except clone3.
+ * WHAT names a row of the table below, which stands for a system call. This call then fails with
+ * the error number ERRNO: if the row has bits, only when its argument number `arg` has one of the
+ * bits set; otherwise always. "flags" selects all rows with bits, "calls" all rows without bits
+ * except clone3.
  */
 #include <errno.h>
 #include <linux/filter.h>

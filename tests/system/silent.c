@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Connections that stay silent, to observe the CM alone: the programs send no data and print
- * every event.
+ * Connections that carry no data, to observe the CM alone. The programs print every event.
  *
  * silent ADDRESS PORT          accepts connections until it is killed
- * silent -c ADDRESS PORT       connects, prints so, and disconnects on SIGUSR1
+ * silent -c ADDRESS PORT       connects, prints "connected" with its process ID, and disconnects on
+ *                              SIGUSR1
  */
 #include <netdb.h>
 #include <poll.h>

@@ -312,7 +312,10 @@ static int kills(uint64_t rounds, uint64_t seed, int nprocs, int nconns)
 		world->phases = 1;
 		world->kill = true;
 		spawn(pid);
-		/* Wait until all have passed the barriers, which a dead process would block. */
+		/*
+		 * Wait for the first operation, which follows the barriers: if a process died
+		 * before, the others would wait at a barrier forever.
+		 */
 		while (!__atomic_load_n(&world->done, __ATOMIC_ACQUIRE))
 			nap(100);
 		nap(below(&s, 5000));

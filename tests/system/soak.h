@@ -20,7 +20,7 @@
 
 enum kind { K_SEND, K_SEND_IMM, K_WRITE, K_WRITE_IMM, K_READ, K_ADD, K_SWAP, K_KINDS };
 
-/* A message as it was sent, for its receiver. */
+/* What the sender of a message records, so that the receiver can check it. */
 struct msg {
 	uint32_t len, imm;
 	uint64_t seed;
@@ -32,7 +32,7 @@ struct side {
 	uint32_t qpn, rkey;
 	uint64_t addr;		/* of its area */
 	uint32_t posted;	/* receives posted since it was connected */
-	uint32_t sent;		/* messages that its peer has sent to it since then */
+	uint32_t sent;		/* messages that its peer has sent since it was connected */
 	struct msg msg[MSGS];
 	uint8_t shadow[AREA];	/* contents of its area once the peer's operations are done */
 };

@@ -96,7 +96,10 @@ static struct ibv_qp_attr attributes(struct proc *p, const struct end *e)
 	a.rq_psn = a.sq_psn = 0xfffff0;	/* wraps soon */
 	a.max_dest_rd_atomic = a.max_rd_atomic = 4;
 	a.min_rnr_timer = 1;
-	/* With kill a death is found quickly; otherwise a busy machine may delay a peer. */
+	/*
+	 * In "soak kill" the requester finds a dead peer quickly. Otherwise it waits long, as a
+	 * busy machine may delay a live peer.
+	 */
 	a.timeout = world->kill ? 12 : 16;
 	a.retry_cnt = world->kill ? 4 : 7;
 	a.rnr_retry = 7;
@@ -160,7 +163,9 @@ void end_verify(const struct proc *p, const struct end *e)
 	if (memcmp(e->area, guards, GUARD) ||
 	    memcmp(e->area + GUARD + AREA, guards + GUARD + AREA, GUARD))
 		die("process %d: written outside of the area", p->id);
-	/* Operations of a dead peer may have happened or not. */
+	/*
+	 * Operations of a dead peer may be in the shadow but not in the area: do not compare them.
+	 */
 	if (peer_dead(e))
 		return;
 	for (uint32_t i = 0; i < AREA; i++)

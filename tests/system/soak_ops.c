@@ -82,7 +82,8 @@ static uint32_t length(struct proc *p, const struct end *e)
 }
 
 /*
- * An atomic on an aligned word of the peer's area: computes the value found and the value left.
+ * Prepares an atomic on an aligned word of the peer's area. Takes from the shadow the value that
+ * the atomic must return, and changes the shadow as the atomic changes the area.
  */
 static void prepare_atomic(struct proc *p, struct end *e, struct op *op, struct ibv_send_wr *wr)
 {
@@ -111,7 +112,10 @@ static void prepare_atomic(struct proc *p, struct end *e, struct op *op, struct 
 	memcpy(e->theirs->shadow + op->off, &word, 8);
 }
 
-/* WRITE and READ of a range of the peer's area, and of its shadow. */
+/*
+ * Prepares a WRITE or READ of a range of the peer's area. A WRITE also changes the shadow; for a
+ * READ the shadow's range is copied, to be compared with the result.
+ */
 static void prepare_rdma(struct proc *p, struct end *e, struct op *op, struct ibv_send_wr *wr,
 			 const uint8_t *buf)
 {

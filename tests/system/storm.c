@@ -38,7 +38,10 @@
 #define HANG_S 100
 #define PAUSE_US 20000
 #define STOP_MS 100
-#define WORTH 4u		/* each half must complete so many messages and requests to end a round */
+/*
+ * A round ends when each side of each connection has completed so many more messages and requests.
+ */
+#define WORTH 4u
 
 enum action { A_KILL, A_STOP, A_KILL_RUSED, A_STOP_RUSED, A_ACTIONS };
 static const char *const action_name[] = { "kills of programs", "stops of programs",
@@ -51,7 +54,11 @@ static struct {
 	uint64_t rng, count[A_ACTIONS];
 	uint32_t rounds, round;
 	pid_t pid[MEMBERS];
-	uint64_t cont_at[MEMBERS + 1];	/* ms; 0: is not stopped. The last is rused */
+	/*
+	 * Time in ms at which the stopped member is continued; 0: it is not stopped. The last is
+	 * rused's.
+	 */
+	uint64_t cont_at[MEMBERS + 1];
 	int rused_fd;			/* pidfd of the stopped rused */
 } d = { .rused_fd = -1 };
 
@@ -261,8 +268,8 @@ static void report(void)
 }
 
 /*
- * Waits until each half is connected to the program that is alive in the peer's place, and has
- * completed WORTH more messages and requests.
+ * Waits until each side of each connection is connected to the present program of the other member,
+ * and has completed WORTH more messages and WORTH more requests.
  */
 static void recover(void)
 {

@@ -30,7 +30,7 @@ struct half {
 };
 
 struct member {
-	uint32_t life;		/* number of the program in this place; changes before its death */
+	uint32_t life;		/* number of this member's program; the driver raises it before it kills the program */
 	uint32_t buried;	/* all programs with a lower number in this place are dead */
 };
 
@@ -38,7 +38,10 @@ struct world {
 	uint64_t seed;
 	struct member member[MEMBERS];
 	struct half half[MEMBERS][2];	/* by connection and side */
-	/* Number of kills and stops so far, which may make a command fail; how many of them have no effect any more. */
+	/*
+	 * troubles: number of kills and stops, which may make commands fail. settled: how many of
+	 * them are over.
+	 */
 	uint32_t troubles, settled;
 	uint32_t stop;		/* the rounds are over */
 	uint32_t done;		/* members that have nothing more to send or to check */
@@ -83,7 +86,7 @@ struct plan {
 
 /* storm_data.c: message n of the direction with this seed. */
 struct plan plan(uint64_t seed, uint32_t n);
-/* Dies unless found are the bytes from `skip` on that fill() makes of the seed. */
+/* Dies unless `found` equals what fill() writes for this seed, from byte `skip` on. */
 void compare(uint64_t key, const char *what, uint32_t n, const uint8_t *found, uint32_t len,
 	     uint64_t seed, uint32_t skip);
 

@@ -36,13 +36,13 @@
 /* A request in flight. */
 struct op {
 	enum ibv_wr_opcode opcode;
-	uint32_t len, off;	/* off: READ of the fixed bytes at off */
-	uint64_t seed;		/* READ: what fill() must have written; ADD: the value found */
-	bool fixed, last_gasp;	/* last_gasp: to a dead peer, must fail */
+	uint32_t len, off;	/* off: where a READ of the fixed bytes starts */
+	uint64_t seed;		/* READ: seed of the data that it must return; ADD: the value that it must return */
+	bool fixed, last_gasp;	/* fixed: READ of the fixed bytes; last_gasp: the peer is dead, so it must fail */
 };
 
 struct end {
-	int conn, side, peer;	/* peer: number of the peer's place */
+	int conn, side, peer;	/* peer: the number of the member at the other side */
 	struct half *mine, *theirs;
 	uint64_t key, addr;
 	uint32_t peer_life, tag, qpn, rkey;	/* addr, qpn, rkey: the peer's */
@@ -318,7 +318,7 @@ static bool post_some(struct end *e)
 	return some;
 }
 
-/* One step of an end. True: it has done something. */
+/* One step of one side of a connection. Returns whether it has done something. */
 static bool step(struct end *e)
 {
 	if (e->state != S_CLOSED && e->state < S_RUN && peer_dead(e)) {
@@ -507,7 +507,10 @@ static void open_device(void)
 		if (list && n && (v->ctx = ibv_open_device(list[0])))
 			break;
 		err = errno ? errno : ENODEV;
-		/* libibverbs has an errno of its own for a rused that did not answer in time. */
+		/*
+		 * If rused does not answer in time, libibverbs sets another errno: report a
+		 * timeout.
+		 */
 		excuse(NULL, "open_device", time(NULL) - since >= CALL_S ? ETIMEDOUT : err);
 		if (list)
 			ibv_free_device_list(list);

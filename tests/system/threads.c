@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Many threads in two processes, all at once and in both directions:
+ * Many threads in two processes, all at once and in both directions. The kinds of threads:
  *
- *   shared   post on one QP and poll one CQ
- *   own      a QP and a CQ of its own, used by no other thread
- *   event    sleeps on a completion channel for the churner's CQs
- *   churn    creates objects, makes them report events, destroys them meanwhile
+ *   shared   posts on the QP and polls the CQ that all these threads share
+ *   own      posts on a QP and polls a CQ that no other thread uses
+ *   event    sleeps on the completion channel of the churner's CQs
+ *   churn    creates objects, makes them report events, and destroys them meanwhile
  *   async    reads the events of QPs that the churner breaks
  *
  * Every posted request must complete once and with success, and every event must belong to an
@@ -63,7 +63,7 @@ static int post_write(struct worker *w, struct ibv_qp *qp, uint32_t len)
 	return ibv_post_send(qp, &wr, &bad);
 }
 
-/* Every size occurs; the last write fills the slot. */
+/* Lengths between 1 and SLOT; the last WRITE of a worker fills its slot. */
 static uint32_t length(const struct worker *w, unsigned int i)
 {
 	return i + 1 == w->s->rounds ? SLOT : i * 1021 % SLOT + 1;

@@ -2,9 +2,10 @@
 /*
  * Devices that are added and removed, for device-life.sh.
  *
- *   two-devices A B		both are open at once; each reaches itself and not the other
- *   two-devices removed D	prints "ready", then D must end as a removed device does
- *   two-devices traffic D	the same during traffic to itself
+ *   two-devices A B		opens both; a QP of one reaches QPs of that device, none of the other
+ *   two-devices removed D	prints "ready" and waits until D is removed: the program must get
+ *				DEVICE_FATAL, then EIO from commands, and can destroy its QPs
+ *   two-devices traffic D	the same, with traffic between two QPs of D at first
  */
 #include <errno.h>
 #include <poll.h>
@@ -84,7 +85,10 @@ static int two(const char *first, const char *second)
 	return 0;
 }
 
-/* The next asynchronous event, within ten seconds; -1: none. */
+/*
+ * The next asynchronous event, or -errno if reading it fails. Dies if none comes within ten
+ * seconds.
+ */
 static int next_event(struct ibv_context *ctx)
 {
 	struct pollfd p = { .fd = ctx->async_fd, .events = POLLIN };

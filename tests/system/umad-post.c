@@ -24,7 +24,10 @@ static int open_smp(uint32_t *id)
 	return fd;
 }
 
-/* A request for the NodeInfo of the switch, or with a second hop of the node at that port. */
+/*
+ * Fills in a directed-route Get of NodeInfo. With `second` 0 it goes to the switch, otherwise to
+ * the node that is connected to port `second` of the switch.
+ */
 static void smp(struct packet *p, uint32_t id, uint32_t tid, uint8_t second)
 {
 	memset(p, 0, sizeof(*p));
@@ -85,7 +88,7 @@ static void errors(void)
 	CHECK(put(fd, &p) == -EIO);
 	p.hdr.id = 32;
 	CHECK(put(fd, &p) == -EINVAL);
-	/* The HCA has no other port to send from. */
+	/* A path that begins at port 2, which the HCA does not have, is refused. */
 	smp(&p, id, 1, 0);
 	p.mad[INITIAL_PATH + 1] = 2;
 	CHECK(put(fd, &p) == -EINVAL);
@@ -127,7 +130,9 @@ static void duplicates(void)
 }
 
 /*
- * The child shares the file, and what either process has posted comes before its later requests.
+ * The child shares the file: it can read the answer to its parent's request, and send requests.
+ * What a process has posted is handled before the command that it sends next, here the removal of
+ * the agent.
  */
 static void forked(void)
 {

@@ -53,7 +53,10 @@ static inline int result(int ret)
 	return ret < 0 ? -errno : ret;
 }
 
-/* Registers an agent; returns its id or -errno. With a class: all methods up to Report. */
+/*
+ * Registers an agent and returns its id or -errno. If mgmt_class is not 0, the agent receives
+ * requests of the methods 1 to 6 (Get to Report).
+ */
 static inline int reg(int fd, uint8_t qpn, uint8_t mgmt_class, uint8_t version, uint8_t rmpp)
 {
 	struct ib_user_mad_reg_req r = { .id = 0xffff, .qpn = qpn, .mgmt_class = mgmt_class,

@@ -2,12 +2,12 @@
 /*
  * A program that uses libibumad, as the InfiniBand diagnostics do.
  *
- *   umadlib server DEV                 answers one request of any length and prints it
- *   umadlib client DEV GIDINDEX GID N  sends N bytes of data and expects the same as answer
- *   umadlib no-agent DEV GIDINDEX GID  a Get to a class without an agent: prints the status
- *   umadlib silent DEV GIDINDEX GID    a Get that no agent answers: ETIMEDOUT
- *   umadlib qp DEV GIDINDEX GID        a MAD to a UD QP of its own at that address
- *   umadlib gone DEV                   prints "open", and what happens when the device is removed
+ *   umadlib server DEV                 receives a request of any length, prints its length, answers it
+ *   umadlib client DEV GIDINDEX GID N  sends N bytes; the answer must hold the same bytes
+ *   umadlib no-agent DEV GIDINDEX GID  sends a Get of a class without an agent, prints the answer's status
+ *   umadlib silent DEV GIDINDEX GID    sends a Get that gets no answer, prints the error
+ *   umadlib qp DEV GIDINDEX GID        sends a MAD to a UD QP of its own; GID is its own address
+ *   umadlib gone DEV                   prints "open", waits until the device is removed, prints "gone"
  *
  * Messages are of a vendor class, and use RMPP if they are long.
  */

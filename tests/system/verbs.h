@@ -69,8 +69,9 @@ enum ibv_wc_status v_wait(struct ibv_cq *cq, struct ibv_wc *wc, int seconds);
 enum ibv_wc_status v_message(struct vctx *v, struct ibv_qp *a, struct ibv_qp *b, int flags);
 /* A TCP socket to the other side; server NULL: accepts it on the port. Dies on failure. */
 int v_rendezvous(const char *port, const char *server);
-/* Sends or receives exactly len bytes; dies on failure. */
+/* Sends exactly len bytes; dies on failure. */
 void v_put(int sock, const void *buf, size_t len);
+/* Receives exactly len bytes; dies on failure. */
 void v_get(int sock, void *buf, size_t len);
 /* Each side waits for the other. */
 void v_sync(int sock);

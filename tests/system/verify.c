@@ -7,8 +7,8 @@
  *
  *   client  -- SEND, SEND imm, WRITE, WRITE imm, READ -->  server
  *
- * RUSE_NO_CMA and RUSE_NO_DIRECT select the link. VERIFY_MAX limits the largest message (default
- * 64 MiB).
+ * RUSE_NO_CMA and RUSE_NO_DIRECT, if set, make libruse copy the data between processes in another
+ * way. VERIFY_MAX limits the largest message (default 64 MiB).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -276,7 +276,7 @@ int main(int argc, char **argv)
 		cfg.mtu = mtus[i];
 		steps += tcp ? two_hosts(&cfg, max, sock, argc > 3) :
 			 loop ? one_process(&cfg, max) : two_processes(&cfg, max);
-		max = max > 4u << 20 ? 4u << 20 : max;	/* the largest with one MTU only */
+		max = max > 4u << 20 ? 4u << 20 : max;	/* only the first MTU gets messages over 4 MiB */
 	}
 	printf("verify: %u transfers, every byte right\n", steps);
 	return 0;
