@@ -42,7 +42,7 @@ struct live *live_open(uint32_t snaplen);
 int live_poll(struct live *l, bool stop, captured_fn fn, void *arg);
 /* Number of packets lost: a process had no room in its ring, or could not copy the packet. */
 uint64_t live_lost(const struct live *l);
-/* The process that has leased this QP number's block from rused; 0: none. */
+/* PID of the process to which rused has leased the block of QP numbers that contains qpn; 0: none. */
 int live_pid_of(struct live *l, uint32_t qpn);
 /* The name of a process that delivers packets here, or "". */
 const char *live_comm_of(const struct live *l, int pid);

@@ -13,10 +13,11 @@ void mr_warm(void);
 
 /*
  * Stores obj in table, which is dev->mrs or dev->mws, at an index in 1..DEV_MAX_KEY_INDEX whose key
- * card (queue/card.h) is free. Returns the index, -ENOMEM, or -ENOSPC if there is no such index.
+ * card (struct key_card, the key's description for peers) is free. Returns the index, -ENOMEM, or
+ * -ENOSPC if there is no such index.
  */
 int64_t key_alloc(struct rdev *dev, struct idtable *table, void *obj);
-/* Replaces the contents of a key card; peers may read it at the same time. */
+/* Replaces the contents of a key card, which peers on this host may read at the same time. */
 void key_card_write(struct key_card *c, const struct key_card *new);
 
 #endif

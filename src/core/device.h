@@ -27,8 +27,8 @@ struct qp_card;
 /* Functions that the device's user provides: engine/ in a program, a fake in tests. */
 struct rdev_ops {
 	/*
-	 * Leases a block of QP numbers. Returns its number (1..1023) or -errno; *cards are its
-	 * QPN_PER_BLOCK cards, zeroed.
+	 * Leases a block of QP numbers. Returns its number (1..1023) or -errno; *cards: a zeroed
+	 * struct qp_card for each of its QPN_PER_BLOCK numbers.
 	 */
 	int (*lease_block)(struct rdev *dev, struct qp_card **cards);
 	/*
@@ -53,9 +53,9 @@ struct rdev_ops {
 	 * enters RESET, after xport/ has called link_ops.revoke for the segments that it sent.
 	 */
 	void (*qp_disconnect)(struct qp *qp);
-	/* join: the first QP of the device joins a multicast group; false: the last one leaves it. 0 or -errno. May be NULL. */
+	/* join: the device's first QP joins a multicast group; false: the last one leaves it. 0 or -errno. May be NULL. */
 	int (*mcast)(struct rdev *dev, const uint8_t mgid[16], bool join);
-	/* Waits until no peer is in a direct placement (queue/card.h) into this process; at most 2 s per peer. May be NULL. */
+	/* Waits until no peer copies to or from this process (direct placement); at most 2 s per peer. May be NULL. */
 	void (*quiesce)(struct rdev *dev);
 };
 
@@ -80,7 +80,7 @@ struct rdev {
 	} *blocks;
 	uint32_t nblocks;
 
-	struct key_card *keys;	/* array of DEV_MAX_KEY_INDEX + 1 cards; peers map it read-only */
+	struct key_card *keys;	/* DEV_MAX_KEY_INDEX + 1 entries, by key index (queue/card.h); peers map them read-only */
 	struct idtable mrs;	/* key index -> struct mr */
 	struct idtable mws;	/* key index -> struct mw; an index is in mrs or in mws, not in both */
 	struct idtable ahs;	/* ah_num -> struct ah */

@@ -19,7 +19,7 @@
 #define DEV_MAX_KEY_INDEX 0x7ffff	/* key of an MR or window: index << 8 | low byte; index is in 1..0x7ffff */
 #define DEV_PORT 1
 
-/* QP number: block (10 bits), leased by a process from rused, and index in the block (14 bits). */
+/* QP number: number of a block (10 bits), which rused leases to a process, and index in the block (14 bits). */
 #define QPN_INDEX_BITS 14
 #define QPN_PER_BLOCK (1u << QPN_INDEX_BITS)
 #define QPN_BLOCKS 1024

@@ -35,8 +35,8 @@ static struct mcast_lid *find_lid(const struct mcast_member *m, uint16_t mlid)
 }
 
 /*
- * Creates an empty group, after rdev_ops.mcast has joined it. NULL: DEV_MAX_MCG groups exist, the
- * join has failed, or no memory.
+ * Creates an empty multicast group, after rdev_ops.mcast has joined it. NULL: DEV_MAX_MCG groups
+ * exist, the join has failed, or no memory.
  */
 static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
 {
@@ -58,7 +58,10 @@ static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
 	return g;
 }
 
-/* Removes attachment l. A QP without attachments leaves the group; a group without QPs is freed. */
+/*
+ * Removes attachment l of a QP to a multicast group. A QP without attachments leaves the group; a group without QPs
+ * is freed.
+ */
 static void drop(struct mcast_grp *g, struct mcast_member *m, struct mcast_lid *l)
 {
 	struct rdev *dev = m->qp->dev;
@@ -78,7 +81,7 @@ static void drop(struct mcast_grp *g, struct mcast_member *m, struct mcast_lid *
 	free(g);
 }
 
-/* Makes the QP a member of group g (NULL: of a new group). Returns NULL at a limit or without memory. */
+/* Makes the QP a member of multicast group g (NULL: of a new group). Returns NULL at a limit or without memory. */
 static struct mcast_member *join(struct qp *qp, struct mcast_grp *g, const uint8_t mgid[16])
 {
 	struct mcast_member *m;

@@ -10,8 +10,8 @@
 #define DEV_MAX_QP_PER_MCG 56
 
 /*
- * A QP in a group. It receives each datagram once, however many MLIDs it is attached with:
- * delivery ignores the MLID.
+ * A QP in a multicast group. It receives each datagram once, however many MLIDs it is attached
+ * with: delivery ignores the MLID.
  */
 struct mcast_member {
 	struct list_head entry;	/* in mcast_grp.members */
@@ -50,10 +50,10 @@ int mcast_attach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid);
  * QP leaves the group.
  */
 int mcast_detach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid);
-/* The group, or NULL if no QP of the device is attached to it. */
+/* The multicast group, or NULL if no QP of the device is attached to it. */
 struct mcast_grp *mcast_find(const struct rdev *dev, const uint8_t mgid[16]);
 /*
- * Detaches the QP from all groups, before it is destroyed by the close of its context.
+ * Detaches the QP from all multicast groups, before it is destroyed by the close of its context.
  * DESTROY_QP of an attached QP fails with EBUSY before it comes here, as in the kernel.
  */
 void mcast_qp_gone(struct qp *qp);

@@ -138,7 +138,7 @@ static int check_range(uint64_t start, uint64_t length, uint32_t access)
 	return check_mapped(page, end, start, length ? last - 1 : start, access & WRITABLE);
 }
 
-/* Peers read the card without a lock: seq is odd while the fields are inconsistent. */
+/* Peers read the key card (struct key_card) without a lock: seq is odd while the fields are inconsistent. */
 void key_card_write(struct key_card *c, const struct key_card *new)
 {
 	uint32_t seq = c->seq;
@@ -155,7 +155,10 @@ void key_card_write(struct key_card *c, const struct key_card *new)
 	smp_store_release(&c->seq, seq + 2);
 }
 
-/* The MRs and windows of all devices of the process share one array of cards. */
+/*
+ * All devices of the process share one array of key cards: an index is free only if no MR or window of any of them
+ * uses it.
+ */
 int64_t key_alloc(struct rdev *dev, struct idtable *table, void *obj)
 {
 	uint32_t tries;
@@ -185,7 +188,7 @@ static int check_mr(const struct mr_change *c)
 	return err;
 }
 
-/* Gives the MR new keys and writes its card, which makes it accessible. */
+/* Gives the MR new keys and writes its key card (struct key_card), which makes it accessible. */
 static void mr_show(struct rdev *dev, struct mr *mr, const struct mr_change *c)
 {
 	mr->lkey = mr->index << 8 | (rand_u32() & 0xff);
@@ -301,8 +304,9 @@ int mr_destroy(struct mr *mr)
 		return -EINVAL;
 	key_card_write(&dev->keys[mr->index], &(struct key_card){ 0 });
 	/*
-	 * A peer that read the card before this change may still access the memory itself (direct
-	 * placement): wait until none does. The barrier orders the change before that check.
+	 * A peer that read the key card before this change may still access the memory itself
+	 * (direct placement): wait until none does. The barrier orders the change before that
+	 * check.
 	 */
 	smp_mb();
 	if (dev->ops->quiesce)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A window has a key card like an MR. The card of a bound window describes a part of the MR
- * with the window's access rights. The card of an unbound window has a key and a PD but no
- * rights and no length: the index stays in use, and every access is refused.
+ * A memory window has a key card (struct key_card, by which key checks find it) like an MR. The
+ * card of a bound window describes a part of the MR with the window's access rights. The card of an
+ * unbound window has a key and a PD but no rights and no length: the index stays in use, and every
+ * access is refused.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +21,10 @@ static struct rdev *mw_dev(const struct mw *mw)
 	return mw->pd->uctx->dev;
 }
 
-/* Writes the card. Then waits for peers that read the old card and still access the memory themselves (direct placement). */
+/*
+ * Writes the window's key card. Then waits for peers that read the old card and still access the memory (direct
+ * placement).
+ */
 static void card_change(struct mw *mw, const struct key_card *new)
 {
 	struct rdev *dev = mw_dev(mw);

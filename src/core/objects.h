@@ -12,7 +12,7 @@
 
 struct pd {
 	struct ucontext *uctx;
-	uint32_t id;		/* unique in the process, never 0; key cards and QP cards contain it */
+	uint32_t id;		/* unique in the process, never 0; compared in key checks (queue/card.h) */
 	uint32_t usecnt;	/* MRs, AHs, QPs, SRQs, MWs */
 	uint32_t res;		/* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
 };

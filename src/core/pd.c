@@ -6,9 +6,9 @@
 #define MAX_PD (1u << 20)
 
 /*
- * All PDs of the process: its devices share one array of key cards, so PD ids must be unique
- * among them. Ids are allocated cyclically, so that a stale key card does not match the next
- * PD.
+ * All PDs of the process: its devices share one array of key cards (struct key_card, which name the
+ * PD of a key), so PD ids must be unique among them. Ids are allocated cyclically, so that a stale
+ * key card does not match the next PD.
  */
 static struct idtable pds = { .limit = MAX_PD + 1 };
 

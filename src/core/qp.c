@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Queue pairs: creation and destruction, with their numbers, rings and cards. A QP number
- * consists of a block, leased from rused, and an index, which also selects the QP's card
- * among those of the block. When all blocks are full another one is leased. States are in
- * qp_state.c.
+ * Queue pairs: creation and destruction, with their numbers, rings and cards (struct qp_card,
+ * responder state that peers on the same host use). A QP number consists of the number of a block,
+ * a range that rused leases to the process, and an index, which also selects the QP's card among
+ * those of the block. When all blocks are full another one is leased. States are in qp_state.c.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static int add_block(struct rdev *dev)
 	uint32_t i;
 	int block;
 
-	/* Allocate first: a leased block cannot be returned. */
+	/* Allocate the memory first: a leased block of numbers cannot be returned. */
 	b = reallocarray(dev->blocks, dev->nblocks + 1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
@@ -66,7 +66,7 @@ static int add_block(struct rdev *dev)
 	return 0;
 }
 
-/* Gives the QP a number and its card. */
+/* Gives the QP a number and the struct qp_card of that number. */
 static int alloc_qpn(struct rdev *dev, struct qp *qp)
 {
 	int64_t index = -ENOSPC;
@@ -216,8 +216,9 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 	mw_qp_gone(qp);
 	mcast_qp_gone(qp);
 	/*
-	 * Takes the card's lock, so it waits for a peer that acts as the responder (direct
-	 * placement). Later peers find that the card has no QP.
+	 * Takes the lock of the QP's card (struct qp_card, shared with peers), so it waits for a
+	 * peer that acts as the responder (direct placement). Later peers find that the card has no
+	 * QP.
 	 */
 	card_close(qp);
 	if (qp->link)

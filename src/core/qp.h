@@ -61,7 +61,7 @@ struct qp {
 	uint32_t attr_set;	/* IB_QP_* bits of all attributes ever set, for QUERY_QP */
 	struct link *link;	/* carries the requests; set by rdev_ops.qp_connect. NULL: requests are lost */
 	uint32_t peer_block;	/* dest_qpn >> QPN_INDEX_BITS */
-	uint64_t *peer_counter;	/* counters of the peer's device, to which the requester adds the packets of a direct placement */
+	uint64_t *peer_counter;	/* counters of the peer's device; the requester adds to them what link_ops.direct() did */
 	struct event_source async;
 	uint32_t nmcast;	/* multicast attachments */
 
@@ -112,11 +112,11 @@ int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **qp);
 int qp_destroy(struct qp *qp, uint32_t *reported);
 
 /*
- * MODIFY_QP: makes the checks of ib_core and rxe in their order, connects a new path, and
- * stores attributes and state. cur_state is used with IB_QP_CUR_STATE only. On success sets
- * *old and *new; the caller must then call xp_modified(), which updates card and rings.
- * -EINVAL; -ENODATA: no GID at the SGID index; -EOPNOTSUPP: unknown attribute; or an error
- * of rdev_ops.qp_connect(). After an error the QP is unchanged.
+ * MODIFY_QP: makes the checks of ib_core and rxe in their order, connects a new path, and stores
+ * attributes and state. cur_state is used with IB_QP_CUR_STATE only. On success sets *old and *new;
+ * the caller must then call xp_modified(), which updates the QP's card (struct qp_card) and rings.
+ * -EINVAL; -ENODATA: no GID at the SGID index; -EOPNOTSUPP: unknown attribute; or an error of
+ * rdev_ops.qp_connect(). After an error the QP is unchanged.
  */
 int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t cur_state,
 	      uint32_t new_state, enum qp_state *old, enum qp_state *new);

@@ -68,10 +68,10 @@ struct qp_req {
 	bool blocked;		/* sending waits: the link has no room, the window is full, or a READ's responses must come first */
 	bool local;		/* BIND_MW or LOCAL_INV was executed on this QP */
 	bool overrun;		/* a completion found its CQ full: the QP is about to fail */
-	bool direct_busy, direct_cqe;	/* a WQE was executed by direct placement; the last such WQE was signaled */
+	bool direct_busy, direct_cqe;	/* a WQE was executed by link_ops.direct(); the last such WQE was signaled */
 	bool probing;		/* only the oldest packet was repeated, by a timer, and no ACK has come since (req_probe()) */
 	uint8_t early_shift;	/* number of times the early timer fired since una advanced; each doubles its wait */
-	uint32_t direct_polls;	/* rdev.polls at the last direct placement: tells whether the program has polled since */
+	uint32_t direct_polls;	/* rdev.polls at the last call of link_ops.direct(): tells whether the program has polled since */
 	uint32_t rtt_at;	/* time (us, modulo 2^32) at which nxt was rtt_psn; 0: no measurement is running */
 	ns_t deadline;		/* ack timer; NS_NEVER: not running */
 	ns_t early;		/* early timer, on a lossy link only (xport/timer.c); NS_NEVER: not running */
@@ -118,7 +118,7 @@ struct qp_resp {
 	uint32_t ack_psn;
 	uint32_t ack_msn;
 	uint32_t fatal_psn;
-	uint32_t off;		/* payload bytes of the message placed so far */
+	uint32_t off;		/* payload bytes of the message copied to their destination so far */
 	uint32_t resid;		/* WRITE: bytes of the message still to come */
 	uint32_t rkey;
 	uint64_t va;		/* WRITE: address of the next byte */

@@ -86,7 +86,10 @@ static void limits(void **state)
 	test_dev_destroy(td);
 }
 
-/* The ring wraps many times. A slot is zeroed even if the program has written to it. */
+/*
+ * The CQ's ring wraps many times. cq_reserve() returns a zeroed slot, even if the program has written to it after it
+ * polled the slot's last completion.
+ */
 static void wraps(void **state)
 {
 	struct fixture f;

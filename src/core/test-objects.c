@@ -231,7 +231,7 @@ static void qp_busy(void **state)
 	fixture_close(&f);
 }
 
-/* QP numbers: block and index, allocated cyclically; a full block leads to a second one. */
+/* QP numbers: block number and index, allocated cyclically. When a block is full, a second one is leased. */
 static void qp_numbers(void **state)
 {
 	static struct qp *qps[QPN_PER_BLOCK + 1];

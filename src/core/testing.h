@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Replaces engine/ in tests of core/, xport/ and abi/uverbs/: a device whose key cards, QP
- * cards and rings are private memory, and event files without a descriptor. Only test
+ * Replaces engine/ in tests of core/, xport/ and abi/uverbs/: a device whose key cards, QP cards
+ * (queue/card.h) and rings are private memory, and event files without a descriptor. Only test
  * programs include this.
  */
 #ifndef RUSE_CORE_TESTING_H
@@ -22,7 +22,7 @@ struct test_dev {
 	struct rdev dev;
 	struct ucontext uctx;
 	struct qp_card *cards[TEST_BLOCKS];
-	int nblocks;		/* number of blocks leased; their numbers are first_block, first_block + 1, ... */
+	int nblocks;		/* number of blocks of QP numbers leased; block numbers are first_block, first_block + 1, ... */
 	uint32_t first_block;	/* 1 by default; tests with two devices set different values */
 	int lease_err, connect_err, ring_err;	/* 0, or the -errno to return */
 	struct link *link;	/* result of qp_connect() and ud_link(); NULL: packets are lost */

@@ -22,7 +22,7 @@
 int umem_copy(void *dst, const void *src, size_t len);
 
 /*
- * Like umem_copy(), but without placement order, for a dst that is not the program's memory.
+ * Like umem_copy(), but may make the last byte visible before others, so dst must not be the program's memory.
  * Updates *crc (wire/crc.h) with the bytes copied; after an error *crc is undefined.
  */
 int umem_copy_crc(void *dst, const void *src, size_t len, uint32_t *crc);

@@ -66,7 +66,7 @@ static void lookup_free(struct lookup *l)
 static void group_free(struct membership *m)
 {
 	list_del(&m->node);
-	close(m->fd);	/* closing leaves the group */
+	close(m->fd);	/* closing the socket leaves its multicast group */
 	free(m);
 }
 
@@ -303,7 +303,7 @@ void addr_cancel(void *ctx, struct rdmacm_resolve *req)
 
 static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
 
-/* Opens a socket that is a member of the group. fd or -errno. */
+/* Opens a socket that is a member of the IP multicast group mgid on this interface. fd or -errno. */
 static int group_join(uint32_t ifindex, const uint8_t mgid[16])
 {
 	struct ip_mreqn m4 = { .imr_ifindex = (int)ifindex };

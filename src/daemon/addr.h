@@ -22,7 +22,7 @@ struct addr_state {
 };
 
 void addr_init(struct rused *r);
-/* Drops pending lookups and leaves all groups. */
+/* Drops pending lookups and leaves all IP multicast groups. */
 void addr_fini(struct rused *r);
 
 /* See struct rdmacm_ops. */

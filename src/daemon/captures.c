@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The list of captures in the host page. Every process, and rused, sends its packets to all of
- * them.
+ * The list of captures in the host page (host_page.capture, shared with all processes). Every
+ * process, and rused, sends its packets to all of them.
  */
 #include <errno.h>
 #include <string.h>

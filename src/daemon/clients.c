@@ -10,7 +10,8 @@
  * ECONNREFUSED, and then accepts what is left in the queue. If there is a client, it listens again
  * and stays.
  *
- * Killed clients stay in loop.dead until the end of the round, as callers may still use them.
+ * Killed clients stay in loop.dead until the end of the event loop's round, as callers may still
+ * use them.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -61,7 +61,7 @@ struct rused {
 	struct fabrics fabric;
 	struct capture_out capture_out[HOST_MAX_CAPTURES];
 
-	struct host_page *page;	/* the host page, written here */
+	struct host_page *page;	/* host page: devices, faults, captures; other processes map it read-only */
 	int page_fd;
 };
 
@@ -74,7 +74,7 @@ struct client {
 	bool hello, dead;
 	uint32_t proc;		/* 0 = ruse */
 	char comm[16], sock_name[32];
-	int page_fd;		/* process page, -1 = none */
+	int page_fd;		/* memfd of its process page (struct proc_page); -1: none */
 	uint32_t place;		/* number of this client in resource ids (RES_ID), unrelated to struct place; 0: none yet */
 	int notify_fd;		/* socket: a message is sent after each change of the host page; -1 = none */
 	uint32_t nctx[HOST_MAX_DEVS];
@@ -84,11 +84,11 @@ struct client {
 	size_t out_len, out_at;
 	uint32_t out_seq;
 	struct umad_view *umad_view;	/* the umadN that it sees */
-	uint32_t capture;	/* id of its capture in the host page; 0: it has none */
+	uint32_t capture;	/* host_capture.id of its capture; 0: it has none */
 	uint16_t out_type;
 	struct fabric_host *fabric_host;	/* its host; NULL: none, or it was removed */
 	uint32_t host;		/* number of its fabric host, as in host_ib.host; 0: none */
-	struct fabric_group *groups;	/* groups that its QPs are attached to */
+	struct fabric_group *groups;	/* multicast groups that its QPs are attached to */
 	uint32_t ngroups;
 	struct proc_path *paths;	/* path counters of its page that are already added to the port counters; NULL: none */
 	struct channel channel;
@@ -115,26 +115,26 @@ struct nldev_res;
 struct nldev_res *res_collect(struct rused *r, size_t *n);
 /* status.c: the JSON text for IPC_STATUS, malloc()ed; NULL: no memory. */
 char *status_text(struct rused *r);
-/* orphans.c: reads RUN/leases, the leases that an earlier rused gave. 0 or -errno. */
+/* orphans.c: reads RUN/leases: the blocks of QP numbers that an earlier rused leased to processes. 0 or -errno. */
 int orphans_load(struct rused *r);
 /* True if RUN/leases of the directory run names a process that may still be alive. */
 bool orphans_alive(int run);
 /*
- * Stops recording leases: those of clients that are closed later stay in RUN/leases for the next
- * rused. If RUN is ours and no process uses a lease, removes the file. Call before the clients are
- * closed.
+ * Stops recording leases of QP numbers: those of clients that are closed later stay in RUN/leases
+ * for the next rused. If RUN is ours and no process uses a lease, removes the file. Call before the
+ * clients are closed.
  */
 void orphans_fini(struct rused *r, bool ours);
 /* Creates RUN/leases again and writes all present leases to it. 0 or -errno. */
 int orphans_save(struct rused *r);
 void orphans_record(void *arg, uint32_t block, const struct lease *l);
-/* host.c: the host page. */
+/* host.c: creates the host page (struct host_page) and the sysfs tree. 0 or -errno. */
 int host_init(struct rused *r);
 void host_fini(struct rused *r, bool ours);
 int host_restore(struct rused *r);	/* creates the sysfs tree in a new run directory */
 /* Changes page->dev[slot] and sysfs to *now: a device was added, changed, renamed or (in_use 0) removed. */
 void host_publish(struct rused *r, int slot, const struct host_dev *now);
-/* Call begin() before and end() after a change of the page: readers see all of it or nothing. end() also notifies processes. */
+/* Call begin() before and end() after a change of *r->page: readers see all of it or nothing. end() also notifies processes. */
 void host_page_begin(struct rused *r);
 void host_page_end(struct rused *r, const char *what);
 /* captures.c: adds a capture for the client. 0; -EBUSY: it has one; -ENOSPC; -EPROTO: invalid socket name. */

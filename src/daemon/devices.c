@@ -69,7 +69,7 @@ static void fill_port(const struct rused *r, struct host_dev *d, struct scan *s)
 			 d->ndev);
 }
 
-/* Updates the device in this slot from its interface, or deletes it. */
+/* Updates page->dev[slot] from the device's network interface. Deletes the device if the interface is gone. */
 static void refresh(struct rused *r, int slot)
 {
 	struct host_dev d = r->page->dev[slot];
@@ -221,9 +221,8 @@ static int discover(struct rused *r)
 }
 
 /*
- * Bit mask of the slots of the devices that a netlink message concerns. A message about any link
- * also concerns the devices without interface, because that link may be their interface that has
- * come back.
+ * Bit mask of the devices (bit i: page->dev[i]) that a netlink message concerns. A message about any link also
+ * concerns the devices without interface, because that link may be their interface that has come back.
  */
 static uint64_t concerns(const struct rused *r, const struct nlmsghdr *nlh)
 {

@@ -16,7 +16,7 @@ void devices_refresh(struct rused *r);
  */
 int device_add(struct rused *r, const char *name, const char *type, const char *ndev);
 void device_del(struct rused *r, int slot);
-/* Finds a free slot in the host page and sets minor and index. Slot, or -ENOSPC. */
+/* Finds a free entry of page->dev[] for a new device, and sets d->minor and d->index. Returns the entry's index, or -ENOSPC. */
 int device_place(struct rused *r, struct host_dev *d);
 /* `rdma dev set NAME name NEW`: 0, -EINVAL, -EEXIST. */
 int device_rename(struct rused *r, int slot, const char *name);

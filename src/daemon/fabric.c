@@ -4,8 +4,8 @@
  *
  * fabric_command() splits the command into words and calls the function that rows[] has for the
  * first word. The answer, a JSON object, has the result or "error". A command changes the fabric at
- * once. Programs see the change at the end of the round, when fabric_settle() updates the ports in
- * the host page and the paths, and sets the timer for the fabric's next event.
+ * once. Programs see the change at the end of the event loop's round, when fabric_settle() updates
+ * the ports in the host page and the paths, and sets the timer for the fabric's next event.
  */
 #include <errno.h>
 #include <json-c/json.h>

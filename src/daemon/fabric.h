@@ -2,8 +2,8 @@
 /*
  * The InfiniBand fabric of this rused (fabric/fabric.h), and its hosts as their programs see them.
  * A host gets devices, a sys/ and a dev/ when a program first runs on it; until then it is only an
- * HCA with its SMA and PMA. If device slots run out, the host without programs that was unused for
- * the longest time loses its devices.
+ * HCA with its SMA and PMA. If all entries of host_page.dev are in use, the host without programs
+ * that was unused for the longest time loses its devices.
  *
  * Each port of an HCA is a device with one port, as with mlx5.
  */
@@ -33,12 +33,12 @@ struct sa_query;
 struct fabric_port {
 	struct fabric_host *host;
 	uint8_t num;		/* port number on its HCA */
-	unsigned int slot;	/* in the host page and in gsi.port */
+	unsigned int slot;	/* index in host_page.dev and in gsi.port */
 	bool dirty;		/* something other than PortInfo has changed, e.g. GIDs or P_Keys: publish the port */
 	uint32_t reregister;
 	uint8_t info[SMP_DATA_LEN];	/* PortInfo as published */
 	bool ip_known;
-	struct sa_mcmember_rec ip;	/* broadcast group of IPoIB */
+	struct sa_mcmember_rec ip;	/* multicast group of all IPoIB interfaces (broadcast group) */
 	struct sa_query *ip_query;
 };
 
@@ -65,7 +65,7 @@ struct fabrics {
 	struct fpath *paths;		/* array of HOST_MAX_PATHS; NULL: no path was requested yet */
 	uint32_t npaths;
 	uint64_t generation;		/* fabric generation of the last check of paths */
-	struct fabric_port *port[HOST_MAX_DEVS];	/* by slot in the host page */
+	struct fabric_port *port[HOST_MAX_DEVS];	/* by index in host_page.dev */
 	struct fabric_addr *addrs;	/* three for each port of a host, sorted by node and port */
 	uint32_t naddrs;
 	struct list_head groups;	/* multicast groups joined through rdma_cm */
@@ -80,21 +80,21 @@ void fabrics_fini(struct rused *r);
  * "error" on failure; NULL: no memory.
  */
 char *fabric_command(struct rused *r, const char *words, size_t len);
-/* IPC_HOST: assigns the client to a host. 0; -ENODEV: no such host; -EBUSY: the client has a host; -ENOSPC: no slots. */
+/* IPC_HOST: assigns the client to a host. 0; -ENODEV: no such host; -EBUSY: the client has a host; -ENOSPC: no free device. */
 int fabric_client_host(struct client *c, const char *name, size_t len, struct ipc_host *rep);
 void fabric_client_gone(struct client *c);
-/* After each round: updates timers, host page and sysfs. */
+/* Call after each round of the event loop: updates timers, the devices in the host page (struct host_page) and sysfs. */
 void fabric_settle(struct rused *r);
 
 /* fabric_host.c */
 void fabric_host_del(struct fabric_host *h);
 /* Creates the directories of all hosts again, without devices in them. 0 or -errno. */
 int fabric_hosts_restore(struct rused *r);
-/* Updates the device in the host page from the port. */
+/* Copies the port's state to its device in the host page (struct host_dev), which programs read. */
 void fabric_port_publish(struct fabric_port *p);
 /* Descriptor of the directory with the device's sys/: the run directory, or that of its fabric host. */
 int host_run(const struct rused *r, const struct host_dev *d);
-/* Port of page->dev[slot]; NULL: not of a fabric. */
+/* The port that is the device page->dev[slot]; NULL: the device is not of a fabric. */
 struct fabric_port *fabric_port_of(const struct rused *r, unsigned int slot);
 /* Updates counters/ in sysfs for all ports of hosts. */
 void fabric_counters_show(struct rused *r);
@@ -105,7 +105,7 @@ int fabric_path(struct client *c, const struct ipc_path *q, struct ipc_path *rep
 void fabric_paths_settle(struct rused *r);
 /* Adds the programs' traffic to the port counters. Call before counters are read and before tables change. */
 void fabric_paths_count(struct rused *r);
-/* Adds the last traffic of a client to the port counters. Call before the client's page is closed. */
+/* Adds the last traffic of a client to the port counters. Call before the client's process page (struct proc_page) is closed. */
 void fabric_client_paths(struct client *c);
 /* Drops all paths. Call after the fabric was removed. */
 void fabric_paths_reset(struct rused *r);
@@ -113,15 +113,15 @@ void fabric_paths_reset(struct rused *r);
 /* Calls deliver() for each port that a packet on path id would reach. Does not change port counters. */
 void fabric_way_walk(struct rused *r, uint32_t id, fabric_deliver deliver, void *ctx);
 
-/* fabric_mcast.c. IPC_MCAST: adds or removes the client as a member of a group. 0, -ENODEV, -ENOSPC, -ENOMEM. */
+/* fabric_mcast.c. IPC_MCAST: adds the client to the receivers of a multicast group, or removes it. 0, -ENODEV, -ENOSPC, -ENOMEM. */
 int fabric_mcast(struct client *c, const struct ipc_mcast *q);
 /*
- * IPC_MEMBERS: writes the rep->n receivers of a group to `to` (room for IPC_MEMBERS_MAX). 0,
- * -EINVAL, or -errno of fabric_path().
+ * IPC_MEMBERS: writes the rep->n receivers of a multicast group to `to` (room for IPC_MEMBERS_MAX).
+ * 0, -EINVAL, or -errno of fabric_path().
  */
 int fabric_members(struct client *c, const struct ipc_members *q, struct ipc_members *rep,
 		   struct ipc_member *to);
-/* Call after a change of forwarding tables, links or group members. Senders then ask for the receivers of a group again. */
+/* Call after a change of forwarding tables, links or multicast members. Senders then ask for the receivers of a group again. */
 void fabric_mcast_changed(struct rused *r);
 /* Removes the memberships of a client that has disconnected. */
 void fabric_client_mcast(struct client *c);
@@ -131,7 +131,7 @@ extern const struct fabric_ops fabric_ops;
 /* mad_ops of QP0 and QP1 of fabric ports; ctx is the gsi_port. */
 extern const struct mad_ops fabric_mad_ops;
 extern const struct umad_port_ops fabric_umad_ops;
-/* Call after a change of the fabric, so that fabric_settle() checks it at the end of the round. */
+/* Call after a change of the fabric: fabric_settle() then checks the fabric at the end of the event loop's round. */
 void fabric_touch(struct rused *r);
 
 #endif

@@ -3,9 +3,10 @@
  * Hosts of the fabric as their programs see them: devices, ports, sysfs.
  *
  * fabric_client_host() adds a host when its first program arrives: a directory hosts/N below the
- * run directory with sysfs tree, an rdma_cm, and a device in the host page for each port. fill()
- * translates PortInfo, GIDs and P_Keys into the host page after each change. counters_show() asks
- * the PMA for the port counters, as the kernel does, and writes them to sysfs.
+ * run directory with sysfs tree, an rdma_cm, and a device in the host page (struct host_page,
+ * shared with all processes) for each port. fill() translates PortInfo, GIDs and P_Keys into the
+ * host page after each change. counters_show() asks the PMA for the port counters, as the kernel
+ * does, and writes them to sysfs.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,7 @@
 /*
  * Receivers of a packet to a multicast group: the processes that have QPs attached to the group on
  * one of the ports to which the forwarding tables lead. A sender requests this list (IPC_MEMBERS)
- * and keeps it until rused increases mcast_changes in the host page; then it requests the list
- * again.
+ * and keeps it until rused increases host_page.mcast_changes; then it requests the list again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 
 #define MAX_GROUPS 4096u	/* per process */
 
-/* A group to which a process has attached QPs, and the device that they belong to. */
+/* A multicast group to which a process has attached QPs, and the device that they belong to. */
 struct fabric_group {
 	uint32_t dev_index;
 	uint8_t mgid[16];

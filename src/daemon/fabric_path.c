@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Data paths through the fabric. Programs of two hosts exchange data through shared memory, not
- * through the simulated fabric. The host page has a flag for each path: 1 if a packet would arrive.
- * The sender reads the flag and counts what it sends in its process page. rused walks the fabric in
- * two cases: after a change of tables or links, to set the flags of all paths; and before port
- * counters are read or tables change, to add the senders' counts to the ports on each path.
+ * through the simulated fabric. The host page (struct host_page, shared with all processes) has a
+ * flag for each path: 1 if a packet would arrive. The sender reads the flag and counts what it
+ * sends in its process page (struct proc_page, shared with rused). rused walks the fabric in two
+ * cases: after a change of tables or links, to set the flags of all paths; and before port counters
+ * are read or tables change, to add the senders' counts to the ports on each path.
  *
  * A path belongs to a host, not to a program: source port, destination LID, and the fields that
  * switches look at. It lasts as long as the fabric.

@@ -28,7 +28,7 @@ struct group {
 	struct list_head node;		/* r->fabric.groups */
 	struct rused *r;
 	unsigned int slot;
-	struct sa_mcmember_rec rec;	/* the SA's record of the group; before the SA has answered, the first member's request */
+	struct sa_mcmember_rec rec;	/* the SA's record of the multicast group; until it answers, the first member's request */
 	uint8_t joined;			/* join states held at the SA */
 	bool known;			/* rec came from the SA */
 	bool reset;
@@ -246,8 +246,8 @@ static int set(struct group *g, struct member *m)
 }
 
 /*
- * Joins the group for m, or reports the result at once: success if the port has the join states
- * already, -EINVAL if the parameters differ from the group's.
+ * Joins the multicast group for m, or reports the result at once: success if the port has the join
+ * states already, -EINVAL if the parameters differ from the group's.
  */
 static void let_in(struct group *g, struct member *m)
 {

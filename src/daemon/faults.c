@@ -3,9 +3,9 @@
  * Commands of `ruse fault`.
  *
  * fault_command() splits the line into words and runs the command's function, which changes a copy
- * of the rule table and publishes it in the host page, where all processes see it. Processes count
- * matches and actions in their pages; the counts of exited processes are kept here. The answer is
- * JSON.
+ * of the rule table and publishes it in the host page (struct host_page), where all processes see
+ * it. Each process counts matches and actions in its process page (struct proc_page); the counts of
+ * exited processes are kept here. The answer is JSON.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -23,7 +23,7 @@
 
 struct command {
 	struct rused *r;
-	struct fault_table table;	/* copy of the host page's table, being changed */
+	struct fault_table table;	/* copy of host_page.fault, being changed */
 	char *word[FAULT_WORDS];
 	int n;
 	struct json_object *answer;

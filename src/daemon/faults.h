@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* `ruse fault`: commands, and the rules in the host page. */
+/* `ruse fault`: commands, and the rules that rused publishes to all processes in host_page.fault. */
 #ifndef RUSE_DAEMON_FAULTS_H
 #define RUSE_DAEMON_FAULTS_H
 
@@ -11,7 +11,7 @@ struct client;
 #define FAULT_LINE 256		/* bytes with the NUL */
 #define FAULT_WORDS 40
 
-/* Data about the rules that only rused needs; the rules themselves are in the host page. */
+/* Data about the rules that only rused needs; the rules themselves are in host_page.fault. */
 struct fault_rules {
 	uint32_t next_id;
 	char text[FAULT_MAX_RULES][FAULT_LINE];
@@ -31,7 +31,7 @@ char *fault_command(struct rused *r, const char *line, size_t len);
 void fault_client_gone(const struct client *c);
 /* True if a "down" rule applies to the whole device. */
 bool fault_is_down(const struct rused *r, uint32_t dev_index);
-/* Sets a random seed for the rules in the new host page. Call once, after the page was created. */
+/* Sets a random seed for the rules in r->page->fault. Call once, after r->page was created. */
 void fault_rules_init(struct rused *r);
 
 #endif

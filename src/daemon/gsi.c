@@ -280,7 +280,7 @@ static void local_due(struct timer *t, ns_t now)
 	struct gsi *g = container_of(t, struct gsi, local);
 	struct rused *r = container_of(g, struct rused, gsi);
 
-	/* MADs that are queued during this loop wait for the next round. */
+	/* MADs that are queued during this loop wait for the next round of the event loop. */
 	for (uint32_t n = g->nqueue; n; n--) {
 		struct local_mad *m = list_first_entry(&g->queue, struct local_mad, node);
 		struct gsi_port *p = &g->port[m->slot];

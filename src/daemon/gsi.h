@@ -22,7 +22,7 @@ struct rused;
 
 struct gsi_port {
 	struct rused *r;
-	unsigned int slot;	/* index in the host page */
+	unsigned int slot;	/* index in host_page.dev */
 	bool in_use;
 	struct mad_port port;
 	struct mad_agent *agent;	/* of the CM */
@@ -61,12 +61,12 @@ void gsi_fini(struct rused *r);
  */
 int gsi_device_added(struct rused *r, unsigned int slot);
 void gsi_device_removed(struct rused *r, unsigned int slot);
-/* Arms the timer of MAD layer and CM. Call at the end of each round of the loop. */
+/* Arms the timer of MAD layer and CM. Call at the end of each round of the event loop. */
 void gsi_settle(struct rused *r);
 
 /* The device of this host with this GID, and the GID's index; NULL: none. */
 struct gsi_port *gsi_find_gid(struct rused *r, const uint8_t gid[16], uint16_t *index);
-/* Queues a MAD for the next round. False: it is lost. */
+/* Queues a MAD, to be delivered in the next round of the event loop. False: it is lost. */
 bool gsi_queue(struct gsi_port *to, const struct mad_addr *from, const uint8_t mad[CM_MAD_LEN]);
 /* Handles a received MAD. The caller has checked the packet headers; the MAD itself is checked here. */
 void gsi_deliver(struct gsi_port *to, const struct mad_addr *from,
@@ -80,9 +80,9 @@ void gsi_umad_renamed(struct rused *r, unsigned int slot);
 int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
 /* Shows a MAD between two ports of this host to `ruse capture`. */
 void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
-/* Handles the packets in fd, the socket of slot 0 of UDP port 4791 (port.h): MADs to QP1 are delivered, all others are dropped. */
+/* Handles the packets in fd, the socket of UDP port 4791 for QP1 (port.h, slot 0): MADs to QP1 are delivered, others dropped. */
 void gsi_wire_input(struct rused *r, int fd);
-/* Prepares the socket of slot 0 for gsi_wire_input(): larger buffer, destination address of each datagram. 0 or -errno. */
+/* Prepares this socket for gsi_wire_input(): larger buffer, destination address of each datagram. 0 or -errno. */
 int gsi_wire_prepare(int fd);
 void gsi_wire_fini(struct gsi *g);
 

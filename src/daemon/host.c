@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The host page and the sysfs tree, kept consistent. All processes map the same memfd read-only:
- * after rused has mapped it, a seal forbids further writable mappings.
+ * The host page (struct host_page: devices, fault rules and captures, shared with all processes)
+ * and the sysfs tree, kept consistent. All processes map the same memfd read-only: after rused has
+ * mapped it, a seal forbids further writable mappings.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -86,9 +87,9 @@ void host_page_begin(struct rused *r)
 }
 
 /*
- * Sends a message to each process that maps the page. The send does not block. EAGAIN is no error:
- * the socket is full of messages that the process has not read yet, so the process will look at the
- * page anyway.
+ * Sends a message to each process that maps the host page. The send does not block. EAGAIN is no
+ * error: the socket is full of messages that the process has not read yet, so the process will look
+ * at the page anyway.
  */
 static void notify(struct rused *r, const char *what)
 {

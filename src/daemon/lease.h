@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Leases of QP number blocks. Independent of clock and files: time is an argument, and a callback
- * stores what must outlive rused.
+ * Leases of blocks of QP numbers. rused gives each process one or more blocks of 16384 consecutive
+ * numbers, so that no two QPs of the host have the same number. Independent of clock and files:
+ * time is an argument, and a callback stores what must outlive rused.
  *
  * Block 0 is rused's own (QP0, QP1). A returned block is not leased again for LEASE_REST, as
  * packets to its old QPs may still be under way. Blocks are handed out in a circle from a random
@@ -17,11 +18,11 @@
 
 struct lease {
 	uint32_t proc;		/* 0 = no connected process */
-	int32_t pid;		/* PID of the process that has the lease, connected or not (orphan); <= 0: unknown or none */
+	int32_t pid;		/* PID of the process that has the lease, also while it is not connected; <= 0: unknown or none */
 	uint32_t dev_index;	/* index of the device whose QPs have these numbers; 0 = unknown */
-	uint32_t slot;		/* slot of the UDP socket for its packets (port.h), kept while the block rests; 0: none */
-	bool orphan;		/* leased by an earlier rused, not reclaimed yet */
-	ns_t rest;		/* not leased to another process before this time */
+	uint32_t slot;		/* index of the UDP socket for its packets (port.h), kept after the block was returned; 0: none */
+	bool orphan;		/* leased by an earlier rused to a process that has not reclaimed it from this rused yet */
+	ns_t rest;		/* the block was returned, and rests until this time: it is not leased to another process */
 };
 
 struct lease_table {
@@ -31,28 +32,28 @@ struct lease_table {
 	void *arg;
 };
 
-/* start: a random number; block allocation begins there. record() is called after every change of a lease; NULL: not called. */
+/* start: a random number, selects the first block to lease. record() is called after every change of a lease; NULL: not called. */
 void lease_init(struct lease_table *t, uint32_t start,
 		void (*record)(void *arg, uint32_t block, const struct lease *l), void *arg);
-/* Leases a free block whose rest has ended. Returns the block, 1 to 1023, or -ENOSPC. */
+/* Leases a free block that was not returned within the last LEASE_REST. Returns the block, 1 to 1023, or -ENOSPC. */
 int lease_get(struct lease_table *t, uint32_t proc, int32_t pid, ns_t now);
 /*
  * Leases this block to a process that uses it already: an earlier rused leased it to the process,
- * or it was leased over an earlier connection, or to the process's parent, which has died. A block
- * that rests is leased too, as its QPs stay the same. 0; -EINVAL: no such block; -EBUSY: another
- * process, which is alive, has the block.
+ * or it was leased over an earlier connection, or to the process's parent, which has died.
+ * LEASE_REST does not apply, as the block's QPs stay the same. 0; -EINVAL: no such block; -EBUSY:
+ * another process, which is alive, has the block.
  */
 int lease_reclaim(struct lease_table *t, uint32_t block, uint32_t proc, int32_t pid);
-/* Returns all blocks of proc. */
+/* Takes back all blocks of process number proc. */
 void lease_put_all(struct lease_table *t, uint32_t proc, ns_t now);
-/* Enters a block that an earlier rused leased to pid. It stays leased until lease_reclaim() or lease_orphan_died(). */
+/* Enters a block that an earlier rused leased to PID pid. It stays leased until lease_reclaim() or lease_orphan_died(). */
 void lease_orphan(struct lease_table *t, uint32_t block, int32_t pid, uint32_t slot);
 void lease_orphan_died(struct lease_table *t, uint32_t block, ns_t now);
-/* Calls record(), so that the lease is stored again. Call after its slot was changed. */
+/* Calls record(), so that the lease is stored again. Call after lease.slot was changed. */
 void lease_changed(struct lease_table *t, uint32_t block);
-/* True if a process that may be alive has a block. */
+/* True if a block is leased to a process that may be alive. */
 bool lease_any(const struct lease_table *t);
-/* Process that leases the block; 0 = none. */
+/* Number (lease.proc) of the connected process that leases the block; 0: none. */
 uint32_t lease_owner(const struct lease_table *t, uint32_t block);
 /* True if an earlier rused leased the block to a process that is alive and has not reclaimed it yet. */
 bool lease_awaited(const struct lease_table *t, uint32_t block);

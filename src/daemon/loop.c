@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The event loop; the only place in rused that reads a clock. epoll is level-triggered: a callback
- * handles one event and is called again, so no client can starve the others. A callback may be
- * called for a client that was closed in the same round; clients are freed after the round.
+ * handles one event and is called again, so no client can starve the others. A round of the loop
+ * handles the events of one epoll_wait(), then messages in shared memory, then expired timers. A
+ * callback may be called for a client that was closed in the same round; clients are freed after
+ * the round.
  *
  * Clients may also write messages to shared memory. Before the loop sleeps it polls this memory
  * until `spin` ns after the last message (spin()), if rused may use more than one CPU and at least
@@ -29,7 +31,7 @@
 #define SPIN_MAX (2 * NS_MS)
 #define SPIN_SOON 3		/* poll only if at least so many of the last eight messages came soon after the one before */
 #define SPIN_POLL 64u		/* polls of memory per check of the descriptors */
-#define ROUNDS 8u		/* most rounds with messages from memory between two checks of the descriptors */
+#define ROUNDS 8u		/* most rounds of the loop with messages from memory between two checks of the descriptors */
 
 ns_t loop_clock(void)
 {

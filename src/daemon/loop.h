@@ -31,7 +31,7 @@ struct loop_memory {
 struct loop {
 	int epfd;
 	bool stop;
-	ns_t now;		/* start of this round, ns; the only clock */
+	ns_t now;		/* start of this round of the loop, ns; the only clock */
 	/*
 	 * Counter, increased before each message or batch of messages. Kernel tables that may have
 	 * changed are read again if the counter differs from its value at the last read, so at most
@@ -39,13 +39,13 @@ struct loop {
 	 */
 	uint64_t moment;
 	struct timer_heap timers;
-	struct list_head dead;	/* objects to free after the round; their first member is the node */
+	struct list_head dead;	/* objects to free after this round of the loop; their first member is the node */
 	const struct loop_memory *memory;	/* NULL: none */
 	bool one_cpu;
 	uint32_t soon;		/* a bit per message, the latest in bit 0; 1: it came within 2 * spin ns of the one before */
-	ns_t last;		/* end of the round in which the last message was handled */
+	ns_t last;		/* end of the loop's round in which the last message was handled */
 	ns_t spin;		/* ns to poll */
-	uint32_t rounds;	/* rounds since the last check of the descriptors */
+	uint32_t rounds;	/* rounds of the loop since its last check of the descriptors */
 };
 
 /* 0 or -errno. */

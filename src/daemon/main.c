@@ -217,7 +217,7 @@ static int setup(struct rused *r, const struct options *o)
 	return rc;
 }
 
-/* After each round of the loop. */
+/* Called after each round of the event loop (loop.c). */
 static void after_round(struct loop *l)
 {
 	clients_reap(l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Leases that an earlier rused gave.
+ * Blocks of QP numbers that an earlier rused leased to processes (lease.h).
  *
  * RUN/leases has one record per block of QP numbers. A record is written at every change of the
  * lease, so the file is complete even after kill -9. The next rused keeps each leased block
@@ -22,8 +22,8 @@
 #define LEASES_NAME "leases"
 
 struct record {
-	int32_t pid;		/* 0: the block is free; -1: leased to a process of unknown PID */
-	uint32_t slot;		/* slot of the block's UDP socket (port.h); 0 = none */
+	int32_t pid;		/* process that leases the block of QP numbers; 0: none; -1: its PID is unknown */
+	uint32_t slot;		/* index of the block's UDP socket (slot, port.h); 0: none */
 	uint64_t start;		/* start time of the process, clock ticks since boot */
 };
 
@@ -87,7 +87,7 @@ static void orphan_died(struct loop_fd *f, uint32_t events)
 	list_add_tail(&o->node, &o->r->loop.dead);
 }
 
-/* Keeps a block reserved for the process that leased it. False: the process is dead. */
+/* Keeps a block of QP numbers reserved for the process that leased it. False: the process is dead. */
 static bool adopt(struct rused *r, uint32_t block, const struct record *rec)
 {
 	struct orphan *o;

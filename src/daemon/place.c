@@ -5,9 +5,9 @@
  * rused takes two locks: an abstract socket named by the mount namespace and the path, then
  * RUN/lock. Only RUN/lock decides which rused owns the directory. The abstract socket outlives the
  * directory: if the directory was deleted and created again, a new rused finds RUN/lock free, but
- * waits until the older rused, which has UDP port 4791 and the leases, has released the socket. It
- * waits for at most LOCK_WAIT_NS, since the older rused may be stopped, and another user may have
- * bound the same name.
+ * waits until the older rused, which has UDP port 4791 and the leased QP numbers, has released the
+ * socket. It waits for at most LOCK_WAIT_NS, since the older rused may be stopped, and another user
+ * may have bound the same name.
  *
  * inotify reports deletions in the directory. rused waits until there was none for PLACE_REST, as
  * rm -r deletes one file after the other. Then it compares the directory, the lock and the socket

@@ -10,7 +10,7 @@
 struct rused;
 
 struct place {
-	int lock;		/* RUN/lock, held */
+	int lock;		/* descriptor of RUN/lock, locked by this rused */
 	int name;		/* descriptor of the abstract socket that serves as a lock (place.c); -1: none */
 	int log;		/* RUN/rused.log; -1: standard error */
 	dev_t sock_dev;		/* device and inode of RUN/rused.sock when it was bound */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sockets of UDP port 4791, and the BPF program that steers packets to them. port.h explains slots,
- * the park and the lock.
+ * Sockets of UDP port 4791, and the BPF program that steers packets to them. port.h explains slots
+ * (the indices of the sockets), the park (a pair of Unix sockets in which copies of them wait for
+ * the next rused) and the lock.
  *
  * port_want() opens the port: it takes the lock, creates the park and opens the socket of slot 0.
- * port_lease() gives a block a slot and returns its socket. It uses the slot of a resting block
- * only if no other slot is free and no new one can be added. After a restart of rused, port_adopt()
- * takes over lock, park and sockets from the first process that connects again and passes the park.
+ * port_lease() gives a block of QP numbers a slot and returns its socket. It uses the slot of a
+ * block that was returned less than LEASE_REST ago only if no other slot is free and no new one can
+ * be added. After a restart of rused, port_adopt() takes over lock, park and sockets from the first
+ * process that connects again and passes the park.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -26,7 +28,7 @@
 #include "wire/ipudp.h"
 
 #define LOCK_ADDR "ruse-udp-4791"
-#define DRAIN_MAX 65536		/* limit of the datagrams dropped from a socket before another block gets it */
+#define DRAIN_MAX 65536		/* limit of the datagrams dropped from a socket before another block of QP numbers gets it */
 
 struct parked {
 	uint32_t is_lock, slot;
@@ -92,7 +94,7 @@ static int park_put(struct port *p, int fd, const struct parked *what)
 	return sendmsg(p->park[0], &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Peeks at the next message of the park; it stays there. 0; -EAGAIN: no more. */
+/* Peeks at the next message of the park (port.h); the message stays there. 0; -EAGAIN: no more messages. */
 static int park_peek(const int park[2], struct parked *what, int *fd)
 {
 	union {
@@ -137,10 +139,10 @@ static int member(void)
 	/* Without SO_REUSEADDR, which would let another user bind the port and take its traffic. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	/*
-	 * Enable UDP_GRO on every socket of the group. Before the kernel merges datagrams with GRO,
-	 * it looks up one socket of the group and checks that it accepts merged datagrams. At that
-	 * point the BPF program may not find the BTH, and the lookup returns slot 0 instead of the
-	 * socket that gets the datagrams.
+	 * Enable UDP_GRO on every socket of the SO_REUSEPORT group. Before the kernel merges
+	 * datagrams with GRO, it looks up one socket of the group and checks that it accepts merged
+	 * datagrams. At that point the BPF program may not find the BTH, and the lookup returns
+	 * slot 0 instead of the socket that gets the datagrams.
 	 */
 	setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof(on));
 	if (!off)
@@ -170,7 +172,10 @@ static void drop_event(struct loop_fd *f, uint32_t events)
 	gsi_wire_input(container_of(f, struct rused, port.drop), f->fd);
 }
 
-/* Adds a new socket to the group and puts a copy of its descriptor into the park. Returns the slot, or -errno. */
+/*
+ * Adds a new socket to the SO_REUSEPORT group, and puts a copy of its descriptor into the park (port.h). Returns its
+ * slot, or -errno.
+ */
 static int slot_add(struct rused *r)
 {
 	struct port *p = &r->port;
@@ -184,7 +189,7 @@ static int slot_add(struct rused *r)
 		return fd;
 	rc = park_put(p, fd, &what);
 	if (rc && p->nslots) {
-		/* Keep the socket without parking it, since no socket may leave the group. */
+		/* Keep the socket although the park has no copy of it, since no socket may leave the SO_REUSEPORT group. */
 		log_err("cannot set aside a socket of UDP port 4791: %s", strerror(-rc));
 	}
 	p->slot[p->nslots] = fd;
@@ -232,8 +237,8 @@ static void port_close(struct rused *r)
 }
 
 /*
- * Adds the socket of slot 0 to the loop: packets for QP1 are handled, others dropped. The loop gets
- * a duplicate, because loop_del() closes the descriptor.
+ * Adds the socket of slot 0 (packets to no leased QP number) to the event loop: packets for QP1 are handled, others
+ * dropped. The loop gets a duplicate, because loop_del() closes the descriptor.
  */
 static int drop_watch(struct rused *r)
 {
@@ -274,7 +279,10 @@ int port_want(struct rused *r)
 	return rc;
 }
 
-/* Finds a slot that no leased block uses. With rests set, the slots of resting blocks count as used too. 0: none. */
+/*
+ * Finds a slot that no leased block uses. rests: nor a block that rests, i.e. was returned less than LEASE_REST ago.
+ * 0: none.
+ */
 static uint32_t slot_free(const struct rused *r, bool rests)
 {
 	static bool used[PORT_SLOTS];
@@ -305,12 +313,15 @@ int port_lease(struct rused *r, uint32_t block)
 	slot = (int)slot_free(r, true);
 	if (!slot)
 		slot = slot_add(r);
-	/* All slots are in use: take that of a block that rests. Late packets for that block go to slot 0. */
+	/*
+	 * No slot is free, and no socket can be added: take the slot of a block that was returned less than
+	 * LEASE_REST ago. Packets that still arrive for that block then go to slot 0, where rused drops them.
+	 */
 	if (slot == -ENOSPC && slot_free(r, false))
 		slot = (int)slot_free(r, false);
 	if (slot < 0)
 		return slot;
-	/* Remove the slot from its former block, which may be leased again. */
+	/* Remove the slot from the block of QP numbers that had it before, which may be leased again. */
 	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
 		if (r->leases.block[b].slot == (uint32_t)slot)
 			r->leases.block[b].slot = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * UDP port 4791 of the host: an SO_REUSEPORT group of dual-stack sockets. A BPF program selects the
- * socket by the block of the destination QP number.
+ * socket by the destination QP number, more precisely by its block: the 16384 numbers that rused
+ * leases to a process at once (lease.h).
  *
  * A socket is identified by its index in the group, its slot. Slot 0 gets packets that belong to no
  * leased block. A leased block gets a free slot, or a new one. No socket leaves the group, as the
@@ -22,10 +23,10 @@ struct rused;
 #define PORT_SLOTS 256
 struct port {
 	int lock, park[2];	/* -1 = not open */
-	int slot[PORT_SLOTS];	/* descriptors by slot */
+	int slot[PORT_SLOTS];	/* descriptors of the sockets, by their index in the group (slot) */
 	uint32_t nslots;	/* 0 = not open */
-	struct loop_fd drop;	/* slot 0 */
-	int err;		/* result of the last attempt to lease a socket: 0 or -errno */
+	struct loop_fd drop;	/* slot 0, as the event loop watches it */
+	int err;		/* result of the last port_lease(): 0 or -errno */
 };
 
 /* Sets the state "not open". */
@@ -34,21 +35,22 @@ void port_fini(struct rused *r);
 /* Opens the port if it is closed, so that packets to QP1 arrive. 0, or -errno as for port_lease(). */
 int port_want(struct rused *r);
 /*
- * Returns the socket of a leased block. It is empty, and the block's packets are steered to it. The
- * port owns the descriptor. -EADDRINUSE: the port is used by kernel rxe or another rused; -EAGAIN: a
- * process that has not reconnected yet holds the park; -ENOSPC, -EMFILE ...
+ * Returns the socket of a leased block of QP numbers. It is empty, and the block's packets are steered to it. The
+ * port owns the descriptor. -EADDRINUSE: the port is used by kernel rxe or another rused; -EAGAIN: the park is held
+ * by a process that has not reconnected to this rused yet; -ENOSPC, -EMFILE ...
  */
 int port_lease(struct rused *r, uint32_t block);
-/* Updates the BPF program. Call after a block was leased or returned. */
+/* Updates the BPF program. Call after a block of QP numbers was leased or returned. */
 void port_steer(struct rused *r);
 /*
- * Takes over the group from a process's park, if the port is closed. Copies both fds. 0 or -errno.
+ * If the port is closed, takes over the sockets and the lock of an earlier rused from the park that a process holds
+ * (see above). Duplicates both descriptors. 0 or -errno.
  */
 int port_adopt(struct rused *r, const int park[2]);
 
 /*
- * Generates the BPF program that steers packets for s[i].block to slot s[i].slot, others to slot 0.
- * Its length; 0: more than `room` instructions.
+ * Generates the BPF program that steers packets to QP numbers of block s[i].block to the socket of index s[i].slot,
+ * others to that of index 0. Returns its length; 0: more than `room` instructions.
  */
 struct sock_filter;
 struct port_steering {

@@ -99,8 +99,8 @@ static int answer(void *body, size_t *len, int *fd)
 		*fd = n ? fds[0] : -1;
 	else if (h.type == IPC_LEASE)
 		/*
-		 * The block's UDP socket and both ends of the park (daemon/port.h); none if the UDP
-		 * port is in use.
+		 * The UDP socket of the block of QP numbers and both ends of the park, a socket
+		 * pair (daemon/port.h); none if the UDP port is in use.
 		 */
 		assert_true(n == 3 || !n);
 	else
@@ -149,7 +149,10 @@ static void test_proc(void **state)
 	assert_int_equal(hello_as(4711), 4711);
 }
 
-/* A process that locks a card writes its number; CARD_OWNER there stands for the owner. */
+/*
+ * A process that locks a peer's QP card (struct qp_card) writes its process number there. CARD_OWNER stands for the
+ * card's owner, so rused must not give any process this number.
+ */
 static void test_proc_card_owner(void **state)
 {
 	r.next_proc = CARD_OWNER - 1;
@@ -213,9 +216,7 @@ static void test_lease_and_peer(void **state)
 	p.block = l.block == 5 ? 6 : 5;
 	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
 	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);
-	/*
-	 * The block belongs to a process that an earlier rused knew and that has not reconnected.
-	 */
+	/* The block of QP numbers is leased to a process that an earlier rused knew and that has not reconnected. */
 	lease_orphan(&r.leases, p.block, getpid(), 0);
 	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
 	assert_int_equal(answer(NULL, NULL, NULL), -EAGAIN);
@@ -439,9 +440,7 @@ static void test_channel(void **state)
 	m->watch(&r.loop, false);
 	assert_true(list_empty(&r.channels));
 	assert_false(m->watch(&r.loop, true));
-	/*
-	 * rused stops polling: a request that the process posts before it sees this is still found.
-	 */
+	/* rused stops polling: a request that the process writes to the channel before it sees this is still found. */
 	channel_used(c);
 	post(IPC_PEER, &p, sizeof(p));
 	r.loop.now += NS_S;

@@ -26,7 +26,7 @@ static void test_cyclic(void **state)
 	assert_int_equal(first, 1022);
 	assert_int_equal(recorded, 1022);
 	assert_int_equal(lease_get(&t, 1, 100, 0), 1023);
-	assert_int_equal(lease_get(&t, 2, 200, 0), 1);	/* not block 0 */
+	assert_int_equal(lease_get(&t, 2, 200, 0), 1);	/* block 0 is rused's own */
 	assert_int_equal(lease_owner(&t, 1), 2);
 	assert_int_equal(lease_owner(&t, 0), 0);
 	assert_int_equal(lease_owner(&t, 5), 0);
@@ -74,7 +74,7 @@ static void test_reclaim(void **state)
 	assert_int_equal(lease_reclaim(&t, 9, 4, 0), 0);
 	assert_int_equal(lease_reclaim(&t, 9, 5, 0), -EBUSY);	/* pid 0 matches no process */
 	/*
-	 * The owner has died: its child, which shares the block, reclaims it at once, without
+	 * The owner has died: its child, which shares the block of QP numbers, reclaims it at once, without
 	 * LEASE_REST.
 	 */
 	lease_put_all(&t, 3, 0);
@@ -96,8 +96,8 @@ static void test_orphans(void **state)
 	assert_int_equal(lease_get(&t, 9, 900, 0), -ENOSPC);
 	assert_int_equal(lease_reclaim(&t, 7, 1, 100), 0);
 	/*
-	 * A connected process has reclaimed the block, so the death of the process that had it from
-	 * the earlier rused has no effect.
+	 * A connected process has reclaimed the block of QP numbers, so the death of the process that had it from the
+	 * earlier rused has no effect.
 	 */
 	lease_orphan_died(&t, 7, 0);
 	assert_int_equal(lease_owner(&t, 7), 1);

@@ -301,8 +301,8 @@ static void test_hostile(void **state)
 		for (size_t i = 8; i < sizeof(*a.page); i++)
 			((uint8_t *)a.page)[i] = (uint8_t)prng_below(&rnd, 256);
 		/*
-		 * The file may end within a record. It is never shorter than the process page at
-		 * its start, because rused refuses such a file (memfd_check()).
+		 * The file may end within a record. It is never shorter than struct proc_page at its start, because
+		 * rused refuses such a file (memfd_check()).
 		 */
 		assert_int_equal(ftruncate(a.c->page_fd, (off_t)(RES_OFFSET + recs * 64u +
 								 prng_below(&rnd, 64))), 0);

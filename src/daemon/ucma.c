@@ -97,8 +97,9 @@ void ucma_trim(struct timer *t, ns_t now)
 }
 
 /*
- * Creates the shared memory of the id cards (ipc/ucma_shm.h). Programs get a read-only descriptor.
- * Sealing the memory against writes would also prevent MADV_REMOVE, which frees it.
+ * Creates the shared memory of the id cards (struct ucma_card), where programs read the state of
+ * their rdma_cm ids. Programs get a read-only descriptor. Sealing the memory against writes would
+ * also prevent MADV_REMOVE, which frees it.
  */
 int ucma_cards_make(struct rused *r)
 {
@@ -217,7 +218,10 @@ static bool sweep(struct rused *r)
 	return any;
 }
 
-/* Handles closes and posted commands that may free ports. True: there were some. */
+/*
+ * Handles closed files and commands sent without waiting for an answer (IPC_UCMA_POST), which may free ports. True:
+ * there were some.
+ */
 static bool free_ports(struct rused *r)
 {
 	bool posted = channels_drain(r);

@@ -27,7 +27,7 @@ struct ucma_files {
 	struct idtable ids;	/* files, by the low bits of their numbers */
 	struct timer trim;	/* returns free memory to the kernel some time after a file was closed */
 	struct list_head woken;	/* files with events that ucma_settle() has yet to write to the memory shared with programs */
-	struct ucma_card *cards;	/* ipc/ucma_shm.h; mapping and memfd */
+	struct ucma_card *cards;	/* by id: its state for programs (ipc/ucma_shm.h); mapping and memfd */
 	int cards_fd;
 };
 
@@ -57,10 +57,10 @@ int ucma_pid(const void *host);
  */
 #define UCMA_OPEN_FDS 2
 int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS]);
-/* Creates the shared memory of the id cards (ipc/ucma_shm.h). 0 or -errno. */
+/* Creates the shared memory of the id cards (struct ucma_card), where programs read the state of ids. 0 or -errno. */
 int ucma_cards_make(struct rused *r);
 void ucma_cards_free(struct rused *r);
-/* Updates the memory shared with programs. Call after each round of the loop. */
+/* Updates the memory shared with programs (ipc/ucma_shm.h). Call after each round of the event loop. */
 void ucma_settle(struct rused *r);
 /*
  * write() to a file: executes a command. body has q->len bytes of the command and then, for

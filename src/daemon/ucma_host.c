@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * rdma_cm of the machine, i.e. of programs that do not run on a host of a fabric: connects rdmacm
- * with the CM over QP1, addresses and devices.
+ * rdma_cm for programs that do not run on a host of a fabric: struct rdmacm_ops, through which rdmacm uses the CM
+ * over QP1, the addresses of this machine and its devices.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -73,7 +73,7 @@ static void file_close(struct umad_fd *u)
 	struct rused *r = u->of->r;
 
 	idtable_remove(&r->umads.ids, u->number & (UMAD_MAX_FILES - 1));
-	/* Send MADs posted before the close. */
+	/* Send the MADs that the program has put into the shared ring before it closed the file. */
 	if (u->shm)
 		umad_ring_send(u);
 	umad_ring_close(u);
@@ -392,7 +392,7 @@ int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int m
 	*fd = -1;
 	if (!u)
 		return -EBADF;
-	/* Handle posted MADs first. */
+	/* First send the MADs that programs have put into the shared ring. */
 	umad_ring_send(u);
 	umad_ring_show(u);
 	if (q->op >= UMAD_OPS || (memfd >= 0 && q->op != UMAD_OP_WRITE))

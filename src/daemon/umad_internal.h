@@ -29,7 +29,7 @@ struct umad_fd {
 
 	/* Used by umad_ring.c. */
 	struct umad_shm *shm;	/* NULL: issmN */
-	struct loop_fd kick;	/* eventfd that programs write to */
+	struct loop_fd kick;	/* eventfd by which programs wake rused */
 	struct list_head ring;	/* in umads.rings while rused polls the tx ring of this file */
 	bool watched;		/* value of shm->watched */
 	uint32_t rx, tx;	/* own positions in the rings */
@@ -49,11 +49,11 @@ void umad_close_node(struct umad_node *n);
 int umad_ring_open(struct umad_fd *u, int fds[2]);
 /* Tells programs that the file is gone and unmaps its shared memory. No effect if there is none. */
 void umad_ring_close(struct umad_fd *u);
-/* Sends the posted MADs, at most UMAD_TX. */
+/* Sends the MADs that programs have put into the shared ring tx, at most UMAD_TX. */
 void umad_ring_send(struct umad_fd *u);
-/* Moves packets to rx while there is room. */
+/* Moves received packets to the shared ring rx while there is room. */
 void umad_ring_show(struct umad_fd *u);
-/* Call after the program has taken the long packet: frees its slot. */
+/* Call after the program has taken the packet that was too long for the ring: frees the slot of rx that had its number. */
 void umad_ring_unmark(struct umad_fd *u);
 /* After an ioctl: updates the agents and the header length in the memory. */
 void umad_ring_agents(struct umad_fd *u, uint32_t cmd, const void *arg);

@@ -251,7 +251,10 @@ void umad_rings_sleep(struct rused *r)
 	list_for_each_entry_safe(u, t, &r->umads.rings, ring) {
 		smp_store_mb(&u->shm->watched, 0u);
 		u->watched = false;
-		/* A MAD that was posted before `watched` was cleared came without a wake-up: go on polling this ring. */
+		/*
+		 * A MAD that was put into the ring before `watched` was cleared came without a wake-up: go on polling
+		 * this ring.
+		 */
 		if (!umad_shm_posted(u->shm, u->tx))
 			list_del(&u->ring);
 	}

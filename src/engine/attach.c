@@ -103,7 +103,7 @@ void own_comm(char *comm, size_t size)
 	snprintf(comm, size, "%s", line);
 }
 
-/* Event on engine.notify: rused has changed the host page. */
+/* Event on engine.notify: rused has changed the host page (struct host_page: devices, fault rules, captures). */
 static void notify_event(struct link_fd *fd, uint32_t events)
 {
 	struct host_page *copy = malloc(sizeof(*copy));
@@ -198,7 +198,7 @@ static int take_host(void)
 }
 
 /*
- * Tell a new rused what this process has: its QP number blocks (by number) and its open
+ * Tell a new rused what this process has: the blocks of QP numbers that an earlier rused leased to it, and its open
  * contexts.
  */
 static int renew(void)
@@ -280,7 +280,10 @@ static int prepare(void)
 		engine.loop = link_loop_create(&link_host_ops, NULL);
 		ret = engine.loop ? 0 : -ENOMEM;
 	}
-	/* Before captures and faults wrap it: they stay on top, and can be removed. */
+	/*
+	 * Wrap the loop link for fabric paths before captures and faults wrap it: their wrappers must be the outer
+	 * ones, which can be removed.
+	 */
 	if (!ret && host_name())
 		ib_path_wrap(engine.loop);
 	if (ret)

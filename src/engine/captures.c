@@ -2,10 +2,10 @@
 /*
  * Packets for `ruse capture`.
  *
- * The host page lists the running captures. The process gives each of them a ring
- * (ipc/capring.h), which it sends to the capture's socket. Into the ring it copies each packet
- * that it sends, and each packet that arrives from another host. A packet between two
- * processes of a host is therefore seen once, at its sender.
+ * The host page (struct host_page, memory that rused shares with all processes) lists the running
+ * captures. The process gives each of them a ring (ipc/capring.h), which it sends to the capture's
+ * socket. Into the ring it copies each packet that it sends, and each packet that arrives from
+ * another host. A packet between two processes of a host is therefore seen once, at its sender.
  *
  * Without a capture no link is wrapped and this file costs nothing. If a capture cannot be
  * reached, it is tried again at the next look at the host page. If a capture does not read

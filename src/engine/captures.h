@@ -6,10 +6,13 @@
 #include "ipc/pages.h"
 #include "link/link.h"
 
-/* Adapt to the captures that the host page lists: wrap or unwrap links, create or drop rings. */
+/*
+ * Adapt to the captures listed in the host page (struct host_page, written by rused): wrap or unwrap links, create or
+ * drop rings.
+ */
 void captures_refresh(const struct host_page *copy);
 /*
- * Called after an attach: copies the shared host page and calls captures_refresh(). Does nothing if no
+ * Called after the process has connected to rused: copies *page and calls captures_refresh(). Does nothing if no
  * capture runs, so that no copy is made.
  */
 void captures_attached(const struct host_page *page);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The devices of the host page as this process sees them, and the async events of their ports. */
+/*
+ * The devices of the host page (struct host_page, memory in which rused lists the devices for all processes) as this
+ * process sees them, and the async events of their ports.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +74,8 @@ uint64_t *edev_counters(uint32_t index)
 }
 
 /*
- * Place the device's counters in the process page, where rused reads them. If the page is full, the
- * device counts in its own memory, and rused does not see the counts.
+ * Let the device count in the process page (struct proc_page), where rused reads the counters. If proc_page.dev is
+ * full, the device counts in its own memory, and rused does not see the counts.
  */
 void edev_show(struct edev *e)
 {

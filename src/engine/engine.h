@@ -67,8 +67,8 @@ struct engine_host {
 /* Called once, when the library is loaded. Only stores the pointer: creates no thread, socket or allocation. */
 void engine_setup(const struct engine_host *host);
 /*
- * Connect to rused, starting it if necessary, and map the host page. 0 or -errno. Later calls are
- * cheap; after a failure they try again.
+ * Connect to rused, starting it if necessary, and map the host page (struct host_page: devices, fault rules,
+ * captures). 0 or -errno. Later calls are cheap; after a failure they try again.
  */
 int engine_attach(void);
 /* RUN/sys of the attached host, which replaces /sys in paths. Valid after engine_attach(). */

@@ -29,7 +29,7 @@ struct efile {
 	uint8_t *map;			/* the engine's mapping of the ring area, which begins at base */
 	uint64_t base;			/* offset of the first ring in memfd */
 	uint64_t map_size, file_size, cursor, ready, ready_end, ring_bytes, gone_bytes, ngone;
-	uint64_t used;			/* rings have been placed only below this offset */
+	uint64_t used;			/* no ring has ever been above this offset */
 	struct list_head rings;		/* struct ring_area, by offset */
 	int slot;			/* index in proc_page.ctx; -1: no entry was free */
 };
@@ -54,7 +54,7 @@ enum watch {
 struct engine {
 	struct elock lock;
 	const struct engine_host *host;
-	uint32_t generation;		/* incremented in every forked child */
+	uint32_t generation;		/* incremented in every forked child, so that state of the parent is recognised */
 	bool attached;
 	bool failed;			/* engine_fail(): commands answer EIO */
 	uint32_t no_cma : 1, no_direct : 1, no_poll_wrap : 1;
@@ -80,7 +80,7 @@ struct engine {
 	struct list_head blocked;	/* QPs that wait for room on a link, by struct qp.work */
 	struct list_head err;		/* QPs in ERR, by struct qp.err: qp_flush_err() flushes their new receives */
 	ns_t now;			/* last value of engine_clock() or engine_now() */
-	bool now_read;			/* the clock was read in this round of input */
+	bool now_read;			/* the clock was read since progress.c last began to take input */
 	struct timer_heap timers;
 
 	struct shm_ep *ep;
@@ -90,7 +90,7 @@ struct engine {
 	bool started;
 	pthread_t thread;
 	int epfd, kickfd;
-	int notify;			/* socket, readable after a change of the host page; -1: none */
+	int notify;			/* socket, readable after rused has changed *host_page; -1: none */
 	struct link_fd kick_fd, conn_fd, notify_fd;
 	enum watch watch;
 	uint32_t poll_gen;		/* polls of the program, except those that found the lock held; any thread writes it */
@@ -112,19 +112,19 @@ ns_t engine_clock(void);
 /* engine.c: from the first attach on, recognise forked children, and let BUG_ON() fail the devices instead of the process. */
 void engine_guard(void);
 
-/* device.c: place the device's counters in the process page. */
+/* device.c: put the device's counters into the process page (struct proc_page, which rused reads). */
 void edev_show(struct edev *e);
-/* files.c: tell rused of the context and find a slot in the process page. */
+/* files.c: tell rused of the new context and reserve proc_page.ctx[ef->slot], where rused reads its object counts. */
 int context_announce(struct efile *ef);
 
-/* device.c: the device of the host page in this process, created if new. 0 or -errno. */
+/* device.c: the device *hd of the host page (memory shared by rused) in this process, created if new. 0 or -errno. */
 int edev_get(const struct host_dev *hd, struct edev **edev);
-/* Compare all devices with the host page: queue events, disassociate deleted devices. */
+/* Compare all devices with a copy of the host page: queue events, disassociate deleted devices. */
 void edev_refresh(const struct host_page *copy);
-/* Counters of this process for a device of the host. NULL: index is 0, or the page is full. */
+/* This process's counters of a device, in proc_page.dev. NULL: index is 0 (no device), or all entries are in use. */
 uint64_t *edev_counters(uint32_t index);
 
-/* attach.c: adapt to a change of the host page. */
+/* attach.c: adapt to a change of the host page: devices, fault rules, captures. */
 void host_page_news(const struct host_page *copy);
 
 /* qps.c */

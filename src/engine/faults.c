@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The rules of `ruse fault`. The host page carries them. The first rule wraps every link, and
- * removing the last one unwraps them all, so links cost nothing extra without rules.
+ * The rules of `ruse fault`, which rused publishes in host_page.fault, memory that all processes
+ * read. The first rule wraps every link, and removing the last one unwraps them all, so links cost
+ * nothing extra without rules.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 
 #include "link/link.h"
 
-/* Check the host page for changed rules. Cheap if they have not changed. */
+/* Check whether rused has changed the rules in host_page.fault. Cheap if it has not. */
 void faults_look(void);
 /* Wrap a new link if there are rules. */
 void faults_new_link(struct link *l);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Uverbs files and event files: open, close, write, ioctl, event reads and mmap. Also fills
- * the part of the process page that `ruse status` shows.
+ * proc_page.ctx, the counts of objects that rused reads for `ruse status`.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -86,7 +86,7 @@ struct event_file *efile_event_lookup(struct uverbs_file *f, int fd)
 	return engine.host->event_lookup(fd);
 }
 
-/* Tell rused of the context and find a slot for its counts in the process page. */
+/* Tell rused of the context and reserve an entry of proc_page.ctx for its counts. If all are in use, it has none. */
 int context_announce(struct efile *ef)
 {
 	struct ipc_context c = { .dev_index = ef->edev->dev.index, .opened = 1 };
@@ -235,7 +235,7 @@ FLAT ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)
 	return ret;
 }
 
-/* Write the context's object counts, which `ruse status` prints, to the process page. */
+/* Write the context's object counts to proc_page.ctx, where rused reads them for `ruse status`. */
 static void page_context(const struct efile *ef)
 {
 	const struct ucontext *u = &ef->uctx;

@@ -20,7 +20,7 @@
  */
 #define DEV_MASK 0x7fu
 
-/* The recipients of one group along one path. */
+/* The recipients of one multicast group along one path. */
 static struct group {
 	bool used;
 	struct ipc_path q;
@@ -177,7 +177,7 @@ struct link *ib_mcast_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, st
 	struct ipc_path q;
 	struct group *g;
 
-	/* Only a GRH contains the group's GID (IBA 10.5.2), so a datagram without one is lost. */
+	/* Only a GRH contains the multicast group's GID (IBA 10.5.2), so a datagram without one is lost. */
 	if (!ah->is_global || ah->dlid < LID_MCAST || ah->dlid == LID_PERMISSIVE)
 		return NULL;
 	ib_path_ask(qp, ah, 128u << qp->dev->port.active_mtu, &q);

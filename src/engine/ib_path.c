@@ -4,11 +4,12 @@
  *
  * A path is identified by (device, SLID, DLID, P_Key, MTU, SL). rused is asked once for each path
  * (IPC_PATH). It answers with the device that has the DLID and with two path numbers, one for each
- * direction. A byte per path in the host page says whether the path is open. Links are wrapped
- * (faults.h): before a send, and before a direct placement (a WRITE or READ that the requester
- * executes itself in the peer's memory), the wrapper checks that byte. It also counts words and
- * packets in the process page, as the counters of a port do. A datagram's link is chosen for each
- * WQE, so a small table remembers the links that were found.
+ * direction. A byte per path in the host page (host_page.path_ok, written by rused) says whether
+ * the path is open. Links are wrapped (faults.h): before a send, and before a direct placement (a
+ * WRITE or READ that the requester executes itself in the peer's memory), the wrapper checks that
+ * byte. It also counts words and packets in the process page (proc_page.path, read by rused), as
+ * the counters of a port do. A datagram's link is chosen for each WQE, so a small table remembers
+ * the links that were found.
  */
 #include <errno.h>
 #include <string.h>
@@ -33,7 +34,7 @@
 
 struct ib_path {
 	struct ipc_path q;	/* the request, and rused's answer to it */
-	struct proc_path *there, *back;	/* counters of both directions in the process page; NULL: page full */
+	struct proc_path *there, *back;	/* counters of both directions, in proc_page.path; NULL: all entries are in use */
 };
 
 static struct {

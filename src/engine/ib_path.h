@@ -3,9 +3,9 @@
  * Paths through an InfiniBand fabric: whether packets arrive, and counts of what was sent.
  *
  * rused decides whether a path is open (daemon/fabric_path.c) and publishes a byte per path in
- * the host page. The links are wrapped (faults.h), so that packets on a closed path are lost as on
- * a wire. This wrapper is the innermost: faults and captures see a packet before it is lost here.
- * The caller holds the engine lock.
+ * host_page.path_ok. The links are wrapped (faults.h), so that packets on a closed path are lost as
+ * on a wire. This wrapper is the innermost: faults and captures see a packet before it is lost
+ * here. The caller holds the engine lock.
  */
 #ifndef RUSE_ENGINE_IB_PATH_H
 #define RUSE_ENGINE_IB_PATH_H
@@ -33,7 +33,7 @@ void ib_path_ask(const struct qp *qp, const struct ib_uverbs_ah_attr *ah, uint32
 		 struct ipc_path *q);
 /* Do two requests ask for the same path? */
 bool ib_path_same(const struct ipc_path *a, const struct ipc_path *b);
-/* The counters of a path in the process page; NULL: the page is full. */
+/* The counters of a path, in proc_page.path, which rused reads. NULL: all entries are in use. */
 struct proc_path *ib_path_counter(uint32_t id);
 /* Count one datagram in c, which may be NULL. grh: the datagram has a GRH. */
 void ib_path_count(struct proc_path *c, const struct seg *seg, bool grh);

@@ -122,7 +122,7 @@ void inherit_drop(void)
 	engine_unlock();
 }
 
-/* Copy the old QP cards of block b to the new ones, and let the QPs use the new ones. */
+/* Copy the old QP cards (struct qp_card) of dev->blocks[b] to the new ones, and let the QPs use the new ones. */
 static void move_cards(struct rdev *dev, uint32_t b, struct qp_card *cards)
 {
 	struct qp *qp;

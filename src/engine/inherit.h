@@ -28,9 +28,9 @@ void inherit_try(void);
 void inherit_adopt(struct uverbs_file *f);
 /* inherit_try() without waiting, for every poll of the program. */
 void inherit_poll(void);
-/* Close the kept descriptors, so that the files cannot be taken over. Without the engine lock. */
+/* Close the descriptors that inherit_keep() has kept, so that the files cannot be taken over. Without the engine lock. */
 void inherit_drop(void);
-extern bool inherit_pending;	/* something is kept */
+extern bool inherit_pending;	/* descriptors and objects of the parent are kept, to be taken over */
 
 /*
  * qps.c: lease the block of QP numbers of a dead parent and create QP cards (queue/card.h) for it.

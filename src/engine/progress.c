@@ -28,10 +28,10 @@
 #include "engine/faults.h"
 #include "engine/wire.h"
 
-#define BUDGET 64		/* segments per round; bounds how long the lock is held */
-#define TAKE_BUDGET 4096	/* segments that progress_take() handles: more than a ring has slots */
-#define STREAM 4		/* segments in one round that suggest a stream: more will follow */
-#define STREAM_BYTES (32u << 10)	/* bytes from the wire in one round that suggest the same */
+#define BUDGET 64		/* segments that arrived() takes from a kind of link at once; bounds how long the lock is held */
+#define TAKE_BUDGET 4096	/* segments that progress_take() handles: more than the ring of a shm link has slots */
+#define STREAM 4		/* segments that one look at the links finds and that suggest a stream: more will follow */
+#define STREAM_BYTES (32u << 10)	/* bytes from other hosts in one look that suggest the same */
 #define LINGER_NS (50 * NS_US)	/* wait of linger() for the next segment: the time of two 64 KiB messages on a busy machine */
 #define GRACE_MIN (100 * NS_US)
 #define GRACE_SOME (1000 * NS_US)	/* a check doubles a grace period below this, and adds 1/8 to a longer one */
@@ -43,7 +43,10 @@
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
 #define EMPTY_POLLS 8u		/* empty polls after which the program counts as polling */
 #define POLLS_MAX (1u << 20)	/* upper limit of engine.polls_wanted, which not_polling() raises from EMPTY_POLLS on */
-/* How many QPs in ERR are checked for new receives by one poll of the program, and by one round of the thread. */
+/*
+ * How many QPs in ERR are checked for new receives by one poll of the program, and by one pass of the progress
+ * thread.
+ */
 #define ERR_AT_POLL 16
 #define ERR_AT_ROUND 512
 #define PAGE_NS (200 * NS_MS)
@@ -84,8 +87,8 @@ static bool loop_pending(void)
 
 /*
  * Deliver what has arrived. all: continue until nothing is left (at most BUDGET); otherwise stop
- * after the first round with segments, because a program waits for them. The clock is read at the
- * first segment (qp_input()).
+ * after the first poll of the links that finds segments, because a program waits for them. The
+ * clock is read at the first segment (qp_input()).
  */
 HOT static inline int arrived(bool all)
 {
@@ -316,8 +319,8 @@ static ns_t watch_next(ns_t now, uint32_t *seen_gen)
 /*
  * A stream of segments arrives for a program that does not poll (RDMA WRITE to a sleeping program).
  * The next segment comes sooner than a sleep and a wake-up take, so look for LINGER_NS after the
- * last one. The lock is free between two looks. Called only after a round with STREAM segments:
- * after a single message the CPU is left to the program that it woke.
+ * last one. The lock is free between two looks. Called only if arrived() has found STREAM segments
+ * or more: after a single message the CPU is left to the program that it woke.
  */
 static void linger(void)
 {

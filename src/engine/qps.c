@@ -114,7 +114,7 @@ static int qp_created(struct qp *qp)
 	return xp_init(qp);
 }
 
-/* Rounds of waiting for room on links, at the end of a program. */
+/* How many times qp_settle_all() waits for room on the links. */
 #define SETTLE_ROUNDS 8
 
 /* The program ends: send the ACKs that a link had no room for. */
@@ -176,9 +176,9 @@ const struct uverbs_host uverbs_host_ops = {
 };
 
 /*
- * Pause between two attempts to get a UDP socket for a leased block. rused has none to give
- * (-EAGAIN) while another process that has not reconnected yet holds the park, the pair of Unix
- * sockets with the host's UDP sockets (wire_park()).
+ * Pause between two attempts to get a UDP socket for a leased block of QP numbers. rused has none
+ * to give (-EAGAIN) while another process that has not reconnected yet holds the park, the pair of
+ * Unix sockets with the host's UDP sockets (wire_park()).
  */
 #define PARK_NAP (20 * NS_MS)
 #define PARK_TRIES 100
@@ -240,9 +240,10 @@ int lease_inherit(struct rdev *dev, uint32_t block, struct qp_card **cards)
 }
 
 /*
- * The index of the device of this host that has this GID; 0: no device has it. The devices that this
- * process has opened are searched before the host page. Their GIDs are outdated until the process
- * has handled the latest change of the host page.
+ * The index of the device of this host that has this GID; 0: no device has it. The devices that
+ * this process has opened are searched before the host page, the table of all devices that rused
+ * shares (struct host_page). Their GIDs are outdated until the process has handled the latest
+ * change of the host page.
  */
 uint32_t gid_owner(const uint8_t raw[16])
 {
@@ -294,8 +295,9 @@ int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **l
 }
 
 /*
- * The latest answers of rused to IPC_PEER: which process has a block. A block belongs to its process
- * as long as the process lives. If a link to that process exists, rused need not be asked.
+ * The latest answers of rused to IPC_PEER: which process has a block of QP numbers. A block belongs
+ * to its process as long as the process lives. If a link to that process exists, rused need not be
+ * asked.
  */
 static struct peer {
 	uint32_t generation;	/* engine.generation + 1; 0: unused */
@@ -305,9 +307,10 @@ static struct peer {
 #define ASK_AGAIN_NS (10 * NS_MS)
 
 /*
- * Asks rused for the process that has the block p->block. After a restart of rused that process may
- * not have connected to the new rused yet, because its progress thread looks for one only once a
- * second. rused answers EAGAIN meanwhile, and the request is repeated for up to `wait` ns.
+ * Asks rused for the process that has the block of QP numbers p->block. After a restart of rused
+ * that process may not have connected to the new rused yet, because its progress thread looks for
+ * one only once a second. rused answers EAGAIN meanwhile, and the request is repeated for up to
+ * `wait` ns.
  */
 static int ask_peer(struct ipc_peer *p, ns_t wait)
 {
@@ -327,7 +330,7 @@ static int ask_peer(struct ipc_peer *p, ns_t wait)
 	}
 }
 
-/* The part of find_link_to() for a block that another process has. */
+/* The part of find_link_to() for a block of QP numbers that another process has. */
 static int peer_link(uint32_t block, ns_t wait, struct link **link)
 {
 	struct peer *known = &peers[block % PEERS];
@@ -356,7 +359,7 @@ int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link)
 {
 	*link = NULL;
 	if (engine.block_dev[block]) {
-		/* The address and the block belong to different devices: no QP has both. */
+		/* The address and the block of QP numbers belong to different devices: no QP has both. */
 		if (engine.block_dev[block]->index != owner)
 			return 0;
 		link_get(engine.loop);
@@ -437,7 +440,7 @@ HOT void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
 	xp_input(qp, seg, from, engine.now);
 	/*
 	 * More segments follow on the link, so the transport may have delayed an ACK. The QPs on
-	 * engine.work run at the end of this round and send such ACKs. The QP may still be on
+	 * engine.work run after all input was taken, and send such ACKs. The QP may still be on
 	 * engine.blocked, because its window was full earlier; it is moved from there.
 	 */
 	if (from->more && xp_blocked(qp)) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The table of the process's objects that rused reads for RDMA netlink (ipc/res.h). It is in the
- * memfd of the process page, behind the page. It grows by whole chunks and never shrinks. Free
- * records are reused first.
+ * memfd of the process page, behind struct proc_page. It grows by whole chunks and never shrinks.
+ * Free records are reused first.
  */
 #include <errno.h>
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -39,7 +39,7 @@ int res_init(int fd)
 	return 0;
 }
 
-/* Allocate a record: slot + 1. 0: none is available, and the object is not listed. */
+/* Allocate a record for an object. Returns its index + 1. 0: none is available, and the object is not listed. */
 static uint32_t res_alloc(void *obj)
 {
 	int64_t id = table.rec ? idtable_alloc(&table.ids, obj) : -ENOMEM;

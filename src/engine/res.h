@@ -5,7 +5,7 @@
 
 #include "abi/uverbs/uverbs.h"
 
-/* Map the table in this memfd, behind the process page. 0 or -ENOMEM. */
+/* Map the table of objects, which follows struct proc_page in this memfd. 0 or -ENOMEM. */
 int res_init(int fd);
 /* A context was opened (gone: is being closed). */
 void res_ctx(struct ucontext *uctx, bool gone);

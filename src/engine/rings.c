@@ -313,8 +313,8 @@ static int place(struct efile *ef, uint64_t size, uint64_t *at, struct list_head
 }
 
 /*
- * Map a place again that a ring had before. A library that patches libc's munmap() (UCX) may have
- * unmapped it together with a mapping of the program.
+ * Map an address range again that a ring had before. A library that patches libc's munmap() (UCX) may have unmapped
+ * it together with a mapping of the program.
  */
 static int map_again(struct efile *ef, uint64_t at, uint64_t size)
 {
@@ -325,8 +325,8 @@ static int map_again(struct efile *ef, uint64_t at, uint64_t size)
 }
 
 /*
- * Find a place for a ring and allocate pages there. The place and the pages of a destroyed ring are
- * not available before gone_flush().
+ * Find a file range for a ring and allocate its pages. The range and the pages of a destroyed ring
+ * are not available before gone_flush().
  */
 static int place_and_fill(struct efile *ef, uint64_t size, uint64_t *at, struct list_head **after)
 {

@@ -202,10 +202,7 @@ static void views_of_many(void **state)
 	rings_fini(&ef[0]);
 }
 
-/*
- * A munmap() that bypasses the engine removes its mapping. A later ring at that place is mapped
- * again.
- */
+/* A munmap() that bypasses the engine removes its mapping. A later ring in the same file range is mapped again. */
 static void torn(void **state)
 {
 	struct efile ef;

@@ -41,16 +41,16 @@
 #define CARDS_SIZE (UCMA_CARDS * sizeof(struct ucma_card))
 
 /*
- * The cards of all files of a rused are in one memfd, which is mapped once. Files of a former rused
- * keep the mapping of its cards. The pointer is published without a lock, and what it points to
- * never changes.
+ * The id cards (struct ucma_card: state of an rdma_cm id, written by rused) of all files of a rused are in one memfd,
+ * which is mapped once. Files of a former rused keep the mapping of its cards. The pointer is published without a
+ * lock, and what it points to never changes.
  */
 struct mapped {
 	uint32_t generation;
 	const struct ucma_card *cards;
 };
 static struct mapped *mapped;
-static bool posted;	/* something was posted since the last ucma_sync() */
+static bool posted;	/* a command was sent without waiting for its result (IPC_UCMA_POST) since the last ucma_sync() */
 
 /*
  * The destination of the last successful RESOLVE_ADDR. A route exists, so the next RESOLVE_ADDR to
@@ -63,7 +63,7 @@ static struct {
 	struct __kernel_sockaddr_storage dst;
 } lately;
 
-/* The cards of the rused with this generation; NULL: *m has those of another. */
+/* The id cards written by the rused with this generation; NULL: *m has those of another rused. */
 static const struct ucma_card *cards_in(const struct mapped *m, uint32_t generation)
 {
 	return m && m->generation == generation ? m->cards : NULL;
@@ -327,7 +327,7 @@ static bool resolved_lately(const struct ucma_cmd *c, const struct rdma_ucm_reso
 	return yes;
 }
 
-/* The card flag required to post the command. 0: it must not be posted. */
+/* The flag (UCMA_CAN_*) that the id's card must have so that the command may be posted. 0: it must not be posted. */
 static uint32_t needed(const struct ucma_cmd *c, const void *payload)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
@@ -362,7 +362,10 @@ static bool try_post(const struct ucma_map *map, const struct ucma_cmd *c, int *
 	if (!has || c->h.count != c->h.len || !ucma_post_id(c->cmd, c->h.len, &id) ||
 	    !known(map, id, has, 0, NULL, 0))
 		return false;
-	/* Before the post: the card is invalid from now on until rused has executed the command. */
+	/*
+	 * Count the command before it is posted: from now on, until rused has executed it, the id's card (struct
+	 * ucma_card) counts as outdated.
+	 */
 	atomic_add(&map->shm->posted[id], 1u);
 	*ret = post(map, c, sizeof(c->h) + c->h.len);
 	if (*ret <= 0)

@@ -65,7 +65,7 @@ static struct link *look_up(const struct rdev *dev, const uint8_t dgid[16], uint
 	return ret ? NULL : l;
 }
 
-/* An IPv6 group needs an IPv6 source address of the device. False: it has none. */
+/* An IPv6 multicast group needs an IPv6 source address of the device. False: it has none. */
 static bool fit_source(const struct rdev *dev, struct seg_net *net)
 {
 	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
@@ -84,8 +84,8 @@ static bool fit_source(const struct rdev *dev, struct seg_net *net)
 }
 
 /*
- * True if datagrams to this group can be sent over UDP; may set another source address. UDP carries
- * them to every member of the group, including those in this process and on this host.
+ * True if datagrams to this multicast group can be sent over UDP; may set another source address. UDP carries them to
+ * every member of the group, including those in this process and on this host.
  */
 static bool mcast_by_wire(const struct qp *qp, struct seg_net *net)
 {

@@ -21,7 +21,7 @@ int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link);
 /* qps.c: the index of the device of this host that has the GID; 0: no device has it. */
 uint32_t gid_owner(const uint8_t raw[16]);
 
-/* qps.c: the link to the process of this host that has the block, without a reference; or NULL. */
+/* qps.c: the link to the process of this host that has this block of QP numbers, without a reference; or NULL. */
 struct link *block_link(uint32_t block);
 
 /* rdev_ops.ud_link. NULL: the datagram is lost. The table holds the reference. */

@@ -39,7 +39,10 @@ void engine_umad_release(void *file)
 
 	if (!map)
 		return;
-	/* In a forked child this closes all descriptors of the parent's engine, also map->kick. */
+	/*
+	 * In a forked child this closes all descriptors of the parent's engine, also map->kick, the eventfd that
+	 * wakes rused.
+	 */
 	engine_check_fork();
 	if (map->engine == engine.generation)
 		own_close(map->kick);
@@ -85,7 +88,7 @@ bool umad_post(struct umad_map *map, const void *data, size_t len)
 	generation = engine.conn_generation;
 	if (connected(map) && umad_shm_sendable(s, map->posted, data, len)) {
 		tid = umad_shm_tid((const uint8_t *)data + READ_ONCE(s->hdr_len));
-		/* Count first: as soon as the MAD is posted, rused may count the end of its transaction. */
+		/* Count first: as soon as the MAD is in the shared ring, rused may count the end of its transaction. */
 		map->posted[tid]++;
 		done = umad_shm_post(s, map->tx, data, len, &wake);
 		if (done)

@@ -8,9 +8,9 @@
 
 struct umad_map {
 	struct umad_shm *shm;
-	uint32_t engine;		/* engine.generation; a forked child posts nothing */
+	uint32_t engine;		/* engine.generation; in a forked child it differs: the child puts no MADs into the ring */
 	int kick;			/* eventfd that wakes rused; closed in forked children */
-	uint32_t tx;			/* ring position of the next posted MAD; protected by the connection lock */
+	uint32_t tx;			/* position of the next MAD to be put into umad_shm.tx; protected by the connection lock */
 	uint32_t posted[UMAD_TIDS];
 };
 
@@ -22,8 +22,8 @@ struct umad_wait {
 };
 
 /*
- * Map the memory of file `number` of rused. 0, and kick belongs to *map until
- * engine_umad_release(); -ENOMEM, -EPROTO.
+ * Map the memory of file `number` of rused. kick: the eventfd that wakes rused. 0, and kick belongs
+ * to *map until engine_umad_release(); -ENOMEM, -EPROTO.
  */
 int umad_map_open(uint32_t number, int memfd, int kick, void **map);
 /*

@@ -2,10 +2,10 @@
 /*
  * The wire: links of QPs to other hosts, and delivery of what arrives from there.
  *
- * The UDP endpoint is created with the first block for which rused gave a socket. Arriving packets
- * are checked as by the kernel's rxe (rxe_recv.c, check_addr()): RC and UC QPs accept packets from
- * their peer's address to their own address only; UD QPs accept packets to any address of the
- * device.
+ * The UDP endpoint is created with the first block of QP numbers for which rused gave a socket.
+ * Arriving packets are checked as by the kernel's rxe (rxe_recv.c, check_addr()): RC and UC QPs
+ * accept packets from their peer's address to their own address only; UD QPs accept packets to any
+ * address of the device.
  */
 #include <poll.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static struct wire {
 	struct udp_ep *ep;
 	int park[2];
 	int error;		/* why there is no endpoint, -errno */
-	uint64_t sockets[QPN_BLOCKS / 64];	/* bit per block that has a socket */
+	uint64_t sockets[QPN_BLOCKS / 64];	/* a bit per block of QP numbers: 1: it has a socket */
 	uint32_t looked_gen;	/* engine.poll_gen at the last look */
 	uint32_t idle_polls;	/* polls until the next look if nothing is expected */
 } wire;
@@ -76,8 +76,8 @@ static void congestion(struct udp_ep *ep, const struct seg_net *net, uint32_t dq
 }
 
 /*
- * A packet for a block of another process: hand it over as a UC segment to QP 0, which no program
- * can have. The segment is the packet's addresses followed by the packet.
+ * A packet whose QP number is in a block of another process: hand it over as a UC segment to QP 0,
+ * which no program can have. The segment is the packet's addresses followed by the packet.
  */
 static void foreign(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn, const void *packet,
 		    size_t len)

@@ -36,18 +36,18 @@ bool wire_up(void);
 
 /* A packet for this process that another process of this host has received. */
 void wire_handed(const struct seg *seg);
-/* rdev_ops.mcast: join or leave the group on the device's interface. 0 or -errno. */
+/* rdev_ops.mcast: join or leave the IP multicast group on the device's interface. 0 or -errno. */
 int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join);
 
 /* Deliver what has arrived. Returns the number of segments and adds their bytes to *bytes. */
 int wire_poll(int budget, uint64_t *bytes);
-/* True: there is no traffic with other hosts, and nothing is held back. */
+/* True: there is no traffic with other hosts, and no ACK is held back. */
 bool wire_quiet(void);
 /* Permit or forbid that ACKs wait for the program's next message: udp_hold() in link/udp.h. */
 void wire_hold(bool may);
-/* Is an ACK held back? */
+/* Is an ACK held back for the program's next message? */
 bool wire_holds(void);
-/* Send the held ACKs. */
+/* Send the ACKs that are held back. */
 void wire_flush(void);
 /* Send the held ACKs before the process ends. Unlike wire_flush(), waits for room if a socket is full. */
 void wire_settle(void);

@@ -28,7 +28,7 @@
 enum ipc_chan_state { CHAN_FREE, CHAN_POSTED, CHAN_AWAITED, CHAN_ANSWERED };
 
 #define CHAN_BODY 4064
-#define CHAN_QUEUE 256u		/* slots for messages without an answer */
+#define CHAN_QUEUE 256u		/* entries of the queue of messages without an answer */
 #define CHAN_QUEUE_BODY 552
 
 struct ipc_chan_msg {

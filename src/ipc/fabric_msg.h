@@ -5,14 +5,16 @@
  * IPC_FABRIC: a command of `ruse fabric`. Body: its words, each NUL-terminated (daemon/fabric.h). Reply: JSON, in the
  * form of IPC_STATUS.
  *
- * IPC_HOST: a process selects its host in the fabric, once per connection. Body: the name of the host. Reply: ipc_host.
- * -ENODEV: no such host. -ENOSPC: the host page has no room for the host's devices. -EBUSY: the process has a host.
+ * IPC_HOST: a process selects its host in the fabric, once per connection. Body: the name of the host. Reply:
+ * ipc_host. -ENODEV: no such host. -ENOSPC: host_page.dev has no room for the host's devices. -EBUSY: the process has
+ * a host.
  *
  * IPC_PATH: asks for the path from a port of the process's host to a LID. Body and reply: ipc_path. -ENODEV: dev_index is
  * not a port of this host. -ENOSPC: HOST_MAX_PATHS paths are in use.
  *
- * IPC_MCAST: the process has attached its first QP to a multicast group on a port, or has detached its last one. Body:
- * ipc_mcast. -ENODEV: dev_index is not a port of this host. -ENOSPC: the process has joined too many groups.
+ * IPC_MCAST: the process has attached its first QP to a multicast group on a port, or has detached its last one.
+ * Body: ipc_mcast. -ENODEV: dev_index is not a port of this host. -ENOSPC: the process has joined too many multicast
+ * groups.
  *
  * IPC_MEMBERS: asks for the path to a multicast LID, and for the processes that receive what is sent to the group. Body:
  * ipc_members. Reply: ipc_members followed by n ipc_member. Errors as for IPC_PATH.
@@ -49,14 +51,14 @@ struct ipc_mcast {
 #define IPC_MEMBERS_MAX 256	/* further members receive nothing */
 
 struct ipc_members {
-	struct ipc_path way;	/* reply: way.id is the path number under which the sender counts its packets to the group */
+	struct ipc_path way;	/* reply: way.id: path number under which the sender counts its packets to the multicast group */
 	uint8_t mgid[16];
 	uint32_t n;		/* reply: number of ipc_member that follow */
 };
 
 struct ipc_member {
 	uint32_t dev_index;	/* of the member's port */
-	uint32_t block;		/* QP number block of a process with QPs in the group */
+	uint32_t block;		/* block of QP numbers that identifies a process with QPs in the multicast group */
 };
 
 #endif

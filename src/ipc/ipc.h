@@ -25,7 +25,10 @@
 #define IPC_RUNDIR_MAX 96	/* with "/rused.sock" it must fit into sun_path */
 
 enum ipc_type {
-	/* First message. Reply: memfd of the host page, and a socket that is readable after each change of the page. */
+	/*
+	 * First message. Reply: memfd of the host page (ipc/pages.h), and a socket that is readable after each change
+	 * of that page.
+	 */
 	IPC_HELLO = 1,
 	/*
 	 * Leases one more block of QP numbers. Body and reply: ipc_lease. If UDP port 4791 is open, the reply carries
@@ -34,8 +37,8 @@ enum ipc_type {
 	 */
 	IPC_LEASE,
 	/*
-	 * Looks up the process that leases a block. Body and reply: ipc_peer. -ENOENT: no process leases it. -EAGAIN: rused
-	 * was restarted, and the process has not reconnected yet.
+	 * Looks up the process that leases a block of QP numbers. Body and reply: ipc_peer. -ENOENT: no process
+	 * leases it. -EAGAIN: rused was restarted, and the process has not reconnected yet.
 	 */
 	IPC_PEER,
 	/* RDMA netlink. Reply: one end of a SOCK_SEQPACKET pair for raw netlink messages. */
@@ -77,15 +80,15 @@ struct ipc_hello {
 	char sock[32];		/* where the process accepts shm links: abstract address without its leading NUL, "" = none */
 	uint32_t proc;		/* process number given by an earlier rused, which the process wants to keep; 0 = none */
 };
-#define IPC_PROC_MAX 0xfffffffeu /* one less than CARD_OWNER, which no process may have (queue/card.h) */
-/* Descriptors of IPC_HELLO: a process sends its process page (sealed memfd) and, if it has it, the park; ruse sends none. */
+#define IPC_PROC_MAX 0xfffffffeu /* one less than CARD_OWNER, which in a QP card stands for its owner (queue/card.h) */
+/* Descriptors of IPC_HELLO: a process sends its process page (ipc/pages.h) and, if it has it, the park (IPC_LEASE); ruse none. */
 struct ipc_hello_reply {
 	uint32_t proc;		/* number of the process, 1 to IPC_PROC_MAX, never reused; 0 for ruse */
 	uint32_t pid;		/* PID of rused */
 	char rundir[108];
 };
 struct ipc_lease {
-	uint32_t block;		/* reply: the block; request: block to keep, 0 = any */
+	uint32_t block;		/* reply: the block of QP numbers; request: block to keep, 0 = any */
 	uint32_t dev_index;	/* request: device that the QPs belong to */
 	/* Reply: 0: a UDP socket is attached; -errno: why there is none. -EAGAIN: it may exist later, so repeat the request. */
 	int32_t wire_error;
@@ -95,7 +98,7 @@ struct ipc_peer {
 	uint32_t block;		/* request */
 	int32_t pid;		/* in rused's PID namespace, 0 = not visible */
 	uint32_t proc;
-	uint32_t dev_index;	/* device of the lease; 0: a restarted rused does not know it */
+	uint32_t dev_index;	/* device whose QPs have the block's numbers; 0: a restarted rused does not know it */
 	char sock[32];
 };
 struct ipc_context {

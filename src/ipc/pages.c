@@ -6,7 +6,10 @@
 #include "queue/barrier.h"
 #include "wire/pkey.h"
 
-/* Attempts to copy the page. A write takes microseconds, so after this many failed attempts rused must have died during one. */
+/*
+ * Attempts to copy the host page. A write takes microseconds, so after this many failed attempts rused must have died
+ * during one.
+ */
 #define READ_TRIES 100000
 
 /* Checks what readers use as an index or a string: rused is not trusted. */

@@ -86,7 +86,7 @@ static inline uint32_t host_gid_if(const struct host_dev *dev, uint32_t index)
 {
 	return dev->ib.host ? dev->ib.hca_port : dev->gid[index].ifindex;
 }
-/* Copies the page consistently. 0, or -EPROTO: the content is invalid, or a write to the page never ends. */
+/* Copies the host page consistently. 0, or -EPROTO: the content is invalid, or a write to the page never ends. */
 int host_page_read(const struct host_page *page, struct host_page *copy);
 
 #define PROC_PAGE_MAGIC 0x70726f63u
@@ -131,7 +131,7 @@ struct proc_page {
 	struct proc_link {
 		uint32_t kind;		/* 0 = free, 1 loop, 2 shm, 3 udp */
 		uint32_t peer_proc;	/* number of the process given by rused */
-		uint32_t flags;		/* 1: dead; 2: copies by process_vm_readv(); 4: direct placement is possible */
+		uint32_t flags;		/* 1: dead; 2: copies by process_vm_readv(); 4: link_ops.direct() is possible */
 		uint32_t pad;
 		uint8_t gid[16];	/* udp: address of the peer; all 0: the link of the UD QPs, to any peer */
 		uint64_t tx_segs, tx_bytes, rx_segs, rx_bytes;

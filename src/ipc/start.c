@@ -214,7 +214,7 @@ int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t 
 	*f = (struct ipc_failure){ 0 };
 	c->fd = -1;
 	do {
-		/* Repeat this in each round: the directory may have been removed meanwhile. */
+		/* Repeat this in each iteration: the directory may have been removed meanwhile. */
 		rc = failed(f, "run directory", ipc_rundir(rundir, size));
 		if (rc)
 			goto out;

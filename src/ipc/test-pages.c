@@ -63,7 +63,7 @@ static void *write_pages(void *arg)
 	return NULL;
 }
 
-/* A copy never mixes two versions of the page. */
+/* A copy of the host page never mixes two versions of it. */
 static void test_torn(void **state)
 {
 	pthread_t t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Readers of rdma_cm's shared memory: order of events, the byte for poll(), id cards, and invalid values in the memory, as
- * a hostile program could write them.
+ * Readers of rdma_cm's shared memory: order of events, the byte for poll(), id cards (struct ucma_card: the state of
+ * an id), and invalid values in the memory, as a hostile program could write them.
  *
  * The test plays rused: put() and put_of() write events into a ring in ordinary memory, and a
  * socket pair holds the byte.
@@ -133,7 +133,7 @@ static void cards(void **state)
 	card->file = 5;
 	assert_true(GET);
 	assert_int_equal(v, 42);
-	s->posted[9]++;		/* a posted command is unfinished */
+	s->posted[9]++;		/* a command sent without waiting (IPC_UCMA_POST) is unfinished */
 	assert_false(GET);
 	card->done++;
 	assert_true(GET);
@@ -168,10 +168,11 @@ static void destroyed(void **state)
 	assert_false(DESTROY);	/* UCMA_CAN_DESTROY is missing, as for a listener */
 	assert_false(s->gone[9]);
 	card->has = UCMA_CAN_DESTROY;
-	s->posted[9]++;		/* a command is posted and unfinished, such as DISCONNECT */
+	s->posted[9]++;		/* a command sent without waiting (IPC_UCMA_POST) is unfinished, such as DISCONNECT */
 	/*
-	 * The card of id 9 counts 4 read events before position 100. The ring has four events of id 9 from there on: 2 are
-	 * read, 1 is withdrawn, 1 is unread. So 6 were read.
+	 * The card says that programs have read 4 events of id 9 before ring position 100 (`reported`, `reaped`).
+	 * From position 100 on the ring has four events of id 9: 2 read (TAKEN), 1 withdrawn (GONE), 1 unread
+	 * (READY). So ucma_card_destroy() must report 4 + 2 = 6 read events.
 	 */
 	s->head = s->tail = 98;
 	put_of(9, UCMA_SLOT_TAKEN);
@@ -200,8 +201,8 @@ static void destroyed(void **state)
 	assert_int_equal(s->posted[9], 1);
 	assert_true(ucma_shm_ready(s));
 	/*
-	 * The card's position (reaped) is more than a ring behind tail: rused has counted the
-	 * overwritten events in the card.
+	 * card->reaped is more than a whole ring behind s->tail: card->reported includes the events
+	 * that rused has overwritten.
 	 */
 	s->tail = 105 + 3 * UCMA_RING;
 	assert_true(DESTROY);

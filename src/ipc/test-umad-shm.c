@@ -137,7 +137,7 @@ static void wraps(void **state)
 	}
 }
 
-/* A thread that sends the byte late, when settle() already waits for it. */
+/* A thread that sends the readiness byte (ipc/bell.h) late, when bell_settle() already waits for it. */
 static void *late_byte(void *arg)
 {
 	usleep(50000);
@@ -145,7 +145,10 @@ static void *late_byte(void *arg)
 	return NULL;
 }
 
-/* An unread packet keeps the byte; settle() waits for a byte that is announced but not sent yet. */
+/*
+ * While a packet is unread, bell_settle() leaves the readiness byte in the socket; it waits for a byte that is
+ * announced but not sent yet.
+ */
 static void bell(void **state)
 {
 	struct bell b = umad_shm_bell(s);
@@ -405,7 +408,7 @@ static void wakes(void **state)
 	uint8_t got[IPC_UMAD_SHOWN];
 	enum umad_wake wake;
 
-	/* After a wake-up was sent, no other is sent until rused clears kicked. */
+	/* After a wake-up of rused was sent, no other is sent until rused clears s->kicked. */
 	assert_true(umad_shm_post(s, 0, packet, 320, &wake) && wake == UMAD_WAKE);
 	assert_true(umad_shm_post(s, 1, packet, 320, &wake) && !wake);
 	s->kicked = 0;

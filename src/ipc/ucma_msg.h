@@ -10,9 +10,10 @@
  * SET_OPTION the option's value. Reply: ipc_ucma_reply and the response. -EBADF: this rused has no such file; an earlier
  * rused may have created it.
  *
- * IPC_UCMA_POST: like IPC_UCMA_WRITE, but without a reply. A process uses it if the id's card says that the command will
- * succeed. If it fails nevertheless, the program gets an error event (ucma_post() in abi/ucma/ucma.h). A message with
- * count 0 carries no command: it only tells rused that events were taken from the ring.
+ * IPC_UCMA_POST: like IPC_UCMA_WRITE, but without a reply. A process uses it if the id's card (struct ucma_card, in
+ * memory that rused shares) says that the command will succeed. If it fails nevertheless, the program gets an error
+ * event (ucma_post() in abi/ucma/ucma.h). A message with count 0 carries no command: it only tells rused that events
+ * were taken from the ring.
  */
 #ifndef RUSE_IPC_UCMA_MSG_H
 #define RUSE_IPC_UCMA_MSG_H

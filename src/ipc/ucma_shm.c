@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The reader's side of rdma_cm's shared memory: taking events, the byte for poll(), id cards.
+ * The reader's side of rdma_cm's shared memory: taking events, the byte for poll(), id cards (struct ucma_card: the
+ * state of an id).
  *
  * The socket of a file holds one byte if `shown` is UCMA_SHOWN. In addition it holds one byte for each reader that has
  * cleared `shown` and has not removed its byte yet. rused adds events in two steps: it makes them READY; then, if `shown`
@@ -18,7 +19,7 @@
 #include "base/sys.h"
 #include "ipc/ucma_shm.h"
 
-#define TRIES 200	/* reads of a card: a killed rused may have left it in the middle of a write */
+#define TRIES 200	/* attempts to read an id's card: a killed rused may have left it in the middle of a write */
 /*
  * While rused adds events, a reader first yields YIELDS times, as rused may need this CPU. Then it sleeps up to WAITS times
  * for WAIT, as another process may have the CPU that rused needs.
@@ -198,7 +199,10 @@ bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_
 		if (!may_end(card, s))
 			break;
 		tail = smp_load_acquire(&s->tail);
-		/* The ring has only the last UCMA_RING events. Before rused reuses a slot it counts its event in the card. */
+		/*
+		 * The ring has only the last UCMA_RING events. Before rused reuses a slot of the ring it counts the
+		 * slot's event in the id's card.
+		 */
 		if (tail - from > UCMA_RING)
 			from = tail - UCMA_RING;
 		last = READ_ONCE(card->last);

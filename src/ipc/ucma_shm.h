@@ -64,7 +64,7 @@ struct ucma_shm {
 #define UCMA_HAS_GID 0x2u
 #define UCMA_HAS_PATH 0x4u
 #define UCMA_HAS_ATTR 0x8u	/* INIT_QP_ATTR for state INIT; the next bits, 0x10 and 0x20, are for RTR and RTS */
-/* UCMA_CAN_*: a command that will succeed in the present state of the id, and so may be posted. */
+/* UCMA_CAN_*: a command that will succeed in the present state of the id, and so may be posted (IPC_UCMA_POST). */
 #define UCMA_CAN_ROUTE 0x100u
 #define UCMA_CAN_CONNECT 0x200u
 #define UCMA_CAN_ACCEPT 0x400u

@@ -45,7 +45,7 @@ struct umad_shm {
 	uint32_t number;	/* number of the file */
 	uint32_t hdr_len;	/* bytes of the header of a packet */
 	uint32_t dead;		/* the device was removed */
-	uint32_t port;		/* InfiniBand port number; 0: posting is not allowed */
+	uint32_t port;		/* InfiniBand port number; 0: programs may not put MADs into tx */
 	uint32_t agent[UMAD_SHM_AGENTS];
 	uint32_t begun[UMAD_TIDS], ended[UMAD_TIDS];	/* by umad_shm_tid(): sends begun, without posted MADs; all sends ended */
 	uint32_t pad1[16];
@@ -54,7 +54,7 @@ struct umad_shm {
 	uint32_t tail;		/* position of the next packet to be written to rx */
 	uint32_t pad3;
 	/* Written by both. */
-	uint32_t shown;		/* see ipc/bell.h */
+	uint32_t shown;		/* 1: the socket holds the byte for poll(), or will: ipc/bell.h */
 	uint32_t more;		/* 1: packets wait in rused; a program that has taken a packet must tell rused */
 	uint32_t pad4[28];
 	/* Written by programs. */
@@ -74,12 +74,12 @@ void umad_shm_init(struct umad_shm *s);
 
 /* For readers: the first packet in rx and its position; NULL: none. */
 struct umad_slot *umad_shm_next(struct umad_shm *s, uint32_t *pos);
-/* True if the slot still has the packet of position pos, so that what the caller has read from it is valid. */
+/* True if this slot of rx still has the packet of position pos, so that what the caller has read from it is valid. */
 bool umad_shm_there(const struct umad_slot *slot, uint32_t pos);
 /* Takes the packet. False: another reader took it. */
 bool umad_shm_take(struct umad_shm *s, struct umad_slot *slot, uint32_t pos);
 struct bell umad_shm_bell(struct umad_shm *s);
-/* rused: the slot for the packet at its position pos; NULL: no room. */
+/* rused: the slot of rx for the packet at position pos; NULL: no room. */
 struct umad_slot *umad_shm_room(struct umad_shm *s, uint32_t pos);
 
 /*

@@ -4,8 +4,8 @@
  *
  * capture_wrap() replaces link.ops and link.host (the callbacks of the link's user) while the link
  * is in use; capture_unwrap() restores them. Segments pass unchanged; the packets are built from a
- * copy. Only direct placement is off while the link is wrapped: there the requester accesses the
- * peer's memory itself, without packets.
+ * copy. Only direct placement (link_ops.direct) is off while the link is wrapped: in it the
+ * requester accesses the peer's memory itself, without packets.
  */
 #ifndef RUSE_LINK_CAPTURE_H
 #define RUSE_LINK_CAPTURE_H

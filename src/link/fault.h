@@ -4,9 +4,9 @@
  *
  * fault_wrap() replaces link.ops and link.host (the callbacks of the link's user) while the link is
  * in use; fault_unwrap() restores them. If the link is captured too, fault is the outer wrapper and
- * capture the inner one. While a link is wrapped, the rules see every packet: direct placement,
- * which has no packets, is off, a link to another process carries one packet per segment, and
- * segments to and from a wire are judged packet by packet.
+ * capture the inner one. While a link is wrapped, the rules see every packet: direct placement
+ * (link_ops.direct), which has no packets, is off, a link to another process carries one packet per
+ * segment, and segments to and from a wire are judged packet by packet.
  *
  * A packet between processes of a host is judged once, when it is sent. When it arrives, only rules
  * for the responder (RNR, NAK) and rules that cut off a process or device apply. A packet on a wire

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Functions of all links: count references, and turn direct placement off and on. */
+/* Functions of all links: count references, and turn direct placement (link_ops.direct) off and on. */
 #include "base/log.h"
 #include "link/shm.h"
 

@@ -58,7 +58,7 @@ struct link_ops {
 	bool (*peer_behind)(struct link *l);
 	/* After -EAGAIN: waits up to half a second for room. Returns whether there is room. NULL: cannot wait. */
 	bool (*wait_room)(struct link *l);
-	/* Executes the operation by direct placement. Called only while caps has LINK_CAP_DIRECT. NULL: caps never has it. */
+	/* Executes op in the peer's memory, without packets. Called only if caps has LINK_CAP_DIRECT. NULL: caps never has it. */
 	enum direct_result (*direct)(struct link *l, const struct direct_op *op);
 	/* Delivers at most `budget` arrived segments to link_host.input; returns their number. NULL: polled by its endpoint. */
 	int (*poll)(struct link *l, int budget);
@@ -103,7 +103,7 @@ struct link {
 void link_get(struct link *l);
 void link_put(struct link *l);
 
-/* link_hold_direct() turns direct placement off, for a wrapper that must see every packet; link_let_direct() ends it. */
+/* link_hold_direct() forbids link_ops.direct(), for a wrapper that must see every packet; link_let_direct() permits it again. */
 void link_hold_direct(struct link *l);
 void link_let_direct(struct link *l);
 
@@ -123,7 +123,7 @@ struct link_host {
 	void (*down)(struct link *l);
 	/* A link to another process or host was created, by this process or because a shm peer connected. May be NULL. */
 	void (*created)(struct link *l);
-	/* A peer's direct placement on this local QP failed; qp_card.failed (queue/card.h) is set. May be NULL. */
+	/* A peer's link_ops.direct() on this local QP has failed; qp_card.failed (queue/card.h) is set. May be NULL. */
 	void (*attention)(struct link *l, uint32_t qpn);
 	/* Guarded copies of program memory: umem_copy() and umem_copy_iov(). */
 	int (*copy)(void *dst, const void *src, size_t len);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The shm endpoint: what a process shows to its peers, and the set of its links. shm_conn.c creates
- * links, shm_link.c runs them, shm_direct.c places data without the peer's help.
+ * links, shm_link.c runs them, shm_direct.c executes WRITEs and READs in the peer's memory without
+ * the peer's help.
  *
  * Wake-up: a peer that has put a segment into a ring checks this process's want_wakeup flag. If it
  * is set, the peer clears it and writes the eventfd: one system call per sleep, none while the
@@ -290,8 +291,9 @@ void shm_quiesce(struct shm_ep *ep)
 	uint32_t spins;
 
 	/*
-	 * The caller has withdrawn the key before this barrier. A requester sets `placing` before
-	 * it reads the key. So it either finds the key withdrawn, or `placing` is seen here.
+	 * The caller has withdrawn the key before this barrier. A requester sets shm_half.placing
+	 * before it reads the key card (struct key_card). So it either finds the key withdrawn, or
+	 * `placing` is seen here.
 	 */
 	smp_mb();
 	list_for_each_entry(l, &ep->links, list) {

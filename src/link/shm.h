@@ -34,7 +34,7 @@ struct shm_cfg {
 	 */
 	int (*own_fd)(int fd);
 	void (*own_close)(int fd);
-	bool no_cma, no_direct;	/* do not use cross-memory attach (and thus direct placement); direct placement only */
+	bool no_cma, no_direct;	/* do not use cross-memory attach (and thus not link_ops.direct); do not use link_ops.direct */
 };
 
 /* Create the endpoint and its listener. 0 or -errno; -EINVAL: nkeys or ncards out of range. */
@@ -45,9 +45,9 @@ void shm_ep_destroy(struct shm_ep *ep);
 const char *shm_ep_sock(const struct shm_ep *ep);
 /* The number that rused gave this process, never 0. Must be set before the first connect. */
 void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc);
-/* The key table: nkeys cards, writable for this process only. */
+/* The key table: an array of nkeys key cards (queue/card.h), writable for this process only. */
 struct key_card *shm_ep_keys(struct shm_ep *ep);
-/* The QP cards of a newly leased block of QP numbers, zeroed and visible to peers. NULL: SHM_MAX_BLOCKS reached. */
+/* The struct qp_card of each number of a newly leased block of QP numbers, zeroed. NULL: SHM_MAX_BLOCKS reached. */
 struct qp_card *shm_ep_add_block(struct shm_ep *ep, uint32_t block);
 
 /*
@@ -91,10 +91,10 @@ void shm_polling(struct shm_ep *ep);
  */
 void shm_round_done(struct shm_ep *ep);
 /*
- * Wait until no peer is inside a direct placement into this process. Called after a key was
- * withdrawn and before its memory is released. If a peer is stopped inside, the wait ends after two
- * seconds with a warning. Such a peer finishes its access when it continues, to whatever is then
- * mapped at these addresses.
+ * Wait until no peer is inside a direct placement, i.e. copies to or from this process's memory
+ * itself. Called after a key was withdrawn and before its memory is released. If a peer is stopped
+ * inside, the wait ends after two seconds with a warning. Such a peer finishes its access when it
+ * continues, to whatever is then mapped at these addresses.
  */
 void shm_quiesce(struct shm_ep *ep);
 

@@ -40,7 +40,7 @@ static bool responder_runs(uint32_t state)
 	return state >= 2 && state <= 4;
 }
 
-/* The peer's QP card of this QP number, or NULL. *at + 1 is the value of shm_half.placing for it. */
+/* The peer's QP card (struct qp_card) of this QP number, or NULL. *at + 1 is the value of shm_half.placing for it. */
 static struct qp_card *find_card(struct shm_link *l, uint32_t qpn, uint32_t *at)
 {
 	uint32_t n = min(smp_load_acquire(&l->pub->nblocks), (uint32_t)SHM_MAX_BLOCKS);
@@ -65,7 +65,7 @@ static enum direct_result refuse(struct qp_card *card, uint32_t syndrome)
 
 /*
  * Check the peer's key. DIRECT_DONE: it is valid, *addr is the address in the peer; DIRECT_NAK_ACC:
- * it is not valid; DIRECT_NO: the peer is changing the key card.
+ * it is not valid; DIRECT_NO: the peer is changing the key's card (struct key_card).
  */
 static enum direct_result check_key(struct shm_link *l, const struct direct_op *op, uint32_t pd,
 				    uint64_t *addr)
@@ -97,7 +97,7 @@ static bool card_fits(const struct qp_card *card, const struct direct_op *op)
 	       mtu >= 256 && mtu <= 4096 && seg_pkts(op->len, mtu) == op->npkts;
 }
 
-/* Execute the operation. The caller has locked the card. */
+/* Check the operation against the peer's QP card and key card, and execute it. The caller has locked the QP card. */
 static enum direct_result place(struct shm_link *l, struct qp_card *card,
 				const struct direct_op *op)
 {

@@ -27,16 +27,16 @@ struct shm_pub {
 	 * FUTEX_OWNER_DIED at death and exec.
 	 */
 	_Alignas(64) uint32_t alive;
-	uint32_t nblocks;		/* valid entries of block[] */
-	uint32_t block[SHM_MAX_BLOCKS];	/* block number of each slot of the cards area */
+	uint32_t nblocks;		/* number of leased blocks of QP numbers: valid entries of block[] */
+	uint32_t block[SHM_MAX_BLOCKS];	/* number of each block of QP numbers whose cards are in shm_export */
 	/* 1 from taking a segment off a ring until shm_round_done(): answers may still follow. Peers read it in peer_behind(). */
 	_Alignas(64) uint32_t in_round;
 	_Alignas(4096) struct key_card key[];
 };
 
 /*
- * The memfd of the export, which peers write too. The cards of block slot i start at card[i *
- * ncards].
+ * The memfd of the export, which peers write too. The QP cards of the block of QP numbers shm_pub.block[i] start at
+ * card[i * ncards].
  */
 struct shm_export {
 	_Alignas(64) uint32_t want_wakeup;
@@ -100,7 +100,7 @@ struct shm_link {
 	uint32_t nlost;
 	uint32_t attention[8], nattention;	/* peer's QPs for which SLOT_ATTENTION must be sent when the ring has room */
 	uint64_t swallowed;	/* segments sent to a dead peer */
-	uint64_t bad;		/* invalid slots */
+	uint64_t bad;		/* invalid slots of the ring */
 	struct shm_range resident[1 << SHM_RESIDENT_BITS];
 };
 

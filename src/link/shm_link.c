@@ -2,10 +2,11 @@
 /*
  * One shm link: transfer of payload, and the end of a link.
  *
- * Payload of up to SHM_INLINE bytes is in the slot. Larger payload is copied into the ring's data
- * area. RC request payload of REF_MIN bytes or more is referenced instead if the peer can read this
- * process's memory: the slot holds addresses, and the peer copies into its receive buffer. This is
- * limited to RC requests, because only for these the transport keeps the memory until an ACK.
+ * Payload of up to SHM_INLINE bytes is in the slot (ring entry, struct shm_slot). Larger payload is
+ * copied into the ring's data area. RC request payload of REF_MIN bytes or more is referenced
+ * instead if the peer can read this process's memory: the slot holds addresses, and the peer copies
+ * into its receive buffer. This is limited to RC requests, because only for these the transport
+ * keeps the memory until an ACK.
  *
  * If the peer cannot read a referenced payload (the memory is not resident, or cross-memory attach
  * refuses its kind), the segment is lost like a packet, and the peer sets the slot's state word to
@@ -249,7 +250,7 @@ FLAT APART int shm_link_poll(struct shm_link *l, int budget)
 			bad_slot(l);
 		}
 		shm_rx_next(&l->rx);
-		/* Slots are released in batches, but early enough for the producer to continue. */
+		/* Ring slots are released in batches, but early enough for the producer to continue. */
 		if (l->rx.pos - l->rx.released >= SHM_SLOTS / 8 && shm_rx_release(&l->rx))
 			shm_link_wake(l);
 	}

@@ -63,7 +63,7 @@ int shm_link_create(struct shm_ep *ep, const struct shm_hello *peer, int pid, in
 		    const int *fds, bool connector, struct shm_link **l);
 /* Deliver at most `budget` slots of the ring. Returns their number. */
 int shm_link_poll(struct shm_link *l, int budget);
-/* Producer: reap slots, report failed references, send queued SLOT_ATTENTION, call writable() if there is room. */
+/* Producer: free ring slots, report failed references, send queued SLOT_ATTENTION, call writable() if there is room. */
 void shm_link_service(struct shm_link *l);
 /* Is there work for shm_link_service()? */
 static inline bool shm_link_waits(const struct shm_link *l)
@@ -83,9 +83,9 @@ void shm_link_wake(struct shm_link *l);
 /* shm_direct.c: link_ops.direct. */
 
 enum direct_result shm_direct(struct link *l, const struct direct_op *op);
-/* Unlock the QP card of this process that the dead peer had locked, if any. */
+/* Unlock the QP card (struct qp_card) of this process that the dead peer had locked, if any. */
 void shm_direct_cleanup(struct shm_link *l);
-/* A card_breaker (queue/card.h): unlocks the card if its holder is dead. arg is the endpoint. */
+/* A card_breaker (queue/card.h): unlocks the QP card if its holder is dead. arg is the endpoint. */
 void shm_card_breaker(struct qp_card *c, uint32_t holder, void *arg);
 
 /* shm.c: epoll watches. NULL: no memory, or epoll refused the descriptor. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Rings of a shm link: conversion between segments and slots.
+ * Rings of a shm link: conversion between segments and slots, the entries of a ring.
  *
  * The producer fills a slot and stores its lap number last, so the cache line that announces the
  * slot also carries the message. The consumer copies the slot once into private memory, checks
@@ -37,8 +37,8 @@ static bool has_payload(uint32_t type)
 }
 
 /*
- * Offset of inline payload in the slot. Short payload takes the place of fields that its type does
- * not have.
+ * Offset of inline payload in the slot of the ring. Short payload takes the place of fields that
+ * its type does not have.
  */
 static uint32_t shm_inline_at(uint32_t service, uint32_t type, uint32_t len)
 {
@@ -160,7 +160,7 @@ static void slot_publish(struct shm_tx *tx, struct shm_slot *s)
 	/* The caller then reads the wake-up flag; that load must not pass this store. */
 	smp_store_mb(&s->tag, shm_tag(tx->prod));
 	tx->prod++;
-	/* Fetch the next slot's cache line ahead of the next send. */
+	/* Fetch the cache line of the next slot of the ring ahead of the next send. */
 	__builtin_prefetch(&tx->h->slot[tx->prod % SHM_SLOTS], 1);
 }
 
@@ -344,7 +344,7 @@ static void seg_from(struct seg *seg, const struct shm_slot *s)
 	uint32_t at = s->kind == SLOT_INLINE && s->len ?
 		shm_inline_at(s->service, s->type, s->len) : offsetof(struct shm_slot, data);
 	bool low = at < offsetof(struct shm_slot, data);
-	/* The slot does not contain these fields, because inline payload is in their place. */
+	/* The ring slot does not contain these fields, because inline payload is in their place. */
 	bool no_msn = at == offsetof(struct shm_slot, msn);
 	bool no_reth = low && !is_write(s->type);
 	bool atomic = s->type == SEG_CMP_SWP || s->type == SEG_FETCH_ADD ||

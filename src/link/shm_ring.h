@@ -24,10 +24,10 @@
 
 /* Location of the payload. */
 enum slot_kind {
-	SLOT_INLINE = 1,	/* in the slot */
+	SLOT_INLINE = 1,	/* in the slot itself (struct shm_slot) */
 	SLOT_COPY,		/* in the data area */
 	SLOT_REF,		/* in the producer's memory; the list of addresses is in the slot or in the data area */
-	SLOT_ATTENTION,		/* no segment: tells the consumer that direct placement has set qp_card.failed of its QP dqpn */
+	SLOT_ATTENTION,		/* no segment: the producer has set qp_card.failed of the consumer's QP dqpn (shm_direct.c) */
 };
 
 /*
@@ -66,12 +66,12 @@ _Static_assert(sizeof(struct shm_slot) == 128, "a slot is two cache lines");
 
 /* One direction, from producer to consumer. */
 struct shm_half {
-	_Alignas(64) uint32_t cons;	/* slots consumed; written by the consumer */
+	_Alignas(64) uint32_t cons;	/* number of slots consumed so far; written by the consumer */
 	uint32_t can_pull;		/* the consumer can read the producer's memory */
 	_Alignas(64) uint32_t want_room;	/* the producer waits for cons to move */
 	/*
-	 * The producer, as requester, is inside a direct placement: (block slot << 14 | card) + 1.
-	 * 0: it is not.
+	 * Not 0: the producer executes a WRITE or READ itself (shm_direct.c). (index in the consumer's shm_pub.block
+	 * << 14 | index of the QP in that block) + 1.
 	 */
 	_Alignas(64) uint32_t placing;
 	_Alignas(64) uint32_t ref[SHM_SLOTS];	/* enum ref_state */

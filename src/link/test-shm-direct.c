@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tests of direct placement. The requester and its target (the owner of the memory) are two endpoints
- * of one process, so the tests can read and write every key card and QP card. A thread serves the
- * target. Tests of a requester's death fork a process for the requester.
+ * Tests of direct placement: a requester executes a WRITE or READ in the peer's memory itself. The requester and its
+ * target (the owner of the memory) are two endpoints of one process, so the tests can read and write every key card
+ * and QP card. A thread serves the target. Tests of a requester's death fork a process for the requester.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <sys/prctl.h>
@@ -297,7 +297,7 @@ static void test_capability(void **state)
 	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
 }
 
-/* A requester that dies with the card locked. */
+/* A requester that dies with the target's QP card (struct qp_card) locked. */
 static void dying_requester(const char *sock, int fd)
 {
 	struct node n;

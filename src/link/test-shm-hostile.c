@@ -47,7 +47,7 @@ static void fill(struct prng *r, void *p, size_t len)
 		((uint8_t *)p)[i] = (uint8_t)prng_u64(r);
 }
 
-/* Any slot content in any lap is delivered or dropped. */
+/* Any content of a ring slot, in any lap of the ring, is delivered or dropped. */
 static void test_random_slots(void **state)
 {
 	struct duo d;
@@ -89,7 +89,7 @@ static void test_random_slots(void **state)
 
 /*
  * Payload may end exactly at the end of the data area, and may be exactly SHM_MAX_SEG bytes long. A
- * slot with one byte more is dropped.
+ * ring slot with one byte more is dropped.
  */
 static void test_edges(void **state)
 {

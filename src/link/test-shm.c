@@ -133,7 +133,7 @@ static void round_trip(struct pair *p, const struct seg *s)
 	uint32_t before = p->me.nseg;
 	int rc;
 
-	/* The child answers before it releases the slot, so the ring may be full. */
+	/* The child answers before it releases the slot of the ring, so the ring may be full. */
 	while ((rc = p->l->ops->send(p->l, s)) == -EAGAIN)
 		node_turn(&p->me, 1);
 	assert_int_equal(rc, 0);

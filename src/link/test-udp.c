@@ -223,7 +223,10 @@ static void ride(const char *addr)
 	struct peer p;
 	struct link *l = to_itself(&p, addr);
 
-	/* ACKs are not held without permission, nor before the program has answered at once. */
+	/*
+	 * An ACK is not held for the program's next message without udp_hold(), nor before the program has answered
+	 * at once.
+	 */
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
 	udp_hold(p.ep, true);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
@@ -255,7 +258,10 @@ static void test_ack_rides(void **state)
 	ride("::1");
 }
 
-/* Without a message the ACK is sent alone, and the next one is not held. */
+/*
+ * An ACK held for the program's next message is sent alone if no message follows in time, and the next ACK is not
+ * held.
+ */
 static void test_ack_missed(void **state)
 {
 	struct peer p;
@@ -284,7 +290,7 @@ static void test_ack_missed(void **state)
 	say(l, SEG_SEND, 0, 5);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 6);
 	assert_string_equal(arrived(&p), "saa");
-	/* A held ACK is sent when its link is destroyed. */
+	/* An ACK that is held for the program's next message is sent when its link is destroyed. */
 	answer_at_once(&p, l);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 7);
 	assert_true(udp_holds(p.ep));

@@ -92,7 +92,7 @@ int udp_ep_add_socket(struct udp_ep *ep, int fd)
 
 static int in_send(struct link *l, const struct seg *seg)
 {
-	return 0;	/* the in-link has no peer */
+	return 0;	/* the link on which packets arrive has no peer */
 }
 
 static void nothing_revoked(struct link *l, uint32_t sqpn)

@@ -3,10 +3,10 @@
  * udp: links to other hosts, RoCEv2 (IBA annex A17) over UDP sockets.
  *
  * A process has one endpoint. It receives on the sockets that rused gave it, one per leased block
- * of QP numbers. They are members of the host's SO_REUSEPORT group on port 4791, in which a BPF
- * program selects the socket by destination QP number. The endpoint sends from other sockets, one
- * per destination block. GRO at the receiving host merges packets with the same source port before
- * that selection; with a socket per block it never merges packets for two blocks.
+ * of QP numbers (daemon/lease.h). They are members of the host's SO_REUSEPORT group on port 4791,
+ * in which a BPF program selects the socket by destination QP number. The endpoint sends from other
+ * sockets, one per destination block. GRO at the receiving host merges packets with the same source
+ * port before that selection; with a socket per block it never merges packets for two blocks.
  *
  * A train is a run of packets that the kernel gets as one buffer and cuts into datagrams of one
  * length (UDP_SEGMENT); only the last may be shorter.
@@ -41,19 +41,19 @@ struct udp_stats {
 
 struct udp_cfg {
 	struct udp_stats *stats;	/* where to count; NULL: in the endpoint */
-	const struct link_host *host;	/* link.host of the in-link and of all other links */
+	const struct link_host *host;	/* link.host of all links, also of that on which packets arrive (udp_in()) */
 	void *host_arg;
 	uint16_t port;		/* UDP port of the peers; 0: 4791 */
 	int epfd;		/* epoll set to which the sockets are added, with data.ptr = struct link_fd * */
 	/* As in struct shm_cfg. */
 	int (*own_fd)(int fd);
 	void (*own_close)(int fd);
-	/* Does the block of this destination QP number belong to this process? */
+	/* Has this process leased the block of QP numbers that contains dqpn? */
 	bool (*mine)(struct udp_ep *ep, uint32_t dqpn);
 	/*
-	 * A packet (BTH to pad, ICRC checked) for a block of another process: pass it on to that
-	 * process. It arrives here if the sender uses one source port for several blocks, so that
-	 * GRO merged packets for different processes.
+	 * A packet (BTH to pad, ICRC checked) to a QP number in a block of another process: pass it
+	 * on to that process. It arrives here if the sender uses one source port for several
+	 * blocks, so that GRO merged packets for different processes.
 	 */
 	void (*foreign)(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn,
 			const void *packet, size_t len);
@@ -109,7 +109,7 @@ void udp_handed(struct udp_ep *ep, const struct seg_net *net, const void *packet
  * sends takes the ACK along), and udp_flush_old() regularly until then.
  */
 void udp_hold(struct udp_ep *ep, bool may);
-/* Is an ACK held? */
+/* Is an ACK held, to be sent with the program's next message? */
 bool udp_holds(const struct udp_ep *ep);
 /* Send the held ACKs. */
 void udp_flush(struct udp_ep *ep);

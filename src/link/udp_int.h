@@ -12,21 +12,18 @@
 #include "wire/ipudp.h"
 #include "wire/packet.h"
 
-/* A receiving socket: a member of the SO_REUSEPORT group, or joined to a multicast group. */
+/* A receiving socket: a member of the SO_REUSEPORT group of port 4791, or joined to an IP multicast group. */
 struct udp_rx {
 	struct link_fd ev;	/* first */
 	struct list_head entry;	/* in udp_ep.rx */
 	int fd;
-	uint8_t mgid[16];	/* all zero: a member of the SO_REUSEPORT group */
+	uint8_t mgid[16];	/* all zero: no multicast group, but the SO_REUSEPORT group */
 	uint32_t ifindex, joins;
 	/* once: the last recvmsg() found a datagram. many: the next read is a recvmmsg(). */
 	bool once, many;
 };
 
-/*
- * A socket that sends to one block, over IPv4 or IPv6, from one address or any. Nothing arrives on
- * it.
- */
+/* A socket that sends to one block of destination QP numbers, over IPv4 or IPv6, from one address or any. Nothing arrives on it. */
 struct udp_tx {
 	struct link_fd ev;	/* first */
 	struct list_head entry;	/* in udp_ep.tx */
@@ -52,7 +49,7 @@ struct udp_link {
 	struct udp_tx *tx4, *tx6;	/* created when needed */
 	ns_t cnp_at;		/* time of the last CNP */
 	/* State of udp_hold.c. */
-	struct seg held;	/* the held ACK */
+	struct seg held;	/* the ACK that is held for the program's next message */
 	bool holds;
 	int soon;		/* how often a message follows an ACK at once: 0 never, RIDE_ALL always */
 	ns_t acked_at;		/* time of the first ACK that no message has followed; 0: there is none */
@@ -121,7 +118,7 @@ bool udp_answers(const struct seg *seg);
 bool udp_held(struct udp_link *ul, const struct seg *seg);
 /* Measure how long the send of an ACK took. Called after each segment that was sent without being held. */
 void udp_sent(struct udp_link *ul, const struct seg *seg);
-/* Forget the held ACK. */
+/* Forget the held ACK without sending it. */
 void udp_unheld(struct udp_link *ul);
 /* Send the held ACK, if any, alone. */
 void udp_flush_link(struct udp_link *ul);

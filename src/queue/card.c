@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Slow path of a card's lock: waits until the holder releases it or is found dead. */
+/* Slow path of the lock of a QP card (struct qp_card): waits until the holder releases it or is found dead. */
 #include <errno.h>
 #include <time.h>
 #include "base/sys.h"

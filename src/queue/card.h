@@ -35,9 +35,9 @@ struct key_card {
 enum mr_status { MR_OK, MR_BAD_KEY, MR_BAD_PD, MR_BAD_ACCESS, MR_BAD_RANGE };
 
 /*
- * Checks whether QP qpn, whose PD is pd, may access [va, va + len) by key with all of these
- * access bits (0: local read). c: the owner's card, or a peer's copy of it made by
- * key_card_read(). On MR_OK *addr is the address in the owner's space.
+ * Checks whether QP qpn, whose PD is pd, may access [va, va + len) by key with all of these access
+ * bits (0: local read). c: the owner's key card, or a peer's copy of it made by key_card_read(). On
+ * MR_OK *addr is the address in the owner's space.
  */
 static inline enum mr_status key_card_check(const struct key_card *c, uint32_t pd,
 					    uint32_t qpn, uint32_t key, uint64_t va, uint64_t len,
@@ -55,7 +55,7 @@ static inline enum mr_status key_card_check(const struct key_card *c, uint32_t p
 	return MR_OK;
 }
 
-/* For peers: makes a consistent copy of a card; false: the owner is changing it. */
+/* For peers: makes a consistent copy of a key card; false: the owner is changing it. */
 static inline bool key_card_read(const struct key_card *c, struct key_card *copy)
 {
 	uint32_t seq = smp_load_acquire(&c->seq);
@@ -115,8 +115,8 @@ void card_set_breaker(card_breaker fn, void *arg);
 void card_lock_slow(struct qp_card *c, uint32_t proc);
 
 /*
- * Waits for the lock without a time limit. A holder that is stopped but alive keeps it, since its
- * copy may still run: the caller waits until the holder continues or dies.
+ * Waits for the QP card's lock without a time limit. A holder that is stopped but alive keeps it, since its copy may
+ * still run: the caller waits until the holder continues or dies.
  */
 static inline void card_lock(struct qp_card *c, uint32_t proc)
 {

@@ -12,8 +12,8 @@ void cma_attach_to_dev(struct rdma_id_private *p, struct cma_device *dev)
 	p->id.device = dev->hd;
 	list_add_tail(&p->device_item, &dev->ids);
 	/*
-	 * Start the query for the broadcast group now: a later connect needs the group's Q_Key at
-	 * once and does not wait for the answer.
+	 * Start the query for the IPoIB broadcast group now: a later connect needs the group's Q_Key at once and does
+	 * not wait for the answer.
 	 */
 	if (p->id.ps == RDMA_PS_IPOIB && cma_dev_is_ib(dev))
 		(void)cma_ip_qkey(p, &(uint32_t){ 0 });

@@ -3,7 +3,7 @@
  * InfiniBand ports: paths and multicast groups come from the subnet administrator (SA). This file
  * fills the queries and translates the answers to events; the host sends them (rdmacm_ops.sa_*). An
  * id has at most one path query in progress; destroying the id cancels its query and leaves its
- * groups.
+ * multicast groups.
  */
 #include <errno.h>
 #include <stdlib.h>

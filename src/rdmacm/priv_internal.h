@@ -16,7 +16,7 @@ struct rdma_bind_list {
 };
 
 struct cma_device {
-	const struct host_dev *hd;	/* NULL: free slot */
+	const struct host_dev *hd;	/* NULL: the entry is free */
 	struct cm_device *cdev;
 	uint32_t ifindex;
 	struct list_head ids;		/* rdma_id_private.device_item */
@@ -74,7 +74,7 @@ struct cma_multicast {
 	struct sockaddr_storage addr;
 	void *context;
 	uint8_t join_state;
-	bool joined;		/* the group must be left: by ops->mcast(), on InfiniBand by ops->sa_leave() */
+	bool joined;		/* the multicast group must be left: by ops->mcast(), on InfiniBand by ops->sa_leave() */
 	uint32_t ifindex;
 	uint8_t mgid[16];
 	struct rdma_id_private *id;

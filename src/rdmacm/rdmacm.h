@@ -69,9 +69,9 @@ struct rdmacm_ops {
 	/* The netdev's MTU in bytes; 0: no such netdev. */
 	uint32_t (*netdev_mtu)(void *ctx, uint32_t ifindex);
 	/*
-	 * Joins or leaves a group on a netdev (IGMP or MLD). mgid is ::ffff:a.b.c.d or an IPv6
-	 * group. Each join that returned 0 is followed by one leave. 0 or -errno (-ENODEV: no such
-	 * netdev).
+	 * Joins or leaves an IP multicast group on a netdev (IGMP or MLD). mgid is ::ffff:a.b.c.d
+	 * or an IPv6 group. Each join that returned 0 is followed by one leave. 0 or -errno
+	 * (-ENODEV: no such netdev).
 	 */
 	int (*mcast)(void *ctx, uint32_t ifindex, const uint8_t mgid[16], bool join);
 	/*
@@ -82,7 +82,7 @@ struct rdmacm_ops {
 	int (*sa_path)(void *ctx, struct rdmacm_sa_path *q);
 	/* Ends a query. The host must not use q after this. */
 	void (*sa_cancel)(void *ctx, struct rdmacm_sa_path *q);
-	/* Joins a group, as ib_sa_join_multicast(). 0: rdmacm_sa_joined() follows, unless sa_leave() is called first. */
+	/* Joins a multicast group, as ib_sa_join_multicast(). 0: rdmacm_sa_joined() follows, unless sa_leave() is called first. */
 	int (*sa_join)(void *ctx, struct rdmacm_sa_join *j);
 	/* Ends the membership or the attempt. The host must not use j after this. */
 	void (*sa_leave)(void *ctx, struct rdmacm_sa_join *j);

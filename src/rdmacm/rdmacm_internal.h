@@ -70,7 +70,7 @@ uint32_t cma_random(struct rdmacm *rm);
 bool cma_comp_exch(struct rdma_id_private *p, enum rdma_cm_state comp, enum rdma_cm_state exch);
 /* Delivers an event to the owner. If the result is not 0, the caller must destroy the id. */
 int cma_tell(struct rdma_id_private *p, struct rdma_cm_event *event);
-/* Ends whatever an id in this state has in progress: address and path resolution, listening, connection, groups. */
+/* Ends what an id in this state has in progress: address and path resolution, listening, connection, multicast groups. */
 void cma_end_operation(struct rdma_id_private *p, enum rdma_cm_state state);
 
 /* device.c */

@@ -8,7 +8,7 @@
 
 /* Path query. Owned by rdmacm. `host` belongs to the host and is NULL when the query starts. */
 struct rdmacm_sa_path {
-	unsigned int slot;	/* index of the port in the host page */
+	unsigned int slot;	/* index of the port in host_page.dev */
 	uint32_t timeout_ms;	/* limit for all attempts together */
 	uint64_t comp_mask;	/* component mask: fields of path that the query sets */
 	struct sa_path_rec path;	/* the query, then the answer */
@@ -19,7 +19,7 @@ struct rdmacm_sa_path {
 struct rdmacm_sa_join {
 	unsigned int slot;
 	uint64_t comp_mask;	/* fields of rec that the request sets */
-	/* The request, then the SA's record of the group. */
+	/* The request, then the SA's record of the multicast group. */
 	struct sa_mcmember_rec rec;
 	void *host;
 };

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The table is a directory of leaves. A leaf is mapped with its first descriptor and never
- * unmapped. vfiles are in chunks that are never unmapped either, so that taking a
- * reference through a stale pointer is safe: a free vfile has no references and gets
- * none, and a vfile reused for another file is noticed when the slot is read again.
- * Memory comes from mmap(), not malloc(), since a caller may hold the engine lock or be a
- * signal handler.
+ * unmapped. vfiles are in chunks that are never unmapped either, so that taking a reference through
+ * a stale pointer is safe: a free vfile has no references and gets none, and a vfile reused for
+ * another file is noticed when the descriptor's entry (slot) is read again. Memory comes from
+ * mmap(), not malloc(), since a caller may hold the engine lock or be a signal handler.
  */
 #include <errno.h>
 #include <sys/mman.h>

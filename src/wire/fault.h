@@ -81,7 +81,7 @@ struct fault_table {
 	struct fault_rule rule[FAULT_MAX_RULES];
 };
 
-/* In a process page (ipc/pages.h): how often the rule with the same index has matched and has acted in this process. */
+/* Entry of proc_page.fault: how often the rule with the same index has matched and has acted in this process. */
 struct fault_count {
 	uint32_t id, pad;	/* id of the rule counted */
 	uint64_t matched, acted;

@@ -21,9 +21,9 @@ enum comp_verdict {
 };
 
 /*
- * Completes w, which must be the oldest WQE, and releases its slot. A full CQ fails the QP (IBA
- * 11.6.3.2). This function only notes it, because its callers iterate over WQEs; req_run() and
- * unrel_run() call comp_overrun() afterwards, which fails the QP.
+ * Completes w, which must be the oldest WQE, and releases its slot in the send ring. A full CQ
+ * fails the QP (IBA 11.6.3.2). This function only notes it, because its callers iterate over WQEs;
+ * req_run() and unrel_run() call comp_overrun() afterwards, which fails the QP.
  */
 HOT void comp_success(struct qp *qp, struct req_wqe *w)
 {
@@ -33,7 +33,7 @@ HOT void comp_success(struct qp *qp, struct req_wqe *w)
 		qp->req.rd_out--;
 	if (w->type <= SEG_SEND_INV && !(w->flags & WQE_LOCAL))
 		qp->dev->counter[CNT_RDMA_SENDS]++;
-	/* Release the slot first: the program may post into it once it sees the completion. */
+	/* Release the WQE's slot first: the program may post into it once it sees the completion. */
 	ring_consume(&qp->sq);
 	if (!(w->flags & WQE_SIGNALED) && !qp->sq_sig_all)
 		return;

@@ -67,7 +67,7 @@ APART void xp_flush_sq(struct qp *qp)
 	r->cur_pkt = 0;
 }
 
-/* Completes the held receive WQE, if any, with an error. */
+/* Completes the receive WQE that the QP has fetched and not completed (qp_resp.have_wqe), if any, with an error. */
 void xp_fail_recv(struct qp *qp, enum wc_status status)
 {
 	if (!qp->resp.have_wqe)

@@ -27,8 +27,8 @@
 #include "xport/xport_internal.h"
 
 /*
- * A message of at least this many bytes is placed directly even if direct_wanted() detects a
- * stream.
+ * A message of at least this many bytes is copied to or from the peer's memory (link_ops.direct) even if
+ * direct_wanted() detects a stream.
  */
 #define DIRECT_ALWAYS 4096
 
@@ -238,10 +238,11 @@ static bool req_may_start(struct qp *qp, struct req_wqe *w)
 }
 
 /*
- * True if direct placement of this WQE is possible and faster than segments. It is possible only
- * while no packet of the QP is in flight. Segments are faster for a stream of small messages. The
- * program is assumed to send a stream if it has not polled a CQ since the last direct placement and
- * has not consumed that placement's completion.
+ * True if direct placement of this WQE (link_ops.direct: a copy to or from the peer's memory) is
+ * possible and faster than segments. It is possible only while no packet of the QP is in flight.
+ * Segments are faster for a stream of small messages. The program is assumed to send a stream if it
+ * has not polled a CQ since the last direct placement and has not consumed that placement's
+ * completion.
  */
 static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
 {
@@ -272,7 +273,10 @@ static void direct_count(struct qp *qp, const struct req_wqe *w, uint32_t in)
 	qp->peer_counter[CNT_SENT_PKTS] += in;
 }
 
-/* Tries direct placement. True: the WQE is complete or has an error status. False: send it in segments. */
+/*
+ * Tries direct placement (link_ops.direct). True: the WQE is complete or has an error status. False: send it in
+ * segments.
+ */
 static APART bool req_direct(struct qp *qp, struct req_wqe *w)
 {
 	struct qp_req *r = &qp->req;

@@ -342,8 +342,9 @@ static void resp_run(struct resp_ctx *c)
 }
 
 /*
- * Handles a direct placement that a requester tried and whose checks failed. The requester has
- * stored the NAK code in card->failed: the QP fails as if it had sent that NAK.
+ * A requester on this host tried to execute a WRITE or READ itself (direct placement), and one of
+ * the responder's checks failed. The requester has stored the NAK code in card->failed: the QP
+ * fails as if it had sent that NAK.
  */
 static RARE void card_failed(struct qp *qp)
 {
@@ -357,9 +358,9 @@ static RARE void card_failed(struct qp *qp)
 }
 
 /*
- * Fails the QP if a direct placement by its requester has failed. resp_input() checks this for each
- * segment itself; the other entry points of the transport call this function, because the requester
- * may send no further segment.
+ * Fails the QP if its requester tried to execute a WRITE or READ itself and a check failed
+ * (card->failed). resp_input() checks this for each segment itself; the other entry points of the
+ * transport call this function, because the requester may send no further segment.
  */
 void resp_check_card(struct qp *qp)
 {
@@ -386,7 +387,7 @@ APART void resp_set_from(struct qp *qp, struct link *from)
 		link_put(old);
 }
 
-/* Handles a request segment. Locks the card. */
+/* Handles a request segment. Locks the QP's card (struct qp_card). */
 HOT void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
 {
 	struct resp_ctx c;

@@ -230,7 +230,7 @@ HOT enum resp_step resp_execute(struct resp_ctx *c)
 	return exec_rd(c, &res, seg_pkts(res.len, 1u << c->qp->req.mtu_shift));
 }
 
-/* Completes the held receive WQE. A full CQ fails the QP. */
+/* Completes the receive WQE of the message (qp_resp.have_wqe). A full CQ fails the QP. */
 static void recv_complete(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;

@@ -44,7 +44,7 @@ struct resp_ctx {
 	void *addr;		/* WRITE, atomics, ATOMIC WRITE: target address */
 	/* For RESP_FATAL. */
 	uint8_t syndrome;
-	enum wc_status status;	/* status that completes the held receive WQE, if there is one */
+	enum wc_status status;	/* status that completes the message's receive WQE, if it has one (qp_resp.have_wqe) */
 	enum xp_event event;
 };
 

@@ -199,7 +199,10 @@ HOT static int send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_t syn
 	return send_counted(qp, l, &seg);
 }
 
-/* Enters ERR after a responder error. status completes the held receive WQE. The card is locked. */
+/*
+ * Enters ERR after a responder error. status completes the receive WQE that is in use (qp_resp.have_wqe). The caller
+ * has locked the QP's card (struct qp_card).
+ */
 static RARE void fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
 {
 	xp_enter_err(qp, true);
@@ -241,7 +244,7 @@ static APART bool output_res(struct qp *qp, struct link *l)
 	return true;
 }
 
-/* Sends queued answers as far as the link has room. The card is locked. */
+/* Sends queued answers as far as the link has room. The caller has locked the QP's card (struct qp_card). */
 APART void resp_output(struct qp *qp, struct link *l)
 {
 	struct qp_resp *r = &qp->resp;

@@ -137,7 +137,8 @@ static RARE void drop_sends(struct qp *qp)
 
 /*
  * Copies state and attributes to the QP's card (queue/card.h), where peers on the same host read
- * them for direct placement. The card's lock makes all of them change at once for these peers.
+ * them before they execute a WRITE or READ themselves (direct placement). The card's lock makes all
+ * of them change at once for these peers.
  */
 static void card_write(struct qp *qp, uint32_t mask)
 {
@@ -154,14 +155,14 @@ static void card_write(struct qp *qp, uint32_t mask)
 	if (qp->state == QPS_RESET)
 		c->busy = c->failed = 0;
 	/*
-	 * Direct placement is for RC only, so the card of another QP type always has the state
-	 * RESET.
+	 * Direct placement is for RC only, so the card (struct qp_card) of another QP type always
+	 * has the state RESET.
 	 */
 	c->state = qp->type == QPT_RC ? qp->state : (uint32_t)QPS_RESET;
 	card_unlock(c);
 }
 
-/* Enters RESET. Peers' references are revoked before slots and buffers belong to the program again. */
+/* Enters RESET. Peers' references are revoked before ring slots and buffers belong to the program again. */
 static void enter_reset(struct qp *qp, uint32_t mask)
 {
 	xp_settle(qp);

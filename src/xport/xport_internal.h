@@ -82,7 +82,7 @@ static inline void xp_run(struct qp *qp, ns_t now)
 		unrel_run(qp, now);
 }
 
-/* uc.c, ud.c: responders. They lock the card. */
+/* uc.c, ud.c: responders. They lock qp->card. */
 void uc_input(struct qp *qp, const struct seg *seg);
 void ud_input(struct qp *qp, const struct seg *seg);
 
@@ -92,7 +92,7 @@ void comp_success(struct qp *qp, struct req_wqe *w);
 void comp_local(struct qp *qp);
 void comp_overrun(struct qp *qp, ns_t now);
 
-/* resp.c, resp_out.c. The caller has locked the card; resp_input() and resp_check_card() lock it themselves. */
+/* resp.c, resp_out.c. The caller has locked qp->card; resp_input() and resp_check_card() lock it themselves. */
 void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now);
 void resp_check_card(struct qp *qp);
 void resp_set_from(struct qp *qp, struct link *from);
@@ -119,7 +119,7 @@ static inline bool resp_busy(const struct qp *qp)
 
 /* recv.c: receive WQEs of the QP's queue or its SRQ. The QP holds one at a time, in qp->resp. */
 enum recv_fetch {
-	RECV_GOT,	/* a WQE is held */
+	RECV_GOT,	/* the QP has fetched a WQE (qp_resp.have_wqe) */
 	RECV_NONE,	/* no WQE is posted */
 	RECV_BAD	/* the WQE is bad (and held, if have_wqe), or the SRQ is: local QP operation error */
 };
@@ -128,7 +128,7 @@ enum recv_fetch recv_fetch(struct qp *qp);
 int recv_iov(const struct qp *qp, uint64_t off, uint64_t len, struct iovec *iov);
 /*
  * Reserves the completion of the held WQE and sets wr_id, qp_num and port_num; the WQE is then not held any more. The caller fills
- * in the rest and calls cq_publish(). The card is locked. NULL: the CQ is full, and the QP has entered ERR.
+ * in the rest and calls cq_publish(). qp->card is locked. NULL: the CQ is full, and the QP has entered ERR.
  */
 struct ib_uverbs_wc *recv_wc(struct qp *qp);
 

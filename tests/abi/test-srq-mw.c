@@ -343,8 +343,8 @@ static void test_mcast(void **state)
 }
 
 /*
- * An attachment consists of a GID and a LID. A QP can have several with the same GID; it is in the
- * group until the last of them is detached.
+ * An attachment to a multicast group consists of a GID and a LID. A QP can have several with the same GID; it is in
+ * the group until the last of them is detached.
  */
 static void test_mcast_lids(void **state)
 {

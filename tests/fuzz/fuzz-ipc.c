@@ -20,8 +20,8 @@
 #include "daemon/umad_internal.h"
 #include "fuzz.h"
 
-#define OPT_FD 1	/* pass a descriptor: a valid process page */
-#define OPT_BAD_FD 2	/* pass a descriptor that is no process page */
+#define OPT_FD 1	/* pass a descriptor: a memfd with a valid struct proc_page */
+#define OPT_BAD_FD 2	/* pass a descriptor that is no such memfd */
 #define OPT_HEADER 4	/* take the header's fields from the input */
 #define OPT_CHANNEL 8	/* use the channel, if there is one */
 #define OPT_WORDS 16	/* take the channel's state and length from the input */
@@ -186,7 +186,7 @@ static bool put_channel(struct client *c, uint8_t options, const struct ipc_hdr 
 
 /*
  * Writes into the shared memory of a umad file as a hostile process would: a MAD, and with
- * OPT_BAD_FD also a random length and a word at a random place.
+ * OPT_BAD_FD also a random length and a word at a random address.
  */
 static void put_umad(uint8_t options, uint32_t file, const uint8_t *body, size_t len)
 {

@@ -2,7 +2,7 @@
 /*
  * Fuzzes the answers of a subnet administrator to path queries and multicast joins: early, late,
  * twice, never, or with a TID of no query. Each query that is not cancelled must be answered
- * exactly once, and rdma_cm must get only valid paths and groups.
+ * exactly once, and rdma_cm must get only valid paths and multicast groups.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -60,8 +60,9 @@ void __wrap_rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int stat
 }
 
 /*
- * Checks the result of a join. Leaves the group within this call if the join failed, or if the two
- * low bits of the group's Q_Key are 0: so the input decides whether a member leaves here.
+ * Checks the result of a multicast join. Leaves the group within this call if the join failed, or
+ * if the two low bits of the group's Q_Key are 0: so the input decides whether a member leaves
+ * here.
  */
 void __wrap_rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status)
 {
@@ -144,7 +145,7 @@ static void ask_path(const uint8_t *p, size_t i)
 		asked[i] = false;
 }
 
-/* Two groups only, so that members share them. */
+/* Two multicast groups only, so that members share them. */
 static void join(const uint8_t *p, size_t i)
 {
 	leave(i);

@@ -15,7 +15,7 @@ static uint32_t calls;
 
 /*
  * If the test's answer is DIRECT_DONE: checks the request, copies to or from the address op->va and
- * advances the PSN in the responder's QP card, while it holds the card's lock.
+ * advances the PSN in the responder's QP card (struct qp_card), while it holds the card's lock.
  */
 static enum direct_result fake_direct(struct link *l, const struct direct_op *op)
 {
@@ -118,8 +118,8 @@ static void test_not_for(void **state)
 }
 
 /*
- * Of small WRITEs that are posted without a poll in between only the first is placed directly; the
- * others go over the link. After a poll the next WRITE is placed directly again.
+ * Of small WRITEs that are posted without a poll in between only the first uses direct placement; the others go over
+ * the link. After a poll the next WRITE uses it again.
  */
 static void test_stream(void **state)
 {
@@ -133,7 +133,7 @@ static void test_stream(void **state)
 		sim_expect(a->scq, i, 0);
 	post(5, OP_WRITE, 8);
 	assert_int_equal(calls, 2);
-	/* Long WRITEs are placed directly in any case. */
+	/* Long WRITEs use direct placement in any case. */
 	post(6, OP_WRITE, 4096);
 	assert_int_equal(calls, 3);
 }

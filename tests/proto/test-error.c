@@ -2,8 +2,9 @@
 /*
  * RC errors in detail: bad keys, invalid requests, receives that are too short or unmapped, local
  * errors, retries, CQ overflow, and errors that a requester on the same host stored in the
- * responder's QP card. expect_failure() posts the bad WR between two good ones and checks the
- * completions of all three; expect_remote() checks the responder's state and event.
+ * responder's QP card (struct qp_card, shared memory). expect_failure() posts the bad WR between
+ * two good ones and checks the completions of all three; expect_remote() checks the responder's
+ * state and event.
  */
 #include "sim.h"
 
@@ -486,7 +487,10 @@ static void test_xp_error(void **state)
 	sim_expect(b->rcq, 100, FLUSH);
 }
 
-/* A requester on this host detected the error and stored the NAK code in the QP card. */
+/*
+ * A requester on this host, executing a WRITE or READ itself, detected the error and stored the NAK code in
+ * qp_card.failed.
+ */
 static void test_card_failed(void **state)
 {
 	start(NULL);

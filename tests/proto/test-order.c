@@ -2,7 +2,7 @@
 /*
  * Long random conversations in both directions over a link that loses, duplicates, delays and
  * reorders packets and has little room: everything arrives exactly once and in order. A failing
- * round prints its seed in "last case"; run it again with $RUSE_SEED.
+ * conversation prints its seed in "last case"; run it again with $RUSE_SEED.
  */
 #include "sim.h"
 
@@ -34,7 +34,7 @@ static bool is_atomic(uint32_t op)
 	return op == OP_CMP_SWP || op == OP_FETCH_ADD;
 }
 
-/* Address that message i reads or writes at the other end: the upper half of its slot. */
+/* Address that message i reads or writes at the other end: the upper half of the i-th SLOT bytes of its buffer. */
 static uint8_t *remote(struct sim_end *to, int i)
 {
 	return to->buf + i * SLOT + SLOT / 2;

@@ -279,7 +279,7 @@ static void test_stranger(void **state)
 	sim_expect(a->scq, 1, 0);
 }
 
-/* Only READ responses complete a READ; of overlapping data only the new part is placed. */
+/* Only READ responses complete a READ; of overlapping data only the new part is stored. */
 static void test_read_answers(void **state)
 {
 	struct sim_cfg cfg = sim_defaults();
@@ -302,7 +302,7 @@ static void test_read_answers(void **state)
 	xp_input(a->qp, &seg, &a->link, s->now);
 	assert_int_equal(a->qp->req.una, 102);
 	assert_true(sim_filled(a->buf, 512, 1));
-	/* Overlap: the first two packets hold other data and must not be placed again. */
+	/* Overlap: the first two packets hold other data and must not be stored again. */
 	memset(data, 0, 512);
 	seg = answer(SEG_READ_RESP, 100, 4, &iov);
 	xp_input(a->qp, &seg, &a->link, s->now);

@@ -140,9 +140,7 @@ static void test_burst(void **state)
 	}
 }
 
-/*
- * WRITE with immediate needs its receive only at the last packet: the earlier packets are placed.
- */
+/* WRITE with immediate needs its receive only at the last packet: the data of the earlier packets is stored. */
 static void test_write_imm(void **state)
 {
 	static const uint32_t cuts[] = { 1, 2, 1000 };

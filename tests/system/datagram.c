@@ -21,7 +21,7 @@
 struct ud {
 	struct vctx v;
 	struct ibv_mr *mr;
-	uint8_t *buf;	/* slot 0 to send from, slot i + 1 for the receives of QP i */
+	uint8_t *buf;	/* SLOT bytes to send from, then SLOT bytes for the receives of each QP */
 	struct ibv_qp *qp[3];
 	struct vdest self;
 };
@@ -166,7 +166,7 @@ static void test_mcast(struct ud *u, const char *text)
 	ah = ud_ah(u, &mgid);
 	for (int i = 0; i < 3; i++)
 		post_recv(u, i);
-	/* The group has no members. */
+	/* The multicast group has no members. */
 	send_to(u, 0, ah, 0xffffff, 1);
 	collect(u, 0, 1, 0, 0);
 	must(ibv_attach_mcast(u->qp[0], &mgid, 0), "attach");
@@ -178,7 +178,7 @@ static void test_mcast(struct ud *u, const char *text)
 	post_recv(u, 1);
 	send_to(u, 2, ah, 0xffffff, 3);
 	collect(u, 3, 1, u->qp[2]->qp_num, 3);
-	/* The GRH of the receiver holds the group's address. */
+	/* The GRH at the receiver holds the multicast group's address. */
 	if (mgid.raw[0] == 0xff ? memcmp(u->buf + SLOT + 24, mgid.raw, 16) :
 				  memcmp(u->buf + SLOT + 36, mgid.raw + 12, 4))
 		die("%s: not the destination of the GRH", text);

@@ -39,7 +39,7 @@ static void post_recv(uint32_t pair, uint32_t slot)
 		die("post_recv: %m");
 }
 
-/* Posts a message from this slot, unless the slot's last message is still under way (busy). */
+/* Posts a message from this slot of the send buffer, unless the slot's last message is still under way (busy). */
 static void post_send(uint32_t pair, uint32_t slot)
 {
 	uint8_t *p = mem[0][pair][slot];

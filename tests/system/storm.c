@@ -105,7 +105,7 @@ static const char *place(void)
 	return s;
 }
 
-/* Fails if a member has ended: none may end by itself before the rounds are over. */
+/* Fails if a member has ended: none may end by itself before storm.c has done all its rounds of kills and stops. */
 static void look_for_the_fallen(void)
 {
 	int status;

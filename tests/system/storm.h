@@ -31,7 +31,7 @@ struct half {
 
 struct member {
 	uint32_t life;		/* number of this member's program; the driver raises it before it kills the program */
-	uint32_t buried;	/* all programs with a lower number in this place are dead */
+	uint32_t buried;	/* all programs of this member with a lower number are dead */
 };
 
 struct world {
@@ -43,7 +43,7 @@ struct world {
 	 * them are over.
 	 */
 	uint32_t troubles, settled;
-	uint32_t stop;		/* the rounds are over */
+	uint32_t stop;		/* 1: the test ends: storm.c does no further kills and stops */
 	uint32_t done;		/* members that have nothing more to send or to check */
 	uint64_t messages, reads, bytes, excused;
 };
@@ -90,7 +90,7 @@ struct plan plan(uint64_t seed, uint32_t n);
 void compare(uint64_t key, const char *what, uint32_t n, const uint8_t *found, uint32_t len,
 	     uint64_t seed, uint32_t skip);
 
-/* storm_member.c: program number `life` in place `id`; returns when the rounds are over. */
+/* storm_member.c: the program of member `id` whose number (member.life) is `life`; returns when the test ends. */
 void member_run(int id, uint32_t life);
 
 #endif

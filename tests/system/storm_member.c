@@ -146,7 +146,7 @@ static void end_close(struct end *e)
 	set_state(e, S_CLOSED);
 }
 
-/* Creates a QP and offers it to the program that is in the peer's place. */
+/* Creates a QP and offers it to the program that is now the neighbour. */
 static void end_offer(struct end *e)
 {
 	struct ibv_qp_init_attr a = {
@@ -249,7 +249,7 @@ static void post_rdma(struct end *e, enum ibv_wr_opcode opcode, uint32_t off, ui
 	struct ibv_send_wr wr = { .opcode = opcode, .imm_data = imm,
 				  .wr.rdma = { e->addr + off, e->rkey } };
 
-	/* The peer may answer a READ of a slot after it has executed a later WRITE to it. */
+	/* The peer may answer a READ of a slot of its area after it has executed a later WRITE to the slot. */
 	if (opcode != IBV_WR_RDMA_READ)
 		wr.send_flags = IBV_SEND_FENCE;
 	post(e, &wr, &op);

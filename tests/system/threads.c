@@ -63,7 +63,7 @@ static int post_write(struct worker *w, struct ibv_qp *qp, uint32_t len)
 	return ibv_post_send(qp, &wr, &bad);
 }
 
-/* Lengths between 1 and SLOT; the last WRITE of a worker fills its slot. */
+/* Lengths between 1 and SLOT; the last WRITE of a worker fills its slot of the peer's buffer. */
 static uint32_t length(const struct worker *w, unsigned int i)
 {
 	return i + 1 == w->s->rounds ? SLOT : i * 1021 % SLOT + 1;

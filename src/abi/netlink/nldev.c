@@ -69,8 +69,8 @@ static const struct cmd {
 	uint8_t reply_op;	/* command in the reply to a doit; for PORT_GET the kernel puts GET there */
 	nldev_fill_fn fill, dump;
 	doit_fn doit;		/* runs a doit request; NULL: the reply is made by fill */
-	uint16_t id;		/* OBJECTS: attribute that selects one object */
-	uint8_t kind;		/* OBJECTS: enum res_kind */
+	uint16_t id;		/* if flags has OBJECTS: attribute that selects one object */
+	uint8_t kind;		/* if flags has OBJECTS: enum res_kind */
 } cmds[RDMA_NLDEV_NUM_OPS] = {
 	[RDMA_NLDEV_CMD_GET] = DUMPED(GET, NEED_DEV, nldev_fill_dev),
 	/*

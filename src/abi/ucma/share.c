@@ -49,7 +49,7 @@ void ucma_dirty_conn(struct ucma_context *ctx)
 		list_add_tail(&ctx->dirty, &u->dirty);
 }
 
-/* Cards. */
+/* The cards of ids (struct ucma_card: state that programs read). */
 
 static struct ucma_card *card_of(const struct ucma_context *ctx)
 {
@@ -70,8 +70,8 @@ static void card_end(struct ucma_card *card)
 }
 
 /*
- * Writes into the card how many events of the id were read (`reported`), and the ring position up to
- * which this count is complete (`reaped`). If all events of the id were read, the count is complete up
+ * Writes into the id's card (struct ucma_card) how many events of the id were read (`reported`), and the ring
+ * position up to which this count is complete (`reaped`). If all events of the id were read, the count is complete up
  * to the tail of the ring, because no slot before the tail holds a further event of the id.
  */
 static void card_count(struct ucma_card *card, const struct ucma_context *ctx)
@@ -82,7 +82,7 @@ static void card_count(struct ucma_card *card, const struct ucma_context *ctx)
 	WRITE_ONCE(card->reaped, list_empty(&ctx->events) ? f->tail : f->reaped);
 }
 
-/* Updates the card after an event of the id was read. */
+/* Updates the id's card after an event of the id was read. */
 static void card_reported(const struct ucma_context *ctx)
 {
 	struct ucma_card *card = card_of(ctx);
@@ -147,8 +147,8 @@ static void place(struct ucma_file *f, struct ucma_event *ev)
 	if (card)
 		WRITE_ONCE(card->last, f->tail + 1);
 	/*
-	 * Change the state before the content, so that ucma_card_destroy() notices that the slot is
-	 * reused.
+	 * Change the state before the content, so that ucma_card_destroy() in a program notices
+	 * that this slot of the ring is reused.
 	 */
 	WRITE_ONCE(slot->state, ucma_slot_word(f->tail, UCMA_SLOT_FREE));
 	smp_wmb();
@@ -172,7 +172,7 @@ static void show(struct ucma_file *f)
 	smp_store_release(shown, (uint32_t)UCMA_SHOWN);
 }
 
-/* True if DESTROY_ID was posted for the id. */
+/* True if a program has sent DESTROY_ID for the id without waiting for the result (IPC_UCMA_POST). */
 static bool gone(const struct ucma_file *f, const struct ucma_context *ctx)
 {
 	return ctx->id < UCMA_CARDS && READ_ONCE(f->shm->gone[ctx->id]);
@@ -271,7 +271,7 @@ static void publish(struct ucma_file *f)
 	} while (more && something_read(f));
 }
 
-/* Cards: creation, content, removal. */
+/* The cards of ids (struct ucma_card): creation, content, removal. */
 
 void ucma_moved(struct ucma_context *ctx)
 {
@@ -304,7 +304,10 @@ void ucma_card_close(struct ucma_context *ctx)
 	card_end(card);
 }
 
-/* Runs the handler of a command to get an answer for the card of an id. Returns its length, 0 on error. */
+/*
+ * Runs the handler of a command to get an answer for an id's card (struct ucma_answers). Returns its length, 0 on
+ * error.
+ */
 static uint32_t ask(struct ucma_context *ctx, int (*handler)(struct ucma_call *c), const void *cmd,
 		    size_t len, void *to, size_t size)
 {
@@ -341,7 +344,7 @@ static uint32_t ask_route(struct ucma_context *ctx, struct ucma_answers *a)
 	enum rdma_cm_state state = rdma_id_state(ctx->cm_id);
 	uint32_t has = 0;
 
-	/* Before the address is resolved the card has no answers, so the program asks rused. */
+	/* Before the address is resolved the id's card has no answers to queries, so the program asks rused. */
 	if (state == RDMA_CM_IDLE || state == RDMA_CM_ADDR_QUERY)
 		return 0;
 	if (ask_query(ctx, RDMA_USER_CM_QUERY_ADDR, &a->addr, sizeof(a->addr)))
@@ -365,8 +368,9 @@ static void card_write(struct ucma_context *ctx)
 		has = ctx->routed ? ask_route(ctx, &card->a) : card->has & HAS_ROUTE;
 		has |= ask_attrs(ctx, &card->a) | rdma_id_can(ctx->cm_id);
 		/*
-		 * A program may post DESTROY_ID only if it can compute events_reported from card and
-		 * ring. It cannot do so for a listener, a multicast member, or if uncounted is set.
+		 * A program may post DESTROY_ID only if it can compute events_reported from the
+		 * id's card and the event ring. It cannot do so for a listener, a multicast member,
+		 * or if uncounted is set.
 		 */
 		if (rdma_id_state(ctx->cm_id) != RDMA_CM_LISTEN && list_empty(&ctx->mc_list) &&
 		    !ctx->uncounted)
@@ -383,7 +387,10 @@ static void card_write(struct ucma_context *ctx)
 
 void ucma_flush(struct ucma *u)
 {
-	/* Cards before rings: a program that reads an event must find the matching card. */
+	/*
+	 * Write the cards of ids before the event rings: a program that reads an event must find the matching state
+	 * in the id's card.
+	 */
 	while (!list_empty(&u->dirty)) {
 		struct ucma_context *ctx = list_first_entry(&u->dirty, struct ucma_context, dirty);
 

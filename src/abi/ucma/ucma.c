@@ -192,7 +192,7 @@ static void cleanup_events(struct ucma_context *ctx)
 	struct list_head requests;
 
 	list_init(&requests);
-	ctx->backlog = UINT32_MAX;	/* moves all parked requests to the queue */
+	ctx->backlog = UINT32_MAX;	/* moves all connection requests on ctx->parked to the file's queue */
 	ucma_unpark(ctx);
 	list_for_each_entry_safe(ev, n, &ctx->events, own) {
 		if (!ucma_withdraw(ctx->file, ev)) {

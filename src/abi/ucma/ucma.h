@@ -93,8 +93,8 @@ struct ucma_reply {
 ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *reply);
 
 /*
- * Attaches the cards of all ids, which programs map (ipc/ucma_shm.h). To be called before the first id
- * is created. cards: UCMA_CARDS zeroed cards, owned by the caller, which must outlive u.
+ * Attaches the cards of all ids (struct ucma_card: state that programs read in shared memory). To be called before
+ * the first id is created. cards: UCMA_CARDS zeroed cards, owned by the caller, which must outlive u.
  */
 void ucma_share(struct ucma *u, struct ucma_card *cards);
 /*

@@ -20,7 +20,7 @@ struct ucma {
 	unsigned int files;
 	unsigned int nparked;	/* CONNECT_REQUESTs on the `parked` lists of all listeners */
 	struct ucma_card *cards;	/* shared with programs; NULL: not shared */
-	bool answering;		/* card_write() runs handlers to fill a card: they mark no id dirty */
+	bool answering;		/* card_write() runs handlers to fill in an id's card (ipc/ucma_shm.h): they mark no id dirty */
 	struct list_head dirty, dirty_files;	/* for ucma_flush() */
 	struct list_head idle_events;	/* freed events, kept for reuse; linked by ucma_event.list */
 	unsigned int nidle;	/* number of events in idle_events */
@@ -51,8 +51,8 @@ struct ucma_context {
 	bool spare;			/* preallocated: not an id for the program yet */
 	struct ucma_event *request;	/* its CONNECT_REQUEST, while unread */
 	uint64_t uid;
-	uint32_t done;		/* number of posted commands finished */
-	bool uncounted;		/* programs cannot compute events_reported from card and ring, and ask rused */
+	uint32_t done;		/* number of executed commands of the id that programs sent by IPC_UCMA_POST */
+	bool uncounted;		/* programs cannot compute events_reported from the id's card and the ring, and ask rused */
 	bool routed;		/* addresses or paths may have changed since the id's card in shared memory was written */
 	struct list_head list, mc_list, dirty;
 	struct list_head events;	/* all its queued events; linked by ucma_event.own */
@@ -84,9 +84,9 @@ struct ucma_call {
 	const uint8_t *payload;	/* after the header */
 	size_t avail;		/* bytes at payload */
 	uint16_t in, out;	/* from the header */
-	struct ucma_reply *reply;	/* NULL: the response goes to card */
-	void *card;			/* memory for the response, of `out` bytes */
-	uint32_t len;			/* length of the response in card */
+	struct ucma_reply *reply;	/* NULL: the response goes to *card */
+	void *card;			/* memory of `out` bytes for the response, a part of an id's card (struct ucma_answers) */
+	uint32_t len;			/* length of the response in *card */
 };
 
 /* Copies a whole structure from the payload. -EINVAL: the write was shorter. */
@@ -94,9 +94,7 @@ int ucma_in(const struct ucma_call *c, void *to, size_t size);
 /* Sets the response: len bytes for the program's address `response`. */
 void ucma_out(struct ucma_call *c, uint64_t response, const void *data, size_t len);
 
-/*
- * Finds an id, marks its card dirty. -ENOENT: none, -EINVAL: of another file, -ENXIO: cm_id is NULL.
- */
+/* Finds an id and marks it for ucma_flush() (ucma_dirty()). -ENOENT: none, -EINVAL: of another file, -ENXIO: cm_id is NULL. */
 int ucma_get_ctx(struct ucma_file *f, uint32_t id, struct ucma_context **ctx);
 /* Like ucma_get_ctx(); -EINVAL also if the id is not bound to a device. */
 int ucma_get_ctx_dev(struct ucma_file *f, uint32_t id, struct ucma_context **ctx);
@@ -113,7 +111,7 @@ void ucma_drop_event(struct ucma_file *f, struct ucma_event *ev);
 void ucma_add_event(struct ucma_file *f, struct ucma_event *ev);
 void ucma_free_idle(struct ucma *u);
 int ucma_get_event(struct ucma_call *c);
-/* Moves parked requests of a listener to its file's queue, as the backlog allows. */
+/* Moves connection requests from a listener's `parked` list to its file's queue, as the backlog allows. */
 void ucma_unpark(struct ucma_context *ctx);
 /* Counts and frees an event that the program has read. */
 void ucma_event_read(struct ucma_file *f, struct ucma_event *ev);

@@ -19,7 +19,7 @@ static struct umad_answer answer(int rc)
 }
 
 /*
- * Creates an agent in the first free slot and writes its id to the start of arg: the requests of
+ * Creates an agent in the first free entry of umad_file.agents and writes its id to the start of arg: the requests of
  * REGISTER_AGENT and of REGISTER_AGENT2 both begin with the member id.
  */
 static struct umad_answer reg(struct umad_file *f, const struct mad_reg *r, void *arg)

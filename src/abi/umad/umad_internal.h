@@ -23,7 +23,7 @@ struct umad_send {
 	uint8_t mad[RMPP_HDR_LEN];	/* first bytes of the MAD as sent; in a request with the agent's TID */
 };
 
-/* A place for one MAD agent of the file. Its index in umad_file.agents is the agent id that the program uses. */
+/* An entry of umad_file.agents, for one MAD agent. Its index is the agent id that the program uses. */
 struct umad_slot {
 	struct umad_file *file;
 	struct mad_agent *agent;	/* NULL: free */

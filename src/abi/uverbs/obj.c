@@ -82,7 +82,7 @@ static int hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 		ret = cq_destroy(o->obj, &o->comp_reported, &o->async_reported);
 		break;
 	case UVERBS_OBJECT_QP:
-		/* As in ib_uverbs, the program must detach the QP from its groups first. */
+		/* As in ib_uverbs, the program must detach the QP from its multicast groups first. */
 		if (!closing && ((struct qp *)o->obj)->nmcast) {
 			ret = -EBUSY;
 			break;

@@ -47,7 +47,7 @@ static void shown(struct client *c)
 		assert_int_equal(c->shm->shown, ucma_shm_ready(c->shm));
 }
 
-/* What the id's card holds must equal the answer of the command. */
+/* The answer in the id's card (struct ucma_card, shared memory) must equal the answer of the command. */
 static void same(struct client *c, uint32_t id, uint32_t has, size_t off, const void *answer,
 		 size_t len, int ret)
 {
@@ -170,8 +170,8 @@ int c_create(struct client *c, uint64_t uid, uint16_t ps)
 }
 
 /*
- * Destroys an id. If the id has a card, the library takes the number of reported events from it;
- * this number must equal the answer of DESTROY_ID.
+ * Destroys an id. If the id has a card (struct ucma_card, shared memory), the library takes the
+ * number of reported events from it; this number must equal the answer of DESTROY_ID.
  */
 int c_destroy(struct client *c, uint32_t id)
 {

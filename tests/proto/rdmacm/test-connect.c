@@ -138,7 +138,7 @@ static void connect_and_disconnect(void **state)
 
 /*
  * Returns which of REP, RTU and DREQ the program may post without waiting for rused. The id's card
- * in shared memory says so.
+ * (struct ucma_card, in memory shared with rused) says so.
  */
 static uint32_t may_post(const struct client *c, uint32_t id)
 {
@@ -184,7 +184,7 @@ static void messages_before_data(void **state)
 {
 	(void)state;
 	if (!getenv("RDMACM_SHARED"))
-		return;		/* without cards nothing is posted */
+		return;		/* without shared memory nothing is posted */
 	posts_between(0, true);
 	posts_between(1, false);
 }

@@ -24,7 +24,7 @@ struct pending {
 	int status;
 };
 
-/* The slot and index of a GID on a host; false: the host does not have it. */
+/* The device (index in host_page.dev) and the table index of a GID on a host; false: the host does not have it. */
 static bool find_gid(struct world_host *h, const uint8_t gid[16], unsigned int *slot,
 		     unsigned int *index)
 {

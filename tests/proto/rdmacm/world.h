@@ -30,8 +30,8 @@ struct world_host {
 	struct ucma *u;
 	struct ucma_card *cards;	/* NULL unless RDMACM_SHARED is in the environment */
 	struct list_head resolving;
-	unsigned int groups;	/* number of groups joined */
-	uint8_t group[16];	/* MGID of the group that was joined or left last */
+	unsigned int groups;	/* number of multicast groups joined */
+	uint8_t group[16];	/* MGID of the multicast group that was joined or left last */
 	uint16_t port_low, port_high;
 };
 
@@ -50,7 +50,7 @@ struct world {
 struct world *world_new(void);
 /* All files must be closed. Asserts that no id and no connection is left. */
 void world_free(struct world *w);
-/* Adds a second device with the addresses 10.1.0.(i+1) and ifindex 3; returns its slot. */
+/* Adds a second device with the addresses 10.1.0.(i+1) and ifindex 3; returns its index in host_page.dev. */
 unsigned int world_add_dev(struct world *w, unsigned int host);
 void world_remove_dev(struct world *w, unsigned int host, unsigned int slot);
 /* Runs all deliveries and timers due until virtual time `until`. */
