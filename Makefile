@@ -21,7 +21,11 @@ run:
 
 test:
 	@scripts/deps --build --test
-	@scripts/test short
+	@scripts/test plain
+
+check-full:
+	@scripts/deps --build --test
+	@scripts/test full
 
 test-long:
 	@scripts/deps --build --test
@@ -50,11 +54,12 @@ clean:
 help:
 	@echo "make            build/ruse, build/rused and build/libruse.so"
 	@echo "make run        the device, and ibv_rc_pingpong between two processes on it"
-	@echo "make test       all tests but the long ones, some 43 minutes on two cores"
-	@echo "make test-long  the rest: every loss mask, long fuzzing"
+	@echo "make test       unit, proto, abi and system tests: some 10 minutes on two cores"
+	@echo "make check-full lint, the kernel's rxe in QEMU, sanitizers, fuzzing: some 30 minutes"
+	@echo "make test-long  all, with every loss mask and long fuzzing: hours"
 	@echo "make lint       layers, sizes, format, static analysis"
 	@echo "make bench      figures beside the machine's limits: a table and build/bench.json"
 	@echo "make install    into PREFIX ($(PREFIX)), below DESTDIR if set"
 	@echo "make clean      removes the build directories"
 
-.PHONY: all run test test-long lint bench install clean help
+.PHONY: all run test check-full test-long lint bench install clean help
