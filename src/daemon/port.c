@@ -374,7 +374,7 @@ int port_adopt(struct rused *r, const int park[2])
 		port_close(r);
 		return rc;
 	}
-	log_info("UDP port 4791: took over %u sockets", p->nslots);
+	log_info("UDP port 4791: took over %u sockets of an earlier rused", p->nslots);
 	return 0;
 }
 

@@ -345,11 +345,12 @@ static int parse_options(struct parser *ps, struct cursor c, struct cable *cb)
 		if (width && c.p[-1] != '=')
 			continue;
 		if (!take_number(&c, 10, 12, &v))
-			return bad(ps, "w= and s= must be followed by a number");
+			return bad(ps, "w= must be followed by a link width, s= by a link speed");
 		if (width && v != 1 && v != 2 && v != 4 && v != 8 && v != 12)
 			return bad(ps, "invalid link width %u; expected 1, 2, 4, 8 or 12", (unsigned int)v);
 		if (!width && v != 1 && v != 2 && v != 4)
-			return bad(ps, "invalid speed; expected 1, 2, 4 or SDR to NDR");
+			return bad(ps, "invalid link speed; "
+				       "expected a name from SDR to NDR, or 1 (SDR), 2 (DDR) or 4 (QDR)");
 		if (width)
 			cb->width = v == 1 ? 1 : v == 2 ? 16 : v == 4 ? 2 : v == 8 ? 4 : 8;
 		else
@@ -465,7 +466,8 @@ static int connect(struct parser *ps, const struct cable *cb)
 	b = &ps->t->nodes[peer];
 	switch (topo_connect(ps->t, cb->node, cb->port, peer, cb->peer_port, width, speed)) {
 	case -EINVAL:
-		return bad(ps, "a cable cannot be connected to \"%s\"[%d]", b->id, cb->peer_port);
+		return bad(ps, "a cable cannot be connected to \"%s\"[%d]: "
+			   "no such port, or both ends are at the same port", b->id, cb->peer_port);
 	case -EEXIST:
 		return bad(ps, "\"%s\"[%d] or \"%s\"[%d] already has another cable", a->id, cb->port, b->id,
 			   cb->peer_port);

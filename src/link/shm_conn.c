@@ -196,7 +196,8 @@ static void serve_pending(struct shm_pending *p)
 	pid = peer_pid(ep, sock);
 	rc = shm_link_create(ep, &h, pid, sock, fds, false, &l);
 	if (rc) {
-		log_warn("shm: refused a link from process %u (pid %d): error %d", h.proc, pid, rc);
+		log_warn("shm: refused a link from a process (number %u at rused, pid %d): errno %d",
+			 h.proc, pid, rc);
 		return;
 	}
 	if (send_hello(ep, sock, -1))
@@ -461,7 +462,8 @@ int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *name, int p
 		rc = exchange(ep, sock, &left, &h, fds);
 		if (rc) {
 			shm_close(ep, sock);
-			log_info("shm: cannot create a link to process %u (pid %d): error %d", proc, pid, rc);
+			log_info("shm: cannot create a link to a process (number %u at rused, pid %d): errno %d",
+				 proc, pid, rc);
 			return rc;
 		}
 		if (h.proc != proc) {

@@ -217,5 +217,5 @@ void shm_card_breaker(struct qp_card *c, uint32_t holder, void *arg)
 		if (l->hello.proc == holder && !shm_peer_gone(l))
 			return;
 	if (atomic_cmpxchg(&c->lock, holder, 0u))
-		log_info("shm: freed a QP card locked by process %u, which has died", holder);
+		log_info("shm: unlocked a QP card for a dead process (number %u at rused)", holder);
 }
