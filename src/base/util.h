@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Small helpers for all rooms, with the kernel's names where they exist. */
+/* Small helpers for all folders of src/, with the kernel's names where they exist. */
 #ifndef RUSE_BASE_UTIL_H
 #define RUSE_BASE_UTIL_H
 

@@ -26,10 +26,10 @@ struct cm_ops {
 	 */
 	int (*send)(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_LEN]);
 	/*
-	 * Finds the local port of a path. If av->dev is NULL, searches all ports for path->sgid.
-	 * Otherwise the caller has set dev, port and sgid_index of av, and path->sgid must be a
-	 * GID of that port. Sets dev, port, roce, sgid_index, pkey, pkey_index and
-	 * src_path_bits of av. 0; -EINVAL: no such GID; -ENOENT: P_Key not in the table.
+	 * Finds the local port of a path. If av->dev is NULL, searches all ports for path->sgid. Otherwise the caller
+	 * has set dev, port and sgid_index of av, and path->sgid must be a GID of that port. Sets dev, port, roce,
+	 * sgid_index, pkey, pkey_index and src_path_bits of av. 0; -EINVAL: no such GID; -ENOENT: the P_Key table of
+	 * the port does not have the path's P_Key.
 	 */
 	int (*find_port)(void *ctx, const struct cm_path *path, struct cm_av *av);
 	/* GID at index 0 of a port, for a REJ of INVALID_GID: 0 or -EINVAL. */

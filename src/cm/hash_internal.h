@@ -10,7 +10,7 @@
 #include "base/util.h"
 
 struct cm_node {
-	struct cm_node *next, **pprev;	/* pprev NULL: not in a table */
+	struct cm_node *next, **pprev;	/* pprev NULL: not in a hash table */
 	uint32_t hash;
 };
 
@@ -24,11 +24,11 @@ struct cm_hash {
 };
 
 void cm_hash_init(struct cm_hash *h, uint32_t secret);
-/* The table must be empty (BUG_ON). */
+/* h must be empty (BUG_ON). */
 void cm_hash_fini(struct cm_hash *h);
 uint32_t cm_hash_of(const struct cm_hash *h, uint64_t a, uint64_t b);
 void cm_hash_add(struct cm_hash *h, struct cm_node *n, uint32_t hash);
-/* Does nothing if the node is not in a table. */
+/* Does nothing if the node is not in a hash table. */
 void cm_hash_del(struct cm_hash *h, struct cm_node *n);
 
 #define cm_hash_for_each(n, h, value)                                          \

@@ -99,7 +99,7 @@ static void say_rej_timeout(struct cm_priv *p, ns_t now)
 	cm_send_rej(&p->id, IB_CM_REJ_TIMEOUT, guid, sizeof(guid), NULL, 0, now);
 }
 
-/* Executes one row of CM_IN_DESTROY. Returns false if p is a listener that has other owners: then it must not be destroyed. */
+/* Executes a row of the state table for CM_IN_DESTROY. False: p is a listener with other owners, which must not be destroyed. */
 static bool destroy_step(struct cm_priv *p, const struct cm_row *row, int err, ns_t now)
 {
 	static const struct cm_sidr_rep_param reject = { .status = IB_SIDR_REJECT };

@@ -2,7 +2,7 @@
 /*
  * REQ: sending and receiving. A received REQ creates an id and enters its sender in the hashes of
  * remote ids and remote QPs. Exceptions: a duplicate (same CA GUID and communication id) gets the
- * answer that the state table gives for the first REQ's id; a REQ whose sender QP is already the
+ * answer that the state table of connections (table.c) gives for the first REQ's id; a REQ whose sender QP is already the
  * remote QP of another connection here is rejected as stale, and that other connection is
  * disconnected (its peer has restarted); a REQ for a service id without a listener is rejected.
  */

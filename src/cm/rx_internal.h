@@ -52,9 +52,9 @@ int cm_av_from_path(struct cm *cm, const struct cm_path *path, const struct cm_s
 /* Sends a MAD once. -EINVAL if the device has been removed. */
 int cm_post(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN]);
 /*
- * Sends a MAD, then repeats it every timeout_ms until cm_cancel(), at most max_cm_retries times. If
- * the last repetition is not answered within timeout_ms and the id is still in `state`, the id gets
- * the input CM_IN_NO_ANSWER, and its row's event is delivered; in another state nothing happens.
+ * Sends a MAD, then repeats it every timeout_ms until cm_cancel(), at most max_cm_retries times. If the last
+ * repetition is not answered within timeout_ms and the id is still in `state`, the id gets the input CM_IN_NO_ANSWER,
+ * and the event in the input's row of the state table is delivered; in another state nothing happens.
  */
 int cm_post_wait(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN], enum ib_cm_state state,
 		 ns_t now);

@@ -106,7 +106,7 @@ static const struct cm_row rows[] = {
 	{ IN(SEND_SIDR_REQ), 0, S(IDLE), TO(SIDR_REQ_SENT), QUIET, 0 },
 	{ IN(SEND_SIDR_REP), 0, S(SIDR_REQ_RCVD), TO_IDLE, QUIET, 0 },
 
-	/* cm_destroy() applies the row of the id's state, again and again, until the state is IDLE. */
+	/* cm_destroy() applies the row whose mask has the id's state, again and again, until the state is IDLE. */
 	{ IN(DESTROY), 0, S(LISTEN), TO_IDLE, QUIET, CM_UNLISTEN },
 	{ IN(DESTROY), 0, REQ_WAITS, TO_IDLE, QUIET, CM_SAY_REJ_TIMEOUT },
 	{ IN(DESTROY), 0, REQ_HAS | REP_HAS | REP_WAITS, STAY, QUIET, CM_SAY_REJ_CONSUMER },
@@ -122,7 +122,7 @@ _Static_assert(IB_CM_STATE_COUNT == 16, "a mask of states has 16 bits");
 
 static size_t first_row(enum cm_in in)
 {
-	static uint8_t known[CM_IN_COUNT];	/* per input: index of its first row; 0: row 0, or not searched yet */
+	static uint8_t known[CM_IN_COUNT];	/* per input: index of its first row in rows[]; 0: row 0, or not searched yet */
 	size_t i = known[in];
 
 	if (!i) {

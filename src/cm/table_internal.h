@@ -42,7 +42,7 @@ enum cm_in {
 	CM_IN_COUNT
 };
 
-/* Actions of a row. */
+/* Actions of a row of the state table, done when the row is applied. */
 enum cm_what {
 	CM_CANCEL = 1 << 0,	/* stop repeating the message that awaits an answer */
 	CM_DUP = 1 << 1,	/* count a duplicate */
@@ -71,7 +71,10 @@ struct cm_row {
 	uint16_t what;		/* mask of enum cm_what */
 };
 
-/* The row for this input, or NULL if it is invalid in these states: then a message is dropped and a call returns -EINVAL. */
+/*
+ * The state table's row for this input, or NULL if the input is invalid in these states: then a message is dropped and a
+ * call returns -EINVAL.
+ */
 const struct cm_row *cm_row(enum cm_in in, enum ib_cm_state state, enum ib_cm_lap_state lap);
 
 #endif

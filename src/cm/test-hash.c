@@ -47,7 +47,7 @@ static void test_hash(void **state)
 		assert_null(find(&h, i * 7));
 		assert_int_equal(find(&h, (ITEMS - 1) * 7) != NULL, i < ITEMS - 1);
 	}
-	/* An empty table has its initial size. */
+	/* An empty hash table has its initial size. */
 	assert_int_equal(h.count, 0);
 	assert_int_equal(h.size, CM_HASH_MIN);
 	assert_ptr_equal(h.bucket, h.few);

@@ -4,7 +4,7 @@
 #include "core/objects.h"
 
 /*
- * Checks in the order of ib_core: port, GRH, SGID. The destination is not resolved here:
+ * Checks in the order of ib_core: device port, GRH, SGID index. The destination is not resolved here:
  * links find their peers by GID.
  */
 int ah_check_attr(const struct rdev *dev, const struct ib_uverbs_ah_attr *attr)

@@ -17,7 +17,7 @@ void mr_warm(void);
  * -ENOSPC if there is no such index.
  */
 int64_t key_alloc(struct rdev *dev, struct idtable *table, void *obj);
-/* Replaces the contents of a key card, which peers on this host may read at the same time. */
+/* Replaces the contents of *c, the record of an MR or window, which peers on this host may read at the same time. */
 void key_card_write(struct key_card *c, const struct key_card *new);
 
 #endif

@@ -14,7 +14,7 @@
 struct event {
 	struct list_head file_entry;	/* in event_file.events or .spare */
 	struct list_head src_entry;	/* in event_source.events; an event without a source is in no such list */
-	struct event_source *src;	/* NULL: port event */
+	struct event_source *src;	/* NULL: an event of the device's port */
 	struct ib_uverbs_async_event_desc desc;
 };
 

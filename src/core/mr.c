@@ -138,7 +138,7 @@ static int check_range(uint64_t start, uint64_t length, uint32_t access)
 	return check_mapped(page, end, start, length ? last - 1 : start, access & WRITABLE);
 }
 
-/* Peers read the key card (struct key_card) without a lock: seq is odd while the fields are inconsistent. */
+/* Peers read the record of an MR or window (struct key_card) without a lock: seq is odd while the fields are inconsistent. */
 void key_card_write(struct key_card *c, const struct key_card *new)
 {
 	uint32_t seq = c->seq;
@@ -156,8 +156,8 @@ void key_card_write(struct key_card *c, const struct key_card *new)
 }
 
 /*
- * All devices of the process share one array of key cards: an index is free only if no MR or window of any of them
- * uses it.
+ * Each MR and memory window has a record that peers on this host read (struct key_card). The index of a key selects it in
+ * an array that all devices of the process share: an index is free only if no MR or window of any device uses it.
  */
 int64_t key_alloc(struct rdev *dev, struct idtable *table, void *obj)
 {
@@ -188,7 +188,7 @@ static int check_mr(const struct mr_change *c)
 	return err;
 }
 
-/* Gives the MR new keys and writes its key card (struct key_card), which makes it accessible. */
+/* Gives the MR new keys and writes its record for peers (struct key_card), which makes it accessible. */
 static void mr_show(struct rdev *dev, struct mr *mr, const struct mr_change *c)
 {
 	mr->lkey = mr->index << 8 | (rand_u32() & 0xff);
@@ -304,7 +304,7 @@ int mr_destroy(struct mr *mr)
 		return -EINVAL;
 	key_card_write(&dev->keys[mr->index], &(struct key_card){ 0 });
 	/*
-	 * A peer that read the key card before this change may still access the memory itself
+	 * A peer that read the record of the MR (struct key_card) before this change may still access the memory itself
 	 * (direct placement): wait until none does. The barrier orders the change before that
 	 * check.
 	 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A memory window has a key card (struct key_card, by which key checks find it) like an MR. The
- * card of a bound window describes a part of the MR with the window's access rights. The card of an
+ * A memory window has a record (struct key_card) by which remote accesses are checked, as an MR has. It is called the
+ * window's card. The card of a bound window describes a part of the MR with the window's access rights. The card of an
  * unbound window has a key and a PD but no rights and no length: the index stays in use, and every
  * access is refused.
  */
@@ -22,8 +22,8 @@ static struct rdev *mw_dev(const struct mw *mw)
 }
 
 /*
- * Writes the window's key card. Then waits for peers that read the old card and still access the memory (direct
- * placement).
+ * Writes the window's record for peers (struct key_card). Then waits for peers that read the old record and still access
+ * the memory (direct placement).
  */
 static void card_change(struct mw *mw, const struct key_card *new)
 {

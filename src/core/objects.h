@@ -31,7 +31,7 @@ struct ah {
 int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **ah);
 int ah_destroy(struct ah *ah);
 /*
- * Checks an address vector, for ah_create() and MODIFY_QP. -EINVAL: the port is not 1; the SGID
+ * Checks an address vector, for ah_create() and MODIFY_QP. -EINVAL: the device port is not 1; the SGID
  * index is beyond the GID table; or there is no GRH and, on InfiniBand, no DLID either.
  * -ENODATA: the GID table is empty at the SGID index.
  */

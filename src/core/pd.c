@@ -6,9 +6,9 @@
 #define MAX_PD (1u << 20)
 
 /*
- * All PDs of the process: its devices share one array of key cards (struct key_card, which name the
- * PD of a key), so PD ids must be unique among them. Ids are allocated cyclically, so that a stale
- * key card does not match the next PD.
+ * All PDs of the process. Its devices share one array of records of memory keys (struct key_card), in which a record
+ * names the PD of its key, so PD ids must be unique among the devices. Ids are allocated cyclically, so that the
+ * outdated record of a key does not match the next PD.
  */
 static struct idtable pds = { .limit = MAX_PD + 1 };
 

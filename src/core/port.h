@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Port attributes and GID table entries. */
+/* Attributes of a device's port, and the entries of its GID table. */
 #ifndef RUSE_CORE_PORT_H
 #define RUSE_CORE_PORT_H
 

@@ -217,8 +217,8 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 	mcast_qp_gone(qp);
 	/*
 	 * Takes the lock of the QP's card (struct qp_card, shared with peers), so it waits for a
-	 * peer that acts as the responder (direct placement). Later peers find that the card has no
-	 * QP.
+	 * peer that acts as the responder (direct placement). Peers that read the card later find that it
+	 * has no QP.
 	 */
 	card_close(qp);
 	if (qp->link)

@@ -17,13 +17,13 @@
 enum qp_type { QPT_RC = 2, QPT_UC = 3, QPT_UD = 4 };
 
 /*
- * QP states (IBA 10.3.1; values of enum ib_qp_state). The table in qp_state.c has all
+ * QP states (IBA 10.3.1; values of enum ib_qp_state). The state table in qp_state.c has all
  * transitions by MODIFY_QP.
  */
 enum qp_state {
 	/* Created. Packets are dropped. Next state: INIT. */
 	QPS_RESET,
-	/* Receives may be posted. Packets are dropped. Next: RTR. */
+	/* The program may post receive WQEs. Packets are dropped. Next: RTR. */
 	QPS_INIT,
 	/* The responder runs; POST_SEND fails with EINVAL. Next: RTS. */
 	QPS_RTR,
@@ -74,7 +74,7 @@ struct qp {
 	uint8_t *shown_state;	/* the field state of that record; NULL: no record */
 	struct timer timer;
 	struct list_head work;	/* entry in a list of QPs that need xp_output() */
-	struct list_head err;	/* entry in the list of QPs in ERR, whose receives posted later must be flushed too */
+	struct list_head err;	/* entry in the list of QPs in ERR; receive WQEs that the program posts later are flushed too */
 };
 
 struct qp_init_attr {

@@ -70,11 +70,11 @@ struct qp_req {
 	bool overrun;		/* a completion found its CQ full: the QP is about to fail */
 	bool direct_busy, direct_cqe;	/* a WQE was executed by link_ops.direct(); the last such WQE was signaled */
 	bool probing;		/* only the oldest packet was repeated, by a timer, and no ACK has come since (req_probe()) */
-	uint8_t early_shift;	/* number of times the early timer fired since una advanced; each doubles its wait */
+	uint8_t early_shift;	/* number of times that the timer `early` fired since una advanced; each doubles its wait */
 	uint32_t direct_polls;	/* rdev.polls at the last call of link_ops.direct(): tells whether the program has polled since */
 	uint32_t rtt_at;	/* time (us, modulo 2^32) at which nxt was rtt_psn; 0: no measurement is running */
 	ns_t deadline;		/* ack timer; NS_NEVER: not running */
-	ns_t early;		/* early timer, on a lossy link only (xport/timer.c); NS_NEVER: not running */
+	ns_t early;		/* when the oldest packet is repeated, before `deadline`; lossy links only; NS_NEVER: not running */
 	uint32_t rtt_psn;
 	uint16_t srtt, rttvar;	/* in RTT_UNIT, xport/timer.c; srtt 0: not measured yet */
 	ns_t rnr_until;		/* end of the wait after an RNR NAK; 0: no wait */

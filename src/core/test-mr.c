@@ -217,7 +217,7 @@ static void keys(void **state)
 		assert_int_equal(check(last, m, 1, 0), MR_BAD_KEY);
 		assert_int_equal(mr_destroy(mr), 0);
 	}
-	/* An index is skipped if its key card (rdev.keys) is in use by another device of the process. */
+	/* A key index is skipped if its record in rdev.keys is in use by another device of the process. */
 	td->dev.keys[td->dev.mrs.next].key = 1;
 	last = td->dev.mrs.next;
 	assert_int_equal(mr_create(pd, m, PAGE, m, LW, &mr), 0);

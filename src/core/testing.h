@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Replaces engine/ in tests of core/, xport/ and abi/uverbs/: a device whose key cards, QP cards
- * (queue/card.h) and rings are private memory, and event files without a descriptor. Only test
+ * Replaces engine/ in tests of core/, xport/ and abi/uverbs/: a device whose records of memory keys and QPs (key
+ * cards, QP cards: queue/card.h) and rings are private memory, and event files without a descriptor. Only test
  * programs include this.
  */
 #ifndef RUSE_CORE_TESTING_H

@@ -5,12 +5,12 @@
  * Route and source address are known at once. The neighbour is known at once only if the kernel's
  * neighbour table has a valid entry for it; rused needs no more than this entry. rused cannot send
  * ARP or ND requests itself, but the kernel sends them before it sends a datagram. So rused sends
- * an empty datagram to the peer's RoCE port, where the peer drops it. Then it reads the neighbour
+ * an empty datagram to UDP port 4791 (RoCE) of the peer, which drops it. Then it reads the neighbour
  * table again, at intervals that double from LOOK_FIRST to LOOK_MOST, until the table has the
  * neighbour or the request's timeout has passed.
  *
- * Also here: the MTU of interfaces, the range of local ports, and memberships in IP multicast
- * groups, each held by a socket of its own.
+ * Also here: the MTU of interfaces, the range of local TCP and UDP ports (rdma_cm uses the same range), and
+ * memberships in IP multicast groups, each held by a socket of its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -125,7 +125,7 @@ static void read_port_range(struct rused *r)
 }
 
 /*
- * Range of local ports, from the sysctl ip_local_port_range. The kernel does not notify of changes
+ * Range of local port numbers for rdma_cm ids, from the sysctl ip_local_port_range. The kernel does not notify of changes
  * to it, so the file is read again for each new value of loop.moment (loop.h).
  */
 void addr_port_range(void *ctx, uint16_t *low, uint16_t *high)

@@ -90,7 +90,7 @@ struct client {
 	uint32_t host;		/* number of its fabric host, as in host_ib.host; 0: none */
 	struct fabric_group *groups;	/* multicast groups that its QPs are attached to */
 	uint32_t ngroups;
-	struct proc_path *paths;	/* path counters of its page that are already added to the port counters; NULL: none */
+	struct proc_path *paths;	/* path counters of its page already added to the InfiniBand ports' counters; NULL: none */
 	struct channel channel;
 };
 

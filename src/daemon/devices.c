@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The devices on network interfaces: rxe_0 on the interface of the default route (IPv4's, else
- * IPv6's, lowest metric), else on lo; and those added and deleted with the rdma tool. A port
- * follows the state of its interface. A device that was added is deleted with its interface, like
+ * IPv6's, lowest metric), else on lo; and those added and deleted with the rdma tool. The device's
+ * port follows the state of the interface. A device that was added is deleted with its interface, like
  * the kernel's rxe; rxe_0 waits until the interface is back.
  *
  * A netlink event only says that something has changed. The state is then read again and the host
@@ -38,7 +38,7 @@ static bool is_ours(const struct host_dev *d)
 	return d->in_use && !d->ib.host;
 }
 
-/* Updates the port from its interface. GIDs already in d keep their indices. */
+/* Updates the port of device d from its network interface. GIDs already in d keep their indices. */
 static void fill_port(const struct rused *r, struct host_dev *d, struct scan *s)
 {
 	struct gid_raw all[2 * MAX_ADDRS];

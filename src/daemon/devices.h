@@ -8,7 +8,7 @@ struct rused;
 
 int devices_init(struct rused *r);
 void devices_fini(struct rused *r);
-/* Reads the state of all ports again, after a change made by rused itself. */
+/* Reads the state of the ports of all devices on network interfaces again, after a change made by rused itself. */
 void devices_refresh(struct rused *r);
 /*
  * `rdma link add` and `rdma link del`. 0; -EINVAL: name or type; -EEXIST: name taken, or device on

@@ -2,8 +2,8 @@
 /*
  * Commands of `ruse fabric`: up, down, show, link, node, address.
  *
- * fabric_command() splits the command into words and calls the function that rows[] has for the
- * first word. The answer, a JSON object, has the result or "error". A command changes the fabric at
+ * fabric_command() splits the command into words and calls the function for the first word, which it finds in the array
+ * rows[]. The answer, a JSON object, has the result or "error". A command changes the fabric at
  * once. Programs see the change at the end of the event loop's round, when fabric_settle() updates
  * the ports in the host page and the paths, and sets the timer for the fabric's next event.
  */

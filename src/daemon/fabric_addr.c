@@ -3,7 +3,7 @@
  * IP addresses of the hosts of a fabric: assigned by rule (fabric_cm.h) or with `ruse fabric
  * address`.
  *
- * A table has PER_PORT addresses for each port of a host, in the order of the nodes and ports.
+ * The table fabrics.addrs has PER_PORT addresses for each port of a host, in the order of the nodes and ports.
  * rused looks addresses up in this table instead of using ARP and routes. `ruse fabric address` shows
  * the table or replaces an entry.
  */

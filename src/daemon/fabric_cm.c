@@ -3,7 +3,7 @@
  * rdma_cm on a host of a fabric: resolving addresses, and the host's rdmacm and ucma.
  *
  * Addresses are looked up in the table of fabric_addr.c; routing is a match of the network part. If
- * the destination's port is not active yet, resolve() repeats the look-up every LOOK_AGAIN until
+ * the destination's InfiniBand port is not active yet, resolve() repeats the look-up every LOOK_AGAIN until
  * the request's timeout. A struct fabric_cm lives until its host is removed and its last file is
  * closed.
  */
@@ -22,8 +22,8 @@
 #define HOP_LIMIT 64
 
 /*
- * A look-up that is repeated by a timer: no port has the destination address, or the source or
- * destination port is not active yet.
+ * A look-up that is repeated by a timer: no InfiniBand port has the destination address, or the source or
+ * destination port is not Active yet.
  */
 struct lookup {
 	struct list_head node;
@@ -208,7 +208,7 @@ static int netdev_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], boo
 	return -ENODEV;
 }
 
-/* Hosts of a fabric use the same range of local ports as the machine (sysctl ip_local_port_range). */
+/* rdma_cm ids on hosts of a fabric use the machine's range of local port numbers (sysctl ip_local_port_range). */
 static void port_range(void *ctx, uint16_t *low, uint16_t *high)
 {
 	addr_port_range(((struct fabric_cm *)ctx)->r, low, high);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memberships of ports in multicast groups, like the kernel's ib_core multicast.c. The SA knows one
+ * Memberships of InfiniBand ports in multicast groups, like the kernel's ib_core multicast.c. The SA knows one
  * membership of a port in a group, with all join states that the rdma_cm ids on this port have
  * requested.
  *

@@ -6,7 +6,7 @@
  *   drop nth 3 op READ_RESPONSE qp 17
  *   delay 200us jitter 50us dir out peer 10.0.0.2
  *
- * `actions` and `clauses` have a row per word: whether it takes a value, and the function that sets
+ * The arrays `actions` and `clauses` have an entry for each word: whether it takes a value, and the function that sets
  * the fields of the rule.
  */
 #include <arpa/inet.h>
@@ -219,7 +219,7 @@ static uint32_t ops_with(uint32_t all, uint32_t none)
 	return ops;
 }
 
-/* Compares opcode names. word may have the specification's form: READ_RESPONSE_FIRST for the table's READ_RESP_FIRST. */
+/* Compares opcode names. word may have the specification's form: READ_RESPONSE_FIRST for READ_RESP_FIRST of wire/opcode.c. */
 static bool same_op(const char *table, const char *word)
 {
 	static const char longer[] = "READ_RESPONSE", shorter[] = "READ_RESP";

@@ -14,10 +14,10 @@ void guid_from_mac(uint8_t *guid, const uint8_t *mac);
 /* IPv4-mapped GID ::ffff:a.b.c.d. */
 struct gid_raw gid_from_ipv4(const uint8_t *addr);
 /*
- * Updates the table of d. Index 0 is the link-local GID of eui64, which follows the present MAC
+ * Updates the GID table of d. Index 0 is the link-local GID of eui64, which follows the present MAC
  * (the node GUID keeps the first MAC). An address keeps its index while it exists and leaves a hole
  * afterwards; a new one gets the lowest free index, in the order of want. Duplicates are entered
- * once. Returns the number of addresses without room.
+ * once. Returns the number of addresses for which the table had no free entry.
  */
 unsigned int gids_sync(struct host_dev *d, const uint8_t *eui64, const struct gid_raw *want,
 		       unsigned int n);

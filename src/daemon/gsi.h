@@ -36,7 +36,7 @@ struct gsi_port {
 struct gsi_faults {
 	struct faults f;
 	struct fault_count count[FAULT_MAX_RULES];
-	uint32_t version;	/* of the table in f */
+	uint32_t version;	/* of the fault rules in f (fault_table.version) */
 };
 
 struct gsi {

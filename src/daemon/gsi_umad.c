@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* umad devices of the ports. Like rxe, a RoCE port has no agent of its own (no process_mad). */
+/* umadN and issmN of the device ports, RoCE and InfiniBand. Like rxe, a RoCE port has no agent of its own (no process_mad). */
 #include <errno.h>
 #include <string.h>
 

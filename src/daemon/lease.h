@@ -44,12 +44,15 @@ int lease_get(struct lease_table *t, uint32_t proc, int32_t pid, ns_t now);
  * another process, which is alive, has the block.
  */
 int lease_reclaim(struct lease_table *t, uint32_t block, uint32_t proc, int32_t pid);
-/* Takes back all blocks of process number proc. */
+/* Takes back all blocks of QP numbers of the process with rused's number proc. */
 void lease_put_all(struct lease_table *t, uint32_t proc, ns_t now);
-/* Enters a block that an earlier rused leased to PID pid. It stays leased until lease_reclaim() or lease_orphan_died(). */
+/*
+ * Enters a block of QP numbers that an earlier rused leased to PID pid. It stays leased until lease_reclaim() or
+ * lease_orphan_died().
+ */
 void lease_orphan(struct lease_table *t, uint32_t block, int32_t pid, uint32_t slot);
 void lease_orphan_died(struct lease_table *t, uint32_t block, ns_t now);
-/* Calls record(), so that the lease is stored again. Call after lease.slot was changed. */
+/* Calls record(), so that the lease of the block is stored again. Call after lease.slot was changed. */
 void lease_changed(struct lease_table *t, uint32_t block);
 /* True if a block is leased to a process that may be alive. */
 bool lease_any(const struct lease_table *t);

@@ -4,7 +4,7 @@
  * (the indices of the sockets), the park (a pair of Unix sockets in which copies of them wait for
  * the next rused) and the lock.
  *
- * port_want() opens the port: it takes the lock, creates the park and opens the socket of slot 0.
+ * port_want() opens UDP port 4791: it takes the lock, creates the park and opens the socket of slot 0.
  * port_lease() gives a block of QP numbers a slot and returns its socket. It uses the slot of a
  * block that was returned less than LEASE_REST ago only if no other slot is free and no new one can
  * be added. After a restart of rused, port_adopt() takes over lock, park and sockets from the first
@@ -94,7 +94,7 @@ static int park_put(struct port *p, int fd, const struct parked *what)
 	return sendmsg(p->park[0], &m, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Peeks at the next message of the park (port.h); the message stays there. 0; -EAGAIN: no more messages. */
+/* Peeks at the next message of the park, the socket pair of port.h; the message stays there. 0; -EAGAIN: no more messages. */
 static int park_peek(const int park[2], struct parked *what, int *fd)
 {
 	union {
@@ -121,7 +121,7 @@ static int park_peek(const int park[2], struct parked *what, int *fd)
 }
 
 /*
- * A socket on all addresses of the port, IPv6 and IPv4, or IPv4 alone without IPv6. fd or -errno.
+ * A socket of UDP port 4791 on all addresses of the host, IPv6 and IPv4, or IPv4 alone without IPv6. fd or -errno.
  */
 static int member(void)
 {
@@ -136,7 +136,7 @@ static int member(void)
 	}
 	if (fd < 0)
 		return -errno;
-	/* Without SO_REUSEADDR, which would let another user bind the port and take its traffic. */
+	/* Without SO_REUSEADDR, which would let another user bind UDP port 4791 and take its traffic. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
 	/*
 	 * Enable UDP_GRO on every socket of the SO_REUSEPORT group. Before the kernel merges

@@ -32,19 +32,19 @@ struct port {
 /* Sets the state "not open". */
 void port_init(struct port *p);
 void port_fini(struct rused *r);
-/* Opens the port if it is closed, so that packets to QP1 arrive. 0, or -errno as for port_lease(). */
+/* Opens UDP port 4791 if it is closed, so that packets to QP1 arrive. 0, or -errno as for port_lease(). */
 int port_want(struct rused *r);
 /*
- * Returns the socket of a leased block of QP numbers. It is empty, and the block's packets are steered to it. The
- * port owns the descriptor. -EADDRINUSE: the port is used by kernel rxe or another rused; -EAGAIN: the park is held
- * by a process that has not reconnected to this rused yet; -ENOSPC, -EMFILE ...
+ * Returns the socket of a leased block of QP numbers. It is empty, and the block's packets are steered to it. It
+ * stays owned by struct port. -EADDRINUSE: UDP port 4791 is used by kernel rxe or another rused; -EAGAIN: the park (see
+ * above) is held by a process that has not reconnected to this rused yet; -ENOSPC, -EMFILE ...
  */
 int port_lease(struct rused *r, uint32_t block);
 /* Updates the BPF program. Call after a block of QP numbers was leased or returned. */
 void port_steer(struct rused *r);
 /*
- * If the port is closed, takes over the sockets and the lock of an earlier rused from the park that a process holds
- * (see above). Duplicates both descriptors. 0 or -errno.
+ * If UDP port 4791 is closed in this rused, takes over the sockets and the lock of an earlier rused from the park
+ * that a process holds (see above). Duplicates both descriptors. 0 or -errno.
  */
 int port_adopt(struct rused *r, const int park[2]);
 

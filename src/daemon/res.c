@@ -27,7 +27,7 @@
 #define LIFESPAN (12 * NS_MS)
 #define TRIES 3		/* attempts to read a record that is being written */
 #define CHUNK 64u	/* records per read, a bit each */
-/* Stop reading a process's table after this many free or invalid records. */
+/* Stop reading a process's table of objects (ipc/res.h) after this many free or invalid records. */
 #define GAPS_MAX 65536u
 
 static void add_client(const struct client *c, int dev, uint64_t sum[PROC_COUNTERS])

@@ -8,7 +8,7 @@
  * all reported changes made before the last rtnl_sync(). Nothing is cached longer than RTNL_KEEP, as
  * some changes are not reported (address labels, for example).
  *
- * Addresses are AF_INET or AF_INET6 without a port.
+ * Addresses are IP addresses (AF_INET or AF_INET6) without a TCP or UDP port.
  */
 #ifndef RUSE_DAEMON_RTNL_H
 #define RUSE_DAEMON_RTNL_H
@@ -84,7 +84,7 @@ void rtnl_fini(struct rtnl *rt);
 
 /* Converts a socket address. 0, or -EAFNOSUPPORT: neither IPv4 nor IPv6. */
 int rtnl_addr_of(struct rtnl_addr *a, const struct sockaddr *sa);
-/* Makes a socket address without port. scope: interface, for link-local IPv6. */
+/* Makes a socket address whose port is 0. scope: interface, for link-local IPv6. */
 void rtnl_addr_to(const struct rtnl_addr *a, uint32_t scope, struct sockaddr_storage *ss);
 /* True for 0.0.0.0, for ::, and if a has no address (family 0). */
 bool rtnl_addr_any(const struct rtnl_addr *a);

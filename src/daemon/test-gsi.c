@@ -19,7 +19,7 @@
 #define WHOLE (PACKET + ICRC_LEN)
 
 static struct rused r;
-static int rx, tx;		/* UDP sockets: the port of rused, and the sender */
+static int rx, tx;		/* UDP sockets: rx in place of rused's socket on port 4791, and the sender's */
 static struct sockaddr_in to;
 static uint16_t sport;
 static struct seg_net net;

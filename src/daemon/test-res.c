@@ -319,7 +319,7 @@ static void test_hostile(void **state)
 	}
 }
 
-/* A huge empty table costs one read. */
+/* A process whose table of objects (ipc/res.h) is huge and empty costs one read. */
 static void test_sparse(void **state)
 {
 	struct proc a = add_proc(100, 0);

@@ -4,9 +4,9 @@
  * shared memory of the file has events, the program's end has a byte to read. The hang-up after the
  * last close is seen by rused, even if the process that opened the file is gone.
  *
- * A closed file must release its ports before the next command, as in a kernel, although both
- * arrive on different sockets. Therefore a command that fails with "address in use" is repeated
- * after a check for closed files (free_ports()).
+ * A closed file must release the rdma_cm ports to which its ids were bound before the next command is executed, as in
+ * a kernel, although the close and the command arrive on different sockets. Therefore a command that fails with
+ * "address in use" is repeated after a check for closed files (free_ports()).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -162,8 +162,8 @@ _Static_assert(offsetof(struct ucma_fd, node) == 0, "freed by its node");
 static struct ucma_fd *find(const struct rused *r, uint32_t number);
 
 /*
- * Closes a file after its hang-up. Commands that were posted before the close arrive through the
- * channel of the process, so they are handled first.
+ * Closes a file after its hang-up. Commands that the program sent before the close without waiting for an answer
+ * (IPC_UCMA_POST) arrive through another channel, that of the process, so they are handled first.
  */
 static void hang_up(struct ucma_fd *u)
 {
@@ -219,8 +219,8 @@ static bool sweep(struct rused *r)
 }
 
 /*
- * Handles closed files and commands sent without waiting for an answer (IPC_UCMA_POST), which may free ports. True:
- * there were some.
+ * Handles closed files and commands sent without waiting for an answer (IPC_UCMA_POST). Both may free ports of
+ * rdma_cm ids. True: there were some.
  */
 static bool free_ports(struct rused *r)
 {
@@ -290,7 +290,10 @@ int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
 	/* The fabric was removed. */
 	if (c->host && !c->fabric_host)
 		return -ENODEV;
-	/* Without the port, connections within this host still work. */
+	/*
+	 * RoCE connections to other hosts use UDP port 4791. If it cannot be opened, connections within this host still
+	 * work. A host of an InfiniBand fabric (c->fabric_host) does not use UDP.
+	 */
 	if (!c->fabric_host)
 		rc = port_want(c->r);
 	if (rc)

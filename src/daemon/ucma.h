@@ -70,7 +70,7 @@ void ucma_settle(struct rused *r);
  */
 int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_t opt,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen);
-/* Executes a posted command (IPC_UCMA_POST), which gets no reply. No effect if there is no such file. */
+/* Executes a command that was sent without waiting for an answer (IPC_UCMA_POST): no reply. No effect if there is no such file. */
 void ucma_posted(struct client *c, const struct ipc_ucma *q, const void *body);
 /* True if any file is open. */
 static inline bool ucma_busy(const struct ucma_files *u)

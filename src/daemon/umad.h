@@ -82,8 +82,8 @@ void umad_rings_sleep(struct rused *r);
 bool umad_rings_there(const struct rused *r);
 void umad_rings_take(struct rused *r);
 /*
- * begun() and ended() of umad_file_ops: count in the file's shared memory the sends that began,
- * except posted ones, and those that ended.
+ * begun() and ended() of umad_file_ops: count in the file's shared memory the sends that began, except those of MADs
+ * that the program put into the ring tx (ipc/umad_shm.h), and all sends that ended.
  */
 void umad_fd_begun(void *ctx, const uint8_t *mad);
 void umad_fd_ended(void *ctx, const uint8_t *mad);

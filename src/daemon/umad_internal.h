@@ -39,7 +39,7 @@ struct umad_fd {
 
 _Static_assert(offsetof(struct umad_fd, node) == 0, "freed by its node");
 
-/* Closes the files of a node whose port was removed. */
+/* Closes the open umadN and issmN of a node whose device port was removed. */
 void umad_close_node(struct umad_node *n);
 
 /*

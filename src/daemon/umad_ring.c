@@ -2,9 +2,9 @@
 /*
  * The memory that an open umadN shares with its programs (ipc/umad_shm.h).
  *
- * umad_ring_send() takes MADs that a program has posted; umad_ring_show() puts received packets
- * into the ring, and the byte into the socket as ipc/bell.h says. Positions are kept in rused, so a
- * program that corrupts the memory affects only its own MADs. Files with recent posts are polled
+ * umad_ring_send() takes the MADs that a program has put into the ring tx; umad_ring_show() puts received packets
+ * into the ring rx, and the byte into the socket as ipc/bell.h says. Positions are kept in rused, so a
+ * program that corrupts the memory affects only its own MADs. Files to whose tx a program has written recently are polled
  * (umads.rings); the others wake rused with an eventfd.
  */
 #include <errno.h>
@@ -65,8 +65,8 @@ int umad_ring_open(struct umad_fd *u, int fds[2])
 	u->shm->number = u->number;
 	u->shm->hdr_len = sizeof(struct ib_user_mad_hdr_old);
 	/*
-	 * Programs may post MADs to the ring only on InfiniBand, where write() of a valid MAD
-	 * cannot fail. On RoCE it can, as the address of the MAD may be invalid, so port stays 0
+	 * Programs may put MADs into the ring tx only on InfiniBand, where write() of a valid MAD
+	 * cannot fail. On RoCE it can, as the address of the MAD may be invalid, so umad_shm.port stays 0
 	 * and programs send each MAD with a message and wait for the result.
 	 */
 	if (u->of->port.mad->qps & 1)

@@ -117,7 +117,7 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 	return 0;
 }
 
-/* Queue a port event on every async event file of the device. */
+/* Queue an event of the device's port on every async event file of the device. */
 static void port_event(const struct edev *e, uint32_t type)
 {
 	struct efile *ef;

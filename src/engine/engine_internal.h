@@ -140,7 +140,7 @@ void qp_work_run(ns_t now);
 void qp_work_all(void);
 /* At the end of a program: send the ACKs that a link had no room for. */
 void qp_settle_all(void);
-/* Flush receives that were posted to QPs in ERR. Looks at no more than `most` QPs. */
+/* Flush receive WQEs that programs have posted to QPs in ERR. Looks at no more than `most` QPs. */
 void qp_flush_err(ns_t now, uint32_t most);
 
 #include "engine/enter.h"

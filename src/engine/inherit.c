@@ -202,7 +202,7 @@ static void move_dev(struct edev *e)
 		dev->ops->mcast(dev, g->mgid, true);
 }
 
-/* Forget the object's record, which is in the parent's table. */
+/* Forget the object's record for `rdma res show`, which is in the parent's table (ipc/res.h). */
 static void hide(struct uverbs_file *f, uint16_t kind, void *obj)
 {
 	switch (kind) {

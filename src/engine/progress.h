@@ -9,7 +9,7 @@
 #include "core/cq.h"
 #include "core/qp.h"
 
-/* Interval of the look for receives that were posted to QPs in ERR. */
+/* Interval at which QPs in ERR are searched for new receive WQEs, which must be flushed. Posting one rings no doorbell. */
 #define ERR_RESCAN (10 * NS_MS)
 
 /* progress.c. Starts the progress thread if it does not run. 0 or -errno. */

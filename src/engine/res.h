@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* res.c: the table of objects that rused reads. The caller holds the engine lock. */
+/* res.c: the table of the process's verbs objects, which rused reads for RDMA netlink. The caller holds the engine lock. */
 #ifndef RUSE_ENGINE_RES_H
 #define RUSE_ENGINE_RES_H
 

@@ -2,11 +2,11 @@
 /*
  * rdma_cm commands that need no answer of rused, by the memory that rused shares (ipc/ucma_shm.h).
  *
- * GET_EVENT reads the event ring. Each id has a card (struct ucma_card), on which rused keeps the
- * current answers of QUERY and INIT_QP_ATTR and says which commands would succeed. QUERY and
- * INIT_QP_ATTR read the card. A command that would succeed is posted: it returns 0 at once, and
- * rused executes posted commands in order while the program continues. A command that does not have
- * exactly the form in which librdmacm writes it is left to rused, which also finds its errors.
+ * GET_EVENT reads the event ring. Each id has a card (struct ucma_card), on which rused keeps the current answers of
+ * QUERY and INIT_QP_ATTR and says which commands would succeed. QUERY and INIT_QP_ATTR read the card. A command that
+ * would succeed is posted, that is, sent to rused without waiting for an answer: it returns 0 at once, and rused
+ * executes posted commands in order while the program continues. A command that does not have exactly the form in
+ * which librdmacm writes it is left to rused, which also finds its errors.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +24,8 @@
 
 #define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ECE */
 /*
- * The most private data of a CONNECT that is posted: of the 92 bytes of a REQ, rdma_cm's own header
- * takes 36. Ids of AF_IB have no such header and may send more, which rused checks.
+ * The most private data of a CONNECT that is sent without waiting for rused's answer: of the 92 bytes of a REQ,
+ * rdma_cm's own header takes 36. Ids of AF_IB have no such header and may send more, which rused checks.
  */
 #define REQ_PRIVATE 56
 #define REP_PRIVATE 196
@@ -53,9 +53,8 @@ static struct mapped *mapped;
 static bool posted;	/* a command was sent without waiting for its result (IPC_UCMA_POST) since the last ucma_sync() */
 
 /*
- * The destination of the last successful RESOLVE_ADDR. A route exists, so the next RESOLVE_ADDR to
- * it is posted. If that fails after all, the program gets ADDR_ERROR. Protected by the connection
- * lock.
+ * The destination of the last successful RESOLVE_ADDR. A route exists, so the next RESOLVE_ADDR to it is sent without
+ * waiting for rused's answer. If it fails after all, the program gets ADDR_ERROR. Protected by the connection lock.
  */
 static struct {
 	ns_t at;	/* 0: none */
@@ -153,7 +152,7 @@ void ucma_sync(void)
 	WRITE_ONCE(posted, false);
 	/*
 	 * A command with an invalid file number, which has no effect. rused handles commands in
-	 * order, so its answer means that it has handled all posted commands.
+	 * order, so its answer means that it has handled all commands sent without waiting.
 	 */
 	rused_call(IPC_UCMA_WRITE, &none, sizeof(none), NULL, &rsize);
 }
@@ -327,7 +326,7 @@ static bool resolved_lately(const struct ucma_cmd *c, const struct rdma_ucm_reso
 	return yes;
 }
 
-/* The flag (UCMA_CAN_*) that the id's card must have so that the command may be posted. 0: it must not be posted. */
+/* The flag (UCMA_CAN_*) that the id's card must have if c is to be sent without waiting for an answer. 0: always wait. */
 static uint32_t needed(const struct ucma_cmd *c, const void *payload)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
@@ -363,7 +362,7 @@ static bool try_post(const struct ucma_map *map, const struct ucma_cmd *c, int *
 	    !known(map, id, has, 0, NULL, 0))
 		return false;
 	/*
-	 * Count the command before it is posted: from now on, until rused has executed it, the id's card (struct
+	 * Count the command before it is sent to rused: from now on, until rused has executed it, the id's card (struct
 	 * ucma_card) counts as outdated.
 	 */
 	atomic_add(&map->shm->posted[id], 1u);

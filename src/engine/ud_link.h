@@ -24,7 +24,10 @@ uint32_t gid_owner(const uint8_t raw[16]);
 /* qps.c: the link to the process of this host that has this block of QP numbers, without a reference; or NULL. */
 struct link *block_link(uint32_t block);
 
-/* rdev_ops.ud_link. NULL: the datagram is lost. The table holds the reference. */
+/*
+ * rdev_ops.ud_link: returns the link for a datagram of qp to (net->dgid, dqpn), or NULL: the datagram is lost. Links are
+ * kept in the table of destinations (dests, ud_link.c), which holds the reference: the caller gets none.
+ */
 struct link *ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn);
 /* Deliver a multicast datagram to every attached QP of this process. */
 void ud_multicast(struct link *l, const struct seg *seg);

@@ -57,7 +57,8 @@ bool engine_has_umad(uint32_t minor)
 }
 
 /*
- * The datagram from rused carries the result: 0 (this file has the port now), or a positive errno.
+ * The datagram from rused carries the result: 0 (the open of issmN succeeds: this file holds the device port), or a
+ * positive errno.
  */
 static int sm_result(int fd)
 {

@@ -123,8 +123,8 @@ static bool pkey_in(const struct port *p, uint16_t key)
 }
 
 /*
- * The inbound P_Key check of a switch port: the port's table has an entry for the packet's partition. If the packet's P_Key
- * is that of a full member, the entry must be one, too.
+ * The inbound P_Key check of a switch port: the port's P_Key table has an entry for the packet's partition. If the
+ * packet's P_Key is that of a full member, the entry must be one, too.
  */
 static bool pkey_from(const struct port *p, uint16_t key)
 {

@@ -138,7 +138,7 @@ static uint16_t pkey_table(struct req *r)
 	return 0;
 }
 
-/* Two SLs per byte. A port without a table has VL = SL % 8. */
+/* SLtoVLMappingTable, two SLs per byte. A port whose mapping was never set maps an SL to VL = SL % 8. */
 static uint16_t sltovl(struct req *r)
 {
 	uint32_t in = is_switch(r->n) ? r->mod >> 8 & 0xff : 0;
@@ -165,7 +165,7 @@ static uint16_t sltovl(struct req *r)
 	return 0;
 }
 
-/* Blocks 1 and 2 are the low-priority table, 3 and 4 the high one. Only 1 and 3 exist here. */
+/* VLArbitrationTable: blocks 1 and 2 are the low-priority part, 3 and 4 the high-priority one. Only 1 and 3 exist here. */
 static uint16_t vl_arb(struct req *r)
 {
 	struct port *p = is_switch(r->n) ? selected(r, r->mod & 0xffff) : r->p;
@@ -200,7 +200,7 @@ static uint16_t lft(struct req *r)
 	return 0;
 }
 
-/* A block has the masks of 32 MLIDs for 16 ports; the position selects the ports. */
+/* MulticastForwardingTable: a block has the port masks of 32 MLIDs for 16 ports; the position selects the 16 ports. */
 static uint16_t mft(struct req *r)
 {
 	uint32_t block = r->mod & 0x1ff, pos = r->mod >> 28;

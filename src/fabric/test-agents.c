@@ -90,7 +90,7 @@ static void test_statuses(void **state)
 	assert_int_equal(sm_status, MAD_STATUS_BAD_VERSION);
 }
 
-/* A Get returns what a Set has written to a table. */
+/* For each attribute that is a table of a port or switch: a Get returns what a Set has written. */
 static void test_tables(void **state)
 {
 	static const struct {

@@ -180,7 +180,7 @@ static void sm_discover(void)
 	}
 }
 
-/* Sets each switch's table entry for d to a port on a shortest path. */
+/* Sets the entry for the LID of node d in each switch's forwarding table to a port on a shortest path. */
 static void sm_route(uint32_t d)
 {
 	uint32_t *dist = calloc(sm_count, sizeof(*dist)), *queue = calloc(sm_count, sizeof(*queue));

@@ -71,7 +71,7 @@ bool ipc_channel_post(struct ipc_channel *ch, const struct ipc_hdr *hdr, const v
 	return READ_ONCE(ch->watched) || !atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_AWAITED);
 }
 
-/* Ends the wait and sets *posted as ipc_channel_answer() does. False: the answer has arrived in the meantime. */
+/* Ends the wait. *posted: rused had not taken the request, and it is withdrawn. False: the answer has arrived in the meantime. */
 static bool give_up(struct ipc_channel *ch, bool *posted)
 {
 	*posted = atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_FREE);

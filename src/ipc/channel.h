@@ -83,7 +83,7 @@ int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
  * host in ns; it serves to limit the polling for answers.
  */
 int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void));
-/* For ipc_trip(): posts a request. False: send it over the socket; its answer may still come through the channel. */
+/* For ipc_trip(): puts a request into the channel. False: send it over the socket; its answer may come through the channel. */
 bool ipc_channel_post(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
 		      size_t len);
 /* For ipc_trip(): call before a request is sent over the socket whose answer may come through the channel. */
@@ -111,8 +111,8 @@ bool ipc_channel_push(struct ipc_channel *ch, const struct ipc_hdr *hdr, const v
 int ipc_channel_create(struct ipc_channel **ch);
 void ipc_channel_unmap(struct ipc_channel *ch);
 /*
- * Tells the process whether rused polls the channel. After a call with on = false, rused must check the channel once more:
- * the process may have posted a message before it saw the change.
+ * Tells the process whether rused polls the channel. After a call with on = false, rused must check the channel once
+ * more: the process may have put a request into it before it saw the change.
  */
 void ipc_channel_watch(struct ipc_channel *ch, bool on);
 bool ipc_channel_posted(const struct ipc_channel *ch);

@@ -375,7 +375,7 @@ static void note_slept(struct ipc_conn *c, ns_t took)
 	WRITE_ONCE(c->chan->slept_ns, (uint32_t)c->spin.slept);
 }
 
-/* Polls the channel for the answer. -EAGAIN: no answer in time; *posted then as for ipc_channel_answer(). */
+/* Polls the channel for the answer. -EAGAIN: no answer in time; *posted then says whether the request was withdrawn. */
 static int channel_recv(struct ipc_conn *c, const struct ipc_hdr *req, ns_t began, char *reply,
 			size_t *rsize, bool *posted)
 {

@@ -90,8 +90,8 @@ static void test_steps(void **state)
 }
 
 /*
- * A process that stops polling withdraws its request if rused has not taken it (posted). If rused
- * has taken it, the answer goes over the socket.
+ * A process that stops polling for the answer withdraws its request if rused has not taken it from the channel. If
+ * rused has taken it, the answer goes over the socket.
  */
 static void test_give_up(void **state)
 {

@@ -129,7 +129,7 @@ static void cards(void **state)
 	card->has = UCMA_HAS_PATH;
 #define AT offsetof(struct ucma_answers, path_len)
 #define GET ucma_card_read(card, s, 9, UCMA_HAS_PATH, AT, &v, 4)
-	assert_false(GET);	/* the card belongs to no file */
+	assert_false(GET);	/* the id's card belongs to no open file */
 	card->file = 5;
 	assert_true(GET);
 	assert_int_equal(v, 42);
@@ -163,7 +163,7 @@ static void destroyed(void **state)
 	assert_non_null(card);
 	s->number = 5;
 #define DESTROY ucma_card_destroy(card, s, 9, &n)
-	assert_false(DESTROY);	/* the card belongs to no file */
+	assert_false(DESTROY);	/* the id's card belongs to no open file */
 	card->file = 5;
 	assert_false(DESTROY);	/* UCMA_CAN_DESTROY is missing, as for a listener */
 	assert_false(s->gone[9]);
@@ -196,7 +196,7 @@ static void destroyed(void **state)
 	assert_int_equal(ev.id, 8);
 	assert_false(ucma_shm_take(s, &ev));
 	assert_false(ucma_shm_ready(s));
-	/* DESTROY_ID could not be posted: ucma_card_keep() makes the id valid again. */
+	/* As if DESTROY_ID could not be sent to rused: ucma_card_keep() makes the id valid again. */
 	ucma_card_keep(s, 9);
 	assert_int_equal(s->posted[9], 1);
 	assert_true(ucma_shm_ready(s));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Rings of a umad file: order and wrap-around, the byte for poll(), which MADs may be posted, wake-ups of rused, and invalid
- * values in the memory, as a hostile program could write them.
+ * Rings of a umad file: order and wrap-around, the byte for poll(), which MADs may be put into the ring tx, wake-ups
+ * of rused, and invalid values in the memory, as a hostile program could write them.
  *
  * The test plays rused with put(), which writes a packet to rx and sends the byte as ipc/bell.h
  * says.
@@ -356,7 +356,7 @@ static void who_may(void **state)
 	assert_false(sendable());
 }
 
-/* A MAD is not sendable while a send with the same hash is in progress, whether that one was posted or sent by request. */
+/* A MAD is not sendable while a send with the same hash is in progress, whether that one was put into tx or sent by request. */
 static void transactions(void **state)
 {
 	uint8_t *mad = build();
@@ -414,7 +414,7 @@ static void wakes(void **state)
 	s->kicked = 0;
 	s->watched = 1;
 	assert_true(umad_shm_post(s, 2, packet, 320, &wake) && !wake);
-	/* rused watches the ring, but has not taken the MAD posted UMAD_TX_LATE positions earlier: UMAD_WAKE_LATE. */
+	/* rused watches the ring tx, but has not taken the MAD UMAD_TX_LATE positions earlier: UMAD_WAKE_LATE. */
 	for (uint32_t i = 3; i < UMAD_TX_LATE; i++)
 		assert_true(umad_shm_post(s, i, packet, 320, &wake) && !wake);
 	assert_true(umad_shm_post(s, UMAD_TX_LATE, packet, 320, &wake) && wake == UMAD_WAKE_LATE);

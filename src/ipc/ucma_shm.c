@@ -9,9 +9,10 @@
  * second. A reader that finds the ring empty clears `shown` and looks at the ring again. If there is an event now, it
  * sets `shown` again and leaves the byte; else it removes the byte.
  *
- * A card is read under its sequence count. Its answers are valid only if rused has finished all commands posted to the
- * id. ucma_card_destroy() needs the number of the id's events that programs have read. It adds those that the ring
- * shows as read to the count in the card, in which rused includes older events.
+ * A card is read under its sequence count. Its answers are valid only if rused has finished all commands for the id
+ * that programs sent without waiting for an answer (IPC_UCMA_POST, "posted" below). ucma_card_destroy() needs the
+ * number of the id's events that programs have read. It adds those that the ring shows as read to the count in the
+ * card, in which rused includes older events.
  */
 #include <linux/futex.h>
 #include <string.h>
@@ -174,9 +175,9 @@ static uint32_t was_read(struct ucma_shm *s, uint32_t id, uint32_t pos)
 }
 
 /*
- * True if DESTROY_ID may be posted for this id. rused clears UCMA_CAN_DESTROY for listeners and multicast members, among
- * others. Unlike ucma_card_read(), this function does not require that posted commands are finished: no command that may
- * be posted makes the id a listener or a multicast member.
+ * True if DESTROY_ID for this id may be sent without waiting for rused's answer. rused clears UCMA_CAN_DESTROY for
+ * listeners and multicast members, among others. Unlike ucma_card_read(), this function does not require that posted
+ * commands are finished: no command that may be posted makes the id a listener or a multicast member.
  */
 static bool may_end(const struct ucma_card *card, const struct ucma_shm *s)
 {
@@ -247,7 +248,7 @@ void ucma_shm_spare_back(struct ucma_shm *s, uint32_t id)
 			return;
 }
 
-/* By command: 1 + the offset in bytes of the id from the end of the command's header. 0: the command must not be posted. */
+/* By command: 1 + the offset in bytes of the id from the end of the command's header. 0: the command must wait for its answer. */
 static const uint16_t id_at[] = {
 	[RDMA_USER_CM_CMD_CREATE_ID] = offsetof(struct rdma_ucm_create_id, response) + 1,
 	[RDMA_USER_CM_CMD_DESTROY_ID] = offsetof(struct rdma_ucm_destroy_id, id) + 1,

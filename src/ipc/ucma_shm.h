@@ -57,14 +57,14 @@ struct ucma_shm {
 	uint32_t spare[UCMA_SPARES];	/* 1 + a preallocated id; a program that takes the id sets 0 */
 	struct ucma_slot slot[UCMA_RING];
 	uint32_t posted[UCMA_CARDS];	/* by id: number of commands sent with IPC_UCMA_POST */
-	uint8_t gone[UCMA_CARDS];	/* by id: 1: DESTROY_ID was posted, readers skip the id's events */
+	uint8_t gone[UCMA_CARDS];	/* by id: 1: DESTROY_ID was sent with IPC_UCMA_POST; readers skip the id's events */
 };
 
 #define UCMA_HAS_ADDR 0x1u
 #define UCMA_HAS_GID 0x2u
 #define UCMA_HAS_PATH 0x4u
 #define UCMA_HAS_ATTR 0x8u	/* INIT_QP_ATTR for state INIT; the next bits, 0x10 and 0x20, are for RTR and RTS */
-/* UCMA_CAN_*: a command that will succeed in the present state of the id, and so may be posted (IPC_UCMA_POST). */
+/* UCMA_CAN_*: a command that will succeed in the present state of the id, so a program need not wait for it (IPC_UCMA_POST). */
 #define UCMA_CAN_ROUTE 0x100u
 #define UCMA_CAN_CONNECT 0x200u
 #define UCMA_CAN_ACCEPT 0x400u
@@ -83,7 +83,7 @@ struct ucma_answers {
 struct ucma_card {
 	uint32_t seq;		/* odd while rused writes */
 	uint32_t file;		/* number of the id's file; 0: no such id */
-	uint32_t done;		/* number of its posted commands that are finished */
+	uint32_t done;		/* number of its commands sent with IPC_UCMA_POST that rused has finished */
 	uint32_t has;
 	uint32_t reported, reaped;	/* reported: number of its events before ring position `reaped` that programs have read */
 	uint32_t last;		/* position after its last event in the ring; 0: unknown */
@@ -113,27 +113,28 @@ void ucma_shm_settle(struct ucma_shm *s, int fd);
 /* Removes a surplus byte: one that a reader left in the socket because it was killed after it had cleared `shown`. */
 void ucma_shm_orphan(struct ucma_shm *s, int fd);
 /*
- * Copies len bytes at offset off of the card's answers. has: the flags (UCMA_HAS_*, UCMA_CAN_*) that the card must have.
- * False: the card lacks one of them, the id is not one of this file, or posted commands are unfinished; ask rused.
+ * Copies len bytes at offset off of the card's answers. has: the flags (UCMA_HAS_*, UCMA_CAN_*) that the card must
+ * have. False: the card lacks one of them, the id is not one of this file, or rused has not finished its
+ * IPC_UCMA_POST commands; ask rused.
  */
 bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint32_t id,
 		    uint32_t has, size_t off, void *to, size_t len);
 /*
- * Marks the id as destroyed, so that programs read no further event of it. *reported: number of its events that they have
- * read. The function counts DESTROY_ID in s->posted; the caller then posts it. False: nothing was changed, and DESTROY_ID
- * must be sent to rused with IPC_UCMA_WRITE.
+ * Marks the id as destroyed, so that programs read no further event of it. *reported: number of its events that they
+ * have read. The function counts DESTROY_ID in s->posted; the caller then sends it with IPC_UCMA_POST. False: nothing
+ * was changed, and DESTROY_ID must be sent to rused with IPC_UCMA_WRITE.
  */
 bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_t id,
 		       uint32_t *reported);
-/* Undoes ucma_card_destroy(), if DESTROY_ID could not be posted. */
+/* Undoes ucma_card_destroy(), if DESTROY_ID could not be sent. */
 void ucma_card_keep(struct ucma_shm *s, uint32_t id);
-/* Takes a preallocated id, which the caller then creates: it posts CREATE_ID with the id as `response`. False: there is none. */
+/* Takes a preallocated id, which the caller then creates: IPC_UCMA_POST of CREATE_ID with it as `response`. False: none. */
 bool ucma_shm_spare(struct ucma_shm *s, uint32_t *id);
-/* Returns a preallocated id, if CREATE_ID could not be posted. */
+/* Returns a preallocated id, if CREATE_ID could not be sent. */
 void ucma_shm_spare_back(struct ucma_shm *s, uint32_t id);
 /*
- * Finds the id in a command that may be posted (IPC_UCMA_POST). False: the command must not be
- * posted, or is too short.
+ * Finds the id in a command that may be sent with IPC_UCMA_POST, that is, without waiting for an answer. False: the
+ * command must wait for its answer, or is too short.
  */
 bool ucma_post_id(const void *cmd, size_t len, uint32_t *id);
 

@@ -20,7 +20,7 @@
 
 #define UMAD_RX 256u		/* packets to be read; further ones wait in rused */
 #define UMAD_TX 64u		/* written MADs */
-#define UMAD_TX_LATE 8u		/* wake rused again if it has not taken the MAD posted this many positions earlier */
+#define UMAD_TX_LATE 8u		/* wake rused again if it has not taken the MAD this many positions earlier in tx */
 #define UMAD_TIDS 256u		/* number of hash values of transactions */
 #define UMAD_SHM_AGENTS 32
 
@@ -29,7 +29,7 @@ enum umad_slot_state { UMAD_SLOT_FREE, UMAD_SLOT_READY, UMAD_SLOT_TAKEN };
 struct umad_slot {
 	uint32_t state;		/* position in the stream << 2 | enum umad_slot_state */
 	uint32_t len;
-	uint32_t seq;		/* rx: 0: the packet is in data; else its number in rused */
+	uint32_t seq;		/* rx: 0: the packet is in data; else it is longer, and rused returns it by this number */
 	uint32_t pad;
 	uint8_t data[IPC_UMAD_SHOWN];
 };
@@ -45,9 +45,9 @@ struct umad_shm {
 	uint32_t number;	/* number of the file */
 	uint32_t hdr_len;	/* bytes of the header of a packet */
 	uint32_t dead;		/* the device was removed */
-	uint32_t port;		/* InfiniBand port number; 0: programs may not put MADs into tx */
+	uint32_t port;		/* InfiniBand port number of the device; 0: programs may not put MADs into tx */
 	uint32_t agent[UMAD_SHM_AGENTS];
-	uint32_t begun[UMAD_TIDS], ended[UMAD_TIDS];	/* by umad_shm_tid(): sends begun, without posted MADs; all sends ended */
+	uint32_t begun[UMAD_TIDS], ended[UMAD_TIDS];	/* by umad_shm_tid(): sends begun, except through tx; all sends ended */
 	uint32_t pad1[16];
 	uint32_t watched;	/* rused polls tx, so no wake-up is needed */
 	uint32_t pad2[31];
@@ -83,22 +83,23 @@ struct bell umad_shm_bell(struct umad_shm *s);
 struct umad_slot *umad_shm_room(struct umad_shm *s, uint32_t pos);
 
 /*
- * For the process that opened the file: true if write() of these bytes cannot fail, so that they may be posted. They must be
- * a whole MAD of a registered agent of an InfiniBand port, without GRH and RMPP, and no send with the same hash may be in
- * progress. No other thread may change data. posted: number of MADs that this process has posted, by umad_shm_tid().
+ * For the process that opened the file: true if write() of these bytes cannot fail, so that they may be put into tx.
+ * They must be a whole MAD of a registered agent of an InfiniBand port, without GRH and RMPP, and no send with the
+ * same hash may be in progress. No other thread may change data. posted: number of MADs that this process has put
+ * into tx, by umad_shm_tid().
  */
 bool umad_shm_sendable(const struct umad_shm *s, const uint32_t posted[UMAD_TIDS],
 		       const void *data, size_t len);
 /* Hash of a MAD's transaction, below UMAD_TIDS. */
 uint32_t umad_shm_tid(const uint8_t *mad);
-/* How to wake rused after a post. NOT: not at all; WAKE: by the eventfd; LATE: by IPC_UMAD_KICK, which fails if rused is gone. */
+/* How to wake rused after umad_shm_post(). NOT: not at all; WAKE: by eventfd; LATE: by IPC_UMAD_KICK, fails without rused. */
 enum umad_wake { UMAD_WAKE_NOT, UMAD_WAKE, UMAD_WAKE_LATE };
-/* Posts a MAD at position pos. One thread at a time. False: no room. */
+/* Puts a MAD into tx at position pos. One thread at a time. False: tx is full. */
 bool umad_shm_post(struct umad_shm *s, uint32_t pos, const void *data, size_t len,
 		   enum umad_wake *wake);
-/* rused: true if there is a MAD at its position pos. */
+/* rused: true if tx has a MAD at position pos, which rused keeps itself. */
 bool umad_shm_posted(const struct umad_shm *s, uint32_t pos);
-/* rused: takes and copies the MAD at position pos. Its length, at most IPC_UMAD_SHOWN bytes; -EAGAIN: none; -EPROTO: too long. */
+/* rused: takes and copies the MAD at position pos of tx. Length, at most IPC_UMAD_SHOWN bytes; -EAGAIN: none; -EPROTO: too long. */
 ssize_t umad_shm_fetch(struct umad_shm *s, uint32_t pos, void *data);
 
 #endif

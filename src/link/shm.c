@@ -9,11 +9,10 @@
  * process polls. shm_want_wakeup() sets the flag and then checks the rings; the peer does it in the
  * opposite order, so no wake-up is lost.
  *
- * Death: the progress thread owns a robust futex word (struct shm_pub). The kernel marks it when
- * the thread ends, by death of the process or by exec, even if other processes keep its descriptors
- * open. Peers also watch the pidfd and the socket. The list entry of the word is in private memory
- * of the thread and reaches the word by futex_offset, so the kernel follows no pointer that a peer
- * can write.
+ * Death: the progress thread owns a robust futex word (shm_pub.alive), by which peers see whether this process lives.
+ * The kernel marks the word when the thread ends, by death of the process or by exec, even if other processes keep
+ * its descriptors open. Peers also watch the pidfd and the socket. The list entry of the word is in private memory of
+ * the thread and reaches the word by futex_offset, so the kernel follows no pointer that a peer can write.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -292,7 +291,7 @@ void shm_quiesce(struct shm_ep *ep)
 
 	/*
 	 * The caller has withdrawn the key before this barrier. A requester sets shm_half.placing
-	 * before it reads the key card (struct key_card). So it either finds the key withdrawn, or
+	 * before it reads the record of the key (struct key_card). So it either finds the key withdrawn, or
 	 * `placing` is seen here.
 	 */
 	smp_mb();

@@ -2,14 +2,14 @@
 /*
  * shm: links to other processes of this host.
  *
- * A process has one endpoint: an abstract Unix listener, an eventfd and two memfds, which its peers
- * map. The first memfd is the key table: one key card per MR or memory window, the process number,
- * the robust futex word and the list of QP number blocks. Peers can only read it. The second is the
- * export: the wake-up flag and one QP card per QP number. Peers write it too. Cards (queue/card.h)
- * are what a peer needs for direct placement, that is to execute a WRITE or READ itself. Two
- * endpoints that connect exchange these descriptors and a pair of rings over a socket. SO_PEERCRED
- * of the socket tells the peer's uid and pid. The uid must be that of this process, now or when its
- * endpoint was created. A pid of 0 means another PID namespace: no cross-memory copies.
+ * A process has one endpoint: an abstract Unix listener, an eventfd and two memfds, which its peers map. The first
+ * memfd is the key table: a record for each MR and memory window (key card), the process number, a futex word that
+ * tells whether the process lives (shm_pub.alive), and the list of QP number blocks. Peers can only read it. The
+ * second is the export: the wake-up flag and a record for each QP number (QP card). Peers write it too. A peer needs
+ * the cards (queue/card.h) for direct placement, that is to execute a WRITE or READ itself. Two endpoints that
+ * connect exchange these descriptors and a pair of rings over a socket. SO_PEERCRED of the socket tells the peer's
+ * uid and pid. The uid must be that of this process, now or when its endpoint was created. A pid of 0 means another
+ * PID namespace: no cross-memory copies.
  *
  * The caller of all functions holds the engine lock unless a comment says otherwise.
  */
@@ -27,7 +27,7 @@ struct shm_cfg {
 	const struct link_host *host;
 	void *host_arg;
 	int epfd;		/* epoll set to use; data.ptr is a struct link_fd pointer */
-	uint32_t nkeys, ncards;	/* number of key cards in the key table; number of QP cards per block of QP numbers */
+	uint32_t nkeys, ncards;	/* number of struct key_card in the key table; number of struct qp_card per block of QP numbers */
 	/*
 	 * own_fd() takes over a long-lived descriptor and returns the number to use; own_close()
 	 * closes it. Both may be NULL.
@@ -45,14 +45,14 @@ void shm_ep_destroy(struct shm_ep *ep);
 const char *shm_ep_sock(const struct shm_ep *ep);
 /* The number that rused gave this process, never 0. Must be set before the first connect. */
 void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc);
-/* The key table: an array of nkeys key cards (queue/card.h), writable for this process only. */
+/* The array of nkeys records of memory keys in the key table, writable for this process only. */
 struct key_card *shm_ep_keys(struct shm_ep *ep);
 /* The struct qp_card of each number of a newly leased block of QP numbers, zeroed. NULL: SHM_MAX_BLOCKS reached. */
 struct qp_card *shm_ep_add_block(struct shm_ep *ep, uint32_t block);
 
 /*
- * Called once on the progress thread, without the lock. The thread takes the robust futex word, by
- * which peers know that the process lives. Until then payload is copied through the rings.
+ * Called once on the progress thread, without the lock. The thread writes its id into the robust futex word
+ * (shm_pub.alive), by which peers know that the process lives. Until then payload is copied through the rings.
  */
 void shm_ep_thread_start(struct shm_ep *ep);
 

@@ -278,8 +278,8 @@ int shm_listen(struct shm_ep *ep)
 }
 
 /*
- * Starts accepting connections. They cannot be accepted earlier, because the hello that answers
- * them contains the process number. Earlier connections wait in the backlog.
+ * Starts accepting connections. They cannot be accepted earlier, because the handshake message that answers them
+ * (struct shm_hello) contains the number that rused gives this process. Earlier connections wait in the backlog.
  */
 void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Direct placement: the requester acts as its peer's responder for one whole RDMA WRITE or READ. The
- * responder's state is in the QP card, in shared memory; its owner is the responder's process.
+ * responder's state is in shared memory, in a record called the QP card (struct qp_card). The MRs and memory windows
+ * have such records too: a key card each (struct key_card). The owner of a card is the responder's process.
  *
  * The requester announces the operation (shm_half.placing), locks the QP card, makes the responder's
  * checks in their order (IBA 9.7.4, 9.7.5.2.4), reads the key card, copies, advances the expected
@@ -32,7 +33,7 @@
 
 #define QPN_INDEX 14
 #define INDEX_MASK ((1u << QPN_INDEX) - 1)
-#define KEY_TRIES 16	/* attempts to read a key card while its owner changes it */
+#define KEY_TRIES 16	/* attempts to read the record of a memory key (struct key_card) while its owner changes it */
 
 /* States of enum qp_state in which a responder accepts requests: RTR, RTS, SQD. */
 static bool responder_runs(uint32_t state)
@@ -97,7 +98,10 @@ static bool card_fits(const struct qp_card *card, const struct direct_op *op)
 	       mtu >= 256 && mtu <= 4096 && seg_pkts(op->len, mtu) == op->npkts;
 }
 
-/* Check the operation against the peer's QP card and key card, and execute it. The caller has locked the QP card. */
+/*
+ * Check the operation against the peer's records of the QP (card) and of the memory key (struct key_card), and execute
+ * it. The caller has locked the QP card.
+ */
 static enum direct_result place(struct shm_link *l, struct qp_card *card,
 				const struct direct_op *op)
 {

@@ -14,7 +14,7 @@
 #define SHM_MAX_CARDS 16384u	/* QP numbers of a block */
 #define SHM_MAX_KEYS (1u << 24)	/* key = index << 8 | byte */
 #define SHM_RESIDENT_BITS 6		/* log2 of the number of resident ranges that a link remembers */
-#define SHM_MAX_PENDING 32	/* accepted connections without a hello */
+#define SHM_MAX_PENDING 32	/* accepted connections on which no struct shm_hello has arrived yet */
 
 /*
  * The memfd of the key table. Only its owner can write it (F_SEAL_FUTURE_WRITE); the kernel writes
@@ -23,8 +23,8 @@
 struct shm_pub {
 	uint32_t magic, version, proc, pad;
 	/*
-	 * Robust futex word: thread id of the progress thread, 0 before it runs. The kernel sets
-	 * FUTEX_OWNER_DIED at death and exec.
+	 * Robust futex word, by which peers see whether the process lives: thread id of the progress thread, 0 before
+	 * it runs. The kernel sets FUTEX_OWNER_DIED at death and exec.
 	 */
 	_Alignas(64) uint32_t alive;
 	uint32_t nblocks;		/* number of leased blocks of QP numbers: valid entries of block[] */
@@ -51,7 +51,7 @@ struct shm_hello {
 	char sock[SHM_SOCK_LEN];
 };
 
-/* Descriptors of a hello, in order. Only the connector sends the ring. */
+/* Descriptors sent with struct shm_hello, in order. Only the connector sends the ring. */
 enum { HELLO_PUB, HELLO_EXPORT, HELLO_EVENT, HELLO_RING, HELLO_MAX_FDS };
 
 /*
@@ -114,7 +114,7 @@ struct shm_pending {
 struct shm_ep {
 	struct shm_cfg cfg;
 	uid_t uid;		/* effective uid when the endpoint was created; its listener keeps that uid */
-	struct shm_hello hello;	/* the hello that this endpoint sends; peers read its nonce by cross-memory attach */
+	struct shm_hello hello;	/* the handshake message that this endpoint sends; peers read its nonce by cross-memory attach */
 	int pub_fd, exp_fd, evfd, listener;
 	struct shm_pub *pub;
 	struct shm_export *exp;

@@ -160,7 +160,7 @@ static bool shm_peer_behind(struct link *link)
 	}
 	shm_tx_reap(&l->tx, ref_failed, l);
 	/*
-	 * The robust futex word is not held if the peer's progress thread has not run yet. Then only
+	 * The robust futex word (shm_pub.alive) is 0 if the peer's progress thread has not run yet. Then only
 	 * the pidfd tells of the peer's death. Without a pidfd the peer does not count as living.
 	 */
 	if (!shm_held(l->pub) && l->pidfd < 0)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Cross-memory attach: copies between this process and a peer. process_vm_readv/writev take a pid,
- * which may have been reused. Before every call the peer's robust futex word is read, which tells
- * whether the program of the handshake still runs, and the peer's pages must be resident
- * (shm_resident.c).
+ * which may have been reused. Before every call the peer's robust futex word (shm_pub.alive) is read, which tells whether
+ * the program of the handshake still runs, and the peer's pages must be resident (shm_resident.c).
  */
 #include <errno.h>
 #include <fcntl.h>

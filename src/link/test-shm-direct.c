@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Tests of direct placement: a requester executes a WRITE or READ in the peer's memory itself. The requester and its
- * target (the owner of the memory) are two endpoints of one process, so the tests can read and write every key card
- * and QP card. A thread serves the target. Tests of a requester's death fork a process for the requester.
+ * target (the owner of the memory) are two endpoints of one process, so the tests can read and write the shared
+ * records of all memory keys (struct key_card) and QPs (struct qp_card). A thread serves the target. Tests of a
+ * requester's death fork a process for the requester.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <sys/prctl.h>

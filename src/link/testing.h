@@ -54,7 +54,10 @@ int node_turn(struct node *n, int ms);
 		assert_true(cond);                                             \
 	} while (0)
 
-/* Serve the endpoint in a thread, which takes its robust futex word. */
+/*
+ * Serve the endpoint in a thread. The thread writes its id into the endpoint's robust futex word (shm_pub.alive), by
+ * which peers see that the endpoint's process lives.
+ */
 void node_start(struct node *n);
 /* End the thread. Peers then regard the endpoint as dead until node_start(). */
 void node_stop(struct node *n);

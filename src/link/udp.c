@@ -246,7 +246,7 @@ static int join(const struct udp_ep *ep, int fd, const uint8_t mgid[16], uint32_
 	memcpy(&m4.imr_multiaddr, mgid + 12, 4);
 	memcpy(&to4.sin_addr, mgid + 12, 4);
 	/*
-	 * SO_REUSEPORT lets several sockets bind the port. This socket, which is bound to the
+	 * SO_REUSEPORT lets several sockets bind UDP port 4791. This socket, which is bound to the
 	 * multicast address, does not join the SO_REUSEPORT group of the unicast sockets.
 	 */
 	udp_setopt(fd, SOL_SOCKET, SO_REUSEPORT, 1);

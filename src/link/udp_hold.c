@@ -4,7 +4,7 @@
  *
  * When a program answers each message, an ACK and then the program's message are sent to the same
  * peer. Each passes the kernel's network stack at both ends. If the program has answered at once
- * several times in a row, the ACK is held until the answer, and both are sent as one train.
+ * several times in a row, the ACK is held until the answer, and both are sent as one buffer (a train, udp_tx.c).
  *
  * The delay is short. The caller of udp_hold() must bound it with udp_flush() and udp_flush_old().
  * A held ACK that no answer follows in time (a miss) is late by the time of several sends; an answer

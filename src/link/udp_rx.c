@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Receiving: split trains into packets, and join consecutive packets of a message into segments,
- * which saves most of the transport's work.
+ * Receiving: split trains (packets that the kernel delivers as one buffer, UDP_GRO) into packets, and join
+ * consecutive packets of a message into segments, which saves most of the transport's work.
  *
  * A packet is parsed only if its ICRC is right. The ICRC covers the IPv4 id, which a socket does
  * not show. Within a train of ruse the ids are known (0, 1, 2, ...). The ICRC of another sender is
@@ -155,9 +155,8 @@ static bool icrc_right(struct udp_ep *ep, const struct meta *m, const uint8_t *p
 	if (!m->v4)
 		return false;
 	/*
-	 * The packet is not from a train of ruse: the sender counts its ids or does not set DF. Find
-	 * an id that makes the ICRC right; behind it follow 14 bytes of IP header, UDP header and
-	 * packet.
+	 * The packet is not from a train (udp_tx.c) that ruse has sent: the sender counts its ids or does not set DF.
+	 * Find an id that makes the ICRC right; behind it follow 14 bytes of IP header, UDP header and packet.
 	 */
 	ep->stats->other_id++;
 	for (int df = 0; df < 2; df++) {
@@ -296,7 +295,7 @@ void udp_handed(struct udp_ep *ep, const struct seg_net *net, const void *p, siz
 }
 
 /*
- * Receive datagrams: small ones several at a time if several have arrived, trains one at a time, so
+ * Receive datagrams: small ones several at a time if several have arrived, trains (merged datagrams) one at a time, so
  * that a train is still in the nearest cache when it is handled.
  */
 static int take(struct udp_rxbuf *b, struct udp_rx *rx)

@@ -74,7 +74,7 @@ static int tx_options(const struct udp_tx *tx, int fd)
 	return ret ? ret : udp_setopt(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
 }
 
-/* Open the socket and bind it to a port of its own. 0 or -errno. */
+/* Open the socket for sending and bind it to a UDP source port of its own. 0 or -errno. */
 static int tx_open(struct udp_tx *tx)
 {
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };

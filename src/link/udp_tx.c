@@ -2,7 +2,7 @@
 /*
  * Sending: a segment becomes packets, and packets of one size become a train.
  *
- * The kernel cuts a train (UDP_SEGMENT) into datagrams of one length; only the last may be shorter.
+ * A train is one buffer, which the kernel cuts into datagrams of one length (UDP_SEGMENT); only the last may be shorter.
  * The first packet of a message has longer headers than the others, and the last may be longer too,
  * so a segment is a few trains at most. One sendmmsg() sends them all.
  *
@@ -21,7 +21,7 @@
 #define TRAIN_PKTS 64u
 #define CNP_NS (50 * NS_US)
 #define TTL_DEFAULT 64
-#define ROOM_NS (500 * NS_MS)	/* limit of a wait for room, for a segment that cannot be sent later */
+#define ROOM_NS (500 * NS_MS)	/* limit of a wait for a socket that is full, for a segment that cannot be sent later */
 
 struct train {
 	uint32_t off, len, size, n;	/* n packets of size bytes; the last may be shorter */

@@ -31,7 +31,7 @@ struct mad_addr {
 	uint32_t qpn;		/* remote QP number */
 };
 
-/* Result of the port's processing, which precedes dispatch (the kernel's process_mad). */
+/* Result of mad_ops.process: the device port's built-in agents get a MAD before dispatch (the kernel's process_mad). */
 enum mad_verdict {
 	MAD_PASS,	/* dispatch to an agent; without one a Get or Set gets an error response */
 	MAD_REPLY,	/* send `out` back */
@@ -52,7 +52,7 @@ struct mad_ops {
 				    uint8_t *out);
 };
 
-/* Shared by the ports of a host: transaction ids and timers. */
+/* Shared by the device ports of a host: transaction ids and timers. */
 struct mad_host {
 	uint32_t last_hi_tid;	/* upper half of the transaction ids of the agent created last: 24 bits, cyclic */
 	uint32_t nports;
@@ -114,7 +114,7 @@ struct mad_send {
 };
 
 void mad_host_init(struct mad_host *h);
-/* All ports must have been finished (BUG_ON). */
+/* mad_port_fini() must have been called for all ports (BUG_ON). */
 void mad_host_fini(struct mad_host *h);
 /* The caller has set ops, ctx, lmc, qps and num. */
 void mad_port_init(struct mad_port *p, struct mad_host *h);

@@ -74,7 +74,7 @@ static bool valid(const struct mad_addr *from, const uint8_t *mad)
 	       mad[MAD_O_METHOD] == MAD_SEND;
 }
 
-/* Sends an answer of the port itself, by directed route if the request came by one. */
+/* Sends an answer of the device port's built-in agents, by directed route if the request came by one. */
 static void reply(struct mad_port *p, const struct mad_addr *to, uint8_t *mad)
 {
 	const struct smi_node node = { .port = p->num, .nports = p->num };

@@ -46,7 +46,7 @@ void net_deliver(struct net *n, const struct net_mad *m);
 void net_init(struct net *n, bool roce);
 void net_fini(struct net *n);
 
-/* Address of port index. */
+/* Address of the simulated device port with this index. */
 struct mad_addr net_addr(const struct net *n, uint8_t qp, uint32_t index);
 
 /* Delivers or drops the oldest MAD; false: the queue is empty. */

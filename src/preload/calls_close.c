@@ -79,8 +79,8 @@ HOOK int close_range(unsigned int first, unsigned int last, int flags)
 	if (first > last || first > INT_MAX || fdtab_next((int)first) < 0 || !process_owns_tables())
 		return REAL(close_range)(first, last, flags);
 	/*
-	 * With CLOSE_RANGE_UNSHARE other threads keep their descriptors, so the table stays
-	 * unchanged.
+	 * With CLOSE_RANGE_UNSHARE other threads keep their descriptors, so the table of RDMA descriptors
+	 * (vfile/fdtab.h) stays unchanged.
 	 */
 	if (!flags)
 		close_between(first, last);

@@ -2,8 +2,8 @@
 /*
  * Functions that use and duplicate descriptors.
  *
- * write() on a uverbs descriptor is the doorbell and takes the shortest path: a table look-up and a
- * call of the engine, without a reference. No reference is needed: closing a device during a
+ * write() on a uverbs descriptor is the doorbell and takes the shortest path: a look-up in the table of RDMA descriptors
+ * (vfile/fdtab.h) and a call of the engine, without a reference. No reference is needed: closing a device during a
  * post_send of another thread is an error of the program, because it also frees the queues that
  * post_send uses. All calls that may sleep hold a reference.
  */
@@ -53,7 +53,7 @@ int uverbs_install(int fd, uint32_t minor, struct uverbs_file *f)
 }
 
 /*
- * Called with the engine lock held. If the table has an entry of an earlier file at fd, that entry is
+ * Called with the engine lock held. If the table of RDMA descriptors has an entry of an earlier file at fd, that entry is
  * leaked, because its release() would take the engine lock.
  */
 int event_install(struct event_file *ev, int fd, bool is_async)
@@ -513,7 +513,7 @@ HOOK int dup(int fd)
 }
 
 /*
- * dup2() and dup3() if either number is in the table. newfd is closed only if the call will succeed,
+ * dup2() and dup3() if oldfd or newfd is in the table of RDMA descriptors. newfd is closed only if the call will succeed,
  * so the errors are checked first. If newfd is a descriptor of the engine the error is EBUSY, which
  * dup2(2) documents for a race with open().
  */
@@ -550,7 +550,7 @@ static int dup_to(int oldfd, int newfd, int flags, bool is_dup3)
 		vfile_put(vf);
 	errno = e;
 	/*
-	 * -ENOMEM: the table has no memory for newfd. -EMFILE: newfd is beyond the table, and thus
+	 * -ENOMEM: the table of RDMA descriptors gets no memory for newfd. -EMFILE: newfd is beyond this table, and thus
 	 * beyond the kernel's limit of descriptors too; for such a number dup2() returns EBADF.
 	 */
 	return ret == -ENOMEM ? -EMFILE : ret == -EMFILE ? -EBADF : ret;

@@ -5,7 +5,7 @@
  * messages. Messages, MSG_PEEK, MSG_TRUNC, timeouts and poll work as on the real socket; addresses
  * and SOL_NETLINK options are emulated here.
  *
- * The port id is only a name: rused answers with the id of the request, or 0, and libraries accept
+ * The netlink port id is only a name: rused answers with the id of the request, or 0, and libraries accept
  * both. As with the kernel's autobind (af_netlink.c) it is the process id for the first socket and
  * a number that is no process id for others. Without iWARP or an SA cache no multicast group of
  * NETLINK_RDMA has any traffic, so memberships are only remembered.
@@ -141,7 +141,7 @@ HOOK int bind(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 	return (int)libc_result(netlink_bind(vf, addr.__sockaddr__, len), e);
 }
 
-/* The kernel, port 0, is the only possible peer. */
+/* The kernel, whose netlink port id is 0, is the only possible peer. */
 static long check_peer(const struct sockaddr *addr, socklen_t len)
 {
 	struct sockaddr_nl nl;

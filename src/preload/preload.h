@@ -33,7 +33,7 @@ bool process_owns_tables(void);
 /* Called at the first attach: registers the fork handlers and makes this process the owner of the tables. 0 or -errno. */
 int fork_setup(void);
 
-/* calls_io.c: removes the table entry of fd. The kernel has just returned fd as new, so the entry is stale. */
+/* calls_io.c: removes the stale entry of fd, which the kernel has just returned as new, from the table of RDMA descriptors. */
 void fd_forget(int fd);
 
 static inline int fd_fresh(int fd)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Cards: state of keys and QPs that a process shares with its peers on the same host,
- * so that a requester can execute RDMA WRITE and READ itself (direct placement).
+ * Cards: records in shared memory with the state of memory keys and QPs, which a process shares with its peers on the
+ * same host, so that a requester can execute RDMA WRITE and READ itself (direct placement). There is a key card for
+ * each MR and memory window, and a QP card for each QP.
  *
  * A key card is written by its owner only, under a sequence count; peers map it read-only. A QP card
  * is mapped writable by its owner and by the peer, and has a lock. The owner holds the lock while it
@@ -14,7 +15,7 @@
 #include "base/util.h"
 #include "queue/barrier.h"
 
-/* One MR (or memory window) key; 64 bytes. */
+/* The record of an MR or memory window, which peers read to check a remote key; 64 bytes. */
 struct key_card {
 	uint32_t seq;		/* odd: being changed */
 	uint32_t key;		/* the 32-bit key: index in bits 8 to 31, variable key byte in bits 0 to 7; 0: card not in use */

@@ -34,13 +34,13 @@ bool cma_zero_addr(const struct sockaddr *a);
 bool cma_loopback_addr(const struct sockaddr *a);
 /* cma_zero_addr() or cma_loopback_addr(): the address does not name a device. */
 bool cma_any_addr(const struct sockaddr *a);
-/* 0 if family, address and the scope of an IPv6 link-local address are equal; ignores ports. */
+/* 0 if family, address and the scope of an IPv6 link-local address are equal; ignores port numbers. */
 int cma_addr_cmp(const struct sockaddr *a, const struct sockaddr *b);
 /* The same, ignoring the scope. */
 int cma_addr_cmp_noscope(const struct sockaddr *a, const struct sockaddr *b);
-/* Port in host byte order; for AF_IB the low 16 bits of the masked service id. */
+/* Port number in host byte order; for AF_IB the low 16 bits of the masked service id. */
 uint16_t cma_port(const struct sockaddr *a);
-/* Sets the address to ::1 or 127.0.0.1; keeps family and port. */
+/* Sets the address to ::1 or 127.0.0.1; keeps family and port number. */
 void cma_set_loopback(struct sockaddr *a);
 bool cma_linklocal6(const struct sockaddr *a);
 /* RoCE GID of an IP address (the kernel's rdma_ip2gid()): 0, or -EINVAL for AF_IB. */

@@ -180,7 +180,7 @@ int rdma_listen(struct rdma_cm_id *id, int backlog)
 			return ret;
 		p->state = RDMA_CM_LISTEN;
 	}
-	/* A listener does not share its port, even if it was bound with reuseaddr. */
+	/* A listener does not share its rdma_cm port number, even if it was bound with reuseaddr. */
 	if (p->reuseaddr) {
 		ret = cma_check_port(p->bind_list, p, false);
 		if (ret)

@@ -261,8 +261,8 @@ int rdma_notify(struct rdma_cm_id *id, uint32_t event)
 }
 
 /*
- * As the kernel's cma_ib_init_qp_attr(): the attributes of an id that has no connection yet or a UD
- * QP.
+ * As the kernel's cma_ib_init_qp_attr(): the QP attributes of an id that either has no connection yet, or is for a UD
+ * QP and thus never has one.
  */
 static int init_unconnected(struct rdma_id_private *p, struct ib_uverbs_qp_attr *attr)
 {

@@ -98,7 +98,7 @@ struct rdma_cm_id {
 	uint16_t ps;			/* RDMA_PS_* */
 	uint8_t qp_type;
 	uint8_t port_num;		/* 0 without a device */
-	bool may_bind;			/* the owner may bind ports below 1024 */
+	bool may_bind;			/* the owner may bind to port numbers below 1024 */
 	struct sockaddr_storage src, dst;	/* all zero while unknown */
 	uint16_t pkey;			/* P_Key that QUERY_ADDR returns; on RoCE 0, except with a loopback or AF_IB address */
 	unsigned int num_paths;		/* records in path: 0, 1 or 2 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Port numbers: a list of ids per port space and number, and the kernel's rules
+ * Port numbers of rdma_cm ids: a list of ids per port space and number, and the kernel's rules
  * for sharing a number. The numbers are separate from those of TCP and UDP: a TCP
  * server and an RDMA server may both use 5000. An id without a port gets a random
  * one of the host's ephemeral range.
@@ -28,7 +28,7 @@ struct rdma_bind_list *cma_ps_find(struct rdmacm *rm, uint16_t ps, uint16_t port
 	return NULL;
 }
 
-/* Sets the port in the id's source address. The newest id is first, as in the kernel's list. */
+/* Sets the port number in the id's source address, and adds the id to the owners of this number, newest first as in the kernel. */
 static void bind_port(struct rdma_bind_list *b, struct rdma_id_private *p)
 {
 	struct sockaddr *addr = cma_src(p);
@@ -77,7 +77,7 @@ void cma_release_port(struct rdma_id_private *p)
 }
 
 /*
- * Checks whether the id may share the port of b. It may, and 0 is returned, if it differs from each
+ * Checks whether the id may share the port number of b. It may, and 0 is returned, if it differs from each
  * id that has the port: in source address, destination address or destination port. Otherwise
  * -EADDRNOTAVAIL.
  */
@@ -116,7 +116,7 @@ static int alloc_any_port(uint16_t ps, struct rdma_id_private *p)
 		struct rdma_bind_list *b;
 		int ret = 0;
 
-		/* Skip the port chosen last: peers may still have state for it. */
+		/* Skip the port number chosen last: peers may still have state for it. */
 		if (rover == rm->last_used_port)
 			continue;
 		b = cma_ps_find(rm, ps, (uint16_t)rover);

@@ -33,7 +33,7 @@ struct rdmacm_resolve {
 	uint32_t bound_if;	/* ifindex of the outgoing netdev; 0: by the route */
 	uint32_t timeout_ms;	/* limit, counted from ops->resolve(); 0: fails unless the neighbour is known already */
 	struct rdmacm_route_ans {
-		struct sockaddr_storage src;	/* source address of the route (no port) */
+		struct sockaddr_storage src;	/* source address of the route; port number 0 */
 		/*
 		 * The netdev that has the address src; its GIDs select the device. For a local destination it is the netdev that
 		 * has the address dst, not lo. InfiniBand: the number of the HCA port that has src.
@@ -86,7 +86,7 @@ struct rdmacm_ops {
 	int (*sa_join)(void *ctx, struct rdmacm_sa_join *j);
 	/* Ends the membership or the attempt. The host must not use j after this. */
 	void (*sa_leave)(void *ctx, struct rdmacm_sa_join *j);
-	/* Gets the IPoIB broadcast group of the port: 0, or -EADDRNOTAVAIL while the SA has not answered. */
+	/* Gets the IPoIB broadcast group of InfiniBand port host_page.dev[slot]: 0; -EADDRNOTAVAIL: the SA has not answered. */
 	int (*sa_ip_group)(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
 	/* net.ipv4.ip_local_port_range, both ends included. */
 	void (*port_range)(void *ctx, uint16_t *low, uint16_t *high);

@@ -33,7 +33,7 @@ void cma_cancel_resolve(struct rdma_id_private *p)
 	p->resolve = NULL;
 }
 
-/* Sets the source address; keeps the port. */
+/* Sets the IP address in the id's source address; keeps the port number. */
 static void take_src(struct rdma_id_private *p, const struct sockaddr_storage *src)
 {
 	if (cma_family(p) == AF_INET) {
@@ -121,7 +121,7 @@ static int resolve_loopback(struct rdma_id_private *p)
 }
 
 /*
- * True if GID i of the device reaches dgid: both are equal, or the port is active and both have the
+ * True if GID i of the device reaches dgid: both are equal, or the device's port is active and both have the
  * same prefix.
  */
 static bool reaches(const struct host_dev *hd, unsigned int i, const uint8_t dgid[16])
@@ -145,7 +145,7 @@ static int resolve_ib_dev(struct rdma_id_private *p)
 		const struct host_dev *hd = rm->dev[d].hd;
 		unsigned int n = hd ? min(hd->ngids, (uint32_t)HOST_MAX_GIDS) : 0;
 
-		/* A RoCE port has the default P_Key. */
+		/* The port of a RoCE device has only the default P_Key. */
 		if (hd && (hd->ib.host ? host_ib_find_pkey(&hd->ib, get_be16(&dst->sib_pkey)) < 0 :
 					 (get_be16(&dst->sib_pkey) & 0x7fff) != 0x7fff))
 			continue;
@@ -251,8 +251,8 @@ static uint8_t iboe_mtu(uint32_t netdev_mtu)
 }
 
 /*
- * Flow label, for ECMP: the program's (IPv6) if it gave one, else computed from the two port
- * numbers.
+ * Flow label, for ECMP: the program's (IPv6) if it gave one, else computed from the rdma_cm port
+ * numbers of source and destination.
  */
 static uint32_t flow_label(const struct rdma_id_private *p)
 {

@@ -5,7 +5,7 @@
 
 #define POLY 0xedb88320u
 
-/* table[i][b]: contribution of byte b followed by i zero bytes. Filled by crc32_tune(). */
+/* table[i][b]: contribution to the CRC of byte b followed by i zero bytes. Filled by crc32_tune(). */
 static uint32_t table[8][256];
 static bool by_table;
 

@@ -75,7 +75,7 @@ struct fault_rule {
 };
 
 struct fault_table {
-	uint32_t version;	/* changes with every change of the table; 0: no rule was ever added */
+	uint32_t version;	/* changes with every change of the rules; 0: no rule was ever added */
 	uint32_t seeded;	/* incremented when the seed is set: random numbers restart */
 	uint64_t seed;
 	struct fault_rule rule[FAULT_MAX_RULES];

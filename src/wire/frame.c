@@ -7,7 +7,7 @@
 #define ETH_IPV6 0x86dd
 #define PROTO_UDP 17
 #define IPV6_LEN 40
-#define PORT_MIN 0xc000		/* start of the dynamic port range */
+#define PORT_MIN 0xc000		/* start of the range of dynamic UDP source ports */
 #define PORT_BITS 14
 #define GOLDEN_RATIO 0x61c88647u
 

@@ -13,9 +13,8 @@ static inline bool pkey_same(uint16_t a, uint16_t b)
 }
 
 /*
- * P_Key check of a packet (IBA 9.6.1.4.1, 10.2.4): same partition, and the table's entry or the
- * packet's P_Key has full membership. An entry with partition number 0 is invalid and admits no
- * packet.
+ * P_Key check of a packet (IBA 9.6.1.4.1, 10.2.4): entry, of the receiving port's P_Key table, has the same partition
+ * as pkey, and one of the two has full membership. An entry with partition number 0 is invalid and admits no packet.
  */
 static inline bool pkey_admits(uint16_t entry, uint16_t pkey)
 {

@@ -54,7 +54,7 @@ enum perf_attr {
 	PERF_ATTR_RCV_DATA_SL = 0x37,
 };
 
-/* Entries in the 64 bytes of an attribute that is a block of a table. */
+/* Number of entries in a block: the 64 bytes of an attribute such as GUIDInfo, which has a part of a longer table. */
 #define SMP_GUIDS 8
 #define SMP_PKEYS 32
 #define SMP_LFT_PORTS 64
@@ -125,7 +125,7 @@ uint8_t perf_width(enum perf_field f);	/* width of the field in bits */
 /* Formats a request with an empty attribute; class version 1. */
 void smp_init(uint8_t smp[MAD_LEN], uint8_t mgmt_class, uint8_t method, uint16_t attr, uint32_t mod,
 	      uint64_t tid);
-/* Makes smp a directed-route SMP: path[0..hops-1] are the output ports; hops up to 63. */
+/* Makes smp a directed-route SMP: path[0..hops-1] are the numbers of the output ports; hops up to 63. */
 void smp_set_path(uint8_t smp[MAD_LEN], const uint8_t *path, uint8_t hops);
 
 #endif

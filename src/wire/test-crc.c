@@ -35,7 +35,7 @@ static void test_known(void **state)
 static ns_t clock_ns, tick_ns;
 
 /*
- * A clock for crc32_tune(), which reads it twelve times to time the table and then twelve times to
+ * A clock for crc32_tune(), which reads it twelve times to time the CRC by table and then twelve times to
  * time libdeflate. A reading advances it by tick_ns during the first twelve, by 10 ns afterwards.
  */
 static ns_t tick(void)
@@ -46,7 +46,7 @@ static ns_t tick(void)
 	return clock_ns;
 }
 
-/* The results are the same whether crc32_tune() selects the table or not. */
+/* The results are the same whether crc32_tune() selects the CRC by table or libdeflate's. */
 static void test_table(void **state)
 {
 	tick_ns = 1;

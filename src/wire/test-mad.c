@@ -157,7 +157,7 @@ static void test_classes(void **state)
 	}
 }
 
-/* No name occurs twice in a class, which would be a typing error in the table. */
+/* No name occurs twice in a class, which would be a typing error in wire/mad_names.c. */
 static void test_names(void **state)
 {
 	for (unsigned int c = 0; c < 256; c++)

@@ -60,7 +60,7 @@ static void test_reserved(void **state)
 		assert_null(opcode_info(none[i]));
 }
 
-/* opcode_of() is the inverse of the table. */
+/* opcode_of() is the inverse of the opcode table (wire/opcode.c). */
 static void test_inverse(void **state)
 {
 	for (int op = 0; op < 256; op++) {
@@ -112,7 +112,7 @@ static bool of(const struct opcode_info *info, enum seg_type a, enum seg_type b)
 	return info->type == a || info->type == b;
 }
 
-/* Rules that derive the headers from the flags, checked for every row. */
+/* Rules that derive an opcode's headers from its flags, checked for every row of the opcode table. */
 static void test_headers(void **state)
 {
 	for (int op = 0; op < 256; op++) {

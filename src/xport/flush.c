@@ -48,7 +48,7 @@ APART void xp_enter_err(struct qp *qp, bool card_locked)
 	qp->resp.msg = RESP_MSG_NONE;
 }
 
-/* Flushes the send queue. WQEs posted later wait for the next doorbell. */
+/* Flushes the send queue. WQEs that the program posts later wait for the next doorbell. */
 APART void xp_flush_sq(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
@@ -77,7 +77,7 @@ void xp_fail_recv(struct qp *qp, enum wc_status status)
 }
 
 /*
- * Flushes the posted receives of a QP in ERR. WQEs in an SRQ do not belong to the QP; the
+ * Flushes the WQEs in the receive queue of a QP in ERR. WQEs in an SRQ do not belong to the QP; the
  * event LAST_WQE_REACHED says that the QP will take no more of them (IBA 11.6.3.1).
  */
 APART void xp_flush_rq(struct qp *qp)

@@ -259,7 +259,7 @@ static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
 }
 
 /*
- * Counts a direct placement in the port counters of both devices, as the packets that it would be
+ * Counts a direct placement in the counters of the ports of both devices, as the packets that it would be
  * on a wire. The requester does both, because the responder does not see a direct placement. in:
  * number of response packets.
  */

@@ -11,10 +11,9 @@
 #include "xport/resp_internal.h"
 
 /*
- * Handles a request for which no receive WQE is posted. A SEND, or a single packet, is answered
- * with an RNR NAK. Of a segment with several packets of a WRITE with immediate, only the last
- * packet needs a receive WQE: the packets before it are executed, then an RNR NAK answers the last
- * one.
+ * Handles a request that needs a receive WQE while the receive queue or SRQ is empty. A SEND, or a single packet, is
+ * answered with an RNR NAK. Of a segment with several packets of a WRITE with immediate, only the last packet needs a
+ * receive WQE: the packets before it are executed, then an RNR NAK answers the last one.
  */
 static RARE enum resp_step recv_missing(struct resp_ctx *c)
 {

@@ -47,9 +47,9 @@ static ns_t timeout_of(const struct qp *qp)
 #define STRETCHED_MAX (500 * NS_MS)	/* upper limit of a longer wait, so that a dead peer is noticed soon */
 
 /*
- * Ack timeout of the present attempt; timeout: that of the QP's attribute. IBA 9.7.6.1.3 allows up
- * to four times that value. Losses are repaired by the early timer, so the ack timeout only decides
- * how long a live peer may be silent.
+ * Ack timeout of the present attempt; timeout: that of the QP's attribute. IBA 9.7.6.1.3 allows up to four times that
+ * value. Losses are repaired by the early timer (see the head of this file), so the ack timeout only decides how long
+ * a live peer may be silent.
  */
 static ns_t stretched(const struct qp *qp, ns_t timeout)
 {
@@ -181,7 +181,10 @@ ns_t xp_wake(const struct qp *qp)
 	return r->rnr_until ? r->rnr_until : min(r->deadline, r->early);
 }
 
-/* The early timer has fired. Of a SEND or WRITE only one packet is repeated: its ACK shows how much is missing. */
+/*
+ * The early timer (see the head of this file) has fired. Of a SEND or WRITE only one packet is repeated: its ACK
+ * shows how much is missing.
+ */
 static void send_early(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;

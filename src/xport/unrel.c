@@ -11,7 +11,7 @@
 #include "queue/barrier.h"
 #include "xport/xport_internal.h"
 
-/* Maximum payload of a datagram in bytes: the port's MTU. */
+/* Maximum payload of a datagram in bytes: the active MTU of the device's port. */
 static uint32_t ud_mtu(const struct qp *qp)
 {
 	return 128u << qp->dev->port.active_mtu;
@@ -72,7 +72,7 @@ static const struct ah *wqe_ah(const struct qp *qp, const struct req_wqe *w)
 
 /*
  * Address of a datagram. It comes from the AH whose number is in the WQE, or, if that number is 0,
- * from the WQE itself: older providers write the whole address vector there. False: AH, port or
+ * from the WQE itself: older providers write the whole address vector there. False: AH, device port or
  * SGID index is invalid.
  */
 static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_net *net)

@@ -109,7 +109,7 @@ void xp_fini(struct qp *qp)
 }
 
 /*
- * Discards all posted WQEs without completions. The ring indices do not return to 0 (kernel:
+ * Discards all WQEs in the send and receive queue without completions. The ring indices do not return to 0 (kernel:
  * rxe_qp_reset()). The number of WQEs is read once, since the program may post more at the same
  * time.
  */
@@ -125,8 +125,8 @@ static void rings_forget(struct qp *qp)
 }
 
 /*
- * Drops the send WQEs posted in RESET, INIT or RTR. POST_SEND fails with -EINVAL, so they must
- * never be executed. librxe has already moved the producer index past them.
+ * Drops the send WQEs that the program has put into the send queue in state RESET, INIT or RTR. POST_SEND fails with
+ * -EINVAL, so they must never be executed. librxe has already moved the producer index past them.
  */
 static RARE void drop_sends(struct qp *qp)
 {

@@ -23,9 +23,9 @@ int xp_init(struct qp *qp);
 void xp_fini(struct qp *qp);
 
 /*
- * Doorbell: sends the posted send WQEs as far as window, fence, RNR wait and link allow. Also
- * called when a link is writable again. In SQE and ERR the posted WQEs are flushed. 0, or -EINVAL
- * in RESET, INIT and RTR: the posted WQEs are dropped without completions.
+ * Doorbell: sends the WQEs in the send queue as far as window, fence, RNR wait and link allow. Also
+ * called when a link is writable again. In SQE and ERR these WQEs are flushed. 0, or -EINVAL
+ * in RESET, INIT and RTR: the WQEs are dropped without completions.
  */
 int xp_output(struct qp *qp, ns_t now);
 
@@ -50,7 +50,7 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now);
  */
 void xp_error(struct qp *qp, ns_t now);
 
-/* Flushes receives that may have been posted to a QP in ERR, except those of an SRQ. */
+/* Flushes receive WQEs that the program may have posted after the QP entered ERR, except those of an SRQ. */
 void xp_flush_recv(struct qp *qp, ns_t now);
 
 /* Time at which xp_timer() must be called; NS_NEVER: not at all. */

@@ -120,7 +120,7 @@ static inline bool resp_busy(const struct qp *qp)
 /* recv.c: receive WQEs of the QP's queue or its SRQ. The QP holds one at a time, in qp->resp. */
 enum recv_fetch {
 	RECV_GOT,	/* the QP has fetched a WQE (qp_resp.have_wqe) */
-	RECV_NONE,	/* no WQE is posted */
+	RECV_NONE,	/* the receive queue or SRQ is empty */
 	RECV_BAD	/* the WQE is bad (and held, if have_wqe), or the SRQ is: local QP operation error */
 };
 enum recv_fetch recv_fetch(struct qp *qp);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Each row of the write() table, by write() and by INVOKE_WRITE: exact, short and long requests
- * and responses, bad pointers, calls before GET_CONTEXT, disabled rows. The tests derive from the
- * row, so that a new row needs only a sample in samples.c.
+ * Each write() command in the command tables (write_rows, write_ex_rows), by write() and by INVOKE_WRITE: exact,
+ * short and long requests and responses, bad pointers, calls before GET_CONTEXT, commands that ruse does not support.
+ * The tests derive from a command's row in its table, so that a new row needs only a sample in samples.c.
  */
 #include "fixture.h"
 
@@ -19,7 +19,7 @@ static bool is_get_context(uint32_t nr, bool ex)
 	return !ex && nr == IB_USER_VERBS_CMD_GET_CONTEXT;
 }
 
-/* Runs fn for each row with a uverbs file of its own. */
+/* Runs fn for each row of the command tables, with a uverbs file of its own. */
 static void each_row(row_test fn, bool enabled)
 {
 	for (uint32_t n = 0; n < WRITE_ROWS + WRITE_EX_ROWS; n++) {
@@ -156,7 +156,7 @@ static void test_wrong_words(void **state)
 }
 
 /*
- * A request that is longer than the struct: the rest is provider data if the row allows it,
+ * A request that is longer than the struct: the rest is provider data if the command has any (write_row.has_udata),
  * otherwise it must be zero (EOPNOTSUPP).
  */
 static void long_request(uint32_t nr, bool ex, const struct write_row *row)
@@ -342,7 +342,7 @@ static void test_no_context(void **state)
 	each_row(no_context, true);
 }
 
-/* Commands whose row is not enabled, and numbers without a row: EOPNOTSUPP. */
+/* Commands that ruse does not support (write_row.enabled), and numbers beyond the command tables: EOPNOTSUPP. */
 static void disabled(uint32_t nr, bool ex, const struct write_row *row)
 {
 	bool above = nr > (ex ? IB_USER_VERBS_EX_CMD_MODIFY_QP : IB_USER_VERBS_CMD_CREATE_XSRQ);

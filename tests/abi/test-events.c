@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Event files: completion channels and async files from the command that creates them to the
- * counts that destroy reports; the default async file, port events, disassociation, and closing
+ * counts that destroy reports; the default async file, events of the device's port, disassociation, and closing
  * in either order.
  */
 #include <rdma/ib_user_ioctl_verbs.h>

@@ -160,7 +160,7 @@ static void test_modify_order(void **state)
 	m->attr_mask &= ~(1u << 21);
 	assert_int_equal(run(BY_WRITE, &c), -ENOENT);
 	m->qp_handle = fx.qp;
-	/* A port that differs from the QP's is found before an unknown GID index. */
+	/* A device port that differs from the QP's is found before an unknown GID index. */
 	m->dest.port_num = 2;
 	m->dest.sgid_index = 9;
 	assert_int_equal(run(BY_WRITE, &c), -EINVAL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Fuzzes MAD agents: MADs from the network, sends from programs, time and cancellations in any
- * order, with an agent of each kind on a port. Each accepted send must complete exactly once,
+ * order, with an agent of each kind on one device port. Each accepted send must complete exactly once,
  * received messages must have all bytes of their length, and nothing may be left when the agents
  * are gone.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Fuzzes two umad files on two ports: ioctls, writes and reads of any size, time, closes, and
+ * Fuzzes two umad files on two device ports: ioctls, writes and reads of any size, time, closes, and
  * removal of the device. Answers must stay within the buffers, and all memory must be freed.
  */
 #include <rdma/ib_user_mad.h>
@@ -149,7 +149,7 @@ static void step(const uint8_t *p)
 		umad_close(e->f, now);
 		e->pending = 0;
 		/*
-		 * The next open finds a port that is not removed, as if a new device were in the
+		 * The next open finds a device port that is not removed, as if a new device were in the
 		 * place of the old one.
 		 */
 		e->port.removed = false;

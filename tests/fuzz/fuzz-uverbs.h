@@ -125,7 +125,7 @@ static void fuzz_close(void)
 	test_dev_destroy(td);
 }
 
-/* What a program does besides commands: reads and closes event files; port events and removal. */
+/* Things other than commands: reads and closes of event files, events of the device's port, removal of the device. */
 static void fuzz_aside(uint8_t what)
 {
 	struct event_file **ev = &fds[what % MAX_FDS];

@@ -118,8 +118,8 @@ static void test_not_for(void **state)
 }
 
 /*
- * Of small WRITEs that are posted without a poll in between only the first uses direct placement; the others go over
- * the link. After a poll the next WRITE uses it again.
+ * Of small WRITEs that a program posts without polling its CQ in between, only the first uses direct placement; the
+ * others go over the link. After a poll of the CQ the next WRITE uses it again.
  */
 static void test_stream(void **state)
 {

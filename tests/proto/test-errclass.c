@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Error classes of RC (IBA 9.9.2, 9.9.3, 10.10, 11.6.2), one row each: the status of the
+ * Error classes of RC (IBA 9.9.2, 9.9.3, 10.10, 11.6.2), one row of a table each: the status of the
  * requester's WQE and of the responder's receive WQE, the asynchronous event of each side, and the
  * final QP states. Each bad WR is posted between a good one and one that is flushed. All rows run
  * with a receive queue and with an SRQ. An error of a QP does not flush the WQEs that are still in
@@ -24,14 +24,14 @@ enum { EV_NO = -1, EV_CQ = 0, EV_FATAL, EV_REQ, EV_ACCESS, EV_SRQ = 14, EV_LAST 
 static struct sim *s;
 static struct sim_end *a, *b;
 
-/* What a row changes: cfg before the QPs connect, the WR and the receive before they are posted. */
+/* What a row of the table changes: cfg before the QPs connect, the send WR and the receive WR before they are posted. */
 struct trial {
 	struct sim_cfg cfg;
 	struct sim_wr wr;
 	struct rxe_sge recv;
 	uint32_t recv_sges;
 	bool no_recv;
-	struct mr *mr;		/* destroyed when the row ends */
+	struct mr *mr;		/* destroyed at the end of this trial */
 	struct mw *mw;
 };
 

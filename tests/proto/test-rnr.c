@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RNR NAKs: receives that are posted late or never. The delay of each timer code, rnr_retry,
+ * RNR NAKs: the responder posts a receive WQE late or never. The delay of each timer code, rnr_retry,
  * bursts, WRITE with immediate, and loss of any of the first ten packets.
  */
 #include "sim.h"
@@ -108,8 +108,8 @@ static void test_retries(void **state)
 }
 
 /*
- * Five SENDs are sent in a burst, but only one receive is posted: one RNR NAK answers the burst,
- * and the first SEND completes. The others complete after their receives have been posted.
+ * Five SENDs are sent in a burst, but the responder has posted only one receive WQE: one RNR NAK answers the burst,
+ * and the first SEND completes. The others complete after their receive WQEs have been posted.
  */
 static void test_burst(void **state)
 {

@@ -48,7 +48,7 @@ static void post_recv(struct sim_end *e, uint64_t id)
 	sim_post_recv(e, id, &sge, 1);
 }
 
-/* Below RTS the doorbell fails, and what was posted never runs. */
+/* In RESET, INIT and RTR the doorbell fails, and the WRs in the send queue are never executed. */
 static void test_bring_up(void **state)
 {
 	uint32_t rq, sq;

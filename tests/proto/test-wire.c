@@ -244,7 +244,10 @@ static void test_forged(void **state)
 	}
 }
 
-/* The fault to inject: new request number `request` is answered with this syndrome (link/fault.h). */
+/*
+ * The fault to inject: one request of the run is answered with a NAK of this syndrome, as by `ruse fault` (link/fault.h).
+ * Requests are counted from 0 in the order in which they arrive first; repetitions are not counted.
+ */
 static struct {
 	uint8_t syndrome;
 	uint32_t request, seen;

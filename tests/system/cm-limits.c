@@ -48,7 +48,7 @@ static void expect(int fd, uint32_t event, uint32_t id)
 	CHECK(ev.event == event && ev.id == id && ev.status == 0);
 }
 
-/* Creates an id with a route to a port of the loopback address. */
+/* Creates an id with a route to an rdma_cm port number at the loopback address. */
 static uint32_t route_to(int fd, uint16_t port)
 {
 	struct rdma_ucm_resolve_route r = { .timeout_ms = 2000 };
@@ -88,7 +88,7 @@ static void ports(unsigned int n)
 	CHECK(resolve_loopback(fd, id[n], 7000) == 0);
 	expect(fd, ADDR_RESOLVED, id[n]);
 	close(fd);
-	/* Closing the file frees all ports at once. */
+	/* Closing the file frees the port numbers of all its ids at once. */
 	fd = open_cm(O_NONBLOCK);
 	for (unsigned int i = 0; i < n; i++)
 		CHECK(create_id(fd, &id[i]) == 0 && bind_loopback(fd, id[i], 0) == 0);

@@ -5,7 +5,7 @@
  *                         moves it to ERR or destroys it, and then polls its CQ
  *
  * A message that has completed at the receiver is no longer outstanding at the sender, even if the
- * sender has not polled since it was posted: it must complete with success and not be flushed.
+ * sender has not polled its CQ since it posted the send: it must complete with success and not be flushed.
  */
 #include <stdio.h>
 #include <stdlib.h>

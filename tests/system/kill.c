@@ -32,7 +32,7 @@ struct end {
 	struct vdest mine, theirs;
 	uint8_t *buf;
 	struct ibv_mr *mr;
-	unsigned int sends, recvs;	/* posted and not yet completed */
+	unsigned int sends, recvs;	/* numbers of work requests posted and not yet completed */
 };
 
 static void open_end(struct end *e, int sock)
@@ -111,7 +111,7 @@ static void child(int sock, bool grandchild)
 	}
 }
 
-/* Traffic until the first error; then everything posted must complete as flushed. */
+/* Traffic until the first error; then all work requests still outstanding must complete as flushed. */
 static void survive(struct end *e, bool poll_only)
 {
 	struct ibv_wc wc = { 0 };

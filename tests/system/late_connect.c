@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A library to preload into a client whose server reports its port before it
- * listens: rdma_connect() sleeps for LATE_CONNECT milliseconds (0 to 60,000) first.
+ * A library to preload into a client whose server reports its rdma_cm port number before it
+ * listens on it: rdma_connect() sleeps for LATE_CONNECT milliseconds (0 to 60,000) first.
  */
 #include <dlfcn.h>
 #include <errno.h>

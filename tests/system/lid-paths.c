@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ports with several LIDs (LMC): `lid-paths PORT` on one host, `lid-paths PORT SERVER` on another.
- * The client sends a datagram from each LID of its port to each LID of the server's port, and the
+ * InfiniBand ports with several LIDs (LMC): `lid-paths PORT` on one host, `lid-paths PORT SERVER` on another.
+ * The client sends a datagram from each LID of its InfiniBand port to each LID of the server's, and the
  * server's completion must show both LIDs. Then it sends an RC message from its last LID to the
  * server's last.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * An RDMA netlink socket behaves like the kernel's: addresses, options, answers from port 0,
+ * An RDMA netlink socket behaves like the kernel's: addresses, options, answers from netlink port 0 (the kernel's),
  * dumps, MSG_PEEK and truncation; sockets of other families are real ones.
  */
 #include <linux/netlink.h>

@@ -15,7 +15,7 @@
 
 #define PORT 7001
 /*
- * The error of a bind to a loopback address if the port is in use: a loopback address counts as a
+ * The error of a bind to a loopback address if the rdma_cm port number is in use: a loopback address counts as a
  * wildcard address (cma_check_port() of the kernel).
  */
 #define TAKEN (-EADDRNOTAVAIL)
@@ -178,7 +178,7 @@ static void last_close(void)
 	CHECK(bind_loopback(third, id, PORT) == 0);
 }
 
-/* Many opens and closes in a row: a closed file's port is free for the next file. */
+/* Many opens and closes, one after the other: the port number to which an id was bound is free for the next file. */
 static void reopened(void)
 {
 	for (int i = 0; i < 300; i++) {

@@ -31,7 +31,7 @@ struct msg {
 struct side {
 	uint32_t qpn, rkey;
 	uint64_t addr;		/* of its area */
-	uint32_t posted;	/* receives posted since it was connected */
+	uint32_t posted;	/* receive WRs that it has posted since it was connected */
 	uint32_t sent;		/* messages that its peer has sent since it was connected */
 	struct msg msg[MSGS];
 	uint8_t shadow[AREA];	/* contents of its area once the peer's operations are done */
@@ -47,7 +47,7 @@ struct world {
 	int nprocs, nconns;
 	uint64_t seed, ops;	/* operations for each process and phase */
 	int phases;
-	bool kill;		/* one process dies during the only phase */
+	bool kill;		/* `soak kill`: one process is killed during the run, which has a single phase */
 	pthread_barrier_t barrier;
 	uint32_t drained, stop, dead[MAX_PROCS];
 	uint64_t done, by_kind[K_KINDS];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The soak's connections: objects of an end, QP transitions, and the comparison with the shadow.
+ * The soak's connections: objects of an end, QP transitions, and the comparison of each area with its shadow copy.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static struct ibv_qp_attr attributes(struct proc *p, const struct end *e)
 	return a;
 }
 
-/* From RESET to RTS, with receives posted; the peer's values are in the shared memory. */
+/* Takes the QP from RESET to RTS and posts receive WRs; the peer's values are in the shared memory. */
 void end_connect(struct proc *p, struct end *e)
 {
 	struct ibv_qp_attr a = attributes(p, e);
@@ -164,7 +164,7 @@ void end_verify(const struct proc *p, const struct end *e)
 	    memcmp(e->area + GUARD + AREA, guards + GUARD + AREA, GUARD))
 		die("process %d: written outside of the area", p->id);
 	/*
-	 * Operations of a dead peer may be in the shadow but not in the area: do not compare them.
+	 * Operations of a dead peer may be in the shadow copy but not in the area: do not compare them.
 	 */
 	if (peer_dead(e))
 		return;

@@ -67,7 +67,7 @@ enum ibv_wc_status v_wait(struct ibv_cq *cq, struct ibv_wc *wc, int seconds);
  * status that is not success.
  */
 enum ibv_wc_status v_message(struct vctx *v, struct ibv_qp *a, struct ibv_qp *b, int flags);
-/* A TCP socket to the other side; server NULL: accepts it on the port. Dies on failure. */
+/* A TCP socket to the other side; server NULL: accepts it on this TCP port. Dies on failure. */
 int v_rendezvous(const char *port, const char *server);
 /* Sends exactly len bytes; dies on failure. */
 void v_put(int sock, const void *buf, size_t len);

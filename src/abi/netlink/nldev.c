@@ -258,7 +258,7 @@ static int doit_set(struct call *c, int dev)
 	return c->tb[RDMA_NLDEV_NET_NS_FD] || c->tb[RDMA_NLDEV_ATTR_DEV_DIM] ? -EOPNOTSUPP : 0;
 }
 
-/* Counters of the port. rxe has no counters of single objects (STAT_RES). */
+/* Counters of the device's port. rxe has no counters of single objects (STAT_RES). */
 static int doit_stat(struct call *c, int dev)
 {
 	if (c->tb[RDMA_NLDEV_ATTR_STAT_RES])
@@ -272,7 +272,7 @@ static bool obj_is(const struct call *c, const struct cmd *cmd, int dev, const s
 }
 
 /*
- * True if the request has a PORT_INDEX, but the object has no port yet. A QP gets its port in the
+ * True if the request has a PORT_INDEX, but the object has no device port yet. A QP gets its port in the
  * transition to INIT, a CM id when its device is resolved.
  */
 static bool other_port(const struct call *c, const struct nldev_res *r)
@@ -314,9 +314,9 @@ static int doit_object(struct call *c, const struct cmd *cmd, int dev)
 }
 
 /*
- * Put the objects from all[*at] on into one datagram, as many as fit, and advance *at. 0, or
- * -EMSGSIZE if a single object does not fit. As in the kernel, a device whose objects are all
- * skipped by other_port() gets an empty table; a device without objects gets no datagram.
+ * Put the objects from all[*at] on into one datagram, as many as fit, and advance *at. 0, or -EMSGSIZE if a single
+ * object does not fit. As in the kernel, a device whose objects are all skipped by other_port() gets a datagram whose
+ * attribute for the objects is empty; a device without objects gets no datagram.
  */
 static int dump_some(struct call *c, const struct cmd *cmd, int dev, const struct nldev_res *all,
 		     size_t n, size_t *at)

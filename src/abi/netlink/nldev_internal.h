@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared between the files of this room: the attribute parser and the functions that fill replies. */
+/* Shared between the files of src/abi/netlink: the attribute parser and the functions that fill replies. */
 #ifndef RUSE_ABI_NETLINK_INTERNAL_H
 #define RUSE_ABI_NETLINK_INTERNAL_H
 

@@ -410,7 +410,7 @@ static void test_res_dump(void **state)
 		assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_LQPN), 0x1003);
 }
 
-/* If the request has PORT_INDEX, QPs without a port are left out. */
+/* If the request has PORT_INDEX, QPs that have no device port yet are left out. */
 static void test_res_port(void **state)
 {
 	const struct nlattr *e;
@@ -426,7 +426,7 @@ static void test_res_port(void **state)
 	mnl_attr_for_each_nested(e, attr(msg(0), RDMA_NLDEV_ATTR_RES_QP))
 		assert_int_equal(nested_u32(e, RDMA_NLDEV_ATTR_RES_LQPN), 0x1003 + n++);
 	assert_int_equal(n, 2);
-	/* If no QP has a port, the answer is an empty table. */
+	/* If no QP has a device port, the answer has an empty attribute RES_QP. */
 	objs[3].rec.port = objs[4].rec.port = 0;
 	run();
 	assert_int_equal(got.n, 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared by the files of this room. */
+/* Shared between the files of src/abi/sysfs: functions that write files and directories of the simulated sysfs. */
 #ifndef RUSE_ABI_SYSFS_INTERNAL_H
 #define RUSE_ABI_SYSFS_INTERNAL_H
 

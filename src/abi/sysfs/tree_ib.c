@@ -127,7 +127,7 @@ static void show_cap_mask(char *t, const struct host_dev *d)
 
 /*
  * Prints the data rate: number of lanes (from the code in IBTA PortInfo:LinkWidthActive) multiplied by
- * the speed of a lane, for which the table has tenths of Gb/s. An unknown speed code counts as SDR.
+ * the speed of a lane, which speeds[] has in tenths of Gb/s. An unknown speed code counts as SDR.
  */
 static void show_rate(char *t, const struct host_dev *d)
 {

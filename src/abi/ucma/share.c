@@ -5,10 +5,10 @@
  * programs read instead of sending a query. This file also runs the commands that programs post, that
  * is, send without waiting for the result.
  *
- * Every change of an id or a file marks it dirty. ucma_flush() then writes the cards of the dirty
- * ids, with the answers of the QUERY and INIT_QP_ATTR handlers, and fills the rings of the dirty
- * files. ucma_reap() counts the events that programs have read, and frees their ring slots, from
- * `reaped` up to the first unread one. ucma_post() runs a posted command; a failure becomes an event.
+ * Every change of an id or a file marks it dirty. ucma_flush() then writes the cards of the dirty ids, with the
+ * answers of the QUERY and INIT_QP_ATTR handlers, and fills the rings of the dirty files. ucma_reap() counts the
+ * events that programs have read, and frees their ring slots, from `reaped` up to the first unread one. ucma_post()
+ * runs a command that a program has posted; its failure becomes an event.
  */
 #include <errno.h>
 #include <string.h>
@@ -128,8 +128,8 @@ void ucma_reap(struct ucma_file *f)
 		dropped = READ_ONCE(slot->state) == ucma_slot_word(ev->pos, UCMA_SLOT_GONE);
 		ucma_withdraw(f, ev);
 		/*
-		 * GONE: the event was withdrawn before it was read, because a program has posted
-		 * DESTROY_ID for the id. It is dropped without being counted as read.
+		 * GONE: the event was withdrawn before it was read, because a program has sent
+		 * DESTROY_ID for the id without waiting for an answer. It is dropped without being counted as read.
 		 */
 		if (dropped)
 			ucma_drop_event(f, ev);

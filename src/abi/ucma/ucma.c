@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Table of commands, open files and ids.
+ * The table of rdma_cm commands (rows[]), open files and their ids.
  *
- * ucma_write() finds the row of a command, runs its handler and returns its response; ucma_peek()
+ * ucma_write() finds the row of a command in this table, runs its handler and returns its response; ucma_peek()
  * tells the process which of its memory a command needs. Both refuse an unknown command or a bad
  * header in find_row(); each handler checks the size of its own structure.
  *
@@ -259,7 +259,7 @@ void ucma_out(struct ucma_call *c, uint64_t response, const void *data, size_t l
 	memcpy(r->data, data, len);
 }
 
-/* Decodes the header and finds the row. 0, -EINVAL or -ENOSYS. */
+/* Decodes the header and finds the command's row in rows[]. 0, -EINVAL or -ENOSYS. */
 static int find_row(const void *buf, size_t len, struct rdma_ucm_cmd_hdr *hdr,
 		    const struct row **row)
 {

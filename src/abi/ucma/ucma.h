@@ -50,12 +50,12 @@ void ucma_destroy(struct ucma *u);
 
 /*
  * open(). host: passed to the callbacks. may_bind: the process has CAP_NET_BIND_SERVICE; without it
- * ports below 1024 are -EACCES. NULL: no memory.
+ * a bind to a port number below 1024 fails with -EACCES. NULL: no memory.
  */
 struct ucma_file *ucma_file_open(struct ucma *u, void *host, bool may_bind);
 /*
  * The last close: destroys all ids of the file and drops its unread events. Peers get DREQ or REJ;
- * ports of listeners are free at once. Frees f.
+ * port numbers of listeners are free at once. Frees f.
  */
 void ucma_file_close(struct ucma_file *f);
 /* Returns `host` of the file that owns an id. context: rdmacm_info.context of the id. */

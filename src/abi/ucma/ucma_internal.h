@@ -116,7 +116,7 @@ void ucma_unpark(struct ucma_context *ctx);
 /* Counts and frees an event that the program has read. */
 void ucma_event_read(struct ucma_file *f, struct ucma_event *ev);
 
-/* cmd_*.c: handlers of the table. */
+/* cmd_*.c: handlers of the command table (rows[] in ucma.c). */
 int ucma_create_id(struct ucma_call *c);
 /* Creates the rdma_cm_id of a context from a CREATE_ID command. 0, -EINVAL, -ENOMEM. */
 int ucma_make_id(struct ucma_context *ctx, const struct rdma_ucm_create_id *cmd);

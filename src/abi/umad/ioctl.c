@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The ioctls of umadN: one row per command. */
+/* The ioctls of umadN: a table with one row per ioctl command. */
 #include <errno.h>
 #include "abi/umad/umad_internal.h"
 

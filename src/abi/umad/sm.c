@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * issmN: one open file at a time holds the port; further opens wait in order of arrival. While the
+ * issmN: one open file at a time holds the device port of issmN; further opens wait in order of arrival. While the
  * port is held, IsSM is set in its capability mask.
  */
 #include <errno.h>
@@ -27,7 +27,7 @@ int umad_sm_open(struct umad_port *p, struct umad_sm *sm, bool nonblock)
 	return rc;
 }
 
-/* Grant the port to the next waiting open. If that fails, the one after it is tried. */
+/* Grant the device port to the issmN open that waits longest. If that fails, the one after it is tried. */
 static void grant(struct umad_port *p)
 {
 	struct umad_sm *sm;

@@ -185,7 +185,7 @@ static void test_issm(void **state)
 	assert_int_equal(umad_sm_open(&t[0].port, &a, true), 0);
 	assert_int_equal(t[0].sm, 1);
 	assert_int_equal(umad_sm_open(&t[0].port, &b, true), -EAGAIN);
-	assert_int_equal(umad_sm_open(&t[1].port, &b, true), 0);	/* another port */
+	assert_int_equal(umad_sm_open(&t[1].port, &b, true), 0);	/* issm1, of another device port */
 	umad_sm_close(&b);
 	assert_int_equal(t[1].sm, 0);
 	assert_int_equal(umad_sm_open(&t[0].port, &b, false), -EINPROGRESS);
@@ -196,7 +196,7 @@ static void test_issm(void **state)
 	assert_ptr_equal(granted_to, &c);
 	assert_int_equal(granted_rc, 0);
 	assert_int_equal(t[0].sm, 1);
-	umad_sm_close(&a);	/* a has released the port already: no effect */
+	umad_sm_close(&a);	/* a has released the device port already: no effect */
 	assert_int_equal(t[0].sm, 1);
 	umad_sm_close(&c);
 	assert_int_equal(t[0].sm, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* For the tests of this room: a file on each port of the network in mad/testing.h. */
+/* For the tests of src/abi/umad: an open umadN on each of the two ports of the simulated network in mad/testing.h. */
 #ifndef RUSE_ABI_UMAD_TESTING_H
 #define RUSE_ABI_UMAD_TESTING_H
 

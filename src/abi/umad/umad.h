@@ -25,7 +25,7 @@ struct umad_port_ops {
 	 * -EINVAL without GRH).
 	 */
 	int (*check_addr)(void *ctx, const struct mad_addr *a);
-	/* Sets or clears IB_PORT_SM in the port's capability mask. 0 or -errno. */
+	/* Sets or clears IB_PORT_SM in the device port's capability mask. 0 or -errno. */
 	int (*set_sm)(void *ctx, bool sm);
 };
 
@@ -35,7 +35,7 @@ struct umad_port {
 	void *ctx;
 	bool removed;			/* the device is gone */
 	struct list_head files;
-	struct umad_sm *sm;		/* open issmN that holds the port */
+	struct umad_sm *sm;		/* the open issmN that holds the device port; NULL: none */
 	struct list_head sm_waiting;	/* in order of arrival */
 };
 
@@ -67,7 +67,7 @@ void umad_port_init(struct umad_port *p);
  */
 void umad_port_remove(struct umad_port *p, ns_t now);
 
-/* open(): 0, -ENXIO on a removed port, -ENOMEM. */
+/* open() of umadN: 0, -ENXIO if the device port was removed, -ENOMEM. */
 int umad_open(struct umad_port *p, const struct umad_file_ops *ops, void *ctx,
 	      struct umad_file **out);
 /* The last close: destroys the agents, cancels their sends, and frees unread packets and f. */
@@ -129,7 +129,7 @@ struct umad_sm {
 };
 
 /*
- * open() of issmN: one open file at a time holds the port. 0: sm holds it, and IsSM is set.
+ * open() of issmN: one open file at a time holds the device port. 0: sm holds it, and IsSM is set.
  * -EINPROGRESS: another file holds the port; granted() will be called with 0 or -errno. -EAGAIN: the
  * same with nonblock. -ENXIO: the device is gone. Or the error of set_sm(). After an error other than
  * -EINPROGRESS, from here or in granted(), sm is not open.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared between the files of this room: an open umadN, its agents, packets and sends. */
+/* Shared between the files of src/abi/umad: an open umadN, its agents, packets and sends. */
 #ifndef RUSE_ABI_UMAD_UMAD_INTERNAL_H
 #define RUSE_ABI_UMAD_UMAD_INTERNAL_H
 

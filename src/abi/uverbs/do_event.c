@@ -2,7 +2,7 @@
 /*
  * Completion channels and async event files. Programs name them by descriptors, which fd_install()
  * makes in engine/. Each uverbs file lists the event files that it has made, with a reference to
- * each: port events are queued on them, and close and removal of the device mark them as gone.
+ * each: events of the device's port are queued on them, and close and removal of the device mark them as gone.
  */
 #include <stdlib.h>
 #include "abi/uverbs/handlers.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * MODIFY_QP and QUERY_QP. The checks here are those of the kernel's uverbs layer, in its order:
- * ports, states, privileged Q_Keys. qp_modify() of core/ checks address vectors, the state
+ * device ports, states, privileged Q_Keys. qp_modify() of core/ checks address vectors, the state
  * table and values.
  */
 #include "abi/uverbs/handlers.h"
@@ -51,7 +51,7 @@ static void ah_to_dest(const struct rdev *dev, const struct ib_uverbs_ah_attr *a
 }
 
 /*
- * Checks the port of the address vector. In the transition to RTR it must be the QP's port. In
+ * Checks the device port in the address vector. In the transition to RTR it must be the QP's port. In
  * other commands with IB_QP_PORT it must be the port of the command; a command without IB_QP_PORT
  * sets the QP's port to it.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Commands and methods of shared receive queues. There are three ways to create one: CREATE_SRQ,
- * CREATE_XSRQ and ioctl SRQ_CREATE.
+ * Commands and methods of shared receive queues (SRQs). A program creates one by write() command CREATE_SRQ, write()
+ * command CREATE_XSRQ or ioctl method SRQ_CREATE.
  */
 #include <rdma/rdma_user_rxe.h>
 #include "abi/uverbs/handlers.h"
@@ -11,8 +11,8 @@
 #define SRQ_LIMIT 2u
 
 /*
- * Does what the kernel's driver (rxe) does for all three ways: makes the driver's checks, creates the
- * SRQ, and writes the response for the provider, the location of the ring.
+ * The part that CREATE_SRQ, CREATE_XSRQ and SRQ_CREATE have in common, as in the kernel's driver (rxe): makes the
+ * driver's checks, creates the SRQ, and writes the response for the provider, the location of the ring.
  */
 static int srq_make(struct uverbs_req *r, struct pd *pd, struct srq_init_attr *init, uint32_t type,
 		    struct uobj *o)

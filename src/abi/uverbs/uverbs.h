@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The uverbs ABI of an open /dev/infiniband/uverbsN, in the program's process: write() commands and
- * ioctl methods, both with a table of rows and with handlers in do_*.c. The caller holds the engine
- * lock. This room itself copies from and to the program's memory, only with the functions of
- * core/umem.h: an unmapped address gives -EFAULT.
+ * The uverbs ABI of an open /dev/infiniband/uverbsN, in the program's process: write() commands and ioctl methods,
+ * each with a table that has one row per command or method, and with handlers in do_*.c. The caller holds the engine
+ * lock. The code in src/abi/uverbs copies from and to the program's memory only with the functions of core/umem.h: an
+ * unmapped address gives -EFAULT.
  *
  * Errors are those of Linux 6.1. An unknown command fails with -EOPNOTSUPP (write) or -EPROTONOSUPPORT
  * (ioctl). A wrong length fails with -EINVAL, but with -ENOSPC if a plain (not extended) write()

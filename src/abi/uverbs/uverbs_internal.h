@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared between the files of this room: open file, handles, command in execution, tables. */
+/* Shared between the files of src/abi/uverbs: the open file, handles, the command in execution, the tables of commands. */
 #ifndef RUSE_ABI_UVERBS_INTERNAL_H
 #define RUSE_ABI_UVERBS_INTERNAL_H
 
@@ -63,7 +63,7 @@ struct uverbs_req {
 
 typedef int (*uverbs_handler)(struct uverbs_req *r);
 
-/* A row of the write() command table. */
+/* A row of a table of write() commands: write_rows has the plain ones, write_ex_rows the extended ones. */
 struct write_row {
 	const char *name;
 	uint16_t req_size, resp_size;	/* core structs, without headers and provider data */
@@ -75,7 +75,7 @@ struct write_row {
 #define WRITE_EX_ROWS 58
 extern const struct write_row write_rows[WRITE_ROWS], write_ex_rows[WRITE_EX_ROWS];
 
-/* Finds the row of a command word; NULL: not enabled. -EINVAL: bad flag, -EOPNOTSUPP: unknown number. */
+/* Finds the row of a command word. 0; *row is NULL if ruse lacks the command. -EINVAL: bad flag; -EOPNOTSUPP: rxe lacks it. */
 int write_find(uint32_t command, bool *ex, const struct write_row **row);
 /* Runs the handler, then commits the new object, or destroys it after an error. */
 int write_run(struct uverbs_req *r, const struct write_row *row);

@@ -151,8 +151,9 @@ void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len
 }
 
 /*
- * Creates an id as the library does: a spare number if one is ready, else a command with an
- * answer.
+ * Creates an id as libruse.so does. If rused has preallocated one in the file's shared memory (ucma_shm.spare), the
+ * client takes it and sends CREATE_ID without waiting for an answer. Otherwise it waits for rused's answer, which has
+ * the id.
  */
 int c_create(struct client *c, uint64_t uid, uint16_t ps)
 {

@@ -2,7 +2,7 @@
 /*
  * Every rdma_cm command with payloads that are too short, exact or too long, with too little room
  * for the answer, with an unknown id, an id of another file, and an id in a wrong state; also the
- * headers and addresses that are refused. The table has a row for each command.
+ * headers and addresses that are refused. The table rows[] has a row for each command.
  */
 #include <errno.h>
 #include "world.h"

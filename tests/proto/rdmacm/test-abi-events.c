@@ -195,7 +195,7 @@ static void posted(void **state)
 	assert_int_equal(c_destroy(cli, d.id), -ENOENT);
 	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
 	again = c_create(cli, 78, RDMA_PS_TCP);
-	if (!cli->shm)	/* with shared memory the id has a spare number instead */
+	if (!cli->shm)	/* with shared memory the id is a preallocated one instead */
 		assert_int_equal(again, d.id);
 	assert_int_equal(c_destroy(cli, (uint32_t)again), 0);
 	if (!cli->shm)
@@ -219,8 +219,8 @@ static void posted(void **state)
 }
 
 /*
- * Spare ids: rused prepares as many numbers as the file has created ids. A spare number is no id
- * until a CREATE_ID names it.
+ * Preallocated ids (ucma_shm.spare): rused offers as many as the file has created ids, at most UCMA_SPARES. A
+ * preallocated id does not exist until a CREATE_ID names it.
  */
 static void spares(void **state)
 {

@@ -172,7 +172,7 @@ static void af_ib(void **state)
 	world_free(w);
 }
 
-/* Values from a capture of kernel rping; the flow label is a hash of the ports. */
+/* Values from a capture of kernel rping; the flow label is a hash of the rdma_cm port numbers. */
 static void header_of_the_kernel(void **state)
 {
 	static const uint8_t label[3] = { 0xb6, 0xa0, 0xa0 };

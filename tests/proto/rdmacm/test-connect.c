@@ -178,13 +178,15 @@ static void posts_between(unsigned int client_host, bool allowed)
 
 /*
  * A REP, RTU or DREQ to another host must be on the wire when the command returns, as data that the
- * program sends next could overtake it. So these commands are not posted.
+ * program sends next could overtake it. So a client must wait for rused's answer to ACCEPT, DISCONNECT and the command
+ * for the RTU, even if it shares memory with rused. If the peer is on this host, the client may send them without
+ * waiting ("post" them, IPC_UCMA_POST).
  */
 static void messages_before_data(void **state)
 {
 	(void)state;
 	if (!getenv("RDMACM_SHARED"))
-		return;		/* without shared memory nothing is posted */
+		return;		/* without shared memory the client waits for the answer of every command */
 	posts_between(0, true);
 	posts_between(1, false);
 }

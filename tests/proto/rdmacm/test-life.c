@@ -283,7 +283,7 @@ static void close_in_every_state(void **state)
 
 			bring_to(w, cli, srv, s);
 			client_close(first ? srv : cli);
-			/* The port that the closed file's id had is free at once. */
+			/* The rdma_cm port number of the closed file's id is free at once. */
 			next = client_open(w, first ? 1 : 0);
 			assert_int_equal(c_bind(next, (uint32_t)c_create(next, 1, RDMA_PS_TCP), &a),
 					 0);

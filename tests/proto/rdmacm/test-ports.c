@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Addresses and ports: conflicts between ids, REUSEADDR and AFONLY, privileged ports, ephemeral
+ * IP addresses and port numbers of rdma_cm ids: conflicts between ids, REUSEADDR and AFONLY, privileged ports, ephemeral
  * ports, port spaces. Each test binds ids on one host of world.h.
  */
 #include <errno.h>
@@ -219,7 +219,7 @@ static void ephemeral(void **state)
 	end(&b);
 }
 
-/* No port left for one destination; other destinations still have ports. */
+/* No port number is left for one destination; for other destinations there still are some. */
 static void exhausted(void **state)
 {
 	struct bound b = start();
