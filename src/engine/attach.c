@@ -129,6 +129,41 @@ static void notify_watch(int fd)
 		sys_call(SYS_epoll_ctl, engine.epfd, EPOLL_CTL_ADD, engine.notify, &ev);
 }
 
+/* The host of a fabric that RUSE_HOST names. NULL: none. */
+static const char *host_name(void)
+{
+	const char *name = getenv("RUSE_HOST");
+
+	return name && *name ? name : NULL;
+}
+
+/* With RUSE_HOST the process sees the devices of that host instead of those of the machine. */
+static int take_host(void)
+{
+	const char *name = host_name();
+	struct ipc_host h;
+	size_t rsize = sizeof(h);
+	int ret;
+
+	if (!name) {
+		snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", engine.rundir);
+		engine.fabric_host = 0;
+		return 0;
+	}
+	ret = ipc_call(&engine.conn, IPC_HOST, name, strlen(name), NULL, 0, &h, &rsize, NULL,
+		       NULL);
+	if (ret == -ENODEV)
+		log_warn("no fabric has a host %s (RUSE_HOST, ruse run --host)", name);
+	if (ret == -ENOSPC)
+		log_warn("cannot add the devices of host %s: all %d ports are in use", name,
+			 HOST_MAX_DEVS);
+	if (ret || rsize != sizeof(h) || !memchr(h.root, 0, sizeof(h.root)))
+		return ret ? ret : -EPROTO;
+	engine.fabric_host = h.host;
+	snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", h.root);
+	return 0;
+}
+
 static int hello(void)
 {
 	struct ipc_hello h = { .pid = (int32_t)sys_call(SYS_getpid), .proc = engine.proc };
@@ -148,7 +183,13 @@ static int hello(void)
 		       &rsize, fds, &nfds);
 	if (ret)
 		return ret;
-	ret = rsize == sizeof(r) && nfds >= 2 ? host_page_map(fds[0]) : -EPROTO;
+	/*
+	 * Before the page of a new rused replaces that of the former one: the new rused may not have the
+	 * fabric yet, and the devices must not be taken for removed.
+	 */
+	ret = rsize == sizeof(r) && nfds >= 2 ? take_host() : -EPROTO;
+	if (!ret)
+		ret = host_page_map(fds[0]);
 	if (!ret) {
 		notify_watch(fds[1]);
 		fds[1] = -1;
@@ -160,40 +201,6 @@ static int hello(void)
 		return ret;
 	engine.proc = r.proc;
 	faults_look();
-	return 0;
-}
-
-/* The host of a fabric that RUSE_HOST names. NULL: none. */
-static const char *host_name(void)
-{
-	const char *name = getenv("RUSE_HOST");
-
-	return name && *name ? name : NULL;
-}
-
-/* With RUSE_HOST the process sees the devices of that host instead of those of the machine. */
-static int take_host(void)
-{
-	const char *name = host_name();
-	struct ipc_host h;
-	size_t rsize = sizeof(h);
-	int ret;
-
-	snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", engine.rundir);
-	engine.fabric_host = 0;
-	if (!name)
-		return 0;
-	ret = ipc_call(&engine.conn, IPC_HOST, name, strlen(name), NULL, 0, &h, &rsize, NULL,
-		       NULL);
-	if (ret == -ENODEV)
-		log_warn("no fabric has a host %s (RUSE_HOST, ruse run --host)", name);
-	if (ret == -ENOSPC)
-		log_warn("cannot add the devices of host %s: all %d ports are in use", name,
-			 HOST_MAX_DEVS);
-	if (ret || rsize != sizeof(h) || !memchr(h.root, 0, sizeof(h.root)))
-		return ret ? ret : -EPROTO;
-	engine.fabric_host = h.host;
-	snprintf(engine.sysfs, sizeof(engine.sysfs), "%s/sys", h.root);
 	return 0;
 }
 
@@ -370,8 +377,6 @@ static int attach_both(bool start)
 		engine.attached = true;
 	}
 	ret = connect_rused(start);
-	if (!ret)
-		ret = take_host();
 	if (!ret)
 		ret = renew();
 	if (ret) {

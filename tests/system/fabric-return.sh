@@ -17,6 +17,10 @@ returns() {
 	watcher=$!
 	wait_for 30 connected || die "$1: not connected: $(cat "$T/events")"
 	kill -9 "$(rused_pid)"
+	# A rused that does not have the fabric yet: the program must not take its device for removed.
+	in_ruse ibv_devinfo >/dev/null 2>&1
+	wait_for 30 grep -q 'no fabric has a host H1' "$T/events" || die "$1: no attempt"
+	sleep 0.5
 	fabric up --star 2 || die "$1: up"
 	wait_for 30 connected || die "$1: not connected again: $(cat "$T/events")"
 	on H1 ibv_devinfo >/dev/null || die "$1: no device"
