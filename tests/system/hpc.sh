@@ -51,16 +51,23 @@ ucx() {
 	done
 }
 
-# fabric CLIENT: libfabric's providers over verbs; -c compares each byte
+# fabric CLIENT: libfabric's providers over verbs; -c compares each byte. ofi_rxm may crash when it
+# disconnects after the last message (doc/testing.md, libfabric): then the run is repeated.
 fabric() {
-	local ep port pp opts="-c -I 3"
+	local ep port pp try opts="-c -I 3"
 	[ ! "$long" ] || opts="-c -I 20 -S all"
 	for ep in "verbs -e msg" "verbs -e dgram" "verbs;ofi_rxm -e rdm" \
 		"verbs;ofi_rxm -e rdm -m tagged"; do
 		note "a, $1: fi_pingpong -p $ep"
-		port=$(free_port)
 		pp="fi_pingpong -p $ep $opts"
-		pair_on a "$1" "$port" "$pp -B $port" "$pp -P $port ${ADDR4[a]}" || die "$pp"
+		for try in 1 2 3; do
+			port=$(free_port)
+			pair_on a "$1" "$port" "$pp -B $port" "$pp -P $port ${ADDR4[a]}" && break
+			[[ $try != 3 && $ep == *ofi_rxm* ]] || die "$pp"
+			# The last of the sizes was verified, and then it crashed.
+			grep -q '^1m ' "$T/server.out" || die "$pp"
+			grep -q 'terminated with signal 11' "$T/server.out" "$T/client.out" || die "$pp"
+		done
 	done
 }
 
