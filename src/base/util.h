@@ -37,7 +37,7 @@
 
 #define __printf(a, b) __attribute__((format(printf, a, b)))
 
-/* Nanoseconds of CLOCK_MONOTONIC. Only engine/ and daemon/ read the clock; others get `now`. */
+/* Nanoseconds of CLOCK_MONOTONIC. Only engine/ and loop/ read the clock; others get `now`. */
 typedef int64_t ns_t;
 #define NS_NEVER INT64_MAX
 #define NS_US 1000LL

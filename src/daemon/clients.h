@@ -3,7 +3,7 @@
 #ifndef RUSE_DAEMON_CLIENTS_H
 #define RUSE_DAEMON_CLIENTS_H
 
-#include "daemon/loop.h"
+#include "loop/loop.h"
 
 struct client;
 struct rused;

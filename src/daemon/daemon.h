@@ -14,7 +14,7 @@
 #include "daemon/faults.h"
 #include "daemon/gsi.h"
 #include "daemon/lease.h"
-#include "daemon/loop.h"
+#include "loop/loop.h"
 #include "daemon/place.h"
 #include "daemon/port.h"
 #include "daemon/ucma.h"

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "daemon/loop.h"
+#include "loop/loop.h"
 
 struct rused;
 

@@ -16,7 +16,7 @@
 #ifndef RUSE_DAEMON_PORT_H
 #define RUSE_DAEMON_PORT_H
 
-#include "daemon/loop.h"
+#include "loop/loop.h"
 
 struct rused;
 

@@ -3,7 +3,7 @@
 #ifndef RUSE_DAEMON_UMAD_INTERNAL_H
 #define RUSE_DAEMON_UMAD_INTERNAL_H
 
-#include "daemon/loop.h"
+#include "loop/loop.h"
 #include "daemon/umad.h"
 #include "ipc/umad_shm.h"
 

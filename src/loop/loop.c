@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/cpus.h"
-#include "daemon/daemon.h"
+#include "loop/loop.h"
 #include "queue/barrier.h"
 
 #define EVENTS 64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* rused's event loop. */
-#ifndef RUSE_DAEMON_LOOP_H
-#define RUSE_DAEMON_LOOP_H
+#ifndef RUSE_LOOP_H
+#define RUSE_LOOP_H
 
 #include "base/list.h"
 #include "base/timer.h"
