@@ -23,7 +23,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/daemon.h"
+#include "daemon/hostnet.h"
+#include "loop/loop.h"
 #include "rdmacm/rdmacm.h"
 #include "wire/be.h"
 #include "wire/ipudp.h"
@@ -34,7 +35,7 @@
 
 struct lookup {
 	struct list_head node;
-	struct rused *r;
+	struct hostnet *net;
 	struct rdmacm_resolve *req;
 	struct rtnl_route route;
 	struct timer timer;
@@ -48,17 +49,17 @@ struct membership {
 	int fd;
 };
 
-void addr_init(struct rused *r)
+void hostnet_addr_init(struct hostnet *net)
 {
-	rtnl_init(&r->addr.rtnl);
-	r->addr.probe[0] = r->addr.probe[1] = r->addr.port_range = -1;
-	list_init(&r->addr.pending);
-	list_init(&r->addr.groups);
+	rtnl_init(&net->rtnl);
+	net->probe[0] = net->probe[1] = net->port_range = -1;
+	list_init(&net->pending);
+	list_init(&net->groups);
 }
 
 static void lookup_free(struct lookup *l)
 {
-	timer_cancel(&l->r->loop.timers, &l->timer);
+	timer_cancel(&l->net->loop->timers, &l->timer);
 	list_del(&l->node);
 	free(l);
 }
@@ -70,57 +71,57 @@ static void group_free(struct membership *m)
 	free(m);
 }
 
-void addr_fini(struct rused *r)
+void hostnet_addr_fini(struct hostnet *net)
 {
 	struct membership *m, *tm;
 	struct lookup *l, *tl;
 
-	list_for_each_entry_safe(l, tl, &r->addr.pending, node)
+	list_for_each_entry_safe(l, tl, &net->pending, node)
 		lookup_free(l);
-	list_for_each_entry_safe(m, tm, &r->addr.groups, node)
+	list_for_each_entry_safe(m, tm, &net->groups, node)
 		group_free(m);
 	for (int i = 0; i < 2; i++)
-		if (r->addr.probe[i] >= 0)
-			close(r->addr.probe[i]);
-	if (r->addr.port_range >= 0)
-		close(r->addr.port_range);
-	rtnl_fini(&r->addr.rtnl);
+		if (net->probe[i] >= 0)
+			close(net->probe[i]);
+	if (net->port_range >= 0)
+		close(net->port_range);
+	rtnl_fini(&net->rtnl);
 }
 
 /* Updates the tables of rtnl.c from the kernel's notifications, at most once for each value of loop.moment (loop.h). */
-static void catch_up(struct rused *r)
+static void catch_up(struct hostnet *net)
 {
-	if (r->addr.synced == r->loop.moment)
+	if (net->synced == net->loop->moment)
 		return;
-	r->addr.synced = r->loop.moment;
-	rtnl_sync(&r->addr.rtnl, r->loop.now);
+	net->synced = net->loop->moment;
+	rtnl_sync(&net->rtnl, net->loop->now);
 }
 
-uint32_t addr_netdev_mtu(void *ctx, uint32_t ifindex)
+static uint32_t addr_netdev_mtu(void *ctx, uint32_t ifindex)
 {
-	struct rused *r = ctx;
+	struct hostnet *net = ctx;
 	struct rtnl_link link;
 
-	catch_up(r);
-	return rtnl_link(&r->addr.rtnl, ifindex, &link) ? 0 : link.mtu;
+	catch_up(net);
+	return rtnl_link(&net->rtnl, ifindex, &link) ? 0 : link.mtu;
 }
 
-static void read_port_range(struct rused *r)
+static void read_port_range(struct hostnet *net)
 {
 	unsigned int a, b;
 	char text[32];
 	ssize_t n;
 
-	r->addr.port_low = 32768;	/* the kernel's default, used if /proc is missing */
-	r->addr.port_high = 60999;
-	if (r->addr.port_range < 0)
-		r->addr.port_range = open("/proc/sys/net/ipv4/ip_local_port_range",
-					  O_RDONLY | O_CLOEXEC);
-	n = r->addr.port_range < 0 ? 0 : pread(r->addr.port_range, text, sizeof(text) - 1, 0);
+	net->port_low = 32768;	/* the kernel's default, used if /proc is missing */
+	net->port_high = 60999;
+	if (net->port_range < 0)
+		net->port_range = open("/proc/sys/net/ipv4/ip_local_port_range",
+				       O_RDONLY | O_CLOEXEC);
+	n = net->port_range < 0 ? 0 : pread(net->port_range, text, sizeof(text) - 1, 0);
 	text[max(n, (ssize_t)0)] = 0;
 	if (sscanf(text, "%u %u", &a, &b) == 2 && a && a <= b && b <= UINT16_MAX) {
-		r->addr.port_low = (uint16_t)a;
-		r->addr.port_high = (uint16_t)b;
+		net->port_low = (uint16_t)a;
+		net->port_high = (uint16_t)b;
 	}
 }
 
@@ -128,32 +129,33 @@ static void read_port_range(struct rused *r)
  * Range of local port numbers for rdma_cm ids, from the sysctl ip_local_port_range. The kernel does not notify of changes
  * to it, so the file is read again for each new value of loop.moment (loop.h).
  */
-void addr_port_range(void *ctx, uint16_t *low, uint16_t *high)
+void hostnet_port_range(void *ctx, uint16_t *low, uint16_t *high)
 {
-	struct rused *r = ctx;
+	struct hostnet *net = ctx;
 
-	if (r->addr.ranged != r->loop.moment) {
-		r->addr.ranged = r->loop.moment;
-		read_port_range(r);
+	if (net->ranged != net->loop->moment) {
+		net->ranged = net->loop->moment;
+		read_port_range(net);
 	}
-	*low = r->addr.port_low;
-	*high = r->addr.port_high;
+	*low = net->port_low;
+	*high = net->port_high;
 }
 
-int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, uint32_t *ifindex)
+static int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if,
+			  uint32_t *ifindex)
 {
-	struct rused *r = ctx;
+	struct hostnet *net = ctx;
 	struct rtnl_link link;
 	struct rtnl_addr a;
 
-	catch_up(r);
+	catch_up(net);
 	if (bound_if) {
 		*ifindex = bound_if;
-		return rtnl_link(&r->addr.rtnl, bound_if, &link);
+		return rtnl_link(&net->rtnl, bound_if, &link);
 	}
 	if (rtnl_addr_of(&a, addr))
 		return -EADDRNOTAVAIL;
-	return rtnl_owner(&r->addr.rtnl, &a, ifindex);
+	return rtnl_owner(&net->rtnl, &a, ifindex);
 }
 
 /*
@@ -185,10 +187,10 @@ static void probe(struct lookup *l)
 		((struct sockaddr_in6 *)&to)->sin6_port = be16_of(ROCE_PORT);
 	else
 		((struct sockaddr_in *)&to)->sin_port = be16_of(ROCE_PORT);
-	fd = &l->r->addr.probe[v6];
+	fd = &l->net->probe[v6];
 	if (*fd < 0)
 		*fd = socket(dst.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	l->probed = l->r->loop.now;
+	l->probed = l->net->loop->now;
 	/* Ignore errors: a socket may report the error of an earlier datagram. look() finds the result in the neighbour table. */
 	if (*fd >= 0 && sendto(*fd, "", 0, 0, (struct sockaddr *)&to,
 			       v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in)) < 0)
@@ -209,19 +211,19 @@ static void look(struct timer *t, ns_t now)
 {
 	struct lookup *l = container_of(t, struct lookup, timer);
 	struct rdmacm_resolve *req = l->req;
-	struct rused *r = l->r;
+	struct hostnet *net = l->net;
 	struct rtnl_neigh n;
 	int rc;
 
-	catch_up(r);
-	rc = rtnl_neigh(&r->addr.rtnl, &l->route.next, l->route.oif, &n);
+	catch_up(net);
+	rc = rtnl_neigh(&net->rtnl, &l->route.next, l->route.oif, &n);
 	if (rc == -ENODATA && now >= l->deadline)
 		rc = -ETIMEDOUT;
 	if (rc == -ENODATA) {
 		if (now - l->probed >= PROBE_AGAIN)
 			probe(l);
 		l->wait = min(2 * l->wait, (ns_t)LOOK_MOST);
-		rc = timer_set(&r->loop.timers, t, min(now + l->wait, l->deadline));
+		rc = timer_set(&net->loop->timers, t, min(now + l->wait, l->deadline));
 		if (!rc)
 			return;
 	}
@@ -229,11 +231,11 @@ static void look(struct timer *t, ns_t now)
 		answer(req, &l->route, l->route.oif, &n);
 	lookup_free(l);
 	req->host = NULL;
-	rdmacm_resolved(r->ucma.rdmacm, req, rc);
+	rdmacm_resolved(net->rdmacm, req, rc);
 }
 
 /* Starts resolution of an unknown neighbour. 0 or -errno. */
-static int lookup_start(struct rused *r, struct rdmacm_resolve *req,
+static int lookup_start(struct hostnet *net, struct rdmacm_resolve *req,
 			const struct rtnl_route *route)
 {
 	struct lookup *l = calloc(1, sizeof(*l));
@@ -241,16 +243,16 @@ static int lookup_start(struct rused *r, struct rdmacm_resolve *req,
 
 	if (!l)
 		return -ENOMEM;
-	l->r = r;
+	l->net = net;
 	l->req = req;
 	l->route = *route;
 	l->timer.fn = look;
 	l->wait = LOOK_FIRST;
-	l->deadline = r->loop.now + (ns_t)req->timeout_ms * NS_MS;
-	list_add_tail(&l->node, &r->addr.pending);
+	l->deadline = net->loop->now + (ns_t)req->timeout_ms * NS_MS;
+	list_add_tail(&l->node, &net->pending);
 	if (req->timeout_ms)
 		probe(l);
-	rc = timer_set(&r->loop.timers, &l->timer, min(r->loop.now + l->wait, l->deadline));
+	rc = timer_set(&net->loop->timers, &l->timer, min(net->loop->now + l->wait, l->deadline));
 	if (rc) {
 		lookup_free(l);
 		return rc;
@@ -259,9 +261,9 @@ static int lookup_start(struct rused *r, struct rdmacm_resolve *req,
 	return 0;
 }
 
-int addr_resolve(void *ctx, struct rdmacm_resolve *req)
+static int addr_resolve(void *ctx, struct rdmacm_resolve *req)
 {
-	struct rused *r = ctx;
+	struct hostnet *net = ctx;
 	struct rtnl_addr dst, src;
 	struct rtnl_route route;
 	struct rtnl_neigh n = { 0 };
@@ -269,32 +271,32 @@ int addr_resolve(void *ctx, struct rdmacm_resolve *req)
 	int rc = rtnl_addr_of(&dst, (struct sockaddr *)&req->dst);
 
 	req->host = NULL;
-	catch_up(r);
+	catch_up(net);
 	/* If the request has no source address of a usable family, take the one that the route prefers. */
 	if (!rc && rtnl_addr_of(&src, (struct sockaddr *)&req->src))
 		src = (struct rtnl_addr){ .family = dst.family, .len = dst.len };
 	if (!rc)
-		rc = rtnl_route(&r->addr.rtnl, &dst, &src, req->bound_if, &route);
+		rc = rtnl_route(&net->rtnl, &dst, &src, req->bound_if, &route);
 	if (rc)
 		return rc;
 	ifindex = route.oif;
 	if (route.type == RTN_LOCAL)
-		rc = rtnl_owner(&r->addr.rtnl, &dst, &ifindex);
+		rc = rtnl_owner(&net->rtnl, &dst, &ifindex);
 	if (rc)
 		return rc;
-	if (!needs_no_neighbour(&r->addr.rtnl, &route)) {
-		rc = rtnl_neigh(&r->addr.rtnl, &route.next, route.oif, &n);
+	if (!needs_no_neighbour(&net->rtnl, &route)) {
+		rc = rtnl_neigh(&net->rtnl, &route.next, route.oif, &n);
 		if (rc == -ENODATA)
-			return lookup_start(r, req, &route);
+			return lookup_start(net, req, &route);
 		if (rc)
 			return rc;
 	}
 	answer(req, &route, ifindex, &n);
-	rdmacm_resolved(r->ucma.rdmacm, req, 0);
+	rdmacm_resolved(net->rdmacm, req, 0);
 	return 0;
 }
 
-void addr_cancel(void *ctx, struct rdmacm_resolve *req)
+static void addr_cancel(void *ctx, struct rdmacm_resolve *req)
 {
 	if (req->host)
 		lookup_free(req->host);
@@ -325,20 +327,20 @@ static int group_join(uint32_t ifindex, const uint8_t mgid[16])
 	return rc;
 }
 
-static struct membership *group_find(struct rused *r, uint32_t ifindex, const uint8_t mgid[16])
+static struct membership *group_find(struct hostnet *net, uint32_t ifindex, const uint8_t mgid[16])
 {
 	struct membership *m;
 
-	list_for_each_entry(m, &r->addr.groups, node)
+	list_for_each_entry(m, &net->groups, node)
 		if (m->ifindex == ifindex && !memcmp(m->mgid, mgid, sizeof(m->mgid)))
 			return m;
 	return NULL;
 }
 
-int addr_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], bool join)
+static int addr_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], bool join)
 {
-	struct rused *r = ctx;
-	struct membership *m = group_find(r, ifindex, mgid);
+	struct hostnet *net = ctx;
+	struct membership *m = group_find(net, ifindex, mgid);
 	int fd;
 
 	if (!join) {
@@ -360,6 +362,21 @@ int addr_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], bool join)
 	}
 	*m = (struct membership){ .ifindex = ifindex, .joins = 1, .fd = fd };
 	memcpy(m->mgid, mgid, sizeof(m->mgid));
-	list_add_tail(&m->node, &r->addr.groups);
+	list_add_tail(&m->node, &net->groups);
 	return 0;
 }
+
+static ns_t addr_now(void *ctx)
+{
+	return ((struct hostnet *)ctx)->loop->now;
+}
+
+const struct rdmacm_ops hostnet_rdmacm_ops = {
+	.now = addr_now,
+	.translate = addr_translate,
+	.resolve = addr_resolve,
+	.cancel = addr_cancel,
+	.netdev_mtu = addr_netdev_mtu,
+	.mcast = addr_mcast,
+	.port_range = hostnet_port_range,
+};

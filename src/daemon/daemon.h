@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include "daemon/addr.h"
 #include "daemon/capture_out.h"
 #include "daemon/channels.h"
 #include "daemon/clients.h"
@@ -13,6 +12,7 @@
 #include "daemon/fabric.h"
 #include "daemon/faults.h"
 #include "daemon/gsi.h"
+#include "daemon/hostnet.h"
 #include "daemon/lease.h"
 #include "loop/loop.h"
 #include "daemon/place.h"
@@ -27,7 +27,7 @@ struct rused {
 	char rundir[IPC_RUNDIR_MAX];
 	int run;		/* the run directory */
 	struct place place;	/* lock, socket and log in the run directory */
-	struct loop_fd listen, rtnl, signals;
+	struct loop_fd listen, signals;
 	uint64_t netns;
 	uint32_t uid;
 	ns_t started, idle;	/* idle: time without clients until exit; 0 = never */
@@ -54,7 +54,8 @@ struct rused {
 
 	struct fault_rules faults;
 
-	struct addr_state addr;
+	struct hostnet net;
+	uint64_t stale;		/* devices.c: bit mask of the slots whose state must be read again */
 	struct gsi gsi;
 	struct ucma_files ucma;
 	struct umads umads;

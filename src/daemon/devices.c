@@ -5,18 +5,13 @@
  * port follows the state of the interface. A device that was added is deleted with its interface, like
  * the kernel's rxe; rxe_0 waits until the interface is back.
  *
- * A netlink event only says that something has changed. The state is then read again and the host
- * page updated, so a lost event (ENOBUFS) needs no special handling.
+ * A notification of hostnet.c only says that something has changed. The state is then read again
+ * and the host page updated.
  */
 #include <ctype.h>
 #include <errno.h>
-#include <libmnl/libmnl.h>
-#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "core/device.h"
@@ -221,60 +216,40 @@ static int discover(struct rused *r)
 }
 
 /*
- * Bit mask of the devices (bit i: page->dev[i]) that a netlink message concerns. A message about any link also
- * concerns the devices without interface, because that link may be their interface that has come back.
+ * Notes the devices on an interface that has changed. Any change of a link also concerns the
+ * devices without interface, because that link may be their interface that has come back.
  */
-static uint64_t concerns(const struct rused *r, const struct nlmsghdr *nlh)
+static void net_changed(void *ctx, uint32_t ifindex, bool link)
 {
-	const void *body = mnl_nlmsg_get_payload(nlh);
-	size_t len = mnl_nlmsg_get_payload_len(nlh);
-	const struct ifinfomsg *ifi = body;
-	const struct ifaddrmsg *ifa = body;
-	uint64_t slots = 0;
-	uint32_t ifindex;
-	bool link;
+	struct rused *r = ctx;
 
-	link = nlh->nlmsg_type == RTM_NEWLINK || nlh->nlmsg_type == RTM_DELLINK;
-	if (link && len >= sizeof(*ifi))
-		ifindex = (uint32_t)ifi->ifi_index;
-	else if ((nlh->nlmsg_type == RTM_NEWADDR || nlh->nlmsg_type == RTM_DELADDR) &&
-		 len >= sizeof(*ifa))
-		ifindex = ifa->ifa_index;
-	else
-		return 0;
 	for (int i = 0; i < HOST_MAX_DEVS; i++) {
 		const struct host_dev *d = &r->page->dev[i];
 
-		if (d->in_use && (d->ifindex == ifindex || (link && !d->ifindex)))
-			slots |= 1ull << i;
+		if (d->in_use && (!ifindex || d->ifindex == ifindex || (link && !d->ifindex)))
+			r->stale |= 1ull << i;
 	}
-	return slots;
 }
 
-static void rtnl_event(struct loop_fd *f, uint32_t events)
+static void net_neigh_changed(void *ctx, const struct rtnl_neigh *n)
 {
-	struct rused *r = container_of(f, struct rused, rtnl);
-	struct rtnl_neigh neigh;
-	uint64_t again = 0;
-	char buf[32768];
-	ssize_t n;
+	ucma_neigh_change(ctx, n);
+}
 
-	while ((n = recv(f->fd, buf, sizeof(buf), MSG_DONTWAIT)) != -1 || errno == ENOBUFS) {
-		struct nlmsghdr *nlh = (struct nlmsghdr *)buf;
-		int left = (int)n;
+static void net_settled(void *ctx)
+{
+	struct rused *r = ctx;
+	uint64_t stale = r->stale;
 
-		if (n < 0)
-			again = ~0ull;
-		for (; n > 0 && mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left)) {
-			again |= concerns(r, nlh);
-			if (rtnl_neigh_of(nlh, &neigh))
-				ucma_neigh_change(r, &neigh);
-		}
-	}
+	r->stale = 0;
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (is_ours(&r->page->dev[i]) && again >> i & 1)
+		if (is_ours(&r->page->dev[i]) && stale >> i & 1)
 			refresh(r, i);
 }
+
+const struct hostnet_ops devices_net_ops = { .changed = net_changed,
+					     .neigh_changed = net_neigh_changed,
+					     .settled = net_settled };
 
 void devices_refresh(struct rused *r)
 {
@@ -285,31 +260,8 @@ void devices_refresh(struct rused *r)
 
 int devices_init(struct rused *r)
 {
-	struct sockaddr_nl sa = {
-		.nl_family = AF_NETLINK,
-		.nl_groups = RTMGRP_LINK | RTMGRP_NEIGH | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
-	};
-	int fd, rc;
-
 	/* Subscribe before reading, so that no change is missed. */
-	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa))) {
-		rc = -errno;
-		log_err("cannot open rtnetlink: %s", strerror(-rc));
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
-	r->rtnl.fn = rtnl_event;
-	rc = loop_add(&r->loop, &r->rtnl, fd, EPOLLIN);
-	if (rc) {
-		close(fd);
-		return rc;
-	}
-	return discover(r);
-}
+	int rc = hostnet_watch(&r->net);
 
-void devices_fini(struct rused *r)
-{
-	loop_del(&r->loop, &r->rtnl);
+	return rc ? rc : discover(r);
 }

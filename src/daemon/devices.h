@@ -4,11 +4,13 @@
 #define RUSE_DAEMON_DEVICES_H
 
 struct host_dev;
+struct hostnet_ops;
 struct rused;
 
 int devices_init(struct rused *r);
-void devices_fini(struct rused *r);
-/* Reads the state of the ports of all devices on network interfaces again, after a change made by rused itself. */
+/* Keeps the devices as their interfaces are; ctx: struct rused. */
+extern const struct hostnet_ops devices_net_ops;
+/* Reads the state of all ports again, after a change made by rused itself. */
 void devices_refresh(struct rused *r);
 /*
  * `rdma link add` and `rdma link del`. 0; -EINVAL: name or type; -EEXIST: name taken, or device on

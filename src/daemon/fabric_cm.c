@@ -211,7 +211,7 @@ static int netdev_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], boo
 /* rdma_cm ids on hosts of a fabric use the machine's range of local port numbers (sysctl ip_local_port_range). */
 static void port_range(void *ctx, uint16_t *low, uint16_t *high)
 {
-	addr_port_range(((struct fabric_cm *)ctx)->r, low, high);
+	hostnet_port_range(&((struct fabric_cm *)ctx)->r->net, low, high);
 }
 
 static const struct rdmacm_ops host_cm_ops = {

@@ -180,9 +180,10 @@ static int setup(struct rused *r, const struct options *o)
 {
 	int rc;
 
-	r->listen.fd = r->rtnl.fd = r->signals.fd = r->lease_file = r->page_fd = -1;
+	r->listen.fd = r->signals.fd = r->lease_file = r->page_fd = -1;
 	list_init(&r->clients);
 	list_init(&r->orphans);
+	hostnet_init(&r->net, &r->loop, &devices_net_ops, r);
 	rc = loop_init(&r->loop);
 	if (rc)
 		return rc;
@@ -258,7 +259,7 @@ static void teardown(struct rused *r, bool keep_log)
 	ucma_fini(r);
 	umad_fini(r);
 	port_fini(r);
-	devices_fini(r);
+	hostnet_fini(&r->net);
 	host_fini(r, ours);
 	loop_del(&r->loop, &r->signals);
 	loop_fini(&r->loop);

@@ -14,21 +14,6 @@
 #include "daemon/fabric_cm.h"
 #include "rdmacm/rdmacm.h"
 
-static ns_t now(void *ctx)
-{
-	return ((struct rused *)ctx)->loop.now;
-}
-
-static const struct rdmacm_ops rdmacm_ops = {
-	.now = now,
-	.translate = addr_translate,
-	.resolve = addr_resolve,
-	.cancel = addr_cancel,
-	.netdev_mtu = addr_netdev_mtu,
-	.mcast = addr_mcast,
-	.port_range = addr_port_range,
-};
-
 int ucma_init(struct rused *r)
 {
 	struct ucma_files *u = &r->ucma;
@@ -37,11 +22,11 @@ int ucma_init(struct rused *r)
 	idtable_init(&u->ids, UCMA_MAX_FILES);
 	u->trim.fn = ucma_trim;
 	list_init(&u->woken);
-	addr_init(r);
 	rc = gsi_init(r);
 	if (rc)
 		return rc;
-	u->rdmacm = rdmacm_create(r->page, r->gsi.cm, &rdmacm_ops, r);
+	u->rdmacm = rdmacm_create(r->page, r->gsi.cm, &hostnet_rdmacm_ops, &r->net);
+	r->net.rdmacm = u->rdmacm;
 	u->ucma = u->rdmacm ? ucma_create(u->rdmacm, &ucma_fd_ops, r) : NULL;
 	return u->ucma ? ucma_cards_make(r) : -ENOMEM;
 }
@@ -60,9 +45,8 @@ void ucma_fini(struct rused *r)
 	if (u->rdmacm)
 		rdmacm_destroy(u->rdmacm);
 	u->ucma = NULL;
-	u->rdmacm = NULL;
+	u->rdmacm = r->net.rdmacm = NULL;
 	gsi_fini(r);
-	addr_fini(r);
 }
 
 void ucma_device_added(struct rused *r, unsigned int slot)
