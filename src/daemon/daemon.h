@@ -12,7 +12,7 @@
 #include "daemon/fabric.h"
 #include "daemon/faults.h"
 #include "daemon/gsi.h"
-#include "daemon/hostnet.h"
+#include "hostnet/hostnet.h"
 #include "daemon/lease.h"
 #include "loop/loop.h"
 #include "daemon/place.h"

@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "core/device.h"
 #include "daemon/daemon.h"
-#include "daemon/netdev.h"
+#include "hostnet/netdev.h"
 #include "wire/smp.h"
 
 #define DEV_NAME "rxe_0"

@@ -35,7 +35,7 @@ struct loop {
 	/*
 	 * Counter, increased before each message or batch of messages. Kernel tables that may have
 	 * changed are read again if the counter differs from its value at the last read, so at most
-	 * once for each value (addr.c).
+	 * once for each value (hostnet/addr.c).
 	 */
 	uint64_t moment;
 	struct timer_heap timers;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads the state of a network interface. */
-#ifndef RUSE_DAEMON_NETDEV_H
-#define RUSE_DAEMON_NETDEV_H
+#ifndef RUSE_HOSTNET_NETDEV_H
+#define RUSE_HOSTNET_NETDEV_H
 
 #include <net/if.h>
-#include "daemon/gids.h"
+#include "hostnet/gids.h"
 
 #define MAX_ADDRS 256
 

@@ -10,8 +10,8 @@
  *
  * Addresses are IP addresses (AF_INET or AF_INET6) without a TCP or UDP port.
  */
-#ifndef RUSE_DAEMON_RTNL_H
-#define RUSE_DAEMON_RTNL_H
+#ifndef RUSE_HOSTNET_RTNL_H
+#define RUSE_HOSTNET_RTNL_H
 
 #include <linux/netlink.h>
 #include <sys/socket.h>

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/rtnl_internal.h"
+#include "hostnet/rtnl_internal.h"
 
 #define GROUP(nr) (1u << ((nr) - 1))
 /* Notifications of changes that may affect a route or the owner of an address. */

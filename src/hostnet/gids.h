@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The kernel's rules for GUID, GIDs, MTU and speed of a RoCE device (roce_gid_mgmt, cache, rxe). */
-#ifndef RUSE_DAEMON_GIDS_H
-#define RUSE_DAEMON_GIDS_H
+#ifndef RUSE_HOSTNET_GIDS_H
+#define RUSE_HOSTNET_GIDS_H
 
 #include "ipc/pages.h"
 

@@ -18,7 +18,7 @@
 
 #include "base/testing.h"
 
-#include "daemon/rtnl.h"
+#include "hostnet/rtnl.h"
 
 static struct rtnl rt;
 static ns_t now = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "base/testing.h"
 
-#include "daemon/gids.h"
+#include "hostnet/gids.h"
 
 static struct host_dev d;
 

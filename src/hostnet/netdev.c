@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/netdev.h"
+#include "hostnet/netdev.h"
 
 /* Sends a dump request and calls cb for each message. 0 or -errno. */
 static int dump(uint16_t type, uint8_t family, mnl_cb_t cb, struct scan *s)

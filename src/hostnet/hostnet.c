@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/hostnet.h"
+#include "hostnet/hostnet.h"
 
 void hostnet_init(struct hostnet *net, struct loop *l, const struct hostnet_ops *ops, void *ctx)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Requests to the kernel, whose answers rtnl.c caches. */
-#ifndef RUSE_DAEMON_RTNL_INTERNAL_H
-#define RUSE_DAEMON_RTNL_INTERNAL_H
+#ifndef RUSE_HOSTNET_RTNL_INTERNAL_H
+#define RUSE_HOSTNET_RTNL_INTERNAL_H
 
-#include "daemon/rtnl.h"
+#include "hostnet/rtnl.h"
 
 /* See rtnl_route() and rtnl_neigh(). */
 int rtnl_ask_route(struct rtnl *rt, const struct rtnl_addr *dst, const struct rtnl_addr *src,

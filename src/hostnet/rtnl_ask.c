@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/rtnl_internal.h"
+#include "hostnet/rtnl_internal.h"
 
 #define BUF 32768
 #define HOP_LIMIT 64	/* default of net.ipv4.ip_default_ttl and IPv6's hop_limit */

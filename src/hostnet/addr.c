@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/hostnet.h"
+#include "hostnet/hostnet.h"
 #include "loop/loop.h"
 #include "rdmacm/rdmacm.h"
 #include "wire/be.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <string.h>
 
-#include "daemon/gids.h"
+#include "hostnet/gids.h"
 
 #define RXE_HDR_BYTES 80	/* bytes that rxe reserves for its longest headers */
 

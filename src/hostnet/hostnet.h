@@ -4,11 +4,11 @@
  * rdmacm_ops), like the kernel's ib_addr. netdev.h and gids.h read an interface and make the GIDs
  * of a port on it; rtnl.h has routes and neighbours.
  */
-#ifndef RUSE_DAEMON_HOSTNET_H
-#define RUSE_DAEMON_HOSTNET_H
+#ifndef RUSE_HOSTNET_H
+#define RUSE_HOSTNET_H
 
 #include "base/list.h"
-#include "daemon/rtnl.h"
+#include "hostnet/rtnl.h"
 #include "loop/loop.h"
 
 struct rdmacm;
