@@ -54,7 +54,7 @@ static bool watch(struct loop *l, bool on)
 			list_del(&c->channel.node);
 	}
 	if (!on)
-		umad_rings_sleep(r);
+		umad_rings_sleep(&r->umads);
 	return !list_empty(&r->channels);
 }
 
@@ -66,7 +66,7 @@ static bool there(struct loop *l)
 	list_for_each_entry(c, &r->channels, channel.node)
 		if (something(c))
 			return true;
-	return umad_rings_there(r);
+	return umad_rings_there(&r->umads);
 }
 
 void channel_drain(struct client *c)
@@ -153,7 +153,7 @@ static void take(struct loop *l)
 		list_add_tail(&c->channel.node, &r->channels);
 		take_one(c);
 	}
-	umad_rings_take(r);
+	umad_rings_take(&r->umads);
 }
 
 void channels_init(struct rused *r)
@@ -161,7 +161,6 @@ void channels_init(struct rused *r)
 	static const struct loop_memory memory = { watch, there, take };
 
 	list_init(&r->channels);
-	list_init(&r->umads.rings);
 	r->loop.memory = &memory;
 }
 

@@ -407,13 +407,21 @@ static int do_ucma_write(struct msg *m)
 static int do_umad_open(struct msg *m)
 {
 	struct ipc_umad_opened rep = { 0 };
-	struct ipc_umad_open q;
 	int fds[UMAD_OPEN_FDS], rc;
+	struct ipc_umad_open q;
+	struct umad_node *n;
 
 	if (!m->c->proc)
 		return answer_error(m, -EPERM);
 	memcpy(&q, m->body, sizeof(q));
-	rc = umad_open_minor(m->c, &q, &rep.file, fds);
+	n = umad_node_at(m->c->umad_view, q.minor);
+	if (!n)
+		return answer_error(m, -ENXIO);
+	rc = port_want(m->c->r);
+	if (rc)
+		log_info("cannot open UDP port 4791: %s; only MADs within this host work",
+			 strerror(-rc));
+	rc = umad_open_minor(n, &q, &rep.file, fds);
 	if (rc)
 		return answer_error(m, rc);
 	rc = answer_fds(m, &rep, sizeof(rep), fds, fds[1] < 0 ? 1 : UMAD_OPEN_FDS);
@@ -437,8 +445,8 @@ static int do_umad_call(struct msg *m)
 	memcpy(&q, m->body, sizeof(q));
 	if (q.len != m->len - sizeof(q))
 		return -EPROTO;
-	rc = umad_call(m->c->r, &q, (const char *)m->body + sizeof(q), m->nfds ? m->fds[0] : -1,
-		       &rep.h, rep.data, &fd);
+	rc = umad_call(&m->c->r->umads, &q, (const char *)m->body + sizeof(q),
+		       m->nfds ? m->fds[0] : -1, &rep.h, rep.data, &fd);
 	if (rc)
 		return rc == -EBADF ? answer_error(m, rc) : rc;
 	rc = answer(m, 0, &rep, sizeof(rep.h) + (fd < 0 ? rep.h.len : 0), fd);
@@ -452,7 +460,7 @@ static int do_umad_kick(struct msg *m)
 	struct ipc_umad_kick q;
 
 	memcpy(&q, m->body, sizeof(q));
-	umad_kick(m->c->r, q.file);
+	umad_kick(&m->c->r->umads, q.file);
 	return 0;
 }
 

@@ -40,7 +40,7 @@ void gsi_umad_added(struct rused *r, unsigned int slot)
 
 	if (!p->in_use)
 		return;
-	rc = umad_node_add(r, f ? &f->host->view : &r->umads.view, &d, &p->umad);
+	rc = umad_node_add(&r->umads, f ? &f->host->view : &r->umads.view, &d, &p->umad);
 	if (rc)
 		log_warn("cannot create the umad device of %s: %s", d.ibdev, strerror(-rc));
 }

@@ -202,7 +202,7 @@ static int setup(struct rused *r, const struct options *o)
 	rc = orphans_load(r);
 	if (!rc)
 		rc = host_init(r);
-	umad_init(r);
+	umads_init(&r->umads, &r->loop, r->run, rc ? 0 : r->page->generation);
 	fabrics_init(r);
 	if (!rc)
 		rc = ucma_init(r);
@@ -257,7 +257,7 @@ static void teardown(struct rused *r, bool keep_log)
 	clients_close_all(r);
 	fabrics_fini(r);
 	ucma_fini(r);
-	umad_fini(r);
+	umads_fini(&r->umads);
 	port_fini(r);
 	hostnet_fini(&r->net);
 	host_fini(r, ours);

@@ -49,6 +49,7 @@ static int setup(void **state)
 	if (loop_init(&r.loop) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
 		return -1;
 	channels_init(&r);
+	umads_init(&r.umads, &r.loop, -1, 0);
 	c = calloc(1, sizeof(*c));
 	c->r = &r;
 	c->pid = 4711;
@@ -65,6 +66,7 @@ static int teardown(void **state)
 {
 	client_kill(c, "test over");
 	clients_reap(&r.loop);
+	umads_fini(&r.umads);
 	loop_fini(&r.loop);
 	close(peer);
 	close(r.page_fd);
@@ -311,7 +313,6 @@ static void test_umad(void **state)
 	} q = { .h = { .file = 0x1001, .op = UMAD_OP_READ, .count = 320 } };
 
 	hello();
-	umad_init(&r);
 	assert_int_equal(feed(IPC_UMAD_OPEN, &o, sizeof(o), -1), 0);
 	assert_int_equal(answer(NULL, NULL, NULL), -ENXIO);
 	c->umad_view = &r.umads.view;
@@ -325,7 +326,6 @@ static void test_umad(void **state)
 	assert_int_equal(feed(IPC_UMAD_CALL, &q, sizeof(q.h) + 1, -1), -EPROTO);
 	assert_int_equal(feed(IPC_UMAD_CALL, &q, sizeof(q.h) - 1, -1), -EPROTO);
 	assert_int_equal(feed(IPC_UMAD_OPEN, &o, sizeof(o) - 1, -1), -EPROTO);
-	umad_fini(&r);
 }
 
 static void open_channel(void)
@@ -389,10 +389,8 @@ static void test_channel_queue(void **state)
 	enqueue(IPC_UCMA_POST, &none, sizeof(none));
 	assert_true(channels_drain(&r));
 	assert_int_equal(c->channel.map->tail, 5);
-	umad_init(&r);
 	enqueue(IPC_UMAD_KICK, &kick, sizeof(kick));
 	assert_true(channels_drain(&r) && !c->dead);
-	umad_fini(&r);
 	/* A message that needs an answer is not allowed in the queue. */
 	enqueue(IPC_COUNTERS, "", 0);
 	m->take(&r.loop);

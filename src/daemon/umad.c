@@ -27,9 +27,9 @@
 #include "base/fds.h"
 #include "base/log.h"
 #include "base/rand.h"
-#include "daemon/daemon.h"
 #include "daemon/umad_internal.h"
 #include "ipc/umad_msg.h"
+#include "loop/loop.h"
 #include "queue/barrier.h"
 
 #define INDEX_BITS 12
@@ -70,19 +70,19 @@ static void granted(struct umad_sm *sm, int rc)
 
 static void file_close(struct umad_fd *u)
 {
-	struct rused *r = u->of->r;
+	struct umads *us = u->of->us;
 
-	idtable_remove(&r->umads.ids, u->number & (UMAD_MAX_FILES - 1));
-	/* Send the MADs that the program has put into the shared ring before it closed the file. */
+	idtable_remove(&us->ids, u->number & (UMAD_MAX_FILES - 1));
+	/* Send MADs posted before the close. */
 	if (u->shm)
 		umad_ring_send(u);
 	umad_ring_close(u);
 	if (u->file)
-		umad_close(u->file, r->loop.now);
+		umad_close(u->file, us->loop->now);
 	else
 		umad_sm_close(&u->sm);
-	loop_del(&r->loop, &u->f);
-	list_add_tail(&u->node, &r->loop.dead);
+	loop_del(us->loop, &u->f);
+	list_add_tail(&u->node, &us->loop->dead);
 }
 
 static void fd_event(struct loop_fd *f, uint32_t events)
@@ -97,7 +97,7 @@ void umad_close_node(struct umad_node *n)
 {
 	struct umad_fd *u;
 
-	for (uint32_t i = 0; (u = idtable_next(&n->r->umads.ids, &i)); i++)
+	for (uint32_t i = 0; (u = idtable_next(&n->us->ids, &i)); i++)
 		if (u->of == n)
 			file_close(u);
 }
@@ -105,11 +105,11 @@ void umad_close_node(struct umad_node *n)
 /* Closes files, except self, whose hang-up was not handled yet. True: there were some. */
 static bool sweep(struct umad_fd *self)
 {
-	struct rused *r = self->of->r;
+	struct umads *us = self->of->us;
 	struct umad_fd *u;
 	bool any = false;
 
-	for (uint32_t i = 0; (u = idtable_next(&r->umads.ids, &i)); i++)
+	for (uint32_t i = 0; (u = idtable_next(&us->ids, &i)); i++)
 		if (u != self && loop_hung_up(&u->f)) {
 			file_close(u);
 			any = true;
@@ -151,12 +151,12 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 		    uint32_t *number, int fds[2])
 {
 	struct umad_fd *u = calloc(1, sizeof(*u));
-	struct rused *r = n->r;
+	struct umads *us = n->us;
 	bool sm = q->minor >= UMAD_MAX_NODES;
 	int64_t id;
 	int rc;
 
-	id = u ? idtable_alloc_cyclic(&r->umads.ids, 1, u) : -ENOMEM; /* from 1 */
+	id = u ? idtable_alloc_cyclic(&us->ids, 1, u) : -ENOMEM; /* from 1 */
 	if (id < 0) {
 		close(sv[0]);
 		free(u);
@@ -167,15 +167,15 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 	u->f.fn = fd_event;
 	u->kick.fd = -1;
 	list_init(&u->ring);
-	rc = loop_add(&r->loop, &u->f, sv[0], EPOLLRDHUP);
+	rc = loop_add(us->loop, &u->f, sv[0], EPOLLRDHUP);
 	if (rc)
 		close(sv[0]);
 	else
 		rc = sm ? sm_open(u, q->nonblock) : open_umad(u, fds);
 	if (rc < 0) {
-		idtable_remove(&r->umads.ids, (uint32_t)id);
-		loop_del(&r->loop, &u->f);
-		list_add_tail(&u->node, &r->loop.dead);
+		idtable_remove(&us->ids, (uint32_t)id);
+		loop_del(us->loop, &u->f);
+		list_add_tail(&u->node, &us->loop->dead);
 		return rc;
 	}
 	if (sm && !rc)
@@ -187,21 +187,17 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 	return 0;
 }
 
-int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number,
+struct umad_node *umad_node_at(const struct umad_view *v, uint32_t minor)
+{
+	return v && minor < 2 * UMAD_MAX_NODES ? v->node[minor % UMAD_MAX_NODES] : NULL;
+}
+
+int umad_open_minor(struct umad_node *n, const struct ipc_umad_open *q, uint32_t *number,
 		    int fds[UMAD_OPEN_FDS])
 {
-	struct umad_node *n = NULL;
 	int sv[2], rc;
 
 	fds[1] = fds[2] = -1;
-	if (c->umad_view && q->minor < 2 * UMAD_MAX_NODES)
-		n = c->umad_view->node[q->minor % UMAD_MAX_NODES];
-	if (!n)
-		return -ENXIO;
-	rc = port_want(c->r);
-	if (rc)
-		log_info("cannot open UDP port 4791: %s; only MADs within this host work",
-			 strerror(-rc));
 	rc = fds_pair(SOCK_SEQPACKET | SOCK_CLOEXEC, sv);
 	if (rc)
 		return rc;
@@ -255,7 +251,7 @@ static int memfd_read(int fd, void *to, size_t len)
 static int do_write(struct umad_fd *u, const struct ipc_umad *q, const void *body, int fd,
 		    struct ipc_umad_reply *reply)
 {
-	ns_t now = u->of->r->loop.now;
+	ns_t now = u->of->us->loop->now;
 	void *all = NULL;
 	ssize_t ret;
 	int rc = 0;
@@ -340,7 +336,7 @@ static void do_take(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad
 static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *body,
 		    struct ipc_umad_reply *reply, void *out)
 {
-	ns_t now = u->of->r->loop.now;
+	ns_t now = u->of->us->loop->now;
 	int len = umad_ioctl_len(q->cmd);
 	uint8_t arg[ARG_MAX_LEN];
 	struct umad_answer a;
@@ -366,16 +362,16 @@ static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 	return 0;
 }
 
-static struct umad_fd *find(const struct rused *r, uint32_t number)
+static struct umad_fd *find(const struct umads *us, uint32_t number)
 {
-	struct umad_fd *u = idtable_find(&r->umads.ids, number & (UMAD_MAX_FILES - 1));
+	struct umad_fd *u = idtable_find(&us->ids, number & (UMAD_MAX_FILES - 1));
 
 	return u && u->number == number && u->file ? u : NULL;
 }
 
-void umad_kick(struct rused *r, uint32_t file)
+void umad_kick(struct umads *us, uint32_t file)
 {
-	struct umad_fd *u = find(r, file);
+	struct umad_fd *u = find(us, file);
 
 	if (!u)
 		return;
@@ -383,10 +379,10 @@ void umad_kick(struct rused *r, uint32_t file)
 	umad_ring_show(u);
 }
 
-int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int memfd,
+int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int memfd,
 	      struct ipc_umad_reply *reply, void *out, int *fd)
 {
-	struct umad_fd *u = find(r, q->file);
+	struct umad_fd *u = find(us, q->file);
 	int rc = 0;
 
 	*fd = -1;

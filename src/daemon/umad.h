@@ -2,8 +2,8 @@
 /*
  * umadN and issmN devices of ports, and the open files of programs.
  *
- * A port belongs to gsi.c (RoCE) or to the fabric (InfiniBand), its owner. The owner has a struct
- * mad_port, initialised with &r->gsi.mad as host. Its mad_ops.send transmits MADs; its
+ * A port belongs to QP1 of a RoCE device or to a fabric (InfiniBand), its owner. The owner has a
+ * struct mad_port. Its mad_ops.send transmits MADs; its
  * mad_ops.process has the port's own agents handle a received MAD. The owner passes received MADs
  * to mad_input(), but never from within a send.
  *
@@ -22,17 +22,13 @@
 #define UMAD_MAX_FILES 4096
 #define UMAD_OPEN_FDS 3
 
-struct client;
 struct ipc_umad;
 struct ipc_umad_open;
 struct ipc_umad_reply;
-struct rused;
+struct loop;
 struct umad_node;
 
-/*
- * The umad devices that a program sees: those of the machine (umads.view) or of its fabric host.
- * client.umad_view points to them.
- */
+/* The umad devices that a program sees: those of the machine (umads.view) or of its fabric host. */
 struct umad_view {
 	int run;		/* descriptor of the directory with sys/ and dev/ of this host; open while there are nodes */
 	struct umad_node *node[UMAD_MAX_NODES];
@@ -48,26 +44,30 @@ struct umad_desc {
 };
 
 struct umads {
+	struct loop *loop;
+	uint32_t generation;	/* of the host page: shown in the memory of the files */
 	struct umad_view view;	/* of the machine's devices */
 	struct idtable ids;	/* open files, by the low bits of their numbers */
 	struct list_head rings;	/* files polled without a wake-up */
 };
 
-/* Call after sysfs_init() and before devices are added. */
-void umad_init(struct rused *r);
+/* run: the machine's view.run. Call after sysfs_init() and before devices are added. */
+void umads_init(struct umads *us, struct loop *l, int run, uint32_t generation);
 /* Call after all nodes were removed, which also closes all files. */
-void umad_fini(struct rused *r);
+void umads_fini(struct umads *us);
 
+/* The device of a minor number of umadN or issmN; NULL: none. view NULL: no devices. */
+struct umad_node *umad_node_at(const struct umad_view *v, uint32_t minor);
 /*
- * umad.c: open() of a umadN or issmN. *number: the file's number. fds[0]: the program's end of the
+ * umad.c: open() of q->minor, which is that of n. *number: the file's number. fds[0]: the program's end of the
  * socket pair. For umadN, fds[1] is the memfd of the shared memory and fds[2] the eventfd that
  * wakes rused; for issmN both are -1. The caller owns fds[0] and fds[1], rused keeps fds[2]. 0 or
- * -errno, e.g. -ENXIO: no such device, -EMFILE: too many files.
+ * -errno, e.g. -EMFILE: too many files.
  */
-int umad_open_minor(struct client *c, const struct ipc_umad_open *q, uint32_t *number,
+int umad_open_minor(struct umad_node *n, const struct ipc_umad_open *q, uint32_t *number,
 		    int fds[UMAD_OPEN_FDS]);
 /* Sends the MADs in the file's tx ring and refills its rx ring. No effect if there is no such file. */
-void umad_kick(struct rused *r, uint32_t file);
+void umad_kick(struct umads *us, uint32_t file);
 /*
  * Executes the operation q->op on a file. body: q->len bytes; memfd: has q->count bytes, or -1. 0:
  * *reply is set; its reply->len bytes are in out, which has room for IPC_UMAD_INLINE, or, if *fd is
@@ -75,12 +75,12 @@ void umad_kick(struct rused *r, uint32_t file);
  * such file, the caller answers the client with this error; -EPROTO: q is malformed, the caller
  * closes the client.
  */
-int umad_call(struct rused *r, const struct ipc_umad *q, const void *body, int memfd,
+int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int memfd,
 	      struct ipc_umad_reply *reply, void *out, int *fd);
 /* umad_ring.c: the parts of watch(off), there() and take() of struct loop_memory that concern the files in umads.rings. */
-void umad_rings_sleep(struct rused *r);
-bool umad_rings_there(const struct rused *r);
-void umad_rings_take(struct rused *r);
+void umad_rings_sleep(struct umads *us);
+bool umad_rings_there(const struct umads *us);
+void umad_rings_take(struct umads *us);
 /*
  * begun() and ended() of umad_file_ops: count in the file's shared memory the sends that began, except those of MADs
  * that the program put into the ring tx (ipc/umad_shm.h), and all sends that ended.
@@ -94,7 +94,7 @@ static inline bool umad_busy(const struct umads *u)
 }
 
 /* Adds a node with the lowest free number; umad_node_del() frees it. 0, -ENOSPC, -ENOMEM, or -errno of sysfs. */
-int umad_node_add(struct rused *r, struct umad_view *v, const struct umad_desc *d,
+int umad_node_add(struct umads *us, struct umad_view *v, const struct umad_desc *d,
 		  struct umad_node **out);
 /* Call after the device was renamed, when it has its new sysfs directory. */
 void umad_node_rename(struct umad_node *n, const char *ibdev);

@@ -8,7 +8,7 @@
 #include "ipc/umad_shm.h"
 
 struct umad_node {
-	struct rused *r;
+	struct umads *us;
 	struct umad_view *view;
 	uint32_t number;
 	struct umad_desc desc;

@@ -7,18 +7,21 @@
 
 #include "abi/sysfs/sysfs.h"
 #include "base/log.h"
-#include "daemon/daemon.h"
 #include "daemon/umad_internal.h"
+#include "loop/loop.h"
 
-void umad_init(struct rused *r)
+void umads_init(struct umads *us, struct loop *l, int run, uint32_t generation)
 {
-	r->umads.view.run = r->run;
-	idtable_init(&r->umads.ids, UMAD_MAX_FILES);
+	us->loop = l;
+	us->generation = generation;
+	us->view.run = run;
+	list_init(&us->rings);
+	idtable_init(&us->ids, UMAD_MAX_FILES);
 }
 
-void umad_fini(struct rused *r)
+void umads_fini(struct umads *us)
 {
-	idtable_fini(&r->umads.ids);
+	idtable_fini(&us->ids);
 }
 
 static int show(struct umad_node *n)
@@ -30,7 +33,7 @@ static int show(struct umad_node *n)
 	return rc;
 }
 
-int umad_node_add(struct rused *r, struct umad_view *v, const struct umad_desc *d,
+int umad_node_add(struct umads *us, struct umad_view *v, const struct umad_desc *d,
 		  struct umad_node **out)
 {
 	uint32_t number = 0;
@@ -44,7 +47,7 @@ int umad_node_add(struct rused *r, struct umad_view *v, const struct umad_desc *
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
-	n->r = r;
+	n->us = us;
 	n->view = v;
 	n->number = number;
 	n->desc = *d;
@@ -75,7 +78,7 @@ void umad_node_del(struct umad_node *n)
 		return;
 	sysfs_mad(n->view->run, n->number, n->ibdev, 0);
 	n->view->node[n->number] = NULL;
-	umad_port_remove(&n->port, n->r->loop.now);
+	umad_port_remove(&n->port, n->us->loop->now);
 	umad_close_node(n);
 	free(n);
 }

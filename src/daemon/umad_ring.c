@@ -18,8 +18,8 @@
 #include "base/fds.h"
 #include "base/log.h"
 #include "base/memfd.h"
-#include "daemon/daemon.h"
 #include "daemon/umad_internal.h"
+#include "loop/loop.h"
 #include "queue/barrier.h"
 
 /* The eventfd is not read: with EPOLLET each write is a new event. */
@@ -38,7 +38,7 @@ static int kick_open(struct umad_fd *u)
 	if (fd < 0)
 		return fd;
 	u->kick.fn = kicked;
-	rc = loop_add(&u->of->r->loop, &u->kick, fd, EPOLLIN | EPOLLET);
+	rc = loop_add(u->of->us->loop, &u->kick, fd, EPOLLIN | EPOLLET);
 	if (rc)
 		close(fd);
 	return rc;
@@ -46,7 +46,7 @@ static int kick_open(struct umad_fd *u)
 
 int umad_ring_open(struct umad_fd *u, int fds[2])
 {
-	struct rused *r = u->of->r;
+	struct umads *us = u->of->us;
 	int rc;
 
 	u->shm = memfd_new("ruse-umad", sizeof(*u->shm), &fds[0]);
@@ -61,7 +61,7 @@ int umad_ring_open(struct umad_fd *u, int fds[2])
 	}
 	fds[1] = u->kick.fd;
 	umad_shm_init(u->shm);
-	u->shm->generation = r->page->generation;
+	u->shm->generation = us->generation;
 	u->shm->number = u->number;
 	u->shm->hdr_len = sizeof(struct ib_user_mad_hdr_old);
 	/*
@@ -77,7 +77,7 @@ int umad_ring_open(struct umad_fd *u, int fds[2])
 void umad_ring_close(struct umad_fd *u)
 {
 	list_del(&u->ring);
-	loop_del(&u->of->r->loop, &u->kick);
+	loop_del(u->of->us->loop, &u->kick);
 	if (!u->shm)
 		return;
 	WRITE_ONCE(u->shm->dead, 1u);
@@ -100,7 +100,7 @@ static bool send_one(struct umad_fd *u)
 	u->tx++;
 	u->fetched = true;
 	u->begun = false;
-	rc = umad_write(u->file, data, (size_t)len, u->of->r->loop.now);
+	rc = umad_write(u->file, data, (size_t)len, u->of->us->loop->now);
 	u->fetched = false;
 	if (rc < 0)
 		log_debug("umad%u: a MAD was not sent: %s", u->of->number, strerror((int)-rc));
@@ -113,14 +113,14 @@ static bool send_one(struct umad_fd *u)
 
 void umad_ring_send(struct umad_fd *u)
 {
-	struct rused *r = u->of->r;
+	struct umads *us = u->of->us;
 
 	smp_store_mb(&u->shm->kicked, 0u);
 	if (!umad_shm_posted(u->shm, u->tx))
 		return;
 	/* Poll the ring while rused is awake. */
 	if (list_empty(&u->ring))
-		list_add_tail(&u->ring, &r->umads.rings);
+		list_add_tail(&u->ring, &us->rings);
 	if (!u->watched)
 		WRITE_ONCE(u->shm->watched, 1u);
 	u->watched = true;
@@ -244,11 +244,11 @@ void umad_ring_agents(struct umad_fd *u, uint32_t cmd, const void *arg)
 		WRITE_ONCE(u->shm->agent[id], agent);
 }
 
-void umad_rings_sleep(struct rused *r)
+void umad_rings_sleep(struct umads *us)
 {
 	struct umad_fd *u, *t;
 
-	list_for_each_entry_safe(u, t, &r->umads.rings, ring) {
+	list_for_each_entry_safe(u, t, &us->rings, ring) {
 		smp_store_mb(&u->shm->watched, 0u);
 		u->watched = false;
 		/*
@@ -260,21 +260,21 @@ void umad_rings_sleep(struct rused *r)
 	}
 }
 
-bool umad_rings_there(const struct rused *r)
+bool umad_rings_there(const struct umads *us)
 {
 	const struct umad_fd *u;
 
-	list_for_each_entry(u, &r->umads.rings, ring)
+	list_for_each_entry(u, &us->rings, ring)
 		if (umad_shm_posted(u->shm, u->tx))
 			return true;
 	return false;
 }
 
-void umad_rings_take(struct rused *r)
+void umad_rings_take(struct umads *us)
 {
 	struct umad_fd *u, *t;
 
 	/* Sending closes no file, so the list stays valid. */
-	list_for_each_entry_safe(u, t, &r->umads.rings, ring)
+	list_for_each_entry_safe(u, t, &us->rings, ring)
 		umad_ring_send(u);
 }

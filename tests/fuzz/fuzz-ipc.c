@@ -56,11 +56,11 @@ static void umad_make(void)
 
 	memset(files, 0, sizeof(files));
 	nfiles = 0;
-	umad_init(&r);
+	umads_init(&r.umads, &r.loop, -1, page.generation);
 	mad_host_init(&r.gsi.mad);
 	mad = (struct mad_port){ .ops = &mad_ops, .qps = 1 << GSI_QPN };
 	mad_port_init(&mad, &r.gsi.mad);
-	node = (struct umad_node){ .r = &r, .view = &r.umads.view,
+	node = (struct umad_node){ .us = &r.umads, .view = &r.umads.view,
 				   .port = { .mad = &mad, .ops = &ops } };
 	umad_port_init(&node.port);
 	r.umads.view.node[0] = &node;
@@ -72,7 +72,7 @@ static void umad_unmake(void)
 	umad_close_node(&node);
 	mad_port_fini(&mad, 0);
 	mad_host_fini(&r.gsi.mad);
-	umad_fini(&r);
+	umads_fini(&r.umads);
 }
 
 static void no_event(struct loop_fd *f, uint32_t events)
