@@ -18,7 +18,7 @@
 #include "daemon/place.h"
 #include "daemon/port.h"
 #include "daemon/ucma.h"
-#include "daemon/umad.h"
+#include "umads/umads.h"
 #include "ipc/ipc.h"
 #include "ipc/pages.h"
 

@@ -11,7 +11,7 @@
 #define RUSE_DAEMON_FABRIC_H
 
 #include "base/timer.h"
-#include "daemon/umad.h"
+#include "umads/umads.h"
 #include "fabric/fabric.h"
 #include "ipc/pages.h"
 #include "wire/sa.h"

@@ -17,7 +17,7 @@
 
 #include "base/log.h"
 #include "daemon/daemon.h"
-#include "daemon/umad_internal.h"
+#include "umads/umads_internal.h"
 #include "fuzz.h"
 
 #define OPT_FD 1	/* pass a descriptor: a memfd with a valid struct proc_page */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Open files of umadN and issmN. As for rdma_cm (ucma.c), a file is one end of a SOCK_SEQPACKET
+ * Open files of umadN and issmN. As for rdma_cm (daemon/ucma.c), a file is one end of a SOCK_SEQPACKET
  * pair, and rused sees the hang-up after the last close. Packets for the program are put into
- * shared memory (umad_ring.c) as they arrive, so most read()s need no message.
+ * shared memory (ring.c) as they arrive, so most read()s need no message.
  *
  * A packet that is too long for a slot of the ring stays in rused. Its slot has only a number for
  * it (u->marked), and later packets wait in rused. The program reads it in two steps. UMAD_OP_READ
@@ -27,7 +27,7 @@
 #include "base/fds.h"
 #include "base/log.h"
 #include "base/rand.h"
-#include "daemon/umad_internal.h"
+#include "umads/umads_internal.h"
 #include "ipc/umad_msg.h"
 #include "loop/loop.h"
 #include "queue/barrier.h"

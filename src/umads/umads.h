@@ -12,8 +12,8 @@
  * address of a send, set_sm() sets or clears IsSM. The agents that programs register belong to the
  * same mad_port as the owner's.
  */
-#ifndef RUSE_DAEMON_UMAD_H
-#define RUSE_DAEMON_UMAD_H
+#ifndef RUSE_UMADS_H
+#define RUSE_UMADS_H
 
 #include "abi/umad/umad.h"
 #include "base/idtable.h"
@@ -59,7 +59,7 @@ void umads_fini(struct umads *us);
 /* The device of a minor number of umadN or issmN; NULL: none. view NULL: no devices. */
 struct umad_node *umad_node_at(const struct umad_view *v, uint32_t minor);
 /*
- * umad.c: open() of q->minor, which is that of n. *number: the file's number. fds[0]: the program's end of the
+ * file.c: open() of q->minor, which is that of n. *number: the file's number. fds[0]: the program's end of the
  * socket pair. For umadN, fds[1] is the memfd of the shared memory and fds[2] the eventfd that
  * wakes rused; for issmN both are -1. The caller owns fds[0] and fds[1], rused keeps fds[2]. 0 or
  * -errno, e.g. -EMFILE: too many files.
@@ -77,7 +77,7 @@ void umad_kick(struct umads *us, uint32_t file);
  */
 int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int memfd,
 	      struct ipc_umad_reply *reply, void *out, int *fd);
-/* umad_ring.c: the parts of watch(off), there() and take() of struct loop_memory that concern the files in umads.rings. */
+/* ring.c: the parts of watch(off), there() and take() of struct loop_memory that concern the files in umads.rings. */
 void umad_rings_sleep(struct umads *us);
 bool umad_rings_there(const struct umads *us);
 void umad_rings_take(struct umads *us);

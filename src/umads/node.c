@@ -7,7 +7,7 @@
 
 #include "abi/sysfs/sysfs.h"
 #include "base/log.h"
-#include "daemon/umad_internal.h"
+#include "umads/umads_internal.h"
 #include "loop/loop.h"
 
 void umads_init(struct umads *us, struct loop *l, int run, uint32_t generation)

@@ -18,7 +18,7 @@
 #include "base/fds.h"
 #include "base/log.h"
 #include "base/memfd.h"
-#include "daemon/umad_internal.h"
+#include "umads/umads_internal.h"
 #include "loop/loop.h"
 #include "queue/barrier.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Shared between umad.c, umad_node.c and umad_ring.c. */
-#ifndef RUSE_DAEMON_UMAD_INTERNAL_H
-#define RUSE_DAEMON_UMAD_INTERNAL_H
+/* Shared by the files of this room. */
+#ifndef RUSE_UMADS_INTERNAL_H
+#define RUSE_UMADS_INTERNAL_H
 
 #include "loop/loop.h"
-#include "daemon/umad.h"
+#include "umads/umads.h"
 #include "ipc/umad_shm.h"
 
 struct umad_node {
@@ -27,7 +27,7 @@ struct umad_fd {
 	bool marked;		/* a packet that is too long is next; the ring has its number */
 	bool held;		/* that packet was copied by a READ, but not taken yet */
 
-	/* Used by umad_ring.c. */
+	/* Used by ring.c. */
 	struct umad_shm *shm;	/* NULL: issmN */
 	struct loop_fd kick;	/* eventfd by which programs wake rused */
 	struct list_head ring;	/* in umads.rings while rused polls the tx ring of this file */
