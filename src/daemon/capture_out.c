@@ -17,8 +17,10 @@
 
 #include "base/log.h"
 #include "daemon/capture_out.h"
-#include "daemon/daemon.h"
+#include "daemon/gsi.h"
 #include "ipc/capring.h"
+#include "ipc/ipc.h"
+#include "loop/loop.h"
 #include "wire/frame.h"
 
 _Static_assert(FRAME_MAX <= CAPRING_FRAME_MAX, "each frame fits into a ring");
@@ -47,16 +49,14 @@ static int dial(const char *sock, uid_t uid)
 	return rc;
 }
 
-int capture_out_start(struct rused *r, int i)
+int capture_out_start(struct capture_out *out, const struct host_capture *h, uid_t uid)
 {
-	const struct host_capture *h = &r->page->capture[i];
 	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = IPC_CAPTURE };
 	struct capring_hello hello = { .pid = getpid(), .comm = "rused" };
-	struct capture_out *out = &r->capture_out[i];
 	struct capring *ring;
 	int fd, memfd, rc;
 
-	fd = dial(h->sock, r->uid);
+	fd = dial(h->sock, uid);
 	if (fd < 0)
 		return fd;
 	ring = capring_new(&memfd);
@@ -73,10 +73,8 @@ int capture_out_start(struct rused *r, int i)
 	return 0;
 }
 
-void capture_out_stop(struct rused *r, int i)
+void capture_out_stop(struct capture_out *out)
 {
-	struct capture_out *out = &r->capture_out[i];
-
 	if (!out->ring)
 		return;
 	munmap(out->ring, CAPRING_SIZE);
@@ -84,16 +82,17 @@ void capture_out_stop(struct rused *r, int i)
 	out->ring = NULL;
 }
 
-bool capture_out_any(const struct rused *r)
+bool capture_out_any(const struct capture_out all[HOST_MAX_CAPTURES])
 {
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++)
-		if (r->capture_out[i].ring)
+		if (all[i].ring)
 			return true;
 	return false;
 }
 
-void capture_out(struct rused *r, const char *dev, const struct seg_net *net, uint16_t sport,
-		 const void *packet, size_t len, bool in)
+void capture_out(struct capture_out all[HOST_MAX_CAPTURES], const char *dev,
+		 const struct seg_net *net, uint16_t sport, const void *packet, size_t len,
+		 bool in)
 {
 	struct caprec rec = { .sqpn = GSI_QPN, .in = in };
 	uint8_t frame[FRAME_MAX];
@@ -101,7 +100,7 @@ void capture_out(struct rused *r, const char *dev, const struct seg_net *net, ui
 
 	/* Without a capture the loop does nothing. */
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
-		struct capture_out *out = &r->capture_out[i];
+		struct capture_out *out = &all[i];
 		struct capring_writer w = { .ring = out->ring, .prod = out->prod };
 
 		if (!out->ring)

@@ -4,13 +4,13 @@
 #define RUSE_DAEMON_CAPTURE_OUT_H
 
 #include <stddef.h>
+#include <sys/types.h>
 #include "ipc/pages.h"
 
 struct capring;
-struct rused;
 struct seg_net;
 
-/* State of one capture. rused.capture_out[i] belongs to page->capture[i]. */
+/* State of one capture. Entry i of an array belongs to page->capture[i]. */
 struct capture_out {
 	int fd;
 	uint32_t snaplen;
@@ -19,15 +19,16 @@ struct capture_out {
 };
 
 /*
- * capture_out_start(): call after page->capture[i] was added; -errno: rused's own packets are not
- * captured. capture_out_stop(): call before page->capture[i] is removed.
+ * capture_out_start(): connects to the capture h of the user uid; -errno: rused's own packets are
+ * not captured. capture_out_stop(): call before h is removed from the host page.
  */
-int capture_out_start(struct rused *r, int i);
-void capture_out_stop(struct rused *r, int i);
+int capture_out_start(struct capture_out *out, const struct host_capture *h, uid_t uid);
+void capture_out_stop(struct capture_out *out);
 /* True if there is any capture. */
-bool capture_out_any(const struct rused *r);
+bool capture_out_any(const struct capture_out all[HOST_MAX_CAPTURES]);
 /* Captures a packet of dev: len bytes, BTH to padding. in: received from another host. */
-void capture_out(struct rused *r, const char *dev, const struct seg_net *net, uint16_t sport,
-		 const void *packet, size_t len, bool in);
+void capture_out(struct capture_out all[HOST_MAX_CAPTURES], const char *dev,
+		 const struct seg_net *net, uint16_t sport, const void *packet, size_t len,
+		 bool in);
 
 #endif

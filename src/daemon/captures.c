@@ -36,7 +36,7 @@ int capture_start(struct client *c, const struct ipc_capture *q)
 		memset(h->sock, 0, sizeof(h->sock));
 		strcpy(h->sock, q->sock);
 		host_page_end(r, "a capture");
-		if (capture_out_start(r, i))
+		if (capture_out_start(&r->gsi.capture[i], h, r->uid))
 			log_warn("the capture of pid %d does not include packets that rused sends", c->pid);
 		log_info("pid %d starts a capture", c->pid);
 		return 0;
@@ -51,7 +51,7 @@ void capture_client_gone(struct client *c)
 	for (int i = 0; c->capture && i < HOST_MAX_CAPTURES; i++) {
 		if (r->page->capture[i].id != c->capture)
 			continue;
-		capture_out_stop(r, i);
+		capture_out_stop(&r->gsi.capture[i]);
 		host_page_begin(r);
 		memset(&r->page->capture[i], 0, sizeof(r->page->capture[i]));
 		host_page_end(r, "a capture's end");

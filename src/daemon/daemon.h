@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include "daemon/capture_out.h"
 #include "daemon/channels.h"
 #include "daemon/clients.h"
 #include "daemon/devices.h"
@@ -60,7 +59,6 @@ struct rused {
 	struct ucma_files ucma;
 	struct umads umads;
 	struct fabrics fabric;
-	struct capture_out capture_out[HOST_MAX_CAPTURES];
 
 	struct host_page *page;	/* host page: devices, faults, captures; other processes map it read-only */
 	int page_fd;

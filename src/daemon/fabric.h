@@ -19,7 +19,7 @@
 struct client;
 struct fabric_addr;
 struct fabric_cm;
-struct gsi_port;
+struct gsi_owner;
 struct fpath;
 struct ipc_host;
 struct ipc_mcast;
@@ -128,10 +128,9 @@ void fabric_client_mcast(struct client *c);
 
 /* fabric_mad.c */
 extern const struct fabric_ops fabric_ops;
-/* mad_ops of QP0 and QP1 of fabric ports; ctx is the gsi_port. */
-extern const struct mad_ops fabric_mad_ops;
-extern const struct umad_port_ops fabric_umad_ops;
-/* Call after a change of the fabric: fabric_settle() then checks the fabric at the end of the event loop's round. */
+/* The owner of QP0 and QP1 of the port in this slot. False: not of a fabric. */
+bool fabric_port_owner(const struct rused *r, unsigned int slot, struct gsi_owner *o);
+/* Call after a change of the fabric, so that fabric_settle() checks it at the end of the round. */
 void fabric_touch(struct rused *r);
 
 #endif

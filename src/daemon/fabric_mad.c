@@ -56,40 +56,35 @@ static void before(struct rused *r, const uint8_t *mad)
 
 static int send_mad(void *ctx, const struct mad_addr *a, const void *mad, size_t len)
 {
-	struct gsi_port *g = ctx;
-	struct fabric_port *p = fabric_port_of(g->r, g->slot);
+	struct fabric_port *p = ctx;
+	struct rused *r = p->host->r;
 	uint8_t whole[MAD_LEN] = { 0 };
 
-	if (!p)
-		return -ENODEV;
 	memcpy(whole, mad, min(len, (size_t)MAD_LEN));
-	before(g->r, whole);
-	return fabric_send(g->r->fabric.fabric, p->host->node, p->num, a, whole, g->r->loop.now);
+	before(r, whole);
+	return fabric_send(r->fabric.fabric, p->host->node, p->num, a, whole, r->loop.now);
 }
 
 static int gid(void *ctx, uint8_t index, uint8_t gid[16])
 {
-	struct gsi_port *g = ctx;
-	struct fabric_port *p = fabric_port_of(g->r, g->slot);
+	struct fabric_port *p = ctx;
+	struct rused *r = p->host->r;
 
-	return p ? fabric_port_gid(g->r->fabric.fabric, p->host->node, p->num, index, gid) :
-		   -ENODEV;
+	return fabric_port_gid(r->fabric.fabric, p->host->node, p->num, index, gid);
 }
 
 static enum mad_verdict process(void *ctx, const struct mad_addr *from, const uint8_t *mad,
 				uint8_t *out)
 {
-	struct gsi_port *g = ctx;
-	struct fabric_port *p = fabric_port_of(g->r, g->slot);
+	struct fabric_port *p = ctx;
+	struct rused *r = p->host->r;
 
-	if (!p)
-		return MAD_DISCARD;
-	before(g->r, mad);
-	return fabric_process(g->r->fabric.fabric, p->host->node, p->num, mad, out,
-			      g->r->loop.now);
+	before(r, mad);
+	return fabric_process(r->fabric.fabric, p->host->node, p->num, mad, out,
+			      r->loop.now);
 }
 
-const struct mad_ops fabric_mad_ops = { .send = send_mad, .gid = gid, .process = process };
+static const struct mad_ops fabric_mad_ops = { .send = send_mad, .gid = gid, .process = process };
 
 /* The kernel checks the GID index only if there is a GRH. */
 static int check_addr(void *ctx, const struct mad_addr *a)
@@ -101,13 +96,21 @@ static int check_addr(void *ctx, const struct mad_addr *a)
 
 static int set_sm(void *ctx, bool sm)
 {
-	struct gsi_port *g = ctx;
-	struct fabric_port *p = fabric_port_of(g->r, g->slot);
+	struct fabric_port *p = ctx;
+	struct rused *r = p->host->r;
 
-	if (!p)
-		return -ENODEV;
-	fabric_touch(g->r);
-	return fabric_set_sm(g->r->fabric.fabric, p->host->node, p->num, sm, g->r->loop.now);
+	fabric_touch(r);
+	return fabric_set_sm(r->fabric.fabric, p->host->node, p->num, sm, r->loop.now);
 }
 
-const struct umad_port_ops fabric_umad_ops = { .check_addr = check_addr, .set_sm = set_sm };
+static const struct umad_port_ops fabric_umad_ops = { .check_addr = check_addr, .set_sm = set_sm };
+
+bool fabric_port_owner(const struct rused *r, unsigned int slot, struct gsi_owner *o)
+{
+	struct fabric_port *p = fabric_port_of(r, slot);
+
+	if (p)
+		*o = (struct gsi_owner){ .mad = &fabric_mad_ops, .umad = &fabric_umad_ops, .ctx = p,
+					 .view = &p->host->view };
+	return p;
+}

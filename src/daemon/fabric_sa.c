@@ -72,7 +72,7 @@ static int agent_of(struct gsi_port *p)
 
 static int ask(struct sa_query *q, const uint8_t mad[MAD_LEN], uint32_t timeout_ms)
 {
-	const struct host_ib *ib = &q->port->r->page->dev[q->port->slot].ib;
+	const struct host_ib *ib = &q->port->gsi->page->dev[q->port->slot].ib;
 	struct mad_send s = {
 		.addr = { .qp = GSI_QPN, .qpn = GSI_QPN, .lid = ib->sm_lid, .sl = ib->sm_sl },
 		.mad = mad,
@@ -90,7 +90,7 @@ static int ask(struct sa_query *q, const uint8_t mad[MAD_LEN], uint32_t timeout_
 		s.timeout_ms = 1;
 		s.retries = timeout_ms;
 	}
-	return mad_send(q->port->sa, &s, q->port->r->loop.now);
+	return mad_send(q->port->sa, &s, q->port->gsi->loop->now);
 }
 
 int sa_query_start(struct sa_query *q, enum mad_method method, uint16_t attr, uint64_t comp_mask,
@@ -117,12 +117,12 @@ void sa_query_cancel(struct sa_query *q)
 	if (!q)
 		return;
 	q->done = NULL;
-	BUG_ON(mad_cancel(q->port->sa, q, q->port->r->loop.now));
+	BUG_ON(mad_cancel(q->port->sa, q, q->port->gsi->loop->now));
 }
 
 static void path_done(struct sa_query *sq, int status)
 {
-	struct fabric_cm *cm = fabric_cm_of(sq->port->r, sq->port->slot);
+	struct fabric_port *port = sq->port->port.ctx;
 	struct rdmacm_sa_path *q = sq->arg;
 
 	q->host = NULL;
@@ -135,7 +135,7 @@ static void path_done(struct sa_query *sq, int status)
 		if (!q->path.dlid || !q->path.slid || !q->path.mtu || q->path.mtu > 5)
 			status = -EINVAL;
 	}
-	rdmacm_sa_path(cm->rdmacm, q, status);
+	rdmacm_sa_path(port->host->cm->rdmacm, q, status);
 }
 
 int fabric_sa_path(void *ctx, struct rdmacm_sa_path *q)

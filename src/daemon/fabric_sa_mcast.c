@@ -169,10 +169,8 @@ static struct sa_query *ask_for_ip(struct rused *r, unsigned int slot,
 	return sa_query_start(q, MAD_GET, SA_ATTR_MCMEMBER_REC, SA_MCM_MGID, TIMEOUT_MS) ? NULL : q;
 }
 
-static void keep_ip(struct rused *r, unsigned int slot, const struct sa_query *q)
+static void keep_ip(struct fabric_port *p, const struct sa_query *q)
 {
-	struct fabric_port *p = fabric_port_of(r, slot);
-
 	sa_unpack_mcmember(q->data, &p->ip);
 	p->ip_known = true;
 }
@@ -183,7 +181,7 @@ static void prefetched(struct sa_query *q, int status)
 
 	p->ip_query = NULL;
 	if (!status)
-		keep_ip(q->port->r, q->port->slot, q);
+		keep_ip(p, q);
 }
 
 int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec)
@@ -212,7 +210,7 @@ static void ip_done(struct sa_query *q, int status)
 	g->query = NULL;
 	soon(g);
 	if (!status)
-		keep_ip(g->r, g->slot, q);
+		keep_ip(fabric_port_of(g->r, g->slot), q);
 	if (!m)
 		return;
 	m->ip_asked = true;

@@ -14,7 +14,9 @@
 
 #include "base/log.h"
 #include "base/rand.h"
-#include "daemon/daemon.h"
+#include "daemon/gsi.h"
+#include "loop/loop.h"
+#include "umads/umads.h"
 #include "wire/be.h"
 
 #define CM_CLASS 7
@@ -33,7 +35,7 @@ struct local_mad {
 
 static const struct host_dev *dev_of(const struct gsi_port *p)
 {
-	return &p->r->page->dev[p->slot];
+	return &p->gsi->page->dev[p->slot];
 }
 
 static bool gid_empty(const uint8_t gid[16])
@@ -61,12 +63,12 @@ static bool find_in(const struct host_dev *d, const uint8_t gid[16], uint16_t *i
 	return false;
 }
 
-struct gsi_port *gsi_find_gid(struct rused *r, const uint8_t gid[16], uint16_t *index)
+struct gsi_port *gsi_find_gid(struct gsi *g, const uint8_t gid[16], uint16_t *index)
 {
 	if (gid_empty(gid))
 		return NULL;
 	for (int i = 0; i < HOST_MAX_DEVS; i++) {
-		struct gsi_port *p = &r->gsi.port[i];
+		struct gsi_port *p = &g->port[i];
 
 		if (p->in_use && !dev_of(p)->ib.host && find_in(dev_of(p), gid, index))
 			return p;
@@ -76,12 +78,12 @@ struct gsi_port *gsi_find_gid(struct rused *r, const uint8_t gid[16], uint16_t *
 
 bool gsi_queue(struct gsi_port *to, const struct mad_addr *from, const uint8_t mad[CM_MAD_LEN])
 {
-	struct gsi *g = &to->r->gsi;
+	struct gsi *g = to->gsi;
 	struct local_mad *m = g->nqueue < QUEUE_MAX ? malloc(sizeof(*m)) : NULL;
 
 	/* The timer is armed while the queue is not empty. */
 	if (!m || (list_empty(&g->queue) &&
-		   timer_set(&to->r->loop.timers, &g->local, to->r->loop.now))) {
+		   timer_set(&g->loop->timers, &g->local, g->loop->now))) {
 		free(m);
 		return false;
 	}
@@ -107,7 +109,7 @@ static int send_local(struct gsi_port *p, struct gsi_port *to, const struct mad_
 		return rc;
 	memcpy(from.lgid, a->gid, 16);
 	memcpy(whole, mad, min(len, sizeof(whole)));
-	if (gsi_queue(to, &from, whole) && capture_out_any(p->r))
+	if (gsi_queue(to, &from, whole) && capture_out_any(p->gsi->capture))
 		gsi_wire_show(p, a, whole);
 	return 0;
 }
@@ -123,7 +125,7 @@ static int port_send(void *ctx, const struct mad_addr *a, const void *mad, size_
 	if (dev_of(p)->state != PORT_ACTIVE)
 		return 0;
 	/* Other QPs belong to processes and are reached through UDP, also on this host. */
-	to = a->qpn == GSI_QPN ? gsi_find_gid(p->r, a->gid, &index) : NULL;
+	to = a->qpn == GSI_QPN ? gsi_find_gid(p->gsi, a->gid, &index) : NULL;
 	n = gsi_fault(p, a->gid, a->qpn, p->psn, to ? FAULT_LOCAL : FAULT_EGRESS);
 	for (; n && !rc; n--)
 		rc = to ? send_local(p, to, a, index, mad, len) : gsi_wire_send(p, a, mad);
@@ -140,6 +142,7 @@ static const struct mad_ops port_ops = { .send = port_send, .gid = port_gid };
 /* Sends by LID, through the fabric. */
 static int cm_send_ib(const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
 {
+	struct gsi_port *p = av->dev->ctx;
 	struct mad_addr a = { .qp = GSI_QPN, .qpn = GSI_QPN, .sl = av->sl, .lid = av->dlid,
 			      .path_bits = av->src_path_bits, .grh = av->is_global,
 			      .sgid_index = (uint8_t)av->sgid_index, .hop_limit = av->hop_limit,
@@ -147,7 +150,7 @@ static int cm_send_ib(const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
 			      .pkey_index = av->pkey_index };
 
 	memcpy(a.gid, av->dgid, 16);
-	return fabric_mad_ops.send(av->dev->ctx, &a, mad, CM_MAD_LEN);
+	return p->port.ops->send(p->port.ctx, &a, mad, CM_MAD_LEN);
 }
 
 static int cm_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
@@ -169,16 +172,16 @@ static int cm_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_L
  * cm_find_port() for InfiniBand: finds a device port. Uses that of av->dev if it is set, else the port of the fabric
  * host that has the source GID.
  */
-static int find_ib_port(struct rused *r, const struct cm_path *path, struct cm_av *av)
+static int find_ib_port(struct gsi *g, const struct cm_path *path, struct cm_av *av)
 {
 	struct gsi_port *p = av->dev ? av->dev->ctx : NULL;
 	uint16_t index = 0;
 	int pkey;
 
 	for (unsigned int i = 0; i < HOST_MAX_DEVS && !p; i++)
-		if (r->gsi.port[i].in_use && dev_of(&r->gsi.port[i])->ib.host &&
-		    find_in(dev_of(&r->gsi.port[i]), path->sgid, &index))
-			p = &r->gsi.port[i];
+		if (g->port[i].in_use && dev_of(&g->port[i])->ib.host &&
+		    find_in(dev_of(&g->port[i]), path->sgid, &index))
+			p = &g->port[i];
 	if (!p || gid_empty(path->sgid) || !find_in(dev_of(p), path->sgid, &index))
 		return -EINVAL;
 	pkey = host_ib_find_pkey(&dev_of(p)->ib, path->pkey);
@@ -196,18 +199,18 @@ static int find_ib_port(struct rused *r, const struct cm_path *path, struct cm_a
 
 static int cm_find_port(void *ctx, const struct cm_path *path, struct cm_av *av)
 {
-	struct rused *r = ctx;
 	struct gsi_port *p;
+	struct gsi *g = ctx;
 	uint16_t index = av->sgid_index;
 
 	if (!path->roce)
-		return find_ib_port(r, path, av);
+		return find_ib_port(g, path, av);
 	if (av->dev) {
 		p = av->dev->ctx;
 		if (!find_in(dev_of(p), path->sgid, &index))
 			return -EINVAL;
 	} else {
-		p = gsi_find_gid(r, path->sgid, &index);
+		p = gsi_find_gid(g, path->sgid, &index);
 		if (!p)
 			return -EINVAL;
 	}
@@ -258,7 +261,7 @@ static void agent_recv(void *ctx, const struct mad_recv *m, ns_t now)
 		of_ib(&av, p, &m->addr);
 	memcpy(av.sgid, m->addr.lgid, 16);
 	memcpy(av.dgid, m->addr.gid, 16);
-	cm_input(p->r->gsi.cm, &av, m->mad, now);
+	cm_input(p->gsi->cm, &av, m->mad, now);
 }
 
 /* The CM does its own retries and needs no completions. */
@@ -272,13 +275,12 @@ static const struct mad_agent_ops agent_ops = { .recv = agent_recv, .done = agen
 void gsi_deliver(struct gsi_port *to, const struct mad_addr *from,
 		 const uint8_t mad[CM_MAD_LEN])
 {
-	mad_input(&to->port, from, mad, CM_MAD_LEN, to->r->loop.now);
+	mad_input(&to->port, from, mad, CM_MAD_LEN, to->gsi->loop->now);
 }
 
 static void local_due(struct timer *t, ns_t now)
 {
 	struct gsi *g = container_of(t, struct gsi, local);
-	struct rused *r = container_of(g, struct rused, gsi);
 
 	/* MADs that are queued during this loop wait for the next round of the event loop. */
 	for (uint32_t n = g->nqueue; n; n--) {
@@ -292,7 +294,7 @@ static void local_due(struct timer *t, ns_t now)
 		free(m);
 	}
 	if (g->nqueue)
-		timer_set(&r->loop.timers, t, now);
+		timer_set(&g->loop->timers, t, now);
 }
 
 static void wake_due(struct timer *t, ns_t now)
@@ -303,39 +305,42 @@ static void wake_due(struct timer *t, ns_t now)
 	cm_timer(g->cm, now);
 }
 
-void gsi_settle(struct rused *r)
+void gsi_settle(struct gsi *g)
 {
-	struct gsi *g = &r->gsi;
 	ns_t when;
 
 	if (!g->cm)
 		return;
 	when = min(mad_wake(&g->mad), cm_next(g->cm));
 	if (timer_armed(&g->wake) ? g->wake.when != when : when != NS_NEVER)
-		timer_set(&r->loop.timers, &g->wake, when);
+		timer_set(&g->loop->timers, &g->wake, when);
 }
 
-int gsi_device_added(struct rused *r, unsigned int slot)
+int gsi_device_added(struct gsi *g, unsigned int slot, const struct gsi_owner *owner)
 {
 	static const struct mad_reg reg = { .qp = GSI_QPN, .mgmt_class = CM_CLASS,
 					    .class_version = CM_CLASS_VERSION,
 					    .methods = { 1ull << METHOD_SEND } };
-	struct gsi_port *p = &r->gsi.port[slot];
+	struct gsi_port *p = &g->port[slot];
 	int rc;
 
-	if (!r->gsi.cm || p->in_use)
+	if (!g->cm || p->in_use)
 		return 0;
-	*p = (struct gsi_port){ .r = r, .slot = slot };
+	*p = (struct gsi_port){ .gsi = g, .slot = slot, .umad_ops = &gsi_umad_ops,
+				.view = &g->umads->view };
 	p->port = (struct mad_port){ .ops = &port_ops, .ctx = p, .qps = 1 << GSI_QPN };
-	if (dev_of(p)->ib.host) {
-		p->port.ops = &fabric_mad_ops;
+	if (owner) {
+		p->umad_ops = owner->umad;
+		p->view = owner->view;
+		p->port.ops = owner->mad;
+		p->port.ctx = owner->ctx;
 		p->port.qps |= 1;
 		p->port.num = dev_of(p)->ib.hca_port;
 	}
-	mad_port_init(&p->port, &r->gsi.mad);
+	mad_port_init(&p->port, &g->mad);
 	rc = mad_agent_create(&p->port, &reg, &agent_ops, p, &p->agent);
 	if (rc) {
-		mad_port_fini(&p->port, r->loop.now);
+		mad_port_fini(&p->port, g->loop->now);
 		return rc;
 	}
 	p->cdev = (struct cm_device){ .ctx = p, .node_guid = get_be64(dev_of(p)->node_guid),
@@ -345,41 +350,40 @@ int gsi_device_added(struct rused *r, unsigned int slot)
 	return 0;
 }
 
-void gsi_device_removed(struct rused *r, unsigned int slot)
+void gsi_device_removed(struct gsi *g, unsigned int slot)
 {
-	struct gsi_port *p = &r->gsi.port[slot];
+	struct gsi_port *p = &g->port[slot];
 
 	if (!p->in_use)
 		return;
 	umad_node_del(p->umad);
 	p->umad = NULL;
-	cm_remove_device(r->gsi.cm, &p->cdev);
-	mad_port_fini(&p->port, r->loop.now);
+	cm_remove_device(g->cm, &p->cdev);
+	mad_port_fini(&p->port, g->loop->now);
 	p->in_use = false;
 }
 
-int gsi_init(struct rused *r)
+int gsi_init(struct gsi *g, struct loop *l, const struct host_page *page, struct umads *us)
 {
-	struct gsi *g = &r->gsi;
-
+	g->loop = l;
+	g->page = page;
+	g->umads = us;
 	list_init(&g->queue);
 	g->tx[0] = g->tx[1] = -1;
 	mad_host_init(&g->mad);
 	gsi_fault_init(&g->faults);
 	g->local.fn = local_due;
 	g->wake.fn = wake_due;
-	g->cm = cm_create(&cm_ops, r, rand_u32());
+	g->cm = cm_create(&cm_ops, g, rand_u32());
 	return g->cm ? 0 : -ENOMEM;
 }
 
-void gsi_fini(struct rused *r)
+void gsi_fini(struct gsi *g)
 {
-	struct gsi *g = &r->gsi;
-
 	if (!g->local.fn)
 		return;
 	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
-		gsi_device_removed(r, i);
+		gsi_device_removed(g, i);
 	cm_free(g->cm);
 	g->cm = NULL;
 	while (!list_empty(&g->queue)) {
@@ -388,8 +392,8 @@ void gsi_fini(struct rused *r)
 		list_del(&m->node);
 		free(m);
 	}
-	timer_cancel(&r->loop.timers, &g->local);
-	timer_cancel(&r->loop.timers, &g->wake);
+	timer_cancel(&g->loop->timers, &g->local);
+	timer_cancel(&g->loop->timers, &g->wake);
 	gsi_wire_fini(g);
 	mad_host_fini(&g->mad);
 }

@@ -5,7 +5,8 @@
  */
 #include <string.h>
 
-#include "daemon/daemon.h"
+#include "daemon/gsi.h"
+#include "loop/loop.h"
 
 struct mad_packet {
 	struct seg seg;
@@ -49,11 +50,11 @@ uint32_t gsi_fault(struct gsi_port *p, const uint8_t peer[16], uint32_t qpn, uin
 		.seg = { .service = SEG_UD, .type = SEG_SEND, .flags = SEG_F_START | SEG_F_END,
 			 .npkts = 1, .len = CM_MAD_LEN, .sqpn = in ? qpn : GSI_QPN,
 			 .dqpn = in ? GSI_QPN : qpn, .psn = psn },
-		.dev = p->r->page->dev[p->slot].index,
+		.dev = p->gsi->page->dev[p->slot].index,
 		.peer = peer,
 	};
-	const struct fault_table *t = &p->r->page->fault;
-	struct gsi_faults *g = &p->r->gsi.faults;
+	const struct fault_table *t = &p->gsi->page->fault;
+	struct gsi_faults *g = &p->gsi->faults;
 
 	if (g->version != t->version) {
 		g->version = t->version;
@@ -61,6 +62,6 @@ uint32_t gsi_fault(struct gsi_port *p, const uint8_t peer[16], uint32_t qpn, uin
 	}
 	if (!g->f.nrules)
 		return 1;
-	judged_at = p->r->loop.now;
+	judged_at = p->gsi->loop->now;
 	return faults_judge(&g->f, &m.seg, side, in);
 }

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "daemon/daemon.h"
+#include "daemon/gsi.h"
+#include "umads/umads.h"
 #include "wire/smp.h"
 
 /* Like ib_core for an address handle: RoCE requires a GRH. */
@@ -21,32 +22,32 @@ static int check_addr(void *ctx, const struct mad_addr *a)
 static int set_sm(void *ctx, bool sm)
 {
 	struct gsi_port *p = ctx;
-	struct host_dev d = p->r->page->dev[p->slot];
+	struct host_dev d = p->gsi->page->dev[p->slot];
 
 	d.cap_mask = sm ? d.cap_mask | PORT_CAP_SM : d.cap_mask & ~PORT_CAP_SM;
-	host_publish(p->r, (int)p->slot, &d);
+	p->gsi->publish(p->gsi->ctx, p->slot, &d);
 	return 0;
 }
 
-static const struct umad_port_ops ops = { .check_addr = check_addr, .set_sm = set_sm };
+const struct umad_port_ops gsi_umad_ops = { .check_addr = check_addr, .set_sm = set_sm };
 
-void gsi_umad_added(struct rused *r, unsigned int slot)
+void gsi_umad_added(struct gsi *g, unsigned int slot)
 {
-	struct gsi_port *p = &r->gsi.port[slot];
-	struct fabric_port *f = fabric_port_of(r, slot);
-	const struct umad_desc d = { .mad = &p->port, .ops = f ? &fabric_umad_ops : &ops, .ctx = p,
-				     .ibdev = r->page->dev[slot].name, .port = 1 };
+	struct gsi_port *p = &g->port[slot];
+	const struct umad_desc d = { .mad = &p->port, .ops = p->umad_ops,
+				     .ctx = p->port.ctx, .ibdev = g->page->dev[slot].name,
+				     .port = 1 };
 	int rc;
 
 	if (!p->in_use)
 		return;
-	rc = umad_node_add(&r->umads, f ? &f->host->view : &r->umads.view, &d, &p->umad);
+	rc = umad_node_add(g->umads, p->view, &d, &p->umad);
 	if (rc)
 		log_warn("cannot create the umad device of %s: %s", d.ibdev, strerror(-rc));
 }
 
-void gsi_umad_renamed(struct rused *r, unsigned int slot)
+void gsi_umad_renamed(struct gsi *g, unsigned int slot)
 {
-	if (r->gsi.port[slot].umad)
-		umad_node_rename(r->gsi.port[slot].umad, r->page->dev[slot].name);
+	if (g->port[slot].umad)
+		umad_node_rename(g->port[slot].umad, g->page->dev[slot].name);
 }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/daemon.h"
+#include "daemon/gsi.h"
 #include "link/udp_ctl.h"
 #include "wire/be.h"
 #include "wire/frame.h"
@@ -114,7 +114,7 @@ static struct seg_net net_of(const struct gsi_port *p, const struct mad_addr *to
 	struct seg_net net = { .traffic_class = to->tclass };
 
 	net.hop_limit = to->hop_limit > 1 ? to->hop_limit : HOP_LIMIT;
-	memcpy(net.sgid, p->r->page->dev[p->slot].gid[to->sgid_index % HOST_MAX_GIDS].raw, 16);
+	memcpy(net.sgid, p->gsi->page->dev[p->slot].gid[to->sgid_index % HOST_MAX_GIDS].raw, 16);
 	memcpy(net.dgid, to->gid, 16);
 	return net;
 }
@@ -126,13 +126,14 @@ void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t 
 	struct seg_net net = net_of(p, to);
 
 	build(p, &net, to->qpn, sport, mad, packet);
-	capture_out(p->r, p->r->page->dev[p->slot].name, &net, sport, packet, PACKET_LEN, false);
+	capture_out(p->gsi->capture, p->gsi->page->dev[p->slot].name, &net, sport, packet,
+		    PACKET_LEN, false);
 }
 
 int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN])
 {
-	const struct host_dev *d = &p->r->page->dev[p->slot];
-	struct gsi *g = &p->r->gsi;
+	const struct host_dev *d = &p->gsi->page->dev[p->slot];
+	struct gsi *g = p->gsi;
 	uint8_t packet[PACKET_LEN + ICRC_LEN];
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_port = be16_of(ROCE_PORT) };
 	struct sockaddr_in a4 = { .sin_family = AF_INET, .sin_port = be16_of(ROCE_PORT) };
@@ -162,7 +163,7 @@ int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t m
 	m.msg_namelen = v6 ? sizeof(a6) : sizeof(a4);
 	m.msg_control = ctl.buf;
 	m.msg_controllen = ctl.len;
-	capture_out(p->r, d->name, &net, g->sport[v6], packet, PACKET_LEN, false);
+	capture_out(p->gsi->capture, d->name, &net, g->sport[v6], packet, PACKET_LEN, false);
 	/* Like a packet lost on the way: the CM repeats it. */
 	if (sendmsg(g->tx[v6], &m, MSG_NOSIGNAL) < 0)
 		log_debug("%s: cannot send a MAD: %m", d->name);
@@ -242,7 +243,7 @@ static bool icrc_right(const struct seg_net *net, uint16_t sport, const uint8_t 
 }
 
 /* Checks of IBA 9.6.1 and 9.8.3.1 for QP1. Packets that fail are dropped silently. */
-static void packet_in(struct rused *r, const uint8_t *p, const struct seg_net *net, uint16_t sport)
+static void packet_in(struct gsi *g, const uint8_t *p, const struct seg_net *net, uint16_t sport)
 {
 	struct mad_addr from = { .qp = GSI_QPN, .grh = true, .hop_limit = HOP_LIMIT };
 	struct gsi_port *to;
@@ -256,10 +257,10 @@ static void packet_in(struct rused *r, const uint8_t *p, const struct seg_net *n
 	    bth.dqpn != GSI_QPN || (bth.pkey & 0x7fff) != (GSI_PKEY & 0x7fff) ||
 	    deth.qkey != GSI_QKEY)
 		return;
-	to = gsi_find_gid(r, net->dgid, &index);
+	to = gsi_find_gid(g, net->dgid, &index);
 	if (!to || !icrc_right(net, sport, p))
 		return;
-	capture_out(r, r->page->dev[to->slot].name, net, sport, p, PACKET_LEN, true);
+	capture_out(g->capture, g->page->dev[to->slot].name, net, sport, p, PACKET_LEN, true);
 	from.sgid_index = (uint8_t)index;
 	from.qpn = deth.sqpn;
 	memcpy(from.gid, net->sgid, 16);
@@ -268,7 +269,7 @@ static void packet_in(struct rused *r, const uint8_t *p, const struct seg_net *n
 		gsi_deliver(to, &from, p + BTH_LEN + DETH_LEN);
 }
 
-void gsi_wire_input(struct rused *r, int fd)
+void gsi_wire_input(struct gsi *g, int fd)
 {
 	union {
 		struct cmsghdr align;
@@ -293,6 +294,6 @@ void gsi_wire_input(struct rused *r, int fd)
 			continue;
 		for (size_t at = 0; at < (size_t)n; at += size ? size : (size_t)n)
 			if (min((size_t)n - at, size ? size : (size_t)n) == PACKET_LEN + ICRC_LEN)
-				packet_in(r, train + at, &net, sport);
+				packet_in(g, train + at, &net, sport);
 	}
 }

@@ -59,7 +59,7 @@ int host_restore(struct rused *r)
 		if (!d->in_use)
 			continue;
 		rc = sysfs_device(host_run(r, d), NULL, d);
-		gsi_umad_renamed(r, i);
+		gsi_umad_renamed(&r->gsi, i);
 		/* No counter has this value, so the next update writes all counter files. */
 		memset(r->shown[i], 0xff, sizeof(r->shown[i]));
 		memset(r->gsi.port[i].shown, 0xff, sizeof(r->gsi.port[i].shown));
@@ -149,8 +149,8 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	if (rc)
 		log_warn("cannot update the sysfs tree of %s: %s", now->name, strerror(-rc));
 	if (renamed)
-		gsi_umad_renamed(r, (unsigned int)slot);
+		gsi_umad_renamed(&r->gsi, (unsigned int)slot);
 	else if (!was.in_use && now->in_use)
-		gsi_umad_added(r, (unsigned int)slot);
+		gsi_umad_added(&r->gsi, (unsigned int)slot);
 	notify(r, now->name);
 }

@@ -223,7 +223,7 @@ static void after_round(struct loop *l)
 {
 	clients_reap(l);
 	fabric_settle(container_of(l, struct rused, loop));
-	gsi_settle(container_of(l, struct rused, loop));
+	gsi_settle(&container_of(l, struct rused, loop)->gsi);
 	ucma_settle(container_of(l, struct rused, loop));
 }
 

@@ -169,7 +169,7 @@ static void drain(int fd)
 
 static void drop_event(struct loop_fd *f, uint32_t events)
 {
-	gsi_wire_input(container_of(f, struct rused, port.drop), f->fd);
+	gsi_wire_input(&container_of(f, struct rused, port.drop)->gsi, f->fd);
 }
 
 /*

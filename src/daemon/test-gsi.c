@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/daemon.h"
+#include "daemon/gsi.h"
+#include "loop/loop.h"
+#include "umads/umads.h"
 #include "wire/be.h"
 #include "wire/frame.h"
 #include "wire/hdr.h"
@@ -18,8 +20,11 @@
 #define PACKET (HDRS + CM_MAD_LEN)
 #define WHOLE (PACKET + ICRC_LEN)
 
-static struct rused r;
-static int rx, tx;		/* UDP sockets: rx in place of rused's socket on port 4791, and the sender's */
+static struct loop loop;
+static struct umads umads;
+static struct host_page *page;
+static struct gsi gsi;
+static int rx, tx;		/* UDP sockets: the port of rused, and the sender */
 static struct sockaddr_in to;
 static uint16_t sport;
 static struct seg_net net;
@@ -44,27 +49,27 @@ static int setup(void **state)
 	static const uint8_t gid[16] = { [10] = 0xff, 0xff, 127, [15] = 1 };
 	struct sockaddr_in from;
 
-	memset(&r, 0, sizeof(r));
-	list_init(&r.clients);
-	r.page = calloc(1, sizeof(*r.page));
-	if (!r.page || loop_init(&r.loop) || gsi_init(&r))
+	memset(&loop, 0, sizeof(loop));
+	memset(&gsi, 0, sizeof(gsi));
+	page = calloc(1, sizeof(*page));
+	if (!page || loop_init(&loop) || gsi_init(&gsi, &loop, page, &umads))
 		return -1;
-	r.page->dev[0] = (struct host_dev){ .in_use = 1, .index = 1, .name = "rxe_0", .state = 4,
+	page->dev[0] = (struct host_dev){ .in_use = 1, .index = 1, .name = "rxe_0", .state = 4,
 					    .ngids = 1 };
-	memcpy(r.page->dev[0].gid[0].raw, gid, 16);
+	memcpy(page->dev[0].gid[0].raw, gid, 16);
 	memcpy(net.sgid, gid, 16);
 	memcpy(net.dgid, gid, 16);
 	rx = udp(&to);
 	tx = udp(&from);
 	sport = get_be16(&from.sin_port);
-	return rx < 0 || tx < 0 || gsi_wire_prepare(rx) || gsi_device_added(&r, 0) ? -1 : 0;
+	return rx < 0 || tx < 0 || gsi_wire_prepare(rx) || gsi_device_added(&gsi, 0, NULL) ? -1 : 0;
 }
 
 static int teardown(void **state)
 {
-	gsi_fini(&r);
-	loop_fini(&r.loop);
-	free(r.page);
+	gsi_fini(&gsi);
+	loop_fini(&loop);
+	free(page);
 	close(rx);
 	close(tx);
 	return 0;
@@ -96,11 +101,11 @@ static void finish(void)
 /* Sends the packet. True if it reached the CM. */
 static bool arrives(size_t len)
 {
-	uint64_t *n = &r.gsi.port[0].cdev.counters[CM_RECV][CM_ATTR_DREQ - CM_ATTR_REQ];
+	uint64_t *n = &gsi.port[0].cdev.counters[CM_RECV][CM_ATTR_DREQ - CM_ATTR_REQ];
 	uint64_t before = *n;
 
 	assert_int_equal(sendto(tx, packet, len, 0, (struct sockaddr *)&to, sizeof(to)), len);
-	gsi_wire_input(&r, rx);
+	gsi_wire_input(&gsi, rx);
 	return *n == before + 1;
 }
 
@@ -173,9 +178,9 @@ static void test_nobodys(void **state)
 {
 	good();
 	finish();
-	r.page->dev[0].gid[0].raw[15] = 2;
+	page->dev[0].gid[0].raw[15] = 2;
 	assert_false(arrives(WHOLE));
-	r.page->dev[0].gid[0].raw[15] = 1;
+	page->dev[0].gid[0].raw[15] = 1;
 	assert_true(arrives(WHOLE));
 }
 

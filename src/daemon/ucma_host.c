@@ -14,6 +14,11 @@
 #include "daemon/fabric_cm.h"
 #include "rdmacm/rdmacm.h"
 
+static void gsi_publish(void *ctx, unsigned int slot, const struct host_dev *d)
+{
+	host_publish(ctx, (int)slot, d);
+}
+
 int ucma_init(struct rused *r)
 {
 	struct ucma_files *u = &r->ucma;
@@ -22,7 +27,9 @@ int ucma_init(struct rused *r)
 	idtable_init(&u->ids, UCMA_MAX_FILES);
 	u->trim.fn = ucma_trim;
 	list_init(&u->woken);
-	rc = gsi_init(r);
+	r->gsi.publish = gsi_publish;
+	r->gsi.ctx = r;
+	rc = gsi_init(&r->gsi, &r->loop, r->page, &r->umads);
 	if (rc)
 		return rc;
 	u->rdmacm = rdmacm_create(r->page, r->gsi.cm, &hostnet_rdmacm_ops, &r->net);
@@ -46,17 +53,18 @@ void ucma_fini(struct rused *r)
 		rdmacm_destroy(u->rdmacm);
 	u->ucma = NULL;
 	u->rdmacm = r->net.rdmacm = NULL;
-	gsi_fini(r);
+	gsi_fini(&r->gsi);
 }
 
 void ucma_device_added(struct rused *r, unsigned int slot)
 {
 	struct fabric_cm *cm = fabric_cm_of(r, slot);
+	struct gsi_owner owner;
 	int rc;
 
 	if (!r->ucma.rdmacm)
 		return;
-	rc = gsi_device_added(r, slot);
+	rc = gsi_device_added(&r->gsi, slot, fabric_port_owner(r, slot, &owner) ? &owner : NULL);
 	if (rc)
 		log_err("cannot create QP1 of %s: %s", r->page->dev[slot].name, strerror(-rc));
 	else
@@ -72,7 +80,7 @@ void ucma_device_removed(struct rused *r, unsigned int slot)
 		return;
 	rdmacm_device_removed(cm ? cm->rdmacm : r->ucma.rdmacm, slot);
 	fabric_sa_port_gone(r, slot);
-	gsi_device_removed(r, slot);
+	gsi_device_removed(&r->gsi, slot);
 }
 
 void ucma_addr_change(struct rused *r, uint32_t ifindex)

@@ -95,8 +95,11 @@ static void setup(void)
 	r.fabric.port[0] = &host->port[0];
 	cm = (struct fabric_cm){ .r = &r, .host = host };
 	mad_host_init(&r.gsi.mad);
-	*g = (struct gsi_port){ .r = &r, .in_use = true };
-	g->port = (struct mad_port){ .ops = &ops, .ctx = g, .qps = 1 << GSI_QPN, .num = 1 };
+	r.gsi.page = &page;
+	r.gsi.loop = &r.loop;
+	*g = (struct gsi_port){ .gsi = &r.gsi, .in_use = true };
+	g->port = (struct mad_port){ .ops = &ops, .ctx = &host->port[0], .qps = 1 << GSI_QPN,
+				     .num = 1 };
 	mad_port_init(&g->port, &r.gsi.mad);
 	memset(paths, 0, sizeof(paths));
 	memset(joins, 0, sizeof(joins));
