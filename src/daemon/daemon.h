@@ -10,7 +10,7 @@
 #include "daemon/devices.h"
 #include "daemon/fabric.h"
 #include "daemon/faults.h"
-#include "daemon/gsi.h"
+#include "gsi/gsi.h"
 #include "hostnet/hostnet.h"
 #include "daemon/lease.h"
 #include "loop/loop.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A ring of captured packets in a memfd. It has one producer and one consumer. The consumer is `ruse capture`. The
- * producer, which creates the memfd, is a process that uses RDMA or rused (daemon/capture_out.h). A process writes under
+ * producer, which creates the memfd, is a process that uses RDMA or rused (gsi/capture_out.h). A process writes under
  * its engine lock; rused is single-threaded.
  *
  * Neither side trusts what the other has written to the ring, and neither waits for the other: a packet for which there

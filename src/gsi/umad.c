@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "daemon/gsi.h"
+#include "gsi/gsi.h"
 #include "umads/umads.h"
 #include "wire/smp.h"
 

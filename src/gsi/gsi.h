@@ -4,13 +4,13 @@
  * RoCE device of this host goes through a queue, a MAD to another host over UDP (RoCEv2), and a MAD
  * of an InfiniBand port through the simulated fabric.
  */
-#ifndef RUSE_DAEMON_GSI_H
-#define RUSE_DAEMON_GSI_H
+#ifndef RUSE_GSI_H
+#define RUSE_GSI_H
 
 #include "base/list.h"
 #include "base/timer.h"
 #include "cm/cm.h"
-#include "daemon/capture_out.h"
+#include "gsi/capture_out.h"
 #include "ipc/pages.h"
 #include "link/fault.h"
 #include "mad/mad.h"
@@ -94,23 +94,26 @@ bool gsi_queue(struct gsi_port *to, const struct mad_addr *from, const uint8_t m
 void gsi_deliver(struct gsi_port *to, const struct mad_addr *from,
 		 const uint8_t mad[CM_MAD_LEN]);
 
-/* gsi_umad.c */
+/* umad.c */
 extern const struct umad_port_ops gsi_umad_ops;
 /* Call after the device's sysfs directory was created, and after it was renamed. */
 void gsi_umad_added(struct gsi *g, unsigned int slot);
 void gsi_umad_renamed(struct gsi *g, unsigned int slot);
 
-/* gsi_wire.c: sends to another host. 0, or -errno if it could not be sent. */
+/* wire.c: sends to another host. 0, or -errno if it could not be sent. */
 int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
 /* Shows a MAD between two ports of this host to `ruse capture`. */
 void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
-/* Handles the packets in fd, the socket of slot 0 of UDP port 4791 (port.h): MADs to QP1 are delivered, all others are dropped. */
+/*
+ * Handles the packets in fd, the socket of slot 0 of UDP port 4791 (daemon/port.h): MADs to QP1 are
+ * delivered, all others are dropped.
+ */
 void gsi_wire_input(struct gsi *g, int fd);
 /* Prepares the socket of slot 0 for gsi_wire_input(): larger buffer, destination address of each datagram. 0 or -errno. */
 int gsi_wire_prepare(int fd);
 void gsi_wire_fini(struct gsi *g);
 
-/* gsi_fault.c */
+/* fault.c */
 void gsi_fault_init(struct gsi_faults *g);
 /* Number of copies of a MAD to deliver, by the rules of `ruse fault`; 0: it is lost. peer, qpn: the other end. */
 uint32_t gsi_fault(struct gsi_port *p, const uint8_t peer[16], uint32_t qpn, uint32_t psn,

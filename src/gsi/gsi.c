@@ -4,7 +4,7 @@
  *
  * A MAD to a device of this host is queued and delivered later by the timer gsi.local, which
  * expires at once. It is not delivered during the send, because the sender's state may then be only
- * partly updated. MADs from other hosts come from the event loop (gsi_wire.c). The CM calls this
+ * partly updated. MADs from other hosts come from the event loop (wire.c). The CM calls this
  * file through cm_ops: to send a MAD through QP1 or through the fabric, and to find the port and
  * GID index of a path.
  */
@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "base/rand.h"
-#include "daemon/gsi.h"
+#include "gsi/gsi.h"
 #include "loop/loop.h"
 #include "umads/umads.h"
 #include "wire/be.h"

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/capture_out.h"
-#include "daemon/gsi.h"
+#include "gsi/capture_out.h"
+#include "gsi/gsi.h"
 #include "ipc/capring.h"
 #include "ipc/ipc.h"
 #include "loop/loop.h"

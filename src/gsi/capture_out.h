@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Capture of packets that rused itself sends and receives. */
-#ifndef RUSE_DAEMON_CAPTURE_OUT_H
-#define RUSE_DAEMON_CAPTURE_OUT_H
+#ifndef RUSE_GSI_CAPTURE_OUT_H
+#define RUSE_GSI_CAPTURE_OUT_H
 
 #include <stddef.h>
 #include <sys/types.h>

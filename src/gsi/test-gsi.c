@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/gsi.h"
+#include "gsi/gsi.h"
 #include "loop/loop.h"
 #include "umads/umads.h"
 #include "wire/be.h"

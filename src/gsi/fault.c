@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "daemon/gsi.h"
+#include "gsi/gsi.h"
 #include "loop/loop.h"
 
 struct mad_packet {
