@@ -62,7 +62,7 @@ void client_kill(struct client *c, const char *why)
 	res_client_gone(c);
 	capture_client_gone(c);
 	fault_client_gone(c);
-	fabric_client_gone(c);
+	fabric_client_gone(&c->fabric);
 	if (c->page_fd >= 0)
 		close(c->page_fd);
 	c->page_fd = -1;
@@ -236,7 +236,7 @@ static void client_new(struct rused *r, int fd)
 	c->uid = cr.uid;
 	c->page_fd = c->notify_fd = -1;
 	c->pidfd.fd = -1;
-	c->umad_view = &r->umads.view;
+	fabric_client_init(&c->fabric, &r->fabrics);
 	c->sock.fn = client_event;
 	c->pidfd.fn = client_died;
 	list_init(&c->netlink);
@@ -351,7 +351,7 @@ bool clients_leave(struct rused *r)
 bool rused_busy(const struct rused *r)
 {
 	/* Leased QP number blocks, devices added or deleted by the user, a fabric and open files must not be lost. */
-	return lease_any(&r->leases) || r->configured || r->fabric.fabric ||
+	return lease_any(&r->leases) || r->configured || r->fabrics.fabric ||
 	       ucma_busy(&r->ucma) || umad_busy(&r->umads);
 }
 

@@ -9,6 +9,7 @@
 #include "daemon/clients.h"
 #include "daemon/devices.h"
 #include "daemon/fabric.h"
+#include "daemon/fabric_client.h"
 #include "daemon/faults.h"
 #include "gsi/gsi.h"
 #include "hostnet/hostnet.h"
@@ -58,7 +59,7 @@ struct rused {
 	struct gsi gsi;
 	struct ucma_files ucma;
 	struct umads umads;
-	struct fabrics fabric;
+	struct fabrics fabrics;
 
 	struct host_page *page;	/* host page: devices, faults, captures; other processes map it read-only */
 	int page_fd;
@@ -82,14 +83,9 @@ struct client {
 	char *out;		/* rest of an answer that the socket had no room for */
 	size_t out_len, out_at;
 	uint32_t out_seq;
-	struct umad_view *umad_view;	/* the umadN that it sees */
-	uint32_t capture;	/* host_capture.id of its capture; 0: it has none */
+	uint32_t capture;	/* id of its capture in the host page; 0: it has none */
 	uint16_t out_type;
-	struct fabric_host *fabric_host;	/* its host; NULL: none, or it was removed */
-	uint32_t host;		/* number of its fabric host, as in host_ib.host; 0: none */
-	struct fabric_group *groups;	/* multicast groups that its QPs are attached to */
-	uint32_t ngroups;
-	struct proc_path *paths;	/* path counters of its page already added to the InfiniBand ports' counters; NULL: none */
+	struct fabric_client fabric;
 	struct channel channel;
 };
 
@@ -130,6 +126,10 @@ void orphans_record(void *arg, uint32_t block, const struct lease *l);
 /* host.c: creates the host page (struct host_page) and the sysfs tree. 0 or -errno. */
 int host_init(struct rused *r);
 void host_fini(struct rused *r, bool ours);
+/* Descriptor of the directory with the device's sys/: the run directory, or that of its fabric host. */
+int host_run(const struct rused *r, const struct host_dev *d);
+/* Sets up r->fabrics, without a fabric. */
+void host_fabrics_init(struct rused *r);
 int host_restore(struct rused *r);	/* creates the sysfs tree in a new run directory */
 /* Changes page->dev[slot] and sysfs to *now: a device was added, changed, renamed or (in_use 0) removed. */
 void host_publish(struct rused *r, int slot, const struct host_dev *now);

@@ -127,6 +127,8 @@ static int do_hello(struct msg *m)
 		c->page_fd = m->fds[0];
 		m->fds[0] = -1;
 		c->proc = proc_number(c->r, q.proc);
+		c->fabric.page_fd = c->page_fd;
+		c->fabric.proc = c->proc;
 	}
 	c->hello = true;
 	rep.proc = c->proc;
@@ -277,13 +279,13 @@ static int do_fabric(struct msg *m)
 {
 	if (m->c->out)
 		return -EPROTO;
-	return answer_text(m, fabric_command(m->c->r, m->body, m->len));
+	return answer_text(m, fabric_command(&m->c->r->fabrics, m->body, m->len));
 }
 
 static int do_host(struct msg *m)
 {
 	struct ipc_host rep = { 0 };
-	int rc = fabric_client_host(m->c, m->body, m->len, &rep);
+	int rc = fabric_client_host(&m->c->fabric, m->body, m->len, &rep);
 
 	return rc ? answer_error(m, rc) : answer(m, 0, &rep, sizeof(rep), -1);
 }
@@ -294,7 +296,7 @@ static int do_path(struct msg *m)
 	int rc;
 
 	memcpy(&q, m->body, sizeof(q));
-	rc = fabric_path(m->c, &q, &rep);
+	rc = fabric_path(&m->c->fabric, &q, &rep);
 	return rc ? answer_error(m, rc) : answer(m, 0, &rep, sizeof(rep), -1);
 }
 
@@ -303,7 +305,7 @@ static int do_mcast(struct msg *m)
 	struct ipc_mcast q;
 
 	memcpy(&q, m->body, sizeof(q));
-	return answer_error(m, fabric_mcast(m->c, &q));
+	return answer_error(m, fabric_mcast(&m->c->fabric, &q));
 }
 
 static int do_members(struct msg *m)
@@ -316,7 +318,7 @@ static int do_members(struct msg *m)
 	int rc;
 
 	memcpy(&q, m->body, sizeof(q));
-	rc = fabric_members(m->c, &q, &rep.h, rep.to);
+	rc = fabric_members(&m->c->fabric, &q, &rep.h, rep.to);
 	return rc ? answer_error(m, rc) :
 		    answer(m, 0, &rep, sizeof(rep.h) + rep.h.n * sizeof(rep.to[0]), -1);
 }
@@ -409,12 +411,14 @@ static int do_umad_open(struct msg *m)
 	struct ipc_umad_opened rep = { 0 };
 	int fds[UMAD_OPEN_FDS], rc;
 	struct ipc_umad_open q;
+	struct umad_view *view;
 	struct umad_node *n;
 
 	if (!m->c->proc)
 		return answer_error(m, -EPERM);
 	memcpy(&q, m->body, sizeof(q));
-	n = umad_node_at(m->c->umad_view, q.minor);
+	view = fabric_client_view(&m->c->fabric);
+	n = umad_node_at(view ? view : &m->c->r->umads.view, q.minor);
 	if (!n)
 		return answer_error(m, -ENXIO);
 	rc = port_want(m->c->r);
@@ -483,7 +487,7 @@ static int dispatch(struct msg *m)
 		return do_shutdown(m);
 	case IPC_COUNTERS:
 		res_counters_show(m->c->r);
-		fabric_counters_show(m->c->r);
+		fabric_counters_show(&m->c->r->fabrics);
 		return answer_error(m, 0);
 	case IPC_CAPTURE:
 		return do_capture(m);

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/daemon.h"
 #include "daemon/fabric_cm.h"
 #include "daemon/fabric_internal.h"
+#include "loop/loop.h"
 
 static void wake_due(struct timer *t, ns_t now)
 {
@@ -29,20 +29,20 @@ static void wake_due(struct timer *t, ns_t now)
 	f->touched = true;
 }
 
-void fabrics_init(struct rused *r)
+void fabrics_init(struct fabrics *fs)
 {
-	r->fabric.wake.fn = wake_due;
-	list_init(&r->fabric.groups);
+	fs->wake.fn = wake_due;
+	list_init(&fs->clients);
+	list_init(&fs->groups);
 }
 
-void fabric_touch(struct rused *r)
+void fabric_touch(struct fabrics *fs)
 {
-	r->fabric.touched = true;
+	fs->touched = true;
 }
 
-void fabric_settle(struct rused *r)
+void fabric_settle(struct fabrics *f)
 {
-	struct fabrics *f = &r->fabric;
 	ns_t when;
 
 	if (!f->fabric)
@@ -52,17 +52,16 @@ void fabric_settle(struct rused *r)
 		for (int i = 0; i < HOST_MAX_DEVS; i++)
 			if (f->port[i])
 				fabric_port_publish(f->port[i]);
-		fabric_paths_settle(r);
+		fabric_paths_settle(f);
 	}
 	when = fabric_wake(f->fabric);
 	if (timer_armed(&f->wake) ? f->wake.when != when : when != NS_NEVER)
-		timer_set(&r->loop.timers, &f->wake, when);
+		timer_set(&f->loop->timers, &f->wake, when);
 }
 
-static void down(struct rused *r)
+static void down(struct fabrics *f)
 {
-	struct fabrics *f = &r->fabric;
-	struct client *c;
+	struct fabric_client *c;
 
 	if (!f->fabric)
 		return;
@@ -70,15 +69,12 @@ static void down(struct rused *r)
 	for (uint32_t i = 0; i < fabric_node_count(f->fabric); i++)
 		if (f->hosts[i])
 			fabric_host_del(f->hosts[i]);
-	list_for_each_entry(c, &r->clients, node)
-		if (c->fabric_host) {
-			c->fabric_host = NULL;
-			c->umad_view = &f->nothing;
-		}
-	timer_cancel(&r->loop.timers, &f->wake);
-	fabric_paths_reset(r);
+	list_for_each_entry(c, &f->clients, node)
+		c->host = NULL;
+	timer_cancel(&f->loop->timers, &f->wake);
+	fabric_paths_reset(f);
 	fabric_destroy(f->fabric);
-	fabric_addrs_fini(r);
+	fabric_addrs_fini(f);
 	free(f->hosts);
 	free(f->name);
 	f->fabric = NULL;
@@ -86,9 +82,9 @@ static void down(struct rused *r)
 	f->name = NULL;
 }
 
-void fabrics_fini(struct rused *r)
+void fabrics_fini(struct fabrics *fs)
 {
-	down(r);
+	down(fs);
 }
 
 int fabric_refuse(struct fabric_call *c, const char *fmt, ...)
@@ -117,7 +113,7 @@ static char *name_of(const struct fabric_call *c)
 
 static int do_up(struct fabric_call *c)
 {
-	struct fabrics *f = &c->r->fabric;
+	struct fabrics *f = c->fs;
 	struct topo t;
 	int rc;
 
@@ -127,11 +123,11 @@ static int do_up(struct fabric_call *c)
 	rc = fabric_make_topo(c, &t);
 	if (!rc) {
 		f->name = name_of(c);
-		rc = f->name ? fabric_create(&t, &fabric_ops, c->r, &f->fabric) : -ENOMEM;
+		rc = f->name ? fabric_create(&t, &fabric_ops, c->fs, &f->fabric) : -ENOMEM;
 	}
 	if (!rc) {
 		f->hosts = calloc(t.count, sizeof(*f->hosts));
-		rc = f->hosts ? fabric_addrs_init(c->r) : -ENOMEM;
+		rc = f->hosts ? fabric_addrs_init(c->fs) : -ENOMEM;
 	}
 	if (rc) {
 		if (rc == -ENOMEM)
@@ -145,7 +141,7 @@ static int do_up(struct fabric_call *c)
 		f->name = NULL;
 	} else {
 		log_info("fabric %s is up: %u nodes", f->name, t.count);
-		fabric_touch(c->r);
+		fabric_touch(c->fs);
 	}
 	topo_fini(&t);
 	return rc;
@@ -155,14 +151,14 @@ static int do_down(struct fabric_call *c)
 {
 	if (c->n != 1)
 		return fabric_refuse(c, "down takes no argument");
-	down(c->r);
+	down(c->fs);
 	return 0;
 }
 
 /* Finds a node by name. */
 static int find(struct fabric_call *c, const char *name, uint32_t *node)
 {
-	*node = fabric_find(c->r->fabric.fabric, name);
+	*node = fabric_find(c->fs->fabric, name);
 	return *node == TOPO_NONE ? fabric_refuse(c, "there is no node %s", name) : 0;
 }
 
@@ -177,7 +173,7 @@ int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t 
 	*slash = '\0';
 	if (find(c, name, node))
 		return -EINVAL;
-	if (end == slash + 1 || *end || !p || p > fabric_node_ports(c->r->fabric.fabric, *node))
+	if (end == slash + 1 || *end || !p || p > fabric_node_ports(c->fs->fabric, *node))
 		return fabric_refuse(c, "%s has no port %s", name, slash + 1);
 	*port = (uint8_t)p;
 	return 0;
@@ -204,10 +200,10 @@ static int do_link(struct fabric_call *c)
 
 	if (want(c, "up", "down", &up) || fabric_find_port(c, c->word[2], &node, &port))
 		return -EINVAL;
-	fabric_paths_count(c->r);
-	if (fabric_link(c->r->fabric.fabric, node, port, up, c->r->loop.now))
+	fabric_paths_count(c->fs);
+	if (fabric_link(c->fs->fabric, node, port, up, c->fs->loop->now))
 		return fabric_refuse(c, "no cable is connected to this port");
-	fabric_touch(c->r);
+	fabric_touch(c->fs);
 	return 0;
 }
 
@@ -218,9 +214,9 @@ static int do_node(struct fabric_call *c)
 
 	if (want(c, "on", "off", &on) || find(c, c->word[2], &node))
 		return -EINVAL;
-	fabric_paths_count(c->r);
-	fabric_power(c->r->fabric.fabric, node, on, c->r->loop.now);
-	fabric_touch(c->r);
+	fabric_paths_count(c->fs);
+	fabric_power(c->fs->fabric, node, on, c->fs->loop->now);
+	fabric_touch(c->fs);
 	return 0;
 }
 
@@ -259,7 +255,7 @@ static void run(struct fabric_call *c, const char *words, size_t len)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (strcmp(rows[i].name, c->word[0]))
 			continue;
-		if (!rows[i].down_too && !c->r->fabric.fabric)
+		if (!rows[i].down_too && !c->fs->fabric)
 			fabric_refuse(c, "no fabric is up; create one with `ruse fabric up'");
 		else
 			rows[i].fn(c);
@@ -268,9 +264,9 @@ static void run(struct fabric_call *c, const char *words, size_t len)
 	fabric_refuse(c, "unknown command '%s'; see `ruse fabric --help'", c->word[0]);
 }
 
-char *fabric_command(struct rused *r, const char *words, size_t len)
+char *fabric_command(struct fabrics *fs, const char *words, size_t len)
 {
-	struct fabric_call c = { .r = r, .answer = json_object_new_object() };
+	struct fabric_call c = { .fs = fs, .answer = json_object_new_object() };
 	char *text;
 
 	if (!c.answer)

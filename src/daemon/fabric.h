@@ -10,24 +10,34 @@
 #ifndef RUSE_DAEMON_FABRIC_H
 #define RUSE_DAEMON_FABRIC_H
 
+#include "base/list.h"
 #include "base/timer.h"
-#include "umads/umads.h"
 #include "fabric/fabric.h"
 #include "ipc/pages.h"
+#include "umads/umads.h"
 #include "wire/sa.h"
 
-struct client;
 struct fabric_addr;
 struct fabric_cm;
-struct gsi_owner;
 struct fpath;
-struct ipc_host;
-struct ipc_mcast;
-struct ipc_member;
-struct ipc_members;
-struct ipc_path;
-struct rused;
+struct gsi;
+struct gsi_owner;
+struct hostnet;
+struct loop;
 struct sa_query;
+struct ucma_ops;
+
+/* Functions of the owner of the host page. */
+struct fabrics_ops {
+	/* Finds a free slot and sets minor and index. Slot, or -ENOSPC. */
+	int (*device_place)(void *ctx, struct host_dev *d);
+	/* Changes page->dev[slot]. */
+	void (*device_publish)(void *ctx, unsigned int slot, const struct host_dev *d);
+	void (*device_del)(void *ctx, unsigned int slot);
+	/* A block of QP numbers that the process has leased for the device; 0: none. */
+	uint32_t (*block)(void *ctx, uint32_t proc, uint32_t dev_index);
+	const struct ucma_ops *ucma;	/* of the rdma_cm files on hosts; their ctx is this ctx */
+};
 
 /* A port of a host with devices. */
 struct fabric_port {
@@ -43,7 +53,7 @@ struct fabric_port {
 };
 
 struct fabric_host {
-	struct rused *r;
+	struct fabrics *fs;
 	uint32_t node;
 	int run;		/* directory with its sys/ and dev/ */
 	uint32_t clients;
@@ -55,13 +65,24 @@ struct fabric_host {
 };
 
 struct fabrics {
+	/* Set by the owner before fabrics_init(). */
+	struct loop *loop;
+	struct host_page *page;
+	struct gsi *gsi;
+	struct hostnet *net;
+	int run;			/* the run directory, and its path */
+	const char *rundir;
+	const struct fabrics_ops *ops;
+	void *ctx;			/* of ops */
+
+	struct list_head clients;	/* struct fabric_client */
 	struct fabric *fabric;		/* NULL: none is up */
 	char *name;			/* arguments of "up" */
 	struct fabric_host **hosts;	/* by node; NULL: without devices */
 	uint64_t uses;
 	bool touched;			/* the fabric has changed since the last fabric_settle() */
 	struct timer wake;
-	struct umad_view nothing;	/* without devices; umad_view of programs whose host was removed */
+	struct umad_view nothing;	/* without devices: of programs whose host was removed */
 	struct fpath *paths;		/* array of HOST_MAX_PATHS; NULL: no path was requested yet */
 	uint32_t npaths;
 	uint64_t generation;		/* fabric generation of the last check of paths */
@@ -71,66 +92,30 @@ struct fabrics {
 	struct list_head groups;	/* multicast groups joined through rdma_cm */
 };
 
-void fabrics_init(struct rused *r);
-void fabrics_fini(struct rused *r);
+void fabrics_init(struct fabrics *fs);
+void fabrics_fini(struct fabrics *fs);
 /*
  * Runs a command: len bytes of NUL-terminated words. "up" FILE | --star N | --fat-tree K | --torus
  * X x Y... [HOSTS] | --dragonfly ROUTERS HOSTS GLOBALS; "down"; "show" [--topology]; "link" up|down
  * NODE/PORT; "node" on|off NODE; "address" [HOST/PORT ADDRESS/BITS]. Returns JSON, malloc()ed, with
  * "error" on failure; NULL: no memory.
  */
-char *fabric_command(struct rused *r, const char *words, size_t len);
-/* IPC_HOST: assigns the client to a host. 0; -ENODEV: no such host; -EBUSY: the client has a host; -ENOSPC: no free device. */
-int fabric_client_host(struct client *c, const char *name, size_t len, struct ipc_host *rep);
-void fabric_client_gone(struct client *c);
-/* Call after each round of the event loop: updates timers, the devices in the host page (struct host_page) and sysfs. */
-void fabric_settle(struct rused *r);
+char *fabric_command(struct fabrics *fs, const char *words, size_t len);
+/* After each round: updates timers, host page and sysfs. */
+void fabric_settle(struct fabrics *fs);
 
 /* fabric_host.c */
-void fabric_host_del(struct fabric_host *h);
 /* Creates the directories of all hosts again, without devices in them. 0 or -errno. */
-int fabric_hosts_restore(struct rused *r);
-/* Copies the port's state to its device in the host page (struct host_dev), which programs read. */
-void fabric_port_publish(struct fabric_port *p);
-/* Descriptor of the directory with the device's sys/: the run directory, or that of its fabric host. */
-int host_run(const struct rused *r, const struct host_dev *d);
-/* The port that is the device page->dev[slot]; NULL: the device is not of a fabric. */
-struct fabric_port *fabric_port_of(const struct rused *r, unsigned int slot);
+int fabric_hosts_restore(struct fabrics *fs);
+/* Descriptor of the directory with sys/ and dev/ of a host, numbered as in host_ib.host. */
+int fabric_host_run(const struct fabrics *fs, uint32_t host);
+/* Port of page->dev[slot]; NULL: not of a fabric. */
+struct fabric_port *fabric_port_of(const struct fabrics *fs, unsigned int slot);
 /* Updates counters/ in sysfs for all ports of hosts. */
-void fabric_counters_show(struct rused *r);
-
-/* fabric_path.c. IPC_PATH (ipc/fabric_msg.h): finds or adds a path. 0, -ENODEV, -ENOSPC, -ENOMEM. */
-int fabric_path(struct client *c, const struct ipc_path *q, struct ipc_path *rep);
-/* Checks all paths again if the fabric has changed. */
-void fabric_paths_settle(struct rused *r);
-/* Adds the programs' traffic to the port counters. Call before counters are read and before tables change. */
-void fabric_paths_count(struct rused *r);
-/* Adds the last traffic of a client to the port counters. Call before the client's process page (struct proc_page) is closed. */
-void fabric_client_paths(struct client *c);
-/* Drops all paths. Call after the fabric was removed. */
-void fabric_paths_reset(struct rused *r);
-
-/* Calls deliver() for each port that a packet on path id would reach. Does not change port counters. */
-void fabric_way_walk(struct rused *r, uint32_t id, fabric_deliver deliver, void *ctx);
-
-/* fabric_mcast.c. IPC_MCAST: adds the client to the receivers of a multicast group, or removes it. 0, -ENODEV, -ENOSPC, -ENOMEM. */
-int fabric_mcast(struct client *c, const struct ipc_mcast *q);
-/*
- * IPC_MEMBERS: writes the rep->n receivers of a multicast group to `to` (room for IPC_MEMBERS_MAX).
- * 0, -EINVAL, or -errno of fabric_path().
- */
-int fabric_members(struct client *c, const struct ipc_members *q, struct ipc_members *rep,
-		   struct ipc_member *to);
-/* Call after a change of forwarding tables, links or multicast members. Senders then ask for the receivers of a group again. */
-void fabric_mcast_changed(struct rused *r);
-/* Removes the memberships of a client that has disconnected. */
-void fabric_client_mcast(struct client *c);
+void fabric_counters_show(struct fabrics *fs);
 
 /* fabric_mad.c */
-extern const struct fabric_ops fabric_ops;
 /* The owner of QP0 and QP1 of the port in this slot. False: not of a fabric. */
-bool fabric_port_owner(const struct rused *r, unsigned int slot, struct gsi_owner *o);
-/* Call after a change of the fabric, so that fabric_settle() checks it at the end of the round. */
-void fabric_touch(struct rused *r);
+bool fabric_port_owner(const struct fabrics *fs, unsigned int slot, struct gsi_owner *o);
 
 #endif

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/daemon.h"
 #include "daemon/fabric_cm.h"
 #include "daemon/fabric_internal.h"
 
@@ -58,9 +57,8 @@ static void by_rule(const struct fabric *f, struct fabric_addr *a, uint32_t n)
 	link_local(f, &a[2]);
 }
 
-int fabric_addrs_init(struct rused *r)
+int fabric_addrs_init(struct fabrics *fs)
 {
-	struct fabrics *fs = &r->fabric;
 	const struct fabric *f = fs->fabric;
 	uint32_t ports = 0, hosts = 0;
 
@@ -85,11 +83,11 @@ int fabric_addrs_init(struct rused *r)
 	return 0;
 }
 
-void fabric_addrs_fini(struct rused *r)
+void fabric_addrs_fini(struct fabrics *fs)
 {
-	free(r->fabric.addrs);
-	r->fabric.addrs = NULL;
-	r->fabric.naddrs = 0;
+	free(fs->addrs);
+	fs->addrs = NULL;
+	fs->naddrs = 0;
 }
 
 /* Copies family, address bytes and IPv6 scope id (0 for IPv4) of a socket address. False: it is neither IPv4 nor IPv6. */
@@ -113,15 +111,15 @@ static bool bytes_of(const struct sockaddr *sa, uint8_t *family, uint8_t b[16], 
 	return true;
 }
 
-const struct fabric_addr *fabric_addr_find(const struct rused *r, const struct sockaddr *sa)
+const struct fabric_addr *fabric_addr_find(const struct fabrics *fs, const struct sockaddr *sa)
 {
 	uint8_t family, b[16];
 	uint32_t scope;
 
 	if (!bytes_of(sa, &family, b, &scope))
 		return NULL;
-	for (uint32_t i = 0; i < r->fabric.naddrs; i++) {
-		const struct fabric_addr *a = &r->fabric.addrs[i];
+	for (uint32_t i = 0; i < fs->naddrs; i++) {
+		const struct fabric_addr *a = &fs->addrs[i];
 
 		if (a->family == family && !memcmp(a->b, b, bytes(family)))
 			return a;
@@ -137,7 +135,7 @@ static bool same_network(const struct fabric_addr *a, const uint8_t b[16])
 	return true;
 }
 
-const struct fabric_addr *fabric_addr_towards(const struct rused *r, uint32_t node, uint8_t port,
+const struct fabric_addr *fabric_addr_towards(const struct fabrics *fs, uint32_t node, uint8_t port,
 					      const struct sockaddr *dst, bool any)
 {
 	uint8_t family, b[16];
@@ -145,8 +143,8 @@ const struct fabric_addr *fabric_addr_towards(const struct rused *r, uint32_t no
 
 	if (!bytes_of(dst, &family, b, &scope) || (scope && scope != port))
 		return NULL;
-	for (uint32_t i = 0; i < r->fabric.naddrs; i++) {
-		const struct fabric_addr *a = &r->fabric.addrs[i];
+	for (uint32_t i = 0; i < fs->naddrs; i++) {
+		const struct fabric_addr *a = &fs->addrs[i];
 
 		if (a->node == node && a->port == port && a->family == family &&
 		    (any || same_network(a, b)))
@@ -187,7 +185,7 @@ static struct json_object *text_of(const struct fabric_addr *a)
 static int show(struct fabric_call *c)
 {
 	struct json_object *all = json_object_new_array();
-	const struct fabrics *f = &c->r->fabric;
+	const struct fabrics *f = c->fs;
 
 	for (uint32_t i = 0; i < f->naddrs; i += PER_PORT) {
 		const struct fabric_addr *a = &f->addrs[i];
@@ -227,7 +225,7 @@ static int parse(struct fabric_call *c, char *text, struct fabric_addr *a)
 
 int fabric_address(struct fabric_call *c)
 {
-	struct fabrics *f = &c->r->fabric;
+	struct fabrics *f = c->fs;
 	struct fabric_addr new = { 0 };
 	struct sockaddr_storage ss;
 	uint32_t node;
@@ -244,7 +242,7 @@ int fabric_address(struct fabric_call *c)
 	if (parse(c, c->word[2], &new))
 		return -EINVAL;
 	fabric_addr_put(&new, &ss);
-	if (fabric_addr_find(c->r, (struct sockaddr *)&ss))
+	if (fabric_addr_find(c->fs, (struct sockaddr *)&ss))
 		return fabric_refuse(c, "%s is already in use", c->word[2]);
 	for (uint32_t i = 0; i < f->naddrs; i += PER_PORT)
 		if (f->addrs[i].node == node && f->addrs[i].port == port) {

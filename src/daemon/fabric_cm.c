@@ -13,8 +13,11 @@
 
 #include "abi/ucma/ucma.h"
 #include "base/log.h"
-#include "daemon/daemon.h"
+#include "daemon/fabric.h"
 #include "daemon/fabric_cm.h"
+#include "gsi/gsi.h"
+#include "hostnet/hostnet.h"
+#include "loop/loop.h"
 #include "rdmacm/addr.h"
 #include "rdmacm/rdmacm.h"
 
@@ -35,12 +38,12 @@ struct lookup {
 
 static ns_t cm_now(void *ctx)
 {
-	return ((struct fabric_cm *)ctx)->r->loop.now;
+	return ((struct fabric_cm *)ctx)->fs->loop->now;
 }
 
 static uint8_t ports_of(const struct fabric_cm *cm)
 {
-	return fabric_node_ports(cm->r->fabric.fabric, cm->host->node);
+	return fabric_node_ports(cm->fs->fabric, cm->host->node);
 }
 
 static int translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, uint32_t *ifindex)
@@ -54,7 +57,7 @@ static int translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, 
 		*ifindex = bound_if;
 		return bound_if <= ports_of(cm) ? 0 : -ENODEV;
 	}
-	a = fabric_addr_find(cm->r, addr);
+	a = fabric_addr_find(cm->fs, addr);
 	if (!a || a->node != cm->host->node)
 		return -EADDRNOTAVAIL;
 	*ifindex = a->port;
@@ -71,7 +74,7 @@ static bool is_mcast(const struct sockaddr *a)
 
 static bool active(const struct fabric_cm *cm, uint32_t node, uint8_t port)
 {
-	const uint8_t *info = fabric_port_info(cm->r->fabric.fabric, node, port);
+	const uint8_t *info = fabric_port_info(cm->fs->fabric, node, port);
 
 	return info && smp_get(info, PI_PORT_STATE) == PORT_ACTIVE;
 }
@@ -88,13 +91,13 @@ static const struct fabric_addr *source(const struct fabric_cm *cm, const struct
 	const struct fabric_addr *a;
 
 	if (src->sa_family == dst->sa_family && !cma_any_addr(src)) {
-		a = fabric_addr_find(cm->r, src);
+		a = fabric_addr_find(cm->fs, src);
 		return a && a->node == cm->host->node ? a : NULL;
 	}
 	for (uint8_t p = 1; p <= ports_of(cm); p++) {
 		if (r->bound_if && r->bound_if != p)
 			continue;
-		a = fabric_addr_towards(cm->r, cm->host->node, p, dst, is_mcast(dst));
+		a = fabric_addr_towards(cm->fs, cm->host->node, p, dst, is_mcast(dst));
 		if (a)
 			return a;
 	}
@@ -121,19 +124,19 @@ static int look(struct fabric_cm *cm, struct rdmacm_resolve *r)
 	memset(r->ans.dgid, 0, sizeof(r->ans.dgid));
 	if (is_mcast(dst))
 		return 0;
-	to = fabric_addr_find(cm->r, dst);
+	to = fabric_addr_find(cm->fs, dst);
 	if (to && to->node == cm->host->node)
 		from = to;
 	else if (!active(cm, from->node, from->port))
 		return -ENODATA;
 	if (!to || (to != from && !active(cm, to->node, to->port)))
 		return -ENODATA;
-	return fabric_port_gid(cm->r->fabric.fabric, to->node, to->port, 0, r->ans.dgid);
+	return fabric_port_gid(cm->fs->fabric, to->node, to->port, 0, r->ans.dgid);
 }
 
 static void lookup_free(struct lookup *l)
 {
-	timer_cancel(&l->cm->r->loop.timers, &l->timer);
+	timer_cancel(&l->cm->fs->loop->timers, &l->timer);
 	list_del(&l->node);
 	free(l);
 }
@@ -148,7 +151,7 @@ static void look_again(struct timer *t, ns_t now)
 	if (rc == -ENODATA && now >= l->deadline)
 		rc = -ETIMEDOUT;
 	if (rc == -ENODATA &&
-	    !timer_set(&l->cm->r->loop.timers, t, min(now + LOOK_AGAIN, l->deadline)))
+	    !timer_set(&l->cm->fs->loop->timers, t, min(now + LOOK_AGAIN, l->deadline)))
 		return;
 	lookup_free(l);
 	req->host = NULL;
@@ -172,10 +175,10 @@ static int resolve(void *ctx, struct rdmacm_resolve *req)
 	l->cm = cm;
 	l->req = req;
 	l->timer.fn = look_again;
-	l->deadline = cm->r->loop.now + (ns_t)req->timeout_ms * NS_MS;
+	l->deadline = cm->fs->loop->now + (ns_t)req->timeout_ms * NS_MS;
 	list_add_tail(&l->node, &cm->lookups);
-	rc = timer_set(&cm->r->loop.timers, &l->timer,
-		       min(cm->r->loop.now + LOOK_AGAIN, l->deadline));
+	rc = timer_set(&cm->fs->loop->timers, &l->timer,
+		       min(cm->fs->loop->now + LOOK_AGAIN, l->deadline));
 	if (rc)
 		lookup_free(l);
 	else
@@ -211,7 +214,7 @@ static int netdev_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], boo
 /* rdma_cm ids on hosts of a fabric use the machine's range of local port numbers (sysctl ip_local_port_range). */
 static void port_range(void *ctx, uint16_t *low, uint16_t *high)
 {
-	hostnet_port_range(&((struct fabric_cm *)ctx)->r->net, low, high);
+	hostnet_port_range(((struct fabric_cm *)ctx)->fs->net, low, high);
 }
 
 static const struct rdmacm_ops host_cm_ops = {
@@ -234,15 +237,15 @@ static void host_cm_free(struct fabric_cm *cm)
 int fabric_cm_init(struct fabric_host *h)
 {
 	struct fabric_cm *cm = calloc(1, sizeof(*cm));
-	struct rused *r = h->r;
+	struct fabrics *fs = h->fs;
 
 	if (!cm)
 		return -ENOMEM;
-	cm->r = r;
+	cm->fs = fs;
 	cm->host = h;
 	list_init(&cm->lookups);
-	cm->rdmacm = rdmacm_create(r->page, r->gsi.cm, &host_cm_ops, cm);
-	cm->ucma = cm->rdmacm ? ucma_create(cm->rdmacm, &ucma_fd_ops, r) : NULL;
+	cm->rdmacm = rdmacm_create(fs->page, fs->gsi->cm, &host_cm_ops, cm);
+	cm->ucma = cm->rdmacm ? ucma_create(cm->rdmacm, fs->ops->ucma, fs->ctx) : NULL;
 	if (!cm->ucma) {
 		host_cm_free(cm);
 		return -ENOMEM;
@@ -271,9 +274,9 @@ void fabric_cm_put(struct fabric_cm *cm)
 		host_cm_free(cm);
 }
 
-struct fabric_cm *fabric_cm_of(const struct rused *r, unsigned int slot)
+struct fabric_cm *fabric_cm_of(const struct fabrics *fs, unsigned int slot)
 {
-	struct fabric_port *p = fabric_port_of(r, slot);
+	struct fabric_port *p = fabric_port_of(fs, slot);
 
 	return p ? p->host->cm : NULL;
 }

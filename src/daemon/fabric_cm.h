@@ -22,11 +22,11 @@ struct gsi_port;
 struct rdmacm;
 struct rdmacm_sa_join;
 struct rdmacm_sa_path;
-struct rused;
+struct fabrics;
 struct ucma;
 
 struct fabric_cm {
-	struct rused *r;
+	struct fabrics *fs;
 	struct fabric_host *host;	/* NULL: it was removed, but files are open */
 	struct rdmacm *rdmacm;
 	struct ucma *ucma;
@@ -49,19 +49,19 @@ void fabric_cm_host_gone(struct fabric_cm *cm);
 void fabric_cm_get(struct fabric_cm *cm);
 /* Call for each file that is closed. Frees cm if that was the last file and the host was removed. */
 void fabric_cm_put(struct fabric_cm *cm);
-/* fabric_cm of the port that is the device page->dev[slot]; NULL: the device is not of a fabric. */
-struct fabric_cm *fabric_cm_of(const struct rused *r, unsigned int slot);
+/* fabric_cm of the port in this slot; NULL: not of a fabric. */
+struct fabric_cm *fabric_cm_of(const struct fabrics *fs, unsigned int slot);
 
-/* fabric_addr.c: creates the table of the IP addresses of all ports of a new fabric. 0 or -ENOMEM. */
-int fabric_addrs_init(struct rused *r);
-/* Frees this table. Call when the fabric is removed. */
-void fabric_addrs_fini(struct rused *r);
+/* fabric_addr.c: creates the address table of a new fabric. 0 or -ENOMEM. */
+int fabric_addrs_init(struct fabrics *fs);
+/* Frees the address table. Call when the fabric is removed. */
+void fabric_addrs_fini(struct fabrics *fs);
 /* `ruse fabric address`, and `address HOST/PORT ADDRESS/BITS`. */
 int fabric_address(struct fabric_call *c);
-/* The entry of an IP address in this table; NULL: none. Ignores the scope, as link-local addresses contain GUIDs. */
-const struct fabric_addr *fabric_addr_find(const struct rused *r, const struct sockaddr *sa);
+/* The entry of an address; NULL: none. Ignores the scope, as link-local addresses contain GUIDs. */
+const struct fabric_addr *fabric_addr_find(const struct fabrics *fs, const struct sockaddr *sa);
 /* Returns the port's first address whose network contains dst, or, if `any`, its first address of dst's family. NULL: none. */
-const struct fabric_addr *fabric_addr_towards(const struct rused *r, uint32_t node, uint8_t port,
+const struct fabric_addr *fabric_addr_towards(const struct fabrics *fs, uint32_t node, uint8_t port,
 					      const struct sockaddr *dst, bool any);
 void fabric_addr_put(const struct fabric_addr *a, struct sockaddr_storage *ss);
 
@@ -95,9 +95,9 @@ void sa_query_cancel(struct sa_query *q);
 int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
 int fabric_sa_join(void *ctx, struct rdmacm_sa_join *j);
 void fabric_sa_leave(void *cm, struct rdmacm_sa_join *j);
-/* Call if the port has a new SM or LID, or went down: it has lost all its memberships in multicast groups. */
-void fabric_sa_reset(struct rused *r, unsigned int slot);
+/* Call if the port has a new SM or LID, or went down: it has lost all memberships in groups. */
+void fabric_sa_reset(struct fabrics *fs, unsigned int slot);
 /* Call when the device is removed. Ends its memberships without callbacks. */
-void fabric_sa_port_gone(struct rused *r, unsigned int slot);
+void fabric_sa_port_gone(struct fabrics *fs, unsigned int slot);
 
 #endif

@@ -18,22 +18,24 @@
 
 #include "abi/sysfs/sysfs.h"
 #include "base/log.h"
-#include "daemon/daemon.h"
 #include "daemon/fabric_cm.h"
+#include "daemon/fabric_internal.h"
+#include "gsi/gsi.h"
 #include "ipc/fabric_msg.h"
+#include "loop/loop.h"
 #include "wire/be.h"
 
 #define HOSTS_DIR "hosts"	/* below the run directory; holds a directory per host */
 #define MAX_PORTS 4		/* most ports of an HCA that get a device; the others are not visible to programs */
 
-struct fabric_port *fabric_port_of(const struct rused *r, unsigned int slot)
+struct fabric_port *fabric_port_of(const struct fabrics *fs, unsigned int slot)
 {
-	return slot < HOST_MAX_DEVS ? r->fabric.port[slot] : NULL;
+	return slot < HOST_MAX_DEVS ? fs->port[slot] : NULL;
 }
 
-int host_run(const struct rused *r, const struct host_dev *d)
+int fabric_host_run(const struct fabrics *fs, uint32_t host)
 {
-	return d->ib.host ? r->fabric.hosts[d->ib.host - 1]->run : r->run;
+	return fs->hosts[host - 1]->run;
 }
 
 /* enum ib_port_speed; extended speeds start with FDR. */
@@ -92,8 +94,8 @@ static void fill(struct host_dev *d, const struct fabric *f, const struct fabric
 
 void fabric_port_publish(struct fabric_port *p)
 {
-	struct rused *r = p->host->r;
-	const struct fabric *f = r->fabric.fabric;
+	struct fabrics *fs = p->host->fs;
+	const struct fabric *f = fs->fabric;
 	const uint8_t *info = fabric_port_info(f, p->host->node, p->num);
 	struct host_dev d;
 
@@ -101,10 +103,10 @@ void fabric_port_publish(struct fabric_port *p)
 		return;
 	p->dirty = false;
 	memcpy(p->info, info, SMP_DATA_LEN);
-	d = r->page->dev[p->slot];
+	d = fs->page->dev[p->slot];
 	fill(&d, f, p);
-	r->gsi.port[p->slot].port.lmc = d.ib.lmc;
-	host_publish(r, (int)p->slot, &d);
+	fs->gsi->port[p->slot].port.lmc = d.ib.lmc;
+	fs->ops->device_publish(fs->ctx, p->slot, &d);
 }
 
 static void put_guid(uint8_t *to, uint64_t guid)
@@ -116,9 +118,9 @@ static void put_guid(uint8_t *to, uint64_t guid)
 static int port_add(struct fabric_host *h, uint8_t num)
 {
 	struct fabric_port *p = &h->port[h->nports];
-	struct fabrics *f = &h->r->fabric;
+	struct fabrics *f = h->fs;
 	struct host_dev d = { .in_use = 1 };
-	int slot = device_place(h->r, &d);
+	int slot = f->ops->device_place(f->ctx, &d);
 
 	if (slot < 0)
 		return slot;
@@ -132,15 +134,17 @@ static int port_add(struct fabric_host *h, uint8_t num)
 	fill(&d, f->fabric, p);
 	f->port[slot] = p;
 	h->nports++;
-	host_publish(h->r, slot, &d);
-	h->r->gsi.port[slot].port.lmc = d.ib.lmc;
+	f->ops->device_publish(f->ctx, (unsigned int)slot, &d);
+	f->gsi->port[slot].port.lmc = d.ib.lmc;
 	return 0;
 }
 
 static void port_del(struct fabric_port *p)
 {
-	device_del(p->host->r, (int)p->slot);
-	p->host->r->fabric.port[p->slot] = NULL;
+	struct fabrics *f = p->host->fs;
+
+	f->ops->device_del(f->ctx, p->slot);
+	f->port[p->slot] = NULL;
 }
 
 static void path_of(char path[32], uint32_t node)
@@ -155,11 +159,11 @@ static int open_dir(struct fabric_host *h)
 	int fd, rc;
 
 	path_of(path, h->node);
-	if (mkdirat(h->r->run, HOSTS_DIR, 0700) && errno != EEXIST)
+	if (mkdirat(h->fs->run, HOSTS_DIR, 0700) && errno != EEXIST)
 		return -errno;
-	if (mkdirat(h->r->run, path, 0700) && errno != EEXIST)
+	if (mkdirat(h->fs->run, path, 0700) && errno != EEXIST)
 		return -errno;
-	fd = openat(h->r->run, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(h->fs->run, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	/* The run directory was created again: keep the number of the descriptor. */
@@ -173,14 +177,13 @@ static int open_dir(struct fabric_host *h)
 	sysfs_remove(h->run);
 	rc = sysfs_init(h->run);
 	if (rc)
-		log_err("cannot create the sysfs tree of a host in %s: %s", h->r->rundir,
+		log_err("cannot create the sysfs tree of a host in %s: %s", h->fs->rundir,
 			strerror(-rc));
 	return rc;
 }
 
-int fabric_hosts_restore(struct rused *r)
+int fabric_hosts_restore(struct fabrics *f)
 {
-	const struct fabrics *f = &r->fabric;
 	int rc = 0;
 
 	if (!f->fabric)
@@ -193,7 +196,7 @@ int fabric_hosts_restore(struct rused *r)
 
 void fabric_host_del(struct fabric_host *h)
 {
-	struct rused *r = h->r;
+	struct fabrics *fs = h->fs;
 	char path[32];
 
 	while (h->nports)
@@ -204,19 +207,19 @@ void fabric_host_del(struct fabric_host *h)
 		close(h->run);
 	}
 	path_of(path, h->node);
-	unlinkat(r->run, path, AT_REMOVEDIR);
-	unlinkat(r->run, HOSTS_DIR, AT_REMOVEDIR);
-	r->fabric.hosts[h->node] = NULL;
+	unlinkat(fs->run, path, AT_REMOVEDIR);
+	unlinkat(fs->run, HOSTS_DIR, AT_REMOVEDIR);
+	fs->hosts[h->node] = NULL;
 	free(h);
 }
 
 /* Removes the host without programs that was unused for the longest time. False: there is none. */
-static bool make_room(struct rused *r)
+static bool make_room(struct fabrics *fs)
 {
 	struct fabric_host *oldest = NULL;
 
 	for (int i = 0; i < HOST_MAX_DEVS; i++) {
-		struct fabric_host *h = r->fabric.port[i] ? r->fabric.port[i]->host : NULL;
+		struct fabric_host *h = fs->port[i] ? fs->port[i]->host : NULL;
 
 		if (h && !h->clients && (!oldest || h->used < oldest->used))
 			oldest = h;
@@ -226,23 +229,23 @@ static bool make_room(struct rused *r)
 	return oldest;
 }
 
-static int host_add(struct rused *r, uint32_t node, struct fabric_host **out)
+static int host_add(struct fabrics *fs, uint32_t node, struct fabric_host **out)
 {
-	uint8_t nports = min(fabric_node_ports(r->fabric.fabric, node), (uint8_t)MAX_PORTS);
+	uint8_t nports = min(fabric_node_ports(fs->fabric, node), (uint8_t)MAX_PORTS);
 	struct fabric_host *h = calloc(1, sizeof(*h) + nports * sizeof(h->port[0]));
 	int rc;
 
 	if (!h)
 		return -ENOMEM;
-	*h = (struct fabric_host){ .r = r, .node = node, .run = -1, .clients = 1 };
-	r->fabric.hosts[node] = h;
+	*h = (struct fabric_host){ .fs = fs, .node = node, .run = -1, .clients = 1 };
+	fs->hosts[node] = h;
 	rc = open_dir(h);
 	if (!rc)
 		rc = fabric_cm_init(h);
 	for (uint8_t p = 1; !rc && p <= nports; p++)
 		do {
 			rc = port_add(h, p);
-		} while (rc == -ENOSPC && make_room(r));
+		} while (rc == -ENOSPC && make_room(fs));
 	if (rc) {
 		fabric_host_del(h);
 		return rc;
@@ -252,15 +255,21 @@ static int host_add(struct rused *r, uint32_t node, struct fabric_host **out)
 	return 0;
 }
 
-int fabric_client_host(struct client *c, const char *name, size_t len, struct ipc_host *rep)
+void fabric_client_init(struct fabric_client *c, struct fabrics *fs)
 {
-	struct fabrics *f = &c->r->fabric;
+	*c = (struct fabric_client){ .fs = fs, .page_fd = -1 };
+	list_init(&c->node);
+}
+
+int fabric_client_host(struct fabric_client *c, const char *name, size_t len, struct ipc_host *rep)
+{
+	struct fabrics *f = c->fs;
 	char text[TOPO_NAME_LEN + 1] = "";
 	struct fabric_host *h;
 	uint32_t node;
 	int rc = 0;
 
-	if (c->fabric_host)
+	if (c->host)
 		return -EBUSY;
 	if (!f->fabric || !len || len > TOPO_NAME_LEN || memchr(name, 0, len))
 		return -ENODEV;
@@ -270,26 +279,35 @@ int fabric_client_host(struct client *c, const char *name, size_t len, struct ip
 		return -ENODEV;
 	h = f->hosts[node];
 	if (!h)
-		rc = host_add(c->r, node, &h);
+		rc = host_add(f, node, &h);
 	if (rc)
 		return rc;
 	h->clients++;
 	h->used = ++f->uses;
-	c->fabric_host = h;
-	c->host = node + 1;
-	c->umad_view = &h->view;
+	c->host = h;
+	c->number = node + 1;
+	if (list_empty(&c->node))
+		list_add_tail(&c->node, &f->clients);
 	rep->host = node + 1;
-	snprintf(rep->root, sizeof(rep->root), "%s/" HOSTS_DIR "/%u", c->r->rundir, node);
+	snprintf(rep->root, sizeof(rep->root), "%s/" HOSTS_DIR "/%u", f->rundir, node);
 	return 0;
 }
 
-void fabric_client_gone(struct client *c)
+void fabric_client_gone(struct fabric_client *c)
 {
 	fabric_client_paths(c);
 	fabric_client_mcast(c);
-	if (c->fabric_host)
-		c->fabric_host->clients--;
-	c->fabric_host = NULL;
+	if (c->host)
+		c->host->clients--;
+	c->host = NULL;
+	list_del(&c->node);
+}
+
+struct umad_view *fabric_client_view(const struct fabric_client *c)
+{
+	if (c->host)
+		return &c->host->view;
+	return c->number ? &c->fs->nothing : NULL;
 }
 
 /* The PMA attributes that the kernel reads (drivers/infiniband/core/sysfs.c). */
@@ -323,7 +341,7 @@ static const struct counter {
 
 static void ask_pma(const struct fabric_port *p, uint16_t attr, uint8_t out[MAD_LEN])
 {
-	struct rused *r = p->host->r;
+	struct fabrics *fs = p->host->fs;
 	uint8_t mad[MAD_LEN] = { 0 };
 
 	mad[MAD_O_BASE_VERSION] = MAD_BASE_VERSION;
@@ -332,14 +350,14 @@ static void ask_pma(const struct fabric_port *p, uint16_t attr, uint8_t out[MAD_
 	mad[MAD_O_METHOD] = MAD_GET;
 	put_be16(mad + MAD_O_ATTR, attr);
 	perf_put(mad + PERF_O_DATA, PC_PORT_SELECT, p->num);
-	if (fabric_process(r->fabric.fabric, p->host->node, p->num, mad, out, r->loop.now) !=
+	if (fabric_process(fs->fabric, p->host->node, p->num, mad, out, fs->loop->now) !=
 	    MAD_REPLY)
 		memset(out, 0, MAD_LEN);
 }
 
 static void counters_show(const struct fabric_port *p)
 {
-	const struct host_dev *d = &p->host->r->page->dev[p->slot];
+	const struct host_dev *d = &p->host->fs->page->dev[p->slot];
 	uint8_t plain[MAD_LEN], ext[MAD_LEN];
 	char path[64];
 
@@ -355,11 +373,11 @@ static void counters_show(const struct fabric_port *p)
 	}
 }
 
-void fabric_counters_show(struct rused *r)
+void fabric_counters_show(struct fabrics *fs)
 {
-	if (r->fabric.fabric)
-		fabric_paths_count(r);
+	if (fs->fabric)
+		fabric_paths_count(fs);
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (r->fabric.port[i])
-			counters_show(r->fabric.port[i]);
+		if (fs->port[i])
+			counters_show(fs->port[i]);
 }

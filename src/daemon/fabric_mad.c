@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "daemon/daemon.h"
 #include "daemon/fabric_cm.h"
+#include "daemon/fabric_internal.h"
+#include "gsi/gsi.h"
+#include "loop/loop.h"
 
-static struct fabric_port *port_at(const struct rused *r, uint32_t node, uint8_t num)
+static struct fabric_port *port_at(const struct fabrics *fs, uint32_t node, uint8_t num)
 {
-	struct fabric_host *h = r->fabric.hosts ? r->fabric.hosts[node] : NULL;
+	struct fabric_host *h = fs->hosts ? fs->hosts[node] : NULL;
 
 	/* nports counts the ports created so far: during host_add() not all exist. */
 	return h && num && num <= h->nports ? &h->port[num - 1] : NULL;
@@ -19,69 +21,69 @@ static struct fabric_port *port_at(const struct rused *r, uint32_t node, uint8_t
 static void mad(void *ctx, uint32_t node, uint8_t num, const struct mad_addr *from,
 		const uint8_t *mad)
 {
-	struct rused *r = ctx;
-	struct fabric_port *p = port_at(r, node, num);
+	struct fabrics *fs = ctx;
+	struct fabric_port *p = port_at(fs, node, num);
 
 	if (p)
-		gsi_queue(&r->gsi.port[p->slot], from, mad);
+		gsi_queue(&fs->gsi->port[p->slot], from, mad);
 }
 
 static void event(void *ctx, uint32_t node, uint8_t num, enum fabric_event e)
 {
-	struct rused *r = ctx;
-	struct fabric_port *p = port_at(r, node, num);
+	struct fabrics *fs = ctx;
+	struct fabric_port *p = port_at(fs, node, num);
 
 	if (!p)
 		return;
-	log_debug("fabric: %s/%u: %s", fabric_node_id(r->fabric.fabric, node), num,
+	log_debug("fabric: %s/%u: %s", fabric_node_id(fs->fabric, node), num,
 		  fabric_event_name(e));
 	p->dirty = true;
 	if (e == FABRIC_CLIENT_REREGISTER)
 		p->reregister++;
 	/* As in the kernel's mcast_event_handler(). */
 	if (e == FABRIC_CLIENT_REREGISTER || e == FABRIC_PORT_ERR || e == FABRIC_LID_CHANGE)
-		fabric_sa_reset(r, p->slot);
-	fabric_touch(r);
+		fabric_sa_reset(fs, p->slot);
+	fabric_touch(fs);
 }
 
 const struct fabric_ops fabric_ops = { .mad = mad, .event = event };
 
 /* Accounts the programs' traffic before a MAD changes tables (Set) or reads counters (PerfMgt). */
-static void before(struct rused *r, const uint8_t *mad)
+static void before(struct fabrics *fs, const uint8_t *mad)
 {
 	if (mad[MAD_O_CLASS] == MAD_CLASS_PERF || mad[MAD_O_METHOD] == MAD_SET)
-		fabric_paths_count(r);
-	fabric_touch(r);
+		fabric_paths_count(fs);
+	fabric_touch(fs);
 }
 
 static int send_mad(void *ctx, const struct mad_addr *a, const void *mad, size_t len)
 {
 	struct fabric_port *p = ctx;
-	struct rused *r = p->host->r;
+	struct fabrics *fs = p->host->fs;
 	uint8_t whole[MAD_LEN] = { 0 };
 
 	memcpy(whole, mad, min(len, (size_t)MAD_LEN));
-	before(r, whole);
-	return fabric_send(r->fabric.fabric, p->host->node, p->num, a, whole, r->loop.now);
+	before(fs, whole);
+	return fabric_send(fs->fabric, p->host->node, p->num, a, whole, fs->loop->now);
 }
 
 static int gid(void *ctx, uint8_t index, uint8_t gid[16])
 {
 	struct fabric_port *p = ctx;
-	struct rused *r = p->host->r;
+	struct fabrics *fs = p->host->fs;
 
-	return fabric_port_gid(r->fabric.fabric, p->host->node, p->num, index, gid);
+	return fabric_port_gid(fs->fabric, p->host->node, p->num, index, gid);
 }
 
 static enum mad_verdict process(void *ctx, const struct mad_addr *from, const uint8_t *mad,
 				uint8_t *out)
 {
 	struct fabric_port *p = ctx;
-	struct rused *r = p->host->r;
+	struct fabrics *fs = p->host->fs;
 
-	before(r, mad);
-	return fabric_process(r->fabric.fabric, p->host->node, p->num, mad, out,
-			      r->loop.now);
+	before(fs, mad);
+	return fabric_process(fs->fabric, p->host->node, p->num, mad, out,
+			      fs->loop->now);
 }
 
 static const struct mad_ops fabric_mad_ops = { .send = send_mad, .gid = gid, .process = process };
@@ -97,17 +99,17 @@ static int check_addr(void *ctx, const struct mad_addr *a)
 static int set_sm(void *ctx, bool sm)
 {
 	struct fabric_port *p = ctx;
-	struct rused *r = p->host->r;
+	struct fabrics *fs = p->host->fs;
 
-	fabric_touch(r);
-	return fabric_set_sm(r->fabric.fabric, p->host->node, p->num, sm, r->loop.now);
+	fabric_touch(fs);
+	return fabric_set_sm(fs->fabric, p->host->node, p->num, sm, fs->loop->now);
 }
 
 static const struct umad_port_ops fabric_umad_ops = { .check_addr = check_addr, .set_sm = set_sm };
 
-bool fabric_port_owner(const struct rused *r, unsigned int slot, struct gsi_owner *o)
+bool fabric_port_owner(const struct fabrics *fs, unsigned int slot, struct gsi_owner *o)
 {
-	struct fabric_port *p = fabric_port_of(r, slot);
+	struct fabric_port *p = fabric_port_of(fs, slot);
 
 	if (p)
 		*o = (struct gsi_owner){ .mad = &fabric_mad_ops, .umad = &fabric_umad_ops, .ctx = p,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/daemon.h"
+#include "daemon/fabric_internal.h"
 #include "ipc/fabric_msg.h"
 #include "queue/barrier.h"
 
@@ -20,20 +20,20 @@ struct fabric_group {
 	uint8_t mgid[16];
 };
 
-void fabric_mcast_changed(struct rused *r)
+void fabric_mcast_changed(struct fabrics *fs)
 {
-	WRITE_ONCE(r->page->mcast_changes, r->page->mcast_changes + 1);
+	WRITE_ONCE(fs->page->mcast_changes, fs->page->mcast_changes + 1);
 }
 
-static int slot_of(const struct client *c, uint32_t dev_index)
+static int slot_of(const struct fabric_client *c, uint32_t dev_index)
 {
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (c->r->fabric.port[i] && c->r->page->dev[i].index == dev_index)
+		if (c->fs->port[i] && c->fs->page->dev[i].index == dev_index)
 			return i;
 	return -ENODEV;
 }
 
-static struct fabric_group *find(const struct client *c, uint32_t dev_index,
+static struct fabric_group *find(const struct fabric_client *c, uint32_t dev_index,
 				 const uint8_t mgid[16])
 {
 	for (uint32_t i = 0; i < c->ngroups; i++)
@@ -42,7 +42,7 @@ static struct fabric_group *find(const struct client *c, uint32_t dev_index,
 	return NULL;
 }
 
-int fabric_mcast(struct client *c, const struct ipc_mcast *q)
+int fabric_mcast(struct fabric_client *c, const struct ipc_mcast *q)
 {
 	struct fabric_group *g = find(c, q->dev_index, q->mgid), *more;
 	int slot = slot_of(c, q->dev_index);
@@ -50,10 +50,10 @@ int fabric_mcast(struct client *c, const struct ipc_mcast *q)
 	if (!q->join) {
 		if (g)
 			*g = c->groups[--c->ngroups];
-		fabric_mcast_changed(c->r);
+		fabric_mcast_changed(c->fs);
 		return 0;
 	}
-	if (slot < 0 || c->r->fabric.port[slot]->host != c->fabric_host)
+	if (slot < 0 || c->fs->port[slot]->host != c->host)
 		return -ENODEV;
 	if (g)
 		return 0;
@@ -65,21 +65,21 @@ int fabric_mcast(struct client *c, const struct ipc_mcast *q)
 	c->groups = more;
 	c->groups[c->ngroups].dev_index = q->dev_index;
 	memcpy(c->groups[c->ngroups++].mgid, q->mgid, 16);
-	fabric_mcast_changed(c->r);
+	fabric_mcast_changed(c->fs);
 	return 0;
 }
 
-void fabric_client_mcast(struct client *c)
+void fabric_client_mcast(struct fabric_client *c)
 {
 	if (c->ngroups)
-		fabric_mcast_changed(c->r);
+		fabric_mcast_changed(c->fs);
 	free(c->groups);
 	c->groups = NULL;
 	c->ngroups = 0;
 }
 
 struct reached {
-	const struct rused *r;
+	const struct fabrics *fs;
 	uint32_t slots;		/* bit mask */
 };
 
@@ -88,43 +88,34 @@ _Static_assert(HOST_MAX_DEVS <= 32, "a bit each");
 static void reach(void *ctx, uint32_t node, uint8_t port)
 {
 	struct reached *w = ctx;
-	const struct fabric_host *h = w->r->fabric.hosts[node];
+	const struct fabric_host *h = w->fs->hosts[node];
 
 	/* A host without programs has no devices. */
 	if (h && port && port <= h->nports)
 		w->slots |= 1u << h->port[port - 1].slot;
 }
 
-static uint32_t block_of(const struct client *c, uint32_t dev_index)
-{
-	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
-		if (c->r->leases.block[b].proc == c->proc &&
-		    c->r->leases.block[b].dev_index == dev_index)
-			return b;
-	return 0;
-}
-
-static uint32_t members(const struct client *c, const uint8_t mgid[16], uint32_t slots,
+static uint32_t members(const struct fabric_client *c, const uint8_t mgid[16], uint32_t slots,
 			struct ipc_member *to, uint32_t n)
 {
 	for (uint32_t i = 0; i < HOST_MAX_DEVS && n < IPC_MEMBERS_MAX; i++) {
-		uint32_t index = c->r->page->dev[i].index, block;
+		uint32_t index = c->fs->page->dev[i].index, block;
 
 		if (!(slots >> i & 1) || !find(c, index, mgid))
 			continue;
-		block = block_of(c, index);
+		block = c->fs->ops->block(c->fs->ctx, c->proc, index);
 		if (block)
 			to[n++] = (struct ipc_member){ .dev_index = index, .block = block };
 	}
 	return n;
 }
 
-int fabric_members(struct client *c, const struct ipc_members *q, struct ipc_members *rep,
+int fabric_members(struct fabric_client *c, const struct ipc_members *q, struct ipc_members *rep,
 		   struct ipc_member *to)
 {
-	struct reached w = { .r = c->r };
+	struct reached w = { .fs = c->fs };
 	int rc, own = slot_of(c, q->way.dev_index);
-	const struct client *m;
+	const struct fabric_client *m;
 
 	*rep = *q;
 	rep->n = 0;
@@ -133,12 +124,12 @@ int fabric_members(struct client *c, const struct ipc_members *q, struct ipc_mem
 	rc = fabric_path(c, &q->way, &rep->way);
 	if (rc)
 		return rc;
-	fabric_way_walk(c->r, rep->way.id, reach, &w);
+	fabric_way_walk(c->fs, rep->way.id, reach, &w);
 	/* The HCA gives a copy to the other QPs on the sender's port (IBA 10.5.2.1). */
-	if (c->r->page->dev[own].state == PORT_ACTIVE)
+	if (c->fs->page->dev[own].state == PORT_ACTIVE)
 		w.slots |= 1u << own;
-	list_for_each_entry(m, &c->r->clients, node)
-		if (m->fabric_host && !m->dead)
+	list_for_each_entry(m, &c->fs->clients, node)
+		if (m->host)
 			rep->n = members(m, q->mgid, w.slots, to, rep->n);
 	return 0;
 }

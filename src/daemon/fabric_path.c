@@ -17,8 +17,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/daemon.h"
+#include "daemon/fabric_internal.h"
 #include "ipc/fabric_msg.h"
+#include "loop/loop.h"
 #include "queue/barrier.h"
 #include "wire/pkey.h"
 
@@ -40,33 +41,32 @@ static void arrived(void *ctx, uint32_t node, uint8_t port)
 	j->arrived |= node == j->p->dst && port == j->p->dst_port;
 }
 
-static void judge(struct rused *r, uint32_t id)
+static void judge(struct fabrics *fs, uint32_t id)
 {
-	struct judged j = { .p = &r->fabric.paths[id] };
+	struct judged j = { .p = &fs->paths[id] };
 
-	fabric_data(r->fabric.fabric, j.p->src, j.p->src_port, &j.p->pkt, arrived, &j,
-		    r->loop.now);
-	WRITE_ONCE(r->page->path_ok[id], j.arrived);
+	fabric_data(fs->fabric, j.p->src, j.p->src_port, &j.p->pkt, arrived, &j,
+		    fs->loop->now);
+	WRITE_ONCE(fs->page->path_ok[id], j.arrived);
 }
 
-void fabric_way_walk(struct rused *r, uint32_t id, fabric_deliver deliver, void *ctx)
+void fabric_way_walk(struct fabrics *fs, uint32_t id, fabric_deliver deliver, void *ctx)
 {
-	const struct fpath *p = &r->fabric.paths[id];
+	const struct fpath *p = &fs->paths[id];
 
-	fabric_data(r->fabric.fabric, p->src, p->src_port, &p->pkt, deliver, ctx, r->loop.now);
+	fabric_data(fs->fabric, p->src, p->src_port, &p->pkt, deliver, ctx, fs->loop->now);
 }
 
-void fabric_paths_settle(struct rused *r)
+void fabric_paths_settle(struct fabrics *f)
 {
-	struct fabrics *f = &r->fabric;
 	uint64_t now = fabric_generation(f->fabric);
 
 	if (f->generation == now)
 		return;
 	f->generation = now;
-	fabric_mcast_changed(r);
+	fabric_mcast_changed(f);
 	for (uint32_t i = 0; i < f->npaths; i++)
-		judge(r, i);
+		judge(f, i);
 }
 
 /*
@@ -74,16 +74,16 @@ void fabric_paths_settle(struct rused *r)
  * host. A path that ends there is allowed because a requester that executes its READ or WRITE
  * itself (direct placement) also counts the packets that the peer would have sent back.
  */
-static bool counts(const struct client *c, const struct fpath *p)
+static bool counts(const struct fabric_client *c, const struct fpath *p)
 {
-	return p->src == c->host - 1 || p->dst == c->host - 1;
+	return p->src == c->number - 1 || p->dst == c->number - 1;
 }
 
 /* Accounts what the client has sent on its paths since the last call. */
-static void harvest(struct client *c)
+static void harvest(struct fabric_client *c)
 {
 	struct proc_path now[PROC_MAX_PATHS];
-	struct fabrics *f = &c->r->fabric;
+	struct fabrics *f = c->fs;
 
 	if (!c->paths || c->page_fd < 0 ||
 	    pread(c->page_fd, now, sizeof(now), offsetof(struct proc_page, path)) !=
@@ -102,38 +102,38 @@ static void harvest(struct client *c)
 		pkt.words = now[i].words - was->words;
 		*was = now[i];
 		fabric_data(f->fabric, f->paths[id].src, f->paths[id].src_port, &pkt, NULL, NULL,
-			    c->r->loop.now);
+			    c->fs->loop->now);
 	}
 }
 
-void fabric_paths_count(struct rused *r)
+void fabric_paths_count(struct fabrics *fs)
 {
-	struct client *c;
+	struct fabric_client *c;
 
-	if (!r->fabric.npaths)
+	if (!fs->npaths)
 		return;
-	list_for_each_entry(c, &r->clients, node)
+	list_for_each_entry(c, &fs->clients, node)
 		harvest(c);
 }
 
-void fabric_client_paths(struct client *c)
+void fabric_client_paths(struct fabric_client *c)
 {
-	if (c->r->fabric.fabric && c->fabric_host)
+	if (c->fs->fabric && c->host)
 		harvest(c);
 	free(c->paths);
 	c->paths = NULL;
 }
 
-void fabric_paths_reset(struct rused *r)
+void fabric_paths_reset(struct fabrics *fs)
 {
-	struct client *c;
+	struct fabric_client *c;
 
 	for (uint32_t i = 0; i < HOST_MAX_PATHS; i++)
-		WRITE_ONCE(r->page->path_ok[i], 0);
-	free(r->fabric.paths);
-	r->fabric.paths = NULL;
-	r->fabric.npaths = 0;
-	list_for_each_entry(c, &r->clients, node) {
+		WRITE_ONCE(fs->page->path_ok[i], 0);
+	free(fs->paths);
+	fs->paths = NULL;
+	fs->npaths = 0;
+	list_for_each_entry(c, &fs->clients, node) {
 		free(c->paths);
 		c->paths = NULL;
 	}
@@ -160,9 +160,8 @@ static bool lid_owner(const struct fabric *f, uint16_t lid, uint32_t *node, uint
 }
 
 /* Finds the path with these properties or adds it. Its index in fabric.paths, or -ENOSPC. */
-static int way(struct rused *r, const struct fpath *want)
+static int way(struct fabrics *f, const struct fpath *want)
 {
-	struct fabrics *f = &r->fabric;
 	uint32_t i;
 
 	for (i = 0; i < f->npaths; i++) {
@@ -184,7 +183,7 @@ static int way(struct rused *r, const struct fpath *want)
 		return -ENOSPC;
 	}
 	f->paths[f->npaths++] = *want;
-	judge(r, i);
+	judge(f, i);
 	return (int)i;
 }
 
@@ -199,44 +198,44 @@ static uint16_t pkey_of(const struct fabric *f, const struct fpath *p)
 	return best;
 }
 
-static int back_way(struct rused *r, const struct fpath *p)
+static int back_way(struct fabrics *fs, const struct fpath *p)
 {
 	struct fpath b = { .src = p->dst, .src_port = p->dst_port, .dst = p->src,
 			   .dst_port = p->src_port, .pkt = p->pkt };
 
 	b.pkt.slid = p->pkt.dlid;
 	b.pkt.dlid = p->pkt.slid;
-	b.pkt.pkey = pkey_of(r->fabric.fabric, p);
-	return way(r, &b);
+	b.pkt.pkey = pkey_of(fs->fabric, p);
+	return way(fs, &b);
 }
 
-static struct fabric_port *port_by_index(const struct rused *r, uint32_t dev_index)
+static struct fabric_port *port_by_index(const struct fabrics *fs, uint32_t dev_index)
 {
 	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
-		if (r->fabric.port[i] && r->page->dev[i].index == dev_index)
-			return r->fabric.port[i];
+		if (fs->port[i] && fs->page->dev[i].index == dev_index)
+			return fs->port[i];
 	return NULL;
 }
 
-static void fill_owner(struct rused *r, const struct fpath *p, struct ipc_path *rep)
+static void fill_owner(struct fabrics *fs, const struct fpath *p, struct ipc_path *rep)
 {
-	const uint8_t *info = fabric_port_info(r->fabric.fabric, p->dst, p->dst_port);
-	struct fabric_host *h = r->fabric.hosts[p->dst];
+	const uint8_t *info = fabric_port_info(fs->fabric, p->dst, p->dst_port);
+	struct fabric_host *h = fs->hosts[p->dst];
 
 	rep->path_bits = (uint8_t)(p->pkt.dlid - smp_get(info, PI_LID));
-	fabric_port_gid(r->fabric.fabric, p->dst, p->dst_port, 0, rep->gid);
+	fabric_port_gid(fs->fabric, p->dst, p->dst_port, 0, rep->gid);
 	if (h && p->dst_port <= h->nports)
-		rep->owner = r->page->dev[h->port[p->dst_port - 1].slot].index;
+		rep->owner = fs->page->dev[h->port[p->dst_port - 1].slot].index;
 }
 
-int fabric_path(struct client *c, const struct ipc_path *q, struct ipc_path *rep)
+int fabric_path(struct fabric_client *c, const struct ipc_path *q, struct ipc_path *rep)
 {
-	struct fabrics *f = &c->r->fabric;
-	struct fabric_port *p = port_by_index(c->r, q->dev_index);
+	struct fabrics *f = c->fs;
+	struct fabric_port *p = port_by_index(c->fs, q->dev_index);
 	struct fpath want = { .dst = TOPO_NONE };
 	int id, back;
 
-	if (!f->fabric || !p || p->host != c->fabric_host)
+	if (!f->fabric || !p || p->host != c->host)
 		return -ENODEV;
 	if (!f->paths)
 		f->paths = calloc(HOST_MAX_PATHS, sizeof(*f->paths));
@@ -251,9 +250,9 @@ int fabric_path(struct client *c, const struct ipc_path *q, struct ipc_path *rep
 	*rep = *q;
 	rep->owner = 0;
 	if (lid_owner(f->fabric, q->dlid, &want.dst, &want.dst_port))
-		fill_owner(c->r, &want, rep);
-	id = way(c->r, &want);
-	back = id < 0 || want.dst == TOPO_NONE ? id : back_way(c->r, &want);
+		fill_owner(c->fs, &want, rep);
+	id = way(c->fs, &want);
+	back = id < 0 || want.dst == TOPO_NONE ? id : back_way(c->fs, &want);
 	if (id < 0 || back < 0)
 		return min(id, back);
 	rep->id = (uint32_t)id;

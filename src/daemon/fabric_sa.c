@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "daemon/daemon.h"
+#include "daemon/fabric.h"
 #include "daemon/fabric_cm.h"
+#include "gsi/gsi.h"
+#include "loop/loop.h"
 #include "rdmacm/rdmacm.h"
 
 #define TRIES 10	/* the kernel's nmbr_sa_query_retries */
@@ -146,7 +148,7 @@ int fabric_sa_path(void *ctx, struct rdmacm_sa_path *q)
 
 	if (!cm->host)
 		return -ENODEV;
-	sq = sa_query_new(&cm->r->gsi.port[q->slot], path_done, q);
+	sq = sa_query_new(&cm->fs->gsi->port[q->slot], path_done, q);
 	if (!sq)
 		return -ENOMEM;
 	ib_sa_pack_path(&q->path, sq->data);

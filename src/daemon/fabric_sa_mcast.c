@@ -16,8 +16,10 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "daemon/daemon.h"
+#include "daemon/fabric.h"
 #include "daemon/fabric_cm.h"
+#include "gsi/gsi.h"
+#include "loop/loop.h"
 #include "rdmacm/rdmacm.h"
 #include "wire/pkey.h"
 
@@ -25,8 +27,8 @@
 #define COMPARED (SA_MCM_QKEY | SA_MCM_PKEY | SA_MCM_SL)
 
 struct group {
-	struct list_head node;		/* r->fabric.groups */
-	struct rused *r;
+	struct list_head node;		/* fs->groups */
+	struct fabrics *fs;
 	unsigned int slot;
 	struct sa_mcmember_rec rec;	/* the SA's record of the multicast group; until it answers, the first member's request */
 	uint8_t joined;			/* join states held at the SA */
@@ -49,12 +51,12 @@ struct member {
 
 static void soon(struct group *g)
 {
-	timer_set(&g->r->loop.timers, &g->work, g->r->loop.now);
+	timer_set(&g->fs->loop->timers, &g->work, g->fs->loop->now);
 }
 
 static void group_free(struct group *g)
 {
-	timer_cancel(&g->r->loop.timers, &g->work);
+	timer_cancel(&g->fs->loop->timers, &g->work);
 	sa_query_cancel(g->query);
 	list_del(&g->node);
 	free(g);
@@ -142,7 +144,7 @@ static void left(struct sa_query *q, int status)
 static int ask(struct group *g, void (*done)(struct sa_query *, int), enum mad_method method,
 	       const struct sa_mcmember_rec *rec, uint64_t mask)
 {
-	struct sa_query *q = sa_query_new(&g->r->gsi.port[g->slot], done, g);
+	struct sa_query *q = sa_query_new(&g->fs->gsi->port[g->slot], done, g);
 	int rc;
 
 	if (!q)
@@ -155,15 +157,15 @@ static int ask(struct group *g, void (*done)(struct sa_query *, int), enum mad_m
 	return rc;
 }
 
-static struct sa_query *ask_for_ip(struct rused *r, unsigned int slot,
+static struct sa_query *ask_for_ip(struct fabrics *fs, unsigned int slot,
 				   void (*done)(struct sa_query *, int), void *arg)
 {
-	struct sa_query *q = sa_query_new(&r->gsi.port[slot], done, arg);
+	struct sa_query *q = sa_query_new(&fs->gsi->port[slot], done, arg);
 	struct sa_mcmember_rec rec = { .mgid = { 0xff, 0x12, 0x40, 0x1b } };
 
 	if (!q)
 		return NULL;
-	put_be16(rec.mgid + 4, r->page->dev[slot].ib.pkey[0] | 0x8000);
+	put_be16(rec.mgid + 4, fs->page->dev[slot].ib.pkey[0] | 0x8000);
 	memset(rec.mgid + 12, 0xff, 4);
 	sa_pack_mcmember(&rec, q->data);
 	return sa_query_start(q, MAD_GET, SA_ATTR_MCMEMBER_REC, SA_MCM_MGID, TIMEOUT_MS) ? NULL : q;
@@ -187,14 +189,14 @@ static void prefetched(struct sa_query *q, int status)
 int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec)
 {
 	struct fabric_cm *cm = ctx;
-	struct fabric_port *p = cm->host ? fabric_port_of(cm->r, slot) : NULL;
+	struct fabric_port *p = cm->host ? fabric_port_of(cm->fs, slot) : NULL;
 
 	if (!p)
 		return -ENODEV;
 	if (p->ip_known)
 		*rec = p->ip;
 	else if (!p->ip_query)
-		p->ip_query = ask_for_ip(cm->r, slot, prefetched, p);
+		p->ip_query = ask_for_ip(cm->fs, slot, prefetched, p);
 	return p->ip_known ? 0 : -EADDRNOTAVAIL;
 }
 
@@ -210,7 +212,7 @@ static void ip_done(struct sa_query *q, int status)
 	g->query = NULL;
 	soon(g);
 	if (!status)
-		keep_ip(fabric_port_of(g->r, g->slot), q);
+		keep_ip(fabric_port_of(g->fs, g->slot), q);
 	if (!m)
 		return;
 	m->ip_asked = true;
@@ -231,10 +233,10 @@ static void like_ip(struct sa_mcmember_rec *rec, const struct sa_mcmember_rec *i
 
 static int set(struct group *g, struct member *m)
 {
-	const struct fabric_port *p = fabric_port_of(g->r, g->slot);
+	const struct fabric_port *p = fabric_port_of(g->fs, g->slot);
 
 	if (!p->ip_known && !m->ip_asked) {
-		g->query = ask_for_ip(g->r, g->slot, ip_done, g);
+		g->query = ask_for_ip(g->fs, g->slot, ip_done, g);
 		return g->query ? 0 : -EAGAIN;
 	}
 	m->ip_asked = true;
@@ -296,7 +298,7 @@ static void give_back(struct group *g)
 	rec.join_state = g->joined & ~wanted;
 	if (rec.join_state) {
 		g->joined &= wanted;
-		memcpy(rec.port_gid, g->r->page->dev[g->slot].gid[0].raw, 16);
+		memcpy(rec.port_gid, g->fs->page->dev[g->slot].gid[0].raw, 16);
 		/*
 		 * A leave that cannot be sent, for example because the port is down, is not sent
 		 * again: the SM removes the members of a port that is down.
@@ -329,21 +331,21 @@ static void work(struct timer *t, ns_t now)
 		give_back(g);
 }
 
-static struct group *group_of(struct rused *r, const struct rdmacm_sa_join *j)
+static struct group *group_of(struct fabrics *fs, const struct rdmacm_sa_join *j)
 {
 	static const uint8_t none[16];
 	struct group *g;
 
-	list_for_each_entry(g, &r->fabric.groups, node)
+	list_for_each_entry(g, &fs->groups, node)
 		if (g->slot == j->slot && !memcmp(g->rec.mgid, j->rec.mgid, 16) &&
 		    memcmp(j->rec.mgid, none, 16) != 0)
 			return g;
 	g = calloc(1, sizeof(*g));
 	if (!g)
 		return NULL;
-	*g = (struct group){ .r = r, .slot = j->slot, .rec = j->rec, .work.fn = work };
+	*g = (struct group){ .fs = fs, .slot = j->slot, .rec = j->rec, .work.fn = work };
 	list_init(&g->members);
-	list_add_tail(&g->node, &r->fabric.groups);
+	list_add_tail(&g->node, &fs->groups);
 	return g;
 }
 
@@ -354,7 +356,7 @@ int fabric_sa_join(void *ctx, struct rdmacm_sa_join *j)
 
 	if (!m)
 		return cm->host ? -ENOMEM : -ENODEV;
-	m->g = group_of(cm->r, j);
+	m->g = group_of(cm->fs, j);
 	if (!m->g) {
 		free(m);
 		return -ENOMEM;
@@ -390,30 +392,30 @@ void fabric_sa_leave(void *cm, struct rdmacm_sa_join *j)
 	soon(g);
 }
 
-void fabric_sa_reset(struct rused *r, unsigned int slot)
+void fabric_sa_reset(struct fabrics *fs, unsigned int slot)
 {
-	struct fabric_port *p = fabric_port_of(r, slot);
+	struct fabric_port *p = fabric_port_of(fs, slot);
 	struct group *g;
 
 	if (p)
 		p->ip_known = false;
-	list_for_each_entry(g, &r->fabric.groups, node)
+	list_for_each_entry(g, &fs->groups, node)
 		if (g->slot == slot) {
 			g->reset = true;
 			soon(g);
 		}
 }
 
-void fabric_sa_port_gone(struct rused *r, unsigned int slot)
+void fabric_sa_port_gone(struct fabrics *fs, unsigned int slot)
 {
-	struct fabric_port *p = fabric_port_of(r, slot);
+	struct fabric_port *p = fabric_port_of(fs, slot);
 	struct group *g, *n;
 
 	if (p) {
 		sa_query_cancel(p->ip_query);
 		p->ip_query = NULL;
 	}
-	list_for_each_entry_safe(g, n, &r->fabric.groups, node)
+	list_for_each_entry_safe(g, n, &fs->groups, node)
 		if (g->slot == slot) {
 			struct member *m, *next;
 

@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/daemon.h"
 #include "daemon/fabric_internal.h"
 
 #define FILE_MAX_BYTES (64l << 20)
@@ -172,7 +171,7 @@ int fabric_show_topo(struct fabric_call *c)
 	int rc;
 
 	topo_init(&t);
-	rc = fabric_topo(c->r->fabric.fabric, &t);
+	rc = fabric_topo(c->fs->fabric, &t);
 	f = rc ? NULL : open_memstream(&text, &len);
 	if (!f || topo_print(&t, f) || fclose(f))
 		rc = fabric_refuse(c, "out of memory");
@@ -183,10 +182,10 @@ int fabric_show_topo(struct fabric_call *c)
 	return rc;
 }
 
-static struct json_object *node_json(struct rused *r, uint32_t n)
+static struct json_object *node_json(struct fabrics *fs, uint32_t n)
 {
 	static const char *const states[] = { "?", "down", "init", "armed", "active" };
-	struct fabric *f = r->fabric.fabric;
+	struct fabric *f = fs->fabric;
 	bool sw = fabric_node_type(f, n) == NODE_SWITCH;
 	struct json_object *o = json_object_new_object();
 	uint32_t links = 0, active = 0;
@@ -211,7 +210,7 @@ static struct json_object *node_json(struct rused *r, uint32_t n)
 	else
 		add_str(o, "state", !fabric_node_is_on(f, n) ? "off" :
 			states[smp_get(fabric_port_info(f, n, 1), PI_PORT_STATE) % 5]);
-	add_int(o, "programs", r->fabric.hosts[n] ? r->fabric.hosts[n]->clients : 0);
+	add_int(o, "programs", fs->hosts[n] ? fs->hosts[n]->clients : 0);
 	add_str(o, "description", fabric_node_desc(f, n));
 	return o;
 }
@@ -219,13 +218,13 @@ static struct json_object *node_json(struct rused *r, uint32_t n)
 int fabric_show_nodes(struct fabric_call *c)
 {
 	struct json_object *o = json_object_new_object(), *a = json_object_new_array();
-	uint32_t count = fabric_node_count(c->r->fabric.fabric), switches = 0;
+	uint32_t count = fabric_node_count(c->fs->fabric), switches = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		switches += fabric_node_type(c->r->fabric.fabric, i) == NODE_SWITCH;
-		json_object_array_add(a, node_json(c->r, i));
+		switches += fabric_node_type(c->fs->fabric, i) == NODE_SWITCH;
+		json_object_array_add(a, node_json(c->fs, i));
 	}
-	add_str(o, "name", c->r->fabric.name);
+	add_str(o, "name", c->fs->name);
 	add_int(o, "switches", switches);
 	add_int(o, "hosts", count - switches);
 	json_object_object_add(c->answer, "fabric", o);

@@ -45,6 +45,11 @@ int host_init(struct rused *r)
 	return rc;
 }
 
+int host_run(const struct rused *r, const struct host_dev *d)
+{
+	return d->ib.host ? fabric_host_run(&r->fabrics, d->ib.host) : r->run;
+}
+
 int host_restore(struct rused *r)
 {
 	int rc;
@@ -52,7 +57,7 @@ int host_restore(struct rused *r)
 	sysfs_remove(r->run);
 	rc = sysfs_init(r->run);
 	if (!rc)
-		rc = fabric_hosts_restore(r);
+		rc = fabric_hosts_restore(&r->fabrics);
 	for (unsigned int i = 0; !rc && i < HOST_MAX_DEVS; i++) {
 		const struct host_dev *d = &r->page->dev[i];
 
@@ -153,4 +158,48 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	else if (!was.in_use && now->in_use)
 		gsi_umad_added(&r->gsi, (unsigned int)slot);
 	notify(r, now->name);
+}
+
+static int fabrics_place(void *ctx, struct host_dev *d)
+{
+	return device_place(ctx, d);
+}
+
+static void fabrics_publish(void *ctx, unsigned int slot, const struct host_dev *d)
+{
+	host_publish(ctx, (int)slot, d);
+}
+
+static void fabrics_del(void *ctx, unsigned int slot)
+{
+	device_del(ctx, (int)slot);
+}
+
+static uint32_t fabrics_block(void *ctx, uint32_t proc, uint32_t dev_index)
+{
+	const struct rused *r = ctx;
+
+	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
+		if (r->leases.block[b].proc == proc && r->leases.block[b].dev_index == dev_index)
+			return b;
+	return 0;
+}
+
+void host_fabrics_init(struct rused *r)
+{
+	static const struct fabrics_ops ops = { .device_place = fabrics_place,
+						.device_publish = fabrics_publish,
+						.device_del = fabrics_del, .block = fabrics_block,
+						.ucma = &ucma_fd_ops };
+	struct fabrics *fs = &r->fabrics;
+
+	fs->loop = &r->loop;
+	fs->page = r->page;
+	fs->gsi = &r->gsi;
+	fs->net = &r->net;
+	fs->run = r->run;
+	fs->rundir = r->rundir;
+	fs->ops = &ops;
+	fs->ctx = r;
+	fabrics_init(fs);
 }

@@ -203,7 +203,7 @@ static int setup(struct rused *r, const struct options *o)
 	if (!rc)
 		rc = host_init(r);
 	umads_init(&r->umads, &r->loop, r->run, rc ? 0 : r->page->generation);
-	fabrics_init(r);
+	host_fabrics_init(r);
 	if (!rc)
 		rc = ucma_init(r);
 	if (!rc)
@@ -222,7 +222,7 @@ static int setup(struct rused *r, const struct options *o)
 static void after_round(struct loop *l)
 {
 	clients_reap(l);
-	fabric_settle(container_of(l, struct rused, loop));
+	fabric_settle(&container_of(l, struct rused, loop)->fabrics);
 	gsi_settle(&container_of(l, struct rused, loop)->gsi);
 	ucma_settle(container_of(l, struct rused, loop));
 }
@@ -255,7 +255,7 @@ static void teardown(struct rused *r, bool keep_log)
 		unlinkat(r->run, IPC_SOCK_NAME, 0);
 	orphans_fini(r, ours);
 	clients_close_all(r);
-	fabrics_fini(r);
+	fabrics_fini(&r->fabrics);
 	ucma_fini(r);
 	umads_fini(&r->umads);
 	port_fini(r);

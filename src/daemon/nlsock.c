@@ -113,7 +113,7 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 	struct objects o = { .r = n->c->r };
 	struct nldev_host h = { .page = n->c->r->page, .admin = n->c->uid == 0,
 				.objects = objects, .newlink = newlink, .dellink = dellink,
-				.rename = rename_dev, .arg = &o, .host = n->c->host };
+				.rename = rename_dev, .arg = &o, .host = n->c->fabric.number };
 	char buf[DGRAM_MAX];
 	ssize_t len;
 

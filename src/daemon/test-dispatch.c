@@ -50,12 +50,14 @@ static int setup(void **state)
 		return -1;
 	channels_init(&r);
 	umads_init(&r.umads, &r.loop, -1, 0);
+	host_fabrics_init(&r);
 	c = calloc(1, sizeof(*c));
 	c->r = &r;
 	c->pid = 4711;
 	c->page_fd = c->notify_fd = c->pidfd.fd = -1;
 	c->sock.fn = no_event;
 	list_init(&c->netlink);
+	fabric_client_init(&c->fabric, &r.fabrics);
 	list_add_tail(&c->node, &r.clients);
 	r.nclients = 1;
 	peer = sv[1];
@@ -315,7 +317,6 @@ static void test_umad(void **state)
 	hello();
 	assert_int_equal(feed(IPC_UMAD_OPEN, &o, sizeof(o), -1), 0);
 	assert_int_equal(answer(NULL, NULL, NULL), -ENXIO);
-	c->umad_view = &r.umads.view;
 	for (o.minor = 0; o.minor < 200; o.minor++) {
 		assert_int_equal(feed(IPC_UMAD_OPEN, &o, sizeof(o), -1), 0);
 		assert_int_equal(answer(NULL, NULL, NULL), -ENXIO);

@@ -266,7 +266,7 @@ static int file_new(struct client *c, int fd, struct ucma_fd *u, uint32_t *numbe
 	u->f.fn = fd_event;
 	u->shm->generation = r->page->generation;
 	u->shm->number = u->number;
-	u->cm = c->fabric_host ? c->fabric_host->cm : NULL;
+	u->cm = c->fabric.host ? c->fabric.host->cm : NULL;
 	u->file = ucma_file_open(u->cm ? u->cm->ucma : r->ucma.ucma, u, may_bind(c->pid));
 	rc = u->file ? loop_add(&r->loop, &u->f, fd, EPOLLIN | EPOLLRDHUP) : -ENOMEM;
 	if (rc) {
@@ -288,13 +288,10 @@ int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
 	int sv[2], rc = 0;
 
 	/* The fabric was removed. */
-	if (c->host && !c->fabric_host)
+	if (c->fabric.number && !c->fabric.host)
 		return -ENODEV;
-	/*
-	 * RoCE connections to other hosts use UDP port 4791. If it cannot be opened, connections within this host still
-	 * work. A host of an InfiniBand fabric (c->fabric_host) does not use UDP.
-	 */
-	if (!c->fabric_host)
+	/* Without the port, connections within this host still work. */
+	if (!c->fabric.host)
 		rc = port_want(c->r);
 	if (rc)
 		log_info("cannot open UDP port 4791: %s; only connections within this host work",

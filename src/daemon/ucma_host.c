@@ -58,13 +58,14 @@ void ucma_fini(struct rused *r)
 
 void ucma_device_added(struct rused *r, unsigned int slot)
 {
-	struct fabric_cm *cm = fabric_cm_of(r, slot);
+	struct fabric_cm *cm = fabric_cm_of(&r->fabrics, slot);
 	struct gsi_owner owner;
 	int rc;
 
 	if (!r->ucma.rdmacm)
 		return;
-	rc = gsi_device_added(&r->gsi, slot, fabric_port_owner(r, slot, &owner) ? &owner : NULL);
+	rc = gsi_device_added(&r->gsi, slot,
+			      fabric_port_owner(&r->fabrics, slot, &owner) ? &owner : NULL);
 	if (rc)
 		log_err("cannot create QP1 of %s: %s", r->page->dev[slot].name, strerror(-rc));
 	else
@@ -74,12 +75,12 @@ void ucma_device_added(struct rused *r, unsigned int slot)
 
 void ucma_device_removed(struct rused *r, unsigned int slot)
 {
-	struct fabric_cm *cm = fabric_cm_of(r, slot);
+	struct fabric_cm *cm = fabric_cm_of(&r->fabrics, slot);
 
 	if (!r->ucma.rdmacm)
 		return;
 	rdmacm_device_removed(cm ? cm->rdmacm : r->ucma.rdmacm, slot);
-	fabric_sa_port_gone(r, slot);
+	fabric_sa_port_gone(&r->fabrics, slot);
 	gsi_device_removed(&r->gsi, slot);
 }
 
@@ -131,7 +132,7 @@ struct nldev_cm_id *ucma_list(struct rused *r, size_t *n)
 	if (r->ucma.rdmacm)
 		rdmacm_list(r->ucma.rdmacm, list_one, &l);
 	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++) {
-		struct fabric_cm *cm = fabric_cm_of(r, i);
+		struct fabric_cm *cm = fabric_cm_of(&r->fabrics, i);
 
 		/* A host has one rdmacm for all its ports: list it once, at port 1. */
 		if (cm && r->page->dev[i].ib.hca_port == 1)

@@ -99,8 +99,9 @@ static struct client *client(int fd)
 		abort();
 	channels_init(&r);
 	umad_make();
+	host_fabrics_init(&r);
 	c->r = &r;
-	c->umad_view = &r.umads.view;
+	fabric_client_init(&c->fabric, &r.fabrics);
 	c->pid = 1;
 	c->page_fd = c->notify_fd = c->pidfd.fd = -1;
 	c->sock.fn = no_event;

@@ -87,13 +87,16 @@ static void setup(void)
 					   .npkeys = 2, .pkey = { 0x7fff, 0xffff } };
 	r.page = &page;
 	timer_heap_init(&r.loop.timers);
-	list_init(&r.fabric.groups);
+	r.fabrics.loop = &r.loop;
+	r.fabrics.page = &page;
+	r.fabrics.gsi = &r.gsi;
+	fabrics_init(&r.fabrics);
 	host = calloc(1, sizeof(*host) + sizeof(host->port[0]));
 	REQUIRE(host);
-	*host = (struct fabric_host){ .r = &r, .cm = &cm, .nports = 1 };
+	*host = (struct fabric_host){ .fs = &r.fabrics, .cm = &cm, .nports = 1 };
 	host->port[0] = (struct fabric_port){ .host = host, .num = 1 };
-	r.fabric.port[0] = &host->port[0];
-	cm = (struct fabric_cm){ .r = &r, .host = host };
+	r.fabrics.port[0] = &host->port[0];
+	cm = (struct fabric_cm){ .fs = &r.fabrics, .host = host };
 	mad_host_init(&r.gsi.mad);
 	r.gsi.page = &page;
 	r.gsi.loop = &r.loop;
@@ -129,8 +132,8 @@ static void teardown(void)
 		forget(i);
 		leave(i);
 	}
-	fabric_sa_port_gone(&r, 0);
-	REQUIRE(list_empty(&r.fabric.groups));
+	fabric_sa_port_gone(&r.fabrics, 0);
+	REQUIRE(list_empty(&r.fabrics.groups));
 	mad_port_fini(&r.gsi.port[0].port, r.loop.now);
 	mad_host_fini(&r.gsi.mad);
 	REQUIRE(timer_next(&r.loop.timers) == NS_NEVER);
@@ -214,7 +217,7 @@ static void step(const uint8_t *p)
 		break;
 	case 6:
 		if (p[2] & 1)
-			fabric_sa_reset(&r, 0);
+			fabric_sa_reset(&r.fabrics, 0);
 		closed = p[2] & 2 && p[2] & 4;
 		page.dev[0].ib.sm_lid = p[2] & 8 && p[2] & 16 ? 0 : 1;
 		break;
