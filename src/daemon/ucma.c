@@ -30,7 +30,7 @@
 #include "base/memfd.h"
 #include "base/rand.h"
 #include "daemon/daemon.h"
-#include "daemon/fabric_cm.h"
+#include "fabrics/cm.h"
 #include "ipc/ucma_msg.h"
 #include "ipc/ucma_shm.h"
 

@@ -11,7 +11,7 @@
 #include "abi/ucma/ucma.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
-#include "daemon/fabric_cm.h"
+#include "fabrics/cm.h"
 #include "rdmacm/rdmacm.h"
 
 static void gsi_publish(void *ctx, unsigned int slot, const struct host_dev *d)

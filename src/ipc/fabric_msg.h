@@ -2,7 +2,7 @@
 /*
  * Bodies of messages about fabrics.
  *
- * IPC_FABRIC: a command of `ruse fabric`. Body: its words, each NUL-terminated (daemon/fabric.h). Reply: JSON, in the
+ * IPC_FABRIC: a command of `ruse fabric`. Body: its words, each NUL-terminated (fabrics/fabrics.h). Reply: JSON, in the
  * form of IPC_STATUS.
  *
  * IPC_HOST: a process selects its host in the fabric, once per connection. Body: the name of the host. Reply:

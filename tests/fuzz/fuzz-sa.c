@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "daemon/daemon.h"
-#include "daemon/fabric_cm.h"
+#include "fabrics/cm.h"
 #include "fuzz.h"
 #include "rdmacm/rdmacm.h"
 

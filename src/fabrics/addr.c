@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * IP addresses of the hosts of a fabric: assigned by rule (fabric_cm.h) or with `ruse fabric
+ * IP addresses of the hosts of a fabric: assigned by rule (cm.h) or with `ruse fabric
  * address`.
  *
  * The table fabrics.addrs has PER_PORT addresses for each port of a host, in the order of the nodes and ports.
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/fabric_cm.h"
-#include "daemon/fabric_internal.h"
+#include "fabrics/cm.h"
+#include "fabrics/fabrics_internal.h"
 
 #define V4_BITS 16
 #define V6_BITS 64

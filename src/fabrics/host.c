@@ -18,8 +18,8 @@
 
 #include "abi/sysfs/sysfs.h"
 #include "base/log.h"
-#include "daemon/fabric_cm.h"
-#include "daemon/fabric_internal.h"
+#include "fabrics/cm.h"
+#include "fabrics/fabrics_internal.h"
 #include "gsi/gsi.h"
 #include "ipc/fabric_msg.h"
 #include "loop/loop.h"

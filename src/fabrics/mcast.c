@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/fabric_internal.h"
+#include "fabrics/fabrics_internal.h"
 #include "ipc/fabric_msg.h"
 #include "queue/barrier.h"
 

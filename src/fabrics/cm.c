@@ -2,8 +2,8 @@
 /*
  * rdma_cm on a host of a fabric: resolving addresses, and the host's rdmacm and ucma.
  *
- * Addresses are looked up in the table of fabric_addr.c; routing is a match of the network part. If
- * the destination's InfiniBand port is not active yet, resolve() repeats the look-up every LOOK_AGAIN until
+ * Addresses are looked up in the table of addr.c; routing is a match of the network part. If
+ * the destination's port is not active yet, resolve() repeats the look-up every LOOK_AGAIN until
  * the request's timeout. A struct fabric_cm lives until its host is removed and its last file is
  * closed.
  */
@@ -13,8 +13,8 @@
 
 #include "abi/ucma/ucma.h"
 #include "base/log.h"
-#include "daemon/fabric.h"
-#include "daemon/fabric_cm.h"
+#include "fabrics/cm.h"
+#include "fabrics/fabrics.h"
 #include "gsi/gsi.h"
 #include "hostnet/hostnet.h"
 #include "loop/loop.h"

@@ -7,8 +7,8 @@
  *
  * Each port of an HCA is a device with one port, as with mlx5.
  */
-#ifndef RUSE_DAEMON_FABRIC_H
-#define RUSE_DAEMON_FABRIC_H
+#ifndef RUSE_FABRICS_H
+#define RUSE_FABRICS_H
 
 #include "base/list.h"
 #include "base/timer.h"
@@ -104,7 +104,7 @@ char *fabric_command(struct fabrics *fs, const char *words, size_t len);
 /* After each round: updates timers, host page and sysfs. */
 void fabric_settle(struct fabrics *fs);
 
-/* fabric_host.c */
+/* host.c */
 /* Creates the directories of all hosts again, without devices in them. 0 or -errno. */
 int fabric_hosts_restore(struct fabrics *fs);
 /* Descriptor of the directory with sys/ and dev/ of a host, numbered as in host_ib.host. */
@@ -114,7 +114,7 @@ struct fabric_port *fabric_port_of(const struct fabrics *fs, unsigned int slot);
 /* Updates counters/ in sysfs for all ports of hosts. */
 void fabric_counters_show(struct fabrics *fs);
 
-/* fabric_mad.c */
+/* mad.c */
 /* The owner of QP0 and QP1 of the port in this slot. False: not of a fabric. */
 bool fabric_port_owner(const struct fabrics *fs, unsigned int slot, struct gsi_owner *o);
 

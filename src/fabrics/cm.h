@@ -8,8 +8,8 @@
  * address 10.P.X.Y/16 with X = N / 256 and Y = N % 256, the IPv6 address fd00:0:0:P::N/64 (N in
  * hexadecimal), and its link-local address.
  */
-#ifndef RUSE_DAEMON_FABRIC_CM_H
-#define RUSE_DAEMON_FABRIC_CM_H
+#ifndef RUSE_FABRICS_CM_H
+#define RUSE_FABRICS_CM_H
 
 #include <sys/socket.h>
 #include "base/list.h"
@@ -41,7 +41,7 @@ struct fabric_addr {
 	uint8_t b[16];			/* 4 or 16 bytes, network order */
 };
 
-/* fabric_cm.c. 0 or -ENOMEM. */
+/* cm.c. 0 or -ENOMEM. */
 int fabric_cm_init(struct fabric_host *h);
 /* Call when the host is removed, after its devices. cm NULL is allowed. */
 void fabric_cm_host_gone(struct fabric_cm *cm);
@@ -52,7 +52,7 @@ void fabric_cm_put(struct fabric_cm *cm);
 /* fabric_cm of the port in this slot; NULL: not of a fabric. */
 struct fabric_cm *fabric_cm_of(const struct fabrics *fs, unsigned int slot);
 
-/* fabric_addr.c: creates the address table of a new fabric. 0 or -ENOMEM. */
+/* addr.c: creates the address table of a new fabric. 0 or -ENOMEM. */
 int fabric_addrs_init(struct fabrics *fs);
 /* Frees the address table. Call when the fabric is removed. */
 void fabric_addrs_fini(struct fabrics *fs);
@@ -65,7 +65,7 @@ const struct fabric_addr *fabric_addr_towards(const struct fabrics *fs, uint32_t
 					      const struct sockaddr *dst, bool any);
 void fabric_addr_put(const struct fabric_addr *a, struct sockaddr_storage *ss);
 
-/* fabric_sa.c. See struct rdmacm_ops; ctx and cm are a struct fabric_cm. */
+/* sa.c. See struct rdmacm_ops; ctx and cm are a struct fabric_cm. */
 int fabric_sa_path(void *ctx, struct rdmacm_sa_path *q);
 void fabric_sa_cancel(void *cm, struct rdmacm_sa_path *q);
 
@@ -91,7 +91,7 @@ int sa_query_start(struct sa_query *q, enum mad_method method, uint16_t attr, ui
 /* Frees q without calling done(). NULL is allowed. */
 void sa_query_cancel(struct sa_query *q);
 
-/* fabric_sa_mcast.c. See struct rdmacm_ops. */
+/* sa_mcast.c. See struct rdmacm_ops. */
 int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
 int fabric_sa_join(void *ctx, struct rdmacm_sa_join *j);
 void fabric_sa_leave(void *cm, struct rdmacm_sa_join *j);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "daemon/fabric_cm.h"
-#include "daemon/fabric_internal.h"
+#include "fabrics/cm.h"
+#include "fabrics/fabrics_internal.h"
 #include "gsi/gsi.h"
 #include "loop/loop.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "daemon/fabric.h"
-#include "daemon/fabric_cm.h"
+#include "fabrics/cm.h"
+#include "fabrics/fabrics.h"
 #include "gsi/gsi.h"
 #include "loop/loop.h"
 #include "rdmacm/rdmacm.h"

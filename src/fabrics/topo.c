@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/fabric_internal.h"
+#include "fabrics/fabrics_internal.h"
 
 #define FILE_MAX_BYTES (64l << 20)
 #define MAX_DIMS 8

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the files of fabrics. */
-#ifndef RUSE_DAEMON_FABRIC_INTERNAL_H
-#define RUSE_DAEMON_FABRIC_INTERNAL_H
+#ifndef RUSE_FABRICS_INTERNAL_H
+#define RUSE_FABRICS_INTERNAL_H
 
 #include "base/util.h"
-#include "daemon/fabric.h"
-#include "daemon/fabric_client.h"
 #include "fabric/topo.h"
+#include "fabrics/client.h"
+#include "fabrics/fabrics.h"
 
 #define FABRIC_WORDS 16
 
@@ -31,12 +31,12 @@ int fabric_show_topo(struct fabric_call *c);
 /* Adds the members "fabric" (name and size) and "nodes" (an array) to the answer. */
 int fabric_show_nodes(struct fabric_call *c);
 
-/* fabric_host.c */
+/* host.c */
 void fabric_host_del(struct fabric_host *h);
 /* Updates the device in the host page from the port. */
 void fabric_port_publish(struct fabric_port *p);
 
-/* fabric_path.c */
+/* path.c */
 /* Checks all paths again if the fabric has changed. */
 void fabric_paths_settle(struct fabrics *fs);
 /* Adds the programs' traffic to the port counters. Call before counters are read and before tables change. */
@@ -48,13 +48,13 @@ void fabric_paths_reset(struct fabrics *fs);
 /* Calls deliver() for each port that a packet on path id would reach. Does not change port counters. */
 void fabric_way_walk(struct fabrics *fs, uint32_t id, fabric_deliver deliver, void *ctx);
 
-/* fabric_mcast.c */
+/* mcast.c */
 /* Call after a change of forwarding tables, links or group members. Senders then ask for the receivers of a group again. */
 void fabric_mcast_changed(struct fabrics *fs);
 /* Removes the memberships of a client that has disconnected. */
 void fabric_client_mcast(struct fabric_client *c);
 
-/* fabric_mad.c */
+/* mad.c */
 extern const struct fabric_ops fabric_ops;
 /* Call after a change of the fabric, so that fabric_settle() checks it at the end of the round. */
 void fabric_touch(struct fabrics *fs);

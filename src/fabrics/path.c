@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/fabric_internal.h"
+#include "fabrics/fabrics_internal.h"
 #include "ipc/fabric_msg.h"
 #include "loop/loop.h"
 #include "queue/barrier.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a process asks of fabrics: a host to run on, paths, and multicast groups. */
-#ifndef RUSE_DAEMON_FABRIC_CLIENT_H
-#define RUSE_DAEMON_FABRIC_CLIENT_H
+#ifndef RUSE_FABRICS_CLIENT_H
+#define RUSE_FABRICS_CLIENT_H
 
 #include <stddef.h>
 #include "base/list.h"
@@ -37,10 +37,10 @@ void fabric_client_gone(struct fabric_client *c);
 /* The umad devices that it sees; NULL: those of the machine. */
 struct umad_view *fabric_client_view(const struct fabric_client *c);
 
-/* fabric_path.c. IPC_PATH (ipc/fabric_msg.h): finds or adds a path. 0, -ENODEV, -ENOSPC, -ENOMEM. */
+/* path.c. IPC_PATH (ipc/fabric_msg.h): finds or adds a path. 0, -ENODEV, -ENOSPC, -ENOMEM. */
 int fabric_path(struct fabric_client *c, const struct ipc_path *q, struct ipc_path *rep);
 
-/* fabric_mcast.c. IPC_MCAST: adds or removes the client as a member of a group. 0, -ENODEV, -ENOSPC, -ENOMEM. */
+/* mcast.c. IPC_MCAST: adds or removes the client as a member of a group. 0, -ENODEV, -ENOSPC, -ENOMEM. */
 int fabric_mcast(struct fabric_client *c, const struct ipc_mcast *q);
 /*
  * IPC_MEMBERS: writes the rep->n receivers of a group to `to` (room for IPC_MEMBERS_MAX). 0,

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/fabric_cm.h"
-#include "daemon/fabric_internal.h"
+#include "fabrics/cm.h"
+#include "fabrics/fabrics_internal.h"
 #include "loop/loop.h"
 
 static void wake_due(struct timer *t, ns_t now)
