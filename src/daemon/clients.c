@@ -54,7 +54,7 @@ void client_kill(struct client *c, const char *why)
 	c->dead = true;
 	log_info("process %u (pid %d, %s): %s", c->proc, c->pid, c->comm, why);
 	lease_put_all(&r->leases, c->proc, r->loop.now);
-	port_steer(r);
+	port_steer(&r->port);
 	netlink_close_all(c);
 	channel_close(c);
 	loop_del(&r->loop, &c->sock);

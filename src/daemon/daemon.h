@@ -14,6 +14,7 @@
 #include "gsi/gsi.h"
 #include "hostnet/hostnet.h"
 #include "daemon/lease.h"
+#include "daemon/orphans.h"
 #include "loop/loop.h"
 #include "daemon/place.h"
 #include "daemon/port.h"
@@ -43,8 +44,7 @@ struct rused {
 
 	struct lease_table leases;
 	struct port port;
-	int lease_file;
-	struct list_head orphans;
+	struct orphans orphans;
 
 	/* counter[i]: sums for host_page.dev[i] over exited processes. shown[i]: the sums last written to sysfs for that device. */
 	uint64_t counter[HOST_MAX_DEVS][PROC_COUNTERS];
@@ -110,20 +110,7 @@ struct nldev_res;
 struct nldev_res *res_collect(struct rused *r, size_t *n);
 /* status.c: the JSON text for IPC_STATUS, malloc()ed; NULL: no memory. */
 char *status_text(struct rused *r);
-/* orphans.c: reads RUN/leases: the blocks of QP numbers that an earlier rused leased to processes. 0 or -errno. */
-int orphans_load(struct rused *r);
-/* True if RUN/leases of the directory run names a process that may still be alive. */
-bool orphans_alive(int run);
-/*
- * Stops recording leases of QP numbers: those of clients that are closed later stay in RUN/leases
- * for the next rused. If RUN is ours and no process uses a lease, removes the file. Call before the
- * clients are closed.
- */
-void orphans_fini(struct rused *r, bool ours);
-/* Creates RUN/leases again and writes all present leases to it. 0 or -errno. */
-int orphans_save(struct rused *r);
-void orphans_record(void *arg, uint32_t block, const struct lease *l);
-/* host.c: creates the host page (struct host_page) and the sysfs tree. 0 or -errno. */
+/* host.c: the host page. */
 int host_init(struct rused *r);
 void host_fini(struct rused *r, bool ours);
 /* Descriptor of the directory with the device's sys/: the run directory, or that of its fabric host. */

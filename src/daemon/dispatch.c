@@ -135,7 +135,7 @@ static int do_hello(struct msg *m)
 	strcpy(rep.rundir, c->r->rundir);
 	log_info("process %u (pid %d, %s): connected", c->proc, c->pid, c->comm);
 	if (m->nfds == 3) {
-		rc = port_adopt(c->r, m->fds + 1);
+		rc = port_adopt(&c->r->port, m->fds + 1);
 		if (rc)
 			log_warn("process %u passed invalid sockets of UDP port 4791: %s", c->proc,
 				 strerror(-rc));
@@ -161,7 +161,7 @@ static int do_hello(struct msg *m)
  */
 static int lease_socket(struct rused *r, uint32_t block)
 {
-	int fd = port_lease(r, block), err = min(fd, 0);
+	int fd = port_lease(&r->port, block), err = min(fd, 0);
 
 	if (err && err != r->port.err)
 		log_warn("cannot open UDP port 4791: %s; only links within this host work",
@@ -421,7 +421,7 @@ static int do_umad_open(struct msg *m)
 	n = umad_node_at(view ? view : &m->c->r->umads.view, q.minor);
 	if (!n)
 		return answer_error(m, -ENXIO);
-	rc = port_want(m->c->r);
+	rc = port_want(&m->c->r->port);
 	if (rc)
 		log_info("cannot open UDP port 4791: %s; only MADs within this host work",
 			 strerror(-rc));

@@ -19,7 +19,9 @@
 #include <unistd.h>
 
 #include "abi/sysfs/sysfs.h"
-#include "daemon/daemon.h"
+#include "daemon/orphans.h"
+#include "daemon/place.h"
+#include "ipc/ipc.h"
 
 #define LEFT_AGE_S 3600u
 

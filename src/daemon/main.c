@@ -180,9 +180,10 @@ static int setup(struct rused *r, const struct options *o)
 {
 	int rc;
 
-	r->listen.fd = r->signals.fd = r->lease_file = r->page_fd = -1;
+	r->listen.fd = r->signals.fd = r->page_fd = -1;
 	list_init(&r->clients);
-	list_init(&r->orphans);
+	port_init(&r->port, &r->loop, &r->leases, &r->gsi);
+	orphans_init(&r->orphans, &r->loop, &r->leases, &r->port);
 	hostnet_init(&r->net, &r->loop, &devices_net_ops, r);
 	rc = loop_init(&r->loop);
 	if (rc)
@@ -193,13 +194,12 @@ static int setup(struct rused *r, const struct options *o)
 	r->idle_timer.fn = idle_timeout;
 	r->next_proc = rand_u32();
 	r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	lease_init(&r->leases, rand_u32(), orphans_record, r);
-	port_init(&r->port);
+	lease_init(&r->leases, rand_u32(), orphans_record, &r->orphans);
 	rc = watch_signals(r);
 	if (rc)
 		return rc;
 	sysfs_remove(r->run);	/* left by an earlier rused that was killed */
-	rc = orphans_load(r);
+	rc = orphans_load(&r->orphans, r->run);
 	if (!rc)
 		rc = host_init(r);
 	umads_init(&r->umads, &r->loop, r->run, rc ? 0 : r->page->generation);
@@ -253,12 +253,12 @@ static void teardown(struct rused *r, bool keep_log)
 	loop_del(&r->loop, &r->listen);
 	if (ours)
 		unlinkat(r->run, IPC_SOCK_NAME, 0);
-	orphans_fini(r, ours);
+	orphans_fini(&r->orphans, r->run, ours);
 	clients_close_all(r);
 	fabrics_fini(&r->fabrics);
 	ucma_fini(r);
 	umads_fini(&r->umads);
-	port_fini(r);
+	port_fini(&r->port);
 	hostnet_fini(&r->net);
 	host_fini(r, ours);
 	loop_del(&r->loop, &r->signals);

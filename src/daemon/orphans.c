@@ -17,7 +17,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "daemon/daemon.h"
+#include "daemon/lease.h"
+#include "daemon/orphans.h"
+#include "daemon/port.h"
+#include "loop/loop.h"
 
 #define LEASES_NAME "leases"
 
@@ -29,10 +32,17 @@ struct record {
 
 struct orphan {
 	struct list_head node;
-	struct rused *r;
+	struct orphans *all;
 	struct loop_fd pidfd;
 	uint32_t block;
 };
+
+void orphans_init(struct orphans *os, struct loop *l, struct lease_table *leases,
+		  struct port *port)
+{
+	*os = (struct orphans){ .loop = l, .leases = leases, .port = port, .file = -1 };
+	list_init(&os->list);
+}
 
 /* Start time: field 22 of /proc/PID/stat. 0: no such process. */
 static uint64_t start_time(int32_t pid)
@@ -61,17 +71,17 @@ static uint64_t start_time(int32_t pid)
 
 void orphans_record(void *arg, uint32_t block, const struct lease *l)
 {
-	struct rused *r = arg;
+	struct orphans *os = arg;
 	struct record rec = { 0 };
 
-	if (r->lease_file < 0)
+	if (os->file < 0)
 		return;
 	if (l->proc || l->orphan) {
 		rec.pid = l->pid > 0 ? l->pid : -1;
 		rec.start = l->pid > 0 ? start_time(l->pid) : 0;
 		rec.slot = l->slot;
 	}
-	if (pwrite(r->lease_file, &rec, sizeof(rec), (off_t)(block * sizeof(rec))) !=
+	if (pwrite(os->file, &rec, sizeof(rec), (off_t)(block * sizeof(rec))) !=
 	    (ssize_t)sizeof(rec))
 		log_warn("cannot record the lease of number block %u: %m", block);
 }
@@ -80,22 +90,22 @@ static void orphan_died(struct loop_fd *f, uint32_t events)
 {
 	struct orphan *o = container_of(f, struct orphan, pidfd);
 
-	lease_orphan_died(&o->r->leases, o->block, o->r->loop.now);
-	port_steer(o->r);
-	loop_del(&o->r->loop, &o->pidfd);
+	lease_orphan_died(o->all->leases, o->block, o->all->loop->now);
+	port_steer(o->all->port);
+	loop_del(o->all->loop, &o->pidfd);
 	list_del(&o->node);
-	list_add_tail(&o->node, &o->r->loop.dead);
+	list_add_tail(&o->node, &o->all->loop->dead);
 }
 
-/* Keeps a block of QP numbers reserved for the process that leased it. False: the process is dead. */
-static bool adopt(struct rused *r, uint32_t block, const struct record *rec)
+/* Keeps a block reserved for the process that leased it. False: the process is dead. */
+static bool adopt(struct orphans *os, uint32_t block, const struct record *rec)
 {
 	struct orphan *o;
 	int fd;
 
 	if (rec->pid <= 0) {
 		/* The end of a process of unknown PID cannot be observed: keep its block as long as this rused runs. */
-		lease_orphan(&r->leases, block, 0, rec->slot);
+		lease_orphan(os->leases, block, 0, rec->slot);
 		return true;
 	}
 	fd = (int)syscall(SYS_pidfd_open, rec->pid, 0);
@@ -106,18 +116,18 @@ static bool adopt(struct rused *r, uint32_t block, const struct record *rec)
 	}
 	/* Without a pidfd (seccomp filter, no free descriptor) the block is kept as long as this rused runs. */
 	o = fd < 0 ? NULL : calloc(1, sizeof(*o));
-	if (!o || loop_add(&r->loop, &o->pidfd, fd, EPOLLIN)) {
+	if (!o || loop_add(os->loop, &o->pidfd, fd, EPOLLIN)) {
 		if (fd >= 0)
 			close(fd);
 		free(o);
-		lease_orphan(&r->leases, block, rec->pid, rec->slot);
+		lease_orphan(os->leases, block, rec->pid, rec->slot);
 		return true;
 	}
-	o->r = r;
+	o->all = os;
 	o->block = block;
 	o->pidfd.fn = orphan_died;
-	list_add_tail(&o->node, &r->orphans);
-	lease_orphan(&r->leases, block, rec->pid, rec->slot);
+	list_add_tail(&o->node, &os->list);
+	lease_orphan(os->leases, block, rec->pid, rec->slot);
 	log_info("number block %u still belongs to pid %d", block, rec->pid);
 	return true;
 }
@@ -138,14 +148,14 @@ bool orphans_alive(int run)
 	return n < 0;
 }
 
-int orphans_load(struct rused *r)
+int orphans_load(struct orphans *os, int run)
 {
 	struct record recs[LEASE_BLOCKS] = { 0 };
 	ssize_t n;
 	uint32_t b;
 	int fd;
 
-	fd = openat(r->run, LEASES_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	fd = openat(run, LEASES_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
 	n = pread(fd, recs, sizeof(recs), 0);
@@ -153,21 +163,21 @@ int orphans_load(struct rused *r)
 		close(fd);
 		return -errno;
 	}
-	r->lease_file = fd;
+	os->file = fd;
 	/*
 	 * adopt() writes the same record again, and lease_changed() clears that of a dead process.
 	 * Each record is overwritten in place, so if rused is killed here, the file still has the
 	 * leases of all living processes.
 	 */
 	for (b = 1; n > 0 && b < (size_t)n / sizeof(recs[0]); b++)
-		if (recs[b].pid && !adopt(r, b, &recs[b]))
-			lease_changed(&r->leases, b);
+		if (recs[b].pid && !adopt(os, b, &recs[b]))
+			lease_changed(os->leases, b);
 	return 0;
 }
 
-int orphans_save(struct rused *r)
+int orphans_save(struct orphans *os, int run)
 {
-	int fd = openat(r->run, LEASES_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+	int fd = openat(run, LEASES_NAME, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
 			0600);
 
 	if (fd < 0)
@@ -176,28 +186,28 @@ int orphans_save(struct rused *r)
 		close(fd);
 		return -errno;
 	}
-	if (r->lease_file >= 0)
-		close(r->lease_file);
-	r->lease_file = fd;
+	if (os->file >= 0)
+		close(os->file);
+	os->file = fd;
 	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
-		if (r->leases.block[b].proc || r->leases.block[b].orphan)
-			lease_changed(&r->leases, b);
+		if (os->leases->block[b].proc || os->leases->block[b].orphan)
+			lease_changed(os->leases, b);
 	return 0;
 }
 
-void orphans_fini(struct rused *r, bool ours)
+void orphans_fini(struct orphans *os, int run, bool ours)
 {
 	struct orphan *o, *t;
 
-	list_for_each_entry_safe(o, t, &r->orphans, node) {
-		loop_del(&r->loop, &o->pidfd);
+	list_for_each_entry_safe(o, t, &os->list, node) {
+		loop_del(os->loop, &o->pidfd);
 		list_del(&o->node);
 		free(o);
 	}
-	if (r->lease_file >= 0)
-		close(r->lease_file);
-	r->lease_file = -1;
+	if (os->file >= 0)
+		close(os->file);
+	os->file = -1;
 	/* Keep the file if processes still use leased blocks: the next rused must know of them. */
-	if (ours && !lease_any(&r->leases))
-		unlinkat(r->run, LEASES_NAME, 0);
+	if (ours && !lease_any(os->leases))
+		unlinkat(run, LEASES_NAME, 0);
 }

@@ -271,7 +271,7 @@ static int refill(struct rused *r)
 		dup3(fd, r->place.log, O_CLOEXEC);
 		close(fd);
 	}
-	rc = orphans_save(r);
+	rc = orphans_save(&r->orphans, r->run);
 	return rc ? rc : host_restore(r);
 }
 

@@ -23,7 +23,9 @@
 
 #include "base/fds.h"
 #include "base/log.h"
-#include "daemon/daemon.h"
+#include "daemon/lease.h"
+#include "daemon/port.h"
+#include "gsi/gsi.h"
 #include "wire/be.h"
 #include "wire/ipudp.h"
 
@@ -34,10 +36,20 @@ struct parked {
 	uint32_t is_lock, slot;
 };
 
-void port_init(struct port *p)
+static void port_reset(struct port *p)
 {
-	memset(p, 0, sizeof(*p));
+	memset(p->slot, 0, sizeof(p->slot));
+	p->nslots = 0;
+	p->err = 0;
 	p->lock = p->park[0] = p->park[1] = p->drop.fd = -1;
+}
+
+void port_init(struct port *p, struct loop *l, struct lease_table *leases, struct gsi *gsi)
+{
+	p->loop = l;
+	p->leases = leases;
+	p->gsi = gsi;
+	port_reset(p);
 }
 
 uint32_t port_program(const struct port_steering *s, uint32_t n, struct sock_filter *prog,
@@ -60,23 +72,23 @@ uint32_t port_program(const struct port_steering *s, uint32_t n, struct sock_fil
 	return len;
 }
 
-void port_steer(struct rused *r)
+void port_steer(struct port *p)
 {
 	static struct sock_filter prog[2 * LEASE_BLOCKS + 4];
 	static struct port_steering s[LEASE_BLOCKS];
 	struct sock_fprog fp = { .filter = prog };
 	uint32_t n = 0;
 
-	if (!r->port.nslots)
+	if (!p->nslots)
 		return;
 	for (uint32_t b = 1; b < LEASE_BLOCKS; b++) {
-		const struct lease *l = &r->leases.block[b];
+		const struct lease *l = &p->leases->block[b];
 
-		if ((l->proc || l->orphan) && l->slot && l->slot < r->port.nslots)
+		if ((l->proc || l->orphan) && l->slot && l->slot < p->nslots)
 			s[n++] = (struct port_steering){ b, l->slot };
 	}
 	fp.len = (unsigned short)port_program(s, n, prog, ARRAY_SIZE(prog));
-	if (setsockopt(r->port.slot[0], SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &fp, sizeof(fp)))
+	if (setsockopt(p->slot[0], SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &fp, sizeof(fp)))
 		log_err("cannot attach the BPF program to UDP port 4791: %m");
 }
 
@@ -169,16 +181,12 @@ static void drain(int fd)
 
 static void drop_event(struct loop_fd *f, uint32_t events)
 {
-	gsi_wire_input(&container_of(f, struct rused, port.drop)->gsi, f->fd);
+	gsi_wire_input(container_of(f, struct port, drop)->gsi, f->fd);
 }
 
-/*
- * Adds a new socket to the SO_REUSEPORT group, and puts a copy of its descriptor into the park (port.h). Returns its
- * slot, or -errno.
- */
-static int slot_add(struct rused *r)
+/* Adds a new socket to the group and puts a copy of its descriptor into the park. Returns the slot, or -errno. */
+static int slot_add(struct port *p)
 {
-	struct port *p = &r->port;
 	struct parked what = { .slot = p->nslots };
 	int fd, rc;
 
@@ -212,20 +220,18 @@ static int lock_take(void)
 	return -err;
 }
 
-static bool orphans_hold_it(const struct rused *r)
+static bool orphans_hold_it(const struct port *p)
 {
 	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
-		if (r->leases.block[b].orphan && r->leases.block[b].slot)
+		if (p->leases->block[b].orphan && p->leases->block[b].slot)
 			return true;
 	return false;
 }
 
-static void port_close(struct rused *r)
+static void port_close(struct port *p)
 {
-	struct port *p = &r->port;
-
 	if (p->drop.fd >= 0)
-		loop_del(&r->loop, &p->drop);
+		loop_del(p->loop, &p->drop);
 	for (uint32_t i = 0; i < p->nslots; i++)
 		close(p->slot[i]);
 	if (p->lock >= 0)
@@ -233,31 +239,30 @@ static void port_close(struct rused *r)
 	for (int i = 0; i < 2; i++)
 		if (p->park[i] >= 0)
 			close(p->park[i]);
-	port_init(p);
+	port_reset(p);
 }
 
 /*
  * Adds the socket of slot 0 (packets to no leased QP number) to the event loop: packets for QP1 are handled, others
  * dropped. The loop gets a duplicate, because loop_del() closes the descriptor.
  */
-static int drop_watch(struct rused *r)
+static int drop_watch(struct port *p)
 {
-	int fd = dup(r->port.slot[0]), rc;
+	int fd = dup(p->slot[0]), rc;
 
 	if (fd < 0)
 		return -errno;
 	if (gsi_wire_prepare(fd))
 		log_warn("UDP port 4791: cannot receive packets for QP1");
-	r->port.drop.fn = drop_event;
-	rc = loop_add(&r->loop, &r->port.drop, fd, EPOLLIN);
+	p->drop.fn = drop_event;
+	rc = loop_add(p->loop, &p->drop, fd, EPOLLIN);
 	if (rc)
 		close(fd);
 	return rc;
 }
 
-int port_want(struct rused *r)
+int port_want(struct port *p)
 {
-	struct port *p = &r->port;
 	struct parked lock = { .is_lock = 1 };
 	int rc;
 
@@ -265,71 +270,65 @@ int port_want(struct rused *r)
 		return 0;
 	rc = lock_take();
 	if (rc < 0)
-		return rc == -EADDRINUSE && orphans_hold_it(r) ? -EAGAIN : rc;
+		return rc == -EADDRINUSE && orphans_hold_it(p) ? -EAGAIN : rc;
 	p->lock = rc;
 	rc = fds_pair(SOCK_SEQPACKET | SOCK_CLOEXEC, p->park);
 	if (!rc)
 		rc = park_put(p, p->lock, &lock);
 	if (!rc)
-		rc = min(slot_add(r), 0);
+		rc = min(slot_add(p), 0);
 	if (!rc)
-		rc = drop_watch(r);
+		rc = drop_watch(p);
 	if (rc)
-		port_close(r);
+		port_close(p);
 	return rc;
 }
 
-/*
- * Finds a slot that no leased block uses. rests: nor a block that rests, i.e. was returned less than LEASE_REST ago.
- * 0: none.
- */
-static uint32_t slot_free(const struct rused *r, bool rests)
+/* Finds a slot that no leased block uses. With rests set, the slots of resting blocks count as used too. 0: none. */
+static uint32_t slot_free(const struct port *p, bool rests)
 {
 	static bool used[PORT_SLOTS];
 
 	memset(used, 0, sizeof(used));
 	for (uint32_t b = 1; b < LEASE_BLOCKS; b++) {
-		const struct lease *l = &r->leases.block[b];
-		bool rest = rests && r->loop.now < l->rest;
+		const struct lease *l = &p->leases->block[b];
+		bool rest = rests && p->loop->now < l->rest;
 
 		if (l->slot < PORT_SLOTS && (l->proc || l->orphan || rest))
 			used[l->slot] = true;
 	}
-	for (uint32_t i = 1; i < r->port.nslots; i++)
+	for (uint32_t i = 1; i < p->nslots; i++)
 		if (!used[i])
 			return i;
 	return 0;
 }
 
-int port_lease(struct rused *r, uint32_t block)
+int port_lease(struct port *p, uint32_t block)
 {
-	struct lease *l = &r->leases.block[block];
-	int rc = port_want(r), slot;
+	struct lease *l = &p->leases->block[block];
+	int rc = port_want(p), slot;
 
 	if (rc)
 		return rc;
-	if (l->slot && l->slot < r->port.nslots)
-		return r->port.slot[l->slot];
-	slot = (int)slot_free(r, true);
+	if (l->slot && l->slot < p->nslots)
+		return p->slot[l->slot];
+	slot = (int)slot_free(p, true);
 	if (!slot)
-		slot = slot_add(r);
-	/*
-	 * No slot is free, and no socket can be added: take the slot of a block that was returned less than
-	 * LEASE_REST ago. Packets that still arrive for that block then go to slot 0, where rused drops them.
-	 */
-	if (slot == -ENOSPC && slot_free(r, false))
-		slot = (int)slot_free(r, false);
+		slot = slot_add(p);
+	/* All slots are in use: take that of a block that rests. Late packets for that block go to slot 0. */
+	if (slot == -ENOSPC && slot_free(p, false))
+		slot = (int)slot_free(p, false);
 	if (slot < 0)
 		return slot;
 	/* Remove the slot from the block of QP numbers that had it before, which may be leased again. */
 	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
-		if (r->leases.block[b].slot == (uint32_t)slot)
-			r->leases.block[b].slot = 0;
-	drain(r->port.slot[slot]);
+		if (p->leases->block[b].slot == (uint32_t)slot)
+			p->leases->block[b].slot = 0;
+	drain(p->slot[slot]);
 	l->slot = (uint32_t)slot;
-	lease_changed(&r->leases, block);
-	port_steer(r);
-	return r->port.slot[slot];
+	lease_changed(p->leases, block);
+	port_steer(p);
+	return p->slot[slot];
 }
 
 static bool is_member(int fd)
@@ -343,9 +342,8 @@ static bool is_member(int fd)
 	       !getsockname(fd, (struct sockaddr *)&a, &len) && a.sin6_port == be16_of(ROCE_PORT);
 }
 
-int port_adopt(struct rused *r, const int park[2])
+int port_adopt(struct port *p, const int park[2])
 {
-	struct port *p = &r->port;
 	int zero = 0, fd = -1, rc;
 	struct parked what;
 
@@ -368,17 +366,17 @@ int port_adopt(struct rused *r, const int park[2])
 	if (rc == -EAGAIN && p->nslots && p->lock >= 0) {
 		p->park[0] = dup(park[0]);
 		p->park[1] = dup(park[1]);
-		rc = p->park[0] < 0 || p->park[1] < 0 ? -EMFILE : drop_watch(r);
+		rc = p->park[0] < 0 || p->park[1] < 0 ? -EMFILE : drop_watch(p);
 	}
 	if (rc) {
-		port_close(r);
+		port_close(p);
 		return rc;
 	}
 	log_info("UDP port 4791: took over %u sockets of an earlier rused", p->nslots);
 	return 0;
 }
 
-void port_fini(struct rused *r)
+void port_fini(struct port *p)
 {
-	port_close(r);
+	port_close(p);
 }

@@ -18,10 +18,14 @@
 
 #include "loop/loop.h"
 
-struct rused;
+struct gsi;
+struct lease_table;
 
 #define PORT_SLOTS 256
 struct port {
+	struct loop *loop;
+	struct lease_table *leases;
+	struct gsi *gsi;		/* gets the packets for QP1 */
 	int lock, park[2];	/* -1 = not open */
 	int slot[PORT_SLOTS];	/* descriptors of the sockets, by their index in the group (slot) */
 	uint32_t nslots;	/* 0 = not open */
@@ -30,23 +34,23 @@ struct port {
 };
 
 /* Sets the state "not open". */
-void port_init(struct port *p);
-void port_fini(struct rused *r);
-/* Opens UDP port 4791 if it is closed, so that packets to QP1 arrive. 0, or -errno as for port_lease(). */
-int port_want(struct rused *r);
+void port_init(struct port *p, struct loop *l, struct lease_table *leases, struct gsi *gsi);
+void port_fini(struct port *p);
+/* Opens the port if it is closed, so that packets to QP1 arrive. 0, or -errno as for port_lease(). */
+int port_want(struct port *p);
 /*
  * Returns the socket of a leased block of QP numbers. It is empty, and the block's packets are steered to it. It
  * stays owned by struct port. -EADDRINUSE: UDP port 4791 is used by kernel rxe or another rused; -EAGAIN: the park (see
  * above) is held by a process that has not reconnected to this rused yet; -ENOSPC, -EMFILE ...
  */
-int port_lease(struct rused *r, uint32_t block);
-/* Updates the BPF program. Call after a block of QP numbers was leased or returned. */
-void port_steer(struct rused *r);
+int port_lease(struct port *p, uint32_t block);
+/* Updates the BPF program. Call after a block was leased or returned. */
+void port_steer(struct port *p);
 /*
  * If UDP port 4791 is closed in this rused, takes over the sockets and the lock of an earlier rused from the park
  * that a process holds (see above). Duplicates both descriptors. 0 or -errno.
  */
-int port_adopt(struct rused *r, const int park[2]);
+int port_adopt(struct port *p, const int park[2]);
 
 /*
  * Generates the BPF program that steers packets to QP numbers of block s[i].block to the socket of index s[i].slot,

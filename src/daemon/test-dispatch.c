@@ -40,11 +40,11 @@ static int setup(void **state)
 	strcpy(page.dev[0].name, "rxe_0");
 	r.page = &page;
 	r.page_fd = memfd_create("page", MFD_CLOEXEC);
-	r.lease_file = -1;
 	r.netns = 99;
 	strcpy(r.rundir, "/nowhere");
 	list_init(&r.clients);
-	list_init(&r.orphans);
+	orphans_init(&r.orphans, &r.loop, &r.leases, &r.port);
+	port_init(&r.port, &r.loop, &r.leases, &r.gsi);
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
 		return -1;

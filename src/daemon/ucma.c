@@ -292,7 +292,7 @@ int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
 		return -ENODEV;
 	/* Without the port, connections within this host still work. */
 	if (!c->fabric.host)
-		rc = port_want(c->r);
+		rc = port_want(&c->r->port);
 	if (rc)
 		log_info("cannot open UDP port 4791: %s; only connections within this host work",
 			 strerror(-rc));

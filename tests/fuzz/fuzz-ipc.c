@@ -91,9 +91,9 @@ static struct client *client(int fd)
 	memset(&r, 0, sizeof(r));
 	r.page = &page;
 	r.page_fd = 0;
-	r.lease_file = -1;
 	list_init(&r.clients);
-	list_init(&r.orphans);
+	orphans_init(&r.orphans, &r.loop, &r.leases, &r.port);
+	port_init(&r.port, &r.loop, &r.leases, &r.gsi);
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop))
 		abort();
