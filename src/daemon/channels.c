@@ -104,7 +104,7 @@ bool channels_drain(struct rused *r)
 	struct client *c, *t;
 	bool any = false;
 
-	list_for_each_entry_safe(c, t, &r->clients, node) {
+	list_for_each_entry_safe(c, t, &r->clients.list, node) {
 		if (!c->channel.map || !ipc_channel_queued(c->channel.map, c->channel.tail))
 			continue;
 		channel_drain(c);

@@ -35,11 +35,11 @@
 #define SO_PEERPIDFD 77		/* Linux 6.5 */
 #endif
 
-struct client *client_by_proc(struct rused *r, uint32_t proc)
+struct client *client_by_proc(const struct clients *cs, uint32_t proc)
 {
 	struct client *c;
 
-	list_for_each_entry(c, &r->clients, node)
+	list_for_each_entry(c, &cs->list, node)
 		if (proc && c->proc == proc)
 			return c;
 	return NULL;
@@ -73,7 +73,7 @@ void client_kill(struct client *c, const char *why)
 	c->out = NULL;
 	list_del(&c->node);
 	list_add_tail(&c->node, &r->loop.dead);
-	if (--r->nclients)
+	if (--r->clients.count)
 		return;
 	if (r->drain)
 		r->loop.stop = true;
@@ -225,9 +225,9 @@ static void client_new(struct rused *r, int fd)
 		close(fd);
 		return;
 	}
-	c = r->nclients < MAX_CLIENTS ? calloc(1, sizeof(*c)) : NULL;
+	c = r->clients.count < MAX_CLIENTS ? calloc(1, sizeof(*c)) : NULL;
 	if (!c) {
-		log_warn("refused pid %d: there are already %u clients", cr.pid, r->nclients);
+		log_warn("refused pid %d: there are already %u clients", cr.pid, r->clients.count);
 		refuse(fd, -EUSERS);
 		return;
 	}
@@ -246,8 +246,8 @@ static void client_new(struct rused *r, int fd)
 		return;
 	}
 	watch_death(c);
-	list_add_tail(&c->node, &r->clients);
-	r->nclients++;
+	list_add_tail(&c->node, &r->clients.list);
+	r->clients.count++;
 	timer_cancel(&r->loop.timers, &r->idle_timer);
 }
 
@@ -334,7 +334,7 @@ bool clients_leave(struct rused *r)
 	int rc;
 
 	clients_listen_no_more(r);
-	if (!r->nclients) {
+	if (!r->clients.count) {
 		if (place_ours(r))
 			unlinkat(r->run, IPC_SOCK_NAME, 0);
 		return true;
@@ -359,7 +359,7 @@ void clients_close_all(struct rused *r)
 {
 	struct client *c, *t;
 
-	list_for_each_entry_safe(c, t, &r->clients, node)
+	list_for_each_entry_safe(c, t, &r->clients.list, node)
 		client_kill(c, "disconnected: rused exits");
 	clients_reap(&r->loop);
 }

@@ -3,10 +3,46 @@
 #ifndef RUSE_DAEMON_CLIENTS_H
 #define RUSE_DAEMON_CLIENTS_H
 
+#include <sys/types.h>
+
+#include "base/list.h"
+#include "daemon/channels.h"
+#include "fabrics/client.h"
+#include "ipc/pages.h"
 #include "loop/loop.h"
 
-struct client;
+struct ipc_hdr;
 struct rused;
+
+struct clients {
+	struct list_head list;	/* struct client */
+	uint32_t count;
+	uint32_t next_proc, next_place;
+};
+
+struct client {
+	struct list_head node;
+	struct rused *r;
+	struct loop_fd sock, pidfd;
+	pid_t pid;		/* from SO_PEERCRED; 0 = the process is not in a PID namespace that rused sees */
+	uid_t uid;
+	bool hello, dead;
+	uint32_t proc;		/* 0 = ruse */
+	char comm[16], sock_name[32];
+	int page_fd;		/* process page, -1 = none */
+	uint32_t place;		/* number of this client in resource ids (RES_ID), unrelated to struct place; 0: none yet */
+	int notify_fd;		/* socket: a message is sent after each change of the host page; -1 = none */
+	uint32_t nctx[HOST_MAX_DEVS];
+	struct list_head netlink;
+	uint32_t nnetlink;
+	char *out;		/* rest of an answer that the socket had no room for */
+	size_t out_len, out_at;
+	uint32_t out_seq;
+	uint32_t capture;	/* id of its capture in the host page; 0: it has none */
+	uint16_t out_type;
+	struct fabric_client fabric;
+	struct channel channel;
+};
 
 int clients_listen(struct rused *r);
 /* Replaces the listening socket by a new one; connected clients stay. 0, or -errno: there is no listening socket. */
@@ -23,8 +59,17 @@ void client_kill(struct client *c, const char *why);
 void client_refused(struct client *c, int rc);
 /* Handles all unread messages of the client. Call before closing it or a file that it wrote to. May kill it. */
 void client_drain(struct client *c);
-struct client *client_by_proc(struct rused *r, uint32_t proc);
+/* NULL: none. */
+struct client *client_by_proc(const struct clients *cs, uint32_t proc);
 /* Sends the rest of the answer in c->out, as far as the socket has room. 0 or -errno. */
 int client_flush(struct client *c);
+
+/* dispatch.c: handles one message of a client and takes over the fds. After -errno the caller closes the client. */
+int client_message(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,
+		   int *fds, int nfds);
+/* Like client_message(), for a message from the queue of the client's channel, which gets no answer and carries no fds. */
+int client_posted(struct client *c, const struct ipc_hdr *h, const void *body, size_t len);
+/* Copies the client's process page. 0 or -errno. */
+int client_page(const struct client *c, struct proc_page *copy);
 
 #endif

@@ -36,9 +36,8 @@ struct rused {
 	bool configured;	/* a device was added, deleted or renamed, or a fault rule added: no idle exit */
 	uint32_t next_index;	/* device index of the next device */
 
-	struct list_head clients;
+	struct clients clients;
 	struct list_head channels;	/* clients being polled, by channel.node */
-	uint32_t nclients, next_proc, next_place;
 	int spare;		/* reserve descriptor for refusing a client */
 	struct timer idle_timer;
 
@@ -65,37 +64,6 @@ struct rused {
 	int page_fd;
 };
 
-struct client {
-	struct list_head node;
-	struct rused *r;
-	struct loop_fd sock, pidfd;
-	pid_t pid;		/* from SO_PEERCRED; 0 = the process is not in a PID namespace that rused sees */
-	uid_t uid;
-	bool hello, dead;
-	uint32_t proc;		/* 0 = ruse */
-	char comm[16], sock_name[32];
-	int page_fd;		/* memfd of its process page (struct proc_page); -1: none */
-	uint32_t place;		/* number of this client in resource ids (RES_ID), unrelated to struct place; 0: none yet */
-	int notify_fd;		/* socket: a message is sent after each change of the host page; -1 = none */
-	uint32_t nctx[HOST_MAX_DEVS];
-	struct list_head netlink;
-	uint32_t nnetlink;
-	char *out;		/* rest of an answer that the socket had no room for */
-	size_t out_len, out_at;
-	uint32_t out_seq;
-	uint32_t capture;	/* id of its capture in the host page; 0: it has none */
-	uint16_t out_type;
-	struct fabric_client fabric;
-	struct channel channel;
-};
-
-/* dispatch.c: handles one message of a client and takes over the fds. After -errno the caller closes the client. */
-int client_message(struct client *c, const struct ipc_hdr *h, const void *body, size_t len,
-		   int *fds, int nfds);
-/* Like client_message(), for a message from the queue of the client's channel, which gets no answer and carries no fds. */
-int client_posted(struct client *c, const struct ipc_hdr *h, const void *body, size_t len);
-/* Copies the client's process page. 0 or -errno. */
-int client_page(const struct client *c, struct proc_page *copy);
 int netlink_open(struct client *c);	/* nlsock.c */
 void netlink_close_all(struct client *c);
 /* res.c: counters of a device, and of all UDP sockets, summed over all processes including those that have exited. */

@@ -176,7 +176,7 @@ void device_del(struct rused *r, int slot)
 	struct host_dev none = { 0 };
 	struct client *c;
 
-	list_for_each_entry(c, &r->clients, node)
+	list_for_each_entry(c, &r->clients.list, node)
 		c->nctx[slot] = 0;
 	host_publish(r, slot, &none);
 	r->configured = true;

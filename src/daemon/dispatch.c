@@ -93,14 +93,14 @@ int client_page(const struct client *c, struct proc_page *copy)
  * (`wanted`) gets the same one if it is free, because the peers of the process know it by this
  * number.
  */
-static uint32_t proc_number(struct rused *r, uint32_t wanted)
+static uint32_t proc_number(struct clients *cs, uint32_t wanted)
 {
-	if (wanted && wanted <= IPC_PROC_MAX && !client_by_proc(r, wanted))
+	if (wanted && wanted <= IPC_PROC_MAX && !client_by_proc(cs, wanted))
 		return wanted;
 	do {
-		r->next_proc = r->next_proc < IPC_PROC_MAX ? r->next_proc + 1 : 1;
-	} while (client_by_proc(r, r->next_proc));
-	return r->next_proc;
+		cs->next_proc = cs->next_proc < IPC_PROC_MAX ? cs->next_proc + 1 : 1;
+	} while (client_by_proc(cs, cs->next_proc));
+	return cs->next_proc;
 }
 
 static int do_hello(struct msg *m)
@@ -126,7 +126,7 @@ static int do_hello(struct msg *m)
 	if (m->nfds) {
 		c->page_fd = m->fds[0];
 		m->fds[0] = -1;
-		c->proc = proc_number(c->r, q.proc);
+		c->proc = proc_number(&c->r->clients, q.proc);
 		c->fabric.page_fd = c->page_fd;
 		c->fabric.proc = c->proc;
 	}
@@ -203,7 +203,7 @@ static int do_peer(struct msg *m)
 	struct client *c;
 
 	memcpy(&p, m->body, sizeof(p));
-	c = client_by_proc(m->c->r, lease_owner(&m->c->r->leases, p.block));
+	c = client_by_proc(&m->c->r->clients, lease_owner(&m->c->r->leases, p.block));
 	if (!c)
 		return answer_error(m, lease_awaited(&m->c->r->leases, p.block) ? -EAGAIN :
 									   -ENOENT);

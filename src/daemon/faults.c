@@ -75,7 +75,7 @@ static void sum_counts(const struct rused *r, struct fault_count sum[FAULT_MAX_R
 	struct client *c;
 
 	memcpy(sum, r->faults.gone, sizeof(r->faults.gone));
-	list_for_each_entry(c, &r->clients, node) {
+	list_for_each_entry(c, &r->clients.list, node) {
 		if (client_page(c, &p))
 			continue;
 		for (int i = 0; i < FAULT_MAX_RULES; i++)
@@ -265,7 +265,7 @@ static struct client *client_by_pid(const struct rused *r, uint64_t pid)
 {
 	struct client *cl;
 
-	list_for_each_entry(cl, &r->clients, node)
+	list_for_each_entry(cl, &r->clients.list, node)
 		if (cl->proc && cl->pid > 0 && (uint64_t)cl->pid == pid)
 			return cl;
 	return NULL;

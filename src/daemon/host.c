@@ -101,7 +101,7 @@ static void notify(struct rused *r, const char *what)
 	static const uint64_t one = 1;
 	struct client *c;
 
-	list_for_each_entry(c, &r->clients, node) {
+	list_for_each_entry(c, &r->clients.list, node) {
 		if (c->notify_fd < 0)
 			continue;
 		if (send(c->notify_fd, &one, sizeof(one), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&

@@ -181,7 +181,7 @@ static int setup(struct rused *r, const struct options *o)
 	int rc;
 
 	r->listen.fd = r->signals.fd = r->page_fd = -1;
-	list_init(&r->clients);
+	list_init(&r->clients.list);
 	port_init(&r->port, &r->loop, &r->leases, &r->gsi);
 	orphans_init(&r->orphans, &r->loop, &r->leases, &r->port);
 	hostnet_init(&r->net, &r->loop, &devices_net_ops, r);
@@ -192,7 +192,7 @@ static int setup(struct rused *r, const struct options *o)
 	r->started = r->loop.now;
 	r->idle = o->idle * NS_S;
 	r->idle_timer.fn = idle_timeout;
-	r->next_proc = rand_u32();
+	r->clients.next_proc = rand_u32();
 	r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	lease_init(&r->leases, rand_u32(), orphans_record, &r->orphans);
 	rc = watch_signals(r);
@@ -239,7 +239,7 @@ static int serve(struct rused *r)
 	do {
 		r->loop.stop = false;
 		rc = loop_run(&r->loop, after_round);
-		forced = rc || (r->drain && r->nclients);
+		forced = rc || (r->drain && r->clients.count);
 	} while (!forced && !clients_leave(r));
 	return rc;
 }

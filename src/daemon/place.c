@@ -306,7 +306,7 @@ static void place_check(struct timer *t, ns_t now)
 
 	if (whole(r))
 		return;
-	if (!r->nclients && !rused_busy(r)) {
+	if (!r->clients.count && !rused_busy(r)) {
 		log_info("exiting: the run directory %s was deleted", r->rundir);
 		r->loop.stop = true;
 		return;
@@ -323,7 +323,7 @@ static void place_check(struct timer *t, ns_t now)
 	place_unwatch(r);
 	clients_listen_no_more(r);
 	r->drain = true;
-	if (!r->nclients)
+	if (!r->clients.count)
 		r->loop.stop = true;
 }
 

@@ -52,7 +52,7 @@ void res_counters(struct rused *r, int dev, uint64_t sum[PROC_COUNTERS])
 
 	for (int k = 0; k < PROC_COUNTERS; k++)
 		sum[k] = r->counter[dev][k];
-	list_for_each_entry(c, &r->clients, node)
+	list_for_each_entry(c, &r->clients.list, node)
 		add_client(c, dev, sum);
 }
 
@@ -71,7 +71,7 @@ void res_wire(const struct rused *r, uint64_t sum[PROC_WIRES])
 	struct client *c;
 
 	memcpy(sum, r->wire, sizeof(r->wire));
-	list_for_each_entry(c, &r->clients, node)
+	list_for_each_entry(c, &r->clients.list, node)
 		add_wire(c, sum);
 }
 
@@ -187,11 +187,11 @@ static uint32_t place_of(struct client *c)
 	for (uint32_t i = 0; !c->place && i < RES_PLACES; i++) {
 		bool used = false;
 
-		r->next_place = r->next_place % (RES_PLACES - 1) + 1;
-		list_for_each_entry(o, &r->clients, node)
-			used |= o->place == r->next_place;
+		r->clients.next_place = r->clients.next_place % (RES_PLACES - 1) + 1;
+		list_for_each_entry(o, &r->clients.list, node)
+			used |= o->place == r->clients.next_place;
 		if (!used)
-			c->place = r->next_place;
+			c->place = r->clients.next_place;
 	}
 	return c->place;
 }
@@ -243,7 +243,7 @@ struct nldev_res *res_collect(struct rused *r, size_t *n)
 	struct collection to = { 0 };
 	struct client *c;
 
-	list_for_each_entry(c, &r->clients, node)
+	list_for_each_entry(c, &r->clients.list, node)
 		if (c->page_fd >= 0 && !collect_client(&to, c))
 			break;
 	*n = to.n;

@@ -115,7 +115,7 @@ static struct json_object *links_json(struct rused *r, const struct proc_page *p
 
 		if (!l->kind || l->kind >= ARRAY_SIZE(kinds))
 			continue;
-		peer = client_by_proc(r, l->peer_proc);
+		peer = client_by_proc(&r->clients, l->peer_proc);
 		o = json_object_new_object();
 		add_str(o, "link", kinds[l->kind]);
 		if (!strcmp(kinds[l->kind], "udp"))
@@ -179,7 +179,7 @@ char *status_text(struct rused *r)
 	char *text;
 
 	res_wire(r, wire);
-	list_for_each_entry(c, &r->clients, node)
+	list_for_each_entry(c, &r->clients.list, node)
 		if (c->proc)
 			json_object_array_add(procs, process_json(r, c));
 	json_object_object_add(o, "host", host_json(r));

@@ -42,7 +42,7 @@ static int setup(void **state)
 	r.page_fd = memfd_create("page", MFD_CLOEXEC);
 	r.netns = 99;
 	strcpy(r.rundir, "/nowhere");
-	list_init(&r.clients);
+	list_init(&r.clients.list);
 	orphans_init(&r.orphans, &r.loop, &r.leases, &r.port);
 	port_init(&r.port, &r.loop, &r.leases, &r.gsi);
 	lease_init(&r.leases, 0, NULL, NULL);
@@ -58,8 +58,8 @@ static int setup(void **state)
 	c->sock.fn = no_event;
 	list_init(&c->netlink);
 	fabric_client_init(&c->fabric, &r.fabrics);
-	list_add_tail(&c->node, &r.clients);
-	r.nclients = 1;
+	list_add_tail(&c->node, &r.clients.list);
+	r.clients.count = 1;
 	peer = sv[1];
 	return loop_add(&r.loop, &c->sock, sv[0], EPOLLIN);
 }
@@ -159,7 +159,7 @@ static void test_proc(void **state)
  */
 static void test_proc_card_owner(void **state)
 {
-	r.next_proc = CARD_OWNER - 1;
+	r.clients.next_proc = CARD_OWNER - 1;
 	assert_int_equal(hello_as(CARD_OWNER), 1);
 }
 

@@ -38,7 +38,7 @@ static int setup(void **state)
 	page.dev[3].in_use = 1;
 	page.dev[3].index = 7;
 	r.page = &page;
-	list_init(&r.clients);
+	list_init(&r.clients.list);
 	return 0;
 }
 
@@ -59,7 +59,7 @@ static struct proc add_proc(int pid, uint32_t recs)
 	p.page->magic = PROC_PAGE_MAGIC;
 	p.page->version = 1;
 	p.rec = (struct res_rec *)(at + RES_OFFSET);
-	list_add_tail(&p.c->node, &r.clients);
+	list_add_tail(&p.c->node, &r.clients.list);
 	return p;
 }
 

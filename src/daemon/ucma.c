@@ -167,7 +167,7 @@ static struct ucma_fd *find(const struct rused *r, uint32_t number);
  */
 static void hang_up(struct ucma_fd *u)
 {
-	struct client *poster = client_by_proc(u->r, u->poster);
+	struct client *poster = client_by_proc(&u->r->clients, u->poster);
 
 	if (poster)
 		client_drain(poster);

@@ -91,7 +91,7 @@ static struct client *client(int fd)
 	memset(&r, 0, sizeof(r));
 	r.page = &page;
 	r.page_fd = 0;
-	list_init(&r.clients);
+	list_init(&r.clients.list);
 	orphans_init(&r.orphans, &r.loop, &r.leases, &r.port);
 	port_init(&r.port, &r.loop, &r.leases, &r.gsi);
 	lease_init(&r.leases, 0, NULL, NULL);
@@ -106,8 +106,8 @@ static struct client *client(int fd)
 	c->page_fd = c->notify_fd = c->pidfd.fd = -1;
 	c->sock.fn = no_event;
 	list_init(&c->netlink);
-	list_add_tail(&c->node, &r.clients);
-	r.nclients = 1;
+	list_add_tail(&c->node, &r.clients.list);
+	r.clients.count = 1;
 	if (loop_add(&r.loop, &c->sock, fd, EPOLLIN))
 		abort();
 	return c;
