@@ -10,7 +10,11 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "daemon/daemon.h"
+#include "daemon/channels.h"
+#include "daemon/clients.h"
+#include "daemon/ucma.h"
+#include "loop/loop.h"
+#include "umads/umads.h"
 
 #define LATELY (20 * NS_MS)
 /*
@@ -35,13 +39,13 @@ static void watch_one(struct client *c, bool on)
 	c->channel.watched = on;
 }
 
-static bool watch(struct loop *l, bool on)
+static bool watch(void *ctx, bool on)
 {
-	struct rused *r = container_of(l, struct rused, loop);
+	struct channels *chs = ctx;
 	struct client *c, *t;
 
-	list_for_each_entry_safe(c, t, &r->channels, channel.node) {
-		bool lately = l->now - c->channel.used < LATELY;
+	list_for_each_entry_safe(c, t, &chs->list, channel.node) {
+		bool lately = chs->loop->now - c->channel.used < LATELY;
 
 		if (on && !lately)
 			continue;
@@ -54,19 +58,19 @@ static bool watch(struct loop *l, bool on)
 			list_del(&c->channel.node);
 	}
 	if (!on)
-		umad_rings_sleep(&r->umads);
-	return !list_empty(&r->channels);
+		umad_rings_sleep(chs->umads);
+	return !list_empty(&chs->list);
 }
 
-static bool there(struct loop *l)
+static bool there(void *ctx)
 {
-	struct rused *r = container_of(l, struct rused, loop);
+	struct channels *chs = ctx;
 	struct client *c;
 
-	list_for_each_entry(c, &r->channels, channel.node)
+	list_for_each_entry(c, &chs->list, channel.node)
 		if (something(c))
 			return true;
-	return umad_rings_there(&r->umads);
+	return umad_rings_there(chs->umads);
 }
 
 void channel_drain(struct client *c)
@@ -87,24 +91,24 @@ void channel_drain(struct client *c)
 		 */
 		if (there == c->channel.tail) {
 			there = ipc_channel_head(c->channel.map);
-			c->r->loop.moment++;
+			c->channel.all->loop->moment++;
 		}
 		rc = ipc_channel_pop(c->channel.map, &c->channel.tail, &h, body, &len);
 		if (!rc)
 			rc = client_posted(c, &h, body, len);
 		if (!rc && n % BATCH == 0)
-			ucma_settle(c->r);
+			ucma_settle(c->channel.all->ucma);
 	}
 	if (rc && rc != -EAGAIN)
 		client_refused(c, rc);
 }
 
-bool channels_drain(struct rused *r)
+bool channels_drain(struct channels *chs)
 {
 	struct client *c, *t;
 	bool any = false;
 
-	list_for_each_entry_safe(c, t, &r->clients.list, node) {
+	list_for_each_entry_safe(c, t, &chs->clients->list, node) {
 		if (!c->channel.map || !ipc_channel_queued(c->channel.map, c->channel.tail))
 			continue;
 		channel_drain(c);
@@ -135,36 +139,39 @@ static void take_one(struct client *c)
 		client_refused(c, rc);
 }
 
-static void take(struct loop *l)
+static void take(void *ctx)
 {
-	struct rused *r = container_of(l, struct rused, loop);
+	struct channels *chs = ctx;
 	struct client *c;
 	uint32_t n = 0;
 
-	list_for_each_entry(c, &r->channels, channel.node)
+	list_for_each_entry(c, &chs->list, channel.node)
 		n++;
 	/*
 	 * Handle each client once: it moves to the end of the list. take_one() removes no other
 	 * client from the list, since client_kill() removes only the killed one.
 	 */
-	while (n-- && !list_empty(&r->channels)) {
-		c = list_first_entry(&r->channels, struct client, channel.node);
+	while (n-- && !list_empty(&chs->list)) {
+		c = list_first_entry(&chs->list, struct client, channel.node);
 		list_del(&c->channel.node);
-		list_add_tail(&c->channel.node, &r->channels);
+		list_add_tail(&c->channel.node, &chs->list);
 		take_one(c);
 	}
-	umad_rings_take(&r->umads);
+	umad_rings_take(chs->umads);
 }
 
-void channels_init(struct rused *r)
+void channels_init(struct channels *chs, struct loop *l, struct clients *clients,
+		   struct umads *umads, struct ucma_files *ucma)
 {
 	static const struct loop_memory memory = { watch, there, take };
 
-	list_init(&r->channels);
-	r->loop.memory = &memory;
+	*chs = (struct channels){ .loop = l, .clients = clients, .umads = umads, .ucma = ucma };
+	list_init(&chs->list);
+	l->memory = &memory;
+	l->memory_ctx = chs;
 }
 
-int channel_open(struct client *c)
+int channel_open(struct channels *chs, struct client *c)
 {
 	int fd;
 
@@ -173,6 +180,7 @@ int channel_open(struct client *c)
 	fd = ipc_channel_create(&c->channel.map);
 	if (fd < 0)
 		return fd;
+	c->channel.all = chs;
 	list_init(&c->channel.node);
 	c->channel.watched = false;
 	c->channel.tail = 0;
@@ -192,10 +200,10 @@ void channel_used(struct client *c)
 {
 	if (!c->channel.map)
 		return;
-	loop_message(&c->r->loop, ipc_channel_slept(c->channel.map));
-	c->channel.used = c->r->loop.now;
+	loop_message(c->channel.all->loop, ipc_channel_slept(c->channel.map));
+	c->channel.used = c->channel.all->loop->now;
 	if (list_empty(&c->channel.node))
-		list_add_tail(&c->channel.node, &c->r->channels);
+		list_add_tail(&c->channel.node, &c->channel.all->list);
 	/* Set `watched` at once: rused polls the channel before it sleeps, so the client need not wake it. */
 	watch_one(c, true);
 }

@@ -10,19 +10,33 @@
 #include "ipc/channel.h"
 
 struct client;
-struct rused;
+struct clients;
+struct loop;
+struct ucma_files;
+struct umads;
+
+struct channels {
+	struct loop *loop;
+	struct clients *clients;
+	struct umads *umads;
+	struct ucma_files *ucma;
+	struct list_head list;		/* clients being polled, by channel.node */
+};
 
 struct channel {
+	struct channels *all;
 	struct ipc_channel *map;	/* NULL: none */
-	struct list_head node;		/* rused.channels */
+	struct list_head node;		/* channels.list */
 	ns_t used;			/* when the client's last message arrived, through the channel or the socket */
 	uint32_t tail;			/* position in its queue */
 	bool watched;
 };
 
-void channels_init(struct rused *r);
+/* Has the loop poll the channels and the rings of umad files. */
+void channels_init(struct channels *chs, struct loop *l, struct clients *clients,
+		   struct umads *umads, struct ucma_files *ucma);
 /* Creates the client's channel. Returns the descriptor for it, or -errno; -EBUSY: it has one. */
-int channel_open(struct client *c);
+int channel_open(struct channels *chs, struct client *c);
 /* No effect if it is closed already. */
 void channel_close(struct client *c);
 /*
@@ -34,7 +48,7 @@ void channel_drain(struct client *c);
  * channel_drain() for all clients. Call before reading a state that their messages may change. True:
  * there were messages.
  */
-bool channels_drain(struct rused *r);
+bool channels_drain(struct channels *chs);
 /* Call after a message of the client: adds its channel to those that rused polls. */
 void channel_used(struct client *c);
 

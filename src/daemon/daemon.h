@@ -37,7 +37,7 @@ struct rused {
 	uint32_t next_index;	/* device index of the next device */
 
 	struct clients clients;
-	struct list_head channels;	/* clients being polled, by channel.node */
+	struct channels channels;
 	int spare;		/* reserve descriptor for refusing a client */
 	struct timer idle_timer;
 
@@ -64,6 +64,8 @@ struct rused {
 	int page_fd;
 };
 
+/* rused.c: connects the parts of rused with each other. Call after the host page was created. */
+void rused_connect(struct rused *r);
 int netlink_open(struct client *c);	/* nlsock.c */
 void netlink_close_all(struct client *c);
 /* res.c: counters of a device, and of all UDP sockets, summed over all processes including those that have exited. */
@@ -83,8 +85,6 @@ int host_init(struct rused *r);
 void host_fini(struct rused *r, bool ours);
 /* Descriptor of the directory with the device's sys/: the run directory, or that of its fabric host. */
 int host_run(const struct rused *r, const struct host_dev *d);
-/* Sets up r->fabrics, without a fabric. */
-void host_fabrics_init(struct rused *r);
 int host_restore(struct rused *r);	/* creates the sysfs tree in a new run directory */
 /* Changes page->dev[slot] and sysfs to *now: a device was added, changed, renamed or (in_use 0) removed. */
 void host_publish(struct rused *r, int slot, const struct host_dev *now);

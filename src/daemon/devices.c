@@ -233,7 +233,7 @@ static void net_changed(void *ctx, uint32_t ifindex, bool link)
 
 static void net_neigh_changed(void *ctx, const struct rtnl_neigh *n)
 {
-	ucma_neigh_change(ctx, n);
+	ucma_neigh_change(&((struct rused *)ctx)->ucma, n);
 }
 
 static void net_settled(void *ctx)

@@ -349,7 +349,7 @@ static int do_capture(struct msg *m)
 
 static int do_channel(struct msg *m)
 {
-	int fd = m->c->proc ? channel_open(m->c) : -EPERM, rc;
+	int fd = m->c->proc ? channel_open(&m->c->r->channels, m->c) : -EPERM, rc;
 
 	if (fd < 0)
 		return answer_error(m, fd);
@@ -365,7 +365,7 @@ static int do_ucma_open(struct msg *m)
 
 	if (!m->c->proc)
 		return answer_error(m, -EPERM);
-	rc = ucma_open(m->c, &rep.file, fds);
+	rc = ucma_open(&m->c->r->ucma, m->c, &rep.file, fds);
 	if (rc)
 		return answer_error(m, rc);
 	fds[UCMA_OPEN_FDS] = m->c->r->ucma.cards_fd;
@@ -395,12 +395,13 @@ static int do_ucma_write(struct msg *m)
 	if (m->h->type == IPC_UCMA_POST) {
 		if (opt || q.count != q.len)
 			return -EPROTO;
-		ucma_posted(m->c, &q, (const char *)m->body + sizeof(q));
+		ucma_posted(&m->c->r->ucma, m->c, &q, (const char *)m->body + sizeof(q));
 		return 0;
 	}
 	if (opt && opt != q.aux)
 		return -EPROTO;
-	rc = ucma_call(m->c->r, &q, (const char *)m->body + sizeof(q), opt, &rep.h, rep.data, &len);
+	rc = ucma_call(&m->c->r->ucma, &q, (const char *)m->body + sizeof(q), opt, &rep.h,
+		       rep.data, &len);
 	if (rc)
 		return answer_error(m, rc);
 	return answer(m, 0, &rep, sizeof(rep.h) + len, -1);

@@ -133,16 +133,16 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	if (!memcmp(&was, now, sizeof(was)))
 		return;
 	if (was.in_use && !now->in_use)
-		ucma_device_removed(r, (unsigned int)slot);
+		ucma_device_removed(&r->ucma, (unsigned int)slot);
 	host_page_begin(r);
 	*d = *now;
 	smp_store_release(&r->page->seq, r->page->seq + 1);
 	if (!was.in_use && now->in_use)
-		ucma_device_added(r, (unsigned int)slot);
+		ucma_device_added(&r->ucma, (unsigned int)slot);
 	/* GID 0 is made of the hardware address, so a change of it means a new hardware address. */
 	if (was.in_use && now->in_use && now->ifindex && was.ifindex == now->ifindex &&
 	    memcmp(was.gid[0].raw, now->gid[0].raw, 16))
-		ucma_addr_change(r, now->ifindex);
+		ucma_addr_change(&r->ucma, now->ifindex);
 	/* Update sysfs before notify(), so that a notified process sees the new state. */
 	renamed = was.in_use && now->in_use && strcmp(was.name, now->name);
 	if (renamed) {
@@ -158,48 +158,4 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	else if (!was.in_use && now->in_use)
 		gsi_umad_added(&r->gsi, (unsigned int)slot);
 	notify(r, now->name);
-}
-
-static int fabrics_place(void *ctx, struct host_dev *d)
-{
-	return device_place(ctx, d);
-}
-
-static void fabrics_publish(void *ctx, unsigned int slot, const struct host_dev *d)
-{
-	host_publish(ctx, (int)slot, d);
-}
-
-static void fabrics_del(void *ctx, unsigned int slot)
-{
-	device_del(ctx, (int)slot);
-}
-
-static uint32_t fabrics_block(void *ctx, uint32_t proc, uint32_t dev_index)
-{
-	const struct rused *r = ctx;
-
-	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
-		if (r->leases.block[b].proc == proc && r->leases.block[b].dev_index == dev_index)
-			return b;
-	return 0;
-}
-
-void host_fabrics_init(struct rused *r)
-{
-	static const struct fabrics_ops ops = { .device_place = fabrics_place,
-						.device_publish = fabrics_publish,
-						.device_del = fabrics_del, .block = fabrics_block,
-						.ucma = &ucma_fd_ops };
-	struct fabrics *fs = &r->fabrics;
-
-	fs->loop = &r->loop;
-	fs->page = r->page;
-	fs->gsi = &r->gsi;
-	fs->net = &r->net;
-	fs->run = r->run;
-	fs->rundir = r->rundir;
-	fs->ops = &ops;
-	fs->ctx = r;
-	fabrics_init(fs);
 }

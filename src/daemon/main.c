@@ -188,7 +188,7 @@ static int setup(struct rused *r, const struct options *o)
 	rc = loop_init(&r->loop);
 	if (rc)
 		return rc;
-	channels_init(r);
+	channels_init(&r->channels, &r->loop, &r->clients, &r->umads, &r->ucma);
 	r->started = r->loop.now;
 	r->idle = o->idle * NS_S;
 	r->idle_timer.fn = idle_timeout;
@@ -202,10 +202,11 @@ static int setup(struct rused *r, const struct options *o)
 	rc = orphans_load(&r->orphans, r->run);
 	if (!rc)
 		rc = host_init(r);
-	umads_init(&r->umads, &r->loop, r->run, rc ? 0 : r->page->generation);
-	host_fabrics_init(r);
+	rused_connect(r);
 	if (!rc)
-		rc = ucma_init(r);
+		rc = gsi_init(&r->gsi, &r->loop, r->page, &r->umads);
+	if (!rc)
+		rc = ucma_init(&r->ucma);
 	if (!rc)
 		rc = devices_init(r);
 	/* Listen last: a client needs everything else as soon as it can connect. */
@@ -224,7 +225,7 @@ static void after_round(struct loop *l)
 	clients_reap(l);
 	fabric_settle(&container_of(l, struct rused, loop)->fabrics);
 	gsi_settle(&container_of(l, struct rused, loop)->gsi);
-	ucma_settle(container_of(l, struct rused, loop));
+	ucma_settle(&container_of(l, struct rused, loop)->ucma);
 }
 
 /*
@@ -256,7 +257,8 @@ static void teardown(struct rused *r, bool keep_log)
 	orphans_fini(&r->orphans, r->run, ours);
 	clients_close_all(r);
 	fabrics_fini(&r->fabrics);
-	ucma_fini(r);
+	ucma_fini(&r->ucma);
+	gsi_fini(&r->gsi);
 	umads_fini(&r->umads);
 	port_fini(&r->port);
 	hostnet_fini(&r->net);

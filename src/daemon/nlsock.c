@@ -47,7 +47,7 @@ static void add_cm_ids(struct objects *o)
 	size_t n = 0;
 	struct nldev_res *more;
 
-	o->ids = ucma_list(o->r, &n);
+	o->ids = ucma_list(&o->r->ucma, &n);
 	more = n ? reallocarray(o->all, o->n + n, sizeof(*more)) : NULL;
 	if (!more)
 		return;

@@ -48,9 +48,8 @@ static int setup(void **state)
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
 		return -1;
-	channels_init(&r);
-	umads_init(&r.umads, &r.loop, -1, 0);
-	host_fabrics_init(&r);
+	channels_init(&r.channels, &r.loop, &r.clients, &r.umads, &r.ucma);
+	rused_connect(&r);
 	c = calloc(1, sizeof(*c));
 	c->r = &r;
 	c->pid = 4711;
@@ -372,13 +371,13 @@ static void test_channel_queue(void **state)
 	struct ipc_ucma none = { 0 };
 
 	open_channel();
-	m->watch(&r.loop, true);
+	m->watch(r.loop.memory_ctx, true);
 	/* Commands for an unknown rdma_cm file are taken and ignored. */
 	for (int i = 0; i < 3; i++)
 		enqueue(IPC_UCMA_POST, &none, sizeof(none));
-	assert_true(m->there(&r.loop));
-	m->take(&r.loop);
-	assert_false(m->there(&r.loop));
+	assert_true(m->there(r.loop.memory_ctx));
+	m->take(r.loop.memory_ctx);
+	assert_false(m->there(r.loop.memory_ctx));
 	assert_int_equal(c->channel.map->tail, 3);
 	/* Queued messages are handled before one from the socket. */
 	enqueue(IPC_UCMA_POST, &none, sizeof(none));
@@ -386,15 +385,15 @@ static void test_channel_queue(void **state)
 	assert_int_equal(c->channel.map->tail, 4);
 	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);
 	/* channels_drain() takes them too. */
-	assert_false(channels_drain(&r));
+	assert_false(channels_drain(&r.channels));
 	enqueue(IPC_UCMA_POST, &none, sizeof(none));
-	assert_true(channels_drain(&r));
+	assert_true(channels_drain(&r.channels));
 	assert_int_equal(c->channel.map->tail, 5);
 	enqueue(IPC_UMAD_KICK, &kick, sizeof(kick));
-	assert_true(channels_drain(&r) && !c->dead);
+	assert_true(channels_drain(&r.channels) && !c->dead);
 	/* A message that needs an answer is not allowed in the queue. */
 	enqueue(IPC_COUNTERS, "", 0);
-	m->take(&r.loop);
+	m->take(r.loop.memory_ctx);
 	assert_true(c->dead);
 }
 
@@ -407,12 +406,12 @@ static void test_channel(void **state)
 	assert_int_equal(feed(IPC_CHANNEL, NULL, 0, -1), -EPROTO);
 	open_channel();
 	ch = c->channel.map;
-	assert_true(m->watch(&r.loop, true));
+	assert_true(m->watch(r.loop.memory_ctx, true));
 	assert_int_equal(ch->watched, 1);
-	assert_false(m->there(&r.loop));
+	assert_false(m->there(r.loop.memory_ctx));
 	post(IPC_PEER, &p, sizeof(p));
-	assert_true(m->there(&r.loop));
-	m->take(&r.loop);
+	assert_true(m->there(r.loop.memory_ctx));
+	m->take(r.loop.memory_ctx);
 	assert_int_equal(ch->state, CHAN_ANSWERED);
 	assert_int_equal(ch->answer.hdr.error, -ENOENT);
 	assert_int_equal(ch->answer.hdr.seq, 4);
@@ -432,19 +431,21 @@ static void test_channel(void **state)
 	assert_int_equal(feed(IPC_NETLINK, NULL, 0, -1), 0);
 	assert_int_equal(ch->state, CHAN_FREE);
 	/* After some time without messages the channel is not polled. */
-	m->watch(&r.loop, false);
+	m->watch(r.loop.memory_ctx, false);
 	assert_int_equal(ch->watched, 0);
-	assert_false(list_empty(&r.channels));
+	assert_false(list_empty(&r.channels.list));
 	r.loop.now += NS_S;
-	m->watch(&r.loop, false);
-	assert_true(list_empty(&r.channels));
-	assert_false(m->watch(&r.loop, true));
-	/* rused stops polling: a request that the process writes to the channel before it sees this is still found. */
+	m->watch(r.loop.memory_ctx, false);
+	assert_true(list_empty(&r.channels.list));
+	assert_false(m->watch(r.loop.memory_ctx, true));
+	/*
+	 * rused stops polling: a request that the process posts before it sees this is still found.
+	 */
 	channel_used(c);
 	post(IPC_PEER, &p, sizeof(p));
 	r.loop.now += NS_S;
-	m->watch(&r.loop, false);
-	assert_true(m->there(&r.loop));
+	m->watch(r.loop.memory_ctx, false);
+	assert_true(m->there(r.loop.memory_ctx));
 }
 
 static void hostile(uint16_t type, uint32_t len)
@@ -454,10 +455,10 @@ static void hostile(uint16_t type, uint32_t len)
 	open_channel();
 	post(type, body, len);
 	channel_used(c);
-	r.loop.memory->take(&r.loop);
+	r.loop.memory->take(r.loop.memory_ctx);
 	assert_true(c->dead);
 	assert_null(c->channel.map);
-	assert_true(list_empty(&r.channels));
+	assert_true(list_empty(&r.channels.list));
 }
 
 static void test_channel_too_long(void **state)

@@ -29,8 +29,12 @@
 #include "base/log.h"
 #include "base/memfd.h"
 #include "base/rand.h"
-#include "daemon/daemon.h"
+#include "daemon/channels.h"
+#include "daemon/clients.h"
+#include "daemon/port.h"
+#include "daemon/ucma.h"
 #include "fabrics/cm.h"
+#include "fabrics/fabrics.h"
 #include "ipc/ucma_msg.h"
 #include "ipc/ucma_shm.h"
 
@@ -43,7 +47,7 @@ _Static_assert(UCMA_MAX_FILES == 1 << INDEX_BITS, "an index of them");
 
 struct ucma_fd {
 	struct list_head node;	/* only for freeing */
-	struct rused *r;
+	struct ucma_files *all;
 	struct loop_fd f;
 	struct ucma_file *file;
 	struct list_head woken;	/* ucma_files.woken */
@@ -56,7 +60,7 @@ struct ucma_fd {
 
 static struct ucma *ucma_of(const struct ucma_fd *u)
 {
-	return u->cm ? u->cm->ucma : u->r->ucma.ucma;
+	return u->cm ? u->cm->ucma : u->all->ucma;
 }
 
 /* Marks the file for ucma_settle(). */
@@ -65,7 +69,7 @@ static void wake(void *ctx, void *host, unsigned int n)
 	struct ucma_fd *u = host;
 
 	if (list_empty(&u->woken))
-		list_add_tail(&u->woken, &u->r->ucma.woken);
+		list_add_tail(&u->woken, &u->all->woken);
 }
 
 /* Sends a byte, so that poll() sees events. The socket holds at most two bytes, so send() fails only after a hang-up. */
@@ -89,10 +93,10 @@ const struct ucma_ops ucma_fd_ops = { .wake = wake, .show = show, .filled = fill
 /* Returns free memory to the kernel some time after files were closed. */
 void ucma_trim(struct timer *t, ns_t now)
 {
-	struct rused *r = container_of(t, struct rused, ucma.trim);
+	struct ucma_files *us = container_of(t, struct ucma_files, trim);
 
-	if (!ucma_ids(r->ucma.ucma))
-		madvise(r->ucma.cards, UCMA_CARDS * sizeof(struct ucma_card), MADV_REMOVE);
+	if (!ucma_ids(us->ucma))
+		madvise(us->cards, UCMA_CARDS * sizeof(struct ucma_card), MADV_REMOVE);
 	malloc_trim(0);
 }
 
@@ -101,40 +105,40 @@ void ucma_trim(struct timer *t, ns_t now)
  * their rdma_cm ids. Programs get a read-only descriptor. Sealing the memory against writes would
  * also prevent MADV_REMOVE, which frees it.
  */
-int ucma_cards_make(struct rused *r)
+int ucma_cards_make(struct ucma_files *us)
 {
 	char path[40];
 	int fd;
 
-	r->ucma.cards = memfd_new("ruse-cm-cards", UCMA_CARDS * sizeof(struct ucma_card), &fd);
-	if (!r->ucma.cards)
+	us->cards = memfd_new("ruse-cm-cards", UCMA_CARDS * sizeof(struct ucma_card), &fd);
+	if (!us->cards)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r->ucma.cards_fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (r->ucma.cards_fd < 0)
-		r->ucma.cards_fd = fd;
+	us->cards_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (us->cards_fd < 0)
+		us->cards_fd = fd;
 	else
 		close(fd);
-	ucma_share(r->ucma.ucma, r->ucma.cards);
+	ucma_share(us->ucma, us->cards);
 	return 0;
 }
 
-void ucma_cards_free(struct rused *r)
+void ucma_cards_free(struct ucma_files *us)
 {
-	if (!r->ucma.cards)
+	if (!us->cards)
 		return;
-	munmap(r->ucma.cards, UCMA_CARDS * sizeof(struct ucma_card));
-	close(r->ucma.cards_fd);
-	r->ucma.cards = NULL;
+	munmap(us->cards, UCMA_CARDS * sizeof(struct ucma_card));
+	close(us->cards_fd);
+	us->cards = NULL;
 }
 
-void ucma_settle(struct rused *r)
+void ucma_settle(struct ucma_files *us)
 {
-	if (r->ucma.ucma)
-		ucma_flush(r->ucma.ucma);
+	if (us->ucma)
+		ucma_flush(us->ucma);
 	/* Also flush the rdma_cm of the fabric host on which each woken file was opened. */
-	while (!list_empty(&r->ucma.woken)) {
-		struct ucma_fd *u = list_first_entry(&r->ucma.woken, struct ucma_fd, woken);
+	while (!list_empty(&us->woken)) {
+		struct ucma_fd *u = list_first_entry(&us->woken, struct ucma_fd, woken);
 
 		list_del(&u->woken);
 		ucma_flush(ucma_of(u));
@@ -143,23 +147,23 @@ void ucma_settle(struct rused *r)
 
 static void file_close(struct ucma_fd *u)
 {
-	struct rused *r = u->r;
+	struct ucma_files *us = u->all;
 
-	idtable_remove(&r->ucma.ids, u->number & (UCMA_MAX_FILES - 1));
+	idtable_remove(&us->ids, u->number & (UCMA_MAX_FILES - 1));
 	ucma_file_close(u->file);
 	list_del(&u->woken);
 	if (u->cm)
 		fabric_cm_put(u->cm);
 	munmap(u->shm, sizeof(*u->shm));
-	loop_del(&r->loop, &u->f);
+	loop_del(us->loop, &u->f);
 	/* If the timer cannot be set, the memory is not returned. */
-	timer_set(&r->loop.timers, &r->ucma.trim, r->loop.now + TRIM_AFTER);
-	list_add_tail(&u->node, &r->loop.dead);
+	timer_set(&us->loop->timers, &us->trim, us->loop->now + TRIM_AFTER);
+	list_add_tail(&u->node, &us->loop->dead);
 }
 
 _Static_assert(offsetof(struct ucma_fd, node) == 0, "freed by its node");
 
-static struct ucma_fd *find(const struct rused *r, uint32_t number);
+static struct ucma_fd *find(const struct ucma_files *us, uint32_t number);
 
 /*
  * Closes a file after its hang-up. Commands that the program sent before the close without waiting for an answer
@@ -167,12 +171,12 @@ static struct ucma_fd *find(const struct rused *r, uint32_t number);
  */
 static void hang_up(struct ucma_fd *u)
 {
-	struct client *poster = client_by_proc(&u->r->clients, u->poster);
+	struct client *poster = client_by_proc(u->all->clients, u->poster);
 
 	if (poster)
 		client_drain(poster);
 	/* sweep(), called for one of these commands, may have closed the file. */
-	if (find(u->r, u->number) == u)
+	if (find(u->all, u->number) == u)
 		file_close(u);
 }
 
@@ -193,21 +197,21 @@ int ucma_pid(const void *host)
 	return host ? ((const struct ucma_fd *)host)->pid : 0;
 }
 
-void ucma_close_all(struct rused *r)
+void ucma_close_all(struct ucma_files *us)
 {
 	struct ucma_fd *u;
 
-	for (uint32_t i = 0; (u = idtable_next(&r->ucma.ids, &i)); i++)
+	for (uint32_t i = 0; (u = idtable_next(&us->ids, &i)); i++)
 		file_close(u);
 }
 
 /* Closes files whose hang-up was not handled yet. True: there were some. */
-static bool sweep(struct rused *r)
+static bool sweep(struct ucma_files *us)
 {
 	struct ucma_fd *u;
 	bool any = false;
 
-	for (uint32_t i = 0; (u = idtable_next(&r->ucma.ids, &i)); i++) {
+	for (uint32_t i = 0; (u = idtable_next(&us->ids, &i)); i++) {
 		char c;
 
 		if (!recv(u->f.fd, &c, sizeof(c), MSG_PEEK | MSG_DONTWAIT)) {
@@ -218,15 +222,12 @@ static bool sweep(struct rused *r)
 	return any;
 }
 
-/*
- * Handles closed files and commands sent without waiting for an answer (IPC_UCMA_POST). Both may free ports of
- * rdma_cm ids. True: there were some.
- */
-static bool free_ports(struct rused *r)
+/* Handles closes and posted commands that may free ports. True: there were some. */
+static bool free_ports(struct ucma_files *us)
 {
-	bool posted = channels_drain(r);
+	bool posted = channels_drain(us->channels);
 
-	return sweep(r) || posted;
+	return sweep(us) || posted;
 }
 
 /* True if the process has CAP_NET_BIND_SERVICE. */
@@ -248,31 +249,31 @@ static bool may_bind(pid_t pid)
 }
 
 /* Creates the file. 0: fd, rused's end of the socket pair, is taken over; -errno: the caller still owns fd. */
-static int file_new(struct client *c, int fd, struct ucma_fd *u, uint32_t *number)
+static int file_new(struct ucma_files *us, struct client *c, int fd, struct ucma_fd *u,
+		    uint32_t *number)
 {
-	struct rused *r = c->r;
 	int64_t id;
 	int rc;
 
 	/* 0 is not used as a number. */
-	id = idtable_alloc_cyclic(&r->ucma.ids, 1, u);
+	id = idtable_alloc_cyclic(&us->ids, 1, u);
 	if (id < 0)
 		return id == -ENOSPC ? -EMFILE : (int)id;
-	u->r = r;
+	u->all = us;
 	list_init(&u->woken);
 	u->pid = c->pid;
 	u->poster = c->proc;
 	u->number = rand_u32() << INDEX_BITS | (uint32_t)id;
 	u->f.fn = fd_event;
-	u->shm->generation = r->page->generation;
+	u->shm->generation = us->page->generation;
 	u->shm->number = u->number;
 	u->cm = c->fabric.host ? c->fabric.host->cm : NULL;
-	u->file = ucma_file_open(u->cm ? u->cm->ucma : r->ucma.ucma, u, may_bind(c->pid));
-	rc = u->file ? loop_add(&r->loop, &u->f, fd, EPOLLIN | EPOLLRDHUP) : -ENOMEM;
+	u->file = ucma_file_open(u->cm ? u->cm->ucma : us->ucma, u, may_bind(c->pid));
+	rc = u->file ? loop_add(us->loop, &u->f, fd, EPOLLIN | EPOLLRDHUP) : -ENOMEM;
 	if (rc) {
 		if (u->file)
 			ucma_file_close(u->file);
-		idtable_remove(&r->ucma.ids, (uint32_t)id);
+		idtable_remove(&us->ids, (uint32_t)id);
 		return rc;
 	}
 	ucma_file_share(u->file, u->shm);
@@ -282,7 +283,7 @@ static int file_new(struct client *c, int fd, struct ucma_fd *u, uint32_t *numbe
 	return 0;
 }
 
-int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
+int ucma_open(struct ucma_files *us, struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
 {
 	struct ucma_fd *u;
 	int sv[2], rc = 0;
@@ -292,7 +293,7 @@ int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
 		return -ENODEV;
 	/* Without the port, connections within this host still work. */
 	if (!c->fabric.host)
-		rc = port_want(&c->r->port);
+		rc = port_want(us->port);
 	if (rc)
 		log_info("cannot open UDP port 4791: %s; only connections within this host work",
 			 strerror(-rc));
@@ -307,7 +308,7 @@ int ucma_open(struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS])
 		rc = fds[1];
 		goto close;
 	}
-	rc = file_new(c, sv[0], u, number);
+	rc = file_new(us, c, sv[0], u, number);
 	if (rc)
 		goto unmap;
 	fds[0] = sv[1];
@@ -333,18 +334,18 @@ static uint32_t command(const void *body, size_t len)
 	return hdr.cmd;
 }
 
-static struct ucma_fd *find(const struct rused *r, uint32_t number)
+static struct ucma_fd *find(const struct ucma_files *us, uint32_t number)
 {
-	struct ucma_fd *u = idtable_find(&r->ucma.ids, number & (UCMA_MAX_FILES - 1));
+	struct ucma_fd *u = idtable_find(&us->ids, number & (UCMA_MAX_FILES - 1));
 
 	return u && u->number == number ? u : NULL;
 }
 
-int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_t opt,
+int ucma_call(struct ucma_files *us, const struct ipc_ucma *q, const void *body, size_t opt,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen)
 {
 	static uint8_t longest[WRITE_MAX];	/* a write() of more bytes than rused was sent: these bytes, then zeros */
-	struct ucma_fd *u = find(r, q->file), *from = NULL;
+	struct ucma_fd *u = find(us, q->file), *from = NULL;
 	struct ucma_cmd cmd = { .buf = body, .len = q->len, .from_err = q->aux_error };
 	uint32_t nr = command(body, q->len);
 	struct ucma_reply ans;
@@ -363,7 +364,7 @@ int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_
 		cmd.opt_len = opt;
 	}
 	if (!q->aux_error && nr == RDMA_USER_CM_CMD_MIGRATE_ID) {
-		from = find(r, q->aux);
+		from = find(us, q->aux);
 		/* Ids cannot move to another host. */
 		if (from && from->cm != u->cm)
 			from = NULL;
@@ -371,7 +372,7 @@ int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_
 		cmd.from_err = from ? 0 : -EINVAL;
 	}
 	ret = ucma_write(u->file, &cmd, &ans);
-	if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && free_ports(r))
+	if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && free_ports(us))
 		ret = ucma_write(u->file, &cmd, &ans);
 	reply->ret = ret < 0 ? (int32_t)ret : 0;
 	ucma_flush(ucma_of(u));
@@ -380,15 +381,16 @@ int ucma_call(struct rused *r, const struct ipc_ucma *q, const void *body, size_
 	return 0;
 }
 
-void ucma_posted(struct client *c, const struct ipc_ucma *q, const void *body)
+void ucma_posted(struct ucma_files *us, struct client *c, const struct ipc_ucma *q,
+		 const void *body)
 {
 	static struct ucma_reply scratch;
 	struct ucma_cmd cmd = { .buf = body, .len = q->len };
-	struct ucma_fd *u = find(c->r, q->file);
+	struct ucma_fd *u = find(us, q->file);
 
 	if (!u)
 		return;
 	u->poster = c->proc;
 	ucma_post(u->file, &cmd, &scratch);
-	wake(c->r, u, 0);
+	wake(us, u, 0);
 }

@@ -10,94 +10,84 @@
 #include "abi/netlink/nldev.h"
 #include "abi/ucma/ucma.h"
 #include "base/log.h"
-#include "daemon/daemon.h"
+#include "daemon/ucma.h"
 #include "fabrics/cm.h"
+#include "fabrics/fabrics.h"
+#include "gsi/gsi.h"
+#include "hostnet/hostnet.h"
+#include "loop/loop.h"
 #include "rdmacm/rdmacm.h"
 
-static void gsi_publish(void *ctx, unsigned int slot, const struct host_dev *d)
+int ucma_init(struct ucma_files *u)
 {
-	host_publish(ctx, (int)slot, d);
-}
-
-int ucma_init(struct rused *r)
-{
-	struct ucma_files *u = &r->ucma;
-	int rc;
-
 	idtable_init(&u->ids, UCMA_MAX_FILES);
 	u->trim.fn = ucma_trim;
 	list_init(&u->woken);
-	r->gsi.publish = gsi_publish;
-	r->gsi.ctx = r;
-	rc = gsi_init(&r->gsi, &r->loop, r->page, &r->umads);
-	if (rc)
-		return rc;
-	u->rdmacm = rdmacm_create(r->page, r->gsi.cm, &hostnet_rdmacm_ops, &r->net);
-	r->net.rdmacm = u->rdmacm;
-	u->ucma = u->rdmacm ? ucma_create(u->rdmacm, &ucma_fd_ops, r) : NULL;
-	return u->ucma ? ucma_cards_make(r) : -ENOMEM;
+	u->rdmacm = rdmacm_create(u->page, u->gsi->cm, &hostnet_rdmacm_ops, u->net);
+	u->net->rdmacm = u->rdmacm;
+	u->ucma = u->rdmacm ? ucma_create(u->rdmacm, &ucma_fd_ops, u) : NULL;
+	return u->ucma ? ucma_cards_make(u) : -ENOMEM;
 }
 
-void ucma_fini(struct rused *r)
+void ucma_fini(struct ucma_files *u)
 {
-	struct ucma_files *u = &r->ucma;
-
 	if (u->ucma) {
-		ucma_close_all(r);
-		timer_cancel(&r->loop.timers, &u->trim);
+		ucma_close_all(u);
+		timer_cancel(&u->loop->timers, &u->trim);
 		ucma_destroy(u->ucma);
 		idtable_fini(&u->ids);
-		ucma_cards_free(r);
+		ucma_cards_free(u);
 	}
-	if (u->rdmacm)
+	if (u->rdmacm) {
 		rdmacm_destroy(u->rdmacm);
+		u->net->rdmacm = NULL;
+	}
 	u->ucma = NULL;
-	u->rdmacm = r->net.rdmacm = NULL;
-	gsi_fini(&r->gsi);
+	u->rdmacm = NULL;
 }
 
-void ucma_device_added(struct rused *r, unsigned int slot)
+void ucma_device_added(struct ucma_files *u, unsigned int slot)
 {
-	struct fabric_cm *cm = fabric_cm_of(&r->fabrics, slot);
+	struct fabric_cm *cm = fabric_cm_of(u->fabrics, slot);
 	struct gsi_owner owner;
 	int rc;
 
-	if (!r->ucma.rdmacm)
+	if (!u->rdmacm)
 		return;
-	rc = gsi_device_added(&r->gsi, slot,
-			      fabric_port_owner(&r->fabrics, slot, &owner) ? &owner : NULL);
+	rc = gsi_device_added(u->gsi, slot,
+			      fabric_port_owner(u->fabrics, slot, &owner) ? &owner : NULL);
 	if (rc)
-		log_err("cannot create QP1 of %s: %s", r->page->dev[slot].name, strerror(-rc));
+		log_err("cannot create QP1 of %s: %s", u->page->dev[slot].name, strerror(-rc));
 	else
-		rdmacm_device_added(cm ? cm->rdmacm : r->ucma.rdmacm, slot,
-				    &r->gsi.port[slot].cdev);
+		rdmacm_device_added(cm ? cm->rdmacm : u->rdmacm, slot,
+				    &u->gsi->port[slot].cdev);
 }
 
-void ucma_device_removed(struct rused *r, unsigned int slot)
+void ucma_device_removed(struct ucma_files *u, unsigned int slot)
 {
-	struct fabric_cm *cm = fabric_cm_of(&r->fabrics, slot);
+	struct fabric_cm *cm = fabric_cm_of(u->fabrics, slot);
 
-	if (!r->ucma.rdmacm)
+	if (!u->rdmacm)
 		return;
-	rdmacm_device_removed(cm ? cm->rdmacm : r->ucma.rdmacm, slot);
-	fabric_sa_port_gone(&r->fabrics, slot);
-	gsi_device_removed(&r->gsi, slot);
+	rdmacm_device_removed(cm ? cm->rdmacm : u->rdmacm, slot);
+	fabric_sa_port_gone(u->fabrics, slot);
+	gsi_device_removed(u->gsi, slot);
 }
 
-void ucma_addr_change(struct rused *r, uint32_t ifindex)
+void ucma_addr_change(struct ucma_files *u, uint32_t ifindex)
 {
-	if (r->ucma.rdmacm)
-		rdmacm_addr_change(r->ucma.rdmacm, ifindex);
+	if (u->rdmacm)
+		rdmacm_addr_change(u->rdmacm, ifindex);
 }
 
-void ucma_neigh_change(struct rused *r, const struct rtnl_neigh *n)
+void ucma_neigh_change(struct ucma_files *u, const struct rtnl_neigh *n)
 {
 	struct sockaddr_storage ss;
 
-	if (!r->ucma.rdmacm || !n->has_mac)
+	if (!u->rdmacm || !n->has_mac)
 		return;
 	rtnl_addr_to(&n->addr, n->ifindex, &ss);
-	rdmacm_neigh_change(r->ucma.rdmacm, (struct sockaddr *)&ss, n->ifindex, n->mac);
+	rdmacm_neigh_change(u->rdmacm, (struct sockaddr *)&ss, n->ifindex, n->mac);
 }
 
 struct list {
@@ -125,17 +115,17 @@ static void list_one(void *arg, const struct rdmacm_info *info)
 	};
 }
 
-struct nldev_cm_id *ucma_list(struct rused *r, size_t *n)
+struct nldev_cm_id *ucma_list(struct ucma_files *u, size_t *n)
 {
 	struct list l = { 0 };
 
-	if (r->ucma.rdmacm)
-		rdmacm_list(r->ucma.rdmacm, list_one, &l);
+	if (u->rdmacm)
+		rdmacm_list(u->rdmacm, list_one, &l);
 	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++) {
-		struct fabric_cm *cm = fabric_cm_of(&r->fabrics, i);
+		struct fabric_cm *cm = fabric_cm_of(u->fabrics, i);
 
 		/* A host has one rdmacm for all its ports: list it once, at port 1. */
-		if (cm && r->page->dev[i].ib.hca_port == 1)
+		if (cm && u->page->dev[i].ib.hca_port == 1)
 			rdmacm_list(cm->rdmacm, list_one, &l);
 	}
 	*n = l.n;

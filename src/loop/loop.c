@@ -141,10 +141,10 @@ static int spin(struct loop *l, struct epoll_event *ev, bool *there)
 	ns_t until = spin_until(l);
 	int n = 0;
 
-	if (!until || !l->memory->watch(l, true))
+	if (!until || !l->memory->watch(l->memory_ctx, true))
 		return 0;
 	for (uint32_t i = 1; !n; i++) {
-		*there = l->memory->there(l);
+		*there = l->memory->there(l->memory_ctx);
 		if (*there)
 			return 0;
 		if (i % SPIN_POLL) {
@@ -165,7 +165,7 @@ static int wait_next(struct loop *l, struct epoll_event *ev, bool *there)
 	bool idle;
 	int n = 0;
 
-	*there = l->memory && l->memory->there(l);
+	*there = l->memory && l->memory->there(l->memory_ctx);
 	if (l->memory && !*there && timer_next(&l->timers) > l->now)
 		n = spin(l, ev, there);
 	idle = !*there && timer_next(&l->timers) > l->now;
@@ -175,8 +175,8 @@ static int wait_next(struct loop *l, struct epoll_event *ev, bool *there)
 	}
 	l->rounds = 0;
 	if (idle && l->memory) {
-		l->memory->watch(l, false);
-		*there = l->memory->there(l);
+		l->memory->watch(l->memory_ctx, false);
+		*there = l->memory->there(l->memory_ctx);
 		idle = !*there;
 	}
 	return epoll_wait(l->epfd, ev, EVENTS, idle ? wait_ms(l) : 0);
@@ -201,7 +201,7 @@ int loop_run(struct loop *l, void (*after)(struct loop *l))
 				f->fn(f, ev[i].events);
 		}
 		if (there)
-			l->memory->take(l);
+			l->memory->take(l->memory_ctx);
 		l->moment++;
 		timer_run(&l->timers, l->now);
 		after(l);

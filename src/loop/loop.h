@@ -23,9 +23,9 @@ struct loop_memory {
 	 * on true: tells the writers that rused polls, so they need not wake it; false: that they
 	 * must. Returns false if there is no memory to poll.
 	 */
-	bool (*watch)(struct loop *l, bool on);
-	bool (*there)(struct loop *l);	/* true if a message waits */
-	void (*take)(struct loop *l);	/* handles waiting messages, a bounded number */
+	bool (*watch)(void *ctx, bool on);
+	bool (*there)(void *ctx);	/* true if a message waits */
+	void (*take)(void *ctx);	/* handles waiting messages, a bounded number */
 };
 
 struct loop {
@@ -41,6 +41,7 @@ struct loop {
 	struct timer_heap timers;
 	struct list_head dead;	/* objects to free after this round of the loop; their first member is the node */
 	const struct loop_memory *memory;	/* NULL: none */
+	void *memory_ctx;	/* of its functions */
 	bool one_cpu;
 	uint32_t soon;		/* a bit per message, the latest in bit 0; 1: it came within 2 * spin ns of the one before */
 	ns_t last;		/* end of the loop's round in which the last message was handled */

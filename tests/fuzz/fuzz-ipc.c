@@ -56,7 +56,7 @@ static void umad_make(void)
 
 	memset(files, 0, sizeof(files));
 	nfiles = 0;
-	umads_init(&r.umads, &r.loop, -1, page.generation);
+	rused_connect(&r);
 	mad_host_init(&r.gsi.mad);
 	mad = (struct mad_port){ .ops = &mad_ops, .qps = 1 << GSI_QPN };
 	mad_port_init(&mad, &r.gsi.mad);
@@ -97,9 +97,8 @@ static struct client *client(int fd)
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop))
 		abort();
-	channels_init(&r);
+	channels_init(&r.channels, &r.loop, &r.clients, &r.umads, &r.ucma);
 	umad_make();
-	host_fabrics_init(&r);
 	c->r = &r;
 	fabric_client_init(&c->fabric, &r.fabrics);
 	c->pid = 1;
@@ -205,8 +204,8 @@ static void put_umad(uint8_t options, uint32_t file, const uint8_t *body, size_t
 	if (options & OPT_BAD_FD)
 		memcpy((uint8_t *)u->shm + word[0] % (sizeof(*u->shm) - 4), &word[1], 4);
 	if (options & OPT_CHANNEL)
-		r.loop.memory->take(&r.loop);
-	r.loop.memory->watch(&r.loop, false);
+		r.loop.memory->take(r.loop.memory_ctx);
+	r.loop.memory->watch(r.loop.memory_ctx, false);
 }
 
 /* Lets rused look at the channel; its answer must be valid. */
@@ -216,8 +215,8 @@ static void take_channel(struct client *c)
 	uint32_t before = ch->state;
 
 	channel_used(c);
-	r.loop.memory->watch(&r.loop, true);
-	r.loop.memory->take(&r.loop);
+	r.loop.memory->watch(r.loop.memory_ctx, true);
+	r.loop.memory->take(r.loop.memory_ctx);
 	if (c->dead)
 		return;
 	/* rused has answered, as the state was another one before: check the answer. */
@@ -227,7 +226,7 @@ static void take_channel(struct client *c)
 			abort();
 		ch->state = CHAN_FREE;
 	}
-	r.loop.memory->watch(&r.loop, false);
+	r.loop.memory->watch(r.loop.memory_ctx, false);
 }
 
 /* Sends one message of the input. Returns the bytes used; 0: the input is at its end. */
