@@ -8,21 +8,23 @@
 
 #include "base/log.h"
 #include "base/rand.h"
-#include "daemon/daemon.h"
+#include "daemon/captures.h"
+#include "daemon/clients.h"
+#include "daemon/host.h"
+#include "gsi/gsi.h"
 #include "ipc/capring.h"
+#include "ipc/ipc.h"
 
 #define SNAPLEN_MIN 64u		/* bytes; room for the Ethernet, IPv6 and UDP headers (62) */
 
-int capture_start(struct client *c, const struct ipc_capture *q)
+int capture_start(struct host *host, struct gsi *g, struct client *c, const struct ipc_capture *q)
 {
-	struct rused *r = c->r;
-
 	if (!q->sock[0] || !memchr(q->sock, 0, sizeof(q->sock)) || q->pad)
 		return -EPROTO;
 	if (c->capture)
 		return -EBUSY;
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
-		struct host_capture *h = &r->page->capture[i];
+		struct host_capture *h = &host->page->capture[i];
 
 		if (h->id)
 			continue;
@@ -30,13 +32,13 @@ int capture_start(struct client *c, const struct ipc_capture *q)
 		do {
 			c->capture = rand_u32();
 		} while (!c->capture);
-		host_page_begin(r);
+		host_page_begin(host);
 		h->id = c->capture;
 		h->snaplen = max(q->snaplen, SNAPLEN_MIN);
 		memset(h->sock, 0, sizeof(h->sock));
 		strcpy(h->sock, q->sock);
-		host_page_end(r, "a capture");
-		if (capture_out_start(&r->gsi.capture[i], h, r->uid))
+		host_page_end(host, "a capture");
+		if (capture_out_start(&g->capture[i], h, c->uid))
 			log_warn("the capture of pid %d does not include packets that rused sends", c->pid);
 		log_info("pid %d starts a capture", c->pid);
 		return 0;
@@ -44,17 +46,15 @@ int capture_start(struct client *c, const struct ipc_capture *q)
 	return -ENOSPC;
 }
 
-void capture_client_gone(struct client *c)
+void capture_client_gone(struct host *host, struct gsi *g, struct client *c)
 {
-	struct rused *r = c->r;
-
 	for (int i = 0; c->capture && i < HOST_MAX_CAPTURES; i++) {
-		if (r->page->capture[i].id != c->capture)
+		if (host->page->capture[i].id != c->capture)
 			continue;
-		capture_out_stop(&r->gsi.capture[i]);
-		host_page_begin(r);
-		memset(&r->page->capture[i], 0, sizeof(r->page->capture[i]));
-		host_page_end(r, "a capture's end");
+		capture_out_stop(&g->capture[i]);
+		host_page_begin(host);
+		memset(&host->page->capture[i], 0, sizeof(host->page->capture[i]));
+		host_page_end(host, "a capture's end");
 	}
 	c->capture = 0;
 }

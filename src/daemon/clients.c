@@ -59,9 +59,9 @@ void client_kill(struct client *c, const char *why)
 	channel_close(c);
 	loop_del(&r->loop, &c->sock);
 	loop_del(&r->loop, &c->pidfd);
-	res_client_gone(c);
-	capture_client_gone(c);
-	fault_client_gone(c);
+	res_client_gone(&r->host, c);
+	capture_client_gone(&r->host, &r->gsi, c);
+	fault_client_gone(&r->faults, c);
 	fabric_client_gone(&c->fabric);
 	if (c->page_fd >= 0)
 		close(c->page_fd);
@@ -351,7 +351,7 @@ bool clients_leave(struct rused *r)
 bool rused_busy(const struct rused *r)
 {
 	/* Leased QP number blocks, devices added or deleted by the user, a fabric and open files must not be lost. */
-	return lease_any(&r->leases) || r->configured || r->fabrics.fabric ||
+	return lease_any(&r->leases) || r->host.configured || r->fabrics.fabric ||
 	       ucma_busy(&r->ucma) || umad_busy(&r->umads);
 }
 

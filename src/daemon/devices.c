@@ -15,7 +15,11 @@
 
 #include "base/log.h"
 #include "core/device.h"
-#include "daemon/daemon.h"
+#include "daemon/devices.h"
+#include "daemon/faults.h"
+#include "daemon/host.h"
+#include "daemon/ucma.h"
+#include "hostnet/hostnet.h"
 #include "hostnet/netdev.h"
 #include "wire/smp.h"
 
@@ -33,8 +37,8 @@ static bool is_ours(const struct host_dev *d)
 	return d->in_use && !d->ib.host;
 }
 
-/* Updates the port of device d from its network interface. GIDs already in d keep their indices. */
-static void fill_port(const struct rused *r, struct host_dev *d, struct scan *s)
+/* Updates the port from its interface. GIDs already in d keep their indices. */
+static void fill_port(const struct host *h, struct host_dev *d, struct scan *s)
 {
 	struct gid_raw all[2 * MAX_ADDRS];
 	uint8_t eui64[8];
@@ -50,7 +54,9 @@ static void fill_port(const struct rused *r, struct host_dev *d, struct scan *s)
 	d->ifindex = s->ifindex;
 	memset(d->ndev, 0, sizeof(d->ndev));
 	snprintf(d->ndev, sizeof(d->ndev), "%s", s->name);
-	d->state = s->up && s->carrier && !fault_is_down(r, d->index) ? STATE_ACTIVE : STATE_DOWN;
+	d->state = STATE_DOWN;
+	if (s->up && s->carrier && !fault_is_down(&h->page->fault, d->index))
+		d->state = STATE_ACTIVE;
 	d->phys_state = d->state == STATE_ACTIVE ? PHYS_LINK_UP :
 			s->up ? PHYS_POLLING : PHYS_DISABLED;
 	d->active_mtu = mtu_from_netdev(s->mtu);
@@ -64,10 +70,10 @@ static void fill_port(const struct rused *r, struct host_dev *d, struct scan *s)
 			 d->ndev);
 }
 
-/* Updates page->dev[slot] from the device's network interface. Deletes the device if the interface is gone. */
-static void refresh(struct rused *r, int slot)
+/* Updates the device in this slot from its interface, or deletes it. */
+static void refresh(struct host *h, int slot)
 {
-	struct host_dev d = r->page->dev[slot];
+	struct host_dev d = h->page->dev[slot];
 	struct scan s = { .ifindex = d.ifindex };
 	int rc;
 
@@ -75,7 +81,7 @@ static void refresh(struct rused *r, int slot)
 	rc = netdev_read(&s);
 	if (!rc && !s.found && strcmp(d.name, DEV_NAME)) {
 		log_info("%s removed: its interface %s is gone", d.name, d.ndev);
-		device_del(r, slot);
+		device_del(h, slot);
 		return;
 	}
 	if (!rc && !s.found && d.ifindex) {
@@ -86,20 +92,20 @@ static void refresh(struct rused *r, int slot)
 		log_warn("cannot read the state of %s: %s", d.ndev, strerror(-rc));
 		return;
 	}
-	fill_port(r, &d, &s);
+	fill_port(h, &d, &s);
 	/* Processes see the same change in the host page and report IBV_EVENT_PORT_ERR. */
-	if (r->page->dev[slot].state == STATE_ACTIVE && d.state != STATE_ACTIVE)
-		r->counter[slot][CNT_LINK_DOWNED]++;
-	host_publish(r, slot, &d);
+	if (h->page->dev[slot].state == STATE_ACTIVE && d.state != STATE_ACTIVE)
+		h->counter[slot][CNT_LINK_DOWNED]++;
+	host_publish(h, slot, &d);
 }
 
-int device_place(struct rused *r, struct host_dev *d)
+int device_place(struct host *h, struct host_dev *d)
 {
 	uint64_t minors = 0;
 	int slot = -1;
 
 	for (int i = HOST_MAX_DEVS - 1; i >= 0; i--) {
-		const struct host_dev *o = &r->page->dev[i];
+		const struct host_dev *o = &h->page->dev[i];
 
 		if (!o->in_use)
 			slot = i;
@@ -109,51 +115,51 @@ int device_place(struct rused *r, struct host_dev *d)
 	if (slot < 0)
 		return -ENOSPC;
 	d->minor = UVERBS_BASE_MINOR + (uint32_t)__builtin_ctzll(~minors);
-	d->index = ++r->next_index;	/* 0 means "none" in the shared pages */
-	memset(r->counter[slot], 0, sizeof(r->counter[slot]));
-	memset(r->shown[slot], 0, sizeof(r->shown[slot]));
+	d->index = ++h->next_index;	/* 0 means "none" in the shared pages */
+	memset(h->counter[slot], 0, sizeof(h->counter[slot]));
+	memset(h->shown[slot], 0, sizeof(h->shown[slot]));
 	return slot;
 }
 
 /* Publishes a new device on the interface of s. 0 or -errno. */
-static int publish_new(struct rused *r, const char *name, struct scan *s)
+static int publish_new(struct host *h, const char *name, struct scan *s)
 {
 	struct host_dev d = { .in_use = 1, .cap_mask = PORT_CAP_CM };
-	int slot = device_place(r, &d);
+	int slot = device_place(h, &d);
 
 	if (slot < 0)
 		return slot;
 	snprintf(d.name, sizeof(d.name), "%s", name);
 	guid_from_mac(d.node_guid, s->mac);
-	fill_port(r, &d, s);
-	host_publish(r, slot, &d);
+	fill_port(h, &d, s);
+	host_publish(h, slot, &d);
 	return 0;
 }
 /* Like the kernel's dev_valid_name(): the name becomes part of paths. */
-static int check_name(const struct rused *r, const char *name)
+static int check_name(const struct host *h, const char *name)
 {
 	size_t len = strlen(name);
 
-	if (!len || len >= sizeof(r->page->dev[0].name) || !strcmp(name, ".") ||
+	if (!len || len >= sizeof(h->page->dev[0].name) || !strcmp(name, ".") ||
 	    !strcmp(name, ".."))
 		return -EINVAL;
 	for (size_t i = 0; i < len; i++)
 		if (name[i] == '/' || name[i] == '%' || !isgraph((unsigned char)name[i]))
 			return -EINVAL;
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (is_ours(&r->page->dev[i]) && !strcmp(r->page->dev[i].name, name))
+		if (is_ours(&h->page->dev[i]) && !strcmp(h->page->dev[i].name, name))
 			return -EEXIST;
 	return 0;
 }
 
-int device_add(struct rused *r, const char *name, const char *type, const char *ndev)
+int device_add(struct host *h, const char *name, const char *type, const char *ndev)
 {
 	struct scan s = { 0 };
 	int rc;
 
 	if (strcmp(type, "rxe") || strlen(ndev) >= sizeof(s.name) || !*ndev)
 		return -EINVAL;
-	rc = check_name(r, name);
+	rc = check_name(h, name);
 	if (rc)
 		return rc;
 	strcpy(s.name, ndev);
@@ -163,39 +169,36 @@ int device_add(struct rused *r, const char *name, const char *type, const char *
 	if (!s.found)
 		return -ENODEV;
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (is_ours(&r->page->dev[i]) && r->page->dev[i].ifindex == s.ifindex)
+		if (is_ours(&h->page->dev[i]) && h->page->dev[i].ifindex == s.ifindex)
 			return -EEXIST;
-	rc = publish_new(r, name, &s);
+	rc = publish_new(h, name, &s);
 	if (!rc)
-		r->configured = true;
+		h->configured = true;
 	return rc;
 }
 
-void device_del(struct rused *r, int slot)
+void device_del(struct host *h, int slot)
 {
 	struct host_dev none = { 0 };
-	struct client *c;
 
-	list_for_each_entry(c, &r->clients.list, node)
-		c->nctx[slot] = 0;
-	host_publish(r, slot, &none);
-	r->configured = true;
+	host_publish(h, slot, &none);
+	h->configured = true;
 }
 
-int device_rename(struct rused *r, int slot, const char *name)
+int device_rename(struct host *h, int slot, const char *name)
 {
-	struct host_dev d = r->page->dev[slot];
-	int rc = strcmp(d.name, name) ? check_name(r, name) : 0;
+	struct host_dev d = h->page->dev[slot];
+	int rc = strcmp(d.name, name) ? check_name(h, name) : 0;
 
 	if (rc || !strcmp(d.name, name))
 		return rc;
 	snprintf(d.name, sizeof(d.name), "%s", name);
-	host_publish(r, slot, &d);
-	r->configured = true;
+	host_publish(h, slot, &d);
+	h->configured = true;
 	return 0;
 }
 
-static int discover(struct rused *r)
+static int discover(struct host *h)
 {
 	struct scan s = { 0 };
 	int rc;
@@ -212,7 +215,7 @@ static int discover(struct rused *r)
 		log_err("cannot create a device: no usable network interface: %s", strerror(-rc));
 		return rc;
 	}
-	return publish_new(r, DEV_NAME, &s);
+	return publish_new(h, DEV_NAME, &s);
 }
 
 /*
@@ -221,47 +224,48 @@ static int discover(struct rused *r)
  */
 static void net_changed(void *ctx, uint32_t ifindex, bool link)
 {
-	struct rused *r = ctx;
+	struct devices *ds = ctx;
 
 	for (int i = 0; i < HOST_MAX_DEVS; i++) {
-		const struct host_dev *d = &r->page->dev[i];
+		const struct host_dev *d = &ds->host->page->dev[i];
 
 		if (d->in_use && (!ifindex || d->ifindex == ifindex || (link && !d->ifindex)))
-			r->stale |= 1ull << i;
+			ds->stale |= 1ull << i;
 	}
 }
 
 static void net_neigh_changed(void *ctx, const struct rtnl_neigh *n)
 {
-	ucma_neigh_change(&((struct rused *)ctx)->ucma, n);
+	ucma_neigh_change(((struct devices *)ctx)->ucma, n);
 }
 
 static void net_settled(void *ctx)
 {
-	struct rused *r = ctx;
-	uint64_t stale = r->stale;
+	struct devices *ds = ctx;
+	struct host *h = ds->host;
+	uint64_t stale = ds->stale;
 
-	r->stale = 0;
+	ds->stale = 0;
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (is_ours(&r->page->dev[i]) && stale >> i & 1)
-			refresh(r, i);
+		if (is_ours(&h->page->dev[i]) && stale >> i & 1)
+			refresh(h, i);
 }
 
 const struct hostnet_ops devices_net_ops = { .changed = net_changed,
 					     .neigh_changed = net_neigh_changed,
 					     .settled = net_settled };
 
-void devices_refresh(struct rused *r)
+void devices_refresh(struct host *h)
 {
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (is_ours(&r->page->dev[i]))
-			refresh(r, i);
+		if (is_ours(&h->page->dev[i]))
+			refresh(h, i);
 }
 
-int devices_init(struct rused *r)
+int devices_init(struct devices *ds)
 {
 	/* Subscribe before reading, so that no change is missed. */
-	int rc = hostnet_watch(&r->net);
+	int rc = hostnet_watch(ds->net);
 
-	return rc ? rc : discover(r);
+	return rc ? rc : discover(ds->host);
 }

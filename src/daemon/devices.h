@@ -3,24 +3,35 @@
 #ifndef RUSE_DAEMON_DEVICES_H
 #define RUSE_DAEMON_DEVICES_H
 
+#include <stdint.h>
+
 struct host_dev;
 struct hostnet_ops;
-struct rused;
+struct host;
+struct hostnet;
+struct ucma_files;
 
-int devices_init(struct rused *r);
-/* Keeps the devices as their interfaces are; ctx: struct rused. */
+struct devices {
+	struct host *host;
+	struct hostnet *net;
+	struct ucma_files *ucma;	/* is told of changed neighbours */
+	uint64_t stale;			/* bit mask of the slots whose state must be read again */
+};
+
+int devices_init(struct devices *ds);
+/* Keeps the devices as their interfaces are; ctx: struct devices. */
 extern const struct hostnet_ops devices_net_ops;
 /* Reads the state of all ports again, after a change made by rused itself. */
-void devices_refresh(struct rused *r);
+void devices_refresh(struct host *h);
 /*
  * `rdma link add` and `rdma link del`. 0; -EINVAL: name or type; -EEXIST: name taken, or device on
  * that interface; -ENODEV: no such interface; -ENOSPC.
  */
-int device_add(struct rused *r, const char *name, const char *type, const char *ndev);
-void device_del(struct rused *r, int slot);
-/* Finds a free entry of page->dev[] for a new device, and sets d->minor and d->index. Returns the entry's index, or -ENOSPC. */
-int device_place(struct rused *r, struct host_dev *d);
+int device_add(struct host *h, const char *name, const char *type, const char *ndev);
+void device_del(struct host *h, int slot);
+/* Finds a free slot in the host page and sets minor and index. Slot, or -ENOSPC. */
+int device_place(struct host *h, struct host_dev *d);
 /* `rdma dev set NAME name NEW`: 0, -EINVAL, -EEXIST. */
-int device_rename(struct rused *r, int slot, const char *name);
+int device_rename(struct host *h, int slot, const char *name);
 
 #endif

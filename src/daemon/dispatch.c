@@ -141,7 +141,7 @@ static int do_hello(struct msg *m)
 				 strerror(-rc));
 	}
 	if (!c->proc)
-		return answer(m, 0, &rep, sizeof(rep), c->r->page_fd);
+		return answer(m, 0, &rep, sizeof(rep), c->r->host.page_fd);
 	/*
 	 * Socket pair for notifications. It has type SOCK_DGRAM because such a socket does not
 	 * become readable when its peer is closed: the end of rused is no notification.
@@ -150,7 +150,7 @@ static int do_hello(struct msg *m)
 	if (rc)
 		return answer_error(m, rc);
 	c->notify_fd = sv[0];
-	rc = answer_fds(m, &rep, sizeof(rep), (int[]){ c->r->page_fd, sv[1] }, 2);
+	rc = answer_fds(m, &rep, sizeof(rep), (int[]){ c->r->host.page_fd, sv[1] }, 2);
 	close(sv[1]);
 	return rc;
 }
@@ -217,7 +217,7 @@ static int do_peer(struct msg *m)
 
 static int do_netlink(struct msg *m)
 {
-	int fd = netlink_open(m->c), rc;
+	int fd = netlink_open(&m->c->r->nlsocks, m->c), rc;
 
 	if (fd < 0)
 		return answer_error(m, fd);
@@ -236,7 +236,7 @@ static int do_context(struct msg *m)
 	if (q.opened > 1)
 		return -EPROTO;
 	for (i = 0; i < HOST_MAX_DEVS; i++)
-		if (c->r->page->dev[i].in_use && c->r->page->dev[i].index == q.dev_index)
+		if (c->r->host.page->dev[i].in_use && c->r->host.page->dev[i].index == q.dev_index)
 			break;
 	if (i == HOST_MAX_DEVS)
 		return answer_error(m, -ENODEV);
@@ -272,7 +272,7 @@ static int do_fault(struct msg *m)
 {
 	if (m->c->out)
 		return -EPROTO;
-	return answer_text(m, fault_command(m->c->r, m->body, m->len));
+	return answer_text(m, fault_command(&m->c->r->faults, m->body, m->len));
 }
 
 static int do_fabric(struct msg *m)
@@ -343,7 +343,7 @@ static int do_capture(struct msg *m)
 	int rc;
 
 	memcpy(&q, m->body, sizeof(q));
-	rc = capture_start(m->c, &q);
+	rc = capture_start(&m->c->r->host, &m->c->r->gsi, m->c, &q);
 	return rc == -EPROTO ? rc : answer_error(m, rc);
 }
 
@@ -487,7 +487,8 @@ static int dispatch(struct msg *m)
 	case IPC_SHUTDOWN:
 		return do_shutdown(m);
 	case IPC_COUNTERS:
-		res_counters_show(m->c->r);
+		res_counters_show(&m->c->r->host, &m->c->r->clients, &m->c->r->gsi,
+				  m->c->r->loop.now);
 		fabric_counters_show(&m->c->r->fabrics);
 		return answer_error(m, 0);
 	case IPC_CAPTURE:

@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/daemon.h"
+#include "daemon/faults.h"
 #include "wire/opcode.h"
 
 struct parse {
-	const struct rused *r;
+	const struct host_page *page;
 	struct fault_rule *rule;
 	char *err;
 	size_t size;
@@ -310,7 +310,7 @@ static int do_dir(struct parse *p, const char *v)
 static int do_dev(struct parse *p, const char *v)
 {
 	for (int i = 0; i < HOST_MAX_DEVS; i++) {
-		const struct host_dev *d = &p->r->page->dev[i];
+		const struct host_dev *d = &p->page->dev[i];
 
 		if (!d->in_use || strcmp(d->name, v))
 			continue;
@@ -421,10 +421,10 @@ static int parse_clause(struct parse *p, char *const *word, int n)
 	return bad(p, "unknown clause '%s'; see `ruse fault --help'", word[0]);
 }
 
-int fault_parse(const struct rused *r, char *const *word, int n, struct fault_rule *rule, char *err,
-		size_t size)
+int fault_parse(const struct host_page *page, char *const *word, int n, struct fault_rule *rule,
+		char *err, size_t size)
 {
-	struct parse p = { .r = r, .rule = rule, .err = err, .size = size };
+	struct parse p = { .page = page, .rule = rule, .err = err, .size = size };
 	int at;
 
 	*rule = (struct fault_rule){ 0 };

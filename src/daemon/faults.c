@@ -16,14 +16,19 @@
 
 #include "base/log.h"
 #include "base/rand.h"
-#include "daemon/daemon.h"
+#include "daemon/clients.h"
+#include "daemon/devices.h"
+#include "daemon/faults.h"
+#include "daemon/host.h"
+#include "gsi/gsi.h"
 
 #define add_int(o, key, v) json_object_object_add((o), (key), json_object_new_int64((int64_t)(v)))
 #define add_str(o, key, v) json_object_object_add((o), (key), json_object_new_string(v))
 
 struct command {
-	struct rused *r;
-	struct fault_table table;	/* copy of host_page.fault, being changed */
+	struct fault_rules *rules;
+	struct host_page *page;
+	struct fault_table table;	/* copy of the host page's table, being changed */
 	char *word[FAULT_WORDS];
 	int n;
 	struct json_object *answer;
@@ -43,12 +48,12 @@ static __printf(2, 3) int refuse(struct command *c, const char *fmt, ...)
 
 static void publish(struct command *c)
 {
-	uint32_t was = c->r->page->fault.version;
+	uint32_t was = c->page->fault.version;
 
 	do {
 		c->table.version = rand_u32();
 	} while (!c->table.version || c->table.version == was);
-	host_publish_faults(c->r, &c->table);
+	host_publish_faults(c->rules->host, &c->table);
 }
 
 static void add_counts(struct fault_count *sum, const struct fault_count *c)
@@ -59,36 +64,36 @@ static void add_counts(struct fault_count *sum, const struct fault_count *c)
 	sum->acted += c->acted;
 }
 
-void fault_client_gone(const struct client *c)
+void fault_client_gone(struct fault_rules *f, const struct client *c)
 {
 	struct proc_page p;
 
 	if (client_page(c, &p))
 		return;
 	for (int i = 0; i < FAULT_MAX_RULES; i++)
-		add_counts(&c->r->faults.gone[i], &p.fault[i]);
+		add_counts(&f->gone[i], &p.fault[i]);
 }
 
-static void sum_counts(const struct rused *r, struct fault_count sum[FAULT_MAX_RULES])
+static void sum_counts(const struct fault_rules *f, struct fault_count sum[FAULT_MAX_RULES])
 {
 	struct proc_page p;
 	struct client *c;
 
-	memcpy(sum, r->faults.gone, sizeof(r->faults.gone));
-	list_for_each_entry(c, &r->clients.list, node) {
+	memcpy(sum, f->gone, sizeof(f->gone));
+	list_for_each_entry(c, &f->clients->list, node) {
 		if (client_page(c, &p))
 			continue;
 		for (int i = 0; i < FAULT_MAX_RULES; i++)
 			add_counts(&sum[i], &p.fault[i]);
 	}
 	for (int i = 0; i < FAULT_MAX_RULES; i++)
-		add_counts(&sum[i], &r->gsi.faults.count[i]);
+		add_counts(&sum[i], &f->own->count[i]);
 }
 
-bool fault_is_down(const struct rused *r, uint32_t dev_index)
+bool fault_is_down(const struct fault_table *t, uint32_t dev_index)
 {
 	for (int i = 0; i < FAULT_MAX_RULES; i++) {
-		const struct fault_rule *f = &r->page->fault.rule[i];
+		const struct fault_rule *f = &t->rule[i];
 
 		if (f->id && f->action == FAULT_DOWN && f->when == FAULT_ALWAYS && !f->times &&
 		    (!f->by || (f->by == FAULT_BY_DEV && f->dev == dev_index)))
@@ -97,12 +102,12 @@ bool fault_is_down(const struct rused *r, uint32_t dev_index)
 	return false;
 }
 
-static struct json_object *rule_json(const struct rused *r, int i, const struct fault_count *sum)
+static struct json_object *rule_json(const struct command *c, int i, const struct fault_count *sum)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_int(o, "id", r->page->fault.rule[i].id);
-	add_str(o, "rule", r->faults.text[i]);
+	add_int(o, "id", c->page->fault.rule[i].id);
+	add_str(o, "rule", c->rules->text[i]);
 	add_int(o, "matched", sum[i].matched);
 	add_int(o, "acted", sum[i].acted);
 	return o;
@@ -113,10 +118,10 @@ static int do_list(struct command *c)
 	struct json_object *a = json_object_new_array();
 	struct fault_count sum[FAULT_MAX_RULES];
 
-	sum_counts(c->r, sum);
+	sum_counts(c->rules, sum);
 	for (int i = 0; i < FAULT_MAX_RULES; i++)
 		if (c->table.rule[i].id)
-			json_object_array_add(a, rule_json(c->r, i, sum));
+			json_object_array_add(a, rule_json(c, i, sum));
 	add_int(c->answer, "seed", c->table.seed);
 	json_object_object_add(c->answer, "rules", a);
 	return 0;
@@ -125,7 +130,7 @@ static int do_list(struct command *c)
 /* Adds a rule at the first free index. Its text for `ruse fault` consists of the command's words from index `first` to the last. */
 static int add_rule(struct command *c, const struct fault_rule *rule, int first)
 {
-	struct fault_rules *f = &c->r->faults;
+	struct fault_rules *f = c->rules;
 	size_t len = 0;
 	int i = 0;
 
@@ -143,7 +148,7 @@ static int add_rule(struct command *c, const struct fault_rule *rule, int first)
 					k > first ? " " : "", c->word[k]);
 	publish(c);
 	/* Rules prevent an idle exit. */
-	c->r->configured = true;
+	f->host->configured = true;
 	add_int(c->answer, "id", f->next_id);
 	return 0;
 }
@@ -153,7 +158,7 @@ static int do_add(struct command *c)
 	struct fault_rule rule;
 	char err[160];
 
-	if (fault_parse(c->r, c->word + 1, c->n - 1, &rule, err, sizeof(err)))
+	if (fault_parse(c->page, c->word + 1, c->n - 1, &rule, err, sizeof(err)))
 		return refuse(c, "%s", err);
 	if (rule.action == FAULT_FREEZE)
 		return refuse(c, "freeze is a command of its own: `ruse fault freeze PID'");
@@ -173,11 +178,11 @@ static int del_where(struct command *c, bool (*fits)(const struct fault_rule *r,
 	struct fault_count sum[FAULT_MAX_RULES];
 	int n = 0;
 
-	sum_counts(c->r, sum);
+	sum_counts(c->rules, sum);
 	for (int i = 0; i < FAULT_MAX_RULES; i++) {
 		if (!c->table.rule[i].id || !fits(&c->table.rule[i], arg))
 			continue;
-		json_object_array_add(a, rule_json(c->r, i, sum));
+		json_object_array_add(a, rule_json(c, i, sum));
 		del_rule(c, i);
 		n++;
 	}
@@ -254,18 +259,18 @@ static int do_down(struct command *c)
 
 	if (c->n > 2)
 		return refuse(c, "usage: %s [DEVICE]", c->word[0]);
-	if (fault_parse(c->r, word, c->n > 1 ? 3 : 1, &rule, err, sizeof(err)))
+	if (fault_parse(c->page, word, c->n > 1 ? 3 : 1, &rule, err, sizeof(err)))
 		return refuse(c, "%s", err);
 	if (!strcmp(c->word[0], "up"))
 		return del_where(c, pulls, rule.dev, "no `ruse fault down' is in effect for it");
 	return add_rule(c, &rule, 0);
 }
 
-static struct client *client_by_pid(const struct rused *r, uint64_t pid)
+static struct client *client_by_pid(const struct clients *cs, uint64_t pid)
 {
 	struct client *cl;
 
-	list_for_each_entry(cl, &r->clients.list, node)
+	list_for_each_entry(cl, &cs->list, node)
 		if (cl->proc && cl->pid > 0 && (uint64_t)cl->pid == pid)
 			return cl;
 	return NULL;
@@ -284,7 +289,7 @@ static int do_freeze(struct command *c)
 		return refuse(c, "usage: %s PID%s", c->word[0], thaw ? "|all" : "");
 	if (want_number(c, c->word[1], &pid))
 		return -EINVAL;
-	cl = client_by_pid(c->r, pid);
+	cl = client_by_pid(c->rules->clients, pid);
 	if (!cl)
 		return refuse(c, "no process with PID %llu uses RDMA", (unsigned long long)pid);
 	if (thaw)
@@ -337,24 +342,21 @@ static void run(struct command *c, const char *line, size_t len)
 	refuse(c, "unknown command '%s'; see `ruse fault --help'", c->word[0]);
 }
 
-char *fault_command(struct rused *r, const char *line, size_t len)
+char *fault_command(struct fault_rules *f, const char *line, size_t len)
 {
-	struct command c = { .r = r, .table = r->page->fault, .answer = json_object_new_object() };
-	uint32_t was = r->page->fault.version;
+	struct host_page *page = f->host->page;
+	struct command c = { .rules = f, .page = page, .table = page->fault,
+			     .answer = json_object_new_object() };
+	uint32_t was = page->fault.version;
 	char *text;
 
 	if (!c.answer)
 		return NULL;
 	run(&c, line, len);
 	/* Port states depend on "down" rules. */
-	if (r->page->fault.version != was)
-		devices_refresh(r);
+	if (page->fault.version != was)
+		devices_refresh(f->host);
 	text = strdup(json_object_to_json_string_ext(c.answer, JSON_C_TO_STRING_PLAIN));
 	json_object_put(c.answer);
 	return text;
-}
-
-void fault_rules_init(struct rused *r)
-{
-	r->page->fault.seed = rand_u32();
 }

@@ -5,33 +5,36 @@
 
 #include "ipc/pages.h"
 
-struct rused;
 struct client;
+struct clients;
+struct gsi_faults;
+struct host;
 
 #define FAULT_LINE 256		/* bytes with the NUL */
 #define FAULT_WORDS 40
 
 /* Data about the rules that only rused needs; the rules themselves are in host_page.fault. */
 struct fault_rules {
+	struct host *host;
+	const struct clients *clients;
+	const struct gsi_faults *own;	/* counts of the MADs of rused */
 	uint32_t next_id;
 	char text[FAULT_MAX_RULES][FAULT_LINE];
 	struct fault_count gone[FAULT_MAX_RULES];	/* counts of exited processes */
 };
 
 /*
- * Parses the words after "add" into *rule, whose id the caller sets. Uses r only to look up device
- * names. 0; or -EINVAL, with a message in err, which has room for size bytes.
+ * Parses the words after "add" into *rule, whose id the caller sets. page: for the names of devices.
+ * 0; or -EINVAL, with a message in err, which has room for size bytes.
  */
-int fault_parse(const struct rused *r, char *const *word, int n, struct fault_rule *rule, char *err,
-		size_t size);
+int fault_parse(const struct host_page *page, char *const *word, int n, struct fault_rule *rule,
+		char *err, size_t size);
 
 /* Runs one line of len bytes. Returns JSON, malloc()ed, "error" on failure; NULL: no memory. */
-char *fault_command(struct rused *r, const char *line, size_t len);
+char *fault_command(struct fault_rules *f, const char *line, size_t len);
 /* Adds the counts of a disconnected client to those of exited processes. Call before its page is closed. */
-void fault_client_gone(const struct client *c);
+void fault_client_gone(struct fault_rules *f, const struct client *c);
 /* True if a "down" rule applies to the whole device. */
-bool fault_is_down(const struct rused *r, uint32_t dev_index);
-/* Sets a random seed for the rules in r->page->fault. Call once, after r->page was created. */
-void fault_rules_init(struct rused *r);
+bool fault_is_down(const struct fault_table *t, uint32_t dev_index);
 
 #endif

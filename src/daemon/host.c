@@ -8,124 +8,100 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "abi/sysfs/sysfs.h"
 #include "base/fds.h"
 #include "base/log.h"
 #include "base/rand.h"
-#include "daemon/daemon.h"
+#include "daemon/host.h"
 #include "queue/barrier.h"
 
-int host_init(struct rused *r)
+int host_init(struct host *h, int run, const char *rundir)
 {
 	void *p;
 	int rc;
 
-	r->page_fd = fds_memory("ruse-host", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (r->page_fd < 0)
-		return r->page_fd;
-	if (ftruncate(r->page_fd, sizeof(struct host_page)))
+	h->run = run;
+	h->page_fd = fds_memory("ruse-host", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (h->page_fd < 0)
+		return h->page_fd;
+	if (ftruncate(h->page_fd, sizeof(struct host_page)))
 		return -errno;
-	p = mmap(NULL, sizeof(struct host_page), PROT_READ | PROT_WRITE, MAP_SHARED, r->page_fd, 0);
+	p = mmap(NULL, sizeof(struct host_page), PROT_READ | PROT_WRITE, MAP_SHARED, h->page_fd, 0);
 	if (p == MAP_FAILED)
 		return -errno;
-	r->page = p;
-	if (fcntl(r->page_fd, F_ADD_SEALS,
+	h->page = p;
+	if (fcntl(h->page_fd, F_ADD_SEALS,
 		  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL))
 		return -errno;
-	r->page->magic = HOST_PAGE_MAGIC;
-	r->page->version = 1;
-	r->page->generation = rand_u32();
-	fault_rules_init(r);
-	rc = sysfs_init(r->run);
+	h->page->magic = HOST_PAGE_MAGIC;
+	h->page->version = 1;
+	h->page->generation = rand_u32();
+	h->page->fault.seed = rand_u32();
+	rc = sysfs_init(run);
 	if (rc)
-		log_err("cannot create the sysfs tree in %s: %s", r->rundir, strerror(-rc));
+		log_err("cannot create the sysfs tree in %s: %s", rundir, strerror(-rc));
 	return rc;
 }
 
-int host_run(const struct rused *r, const struct host_dev *d)
+int host_run(const struct host *h, const struct host_dev *d)
 {
-	return d->ib.host ? fabric_host_run(&r->fabrics, d->ib.host) : r->run;
+	return d->ib.host ? h->ops->run(h->ctx, d->ib.host) : h->run;
 }
 
-int host_restore(struct rused *r)
+int host_restore(struct host *h)
 {
-	int rc;
+	int rc = 0;
 
-	sysfs_remove(r->run);
-	rc = sysfs_init(r->run);
-	if (!rc)
-		rc = fabric_hosts_restore(&r->fabrics);
 	for (unsigned int i = 0; !rc && i < HOST_MAX_DEVS; i++) {
-		const struct host_dev *d = &r->page->dev[i];
+		const struct host_dev *d = &h->page->dev[i];
 
 		if (!d->in_use)
 			continue;
-		rc = sysfs_device(host_run(r, d), NULL, d);
-		gsi_umad_renamed(&r->gsi, i);
+		rc = sysfs_device(host_run(h, d), NULL, d);
+		h->ops->shown(h->ctx, i, true);
 		/* No counter has this value, so the next update writes all counter files. */
-		memset(r->shown[i], 0xff, sizeof(r->shown[i]));
-		memset(r->gsi.port[i].shown, 0xff, sizeof(r->gsi.port[i].shown));
+		memset(h->shown[i], 0xff, sizeof(h->shown[i]));
 	}
-	r->counters_at = 0;
+	h->counters_at = 0;
 	return rc;
 }
 
-void host_fini(struct rused *r, bool ours)
+void host_fini(struct host *h, bool ours)
 {
-	if (r->page)
-		munmap(r->page, sizeof(*r->page));
-	if (r->page_fd >= 0)
-		close(r->page_fd);
-	r->page = NULL;
-	r->page_fd = -1;
+	if (h->page)
+		munmap(h->page, sizeof(*h->page));
+	if (h->page_fd >= 0)
+		close(h->page_fd);
+	h->page = NULL;
+	h->page_fd = -1;
 	if (ours)
-		sysfs_remove(r->run);
+		sysfs_remove(h->run);
 }
 
-void host_page_begin(struct rused *r)
+void host_page_begin(struct host *h)
 {
-	WRITE_ONCE(r->page->seq, r->page->seq + 1);
+	WRITE_ONCE(h->page->seq, h->page->seq + 1);
 	smp_wmb();
 }
 
-/*
- * Sends a message to each process that maps the host page. The send does not block. EAGAIN is no
- * error: the socket is full of messages that the process has not read yet, so the process will look
- * at the page anyway.
- */
-static void notify(struct rused *r, const char *what)
+void host_page_end(struct host *h, const char *what)
 {
-	static const uint64_t one = 1;
-	struct client *c;
-
-	list_for_each_entry(c, &r->clients.list, node) {
-		if (c->notify_fd < 0)
-			continue;
-		if (send(c->notify_fd, &one, sizeof(one), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
-		    errno != EAGAIN)
-			log_debug("cannot notify pid %d of a change (%s): %m", c->pid, what);
-	}
+	smp_store_release(&h->page->seq, h->page->seq + 1);
+	h->ops->notify(h->ctx, what);
 }
 
-void host_page_end(struct rused *r, const char *what)
+void host_publish_faults(struct host *h, const struct fault_table *now)
 {
-	smp_store_release(&r->page->seq, r->page->seq + 1);
-	notify(r, what);
+	host_page_begin(h);
+	h->page->fault = *now;
+	host_page_end(h, "fault rules");
 }
 
-void host_publish_faults(struct rused *r, const struct fault_table *now)
+void host_publish(struct host *h, int slot, const struct host_dev *now)
 {
-	host_page_begin(r);
-	r->page->fault = *now;
-	host_page_end(r, "fault rules");
-}
-
-void host_publish(struct rused *r, int slot, const struct host_dev *now)
-{
-	struct host_dev *d = &r->page->dev[slot];
+	struct host_dev *d = &h->page->dev[slot];
 	struct host_dev was = *d;
 	bool renamed;
 	int rc;
@@ -133,29 +109,27 @@ void host_publish(struct rused *r, int slot, const struct host_dev *now)
 	if (!memcmp(&was, now, sizeof(was)))
 		return;
 	if (was.in_use && !now->in_use)
-		ucma_device_removed(&r->ucma, (unsigned int)slot);
-	host_page_begin(r);
+		h->ops->removed(h->ctx, (unsigned int)slot);
+	host_page_begin(h);
 	*d = *now;
-	smp_store_release(&r->page->seq, r->page->seq + 1);
+	smp_store_release(&h->page->seq, h->page->seq + 1);
 	if (!was.in_use && now->in_use)
-		ucma_device_added(&r->ucma, (unsigned int)slot);
+		h->ops->added(h->ctx, (unsigned int)slot);
 	/* GID 0 is made of the hardware address, so a change of it means a new hardware address. */
 	if (was.in_use && now->in_use && now->ifindex && was.ifindex == now->ifindex &&
 	    memcmp(was.gid[0].raw, now->gid[0].raw, 16))
-		ucma_addr_change(&r->ucma, now->ifindex);
+		h->ops->addr_changed(h->ctx, now->ifindex);
 	/* Update sysfs before notify(), so that a notified process sees the new state. */
 	renamed = was.in_use && now->in_use && strcmp(was.name, now->name);
 	if (renamed) {
-		sysfs_device(host_run(r, &was), &was, NULL);
+		sysfs_device(host_run(h, &was), &was, NULL);
 		was.in_use = 0;
 	}
-	rc = sysfs_device(host_run(r, was.in_use ? &was : now), was.in_use ? &was : NULL,
+	rc = sysfs_device(host_run(h, was.in_use ? &was : now), was.in_use ? &was : NULL,
 			  now->in_use ? now : NULL);
 	if (rc)
 		log_warn("cannot update the sysfs tree of %s: %s", now->name, strerror(-rc));
-	if (renamed)
-		gsi_umad_renamed(&r->gsi, (unsigned int)slot);
-	else if (!was.in_use && now->in_use)
-		gsi_umad_added(&r->gsi, (unsigned int)slot);
-	notify(r, now->name);
+	if (renamed || (!was.in_use && now->in_use))
+		h->ops->shown(h->ctx, (unsigned int)slot, renamed);
+	h->ops->notify(h->ctx, now->name);
 }

@@ -180,11 +180,11 @@ static int setup(struct rused *r, const struct options *o)
 {
 	int rc;
 
-	r->listen.fd = r->signals.fd = r->page_fd = -1;
+	r->listen.fd = r->signals.fd = r->host.page_fd = -1;
 	list_init(&r->clients.list);
 	port_init(&r->port, &r->loop, &r->leases, &r->gsi);
 	orphans_init(&r->orphans, &r->loop, &r->leases, &r->port);
-	hostnet_init(&r->net, &r->loop, &devices_net_ops, r);
+	hostnet_init(&r->net, &r->loop, &devices_net_ops, &r->devices);
 	rc = loop_init(&r->loop);
 	if (rc)
 		return rc;
@@ -201,14 +201,14 @@ static int setup(struct rused *r, const struct options *o)
 	sysfs_remove(r->run);	/* left by an earlier rused that was killed */
 	rc = orphans_load(&r->orphans, r->run);
 	if (!rc)
-		rc = host_init(r);
+		rc = host_init(&r->host, r->run, r->rundir);
 	rused_connect(r);
 	if (!rc)
-		rc = gsi_init(&r->gsi, &r->loop, r->page, &r->umads);
+		rc = gsi_init(&r->gsi, &r->loop, r->host.page, &r->umads);
 	if (!rc)
 		rc = ucma_init(&r->ucma);
 	if (!rc)
-		rc = devices_init(r);
+		rc = devices_init(&r->devices);
 	/* Listen last: a client needs everything else as soon as it can connect. */
 	if (!rc)
 		rc = clients_listen(r);
@@ -262,7 +262,7 @@ static void teardown(struct rused *r, bool keep_log)
 	umads_fini(&r->umads);
 	port_fini(&r->port);
 	hostnet_fini(&r->net);
-	host_fini(r, ours);
+	host_fini(&r->host, ours);
 	loop_del(&r->loop, &r->signals);
 	loop_fini(&r->loop);
 	place_leave(r, keep_log);

@@ -12,13 +12,20 @@
 #include "abi/netlink/nldev.h"
 #include "base/fds.h"
 #include "base/log.h"
-#include "daemon/daemon.h"
+#include "daemon/clients.h"
+#include "daemon/devices.h"
+#include "daemon/host.h"
+#include "daemon/nlsock.h"
+#include "daemon/res.h"
+#include "daemon/ucma.h"
+#include "loop/loop.h"
 
 #define MAX_PER_CLIENT 64	/* iproute2 opens one per request and does not close it */
 #define DGRAM_MAX 16384
 
 struct nlsock {
 	struct list_head node;
+	struct nlsocks *all;
 	struct client *c;
 	struct loop_fd f;
 };
@@ -27,14 +34,14 @@ static void nlsock_free(struct nlsock *n)
 {
 	list_del(&n->node);
 	n->c->nnetlink--;
-	loop_del(&n->c->r->loop, &n->f);
-	/* Freed after the event loop's round, as an event for it may be pending. */
-	list_add_tail(&n->node, &n->c->r->loop.dead);
+	loop_del(n->all->loop, &n->f);
+	/* Freed after the round, as an event for it may be pending. */
+	list_add_tail(&n->node, &n->all->loop->dead);
 }
 
 /* Objects of all processes, collected when a request needs them. */
 struct objects {
-	struct rused *r;
+	struct nlsocks *of;
 	struct nldev_res *all;
 	struct nldev_cm_id *ids;
 	size_t n;
@@ -47,7 +54,7 @@ static void add_cm_ids(struct objects *o)
 	size_t n = 0;
 	struct nldev_res *more;
 
-	o->ids = ucma_list(&o->r->ucma, &n);
+	o->ids = ucma_list(o->of->ucma, &n);
 	more = n ? reallocarray(o->all, o->n + n, sizeof(*more)) : NULL;
 	if (!more)
 		return;
@@ -68,7 +75,7 @@ static const struct nldev_res *objects(void *arg, size_t *n)
 	struct objects *o = arg;
 
 	if (!o->collected) {
-		o->all = res_collect(o->r, &o->n);
+		o->all = res_collect(o->of->clients, &o->n);
 		add_cm_ids(o);
 	}
 	o->collected = true;
@@ -78,24 +85,24 @@ static const struct nldev_res *objects(void *arg, size_t *n)
 
 static int newlink(void *arg, const char *name, const char *type, const char *ndev)
 {
-	return device_add(((struct objects *)arg)->r, name, type, ndev);
+	return device_add(((struct objects *)arg)->of->host, name, type, ndev);
 }
 
 static int dellink(void *arg, int dev)
 {
-	struct rused *r = ((struct objects *)arg)->r;
+	struct host *h = ((struct objects *)arg)->of->host;
 
-	if (r->page->dev[dev].ib.host)
+	if (h->page->dev[dev].ib.host)
 		return -EINVAL;	/* NLDEV_CMD_DELLINK is only for rxe and siw */
-	device_del(r, dev);
+	device_del(h, dev);
 	return 0;
 }
 
 static int rename_dev(void *arg, int dev, const char *name)
 {
-	struct rused *r = ((struct objects *)arg)->r;
+	struct host *h = ((struct objects *)arg)->of->host;
 
-	return r->page->dev[dev].ib.host ? -EOPNOTSUPP : device_rename(r, dev, name);
+	return h->page->dev[dev].ib.host ? -EOPNOTSUPP : device_rename(h, dev, name);
 }
 
 static void reply(void *arg, const void *dgram, size_t len)
@@ -110,8 +117,8 @@ static void reply(void *arg, const void *dgram, size_t len)
 static void nlsock_event(struct loop_fd *f, uint32_t events)
 {
 	struct nlsock *n = container_of(f, struct nlsock, f);
-	struct objects o = { .r = n->c->r };
-	struct nldev_host h = { .page = n->c->r->page, .admin = n->c->uid == 0,
+	struct objects o = { .of = n->all };
+	struct nldev_host h = { .page = n->all->host->page, .admin = n->c->uid == 0,
 				.objects = objects, .newlink = newlink, .dellink = dellink,
 				.rename = rename_dev, .arg = &o, .host = n->c->fabric.number };
 	char buf[DGRAM_MAX];
@@ -128,13 +135,13 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 		return;	/* longer than any request: dropped */
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
 		if (h.page->dev[i].in_use)
-			res_counters(o.r, i, h.counter[i]);
+			res_counters(n->all->host, n->all->clients, i, h.counter[i]);
 	nldev_input(&h, buf, (size_t)len, reply, n);
 	free(o.all);
 	free(o.ids);
 }
 
-int netlink_open(struct client *c)
+int netlink_open(struct nlsocks *all, struct client *c)
 {
 	struct nlsock *n;
 	int sv[2], rc;
@@ -149,9 +156,10 @@ int netlink_open(struct client *c)
 		free(n);
 		return rc;
 	}
+	n->all = all;
 	n->c = c;
 	n->f.fn = nlsock_event;
-	rc = loop_add(&c->r->loop, &n->f, sv[0], EPOLLIN);
+	rc = loop_add(all->loop, &n->f, sv[0], EPOLLIN);
 	if (rc) {
 		close(sv[0]);
 		close(sv[1]);

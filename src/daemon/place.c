@@ -272,7 +272,7 @@ static int refill(struct rused *r)
 		close(fd);
 	}
 	rc = orphans_save(&r->orphans, r->run);
-	return rc ? rc : host_restore(r);
+	return rc ? rc : rused_restore(r);
 }
 
 /* Creates what is missing of directory, lock, files and socket. 0; -EBUSY: another rused owns the directory; -errno. */

@@ -20,7 +20,11 @@
 #include "abi/sysfs/sysfs.h"
 #include "base/log.h"
 #include "core/device.h"
-#include "daemon/daemon.h"
+#include "daemon/clients.h"
+#include "daemon/host.h"
+#include "daemon/res.h"
+#include "gsi/gsi.h"
+#include "ipc/res.h"
 #include "queue/barrier.h"
 
 /* Shortest time between updates of the files: the kernel's lifespan of counters. */
@@ -30,15 +34,15 @@
 /* Stop reading a process's table of objects (ipc/res.h) after this many free or invalid records. */
 #define GAPS_MAX 65536u
 
-static void add_client(const struct client *c, int dev, uint64_t sum[PROC_COUNTERS])
+static void add_client(const struct host *h, const struct client *c, int dev,
+		       uint64_t sum[PROC_COUNTERS])
 {
-	const struct host_dev *d;
+	const struct host_dev *d = &h->page->dev[dev];
 	struct proc_page p;
 
 	/* Without a HELLO the client has no page. */
 	if (client_page(c, &p))
 		return;
-	d = &c->r->page->dev[dev];
 	if (!d->in_use)
 		return;
 	for (int i = 0; i < PROC_MAX_DEVS; i++)
@@ -46,14 +50,15 @@ static void add_client(const struct client *c, int dev, uint64_t sum[PROC_COUNTE
 			sum[k] += p.dev[i].counter[k];
 }
 
-void res_counters(struct rused *r, int dev, uint64_t sum[PROC_COUNTERS])
+void res_counters(const struct host *h, const struct clients *cs, int dev,
+		  uint64_t sum[PROC_COUNTERS])
 {
-	struct client *c;
+	const struct client *c;
 
 	for (int k = 0; k < PROC_COUNTERS; k++)
-		sum[k] = r->counter[dev][k];
-	list_for_each_entry(c, &r->clients.list, node)
-		add_client(c, dev, sum);
+		sum[k] = h->counter[dev][k];
+	list_for_each_entry(c, &cs->list, node)
+		add_client(h, c, dev, sum);
 }
 
 static void add_wire(const struct client *c, uint64_t sum[PROC_WIRES])
@@ -66,26 +71,26 @@ static void add_wire(const struct client *c, uint64_t sum[PROC_WIRES])
 		sum[k] += p.wire[k];
 }
 
-void res_wire(const struct rused *r, uint64_t sum[PROC_WIRES])
+void res_wire(const struct host *h, const struct clients *cs, uint64_t sum[PROC_WIRES])
 {
-	struct client *c;
+	const struct client *c;
 
-	memcpy(sum, r->wire, sizeof(r->wire));
-	list_for_each_entry(c, &r->clients.list, node)
+	memcpy(sum, h->wire, sizeof(h->wire));
+	list_for_each_entry(c, &cs->list, node)
 		add_wire(c, sum);
 }
 
-void res_client_gone(struct client *c)
+void res_client_gone(struct host *h, const struct client *c)
 {
-	add_wire(c, c->r->wire);
+	add_wire(c, h->wire);
 	for (int dev = 0; dev < HOST_MAX_DEVS; dev++)
-		add_client(c, dev, c->r->counter[dev]);
+		add_client(h, c, dev, h->counter[dev]);
 }
 
 _Static_assert(SYSFS_CM_GROUPS == CM_COUNTER_GROUPS && SYSFS_CM_MSGS == CM_ATTR_COUNT,
 	       "the CM's counters");
 
-static void cm_counters_show(struct rused *r, const char *name, struct gsi_port *p)
+static void cm_counters_show(const struct host *h, const char *name, struct gsi_port *p)
 {
 	for (unsigned int g = 0; p->in_use && g < CM_COUNTER_GROUPS; g++)
 		for (unsigned int m = 0; m < CM_ATTR_COUNT; m++) {
@@ -93,38 +98,38 @@ static void cm_counters_show(struct rused *r, const char *name, struct gsi_port 
 
 			if (n == p->shown[g][m])
 				continue;
-			if (sysfs_cm_counter(host_run(r, &r->page->dev[p->slot]), name, g, m, n))
+			if (sysfs_cm_counter(host_run(h, &h->page->dev[p->slot]), name, g, m, n))
 				log_warn("cannot write the CM counters of %s in sysfs", name);
 			else
 				p->shown[g][m] = n;
 		}
 }
 
-void res_counters_show(struct rused *r)
+void res_counters_show(struct host *h, const struct clients *cs, struct gsi *g, ns_t now)
 {
 	char path[64];
 	uint64_t sum[PROC_COUNTERS];
 
-	if (r->counters_at && r->loop.now - r->counters_at < LIFESPAN)
+	if (h->counters_at && now - h->counters_at < LIFESPAN)
 		return;
-	r->counters_at = r->loop.now;
+	h->counters_at = now;
 	for (int dev = 0; dev < HOST_MAX_DEVS; dev++) {
-		const struct host_dev *d = &r->page->dev[dev];
+		const struct host_dev *d = &h->page->dev[dev];
 
 		if (!d->in_use)
 			continue;
-		res_counters(r, dev, sum);
+		res_counters(h, cs, dev, sum);
 		for (unsigned int k = 0; k < CNT_COUNT; k++) {
-			if (sum[k] == r->shown[dev][k])
+			if (sum[k] == h->shown[dev][k])
 				continue;
 			snprintf(path, sizeof(path), "hw_counters/%s",
 				 rdev_counter_name((enum rdev_counter)k));
-			if (sysfs_counter(host_run(r, d), d->name, path, sum[k]))
+			if (sysfs_counter(host_run(h, d), d->name, path, sum[k]))
 				log_warn("cannot write hw_counters of %s in sysfs", d->name);
 			else
-				r->shown[dev][k] = sum[k];
+				h->shown[dev][k] = sum[k];
 		}
-		cm_counters_show(r, d->name, &r->gsi.port[dev]);
+		cm_counters_show(h, d->name, &g->port[dev]);
 	}
 }
 
@@ -179,19 +184,18 @@ static uint32_t chunk_read(int page_fd, uint32_t first, struct res_rec *rec, uin
  * Returns the client's number in the resource ids (RES_ID), and assigns it at the first call. The
  * number is unique among connected clients and is not reused soon.
  */
-static uint32_t place_of(struct client *c)
+static uint32_t place_of(struct clients *cs, struct client *c)
 {
-	struct rused *r = c->r;
 	const struct client *o;
 
 	for (uint32_t i = 0; !c->place && i < RES_PLACES; i++) {
 		bool used = false;
 
-		r->clients.next_place = r->clients.next_place % (RES_PLACES - 1) + 1;
-		list_for_each_entry(o, &r->clients.list, node)
-			used |= o->place == r->clients.next_place;
+		cs->next_place = cs->next_place % (RES_PLACES - 1) + 1;
+		list_for_each_entry(o, &cs->list, node)
+			used |= o->place == cs->next_place;
 		if (!used)
-			c->place = r->clients.next_place;
+			c->place = cs->next_place;
 	}
 	return c->place;
 }
@@ -217,11 +221,11 @@ static bool collect_one(struct collection *to, const struct client *c, uint32_t 
 	return true;
 }
 
-static bool collect_client(struct collection *to, struct client *c)
+static bool collect_client(struct collection *to, struct clients *cs, struct client *c)
 {
 	uint32_t n = CHUNK, gaps = 0;
 
-	place_of(c);
+	place_of(cs, c);
 	for (uint32_t first = 0; n == CHUNK && first < RES_MAX && gaps <= GAPS_MAX;
 	     first += CHUNK) {
 		struct res_rec rec[CHUNK];
@@ -238,13 +242,13 @@ static bool collect_client(struct collection *to, struct client *c)
 	return true;
 }
 
-struct nldev_res *res_collect(struct rused *r, size_t *n)
+struct nldev_res *res_collect(struct clients *cs, size_t *n)
 {
 	struct collection to = { 0 };
 	struct client *c;
 
-	list_for_each_entry(c, &r->clients.list, node)
-		if (c->page_fd >= 0 && !collect_client(&to, c))
+	list_for_each_entry(c, &cs->list, node)
+		if (c->page_fd >= 0 && !collect_client(&to, cs, c))
 			break;
 	*n = to.n;
 	return to.all;

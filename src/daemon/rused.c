@@ -3,21 +3,27 @@
  * Which part of rused uses which. The parts are given pointers to each other, and callbacks where
  * the user is in a room below.
  */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "abi/sysfs/sysfs.h"
+#include "base/log.h"
 #include "daemon/daemon.h"
 
 static int rused_place(void *ctx, struct host_dev *d)
 {
-	return device_place(ctx, d);
+	return device_place(&((struct rused *)ctx)->host, d);
 }
 
 static void rused_publish(void *ctx, unsigned int slot, const struct host_dev *d)
 {
-	host_publish(ctx, (int)slot, d);
+	host_publish(&((struct rused *)ctx)->host, (int)slot, d);
 }
 
 static void rused_del(void *ctx, unsigned int slot)
 {
-	device_del(ctx, (int)slot);
+	device_del(&((struct rused *)ctx)->host, (int)slot);
 }
 
 static uint32_t rused_block(void *ctx, uint32_t proc, uint32_t dev_index)
@@ -30,6 +36,70 @@ static uint32_t rused_block(void *ctx, uint32_t proc, uint32_t dev_index)
 	return 0;
 }
 
+static void rused_device_added(void *ctx, unsigned int slot)
+{
+	ucma_device_added(&((struct rused *)ctx)->ucma, slot);
+}
+
+static void rused_device_removed(void *ctx, unsigned int slot)
+{
+	struct rused *r = ctx;
+	struct client *c;
+
+	list_for_each_entry(c, &r->clients.list, node)
+		c->nctx[slot] = 0;
+	ucma_device_removed(&r->ucma, slot);
+}
+
+static void rused_addr_changed(void *ctx, uint32_t ifindex)
+{
+	ucma_addr_change(&((struct rused *)ctx)->ucma, ifindex);
+}
+
+static void rused_device_shown(void *ctx, unsigned int slot, bool renamed)
+{
+	struct rused *r = ctx;
+
+	if (renamed)
+		gsi_umad_renamed(&r->gsi, slot);
+	else
+		gsi_umad_added(&r->gsi, slot);
+}
+
+/*
+ * Sends a message to each process that maps the page. The send does not block. EAGAIN is no error:
+ * the socket is full of messages that the process has not read yet, so the process will look at the
+ * page anyway.
+ */
+static void rused_notify(void *ctx, const char *what)
+{
+	struct rused *r = ctx;
+	static const uint64_t one = 1;
+	struct client *c;
+
+	list_for_each_entry(c, &r->clients.list, node) {
+		if (c->notify_fd < 0)
+			continue;
+		if (send(c->notify_fd, &one, sizeof(one), MSG_DONTWAIT | MSG_NOSIGNAL) < 0 &&
+		    errno != EAGAIN)
+			log_debug("cannot notify pid %d of a change (%s): %m", c->pid, what);
+	}
+}
+
+static int rused_host_run(void *ctx, uint32_t host)
+{
+	return fabric_host_run(&((struct rused *)ctx)->fabrics, host);
+}
+
+static const struct host_ops rused_host_ops = {
+	.added = rused_device_added,
+	.removed = rused_device_removed,
+	.addr_changed = rused_addr_changed,
+	.shown = rused_device_shown,
+	.notify = rused_notify,
+	.run = rused_host_run,
+};
+
 static void rused_connect_fabrics(struct rused *r)
 {
 	static const struct fabrics_ops ops = { .device_place = rused_place,
@@ -39,7 +109,7 @@ static void rused_connect_fabrics(struct rused *r)
 	struct fabrics *fs = &r->fabrics;
 
 	fs->loop = &r->loop;
-	fs->page = r->page;
+	fs->page = r->host.page;
 	fs->gsi = &r->gsi;
 	fs->net = &r->net;
 	fs->run = r->run;
@@ -54,7 +124,7 @@ static void rused_connect_ucma(struct rused *r)
 	struct ucma_files *us = &r->ucma;
 
 	us->loop = &r->loop;
-	us->page = r->page;
+	us->page = r->host.page;
 	us->gsi = &r->gsi;
 	us->net = &r->net;
 	us->fabrics = &r->fabrics;
@@ -65,9 +135,33 @@ static void rused_connect_ucma(struct rused *r)
 
 void rused_connect(struct rused *r)
 {
-	umads_init(&r->umads, &r->loop, r->run, r->page ? r->page->generation : 0);
+	umads_init(&r->umads, &r->loop, r->run, r->host.page ? r->host.page->generation : 0);
 	r->gsi.publish = rused_publish;
 	r->gsi.ctx = r;
+	r->host.ops = &rused_host_ops;
+	r->host.ctx = r;
+	r->devices.host = &r->host;
+	r->devices.net = &r->net;
+	r->devices.ucma = &r->ucma;
+	r->faults.host = &r->host;
+	r->faults.clients = &r->clients;
+	r->faults.own = &r->gsi.faults;
+	r->nlsocks = (struct nlsocks){ .loop = &r->loop, .host = &r->host, .clients = &r->clients,
+				       .ucma = &r->ucma };
 	rused_connect_fabrics(r);
 	rused_connect_ucma(r);
+}
+
+int rused_restore(struct rused *r)
+{
+	int rc;
+
+	sysfs_remove(r->run);
+	rc = sysfs_init(r->run);
+	if (!rc)
+		rc = fabric_hosts_restore(&r->fabrics);
+	/* No counter has this value, so the next update writes all counter files. */
+	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
+		memset(r->gsi.port[i].shown, 0xff, sizeof(r->gsi.port[i].shown));
+	return rc ? rc : host_restore(&r->host);
 }

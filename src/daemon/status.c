@@ -52,7 +52,7 @@ static struct json_object *devices_json(const struct rused *r)
 	int i;
 
 	for (i = 0; i < HOST_MAX_DEVS; i++) {
-		const struct host_dev *d = &r->page->dev[i];
+		const struct host_dev *d = &r->host.page->dev[i];
 		struct json_object *o;
 
 		if (!d->in_use)
@@ -73,8 +73,8 @@ static const char *dev_name(const struct rused *r, uint32_t index)
 	int i;
 
 	for (i = 0; i < HOST_MAX_DEVS; i++)
-		if (r->page->dev[i].in_use && r->page->dev[i].index == index)
-			return r->page->dev[i].name;
+		if (r->host.page->dev[i].in_use && r->host.page->dev[i].index == index)
+			return r->host.page->dev[i].name;
 	return "?";
 }
 
@@ -178,7 +178,7 @@ char *status_text(struct rused *r)
 	uint64_t wire[PROC_WIRES];
 	char *text;
 
-	res_wire(r, wire);
+	res_wire(&r->host, &r->clients, wire);
 	list_for_each_entry(c, &r->clients.list, node)
 		if (c->proc)
 			json_object_array_add(procs, process_json(r, c));

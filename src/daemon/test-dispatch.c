@@ -38,8 +38,8 @@ static int setup(void **state)
 	page.dev[0].in_use = 1;
 	page.dev[0].index = 1;
 	strcpy(page.dev[0].name, "rxe_0");
-	r.page = &page;
-	r.page_fd = memfd_create("page", MFD_CLOEXEC);
+	r.host.page = &page;
+	r.host.page_fd = memfd_create("page", MFD_CLOEXEC);
 	r.netns = 99;
 	strcpy(r.rundir, "/nowhere");
 	list_init(&r.clients.list);
@@ -70,7 +70,7 @@ static int teardown(void **state)
 	umads_fini(&r.umads);
 	loop_fini(&r.loop);
 	close(peer);
-	close(r.page_fd);
+	close(r.host.page_fd);
 	return 0;
 }
 

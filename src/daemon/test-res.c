@@ -17,12 +17,16 @@
 #include "abi/netlink/nldev.h"
 #include "base/rand.h"
 #include "core/device.h"
-#include "daemon/daemon.h"
+#include "daemon/clients.h"
+#include "daemon/host.h"
+#include "daemon/res.h"
+#include "ipc/res.h"
 #include "queue/barrier.h"
 
 #define RECS 256u
 
-static struct rused r;
+static struct host host;
+static struct clients clients;
 static struct host_page page;
 
 struct proc {
@@ -33,12 +37,13 @@ struct proc {
 
 static int setup(void **state)
 {
-	memset(&r, 0, sizeof(r));
+	memset(&host, 0, sizeof(host));
+	memset(&clients, 0, sizeof(clients));
 	memset(&page, 0, sizeof(page));
 	page.dev[3].in_use = 1;
 	page.dev[3].index = 7;
-	r.page = &page;
-	list_init(&r.clients.list);
+	host.page = &page;
+	list_init(&clients.list);
 	return 0;
 }
 
@@ -49,7 +54,6 @@ static struct proc add_proc(int pid, uint32_t recs)
 	char *at;
 
 	assert_non_null(p.c);
-	p.c->r = &r;
 	p.c->pid = pid;
 	p.c->page_fd = memfd_create("page", MFD_CLOEXEC);
 	assert_int_equal(ftruncate(p.c->page_fd, (off_t)(RES_OFFSET + recs * sizeof(*p.rec))), 0);
@@ -59,7 +63,7 @@ static struct proc add_proc(int pid, uint32_t recs)
 	p.page->magic = PROC_PAGE_MAGIC;
 	p.page->version = 1;
 	p.rec = (struct res_rec *)(at + RES_OFFSET);
-	list_add_tail(&p.c->node, &r.clients.list);
+	list_add_tail(&p.c->node, &clients.list);
 	return p;
 }
 
@@ -90,7 +94,7 @@ static void test_collect(void **state)
 	res_rec_write(&b.rec[1], &q);
 	q = a_qp(7);
 	res_rec_write(&b.rec[100], &q);
-	all = res_collect(&r, &n);
+	all = res_collect(&clients, &n);
 	assert_int_equal(n, 3);
 	assert_int_equal(all[0].pid, 100);
 	assert_int_equal(all[1].pid, 200);
@@ -102,7 +106,7 @@ static void test_collect(void **state)
 	free(all);
 
 	del_proc(&a);
-	all = res_collect(&r, &n);
+	all = res_collect(&clients, &n);
 	assert_int_equal(n, 2);
 	assert_int_equal(all[1].id, id);
 	free(all);
@@ -110,7 +114,7 @@ static void test_collect(void **state)
 	/* The ids of an exited process are not reused at once. */
 	a = add_proc(300, RECS);
 	res_rec_write(&a.rec[0], &q);
-	all = res_collect(&r, &n);
+	all = res_collect(&clients, &n);
 	assert_int_equal(n, 3);
 	assert_int_equal(all[2].pid, 300);
 	assert_int_not_equal(all[2].base, base);
@@ -120,7 +124,7 @@ static void test_collect(void **state)
 	res_rec_write(&b.rec[1], &q);
 	res_rec_write(&b.rec[100], &q);
 	res_rec_write(&a.rec[0], &q);
-	all = res_collect(&r, &n);
+	all = res_collect(&clients, &n);
 	assert_int_equal(n, 0);
 	free(all);
 	del_proc(&a);
@@ -158,7 +162,7 @@ static void test_torn(void **state)
 	/* A writer that never pauses may hide its record for some reads. */
 	while (seen < 2000 && turns++ < 2000000) {
 		size_t n;
-		struct nldev_res *all = res_collect(&r, &n);
+		struct nldev_res *all = res_collect(&clients, &n);
 
 		for (size_t k = 0; k < n; k++) {
 			const struct res_rec *q = &all[k].rec;
@@ -240,7 +244,7 @@ static size_t told_whole(void)
 	struct nldev_res *all;
 	size_t n;
 
-	all = res_collect(&r, &n);
+	all = res_collect(&clients, &n);
 	for (size_t k = 0; k < n; k++) {
 		const uint32_t *w = (const uint32_t *)&all[k].rec;
 
@@ -306,7 +310,7 @@ static void test_hostile(void **state)
 		 */
 		assert_int_equal(ftruncate(a.c->page_fd, (off_t)(RES_OFFSET + recs * 64u +
 								 prng_below(&rnd, 64))), 0);
-		all = res_collect(&r, &n);
+		all = res_collect(&clients, &n);
 		assert_true(n <= recs);
 		for (size_t i = 0; i < n; i++) {
 			assert_in_range(all[i].rec.kind, RES_CTX, RES_KINDS - 1);
@@ -314,7 +318,7 @@ static void test_hostile(void **state)
 			assert_true((all[i].id & (RES_MAX - 1)) < recs);
 		}
 		free(all);
-		res_counters(&r, 3, sum);
+		res_counters(&host, &clients, 3, sum);
 		del_proc(&a);
 	}
 }
@@ -327,13 +331,13 @@ static void test_sparse(void **state)
 	size_t n;
 
 	assert_int_equal(ftruncate(a.c->page_fd, (off_t)1 << 40), 0);
-	all = res_collect(&r, &n);
+	all = res_collect(&clients, &n);
 	assert_int_equal(n, 0);
 	free(all);
 	del_proc(&a);
 	a = add_proc(101, 0);
 	assert_int_equal(ftruncate(a.c->page_fd, 0), 0);
-	all = res_collect(&r, &n);
+	all = res_collect(&clients, &n);
 	assert_int_equal(n, 0);
 	free(all);
 	del_proc(&a);
@@ -351,18 +355,18 @@ static void test_counters(void **state)
 	a.page->dev[1].counter[CNT_SENT_PKTS] = 1000;
 	b.page->dev[5].dev_index = 7;
 	b.page->dev[5].counter[CNT_SENT_PKTS] = 5;
-	res_counters(&r, 3, sum);
+	res_counters(&host, &clients, 3, sum);
 	assert_int_equal(sum[CNT_SENT_PKTS], 15);
-	res_client_gone(a.c);
+	res_client_gone(&host, a.c);
 	del_proc(&a);
-	res_counters(&r, 3, sum);
+	res_counters(&host, &clients, 3, sum);
 	assert_int_equal(sum[CNT_SENT_PKTS], 15);
 	b.page->dev[5].counter[CNT_SENT_PKTS] = 6;
-	res_counters(&r, 3, sum);
+	res_counters(&host, &clients, 3, sum);
 	assert_int_equal(sum[CNT_SENT_PKTS], 16);
 	/* An invalid page is not counted. */
 	b.page->magic = 0;
-	res_counters(&r, 3, sum);
+	res_counters(&host, &clients, 3, sum);
 	assert_int_equal(sum[CNT_SENT_PKTS], 10);
 	del_proc(&b);
 }

@@ -89,8 +89,8 @@ static struct client *client(int fd)
 	page.dev[0].in_use = 1;
 	page.dev[0].index = 1;
 	memset(&r, 0, sizeof(r));
-	r.page = &page;
-	r.page_fd = 0;
+	r.host.page = &page;
+	r.host.page_fd = 0;
 	list_init(&r.clients.list);
 	orphans_init(&r.orphans, &r.loop, &r.leases, &r.port);
 	port_init(&r.port, &r.loop, &r.leases, &r.gsi);

@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "daemon/daemon.h"
 #include "fabrics/cm.h"
+#include "fabrics/fabrics.h"
 #include "fuzz.h"
+#include "gsi/gsi.h"
+#include "loop/loop.h"
 #include "rdmacm/rdmacm.h"
 
 #define STEP_LEN 72	/* action, index, two bytes of options, data */
@@ -19,7 +21,9 @@
 #define SENT 8
 
 static struct host_page page;
-static struct rused r;
+static struct loop loop;
+static struct gsi gsi;
+static struct fabrics fabrics;
 static struct fabric_host *host;
 static struct fabric_cm cm;
 static uint8_t sent[SENT][MAD_LEN];	/* the last queries on the wire */
@@ -78,32 +82,33 @@ void __wrap_rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int st
 
 static void setup(void)
 {
-	struct gsi_port *g = &r.gsi.port[0];
+	struct gsi_port *g = &gsi.port[0];
 
 	memset(&page, 0, sizeof(page));
-	memset(&r, 0, sizeof(r));
+	memset(&loop, 0, sizeof(loop));
+	memset(&gsi, 0, sizeof(gsi));
+	memset(&fabrics, 0, sizeof(fabrics));
 	page.dev[0].in_use = 1;
 	page.dev[0].ib = (struct host_ib){ .host = 1, .hca_port = 1, .lid = 5, .sm_lid = 1,
 					   .npkeys = 2, .pkey = { 0x7fff, 0xffff } };
-	r.page = &page;
-	timer_heap_init(&r.loop.timers);
-	r.fabrics.loop = &r.loop;
-	r.fabrics.page = &page;
-	r.fabrics.gsi = &r.gsi;
-	fabrics_init(&r.fabrics);
+	timer_heap_init(&loop.timers);
+	fabrics.loop = &loop;
+	fabrics.page = &page;
+	fabrics.gsi = &gsi;
+	fabrics_init(&fabrics);
 	host = calloc(1, sizeof(*host) + sizeof(host->port[0]));
 	REQUIRE(host);
-	*host = (struct fabric_host){ .fs = &r.fabrics, .cm = &cm, .nports = 1 };
+	*host = (struct fabric_host){ .fs = &fabrics, .cm = &cm, .nports = 1 };
 	host->port[0] = (struct fabric_port){ .host = host, .num = 1 };
-	r.fabrics.port[0] = &host->port[0];
-	cm = (struct fabric_cm){ .fs = &r.fabrics, .host = host };
-	mad_host_init(&r.gsi.mad);
-	r.gsi.page = &page;
-	r.gsi.loop = &r.loop;
-	*g = (struct gsi_port){ .gsi = &r.gsi, .in_use = true };
+	fabrics.port[0] = &host->port[0];
+	cm = (struct fabric_cm){ .fs = &fabrics, .host = host };
+	mad_host_init(&gsi.mad);
+	gsi.page = &page;
+	gsi.loop = &loop;
+	*g = (struct gsi_port){ .gsi = &gsi, .in_use = true };
 	g->port = (struct mad_port){ .ops = &ops, .ctx = &host->port[0], .qps = 1 << GSI_QPN,
 				     .num = 1 };
-	mad_port_init(&g->port, &r.gsi.mad);
+	mad_port_init(&g->port, &gsi.mad);
 	memset(paths, 0, sizeof(paths));
 	memset(joins, 0, sizeof(joins));
 	memset(asked, 0, sizeof(asked));
@@ -132,12 +137,12 @@ static void teardown(void)
 		forget(i);
 		leave(i);
 	}
-	fabric_sa_port_gone(&r.fabrics, 0);
-	REQUIRE(list_empty(&r.fabrics.groups));
-	mad_port_fini(&r.gsi.port[0].port, r.loop.now);
-	mad_host_fini(&r.gsi.mad);
-	REQUIRE(timer_next(&r.loop.timers) == NS_NEVER);
-	timer_heap_fini(&r.loop.timers);
+	fabric_sa_port_gone(&fabrics, 0);
+	REQUIRE(list_empty(&fabrics.groups));
+	mad_port_fini(&gsi.port[0].port, loop.now);
+	mad_host_fini(&gsi.mad);
+	REQUIRE(timer_next(&loop.timers) == NS_NEVER);
+	timer_heap_fini(&loop.timers);
 	free(host);
 }
 
@@ -185,7 +190,7 @@ static void answer(const uint8_t *p)
 		put_be16(mad + SA_HDR_LEN + 36, (uint16_t)(0xc000 | p[3]));
 	if (p[2] & 32)
 		mad[MAD_O_TID + 7] ^= p[3];
-	mad_input(&r.gsi.port[0].port, &from, mad, MAD_LEN, r.loop.now);
+	mad_input(&gsi.port[0].port, &from, mad, MAD_LEN, loop.now);
 }
 
 static void step(const uint8_t *p)
@@ -209,15 +214,15 @@ static void step(const uint8_t *p)
 		break;
 	case 4:
 		memcpy(mad, p + 1, STEP_LEN - 1);
-		mad_input(&r.gsi.port[0].port, &from, mad, MAD_LEN, r.loop.now);
+		mad_input(&gsi.port[0].port, &from, mad, MAD_LEN, loop.now);
 		break;
 	case 5:
-		r.loop.now += p[3] * 10 * NS_MS;
-		mad_timer(&r.gsi.mad, r.loop.now);
+		loop.now += p[3] * 10 * NS_MS;
+		mad_timer(&gsi.mad, loop.now);
 		break;
 	case 6:
 		if (p[2] & 1)
-			fabric_sa_reset(&r.fabrics, 0);
+			fabric_sa_reset(&fabrics, 0);
 		closed = p[2] & 2 && p[2] & 4;
 		page.dev[0].ib.sm_lid = p[2] & 8 && p[2] & 16 ? 0 : 1;
 		break;
@@ -225,8 +230,8 @@ static void step(const uint8_t *p)
 		answer(p);
 		break;
 	}
-	for (i = 0; i < ASKED && timer_next(&r.loop.timers) <= r.loop.now; i++)
-		timer_run(&r.loop.timers, r.loop.now);
+	for (i = 0; i < ASKED && timer_next(&loop.timers) <= loop.now; i++)
+		timer_run(&loop.timers, loop.now);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The captures of `ruse capture` in the host page. */
+#ifndef RUSE_DAEMON_CAPTURES_H
+#define RUSE_DAEMON_CAPTURES_H
+
+struct client;
+struct gsi;
+struct host;
+struct ipc_capture;
+
+/* Adds a capture for the client. 0; -EBUSY: it has one; -ENOSPC; -EPROTO: invalid socket name. */
+int capture_start(struct host *h, struct gsi *g, struct client *c, const struct ipc_capture *q);
+void capture_client_gone(struct host *h, struct gsi *g, struct client *c);
+
+#endif
