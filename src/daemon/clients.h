@@ -29,7 +29,7 @@ struct client {
 	bool hello, dead;
 	uint32_t proc;		/* 0 = ruse */
 	char comm[16], sock_name[32];
-	int page_fd;		/* process page, -1 = none */
+	int page_fd;		/* memfd of its process page (struct proc_page); -1: none */
 	uint32_t place;		/* number of this client in resource ids (RES_ID), unrelated to struct place; 0: none yet */
 	int notify_fd;		/* socket: a message is sent after each change of the host page; -1 = none */
 	uint32_t nctx[HOST_MAX_DEVS];
@@ -38,7 +38,7 @@ struct client {
 	char *out;		/* rest of an answer that the socket had no room for */
 	size_t out_len, out_at;
 	uint32_t out_seq;
-	uint32_t capture;	/* id of its capture in the host page; 0: it has none */
+	uint32_t capture;	/* host_capture.id of its capture; 0: it has none */
 	uint16_t out_type;
 	struct fabric_client fabric;
 	struct channel channel;

@@ -70,7 +70,7 @@ static void fill_port(const struct host *h, struct host_dev *d, struct scan *s)
 			 d->ndev);
 }
 
-/* Updates the device in this slot from its interface, or deletes it. */
+/* Updates page->dev[slot] from the device's network interface. Deletes the device if the interface is gone. */
 static void refresh(struct host *h, int slot)
 {
 	struct host_dev d = h->page->dev[slot];

@@ -29,7 +29,7 @@ void devices_refresh(struct host *h);
  */
 int device_add(struct host *h, const char *name, const char *type, const char *ndev);
 void device_del(struct host *h, int slot);
-/* Finds a free slot in the host page and sets minor and index. Slot, or -ENOSPC. */
+/* Finds a free entry of page->dev[] for a new device, and sets d->minor and d->index. Returns the entry's index, or -ENOSPC. */
 int device_place(struct host *h, struct host_dev *d);
 /* `rdma dev set NAME name NEW`: 0, -EINVAL, -EEXIST. */
 int device_rename(struct host *h, int slot, const char *name);

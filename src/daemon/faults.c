@@ -28,7 +28,7 @@
 struct command {
 	struct fault_rules *rules;
 	struct host_page *page;
-	struct fault_table table;	/* copy of the host page's table, being changed */
+	struct fault_table table;	/* copy of host_page.fault, being changed */
 	char *word[FAULT_WORDS];
 	int n;
 	struct json_object *answer;

@@ -24,7 +24,7 @@ struct host {
 	const struct host_ops *ops;	/* set by the owner, as ctx */
 	void *ctx;
 	int run;			/* the run directory */
-	struct host_page *page;		/* written here */
+	struct host_page *page;		/* devices, faults, captures; other processes map it read-only */
 	int page_fd;
 	uint32_t next_index;		/* device index of the next device */
 	bool configured;	/* a device was added, deleted or renamed, or a fault rule added: no idle exit */

@@ -35,7 +35,7 @@ static void nlsock_free(struct nlsock *n)
 	list_del(&n->node);
 	n->c->nnetlink--;
 	loop_del(n->all->loop, &n->f);
-	/* Freed after the round, as an event for it may be pending. */
+	/* Freed after the event loop's round, as an event for it may be pending. */
 	list_add_tail(&n->node, &n->all->loop->dead);
 }
 

@@ -97,7 +97,7 @@ static void orphan_died(struct loop_fd *f, uint32_t events)
 	list_add_tail(&o->node, &o->all->loop->dead);
 }
 
-/* Keeps a block reserved for the process that leased it. False: the process is dead. */
+/* Keeps a block of QP numbers reserved for the process that leased it. False: the process is dead. */
 static bool adopt(struct orphans *os, uint32_t block, const struct record *rec)
 {
 	struct orphan *o;

@@ -21,14 +21,14 @@ struct orphans {
 /* run is the run directory. */
 void orphans_init(struct orphans *os, struct loop *l, struct lease_table *leases,
 		  struct port *port);
-/* Reads RUN/leases, the leases that an earlier rused gave. 0 or -errno. */
+/* Reads RUN/leases: the blocks of QP numbers that an earlier rused leased to processes. 0 or -errno. */
 int orphans_load(struct orphans *os, int run);
 /* True if RUN/leases of the directory run names a process that may still be alive. */
 bool orphans_alive(int run);
 /*
- * Stops recording leases: those of clients that are closed later stay in RUN/leases for the next
- * rused. If RUN is ours and no process uses a lease, removes the file. Call before the clients are
- * closed.
+ * Stops recording leases of QP numbers: those of clients that are closed later stay in RUN/leases
+ * for the next rused. If RUN is ours and no process uses a lease, removes the file. Call before the
+ * clients are closed.
  */
 void orphans_fini(struct orphans *os, int run, bool ours);
 /* Creates RUN/leases again and writes all present leases to it. 0 or -errno. */

@@ -184,7 +184,10 @@ static void drop_event(struct loop_fd *f, uint32_t events)
 	gsi_wire_input(container_of(f, struct port, drop)->gsi, f->fd);
 }
 
-/* Adds a new socket to the group and puts a copy of its descriptor into the park. Returns the slot, or -errno. */
+/*
+ * Adds a new socket to the SO_REUSEPORT group, and puts a copy of its descriptor into the park (port.h). Returns its
+ * slot, or -errno.
+ */
 static int slot_add(struct port *p)
 {
 	struct parked what = { .slot = p->nslots };
@@ -284,7 +287,10 @@ int port_want(struct port *p)
 	return rc;
 }
 
-/* Finds a slot that no leased block uses. With rests set, the slots of resting blocks count as used too. 0: none. */
+/*
+ * Finds a slot that no leased block uses. rests: nor a block that rests, i.e. was returned less than LEASE_REST ago.
+ * 0: none.
+ */
 static uint32_t slot_free(const struct port *p, bool rests)
 {
 	static bool used[PORT_SLOTS];
@@ -315,7 +321,10 @@ int port_lease(struct port *p, uint32_t block)
 	slot = (int)slot_free(p, true);
 	if (!slot)
 		slot = slot_add(p);
-	/* All slots are in use: take that of a block that rests. Late packets for that block go to slot 0. */
+	/*
+	 * No slot is free, and no socket can be added: take the slot of a block that was returned less than
+	 * LEASE_REST ago. Packets that still arrive for that block then go to slot 0, where rused drops them.
+	 */
 	if (slot == -ENOSPC && slot_free(p, false))
 		slot = (int)slot_free(p, false);
 	if (slot < 0)

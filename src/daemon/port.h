@@ -44,7 +44,7 @@ int port_want(struct port *p);
  * above) is held by a process that has not reconnected to this rused yet; -ENOSPC, -EMFILE ...
  */
 int port_lease(struct port *p, uint32_t block);
-/* Updates the BPF program. Call after a block was leased or returned. */
+/* Updates the BPF program. Call after a block of QP numbers was leased or returned. */
 void port_steer(struct port *p);
 /*
  * If UDP port 4791 is closed in this rused, takes over the sockets and the lock of an earlier rused from the park

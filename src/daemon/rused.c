@@ -67,9 +67,9 @@ static void rused_device_shown(void *ctx, unsigned int slot, bool renamed)
 }
 
 /*
- * Sends a message to each process that maps the page. The send does not block. EAGAIN is no error:
- * the socket is full of messages that the process has not read yet, so the process will look at the
- * page anyway.
+ * Sends a message to each process that maps the host page. The send does not block. EAGAIN is no
+ * error: the socket is full of messages that the process has not read yet, so the process will look
+ * at the page anyway.
  */
 static void rused_notify(void *ctx, const char *what)
 {

@@ -438,9 +438,7 @@ static void test_channel(void **state)
 	m->watch(r.loop.memory_ctx, false);
 	assert_true(list_empty(&r.channels.list));
 	assert_false(m->watch(r.loop.memory_ctx, true));
-	/*
-	 * rused stops polling: a request that the process posts before it sees this is still found.
-	 */
+	/* rused stops polling: a request that the process writes to the channel before it sees this is still found. */
 	channel_used(c);
 	post(IPC_PEER, &p, sizeof(p));
 	r.loop.now += NS_S;

@@ -222,7 +222,10 @@ static bool sweep(struct ucma_files *us)
 	return any;
 }
 
-/* Handles closes and posted commands that may free ports. True: there were some. */
+/*
+ * Handles closed files and commands sent without waiting for an answer (IPC_UCMA_POST), which may free ports. True:
+ * there were some.
+ */
 static bool free_ports(struct ucma_files *us)
 {
 	bool posted = channels_drain(us->channels);

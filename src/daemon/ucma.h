@@ -74,10 +74,10 @@ int ucma_pid(const void *host);
  */
 #define UCMA_OPEN_FDS 2
 int ucma_open(struct ucma_files *us, struct client *c, uint32_t *number, int fds[UCMA_OPEN_FDS]);
-/* Creates the shared memory of the id cards (ipc/ucma_shm.h). 0 or -errno. */
+/* Creates the shared memory of the id cards (struct ucma_card), where programs read the state of ids. 0 or -errno. */
 int ucma_cards_make(struct ucma_files *us);
 void ucma_cards_free(struct ucma_files *us);
-/* Updates the memory shared with programs. Call after each round of the loop. */
+/* Updates the memory shared with programs (ipc/ucma_shm.h). Call after each round of the event loop. */
 void ucma_settle(struct ucma_files *us);
 /*
  * write() to a file: executes a command. body has q->len bytes of the command and then, for

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Multicast on InfiniBand ports. rused computes the recipients of a group from the multicast
- * forwarding tables and the attached QPs (fabrics/mcast.c). The sender puts a copy on
- * the link of each recipient. The caller holds the engine lock.
+ * Multicast on InfiniBand ports. rused computes the recipients of a multicast group from the
+ * multicast forwarding tables and the attached QPs (fabrics/mcast.c). The sender puts a copy
+ * on the link of each recipient. The caller holds the engine lock.
  */
 #ifndef RUSE_ENGINE_IB_MCAST_H
 #define RUSE_ENGINE_IB_MCAST_H

@@ -3,9 +3,9 @@
  * Paths through an InfiniBand fabric: whether packets arrive, and counts of what was sent.
  *
  * rused decides whether a path is open (fabrics/path.c) and publishes a byte per path in
- * the host page. The links are wrapped (faults.h), so that packets on a closed path are lost as on
- * a wire. This wrapper is the innermost: faults and captures see a packet before it is lost here.
- * The caller holds the engine lock.
+ * host_page.path_ok. The links are wrapped (faults.h), so that packets on a closed path are lost as
+ * on a wire. This wrapper is the innermost: faults and captures see a packet before it is lost
+ * here. The caller holds the engine lock.
  */
 #ifndef RUSE_ENGINE_IB_PATH_H
 #define RUSE_ENGINE_IB_PATH_H

@@ -25,13 +25,13 @@ struct fabric_client {
 	int page_fd;			/* process page, -1 = none */
 	struct fabric_host *host;	/* NULL: none, or it was removed */
 	uint32_t number;		/* of its host, as in host_ib.host; 0: it was never assigned to one */
-	struct fabric_group *groups;	/* groups that its QPs are attached to */
+	struct fabric_group *groups;	/* multicast groups that its QPs are attached to */
 	uint32_t ngroups;
 	struct proc_path *paths;	/* path counters of its page that are already added to the port counters; NULL: none */
 };
 
 void fabric_client_init(struct fabric_client *c, struct fabrics *fs);
-/* IPC_HOST: assigns the client to a host. 0; -ENODEV: no such host; -EBUSY: the client has a host; -ENOSPC: no slots. */
+/* IPC_HOST: assigns the client to a host. 0; -ENODEV: no such host; -EBUSY: the client has a host; -ENOSPC: no free device. */
 int fabric_client_host(struct fabric_client *c, const char *name, size_t len, struct ipc_host *rep);
 void fabric_client_gone(struct fabric_client *c);
 /* The umad devices that it sees; NULL: those of the machine. */
@@ -40,11 +40,11 @@ struct umad_view *fabric_client_view(const struct fabric_client *c);
 /* path.c. IPC_PATH (ipc/fabric_msg.h): finds or adds a path. 0, -ENODEV, -ENOSPC, -ENOMEM. */
 int fabric_path(struct fabric_client *c, const struct ipc_path *q, struct ipc_path *rep);
 
-/* mcast.c. IPC_MCAST: adds or removes the client as a member of a group. 0, -ENODEV, -ENOSPC, -ENOMEM. */
+/* mcast.c. IPC_MCAST: adds the client to the receivers of a multicast group, or removes it. 0, -ENODEV, -ENOSPC, -ENOMEM. */
 int fabric_mcast(struct fabric_client *c, const struct ipc_mcast *q);
 /*
- * IPC_MEMBERS: writes the rep->n receivers of a group to `to` (room for IPC_MEMBERS_MAX). 0,
- * -EINVAL, or -errno of fabric_path().
+ * IPC_MEMBERS: writes the rep->n receivers of a multicast group to `to` (room for IPC_MEMBERS_MAX).
+ * 0, -EINVAL, or -errno of fabric_path().
  */
 int fabric_members(struct fabric_client *c, const struct ipc_members *q, struct ipc_members *rep,
 		   struct ipc_member *to);

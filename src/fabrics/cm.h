@@ -49,7 +49,7 @@ void fabric_cm_host_gone(struct fabric_cm *cm);
 void fabric_cm_get(struct fabric_cm *cm);
 /* Call for each file that is closed. Frees cm if that was the last file and the host was removed. */
 void fabric_cm_put(struct fabric_cm *cm);
-/* fabric_cm of the port in this slot; NULL: not of a fabric. */
+/* fabric_cm of the port that is the device page->dev[slot]; NULL: the device is not of a fabric. */
 struct fabric_cm *fabric_cm_of(const struct fabrics *fs, unsigned int slot);
 
 /* addr.c: creates the address table of a new fabric. 0 or -ENOMEM. */
@@ -95,7 +95,7 @@ void sa_query_cancel(struct sa_query *q);
 int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
 int fabric_sa_join(void *ctx, struct rdmacm_sa_join *j);
 void fabric_sa_leave(void *cm, struct rdmacm_sa_join *j);
-/* Call if the port has a new SM or LID, or went down: it has lost all memberships in groups. */
+/* Call if the port has a new SM or LID, or went down: it has lost all its memberships in multicast groups. */
 void fabric_sa_reset(struct fabrics *fs, unsigned int slot);
 /* Call when the device is removed. Ends its memberships without callbacks. */
 void fabric_sa_port_gone(struct fabrics *fs, unsigned int slot);

@@ -101,7 +101,7 @@ void fabrics_fini(struct fabrics *fs);
  * "error" on failure; NULL: no memory.
  */
 char *fabric_command(struct fabrics *fs, const char *words, size_t len);
-/* After each round: updates timers, host page and sysfs. */
+/* Call after each round of the event loop: updates timers, the devices in the host page (struct host_page) and sysfs. */
 void fabric_settle(struct fabrics *fs);
 
 /* host.c */
@@ -109,7 +109,7 @@ void fabric_settle(struct fabrics *fs);
 int fabric_hosts_restore(struct fabrics *fs);
 /* Descriptor of the directory with sys/ and dev/ of a host, numbered as in host_ib.host. */
 int fabric_host_run(const struct fabrics *fs, uint32_t host);
-/* Port of page->dev[slot]; NULL: not of a fabric. */
+/* The port that is the device page->dev[slot]; NULL: the device is not of a fabric. */
 struct fabric_port *fabric_port_of(const struct fabrics *fs, unsigned int slot);
 /* Updates counters/ in sysfs for all ports of hosts. */
 void fabric_counters_show(struct fabrics *fs);

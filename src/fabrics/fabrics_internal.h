@@ -33,7 +33,7 @@ int fabric_show_nodes(struct fabric_call *c);
 
 /* host.c */
 void fabric_host_del(struct fabric_host *h);
-/* Updates the device in the host page from the port. */
+/* Copies the port's state to its device in the host page (struct host_dev), which programs read. */
 void fabric_port_publish(struct fabric_port *p);
 
 /* path.c */
@@ -41,7 +41,7 @@ void fabric_port_publish(struct fabric_port *p);
 void fabric_paths_settle(struct fabrics *fs);
 /* Adds the programs' traffic to the port counters. Call before counters are read and before tables change. */
 void fabric_paths_count(struct fabrics *fs);
-/* Adds the last traffic of a client to the port counters. Call before the client's page is closed. */
+/* Adds the last traffic of a client to the port counters. Call before the client's process page (struct proc_page) is closed. */
 void fabric_client_paths(struct fabric_client *c);
 /* Drops all paths. Call after the fabric was removed. */
 void fabric_paths_reset(struct fabrics *fs);
@@ -49,14 +49,14 @@ void fabric_paths_reset(struct fabrics *fs);
 void fabric_way_walk(struct fabrics *fs, uint32_t id, fabric_deliver deliver, void *ctx);
 
 /* mcast.c */
-/* Call after a change of forwarding tables, links or group members. Senders then ask for the receivers of a group again. */
+/* Call after a change of forwarding tables, links or multicast members. Senders then ask for the receivers of a group again. */
 void fabric_mcast_changed(struct fabrics *fs);
 /* Removes the memberships of a client that has disconnected. */
 void fabric_client_mcast(struct fabric_client *c);
 
 /* mad.c */
 extern const struct fabric_ops fabric_ops;
-/* Call after a change of the fabric, so that fabric_settle() checks it at the end of the round. */
+/* Call after a change of the fabric: fabric_settle() then checks the fabric at the end of the event loop's round. */
 void fabric_touch(struct fabrics *fs);
 
 #endif

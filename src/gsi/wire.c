@@ -3,9 +3,10 @@
  * MADs as RoCEv2 packets (IBA 9.8.3, A17.4): UD SENDs from QP1 to QP1; MADs of programs (umad) may
  * go to any QP.
  *
- * The sending socket is bound to the source port that kernel rxe uses, if that port is free.
- * Packets to QP1 arrive at the socket of slot 0 of UDP port 4791 (daemon/port.h). packet_in() checks
- * headers and ICRC, and drops all other packets that arrive there.
+ * The sending socket is bound to the source port that kernel rxe uses, if that port is free. UDP
+ * port 4791 has several sockets (daemon/port.h): packets to QP1, and to QP numbers that no process has
+ * leased, arrive at that of slot 0. packet_in() checks headers and ICRC, and drops all other
+ * packets that arrive there.
  */
 #include <errno.h>
 #include <netinet/in.h>

@@ -40,7 +40,7 @@ struct hostnet {
 };
 
 void hostnet_init(struct hostnet *net, struct loop *l, const struct hostnet_ops *ops, void *ctx);
-/* Drops pending lookups and leaves all groups. */
+/* Drops pending lookups and leaves all IP multicast groups. */
 void hostnet_fini(struct hostnet *net);
 /* Subscribes to changes: ops are called from the loop. 0 or -errno. */
 int hostnet_watch(struct hostnet *net);

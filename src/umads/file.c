@@ -73,7 +73,7 @@ static void file_close(struct umad_fd *u)
 	struct umads *us = u->of->us;
 
 	idtable_remove(&us->ids, u->number & (UMAD_MAX_FILES - 1));
-	/* Send MADs posted before the close. */
+	/* Send the MADs that the program has put into the shared ring before it closed the file. */
 	if (u->shm)
 		umad_ring_send(u);
 	umad_ring_close(u);
