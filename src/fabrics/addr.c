@@ -23,13 +23,13 @@
 #define PER_PORT 3	/* per port: IPv4, IPv6, link-local */
 #define BY_RULE 65534u	/* hosts that get an IPv4 address, up to 10.P.255.254; the next would be the broadcast address */
 
-static uint8_t bytes(uint8_t family)
+static uint8_t fabric_addr_bytes(uint8_t family)
 {
 	return family == AF_INET ? 4 : 16;
 }
 
 /* Sets the link-local IPv6 address of IP over InfiniBand: its interface identifier is the port GUID (RFC 4391, 8). */
-static void link_local(const struct fabric *f, struct fabric_addr *a)
+static void fabric_addr_link_local(const struct fabric *f, struct fabric_addr *a)
 {
 	uint8_t gid[16];
 
@@ -41,7 +41,7 @@ static void link_local(const struct fabric *f, struct fabric_addr *a)
 	a->b[8] |= 2;
 }
 
-static void by_rule(const struct fabric *f, struct fabric_addr *a, uint32_t n)
+static void fabric_addr_by_rule(const struct fabric *f, struct fabric_addr *a, uint32_t n)
 {
 	a[1] = a[2] = a[0];
 	if (n <= BY_RULE) {
@@ -54,7 +54,7 @@ static void by_rule(const struct fabric *f, struct fabric_addr *a, uint32_t n)
 	a[1].b[0] = 0xfd;
 	a[1].b[7] = a->port;
 	put_be32(a[1].b + 12, n);
-	link_local(f, &a[2]);
+	fabric_addr_link_local(f, &a[2]);
 }
 
 int fabric_addrs_init(struct fabrics *fs)
@@ -76,7 +76,7 @@ int fabric_addrs_init(struct fabrics *fs)
 
 			a->node = n;
 			a->port = (uint8_t)p;
-			by_rule(f, a, hosts);
+			fabric_addr_by_rule(f, a, hosts);
 			fs->naddrs += PER_PORT;
 		}
 	}
@@ -91,7 +91,8 @@ void fabric_addrs_fini(struct fabrics *fs)
 }
 
 /* Copies family, address bytes and IPv6 scope id (0 for IPv4) of a socket address. False: it is neither IPv4 nor IPv6. */
-static bool bytes_of(const struct sockaddr *sa, uint8_t *family, uint8_t b[16], uint32_t *scope)
+static bool fabric_addr_bytes_of(const struct sockaddr *sa, uint8_t *family, uint8_t b[16],
+				 uint32_t *scope)
 {
 	struct sockaddr_in6 a6;
 	struct sockaddr_in a4;
@@ -116,18 +117,18 @@ const struct fabric_addr *fabric_addr_find(const struct fabrics *fs, const struc
 	uint8_t family, b[16];
 	uint32_t scope;
 
-	if (!bytes_of(sa, &family, b, &scope))
+	if (!fabric_addr_bytes_of(sa, &family, b, &scope))
 		return NULL;
 	for (uint32_t i = 0; i < fs->naddrs; i++) {
 		const struct fabric_addr *a = &fs->addrs[i];
 
-		if (a->family == family && !memcmp(a->b, b, bytes(family)))
+		if (a->family == family && !memcmp(a->b, b, fabric_addr_bytes(family)))
 			return a;
 	}
 	return NULL;
 }
 
-static bool same_network(const struct fabric_addr *a, const uint8_t b[16])
+static bool fabric_addr_same_network(const struct fabric_addr *a, const uint8_t b[16])
 {
 	for (uint32_t bit = 0; bit < a->prefix; bit++)
 		if ((a->b[bit / 8] ^ b[bit / 8]) >> (7 - bit % 8) & 1)
@@ -141,13 +142,13 @@ const struct fabric_addr *fabric_addr_towards(const struct fabrics *fs, uint32_t
 	uint8_t family, b[16];
 	uint32_t scope;
 
-	if (!bytes_of(dst, &family, b, &scope) || (scope && scope != port))
+	if (!fabric_addr_bytes_of(dst, &family, b, &scope) || (scope && scope != port))
 		return NULL;
 	for (uint32_t i = 0; i < fs->naddrs; i++) {
 		const struct fabric_addr *a = &fs->addrs[i];
 
 		if (a->node == node && a->port == port && a->family == family &&
-		    (any || same_network(a, b)))
+		    (any || fabric_addr_same_network(a, b)))
 			return a;
 	}
 	return NULL;
@@ -169,7 +170,7 @@ void fabric_addr_put(const struct fabric_addr *a, struct sockaddr_storage *ss)
 		a6->sin6_scope_id = a->port;
 }
 
-static struct json_object *text_of(const struct fabric_addr *a)
+static struct json_object *fabric_addr_text(const struct fabric_addr *a)
 {
 	char text[INET6_ADDRSTRLEN + 8] = "";
 	size_t n;
@@ -182,7 +183,7 @@ static struct json_object *text_of(const struct fabric_addr *a)
 	return json_object_new_string(text);
 }
 
-static int show(struct fabric_call *c)
+static int fabric_addr_show(struct fabric_call *c)
 {
 	struct json_object *all = json_object_new_array();
 	const struct fabrics *f = c->fs;
@@ -194,9 +195,9 @@ static int show(struct fabric_call *c)
 		json_object_object_add(o, "host",
 				       json_object_new_string(fabric_node_id(f->fabric, a->node)));
 		json_object_object_add(o, "port", json_object_new_int(a->port));
-		json_object_object_add(o, "ipv4", text_of(&a[0]));
-		json_object_object_add(o, "ipv6", text_of(&a[1]));
-		json_object_object_add(o, "link_local", text_of(&a[2]));
+		json_object_object_add(o, "ipv4", fabric_addr_text(&a[0]));
+		json_object_object_add(o, "ipv6", fabric_addr_text(&a[1]));
+		json_object_object_add(o, "link_local", fabric_addr_text(&a[2]));
 		json_object_array_add(all, o);
 	}
 	json_object_object_add(c->answer, "addresses", all);
@@ -204,7 +205,7 @@ static int show(struct fabric_call *c)
 }
 
 /* Parses an address like "192.168.1.7/24". */
-static int parse(struct fabric_call *c, char *text, struct fabric_addr *a)
+static int fabric_addr_parse(struct fabric_call *c, char *text, struct fabric_addr *a)
 {
 	char *slash = strchr(text, '/'), *end = NULL;
 	unsigned long bits = slash ? strtoul(slash + 1, &end, 10) : 0;
@@ -213,7 +214,7 @@ static int parse(struct fabric_call *c, char *text, struct fabric_addr *a)
 		*slash = '\0';
 	a->family = inet_pton(AF_INET, text, a->b) == 1 ? AF_INET :
 		    inet_pton(AF_INET6, text, a->b) == 1 ? AF_INET6 : 0;
-	if (!a->family || !slash || !bits || *end || bits > 8u * bytes(a->family))
+	if (!a->family || !slash || !bits || *end || bits > 8u * fabric_addr_bytes(a->family))
 		return fabric_refuse(c, "'%s': expected an address such as 192.168.1.7/24", text);
 	a->prefix = (uint8_t)bits;
 	/* Refuse multicast, loopback, unspecified, and IPv6 link-local, which is set by rule. */
@@ -232,14 +233,14 @@ int fabric_address(struct fabric_call *c)
 	uint8_t port;
 
 	if (c->n == 1)
-		return show(c);
+		return fabric_addr_show(c);
 	if (c->n != 3)
 		return fabric_refuse(c, "usage: address [HOST/PORT ADDRESS/BITS]");
 	if (fabric_find_port(c, c->word[1], &node, &port))
 		return -EINVAL;
 	if (fabric_node_type(f->fabric, node) == NODE_SWITCH)
 		return fabric_refuse(c, "%s is a switch, and only hosts have addresses", c->word[1]);
-	if (parse(c, c->word[2], &new))
+	if (fabric_addr_parse(c, c->word[2], &new))
 		return -EINVAL;
 	fabric_addr_put(&new, &ss);
 	if (fabric_addr_find(c->fs, (struct sockaddr *)&ss))

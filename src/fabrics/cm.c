@@ -3,7 +3,7 @@
  * rdma_cm on a host of a fabric: resolving addresses, and the host's rdmacm and ucma.
  *
  * Addresses are looked up in the table of addr.c; routing is a match of the network part. If
- * the destination's port is not active yet, resolve() repeats the look-up every LOOK_AGAIN until
+ * the destination's port is not active yet, fabric_cm_resolve() repeats the look-up every LOOK_AGAIN until
  * the request's timeout. A struct fabric_cm lives until its host is removed and its last file is
  * closed.
  */
@@ -36,17 +36,18 @@ struct lookup {
 	ns_t deadline;
 };
 
-static ns_t cm_now(void *ctx)
+static ns_t fabric_cm_now(void *ctx)
 {
 	return ((struct fabric_cm *)ctx)->fs->loop->now;
 }
 
-static uint8_t ports_of(const struct fabric_cm *cm)
+static uint8_t fabric_cm_ports(const struct fabric_cm *cm)
 {
 	return fabric_node_ports(cm->fs->fabric, cm->host->node);
 }
 
-static int translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, uint32_t *ifindex)
+static int fabric_cm_translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if,
+			       uint32_t *ifindex)
 {
 	const struct fabric_addr *a;
 	struct fabric_cm *cm = ctx;
@@ -55,7 +56,7 @@ static int translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, 
 		return -ENODEV;
 	if (bound_if) {
 		*ifindex = bound_if;
-		return bound_if <= ports_of(cm) ? 0 : -ENODEV;
+		return bound_if <= fabric_cm_ports(cm) ? 0 : -ENODEV;
 	}
 	a = fabric_addr_find(cm->fs, addr);
 	if (!a || a->node != cm->host->node)
@@ -64,7 +65,7 @@ static int translate(void *ctx, const struct sockaddr *addr, uint32_t bound_if, 
 	return 0;
 }
 
-static bool is_mcast(const struct sockaddr *a)
+static bool fabric_cm_is_mcast(const struct sockaddr *a)
 {
 	if (a->sa_family == AF_INET6)
 		return ((const struct sockaddr_in6 *)(const void *)a)->sin6_addr.s6_addr[0] == 0xff;
@@ -72,7 +73,7 @@ static bool is_mcast(const struct sockaddr *a)
 		0xf0) == 0xe0;
 }
 
-static bool active(const struct fabric_cm *cm, uint32_t node, uint8_t port)
+static bool fabric_cm_active(const struct fabric_cm *cm, uint32_t node, uint8_t port)
 {
 	const uint8_t *info = fabric_port_info(cm->fs->fabric, node, port);
 
@@ -84,7 +85,8 @@ static bool active(const struct fabric_cm *cm, uint32_t node, uint8_t port)
  * network contains r->dst, or, if r->dst is multicast, the first of its family. NULL: r->src is not
  * an address of this host, or no address fits.
  */
-static const struct fabric_addr *source(const struct fabric_cm *cm, const struct rdmacm_resolve *r)
+static const struct fabric_addr *fabric_cm_source(const struct fabric_cm *cm,
+						  const struct rdmacm_resolve *r)
 {
 	const struct sockaddr *src = (const struct sockaddr *)&r->src;
 	const struct sockaddr *dst = (const struct sockaddr *)&r->dst;
@@ -94,10 +96,10 @@ static const struct fabric_addr *source(const struct fabric_cm *cm, const struct
 		a = fabric_addr_find(cm->fs, src);
 		return a && a->node == cm->host->node ? a : NULL;
 	}
-	for (uint8_t p = 1; p <= ports_of(cm); p++) {
+	for (uint8_t p = 1; p <= fabric_cm_ports(cm); p++) {
 		if (r->bound_if && r->bound_if != p)
 			continue;
-		a = fabric_addr_towards(cm->fs, cm->host->node, p, dst, is_mcast(dst));
+		a = fabric_addr_towards(cm->fs, cm->host->node, p, dst, fabric_cm_is_mcast(dst));
 		if (a)
 			return a;
 	}
@@ -108,60 +110,60 @@ static const struct fabric_addr *source(const struct fabric_cm *cm, const struct
  * Looks up the addresses of a request. 0: r->ans is set. -ENODATA: no answer yet; -ENETUNREACH: no
  * local address fits; -ENODEV: the host was removed.
  */
-static int look(struct fabric_cm *cm, struct rdmacm_resolve *r)
+static int fabric_cm_look(struct fabric_cm *cm, struct rdmacm_resolve *r)
 {
 	const struct sockaddr *dst = (const struct sockaddr *)&r->dst;
 	const struct fabric_addr *from, *to;
 
 	if (!cm->host)
 		return -ENODEV;
-	from = source(cm, r);
+	from = fabric_cm_source(cm, r);
 	if (!from)
 		return -ENETUNREACH;
 	fabric_addr_put(from, &r->ans.src);
 	r->ans.ifindex = from->port;
 	r->ans.hop_limit = HOP_LIMIT;
 	memset(r->ans.dgid, 0, sizeof(r->ans.dgid));
-	if (is_mcast(dst))
+	if (fabric_cm_is_mcast(dst))
 		return 0;
 	to = fabric_addr_find(cm->fs, dst);
 	if (to && to->node == cm->host->node)
 		from = to;
-	else if (!active(cm, from->node, from->port))
+	else if (!fabric_cm_active(cm, from->node, from->port))
 		return -ENODATA;
-	if (!to || (to != from && !active(cm, to->node, to->port)))
+	if (!to || (to != from && !fabric_cm_active(cm, to->node, to->port)))
 		return -ENODATA;
 	return fabric_port_gid(cm->fs->fabric, to->node, to->port, 0, r->ans.dgid);
 }
 
-static void lookup_free(struct lookup *l)
+static void fabric_lookup_free(struct lookup *l)
 {
 	timer_cancel(&l->cm->fs->loop->timers, &l->timer);
 	list_del(&l->node);
 	free(l);
 }
 
-static void look_again(struct timer *t, ns_t now)
+static void fabric_lookup_again(struct timer *t, ns_t now)
 {
 	struct lookup *l = container_of(t, struct lookup, timer);
 	struct rdmacm *rm = l->cm->rdmacm;
 	struct rdmacm_resolve *req = l->req;
-	int rc = look(l->cm, req);
+	int rc = fabric_cm_look(l->cm, req);
 
 	if (rc == -ENODATA && now >= l->deadline)
 		rc = -ETIMEDOUT;
 	if (rc == -ENODATA &&
 	    !timer_set(&l->cm->fs->loop->timers, t, min(now + LOOK_AGAIN, l->deadline)))
 		return;
-	lookup_free(l);
+	fabric_lookup_free(l);
 	req->host = NULL;
 	rdmacm_resolved(rm, req, rc);
 }
 
-static int resolve(void *ctx, struct rdmacm_resolve *req)
+static int fabric_cm_resolve(void *ctx, struct rdmacm_resolve *req)
 {
 	struct fabric_cm *cm = ctx;
-	int rc = look(cm, req);
+	int rc = fabric_cm_look(cm, req);
 	struct lookup *l;
 
 	req->host = NULL;
@@ -174,35 +176,35 @@ static int resolve(void *ctx, struct rdmacm_resolve *req)
 		return -ENOMEM;
 	l->cm = cm;
 	l->req = req;
-	l->timer.fn = look_again;
+	l->timer.fn = fabric_lookup_again;
 	l->deadline = cm->fs->loop->now + (ns_t)req->timeout_ms * NS_MS;
 	list_add_tail(&l->node, &cm->lookups);
 	rc = timer_set(&cm->fs->loop->timers, &l->timer,
 		       min(cm->fs->loop->now + LOOK_AGAIN, l->deadline));
 	if (rc)
-		lookup_free(l);
+		fabric_lookup_free(l);
 	else
 		req->host = l;
 	return rc;
 }
 
-static void cancel(void *ctx, struct rdmacm_resolve *req)
+static void fabric_cm_cancel(void *ctx, struct rdmacm_resolve *req)
 {
 	(void)ctx;
 	if (req->host)
-		lookup_free(req->host);
+		fabric_lookup_free(req->host);
 	req->host = NULL;
 }
 
 /* rdmacm uses the MTU of an interface for RoCE only. */
-static uint32_t netdev_mtu(void *ctx, uint32_t ifindex)
+static uint32_t fabric_cm_netdev_mtu(void *ctx, uint32_t ifindex)
 {
 	(void)ctx;
 	(void)ifindex;
 	return 0;
 }
 
-static int netdev_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], bool join)
+static int fabric_cm_netdev_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], bool join)
 {
 	(void)ctx;
 	(void)ifindex;
@@ -211,20 +213,28 @@ static int netdev_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], boo
 	return -ENODEV;
 }
 
-/* rdma_cm ids on hosts of a fabric use the machine's range of local port numbers (sysctl ip_local_port_range). */
-static void port_range(void *ctx, uint16_t *low, uint16_t *high)
+/* Hosts of a fabric use the same range of local ports as the machine (sysctl ip_local_port_range). */
+static void fabric_cm_port_range(void *ctx, uint16_t *low, uint16_t *high)
 {
 	hostnet_port_range(((struct fabric_cm *)ctx)->fs->net, low, high);
 }
 
 static const struct rdmacm_ops host_cm_ops = {
-	.now = cm_now, .translate = translate, .resolve = resolve, .cancel = cancel,
-	.netdev_mtu = netdev_mtu, .mcast = netdev_mcast, .port_range = port_range,
-	.sa_path = fabric_sa_path, .sa_cancel = fabric_sa_cancel, .sa_join = fabric_sa_join,
-	.sa_leave = fabric_sa_leave, .sa_ip_group = fabric_sa_ip_group,
+	.now = fabric_cm_now,
+	.translate = fabric_cm_translate,
+	.resolve = fabric_cm_resolve,
+	.cancel = fabric_cm_cancel,
+	.netdev_mtu = fabric_cm_netdev_mtu,
+	.mcast = fabric_cm_netdev_mcast,
+	.port_range = fabric_cm_port_range,
+	.sa_path = fabric_sa_path,
+	.sa_cancel = fabric_sa_cancel,
+	.sa_join = fabric_sa_join,
+	.sa_leave = fabric_sa_leave,
+	.sa_ip_group = fabric_sa_ip_group,
 };
 
-static void host_cm_free(struct fabric_cm *cm)
+static void fabric_cm_free(struct fabric_cm *cm)
 {
 	BUG_ON(!list_empty(&cm->lookups));
 	if (cm->ucma)
@@ -247,7 +257,7 @@ int fabric_cm_init(struct fabric_host *h)
 	cm->rdmacm = rdmacm_create(fs->page, fs->gsi->cm, &host_cm_ops, cm);
 	cm->ucma = cm->rdmacm ? ucma_create(cm->rdmacm, fs->ops->ucma, fs->ctx) : NULL;
 	if (!cm->ucma) {
-		host_cm_free(cm);
+		fabric_cm_free(cm);
 		return -ENOMEM;
 	}
 	h->cm = cm;
@@ -260,7 +270,7 @@ void fabric_cm_host_gone(struct fabric_cm *cm)
 		return;
 	cm->host = NULL;
 	if (!cm->files)
-		host_cm_free(cm);
+		fabric_cm_free(cm);
 }
 
 void fabric_cm_get(struct fabric_cm *cm)
@@ -271,7 +281,7 @@ void fabric_cm_get(struct fabric_cm *cm)
 void fabric_cm_put(struct fabric_cm *cm)
 {
 	if (!--cm->files && !cm->host)
-		host_cm_free(cm);
+		fabric_cm_free(cm);
 }
 
 struct fabric_cm *fabric_cm_of(const struct fabrics *fs, unsigned int slot)

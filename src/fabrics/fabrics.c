@@ -20,7 +20,7 @@
 #include "fabrics/fabrics_internal.h"
 #include "loop/loop.h"
 
-static void wake_due(struct timer *t, ns_t now)
+static void fabric_wake_due(struct timer *t, ns_t now)
 {
 	struct fabrics *f = container_of(t, struct fabrics, wake);
 
@@ -31,7 +31,7 @@ static void wake_due(struct timer *t, ns_t now)
 
 void fabrics_init(struct fabrics *fs)
 {
-	fs->wake.fn = wake_due;
+	fs->wake.fn = fabric_wake_due;
 	list_init(&fs->clients);
 	list_init(&fs->groups);
 }
@@ -59,7 +59,7 @@ void fabric_settle(struct fabrics *f)
 		timer_set(&f->loop->timers, &f->wake, when);
 }
 
-static void down(struct fabrics *f)
+static void fabrics_down(struct fabrics *f)
 {
 	struct fabric_client *c;
 
@@ -84,7 +84,7 @@ static void down(struct fabrics *f)
 
 void fabrics_fini(struct fabrics *fs)
 {
-	down(fs);
+	fabrics_down(fs);
 }
 
 int fabric_refuse(struct fabric_call *c, const char *fmt, ...)
@@ -100,7 +100,7 @@ int fabric_refuse(struct fabric_call *c, const char *fmt, ...)
 }
 
 /* The words after "up". */
-static char *name_of(const struct fabric_call *c)
+static char *fabric_name_of(const struct fabric_call *c)
 {
 	char text[PATH_MAX] = "";
 	size_t n = 0;
@@ -111,7 +111,7 @@ static char *name_of(const struct fabric_call *c)
 	return strdup(text);
 }
 
-static int do_up(struct fabric_call *c)
+static int fabric_do_up(struct fabric_call *c)
 {
 	struct fabrics *f = c->fs;
 	struct topo t;
@@ -122,7 +122,7 @@ static int do_up(struct fabric_call *c)
 	topo_init(&t);
 	rc = fabric_make_topo(c, &t);
 	if (!rc) {
-		f->name = name_of(c);
+		f->name = fabric_name_of(c);
 		rc = f->name ? fabric_create(&t, &fabric_ops, c->fs, &f->fabric) : -ENOMEM;
 	}
 	if (!rc) {
@@ -147,16 +147,16 @@ static int do_up(struct fabric_call *c)
 	return rc;
 }
 
-static int do_down(struct fabric_call *c)
+static int fabric_do_down(struct fabric_call *c)
 {
 	if (c->n != 1)
 		return fabric_refuse(c, "down takes no argument");
-	down(c->fs);
+	fabrics_down(c->fs);
 	return 0;
 }
 
 /* Finds a node by name. */
-static int find(struct fabric_call *c, const char *name, uint32_t *node)
+static int fabric_find_node(struct fabric_call *c, const char *name, uint32_t *node)
 {
 	*node = fabric_find(c->fs->fabric, name);
 	return *node == TOPO_NONE ? fabric_refuse(c, "there is no node %s", name) : 0;
@@ -171,7 +171,7 @@ int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t 
 		return fabric_refuse(c, "'%s' is not of the form NODE/PORT", name);
 	p = strtoul(slash + 1, &end, 10);
 	*slash = '\0';
-	if (find(c, name, node))
+	if (fabric_find_node(c, name, node))
 		return -EINVAL;
 	if (end == slash + 1 || *end || !p || p > fabric_node_ports(c->fs->fabric, *node))
 		return fabric_refuse(c, "%s has no port %s", name, slash + 1);
@@ -183,7 +183,7 @@ int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t 
  * Checks that a command has three words, of which the second is `yes` or `no`. Sets *is to true for
  * `yes`. 0, or -EINVAL with "error" set.
  */
-static int want(struct fabric_call *c, const char *yes, const char *no, bool *is)
+static int fabric_want(struct fabric_call *c, const char *yes, const char *no, bool *is)
 {
 	*is = c->n == 3 && !strcmp(c->word[1], yes);
 	if (c->n != 3 || (!*is && strcmp(c->word[1], no)))
@@ -192,13 +192,13 @@ static int want(struct fabric_call *c, const char *yes, const char *no, bool *is
 	return 0;
 }
 
-static int do_link(struct fabric_call *c)
+static int fabric_do_link(struct fabric_call *c)
 {
 	uint32_t node = 0;
 	uint8_t port = 0;
 	bool up;
 
-	if (want(c, "up", "down", &up) || fabric_find_port(c, c->word[2], &node, &port))
+	if (fabric_want(c, "up", "down", &up) || fabric_find_port(c, c->word[2], &node, &port))
 		return -EINVAL;
 	fabric_paths_count(c->fs);
 	if (fabric_link(c->fs->fabric, node, port, up, c->fs->loop->now))
@@ -207,12 +207,12 @@ static int do_link(struct fabric_call *c)
 	return 0;
 }
 
-static int do_node(struct fabric_call *c)
+static int fabric_do_node(struct fabric_call *c)
 {
 	uint32_t node;
 	bool on;
 
-	if (want(c, "on", "off", &on) || find(c, c->word[2], &node))
+	if (fabric_want(c, "on", "off", &on) || fabric_find_node(c, c->word[2], &node))
 		return -EINVAL;
 	fabric_paths_count(c->fs);
 	fabric_power(c->fs->fabric, node, on, c->fs->loop->now);
@@ -220,7 +220,7 @@ static int do_node(struct fabric_call *c)
 	return 0;
 }
 
-static int do_show(struct fabric_call *c)
+static int fabric_do_show(struct fabric_call *c)
 {
 	if (c->n > 2 || (c->n == 2 && strcmp(c->word[1], "--topology")))
 		return fabric_refuse(c, "usage: show [--topology]");
@@ -232,11 +232,12 @@ static const struct row {
 	bool down_too;		/* allowed without a fabric */
 	int (*fn)(struct fabric_call *c);
 } rows[] = {
-	{ "up", true, do_up }, { "down", true, do_down }, { "show", false, do_show },
-	{ "link", false, do_link }, { "node", false, do_node }, { "address", false, fabric_address },
+	{ "up", true, fabric_do_up },      { "down", true, fabric_do_down },
+	{ "show", false, fabric_do_show }, { "link", false, fabric_do_link },
+	{ "node", false, fabric_do_node }, { "address", false, fabric_address },
 };
 
-static void run(struct fabric_call *c, const char *words, size_t len)
+static void fabric_run(struct fabric_call *c, const char *words, size_t len)
 {
 	char copy[PATH_MAX + 256];
 
@@ -271,7 +272,7 @@ char *fabric_command(struct fabrics *fs, const char *words, size_t len)
 
 	if (!c.answer)
 		return NULL;
-	run(&c, words, len);
+	fabric_run(&c, words, len);
 	text = strdup(json_object_to_json_string_ext(c.answer, JSON_C_TO_STRING_PLAIN));
 	json_object_put(c.answer);
 	return text;

@@ -4,8 +4,8 @@
  *
  * fabric_client_host() adds a host when its first program arrives: a directory hosts/N below the
  * run directory with sysfs tree, an rdma_cm, and a device in the host page (struct host_page,
- * shared with all processes) for each port. fill() translates PortInfo, GIDs and P_Keys into the
- * host page after each change. counters_show() asks the PMA for the port counters, as the kernel
+ * shared with all processes) for each port. fabric_port_fill() translates PortInfo, GIDs and P_Keys into the
+ * host page after each change. fabric_port_counters_show() asks the PMA for the port counters, as the kernel
  * does, and writes them to sysfs.
  */
 #include <errno.h>
@@ -39,14 +39,15 @@ int fabric_host_run(const struct fabrics *fs, uint32_t host)
 }
 
 /* enum ib_port_speed; extended speeds start with FDR. */
-static uint8_t active_speed(const uint8_t *info)
+static uint8_t fabric_port_speed(const uint8_t *info)
 {
 	uint32_t ext = (uint32_t)smp_get(info, PI_LINK_SPEED_EXT_ACTIVE);
 
 	return (uint8_t)(ext ? ext << 4 : smp_get(info, PI_LINK_SPEED_ACTIVE));
 }
 
-static void fill_gids(struct host_dev *d, const struct fabric *f, const struct fabric_port *p)
+static void fabric_port_fill_gids(struct host_dev *d, const struct fabric *f,
+				  const struct fabric_port *p)
 {
 	static const uint8_t no_guid[8];
 	uint8_t gid[16];
@@ -61,7 +62,8 @@ static void fill_gids(struct host_dev *d, const struct fabric *f, const struct f
 	}
 }
 
-static void fill(struct host_dev *d, const struct fabric *f, const struct fabric_port *p)
+static void fabric_port_fill(struct host_dev *d, const struct fabric *f,
+			     const struct fabric_port *p)
 {
 	const uint8_t *info = p->info;
 	struct host_ib *ib = &d->ib;
@@ -71,8 +73,8 @@ static void fill(struct host_dev *d, const struct fabric *f, const struct fabric
 	d->phys_state = (uint8_t)smp_get(info, PI_PORT_PHYSICAL_STATE);
 	d->active_mtu = (uint8_t)smp_get(info, PI_NEIGHBOR_MTU);
 	d->active_width = (uint8_t)smp_get(info, PI_LINK_WIDTH_ACTIVE);
-	d->active_speed = active_speed(info);
-	fill_gids(d, f, p);
+	d->active_speed = fabric_port_speed(info);
+	fabric_port_fill_gids(d, f, p);
 	ib->host = p->host->node + 1;
 	ib->hca_port = p->num;
 	d->cap_mask = (uint32_t)smp_get(info, PI_CAPABILITY_MASK);
@@ -104,18 +106,18 @@ void fabric_port_publish(struct fabric_port *p)
 	p->dirty = false;
 	memcpy(p->info, info, SMP_DATA_LEN);
 	d = fs->page->dev[p->slot];
-	fill(&d, f, p);
+	fabric_port_fill(&d, f, p);
 	fs->gsi->port[p->slot].port.lmc = d.ib.lmc;
 	fs->ops->device_publish(fs->ctx, p->slot, &d);
 }
 
-static void put_guid(uint8_t *to, uint64_t guid)
+static void fabric_put_guid(uint8_t *to, uint64_t guid)
 {
 	for (int i = 7; i >= 0; i--, guid >>= 8)
 		to[i] = (uint8_t)guid;
 }
 
-static int port_add(struct fabric_host *h, uint8_t num)
+static int fabric_port_add(struct fabric_host *h, uint8_t num)
 {
 	struct fabric_port *p = &h->port[h->nports];
 	struct fabrics *f = h->fs;
@@ -127,11 +129,11 @@ static int port_add(struct fabric_host *h, uint8_t num)
 	*p = (struct fabric_port){ .host = h, .num = num, .slot = (unsigned int)slot };
 	memcpy(p->info, fabric_port_info(f->fabric, h->node, num), SMP_DATA_LEN);
 	snprintf(d.name, sizeof(d.name), "rxe_%u", num - 1u);
-	put_guid(d.node_guid, fabric_node_guid(f->fabric, h->node));
-	put_guid(d.ib.sys_image_guid, fabric_node_image_guid(f->fabric, h->node));
+	fabric_put_guid(d.node_guid, fabric_node_guid(f->fabric, h->node));
+	fabric_put_guid(d.ib.sys_image_guid, fabric_node_image_guid(f->fabric, h->node));
 	fabric_node_ids(f->fabric, h->node, &d.ib.vendor_id, &d.ib.device_id);
 	snprintf(d.ib.desc, sizeof(d.ib.desc), "%s", fabric_node_desc(f->fabric, h->node));
-	fill(&d, f->fabric, p);
+	fabric_port_fill(&d, f->fabric, p);
 	f->port[slot] = p;
 	h->nports++;
 	f->ops->device_publish(f->ctx, (unsigned int)slot, &d);
@@ -139,7 +141,7 @@ static int port_add(struct fabric_host *h, uint8_t num)
 	return 0;
 }
 
-static void port_del(struct fabric_port *p)
+static void fabric_port_del(struct fabric_port *p)
 {
 	struct fabrics *f = p->host->fs;
 
@@ -147,18 +149,18 @@ static void port_del(struct fabric_port *p)
 	f->port[p->slot] = NULL;
 }
 
-static void path_of(char path[32], uint32_t node)
+static void fabric_host_path(char path[32], uint32_t node)
 {
 	snprintf(path, 32, HOSTS_DIR "/%u", node);
 }
 
 /* Creates RUN/hosts/N with an empty sysfs tree and opens it. */
-static int open_dir(struct fabric_host *h)
+static int fabric_host_open_dir(struct fabric_host *h)
 {
 	char path[32];
 	int fd, rc;
 
-	path_of(path, h->node);
+	fabric_host_path(path, h->node);
 	if (mkdirat(h->fs->run, HOSTS_DIR, 0700) && errno != EEXIST)
 		return -errno;
 	if (mkdirat(h->fs->run, path, 0700) && errno != EEXIST)
@@ -190,7 +192,7 @@ int fabric_hosts_restore(struct fabrics *f)
 		return 0;
 	for (uint32_t i = 0; !rc && i < fabric_node_count(f->fabric); i++)
 		if (f->hosts[i])
-			rc = open_dir(f->hosts[i]);
+			rc = fabric_host_open_dir(f->hosts[i]);
 	return rc;
 }
 
@@ -200,13 +202,13 @@ void fabric_host_del(struct fabric_host *h)
 	char path[32];
 
 	while (h->nports)
-		port_del(&h->port[--h->nports]);
+		fabric_port_del(&h->port[--h->nports]);
 	fabric_cm_host_gone(h->cm);
 	if (h->run >= 0) {
 		sysfs_remove(h->run);
 		close(h->run);
 	}
-	path_of(path, h->node);
+	fabric_host_path(path, h->node);
 	unlinkat(fs->run, path, AT_REMOVEDIR);
 	unlinkat(fs->run, HOSTS_DIR, AT_REMOVEDIR);
 	fs->hosts[h->node] = NULL;
@@ -214,7 +216,7 @@ void fabric_host_del(struct fabric_host *h)
 }
 
 /* Removes the host without programs that was unused for the longest time. False: there is none. */
-static bool make_room(struct fabrics *fs)
+static bool fabric_host_make_room(struct fabrics *fs)
 {
 	struct fabric_host *oldest = NULL;
 
@@ -229,7 +231,7 @@ static bool make_room(struct fabrics *fs)
 	return oldest;
 }
 
-static int host_add(struct fabrics *fs, uint32_t node, struct fabric_host **out)
+static int fabric_host_add(struct fabrics *fs, uint32_t node, struct fabric_host **out)
 {
 	uint8_t nports = min(fabric_node_ports(fs->fabric, node), (uint8_t)MAX_PORTS);
 	struct fabric_host *h = calloc(1, sizeof(*h) + nports * sizeof(h->port[0]));
@@ -239,13 +241,13 @@ static int host_add(struct fabrics *fs, uint32_t node, struct fabric_host **out)
 		return -ENOMEM;
 	*h = (struct fabric_host){ .fs = fs, .node = node, .run = -1, .clients = 1 };
 	fs->hosts[node] = h;
-	rc = open_dir(h);
+	rc = fabric_host_open_dir(h);
 	if (!rc)
 		rc = fabric_cm_init(h);
 	for (uint8_t p = 1; !rc && p <= nports; p++)
 		do {
-			rc = port_add(h, p);
-		} while (rc == -ENOSPC && make_room(fs));
+			rc = fabric_port_add(h, p);
+		} while (rc == -ENOSPC && fabric_host_make_room(fs));
 	if (rc) {
 		fabric_host_del(h);
 		return rc;
@@ -279,7 +281,7 @@ int fabric_client_host(struct fabric_client *c, const char *name, size_t len, st
 		return -ENODEV;
 	h = f->hosts[node];
 	if (!h)
-		rc = host_add(f, node, &h);
+		rc = fabric_host_add(f, node, &h);
 	if (rc)
 		return rc;
 	h->clients++;
@@ -339,7 +341,7 @@ static const struct counter {
 	{ "multicast_rcv_packets", PX_MULTICAST_RCV_PKTS, true },
 };
 
-static void ask_pma(const struct fabric_port *p, uint16_t attr, uint8_t out[MAD_LEN])
+static void fabric_port_ask_pma(const struct fabric_port *p, uint16_t attr, uint8_t out[MAD_LEN])
 {
 	struct fabrics *fs = p->host->fs;
 	uint8_t mad[MAD_LEN] = { 0 };
@@ -355,14 +357,14 @@ static void ask_pma(const struct fabric_port *p, uint16_t attr, uint8_t out[MAD_
 		memset(out, 0, MAD_LEN);
 }
 
-static void counters_show(const struct fabric_port *p)
+static void fabric_port_counters_show(const struct fabric_port *p)
 {
 	const struct host_dev *d = &p->host->fs->page->dev[p->slot];
 	uint8_t plain[MAD_LEN], ext[MAD_LEN];
 	char path[64];
 
-	ask_pma(p, PERF_ATTR_COUNTERS, plain);
-	ask_pma(p, PERF_ATTR_COUNTERS_EXT, ext);
+	fabric_port_ask_pma(p, PERF_ATTR_COUNTERS, plain);
+	fabric_port_ask_pma(p, PERF_ATTR_COUNTERS_EXT, ext);
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
 		const struct counter *c = &counters[i];
 
@@ -379,5 +381,5 @@ void fabric_counters_show(struct fabrics *fs)
 		fabric_paths_count(fs);
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
 		if (fs->port[i])
-			counters_show(fs->port[i]);
+			fabric_port_counters_show(fs->port[i]);
 }

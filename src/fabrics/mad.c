@@ -9,7 +9,7 @@
 #include "gsi/gsi.h"
 #include "loop/loop.h"
 
-static struct fabric_port *port_at(const struct fabrics *fs, uint32_t node, uint8_t num)
+static struct fabric_port *fabric_port_at(const struct fabrics *fs, uint32_t node, uint8_t num)
 {
 	struct fabric_host *h = fs->hosts ? fs->hosts[node] : NULL;
 
@@ -18,20 +18,20 @@ static struct fabric_port *port_at(const struct fabrics *fs, uint32_t node, uint
 }
 
 /* A MAD has arrived at a host's port. It is queued, since the fabric may be in the middle of a change. */
-static void mad(void *ctx, uint32_t node, uint8_t num, const struct mad_addr *from,
-		const uint8_t *mad)
+static void fabric_mad_arrived(void *ctx, uint32_t node, uint8_t num, const struct mad_addr *from,
+			       const uint8_t *mad)
 {
 	struct fabrics *fs = ctx;
-	struct fabric_port *p = port_at(fs, node, num);
+	struct fabric_port *p = fabric_port_at(fs, node, num);
 
 	if (p)
 		gsi_queue(&fs->gsi->port[p->slot], from, mad);
 }
 
-static void event(void *ctx, uint32_t node, uint8_t num, enum fabric_event e)
+static void fabric_mad_event(void *ctx, uint32_t node, uint8_t num, enum fabric_event e)
 {
 	struct fabrics *fs = ctx;
-	struct fabric_port *p = port_at(fs, node, num);
+	struct fabric_port *p = fabric_port_at(fs, node, num);
 
 	if (!p)
 		return;
@@ -46,28 +46,28 @@ static void event(void *ctx, uint32_t node, uint8_t num, enum fabric_event e)
 	fabric_touch(fs);
 }
 
-const struct fabric_ops fabric_ops = { .mad = mad, .event = event };
+const struct fabric_ops fabric_ops = { .mad = fabric_mad_arrived, .event = fabric_mad_event };
 
 /* Accounts the programs' traffic before a MAD changes tables (Set) or reads counters (PerfMgt). */
-static void before(struct fabrics *fs, const uint8_t *mad)
+static void fabric_mad_before(struct fabrics *fs, const uint8_t *mad)
 {
 	if (mad[MAD_O_CLASS] == MAD_CLASS_PERF || mad[MAD_O_METHOD] == MAD_SET)
 		fabric_paths_count(fs);
 	fabric_touch(fs);
 }
 
-static int send_mad(void *ctx, const struct mad_addr *a, const void *mad, size_t len)
+static int fabric_mad_send(void *ctx, const struct mad_addr *a, const void *mad, size_t len)
 {
 	struct fabric_port *p = ctx;
 	struct fabrics *fs = p->host->fs;
 	uint8_t whole[MAD_LEN] = { 0 };
 
 	memcpy(whole, mad, min(len, (size_t)MAD_LEN));
-	before(fs, whole);
+	fabric_mad_before(fs, whole);
 	return fabric_send(fs->fabric, p->host->node, p->num, a, whole, fs->loop->now);
 }
 
-static int gid(void *ctx, uint8_t index, uint8_t gid[16])
+static int fabric_mad_gid(void *ctx, uint8_t index, uint8_t gid[16])
 {
 	struct fabric_port *p = ctx;
 	struct fabrics *fs = p->host->fs;
@@ -75,28 +75,30 @@ static int gid(void *ctx, uint8_t index, uint8_t gid[16])
 	return fabric_port_gid(fs->fabric, p->host->node, p->num, index, gid);
 }
 
-static enum mad_verdict process(void *ctx, const struct mad_addr *from, const uint8_t *mad,
-				uint8_t *out)
+static enum mad_verdict fabric_mad_process(void *ctx, const struct mad_addr *from,
+					   const uint8_t *mad,
+					   uint8_t *out)
 {
 	struct fabric_port *p = ctx;
 	struct fabrics *fs = p->host->fs;
 
-	before(fs, mad);
+	fabric_mad_before(fs, mad);
 	return fabric_process(fs->fabric, p->host->node, p->num, mad, out,
 			      fs->loop->now);
 }
 
-static const struct mad_ops fabric_mad_ops = { .send = send_mad, .gid = gid, .process = process };
+static const struct mad_ops fabric_mad_ops = { .send = fabric_mad_send, .gid = fabric_mad_gid,
+					       .process = fabric_mad_process };
 
 /* The kernel checks the GID index only if there is a GRH. */
-static int check_addr(void *ctx, const struct mad_addr *a)
+static int fabric_umad_check_addr(void *ctx, const struct mad_addr *a)
 {
 	uint8_t raw[16];
 
-	return a->grh ? gid(ctx, a->sgid_index, raw) : 0;
+	return a->grh ? fabric_mad_gid(ctx, a->sgid_index, raw) : 0;
 }
 
-static int set_sm(void *ctx, bool sm)
+static int fabric_umad_set_sm(void *ctx, bool sm)
 {
 	struct fabric_port *p = ctx;
 	struct fabrics *fs = p->host->fs;
@@ -105,7 +107,8 @@ static int set_sm(void *ctx, bool sm)
 	return fabric_set_sm(fs->fabric, p->host->node, p->num, sm, fs->loop->now);
 }
 
-static const struct umad_port_ops fabric_umad_ops = { .check_addr = check_addr, .set_sm = set_sm };
+static const struct umad_port_ops fabric_umad_ops = { .check_addr = fabric_umad_check_addr,
+						      .set_sm = fabric_umad_set_sm };
 
 bool fabric_port_owner(const struct fabrics *fs, unsigned int slot, struct gsi_owner *o)
 {

@@ -25,7 +25,7 @@ void fabric_mcast_changed(struct fabrics *fs)
 	WRITE_ONCE(fs->page->mcast_changes, fs->page->mcast_changes + 1);
 }
 
-static int slot_of(const struct fabric_client *c, uint32_t dev_index)
+static int fabric_slot_of(const struct fabric_client *c, uint32_t dev_index)
 {
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
 		if (c->fs->port[i] && c->fs->page->dev[i].index == dev_index)
@@ -33,8 +33,8 @@ static int slot_of(const struct fabric_client *c, uint32_t dev_index)
 	return -ENODEV;
 }
 
-static struct fabric_group *find(const struct fabric_client *c, uint32_t dev_index,
-				 const uint8_t mgid[16])
+static struct fabric_group *fabric_group_find(const struct fabric_client *c, uint32_t dev_index,
+					      const uint8_t mgid[16])
 {
 	for (uint32_t i = 0; i < c->ngroups; i++)
 		if (c->groups[i].dev_index == dev_index && !memcmp(c->groups[i].mgid, mgid, 16))
@@ -44,8 +44,8 @@ static struct fabric_group *find(const struct fabric_client *c, uint32_t dev_ind
 
 int fabric_mcast(struct fabric_client *c, const struct ipc_mcast *q)
 {
-	struct fabric_group *g = find(c, q->dev_index, q->mgid), *more;
-	int slot = slot_of(c, q->dev_index);
+	struct fabric_group *g = fabric_group_find(c, q->dev_index, q->mgid), *more;
+	int slot = fabric_slot_of(c, q->dev_index);
 
 	if (!q->join) {
 		if (g)
@@ -85,7 +85,7 @@ struct reached {
 
 _Static_assert(HOST_MAX_DEVS <= 32, "a bit each");
 
-static void reach(void *ctx, uint32_t node, uint8_t port)
+static void fabric_group_reach(void *ctx, uint32_t node, uint8_t port)
 {
 	struct reached *w = ctx;
 	const struct fabric_host *h = w->fs->hosts[node];
@@ -95,13 +95,14 @@ static void reach(void *ctx, uint32_t node, uint8_t port)
 		w->slots |= 1u << h->port[port - 1].slot;
 }
 
-static uint32_t members(const struct fabric_client *c, const uint8_t mgid[16], uint32_t slots,
-			struct ipc_member *to, uint32_t n)
+static uint32_t fabric_group_members(const struct fabric_client *c, const uint8_t mgid[16],
+				     uint32_t slots,
+				     struct ipc_member *to, uint32_t n)
 {
 	for (uint32_t i = 0; i < HOST_MAX_DEVS && n < IPC_MEMBERS_MAX; i++) {
 		uint32_t index = c->fs->page->dev[i].index, block;
 
-		if (!(slots >> i & 1) || !find(c, index, mgid))
+		if (!(slots >> i & 1) || !fabric_group_find(c, index, mgid))
 			continue;
 		block = c->fs->ops->block(c->fs->ctx, c->proc, index);
 		if (block)
@@ -114,7 +115,7 @@ int fabric_members(struct fabric_client *c, const struct ipc_members *q, struct 
 		   struct ipc_member *to)
 {
 	struct reached w = { .fs = c->fs };
-	int rc, own = slot_of(c, q->way.dev_index);
+	int rc, own = fabric_slot_of(c, q->way.dev_index);
 	const struct fabric_client *m;
 
 	*rep = *q;
@@ -124,12 +125,12 @@ int fabric_members(struct fabric_client *c, const struct ipc_members *q, struct 
 	rc = fabric_path(c, &q->way, &rep->way);
 	if (rc)
 		return rc;
-	fabric_way_walk(c->fs, rep->way.id, reach, &w);
+	fabric_way_walk(c->fs, rep->way.id, fabric_group_reach, &w);
 	/* The HCA gives a copy to the other QPs on the sender's port (IBA 10.5.2.1). */
 	if (c->fs->page->dev[own].state == PORT_ACTIVE)
 		w.slots |= 1u << own;
 	list_for_each_entry(m, &c->fs->clients, node)
 		if (m->host)
-			rep->n = members(m, q->mgid, w.slots, to, rep->n);
+			rep->n = fabric_group_members(m, q->mgid, w.slots, to, rep->n);
 	return 0;
 }

@@ -26,7 +26,7 @@
 struct fpath {
 	uint32_t src, dst;	/* nodes; dst TOPO_NONE: no port has the LID */
 	uint8_t src_port, dst_port;
-	struct fabric_pkt pkt;	/* header fields of a packet on the path; packets is 0: judge() does not change counters */
+	struct fabric_pkt pkt;	/* header fields of a packet on the path; packets is 0: fpath_judge() does not change counters */
 };
 
 struct judged {
@@ -34,18 +34,18 @@ struct judged {
 	bool arrived;
 };
 
-static void arrived(void *ctx, uint32_t node, uint8_t port)
+static void fpath_arrived(void *ctx, uint32_t node, uint8_t port)
 {
 	struct judged *j = ctx;
 
 	j->arrived |= node == j->p->dst && port == j->p->dst_port;
 }
 
-static void judge(struct fabrics *fs, uint32_t id)
+static void fpath_judge(struct fabrics *fs, uint32_t id)
 {
 	struct judged j = { .p = &fs->paths[id] };
 
-	fabric_data(fs->fabric, j.p->src, j.p->src_port, &j.p->pkt, arrived, &j,
+	fabric_data(fs->fabric, j.p->src, j.p->src_port, &j.p->pkt, fpath_arrived, &j,
 		    fs->loop->now);
 	WRITE_ONCE(fs->page->path_ok[id], j.arrived);
 }
@@ -66,7 +66,7 @@ void fabric_paths_settle(struct fabrics *f)
 	f->generation = now;
 	fabric_mcast_changed(f);
 	for (uint32_t i = 0; i < f->npaths; i++)
-		judge(f, i);
+		fpath_judge(f, i);
 }
 
 /*
@@ -74,13 +74,13 @@ void fabric_paths_settle(struct fabrics *f)
  * host. A path that ends there is allowed because a requester that executes its READ or WRITE
  * itself (direct placement) also counts the packets that the peer would have sent back.
  */
-static bool counts(const struct fabric_client *c, const struct fpath *p)
+static bool fpath_counts(const struct fabric_client *c, const struct fpath *p)
 {
 	return p->src == c->number - 1 || p->dst == c->number - 1;
 }
 
 /* Accounts what the client has sent on its paths since the last call. */
-static void harvest(struct fabric_client *c)
+static void fpath_harvest(struct fabric_client *c)
 {
 	struct proc_path now[PROC_MAX_PATHS];
 	struct fabrics *f = c->fs;
@@ -95,7 +95,7 @@ static void harvest(struct fabric_client *c)
 		struct fabric_pkt pkt;
 
 		if (id >= f->npaths || now[i].packets == was->packets ||
-		    !counts(c, &f->paths[id]))
+		    !fpath_counts(c, &f->paths[id]))
 			continue;
 		pkt = f->paths[id].pkt;
 		pkt.packets = (uint32_t)min(now[i].packets - was->packets, (uint64_t)UINT32_MAX);
@@ -113,13 +113,13 @@ void fabric_paths_count(struct fabrics *fs)
 	if (!fs->npaths)
 		return;
 	list_for_each_entry(c, &fs->clients, node)
-		harvest(c);
+		fpath_harvest(c);
 }
 
 void fabric_client_paths(struct fabric_client *c)
 {
 	if (c->fs->fabric && c->host)
-		harvest(c);
+		fpath_harvest(c);
 	free(c->paths);
 	c->paths = NULL;
 }
@@ -140,7 +140,7 @@ void fabric_paths_reset(struct fabrics *fs)
 }
 
 /* Finds the host port that has this LID. */
-static bool lid_owner(const struct fabric *f, uint16_t lid, uint32_t *node, uint8_t *port)
+static bool fpath_lid_owner(const struct fabric *f, uint16_t lid, uint32_t *node, uint8_t *port)
 {
 	for (uint32_t n = 0; n < fabric_node_count(f); n++) {
 		if (fabric_node_type(f, n) == NODE_SWITCH || !fabric_node_is_on(f, n))
@@ -160,7 +160,7 @@ static bool lid_owner(const struct fabric *f, uint16_t lid, uint32_t *node, uint
 }
 
 /* Finds the path with these properties or adds it. Its index in fabric.paths, or -ENOSPC. */
-static int way(struct fabrics *f, const struct fpath *want)
+static int fpath_find(struct fabrics *f, const struct fpath *want)
 {
 	uint32_t i;
 
@@ -183,12 +183,12 @@ static int way(struct fabrics *f, const struct fpath *want)
 		return -ENOSPC;
 	}
 	f->paths[f->npaths++] = *want;
-	judge(f, i);
+	fpath_judge(f, i);
 	return (int)i;
 }
 
 /* P_Key of the packets on the way back: the same partition, with the membership of the answering port. */
-static uint16_t pkey_of(const struct fabric *f, const struct fpath *p)
+static uint16_t fpath_pkey(const struct fabric *f, const struct fpath *p)
 {
 	uint16_t key, best = p->pkt.pkey & 0x7fff;
 
@@ -198,18 +198,18 @@ static uint16_t pkey_of(const struct fabric *f, const struct fpath *p)
 	return best;
 }
 
-static int back_way(struct fabrics *fs, const struct fpath *p)
+static int fpath_back(struct fabrics *fs, const struct fpath *p)
 {
 	struct fpath b = { .src = p->dst, .src_port = p->dst_port, .dst = p->src,
 			   .dst_port = p->src_port, .pkt = p->pkt };
 
 	b.pkt.slid = p->pkt.dlid;
 	b.pkt.dlid = p->pkt.slid;
-	b.pkt.pkey = pkey_of(fs->fabric, p);
-	return way(fs, &b);
+	b.pkt.pkey = fpath_pkey(fs->fabric, p);
+	return fpath_find(fs, &b);
 }
 
-static struct fabric_port *port_by_index(const struct fabrics *fs, uint32_t dev_index)
+static struct fabric_port *fpath_port(const struct fabrics *fs, uint32_t dev_index)
 {
 	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
 		if (fs->port[i] && fs->page->dev[i].index == dev_index)
@@ -217,7 +217,7 @@ static struct fabric_port *port_by_index(const struct fabrics *fs, uint32_t dev_
 	return NULL;
 }
 
-static void fill_owner(struct fabrics *fs, const struct fpath *p, struct ipc_path *rep)
+static void fpath_fill_owner(struct fabrics *fs, const struct fpath *p, struct ipc_path *rep)
 {
 	const uint8_t *info = fabric_port_info(fs->fabric, p->dst, p->dst_port);
 	struct fabric_host *h = fs->hosts[p->dst];
@@ -231,7 +231,7 @@ static void fill_owner(struct fabrics *fs, const struct fpath *p, struct ipc_pat
 int fabric_path(struct fabric_client *c, const struct ipc_path *q, struct ipc_path *rep)
 {
 	struct fabrics *f = c->fs;
-	struct fabric_port *p = port_by_index(c->fs, q->dev_index);
+	struct fabric_port *p = fpath_port(c->fs, q->dev_index);
 	struct fpath want = { .dst = TOPO_NONE };
 	int id, back;
 
@@ -249,10 +249,10 @@ int fabric_path(struct fabric_client *c, const struct ipc_path *q, struct ipc_pa
 					.pkey = q->pkey, .mtu = q->mtu };
 	*rep = *q;
 	rep->owner = 0;
-	if (lid_owner(f->fabric, q->dlid, &want.dst, &want.dst_port))
-		fill_owner(c->fs, &want, rep);
-	id = way(c->fs, &want);
-	back = id < 0 || want.dst == TOPO_NONE ? id : back_way(c->fs, &want);
+	if (fpath_lid_owner(f->fabric, q->dlid, &want.dst, &want.dst_port))
+		fpath_fill_owner(c->fs, &want, rep);
+	id = fpath_find(c->fs, &want);
+	back = id < 0 || want.dst == TOPO_NONE ? id : fpath_back(c->fs, &want);
 	if (id < 0 || back < 0)
 		return min(id, back);
 	rep->id = (uint32_t)id;

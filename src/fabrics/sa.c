@@ -14,7 +14,7 @@
 #define TRIES 10	/* the kernel's nmbr_sa_query_retries */
 #define PKEY_DEFAULT 0xffff
 
-static void sa_recv(void *ctx, const struct mad_recv *m, ns_t now)
+static void sa_query_recv(void *ctx, const struct mad_recv *m, ns_t now)
 {
 	struct sa_query *q = m->cookie;
 
@@ -26,8 +26,8 @@ static void sa_recv(void *ctx, const struct mad_recv *m, ns_t now)
 	memcpy(q->data, m->mad + SA_HDR_LEN, sizeof(q->data));
 }
 
-static void sa_done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_status,
-		    ns_t now)
+static void sa_query_done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_status,
+			  ns_t now)
 {
 	struct sa_query *q = cookie;
 
@@ -52,7 +52,7 @@ static void sa_done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rm
 	free(q);
 }
 
-static const struct mad_agent_ops sa_ops = { .recv = sa_recv, .done = sa_done };
+static const struct mad_agent_ops sa_ops = { .recv = sa_query_recv, .done = sa_query_done };
 
 struct sa_query *sa_query_new(struct gsi_port *port, void (*done)(struct sa_query *, int),
 			      void *arg)
@@ -65,14 +65,14 @@ struct sa_query *sa_query_new(struct gsi_port *port, void (*done)(struct sa_quer
 }
 
 /* Creates the port's agent for SA queries at the first query. */
-static int agent_of(struct gsi_port *p)
+static int sa_query_agent(struct gsi_port *p)
 {
 	static const struct mad_reg reg = { .qp = GSI_QPN };
 
 	return p->sa ? 0 : mad_agent_create(&p->port, &reg, &sa_ops, p, &p->sa);
 }
 
-static int ask(struct sa_query *q, const uint8_t mad[MAD_LEN], uint32_t timeout_ms)
+static int sa_query_send(struct sa_query *q, const uint8_t mad[MAD_LEN], uint32_t timeout_ms)
 {
 	const struct host_ib *ib = &q->port->gsi->page->dev[q->port->slot].ib;
 	struct mad_send s = {
@@ -101,13 +101,13 @@ int sa_query_start(struct sa_query *q, enum mad_method method, uint16_t attr, ui
 	static uint32_t tid;
 	struct gsi_port *p = q->port;
 	uint8_t mad[MAD_LEN];
-	int rc = p->in_use ? agent_of(p) : -ENODEV;
+	int rc = p->in_use ? sa_query_agent(p) : -ENODEV;
 
 	if (!rc) {
 		sa_request(mad, method, attr,
 			   (uint64_t)mad_agent_hi_tid(p->sa) << 32 | ++tid, comp_mask);
 		memcpy(mad + SA_HDR_LEN, q->data, sizeof(q->data));
-		rc = ask(q, mad, timeout_ms);
+		rc = sa_query_send(q, mad, timeout_ms);
 	}
 	if (rc)
 		free(q);
@@ -122,7 +122,7 @@ void sa_query_cancel(struct sa_query *q)
 	BUG_ON(mad_cancel(q->port->sa, q, q->port->gsi->loop->now));
 }
 
-static void path_done(struct sa_query *sq, int status)
+static void fabric_sa_path_done(struct sa_query *sq, int status)
 {
 	struct fabric_port *port = sq->port->port.ctx;
 	struct rdmacm_sa_path *q = sq->arg;
@@ -148,7 +148,7 @@ int fabric_sa_path(void *ctx, struct rdmacm_sa_path *q)
 
 	if (!cm->host)
 		return -ENODEV;
-	sq = sa_query_new(&cm->fs->gsi->port[q->slot], path_done, q);
+	sq = sa_query_new(&cm->fs->gsi->port[q->slot], fabric_sa_path_done, q);
 	if (!sq)
 		return -ENOMEM;
 	ib_sa_pack_path(&q->path, sq->data);

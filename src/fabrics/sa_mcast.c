@@ -4,7 +4,7 @@
  * membership of a port in a group, with all join states that the rdma_cm ids on this port have
  * requested.
  *
- * A struct group is one group on one port; a struct member is one join of an id. work(), which runs
+ * A struct group is one group on one port; a struct member is one join of an id. group_work(), which runs
  * from a timer, takes one step for a group: it sends the join of the next member that has no result
  * yet; if there is none, it leaves the join states that no member needs. After a reset it first
  * reports the loss of the membership to all members. At most one SA query per group is open, so the
@@ -49,7 +49,7 @@ struct member {
 	bool ip_asked;			/* the IPoIB broadcast group was queried */
 };
 
-static void soon(struct group *g)
+static void group_soon(struct group *g)
 {
 	timer_set(&g->fs->loop->timers, &g->work, g->fs->loop->now);
 }
@@ -72,22 +72,22 @@ static void member_del(struct member *m)
  * Reports the result of a join, or the loss of the membership, to rdmacm, which may leave the group
  * during the call and so free m.
  */
-static void tell(struct member *m, int status)
+static void member_tell(struct member *m, int status)
 {
 	m->in = !status;
 	m->failed = status;
 	rdmacm_sa_joined(m->cm->rdmacm, m->j, status);
 }
 
-static bool agrees(const struct sa_mcmember_rec *want, uint64_t mask,
-		   const struct sa_mcmember_rec *is)
+static bool group_fits(const struct sa_mcmember_rec *want, uint64_t mask,
+		       const struct sa_mcmember_rec *is)
 {
 	return (!(mask & SA_MCM_QKEY) || !want->qkey || want->qkey == is->qkey) &&
 	       (!(mask & SA_MCM_PKEY) || pkey_same(want->pkey, is->pkey)) &&
 	       (!(mask & SA_MCM_SL) || want->sl == is->sl);
 }
 
-static struct member *next_to_join(const struct group *g)
+static struct member *group_next_to_join(const struct group *g)
 {
 	struct member *m;
 
@@ -97,7 +97,7 @@ static struct member *next_to_join(const struct group *g)
 	return NULL;
 }
 
-static void take_rec(struct rdmacm_sa_join *j, const struct sa_mcmember_rec *rec)
+static void member_take_rec(struct rdmacm_sa_join *j, const struct sa_mcmember_rec *rec)
 {
 	uint8_t state = j->rec.join_state;
 
@@ -105,14 +105,14 @@ static void take_rec(struct rdmacm_sa_join *j, const struct sa_mcmember_rec *rec
 	j->rec.join_state = state;
 }
 
-static void joined(struct sa_query *q, int status)
+static void group_joined(struct sa_query *q, int status)
 {
 	struct group *g = q->arg;
-	struct member *m = next_to_join(g);
+	struct member *m = group_next_to_join(g);
 	struct sa_mcmember_rec rec = { 0 };
 
 	g->query = NULL;
-	soon(g);
+	group_soon(g);
 	if (!status) {
 		sa_unpack_mcmember(q->data, &rec);
 		if (rec.mlid < 0xc000 || rec.mlid == LID_PERMISSIVE || rec.mgid[0] != 0xff)
@@ -127,22 +127,22 @@ static void joined(struct sa_query *q, int status)
 		return;
 	if (!status) {
 		g->joined |= m->j->rec.join_state;
-		take_rec(m->j, &g->rec);
+		member_take_rec(m->j, &g->rec);
 	}
-	tell(m, status);
+	member_tell(m, status);
 }
 
-static void left(struct sa_query *q, int status)
+static void group_left(struct sa_query *q, int status)
 {
 	struct group *g = q->arg;
 
 	(void)status;
 	g->query = NULL;
-	soon(g);
+	group_soon(g);
 }
 
-static int ask(struct group *g, void (*done)(struct sa_query *, int), enum mad_method method,
-	       const struct sa_mcmember_rec *rec, uint64_t mask)
+static int group_ask(struct group *g, void (*done)(struct sa_query *, int), enum mad_method method,
+		     const struct sa_mcmember_rec *rec, uint64_t mask)
 {
 	struct sa_query *q = sa_query_new(&g->fs->gsi->port[g->slot], done, g);
 	int rc;
@@ -157,8 +157,8 @@ static int ask(struct group *g, void (*done)(struct sa_query *, int), enum mad_m
 	return rc;
 }
 
-static struct sa_query *ask_for_ip(struct fabrics *fs, unsigned int slot,
-				   void (*done)(struct sa_query *, int), void *arg)
+static struct sa_query *group_ask_for_ip(struct fabrics *fs, unsigned int slot,
+					 void (*done)(struct sa_query *, int), void *arg)
 {
 	struct sa_query *q = sa_query_new(&fs->gsi->port[slot], done, arg);
 	struct sa_mcmember_rec rec = { .mgid = { 0xff, 0x12, 0x40, 0x1b } };
@@ -171,19 +171,19 @@ static struct sa_query *ask_for_ip(struct fabrics *fs, unsigned int slot,
 	return sa_query_start(q, MAD_GET, SA_ATTR_MCMEMBER_REC, SA_MCM_MGID, TIMEOUT_MS) ? NULL : q;
 }
 
-static void keep_ip(struct fabric_port *p, const struct sa_query *q)
+static void group_keep_ip(struct fabric_port *p, const struct sa_query *q)
 {
 	sa_unpack_mcmember(q->data, &p->ip);
 	p->ip_known = true;
 }
 
-static void prefetched(struct sa_query *q, int status)
+static void group_ip_prefetched(struct sa_query *q, int status)
 {
 	struct fabric_port *p = q->arg;
 
 	p->ip_query = NULL;
 	if (!status)
-		keep_ip(p, q);
+		group_keep_ip(p, q);
 }
 
 int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec)
@@ -196,7 +196,7 @@ int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec
 	if (p->ip_known)
 		*rec = p->ip;
 	else if (!p->ip_query)
-		p->ip_query = ask_for_ip(cm->fs, slot, prefetched, p);
+		p->ip_query = group_ask_for_ip(cm->fs, slot, group_ip_prefetched, p);
 	return p->ip_known ? 0 : -EADDRNOTAVAIL;
 }
 
@@ -204,23 +204,23 @@ int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec
  * Answer about the IPoIB broadcast group. Without that group only joins of the IPoIB port space
  * fail.
  */
-static void ip_done(struct sa_query *q, int status)
+static void group_ip_done(struct sa_query *q, int status)
 {
 	struct group *g = q->arg;
-	struct member *m = next_to_join(g);
+	struct member *m = group_next_to_join(g);
 
 	g->query = NULL;
-	soon(g);
+	group_soon(g);
 	if (!status)
-		keep_ip(fabric_port_of(g->fs, g->slot), q);
+		group_keep_ip(fabric_port_of(g->fs, g->slot), q);
 	if (!m)
 		return;
 	m->ip_asked = true;
 	if (status && m->j->comp_mask & SA_MCM_RATE)
-		tell(m, -EADDRNOTAVAIL);
+		member_tell(m, -EADDRNOTAVAIL);
 }
 
-static void like_ip(struct sa_mcmember_rec *rec, const struct sa_mcmember_rec *ip)
+static void group_like_ip(struct sa_mcmember_rec *rec, const struct sa_mcmember_rec *ip)
 {
 	rec->sl = ip->sl;
 	rec->flow_label = ip->flow_label;
@@ -231,49 +231,49 @@ static void like_ip(struct sa_mcmember_rec *rec, const struct sa_mcmember_rec *i
 	rec->rate = ip->rate;
 }
 
-static int set(struct group *g, struct member *m)
+static int group_set(struct group *g, struct member *m)
 {
 	const struct fabric_port *p = fabric_port_of(g->fs, g->slot);
 
 	if (!p->ip_known && !m->ip_asked) {
-		g->query = ask_for_ip(g->fs, g->slot, ip_done, g);
+		g->query = group_ask_for_ip(g->fs, g->slot, group_ip_done, g);
 		return g->query ? 0 : -EAGAIN;
 	}
 	m->ip_asked = true;
 	if (p->ip_known)
-		like_ip(&m->j->rec, &p->ip);
-	return ask(g, joined, MAD_SET, &m->j->rec, m->j->comp_mask);
+		group_like_ip(&m->j->rec, &p->ip);
+	return group_ask(g, group_joined, MAD_SET, &m->j->rec, m->j->comp_mask);
 }
 
 /*
  * Joins the multicast group for m, or reports the result at once: success if the port has the join
  * states already, -EINVAL if the parameters differ from the group's.
  */
-static void let_in(struct group *g, struct member *m)
+static void group_let_in(struct group *g, struct member *m)
 {
 	uint8_t state = m->j->rec.join_state;
 	int rc;
 
-	if (g->known && g->joined && !agrees(&m->j->rec, m->j->comp_mask & COMPARED, &g->rec)) {
-		tell(m, -EINVAL);
-		soon(g);
+	if (g->known && g->joined && !group_fits(&m->j->rec, m->j->comp_mask & COMPARED, &g->rec)) {
+		member_tell(m, -EINVAL);
+		group_soon(g);
 		return;
 	}
 	if (g->known && (g->joined & state) == state) {
-		take_rec(m->j, &g->rec);
-		tell(m, 0);
-		soon(g);
+		member_take_rec(m->j, &g->rec);
+		member_tell(m, 0);
+		group_soon(g);
 		return;
 	}
-	rc = set(g, m);
+	rc = group_set(g, m);
 	if (!rc)
 		return;
-	tell(m, rc);
-	soon(g);
+	member_tell(m, rc);
+	group_soon(g);
 }
 
 /* After a reset: reports the loss to all members. */
-static void lose(struct group *g)
+static void group_lose(struct group *g)
 {
 	struct member *m, *n;
 
@@ -282,11 +282,11 @@ static void lose(struct group *g)
 	g->known = false;
 	list_for_each_entry_safe(m, n, &g->members, node)
 		if (m->in)
-			tell(m, -ENETRESET);
+			member_tell(m, -ENETRESET);
 }
 
 /* Leaves the join states that no member needs. */
-static void give_back(struct group *g)
+static void group_give_back(struct group *g)
 {
 	struct sa_mcmember_rec rec = g->rec;
 	struct member *m;
@@ -303,15 +303,15 @@ static void give_back(struct group *g)
 		 * A leave that cannot be sent, for example because the port is down, is not sent
 		 * again: the SM removes the members of a port that is down.
 		 */
-		if (!ask(g, left, MAD_DELETE, &rec,
-			 SA_MCM_MGID | SA_MCM_PORT_GID | SA_MCM_JOIN_STATE))
+		if (!group_ask(g, group_left, MAD_DELETE, &rec,
+			       SA_MCM_MGID | SA_MCM_PORT_GID | SA_MCM_JOIN_STATE))
 			return;
 	}
 	if (list_empty(&g->members))
 		group_free(g);
 }
 
-static void work(struct timer *t, ns_t now)
+static void group_work(struct timer *t, ns_t now)
 {
 	struct group *g = container_of(t, struct group, work);
 	struct member *m;
@@ -320,15 +320,15 @@ static void work(struct timer *t, ns_t now)
 	if (g->reset) {
 		sa_query_cancel(g->query);
 		g->query = NULL;
-		lose(g);
+		group_lose(g);
 	}
 	if (g->query)
 		return;
-	m = next_to_join(g);
+	m = group_next_to_join(g);
 	if (m)
-		let_in(g, m);
+		group_let_in(g, m);
 	else
-		give_back(g);
+		group_give_back(g);
 }
 
 static struct group *group_of(struct fabrics *fs, const struct rdmacm_sa_join *j)
@@ -343,7 +343,7 @@ static struct group *group_of(struct fabrics *fs, const struct rdmacm_sa_join *j
 	g = calloc(1, sizeof(*g));
 	if (!g)
 		return NULL;
-	*g = (struct group){ .fs = fs, .slot = j->slot, .rec = j->rec, .work.fn = work };
+	*g = (struct group){ .fs = fs, .slot = j->slot, .rec = j->rec, .work.fn = group_work };
 	list_init(&g->members);
 	list_add_tail(&g->node, &fs->groups);
 	return g;
@@ -365,7 +365,7 @@ int fabric_sa_join(void *ctx, struct rdmacm_sa_join *j)
 	m->j = j;
 	list_add_tail(&m->node, &m->g->members);
 	j->host = m;
-	soon(m->g);
+	group_soon(m->g);
 	return 0;
 }
 
@@ -383,13 +383,13 @@ void fabric_sa_leave(void *cm, struct rdmacm_sa_join *j)
 	 * The open query was for this member. The SA may have accepted the join, so note it for
 	 * leaving.
 	 */
-	if (g->query && m == next_to_join(g)) {
+	if (g->query && m == group_next_to_join(g)) {
 		sa_query_cancel(g->query);
 		g->query = NULL;
 		g->joined |= m->ip_asked ? j->rec.join_state : 0;
 	}
 	member_del(m);
-	soon(g);
+	group_soon(g);
 }
 
 void fabric_sa_reset(struct fabrics *fs, unsigned int slot)
@@ -402,7 +402,7 @@ void fabric_sa_reset(struct fabrics *fs, unsigned int slot)
 	list_for_each_entry(g, &fs->groups, node)
 		if (g->slot == slot) {
 			g->reset = true;
-			soon(g);
+			group_soon(g);
 		}
 }
 

@@ -22,7 +22,7 @@
 #define add_int(o, key, v) json_object_object_add((o), (key), json_object_new_int64((int64_t)(v)))
 #define add_str(o, key, v) json_object_object_add((o), (key), json_object_new_string(v))
 
-static int number(struct fabric_call *c, const char *text, uint32_t *v)
+static int fabric_topo_number(struct fabric_call *c, const char *text, uint32_t *v)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
@@ -34,58 +34,58 @@ static int number(struct fabric_call *c, const char *text, uint32_t *v)
 }
 
 /* Parses the n numbers after the option. */
-static int numbers(struct fabric_call *c, int n, const char *usage, uint32_t *v)
+static int fabric_topo_numbers(struct fabric_call *c, int n, const char *usage, uint32_t *v)
 {
 	if (c->n != 2 + n)
 		return fabric_refuse(c, "%s", usage);
 	for (int i = 0; i < n; i++)
-		if (number(c, c->word[2 + i], &v[i]))
+		if (fabric_topo_number(c, c->word[2 + i], &v[i]))
 			return -EINVAL;
 	return 0;
 }
 
-static int make_star(struct fabric_call *c, struct topo *t)
+static int fabric_make_star(struct fabric_call *c, struct topo *t)
 {
 	uint32_t n = 0;
 
-	return numbers(c, 1, "usage: up --star HOSTS", &n) ? -EINVAL : topo_star(t, n);
+	return fabric_topo_numbers(c, 1, "usage: up --star HOSTS", &n) ? -EINVAL : topo_star(t, n);
 }
 
-static int make_fat_tree(struct fabric_call *c, struct topo *t)
+static int fabric_make_fat_tree(struct fabric_call *c, struct topo *t)
 {
 	uint32_t k = 0;
 
-	return numbers(c, 1, "usage: up --fat-tree PORTS", &k) ? -EINVAL :
+	return fabric_topo_numbers(c, 1, "usage: up --fat-tree PORTS", &k) ? -EINVAL :
 								       topo_fat_tree(t, k);
 }
 
-static int make_dragonfly(struct fabric_call *c, struct topo *t)
+static int fabric_make_dragonfly(struct fabric_call *c, struct topo *t)
 {
 	uint32_t v[3] = { 0 };
 
-	return numbers(c, 3, "usage: up --dragonfly ROUTERS HOSTS GLOBALS", v) ?
+	return fabric_topo_numbers(c, 3, "usage: up --dragonfly ROUTERS HOSTS GLOBALS", v) ?
 		       -EINVAL : topo_dragonfly(t, v[0], v[1], v[2]);
 }
 
 /* --torus: sizes such as 4x4x2, then the number of hosts per switch, by default 1. */
-static int make_torus(struct fabric_call *c, struct topo *t)
+static int fabric_make_torus(struct fabric_call *c, struct topo *t)
 {
 	uint32_t dims[MAX_DIMS], n = 0, hosts = 1;
 	char *save = NULL;
 
-	if (c->n < 3 || c->n > 4 || (c->n == 4 && number(c, c->word[3], &hosts)))
+	if (c->n < 3 || c->n > 4 || (c->n == 4 && fabric_topo_number(c, c->word[3], &hosts)))
 		return fabric_refuse(c, "usage: up --torus 4x4x2 [HOSTS]");
 	for (char *w = strtok_r(c->word[2], "x", &save); w; w = strtok_r(NULL, "x", &save)) {
 		if (n == MAX_DIMS)
 			return fabric_refuse(c, "a torus has at most %d dimensions", MAX_DIMS);
-		if (number(c, w, &dims[n++]))
+		if (fabric_topo_number(c, w, &dims[n++]))
 			return -EINVAL;
 	}
 	return topo_torus(t, dims, n, hosts);
 }
 
 /* Reads a whole regular file, malloc()ed. NULL: see errno. */
-static char *slurp(const char *path, size_t *len)
+static char *fabric_topo_slurp(const char *path, size_t *len)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
 	char *text = NULL;
@@ -113,7 +113,7 @@ static char *slurp(const char *path, size_t *len)
 	return text;
 }
 
-static int from_file(struct fabric_call *c, struct topo *t)
+static int fabric_topo_from_file(struct fabric_call *c, struct topo *t)
 {
 	const char *path = c->word[1];
 	struct topo_err err;
@@ -123,7 +123,7 @@ static int from_file(struct fabric_call *c, struct topo *t)
 
 	if (c->n != 2)
 		return fabric_refuse(c, "usage: up FILE");
-	text = slurp(path, &len);
+	text = fabric_topo_slurp(path, &len);
 	if (!text)
 		return fabric_refuse(c, "%s: %s", path, strerror(errno));
 	rc = topo_parse(t, text, len, &err);
@@ -139,8 +139,8 @@ int fabric_make_topo(struct fabric_call *c, struct topo *t)
 		const char *option;
 		int (*fn)(struct fabric_call *c, struct topo *t);
 	} kinds[] = {
-		{ "--star", make_star }, { "--fat-tree", make_fat_tree },
-		{ "--torus", make_torus }, { "--dragonfly", make_dragonfly },
+		{ "--star", fabric_make_star }, { "--fat-tree", fabric_make_fat_tree },
+		{ "--torus", fabric_make_torus }, { "--dragonfly", fabric_make_dragonfly },
 	};
 	struct topo_err err = { 0 };
 	int rc;
@@ -159,7 +159,7 @@ int fabric_make_topo(struct fabric_call *c, struct topo *t)
 	}
 	if (c->word[1][0] == '-')
 		return fabric_refuse(c, "unknown option %s; see `ruse fabric --help'", c->word[1]);
-	return from_file(c, t);
+	return fabric_topo_from_file(c, t);
 }
 
 int fabric_show_topo(struct fabric_call *c)
@@ -182,7 +182,7 @@ int fabric_show_topo(struct fabric_call *c)
 	return rc;
 }
 
-static struct json_object *node_json(struct fabrics *fs, uint32_t n)
+static struct json_object *fabric_node_json(struct fabrics *fs, uint32_t n)
 {
 	static const char *const states[] = { "?", "down", "init", "armed", "active" };
 	struct fabric *f = fs->fabric;
@@ -222,7 +222,7 @@ int fabric_show_nodes(struct fabric_call *c)
 
 	for (uint32_t i = 0; i < count; i++) {
 		switches += fabric_node_type(c->fs->fabric, i) == NODE_SWITCH;
-		json_object_array_add(a, node_json(c->fs, i));
+		json_object_array_add(a, fabric_node_json(c->fs, i));
 	}
 	add_str(o, "name", c->fs->name);
 	add_int(o, "switches", switches);

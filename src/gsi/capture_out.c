@@ -25,7 +25,7 @@
 
 _Static_assert(FRAME_MAX <= CAPRING_FRAME_MAX, "each frame fits into a ring");
 
-static int dial(const char *sock, uid_t uid)
+static int capture_out_dial(const char *sock, uid_t uid)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	size_t n = strlen(sock);
@@ -56,7 +56,7 @@ int capture_out_start(struct capture_out *out, const struct host_capture *h, uid
 	struct capring *ring;
 	int fd, memfd, rc;
 
-	fd = dial(h->sock, uid);
+	fd = capture_out_dial(h->sock, uid);
 	if (fd < 0)
 		return fd;
 	ring = capring_new(&memfd);

@@ -16,12 +16,13 @@ struct mad_packet {
 
 static ns_t judged_at;
 
-static ns_t fault_now(void)
+static ns_t gsi_fault_now(void)
 {
 	return judged_at;
 }
 
-static void fault_facts(const struct link *l, const struct seg *seg, bool in, struct fault_facts *f)
+static void gsi_fault_facts(const struct link *l, const struct seg *seg, bool in,
+			    struct fault_facts *f)
 {
 	const struct mad_packet *p = container_of(seg, struct mad_packet, seg);
 
@@ -29,12 +30,12 @@ static void fault_facts(const struct link *l, const struct seg *seg, bool in, st
 	memcpy(f->peer, p->peer, 16);
 }
 
-static void fault_wake(ns_t when)
+static void gsi_fault_wake(ns_t when)
 {
 }
 
-static const struct fault_host fault_host = { .now = fault_now, .facts = fault_facts,
-					      .wake = fault_wake };
+static const struct fault_host fault_host = { .now = gsi_fault_now, .facts = gsi_fault_facts,
+					      .wake = gsi_fault_wake };
 
 void gsi_fault_init(struct gsi_faults *g)
 {

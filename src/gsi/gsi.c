@@ -33,27 +33,27 @@ struct local_mad {
 	uint8_t mad[CM_MAD_LEN];
 };
 
-static const struct host_dev *dev_of(const struct gsi_port *p)
+static const struct host_dev *gsi_dev(const struct gsi_port *p)
 {
 	return &p->gsi->page->dev[p->slot];
 }
 
-static bool gid_empty(const uint8_t gid[16])
+static bool gsi_gid_empty(const uint8_t gid[16])
 {
 	static const uint8_t none[16];
 
 	return !memcmp(gid, none, sizeof(none));
 }
 
-static int gid_at(const struct host_dev *d, uint32_t index, uint8_t gid[16])
+static int gsi_gid_at(const struct host_dev *d, uint32_t index, uint8_t gid[16])
 {
-	if (index >= d->ngids || index >= HOST_MAX_GIDS || gid_empty(d->gid[index].raw))
+	if (index >= d->ngids || index >= HOST_MAX_GIDS || gsi_gid_empty(d->gid[index].raw))
 		return -EINVAL;
 	memcpy(gid, d->gid[index].raw, 16);
 	return 0;
 }
 
-static bool find_in(const struct host_dev *d, const uint8_t gid[16], uint16_t *index)
+static bool gsi_find_in(const struct host_dev *d, const uint8_t gid[16], uint16_t *index)
 {
 	for (uint32_t i = 0; i < d->ngids && i < HOST_MAX_GIDS; i++)
 		if (!memcmp(d->gid[i].raw, gid, 16)) {
@@ -65,12 +65,12 @@ static bool find_in(const struct host_dev *d, const uint8_t gid[16], uint16_t *i
 
 struct gsi_port *gsi_find_gid(struct gsi *g, const uint8_t gid[16], uint16_t *index)
 {
-	if (gid_empty(gid))
+	if (gsi_gid_empty(gid))
 		return NULL;
 	for (int i = 0; i < HOST_MAX_DEVS; i++) {
 		struct gsi_port *p = &g->port[i];
 
-		if (p->in_use && !dev_of(p)->ib.host && find_in(dev_of(p), gid, index))
+		if (p->in_use && !gsi_dev(p)->ib.host && gsi_find_in(gsi_dev(p), gid, index))
 			return p;
 	}
 	return NULL;
@@ -95,15 +95,15 @@ bool gsi_queue(struct gsi_port *to, const struct mad_addr *from, const uint8_t m
 	return true;
 }
 
-/* Sends a MAD from device port p to device port `to` of this host, without a packet. */
-static int send_local(struct gsi_port *p, struct gsi_port *to, const struct mad_addr *a,
-		      uint16_t index, const void *mad, size_t len)
+/* Sends a MAD from p to a port of this host. */
+static int gsi_send_local(struct gsi_port *p, struct gsi_port *to, const struct mad_addr *a,
+			  uint16_t index, const void *mad, size_t len)
 {
 	struct mad_addr from = { .qp = GSI_QPN, .qpn = GSI_QPN, .grh = true,
 				 .sgid_index = (uint8_t)index, .hop_limit = a->hop_limit,
 				 .tclass = a->tclass, .flow = a->flow };
 	uint8_t whole[CM_MAD_LEN] = { 0 };
-	int rc = gid_at(dev_of(p), a->sgid_index, from.gid);
+	int rc = gsi_gid_at(gsi_dev(p), a->sgid_index, from.gid);
 
 	if (rc)
 		return rc;
@@ -114,7 +114,7 @@ static int send_local(struct gsi_port *p, struct gsi_port *to, const struct mad_
 	return 0;
 }
 
-static int port_send(void *ctx, const struct mad_addr *a, const void *mad, size_t len)
+static int gsi_port_send(void *ctx, const struct mad_addr *a, const void *mad, size_t len)
 {
 	struct gsi_port *p = ctx, *to;
 	uint16_t index;
@@ -122,25 +122,25 @@ static int port_send(void *ctx, const struct mad_addr *a, const void *mad, size_
 	int rc = 0;
 
 	/* The MAD is lost, as if the cable were unplugged. */
-	if (dev_of(p)->state != PORT_ACTIVE)
+	if (gsi_dev(p)->state != PORT_ACTIVE)
 		return 0;
 	/* Other QPs belong to processes and are reached through UDP, also on this host. */
 	to = a->qpn == GSI_QPN ? gsi_find_gid(p->gsi, a->gid, &index) : NULL;
 	n = gsi_fault(p, a->gid, a->qpn, p->psn, to ? FAULT_LOCAL : FAULT_EGRESS);
 	for (; n && !rc; n--)
-		rc = to ? send_local(p, to, a, index, mad, len) : gsi_wire_send(p, a, mad);
+		rc = to ? gsi_send_local(p, to, a, index, mad, len) : gsi_wire_send(p, a, mad);
 	return rc;
 }
 
-static int port_gid(void *ctx, uint8_t index, uint8_t gid[16])
+static int gsi_port_gid(void *ctx, uint8_t index, uint8_t gid[16])
 {
-	return gid_at(dev_of(ctx), index, gid);
+	return gsi_gid_at(gsi_dev(ctx), index, gid);
 }
 
-static const struct mad_ops port_ops = { .send = port_send, .gid = port_gid };
+static const struct mad_ops port_ops = { .send = gsi_port_send, .gid = gsi_port_gid };
 
 /* Sends by LID, through the fabric. */
-static int cm_send_ib(const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
+static int gsi_cm_send_ib(const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
 {
 	struct gsi_port *p = av->dev->ctx;
 	struct mad_addr a = { .qp = GSI_QPN, .qpn = GSI_QPN, .sl = av->sl, .lid = av->dlid,
@@ -153,7 +153,7 @@ static int cm_send_ib(const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
 	return p->port.ops->send(p->port.ctx, &a, mad, CM_MAD_LEN);
 }
 
-static int cm_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
+static int gsi_cm_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])
 {
 	struct mad_addr a = { .qp = GSI_QPN, .qpn = GSI_QPN, .sl = av->sl, .grh = true,
 			      .sgid_index = (uint8_t)av->sgid_index, .hop_limit = av->hop_limit,
@@ -163,28 +163,28 @@ static int cm_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_MAD_L
 	if (!av->dev)
 		return -EINVAL;
 	if (!av->roce)
-		return cm_send_ib(av, mad);
+		return gsi_cm_send_ib(av, mad);
 	memcpy(a.gid, av->dgid, 16);
-	return port_send(av->dev->ctx, &a, mad, CM_MAD_LEN);
+	return gsi_port_send(av->dev->ctx, &a, mad, CM_MAD_LEN);
 }
 
 /*
- * cm_find_port() for InfiniBand: finds a device port. Uses that of av->dev if it is set, else the port of the fabric
+ * gsi_cm_find_port() for InfiniBand: uses the port of av->dev if it is set, else the port of the fabric
  * host that has the source GID.
  */
-static int find_ib_port(struct gsi *g, const struct cm_path *path, struct cm_av *av)
+static int gsi_find_ib_port(struct gsi *g, const struct cm_path *path, struct cm_av *av)
 {
 	struct gsi_port *p = av->dev ? av->dev->ctx : NULL;
 	uint16_t index = 0;
 	int pkey;
 
 	for (unsigned int i = 0; i < HOST_MAX_DEVS && !p; i++)
-		if (g->port[i].in_use && dev_of(&g->port[i])->ib.host &&
-		    find_in(dev_of(&g->port[i]), path->sgid, &index))
+		if (g->port[i].in_use && gsi_dev(&g->port[i])->ib.host &&
+		    gsi_find_in(gsi_dev(&g->port[i]), path->sgid, &index))
 			p = &g->port[i];
-	if (!p || gid_empty(path->sgid) || !find_in(dev_of(p), path->sgid, &index))
+	if (!p || gsi_gid_empty(path->sgid) || !gsi_find_in(gsi_dev(p), path->sgid, &index))
 		return -EINVAL;
-	pkey = host_ib_find_pkey(&dev_of(p)->ib, path->pkey);
+	pkey = host_ib_find_pkey(&gsi_dev(p)->ib, path->pkey);
 	if (pkey < 0)
 		return pkey;
 	av->dev = &p->cdev;
@@ -192,22 +192,22 @@ static int find_ib_port(struct gsi *g, const struct cm_path *path, struct cm_av 
 	av->roce = false;
 	av->sgid_index = index;
 	av->pkey_index = (uint16_t)pkey;
-	av->pkey = dev_of(p)->ib.pkey[pkey];
-	av->src_path_bits = path->slid & ((1u << dev_of(p)->ib.lmc) - 1);
+	av->pkey = gsi_dev(p)->ib.pkey[pkey];
+	av->src_path_bits = path->slid & ((1u << gsi_dev(p)->ib.lmc) - 1);
 	return 0;
 }
 
-static int cm_find_port(void *ctx, const struct cm_path *path, struct cm_av *av)
+static int gsi_cm_find_port(void *ctx, const struct cm_path *path, struct cm_av *av)
 {
 	struct gsi_port *p;
 	struct gsi *g = ctx;
 	uint16_t index = av->sgid_index;
 
 	if (!path->roce)
-		return find_ib_port(g, path, av);
+		return gsi_find_ib_port(g, path, av);
 	if (av->dev) {
 		p = av->dev->ctx;
-		if (!find_in(dev_of(p), path->sgid, &index))
+		if (!gsi_find_in(gsi_dev(p), path->sgid, &index))
 			return -EINVAL;
 	} else {
 		p = gsi_find_gid(g, path->sgid, &index);
@@ -226,28 +226,28 @@ static int cm_find_port(void *ctx, const struct cm_path *path, struct cm_av *av)
 	return 0;
 }
 
-static int cm_gid0(void *ctx, struct cm_device *dev, uint8_t port, uint8_t gid[16])
+static int gsi_cm_gid0(void *ctx, struct cm_device *dev, uint8_t port, uint8_t gid[16])
 {
-	return gid_at(dev_of(dev->ctx), 0, gid);
+	return gsi_gid_at(gsi_dev(dev->ctx), 0, gid);
 }
 
-static const struct cm_ops cm_ops = { .send = cm_send, .find_port = cm_find_port,
-				      .gid0 = cm_gid0 };
+static const struct cm_ops cm_ops = { .send = gsi_cm_send, .find_port = gsi_cm_find_port,
+				      .gid0 = gsi_cm_gid0 };
 
-static void of_ib(struct cm_av *av, const struct gsi_port *p, const struct mad_addr *a)
+static void gsi_av_of_ib(struct cm_av *av, const struct gsi_port *p, const struct mad_addr *a)
 {
 	av->roce = false;
 	av->is_global = a->grh;
 	av->dlid = a->lid;
 	av->src_path_bits = a->path_bits;
 	av->pkey_index = a->pkey_index;
-	av->pkey = dev_of(p)->ib.pkey[a->pkey_index % HOST_MAX_PKEYS];
+	av->pkey = gsi_dev(p)->ib.pkey[a->pkey_index % HOST_MAX_PKEYS];
 	if (!a->grh)
 		av->hop_limit = 0;
 }
 
 /* Receives the MADs of the CM. */
-static void agent_recv(void *ctx, const struct mad_recv *m, ns_t now)
+static void gsi_agent_recv(void *ctx, const struct mad_recv *m, ns_t now)
 {
 	struct gsi_port *p = ctx;
 	struct cm_av av = { .dev = &p->cdev, .port = 1, .roce = true, .is_global = true,
@@ -257,20 +257,20 @@ static void agent_recv(void *ctx, const struct mad_recv *m, ns_t now)
 
 	if (m->len != CM_MAD_LEN)
 		return;
-	if (dev_of(p)->ib.host)
-		of_ib(&av, p, &m->addr);
+	if (gsi_dev(p)->ib.host)
+		gsi_av_of_ib(&av, p, &m->addr);
 	memcpy(av.sgid, m->addr.lgid, 16);
 	memcpy(av.dgid, m->addr.gid, 16);
 	cm_input(p->gsi->cm, &av, m->mad, now);
 }
 
 /* The CM does its own retries and needs no completions. */
-static void agent_done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_status,
-		       ns_t now)
+static void gsi_agent_done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_status,
+			   ns_t now)
 {
 }
 
-static const struct mad_agent_ops agent_ops = { .recv = agent_recv, .done = agent_done };
+static const struct mad_agent_ops agent_ops = { .recv = gsi_agent_recv, .done = gsi_agent_done };
 
 void gsi_deliver(struct gsi_port *to, const struct mad_addr *from,
 		 const uint8_t mad[CM_MAD_LEN])
@@ -278,7 +278,7 @@ void gsi_deliver(struct gsi_port *to, const struct mad_addr *from,
 	mad_input(&to->port, from, mad, CM_MAD_LEN, to->gsi->loop->now);
 }
 
-static void local_due(struct timer *t, ns_t now)
+static void gsi_local_due(struct timer *t, ns_t now)
 {
 	struct gsi *g = container_of(t, struct gsi, local);
 
@@ -297,7 +297,7 @@ static void local_due(struct timer *t, ns_t now)
 		timer_set(&g->loop->timers, t, now);
 }
 
-static void wake_due(struct timer *t, ns_t now)
+static void gsi_wake_due(struct timer *t, ns_t now)
 {
 	struct gsi *g = container_of(t, struct gsi, wake);
 
@@ -335,7 +335,7 @@ int gsi_device_added(struct gsi *g, unsigned int slot, const struct gsi_owner *o
 		p->port.ops = owner->mad;
 		p->port.ctx = owner->ctx;
 		p->port.qps |= 1;
-		p->port.num = dev_of(p)->ib.hca_port;
+		p->port.num = gsi_dev(p)->ib.hca_port;
 	}
 	mad_port_init(&p->port, &g->mad);
 	rc = mad_agent_create(&p->port, &reg, &agent_ops, p, &p->agent);
@@ -343,7 +343,7 @@ int gsi_device_added(struct gsi *g, unsigned int slot, const struct gsi_owner *o
 		mad_port_fini(&p->port, g->loop->now);
 		return rc;
 	}
-	p->cdev = (struct cm_device){ .ctx = p, .node_guid = get_be64(dev_of(p)->node_guid),
+	p->cdev = (struct cm_device){ .ctx = p, .node_guid = get_be64(gsi_dev(p)->node_guid),
 				      .hi_tid = mad_agent_hi_tid(p->agent),
 				      .ack_delay = ACK_DELAY };
 	p->in_use = true;
@@ -372,8 +372,8 @@ int gsi_init(struct gsi *g, struct loop *l, const struct host_page *page, struct
 	g->tx[0] = g->tx[1] = -1;
 	mad_host_init(&g->mad);
 	gsi_fault_init(&g->faults);
-	g->local.fn = local_due;
-	g->wake.fn = wake_due;
+	g->local.fn = gsi_local_due;
+	g->wake.fn = gsi_wake_due;
 	g->cm = cm_create(&cm_ops, g, rand_u32());
 	return g->cm ? 0 : -ENOMEM;
 }

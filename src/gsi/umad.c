@@ -9,7 +9,7 @@
 #include "wire/smp.h"
 
 /* Like ib_core for an address handle: RoCE requires a GRH. */
-static int check_addr(void *ctx, const struct mad_addr *a)
+static int gsi_umad_check_addr(void *ctx, const struct mad_addr *a)
 {
 	struct gsi_port *p = ctx;
 	uint8_t gid[16];
@@ -19,7 +19,7 @@ static int check_addr(void *ctx, const struct mad_addr *a)
 	return p->port.ops->gid(p, a->sgid_index, gid) ? -ENODATA : 0;
 }
 
-static int set_sm(void *ctx, bool sm)
+static int gsi_umad_set_sm(void *ctx, bool sm)
 {
 	struct gsi_port *p = ctx;
 	struct host_dev d = p->gsi->page->dev[p->slot];
@@ -29,7 +29,8 @@ static int set_sm(void *ctx, bool sm)
 	return 0;
 }
 
-const struct umad_port_ops gsi_umad_ops = { .check_addr = check_addr, .set_sm = set_sm };
+const struct umad_port_ops gsi_umad_ops = { .check_addr = gsi_umad_check_addr,
+					    .set_sm = gsi_umad_set_sm };
 
 void gsi_umad_added(struct gsi *g, unsigned int slot)
 {

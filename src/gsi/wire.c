@@ -5,7 +5,7 @@
  *
  * The sending socket is bound to the source port that kernel rxe uses, if that port is free. UDP
  * port 4791 has several sockets (daemon/port.h): packets to QP1, and to QP numbers that no process has
- * leased, arrive at that of slot 0. packet_in() checks headers and ICRC, and drops all other
+ * leased, arrive at that of slot 0. gsi_wire_packet_in() checks headers and ICRC, and drops all other
  * packets that arrive there.
  */
 #include <errno.h>
@@ -25,7 +25,7 @@
 #define BATCH 64
 #define HOP_LIMIT 64
 
-static int set(int fd, int level, int opt, int v)
+static int gsi_wire_set(int fd, int level, int opt, int v)
 {
 	return setsockopt(fd, level, opt, &v, sizeof(v)) ? -errno : 0;
 }
@@ -37,19 +37,19 @@ int gsi_wire_prepare(int fd)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len))
 		return -errno;
-	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RCVBUF))
-		set(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF);
+	if (gsi_wire_set(fd, SOL_SOCKET, SO_RCVBUFFORCE, RCVBUF))
+		gsi_wire_set(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF);
 	/* Kernel rxe sends without a UDP checksum, since there is an ICRC. */
-	set(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1);
-	return family == AF_INET ? set(fd, IPPROTO_IP, IP_PKTINFO, 1) :
-				   set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
+	gsi_wire_set(fd, SOL_UDP, UDP_NO_CHECK6_RX, 1);
+	return family == AF_INET ? gsi_wire_set(fd, IPPROTO_IP, IP_PKTINFO, 1) :
+				   gsi_wire_set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
 }
 
 /*
  * Opens the sending socket. The ICRC covers the IPv4 id field, so the sender must know its value:
  * the kernel sets it to 0 if the socket is unconnected and sets DF. 0 or -errno.
  */
-static int tx_open(struct gsi *g, bool v6)
+static int gsi_wire_tx_open(struct gsi *g, bool v6)
 {
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };
 	struct sockaddr_in a4 = { .sin_family = AF_INET };
@@ -61,10 +61,10 @@ static int tx_open(struct gsi *g, bool v6)
 	fd = socket(v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
-	rc = v6 ? set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) :
-		  set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
+	rc = v6 ? gsi_wire_set(fd, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DO) :
+		  gsi_wire_set(fd, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO);
 	if (!rc && v6)
-		rc = set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+		rc = gsi_wire_set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
 	*port = be16_of(frame_sport(0, GSI_QPN, 0));
 	if (!rc && bind(fd, sa, len)) {
 		*port = 0;
@@ -90,8 +90,9 @@ void gsi_wire_fini(struct gsi *g)
 	}
 }
 
-static void build(struct gsi_port *p, const struct seg_net *net, uint32_t qpn, uint16_t sport,
-		  const uint8_t *mad, uint8_t packet[PACKET_LEN + ICRC_LEN])
+static void gsi_wire_build(struct gsi_port *p, const struct seg_net *net, uint32_t qpn,
+			   uint16_t sport,
+			   const uint8_t *mad, uint8_t packet[PACKET_LEN + ICRC_LEN])
 {
 	struct bth bth = { .opcode = (uint8_t)opcode_of(SEG_UD, SEG_SEND, true, true),
 			   .pkey = GSI_PKEY, .dqpn = qpn & 0xffffff, .ackreq = true,
@@ -109,7 +110,7 @@ static void build(struct gsi_port *p, const struct seg_net *net, uint32_t qpn, u
 }
 
 /* Network header fields of a MAD from p. */
-static struct seg_net net_of(const struct gsi_port *p, const struct mad_addr *to)
+static struct seg_net gsi_wire_net(const struct gsi_port *p, const struct mad_addr *to)
 {
 	struct seg_net net = { .traffic_class = to->tclass };
 
@@ -123,9 +124,9 @@ void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t 
 {
 	uint16_t sport = frame_sport(0, GSI_QPN, 0);
 	uint8_t packet[PACKET_LEN + ICRC_LEN];
-	struct seg_net net = net_of(p, to);
+	struct seg_net net = gsi_wire_net(p, to);
 
-	build(p, &net, to->qpn, sport, mad, packet);
+	gsi_wire_build(p, &net, to->qpn, sport, mad, packet);
 	capture_out(p->gsi->capture, p->gsi->page->dev[p->slot].name, &net, sport, packet,
 		    PACKET_LEN, false);
 }
@@ -138,19 +139,19 @@ int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t m
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_port = be16_of(ROCE_PORT) };
 	struct sockaddr_in a4 = { .sin_family = AF_INET, .sin_port = be16_of(ROCE_PORT) };
 	struct iovec iov = { packet, sizeof(packet) };
-	struct seg_net net = net_of(p, to);
+	struct seg_net net = gsi_wire_net(p, to);
 	struct udp_ctl ctl = { .len = 0 };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 	bool v6;
 
 	v6 = !net_is_v4(&net);
 	if (g->tx[v6] < 0) {
-		int rc = tx_open(g, v6);
+		int rc = gsi_wire_tx_open(g, v6);
 
 		if (rc)
 			return rc;
 	}
-	build(p, &net, to->qpn, g->sport[v6], mad, packet);
+	gsi_wire_build(p, &net, to->qpn, g->sport[v6], mad, packet);
 	/* Link-local addresses need an interface. */
 	udp_ctl_source(&ctl, &net, net.sgid[0] == 0xfe ? d->ifindex : 0);
 	udp_ctl_hops(&ctl, &net);
@@ -170,7 +171,7 @@ int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t m
 	return 0;
 }
 
-static void map_v4(uint8_t gid[16], const void *addr)
+static void gsi_wire_map_v4(uint8_t gid[16], const void *addr)
 {
 	memset(gid, 0, 10);
 	gid[10] = gid[11] = 0xff;
@@ -182,7 +183,7 @@ static void map_v4(uint8_t gid[16], const void *addr)
  * length of each merged datagram; 0 if the message is a single one. False: the control messages are
  * incomplete.
  */
-static bool addresses(struct msghdr *m, struct seg_net *net, uint16_t *sport, size_t *size)
+static bool gsi_wire_addresses(struct msghdr *m, struct seg_net *net, uint16_t *sport, size_t *size)
 {
 	const struct sockaddr_in6 *from = m->msg_name;
 	struct sockaddr_in from4;
@@ -200,7 +201,7 @@ static bool addresses(struct msghdr *m, struct seg_net *net, uint16_t *sport, si
 			has = true;
 		} else if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
 			memcpy(&p4, CMSG_DATA(c), sizeof(p4));
-			map_v4(net->dgid, &p4.ipi_addr);
+			gsi_wire_map_v4(net->dgid, &p4.ipi_addr);
 			has = true;
 		} else if (c->cmsg_level == SOL_UDP && c->cmsg_type == UDP_GRO) {
 			uint16_t n;
@@ -211,7 +212,7 @@ static bool addresses(struct msghdr *m, struct seg_net *net, uint16_t *sport, si
 	}
 	if (from->sin6_family == AF_INET) {
 		memcpy(&from4, from, sizeof(from4));
-		map_v4(net->sgid, &from4.sin_addr);
+		gsi_wire_map_v4(net->sgid, &from4.sin_addr);
 		*sport = get_be16(&from4.sin_port);
 	} else {
 		memcpy(net->sgid, &from->sin6_addr, 16);
@@ -221,7 +222,7 @@ static bool addresses(struct msghdr *m, struct seg_net *net, uint16_t *sport, si
 }
 
 /* The ICRC covers the IPv4 id, which the socket does not report: the ICRC is right if it fits any id. */
-static bool icrc_right(const struct seg_net *net, uint16_t sport, const uint8_t *p)
+static bool gsi_wire_icrc_right(const struct seg_net *net, uint16_t sport, const uint8_t *p)
 {
 	uint8_t hdr[IPUDP_MAX];
 	uint32_t got = icrc_get(p + PACKET_LEN);
@@ -243,7 +244,8 @@ static bool icrc_right(const struct seg_net *net, uint16_t sport, const uint8_t 
 }
 
 /* Checks of IBA 9.6.1 and 9.8.3.1 for QP1. Packets that fail are dropped silently. */
-static void packet_in(struct gsi *g, const uint8_t *p, const struct seg_net *net, uint16_t sport)
+static void gsi_wire_packet_in(struct gsi *g, const uint8_t *p, const struct seg_net *net,
+			       uint16_t sport)
 {
 	struct mad_addr from = { .qp = GSI_QPN, .grh = true, .hop_limit = HOP_LIMIT };
 	struct gsi_port *to;
@@ -258,7 +260,7 @@ static void packet_in(struct gsi *g, const uint8_t *p, const struct seg_net *net
 	    deth.qkey != GSI_QKEY)
 		return;
 	to = gsi_find_gid(g, net->dgid, &index);
-	if (!to || !icrc_right(net, sport, p))
+	if (!to || !gsi_wire_icrc_right(net, sport, p))
 		return;
 	capture_out(g->capture, g->page->dev[to->slot].name, net, sport, p, PACKET_LEN, true);
 	from.sgid_index = (uint8_t)index;
@@ -290,10 +292,10 @@ void gsi_wire_input(struct gsi *g, int fd)
 
 		if (n < 0)
 			return;
-		if (!addresses(&m, &net, &sport, &size))
+		if (!gsi_wire_addresses(&m, &net, &sport, &size))
 			continue;
 		for (size_t at = 0; at < (size_t)n; at += size ? size : (size_t)n)
 			if (min((size_t)n - at, size ? size : (size_t)n) == PACKET_LEN + ICRC_LEN)
-				packet_in(g, train + at, &net, sport);
+				gsi_wire_packet_in(g, train + at, &net, sport);
 	}
 }

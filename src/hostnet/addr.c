@@ -64,7 +64,7 @@ static void lookup_free(struct lookup *l)
 	free(l);
 }
 
-static void group_free(struct membership *m)
+static void membership_free(struct membership *m)
 {
 	list_del(&m->node);
 	close(m->fd);	/* closing the socket leaves its multicast group */
@@ -79,7 +79,7 @@ void hostnet_addr_fini(struct hostnet *net)
 	list_for_each_entry_safe(l, tl, &net->pending, node)
 		lookup_free(l);
 	list_for_each_entry_safe(m, tm, &net->groups, node)
-		group_free(m);
+		membership_free(m);
 	for (int i = 0; i < 2; i++)
 		if (net->probe[i] >= 0)
 			close(net->probe[i]);
@@ -89,7 +89,7 @@ void hostnet_addr_fini(struct hostnet *net)
 }
 
 /* Updates the tables of rtnl.c from the kernel's notifications, at most once for each value of loop.moment (loop.h). */
-static void catch_up(struct hostnet *net)
+static void hostnet_catch_up(struct hostnet *net)
 {
 	if (net->synced == net->loop->moment)
 		return;
@@ -102,11 +102,11 @@ static uint32_t addr_netdev_mtu(void *ctx, uint32_t ifindex)
 	struct hostnet *net = ctx;
 	struct rtnl_link link;
 
-	catch_up(net);
+	hostnet_catch_up(net);
 	return rtnl_link(&net->rtnl, ifindex, &link) ? 0 : link.mtu;
 }
 
-static void read_port_range(struct hostnet *net)
+static void addr_read_port_range(struct hostnet *net)
 {
 	unsigned int a, b;
 	char text[32];
@@ -135,7 +135,7 @@ void hostnet_port_range(void *ctx, uint16_t *low, uint16_t *high)
 
 	if (net->ranged != net->loop->moment) {
 		net->ranged = net->loop->moment;
-		read_port_range(net);
+		addr_read_port_range(net);
 	}
 	*low = net->port_low;
 	*high = net->port_high;
@@ -148,7 +148,7 @@ static int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound
 	struct rtnl_link link;
 	struct rtnl_addr a;
 
-	catch_up(net);
+	hostnet_catch_up(net);
 	if (bound_if) {
 		*ifindex = bound_if;
 		return rtnl_link(&net->rtnl, bound_if, &link);
@@ -162,7 +162,7 @@ static int addr_translate(void *ctx, const struct sockaddr *addr, uint32_t bound
  * True if the destination needs no neighbour entry: a multicast, broadcast or local address, or an
  * interface without ARP.
  */
-static bool needs_no_neighbour(struct rtnl *rt, const struct rtnl_route *route)
+static bool addr_needs_no_neighbour(struct rtnl *rt, const struct rtnl_route *route)
 {
 	struct rtnl_link link;
 
@@ -173,7 +173,7 @@ static bool needs_no_neighbour(struct rtnl *rt, const struct rtnl_route *route)
 }
 
 /* Makes the kernel resolve the neighbour. */
-static void probe(struct lookup *l)
+static void lookup_probe(struct lookup *l)
 {
 	struct rtnl_addr dst;
 	struct sockaddr_storage to;
@@ -191,14 +191,18 @@ static void probe(struct lookup *l)
 	if (*fd < 0)
 		*fd = socket(dst.family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	l->probed = l->net->loop->now;
-	/* Ignore errors: a socket may report the error of an earlier datagram. look() finds the result in the neighbour table. */
+	/*
+	 * Ignore errors: a socket may report the error of an earlier datagram. lookup_look() finds
+	 * the result in the neighbour table.
+	 */
 	if (*fd >= 0 && sendto(*fd, "", 0, 0, (struct sockaddr *)&to,
 			       v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in)) < 0)
 		log_debug("cannot send a probe to a neighbour: %m");
 }
 
-static void answer(struct rdmacm_resolve *req, const struct rtnl_route *route, uint32_t ifindex,
-		   const struct rtnl_neigh *n)
+static void lookup_answer(struct rdmacm_resolve *req, const struct rtnl_route *route,
+			  uint32_t ifindex,
+			  const struct rtnl_neigh *n)
 {
 	req->ans.has_mac = n->has_mac;
 	memcpy(req->ans.mac, n->mac, sizeof(req->ans.mac));
@@ -207,7 +211,7 @@ static void answer(struct rdmacm_resolve *req, const struct rtnl_route *route, u
 	req->ans.hop_limit = route->hop_limit;
 }
 
-static void look(struct timer *t, ns_t now)
+static void lookup_look(struct timer *t, ns_t now)
 {
 	struct lookup *l = container_of(t, struct lookup, timer);
 	struct rdmacm_resolve *req = l->req;
@@ -215,20 +219,20 @@ static void look(struct timer *t, ns_t now)
 	struct rtnl_neigh n;
 	int rc;
 
-	catch_up(net);
+	hostnet_catch_up(net);
 	rc = rtnl_neigh(&net->rtnl, &l->route.next, l->route.oif, &n);
 	if (rc == -ENODATA && now >= l->deadline)
 		rc = -ETIMEDOUT;
 	if (rc == -ENODATA) {
 		if (now - l->probed >= PROBE_AGAIN)
-			probe(l);
+			lookup_probe(l);
 		l->wait = min(2 * l->wait, (ns_t)LOOK_MOST);
 		rc = timer_set(&net->loop->timers, t, min(now + l->wait, l->deadline));
 		if (!rc)
 			return;
 	}
 	if (!rc)
-		answer(req, &l->route, l->route.oif, &n);
+		lookup_answer(req, &l->route, l->route.oif, &n);
 	lookup_free(l);
 	req->host = NULL;
 	rdmacm_resolved(net->rdmacm, req, rc);
@@ -246,12 +250,12 @@ static int lookup_start(struct hostnet *net, struct rdmacm_resolve *req,
 	l->net = net;
 	l->req = req;
 	l->route = *route;
-	l->timer.fn = look;
+	l->timer.fn = lookup_look;
 	l->wait = LOOK_FIRST;
 	l->deadline = net->loop->now + (ns_t)req->timeout_ms * NS_MS;
 	list_add_tail(&l->node, &net->pending);
 	if (req->timeout_ms)
-		probe(l);
+		lookup_probe(l);
 	rc = timer_set(&net->loop->timers, &l->timer, min(net->loop->now + l->wait, l->deadline));
 	if (rc) {
 		lookup_free(l);
@@ -271,7 +275,7 @@ static int addr_resolve(void *ctx, struct rdmacm_resolve *req)
 	int rc = rtnl_addr_of(&dst, (struct sockaddr *)&req->dst);
 
 	req->host = NULL;
-	catch_up(net);
+	hostnet_catch_up(net);
 	/* If the request has no source address of a usable family, take the one that the route prefers. */
 	if (!rc && rtnl_addr_of(&src, (struct sockaddr *)&req->src))
 		src = (struct rtnl_addr){ .family = dst.family, .len = dst.len };
@@ -284,14 +288,14 @@ static int addr_resolve(void *ctx, struct rdmacm_resolve *req)
 		rc = rtnl_owner(&net->rtnl, &dst, &ifindex);
 	if (rc)
 		return rc;
-	if (!needs_no_neighbour(&net->rtnl, &route)) {
+	if (!addr_needs_no_neighbour(&net->rtnl, &route)) {
 		rc = rtnl_neigh(&net->rtnl, &route.next, route.oif, &n);
 		if (rc == -ENODATA)
 			return lookup_start(net, req, &route);
 		if (rc)
 			return rc;
 	}
-	answer(req, &route, ifindex, &n);
+	lookup_answer(req, &route, ifindex, &n);
 	rdmacm_resolved(net->rdmacm, req, 0);
 	return 0;
 }
@@ -306,7 +310,7 @@ static void addr_cancel(void *ctx, struct rdmacm_resolve *req)
 static const uint8_t v4_mapped[12] = { [10] = 0xff, [11] = 0xff };
 
 /* Opens a socket that is a member of the IP multicast group mgid on this interface. fd or -errno. */
-static int group_join(uint32_t ifindex, const uint8_t mgid[16])
+static int membership_join(uint32_t ifindex, const uint8_t mgid[16])
 {
 	struct ip_mreqn m4 = { .imr_ifindex = (int)ifindex };
 	struct ipv6_mreq m6 = { .ipv6mr_interface = ifindex };
@@ -327,7 +331,8 @@ static int group_join(uint32_t ifindex, const uint8_t mgid[16])
 	return rc;
 }
 
-static struct membership *group_find(struct hostnet *net, uint32_t ifindex, const uint8_t mgid[16])
+static struct membership *membership_find(struct hostnet *net, uint32_t ifindex,
+					  const uint8_t mgid[16])
 {
 	struct membership *m;
 
@@ -340,19 +345,19 @@ static struct membership *group_find(struct hostnet *net, uint32_t ifindex, cons
 static int addr_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], bool join)
 {
 	struct hostnet *net = ctx;
-	struct membership *m = group_find(net, ifindex, mgid);
+	struct membership *m = membership_find(net, ifindex, mgid);
 	int fd;
 
 	if (!join) {
 		if (!BUG_ON(!m) && !--m->joins)
-			group_free(m);
+			membership_free(m);
 		return 0;
 	}
 	if (m) {
 		m->joins++;
 		return 0;
 	}
-	fd = group_join(ifindex, mgid);
+	fd = membership_join(ifindex, mgid);
 	if (fd < 0)
 		return fd;
 	m = calloc(1, sizeof(*m));

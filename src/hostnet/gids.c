@@ -24,34 +24,34 @@ struct gid_raw gid_from_ipv4(const uint8_t *addr)
 	return g;
 }
 
-static bool same(const uint8_t *a, const struct gid_raw *b)
+static bool gid_same(const uint8_t *a, const struct gid_raw *b)
 {
 	return !memcmp(a, b->b, 16);
 }
 
-static bool wanted(const uint8_t *gid, const struct gid_raw *want, unsigned int n)
+static bool gid_wanted(const uint8_t *gid, const struct gid_raw *want, unsigned int n)
 {
 	while (n)
-		if (same(gid, &want[--n]))
+		if (gid_same(gid, &want[--n]))
 			return true;
 	return false;
 }
 
-/* Lowest free index of the GID table of d, from 1; HOST_MAX_GIDS: the table is full; -1: the GID is in it already. */
-static int find_place(const struct host_dev *d, const struct gid_raw *g)
+/* Lowest free index from 1; HOST_MAX_GIDS: the table is full; -1: the GID is in the table. */
+static int gid_find_place(const struct host_dev *d, const struct gid_raw *g)
 {
 	int i, place = HOST_MAX_GIDS;
 
 	for (i = HOST_MAX_GIDS - 1; i >= 0; i--) {
-		if (same(d->gid[i].raw, g))
+		if (gid_same(d->gid[i].raw, g))
 			return -1;
-		if (i && same(d->gid[i].raw, &none))
+		if (i && gid_same(d->gid[i].raw, &none))
 			place = i;
 	}
 	return place;
 }
 
-static void put(struct host_dev *d, int i, const struct gid_raw *g)
+static void gid_put(struct host_dev *d, int i, const struct gid_raw *g)
 {
 	memcpy(d->gid[i].raw, g->b, 16);
 	d->gid[i].ifindex = d->ifindex;
@@ -64,20 +64,20 @@ unsigned int gids_sync(struct host_dev *d, const uint8_t *eui64, const struct gi
 	unsigned int i, lost = 0;
 
 	memcpy(ll.b + 8, eui64, 8);
-	put(d, 0, &ll);
+	gid_put(d, 0, &ll);
 	for (i = 1; i < HOST_MAX_GIDS; i++)
-		if (same(d->gid[i].raw, &ll) || !wanted(d->gid[i].raw, want, n))
+		if (gid_same(d->gid[i].raw, &ll) || !gid_wanted(d->gid[i].raw, want, n))
 			memset(&d->gid[i], 0, sizeof(d->gid[i]));
 	for (i = 0; i < n; i++) {
-		int place = find_place(d, &want[i]);
+		int place = gid_find_place(d, &want[i]);
 
 		if (place == HOST_MAX_GIDS)
 			lost++;
 		else if (place > 0)
-			put(d, place, &want[i]);
+			gid_put(d, place, &want[i]);
 	}
 	for (d->ngids = HOST_MAX_GIDS; d->ngids > 1; d->ngids--)
-		if (!same(d->gid[d->ngids - 1].raw, &none))
+		if (!gid_same(d->gid[d->ngids - 1].raw, &none))
 			break;
 	return lost;
 }

@@ -17,7 +17,7 @@
 #include "hostnet/netdev.h"
 
 /* Sends a dump request and calls cb for each message. 0 or -errno. */
-static int dump(uint16_t type, uint8_t family, mnl_cb_t cb, struct scan *s)
+static int netdev_dump(uint16_t type, uint8_t family, mnl_cb_t cb, struct scan *s)
 {
 	char buf[32768];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
@@ -58,7 +58,7 @@ static int dump(uint16_t type, uint8_t family, mnl_cb_t cb, struct scan *s)
 	return rc;
 }
 
-static int route_cb(const struct nlmsghdr *nlh, void *arg)
+static int netdev_route_cb(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct rtmsg *rt = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *a;
@@ -84,7 +84,7 @@ static int route_cb(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
-static int link_cb(const struct nlmsghdr *nlh, void *arg)
+static int netdev_link_cb(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *a;
@@ -124,7 +124,7 @@ static int link_cb(const struct nlmsghdr *nlh, void *arg)
 	return MNL_CB_OK;
 }
 
-static int addr_cb(const struct nlmsghdr *nlh, void *arg)
+static int netdev_addr_cb(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
 	const uint8_t *local = NULL, *addr = NULL;
@@ -174,19 +174,19 @@ uint32_t netdev_speed(const char *name)
 
 int netdev_read(struct scan *s)
 {
-	int rc = dump(RTM_GETLINK, AF_UNSPEC, link_cb, s);
+	int rc = netdev_dump(RTM_GETLINK, AF_UNSPEC, netdev_link_cb, s);
 
 	if (!rc && s->found)
-		rc = dump(RTM_GETADDR, AF_INET, addr_cb, s);
+		rc = netdev_dump(RTM_GETADDR, AF_INET, netdev_addr_cb, s);
 	if (!rc && s->found)
-		rc = dump(RTM_GETADDR, AF_INET6, addr_cb, s);
+		rc = netdev_dump(RTM_GETADDR, AF_INET6, netdev_addr_cb, s);
 	return rc;
 }
 
 void netdev_default(struct scan *s)
 {
-	dump(RTM_GETROUTE, AF_INET, route_cb, s);
+	netdev_dump(RTM_GETROUTE, AF_INET, netdev_route_cb, s);
 	if (!s->oif)
-		dump(RTM_GETROUTE, AF_INET6, route_cb, s);
+		netdev_dump(RTM_GETROUTE, AF_INET6, netdev_route_cb, s);
 	s->ifindex = s->oif;
 }

@@ -87,14 +87,14 @@ bool rtnl_addr_any(const struct rtnl_addr *a)
 	return !memcmp(a->b, any, sizeof(any));
 }
 
-static void forget(struct rtnl *rt)
+static void rtnl_forget(struct rtnl *rt)
 {
 	rt->epoch++;
 	rt->neigh_epoch++;
 }
 
 /* Subscribes before the first request. Without the socket each rtnl_sync() drops everything. */
-static void listen_to_news(struct rtnl *rt)
+static void rtnl_listen(struct rtnl *rt)
 {
 	struct sockaddr_nl sa = { .nl_family = AF_NETLINK, .nl_groups = NEWS };
 	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
@@ -107,7 +107,7 @@ static void listen_to_news(struct rtnl *rt)
 }
 
 /* True if a notification is about a neighbour. All messages of a datagram concern one object, so the first decides. */
-static bool about_neighbours(const void *buf, ssize_t n)
+static bool rtnl_about_neighbours(const void *buf, ssize_t n)
 {
 	struct nlmsghdr h;
 
@@ -123,11 +123,11 @@ void rtnl_sync(struct rtnl *rt, ns_t now)
 	ssize_t n;
 
 	if (rt->news < 0) {
-		listen_to_news(rt);
-		forget(rt);
+		rtnl_listen(rt);
+		rtnl_forget(rt);
 	}
 	if (now - rt->since >= RTNL_KEEP) {
-		forget(rt);
+		rtnl_forget(rt);
 		rt->since = now;
 	}
 	while (rt->news >= 0) {
@@ -136,10 +136,10 @@ void rtnl_sync(struct rtnl *rt, ns_t now)
 			return;
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n >= 0 && about_neighbours(&h, n))
+		if (n >= 0 && rtnl_about_neighbours(&h, n))
 			rt->neigh_epoch++;
 		else
-			forget(rt);	/* ENOBUFS: notifications were lost */
+			rtnl_forget(rt);	/* ENOBUFS: notifications were lost */
 		if (n < 0 && errno != ENOBUFS) {
 			close(rt->news);
 			rt->news = -1;
@@ -147,13 +147,13 @@ void rtnl_sync(struct rtnl *rt, ns_t now)
 	}
 }
 
-static bool same(const struct rtnl_addr *a, const struct rtnl_addr *b)
+static bool rtnl_eq(const struct rtnl_addr *a, const struct rtnl_addr *b)
 {
 	return a->family == b->family && !memcmp(a->b, b->b, sizeof(a->b));
 }
 
 /* Continues an FNV-1a hash. */
-static uint32_t hash_more(uint32_t h, const void *p, size_t len)
+static uint32_t rtnl_hash_more(uint32_t h, const void *p, size_t len)
 {
 	const uint8_t *b = p;
 
@@ -162,22 +162,23 @@ static uint32_t hash_more(uint32_t h, const void *p, size_t len)
 	return h;
 }
 
-static uint32_t hash_of(const struct rtnl_addr *a, uint32_t ifindex)
+static uint32_t rtnl_hash_of(const struct rtnl_addr *a, uint32_t ifindex)
 {
-	uint32_t h = hash_more(2166136261u, a->b, a->len);
+	uint32_t h = rtnl_hash_more(2166136261u, a->b, a->len);
 
-	h = hash_more(h, &ifindex, sizeof(ifindex));
+	h = rtnl_hash_more(h, &ifindex, sizeof(ifindex));
 	return h ^ h >> 16;
 }
 
 int rtnl_route(struct rtnl *rt, const struct rtnl_addr *dst, const struct rtnl_addr *src,
 	       uint32_t oif, struct rtnl_route *route)
 {
-	uint32_t h = hash_of(dst, oif) ^ hash_of(src, 0);
+	uint32_t h = rtnl_hash_of(dst, oif) ^ rtnl_hash_of(src, 0);
 	struct rtnl_kept_route *k = &rt->route[h % RTNL_ROUTES];
 	int rc = 0;
 
-	if (k->epoch != rt->epoch || k->oif != oif || !same(&k->dst, dst) || !same(&k->src, src)) {
+	if (k->epoch != rt->epoch || k->oif != oif || !rtnl_eq(&k->dst, dst) ||
+	    !rtnl_eq(&k->src, src)) {
 		*k = (struct rtnl_kept_route){ .oif = oif, .dst = *dst, .src = *src };
 		rc = rtnl_ask_route(rt, dst, src, oif, &k->route);
 		k->epoch = rc ? 0 : rt->epoch;
@@ -190,10 +191,10 @@ int rtnl_route(struct rtnl *rt, const struct rtnl_addr *dst, const struct rtnl_a
 int rtnl_neigh(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t ifindex,
 	       struct rtnl_neigh *n)
 {
-	struct rtnl_kept_neigh *k = &rt->neigh[hash_of(addr, ifindex) % RTNL_NEIGHS];
+	struct rtnl_kept_neigh *k = &rt->neigh[rtnl_hash_of(addr, ifindex) % RTNL_NEIGHS];
 	int rc = 0;
 
-	if (k->epoch != rt->neigh_epoch || k->n.ifindex != ifindex || !same(&k->n.addr, addr)) {
+	if (k->epoch != rt->neigh_epoch || k->n.ifindex != ifindex || !rtnl_eq(&k->n.addr, addr)) {
 		rc = rtnl_ask_neigh(rt, addr, ifindex, &k->n);
 		k->n.addr = *addr;
 		k->n.ifindex = ifindex;
@@ -216,10 +217,10 @@ int rtnl_link(struct rtnl *rt, uint32_t ifindex, struct rtnl_link *link)
 	return rc ? -ENODEV : 0;
 }
 
-static bool own_find(const struct rtnl *rt, const struct rtnl_addr *addr, uint32_t *ifindex)
+static bool rtnl_own_find(const struct rtnl *rt, const struct rtnl_addr *addr, uint32_t *ifindex)
 {
 	for (uint32_t i = 0; i < rt->own_count; i++)
-		if (same(&rt->own[i].addr, addr)) {
+		if (rtnl_eq(&rt->own[i].addr, addr)) {
 			*ifindex = rt->own[i].ifindex;
 			return true;
 		}
@@ -235,5 +236,5 @@ int rtnl_owner(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t *ifindex)
 			log_warn("cannot read the addresses of this host");
 		}
 	}
-	return own_find(rt, addr, ifindex) ? 0 : -EADDRNOTAVAIL;
+	return rtnl_own_find(rt, addr, ifindex) ? 0 : -EADDRNOTAVAIL;
 }

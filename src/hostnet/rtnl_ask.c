@@ -2,7 +2,7 @@
 /*
  * Requests to the kernel about routes, neighbours, addresses and links, one at a time.
  *
- * Each rtnl_ask_*() builds a netlink request; ask() sends it and passes the messages of the answer
+ * Each rtnl_ask_*() builds a netlink request; rtnl_ask() sends it and passes the messages of the answer
  * to a callback. Replies to earlier requests are skipped by their sequence number.
  */
 #include <errno.h>
@@ -24,7 +24,7 @@
 	(NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY)
 
 /* Opens the request socket. 0 or -errno. */
-static int ask_open(struct rtnl *rt)
+static int rtnl_ask_open(struct rtnl *rt)
 {
 	struct sockaddr_nl sa = { .nl_family = AF_NETLINK };
 	int fd;
@@ -43,11 +43,11 @@ static int ask_open(struct rtnl *rt)
 }
 
 /* Sends the request and calls cb for each message of the answer. 0 or -errno. */
-static int ask(struct rtnl *rt, struct nlmsghdr *nlh, mnl_cb_t cb, void *arg)
+static int rtnl_ask(struct rtnl *rt, struct nlmsghdr *nlh, mnl_cb_t cb, void *arg)
 {
 	char buf[BUF];
 	ssize_t n;
-	int rc = ask_open(rt);
+	int rc = rtnl_ask_open(rt);
 
 	if (rc)
 		return rc;
@@ -69,12 +69,12 @@ static int ask(struct rtnl *rt, struct nlmsghdr *nlh, mnl_cb_t cb, void *arg)
 	}
 }
 
-static void put_addr(struct nlmsghdr *nlh, uint16_t type, const struct rtnl_addr *a)
+static void rtnl_put_addr(struct nlmsghdr *nlh, uint16_t type, const struct rtnl_addr *a)
 {
 	mnl_attr_put(nlh, type, a->len, a->b);
 }
 
-static void get_addr(const struct nlattr *a, uint8_t family, struct rtnl_addr *to)
+static void rtnl_get_addr(const struct nlattr *a, uint8_t family, struct rtnl_addr *to)
 {
 	uint8_t len = family == AF_INET ? 4 : 16;
 
@@ -85,7 +85,7 @@ static void get_addr(const struct nlattr *a, uint8_t family, struct rtnl_addr *t
 }
 
 /* RTA_VIA: gateway of the other family. */
-static void get_via(const struct nlattr *a, struct rtnl_addr *to)
+static void rtnl_get_via(const struct nlattr *a, struct rtnl_addr *to)
 {
 	const struct rtvia *via = mnl_attr_get_payload(a);
 	size_t len = mnl_attr_get_payload_len(a);
@@ -96,7 +96,7 @@ static void get_via(const struct nlattr *a, struct rtnl_addr *to)
 	}
 }
 
-static uint8_t hop_limit_of(const struct nlattr *metrics)
+static uint8_t rtnl_hop_limit_of(const struct nlattr *metrics)
 {
 	const struct nlattr *a;
 
@@ -107,7 +107,7 @@ static uint8_t hop_limit_of(const struct nlattr *metrics)
 	return HOP_LIMIT;
 }
 
-static int route_cb(const struct nlmsghdr *nlh, void *arg)
+static int rtnl_route_cb(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct rtmsg *rt = mnl_nlmsg_get_payload(nlh);
 	struct rtnl_route *r = arg;
@@ -123,16 +123,16 @@ static int route_cb(const struct nlmsghdr *nlh, void *arg)
 				r->oif = mnl_attr_get_u32(a);
 			break;
 		case RTA_PREFSRC:
-			get_addr(a, rt->rtm_family, &r->src);
+			rtnl_get_addr(a, rt->rtm_family, &r->src);
 			break;
 		case RTA_GATEWAY:
-			get_addr(a, rt->rtm_family, &r->next);
+			rtnl_get_addr(a, rt->rtm_family, &r->next);
 			break;
 		case RTA_VIA:
-			get_via(a, &r->next);
+			rtnl_get_via(a, &r->next);
 			break;
 		case RTA_METRICS:
-			r->hop_limit = hop_limit_of(a);
+			r->hop_limit = rtnl_hop_limit_of(a);
 			break;
 		}
 	}
@@ -140,7 +140,7 @@ static int route_cb(const struct nlmsghdr *nlh, void *arg)
 }
 
 /* IPv6 returns a route with an error type where IPv4 returns an error. */
-static int route_error(uint8_t type)
+static int rtnl_route_error(uint8_t type)
 {
 	switch (type) {
 	case RTN_UNREACHABLE:
@@ -169,22 +169,22 @@ int rtnl_ask_route(struct rtnl *rt, const struct rtnl_addr *dst, const struct rt
 	rtm = mnl_nlmsg_put_extra_header(nlh, sizeof(*rtm));
 	rtm->rtm_family = dst->family;
 	rtm->rtm_dst_len = (unsigned char)(dst->len * 8);
-	put_addr(nlh, RTA_DST, dst);
+	rtnl_put_addr(nlh, RTA_DST, dst);
 	if (!any) {
 		rtm->rtm_src_len = (unsigned char)(src->len * 8);
-		put_addr(nlh, RTA_SRC, src);
+		rtnl_put_addr(nlh, RTA_SRC, src);
 	}
 	if (oif)
 		mnl_attr_put_u32(nlh, RTA_OIF, oif);
 	*route = (struct rtnl_route){ .hop_limit = HOP_LIMIT };
-	rc = ask(rt, nlh, route_cb, route);
+	rc = rtnl_ask(rt, nlh, rtnl_route_cb, route);
 	if (rc)
 		return rc;
 	if (!any)
 		route->src = *src;
 	if (!route->next.family)
 		route->next = *dst;
-	return route_error(route->type);
+	return rtnl_route_error(route->type);
 }
 
 bool rtnl_neigh_of(const struct nlmsghdr *nlh, struct rtnl_neigh *n)
@@ -200,7 +200,7 @@ bool rtnl_neigh_of(const struct nlmsghdr *nlh, struct rtnl_neigh *n)
 	n->ifindex = (uint32_t)nd->ndm_ifindex;
 	mnl_attr_for_each(a, nlh, sizeof(*nd)) {
 		if (mnl_attr_get_type(a) == NDA_DST)
-			get_addr(a, nd->ndm_family, &n->addr);
+			rtnl_get_addr(a, nd->ndm_family, &n->addr);
 		if (mnl_attr_get_type(a) == NDA_LLADDR &&
 		    mnl_attr_get_payload_len(a) == sizeof(n->mac)) {
 			memcpy(n->mac, mnl_attr_get_payload(a), sizeof(n->mac));
@@ -212,7 +212,7 @@ bool rtnl_neigh_of(const struct nlmsghdr *nlh, struct rtnl_neigh *n)
 	return n->addr.family;
 }
 
-static int neigh_cb(const struct nlmsghdr *nlh, void *arg)
+static int rtnl_neigh_cb(const struct nlmsghdr *nlh, void *arg)
 {
 	rtnl_neigh_of(nlh, arg);
 	return MNL_CB_STOP;
@@ -231,14 +231,14 @@ int rtnl_ask_neigh(struct rtnl *rt, const struct rtnl_addr *addr, uint32_t ifind
 	nd = mnl_nlmsg_put_extra_header(nlh, sizeof(*nd));
 	nd->ndm_family = addr->family;
 	nd->ndm_ifindex = (int)ifindex;
-	put_addr(nlh, NDA_DST, addr);
-	rc = ask(rt, nlh, neigh_cb, n);
+	rtnl_put_addr(nlh, NDA_DST, addr);
+	rc = rtnl_ask(rt, nlh, rtnl_neigh_cb, n);
 	if (rc && rc != -ENOENT)
 		return rc;
 	return n->usable ? 0 : -ENODATA;
 }
 
-static int link_cb(const struct nlmsghdr *nlh, void *arg)
+static int rtnl_link_cb(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
 	struct rtnl_link *link = arg;
@@ -265,11 +265,11 @@ int rtnl_ask_link(struct rtnl *rt, uint32_t ifindex, struct rtnl_link *link)
 	nlh->nlmsg_type = RTM_GETLINK;
 	ifi = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifi));
 	ifi->ifi_index = (int)ifindex;
-	rc = ask(rt, nlh, link_cb, link);
+	rc = rtnl_ask(rt, nlh, rtnl_link_cb, link);
 	return rc ? rc : link->ifindex == ifindex ? 0 : -ENODEV;
 }
 
-static int own_cb(const struct nlmsghdr *nlh, void *arg)
+static int rtnl_own_cb(const struct nlmsghdr *nlh, void *arg)
 {
 	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
 	struct rtnl_own own = { 0 }, *more;
@@ -283,7 +283,7 @@ static int own_cb(const struct nlmsghdr *nlh, void *arg)
 		/* On point-to-point links IFA_ADDRESS is the peer. */
 		if (mnl_attr_get_type(a) == IFA_LOCAL ||
 		    (mnl_attr_get_type(a) == IFA_ADDRESS && !own.addr.family))
-			get_addr(a, ifa->ifa_family, &own.addr);
+			rtnl_get_addr(a, ifa->ifa_family, &own.addr);
 	}
 	if (!own.addr.family)
 		return MNL_CB_OK;
@@ -308,5 +308,5 @@ int rtnl_ask_own(struct rtnl *rt)
 	nlh->nlmsg_flags = NLM_F_DUMP;
 	ifa = mnl_nlmsg_put_extra_header(nlh, sizeof(*ifa));
 	ifa->ifa_family = AF_UNSPEC;
-	return ask(rt, nlh, own_cb, rt);
+	return rtnl_ask(rt, nlh, rtnl_own_cb, rt);
 }

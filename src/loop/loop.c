@@ -7,7 +7,7 @@
  * the round.
  *
  * Clients may also write messages to shared memory. Before the loop sleeps it polls this memory
- * until `spin` ns after the last message (spin()), if rused may use more than one CPU and at least
+ * until `spin` ns after the last message (loop_spin()), if rused may use more than one CPU and at least
  * SPIN_SOON of the last eight messages came within 2 * spin of the message before. While messages
  * keep arriving in memory, the descriptors are checked at least once every ROUNDS rounds; while the
  * loop polls, after every SPIN_POLL polls.
@@ -103,7 +103,7 @@ bool loop_hung_up(const struct loop_fd *f)
 	return poll(&p, 1, 0) > 0;
 }
 
-static int wait_ms(const struct loop *l)
+static int loop_wait_ms(const struct loop *l)
 {
 	ns_t next = timer_next(&l->timers);
 	ns_t ms;
@@ -123,7 +123,7 @@ void loop_message(struct loop *l, ns_t slept)
 }
 
 /* When to stop polling; 0: do not poll. */
-static ns_t spin_until(const struct loop *l)
+static ns_t loop_spin_until(const struct loop *l)
 {
 	ns_t until = l->last + l->spin;
 
@@ -136,9 +136,9 @@ static ns_t spin_until(const struct loop *l)
  * Polls memory, and sometimes the descriptors, while a message is likely. Returns the number of
  * events; *there: memory has a message.
  */
-static int spin(struct loop *l, struct epoll_event *ev, bool *there)
+static int loop_spin(struct loop *l, struct epoll_event *ev, bool *there)
 {
-	ns_t until = spin_until(l);
+	ns_t until = loop_spin_until(l);
 	int n = 0;
 
 	if (!until || !l->memory->watch(l->memory_ctx, true))
@@ -160,14 +160,14 @@ static int spin(struct loop *l, struct epoll_event *ev, bool *there)
 }
 
 /* Waits for the next work. Returns as epoll_wait(); *there: memory has a message. */
-static int wait_next(struct loop *l, struct epoll_event *ev, bool *there)
+static int loop_wait_next(struct loop *l, struct epoll_event *ev, bool *there)
 {
 	bool idle;
 	int n = 0;
 
 	*there = l->memory && l->memory->there(l->memory_ctx);
 	if (l->memory && !*there && timer_next(&l->timers) > l->now)
-		n = spin(l, ev, there);
+		n = loop_spin(l, ev, there);
 	idle = !*there && timer_next(&l->timers) > l->now;
 	if (n || (*there && ++l->rounds < ROUNDS)) {
 		l->rounds = n ? 0 : l->rounds;
@@ -179,7 +179,7 @@ static int wait_next(struct loop *l, struct epoll_event *ev, bool *there)
 		*there = l->memory->there(l->memory_ctx);
 		idle = !*there;
 	}
-	return epoll_wait(l->epfd, ev, EVENTS, idle ? wait_ms(l) : 0);
+	return epoll_wait(l->epfd, ev, EVENTS, idle ? loop_wait_ms(l) : 0);
 }
 
 int loop_run(struct loop *l, void (*after)(struct loop *l))
@@ -189,7 +189,7 @@ int loop_run(struct loop *l, void (*after)(struct loop *l))
 	int i, n;
 
 	while (!l->stop) {
-		n = wait_next(l, ev, &there);
+		n = loop_wait_next(l, ev, &there);
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		l->now = loop_clock();

@@ -38,13 +38,13 @@
 
 _Static_assert(UMAD_MAX_FILES == 1 << INDEX_BITS, "an index of them");
 
-static void queued(void *ctx)
+static void umad_fd_queued(void *ctx)
 {
 	umad_ring_show(ctx);
 }
 
 /* The device was removed: tells programs. umad_node_del() closes the file. */
-static void dead(void *ctx)
+static void umad_fd_dead(void *ctx)
 {
 	struct umad_fd *u = ctx;
 
@@ -52,10 +52,10 @@ static void dead(void *ctx)
 		WRITE_ONCE(u->shm->dead, 1u);
 }
 
-static const struct umad_file_ops file_ops = { .queued = queued, .dead = dead,
+static const struct umad_file_ops file_ops = { .queued = umad_fd_queued, .dead = umad_fd_dead,
 					       .begun = umad_fd_begun, .ended = umad_fd_ended };
 
-static void say(struct umad_fd *u, int rc)
+static void umad_fd_say(struct umad_fd *u, int rc)
 {
 	char c = (char)-rc;
 
@@ -63,12 +63,12 @@ static void say(struct umad_fd *u, int rc)
 		log_debug("issm%u: cannot reply to the client: %m", u->of->number);
 }
 
-static void granted(struct umad_sm *sm, int rc)
+static void umad_fd_granted(struct umad_sm *sm, int rc)
 {
-	say(container_of(sm, struct umad_fd, sm), rc);
+	umad_fd_say(container_of(sm, struct umad_fd, sm), rc);
 }
 
-static void file_close(struct umad_fd *u)
+static void umad_fd_close(struct umad_fd *u)
 {
 	struct umads *us = u->of->us;
 
@@ -85,12 +85,12 @@ static void file_close(struct umad_fd *u)
 	list_add_tail(&u->node, &us->loop->dead);
 }
 
-static void fd_event(struct loop_fd *f, uint32_t events)
+static void umad_fd_event(struct loop_fd *f, uint32_t events)
 {
 	struct umad_fd *u = container_of(f, struct umad_fd, f);
 
 	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-		file_close(u);
+		umad_fd_close(u);
 }
 
 void umad_close_node(struct umad_node *n)
@@ -99,11 +99,11 @@ void umad_close_node(struct umad_node *n)
 
 	for (uint32_t i = 0; (u = idtable_next(&n->us->ids, &i)); i++)
 		if (u->of == n)
-			file_close(u);
+			umad_fd_close(u);
 }
 
 /* Closes files, except self, whose hang-up was not handled yet. True: there were some. */
-static bool sweep(struct umad_fd *self)
+static bool umad_fd_sweep(struct umad_fd *self)
 {
 	struct umads *us = self->of->us;
 	struct umad_fd *u;
@@ -111,25 +111,25 @@ static bool sweep(struct umad_fd *self)
 
 	for (uint32_t i = 0; (u = idtable_next(&us->ids, &i)); i++)
 		if (u != self && loop_hung_up(&u->f)) {
-			file_close(u);
+			umad_fd_close(u);
 			any = true;
 		}
 	return any;
 }
 
-/* Opens issmN. 0; 1: another file has it open, granted() is called later; -errno. */
-static int sm_open(struct umad_fd *u, bool nonblock)
+/* Opens issmN. 0; 1: another file has it open, umad_fd_granted() is called later; -errno. */
+static int umad_fd_open_sm(struct umad_fd *u, bool nonblock)
 {
 	int rc;
 
-	u->sm.granted = granted;
+	u->sm.granted = umad_fd_granted;
 	rc = umad_sm_open(&u->of->port, &u->sm, nonblock);
-	if (rc == -EAGAIN && sweep(u))
+	if (rc == -EAGAIN && umad_fd_sweep(u))
 		rc = umad_sm_open(&u->of->port, &u->sm, nonblock);
 	return rc == -EINPROGRESS ? 1 : rc;
 }
 
-static int open_umad(struct umad_fd *u, int fds[2])
+static int umad_fd_open_umad(struct umad_fd *u, int fds[2])
 {
 	int rc = umad_ring_open(u, fds);
 
@@ -147,8 +147,8 @@ static int open_umad(struct umad_fd *u, int fds[2])
  * Creates an open file. sv[0], rused's end of the socket pair, belongs to the file, or is closed
  * after an error. fds: set by umad_ring_open(); unchanged for issmN. 0 or -errno.
  */
-static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const int sv[2],
-		    uint32_t *number, int fds[2])
+static int umad_fd_new(struct umad_node *n, const struct ipc_umad_open *q, const int sv[2],
+		       uint32_t *number, int fds[2])
 {
 	struct umad_fd *u = calloc(1, sizeof(*u));
 	struct umads *us = n->us;
@@ -164,14 +164,14 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 	}
 	u->of = n;
 	u->number = rand_u32() << INDEX_BITS | (uint32_t)id;
-	u->f.fn = fd_event;
+	u->f.fn = umad_fd_event;
 	u->kick.fd = -1;
 	list_init(&u->ring);
 	rc = loop_add(us->loop, &u->f, sv[0], EPOLLRDHUP);
 	if (rc)
 		close(sv[0]);
 	else
-		rc = sm ? sm_open(u, q->nonblock) : open_umad(u, fds);
+		rc = sm ? umad_fd_open_sm(u, q->nonblock) : umad_fd_open_umad(u, fds);
 	if (rc < 0) {
 		idtable_remove(&us->ids, (uint32_t)id);
 		loop_del(us->loop, &u->f);
@@ -179,7 +179,7 @@ static int file_new(struct umad_node *n, const struct ipc_umad_open *q, const in
 		return rc;
 	}
 	if (sm && !rc)
-		say(u, 0);
+		umad_fd_say(u, 0);
 	if (!sm && send(sv[1], "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		log_debug("umad%u: send() failed: %m; poll() will not report POLLERR when the device is removed",
 			  n->number);
@@ -201,7 +201,7 @@ int umad_open_minor(struct umad_node *n, const struct ipc_umad_open *q, uint32_t
 	rc = fds_pair(SOCK_SEQPACKET | SOCK_CLOEXEC, sv);
 	if (rc)
 		return rc;
-	rc = file_new(n, q, sv, number, fds + 1);
+	rc = umad_fd_new(n, q, sv, number, fds + 1);
 	if (rc) {
 		close(sv[1]);
 		return rc;
@@ -211,7 +211,7 @@ int umad_open_minor(struct umad_node *n, const struct ipc_umad_open *q, uint32_t
 }
 
 /* Creates a memfd with these bytes. fd or -errno. */
-static int memfd_of(const void *data, size_t len)
+static int umad_memfd_of(const void *data, size_t len)
 {
 	int fd = fds_memory("ruse-umad", MFD_CLOEXEC);
 	size_t at = 0;
@@ -231,7 +231,7 @@ static int memfd_of(const void *data, size_t len)
 }
 
 /* Reads a program's memfd. Only memfds have seals, and reading one does not block. 0 or -errno. */
-static int memfd_read(int fd, void *to, size_t len)
+static int umad_memfd_read(int fd, void *to, size_t len)
 {
 	size_t at = 0;
 
@@ -248,8 +248,8 @@ static int memfd_read(int fd, void *to, size_t len)
 }
 
 /* Executes UMAD_OP_WRITE. 0: reply->ret is the result of write(). -EPROTO: the message is malformed, *reply is not set. */
-static int do_write(struct umad_fd *u, const struct ipc_umad *q, const void *body, int fd,
-		    struct ipc_umad_reply *reply)
+static int umad_do_write(struct umad_fd *u, const struct ipc_umad *q, const void *body, int fd,
+			 struct ipc_umad_reply *reply)
 {
 	ns_t now = u->of->us->loop->now;
 	void *all = NULL;
@@ -264,7 +264,7 @@ static int do_write(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 			reply->ret = -ENOMEM;
 			return 0;
 		}
-		rc = memfd_read(fd, all, q->count);
+		rc = umad_memfd_read(fd, all, q->count);
 	}
 	if (!rc) {
 		ret = umad_write(u->file, all ? all : body, q->count, now);
@@ -275,7 +275,7 @@ static int do_write(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 }
 
 /* Result of UMAD_OP_READ if the packet q->seq is not the long packet that the ring is waiting for. Always an error. */
-static int32_t nothing_read(struct umad_fd *u, const struct ipc_umad *q, void *out)
+static int32_t umad_nothing_read(struct umad_fd *u, const struct ipc_umad *q, void *out)
 {
 	size_t copied;
 
@@ -285,15 +285,15 @@ static int32_t nothing_read(struct umad_fd *u, const struct ipc_umad *q, void *o
 }
 
 /* Executes UMAD_OP_READ for the long packet. Up to IPC_UMAD_INLINE bytes are copied to out, more to a new memfd *fd. */
-static void do_read(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad_reply *reply,
-		    void *out, int *fd)
+static void umad_do_read(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad_reply *reply,
+			 void *out, int *fd)
 {
 	size_t count, copied = 0;
 	ssize_t ret;
 	void *buf;
 
 	if (!u->marked || q->seq != u->seq) {
-		reply->ret = nothing_read(u, q, out);
+		reply->ret = umad_nothing_read(u, q, out);
 		return;
 	}
 	/* An earlier READ has copied the packet, but it was not taken: put it back. */
@@ -310,7 +310,7 @@ static void do_read(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad
 	reply->ret = ret < 0 ? (int32_t)ret : 0;
 	u->held = ret >= 0;
 	if (copied > IPC_UMAD_INLINE) {
-		*fd = memfd_of(buf, copied);
+		*fd = umad_memfd_of(buf, copied);
 		if (*fd < 0) {
 			reply->ret = *fd;
 			copied = 0;
@@ -323,7 +323,7 @@ static void do_read(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad
 		free(buf);
 }
 
-static void do_take(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad_reply *reply)
+static void umad_do_take(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad_reply *reply)
 {
 	if (!u->held || q->seq != u->seq)
 		return;
@@ -333,8 +333,8 @@ static void do_take(struct umad_fd *u, const struct ipc_umad *q, struct ipc_umad
 	umad_ring_show(u);
 }
 
-static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *body,
-		    struct ipc_umad_reply *reply, void *out)
+static int umad_do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *body,
+			 struct ipc_umad_reply *reply, void *out)
 {
 	ns_t now = u->of->us->loop->now;
 	int len = umad_ioctl_len(q->cmd);
@@ -349,7 +349,7 @@ static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 	 * REGISTER_AGENT fails if another agent has the class and method. That agent may belong to
 	 * a file whose close was not handled yet: close such files and try again.
 	 */
-	if (a.rc == -EINVAL && !a.len && sweep(u)) {
+	if (a.rc == -EINVAL && !a.len && umad_fd_sweep(u)) {
 		memcpy(arg, body, len > 0 ? q->len : 0);
 		a = umad_ioctl(u->file, q->cmd, arg, now);
 	}
@@ -362,7 +362,7 @@ static int do_ioctl(struct umad_fd *u, const struct ipc_umad *q, const void *bod
 	return 0;
 }
 
-static struct umad_fd *find(const struct umads *us, uint32_t number)
+static struct umad_fd *umad_fd_find(const struct umads *us, uint32_t number)
 {
 	struct umad_fd *u = idtable_find(&us->ids, number & (UMAD_MAX_FILES - 1));
 
@@ -371,7 +371,7 @@ static struct umad_fd *find(const struct umads *us, uint32_t number)
 
 void umad_kick(struct umads *us, uint32_t file)
 {
-	struct umad_fd *u = find(us, file);
+	struct umad_fd *u = umad_fd_find(us, file);
 
 	if (!u)
 		return;
@@ -382,7 +382,7 @@ void umad_kick(struct umads *us, uint32_t file)
 int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int memfd,
 	      struct ipc_umad_reply *reply, void *out, int *fd)
 {
-	struct umad_fd *u = find(us, q->file);
+	struct umad_fd *u = umad_fd_find(us, q->file);
 	int rc = 0;
 
 	*fd = -1;
@@ -395,16 +395,16 @@ int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int 
 		return -EPROTO;
 	switch ((enum ipc_umad_op)q->op) {
 	case UMAD_OP_WRITE:
-		rc = do_write(u, q, body, memfd, reply);
+		rc = umad_do_write(u, q, body, memfd, reply);
 		break;
 	case UMAD_OP_READ:
-		do_read(u, q, reply, out, fd);
+		umad_do_read(u, q, reply, out, fd);
 		break;
 	case UMAD_OP_TAKE:
-		do_take(u, q, reply);
+		umad_do_take(u, q, reply);
 		break;
 	case UMAD_OP_IOCTL:
-		rc = do_ioctl(u, q, body, reply, out);
+		rc = umad_do_ioctl(u, q, body, reply, out);
 		break;
 	case UMAD_OP_SYNC:
 	case UMAD_OPS:

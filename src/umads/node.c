@@ -24,7 +24,7 @@ void umads_fini(struct umads *us)
 	idtable_fini(&us->ids);
 }
 
-static int show(struct umad_node *n)
+static int umad_node_show(struct umad_node *n)
 {
 	int rc = sysfs_mad(n->view->run, n->number, n->ibdev, n->desc.port);
 
@@ -55,7 +55,7 @@ int umad_node_add(struct umads *us, struct umad_view *v, const struct umad_desc 
 	n->desc.ibdev = n->ibdev;
 	n->port = (struct umad_port){ .mad = d->mad, .ops = d->ops, .ctx = d->ctx };
 	umad_port_init(&n->port);
-	rc = show(n);
+	rc = umad_node_show(n);
 	if (rc) {
 		sysfs_mad(v->run, number, n->ibdev, 0);
 		free(n);
@@ -69,7 +69,7 @@ int umad_node_add(struct umads *us, struct umad_view *v, const struct umad_desc 
 void umad_node_rename(struct umad_node *n, const char *ibdev)
 {
 	snprintf(n->ibdev, sizeof(n->ibdev), "%s", ibdev);
-	show(n);
+	umad_node_show(n);
 }
 
 void umad_node_del(struct umad_node *n)

@@ -23,7 +23,7 @@
 #include "queue/barrier.h"
 
 /* The eventfd is not read: with EPOLLET each write is a new event. */
-static void kicked(struct loop_fd *f, uint32_t events)
+static void umad_ring_kicked(struct loop_fd *f, uint32_t events)
 {
 	struct umad_fd *u = container_of(f, struct umad_fd, kick);
 
@@ -31,13 +31,13 @@ static void kicked(struct loop_fd *f, uint32_t events)
 	umad_ring_show(u);
 }
 
-static int kick_open(struct umad_fd *u)
+static int umad_ring_kick_open(struct umad_fd *u)
 {
 	int fd = fds_event(0, EFD_CLOEXEC | EFD_NONBLOCK), rc;
 
 	if (fd < 0)
 		return fd;
-	u->kick.fn = kicked;
+	u->kick.fn = umad_ring_kicked;
 	rc = loop_add(u->of->us->loop, &u->kick, fd, EPOLLIN | EPOLLET);
 	if (rc)
 		close(fd);
@@ -52,7 +52,7 @@ int umad_ring_open(struct umad_fd *u, int fds[2])
 	u->shm = memfd_new("ruse-umad", sizeof(*u->shm), &fds[0]);
 	if (!u->shm)
 		return fds[0];
-	rc = kick_open(u);
+	rc = umad_ring_kick_open(u);
 	if (rc) {
 		memfd_unmap(u->shm, sizeof(*u->shm));
 		u->shm = NULL;
@@ -86,7 +86,7 @@ void umad_ring_close(struct umad_fd *u)
 }
 
 /* Sends one MAD. False: there is none. Errors cannot be reported: the MAD is lost, as on a wire. */
-static bool send_one(struct umad_fd *u)
+static bool umad_ring_send_one(struct umad_fd *u)
 {
 	uint8_t data[IPC_UMAD_SHOWN] __attribute__((aligned(8)));
 	ssize_t len = umad_shm_fetch(u->shm, u->tx, data), rc;
@@ -124,7 +124,7 @@ void umad_ring_send(struct umad_fd *u)
 	if (!u->watched)
 		WRITE_ONCE(u->shm->watched, 1u);
 	u->watched = true;
-	for (uint32_t n = 0; n < UMAD_TX && send_one(u); n++)
+	for (uint32_t n = 0; n < UMAD_TX && umad_ring_send_one(u); n++)
 		;
 }
 
@@ -146,7 +146,7 @@ void umad_fd_ended(void *ctx, const uint8_t *mad)
 }
 
 /* Moves the next packet, or its number, to the ring. False: there is none, or no room. */
-static bool place_one(struct umad_fd *u)
+static bool umad_ring_place_one(struct umad_fd *u)
 {
 	size_t len = umad_next_len(u->file), copied = 0;
 	struct umad_slot *slot = umad_shm_room(u->shm, u->rx);
@@ -168,7 +168,7 @@ static bool place_one(struct umad_fd *u)
 }
 
 /* Sends the byte that makes the file readable. The socket holds at most two, so send() fails only after a hang-up. */
-static void ring_bell(struct umad_fd *u)
+static void umad_ring_bell(struct umad_fd *u)
 {
 	if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		log_debug("umad%u: cannot wake the reader: %m", u->of->number);
@@ -178,7 +178,7 @@ static void ring_bell(struct umad_fd *u)
  * Moves all packets that fit to the ring. Sends the bytes that bell_show() asks for only then, so
  * that a reader that is woken finds the packets.
  */
-static void fill(struct umad_fd *u)
+static void umad_ring_fill(struct umad_fd *u)
 {
 	struct bell b = umad_shm_bell(u->shm);
 	bool before, after;
@@ -187,14 +187,14 @@ static void fill(struct umad_fd *u)
 	if (u->full)
 		return;
 	before = bell_show(&b);
-	while (place_one(u))
+	while (umad_ring_place_one(u))
 		;
 	WRITE_ONCE(u->shm->tail, u->rx);
 	after = bell_show(&b);
 	if (before)
-		ring_bell(u);
+		umad_ring_bell(u);
 	if (after)
-		ring_bell(u);
+		umad_ring_bell(u);
 }
 
 void umad_ring_show(struct umad_fd *u)
@@ -202,7 +202,7 @@ void umad_ring_show(struct umad_fd *u)
 	if (!u->shm || u->marked || !umad_next_len(u->file))
 		return;
 	do {
-		fill(u);
+		umad_ring_fill(u);
 		smp_store_mb(&u->shm->more, u->full);
 		/* A reader that made room before `more` was set has not told rused: look for room again. */
 	} while (u->full && umad_shm_room(u->shm, u->rx));
