@@ -24,14 +24,14 @@
  */
 #define BATCH 32
 
-static bool something(const struct client *c)
+static bool channel_has_message(const struct client *c)
 {
 	const struct ipc_channel *ch = c->channel.map;
 
 	return ipc_channel_posted(ch) || ipc_channel_queued(ch, c->channel.tail);
 }
 
-static void watch_one(struct client *c, bool on)
+static void channel_watch(struct client *c, bool on)
 {
 	/* Written only on change: the client polls this cache line. */
 	if (c->channel.watched != on)
@@ -39,7 +39,7 @@ static void watch_one(struct client *c, bool on)
 	c->channel.watched = on;
 }
 
-static bool watch(void *ctx, bool on)
+static bool channels_watch(void *ctx, bool on)
 {
 	struct channels *chs = ctx;
 	struct client *c, *t;
@@ -49,12 +49,12 @@ static bool watch(void *ctx, bool on)
 
 		if (on && !lately)
 			continue;
-		watch_one(c, on);
+		channel_watch(c, on);
 		/*
 		 * Stop polling an idle client. Its next message comes over the socket and adds it
 		 * again.
 		 */
-		if (!on && !lately && !something(c))
+		if (!on && !lately && !channel_has_message(c))
 			list_del(&c->channel.node);
 	}
 	if (!on)
@@ -62,13 +62,13 @@ static bool watch(void *ctx, bool on)
 	return !list_empty(&chs->list);
 }
 
-static bool there(void *ctx)
+static bool channels_there(void *ctx)
 {
 	struct channels *chs = ctx;
 	struct client *c;
 
 	list_for_each_entry(c, &chs->list, channel.node)
-		if (something(c))
+		if (channel_has_message(c))
 			return true;
 	return umad_rings_there(chs->umads);
 }
@@ -117,7 +117,7 @@ bool channels_drain(struct channels *chs)
 	return any;
 }
 
-static void take_one(struct client *c)
+static void channel_take(struct client *c)
 {
 	char body[CHAN_BODY];
 	struct ipc_hdr h;
@@ -139,7 +139,7 @@ static void take_one(struct client *c)
 		client_refused(c, rc);
 }
 
-static void take(void *ctx)
+static void channels_take(void *ctx)
 {
 	struct channels *chs = ctx;
 	struct client *c;
@@ -148,14 +148,14 @@ static void take(void *ctx)
 	list_for_each_entry(c, &chs->list, channel.node)
 		n++;
 	/*
-	 * Handle each client once: it moves to the end of the list. take_one() removes no other
+	 * Handle each client once: it moves to the end of the list. channel_take() removes no other
 	 * client from the list, since client_kill() removes only the killed one.
 	 */
 	while (n-- && !list_empty(&chs->list)) {
 		c = list_first_entry(&chs->list, struct client, channel.node);
 		list_del(&c->channel.node);
 		list_add_tail(&c->channel.node, &chs->list);
-		take_one(c);
+		channel_take(c);
 	}
 	umad_rings_take(chs->umads);
 }
@@ -163,7 +163,7 @@ static void take(void *ctx)
 void channels_init(struct channels *chs, struct loop *l, struct clients *clients,
 		   struct umads *umads, struct ucma_files *ucma)
 {
-	static const struct loop_memory memory = { watch, there, take };
+	static const struct loop_memory memory = { channels_watch, channels_there, channels_take };
 
 	*chs = (struct channels){ .loop = l, .clients = clients, .umads = umads, .ucma = ucma };
 	list_init(&chs->list);
@@ -205,5 +205,5 @@ void channel_used(struct client *c)
 	if (list_empty(&c->channel.node))
 		list_add_tail(&c->channel.node, &c->channel.all->list);
 	/* Set `watched` at once: rused polls the channel before it sleeps, so the client need not wake it. */
-	watch_one(c, true);
+	channel_watch(c, true);
 }

@@ -4,9 +4,9 @@
  * shared memory of the file has events, the program's end has a byte to read. The hang-up after the
  * last close is seen by rused, even if the process that opened the file is gone.
  *
- * A closed file must release the rdma_cm ports to which its ids were bound before the next command is executed, as in
- * a kernel, although the close and the command arrive on different sockets. Therefore a command that fails with
- * "address in use" is repeated after a check for closed files (free_ports()).
+ * A closed file must release its ports before the next command, as in a kernel, although both
+ * arrive on different sockets. Therefore a command that fails with "address in use" is repeated
+ * after a check for closed files (ucma_free_ports()).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +64,7 @@ static struct ucma *ucma_of(const struct ucma_fd *u)
 }
 
 /* Marks the file for ucma_settle(). */
-static void wake(void *ctx, void *host, unsigned int n)
+static void ucma_fd_wake(void *ctx, void *host, unsigned int n)
 {
 	struct ucma_fd *u = host;
 
@@ -73,7 +73,7 @@ static void wake(void *ctx, void *host, unsigned int n)
 }
 
 /* Sends a byte, so that poll() sees events. The socket holds at most two bytes, so send() fails only after a hang-up. */
-static void show(void *ctx, void *host)
+static void ucma_fd_show(void *ctx, void *host)
 {
 	struct ucma_fd *u = host;
 
@@ -81,14 +81,15 @@ static void show(void *ctx, void *host)
 		log_debug("ucma: cannot wake the reader of a file of pid %d: %m", u->pid);
 }
 
-static void filled(void *ctx, void *host)
+static void ucma_fd_filled(void *ctx, void *host)
 {
 	struct ucma_fd *u = host;
 
 	syscall(SYS_futex, &u->shm->filling, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-const struct ucma_ops ucma_fd_ops = { .wake = wake, .show = show, .filled = filled };
+const struct ucma_ops ucma_fd_ops = { .wake = ucma_fd_wake, .show = ucma_fd_show,
+				      .filled = ucma_fd_filled };
 
 /* Returns free memory to the kernel some time after files were closed. */
 void ucma_trim(struct timer *t, ns_t now)
@@ -145,7 +146,7 @@ void ucma_settle(struct ucma_files *us)
 	}
 }
 
-static void file_close(struct ucma_fd *u)
+static void ucma_fd_close(struct ucma_fd *u)
 {
 	struct ucma_files *us = u->all;
 
@@ -163,25 +164,25 @@ static void file_close(struct ucma_fd *u)
 
 _Static_assert(offsetof(struct ucma_fd, node) == 0, "freed by its node");
 
-static struct ucma_fd *find(const struct ucma_files *us, uint32_t number);
+static struct ucma_fd *ucma_fd_find(const struct ucma_files *us, uint32_t number);
 
 /*
  * Closes a file after its hang-up. Commands that the program sent before the close without waiting for an answer
  * (IPC_UCMA_POST) arrive through another channel, that of the process, so they are handled first.
  */
-static void hang_up(struct ucma_fd *u)
+static void ucma_fd_hang_up(struct ucma_fd *u)
 {
 	struct client *poster = client_by_proc(u->all->clients, u->poster);
 
 	if (poster)
 		client_drain(poster);
-	/* sweep(), called for one of these commands, may have closed the file. */
-	if (find(u->all, u->number) == u)
-		file_close(u);
+	/* ucma_fd_sweep(), called for one of these commands, may have closed the file. */
+	if (ucma_fd_find(u->all, u->number) == u)
+		ucma_fd_close(u);
 }
 
 /* Programs write through IPC_UCMA_WRITE. Bytes sent to the socket in other ways are dropped. */
-static void fd_event(struct loop_fd *f, uint32_t events)
+static void ucma_fd_event(struct loop_fd *f, uint32_t events)
 {
 	struct ucma_fd *u = container_of(f, struct ucma_fd, f);
 	char c;
@@ -189,7 +190,7 @@ static void fd_event(struct loop_fd *f, uint32_t events)
 	if (recv(f->fd, &c, sizeof(c), MSG_DONTWAIT | MSG_TRUNC) > 0)
 		return;
 	if (events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP))
-		hang_up(u);
+		ucma_fd_hang_up(u);
 }
 
 int ucma_pid(const void *host)
@@ -202,11 +203,11 @@ void ucma_close_all(struct ucma_files *us)
 	struct ucma_fd *u;
 
 	for (uint32_t i = 0; (u = idtable_next(&us->ids, &i)); i++)
-		file_close(u);
+		ucma_fd_close(u);
 }
 
 /* Closes files whose hang-up was not handled yet. True: there were some. */
-static bool sweep(struct ucma_files *us)
+static bool ucma_fd_sweep(struct ucma_files *us)
 {
 	struct ucma_fd *u;
 	bool any = false;
@@ -215,7 +216,7 @@ static bool sweep(struct ucma_files *us)
 		char c;
 
 		if (!recv(u->f.fd, &c, sizeof(c), MSG_PEEK | MSG_DONTWAIT)) {
-			file_close(u);
+			ucma_fd_close(u);
 			any = true;
 		}
 	}
@@ -226,15 +227,15 @@ static bool sweep(struct ucma_files *us)
  * Handles closed files and commands sent without waiting for an answer (IPC_UCMA_POST), which may free ports. True:
  * there were some.
  */
-static bool free_ports(struct ucma_files *us)
+static bool ucma_free_ports(struct ucma_files *us)
 {
 	bool posted = channels_drain(us->channels);
 
-	return sweep(us) || posted;
+	return ucma_fd_sweep(us) || posted;
 }
 
 /* True if the process has CAP_NET_BIND_SERVICE. */
-static bool may_bind(pid_t pid)
+static bool ucma_may_bind(pid_t pid)
 {
 	unsigned long long caps = 0;
 	char path[40], line[128];
@@ -252,8 +253,8 @@ static bool may_bind(pid_t pid)
 }
 
 /* Creates the file. 0: fd, rused's end of the socket pair, is taken over; -errno: the caller still owns fd. */
-static int file_new(struct ucma_files *us, struct client *c, int fd, struct ucma_fd *u,
-		    uint32_t *number)
+static int ucma_fd_new(struct ucma_files *us, struct client *c, int fd, struct ucma_fd *u,
+		       uint32_t *number)
 {
 	int64_t id;
 	int rc;
@@ -267,11 +268,11 @@ static int file_new(struct ucma_files *us, struct client *c, int fd, struct ucma
 	u->pid = c->pid;
 	u->poster = c->proc;
 	u->number = rand_u32() << INDEX_BITS | (uint32_t)id;
-	u->f.fn = fd_event;
+	u->f.fn = ucma_fd_event;
 	u->shm->generation = us->page->generation;
 	u->shm->number = u->number;
 	u->cm = c->fabric.host ? c->fabric.host->cm : NULL;
-	u->file = ucma_file_open(u->cm ? u->cm->ucma : us->ucma, u, may_bind(c->pid));
+	u->file = ucma_file_open(u->cm ? u->cm->ucma : us->ucma, u, ucma_may_bind(c->pid));
 	rc = u->file ? loop_add(us->loop, &u->f, fd, EPOLLIN | EPOLLRDHUP) : -ENOMEM;
 	if (rc) {
 		if (u->file)
@@ -311,7 +312,7 @@ int ucma_open(struct ucma_files *us, struct client *c, uint32_t *number, int fds
 		rc = fds[1];
 		goto close;
 	}
-	rc = file_new(us, c, sv[0], u, number);
+	rc = ucma_fd_new(us, c, sv[0], u, number);
 	if (rc)
 		goto unmap;
 	fds[0] = sv[1];
@@ -328,7 +329,7 @@ free:
 }
 
 /* The command number of a write(); an invalid number if the write is too short. */
-static uint32_t command(const void *body, size_t len)
+static uint32_t ucma_command(const void *body, size_t len)
 {
 	struct rdma_ucm_cmd_hdr hdr = { .cmd = UINT32_MAX };
 
@@ -337,7 +338,7 @@ static uint32_t command(const void *body, size_t len)
 	return hdr.cmd;
 }
 
-static struct ucma_fd *find(const struct ucma_files *us, uint32_t number)
+static struct ucma_fd *ucma_fd_find(const struct ucma_files *us, uint32_t number)
 {
 	struct ucma_fd *u = idtable_find(&us->ids, number & (UCMA_MAX_FILES - 1));
 
@@ -348,9 +349,9 @@ int ucma_call(struct ucma_files *us, const struct ipc_ucma *q, const void *body,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen)
 {
 	static uint8_t longest[WRITE_MAX];	/* a write() of more bytes than rused was sent: these bytes, then zeros */
-	struct ucma_fd *u = find(us, q->file), *from = NULL;
+	struct ucma_fd *u = ucma_fd_find(us, q->file), *from = NULL;
 	struct ucma_cmd cmd = { .buf = body, .len = q->len, .from_err = q->aux_error };
-	uint32_t nr = command(body, q->len);
+	uint32_t nr = ucma_command(body, q->len);
 	struct ucma_reply ans;
 	ssize_t ret;
 
@@ -367,7 +368,7 @@ int ucma_call(struct ucma_files *us, const struct ipc_ucma *q, const void *body,
 		cmd.opt_len = opt;
 	}
 	if (!q->aux_error && nr == RDMA_USER_CM_CMD_MIGRATE_ID) {
-		from = find(us, q->aux);
+		from = ucma_fd_find(us, q->aux);
 		/* Ids cannot move to another host. */
 		if (from && from->cm != u->cm)
 			from = NULL;
@@ -375,7 +376,7 @@ int ucma_call(struct ucma_files *us, const struct ipc_ucma *q, const void *body,
 		cmd.from_err = from ? 0 : -EINVAL;
 	}
 	ret = ucma_write(u->file, &cmd, &ans);
-	if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && free_ports(us))
+	if ((ret == -EADDRINUSE || ret == -EADDRNOTAVAIL) && ucma_free_ports(us))
 		ret = ucma_write(u->file, &cmd, &ans);
 	reply->ret = ret < 0 ? (int32_t)ret : 0;
 	ucma_flush(ucma_of(u));
@@ -389,11 +390,11 @@ void ucma_posted(struct ucma_files *us, struct client *c, const struct ipc_ucma 
 {
 	static struct ucma_reply scratch;
 	struct ucma_cmd cmd = { .buf = body, .len = q->len };
-	struct ucma_fd *u = find(us, q->file);
+	struct ucma_fd *u = ucma_fd_find(us, q->file);
 
 	if (!u)
 		return;
 	u->poster = c->proc;
 	ucma_post(u->file, &cmd, &scratch);
-	wake(us, u, 0);
+	ucma_fd_wake(us, u, 0);
 }

@@ -95,7 +95,7 @@ struct list {
 	size_t n, room;
 };
 
-static void list_one(void *arg, const struct rdmacm_info *info)
+static void ucma_list_one(void *arg, const struct rdmacm_info *info)
 {
 	struct list *l = arg;
 	void *more;
@@ -120,13 +120,13 @@ struct nldev_cm_id *ucma_list(struct ucma_files *u, size_t *n)
 	struct list l = { 0 };
 
 	if (u->rdmacm)
-		rdmacm_list(u->rdmacm, list_one, &l);
+		rdmacm_list(u->rdmacm, ucma_list_one, &l);
 	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++) {
 		struct fabric_cm *cm = fabric_cm_of(u->fabrics, i);
 
 		/* A host has one rdmacm for all its ports: list it once, at port 1. */
 		if (cm && u->page->dev[i].ib.hca_port == 1)
-			rdmacm_list(cm->rdmacm, list_one, &l);
+			rdmacm_list(cm->rdmacm, ucma_list_one, &l);
 	}
 	*n = l.n;
 	return l.all;
