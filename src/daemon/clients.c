@@ -131,7 +131,7 @@ void client_refused(struct client *c, int rc)
 }
 
 /* Takes one message from the socket. False: there is none. */
-static bool take_one(struct client *c)
+static bool client_take_one(struct client *c)
 {
 	char body[IPC_MAX];
 	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, rc;
@@ -151,7 +151,7 @@ static bool take_one(struct client *c)
 void client_drain(struct client *c)
 {
 	channel_drain(c);
-	for (int i = 0; i < DRAIN_MAX && !c->dead && take_one(c); i++)
+	for (int i = 0; i < DRAIN_MAX && !c->dead && client_take_one(c); i++)
 		;
 }
 
@@ -164,7 +164,7 @@ static void client_event(struct loop_fd *f, uint32_t events)
 		return;
 	}
 	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		take_one(c);
+		client_take_one(c);
 }
 
 static void client_died(struct loop_fd *f, uint32_t events)
@@ -176,7 +176,7 @@ static void client_died(struct loop_fd *f, uint32_t events)
 	client_kill(c, "died");
 }
 
-static void watch_death(struct client *c)
+static void client_watch_death(struct client *c)
 {
 	socklen_t len = sizeof(int);
 	int fd = -1;
@@ -197,7 +197,7 @@ static void watch_death(struct client *c)
  * Closes a connection that is not served. Its HELLO, if present, is read and answered with the
  * error: close() with unread data would reset the connection. A client without an answer retries.
  */
-static void refuse(int fd, int error)
+static void clients_refuse(int fd, int error)
 {
 	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS;
 	char body[IPC_MAX];
@@ -228,7 +228,7 @@ static void client_new(struct rused *r, int fd)
 	c = r->clients.count < MAX_CLIENTS ? calloc(1, sizeof(*c)) : NULL;
 	if (!c) {
 		log_warn("refused pid %d: there are already %u clients", cr.pid, r->clients.count);
-		refuse(fd, -EUSERS);
+		clients_refuse(fd, -EUSERS);
 		return;
 	}
 	c->r = r;
@@ -241,11 +241,11 @@ static void client_new(struct rused *r, int fd)
 	c->pidfd.fn = client_died;
 	list_init(&c->netlink);
 	if (loop_add(&r->loop, &c->sock, fd, EPOLLIN)) {
-		refuse(fd, -ENOMEM);
+		clients_refuse(fd, -ENOMEM);
 		free(c);
 		return;
 	}
-	watch_death(c);
+	client_watch_death(c);
 	list_add_tail(&c->node, &r->clients.list);
 	r->clients.count++;
 	timer_cancel(&r->loop.timers, &r->idle_timer);
@@ -255,7 +255,7 @@ static void client_new(struct rused *r, int fd)
  * Out of descriptors: a waiting client would make the loop spin. Close the spare descriptor to
  * accept and refuse it.
  */
-static void refuse_one(struct rused *r, int lfd)
+static void clients_refuse_one(struct rused *r, int lfd)
 {
 	int fd;
 
@@ -264,12 +264,12 @@ static void refuse_one(struct rused *r, int lfd)
 		close(r->spare);
 	fd = fds_accept(lfd, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
-		refuse(fd, -EMFILE);
+		clients_refuse(fd, -EMFILE);
 	r->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 /* Accepts one client. False: none is waiting. */
-static bool accept_one(struct rused *r)
+static bool clients_accept_one(struct rused *r)
 {
 	int fd = fds_accept(r->listen.fd, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
@@ -278,13 +278,13 @@ static bool accept_one(struct rused *r)
 		return true;
 	}
 	if (fd == -EMFILE || fd == -ENFILE)
-		refuse_one(r, r->listen.fd);
+		clients_refuse_one(r, r->listen.fd);
 	return false;
 }
 
-static void listen_event(struct loop_fd *f, uint32_t events)
+static void clients_listen_event(struct loop_fd *f, uint32_t events)
 {
-	accept_one(container_of(f, struct rused, listen));
+	clients_accept_one(container_of(f, struct rused, listen));
 }
 
 int clients_listen(struct rused *r)
@@ -306,7 +306,7 @@ int clients_listen(struct rused *r)
 		return rc;
 	}
 	place_bound(r);
-	r->listen.fn = listen_event;
+	r->listen.fn = clients_listen_event;
 	rc = loop_add(&r->loop, &r->listen, fd, EPOLLIN);
 	if (rc)
 		close(fd);
@@ -318,7 +318,7 @@ void clients_listen_no_more(struct rused *r)
 	if (r->listen.fd < 0)
 		return;
 	shutdown(r->listen.fd, SHUT_RD);
-	while (accept_one(r))
+	while (clients_accept_one(r))
 		;
 	loop_del(&r->loop, &r->listen);
 }

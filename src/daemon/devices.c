@@ -32,13 +32,13 @@
 #define PHYS_LINK_UP 5
 
 /* True for a device on an interface, false for one of a fabric. */
-static bool is_ours(const struct host_dev *d)
+static bool device_is_ours(const struct host_dev *d)
 {
 	return d->in_use && !d->ib.host;
 }
 
 /* Updates the port from its interface. GIDs already in d keep their indices. */
-static void fill_port(const struct host *h, struct host_dev *d, struct scan *s)
+static void device_fill_port(const struct host *h, struct host_dev *d, struct scan *s)
 {
 	struct gid_raw all[2 * MAX_ADDRS];
 	uint8_t eui64[8];
@@ -71,7 +71,7 @@ static void fill_port(const struct host *h, struct host_dev *d, struct scan *s)
 }
 
 /* Updates page->dev[slot] from the device's network interface. Deletes the device if the interface is gone. */
-static void refresh(struct host *h, int slot)
+static void device_refresh(struct host *h, int slot)
 {
 	struct host_dev d = h->page->dev[slot];
 	struct scan s = { .ifindex = d.ifindex };
@@ -92,7 +92,7 @@ static void refresh(struct host *h, int slot)
 		log_warn("cannot read the state of %s: %s", d.ndev, strerror(-rc));
 		return;
 	}
-	fill_port(h, &d, &s);
+	device_fill_port(h, &d, &s);
 	/* Processes see the same change in the host page and report IBV_EVENT_PORT_ERR. */
 	if (h->page->dev[slot].state == STATE_ACTIVE && d.state != STATE_ACTIVE)
 		h->counter[slot][CNT_LINK_DOWNED]++;
@@ -122,7 +122,7 @@ int device_place(struct host *h, struct host_dev *d)
 }
 
 /* Publishes a new device on the interface of s. 0 or -errno. */
-static int publish_new(struct host *h, const char *name, struct scan *s)
+static int device_publish_new(struct host *h, const char *name, struct scan *s)
 {
 	struct host_dev d = { .in_use = 1, .cap_mask = PORT_CAP_CM };
 	int slot = device_place(h, &d);
@@ -131,12 +131,12 @@ static int publish_new(struct host *h, const char *name, struct scan *s)
 		return slot;
 	snprintf(d.name, sizeof(d.name), "%s", name);
 	guid_from_mac(d.node_guid, s->mac);
-	fill_port(h, &d, s);
+	device_fill_port(h, &d, s);
 	host_publish(h, slot, &d);
 	return 0;
 }
 /* Like the kernel's dev_valid_name(): the name becomes part of paths. */
-static int check_name(const struct host *h, const char *name)
+static int device_check_name(const struct host *h, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -147,7 +147,7 @@ static int check_name(const struct host *h, const char *name)
 		if (name[i] == '/' || name[i] == '%' || !isgraph((unsigned char)name[i]))
 			return -EINVAL;
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (is_ours(&h->page->dev[i]) && !strcmp(h->page->dev[i].name, name))
+		if (device_is_ours(&h->page->dev[i]) && !strcmp(h->page->dev[i].name, name))
 			return -EEXIST;
 	return 0;
 }
@@ -159,7 +159,7 @@ int device_add(struct host *h, const char *name, const char *type, const char *n
 
 	if (strcmp(type, "rxe") || strlen(ndev) >= sizeof(s.name) || !*ndev)
 		return -EINVAL;
-	rc = check_name(h, name);
+	rc = device_check_name(h, name);
 	if (rc)
 		return rc;
 	strcpy(s.name, ndev);
@@ -169,9 +169,9 @@ int device_add(struct host *h, const char *name, const char *type, const char *n
 	if (!s.found)
 		return -ENODEV;
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (is_ours(&h->page->dev[i]) && h->page->dev[i].ifindex == s.ifindex)
+		if (device_is_ours(&h->page->dev[i]) && h->page->dev[i].ifindex == s.ifindex)
 			return -EEXIST;
-	rc = publish_new(h, name, &s);
+	rc = device_publish_new(h, name, &s);
 	if (!rc)
 		h->configured = true;
 	return rc;
@@ -188,7 +188,7 @@ void device_del(struct host *h, int slot)
 int device_rename(struct host *h, int slot, const char *name)
 {
 	struct host_dev d = h->page->dev[slot];
-	int rc = strcmp(d.name, name) ? check_name(h, name) : 0;
+	int rc = strcmp(d.name, name) ? device_check_name(h, name) : 0;
 
 	if (rc || !strcmp(d.name, name))
 		return rc;
@@ -198,7 +198,7 @@ int device_rename(struct host *h, int slot, const char *name)
 	return 0;
 }
 
-static int discover(struct host *h)
+static int device_discover(struct host *h)
 {
 	struct scan s = { 0 };
 	int rc;
@@ -215,14 +215,14 @@ static int discover(struct host *h)
 		log_err("cannot create a device: no usable network interface: %s", strerror(-rc));
 		return rc;
 	}
-	return publish_new(h, DEV_NAME, &s);
+	return device_publish_new(h, DEV_NAME, &s);
 }
 
 /*
  * Notes the devices on an interface that has changed. Any change of a link also concerns the
  * devices without interface, because that link may be their interface that has come back.
  */
-static void net_changed(void *ctx, uint32_t ifindex, bool link)
+static void devices_net_changed(void *ctx, uint32_t ifindex, bool link)
 {
 	struct devices *ds = ctx;
 
@@ -234,12 +234,12 @@ static void net_changed(void *ctx, uint32_t ifindex, bool link)
 	}
 }
 
-static void net_neigh_changed(void *ctx, const struct rtnl_neigh *n)
+static void devices_net_neigh_changed(void *ctx, const struct rtnl_neigh *n)
 {
 	ucma_neigh_change(((struct devices *)ctx)->ucma, n);
 }
 
-static void net_settled(void *ctx)
+static void devices_net_settled(void *ctx)
 {
 	struct devices *ds = ctx;
 	struct host *h = ds->host;
@@ -247,19 +247,19 @@ static void net_settled(void *ctx)
 
 	ds->stale = 0;
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (is_ours(&h->page->dev[i]) && stale >> i & 1)
-			refresh(h, i);
+		if (device_is_ours(&h->page->dev[i]) && stale >> i & 1)
+			device_refresh(h, i);
 }
 
-const struct hostnet_ops devices_net_ops = { .changed = net_changed,
-					     .neigh_changed = net_neigh_changed,
-					     .settled = net_settled };
+const struct hostnet_ops devices_net_ops = { .changed = devices_net_changed,
+					     .neigh_changed = devices_net_neigh_changed,
+					     .settled = devices_net_settled };
 
 void devices_refresh(struct host *h)
 {
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (is_ours(&h->page->dev[i]))
-			refresh(h, i);
+		if (device_is_ours(&h->page->dev[i]))
+			device_refresh(h, i);
 }
 
 int devices_init(struct devices *ds)
@@ -267,5 +267,5 @@ int devices_init(struct devices *ds)
 	/* Subscribe before reading, so that no change is missed. */
 	int rc = hostnet_watch(ds->net);
 
-	return rc ? rc : discover(ds->host);
+	return rc ? rc : device_discover(ds->host);
 }

@@ -26,7 +26,7 @@ struct parse {
 	size_t size;
 };
 
-static __printf(2, 3) int bad(const struct parse *p, const char *fmt, ...)
+static __printf(2, 3) int fault_parse_bad(const struct parse *p, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -37,16 +37,17 @@ static __printf(2, 3) int bad(const struct parse *p, const char *fmt, ...)
 }
 
 /* Parses a number from lo to hi, decimal or hexadecimal with 0x. 0 or -EINVAL. */
-static int number(const struct parse *p, const char *what, const char *text, uint64_t lo,
-		  uint64_t hi, uint64_t *v)
+static int fault_parse_number(const struct parse *p, const char *what, const char *text,
+			      uint64_t lo,
+			      uint64_t hi, uint64_t *v)
 {
 	char *end;
 
 	errno = 0;
 	*v = strtoull(text, &end, 0);
 	if (errno || end == text || *end || *text == '-' || *v < lo || *v > hi)
-		return bad(p, "%s: '%s' is not a number from %llu to %llu", what, text,
-			   (unsigned long long)lo, (unsigned long long)hi);
+		return fault_parse_bad(p, "%s: '%s' is not a number from %llu to %llu", what, text,
+				       (unsigned long long)lo, (unsigned long long)hi);
 	return 0;
 }
 
@@ -59,8 +60,9 @@ struct unit {
 #define RATE_HELP "a rate up to 1000Gbit such as 100Mbit (bit, Kbit, Mbit, Gbit)"
 
 /* Parses a number with one of the units, such as 50us. `most` is the largest value. 0 or -EINVAL. */
-static int quantity(const struct parse *p, const char *what, const char *text,
-		    const struct unit *unit, double most, const char *expected, uint64_t *v)
+static int fault_parse_quantity(const struct parse *p, const char *what, const char *text,
+				const struct unit *unit, double most, const char *expected,
+				uint64_t *v)
 {
 	char *end;
 	double d = strtod(text, &end);
@@ -70,7 +72,7 @@ static int quantity(const struct parse *p, const char *what, const char *text,
 			*v = (uint64_t)(d * unit->is);
 			return 0;
 		}
-	return bad(p, "%s: invalid value '%s'; expected %s", what, text, expected);
+	return fault_parse_bad(p, "%s: invalid value '%s'; expected %s", what, text, expected);
 }
 
 static const struct unit times[] = {
@@ -81,8 +83,9 @@ static const struct unit rates[] = {
 };
 
 /* Parses a range, "5" or "5..9". 0 or -EINVAL. */
-static int range(const struct parse *p, const char *what, const char *text, uint32_t most,
-		 uint32_t *lo, uint32_t *hi)
+static int fault_parse_range(const struct parse *p, const char *what, const char *text,
+			     uint32_t most,
+			     uint32_t *lo, uint32_t *hi)
 {
 	const char *dots = strstr(text, "..");
 	char first[24];
@@ -90,14 +93,14 @@ static int range(const struct parse *p, const char *what, const char *text, uint
 	int rc;
 
 	if (!dots) {
-		rc = number(p, what, text, 0, most, &a);
+		rc = fault_parse_number(p, what, text, 0, most, &a);
 		*lo = *hi = (uint32_t)a;
 		return rc;
 	}
 	snprintf(first, sizeof(first), "%.*s", (int)min(dots - text, 23), text);
-	rc = number(p, what, first, 0, most, &a);
+	rc = fault_parse_number(p, what, first, 0, most, &a);
 	if (!rc)
-		rc = number(p, what, dots + 2, a, most, &b);
+		rc = fault_parse_number(p, what, dots + 2, a, most, &b);
 	if (rc)
 		return rc;
 	*lo = (uint32_t)a;
@@ -108,7 +111,7 @@ static int range(const struct parse *p, const char *what, const char *text, uint
 static int do_duplicate(struct parse *p, const char *v)
 {
 	uint64_t n = 1;
-	int rc = v ? number(p, "duplicate", v, 1, 16, &n) : 0;
+	int rc = v ? fault_parse_number(p, "duplicate", v, 1, 16, &n) : 0;
 
 	p->rule->count = (uint32_t)n;
 	return rc;
@@ -117,7 +120,7 @@ static int do_duplicate(struct parse *p, const char *v)
 static int do_reorder(struct parse *p, const char *v)
 {
 	uint64_t n = 1;
-	int rc = v ? number(p, "reorder", v, 1, 1000, &n) : 0;
+	int rc = v ? fault_parse_number(p, "reorder", v, 1, 1000, &n) : 0;
 
 	p->rule->count = (uint32_t)n;
 	return rc;
@@ -125,19 +128,19 @@ static int do_reorder(struct parse *p, const char *v)
 
 static int do_delay(struct parse *p, const char *v)
 {
-	return quantity(p, "delay", v, times, 1e9, TIME_HELP, &p->rule->delay);
+	return fault_parse_quantity(p, "delay", v, times, 1e9, TIME_HELP, &p->rule->delay);
 }
 
 static int do_jitter(struct parse *p, const char *v)
 {
-	return quantity(p, "jitter", v, times, 1e9, TIME_HELP, &p->rule->jitter);
+	return fault_parse_quantity(p, "jitter", v, times, 1e9, TIME_HELP, &p->rule->jitter);
 }
 
 static int do_rate(struct parse *p, const char *v)
 {
-	int rc = quantity(p, "rate", v, rates, 1e12, RATE_HELP, &p->rule->rate);
+	int rc = fault_parse_quantity(p, "rate", v, rates, 1e12, RATE_HELP, &p->rule->rate);
 
-	return rc ? rc : p->rule->rate < 1024 ? bad(p, "rate: the minimum is 1024bit") : 0;
+	return rc ? rc : p->rule->rate < 1024 ? fault_parse_bad(p, "rate: the minimum is 1024bit") : 0;
 }
 
 static int do_error(struct parse *p, const char *v)
@@ -156,17 +159,17 @@ static int do_error(struct parse *p, const char *v)
 			p->rule->error = errors[i].error;
 			return 0;
 		}
-	return bad(p, "error: unknown error '%s'; expected PSN_SEQ, REM_INV_REQ, REM_ACCESS, REM_OP, "
+	return fault_parse_bad(p, "error: unknown error '%s'; expected PSN_SEQ, REM_INV_REQ, REM_ACCESS, REM_OP, "
 		      "LOC_PROT or LOC_QP_OP", v);
 }
 
 static int count_clause(struct parse *p, const char *what, enum fault_when when, const char *v)
 {
 	uint64_t n;
-	int rc = number(p, what, v, 1, UINT32_MAX, &n);
+	int rc = fault_parse_number(p, what, v, 1, UINT32_MAX, &n);
 
 	if (!rc && p->rule->when != FAULT_ALWAYS)
-		return bad(p, "a percentage, nth and every exclude each other");
+		return fault_parse_bad(p, "a percentage, nth and every exclude each other");
 	p->rule->when = (uint8_t)when;
 	p->rule->n = (uint32_t)n;
 	return rc;
@@ -185,7 +188,7 @@ static int do_every(struct parse *p, const char *v)
 static int do_times(struct parse *p, const char *v)
 {
 	uint64_t n;
-	int rc = number(p, "times", v, 1, UINT32_MAX, &n);
+	int rc = fault_parse_number(p, "times", v, 1, UINT32_MAX, &n);
 
 	p->rule->times = (uint32_t)n;
 	return rc;
@@ -197,9 +200,9 @@ static int do_percent(struct parse *p, const char *v)
 	double d = strtod(v, &end);
 
 	if (end == v || strcmp(end, "%") || !(d >= 0 && d <= 100))
-		return bad(p, "'%s' is not a percentage from 0%% to 100%%", v);
+		return fault_parse_bad(p, "'%s' is not a percentage from 0%% to 100%%", v);
 	if (p->rule->when != FAULT_ALWAYS)
-		return bad(p, "a percentage, nth and every exclude each other");
+		return fault_parse_bad(p, "a percentage, nth and every exclude each other");
 	p->rule->when = FAULT_CHANCE;
 	p->rule->n = (uint32_t)(d / 100 * FAULT_CERTAIN);
 	return 0;
@@ -257,7 +260,7 @@ static int do_op(struct parse *p, const char *v)
 			ops = 1u << i;
 	}
 	if (!ops)
-		return bad(p, "op: unknown opcode or class '%s'", v);
+		return fault_parse_bad(p, "op: unknown opcode or class '%s'", v);
 	p->rule->ops |= ops;
 	p->rule->by |= FAULT_BY_OP;
 	return 0;
@@ -271,13 +274,13 @@ static int do_service(struct parse *p, const char *v)
 			p->rule->by |= FAULT_BY_SERVICE;
 			return 0;
 		}
-	return bad(p, "service: unknown service '%s'; expected RC, UC or UD", v);
+	return fault_parse_bad(p, "service: unknown service '%s'; expected RC, UC or UD", v);
 }
 
 static int qpn(struct parse *p, const char *what, const char *v, uint32_t by, uint32_t *to)
 {
 	uint64_t n;
-	int rc = number(p, what, v, 1, 0xffffff, &n);
+	int rc = fault_parse_number(p, what, v, 1, 0xffffff, &n);
 
 	*to = (uint32_t)n;
 	p->rule->by |= by;
@@ -302,7 +305,7 @@ static int do_to_qp(struct parse *p, const char *v)
 static int do_dir(struct parse *p, const char *v)
 {
 	if (strcmp(v, "in") && strcmp(v, "out"))
-		return bad(p, "dir: expected in or out");
+		return fault_parse_bad(p, "dir: expected in or out");
 	p->rule->dir = strcmp(v, "in") ? FAULT_OUT : FAULT_IN;
 	return 0;
 }
@@ -318,7 +321,7 @@ static int do_dev(struct parse *p, const char *v)
 		p->rule->by |= FAULT_BY_DEV;
 		return 0;
 	}
-	return bad(p, "dev: there is no device %s", v);
+	return fault_parse_bad(p, "dev: there is no device %s", v);
 }
 
 static int do_peer(struct parse *p, const char *v)
@@ -332,19 +335,19 @@ static int do_peer(struct parse *p, const char *v)
 	gid[10] = gid[11] = 0xff;
 	if (inet_pton(AF_INET, v, gid + 12) == 1)
 		return 0;
-	return bad(p, "peer: '%s' is neither an IPv4 nor an IPv6 address", v);
+	return fault_parse_bad(p, "peer: '%s' is neither an IPv4 nor an IPv6 address", v);
 }
 
 static int do_psn(struct parse *p, const char *v)
 {
 	p->rule->by |= FAULT_BY_PSN;
-	return range(p, "psn", v, 0xffffff, &p->rule->psn_lo, &p->rule->psn_hi);
+	return fault_parse_range(p, "psn", v, 0xffffff, &p->rule->psn_lo, &p->rule->psn_hi);
 }
 
 static int do_size(struct parse *p, const char *v)
 {
 	p->rule->by |= FAULT_BY_SIZE;
-	return range(p, "size", v, 4096, &p->rule->size_lo, &p->rule->size_hi);
+	return fault_parse_range(p, "size", v, 4096, &p->rule->size_lo, &p->rule->size_hi);
 }
 
 enum takes { TAKES_NONE, TAKES_MAYBE, TAKES_ONE };
@@ -390,7 +393,7 @@ static int parse_action(struct parse *p, char *const *word, int n)
 			continue;
 		p->rule->action = (uint8_t)a->action;
 		if (a->takes == TAKES_ONE && n < 2)
-			return bad(p, "%s: missing value", a->name);
+			return fault_parse_bad(p, "%s: missing value", a->name);
 		if (a->takes == TAKES_ONE || (a->takes == TAKES_MAYBE && value)) {
 			rc = a->fn(p, word[1]);
 			return rc ? rc : 2;
@@ -399,7 +402,7 @@ static int parse_action(struct parse *p, char *const *word, int n)
 			rc = a->fn(p, NULL);
 		return rc ? rc : 1;
 	}
-	return bad(p, "unknown action '%s'; see `ruse fault --help'", word[0]);
+	return fault_parse_bad(p, "unknown action '%s'; see `ruse fault --help'", word[0]);
 }
 
 static int parse_clause(struct parse *p, char *const *word, int n)
@@ -414,11 +417,11 @@ static int parse_clause(struct parse *p, char *const *word, int n)
 		if (strcmp(clauses[i].name, word[0]))
 			continue;
 		if (n < 2)
-			return bad(p, "%s: missing value", word[0]);
+			return fault_parse_bad(p, "%s: missing value", word[0]);
 		rc = clauses[i].fn(p, word[1]);
 		return rc ? rc : 2;
 	}
-	return bad(p, "unknown clause '%s'; see `ruse fault --help'", word[0]);
+	return fault_parse_bad(p, "unknown clause '%s'; see `ruse fault --help'", word[0]);
 }
 
 int fault_parse(const struct host_page *page, char *const *word, int n, struct fault_rule *rule,
@@ -429,7 +432,7 @@ int fault_parse(const struct host_page *page, char *const *word, int n, struct f
 
 	*rule = (struct fault_rule){ 0 };
 	if (n < 1)
-		return bad(&p, "add: missing action");
+		return fault_parse_bad(&p, "add: missing action");
 	at = parse_action(&p, word, n);
 	while (at > 0 && at < n) {
 		int taken = parse_clause(&p, word + at, n - at);
@@ -439,9 +442,9 @@ int fault_parse(const struct host_page *page, char *const *word, int n, struct f
 	if (at < 0)
 		return at;
 	if (rule->jitter && rule->action != FAULT_DELAY)
-		return bad(&p, "jitter needs the action delay");
+		return fault_parse_bad(&p, "jitter needs the action delay");
 	if (rule->jitter > rule->delay)
-		return bad(&p, "the jitter is longer than the delay");
+		return fault_parse_bad(&p, "the jitter is longer than the delay");
 	/* "nth 3" means one packet unless "times" says otherwise. */
 	if (rule->when == FAULT_NTH && !rule->times)
 		rule->times = 1;

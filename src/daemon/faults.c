@@ -34,7 +34,7 @@ struct command {
 	struct json_object *answer;
 };
 
-static __printf(2, 3) int refuse(struct command *c, const char *fmt, ...)
+static __printf(2, 3) int fault_refuse(struct command *c, const char *fmt, ...)
 {
 	char text[160];
 	va_list ap;
@@ -46,7 +46,7 @@ static __printf(2, 3) int refuse(struct command *c, const char *fmt, ...)
 	return -EINVAL;
 }
 
-static void publish(struct command *c)
+static void fault_publish(struct command *c)
 {
 	uint32_t was = c->page->fault.version;
 
@@ -56,7 +56,7 @@ static void publish(struct command *c)
 	host_publish_faults(c->rules->host, &c->table);
 }
 
-static void add_counts(struct fault_count *sum, const struct fault_count *c)
+static void fault_add_counts(struct fault_count *sum, const struct fault_count *c)
 {
 	if (c->id != sum->id)
 		return;
@@ -71,10 +71,10 @@ void fault_client_gone(struct fault_rules *f, const struct client *c)
 	if (client_page(c, &p))
 		return;
 	for (int i = 0; i < FAULT_MAX_RULES; i++)
-		add_counts(&f->gone[i], &p.fault[i]);
+		fault_add_counts(&f->gone[i], &p.fault[i]);
 }
 
-static void sum_counts(const struct fault_rules *f, struct fault_count sum[FAULT_MAX_RULES])
+static void fault_sum_counts(const struct fault_rules *f, struct fault_count sum[FAULT_MAX_RULES])
 {
 	struct proc_page p;
 	struct client *c;
@@ -84,10 +84,10 @@ static void sum_counts(const struct fault_rules *f, struct fault_count sum[FAULT
 		if (client_page(c, &p))
 			continue;
 		for (int i = 0; i < FAULT_MAX_RULES; i++)
-			add_counts(&sum[i], &p.fault[i]);
+			fault_add_counts(&sum[i], &p.fault[i]);
 	}
 	for (int i = 0; i < FAULT_MAX_RULES; i++)
-		add_counts(&sum[i], &f->own->count[i]);
+		fault_add_counts(&sum[i], &f->own->count[i]);
 }
 
 bool fault_is_down(const struct fault_table *t, uint32_t dev_index)
@@ -102,7 +102,8 @@ bool fault_is_down(const struct fault_table *t, uint32_t dev_index)
 	return false;
 }
 
-static struct json_object *rule_json(const struct command *c, int i, const struct fault_count *sum)
+static struct json_object *fault_rule_json(const struct command *c, int i,
+					   const struct fault_count *sum)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -113,22 +114,22 @@ static struct json_object *rule_json(const struct command *c, int i, const struc
 	return o;
 }
 
-static int do_list(struct command *c)
+static int fault_do_list(struct command *c)
 {
 	struct json_object *a = json_object_new_array();
 	struct fault_count sum[FAULT_MAX_RULES];
 
-	sum_counts(c->rules, sum);
+	fault_sum_counts(c->rules, sum);
 	for (int i = 0; i < FAULT_MAX_RULES; i++)
 		if (c->table.rule[i].id)
-			json_object_array_add(a, rule_json(c, i, sum));
+			json_object_array_add(a, fault_rule_json(c, i, sum));
 	add_int(c->answer, "seed", c->table.seed);
 	json_object_object_add(c->answer, "rules", a);
 	return 0;
 }
 
 /* Adds a rule at the first free index. Its text for `ruse fault` consists of the command's words from index `first` to the last. */
-static int add_rule(struct command *c, const struct fault_rule *rule, int first)
+static int fault_add_rule(struct command *c, const struct fault_rule *rule, int first)
 {
 	struct fault_rules *f = c->rules;
 	size_t len = 0;
@@ -137,8 +138,8 @@ static int add_rule(struct command *c, const struct fault_rule *rule, int first)
 	while (i < FAULT_MAX_RULES && c->table.rule[i].id)
 		i++;
 	if (i == FAULT_MAX_RULES)
-		return refuse(c, "all %d rules are in use; delete one with `ruse fault del'",
-			      FAULT_MAX_RULES);
+		return fault_refuse(c, "all %d rules are in use; delete one with `ruse fault del'",
+				    FAULT_MAX_RULES);
 	c->table.rule[i] = *rule;
 	c->table.rule[i].id = ++f->next_id;
 	f->gone[i] = (struct fault_count){ .id = f->next_id };
@@ -146,124 +147,125 @@ static int add_rule(struct command *c, const struct fault_rule *rule, int first)
 	for (int k = first; k < c->n; k++)
 		len += (size_t)snprintf(f->text[i] + len, sizeof(f->text[i]) - len, "%s%s",
 					k > first ? " " : "", c->word[k]);
-	publish(c);
+	fault_publish(c);
 	/* Rules prevent an idle exit. */
 	f->host->configured = true;
 	add_int(c->answer, "id", f->next_id);
 	return 0;
 }
 
-static int do_add(struct command *c)
+static int fault_do_add(struct command *c)
 {
 	struct fault_rule rule;
 	char err[160];
 
 	if (fault_parse(c->page, c->word + 1, c->n - 1, &rule, err, sizeof(err)))
-		return refuse(c, "%s", err);
+		return fault_refuse(c, "%s", err);
 	if (rule.action == FAULT_FREEZE)
-		return refuse(c, "freeze is a command of its own: `ruse fault freeze PID'");
-	return add_rule(c, &rule, 1);
+		return fault_refuse(c, "freeze is a command of its own: `ruse fault freeze PID'");
+	return fault_add_rule(c, &rule, 1);
 }
 
-static void del_rule(struct command *c, int i)
+static void fault_del_rule(struct command *c, int i)
 {
 	c->table.rule[i] = (struct fault_rule){ 0 };
 }
 
 /* Deletes all matching rules and answers with their counts. */
-static int del_where(struct command *c, bool (*fits)(const struct fault_rule *r, uint64_t arg),
-		     uint64_t arg, const char *none)
+static int fault_del_where(struct command *c, bool (*fits)(const struct fault_rule *r,
+							   uint64_t arg),
+			   uint64_t arg, const char *none)
 {
 	struct json_object *a = json_object_new_array();
 	struct fault_count sum[FAULT_MAX_RULES];
 	int n = 0;
 
-	sum_counts(c->rules, sum);
+	fault_sum_counts(c->rules, sum);
 	for (int i = 0; i < FAULT_MAX_RULES; i++) {
 		if (!c->table.rule[i].id || !fits(&c->table.rule[i], arg))
 			continue;
-		json_object_array_add(a, rule_json(c, i, sum));
-		del_rule(c, i);
+		json_object_array_add(a, fault_rule_json(c, i, sum));
+		fault_del_rule(c, i);
 		n++;
 	}
 	json_object_object_add(c->answer, "deleted", a);
 	if (!n && none)
-		return refuse(c, "%s", none);
+		return fault_refuse(c, "%s", none);
 	if (n)
-		publish(c);
+		fault_publish(c);
 	return 0;
 }
 
-static bool any(const struct fault_rule *r, uint64_t arg)
+static bool fault_any(const struct fault_rule *r, uint64_t arg)
 {
 	return true;
 }
 
-static bool has_id(const struct fault_rule *r, uint64_t id)
+static bool fault_has_id(const struct fault_rule *r, uint64_t id)
 {
 	return r->id == id;
 }
 
-static bool pulls(const struct fault_rule *r, uint64_t dev)
+static bool fault_pulls(const struct fault_rule *r, uint64_t dev)
 {
 	return r->action == FAULT_DOWN && (!dev || (r->by & FAULT_BY_DEV && r->dev == dev));
 }
 
-static bool freezes(const struct fault_rule *r, uint64_t proc)
+static bool fault_freezes(const struct fault_rule *r, uint64_t proc)
 {
 	return r->action == FAULT_FREEZE && (!proc || r->proc == proc);
 }
 
-static int want_number(struct command *c, const char *text, uint64_t *v)
+static int fault_want_number(struct command *c, const char *text, uint64_t *v)
 {
 	char *end;
 
 	errno = 0;
 	*v = strtoull(text, &end, 0);
-	return errno || end == text || *end || *text == '-' ? refuse(c, "'%s' is not a number", text) :
+	return errno || end == text || *end || *text == '-' ? fault_refuse(c, "'%s' is not a number", text) :
 							      0;
 }
 
-static int do_del(struct command *c)
+static int fault_do_del(struct command *c)
 {
 	uint64_t id;
 
 	if (c->n != 2)
-		return refuse(c, "usage: del ID | del all");
+		return fault_refuse(c, "usage: del ID | del all");
 	if (!strcmp(c->word[1], "all"))
-		return del_where(c, any, 0, NULL);
-	return want_number(c, c->word[1], &id) ? -EINVAL :
-						 del_where(c, has_id, id, "there is no rule with this number");
+		return fault_del_where(c, fault_any, 0, NULL);
+	return fault_want_number(c, c->word[1], &id) ? -EINVAL :
+						 fault_del_where(c, fault_has_id, id, "there is no rule with this number");
 }
 
-static int do_seed(struct command *c)
+static int fault_do_seed(struct command *c)
 {
 	uint64_t seed;
 
 	if (c->n != 2)
-		return refuse(c, "usage: seed NUMBER");
-	if (want_number(c, c->word[1], &seed))
+		return fault_refuse(c, "usage: seed NUMBER");
+	if (fault_want_number(c, c->word[1], &seed))
 		return -EINVAL;
 	c->table.seed = seed;
 	c->table.seeded++;
-	publish(c);
+	fault_publish(c);
 	return 0;
 }
 
 /* "down" and "down DEVICE" add a rule; "up" deletes it. */
-static int do_down(struct command *c)
+static int fault_do_down(struct command *c)
 {
 	char *word[] = { (char *)"down", (char *)"dev", c->n > 1 ? c->word[1] : NULL };
 	struct fault_rule rule;
 	char err[160];
 
 	if (c->n > 2)
-		return refuse(c, "usage: %s [DEVICE]", c->word[0]);
+		return fault_refuse(c, "usage: %s [DEVICE]", c->word[0]);
 	if (fault_parse(c->page, word, c->n > 1 ? 3 : 1, &rule, err, sizeof(err)))
-		return refuse(c, "%s", err);
+		return fault_refuse(c, "%s", err);
 	if (!strcmp(c->word[0], "up"))
-		return del_where(c, pulls, rule.dev, "no `ruse fault down' is in effect for it");
-	return add_rule(c, &rule, 0);
+		return fault_del_where(c, fault_pulls, rule.dev, "no `ruse fault down' is in effect for it");
+	return fault_add_rule(c, &rule, 0);
 }
 
 static struct client *client_by_pid(const struct clients *cs, uint64_t pid)
@@ -276,7 +278,7 @@ static struct client *client_by_pid(const struct clients *cs, uint64_t pid)
 	return NULL;
 }
 
-static int do_freeze(struct command *c)
+static int fault_do_freeze(struct command *c)
 {
 	struct fault_rule rule = { .action = FAULT_FREEZE };
 	bool thaw = !strcmp(c->word[0], "thaw");
@@ -284,62 +286,64 @@ static int do_freeze(struct command *c)
 	uint64_t pid;
 
 	if (thaw && c->n == 2 && !strcmp(c->word[1], "all"))
-		return del_where(c, freezes, 0, NULL);
+		return fault_del_where(c, fault_freezes, 0, NULL);
 	if (c->n != 2)
-		return refuse(c, "usage: %s PID%s", c->word[0], thaw ? "|all" : "");
-	if (want_number(c, c->word[1], &pid))
+		return fault_refuse(c, "usage: %s PID%s", c->word[0], thaw ? "|all" : "");
+	if (fault_want_number(c, c->word[1], &pid))
 		return -EINVAL;
 	cl = client_by_pid(c->rules->clients, pid);
 	if (!cl)
-		return refuse(c, "no process with PID %llu uses RDMA", (unsigned long long)pid);
+		return fault_refuse(c, "no process with PID %llu uses RDMA", (unsigned long long)pid);
 	if (thaw)
-		return del_where(c, freezes, cl->proc, "the process is not frozen");
+		return fault_del_where(c, fault_freezes, cl->proc, "the process is not frozen");
 	rule.proc = cl->proc;
-	return add_rule(c, &rule, 0);
+	return fault_add_rule(c, &rule, 0);
 }
 
 static const struct row {
 	const char *name;
 	int (*fn)(struct command *c);
 } rows[] = {
-	{ "add", do_add }, { "del", do_del }, { "list", do_list }, { "seed", do_seed },
-	{ "down", do_down }, { "up", do_down }, { "freeze", do_freeze }, { "thaw", do_freeze },
+	{ "add", fault_do_add },       { "del", fault_do_del },
+	{ "list", fault_do_list },     { "seed", fault_do_seed },
+	{ "down", fault_do_down },     { "up", fault_do_down },
+	{ "freeze", fault_do_freeze }, { "thaw", fault_do_freeze },
 };
 
 /* Splits the line into words in place. -EINVAL: it has other than printable ASCII characters. */
-static int cut(struct command *c, char *line)
+static int fault_cut(struct command *c, char *line)
 {
 	char *save = NULL;
 
 	for (char *p = line; *p; p++)
 		if ((*p < ' ' && *p != '\t') || *p > '~')
-			return refuse(c, "the command has a character that is not printable ASCII");
+			return fault_refuse(c, "the command has a character that is not printable ASCII");
 	for (char *w = strtok_r(line, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
 		if (c->n == FAULT_WORDS)
-			return refuse(c, "the command has too many words");
+			return fault_refuse(c, "the command has too many words");
 		c->word[c->n++] = w;
 	}
-	return c->n ? 0 : refuse(c, "the command is empty");
+	return c->n ? 0 : fault_refuse(c, "the command is empty");
 }
 
-static void run(struct command *c, const char *line, size_t len)
+static void fault_run(struct command *c, const char *line, size_t len)
 {
 	char copy[FAULT_LINE];
 
 	if (len >= sizeof(copy) || memchr(line, 0, len)) {
-		refuse(c, "the command is too long");
+		fault_refuse(c, "the command is too long");
 		return;
 	}
 	memcpy(copy, line, len);
 	copy[len] = '\0';
-	if (cut(c, copy))
+	if (fault_cut(c, copy))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (!strcmp(rows[i].name, c->word[0])) {
 			rows[i].fn(c);
 			return;
 		}
-	refuse(c, "unknown command '%s'; see `ruse fault --help'", c->word[0]);
+	fault_refuse(c, "unknown command '%s'; see `ruse fault --help'", c->word[0]);
 }
 
 char *fault_command(struct fault_rules *f, const char *line, size_t len)
@@ -352,7 +356,7 @@ char *fault_command(struct fault_rules *f, const char *line, size_t len)
 
 	if (!c.answer)
 		return NULL;
-	run(&c, line, len);
+	fault_run(&c, line, len);
 	/* Port states depend on "down" rules. */
 	if (page->fault.version != was)
 		devices_refresh(f->host);

@@ -19,7 +19,7 @@ void lease_init(struct lease_table *t, uint32_t start,
 	t->arg = arg;
 }
 
-static bool taken(const struct lease *l)
+static bool lease_taken(const struct lease *l)
 {
 	return l->proc || l->orphan;
 }
@@ -33,7 +33,7 @@ int lease_get(struct lease_table *t, uint32_t proc, int32_t pid, ns_t now)
 		struct lease *l = &t->block[b];
 
 		t->next = b + 1 < LEASE_BLOCKS ? b + 1 : 1;
-		if (taken(l) || now < l->rest)
+		if (lease_taken(l) || now < l->rest)
 			continue;
 		*l = (struct lease){ .proc = proc, .pid = pid };
 		lease_changed(t, b);
@@ -58,7 +58,7 @@ int lease_reclaim(struct lease_table *t, uint32_t block, uint32_t proc, int32_t 
 	return 0;
 }
 
-static void put(struct lease_table *t, uint32_t b, ns_t now)
+static void lease_put(struct lease_table *t, uint32_t b, ns_t now)
 {
 	t->block[b] = (struct lease){ .rest = now + LEASE_REST, .slot = t->block[b].slot };
 	lease_changed(t, b);
@@ -70,7 +70,7 @@ void lease_put_all(struct lease_table *t, uint32_t proc, ns_t now)
 
 	for (b = 1; b < LEASE_BLOCKS; b++)
 		if (proc && t->block[b].proc == proc)
-			put(t, b, now);
+			lease_put(t, b, now);
 }
 
 void lease_orphan(struct lease_table *t, uint32_t block, int32_t pid, uint32_t slot)
@@ -82,7 +82,7 @@ void lease_orphan(struct lease_table *t, uint32_t block, int32_t pid, uint32_t s
 void lease_orphan_died(struct lease_table *t, uint32_t block, ns_t now)
 {
 	if (t->block[block].orphan)
-		put(t, block, now);
+		lease_put(t, block, now);
 }
 
 bool lease_any(const struct lease_table *t)

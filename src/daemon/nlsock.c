@@ -49,7 +49,7 @@ struct objects {
 };
 
 /* Appends the ids of rdma_cm. */
-static void add_cm_ids(struct objects *o)
+static void nlsock_add_cm_ids(struct objects *o)
 {
 	size_t n = 0;
 	struct nldev_res *more;
@@ -70,25 +70,25 @@ static void add_cm_ids(struct objects *o)
 	}
 }
 
-static const struct nldev_res *objects(void *arg, size_t *n)
+static const struct nldev_res *nlsock_objects(void *arg, size_t *n)
 {
 	struct objects *o = arg;
 
 	if (!o->collected) {
 		o->all = res_collect(o->of->clients, &o->n);
-		add_cm_ids(o);
+		nlsock_add_cm_ids(o);
 	}
 	o->collected = true;
 	*n = o->n;
 	return o->all;
 }
 
-static int newlink(void *arg, const char *name, const char *type, const char *ndev)
+static int nlsock_newlink(void *arg, const char *name, const char *type, const char *ndev)
 {
 	return device_add(((struct objects *)arg)->of->host, name, type, ndev);
 }
 
-static int dellink(void *arg, int dev)
+static int nlsock_dellink(void *arg, int dev)
 {
 	struct host *h = ((struct objects *)arg)->of->host;
 
@@ -98,14 +98,14 @@ static int dellink(void *arg, int dev)
 	return 0;
 }
 
-static int rename_dev(void *arg, int dev, const char *name)
+static int nlsock_rename_dev(void *arg, int dev, const char *name)
 {
 	struct host *h = ((struct objects *)arg)->of->host;
 
 	return h->page->dev[dev].ib.host ? -EOPNOTSUPP : device_rename(h, dev, name);
 }
 
-static void reply(void *arg, const void *dgram, size_t len)
+static void nlsock_reply(void *arg, const void *dgram, size_t len)
 {
 	struct nlsock *n = arg;
 
@@ -119,8 +119,10 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 	struct nlsock *n = container_of(f, struct nlsock, f);
 	struct objects o = { .of = n->all };
 	struct nldev_host h = { .page = n->all->host->page, .admin = n->c->uid == 0,
-				.objects = objects, .newlink = newlink, .dellink = dellink,
-				.rename = rename_dev, .arg = &o, .host = n->c->fabric.number };
+				.objects = nlsock_objects, .newlink = nlsock_newlink,
+	.dellink = nlsock_dellink,
+				.rename = nlsock_rename_dev, .arg = &o,
+	.host = n->c->fabric.number };
 	char buf[DGRAM_MAX];
 	ssize_t len;
 
@@ -136,7 +138,7 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
 		if (h.page->dev[i].in_use)
 			res_counters(n->all->host, n->all->clients, i, h.counter[i]);
-	nldev_input(&h, buf, (size_t)len, reply, n);
+	nldev_input(&h, buf, (size_t)len, nlsock_reply, n);
 	free(o.all);
 	free(o.ids);
 }

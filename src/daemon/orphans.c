@@ -45,7 +45,7 @@ void orphans_init(struct orphans *os, struct loop *l, struct lease_table *leases
 }
 
 /* Start time: field 22 of /proc/PID/stat. 0: no such process. */
-static uint64_t start_time(int32_t pid)
+static uint64_t orphan_start_time(int32_t pid)
 {
 	char path[32], text[1024], *p;
 	uint64_t v = 0;
@@ -78,7 +78,7 @@ void orphans_record(void *arg, uint32_t block, const struct lease *l)
 		return;
 	if (l->proc || l->orphan) {
 		rec.pid = l->pid > 0 ? l->pid : -1;
-		rec.start = l->pid > 0 ? start_time(l->pid) : 0;
+		rec.start = l->pid > 0 ? orphan_start_time(l->pid) : 0;
 		rec.slot = l->slot;
 	}
 	if (pwrite(os->file, &rec, sizeof(rec), (off_t)(block * sizeof(rec))) !=
@@ -98,7 +98,7 @@ static void orphan_died(struct loop_fd *f, uint32_t events)
 }
 
 /* Keeps a block of QP numbers reserved for the process that leased it. False: the process is dead. */
-static bool adopt(struct orphans *os, uint32_t block, const struct record *rec)
+static bool orphan_adopt(struct orphans *os, uint32_t block, const struct record *rec)
 {
 	struct orphan *o;
 	int fd;
@@ -109,7 +109,7 @@ static bool adopt(struct orphans *os, uint32_t block, const struct record *rec)
 		return true;
 	}
 	fd = (int)syscall(SYS_pidfd_open, rec->pid, 0);
-	if ((fd < 0 && errno == ESRCH) || start_time(rec->pid) != rec->start) {
+	if ((fd < 0 && errno == ESRCH) || orphan_start_time(rec->pid) != rec->start) {
 		if (fd >= 0)
 			close(fd);
 		return false;
@@ -143,7 +143,8 @@ bool orphans_alive(int run)
 	n = pread(fd, recs, sizeof(recs), 0);
 	close(fd);
 	for (uint32_t b = 1; n > 0 && b < (size_t)n / sizeof(recs[0]); b++)
-		if (recs[b].pid < 0 || (recs[b].pid && start_time(recs[b].pid) == recs[b].start))
+		if (recs[b].pid < 0 || (recs[b].pid &&
+					orphan_start_time(recs[b].pid) == recs[b].start))
 			return true;
 	return n < 0;
 }
@@ -165,12 +166,12 @@ int orphans_load(struct orphans *os, int run)
 	}
 	os->file = fd;
 	/*
-	 * adopt() writes the same record again, and lease_changed() clears that of a dead process.
+	 * orphan_adopt() writes the same record again, and lease_changed() clears that of a dead process.
 	 * Each record is overwritten in place, so if rused is killed here, the file still has the
 	 * leases of all living processes.
 	 */
 	for (b = 1; n > 0 && b < (size_t)n / sizeof(recs[0]); b++)
-		if (recs[b].pid && !adopt(os, b, &recs[b]))
+		if (recs[b].pid && !orphan_adopt(os, b, &recs[b]))
 			lease_changed(os->leases, b);
 	return 0;
 }

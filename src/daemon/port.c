@@ -135,7 +135,7 @@ static int park_peek(const int park[2], struct parked *what, int *fd)
 /*
  * A socket of UDP port 4791 on all addresses of the host, IPv6 and IPv4, or IPv4 alone without IPv6. fd or -errno.
  */
-static int member(void)
+static int port_member(void)
 {
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_port = be16_of(ROCE_PORT) };
 	struct sockaddr_in a4 = { .sin_family = AF_INET, .sin_port = be16_of(ROCE_PORT) };
@@ -171,7 +171,7 @@ static int member(void)
 	return -err;
 }
 
-static void drain(int fd)
+static void port_drain(int fd)
 {
 	char c;
 
@@ -179,7 +179,7 @@ static void drain(int fd)
 		;
 }
 
-static void drop_event(struct loop_fd *f, uint32_t events)
+static void port_drop_event(struct loop_fd *f, uint32_t events)
 {
 	gsi_wire_input(container_of(f, struct port, drop)->gsi, f->fd);
 }
@@ -188,14 +188,14 @@ static void drop_event(struct loop_fd *f, uint32_t events)
  * Adds a new socket to the SO_REUSEPORT group, and puts a copy of its descriptor into the park (port.h). Returns its
  * slot, or -errno.
  */
-static int slot_add(struct port *p)
+static int port_slot_add(struct port *p)
 {
 	struct parked what = { .slot = p->nslots };
 	int fd, rc;
 
 	if (p->nslots == PORT_SLOTS)
 		return -ENOSPC;
-	fd = member();
+	fd = port_member();
 	if (fd < 0)
 		return fd;
 	rc = park_put(p, fd, &what);
@@ -207,7 +207,7 @@ static int slot_add(struct port *p)
 	return (int)p->nslots++;
 }
 
-static int lock_take(void)
+static int port_lock_take(void)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
@@ -223,7 +223,7 @@ static int lock_take(void)
 	return -err;
 }
 
-static bool orphans_hold_it(const struct port *p)
+static bool port_orphans_hold(const struct port *p)
 {
 	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
 		if (p->leases->block[b].orphan && p->leases->block[b].slot)
@@ -249,7 +249,7 @@ static void port_close(struct port *p)
  * Adds the socket of slot 0 (packets to no leased QP number) to the event loop: packets for QP1 are handled, others
  * dropped. The loop gets a duplicate, because loop_del() closes the descriptor.
  */
-static int drop_watch(struct port *p)
+static int port_drop_watch(struct port *p)
 {
 	int fd = dup(p->slot[0]), rc;
 
@@ -257,7 +257,7 @@ static int drop_watch(struct port *p)
 		return -errno;
 	if (gsi_wire_prepare(fd))
 		log_warn("UDP port 4791: cannot receive packets for QP1");
-	p->drop.fn = drop_event;
+	p->drop.fn = port_drop_event;
 	rc = loop_add(p->loop, &p->drop, fd, EPOLLIN);
 	if (rc)
 		close(fd);
@@ -271,17 +271,17 @@ int port_want(struct port *p)
 
 	if (p->nslots)
 		return 0;
-	rc = lock_take();
+	rc = port_lock_take();
 	if (rc < 0)
-		return rc == -EADDRINUSE && orphans_hold_it(p) ? -EAGAIN : rc;
+		return rc == -EADDRINUSE && port_orphans_hold(p) ? -EAGAIN : rc;
 	p->lock = rc;
 	rc = fds_pair(SOCK_SEQPACKET | SOCK_CLOEXEC, p->park);
 	if (!rc)
 		rc = park_put(p, p->lock, &lock);
 	if (!rc)
-		rc = min(slot_add(p), 0);
+		rc = min(port_slot_add(p), 0);
 	if (!rc)
-		rc = drop_watch(p);
+		rc = port_drop_watch(p);
 	if (rc)
 		port_close(p);
 	return rc;
@@ -291,7 +291,7 @@ int port_want(struct port *p)
  * Finds a slot that no leased block uses. rests: nor a block that rests, i.e. was returned less than LEASE_REST ago.
  * 0: none.
  */
-static uint32_t slot_free(const struct port *p, bool rests)
+static uint32_t port_slot_free(const struct port *p, bool rests)
 {
 	static bool used[PORT_SLOTS];
 
@@ -318,29 +318,29 @@ int port_lease(struct port *p, uint32_t block)
 		return rc;
 	if (l->slot && l->slot < p->nslots)
 		return p->slot[l->slot];
-	slot = (int)slot_free(p, true);
+	slot = (int)port_slot_free(p, true);
 	if (!slot)
-		slot = slot_add(p);
+		slot = port_slot_add(p);
 	/*
 	 * No slot is free, and no socket can be added: take the slot of a block that was returned less than
 	 * LEASE_REST ago. Packets that still arrive for that block then go to slot 0, where rused drops them.
 	 */
-	if (slot == -ENOSPC && slot_free(p, false))
-		slot = (int)slot_free(p, false);
+	if (slot == -ENOSPC && port_slot_free(p, false))
+		slot = (int)port_slot_free(p, false);
 	if (slot < 0)
 		return slot;
 	/* Remove the slot from the block of QP numbers that had it before, which may be leased again. */
 	for (uint32_t b = 1; b < LEASE_BLOCKS; b++)
 		if (p->leases->block[b].slot == (uint32_t)slot)
 			p->leases->block[b].slot = 0;
-	drain(p->slot[slot]);
+	port_drain(p->slot[slot]);
 	l->slot = (uint32_t)slot;
 	lease_changed(p->leases, block);
 	port_steer(p);
 	return p->slot[slot];
 }
 
-static bool is_member(int fd)
+static bool port_is_member(int fd)
 {
 	struct sockaddr_in6 a = { 0 };
 	socklen_t len = sizeof(a);
@@ -364,7 +364,7 @@ int port_adopt(struct port *p, const int park[2])
 		if (what.is_lock && p->lock < 0) {
 			p->lock = fd;
 		} else if (!what.is_lock && what.slot == p->nslots && p->nslots < PORT_SLOTS &&
-			   is_member(fd)) {
+			   port_is_member(fd)) {
 			p->slot[p->nslots++] = fd;
 		} else {
 			close(fd);
@@ -375,7 +375,7 @@ int port_adopt(struct port *p, const int park[2])
 	if (rc == -EAGAIN && p->nslots && p->lock >= 0) {
 		p->park[0] = dup(park[0]);
 		p->park[1] = dup(park[1]);
-		rc = p->park[0] < 0 || p->park[1] < 0 ? -EMFILE : drop_watch(p);
+		rc = p->park[0] < 0 || p->park[1] < 0 ? -EMFILE : port_drop_watch(p);
 	}
 	if (rc) {
 		port_close(p);

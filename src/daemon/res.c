@@ -34,8 +34,8 @@
 /* Stop reading a process's table of objects (ipc/res.h) after this many free or invalid records. */
 #define GAPS_MAX 65536u
 
-static void add_client(const struct host *h, const struct client *c, int dev,
-		       uint64_t sum[PROC_COUNTERS])
+static void res_add_client(const struct host *h, const struct client *c, int dev,
+			   uint64_t sum[PROC_COUNTERS])
 {
 	const struct host_dev *d = &h->page->dev[dev];
 	struct proc_page p;
@@ -58,10 +58,10 @@ void res_counters(const struct host *h, const struct clients *cs, int dev,
 	for (int k = 0; k < PROC_COUNTERS; k++)
 		sum[k] = h->counter[dev][k];
 	list_for_each_entry(c, &cs->list, node)
-		add_client(h, c, dev, sum);
+		res_add_client(h, c, dev, sum);
 }
 
-static void add_wire(const struct client *c, uint64_t sum[PROC_WIRES])
+static void res_add_wire(const struct client *c, uint64_t sum[PROC_WIRES])
 {
 	struct proc_page p;
 
@@ -77,20 +77,20 @@ void res_wire(const struct host *h, const struct clients *cs, uint64_t sum[PROC_
 
 	memcpy(sum, h->wire, sizeof(h->wire));
 	list_for_each_entry(c, &cs->list, node)
-		add_wire(c, sum);
+		res_add_wire(c, sum);
 }
 
 void res_client_gone(struct host *h, const struct client *c)
 {
-	add_wire(c, h->wire);
+	res_add_wire(c, h->wire);
 	for (int dev = 0; dev < HOST_MAX_DEVS; dev++)
-		add_client(h, c, dev, h->counter[dev]);
+		res_add_client(h, c, dev, h->counter[dev]);
 }
 
 _Static_assert(SYSFS_CM_GROUPS == CM_COUNTER_GROUPS && SYSFS_CM_MSGS == CM_ATTR_COUNT,
 	       "the CM's counters");
 
-static void cm_counters_show(const struct host *h, const char *name, struct gsi_port *p)
+static void res_cm_counters_show(const struct host *h, const char *name, struct gsi_port *p)
 {
 	for (unsigned int g = 0; p->in_use && g < CM_COUNTER_GROUPS; g++)
 		for (unsigned int m = 0; m < CM_ATTR_COUNT; m++) {
@@ -129,12 +129,12 @@ void res_counters_show(struct host *h, const struct clients *cs, struct gsi *g, 
 			else
 				h->shown[dev][k] = sum[k];
 		}
-		cm_counters_show(h, d->name, &g->port[dev]);
+		res_cm_counters_show(h, d->name, &g->port[dev]);
 	}
 }
 
 /* Reads up to CHUNK records, starting at first. Returns their number. */
-static uint32_t table_read(int page_fd, uint32_t first, struct res_rec *rec)
+static uint32_t res_table_read(int page_fd, uint32_t first, struct res_rec *rec)
 {
 	off_t at = (off_t)(RES_OFFSET + (uint64_t)first * sizeof(*rec));
 	ssize_t n;
@@ -151,10 +151,10 @@ static uint32_t table_read(int page_fd, uint32_t first, struct res_rec *rec)
  * and valid. pread() copies in an unspecified order, so a record counts if its sequence number was
  * equal in a copy before and in one after. A record that is written all the time is left out.
  */
-static uint32_t chunk_read(int page_fd, uint32_t first, struct res_rec *rec, uint64_t *told)
+static uint32_t res_chunk_read(int page_fd, uint32_t first, struct res_rec *rec, uint64_t *told)
 {
 	struct res_rec mark[2][CHUNK], *before = mark[0];
-	uint32_t n = table_read(page_fd, first, before);
+	uint32_t n = res_table_read(page_fd, first, before);
 	uint64_t open = 0;
 
 	*told = 0;
@@ -163,9 +163,9 @@ static uint32_t chunk_read(int page_fd, uint32_t first, struct res_rec *rec, uin
 			open |= 1ull << i;
 	for (int tries = 0; open && tries < TRIES; tries++) {
 		struct res_rec now[CHUNK], *after = mark[!(tries & 1)];
-		uint32_t still = table_read(page_fd, first, now);
+		uint32_t still = res_table_read(page_fd, first, now);
 
-		n = min(n, min(still, table_read(page_fd, first, after)));
+		n = min(n, min(still, res_table_read(page_fd, first, after)));
 		for (uint32_t i = 0; i < n; i++) {
 			if (!(open >> i & 1) || before[i].seq & 1 || before[i].seq != after[i].seq)
 				continue;
@@ -184,7 +184,7 @@ static uint32_t chunk_read(int page_fd, uint32_t first, struct res_rec *rec, uin
  * Returns the client's number in the resource ids (RES_ID), and assigns it at the first call. The
  * number is unique among connected clients and is not reused soon.
  */
-static uint32_t place_of(struct clients *cs, struct client *c)
+static uint32_t res_place_of(struct clients *cs, struct client *c)
 {
 	const struct client *o;
 
@@ -205,8 +205,8 @@ struct collection {
 	size_t n, room;
 };
 
-static bool collect_one(struct collection *to, const struct client *c, uint32_t slot,
-			const struct res_rec *rec)
+static bool res_collect_one(struct collection *to, const struct client *c, uint32_t slot,
+			    const struct res_rec *rec)
 {
 	if (to->n == to->room) {
 		void *more = reallocarray(to->all, to->room + 1024, sizeof(*to->all));
@@ -221,21 +221,21 @@ static bool collect_one(struct collection *to, const struct client *c, uint32_t 
 	return true;
 }
 
-static bool collect_client(struct collection *to, struct clients *cs, struct client *c)
+static bool res_collect_client(struct collection *to, struct clients *cs, struct client *c)
 {
 	uint32_t n = CHUNK, gaps = 0;
 
-	place_of(cs, c);
+	res_place_of(cs, c);
 	for (uint32_t first = 0; n == CHUNK && first < RES_MAX && gaps <= GAPS_MAX;
 	     first += CHUNK) {
 		struct res_rec rec[CHUNK];
 		uint64_t told;
 
-		n = chunk_read(c->page_fd, first, rec, &told);
+		n = res_chunk_read(c->page_fd, first, rec, &told);
 		for (uint32_t i = 0; i < n; i++) {
 			if (!(told >> i & 1))
 				gaps++;
-			else if (!collect_one(to, c, first + i, &rec[i]))
+			else if (!res_collect_one(to, c, first + i, &rec[i]))
 				return false;
 		}
 	}
@@ -248,7 +248,7 @@ struct nldev_res *res_collect(struct clients *cs, size_t *n)
 	struct client *c;
 
 	list_for_each_entry(c, &cs->list, node)
-		if (c->page_fd >= 0 && !collect_client(&to, cs, c))
+		if (c->page_fd >= 0 && !res_collect_client(&to, cs, c))
 			break;
 	*n = to.n;
 	return to.all;
