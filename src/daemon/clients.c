@@ -220,7 +220,7 @@ static void client_new(struct rused *r, int fd)
 	socklen_t len = sizeof(cr);
 	struct client *c;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cr, &len) || cr.uid != r->uid) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cr, &len) || cr.uid != r->place.uid) {
 		log_warn("refused pid %d: uid %u is not the user of this rused", cr.pid, cr.uid);
 		close(fd);
 		return;
@@ -292,20 +292,20 @@ int clients_listen(struct rused *r)
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	int fd, rc;
 
-	if (snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/" IPC_SOCK_NAME, r->rundir) >=
+	if (snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/" IPC_SOCK_NAME, r->place.rundir) >=
 	    (int)sizeof(sa.sun_path))
 		return -ENAMETOOLONG;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return -errno;
 	/* rused holds the lock, so the old socket's owner is dead. */
-	unlinkat(r->run, IPC_SOCK_NAME, 0);
+	unlinkat(r->place.run, IPC_SOCK_NAME, 0);
 	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) || listen(fd, BACKLOG)) {
 		rc = -errno;
 		close(fd);
 		return rc;
 	}
-	place_bound(r);
+	place_bound(&r->place);
 	r->listen.fn = clients_listen_event;
 	rc = loop_add(&r->loop, &r->listen, fd, EPOLLIN);
 	if (rc)
@@ -335,12 +335,12 @@ bool clients_leave(struct rused *r)
 
 	clients_listen_no_more(r);
 	if (!r->clients.count) {
-		if (place_ours(r))
-			unlinkat(r->run, IPC_SOCK_NAME, 0);
+		if (place_ours(&r->place))
+			unlinkat(r->place.run, IPC_SOCK_NAME, 0);
 		return true;
 	}
 	/* Another rused owns the run directory: serve the client, but do not listen again. */
-	if (!place_ours(r))
+	if (!place_ours(&r->place))
 		return false;
 	rc = clients_listen(r);
 	if (rc)

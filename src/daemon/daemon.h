@@ -29,12 +29,8 @@
 
 struct rused {
 	struct loop loop;
-	char rundir[IPC_RUNDIR_MAX];
-	int run;		/* the run directory */
-	struct place place;	/* lock, socket and log in the run directory */
+	struct place place;	/* the run directory: lock, socket and log */
 	struct loop_fd listen, signals;
-	uint64_t netns;
-	uint32_t uid;
 	ns_t started, idle;	/* idle: time without clients until exit; 0 = never */
 	bool drain;		/* exit when the last client has disconnected, even if rused_busy() */
 
@@ -62,8 +58,6 @@ struct rused {
 
 /* rused.c: connects the parts of rused with each other. Call after the host page was created. */
 void rused_connect(struct rused *r);
-/* Creates the device tree in a new run directory. 0 or -errno. */
-int rused_restore(struct rused *r);
 /* status.c: the JSON text for IPC_STATUS, malloc()ed; NULL: no memory. */
 char *status_text(struct rused *r);
 

@@ -121,7 +121,7 @@ static int do_hello(struct msg *m)
 	if (rc)
 		return rc;
 	/* Refuse a process of another network namespace: both may use the same $RUSE_DIR, but not the same addresses. */
-	if (m->nfds && q.netns && q.netns != c->r->netns)
+	if (m->nfds && q.netns && q.netns != c->r->place.netns)
 		return answer_error(m, -EXDEV);
 	if (m->nfds) {
 		c->page_fd = m->fds[0];
@@ -132,7 +132,7 @@ static int do_hello(struct msg *m)
 	}
 	c->hello = true;
 	rep.proc = c->proc;
-	strcpy(rep.rundir, c->r->rundir);
+	strcpy(rep.rundir, c->r->place.rundir);
 	log_info("process %u (pid %d, %s): connected", c->proc, c->pid, c->comm);
 	if (m->nfds == 3) {
 		rc = port_adopt(&c->r->port, m->fds + 1);

@@ -198,10 +198,10 @@ static int setup(struct rused *r, const struct options *o)
 	rc = watch_signals(r);
 	if (rc)
 		return rc;
-	sysfs_remove(r->run);	/* left by an earlier rused that was killed */
-	rc = orphans_load(&r->orphans, r->run);
+	sysfs_remove(r->place.run);	/* left by an earlier rused that was killed */
+	rc = orphans_load(&r->orphans, r->place.run);
 	if (!rc)
-		rc = host_init(&r->host, r->run, r->rundir);
+		rc = host_init(&r->host, r->place.run, r->place.rundir);
 	rused_connect(r);
 	if (!rc)
 		rc = gsi_init(&r->gsi, &r->loop, r->host.page, &r->umads);
@@ -213,7 +213,7 @@ static int setup(struct rused *r, const struct options *o)
 	if (!rc)
 		rc = clients_listen(r);
 	if (!rc)
-		place_watch(r);
+		place_watch(&r->place);
 	if (!rc && r->idle)
 		rc = timer_set(&r->loop.timers, &r->idle_timer, r->loop.now + r->idle);
 	return rc;
@@ -248,13 +248,13 @@ static int serve(struct rused *r)
 static void teardown(struct rused *r, bool keep_log)
 {
 	/* If false, the files in the run directory belong to another rused and stay. */
-	bool ours = place_ours(r);
+	bool ours = place_ours(&r->place);
 
-	place_unwatch(r);
+	place_unwatch(&r->place);
 	loop_del(&r->loop, &r->listen);
 	if (ours)
-		unlinkat(r->run, IPC_SOCK_NAME, 0);
-	orphans_fini(&r->orphans, r->run, ours);
+		unlinkat(r->place.run, IPC_SOCK_NAME, 0);
+	orphans_fini(&r->orphans, r->place.run, ours);
 	clients_close_all(r);
 	fabrics_fini(&r->fabrics);
 	ucma_fini(&r->ucma);
@@ -265,7 +265,7 @@ static void teardown(struct rused *r, bool keep_log)
 	host_fini(&r->host, ours);
 	loop_del(&r->loop, &r->signals);
 	loop_fini(&r->loop);
-	place_leave(r, keep_log);
+	place_leave(&r->place, keep_log);
 }
 
 int main(int argc, char **argv)
@@ -277,35 +277,35 @@ int main(int argc, char **argv)
 	parse(argc, argv, &o);
 	log_init("rused", STDERR_FILENO);
 	reset_process();
-	rc = place_open(&r, o.rundir);
+	rc = place_open(&r.place, o.rundir);
 	if (rc) {
-		log_err("cannot use the run directory %s: %s", o.rundir ? o.rundir : r.rundir,
+		log_err("cannot use the run directory %s: %s", o.rundir ? o.rundir : r.place.rundir,
 			strerror(-rc));
 		return 1;
 	}
-	rc = place_take(&r);
+	rc = place_take(&r.place);
 	if (rc < 0)
 		log_err("cannot lock %s, and the rused that holds the lock does not answer: %s",
-			r.rundir, strerror(-rc));
+			r.place.rundir, strerror(-rc));
 	if (rc <= 0)
 		return rc < 0;
-	rc = place_log(&r, o.foreground);
+	rc = place_log(&r.place, o.foreground);
 	if (rc) {
-		log_err("cannot open %s/" IPC_LOG_NAME ": %s", r.rundir, strerror(-rc));
+		log_err("cannot open %s/" IPC_LOG_NAME ": %s", r.place.rundir, strerror(-rc));
 		return 1;
 	}
 	rc = setup(&r, &o);
 	if (!rc) {
-		place_up(&r);
+		place_up(&r.place, r.spare);
 		rc = serve(&r);
 	} else if (!o.foreground) {
 		/* The program that has started rused reads standard error and reports this line. */
-		dprintf(STDERR_FILENO, "rused: error: cannot start in %s: %s\n", r.rundir, strerror(-rc));
+		dprintf(STDERR_FILENO, "rused: error: cannot start in %s: %s\n", r.place.rundir, strerror(-rc));
 	}
 	if (rc)
 		log_err("exiting: %s", strerror(-rc));
 	teardown(&r, rc);
 	/* This may take long, so it is done last, when no program waits for this rused. */
-	leftovers_remove(r.rundir);
+	leftovers_remove(r.place.rundir);
 	return rc != 0;
 }

@@ -17,7 +17,7 @@
  *	else, if RUN/lock is free, rused creates the directory, the lock and the socket again;
  *	else another rused owns the directory: rused accepts no new clients and exits after the last.
  *
- * dup3() puts the new directory in the place of the old one, so the descriptor r->run stays valid.
+ * dup3() puts the new directory in the place of the old one, so the descriptor p->run stays valid.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@
 #include "abi/sysfs/sysfs.h"
 #include "base/log.h"
 #include "daemon/crash.h"
-#include "daemon/daemon.h"
+#include "daemon/place.h"
 
 #define LOCK_NAME "lock"
 #define LOCK_WAIT_NS (3 * NS_S)
@@ -67,32 +67,32 @@ int place_dir(const char *path)
 	return open_dir(path, &st);
 }
 
-int place_open(struct rused *r, const char *path)
+int place_open(struct place *p, const char *path)
 {
 	struct stat st = { 0 };
 	int rc = 0;
 
-	r->place.lock = r->place.name = r->place.log = r->place.watch.fd = -1;
+	p->lock = p->name = p->log = p->watch.fd = -1;
 	if (!path) {
-		rc = ipc_rundir(r->rundir, sizeof(r->rundir));
-	} else if (path[0] != '/' || strlen(path) >= sizeof(r->rundir)) {
+		rc = ipc_rundir(p->rundir, sizeof(p->rundir));
+	} else if (path[0] != '/' || strlen(path) >= sizeof(p->rundir)) {
 		rc = path[0] != '/' ? -EINVAL : -ENAMETOOLONG;
 	} else {
-		strcpy(r->rundir, path);
+		strcpy(p->rundir, path);
 	}
 	if (rc)
 		return rc;
-	r->run = open_dir(r->rundir, &st);
-	if (r->run < 0)
-		return r->run;
-	r->uid = st.st_uid;
+	p->run = open_dir(p->rundir, &st);
+	if (p->run < 0)
+		return p->run;
+	p->uid = st.st_uid;
 	if (stat("/proc/self/ns/net", &st) == 0)
-		r->netns = st.st_ino;
+		p->netns = st.st_ino;
 	return 0;
 }
 
 /* Binds the abstract socket. Its descriptor, or -errno; -EADDRINUSE: another rused of this path still runs. */
-static int take_name(const struct rused *r)
+static int take_name(const struct place *p)
 {
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
 	unsigned int ns = 0;
@@ -101,7 +101,7 @@ static int take_name(const struct rused *r)
 
 	if (stat("/proc/self/ns/mnt", &st) == 0)
 		ns = (unsigned int)st.st_ino;
-	n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "r%x:%s", ns, r->rundir);
+	n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "r%x:%s", ns, p->rundir);
 	if (n >= (int)sizeof(a.sun_path) - 1)
 		return -ENAMETOOLONG;
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -125,9 +125,9 @@ static bool lock_there(int run, int lock)
 	       mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
-bool place_ours(const struct rused *r)
+bool place_ours(const struct place *p)
 {
-	return lock_there(r->run, r->place.lock);
+	return lock_there(p->run, p->lock);
 }
 
 int place_lock(int run)
@@ -146,24 +146,24 @@ int place_lock(int run)
  * Tries to take the abstract socket and RUN/lock. 1: locked; 0: another process holds a lock, try
  * again; -errno. named: true: both locks are required; false: RUN/lock is enough.
  */
-static int try_take(struct rused *r, bool named)
+static int try_take(struct place *p, bool named)
 {
 	int rc;
 
-	if (r->place.name < 0)
-		r->place.name = take_name(r);
-	if (r->place.name == -EADDRINUSE && named)
+	if (p->name < 0)
+		p->name = take_name(p);
+	if (p->name == -EADDRINUSE && named)
 		return 0;
-	rc = place_lock(r->run);
+	rc = place_lock(p->run);
 	if (rc == -EBUSY)
 		return 0;
 	if (rc < 0)
 		return rc;
-	r->place.lock = rc;
+	p->lock = rc;
 	return 1;
 }
 
-int place_take(struct rused *r)
+int place_take(struct place *p)
 {
 	const struct timespec nap = { .tv_nsec = LOCK_NAP_NS };
 	struct ipc_conn c;
@@ -171,11 +171,11 @@ int place_take(struct rused *r)
 	int rc;
 
 	for (waited = 0; waited <= LOCK_WAIT_NS; waited += LOCK_NAP_NS) {
-		rc = try_take(r, waited < LOCK_WAIT_NS);
+		rc = try_take(p, waited < LOCK_WAIT_NS);
 		if (rc)
 			return rc;
 		/* Only an answer proves that the other rused runs: one that is being killed still has socket and lock. */
-		rc = ipc_connect(&c, r->rundir);
+		rc = ipc_connect(&c, p->rundir);
 		if (!rc)
 			rc = ipc_greet(&c, "rused", NULL);
 		if (!rc)
@@ -188,39 +188,39 @@ int place_take(struct rused *r)
 	return -EBUSY;
 }
 
-static int open_log(const struct rused *r)
+static int open_log(const struct place *p)
 {
-	int fd = openat(r->run, IPC_LOG_NAME,
+	int fd = openat(p->run, IPC_LOG_NAME,
 			O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	return fd < 0 ? -errno : fd;
 }
 
-int place_log(struct rused *r, bool foreground)
+int place_log(struct place *p, bool foreground)
 {
-	int fd = foreground ? STDERR_FILENO : open_log(r);
+	int fd = foreground ? STDERR_FILENO : open_log(p);
 
 	if (fd < 0)
 		return fd;
-	r->place.log = foreground ? -1 : fd;
+	p->log = foreground ? -1 : fd;
 	log_init("rused", fd);
-	crash_watch(foreground ? -1 : r->run, IPC_LOG_NAME, IPC_CRASH_NAME);
+	crash_watch(foreground ? -1 : p->run, IPC_LOG_NAME, IPC_CRASH_NAME);
 	return 0;
 }
 
-void place_up(struct rused *r)
+void place_up(struct place *p, int null)
 {
-	if (r->place.log >= 0 && r->spare >= 0)
-		dup2(r->spare, STDERR_FILENO);
+	if (p->log >= 0 && null >= 0)
+		dup2(null, STDERR_FILENO);
 }
 
-void place_bound(struct rused *r)
+void place_bound(struct place *p)
 {
 	struct stat st = { 0 };
 
-	(void)fstatat(r->run, IPC_SOCK_NAME, &st, AT_SYMLINK_NOFOLLOW);
-	r->place.sock_dev = st.st_dev;
-	r->place.sock_ino = st.st_ino;
+	(void)fstatat(p->run, IPC_SOCK_NAME, &st, AT_SYMLINK_NOFOLLOW);
+	p->sock_dev = st.st_dev;
+	p->sock_ino = st.st_ino;
 }
 
 static bool tree_there(int run)
@@ -230,148 +230,143 @@ static bool tree_there(int run)
 }
 
 /* True if the path still leads to this rused's directory, lock and socket, and the device tree is there. */
-static bool whole(const struct rused *r)
+static bool whole(const struct place *p)
 {
 	struct stat mine, st;
 
-	return !fstat(r->run, &mine) && !lstat(r->rundir, &st) && mine.st_ino == st.st_ino &&
-	       mine.st_dev == st.st_dev && place_ours(r) && tree_there(r->run) &&
-	       !fstatat(r->run, IPC_SOCK_NAME, &st, AT_SYMLINK_NOFOLLOW) &&
-	       st.st_ino == r->place.sock_ino && st.st_dev == r->place.sock_dev;
+	return !fstat(p->run, &mine) && !lstat(p->rundir, &st) && mine.st_ino == st.st_ino &&
+	       mine.st_dev == st.st_dev && place_ours(p) && tree_there(p->run) &&
+	       !fstatat(p->run, IPC_SOCK_NAME, &st, AT_SYMLINK_NOFOLLOW) &&
+	       st.st_ino == p->sock_ino && st.st_dev == p->sock_dev;
 }
 
 /*
  * Opens the run directory by its path; creates it if it is missing. Also creates its parent, if
  * that has a name which ruse gives by default ("ruse...").
  */
-static int find_dir(const struct rused *r)
+static int find_dir(const struct place *p)
 {
 	char up[IPC_RUNDIR_MAX];
 	struct stat st;
 	char *slash;
 
-	strcpy(up, r->rundir);
+	strcpy(up, p->rundir);
 	slash = strrchr(up, '/');
 	*slash = '\0';
-	if (mkdir(r->rundir, 0700) && errno == ENOENT) {
+	if (mkdir(p->rundir, 0700) && errno == ENOENT) {
 		slash = strrchr(up, '/');
 		if (slash && !strncmp(slash, "/ruse", 5) && !mkdir(up, 0700))
-			(void)mkdir(r->rundir, 0700);
+			(void)mkdir(p->rundir, 0700);
 	}
-	return open_dir(r->rundir, &st);
+	return open_dir(p->rundir, &st);
 }
 
 /* Creates the log, RUN/leases and the sysfs tree in a new directory. */
-static int refill(struct rused *r)
+static int refill(struct place *p)
 {
-	int fd = r->place.log < 0 ? -1 : open_log(r);
-	int rc;
+	int fd = p->log < 0 ? -1 : open_log(p);
 
 	if (fd >= 0) {
-		dup3(fd, r->place.log, O_CLOEXEC);
+		dup3(fd, p->log, O_CLOEXEC);
 		close(fd);
 	}
-	rc = orphans_save(&r->orphans, r->run);
-	return rc ? rc : rused_restore(r);
+	return p->ops->refill(p->ctx);
 }
 
 /* Creates what is missing of directory, lock, files and socket. 0; -EBUSY: another rused owns the directory; -errno. */
-static int restore(struct rused *r)
+static int restore(struct place *p)
 {
-	int run = find_dir(r), lock, rc = 0;
+	int run = find_dir(p), lock, rc = 0;
 
 	if (run < 0)
 		return run;
-	if (lock_there(run, r->place.lock)) {
-		rc = tree_there(run) ? 0 : refill(r);
+	if (lock_there(run, p->lock)) {
+		rc = tree_there(run) ? 0 : refill(p);
 	} else {
 		lock = place_lock(run);
 		if (lock < 0) {
 			close(run);
 			return lock;
 		}
-		close(r->place.lock);
-		r->place.lock = lock;
-		dup3(run, r->run, O_CLOEXEC);
-		rc = refill(r);
+		close(p->lock);
+		p->lock = lock;
+		dup3(run, p->run, O_CLOEXEC);
+		rc = refill(p);
 	}
 	close(run);
-	return rc ? rc : clients_listen_again(r);
+	return rc ? rc : p->ops->listen(p->ctx);
 }
 
 static void place_check(struct timer *t, ns_t now)
 {
-	struct rused *r = container_of(t, struct rused, place.check);
+	struct place *p = container_of(t, struct place, check);
 	int rc;
 
-	if (whole(r))
+	if (whole(p))
 		return;
-	if (!r->clients.count && !rused_busy(r)) {
-		log_info("exiting: the run directory %s was deleted", r->rundir);
-		r->loop.stop = true;
+	if (!p->ops->needed(p->ctx)) {
+		log_info("exiting: the run directory %s was deleted", p->rundir);
+		p->loop->stop = true;
 		return;
 	}
-	rc = restore(r);
+	rc = restore(p);
 	if (!rc) {
-		log_warn("the run directory %s or its socket was deleted; created again", r->rundir);
-		place_watch(r);
+		log_warn("the run directory %s or its socket was deleted; created again", p->rundir);
+		place_watch(p);
 		return;
 	}
 	log_warn("the run directory %s or its socket was deleted and cannot be created: %s; "
 		 "rused exits when its last client has disconnected",
-		 r->rundir, strerror(-rc));
-	place_unwatch(r);
-	clients_listen_no_more(r);
-	r->drain = true;
-	if (!r->clients.count)
-		r->loop.stop = true;
+		 p->rundir, strerror(-rc));
+	place_unwatch(p);
+	p->ops->drain(p->ctx);
 }
 
 static void place_event(struct loop_fd *f, uint32_t events)
 {
-	struct rused *r = container_of(f, struct rused, place.watch);
+	struct place *p = container_of(f, struct place, watch);
 	_Alignas(struct inotify_event) char buf[4096];
 
 	/* The event's content does not matter: place_check() checks everything. */
 	if (read(f->fd, buf, sizeof(buf)) > 0)
-		timer_set(&r->loop.timers, &r->place.check, r->loop.now + PLACE_REST);
+		timer_set(&p->loop->timers, &p->check, p->loop->now + PLACE_REST);
 }
 
-void place_watch(struct rused *r)
+void place_watch(struct place *p)
 {
 	static const uint32_t self = IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	char up[IPC_RUNDIR_MAX];
 
-	place_unwatch(r);
-	r->place.watch.fn = place_event;
-	r->place.check.fn = place_check;
-	strcpy(up, r->rundir);
+	place_unwatch(p);
+	p->watch.fn = place_event;
+	p->check.fn = place_check;
+	strcpy(up, p->rundir);
 	*(strrchr(up + 1, '/') ?: up + 1) = '\0';
 	/* Watch the parent directory too: if it is renamed or deleted, the path is gone. */
-	if (fd < 0 || inotify_add_watch(fd, r->rundir, self | IN_DELETE | IN_MOVE) < 0 ||
-	    inotify_add_watch(fd, up, self) < 0 || loop_add(&r->loop, &r->place.watch, fd, EPOLLIN))
-		log_info("cannot watch the run directory %s for deletion: %m", r->rundir);
-	if (fd >= 0 && r->place.watch.fd < 0)
+	if (fd < 0 || inotify_add_watch(fd, p->rundir, self | IN_DELETE | IN_MOVE) < 0 ||
+	    inotify_add_watch(fd, up, self) < 0 || loop_add(p->loop, &p->watch, fd, EPOLLIN))
+		log_info("cannot watch the run directory %s for deletion: %m", p->rundir);
+	if (fd >= 0 && p->watch.fd < 0)
 		close(fd);
 	/* Check for deletions that happened before the watch was set. */
-	if (r->place.watch.fd >= 0 && !whole(r))
-		timer_set(&r->loop.timers, &r->place.check, r->loop.now + PLACE_REST);
+	if (p->watch.fd >= 0 && !whole(p))
+		timer_set(&p->loop->timers, &p->check, p->loop->now + PLACE_REST);
 }
 
-void place_unwatch(struct rused *r)
+void place_unwatch(struct place *p)
 {
-	loop_del(&r->loop, &r->place.watch);
+	loop_del(p->loop, &p->watch);
 }
 
-void place_leave(struct rused *r, bool keep_log)
+void place_leave(struct place *p, bool keep_log)
 {
-	if (place_ours(r)) {
+	if (place_ours(p)) {
 		if (!keep_log)
-			unlinkat(r->run, IPC_LOG_NAME, 0);
-		unlinkat(r->run, LOCK_NAME, 0);
+			unlinkat(p->run, IPC_LOG_NAME, 0);
+		unlinkat(p->run, LOCK_NAME, 0);
 	}
-	close(r->place.lock);
-	if (r->place.name >= 0)
-		close(r->place.name);
+	close(p->lock);
+	if (p->name >= 0)
+		close(p->name);
 }

@@ -100,6 +100,53 @@ static const struct host_ops rused_host_ops = {
 	.run = rused_host_run,
 };
 
+/* Creates RUN/leases and the device tree in a new run directory. 0 or -errno. */
+static int rused_refill(void *ctx)
+{
+	struct rused *r = ctx;
+	int rc = orphans_save(&r->orphans, r->place.run);
+
+	if (rc)
+		return rc;
+	sysfs_remove(r->place.run);
+	rc = sysfs_init(r->place.run);
+	if (!rc)
+		rc = fabric_hosts_restore(&r->fabrics);
+	/* No counter has this value, so the next update writes all counter files. */
+	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
+		memset(r->gsi.port[i].shown, 0xff, sizeof(r->gsi.port[i].shown));
+	return rc ? rc : host_restore(&r->host);
+}
+
+static bool rused_needed(void *ctx)
+{
+	const struct rused *r = ctx;
+
+	return r->clients.count || rused_busy(r);
+}
+
+static int rused_listen(void *ctx)
+{
+	return clients_listen_again(ctx);
+}
+
+static void rused_drain(void *ctx)
+{
+	struct rused *r = ctx;
+
+	clients_listen_no_more(r);
+	r->drain = true;
+	if (!r->clients.count)
+		r->loop.stop = true;
+}
+
+static const struct place_ops rused_place_ops = {
+	.needed = rused_needed,
+	.refill = rused_refill,
+	.listen = rused_listen,
+	.drain = rused_drain,
+};
+
 static void rused_connect_fabrics(struct rused *r)
 {
 	static const struct fabrics_ops ops = { .device_place = rused_place,
@@ -112,8 +159,8 @@ static void rused_connect_fabrics(struct rused *r)
 	fs->page = r->host.page;
 	fs->gsi = &r->gsi;
 	fs->net = &r->net;
-	fs->run = r->run;
-	fs->rundir = r->rundir;
+	fs->run = r->place.run;
+	fs->rundir = r->place.rundir;
 	fs->ops = &ops;
 	fs->ctx = r;
 	fabrics_init(fs);
@@ -135,9 +182,12 @@ static void rused_connect_ucma(struct rused *r)
 
 void rused_connect(struct rused *r)
 {
-	umads_init(&r->umads, &r->loop, r->run, r->host.page ? r->host.page->generation : 0);
+	umads_init(&r->umads, &r->loop, r->place.run, r->host.page ? r->host.page->generation : 0);
 	r->gsi.publish = rused_publish;
 	r->gsi.ctx = r;
+	r->place.loop = &r->loop;
+	r->place.ops = &rused_place_ops;
+	r->place.ctx = r;
 	r->host.ops = &rused_host_ops;
 	r->host.ctx = r;
 	r->devices.host = &r->host;
@@ -150,18 +200,4 @@ void rused_connect(struct rused *r)
 				       .ucma = &r->ucma };
 	rused_connect_fabrics(r);
 	rused_connect_ucma(r);
-}
-
-int rused_restore(struct rused *r)
-{
-	int rc;
-
-	sysfs_remove(r->run);
-	rc = sysfs_init(r->run);
-	if (!rc)
-		rc = fabric_hosts_restore(&r->fabrics);
-	/* No counter has this value, so the next update writes all counter files. */
-	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
-		memset(r->gsi.port[i].shown, 0xff, sizeof(r->gsi.port[i].shown));
-	return rc ? rc : host_restore(&r->host);
 }

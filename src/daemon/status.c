@@ -20,8 +20,8 @@ static struct json_object *host_json(const struct rused *r)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_str(o, "rundir", r->rundir);
-	add_int(o, "netns", r->netns);
+	add_str(o, "rundir", r->place.rundir);
+	add_int(o, "netns", r->place.netns);
 	add_int(o, "pid", getpid());
 	add_int(o, "uptime", (r->loop.now - r->started) / NS_S);
 	add_str(o, "udp_port", r->port.nslots ? "open" : r->port.err ? strerrordesc_np(-r->port.err) :

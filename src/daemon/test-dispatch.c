@@ -40,8 +40,8 @@ static int setup(void **state)
 	strcpy(page.dev[0].name, "rxe_0");
 	r.host.page = &page;
 	r.host.page_fd = memfd_create("page", MFD_CLOEXEC);
-	r.netns = 99;
-	strcpy(r.rundir, "/nowhere");
+	r.place.netns = 99;
+	strcpy(r.place.rundir, "/nowhere");
 	list_init(&r.clients.list);
 	orphans_init(&r.orphans, &r.loop, &r.leases, &r.port);
 	port_init(&r.port, &r.loop, &r.leases, &r.gsi);

@@ -2,10 +2,10 @@
 /*
  * umadN and issmN devices of ports, and the open files of programs.
  *
- * A port belongs to QP1 of a RoCE device or to a fabric (InfiniBand), its owner. The owner has a
- * struct mad_port. Its mad_ops.send transmits MADs; its
- * mad_ops.process has the port's own agents handle a received MAD. The owner passes received MADs
- * to mad_input(), but never from within a send.
+ * A port belongs to QP1 of a RoCE device (gsi/) or to an InfiniBand fabric (fabrics/), its owner.
+ * The owner has a struct mad_port. Its mad_ops.send transmits MADs; its mad_ops.process has the
+ * port's own agents handle a received MAD. The owner passes received MADs to mad_input(), but never
+ * from within a send.
  *
  * The owner describes the port in a struct umad_desc and calls umad_node_add(), which creates the
  * port's umadN and issmN. Their files call the owner through desc->ops: check_addr() checks the
