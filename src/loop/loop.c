@@ -51,21 +51,20 @@ uint64_t loop_wall_clock(void)
 
 int loop_init(struct loop *l)
 {
-	l->epfd = epoll_create1(EPOLL_CLOEXEC);
-	if (l->epfd < 0)
-		return -errno;
 	l->now = loop_clock();
 	l->moment = 1;
 	l->one_cpu = cpus_usable() == 1;
 	timer_heap_init(&l->timers);
 	list_init(&l->dead);
-	return 0;
+	l->epfd = epoll_create1(EPOLL_CLOEXEC);
+	return l->epfd < 0 ? -errno : 0;
 }
 
 void loop_fini(struct loop *l)
 {
 	timer_heap_fini(&l->timers);
-	close(l->epfd);
+	if (l->epfd >= 0)
+		close(l->epfd);
 }
 
 int loop_add(struct loop *l, struct loop_fd *f, int fd, uint32_t events)

@@ -49,7 +49,7 @@ struct loop {
 	uint32_t rounds;	/* rounds of the loop since its last check of the descriptors */
 };
 
-/* 0 or -errno. */
+/* 0, or -errno; then only loop_fini() and freeing of l->dead are allowed. */
 int loop_init(struct loop *l);
 void loop_fini(struct loop *l);
 int loop_add(struct loop *l, struct loop_fd *f, int fd, uint32_t events);

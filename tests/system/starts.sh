@@ -35,7 +35,18 @@ mkdir "$RUSE_DIR/leases"
 in_ruse timeout 100 ibv_devinfo >"$T/out" 2>&1 && die "devices without leases"
 grep -qF "failed: rused: error: cannot start in $RUSE_DIR: " "$T/out" ||
 	{ cat "$T/out"; die "the message lacks the reason of rused"; }
+[ ! -e "$RUSE_DIR/rused.crash" ] || { cat "$RUSE_DIR/rused.crash"; die "rused crashed"; }
 rm -rf "${RUSE_DIR:?}"/*
+
+note "rused without descriptors exits, at whichever descriptor it fails"
+for most in {6..15}; do
+	status=0
+	(ulimit -n "$most" && exec timeout 100 "$RUSE_BUILD/rused" --rundir "$RUSE_DIR" --idle 1 \
+		--foreground) >"$T/out" 2>&1 || status=$?
+	[ $status -lt 124 ] || { cat "$T/out"; die "with $most descriptors: status $status"; }
+	! grep -q "crashed" "$T/out" || { cat "$T/out"; die "rused crashed with $most descriptors"; }
+	rm -rf "${RUSE_DIR:?}"/*
+done
 
 note "starts and kills for $seconds s beside $load processes"
 burners=()
