@@ -37,7 +37,7 @@ static bool device_is_ours(const struct host_dev *d)
 	return d->in_use && !d->ib.host;
 }
 
-/* Updates the port from its interface. GIDs already in d keep their indices. */
+/* Updates the port of device d from its network interface. GIDs already in d keep their indices. */
 static void device_fill_port(const struct host *h, struct host_dev *d, struct scan *s)
 {
 	struct gid_raw all[2 * MAX_ADDRS];

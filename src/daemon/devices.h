@@ -21,7 +21,7 @@ struct devices {
 int devices_init(struct devices *ds);
 /* Keeps the devices as their interfaces are; ctx: struct devices. */
 extern const struct hostnet_ops devices_net_ops;
-/* Reads the state of all ports again, after a change made by rused itself. */
+/* Reads the state of the ports of all devices on network interfaces again, after a change made by rused itself. */
 void devices_refresh(struct host *h);
 /*
  * `rdma link add` and `rdma link del`. 0; -EINVAL: name or type; -EEXIST: name taken, or device on

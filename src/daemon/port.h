@@ -36,7 +36,7 @@ struct port {
 /* Sets the state "not open". */
 void port_init(struct port *p, struct loop *l, struct lease_table *leases, struct gsi *gsi);
 void port_fini(struct port *p);
-/* Opens the port if it is closed, so that packets to QP1 arrive. 0, or -errno as for port_lease(). */
+/* Opens UDP port 4791 if it is closed, so that packets to QP1 arrive. 0, or -errno as for port_lease(). */
 int port_want(struct port *p);
 /*
  * Returns the socket of a leased block of QP numbers. It is empty, and the block's packets are steered to it. It

@@ -4,9 +4,9 @@
  * shared memory of the file has events, the program's end has a byte to read. The hang-up after the
  * last close is seen by rused, even if the process that opened the file is gone.
  *
- * A closed file must release its ports before the next command, as in a kernel, although both
- * arrive on different sockets. Therefore a command that fails with "address in use" is repeated
- * after a check for closed files (ucma_free_ports()).
+ * A closed file must release the rdma_cm ports to which its ids were bound before the next command is executed, as in
+ * a kernel, although the close and the command arrive on different sockets. Therefore a command that fails with
+ * "address in use" is repeated after a check for closed files (ucma_free_ports()).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -224,8 +224,8 @@ static bool ucma_fd_sweep(struct ucma_files *us)
 }
 
 /*
- * Handles closed files and commands sent without waiting for an answer (IPC_UCMA_POST), which may free ports. True:
- * there were some.
+ * Handles closed files and commands sent without waiting for an answer (IPC_UCMA_POST). Both may free ports of
+ * rdma_cm ids. True: there were some.
  */
 static bool ucma_free_ports(struct ucma_files *us)
 {
@@ -295,7 +295,10 @@ int ucma_open(struct ucma_files *us, struct client *c, uint32_t *number, int fds
 	/* The fabric was removed. */
 	if (c->fabric.number && !c->fabric.host)
 		return -ENODEV;
-	/* Without the port, connections within this host still work. */
+	/*
+	 * RoCE connections to other hosts use UDP port 4791. If it cannot be opened, connections within this host still
+	 * work. A host of an InfiniBand fabric (c->fabric_host) does not use UDP.
+	 */
 	if (!c->fabric.host)
 		rc = port_want(us->port);
 	if (rc)

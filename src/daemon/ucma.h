@@ -87,7 +87,7 @@ void ucma_settle(struct ucma_files *us);
  */
 int ucma_call(struct ucma_files *us, const struct ipc_ucma *q, const void *body, size_t opt,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen);
-/* Executes a posted command (IPC_UCMA_POST), which gets no reply. No effect if there is no such file. */
+/* Executes a command that was sent without waiting for an answer (IPC_UCMA_POST): no reply. No effect if there is no such file. */
 void ucma_posted(struct ucma_files *us, struct client *c, const struct ipc_ucma *q,
 		 const void *body);
 /* True if any file is open. */

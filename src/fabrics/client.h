@@ -27,7 +27,7 @@ struct fabric_client {
 	uint32_t number;		/* of its host, as in host_ib.host; 0: it was never assigned to one */
 	struct fabric_group *groups;	/* multicast groups that its QPs are attached to */
 	uint32_t ngroups;
-	struct proc_path *paths;	/* path counters of its page that are already added to the port counters; NULL: none */
+	struct proc_path *paths;	/* path counters of its page already added to the InfiniBand ports' counters; NULL: none */
 };
 
 void fabric_client_init(struct fabric_client *c, struct fabrics *fs);

@@ -2,10 +2,10 @@
 /*
  * rdma_cm on a host of a fabric: resolving addresses, and the host's rdmacm and ucma.
  *
- * Addresses are looked up in the table of addr.c; routing is a match of the network part. If
- * the destination's port is not active yet, fabric_cm_resolve() repeats the look-up every LOOK_AGAIN until
- * the request's timeout. A struct fabric_cm lives until its host is removed and its last file is
- * closed.
+ * Addresses are looked up in the table of addr.c; routing is a match of the network part. If the
+ * destination's InfiniBand port is not active yet, fabric_cm_resolve() repeats the look-up every
+ * LOOK_AGAIN until the request's timeout. A struct fabric_cm lives until its host is removed and its
+ * last file is closed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -213,7 +213,7 @@ static int fabric_cm_netdev_mcast(void *ctx, uint32_t ifindex, const uint8_t mgi
 	return -ENODEV;
 }
 
-/* Hosts of a fabric use the same range of local ports as the machine (sysctl ip_local_port_range). */
+/* rdma_cm ids on hosts of a fabric use the machine's range of local port numbers (sysctl ip_local_port_range). */
 static void fabric_cm_port_range(void *ctx, uint16_t *low, uint16_t *high)
 {
 	hostnet_port_range(((struct fabric_cm *)ctx)->fs->net, low, high);

@@ -52,13 +52,13 @@ void fabric_cm_put(struct fabric_cm *cm);
 /* fabric_cm of the port that is the device page->dev[slot]; NULL: the device is not of a fabric. */
 struct fabric_cm *fabric_cm_of(const struct fabrics *fs, unsigned int slot);
 
-/* addr.c: creates the address table of a new fabric. 0 or -ENOMEM. */
+/* addr.c: creates the table of the IP addresses of all ports of a new fabric. 0 or -ENOMEM. */
 int fabric_addrs_init(struct fabrics *fs);
-/* Frees the address table. Call when the fabric is removed. */
+/* Frees this table. Call when the fabric is removed. */
 void fabric_addrs_fini(struct fabrics *fs);
 /* `ruse fabric address`, and `address HOST/PORT ADDRESS/BITS`. */
 int fabric_address(struct fabric_call *c);
-/* The entry of an address; NULL: none. Ignores the scope, as link-local addresses contain GUIDs. */
+/* The entry of an IP address in this table; NULL: none. Ignores the scope, as link-local addresses contain GUIDs. */
 const struct fabric_addr *fabric_addr_find(const struct fabrics *fs, const struct sockaddr *sa);
 /* Returns the port's first address whose network contains dst, or, if `any`, its first address of dst's family. NULL: none. */
 const struct fabric_addr *fabric_addr_towards(const struct fabrics *fs, uint32_t node, uint8_t port,

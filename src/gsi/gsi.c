@@ -95,7 +95,7 @@ bool gsi_queue(struct gsi_port *to, const struct mad_addr *from, const uint8_t m
 	return true;
 }
 
-/* Sends a MAD from p to a port of this host. */
+/* Sends a MAD from device port p to device port `to` of this host, without a packet. */
 static int gsi_send_local(struct gsi_port *p, struct gsi_port *to, const struct mad_addr *a,
 			  uint16_t index, const void *mad, size_t len)
 {
@@ -169,7 +169,7 @@ static int gsi_cm_send(void *ctx, const struct cm_av *av, const uint8_t mad[CM_M
 }
 
 /*
- * gsi_cm_find_port() for InfiniBand: uses the port of av->dev if it is set, else the port of the fabric
+ * gsi_cm_find_port() for InfiniBand: finds a device port. Uses that of av->dev if it is set, else the port of the fabric
  * host that has the source GID.
  */
 static int gsi_find_ib_port(struct gsi *g, const struct cm_path *path, struct cm_av *av)

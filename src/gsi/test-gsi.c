@@ -24,7 +24,7 @@ static struct loop loop;
 static struct umads umads;
 static struct host_page *page;
 static struct gsi gsi;
-static int rx, tx;		/* UDP sockets: the port of rused, and the sender */
+static int rx, tx;		/* UDP sockets: rx in place of rused's socket on port 4791, and the sender's */
 static struct sockaddr_in to;
 static uint16_t sport;
 static struct seg_net net;

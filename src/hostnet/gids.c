@@ -37,7 +37,7 @@ static bool gid_wanted(const uint8_t *gid, const struct gid_raw *want, unsigned 
 	return false;
 }
 
-/* Lowest free index from 1; HOST_MAX_GIDS: the table is full; -1: the GID is in the table. */
+/* Lowest free index of the GID table of d, from 1; HOST_MAX_GIDS: the table is full; -1: the GID is in it already. */
 static int gid_find_place(const struct host_dev *d, const struct gid_raw *g)
 {
 	int i, place = HOST_MAX_GIDS;
