@@ -14,6 +14,7 @@
 #include "engine/inherit.h"
 #include "engine/lock.h"
 #include "engine/own.h"
+#include "engine/pollstate.h"
 #include "engine/progress.h"
 #include "ipc/pages.h"
 #include "link/shm.h"
@@ -38,17 +39,6 @@ struct efile {
 struct edev {
 	struct rdev dev;
 	struct list_head entry;		/* engine.devs */
-};
-
-/*
- * How the process learns of arriving segments. After many empty polls of the program (engine.polls_wanted), ASLEEP becomes POLLED.
- * When the program arms a CQ, or has not polled for a whole grace period (engine.grace), POLLED becomes ASLEEP.
- */
-enum watch {
-	/* The progress thread sleeps in epoll, and peers wake it by eventfd. */
-	WATCH_ASLEEP,
-	/* The program polls, and peers wake nothing. The thread checks once per grace period whether the program still polls. */
-	WATCH_POLLED,
 };
 
 struct engine {
@@ -92,14 +82,10 @@ struct engine {
 	int epfd, kickfd;
 	int notify;			/* socket, readable after rused has changed *host_page; -1: none */
 	struct link_fd kick_fd, conn_fd, notify_fd;
-	enum watch watch;
+	struct pollstate poll;
 	uint32_t poll_gen;		/* polls of the program, except those that found the lock held; any thread writes it */
-	uint32_t empty_polls;		/* empty polls of the program since the watch became ASLEEP */
-	uint32_t polls_wanted;		/* number of empty polls that makes the watch POLLED */
 	uint32_t closed;		/* descriptors closed so far; an event from before a close may be stale */
 	ns_t sleep_until;		/* when the thread's sleep ends; NS_NEVER: only at an event */
-	ns_t grace;			/* interval of the thread's checks in WATCH_POLLED */
-	ns_t look_ns;			/* CPU time that the thread spends on one check whether the program polls */
 	ns_t reattach_at;		/* next attempt to find a rused; NS_NEVER: none */
 };
 

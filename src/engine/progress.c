@@ -4,10 +4,7 @@
  *
  * A doorbell transmits on the caller's thread. A program that polls a CQ drives the engine from
  * there (pollwrap.c). Everything else is done by the progress thread of the process, which sleeps
- * in epoll. While the program polls, peers need not wake it (WATCH_POLLED), and the thread checks
- * only once a grace period whether the program still polls. The check is needed because a program
- * may stop polling its CQ and poll its memory for the data of an RDMA WRITE: only the thread can
- * then deliver the data.
+ * in epoll. pollstate.h decides which of the two looks, and when the thread wakes.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -30,19 +27,9 @@
 
 #define BUDGET 64		/* segments that arrived() takes from a kind of link at once; bounds how long the lock is held */
 #define TAKE_BUDGET 4096	/* segments that progress_take() handles: more than the ring of a shm link has slots */
-#define STREAM 4		/* segments that one look at the links finds and that suggest a stream: more will follow */
-#define STREAM_BYTES (32u << 10)	/* bytes from other hosts in one look that suggest the same */
-#define LINGER_NS (50 * NS_US)	/* wait of linger() for the next segment: the time of two 64 KiB messages on a busy machine */
-#define GRACE_MIN (100 * NS_US)
-#define GRACE_SOME (1000 * NS_US)	/* a check doubles a grace period below this, and adds 1/8 to a longer one */
-#define GRACE_MAX (2000 * NS_US)	/* longest grace period; reached after about 5 ms of polling */
-/* If checks are slow (emulated machines), the longest period is the CPU time of GRACE_LOOKS checks, but at most GRACE_SLOW. */
-#define GRACE_LOOKS 200
-#define GRACE_SLOW (10 * NS_MS)
+#define STREAM_BYTES (32u << 10)	/* bytes from other hosts in one look that count as a stream */
 #define HELD_POLLS 1024u	/* after this many polls that found the lock held (about 5 us), a thread yields its CPU */
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
-#define EMPTY_POLLS 8u		/* empty polls after which the program counts as polling */
-#define POLLS_MAX (1u << 20)	/* upper limit of engine.polls_wanted, which not_polling() raises from EMPTY_POLLS on */
 /*
  * How many QPs in ERR are checked for new receives by one poll of the program, and by one pass of the progress
  * thread.
@@ -102,7 +89,7 @@ HOT static inline int arrived(bool all)
 	 */
 	n = wire_poll(BUDGET, &bytes);
 	if (bytes >= STREAM_BYTES)
-		n = max(n, STREAM);
+		n = max(n, POLLSTATE_STREAM_SEGS);
 	do {
 		more = shm_poll(engine.ep, BUDGET);
 		if (loop_pending())
@@ -184,25 +171,33 @@ static void kick_event(struct link_fd *fd, uint32_t events)
 	sys_read(engine.kickfd, &v, sizeof(v));
 }
 
+/* Returns whether the thread may sleep: nothing has arrived since peers were asked for wake-ups. */
+static APART bool poll_actions(unsigned int actions)
+{
+	if (actions & POLLSTATE_NO_WAKE) {
+		shm_polling(engine.ep);
+		wire_want_wakeup(false);
+	}
+	if (actions & POLLSTATE_KICK)
+		progress_kick();
+	if (!(actions & POLLSTATE_WAKE))
+		return true;
+	wire_want_wakeup(true);
+	return shm_want_wakeup(engine.ep);
+}
+
 void progress_cq_armed(struct cq *cq)
 {
-	engine.empty_polls = 0;
-	if (engine.watch == WATCH_ASLEEP)
-		return;
-	WRITE_ONCE(engine.watch, WATCH_ASLEEP);
-	wire_want_wakeup(true);
-	for (int i = 0; i < 4 && !shm_want_wakeup(engine.ep); i++)
+	unsigned int actions = pollstate_step(&engine.poll, POLLSTATE_ARM, engine.now);
+
+	for (int i = 0; i < 4 && !poll_actions(actions); i++)
 		progress_run();
 }
 
-/* The program polls: stop wake-ups from peers. */
-static RARE void polls(void)
+/* The program's poll found nothing. */
+static RARE void empty_poll(void)
 {
-	WRITE_ONCE(engine.watch, WATCH_POLLED);
-	WRITE_ONCE(engine.grace, (ns_t)GRACE_MIN);
-	shm_polling(engine.ep);
-	wire_want_wakeup(false);
-	progress_kick();
+	poll_actions(pollstate_step(&engine.poll, POLLSTATE_EMPTY_POLL, engine.now));
 }
 
 static RARE void flush_some(void)
@@ -230,15 +225,10 @@ static APART void look_wire(void)
 	 */
 	if (unlikely(wire_holds()))
 		wire_flush_old(engine_now());
-	wire_hold(true);
+	/* The thread of a program that stops polling sends the ACKs that are held. */
+	wire_hold(pollstate_get(&engine.poll) == POLLSTATE_POLLED);
 	look();
 	wire_hold(false);
-	/*
-	 * If the program stops polling, the progress thread must send the held ACKs. polls() wakes
-	 * the thread, which then finds them. If there is no thread, the ACKs are sent here.
-	 */
-	if (unlikely(engine.watch == WATCH_ASLEEP) && wire_holds())
-		engine.started ? polls() : wire_flush();
 }
 
 /*
@@ -266,9 +256,8 @@ FLAT void engine_poll(void)
 	}
 	WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
 	if (likely(engine.attached)) {
-		if (unlikely(engine.watch == WATCH_ASLEEP) && engine.started &&
-		    ++engine.empty_polls >= max(READ_ONCE(engine.polls_wanted), EMPTY_POLLS))
-			polls();
+		if (unlikely(pollstate_get(&engine.poll) != POLLSTATE_POLLED) && engine.started)
+			empty_poll();
 		if (likely(wire_quiet()))
 			look();
 		else
@@ -277,95 +266,53 @@ FLAT void engine_poll(void)
 	engine_unlock();
 }
 
-/* The longest grace period. A check takes CPU time from the program, so slower checks are made less often. */
-static ns_t grace_max(void)
-{
-	return min(max(GRACE_LOOKS * engine.look_ns, (ns_t)GRACE_MAX), (ns_t)GRACE_SLOW);
-}
-
-/* The program still polls: extend the grace period. Called by the thread, also without the lock. */
-static void still_polls(void)
-{
-	ns_t grace = READ_ONCE(engine.grace);
-
-	if (grace >= GRACE_SOME)
-		WRITE_ONCE(engine.polls_wanted, READ_ONCE(engine.polls_wanted) / 2);
-	grace += grace < GRACE_SOME ? grace : grace / 8;
-	WRITE_ONCE(engine.grace, min(grace, grace_max()));
-}
-
-/* Choose how to sleep. Returns the deadline; 0: segments have arrived. */
-static ns_t watch_next(ns_t now, uint32_t *seen_gen)
-{
-	ns_t until = min(timer_next(&engine.timers), engine.reattach_at);
-
-	if (!list_empty(&engine.err))
-		until = min(until, now + ERR_RESCAN);
-	if (engine.watch == WATCH_POLLED) {
-		uint32_t gen = READ_ONCE(engine.poll_gen);
-
-		if (gen != *seen_gen) {
-			*seen_gen = gen;
-			still_polls();
-			return min(until, now + READ_ONCE(engine.grace));
-		}
-		WRITE_ONCE(engine.watch, WATCH_ASLEEP);
-		engine.empty_polls = 0;
-	}
-	wire_want_wakeup(true);
-	return shm_want_wakeup(engine.ep) ? until : 0;
-}
-
 /*
- * A stream of segments arrives for a program that does not poll (RDMA WRITE to a sleeping program).
- * The next segment comes sooner than a sleep and a wake-up take, so look for LINGER_NS after the
- * last one. The lock is free between two looks. Called only if arrived() has found STREAM segments
- * or more: after a single message the CPU is left to the program that it woke.
+ * The thread polls while a stream of segments arrives. The lock is free between two looks; if it is
+ * held, the holder looks.
  */
-static void linger(void)
+static void stream(void)
 {
-	ns_t until = 0;
+	while (pollstate_get(&engine.poll) == POLLSTATE_STREAM && elock_try(&engine.lock)) {
+		int n = arrived(true);
+		unsigned int actions = pollstate_step(&engine.poll, pollstate_round(n), engine_now());
 
-	for (int i = 0; ; i++) {
-		int n;
-
-		if (i % 16 == 0) {
-			ns_t now = engine_now();
-
-			if (until && now >= until)
-				return;
-			until = until ? until : now + LINGER_NS;
-		}
-		if (READ_ONCE(engine.watch) == WATCH_POLLED || !elock_try(&engine.lock))
-			return;	/* the program polls by itself */
-		n = arrived(true);
+		poll_actions(actions);
 		engine_unlock();
-		if (n)
-			until = 0, i = -1;
-		else
+		if (!n)
 			cpu_relax();
 	}
 }
 
-/*
- * Segments arrived for a program that was taken to poll but does not.
- *
- * A program that alternates between waiting for a completion and for a byte in its memory
- * (ib_write_lat) polls just long enough to count as polling, and its next segment waits for the end
- * of the grace period. Each time that this happens, more empty polls are required.
- */
-static void not_polling(void)
+/* Deliver what has arrived, and choose how to sleep. Returns the deadline; 0: segments have arrived. */
+static ns_t take(ns_t now, uint32_t *seen_gen)
 {
-	if (engine.watch == WATCH_POLLED) {
-		uint32_t wanted = max(READ_ONCE(engine.polls_wanted), EMPTY_POLLS) * 16;
+	ns_t until = min(timer_next(&engine.timers), engine.reattach_at);
+	uint32_t gen = READ_ONCE(engine.poll_gen);
+	enum pollstate_event event;
 
-		WRITE_ONCE(engine.polls_wanted, min(wanted, POLLS_MAX));
+	if (pollstate_get(&engine.poll) == POLLSTATE_POLLED && gen != *seen_gen) {
+		/*
+		 * The program polls and looks at the links itself. If this thread looked too, the
+		 * program would have to wait for the lock.
+		 */
+		timers_due();
+		event = POLLSTATE_ALIVE;
+	} else {
+		wire_hold(true);
+		event = pollstate_round(progress_run());
+		wire_hold(false);
 	}
-	engine.empty_polls = 0;
+	*seen_gen = gen;
+	now = engine_now();
+	if (!poll_actions(pollstate_step(&engine.poll, event, now)))
+		return 0;
+	if (!list_empty(&engine.err))
+		until = min(until, now + ERR_RESCAN);
+	return min(until, pollstate_due(&engine.poll, now));
 }
 
 /* What the thread does between two sleeps. Returns the next deadline; 0: run again at once. */
-static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
+static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at)
 {
 	ns_t now = engine_now(), until;
 	struct host_page *copy;
@@ -375,24 +322,7 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 		attach_if_running();
 	}
 	qp_flush_err(now, ERR_AT_ROUND);
-	if (engine.watch == WATCH_POLLED && READ_ONCE(engine.poll_gen) != *seen_gen) {
-		/*
-		 * The program polls and looks at the links itself. If this thread looked too, the
-		 * program would have to wait for the lock.
-		 */
-		timers_due();
-		*n = 0;
-	} else {
-		uint32_t gen = READ_ONCE(engine.poll_gen);
-
-		wire_hold(true);
-		*n = progress_run();
-		wire_hold(false);
-		if (*n && gen == *seen_gen)
-			not_polling();
-		if (engine.watch == WATCH_ASLEEP)
-			*seen_gen = gen;
-	}
+	until = take(now, seen_gen);
 	if (now >= *page_at) {
 		*page_at = now + PAGE_NS;
 		page_update();
@@ -402,8 +332,7 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at, int *n)
 		free(copy);
 		faults_look();
 	}
-	until = wire_flush_old(now);
-	return *n >= STREAM ? 0 : min(until, watch_next(now, seen_gen));
+	return min(until, wire_flush_old(now));
 }
 
 /* Sleep until an event or the deadline. Returns whether there was an event. */
@@ -439,26 +368,17 @@ static bool wait_events(ns_t until)
 	return true;
 }
 
-/* CPU time of this thread. */
-static ns_t thread_cpu(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (ns_t)ts.tv_sec * NS_S + ts.tv_nsec;
-}
-
 /*
  * Does the program still poll? Checked without the lock, which a program that polls sockets holds
  * most of the time. A program inside the engine (lock held) counts as polling even if its poll
- * count did not move: its thread may have lost its CPU, or the machine is emulated.
+ * count did not move, because its thread may have lost its CPU.
  */
-static bool polls_on(uint32_t *seen_gen, ns_t page_at, ns_t *look_cpu)
+static bool polls_on(uint32_t *seen_gen, ns_t page_at)
 {
 	uint32_t gen = READ_ONCE(engine.poll_gen);
-	ns_t now, cpu;
+	ns_t now;
 
-	if (READ_ONCE(engine.watch) != WATCH_POLLED)
+	if (pollstate_get(&engine.poll) != POLLSTATE_POLLED)
 		return false;
 	if (gen == *seen_gen && !READ_ONCE(engine.lock.word))
 		return false;
@@ -466,13 +386,7 @@ static bool polls_on(uint32_t *seen_gen, ns_t page_at, ns_t *look_cpu)
 	if (now >= page_at)
 		return false;
 	*seen_gen = gen;
-	/* CPU time between two consecutive checks: the cost of one. */
-	cpu = thread_cpu();
-	if (*look_cpu)
-		engine.look_ns = ns_learn(engine.look_ns, cpu - *look_cpu);
-	*look_cpu = cpu;
-	still_polls();
-	WRITE_ONCE(engine.sleep_until, min(page_at, now + READ_ONCE(engine.grace)));
+	WRITE_ONCE(engine.sleep_until, min(page_at, pollstate_due(&engine.poll, now)));
 	return true;
 }
 
@@ -495,21 +409,18 @@ static void thread_setup(void)
 static void *progress_thread(void *arg)
 {
 	uint32_t seen_gen = 0;
-	ns_t page_at = 0, until, look_cpu;
-	int n;
+	ns_t page_at = 0, until;
 
 	thread_setup();
 	shm_ep_thread_start(engine.ep);
 	for (;;) {
 		if (!engine_lock())
 			return NULL;
-		until = round_locked(&seen_gen, &page_at, &n);
+		until = round_locked(&seen_gen, &page_at);
 		WRITE_ONCE(engine.sleep_until, until);
 		engine_unlock();
-		if (n >= STREAM)
-			linger();
-		look_cpu = 0;
-		while (!wait_events(until) && polls_on(&seen_gen, page_at, &look_cpu))
+		stream();
+		while (!wait_events(until) && polls_on(&seen_gen, page_at))
 			until = engine.sleep_until;
 	}
 }

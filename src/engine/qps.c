@@ -45,7 +45,7 @@ static APART void arm(struct qp *qp, ns_t wake)
 	 * While the program polls, its polls run the timers. If it stops polling, the thread
 	 * notices that within a grace period and runs them.
 	 */
-	if (wake < READ_ONCE(engine.sleep_until) && engine.watch == WATCH_ASLEEP)
+	if (wake < READ_ONCE(engine.sleep_until) && pollstate_get(&engine.poll) != POLLSTATE_POLLED)
 		progress_kick();
 }
 

@@ -26,12 +26,10 @@
 #include "xport/xport.h"
 
 /*
- * Polls between two looks at sockets from which nothing is expected. A look is a system call per
- * socket and costs more than a message inside the host. The number doubles after each look that
- * finds nothing.
+ * Polls between two looks at sockets from which nothing is expected: a look is a system call per
+ * socket and costs more than a message inside the host.
  */
-#define IDLE_POLLS 16u
-#define IDLE_POLLS_MAX 1024u
+#define WIRE_IDLE_POLLS 256u
 
 static struct wire {
 	uint32_t generation;	/* engine.generation + 1 when this state was set up; 0: never */
@@ -40,7 +38,6 @@ static struct wire {
 	int error;		/* why there is no endpoint, -errno */
 	uint64_t sockets[QPN_BLOCKS / 64];	/* a bit per block of QP numbers: 1: it has a socket */
 	uint32_t looked_gen;	/* engine.poll_gen at the last look */
-	uint32_t idle_polls;	/* polls until the next look if nothing is expected */
 } wire;
 
 /*
@@ -410,7 +407,6 @@ static APART int look_at(struct wire *w, uint32_t gen, int budget, uint64_t *byt
 	before = udp_in(ep)->rx_bytes;
 	n = udp_poll(ep, budget);
 	w->looked_gen = gen;
-	w->idle_polls = n ? IDLE_POLLS : min(max(w->idle_polls * 2, IDLE_POLLS), IDLE_POLLS_MAX);
 	*bytes += udp_in(ep)->rx_bytes - before;
 	return n;
 }
@@ -423,7 +419,8 @@ int wire_poll(int budget, uint64_t *bytes)
 
 	if (likely(!ep))
 		return 0;
-	if (engine.watch == WATCH_POLLED && !udp_busy(ep) && gen - w->looked_gen < w->idle_polls)
+	if (pollstate_get(&engine.poll) == POLLSTATE_POLLED && !udp_busy(ep) &&
+	    gen - w->looked_gen < WIRE_IDLE_POLLS)
 		return 0;
 	return look_at(w, gen, budget, bytes);
 }

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "engine/pollstate.h"
+
+struct row {
+	enum pollstate_id next;
+	unsigned int actions;
+};
+
+/*
+ * The events EMPTY_POLL and NONE have conditions, for which see pollstate_step(). Peers clear the
+ * request for wake-ups when they wake the thread, so each round in ASLEEP makes it again.
+ */
+static const struct row rows[POLLSTATE_IDS][POLLSTATE_EVENTS] = {
+	[POLLSTATE_ASLEEP] = {
+		[POLLSTATE_EMPTY_POLL] = { POLLSTATE_POLLED, POLLSTATE_NO_WAKE | POLLSTATE_KICK },
+		[POLLSTATE_ARM] = { POLLSTATE_ASLEEP, 0 },
+		[POLLSTATE_ALIVE] = { POLLSTATE_ASLEEP, 0 },
+		[POLLSTATE_NONE] = { POLLSTATE_ASLEEP, POLLSTATE_WAKE },
+		[POLLSTATE_SOME] = { POLLSTATE_ASLEEP, POLLSTATE_WAKE },
+		[POLLSTATE_MANY] = { POLLSTATE_STREAM, 0 },
+	},
+	[POLLSTATE_POLLED] = {
+		[POLLSTATE_EMPTY_POLL] = { POLLSTATE_POLLED, 0 },
+		[POLLSTATE_ARM] = { POLLSTATE_ASLEEP, POLLSTATE_WAKE },
+		[POLLSTATE_ALIVE] = { POLLSTATE_POLLED, 0 },
+		[POLLSTATE_NONE] = { POLLSTATE_ASLEEP, POLLSTATE_WAKE },
+		[POLLSTATE_SOME] = { POLLSTATE_ASLEEP, POLLSTATE_WAKE },
+		[POLLSTATE_MANY] = { POLLSTATE_STREAM, 0 },
+	},
+	[POLLSTATE_STREAM] = {
+		[POLLSTATE_EMPTY_POLL] = { POLLSTATE_POLLED, POLLSTATE_NO_WAKE | POLLSTATE_KICK },
+		[POLLSTATE_ARM] = { POLLSTATE_STREAM, 0 },
+		[POLLSTATE_ALIVE] = { POLLSTATE_STREAM, 0 },
+		[POLLSTATE_NONE] = { POLLSTATE_ASLEEP, POLLSTATE_WAKE },
+		[POLLSTATE_SOME] = { POLLSTATE_STREAM, 0 },
+		[POLLSTATE_MANY] = { POLLSTATE_STREAM, 0 },
+	},
+};
+
+unsigned int pollstate_step(struct pollstate *s, enum pollstate_event event, ns_t now)
+{
+	const struct row *row = &rows[s->id][event];
+
+	if (event == POLLSTATE_EMPTY_POLL && s->id != POLLSTATE_POLLED &&
+	    ++s->empty < POLLSTATE_POLLS)
+		return 0;
+	if (event == POLLSTATE_NONE && s->id == POLLSTATE_STREAM && now < s->until)
+		return 0;
+	if (event == POLLSTATE_ARM || event == POLLSTATE_SOME || event == POLLSTATE_MANY ||
+	    row->next != s->id)
+		s->empty = 0;
+	if (event == POLLSTATE_MANY || (event == POLLSTATE_SOME && row->next == POLLSTATE_STREAM))
+		s->until = now + POLLSTATE_LINGER;
+	WRITE_ONCE(s->id, (uint32_t)row->next);
+	return row->actions;
+}
+
+enum pollstate_event pollstate_round(int n)
+{
+	if (!n)
+		return POLLSTATE_NONE;
+	return n < POLLSTATE_STREAM_SEGS ? POLLSTATE_SOME : POLLSTATE_MANY;
+}
+
+ns_t pollstate_due(const struct pollstate *s, ns_t now)
+{
+	switch (pollstate_get(s)) {
+	case POLLSTATE_POLLED:
+		return now + POLLSTATE_GRACE;
+	case POLLSTATE_STREAM:
+		return now;
+	case POLLSTATE_ASLEEP:
+	case POLLSTATE_IDS:
+		break;
+	}
+	return NS_NEVER;
+}

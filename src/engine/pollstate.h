@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Who takes in arriving segments: a thread of the program that polls a CQ, or the progress thread of
+ * the process, and whether peers must wake the latter.
+ *
+ * A state machine without side effects. The caller reports events with the time, and carries out the
+ * actions that pollstate_step() returns. All calls under the engine lock, but pollstate_get().
+ */
+#ifndef RUSE_ENGINE_POLLSTATE_H
+#define RUSE_ENGINE_POLLSTATE_H
+
+#include "base/util.h"
+#include "queue/barrier.h"
+
+/* Empty polls after which the program counts as polling. A program that waits for events makes one or two. */
+#define POLLSTATE_POLLS 8u
+/* How long the program may go without a poll before the thread takes over. Each check costs a wake-up of the thread. */
+#define POLLSTATE_GRACE (1 * NS_MS)
+/* Segments in one round that are taken for a stream. */
+#define POLLSTATE_STREAM_SEGS 4
+/* How long the thread polls after the last segment of a stream: the time of two messages of 64 KiB. */
+#define POLLSTATE_LINGER (50 * NS_US)
+
+enum pollstate_id {
+	/*
+	 * The program does not poll. The thread sleeps until a peer wakes it, and then takes in
+	 * everything. Left for POLLED after POLLSTATE_POLLS empty polls of the program, and for
+	 * STREAM after a round with many segments.
+	 */
+	POLLSTATE_ASLEEP,
+	/*
+	 * The program polls and takes in everything; peers do not wake the thread. Once in
+	 * POLLSTATE_GRACE the thread wakes by itself and checks for polls. Left for ASLEEP when
+	 * there was none, or when the program arms a CQ.
+	 */
+	POLLSTATE_POLLED,
+	/*
+	 * A stream arrives for a program that does not poll (RDMA WRITE to a sleeping program). Its
+	 * next segment comes sooner than a sleep and a wake-up take, so the thread polls. Left for
+	 * ASLEEP when nothing came for POLLSTATE_LINGER, and for POLLED as from ASLEEP.
+	 */
+	POLLSTATE_STREAM,
+	POLLSTATE_IDS
+};
+
+enum pollstate_event {
+	/* Program: a poll found nothing. */
+	POLLSTATE_EMPTY_POLL,
+	/* Program: a CQ was armed, so the program is about to sleep. */
+	POLLSTATE_ARM,
+	/* Thread, in POLLED: the program has polled since the last check. No round is needed. */
+	POLLSTATE_ALIVE,
+	/* Thread: a round took in no segment, */
+	POLLSTATE_NONE,
+	/* fewer than POLLSTATE_STREAM_SEGS, */
+	POLLSTATE_SOME,
+	/* or at least as many. */
+	POLLSTATE_MANY,
+	POLLSTATE_EVENTS
+};
+
+enum {
+	/* Ask peers for wake-ups, then look once more: one may have sent before it saw the request. */
+	POLLSTATE_WAKE = 1,
+	/* Tell peers that no wake-ups are needed. */
+	POLLSTATE_NO_WAKE = 2,
+	/* Wake the thread: the time until which it may sleep has changed. */
+	POLLSTATE_KICK = 4,
+};
+
+struct pollstate {
+	uint32_t id;		/* enum pollstate_id */
+	uint32_t empty;		/* empty polls since the program last counted as not polling */
+	ns_t until;		/* STREAM: when it ends, unless a segment comes */
+};
+
+/* The state, also without the lock. It may change at once. */
+static inline enum pollstate_id pollstate_get(const struct pollstate *s)
+{
+	return (enum pollstate_id)READ_ONCE(s->id);
+}
+
+/* Report an event. Returns the actions to carry out: POLLSTATE_WAKE and others, 0: none. */
+unsigned int pollstate_step(struct pollstate *s, enum pollstate_event event, ns_t now);
+
+/* The event of a round of the thread that took in n segments. */
+enum pollstate_event pollstate_round(int n);
+
+/* The latest time for the thread's next event. NS_NEVER: when it is woken; now: at once. */
+ns_t pollstate_due(const struct pollstate *s, ns_t now);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The poll state: each transition of the table, and what the constants mean, in virtual time. */
+#include "base/testing.h"
+#include "engine/pollstate.h"
+
+#define WAKE POLLSTATE_WAKE
+#define TAKE_OVER (POLLSTATE_NO_WAKE | POLLSTATE_KICK)
+
+static ns_t now = NS_S;
+
+static unsigned int step(struct pollstate *s, enum pollstate_event event)
+{
+	return pollstate_step(s, event, now);
+}
+
+/* Brings s into a state by the shortest way. */
+static struct pollstate in(enum pollstate_id id)
+{
+	struct pollstate s = { 0 };
+
+	if (id == POLLSTATE_POLLED)
+		for (uint32_t i = 0; i < POLLSTATE_POLLS; i++)
+			step(&s, POLLSTATE_EMPTY_POLL);
+	if (id == POLLSTATE_STREAM)
+		step(&s, POLLSTATE_MANY);
+	assert_int_equal(pollstate_get(&s), id);
+	return s;
+}
+
+static const struct {
+	enum pollstate_id from;
+	enum pollstate_event event;
+	enum pollstate_id to;
+	unsigned int actions;
+} transitions[] = {
+	{ POLLSTATE_ASLEEP, POLLSTATE_EMPTY_POLL, POLLSTATE_ASLEEP, 0 },
+	{ POLLSTATE_ASLEEP, POLLSTATE_ARM, POLLSTATE_ASLEEP, 0 },
+	{ POLLSTATE_ASLEEP, POLLSTATE_ALIVE, POLLSTATE_ASLEEP, 0 },
+	{ POLLSTATE_ASLEEP, POLLSTATE_NONE, POLLSTATE_ASLEEP, WAKE },
+	{ POLLSTATE_ASLEEP, POLLSTATE_SOME, POLLSTATE_ASLEEP, WAKE },
+	{ POLLSTATE_ASLEEP, POLLSTATE_MANY, POLLSTATE_STREAM, 0 },
+	{ POLLSTATE_POLLED, POLLSTATE_EMPTY_POLL, POLLSTATE_POLLED, 0 },
+	{ POLLSTATE_POLLED, POLLSTATE_ARM, POLLSTATE_ASLEEP, WAKE },
+	{ POLLSTATE_POLLED, POLLSTATE_ALIVE, POLLSTATE_POLLED, 0 },
+	{ POLLSTATE_POLLED, POLLSTATE_NONE, POLLSTATE_ASLEEP, WAKE },
+	{ POLLSTATE_POLLED, POLLSTATE_SOME, POLLSTATE_ASLEEP, WAKE },
+	{ POLLSTATE_POLLED, POLLSTATE_MANY, POLLSTATE_STREAM, 0 },
+	{ POLLSTATE_STREAM, POLLSTATE_EMPTY_POLL, POLLSTATE_STREAM, 0 },
+	{ POLLSTATE_STREAM, POLLSTATE_ARM, POLLSTATE_STREAM, 0 },
+	{ POLLSTATE_STREAM, POLLSTATE_ALIVE, POLLSTATE_STREAM, 0 },
+	{ POLLSTATE_STREAM, POLLSTATE_NONE, POLLSTATE_STREAM, 0 },
+	{ POLLSTATE_STREAM, POLLSTATE_SOME, POLLSTATE_STREAM, 0 },
+	{ POLLSTATE_STREAM, POLLSTATE_MANY, POLLSTATE_STREAM, 0 },
+};
+
+static void test_transitions(void **state)
+{
+	assert_int_equal(ARRAY_SIZE(transitions), POLLSTATE_IDS * POLLSTATE_EVENTS);
+	for (size_t i = 0; i < ARRAY_SIZE(transitions); i++) {
+		struct pollstate s = in(transitions[i].from);
+
+		assert_int_equal(step(&s, transitions[i].event), transitions[i].actions);
+		assert_int_equal(pollstate_get(&s), transitions[i].to);
+	}
+}
+
+/* POLLSTATE_POLLS empty polls: one less is not enough, from ASLEEP and from STREAM. */
+static void test_polls(void **state)
+{
+	static const enum pollstate_id from[] = { POLLSTATE_ASLEEP, POLLSTATE_STREAM };
+
+	for (size_t i = 0; i < ARRAY_SIZE(from); i++) {
+		struct pollstate s = in(from[i]);
+
+		for (uint32_t n = 1; n < POLLSTATE_POLLS; n++) {
+			assert_int_equal(step(&s, POLLSTATE_EMPTY_POLL), 0);
+			assert_int_equal(pollstate_get(&s), from[i]);
+		}
+		assert_int_equal(step(&s, POLLSTATE_EMPTY_POLL), TAKE_OVER);
+		assert_int_equal(pollstate_get(&s), POLLSTATE_POLLED);
+	}
+}
+
+/* What shows that the program waits for something else lets the count begin anew. */
+static void test_polls_begin_anew(void **state)
+{
+	static const enum pollstate_event breaks[] = { POLLSTATE_ARM, POLLSTATE_SOME, POLLSTATE_MANY };
+
+	for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
+		struct pollstate s = in(POLLSTATE_ASLEEP);
+
+		for (uint32_t n = 1; n < POLLSTATE_POLLS; n++)
+			step(&s, POLLSTATE_EMPTY_POLL);
+		step(&s, breaks[i]);
+		assert_int_equal(step(&s, POLLSTATE_EMPTY_POLL), 0);
+		assert_int_not_equal(pollstate_get(&s), POLLSTATE_POLLED);
+	}
+}
+
+/* After POLLED as many empty polls are needed as before. */
+static void test_polls_after_grace(void **state)
+{
+	struct pollstate s = in(POLLSTATE_POLLED);
+
+	step(&s, POLLSTATE_NONE);
+	for (uint32_t n = 1; n < POLLSTATE_POLLS; n++)
+		assert_int_equal(step(&s, POLLSTATE_EMPTY_POLL), 0);
+	assert_int_equal(step(&s, POLLSTATE_EMPTY_POLL), TAKE_OVER);
+}
+
+/* A stream ends POLLSTATE_LINGER after its last segment, and not earlier. */
+static void test_linger(void **state)
+{
+	struct pollstate s = in(POLLSTATE_STREAM);
+
+	for (int i = 0; i < 100; i++) {
+		now += POLLSTATE_LINGER - 1;
+		assert_int_equal(step(&s, POLLSTATE_NONE), 0);
+		assert_int_equal(pollstate_get(&s), POLLSTATE_STREAM);
+		step(&s, i % 2 ? POLLSTATE_SOME : POLLSTATE_MANY);
+	}
+	now += POLLSTATE_LINGER;
+	assert_int_equal(step(&s, POLLSTATE_NONE), WAKE);
+	assert_int_equal(pollstate_get(&s), POLLSTATE_ASLEEP);
+}
+
+/* Arming a CQ does not lengthen a stream. */
+static void test_arm_in_stream(void **state)
+{
+	struct pollstate s = in(POLLSTATE_STREAM);
+
+	now += POLLSTATE_LINGER;
+	step(&s, POLLSTATE_ARM);
+	assert_int_equal(step(&s, POLLSTATE_NONE), WAKE);
+}
+
+static void test_round(void **state)
+{
+	assert_int_equal(pollstate_round(0), POLLSTATE_NONE);
+	assert_int_equal(pollstate_round(1), POLLSTATE_SOME);
+	assert_int_equal(pollstate_round(POLLSTATE_STREAM_SEGS - 1), POLLSTATE_SOME);
+	assert_int_equal(pollstate_round(POLLSTATE_STREAM_SEGS), POLLSTATE_MANY);
+}
+
+static void test_due(void **state)
+{
+	struct pollstate s = in(POLLSTATE_ASLEEP);
+
+	assert_true(pollstate_due(&s, now) == NS_NEVER);
+	s = in(POLLSTATE_POLLED);
+	assert_true(pollstate_due(&s, now) == now + POLLSTATE_GRACE);
+	s = in(POLLSTATE_STREAM);
+	assert_true(pollstate_due(&s, now) == now);
+}
+
+/*
+ * A program polls for a second and stops: the thread wakes once in POLLSTATE_GRACE, and takes over
+ * within two of them.
+ */
+static void test_program_stops(void **state)
+{
+	struct pollstate s = in(POLLSTATE_POLLED);
+	ns_t stop = now + NS_S;
+	int checks = 0;
+
+	while (pollstate_get(&s) == POLLSTATE_POLLED) {
+		ns_t last = now;
+
+		now = pollstate_due(&s, now);
+		step(&s, last < stop ? POLLSTATE_ALIVE : POLLSTATE_NONE);
+		checks++;
+	}
+	assert_in_range(checks, NS_S / POLLSTATE_GRACE, NS_S / POLLSTATE_GRACE + 2);
+	assert_true(now <= stop + 2 * POLLSTATE_GRACE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_transitions),
+		cmocka_unit_test(test_polls),
+		cmocka_unit_test(test_polls_begin_anew),
+		cmocka_unit_test(test_polls_after_grace),
+		cmocka_unit_test(test_linger),
+		cmocka_unit_test(test_arm_in_stream),
+		cmocka_unit_test(test_round),
+		cmocka_unit_test(test_due),
+		cmocka_unit_test(test_program_stops),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
