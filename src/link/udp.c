@@ -192,7 +192,6 @@ int udp_link(struct udp_ep *ep, const struct udp_path *path, struct link **l)
 		return -ENOMEM;
 	ul->ep = ep;
 	ul->path = *path;
-	ul->soon = RIDE_UNKNOWN;
 	ul->l = (struct link){
 		.ops = &udp_ops, .host = ep->cfg.host, .host_arg = ep->cfg.host_arg,
 		.max_seg = UDP_MAX_SEG, .max_copy_seg = UDP_MAX_SEG, .max_pkts = UDP_MAX_PKTS,

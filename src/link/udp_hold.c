@@ -6,24 +6,17 @@
  * peer. Each passes the kernel's network stack at both ends. If the program has answered at once
  * several times in a row, the ACK is held until the answer, and both are sent as one buffer (a train, udp_tx.c).
  *
- * The delay is short. The caller of udp_hold() must bound it with udp_flush() and udp_flush_old().
- * A held ACK that no answer follows in time (a miss) is late by the time of several sends; an answer
- * in time saves one send. ACKs are therefore held only while about 12 of 13 answers come in time. A
- * single miss does not end that, because the program may have been interrupted. The names RIDE_* mean
- * an ACK that is sent together with a message.
+ * A delay in vain costs as much as ten sends, and an answer in time saves one. An ACK is therefore
+ * held only if each of the last HOLD_AFTER ACKs was answered within HOLD_NS. The caller of
+ * udp_hold() must bound the delay with udp_flush() and udp_flush_old().
  */
 #include "link/udp_int.h"
 #include "wire/psn.h"
 
-/*
- * The longest delay of an ACK is RIDE_SENDS times the duration of a send, because a send is what a
- * held ACK saves, but between RIDE_MIN and RIDE_MAX. A message counts as the answer within twice
- * that time (late()). On an emulated machine a send takes 100 us.
- */
-#define RIDE_SENDS 8
-#define RIDE_MIN (20 * NS_US)
-#define RIDE_MAX (1000 * NS_US)
-#define RIDE_ENOUGH (RIDE_ALL * 3 / 4)	/* ACKs are held if udp_link.soon has at least this value */
+/* The longest delay of an ACK, and the time within which a message counts as the answer to an ACK that was not held. */
+#define HOLD_NS (50 * NS_US)
+/* So many ACKs in a row must have been answered in time before one is held. */
+#define HOLD_AFTER 8u
 
 /* A positive ACK without further information. */
 static bool plain_ack(const struct seg *seg)
@@ -37,45 +30,27 @@ bool udp_answers(const struct seg *seg)
 	return seg->type == SEG_ACK || seg->type == SEG_READ_RESP || seg->type == SEG_ATOMIC_ACK;
 }
 
-static ns_t ride_ns(const struct udp_ep *ep)
+/* An answer, or none, to the first ACK since the last message. */
+static void came(struct udp_link *ul, bool in_time)
 {
-	return min(max(RIDE_SENDS * ep->send_ns, (ns_t)RIDE_MIN), (ns_t)RIDE_MAX);
-}
-
-/*
- * Update ul->soon, a moving average: an answer in time adds 1/16 of the distance to RIDE_ALL, a miss
- * takes away 1/4. It stays at RIDE_ENOUGH (3/4) if 12 of 13 answers come in time.
- */
-static void came(struct udp_link *ul, bool soon)
-{
-	ul->soon += soon ? (RIDE_ALL - ul->soon) / 16 : -ul->soon / 4;
-}
-
-/*
- * Did the message come too late for an answer? Twice the delay is allowed, because the program may
- * have waited for the thread that sent the ACK.
- */
-static bool late(const struct udp_link *ul, ns_t now)
-{
-	return now - ul->acked_at >= 2 * ride_ns(ul->ep);
+	ul->answered = in_time ? ul->answered + 1 : 0;
+	ul->acked_at = 0;
 }
 
 /* Learn from each segment that is sent how soon the program answers. */
 static void learn(struct udp_link *ul, const struct seg *seg)
 {
-	struct udp_ep *ep = ul->ep;
+	bool ack = plain_ack(seg);
+	ns_t now;
 
-	if (plain_ack(seg)) {
-		ep->ack_at = ep->cfg.now();
-		if (ul->acked_at && !late(ul, ep->ack_at))
-			return;		/* a second ACK before the answer: the time to the answer still counts from the first */
-		if (ul->acked_at)
-			came(ul, false);
-		ul->acked_at = ep->ack_at;
-	} else if (ul->acked_at && !udp_answers(seg)) {
-		came(ul, !late(ul, ep->cfg.now()));
-		ul->acked_at = 0;
-	}
+	if (!ack && (!ul->acked_at || udp_answers(seg)))
+		return;
+	now = ul->ep->cfg.now();
+	/* A second ACK is no answer: another message of the peer arrived earlier, and the time counts from the first. */
+	if (ul->acked_at && (!ack || now - ul->acked_at >= HOLD_NS))
+		came(ul, now - ul->acked_at < HOLD_NS);
+	if (ack && !ul->acked_at)
+		ul->acked_at = now;
 }
 
 bool udp_held(struct udp_link *ul, const struct seg *seg)
@@ -85,8 +60,7 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 	if (!ep->cfg.now)
 		return false;
 	learn(ul, seg);
-	if (!ep->may_hold || (ul->soon < RIDE_ENOUGH && !ul->holds) || ep->no_gso ||
-	    !plain_ack(seg))
+	if (!ep->may_hold || ul->answered < HOLD_AFTER || ep->no_gso || !plain_ack(seg))
 		return false;
 	/*
 	 * A link holds one ACK. An ACK for another QP is not held. A later ACK for the same QP
@@ -104,23 +78,6 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 	return true;
 }
 
-/*
- * Measure how long the send took. The program could not answer before the send ended, so the time
- * until its answer counts from now.
- */
-void udp_sent(struct udp_link *ul, const struct seg *seg)
-{
-	struct udp_ep *ep = ul->ep;
-	ns_t now;
-
-	if (!ul->acked_at || !plain_ack(seg))
-		return;
-	now = ep->cfg.now();
-	ep->send_ns = ns_learn(ep->send_ns, now - ep->ack_at);
-	if (ul->acked_at == ep->ack_at)
-		ul->acked_at = now;
-}
-
 void udp_unheld(struct udp_link *ul)
 {
 	ul->ep->nheld -= ul->holds;
@@ -134,7 +91,6 @@ static void miss(struct udp_link *ul)
 
 	udp_unheld(ul);
 	came(ul, false);
-	ul->acked_at = 0;
 	if (udp_send_now(ul, &seg, NULL) == -EAGAIN) {
 		ul->holds = true;
 		ul->ep->nheld++;
@@ -198,10 +154,10 @@ ns_t udp_flush_old(struct udp_ep *ep, ns_t now)
 	list_for_each_entry(ul, &ep->links, entry) {
 		if (!ul->holds)
 			continue;
-		if (now - ul->acked_at >= ride_ns(ep))
+		if (now - ul->acked_at >= HOLD_NS)
 			miss(ul);
 		if (ul->holds)
-			next = min(next, (ul->acked_at ? ul->acked_at : now) + ride_ns(ep));
+			next = min(next, (ul->acked_at ? ul->acked_at : now) + HOLD_NS);
 	}
 	return next;
 }

@@ -37,10 +37,6 @@ struct udp_tx {
 	bool stuck;		/* a wait for room failed; the next one is skipped */
 };
 
-/* The range of udp_link.soon (udp_hold.c). */
-#define RIDE_ALL 1024
-#define RIDE_UNKNOWN (RIDE_ALL / 2)
-
 struct udp_link {
 	struct link l;		/* first */
 	struct list_head entry;	/* in udp_ep.links */
@@ -51,7 +47,7 @@ struct udp_link {
 	/* State of udp_hold.c. */
 	struct seg held;	/* the ACK that is held for the program's next message */
 	bool holds;
-	int soon;		/* how often a message follows an ACK at once: 0 never, RIDE_ALL always */
+	uint32_t answered;	/* ACKs in a row that a message has followed in time */
 	ns_t acked_at;		/* time of the first ACK that no message has followed; 0: there is none */
 };
 
@@ -72,8 +68,6 @@ struct udp_ep {
 	bool polling;
 	bool may_hold;		/* udp_hold() */
 	uint32_t nheld;		/* links that hold an ACK */
-	ns_t ack_at;		/* time of the last ACK */
-	ns_t send_ns;		/* average duration of sending an ACK */
 	struct udp_stats *stats, own_stats;
 	/* A segment joined from packets, not delivered yet. */
 	struct seg held;
@@ -116,8 +110,6 @@ int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *a
 bool udp_answers(const struct seg *seg);
 /* Hold the segment if it is an ACK that may wait. True: it is held. */
 bool udp_held(struct udp_link *ul, const struct seg *seg);
-/* Measure how long the send of an ACK took. Called after each segment that was sent without being held. */
-void udp_sent(struct udp_link *ul, const struct seg *seg);
 /* Forget the held ACK without sending it. */
 void udp_unheld(struct udp_link *ul);
 /* Send the held ACK, if any, alone. */

@@ -302,7 +302,6 @@ int udp_send(struct link *l, const struct seg *seg)
 	ret = udp_send_now(ul, seg, held ? &ul->held : NULL);
 	if (held && !ret)
 		udp_unheld(ul);
-	udp_sent(ul, seg);
 	return ret;
 }
 
