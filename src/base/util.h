@@ -22,16 +22,14 @@
 
 /*
  * A function on the path of every message. HOT functions are placed together, so that the path
- * touches few pages. This matters more on an emulated processor: at each jump to another page the
- * emulator looks up the translated code of the target.
+ * touches few pages.
  */
 #define HOT __attribute__((hot))
 /*
- * A HOT function, aligned to a page, with all its callees inlined: within it there are fewer of
- * these look-ups. Callees marked APART (called from many places) or RARE (seldom called) are not
+ * A HOT function with all its callees inlined. Callees marked APART (called from many places) or RARE (seldom called) are not
  * inlined; RARE ones are also placed away from the HOT ones.
  */
-#define FLAT __attribute__((hot, flatten, aligned(4096)))
+#define FLAT __attribute__((hot, flatten))
 #define APART __attribute__((noinline))
 #define RARE __attribute__((noinline, cold))
 

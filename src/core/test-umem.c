@@ -353,37 +353,12 @@ static void copies_with_crc(void **state)
 	free(dst);
 }
 
-static ns_t clock_ns;
-
-/*
- * A clock for umem_tune(), which measures plain moves first and then the string instruction. The
- * clock stands still during the first measurement, so umem_tune() selects plain moves.
- */
-static ns_t tick(void)
-{
-	static int n;
-
-	clock_ns += n++ < 12 ? 0 : 10;
-	return clock_ns;
-}
-
-/* Repeats tests without the string instruction. */
-static void by_moves(void **state)
-{
-	umem_tune(tick);
-	sizes(state);
-	faults(state);
-	placement(state);
-	copies_with_crc(state);
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes), cmocka_unit_test(faults), cmocka_unit_test(truncated_file),
 		cmocka_unit_test(iovs), cmocka_unit_test(atomics), cmocka_unit_test(placement),
 		cmocka_unit_test(words), cmocka_unit_test(copies_with_crc),
-		cmocka_unit_test(by_moves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,6 @@
 
 /* A copy of this many bytes or more uses the string instruction, which is faster than moves on nearly all processors. */
 #define BULK_MIN 1024u
-static size_t bulk_min = BULK_MIN;
 
 /* An entry of the fault table, see umem_arch.h. */
 struct umem_ex {
@@ -90,40 +89,12 @@ static inline bool copy_body(uint8_t *d, const uint8_t *s, size_t n)
 		return mov8(d, s) && mov8(end - 8, s + n - 8);
 	if (n <= 32)
 		return mov16(d, s) && mov16(end - 16, s + n - 16);
-	if (n >= READ_ONCE(bulk_min))
+	if (n >= BULK_MIN)
 		return !mov_bulk(d, s, n);
 	for (; end - d > 32; d += 32, s += 32)
 		if (!mov32(d, s))
 			return false;
 	return mov32(end - 32, s + (end - d) - 32);
-}
-
-#define TUNE_BYTES 4096u	/* largest payload of a packet */
-#define TUNE_TRIES 6
-
-/* Time of four copies with this bulk_min. Takes the minimum of several tries, because some are interrupted. */
-static ns_t copy_takes(ns_t (*now)(void), size_t min_bulk)
-{
-	static uint8_t from[TUNE_BYTES], to[TUNE_BYTES];
-	ns_t best = NS_NEVER;
-
-	WRITE_ONCE(bulk_min, min_bulk);
-	for (int i = 0; i < TUNE_TRIES; i++) {
-		ns_t start = now();
-
-		for (int k = 0; k < 4; k++)
-			umem_copy(to, from, sizeof(from));
-		best = min(best, now() - start);
-	}
-	return best;
-}
-
-void umem_tune(ns_t (*now)(void))
-{
-	ns_t moves = copy_takes(now, SIZE_MAX), bulk = copy_takes(now, BULK_MIN);
-
-	if (moves < bulk / 2)
-		WRITE_ONCE(bulk_min, SIZE_MAX);
 }
 
 HOT int umem_copy(void *dst, const void *src, size_t len)
@@ -208,11 +179,6 @@ static int copy_self(void *d, const void *s, size_t n)
 		from.iov_len -= (size_t)done;
 	}
 	return 0;
-}
-
-void umem_tune(ns_t (*now)(void))
-{
-	/* Nothing to select: all copies use process_vm_writev(). */
 }
 
 int umem_copy(void *dst, const void *src, size_t len)

@@ -44,13 +44,6 @@ int umem_fetch_add(uint64_t *p, uint64_t add, uint64_t *orig);
 int umem_store64(uint64_t *p, uint64_t v);
 
 /*
- * Measures the two ways to copy a packet's payload, the string instruction and plain moves, by the
- * clock now(). Selects moves if they take less than half the time, else the string instruction.
- * On an emulated processor the string instruction may take six times as long as moves.
- */
-void umem_tune(ns_t (*now)(void));
-
-/*
  * For signal handlers; uc is their ucontext_t. True if a guarded instruction has faulted: then
  * uc is changed to resume after it.
  */

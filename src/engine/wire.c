@@ -249,18 +249,11 @@ static int create(struct wire *w)
 		.wait_writable = wait_writable,
 		.now = engine_now,
 	};
-
-	static bool tuned;
 	int ret = w->ep ? 0 : udp_ep_create(&cfg, &w->ep);
 
 	if (ret)
 		return ret;
 	links_created(udp_in(w->ep));
-	if (!tuned) {
-		umem_tune(engine_now);
-		crc32_tune(engine_now);
-		tuned = true;
-	}
 	return 0;
 }
 

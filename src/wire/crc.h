@@ -2,7 +2,7 @@
 /*
  * CRC-32 (polynomial 0x04c11db7, reflected, inverted before and after), with the
  * results of libdeflate_crc32(). Uses AVX-512 for long input (crc_wide.h), libdeflate
- * or a table (crc32_tune()) otherwise.
+ * otherwise.
  */
 #ifndef RUSE_WIRE_CRC_H
 #define RUSE_WIRE_CRC_H
@@ -11,10 +11,4 @@
 
 /* crc: 0, or the CRC of the preceding bytes. */
 uint32_t crc32_add(uint32_t crc, const void *buf, size_t len);
-/*
- * Measures whether libdeflate or a table is faster, and selects it: on an emulated processor a
- * carry-less multiplication may be slow. now: the clock. Results of crc32_add() do not change.
- */
-void crc32_tune(ns_t (*now)(void));
-
 #endif

@@ -32,38 +32,11 @@ static void test_known(void **state)
 	assert_int_equal(crc32_add(0x1234, "", 0), 0x1234);
 }
 
-static ns_t clock_ns, tick_ns;
-
-/*
- * A clock for crc32_tune(), which reads it twelve times to time the CRC by table and then twelve times to
- * time libdeflate. A reading advances it by tick_ns during the first twelve, by 10 ns afterwards.
- */
-static ns_t tick(void)
-{
-	static int n;
-
-	clock_ns += n++ % 24 < 12 ? tick_ns : 10;
-	return clock_ns;
-}
-
-/* The results are the same whether crc32_tune() selects the CRC by table or libdeflate's. */
-static void test_table(void **state)
-{
-	tick_ns = 1;
-	crc32_tune(tick);
-	test_libdeflate(state);
-	test_known(state);
-	tick_ns = 100;
-	crc32_tune(tick);
-	test_libdeflate(state);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_libdeflate),
 		cmocka_unit_test(test_known),
-		cmocka_unit_test(test_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
