@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who takes in arriving segments: a thread of the program that polls a CQ, or the progress thread of
+ * Which thread takes in arriving segments: one of the program that polls a CQ, or the progress thread of
  * the process, and whether peers must wake the latter.
  *
  * A state machine without side effects. The caller reports events with the time, and carries out the
