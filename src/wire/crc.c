@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <libdeflate.h>
-#include "wire/be.h"
+#include "wire/crc.h"
 #include "wire/crc_wide.h"
 
 #ifdef __x86_64__
