@@ -262,12 +262,12 @@ static enum direct_result shm_place(struct link *l, const struct direct_op *op)
 
 void ib_path_wrap(struct link *l)
 {
-	bool loop = l == engine.loop;
+	bool loop = l->kind == LINK_LOOP;
 	const struct link_ops **under = loop ? &loop_under : &shm_under;
 	struct link_ops *ops = loop ? &loop_ops : &shm_ops;
 
 	/* Links to other machines are not part of a fabric and stay as they are. */
-	if (!loop && strcmp(l->ops->name, "shm") != 0)
+	if (!loop && l->kind != LINK_SHM)
 		return;
 	BUG_ON(*under && *under != l->ops);
 	*under = l->ops;

@@ -274,9 +274,8 @@ static void stream(void)
 {
 	while (pollstate_get(&engine.poll) == POLLSTATE_STREAM && elock_try(&engine.lock)) {
 		int n = arrived(true);
-		unsigned int actions = pollstate_step(&engine.poll, pollstate_round(n), engine_now());
 
-		poll_actions(actions);
+		poll_actions(pollstate_step(&engine.poll, pollstate_round(n), engine_now()));
 		engine_unlock();
 		if (!n)
 			cpu_relax();

@@ -84,7 +84,8 @@ static void test_polls(void **state)
 /* What shows that the program waits for something else lets the count begin anew. */
 static void test_polls_begin_anew(void **state)
 {
-	static const enum pollstate_event breaks[] = { POLLSTATE_ARM, POLLSTATE_SOME, POLLSTATE_MANY };
+	static const enum pollstate_event breaks[] = { POLLSTATE_ARM, POLLSTATE_SOME,
+						       POLLSTATE_MANY };
 
 	for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
 		struct pollstate s = in(POLLSTATE_ASLEEP);

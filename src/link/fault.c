@@ -546,6 +546,7 @@ static void take_off(struct link *l, struct fault *ft)
 	l->under = NULL;
 	l->under_host = NULL;
 	l->max_pkts = ft->max_pkts;
+	l->lossy = ft->lossy;
 	free(ft);
 }
 
@@ -569,6 +570,7 @@ int fault_wrap(struct faults *f, struct link *l, enum fault_side side)
 	ft->under = l->ops;
 	ft->above = l->host;
 	ft->max_pkts = l->max_pkts;
+	ft->lossy = l->lossy;
 	ft->ops = *l->ops;
 	ft->ops.send = fault_send;
 	ft->ops.destroy = fault_destroy;
@@ -578,12 +580,10 @@ int fault_wrap(struct faults *f, struct link *l, enum fault_side side)
 	l->host = &ft->host;
 	l->under = &ft->under;
 	l->under_host = &ft->above;
-	/*
-	 * The payload of a segment between processes may be in the peer's memory, so a segment is
-	 * copied as a whole. With one packet per segment the rules still affect single packets.
-	 */
+	/* Payload between processes may be in the peer's memory, so it is copied whole: rules affect packets if it is one. */
 	if (side != FAULT_EGRESS)
 		l->max_pkts = 1;
+	l->lossy = true;
 	link_hold_direct(l);
 	return 0;
 }

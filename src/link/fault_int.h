@@ -14,6 +14,7 @@ struct fault {
 	struct faults *f;
 	enum fault_side side;
 	uint32_t max_pkts;	/* the link's own value */
+	bool lossy;		/* the link's own value */
 };
 
 /* A held packet with its payload. */

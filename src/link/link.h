@@ -65,6 +65,8 @@ struct link_ops {
 	void (*destroy)(struct link *l);
 };
 
+/* To this process, to another one of this host, to another host; LINK_UDP_IN delivers what arrives from there and sends nothing. */
+enum link_kind { LINK_LOOP, LINK_SHM, LINK_UDP, LINK_UDP_IN };
 /* Capabilities. */
 #define LINK_CAP_DIRECT 0x1	/* ops->direct works */
 
@@ -72,13 +74,14 @@ struct link {
 	const struct link_ops *ops;
 	const struct link_host *host;
 	void *host_arg;
+	enum link_kind kind;
 	uint32_t caps;
 	uint32_t max_seg;	/* maximum payload bytes of a segment, in whole packets */
 	uint32_t max_copy_seg;	/* the same for copied payload: READ_RESP, UC and UD */
 	uint32_t max_pkts;	/* maximum packets of a segment */
 	uint32_t refs;		/* of QPs and the engine */
 	bool dead;		/* the peer is gone for good */
-	bool lossy;		/* a wire, which loses packets: QPs adapt their window */
+	bool lossy;		/* may lose packets of a living peer, as a wire or under fault rules: QPs adapt their window */
 	/*
 	 * During host->input(): another segment has arrived, so an ACK that is not urgent may be
 	 * held back until the host calls xp_output().
@@ -91,8 +94,8 @@ struct link {
 	void (*tap)(struct link *l, const struct seg *seg, const char *note);
 	void *tap_arg;
 	/*
-	 * Where fault, the outer wrapper, keeps the ops and host that it replaced. capture, the inner
-	 * wrapper, then replaces these instead of link.ops and link.host. NULL: fault does not wrap.
+	 * Where fault, the outer wrapper, keeps the ops and host that it replaced. capture, the inner wrapper, then replaces these
+	 * instead of link.ops and link.host. NULL: fault does not wrap.
 	 */
 	const struct link_ops **under;
 	const struct link_host **under_host;
@@ -134,9 +137,8 @@ struct link_host {
 };
 
 /*
- * Head of each object that an endpoint registers in the engine's epoll set. event() is called with the engine
- * lock held, only while the endpoint exists, but perhaps late or without cause. The caller polls the endpoint
- * afterwards.
+ * Head of each object that an endpoint registers in the engine's epoll set. event() is called with the engine lock held, only while
+ * the endpoint exists, but perhaps late or without cause. The caller polls the endpoint afterwards.
  */
 struct link_fd {
 	void (*event)(struct link_fd *fd, uint32_t events);

@@ -80,7 +80,7 @@ static int loop_send(struct link *l, const struct seg *seg)
 	if (!seg->len) {
 		e->seg.iov = NULL;
 		e->seg.niov = 0;
-	} else if (seg->len <= LOOP_INLINE || seg->service != SEG_RC || unlikely(l->under)) {
+	} else if (seg->len <= LOOP_INLINE || seg->service != SEG_RC || unlikely(l->lossy)) {
 		/*
 		 * With the fault wrapper the payload of every packet is copied: fault frees a
 		 * packet that it held back as soon as send() has returned.
@@ -174,6 +174,7 @@ struct link *link_loop_create(const struct link_host *host, void *host_arg)
 	if (!lo)
 		return NULL;
 	lo->l.ops = &loop_ops;
+	lo->l.kind = LINK_LOOP;
 	lo->l.host = host;
 	lo->l.host_arg = host_arg;
 	lo->l.max_seg = LOOP_MAX_SEG;

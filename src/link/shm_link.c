@@ -411,6 +411,7 @@ static void link_init(struct shm_link *l, bool connector)
 	struct shm_cfg *cfg = &l->ep->cfg;
 
 	l->l.ops = &shm_ops;
+	l->l.kind = LINK_SHM;
 	l->l.host = cfg->host;
 	l->l.host_arg = cfg->host_arg;
 	l->l.max_seg = SHM_MAX_SEG;

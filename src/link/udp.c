@@ -125,7 +125,7 @@ int udp_ep_create(const struct udp_cfg *cfg, struct udp_ep **out)
 	list_init(&ep->rx);
 	list_init(&ep->tx);
 	ep->in = (struct link){ .ops = &in_ops, .host = cfg->host, .host_arg = cfg->host_arg,
-				.refs = 1 };
+				.kind = LINK_UDP_IN, .refs = 1 };
 	ret = udp_rxbuf_create(ep);
 	if (ret) {
 		free(ep);
@@ -195,7 +195,7 @@ int udp_link(struct udp_ep *ep, const struct udp_path *path, struct link **l)
 	ul->l = (struct link){
 		.ops = &udp_ops, .host = ep->cfg.host, .host_arg = ep->cfg.host_arg,
 		.max_seg = UDP_MAX_SEG, .max_copy_seg = UDP_MAX_SEG, .max_pkts = UDP_MAX_PKTS,
-		.lossy = true, .refs = 1,
+		.kind = LINK_UDP, .lossy = true, .refs = 1,
 	};
 	list_add_tail(&ul->entry, &ep->links);
 	ep->nlinks++;
@@ -207,7 +207,7 @@ int udp_link(struct udp_ep *ep, const struct udp_path *path, struct link **l)
 
 const struct udp_path *udp_link_path(const struct link *l)
 {
-	return l && l->lossy ? &container_of(l, struct udp_link, l)->path : NULL;
+	return l && l->kind == LINK_UDP ? &container_of(l, struct udp_link, l)->path : NULL;
 }
 
 int udp_route(const struct udp_path *path)

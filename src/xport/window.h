@@ -9,7 +9,7 @@
 /* True if the QP's link may lose packets: a wire, or a link with fault injection. */
 static inline bool win_loses(const struct qp *qp)
 {
-	return qp->link && (qp->link->lossy || qp->link->under);
+	return qp->link && qp->link->lossy;
 }
 
 /* Sets the initial window, for a QP that gets a new link. */
