@@ -133,8 +133,10 @@ static int check_paths(const struct qp *qp, uint32_t mask, const struct qp_attr 
 	}
 	if (mask & IB_QP_ALT_PATH) {
 		err = ah_check_attr(qp->dev, &attr->alt_ah);
-		/* There is no path migration: not on RoCE, and not implemented for InfiniBand ports. */
-		return err ? err : -EINVAL;
+		if (err)
+			return err;
+		/* ib_core refuses an alternate path on RoCE. InfiniBand ports have them; ruse does not. */
+		return qp->dev->port.ib ? -EOPNOTSUPP : -EINVAL;
 	}
 	return mask & ~(uint32_t)IB_QP_ATTR_STANDARD_BITS ? -EOPNOTSUPP : 0;
 }
@@ -142,6 +144,20 @@ static int check_paths(const struct qp *qp, uint32_t mask, const struct qp_attr 
 static bool mtu_ok(uint32_t mtu)
 {
 	return mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1));
+}
+
+/* Path migration states of IBA 17.2.8 (enum ib_mig_state of the kernel). */
+enum mig_state { MIG_MIGRATED, MIG_REARM, MIG_ARMED };
+
+/*
+ * Checks path_mig_state. Kernel rxe stores any value on RoCE. An InfiniBand port refuses a value that is no migration
+ * state, and those that need an alternate path, which ruse does not have.
+ */
+static int check_mig_state(const struct qp *qp, uint8_t mig)
+{
+	if (!qp->dev->port.ib || mig == MIG_MIGRATED)
+		return 0;
+	return mig > MIG_ARMED ? -EINVAL : -EOPNOTSUPP;
 }
 
 /* Checks the values, in the order of kernel rxe_qp_chk_attr(). */
@@ -162,7 +178,7 @@ static int check_values(const struct qp *qp, uint32_t mask, const struct qp_attr
 	/* The path must not change before the SQ has drained: segments in flight use it. */
 	if (mask & IB_QP_AV && qp->state == QPS_SQD && qp->sq_draining)
 		return -EINVAL;
-	return 0;
+	return mask & IB_QP_PATH_MIG_STATE ? check_mig_state(qp, attr->path_mig_state) : 0;
 }
 
 static uint8_t roundup_rd_atomic(uint8_t n)

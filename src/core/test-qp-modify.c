@@ -143,6 +143,43 @@ static void values(void **state)
 	assert_int_equal(qp->attr.max_rd_atomic, 128);
 }
 
+/* RoCE has no alternate paths: ib_core refuses them, kernel rxe stores any migration state. */
+static void path_migration_roce(void **state)
+{
+	REFUSED(M_INIT | IB_QP_ALT_PATH, QPS_INIT, -EINVAL, port, 1);
+	REFUSED(M_INIT | IB_QP_ALT_PATH, QPS_INIT, -EINVAL, alt_ah.port_num, 2);
+	to_rts();
+	REFUSED(IB_QP_ALT_PATH, QPS_RTS, -EINVAL, port, 1);
+	REFUSED(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE, QPS_RTS, -EINVAL, path_mig_state, 1);
+	REFUSED(IB_QP_ALT_PATH, QPS_RTS, -ENODATA, alt_ah.grh.sgid_index, 5);
+	for (uint8_t mig = 0; mig < 4; mig++) {
+		REFUSED(IB_QP_PATH_MIG_STATE, QPS_RTS, 0, path_mig_state, mig);
+		assert_int_equal(qp->attr.path_mig_state, mig);
+	}
+}
+
+/* InfiniBand ports have alternate paths, which ruse does not support: EOPNOTSUPP. */
+static void path_migration_ib(void **state)
+{
+	struct qp_attr alt = good;
+
+	td->dev.port.ib = true;
+	to_rts();
+	REFUSED(IB_QP_ALT_PATH, QPS_RTS, -EOPNOTSUPP, port, 1);
+	REFUSED(IB_QP_ALT_PATH, QPS_RTS, -ENODATA, alt_ah.grh.sgid_index, 5);
+	alt.alt_ah.is_global = 0;
+	assert_int_equal(modify(IB_QP_ALT_PATH, &alt, QPS_RTS), -EINVAL);	/* no GRH and no DLID */
+	alt.alt_ah.dlid = 9;
+	assert_int_equal(modify(IB_QP_ALT_PATH, &alt, QPS_RTS), -EOPNOTSUPP);
+	REFUSED(IB_QP_PATH_MIG_STATE, QPS_RTS, 0, path_mig_state, 0);		/* Migrated */
+	REFUSED(IB_QP_PATH_MIG_STATE, QPS_RTS, -EOPNOTSUPP, path_mig_state, 1);	/* Rearm */
+	REFUSED(IB_QP_PATH_MIG_STATE, QPS_RTS, -EOPNOTSUPP, path_mig_state, 2);	/* Armed */
+	REFUSED(IB_QP_PATH_MIG_STATE, QPS_RTS, -EINVAL, path_mig_state, 3);
+	/* A transition that does not allow the attribute is refused first. */
+	REFUSED(IB_QP_STATE | IB_QP_PATH_MIG_STATE, QPS_SQD, -EINVAL, path_mig_state, 1);
+	assert_int_equal(qp->attr.path_mig_state, 0);
+}
+
 static void cur_state(void **state)
 {
 	enum qp_state old, new;
@@ -208,6 +245,8 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(stored, setup, teardown),
 		cmocka_unit_test_setup_teardown(values, setup, teardown),
+		cmocka_unit_test_setup_teardown(path_migration_roce, setup, teardown),
+		cmocka_unit_test_setup_teardown(path_migration_ib, setup, teardown),
 		cmocka_unit_test_setup_teardown(cur_state, setup, teardown),
 		cmocka_unit_test_setup_teardown(draining, setup, teardown),
 		cmocka_unit_test_prestate_setup_teardown(ud, setup, teardown, (void *)1),
