@@ -22,12 +22,6 @@ int mw_alloc(struct pd *pd, enum mw_type type, struct mw **mw);
 /* Unbinds and frees. On return no peer accesses memory through the window. */
 int mw_dealloc(struct mw *mw);
 
-/* A BIND_MW work request, copied from the program's memory. */
-struct mw_bind {
-	uint64_t addr, length;	/* length 0 unbinds a type 1 window */
-	uint32_t mr_lkey, mw_rkey, rkey, access;	/* rkey: only its low 8 bits are used */
-};
-
 /*
  * Executes a BIND_MW of this QP with the checks of IBA 10.6.7.2 and the kernel's
  * rxe_check_bind_mw(). 0 or -EINVAL (completion status MW_BIND_ERR).

@@ -8,42 +8,9 @@
 #define RUSE_CORE_QP_XPORT_H
 
 #include <rdma/rdma_user_rxe.h>
-#include "base/util.h"
+#include "core/qp_wqe.h"
 
 struct link;
-
-/* A copy of a send WQE. It is read from the ring once, before its first packet is sent, and fills a cache line. */
-struct req_wqe {
-	uint64_t wr_id;
-	uint64_t va;		/* remote address */
-	uint64_t swap_add;	/* atomics: swap or add operand; FLUSH, BIND_MW: length of the range in bytes */
-	union {
-		uint64_t compare;	/* atomics: compare operand; BIND_MW: mr_lkey << 32 | mw_rkey */
-		uint32_t asked;	/* READ: the last request was for response packets up to, not including, this one; counted from 0 */
-	};
-	uint32_t first_psn;
-	uint32_t npkts;		/* number of PSNs: packets, for a READ response packets; 0 if WQE_LOCAL is set or status is not 0 */
-	uint32_t len;		/* payload bytes, 0..2^31 */
-	uint32_t rkey;
-	uint32_t imm;		/* by opcode: immediate data, rkey to invalidate, FETH, or access flags of BIND_MW */
-	uint8_t opcode;		/* enum ib_uverbs_wr_opcode */
-	uint8_t type;		/* enum seg_type */
-	uint8_t flags;		/* WQE_* */
-	uint8_t num_sge;
-	uint8_t status;		/* not 0: error status of a failed WQE. Sending stops before it; it completes when oldest */
-};
-
-_Static_assert(sizeof(struct req_wqe) == 64, "a WQE's state fills a cache line");
-
-/* The low bits are the ABI's send_flags (IBV_SEND_*). */
-#define WQE_FENCE 0x01
-#define WQE_SIGNALED 0x02
-#define WQE_SOLICITED 0x04
-#define WQE_INLINE 0x08
-/* Set when the WQE may send its first packet (a READ or atomic then counts in rd_out). SQD waits until such WQEs are complete. */
-#define WQE_STARTED 0x10
-/* BIND_MW or LOCAL_INV: has no PSN. WQE_STARTED is set when it is executed. */
-#define WQE_LOCAL 0x20
 
 /*
  * Requester. Indices are slots of the SQ ring; sq.index <= cur <= tail. WQEs in

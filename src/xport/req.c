@@ -107,8 +107,8 @@ HOT static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
 	seg.len = (uint32_t)min((uint64_t)n << r->mtu_shift, w->len - off);
 	if (r->cur_pkt == 0) {
 		seg.flags = SEG_F_START;
-		seg.va = w->va;
-		seg.rkey = w->rkey;
+		seg.va = w->rdma.va;
+		seg.rkey = w->rdma.rkey;
 		seg.dma_len = w->len;
 	}
 	r->unasked += seg.len;
@@ -144,7 +144,7 @@ HOT static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
  * packets. A responder may drop a repeated request that extends beyond the original one (IBA
  * 9.7.5.1.3; kernel rxe does), and the requester does not know which of its requests have arrived.
  * So a repeated request never extends beyond an earlier one. If the last request for this WQE was a
- * piece (it ended at w->asked) and has not been answered completely, the rest of that piece is
+ * piece (it ended at w->rdma.asked) and has not been answered completely, the rest of that piece is
  * requested; otherwise the next piece, which ends at the end of the part at the latest.
  */
 static uint32_t read_ask(const struct qp *qp, const struct req_wqe *w)
@@ -161,8 +161,8 @@ static uint32_t read_ask(const struct qp *qp, const struct req_wqe *w)
 	if (r->cur_pkt && at)
 		return 0;
 	part = min(n, all - at);
-	n = w->asked - r->cur_pkt;
-	if (w->asked > r->cur_pkt && n < part)
+	n = w->rdma.asked - r->cur_pkt;
+	if (w->rdma.asked > r->cur_pkt && n < part)
 		return n;
 	return r->slow_start ? min(part, win_piece(qp)) : part;
 }
@@ -184,7 +184,6 @@ static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 	seg_head(qp, w, &seg);
 	seg.flags = SEG_F_START | SEG_F_END | SEG_F_ACKREQ;
 	seg.npkts = n;
-	seg.rkey = w->rkey;
 	/*
 	 * The window limits repeated READs too, so that a further loss costs at most one window of
 	 * responses.
@@ -194,27 +193,31 @@ static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 	if (w->type == SEG_READ_REQ) {
 		uint64_t off = (uint64_t)r->cur_pkt << r->mtu_shift;
 
-		seg.va = w->va + off;
+		seg.va = w->rdma.va + off;
+		seg.rkey = w->rdma.rkey;
 		seg.dma_len = (uint32_t)min((uint64_t)n << r->mtu_shift, w->len - off);
 	} else if (w->type == SEG_ATOMIC_WRITE) {
-		seg.va = w->va;
+		seg.va = w->rdma.va;
+		seg.rkey = w->rdma.rkey;
 		seg.dma_len = seg.len = w->len;
 		seg.iov = iov;
 		seg.niov = wqe_iov(qp, w, r->cur, 0, w->len, iov);
 	} else if (w->type == SEG_FLUSH) {
-		seg.va = w->va;
-		seg.dma_len = (uint32_t)w->swap_add;
-		seg.imm = w->imm;
+		seg.va = w->flush.va;
+		seg.rkey = w->flush.rkey;
+		seg.dma_len = w->flush.len;
+		seg.imm = w->feth;
 	} else {
-		seg.va = w->va;
-		seg.swap_add = w->swap_add;
-		seg.compare = w->compare;
+		seg.va = w->atomic.va;
+		seg.rkey = w->atomic.rkey;
+		seg.swap_add = w->atomic.swap_add;
+		seg.compare = w->atomic.compare;
 	}
 	rc = req_xmit(qp, &seg);
 	if (unlikely(rc))
 		return rc;
 	if (w->type == SEG_READ_REQ)
-		w->asked = r->cur_pkt + n;
+		w->rdma.asked = r->cur_pkt + n;
 	req_advance(qp, w, n, now);
 	return 0;
 }
@@ -287,8 +290,8 @@ static APART bool req_direct(struct qp *qp, struct req_wqe *w)
 		.sqpn = qp->qpn,
 		.psn = w->first_psn,
 		.npkts = w->npkts,
-		.va = w->va,
-		.rkey = w->rkey,
+		.va = w->rdma.va,
+		.rkey = w->rdma.rkey,
 		.len = w->len,
 		.iov = iov,
 	};

@@ -42,8 +42,8 @@ static int uc_send(struct qp *qp, struct req_wqe *w)
 	seg.len = (uint32_t)min((uint64_t)n << r->mtu_shift, w->len - off);
 	if (!r->cur_pkt) {
 		seg.flags |= SEG_F_START;
-		seg.va = w->va;
-		seg.rkey = w->rkey;
+		seg.va = w->rdma.va;
+		seg.rkey = w->rdma.rkey;
 		seg.dma_len = w->len;
 	}
 	if (r->cur_pkt + n == w->npkts) {
@@ -65,7 +65,7 @@ static int uc_send(struct qp *qp, struct req_wqe *w)
 /* The WQE's AH, if it belongs to the QP's PD; else NULL. */
 static const struct ah *wqe_ah(const struct qp *qp, const struct req_wqe *w)
 {
-	const struct ah *ah = idtable_find(&qp->dev->ahs, (uint32_t)w->compare);
+	const struct ah *ah = idtable_find(&qp->dev->ahs, w->ud.ah_num);
 
 	return likely(ah && ah->pd == qp->pd) ? ah : NULL;
 }
@@ -78,7 +78,7 @@ static const struct ah *wqe_ah(const struct qp *qp, const struct req_wqe *w)
 static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_net *net)
 {
 	const struct rxe_send_wqe *s = ring_slot(&qp->sq, qp->req.cur);
-	uint32_t ah_num = (uint32_t)w->compare, sgid_index;
+	uint32_t ah_num = w->ud.ah_num, sgid_index;
 
 	memset(net, 0, sizeof(*net));
 	if (likely(ah_num)) {
@@ -132,14 +132,14 @@ static int ud_send(struct qp *qp, struct req_wqe *w)
 	seg.flags = SEG_F_START | SEG_F_END;
 	if (w->flags & WQE_SOLICITED)
 		seg.flags |= SEG_F_SOLICITED;
-	seg.dqpn = (uint32_t)w->va & 0xffffff;
+	seg.dqpn = w->ud.qpn & 0xffffff;
 	seg.path_mtu = 4096;
 	seg.psn = w->first_psn;
 	seg.npkts = 1;
 	seg.len = w->len;
 	seg.imm = w->imm;
 	/* If the high bit is set the QP's own Q_Key is used (IBA 10.2.5). */
-	seg.qkey = w->rkey & 0x80000000u ? qp->attr.qkey : w->rkey;
+	seg.qkey = w->ud.qkey & 0x80000000u ? qp->attr.qkey : w->ud.qkey;
 	seg.net = &net;
 	seg.niov = wqe_iov(qp, w, qp->req.cur, 0, w->len, iov);
 	if (unlikely(seg.niov < 0))

@@ -82,28 +82,22 @@ static enum wc_status read_local(const struct rxe_send_wqe *s, struct req_wqe *w
 {
 	if (w->opcode == IB_UVERBS_WR_LOCAL_INV)
 		return WC_SUCCESS;
-	w->va = READ_ONCE(s->wr.wr.mw.addr);
-	w->swap_add = READ_ONCE(s->wr.wr.mw.length);
-	w->compare = (uint64_t)READ_ONCE(s->wr.wr.mw.mr_lkey) << 32 |
-		     READ_ONCE(s->wr.wr.mw.mw_rkey);
-	w->rkey = READ_ONCE(s->wr.wr.mw.rkey);
-	w->imm = READ_ONCE(s->wr.wr.mw.access);
+	w->bind = (struct mw_bind){
+		.addr = READ_ONCE(s->wr.wr.mw.addr),
+		.length = READ_ONCE(s->wr.wr.mw.length),
+		.mr_lkey = READ_ONCE(s->wr.wr.mw.mr_lkey),
+		.mw_rkey = READ_ONCE(s->wr.wr.mw.mw_rkey),
+		.rkey = READ_ONCE(s->wr.wr.mw.rkey),
+		.access = READ_ONCE(s->wr.wr.mw.access),
+	};
 	return WC_SUCCESS;
 }
 
 /* Executes BIND_MW or LOCAL_INV. */
 enum wc_status wqe_bind(struct qp *qp, const struct req_wqe *w)
 {
-	struct mw_bind bind = {
-		.addr = w->va,
-		.length = w->swap_add,
-		.mr_lkey = (uint32_t)(w->compare >> 32),
-		.mw_rkey = (uint32_t)w->compare,
-		.rkey = w->rkey,
-		.access = w->imm,
-	};
-	int rc = w->opcode == IB_UVERBS_WR_LOCAL_INV ? mw_invalidate(qp, w->imm) :
-						       mw_bind(qp, &bind);
+	int rc = w->opcode == IB_UVERBS_WR_LOCAL_INV ? mw_invalidate(qp, w->inv_rkey) :
+						       mw_bind(qp, &w->bind);
 
 	return rc ? WC_MW_BIND_ERR : WC_SUCCESS;
 }
@@ -111,8 +105,8 @@ enum wc_status wqe_bind(struct qp *qp, const struct req_wqe *w)
 /* Reads an ATOMIC WRITE. Its 8 bytes are always inline (librxe's wr_atomic_write()). */
 static enum wc_status read_atomic_write(const struct rxe_send_wqe *s, struct req_wqe *w)
 {
-	w->va = READ_ONCE(s->wr.wr.rdma.remote_addr);
-	w->rkey = READ_ONCE(s->wr.wr.rdma.rkey);
+	w->rdma.va = READ_ONCE(s->wr.wr.rdma.remote_addr);
+	w->rdma.rkey = READ_ONCE(s->wr.wr.rdma.rkey);
 	w->len = READ_ONCE(s->dma.length);
 	return w->len == 8 ? WC_SUCCESS : WC_LOC_LEN_ERR;
 }
@@ -122,13 +116,13 @@ static enum wc_status read_flush(const struct rxe_send_wqe *s, struct req_wqe *w
 	const struct wr_flush *f = (const void *)&s->wr.wr;
 	uint32_t plt = READ_ONCE(f->type), sel = READ_ONCE(f->level);
 
-	w->va = READ_ONCE(f->remote_addr);
-	w->rkey = READ_ONCE(f->rkey);
-	w->swap_add = READ_ONCE(f->length);
-	w->imm = (plt & SEG_FETH_PLT) | sel << SEG_FETH_SEL_SHIFT;
+	w->flush.va = READ_ONCE(f->remote_addr);
+	w->flush.rkey = READ_ONCE(f->rkey);
+	w->flush.len = READ_ONCE(f->length);
+	w->feth = (plt & SEG_FETH_PLT) | sel << SEG_FETH_SEL_SHIFT;
 	if (unlikely(plt > SEG_FETH_PLT || sel > SEG_FETH_SEL >> SEG_FETH_SEL_SHIFT))
 		return WC_LOC_QP_OP_ERR;
-	return w->swap_add > DEV_MAX_MSG ? WC_LOC_LEN_ERR : WC_SUCCESS;
+	return w->flush.len > DEV_MAX_MSG ? WC_LOC_LEN_ERR : WC_SUCCESS;
 }
 
 /* Reads a WQE that has no scatter/gather list: BIND_MW, LOCAL_INV, FLUSH or ATOMIC WRITE. */
@@ -194,21 +188,21 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 		return st;
 
 	if (qp->type == QPT_UD) {
-		w->va = READ_ONCE(s->wr.wr.ud.remote_qpn);
-		w->rkey = READ_ONCE(s->wr.wr.ud.remote_qkey);
-		w->compare = READ_ONCE(s->wr.wr.ud.ah_num);
+		w->ud.qpn = READ_ONCE(s->wr.wr.ud.remote_qpn);
+		w->ud.qkey = READ_ONCE(s->wr.wr.ud.remote_qkey);
+		w->ud.ah_num = READ_ONCE(s->wr.wr.ud.ah_num);
 		return WC_SUCCESS;
 	}
 	if (w->type == SEG_WRITE || w->type == SEG_WRITE_IMM || w->type == SEG_READ_REQ) {
-		w->va = READ_ONCE(s->wr.wr.rdma.remote_addr);
-		w->rkey = READ_ONCE(s->wr.wr.rdma.rkey);
-		w->asked = 0;
+		w->rdma.va = READ_ONCE(s->wr.wr.rdma.remote_addr);
+		w->rdma.rkey = READ_ONCE(s->wr.wr.rdma.rkey);
+		w->rdma.asked = 0;
 	} else if (wqe_is_rd(w)) {
-		w->va = READ_ONCE(s->wr.wr.atomic.remote_addr);
-		w->rkey = READ_ONCE(s->wr.wr.atomic.rkey);
-		w->compare = w->swap_add = READ_ONCE(s->wr.wr.atomic.compare_add);
+		w->atomic.va = READ_ONCE(s->wr.wr.atomic.remote_addr);
+		w->atomic.rkey = READ_ONCE(s->wr.wr.atomic.rkey);
+		w->atomic.compare = w->atomic.swap_add = READ_ONCE(s->wr.wr.atomic.compare_add);
 		if (w->type == SEG_CMP_SWP)
-			w->swap_add = READ_ONCE(s->wr.wr.atomic.swap);
+			w->atomic.swap_add = READ_ONCE(s->wr.wr.atomic.swap);
 		if (unlikely(w->len < 8))
 			return WC_LOC_LEN_ERR;
 		w->len = 8;
@@ -262,7 +256,7 @@ HOT bool wqe_fetch(struct qp *qp)
 	w->opcode = opcode < 0xff ? (uint8_t)opcode : 0xff;
 	w->type = SEG_SEND;
 	w->flags = READ_ONCE(s->wr.send_flags) & 0x0f;
-	w->imm = READ_ONCE(s->wr.ex.invalidate_rkey);
+	w->imm = READ_ONCE(s->wr.ex.imm_data);	/* or invalidate_rkey: a union, as here */
 	w->first_psn = r->psn;
 	w->num_sge = 0;
 	w->len = 0;
