@@ -178,6 +178,58 @@ static enum resp_step chk_op_valid(struct resp_ctx *c)
 	return ok ? RESP_CHK_RESOURCE : resp_inv_req(c, WC_REM_INV_REQ_ERR);
 }
 
+/*
+ * Handles a request that needs a receive WQE while the receive queue or SRQ is empty. A SEND, or a single packet, is
+ * answered with an RNR NAK. Of a segment with several packets of a WRITE with immediate, only the last packet needs a
+ * receive WQE: the packets before it are executed, then an RNR NAK answers the last one.
+ */
+static RARE enum resp_step recv_missing(struct resp_ctx *c)
+{
+	if (resp_is_send(c) || c->npkts == 1)
+		return RESP_RNR;
+	c->npkts--;
+	c->len = c->npkts << c->qp->req.mtu_shift;
+	c->flags &= (uint8_t)~(SEG_F_END | SEG_F_ACKREQ);
+	c->rnr_next = true;
+	return RESP_CHK_LENGTH;
+}
+
+/*
+ * The receive WQE or the SRQ is bad. The completion of the receive WQE reports the error; if the QP
+ * holds no receive WQE, an event does.
+ */
+static RARE enum resp_step resp_bad_recv(struct resp_ctx *c)
+{
+	resp_rem_op(c, WC_LOC_QP_OP_ERR);
+	if (!c->qp->resp.have_wqe)
+		c->event = EV_QP_FATAL;
+	return RESP_FATAL;
+}
+
+static enum resp_step chk_resource(struct resp_ctx *c)
+{
+	struct qp *qp = c->qp;
+
+	if (resp_is_send(c) ? c->flags & SEG_F_START :
+			      c->seg->type == SEG_WRITE_IMM && c->flags & SEG_F_END) {
+		switch (recv_fetch(qp)) {
+		case RECV_GOT:
+			break;
+		case RECV_NONE:
+			return recv_missing(c);
+		case RECV_BAD:
+			return resp_bad_recv(c);
+		}
+	} else if (!resp_is_send(c) && !resp_is_write(c)) {
+		/* More than max_dest_rd_atomic outstanding: invalid request (IBA 9.7.5.2.6). */
+		if (unlikely(resp_queue_new(qp) >= qp->attr.max_dest_rd_atomic))
+			return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+		if (unlikely(!resp_rd_alloc(qp) || qp->resp.res_count == qp->resp.rd_size))
+			return RESP_DONE;
+	}
+	return RESP_CHK_LENGTH;
+}
+
 static enum resp_step chk_length(struct resp_ctx *c)
 {
 	struct qp_resp *r = &c->qp->resp;
@@ -307,7 +359,7 @@ static void resp_run(struct resp_ctx *c)
 			step = chk_op_valid(c);
 			break;
 		case RESP_CHK_RESOURCE:
-			step = resp_chk_resource(c);
+			step = chk_resource(c);
 			break;
 		case RESP_CHK_LENGTH:
 			step = chk_length(c);

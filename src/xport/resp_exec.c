@@ -1,66 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The responder's steps after the checks of resp.c: resources (receive WQEs, READ
- * resources), execution, completion, and duplicates. Executed READs and atomics are kept
- * in a replay list, so that a duplicate READ is executed again only if it matches one of
- * them, and a duplicate atomic is answered from the list.
+ * The responder's steps after the checks of resp.c: execution, completion, and duplicates.
+ * Executed READs and atomics are kept in a replay list, so that a duplicate READ is executed
+ * again only if it matches one of them, and a duplicate atomic is answered from the list.
  */
 #include <rdma/ib_user_verbs.h>
 #include <string.h>
 #include "core/mw.h"
 #include "xport/resp_internal.h"
-
-/*
- * Handles a request that needs a receive WQE while the receive queue or SRQ is empty. A SEND, or a single packet, is
- * answered with an RNR NAK. Of a segment with several packets of a WRITE with immediate, only the last packet needs a
- * receive WQE: the packets before it are executed, then an RNR NAK answers the last one.
- */
-static RARE enum resp_step recv_missing(struct resp_ctx *c)
-{
-	if (resp_is_send(c) || c->npkts == 1)
-		return RESP_RNR;
-	c->npkts--;
-	c->len = c->npkts << c->qp->req.mtu_shift;
-	c->flags &= (uint8_t)~(SEG_F_END | SEG_F_ACKREQ);
-	c->rnr_next = true;
-	return RESP_CHK_LENGTH;
-}
-
-/*
- * The receive WQE or the SRQ is bad. The completion of the receive WQE reports the error; if the QP
- * holds no receive WQE, an event does.
- */
-static RARE enum resp_step resp_bad_recv(struct resp_ctx *c)
-{
-	resp_rem_op(c, WC_LOC_QP_OP_ERR);
-	if (!c->qp->resp.have_wqe)
-		c->event = EV_QP_FATAL;
-	return RESP_FATAL;
-}
-
-HOT enum resp_step resp_chk_resource(struct resp_ctx *c)
-{
-	struct qp *qp = c->qp;
-
-	if (resp_is_send(c) ? c->flags & SEG_F_START :
-			      c->seg->type == SEG_WRITE_IMM && c->flags & SEG_F_END) {
-		switch (recv_fetch(qp)) {
-		case RECV_GOT:
-			break;
-		case RECV_NONE:
-			return recv_missing(c);
-		case RECV_BAD:
-			return resp_bad_recv(c);
-		}
-	} else if (!resp_is_send(c) && !resp_is_write(c)) {
-		/* More than max_dest_rd_atomic outstanding: invalid request (IBA 9.7.5.2.6). */
-		if (unlikely(resp_queue_new(qp) >= qp->attr.max_dest_rd_atomic))
-			return resp_inv_req(c, WC_REM_INV_REQ_ERR);
-		if (unlikely(!resp_rd_alloc(qp) || qp->resp.res_count == qp->resp.rd_size))
-			return RESP_DONE;
-	}
-	return RESP_CHK_LENGTH;
-}
 
 /*
  * Executes SEND with invalidate. The key must be that of a type 2 window of this QP (IBA

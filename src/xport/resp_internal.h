@@ -99,7 +99,6 @@ static inline enum resp_step resp_rem_op(struct resp_ctx *c, enum wc_status stat
 bool resp_payload_fits(const struct resp_ctx *c);
 
 /* resp_exec.c */
-enum resp_step resp_chk_resource(struct resp_ctx *c);
 enum resp_step resp_execute(struct resp_ctx *c);
 enum resp_step resp_complete(struct resp_ctx *c);
 enum resp_step resp_duplicate(struct resp_ctx *c);
