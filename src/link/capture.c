@@ -55,7 +55,7 @@ static void show(struct link *l, const struct seg *whole, const char *note, uint
 		if (likely(len >= 0)) {
 			f.data = buf;
 			f.len = (uint32_t)frame_wrap(buf, &net, sport, (size_t)len);
-			if (unlikely(seg.damage))
+			if (unlikely(seg.bad_icrc))
 				buf[f.len - ICRC_LEN - 1] ^= 1;
 		}
 		c->cfg->sink(&f, &seg);

@@ -300,7 +300,7 @@ static int send_judged(struct link *l, const struct seg *seg, const struct verdi
 	struct seg spoilt = *seg;
 	int ret;
 
-	spoilt.damage = v->damage;
+	spoilt.bad_icrc = v->damage;
 	if (v->drop) {
 		link_tap(l, &spoilt, v->note);
 		return 0;
@@ -429,13 +429,13 @@ static int fault_send(struct link *l, const struct seg *seg)
 /* The caller holds a reference to the link, because above->input() may drop all others. */
 static void input_packet(struct link *l, const struct seg *seg)
 {
-	struct fault *ft = fault_of(l);
-	const struct link_host *above = ft->above;
+	const struct link_host *above = fault_of(l)->above;
 	struct verdict v = judge(l, seg, true);
 	struct seg spoilt = *seg;
 
-	show_counts(ft->f);
-	spoilt.damage = v.drop && v.damage ? 1 : v.syndrome;
+	show_counts(fault_of(l)->f);
+	spoilt.bad_icrc = v.drop && v.damage;
+	spoilt.refuse = v.syndrome;
 	if (v.drop) {
 		link_tap(l, &spoilt, v.note);
 		return;

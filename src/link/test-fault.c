@@ -14,12 +14,13 @@ static struct {
 	struct link l;
 	uint32_t psn[KEEP];
 	const char *note[KEEP];
-	uint8_t damage[KEEP], flags[KEEP];
+	bool bad_icrc[KEEP];
+	uint8_t flags[KEEP];
 	uint32_t len[KEEP];
 	uint8_t first[KEEP];	/* first byte of the payload */
 	uint32_t n, full_after, tapped, destroyed;
 	uint32_t in_psn[KEEP], in_n;
-	uint8_t in_damage[KEEP];
+	uint8_t in_refuse[KEEP];
 } net;
 
 static struct faults f;
@@ -34,7 +35,7 @@ static int keep_send(struct link *l, const struct seg *seg)
 		return -EAGAIN;
 	net.psn[net.n] = seg->psn;
 	net.note[net.n] = l->note;
-	net.damage[net.n] = seg->damage;
+	net.bad_icrc[net.n] = seg->bad_icrc;
 	net.len[net.n] = seg->len;
 	net.flags[net.n] = seg->flags;
 	net.first[net.n] = seg->len ? *(uint8_t *)seg->iov[0].iov_base : 0;
@@ -54,7 +55,7 @@ static void keep_destroy(struct link *l)
 static void keep_input(struct link *l, const struct seg *seg)
 {
 	net.in_psn[net.in_n] = seg->psn;
-	net.in_damage[net.in_n++] = seg->damage;
+	net.in_refuse[net.in_n++] = seg->refuse;
 }
 
 static void keep_tap(struct link *l, const struct seg *seg, const char *note)
@@ -247,7 +248,7 @@ static void test_corrupt(void **state)
 	set();
 	send_psn(1);
 	assert_int_equal(net.n, 1);
-	assert_int_equal(net.damage[0], 1);
+	assert_int_equal(net.bad_icrc[0], 1);
 	assert_non_null(net.note[0]);
 	fault_unwrap(&net.l);
 
@@ -439,19 +440,19 @@ static void test_responder(void **state)
 	assert_int_equal(net.n, 1);
 	expected = false;
 	arrive(1, SEG_SEND);
-	assert_int_equal(net.in_damage[0], 0);
+	assert_int_equal(net.in_refuse[0], 0);
 	expected = true;
 	arrive(2, SEG_WRITE);	/* consumes no receive */
-	assert_int_equal(net.in_damage[1], AETH_NAK_REM_OP);
+	assert_int_equal(net.in_refuse[1], AETH_NAK_REM_OP);
 	arrive(3, SEG_ACK);
-	assert_int_equal(net.in_damage[2], 0);
+	assert_int_equal(net.in_refuse[2], 0);
 	assert_int_equal(counts[0].matched, 0);
 	table.rule[1] = (struct fault_rule){ 0 };
 	set();
 	arrive(4, SEG_SEND);
 	arrive(5, SEG_SEND);
-	assert_int_equal(net.in_damage[3], AETH_RNR_NAK);
-	assert_int_equal(net.in_damage[4], 0);
+	assert_int_equal(net.in_refuse[3], AETH_RNR_NAK);
+	assert_int_equal(net.in_refuse[4], 0);
 	assert_int_equal(counts[0].acted, 1);
 	fault_unwrap(&net.l);
 }

@@ -21,7 +21,7 @@
 /* A positive ACK without further information. */
 static bool plain_ack(const struct seg *seg)
 {
-	return seg->type == SEG_ACK && seg->syndrome == AETH_ACK_UNLIMITED && !seg->damage &&
+	return seg->type == SEG_ACK && seg->syndrome == AETH_ACK_UNLIMITED && !seg->bad_icrc &&
 	       seg->service == SEG_RC && !seg->net;
 }
 

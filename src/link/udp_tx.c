@@ -102,7 +102,7 @@ static int build(struct batch *b, const struct seg *seg)
 		if (unlikely(err))
 			return err == -EFAULT ? err : -EINVAL;
 		icrc_put(p + len, crc);
-		if (unlikely(seg->damage))
+		if (unlikely(seg->bad_icrc))
 			p[len - 1] ^= 1;
 		t->n++;
 		t->len += size;

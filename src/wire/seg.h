@@ -82,11 +82,8 @@ struct seg {
 	uint8_t type;		/* enum seg_type */
 	uint8_t flags;		/* SEG_F_* */
 	uint8_t syndrome;	/* AETH */
-	/*
-	 * Set by fault injection; 0: nothing. In a segment to be sent on a wire: the link inverts one bit. In a request that has
-	 * arrived: the responder answers with this AETH syndrome.
-	 */
-	uint8_t damage;
+	bool bad_icrc;		/* to be sent on a wire: the packets fail the receiver's ICRC check */
+	uint8_t refuse;		/* arrived request: the responder answers with this AETH syndrome; 0: it makes its checks */
 	uint16_t pkey;
 	uint16_t path_mtu;	/* payload bytes of a full packet, 256 to 4096 */
 	uint32_t dqpn;		/* 24 bits */

@@ -52,13 +52,10 @@ static enum resp_step chk_state(struct resp_ctx *c)
 	return RESP_CHK_PSN;
 }
 
-/*
- * A fault rule (link/fault.h) demands a certain answer to this request: returns the step that sends
- * it.
- */
-static __attribute__((noinline)) enum resp_step forced(struct resp_ctx *c)
+/* The link has refused the request (seg.refuse): returns the step that sends the answer. */
+static __attribute__((noinline)) enum resp_step chk_refused(struct resp_ctx *c)
 {
-	switch (c->seg->damage) {
+	switch (c->seg->refuse) {
 	case AETH_RNR_NAK:
 		return RESP_RNR;
 	case AETH_NAK_PSN_SEQ:
@@ -92,8 +89,8 @@ static enum resp_step chk_psn(struct resp_ctx *c)
 		c->flags &= (uint8_t)~SEG_F_START;
 	}
 	qp->resp.nak_sent = false;
-	if (unlikely(c->seg->damage))
-		return forced(c);
+	if (unlikely(c->seg->refuse))
+		return chk_refused(c);
 	return RESP_CHK_OP_SEQ;
 }
 

@@ -259,7 +259,7 @@ static bool force_arrival(struct sim *sim, int to, const struct seg *seg)
 	if (to == 1 && seg->type != SEG_ACK && seg->type != SEG_READ_RESP &&
 	    seg->type != SEG_ATOMIC_ACK && seg->psn == sim->end[1].qp->card->epsn &&
 	    force.seen++ == force.request)
-		((struct seg *)seg)->damage = force.syndrome;
+		((struct seg *)seg)->refuse = force.syndrome;
 	return false;
 }
 
