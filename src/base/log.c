@@ -89,8 +89,8 @@ bug_fn bug_set_handler(bug_fn fn)
 
 void bug_report(const char *what, const char *file, int line)
 {
-	log_err("bug: %s at %s:%d", what, file, line);
+	log_err("internal error: %s (%s:%d); please report it", what, file, line);
 	if (!bug_handler)
 		abort();
-	bug_handler(what, file, line);
+	bug_handler(what);
 }

@@ -4,9 +4,9 @@
  *
  * The error rule of the project: 0 or a negative errno is an answer to the program and
  * is passed up unchanged. A protocol outcome is an enum of its own. An impossible state
- * is a BUG_ON, which aborts in rused and in tests. In a program's process the handler
- * set by preload/ fails the device (DEVICE_FATAL) and returns; the caller must then
- * continue without harm.
+ * is a BUG_ON. It has one of two outcomes: rused and tests abort; in a program's process the
+ * bug handler (engine_fail(), set by preload/) fails the devices (DEVICE_FATAL) and returns,
+ * and the caller must then continue without harm.
  */
 #ifndef RUSE_BASE_LOG_H
 #define RUSE_BASE_LOG_H
@@ -28,7 +28,8 @@ void log_msg(enum log_level lvl, const char *fmt, ...) __printf(2, 3);
 #define log_info(...) log_msg(LOG_LVL_INFO, __VA_ARGS__)
 #define log_debug(...) log_msg(LOG_LVL_DEBUG, __VA_ARGS__)
 
-typedef void (*bug_fn)(const char *what, const char *file, int line);
+/* what: the condition, as in the source. */
+typedef void (*bug_fn)(const char *what);
 /* fn NULL: abort(). Returns the former handler. */
 bug_fn bug_set_handler(bug_fn fn);
 void bug_report(const char *what, const char *file, int line);

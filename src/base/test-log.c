@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "base/log.h"
 #include "base/testing.h"
@@ -85,7 +88,7 @@ static void test_errno(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-static void count_bug(const char *what, const char *file, int line)
+static void count_bug(const char *what)
 {
 	assert_string_equal(what, "1 + 1 == 2");
 	bugs++;
@@ -102,6 +105,25 @@ static void test_bug(void **state)
 	assert_ptr_equal(bug_set_handler(NULL), count_bug);
 }
 
+/* Without a handler, as in rused and in tests, a bug aborts the process. */
+static void test_bug_aborts(void **state)
+{
+	struct rlimit no_core = { 0, 0 };
+	int status = 0;
+	pid_t child;
+
+	log_init("ruse", pipefd[1]);
+	child = fork();
+	if (!child) {
+		setrlimit(RLIMIT_CORE, &no_core);
+		BUG_ON(2 + 2 == 4);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGABRT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -109,6 +131,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_errno, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bug, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bug_aborts, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,12 +98,6 @@ RARE void engine_unlock_again(void)
 	} while (READ_ONCE(engine.lock.again) && elock_try(&engine.lock));
 }
 
-static void bug_in_program(const char *what, const char *file, int line)
-{
-	log_err("internal error: %s (%s:%d); the RDMA devices of this program have failed; please report it", what, file, line);
-	engine_fail(what);
-}
-
 void engine_setup(const struct engine_host *host)
 {
 	engine.host = host;
@@ -113,7 +107,6 @@ void engine_guard(void)
 {
 	if (!engine_alive)
 		alive_create();
-	bug_set_handler(bug_in_program);
 }
 
 void engine_fail(const char *why)
@@ -123,6 +116,7 @@ void engine_fail(const char *why)
 	if (engine.failed || !engine.attached)
 		return;
 	engine.failed = true;
+	log_err("the RDMA devices of this program have failed: %s", why);
 	list_for_each_entry(ef, &engine.files, entry)
 		uverbs_disassociate(ef->uf);
 }

@@ -142,7 +142,7 @@ void engine_fork_child(void);
 /* Called before the process exits: send what has been held back, such as delayed ACKs. */
 void engine_ending(void);
 
-/* Called in an impossible state: every context gets the event DEVICE_FATAL, and later commands fail with EIO. Never aborts. */
+/* The bug handler (base/log.h) of a program: every context gets the event DEVICE_FATAL, and later commands fail with EIO. */
 void engine_fail(const char *why);
 
 #endif

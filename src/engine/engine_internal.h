@@ -95,7 +95,7 @@ extern struct engine engine;
 ns_t engine_now(void);
 /* Like engine_now(), but at most a tick (4 ms) late and cheaper. Sets and returns engine.now. */
 ns_t engine_clock(void);
-/* engine.c: from the first attach on, recognise forked children, and let BUG_ON() fail the devices instead of the process. */
+/* engine.c: from the first attach on, recognise forked children. */
 void engine_guard(void);
 
 /* device.c: put the device's counters into the process page (struct proc_page, which rused reads). */

@@ -31,15 +31,6 @@ static struct engine_host host = {
 	.rused_path = rused_path,
 };
 
-/* Called after an internal error of ruse: the devices fail, and the program continues. */
-static void on_bug(const char *what, const char *file, int line)
-{
-	char why[200];
-
-	snprintf(why, sizeof(why), "%s:%d: %s", file, line, what);
-	engine_fail(why);
-}
-
 /*
  * Called by the constructor, or earlier if another library's constructor uses RDMA first. Runs
  * once: a second run would undo the effects of attaching.
@@ -51,7 +42,7 @@ static void set_up(void)
 	if (smp_load_acquire(&done))
 		return;
 	real_resolve();
-	bug_set_handler(on_bug);
+	bug_set_handler(engine_fail);
 	engine_setup(&host);
 	smp_store_release(&done, true);
 }
