@@ -10,7 +10,6 @@
 #define MAX_SHIFT 15
 #define CLASSES (FINE / UNIT + MAX_SHIFT - 10)
 #define CHUNK ((size_t)1 << 16)
-#define PAGE 4096
 
 /* Size class; CLASSES or more: a large block, mapped by itself. */
 static uint32_t class_of(size_t size)
@@ -59,7 +58,7 @@ static void *map(size_t size)
 	long p = sys_call(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0ul);
 
-	return p < 0 && p > -PAGE ? NULL : (void *)p;
+	return p < 0 && p > -(long)PAGE ? NULL : (void *)p;
 }
 
 void *pool_alloc(size_t size)

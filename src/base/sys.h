@@ -18,6 +18,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* Most bytes of a read() or write(), as in the kernel (<linux/fs.h>). */
+#define MAX_RW_COUNT 0x7ffff000
+
 #define sys_call(nr, ...)                                                      \
 	({                                                                     \
 		long _r = syscall((nr), ##__VA_ARGS__);                        \

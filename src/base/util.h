@@ -64,6 +64,9 @@ static inline uint32_t ilog2(uint32_t v)
 	return 31 - __builtin_clz(v);
 }
 
+/* Bytes of a page of memory. */
+#define PAGE 4096ull
+
 /* Smallest multiple of a that is at least v; a is a power of two. */
 #define ALIGN_UP(v, a) (((v) + (a) - 1) & ~((__typeof__(v))(a) - 1))
 

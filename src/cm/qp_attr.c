@@ -7,8 +7,6 @@
 #include "core/qp_attr.h"
 
 /* Values of the kernel's enum ib_qp_state and ib_mig_state, which are in no uapi header. */
-enum { QPS_INIT = 1, QPS_RTR = 2, QPS_RTS = 3 };
-enum { MIG_REARM = 1 };
 
 #define S(s) (1u << IB_CM_##s)
 #define CONNECTING (S(REQ_RCVD) | S(MRA_REQ_SENT) | S(REP_RCVD) | S(MRA_REP_SENT) | \

@@ -12,6 +12,7 @@
 #include "core/core_internal.h"
 #include "core/objects.h"
 #include "core/qp.h"
+#include "wire/mtu.h"
 
 /* device_cap_flags of kernel rxe 6.1: twelve flags, of which BAD_PKEY_CNTR is the lowest, MEM_WINDOW_TYPE_2B the highest. */
 #define DEV_CAP_FLAGS 0x01223c76u
@@ -22,7 +23,6 @@
 #define DEV_MIN_QPN 16
 #define DEV_MIN_SRQN 0x20001
 #define IB_ATOMIC_HCA 1
-#define IB_MTU_4096 5
 #define IB_LINK_LAYER_INFINIBAND 1
 #define IB_LINK_LAYER_ETHERNET 2
 

@@ -19,18 +19,11 @@
 #include "core/objects.h"
 #include "core/umem.h"
 
-#define PAGE 4096ull
 #define LOCAL_WRITE IB_UVERBS_ACCESS_LOCAL_WRITE
 #define REMOTE_WRITE (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
-/*
- * IB_UVERBS_ACCESS_FLUSH_GLOBAL of Linux 6.3. FLUSH_PERSISTENT is refused: it needs persistent
- * memory, which ruse does not recognise.
- */
-#define FLUSH_GLOBAL (1u << 8)
-#define REMOTE_ANY (REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ | FLUSH_GLOBAL)
+#define REMOTE_ANY (REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ | ACCESS_FLUSH_GLOBAL)
 /* ib_access_writable() of the kernel. */
 #define WRITABLE (LOCAL_WRITE | REMOTE_WRITE | IB_UVERBS_ACCESS_MW_BIND)
-#define ACCESS_KNOWN (0xff | FLUSH_GLOBAL | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 
 /* From <linux/fs.h> of Linux 6.11: Debian 12 has older headers. */
 struct procmap_query {
@@ -116,7 +109,7 @@ static int check_access(uint32_t access)
 {
 	if (access & REMOTE_WRITE && !(access & LOCAL_WRITE))
 		return -EINVAL;
-	return access & ~(uint32_t)ACCESS_KNOWN ? -EINVAL : 0;
+	return access & ~MR_ACCESS_KNOWN ? -EINVAL : 0;
 }
 
 /* The checks of the kernel's ib_umem_get(). */

@@ -45,6 +45,11 @@ struct mr {
 	uint32_t res;		/* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
 };
 
+/* Access flags in headers of Linux 6.3 and later. FLUSH_PERSISTENT is refused: it needs persistent memory. */
+#define ACCESS_FLUSH_GLOBAL (1u << 8)
+#define ACCESS_FLUSH_PERSISTENT (1u << 9)
+#define MR_ACCESS_KNOWN (0xffu | ACCESS_FLUSH_GLOBAL | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
+
 /*
  * REG_MR; lengths in bytes. -EINVAL: start and iova differ in the page offset; unknown
  * access bits, or REMOTE_WRITE or REMOTE_ATOMIC without LOCAL_WRITE; the range overflows or

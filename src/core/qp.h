@@ -16,27 +16,6 @@
 /* enum ib_qp_type values of the ABI. */
 enum qp_type { QPT_RC = 2, QPT_UC = 3, QPT_UD = 4 };
 
-/*
- * QP states (IBA 10.3.1; values of enum ib_qp_state). The state table in qp_state.c has all
- * transitions by MODIFY_QP.
- */
-enum qp_state {
-	/* Created. Packets are dropped. Next state: INIT. */
-	QPS_RESET,
-	/* The program may post receive WQEs. Packets are dropped. Next: RTR. */
-	QPS_INIT,
-	/* The responder runs; POST_SEND fails with EINVAL. Next: RTS. */
-	QPS_RTR,
-	/* Requester and responder run. Next: SQD, or by an error SQE or ERR. */
-	QPS_RTS,
-	/* Started send WQEs finish, then SQ_DRAINED is raised; the others wait. Next: RTS. */
-	QPS_SQD,
-	/* UC and UD: a send failed and the send queue is flushed; receiving goes on. Next: RTS. */
-	QPS_SQE,
-	/* All WQEs are flushed with WR_FLUSH_ERR. Packets are dropped. Next: RESET. */
-	QPS_ERR,
-	QPS_COUNT
-};
 const char *qp_state_name(enum qp_state s);
 
 struct ib_path;

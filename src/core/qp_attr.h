@@ -1,10 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Attributes of MODIFY_QP and their mask bits. */
+/* States of a QP, attributes of MODIFY_QP and their mask bits. */
 #ifndef RUSE_CORE_QP_ATTR_H
 #define RUSE_CORE_QP_ATTR_H
 
 #include <rdma/ib_user_verbs.h>
 #include "base/util.h"
+
+/*
+ * QP states (IBA 10.3.1; values of enum ib_qp_state). The state table in qp_state.c has all
+ * transitions by MODIFY_QP.
+ */
+enum qp_state {
+	/* Created. Packets are dropped. Next state: INIT. */
+	QPS_RESET,
+	/* The program may post receive WQEs. Packets are dropped. Next: RTR. */
+	QPS_INIT,
+	/* The responder runs; POST_SEND fails with EINVAL. Next: RTS. */
+	QPS_RTR,
+	/* Requester and responder run. Next: SQD, or by an error SQE or ERR. */
+	QPS_RTS,
+	/* Started send WQEs finish, then SQ_DRAINED is raised; the others wait. Next: RTS. */
+	QPS_SQD,
+	/* UC and UD: a send failed and the send queue is flushed; receiving goes on. Next: RTS. */
+	QPS_SQE,
+	/* All WQEs are flushed with WR_FLUSH_ERR. Packets are dropped. Next: RESET. */
+	QPS_ERR,
+	QPS_COUNT
+};
+
+/* Path migration states of IBA 17.2.8 (enum ib_mig_state of the kernel). */
+enum qp_mig_state { MIG_MIGRATED, MIG_REARM, MIG_ARMED };
 
 /* attr_mask of MODIFY_QP. The uapi headers do not define these bits. */
 enum ib_qp_attr_mask {

@@ -146,9 +146,6 @@ static bool mtu_ok(uint32_t mtu)
 	return mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1));
 }
 
-/* Path migration states of IBA 17.2.8 (enum ib_mig_state of the kernel). */
-enum mig_state { MIG_MIGRATED, MIG_REARM, MIG_ARMED };
-
 /*
  * Checks path_mig_state. Kernel rxe stores any value on RoCE. An InfiniBand port refuses a value that is no migration
  * state, and those that need an alternate path, which ruse does not have.

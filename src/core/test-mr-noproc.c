@@ -3,5 +3,4 @@
 #include "base/sys.h"
 #define sys_openat(...) (-ENOENT)
 #include "core/mr.c"
-#undef PAGE
 #include "core/test-mr.c"

@@ -9,7 +9,6 @@
 #include "core/testing.h"
 #include "core/umem.h"
 
-#define PAGE 4096ull
 #define LW IB_UVERBS_ACCESS_LOCAL_WRITE
 #define RW IB_UVERBS_ACCESS_REMOTE_WRITE
 #define RR IB_UVERBS_ACCESS_REMOTE_READ

@@ -7,5 +7,4 @@
 #define UMEM_PORTABLE 1
 #include "core/umem.c"
 #include "core/umem_crc.c"
-#undef PAGE
 #include "core/test-umem.c"

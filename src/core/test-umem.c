@@ -15,8 +15,6 @@
 #include "queue/barrier.h"
 #include "wire/crc.h"
 
-#define PAGE 4096u
-
 static void fill(uint8_t *p, size_t n, uint8_t seed)
 {
 	for (size_t i = 0; i < n; i++)

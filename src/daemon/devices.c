@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/devnum.h"
 #include "base/log.h"
 #include "core/device.h"
 #include "daemon/devices.h"
@@ -24,7 +25,6 @@
 #include "wire/smp.h"
 
 #define DEV_NAME "rxe_0"
-#define UVERBS_BASE_MINOR 192
 #define STATE_DOWN 1
 #define STATE_ACTIVE 4
 #define PHYS_POLLING 2

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "wire/mtu.h"
 
 #define add_int(o, key, v) json_object_object_add((o), (key), json_object_new_int64((int64_t)(v)))
 #define add_str(o, key, v) json_object_object_add((o), (key), json_object_new_string(v))
@@ -61,7 +62,7 @@ static struct json_object *devices_json(const struct rused *r)
 		add_str(o, "name", d->name);
 		add_str(o, "netdev", d->ndev);
 		add_str(o, "state", d->state == 4 ? "ACTIVE" : "DOWN");
-		add_int(o, "mtu", 128 << d->active_mtu);
+		add_int(o, "mtu", mtu_bytes(d->active_mtu));
 		json_object_object_add(o, "gids", gids_json(d));
 		json_object_array_add(a, o);
 	}

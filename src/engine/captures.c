@@ -27,8 +27,7 @@
 #include "ipc/ipc.h"
 #include "link/capture.h"
 #include "wire/frame.h"
-
-#define HOP_LIMIT 64	/* in a captured unicast packet whose address vector has hop limit 0 or 1 */
+#include "wire/ipudp.h"
 
 _Static_assert(FRAME_MAX <= CAPRING_FRAME_MAX, "each frame fits into a ring");
 
@@ -93,7 +92,7 @@ static bool addresses(const struct link *l, const struct seg *seg, bool in, stru
 		memcpy(net->dgid, ah->grh.dgid, 16);
 	}
 	if (!in && net->hop_limit <= 1 && net->dgid[0] != 0xff)
-		net->hop_limit = HOP_LIMIT;
+		net->hop_limit = HOP_LIMIT_DEFAULT;
 	return true;
 }
 

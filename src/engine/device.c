@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
-
-#define PORT_ACTIVE 4	/* enum ib_port_state */
+#include "wire/pkey.h"
+#include "wire/smp.h"
 
 _Static_assert(HOST_MAX_PKEYS == DEV_MAX_PKEYS, "the same table");
 
@@ -24,7 +24,7 @@ static void fill_ib(struct rdev *dev, const struct host_ib *ib)
 	dev->npkeys = ib->host ? ib->npkeys : 1;
 	memcpy(dev->pkey, ib->pkey, sizeof(dev->pkey));
 	if (!ib->host)
-		dev->pkey[0] = 0xffff;
+		dev->pkey[0] = PKEY_DEFAULT;
 	p->ib = ib->host;
 	p->lid = ib->lid;
 	p->sm_lid = ib->sm_lid;

@@ -8,11 +8,12 @@
 #include "engine/ib_path.h"
 #include "engine/ud_link.h"
 #include "ipc/fabric_msg.h"
+#include "wire/mad.h"
+#include "wire/mtu.h"
+#include "wire/smp.h"
 
 #define GROUPS 8u
 #define MEMBERS 256u
-#define LID_MCAST 0xc000u
-#define LID_PERMISSIVE 0xffffu
 /*
  * The low bits of a device's index (DEV_INDEX of netlink). A copy of a multicast datagram carries
  * those of the receiving device in seg_net.path_bits, so that a process with several devices
@@ -180,7 +181,7 @@ struct link *ib_mcast_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, st
 	/* Only a GRH contains the multicast group's GID (IBA 10.5.2), so a datagram without one is lost. */
 	if (!ah->is_global || ah->dlid < LID_MCAST || ah->dlid == LID_PERMISSIVE)
 		return NULL;
-	ib_path_ask(qp, ah, 128u << qp->dev->port.active_mtu, &q);
+	ib_path_ask(qp, ah, mtu_bytes(qp->dev->port.active_mtu), &q);
 	g = find(&q, ah->grh.dgid);
 	if (!g)
 		return NULL;

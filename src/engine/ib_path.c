@@ -19,6 +19,7 @@
 #include "engine/ib_path.h"
 #include "engine/ud_link.h"
 #include "ipc/fabric_msg.h"
+#include "wire/mtu.h"
 
 #define CONNECT_NS (3 * NS_S)
 #define NOBODY_NS (20 * NS_MS)
@@ -357,7 +358,7 @@ struct link *ib_ud_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struc
 
 	if (unlikely(seg->dqpn == MULTICAST_QPN))
 		return ib_mcast_link(qp, ah, net, seg);
-	ib_path_ask(qp, ah, 128u << qp->dev->port.active_mtu, &q);
+	ib_path_ask(qp, ah, mtu_bytes(qp->dev->port.active_mtu), &q);
 	d = find_dest(&q, block);
 	if (!d)
 		return NULL;

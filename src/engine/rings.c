@@ -32,7 +32,6 @@
 #include "engine/rings.h"
 
 #define RING_BASE (1ull << 30)	/* offset of the first ring; smaller if the size of files is limited (ring_base()) */
-#define PAGE 4096ull
 #define AHEAD_MAX (256ull << 10)
 #define GONE_MAX 64u		/* destroyed rings that may wait for gone_flush() */
 #define GONE_BYTES (512ull << 10)	/* limit of the bytes of such rings */

@@ -20,8 +20,6 @@
 #include "engine/ucma_local.h"
 #include "ipc/ucma_msg.h"
 
-#define WRITE_MAX 0x7ffff000	/* the kernel's MAX_RW_COUNT */
-
 /* Maximum length of the response, by command. */
 static const uint16_t responses[] = {
 	[RDMA_USER_CM_CMD_CREATE_ID] = sizeof(struct rdma_ucm_create_id_resp),
@@ -184,5 +182,5 @@ ssize_t engine_ucma_write(void *file, int fd, const void *buf, size_t count)
 		ret = run(file, fd, &c);
 	if (c.from)
 		engine.host->ucma_put(c.from_ref);
-	return ret ? ret : (ssize_t)min(count, (size_t)WRITE_MAX);
+	return ret ? ret : (ssize_t)min(count, (size_t)MAX_RW_COUNT);
 }

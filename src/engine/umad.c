@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "base/devnum.h"
 #include "base/fds.h"
 #include "base/memfd.h"
 #include "base/sys.h"
@@ -21,8 +22,6 @@
 #include "engine/engine_internal.h"
 #include "engine/umad_local.h"
 
-#define COUNT_MAX 0x7ffff000	/* the kernel's MAX_RW_COUNT */
-#define ISSM_BASE_MINOR 64
 #define ARG_MAX_LEN 64
 
 struct call {
@@ -175,7 +174,7 @@ ssize_t engine_umad_write(void *file, const void *buf, size_t count)
 	int memfd = -1, got, ret;
 	struct reply r;
 
-	count = min(count, (size_t)COUNT_MAX);
+	count = min(count, (size_t)MAX_RW_COUNT);
 	c.h = (struct ipc_umad){ .file = map->shm->number, .op = UMAD_OP_WRITE, .count = count };
 	if (count > IPC_UMAD_INLINE) {
 		memfd = memfd_of(buf, count);
@@ -244,7 +243,7 @@ ssize_t engine_umad_read(void *file, int fd, void *buf, size_t count)
 	uint32_t seq;
 	ssize_t ret;
 
-	count = min(count, (size_t)COUNT_MAX);
+	count = min(count, (size_t)MAX_RW_COUNT);
 	engine_check_fork();
 	do {
 		ret = umad_read_ring(map, buf, count, &seq);

@@ -22,7 +22,9 @@
 #include "link/udp.h"
 #include "wire/crc.h"
 #include "wire/ipudp.h"
+#include "wire/mtu.h"
 #include "wire/packet.h"
+#include "wire/pkey.h"
 #include "xport/xport.h"
 
 /*
@@ -84,7 +86,7 @@ static void foreign(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn,
 	uint32_t all = (uint32_t)(sizeof(*net) + len);
 	struct seg seg = {
 		.service = SEG_UC, .type = SEG_SEND, .flags = SEG_F_START | SEG_F_END,
-		.pkey = 0xffff, .path_mtu = PACKET_MTU_MAX, .len = all,
+		.pkey = PKEY_DEFAULT, .path_mtu = PACKET_MTU_MAX, .len = all,
 		.npkts = seg_pkts(all, PACKET_MTU_MAX), .iov = iov, .niov = 2,
 	};
 	struct link *l = block_link(block);
@@ -340,13 +342,13 @@ static bool mtu_fits(const struct qp *qp)
 {
 	static bool told;
 
-	if (qp->type == QPT_UD || qp->attr.path_mtu <= 128u << qp->dev->port.active_mtu)
+	if (qp->type == QPT_UD || qp->attr.path_mtu <= mtu_bytes(qp->dev->port.active_mtu))
 		return true;
 	if (!told)
 		log_err("path MTU %u does not fit %s: its interface %s allows up to %u; use a smaller one "
 			"(ibv_rc_pingpong -m, perftest -m)",
 			qp->attr.path_mtu, qp->dev->name, qp->dev->port.ndev,
-			128u << qp->dev->port.active_mtu);
+			mtu_bytes(qp->dev->port.active_mtu));
 	told = true;
 	return false;
 }

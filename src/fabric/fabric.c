@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "fabric/fabric_internal.h"
+#include "wire/pkey.h"
 
 #define HOST_CAPS                                                                                  \
 	(PORT_CAP_TRAP | PORT_CAP_SL_MAPPING | PORT_CAP_LED_INFO | PORT_CAP_SYSTEM_IMAGE_GUID |    \
@@ -20,7 +21,6 @@
 #define GID_PREFIX 0xfe80000000000000
 #define MTU_4096 5
 #define VLS_8 4			/* VLCap, VL0 to VL7 */
-#define RESP_TIME 16		/* 4.096 us * 2^16 */
 #define WIDTH_1X 1
 
 static const char *const event_names[] = {

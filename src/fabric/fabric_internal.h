@@ -12,7 +12,7 @@
 #define SWITCH_PKEYS 32			/* SwitchInfo:PartitionEnforcementCap */
 #define GUID_CAP 8
 #define VLARB_CAP 8			/* entries in the high-priority and in the low-priority VLArbitrationTable */
-#define PKEY_DEFAULT 0xffff
+#define RESP_TIME 16			/* 4.096 us * 2^16 */
 #define MAX_HOPS 64			/* a longer path is taken for a loop */
 #define MAD_WORDS 72			/* LRH, BTH, DETH, 256 bytes, ICRC */
 #define VL15 15

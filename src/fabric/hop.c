@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include "fabric/fabric_internal.h"
+#include "wire/mtu.h"
 #include "wire/pkey.h"
 
 static const char *const fate_names[] = {
@@ -148,7 +149,7 @@ static struct port *data_hop(const struct port *in, struct port *out, const stru
 		return NULL;
 	}
 	*fate = FABRIC_TOO_BIG;
-	if (pkt->mtu > 128u << port_get(out, PI_NEIGHBOR_MTU)) {
+	if (pkt->mtu > mtu_bytes(port_get(out, PI_NEIGHBOR_MTU))) {
 		discard(out, &out->c.discard_detail[1], pkt);
 		return NULL;
 	}

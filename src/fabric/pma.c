@@ -9,7 +9,6 @@
 #include <string.h>
 #include "fabric/fabric_internal.h"
 
-#define RESP_TIME 16
 #define MAX_COUNTERS 18
 
 enum kind {

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 #include "fabric/fabric_internal.h"
+#include "wire/pkey.h"
 
 #define TRAP_REPEATS 8
 

@@ -20,9 +20,9 @@
 #include "loop/loop.h"
 #include "rdmacm/addr.h"
 #include "rdmacm/rdmacm.h"
+#include "wire/ipudp.h"
 
 #define LOOK_AGAIN (50 * NS_MS)
-#define HOP_LIMIT 64
 
 /*
  * A look-up that is repeated by a timer: no InfiniBand port has the destination address, or the source or
@@ -122,7 +122,7 @@ static int fabric_cm_look(struct fabric_cm *cm, struct rdmacm_resolve *r)
 		return -ENETUNREACH;
 	fabric_addr_put(from, &r->ans.src);
 	r->ans.ifindex = from->port;
-	r->ans.hop_limit = HOP_LIMIT;
+	r->ans.hop_limit = HOP_LIMIT_DEFAULT;
 	memset(r->ans.dgid, 0, sizeof(r->ans.dgid));
 	if (fabric_cm_is_mcast(dst))
 		return 0;

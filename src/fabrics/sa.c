@@ -10,9 +10,9 @@
 #include "gsi/gsi.h"
 #include "loop/loop.h"
 #include "rdmacm/rdmacm.h"
+#include "wire/pkey.h"
 
 #define TRIES 10	/* the kernel's nmbr_sa_query_retries */
-#define PKEY_DEFAULT 0xffff
 
 static void sa_query_recv(void *ctx, const struct mad_recv *m, ns_t now)
 {

@@ -18,12 +18,12 @@
 #include "loop/loop.h"
 #include "umads/umads.h"
 #include "wire/be.h"
+#include "wire/cm_msg.h"
+#include "wire/smp.h"
 
 #define CM_CLASS 7
-#define CM_CLASS_VERSION 2
 #define METHOD_SEND 3
 #define ACK_DELAY 15		/* local_ca_ack_delay of rxe */
-#define PORT_ACTIVE 4
 #define QUEUE_MAX 65536u	/* further MADs are lost */
 
 struct local_mad {

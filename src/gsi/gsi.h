@@ -14,6 +14,7 @@
 #include "ipc/pages.h"
 #include "link/fault.h"
 #include "mad/mad.h"
+#include "wire/pkey.h"
 
 struct loop;
 struct umad_port_ops;
@@ -22,7 +23,7 @@ struct umads;
 
 #define GSI_QPN 1
 #define GSI_QKEY 0x80010000u
-#define GSI_PKEY 0xffffu
+#define GSI_PKEY PKEY_DEFAULT
 
 /* The functions of a port that does not send over RoCE, and the view that gets its umadN. */
 struct gsi_owner {

@@ -19,11 +19,11 @@
 #include "link/udp_ctl.h"
 #include "wire/be.h"
 #include "wire/frame.h"
+#include "wire/ipudp.h"
 
 #define PACKET_LEN (BTH_LEN + DETH_LEN + CM_MAD_LEN)
 #define RCVBUF (4 << 20)	/* bytes, for many peers that connect at once */
 #define BATCH 64
-#define HOP_LIMIT 64
 
 static int gsi_wire_set(int fd, int level, int opt, int v)
 {
@@ -114,7 +114,7 @@ static struct seg_net gsi_wire_net(const struct gsi_port *p, const struct mad_ad
 {
 	struct seg_net net = { .traffic_class = to->tclass };
 
-	net.hop_limit = to->hop_limit > 1 ? to->hop_limit : HOP_LIMIT;
+	net.hop_limit = to->hop_limit > 1 ? to->hop_limit : HOP_LIMIT_DEFAULT;
 	memcpy(net.sgid, p->gsi->page->dev[p->slot].gid[to->sgid_index % HOST_MAX_GIDS].raw, 16);
 	memcpy(net.dgid, to->gid, 16);
 	return net;
@@ -247,7 +247,7 @@ static bool gsi_wire_icrc_right(const struct seg_net *net, uint16_t sport, const
 static void gsi_wire_packet_in(struct gsi *g, const uint8_t *p, const struct seg_net *net,
 			       uint16_t sport)
 {
-	struct mad_addr from = { .qp = GSI_QPN, .grh = true, .hop_limit = HOP_LIMIT };
+	struct mad_addr from = { .qp = GSI_QPN, .grh = true, .hop_limit = HOP_LIMIT_DEFAULT };
 	struct gsi_port *to;
 	struct deth deth;
 	struct bth bth;

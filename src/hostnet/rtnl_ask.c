@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "hostnet/rtnl_internal.h"
+#include "wire/ipudp.h"
 
 #define BUF 32768
-#define HOP_LIMIT 64	/* default of net.ipv4.ip_default_ttl and IPv6's hop_limit */
 
 /* Neighbour states in which the kernel sends (NUD_VALID). */
 #define NUD_USABLE                                                                            \
@@ -104,7 +104,7 @@ static uint8_t rtnl_hop_limit_of(const struct nlattr *metrics)
 		if (mnl_attr_get_type(a) == RTAX_HOPLIMIT && !mnl_attr_validate(a, MNL_TYPE_U32) &&
 		    mnl_attr_get_u32(a) - 1 < 255)
 			return (uint8_t)mnl_attr_get_u32(a);
-	return HOP_LIMIT;
+	return HOP_LIMIT_DEFAULT;
 }
 
 static int rtnl_route_cb(const struct nlmsghdr *nlh, void *arg)
@@ -176,7 +176,7 @@ int rtnl_ask_route(struct rtnl *rt, const struct rtnl_addr *dst, const struct rt
 	}
 	if (oif)
 		mnl_attr_put_u32(nlh, RTA_OIF, oif);
-	*route = (struct rtnl_route){ .hop_limit = HOP_LIMIT };
+	*route = (struct rtnl_route){ .hop_limit = HOP_LIMIT_DEFAULT };
 	rc = rtnl_ask(rt, nlh, rtnl_route_cb, route);
 	if (rc)
 		return rc;

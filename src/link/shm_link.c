@@ -28,6 +28,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "link/shm_int.h"
+#include "wire/pkey.h"
 
 /* Below this size two copies through the cache cost less than one system call. */
 #define REF_MIN (16u << 10)
@@ -269,7 +270,7 @@ static void tell_lost(struct shm_link *l, const struct shm_rec *r)
 		.type = SEG_ACK,
 		.flags = SEG_F_START | SEG_F_END,
 		.syndrome = AETH_NAK_PSN_SEQ,
-		.pkey = 0xffff,
+		.pkey = PKEY_DEFAULT,
 		.path_mtu = 256,
 		.dqpn = r->sqpn,
 		.sqpn = r->dqpn,

@@ -16,11 +16,11 @@
 #include "link/udp_ctl.h"
 #include "link/udp_int.h"
 #include "wire/be.h"
+#include "wire/ipudp.h"
 
 #define TRAIN_BYTES 65507u	/* maximum bytes of a train: the kernel's limit for the payload of an IPv4 datagram */
 #define TRAIN_PKTS 64u
 #define CNP_NS (50 * NS_US)
-#define TTL_DEFAULT 64
 #define ROOM_NS (500 * NS_MS)	/* limit of a wait for a socket that is full, for a segment that cannot be sent later */
 
 struct train {
@@ -223,7 +223,7 @@ static void net_complete(struct seg_net *net)
 	bool group = net->dgid[0] == 0xff || (net_is_v4(net) && (net->dgid[12] & 0xf0) == 0xe0);
 
 	if (net->hop_limit <= 1 && !group)
-		net->hop_limit = TTL_DEFAULT;
+		net->hop_limit = HOP_LIMIT_DEFAULT;
 }
 
 static int send_as(struct udp_link *ul, struct udp_tx *tx, const struct seg *const segs[2], int n,

@@ -298,7 +298,7 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr)
 		ret = init_unconnected(p, attr);
 	else
 		ret = cm_init_qp_attr(p->cm_id, attr);
-	if (attr->qp_state == IB_QPS_RTR)
+	if (attr->qp_state == QPS_RTR)
 		attr->rq_psn = p->seq_num;
 	if ((attr->qp_attr_mask & IB_QP_TIMEOUT) && p->timeout_set)
 		attr->timeout = p->timeout;

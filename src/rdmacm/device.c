@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "rdmacm/rdmacm_internal.h"
+#include "wire/smp.h"
 
 static const uint8_t gid_zero[16];
 
@@ -148,11 +149,11 @@ struct cma_device *cma_loopback_dev(struct rdmacm *rm, int *gid_index)
 		index = loopback_gid(dev->hd);
 		if (index < 0)
 			continue;
-		if (!first || dev->hd->state == IB_PORT_ACTIVE) {
+		if (!first || dev->hd->state == PORT_ACTIVE) {
 			first = dev;
 			*gid_index = index;
 		}
-		if (dev->hd->state == IB_PORT_ACTIVE)
+		if (dev->hd->state == PORT_ACTIVE)
 			break;
 	}
 	return first;

@@ -14,8 +14,6 @@
 #define CMA_CM_MRA_SETTING (CM_MRA_FLAG_DELAY | 24)
 #define CMA_IBOE_PACKET_LIFETIME 18
 #define CMA_PORT 1			/* the only port of a device */
-#define IB_PORT_ACTIVE 4		/* enum ib_port_state */
-#define IB_QPS_RTR 2			/* enum ib_qp_state */
 #define RDMA_UDP_QKEY 0x01234567u
 #define CMA_HDR_LEN 36			/* precedes the private data, except with AF_IB */
 

@@ -12,8 +12,11 @@
 #include "base/log.h"
 #include "wire/be.h"
 #include "rdmacm/rdmacm_internal.h"
+#include "wire/ipudp.h"
+#include "wire/mtu.h"
+#include "wire/pkey.h"
+#include "wire/smp.h"
 
-#define HOPLIMIT_DEFAULT 64
 /* Room for headers as in the kernel's iboe_get_mtu(): GRH, UDP, BTH, XRCETH, AtomicETH, ICRC. */
 #define IBOE_HEADERS 96
 
@@ -109,14 +112,14 @@ static int resolve_loopback(struct rdma_id_private *p)
 			return -ENODEV;
 		cma_attach_to_dev(p, dev);
 		p->id.port_num = CMA_PORT;
-		p->id.pkey = cma_dev_is_ib(dev) ? dev->hd->ib.pkey[0] : 0xffff;
+		p->id.pkey = cma_dev_is_ib(dev) ? dev->hd->ib.pkey[0] : PKEY_DEFAULT;
 		p->sgid_index = index;
 		memcpy(p->sgid, dev->hd->gid[index].raw, 16);
 		p->bound_if = host_gid_if(dev->hd, (uint32_t)index);
 		cma_set_loopback(cma_src(p));
 	}
 	memcpy(p->dgid, p->sgid, 16);
-	p->hop_limit = HOPLIMIT_DEFAULT;
+	p->hop_limit = HOP_LIMIT_DEFAULT;
 	return resolved_at_once(p);
 }
 
@@ -131,7 +134,7 @@ static bool reaches(const struct host_dev *hd, unsigned int i, const uint8_t dgi
 
 	if (!memcmp(gid, none, 16))
 		return false;
-	return !memcmp(gid, dgid, 16) || (hd->state == IB_PORT_ACTIVE && !memcmp(gid, dgid, 8));
+	return !memcmp(gid, dgid, 16) || (hd->state == PORT_ACTIVE && !memcmp(gid, dgid, 8));
 }
 
 /* As the kernel's cma_resolve_ib_dev(). */
@@ -173,7 +176,7 @@ static int resolve_ib(struct rdma_id_private *p)
 		return ret;
 	memcpy(p->dgid, ((const struct sockaddr_ib *)&p->id.dst)->sib_addr, 16);
 	/* RoCEv2 packets to a GID may be routed, so they get the default hop limit. */
-	p->hop_limit = HOPLIMIT_DEFAULT;
+	p->hop_limit = HOP_LIMIT_DEFAULT;
 	return resolved_at_once(p);
 }
 
@@ -245,7 +248,7 @@ int rdma_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
 static uint8_t iboe_mtu(uint32_t netdev_mtu)
 {
 	for (uint8_t mtu = 5; mtu; mtu--)
-		if (netdev_mtu >= (128u << mtu) + IBOE_HEADERS)
+		if (netdev_mtu >= mtu_bytes(mtu) + IBOE_HEADERS)
 			return mtu;
 	return 0;
 }
@@ -284,7 +287,7 @@ static int make_path(struct rdma_id_private *p)
 	rec->roce = true;
 	rec->hop_limit = p->hop_limit;
 	rec->reversible = true;
-	rec->pkey = 0xffff;
+	rec->pkey = PKEY_DEFAULT;
 	rec->mtu_selector = rec->rate_selector = rec->packet_life_time_selector = IB_SA_EQ;
 	rec->traffic_class = p->tos_set ? p->tos : 0;
 	rec->mtu = iboe_mtu(mtu);

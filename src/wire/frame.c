@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <netinet/in.h>
 #include <string.h>
 #include "wire/be.h"
 #include "wire/frame.h"
 
 #define ETH_IPV4 0x0800
 #define ETH_IPV6 0x86dd
-#define PROTO_UDP 17
 #define IPV6_LEN 40
 #define PORT_MIN 0xc000		/* start of the range of dynamic UDP source ports */
 #define PORT_BITS 14
@@ -56,7 +56,7 @@ static uint32_t sum_be(uint32_t sum, const uint8_t *p, size_t len)
 /* UDP checksum over pseudo header and datagram, whose length is even here. */
 static void udp_checksum(uint8_t *ip, size_t iplen, size_t len)
 {
-	uint32_t sum = PROTO_UDP + (uint32_t)len;
+	uint32_t sum = IPPROTO_UDP + (uint32_t)len;
 	uint8_t *udp = ip + iplen;
 
 	sum = iplen == IPV6_LEN ? sum_be(sum, ip + 8, 32) : sum_be(sum, ip + 12, 8);
@@ -88,7 +88,7 @@ static size_t parse_ip(const uint8_t *ip, size_t n, uint16_t type, struct frame 
 	memset(f, 0, sizeof(*f));
 	if (type == ETH_IPV4 && n >= 20 && ip[0] >> 4 == 4) {
 		iplen = (size_t)(ip[0] & 15) * 4;
-		if (iplen < 20 || iplen > n || ip[9] != PROTO_UDP || get_be16(ip + 6) & 0x3fff ||
+		if (iplen < 20 || iplen > n || ip[9] != IPPROTO_UDP || get_be16(ip + 6) & 0x3fff ||
 		    get_be16(ip + 2) < iplen)
 			return 0;
 		f->net.sgid[10] = f->net.sgid[11] = f->net.dgid[10] = f->net.dgid[11] = 0xff;
@@ -99,7 +99,7 @@ static size_t parse_ip(const uint8_t *ip, size_t n, uint16_t type, struct frame 
 		*rest = get_be16(ip + 2) - iplen;
 		return iplen;
 	}
-	if (type != ETH_IPV6 || n < IPV6_LEN || ip[0] >> 4 != 6 || ip[6] != PROTO_UDP)
+	if (type != ETH_IPV6 || n < IPV6_LEN || ip[0] >> 4 != 6 || ip[6] != IPPROTO_UDP)
 		return 0;
 	memcpy(f->net.sgid, ip + 8, 16);
 	memcpy(f->net.dgid, ip + 24, 16);

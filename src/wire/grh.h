@@ -3,9 +3,8 @@
 #ifndef RUSE_WIRE_GRH_H
 #define RUSE_WIRE_GRH_H
 
+#include "wire/hdr.h"
 #include "wire/seg.h"
-
-#define GRH_LEN 40
 
 /*
  * Writes the network header that this UD SEND has on a wire (IBA A17.4.5.1): an IPv6

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <netinet/in.h>
 #include <string.h>
 #include "wire/be.h"
 #include "wire/hdr.h"
 #include "wire/icrc.h"
 #include "wire/ipudp.h"
-
-#define PROTO_UDP 17
 
 static uint16_t ip_checksum(const uint8_t *p, size_t len)
 {
@@ -26,7 +25,7 @@ static size_t put_v4(uint8_t *p, const struct seg_net *net, size_t len, uint16_t
 	put_be16(p + 4, id);
 	put_be16(p + 6, frag);
 	p[8] = net->hop_limit;
-	p[9] = PROTO_UDP;
+	p[9] = IPPROTO_UDP;
 	put_be16(p + 10, 0);
 	memcpy(p + 12, net->sgid + 12, 4);
 	memcpy(p + 16, net->dgid + 12, 4);
@@ -38,7 +37,7 @@ static size_t put_v6(uint8_t *p, const struct seg_net *net, size_t len)
 {
 	put_be32(p, 6u << 28 | (uint32_t)net->traffic_class << 20 | (net->flow_label & 0xfffff));
 	put_be16(p + 4, (uint16_t)(UDP_HDR_LEN + len));
-	p[6] = PROTO_UDP;
+	p[6] = IPPROTO_UDP;
 	p[7] = net->hop_limit;
 	memcpy(p + 8, net->sgid, 16);
 	memcpy(p + 24, net->dgid, 16);

@@ -6,6 +6,7 @@
 #include "wire/seg.h"
 
 #define ROCE_PORT 4791
+#define HOP_LIMIT_DEFAULT 64	/* of the kernel: net.ipv4.ip_default_ttl, IPv6 hop_limit */
 #define IPUDP_MAX 48		/* IPv6 and UDP */
 #define IPUDP_V4 28
 #define IPUDP_DF 0x4000		/* IPv4: don't fragment */

@@ -15,7 +15,6 @@
 #define QPN_MASK 0xffffffu
 #define QPN_SMI 0u
 #define QPN_GSI 1u
-#define QPN_MULTICAST 0xffffffu
 
 static const char *const drop_names[] = {
 	[PACKET_OK] = "ok",
@@ -195,7 +194,7 @@ int packet_payload(const struct seg *seg, const struct packet_part *part, void *
 static bool packet_qpn_ok(enum seg_service service, uint32_t dqpn)
 {
 	return service == SEG_UD ||
-	       (dqpn != QPN_SMI && dqpn != QPN_GSI && dqpn != QPN_MULTICAST);
+	       (dqpn != QPN_SMI && dqpn != QPN_GSI && dqpn != MULTICAST_QPN);
 }
 
 static enum packet_drop packet_check(const struct bth *bth, const struct opcode_info *op,

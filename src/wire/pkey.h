@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define PKEY_DEFAULT 0xffff	/* default partition, full member */
+
 /* True for P_Keys of the same partition, of either membership. */
 static inline bool pkey_same(uint16_t a, uint16_t b)
 {

@@ -28,10 +28,6 @@ enum resp_step {
 	RESP_STEPS
 };
 
-/* IB_UVERBS_ACCESS_FLUSH_* of the headers of Linux 6.3 and later. */
-#define ACCESS_FLUSH_GLOBAL (1u << 8)
-#define ACCESS_FLUSH_PERSISTENT (1u << 9)
-
 struct resp_ctx {
 	struct qp *qp;
 	const struct seg *seg;

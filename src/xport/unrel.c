@@ -9,12 +9,14 @@
  */
 #include <string.h>
 #include "queue/barrier.h"
+#include "wire/ipudp.h"
+#include "wire/mtu.h"
 #include "xport/xport_internal.h"
 
 /* Maximum payload of a datagram in bytes: the active MTU of the device's port. */
 static uint32_t ud_mtu(const struct qp *qp)
 {
-	return 128u << qp->dev->port.active_mtu;
+	return mtu_bytes(qp->dev->port.active_mtu);
 }
 
 static struct seg seg_head(const struct qp *qp, const struct req_wqe *w)
@@ -110,7 +112,7 @@ static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_
 	memcpy(net->sgid, qp->dev->gid[sgid_index].raw, 16);
 	/* Hop limit 0: use the default of the kernel's route lookup. */
 	if (!net->hop_limit)
-		net->hop_limit = 64;
+		net->hop_limit = HOP_LIMIT_DEFAULT;
 	return true;
 }
 

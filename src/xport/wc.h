@@ -3,6 +3,8 @@
 #ifndef RUSE_XPORT_WC_H
 #define RUSE_XPORT_WC_H
 
+#include "core/event.h"
+
 /* Completion status (enum ib_wc_status). */
 enum wc_status {
 	WC_SUCCESS = 0,
@@ -32,15 +34,15 @@ enum wc_status {
 #define WC_SL_ROCE_IPV6 9
 #define WC_SL_ROCE_IPV4 10
 
-/* Affiliated asynchronous events (enum ib_event_type). */
+/* Affiliated asynchronous events (enum ib_event_type; CQ_ERR, 0, is none of them). */
 enum xp_event {
 	EV_NONE = 0,
-	EV_QP_FATAL = 1,
-	EV_QP_REQ_ERR = 2,
-	EV_QP_ACCESS_ERR = 3,
-	EV_COMM_EST = 4,
-	EV_SQ_DRAINED = 5,
-	EV_LAST_WQE = 16,
+	EV_QP_FATAL = IB_EVENT_QP_FATAL,
+	EV_QP_REQ_ERR = IB_EVENT_QP_REQ_ERR,
+	EV_QP_ACCESS_ERR = IB_EVENT_QP_ACCESS_ERR,
+	EV_COMM_EST = IB_EVENT_COMM_EST,
+	EV_SQ_DRAINED = IB_EVENT_SQ_DRAINED,
+	EV_LAST_WQE = IB_EVENT_QP_LAST_WQE_REACHED,
 };
 
 #endif

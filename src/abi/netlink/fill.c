@@ -9,14 +9,11 @@
 #include <stdio.h>
 
 #include "abi/netlink/nldev_internal.h"
+#include "base/devnum.h"
 
 #define RXE_CAP_FLAGS 0x01223c76u	/* device_cap_flags of the kernel's rxe */
 #define RXE_DRIVER_ID 14		/* RDMA_DRIVER_RXE */
 #define RXE_UVERBS_ABI 2
-#define UVERBS_MAJOR 231
-#define UVERBS_BASE_MINOR 192
-#define RDMA_CM_MAJOR 10	/* misc device, see vfile/paths.h */
-#define RDMA_CM_MINOR 124
 #define NODE_CA 1
 
 int nldev_put_u8(struct nldev_msg *m, uint16_t type, uint8_t v)

@@ -16,12 +16,11 @@
 
 #include "abi/sysfs/sysfs.h"
 #include "abi/sysfs/sysfs_internal.h"
+#include "base/devnum.h"
 
 #define GID_TBL_LEN 1024	/* of rxe */
 #define IB_GID_TBL_LEN 8
 #define MLNX_VENDOR_ID 0x2c9
-#define UVERBS_MAJOR 231
-#define UVERBS_BASE_MINOR 192
 #define TEXT_MAX 128
 #define ZERO_GID ".zero-gid"	/* file with the zero GID; empty entries of the GID tables are hard links to it */
 #define EMPTY_GID "0000:0000:0000:0000:0000:0000:0000:0000\n"

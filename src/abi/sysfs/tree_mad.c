@@ -6,9 +6,9 @@
 
 #include "abi/sysfs/sysfs.h"
 #include "abi/sysfs/sysfs_internal.h"
+#include "base/devnum.h"
 
 #define MAD_MAJOR 231u
-#define ISSM_BASE_MINOR 64
 #define LEN 256
 
 #define PATH_OF(p, ...) snprintf((p), sizeof(p), __VA_ARGS__)

@@ -6,8 +6,7 @@
 #include <errno.h>
 #include <string.h>
 #include "abi/ucma/ucma_internal.h"
-
-#define IB_QPS_ERR 6
+#include "core/qp_attr.h"
 
 static struct rdma_conn_param conn_param(const struct rdma_cm_id *id,
 					 const struct rdma_ucm_conn_param *src)
@@ -152,7 +151,7 @@ int ucma_init_qp_attr(struct ucma_call *c)
 	if (c->out < sizeof(attr))
 		return -ENOSPC;
 	ret = ucma_in(c, &cmd, sizeof(cmd));
-	if (!ret && cmd.qp_state > IB_QPS_ERR)
+	if (!ret && cmd.qp_state > QPS_ERR)
 		ret = -EINVAL;
 	if (!ret)
 		ret = ucma_get_ctx(c->file, cmd.id, &ctx);

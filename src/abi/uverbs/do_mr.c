@@ -3,9 +3,6 @@
 #include "abi/uverbs/handlers.h"
 #include "core/objects.h"
 
-#define PAGE_BITS 4095ull
-/* Bit 8 is FLUSH_GLOBAL of Linux 6.3. */
-#define ACCESS_KNOWN (0x1ffu | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 #define ACCESS_REMOTE_CHANGE (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
 /* ib_check_mr_access(): the kernel makes these checks before it looks up the PD. */
@@ -13,7 +10,7 @@ static int check_access(uint32_t access)
 {
 	if ((access & ACCESS_REMOTE_CHANGE) && !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	return access & ~ACCESS_KNOWN ? -EINVAL : 0;
+	return access & ~MR_ACCESS_KNOWN ? -EINVAL : 0;
 }
 
 int do_reg_mr(struct uverbs_req *r)
@@ -27,7 +24,7 @@ int do_reg_mr(struct uverbs_req *r)
 	ret = req_get(r, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
-	if ((cmd.start ^ cmd.hca_va) & PAGE_BITS)
+	if ((cmd.start ^ cmd.hca_va) & (PAGE - 1))
 		return -EINVAL;
 	ret = uobj_alloc(r->f, UVERBS_OBJECT_MR, &r->new_obj);
 	if (!ret)
@@ -65,7 +62,7 @@ int do_rereg_mr(struct uverbs_req *r)
 		return -EINVAL;
 	if (cmd.flags & ~(REREG_TRANS | REREG_PD | REREG_ACCESS))
 		return -EOPNOTSUPP;
-	if (cmd.flags & REREG_TRANS && (cmd.start ^ cmd.hca_va) & PAGE_BITS)
+	if (cmd.flags & REREG_TRANS && (cmd.start ^ cmd.hca_va) & (PAGE - 1))
 		return -EINVAL;
 	ret = uobj_get(r->f, UVERBS_OBJECT_MR, cmd.mr_handle, &mr);
 	if (!ret && cmd.flags & REREG_ACCESS)

@@ -5,6 +5,8 @@
  * table and values.
  */
 #include "abi/uverbs/handlers.h"
+#include "wire/mtu.h"
+#include "wire/psn.h"
 
 /*
  * The only bit of attr_mask outside IB_QP_ATTR_STANDARD_BITS that the kernel's uverbs knows. qp_modify()
@@ -12,8 +14,6 @@
  */
 #define IB_QP_RATE_LIMIT (1u << 25)
 #define QKEY_PRIVILEGED 0x80000000u
-#define PSN24 0xffffffu
-#define MTU_ENUM_MAX 5
 
 static void dest_to_ah(const struct ib_uverbs_qp_dest *d, struct ib_uverbs_ah_attr *ah)
 {
@@ -94,11 +94,11 @@ static int check_uverbs(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
 static void decode(const struct ib_uverbs_modify_qp *cmd, struct qp_attr *a)
 {
 	memset(a, 0, sizeof(*a));
-	a->path_mtu = cmd->path_mtu && cmd->path_mtu <= MTU_ENUM_MAX ? 128u << cmd->path_mtu : 0;
+	a->path_mtu = cmd->path_mtu && cmd->path_mtu <= IB_MTU_4096 ? mtu_bytes(cmd->path_mtu) : 0;
 	a->path_mig_state = cmd->path_mig_state;
 	a->qkey = cmd->qkey;
-	a->rq_psn = cmd->rq_psn & PSN24;
-	a->sq_psn = cmd->sq_psn & PSN24;
+	a->rq_psn = cmd->rq_psn & PSN_MASK;
+	a->sq_psn = cmd->sq_psn & PSN_MASK;
 	a->dest_qpn = cmd->dest_qp_num;
 	a->access = cmd->qp_access_flags;
 	a->pkey_index = cmd->pkey_index;
