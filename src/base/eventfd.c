@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The text of the link /proc/self/fd/N names the kind of the file. If there is no /proc, for example
- * after chroot(), takes_a_count() makes two checks instead. First, the file must be an anonymous inode:
+ * after chroot(), eventfd_takes_count() makes two checks instead. First, the file must be an anonymous inode:
  * these have no file type in st_mode, unlike pipes, sockets and files of a file system. Second, the file
  * must accept a write of 8 bytes, which among anonymous inodes only an eventfd does. The value written
  * is 0, which does not change the count of an eventfd and does not block.
@@ -16,7 +16,7 @@
 
 #define NAME "anon_inode:[eventfd]"
 
-static bool takes_a_count(int fd)
+static bool eventfd_takes_count(int fd)
 {
 	static const uint64_t zero;
 	struct stat st;
@@ -33,6 +33,6 @@ bool fd_is_eventfd(int fd)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	n = sys_call(SYS_readlinkat, AT_FDCWD, path, name, sizeof(name));
 	if (n < 0)
-		return takes_a_count(fd);
+		return eventfd_takes_count(fd);
 	return n == (long)sizeof(NAME) - 1 && !memcmp(name, NAME, (size_t)n);
 }

@@ -15,7 +15,7 @@ bool fds_refused(long rc)
 }
 
 /* Sets O_CLOEXEC and O_NONBLOCK on fd, if they are in flags. Returns fd. If fd is -errno, only returns it. */
-static int set_flags(int fd, int flags)
+static int fds_set_flags(int fd, int flags)
 {
 	if (fd < 0)
 		return fd;
@@ -38,7 +38,7 @@ int fds_event(uint32_t count, int flags)
 	if (fds_refused(fd) && !rest)
 		fd = (int)sys_call(SYS_eventfd, count);
 #endif
-	return set_flags(fd, flags);
+	return fds_set_flags(fd, flags);
 }
 
 int fds_memory(const char *name, unsigned int flags)
@@ -48,7 +48,7 @@ int fds_memory(const char *name, unsigned int flags)
 	if (!fds_refused(fd) || !(flags & MFD_CLOEXEC))
 		return fd;
 	fd = (int)sys_call(SYS_memfd_create, name, flags & ~MFD_CLOEXEC);
-	return set_flags(fd, O_CLOEXEC);
+	return fds_set_flags(fd, O_CLOEXEC);
 }
 
 int fds_accept(int listener, int flags)
@@ -62,7 +62,7 @@ int fds_accept(int listener, int flags)
 	if (fds_refused(fd))
 		fd = (int)sys_call(SYS_accept, listener, NULL, NULL);
 #endif
-	return set_flags(fd, flags);
+	return fds_set_flags(fd, flags);
 }
 
 int fds_pair(int type, int sv[2])
@@ -74,6 +74,6 @@ int fds_pair(int type, int sv[2])
 		return rc;
 	rc = (int)sys_call(SYS_socketpair, AF_UNIX, type & ~flags, 0, sv);
 	for (int i = 0; !rc && i < 2; i++)
-		set_flags(sv[i], flags);
+		fds_set_flags(sv[i], flags);
 	return rc;
 }

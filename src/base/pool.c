@@ -12,7 +12,7 @@
 #define CHUNK ((size_t)1 << 16)
 
 /* Size class; CLASSES or more: a large block, mapped by itself. */
-static uint32_t class_of(size_t size)
+static uint32_t pool_class_of(size_t size)
 {
 	if (size <= FINE)
 		return (uint32_t)(size + UNIT - 1) / UNIT - 1;
@@ -21,7 +21,7 @@ static uint32_t class_of(size_t size)
 
 size_t pool_size(size_t size)
 {
-	uint32_t c = class_of(size);
+	uint32_t c = pool_class_of(size);
 
 	if (c >= CLASSES)
 		return ALIGN_UP(size, (size_t)PAGE);
@@ -53,7 +53,7 @@ static struct pool_class {
 	uint8_t *at, *end;
 } classes[CLASSES];
 
-static void *map(size_t size)
+static void *pool_map(size_t size)
 {
 	long p = sys_call(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0ul);
@@ -63,13 +63,13 @@ static void *map(size_t size)
 
 void *pool_alloc(size_t size)
 {
-	uint32_t i = class_of(size);
+	uint32_t i = pool_class_of(size);
 	struct pool_class *c;
 	uint8_t *p;
 
 	size = pool_size(size);
 	if (i >= CLASSES)
-		return map(size);
+		return pool_map(size);
 	c = &classes[i];
 	if (c->free) {
 		p = (uint8_t *)c->free;
@@ -77,7 +77,7 @@ void *pool_alloc(size_t size)
 		return p;
 	}
 	if ((size_t)(c->end - c->at) < size) {
-		p = map(CHUNK);
+		p = pool_map(CHUNK);
 		if (!p)
 			return NULL;
 		c->at = p;
@@ -90,7 +90,7 @@ void *pool_alloc(size_t size)
 
 void pool_free(void *p, size_t size)
 {
-	uint32_t i = class_of(size);
+	uint32_t i = pool_class_of(size);
 	struct block *b = p;
 
 	if (!p)

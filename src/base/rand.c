@@ -42,7 +42,7 @@ void prng_seed(struct prng *p, uint64_t seed)
 	}
 }
 
-static uint64_t rotl(uint64_t v, int n)
+static uint64_t rand_rotl(uint64_t v, int n)
 {
 	return (v << n) | (v >> (64 - n));
 }
@@ -51,13 +51,13 @@ static uint64_t rotl(uint64_t v, int n)
 uint64_t prng_u64(struct prng *p)
 {
 	uint64_t *s = p->s;
-	uint64_t ret = rotl(s[1] * 5, 7) * 9, t = s[1] << 17;
+	uint64_t ret = rand_rotl(s[1] * 5, 7) * 9, t = s[1] << 17;
 
 	s[2] ^= s[0];
 	s[3] ^= s[1];
 	s[1] ^= s[2];
 	s[0] ^= s[3];
 	s[2] ^= t;
-	s[3] = rotl(s[3], 45);
+	s[3] = rand_rotl(s[3], 45);
 	return ret;
 }

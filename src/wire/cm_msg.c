@@ -43,7 +43,7 @@ static const struct msg {
 };
 _Static_assert(ARRAY_SIZE(msgs) == CM_ATTR_COUNT, "a row for each message");
 
-static const struct msg *msg_of(uint16_t attr)
+static const struct msg *cm_msg_of(uint16_t attr)
 {
 	return attr >= CM_ATTR_REQ && attr < CM_ATTR_END ? &msgs[attr - CM_ATTR_REQ] : NULL;
 }
@@ -97,12 +97,12 @@ void cm_set(uint8_t mad[CM_MAD_LEN], enum cm_field field, uint64_t v)
 
 const char *cm_attr_name(uint16_t attr)
 {
-	return msg_of(attr) ? attr_names[attr - CM_ATTR_REQ] : "?";
+	return cm_msg_of(attr) ? attr_names[attr - CM_ATTR_REQ] : "?";
 }
 
 const uint8_t *cm_msg_private_data(const uint8_t mad[CM_MAD_LEN], uint16_t attr, uint32_t *len)
 {
-	const struct msg *m = msg_of(attr);
+	const struct msg *m = cm_msg_of(attr);
 
 	*len = m ? m->data_len : 0;
 	return m ? mad + m->data_off : NULL;
@@ -121,7 +121,7 @@ int cm_msg_print(const uint8_t mad[CM_MAD_LEN], char *buf, size_t size)
 		text_add(&t, "CM ?");
 		return (int)t.len;
 	}
-	m = msg_of(h.attr);
+	m = cm_msg_of(h.attr);
 	if (!m) {
 		text_add(&t, "CM attribute %#x tid=%#llx", h.attr, (unsigned long long)h.tid);
 		return (int)t.len;

@@ -5,21 +5,21 @@
 
 #ifdef __x86_64__
 
-static CRC_WIDE inline struct crc_wide load(const uint8_t *p)
+static CRC_WIDE inline struct crc_wide crc_load(const uint8_t *p)
 {
 	return (struct crc_wide){ _mm512_loadu_si512(p), _mm512_loadu_si512(p + 64),
 				  _mm512_loadu_si512(p + 128), _mm512_loadu_si512(p + 192) };
 }
 
-static CRC_WIDE uint32_t wide(uint32_t crc, const uint8_t *p, size_t len)
+static CRC_WIDE uint32_t crc_wide_any(uint32_t crc, const uint8_t *p, size_t len)
 {
-	struct crc_wide s = load(p), next;
+	struct crc_wide s = crc_load(p), next;
 	__m512i k = crc_constant(crc_fold_2048);
 
 	crc_wide_first(&s, crc);
 	for (p += CRC_STRIDE, len -= CRC_STRIDE; len >= CRC_STRIDE;
 	     p += CRC_STRIDE, len -= CRC_STRIDE) {
-		next = load(p);
+		next = crc_load(p);
 		crc_wide_next(&s, k, &next);
 	}
 	crc = crc_wide_last(&s);
@@ -32,7 +32,7 @@ uint32_t crc32_add(uint32_t crc, const void *buf, size_t len)
 {
 #ifdef __x86_64__
 	if (len >= CRC_WIDE_MIN && crc_wide_works())
-		return wide(crc, buf, len);
+		return crc_wide_any(crc, buf, len);
 #endif
 	return libdeflate_crc32(crc, buf, len);
 }

@@ -26,7 +26,7 @@ uint16_t frame_sport(uint32_t flow_label, uint32_t lqpn, uint32_t rqpn)
 				      ((1u << PORT_BITS) - 1)));
 }
 
-static void mac_of(uint8_t mac[6], const uint8_t gid[16], bool v4)
+static void frame_mac_of(uint8_t mac[6], const uint8_t gid[16], bool v4)
 {
 	if (v4 && gid[12] >> 4 == 0xe) {
 		memcpy(mac, (const uint8_t[]){ 0x01, 0x00, 0x5e, gid[13] & 0x7f, gid[14], gid[15] },
@@ -44,7 +44,7 @@ static void mac_of(uint8_t mac[6], const uint8_t gid[16], bool v4)
 	}
 }
 
-static uint32_t sum_be(uint32_t sum, const uint8_t *p, size_t len)
+static uint32_t frame_sum_be(uint32_t sum, const uint8_t *p, size_t len)
 {
 	for (size_t i = 0; i + 1 < len; i += 2) {
 		sum += get_be16(p + i);
@@ -54,13 +54,13 @@ static uint32_t sum_be(uint32_t sum, const uint8_t *p, size_t len)
 }
 
 /* UDP checksum over pseudo header and datagram, whose length is even here. */
-static void udp_checksum(uint8_t *ip, size_t iplen, size_t len)
+static void frame_udp_checksum(uint8_t *ip, size_t iplen, size_t len)
 {
 	uint32_t sum = IPPROTO_UDP + (uint32_t)len;
 	uint8_t *udp = ip + iplen;
 
-	sum = iplen == IPV6_LEN ? sum_be(sum, ip + 8, 32) : sum_be(sum, ip + 12, 8);
-	sum = sum_be(sum, udp, len);
+	sum = iplen == IPV6_LEN ? frame_sum_be(sum, ip + 8, 32) : frame_sum_be(sum, ip + 12, 8);
+	sum = frame_sum_be(sum, udp, len);
 	sum = (sum & 0xffff) + (sum >> 16);
 	put_be16(udp + 6, sum == 0xffff ? 0xffff : (uint16_t)~sum);
 }
@@ -71,17 +71,18 @@ size_t frame_wrap(uint8_t *buf, const struct seg_net *net, uint16_t sport, size_
 	uint8_t *ip = buf + ETH_LEN, *p = buf + frame_head(net);
 	size_t iplen;
 
-	mac_of(buf, net->dgid, v4);
-	mac_of(buf + 6, net->sgid, v4);
+	frame_mac_of(buf, net->dgid, v4);
+	frame_mac_of(buf + 6, net->sgid, v4);
 	put_be16(buf + 12, v4 ? ETH_IPV4 : ETH_IPV6);
 	iplen = ipudp_put(ip, net, sport, ROCE_PORT, len + ICRC_LEN, 0, IPUDP_DF);
 	icrc_put(p + len, ipudp_icrc(ip, iplen, p, len));
-	udp_checksum(ip, iplen, UDP_HDR_LEN + len + ICRC_LEN);
+	frame_udp_checksum(ip, iplen, UDP_HDR_LEN + len + ICRC_LEN);
 	return frame_head(net) + len + ICRC_LEN;
 }
 
 /* Parses an IP header. Returns its length; 0: not UDP, or a fragment. *rest: payload length. */
-static size_t parse_ip(const uint8_t *ip, size_t n, uint16_t type, struct frame *f, size_t *rest)
+static size_t frame_parse_ip(const uint8_t *ip, size_t n, uint16_t type, struct frame *f,
+			     size_t *rest)
 {
 	size_t iplen;
 
@@ -118,7 +119,7 @@ enum frame_kind frame_parse(const void *buf, size_t caplen, struct frame *f)
 	if (caplen < ETH_LEN)
 		return FRAME_OTHER;
 	n = caplen - ETH_LEN;
-	iplen = parse_ip(ip, n, get_be16(ip - 2), f, &rest);
+	iplen = frame_parse_ip(ip, n, get_be16(ip - 2), f, &rest);
 	if (!iplen || n - iplen < UDP_HDR_LEN)
 		return FRAME_OTHER;
 	udp = ip + iplen;

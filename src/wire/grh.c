@@ -8,12 +8,12 @@
 #define UD_AROUND (8 + 12 + 8 + 4)
 #define IP_DF 0x4000
 
-static uint32_t packet_len(const struct seg *seg)
+static uint32_t grh_packet_len(const struct seg *seg)
 {
 	return UD_AROUND + (seg->type == SEG_SEND_IMM ? 4 : 0) + ALIGN_UP(seg->len, 4u);
 }
 
-static uint16_t ip_checksum(const uint8_t *p)
+static uint16_t grh_ip_checksum(const uint8_t *p)
 {
 	uint32_t sum = 0;
 
@@ -33,17 +33,17 @@ void grh_build(const struct seg *seg, uint8_t grh[GRH_LEN])
 	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)net->dgid)) {
 		ip[0] = 0x45;
 		ip[1] = net->traffic_class;
-		put_be16(ip + 2, (uint16_t)(20 + packet_len(seg)));
+		put_be16(ip + 2, (uint16_t)(20 + grh_packet_len(seg)));
 		put_be16(ip + 6, IP_DF);
 		ip[8] = net->hop_limit;
 		ip[9] = IPPROTO_UDP;
 		memcpy(ip + 12, net->sgid + 12, 4);
 		memcpy(ip + 16, net->dgid + 12, 4);
-		put_be16(ip + 10, ip_checksum(ip));
+		put_be16(ip + 10, grh_ip_checksum(ip));
 		return;
 	}
 	put_be32(grh, 6u << 28 | (uint32_t)net->traffic_class << 20 | (net->flow_label & 0xfffff));
-	put_be16(grh + 4, (uint16_t)packet_len(seg));
+	put_be16(grh + 4, (uint16_t)grh_packet_len(seg));
 	grh[6] = IPPROTO_UDP;
 	grh[7] = net->hop_limit;
 	memcpy(grh + 8, net->sgid, 16);

@@ -60,7 +60,7 @@ uint32_t icrc_get(const void *p)
 }
 
 /* a * b modulo the CRC's polynomial; bit 31 is the coefficient of x^0. */
-static uint32_t poly_mul(uint32_t a, uint32_t b)
+static uint32_t icrc_poly_mul(uint32_t a, uint32_t b)
 {
 	uint32_t r = 0;
 
@@ -86,8 +86,8 @@ bool icrc_explain_id(uint32_t crc, uint32_t got, size_t tail, uint16_t *id)
 
 	for (size_t bits = 8 * (tail + 2); bits; bits >>= 1) {
 		if (bits & 1)
-			diff = poly_mul(diff, step);
-		step = poly_mul(step, step);
+			diff = icrc_poly_mul(diff, step);
+		step = icrc_poly_mul(step, step);
 	}
 	if (diff >> 16)
 		return false;

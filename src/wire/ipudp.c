@@ -6,7 +6,7 @@
 #include "wire/icrc.h"
 #include "wire/ipudp.h"
 
-static uint16_t ip_checksum(const uint8_t *p, size_t len)
+static uint16_t ipudp_ip_checksum(const uint8_t *p, size_t len)
 {
 	uint32_t sum = 0;
 
@@ -17,7 +17,8 @@ static uint16_t ip_checksum(const uint8_t *p, size_t len)
 	return (uint16_t)~sum;
 }
 
-static size_t put_v4(uint8_t *p, const struct seg_net *net, size_t len, uint16_t id, uint16_t frag)
+static size_t ipudp_put_v4(uint8_t *p, const struct seg_net *net, size_t len, uint16_t id,
+			   uint16_t frag)
 {
 	p[0] = 0x45;
 	p[1] = net->traffic_class;
@@ -29,11 +30,11 @@ static size_t put_v4(uint8_t *p, const struct seg_net *net, size_t len, uint16_t
 	put_be16(p + 10, 0);
 	memcpy(p + 12, net->sgid + 12, 4);
 	memcpy(p + 16, net->dgid + 12, 4);
-	put_be16(p + 10, ip_checksum(p, 20));
+	put_be16(p + 10, ipudp_ip_checksum(p, 20));
 	return 20;
 }
 
-static size_t put_v6(uint8_t *p, const struct seg_net *net, size_t len)
+static size_t ipudp_put_v6(uint8_t *p, const struct seg_net *net, size_t len)
 {
 	put_be32(p, 6u << 28 | (uint32_t)net->traffic_class << 20 | (net->flow_label & 0xfffff));
 	put_be16(p + 4, (uint16_t)(UDP_HDR_LEN + len));
@@ -47,7 +48,8 @@ static size_t put_v6(uint8_t *p, const struct seg_net *net, size_t len)
 size_t ipudp_put(uint8_t p[IPUDP_MAX], const struct seg_net *net, uint16_t sport, uint16_t dport,
 		 size_t len, uint16_t id, uint16_t frag)
 {
-	size_t iplen = net_is_v4(net) ? put_v4(p, net, len, id, frag) : put_v6(p, net, len);
+	size_t iplen = net_is_v4(net) ? ipudp_put_v4(p, net, len, id, frag) :
+					ipudp_put_v6(p, net, len);
 
 	put_be16(p + iplen, sport);
 	put_be16(p + iplen + 2, dport);

@@ -31,7 +31,7 @@ uint32_t mad_hdr_len(uint8_t mgmt_class)
 	return mad_class_has_rmpp(mgmt_class) ? DEV_HDR_LEN : MAD_HDR_LEN;
 }
 
-static void print_name(struct text *t, const char *name, const char *what, uint32_t value)
+static void mad_print_name(struct text *t, const char *name, const char *what, uint32_t value)
 {
 	if (name)
 		text_add(t, "%s", name);
@@ -39,12 +39,12 @@ static void print_name(struct text *t, const char *name, const char *what, uint3
 		text_add(t, "%s 0x%x", what, value);
 }
 
-static void print_rmpp(struct text *t, const uint8_t *mad)
+static void mad_print_rmpp(struct text *t, const uint8_t *mad)
 {
 	uint8_t type = mad[RMPP_O_TYPE], st = mad[RMPP_O_STATUS], fl = mad[RMPP_O_RTIME_FLAGS];
 
 	text_add(t, " rmpp ");
-	print_name(t, rmpp_type_name(type), "type", type);
+	mad_print_name(t, rmpp_type_name(type), "type", type);
 	text_add(t, " seg %u %s %u%s%s", get_be32(mad + RMPP_O_SEG), type == RMPP_ACK ? "win" : "len",
 		 get_be32(mad + RMPP_O_LEN_WIN), fl & RMPP_F_FIRST ? " first" : "",
 		 fl & RMPP_F_LAST ? " last" : "");
@@ -55,7 +55,7 @@ static void print_rmpp(struct text *t, const uint8_t *mad)
 	}
 }
 
-static void print_path(struct text *t, const uint8_t *mad)
+static void mad_print_path(struct text *t, const uint8_t *mad)
 {
 	uint16_t hops = get_be16(mad + MAD_O_CLASS_SPECIFIC);
 	uint8_t count = hops & 0xff, ptr = hops >> 8;
@@ -67,17 +67,17 @@ static void print_path(struct text *t, const uint8_t *mad)
 		text_add(t, " return");
 }
 
-static void print_hdr(struct text *t, const uint8_t *mad)
+static void mad_print_hdr(struct text *t, const uint8_t *mad)
 {
 	uint8_t c = mad[MAD_O_CLASS];
 	uint16_t status = get_be16(mad + MAD_O_STATUS);
 	uint32_t mod = get_be32(mad + MAD_O_ATTR_MOD);
 
-	print_name(t, mad_class_name(c), "class", c);
+	mad_print_name(t, mad_class_name(c), "class", c);
 	text_add(t, " ");
-	print_name(t, mad_method_name(c, mad[MAD_O_METHOD]), "method", mad[MAD_O_METHOD]);
+	mad_print_name(t, mad_method_name(c, mad[MAD_O_METHOD]), "method", mad[MAD_O_METHOD]);
 	text_add(t, " ");
-	print_name(t, mad_attr_name(c, mad_attr(mad)), "attr", mad_attr(mad));
+	mad_print_name(t, mad_attr_name(c, mad_attr(mad)), "attr", mad_attr(mad));
 	text_add(t, " tid 0x%llx", (unsigned long long)mad_tid(mad));
 	if (mod)
 		text_add(t, " mod 0x%x", mod);
@@ -108,12 +108,12 @@ int mad_print(const void *buf, size_t len, char *out, size_t size)
 	 */
 	if (cm_msg_hdr(mad, &cm) && cm.attr >= CM_ATTR_REQ && cm.attr < CM_ATTR_END)
 		return cm_msg_print(mad, out, size);
-	print_hdr(&t, mad);
+	mad_print_hdr(&t, mad);
 	if (mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR)
-		print_path(&t, mad);
+		mad_print_path(&t, mad);
 	if (mad_class_has_oui(mad[MAD_O_CLASS]))
 		text_add(&t, " oui %06x", get_be24(mad + VENDOR_O_OUI));
 	if (mad_class_has_rmpp(mad[MAD_O_CLASS]) && mad[RMPP_O_RTIME_FLAGS] & RMPP_F_ACTIVE)
-		print_rmpp(&t, mad);
+		mad_print_rmpp(&t, mad);
 	return (int)t.len;
 }

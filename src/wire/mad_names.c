@@ -10,7 +10,7 @@ struct name {
 	const char *name;
 };
 
-static const char *name_of(const struct name *t, size_t n, uint16_t value)
+static const char *mad_name_of(const struct name *t, size_t n, uint16_t value)
 {
 	for (size_t i = 0; i < n; i++)
 		if (t[i].value == value)
@@ -18,7 +18,7 @@ static const char *name_of(const struct name *t, size_t n, uint16_t value)
 	return NULL;
 }
 
-#define NAME_OF(table, value) name_of(table, ARRAY_SIZE(table), value)
+#define NAME_OF(table, value) mad_name_of(table, ARRAY_SIZE(table), value)
 
 static const struct name classes[] = {
 	{ MAD_CLASS_SUBN_LID, "SMP" },

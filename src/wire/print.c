@@ -5,7 +5,7 @@
 #include "wire/packet.h"
 #include "wire/text.h"
 
-static void print_ext(const struct seg *seg, const struct opcode_info *op, struct text *t)
+static void packet_print_ext(const struct seg *seg, const struct opcode_info *op, struct text *t)
 {
 	if (opcode_has(op, HDR_DETH))
 		text_add(t, " sqp 0x%x qkey 0x%x", seg->sqpn, seg->qkey);
@@ -32,7 +32,7 @@ static void print_ext(const struct seg *seg, const struct opcode_info *op, struc
 }
 
 /* A datagram of 256 bytes to QP 0 or 1 is a MAD. */
-static void print_mad(const struct seg *seg, struct text *t)
+static void packet_print_mad(const struct seg *seg, struct text *t)
 {
 	if (seg->service != SEG_UD || seg->dqpn > 1 || seg->len != MAD_LEN || seg->niov != 1)
 		return;
@@ -60,11 +60,11 @@ int packet_print(const void *buf, size_t len, char *out, size_t size)
 	op = opcode_info(*(const uint8_t *)buf);
 	text_add(&t, "%s %s psn %u qp 0x%x len %u", seg_service_name(seg.service), op->name,
 		 seg.psn, seg.dqpn, seg.len);
-	print_ext(&seg, op, &t);
+	packet_print_ext(&seg, op, &t);
 	if (seg.pkey != 0xffff)
 		text_add(&t, " pkey 0x%04x", seg.pkey);
 	text_add(&t, "%s%s", seg.flags & SEG_F_ACKREQ ? " ackreq" : "",
 		 seg.flags & SEG_F_SOLICITED ? " solicited" : "");
-	print_mad(&seg, &t);
+	packet_print_mad(&seg, &t);
 	return (int)t.len;
 }
