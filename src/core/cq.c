@@ -53,14 +53,14 @@ int cq_destroy(struct cq *cq, uint32_t *comp_reported, uint32_t *async_reported)
 }
 
 /* Number of completions that the program has not polled. Reads the program's index once. */
-static uint32_t unpolled(const struct ring *r)
+static uint32_t cq_unpolled(const struct ring *r)
 {
 	return (r->index - smp_load_acquire(&r->buf->consumer_index)) & r->mask;
 }
 
 int cq_resize_alloc(struct cq *cq, uint32_t cqe, struct ring *ring)
 {
-	if (!cqe || cqe > DEV_MAX_CQE || cqe < unpolled(&cq->ring))
+	if (!cqe || cqe > DEV_MAX_CQE || cqe < cq_unpolled(&cq->ring))
 		return -EINVAL;
 	memset(ring, 0, sizeof(*ring));
 	ring_layout(ring, cqe, CQE_SIZE);
@@ -70,7 +70,7 @@ int cq_resize_alloc(struct cq *cq, uint32_t cqe, struct ring *ring)
 void cq_resize_commit(struct cq *cq, const struct ring *ring)
 {
 	struct ring old = cq->ring, new = *ring;
-	uint32_t n = unpolled(&old), from = old.index - n;
+	uint32_t n = cq_unpolled(&old), from = old.index - n;
 
 	/*
 	 * cq_resize_alloc() has checked that n completions fit into the new ring. The program may

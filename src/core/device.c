@@ -176,7 +176,7 @@ void rdev_query_ex(const struct rdev *dev, struct ib_uverbs_ex_query_device_resp
 }
 
 /* Attributes of an InfiniBand port, mostly from PortInfo. */
-static void query_ib(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex *resp)
+static void rdev_query_ib(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex *resp)
 {
 	const struct port_attr *p = &dev->port;
 	struct ib_uverbs_query_port_resp *r = &resp->legacy_resp;
@@ -216,7 +216,7 @@ void rdev_query_port(const struct rdev *dev, struct ib_uverbs_query_port_resp_ex
 		},
 	};
 	if (dev->port.ib)
-		query_ib(dev, resp);
+		rdev_query_ib(dev, resp);
 }
 
 int rdev_find_gid(const struct rdev *dev, const uint8_t raw[16])

@@ -45,7 +45,7 @@ void event_file_get(struct event_file *f)
 	f->refs++;
 }
 
-static void free_events(struct list_head *head)
+static void event_free_list(struct list_head *head)
 {
 	struct event *e, *n;
 
@@ -60,8 +60,8 @@ void event_file_put(struct event_file *f)
 {
 	if (BUG_ON(!f->refs) || --f->refs)
 		return;
-	free_events(&f->events);
-	free_events(&f->spare);
+	event_free_list(&f->events);
+	event_free_list(&f->spare);
 	free(f);
 }
 

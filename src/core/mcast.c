@@ -14,7 +14,7 @@ struct mcast_grp *mcast_find(const struct rdev *dev, const uint8_t mgid[16])
 	return NULL;
 }
 
-static struct mcast_member *find_member(const struct mcast_grp *g, const struct qp *qp)
+static struct mcast_member *mcast_find_member(const struct mcast_grp *g, const struct qp *qp)
 {
 	struct mcast_member *m;
 
@@ -24,7 +24,7 @@ static struct mcast_member *find_member(const struct mcast_grp *g, const struct 
 	return NULL;
 }
 
-static struct mcast_lid *find_lid(const struct mcast_member *m, uint16_t mlid)
+static struct mcast_lid *mcast_find_lid(const struct mcast_member *m, uint16_t mlid)
 {
 	struct mcast_lid *l;
 
@@ -38,7 +38,7 @@ static struct mcast_lid *find_lid(const struct mcast_member *m, uint16_t mlid)
  * Creates an empty multicast group, after rdev_ops.mcast has joined it. NULL: DEV_MAX_MCG groups
  * exist, the join has failed, or no memory.
  */
-static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
+static struct mcast_grp *mcast_grp_new(struct rdev *dev, const uint8_t mgid[16])
 {
 	struct mcast_grp *g;
 	uint32_t n = 0;
@@ -62,7 +62,7 @@ static struct mcast_grp *new_grp(struct rdev *dev, const uint8_t mgid[16])
  * Removes attachment l of a QP to a multicast group. A QP without attachments leaves the group; a group without QPs
  * is freed.
  */
-static void drop(struct mcast_grp *g, struct mcast_member *m, struct mcast_lid *l)
+static void mcast_grp_drop(struct mcast_grp *g, struct mcast_member *m, struct mcast_lid *l)
 {
 	struct rdev *dev = m->qp->dev;
 
@@ -82,7 +82,8 @@ static void drop(struct mcast_grp *g, struct mcast_member *m, struct mcast_lid *
 }
 
 /* Makes the QP a member of multicast group g (NULL: of a new group). Returns NULL at a limit or without memory. */
-static struct mcast_member *join(struct qp *qp, struct mcast_grp *g, const uint8_t mgid[16])
+static struct mcast_member *mcast_grp_join(struct qp *qp, struct mcast_grp *g,
+					   const uint8_t mgid[16])
 {
 	struct mcast_member *m;
 
@@ -90,7 +91,7 @@ static struct mcast_member *join(struct qp *qp, struct mcast_grp *g, const uint8
 		return NULL;
 	m = calloc(1, sizeof(*m));
 	if (m && !g)
-		g = new_grp(qp->dev, mgid);
+		g = mcast_grp_new(qp->dev, mgid);
 	if (!m || !g) {
 		free(m);
 		return NULL;
@@ -111,12 +112,12 @@ int mcast_attach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
 	if (qp->type != QPT_UD || !gid_is_mcast(mgid))
 		return -EINVAL;
 	g = mcast_find(qp->dev, mgid);
-	m = g ? find_member(g, qp) : NULL;
-	if (m && find_lid(m, mlid))
+	m = g ? mcast_find_member(g, qp) : NULL;
+	if (m && mcast_find_lid(m, mlid))
 		return 0;
 	l = calloc(1, sizeof(*l));
 	if (l && !m)
-		m = join(qp, g, mgid);
+		m = mcast_grp_join(qp, g, mgid);
 	if (!l || !m) {
 		free(l);
 		return -ENOMEM;
@@ -130,12 +131,12 @@ int mcast_attach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
 int mcast_detach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
 {
 	struct mcast_grp *g = mcast_find(qp->dev, mgid);
-	struct mcast_member *m = g ? find_member(g, qp) : NULL;
-	struct mcast_lid *l = m ? find_lid(m, mlid) : NULL;
+	struct mcast_member *m = g ? mcast_find_member(g, qp) : NULL;
+	struct mcast_lid *l = m ? mcast_find_lid(m, mlid) : NULL;
 
 	if (qp->type != QPT_UD || !l)
 		return -EINVAL;
-	drop(g, m, l);
+	mcast_grp_drop(g, m, l);
 	return 0;
 }
 
@@ -145,10 +146,11 @@ void mcast_qp_gone(struct qp *qp)
 		struct mcast_grp *g;
 
 		list_for_each_entry(g, &qp->dev->mcgs, entry) {
-			struct mcast_member *m = find_member(g, qp);
+			struct mcast_member *m = mcast_find_member(g, qp);
 
 			if (m) {
-				drop(g, m, list_first_entry(&m->lids, struct mcast_lid, entry));
+				mcast_grp_drop(g, m,
+					       list_first_entry(&m->lids, struct mcast_lid, entry));
 				break;
 			}
 		}

@@ -45,7 +45,7 @@ _Static_assert(sizeof(struct procmap_query) == 104, "procmap_query");
  * Checks by PROCMAP_QUERY that [start, end) is mapped readable, or writable. 0, -EFAULT, or
  * -EOPNOTSUPP: not supported, or too many mappings.
  */
-static int query_mappings(uint64_t start, uint64_t end, bool write)
+static int mr_query_mappings(uint64_t start, uint64_t end, bool write)
 {
 	uint32_t need = write ? PROCMAP_VMA_WRITABLE : PROCMAP_VMA_READABLE;
 	struct procmap_query q;
@@ -78,11 +78,11 @@ void mr_warm(void)
 {
 	uint64_t here = (uint64_t)(uintptr_t)&here & ~(PAGE - 1);
 
-	query_mappings(here, here + PAGE, false);
+	mr_query_mappings(here, here + PAGE, false);
 }
 
 /* Checks that the byte at addr can be read or, if write is set, written, by adding 0 to the word that contains it. */
-static int touch(uint64_t addr, bool write)
+static int mr_touch(uint64_t addr, bool write)
 {
 	uint64_t orig;
 	uint8_t byte;
@@ -93,19 +93,19 @@ static int touch(uint64_t addr, bool write)
 }
 
 /* Checks that pages [start, end) are mapped. first and last: addresses of the first and last byte of the MR. */
-static int check_mapped(uint64_t start, uint64_t end, uint64_t first, uint64_t last, bool write)
+static int mr_check_mapped(uint64_t start, uint64_t end, uint64_t first, uint64_t last, bool write)
 {
-	int err = query_mappings(start, end, write);
+	int err = mr_query_mappings(start, end, write);
 
 	if (err != -EOPNOTSUPP)
 		return err;
 	if (sys_call(SYS_msync, start, end - start, MS_ASYNC) < 0)
 		return -EFAULT;
-	err = touch(first, write);
-	return err ? err : touch(last, write);
+	err = mr_touch(first, write);
+	return err ? err : mr_touch(last, write);
 }
 
-static int check_access(uint32_t access)
+static int mr_check_access(uint32_t access)
 {
 	if (access & REMOTE_WRITE && !(access & LOCAL_WRITE))
 		return -EINVAL;
@@ -113,7 +113,7 @@ static int check_access(uint32_t access)
 }
 
 /* The checks of the kernel's ib_umem_get(). */
-static int check_range(uint64_t start, uint64_t length, uint32_t access)
+static int mr_check_range(uint64_t start, uint64_t length, uint32_t access)
 {
 	uint64_t last, end, page = start & ~(PAGE - 1);
 
@@ -128,7 +128,7 @@ static int check_range(uint64_t start, uint64_t length, uint32_t access)
 	/* On-demand paging: the range may be mapped after registration. */
 	if (access & IB_UVERBS_ACCESS_ON_DEMAND)
 		return 0;
-	return check_mapped(page, end, start, length ? last - 1 : start, access & WRITABLE);
+	return mr_check_mapped(page, end, start, length ? last - 1 : start, access & WRITABLE);
 }
 
 /* Peers read the record of an MR or window (struct key_card) without a lock: seq is odd while the fields are inconsistent. */
@@ -166,15 +166,15 @@ int64_t key_alloc(struct rdev *dev, struct idtable *table, void *obj)
 	return -ENOSPC;
 }
 
-static int check_mr(const struct mr_change *c)
+static int mr_check_change(const struct mr_change *c)
 {
 	int err;
 
 	if ((c->start ^ c->iova) & (PAGE - 1))
 		return -EINVAL;
-	err = check_access(c->access);
+	err = mr_check_access(c->access);
 	if (!err)
-		err = check_range(c->start, c->length, c->access);
+		err = mr_check_range(c->start, c->length, c->access);
 	/* Refuse an iova range that wraps around: key_card_check() could not check accesses to it. */
 	if (!err && c->iova + c->length < c->iova)
 		err = -EINVAL;
@@ -198,7 +198,7 @@ int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 	struct rdev *dev = pd->uctx->dev;
 	struct mr *mr;
 	int64_t id;
-	int err = check_mr(&c);
+	int err = mr_check_change(&c);
 
 	if (err)
 		return err;
@@ -234,7 +234,7 @@ int mr_rereg(struct mr *mr, const struct mr_change *c)
 
 	if (mr->usecnt)
 		return -EINVAL;
-	err = check_mr(c);
+	err = mr_check_change(c);
 	if (err)
 		return err;
 	mr_show(dev, mr, c);

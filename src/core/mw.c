@@ -25,7 +25,7 @@ static struct rdev *mw_dev(const struct mw *mw)
  * Writes the window's record for peers (struct key_card). Then waits for peers that read the old record and still access
  * the memory (direct placement).
  */
-static void card_change(struct mw *mw, const struct key_card *new)
+static void mw_card_change(struct mw *mw, const struct key_card *new)
 {
 	struct rdev *dev = mw_dev(mw);
 
@@ -35,9 +35,9 @@ static void card_change(struct mw *mw, const struct key_card *new)
 		dev->ops->quiesce(dev);
 }
 
-static void unbind(struct mw *mw)
+static void mw_unbind(struct mw *mw)
 {
-	card_change(mw, &(struct key_card){ .key = mw->rkey, .pd = mw->pd->id });
+	mw_card_change(mw, &(struct key_card){ .key = mw->rkey, .pd = mw->pd->id });
 	if (mw->mr)
 		mw->mr->usecnt--;
 	mw->mr = NULL;
@@ -75,7 +75,7 @@ int mw_dealloc(struct mw *mw)
 {
 	struct pd *pd = mw->pd;
 
-	unbind(mw);
+	mw_unbind(mw);
 	key_card_write(&mw_dev(mw)->keys[mw->index], &(struct key_card){ 0 });
 	idtable_remove(&mw_dev(mw)->mws, mw->index);
 	pd->usecnt--;
@@ -85,8 +85,8 @@ int mw_dealloc(struct mw *mw)
 }
 
 /* The checks of IBA 10.6.7.2, in the kernel's order. mr is NULL for length 0. */
-static bool bind_ok(const struct qp *qp, const struct mw *mw, const struct mr *mr,
-		    const struct key_card *card, const struct mw_bind *b)
+static bool mw_bind_ok(const struct qp *qp, const struct mw *mw, const struct mr *mr,
+		       const struct key_card *card, const struct mw_bind *b)
 {
 	if (mw->type == MW_TYPE_1) {
 		/* o10-36.2.2: zero-based addresses are for type 2 only */
@@ -129,10 +129,10 @@ int mw_bind(struct qp *qp, const struct mw_bind *b)
 			return -EINVAL;
 		card = &dev->keys[mr->index];
 	}
-	if (!bind_ok(qp, mw, mr, card, b))
+	if (!mw_bind_ok(qp, mw, mr, card, b))
 		return -EINVAL;
 	mw->rkey = (mw->rkey & ~0xffu) | (b->rkey & 0xff);
-	unbind(mw);
+	mw_unbind(mw);
 	if (!mr)
 		return 0;
 	mw->mr = mr;
@@ -157,7 +157,7 @@ int mw_invalidate(struct qp *qp, uint32_t rkey)
 	if (!mw || mw->rkey != rkey || mw->type != MW_TYPE_2 || mw->pd != qp->pd ||
 	    (mw->mr && mw->qpn != qp->qpn))
 		return -EINVAL;
-	unbind(mw);
+	mw_unbind(mw);
 	return 0;
 }
 
@@ -169,5 +169,5 @@ void mw_qp_gone(struct qp *qp)
 		return;
 	for (uint32_t i = 0; (mw = idtable_next(&qp->dev->mws, &i)); i++)
 		if (mw->mr && mw->qpn == qp->qpn)
-			unbind(mw);
+			mw_unbind(mw);
 }

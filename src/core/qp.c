@@ -20,7 +20,7 @@ _Static_assert(sizeof(struct rxe_send_wqe) == 208 && sizeof(struct rxe_recv_wqe)
 	       sizeof(struct rxe_sge) == 16, "work requests of the provider");
 
 /* Checks in the order of kernel rxe_qp_chk_init(). */
-static int check_init(const struct qp_init_attr *attr)
+static int qp_check_init(const struct qp_init_attr *attr)
 {
 	/* The type is a number from the program. XRC, RAW_PACKET and unknown types are not supported. */
 	if (attr->type != QPT_RC && attr->type != QPT_UC && attr->type != QPT_UD)
@@ -36,7 +36,7 @@ static int check_init(const struct qp_init_attr *attr)
 }
 
 /* Leases one more block of QP numbers. */
-static int add_block(struct rdev *dev)
+static int qp_block_add(struct rdev *dev)
 {
 	__typeof__(*dev->blocks) *b;
 	struct qp_card *cards;
@@ -67,7 +67,7 @@ static int add_block(struct rdev *dev)
 }
 
 /* Gives the QP a number and the struct qp_card of that number. */
-static int alloc_qpn(struct rdev *dev, struct qp *qp)
+static int qpn_alloc(struct rdev *dev, struct qp *qp)
 {
 	int64_t index = -ENOSPC;
 	uint32_t i;
@@ -76,7 +76,7 @@ static int alloc_qpn(struct rdev *dev, struct qp *qp)
 	for (i = 0; i < dev->nblocks && index == -ENOSPC; i++)
 		index = idtable_alloc_cyclic(&dev->blocks[i].qps, 0, qp);
 	if (index == -ENOSPC) {
-		err = add_block(dev);
+		err = qp_block_add(dev);
 		if (err)
 			return err;
 		i = dev->nblocks;
@@ -89,7 +89,7 @@ static int alloc_qpn(struct rdev *dev, struct qp *qp)
 	return 0;
 }
 
-static void free_qpn(struct rdev *dev, struct qp *qp)
+static void qpn_free(struct rdev *dev, struct qp *qp)
 {
 	uint32_t i;
 
@@ -102,7 +102,7 @@ static void free_qpn(struct rdev *dev, struct qp *qp)
  * Allocates the rings with the sizes of kernel rxe 6.1. The provider takes the slot size from
  * the ring, and reports max_send_sge and max_inline to the program.
  */
-static int alloc_rings(struct qp *qp)
+static int qp_rings_alloc(struct qp *qp)
 {
 	uint32_t payload = max(qp->max_send_sge * SGE_SIZE, qp->max_inline);
 	struct ucontext *uctx = qp->uctx;
@@ -129,14 +129,14 @@ static int alloc_rings(struct qp *qp)
 	return err;
 }
 
-static void free_rings(struct qp *qp)
+static void qp_rings_free(struct qp *qp)
 {
 	if (!qp->srq)
 		qp->uctx->ops->ring_free(qp->uctx, &qp->rq);
 	qp->uctx->ops->ring_free(qp->uctx, &qp->sq);
 }
 
-static void card_open(struct qp *qp)
+static void qp_card_open(struct qp *qp)
 {
 	struct qp_card *c = qp->card;
 
@@ -150,7 +150,7 @@ static void card_open(struct qp *qp)
 	card_unlock(c);
 }
 
-static void card_close(struct qp *qp)
+static void qp_card_close(struct qp *qp)
 {
 	card_lock(qp->card, CARD_OWNER);
 	qp->card->qpn = 0;
@@ -162,7 +162,7 @@ static void card_close(struct qp *qp)
 int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 {
 	struct qp *qp;
-	int err = check_init(attr);
+	int err = qp_check_init(attr);
 
 	if (err)
 		return err;
@@ -180,14 +180,14 @@ int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 		.peer_counter = pd->uctx->dev->counter,
 	};
 	list_init(&qp->work);
-	err = alloc_rings(qp);
+	err = qp_rings_alloc(qp);
 	if (err)
 		goto free_qp;
-	err = alloc_qpn(qp->dev, qp);
+	err = qpn_alloc(qp->dev, qp);
 	if (err)
 		goto free_rings;
 	event_source_init(&qp->async, attr->async, attr->user_handle);
-	card_open(qp);
+	qp_card_open(qp);
 	pd->usecnt++;
 	qp->send_cq->usecnt++;
 	qp->recv_cq->usecnt++;
@@ -202,7 +202,7 @@ int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 	return 0;
 
 free_rings:
-	free_rings(qp);
+	qp_rings_free(qp);
 free_qp:
 	pool_free(qp, sizeof(*qp));
 	return err;
@@ -220,17 +220,17 @@ int qp_destroy(struct qp *qp, uint32_t *reported)
 	 * peer that acts as the responder (direct placement). Peers that read the card later find that it
 	 * has no QP.
 	 */
-	card_close(qp);
+	qp_card_close(qp);
 	if (qp->link)
 		dev->ops->qp_disconnect(qp);
-	free_qpn(dev, qp);
+	qpn_free(dev, qp);
 	qp->send_cq->usecnt--;
 	qp->recv_cq->usecnt--;
 	qp->pd->usecnt--;
 	*reported = event_source_fini(&qp->async);
 	if (qp->srq)
 		qp->srq->usecnt--;
-	free_rings(qp);
+	qp_rings_free(qp);
 	uctx->nqp--;
 	pool_free(qp, sizeof(*qp));
 	return 0;

@@ -116,13 +116,13 @@ bool qp_modify_is_ok(uint32_t cur, uint32_t next, uint32_t type, uint32_t mask)
 	return !(mask & ~(t->required[col] | t->optional[col] | IB_QP_STATE));
 }
 
-static bool connected(const struct qp *qp)
+static bool qp_is_connected(const struct qp *qp)
 {
 	return qp->type != QPT_UD;
 }
 
 /* Checks of ib_core, which come before those of the driver: address vectors, unknown bits. */
-static int check_paths(const struct qp *qp, uint32_t mask, const struct qp_attr *attr)
+static int qp_check_paths(const struct qp *qp, uint32_t mask, const struct qp_attr *attr)
 {
 	int err;
 
@@ -141,7 +141,7 @@ static int check_paths(const struct qp *qp, uint32_t mask, const struct qp_attr 
 	return mask & ~(uint32_t)IB_QP_ATTR_STANDARD_BITS ? -EOPNOTSUPP : 0;
 }
 
-static bool mtu_ok(uint32_t mtu)
+static bool qp_mtu_ok(uint32_t mtu)
 {
 	return mtu >= 256 && mtu <= 4096 && !(mtu & (mtu - 1));
 }
@@ -150,7 +150,7 @@ static bool mtu_ok(uint32_t mtu)
  * Checks path_mig_state. Kernel rxe stores any value on RoCE. An InfiniBand port refuses a value that is no migration
  * state, and those that need an alternate path, which ruse does not have.
  */
-static int check_mig_state(const struct qp *qp, uint8_t mig)
+static int qp_check_mig_state(const struct qp *qp, uint8_t mig)
 {
 	if (!qp->dev->port.ib || mig == MIG_MIGRATED)
 		return 0;
@@ -158,11 +158,11 @@ static int check_mig_state(const struct qp *qp, uint8_t mig)
 }
 
 /* Checks the values, in the order of kernel rxe_qp_chk_attr(). */
-static int check_values(const struct qp *qp, uint32_t mask, const struct qp_attr *attr)
+static int qp_check_values(const struct qp *qp, uint32_t mask, const struct qp_attr *attr)
 {
 	if (mask & IB_QP_PORT && attr->port != DEV_PORT)
 		return -EINVAL;
-	if (mask & IB_QP_PATH_MTU && !mtu_ok(attr->path_mtu))
+	if (mask & IB_QP_PATH_MTU && !qp_mtu_ok(attr->path_mtu))
 		return -EINVAL;
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > DEV_MAX_RD_ATOMIC)
 		return -EINVAL;
@@ -175,16 +175,16 @@ static int check_values(const struct qp *qp, uint32_t mask, const struct qp_attr
 	/* The path must not change before the SQ has drained: segments in flight use it. */
 	if (mask & IB_QP_AV && qp->state == QPS_SQD && qp->sq_draining)
 		return -EINVAL;
-	return mask & IB_QP_PATH_MIG_STATE ? check_mig_state(qp, attr->path_mig_state) : 0;
+	return mask & IB_QP_PATH_MIG_STATE ? qp_check_mig_state(qp, attr->path_mig_state) : 0;
 }
 
-static uint8_t roundup_rd_atomic(uint8_t n)
+static uint8_t qp_roundup_rd_atomic(uint8_t n)
 {
 	return n ? (uint8_t)roundup_pow2(n) : 0;
 }
 
 /* Stores the attributes in mask, truncated to the widths of their fields on the wire. */
-static void store_attr(struct qp_attr *to, uint32_t mask, const struct qp_attr *from)
+static void qp_store_attr(struct qp_attr *to, uint32_t mask, const struct qp_attr *from)
 {
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		to->en_sqd_async_notify = from->en_sqd_async_notify;
@@ -209,13 +209,13 @@ static void store_attr(struct qp_attr *to, uint32_t mask, const struct qp_attr *
 	if (mask & IB_QP_RQ_PSN)
 		to->rq_psn = from->rq_psn & 0xffffff;
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
-		to->max_rd_atomic = roundup_rd_atomic(from->max_rd_atomic);
+		to->max_rd_atomic = qp_roundup_rd_atomic(from->max_rd_atomic);
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		to->min_rnr_timer = from->min_rnr_timer & 0x1f;
 	if (mask & IB_QP_SQ_PSN)
 		to->sq_psn = from->sq_psn & 0xffffff;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
-		to->max_dest_rd_atomic = roundup_rd_atomic(from->max_dest_rd_atomic);
+		to->max_dest_rd_atomic = qp_roundup_rd_atomic(from->max_dest_rd_atomic);
 	if (mask & IB_QP_PATH_MIG_STATE)
 		to->path_mig_state = from->path_mig_state;
 	if (mask & IB_QP_DEST_QPN)
@@ -223,7 +223,7 @@ static void store_attr(struct qp_attr *to, uint32_t mask, const struct qp_attr *
 }
 
 /* Connects the path in qp->attr. If that fails, the QP keeps its old link. */
-static int connect_path(struct qp *qp)
+static int qp_connect_path(struct qp *qp)
 {
 	struct link *old = qp->link, *new;
 	int err;
@@ -249,7 +249,7 @@ int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t
 	struct qp_attr before;
 	int err;
 
-	err = check_paths(qp, mask, attr);
+	err = qp_check_paths(qp, mask, attr);
 	if (err)
 		return err;
 	if (!qp_modify_is_ok(cur, next, qp->type, mask))
@@ -258,14 +258,14 @@ int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t
 		return -EINVAL;
 	if (mask & IB_QP_STATE && cur == QPS_SQD && qp->sq_draining && next != QPS_ERR)
 		return -EINVAL;
-	err = check_values(qp, mask, attr);
+	err = qp_check_values(qp, mask, attr);
 	if (err)
 		return err;
 
 	before = qp->attr;
-	store_attr(&qp->attr, mask, attr);
-	if (connected(qp) && mask & IB_QP_AV) {
-		err = connect_path(qp);
+	qp_store_attr(&qp->attr, mask, attr);
+	if (qp_is_connected(qp) && mask & IB_QP_AV) {
+		err = qp_connect_path(qp);
 		if (err) {
 			qp->attr = before;
 			qp->peer_block = before.dest_qpn >> QPN_INDEX_BITS;

@@ -43,7 +43,7 @@ extern const struct umem_ex __start_umem_ex[] __attribute__((visibility("hidden"
 extern const struct umem_ex __stop_umem_ex[] __attribute__((visibility("hidden")));
 
 /* Copies 1 to 15 bytes within one cache line. */
-static inline int copy_in_line(uint8_t *d, const uint8_t *s, size_t n)
+static inline int umem_copy_in_line(uint8_t *d, const uint8_t *s, size_t n)
 {
 	bool ok;
 
@@ -66,22 +66,22 @@ static inline int copy_in_line(uint8_t *d, const uint8_t *s, size_t n)
 }
 
 /* Copies 1 to 15 bytes that may cross a cache line. */
-static int copy_short(uint8_t *d, const uint8_t *s, size_t n)
+static int umem_copy_short(uint8_t *d, const uint8_t *s, size_t n)
 {
 	size_t head = LINE - ((uintptr_t)d & (LINE - 1));
 	int err;
 
 	if (likely(n <= head))
-		return copy_in_line(d, s, n);
-	err = copy_in_line(d, s, head);
+		return umem_copy_in_line(d, s, n);
+	err = umem_copy_in_line(d, s, head);
 	if (err)
 		return err;
 	smp_wmb();
-	return copy_in_line(d + head, s + head, n - head);
+	return umem_copy_in_line(d + head, s + head, n - head);
 }
 
 /* Copies 8 bytes or more. The last move may overlap the one before. */
-static inline bool copy_body(uint8_t *d, const uint8_t *s, size_t n)
+static inline bool umem_copy_body(uint8_t *d, const uint8_t *s, size_t n)
 {
 	uint8_t *end = d + n;
 
@@ -90,7 +90,7 @@ static inline bool copy_body(uint8_t *d, const uint8_t *s, size_t n)
 	if (n <= 32)
 		return mov16(d, s) && mov16(end - 16, s + n - 16);
 	if (n >= BULK_MIN)
-		return !mov_bulk(d, s, n);
+		return !umem_mov_bulk(d, s, n);
 	for (; end - d > 32; d += 32, s += 32)
 		if (!mov32(d, s))
 			return false;
@@ -106,10 +106,10 @@ HOT int umem_copy(void *dst, const void *src, size_t len)
 	if (len < 16) {
 		if (likely(len == 8 && !((uintptr_t)d & 7)))
 			return mov8(d, s) ? 0 : -EFAULT;
-		return len ? copy_short(d, s, len) : 0;
+		return len ? umem_copy_short(d, s, len) : 0;
 	}
 	body = (((uintptr_t)d + len - 1) & ~(uintptr_t)7) - (uintptr_t)d;
-	if (unlikely(!copy_body(d, s, body)))
+	if (unlikely(!umem_copy_body(d, s, body)))
 		return -EFAULT;
 	smp_wmb();
 	return mov8(d + len - 8, s + len - 8) ? 0 : -EFAULT;
@@ -117,7 +117,7 @@ HOT int umem_copy(void *dst, const void *src, size_t len)
 
 int umem_cmp_swp(uint64_t *p, uint64_t compare, uint64_t swap, uint64_t *orig)
 {
-	if ((uintptr_t)p & 7 || guarded_cmp_swp(p, &compare, swap))
+	if ((uintptr_t)p & 7 || umem_guarded_cmp_swp(p, &compare, swap))
 		return -EFAULT;
 	*orig = compare;
 	return 0;
@@ -125,7 +125,7 @@ int umem_cmp_swp(uint64_t *p, uint64_t compare, uint64_t swap, uint64_t *orig)
 
 int umem_fetch_add(uint64_t *p, uint64_t add, uint64_t *orig)
 {
-	if ((uintptr_t)p & 7 || guarded_fetch_add(p, &add))
+	if ((uintptr_t)p & 7 || umem_guarded_fetch_add(p, &add))
 		return -EFAULT;
 	*orig = add;
 	return 0;
@@ -164,7 +164,7 @@ bool umem_fix_fault(void *arg)
  * The constants are long because the seventh argument of syscall() is passed in memory,
  * where the upper half of an int is undefined.
  */
-static int copy_self(void *d, const void *s, size_t n)
+static int umem_copy_self(void *d, const void *s, size_t n)
 {
 	struct iovec to = { d, n }, from = { (void *)(uintptr_t)s, n };
 	ssize_t done;
@@ -190,15 +190,15 @@ int umem_copy(void *dst, const void *src, size_t len)
 	if (!len)
 		return 0;
 	body = max((d + len - 1) & ~(uintptr_t)7, d) - d;
-	err = copy_self(dst, src, body);
+	err = umem_copy_self(dst, src, body);
 	if (err)
 		return err;
 	smp_wmb();
-	return copy_self((char *)dst + body, (const char *)src + body, len - body);
+	return umem_copy_self((char *)dst + body, (const char *)src + body, len - body);
 }
 
 /* Checks that an aligned word can be read and written. */
-static int probe_word(uint64_t *p)
+static int umem_probe_word(uint64_t *p)
 {
 	struct iovec word = { p, sizeof(*p) }, to;
 	uint64_t v;
@@ -215,7 +215,7 @@ static int probe_word(uint64_t *p)
 
 int umem_cmp_swp(uint64_t *p, uint64_t compare, uint64_t swap, uint64_t *orig)
 {
-	if (probe_word(p))
+	if (umem_probe_word(p))
 		return -EFAULT;
 	*orig = compare;
 	__atomic_compare_exchange_n(p, orig, swap, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
@@ -224,7 +224,7 @@ int umem_cmp_swp(uint64_t *p, uint64_t compare, uint64_t swap, uint64_t *orig)
 
 int umem_fetch_add(uint64_t *p, uint64_t add, uint64_t *orig)
 {
-	if (probe_word(p))
+	if (umem_probe_word(p))
 		return -EFAULT;
 	*orig = __atomic_fetch_add(p, add, __ATOMIC_SEQ_CST);
 	return 0;
@@ -233,7 +233,7 @@ int umem_fetch_add(uint64_t *p, uint64_t add, uint64_t *orig)
 int umem_store64(uint64_t *p, uint64_t v)
 {
 	smp_wmb();
-	return copy_self(p, &v, sizeof(v));
+	return umem_copy_self(p, &v, sizeof(v));
 }
 
 bool umem_fix_fault(void *arg)
@@ -251,7 +251,7 @@ struct cursor {
 };
 
 /* Skips entries before the position. Returns the bytes left in the entry, 0 at the end. */
-static inline uint64_t cursor_room(struct cursor *c)
+static inline uint64_t umem_cursor_room(struct cursor *c)
 {
 	while (c->left && c->off >= c->iov->iov_len) {
 		c->off -= c->iov->iov_len;
@@ -269,8 +269,8 @@ HOT int umem_copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
 	int err;
 
 	while (len) {
-		droom = cursor_room(&d);
-		sroom = cursor_room(&s);
+		droom = umem_cursor_room(&d);
+		sroom = umem_cursor_room(&s);
 		n = min(len, min(droom, sroom));
 		if (!n)
 			return -EINVAL;
@@ -285,7 +285,7 @@ HOT int umem_copy_iov(const struct iovec *dst, int ndst, uint64_t doff,
 	return 0;
 }
 
-static void test_fault(int sig, siginfo_t *si, void *uc)
+static void umem_test_fault(int sig, siginfo_t *si, void *uc)
 {
 	if (!umem_fix_fault(uc))
 		signal(sig, SIG_DFL);
@@ -293,7 +293,7 @@ static void test_fault(int sig, siginfo_t *si, void *uc)
 
 void umem_test_handler(void)
 {
-	struct sigaction sa = { .sa_sigaction = test_fault,
+	struct sigaction sa = { .sa_sigaction = umem_test_fault,
 				.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
 
 	sigaction(SIGSEGV, &sa, NULL);

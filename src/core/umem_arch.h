@@ -50,7 +50,7 @@ UMEM_MOV(mov32,
  * Returns the number of bytes not copied. The stores of a string instruction are not ordered
  * among themselves, but precede later stores (Intel SDM volume 3, 9.2.4.1).
  */
-static inline size_t mov_bulk(void *d, const void *s, size_t n)
+static inline size_t umem_mov_bulk(void *d, const void *s, size_t n)
 {
 	__asm__ volatile("1: rep movsb\n2:\n" UMEM_EX("1b", "2b")
 			 : "+D"(d), "+S"(s), "+c"(n) : : "memory");
@@ -58,7 +58,7 @@ static inline size_t mov_bulk(void *d, const void *s, size_t n)
 }
 
 /* The atomics return 0, or -1 after a fault: execution then resumes behind the instruction that sets err to 0. */
-static inline int guarded_cmp_swp(uint64_t *p, uint64_t *old, uint64_t swap)
+static inline int umem_guarded_cmp_swp(uint64_t *p, uint64_t *old, uint64_t swap)
 {
 	int err = -1;
 
@@ -68,7 +68,7 @@ static inline int guarded_cmp_swp(uint64_t *p, uint64_t *old, uint64_t swap)
 	return err;
 }
 
-static inline int guarded_fetch_add(uint64_t *p, uint64_t *val)
+static inline int umem_guarded_fetch_add(uint64_t *p, uint64_t *val)
 {
 	int err = -1;
 
@@ -89,7 +89,7 @@ UMEM_MOV(mov8, "ldr x9, [%1]", "str x9, [%0]", "x9")
 UMEM_MOV(mov16, "ldr q16, [%1]", "str q16, [%0]", "v16")
 UMEM_MOV(mov32, "ldp q16, q17, [%1]", "stp q16, q17, [%0]", "v16", "v17")
 
-static inline size_t mov_bulk(void *dst, const void *src, size_t n)
+static inline size_t umem_mov_bulk(void *dst, const void *src, size_t n)
 {
 	uint8_t *d = dst;
 	const uint8_t *s = src;
@@ -103,7 +103,7 @@ static inline size_t mov_bulk(void *dst, const void *src, size_t n)
 	return 0;
 }
 
-static inline int guarded_cmp_swp(uint64_t *p, uint64_t *old, uint64_t swap)
+static inline int umem_guarded_cmp_swp(uint64_t *p, uint64_t *old, uint64_t swap)
 {
 	uint64_t was = 0;
 	int err = -1, fail;
@@ -120,7 +120,7 @@ static inline int guarded_cmp_swp(uint64_t *p, uint64_t *old, uint64_t swap)
 	return err;
 }
 
-static inline int guarded_fetch_add(uint64_t *p, uint64_t *val)
+static inline int umem_guarded_fetch_add(uint64_t *p, uint64_t *val)
 {
 	uint64_t was = 0, sum;
 	int err = -1, fail;

@@ -18,7 +18,7 @@
 #if defined(__x86_64__) && !defined(UMEM_PORTABLE)
 
 /* Guarded load of one stride. False after a fault. */
-static CRC_WIDE inline bool load(struct crc_wide *v, const uint8_t *s)
+static CRC_WIDE inline bool umem_crc_load(struct crc_wide *v, const uint8_t *s)
 {
 	int err = -1;
 
@@ -34,7 +34,7 @@ static CRC_WIDE inline bool load(struct crc_wide *v, const uint8_t *s)
 	return likely(!err);
 }
 
-static CRC_WIDE inline void store(uint8_t *d, const struct crc_wide *v)
+static CRC_WIDE inline void umem_crc_store(uint8_t *d, const struct crc_wide *v)
 {
 	_mm512_storeu_si512(d, v->a);
 	_mm512_storeu_si512(d + 64, v->b);
@@ -43,21 +43,21 @@ static CRC_WIDE inline void store(uint8_t *d, const struct crc_wide *v)
 }
 
 /* Copies n strides, at least one. */
-static CRC_WIDE int copy_wide(uint8_t *d, const uint8_t *s, size_t n, uint32_t *crc)
+static CRC_WIDE int umem_crc_wide(uint8_t *d, const uint8_t *s, size_t n, uint32_t *crc)
 {
 	__m512i k = crc_constant(crc_fold_2048);
 	struct crc_wide sum, next;
 
-	if (!load(&sum, s))
+	if (!umem_crc_load(&sum, s))
 		return -EFAULT;
-	store(d, &sum);
+	umem_crc_store(d, &sum);
 	crc_wide_first(&sum, *crc);
 	while (--n) {
 		s += CRC_STRIDE;
 		d += CRC_STRIDE;
-		if (!load(&next, s))
+		if (!umem_crc_load(&next, s))
 			return -EFAULT;
-		store(d, &next);
+		umem_crc_store(d, &next);
 		crc_wide_next(&sum, k, &next);
 	}
 	*crc = crc_wide_last(&sum);
@@ -65,18 +65,18 @@ static CRC_WIDE int copy_wide(uint8_t *d, const uint8_t *s, size_t n, uint32_t *
 }
 
 /* Copies the whole strides of len. Returns the number of bytes copied, or -EFAULT. */
-static ssize_t copy_strides(void *dst, const void *src, size_t len, uint32_t *crc)
+static ssize_t umem_crc_strides(void *dst, const void *src, size_t len, uint32_t *crc)
 {
 	if (len < CRC_WIDE_MIN || !crc_wide_works())
 		return 0;
-	if (copy_wide(dst, src, len / CRC_STRIDE, crc))
+	if (umem_crc_wide(dst, src, len / CRC_STRIDE, crc))
 		return -EFAULT;
 	return (ssize_t)(len - len % CRC_STRIDE);
 }
 
 #else
 
-static ssize_t copy_strides(void *dst, const void *src, size_t len, uint32_t *crc)
+static ssize_t umem_crc_strides(void *dst, const void *src, size_t len, uint32_t *crc)
 {
 	return 0;
 }
@@ -85,7 +85,7 @@ static ssize_t copy_strides(void *dst, const void *src, size_t len, uint32_t *cr
 
 int umem_copy_crc(void *dst, const void *src, size_t len, uint32_t *crc)
 {
-	ssize_t n = copy_strides(dst, src, len, crc);
+	ssize_t n = umem_crc_strides(dst, src, len, crc);
 	uint8_t *d = (uint8_t *)dst + n;
 
 	if (n < 0 || umem_copy(d, (const uint8_t *)src + n, len - (size_t)n))
