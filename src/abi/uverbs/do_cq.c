@@ -153,7 +153,7 @@ int do_resize_cq(struct uverbs_req *r)
 }
 
 /* Writes the response: the numbers of events that the program has read. Unread ones were dropped. */
-static struct ib_uverbs_destroy_cq_resp destroyed(const struct uobj *gone)
+static struct ib_uverbs_destroy_cq_resp cq_destroyed(const struct uobj *gone)
 {
 	return (struct ib_uverbs_destroy_cq_resp){
 		.comp_events_reported = gone->comp_reported,
@@ -173,14 +173,14 @@ int do_destroy_cq(struct uverbs_req *r)
 		ret = uobj_destroy_id(r->f, UVERBS_OBJECT_CQ, cmd.cq_handle, &gone);
 	if (ret)
 		return ret;
-	resp = destroyed(&gone);
+	resp = cq_destroyed(&gone);
 	return req_put(r, &resp, sizeof(resp));
 }
 
 int io_cq_destroy(struct uverbs_req *r)
 {
 	struct ib_uverbs_destroy_cq_resp resp =
-		destroyed(attr_find(r, UVERBS_ATTR_DESTROY_CQ_HANDLE)->obj);
+		cq_destroyed(attr_find(r, UVERBS_ATTR_DESTROY_CQ_HANDLE)->obj);
 
 	return attr_put(r, UVERBS_ATTR_DESTROY_CQ_RESP, &resp, sizeof(resp));
 }

@@ -7,7 +7,7 @@ bool port_valid(uint32_t port)
 	return port == DEV_PORT;
 }
 
-static bool is_gone(const struct uverbs_file *f)
+static bool device_is_gone(const struct uverbs_file *f)
 {
 	return f->gone || f->uctx->dev->gone;
 }
@@ -28,7 +28,7 @@ int do_get_context(struct uverbs_req *r)
 	ret = req_get(r, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
-	if (is_gone(f))
+	if (device_is_gone(f))
 		return -EIO;
 	resp.num_comp_vectors = f->uctx->dev->num_comp_vectors;
 	ret = req_put(r, &resp, sizeof(resp));
@@ -49,7 +49,7 @@ int do_get_context(struct uverbs_req *r)
 	return ret;
 }
 
-static int put_core_support(struct uverbs_req *r, uint16_t vectors_id, uint16_t support_id)
+static int device_put_core_support(struct uverbs_req *r, uint16_t vectors_id, uint16_t support_id)
 {
 	uint32_t vectors = r->f->uctx->dev->num_comp_vectors;
 	uint64_t support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
@@ -66,11 +66,11 @@ int io_get_context(struct uverbs_req *r)
 {
 	int ret;
 
-	ret = put_core_support(r, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
-			       UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT);
+	ret = device_put_core_support(r, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
+				      UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT);
 	if (ret)
 		return ret;
-	if (is_gone(r->f))
+	if (device_is_gone(r->f))
 		return -EIO;
 	if (r->f->has_context)
 		return -EINVAL;

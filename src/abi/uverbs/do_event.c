@@ -8,14 +8,14 @@
 #include "abi/uverbs/handlers.h"
 
 /* References to ev that belong to no descriptor: one of f->evs, and one of f->uctx->async if that is ev. */
-static uint32_t own_refs(const struct uverbs_file *f, const struct event_file *ev)
+static uint32_t event_own_refs(const struct uverbs_file *f, const struct event_file *ev)
 {
 	return f->uctx->async == ev ? 2 : 1;
 }
 
 bool ev_has_descriptor(const struct uverbs_file *f, const struct event_file *ev)
 {
-	return ev->refs > own_refs(f, ev);
+	return ev->refs > event_own_refs(f, ev);
 }
 
 /* Frees the event files that only f->evs refers to. The default async file has more references and stays. */

@@ -78,7 +78,7 @@ static void gid_entry_fill(const struct rdev *dev, uint32_t index, struct ib_uve
 	e->netdev_ifindex = dev->gid[index].ifindex;
 }
 
-static int put_gid_entry(uint64_t addr, const struct ib_uverbs_gid_entry *e, size_t size)
+static int gid_entry_put(uint64_t addr, const struct ib_uverbs_gid_entry *e, size_t size)
 {
 	if (user_put(addr, e, min(size, sizeof(*e))))
 		return -EFAULT;
@@ -112,7 +112,7 @@ int io_query_gid_table(struct uverbs_req *r)
 		if (gid_is_zero(&dev->gid[i]))
 			continue;
 		gid_entry_fill(dev, i, &e);
-		if (put_gid_entry(out->data + n++ * size, &e, size))
+		if (gid_entry_put(out->data + n++ * size, &e, size))
 			return -EFAULT;
 	}
 	ret = attr_set_output(r, out);

@@ -6,7 +6,7 @@
 #define ACCESS_REMOTE_CHANGE (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
 /* ib_check_mr_access(): the kernel makes these checks before it looks up the PD. */
-static int check_access(uint32_t access)
+static int reg_mr_check_access(uint32_t access)
 {
 	if ((access & ACCESS_REMOTE_CHANGE) && !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
@@ -28,7 +28,7 @@ int do_reg_mr(struct uverbs_req *r)
 		return -EINVAL;
 	ret = uobj_alloc(r->f, UVERBS_OBJECT_MR, &r->new_obj);
 	if (!ret)
-		ret = check_access(cmd.access_flags);
+		ret = reg_mr_check_access(cmd.access_flags);
 	if (!ret)
 		ret = uobj_get(r->f, UVERBS_OBJECT_PD, cmd.pd_handle, &pd);
 	if (!ret)
@@ -66,7 +66,7 @@ int do_rereg_mr(struct uverbs_req *r)
 		return -EINVAL;
 	ret = uobj_get(r->f, UVERBS_OBJECT_MR, cmd.mr_handle, &mr);
 	if (!ret && cmd.flags & REREG_ACCESS)
-		ret = check_access(cmd.access_flags);
+		ret = reg_mr_check_access(cmd.access_flags);
 	if (ret)
 		return ret;
 	mr_change_init(&change, mr);

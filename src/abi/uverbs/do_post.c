@@ -13,7 +13,7 @@
 		 1u << IB_UVERBS_WR_ATOMIC_CMP_AND_SWP |                                 \
 		 1u << IB_UVERBS_WR_ATOMIC_FETCH_AND_ADD | 1u << IB_UVERBS_WR_SEND_WITH_INV)
 
-static bool user_readable(uint64_t addr, uint64_t len)
+static bool post_user_readable(uint64_t addr, uint64_t len)
 {
 	char buf[256];
 	uint64_t n;
@@ -26,8 +26,8 @@ static bool user_readable(uint64_t addr, uint64_t len)
 	return true;
 }
 
-static int check_wrs(struct uverbs_req *r, const struct ib_uverbs_post_send *cmd,
-		     const struct qp *qp, uint64_t wqes, uint64_t sges)
+static int post_check_wrs(struct uverbs_req *r, const struct ib_uverbs_post_send *cmd,
+			  const struct qp *qp, uint64_t wqes, uint64_t sges)
 {
 	uint32_t i, known = qp->type == QPT_UD ? OPCODES_UD : OPCODES;
 	struct ib_uverbs_send_wr wr;
@@ -36,7 +36,7 @@ static int check_wrs(struct uverbs_req *r, const struct ib_uverbs_post_send *cmd
 	int ret;
 
 	for (i = 0; i < cmd->wr_count; i++, wqes += cmd->wqe_size) {
-		if (!user_readable(wqes, cmd->wqe_size) || user_get(&wr, wqes, sizeof(wr)))
+		if (!post_user_readable(wqes, cmd->wqe_size) || user_get(&wr, wqes, sizeof(wr)))
 			return -EFAULT;
 		if (wr.num_sge + used > cmd->sge_count)
 			return -EINVAL;
@@ -48,7 +48,7 @@ static int check_wrs(struct uverbs_req *r, const struct ib_uverbs_post_send *cmd
 				return ret;
 		}
 		len = wr.num_sge * sizeof(struct ib_uverbs_sge);
-		if (!user_readable(sges + used * sizeof(struct ib_uverbs_sge), len))
+		if (!post_user_readable(sges + used * sizeof(struct ib_uverbs_sge), len))
 			return -EFAULT;
 		used += wr.num_sge;
 	}
@@ -80,7 +80,7 @@ int do_post_send(struct uverbs_req *r)
 		return -EINVAL;
 	ret = uobj_get(r->f, UVERBS_OBJECT_QP, cmd.qp_handle, &qp);
 	if (!ret)
-		ret = check_wrs(r, &cmd, qp, wqes, wqes + wqe_bytes);
+		ret = post_check_wrs(r, &cmd, qp, wqes, wqes + wqe_bytes);
 	if (ret)
 		return ret;
 	ret = r->f->host->doorbell(qp);

@@ -29,7 +29,7 @@ bool capable_net_raw(void)
 }
 
 /* Checks that uverbs knows the type. qp_create() refuses types that are not supported. */
-static int check_type(uint64_t type)
+static int qp_check_type(uint64_t type)
 {
 	switch (type) {
 	case IB_UVERBS_QPT_RAW_PACKET:
@@ -83,8 +83,8 @@ static int qp_make(struct uverbs_req *r, struct pd *pd, struct qp_init_attr *ini
 }
 
 /* Looks up the handles of the write() command in the kernel's order. */
-static int get_handles(struct uverbs_file *f, const struct ib_uverbs_ex_create_qp *cmd,
-		       struct pd **pd, struct qp_init_attr *init)
+static int qp_get_handles(struct uverbs_file *f, const struct ib_uverbs_ex_create_qp *cmd,
+			  struct pd **pd, struct qp_init_attr *init)
 {
 	struct uobj *o;
 	int ret;
@@ -125,11 +125,11 @@ static int qp_create_write(struct uverbs_req *r, const struct ib_uverbs_ex_creat
 	struct pd *pd;
 	int ret;
 
-	ret = check_type(cmd->qp_type);
+	ret = qp_check_type(cmd->qp_type);
 	if (!ret)
 		ret = uobj_alloc(r->f, UVERBS_OBJECT_QP, &r->new_obj);
 	if (!ret)
-		ret = get_handles(r->f, cmd, &pd, &init);
+		ret = qp_get_handles(r->f, cmd, &pd, &init);
 	if (ret)
 		return ret;
 	if (cmd->create_flags & ~CREATE_WRITE)
@@ -190,7 +190,7 @@ int do_ex_create_qp(struct uverbs_req *r)
 }
 
 /* The object of a handle attribute; -ENOENT: not passed. */
-static int obj_of(const struct uverbs_req *r, uint16_t id, void *obj)
+static int qp_obj_of(const struct uverbs_req *r, uint16_t id, void *obj)
 {
 	const struct attr_val *a = attr_find(r, id);
 
@@ -205,12 +205,12 @@ static int obj_of(const struct uverbs_req *r, uint16_t id, void *obj)
  * XRCDs and indirection tables, since none exist. So XRC_TGT always lacks its XRCD; all other
  * types need a PD and CQs.
  */
-static int get_objects(const struct uverbs_req *r, uint64_t type, struct pd **pd,
-		       struct qp_init_attr *init)
+static int qp_get_objects(const struct uverbs_req *r, uint64_t type, struct pd **pd,
+			  struct qp_init_attr *init)
 {
 	int ret;
 
-	ret = check_type(type);
+	ret = qp_check_type(type);
 	if (ret)
 		return ret;
 	if (type == IB_UVERBS_QPT_XRC_TGT)
@@ -219,17 +219,17 @@ static int get_objects(const struct uverbs_req *r, uint64_t type, struct pd **pd
 		       attr_find(r, UVERBS_ATTR_CREATE_QP_PD_HANDLE) ? -EINVAL : -ENOENT;
 	if (type == IB_UVERBS_QPT_XRC_INI && attr_find(r, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE))
 		return -EINVAL;
-	ret = obj_of(r, UVERBS_ATTR_CREATE_QP_PD_HANDLE, pd);
+	ret = qp_obj_of(r, UVERBS_ATTR_CREATE_QP_PD_HANDLE, pd);
 	if (!ret)
-		ret = obj_of(r, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, &init->send_cq);
+		ret = qp_obj_of(r, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, &init->send_cq);
 	if (!ret && type != IB_UVERBS_QPT_XRC_INI)
-		ret = obj_of(r, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, &init->recv_cq);
-	if (!ret && obj_of(r, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, &init->srq))
+		ret = qp_obj_of(r, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, &init->recv_cq);
+	if (!ret && qp_obj_of(r, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, &init->srq))
 		init->srq = NULL;
 	return ret;
 }
 
-static int check_flags(uint64_t type, uint32_t flags)
+static int qp_check_flags(uint64_t type, uint32_t flags)
 {
 	if (!flags || type == IB_UVERBS_QPT_DRIVER || type == IB_UVERBS_QPT_RAW_PACKET)
 		return 0;
@@ -257,7 +257,7 @@ int io_qp_create(struct uverbs_req *r)
 	if (!ret)
 		ret = attr_const(r, UVERBS_ATTR_CREATE_QP_TYPE, UINT32_MAX, &type);
 	if (!ret)
-		ret = get_objects(r, type, &pd, &init);
+		ret = qp_get_objects(r, type, &pd, &init);
 	if (!ret)
 		ret = attr_flags(r, UVERBS_ATTR_CREATE_QP_FLAGS,
 				 CREATE_IOCTL | IB_UVERBS_QP_CREATE_SQ_SIG_ALL, &flags);
@@ -265,7 +265,7 @@ int io_qp_create(struct uverbs_req *r)
 		return ret;
 	init.sq_sig_all = flags & IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
 	flags &= ~(uint32_t)IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
-	ret = check_flags(type, flags);
+	ret = qp_check_flags(type, flags);
 	if (ret)
 		return ret;
 	if (attr_find(r, UVERBS_ATTR_CREATE_QP_SOURCE_QPN)) {

@@ -55,7 +55,7 @@ static void ah_to_dest(const struct rdev *dev, const struct ib_uverbs_ah_attr *a
  * other commands with IB_QP_PORT it must be the port of the command; a command without IB_QP_PORT
  * sets the QP's port to it.
  */
-static int check_av_port(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
+static int qp_check_av_port(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
 {
 	if (!port_valid(cmd->dest.port_num))
 		return -EINVAL;
@@ -68,14 +68,14 @@ static int check_av_port(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
 	return 0;
 }
 
-static int check_uverbs(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
+static int qp_check_uverbs(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
 {
 	int ret;
 
 	if (cmd->attr_mask & IB_QP_PORT && !port_valid(cmd->port_num))
 		return -EINVAL;
 	if (cmd->attr_mask & IB_QP_AV) {
-		ret = check_av_port(qp, cmd);
+		ret = qp_check_av_port(qp, cmd);
 		if (ret)
 			return ret;
 	}
@@ -91,7 +91,7 @@ static int check_uverbs(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
 }
 
 /* An invalid MTU becomes path_mtu 0, which qp_modify() refuses in its order of checks. */
-static void decode(const struct ib_uverbs_modify_qp *cmd, struct qp_attr *a)
+static void qp_attr_decode(const struct ib_uverbs_modify_qp *cmd, struct qp_attr *a)
 {
 	memset(a, 0, sizeof(*a));
 	a->path_mtu = cmd->path_mtu && cmd->path_mtu <= IB_MTU_4096 ? mtu_bytes(cmd->path_mtu) : 0;
@@ -117,7 +117,7 @@ static void decode(const struct ib_uverbs_modify_qp *cmd, struct qp_attr *a)
 	dest_to_ah(&cmd->alt_dest, &a->alt_ah);
 }
 
-static int modify(struct uverbs_req *r, struct ib_uverbs_modify_qp *cmd)
+static int qp_modify_cmd(struct uverbs_req *r, struct ib_uverbs_modify_qp *cmd)
 {
 	enum qp_state old, new;
 	struct qp_attr attr;
@@ -126,10 +126,10 @@ static int modify(struct uverbs_req *r, struct ib_uverbs_modify_qp *cmd)
 
 	ret = uobj_get(r->f, UVERBS_OBJECT_QP, cmd->qp_handle, &qp);
 	if (!ret)
-		ret = check_uverbs(qp, cmd);
+		ret = qp_check_uverbs(qp, cmd);
 	if (ret)
 		return ret;
-	decode(cmd, &attr);
+	qp_attr_decode(cmd, &attr);
 	if (cmd->attr_mask & IB_QP_STATE &&
 	    (cmd->qp_state == QPS_RESET || cmd->qp_state == QPS_ERR))
 		r->f->host->qp_ending(qp);
@@ -149,7 +149,8 @@ int do_modify_qp(struct uverbs_req *r)
 	ret = req_get(r, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
-	return cmd.attr_mask & ~(uint32_t)IB_QP_ATTR_STANDARD_BITS ? -EOPNOTSUPP : modify(r, &cmd);
+	return cmd.attr_mask & ~(uint32_t)IB_QP_ATTR_STANDARD_BITS ?
+		       -EOPNOTSUPP : qp_modify_cmd(r, &cmd);
 }
 
 int do_ex_modify_qp(struct uverbs_req *r)
@@ -163,7 +164,7 @@ int do_ex_modify_qp(struct uverbs_req *r)
 		return ret;
 	if (cmd.base.attr_mask & ~((uint32_t)IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
 		return -EOPNOTSUPP;
-	ret = modify(r, &cmd.base);
+	ret = qp_modify_cmd(r, &cmd.base);
 	if (ret)
 		return ret;
 	resp.response_length = req_response_length(r, sizeof(resp));

@@ -38,8 +38,8 @@ static int srq_make(struct uverbs_req *r, struct pd *pd, struct srq_init_attr *i
  * Looks up the handles that an SRQ of this type needs, in the kernel's order. Handles are also looked
  * up for types that are not supported, because a wrong handle has another errno than the type.
  */
-static int get_handles(struct uverbs_file *f, const struct ib_uverbs_create_xsrq *cmd,
-		       struct pd **pd)
+static int srq_get_handles(struct uverbs_file *f, const struct ib_uverbs_create_xsrq *cmd,
+			   struct pd **pd)
 {
 	struct uobj *o;
 	int ret;
@@ -66,7 +66,7 @@ static int srq_create_write(struct uverbs_req *r, const struct ib_uverbs_create_
 
 	ret = uobj_alloc(r->f, UVERBS_OBJECT_SRQ, &r->new_obj);
 	if (!ret)
-		ret = get_handles(r->f, cmd, &pd);
+		ret = srq_get_handles(r->f, cmd, &pd);
 	if (ret)
 		return ret;
 	init.async = r->f->uctx->async;

@@ -2,7 +2,7 @@
 /*
  * ioctl methods: one parser for all, driven by the tables in spec_*.c. Attributes are
  * processed in the program's order, and the first wrong one gives the errno. If the method fails,
- * finish() destroys its new objects and frees their ids.
+ * ioctl_finish() destroys its new objects and frees their ids.
  *
  * EPROTONOSUPPORT means an unknown method or mandatory attribute; libibverbs then does not call the
  * method again. Therefore this error of a handler is returned as EINVAL.
@@ -47,7 +47,7 @@ static const struct method_spec *method_find(uint16_t object, uint16_t method)
 }
 
 /* Checks that the data beyond its first len bytes is zero. */
-static bool tail_is_zero(const struct ib_uverbs_attr *ua, uint16_t len)
+static bool attr_tail_is_zero(const struct ib_uverbs_attr *ua, uint16_t len)
 {
 	uint64_t tail;
 
@@ -58,7 +58,7 @@ static bool tail_is_zero(const struct ib_uverbs_attr *ua, uint16_t len)
 }
 
 /* Checks that the data is readable. The kernel copies it at this point; here the handler does so later. */
-static bool readable(const struct ib_uverbs_attr *ua)
+static bool ioctl_readable(const struct ib_uverbs_attr *ua)
 {
 	char buf[256];
 	size_t off, n;
@@ -73,20 +73,20 @@ static bool readable(const struct ib_uverbs_attr *ua)
 	return true;
 }
 
-static int parse_ptr(const struct attr_spec *s, const struct ib_uverbs_attr *ua)
+static int attr_parse_ptr(const struct attr_spec *s, const struct ib_uverbs_attr *ua)
 {
 	if (s->type == ATTR_PTR_IN && s->zero_tail && ua->len > s->max_len &&
-	    !tail_is_zero(ua, s->max_len))
+	    !attr_tail_is_zero(ua, s->max_len))
 		return -EOPNOTSUPP;
 	if (ua->len < s->min_len || (!s->zero_tail && ua->len > s->max_len))
 		return -EINVAL;
 	if (ua->attr_data.reserved)
 		return -EINVAL;
-	return s->copied && !readable(ua) ? -EFAULT : 0;
+	return s->copied && !ioctl_readable(ua) ? -EFAULT : 0;
 }
 
-static int parse_idr(struct uverbs_req *r, const struct attr_spec *s,
-		     const struct ib_uverbs_attr *ua, struct attr_val *a)
+static int attr_parse_idr(struct uverbs_req *r, const struct attr_spec *s,
+			  const struct ib_uverbs_attr *ua, struct attr_val *a)
 {
 	uint64_t id;
 	int ret;
@@ -102,8 +102,8 @@ static int parse_idr(struct uverbs_req *r, const struct attr_spec *s,
 	return user_put((uintptr_t)&r->uattrs[a->index].data, &id, sizeof(id));
 }
 
-static int parse_fd(struct uverbs_req *r, const struct attr_spec *s,
-		    const struct ib_uverbs_attr *ua, struct attr_val *a)
+static int attr_parse_fd(struct uverbs_req *r, const struct attr_spec *s,
+			 const struct ib_uverbs_attr *ua, struct attr_val *a)
 {
 	if (ua->attr_data.reserved || ua->len)
 		return -EINVAL;
@@ -112,7 +112,7 @@ static int parse_fd(struct uverbs_req *r, const struct attr_spec *s,
 	return ev_lookup(r->f, s->kind == UVERBS_OBJECT_ASYNC_EVENT, ua->data_s64, &a->ev);
 }
 
-static int parse_attr(struct uverbs_req *r, const struct ib_uverbs_attr *ua, uint16_t index)
+static int attr_parse(struct uverbs_req *r, const struct ib_uverbs_attr *ua, uint16_t index)
 {
 	const struct attr_spec *s;
 	struct attr_val *a;
@@ -134,13 +134,13 @@ static int parse_attr(struct uverbs_req *r, const struct ib_uverbs_attr *ua, uin
 	switch ((enum attr_type)s->type) {
 	case ATTR_PTR_IN:
 	case ATTR_PTR_OUT:
-		ret = parse_ptr(s, ua);
+		ret = attr_parse_ptr(s, ua);
 		break;
 	case ATTR_IDR:
-		ret = parse_idr(r, s, ua, a);
+		ret = attr_parse_idr(r, s, ua, a);
 		break;
 	case ATTR_FD:
-		ret = parse_fd(r, s, ua, a);
+		ret = attr_parse_fd(r, s, ua, a);
 		break;
 	}
 	a->present = !ret;
@@ -148,7 +148,7 @@ static int parse_attr(struct uverbs_req *r, const struct ib_uverbs_attr *ua, uin
 }
 
 /* Provider data (UHW). */
-static void fill_udata(struct uverbs_req *r)
+static void ioctl_fill_udata(struct uverbs_req *r)
 {
 	const struct attr_val *in = attr_find(r, UVERBS_ATTR_UHW_IN);
 	const struct attr_val *out = attr_find(r, UVERBS_ATTR_UHW_OUT);
@@ -161,7 +161,7 @@ static void fill_udata(struct uverbs_req *r)
 }
 
 /* Destroys the object of a destroy method; the handler then finds its event counts in r->gone. */
-static int destroy_first(struct uverbs_req *r)
+static int ioctl_destroy_first(struct uverbs_req *r)
 {
 	uint32_t i;
 	int ret;
@@ -177,7 +177,7 @@ static int destroy_first(struct uverbs_req *r)
 	return 0;
 }
 
-static int run_method(struct uverbs_req *r, uint16_t num)
+static int method_run(struct uverbs_req *r, uint16_t num)
 {
 	struct ib_uverbs_attr ua[ATTRS_MAX];
 	const struct attr_val *out;
@@ -187,15 +187,15 @@ static int run_method(struct uverbs_req *r, uint16_t num)
 	if (user_get(ua, (uintptr_t)r->uattrs, num * sizeof(ua[0])))
 		return -EFAULT;
 	for (i = 0; i < num; i++) {
-		ret = parse_attr(r, &ua[i], (uint16_t)i);
+		ret = attr_parse(r, &ua[i], (uint16_t)i);
 		if (ret)
 			return ret;
 	}
 	for (i = 0; i < r->m->nattrs; i++)
 		if (r->m->attrs[i].mandatory && !r->attr[i].present)
 			return -EINVAL;
-	fill_udata(r);
-	ret = destroy_first(r);
+	ioctl_fill_udata(r);
+	ret = ioctl_destroy_first(r);
 	if (!ret && r->m->handler)
 		ret = r->m->handler(r);
 	out = attr_find(r, UVERBS_ATTR_UHW_OUT);
@@ -205,7 +205,7 @@ static int run_method(struct uverbs_req *r, uint16_t num)
 }
 
 /* Commits the new objects, or destroys them after an error. */
-static void finish(struct uverbs_req *r, bool commit)
+static void ioctl_finish(struct uverbs_req *r, bool commit)
 {
 	uint32_t i;
 
@@ -243,7 +243,7 @@ int uverbs_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg)
 	if (!r.m)
 		return -EPROTONOSUPPORT;
 	r.uattrs = ((struct ib_uverbs_ioctl_hdr *)arg)->attrs;
-	ret = run_method(&r, hdr.num_attrs);
-	finish(&r, ret == 0);
+	ret = method_run(&r, hdr.num_attrs);
+	ioctl_finish(&r, ret == 0);
 	return ret;
 }

@@ -54,7 +54,7 @@ void obj_changed(struct uverbs_file *f, uint16_t kind, void *obj)
 }
 
 /* Destroys the object of a handle. -EBUSY: a QP attached to multicast groups; not if closing is set. */
-static int hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
+static int uobj_hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 {
 	int ret = 0;
 
@@ -111,7 +111,7 @@ static void uobj_free(struct uverbs_file *f, struct uobj *o)
 void uobj_abort(struct uverbs_file *f, struct uobj *o)
 {
 	/* The handle was never found by a lookup, so nothing refers to the object. */
-	BUG_ON(hw_destroy(f, o, true) != 0);
+	BUG_ON(uobj_hw_destroy(f, o, true) != 0);
 	uobj_free(f, o);
 }
 
@@ -150,7 +150,7 @@ int uobj_destroy(struct uverbs_file *f, struct uobj *o, struct uobj *gone)
 {
 	int ret;
 
-	ret = hw_destroy(f, o, false);
+	ret = uobj_hw_destroy(f, o, false);
 	if (ret)
 		return ret;
 	if (gone)
@@ -186,7 +186,7 @@ void uobj_destroy_all(struct uverbs_file *f, bool keep_handles)
 		list_for_each_entry_safe(o, n, &f->objs, entry) {
 			if (o->kind != order[i])
 				continue;
-			BUG_ON(hw_destroy(f, o, true) != 0);
+			BUG_ON(uobj_hw_destroy(f, o, true) != 0);
 			if (!keep_handles)
 				uobj_free(f, o);
 		}

@@ -97,7 +97,7 @@ struct method_spec {
 	bool enabled;
 	uint8_t nattrs;
 	const struct attr_spec *attrs;
-	uverbs_handler handler;		/* NULL: a destroy method; destroy_first() does all its work */
+	uverbs_handler handler;		/* NULL: a destroy method; ioctl_destroy_first() does all its work */
 };
 
 /* Row i of spec_device[] followed by spec_verbs[]; NULL after the last one. */

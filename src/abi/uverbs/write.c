@@ -129,8 +129,8 @@ int write_run(struct uverbs_req *r, const struct write_row *row)
 }
 
 /* Finds the core and provider parts of the request and response of an extended command. 0 or -errno. */
-static int frame_ex(struct uverbs_req *r, const struct ib_uverbs_cmd_hdr *hdr, uint64_t buf,
-		    size_t count)
+static int write_frame_ex(struct uverbs_req *r, const struct ib_uverbs_cmd_hdr *hdr, uint64_t buf,
+			  size_t count)
 {
 	struct ib_uverbs_ex_cmd_hdr ex;
 	size_t out_len;
@@ -158,8 +158,8 @@ static int frame_ex(struct uverbs_req *r, const struct ib_uverbs_cmd_hdr *hdr, u
 /*
  * Does the same for a plain command. Its provider data, if any, follows the core part in the same buffer.
  */
-static int frame_plain(struct uverbs_req *r, struct ib_uverbs_cmd_hdr *hdr,
-		       const struct write_row *row, uint64_t buf, size_t count)
+static int write_frame_plain(struct uverbs_req *r, struct ib_uverbs_cmd_hdr *hdr,
+			     const struct write_row *row, uint64_t buf, size_t count)
 {
 	size_t in_len, out_len = (size_t)hdr->out_words * 4;
 	uint64_t response = 0;
@@ -211,8 +211,8 @@ static APART ssize_t write_any(struct uverbs_file *f, const void *buf, size_t co
 		return ret;
 	memset(&r, 0, offsetof(struct uverbs_req, attr));
 	r.f = f;
-	ret = ex && row ? frame_ex(&r, &hdr, addr, count) :
-			  frame_plain(&r, &hdr, row, addr, count);
+	ret = ex && row ? write_frame_ex(&r, &hdr, addr, count) :
+			  write_frame_plain(&r, &hdr, row, addr, count);
 	if (!ret)
 		ret = write_run(&r, row);
 	return ret ? ret : (ssize_t)count;
