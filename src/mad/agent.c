@@ -31,12 +31,12 @@ void mad_port_fini(struct mad_port *p, ns_t now)
 	p->host->nports--;
 }
 
-static bool is_smp(uint8_t mgmt_class)
+static bool agent_is_smp(uint8_t mgmt_class)
 {
 	return mgmt_class == MAD_CLASS_SUBN_LID || mgmt_class == MAD_CLASS_SUBN_DR;
 }
 
-static int check_reg(const struct mad_port *p, const struct mad_reg *r)
+static int agent_check_reg(const struct mad_port *p, const struct mad_reg *r)
 {
 	if (r->qp > 1)
 		return -EINVAL;
@@ -54,16 +54,16 @@ static int check_reg(const struct mad_port *p, const struct mad_reg *r)
 		return -EINVAL;
 	if (r->rmpp_version && !mad_class_has_rmpp(r->mgmt_class))
 		return -EINVAL;
-	return is_smp(r->mgmt_class) == (r->qp == 0) ? 0 : -EINVAL;
+	return agent_is_smp(r->mgmt_class) == (r->qp == 0) ? 0 : -EINVAL;
 }
 
 /* True if two agents have the same class and version. Unless their OUIs differ they must not share a method. */
-static bool same_class(const struct mad_reg *a, const struct mad_reg *b)
+static bool agent_same_class(const struct mad_reg *a, const struct mad_reg *b)
 {
 	return a->mgmt_class == b->mgmt_class && a->class_version == b->class_version;
 }
 
-static int check_methods(const struct mad_port *p, const struct mad_reg *r)
+static int agent_check_methods(const struct mad_port *p, const struct mad_reg *r)
 {
 	uint8_t ouis[MAD_MAX_OUI][3];
 	struct mad_agent *a;
@@ -73,7 +73,7 @@ static int check_methods(const struct mad_port *p, const struct mad_reg *r)
 	if (!r->mgmt_class)
 		return 0;
 	list_for_each_entry(a, &p->agents, link) {
-		if (!same_class(&a->reg, r))
+		if (!agent_same_class(&a->reg, r))
 			continue;
 		if (mad_class_has_oui(r->mgmt_class) && memcmp(a->reg.oui, r->oui, 3)) {
 			for (i = 0; i < n && memcmp(ouis[i], a->reg.oui, 3); i++)
@@ -93,7 +93,7 @@ static int check_methods(const struct mad_port *p, const struct mad_reg *r)
  * Upper halves of transaction ids are assigned to agents cyclically, as in the kernel. So a late
  * response to a destroyed agent's request matches no new agent.
  */
-static uint32_t new_hi_tid(struct mad_port *p)
+static uint32_t agent_new_hi_tid(struct mad_port *p)
 {
 	struct mad_agent *a;
 	uint32_t id;
@@ -111,11 +111,11 @@ static uint32_t new_hi_tid(struct mad_port *p)
 int mad_agent_create(struct mad_port *p, const struct mad_reg *r, const struct mad_agent_ops *ops,
 		     void *ctx, struct mad_agent **out)
 {
-	int rc = check_reg(p, r);
+	int rc = agent_check_reg(p, r);
 	struct mad_agent *a;
 
 	if (!rc)
-		rc = check_methods(p, r);
+		rc = agent_check_methods(p, r);
 	if (rc)
 		return rc;
 	a = calloc(1, sizeof(*a));
@@ -129,7 +129,7 @@ int mad_agent_create(struct mad_port *p, const struct mad_reg *r, const struct m
 	list_init(&a->sends);
 	list_init(&a->recvs);
 	list_init(&a->finished);
-	a->hi_tid = new_hi_tid(p);
+	a->hi_tid = agent_new_hi_tid(p);
 	list_add_tail(&a->link, &p->agents);
 	*out = a;
 	return 0;

@@ -21,8 +21,8 @@ void agent_deliver(struct mad_agent *a, struct mad_tx *tx, const struct mad_addr
 }
 
 /* An RMPP MAD for an agent that receives whole messages. */
-static void input_rmpp(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
-		       ns_t now)
+static void mad_input_rmpp(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
+			   ns_t now)
 {
 	struct rmpp_msg msg;
 	struct mad_tx *tx = NULL;
@@ -46,7 +46,7 @@ static void agent_input(struct mad_agent *a, const struct mad_addr *from, const 
 	struct mad_tx *tx;
 
 	if (mad_agent_does_rmpp(a) && rmpp_active(mad)) {
-		input_rmpp(a, from, mad, now);
+		mad_input_rmpp(a, from, mad, now);
 		return;
 	}
 	if (!mad_is_response(mad)) {
@@ -63,7 +63,7 @@ static void agent_input(struct mad_agent *a, const struct mad_addr *from, const 
 }
 
 /* As the kernel's validate_mad(): QP 0 is for SMPs, QP 1 for all else; a CM MAD is a Send, except for ClassPortInfo. */
-static bool valid(const struct mad_addr *from, const uint8_t *mad)
+static bool mad_input_valid(const struct mad_addr *from, const uint8_t *mad)
 {
 	uint8_t c = mad[MAD_O_CLASS];
 	bool smp = c == MAD_CLASS_SUBN_LID || c == MAD_CLASS_SUBN_DR;
@@ -75,7 +75,7 @@ static bool valid(const struct mad_addr *from, const uint8_t *mad)
 }
 
 /* Sends an answer of the device port's built-in agents, by directed route if the request came by one. */
-static void reply(struct mad_port *p, const struct mad_addr *to, uint8_t *mad)
+static void mad_input_reply(struct mad_port *p, const struct mad_addr *to, uint8_t *mad)
 {
 	const struct smi_node node = { .port = p->num, .nports = p->num };
 
@@ -86,7 +86,7 @@ static void reply(struct mad_port *p, const struct mad_addr *to, uint8_t *mad)
 }
 
 /* Handles a MAD for which there is no agent: a Get or Set gets a response with an error status. */
-static void unmatched(struct mad_port *p, const struct mad_addr *from, const uint8_t *mad)
+static void mad_unmatched(struct mad_port *p, const struct mad_addr *from, const uint8_t *mad)
 {
 	uint8_t out[MAD_LEN];
 	uint16_t status = MAD_STATUS_BAD_METHOD_ATTR;
@@ -98,7 +98,7 @@ static void unmatched(struct mad_port *p, const struct mad_addr *from, const uin
 	if (mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR)
 		status |= SMP_DIRECTION;
 	put_be16(out + MAD_O_STATUS, status);
-	reply(p, from, out);
+	mad_input_reply(p, from, out);
 }
 
 void mad_input(struct mad_port *p, const struct mad_addr *from, const void *buf, size_t len,
@@ -109,7 +109,8 @@ void mad_input(struct mad_port *p, const struct mad_addr *from, const void *buf,
 	const struct smi_node node = { .port = p->num, .nports = p->num };
 	struct mad_agent *a;
 
-	if (len != MAD_LEN || from->qp > 1 || !(p->qps & 1 << from->qp) || !valid(from, mad))
+	if (len != MAD_LEN || from->qp > 1 || !(p->qps & 1 << from->qp) ||
+	    !mad_input_valid(from, mad))
 		return;
 	if (mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR) {
 		memcpy(smp, mad, MAD_LEN);
@@ -119,7 +120,7 @@ void mad_input(struct mad_port *p, const struct mad_addr *from, const void *buf,
 	}
 	switch (p->ops->process ? p->ops->process(p->ctx, from, mad, out) : MAD_PASS) {
 	case MAD_REPLY:
-		reply(p, from, out);
+		mad_input_reply(p, from, out);
 		return;
 	case MAD_CONSUMED:
 	case MAD_DISCARD:
@@ -129,7 +130,7 @@ void mad_input(struct mad_port *p, const struct mad_addr *from, const void *buf,
 	}
 	a = port_find_agent(p, mad);
 	if (!a || !a->ops->recv) {
-		unmatched(p, from, mad);
+		mad_unmatched(p, from, mad);
 		return;
 	}
 	agent_get(a);

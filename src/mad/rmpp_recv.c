@@ -17,8 +17,8 @@ bool addr_same_peer(const struct mad_addr *a, const struct mad_addr *b)
 	return a->lid == b->lid && a->grh == b->grh && (!a->grh || !memcmp(a->gid, b->gid, 16));
 }
 
-static struct rmpp_rx *find_in(struct list_head *list, const struct mad_addr *from,
-			       const uint8_t *mad, uint8_t method)
+static struct rmpp_rx *rmpp_find_in(struct list_head *list, const struct mad_addr *from,
+				    const uint8_t *mad, uint8_t method)
 {
 	struct rmpp_rx *rx;
 
@@ -34,9 +34,9 @@ static struct rmpp_rx *find_in(struct list_head *list, const struct mad_addr *fr
 struct rmpp_rx *rmpp_find(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
 			  uint8_t method)
 {
-	struct rmpp_rx *rx = find_in(&a->recvs, from, mad, method);
+	struct rmpp_rx *rx = rmpp_find_in(&a->recvs, from, mad, method);
 
-	return rx ? rx : find_in(&a->finished, from, mad, method);
+	return rx ? rx : rmpp_find_in(&a->finished, from, mad, method);
 }
 
 void rmpp_rx_free(struct rmpp_rx *rx)
@@ -54,7 +54,7 @@ void rmpp_rx_free(struct rmpp_rx *rx)
 	free(rx);
 }
 
-static void rx_timer(struct timer *t, ns_t now)
+static void rmpp_rx_timer(struct timer *t, ns_t now)
 {
 	struct rmpp_rx *rx = container_of(t, struct rmpp_rx, timer);
 
@@ -63,12 +63,12 @@ static void rx_timer(struct timer *t, ns_t now)
 	rmpp_rx_free(rx);
 }
 
-static uint32_t data_len(const struct rmpp_rx *rx)
+static uint32_t rmpp_recv_data_len(const struct rmpp_rx *rx)
 {
 	return MAD_LEN - mad_hdr_len(rx->first[MAD_O_CLASS]);
 }
 
-static void ack(struct rmpp_rx *rx, const uint8_t *mad)
+static void rmpp_rx_ack(struct rmpp_rx *rx, const uint8_t *mad)
 {
 	rx->last_ack = rx->seg_num;
 	rmpp_send_ack(rx->agent, &rx->addr, mad, rx->seg_num, rx->newwin);
@@ -78,17 +78,17 @@ static void ack(struct rmpp_rx *rx, const uint8_t *mad)
  * Keeps a complete message for another RMPP_KEEP_MS. Called at completion and for each repeated
  * segment.
  */
-static void keep(struct rmpp_rx *rx, ns_t now)
+static void rmpp_keep(struct rmpp_rx *rx, ns_t now)
 {
 	if (timer_set(&rx->agent->port->host->timers, &rx->timer, now + RMPP_KEEP_MS * NS_MS))
 		rmpp_rx_free(rx);
 }
 
 /* Makes room for segment seg; false: no memory, or beyond the limits. */
-static bool grow(struct rmpp_rx *rx, uint32_t seg)
+static bool rmpp_grow(struct rmpp_rx *rx, uint32_t seg)
 {
 	uint64_t need = (uint64_t)mad_hdr_len(rx->first[MAD_O_CLASS]) +
-			(uint64_t)seg * data_len(rx);
+			(uint64_t)seg * rmpp_recv_data_len(rx);
 	struct mad_agent *a = rx->agent;
 	uint32_t size = rx->size;
 	uint8_t *buf;
@@ -109,7 +109,7 @@ static bool grow(struct rmpp_rx *rx, uint32_t seg)
 	return true;
 }
 
-static void store(struct rmpp_rx *rx, uint32_t seg, const uint8_t *mad)
+static void rmpp_store(struct rmpp_rx *rx, uint32_t seg, const uint8_t *mad)
 {
 	uint32_t hdr = mad_hdr_len(mad[MAD_O_CLASS]), data = MAD_LEN - hdr;
 
@@ -126,16 +126,16 @@ static void store(struct rmpp_rx *rx, uint32_t seg, const uint8_t *mad)
  * Length of headers and all data. If the PayloadLength of the last segment is invalid, that segment
  * counts as full.
  */
-static uint32_t whole_len(const struct rmpp_rx *rx)
+static uint32_t rmpp_whole_len(const struct rmpp_rx *rx)
 {
 	uint32_t pad = rx->last_len <= RMPP_DATA_LEN ? RMPP_DATA_LEN - rx->last_len : 0;
 
-	return mad_hdr_len(rx->first[MAD_O_CLASS]) + rx->last * data_len(rx) -
-	       min(pad, rx->last * data_len(rx));
+	return mad_hdr_len(rx->first[MAD_O_CLASS]) + rx->last * rmpp_recv_data_len(rx) -
+	       min(pad, rx->last * rmpp_recv_data_len(rx));
 }
 
 /* The message is complete: msg gets the buffer; rx stays to answer repeated segments. */
-static bool finish(struct rmpp_rx *rx, struct rmpp_msg *msg, ns_t now)
+static bool rmpp_finish(struct rmpp_rx *rx, struct rmpp_msg *msg, ns_t now)
 {
 	struct mad_agent *a = rx->agent;
 
@@ -148,31 +148,31 @@ static bool finish(struct rmpp_rx *rx, struct rmpp_msg *msg, ns_t now)
 	a->nfinished++;
 	rx->seg_num = rx->last;
 	rx->newwin = max(rx->newwin, rx->last);
-	ack(rx, rx->first);
-	*msg = (struct rmpp_msg){ rx->buf, whole_len(rx), rx->addr };
+	rmpp_rx_ack(rx, rx->first);
+	*msg = (struct rmpp_msg){ rx->buf, rmpp_whole_len(rx), rx->addr };
 	a->recv_bytes -= rx->size;
 	rx->buf = NULL;
-	keep(rx, now);
+	rmpp_keep(rx, now);
 	return true;
 }
 
-static void refuse(struct rmpp_rx *rx, const uint8_t *mad)
+static void rmpp_refuse(struct rmpp_rx *rx, const uint8_t *mad)
 {
 	rmpp_nack(rx->agent, &rx->addr, mad, RMPP_STOP, RMPP_ST_RESX);
 	rmpp_rx_free(rx);
 }
 
-static bool rx_continue(struct rmpp_rx *rx, const uint8_t *mad, uint32_t seg,
-			struct rmpp_msg *msg, ns_t now)
+static bool rmpp_rx_continue(struct rmpp_rx *rx, const uint8_t *mad, uint32_t seg,
+			     struct rmpp_msg *msg, ns_t now)
 {
 	uint64_t bit;
 
 	if (seg > rx->newwin)
 		return false;
 	if (rx->complete || seg <= rx->last_ack) {
-		ack(rx, mad);
+		rmpp_rx_ack(rx, mad);
 		if (rx->complete)
-			keep(rx, now);
+			rmpp_keep(rx, now);
 		return false;
 	}
 	if (seg <= rx->seg_num || (rx->last && seg > rx->last))
@@ -180,27 +180,27 @@ static bool rx_continue(struct rmpp_rx *rx, const uint8_t *mad, uint32_t seg,
 	bit = 1ull << (seg - rx->seg_num - 1);
 	if (rx->later & bit)
 		return false;
-	if (!grow(rx, seg)) {
-		refuse(rx, mad);
+	if (!rmpp_grow(rx, seg)) {
+		rmpp_refuse(rx, mad);
 		return false;
 	}
-	store(rx, seg, mad);
+	rmpp_store(rx, seg, mad);
 	rx->later |= bit;
 	while (rx->later & 1) {
 		rx->later >>= 1;
 		rx->seg_num++;
 	}
 	if (rx->last && rx->seg_num >= rx->last)
-		return finish(rx, msg, now);
+		return rmpp_finish(rx, msg, now);
 	if (rx->seg_num == rx->newwin) {
 		rx->newwin += RMPP_WINDOW;
-		ack(rx, mad);
+		rmpp_rx_ack(rx, mad);
 	}
 	return false;
 }
 
-static bool rx_start(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
-		     struct rmpp_msg *msg, ns_t now)
+static bool rmpp_rx_start(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
+			  struct rmpp_msg *msg, ns_t now)
 {
 	struct timer_heap *timers = &a->port->host->timers;
 	struct rmpp_rx *rx = NULL;
@@ -212,26 +212,26 @@ static bool rx_start(struct mad_agent *a, const struct mad_addr *from, const uin
 		return false;
 	}
 	rx->agent = a;
-	rx->timer.fn = rx_timer;
+	rx->timer.fn = rmpp_rx_timer;
 	rx->addr = *from;
 	memcpy(rx->first, mad, MAD_LEN);
 	rx->seg_num = rx->newwin = rx->repwin = 1;
 	list_add_tail(&rx->link, &a->recvs);
 	a->nrecvs++;
-	if (!grow(rx, 1) || timer_set(timers, &rx->timer, now + RMPP_RECV_MS * NS_MS)) {
-		refuse(rx, mad);
+	if (!rmpp_grow(rx, 1) || timer_set(timers, &rx->timer, now + RMPP_RECV_MS * NS_MS)) {
+		rmpp_refuse(rx, mad);
 		return false;
 	}
-	store(rx, 1, mad);
+	rmpp_store(rx, 1, mad);
 	if (rx->last)
-		return finish(rx, msg, now);
+		return rmpp_finish(rx, msg, now);
 	rx->newwin += RMPP_WINDOW;
-	ack(rx, mad);
+	rmpp_rx_ack(rx, mad);
 	return false;
 }
 
-static bool rx_data(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
-		    struct rmpp_msg *msg, ns_t now)
+static bool rmpp_rx_data(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
+			 struct rmpp_msg *msg, ns_t now)
 {
 	uint32_t seg = get_be32(mad + RMPP_O_SEG);
 	bool first = mad[RMPP_O_RTIME_FLAGS] & RMPP_F_FIRST;
@@ -247,8 +247,8 @@ static bool rx_data(struct mad_agent *a, const struct mad_addr *from, const uint
 	}
 	rx = rmpp_find(a, from, mad, mad[MAD_O_METHOD]);
 	if (rx)
-		return rx_continue(rx, mad, seg, msg, now);
-	return seg == 1 && rx_start(a, from, mad, msg, now);
+		return rmpp_rx_continue(rx, mad, seg, msg, now);
+	return seg == 1 && rmpp_rx_start(a, from, mad, msg, now);
 }
 
 void rmpp_stray(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad, ns_t now)
@@ -257,15 +257,16 @@ void rmpp_stray(struct mad_agent *a, const struct mad_addr *from, const uint8_t 
 
 	if (!rx || !rx->complete)
 		return;
-	ack(rx, mad);
-	keep(rx, now);
+	rmpp_rx_ack(rx, mad);
+	rmpp_keep(rx, now);
 }
 
 /*
  * Handles STOP or ABORT. Its sender may be the sender or the receiver of a transfer, so both an
  * incomplete message from it and a send to it end.
  */
-static void rx_end(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad, ns_t now)
+static void rmpp_rx_end(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
+			ns_t now)
 {
 	uint8_t st = mad[RMPP_O_STATUS];
 	bool valid = mad[RMPP_O_TYPE] == RMPP_STOP ?
@@ -280,8 +281,8 @@ static void rx_end(struct mad_agent *a, const struct mad_addr *from, const uint8
 		rmpp_nack(a, from, mad, RMPP_ABORT, RMPP_ST_BAD_STATUS);
 }
 
-static void rx_bad(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
-		   uint8_t status, ns_t now)
+static void rmpp_rx_bad(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
+			uint8_t status, ns_t now)
 {
 	rmpp_abort_tx(a, from, mad, status, now);
 	rmpp_nack(a, from, mad, RMPP_ABORT, status);
@@ -291,21 +292,21 @@ bool rmpp_input(struct mad_agent *a, const struct mad_addr *from, const uint8_t 
 		struct rmpp_msg *msg, ns_t now)
 {
 	if (mad[RMPP_O_VERSION] != RMPP_VERSION) {
-		rx_bad(a, from, mad, RMPP_ST_UNV, now);
+		rmpp_rx_bad(a, from, mad, RMPP_ST_UNV, now);
 		return false;
 	}
 	switch (mad[RMPP_O_TYPE]) {
 	case RMPP_DATA:
-		return rx_data(a, from, mad, msg, now);
+		return rmpp_rx_data(a, from, mad, msg, now);
 	case RMPP_ACK:
 		rmpp_ack(a, from, mad, now);
 		return false;
 	case RMPP_STOP:
 	case RMPP_ABORT:
-		rx_end(a, from, mad, now);
+		rmpp_rx_end(a, from, mad, now);
 		return false;
 	default:
-		rx_bad(a, from, mad, RMPP_ST_BADT, now);
+		rmpp_rx_bad(a, from, mad, RMPP_ST_BADT, now);
 		return false;
 	}
 }

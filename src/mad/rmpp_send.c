@@ -16,14 +16,14 @@ bool rmpp_active(const uint8_t *mad)
 	return mad_class_has_rmpp(mad[MAD_O_CLASS]) && mad[RMPP_O_RTIME_FLAGS] & RMPP_F_ACTIVE;
 }
 
-static uint32_t data_len(const struct mad_tx *tx)
+static uint32_t rmpp_send_data_len(const struct mad_tx *tx)
 {
 	return MAD_LEN - mad_hdr_len(tx->mad[MAD_O_CLASS]);
 }
 
 void rmpp_prepare(struct mad_tx *tx)
 {
-	uint32_t hdr = mad_hdr_len(tx->mad[MAD_O_CLASS]), data = data_len(tx);
+	uint32_t hdr = mad_hdr_len(tx->mad[MAD_O_CLASS]), data = rmpp_send_data_len(tx);
 	uint8_t *mad = tx->mad;
 
 	mad[RMPP_O_VERSION] = RMPP_VERSION;
@@ -38,16 +38,16 @@ void rmpp_prepare(struct mad_tx *tx)
  * Unused data bytes of the last segment. PayloadLength counts the class header of each segment and
  * the data without this padding.
  */
-static uint32_t pad_len(const struct mad_tx *tx)
+static uint32_t rmpp_pad_len(const struct mad_tx *tx)
 {
 	uint32_t hdr = mad_hdr_len(tx->mad[MAD_O_CLASS]);
 
-	return tx->seg_count * data_len(tx) - (tx->len - hdr);
+	return tx->seg_count * rmpp_send_data_len(tx) - (tx->len - hdr);
 }
 
-static int send_seg(const struct mad_tx *tx, uint32_t seg)
+static int rmpp_send_seg(const struct mad_tx *tx, uint32_t seg)
 {
-	uint32_t hdr = mad_hdr_len(tx->mad[MAD_O_CLASS]), data = data_len(tx);
+	uint32_t hdr = mad_hdr_len(tx->mad[MAD_O_CLASS]), data = rmpp_send_data_len(tx);
 	uint32_t off = hdr + (seg - 1) * data, paylen = 0;
 	uint8_t mad[MAD_LEN] = { 0 };
 
@@ -56,11 +56,11 @@ static int send_seg(const struct mad_tx *tx, uint32_t seg)
 		memcpy(mad + hdr, tx->mad + off, min(data, tx->len - off));
 	if (seg == 1) {
 		mad[RMPP_O_RTIME_FLAGS] |= RMPP_F_FIRST;
-		paylen = tx->seg_count * RMPP_DATA_LEN - pad_len(tx);
+		paylen = tx->seg_count * RMPP_DATA_LEN - rmpp_pad_len(tx);
 	}
 	if (seg == tx->seg_count) {
 		mad[RMPP_O_RTIME_FLAGS] |= RMPP_F_LAST;
-		paylen = RMPP_DATA_LEN - pad_len(tx);
+		paylen = RMPP_DATA_LEN - rmpp_pad_len(tx);
 	}
 	put_be32(mad + RMPP_O_SEG, seg);
 	put_be32(mad + RMPP_O_LEN_WIN, paylen);
@@ -71,14 +71,14 @@ static int send_seg(const struct mad_tx *tx, uint32_t seg)
  * Sends the segments that the window allows. 0, or -errno if the first cannot be sent. A failure
  * of a later one counts as loss: the timer repeats it.
  */
-static int send_window(struct mad_tx *tx, ns_t now)
+static int rmpp_send_window(struct mad_tx *tx, ns_t now)
 {
 	uint32_t end = min(tx->newwin, tx->seg_count), first = tx->seg_num;
 	uint32_t ms = tx->timeout_ms;
 	int rc = 0;
 
 	while (tx->seg_num < end && !rc) {
-		rc = send_seg(tx, tx->seg_num + 1);
+		rc = rmpp_send_seg(tx, tx->seg_num + 1);
 		if (!rc)
 			tx->seg_num++;
 	}
@@ -88,7 +88,7 @@ static int send_window(struct mad_tx *tx, ns_t now)
 }
 
 /* Window of a response: from the requester's ACK of segment 0 if received, else one segment. */
-static uint32_t reply_window(const struct mad_tx *tx)
+static uint32_t rmpp_reply_window(const struct mad_tx *tx)
 {
 	struct rmpp_rx *rx;
 
@@ -105,8 +105,8 @@ static uint32_t reply_window(const struct mad_tx *tx)
 
 int rmpp_start(struct mad_tx *tx, ns_t now)
 {
-	tx->newwin = reply_window(tx);
-	return send_window(tx, now);
+	tx->newwin = rmpp_reply_window(tx);
+	return rmpp_send_window(tx, now);
 }
 
 int rmpp_retry(struct mad_tx *tx, ns_t now)
@@ -115,12 +115,12 @@ int rmpp_retry(struct mad_tx *tx, ns_t now)
 	if (tx->last_ack == tx->seg_count)
 		return -ECOMM;
 	tx->seg_num = tx->last_ack;
-	return send_window(tx, now);
+	return rmpp_send_window(tx, now);
 }
 
 /* Sends a MAD with the headers of mad and the response bit inverted. */
-static void answer(struct mad_agent *a, const struct mad_addr *to, const uint8_t *mad,
-		   enum rmpp_type type, uint8_t status, uint32_t seg, uint32_t win)
+static void rmpp_answer(struct mad_agent *a, const struct mad_addr *to, const uint8_t *mad,
+			enum rmpp_type type, uint8_t status, uint32_t seg, uint32_t win)
 {
 	uint8_t out[MAD_LEN] = { 0 };
 
@@ -139,13 +139,13 @@ static void answer(struct mad_agent *a, const struct mad_addr *to, const uint8_t
 void rmpp_nack(struct mad_agent *a, const struct mad_addr *to, const uint8_t *mad,
 	       enum rmpp_type type, uint8_t status)
 {
-	answer(a, to, mad, type, status, 0, 0);
+	rmpp_answer(a, to, mad, type, status, 0, 0);
 }
 
 void rmpp_send_ack(struct mad_agent *a, const struct mad_addr *to, const uint8_t *mad,
 		   uint32_t seg, uint32_t win)
 {
-	answer(a, to, mad, RMPP_ACK, RMPP_ST_OK, seg, win);
+	rmpp_answer(a, to, mad, RMPP_ACK, RMPP_ST_OK, seg, win);
 }
 
 void rmpp_give_up(struct mad_tx *tx)
@@ -170,15 +170,15 @@ void rmpp_abort_tx(struct mad_agent *a, const struct mad_addr *from, const uint8
  * Handles an invalid ACK: ends the send that it belongs to with this status, and sends the peer an
  * ABORT with the same status.
  */
-static void bad_ack(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
-		    uint8_t status, ns_t now)
+static void rmpp_bad_ack(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad,
+			 uint8_t status, ns_t now)
 {
 	rmpp_abort_tx(a, from, mad, status, now);
 	rmpp_nack(a, from, mad, RMPP_ABORT, status);
 }
 
-static void tx_ack(struct mad_tx *tx, const struct mad_addr *from, const uint8_t *mad,
-		   uint32_t seg, uint32_t win, ns_t now)
+static void rmpp_tx_ack(struct mad_tx *tx, const struct mad_addr *from, const uint8_t *mad,
+			uint32_t seg, uint32_t win, ns_t now)
 {
 	if (win < tx->newwin || seg < tx->last_ack)
 		return;	/* an old ACK */
@@ -190,11 +190,11 @@ static void tx_ack(struct mad_tx *tx, const struct mad_addr *from, const uint8_t
 	tx->newwin = win;
 	if (tx->last_ack < tx->seg_count) {
 		/*
-		 * An error of send_window() is ignored: the timer repeats segments that were not
+		 * An error of rmpp_send_window() is ignored: the timer repeats segments that were not
 		 * sent.
 		 */
 		if (tx->seg_num < tx->newwin)
-			send_window(tx, now);
+			rmpp_send_window(tx, now);
 		return;
 	}
 	if (!tx->timeout_ms) {
@@ -212,11 +212,11 @@ void rmpp_ack(struct mad_agent *a, const struct mad_addr *from, const uint8_t *m
 	struct mad_tx *tx;
 
 	if (mad[RMPP_O_STATUS]) {
-		bad_ack(a, from, mad, RMPP_ST_BAD_STATUS, now);
+		rmpp_bad_ack(a, from, mad, RMPP_ST_BAD_STATUS, now);
 		return;
 	}
 	if (win < seg) {
-		bad_ack(a, from, mad, RMPP_ST_W2S, now);
+		rmpp_bad_ack(a, from, mad, RMPP_ST_W2S, now);
 		return;
 	}
 	tx = tx_find(a, from, mad);
@@ -234,8 +234,8 @@ void rmpp_ack(struct mad_agent *a, const struct mad_addr *from, const uint8_t *m
 		return;
 	}
 	if (seg > tx->seg_count || seg > tx->newwin) {
-		bad_ack(a, from, mad, RMPP_ST_S2B, now);
+		rmpp_bad_ack(a, from, mad, RMPP_ST_S2B, now);
 		return;
 	}
-	tx_ack(tx, from, mad, seg, win, now);
+	rmpp_tx_ack(tx, from, mad, seg, win, now);
 }

@@ -11,23 +11,23 @@ enum place {
 	AT_START,	/* before the first hop */
 	ON_THE_WAY,	/* in a switch between two hops */
 	AT_END,		/* after the last hop */
-	BEYOND,		/* after end(): for this node */
+	BEYOND,		/* after smi_end(): for this node */
 	NOWHERE,	/* invalid hop pointer or count */
 };
 
-static uint8_t *ptr_of(uint8_t *smp)
+static uint8_t *smi_ptr_of(uint8_t *smp)
 {
 	return smp + MAD_O_CLASS_SPECIFIC;
 }
 
-static uint8_t count_of(const uint8_t *smp)
+static uint8_t smi_count_of(const uint8_t *smp)
 {
 	return smp[MAD_O_CLASS_SPECIFIC + 1];
 }
 
-static enum place place_of(uint8_t *smp)
+static enum place smi_place_of(uint8_t *smp)
 {
-	unsigned int ptr = *ptr_of(smp), count = count_of(smp);
+	unsigned int ptr = *smi_ptr_of(smp), count = smi_count_of(smp);
 
 	if (count >= SMI_MAX_HOPS || ptr > count + 1)
 		return NOWHERE;
@@ -42,9 +42,9 @@ static enum place place_of(uint8_t *smp)
 }
 
 /* Counts a hop; true if port is the one in the path for this hop. */
-static bool hop(uint8_t *smp, uint8_t port)
+static bool smi_hop(uint8_t *smp, uint8_t port)
 {
-	uint8_t *ptr = ptr_of(smp);
+	uint8_t *ptr = smi_ptr_of(smp);
 
 	if (smi_returns(smp))
 		return smp[SMP_O_RETURN_PATH + --*ptr] == port;
@@ -52,23 +52,23 @@ static bool hop(uint8_t *smp, uint8_t port)
 }
 
 /* Handles an SMP after the last hop: it is for this node, or a switch forwards it by LID. */
-static enum smi_way end(const struct smi_node *n, uint8_t *smp)
+static enum smi_way smi_end(const struct smi_node *n, uint8_t *smp)
 {
 	if (smi_lid(smp) != LID_PERMISSIVE && !n->is_switch)
 		return SMI_DISCARD;
-	*ptr_of(smp) += smi_returns(smp) ? -1 : 1;
+	*smi_ptr_of(smp) += smi_returns(smp) ? -1 : 1;
 	return smi_lid(smp) == LID_PERMISSIVE ? SMI_LOCAL : SMI_LID;
 }
 
 enum smi_way smi_send(const struct smi_node *n, uint8_t smp[MAD_LEN])
 {
-	switch (place_of(smp)) {
+	switch (smi_place_of(smp)) {
 	case AT_START:
-		return hop(smp, n->port) ? SMI_WIRE : SMI_DISCARD;
+		return smi_hop(smp, n->port) ? SMI_WIRE : SMI_DISCARD;
 	case ON_THE_WAY:
-		return n->is_switch && hop(smp, n->port) ? SMI_WIRE : SMI_DISCARD;
+		return n->is_switch && smi_hop(smp, n->port) ? SMI_WIRE : SMI_DISCARD;
 	case AT_END:
-		return end(n, smp);
+		return smi_end(n, smp);
 	case BEYOND:
 		return SMI_LOCAL;
 	case NOWHERE:
@@ -78,11 +78,11 @@ enum smi_way smi_send(const struct smi_node *n, uint8_t smp[MAD_LEN])
 }
 
 /* A received request. Each receiver enters its port in the return path. */
-static enum smi_way input_request(const struct smi_node *n, uint8_t *smp, uint8_t *out)
+static enum smi_way smi_input_request(const struct smi_node *n, uint8_t *smp, uint8_t *out)
 {
-	uint8_t ptr = *ptr_of(smp);
+	uint8_t ptr = *smi_ptr_of(smp);
 
-	switch (place_of(smp)) {
+	switch (smi_place_of(smp)) {
 	case AT_START:
 		/* Valid only at a switch that the SMP has reached by LID. */
 		*out = smp[SMP_O_INITIAL_PATH + 1];
@@ -97,7 +97,7 @@ static enum smi_way input_request(const struct smi_node *n, uint8_t *smp, uint8_
 	case AT_END:
 		if (ptr)
 			smp[SMP_O_RETURN_PATH + ptr] = n->port;
-		return end(n, smp);
+		return smi_end(n, smp);
 	case BEYOND:
 		return SMI_LOCAL;
 	case NOWHERE:
@@ -106,19 +106,19 @@ static enum smi_way input_request(const struct smi_node *n, uint8_t *smp, uint8_
 	return SMI_DISCARD;
 }
 
-static enum smi_way input_response(const struct smi_node *n, uint8_t *smp, uint8_t *out)
+static enum smi_way smi_input_response(const struct smi_node *n, uint8_t *smp, uint8_t *out)
 {
-	switch (place_of(smp)) {
+	switch (smi_place_of(smp)) {
 	case AT_START:
-		*out = smp[SMP_O_RETURN_PATH + count_of(smp)];
+		*out = smp[SMP_O_RETURN_PATH + smi_count_of(smp)];
 		if (n->is_switch)
 			return !smi_starts(smp) && *out <= n->nports ? SMI_WIRE : SMI_DISCARD;
-		return hop(smp, n->port) ? SMI_LOCAL : SMI_DISCARD;
+		return smi_hop(smp, n->port) ? SMI_LOCAL : SMI_DISCARD;
 	case ON_THE_WAY:
-		*out = smp[SMP_O_RETURN_PATH + *ptr_of(smp) - 1];
+		*out = smp[SMP_O_RETURN_PATH + *smi_ptr_of(smp) - 1];
 		return n->is_switch && *out <= n->nports ? SMI_WIRE : SMI_DISCARD;
 	case AT_END:
-		return end(n, smp);
+		return smi_end(n, smp);
 	case BEYOND:
 		return SMI_LOCAL;
 	case NOWHERE:
@@ -129,5 +129,5 @@ static enum smi_way input_response(const struct smi_node *n, uint8_t *smp, uint8
 
 enum smi_way smi_input(const struct smi_node *n, uint8_t smp[MAD_LEN], uint8_t *out)
 {
-	return smi_returns(smp) ? input_response(n, smp, out) : input_request(n, smp, out);
+	return smi_returns(smp) ? smi_input_response(n, smp, out) : smi_input_request(n, smp, out);
 }

@@ -59,8 +59,8 @@ static void tx_timer(struct timer *t, ns_t now)
 	tx_done(tx, MAD_TIMEOUT, 0, now);
 }
 
-static bool same_lid(const struct mad_port *p, const struct mad_addr *sent,
-		     const struct mad_addr *from)
+static bool tx_same_lid(const struct mad_port *p, const struct mad_addr *sent,
+			const struct mad_addr *from)
 {
 	uint8_t mask = (uint8_t)((1u << p->lmc) - 1);
 
@@ -72,7 +72,7 @@ static bool same_lid(const struct mad_port *p, const struct mad_addr *sent,
  * if its local address is the one the request was sent from. An ACK of a sent response
  * matches if its remote address is the one the response was sent to.
  */
-static bool same_gid(const struct mad_tx *tx, const struct mad_addr *from, const uint8_t *mad)
+static bool tx_same_gid(const struct mad_tx *tx, const struct mad_addr *from, const uint8_t *mad)
 {
 	const struct mad_port *p = tx->agent->port;
 	bool sent_resp = mad_is_response(tx->mad);
@@ -84,7 +84,7 @@ static bool same_gid(const struct mad_tx *tx, const struct mad_addr *from, const
 		return from->grh ? !memcmp(tx->addr.gid, from->gid, 16) :
 				   tx->addr.lid == from->lid;
 	if (!from->grh)
-		return same_lid(p, &tx->addr, from);
+		return tx_same_lid(p, &tx->addr, from);
 	return p->ops->gid && !p->ops->gid(p->ctx, tx->addr.sgid_index, gid) &&
 	       !memcmp(gid, from->lgid, 16);
 }
@@ -97,7 +97,7 @@ struct mad_tx *tx_find(struct mad_agent *a, const struct mad_addr *from, const u
 		if (mad_tid(tx->mad) != mad_tid(mad) || tx->mad[MAD_O_CLASS] != mad[MAD_O_CLASS])
 			continue;
 		/* Directed-route SMPs may have permissive LIDs: no address match. */
-		if (mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR || same_gid(tx, from, mad))
+		if (mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR || tx_same_gid(tx, from, mad))
 			return tx->answered ? NULL : tx;
 	}
 	return NULL;
@@ -121,7 +121,7 @@ int mad_cancel(struct mad_agent *a, const void *cookie, ns_t now)
  * such a request as sent, and a subnet manager waits for its answer for ever. Here it times out. There
  * are no retries, because a retry would leave by the port instead of reaching this node's SMA.
  */
-static int unanswered(struct mad_tx *tx, ns_t now)
+static int tx_unanswered(struct mad_tx *tx, ns_t now)
 {
 	int rc;
 
@@ -140,7 +140,7 @@ static int unanswered(struct mad_tx *tx, ns_t now)
  * An outgoing directed-route SMP, as in the kernel's handle_outgoing_dr_smp().
  * > 0: send it. 0: it was for this node, and is handled. -EINVAL: bad route; tx freed.
  */
-static int send_smp(struct mad_tx *tx, ns_t now)
+static int tx_send_smp(struct mad_tx *tx, ns_t now)
 {
 	struct mad_addr from = { .lid = LID_PERMISSIVE, .pkey_index = tx->addr.pkey_index };
 	struct mad_agent *a = tx->agent, *to;
@@ -177,7 +177,7 @@ static int send_smp(struct mad_tx *tx, ns_t now)
 		}
 		break;
 	case MAD_CONSUMED:
-		return unanswered(tx, now);
+		return tx_unanswered(tx, now);
 	}
 	tx_done(tx, MAD_SENT, 0, now);
 	return 0;
@@ -189,7 +189,7 @@ static int tx_start(struct mad_tx *tx, ns_t now)
 	int rc;
 
 	if (tx->mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR) {
-		rc = send_smp(tx, now);
+		rc = tx_send_smp(tx, now);
 		if (rc <= 0)
 			return rc;
 	}
