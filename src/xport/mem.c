@@ -46,7 +46,7 @@ int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *s
 }
 
 /* After a failed copy: true if payload bytes [off, off + len) of the segment are readable. */
-static RARE bool payload_readable(const struct seg *seg, uint64_t off, uint64_t len)
+static RARE bool xp_payload_readable(const struct seg *seg, uint64_t off, uint64_t len)
 {
 	char bounce[4096];
 
@@ -77,6 +77,6 @@ FLAT APART int xp_place(const struct seg *seg, uint64_t off, const struct iovec 
 		return seg->pull->copy(seg, off, dst, ndst, len);
 	rc = umem_copy_iov(dst, ndst, 0, seg->iov, seg->niov, off, len);
 	if (unlikely(rc))
-		return payload_readable(seg, off, len) ? -EFAULT : -EIO;
+		return xp_payload_readable(seg, off, len) ? -EFAULT : -EIO;
 	return 0;
 }

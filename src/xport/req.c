@@ -28,7 +28,7 @@
 
 /*
  * A message of at least this many bytes is copied to or from the peer's memory (link_ops.direct) even if
- * direct_wanted() detects a stream.
+ * req_direct_wanted() detects a stream.
  */
 #define DIRECT_ALWAYS 4096
 
@@ -47,7 +47,7 @@ HOT static int req_xmit(struct qp *qp, const struct seg *seg)
 }
 
 /* Maximum number of packets of a data segment. */
-static uint32_t seg_limit(const struct qp *qp)
+static uint32_t req_seg_limit(const struct qp *qp)
 {
 	const struct link *l = qp->link;
 	uint32_t n;
@@ -58,7 +58,7 @@ static uint32_t seg_limit(const struct qp *qp)
 	return n ? n : 1;
 }
 
-static void seg_head(const struct qp *qp, const struct req_wqe *w, struct seg *seg)
+static void req_seg_head(const struct qp *qp, const struct req_wqe *w, struct seg *seg)
 {
 	const struct qp_req *r = &qp->req;
 
@@ -101,8 +101,8 @@ HOT static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
 
 	if (unlikely(ahead >= r->window))
 		return -EAGAIN;
-	n = min(n, min(seg_limit(qp), r->window - ahead));
-	seg_head(qp, w, &seg);
+	n = min(n, min(req_seg_limit(qp), r->window - ahead));
+	req_seg_head(qp, w, &seg);
 	seg.npkts = n;
 	seg.len = (uint32_t)min((uint64_t)n << r->mtu_shift, w->len - off);
 	if (r->cur_pkt == 0) {
@@ -147,7 +147,7 @@ HOT static int req_send_data(struct qp *qp, struct req_wqe *w, ns_t now)
  * piece (it ended at w->rdma.asked) and has not been answered completely, the rest of that piece is
  * requested; otherwise the next piece, which ends at the end of the part at the latest.
  */
-static uint32_t read_ask(const struct qp *qp, const struct req_wqe *w)
+static uint32_t req_read_ask(const struct qp *qp, const struct req_wqe *w)
 {
 	const struct qp_req *r = &qp->req;
 	uint32_t n = w->npkts - r->cur_pkt, at = psn_off(psn_add(w->first_psn, r->cur_pkt), r->una);
@@ -169,19 +169,19 @@ static uint32_t read_ask(const struct qp *qp, const struct req_wqe *w)
 
 /*
  * Sends the request packet of a READ, atomic, ATOMIC WRITE or FLUSH. A READ requests as many
- * packets as read_ask() returns.
+ * packets as req_read_ask() returns.
  */
 static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 	struct iovec iov[SEG_MAX_IOV];
-	uint32_t n = w->type == SEG_READ_REQ ? read_ask(qp, w) : 1;
+	uint32_t n = w->type == SEG_READ_REQ ? req_read_ask(qp, w) : 1;
 	struct seg seg = { 0 };
 	int rc;
 
 	if (unlikely(!n))
 		return -EAGAIN;
-	seg_head(qp, w, &seg);
+	req_seg_head(qp, w, &seg);
 	seg.flags = SEG_F_START | SEG_F_END | SEG_F_ACKREQ;
 	seg.npkts = n;
 	/*
@@ -247,7 +247,7 @@ static bool req_may_start(struct qp *qp, struct req_wqe *w)
  * has not polled a CQ since the last direct placement and has not consumed that placement's
  * completion.
  */
-static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
+static bool req_direct_wanted(struct qp *qp, const struct req_wqe *w)
 {
 	struct qp_req *r = &qp->req;
 
@@ -266,7 +266,7 @@ static bool direct_wanted(struct qp *qp, const struct req_wqe *w)
  * on a wire. The requester does both, because the responder does not see a direct placement. in:
  * number of response packets.
  */
-static void direct_count(struct qp *qp, const struct req_wqe *w, uint32_t in)
+static void req_direct_count(struct qp *qp, const struct req_wqe *w, uint32_t in)
 {
 	uint32_t out = w->type == SEG_READ_REQ ? 1 : w->npkts;
 
@@ -303,7 +303,7 @@ static APART bool req_direct(struct qp *qp, struct req_wqe *w)
 	}
 	switch (qp->link->ops->direct(qp->link, &op)) {
 	case DIRECT_DONE:
-		direct_count(qp, w, op.read ? w->npkts : 1);
+		req_direct_count(qp, w, op.read ? w->npkts : 1);
 		r->direct_busy = true;
 		r->direct_polls = qp->dev->polls;
 		r->direct_cqe = w->flags & WQE_SIGNALED || qp->sq_sig_all;
@@ -318,11 +318,11 @@ static APART bool req_direct(struct qp *qp, struct req_wqe *w)
 		w->status = WC_LOC_PROT_ERR;
 		return true;
 	case DIRECT_NAK_ACC:
-		direct_count(qp, w, 1);
+		req_direct_count(qp, w, 1);
 		w->status = WC_REM_ACCESS_ERR;
 		return true;
 	case DIRECT_NAK_INV:
-		direct_count(qp, w, 1);
+		req_direct_count(qp, w, 1);
 		w->status = WC_REM_INV_REQ_ERR;
 		return true;
 	}
@@ -452,7 +452,7 @@ FLAT APART void req_run(struct qp *qp, ns_t now)
 			if (!req_may_start(qp, w) || xp_outstanding(qp) >= r->window) {
 				break;
 			}
-			if (direct_wanted(qp, w) && req_direct(qp, w))
+			if (req_direct_wanted(qp, w) && req_direct(qp, w))
 				continue;
 		}
 		rc = wqe_is_rd(w) ? req_send_rd(qp, w, now) : req_send_data(qp, w, now);

@@ -37,7 +37,7 @@ static const char *const resp_step_names[] = {
 
 _Static_assert(ARRAY_SIZE(resp_step_names) == RESP_STEPS, "a step lacks its name");
 
-static enum resp_step chk_state(struct resp_ctx *c)
+static enum resp_step resp_chk_state(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 
@@ -53,7 +53,7 @@ static enum resp_step chk_state(struct resp_ctx *c)
 }
 
 /* The link has refused the request (seg.refuse): returns the step that sends the answer. */
-static __attribute__((noinline)) enum resp_step chk_refused(struct resp_ctx *c)
+static __attribute__((noinline)) enum resp_step resp_chk_refused(struct resp_ctx *c)
 {
 	switch (c->seg->refuse) {
 	case AETH_RNR_NAK:
@@ -68,7 +68,7 @@ static __attribute__((noinline)) enum resp_step chk_refused(struct resp_ctx *c)
 	return resp_inv_req(c, WC_REM_INV_REQ_ERR);
 }
 
-static enum resp_step chk_psn(struct resp_ctx *c)
+static enum resp_step resp_chk_psn(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 	int32_t diff = psn_diff(c->psn, qp->card->epsn);
@@ -90,11 +90,11 @@ static enum resp_step chk_psn(struct resp_ctx *c)
 	}
 	qp->resp.nak_sent = false;
 	if (unlikely(c->seg->refuse))
-		return chk_refused(c);
+		return resp_chk_refused(c);
 	return RESP_CHK_OP_SEQ;
 }
 
-static enum resp_step chk_op_seq(struct resp_ctx *c)
+static enum resp_step resp_chk_op_seq(struct resp_ctx *c)
 {
 	enum resp_msg want = c->qp->resp.msg;
 	enum resp_msg is = resp_is_send(c) ? RESP_MSG_SEND :
@@ -122,22 +122,22 @@ bool resp_payload_fits(const struct resp_ctx *c)
 }
 
 /* Access bits that a FLUSH requires of QP and key (IBA A19). */
-static uint32_t flush_access(const struct seg *seg)
+static uint32_t resp_flush_access(const struct seg *seg)
 {
 	return (seg->imm & SEG_FETH_GLOBAL ? ACCESS_FLUSH_GLOBAL : 0) |
 	       (seg->imm & SEG_FETH_PERSISTENT ? ACCESS_FLUSH_PERSISTENT : 0);
 }
 
-static bool flush_valid(const struct seg *seg, uint32_t access)
+static bool resp_flush_valid(const struct seg *seg, uint32_t access)
 {
-	uint32_t plt = seg->imm & SEG_FETH_PLT, need = flush_access(seg);
+	uint32_t plt = seg->imm & SEG_FETH_PLT, need = resp_flush_access(seg);
 	uint32_t sel = (seg->imm & SEG_FETH_SEL) >> SEG_FETH_SEL_SHIFT;
 
 	return plt && !(plt & ~(SEG_FETH_GLOBAL | SEG_FETH_PERSISTENT)) && sel <= SEG_FETH_MR &&
 	       (access & need) == need;
 }
 
-static enum resp_step chk_op_valid(struct resp_ctx *c)
+static enum resp_step resp_chk_op_valid(struct resp_ctx *c)
 {
 	uint32_t access = c->qp->attr.access;
 	bool ok = true;
@@ -164,7 +164,7 @@ static enum resp_step chk_op_valid(struct resp_ctx *c)
 		     c->len == 8 && c->seg->dma_len == 8;
 		break;
 	case SEG_FLUSH:
-		ok = flush_valid(c->seg, access);
+		ok = resp_flush_valid(c->seg, access);
 		break;
 	case SEG_READ_RESP:
 	case SEG_ACK:
@@ -180,7 +180,7 @@ static enum resp_step chk_op_valid(struct resp_ctx *c)
  * answered with an RNR NAK. Of a segment with several packets of a WRITE with immediate, only the last packet needs a
  * receive WQE: the packets before it are executed, then an RNR NAK answers the last one.
  */
-static RARE enum resp_step recv_missing(struct resp_ctx *c)
+static RARE enum resp_step resp_recv_missing(struct resp_ctx *c)
 {
 	if (resp_is_send(c) || c->npkts == 1)
 		return RESP_RNR;
@@ -203,7 +203,7 @@ static RARE enum resp_step resp_bad_recv(struct resp_ctx *c)
 	return RESP_FATAL;
 }
 
-static enum resp_step chk_resource(struct resp_ctx *c)
+static enum resp_step resp_chk_resource(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 
@@ -213,7 +213,7 @@ static enum resp_step chk_resource(struct resp_ctx *c)
 		case RECV_GOT:
 			break;
 		case RECV_NONE:
-			return recv_missing(c);
+			return resp_recv_missing(c);
 		case RECV_BAD:
 			return resp_bad_recv(c);
 		}
@@ -227,7 +227,7 @@ static enum resp_step chk_resource(struct resp_ctx *c)
 	return RESP_CHK_LENGTH;
 }
 
-static enum resp_step chk_length(struct resp_ctx *c)
+static enum resp_step resp_chk_length(struct resp_ctx *c)
 {
 	struct qp_resp *r = &c->qp->resp;
 
@@ -258,7 +258,7 @@ static enum resp_step chk_length(struct resp_ctx *c)
 }
 
 /* The key of a FLUSH is checked even for length 0. If the FLUSH is for the whole region, no range is checked. */
-static APART enum resp_step chk_flush_key(struct resp_ctx *c)
+static APART enum resp_step resp_chk_flush_key(struct resp_ctx *c)
 {
 	const struct seg *seg = c->seg;
 	uint32_t len = seg->dma_len, index = seg->rkey >> 8;
@@ -269,7 +269,7 @@ static APART enum resp_step chk_flush_key(struct resp_ctx *c)
 		len = 0;
 	}
 	if (unlikely(mr_check(c->qp->dev, c->qp->pd->id, c->qp->qpn, seg->rkey, va, len,
-			      flush_access(seg), &c->addr) != MR_OK))
+			      resp_flush_access(seg), &c->addr) != MR_OK))
 		return resp_rem_acc(c);
 	return RESP_EXECUTE;
 }
@@ -278,7 +278,7 @@ static APART enum resp_step chk_flush_key(struct resp_ctx *c)
  * Checks that the key permits access to all of the message that is still to come. For 0 bytes the
  * key is not checked.
  */
-static enum resp_step chk_rkey(struct resp_ctx *c)
+static enum resp_step resp_chk_rkey(struct resp_ctx *c)
 {
 	const struct seg *seg = c->seg;
 	struct qp_resp *r = &c->qp->resp;
@@ -296,7 +296,7 @@ static enum resp_step chk_rkey(struct resp_ctx *c)
 	} else if (seg->type == SEG_ATOMIC_WRITE) {
 		access = IB_UVERBS_ACCESS_REMOTE_WRITE;
 	} else if (unlikely(seg->type == SEG_FLUSH)) {
-		return chk_flush_key(c);
+		return resp_chk_flush_key(c);
 	}
 	if (len && unlikely(mr_check(c->qp->dev, c->qp->pd->id, c->qp->qpn, rkey, va, len, access,
 				     &c->addr) != MR_OK))
@@ -304,7 +304,7 @@ static enum resp_step chk_rkey(struct resp_ctx *c)
 	return RESP_EXECUTE;
 }
 
-static RARE enum resp_step nak_seq(struct resp_ctx *c)
+static RARE enum resp_step resp_nak_seq(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 
@@ -316,7 +316,7 @@ static RARE enum resp_step nak_seq(struct resp_ctx *c)
 	return RESP_DONE;
 }
 
-static RARE enum resp_step rnr(struct resp_ctx *c)
+static RARE enum resp_step resp_rnr(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 
@@ -327,7 +327,7 @@ static RARE enum resp_step rnr(struct resp_ctx *c)
 	return RESP_DONE;
 }
 
-static RARE enum resp_step fatal(struct resp_ctx *c, enum resp_step found)
+static RARE enum resp_step resp_check_failed(struct resp_ctx *c, enum resp_step found)
 {
 	log_debug("xport: qp#%06x psn %u: check %s failed, NAK 0x%02x", c->qp->qpn, c->psn,
 		  resp_step_names[found], c->syndrome);
@@ -344,25 +344,25 @@ static void resp_run(struct resp_ctx *c)
 
 		switch (now) {
 		case RESP_CHK_STATE:
-			step = chk_state(c);
+			step = resp_chk_state(c);
 			break;
 		case RESP_CHK_PSN:
-			step = chk_psn(c);
+			step = resp_chk_psn(c);
 			break;
 		case RESP_CHK_OP_SEQ:
-			step = chk_op_seq(c);
+			step = resp_chk_op_seq(c);
 			break;
 		case RESP_CHK_OP_VALID:
-			step = chk_op_valid(c);
+			step = resp_chk_op_valid(c);
 			break;
 		case RESP_CHK_RESOURCE:
-			step = chk_resource(c);
+			step = resp_chk_resource(c);
 			break;
 		case RESP_CHK_LENGTH:
-			step = chk_length(c);
+			step = resp_chk_length(c);
 			break;
 		case RESP_CHK_RKEY:
-			step = chk_rkey(c);
+			step = resp_chk_rkey(c);
 			break;
 		case RESP_EXECUTE:
 			step = resp_execute(c);
@@ -374,13 +374,13 @@ static void resp_run(struct resp_ctx *c)
 			step = resp_duplicate(c);
 			break;
 		case RESP_NAK_SEQ:
-			step = nak_seq(c);
+			step = resp_nak_seq(c);
 			break;
 		case RESP_RNR:
-			step = rnr(c);
+			step = resp_rnr(c);
 			break;
 		case RESP_FATAL:
-			step = fatal(c, last);
+			step = resp_check_failed(c, last);
 			break;
 		case RESP_DONE:
 		case RESP_STEPS:
@@ -395,7 +395,7 @@ static void resp_run(struct resp_ctx *c)
  * the responder's checks failed. The requester has stored the NAK code in card->failed: the QP
  * fails as if it had sent that NAK.
  */
-static RARE void card_failed(struct qp *qp)
+static RARE void resp_card_failed(struct qp *qp)
 {
 	enum xp_event event = qp->card->failed == AETH_NAK_REM_ACC ? EV_QP_ACCESS_ERR :
 								     EV_QP_REQ_ERR;
@@ -417,7 +417,7 @@ void resp_check_card(struct qp *qp)
 		return;
 	card_lock(qp->card, CARD_OWNER);
 	if (qp->card->failed && qp->state >= QPS_RTR && qp->state != QPS_ERR)
-		card_failed(qp);
+		resp_card_failed(qp);
 	card_unlock(qp->card);
 }
 
@@ -455,7 +455,7 @@ HOT void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_
 	if (unlikely(qp->resp.from != from))
 		resp_set_from(qp, from);
 	if (unlikely(qp->card->failed) && qp->state >= QPS_RTR && qp->state != QPS_ERR)
-		card_failed(qp);
+		resp_card_failed(qp);
 	resp_run(&c);
 	qp->card->busy = resp_busy(qp);
 	card_unlock(qp->card);

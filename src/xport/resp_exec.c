@@ -13,7 +13,7 @@
  * Executes SEND with invalidate. The key must be that of a type 2 window of this QP (IBA
  * 9.9.6.1, responder class J). An error is reported by the receive WQE, without an event.
  */
-static APART enum resp_step exec_inv(struct resp_ctx *c)
+static APART enum resp_step resp_exec_inv(struct resp_ctx *c)
 {
 	if (likely(!mw_invalidate(c->qp, c->seg->imm)))
 		return RESP_COMPLETE;
@@ -23,7 +23,7 @@ static APART enum resp_step exec_inv(struct resp_ctx *c)
 	return RESP_FATAL;
 }
 
-static enum resp_step exec_send(struct resp_ctx *c)
+static enum resp_step resp_exec_send(struct resp_ctx *c)
 {
 	struct iovec iov[SEG_MAX_IOV];
 	int n = recv_iov(c->qp, c->qp->resp.off, c->len, iov);
@@ -33,7 +33,7 @@ static enum resp_step exec_send(struct resp_ctx *c)
 	switch (xp_place(c->seg, c->cut, iov, n, c->len)) {
 	case 0:
 		if (unlikely(c->seg->type == SEG_SEND_INV && c->flags & SEG_F_END))
-			return exec_inv(c);
+			return resp_exec_inv(c);
 		return RESP_COMPLETE;
 	case -EFAULT:
 		return resp_rem_op(c, WC_LOC_PROT_ERR);
@@ -42,7 +42,7 @@ static enum resp_step exec_send(struct resp_ctx *c)
 	}
 }
 
-static enum resp_step exec_write(struct resp_ctx *c)
+static enum resp_step resp_exec_write(struct resp_ctx *c)
 {
 	struct iovec iov = { c->addr, c->len };
 
@@ -60,7 +60,7 @@ static enum resp_step exec_write(struct resp_ctx *c)
  * Advances PSN and MSN for a READ, atomic, ATOMIC WRITE or FLUSH and queues its response. Queued
  * responses are sent in PSN order.
  */
-static APART enum resp_step exec_rd(struct resp_ctx *c, struct resp_res *res, uint32_t npkts)
+static APART enum resp_step resp_exec_rd(struct resp_ctx *c, struct resp_res *res, uint32_t npkts)
 {
 	struct qp *qp = c->qp;
 
@@ -97,7 +97,7 @@ static const struct resp_replay *replay_find(const struct qp *qp, uint32_t psn, 
 	return NULL;
 }
 
-static void read_res(const struct resp_ctx *c, struct resp_res *res)
+static void resp_read_res(const struct resp_ctx *c, struct resp_res *res)
 {
 	*res = (struct resp_res){
 		.type = SEG_READ_RESP,
@@ -108,7 +108,7 @@ static void read_res(const struct resp_ctx *c, struct resp_res *res)
 	};
 }
 
-static APART enum resp_step exec_atomic(struct resp_ctx *c)
+static APART enum resp_step resp_exec_atomic(struct resp_ctx *c)
 {
 	const struct seg *seg = c->seg;
 	struct resp_res res = { .type = SEG_ATOMIC_ACK, .psn = c->psn };
@@ -124,11 +124,11 @@ static APART enum resp_step exec_atomic(struct resp_ctx *c)
 		return resp_rem_acc(c);
 	replay_push(c->qp, &(struct resp_replay){ .va = res.va, .psn = c->psn,
 						  .len = REPLAY_ATOMIC });
-	return exec_rd(c, &res, 1);
+	return resp_exec_rd(c, &res, 1);
 }
 
 /* An atomic store of 8 bytes. */
-static APART enum resp_step exec_atomic_write(struct resp_ctx *c)
+static APART enum resp_step resp_exec_atomic_write(struct resp_ctx *c)
 {
 	struct resp_res res = { .type = SEG_READ_RESP, .psn = c->psn };
 	uint64_t v;
@@ -140,7 +140,7 @@ static APART enum resp_step exec_atomic_write(struct resp_ctx *c)
 		return RESP_DONE;
 	if (unlikely(umem_store64(c->addr, v)))
 		return resp_rem_acc(c);
-	return exec_rd(c, &res, 1);
+	return resp_exec_rd(c, &res, 1);
 }
 
 /*
@@ -148,12 +148,12 @@ static APART enum resp_step exec_atomic_write(struct resp_ctx *c)
  * host (direct placement). So a barrier makes it globally visible. No memory is persistent here, so
  * no key permits a persistent flush (kernel: only for pmem).
  */
-static APART enum resp_step exec_flush(struct resp_ctx *c)
+static APART enum resp_step resp_exec_flush(struct resp_ctx *c)
 {
 	struct resp_res res = { .type = SEG_READ_RESP, .psn = c->psn };
 
 	smp_mb();
-	return exec_rd(c, &res, 1);
+	return resp_exec_rd(c, &res, 1);
 }
 
 HOT enum resp_step resp_execute(struct resp_ctx *c)
@@ -161,23 +161,23 @@ HOT enum resp_step resp_execute(struct resp_ctx *c)
 	struct resp_res res;
 
 	if (resp_is_send(c))
-		return exec_send(c);
+		return resp_exec_send(c);
 	if (resp_is_write(c))
-		return exec_write(c);
+		return resp_exec_write(c);
 	if (unlikely(c->seg->type == SEG_ATOMIC_WRITE))
-		return exec_atomic_write(c);
+		return resp_exec_atomic_write(c);
 	if (unlikely(c->seg->type == SEG_FLUSH))
-		return exec_flush(c);
+		return resp_exec_flush(c);
 	if (c->seg->type != SEG_READ_REQ)
-		return exec_atomic(c);
-	read_res(c, &res);
+		return resp_exec_atomic(c);
+	resp_read_res(c, &res);
 	replay_push(c->qp, &(struct resp_replay){ .va = res.va, .psn = c->psn, .len = res.len,
 						  .rkey = res.rkey });
-	return exec_rd(c, &res, seg_pkts(res.len, 1u << c->qp->req.mtu_shift));
+	return resp_exec_rd(c, &res, seg_pkts(res.len, 1u << c->qp->req.mtu_shift));
 }
 
 /* Completes the receive WQE of the message (qp_resp.have_wqe). A full CQ fails the QP. */
-static void recv_complete(struct resp_ctx *c)
+static void resp_recv_complete(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 	struct qp_resp *r = &qp->resp;
@@ -220,7 +220,7 @@ HOT enum resp_step resp_complete(struct resp_ctx *c)
 		r->msg = RESP_MSG_NONE;
 		qp->card->msn = psn_add(qp->card->msn, 1);
 		if (c->seg->type != SEG_WRITE) {
-			recv_complete(c);
+			resp_recv_complete(c);
 			return RESP_DONE;
 		}
 	}
@@ -234,14 +234,14 @@ HOT enum resp_step resp_complete(struct resp_ctx *c)
  * beyond the end of that READ, the response is cut there. Other duplicate READs are dropped, as in
  * kernel rxe ("class D error"); a correct requester does not send them.
  */
-static enum resp_step dup_read(struct resp_ctx *c)
+static enum resp_step resp_dup_read(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 	const struct resp_replay *e = replay_find(qp, c->psn, false);
 	uint32_t left;
 	struct resp_res res;
 
-	read_res(c, &res);
+	resp_read_res(c, &res);
 	if (!e || res.rkey != e->rkey || res.va < e->va || res.va - e->va > e->len)
 		return RESP_DONE;
 	left = e->len - (uint32_t)(res.va - e->va);
@@ -258,7 +258,7 @@ static enum resp_step dup_read(struct resp_ctx *c)
 	return RESP_DONE;
 }
 
-static enum resp_step dup_atomic(struct resp_ctx *c)
+static enum resp_step resp_dup_atomic(struct resp_ctx *c)
 {
 	const struct resp_replay *e = replay_find(c->qp, c->psn, true);
 	struct resp_res res = {
@@ -277,7 +277,7 @@ static enum resp_step dup_atomic(struct resp_ctx *c)
 }
 
 /* ATOMIC WRITE and FLUSH are not executed twice (oA19-14, oA19-15); the answer is empty. */
-static enum resp_step dup_empty(struct resp_ctx *c)
+static enum resp_step resp_dup_empty(struct resp_ctx *c)
 {
 	struct resp_res res = {
 		.type = SEG_READ_RESP,
@@ -306,6 +306,6 @@ APART enum resp_step resp_duplicate(struct resp_ctx *c)
 		return RESP_DONE;
 	}
 	if (c->seg->type == SEG_ATOMIC_WRITE || c->seg->type == SEG_FLUSH)
-		return dup_empty(c);
-	return c->seg->type == SEG_READ_REQ ? dup_read(c) : dup_atomic(c);
+		return resp_dup_empty(c);
+	return c->seg->type == SEG_READ_REQ ? resp_dup_read(c) : resp_dup_atomic(c);
 }

@@ -17,7 +17,7 @@ static struct resp_res *res_at(const struct qp_resp *r, uint32_t i)
 	return &r->res[(r->res_head + i) & (r->rd_size - 1)];
 }
 
-static size_t rd_bytes(uint32_t n)
+static size_t resp_rd_bytes(uint32_t n)
 {
 	return n * (sizeof(struct resp_res) + sizeof(struct resp_replay));
 }
@@ -33,7 +33,7 @@ APART bool resp_rd_alloc(struct qp *qp)
 		return true;
 	if (BUG_ON(n & (n - 1)))
 		return false;
-	res = pool_alloc(rd_bytes(n));
+	res = pool_alloc(resp_rd_bytes(n));
 	if (!res)
 		return false;
 	replay = (struct resp_replay *)(res + n);
@@ -48,7 +48,7 @@ APART bool resp_rd_alloc(struct qp *qp)
 		replay[i].psn = UINT32_MAX;
 	for (uint32_t i = 0; i < old; i++)
 		replay[i] = r->replay[(r->replay_next + i) & (old - 1)];
-	pool_free(r->res, rd_bytes(old));
+	pool_free(r->res, resp_rd_bytes(old));
 	r->res = res;
 	r->replay = replay;
 	r->rd_size = n;
@@ -60,7 +60,7 @@ APART bool resp_rd_alloc(struct qp *qp)
 void resp_rd_free(struct qp *qp)
 {
 	if (qp->resp.res)
-		pool_free(qp->resp.res, rd_bytes(qp->resp.rd_size));
+		pool_free(qp->resp.res, resp_rd_bytes(qp->resp.rd_size));
 }
 
 static uint32_t res_npkts(const struct qp *qp, const struct resp_res *e)
@@ -118,7 +118,7 @@ bool resp_queue(struct qp *qp, const struct resp_res *res)
 	return true;
 }
 
-static void seg_head(const struct qp *qp, struct seg *seg, enum seg_type type, uint32_t psn)
+static void resp_seg_head(const struct qp *qp, struct seg *seg, enum seg_type type, uint32_t psn)
 {
 	seg->service = SEG_RC;
 	seg->type = type;
@@ -132,7 +132,7 @@ static void seg_head(const struct qp *qp, struct seg *seg, enum seg_type type, u
 	seg->syndrome = AETH_ACK_UNLIMITED;
 }
 
-static int send_counted(struct qp *qp, struct link *l, const struct seg *seg)
+static int resp_send_counted(struct qp *qp, struct link *l, const struct seg *seg)
 {
 	int rc = l->ops->send(l, seg);
 
@@ -142,7 +142,7 @@ static int send_counted(struct qp *qp, struct link *l, const struct seg *seg)
 }
 
 /* Sends the next segment of READ response e. 0: e has advanced; *done: the response is complete. Else -errno. */
-static int send_read(struct qp *qp, struct link *l, struct resp_res *e, bool *done)
+static int resp_send_read(struct qp *qp, struct link *l, struct resp_res *e, bool *done)
 {
 	uint32_t shift = qp->req.mtu_shift, total = res_npkts(qp, e);
 	uint32_t bytes = l->max_copy_seg ? l->max_copy_seg : l->max_seg;
@@ -153,7 +153,7 @@ static int send_read(struct qp *qp, struct link *l, struct resp_res *e, bool *do
 	int rc;
 
 	n = min(n ? n : 1, total);
-	seg_head(qp, &seg, SEG_READ_RESP, e->psn);
+	resp_seg_head(qp, &seg, SEG_READ_RESP, e->psn);
 	seg.npkts = n;
 	seg.len = (uint32_t)min((uint64_t)n << shift, (uint64_t)e->len);
 	seg.msn = e->msn;
@@ -168,7 +168,7 @@ static int send_read(struct qp *qp, struct link *l, struct resp_res *e, bool *do
 	iov = (struct iovec){ addr, seg.len };
 	seg.iov = &iov;
 	seg.niov = seg.len ? 1 : 0;
-	rc = send_counted(qp, l, &seg);
+	rc = resp_send_counted(qp, l, &seg);
 	if (rc)
 		return rc;
 	*done = n == total;
@@ -179,31 +179,32 @@ static int send_read(struct qp *qp, struct link *l, struct resp_res *e, bool *do
 	return 0;
 }
 
-static int send_atomic(struct qp *qp, struct link *l, const struct resp_res *e)
+static int resp_send_atomic(struct qp *qp, struct link *l, const struct resp_res *e)
 {
 	struct seg seg = { 0 };
 
-	seg_head(qp, &seg, SEG_ATOMIC_ACK, e->psn);
+	resp_seg_head(qp, &seg, SEG_ATOMIC_ACK, e->psn);
 	seg.orig = e->va;
 	seg.msn = e->msn;
-	return send_counted(qp, l, &seg);
+	return resp_send_counted(qp, l, &seg);
 }
 
-HOT static int send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome, uint32_t msn)
+HOT static int resp_send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
+			     uint32_t msn)
 {
 	struct seg seg = { 0 };
 
-	seg_head(qp, &seg, SEG_ACK, psn);
+	resp_seg_head(qp, &seg, SEG_ACK, psn);
 	seg.syndrome = syndrome;
 	seg.msn = msn;
-	return send_counted(qp, l, &seg);
+	return resp_send_counted(qp, l, &seg);
 }
 
 /*
  * Enters ERR after a responder error. status completes the receive WQE that is in use (qp_resp.have_wqe). The caller
  * has locked the QP's card (struct qp_card).
  */
-static RARE void fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
+static RARE void resp_fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
 {
 	xp_enter_err(qp, true);
 	if (event != EV_NONE)
@@ -214,15 +215,15 @@ static RARE void fail_now(struct qp *qp, enum wc_status status, enum xp_event ev
 }
 
 /* Sends the queued responses. False: the link is full. */
-static APART bool output_res(struct qp *qp, struct link *l)
+static APART bool resp_output_res(struct qp *qp, struct link *l)
 {
 	struct qp_resp *r = &qp->resp;
 
 	while (r->res_count) {
 		struct resp_res *e = res_at(r, 0);
 		bool done = true;
-		int rc = e->type == SEG_READ_RESP ? send_read(qp, l, e, &done) :
-						    send_atomic(qp, l, e);
+		int rc = e->type == SEG_READ_RESP ? resp_send_read(qp, l, e, &done) :
+						    resp_send_atomic(qp, l, e);
 
 		if (rc == -EAGAIN)
 			return false;
@@ -249,10 +250,10 @@ APART void resp_output(struct qp *qp, struct link *l)
 {
 	struct qp_resp *r = &qp->resp;
 
-	if (!l || !output_res(qp, l))
+	if (!l || !resp_output_res(qp, l))
 		return;
 	if (r->ack_due) {
-		if (send_ack(qp, l, r->ack_psn, r->ack_syn, r->ack_msn))
+		if (resp_send_ack(qp, l, r->ack_psn, r->ack_syn, r->ack_msn))
 			return;
 		r->ack_due = false;
 	}
@@ -280,7 +281,7 @@ HOT void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndro
 	 * Send this answer at once if no response is queued. It also acknowledges what a queued
 	 * answer would, whose PSN is not later, so that one is dropped.
 	 */
-	if (likely(!r->res_count && !send_ack(qp, l, psn, syndrome, qp->card->msn))) {
+	if (likely(!r->res_count && !resp_send_ack(qp, l, psn, syndrome, qp->card->msn))) {
 		r->ack_due = false;
 		return;
 	}
@@ -330,5 +331,5 @@ APART void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndr
 		return;
 	}
 	resp_answer(qp, l, psn, syndrome);
-	fail_now(qp, status, event);
+	resp_fail_now(qp, status, event);
 }

@@ -38,7 +38,7 @@ void xp_timer_config(struct qp *qp)
 }
 
 /* Local ACK timeout; NS_NEVER: none. */
-static ns_t timeout_of(const struct qp *qp)
+static ns_t ack_timeout_of(const struct qp *qp)
 {
 	return ack_timeout_ns(qp->attr.timeout & 31);
 }
@@ -51,7 +51,7 @@ static ns_t timeout_of(const struct qp *qp)
  * value. Losses are repaired by the early timer (see the head of this file), so the ack timeout only decides how long
  * a live peer may be silent.
  */
-static ns_t stretched(const struct qp *qp, ns_t timeout)
+static ns_t ack_timeout_stretched(const struct qp *qp, ns_t timeout)
 {
 	const struct qp_req *r = &qp->req;
 
@@ -63,7 +63,7 @@ static ns_t stretched(const struct qp *qp, ns_t timeout)
 
 static void ack_timer_start(struct qp *qp, ns_t now)
 {
-	ns_t timeout = stretched(qp, timeout_of(qp));
+	ns_t timeout = ack_timeout_stretched(qp, ack_timeout_of(qp));
 
 	qp->req.deadline = timeout == NS_NEVER ? NS_NEVER : now + timeout;
 }
@@ -71,14 +71,14 @@ static void ack_timer_start(struct qp *qp, ns_t now)
 #define EARLY_MIN (2 * NS_MS)	/* minimum wait, as a peer that waits for a CPU answers late although nothing is lost */
 #define RTT_UNIT (16 * NS_US)
 
-static APART void early_start(struct qp *qp, ns_t now)
+static APART void early_timer_start(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 	ns_t wait = (r->srtt + 4ull * r->rttvar) * RTT_UNIT;
 
 	/* Wait four times as long for a READ: repeating it repeats the whole response. */
 	wait = max(wait, (ns_t)EARLY_MIN) << (min(r->early_shift, 10) + 2 * req_head_is_rd(qp));
-	r->early = r->srtt && wait < timeout_of(qp) ? now + wait : NS_NEVER;
+	r->early = r->srtt && wait < ack_timeout_of(qp) ? now + wait : NS_NEVER;
 }
 
 static uint32_t rtt_clock(ns_t now)
@@ -116,7 +116,7 @@ HOT void xp_timer_sent(struct qp *qp, ns_t now)
 	if (!r->slow_start)
 		return;
 	if (r->early == NS_NEVER)
-		early_start(qp, now);
+		early_timer_start(qp, now);
 	if (!r->rtt_at && psn_diff(r->una, r->recover) >= 0) {
 		r->rtt_at = rtt_clock(now);
 		r->rtt_psn = r->nxt;
@@ -140,7 +140,7 @@ HOT void xp_timer_progress(struct qp *qp, ns_t now)
 	}
 	ack_timer_start(qp, now);
 	if (r->slow_start)
-		early_start(qp, now);
+		early_timer_start(qp, now);
 }
 
 /* Uses up an attempt to repeat the oldest packet. False: no attempt is left. */
@@ -185,7 +185,7 @@ ns_t xp_wake(const struct qp *qp)
  * The early timer (see the head of this file) has fired. Of a SEND or WRITE only one packet is repeated: its ACK
  * shows how much is missing.
  */
-static void send_early(struct qp *qp, ns_t now)
+static void early_timer_fired(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 
@@ -199,7 +199,7 @@ static void send_early(struct qp *qp, ns_t now)
 	} else {
 		req_probe(qp, now);
 	}
-	early_start(qp, now);
+	early_timer_start(qp, now);
 	req_run(qp, now);
 }
 
@@ -221,7 +221,7 @@ void xp_timer(struct qp *qp, ns_t now)
 		return;
 	}
 	if (now >= r->early && now < r->deadline) {
-		send_early(qp, now);
+		early_timer_fired(qp, now);
 		return;
 	}
 	if (now < r->deadline)

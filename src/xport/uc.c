@@ -9,26 +9,26 @@
 #include "xport/resp_internal.h"
 
 /* Kind of the message that the segment belongs to. */
-static enum resp_msg msg_of(const struct seg *seg)
+static enum resp_msg uc_msg_of(const struct seg *seg)
 {
 	return seg->type <= SEG_SEND_INV ? RESP_MSG_SEND : RESP_MSG_WRITE;
 }
 
 /* Ends the message in progress: its further packets are dropped. */
-static void drop_message(struct qp *qp)
+static void uc_drop_message(struct qp *qp)
 {
 	qp->resp.msg = RESP_MSG_NONE;
 }
 
 /* Starts a message at its FIRST or ONLY packet. False: the message is dropped. */
-static bool begin(struct resp_ctx *c)
+static bool uc_begin(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 	struct qp_resp *r = &qp->resp;
 	const struct seg *seg = c->seg;
 
 	r->off = 0;
-	if (msg_of(seg) == RESP_MSG_SEND)
+	if (uc_msg_of(seg) == RESP_MSG_SEND)
 		return true;
 	r->va = seg->va;
 	r->rkey = seg->rkey;
@@ -40,7 +40,7 @@ static bool begin(struct resp_ctx *c)
 }
 
 /* The receive WQE or its buffer is bad: fails the QP (IBA 9.9.3.1). */
-static void local_error(struct qp *qp, enum wc_status status)
+static void uc_local_error(struct qp *qp, enum wc_status status)
 {
 	xp_enter_err(qp, true);
 	xp_fail_recv(qp, status);
@@ -49,7 +49,7 @@ static void local_error(struct qp *qp, enum wc_status status)
 }
 
 /* Copies the payload of a SEND to its receive buffer. False: the message is dropped, or the QP has failed. */
-static bool place_send(struct resp_ctx *c)
+static bool uc_place_send(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 	struct qp_resp *r = &qp->resp;
@@ -63,7 +63,7 @@ static bool place_send(struct resp_ctx *c)
 		case RECV_NONE:
 			return false;
 		case RECV_BAD:
-			local_error(qp, WC_LOC_QP_OP_ERR);
+			uc_local_error(qp, WC_LOC_QP_OP_ERR);
 			return false;
 		}
 	}
@@ -74,14 +74,14 @@ static bool place_send(struct resp_ctx *c)
 	case 0:
 		return true;
 	case -EFAULT:
-		local_error(qp, WC_LOC_PROT_ERR);
+		uc_local_error(qp, WC_LOC_PROT_ERR);
 		return false;
 	default:
 		return false;
 	}
 }
 
-static bool place_write(struct resp_ctx *c)
+static bool uc_place_write(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 	struct qp_resp *r = &qp->resp;
@@ -104,7 +104,7 @@ static bool place_write(struct resp_ctx *c)
 }
 
 /* Completes the receive WQE of a SEND or of a WRITE with immediate. The latter fetches its WQE here. */
-static void complete(struct resp_ctx *c)
+static void uc_complete(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 	struct ib_uverbs_wc *wc;
@@ -118,7 +118,7 @@ static void complete(struct resp_ctx *c)
 		case RECV_NONE:
 			return;
 		case RECV_BAD:
-			local_error(qp, WC_LOC_QP_OP_ERR);
+			uc_local_error(qp, WC_LOC_QP_OP_ERR);
 			return;
 		}
 	}
@@ -143,30 +143,30 @@ static void uc_run(struct resp_ctx *c)
 
 	/* Accept the expected PSN, or the first packet of a message; otherwise end the message. */
 	if (c->psn != qp->card->epsn && !(c->flags & SEG_F_START)) {
-		drop_message(qp);
+		uc_drop_message(qp);
 		return;
 	}
 	qp->card->epsn = psn_add(c->psn, c->npkts);
 	if (c->flags & SEG_F_START) {
-		drop_message(qp);
-		if (!begin(c))
+		uc_drop_message(qp);
+		if (!uc_begin(c))
 			return;
-	} else if (r->msg != msg_of(seg)) {
-		drop_message(qp);
+	} else if (r->msg != uc_msg_of(seg)) {
+		uc_drop_message(qp);
 		return;
 	}
 	if (!resp_payload_fits(c) ||
-	    !(msg_of(seg) == RESP_MSG_SEND ? place_send(c) : place_write(c))) {
-		drop_message(qp);
+	    !(uc_msg_of(seg) == RESP_MSG_SEND ? uc_place_send(c) : uc_place_write(c))) {
+		uc_drop_message(qp);
 		return;
 	}
 	r->off += c->len;
 	if (!(c->flags & SEG_F_END)) {
-		r->msg = (uint8_t)msg_of(seg);
+		r->msg = (uint8_t)uc_msg_of(seg);
 		return;
 	}
-	drop_message(qp);
-	complete(c);
+	uc_drop_message(qp);
+	uc_complete(c);
 }
 
 void uc_input(struct qp *qp, const struct seg *seg)

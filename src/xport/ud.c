@@ -9,7 +9,7 @@
 #include "wire/grh.h"
 #include "xport/resp_internal.h"
 
-static void local_error(struct qp *qp, enum wc_status status)
+static void ud_local_error(struct qp *qp, enum wc_status status)
 {
 	xp_enter_err(qp, true);
 	xp_fail_recv(qp, status);
@@ -18,7 +18,7 @@ static void local_error(struct qp *qp, enum wc_status status)
 }
 
 /* Copies GRH and payload. 0; -EFAULT: the receive buffer is bad; -EIO: the sender's memory cannot be read. */
-static int place(struct qp *qp, const struct seg *seg)
+static int ud_place(struct qp *qp, const struct seg *seg)
 {
 	struct iovec iov[SEG_MAX_IOV], src;
 	uint8_t grh[GRH_LEN];
@@ -42,7 +42,7 @@ static int place(struct qp *qp, const struct seg *seg)
  * Value of wc.sl for a datagram. RoCE has no SL. RoCE adapters put the kind of the packet's
  * headers there, and UCX before 1.19 takes the IP version of the GRH from it.
  */
-static uint8_t wc_sl(const struct qp *qp, const struct seg_net *net)
+static uint8_t ud_wc_sl(const struct qp *qp, const struct seg_net *net)
 {
 	if (qp->dev->port.ib)
 		return net->sl;
@@ -50,7 +50,7 @@ static uint8_t wc_sl(const struct qp *qp, const struct seg_net *net)
 									  WC_SL_ROCE_IPV6;
 }
 
-static void receive(struct qp *qp, const struct seg *seg)
+static void ud_receive(struct qp *qp, const struct seg *seg)
 {
 	struct ib_uverbs_wc *wc;
 
@@ -60,16 +60,16 @@ static void receive(struct qp *qp, const struct seg *seg)
 	case RECV_NONE:
 		return;
 	case RECV_BAD:
-		local_error(qp, WC_LOC_QP_OP_ERR);
+		ud_local_error(qp, WC_LOC_QP_OP_ERR);
 		return;
 	}
 	if (GRH_LEN + (uint64_t)seg->len > qp->resp.room)
 		return;
-	switch (place(qp, seg)) {
+	switch (ud_place(qp, seg)) {
 	case 0:
 		break;
 	case -EFAULT:
-		local_error(qp, WC_LOC_PROT_ERR);
+		ud_local_error(qp, WC_LOC_PROT_ERR);
 		return;
 	default:
 		return;
@@ -82,7 +82,7 @@ static void receive(struct qp *qp, const struct seg *seg)
 	wc->src_qp = seg->sqpn;
 	wc->wc_flags = seg->net->hop_limit ? WC_FLAG_GRH : 0;
 	wc->slid = seg->net->slid;
-	wc->sl = wc_sl(qp, seg->net);
+	wc->sl = ud_wc_sl(qp, seg->net);
 	wc->dlid_path_bits = seg->net->path_bits;
 	wc->pkey_index = qp->dev->port.ib ? qp->attr.pkey_index : 0;
 	if (seg->type == SEG_SEND_IMM) {
@@ -102,6 +102,6 @@ void ud_input(struct qp *qp, const struct seg *seg)
 		return;
 	}
 	card_lock(qp->card, CARD_OWNER);
-	receive(qp, seg);
+	ud_receive(qp, seg);
 	card_unlock(qp->card);
 }

@@ -19,14 +19,14 @@ static uint32_t ud_mtu(const struct qp *qp)
 	return mtu_bytes(qp->dev->port.active_mtu);
 }
 
-static struct seg seg_head(const struct qp *qp, const struct req_wqe *w)
+static struct seg unrel_seg_head(const struct qp *qp, const struct req_wqe *w)
 {
 	return (struct seg){ .type = w->type, .pkey = xp_pkey(qp), .sqpn = qp->qpn };
 }
 
 static int uc_send(struct qp *qp, struct req_wqe *w)
 {
-	struct seg seg = seg_head(qp, w);
+	struct seg seg = unrel_seg_head(qp, w);
 	struct qp_req *r = &qp->req;
 	uint64_t off = (uint64_t)r->cur_pkt << r->mtu_shift;
 	struct link *l = qp->link;
@@ -118,7 +118,7 @@ static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_
 
 static int ud_send(struct qp *qp, struct req_wqe *w)
 {
-	struct seg seg = seg_head(qp, w);
+	struct seg seg = unrel_seg_head(qp, w);
 	struct iovec iov[SEG_MAX_IOV];
 	const struct ah *ib = NULL;
 	struct seg_net net;
@@ -156,7 +156,7 @@ static int ud_send(struct qp *qp, struct req_wqe *w)
 }
 
 /* Fails the oldest WQE: the QP enters SQE. */
-static void fail(struct qp *qp, enum wc_status status)
+static void unrel_fail(struct qp *qp, enum wc_status status)
 {
 	struct qp_req *r = &qp->req;
 	struct req_wqe *w = req_wqe(qp, qp->sq.index);
@@ -175,7 +175,7 @@ static void fail(struct qp *qp, enum wc_status status)
  * Sends one segment of the WQE, or executes a local WQE. 0; -EAGAIN: the link has no room; else the
  * enum wc_status with which the WQE fails.
  */
-static int send_some(struct qp *qp, struct req_wqe *w)
+static int unrel_send_some(struct qp *qp, struct req_wqe *w)
 {
 	uint32_t before = qp->req.cur_pkt;
 	int rc;
@@ -206,13 +206,13 @@ APART void unrel_run(struct qp *qp, ns_t now)
 			break;
 		if (!w->status && qp->type == QPT_UD && unlikely(w->len > ud_mtu(qp)))
 			w->status = WC_LOC_LEN_ERR;
-		rc = w->status ? w->status : send_some(qp, w);
+		rc = w->status ? w->status : unrel_send_some(qp, w);
 		if (rc == -EAGAIN) {
 			r->blocked = true;
 			break;
 		}
 		if (unlikely(rc)) {
-			fail(qp, (enum wc_status)rc);
+			unrel_fail(qp, (enum wc_status)rc);
 			break;
 		}
 		if (r->cur_pkt < w->npkts)

@@ -20,16 +20,16 @@
 #define WIN_MIN (48u << 10)
 #define WIN_MAX (1u << 20)
 
-static uint32_t packets(const struct qp *qp, uint32_t bytes)
+static uint32_t win_packets(const struct qp *qp, uint32_t bytes)
 {
 	return max(bytes >> qp->req.mtu_shift, 2u);
 }
 
-static void set(struct qp *qp, uint32_t window)
+static void win_set(struct qp *qp, uint32_t window)
 {
 	struct qp_req *r = &qp->req;
 
-	r->window = min(max(window, packets(qp, WIN_MIN)), packets(qp, WIN_MAX));
+	r->window = min(max(window, win_packets(qp, WIN_MIN)), win_packets(qp, WIN_MAX));
 	r->ask_bytes = max(r->window / 4, 1u) << r->mtu_shift;
 }
 
@@ -43,10 +43,10 @@ void win_reset(struct qp *qp)
 		r->slow_start = 0;
 		return;
 	}
-	r->slow_start = packets(qp, WIN_MAX);
+	r->slow_start = win_packets(qp, WIN_MAX);
 	r->recover = r->nxt;
 	r->win_acked = 0;
-	set(qp, packets(qp, WIN_START));
+	win_set(qp, win_packets(qp, WIN_START));
 }
 
 /* Grows the window: npkts packets were acknowledged. */
@@ -60,14 +60,14 @@ APART void win_acked_slow(struct qp *qp, uint32_t npkts)
 		return;
 	}
 	if (r->window < r->slow_start) {
-		set(qp, r->window + npkts);
+		win_set(qp, r->window + npkts);
 		return;
 	}
 	r->win_acked += npkts;
 	if (r->win_acked < r->window)
 		return;
 	r->win_acked = 0;
-	set(qp, r->window + 1);
+	win_set(qp, r->window + 1);
 }
 
 void win_lost(struct qp *qp, bool timeout)
@@ -80,14 +80,14 @@ void win_lost(struct qp *qp, bool timeout)
 	if (!timeout && psn_diff(r->una, r->recover) < 0)
 		return;
 	r->recover = r->nxt;
-	set(qp, timeout ? r->window / 2 : r->window - r->window / 4);
+	win_set(qp, timeout ? r->window / 2 : r->window - r->window / 4);
 	r->slow_start = r->window;
 	r->win_acked = 0;
 }
 
 uint32_t win_piece(const struct qp *qp)
 {
-	return max(qp->req.window / 4, packets(qp, WIN_MIN));
+	return max(qp->req.window / 4, win_packets(qp, WIN_MIN));
 }
 
 void xp_congestion(struct qp *qp)

@@ -64,7 +64,7 @@ uint32_t wqe_wc_opcode(uint32_t opcode)
  * entries, because ibv_wr_set_sge_list() of rdma-core 44 writes a wrong dma.length: the number of
  * entries times the first length.
  */
-static uint64_t sge_sum(const struct qp *qp, const struct rxe_send_wqe *s, struct req_wqe *w)
+static uint64_t wqe_sge_sum(const struct qp *qp, const struct rxe_send_wqe *s, struct req_wqe *w)
 {
 	uint32_t num = READ_ONCE(s->dma.num_sge);
 	uint64_t sum = 0;
@@ -78,7 +78,7 @@ static uint64_t sge_sum(const struct qp *qp, const struct rxe_send_wqe *s, struc
 }
 
 /* Reads a BIND_MW or LOCAL_INV. */
-static enum wc_status read_local(const struct rxe_send_wqe *s, struct req_wqe *w)
+static enum wc_status wqe_read_local(const struct rxe_send_wqe *s, struct req_wqe *w)
 {
 	if (w->opcode == IB_UVERBS_WR_LOCAL_INV)
 		return WC_SUCCESS;
@@ -103,7 +103,7 @@ enum wc_status wqe_bind(struct qp *qp, const struct req_wqe *w)
 }
 
 /* Reads an ATOMIC WRITE. Its 8 bytes are always inline (librxe's wr_atomic_write()). */
-static enum wc_status read_atomic_write(const struct rxe_send_wqe *s, struct req_wqe *w)
+static enum wc_status wqe_read_atomic_write(const struct rxe_send_wqe *s, struct req_wqe *w)
 {
 	w->rdma.va = READ_ONCE(s->wr.wr.rdma.remote_addr);
 	w->rdma.rkey = READ_ONCE(s->wr.wr.rdma.rkey);
@@ -111,7 +111,7 @@ static enum wc_status read_atomic_write(const struct rxe_send_wqe *s, struct req
 	return w->len == 8 ? WC_SUCCESS : WC_LOC_LEN_ERR;
 }
 
-static enum wc_status read_flush(const struct rxe_send_wqe *s, struct req_wqe *w)
+static enum wc_status wqe_read_flush(const struct rxe_send_wqe *s, struct req_wqe *w)
 {
 	const struct wr_flush *f = (const void *)&s->wr.wr;
 	uint32_t plt = READ_ONCE(f->type), sel = READ_ONCE(f->level);
@@ -132,15 +132,15 @@ static __attribute__((noinline)) enum wc_status wqe_read_special(const struct qp
 {
 	w->flags = (uint8_t)((w->flags & ~WQE_INLINE) | wqe_ops[w->opcode].flags);
 	if (w->flags & WQE_LOCAL)
-		return read_local(s, w);
+		return wqe_read_local(s, w);
 	if (!qp->attr.max_rd_atomic)
 		return WC_LOC_QP_OP_ERR;
-	return w->type == SEG_FLUSH ? read_flush(s, w) : read_atomic_write(s, w);
+	return w->type == SEG_FLUSH ? wqe_read_flush(s, w) : wqe_read_atomic_write(s, w);
 }
 
 /* Sets payload length and number of list entries. */
-static inline enum wc_status read_len(const struct qp *qp, const struct rxe_send_wqe *s,
-				      struct req_wqe *w)
+static inline enum wc_status wqe_read_len(const struct qp *qp, const struct rxe_send_wqe *s,
+					  struct req_wqe *w)
 {
 	uint64_t len;
 
@@ -158,7 +158,7 @@ static inline enum wc_status read_len(const struct qp *qp, const struct rxe_send
 		if (unlikely(len > qp->max_inline))
 			return WC_LOC_LEN_ERR;
 	} else {
-		len = sge_sum(qp, s, w);
+		len = wqe_sge_sum(qp, s, w);
 		if (unlikely(len == UINT64_MAX))
 			return WC_LOC_QP_OP_ERR;
 		if (unlikely(len > DEV_MAX_MSG))
@@ -183,7 +183,7 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 	/* With max_rd_atomic 0 the WQE could never be sent. (Kernel rxe lets it wait for ever.) */
 	if (unlikely(wqe_is_rd(w) && !qp->attr.max_rd_atomic))
 		return WC_LOC_QP_OP_ERR;
-	st = read_len(qp, s, w);
+	st = wqe_read_len(qp, s, w);
 	if (unlikely(st))
 		return st;
 

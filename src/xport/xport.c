@@ -19,7 +19,7 @@
 #define SETTLE_TRIES 8
 
 /* Sends queued answers; a function of its own to keep xp_output() short. */
-static __attribute__((noinline)) void output_owed(struct qp *qp)
+static __attribute__((noinline)) void xp_output_owed(struct qp *qp)
 {
 	card_lock(qp->card, CARD_OWNER);
 	resp_output(qp, qp->resp.from);
@@ -38,14 +38,14 @@ void xp_settle(struct qp *qp)
 	struct link *l = qp->resp.from;
 
 	for (int i = 0; unlikely(qp->resp.ack_due) && l && i < SETTLE_TRIES; i++) {
-		output_owed(qp);
+		xp_output_owed(qp);
 		if (!qp->resp.ack_due || !l->ops->wait_room || !l->ops->wait_room(l))
 			return;
 	}
 }
 
 /* Resets the state to that of a new QP; keeps the allocations. */
-static void state_reset(struct qp *qp)
+static void xp_state_reset(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 	struct req_wqe *wqe = r->wqe;
@@ -71,7 +71,7 @@ static void state_reset(struct qp *qp)
 		p->replay[i].psn = UINT32_MAX;
 }
 
-static size_t recv_sge_size(const struct qp *qp)
+static size_t xp_recv_sge_size(const struct qp *qp)
 {
 	uint32_t n = qp->srq ? qp->srq->max_sge : qp->max_recv_sge;
 
@@ -86,12 +86,12 @@ int xp_init(struct qp *qp)
 	memset(&qp->resp, 0, sizeof(qp->resp));
 	qp->req.wqe_mask = mask;
 	qp->req.wqe = pool_alloc(((size_t)mask + 1) * sizeof(struct req_wqe));
-	qp->resp.sge = pool_alloc(recv_sge_size(qp));
+	qp->resp.sge = pool_alloc(xp_recv_sge_size(qp));
 	if (!qp->req.wqe || !qp->resp.sge) {
 		xp_fini(qp);
 		return -ENOMEM;
 	}
-	state_reset(qp);
+	xp_state_reset(qp);
 	return 0;
 }
 
@@ -102,7 +102,7 @@ void xp_fini(struct qp *qp)
 		qp->link->ops->revoke(qp->link, qp->qpn);
 	resp_set_from(qp, NULL);
 	pool_free(qp->req.wqe, ((size_t)qp->req.wqe_mask + 1) * sizeof(struct req_wqe));
-	pool_free(qp->resp.sge, recv_sge_size(qp));
+	pool_free(qp->resp.sge, xp_recv_sge_size(qp));
 	resp_rd_free(qp);
 	memset(&qp->req, 0, sizeof(qp->req));
 	memset(&qp->resp, 0, sizeof(qp->resp));
@@ -113,7 +113,7 @@ void xp_fini(struct qp *qp)
  * rxe_qp_reset()). The number of WQEs is read once, since the program may post more at the same
  * time.
  */
-static void rings_forget(struct qp *qp)
+static void xp_rings_forget(struct qp *qp)
 {
 	uint32_t n;
 
@@ -128,7 +128,7 @@ static void rings_forget(struct qp *qp)
  * Drops the send WQEs that the program has put into the send queue in state RESET, INIT or RTR. POST_SEND fails with
  * -EINVAL, so they must never be executed. librxe has already moved the producer index past them.
  */
-static RARE void drop_sends(struct qp *qp)
+static RARE void xp_drop_sends(struct qp *qp)
 {
 	for (uint32_t n = ring_count(&qp->sq); n; n--)
 		ring_consume(&qp->sq);
@@ -140,7 +140,7 @@ static RARE void drop_sends(struct qp *qp)
  * them before they execute a WRITE or READ themselves (direct placement). The card's lock makes all
  * of them change at once for these peers.
  */
-static void card_write(struct qp *qp, uint32_t mask)
+static void xp_card_write(struct qp *qp, uint32_t mask)
 {
 	struct qp_card *c = qp->card;
 
@@ -163,14 +163,14 @@ static void card_write(struct qp *qp, uint32_t mask)
 }
 
 /* Enters RESET. Peers' references are revoked before ring slots and buffers belong to the program again. */
-static void enter_reset(struct qp *qp, uint32_t mask)
+static void xp_enter_reset(struct qp *qp, uint32_t mask)
 {
 	xp_settle(qp);
 	if (qp->link)
 		qp->link->ops->revoke(qp->link, qp->qpn);
-	card_write(qp, mask);
-	rings_forget(qp);
-	state_reset(qp);
+	xp_card_write(qp, mask);
+	xp_rings_forget(qp);
+	xp_state_reset(qp);
 	if (qp->link)
 		qp->dev->ops->qp_disconnect(qp);
 }
@@ -182,7 +182,7 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 
 	switch ((enum qp_state)qp->state) {
 	case QPS_RESET:
-		enter_reset(qp, mask);
+		xp_enter_reset(qp, mask);
 		return;
 	case QPS_ERR:
 		if (old == QPS_ERR)
@@ -206,20 +206,20 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 	xp_timer_config(qp);
 	if (mask & IB_QP_AV)
 		win_reset(qp);
-	card_write(qp, mask);
+	xp_card_write(qp, mask);
 	xp_run(qp, now);
 }
 
 HOT int xp_output(struct qp *qp, ns_t now)
 {
 	if (unlikely(resp_owes(qp)))
-		output_owed(qp);
+		xp_output_owed(qp);
 	if (likely(xp_sends(qp))) {
 		xp_run(qp, now);
 		return 0;
 	}
 	if (qp->state < QPS_RTS) {
-		drop_sends(qp);
+		xp_drop_sends(qp);
 		return -EINVAL;
 	}
 	xp_flush_sq(qp);
@@ -227,7 +227,7 @@ HOT int xp_output(struct qp *qp, ns_t now)
 }
 
 /* True if the QP does not admit this P_Key. Counts the packet in bad_pkeys. */
-static __attribute__((noinline)) bool other_pkey(struct qp *qp, uint16_t pkey)
+static __attribute__((noinline)) bool xp_other_pkey(struct qp *qp, uint16_t pkey)
 {
 	uint16_t ours = xp_pkey(qp);
 
@@ -248,7 +248,7 @@ static __attribute__((noinline)) void unrel_input(struct qp *qp, const struct se
 
 HOT void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
 {
-	if (unlikely(seg->pkey != xp_pkey(qp) && other_pkey(qp, seg->pkey)))
+	if (unlikely(seg->pkey != xp_pkey(qp) && xp_other_pkey(qp, seg->pkey)))
 		return;
 	if (unlikely(qp->type != QPT_RC)) {
 		unrel_input(qp, seg);
