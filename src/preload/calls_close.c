@@ -12,7 +12,7 @@
 static int close_ours(int fd)
 {
 	struct vfile *vf = fdtab_lookup(fd);
-	bool owner = process_owns_tables();
+	bool owner = preload_owns_tables();
 	int e = errno, ret;
 
 	if (owner && vf && vf->kind == VFILE_OWN)
@@ -76,7 +76,7 @@ static int close_around(unsigned int first, unsigned int last, int flags)
 
 HOOK int close_range(unsigned int first, unsigned int last, int flags)
 {
-	if (first > last || first > INT_MAX || fdtab_next((int)first) < 0 || !process_owns_tables())
+	if (first > last || first > INT_MAX || fdtab_next((int)first) < 0 || !preload_owns_tables())
 		return REAL(close_range)(first, last, flags);
 	/*
 	 * With CLOSE_RANGE_UNSHARE other threads keep their descriptors, so the table of RDMA descriptors
@@ -92,7 +92,7 @@ HOOK void closefrom(int low)
 	unsigned int fd = low < 0 ? 0 : (unsigned int)low;
 	int own, e = errno;
 
-	if (!process_owns_tables()) {
+	if (!preload_owns_tables()) {
 		REAL(closefrom)(low);
 		return;
 	}
@@ -112,7 +112,7 @@ HOOK void closefrom(int low)
 }
 
 /* In a forked child: closes the engine's descriptors inherited from the parent. */
-void own_reset(void)
+void preload_own_reset(void)
 {
 	for (int fd = next_own(0, INT_MAX); fd >= 0; fd = next_own((unsigned int)fd + 1, INT_MAX)) {
 		fdtab_own(fd, false);

@@ -27,12 +27,12 @@ struct counter {
 	char path[];
 };
 
-static void release(struct vfile *vf)
+static void counter_release(struct vfile *vf)
 {
 	free(vf->file);
 }
 
-static const struct vfile_ops counter_ops = { .release = release };
+static const struct vfile_ops counter_ops = { .release = counter_release };
 
 bool counter_path(const char *path)
 {
@@ -67,7 +67,7 @@ out:
  * Lets rused update the counter files, opens the new file at c->path and copies its text to c.
  * Returns the descriptor of the new file or -errno.
  */
-static int fetch(struct counter *c)
+static int counter_fetch(struct counter *c)
 {
 	struct thread_guard g;
 	char text[TEXT_MAX];
@@ -104,7 +104,7 @@ ssize_t counter_read(struct vfile *vf, int fd, void *buf, size_t count, off_t at
 		return at;
 	fresh = !at || !READ_ONCE(c->len);
 	if (fresh)
-		file = fetch(c);
+		file = counter_fetch(c);
 	if (fresh && file < 0)
 		return file;
 	n = (ssize_t)READ_ONCE(c->len) - at;
@@ -121,7 +121,7 @@ ssize_t counter_read(struct vfile *vf, int fd, void *buf, size_t count, off_t at
 	return n;
 }
 
-static void put_vfile(void *vf)
+static void counter_vfile_put(void *vf)
 {
 	vfile_put(vf);
 }
@@ -133,7 +133,7 @@ static ssize_t pread_ours(int fd, void *buf, size_t count, off_t at)
 
 	if (!vf)
 		return -EBADF;
-	pthread_cleanup_push(put_vfile, vf);
+	pthread_cleanup_push(counter_vfile_put, vf);
 	if (vf->kind == VFILE_COUNTER)
 		ret = counter_read(vf, fd, buf, count, at);
 	pthread_cleanup_pop(1);

@@ -35,7 +35,7 @@ static void event_release(struct vfile *vf)
 static const struct vfile_ops uverbs_vops = { .release = uverbs_release };
 static const struct vfile_ops event_vops = { .release = event_release };
 
-int uverbs_install(int fd, uint32_t minor, struct uverbs_file *f)
+int preload_uverbs_install(int fd, uint32_t minor, struct uverbs_file *f)
 {
 	struct vfile *vf, *old;
 	int ret = fdtab_reserve(fd);
@@ -56,7 +56,7 @@ int uverbs_install(int fd, uint32_t minor, struct uverbs_file *f)
  * Called with the engine lock held. If the table of RDMA descriptors has an entry of an earlier file at fd, that entry is
  * leaked, because its release() would take the engine lock.
  */
-int event_install(struct event_file *ev, int fd, bool is_async)
+int preload_event_install(struct event_file *ev, int fd, bool is_async)
 {
 	struct vfile *vf, *old;
 	int ret = fdtab_reserve(fd);
@@ -69,7 +69,7 @@ int event_install(struct event_file *ev, int fd, bool is_async)
 	return fdtab_install(fd, vf, &old);
 }
 
-void event_uninstall(int fd)
+void preload_event_uninstall(int fd)
 {
 	struct vfile *vf = fdtab_remove(fd);
 
@@ -79,7 +79,7 @@ void event_uninstall(int fd)
 	vfile_put(vf);
 }
 
-int program_fd(const void *file, int from)
+int preload_program_fd(const void *file, int from)
 {
 	int fd;
 
@@ -92,7 +92,7 @@ int program_fd(const void *file, int from)
 	return fd;
 }
 
-struct event_file *event_lookup(int fd)
+struct event_file *preload_event_lookup(int fd)
 {
 	struct vfile *vf = fdtab_lookup(fd);
 
@@ -104,12 +104,12 @@ struct event_file *event_lookup(int fd)
  * True for the engine's descriptors, which the program must not see. In a vfork child, which has a
  * descriptor table of its own, they are not hidden.
  */
-static bool hidden(const struct vfile *vf)
+static bool own_hidden(const struct vfile *vf)
 {
-	return vf->kind == VFILE_OWN && process_owns_tables();
+	return vf->kind == VFILE_OWN && preload_owns_tables();
 }
 
-bool descriptor_is_uverbs(int fd)
+bool preload_is_uverbs(int fd)
 {
 	struct vfile *vf = fdtab_lookup(fd);
 
@@ -129,7 +129,7 @@ static void release_umad(struct vfile *vf)
 static const struct vfile_ops ucma_ops = { .release = release_ucma };
 static const struct vfile_ops umad_ops = { .release = release_umad };
 
-int rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file)
+int preload_rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file)
 {
 	struct vfile *vf, *old;
 	int ret = fdtab_reserve(fd);
@@ -148,7 +148,7 @@ int rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file)
 	return 0;
 }
 
-int ucma_get(int fd, void **file, void **ref)
+int preload_ucma_get(int fd, void **file, void **ref)
 {
 	struct vfile *vf = vfile_get(fd);
 	int ret;
@@ -158,13 +158,13 @@ int ucma_get(int fd, void **file, void **ref)
 		*ref = vf;
 		return 0;
 	}
-	ret = sys_fcntl(fd, F_GETFD, 0) < 0 || (vf && hidden(vf)) ? -ENOENT : -EINVAL;
+	ret = sys_fcntl(fd, F_GETFD, 0) < 0 || (vf && own_hidden(vf)) ? -ENOENT : -EINVAL;
 	if (vf)
 		vfile_put(vf);
 	return ret;
 }
 
-void ucma_put(void *ref)
+void preload_ucma_put(void *ref)
 {
 	vfile_put(ref);
 }
@@ -183,7 +183,7 @@ static void close_own(void *arg)
  * Uses libc's recv(): as in the kernel, it is a cancellation point, and a handler with SA_RESTART
  * does not end the wait.
  */
-int ucma_wait(int fd, bool own)
+int preload_ucma_wait(int fd, bool own)
 {
 	ssize_t ret;
 	char c;
@@ -195,19 +195,19 @@ int ucma_wait(int fd, bool own)
 }
 
 /* Uses libc's read(): as in the kernel, the wait is a cancellation point. */
-ssize_t event_wait(int fd, void *buf, size_t len)
+ssize_t preload_event_wait(int fd, void *buf, size_t len)
 {
 	ssize_t ret = REAL(read)(fd, buf, len);
 
 	return ret < 0 ? -errno : ret;
 }
 
-void fd_forget(int fd)
+void preload_fd_forget(int fd)
 {
 	struct vfile *vf;
 	int e = errno;
 
-	if (process_owns_tables()) {
+	if (preload_owns_tables()) {
 		vf = fdtab_remove(fd);
 		if (vf)
 			vfile_put(vf);
@@ -217,7 +217,7 @@ void fd_forget(int fd)
 
 /* read */
 
-static void put_vfile(void *vf)
+static void io_vfile_put(void *vf)
 {
 	vfile_put(vf);
 }
@@ -265,7 +265,7 @@ static ssize_t read_ours(int fd, void *buf, size_t count)
 
 	if (!vf)
 		return REAL(read)(fd, buf, count);
-	pthread_cleanup_push(put_vfile, vf);
+	pthread_cleanup_push(io_vfile_put, vf);
 	ret = vfile_read(vf, fd, buf, count);
 	pthread_cleanup_pop(1);
 	return libc_result(ret, e);
@@ -322,7 +322,7 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		 * Hold a reference, since another thread may close fd during the wait. If this
 		 * thread is cancelled during the wait, the reference is leaked.
 		 */
-		ret = ucma_get(fd, &file, &ref);
+		ret = preload_ucma_get(fd, &file, &ref);
 		if (ret) {
 			ret = -EBADF;
 			break;
@@ -330,7 +330,7 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 		signals_enter(&g);
 		ret = engine_ucma_write(file, fd, buf, count);
 		signals_leave(&g);
-		ucma_put(ref);
+		preload_ucma_put(ref);
 		break;
 	case VFILE_UMAD:
 		/* Hold a reference, since another thread may close fd during the call. */
@@ -435,7 +435,7 @@ HOOK int ioctl(int fd, unsigned long cmd, ...)
 	arg = va_arg(ap, void *);
 	va_end(ap);
 	vf = fdtab_lookup(fd);
-	if (unlikely(vf && hidden(vf)))
+	if (unlikely(vf && own_hidden(vf)))
 		return (int)libc_result(-EBADF, 0);
 	if (likely(!vf) || !has_ioctl(vf) || ioctl_generic(cmd))
 		return real.ioctl(fd, cmd, arg);
@@ -443,7 +443,7 @@ HOOK int ioctl(int fd, unsigned long cmd, ...)
 	return vf ? ioctl_ours(vf, fd, cmd, arg) : real.ioctl(fd, cmd, arg);
 }
 
-int fd_share(int newfd, struct vfile *vf)
+int preload_fd_share(int newfd, struct vfile *vf)
 {
 	struct vfile *old;
 	int ret = fdtab_share(newfd, vf, &old);
@@ -462,8 +462,8 @@ static int share_result(int ret, struct vfile *vf)
 {
 	int e = errno;
 
-	if (ret >= 0 && process_owns_tables())
-		ret = fd_share(ret, vf);
+	if (ret >= 0 && preload_owns_tables())
+		ret = preload_fd_share(ret, vf);
 	else if (ret < 0)
 		ret = -e;
 	vfile_put(vf);
@@ -475,13 +475,13 @@ static int fcntl_common(int (*fn)(int, int, ...), int fd, int cmd, void *arg)
 	struct vfile *vf;
 
 	vf = fdtab_lookup(fd);
-	if (unlikely(vf && hidden(vf)))
+	if (unlikely(vf && own_hidden(vf)))
 		return (int)libc_result(-EBADF, 0);
 	if (likely(cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC))
 		return fn(fd, cmd, arg);
 	vf = vfile_get(fd);
 	if (likely(!vf))
-		return fd_fresh(fn(fd, cmd, arg));
+		return preload_fd_fresh(fn(fd, cmd, arg));
 	return share_result(fn(fd, cmd, arg), vf);
 }
 
@@ -505,8 +505,8 @@ HOOK int dup(int fd)
 	struct vfile *vf = fdtab_lookup(fd);
 
 	if (likely(!vf))
-		return fd_fresh(REAL(dup)(fd));
-	if (hidden(vf))
+		return preload_fd_fresh(REAL(dup)(fd));
+	if (own_hidden(vf))
 		return (int)libc_result(-EBADF, 0);
 	vf = vfile_get(fd);
 	return vf ? share_result(REAL(dup)(fd), vf) : REAL(dup)(fd);
@@ -525,13 +525,13 @@ static int dup_to(int oldfd, int newfd, int flags, bool is_dup3)
 	if (ret < 0)
 		return ret;
 	vf = fdtab_lookup(oldfd);
-	if (vf && hidden(vf))
+	if (vf && own_hidden(vf))
 		return -EBADF;
 	if (oldfd == newfd)
 		return is_dup3 ? -EINVAL : newfd;
 	if (flags & ~O_CLOEXEC)
 		return -EINVAL;
-	if (!process_owns_tables())
+	if (!preload_owns_tables())
 		return (int)sys_call(SYS_dup3, oldfd, newfd, flags);
 	vf = fdtab_lookup(newfd);
 	if (vf && vf->kind == VFILE_OWN)
@@ -543,7 +543,7 @@ static int dup_to(int oldfd, int newfd, int flags, bool is_dup3)
 		ret = (int)sys_call(SYS_dup3, oldfd, newfd, flags);
 	}
 	if (ret >= 0 && vf)
-		ret = fd_share(newfd, vf);
+		ret = preload_fd_share(newfd, vf);
 	if (victim)
 		vfile_put(victim);
 	if (vf)

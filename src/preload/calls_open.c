@@ -34,9 +34,9 @@ static int open_device(const struct redirect *r, int flags)
 }
 
 /* After the real call: registers fd, its result, if the file is a counter opened for reading. */
-static int opened(int fd, const struct redirect *r, int flags)
+static int open_done(int fd, const struct redirect *r, int flags)
 {
-	fd_fresh(fd);
+	preload_fd_fresh(fd);
 	if (unlikely(r->counter) && fd >= 0 && (flags & (O_ACCMODE | O_PATH)) == O_RDONLY)
 		counter_install(fd, r->buf);
 	return fd;
@@ -50,7 +50,7 @@ static int opened(int fd, const struct redirect *r, int flags)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, flags);                         \
-		return opened(REAL(name)(path, flags, mode), &r, flags);       \
+		return open_done(REAL(name)(path, flags, mode), &r, flags);       \
 	}
 OPEN_HOOK(open)
 OPEN_HOOK(open64)
@@ -63,7 +63,7 @@ OPEN_HOOK(open64)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, flags);                         \
-		return opened(REAL(name)(dirfd, path, flags, mode), &r, flags); \
+		return open_done(REAL(name)(dirfd, path, flags, mode), &r, flags); \
 	}
 OPENAT_HOOK(openat)
 OPENAT_HOOK(openat64)
@@ -75,7 +75,7 @@ OPENAT_HOOK(openat64)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, flags);                         \
-		return opened(REAL(name)(path, flags), &r, flags);             \
+		return open_done(REAL(name)(path, flags), &r, flags);             \
 	}
 OPEN_2_HOOK(__open_2)
 OPEN_2_HOOK(__open64_2)
@@ -87,7 +87,7 @@ OPEN_2_HOOK(__open64_2)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, flags);                         \
-		return opened(REAL(name)(dirfd, path, flags), &r, flags);      \
+		return open_done(REAL(name)(dirfd, path, flags), &r, flags);      \
 	}
 OPENAT_2_HOOK(__openat_2)
 OPENAT_2_HOOK(__openat64_2)
@@ -99,7 +99,7 @@ OPENAT_2_HOOK(__openat64_2)
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
 			return open_device(&r, O_WRONLY | O_CREAT | O_TRUNC);  \
-		return fd_fresh(REAL(name)(path, mode));                       \
+		return preload_fd_fresh(REAL(name)(path, mode));                       \
 	}
 CREAT_HOOK(creat)
 CREAT_HOOK(creat64)
@@ -120,7 +120,7 @@ extern __typeof__(open64) __open64 __attribute__((alias("open64"), copy(open64))
 		path = redirect(path, &r);                                     \
 		f = REAL(name)(path, mode);                                    \
 		if (f)                                                         \
-			fd_fresh(fileno_unlocked(f));                          \
+			preload_fd_fresh(fileno_unlocked(f));                          \
 		return f;                                                      \
 	}
 FOPEN_HOOK(fopen)
@@ -141,7 +141,7 @@ HOOK DIR *opendir(const char *path)
 	DIR *d = REAL(opendir)(redirect(path, &r));
 
 	if (d)
-		fd_fresh(dirfd(d));
+		preload_fd_fresh(dirfd(d));
 	return d;
 }
 

@@ -19,14 +19,14 @@ HOOK sighandler_t bsd_signal(int sig, sighandler_t handler);
 /* By signal: which of SIGSEGV and SIGBUS the program has put into the mask of its handler (OWN_SEGV, OWN_BUS). */
 static uint8_t handler_bits[NSIG];
 
-static bool owned(void)
+static bool handlers_owned(void)
 {
 	return smp_load_acquire(&signals_owned);
 }
 
 static bool own_signal(int sig)
 {
-	return (sig == SIGSEGV || sig == SIGBUS) && owned() && process_owns_tables();
+	return (sig == SIGSEGV || sig == SIGBUS) && handlers_owned() && preload_owns_tables();
 }
 
 static uint8_t bits_of(const sigset_t *set)
@@ -35,7 +35,7 @@ static uint8_t bits_of(const sigset_t *set)
 	       (sigismember(set, SIGBUS) == 1 ? OWN_BUS : 0);
 }
 
-static void strip(sigset_t *set)
+static void own_strip(sigset_t *set)
 {
 	sigdelset(set, SIGSEGV);
 	sigdelset(set, SIGBUS);
@@ -74,14 +74,14 @@ static int other_action(int sig, const struct sigaction *act, struct sigaction *
 	if (act) {
 		copy = *act;
 		more = bits_of(&copy.sa_mask);
-		strip(&copy.sa_mask);
+		own_strip(&copy.sa_mask);
 	}
 	ret = REAL(sigaction)(sig, act ? &copy : NULL, old);
 	if (ret)
 		return ret;
 	if (old)
 		add_bits(&old->sa_mask, bits);
-	if (act && more != bits && process_owns_tables())
+	if (act && more != bits && preload_owns_tables())
 		WRITE_ONCE(handler_bits[sig], more);
 	return 0;
 }
@@ -97,14 +97,14 @@ void signals_strip_handlers(void)
 		    !bits_of(&act.sa_mask))
 			continue;
 		WRITE_ONCE(handler_bits[sig], bits_of(&act.sa_mask));
-		strip(&act.sa_mask);
+		own_strip(&act.sa_mask);
 		REAL(sigaction)(sig, &act, NULL);
 	}
 }
 
 HOOK int sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
-	if (likely(!owned()))
+	if (likely(!handlers_owned()))
 		return REAL(sigaction)(sig, act, old);
 	return own_signal(sig) ? own_action(sig, act, old) : other_action(sig, act, old);
 }
@@ -144,7 +144,7 @@ HOOK int sigignore(int sig)
 
 /* Masks. */
 
-static uint8_t changed(int how, uint8_t bits)
+static uint8_t own_blocked_after(int how, uint8_t bits)
 {
 	switch (how) {
 	case SIG_BLOCK:
@@ -166,15 +166,15 @@ static int change_mask(int (*fn)(int, const sigset_t *, sigset_t *), int how, co
 
 	if (set) {
 		copy = *set;
-		now = changed(how, bits_of(&copy));
+		now = own_blocked_after(how, bits_of(&copy));
 		/*
 		 * Pass SIG_UNBLOCK on unchanged: while a handler of the program runs, SIGSEGV and
 		 * SIGBUS may really be blocked, and the call must unblock them.
 		 */
 		if (how != SIG_UNBLOCK)
-			strip(&copy);
+			own_strip(&copy);
 	}
-	if (now != was && !process_owns_tables())
+	if (now != was && !preload_owns_tables())
 		return fn(how, set, old);
 	ret = fn(how, set ? &copy : NULL, old);
 	if (ret)
@@ -190,13 +190,13 @@ static int change_mask(int (*fn)(int, const sigset_t *, sigset_t *), int how, co
 
 HOOK int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
-	return likely(!owned()) ? REAL(sigprocmask)(how, set, old) :
+	return likely(!handlers_owned()) ? REAL(sigprocmask)(how, set, old) :
 				  change_mask(REAL(sigprocmask), how, set, old);
 }
 
 HOOK int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
-	return likely(!owned()) ? REAL(pthread_sigmask)(how, set, old) :
+	return likely(!handlers_owned()) ? REAL(pthread_sigmask)(how, set, old) :
 				  change_mask(REAL(pthread_sigmask), how, set, old);
 }
 
@@ -239,12 +239,12 @@ static int change_bsd(int how, int mask)
 
 HOOK int sigblock(int mask)
 {
-	return likely(!owned()) ? REAL(sigblock)(mask) : change_bsd(SIG_BLOCK, mask);
+	return likely(!handlers_owned()) ? REAL(sigblock)(mask) : change_bsd(SIG_BLOCK, mask);
 }
 
 HOOK int sigsetmask(int mask)
 {
-	return likely(!owned()) ? REAL(sigsetmask)(mask) : change_bsd(SIG_SETMASK, mask);
+	return likely(!handlers_owned()) ? REAL(sigsetmask)(mask) : change_bsd(SIG_SETMASK, mask);
 }
 
 /*
@@ -278,10 +278,10 @@ HOOK int sigsuspend(const sigset_t *set)
 {
 	sigset_t copy;
 
-	if (likely(!owned()) || !set)
+	if (likely(!handlers_owned()) || !set)
 		return REAL(sigsuspend)(set);
 	copy = *set;
-	strip(&copy);
+	own_strip(&copy);
 	return REAL(sigsuspend)(&copy);
 }
 

@@ -28,7 +28,7 @@ HOOK ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t size, int flag
 
 static uint32_t sockets_bound;
 
-static int netlink_open(int type)
+static int nl_socket_open(int type)
 {
 	struct vfile *vf, *old;
 	int fd, ret, kind = type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -79,21 +79,21 @@ HOOK int socket(int domain, int type, int protocol)
 {
 	int e = errno;
 
-	if (likely(domain != AF_NETLINK || protocol != NETLINK_RDMA) || !process_owns_tables())
-		return fd_fresh(REAL(socket)(domain, type, protocol));
+	if (likely(domain != AF_NETLINK || protocol != NETLINK_RDMA) || !preload_owns_tables())
+		return preload_fd_fresh(REAL(socket)(domain, type, protocol));
 	wake_other_preloads();
-	return (int)libc_result(netlink_open(type), e);
+	return (int)libc_result(nl_socket_open(type), e);
 }
 
 /* The entry of fd if it is an RDMA netlink socket, else NULL. */
-static inline struct vfile *netlink(int fd)
+static inline struct vfile *nl_lookup(int fd)
 {
 	struct vfile *vf = fdtab_lookup(fd);
 
 	return likely(!vf) || vf->kind != VFILE_NETLINK ? NULL : vf;
 }
 
-static uint32_t autobind(struct vfile *vf)
+static uint32_t nl_autobind(struct vfile *vf)
 {
 	uint32_t portid = READ_ONCE(vf->nl.portid), n;
 
@@ -126,14 +126,14 @@ static long netlink_bind(struct vfile *vf, const struct sockaddr *addr, socklen_
 	if (nl.nl_pid)
 		WRITE_ONCE(vf->nl.portid, nl.nl_pid);
 	else
-		autobind(vf);
+		nl_autobind(vf);
 	WRITE_ONCE(vf->nl.groups, nl.nl_groups);
 	return 0;
 }
 
 HOOK int bind(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 	int e = errno;
 
 	if (likely(!vf))
@@ -156,7 +156,7 @@ static long check_peer(const struct sockaddr *addr, socklen_t len)
 
 HOOK int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 	const struct sockaddr *sa = addr.__sockaddr__;
 	int e = errno;
 	long ret;
@@ -167,7 +167,7 @@ HOOK int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 		return 0;
 	ret = check_peer(sa, len);
 	if (!ret)
-		autobind(vf);
+		nl_autobind(vf);
 	return (int)libc_result(ret, e);
 }
 
@@ -187,7 +187,7 @@ static long give_address(struct sockaddr *addr, socklen_t *len, uint32_t portid,
 
 HOOK int getsockname(int fd, __SOCKADDR_ARG addr, socklen_t *len)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 	int e = errno;
 
 	if (likely(!vf))
@@ -200,7 +200,7 @@ HOOK int getpeername(int fd, __SOCKADDR_ARG addr, socklen_t *len)
 {
 	int e = errno;
 
-	if (likely(!netlink(fd)))
+	if (likely(!nl_lookup(fd)))
 		return REAL(getpeername)(fd, addr, len);
 	return (int)libc_result(give_address(addr.__sockaddr__, len, 0, 0), e);
 }
@@ -249,7 +249,7 @@ static long set_netlink_option(struct vfile *vf, int opt, const void *val, sockl
 
 HOOK int setsockopt(int fd, int level, int opt, const void *val, socklen_t len)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 	int e = errno;
 
 	if (likely(!vf) || level != SOL_NETLINK)
@@ -284,7 +284,7 @@ static long get_netlink_option(struct vfile *vf, int level, int opt, void *val, 
 
 HOOK int getsockopt(int fd, int level, int opt, void *val, socklen_t *len)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 	int e = errno;
 	bool played = level == SOL_NETLINK ||
 		      (level == SOL_SOCKET &&
@@ -328,7 +328,7 @@ static long netlink_renew(int fd)
 }
 
 /* Remembers a request that was sent, until its answer is read. */
-static void remember(struct vfile_nl *nl, const struct msghdr *m, size_t len)
+static void nl_remember(struct vfile_nl *nl, const struct msghdr *m, size_t len)
 {
 	size_t at = 0;
 
@@ -361,12 +361,12 @@ static ssize_t netlink_send(int fd, struct vfile *vf, const struct msghdr *m, in
 
 	if (ret)
 		return libc_result(ret, errno);
-	autobind(vf);
+	nl_autobind(vf);
 	ret = REAL(sendmsg)(fd, &plain, flags | MSG_NOSIGNAL);
 	if (ret < 0 && peer_died(errno) && !netlink_renew(fd))
 		ret = REAL(sendmsg)(fd, &plain, flags | MSG_NOSIGNAL);
 	if (ret >= 0)
-		remember(&vf->nl, &plain, (size_t)ret);
+		nl_remember(&vf->nl, &plain, (size_t)ret);
 	else if (peer_died(errno))
 		errno = ECONNREFUSED;
 	return ret;
@@ -374,7 +374,7 @@ static ssize_t netlink_send(int fd, struct vfile *vf, const struct msghdr *m, in
 
 HOOK ssize_t sendmsg(int fd, const struct msghdr *m, int flags)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 
 	return likely(!vf) ? REAL(sendmsg)(fd, m, flags) : netlink_send(fd, vf, m, flags);
 }
@@ -392,7 +392,7 @@ static ssize_t netlink_sendto(int fd, struct vfile *vf, const void *buf, size_t 
 HOOK ssize_t sendto(int fd, const void *buf, size_t len, int flags, __CONST_SOCKADDR_ARG addr,
 		    socklen_t alen)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 
 	return likely(!vf) ? REAL(sendto)(fd, buf, len, flags, addr, alen) :
 			     netlink_sendto(fd, vf, buf, len, flags, addr.__sockaddr__, alen);
@@ -400,7 +400,7 @@ HOOK ssize_t sendto(int fd, const void *buf, size_t len, int flags, __CONST_SOCK
 
 HOOK ssize_t send(int fd, const void *buf, size_t len, int flags)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 
 	return likely(!vf) ? REAL(send)(fd, buf, len, flags) :
 			     netlink_sendto(fd, vf, buf, len, flags, NULL, 0);
@@ -410,7 +410,7 @@ HOOK ssize_t send(int fd, const void *buf, size_t len, int flags)
  * Receives a message into *m, without the address. Netlink messages are never empty, so 0 bytes mean
  * a closed connection: ECONNRESET.
  */
-static ssize_t receive(int fd, struct msghdr *m, int flags)
+static ssize_t nl_receive(int fd, struct msghdr *m, int flags)
 {
 	bool room = m->msg_iovlen && m->msg_iov[0].iov_len;
 	ssize_t ret = REAL(recvmsg)(fd, m, flags);
@@ -429,11 +429,11 @@ static ssize_t netlink_recv(int fd, struct vfile *vf, struct msghdr *m, int flag
 	int e = errno;
 	ssize_t ret;
 
-	ret = receive(fd, &plain, flags);
+	ret = nl_receive(fd, &plain, flags);
 	if (ret < 0 && peer_died(errno) && netlink_ask_again(fd, vf)) {
 		errno = e;
 		plain.msg_controllen = m->msg_controllen;
-		ret = receive(fd, &plain, flags);
+		ret = nl_receive(fd, &plain, flags);
 	}
 	if (ret < 0)
 		return ret;
@@ -450,7 +450,7 @@ static ssize_t netlink_recv(int fd, struct vfile *vf, struct msghdr *m, int flag
 
 HOOK ssize_t recvmsg(int fd, struct msghdr *m, int flags)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 
 	return likely(!vf) ? REAL(recvmsg)(fd, m, flags) : netlink_recv(fd, vf, m, flags);
 }
@@ -471,7 +471,7 @@ static ssize_t netlink_recvfrom(int fd, struct vfile *vf, void *buf, size_t len,
 HOOK ssize_t recvfrom(int fd, void *buf, size_t len, int flags, __SOCKADDR_ARG addr,
 		      socklen_t *alen)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 
 	return likely(!vf) ? REAL(recvfrom)(fd, buf, len, flags, addr, alen) :
 			     netlink_recvfrom(fd, vf, buf, len, flags, addr.__sockaddr__, alen);
@@ -480,7 +480,7 @@ HOOK ssize_t recvfrom(int fd, void *buf, size_t len, int flags, __SOCKADDR_ARG a
 HOOK ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t size, int flags,
 			    __SOCKADDR_ARG addr, socklen_t *alen)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 
 	return likely(!vf) || len > size ?
 		       REAL(__recvfrom_chk)(fd, buf, len, size, flags, addr, alen) :
@@ -489,7 +489,7 @@ HOOK ssize_t __recvfrom_chk(int fd, void *buf, size_t len, size_t size, int flag
 
 HOOK ssize_t recv(int fd, void *buf, size_t len, int flags)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 
 	return likely(!vf) ? REAL(recv)(fd, buf, len, flags) :
 			     netlink_recvfrom(fd, vf, buf, len, flags, NULL, NULL);
@@ -497,7 +497,7 @@ HOOK ssize_t recv(int fd, void *buf, size_t len, int flags)
 
 HOOK ssize_t __recv_chk(int fd, void *buf, size_t len, size_t size, int flags)
 {
-	struct vfile *vf = netlink(fd);
+	struct vfile *vf = nl_lookup(fd);
 
 	return likely(!vf) || len > size ?
 		       REAL(__recv_chk)(fd, buf, len, size, flags) :

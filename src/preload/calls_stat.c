@@ -4,7 +4,7 @@
  * descriptor, are described here.
  *
  * struct stat and struct stat64 have the same layout on the supported 64-bit machines, so
- * dev_stat() fills both.
+ * redirect_stat() fills both.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -48,9 +48,9 @@ static bool at_fd(const char *path, int flags)
 	return (flags & AT_EMPTY_PATH) && (!path || !*path);
 }
 
-static int device(void *st, dev_t rdev)
+static int device_stat(void *st, dev_t rdev)
 {
-	dev_stat(st, rdev);
+	redirect_stat(st, rdev);
 	return 0;
 }
 
@@ -59,7 +59,7 @@ static int device(void *st, dev_t rdev)
 	{                                                                      \
 		struct redirect r;                                             \
 		path = redirect(path, &r);                                     \
-		return unlikely(r.dev) ? device(st, r.rdev) : REAL(name)(path, st); \
+		return unlikely(r.dev) ? device_stat(st, r.rdev) : REAL(name)(path, st); \
 	}
 STAT_HOOK(stat, stat)
 STAT_HOOK(lstat, stat)
@@ -71,7 +71,7 @@ STAT_HOOK(lstat64, stat64)
 	{                                                                      \
 		struct redirect r;                                             \
 		path = redirect(path, &r);                                     \
-		return unlikely(r.dev) ? device(st, r.rdev) : REAL(name)(ver, path, st); \
+		return unlikely(r.dev) ? device_stat(st, r.rdev) : REAL(name)(ver, path, st); \
 	}
 XSTAT_HOOK(__xstat, stat)
 XSTAT_HOOK(__lxstat, stat)
@@ -82,7 +82,7 @@ XSTAT_HOOK(__lxstat64, stat64)
 	HOOK int name(int fd, struct type *st)                                 \
 	{                                                                      \
 		dev_t rdev;                                                \
-		return unlikely(fd_is_device(fd, &rdev)) ? device(st, rdev) : \
+		return unlikely(fd_is_device(fd, &rdev)) ? device_stat(st, rdev) : \
 							    REAL(name)(fd, st); \
 	}
 FSTAT_HOOK(fstat, stat)
@@ -92,7 +92,7 @@ FSTAT_HOOK(fstat64, stat64)
 	HOOK int name(int ver, int fd, struct type *st)                        \
 	{                                                                      \
 		dev_t rdev;                                                \
-		return unlikely(fd_is_device(fd, &rdev)) ? device(st, rdev) : \
+		return unlikely(fd_is_device(fd, &rdev)) ? device_stat(st, rdev) : \
 							    REAL(name)(ver, fd, st); \
 	}
 FXSTAT_HOOK(__fxstat, stat)
@@ -105,9 +105,9 @@ FXSTAT_HOOK(__fxstat64, stat64)
 		dev_t rdev;                                                \
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
-			return device(st, r.rdev);                            \
+			return device_stat(st, r.rdev);                            \
 		if (at_fd(path, flags) && fd_is_device(dirfd, &rdev))         \
-			return device(st, rdev);                              \
+			return device_stat(st, rdev);                              \
 		return REAL(name)(dirfd, path, st, flags);                     \
 	}
 FSTATAT_HOOK(fstatat, stat)
@@ -120,9 +120,9 @@ FSTATAT_HOOK(fstatat64, stat64)
 		dev_t rdev;                                                \
 		path = redirect(path, &r);                                     \
 		if (unlikely(r.dev))                                           \
-			return device(st, r.rdev);                            \
+			return device_stat(st, r.rdev);                            \
 		if (at_fd(path, flags) && fd_is_device(dirfd, &rdev))         \
-			return device(st, rdev);                              \
+			return device_stat(st, rdev);                              \
 		return REAL(name)(ver, dirfd, path, st, flags);                \
 	}
 FXSTATAT_HOOK(__fxstatat, stat)
@@ -135,11 +135,11 @@ HOOK int statx(int dirfd, const char *path, int flags, unsigned int mask, struct
 
 	path = redirect(path, &r);
 	if (unlikely(r.dev)) {
-		dev_statx(stx, r.rdev);
+		redirect_statx(stx, r.rdev);
 		return 0;
 	}
 	if (at_fd(path, flags) && fd_is_device(dirfd, &rdev)) {
-		dev_statx(stx, rdev);
+		redirect_statx(stx, rdev);
 		return 0;
 	}
 	return REAL(statx)(dirfd, path, flags, mask, stx);

@@ -8,20 +8,20 @@
 #include "engine/engine.h"
 #include "preload/preload.h"
 
-static void ending(void)
+static void exit_engine(void)
 {
-	if (process_owns_tables())
+	if (preload_owns_tables())
 		engine_ending();
 }
 
-__attribute__((destructor)) static void unload(void)
+__attribute__((destructor)) static void preload_unload(void)
 {
-	ending();
+	exit_engine();
 }
 
 HOOK void _exit(int status)
 {
-	ending();
+	exit_engine();
 	REAL(_exit)(status);
 	__builtin_unreachable();
 }

@@ -42,7 +42,7 @@ static bool shares_parents_memory(uint32_t pid)
 	return pid != loaded_by && sys_call(SYS_kcmp, pid, parent, KCMP_VM, 0, 0) == 0;
 }
 
-bool process_owns_tables(void)
+bool preload_owns_tables(void)
 {
 	uint32_t pid = own_pid(), word;
 	int e = errno;

@@ -15,17 +15,17 @@
 static char rused_path[4096];
 
 static struct engine_host host = {
-	.event_install = event_install,
-	.event_uninstall = event_uninstall,
+	.event_install = preload_event_install,
+	.event_uninstall = preload_event_uninstall,
 	.own_fd = fdtab_own,
-	.own_reset = own_reset,
-	.program_fd = program_fd,
-	.event_lookup = event_lookup,
-	.event_wait = event_wait,
-	.is_uverbs = descriptor_is_uverbs,
-	.ucma_wait = ucma_wait,
-	.ucma_get = ucma_get,
-	.ucma_put = ucma_put,
+	.own_reset = preload_own_reset,
+	.program_fd = preload_program_fd,
+	.event_lookup = preload_event_lookup,
+	.event_wait = preload_event_wait,
+	.is_uverbs = preload_is_uverbs,
+	.ucma_wait = preload_ucma_wait,
+	.ucma_get = preload_ucma_get,
+	.ucma_put = preload_ucma_put,
 	.thread_enter = signals_thread_enter,
 	.thread_leave = signals_thread_leave,
 	.rused_path = rused_path,
@@ -47,7 +47,7 @@ static void set_up(void)
 	smp_store_release(&done, true);
 }
 
-__attribute__((constructor)) static void load(void)
+__attribute__((constructor)) static void preload_load(void)
 {
 	set_up();
 }

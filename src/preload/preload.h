@@ -29,43 +29,43 @@ int preload_attach(void);
  * fork.c: true if this process owns the tables that it sees. False in a vfork child, which uses its
  * parent's memory: it must not change the tables and gets the raw system calls.
  */
-bool process_owns_tables(void);
+bool preload_owns_tables(void);
 /* Called at the first attach: registers the fork handlers and makes this process the owner of the tables. 0 or -errno. */
 int fork_setup(void);
 
 /* calls_io.c: removes the stale entry of fd, which the kernel has just returned as new, from the table of RDMA descriptors. */
-void fd_forget(int fd);
+void preload_fd_forget(int fd);
 
-static inline int fd_fresh(int fd)
+static inline int preload_fd_fresh(int fd)
 {
 	if (unlikely(fdtab_lookup(fd)))
-		fd_forget(fd);
+		preload_fd_forget(fd);
 	return fd;
 }
 
 /* calls_io.c: registers newfd, a duplicate of vf's descriptor. Returns newfd, or closes it and returns -errno. */
-int fd_share(int newfd, struct vfile *vf);
+int preload_fd_share(int newfd, struct vfile *vf);
 
 /* calls_io.c: functions of struct engine_host. */
-int event_install(struct event_file *ev, int fd, bool is_async);
-void event_uninstall(int fd);
-struct event_file *event_lookup(int fd);
-int program_fd(const void *file, int from);
-ssize_t event_wait(int fd, void *buf, size_t len);
-bool descriptor_is_uverbs(int fd);
-int ucma_wait(int fd, bool own);
-int ucma_get(int fd, void **file, void **ref);
-void ucma_put(void *ref);
+int preload_event_install(struct event_file *ev, int fd, bool is_async);
+void preload_event_uninstall(int fd);
+struct event_file *preload_event_lookup(int fd);
+int preload_program_fd(const void *file, int from);
+ssize_t preload_event_wait(int fd, void *buf, size_t len);
+bool preload_is_uverbs(int fd);
+int preload_ucma_wait(int fd, bool own);
+int preload_ucma_get(int fd, void **file, void **ref);
+void preload_ucma_put(void *ref);
 
 /* calls_close.c: function of struct engine_host. */
-void own_reset(void);
+void preload_own_reset(void);
 
 /* calls_io.c: registers the result of engine_open() at fd. 0 or -errno. */
 struct uverbs_file;
-int uverbs_install(int fd, uint32_t minor, struct uverbs_file *f);
+int preload_uverbs_install(int fd, uint32_t minor, struct uverbs_file *f);
 /*
  * calls_io.c: registers the result of engine_ucma_open() or engine_umad_open() at fd. 0 or -errno.
  */
-int rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file);
+int preload_rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file);
 
 #endif

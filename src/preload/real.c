@@ -102,7 +102,7 @@ struct real real = {
  * Stands for a function that an older libc does not have (closefrom, close_range). Programs made for
  * that libc do not call it.
  */
-static long missing(void)
+static long real_missing(void)
 {
 	errno = ENOSYS;
 	return -1;
@@ -116,7 +116,7 @@ void real_resolve(void)
 #define X(ret, name, args)                                                     \
 	sym = dlsym(RTLD_NEXT, #name);                                         \
 	if (!sym && !real.name)                                                \
-		sym = (void *)missing;                                         \
+		sym = (void *)real_missing;                                         \
 	if (sym)                                                               \
 		memcpy(&real.name, &sym, sizeof(sym));
 	REAL_FUNCS(X)

@@ -23,7 +23,7 @@ const char *redirect_slow(const char *path, struct redirect *r)
 	struct path_ref ref;
 	int e = errno;
 
-	if (paths_find(path, &ref) == PATH_NOT_OURS || !process_owns_tables())
+	if (paths_find(path, &ref) == PATH_NOT_OURS || !preload_owns_tables())
 		goto out;
 	path = NOWHERE;
 	if (preload_attach() || paths_rewrite(&ref, engine_sysfs(), r->buf, sizeof(r->buf)))
@@ -74,7 +74,7 @@ static int open_number(dev_t rdev, int flags)
 		return fd;
 	if (!(flags & O_CLOEXEC))
 		sys_fcntl(fd, F_SETFD, 0);
-	ret = rused_install(fd, kind, minor(rdev), file);
+	ret = preload_rused_install(fd, kind, minor(rdev), file);
 	if (ret) {
 		sys_close(fd);
 		if (kind == VFILE_UCMA)
@@ -93,7 +93,7 @@ static int open_uverbs(uint32_t minor, int flags)
 	fd = engine_open(minor, flags & O_CLOEXEC, &f);
 	if (fd < 0)
 		return fd;
-	ret = uverbs_install(fd, minor, f);
+	ret = preload_uverbs_install(fd, minor, f);
 	if (ret) {
 		sys_close(fd);
 		engine_close(f);
@@ -118,7 +118,7 @@ int redirect_open(const struct redirect *r, int flags)
 	return fd;
 }
 
-void dev_stat(struct stat *st, dev_t rdev)
+void redirect_stat(struct stat *st, dev_t rdev)
 {
 	memset(st, 0, sizeof(*st));
 	st->st_mode = dev_mode(rdev);
@@ -130,7 +130,7 @@ void dev_stat(struct stat *st, dev_t rdev)
 	st->st_ino = st->st_rdev;
 }
 
-void dev_statx(struct statx *stx, dev_t rdev)
+void redirect_statx(struct statx *stx, dev_t rdev)
 {
 	memset(stx, 0, sizeof(*stx));
 	stx->stx_mask = STATX_BASIC_STATS;

@@ -45,7 +45,7 @@ static inline bool dev_is_umad(dev_t rdev)
  * Fills the attributes of a device for stat() and statx(): a character device with that number,
  * mode 0666, or 0600 for umad.
  */
-void dev_stat(struct stat *st, dev_t rdev);
-void dev_statx(struct statx *stx, dev_t rdev);
+void redirect_stat(struct stat *st, dev_t rdev);
+void redirect_statx(struct statx *stx, dev_t rdev);
 
 #endif

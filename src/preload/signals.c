@@ -48,7 +48,7 @@ static uint8_t own_bit(int sig)
 	return sig == SIGSEGV ? OWN_SEGV : sig == SIGBUS ? OWN_BUS : 0;
 }
 
-static struct sigaction *entry(int sig)
+static struct sigaction *act_entry(int sig)
 {
 	return &table.act[sig == SIGBUS];
 }
@@ -64,7 +64,7 @@ static uint64_t mask_change(int how, uint64_t set)
 
 static void act_read(int sig, struct sigaction *act)
 {
-	const uint64_t *from = (const uint64_t *)entry(sig);
+	const uint64_t *from = (const uint64_t *)act_entry(sig);
 	uint64_t *to = (uint64_t *)act;
 	uint32_t seq;
 
@@ -79,7 +79,7 @@ static void act_read(int sig, struct sigaction *act)
 static void act_write(int sig, const struct sigaction *act)
 {
 	const uint64_t *from = (const uint64_t *)act;
-	uint64_t *to = (uint64_t *)entry(sig);
+	uint64_t *to = (uint64_t *)act_entry(sig);
 
 	for (size_t i = 0; i < sizeof(*act) / sizeof(*to); i++)
 		WRITE_ONCE(to[i], from[i]);
@@ -93,7 +93,7 @@ void signals_exchange(int sig, const struct sigaction *act, struct sigaction *ol
 
 	while (!atomic_cmpxchg(&table.lock, 0u, 1u))
 		cpu_relax();
-	was = *entry(sig);
+	was = *act_entry(sig);
 	if (act) {
 		smp_store_mb(&table.seq, table.seq + 1);
 		act_write(sig, act);
@@ -116,7 +116,7 @@ static void send_to_self(int sig)
  * Carries out the program's SIG_DFL for a signal that has arrived. A fault repeats by itself after
  * the handler returns; a signal sent by kill() etc. is sent again.
  */
-static void die(int sig, bool fault)
+static void act_default(int sig, bool fault)
 {
 	struct sigaction dfl = { .sa_handler = SIG_DFL };
 
@@ -181,7 +181,7 @@ static void call_program(const struct sigaction *act, int sig, siginfo_t *si, uc
 
 	/* The interrupted stack has no room for the handler: die, as the kernel would kill the process. */
 	if (sp && umem_store64((uint64_t *)sp - 1, 0)) {
-		die(sig, si->si_code > 0);
+		act_default(sig, si->si_code > 0);
 		return;
 	}
 	memcpy(&mask, &uc->uc_sigmask, sizeof(mask));
@@ -199,14 +199,14 @@ static void call_program(const struct sigaction *act, int sig, siginfo_t *si, uc
 	signals_tls.depth--;
 }
 
-static void deliver(int sig, siginfo_t *si, ucontext_t *uc)
+static void act_deliver(int sig, siginfo_t *si, ucontext_t *uc)
 {
 	bool fault = si->si_code > 0;
 	struct sigaction act;
 
 	if (signals_tls.blocked & own_bit(sig)) {
 		if (fault)
-			die(sig, fault);
+			act_default(sig, fault);
 		else
 			signals_tls.pending |= own_bit(sig);
 		return;
@@ -215,7 +215,7 @@ static void deliver(int sig, siginfo_t *si, ucontext_t *uc)
 	if (act.sa_handler == SIG_IGN && !fault)
 		return;
 	if (act.sa_handler == SIG_DFL || act.sa_handler == SIG_IGN) {
-		die(sig, fault);
+		act_default(sig, fault);
 		return;
 	}
 	if (act.sa_flags & (int)SA_RESETHAND) {
@@ -238,7 +238,7 @@ static void fault_handler(int sig, siginfo_t *si, void *uc)
 	if (si->si_code > 0 && umem_fix_fault(uc))
 		errno = e;
 	else
-		deliver(sig, si, uc);
+		act_deliver(sig, si, uc);
 }
 
 /*
