@@ -28,7 +28,7 @@ static struct chunk *chunks;
  * Maps zeroed memory; NULL: none. May change errno. The interposed functions restore the errno of
  * the program.
  */
-static void *map(size_t size)
+static void *map_zeroed(size_t size)
 {
 	long p = sys_call(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
@@ -56,7 +56,7 @@ static struct vfile *vfile_claim(void)
 		for (size_t i = 0; i < CHUNK_VFILES; i++)
 			if (!READ_ONCE(c->vf[i].refs) && atomic_cmpxchg(&c->vf[i].refs, 0u, 1u))
 				return &c->vf[i];
-	c = map(sizeof(*c));
+	c = map_zeroed(sizeof(*c));
 	if (!c)
 		return NULL;
 	c->vf[0].refs = 1;
@@ -130,7 +130,7 @@ int fdtab_reserve(int fd)
 	dir = &fdtab_dir[(uint32_t)fd >> FDTAB_LEAF_BITS];
 	if (smp_load_acquire(dir))
 		return 0;
-	leaf = map(FDTAB_LEAF * sizeof(*leaf));
+	leaf = map_zeroed(FDTAB_LEAF * sizeof(*leaf));
 	if (!leaf)
 		return -ENOMEM;
 	if (!atomic_cmpxchg(dir, (struct vfile **)NULL, leaf))
@@ -138,7 +138,7 @@ int fdtab_reserve(int fd)
 	return 0;
 }
 
-static struct vfile **slot(int fd)
+static struct vfile **fdtab_slot(int fd)
 {
 	return &fdtab_dir[(uint32_t)fd >> FDTAB_LEAF_BITS][(uint32_t)fd & (FDTAB_LEAF - 1)];
 }
@@ -149,7 +149,7 @@ int fdtab_install(int fd, struct vfile *vf, struct vfile **old)
 
 	*old = NULL;
 	if (!ret)
-		*old = atomic_xchg(slot(fd), vf);
+		*old = atomic_xchg(fdtab_slot(fd), vf);
 	return ret;
 }
 
@@ -169,7 +169,7 @@ int fdtab_share(int newfd, struct vfile *vf, struct vfile **old)
 
 struct vfile *fdtab_remove(int fd)
 {
-	return fdtab_lookup(fd) ? atomic_xchg(slot(fd), (struct vfile *)NULL) : NULL;
+	return fdtab_lookup(fd) ? atomic_xchg(fdtab_slot(fd), (struct vfile *)NULL) : NULL;
 }
 
 void fdtab_own(int fd, bool own)
@@ -180,7 +180,7 @@ void fdtab_own(int fd, bool own)
 
 	if (own && !fdtab_share(fd, &file, &old) && old)
 		vfile_put(old);
-	if (!own && vf == &file && atomic_cmpxchg(slot(fd), vf, (struct vfile *)NULL))
+	if (!own && vf == &file && atomic_cmpxchg(fdtab_slot(fd), vf, (struct vfile *)NULL))
 		vfile_put(vf);
 }
 

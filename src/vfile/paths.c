@@ -7,7 +7,7 @@
  * Normalises a path: removes empty and "." components, and with ".." the component before
  * it. Keeps a trailing slash, which requires a directory. False: the result is too long.
  */
-static bool normalise(const char *path, char *out, size_t size)
+static bool path_normalise(const char *path, char *out, size_t size)
 {
 	size_t n = 0, len;
 
@@ -35,7 +35,7 @@ static bool normalise(const char *path, char *out, size_t size)
 }
 
 /* The rest of path after prefix; NULL: path does not start with prefix. */
-static const char *after(const char *path, const char *prefix)
+static const char *path_after(const char *path, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
@@ -43,7 +43,7 @@ static const char *after(const char *path, const char *prefix)
 }
 
 /* Reads a decimal number without leading zeros up to the end of the component; sets *end there. */
-static bool number(const char *p, uint32_t *v, const char **end)
+static bool path_number(const char *p, uint32_t *v, const char **end)
 {
 	uint32_t n = 0;
 	const char *s = p;
@@ -57,7 +57,7 @@ static bool number(const char *p, uint32_t *v, const char **end)
 	return true;
 }
 
-static bool ends(const char *p)
+static bool path_ends(const char *p)
 {
 	return !*p || *p == '/';
 }
@@ -65,20 +65,20 @@ static bool ends(const char *p)
 /* True if path is prefix and a number. */
 static bool device_number(const char *path, const char *prefix, uint32_t *n)
 {
-	const char *p = after(path, prefix), *end;
+	const char *p = path_after(path, prefix), *end;
 
-	return p && number(p, n, &end) && !*end;
+	return p && path_number(p, n, &end) && !*end;
 }
 
-static enum path_kind find_dev(const char *path, struct path_ref *ref)
+static enum path_kind path_find_dev(const char *path, struct path_ref *ref)
 {
 	const char *p;
 	uint32_t n;
 
-	p = after(path, "/dev/infiniband");
+	p = path_after(path, "/dev/infiniband");
 	if (p && !strcmp(p, "/rdma_cm"))
 		return PATH_UCMA;
-	if (p && ends(p)) {
+	if (p && path_ends(p)) {
 		/* "uverbs0/" is not a device: in the tree it gives ENOTDIR, as in the kernel. */
 		if (device_number(p, "/uverbs", &n)) {
 			ref->minor = UVERBS_BASE_MINOR + n;
@@ -101,31 +101,31 @@ static enum path_kind find_dev(const char *path, struct path_ref *ref)
 	return ref->minor >= UVERBS_BASE_MINOR ? PATH_UVERBS : PATH_NOT_OURS;
 }
 
-static enum path_kind find_sys(const char *path)
+static enum path_kind path_find_sys(const char *path)
 {
 	const char *p, *end;
 	uint32_t n;
 
-	if (after(path, "/sys/class/infiniband") || after(path, "/sys/devices/virtual/infiniband"))
+	if (path_after(path, "/sys/class/infiniband") || path_after(path, "/sys/devices/virtual/infiniband"))
 		return PATH_TREE;
-	p = after(path, "/sys/class/misc/rdma_cm");
+	p = path_after(path, "/sys/class/misc/rdma_cm");
 	if (!p)
-		p = after(path, "/sys/devices/virtual/misc/rdma_cm");
-	if (p && ends(p))
+		p = path_after(path, "/sys/devices/virtual/misc/rdma_cm");
+	if (p && path_ends(p))
 		return PATH_TREE;
-	p = after(path, "/sys/dev/char/231:");
-	if (p && number(p, &n, &end))
+	p = path_after(path, "/sys/dev/char/231:");
+	if (p && path_number(p, &n, &end))
 		return PATH_TREE;
 	return PATH_NOT_OURS;
 }
 
-static enum path_kind find_plain(const char *path, struct path_ref *ref)
+static enum path_kind path_find_plain(const char *path, struct path_ref *ref)
 {
-	return path[1] == 'd' ? find_dev(path, ref) : find_sys(path);
+	return path[1] == 'd' ? path_find_dev(path, ref) : path_find_sys(path);
 }
 
-/* True if normalise() would not change the path. */
-static bool plain(const char *path)
+/* True if path_normalise() would not change the path. */
+static bool path_is_plain(const char *path)
 {
 	return !strstr(path, "//") && !strstr(path, "/./") && !strstr(path, "/..");
 }
@@ -138,27 +138,27 @@ enum path_kind paths_find(const char *path, struct path_ref *ref)
 	if (!paths_maybe(path))
 		return ref->kind;
 	/* Fast path: most paths here are the machine's /sys and /dev. */
-	if (path[1] == 's' && !after(path, "/sys/"))
+	if (path[1] == 's' && !path_after(path, "/sys/"))
 		return ref->kind;
-	if (path[1] == 'd' && !after(path, "/dev/"))
+	if (path[1] == 'd' && !path_after(path, "/dev/"))
 		return ref->kind;
 	len = strlen(path);
-	if (likely(plain(path))) {
-		ref->kind = find_plain(path, ref);
+	if (likely(path_is_plain(path))) {
+		ref->kind = path_find_plain(path, ref);
 		if (ref->kind == PATH_NOT_OURS || len >= sizeof(ref->tail))
 			return ref->kind = PATH_NOT_OURS;
 		memcpy(ref->tail, path, len + 1);
 		return ref->kind;
 	}
-	if (!normalise(path, ref->tail, sizeof(ref->tail)))
+	if (!path_normalise(path, ref->tail, sizeof(ref->tail)))
 		return ref->kind;
-	ref->kind = find_plain(ref->tail, ref);
+	ref->kind = path_find_plain(ref->tail, ref);
 	/*
 	 * Below the redirected directories ".." may follow a symbolic link (device/..),
 	 * so keep the path as it is and let the kernel resolve it.
 	 */
 	if (ref->kind == PATH_TREE && len < sizeof(ref->tail) &&
-	    (after(path, "/sys/class/infiniband") || after(path, "/sys/devices/virtual/infiniband")))
+	    (path_after(path, "/sys/class/infiniband") || path_after(path, "/sys/devices/virtual/infiniband")))
 		memcpy(ref->tail, path, len + 1);
 	return ref->kind;
 }
