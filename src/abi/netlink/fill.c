@@ -73,7 +73,7 @@ int nldev_fill_dev(struct nldev_msg *m, const struct nldev_host *h, int dev)
 }
 
 /* Attributes that only rdma_protocol_ib() ports have. */
-static int fill_ib(struct nldev_msg *m, const struct host_dev *d)
+static int fill_port_ib(struct nldev_msg *m, const struct host_dev *d)
 {
 	uint64_t caps = d->cap_mask | (uint64_t)d->ib.cap_mask2 << 32;
 
@@ -91,7 +91,7 @@ int nldev_fill_port(struct nldev_msg *m, const struct nldev_host *h, int dev)
 	const struct host_dev *d = &h->page->dev[dev];
 
 	if (nldev_put_handle(m, d) || nldev_put_u32(m, RDMA_NLDEV_ATTR_PORT_INDEX, 1) ||
-	    (d->ib.host && fill_ib(m, d)) ||
+	    (d->ib.host && fill_port_ib(m, d)) ||
 	    nldev_put_u8(m, RDMA_NLDEV_ATTR_PORT_STATE, d->state) ||
 	    nldev_put_u8(m, RDMA_NLDEV_ATTR_PORT_PHYS_STATE, d->phys_state))
 		return -EMSGSIZE;

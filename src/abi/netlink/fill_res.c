@@ -247,7 +247,7 @@ int nldev_fill_obj(struct nldev_msg *m, const struct nldev_host *h, const struct
 	return rc ? rc : nldev_put_u32(m, RDMA_NLDEV_ATTR_RES_PID, (uint32_t)r->pid);
 }
 
-static uint64_t count(const struct nldev_host *h, int dev, enum res_kind kind)
+static uint64_t res_objects(const struct nldev_host *h, int dev, enum res_kind kind)
 {
 	const struct nldev_res *all;
 	uint64_t found = 0;
@@ -279,7 +279,7 @@ int nldev_fill_res(struct nldev_msg *m, const struct nldev_host *h, int dev)
 		if (nldev_put_str(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_NAME,
 				  kinds[order[i]].name) ||
 		    nldev_put_u64(m, RDMA_NLDEV_ATTR_RES_SUMMARY_ENTRY_CURR,
-				  count(h, dev, order[i])))
+				  res_objects(h, dev, order[i])))
 			return -EMSGSIZE;
 		mnl_attr_nest_end(m->nlh, entry);
 	}

@@ -105,7 +105,7 @@ static const struct cmd {
 	[RDMA_NLDEV_CMD_STAT_GET_STATUS] = NOT_OFFERED(STRICT | NEED_DEV | NEED_PORT),
 };
 
-static void flush(struct call *c)
+static void call_flush(struct call *c)
 {
 	if (c->used)
 		c->reply(c->arg, c->out.buf, c->used);
@@ -140,7 +140,7 @@ static uint16_t op_type(unsigned int op)
  * Finds the device that the request's attribute DEV_INDEX selects. Returns its index in page->dev,
  * or -EINVAL if the attribute or the device is missing.
  */
-static int find_dev(const struct call *c)
+static int call_find_dev(const struct call *c)
 {
 	const struct nlattr *a = c->tb[RDMA_NLDEV_ATTR_DEV_INDEX];
 	int i;
@@ -157,7 +157,7 @@ static int find_dev(const struct call *c)
 }
 
 /* Every device has one port, number 1. */
-static int check_port(const struct call *c)
+static int call_check_port(const struct call *c)
 {
 	return nldev_attr_u32(c->tb[RDMA_NLDEV_ATTR_PORT_INDEX]) == 1 ? 0 : -EINVAL;
 }
@@ -173,7 +173,7 @@ static int reply_one(struct call *c, const struct cmd *cmd, nldev_fill_fn fill, 
 	if (rc)
 		return rc;
 	msg_end(c, &m);
-	flush(c);
+	call_flush(c);
 	return 0;
 }
 
@@ -206,10 +206,10 @@ static int doit_chardev(struct call *c, int unused)
 	if (!type)
 		return -EINVAL;
 	if (c->tb[RDMA_NLDEV_ATTR_DEV_INDEX]) {
-		dev = find_dev(c);
+		dev = call_find_dev(c);
 		if (dev < 0)
 			return dev;
-		if (port && check_port(c))
+		if (port && call_check_port(c))
 			return -EINVAL;
 	} else if (port) {
 		return -EINVAL;
@@ -224,16 +224,16 @@ static int doit_chardev(struct call *c, int unused)
 }
 
 /* A string attribute. The parser has checked its NUL. */
-static const char *text(const struct call *c, uint16_t type)
+static const char *attr_text(const struct call *c, uint16_t type)
 {
 	return c->tb[type] ? (const char *)c->tb[type] + NLA_HDRLEN : NULL;
 }
 
 static int doit_newlink(struct call *c, int unused)
 {
-	const char *name = text(c, RDMA_NLDEV_ATTR_DEV_NAME);
-	const char *type = text(c, RDMA_NLDEV_ATTR_LINK_TYPE);
-	const char *ndev = text(c, RDMA_NLDEV_ATTR_NDEV_NAME);
+	const char *name = attr_text(c, RDMA_NLDEV_ATTR_DEV_NAME);
+	const char *type = attr_text(c, RDMA_NLDEV_ATTR_LINK_TYPE);
+	const char *ndev = attr_text(c, RDMA_NLDEV_ATTR_NDEV_NAME);
 
 	if (!name || !type || !ndev)
 		return -EINVAL;
@@ -251,7 +251,7 @@ static int doit_dellink(struct call *c, int dev)
  */
 static int doit_set(struct call *c, int dev)
 {
-	const char *name = text(c, RDMA_NLDEV_ATTR_DEV_NAME);
+	const char *name = attr_text(c, RDMA_NLDEV_ATTR_DEV_NAME);
 
 	if (name)
 		return c->h->rename ? c->h->rename(c->h->arg, dev, name) : -EOPNOTSUPP;
@@ -290,7 +290,7 @@ static int doit_object(struct call *c, const struct cmd *cmd, int dev)
 	size_t n;
 	int rc;
 
-	if ((port && check_port(c)) || port == !!(cmd->flags & PER_DEV))
+	if ((port && call_check_port(c)) || port == !!(cmd->flags & PER_DEV))
 		return -EINVAL;
 	all = c->h->objects(c->h->arg, &n);
 	for (size_t i = 0; i < n; i++) {
@@ -307,7 +307,7 @@ static int doit_object(struct call *c, const struct cmd *cmd, int dev)
 		if (rc)
 			return rc;
 		msg_end(c, &m);
-		flush(c);
+		call_flush(c);
 		return 0;
 	}
 	return -ENOENT;
@@ -353,7 +353,7 @@ static int dump_some(struct call *c, const struct cmd *cmd, int dev, const struc
 		return 0;
 	mnl_attr_nest_end(m.nlh, table);
 	msg_end(c, &m);
-	flush(c);
+	call_flush(c);
 	return 0;
 }
 
@@ -381,10 +381,10 @@ static int run_doit(struct call *c, const struct cmd *cmd)
 			return -EINVAL;
 		if ((cmd->flags & OBJECTS) && !c->tb[cmd->id])
 			return -EINVAL;
-		dev = find_dev(c);
+		dev = call_find_dev(c);
 		if (dev < 0)
 			return dev;
-		if ((cmd->flags & NEED_PORT) && check_port(c))
+		if ((cmd->flags & NEED_PORT) && call_check_port(c))
 			return -EINVAL;
 	}
 	if (cmd->flags & CHANGES)
@@ -409,7 +409,7 @@ static int dump_one(struct call *c, const struct cmd *cmd, uint16_t type, int de
 			msg_end(c, &m);
 			return 0;
 		}
-		flush(c);	/* full: try again in the next datagram */
+		call_flush(c);	/* full: try again in the next datagram */
 	}
 	return rc;
 }
@@ -420,12 +420,12 @@ static int run_dump_devs(struct call *c, const struct cmd *cmd, uint16_t type)
 
 	if (cmd->flags & DUMP_DEV) {
 		rc = nldev_parse(c->req, c->tb, false);
-		i = rc ? -EINVAL : find_dev(c);
+		i = rc ? -EINVAL : call_find_dev(c);
 		if (i < 0)
 			return i;
 		if (!(cmd->flags & OBJECTS))
 			return dump_one(c, cmd, type, i);
-		if (c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && check_port(c))
+		if (c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && call_check_port(c))
 			return -EINVAL;
 		return dump_objects(c, cmd, i);
 	}
@@ -440,12 +440,12 @@ static void run_dump(struct call *c, const struct cmd *cmd)
 	int32_t rc = run_dump_devs(c, cmd, c->req->nlmsg_type);
 	struct nldev_msg m;
 
-	flush(c);
+	call_flush(c);
 	if (BUG_ON(msg_begin(c, &m, NLMSG_DONE, NLM_F_MULTI)))
 		return;
 	memcpy(mnl_nlmsg_put_extra_header(m.nlh, sizeof(rc)), &rc, sizeof(rc));
 	msg_end(c, &m);
-	flush(c);
+	call_flush(c);
 }
 
 static bool has_dump(const struct cmd *cmd)
@@ -454,7 +454,7 @@ static bool has_dump(const struct cmd *cmd)
 }
 
 /* Run a request. 0 or -errno: result for the NLMSG_ERROR; 1: a dump, which gets no NLMSG_ERROR. */
-static int run(struct call *c)
+static int call_run(struct call *c)
 {
 	unsigned int client = RDMA_NL_GET_CLIENT(c->req->nlmsg_type);
 	unsigned int op = RDMA_NL_GET_OP(c->req->nlmsg_type);
@@ -481,7 +481,7 @@ static int run(struct call *c)
  * Sends NLMSG_ERROR with the result rc. If rc is an error, the message contains the whole request,
  * provided that it fits. If rc is 0, or the request does not fit, it contains the request's header.
  */
-static void ack(struct call *c, int rc)
+static void call_ack(struct call *c, int rc)
 {
 	struct nlmsgerr *e;
 	struct nldev_msg m;
@@ -500,7 +500,7 @@ static void ack(struct call *c, int rc)
 	memcpy(&e->msg, c->req, echo);
 	m.nlh->nlmsg_len += (uint32_t)(echo - NLMSG_HDRLEN);
 	c->used = m.nlh->nlmsg_len;
-	flush(c);
+	call_flush(c);
 }
 
 static void one_message(struct call *c)
@@ -511,9 +511,9 @@ static void one_message(struct call *c)
 	c->used = 0;
 	/* Messages that are not requests are not executed; with NLM_F_ACK they are acknowledged. */
 	if ((flags & NLM_F_REQUEST) && c->req->nlmsg_type >= NLMSG_MIN_TYPE)
-		rc = run(c);
+		rc = call_run(c);
 	if (rc < 0 || (!rc && (flags & NLM_F_ACK)))
-		ack(c, rc);
+		call_ack(c, rc);
 }
 
 void nldev_input(const struct nldev_host *h, const void *req, size_t len,
