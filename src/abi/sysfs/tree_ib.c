@@ -199,7 +199,7 @@ static const struct attr {
 #define MISC_DIR "sys/devices/virtual/misc/rdma_cm"
 #define VERBS_DIR "sys/devices/virtual/infiniband_verbs/uverbs%u"
 
-__printf(3, 4) static void path_of(char *p, size_t size, const char *fmt, ...)
+__printf(3, 4) static void tree_path(char *p, size_t size, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -208,9 +208,9 @@ __printf(3, 4) static void path_of(char *p, size_t size, const char *fmt, ...)
 	va_end(ap);
 }
 
-#define PATH_OF(p, ...) path_of((p), sizeof(p), __VA_ARGS__)
+#define PATH_OF(p, ...) tree_path((p), sizeof(p), __VA_ARGS__)
 
-static void keep(int *first, int rc)
+static void ib_first_error(int *first, int rc)
 {
 	if (rc && !*first)
 		*first = rc;
@@ -236,7 +236,7 @@ static int put_attrs(int run, const struct host_dev *was, const struct host_dev 
 			}
 		}
 		PATH_OF(path, DEV_DIR "/%s", now->name, a->path);
-		keep(&first, tree_put(run, path, a->show ? text : a->text));
+		ib_first_error(&first, tree_put(run, path, a->show ? text : a->text));
 	}
 	return first;
 }
@@ -251,7 +251,7 @@ static int put_pkeys(int run, const struct host_dev *was, const struct host_dev 
 			continue;
 		PATH_OF(path, DEV_DIR "/ports/1/pkeys/%u", now->name, i);
 		PATH_OF(text, "0x%04x\n", now->ib.pkey[i]);
-		keep(&first, tree_put(run, path, text));
+		ib_first_error(&first, tree_put(run, path, text));
 	}
 	return first;
 }
@@ -276,9 +276,9 @@ static int put_gid_attrs(int run, const struct host_dev *d, uint32_t i, bool use
 		return 0;
 	}
 	PATH_OF(name, "%s\n", d->ndev);
-	keep(&first, tree_put(run, types, d->ib.host ? "IB/RoCE v1\n" : "RoCE v2\n"));
+	ib_first_error(&first, tree_put(run, types, d->ib.host ? "IB/RoCE v1\n" : "RoCE v2\n"));
 	if (d->ndev[0])
-		keep(&first, tree_put(run, ndevs, name));
+		ib_first_error(&first, tree_put(run, ndevs, name));
 	return first;
 }
 
@@ -298,13 +298,13 @@ static int put_gid(int run, const struct host_dev *was, const struct host_dev *n
 		for (k = 0; k < 16; k += 2)
 			n += snprintf(text + n, sizeof(text) - (size_t)n, "%02x%02x%c", g[k],
 				      g[k + 1], k == 14 ? '\n' : ':');
-		keep(&first, tree_put(run, path, text));
+		ib_first_error(&first, tree_put(run, path, text));
 	} else if (tree_link(run, "sys/" ZERO_GID, path)) {
 		/* The file system may have no hard links: write a file instead. */
-		keep(&first, tree_put(run, path, EMPTY_GID));
+		ib_first_error(&first, tree_put(run, path, EMPTY_GID));
 	}
 	if (used || was)
-		keep(&first, put_gid_attrs(run, now, i, used));
+		ib_first_error(&first, put_gid_attrs(run, now, i, used));
 	return first;
 }
 
@@ -322,7 +322,7 @@ static int make_links(int run, const struct host_dev *d)
 
 	for (i = 0; i < ARRAY_SIZE(dirs); i++) {
 		PATH_OF(path, DEV_DIR "/%s", d->name, dirs[i]);
-		keep(&first, tree_mkdir(run, path));
+		ib_first_error(&first, tree_mkdir(run, path));
 	}
 	/*
 	 * ports/1/counters shows the counters of the performance agent (PMA). RoCE ports have no
@@ -330,11 +330,11 @@ static int make_links(int run, const struct host_dev *d)
 	 */
 	if (d->ib.host) {
 		PATH_OF(path, DEV_DIR "/ports/1/counters", d->name);
-		keep(&first, tree_mkdir(run, path));
+		ib_first_error(&first, tree_mkdir(run, path));
 	}
 	PATH_OF(path, DEV_DIR "/subsystem", d->name);
 	if (symlinkat("../../../../class/infiniband", run, path))
-		keep(&first, -errno);
+		ib_first_error(&first, -errno);
 	return first;
 }
 
@@ -361,28 +361,28 @@ static int put_verbs(int run, const struct host_dev *d)
 	int first = 0;
 
 	PATH_OF(path, VERBS_DIR, n);
-	keep(&first, tree_mkdir(run, path));
+	ib_first_error(&first, tree_mkdir(run, path));
 	PATH_OF(path, VERBS_DIR "/abi_version", n);
-	keep(&first, tree_put(run, path, "2\n"));
+	ib_first_error(&first, tree_put(run, path, "2\n"));
 	PATH_OF(path, VERBS_DIR "/dev", n);
 	PATH_OF(text, "%u:%u\n", UVERBS_MAJOR, d->minor);
-	keep(&first, tree_put(run, path, text));
+	ib_first_error(&first, tree_put(run, path, text));
 	PATH_OF(path, VERBS_DIR "/ibdev", n);
 	PATH_OF(text, "%s\n", d->name);
-	keep(&first, tree_put(run, path, text));
+	ib_first_error(&first, tree_put(run, path, text));
 	PATH_OF(path, VERBS_DIR "/uevent", n);
 	PATH_OF(text, "MAJOR=%u\nMINOR=%u\nDEVNAME=infiniband/uverbs%u\nDEVMODE=0666\n",
 		UVERBS_MAJOR, d->minor, n);
-	keep(&first, tree_put(run, path, text));
+	ib_first_error(&first, tree_put(run, path, text));
 	PATH_OF(path, VERBS_DIR "/subsystem", n);
 	if (symlinkat("../../../../class/infiniband_verbs", run, path))
-		keep(&first, -errno);
+		ib_first_error(&first, -errno);
 	PATH_OF(path, "dev/infiniband/uverbs%u", n);
-	keep(&first, tree_put(run, path, ""));
+	ib_first_error(&first, tree_put(run, path, ""));
 	PATH_OF(path, "sys/class/infiniband_verbs/uverbs%u", n);
 	PATH_OF(text, "../../devices/virtual/infiniband_verbs/uverbs%u", n);
 	if (symlinkat(text, run, path))
-		keep(&first, -errno);
+		ib_first_error(&first, -errno);
 	return first;
 }
 
@@ -415,22 +415,22 @@ int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now
 		return 0;
 	}
 	if (!was)
-		keep(&first, make_links(run, now));
-	keep(&first, put_net(run, was, now));
-	keep(&first, put_attrs(run, was, now));
-	keep(&first, put_pkeys(run, was, now));
+		ib_first_error(&first, make_links(run, now));
+	ib_first_error(&first, put_net(run, was, now));
+	ib_first_error(&first, put_attrs(run, was, now));
+	ib_first_error(&first, put_pkeys(run, was, now));
 	for (i = 0; i < (now->ib.host ? IB_GID_TBL_LEN : was ? HOST_MAX_GIDS :
 							       GID_TBL_LEN);
 	     i++)
-		keep(&first, put_gid(run, was, now, i));
+		ib_first_error(&first, put_gid(run, was, now, i));
 	if (was)
 		return first;
 	PATH_OF(path, "sys/class/infiniband/%s", now->name);
 	PATH_OF(text, "../../devices/virtual/infiniband/%s", now->name);
 	if (symlinkat(text, run, path))
-		keep(&first, -errno);
-	keep(&first, put_verbs(run, now));
-	keep(&first, sysfs_cm_counters(run, now->name));
+		ib_first_error(&first, -errno);
+	ib_first_error(&first, put_verbs(run, now));
+	ib_first_error(&first, sysfs_cm_counters(run, now->name));
 	return first;
 }
 
@@ -439,15 +439,15 @@ static int put_rdma_cm(int run)
 {
 	int first = 0;
 
-	keep(&first, tree_put(run, MISC_DIR "/abi_version", "4\n"));
-	keep(&first, tree_put(run, MISC_DIR "/dev", "10:124\n"));
-	keep(&first, tree_put(run, MISC_DIR "/uevent",
-			      "MAJOR=10\nMINOR=124\nDEVNAME=infiniband/rdma_cm\n"
-			      "DEVMODE=0666\n"));
+	ib_first_error(&first, tree_put(run, MISC_DIR "/abi_version", "4\n"));
+	ib_first_error(&first, tree_put(run, MISC_DIR "/dev", "10:124\n"));
+	ib_first_error(&first, tree_put(run, MISC_DIR "/uevent",
+					"MAJOR=10\nMINOR=124\nDEVNAME=infiniband/rdma_cm\n"
+					"DEVMODE=0666\n"));
 	if (symlinkat("../../../../class/misc", run, MISC_DIR "/subsystem") ||
 	    symlinkat("../../devices/virtual/misc/rdma_cm", run, "sys/class/misc/rdma_cm"))
-		keep(&first, -errno);
-	keep(&first, tree_put(run, "dev/infiniband/rdma_cm", ""));
+		ib_first_error(&first, -errno);
+	ib_first_error(&first, tree_put(run, "dev/infiniband/rdma_cm", ""));
 	return first;
 }
 
@@ -463,11 +463,11 @@ int sysfs_init(int run)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(dirs); i++)
-		keep(&first, tree_mkdir(run, dirs[i]));
-	keep(&first, tree_put(run, "sys/class/infiniband_verbs/abi_version", "6\n"));
-	keep(&first, tree_put(run, "sys/class/infiniband_mad/abi_version", "5\n"));
-	keep(&first, tree_put(run, "sys/" ZERO_GID, EMPTY_GID));
-	keep(&first, put_rdma_cm(run));
+		ib_first_error(&first, tree_mkdir(run, dirs[i]));
+	ib_first_error(&first, tree_put(run, "sys/class/infiniband_verbs/abi_version", "6\n"));
+	ib_first_error(&first, tree_put(run, "sys/class/infiniband_mad/abi_version", "5\n"));
+	ib_first_error(&first, tree_put(run, "sys/" ZERO_GID, EMPTY_GID));
+	ib_first_error(&first, put_rdma_cm(run));
 	return first;
 }
 
