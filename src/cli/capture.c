@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * ruse capture: options, filters and output. Packets come from running processes
- * (capture_live.c) or from a file (capture_read.c). Function one() is called for each packet. It
+ * (capture_live.c) or from a file (capture_read.c). capture_packet() is called for each packet. It
  * drops a packet that the options exclude, and prints any other as a line or writes it to a pcapng
  * file (pcapng.c).
  */
@@ -18,7 +18,7 @@
 #include "cli/cli.h"
 #include "wire/frame.h"
 
-static void help(void)
+static void capture_help(void)
 {
 	puts("usage: ruse capture [options]\n"
 	     "Shows the RDMA packets of all programs of this user and network namespace, one per\n"
@@ -67,7 +67,7 @@ static bool who_is(const struct job *j, int pid, const char *comm)
  * sends or receives. A packet within this host is captured only by its sender, so an outgoing packet
  * also matches if its destination QP number belongs to the process.
  */
-static bool wanted(struct job *j, const struct captured *p)
+static bool capture_wants(struct job *j, const struct captured *p)
 {
 	const struct options *o = j->o;
 	int peer;
@@ -84,7 +84,7 @@ static bool wanted(struct job *j, const struct captured *p)
 	return peer && who_is(j, peer, live_comm_of(j->live, peer));
 }
 
-static const char *address(const uint8_t gid[16], bool v4, char *buf)
+static const char *address_text(const uint8_t gid[16], bool v4, char *buf)
 {
 	if (!inet_ntop(v4 ? AF_INET : AF_INET6, v4 ? gid + 12 : gid, buf, INET6_ADDRSTRLEN))
 		return "?";
@@ -127,15 +127,15 @@ static void print_packet(struct job *j, const struct captured *p, const struct f
 		snprintf(line, sizeof(line), "CNP qp 0x%x", cnp);
 	else
 		packet_print(f->packet, f->len, line, sizeof(line));
-	fprintf(j->out, " %s > %s: %s%s", address(f->net.sgid, v4, src),
-		address(f->net.dgid, v4, dst), line, kinds[kind]);
+	fprintf(j->out, " %s > %s: %s%s", address_text(f->net.sgid, v4, src),
+		address_text(f->net.dgid, v4, dst), line, kinds[kind]);
 	if (*p->note)
 		fprintf(j->out, " [%s]", p->note);
 	fputc('\n', j->out);
 }
 
 /* captured_fn: filters and outputs a packet. 1: --count is reached. */
-static int one(const struct captured *p, void *arg)
+static int capture_packet(const struct captured *p, void *arg)
 {
 	struct captured c = *p;
 	struct job *j = arg;
@@ -153,7 +153,7 @@ static int one(const struct captured *p, void *arg)
 		bth_get(f.packet, &bth);
 		c.dqpn = bth.dqpn;
 	}
-	if (!wanted(j, &c))
+	if (!capture_wants(j, &c))
 		return 0;
 	c.caplen = (uint32_t)min((long long)c.caplen, j->o->snaplen);
 	if (j->pcapng)
@@ -171,7 +171,7 @@ static int from_file(struct job *j)
 
 	if (!f)
 		return -errno;
-	rc = capture_read(f, one, j);
+	rc = capture_read(f, capture_packet, j);
 	if (f != stdin)
 		fclose(f);
 	return min(rc, 0);
@@ -187,11 +187,11 @@ static int from_programs(struct job *j)
 	sigaction(SIGHUP, &sa, NULL);
 	fputs("ruse capture: running; stop it with Ctrl-C (SIGINT)\n", stderr);
 	while (!rc && !ended) {
-		rc = live_poll(j->live, false, one, j);
+		rc = live_poll(j->live, false, capture_packet, j);
 		fflush(j->out);
 	}
 	if (!rc)
-		rc = live_poll(j->live, true, one, j);
+		rc = live_poll(j->live, true, capture_packet, j);
 	return min(rc, 0);
 }
 
@@ -208,7 +208,7 @@ static int open_output(struct job *j)
 	return path && !j->pcapng ? -ENOMEM : 0;
 }
 
-static int run(const struct options *o)
+static int capture_run(const struct options *o)
 {
 	struct job j = { .o = o };
 	uint64_t lost = 0;
@@ -241,7 +241,7 @@ static int run(const struct options *o)
 	return rc ? 1 : 0;
 }
 
-static bool number(const char *text, long long low, long long high, long long *v)
+static bool option_number(const char *text, long long low, long long high, long long *v)
 {
 	char *rest;
 
@@ -251,7 +251,7 @@ static bool number(const char *text, long long low, long long high, long long *v
 }
 
 /* Stores an option with an argument. False: the argument is invalid. */
-static bool take(struct options *o, int opt, const char *arg)
+static bool capture_option(struct options *o, int opt, const char *arg)
 {
 	long long pid;
 
@@ -267,14 +267,14 @@ static bool take(struct options *o, int opt, const char *arg)
 		return true;
 	case 'p':
 		o->who = arg;
-		o->pid = number(arg, 1, INT32_MAX, &pid) ? (long)pid : 0;
+		o->pid = option_number(arg, 1, INT32_MAX, &pid) ? (long)pid : 0;
 		return *arg;
 	case 'q':
-		return number(arg, 0, 0xffffff, &o->qpn);
+		return option_number(arg, 0, 0xffffff, &o->qpn);
 	case 'c':
-		return number(arg, 1, INT64_MAX, &o->count);
+		return option_number(arg, 1, INT64_MAX, &o->count);
 	case 's':
-		return number(arg, 64, INT32_MAX, &o->snaplen);
+		return option_number(arg, 64, INT32_MAX, &o->snaplen);
 	default:
 		return false;
 	}
@@ -299,12 +299,12 @@ int cmd_capture(int argc, char **argv)
 	argv[0] = (char *)"ruse capture";	/* for getopt's messages */
 	while ((opt = getopt_long(argc, argv, "w:r:d:q:p:c:s:h", options, NULL)) != -1) {
 		if (opt == 'h') {
-			help();
+			capture_help();
 			return 0;
 		}
 		if (opt == '?')
 			return EXIT_USAGE;
-		if (!take(&o, opt, optarg)) {
+		if (!capture_option(&o, opt, optarg)) {
 			fprintf(stderr, "ruse capture: invalid value '%s' for option -%c\n",
 				optarg, opt);
 			return EXIT_USAGE;
@@ -318,5 +318,5 @@ int cmd_capture(int argc, char **argv)
 		fputs("ruse capture: -p and -r exclude each other: a capture file does not hold the names of programs\n", stderr);
 		return EXIT_USAGE;
 	}
-	return run(&o);
+	return capture_run(&o);
 }

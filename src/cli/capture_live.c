@@ -88,9 +88,9 @@ static int listen_at(const char *name)
  * Connects to rused and registers the capture. start: starts rused if none runs. 0, or -errno
  * and the connection is closed.
  */
-static int enlist(struct live *l, bool start)
+static int live_enlist(struct live *l, bool start)
 {
-	int rc = start ? rused_attach(&l->conn, NULL) : rused_connect(&l->conn, NULL);
+	int rc = start ? cli_rused_attach(&l->conn, NULL) : cli_rused_connect(&l->conn, NULL);
 
 	if (rc)
 		return rc;
@@ -114,7 +114,7 @@ struct live *live_open(uint32_t snaplen)
 	snprintf(l->want.sock, sizeof(l->want.sock), "ruse-cap-%d-%08x", getpid(), rand_u32());
 	rc = l->listen = listen_at(l->want.sock);
 	if (rc >= 0)
-		rc = enlist(l, true);
+		rc = live_enlist(l, true);
 	if (!rc)
 		return l;
 	fprintf(stderr, "ruse capture: %s\n",
@@ -127,7 +127,7 @@ struct live *live_open(uint32_t snaplen)
  * Receives the first message of a process. It contains the process's name, and the descriptor of its
  * ring is attached. Waits at most a second.
  */
-static int greet(struct source *s)
+static int source_greet(struct source *s)
 {
 	struct pollfd p = { .fd = s->fd, .events = POLLIN };
 	struct capring_hello hello;
@@ -166,7 +166,7 @@ static bool accept_source(struct live *l)
 	if (s && !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cr, &len) && cr.uid == geteuid()) {
 		s->fd = fd;
 		s->pid = cr.pid;
-		if (!greet(s)) {
+		if (!source_greet(s)) {
 			list_add_tail(&s->node, &l->sources);
 			return true;
 		}
@@ -186,7 +186,7 @@ static void source_end(struct live *l, struct source *s)
 }
 
 /* Reads the next packet from a source's ring into s->rec and s->frame, unless these still hold a packet. */
-static void refill(struct source *s)
+static void source_refill(struct source *s)
 {
 	int rc = s->have ? 0 : capring_get(&s->rd, &s->rec, s->frame);
 
@@ -199,7 +199,7 @@ static void refill(struct source *s)
 	}
 }
 
-static struct source *oldest(struct live *l)
+static struct source *source_oldest(struct live *l)
 {
 	struct source *s, *first = NULL;
 
@@ -210,15 +210,15 @@ static struct source *oldest(struct live *l)
 }
 
 /* Delivers all packets with time stamps up to until. Returns the last result of fn. */
-static int drain(struct live *l, uint64_t until, captured_fn fn, void *arg)
+static int live_drain(struct live *l, uint64_t until, captured_fn fn, void *arg)
 {
 	struct source *s, *t;
 	int rc = 0;
 
 	list_for_each_entry(s, &l->sources, node)
-		refill(s);
+		source_refill(s);
 	while (!rc) {
-		s = oldest(l);
+		s = source_oldest(l);
 		if (!s || s->rec.ns > until)
 			break;
 		const struct captured p = {
@@ -230,7 +230,7 @@ static int drain(struct live *l, uint64_t until, captured_fn fn, void *arg)
 
 		rc = fn(&p, arg);
 		s->have = false;
-		refill(s);
+		source_refill(s);
 		l->nap = NAP_MIN;
 	}
 	list_for_each_entry_safe(s, t, &l->sources, node)
@@ -240,7 +240,7 @@ static int drain(struct live *l, uint64_t until, captured_fn fn, void *arg)
 }
 
 /* Sleeps until a process connects or exits, or the rings are to be polled. */
-static void nap(struct live *l)
+static void live_nap(struct live *l)
 {
 	struct pollfd p[2 + MAX_POLL];
 	struct source *s, *of[MAX_POLL];
@@ -281,15 +281,15 @@ int live_poll(struct live *l, bool stop, captured_fn fn, void *arg)
 	while (stop && accept_source(l))
 		;
 	if (stop)
-		return drain(l, now, fn, arg);
-	nap(l);
+		return live_drain(l, now, fn, arg);
+	live_nap(l);
 	now = now_ns();
 	/* The connection to rused was lost. A new rused does not know of this capture: register it there. */
 	if (l->conn.fd < 0 && now >= l->retry_at) {
 		l->retry_at = now + RETRY_NS;
-		enlist(l, false);
+		live_enlist(l, false);
 	}
-	return drain(l, now - SETTLE_NS, fn, arg);
+	return live_drain(l, now - SETTLE_NS, fn, arg);
 }
 
 uint64_t live_lost(const struct live *l)

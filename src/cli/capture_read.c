@@ -29,7 +29,7 @@ struct in {
 	} ifs[MAX_IFS];
 };
 
-static uint32_t get32(const struct in *r, const uint8_t *p)
+static uint32_t in_get32(const struct in *r, const uint8_t *p)
 {
 	uint32_t v;
 
@@ -37,7 +37,7 @@ static uint32_t get32(const struct in *r, const uint8_t *p)
 	return r->swap ? v >> 24 | (v >> 8 & 0xff00) | (v & 0xff00) << 8 | v << 24 : v;
 }
 
-static uint16_t get16(const struct in *r, const uint8_t *p)
+static uint16_t in_get16(const struct in *r, const uint8_t *p)
 {
 	uint16_t v;
 
@@ -46,7 +46,7 @@ static uint16_t get16(const struct in *r, const uint8_t *p)
 }
 
 /* Reads len bytes. 0; 1: end of file; -EPROTO: end of file after some bytes; -EIO. */
-static int take(struct in *r, uint8_t *p, size_t len)
+static int in_read(struct in *r, uint8_t *p, size_t len)
 {
 	size_t n = fread(p, 1, len, r->f);
 
@@ -58,23 +58,23 @@ static int take(struct in *r, uint8_t *p, size_t len)
 static int read_pcap(struct in *r, uint32_t magic)
 {
 	uint64_t unit = magic == PCAP_MAGIC_NS ? 1 : 1000;
-	int rc = take(r, r->buf, 20);
+	int rc = in_read(r, r->buf, 20);
 
 	if (rc)
 		return -EPROTO;
-	if ((get32(r, r->buf + 16) & 0xffff) != PCAP_LINK_ETHERNET)
+	if ((in_get32(r, r->buf + 16) & 0xffff) != PCAP_LINK_ETHERNET)
 		return -EPROTO;
 	for (;;) {
 		struct captured p = { .dev = "", .note = "", .comm = "", .frame = r->buf };
 		uint8_t h[16];
 
-		rc = take(r, h, sizeof(h));
+		rc = in_read(r, h, sizeof(h));
 		if (rc)
 			return min(rc, 0);
-		p.ns = get32(r, h) * 1000000000ull + get32(r, h + 4) * unit;
-		p.caplen = get32(r, h + 8);
-		p.len = get32(r, h + 12);
-		if (p.caplen > FRAME_LIMIT || take(r, r->buf, p.caplen))
+		p.ns = in_get32(r, h) * 1000000000ull + in_get32(r, h + 4) * unit;
+		p.caplen = in_get32(r, h + 8);
+		p.len = in_get32(r, h + 12);
+		if (p.caplen > FRAME_LIMIT || in_read(r, r->buf, p.caplen))
 			return -EPROTO;
 		rc = r->fn(&p, r->arg);
 		if (rc)
@@ -83,15 +83,15 @@ static int read_pcap(struct in *r, uint32_t magic)
 }
 
 /* Finds an option in a list of len bytes. *n is its length. NULL: not found. */
-static const uint8_t *option(const struct in *r, const uint8_t *p, size_t len, uint16_t code,
-			     size_t *n)
+static const uint8_t *in_option(const struct in *r, const uint8_t *p, size_t len, uint16_t code,
+				size_t *n)
 {
 	while (len >= 4) {
-		size_t k = get16(r, p + 2), all = 4 + ALIGN_UP(k, (size_t)4);
+		size_t k = in_get16(r, p + 2), all = 4 + ALIGN_UP(k, (size_t)4);
 
-		if (all > len || !get16(r, p))
+		if (all > len || !in_get16(r, p))
 			break;
-		if (get16(r, p) == code) {
+		if (in_get16(r, p) == code) {
 			*n = k;
 			return p + 4;
 		}
@@ -102,7 +102,7 @@ static const uint8_t *option(const struct in *r, const uint8_t *p, size_t len, u
 }
 
 /* Copies text from the file; control characters become '?'. */
-static void copy_text(char *to, size_t size, const uint8_t *from, size_t len)
+static void in_copy_text(char *to, size_t size, const uint8_t *from, size_t len)
 {
 	len = from ? min(len, size - 1) : 0;
 	for (size_t i = 0; i < len; i++)
@@ -111,7 +111,7 @@ static void copy_text(char *to, size_t size, const uint8_t *from, size_t len)
 }
 
 /* base to the power of n; if that does not fit into 64 bits, a lower power of base. */
-static uint64_t power(uint64_t base, unsigned int n)
+static uint64_t power_of(uint64_t base, unsigned int n)
 {
 	uint64_t v = 1;
 
@@ -120,24 +120,24 @@ static uint64_t power(uint64_t base, unsigned int n)
 	return v;
 }
 
-static int interface(struct in *r, const uint8_t *p, size_t len)
+static int in_interface(struct in *r, const uint8_t *p, size_t len)
 {
 	const uint8_t *o;
 	size_t n = 0;
 
 	if (len < 8 || r->nifs == MAX_IFS)
 		return -EPROTO;
-	r->ifs[r->nifs].ethernet = get16(r, p) == PCAP_LINK_ETHERNET;
-	o = option(r, p + 8, len - 8, PCAPNG_IF_NAME, &n);
-	copy_text(r->ifs[r->nifs].dev, sizeof(r->ifs[0].dev), o, n);
-	o = option(r, p + 8, len - 8, PCAPNG_IF_TSRESOL, &n);
-	r->ifs[r->nifs].per_s = !o || !n ? 1000000 : power(*o & 0x80 ? 2 : 10, *o & 0x7f);
+	r->ifs[r->nifs].ethernet = in_get16(r, p) == PCAP_LINK_ETHERNET;
+	o = in_option(r, p + 8, len - 8, PCAPNG_IF_NAME, &n);
+	in_copy_text(r->ifs[r->nifs].dev, sizeof(r->ifs[0].dev), o, n);
+	o = in_option(r, p + 8, len - 8, PCAPNG_IF_TSRESOL, &n);
+	r->ifs[r->nifs].per_s = !o || !n ? 1000000 : power_of(*o & 0x80 ? 2 : 10, *o & 0x7f);
 	r->nifs++;
 	return 0;
 }
 
 /* Converts a part of a second to ns. For units that are powers of two it may be a few ns off. */
-static uint64_t fraction(uint64_t t, uint64_t per_s)
+static uint64_t fraction_ns(uint64_t t, uint64_t per_s)
 {
 	if (1000000000u % per_s == 0)
 		return t * (1000000000u / per_s);
@@ -155,70 +155,70 @@ static int enhanced_packet(struct in *r, const uint8_t *p, size_t len)
 
 	if (len < 20)
 		return -EPROTO;
-	i = get32(r, p);
-	c.caplen = get32(r, p + 12);
-	c.len = get32(r, p + 16);
+	i = in_get32(r, p);
+	c.caplen = in_get32(r, p + 12);
+	c.len = in_get32(r, p + 16);
 	all = ALIGN_UP((size_t)c.caplen, (size_t)4);
 	if (i >= r->nifs || c.caplen > FRAME_LIMIT || all > len - 20)
 		return -EPROTO;
 	if (!r->ifs[i].ethernet)
 		return 0;
-	t = (uint64_t)get32(r, p + 4) << 32 | get32(r, p + 8);
+	t = (uint64_t)in_get32(r, p + 4) << 32 | in_get32(r, p + 8);
 	per_s = r->ifs[i].per_s;
-	c.ns = t / per_s * 1000000000ull + fraction(t % per_s, per_s);
+	c.ns = t / per_s * 1000000000ull + fraction_ns(t % per_s, per_s);
 	c.frame = p + 20;
 	c.dev = r->ifs[i].dev;
-	o = option(r, p + 20 + all, len - 20 - all, PCAPNG_COMMENT, &n);
-	copy_text(note, sizeof(note), o, n);
+	o = in_option(r, p + 20 + all, len - 20 - all, PCAPNG_COMMENT, &n);
+	in_copy_text(note, sizeof(note), o, n);
 	c.note = note;
-	o = option(r, p + 20 + all, len - 20 - all, PCAPNG_EPB_FLAGS, &n);
-	c.in = o && n == 4 && (get32(r, o) & 3) == 1;
+	o = in_option(r, p + 20 + all, len - 20 - all, PCAPNG_EPB_FLAGS, &n);
+	c.in = o && n == 4 && (in_get32(r, o) & 3) == 1;
 	return r->fn(&c, r->arg);
 }
 
 /* Reads a section header block after its type. Its magic number gives the byte order. */
-static int section(struct in *r)
+static int in_section(struct in *r)
 {
 	uint32_t len;
 	int rc;
 
-	if (take(r, r->buf, 8))
+	if (in_read(r, r->buf, 8))
 		return -EPROTO;
 	r->swap = false;
-	r->swap = get32(r, r->buf + 4) != PCAPNG_MAGIC;
-	if (get32(r, r->buf + 4) != PCAPNG_MAGIC)
+	r->swap = in_get32(r, r->buf + 4) != PCAPNG_MAGIC;
+	if (in_get32(r, r->buf + 4) != PCAPNG_MAGIC)
 		return -EPROTO;
-	len = get32(r, r->buf);
+	len = in_get32(r, r->buf);
 	if (len < 28 || len > BLOCK_LIMIT || len % 4)
 		return -EPROTO;
 	r->nifs = 0;
-	rc = take(r, r->buf, len - 12);
+	rc = in_read(r, r->buf, len - 12);
 	return rc ? -EPROTO : 0;
 }
 
 static int read_pcapng(struct in *r)
 {
 	uint8_t h[8];
-	int rc = section(r);
+	int rc = in_section(r);
 
 	while (!rc) {
 		uint32_t type, len;
 
-		rc = take(r, h, 4);
+		rc = in_read(r, h, 4);
 		if (rc)
 			return min(rc, 0);
-		type = get32(r, h);
+		type = in_get32(r, h);
 		if (type == PCAPNG_SHB) {
-			rc = section(r);
+			rc = in_section(r);
 			continue;
 		}
-		if (take(r, h + 4, 4))
+		if (in_read(r, h + 4, 4))
 			return -EPROTO;
-		len = get32(r, h + 4);
-		if (len < 12 || len > BLOCK_LIMIT || len % 4 || take(r, r->buf, len - 8))
+		len = in_get32(r, h + 4);
+		if (len < 12 || len > BLOCK_LIMIT || len % 4 || in_read(r, r->buf, len - 8))
 			return -EPROTO;
 		if (type == PCAPNG_IDB)
-			rc = interface(r, r->buf, len - 12);
+			rc = in_interface(r, r->buf, len - 12);
 		else if (type == PCAPNG_EPB)
 			rc = enhanced_packet(r, r->buf, len - 12);
 	}
@@ -239,16 +239,16 @@ int capture_read(FILE *f, captured_fn fn, void *arg)
 	r->f = f;
 	r->fn = fn;
 	r->arg = arg;
-	rc = take(r, h, 4) ? -EPROTO : 0;
+	rc = in_read(r, h, 4) ? -EPROTO : 0;
 	if (rc)
 		goto out;
-	magic = get32(r, h);
+	magic = in_get32(r, h);
 	if (magic == PCAPNG_SHB) {
 		rc = read_pcapng(r);
 		goto out;
 	}
 	r->swap = magic != PCAP_MAGIC_US && magic != PCAP_MAGIC_NS;
-	magic = get32(r, h);
+	magic = in_get32(r, h);
 	rc = magic == PCAP_MAGIC_US || magic == PCAP_MAGIC_NS ? read_pcap(r, magic) : -EPROTO;
 out:
 	if (r)

@@ -30,28 +30,28 @@ int cmd_fault(int argc, char **argv);
  * Finds libruse.so or rused: in the directory of the running program (build tree) or in
  * LIBDIR/ruse (installed). path has PATH_MAX bytes. 0 or -errno (-ENOENT: not found).
  */
-int find_file(const char *name, char *path);
-/* Like find_file(); if the file is not found, prints the directories searched to stderr. */
-int find_file_or_say(const char *name, char *path);
+int cli_find_file(const char *name, char *path);
+/* Like cli_find_file(); if the file is not found, prints the directories searched to stderr. */
+int cli_find_file_or_say(const char *name, char *path);
 
 /*
  * Connects to the rused of this user and network namespace. *pid (may be NULL) is its process
  * id. 0 or -errno; -ENOENT and -ECONNREFUSED: no rused runs.
  */
-int rused_connect(struct ipc_conn *c, uint32_t *pid);
-/* Like rused_connect(), but starts rused if none runs. */
-int rused_attach(struct ipc_conn *c, uint32_t *pid);
+int cli_rused_connect(struct ipc_conn *c, uint32_t *pid);
+/* Like cli_rused_connect(), but starts rused if none runs. */
+int cli_rused_attach(struct ipc_conn *c, uint32_t *pid);
 /*
  * Prints a message for `ruse cmd` to stderr. rc: -errno, the error of a call to rused. Returns 1,
  * the exit status.
  */
-int rused_complain(const char *cmd, int rc);
+int cli_rused_complain(const char *cmd, int rc);
 struct json_object;
 /* Prints a response of rused as tables (status.c). 0 or -errno. */
-int print_json(struct json_object *o);
+int cli_print_json(struct json_object *o);
 /* True if the rused of this user and network namespace runs and has UDP port 4791 open. */
-bool rused_has_port(void);
-/* True if rc, the result of rused_connect(), says that no rused runs. */
-bool rused_absent(int rc);
+bool cli_rused_has_port(void);
+/* True if rc, the result of cli_rused_connect(), says that no rused runs. */
+bool cli_rused_absent(int rc);
 
 #endif

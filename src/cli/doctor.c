@@ -12,19 +12,19 @@ static const struct check {
 	const char *name;
 	void (*fn)(struct finding *f);
 } checks[] = {
-	{ "libruse.so, rused", check_library },
-	{ "libibverbs", check_libibverbs },
-	{ "rxe provider", check_provider },
-	{ "run directory", check_rundir },
-	{ "rused", check_rused },
-	{ "sealed memory files", check_memfd },
-	{ "cross-memory attach", check_cross_memory },
-	{ "processors", check_cpus },
-	{ "time slice", check_slice },
-	{ "locked memory", check_memlock },
-	{ "UDP port 4791", check_port },
-	{ "namespaces", check_namespaces },
-	{ "kernel RDMA devices", check_kernel_devices },
+	{ "libruse.so, rused", doctor_library },
+	{ "libibverbs", doctor_libibverbs },
+	{ "rxe provider", doctor_provider },
+	{ "run directory", doctor_rundir },
+	{ "rused", doctor_rused },
+	{ "sealed memory files", doctor_memfd },
+	{ "cross-memory attach", doctor_cross_memory },
+	{ "processors", doctor_cpus },
+	{ "time slice", doctor_slice },
+	{ "locked memory", doctor_memlock },
+	{ "UDP port 4791", doctor_port },
+	{ "namespaces", doctor_namespaces },
+	{ "kernel RDMA devices", doctor_kernel_devices },
 };
 
 static const struct {
@@ -37,7 +37,7 @@ static const struct {
 
 _Static_assert(ARRAY_SIZE(verdicts) == CHECK_FAIL + 1, "a word for each verdict");
 
-void found(struct finding *f, enum verdict v, const char *meaning, const char *fmt, ...)
+void doctor_found(struct finding *f, enum verdict v, const char *meaning, const char *fmt, ...)
 {
 	va_list ap;
 

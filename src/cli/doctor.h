@@ -18,24 +18,24 @@ struct finding {
 };
 
 /* Fills *f. fmt and the arguments after it give f->what. */
-void found(struct finding *f, enum verdict v, const char *meaning, const char *fmt, ...)
+void doctor_found(struct finding *f, enum verdict v, const char *meaning, const char *fmt, ...)
 	__printf(4, 5);
 
 /* doctor_machine.c: kernel features and system settings. */
-void check_memfd(struct finding *f);
-void check_cross_memory(struct finding *f);
-void check_port(struct finding *f);
-void check_namespaces(struct finding *f);
-void check_slice(struct finding *f);
-void check_cpus(struct finding *f);
-void check_memlock(struct finding *f);
+void doctor_memfd(struct finding *f);
+void doctor_cross_memory(struct finding *f);
+void doctor_port(struct finding *f);
+void doctor_namespaces(struct finding *f);
+void doctor_slice(struct finding *f);
+void doctor_cpus(struct finding *f);
+void doctor_memlock(struct finding *f);
 
 /* doctor_parts.c: installed files and rused. */
-void check_library(struct finding *f);
-void check_provider(struct finding *f);
-void check_libibverbs(struct finding *f);
-void check_kernel_devices(struct finding *f);
-void check_rundir(struct finding *f);
-void check_rused(struct finding *f);
+void doctor_library(struct finding *f);
+void doctor_provider(struct finding *f);
+void doctor_libibverbs(struct finding *f);
+void doctor_kernel_devices(struct finding *f);
+void doctor_rundir(struct finding *f);
+void doctor_rused(struct finding *f);
 
 #endif

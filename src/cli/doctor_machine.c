@@ -27,15 +27,15 @@
 
 #define ROCE_PORT 4791
 
-void check_memfd(struct finding *f)
+void doctor_memfd(struct finding *f)
 {
 	static const char meaning[] = "queues and links are shared memory files that cannot be shrunk";
 	int fd = memfd_create("ruse-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0 || ftruncate(fd, 4096) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
-		found(f, CHECK_FAIL, meaning, "%s", strerror(errno));
+		doctor_found(f, CHECK_FAIL, meaning, "%s", strerror(errno));
 	else
-		found(f, CHECK_OK, meaning, "memfd_create and F_SEAL_SHRINK work");
+		doctor_found(f, CHECK_OK, meaning, "memfd_create and F_SEAL_SHRINK work");
 	if (fd >= 0)
 		close(fd);
 }
@@ -88,7 +88,7 @@ static int try_siblings(void)
 	return reader > 0 && WIFEXITED(status) ? -WEXITSTATUS(status) : -ECHILD;
 }
 
-void check_cross_memory(struct finding *f)
+void doctor_cross_memory(struct finding *f)
 {
 	int rc = try_siblings();
 	int yama = -1;
@@ -101,16 +101,16 @@ void check_cross_memory(struct finding *f)
 		fclose(file);
 	}
 	if (!rc)
-		found(f, CHECK_OK, "large messages between processes are copied once",
-		      "process_vm_readv of another process works (%s)", text);
+		doctor_found(f, CHECK_OK, "large messages between processes are copied once",
+			     "process_vm_readv of another process works (%s)", text);
 	else
-		found(f, CHECK_WARN, yama >= 2 ?
+		doctor_found(f, CHECK_WARN, yama >= 2 ?
 		      "large messages are copied twice; to avoid it: sysctl kernel.yama.ptrace_scope=1" :
 		      "large messages are copied twice, through a ring: slower, but correct",
 		      "process_vm_readv of another process: %s (%s)", strerror(-rc), text);
 }
 
-void check_port(struct finding *f)
+void doctor_port(struct finding *f)
 {
 	struct sockaddr_in6 sa = { .sin6_family = AF_INET6, .sin6_port = htons(ROCE_PORT) };
 	struct sockaddr_in sa4 = { .sin_family = AF_INET, .sin_port = htons(ROCE_PORT) };
@@ -125,18 +125,18 @@ void check_port(struct finding *f)
 	}
 	err = errno;
 	if (!rc)
-		found(f, CHECK_OK, "used by links to other hosts (RoCEv2)", "free");
-	else if (err == EADDRINUSE && rused_has_port())
-		found(f, CHECK_OK, "used by links to other hosts (RoCEv2)", "in use by this rused");
+		doctor_found(f, CHECK_OK, "used by links to other hosts (RoCEv2)", "free");
+	else if (err == EADDRINUSE && cli_rused_has_port())
+		doctor_found(f, CHECK_OK, "used by links to other hosts (RoCEv2)", "in use by this rused");
 	else
-		found(f, CHECK_WARN, err == EADDRINUSE ?
+		doctor_found(f, CHECK_WARN, err == EADDRINUSE ?
 		      "in use by another rused, kernel rxe or a program: ruse has no links to other hosts" :
 		      "ruse has no links to other hosts; links within this host work", "%s", strerror(err));
 	if (fd >= 0)
 		close(fd);
 }
 
-void check_namespaces(struct finding *f)
+void doctor_namespaces(struct finding *f)
 {
 	int status = 0;
 	pid_t pid = fork();
@@ -146,11 +146,11 @@ void check_namespaces(struct finding *f)
 	if (pid > 0)
 		waitpid(pid, &status, 0);
 	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
-		found(f, CHECK_OK, "`unshare -Urn` starts another host on this machine, with its own rused and device",
-		      "user and network namespaces can be created");
+		doctor_found(f, CHECK_OK, "`unshare -Urn` starts another host on this machine, with its own rused and device",
+			     "user and network namespaces can be created");
 	else
-		found(f, CHECK_WARN, "for several hosts on this machine, set a different RUSE_DIR for each",
-		      "%s", pid > 0 && WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "cannot fork");
+		doctor_found(f, CHECK_WARN, "for several hosts on this machine, set a different RUSE_DIR for each",
+			     "%s", pid > 0 && WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "cannot fork");
 }
 
 /* struct sched_attr of <linux/sched/types.h>, which cannot be included with <sched.h>. */
@@ -164,7 +164,7 @@ struct slice_attr {
 
 #define SLICE_NS 100000
 
-void check_slice(struct finding *f)
+void doctor_slice(struct finding *f)
 {
 	struct slice_attr want = { .size = sizeof(want), .runtime = SLICE_NS }, have = { 0 };
 	int status = 0;
@@ -180,30 +180,30 @@ void check_slice(struct finding *f)
 	if (pid > 0)
 		waitpid(pid, &status, 0);
 	if (pid > 0 && WIFEXITED(status) && !WEXITSTATUS(status))
-		found(f, CHECK_OK, "the progress thread wakes within 0.1 ms even when all processors are busy",
-		      "0.1 ms, set by sched_setattr (EEVDF)");
+		doctor_found(f, CHECK_OK, "the progress thread wakes within 0.1 ms even when all processors are busy",
+			     "0.1 ms, set by sched_setattr (EEVDF)");
 	else
-		found(f, CHECK_WARN,
-		      "the progress thread may wait 2 ms or more while all processors are busy; Linux 6.12 avoids it",
-		      "the scheduler does not support time slices per thread");
+		doctor_found(f, CHECK_WARN,
+			     "the progress thread may wait 2 ms or more while all processors are busy; Linux 6.12 avoids it",
+			     "the scheduler does not support time slices per thread");
 }
 
-void check_cpus(struct finding *f)
+void doctor_cpus(struct finding *f)
 {
 	uint32_t n = cpus_usable();
 
-	found(f, n < 2 ? CHECK_WARN : CHECK_OK, n < 2 ?
+	doctor_found(f, n < 2 ? CHECK_WARN : CHECK_OK, n < 2 ?
 	      "two programs that poll share one processor: correct, but slow" :
 	      "two programs that poll can run at the same time", "%u usable", n);
 }
 
-void check_memlock(struct finding *f)
+void doctor_memlock(struct finding *f)
 {
 	struct rlimit r;
 
 	if (getrlimit(RLIMIT_MEMLOCK, &r) || r.rlim_cur == RLIM_INFINITY)
-		found(f, CHECK_OK, "ruse does not need it: memory regions are not pinned", "no limit");
+		doctor_found(f, CHECK_OK, "ruse does not need it: memory regions are not pinned", "no limit");
 	else
-		found(f, CHECK_OK, "ruse does not need it: memory regions are not pinned",
-		      "limit %llu KiB", (unsigned long long)r.rlim_cur >> 10);
+		doctor_found(f, CHECK_OK, "ruse does not need it: memory regions are not pinned",
+			     "limit %llu KiB", (unsigned long long)r.rlim_cur >> 10);
 }

@@ -17,17 +17,17 @@
 /* Minimum free space in the file system of the run directory. */
 #define RUNDIR_FREE_KIB 1024
 
-void check_library(struct finding *f)
+void doctor_library(struct finding *f)
 {
 	static const char meaning[] = "both must be beside ruse, or in LIBDIR/ruse if ruse is installed";
 	char lib[PATH_MAX], daemon[PATH_MAX];
 
-	if (find_file("libruse.so", lib))
-		found(f, CHECK_FAIL, meaning, "libruse.so not found");
-	else if (find_file("rused", daemon) || access(daemon, X_OK))
-		found(f, CHECK_FAIL, meaning, "rused not found");
+	if (cli_find_file("libruse.so", lib))
+		doctor_found(f, CHECK_FAIL, meaning, "libruse.so not found");
+	else if (cli_find_file("rused", daemon) || access(daemon, X_OK))
+		doctor_found(f, CHECK_FAIL, meaning, "rused not found");
 	else
-		found(f, CHECK_OK, meaning, "%.150s", lib);
+		doctor_found(f, CHECK_OK, meaning, "%.150s", lib);
 }
 
 /* *path is the first file that matches a pattern, "" if none does. */
@@ -45,7 +45,7 @@ static void first_match(const char *const *patterns, size_t n, char *path, size_
 	}
 }
 
-void check_provider(struct finding *f)
+void doctor_provider(struct finding *f)
 {
 	static const char *const libs[] = {
 		"/usr/lib/*/libibverbs/librxe-rdmav*.so", "/usr/lib64/libibverbs/librxe-rdmav*.so",
@@ -59,33 +59,33 @@ void check_provider(struct finding *f)
 	first_match(libs, ARRAY_SIZE(libs), lib, sizeof(lib));
 	first_match(drivers, ARRAY_SIZE(drivers), driver, sizeof(driver));
 	if (*lib && *driver)
-		found(f, CHECK_OK, "libibverbs loads it for ruse's devices", "%.150s", lib);
+		doctor_found(f, CHECK_OK, "libibverbs loads it for ruse's devices", "%.150s", lib);
 	else
-		found(f, CHECK_FAIL,
-		      "libibverbs needs it to drive ruse's devices; Debian: apt-get install ibverbs-providers",
-		      "%s not found", *lib ? "rxe.driver" : "librxe");
+		doctor_found(f, CHECK_FAIL,
+			     "libibverbs needs it to drive ruse's devices; Debian: apt-get install ibverbs-providers",
+			     "%s not found", *lib ? "rxe.driver" : "librxe");
 }
 
-void check_libibverbs(struct finding *f)
+void doctor_libibverbs(struct finding *f)
 {
 	struct link_map *map;
 	char path[PATH_MAX];
 	void *lib = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_LOCAL);
 
 	if (!lib) {
-		found(f, CHECK_FAIL, "RDMA programs need it; Debian: apt-get install libibverbs1",
-		      "libibverbs.so.1 not found");
+		doctor_found(f, CHECK_FAIL, "RDMA programs need it; Debian: apt-get install libibverbs1",
+			     "libibverbs.so.1 not found");
 		return;
 	}
 	/* The name of the file behind the symbolic link shows the version of rdma-core. */
 	if (!dlinfo(lib, RTLD_DI_LINKMAP, &map) && realpath(map->l_name, path))
-		found(f, CHECK_OK, "used unmodified", "%.150s", path);
+		doctor_found(f, CHECK_OK, "used unmodified", "%.150s", path);
 	else
-		found(f, CHECK_OK, "used unmodified", "libibverbs.so.1");
+		doctor_found(f, CHECK_OK, "used unmodified", "libibverbs.so.1");
 	dlclose(lib);
 }
 
-void check_kernel_devices(struct finding *f)
+void doctor_kernel_devices(struct finding *f)
 {
 	DIR *d = opendir("/sys/class/infiniband_verbs");
 	struct dirent *e;
@@ -96,36 +96,36 @@ void check_kernel_devices(struct finding *f)
 	if (d)
 		closedir(d);
 	if (n)
-		found(f, CHECK_WARN, "programs under `ruse run` see only ruse's devices; other programs see the kernel's",
-		      "%d", n);
+		doctor_found(f, CHECK_WARN, "programs under `ruse run` see only ruse's devices; other programs see the kernel's",
+			     "%d", n);
 	else
-		found(f, CHECK_OK, "RDMA programs need `ruse run`", "none");
+		doctor_found(f, CHECK_OK, "RDMA programs need `ruse run`", "none");
 }
 
-void check_rundir(struct finding *f)
+void doctor_rundir(struct finding *f)
 {
 	char dir[IPC_RUNDIR_MAX], crash[IPC_RUNDIR_MAX + sizeof(IPC_CRASH_NAME)];
 	struct statvfs v;
 	int rc = ipc_rundir(dir, sizeof(dir));
 
 	if (rc)
-		found(f, CHECK_FAIL, "set RUSE_DIR to a directory of this user with mode 0700",
-		      "%s", strerror(-rc));
+		doctor_found(f, CHECK_FAIL, "set RUSE_DIR to a directory of this user with mode 0700",
+			     "%s", strerror(-rc));
 	else if (access(dir, W_OK | X_OK))
-		found(f, CHECK_FAIL, "set RUSE_DIR to a directory that this user can write",
-		      "%s: %s", dir, strerror(errno));
+		doctor_found(f, CHECK_FAIL, "set RUSE_DIR to a directory that this user can write",
+			     "%s: %s", dir, strerror(errno));
 	else if (!statvfs(dir, &v) && (v.f_bavail * v.f_frsize) >> 10 < RUNDIR_FREE_KIB)
-		found(f, CHECK_WARN, "rused writes the device tree there: free space, or set RUSE_DIR",
-		      "%s: file system is full", dir);
+		doctor_found(f, CHECK_WARN, "rused writes the device tree there: free space, or set RUSE_DIR",
+			     "%s: file system is full", dir);
 	else if (snprintf(crash, sizeof(crash), "%s/" IPC_CRASH_NAME, dir) && !access(crash, F_OK))
-		found(f, CHECK_WARN, "rused crashed and wrote this file: please report it, then remove it",
-		      "%s", crash);
+		doctor_found(f, CHECK_WARN, "rused crashed and wrote this file: please report it, then remove it",
+			     "%s", crash);
 	else
-		found(f, CHECK_OK, "one per user and network namespace", "%s", dir);
+		doctor_found(f, CHECK_OK, "one per user and network namespace", "%s", dir);
 }
 
 /* If no rused runs, starts one as a program would, and tells it to exit. */
-void check_rused(struct finding *f)
+void doctor_rused(struct finding *f)
 {
 	static const char meaning[] = "starts with the first program that needs it, exits when idle";
 	struct ipc_shutdown req = { 0 };
@@ -134,18 +134,18 @@ void check_rused(struct finding *f)
 	bool started = false;
 	int rc;
 
-	rc = rused_connect(&c, &pid);
-	if (rused_absent(rc)) {
-		rc = rused_attach(&c, &pid);
+	rc = cli_rused_connect(&c, &pid);
+	if (cli_rused_absent(rc)) {
+		rc = cli_rused_attach(&c, &pid);
 		started = !rc;
 	}
 	if (rc) {
-		found(f, CHECK_FAIL, "for details, set RUSE_LOG=debug and read rused.log in the run directory",
-		      "%s", strerror(-rc));
+		doctor_found(f, CHECK_FAIL, "for details, set RUSE_LOG=debug and read rused.log in the run directory",
+			     "%s", strerror(-rc));
 		return;
 	}
 	if (started)
 		ipc_call(&c, IPC_SHUTDOWN, &req, sizeof(req), NULL, 0, NULL, NULL, NULL, NULL);
 	ipc_close(&c);
-	found(f, CHECK_OK, meaning, started ? "can be started" : "running, pid %u", pid);
+	doctor_found(f, CHECK_OK, meaning, started ? "can be started" : "running, pid %u", pid);
 }

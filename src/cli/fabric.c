@@ -11,7 +11,7 @@
 #define ANSWER_MAX (64u << 20)
 #define WORDS_MAX 8192
 
-static void help(void)
+static void fabric_help(void)
 {
 	puts("usage: ruse fabric COMMAND\n"
 	     "Simulates an InfiniBand fabric of switches and hosts in this user's rused.\n\n"
@@ -36,7 +36,7 @@ static void help(void)
 }
 
 /* Prints the response. Returns the exit status: 1 if the response is an error. */
-static int show(struct json_object *o, bool json)
+static int fabric_cmd_show(struct json_object *o, bool json)
 {
 	struct json_object *v;
 
@@ -50,12 +50,12 @@ static int show(struct json_object *o, bool json)
 		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 							       JSON_C_TO_STRING_NOSLASHESCAPE));
 	else if (json_object_object_length(o))
-		print_json(o);
+		cli_print_json(o);
 	return 0;
 }
 
 /* Sends a command and prints the response. Returns the exit status. */
-static int call(struct ipc_conn *c, const char *words, size_t len, bool json)
+static int fabric_cmd_call(struct ipc_conn *c, const char *words, size_t len, bool json)
 {
 	size_t size = ANSWER_MAX;
 	char *text = malloc(size + 1);
@@ -66,18 +66,19 @@ static int call(struct ipc_conn *c, const char *words, size_t len, bool json)
 		    -ENOMEM;
 	if (rc) {
 		free(text);
-		return rused_complain("fabric", rc);
+		return cli_rused_complain("fabric", rc);
 	}
 	text[size] = '\0';
 	o = json_tokener_parse(text);
 	free(text);
-	rc = json_object_is_type(o, json_type_object) ? show(o, json) : rused_complain("fabric", -EPROTO);
+	rc = json_object_is_type(o, json_type_object) ? fabric_cmd_show(o, json) :
+							cli_rused_complain("fabric", -EPROTO);
 	json_object_put(o);
 	return rc;
 }
 
 /* Concatenates the arguments, each with its NUL. False: they are too long. */
-static bool join(int argc, char **argv, char *words, size_t *len)
+static bool fabric_words_join(int argc, char **argv, char *words, size_t *len)
 {
 	*len = 0;
 	for (int i = 0; i < argc; i++) {
@@ -100,7 +101,7 @@ int cmd_fabric(int argc, char **argv)
 	int rc;
 
 	if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
-		help();
+		fabric_help();
 		return 0;
 	}
 	if (argc == 3 && !strcmp(argv[1], "show") && !strcmp(argv[2], "--json")) {
@@ -116,19 +117,19 @@ int cmd_fabric(int argc, char **argv)
 		}
 		argv[2] = path;
 	}
-	if (argc < 2 || !join(argc - 1, argv + 1, words, &len)) {
+	if (argc < 2 || !fabric_words_join(argc - 1, argv + 1, words, &len)) {
 		fprintf(stderr, "ruse fabric: %s; see `ruse fabric --help`\n",
 			argc < 2 ? "missing command" : "the command is too long");
 		return EXIT_USAGE;
 	}
-	rc = up ? rused_attach(&c, NULL) : rused_connect(&c, NULL);
-	if (rused_absent(rc) && !up) {
+	rc = up ? cli_rused_attach(&c, NULL) : cli_rused_connect(&c, NULL);
+	if (cli_rused_absent(rc) && !up) {
 		fputs("ruse fabric: no fabric is up; create one with `ruse fabric up`\n", stderr);
 		return 1;
 	}
 	if (rc)
-		return rused_complain("fabric", rc);
-	rc = call(&c, words, len, json);
+		return cli_rused_complain("fabric", rc);
+	rc = fabric_cmd_call(&c, words, len, json);
 	ipc_close(&c);
 	return rc;
 }

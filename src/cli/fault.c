@@ -18,7 +18,7 @@
 #define ANSWER_MAX (1u << 20)
 #define LINE_MAX_BYTES 256
 
-static void help(void)
+static void fault_help(void)
 {
 	puts("usage: ruse fault COMMAND\n"
 	     "Injects faults into the network of this user and network namespace, including\n"
@@ -42,7 +42,7 @@ static void help(void)
 	     "  -h, --help");
 }
 
-static void show(struct json_object *o, bool json)
+static void fault_cmd_show(struct json_object *o, bool json)
 {
 	struct json_object *v;
 
@@ -53,14 +53,14 @@ static void show(struct json_object *o, bool json)
 		puts(json_object_get_string(v));
 	} else if (json_object_object_get_ex(o, "deleted", &v)) {
 		if (json_object_array_length(v))
-			print_json(o);
+			cli_print_json(o);
 	} else if (json_object_object_length(o)) {
-		print_json(o);
+		cli_print_json(o);
 	}
 }
 
 /* Sends a line and prints the response. Returns the exit status. */
-static int command(struct ipc_conn *c, const char *line, bool json)
+static int fault_cmd_call(struct ipc_conn *c, const char *line, bool json)
 {
 	size_t size = ANSWER_MAX;
 	char *text = malloc(size + 1);
@@ -71,20 +71,20 @@ static int command(struct ipc_conn *c, const char *line, bool json)
 		    -ENOMEM;
 	if (rc) {
 		free(text);
-		return rused_complain("fault", rc);
+		return cli_rused_complain("fault", rc);
 	}
 	text[size] = '\0';
 	o = json_tokener_parse(text);
 	free(text);
 	if (!json_object_is_type(o, json_type_object)) {
 		json_object_put(o);
-		return rused_complain("fault", -EPROTO);
+		return cli_rused_complain("fault", -EPROTO);
 	}
 	if (json_object_object_get_ex(o, "error", &error)) {
 		fprintf(stderr, "ruse fault: %s\n", json_object_get_string(error));
 		rc = 1;
 	} else {
-		show(o, json);
+		fault_cmd_show(o, json);
 	}
 	json_object_put(o);
 	return rc;
@@ -117,7 +117,7 @@ static int wait_line(const char *line)
 }
 
 /* Returns the command in a line of a file: without the spaces around it, a comment (#) and the line end. */
-static char *strip(char *line)
+static char *line_strip(char *line)
 {
 	size_t n;
 
@@ -143,7 +143,7 @@ static int run_file(struct ipc_conn *c, const char *path)
 		char *line;
 
 		no++;
-		line = strip(buf);
+		line = line_strip(buf);
 		if (!*line)
 			continue;
 		if (strlen(line) >= LINE_MAX_BYTES) {
@@ -155,7 +155,7 @@ static int run_file(struct ipc_conn *c, const char *path)
 		if (rc < 0)
 			fprintf(stderr, "ruse fault: wait: expected a time such as 100ms (us, ms, s)\n");
 		if (rc > 0)
-			rc = command(c, line, false);
+			rc = fault_cmd_call(c, line, false);
 		fflush(stdout);
 		if (rc)
 			fprintf(stderr, "ruse fault: failed at line %d of %s: %s\n", no, path, line);
@@ -167,7 +167,7 @@ static int run_file(struct ipc_conn *c, const char *path)
 }
 
 /* Joins the arguments to one line. False: it is too long. */
-static bool join(int argc, char **argv, char *line, size_t size)
+static bool fault_line_join(int argc, char **argv, char *line, size_t size)
 {
 	size_t len = 0;
 
@@ -189,7 +189,7 @@ int cmd_fault(int argc, char **argv)
 	int rc;
 
 	if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
-		help();
+		fault_help();
 		return 0;
 	}
 	if (argc > 2 && !strcmp(argv[1], "list") && !strcmp(argv[2], "--json")) {
@@ -197,7 +197,8 @@ int cmd_fault(int argc, char **argv)
 		argc--;
 	}
 	file = argc > 1 && !strcmp(argv[1], "run");
-	if (argc < 2 || (file && argc != 3) || !join(argc - 1, argv + 1, line, sizeof(line))) {
+	if (argc < 2 || (file && argc != 3) ||
+	    !fault_line_join(argc - 1, argv + 1, line, sizeof(line))) {
 		fprintf(stderr, "ruse fault: %s; see `ruse fault --help`\n",
 			argc < 2 ? "missing command" :
 			file && argc != 3 ? "run: expected one file" : "the command is too long");
@@ -205,14 +206,14 @@ int cmd_fault(int argc, char **argv)
 	}
 	keeps = file || !strcmp(argv[1], "add") || !strcmp(argv[1], "down") ||
 		!strcmp(argv[1], "seed");
-	rc = keeps ? rused_attach(&c, NULL) : rused_connect(&c, NULL);
-	if (rused_absent(rc) && !keeps) {
+	rc = keeps ? cli_rused_attach(&c, NULL) : cli_rused_connect(&c, NULL);
+	if (cli_rused_absent(rc) && !keeps) {
 		puts(json ? "{\"running\":false}" : "no rused is running here");
 		return 0;
 	}
 	if (rc)
-		return rused_complain("fault", rc);
-	rc = file ? run_file(&c, argv[2]) : command(&c, line, json);
+		return cli_rused_complain("fault", rc);
+	rc = file ? run_file(&c, argv[2]) : fault_cmd_call(&c, line, json);
 	ipc_close(&c);
 	return rc;
 }

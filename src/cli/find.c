@@ -28,7 +28,7 @@ static int own_dir(char *dir)
 	return 0;
 }
 
-int find_file(const char *name, char *path)
+int cli_find_file(const char *name, char *path)
 {
 	char dir[PATH_MAX];
 	char try[PATH_MAX];
@@ -48,13 +48,13 @@ int find_file(const char *name, char *path)
 	return -ENOENT;
 }
 
-int find_file_or_say(const char *name, char *path)
+int cli_find_file_or_say(const char *name, char *path)
 {
 	char dir[PATH_MAX];
 	size_t i;
 	int rc;
 
-	rc = find_file(name, path);
+	rc = cli_find_file(name, path);
 	if (!rc)
 		return 0;
 	fprintf(stderr, "ruse: cannot find %s, a part of ruse; searched:\n", name);
@@ -64,12 +64,12 @@ int find_file_or_say(const char *name, char *path)
 	return rc;
 }
 
-bool rused_absent(int rc)
+bool cli_rused_absent(int rc)
 {
 	return rc == -ENOENT || rc == -ECONNREFUSED;
 }
 
-int rused_connect(struct ipc_conn *c, uint32_t *pid)
+int cli_rused_connect(struct ipc_conn *c, uint32_t *pid)
 {
 	char rundir[IPC_RUNDIR_MAX];
 	int rc;
@@ -82,24 +82,24 @@ int rused_connect(struct ipc_conn *c, uint32_t *pid)
 	return rc == -EPIPE ? -ECONNREFUSED : rc;	/* EPIPE: rused was exiting */
 }
 
-static int greet(struct ipc_conn *c, void *pid)
+static int cli_greet(struct ipc_conn *c, void *pid)
 {
 	return ipc_greet(c, "ruse", pid);
 }
 
-int rused_attach(struct ipc_conn *c, uint32_t *pid)
+int cli_rused_attach(struct ipc_conn *c, uint32_t *pid)
 {
 	char rundir[IPC_RUNDIR_MAX] = "", rused[PATH_MAX];
 	struct ipc_failure f;
 	int rc;
 
-	rc = rused_connect(c, pid);
-	if (!rused_absent(rc))
+	rc = cli_rused_connect(c, pid);
+	if (!cli_rused_absent(rc))
 		return rc;
-	rc = find_file_or_say("rused", rused);
+	rc = cli_find_file_or_say("rused", rused);
 	if (rc)
 		return rc;
-	rc = ipc_attach(c, rused, rundir, sizeof(rundir), greet, pid, &f);
+	rc = ipc_attach(c, rused, rundir, sizeof(rundir), cli_greet, pid, &f);
 	if (rc)
 		fprintf(stderr, "ruse: cannot reach rused in the run directory %s: %s: %s\n"
 			"ruse: %s %s%s\n", rundir, f.step, strerror(-f.err), rused,
@@ -107,7 +107,7 @@ int rused_attach(struct ipc_conn *c, uint32_t *pid)
 	return rc;
 }
 
-int rused_complain(const char *cmd, int rc)
+int cli_rused_complain(const char *cmd, int rc)
 {
 	fprintf(stderr, "ruse %s: %s\n", cmd,
 		rc == -EPERM ? "the run directory belongs to another user" : strerror(-rc));

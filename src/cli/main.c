@@ -26,7 +26,7 @@ static const struct subcommand {
 	{ "stop", "ask rused to exit", cmd_stop },
 };
 
-static void usage(FILE *f)
+static void cli_usage(FILE *f)
 {
 	size_t i;
 
@@ -43,11 +43,11 @@ int main(int argc, char **argv)
 	size_t i;
 
 	if (argc < 2) {
-		usage(stderr);
+		cli_usage(stderr);
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-		usage(stdout);
+		cli_usage(stdout);
 		return 0;
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {

@@ -13,7 +13,7 @@
 
 #include "cli/cli.h"
 
-static void help(void)
+static void run_help(void)
 {
 	puts("usage: ruse run [options] [--] CMD...\n"
 	     "Runs CMD with libruse.so preloaded, so that it sees the RDMA devices of ruse.\n\n"
@@ -35,7 +35,7 @@ static void help(void)
  * Puts lib before the present value of LD_PRELOAD. In builds with RUSE_SANITIZE the sanitizer's
  * runtime comes before lib: it requires the first place. 0 or -errno.
  */
-static int preload(const char *lib)
+static int run_set_preload(const char *lib)
 {
 	const char *old = getenv("LD_PRELOAD");
 	const char *first = RUSE_PRELOAD_FIRST;
@@ -56,7 +56,7 @@ static int preload(const char *lib)
 	return rc;
 }
 
-static void set(const char *name, const char *value)
+static void run_setenv(const char *name, const char *value)
 {
 	if (setenv(name, value, 1)) {
 		fprintf(stderr, "ruse: %s: %s\n", name, strerror(errno));
@@ -65,7 +65,7 @@ static void set(const char *name, const char *value)
 }
 
 /* Executes the program. Returns the exit status if that fails. */
-static int become(char **argv)
+static int run_program(char **argv)
 {
 	int err;
 
@@ -98,13 +98,13 @@ int cmd_run(int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, "+vh", options, NULL)) != -1) {
 		switch (opt) {
 		case OPT_NO_CMA:
-			set("RUSE_NO_CMA", "1");
+			run_setenv("RUSE_NO_CMA", "1");
 			break;
 		case OPT_NO_DIRECT:
-			set("RUSE_NO_DIRECT", "1");
+			run_setenv("RUSE_NO_DIRECT", "1");
 			break;
 		case OPT_NO_POLL_WRAP:
-			set("RUSE_NO_POLL_WRAP", "1");
+			run_setenv("RUSE_NO_POLL_WRAP", "1");
 			break;
 		case OPT_LINK:
 			if (strcmp(optarg, "udp")) {
@@ -112,19 +112,19 @@ int cmd_run(int argc, char **argv)
 					optarg);
 				return EXIT_FAILED;
 			}
-			set("RUSE_LINK", optarg);
+			run_setenv("RUSE_LINK", optarg);
 			break;
 		case OPT_HOST:
-			set("RUSE_HOST", optarg);
+			run_setenv("RUSE_HOST", optarg);
 			break;
 		case OPT_DIR:
-			set("RUSE_DIR", optarg);
+			run_setenv("RUSE_DIR", optarg);
 			break;
 		case 'v':
-			set("RUSE_LOG", verbose++ ? "debug" : "info");
+			run_setenv("RUSE_LOG", verbose++ ? "debug" : "info");
 			break;
 		case 'h':
-			help();
+			run_help();
 			return 0;
 		default:
 			fputs("See `ruse run --help`.\n", stderr);
@@ -135,9 +135,9 @@ int cmd_run(int argc, char **argv)
 		fputs("ruse run: missing command; see `ruse run --help`\n", stderr);
 		return EXIT_FAILED;
 	}
-	if (find_file_or_say("libruse.so", lib))
+	if (cli_find_file_or_say("libruse.so", lib))
 		return EXIT_NOT_FOUND;
-	if (preload(lib))
+	if (run_set_preload(lib))
 		return EXIT_FAILED;
-	return become(argv + optind);
+	return run_program(argv + optind);
 }

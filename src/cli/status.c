@@ -23,7 +23,7 @@
 #define STATUS_MAX (16u << 20)
 #define MAX_DEPTH 8	/* deeper tables are not printed */
 
-static void help(void)
+static void status_help(void)
 {
 	puts("usage: ruse status [--json]\n"
 	     "Lists the devices of this user and network namespace, the processes with open\n"
@@ -47,7 +47,7 @@ static bool is_table(struct json_object *o)
 }
 
 /* Makes a title of a member's name: "max_qp" becomes "max qp". */
-static void title(const char *key, char *buf, size_t size)
+static void title_of(const char *key, char *buf, size_t size)
 {
 	size_t i;
 
@@ -58,7 +58,7 @@ static void title(const char *key, char *buf, size_t size)
 }
 
 /* Text of a cell, to be freed by the caller. NULL: no memory. */
-static char *cell(struct json_object *o)
+static char *cell_text(struct json_object *o)
 {
 	size_t n, i, len = 0;
 	char *all = NULL;
@@ -94,7 +94,7 @@ static int add_row(struct libscols_table *t, struct json_object *columns, struct
 
 		(void)unused;
 		if (json_object_object_get_ex(row, key, &v)) {
-			char *text = cell(v);
+			char *text = cell_text(v);
 
 			if (!text || scols_line_refer_data(line, i, text))
 				return -ENOMEM;
@@ -158,7 +158,7 @@ static int print_table(struct json_object *rows)
 
 			if (json_object_get_boolean(number))
 				flags = SCOLS_FL_RIGHT;
-			title(key, name, sizeof(name));
+			title_of(key, name, sizeof(name));
 			c = scols_table_new_column(t, name, 0, flags);
 			if (!c || scols_column_set_safechars(c, "\n") ||
 			    scols_column_set_wrapfunc(c, scols_wrapnl_chunksize,
@@ -198,7 +198,7 @@ static int print_inner(const char *heading, struct json_object *row, int depth)
 	json_object_object_foreach(row, key, v) {
 		char inner[160], name[64];
 
-		title(key, name, sizeof(name));
+		title_of(key, name, sizeof(name));
 		/* For an empty array print "none" at the top level, and nothing further down. */
 		if (is_empty(v) && !*heading)
 			printf("\n%s\nnone\n", name);
@@ -237,22 +237,22 @@ static int print_value(const char *heading, struct json_object *o, int depth)
 
 		if (!fits_cell(v) || is_empty(v))
 			continue;
-		text = cell(v);
+		text = cell_text(v);
 		if (!text)
 			return -ENOMEM;
-		title(key, name, sizeof(name));
+		title_of(key, name, sizeof(name));
 		printf("%-12s %s\n", name, text);
 		free(text);
 	}
 	return print_inner(heading, o, depth);
 }
 
-int print_json(struct json_object *o)
+int cli_print_json(struct json_object *o)
 {
 	return print_value("", o, 0);
 }
 
-static int show(const char *text, bool json)
+static int status_show(const char *text, bool json)
 {
 	struct json_object *o = json_tokener_parse(text);
 	int rc = 0;
@@ -266,18 +266,18 @@ static int show(const char *text, bool json)
 		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 							       JSON_C_TO_STRING_NOSLASHESCAPE));
 	} else {
-		rc = print_json(o);
+		rc = cli_print_json(o);
 	}
 	json_object_put(o);
 	return rc;
 }
 
 /* rused's answer, which the caller frees. 0 or -errno. */
-static int fetch(char **text)
+static int status_fetch(char **text)
 {
 	size_t size = STATUS_MAX;
 	struct ipc_conn c;
-	int rc = rused_connect(&c, NULL);
+	int rc = cli_rused_connect(&c, NULL);
 
 	*text = NULL;
 	if (rc)
@@ -293,25 +293,25 @@ static int fetch(char **text)
 static int fetch_and_show(bool json)
 {
 	char *text;
-	int rc = fetch(&text);
+	int rc = status_fetch(&text);
 
-	if (rused_absent(rc)) {
+	if (cli_rused_absent(rc)) {
 		puts(json ? "{\"running\":false}" : "no rused is running here");
 		rc = 0;
 	} else if (!rc) {
-		rc = show(text, json);
+		rc = status_show(text, json);
 	}
 	free(text);
 	return rc;
 }
 
-bool rused_has_port(void)
+bool cli_rused_has_port(void)
 {
 	struct json_object *all, *host, *port;
 	bool open = false;
 	char *text;
 
-	if (!fetch(&text)) {
+	if (!status_fetch(&text)) {
 		all = json_tokener_parse(text);
 		open = json_object_object_get_ex(all, "host", &host) &&
 		       json_object_object_get_ex(host, "udp_port", &port) &&
@@ -339,7 +339,7 @@ int cmd_status(int argc, char **argv)
 			json = true;
 			break;
 		case 'h':
-			help();
+			status_help();
 			return 0;
 		default:
 			return EXIT_USAGE;
@@ -350,5 +350,5 @@ int cmd_status(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	rc = fetch_and_show(json);
-	return rc ? rused_complain("status", rc) : 0;
+	return rc ? cli_rused_complain("status", rc) : 0;
 }

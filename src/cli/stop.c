@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 
-static void help(void)
+static void stop_help(void)
 {
 	puts("usage: ruse stop [--now]\n"
 	     "Asks the rused of this user and network namespace to exit when its last client has\n"
@@ -39,7 +39,7 @@ int cmd_stop(int argc, char **argv)
 			req.now = 1;
 			break;
 		case 'h':
-			help();
+			stop_help();
 			return 0;
 		default:
 			return EXIT_USAGE;
@@ -49,8 +49,8 @@ int cmd_stop(int argc, char **argv)
 		fprintf(stderr, "ruse stop: unexpected argument '%s'\n", argv[optind]);
 		return EXIT_USAGE;
 	}
-	rc = rused_connect(&c, &pid);
-	if (rused_absent(rc)) {
+	rc = cli_rused_connect(&c, &pid);
+	if (cli_rused_absent(rc)) {
 		puts("no rused is running here");
 		return 0;
 	}
@@ -58,7 +58,7 @@ int cmd_stop(int argc, char **argv)
 		rc = ipc_call(&c, IPC_SHUTDOWN, &req, sizeof(req), NULL, 0, NULL, NULL, NULL, NULL);
 	/* With --now rused may exit before it answers. */
 	if (rc && !(req.now && rc == -EPIPE))
-		return rused_complain("stop", rc);
+		return cli_rused_complain("stop", rc);
 	ipc_close(&c);
 	printf("rused (pid %u) exits%s\n", pid,
 	       req.now ? "" : " when its last client has disconnected");
