@@ -45,7 +45,7 @@ void port_event(struct port *p, enum fabric_event e)
 		p->node->f->ops->event(p->node->f->ctx, p->node->index, p->num, e);
 }
 
-struct port *any_port(const struct fabric *f, uint32_t node, uint32_t port)
+struct port *fabric_any_port(const struct fabric *f, uint32_t node, uint32_t port)
 {
 	struct node *n = node < f->count ? &f->nodes[node] : NULL;
 
@@ -54,9 +54,9 @@ struct port *any_port(const struct fabric *f, uint32_t node, uint32_t port)
 	return &n->ports[port];
 }
 
-struct port *host_port(const struct fabric *f, uint32_t node, uint8_t port)
+struct port *fabric_host_port(const struct fabric *f, uint32_t node, uint8_t port)
 {
-	struct port *p = any_port(f, node, port);
+	struct port *p = fabric_any_port(f, node, port);
 
 	return p && !is_switch(p->node) ? p : NULL;
 }
@@ -87,7 +87,7 @@ static void reset_link(struct port *p)
 	port_put(p, PI_PORT_PHYSICAL_STATE, p->num ? PHYS_POLLING : PHYS_LINK_UP);
 }
 
-static void port_reset(struct port *p)
+static void port_info_reset(struct port *p)
 {
 	const struct node *n = p->node;
 	bool mgmt = mgmt_port(p) == p;
@@ -123,7 +123,7 @@ static void port_reset(struct port *p)
 void node_reset(struct node *n)
 {
 	for (uint32_t p = is_switch(n) ? 0 : 1; p <= n->nports; p++)
-		port_reset(&n->ports[p]);
+		port_info_reset(&n->ports[p]);
 	free(n->lft);
 	n->lft = NULL;
 	memset(n->swinfo, 0, sizeof(n->swinfo));
@@ -186,7 +186,7 @@ static int node_init(struct node *n, const struct topo_node *tn)
 	return 0;
 }
 
-static void plug(struct fabric *f, const struct topo *t)
+static void fabric_plug(struct fabric *f, const struct topo *t)
 {
 	for (uint32_t i = 0; i < f->count; i++)
 		for (uint32_t p = 1; p <= f->nodes[i].nports; p++) {
@@ -223,7 +223,7 @@ int fabric_create(const struct topo *t, const struct fabric_ops *ops, void *ctx,
 		fabric_destroy(f);
 		return rc;
 	}
-	plug(f, t);
+	fabric_plug(f, t);
 	/* Set ops last, so that the first training of the links delivers no events. */
 	f->ops = ops;
 	f->ctx = ctx;
@@ -279,7 +279,7 @@ int fabric_power(struct fabric *f, uint32_t node, bool on, ns_t now)
 
 int fabric_set_sm(struct fabric *f, uint32_t node, uint8_t port, bool sm, ns_t now)
 {
-	struct port *p = host_port(f, node, port);
+	struct port *p = fabric_host_port(f, node, port);
 	uint32_t caps = p ? port_get(p, PI_CAPABILITY_MASK) : 0;
 
 	if (!p)

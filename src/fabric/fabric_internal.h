@@ -102,8 +102,8 @@ static inline enum port_state port_state(const struct port *p)
 	return (enum port_state)port_get(p, PI_PORT_STATE);
 }
 
-struct port *host_port(const struct fabric *f, uint32_t node, uint8_t port);
-struct port *any_port(const struct fabric *f, uint32_t node, uint32_t port);
+struct port *fabric_host_port(const struct fabric *f, uint32_t node, uint8_t port);
+struct port *fabric_any_port(const struct fabric *f, uint32_t node, uint32_t port);
 void node_reset(struct node *n);
 void port_event(struct port *p, enum fabric_event e);
 void port_set_state(struct port *p, enum port_state s);
@@ -127,7 +127,7 @@ bool sma_process(struct port *p, const uint8_t *in, uint8_t *out, ns_t now);
 /* pma.c: executes a request for the PMA, in the same way. */
 bool pma_process(struct port *p, const uint8_t *in, uint8_t *out);
 /* True if the MAD is for the host's agents, not for the SMA or PMA. */
-bool for_agents(const uint8_t *mad);
+bool fabric_for_agents(const uint8_t *mad);
 /* sma_port.c: 0 or MAD_STATUS_BAD_VALUE; out is the PortInfo of the response. */
 uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t now);
 
@@ -141,6 +141,6 @@ bool has_lid(const struct port *p, uint16_t lid);
 void carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t now);
 void deliver_mad(struct port *p, const struct hdr *h, const uint8_t *mad);
 /* smi.c: handles an SMP received at p. */
-void smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now);
+void fabric_smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now);
 
 #endif

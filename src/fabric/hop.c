@@ -46,7 +46,7 @@ void count_detail(uint16_t *detail)
 }
 
 /* Counts discarded packets at port out. A query, which has 0 packets, counts nothing. */
-static void discard(struct port *out, uint16_t *detail, const struct fabric_pkt *pkt)
+static void hop_discard(struct port *out, uint16_t *detail, const struct fabric_pkt *pkt)
 {
 	if (!pkt->packets)
 		return;
@@ -54,7 +54,7 @@ static void discard(struct port *out, uint16_t *detail, const struct fabric_pkt 
 	count_detail(detail);
 }
 
-static void relay_error(struct port *in, uint16_t *detail, const struct fabric_pkt *pkt)
+static void hop_relay_error(struct port *in, uint16_t *detail, const struct fabric_pkt *pkt)
 {
 	if (!pkt->packets)
 		return;
@@ -62,7 +62,7 @@ static void relay_error(struct port *in, uint16_t *detail, const struct fabric_p
 	count_detail(detail);
 }
 
-static void count(struct port *out, struct port *in, const struct fabric_pkt *pkt)
+static void hop_count(struct port *out, struct port *in, const struct fabric_pkt *pkt)
 {
 	bool mcast = is_mcast(pkt->dlid);
 
@@ -82,7 +82,7 @@ struct port *hop(struct port *out, const struct fabric_pkt *pkt, bool vl15)
 	enum port_state s = port_state(out);
 
 	if (!in || s == PORT_DOWN || (!vl15 && s != PORT_ACTIVE)) {
-		discard(out, &out->c.discard_detail[0], pkt);
+		hop_discard(out, &out->c.discard_detail[0], pkt);
 		return NULL;
 	}
 	if (!vl15 && port_state(in) < PORT_ARMED)
@@ -90,7 +90,7 @@ struct port *hop(struct port *out, const struct fabric_pkt *pkt, bool vl15)
 	/* A packet that arrives at an Armed port makes it Active (IBA 7.2.4). */
 	if (!vl15 && pkt->packets && port_state(in) == PORT_ARMED)
 		port_set_state(in, PORT_ACTIVE);
-	count(out, in, pkt);
+	hop_count(out, in, pkt);
 	return in;
 }
 
@@ -103,11 +103,11 @@ struct port *lft_lookup(struct port *in, uint16_t dlid, const struct fabric_pkt 
 		out = n->lft[dlid];
 	if (out <= n->nports)
 		return &n->ports[out];
-	relay_error(in, &in->c.rcv_detail[3], pkt);
+	hop_relay_error(in, &in->c.rcv_detail[3], pkt);
 	return NULL;
 }
 
-static uint32_t vls(const struct port *p)
+static uint32_t port_vls(const struct port *p)
 {
 	static const uint8_t n[] = { 0, 1, 2, 4, 8, 15 };
 	uint32_t v = port_get(p, PI_OPERATIONAL_VLS);
@@ -144,13 +144,13 @@ static struct port *data_hop(const struct port *in, struct port *out, const stru
 	struct port *q;
 
 	*fate = FABRIC_NO_VL;
-	if (vl == VL15 || vl >= vls(out)) {
+	if (vl == VL15 || vl >= port_vls(out)) {
 		count_error(out, PC_XMIT_DISCARDS, pkt->packets);
 		return NULL;
 	}
 	*fate = FABRIC_TOO_BIG;
 	if (pkt->mtu > mtu_bytes(port_get(out, PI_NEIGHBOR_MTU))) {
-		discard(out, &out->c.discard_detail[1], pkt);
+		hop_discard(out, &out->c.discard_detail[1], pkt);
 		return NULL;
 	}
 	*fate = FABRIC_BAD_PKEY;
@@ -180,13 +180,13 @@ struct walk {
 	uint32_t budget;	/* hops left for all copies together; wrong tables could create copies without end */
 };
 
-static void arrive(const struct walk *w, const struct port *p)
+static void walk_deliver(const struct walk *w, const struct port *p)
 {
 	if (w->deliver)
 		w->deliver(w->ctx, p->node->index, p->num);
 }
 
-static enum fabric_fate unicast(const struct walk *w, struct port *p)
+static enum fabric_fate walk_unicast(const struct walk *w, struct port *p)
 {
 	enum fabric_fate fate = FABRIC_LOOP;
 	struct port *out;
@@ -195,7 +195,7 @@ static enum fabric_fate unicast(const struct walk *w, struct port *p)
 		if (!is_switch(p->node)) {
 			if (!has_lid(p, w->pkt->dlid))
 				return FABRIC_NOT_MINE;
-			arrive(w, p);
+			walk_deliver(w, p);
 			return FABRIC_DELIVERED;
 		}
 		out = lft_lookup(p, w->pkt->dlid, w->pkt);
@@ -204,7 +204,7 @@ static enum fabric_fate unicast(const struct walk *w, struct port *p)
 		if (!out->num)
 			return FABRIC_NOT_MINE;
 		if (out == p) {
-			relay_error(p, &p->c.rcv_detail[5], w->pkt);
+			hop_relay_error(p, &p->c.rcv_detail[5], w->pkt);
 			return FABRIC_LOOP;
 		}
 		p = data_hop(p, out, w->pkt, &fate);
@@ -212,7 +212,7 @@ static enum fabric_fate unicast(const struct walk *w, struct port *p)
 			return fate;
 	}
 	/* After MAX_HOPS hops the packets are discarded, and counted as over the switch lifetime limit. */
-	discard(p, &p->c.discard_detail[2], w->pkt);
+	hop_discard(p, &p->c.discard_detail[2], w->pkt);
 	return FABRIC_LOOP;
 }
 
@@ -220,7 +220,7 @@ static enum fabric_fate unicast(const struct walk *w, struct port *p)
  * Sends copies of a packet received at port p of a switch to the ports in its forwarding table.
  * MAX_HOPS limits the recursion depth, w->budget the number of all copies.
  */
-static enum fabric_fate multicast(struct walk *w, struct port *p, uint32_t depth)
+static enum fabric_fate walk_multicast(struct walk *w, struct port *p, uint32_t depth)
 {
 	enum fabric_fate fate = FABRIC_DELIVERED, f;
 	struct node *n = p->node;
@@ -243,9 +243,9 @@ static enum fabric_fate multicast(struct walk *w, struct port *p, uint32_t depth
 		}
 		q = data_hop(p, &n->ports[i], w->pkt, &f);
 		if (q && is_switch(q->node))
-			f = multicast(w, q, depth + 1);
+			f = walk_multicast(w, q, depth + 1);
 		else if (q)
-			arrive(w, q);
+			walk_deliver(w, q);
 		if (f != FABRIC_DELIVERED)
 			fate = f;
 	}
@@ -257,23 +257,23 @@ enum fabric_fate fabric_data(struct fabric *f, uint32_t node, uint8_t port,
 			     ns_t now)
 {
 	struct walk w = { pkt, deliver, ctx, f->count * 4 + MAX_HOPS };
-	struct port *p = host_port(f, node, port), *q;
+	struct port *p = fabric_host_port(f, node, port), *q;
 	enum fabric_fate fate;
 
 	if (BUG_ON(!p))
 		return FABRIC_NOT_ACTIVE;
 	/* An HCA delivers packets to its own LID without the wire. */
 	if (has_lid(p, pkt->dlid) && port_state(p) == PORT_ACTIVE) {
-		arrive(&w, p);
+		walk_deliver(&w, p);
 		return FABRIC_DELIVERED;
 	}
 	q = data_hop(NULL, p, pkt, &fate);
 	if (!q)
 		return fate;
 	if (!is_mcast(pkt->dlid))
-		return unicast(&w, q);
+		return walk_unicast(&w, q);
 	if (is_switch(q->node))
-		return multicast(&w, q, 0);
-	arrive(&w, q);
+		return walk_multicast(&w, q, 0);
+	walk_deliver(&w, q);
 	return FABRIC_DELIVERED;
 }

@@ -8,14 +8,14 @@
 #include <errno.h>
 #include "fabric/fabric_internal.h"
 
-static bool polls(const struct port *p)
+static bool port_polls(const struct port *p)
 {
 	return p->node->on && !p->cut && port_state(p) == PORT_DOWN &&
 	       port_get(p, PI_PORT_PHYSICAL_STATE) == PHYS_POLLING;
 }
 
 /* The highest bit set in both a and b that is not above the cable's bit; 0: there is none. */
-static uint32_t highest(uint32_t a, uint32_t b, uint32_t cable)
+static uint32_t highest_speed(uint32_t a, uint32_t b, uint32_t cable)
 {
 	uint32_t both = a & b & (cable * 2 - 1);
 
@@ -23,7 +23,7 @@ static uint32_t highest(uint32_t a, uint32_t b, uint32_t cable)
 }
 
 /* Bits are not in the order of width: 1x 2x 4x 8x 12x are 1 16 2 4 8. */
-static uint32_t widest(uint32_t both, uint8_t cable)
+static uint32_t widest_link(uint32_t both, uint8_t cable)
 {
 	static const uint8_t order[] = { 8, 4, 2, 16, 1 };
 	bool seen = false;
@@ -37,18 +37,18 @@ static uint32_t widest(uint32_t both, uint8_t cable)
 }
 
 /* Sets the best width and speed that both ends have enabled; false: there is none. */
-static bool train(struct port *a, struct port *b)
+static bool link_train(struct port *a, struct port *b)
 {
-	uint32_t width = widest(port_get(a, PI_LINK_WIDTH_ENABLED) &
+	uint32_t width = widest_link(port_get(a, PI_LINK_WIDTH_ENABLED) &
 				port_get(b, PI_LINK_WIDTH_ENABLED), a->width);
-	uint32_t speed = highest(port_get(a, PI_LINK_SPEED_ENABLED),
-				 port_get(b, PI_LINK_SPEED_ENABLED), a->speed);
+	uint32_t speed = highest_speed(port_get(a, PI_LINK_SPEED_ENABLED),
+				       port_get(b, PI_LINK_SPEED_ENABLED), a->speed);
 	uint32_t ea = port_get(a, PI_LINK_SPEED_EXT_ENABLED);
 	uint32_t eb = port_get(b, PI_LINK_SPEED_EXT_ENABLED);
 	uint32_t ext = 0;
 
 	if (a->ext && ea != LINK_SPEED_EXT_NONE && eb != LINK_SPEED_EXT_NONE)
-		ext = highest(ea, eb, a->ext);
+		ext = highest_speed(ea, eb, a->ext);
 	if (!width || (!speed && !ext))
 		return false;
 	port_put(a, PI_LINK_WIDTH_ACTIVE, width);
@@ -81,7 +81,7 @@ void port_down_speed(struct port *p)
 }
 
 /* A switch port went to Down or left it: set PortStateChange, send trap 128 (IBA 14.2.5.4). */
-static void changed(struct port *p, ns_t now)
+static void link_state_changed(struct port *p, ns_t now)
 {
 	if (!is_switch(p->node) || !p->node->on)
 		return;
@@ -93,14 +93,14 @@ void link_check(struct port *p, ns_t now)
 {
 	struct port *q = p->peer;
 
-	if (!q || !polls(p) || !polls(q) || !train(p, q))
+	if (!q || !port_polls(p) || !port_polls(q) || !link_train(p, q))
 		return;
 	port_put(p, PI_PORT_PHYSICAL_STATE, PHYS_LINK_UP);
 	port_put(q, PI_PORT_PHYSICAL_STATE, PHYS_LINK_UP);
 	port_set_state(p, PORT_INIT);
 	port_set_state(q, PORT_INIT);
-	changed(p, now);
-	changed(q, now);
+	link_state_changed(p, now);
+	link_state_changed(q, now);
 }
 
 /* The other end gets the physical state of its LinkDownDefaultState. If the link is down already, only p changes. */
@@ -121,14 +121,14 @@ void link_drop(struct port *p, enum phys_state phys, ns_t now)
 		port_down_speed(q);
 		count_error(q, PC_LINK_DOWNED, 1);
 	}
-	changed(p, now);
+	link_state_changed(p, now);
 	if (q)
-		changed(q, now);
+		link_state_changed(q, now);
 }
 
 int fabric_link(struct fabric *f, uint32_t node, uint8_t port, bool up, ns_t now)
 {
-	struct port *p = any_port(f, node, port);
+	struct port *p = fabric_any_port(f, node, port);
 
 	if (!p || !p->peer)
 		return -EINVAL;

@@ -5,7 +5,7 @@
 #include "fabric/fabric_internal.h"
 #include "wire/pkey.h"
 
-static void turn(const struct hdr *h, struct hdr *back)
+static void hdr_turn(const struct hdr *h, struct hdr *back)
 {
 	*back = *h;
 	back->slid = h->dlid;
@@ -60,7 +60,7 @@ static void gmp_input(struct port *p, const struct hdr *h, const uint8_t *mad, n
 	uint8_t out[MAD_LEN];
 	struct hdr back;
 
-	if (for_agents(mad)) {
+	if (fabric_for_agents(mad)) {
 		if (!is_switch(p->node)) {
 			deliver_mad(p, h, mad);
 			return;
@@ -73,16 +73,16 @@ static void gmp_input(struct port *p, const struct hdr *h, const uint8_t *mad, n
 	} else if (!pma_process(p, mad, out)) {
 		return;
 	}
-	turn(h, &back);
+	hdr_turn(h, &back);
 	carry_mad(mgmt_port(p), &back, out, now);
 }
 
-static void arrive(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now)
+static void mad_arrive(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now)
 {
 	if (!p->node->on)
 		return;
 	if (!h->dqp)
-		smp_input(p, h, mad, now);
+		fabric_smp_input(p, h, mad, now);
 	else if (h->dqp == 1)
 		gmp_input(p, h, mad, now);
 }
@@ -97,7 +97,7 @@ void carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t 
 
 	if (!is_switch(from->node)) {
 		if (has_lid(from, h->dlid)) {
-			arrive(from, h, mad, now);
+			mad_arrive(from, h, mad, now);
 			return;
 		}
 		p = hop(from, &pkt, !h->dqp);
@@ -108,7 +108,7 @@ void carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t 
 			return;
 		if (!out->num) {
 			if (has_lid(out, h->dlid))
-				arrive(p, h, mad, now);
+				mad_arrive(p, h, mad, now);
 			return;
 		}
 		if (out == p) {
@@ -119,13 +119,13 @@ void carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t 
 		p = hop(out, &pkt, !h->dqp);
 	}
 	if (p && (h->dlid == LID_PERMISSIVE || has_lid(p, h->dlid)))
-		arrive(p, h, mad, now);
+		mad_arrive(p, h, mad, now);
 }
 
 int fabric_send(struct fabric *f, uint32_t node, uint8_t port, const struct mad_addr *to,
 		const uint8_t *mad, ns_t now)
 {
-	struct port *p = host_port(f, node, port);
+	struct port *p = fabric_host_port(f, node, port);
 	bool dr = mad[MAD_O_CLASS] == MAD_CLASS_SUBN_DR, back;
 	struct fabric_pkt pkt = { .packets = 1, .words = MAD_WORDS };
 	struct hdr h = { 0 };
@@ -159,7 +159,7 @@ int fabric_send(struct fabric *f, uint32_t node, uint8_t port, const struct mad_
 			h.slid = h.dlid = LID_PERMISSIVE;
 			p = hop(p, &pkt, true);
 			if (p)
-				smp_input(p, &h, mad, now);
+				fabric_smp_input(p, &h, mad, now);
 			return 0;
 		}
 	}

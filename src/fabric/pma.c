@@ -59,7 +59,7 @@ void count_error(struct port *p, enum perf_field counter, uint32_t n)
 }
 
 /* A 64-bit counter by its index: 0 to 7 are those of PortCountersExtended, 8 is PortXmitWait. */
-static uint64_t *wide(struct counters *c, uint32_t i)
+static uint64_t *counter_wide(struct counters *c, uint32_t i)
 {
 	uint64_t *const all[] = {
 		&c->xmit_data,	&c->rcv_data,	&c->xmit_pkts, &c->rcv_pkts,  &c->ucast_xmit,
@@ -70,12 +70,12 @@ static uint64_t *wide(struct counters *c, uint32_t i)
 }
 
 /* The counter with bit i of PortCounters' CounterSelect, which must be one of the five with a base. *base: its base. */
-static uint64_t *based(struct counters *c, uint32_t i, uint64_t **base)
+static uint64_t *counter_based(struct counters *c, uint32_t i, uint64_t **base)
 {
 	uint32_t n = i - ERROR_COUNTERS;
 
 	*base = &c->base[n];
-	return wide(c, n < 4 ? n : 8);
+	return counter_wide(c, n < 4 ? n : 8);
 }
 
 static uint64_t counter_get(struct counters *c, enum kind kind, uint32_t i)
@@ -88,10 +88,10 @@ static uint64_t counter_get(struct counters *c, enum kind kind, uint32_t i)
 			return c->error[i];
 		if (i == MAX_COUNTERS - 1)
 			return c->qp1_dropped;
-		v = based(c, i, &base);
+		v = counter_based(c, i, &base);
 		return *v - *base;
 	case KIND_EXT:
-		return *wide(c, i);
+		return *counter_wide(c, i);
 	case KIND_RCV_ERROR:
 		return c->rcv_detail[i];
 	case KIND_DISCARD:
@@ -117,12 +117,12 @@ static void counter_set(struct counters *c, enum kind kind, uint32_t i, uint64_t
 		} else if (i == MAX_COUNTERS - 1) {
 			c->qp1_dropped = (uint16_t)to;
 		} else {
-			v = based(c, i, &base);
+			v = counter_based(c, i, &base);
 			*base = *v - to;
 		}
 		break;
 	case KIND_EXT:
-		v = wide(c, i);
+		v = counter_wide(c, i);
 		if (i < 4)
 			c->base[i] += to - *v;
 		*v = to;
@@ -163,7 +163,7 @@ static void field_add(uint8_t *d, const struct row *r, uint32_t i, uint64_t v)
 	perf_put(sl ? d + 4 * i : d, f, v > top - have ? top : have + v);
 }
 
-static bool chosen(const uint8_t *in, const struct row *r, uint32_t i)
+static bool counter_chosen(const uint8_t *in, const struct row *r, uint32_t i)
 {
 	uint64_t sel = perf_get(in, PC_COUNTER_SELECT);
 
@@ -175,18 +175,18 @@ static bool chosen(const uint8_t *in, const struct row *r, uint32_t i)
 static void one_port(struct port *p, const struct row *r, const uint8_t *in, uint8_t *out, bool set)
 {
 	for (uint32_t i = 0; i < r->count; i++) {
-		if (set && chosen(in, r, i))
+		if (set && counter_chosen(in, r, i))
 			counter_set(&p->c, r->kind, i, field_get(in, r, i));
 		field_add(out, r, i, counter_get(&p->c, r->kind, i));
 	}
 }
 
-static uint16_t counters(struct port *p, const struct row *r, const uint8_t *in, uint8_t *out,
-			 bool set)
+static uint16_t pma_counters(struct port *p, const struct row *r, const uint8_t *in, uint8_t *out,
+			     bool set)
 {
 	uint32_t sel = (uint32_t)perf_get(in, PC_PORT_SELECT);
 	struct node *n = p->node;
-	struct port *q = any_port(n->f, n->index, sel);
+	struct port *q = fabric_any_port(n->f, n->index, sel);
 
 	if (!q && sel != PERF_ALL_PORTS)
 		return MAD_STATUS_BAD_VALUE;
@@ -209,7 +209,7 @@ static uint16_t class_port_info(uint8_t *out)
 	return 0;
 }
 
-static uint16_t run(struct port *p, const uint8_t *in, uint8_t *out)
+static uint16_t pma_run(struct port *p, const uint8_t *in, uint8_t *out)
 {
 	bool set = in[MAD_O_METHOD] == MAD_SET;
 
@@ -220,14 +220,14 @@ static uint16_t run(struct port *p, const uint8_t *in, uint8_t *out)
 		return class_port_info(out + PERF_O_DATA);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (rows[i].attr == mad_attr(in))
-			return counters(p, &rows[i], in + PERF_O_DATA, out + PERF_O_DATA, set);
+			return pma_counters(p, &rows[i], in + PERF_O_DATA, out + PERF_O_DATA, set);
 	return MAD_STATUS_BAD_METHOD_ATTR;
 }
 
 bool pma_process(struct port *p, const uint8_t *in, uint8_t *out)
 {
 	memcpy(out, in, MAD_LEN);
-	put_be16(out + MAD_O_STATUS, run(p, in, out));
+	put_be16(out + MAD_O_STATUS, pma_run(p, in, out));
 	out[MAD_O_METHOD] = MAD_GET | MAD_RESP;
 	return true;
 }
@@ -235,7 +235,7 @@ bool pma_process(struct port *p, const uint8_t *in, uint8_t *out)
 int fabric_add_errors(struct fabric *f, uint32_t node, uint8_t port, enum perf_field counter,
 		      uint32_t n)
 {
-	struct port *p = any_port(f, node, port);
+	struct port *p = fabric_any_port(f, node, port);
 
 	if (!p)
 		return -EINVAL;

@@ -81,7 +81,7 @@ bool fabric_node_is_on(const struct fabric *f, uint32_t node)
 
 const uint8_t *fabric_port_info(const struct fabric *f, uint32_t node, uint8_t port)
 {
-	const struct port *p = any_port(f, node, port);
+	const struct port *p = fabric_any_port(f, node, port);
 
 	return p ? p->info : NULL;
 }
@@ -89,7 +89,7 @@ const uint8_t *fabric_port_info(const struct fabric *f, uint32_t node, uint8_t p
 int fabric_port_gid(const struct fabric *f, uint32_t node, uint8_t port, uint32_t index,
 		    uint8_t gid[16])
 {
-	struct port *p = any_port(f, node, port);
+	struct port *p = fabric_any_port(f, node, port);
 
 	if (!p || index >= GUID_CAP)
 		return -EINVAL;
@@ -102,7 +102,7 @@ int fabric_port_gid(const struct fabric *f, uint32_t node, uint8_t port, uint32_
 int fabric_port_pkey(const struct fabric *f, uint32_t node, uint8_t port, uint32_t index,
 		     uint16_t *pkey)
 {
-	const struct port *p = any_port(f, node, port);
+	const struct port *p = fabric_any_port(f, node, port);
 
 	if (!p || index >= p->npkeys)
 		return -EINVAL;
@@ -113,7 +113,7 @@ int fabric_port_pkey(const struct fabric *f, uint32_t node, uint8_t port, uint32
 bool fabric_peer(const struct fabric *f, uint32_t node, uint8_t port, uint32_t *peer,
 		 uint8_t *peer_port)
 {
-	const struct port *p = any_port(f, node, port);
+	const struct port *p = fabric_any_port(f, node, port);
 
 	if (!p || !p->peer)
 		return false;

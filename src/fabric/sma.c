@@ -26,11 +26,11 @@ struct req {
 };
 
 /* The port with the number num of the attribute modifier. At an HCA, 0 stands for the port that has received the request. */
-static struct port *selected(const struct req *r, uint32_t num)
+static struct port *req_port(const struct req *r, uint32_t num)
 {
 	if (!is_switch(r->n) && !num)
 		return r->p;
-	return any_port(r->n->f, r->n->index, num);
+	return fabric_any_port(r->n->f, r->n->index, num);
 }
 
 static uint16_t node_desc(struct req *r)
@@ -98,7 +98,7 @@ static uint16_t guid_info(struct req *r)
 
 static uint16_t port_info(struct req *r)
 {
-	struct port *p = selected(r, r->mod & 0xff);
+	struct port *p = req_port(r, r->mod & 0xff);
 	const struct port *m = r->mgmt;
 	uint16_t st = 0;
 
@@ -118,7 +118,7 @@ static uint16_t port_info(struct req *r)
 
 static uint16_t pkey_table(struct req *r)
 {
-	struct port *p = is_switch(r->n) ? selected(r, r->mod >> 16) : r->p;
+	struct port *p = is_switch(r->n) ? req_port(r, r->mod >> 16) : r->p;
 	uint32_t first = (r->mod & 0xffff) * SMP_PKEYS;
 	bool changed = false;
 
@@ -139,10 +139,10 @@ static uint16_t pkey_table(struct req *r)
 }
 
 /* SLtoVLMappingTable, two SLs per byte. A port whose mapping was never set maps an SL to VL = SL % 8. */
-static uint16_t sltovl(struct req *r)
+static uint16_t sltovl_table(struct req *r)
 {
 	uint32_t in = is_switch(r->n) ? r->mod >> 8 & 0xff : 0;
-	struct port *p = is_switch(r->n) ? selected(r, r->mod & 0xff) : r->p;
+	struct port *p = is_switch(r->n) ? req_port(r, r->mod & 0xff) : r->p;
 	size_t rows = r->n->nports + 1u;
 
 	if (r->mod >> 16 || !p || in > r->n->nports)
@@ -168,7 +168,7 @@ static uint16_t sltovl(struct req *r)
 /* VLArbitrationTable: blocks 1 and 2 are the low-priority part, 3 and 4 the high-priority one. Only 1 and 3 exist here. */
 static uint16_t vl_arb(struct req *r)
 {
-	struct port *p = is_switch(r->n) ? selected(r, r->mod & 0xffff) : r->p;
+	struct port *p = is_switch(r->n) ? req_port(r, r->mod & 0xffff) : r->p;
 	uint32_t block = r->mod >> 16;
 
 	if (!p || (block != 1 && block != 3))
@@ -179,7 +179,7 @@ static uint16_t vl_arb(struct req *r)
 	return 0;
 }
 
-static uint16_t lft(struct req *r)
+static uint16_t lft_block(struct req *r)
 {
 	struct node *n = r->n;
 
@@ -201,7 +201,7 @@ static uint16_t lft(struct req *r)
 }
 
 /* MulticastForwardingTable: a block has the port masks of 32 MLIDs for 16 ports; the position selects the 16 ports. */
-static uint16_t mft(struct req *r)
+static uint16_t mft_block(struct req *r)
 {
 	uint32_t block = r->mod & 0x1ff, pos = r->mod >> 28;
 
@@ -219,7 +219,7 @@ static uint16_t mft(struct req *r)
 
 static uint16_t led_info(struct req *r)
 {
-	struct port *p = selected(r, r->mod & 0xff);
+	struct port *p = req_port(r, r->mod & 0xff);
 
 	if (!p)
 		return MAD_STATUS_BAD_VALUE;
@@ -234,7 +234,7 @@ static uint16_t mlnx_ext_port_info(struct req *r)
 {
 	if (r->n->vendid != MLNX_OUI && r->n->vendid != MLNX_OUI2)
 		return MAD_STATUS_BAD_METHOD_ATTR;
-	return selected(r, r->mod & 0xff) ? 0 : MAD_STATUS_BAD_VALUE;
+	return req_port(r, r->mod & 0xff) ? 0 : MAD_STATUS_BAD_VALUE;
 }
 
 static const struct row {
@@ -248,10 +248,10 @@ static const struct row {
 	{ SMP_ATTR_GUID_INFO, false, false, guid_info },
 	{ SMP_ATTR_PORT_INFO, false, false, port_info },
 	{ SMP_ATTR_PKEY_TABLE, false, false, pkey_table },
-	{ SMP_ATTR_SLTOVL, false, false, sltovl },
+	{ SMP_ATTR_SLTOVL, false, false, sltovl_table },
 	{ SMP_ATTR_VLARB, false, false, vl_arb },
-	{ SMP_ATTR_LFT, false, true, lft },
-	{ SMP_ATTR_MFT, false, true, mft },
+	{ SMP_ATTR_LFT, false, true, lft_block },
+	{ SMP_ATTR_MFT, false, true, mft_block },
 	{ SMP_ATTR_LED_INFO, false, false, led_info },
 	{ SMP_ATTR_MLNX_EXT_PORT_INFO, true, false, mlnx_ext_port_info },
 };
@@ -284,7 +284,7 @@ static bool m_key_ok(struct port *m, const uint8_t *smp, ns_t now)
 	return false;
 }
 
-static uint16_t run(struct req *r)
+static uint16_t sma_run(struct req *r)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		if (rows[i].attr != mad_attr(r->smp))
@@ -320,7 +320,7 @@ bool sma_process(struct port *p, const uint8_t *in, uint8_t *out, ns_t now)
 		st = MAD_STATUS_BAD_METHOD;
 	} else {
 		memset(r.out, 0, SMP_DATA_LEN);
-		st = run(&r);
+		st = sma_run(&r);
 	}
 	out[MAD_O_METHOD] = MAD_GET | MAD_RESP;
 	if (in[MAD_O_CLASS] == MAD_CLASS_SUBN_DR)
@@ -329,7 +329,7 @@ bool sma_process(struct port *p, const uint8_t *in, uint8_t *out, ns_t now)
 	return true;
 }
 
-bool for_agents(const uint8_t *mad)
+bool fabric_for_agents(const uint8_t *mad)
 {
 	switch (mad[MAD_O_CLASS]) {
 	case MAD_CLASS_SUBN_LID:

@@ -87,7 +87,7 @@ static bool link_ok(const struct port *p, const uint8_t *in)
 	       (ext >= LINK_SPEED_EXT_NONE || !(ext & ~port_get(p, PI_LINK_SPEED_EXT_SUPPORTED)));
 }
 
-static bool valid(const struct port *p, const uint8_t *in)
+static bool port_info_ok(const struct port *p, const uint8_t *in)
 {
 	uint64_t mtu = smp_get(in, PI_NEIGHBOR_MTU), vls = smp_get(in, PI_OPERATIONAL_VLS);
 	uint8_t where = where_of(p);
@@ -145,7 +145,7 @@ static void set_state(struct port *p, const uint8_t *in, ns_t now)
 	link_check(p, now);
 }
 
-static void tell(struct port *p, const uint8_t *before, const uint8_t *in)
+static void port_info_tell(struct port *p, const uint8_t *before, const uint8_t *in)
 {
 	if (!(where_of(p) & ON_HOST))
 		return;
@@ -167,7 +167,7 @@ uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t
 		PI_M_KEY_VIOLATIONS, PI_P_KEY_VIOLATIONS, PI_Q_KEY_VIOLATIONS,
 	};
 	uint8_t before[SMP_DATA_LEN], where = where_of(p);
-	bool ok = valid(p, in);
+	bool ok = port_info_ok(p, in);
 
 	memcpy(before, p->info, sizeof(before));
 	for (size_t i = 0; ok && i < ARRAY_SIZE(rw); i++)
@@ -184,7 +184,7 @@ uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t
 		if (where & ON_LINK)
 			set_link(p, in);
 		set_state(p, in, now);
-		tell(p, before, in);
+		port_info_tell(p, before, in);
 	}
 	memcpy(out, p->info, SMP_DATA_LEN);
 	/* The response repeats ClientReregister, which is not stored (IBA o14-12.2.1). */

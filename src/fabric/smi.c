@@ -11,7 +11,7 @@
  * One step of the subnet management interface (SMI) for smp at port p. If answers is true, smp is a response that p is about
  * to send; else p has just received smp. If the result is SMI_WIRE, *out is the number of the output port.
  */
-static enum smi_way step(const struct port *p, uint8_t *smp, bool answers, uint8_t *out)
+static enum smi_way smi_step(const struct port *p, uint8_t *smp, bool answers, uint8_t *out)
 {
 	struct smi_node n = { .is_switch = is_switch(p->node), .port = p->num,
 			      .nports = p->node->nports };
@@ -26,11 +26,12 @@ static enum smi_way step(const struct port *p, uint8_t *smp, bool answers, uint8
 }
 
 /* Handles an SMP that is at its destination; raw is the SMP as received. True: smp is now the response, to be sent. */
-static bool local(struct port *p, const struct hdr *h, const uint8_t *raw, uint8_t *smp, ns_t now)
+static bool smi_local(struct port *p, const struct hdr *h, const uint8_t *raw, uint8_t *smp,
+		      ns_t now)
 {
 	uint8_t out[MAD_LEN];
 
-	if (for_agents(smp)) {
+	if (fabric_for_agents(smp)) {
 		if (!is_switch(p->node)) {
 			deliver_mad(p, h, raw);
 			return false;
@@ -66,17 +67,17 @@ static void by_lid(struct port *p, const struct hdr *h, uint16_t dlid, const uin
  * is a response that *p is about to send. False: there is no further step, because smp was sent by LID, handled without a
  * response, or lost.
  */
-static bool follow(struct port **p, uint8_t *smp, bool *answers, const struct hdr *h, ns_t now)
+static bool smi_follow(struct port **p, uint8_t *smp, bool *answers, const struct hdr *h, ns_t now)
 {
 	static const struct fabric_pkt pkt = { .packets = 1, .words = MAD_WORDS };
 	uint8_t raw[MAD_LEN], out;
 
 	memcpy(raw, smp, MAD_LEN);
-	switch (step(*p, smp, *answers, &out)) {
+	switch (smi_step(*p, smp, *answers, &out)) {
 	case SMI_DISCARD:
 		return false;
 	case SMI_LOCAL:
-		*answers = local(*p, h, raw, smp, now);
+		*answers = smi_local(*p, h, raw, smp, now);
 		/* The first part of the response's route, the last part of the request's, is by LID. */
 		if (*answers && !smi_starts(smp)) {
 			by_lid(*p, h, h->slid, smp, now);
@@ -96,7 +97,7 @@ static bool follow(struct port **p, uint8_t *smp, bool *answers, const struct hd
 	return false;
 }
 
-void smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now)
+void fabric_smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now)
 {
 	uint8_t smp[MAD_LEN];
 	struct hdr turned = *h;
@@ -105,11 +106,11 @@ void smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now
 	memcpy(smp, mad, MAD_LEN);
 	if (smp[MAD_O_CLASS] == MAD_CLASS_SUBN_DR) {
 		/* The loop takes the hops of the request, and then those of the response. */
-		while (follow(&p, smp, &answers, h, now))
+		while (smi_follow(&p, smp, &answers, h, now))
 			;
 		return;
 	}
-	if (smp[MAD_O_CLASS] != MAD_CLASS_SUBN_LID || !local(p, h, mad, smp, now))
+	if (smp[MAD_O_CLASS] != MAD_CLASS_SUBN_LID || !smi_local(p, h, mad, smp, now))
 		return;
 	turned.slid = (uint16_t)port_get(mgmt_port(p), PI_LID);
 	turned.dlid = h->slid;
@@ -119,11 +120,11 @@ void smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now
 enum mad_verdict fabric_process(struct fabric *f, uint32_t node, uint8_t port, const uint8_t *mad,
 				uint8_t *out, ns_t now)
 {
-	struct port *p = host_port(f, node, port);
+	struct port *p = fabric_host_port(f, node, port);
 
 	if (!p || !p->node->on)
 		return MAD_DISCARD;
-	if (for_agents(mad))
+	if (fabric_for_agents(mad))
 		return MAD_PASS;
 	if (mad[MAD_O_CLASS] == MAD_CLASS_PERF)
 		return pma_process(p, mad, out) ? MAD_REPLY : MAD_CONSUMED;

@@ -70,7 +70,7 @@ static void swept(void)
 	assert_int_equal(sm_count, topo.count);
 	for (uint32_t i = 0; i < topo.count; i++)
 		for (uint32_t p = 1; p <= topo.nodes[i].nports; p++)
-			assert_int_equal(port_get(any_port(fab, i, p), PI_PORT_STATE),
+			assert_int_equal(port_get(fabric_any_port(fab, i, p), PI_PORT_STATE),
 					 topo.nodes[i].ports[p].peer == TOPO_NONE ? PORT_DOWN :
 										   PORT_ACTIVE);
 	all_pairs();

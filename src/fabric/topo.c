@@ -65,7 +65,7 @@ static uint32_t hash_of(const char *id, size_t len)
 }
 
 /* The slot of this ID, or the free slot for it; there is always a free one. */
-static uint32_t *slot_of(const struct topo *t, const char *id, size_t len)
+static uint32_t *topo_slot(const struct topo *t, const char *id, size_t len)
 {
 	uint32_t i = hash_of(id, len) & (t->hash_size - 1);
 
@@ -81,11 +81,11 @@ uint32_t topo_find(const struct topo *t, const char *id, size_t len)
 {
 	if (!t->hash_size || !len || len > TOPO_NAME_LEN)
 		return TOPO_NONE;
-	return *slot_of(t, id, len) - 1; /* 0 - 1 is TOPO_NONE */
+	return *topo_slot(t, id, len) - 1; /* 0 - 1 is TOPO_NONE */
 }
 
 /* Makes room for one more node and its hash entry. */
-static int grow(struct topo *t)
+static int topo_grow(struct topo *t)
 {
 	uint32_t n = max(t->size * 2, 64u);
 	struct topo_node *nodes;
@@ -105,7 +105,7 @@ static int grow(struct topo *t)
 	t->hash_size = n * 2;
 	t->size = n;
 	for (uint32_t i = 0; i < t->count; i++)
-		*slot_of(t, t->nodes[i].id, strlen(t->nodes[i].id)) = i + 1;
+		*topo_slot(t, t->nodes[i].id, strlen(t->nodes[i].id)) = i + 1;
 	return 0;
 }
 
@@ -118,9 +118,9 @@ int topo_add(struct topo *t, const char *id, enum node_type type, uint32_t nport
 	if (!len || len > TOPO_NAME_LEN || !nports || nports > TOPO_MAX_PORTS ||
 	    t->count >= TOPO_MAX_NODES)
 		return -EINVAL;
-	if (grow(t))
+	if (topo_grow(t))
 		return -ENOMEM;
-	if (*slot_of(t, id, len))
+	if (*topo_slot(t, id, len))
 		return -EEXIST;
 	n = &t->nodes[t->count];
 	memset(n, 0, sizeof(*n));
@@ -133,7 +133,7 @@ int topo_add(struct topo *t, const char *id, enum node_type type, uint32_t nport
 	memcpy(n->desc, id, len);
 	n->type = type;
 	n->nports = (uint8_t)nports;
-	*slot_of(t, id, len) = ++t->count;
+	*topo_slot(t, id, len) = ++t->count;
 	*out = n;
 	return 0;
 }
@@ -198,7 +198,7 @@ static int taken_guids(const struct topo *t, uint64_t **out, size_t *count)
 }
 
 /* True if one of the n GUIDs from first is in use. */
-static bool overlap(const uint64_t *g, size_t count, uint64_t first, uint32_t n)
+static bool guids_overlap(const uint64_t *g, size_t count, uint64_t first, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		uint64_t key = first + i;
@@ -236,7 +236,7 @@ int topo_fill_guids(struct topo *t, struct topo_err *err)
 		uint32_t n = d->type == NODE_SWITCH ? 1 : d->nports + 1u;
 
 		if (!d->guid) {
-			while (overlap(g, count, *next, n))
+			while (guids_overlap(g, count, *next, n))
 				*next += n;
 			d->guid = *next;
 			*next += n;

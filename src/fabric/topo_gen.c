@@ -10,10 +10,10 @@
 struct gen {
 	struct topo *t;
 	uint32_t hosts;	/* number of hosts added */
-	int rc;		/* the first error; after it, add() and cable() do nothing */
+	int rc;		/* the first error; after it, gen_add() and gen_cable() do nothing */
 };
 
-static uint32_t add(struct gen *g, enum node_type type, uint32_t nports, const char *name)
+static uint32_t gen_add(struct gen *g, enum node_type type, uint32_t nports, const char *name)
 {
 	struct topo_node *n;
 
@@ -22,23 +22,23 @@ static uint32_t add(struct gen *g, enum node_type type, uint32_t nports, const c
 	return g->t->count - 1;
 }
 
-static void cable(struct gen *g, uint32_t a, uint32_t a_port, uint32_t b, uint32_t b_port)
+static void gen_cable(struct gen *g, uint32_t a, uint32_t a_port, uint32_t b, uint32_t b_port)
 {
 	if (!g->rc)
 		g->rc = topo_connect(g->t, a, a_port, b, b_port, 2, TOPO_EDR);
 }
 
-static void add_hosts(struct gen *g, uint32_t sw, uint32_t first_port, uint32_t n)
+static void gen_add_hosts(struct gen *g, uint32_t sw, uint32_t first_port, uint32_t n)
 {
 	char name[16];
 
 	for (uint32_t i = 0; i < n && !g->rc; i++) {
 		snprintf(name, sizeof(name), "H%u", ++g->hosts);
-		cable(g, add(g, NODE_CA, 1, name), 1, sw, first_port + i);
+		gen_cable(g, gen_add(g, NODE_CA, 1, name), 1, sw, first_port + i);
 	}
 }
 
-static uint32_t __printf(3, 4) add_switch(struct gen *g, uint32_t nports, const char *fmt, ...)
+static uint32_t __printf(3, 4) gen_add_switch(struct gen *g, uint32_t nports, const char *fmt, ...)
 {
 	char name[TOPO_NAME_LEN + 1];
 	va_list ap;
@@ -46,10 +46,10 @@ static uint32_t __printf(3, 4) add_switch(struct gen *g, uint32_t nports, const 
 	va_start(ap, fmt);
 	vsnprintf(name, sizeof(name), fmt, ap);
 	va_end(ap);
-	return add(g, NODE_SWITCH, nports, name);
+	return gen_add(g, NODE_SWITCH, nports, name);
 }
 
-static int done(struct gen *g)
+static int gen_done(struct gen *g)
 {
 	struct topo_err err;
 
@@ -62,8 +62,8 @@ int topo_star(struct topo *t, uint32_t hosts)
 
 	if (!hosts || hosts > TOPO_MAX_PORTS)
 		return -EINVAL;
-	add_hosts(&g, add_switch(&g, hosts, "S1"), 1, hosts);
-	return done(&g);
+	gen_add_hosts(&g, gen_add_switch(&g, hosts, "S1"), 1, hosts);
+	return gen_done(&g);
 }
 
 /*
@@ -79,22 +79,22 @@ int topo_fat_tree(struct topo *t, uint32_t k)
 		return -EINVAL;
 	core = t->count;
 	for (uint32_t i = 0; i < h * h; i++)
-		add_switch(&g, k, "core-%u-%u", i / h + 1, i % h + 1);
+		gen_add_switch(&g, k, "core-%u-%u", i / h + 1, i % h + 1);
 	for (uint32_t p = 0; p < k; p++) {
 		pod = t->count;
 		for (uint32_t i = 0; i < h; i++)
-			add_switch(&g, k, "agg-%u-%u", p + 1, i + 1);
+			gen_add_switch(&g, k, "agg-%u-%u", p + 1, i + 1);
 		for (uint32_t i = 0; i < h; i++)
-			add_switch(&g, k, "edge-%u-%u", p + 1, i + 1);
+			gen_add_switch(&g, k, "edge-%u-%u", p + 1, i + 1);
 		for (uint32_t i = 0; i < h; i++)
 			for (uint32_t j = 0; j < h; j++) {
-				cable(&g, core + i * h + j, p + 1, pod + i, h + j + 1);
-				cable(&g, pod + i, j + 1, pod + h + j, h + i + 1);
+				gen_cable(&g, core + i * h + j, p + 1, pod + i, h + j + 1);
+				gen_cable(&g, pod + i, j + 1, pod + h + j, h + i + 1);
 			}
 		for (uint32_t i = 0; i < h; i++)
-			add_hosts(&g, pod + h + i, 1, h);
+			gen_add_hosts(&g, pod + h + i, 1, h);
 	}
-	return done(&g);
+	return gen_done(&g);
 }
 
 static void torus_name(char *name, size_t size, const uint32_t *dims, uint32_t ndims, uint32_t at)
@@ -124,7 +124,7 @@ int topo_torus(struct topo *t, const uint32_t *dims, uint32_t ndims, uint32_t ho
 	}
 	for (uint32_t i = 0; i < points; i++) {
 		torus_name(name, sizeof(name), dims, ndims, i);
-		add(&g, NODE_SWITCH, 2 * ndims + hosts, name);
+		gen_add(&g, NODE_SWITCH, 2 * ndims + hosts, name);
 	}
 	for (uint32_t d = 0; d < ndims; stride *= dims[d++])
 		for (uint32_t i = 0; i < points; i++) {
@@ -133,12 +133,12 @@ int topo_torus(struct topo *t, const uint32_t *dims, uint32_t ndims, uint32_t ho
 			/* A ring of two switches has one cable, a ring of one has none. */
 			if (dims[d] < 2 || (dims[d] == 2 && x))
 				continue;
-			cable(&g, first + i, 1 + 2 * d,
-			      first + i - x * stride + (x + 1) % dims[d] * stride, 2 + 2 * d);
+			gen_cable(&g, first + i, 1 + 2 * d,
+				  first + i - x * stride + (x + 1) % dims[d] * stride, 2 + 2 * d);
 		}
 	for (uint32_t i = 0; i < points; i++)
-		add_hosts(&g, first + i, 2 * ndims + 1, hosts);
-	return done(&g);
+		gen_add_hosts(&g, first + i, 2 * ndims + 1, hosts);
+	return gen_done(&g);
 }
 
 /*
@@ -159,23 +159,23 @@ int topo_dragonfly(struct topo *t, uint32_t routers, uint32_t hosts, uint32_t gl
 	if (nports > TOPO_MAX_PORTS || groups * routers * (hosts + 1) > TOPO_MAX_NODES)
 		return -EINVAL;
 	for (uint32_t i = 0; i < groups * routers; i++)
-		add_switch(&g, (uint32_t)nports, "S-%u-%u", i / routers + 1, i % routers + 1);
+		gen_add_switch(&g, (uint32_t)nports, "S-%u-%u", i / routers + 1, i % routers + 1);
 	for (uint32_t x = 0; x < groups; x++) {
 		for (uint32_t a = 0; a < routers; a++)
 			for (uint32_t b = a + 1; b < routers; b++)
-				cable(&g, first + x * routers + a, local + b - 1,
-				      first + x * routers + b, local + a);
+				gen_cable(&g, first + x * routers + a, local + b - 1,
+					  first + x * routers + b, local + a);
 		for (uint32_t d = 1; d < groups; d++) {
 			uint32_t y = (uint32_t)((x + d) % groups);
 			uint32_t from = d - 1, to = (uint32_t)(groups - d) - 1;
 
 			if (y < x)
 				continue;
-			cable(&g, first + x * routers + from / globals, far + from % globals,
-			      first + y * routers + to / globals, far + to % globals);
+			gen_cable(&g, first + x * routers + from / globals, far + from % globals,
+				  first + y * routers + to / globals, far + to % globals);
 		}
 	}
 	for (uint32_t i = 0; i < groups * routers; i++)
-		add_hosts(&g, first + i, 1, hosts);
-	return done(&g);
+		gen_add_hosts(&g, first + i, 1, hosts);
+	return gen_done(&g);
 }

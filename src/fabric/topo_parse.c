@@ -35,7 +35,7 @@ struct parser {
 	size_t count, size;
 };
 
-static int __printf(2, 3) bad(struct parser *ps, const char *fmt, ...)
+static int __printf(2, 3) parse_bad(struct parser *ps, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -53,7 +53,7 @@ static void skip_space(struct cursor *c)
 }
 
 /* Skips the word if it comes next. */
-static bool take(struct cursor *c, const char *word)
+static bool take_word(struct cursor *c, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -63,7 +63,7 @@ static bool take(struct cursor *c, const char *word)
 	return true;
 }
 
-static int digit(char ch)
+static int digit_of(char ch)
 {
 	if (ch >= '0' && ch <= '9')
 		return ch - '0';
@@ -80,10 +80,10 @@ static bool take_number(struct cursor *c, int base, uint64_t max, uint64_t *out)
 	const char *start;
 	uint64_t v = 0;
 
-	if (take(c, "0x") || take(c, "0X"))
+	if (take_word(c, "0x") || take_word(c, "0X"))
 		base = 16;
-	for (start = c->p; c->p < c->end && digit(*c->p) < base; c->p++) {
-		uint64_t d = (uint64_t)digit(*c->p);
+	for (start = c->p; c->p < c->end && digit_of(*c->p) < base; c->p++) {
+		uint64_t d = (uint64_t)digit_of(*c->p);
 
 		if (d > max || v > (max - d) / (uint64_t)base)
 			return false;
@@ -98,7 +98,7 @@ static bool take_quoted(struct cursor *c, struct cursor *out)
 {
 	const char *q;
 
-	if (!take(c, "\""))
+	if (!take_word(c, "\""))
 		return false;
 	q = memchr(c->p, '"', (size_t)(c->end - c->p));
 	if (!q)
@@ -113,14 +113,14 @@ static bool take_port(struct cursor *c, uint8_t *port)
 {
 	uint64_t v;
 
-	if (!take(c, "["))
+	if (!take_word(c, "["))
 		return false;
 	skip_space(c);
 	if (!take_number(c, 10, TOPO_MAX_PORTS, &v) || !v)
 		return false;
 	skip_space(c);
 	*port = (uint8_t)v;
-	return take(c, "]");
+	return take_word(c, "]");
 }
 
 /* Reads (hex) if it comes next. */
@@ -128,9 +128,9 @@ static bool take_guid(struct cursor *c, uint64_t *guid)
 {
 	struct cursor at = *c;
 
-	if (!take(&at, "("))
+	if (!take_word(&at, "("))
 		return false;
-	if (!take_number(&at, 16, UINT64_MAX, guid) || !take(&at, ")"))
+	if (!take_number(&at, 16, UINT64_MAX, guid) || !take_word(&at, ")"))
 		return false;
 	*c = at;
 	return true;
@@ -173,32 +173,32 @@ static void take_lid(struct cursor *c, uint16_t *lid, uint8_t *lmc)
 	uint64_t v;
 
 	skip_space(c);
-	if (!take(c, "lid "))
+	if (!take_word(c, "lid "))
 		return;
 	if (take_number(c, 10, LID_MCAST - 1, &v))
 		*lid = (uint16_t)v;
 	skip_space(c);
-	if (take(c, "lmc ") && take_number(c, 10, 7, &v))
+	if (take_word(c, "lmc ") && take_number(c, 10, 7, &v))
 		*lmc = (uint8_t)v;
 }
 
 /* Finds a word like 4xEDR in a comment. */
-static void find_link(struct cursor c, struct cable *cb)
+static void parse_link(struct cursor c, struct cable *cb)
 {
 	while (c.p < c.end) {
 		for (uint8_t w = 1; w <= 16; w = (uint8_t)(w * 2)) {
 			struct cursor at = c;
 
-			if (!take(&at, topo_width_name(w)))
+			if (!take_word(&at, topo_width_name(w)))
 				continue;
 			/* Fastest first; FDR does not match FDR10, as a digit follows it. */
 			for (int s = TOPO_SPEED_COUNT - 1; s >= 0; s--) {
 				enum topo_speed sp = (enum topo_speed)s;
 				struct cursor end = at;
 
-				if (!take(&end, topo_speed_name(sp)))
+				if (!take_word(&end, topo_speed_name(sp)))
 					continue;
-				if (end.p < end.end && digit(*end.p) < 10)
+				if (end.p < end.end && digit_of(*end.p) < 10)
 					continue;
 				cb->width = w;
 				cb->speed = sp;
@@ -229,10 +229,10 @@ static int parse_id(struct parser *ps, struct cursor c)
 	uint64_t v;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (!take(&c, keys[i]))
+		if (!take_word(&c, keys[i]))
 			continue;
 		if (!take_number(&c, 10, i < 2 ? 0xffffff : UINT64_MAX, &v))
-			return bad(ps, "%s must be followed by a number", keys[i]);
+			return parse_bad(ps, "%s must be followed by a number", keys[i]);
 		if (i == 0)
 			ps->ids.vendid = (uint32_t)v;
 		else if (i == 1)
@@ -259,7 +259,7 @@ static uint64_t guid_of_id(const char *id)
 	return take_number(&c, 16, UINT64_MAX, &v) && c.p == c.end ? v : 0;
 }
 
-static void describe(struct topo_node *n, struct cursor comment)
+static void node_describe(struct topo_node *n, struct cursor comment)
 {
 	struct cursor desc, rest;
 
@@ -268,10 +268,10 @@ static void describe(struct topo_node *n, struct cursor comment)
 	if (n->type != NODE_SWITCH)
 		return;
 	skip_space(&rest);
-	n->enhanced_port0 = take(&rest, "enhanced");
-	if (n->enhanced_port0 || take(&rest, "base")) {
+	n->enhanced_port0 = take_word(&rest, "enhanced");
+	if (n->enhanced_port0 || take_word(&rest, "base")) {
 		skip_space(&rest);
-		take(&rest, "port 0");
+		take_word(&rest, "port 0");
 		take_lid(&rest, &n->ports[0].lid, &n->ports[0].lmc);
 	}
 }
@@ -293,23 +293,23 @@ static int parse_node(struct parser *ps, struct cursor c, struct cursor comment)
 	int rc;
 
 	for (i = 0; i < ARRAY_SIZE(types); i++)
-		if (take(&c, types[i].word))
+		if (take_word(&c, types[i].word))
 			break;
 	if (i == ARRAY_SIZE(types) || c.p == c.end || (*c.p != ' ' && *c.p != '\t'))
 		return 0;
 	skip_space(&c);
 	if (!take_number(&c, 10, TOPO_MAX_PORTS, &nports) || !nports)
-		return bad(ps, "expected the number of ports, 1 to %d", TOPO_MAX_PORTS);
+		return parse_bad(ps, "expected the number of ports, 1 to %d", TOPO_MAX_PORTS);
 	skip_space(&c);
 	if (!take_quoted(&c, &id) || id.p == id.end || id.end - id.p > TOPO_NAME_LEN ||
 	    memchr(id.p, '\0', (size_t)(id.end - id.p)))
-		return bad(ps, "expected the node's ID in quotes, up to %d characters", TOPO_NAME_LEN);
+		return parse_bad(ps, "expected the node's ID in quotes, up to %d characters", TOPO_NAME_LEN);
 	memcpy(name, id.p, (size_t)(id.end - id.p));
 	rc = topo_add(ps->t, name, types[i].type, (uint32_t)nports, &n);
 	if (rc == -EEXIST)
-		return bad(ps, "node \"%s\" is defined twice", name);
+		return parse_bad(ps, "node \"%s\" is defined twice", name);
 	if (rc == -EINVAL)
-		return bad(ps, "too many nodes; the maximum is %d", TOPO_MAX_NODES);
+		return parse_bad(ps, "too many nodes; the maximum is %d", TOPO_MAX_NODES);
 	if (rc)
 		return rc;
 	ps->node = ps->t->count - 1;
@@ -320,7 +320,7 @@ static int parse_node(struct parser *ps, struct cursor c, struct cursor comment)
 	copy_desc(n->desc, (struct cursor){ name, name + strlen(name) });
 	if (n->type == NODE_SWITCH)
 		n->ports[0].guid = ps->port0_guid;
-	describe(n, comment);
+	node_describe(n, comment);
 	memset(&ps->ids, 0, sizeof(ps->ids));
 	ps->port0_guid = 0;
 	return 1;
@@ -330,13 +330,13 @@ static int parse_node(struct parser *ps, struct cursor c, struct cursor comment)
 static int parse_options(struct parser *ps, struct cursor c, struct cable *cb)
 {
 	for (skip_space(&c); c.p < c.end; skip_space(&c)) {
-		bool width = take(&c, "w=");
+		bool width = take_word(&c, "w=");
 		uint64_t v;
 
-		if (!width && !take(&c, "s="))
-			return bad(ps, "unknown option \"%.*s\"", (int)min(c.end - c.p, (ptrdiff_t)40), c.p);
+		if (!width && !take_word(&c, "s="))
+			return parse_bad(ps, "unknown option \"%.*s\"", (int)min(c.end - c.p, (ptrdiff_t)40), c.p);
 		for (int s = TOPO_SPEED_COUNT - 1; !width && s >= 0; s--)
-			if (take(&c, topo_speed_name((enum topo_speed)s))) {
+			if (take_word(&c, topo_speed_name((enum topo_speed)s))) {
 				cb->speed = (enum topo_speed)s;
 				width = true;
 				v = 0;
@@ -345,12 +345,12 @@ static int parse_options(struct parser *ps, struct cursor c, struct cable *cb)
 		if (width && c.p[-1] != '=')
 			continue;
 		if (!take_number(&c, 10, 12, &v))
-			return bad(ps, "w= must be followed by a link width, s= by a link speed");
+			return parse_bad(ps, "w= must be followed by a link width, s= by a link speed");
 		if (width && v != 1 && v != 2 && v != 4 && v != 8 && v != 12)
-			return bad(ps, "invalid link width %u; expected 1, 2, 4, 8 or 12", (unsigned int)v);
+			return parse_bad(ps, "invalid link width %u; expected 1, 2, 4, 8 or 12", (unsigned int)v);
 		if (!width && v != 1 && v != 2 && v != 4)
-			return bad(ps, "invalid link speed; "
-				       "expected a name from SDR to NDR, or 1 (SDR), 2 (DDR) or 4 (QDR)");
+			return parse_bad(ps, "invalid link speed; "
+					     "expected a name from SDR to NDR, or 1 (SDR), 2 (DDR) or 4 (QDR)");
 		if (width)
 			cb->width = v == 1 ? 1 : v == 2 ? 16 : v == 4 ? 2 : v == 8 ? 4 : 8;
 		else
@@ -367,7 +367,7 @@ static void port_comment(struct topo_node *n, uint8_t port, struct cursor commen
 		take_lid(&comment, &n->ports[port].lid, &n->ports[port].lmc);
 	quoted_desc(comment, &desc, &rest);
 	if (!cb->width)
-		find_link(rest, cb);
+		parse_link(rest, cb);
 }
 
 /* Parses a port line, such as: [1](guid) "id"[2](guid) # comment. 1: it was one; 0: it is another kind of line; or -errno. */
@@ -382,23 +382,23 @@ static int parse_port(struct parser *ps, struct cursor c, struct cursor comment)
 	if (c.p == c.end || *c.p != '[')
 		return 0;
 	if (ps->node == TOPO_NONE)
-		return bad(ps, "this port line follows no node");
+		return parse_bad(ps, "this port line follows no node");
 	n = &ps->t->nodes[ps->node];
 	if (!take_port(&c, &cb.port) || cb.port > n->nports)
-		return bad(ps, "invalid port: \"%s\" has ports [1] to [%d]", n->id, n->nports);
-	if (take(&c, "[ext ") && (!take_number(&c, 10, 255, &ext) || !take(&c, "]")))
-		return bad(ps, "[ext N]: expected a number");
+		return parse_bad(ps, "invalid port: \"%s\" has ports [1] to [%d]", n->id, n->nports);
+	if (take_word(&c, "[ext ") && (!take_number(&c, 10, 255, &ext) || !take_word(&c, "]")))
+		return parse_bad(ps, "[ext N]: expected a number");
 	take_guid(&c, &n->ports[cb.port].guid);
 	skip_space(&c);
 	if (!take_quoted(&c, &id) || id.p == id.end || id.end - id.p > TOPO_NAME_LEN)
-		return bad(ps, "expected the other node's ID in quotes");
+		return parse_bad(ps, "expected the other node's ID in quotes");
 	cb.peer = id.p;
 	cb.peer_len = (uint8_t)(id.end - id.p);
 	skip_space(&c);
 	if (!take_port(&c, &cb.peer_port))
-		return bad(ps, "expected the other node's port, [1] to [%d]", TOPO_MAX_PORTS);
-	if (take(&c, "[ext ") && (!take_number(&c, 10, 255, &ext) || !take(&c, "]")))
-		return bad(ps, "[ext N]: expected a number");
+		return parse_bad(ps, "expected the other node's port, [1] to [%d]", TOPO_MAX_PORTS);
+	if (take_word(&c, "[ext ") && (!take_number(&c, 10, 255, &ext) || !take_word(&c, "]")))
+		return parse_bad(ps, "[ext N]: expected a number");
 	skip_space(&c);
 	take_guid(&c, &cb.peer_guid);
 	rc = parse_options(ps, c, &cb);
@@ -419,9 +419,9 @@ static int parse_port(struct parser *ps, struct cursor c, struct cursor comment)
 }
 
 /* Headings between the nodes of `ibnetdiscover -g`. */
-static bool heading(struct cursor c)
+static bool is_heading(struct cursor c)
 {
-	return take(&c, "Chassis ") || take(&c, "Non-Chassis Nodes") || take(&c, "Hostname:");
+	return take_word(&c, "Chassis ") || take_word(&c, "Non-Chassis Nodes") || take_word(&c, "Hostname:");
 }
 
 static int parse_line(struct parser *ps, struct cursor c)
@@ -440,18 +440,18 @@ static int parse_line(struct parser *ps, struct cursor c)
 	comment = split_comment(&c);
 	while (c.p < c.end && (c.end[-1] == ' ' || c.end[-1] == '\t' || c.end[-1] == '\r'))
 		c.end--;
-	if (c.p == c.end || heading(c))
+	if (c.p == c.end || is_heading(c))
 		return 0;
 	rc = parse_id(ps, c);
 	for (size_t i = 0; !rc && i < ARRAY_SIZE(kinds); i++)
 		rc = kinds[i](ps, c, comment);
 	if (!rc)
-		return bad(ps, "expected a node or a port, not \"%.*s\"",
-			   (int)min(c.end - c.p, (ptrdiff_t)40), c.p);
+		return parse_bad(ps, "expected a node or a port, not \"%.*s\"",
+				 (int)min(c.end - c.p, (ptrdiff_t)40), c.p);
 	return min(rc, 0);
 }
 
-static int connect(struct parser *ps, const struct cable *cb)
+static int parser_connect(struct parser *ps, const struct cable *cb)
 {
 	uint32_t peer = topo_find(ps->t, cb->peer, cb->peer_len);
 	struct topo_node *a = &ps->t->nodes[cb->node], *b;
@@ -462,15 +462,15 @@ static int connect(struct parser *ps, const struct cable *cb)
 
 	ps->line = cb->line;
 	if (peer == TOPO_NONE)
-		return bad(ps, "there is no node \"%.*s\"", cb->peer_len, cb->peer);
+		return parse_bad(ps, "there is no node \"%.*s\"", cb->peer_len, cb->peer);
 	b = &ps->t->nodes[peer];
 	switch (topo_connect(ps->t, cb->node, cb->port, peer, cb->peer_port, width, speed)) {
 	case -EINVAL:
-		return bad(ps, "a cable cannot be connected to \"%s\"[%d]: "
+		return parse_bad(ps, "a cable cannot be connected to \"%s\"[%d]: "
 			   "no such port, or both ends are at the same port", b->id, cb->peer_port);
 	case -EEXIST:
-		return bad(ps, "\"%s\"[%d] or \"%s\"[%d] already has another cable", a->id, cb->port, b->id,
-			   cb->peer_port);
+		return parse_bad(ps, "\"%s\"[%d] or \"%s\"[%d] already has another cable", a->id, cb->port, b->id,
+				 cb->peer_port);
 	}
 	if (cb->peer_guid && b->type != NODE_SWITCH && !b->ports[cb->peer_port].guid)
 		b->ports[cb->peer_port].guid = cb->peer_guid;
@@ -493,11 +493,11 @@ int topo_parse(struct topo *t, const char *text, size_t len, struct topo_err *er
 		text = nl ? nl + 1 : end;
 	}
 	for (size_t i = 0; !rc && i < ps.count; i++)
-		rc = connect(&ps, &ps.cables[i]);
+		rc = parser_connect(&ps, &ps.cables[i]);
 	free(ps.cables);
 	if (!rc && !t->count) {
 		ps.line = 0;
-		rc = bad(&ps, "the file has no nodes");
+		rc = parse_bad(&ps, "the file has no nodes");
 	}
 	return rc ? rc : topo_fill_guids(t, err);
 }

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include "fabric/topo.h"
 
-static char letter(const struct topo_node *n)
+static char node_letter(const struct topo_node *n)
 {
 	return n->type == NODE_SWITCH ? 'S' : n->type == NODE_CA ? 'H' : 'R';
 }
@@ -28,7 +28,7 @@ static void print_node(const struct topo_node *n, FILE *out)
 	}
 	fprintf(out, "%sguid=0x%" PRIx64 "\n", n->type == NODE_CA ? "ca" : "rt", n->guid);
 	fprintf(out, "%s\t%d \"%c-%016" PRIx64 "\"\t\t# \"%s\"\n",
-		n->type == NODE_CA ? "Ca" : "Rt", n->nports, letter(n), n->guid, n->desc);
+		n->type == NODE_CA ? "Ca" : "Rt", n->nports, node_letter(n), n->guid, n->desc);
 }
 
 static void print_port(const struct topo *t, const struct topo_node *n, uint8_t p, FILE *out)
@@ -41,7 +41,7 @@ static void print_port(const struct topo *t, const struct topo_node *n, uint8_t 
 	fprintf(out, "[%d]", p);
 	if (n->type != NODE_SWITCH)
 		fprintf(out, "(%" PRIx64 ") ", port->guid);
-	fprintf(out, "\t\"%c-%016" PRIx64 "\"[%d]", letter(r), r->guid, port->peer_port);
+	fprintf(out, "\t\"%c-%016" PRIx64 "\"[%d]", node_letter(r), r->guid, port->peer_port);
 	if (r->type != NODE_SWITCH)
 		fprintf(out, n->type == NODE_SWITCH ? "(%" PRIx64 ") " : " (%" PRIx64 ") ",
 			r->ports[port->peer_port].guid);
