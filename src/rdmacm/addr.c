@@ -12,7 +12,7 @@ static const uint8_t gid_one[16] = { [15] = 1 };
 #define IB(a) ((const struct sockaddr_ib *)(const void *)(a))
 
 /* The 16 bytes of an AF_INET6 or AF_IB address; NULL for other families. */
-static const uint8_t *addr16(const struct sockaddr *a)
+static const uint8_t *addr_bytes16(const struct sockaddr *a)
 {
 	if (a->sa_family == AF_INET6)
 		return IN6(a)->sin6_addr.s6_addr;
@@ -40,7 +40,7 @@ static uint8_t net_of(const struct sockaddr *a)
 
 bool cma_zero_addr(const struct sockaddr *a)
 {
-	const uint8_t *b = addr16(a);
+	const uint8_t *b = addr_bytes16(a);
 
 	if (b)
 		return !memcmp(b, gid_zero, 16);
@@ -49,7 +49,7 @@ bool cma_zero_addr(const struct sockaddr *a)
 
 bool cma_loopback_addr(const struct sockaddr *a)
 {
-	const uint8_t *b = addr16(a);
+	const uint8_t *b = addr_bytes16(a);
 
 	if (b)
 		return !memcmp(b, gid_one, 16);
@@ -72,9 +72,9 @@ int cma_addr_cmp_noscope(const struct sockaddr *a, const struct sockaddr *b)
 		return -1;
 	if (a->sa_family == AF_INET)
 		return IN4(a)->sin_addr.s_addr != IN4(b)->sin_addr.s_addr;
-	if (!addr16(a))
+	if (!addr_bytes16(a))
 		return -1;
-	return memcmp(addr16(a), addr16(b), 16) != 0;
+	return memcmp(addr_bytes16(a), addr_bytes16(b), 16) != 0;
 }
 
 int cma_addr_cmp(const struct sockaddr *a, const struct sockaddr *b)

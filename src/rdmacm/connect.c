@@ -55,14 +55,14 @@ static int private_data(const struct rdma_id_private *p, const struct rdma_conn_
 	return (int)(offset + param->private_data_len);
 }
 
-/* Creates the CM id of a connection attempt; started() destroys it if sending failed. */
-static int start(struct rdma_id_private *p, cm_handler handler)
+/* Creates the CM id of a connection attempt; cm_id_started() destroys it if sending failed. */
+static int cm_id_start(struct rdma_id_private *p, cm_handler handler)
 {
 	p->cm_id = cm_create_id(p->id.rm->cm, p->cma_dev->cdev, handler, p);
 	return p->cm_id ? 0 : -ENOMEM;
 }
 
-static int started(struct rdma_id_private *p, int ret)
+static int cm_id_started(struct rdma_id_private *p, int ret)
 {
 	if (ret) {
 		cm_destroy_id(p->cm_id, cma_now(p->id.rm));
@@ -85,12 +85,12 @@ static int resolve_ib_udp(struct rdma_id_private *p, const struct rdma_conn_para
 		.private_data_len = (uint8_t)len,
 		.max_cm_retries = CMA_MAX_CM_RETRIES,
 	};
-	int ret = len < 0 ? len : start(p, cma_sidr_rep_handler);
+	int ret = len < 0 ? len : cm_id_start(p, cma_sidr_rep_handler);
 
 	if (ret)
 		return ret;
 	sa_path_to_cm(&p->id.path[0], &path);
-	return started(p, cm_send_sidr_req(p->cm_id, &req, cma_now(p->id.rm)));
+	return cm_id_started(p, cm_send_sidr_req(p->cm_id, &req, cma_now(p->id.rm)));
 }
 
 static int connect_ib(struct rdma_id_private *p, const struct rdma_conn_param *param)
@@ -119,14 +119,14 @@ static int connect_ib(struct rdma_id_private *p, const struct rdma_conn_param *p
 		.srq = p->srq,
 		.ece = p->ece,
 	};
-	int ret = len < 0 ? len : start(p, cma_ib_handler);
+	int ret = len < 0 ? len : cm_id_start(p, cma_ib_handler);
 
 	if (ret)
 		return ret;
 	sa_path_to_cm(&p->id.path[0], &path);
 	if (req.alternate_path)
 		sa_path_to_cm(&p->id.path[1], &alt);
-	return started(p, cm_send_req(p->cm_id, &req, cma_now(p->id.rm)));
+	return cm_id_started(p, cm_send_req(p->cm_id, &req, cma_now(p->id.rm)));
 }
 
 int rdma_connect_ece(struct rdma_cm_id *id, const struct rdma_conn_param *param, struct cm_ece ece)

@@ -10,17 +10,17 @@
 #define SIDR_REP_PRIVATE 136
 
 /* The private data field. Events carry the whole field of len bytes, as in the kernel. */
-static const void *field(const struct cm_event *ev, uint8_t len)
+static const void *event_field(const struct cm_event *ev, uint8_t len)
 {
 	return ev->private_data_len >= len ? ev->private_data : NULL;
 }
 
-static void rep_event(struct rdma_cm_event *event, const struct cm_event *ev)
+static void event_from_rep(struct rdma_cm_event *event, const struct cm_event *ev)
 {
 	struct rdma_conn_param *conn = &event->param.conn;
 
 	event->event = RDMA_CM_EVENT_CONNECT_RESPONSE;
-	conn->private_data = field(ev, REP_PRIVATE);
+	conn->private_data = event_field(ev, REP_PRIVATE);
 	conn->private_data_len = conn->private_data ? REP_PRIVATE : 0;
 	conn->responder_resources = ev->rep.responder_resources;
 	conn->initiator_depth = ev->rep.initiator_depth;
@@ -31,11 +31,11 @@ static void rep_event(struct rdma_cm_event *event, const struct cm_event *ev)
 	event->ece = ev->rep.ece;
 }
 
-static void rej_event(struct rdma_cm_event *event, const struct cm_event *ev)
+static void event_from_rej(struct rdma_cm_event *event, const struct cm_event *ev)
 {
 	event->event = RDMA_CM_EVENT_REJECTED;
 	event->status = ev->rej.reason;
-	event->param.conn.private_data = field(ev, REJ_PRIVATE);
+	event->param.conn.private_data = event_field(ev, REJ_PRIVATE);
 	event->param.conn.private_data_len = event->param.conn.private_data ? REJ_PRIVATE : 0;
 }
 
@@ -43,8 +43,8 @@ static void rej_event(struct rdma_cm_event *event, const struct cm_event *ev)
  * Fills event from a CM event. False: no event for the owner. The caller has checked the state:
  * DISCONNECT for TIMEWAIT_EXIT, CONNECT for all others.
  */
-static bool translate(struct rdma_id_private *p, const struct cm_event *ev,
-		      struct rdma_cm_event *event, ns_t now)
+static bool event_translate(struct rdma_id_private *p, const struct cm_event *ev,
+			    struct rdma_cm_event *event, ns_t now)
 {
 	switch (ev->event) {
 	case IB_CM_REQ_ERROR:
@@ -56,7 +56,7 @@ static bool translate(struct rdma_id_private *p, const struct cm_event *ev,
 		/* The program may be slow: the CM answers a repeated REP with an MRA. */
 		if (p->id.qp_type != CMA_QPT_UD)
 			cm_send_mra(p->cm_id, CMA_CM_MRA_SETTING, NULL, 0, now);
-		rep_event(event, ev);
+		event_from_rep(event, ev);
 		return true;
 	case IB_CM_RTU_RECEIVED:
 	case IB_CM_USER_ESTABLISHED:
@@ -74,7 +74,7 @@ static bool translate(struct rdma_id_private *p, const struct cm_event *ev,
 		event->event = RDMA_CM_EVENT_TIMEWAIT_EXIT;
 		return true;
 	case IB_CM_REJ_RECEIVED:
-		rej_event(event, ev);
+		event_from_rej(event, ev);
 		return true;
 	case IB_CM_MRA_RECEIVED:
 	case IB_CM_LAP_ERROR:
@@ -96,7 +96,7 @@ static bool translate(struct rdma_id_private *p, const struct cm_event *ev,
  * Delivers an event. If the owner's handler returns an error, the RDMA CM id is destroyed here,
  * and the CM destroys its own id because the same value is returned to it.
  */
-static int tell(struct rdma_id_private *p, struct rdma_cm_event *event)
+static int event_tell(struct rdma_id_private *p, struct rdma_cm_event *event)
 {
 	int ret = cma_tell(p, event);
 
@@ -113,9 +113,9 @@ int cma_ib_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t now)
 	struct rdma_cm_event event = { 0 };
 
 	if (p->state != (ev->event == IB_CM_TIMEWAIT_EXIT ? RDMA_CM_DISCONNECT : RDMA_CM_CONNECT) ||
-	    !translate(p, ev, &event, now))
+	    !event_translate(p, ev, &event, now))
 		return 0;
-	return tell(p, &event);
+	return event_tell(p, &event);
 }
 
 /* As the kernel's ib_init_ah_attr_from_path(). */
@@ -145,7 +145,7 @@ static void sidr_rep_event(struct rdma_id_private *p, const struct cm_event *ev,
 {
 	struct rdma_ud_param *ud = &event->param.ud;
 
-	ud->private_data = field(ev, SIDR_REP_PRIVATE);
+	ud->private_data = event_field(ev, SIDR_REP_PRIVATE);
 	ud->private_data_len = ud->private_data ? SIDR_REP_PRIVATE : 0;
 	if (ev->sidr_rep.status != IB_SIDR_SUCCESS) {
 		event->event = RDMA_CM_EVENT_UNREACHABLE;
@@ -179,5 +179,5 @@ int cma_sidr_rep_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t no
 	} else {
 		return 0;
 	}
-	return tell(p, &event);
+	return event_tell(p, &event);
 }

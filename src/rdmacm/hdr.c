@@ -30,7 +30,7 @@ void cma_format_hdr(uint8_t hdr[CMA_HDR_LEN], const struct rdma_id_private *p)
 	}
 }
 
-static void addr4(struct sockaddr_storage *to, const uint8_t *addr, uint16_t port)
+static void hdr_addr4(struct sockaddr_storage *to, const uint8_t *addr, uint16_t port)
 {
 	struct sockaddr_in *sin = (struct sockaddr_in *)to;
 
@@ -40,7 +40,7 @@ static void addr4(struct sockaddr_storage *to, const uint8_t *addr, uint16_t por
 	memcpy(&sin->sin_addr, addr, 4);
 }
 
-static void addr6(struct sockaddr_storage *to, const uint8_t *addr, uint16_t port)
+static void hdr_addr6(struct sockaddr_storage *to, const uint8_t *addr, uint16_t port)
 {
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)to;
 
@@ -59,12 +59,12 @@ int cma_parse_hdr(const uint8_t hdr[CMA_HDR_LEN], uint16_t local_port,
 		return -EINVAL;
 	switch (hdr[1] >> 4) {
 	case 4:
-		addr4(src, hdr + DST + V4, local_port);
-		addr4(dst, hdr + SRC + V4, port);
+		hdr_addr4(src, hdr + DST + V4, local_port);
+		hdr_addr4(dst, hdr + SRC + V4, port);
 		return 0;
 	case 6:
-		addr6(src, hdr + DST, local_port);
-		addr6(dst, hdr + SRC, port);
+		hdr_addr6(src, hdr + DST, local_port);
+		hdr_addr6(dst, hdr + SRC, port);
 		return 0;
 	default:
 		return -EAFNOSUPPORT;

@@ -27,7 +27,7 @@ void cma_cancel_query(struct rdma_id_private *p)
 	p->query = NULL;
 }
 
-static unsigned int slot_of(const struct rdma_id_private *p)
+static unsigned int ib_slot(const struct rdma_id_private *p)
 {
 	return (unsigned int)(p->cma_dev - p->id.rm->dev);
 }
@@ -36,14 +36,14 @@ int cma_ip_qkey(const struct rdma_id_private *p, uint32_t *qkey)
 {
 	struct rdmacm *rm = p->id.rm;
 	struct sa_mcmember_rec rec;
-	int ret = rm->ops->sa_ip_group(rm->ctx, slot_of(p), &rec);
+	int ret = rm->ops->sa_ip_group(rm->ctx, ib_slot(p), &rec);
 
 	if (!ret)
 		*qkey = rec.qkey;
 	return ret;
 }
 
-static uint8_t class_of(uint32_t flowinfo)
+static uint8_t flowinfo_class(uint32_t flowinfo)
 {
 	return (uint8_t)(get_be32(&flowinfo) >> 20);
 }
@@ -68,8 +68,8 @@ static void ask_for(const struct rdma_id_private *p, struct rdmacm_sa_path *q)
 	}
 	rec->traffic_class =
 		cma_family(p) == AF_IB ?
-			class_of(((const struct sockaddr_ib *)&p->id.src)->sib_flowinfo) :
-			class_of(((const struct sockaddr_in6 *)&p->id.src)->sin6_flowinfo);
+			flowinfo_class(((const struct sockaddr_ib *)&p->id.src)->sib_flowinfo) :
+			flowinfo_class(((const struct sockaddr_in6 *)&p->id.src)->sin6_flowinfo);
 	q->comp_mask |= SA_PATH_TRAFFIC_CLASS;
 }
 
@@ -82,7 +82,7 @@ int cma_query_ib_route(struct rdma_id_private *p, uint32_t timeout_ms)
 	if (!a)
 		return -ENOMEM;
 	a->p = p;
-	a->q.slot = slot_of(p);
+	a->q.slot = ib_slot(p);
 	a->q.timeout_ms = timeout_ms;
 	ask_for(p, &a->q);
 	free(p->id.path);
@@ -161,8 +161,8 @@ static void map_group(const struct rdma_id_private *p, const struct sockaddr *ad
 }
 
 /* As the kernel's cma_set_mgid(). A zero MGID asks the SA to choose. */
-static void set_mgid(const struct rdma_id_private *p, const struct sockaddr *addr,
-		     uint8_t mgid[16])
+static void ib_set_mgid(const struct rdma_id_private *p, const struct sockaddr *addr,
+			uint8_t mgid[16])
 {
 	const uint8_t *a6 = ((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr.s6_addr;
 
@@ -185,8 +185,8 @@ int cma_join_ib_multicast(struct rdma_id_private *p, struct cma_multicast *mc)
 	ret = p->qkey ? 0 : cma_set_default_qkey(p);
 	if (ret)
 		return ret;
-	j->slot = slot_of(p);
-	set_mgid(p, (const struct sockaddr *)&mc->addr, j->rec.mgid);
+	j->slot = ib_slot(p);
+	ib_set_mgid(p, (const struct sockaddr *)&mc->addr, j->rec.mgid);
 	memcpy(j->rec.port_gid, p->sgid, 16);
 	j->rec.qkey = p->qkey;
 	j->rec.pkey = p->id.pkey;
@@ -203,8 +203,8 @@ int cma_join_ib_multicast(struct rdma_id_private *p, struct cma_multicast *mc)
 }
 
 /* As the kernel's ib_init_ah_from_mcmember(). */
-static void join_event(struct rdma_id_private *p, struct cma_multicast *mc,
-		       struct rdma_cm_event *event)
+static void ib_join_event(struct rdma_id_private *p, struct cma_multicast *mc,
+			  struct rdma_cm_event *event)
 {
 	const struct sa_mcmember_rec *rec = &mc->sa.rec;
 	struct rdma_ud_param *ud = &event->param.ud;
@@ -241,6 +241,6 @@ void rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status)
 	if (p->state == RDMA_CM_DEVICE_REMOVAL || p->state == RDMA_CM_DESTROYING)
 		return;
 	if (!status)
-		join_event(p, mc, &event);
+		ib_join_event(p, mc, &event);
 	(void)cma_tell(p, &event);
 }

@@ -13,7 +13,7 @@
 #define MCAST_HOPS 64
 #define SENDONLY_FULLMEMBER 8	/* bit 3 of JoinState */
 
-static int set_mgid(const struct sockaddr *addr, uint8_t mgid[16])
+static int mc_set_mgid(const struct sockaddr *addr, uint8_t mgid[16])
 {
 	if (cma_zero_addr(addr))
 		return -EINVAL;
@@ -24,8 +24,8 @@ static int set_mgid(const struct sockaddr *addr, uint8_t mgid[16])
 	return 0;
 }
 
-static void join_event(struct rdma_id_private *p, const struct cma_multicast *mc,
-		       struct rdma_cm_event *event)
+static void mc_join_event(struct rdma_id_private *p, const struct cma_multicast *mc,
+			  struct rdma_cm_event *event)
 {
 	struct rdma_ud_param *ud = &event->param.ud;
 
@@ -46,10 +46,10 @@ static void join_event(struct rdma_id_private *p, const struct cma_multicast *mc
 	ud->ah_attr.port_num = p->id.port_num;
 }
 
-static int join(struct rdma_id_private *p, struct cma_multicast *mc)
+static int mc_join(struct rdma_id_private *p, struct cma_multicast *mc)
 {
 	struct rdmacm *rm = p->id.rm;
-	int ret = set_mgid((const struct sockaddr *)&mc->addr, mc->mgid);
+	int ret = mc_set_mgid((const struct sockaddr *)&mc->addr, mc->mgid);
 
 	if (ret)
 		return ret;
@@ -81,7 +81,7 @@ int rdma_join_multicast(struct rdma_cm_id *id, const struct sockaddr *addr, uint
 	mc->context = context;
 	mc->join_state = join_state;
 	mc->id = p;
-	ret = cma_is_ib(p) ? cma_join_ib_multicast(p, mc) : join(p, mc);
+	ret = cma_is_ib(p) ? cma_join_ib_multicast(p, mc) : mc_join(p, mc);
 	if (ret) {
 		free(mc);
 		return ret;
@@ -93,7 +93,7 @@ int rdma_join_multicast(struct rdma_cm_id *id, const struct sockaddr *addr, uint
 	if (!p->qkey)
 		(void)cma_set_default_qkey(p);
 	list_add(&mc->item, &p->mc_list);
-	join_event(p, mc, &event);
+	mc_join_event(p, mc, &event);
 	(void)cma_tell(p, &event);
 	return 0;
 }

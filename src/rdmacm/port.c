@@ -13,7 +13,7 @@
 #define PROT_SOCK 1024
 #define MANY_PORTS 2	/* with more ephemeral ports per id than this, RESOLVE_ADDR finds a free one: UCMA_CAN_RESOLVE */
 
-static struct list_head *bucket(struct rdmacm *rm, uint16_t ps, uint16_t port)
+static struct list_head *port_bucket(struct rdmacm *rm, uint16_t ps, uint16_t port)
 {
 	return &rm->ports[(port ^ ps * 7u) % CMA_PORT_BUCKETS];
 }
@@ -22,7 +22,7 @@ struct rdma_bind_list *cma_ps_find(struct rdmacm *rm, uint16_t ps, uint16_t port
 {
 	struct rdma_bind_list *b;
 
-	list_for_each_entry(b, bucket(rm, ps, port), hash)
+	list_for_each_entry(b, port_bucket(rm, ps, port), hash)
 		if (b->ps == ps && b->port == port)
 			return b;
 	return NULL;
@@ -57,7 +57,7 @@ static int alloc_port(uint16_t ps, struct rdma_id_private *p, uint16_t port)
 	b->ps = ps;
 	b->port = port;
 	list_init(&b->owners);
-	list_add(&b->hash, bucket(p->id.rm, ps, port));
+	list_add(&b->hash, port_bucket(p->id.rm, ps, port));
 	bind_port(b, p);
 	return 0;
 }

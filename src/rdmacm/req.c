@@ -28,7 +28,7 @@ struct req_info {
 	uint8_t local_gid[16];
 };
 
-static struct sockaddr *sa(struct sockaddr_storage *s)
+static struct sockaddr *sockaddr_of(struct sockaddr_storage *s)
 {
 	return (struct sockaddr *)s;
 }
@@ -37,7 +37,7 @@ static struct sockaddr *sa(struct sockaddr_storage *s)
  * True for an address that a route lookup would refuse: broadcast or multicast. A local IPv4
  * address is not checked for multicast, as in the kernel.
  */
-static bool nobody(struct sockaddr_storage *s, bool local)
+static bool is_no_host(struct sockaddr_storage *s, bool local)
 {
 	uint32_t a;
 
@@ -71,13 +71,13 @@ static int validate_addrs(struct rdmacm *rm, struct req_info *req)
 {
 	uint8_t gid[16];
 
-	if (nobody(&req->src, true) || nobody(&req->dst, false))
+	if (is_no_host(&req->src, true) || is_no_host(&req->dst, false))
 		return -EHOSTUNREACH;
-	if (cma_any_addr(sa(&req->src)) || cma_any_addr(sa(&req->dst)))
+	if (cma_any_addr(sockaddr_of(&req->src)) || cma_any_addr(sockaddr_of(&req->dst)))
 		return from_here(rm, req) ? 0 : -EHOSTUNREACH;
 	if (cma_dev_is_ib(req->dev))
-		return cma_ib_addr_is_of(rm, req->dev, sa(&req->src)) ? 0 : -EHOSTUNREACH;
-	rdma_ip2gid(sa(&req->src), gid);
+		return cma_ib_addr_is_of(rm, req->dev, sockaddr_of(&req->src)) ? 0 : -EHOSTUNREACH;
+	rdma_ip2gid(sockaddr_of(&req->src), gid);
 	return cma_find_gid(req->dev, gid, req->ifindex) < 0 ? -EHOSTUNREACH : 0;
 }
 
@@ -120,7 +120,7 @@ static bool match_addr(const struct rdma_id_private *l, struct req_info *req)
 		return true;
 	if (!req->ip || addr->sa_family != req->src.ss_family)
 		return false;
-	return cma_any_addr(addr) || !cma_addr_cmp_noscope(addr, sa(&req->src));
+	return cma_any_addr(addr) || !cma_addr_cmp_noscope(addr, sockaddr_of(&req->src));
 }
 
 /* As the kernel's cma_match_net_dev(). */
@@ -128,7 +128,8 @@ static bool match_netdev(const struct rdma_id_private *l, struct req_info *req)
 {
 	if (!req->ip)
 		return cma_family(l) == AF_IB;
-	return !cma_linklocal6(sa(&req->src)) || !l->bound_if || l->bound_if == req->ifindex;
+	return !cma_linklocal6(sockaddr_of(&req->src)) || !l->bound_if ||
+	       l->bound_if == req->ifindex;
 }
 
 /* The id that listens on the request's device: l, or its per-device id if l is a wildcard. */
@@ -231,7 +232,7 @@ static struct rdma_id_private *new_id(struct rdma_id_private *l, struct req_info
 		c->id.pkey = req->ip ? cma_ip_pkey(req->dev) :
 			     req->path ? req->path->pkey : req->ev->sidr_req.pkey;
 	else if (!req->path && req->ip)
-		rdma_ip2gid(sa(&req->dst), c->dgid);
+		rdma_ip2gid(sockaddr_of(&req->dst), c->dgid);
 	c->id.port_num = CMA_PORT;
 	cma_attach_to_dev(c, req->dev);
 	c->state = RDMA_CM_CONNECT;

@@ -127,7 +127,7 @@ static int resolve_loopback(struct rdma_id_private *p)
  * True if GID i of the device reaches dgid: both are equal, or the device's port is active and both have the
  * same prefix.
  */
-static bool reaches(const struct host_dev *hd, unsigned int i, const uint8_t dgid[16])
+static bool gid_reaches(const struct host_dev *hd, unsigned int i, const uint8_t dgid[16])
 {
 	static const uint8_t none[16];
 	const uint8_t *gid = hd->gid[i].raw;
@@ -153,7 +153,7 @@ static int resolve_ib_dev(struct rdma_id_private *p)
 					 (get_be16(&dst->sib_pkey) & 0x7fff) != 0x7fff))
 			continue;
 		for (unsigned int i = 0; i < n; i++) {
-			if (!reaches(hd, i, dst->sib_addr))
+			if (!gid_reaches(hd, i, dst->sib_addr))
 				continue;
 			memcpy(src->sib_addr, hd->gid[i].raw, 16);
 			memcpy(p->sgid, hd->gid[i].raw, 16);
