@@ -98,7 +98,7 @@ int cm_send_rej(struct cm_id *id, enum ib_cm_rej_reason reason, const void *ari,
 	return cm_post(p, mad);
 }
 
-static void rep_event(struct cm_event *ev, const struct cm_rx *rx, uint32_t qpn)
+static void rx_rep_event(struct cm_event *ev, const struct cm_rx *rx, uint32_t qpn)
 {
 	const uint8_t *mad = rx->mad;
 
@@ -189,7 +189,7 @@ void cm_rep_handler(struct cm_rx *rx)
 									      CM_REP_LOCAL_QPN);
 	if (!enter_remote(rx, p, qpn))
 		return;
-	rep_event(&ev, rx, qpn);
+	rx_rep_event(&ev, rx, qpn);
 	p->id.remote_id = (uint32_t)cm_get(rx->mad, CM_REP_LOCAL_COMM_ID);
 	p->remote_qpn = qpn;
 	p->initiator_depth = ev.rep.initiator_depth;
@@ -205,7 +205,8 @@ void cm_rep_handler(struct cm_rx *rx)
 }
 
 /* Changes the state of p as the row of the state table says and delivers the row's event. The event's handler may free p. */
-static void move(struct cm_rx *rx, struct cm_priv *p, const struct cm_row *row, struct cm_event *ev)
+static void rx_move(struct cm_rx *rx, struct cm_priv *p, const struct cm_row *row,
+		    struct cm_event *ev)
 {
 	if (row->what & CM_DUP)
 		cm_count_duplicate(rx);
@@ -226,7 +227,7 @@ void cm_rtu_handler(struct cm_rx *rx)
 
 	row = p ? cm_row(CM_IN_RTU, p->id.state, p->id.lap_state) : NULL;
 	if (row)
-		move(rx, p, row, &ev);
+		rx_move(rx, p, row, &ev);
 }
 
 void cm_mra_handler(struct cm_rx *rx)
@@ -253,7 +254,7 @@ void cm_mra_handler(struct cm_rx *rx)
 		if (row->to != CM_KEEP)
 			p->msg->state = (enum ib_cm_state)row->to;
 	}
-	move(rx, p, row, &ev);
+	rx_move(rx, p, row, &ev);
 }
 
 static struct cm_priv *find_rejected(struct cm_rx *rx, uint32_t reason)
@@ -291,5 +292,5 @@ void cm_rej_handler(struct cm_rx *rx)
 	ev.rej.ari = rx->mad + CM_OFF_REJ_ARI;
 	ev.rej.ari_length = (uint8_t)min(cm_get(rx->mad, CM_REJ_REJECTED_INFO_LENGTH),
 					 (uint64_t)CM_LEN_REJ_ARI);
-	move(rx, p, row, &ev);
+	rx_move(rx, p, row, &ev);
 }

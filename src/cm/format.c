@@ -10,7 +10,7 @@ static void put_data(uint8_t *at, const void *data, uint32_t len)
 		memcpy(at, data, len);
 }
 
-static void init(uint8_t *mad, enum cm_attr attr, uint64_t tid, uint32_t attr_mod)
+static void format_init(uint8_t *mad, enum cm_attr attr, uint64_t tid, uint32_t attr_mod)
 {
 	struct cm_hdr h = { .tid = tid, .attr = attr, .attr_mod = attr_mod };
 
@@ -76,7 +76,7 @@ static void put_path(const struct cm_priv *p, bool alternate, const struct cm_pa
 
 void cm_format_req(const struct cm_priv *p, const struct cm_req_param *r, uint8_t *mad)
 {
-	init(mad, CM_ATTR_REQ, cm_form_tid(p), r->ece.attr_mod);
+	format_init(mad, CM_ATTR_REQ, cm_form_tid(p), r->ece.attr_mod);
 	cm_set(mad, CM_REQ_LOCAL_COMM_ID, p->id.local_id);
 	cm_set(mad, CM_REQ_VENDOR_ID, r->ece.vendor_id);
 	cm_set(mad, CM_REQ_SERVICE_ID, r->service_id);
@@ -106,7 +106,7 @@ void cm_format_req(const struct cm_priv *p, const struct cm_req_param *r, uint8_
 
 void cm_format_rep(const struct cm_priv *p, const struct cm_rep_param *r, uint8_t *mad)
 {
-	init(mad, CM_ATTR_REP, p->tid, r->ece.attr_mod);
+	format_init(mad, CM_ATTR_REP, p->tid, r->ece.attr_mod);
 	cm_set(mad, CM_REP_LOCAL_COMM_ID, p->id.local_id);
 	cm_set(mad, CM_REP_REMOTE_COMM_ID, p->id.remote_id);
 	cm_set(mad, CM_REP_STARTING_PSN, r->starting_psn);
@@ -133,7 +133,7 @@ void cm_format_rep(const struct cm_priv *p, const struct cm_rep_param *r, uint8_
 void cm_format_mra(const struct cm_priv *p, enum cm_msg_response what, uint8_t service_timeout,
 		   const void *data, uint32_t len, uint8_t *mad)
 {
-	init(mad, CM_ATTR_MRA, p->tid, 0);
+	format_init(mad, CM_ATTR_MRA, p->tid, 0);
 	cm_set(mad, CM_MRA_LOCAL_COMM_ID, p->id.local_id);
 	cm_set(mad, CM_MRA_REMOTE_COMM_ID, p->id.remote_id);
 	cm_set(mad, CM_MRA_MESSAGE_MRAED, what);
@@ -153,7 +153,7 @@ static enum cm_msg_response rejected_in(enum ib_cm_state state)
 void cm_format_rej(const struct cm_priv *p, enum ib_cm_state state, enum ib_cm_rej_reason reason,
 		   const void *ari, uint32_t ari_len, const void *data, uint32_t len, uint8_t *mad)
 {
-	init(mad, CM_ATTR_REJ, p->tid, 0);
+	format_init(mad, CM_ATTR_REJ, p->tid, 0);
 	/* In REQ_RCVD no message has told the peer the local id yet: the field stays 0. */
 	if (state != IB_CM_REQ_RCVD)
 		cm_set(mad, CM_REJ_LOCAL_COMM_ID, p->id.local_id);
@@ -171,7 +171,7 @@ void cm_issue_rej(const struct cm_rx *rx, enum ib_cm_rej_reason reason, enum cm_
 {
 	uint8_t mad[CM_MAD_LEN];
 
-	init(mad, CM_ATTR_REJ, rx->hdr.tid, 0);
+	format_init(mad, CM_ATTR_REJ, rx->hdr.tid, 0);
 	/* Both ids have the same offsets in all messages, so the REJ's fields can read them. A REQ has no remote id. */
 	cm_set(mad, CM_REJ_REMOTE_COMM_ID, cm_get(rx->mad, CM_REJ_LOCAL_COMM_ID));
 	if (what != CM_MSG_RESPONSE_REQ)
@@ -183,7 +183,7 @@ void cm_issue_rej(const struct cm_rx *rx, enum ib_cm_rej_reason reason, enum cm_
 
 void cm_format_rtu(const struct cm_priv *p, const void *data, uint32_t len, uint8_t *mad)
 {
-	init(mad, CM_ATTR_RTU, p->tid, 0);
+	format_init(mad, CM_ATTR_RTU, p->tid, 0);
 	cm_set(mad, CM_RTU_LOCAL_COMM_ID, p->id.local_id);
 	cm_set(mad, CM_RTU_REMOTE_COMM_ID, p->id.remote_id);
 	put_data(mad + CM_OFF_RTU_PRIVATE_DATA, data, len);
@@ -191,7 +191,7 @@ void cm_format_rtu(const struct cm_priv *p, const void *data, uint32_t len, uint
 
 void cm_format_drep(const struct cm_priv *p, const void *data, uint32_t len, uint8_t *mad)
 {
-	init(mad, CM_ATTR_DREP, p->tid, 0);
+	format_init(mad, CM_ATTR_DREP, p->tid, 0);
 	cm_set(mad, CM_DREP_LOCAL_COMM_ID, p->id.local_id);
 	cm_set(mad, CM_DREP_REMOTE_COMM_ID, p->id.remote_id);
 	put_data(mad + CM_OFF_DREP_PRIVATE_DATA, data, len);

@@ -48,7 +48,7 @@ static void link_node(struct cm_hash *h, struct cm_node *n)
 	*head = n;
 }
 
-static void resize(struct cm_hash *h, uint32_t size)
+static void hash_resize(struct cm_hash *h, uint32_t size)
 {
 	struct cm_node **old = h->bucket, **bucket = h->few, *n;
 	uint32_t i, old_size = h->size;
@@ -75,7 +75,7 @@ static void resize(struct cm_hash *h, uint32_t size)
 void cm_hash_add(struct cm_hash *h, struct cm_node *n, uint32_t hash)
 {
 	if (h->count >= h->size && h->size < 1u << 24)
-		resize(h, h->size * 2);
+		hash_resize(h, h->size * 2);
 	n->hash = hash;
 	link_node(h, n);
 	h->count++;
@@ -91,5 +91,5 @@ void cm_hash_del(struct cm_hash *h, struct cm_node *n)
 	n->pprev = NULL;
 	h->count--;
 	if (h->size > CM_HASH_MIN && h->count < h->size / 8)
-		resize(h, h->size / 2);
+		hash_resize(h, h->size / 2);
 }

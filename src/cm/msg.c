@@ -13,7 +13,7 @@
 #include "cm/rx_internal.h"
 #include "wire/be.h"
 
-static uint64_t *counter(struct cm_device *dev, enum cm_counter_group group, const uint8_t *mad)
+static uint64_t *msg_counter(struct cm_device *dev, enum cm_counter_group group, const uint8_t *mad)
 {
 	struct cm_hdr h;
 
@@ -32,7 +32,7 @@ static int send_mad(struct cm *cm, const struct cm_av *av, const uint8_t *mad)
 	ret = cm->ops->send(cm->ctx, av, mad);
 	cm->sending = false;
 	if (!ret)
-		++*counter(av->dev, CM_XMIT, mad);
+		++*msg_counter(av->dev, CM_XMIT, mad);
 	return ret;
 }
 
@@ -157,7 +157,7 @@ void cm_msg_timer(struct timer *t, ns_t now)
 	timer_set(&p->id.cm->timers, &p->timer, now + m->timeout);
 	/* A failure to send is treated as a lost message. */
 	if (!send_mad(p->id.cm, &m->av, m->mad))
-		++*counter(m->av.dev, CM_XMIT_RETRIES, m->mad);
+		++*msg_counter(m->av.dev, CM_XMIT_RETRIES, m->mad);
 }
 
 void cm_reply(const struct cm_rx *rx, const uint8_t mad[CM_MAD_LEN])
@@ -166,12 +166,12 @@ void cm_reply(const struct cm_rx *rx, const uint8_t mad[CM_MAD_LEN])
 
 	/* Answers other than REJ repeat an earlier message, so they count as retries. */
 	if (!send_mad(rx->cm, rx->from, mad) && cm_msg_hdr(mad, &h) && h.attr != CM_ATTR_REJ)
-		++*counter(rx->from->dev, CM_XMIT_RETRIES, mad);
+		++*msg_counter(rx->from->dev, CM_XMIT_RETRIES, mad);
 }
 
 void cm_count_duplicate(const struct cm_rx *rx)
 {
-	++*counter(rx->from->dev, CM_RECV_DUPLICATES, rx->mad);
+	++*msg_counter(rx->from->dev, CM_RECV_DUPLICATES, rx->mad);
 }
 
 int cm_keep_private_data(struct cm_priv *p, const void *data, uint32_t len)

@@ -104,7 +104,7 @@ static bool has_alternate(const uint8_t *mad)
 	return cm_get(mad, CM_REQ_ALTERNATE_LOCAL_PORT_LID) != 0;
 }
 
-static void duplicate(struct cm_rx *rx, struct cm_priv *p)
+static void req_duplicate(struct cm_rx *rx, struct cm_priv *p)
 {
 	const struct cm_row *row = cm_row(CM_IN_REQ, p->id.state, p->id.lap_state);
 	uint8_t mad[CM_MAD_LEN];
@@ -124,7 +124,7 @@ static void duplicate(struct cm_rx *rx, struct cm_priv *p)
 }
 
 /* Returns the listener for a REQ, or NULL if the REQ is a duplicate or was rejected here. */
-static struct cm_priv *match(struct cm_rx *rx, struct cm_priv *p)
+static struct cm_priv *req_match(struct cm_rx *rx, struct cm_priv *p)
 {
 	struct cm_timewait *other = cm_insert_remote_id(p->tw);
 	struct cm_priv *q, *listener;
@@ -132,7 +132,7 @@ static struct cm_priv *match(struct cm_rx *rx, struct cm_priv *p)
 	if (other) {
 		q = cm_find(rx->cm, other->local_id, other->remote_id);
 		if (q)
-			duplicate(rx, q);
+			req_duplicate(rx, q);
 		return NULL;
 	}
 	other = cm_insert_remote_qpn(p->tw);
@@ -302,7 +302,7 @@ void cm_req_handler(struct cm_rx *rx)
 	p->tw->remote_id = p->id.remote_id;
 	p->tw->remote_ca_guid = cm_get(rx->mad, CM_REQ_LOCAL_CA_GUID);
 	p->tw->remote_qpn = p->remote_qpn;
-	listener = match(rx, p);
+	listener = req_match(rx, p);
 	if (!listener)
 		goto destroy;
 	p->id.state = IB_CM_REQ_RCVD;
