@@ -279,7 +279,7 @@ static int do_fabric(struct msg *m)
 {
 	if (m->c->out)
 		return -EPROTO;
-	return answer_text(m, fabric_command(&m->c->r->fabrics, m->body, m->len));
+	return answer_text(m, fabrics_command(&m->c->r->fabrics, m->body, m->len));
 }
 
 static int do_host(struct msg *m)
@@ -296,7 +296,7 @@ static int do_path(struct msg *m)
 	int rc;
 
 	memcpy(&q, m->body, sizeof(q));
-	rc = fabric_path(&m->c->fabric, &q, &rep);
+	rc = fabrics_path(&m->c->fabric, &q, &rep);
 	return rc ? answer_error(m, rc) : answer(m, 0, &rep, sizeof(rep), -1);
 }
 
@@ -305,7 +305,7 @@ static int do_mcast(struct msg *m)
 	struct ipc_mcast q;
 
 	memcpy(&q, m->body, sizeof(q));
-	return answer_error(m, fabric_mcast(&m->c->fabric, &q));
+	return answer_error(m, fabrics_mcast(&m->c->fabric, &q));
 }
 
 static int do_members(struct msg *m)
@@ -318,7 +318,7 @@ static int do_members(struct msg *m)
 	int rc;
 
 	memcpy(&q, m->body, sizeof(q));
-	rc = fabric_members(&m->c->fabric, &q, &rep.h, rep.to);
+	rc = fabrics_members(&m->c->fabric, &q, &rep.h, rep.to);
 	return rc ? answer_error(m, rc) :
 		    answer(m, 0, &rep, sizeof(rep.h) + rep.h.n * sizeof(rep.to[0]), -1);
 }
@@ -489,7 +489,7 @@ static int dispatch(struct msg *m)
 	case IPC_COUNTERS:
 		res_counters_show(&m->c->r->host, &m->c->r->clients, &m->c->r->gsi,
 				  m->c->r->loop.now);
-		fabric_counters_show(&m->c->r->fabrics);
+		fabrics_counters_show(&m->c->r->fabrics);
 		return answer_error(m, 0);
 	case IPC_CAPTURE:
 		return do_capture(m);

@@ -223,7 +223,7 @@ static int setup(struct rused *r, const struct options *o)
 static void after_round(struct loop *l)
 {
 	clients_reap(l);
-	fabric_settle(&container_of(l, struct rused, loop)->fabrics);
+	fabrics_settle(&container_of(l, struct rused, loop)->fabrics);
 	gsi_settle(&container_of(l, struct rused, loop)->gsi);
 	ucma_settle(&container_of(l, struct rused, loop)->ucma);
 }

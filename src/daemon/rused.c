@@ -111,7 +111,7 @@ static int rused_refill(void *ctx)
 	sysfs_remove(r->place.run);
 	rc = sysfs_init(r->place.run);
 	if (!rc)
-		rc = fabric_hosts_restore(&r->fabrics);
+		rc = fabrics_hosts_restore(&r->fabrics);
 	/* No counter has this value, so the next update writes all counter files. */
 	for (unsigned int i = 0; i < HOST_MAX_DEVS; i++)
 		memset(r->gsi.port[i].shown, 0xff, sizeof(r->gsi.port[i].shown));

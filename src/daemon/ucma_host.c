@@ -70,7 +70,7 @@ void ucma_device_removed(struct ucma_files *u, unsigned int slot)
 	if (!u->rdmacm)
 		return;
 	rdmacm_device_removed(cm ? cm->rdmacm : u->rdmacm, slot);
-	fabric_sa_port_gone(u->fabrics, slot);
+	fabrics_sa_port_gone(u->fabrics, slot);
 	gsi_device_removed(u->gsi, slot);
 }
 

@@ -57,7 +57,7 @@ static void fabric_addr_by_rule(const struct fabric *f, struct fabric_addr *a, u
 	fabric_addr_link_local(f, &a[2]);
 }
 
-int fabric_addrs_init(struct fabrics *fs)
+int fabrics_addrs_init(struct fabrics *fs)
 {
 	const struct fabric *f = fs->fabric;
 	uint32_t ports = 0, hosts = 0;
@@ -83,7 +83,7 @@ int fabric_addrs_init(struct fabrics *fs)
 	return 0;
 }
 
-void fabric_addrs_fini(struct fabrics *fs)
+void fabrics_addrs_fini(struct fabrics *fs)
 {
 	free(fs->addrs);
 	fs->addrs = NULL;
@@ -215,16 +215,16 @@ static int fabric_addr_parse(struct fabric_call *c, char *text, struct fabric_ad
 	a->family = inet_pton(AF_INET, text, a->b) == 1 ? AF_INET :
 		    inet_pton(AF_INET6, text, a->b) == 1 ? AF_INET6 : 0;
 	if (!a->family || !slash || !bits || *end || bits > 8u * fabric_addr_bytes(a->family))
-		return fabric_refuse(c, "'%s': expected an address such as 192.168.1.7/24", text);
+		return fabrics_refuse(c, "'%s': expected an address such as 192.168.1.7/24", text);
 	a->prefix = (uint8_t)bits;
 	/* Refuse multicast, loopback, unspecified, and IPv6 link-local, which is set by rule. */
 	if (!a->b[0] ||
 	    (a->family == AF_INET ? a->b[0] == 127 || a->b[0] >= 0xe0 : a->b[0] >= 0xfe))
-		return fabric_refuse(c, "%s cannot be the address of a host", text);
+		return fabrics_refuse(c, "%s cannot be the address of a host", text);
 	return 0;
 }
 
-int fabric_address(struct fabric_call *c)
+int fabrics_address(struct fabric_call *c)
 {
 	struct fabrics *f = c->fs;
 	struct fabric_addr new = { 0 };
@@ -235,16 +235,16 @@ int fabric_address(struct fabric_call *c)
 	if (c->n == 1)
 		return fabric_addr_show(c);
 	if (c->n != 3)
-		return fabric_refuse(c, "usage: address [HOST/PORT ADDRESS/BITS]");
-	if (fabric_find_port(c, c->word[1], &node, &port))
+		return fabrics_refuse(c, "usage: address [HOST/PORT ADDRESS/BITS]");
+	if (fabrics_find_port(c, c->word[1], &node, &port))
 		return -EINVAL;
 	if (fabric_node_type(f->fabric, node) == NODE_SWITCH)
-		return fabric_refuse(c, "%s is a switch, and only hosts have addresses", c->word[1]);
+		return fabrics_refuse(c, "%s is a switch, and only hosts have addresses", c->word[1]);
 	if (fabric_addr_parse(c, c->word[2], &new))
 		return -EINVAL;
 	fabric_addr_put(&new, &ss);
 	if (fabric_addr_find(c->fs, (struct sockaddr *)&ss))
-		return fabric_refuse(c, "%s is already in use", c->word[2]);
+		return fabrics_refuse(c, "%s is already in use", c->word[2]);
 	for (uint32_t i = 0; i < f->naddrs; i += PER_PORT)
 		if (f->addrs[i].node == node && f->addrs[i].port == port) {
 			new.node = node;

@@ -38,15 +38,15 @@ void fabric_client_gone(struct fabric_client *c);
 struct umad_view *fabric_client_view(const struct fabric_client *c);
 
 /* path.c. IPC_PATH (ipc/fabric_msg.h): finds or adds a path. 0, -ENODEV, -ENOSPC, -ENOMEM. */
-int fabric_path(struct fabric_client *c, const struct ipc_path *q, struct ipc_path *rep);
+int fabrics_path(struct fabric_client *c, const struct ipc_path *q, struct ipc_path *rep);
 
 /* mcast.c. IPC_MCAST: adds the client to the receivers of a multicast group, or removes it. 0, -ENODEV, -ENOSPC, -ENOMEM. */
-int fabric_mcast(struct fabric_client *c, const struct ipc_mcast *q);
+int fabrics_mcast(struct fabric_client *c, const struct ipc_mcast *q);
 /*
  * IPC_MEMBERS: writes the rep->n receivers of a multicast group to `to` (room for IPC_MEMBERS_MAX).
- * 0, -EINVAL, or -errno of fabric_path().
+ * 0, -EINVAL, or -errno of fabrics_path().
  */
-int fabric_members(struct fabric_client *c, const struct ipc_members *q, struct ipc_members *rep,
-		   struct ipc_member *to);
+int fabrics_members(struct fabric_client *c, const struct ipc_members *q, struct ipc_members *rep,
+		    struct ipc_member *to);
 
 #endif

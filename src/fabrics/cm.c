@@ -227,11 +227,11 @@ static const struct rdmacm_ops host_cm_ops = {
 	.netdev_mtu = fabric_cm_netdev_mtu,
 	.mcast = fabric_cm_netdev_mcast,
 	.port_range = fabric_cm_port_range,
-	.sa_path = fabric_sa_path,
-	.sa_cancel = fabric_sa_cancel,
-	.sa_join = fabric_sa_join,
-	.sa_leave = fabric_sa_leave,
-	.sa_ip_group = fabric_sa_ip_group,
+	.sa_path = fabrics_sa_path,
+	.sa_cancel = fabrics_sa_cancel,
+	.sa_join = fabrics_sa_join,
+	.sa_leave = fabrics_sa_leave,
+	.sa_ip_group = fabrics_sa_ip_group,
 };
 
 static void fabric_cm_free(struct fabric_cm *cm)

@@ -53,11 +53,11 @@ void fabric_cm_put(struct fabric_cm *cm);
 struct fabric_cm *fabric_cm_of(const struct fabrics *fs, unsigned int slot);
 
 /* addr.c: creates the table of the IP addresses of all ports of a new fabric. 0 or -ENOMEM. */
-int fabric_addrs_init(struct fabrics *fs);
+int fabrics_addrs_init(struct fabrics *fs);
 /* Frees this table. Call when the fabric is removed. */
-void fabric_addrs_fini(struct fabrics *fs);
+void fabrics_addrs_fini(struct fabrics *fs);
 /* `ruse fabric address`, and `address HOST/PORT ADDRESS/BITS`. */
-int fabric_address(struct fabric_call *c);
+int fabrics_address(struct fabric_call *c);
 /* The entry of an IP address in this table; NULL: none. Ignores the scope, as link-local addresses contain GUIDs. */
 const struct fabric_addr *fabric_addr_find(const struct fabrics *fs, const struct sockaddr *sa);
 /* Returns the port's first address whose network contains dst, or, if `any`, its first address of dst's family. NULL: none. */
@@ -66,8 +66,8 @@ const struct fabric_addr *fabric_addr_towards(const struct fabrics *fs, uint32_t
 void fabric_addr_put(const struct fabric_addr *a, struct sockaddr_storage *ss);
 
 /* sa.c. See struct rdmacm_ops; ctx and cm are a struct fabric_cm. */
-int fabric_sa_path(void *ctx, struct rdmacm_sa_path *q);
-void fabric_sa_cancel(void *cm, struct rdmacm_sa_path *q);
+int fabrics_sa_path(void *ctx, struct rdmacm_sa_path *q);
+void fabrics_sa_cancel(void *cm, struct rdmacm_sa_path *q);
 
 /*
  * One SA query. Unless it is cancelled, done() is called once, then q is freed. status: 0: data has
@@ -92,12 +92,12 @@ int sa_query_start(struct sa_query *q, enum mad_method method, uint16_t attr, ui
 void sa_query_cancel(struct sa_query *q);
 
 /* sa_mcast.c. See struct rdmacm_ops. */
-int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
-int fabric_sa_join(void *ctx, struct rdmacm_sa_join *j);
-void fabric_sa_leave(void *cm, struct rdmacm_sa_join *j);
+int fabrics_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
+int fabrics_sa_join(void *ctx, struct rdmacm_sa_join *j);
+void fabrics_sa_leave(void *cm, struct rdmacm_sa_join *j);
 /* Call if the port has a new SM or LID, or went down: it has lost all its memberships in multicast groups. */
-void fabric_sa_reset(struct fabrics *fs, unsigned int slot);
+void fabrics_sa_reset(struct fabrics *fs, unsigned int slot);
 /* Call when the device is removed. Ends its memberships without callbacks. */
-void fabric_sa_port_gone(struct fabrics *fs, unsigned int slot);
+void fabrics_sa_port_gone(struct fabrics *fs, unsigned int slot);
 
 #endif

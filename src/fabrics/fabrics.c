@@ -2,9 +2,9 @@
 /*
  * Commands of `ruse fabric`: up, down, show, link, node, address.
  *
- * fabric_command() splits the command into words and calls the function for the first word, which it finds in the array
+ * fabrics_command() splits the command into words and calls the function for the first word, which it finds in the array
  * rows[]. The answer, a JSON object, has the result or "error". A command changes the fabric at
- * once. Programs see the change at the end of the event loop's round, when fabric_settle() updates
+ * once. Programs see the change at the end of the event loop's round, when fabrics_settle() updates
  * the ports in the host page and the paths, and sets the timer for the fabric's next event.
  */
 #include <errno.h>
@@ -36,12 +36,12 @@ void fabrics_init(struct fabrics *fs)
 	list_init(&fs->groups);
 }
 
-void fabric_touch(struct fabrics *fs)
+void fabrics_touch(struct fabrics *fs)
 {
 	fs->touched = true;
 }
 
-void fabric_settle(struct fabrics *f)
+void fabrics_settle(struct fabrics *f)
 {
 	ns_t when;
 
@@ -52,7 +52,7 @@ void fabric_settle(struct fabrics *f)
 		for (int i = 0; i < HOST_MAX_DEVS; i++)
 			if (f->port[i])
 				fabric_port_publish(f->port[i]);
-		fabric_paths_settle(f);
+		fabrics_paths_settle(f);
 	}
 	when = fabric_wake(f->fabric);
 	if (timer_armed(&f->wake) ? f->wake.when != when : when != NS_NEVER)
@@ -72,9 +72,9 @@ static void fabrics_down(struct fabrics *f)
 	list_for_each_entry(c, &f->clients, node)
 		c->host = NULL;
 	timer_cancel(&f->loop->timers, &f->wake);
-	fabric_paths_reset(f);
+	fabrics_paths_reset(f);
 	fabric_destroy(f->fabric);
-	fabric_addrs_fini(f);
+	fabrics_addrs_fini(f);
 	free(f->hosts);
 	free(f->name);
 	f->fabric = NULL;
@@ -87,7 +87,7 @@ void fabrics_fini(struct fabrics *fs)
 	fabrics_down(fs);
 }
 
-int fabric_refuse(struct fabric_call *c, const char *fmt, ...)
+int fabrics_refuse(struct fabric_call *c, const char *fmt, ...)
 {
 	char text[256];
 	va_list ap;
@@ -118,20 +118,20 @@ static int fabric_do_up(struct fabric_call *c)
 	int rc;
 
 	if (f->fabric)
-		return fabric_refuse(c, "fabric %s is up already; run `ruse fabric down' first", f->name);
+		return fabrics_refuse(c, "fabric %s is up already; run `ruse fabric down' first", f->name);
 	topo_init(&t);
-	rc = fabric_make_topo(c, &t);
+	rc = fabrics_make_topo(c, &t);
 	if (!rc) {
 		f->name = fabric_name_of(c);
 		rc = f->name ? fabric_create(&t, &fabric_ops, c->fs, &f->fabric) : -ENOMEM;
 	}
 	if (!rc) {
 		f->hosts = calloc(t.count, sizeof(*f->hosts));
-		rc = f->hosts ? fabric_addrs_init(c->fs) : -ENOMEM;
+		rc = f->hosts ? fabrics_addrs_init(c->fs) : -ENOMEM;
 	}
 	if (rc) {
 		if (rc == -ENOMEM)
-			fabric_refuse(c, "out of memory");
+			fabrics_refuse(c, "out of memory");
 		if (f->fabric)
 			fabric_destroy(f->fabric);
 		free(f->hosts);
@@ -141,7 +141,7 @@ static int fabric_do_up(struct fabric_call *c)
 		f->name = NULL;
 	} else {
 		log_info("fabric %s is up: %u nodes", f->name, t.count);
-		fabric_touch(c->fs);
+		fabrics_touch(c->fs);
 	}
 	topo_fini(&t);
 	return rc;
@@ -150,7 +150,7 @@ static int fabric_do_up(struct fabric_call *c)
 static int fabric_do_down(struct fabric_call *c)
 {
 	if (c->n != 1)
-		return fabric_refuse(c, "down takes no argument");
+		return fabrics_refuse(c, "down takes no argument");
 	fabrics_down(c->fs);
 	return 0;
 }
@@ -159,22 +159,22 @@ static int fabric_do_down(struct fabric_call *c)
 static int fabric_find_node(struct fabric_call *c, const char *name, uint32_t *node)
 {
 	*node = fabric_find(c->fs->fabric, name);
-	return *node == TOPO_NONE ? fabric_refuse(c, "there is no node %s", name) : 0;
+	return *node == TOPO_NONE ? fabrics_refuse(c, "there is no node %s", name) : 0;
 }
 
-int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port)
+int fabrics_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port)
 {
 	char *slash = strrchr(name, '/'), *end;
 	unsigned long p;
 
 	if (!slash)
-		return fabric_refuse(c, "'%s' is not of the form NODE/PORT", name);
+		return fabrics_refuse(c, "'%s' is not of the form NODE/PORT", name);
 	p = strtoul(slash + 1, &end, 10);
 	*slash = '\0';
 	if (fabric_find_node(c, name, node))
 		return -EINVAL;
 	if (end == slash + 1 || *end || !p || p > fabric_node_ports(c->fs->fabric, *node))
-		return fabric_refuse(c, "%s has no port %s", name, slash + 1);
+		return fabrics_refuse(c, "%s has no port %s", name, slash + 1);
 	*port = (uint8_t)p;
 	return 0;
 }
@@ -187,8 +187,8 @@ static int fabric_want(struct fabric_call *c, const char *yes, const char *no, b
 {
 	*is = c->n == 3 && !strcmp(c->word[1], yes);
 	if (c->n != 3 || (!*is && strcmp(c->word[1], no)))
-		return fabric_refuse(c, "usage: %s %s|%s %s", c->word[0], yes, no,
-				     !strcmp(yes, "up") ? "NODE/PORT" : "NODE");
+		return fabrics_refuse(c, "usage: %s %s|%s %s", c->word[0], yes, no,
+				      !strcmp(yes, "up") ? "NODE/PORT" : "NODE");
 	return 0;
 }
 
@@ -198,12 +198,12 @@ static int fabric_do_link(struct fabric_call *c)
 	uint8_t port = 0;
 	bool up;
 
-	if (fabric_want(c, "up", "down", &up) || fabric_find_port(c, c->word[2], &node, &port))
+	if (fabric_want(c, "up", "down", &up) || fabrics_find_port(c, c->word[2], &node, &port))
 		return -EINVAL;
-	fabric_paths_count(c->fs);
+	fabrics_paths_count(c->fs);
 	if (fabric_link(c->fs->fabric, node, port, up, c->fs->loop->now))
-		return fabric_refuse(c, "no cable is connected to this port");
-	fabric_touch(c->fs);
+		return fabrics_refuse(c, "no cable is connected to this port");
+	fabrics_touch(c->fs);
 	return 0;
 }
 
@@ -214,17 +214,17 @@ static int fabric_do_node(struct fabric_call *c)
 
 	if (fabric_want(c, "on", "off", &on) || fabric_find_node(c, c->word[2], &node))
 		return -EINVAL;
-	fabric_paths_count(c->fs);
+	fabrics_paths_count(c->fs);
 	fabric_power(c->fs->fabric, node, on, c->fs->loop->now);
-	fabric_touch(c->fs);
+	fabrics_touch(c->fs);
 	return 0;
 }
 
 static int fabric_do_show(struct fabric_call *c)
 {
 	if (c->n > 2 || (c->n == 2 && strcmp(c->word[1], "--topology")))
-		return fabric_refuse(c, "usage: show [--topology]");
-	return c->n == 2 ? fabric_show_topo(c) : fabric_show_nodes(c);
+		return fabrics_refuse(c, "usage: show [--topology]");
+	return c->n == 2 ? fabrics_show_topo(c) : fabrics_show_nodes(c);
 }
 
 static const struct row {
@@ -234,7 +234,7 @@ static const struct row {
 } rows[] = {
 	{ "up", true, fabric_do_up },      { "down", true, fabric_do_down },
 	{ "show", false, fabric_do_show }, { "link", false, fabric_do_link },
-	{ "node", false, fabric_do_node }, { "address", false, fabric_address },
+	{ "node", false, fabric_do_node }, { "address", false, fabrics_address },
 };
 
 static void fabric_run(struct fabric_call *c, const char *words, size_t len)
@@ -242,13 +242,13 @@ static void fabric_run(struct fabric_call *c, const char *words, size_t len)
 	char copy[PATH_MAX + 256];
 
 	if (!len || len > sizeof(copy) || words[len - 1]) {
-		fabric_refuse(c, "the command is empty, too long or not terminated");
+		fabrics_refuse(c, "the command is empty, too long or not terminated");
 		return;
 	}
 	memcpy(copy, words, len);
 	for (char *w = copy; w < copy + len; w += strlen(w) + 1) {
 		if (c->n == FABRIC_WORDS) {
-			fabric_refuse(c, "too many arguments");
+			fabrics_refuse(c, "too many arguments");
 			return;
 		}
 		c->word[c->n++] = w;
@@ -257,15 +257,15 @@ static void fabric_run(struct fabric_call *c, const char *words, size_t len)
 		if (strcmp(rows[i].name, c->word[0]))
 			continue;
 		if (!rows[i].down_too && !c->fs->fabric)
-			fabric_refuse(c, "no fabric is up; create one with `ruse fabric up'");
+			fabrics_refuse(c, "no fabric is up; create one with `ruse fabric up'");
 		else
 			rows[i].fn(c);
 		return;
 	}
-	fabric_refuse(c, "unknown command '%s'; see `ruse fabric --help'", c->word[0]);
+	fabrics_refuse(c, "unknown command '%s'; see `ruse fabric --help'", c->word[0]);
 }
 
-char *fabric_command(struct fabrics *fs, const char *words, size_t len)
+char *fabrics_command(struct fabrics *fs, const char *words, size_t len)
 {
 	struct fabric_call c = { .fs = fs, .answer = json_object_new_object() };
 	char *text;

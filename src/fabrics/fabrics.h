@@ -80,7 +80,7 @@ struct fabrics {
 	char *name;			/* arguments of "up" */
 	struct fabric_host **hosts;	/* by node; NULL: without devices */
 	uint64_t uses;
-	bool touched;			/* the fabric has changed since the last fabric_settle() */
+	bool touched;			/* the fabric has changed since the last fabrics_settle() */
 	struct timer wake;
 	struct umad_view nothing;	/* without devices: of programs whose host was removed */
 	struct fpath *paths;		/* array of HOST_MAX_PATHS; NULL: no path was requested yet */
@@ -100,19 +100,19 @@ void fabrics_fini(struct fabrics *fs);
  * NODE/PORT; "node" on|off NODE; "address" [HOST/PORT ADDRESS/BITS]. Returns JSON, malloc()ed, with
  * "error" on failure; NULL: no memory.
  */
-char *fabric_command(struct fabrics *fs, const char *words, size_t len);
+char *fabrics_command(struct fabrics *fs, const char *words, size_t len);
 /* Call after each round of the event loop: updates timers, the devices in the host page (struct host_page) and sysfs. */
-void fabric_settle(struct fabrics *fs);
+void fabrics_settle(struct fabrics *fs);
 
 /* host.c */
 /* Creates the directories of all hosts again, without devices in them. 0 or -errno. */
-int fabric_hosts_restore(struct fabrics *fs);
+int fabrics_hosts_restore(struct fabrics *fs);
 /* Descriptor of the directory with sys/ and dev/ of a host, numbered as in host_ib.host. */
 int fabric_host_run(const struct fabrics *fs, uint32_t host);
 /* The port that is the device page->dev[slot]; NULL: the device is not of a fabric. */
 struct fabric_port *fabric_port_of(const struct fabrics *fs, unsigned int slot);
 /* Updates counters/ in sysfs for all ports of hosts. */
-void fabric_counters_show(struct fabrics *fs);
+void fabrics_counters_show(struct fabrics *fs);
 
 /* mad.c */
 /* The owner of QP0 and QP1 of the port in this slot. False: not of a fabric. */

@@ -21,15 +21,15 @@ struct fabric_call {
 };
 
 /* Sets "error" in the answer. Returns -EINVAL. */
-int __printf(2, 3) fabric_refuse(struct fabric_call *c, const char *fmt, ...);
+int __printf(2, 3) fabrics_refuse(struct fabric_call *c, const char *fmt, ...);
 /* Parses NODE/PORT, as in "leaf 1/12". 0, or -EINVAL with "error" set. */
-int fabric_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port);
+int fabrics_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port);
 /* Makes the topology described by the words after "up". 0; -EINVAL with "error" set; -ENOMEM. */
-int fabric_make_topo(struct fabric_call *c, struct topo *t);
+int fabrics_make_topo(struct fabric_call *c, struct topo *t);
 /* Adds the member "topology" to the answer: the present topology as text. */
-int fabric_show_topo(struct fabric_call *c);
+int fabrics_show_topo(struct fabric_call *c);
 /* Adds the members "fabric" (name and size) and "nodes" (an array) to the answer. */
-int fabric_show_nodes(struct fabric_call *c);
+int fabrics_show_nodes(struct fabric_call *c);
 
 /* host.c */
 void fabric_host_del(struct fabric_host *h);
@@ -38,25 +38,25 @@ void fabric_port_publish(struct fabric_port *p);
 
 /* path.c */
 /* Checks all paths again if the fabric has changed. */
-void fabric_paths_settle(struct fabrics *fs);
+void fabrics_paths_settle(struct fabrics *fs);
 /* Adds the programs' traffic to the port counters. Call before counters are read and before tables change. */
-void fabric_paths_count(struct fabrics *fs);
+void fabrics_paths_count(struct fabrics *fs);
 /* Adds the last traffic of a client to the port counters. Call before the client's process page (struct proc_page) is closed. */
 void fabric_client_paths(struct fabric_client *c);
 /* Drops all paths. Call after the fabric was removed. */
-void fabric_paths_reset(struct fabrics *fs);
+void fabrics_paths_reset(struct fabrics *fs);
 /* Calls deliver() for each port that a packet on path id would reach. Does not change port counters. */
-void fabric_way_walk(struct fabrics *fs, uint32_t id, fabric_deliver deliver, void *ctx);
+void fabrics_way_walk(struct fabrics *fs, uint32_t id, fabric_deliver deliver, void *ctx);
 
 /* mcast.c */
 /* Call after a change of forwarding tables, links or multicast members. Senders then ask for the receivers of a group again. */
-void fabric_mcast_changed(struct fabrics *fs);
+void fabrics_mcast_changed(struct fabrics *fs);
 /* Removes the memberships of a client that has disconnected. */
 void fabric_client_mcast(struct fabric_client *c);
 
 /* mad.c */
 extern const struct fabric_ops fabric_ops;
-/* Call after a change of the fabric: fabric_settle() then checks the fabric at the end of the event loop's round. */
-void fabric_touch(struct fabrics *fs);
+/* Call after a change of the fabric: fabrics_settle() then checks the fabric at the end of the event loop's round. */
+void fabrics_touch(struct fabrics *fs);
 
 #endif

@@ -184,7 +184,7 @@ static int fabric_host_open_dir(struct fabric_host *h)
 	return rc;
 }
 
-int fabric_hosts_restore(struct fabrics *f)
+int fabrics_hosts_restore(struct fabrics *f)
 {
 	int rc = 0;
 
@@ -375,10 +375,10 @@ static void fabric_port_counters_show(const struct fabric_port *p)
 	}
 }
 
-void fabric_counters_show(struct fabrics *fs)
+void fabrics_counters_show(struct fabrics *fs)
 {
 	if (fs->fabric)
-		fabric_paths_count(fs);
+		fabrics_paths_count(fs);
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
 		if (fs->port[i])
 			fabric_port_counters_show(fs->port[i]);

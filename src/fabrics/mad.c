@@ -42,8 +42,8 @@ static void fabric_mad_event(void *ctx, uint32_t node, uint8_t num, enum fabric_
 		p->reregister++;
 	/* As in the kernel's mcast_event_handler(). */
 	if (e == FABRIC_CLIENT_REREGISTER || e == FABRIC_PORT_ERR || e == FABRIC_LID_CHANGE)
-		fabric_sa_reset(fs, p->slot);
-	fabric_touch(fs);
+		fabrics_sa_reset(fs, p->slot);
+	fabrics_touch(fs);
 }
 
 const struct fabric_ops fabric_ops = { .mad = fabric_mad_arrived, .event = fabric_mad_event };
@@ -52,8 +52,8 @@ const struct fabric_ops fabric_ops = { .mad = fabric_mad_arrived, .event = fabri
 static void fabric_mad_before(struct fabrics *fs, const uint8_t *mad)
 {
 	if (mad[MAD_O_CLASS] == MAD_CLASS_PERF || mad[MAD_O_METHOD] == MAD_SET)
-		fabric_paths_count(fs);
-	fabric_touch(fs);
+		fabrics_paths_count(fs);
+	fabrics_touch(fs);
 }
 
 static int fabric_mad_send(void *ctx, const struct mad_addr *a, const void *mad, size_t len)
@@ -103,7 +103,7 @@ static int fabric_umad_set_sm(void *ctx, bool sm)
 	struct fabric_port *p = ctx;
 	struct fabrics *fs = p->host->fs;
 
-	fabric_touch(fs);
+	fabrics_touch(fs);
 	return fabric_set_sm(fs->fabric, p->host->node, p->num, sm, fs->loop->now);
 }
 

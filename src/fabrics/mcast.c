@@ -20,7 +20,7 @@ struct fabric_group {
 	uint8_t mgid[16];
 };
 
-void fabric_mcast_changed(struct fabrics *fs)
+void fabrics_mcast_changed(struct fabrics *fs)
 {
 	WRITE_ONCE(fs->page->mcast_changes, fs->page->mcast_changes + 1);
 }
@@ -42,7 +42,7 @@ static struct fabric_group *fabric_group_find(const struct fabric_client *c, uin
 	return NULL;
 }
 
-int fabric_mcast(struct fabric_client *c, const struct ipc_mcast *q)
+int fabrics_mcast(struct fabric_client *c, const struct ipc_mcast *q)
 {
 	struct fabric_group *g = fabric_group_find(c, q->dev_index, q->mgid), *more;
 	int slot = fabric_slot_of(c, q->dev_index);
@@ -50,7 +50,7 @@ int fabric_mcast(struct fabric_client *c, const struct ipc_mcast *q)
 	if (!q->join) {
 		if (g)
 			*g = c->groups[--c->ngroups];
-		fabric_mcast_changed(c->fs);
+		fabrics_mcast_changed(c->fs);
 		return 0;
 	}
 	if (slot < 0 || c->fs->port[slot]->host != c->host)
@@ -65,14 +65,14 @@ int fabric_mcast(struct fabric_client *c, const struct ipc_mcast *q)
 	c->groups = more;
 	c->groups[c->ngroups].dev_index = q->dev_index;
 	memcpy(c->groups[c->ngroups++].mgid, q->mgid, 16);
-	fabric_mcast_changed(c->fs);
+	fabrics_mcast_changed(c->fs);
 	return 0;
 }
 
 void fabric_client_mcast(struct fabric_client *c)
 {
 	if (c->ngroups)
-		fabric_mcast_changed(c->fs);
+		fabrics_mcast_changed(c->fs);
 	free(c->groups);
 	c->groups = NULL;
 	c->ngroups = 0;
@@ -111,8 +111,8 @@ static uint32_t fabric_group_members(const struct fabric_client *c, const uint8_
 	return n;
 }
 
-int fabric_members(struct fabric_client *c, const struct ipc_members *q, struct ipc_members *rep,
-		   struct ipc_member *to)
+int fabrics_members(struct fabric_client *c, const struct ipc_members *q, struct ipc_members *rep,
+		    struct ipc_member *to)
 {
 	struct reached w = { .fs = c->fs };
 	int rc, own = fabric_slot_of(c, q->way.dev_index);
@@ -122,10 +122,10 @@ int fabric_members(struct fabric_client *c, const struct ipc_members *q, struct 
 	rep->n = 0;
 	if (own < 0 || q->way.dlid < LID_MCAST || q->way.dlid == LID_PERMISSIVE)
 		return -EINVAL;
-	rc = fabric_path(c, &q->way, &rep->way);
+	rc = fabrics_path(c, &q->way, &rep->way);
 	if (rc)
 		return rc;
-	fabric_way_walk(c->fs, rep->way.id, fabric_group_reach, &w);
+	fabrics_way_walk(c->fs, rep->way.id, fabric_group_reach, &w);
 	/* The HCA gives a copy to the other QPs on the sender's port (IBA 10.5.2.1). */
 	if (c->fs->page->dev[own].state == PORT_ACTIVE)
 		w.slots |= 1u << own;

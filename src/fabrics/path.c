@@ -50,21 +50,21 @@ static void fpath_judge(struct fabrics *fs, uint32_t id)
 	WRITE_ONCE(fs->page->path_ok[id], j.arrived);
 }
 
-void fabric_way_walk(struct fabrics *fs, uint32_t id, fabric_deliver deliver, void *ctx)
+void fabrics_way_walk(struct fabrics *fs, uint32_t id, fabric_deliver deliver, void *ctx)
 {
 	const struct fpath *p = &fs->paths[id];
 
 	fabric_data(fs->fabric, p->src, p->src_port, &p->pkt, deliver, ctx, fs->loop->now);
 }
 
-void fabric_paths_settle(struct fabrics *f)
+void fabrics_paths_settle(struct fabrics *f)
 {
 	uint64_t now = fabric_generation(f->fabric);
 
 	if (f->generation == now)
 		return;
 	f->generation = now;
-	fabric_mcast_changed(f);
+	fabrics_mcast_changed(f);
 	for (uint32_t i = 0; i < f->npaths; i++)
 		fpath_judge(f, i);
 }
@@ -106,7 +106,7 @@ static void fpath_harvest(struct fabric_client *c)
 	}
 }
 
-void fabric_paths_count(struct fabrics *fs)
+void fabrics_paths_count(struct fabrics *fs)
 {
 	struct fabric_client *c;
 
@@ -124,7 +124,7 @@ void fabric_client_paths(struct fabric_client *c)
 	c->paths = NULL;
 }
 
-void fabric_paths_reset(struct fabrics *fs)
+void fabrics_paths_reset(struct fabrics *fs)
 {
 	struct fabric_client *c;
 
@@ -228,7 +228,7 @@ static void fpath_fill_owner(struct fabrics *fs, const struct fpath *p, struct i
 		rep->owner = fs->page->dev[h->port[p->dst_port - 1].slot].index;
 }
 
-int fabric_path(struct fabric_client *c, const struct ipc_path *q, struct ipc_path *rep)
+int fabrics_path(struct fabric_client *c, const struct ipc_path *q, struct ipc_path *rep)
 {
 	struct fabrics *f = c->fs;
 	struct fabric_port *p = fpath_port(c->fs, q->dev_index);

@@ -140,7 +140,7 @@ static void fabric_sa_path_done(struct sa_query *sq, int status)
 	rdmacm_sa_path(port->host->cm->rdmacm, q, status);
 }
 
-int fabric_sa_path(void *ctx, struct rdmacm_sa_path *q)
+int fabrics_sa_path(void *ctx, struct rdmacm_sa_path *q)
 {
 	struct fabric_cm *cm = ctx;
 	struct sa_query *sq;
@@ -159,7 +159,7 @@ int fabric_sa_path(void *ctx, struct rdmacm_sa_path *q)
 	return rc;
 }
 
-void fabric_sa_cancel(void *cm, struct rdmacm_sa_path *q)
+void fabrics_sa_cancel(void *cm, struct rdmacm_sa_path *q)
 {
 	(void)cm;
 	sa_query_cancel(q->host);

@@ -186,7 +186,7 @@ static void group_ip_prefetched(struct sa_query *q, int status)
 		group_keep_ip(p, q);
 }
 
-int fabric_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec)
+int fabrics_sa_ip_group(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec)
 {
 	struct fabric_cm *cm = ctx;
 	struct fabric_port *p = cm->host ? fabric_port_of(cm->fs, slot) : NULL;
@@ -349,7 +349,7 @@ static struct group *group_of(struct fabrics *fs, const struct rdmacm_sa_join *j
 	return g;
 }
 
-int fabric_sa_join(void *ctx, struct rdmacm_sa_join *j)
+int fabrics_sa_join(void *ctx, struct rdmacm_sa_join *j)
 {
 	struct fabric_cm *cm = ctx;
 	struct member *m = cm->host ? calloc(1, sizeof(*m)) : NULL;
@@ -369,7 +369,7 @@ int fabric_sa_join(void *ctx, struct rdmacm_sa_join *j)
 	return 0;
 }
 
-void fabric_sa_leave(void *cm, struct rdmacm_sa_join *j)
+void fabrics_sa_leave(void *cm, struct rdmacm_sa_join *j)
 {
 	struct member *m = j->host;
 	struct group *g;
@@ -392,7 +392,7 @@ void fabric_sa_leave(void *cm, struct rdmacm_sa_join *j)
 	group_soon(g);
 }
 
-void fabric_sa_reset(struct fabrics *fs, unsigned int slot)
+void fabrics_sa_reset(struct fabrics *fs, unsigned int slot)
 {
 	struct fabric_port *p = fabric_port_of(fs, slot);
 	struct group *g;
@@ -406,7 +406,7 @@ void fabric_sa_reset(struct fabrics *fs, unsigned int slot)
 		}
 }
 
-void fabric_sa_port_gone(struct fabrics *fs, unsigned int slot)
+void fabrics_sa_port_gone(struct fabrics *fs, unsigned int slot)
 {
 	struct fabric_port *p = fabric_port_of(fs, slot);
 	struct group *g, *n;

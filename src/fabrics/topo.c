@@ -2,7 +2,7 @@
 /*
  * Topologies for `ruse fabric up`, and the output of `ruse fabric show`.
  *
- * fabric_make_topo() reads a topology file or generates one from an option such as --fat-tree. The
+ * fabrics_make_topo() reads a topology file or generates one from an option such as --fat-tree. The
  * show commands print the present topology as text, or all nodes as JSON.
  */
 #include <errno.h>
@@ -28,7 +28,7 @@ static int fabric_topo_number(struct fabric_call *c, const char *text, uint32_t 
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (end == text || *end || *text == '-' || !n || n > SIZE_MAX_NODES)
-		return fabric_refuse(c, "invalid number '%s'", text);
+		return fabrics_refuse(c, "invalid number '%s'", text);
 	*v = (uint32_t)n;
 	return 0;
 }
@@ -37,7 +37,7 @@ static int fabric_topo_number(struct fabric_call *c, const char *text, uint32_t 
 static int fabric_topo_numbers(struct fabric_call *c, int n, const char *usage, uint32_t *v)
 {
 	if (c->n != 2 + n)
-		return fabric_refuse(c, "%s", usage);
+		return fabrics_refuse(c, "%s", usage);
 	for (int i = 0; i < n; i++)
 		if (fabric_topo_number(c, c->word[2 + i], &v[i]))
 			return -EINVAL;
@@ -74,10 +74,10 @@ static int fabric_make_torus(struct fabric_call *c, struct topo *t)
 	char *save = NULL;
 
 	if (c->n < 3 || c->n > 4 || (c->n == 4 && fabric_topo_number(c, c->word[3], &hosts)))
-		return fabric_refuse(c, "usage: up --torus 4x4x2 [HOSTS]");
+		return fabrics_refuse(c, "usage: up --torus 4x4x2 [HOSTS]");
 	for (char *w = strtok_r(c->word[2], "x", &save); w; w = strtok_r(NULL, "x", &save)) {
 		if (n == MAX_DIMS)
-			return fabric_refuse(c, "a torus has at most %d dimensions", MAX_DIMS);
+			return fabrics_refuse(c, "a torus has at most %d dimensions", MAX_DIMS);
 		if (fabric_topo_number(c, w, &dims[n++]))
 			return -EINVAL;
 	}
@@ -122,18 +122,18 @@ static int fabric_topo_from_file(struct fabric_call *c, struct topo *t)
 	int rc;
 
 	if (c->n != 2)
-		return fabric_refuse(c, "usage: up FILE");
+		return fabrics_refuse(c, "usage: up FILE");
 	text = fabric_topo_slurp(path, &len);
 	if (!text)
-		return fabric_refuse(c, "%s: %s", path, strerror(errno));
+		return fabrics_refuse(c, "%s: %s", path, strerror(errno));
 	rc = topo_parse(t, text, len, &err);
 	free(text);
 	if (rc == -EINVAL && err.line)
-		return fabric_refuse(c, "%s:%u: %s", path, err.line, err.text);
-	return rc == -EINVAL ? fabric_refuse(c, "%s: %s", path, err.text) : rc;
+		return fabrics_refuse(c, "%s:%u: %s", path, err.line, err.text);
+	return rc == -EINVAL ? fabrics_refuse(c, "%s: %s", path, err.text) : rc;
 }
 
-int fabric_make_topo(struct fabric_call *c, struct topo *t)
+int fabrics_make_topo(struct fabric_call *c, struct topo *t)
 {
 	static const struct {
 		const char *option;
@@ -146,7 +146,7 @@ int fabric_make_topo(struct fabric_call *c, struct topo *t)
 	int rc;
 
 	if (c->n < 2)
-		return fabric_refuse(c, "usage: up FILE, or up with --star, --fat-tree, --torus or --dragonfly");
+		return fabrics_refuse(c, "usage: up FILE, or up with --star, --fat-tree, --torus or --dragonfly");
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (strcmp(kinds[i].option, c->word[1]))
 			continue;
@@ -154,15 +154,15 @@ int fabric_make_topo(struct fabric_call *c, struct topo *t)
 		if (!rc)
 			rc = topo_fill_guids(t, &err);
 		if (rc == -EINVAL && !json_object_object_length(c->answer))
-			return fabric_refuse(c, "%s: cannot create a fabric of this size", c->word[1]);
+			return fabrics_refuse(c, "%s: cannot create a fabric of this size", c->word[1]);
 		return rc;
 	}
 	if (c->word[1][0] == '-')
-		return fabric_refuse(c, "unknown option %s; see `ruse fabric --help'", c->word[1]);
+		return fabrics_refuse(c, "unknown option %s; see `ruse fabric --help'", c->word[1]);
 	return fabric_topo_from_file(c, t);
 }
 
-int fabric_show_topo(struct fabric_call *c)
+int fabrics_show_topo(struct fabric_call *c)
 {
 	char *text = NULL;
 	struct topo t;
@@ -174,7 +174,7 @@ int fabric_show_topo(struct fabric_call *c)
 	rc = fabric_topo(c->fs->fabric, &t);
 	f = rc ? NULL : open_memstream(&text, &len);
 	if (!f || topo_print(&t, f) || fclose(f))
-		rc = fabric_refuse(c, "out of memory");
+		rc = fabrics_refuse(c, "out of memory");
 	else
 		add_str(c->answer, "topology", text);
 	free(text);
@@ -215,7 +215,7 @@ static struct json_object *fabric_node_json(struct fabrics *fs, uint32_t n)
 	return o;
 }
 
-int fabric_show_nodes(struct fabric_call *c)
+int fabrics_show_nodes(struct fabric_call *c)
 {
 	struct json_object *o = json_object_new_object(), *a = json_object_new_array();
 	uint32_t count = fabric_node_count(c->fs->fabric), switches = 0;

@@ -76,7 +76,7 @@ void __wrap_rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int st
 	REQUIRE(status || (j->rec.mlid >= 0xc000 && j->rec.mlid != LID_PERMISSIVE));
 	if (status || !(j->rec.qkey & 3)) {
 		in[i] = false;
-		fabric_sa_leave(&cm, j);
+		fabrics_sa_leave(&cm, j);
 	}
 }
 
@@ -120,14 +120,14 @@ static void setup(void)
 static void leave(size_t i)
 {
 	if (in[i])
-		fabric_sa_leave(&cm, &joins[i]);
+		fabrics_sa_leave(&cm, &joins[i]);
 	in[i] = false;
 }
 
 static void forget(size_t i)
 {
 	if (asked[i])
-		fabric_sa_cancel(&cm, &paths[i]);
+		fabrics_sa_cancel(&cm, &paths[i]);
 	asked[i] = false;
 }
 
@@ -137,7 +137,7 @@ static void teardown(void)
 		forget(i);
 		leave(i);
 	}
-	fabric_sa_port_gone(&fabrics, 0);
+	fabrics_sa_port_gone(&fabrics, 0);
 	REQUIRE(list_empty(&fabrics.groups));
 	mad_port_fini(&gsi.port[0].port, loop.now);
 	mad_host_fini(&gsi.mad);
@@ -152,7 +152,7 @@ static void ask_path(const uint8_t *p, size_t i)
 	paths[i] = (struct rdmacm_sa_path){ .timeout_ms = p[2] * 10u, .comp_mask = p[3] };
 	ib_sa_unpack_path(p + DATA, &paths[i].path);
 	asked[i] = true;
-	if (fabric_sa_path(&cm, &paths[i]))
+	if (fabrics_sa_path(&cm, &paths[i]))
 		asked[i] = false;
 }
 
@@ -166,7 +166,7 @@ static void join(const uint8_t *p, size_t i)
 	joins[i].rec.mgid[0] = 0xff;
 	joins[i].rec.mgid[15] = p[2] & 1;
 	in[i] = true;
-	if (fabric_sa_join(&cm, &joins[i]))
+	if (fabrics_sa_join(&cm, &joins[i]))
 		in[i] = false;
 }
 
@@ -222,7 +222,7 @@ static void step(const uint8_t *p)
 		break;
 	case 6:
 		if (p[2] & 1)
-			fabric_sa_reset(&fabrics, 0);
+			fabrics_sa_reset(&fabrics, 0);
 		closed = p[2] & 2 && p[2] & 4;
 		page.dev[0].ib.sm_lid = p[2] & 8 && p[2] & 16 ? 0 : 1;
 		break;
