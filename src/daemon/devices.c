@@ -59,11 +59,11 @@ static void device_fill_port(const struct host *h, struct host_dev *d, struct sc
 		d->state = STATE_ACTIVE;
 	d->phys_state = d->state == STATE_ACTIVE ? PHYS_LINK_UP :
 			s->up ? PHYS_POLLING : PHYS_DISABLED;
-	d->active_mtu = mtu_from_netdev(s->mtu);
-	speed_from_netdev(d, netdev_speed(s->name));
+	d->active_mtu = hostnet_mtu_from_netdev(s->mtu);
+	hostnet_speed_from_netdev(d, netdev_speed(s->name));
 	memcpy(all, s->v4, s->n4 * sizeof(all[0]));
 	memcpy(all + s->n4, s->v6, s->n6 * sizeof(all[0]));
-	guid_from_mac(eui64, s->mac);
+	hostnet_guid_from_mac(eui64, s->mac);
 	lost = gids_sync(d, eui64, all, s->n4 + s->n6);
 	if (lost)
 		log_warn("%s: the GID table is full: %u addresses of %s are missing", d->name, lost,
@@ -130,7 +130,7 @@ static int device_publish_new(struct host *h, const char *name, struct scan *s)
 	if (slot < 0)
 		return slot;
 	snprintf(d.name, sizeof(d.name), "%s", name);
-	guid_from_mac(d.node_guid, s->mac);
+	hostnet_guid_from_mac(d.node_guid, s->mac);
 	device_fill_port(h, &d, s);
 	host_publish(h, slot, &d);
 	return 0;

@@ -7,7 +7,7 @@
 
 static const struct gid_raw none;
 
-void guid_from_mac(uint8_t *guid, const uint8_t *mac)
+void hostnet_guid_from_mac(uint8_t *guid, const uint8_t *mac)
 {
 	memcpy(guid, mac, 3);
 	guid[0] ^= 2;
@@ -16,7 +16,7 @@ void guid_from_mac(uint8_t *guid, const uint8_t *mac)
 	memcpy(guid + 5, mac + 3, 3);
 }
 
-struct gid_raw gid_from_ipv4(const uint8_t *addr)
+struct gid_raw hostnet_gid_from_ipv4(const uint8_t *addr)
 {
 	struct gid_raw g = { .b = { [10] = 0xff, [11] = 0xff } };
 
@@ -82,7 +82,7 @@ unsigned int gids_sync(struct host_dev *d, const uint8_t *eui64, const struct gi
 	return lost;
 }
 
-uint8_t mtu_from_netdev(uint32_t mtu)
+uint8_t hostnet_mtu_from_netdev(uint32_t mtu)
 {
 	uint32_t room = mtu > RXE_HDR_BYTES ? mtu - RXE_HDR_BYTES : 0;
 	uint8_t code = 1;
@@ -92,7 +92,7 @@ uint8_t mtu_from_netdev(uint32_t mtu)
 	return code;
 }
 
-void speed_from_netdev(struct host_dev *d, uint32_t mbps)
+void hostnet_speed_from_netdev(struct host_dev *d, uint32_t mbps)
 {
 	static const struct { uint32_t upto; uint8_t width, speed; } rows[] = {
 		{ 1000, 1, 1 },		/* 1X SDR */

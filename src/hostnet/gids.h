@@ -10,9 +10,9 @@ struct gid_raw {
 };
 
 /* Node GUID: modified EUI-64 of a 48-bit MAC (all zero on lo), network order. */
-void guid_from_mac(uint8_t *guid, const uint8_t *mac);
+void hostnet_guid_from_mac(uint8_t *guid, const uint8_t *mac);
 /* IPv4-mapped GID ::ffff:a.b.c.d. */
-struct gid_raw gid_from_ipv4(const uint8_t *addr);
+struct gid_raw hostnet_gid_from_ipv4(const uint8_t *addr);
 /*
  * Updates the GID table of d. Index 0 is the link-local GID of eui64, which follows the present MAC
  * (the node GUID keeps the first MAC). An address keeps its index while it exists and leaves a hole
@@ -22,8 +22,8 @@ struct gid_raw gid_from_ipv4(const uint8_t *addr);
 unsigned int gids_sync(struct host_dev *d, const uint8_t *eui64, const struct gid_raw *want,
 		       unsigned int n);
 /* enum ib_mtu for an interface's MTU: the largest that leaves 80 bytes for headers, but at least IB_MTU_256. */
-uint8_t mtu_from_netdev(uint32_t mtu);
+uint8_t hostnet_mtu_from_netdev(uint32_t mtu);
 /* Width and speed codes for a speed in Mb/s; 0 = unknown, treated as 1000. */
-void speed_from_netdev(struct host_dev *d, uint32_t mbps);
+void hostnet_speed_from_netdev(struct host_dev *d, uint32_t mbps);
 
 #endif

@@ -147,7 +147,7 @@ static int netdev_addr_cb(const struct nlmsghdr *nlh, void *arg)
 	if (!addr)
 		return MNL_CB_OK;
 	if (ifa->ifa_family == AF_INET && s->n4 < MAX_ADDRS)
-		s->v4[s->n4++] = gid_from_ipv4(addr);
+		s->v4[s->n4++] = hostnet_gid_from_ipv4(addr);
 	else if (ifa->ifa_family == AF_INET6 && s->n6 < MAX_ADDRS)
 		memcpy(s->v6[s->n6++].b, addr, 16);
 	return MNL_CB_OK;

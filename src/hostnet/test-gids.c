@@ -9,7 +9,7 @@ static int setup(void **state)
 {
 	memset(&d, 0, sizeof(d));
 	d.ifindex = 3;
-	guid_from_mac(d.node_guid, (const uint8_t *)"\x52\x54\x00\x77\x00\x01");
+	hostnet_guid_from_mac(d.node_guid, (const uint8_t *)"\x52\x54\x00\x77\x00\x01");
 	return 0;
 }
 
@@ -17,7 +17,7 @@ static struct gid_raw v4(uint8_t last)
 {
 	const uint8_t a[4] = { 192, 168, 77, last };
 
-	return gid_from_ipv4(a);
+	return hostnet_gid_from_ipv4(a);
 }
 
 static void expect(int i, const struct gid_raw *g)
@@ -31,7 +31,7 @@ static void test_guid(void **state)
 
 	/* Values as on Linux with rxe. */
 	assert_memory_equal(d.node_guid, "\x50\x54\x00\xff\xfe\x77\x00\x01", 8);
-	guid_from_mac(g, (const uint8_t *)"\0\0\0\0\0\0");
+	hostnet_guid_from_mac(g, (const uint8_t *)"\0\0\0\0\0\0");
 	assert_memory_equal(g, "\x02\x00\x00\xff\xfe\x00\x00\x00", 8);
 }
 
@@ -88,17 +88,17 @@ static void test_mtu(void **state)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_int_equal(mtu_from_netdev(rows[i].mtu), rows[i].code);
+		assert_int_equal(hostnet_mtu_from_netdev(rows[i].mtu), rows[i].code);
 }
 
 static void test_speed(void **state)
 {
-	speed_from_netdev(&d, 0);
+	hostnet_speed_from_netdev(&d, 0);
 	assert_int_equal(d.active_width, 1);
 	assert_int_equal(d.active_speed, 1);
-	speed_from_netdev(&d, 10000);
+	hostnet_speed_from_netdev(&d, 10000);
 	assert_int_equal(d.active_speed, 8);
-	speed_from_netdev(&d, 400000);
+	hostnet_speed_from_netdev(&d, 400000);
 	assert_int_equal(d.active_width, 2);
 	assert_int_equal(d.active_speed, 32);
 }
