@@ -17,7 +17,7 @@
 
 #define SNAPLEN_MIN 64u		/* bytes; room for the Ethernet, IPv6 and UDP headers (62) */
 
-int capture_start(struct host *host, struct gsi *g, struct client *c, const struct ipc_capture *q)
+int captures_start(struct host *host, struct gsi *g, struct client *c, const struct ipc_capture *q)
 {
 	if (!q->sock[0] || !memchr(q->sock, 0, sizeof(q->sock)) || q->pad)
 		return -EPROTO;
@@ -46,7 +46,7 @@ int capture_start(struct host *host, struct gsi *g, struct client *c, const stru
 	return -ENOSPC;
 }
 
-void capture_client_gone(struct host *host, struct gsi *g, struct client *c)
+void captures_client_gone(struct host *host, struct gsi *g, struct client *c)
 {
 	for (int i = 0; c->capture && i < HOST_MAX_CAPTURES; i++) {
 		if (host->page->capture[i].id != c->capture)

@@ -9,7 +9,7 @@ struct host;
 struct ipc_capture;
 
 /* Adds a capture for the client. 0; -EBUSY: it has one; -ENOSPC; -EPROTO: invalid socket name. */
-int capture_start(struct host *h, struct gsi *g, struct client *c, const struct ipc_capture *q);
-void capture_client_gone(struct host *h, struct gsi *g, struct client *c);
+int captures_start(struct host *h, struct gsi *g, struct client *c, const struct ipc_capture *q);
+void captures_client_gone(struct host *h, struct gsi *g, struct client *c);
 
 #endif

@@ -55,12 +55,12 @@ void client_kill(struct client *c, const char *why)
 	log_info("process %u (pid %d, %s): %s", c->proc, c->pid, c->comm, why);
 	lease_put_all(&r->leases, c->proc, r->loop.now);
 	port_steer(&r->port);
-	netlink_close_all(c);
+	nlsock_close_all(c);
 	channel_close(c);
 	loop_del(&r->loop, &c->sock);
 	loop_del(&r->loop, &c->pidfd);
 	res_client_gone(&r->host, c);
-	capture_client_gone(&r->host, &r->gsi, c);
+	captures_client_gone(&r->host, &r->gsi, c);
 	fault_client_gone(&r->faults, c);
 	fabric_client_gone(&c->fabric);
 	if (c->page_fd >= 0)

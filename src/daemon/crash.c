@@ -49,7 +49,7 @@ static _Unwind_Reason_Code say_frame(struct _Unwind_Context *c, void *arg)
 }
 
 /* SA_RESETHAND: a second fault in here ends the process. */
-static void crashed(int sig, siginfo_t *si, void *context)
+static void crash_handler(int sig, siginfo_t *si, void *context)
 {
 	struct walk w = { 0 };
 
@@ -70,7 +70,7 @@ void crash_watch(int dir, const char *log, const char *keep)
 	static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
 	static uint8_t stack[STACK_SIZE];
 	const stack_t ss = { .ss_sp = stack, .ss_size = sizeof(stack) };
-	struct sigaction sa = { .sa_sigaction = crashed,
+	struct sigaction sa = { .sa_sigaction = crash_handler,
 				.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND };
 
 	log_dir = dir;

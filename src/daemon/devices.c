@@ -81,7 +81,7 @@ static void device_refresh(struct host *h, int slot)
 	rc = netdev_read(&s);
 	if (!rc && !s.found && strcmp(d.name, DEV_NAME)) {
 		log_info("%s removed: its interface %s is gone", d.name, d.ndev);
-		device_del(h, slot);
+		devices_del(h, slot);
 		return;
 	}
 	if (!rc && !s.found && d.ifindex) {
@@ -99,7 +99,7 @@ static void device_refresh(struct host *h, int slot)
 	host_publish(h, slot, &d);
 }
 
-int device_place(struct host *h, struct host_dev *d)
+int devices_place(struct host *h, struct host_dev *d)
 {
 	uint64_t minors = 0;
 	int slot = -1;
@@ -125,7 +125,7 @@ int device_place(struct host *h, struct host_dev *d)
 static int device_publish_new(struct host *h, const char *name, struct scan *s)
 {
 	struct host_dev d = { .in_use = 1, .cap_mask = PORT_CAP_CM };
-	int slot = device_place(h, &d);
+	int slot = devices_place(h, &d);
 
 	if (slot < 0)
 		return slot;
@@ -152,7 +152,7 @@ static int device_check_name(const struct host *h, const char *name)
 	return 0;
 }
 
-int device_add(struct host *h, const char *name, const char *type, const char *ndev)
+int devices_add(struct host *h, const char *name, const char *type, const char *ndev)
 {
 	struct scan s = { 0 };
 	int rc;
@@ -177,7 +177,7 @@ int device_add(struct host *h, const char *name, const char *type, const char *n
 	return rc;
 }
 
-void device_del(struct host *h, int slot)
+void devices_del(struct host *h, int slot)
 {
 	struct host_dev none = { 0 };
 
@@ -185,7 +185,7 @@ void device_del(struct host *h, int slot)
 	h->configured = true;
 }
 
-int device_rename(struct host *h, int slot, const char *name)
+int devices_rename(struct host *h, int slot, const char *name)
 {
 	struct host_dev d = h->page->dev[slot];
 	int rc = strcmp(d.name, name) ? device_check_name(h, name) : 0;

@@ -217,7 +217,7 @@ static int do_peer(struct msg *m)
 
 static int do_netlink(struct msg *m)
 {
-	int fd = netlink_open(&m->c->r->nlsocks, m->c), rc;
+	int fd = nlsock_open(&m->c->r->nlsocks, m->c), rc;
 
 	if (fd < 0)
 		return answer_error(m, fd);
@@ -343,7 +343,7 @@ static int do_capture(struct msg *m)
 	int rc;
 
 	memcpy(&q, m->body, sizeof(q));
-	rc = capture_start(&m->c->r->host, &m->c->r->gsi, m->c, &q);
+	rc = captures_start(&m->c->r->host, &m->c->r->gsi, m->c, &q);
 	return rc == -EPROTO ? rc : answer_error(m, rc);
 }
 

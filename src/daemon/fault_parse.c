@@ -108,7 +108,7 @@ static int fault_parse_range(const struct parse *p, const char *what, const char
 	return 0;
 }
 
-static int do_duplicate(struct parse *p, const char *v)
+static int fault_do_duplicate(struct parse *p, const char *v)
 {
 	uint64_t n = 1;
 	int rc = v ? fault_parse_number(p, "duplicate", v, 1, 16, &n) : 0;
@@ -117,7 +117,7 @@ static int do_duplicate(struct parse *p, const char *v)
 	return rc;
 }
 
-static int do_reorder(struct parse *p, const char *v)
+static int fault_do_reorder(struct parse *p, const char *v)
 {
 	uint64_t n = 1;
 	int rc = v ? fault_parse_number(p, "reorder", v, 1, 1000, &n) : 0;
@@ -126,24 +126,24 @@ static int do_reorder(struct parse *p, const char *v)
 	return rc;
 }
 
-static int do_delay(struct parse *p, const char *v)
+static int fault_do_delay(struct parse *p, const char *v)
 {
 	return fault_parse_quantity(p, "delay", v, times, 1e9, TIME_HELP, &p->rule->delay);
 }
 
-static int do_jitter(struct parse *p, const char *v)
+static int fault_do_jitter(struct parse *p, const char *v)
 {
 	return fault_parse_quantity(p, "jitter", v, times, 1e9, TIME_HELP, &p->rule->jitter);
 }
 
-static int do_rate(struct parse *p, const char *v)
+static int fault_do_rate(struct parse *p, const char *v)
 {
 	int rc = fault_parse_quantity(p, "rate", v, rates, 1e12, RATE_HELP, &p->rule->rate);
 
 	return rc ? rc : p->rule->rate < 1024 ? fault_parse_bad(p, "rate: the minimum is 1024bit") : 0;
 }
 
-static int do_error(struct parse *p, const char *v)
+static int fault_do_error(struct parse *p, const char *v)
 {
 	static const struct {
 		const char *name;
@@ -175,17 +175,17 @@ static int count_clause(struct parse *p, const char *what, enum fault_when when,
 	return rc;
 }
 
-static int do_nth(struct parse *p, const char *v)
+static int fault_do_nth(struct parse *p, const char *v)
 {
 	return count_clause(p, "nth", FAULT_NTH, v);
 }
 
-static int do_every(struct parse *p, const char *v)
+static int fault_do_every(struct parse *p, const char *v)
 {
 	return count_clause(p, "every", FAULT_EVERY, v);
 }
 
-static int do_times(struct parse *p, const char *v)
+static int fault_do_times(struct parse *p, const char *v)
 {
 	uint64_t n;
 	int rc = fault_parse_number(p, "times", v, 1, UINT32_MAX, &n);
@@ -194,7 +194,7 @@ static int do_times(struct parse *p, const char *v)
 	return rc;
 }
 
-static int do_percent(struct parse *p, const char *v)
+static int fault_do_percent(struct parse *p, const char *v)
 {
 	char *end;
 	double d = strtod(v, &end);
@@ -234,7 +234,7 @@ static bool same_op(const char *table, const char *word)
 	return !strcmp(table, word);
 }
 
-static int do_op(struct parse *p, const char *v)
+static int fault_do_op(struct parse *p, const char *v)
 {
 	static const struct {
 		const char *name;
@@ -266,7 +266,7 @@ static int do_op(struct parse *p, const char *v)
 	return 0;
 }
 
-static int do_service(struct parse *p, const char *v)
+static int fault_do_service(struct parse *p, const char *v)
 {
 	for (unsigned int s = 0; s <= SEG_UD; s++)
 		if (!strcmp(seg_service_name(s), v)) {
@@ -277,7 +277,8 @@ static int do_service(struct parse *p, const char *v)
 	return fault_parse_bad(p, "service: unknown service '%s'; expected RC, UC or UD", v);
 }
 
-static int qpn(struct parse *p, const char *what, const char *v, uint32_t by, uint32_t *to)
+static int fault_parse_qpn(struct parse *p, const char *what, const char *v, uint32_t by,
+			   uint32_t *to)
 {
 	uint64_t n;
 	int rc = fault_parse_number(p, what, v, 1, 0xffffff, &n);
@@ -287,22 +288,22 @@ static int qpn(struct parse *p, const char *what, const char *v, uint32_t by, ui
 	return rc;
 }
 
-static int do_qp(struct parse *p, const char *v)
+static int fault_do_qp(struct parse *p, const char *v)
 {
-	return qpn(p, "qp", v, FAULT_BY_QP, &p->rule->qpn);
+	return fault_parse_qpn(p, "qp", v, FAULT_BY_QP, &p->rule->qpn);
 }
 
-static int do_from_qp(struct parse *p, const char *v)
+static int fault_do_from_qp(struct parse *p, const char *v)
 {
-	return qpn(p, "from-qp", v, FAULT_BY_SQP, &p->rule->sqpn);
+	return fault_parse_qpn(p, "from-qp", v, FAULT_BY_SQP, &p->rule->sqpn);
 }
 
-static int do_to_qp(struct parse *p, const char *v)
+static int fault_do_to_qp(struct parse *p, const char *v)
 {
-	return qpn(p, "to-qp", v, FAULT_BY_DQP, &p->rule->dqpn);
+	return fault_parse_qpn(p, "to-qp", v, FAULT_BY_DQP, &p->rule->dqpn);
 }
 
-static int do_dir(struct parse *p, const char *v)
+static int fault_do_dir(struct parse *p, const char *v)
 {
 	if (strcmp(v, "in") && strcmp(v, "out"))
 		return fault_parse_bad(p, "dir: expected in or out");
@@ -310,7 +311,7 @@ static int do_dir(struct parse *p, const char *v)
 	return 0;
 }
 
-static int do_dev(struct parse *p, const char *v)
+static int fault_do_dev(struct parse *p, const char *v)
 {
 	for (int i = 0; i < HOST_MAX_DEVS; i++) {
 		const struct host_dev *d = &p->page->dev[i];
@@ -324,7 +325,7 @@ static int do_dev(struct parse *p, const char *v)
 	return fault_parse_bad(p, "dev: there is no device %s", v);
 }
 
-static int do_peer(struct parse *p, const char *v)
+static int fault_do_peer(struct parse *p, const char *v)
 {
 	uint8_t *gid = p->rule->peer;
 
@@ -338,13 +339,13 @@ static int do_peer(struct parse *p, const char *v)
 	return fault_parse_bad(p, "peer: '%s' is neither an IPv4 nor an IPv6 address", v);
 }
 
-static int do_psn(struct parse *p, const char *v)
+static int fault_do_psn(struct parse *p, const char *v)
 {
 	p->rule->by |= FAULT_BY_PSN;
 	return fault_parse_range(p, "psn", v, 0xffffff, &p->rule->psn_lo, &p->rule->psn_hi);
 }
 
-static int do_size(struct parse *p, const char *v)
+static int fault_do_size(struct parse *p, const char *v)
 {
 	p->rule->by |= FAULT_BY_SIZE;
 	return fault_parse_range(p, "size", v, 4096, &p->rule->size_lo, &p->rule->size_hi);
@@ -360,12 +361,12 @@ static const struct action {
 } actions[] = {
 	{ "drop", FAULT_DROP, TAKES_NONE, NULL },
 	{ "corrupt", FAULT_CORRUPT, TAKES_NONE, NULL },
-	{ "duplicate", FAULT_DUPLICATE, TAKES_MAYBE, do_duplicate },
-	{ "reorder", FAULT_REORDER, TAKES_MAYBE, do_reorder },
-	{ "delay", FAULT_DELAY, TAKES_ONE, do_delay },
-	{ "rate", FAULT_RATE, TAKES_ONE, do_rate },
+	{ "duplicate", FAULT_DUPLICATE, TAKES_MAYBE, fault_do_duplicate },
+	{ "reorder", FAULT_REORDER, TAKES_MAYBE, fault_do_reorder },
+	{ "delay", FAULT_DELAY, TAKES_ONE, fault_do_delay },
+	{ "rate", FAULT_RATE, TAKES_ONE, fault_do_rate },
 	{ "rnr", FAULT_RNR, TAKES_NONE, NULL },
-	{ "error", FAULT_ERROR, TAKES_ONE, do_error },
+	{ "error", FAULT_ERROR, TAKES_ONE, fault_do_error },
 	{ "down", FAULT_DOWN, TAKES_NONE, NULL },
 	{ "freeze", FAULT_FREEZE, TAKES_NONE, NULL },
 };
@@ -374,10 +375,11 @@ static const struct clause {
 	const char *name;
 	int (*fn)(struct parse *p, const char *value);
 } clauses[] = {
-	{ "nth", do_nth }, { "every", do_every }, { "times", do_times }, { "op", do_op },
-	{ "service", do_service }, { "qp", do_qp }, { "from-qp", do_from_qp },
-	{ "to-qp", do_to_qp }, { "dir", do_dir }, { "dev", do_dev }, { "peer", do_peer },
-	{ "psn", do_psn }, { "size", do_size }, { "jitter", do_jitter },
+	{ "nth", fault_do_nth }, { "every", fault_do_every }, { "times", fault_do_times },
+	{ "op", fault_do_op }, { "service", fault_do_service }, { "qp", fault_do_qp },
+	{ "from-qp", fault_do_from_qp }, { "to-qp", fault_do_to_qp }, { "dir", fault_do_dir },
+	{ "dev", fault_do_dev }, { "peer", fault_do_peer }, { "psn", fault_do_psn },
+	{ "size", fault_do_size }, { "jitter", fault_do_jitter },
 };
 
 /* Parses the action and its value. Returns the number of words used, or -EINVAL. */
@@ -410,7 +412,7 @@ static int parse_clause(struct parse *p, char *const *word, int n)
 	int rc;
 
 	if (word[0][strlen(word[0]) - 1] == '%') {
-		rc = do_percent(p, word[0]);
+		rc = fault_do_percent(p, word[0]);
 		return rc ? rc : 1;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(clauses); i++) {

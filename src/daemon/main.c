@@ -46,7 +46,7 @@ struct options {
 	long idle;
 };
 
-static void usage(FILE *f)
+static void rused_usage(FILE *f)
 {
 	fputs("usage: rused [--rundir DIR] [--idle SECONDS] [--foreground]\n"
 	      "The daemon of ruse, shared by all programs of a host. The first program that uses\n"
@@ -59,7 +59,7 @@ static void usage(FILE *f)
 }
 
 /* Parses the options. Exits for --help, --version and wrong usage. */
-static void parse(int argc, char **argv, struct options *o)
+static void options_parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
 		{ "rundir", required_argument, NULL, 'r' }, { "idle", required_argument, NULL, 'i' },
@@ -86,24 +86,24 @@ static void parse(int argc, char **argv, struct options *o)
 			o->foreground = true;
 			break;
 		case 'h':
-			usage(stdout);
+			rused_usage(stdout);
 			exit(0);
 		case 'V':
 			puts("rused " RUSE_VERSION);
 			exit(0);
 		default:
-			usage(stderr);
+			rused_usage(stderr);
 			exit(2);
 		}
 	}
 	if (optind < argc) {
-		usage(stderr);
+		rused_usage(stderr);
 		exit(2);
 	}
 }
 
 /* Removes a resource limit; without the permission raises it to the hard limit. */
-static void lift(int what)
+static void rlimit_lift(int what)
 {
 	struct rlimit rl = { RLIM_INFINITY, RLIM_INFINITY };
 
@@ -130,8 +130,8 @@ static void reset_process(void)
 		rl.rlim_cur = rl.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &rl);
 	}
-	lift(RLIMIT_FSIZE);
-	lift(RLIMIT_AS);
+	rlimit_lift(RLIMIT_FSIZE);
+	rlimit_lift(RLIMIT_AS);
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);	/* EFBIG instead */
@@ -176,7 +176,7 @@ static void idle_timeout(struct timer *t, ns_t now)
 		r->loop.stop = true;
 }
 
-static int setup(struct rused *r, const struct options *o)
+static int rused_setup(struct rused *r, const struct options *o)
 {
 	int rc;
 
@@ -232,7 +232,7 @@ static void after_round(struct loop *l)
  * Runs until rused must exit: a signal asks for it, the loop fails, or rused is idle and no client
  * connects before it stops listening.
  */
-static int serve(struct rused *r)
+static int rused_serve(struct rused *r)
 {
 	bool forced;
 	int rc;
@@ -245,7 +245,7 @@ static int serve(struct rused *r)
 	return rc;
 }
 
-static void teardown(struct rused *r, bool keep_log)
+static void rused_teardown(struct rused *r, bool keep_log)
 {
 	/* If false, the files in the run directory belong to another rused and stay. */
 	bool ours = place_ours(&r->place);
@@ -274,7 +274,7 @@ int main(int argc, char **argv)
 	static struct rused r;
 	int rc;
 
-	parse(argc, argv, &o);
+	options_parse(argc, argv, &o);
 	log_init("rused", STDERR_FILENO);
 	reset_process();
 	rc = place_open(&r.place, o.rundir);
@@ -294,17 +294,17 @@ int main(int argc, char **argv)
 		log_err("cannot open %s/" IPC_LOG_NAME ": %s", r.place.rundir, strerror(-rc));
 		return 1;
 	}
-	rc = setup(&r, &o);
+	rc = rused_setup(&r, &o);
 	if (!rc) {
 		place_up(&r.place, r.spare);
-		rc = serve(&r);
+		rc = rused_serve(&r);
 	} else if (!o.foreground) {
 		/* The program that has started rused reads standard error and reports this line. */
 		dprintf(STDERR_FILENO, "rused: error: cannot start in %s: %s\n", r.place.rundir, strerror(-rc));
 	}
 	if (rc)
 		log_err("exiting: %s", strerror(-rc));
-	teardown(&r, rc);
+	rused_teardown(&r, rc);
 	/* This may take long, so it is done last, when no program waits for this rused. */
 	leftovers_remove(r.place.rundir);
 	return rc != 0;

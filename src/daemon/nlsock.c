@@ -85,7 +85,7 @@ static const struct nldev_res *nlsock_objects(void *arg, size_t *n)
 
 static int nlsock_newlink(void *arg, const char *name, const char *type, const char *ndev)
 {
-	return device_add(((struct objects *)arg)->of->host, name, type, ndev);
+	return devices_add(((struct objects *)arg)->of->host, name, type, ndev);
 }
 
 static int nlsock_dellink(void *arg, int dev)
@@ -94,7 +94,7 @@ static int nlsock_dellink(void *arg, int dev)
 
 	if (h->page->dev[dev].ib.host)
 		return -EINVAL;	/* NLDEV_CMD_DELLINK is only for rxe and siw */
-	device_del(h, dev);
+	devices_del(h, dev);
 	return 0;
 }
 
@@ -102,7 +102,7 @@ static int nlsock_rename_dev(void *arg, int dev, const char *name)
 {
 	struct host *h = ((struct objects *)arg)->of->host;
 
-	return h->page->dev[dev].ib.host ? -EOPNOTSUPP : device_rename(h, dev, name);
+	return h->page->dev[dev].ib.host ? -EOPNOTSUPP : devices_rename(h, dev, name);
 }
 
 static void nlsock_reply(void *arg, const void *dgram, size_t len)
@@ -143,7 +143,7 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 	free(o.ids);
 }
 
-int netlink_open(struct nlsocks *all, struct client *c)
+int nlsock_open(struct nlsocks *all, struct client *c)
 {
 	struct nlsock *n;
 	int sv[2], rc;
@@ -173,7 +173,7 @@ int netlink_open(struct nlsocks *all, struct client *c)
 	return sv[1];
 }
 
-void netlink_close_all(struct client *c)
+void nlsock_close_all(struct client *c)
 {
 	struct nlsock *n, *t;
 

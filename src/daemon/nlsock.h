@@ -18,7 +18,7 @@ struct nlsocks {
 };
 
 /* Opens a socket. Returns the program's end, or -errno. */
-int netlink_open(struct nlsocks *all, struct client *c);
-void netlink_close_all(struct client *c);
+int nlsock_open(struct nlsocks *all, struct client *c);
+void nlsock_close_all(struct client *c);
 
 #endif

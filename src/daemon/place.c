@@ -230,7 +230,7 @@ static bool tree_there(int run)
 }
 
 /* True if the path still leads to this rused's directory, lock and socket, and the device tree is there. */
-static bool whole(const struct place *p)
+static bool place_whole(const struct place *p)
 {
 	struct stat mine, st;
 
@@ -262,7 +262,7 @@ static int find_dir(const struct place *p)
 }
 
 /* Creates the log, RUN/leases and the sysfs tree in a new directory. */
-static int refill(struct place *p)
+static int place_refill(struct place *p)
 {
 	int fd = p->log < 0 ? -1 : open_log(p);
 
@@ -274,14 +274,14 @@ static int refill(struct place *p)
 }
 
 /* Creates what is missing of directory, lock, files and socket. 0; -EBUSY: another rused owns the directory; -errno. */
-static int restore(struct place *p)
+static int place_restore(struct place *p)
 {
 	int run = find_dir(p), lock, rc = 0;
 
 	if (run < 0)
 		return run;
 	if (lock_there(run, p->lock)) {
-		rc = tree_there(run) ? 0 : refill(p);
+		rc = tree_there(run) ? 0 : place_refill(p);
 	} else {
 		lock = place_lock(run);
 		if (lock < 0) {
@@ -291,7 +291,7 @@ static int restore(struct place *p)
 		close(p->lock);
 		p->lock = lock;
 		dup3(run, p->run, O_CLOEXEC);
-		rc = refill(p);
+		rc = place_refill(p);
 	}
 	close(run);
 	return rc ? rc : p->ops->listen(p->ctx);
@@ -302,14 +302,14 @@ static void place_check(struct timer *t, ns_t now)
 	struct place *p = container_of(t, struct place, check);
 	int rc;
 
-	if (whole(p))
+	if (place_whole(p))
 		return;
 	if (!p->ops->needed(p->ctx)) {
 		log_info("exiting: the run directory %s was deleted", p->rundir);
 		p->loop->stop = true;
 		return;
 	}
-	rc = restore(p);
+	rc = place_restore(p);
 	if (!rc) {
 		log_warn("the run directory %s or its socket was deleted; created again", p->rundir);
 		place_watch(p);
@@ -350,7 +350,7 @@ void place_watch(struct place *p)
 	if (fd >= 0 && p->watch.fd < 0)
 		close(fd);
 	/* Check for deletions that happened before the watch was set. */
-	if (p->watch.fd >= 0 && !whole(p))
+	if (p->watch.fd >= 0 && !place_whole(p))
 		timer_set(&p->loop->timers, &p->check, p->loop->now + PLACE_REST);
 }
 

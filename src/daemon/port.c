@@ -36,7 +36,7 @@ struct parked {
 	uint32_t is_lock, slot;
 };
 
-static void port_reset(struct port *p)
+static void port_slots_reset(struct port *p)
 {
 	memset(p->slot, 0, sizeof(p->slot));
 	p->nslots = 0;
@@ -49,7 +49,7 @@ void port_init(struct port *p, struct loop *l, struct lease_table *leases, struc
 	p->loop = l;
 	p->leases = leases;
 	p->gsi = gsi;
-	port_reset(p);
+	port_slots_reset(p);
 }
 
 uint32_t port_program(const struct port_steering *s, uint32_t n, struct sock_filter *prog,
@@ -242,7 +242,7 @@ static void port_close(struct port *p)
 	for (int i = 0; i < 2; i++)
 		if (p->park[i] >= 0)
 			close(p->park[i]);
-	port_reset(p);
+	port_slots_reset(p);
 }
 
 /*

@@ -13,7 +13,7 @@
 
 static int rused_place(void *ctx, struct host_dev *d)
 {
-	return device_place(&((struct rused *)ctx)->host, d);
+	return devices_place(&((struct rused *)ctx)->host, d);
 }
 
 static void rused_publish(void *ctx, unsigned int slot, const struct host_dev *d)
@@ -23,7 +23,7 @@ static void rused_publish(void *ctx, unsigned int slot, const struct host_dev *d
 
 static void rused_del(void *ctx, unsigned int slot)
 {
-	device_del(&((struct rused *)ctx)->host, (int)slot);
+	devices_del(&((struct rused *)ctx)->host, (int)slot);
 }
 
 static uint32_t rused_block(void *ctx, uint32_t proc, uint32_t dev_index)
