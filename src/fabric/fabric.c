@@ -39,7 +39,7 @@ const char *fabric_event_name(enum fabric_event e)
 	return e < FABRIC_EVENT_COUNT ? event_names[e] : NULL;
 }
 
-void port_event(struct port *p, enum fabric_event e)
+void fabric_port_event(struct port *p, enum fabric_event e)
 {
 	if (!is_switch(p->node) && p->node->f->ops && p->node->f->ops->event)
 		p->node->f->ops->event(p->node->f->ctx, p->node->index, p->num, e);

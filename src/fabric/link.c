@@ -68,9 +68,9 @@ void port_set_state(struct port *p, enum port_state s)
 	p->node->f->generation++;
 	port_put(p, PI_PORT_STATE, s);
 	if (old != PORT_ACTIVE && s == PORT_ACTIVE)
-		port_event(p, FABRIC_PORT_ACTIVE);
+		fabric_port_event(p, FABRIC_PORT_ACTIVE);
 	if (old == PORT_ACTIVE && s != PORT_ACTIVE)
-		port_event(p, FABRIC_PORT_ERR);
+		fabric_port_event(p, FABRIC_PORT_ERR);
 }
 
 /* IBA does not define the active speed of a port that is down; hardware shows SDR. */

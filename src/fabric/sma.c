@@ -92,7 +92,7 @@ static uint16_t guid_info(struct req *r)
 	for (uint32_t i = 0; i < GUID_CAP; i++)
 		put_be64(r->out + 8 * i, p->guids[i]);
 	if (changed)
-		port_event(p, FABRIC_GID_CHANGE);
+		fabric_port_event(p, FABRIC_GID_CHANGE);
 	return 0;
 }
 
@@ -134,7 +134,7 @@ static uint16_t pkey_table(struct req *r)
 		put_be16(r->out + 2 * i, p->pkeys[first + i]);
 	}
 	if (changed)
-		port_event(p, FABRIC_PKEY_CHANGE);
+		fabric_port_event(p, FABRIC_PKEY_CHANGE);
 	return 0;
 }
 

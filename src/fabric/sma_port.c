@@ -151,14 +151,14 @@ static void port_info_tell(struct port *p, const uint8_t *before, const uint8_t 
 		return;
 	if (smp_get(before, PI_LID) != port_get(p, PI_LID) ||
 	    smp_get(before, PI_LMC) != port_get(p, PI_LMC))
-		port_event(p, FABRIC_LID_CHANGE);
+		fabric_port_event(p, FABRIC_LID_CHANGE);
 	if (smp_get(before, PI_MASTER_SM_LID) != port_get(p, PI_MASTER_SM_LID) ||
 	    smp_get(before, PI_MASTER_SM_SL) != port_get(p, PI_MASTER_SM_SL))
-		port_event(p, FABRIC_SM_CHANGE);
+		fabric_port_event(p, FABRIC_SM_CHANGE);
 	if (smp_get(before, PI_GID_PREFIX) != smp_get(p->info, PI_GID_PREFIX))
-		port_event(p, FABRIC_GID_CHANGE);
+		fabric_port_event(p, FABRIC_GID_CHANGE);
 	if (smp_get(in, PI_CLIENT_REREGISTER))
-		port_event(p, FABRIC_CLIENT_REREGISTER);
+		fabric_port_event(p, FABRIC_CLIENT_REREGISTER);
 }
 
 uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t now)
