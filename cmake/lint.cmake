@@ -21,6 +21,9 @@ endfunction()
 ruse_lint(layers NEEDS python3 COMMAND tools/layers)
 ruse_lint(objects NEEDS python3 COMMAND tools/layers --objects ${CMAKE_BINARY_DIR})
 ruse_lint(sizes NEEDS python3 COMMAND tools/sizes)
+# The rooms whose names are clean.
+ruse_lint(names NEEDS python3 COMMAND tools/names
+  preload cli fabrics abi/netlink abi/sysfs hostnet gsi rdmacm umads cm loop vfile)
 ruse_lint(spdx NEEDS git COMMAND tools/spdx)
 ruse_lint(words NEEDS git COMMAND tools/words)
 ruse_lint(documents NEEDS git COMMAND tools/documents)
