@@ -2,10 +2,10 @@
 /*
  * Functions that use and duplicate descriptors.
  *
- * write() on a uverbs descriptor is the doorbell and takes the shortest path: a look-up in the table of RDMA descriptors
- * (vfile/fdtab.h) and a call of the engine, without a reference. No reference is needed: closing a device during a
- * post_send of another thread is an error of the program, because it also frees the queues that
- * post_send uses. All calls that may sleep hold a reference.
+ * write() on a uverbs descriptor is the doorbell and takes the shortest path: a look-up in the table
+ * of RDMA descriptors (vfile/fdtab.h) and a call of the engine, without a reference. No reference is
+ * needed: closing a device during a post_send of another thread is an error of the program, because
+ * it also frees the queues that post_send uses. All calls that may sleep hold a reference.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -22,186 +22,6 @@
 
 HOOK ssize_t __read_chk(int fd, void *buf, size_t count, size_t size);
 
-static void uverbs_release(struct vfile *vf)
-{
-	engine_close(vf->file);
-}
-
-static void event_release(struct vfile *vf)
-{
-	engine_event_close(vf->file);
-}
-
-static const struct vfile_ops uverbs_vops = { .release = uverbs_release };
-static const struct vfile_ops event_vops = { .release = event_release };
-
-int preload_uverbs_install(int fd, uint32_t minor, struct uverbs_file *f)
-{
-	struct vfile *vf, *old;
-	int ret = fdtab_reserve(fd);
-
-	if (ret)
-		return ret;
-	vf = vfile_new(VFILE_UVERBS, f, &uverbs_vops);
-	if (!vf)
-		return -ENOMEM;
-	vf->minor = minor;
-	fdtab_install(fd, vf, &old);
-	if (old)
-		vfile_put(old);
-	return 0;
-}
-
-/*
- * Called with the engine lock held. If the table of RDMA descriptors has an entry of an earlier file at fd, that entry is
- * leaked, because its release() would take the engine lock.
- */
-int preload_event_install(struct event_file *ev, int fd, bool is_async)
-{
-	struct vfile *vf, *old;
-	int ret = fdtab_reserve(fd);
-
-	if (ret)
-		return ret;
-	vf = vfile_new(is_async ? VFILE_EVENT_ASYNC : VFILE_EVENT_COMP, ev, &event_vops);
-	if (!vf)
-		return -ENOMEM;
-	return fdtab_install(fd, vf, &old);
-}
-
-void preload_event_uninstall(int fd)
-{
-	struct vfile *vf = fdtab_remove(fd);
-
-	if (!vf)
-		return;
-	vf->ops = NULL;		/* release() would take the engine lock, which is held */
-	vfile_put(vf);
-}
-
-int preload_program_fd(const void *file, int from)
-{
-	int fd;
-
-	for (fd = fdtab_next(from); fd >= 0; fd = fdtab_next(fd + 1)) {
-		struct vfile *vf = fdtab_lookup(fd);
-
-		if (vf && vf->file == file && vf->kind <= VFILE_EVENT_COMP)
-			break;
-	}
-	return fd;
-}
-
-struct event_file *preload_event_lookup(int fd)
-{
-	struct vfile *vf = fdtab_lookup(fd);
-
-	return vf && (vf->kind == VFILE_EVENT_ASYNC || vf->kind == VFILE_EVENT_COMP) ? vf->file :
-										       NULL;
-}
-
-/*
- * True for the engine's descriptors, which the program must not see. In a vfork child, which has a
- * descriptor table of its own, they are not hidden.
- */
-static bool own_hidden(const struct vfile *vf)
-{
-	return vf->kind == VFILE_OWN && preload_owns_tables();
-}
-
-bool preload_is_uverbs(int fd)
-{
-	struct vfile *vf = fdtab_lookup(fd);
-
-	return vf && vf->kind == VFILE_UVERBS;
-}
-
-static void release_ucma(struct vfile *vf)
-{
-	engine_ucma_release(vf->file);
-}
-
-static void release_umad(struct vfile *vf)
-{
-	engine_umad_release(vf->file);
-}
-
-static const struct vfile_ops ucma_ops = { .release = release_ucma };
-static const struct vfile_ops umad_ops = { .release = release_umad };
-
-int preload_rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file)
-{
-	struct vfile *vf, *old;
-	int ret = fdtab_reserve(fd);
-
-	if (ret)
-		return ret;
-	/* An issmN file needs no release(): its descriptor is a socket to rused, which notices the last close. */
-	vf = vfile_new(kind, file, kind == VFILE_UCMA ? &ucma_ops : kind == VFILE_UMAD ? &umad_ops :
-											 NULL);
-	if (!vf)
-		return -ENOMEM;
-	vf->minor = minor;
-	fdtab_install(fd, vf, &old);
-	if (old)
-		vfile_put(old);
-	return 0;
-}
-
-int preload_ucma_get(int fd, void **file, void **ref)
-{
-	struct vfile *vf = vfile_get(fd);
-	int ret;
-
-	if (vf && vf->kind == VFILE_UCMA) {
-		*file = vf->file;
-		*ref = vf;
-		return 0;
-	}
-	ret = sys_fcntl(fd, F_GETFD, 0) < 0 || (vf && own_hidden(vf)) ? -ENOENT : -EINVAL;
-	if (vf)
-		vfile_put(vf);
-	return ret;
-}
-
-void preload_ucma_put(void *ref)
-{
-	vfile_put(ref);
-}
-
-static void close_own(void *arg)
-{
-	const int *fd = arg;
-
-	if (!fd)
-		return;
-	fdtab_own(*fd, false);
-	sys_close(*fd);
-}
-
-/*
- * Uses libc's recv(): as in the kernel, it is a cancellation point, and a handler with SA_RESTART
- * does not end the wait.
- */
-int preload_ucma_wait(int fd, bool own)
-{
-	ssize_t ret;
-	char c;
-
-	pthread_cleanup_push(close_own, own ? &fd : NULL);
-	ret = REAL(recv)(fd, &c, sizeof(c), MSG_PEEK);
-	pthread_cleanup_pop(0);
-	return ret < 0 ? -errno : ret ? 0 : -EIO;
-}
-
-/* Uses libc's read(): as in the kernel, the wait is a cancellation point. */
-ssize_t preload_event_wait(int fd, void *buf, size_t len)
-{
-	ssize_t ret = REAL(read)(fd, buf, len);
-
-	return ret < 0 ? -errno : ret;
-}
-
 void preload_fd_forget(int fd)
 {
 	struct vfile *vf;
@@ -214,8 +34,6 @@ void preload_fd_forget(int fd)
 	}
 	errno = e;
 }
-
-/* read */
 
 static void io_vfile_put(void *vf)
 {
@@ -435,7 +253,7 @@ HOOK int ioctl(int fd, unsigned long cmd, ...)
 	arg = va_arg(ap, void *);
 	va_end(ap);
 	vf = fdtab_lookup(fd);
-	if (unlikely(vf && own_hidden(vf)))
+	if (unlikely(vf && preload_hidden(vf)))
 		return (int)libc_result(-EBADF, 0);
 	if (likely(!vf) || !has_ioctl(vf) || ioctl_generic(cmd))
 		return real.ioctl(fd, cmd, arg);
@@ -475,7 +293,7 @@ static int fcntl_common(int (*fn)(int, int, ...), int fd, int cmd, void *arg)
 	struct vfile *vf;
 
 	vf = fdtab_lookup(fd);
-	if (unlikely(vf && own_hidden(vf)))
+	if (unlikely(vf && preload_hidden(vf)))
 		return (int)libc_result(-EBADF, 0);
 	if (likely(cmd != F_DUPFD && cmd != F_DUPFD_CLOEXEC))
 		return fn(fd, cmd, arg);
@@ -506,7 +324,7 @@ HOOK int dup(int fd)
 
 	if (likely(!vf))
 		return preload_fd_fresh(REAL(dup)(fd));
-	if (own_hidden(vf))
+	if (preload_hidden(vf))
 		return (int)libc_result(-EBADF, 0);
 	vf = vfile_get(fd);
 	return vf ? share_result(REAL(dup)(fd), vf) : REAL(dup)(fd);
@@ -525,7 +343,7 @@ static int dup_to(int oldfd, int newfd, int flags, bool is_dup3)
 	if (ret < 0)
 		return ret;
 	vf = fdtab_lookup(oldfd);
-	if (vf && own_hidden(vf))
+	if (vf && preload_hidden(vf))
 		return -EBADF;
 	if (oldfd == newfd)
 		return is_dup3 ? -EINVAL : newfd;

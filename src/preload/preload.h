@@ -30,6 +30,16 @@ int preload_attach(void);
  * parent's memory: it must not change the tables and gets the raw system calls.
  */
 bool preload_owns_tables(void);
+
+/*
+ * True for the engine's descriptors, which the program must not see. In a vfork child, which has a
+ * descriptor table of its own, they are not hidden.
+ */
+static inline bool preload_hidden(const struct vfile *vf)
+{
+	return vf->kind == VFILE_OWN && preload_owns_tables();
+}
+
 /* Called at the first attach: registers the fork handlers and makes this process the owner of the tables. 0 or -errno. */
 int fork_setup(void);
 
@@ -46,7 +56,7 @@ static inline int preload_fd_fresh(int fd)
 /* calls_io.c: registers newfd, a duplicate of vf's descriptor. Returns newfd, or closes it and returns -errno. */
 int preload_fd_share(int newfd, struct vfile *vf);
 
-/* calls_io.c: functions of struct engine_host. */
+/* engine_host.c: functions of struct engine_host. */
 int preload_event_install(struct event_file *ev, int fd, bool is_async);
 void preload_event_uninstall(int fd);
 struct event_file *preload_event_lookup(int fd);
@@ -60,11 +70,11 @@ void preload_ucma_put(void *ref);
 /* calls_close.c: function of struct engine_host. */
 void preload_own_reset(void);
 
-/* calls_io.c: registers the result of engine_open() at fd. 0 or -errno. */
+/* engine_host.c: registers the result of engine_open() at fd. 0 or -errno. */
 struct uverbs_file;
 int preload_uverbs_install(int fd, uint32_t minor, struct uverbs_file *f);
 /*
- * calls_io.c: registers the result of engine_ucma_open() or engine_umad_open() at fd. 0 or -errno.
+ * engine_host.c: registers the result of engine_ucma_open() or engine_umad_open() at fd. 0 or -errno.
  */
 int preload_rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file);
 
