@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,4 +98,13 @@ static void remove_below(int dir, const char *path, int depth)
 void tree_remove(int dir, const char *path)
 {
 	remove_below(dir, path, 0);
+}
+
+void tree_path(char *p, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(p, size, fmt, ap);
+	va_end(ap);
 }

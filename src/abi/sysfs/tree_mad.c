@@ -11,14 +11,6 @@
 #define MAD_MAJOR 231u
 #define LEN 256
 
-#define PATH_OF(p, ...) snprintf((p), sizeof(p), __VA_ARGS__)
-
-static void mad_first_error(int *first, int rc)
-{
-	if (rc && !*first)
-		*first = rc;
-}
-
 static int put_link(int run, const char *target, const char *path)
 {
 	unlinkat(run, path, 0);
@@ -45,32 +37,32 @@ static int put_node(int run, const char *name, unsigned int minor, const char *i
 	int first = 0;
 
 	PATH_OF(dir, "sys/devices/virtual/infiniband_mad/%s", name);
-	mad_first_error(&first, tree_mkdir(run, dir));
+	tree_first_error(&first, tree_mkdir(run, dir));
 	PATH_OF(path, "%s/ibdev", dir);
 	PATH_OF(text, "%s\n", ibdev);
-	mad_first_error(&first, tree_put(run, path, text));
+	tree_first_error(&first, tree_put(run, path, text));
 	PATH_OF(path, "%s/port", dir);
 	PATH_OF(text, "%u\n", port);
-	mad_first_error(&first, tree_put(run, path, text));
+	tree_first_error(&first, tree_put(run, path, text));
 	PATH_OF(path, "%s/dev", dir);
 	PATH_OF(text, "%u:%u\n", MAD_MAJOR, minor);
-	mad_first_error(&first, tree_put(run, path, text));
+	tree_first_error(&first, tree_put(run, path, text));
 	PATH_OF(path, "%s/uevent", dir);
 	PATH_OF(text, "MAJOR=%u\nMINOR=%u\nDEVNAME=infiniband/%s\n", MAD_MAJOR, minor, name);
-	mad_first_error(&first, tree_put(run, path, text));
+	tree_first_error(&first, tree_put(run, path, text));
 	PATH_OF(path, "%s/subsystem", dir);
-	mad_first_error(&first, put_link(run, "../../../../class/infiniband_mad", path));
+	tree_first_error(&first, put_link(run, "../../../../class/infiniband_mad", path));
 	/* device/infiniband_mad exists for hardware devices, not for the kernel's virtual ones. */
 	PATH_OF(path, "sys/devices/virtual/infiniband/%s/device/infiniband_mad", ibdev);
-	mad_first_error(&first, tree_mkdir(run, path));
+	tree_first_error(&first, tree_mkdir(run, path));
 	PATH_OF(path, "sys/devices/virtual/infiniband/%s/device/infiniband_mad/%s", ibdev, name);
 	PATH_OF(text, "../../../../infiniband_mad/%s", name);
-	mad_first_error(&first, put_link(run, text, path));
+	tree_first_error(&first, put_link(run, text, path));
 	PATH_OF(path, "dev/infiniband/%s", name);
-	mad_first_error(&first, tree_put(run, path, ""));
+	tree_first_error(&first, tree_put(run, path, ""));
 	PATH_OF(path, "sys/class/infiniband_mad/%s", name);
 	PATH_OF(text, "../../devices/virtual/infiniband_mad/%s", name);
-	mad_first_error(&first, put_link(run, text, path));
+	tree_first_error(&first, put_link(run, text, path));
 	return first;
 }
 
@@ -86,7 +78,7 @@ int sysfs_mad(int run, unsigned int n, const char *ibdev, unsigned int port)
 		remove_node(run, issm);
 		return 0;
 	}
-	mad_first_error(&first, put_node(run, umad, n, ibdev, port));
-	mad_first_error(&first, put_node(run, issm, ISSM_BASE_MINOR + n, ibdev, port));
+	tree_first_error(&first, put_node(run, umad, n, ibdev, port));
+	tree_first_error(&first, put_node(run, issm, ISSM_BASE_MINOR + n, ibdev, port));
 	return first;
 }
