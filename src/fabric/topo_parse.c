@@ -9,11 +9,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "fabric/topo_lex_internal.h"
 #include "fabric/topo.h"
-
-struct cursor {
-	const char *p, *end;
-};
 
 /* A cable from one port line; width 0 and speed TOPO_SPEED_COUNT: not given. */
 struct cable {
@@ -46,142 +43,6 @@ static int __printf(2, 3) parse_bad(struct parser *ps, const char *fmt, ...)
 	return -EINVAL;
 }
 
-static void skip_space(struct cursor *c)
-{
-	while (c->p < c->end && (*c->p == ' ' || *c->p == '\t' || *c->p == '\r'))
-		c->p++;
-}
-
-/* Skips the word if it comes next. */
-static bool take_word(struct cursor *c, const char *word)
-{
-	size_t n = strlen(word);
-
-	if ((size_t)(c->end - c->p) < n || memcmp(c->p, word, n) != 0)
-		return false;
-	c->p += n;
-	return true;
-}
-
-static int digit_of(char ch)
-{
-	if (ch >= '0' && ch <= '9')
-		return ch - '0';
-	if (ch >= 'a' && ch <= 'f')
-		return ch - 'a' + 10;
-	if (ch >= 'A' && ch <= 'F')
-		return ch - 'A' + 10;
-	return 99;
-}
-
-/* Reads a number in the base, or in hexadecimal after 0x; false: no number, or above max. */
-static bool take_number(struct cursor *c, int base, uint64_t max, uint64_t *out)
-{
-	const char *start;
-	uint64_t v = 0;
-
-	if (take_word(c, "0x") || take_word(c, "0X"))
-		base = 16;
-	for (start = c->p; c->p < c->end && digit_of(*c->p) < base; c->p++) {
-		uint64_t d = (uint64_t)digit_of(*c->p);
-
-		if (d > max || v > (max - d) / (uint64_t)base)
-			return false;
-		v = v * (uint64_t)base + d;
-	}
-	*out = v;
-	return c->p > start;
-}
-
-/* Reads "text" up to the next quote. */
-static bool take_quoted(struct cursor *c, struct cursor *out)
-{
-	const char *q;
-
-	if (!take_word(c, "\""))
-		return false;
-	q = memchr(c->p, '"', (size_t)(c->end - c->p));
-	if (!q)
-		return false;
-	*out = (struct cursor){ c->p, q };
-	c->p = q + 1;
-	return true;
-}
-
-/* Reads [n], n from 1 to 254. */
-static bool take_port(struct cursor *c, uint8_t *port)
-{
-	uint64_t v;
-
-	if (!take_word(c, "["))
-		return false;
-	skip_space(c);
-	if (!take_number(c, 10, TOPO_MAX_PORTS, &v) || !v)
-		return false;
-	skip_space(c);
-	*port = (uint8_t)v;
-	return take_word(c, "]");
-}
-
-/* Reads (hex) if it comes next. */
-static bool take_guid(struct cursor *c, uint64_t *guid)
-{
-	struct cursor at = *c;
-
-	if (!take_word(&at, "("))
-		return false;
-	if (!take_number(&at, 16, UINT64_MAX, guid) || !take_word(&at, ")"))
-		return false;
-	*c = at;
-	return true;
-}
-
-/* Cuts the comment off the line and returns it. A quoted '#' is text. */
-static struct cursor split_comment(struct cursor *c)
-{
-	struct cursor rest = { c->end, c->end };
-	bool quoted = false;
-
-	for (const char *p = c->p; p < c->end; p++) {
-		if (*p == '"')
-			quoted = !quoted;
-		if (*p != '#' || quoted)
-			continue;
-		rest.p = p + 1;
-		c->end = p;
-		break;
-	}
-	return rest;
-}
-
-/* desc: the text between the first and the last quote of a comment; after: the rest. */
-static bool quoted_desc(struct cursor c, struct cursor *desc, struct cursor *after)
-{
-	const char *first = memchr(c.p, '"', (size_t)(c.end - c.p));
-	const char *last = memrchr(c.p, '"', (size_t)(c.end - c.p));
-
-	*after = c;
-	if (!first || first == last)
-		return false;
-	*desc = (struct cursor){ first + 1, last };
-	*after = (struct cursor){ last + 1, c.end };
-	return true;
-}
-
-static void take_lid(struct cursor *c, uint16_t *lid, uint8_t *lmc)
-{
-	uint64_t v;
-
-	skip_space(c);
-	if (!take_word(c, "lid "))
-		return;
-	if (take_number(c, 10, LID_MCAST - 1, &v))
-		*lid = (uint16_t)v;
-	skip_space(c);
-	if (take_word(c, "lmc ") && take_number(c, 10, 7, &v))
-		*lmc = (uint8_t)v;
-}
-
 /* Finds a word like 4xEDR in a comment. */
 static void parse_link(struct cursor c, struct cable *cb)
 {
@@ -189,16 +50,16 @@ static void parse_link(struct cursor c, struct cable *cb)
 		for (uint8_t w = 1; w <= 16; w = (uint8_t)(w * 2)) {
 			struct cursor at = c;
 
-			if (!take_word(&at, topo_width_name(w)))
+			if (!cursor_word(&at, topo_width_name(w)))
 				continue;
 			/* Fastest first; FDR does not match FDR10, as a digit follows it. */
 			for (int s = TOPO_SPEED_COUNT - 1; s >= 0; s--) {
 				enum topo_speed sp = (enum topo_speed)s;
 				struct cursor end = at;
 
-				if (!take_word(&end, topo_speed_name(sp)))
+				if (!cursor_word(&end, topo_speed_name(sp)))
 					continue;
-				if (end.p < end.end && digit_of(*end.p) < 10)
+				if (end.p < end.end && cursor_digit(*end.p) < 10)
 					continue;
 				cb->width = w;
 				cb->speed = sp;
@@ -207,7 +68,7 @@ static void parse_link(struct cursor c, struct cable *cb)
 		}
 		while (c.p < c.end && *c.p != ' ' && *c.p != '\t')
 			c.p++;
-		skip_space(&c);
+		cursor_skip_space(&c);
 	}
 }
 
@@ -229,9 +90,9 @@ static int parse_id(struct parser *ps, struct cursor c)
 	uint64_t v;
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		if (!take_word(&c, keys[i]))
+		if (!cursor_word(&c, keys[i]))
 			continue;
-		if (!take_number(&c, 10, i < 2 ? 0xffffff : UINT64_MAX, &v))
+		if (!cursor_number(&c, 10, i < 2 ? 0xffffff : UINT64_MAX, &v))
 			return parse_bad(ps, "%s must be followed by a number", keys[i]);
 		if (i == 0)
 			ps->ids.vendid = (uint32_t)v;
@@ -242,7 +103,7 @@ static int parse_id(struct parser *ps, struct cursor c)
 		else
 			ps->ids.guid = v;
 		if (i == 3)
-			take_guid(&c, &ps->port0_guid);
+			cursor_guid(&c, &ps->port0_guid);
 		return 1;
 	}
 	return 0;
@@ -256,23 +117,23 @@ static uint64_t guid_of_id(const char *id)
 
 	if (strlen(id) != 18 || !strchr("SHR", id[0]) || id[1] != '-')
 		return 0;
-	return take_number(&c, 16, UINT64_MAX, &v) && c.p == c.end ? v : 0;
+	return cursor_number(&c, 16, UINT64_MAX, &v) && c.p == c.end ? v : 0;
 }
 
 static void node_describe(struct topo_node *n, struct cursor comment)
 {
 	struct cursor desc, rest;
 
-	if (quoted_desc(comment, &desc, &rest) && desc.p < desc.end)
+	if (cursor_desc(comment, &desc, &rest) && desc.p < desc.end)
 		copy_desc(n->desc, desc);
 	if (n->type != NODE_SWITCH)
 		return;
-	skip_space(&rest);
-	n->enhanced_port0 = take_word(&rest, "enhanced");
-	if (n->enhanced_port0 || take_word(&rest, "base")) {
-		skip_space(&rest);
-		take_word(&rest, "port 0");
-		take_lid(&rest, &n->ports[0].lid, &n->ports[0].lmc);
+	cursor_skip_space(&rest);
+	n->enhanced_port0 = cursor_word(&rest, "enhanced");
+	if (n->enhanced_port0 || cursor_word(&rest, "base")) {
+		cursor_skip_space(&rest);
+		cursor_word(&rest, "port 0");
+		cursor_lid(&rest, &n->ports[0].lid, &n->ports[0].lmc);
 	}
 }
 
@@ -293,15 +154,15 @@ static int parse_node(struct parser *ps, struct cursor c, struct cursor comment)
 	int rc;
 
 	for (i = 0; i < ARRAY_SIZE(types); i++)
-		if (take_word(&c, types[i].word))
+		if (cursor_word(&c, types[i].word))
 			break;
 	if (i == ARRAY_SIZE(types) || c.p == c.end || (*c.p != ' ' && *c.p != '\t'))
 		return 0;
-	skip_space(&c);
-	if (!take_number(&c, 10, TOPO_MAX_PORTS, &nports) || !nports)
+	cursor_skip_space(&c);
+	if (!cursor_number(&c, 10, TOPO_MAX_PORTS, &nports) || !nports)
 		return parse_bad(ps, "expected the number of ports, 1 to %d", TOPO_MAX_PORTS);
-	skip_space(&c);
-	if (!take_quoted(&c, &id) || id.p == id.end || id.end - id.p > TOPO_NAME_LEN ||
+	cursor_skip_space(&c);
+	if (!cursor_quoted(&c, &id) || id.p == id.end || id.end - id.p > TOPO_NAME_LEN ||
 	    memchr(id.p, '\0', (size_t)(id.end - id.p)))
 		return parse_bad(ps, "expected the node's ID in quotes, up to %d characters", TOPO_NAME_LEN);
 	memcpy(name, id.p, (size_t)(id.end - id.p));
@@ -329,14 +190,14 @@ static int parse_node(struct parser *ps, struct cursor c, struct cursor comment)
 /* Reads w=4 s=QDR, in any order. */
 static int parse_options(struct parser *ps, struct cursor c, struct cable *cb)
 {
-	for (skip_space(&c); c.p < c.end; skip_space(&c)) {
-		bool width = take_word(&c, "w=");
+	for (cursor_skip_space(&c); c.p < c.end; cursor_skip_space(&c)) {
+		bool width = cursor_word(&c, "w=");
 		uint64_t v;
 
-		if (!width && !take_word(&c, "s="))
+		if (!width && !cursor_word(&c, "s="))
 			return parse_bad(ps, "unknown option \"%.*s\"", (int)min(c.end - c.p, (ptrdiff_t)40), c.p);
 		for (int s = TOPO_SPEED_COUNT - 1; !width && s >= 0; s--)
-			if (take_word(&c, topo_speed_name((enum topo_speed)s))) {
+			if (cursor_word(&c, topo_speed_name((enum topo_speed)s))) {
 				cb->speed = (enum topo_speed)s;
 				width = true;
 				v = 0;
@@ -344,7 +205,7 @@ static int parse_options(struct parser *ps, struct cursor c, struct cable *cb)
 			}
 		if (width && c.p[-1] != '=')
 			continue;
-		if (!take_number(&c, 10, 12, &v))
+		if (!cursor_number(&c, 10, 12, &v))
 			return parse_bad(ps, "w= must be followed by a link width, s= by a link speed");
 		if (width && v != 1 && v != 2 && v != 4 && v != 8 && v != 12)
 			return parse_bad(ps, "invalid link width %u; expected 1, 2, 4, 8 or 12", (unsigned int)v);
@@ -364,8 +225,8 @@ static void port_comment(struct topo_node *n, uint8_t port, struct cursor commen
 	struct cursor desc, rest;
 
 	if (n->type != NODE_SWITCH)
-		take_lid(&comment, &n->ports[port].lid, &n->ports[port].lmc);
-	quoted_desc(comment, &desc, &rest);
+		cursor_lid(&comment, &n->ports[port].lid, &n->ports[port].lmc);
+	cursor_desc(comment, &desc, &rest);
 	if (!cb->width)
 		parse_link(rest, cb);
 }
@@ -384,23 +245,23 @@ static int parse_port(struct parser *ps, struct cursor c, struct cursor comment)
 	if (ps->node == TOPO_NONE)
 		return parse_bad(ps, "this port line follows no node");
 	n = &ps->t->nodes[ps->node];
-	if (!take_port(&c, &cb.port) || cb.port > n->nports)
+	if (!cursor_port(&c, &cb.port) || cb.port > n->nports)
 		return parse_bad(ps, "invalid port: \"%s\" has ports [1] to [%d]", n->id, n->nports);
-	if (take_word(&c, "[ext ") && (!take_number(&c, 10, 255, &ext) || !take_word(&c, "]")))
+	if (cursor_word(&c, "[ext ") && (!cursor_number(&c, 10, 255, &ext) || !cursor_word(&c, "]")))
 		return parse_bad(ps, "[ext N]: expected a number");
-	take_guid(&c, &n->ports[cb.port].guid);
-	skip_space(&c);
-	if (!take_quoted(&c, &id) || id.p == id.end || id.end - id.p > TOPO_NAME_LEN)
+	cursor_guid(&c, &n->ports[cb.port].guid);
+	cursor_skip_space(&c);
+	if (!cursor_quoted(&c, &id) || id.p == id.end || id.end - id.p > TOPO_NAME_LEN)
 		return parse_bad(ps, "expected the other node's ID in quotes");
 	cb.peer = id.p;
 	cb.peer_len = (uint8_t)(id.end - id.p);
-	skip_space(&c);
-	if (!take_port(&c, &cb.peer_port))
+	cursor_skip_space(&c);
+	if (!cursor_port(&c, &cb.peer_port))
 		return parse_bad(ps, "expected the other node's port, [1] to [%d]", TOPO_MAX_PORTS);
-	if (take_word(&c, "[ext ") && (!take_number(&c, 10, 255, &ext) || !take_word(&c, "]")))
+	if (cursor_word(&c, "[ext ") && (!cursor_number(&c, 10, 255, &ext) || !cursor_word(&c, "]")))
 		return parse_bad(ps, "[ext N]: expected a number");
-	skip_space(&c);
-	take_guid(&c, &cb.peer_guid);
+	cursor_skip_space(&c);
+	cursor_guid(&c, &cb.peer_guid);
 	rc = parse_options(ps, c, &cb);
 	if (rc)
 		return rc;
@@ -421,7 +282,8 @@ static int parse_port(struct parser *ps, struct cursor c, struct cursor comment)
 /* Headings between the nodes of `ibnetdiscover -g`. */
 static bool is_heading(struct cursor c)
 {
-	return take_word(&c, "Chassis ") || take_word(&c, "Non-Chassis Nodes") || take_word(&c, "Hostname:");
+	return cursor_word(&c, "Chassis ") || cursor_word(&c, "Non-Chassis Nodes") ||
+	       cursor_word(&c, "Hostname:");
 }
 
 static int parse_line(struct parser *ps, struct cursor c)
@@ -432,12 +294,12 @@ static int parse_line(struct parser *ps, struct cursor c)
 	struct cursor comment;
 	int rc;
 
-	skip_space(&c);
+	cursor_skip_space(&c);
 	if (c.p == c.end) {
 		ps->node = TOPO_NONE;
 		return 0;
 	}
-	comment = split_comment(&c);
+	comment = cursor_split_comment(&c);
 	while (c.p < c.end && (c.end[-1] == ' ' || c.end[-1] == '\t' || c.end[-1] == '\r'))
 		c.end--;
 	if (c.p == c.end || is_heading(c))
