@@ -1,40 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Dispatch and framing of RDMA netlink.
- *
- * A datagram holds one or more messages. Each is answered separately. There are two forms of
- * requests, named as in the kernel:
- *
- * - dump: has the flag NLM_F_DUMP and asks for a list. The answer consists of datagrams of NLM_F_MULTI
- *   messages, followed by a datagram with NLMSG_DONE, whose body is 0 or the -errno of the dump. A dump
- *   gets no NLMSG_ERROR, even with NLM_F_ACK.
- * - doit: all others. The answer is one message, or none for commands that change something; then an
- *   NLMSG_ERROR with 0 if the request has NLM_F_ACK. If it fails, only an NLMSG_ERROR is sent.
- *
- * A request that fails before it is run gets an NLMSG_ERROR in both forms: the command is unknown, it
- * has no dump, or it needs CAP_NET_ADMIN. The table cmds[] has one row per command.
+ * The commands of RDMA netlink. The table cmds[] has one row per command. netlink.c has the framing and
+ * says what dump and doit are.
  */
 #include <errno.h>
 #include <libmnl/libmnl.h>
 #include <string.h>
 
-#include "abi/netlink/nldev_internal.h"
+#include "abi/netlink/call_internal.h"
 #include "base/log.h"
-
-#define REQ_MAX 16384	/* longer datagrams are ignored; requests have about 100 bytes */
-
-struct call {
-	const struct nldev_host *h;
-	const struct nlmsghdr *req;
-	const struct nlattr *tb[NLDEV_TB];
-	nldev_reply_fn reply;
-	void *arg;
-	union {
-		struct nlmsghdr nlh;
-		char buf[NLDEV_DGRAM_MAX];
-	} out;
-	size_t used;		/* bytes of complete messages in out */
-};
 
 enum flags {
 	ADMIN = 1,		/* needs CAP_NET_ADMIN */
@@ -48,14 +22,14 @@ enum flags {
 	PER_DEV = 256,		/* with OBJECTS: a doit with PORT_INDEX fails; without PER_DEV a doit needs PORT_INDEX */
 };
 
-typedef int (*doit_fn)(struct call *c, int dev);
+typedef int (*doit_fn)(struct nldev_call *c, int dev);
 
-static int doit_chardev(struct call *c, int dev);
-static int doit_sys(struct call *c, int dev);
-static int doit_stat(struct call *c, int dev);
-static int doit_set(struct call *c, int dev);
-static int doit_newlink(struct call *c, int dev);
-static int doit_dellink(struct call *c, int dev);
+static int doit_chardev(struct nldev_call *c, int dev);
+static int doit_sys(struct nldev_call *c, int dev);
+static int doit_stat(struct nldev_call *c, int dev);
+static int doit_set(struct nldev_call *c, int dev);
+static int doit_newlink(struct nldev_call *c, int dev);
+static int doit_dellink(struct nldev_call *c, int dev);
 
 #define DUMPED(answers_as, how, fn) \
 	{ .flags = (how), .reply_op = RDMA_NLDEV_CMD_##answers_as, .fill = (fn), .dump = (fn) }
@@ -105,32 +79,6 @@ static const struct cmd {
 	[RDMA_NLDEV_CMD_STAT_GET_STATUS] = NOT_OFFERED(STRICT | NEED_DEV | NEED_PORT),
 };
 
-static void call_flush(struct call *c)
-{
-	if (c->used)
-		c->reply(c->arg, c->out.buf, c->used);
-	c->used = 0;
-}
-
-/* Start a message after the complete ones. -EMSGSIZE: no room. */
-static int msg_begin(struct call *c, struct nldev_msg *m, uint16_t type, uint16_t flags)
-{
-	if (c->used + NLMSG_HDRLEN > sizeof(c->out))
-		return -EMSGSIZE;
-	m->nlh = mnl_nlmsg_put_header(c->out.buf + c->used);
-	m->room = sizeof(c->out) - c->used;
-	m->nlh->nlmsg_type = type;
-	m->nlh->nlmsg_flags = flags;
-	m->nlh->nlmsg_seq = c->req->nlmsg_seq;
-	m->nlh->nlmsg_pid = c->req->nlmsg_pid;
-	return 0;
-}
-
-static void msg_end(struct call *c, const struct nldev_msg *m)
-{
-	c->used += NLMSG_ALIGN(m->nlh->nlmsg_len);
-}
-
 static uint16_t op_type(unsigned int op)
 {
 	return RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, op);
@@ -140,7 +88,7 @@ static uint16_t op_type(unsigned int op)
  * Finds the device that the request's attribute DEV_INDEX selects. Returns its index in page->dev,
  * or -EINVAL if the attribute or the device is missing.
  */
-static int call_find_dev(const struct call *c)
+static int call_find_dev(const struct nldev_call *c)
 {
 	const struct nlattr *a = c->tb[RDMA_NLDEV_ATTR_DEV_INDEX];
 	int i;
@@ -156,24 +104,18 @@ static int call_find_dev(const struct call *c)
 	return -EINVAL;
 }
 
-/* Every device has one port, number 1. */
-static int call_check_port(const struct call *c)
-{
-	return nldev_attr_u32(c->tb[RDMA_NLDEV_ATTR_PORT_INDEX]) == 1 ? 0 : -EINVAL;
-}
-
-static int reply_one(struct call *c, const struct cmd *cmd, nldev_fill_fn fill, int dev)
+static int reply_one(struct nldev_call *c, const struct cmd *cmd, nldev_fill_fn fill, int dev)
 {
 	struct nldev_msg m;
 	int rc;
 
-	rc = msg_begin(c, &m, op_type(cmd->reply_op), 0);
+	rc = nldev_msg_begin(c, &m, op_type(cmd->reply_op), 0);
 	if (!rc)
 		rc = fill(&m, c->h, dev);
 	if (rc)
 		return rc;
-	msg_end(c, &m);
-	call_flush(c);
+	nldev_msg_end(c, &m);
+	nldev_flush(c);
 	return 0;
 }
 
@@ -182,7 +124,7 @@ static int fill_sys(struct nldev_msg *m, const struct nldev_host *h, int dev)
 	return nldev_fill_sys(m);
 }
 
-static int doit_sys(struct call *c, int dev)
+static int doit_sys(struct nldev_call *c, int dev)
 {
 	return reply_one(c, &cmds[RDMA_NLDEV_CMD_SYS_GET], fill_sys, 0);
 }
@@ -197,7 +139,7 @@ static int fill_rdma_cm(struct nldev_msg *m, const struct nldev_host *h, int unu
  * none, since all RDMA devices share one character device. In all other cases the answer is
  * -EOPNOTSUPP, as from a kernel in which the module of this type is not loaded.
  */
-static int doit_chardev(struct call *c, int unused)
+static int doit_chardev(struct nldev_call *c, int unused)
 {
 	const struct nlattr *type = c->tb[RDMA_NLDEV_ATTR_CHARDEV_TYPE];
 	bool port = c->tb[RDMA_NLDEV_ATTR_PORT_INDEX];
@@ -209,7 +151,7 @@ static int doit_chardev(struct call *c, int unused)
 		dev = call_find_dev(c);
 		if (dev < 0)
 			return dev;
-		if (port && call_check_port(c))
+		if (port && nldev_check_port(c))
 			return -EINVAL;
 	} else if (port) {
 		return -EINVAL;
@@ -224,12 +166,12 @@ static int doit_chardev(struct call *c, int unused)
 }
 
 /* A string attribute. The parser has checked its NUL. */
-static const char *attr_text(const struct call *c, uint16_t type)
+static const char *attr_text(const struct nldev_call *c, uint16_t type)
 {
 	return c->tb[type] ? (const char *)c->tb[type] + NLA_HDRLEN : NULL;
 }
 
-static int doit_newlink(struct call *c, int unused)
+static int doit_newlink(struct nldev_call *c, int unused)
 {
 	const char *name = attr_text(c, RDMA_NLDEV_ATTR_DEV_NAME);
 	const char *type = attr_text(c, RDMA_NLDEV_ATTR_LINK_TYPE);
@@ -240,7 +182,7 @@ static int doit_newlink(struct call *c, int unused)
 	return c->h->newlink ? c->h->newlink(c->h->arg, name, type, ndev) : -EOPNOTSUPP;
 }
 
-static int doit_dellink(struct call *c, int dev)
+static int doit_dellink(struct nldev_call *c, int dev)
 {
 	return c->h->dellink ? c->h->dellink(c->h->arg, dev) : -EOPNOTSUPP;
 }
@@ -249,7 +191,7 @@ static int doit_dellink(struct call *c, int dev)
  * SET: renames a device. Two other changes fail with -EOPNOTSUPP: moving the device to another network
  * namespace, which the kernel also refuses for rxe, and DIM (adaptive completion moderation).
  */
-static int doit_set(struct call *c, int dev)
+static int doit_set(struct nldev_call *c, int dev)
 {
 	const char *name = attr_text(c, RDMA_NLDEV_ATTR_DEV_NAME);
 
@@ -259,117 +201,14 @@ static int doit_set(struct call *c, int dev)
 }
 
 /* Counters of the device's port. rxe has no counters of single objects (STAT_RES). */
-static int doit_stat(struct call *c, int dev)
+static int doit_stat(struct nldev_call *c, int dev)
 {
 	if (c->tb[RDMA_NLDEV_ATTR_STAT_RES])
 		return -EOPNOTSUPP;
 	return reply_one(c, &cmds[RDMA_NLDEV_CMD_STAT_GET], nldev_fill_stat, dev);
 }
 
-static bool obj_is(const struct call *c, const struct cmd *cmd, int dev, const struct nldev_res *r)
-{
-	return r->rec.kind == cmd->kind && r->rec.dev_index == c->h->page->dev[dev].index;
-}
-
-/*
- * True if the request has a PORT_INDEX, but the object has no device port yet. A QP gets its port in the
- * transition to INIT, a CM id when its device is resolved.
- */
-static bool other_port(const struct call *c, const struct nldev_res *r)
-{
-	return c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && !r->rec.port &&
-	       (r->rec.kind == RES_QP || r->rec.kind == RES_CM_ID);
-}
-
-/* Answer about one object, selected by its number. */
-static int doit_object(struct call *c, const struct cmd *cmd, int dev)
-{
-	bool port = c->tb[RDMA_NLDEV_ATTR_PORT_INDEX];
-	const struct nldev_res *all;
-	struct nldev_msg m;
-	size_t n;
-	int rc;
-
-	if ((port && call_check_port(c)) || port == !!(cmd->flags & PER_DEV))
-		return -EINVAL;
-	all = c->h->objects(c->h->arg, &n);
-	for (size_t i = 0; i < n; i++) {
-		if (!obj_is(c, cmd, dev, &all[i]) ||
-		    nldev_obj_id(&all[i]) != nldev_attr_u32(c->tb[cmd->id]))
-			continue;
-		if (other_port(c, &all[i]))
-			return -EAGAIN;
-		rc = msg_begin(c, &m, c->req->nlmsg_type, 0);
-		if (!rc)
-			rc = nldev_put_handle(&m, &c->h->page->dev[dev]);
-		if (!rc)
-			rc = nldev_fill_obj(&m, c->h, &all[i]);
-		if (rc)
-			return rc;
-		msg_end(c, &m);
-		call_flush(c);
-		return 0;
-	}
-	return -ENOENT;
-}
-
-/*
- * Put the objects from all[*at] on into one datagram, as many as fit, and advance *at. 0, or -EMSGSIZE if a single
- * object does not fit. As in the kernel, a device whose objects are all skipped by other_port() gets a datagram whose
- * attribute for the objects is empty; a device without objects gets no datagram.
- */
-static int dump_some(struct call *c, const struct cmd *cmd, int dev, const struct nldev_res *all,
-		     size_t n, size_t *at)
-{
-	struct nlattr *table, *entry;
-	struct nldev_msg m;
-	uint32_t filled = 0, met = 0;
-
-	if (msg_begin(c, &m, c->req->nlmsg_type, NLM_F_MULTI) ||
-	    nldev_put_handle(&m, &c->h->page->dev[dev]))
-		return -EMSGSIZE;
-	table = nldev_nest(&m, nldev_obj_table(cmd->kind));
-	if (!table)
-		return -EMSGSIZE;
-	for (; *at < n; ++*at) {
-		uint32_t before = m.nlh->nlmsg_len;
-
-		if (!obj_is(c, cmd, dev, &all[*at]))
-			continue;
-		met++;
-		if (other_port(c, &all[*at]))
-			continue;
-		entry = nldev_nest(&m, nldev_obj_entry(cmd->kind));
-		if (!entry || nldev_fill_obj(&m, c->h, &all[*at])) {
-			m.nlh->nlmsg_len = before;
-			break;
-		}
-		mnl_attr_nest_end(m.nlh, entry);
-		filled++;
-	}
-	if (!filled && *at < n)
-		return -EMSGSIZE;
-	if (!met)
-		return 0;
-	mnl_attr_nest_end(m.nlh, table);
-	msg_end(c, &m);
-	call_flush(c);
-	return 0;
-}
-
-static int dump_objects(struct call *c, const struct cmd *cmd, int dev)
-{
-	const struct nldev_res *all;
-	size_t n, at = 0;
-	int rc = 0;
-
-	all = c->h->objects(c->h->arg, &n);
-	while (at < n && !rc)
-		rc = dump_some(c, cmd, dev, all, n, &at);
-	return rc;
-}
-
-static int run_doit(struct call *c, const struct cmd *cmd)
+static int run_doit(struct nldev_call *c, const struct cmd *cmd)
 {
 	int dev = 0, rc;
 
@@ -384,37 +223,37 @@ static int run_doit(struct call *c, const struct cmd *cmd)
 		dev = call_find_dev(c);
 		if (dev < 0)
 			return dev;
-		if ((cmd->flags & NEED_PORT) && call_check_port(c))
+		if ((cmd->flags & NEED_PORT) && nldev_check_port(c))
 			return -EINVAL;
 	}
 	if (cmd->flags & CHANGES)
 		return -EOPNOTSUPP;
 	if (cmd->flags & OBJECTS)
-		return doit_object(c, cmd, dev);
+		return nldev_doit_object(c, cmd->kind, cmd->id, cmd->flags & PER_DEV, dev);
 	if (cmd->doit)
 		return cmd->doit(c, dev);
 	return reply_one(c, cmd, cmd->fill, dev);
 }
 
-static int dump_one(struct call *c, const struct cmd *cmd, uint16_t type, int dev)
+static int dump_one(struct nldev_call *c, const struct cmd *cmd, uint16_t type, int dev)
 {
 	struct nldev_msg m;
 	int rc, tries;
 
 	for (tries = 0; tries < 2; tries++) {
-		rc = msg_begin(c, &m, type, NLM_F_MULTI);
+		rc = nldev_msg_begin(c, &m, type, NLM_F_MULTI);
 		if (!rc)
 			rc = cmd->dump(&m, c->h, dev);
 		if (!rc) {
-			msg_end(c, &m);
+			nldev_msg_end(c, &m);
 			return 0;
 		}
-		call_flush(c);	/* full: try again in the next datagram */
+		nldev_flush(c);	/* full: try again in the next datagram */
 	}
 	return rc;
 }
 
-static int run_dump_devs(struct call *c, const struct cmd *cmd, uint16_t type)
+static int run_dump_devs(struct nldev_call *c, const struct cmd *cmd, uint16_t type)
 {
 	int i, rc = 0;
 
@@ -425,9 +264,9 @@ static int run_dump_devs(struct call *c, const struct cmd *cmd, uint16_t type)
 			return i;
 		if (!(cmd->flags & OBJECTS))
 			return dump_one(c, cmd, type, i);
-		if (c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && call_check_port(c))
+		if (c->tb[RDMA_NLDEV_ATTR_PORT_INDEX] && nldev_check_port(c))
 			return -EINVAL;
-		return dump_objects(c, cmd, i);
+		return nldev_dump_objects(c, cmd->kind, i);
 	}
 	for (i = 0; i < HOST_MAX_DEVS && !rc; i++)
 		if (nldev_sees(c->h, &c->h->page->dev[i]))
@@ -435,17 +274,17 @@ static int run_dump_devs(struct call *c, const struct cmd *cmd, uint16_t type)
 	return rc;
 }
 
-static void run_dump(struct call *c, const struct cmd *cmd)
+static void run_dump(struct nldev_call *c, const struct cmd *cmd)
 {
 	int32_t rc = run_dump_devs(c, cmd, c->req->nlmsg_type);
 	struct nldev_msg m;
 
-	call_flush(c);
-	if (BUG_ON(msg_begin(c, &m, NLMSG_DONE, NLM_F_MULTI)))
+	nldev_flush(c);
+	if (BUG_ON(nldev_msg_begin(c, &m, NLMSG_DONE, NLM_F_MULTI)))
 		return;
 	memcpy(mnl_nlmsg_put_extra_header(m.nlh, sizeof(rc)), &rc, sizeof(rc));
-	msg_end(c, &m);
-	call_flush(c);
+	nldev_msg_end(c, &m);
+	nldev_flush(c);
 }
 
 static bool has_dump(const struct cmd *cmd)
@@ -453,8 +292,7 @@ static bool has_dump(const struct cmd *cmd)
 	return cmd->dump || (cmd->flags & OBJECTS);
 }
 
-/* Run a request. 0 or -errno: result for the NLMSG_ERROR; 1: a dump, which gets no NLMSG_ERROR. */
-static int call_run(struct call *c)
+int nldev_run(struct nldev_call *c)
 {
 	unsigned int client = RDMA_NL_GET_CLIENT(c->req->nlmsg_type);
 	unsigned int op = RDMA_NL_GET_OP(c->req->nlmsg_type);
@@ -475,67 +313,4 @@ static int call_run(struct call *c)
 		return 1;
 	}
 	return run_doit(c, cmd);
-}
-
-/*
- * Sends NLMSG_ERROR with the result rc. If rc is an error, the message contains the whole request,
- * provided that it fits. If rc is 0, or the request does not fit, it contains the request's header.
- */
-static void call_ack(struct call *c, int rc)
-{
-	struct nlmsgerr *e;
-	struct nldev_msg m;
-	size_t echo;
-
-	c->used = 0;
-	if (BUG_ON(msg_begin(c, &m, NLMSG_ERROR, rc ? 0 : NLM_F_CAPPED)))
-		return;
-	e = mnl_nlmsg_put_extra_header(m.nlh, sizeof(*e));
-	e->error = rc;
-	echo = rc ? c->req->nlmsg_len : NLMSG_HDRLEN;
-	if (echo > sizeof(c->out) - NLMSG_HDRLEN - sizeof(*e)) {
-		echo = NLMSG_HDRLEN;
-		m.nlh->nlmsg_flags |= NLM_F_CAPPED;
-	}
-	memcpy(&e->msg, c->req, echo);
-	m.nlh->nlmsg_len += (uint32_t)(echo - NLMSG_HDRLEN);
-	c->used = m.nlh->nlmsg_len;
-	call_flush(c);
-}
-
-static void one_message(struct call *c)
-{
-	uint16_t flags = c->req->nlmsg_flags;
-	int rc = 0;
-
-	c->used = 0;
-	/* Messages that are not requests are not executed; with NLM_F_ACK they are acknowledged. */
-	if ((flags & NLM_F_REQUEST) && c->req->nlmsg_type >= NLMSG_MIN_TYPE)
-		rc = call_run(c);
-	if (rc < 0 || (!rc && (flags & NLM_F_ACK)))
-		call_ack(c, rc);
-}
-
-void nldev_input(const struct nldev_host *h, const void *req, size_t len,
-		 nldev_reply_fn reply, void *arg)
-{
-	union {
-		struct nlmsghdr align;
-		char buf[REQ_MAX];
-	} in;
-	struct call c = { .h = h, .reply = reply, .arg = arg };
-	size_t at = 0;
-
-	if (len > sizeof(in))
-		return;
-	memcpy(in.buf, req, len);
-	while (len - at >= NLMSG_HDRLEN) {
-		const struct nlmsghdr *nlh = (const struct nlmsghdr *)(in.buf + at);
-
-		if (nlh->nlmsg_len < NLMSG_HDRLEN || nlh->nlmsg_len > len - at)
-			return;
-		c.req = nlh;
-		one_message(&c);
-		at += min((size_t)NLMSG_ALIGN(nlh->nlmsg_len), len - at);
-	}
 }

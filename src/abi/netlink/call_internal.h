@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A request of RDMA netlink while it is executed. */
+#ifndef RUSE_ABI_NETLINK_CALL_INTERNAL_H
+#define RUSE_ABI_NETLINK_CALL_INTERNAL_H
+
+#include "abi/netlink/nldev_internal.h"
+
+struct nldev_call {
+	const struct nldev_host *h;
+	const struct nlmsghdr *req;
+	const struct nlattr *tb[NLDEV_TB];
+	nldev_reply_fn reply;
+	void *arg;
+	union {
+		struct nlmsghdr nlh;
+		char buf[NLDEV_DGRAM_MAX];
+	} out;
+	size_t used;		/* bytes of complete messages in out */
+};
+
+/* netlink.c: starts a message after the complete ones. -EMSGSIZE: no room. */
+int nldev_msg_begin(struct nldev_call *c, struct nldev_msg *m, uint16_t type, uint16_t flags);
+void nldev_msg_end(struct nldev_call *c, const struct nldev_msg *m);
+/* Sends the complete messages as a datagram. */
+void nldev_flush(struct nldev_call *c);
+
+/* nldev.c: runs a request. 0 or -errno: result for the NLMSG_ERROR; 1: a dump, which gets no NLMSG_ERROR. */
+int nldev_run(struct nldev_call *c);
+
+/* Every device has one port, number 1. */
+static inline int nldev_check_port(const struct nldev_call *c)
+{
+	return nldev_attr_u32(c->tb[RDMA_NLDEV_ATTR_PORT_INDEX]) == 1 ? 0 : -EINVAL;
+}
+
+/*
+ * nldev_obj.c: answers about one object, whose number is attribute id. A request with PORT_INDEX fails
+ * if per_dev, else a request without.
+ */
+int nldev_doit_object(struct nldev_call *c, enum res_kind kind, uint16_t id, bool per_dev, int dev);
+/* nldev_obj.c: lists all objects of a kind. */
+int nldev_dump_objects(struct nldev_call *c, enum res_kind kind, int dev);
+
+#endif
