@@ -21,7 +21,6 @@
 #include "base/sys.h"
 #include "engine/captures.h"
 #include "engine/engine_internal.h"
-#include "engine/ud_link.h"
 #include "engine/wire.h"
 #include "ipc/capring.h"
 #include "ipc/ipc.h"

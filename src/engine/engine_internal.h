@@ -14,6 +14,7 @@
 #include "engine/inherit.h"
 #include "engine/lock.h"
 #include "engine/own.h"
+#include "engine/peers.h"
 #include "engine/pollstate.h"
 #include "engine/progress.h"
 #include "ipc/pages.h"
@@ -75,6 +76,7 @@ struct engine {
 
 	struct shm_ep *ep;
 	struct link *loop;
+	struct peers peers;
 
 	/* Progress thread. */
 	bool started;

@@ -6,7 +6,7 @@
 #include "engine/engine_internal.h"
 #include "engine/ib_mcast.h"
 #include "engine/ib_path.h"
-#include "engine/ud_link.h"
+#include "engine/peer_link.h"
 #include "ipc/fabric_msg.h"
 #include "wire/mad.h"
 #include "wire/mtu.h"
@@ -145,7 +145,8 @@ static int fill(struct group *g, const struct ipc_path *q, const uint8_t mgid[16
 		const struct ipc_member *m = &answer.to[i];
 		struct link *l = NULL;
 
-		if (m->block >= QPN_BLOCKS || find_link_to(m->dev_index, m->block, NS_S, &l) || !l)
+		if (m->block >= QPN_BLOCKS ||
+		    peer_link_to_dev(m->dev_index, m->block, PEERS_WAIT_DATAGRAM, &l) || !l)
 			continue;
 		g->to[g->n++] = (struct member){ .link = l, .dev = m->dev_index & DEV_MASK };
 	}

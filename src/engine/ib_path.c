@@ -8,8 +8,8 @@
  * the path is open. Links are wrapped (faults.h): before a send, and before a direct placement (a
  * WRITE or READ that the requester executes itself in the peer's memory), the wrapper checks that
  * byte. It also counts words and packets in the process page (proc_page.path, read by rused), as
- * the counters of a port do. A datagram's link is chosen for each WQE, so a small table remembers
- * the links that were found.
+ * the counters of a port do. A datagram's link is chosen for each WQE and kept, with its path, in the
+ * table of peers (peers.h).
  */
 #include <errno.h>
 #include <string.h>
@@ -17,13 +17,9 @@
 #include "engine/engine_internal.h"
 #include "engine/ib_mcast.h"
 #include "engine/ib_path.h"
-#include "engine/ud_link.h"
+#include "engine/peer_link.h"
 #include "ipc/fabric_msg.h"
 #include "wire/mtu.h"
-
-#define CONNECT_NS (3 * NS_S)
-#define NOBODY_NS (20 * NS_MS)
-#define UD_DESTS 64u	/* power of two */
 
 /* Bytes of LRH, BTH and ICRC, which every packet has, and of the headers that some packets have. */
 #define PKT_BYTES 24u
@@ -43,14 +39,6 @@ static struct {
 	uint32_t n, proc;
 	struct ib_path path[PROC_MAX_PATHS];
 } paths;
-
-static struct ud_dest {
-	bool used;
-	uint32_t block, generation;
-	struct ib_path *path;
-	struct link *link;	/* counted reference; NULL: no process has this block of QP numbers */
-	ns_t until;		/* if link is NULL: when rused is asked again */
-} dests[UD_DESTS];
 
 static struct proc_path *slot_of(uint32_t id)
 {
@@ -73,6 +61,7 @@ static void refresh(void)
 	paths.generation = engine.generation + 1;
 	paths.proc = engine.proc;
 	paths.n = 0;
+	peers_forget(&engine.peers);
 	memset(engine.proc_page->path, 0, sizeof(engine.proc_page->path));
 }
 
@@ -306,46 +295,36 @@ int ib_connect(struct qp *qp)
 	qp->path = p;
 	if (!p->q.owner)
 		return 0;
-	ret = find_link_to(p->q.owner, qp->peer_block, CONNECT_NS, &qp->link);
+	ret = peer_link_to_dev(p->q.owner, qp->peer_block, PEERS_WAIT_CONNECT, &qp->link);
 	qp->peer_counter = edev_counters(p->q.owner);
 	if (!qp->peer_counter)
 		qp->peer_counter = unseen;
 	return ret;
 }
 
-static struct ud_dest *dest_of(const struct ipc_path *q, uint32_t block)
+/* arg: the request for the path. Datagrams do not wait for a rused to start. */
+static int ib_look_up(struct peer *peer, ns_t wait, void *arg)
 {
-	uint32_t h = (q->dlid * 64u + block) * 0x9e3779b9u;
-
-	return &dests[h >> 26 & (UD_DESTS - 1)];
-}
-
-static bool dest_good(const struct ud_dest *d, const struct ipc_path *q, uint32_t block)
-{
-	if (!d->used || d->generation != engine.generation || d->block != block ||
-	    paths.proc != engine.proc || !ib_path_same(&d->path->q, q))
-		return false;
-	return d->link ? !d->link->dead : engine.now < d->until;
-}
-
-static struct ud_dest *find_dest(struct ipc_path *q, uint32_t block)
-{
-	struct ud_dest *d = dest_of(q, block);
-	struct link *found = NULL;
 	struct ib_path *p;
+	int ret = engine.conn.fd < 0 ? -ENOTCONN : look_up(arg, &p);
 
-	if (likely(dest_good(d, q, block)))
-		return d;
-	if (engine.conn.fd < 0 || look_up(q, &p) ||
-	    (p->q.owner && find_link_to(p->q.owner, block, NS_S, &found)))
-		return NULL;
-	/* The reference to a link from before a fork belongs to the parent. */
-	if (d->used && d->link && d->generation == engine.generation)
-		link_put(d->link);
-	*d = (struct ud_dest){ .used = true, .block = block, .link = found, .path = p,
-			       .generation = engine.generation,
-			       .until = engine_now() + NOBODY_NS };
-	return d;
+	if (!ret && p->q.owner)
+		ret = peer_link_to_dev(p->q.owner, peer->key.block, wait, &peer->link);
+	if (!ret)
+		peer->path = p;
+	return ret;
+}
+
+static const struct peers_ops ib_peers_ops = { .now = engine_now, .look_up = ib_look_up };
+
+/* The members of q that ib_path_same() compares, and the block. */
+static struct peer_key ib_peer_key(const struct ipc_path *q, uint32_t block)
+{
+	return (struct peer_key){
+		.addr = { (uint64_t)q->slid << 48 | (uint64_t)q->dlid << 32 |
+			  (uint64_t)q->pkey << 16 | q->mtu, q->sl },
+		.dev = q->dev_index, .block = block,
+	};
 }
 
 struct link *ib_ud_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struct seg_net *net,
@@ -353,14 +332,18 @@ struct link *ib_ud_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struc
 {
 	uint32_t block = (seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
 	uint8_t sgid = ah->is_global ? ah->grh.sgid_index : 0;
+	const struct peer *d;
+	struct peer_key key;
 	struct ipc_path q;
-	struct ud_dest *d;
 
 	if (unlikely(seg->dqpn == MULTICAST_QPN))
 		return ib_mcast_link(qp, ah, net, seg);
 	ib_path_ask(qp, ah, mtu_bytes(qp->dev->port.active_mtu), &q);
-	d = find_dest(&q, block);
-	if (!d)
+	key = ib_peer_key(&q, block);
+	/* The table must not hold paths that a former rused named. */
+	refresh();
+	d = peer_link_datagram(&key, &ib_peers_ops, &q);
+	if (!d || !d->path)
 		return NULL;
 	*net = (struct seg_net){ .sl = q.sl, .slid = q.slid, .path_bits = d->path->q.path_bits };
 	memcpy(net->sgid, qp->dev->gid[sgid % DEV_IB_GID_TBL].raw, 16);

@@ -20,6 +20,7 @@
 #include "engine/faults.h"
 #include "engine/ib_mcast.h"
 #include "engine/ib_path.h"
+#include "engine/peer_link.h"
 #include "engine/res.h"
 #include "engine/ud_link.h"
 #include "engine/wire.h"
@@ -182,7 +183,6 @@ const struct uverbs_host uverbs_host_ops = {
  */
 #define PARK_NAP (20 * NS_MS)
 #define PARK_TRIES 100
-#define PEERS 16	/* entries of peers[] */
 
 static int lease_call(struct ipc_lease *l)
 {
@@ -240,139 +240,6 @@ int lease_inherit(struct rdev *dev, uint32_t block, struct qp_card **cards)
 }
 
 /*
- * The index of the device of this host that has this GID; 0: no device has it. The devices that
- * this process has opened are searched before the host page, the table of all devices that rused
- * shares (struct host_page). Their GIDs are outdated until the process has handled the latest
- * change of the host page.
- */
-uint32_t gid_owner(const uint8_t raw[16])
-{
-	struct host_page *copy;
-	struct edev *e;
-	uint32_t found = 0;
-
-	list_for_each_entry(e, &engine.devs, entry)
-		if (!e->dev.gone && rdev_find_gid(&e->dev, raw) >= 0)
-			return e->dev.index;
-	copy = malloc(sizeof(*copy));
-	if (copy && !host_page_read(engine.host_page, copy))
-		for (int i = 0; i < HOST_MAX_DEVS; i++)
-			for (int k = 0; copy->dev[i].in_use && k < HOST_MAX_GIDS; k++)
-				if (!memcmp(copy->dev[i].gid[k].raw, raw, 16))
-					found = copy->dev[i].index;
-	free(copy);
-	return found;
-}
-
-struct link *block_link(uint32_t block)
-{
-	static struct link *last;
-	static uint32_t last_block, generation;
-	struct ipc_peer p = { .block = block };
-	size_t rsize = sizeof(p);
-
-	if (last && generation == engine.generation && last_block == block && !last->dead)
-		return last;
-	if (last && generation == engine.generation)
-		link_put(last);
-	last = NULL;
-	if (engine.conn.fd < 0 || rused_call(IPC_PEER, &p, sizeof(p), &p, &rsize))
-		return NULL;
-	p.sock[sizeof(p.sock) - 1] = 0;
-	if (shm_connect_within(engine.ep, p.proc, p.sock, p.pid, 100 * NS_MS, &last))
-		last = NULL;
-	last_block = block;
-	generation = engine.generation;
-	return last;
-}
-
-int find_link(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **link)
-{
-	uint32_t owner = wire_only() ? 0 : gid_owner(dgid);
-
-	*link = NULL;
-	return owner ? find_link_to(owner, block, wait, link) : -EREMOTE;
-}
-
-/*
- * The latest answers of rused to IPC_PEER: which process has a block of QP numbers. A block belongs
- * to its process as long as the process lives. If a link to that process exists, rused need not be
- * asked.
- */
-static struct peer {
-	uint32_t generation;	/* engine.generation + 1; 0: unused */
-	struct ipc_peer p;
-} peers[PEERS];
-
-#define ASK_AGAIN_NS (10 * NS_MS)
-
-/*
- * Asks rused for the process that has the block of QP numbers p->block. After a restart of rused
- * that process may not have connected to the new rused yet, because its progress thread looks for
- * one only once a second. rused answers EAGAIN meanwhile, and the request is repeated for up to
- * `wait` ns.
- */
-static int ask_peer(struct ipc_peer *p, ns_t wait)
-{
-	ns_t until = engine_now() + wait;
-	int ret;
-
-	for (;;) {
-		struct ipc_peer q = { .block = p->block };
-		size_t rsize = sizeof(*p);
-
-		ret = rused_call(IPC_PEER, &q, sizeof(q), p, &rsize);
-		if (ret != -EAGAIN)
-			return ret;
-		if (engine_now() >= until)
-			return -ETIMEDOUT;
-		shm_serve(engine.ep, ASK_AGAIN_NS);
-	}
-}
-
-/* The part of find_link_to() for a block of QP numbers that another process has. */
-static int peer_link(uint32_t block, ns_t wait, struct link **link)
-{
-	struct peer *known = &peers[block % PEERS];
-	struct ipc_peer p = { .block = block };
-	int ret;
-
-	*link = NULL;
-	if (known->p.block == block && known->generation == engine.generation + 1)
-		*link = shm_connected(engine.ep, known->p.proc, known->p.sock);
-	if (*link)
-		return 0;
-	ret = ask_peer(&p, wait);
-	if (ret == -ENOENT)
-		return 0;	/* no process has this number: packets are lost */
-	if (ret)
-		return ret;
-	p.sock[sizeof(p.sock) - 1] = 0;
-	ret = shm_connect_within(engine.ep, p.proc, p.sock, p.pid, wait, link);
-	if (!ret)
-		*known = (struct peer){ engine.generation + 1, p };
-	/* The process has died meanwhile: packets are lost. */
-	return ret == -ECONNREFUSED ? 0 : ret;
-}
-
-int find_link_to(uint32_t owner, uint32_t block, ns_t wait, struct link **link)
-{
-	*link = NULL;
-	if (engine.block_dev[block]) {
-		/* The address and the block of QP numbers belong to different devices: no QP has both. */
-		if (engine.block_dev[block]->index != owner)
-			return 0;
-		link_get(engine.loop);
-		*link = engine.loop;
-		return 0;
-	}
-	return peer_link(block, wait, link);
-}
-
-/* How long qp_connect() waits for a new peer: on a busy machine a living peer may answer slowly. */
-#define CONNECT_NS (3 * NS_S)
-
-/*
  * Choose the QP's link at RTR. If the destination GID belongs to this host, the link leads to the
  * process that leases the block of the destination QP number; otherwise the link is a UDP link.
  */
@@ -384,9 +251,10 @@ static int qp_connect(struct qp *qp)
 	qp->peer_block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
 	if (qp->dev->port.ib)
 		return ib_connect(qp);
-	ret = find_link(qp->attr.ah.grh.dgid, qp->peer_block, CONNECT_NS, &qp->link);
+	ret = peer_link_to_gid(qp->attr.ah.grh.dgid, qp->peer_block, PEERS_WAIT_CONNECT,
+			       &qp->link);
 	if (!ret && qp->link) {
-		qp->peer_counter = edev_counters(gid_owner(qp->attr.ah.grh.dgid));
+		qp->peer_counter = edev_counters(peer_gid_owner(qp->attr.ah.grh.dgid));
 		if (!qp->peer_counter)
 			qp->peer_counter = unseen;
 	}

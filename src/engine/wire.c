@@ -17,6 +17,7 @@
 #include "core/umem.h"
 #include "engine/engine_internal.h"
 #include "engine/faults.h"
+#include "engine/peer_link.h"
 #include "engine/ud_link.h"
 #include "engine/wire.h"
 #include "link/udp.h"
@@ -89,7 +90,7 @@ static void foreign(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn,
 		.pkey = PKEY_DEFAULT, .path_mtu = PACKET_MTU_MAX, .len = all,
 		.npkts = seg_pkts(all, PACKET_MTU_MAX), .iov = iov, .niov = 2,
 	};
-	struct link *l = block_link(block);
+	struct link *l = peer_link_brief(block);
 
 	if (l)
 		l->ops->send(l, &seg);
@@ -368,7 +369,7 @@ int wire_link(const struct qp *qp, struct link **link)
 	if (!wire_up())
 		return no_wire();
 	/* The path MTU of packets within the host is not limited by the interface: they use lo. */
-	if (!gid_owner(ah->grh.dgid) && !mtu_fits(qp))
+	if (!peer_gid_owner(ah->grh.dgid) && !mtu_fits(qp))
 		return -EINVAL;
 	memcpy(path.net.sgid, sgid->raw, 16);
 	memcpy(path.net.dgid, ah->grh.dgid, 16);

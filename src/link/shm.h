@@ -70,8 +70,8 @@ int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *sock, int p
  * engine lock held.
  */
 void shm_serve(struct shm_ep *ep, ns_t wait);
-/* The existing link, if its peer lives, with a reference; else NULL. Does not block. */
-struct link *shm_connected(struct shm_ep *ep, uint32_t proc, const char *sock);
+/* True: a shm link whose peer lives. False also if link.dead does not tell of the death yet. */
+bool shm_alive(const struct link *l);
 
 /*
  * Deliver what has arrived on any link. Returns the number of segments. Cheap if nothing has

@@ -429,14 +429,11 @@ static struct shm_link *find_link(struct shm_ep *ep, uint32_t proc, const char *
 	return NULL;
 }
 
-struct link *shm_connected(struct shm_ep *ep, uint32_t proc, const char *sock)
+bool shm_alive(const struct link *link)
 {
-	struct shm_link *l = find_link(ep, proc, sock);
+	const struct shm_link *l = container_of(link, struct shm_link, l);
 
-	if (!l || !shm_held(l->pub))
-		return NULL;
-	link_get(&l->l);
-	return &l->l;
+	return link->kind == LINK_SHM && l->ep && !l->doomed && shm_held(l->pub);
 }
 
 int shm_connect(struct shm_ep *ep, uint32_t proc, const char *name, int pid, struct link **out)

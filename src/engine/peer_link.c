@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Links to processes of this host. rused knows which process leases a block of QP numbers
+ * (IPC_PEER). A block belongs to its process as long as the process lives, so while a link to
+ * that process lives, rused is not asked again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "engine/engine_internal.h"
+#include "engine/peer_link.h"
+#include "engine/wire.h"
+
+/*
+ * The devices that this process has opened are searched before the host page, the table of all
+ * devices that rused shares (struct host_page). Their GIDs are outdated until the process has
+ * handled the latest change of the host page.
+ */
+uint32_t peer_gid_owner(const uint8_t raw[16])
+{
+	struct host_page *copy;
+	struct edev *e;
+	uint32_t found = 0;
+
+	list_for_each_entry(e, &engine.devs, entry)
+		if (!e->dev.gone && rdev_find_gid(&e->dev, raw) >= 0)
+			return e->dev.index;
+	copy = malloc(sizeof(*copy));
+	if (copy && !host_page_read(engine.host_page, copy))
+		for (int i = 0; i < HOST_MAX_DEVS; i++)
+			for (int k = 0; copy->dev[i].in_use && k < HOST_MAX_GIDS; k++)
+				if (!memcmp(copy->dev[i].gid[k].raw, raw, 16))
+					found = copy->dev[i].index;
+	free(copy);
+	return found;
+}
+
+/*
+ * Asks rused for the process that has the block of QP numbers p->block. After a restart of rused
+ * that process may not have connected to the new rused yet, because its progress thread looks for
+ * one only once a second. rused answers EAGAIN meanwhile, and the request is repeated for up to
+ * `wait` ns.
+ */
+static int peer_ask(struct ipc_peer *p, ns_t wait)
+{
+	ns_t until = engine_now() + wait;
+	int ret;
+
+	for (;;) {
+		struct ipc_peer q = { .block = p->block };
+		size_t rsize = sizeof(*p);
+
+		ret = rused_call(IPC_PEER, &q, sizeof(q), p, &rsize);
+		if (ret != -EAGAIN)
+			return ret;
+		if (engine_now() >= until)
+			return -ETIMEDOUT;
+		shm_serve(engine.ep, PEERS_AGAIN);
+	}
+}
+
+/* Ask rused for the process, and connect to it. */
+static int peer_process_look_up(struct peer *peer, ns_t wait, void *arg)
+{
+	struct ipc_peer p = { .block = peer->key.block };
+	int ret = peer_ask(&p, wait);
+
+	if (ret == -ENOENT)
+		return 0;	/* no process has this number: packets are lost */
+	if (ret)
+		return ret;
+	p.sock[sizeof(p.sock) - 1] = 0;
+	ret = shm_connect_within(engine.ep, p.proc, p.sock, p.pid, wait, &peer->link);
+	/* The process has died meanwhile: packets are lost. */
+	return ret == -ECONNREFUSED ? 0 : ret;
+}
+
+static const struct peers_ops peer_process_ops = {
+	.now = engine_now, .look_up = peer_process_look_up,
+};
+
+/* The part of peer_link_to_dev() for a block of QP numbers that another process has. */
+static int peer_link_to_process(uint32_t block, ns_t wait, struct link **link)
+{
+	const struct peer_key key = { .block = block };
+	const struct peer *p = peers_known(&engine.peers, &key, engine.now);
+	int ret = 0;
+
+	/*
+	 * The link of a QP is chosen once. Ask, unless there is a link and its peer certainly
+	 * lives: a process may have started since the last look-up.
+	 */
+	if (!p || !p->link || !shm_alive(p->link))
+		ret = peers_look_up(&engine.peers, &key, &peer_process_ops, wait, NULL, &p);
+	*link = p->link;
+	if (*link)
+		link_get(*link);
+	return ret;
+}
+
+int peer_link_to_dev(uint32_t owner, uint32_t block, ns_t wait, struct link **link)
+{
+	*link = NULL;
+	if (engine.block_dev[block]) {
+		/* The address and the block of QP numbers belong to different devices: no QP has both. */
+		if (engine.block_dev[block]->index != owner)
+			return 0;
+		link_get(engine.loop);
+		*link = engine.loop;
+		return 0;
+	}
+	return peer_link_to_process(block, wait, link);
+}
+
+int peer_link_to_gid(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **link)
+{
+	uint32_t owner = wire_only() ? 0 : peer_gid_owner(dgid);
+
+	*link = NULL;
+	return owner ? peer_link_to_dev(owner, block, wait, link) : -EREMOTE;
+}
+
+static const struct peer *peer_get(const struct peer_key *key, const struct peers_ops *ops,
+				   ns_t wait, void *arg)
+{
+	const struct peer *p = peers_known(&engine.peers, key, engine.now);
+
+	if (likely(p))
+		return p;
+	/* In a signal handler that interrupted a call to rused: nothing is stored. */
+	if (unlikely(elock_mine(&engine.conn_lock)))
+		return NULL;
+	peers_look_up(&engine.peers, key, ops, wait, arg, &p);
+	return p;
+}
+
+struct link *peer_link_brief(uint32_t block)
+{
+	const struct peer_key key = { .block = block };
+	const struct peer *p;
+
+	/* Packets do not wait for a rused to start. */
+	if (engine.conn.fd < 0 && !peers_known(&engine.peers, &key, engine.now))
+		return NULL;
+	p = peer_get(&key, &peer_process_ops, 100 * NS_MS, NULL);
+	return p ? p->link : NULL;
+}
+
+const struct peer *peer_link_datagram(const struct peer_key *key, const struct peers_ops *ops,
+				      void *arg)
+{
+	return peer_get(key, ops, PEERS_WAIT_DATAGRAM, arg);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The table of peers: which link leads to a destination, and which destinations have none.
+ *
+ * A look-up asks rused and connects to a process, so its result is kept. A link is kept until its
+ * peer is dead. That there is no link is kept for a short time, because a program may start at any
+ * moment. The caller says how its kind of destination is looked up (struct peers_ops). The table
+ * knows neither rused nor the clock. The caller holds the engine lock.
+ */
+#ifndef RUSE_ENGINE_PEERS_H
+#define RUSE_ENGINE_PEERS_H
+
+#include "link/link.h"
+
+struct ib_path;
+
+#define PEERS_MAX 128u	/* entries; power of two */
+
+/*
+ * A destination without a link is not looked up again for this time plus ten times the duration of
+ * the look-up.
+ */
+#define PEERS_AGAIN (20 * NS_MS)
+
+/* How long a look-up waits for a peer that is slow to answer: at RTR of a QP, which fails then, */
+#define PEERS_WAIT_CONNECT (3 * NS_S)
+/* and at a doorbell with a datagram. It is long, because many programs never repeat their first. */
+#define PEERS_WAIT_DATAGRAM NS_S
+
+/* A destination. All bytes of a key are compared, so one that is unused is 0. */
+struct peer_key {
+	uint64_t addr[2];	/* a GID, or LIDs and more; 0: the block alone tells which process it is */
+	uint32_t dev;		/* index of the sending device; 0: any */
+	uint32_t block;		/* block of the destination QP number */
+};
+
+struct peer {
+	struct peer_key key;
+	struct link *link;	/* a reference; NULL: no process has the block of QP numbers, or it does not answer */
+	struct ib_path *path;	/* on InfiniBand ports */
+	ns_t until;		/* link is NULL: when the destination is looked up again */
+};
+
+struct peers {
+	struct peer peer[PEERS_MAX];	/* the hash of the key is the index */
+};
+
+struct peers_ops {
+	ns_t (*now)(void);
+	/*
+	 * Set p->link, which gets a reference, and p->path for p->key. Wait for at most `wait` ns.
+	 * 0; 0 and p->link is NULL: no process has the block; or -errno: unknown.
+	 */
+	int (*look_up)(struct peer *p, ns_t wait, void *arg);
+};
+
+/*
+ * Look the destination up and store the result. Returns look_up()'s result; *peer is the entry, valid
+ * until the next call.
+ */
+int peers_look_up(struct peers *t, const struct peer_key *key, const struct peers_ops *ops,
+		  ns_t wait, void *arg, const struct peer **peer);
+/* Forget everything, and drop the references. */
+void peers_forget(struct peers *t);
+
+/* The place of this key. It may be that of another key. */
+static inline struct peer *peers_slot(struct peers *t, const struct peer_key *k)
+{
+	uint64_t h = k->addr[0] ^ k->addr[1] ^ k->dev ^ (uint64_t)k->block << 32;
+
+	return &t->peer[h * 0x9e3779b97f4a7c15ull >> 57 & (PEERS_MAX - 1)];
+}
+
+static inline bool peer_is(const struct peer *p, const struct peer_key *k)
+{
+	return p->key.addr[0] == k->addr[0] && p->key.addr[1] == k->addr[1] &&
+	       p->key.dev == k->dev && p->key.block == k->block;
+}
+
+/* What is known of the destination: an entry, perhaps without a link. NULL: look it up. */
+static inline const struct peer *peers_known(struct peers *t, const struct peer_key *key, ns_t now)
+{
+	const struct peer *p = peers_slot(t, key);
+
+	if (unlikely(!peer_is(p, key)))
+		return NULL;
+	return (likely(p->link) ? !p->link->dead : now < p->until) ? p : NULL;
+}
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The table of peers in virtual time, with a look-up that the test answers. */
+#include "base/testing.h"
+#include <errno.h>
+#include "engine/peers.h"
+
+static ns_t now;
+
+/* What the next look-up does. */
+static struct {
+	int ret;
+	struct link *link;
+	ns_t takes;		/* at most the wait that the table permits */
+	struct peers *inner;	/* it looks inner_key up itself */
+	struct peer_key inner_key;
+	uint32_t calls;
+	ns_t waited;
+} answer;
+
+static ns_t virtual_now(void)
+{
+	return now;
+}
+
+static const struct peers_ops ops;
+
+static int answer_look_up(struct peer *p, ns_t wait, void *arg)
+{
+	struct peers *inner = answer.inner;
+	const struct peer *found;
+
+	assert_ptr_equal(arg, &answer);
+	if (inner) {
+		answer.inner = NULL;
+		assert_int_equal(peers_look_up(inner, &answer.inner_key, &ops, wait, arg, &found),
+				 0);
+	}
+	answer.calls++;
+	answer.waited = min(wait, answer.takes);
+	now += answer.waited;
+	p->link = answer.link;
+	if (p->link)
+		link_get(p->link);
+	return answer.ret;
+}
+
+static const struct peers_ops ops = { .now = virtual_now, .look_up = answer_look_up };
+
+static void answer_with(int ret, struct link *l, ns_t takes)
+{
+	memset(&answer, 0, sizeof(answer));
+	answer.ret = ret;
+	answer.link = l;
+	answer.takes = takes;
+}
+
+/* A datagram, as the engine sends it. */
+static struct link *datagram(struct peers *t, const struct peer_key *key)
+{
+	const struct peer *p = peers_known(t, key, now);
+
+	if (!p)
+		peers_look_up(t, key, &ops, PEERS_WAIT_DATAGRAM, &answer, &p);
+	return p->link;
+}
+
+/* The time until the next datagram causes a look-up. */
+static ns_t quiet(struct peers *t, const struct peer_key *key)
+{
+	ns_t began = now;
+	uint32_t calls = answer.calls;
+
+	while (answer.calls == calls) {
+		now += NS_MS;
+		assert_true(now < began + 60 * NS_S);
+		if (peers_known(t, key, now))
+			continue;
+		return now - began;
+	}
+	return 0;
+}
+
+static struct link some_link(uint32_t refs)
+{
+	return (struct link){ .refs = refs };
+}
+
+static const struct peer_key here = { .addr = { 1, 2 }, .dev = 3, .block = 4 };
+
+static void test_link_is_kept(void **state)
+{
+	struct link l = some_link(1);
+	struct peers t = { 0 };
+
+	answer_with(0, &l, NS_US);
+	for (int i = 0; i < 10; i++, now += NS_S)
+		assert_ptr_equal(datagram(&t, &here), &l);
+	assert_int_equal(answer.calls, 1);
+	assert_int_equal(l.refs, 2);
+	/* Its peer dies, and no process has the numbers any more. */
+	l.dead = true;
+	answer_with(0, NULL, NS_US);
+	assert_null(datagram(&t, &here));
+	assert_int_equal(answer.calls, 1);
+	assert_int_equal(l.refs, 1);
+}
+
+static void test_nobody(void **state)
+{
+	struct link l = some_link(1);
+	struct peers t = { 0 };
+	ns_t free;
+
+	answer_with(0, NULL, 10 * NS_US);
+	assert_null(datagram(&t, &here));
+	assert_null(datagram(&t, &here));
+	assert_int_equal(answer.calls, 1);
+	free = quiet(&t, &here);
+	assert_true(free >= PEERS_AGAIN && free <= 2 * PEERS_AGAIN);
+	answer_with(0, &l, NS_US);
+	assert_ptr_equal(datagram(&t, &here), &l);
+	peers_forget(&t);
+	assert_int_equal(l.refs, 1);
+}
+
+/* Each part of the key counts. */
+static void test_keys(void **state)
+{
+	struct peer_key other[] = {
+		{ .addr = { 9, 2 }, .dev = 3, .block = 4 },
+		{ .addr = { 1, 9 }, .dev = 3, .block = 4 },
+		{ .addr = { 1, 2 }, .dev = 9, .block = 4 },
+		{ .addr = { 1, 2 }, .dev = 3, .block = 9 },
+		{ .block = 0 },
+	};
+	struct link l = some_link(1);
+	struct peers t = { 0 };
+
+	answer_with(0, &l, NS_US);
+	datagram(&t, &here);
+	for (size_t i = 0; i < ARRAY_SIZE(other); i++)
+		assert_null(peers_known(&t, &other[i], now));
+	peers_forget(&t);
+	assert_null(peers_known(&t, &here, now));
+	assert_int_equal(l.refs, 1);
+}
+
+/* Two destinations with one place: the later one stays, and no reference is lost. */
+static void test_shared_place(void **state)
+{
+	struct link a = some_link(1), b = some_link(1);
+	struct peers t = { 0 };
+	struct peer_key there = here;
+
+	do {
+		there.block++;
+	} while (peers_slot(&t, &there) != peers_slot(&t, &here));
+	answer_with(0, &a, NS_US);
+	assert_ptr_equal(datagram(&t, &here), &a);
+	answer_with(0, &b, NS_US);
+	assert_ptr_equal(datagram(&t, &there), &b);
+	assert_int_equal(a.refs, 1);
+	assert_null(peers_known(&t, &here, now));
+	/* A look-up that looks the other one up meanwhile. */
+	answer_with(0, &a, NS_US);
+	answer.inner = &t;
+	answer.inner_key = there;
+	assert_ptr_equal(datagram(&t, &here), &a);
+	assert_int_equal(answer.calls, 2);
+	peers_forget(&t);
+	assert_int_equal(a.refs, 1);
+	assert_int_equal(b.refs, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_link_is_kept),
+		cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_shared_place),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
