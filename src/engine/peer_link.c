@@ -120,8 +120,8 @@ int peer_link_to_gid(const uint8_t dgid[16], uint32_t block, ns_t wait, struct l
 	return owner ? peer_link_to_dev(owner, block, wait, link) : -EREMOTE;
 }
 
-static const struct peer *peer_get(const struct peer_key *key, const struct peers_ops *ops,
-				   ns_t wait, void *arg)
+const struct peer *peer_link_datagram(const struct peer_key *key, const struct peers_ops *ops,
+				      void *arg)
 {
 	const struct peer *p = peers_known(&engine.peers, key, engine.now);
 
@@ -130,24 +130,17 @@ static const struct peer *peer_get(const struct peer_key *key, const struct peer
 	/* In a signal handler that interrupted a call to rused: nothing is stored. */
 	if (unlikely(elock_mine(&engine.conn_lock)))
 		return NULL;
-	peers_look_up(&engine.peers, key, ops, wait, arg, &p);
+	peers_look_up(&engine.peers, key, ops, peers_wait(&engine.peers, key), arg, &p);
 	return p;
 }
 
 struct link *peer_link_brief(uint32_t block)
 {
 	const struct peer_key key = { .block = block };
-	const struct peer *p;
+	const struct peer *p = peers_known(&engine.peers, &key, engine.now);
 
 	/* Packets do not wait for a rused to start. */
-	if (engine.conn.fd < 0 && !peers_known(&engine.peers, &key, engine.now))
-		return NULL;
-	p = peer_get(&key, &peer_process_ops, 100 * NS_MS, NULL);
+	if (!p && engine.conn.fd >= 0 && !elock_mine(&engine.conn_lock))
+		peers_look_up(&engine.peers, &key, &peer_process_ops, 5 * PEERS_AGAIN, NULL, &p);
 	return p ? p->link : NULL;
-}
-
-const struct peer *peer_link_datagram(const struct peer_key *key, const struct peers_ops *ops,
-				      void *arg)
-{
-	return peer_get(key, ops, PEERS_WAIT_DATAGRAM, arg);
 }

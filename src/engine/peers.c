@@ -9,7 +9,8 @@ int peers_look_up(struct peers *t, const struct peer_key *key, const struct peer
 	int ret = ops->look_up(&fresh, wait, arg);
 
 	end = ops->now();
-	fresh.until = end + PEERS_AGAIN + 10 * (end - began);
+	fresh.failed = ret != 0;
+	fresh.until = end + PEERS_AGAIN + 10 * min(end - began, PEERS_AGAIN);
 	/* Not before the look-up, which may have changed this entry. */
 	if (p->link)
 		link_put(p->link);

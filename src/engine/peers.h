@@ -17,14 +17,15 @@ struct ib_path;
 #define PEERS_MAX 128u	/* entries; power of two */
 
 /*
- * A destination without a link is not looked up again for this time plus ten times the duration of
- * the look-up.
+ * A destination without a link is left alone for this time, plus ten times the duration of the
+ * look-up, of which at most this time counts. After a failure, look-ups for datagrams wait at most
+ * this long: all of them together take about a tenth of the program's time.
  */
 #define PEERS_AGAIN (20 * NS_MS)
 
 /* How long a look-up waits for a peer that is slow to answer: at RTR of a QP, which fails then, */
 #define PEERS_WAIT_CONNECT (3 * NS_S)
-/* and at a doorbell with a datagram. It is long, because many programs never repeat their first. */
+/* and at a doorbell with a datagram, see peers_wait(). It is long, because many programs never repeat their first. */
 #define PEERS_WAIT_DATAGRAM NS_S
 
 /* A destination. All bytes of a key are compared, so one that is unused is 0. */
@@ -39,6 +40,7 @@ struct peer {
 	struct link *link;	/* a reference; NULL: no process has the block of QP numbers, or it does not answer */
 	struct ib_path *path;	/* on InfiniBand ports */
 	ns_t until;		/* link is NULL: when the destination is looked up again */
+	bool failed;		/* the look-up failed: it is not known whether there is a link */
 };
 
 struct peers {
@@ -75,6 +77,14 @@ static inline bool peer_is(const struct peer *p, const struct peer_key *k)
 {
 	return p->key.addr[0] == k->addr[0] && p->key.addr[1] == k->addr[1] &&
 	       p->key.dev == k->dev && p->key.block == k->block;
+}
+
+/* How long a look-up for a datagram to this destination may wait. */
+static inline ns_t peers_wait(struct peers *t, const struct peer_key *key)
+{
+	const struct peer *p = peers_slot(t, key);
+
+	return p->failed && peer_is(p, key) ? PEERS_AGAIN : PEERS_WAIT_DATAGRAM;
 }
 
 /* What is known of the destination: an entry, perhaps without a link. NULL: look it up. */

@@ -60,7 +60,7 @@ static struct link *datagram(struct peers *t, const struct peer_key *key)
 	const struct peer *p = peers_known(t, key, now);
 
 	if (!p)
-		peers_look_up(t, key, &ops, PEERS_WAIT_DATAGRAM, &answer, &p);
+		peers_look_up(t, key, &ops, peers_wait(t, key), &answer, &p);
 	return p->link;
 }
 
@@ -123,6 +123,52 @@ static void test_nobody(void **state)
 	assert_int_equal(l.refs, 1);
 }
 
+/*
+ * A look-up that fails says nothing about the peer, which may only be slow, or rused is. It is
+ * repeated soon, and must then not delay the program as long as the first one.
+ */
+static void test_failure(void **state)
+{
+	struct link l = some_link(1);
+	struct peers t = { 0 };
+	ns_t blocked = 0, free = 0;
+
+	answer_with(-ETIMEDOUT, NULL, 10 * NS_S);
+	assert_null(datagram(&t, &here));
+	assert_int_equal(answer.waited, PEERS_WAIT_DATAGRAM);
+	for (int i = 0; i < 10; i++) {
+		ns_t began = now;
+
+		free += quiet(&t, &here);
+		assert_true(now - began < NS_S / 2);
+		assert_null(datagram(&t, &here));
+		blocked += answer.waited;
+	}
+	/* A stopped peer takes at most about a tenth of the program's time. */
+	assert_true(blocked <= free / 9);
+	answer_with(0, &l, NS_US);
+	quiet(&t, &here);
+	assert_ptr_equal(datagram(&t, &here), &l);
+	/* A link that was found ends this: the next look-up waits as long as the first. */
+	l.dead = true;
+	answer_with(-ETIMEDOUT, NULL, 10 * NS_S);
+	assert_null(datagram(&t, &here));
+	assert_int_equal(answer.waited, PEERS_WAIT_DATAGRAM);
+	peers_forget(&t);
+}
+
+/* rused takes a second to say that no process has the numbers. */
+static void test_slow_nobody(void **state)
+{
+	struct peers t = { 0 };
+
+	answer_with(0, NULL, NS_S);
+	assert_null(datagram(&t, &here));
+	assert_true(quiet(&t, &here) < NS_S / 2);
+	assert_null(datagram(&t, &here));
+	assert_int_equal(answer.waited, NS_S);
+}
+
 /* Each part of the key counts. */
 static void test_keys(void **state)
 {
@@ -177,6 +223,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_link_is_kept),
 		cmocka_unit_test(test_nobody),
+		cmocka_unit_test(test_failure),
+		cmocka_unit_test(test_slow_nobody),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_shared_place),
 	};
