@@ -261,12 +261,14 @@ static bool env_set(const char *name)
 /* Set up what the first attach needs. The progress thread is not started before the first open. */
 static int prepare(void)
 {
+	const char *link = getenv("RUSE_LINK");
 	long pid = sys_call(SYS_getpid);
 	int ret;
 
 	engine.no_cma = env_set("RUSE_NO_CMA");
 	engine.no_direct = env_set("RUSE_NO_DIRECT");
 	engine.no_poll_wrap = env_set("RUSE_NO_POLL_WRAP");
+	engine.wire_only = link && !strcmp(link, "udp");
 	list_init(&engine.devs);
 	list_init(&engine.files);
 	list_init(&engine.work);
@@ -276,13 +278,16 @@ static int prepare(void)
 	engine.conn.fd = engine.conn_fd_own = engine.notify = -1;
 	engine.reattach_at = NS_NEVER;
 	engine.sleep_until = NS_NEVER;
+	wire_begin();
 	engine.epfd = own_fd((int)sys_call(SYS_epoll_create1, EPOLL_CLOEXEC));
 	if (engine.epfd < 0)
 		return engine.epfd;
 	engine.self = own_fd((int)sys_call(SYS_pidfd_open, pid, 0));
 	ret = proc_page_create();
-	if (!ret)
+	if (!ret) {
+		faults_begin();
 		ret = endpoint_create();
+	}
 	if (!ret) {
 		engine.loop = link_loop_create(&link_host_ops, NULL);
 		ret = engine.loop ? 0 : -ENOMEM;
@@ -298,22 +303,21 @@ static int prepare(void)
 	return ret;
 }
 
-static struct ipc_failure failure;	/* why the last attempt to find or start rused failed */
-
 /*
  * Log that rused cannot be reached. Writes two messages, because each contains a path that may be
  * long.
  */
 static void tell_unreached(int err)
 {
-	const char *step = failure.step ?: "request";
+	const struct ipc_failure *f = &engine.failure;
+	const char *step = f->step ?: "request";
 
 	log_err("cannot reach rused in the run directory%s%s: %s: %s; see `ruse doctor' (the path of a "
 		"run directory may have up to %d characters)", engine.rundir[0] ? " " : "",
-		engine.rundir, step, strerrordesc_np(failure.step ? -failure.err : -err),
+		engine.rundir, step, strerrordesc_np(f->step ? -f->err : -err),
 		IPC_RUNDIR_MAX - 1);
 	log_err("rused %s%s%s", engine.host->rused_path,
-		failure.said[0] ? " failed: " : " reported no error", failure.said);
+		f->said[0] ? " failed: " : " reported no error", f->said);
 }
 
 /* The first call logs; later calls do nothing. */
@@ -359,8 +363,8 @@ static int connect_rused(bool start)
 	conn_close();
 	if (start)
 		return ipc_attach(&engine.conn, engine.host->rused_path, engine.rundir,
-				  sizeof(engine.rundir), hello_on, NULL, &failure);
-	failure = (struct ipc_failure){ 0 };
+				  sizeof(engine.rundir), hello_on, NULL, &engine.failure);
+	engine.failure = (struct ipc_failure){ 0 };
 	ret = ipc_connect(&engine.conn, engine.rundir);
 	return ret ? ret : hello_on(&engine.conn, NULL);
 }

@@ -30,30 +30,6 @@
 
 _Static_assert(FRAME_MAX <= CAPRING_FRAME_MAX, "each frame fits into a ring");
 
-struct capturer {
-	uint32_t id;		/* 0 = free */
-	uint32_t snaplen;
-	int fd;
-	struct capring_writer ring;
-};
-
-static struct captures {
-	uint32_t generation;	/* engine.generation + 1 when this state was set up; 0: never */
-	uint32_t n;		/* capturers in use */
-	struct capturer who[HOST_MAX_CAPTURES];
-} captures;
-
-/*
- * A forked child starts with an empty list: the sockets are closed, and the rings, which
- * belong to the parent, are not mapped in the child.
- */
-static struct captures *get(void)
-{
-	if (unlikely(captures.generation != engine.generation + 1))
-		captures = (struct captures){ .generation = engine.generation + 1 };
-	return &captures;
-}
-
 static uint64_t wall_clock(void)
 {
 	struct timespec ts;
@@ -109,13 +85,10 @@ static void sink(const struct capture_frame *f, const struct seg *seg)
 			      .in = f->in };
 	const struct qp *qp = our_qp(seg, f->in);
 
-	/* A link created before a fork: the rings belong to the parent. */
-	if (unlikely(captures.generation != engine.generation + 1))
-		return;
 	text(rec.note, sizeof(rec.note), f->note);
 	text(rec.dev, sizeof(rec.dev), qp ? qp->dev->name : NULL);
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
-		struct capturer *w = &captures.who[i];
+		struct capturer *w = &engine.captures.capturer[i];
 
 		if (!w->id)
 			continue;
@@ -137,7 +110,7 @@ static void wrap(struct link *l, bool in)
 
 void captures_link(struct link *l)
 {
-	if (get()->n)
+	if (engine.captures.n)
 		wrap(l, l == wire_in());
 }
 
@@ -156,7 +129,7 @@ static void each_shm(struct link *l, uint32_t proc, uint32_t flags, void *arg)
 
 static void all_links(bool on)
 {
-	void *arg = on ? &captures : NULL;
+	void *arg = on ? &engine.captures : NULL;
 
 	each(engine.loop, arg);
 	shm_for_each(engine.ep, each_shm, arg);
@@ -237,12 +210,12 @@ static const struct host_capture *find(const struct host_page *page, uint32_t id
 
 void captures_refresh(const struct host_page *page)
 {
-	struct captures *c = get();
+	struct captures *c = &engine.captures;
 	uint32_t before = c->n;
 
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++)
-		if (c->who[i].id && !find(page, c->who[i].id)) {
-			stop(&c->who[i]);
+		if (c->capturer[i].id && !find(page, c->capturer[i].id)) {
+			stop(&c->capturer[i]);
 			c->n--;
 		}
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
@@ -251,9 +224,9 @@ void captures_refresh(const struct host_page *page)
 		bool have = !h->id;
 
 		for (int k = 0; k < HOST_MAX_CAPTURES; k++) {
-			have |= c->who[k].id == h->id;
-			if (!c->who[k].id)
-				room = &c->who[k];
+			have |= c->capturer[k].id == h->id;
+			if (!c->capturer[k].id)
+				room = &c->capturer[k];
 		}
 		if (!have && room && !start(room, h))
 			c->n++;
@@ -265,7 +238,7 @@ void captures_refresh(const struct host_page *page)
 void captures_attached(const struct host_page *page)
 {
 	struct host_page *copy;
-	uint32_t any = get()->n;
+	uint32_t any = engine.captures.n;
 
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++)
 		any |= READ_ONCE(page->capture[i].id);

@@ -3,8 +3,25 @@
 #ifndef RUSE_ENGINE_CAPTURES_H
 #define RUSE_ENGINE_CAPTURES_H
 
+#include "ipc/capring.h"
 #include "ipc/pages.h"
 #include "link/link.h"
+
+struct capturer {
+	uint32_t id;		/* 0: free */
+	uint32_t snaplen;
+	int fd;
+	struct capring_writer ring;
+};
+
+/*
+ * In struct engine. A forked child starts with an empty list: the sockets are closed, and the rings,
+ * which belong to the parent, are not mapped in the child.
+ */
+struct captures {
+	uint32_t n;		/* capturers in use */
+	struct capturer capturer[HOST_MAX_CAPTURES];
+};
 
 /*
  * Adapt to the captures listed in the host page (struct host_page, written by rused): wrap or unwrap links, create or

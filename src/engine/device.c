@@ -73,6 +73,13 @@ uint64_t *edev_counters(uint32_t index)
 	return NULL;
 }
 
+uint64_t *edev_peer_counters(uint32_t index)
+{
+	uint64_t *counter = edev_counters(index);
+
+	return counter ? counter : engine.unseen;
+}
+
 /*
  * Let the device count in the process page (struct proc_page), where rused reads the counters. If proc_page.dev is
  * full, the device counts in its own memory, and rused does not see the counts.
@@ -145,8 +152,8 @@ static void device_gone(struct edev *e)
 /* Queue events for all changes, in the order of the kernel's rxe and ib_core. */
 static void device_changed(struct edev *e, const struct host_dev *hd)
 {
-	static struct gid_entry before[HOST_MAX_GIDS];
-	static uint16_t pkeys[DEV_MAX_PKEYS];
+	struct gid_entry before[HOST_MAX_GIDS];
+	uint16_t pkeys[DEV_MAX_PKEYS];
 	struct port_attr was = e->dev.port;
 
 	memcpy(before, e->dev.gid, sizeof(before));

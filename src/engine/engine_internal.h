@@ -10,13 +10,21 @@
 #include "base/timer.h"
 #include "core/qp.h"
 #include "engine/attach.h"
+#include "engine/captures.h"
 #include "engine/engine.h"
+#include "engine/faults.h"
+#include "engine/ib_mcast.h"
+#include "engine/ib_path.h"
 #include "engine/inherit.h"
 #include "engine/lock.h"
 #include "engine/own.h"
 #include "engine/peers.h"
 #include "engine/pollstate.h"
 #include "engine/progress.h"
+#include "engine/qps.h"
+#include "engine/res.h"
+#include "engine/wire.h"
+#include "ipc/attach.h"
 #include "ipc/pages.h"
 #include "link/shm.h"
 
@@ -42,6 +50,7 @@ struct edev {
 	struct list_head entry;		/* engine.devs */
 };
 
+/* All state of the process that a forked child must not use: leave_parents_engine() clears it. */
 struct engine {
 	struct elock lock;
 	const struct engine_host *host;
@@ -49,6 +58,7 @@ struct engine {
 	bool attached;
 	bool failed;			/* engine_fail(): commands answer EIO */
 	uint32_t no_cma : 1, no_direct : 1, no_poll_wrap : 1;
+	uint32_t wire_only : 1;		/* RUSE_LINK=udp: destinations inside this host are reached by UDP too */
 
 	struct elock conn_lock;		/* protects calls on conn; see conn_lock() in attach.h */
 	struct ipc_conn conn;
@@ -76,7 +86,6 @@ struct engine {
 
 	struct shm_ep *ep;
 	struct link *loop;
-	struct peers peers;
 
 	/* Progress thread. */
 	bool started;
@@ -89,6 +98,16 @@ struct engine {
 	uint32_t closed;		/* descriptors closed so far; an event from before a close may be stale */
 	ns_t sleep_until;		/* when the thread's sleep ends; NS_NEVER: only at an event */
 	ns_t reattach_at;		/* next attempt to find a rused; NS_NEVER: none */
+	struct ipc_failure failure;	/* why the last attempt to find or start rused failed */
+
+	struct peers peers;
+	struct wire wire;
+	struct ib_paths paths;
+	struct ib_groups mcast;
+	struct captures captures;
+	struct engine_faults faults;
+	struct res_table res;
+	uint64_t unseen[PROC_COUNTERS];	/* edev_peer_counters() */
 };
 
 extern struct engine engine;
@@ -111,25 +130,11 @@ int edev_get(const struct host_dev *hd, struct edev **edev);
 void edev_refresh(const struct host_page *copy);
 /* This process's counters of a device, in proc_page.dev. NULL: index is 0 (no device), or all entries are in use. */
 uint64_t *edev_counters(uint32_t index);
+/* The same for a peer's device; instead of NULL, counters that are not read. */
+uint64_t *edev_peer_counters(uint32_t index);
 
 /* attach.c: adapt to a change of the host page: devices, fault rules, captures. */
 void host_page_news(const struct host_page *copy);
-
-/* qps.c */
-extern const struct uverbs_host uverbs_host_ops;
-extern const struct rdev_ops rdev_host_ops;
-extern const struct link_host link_host_ops;
-/* Call after every call into the transport: see qps.c. */
-void qp_rearm(struct qp *qp, ns_t now);
-/* Handle a segment for this QP that arrived on the link `from`. Its ACK or response is sent on that link. */
-void qp_input(struct qp *qp, const struct seg *seg, struct link *from);
-/* Run the QPs on the list engine.work. qp_work_all() only puts all QPs on that list. */
-void qp_work_run(ns_t now);
-void qp_work_all(void);
-/* At the end of a program: send the ACKs that a link had no room for. */
-void qp_settle_all(void);
-/* Flush receive WQEs that programs have posted to QPs in ERR. Looks at no more than `most` QPs. */
-void qp_flush_err(ns_t now, uint32_t most);
 
 #include "engine/enter.h"
 

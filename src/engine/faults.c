@@ -14,23 +14,15 @@
 #include "link/udp.h"
 #include "wire/psn.h"
 
-static struct {
-	uint32_t generation;	/* engine.generation + 1 when this state was set up; 0: never */
-	uint32_t version, proc;
-	bool active;
-	struct faults f;
-	struct timer timer;
-} all;
-
 static void due(struct timer *t, ns_t now)
 {
-	faults_run(&all.f, now);
+	faults_run(&engine.faults.f, now);
 }
 
 static void wake(ns_t when)
 {
-	all.timer.fn = due;
-	if (timer_set(&engine.timers, &all.timer, when))
+	engine.faults.timer.fn = due;
+	if (timer_set(&engine.timers, &engine.faults.timer, when))
 		return;
 	if (when < READ_ONCE(engine.sleep_until))
 		progress_kick();
@@ -65,7 +57,7 @@ static void wrap(struct link *l)
 	enum fault_side side = l == wire_in() ? FAULT_INGRESS :
 			       udp_link_path(l) ? FAULT_EGRESS : FAULT_LOCAL;
 
-	if (fault_wrap(&all.f, l, side))
+	if (fault_wrap(&engine.faults.f, l, side))
 		log_warn("out of memory: fault rules do not apply to link %s", l->ops->name);
 }
 
@@ -108,17 +100,9 @@ static void unwrap_all(void)
 	link_host_ops.writable(engine.loop);
 }
 
-/*
- * Set the rules' state up at the first use, and again in a forked child: the copied state refers to
- * the links and timers of the parent.
- */
-static void begin(void)
+void faults_begin(void)
 {
-	if (all.generation == engine.generation + 1)
-		return;
-	memset(&all, 0, sizeof(all));
-	all.generation = engine.generation + 1;
-	faults_init(&all.f, &fault_host, engine.proc_page->fault);
+	faults_init(&engine.faults.f, &fault_host, engine.proc_page->fault);
 }
 
 void faults_look(void)
@@ -127,26 +111,24 @@ void faults_look(void)
 	struct host_page *copy;
 	bool active;
 
-	begin();
-	if (likely(version == all.version && all.proc == engine.proc))
+	if (likely(version == engine.faults.version && engine.faults.proc == engine.proc))
 		return;
 	copy = malloc(sizeof(*copy));
 	if (copy && !host_page_read(engine.host_page, copy)) {
-		all.version = copy->fault.version;
-		all.proc = engine.proc;
-		active = faults_set(&all.f, &copy->fault, engine.proc);
-		if (active && !all.active)
+		engine.faults.version = copy->fault.version;
+		engine.faults.proc = engine.proc;
+		active = faults_set(&engine.faults.f, &copy->fault, engine.proc);
+		if (active && !engine.faults.active)
 			wrap_all();
-		else if (!active && all.active)
+		else if (!active && engine.faults.active)
 			unwrap_all();
-		all.active = active;
+		engine.faults.active = active;
 	}
 	free(copy);
 }
 
 void faults_new_link(struct link *l)
 {
-	begin();
-	if (unlikely(all.active))
+	if (unlikely(engine.faults.active))
 		wrap(l);
 }

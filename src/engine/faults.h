@@ -9,8 +9,19 @@
 #ifndef RUSE_ENGINE_FAULTS_H
 #define RUSE_ENGINE_FAULTS_H
 
-#include "link/link.h"
+#include "base/timer.h"
+#include "link/fault.h"
 
+/* In struct engine. A forked child starts without: the rules of the parent refer to its links and timers. */
+struct engine_faults {
+	uint32_t version, proc;	/* of the rules in the host page that were taken over */
+	bool active;
+	struct faults f;
+	struct timer timer;
+};
+
+/* Call before the first link is created. */
+void faults_begin(void);
 /* Check whether rused has changed the rules in host_page.fault. Cheap if it has not. */
 void faults_look(void);
 /* Wrap a new link if there are rules. */

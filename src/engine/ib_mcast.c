@@ -12,35 +12,12 @@
 #include "wire/mtu.h"
 #include "wire/smp.h"
 
-#define GROUPS 8u
-#define MEMBERS 256u
 /*
  * The low bits of a device's index (DEV_INDEX of netlink). A copy of a multicast datagram carries
  * those of the receiving device in seg_net.path_bits, so that a process with several devices
  * delivers it to the QPs of one of them only.
  */
 #define DEV_MASK 0x7fu
-
-/* The recipients of one multicast group along one path. */
-static struct group {
-	bool used;
-	struct ipc_path q;
-	uint8_t mgid[16];
-	uint32_t changes;	/* host_page.mcast_changes when rused was asked */
-	uint32_t generation, proc;
-	struct proc_path *there;
-	uint32_t n;
-	struct member {
-		struct link *link;	/* a reference */
-		uint8_t dev;
-	} to[MEMBERS];
-	/*
-	 * held: the link of to[next] had no room for the datagram with this source QP number and
-	 * PSN. The transport sends it again, and the retry continues with that member.
-	 */
-	bool held;
-	uint32_t held_qpn, held_psn, next;
-} groups[GROUPS], *current;
 
 int ib_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 {
@@ -59,7 +36,7 @@ bool ib_mcast_is_for(const struct rdev *dev, const struct seg_net *net)
 	return !dev->port.ib || (dev->index & DEV_MASK) == net->path_bits;
 }
 
-static int send_to(const struct member *m, const struct seg *seg)
+static int send_to(const struct ib_member *m, const struct seg *seg)
 {
 	struct seg_net net = *seg->net;
 	struct seg copy = *seg;
@@ -75,10 +52,9 @@ static int send_to(const struct member *m, const struct seg *seg)
  */
 static int fan_send(struct link *l, const struct seg *seg)
 {
-	struct group *g = current;
+	struct ib_group *g = container_of(l, struct ib_group, fan);
 	uint32_t i = g->held ? g->next : 0;
 
-	(void)l;
 	for (; i < g->n; i++) {
 		int rc = send_to(&g->to[i], seg);
 
@@ -97,34 +73,31 @@ static int fan_send(struct link *l, const struct seg *seg)
 }
 
 static const struct link_ops fan_ops = { .name = "multicast", .send = fan_send };
-static struct link fan = { .ops = &fan_ops };
 
-static bool good(const struct group *g, const struct ipc_path *q, const uint8_t mgid[16])
+static bool good(const struct ib_group *g, const struct ipc_path *q, const uint8_t mgid[16])
 {
-	return g->used && g->generation == engine.generation && g->proc == engine.proc &&
-	       ib_path_same(&g->q, q) && !memcmp(g->mgid, mgid, 16);
+	return g->used && g->proc == engine.proc && ib_path_same(&g->q, q) &&
+	       !memcmp(g->mgid, mgid, 16);
 }
 
-static void forget(struct group *g)
+static void forget(struct ib_group *g)
 {
-	/* The references to links from before a fork belong to the parent. */
-	for (uint32_t i = 0; i < g->n && g->generation == engine.generation; i++)
+	for (uint32_t i = 0; i < g->n; i++)
 		link_put(g->to[i].link);
 	g->n = 0;
 	g->used = false;
 	g->held = false;
 }
 
-static struct {
-	struct ipc_members h;
-	struct ipc_member to[MEMBERS];
-} answer;
-
 /* Ask rused for the members and connect to them. 0 or -errno. */
-static int fill(struct group *g, const struct ipc_path *q, const uint8_t mgid[16])
+static int fill(struct ib_group *g, const struct ipc_path *q, const uint8_t mgid[16])
 {
 	uint32_t changes = READ_ONCE(engine.host_page->mcast_changes);
 	struct ipc_members ask = { .way = *q };
+	struct {
+		struct ipc_members h;
+		struct ipc_member to[IB_MEMBERS];
+	} answer;
 	size_t rsize = sizeof(answer);
 	int ret;
 
@@ -133,12 +106,12 @@ static int fill(struct group *g, const struct ipc_path *q, const uint8_t mgid[16
 	ret = rused_call(IPC_MEMBERS, &ask, sizeof(ask), &answer, &rsize);
 	if (ret)
 		return ret;
-	if (rsize < sizeof(answer.h) || answer.h.n > MEMBERS ||
+	if (rsize < sizeof(answer.h) || answer.h.n > IB_MEMBERS ||
 	    rsize != sizeof(answer.h) + answer.h.n * sizeof(answer.to[0]) ||
 	    answer.h.way.id >= HOST_MAX_PATHS)
 		return -EPROTO;
-	*g = (struct group){ .used = true, .q = *q, .changes = changes,
-			     .generation = engine.generation, .proc = engine.proc,
+	*g = (struct ib_group){ .used = true, .q = *q, .changes = changes,
+			     .proc = engine.proc, .fan.ops = &fan_ops,
 			     .there = ib_path_counter(answer.h.way.id) };
 	memcpy(g->mgid, mgid, 16);
 	for (uint32_t i = 0; i < answer.h.n; i++) {
@@ -148,28 +121,27 @@ static int fill(struct group *g, const struct ipc_path *q, const uint8_t mgid[16
 		if (m->block >= QPN_BLOCKS ||
 		    peer_link_to_dev(m->dev_index, m->block, PEERS_WAIT_DATAGRAM, &l) || !l)
 			continue;
-		g->to[g->n++] = (struct member){ .link = l, .dev = m->dev_index & DEV_MASK };
+		g->to[g->n++] = (struct ib_member){ .link = l, .dev = m->dev_index & DEV_MASK };
 	}
 	return 0;
 }
 
-static struct group *find(const struct ipc_path *q, const uint8_t mgid[16])
+static struct ib_group *find(const struct ipc_path *q, const uint8_t mgid[16])
 {
-	static uint32_t turn;
-	struct group *g = NULL;
+	struct ib_group *g = NULL;
 
-	for (uint32_t i = 0; i < GROUPS; i++)
-		if (good(&groups[i], q, mgid))
-			g = &groups[i];
+	for (uint32_t i = 0; i < IB_GROUPS; i++)
+		if (good(&engine.mcast.group[i], q, mgid))
+			g = &engine.mcast.group[i];
 	if (likely(g && g->changes == READ_ONCE(engine.host_page->mcast_changes)))
 		return g;
 	if (engine.conn.fd < 0)
 		return NULL;
-	for (uint32_t i = 0; i < GROUPS && !g; i++)
-		if (!groups[i].used)
-			g = &groups[i];
+	for (uint32_t i = 0; i < IB_GROUPS && !g; i++)
+		if (!engine.mcast.group[i].used)
+			g = &engine.mcast.group[i];
 	if (!g)
-		g = &groups[turn++ % GROUPS];
+		g = &engine.mcast.group[engine.mcast.turn++ % IB_GROUPS];
 	return fill(g, q, mgid) ? NULL : g;
 }
 
@@ -177,7 +149,7 @@ struct link *ib_mcast_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, st
 			   const struct seg *seg)
 {
 	struct ipc_path q;
-	struct group *g;
+	struct ib_group *g;
 
 	/* Only a GRH contains the multicast group's GID (IBA 10.5.2), so a datagram without one is lost. */
 	if (!ah->is_global || ah->dlid < LID_MCAST || ah->dlid == LID_PERMISSIVE)
@@ -196,6 +168,5 @@ struct link *ib_mcast_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, st
 	memcpy(net->dgid, ah->grh.dgid, 16);
 	if (!g->held)
 		ib_path_count(g->there, seg, true);
-	current = g;
-	return &fan;
+	return &g->fan;
 }

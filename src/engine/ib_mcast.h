@@ -8,7 +8,39 @@
 #define RUSE_ENGINE_IB_MCAST_H
 
 #include "core/qp.h"
+#include "ipc/fabric_msg.h"
 #include "link/link.h"
+
+#define IB_GROUPS 8u
+#define IB_MEMBERS 256u
+
+/* The recipients of one multicast group along one path. */
+struct ib_group {
+	bool used;
+	struct ipc_path q;
+	uint8_t mgid[16];
+	uint32_t changes;	/* host_page.mcast_changes when rused was asked */
+	uint32_t proc;		/* engine.proc, as in struct ib_paths */
+	struct proc_path *there;
+	struct link fan;	/* its send() sends a copy to each member */
+	uint32_t n;
+	struct ib_member {
+		struct link *link;	/* a reference */
+		uint8_t dev;
+	} to[IB_MEMBERS];
+	/*
+	 * held: the link of to[next] had no room for the datagram with this source QP number and
+	 * PSN. The transport sends it again, and the retry continues with that member.
+	 */
+	bool held;
+	uint32_t held_qpn, held_psn, next;
+};
+
+/* In struct engine. */
+struct ib_groups {
+	uint32_t turn;		/* counts the groups that have replaced another */
+	struct ib_group group[IB_GROUPS];
+};
 
 /*
  * rdev_ops.mcast of an InfiniBand port: tell rused that a QP was attached to or detached from

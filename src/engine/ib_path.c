@@ -29,17 +29,6 @@
 #define AETH_BYTES 4u
 #define ATOMIC_BYTES 28u
 
-struct ib_path {
-	struct ipc_path q;	/* the request, and rused's answer to it */
-	struct proc_path *there, *back;	/* counters of both directions, in proc_page.path; NULL: all entries are in use */
-};
-
-static struct {
-	uint32_t generation;	/* engine.generation + 1 when this state was set up; 0: never */
-	uint32_t n, proc;
-	struct ib_path path[PROC_MAX_PATHS];
-} paths;
-
 static struct proc_path *slot_of(uint32_t id)
 {
 	for (uint32_t i = 0; i < PROC_MAX_PATHS; i++) {
@@ -53,14 +42,13 @@ static struct proc_path *slot_of(uint32_t id)
 	return NULL;
 }
 
-/* Discard the paths if they are answers of a former rused, or were asked for by the parent before a fork. */
+/* Discard the paths if they are answers of a former rused. */
 static void refresh(void)
 {
-	if (paths.generation == engine.generation + 1 && paths.proc == engine.proc)
+	if (likely(engine.paths.proc == engine.proc))
 		return;
-	paths.generation = engine.generation + 1;
-	paths.proc = engine.proc;
-	paths.n = 0;
+	engine.paths.proc = engine.proc;
+	engine.paths.n = 0;
 	peers_forget(&engine.peers);
 	memset(engine.proc_page->path, 0, sizeof(engine.proc_page->path));
 }
@@ -89,14 +77,14 @@ static int look_up(struct ipc_path *q, struct ib_path **out)
 	int ret;
 
 	refresh();
-	for (uint32_t i = 0; i < paths.n && !p; i++)
-		if (ib_path_same(&paths.path[i].q, q))
-			p = &paths.path[i];
+	for (uint32_t i = 0; i < engine.paths.n && !p; i++)
+		if (ib_path_same(&engine.paths.path[i].q, q))
+			p = &engine.paths.path[i];
 	if (p && p->q.owner) {
 		*out = p;
 		return 0;
 	}
-	if (!p && paths.n == PROC_MAX_PATHS) {
+	if (!p && engine.paths.n == PROC_MAX_PATHS) {
 		static bool said;
 
 		if (!said)
@@ -111,7 +99,7 @@ static int look_up(struct ipc_path *q, struct ib_path **out)
 	if (rsize != sizeof(rep) || rep.id >= HOST_MAX_PATHS || rep.back >= HOST_MAX_PATHS)
 		return -EPROTO;
 	if (!p)
-		p = &paths.path[paths.n++];
+		p = &engine.paths.path[engine.paths.n++];
 	p->q = rep;
 	p->there = slot_of(rep.id);
 	p->back = slot_of(rep.back);
@@ -283,7 +271,6 @@ void ib_path_ask(const struct qp *qp, const struct ib_uverbs_ah_attr *ah, uint32
 
 int ib_connect(struct qp *qp)
 {
-	static uint64_t unseen[PROC_COUNTERS];
 	struct ib_path *p;
 	struct ipc_path q;
 	int ret;
@@ -296,9 +283,7 @@ int ib_connect(struct qp *qp)
 	if (!p->q.owner)
 		return 0;
 	ret = peer_link_to_dev(p->q.owner, qp->peer_block, PEERS_WAIT_CONNECT, &qp->link);
-	qp->peer_counter = edev_counters(p->q.owner);
-	if (!qp->peer_counter)
-		qp->peer_counter = unseen;
+	qp->peer_counter = edev_peer_counters(p->q.owner);
 	return ret;
 }
 

@@ -11,11 +11,20 @@
 #define RUSE_ENGINE_IB_PATH_H
 
 #include "core/qp.h"
+#include "ipc/fabric_msg.h"
+#include "ipc/pages.h"
 #include "link/link.h"
 
-struct ib_path;
-struct ipc_path;
-struct proc_path;
+struct ib_path {
+	struct ipc_path q;	/* the request, and rused's answer to it */
+	struct proc_path *there, *back;	/* counters of both directions, in proc_page.path; NULL: all entries are in use */
+};
+
+/* In struct engine: all paths that this process has asked for. */
+struct ib_paths {
+	uint32_t n, proc;	/* proc: engine.proc, the number that the rused which answered gave this process */
+	struct ib_path path[PROC_MAX_PATHS];
+};
 
 /*
  * Wrap the loop link or a shm link of a process on a host of a fabric; other links stay as they are. Call once for a link, before

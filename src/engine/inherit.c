@@ -46,6 +46,7 @@
 
 bool inherit_pending;
 
+/* What a child keeps of its parent, so not in struct engine, which it clears. */
 static struct {
 	struct list_head devs, files;
 	int owner;		/* pidfd of the process that opened the files */
@@ -77,12 +78,10 @@ void inherit_keep(void)
 	inherit_pending = true;
 }
 
-static bool own;
-
-static void own_event(struct event_file *ev)
+static void own_event(struct event_file *ev, void *ours)
 {
 	if (ev->fd >= 0)
-		engine.host->own_fd(ev->fd, own);
+		engine.host->own_fd(ev->fd, *(bool *)ours);
 }
 
 void inherit_own(bool ours)
@@ -93,15 +92,14 @@ void inherit_own(bool ours)
 		return;
 	/* Every child waits once. */
 	kept.waited = false;
-	own = ours;
 	engine.host->own_fd(kept.owner, ours);
 	list_for_each_entry(ef, &kept.files, entry) {
 		engine.host->own_fd(ef->memfd, ours);
-		uverbs_for_each_event(ef->uf, own_event);
+		uverbs_for_each_event(ef->uf, own_event, &ours);
 	}
 }
 
-static void close_event(struct event_file *ev)
+static void close_event(struct event_file *ev, void *arg)
 {
 	own_close(ev->fd);
 	ev->fd = -1;
@@ -117,7 +115,7 @@ void inherit_drop(void)
 	own_close(kept.owner);
 	list_for_each_entry(ef, &kept.files, entry) {
 		own_close(ef->memfd);
-		uverbs_for_each_event(ef->uf, close_event);
+		uverbs_for_each_event(ef->uf, close_event, NULL);
 	}
 	engine_unlock();
 }
@@ -203,7 +201,7 @@ static void move_dev(struct edev *e)
 }
 
 /* Forget the object's record for `rdma res show`, which is in the parent's table (ipc/res.h). */
-static void hide(struct uverbs_file *f, uint16_t kind, void *obj)
+static void hide(struct uverbs_file *f, uint16_t kind, void *obj, void *arg)
 {
 	switch (kind) {
 	case UVERBS_OBJECT_PD:
@@ -225,12 +223,12 @@ static void hide(struct uverbs_file *f, uint16_t kind, void *obj)
 	}
 }
 
-static void show(struct uverbs_file *f, uint16_t kind, void *obj)
+static void show(struct uverbs_file *f, uint16_t kind, void *obj, void *arg)
 {
 	res_obj(f, kind, obj, false);
 }
 
-static void move_event(struct event_file *ev)
+static void move_event(struct event_file *ev, void *arg)
 {
 	ev->generation = engine.generation;
 }
@@ -256,7 +254,7 @@ static int take_over(void)
 	own_close(kept.owner);
 	list_for_each_entry(ef, &kept.files, entry) {
 		ef->uctx.res = 0;
-		uverbs_for_each_obj(ef->uf, hide);
+		uverbs_for_each_obj(ef->uf, hide, NULL);
 	}
 	list_for_each_entry_safe(e, en, &kept.devs, entry) {
 		list_del(&e->entry);
@@ -267,8 +265,8 @@ static int take_over(void)
 		ef->slot = -1;
 		context_announce(ef);
 		res_ctx(&ef->uctx, false);
-		uverbs_for_each_obj(ef->uf, show);
-		uverbs_for_each_event(ef->uf, move_event);
+		uverbs_for_each_obj(ef->uf, show, NULL);
+		uverbs_for_each_event(ef->uf, move_event, NULL);
 		ef->generation = engine.generation;
 		list_add_tail(&ef->entry, &engine.files);
 	}
@@ -326,17 +324,16 @@ RARE void inherit_poll(void)
 		try_within(0);
 }
 
-static bool busy;
-
-static void look_busy(struct uverbs_file *f, uint16_t kind, void *obj)
+static void look_busy(struct uverbs_file *f, uint16_t kind, void *obj, void *busy)
 {
-	busy |= kind != UVERBS_OBJECT_PD;
+	*(bool *)busy |= kind != UVERBS_OBJECT_PD;
 }
 
 static bool idle(struct uverbs_file *f)
 {
-	busy = false;
-	uverbs_for_each_obj(f, look_busy);
+	bool busy = false;
+
+	uverbs_for_each_obj(f, look_busy, &busy);
 	return !busy;
 }
 
@@ -355,7 +352,7 @@ static void replace(const void *file, int fd)
  * Give the event file an eventfd of its own. Its count covers the unread events; the parent
  * reads its own copy of them.
  */
-static void adopt_event(struct event_file *ev)
+static void adopt_event(struct event_file *ev, void *arg)
 {
 	uint32_t n = 0;
 	int fd, own_one;
@@ -419,9 +416,9 @@ static int adopt(struct efile *ef, const struct host_page *page)
 	list_add_tail(&ef->entry, &engine.files);
 	context_announce(ef);
 	res_ctx(&ef->uctx, false);
-	uverbs_for_each_obj(ef->uf, hide);
-	uverbs_for_each_obj(ef->uf, show);
-	uverbs_for_each_event(ef->uf, adopt_event);
+	uverbs_for_each_obj(ef->uf, hide, NULL);
+	uverbs_for_each_obj(ef->uf, show, NULL);
+	uverbs_for_each_event(ef->uf, adopt_event, NULL);
 	return 0;
 }
 

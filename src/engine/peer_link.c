@@ -114,7 +114,7 @@ int peer_link_to_dev(uint32_t owner, uint32_t block, ns_t wait, struct link **li
 
 int peer_link_to_gid(const uint8_t dgid[16], uint32_t block, ns_t wait, struct link **link)
 {
-	uint32_t owner = wire_only() ? 0 : peer_gid_owner(dgid);
+	uint32_t owner = engine.wire_only ? 0 : peer_gid_owner(dgid);
 
 	*link = NULL;
 	return owner ? peer_link_to_dev(owner, block, wait, link) : -EREMOTE;

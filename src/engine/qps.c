@@ -245,7 +245,6 @@ int lease_inherit(struct rdev *dev, uint32_t block, struct qp_card **cards)
  */
 static int qp_connect(struct qp *qp)
 {
-	static uint64_t unseen[PROC_COUNTERS];
 	int ret;
 
 	qp->peer_block = (qp->attr.dest_qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
@@ -253,11 +252,8 @@ static int qp_connect(struct qp *qp)
 		return ib_connect(qp);
 	ret = peer_link_to_gid(qp->attr.ah.grh.dgid, qp->peer_block, PEERS_WAIT_CONNECT,
 			       &qp->link);
-	if (!ret && qp->link) {
-		qp->peer_counter = edev_counters(peer_gid_owner(qp->attr.ah.grh.dgid));
-		if (!qp->peer_counter)
-			qp->peer_counter = unseen;
-	}
+	if (!ret && qp->link)
+		qp->peer_counter = edev_peer_counters(peer_gid_owner(qp->attr.ah.grh.dgid));
 	/*
 	 * A process of this host that refuses the shm link, because its user has changed, is
 	 * reached over the wire.

@@ -18,12 +18,6 @@
 #define CHUNK_RECS 1024u
 #define NONE UINT32_MAX
 
-static struct {
-	struct res_rec *rec;	/* mapping with room for RES_MAX records; the file has fewer */
-	uint32_t size;		/* records in the file */
-	struct idtable ids;
-} table;
-
 int res_init(int fd)
 {
 	void *p = mmap(NULL, (size_t)RES_MAX * sizeof(struct res_rec), PROT_READ | PROT_WRITE,
@@ -31,30 +25,28 @@ int res_init(int fd)
 
 	if (p == MAP_FAILED)
 		return -ENOMEM;
-	table.rec = p;
-	table.size = 0;
-	/* A forked child has a copy of its parent's ids, which mean nothing here. */
-	table.ids = (struct idtable){ 0 };
-	idtable_init(&table.ids, RES_MAX);
+	engine.res.rec = p;
+	engine.res.size = 0;
+	idtable_init(&engine.res.ids, RES_MAX);
 	return 0;
 }
 
 /* Allocate a record for an object. Returns its index + 1. 0: none is available, and the object is not listed. */
 static uint32_t res_alloc(void *obj)
 {
-	int64_t id = table.rec ? idtable_alloc(&table.ids, obj) : -ENOMEM;
+	int64_t id = engine.res.rec ? idtable_alloc(&engine.res.ids, obj) : -ENOMEM;
 	uint32_t size;
 
 	if (id < 0)
 		return 0;
-	if (id >= table.size) {
+	if (id >= engine.res.size) {
 		size = ALIGN_UP((uint32_t)id + 1, CHUNK_RECS);
 		if (memfd_grow(engine.proc_fd,
 			       RES_OFFSET + (uint64_t)size * sizeof(struct res_rec)) < 0) {
-			idtable_remove(&table.ids, (uint32_t)id);
+			idtable_remove(&engine.res.ids, (uint32_t)id);
 			return 0;
 		}
-		table.size = size;
+		engine.res.size = size;
 	}
 	return (uint32_t)id + 1;
 }
@@ -63,10 +55,10 @@ static void res_free(uint32_t *slot)
 {
 	static const struct res_rec none;
 
-	if (!*slot)
+	if (!*slot || !engine.res.rec)
 		return;
-	res_rec_write(&table.rec[*slot - 1], &none);
-	idtable_remove(&table.ids, *slot - 1);
+	res_rec_write(&engine.res.rec[*slot - 1], &none);
+	idtable_remove(&engine.res.ids, *slot - 1);
 	*slot = 0;
 }
 
@@ -75,7 +67,7 @@ static void res_show(uint32_t *slot, void *obj, const struct res_rec *rec)
 	if (!*slot)
 		*slot = res_alloc(obj);
 	if (*slot)
-		res_rec_write(&table.rec[*slot - 1], rec);
+		res_rec_write(&engine.res.rec[*slot - 1], rec);
 }
 
 static struct res_rec head(const struct ucontext *uctx, enum res_kind kind, const struct pd *pd)
@@ -148,7 +140,7 @@ static void show_qp(struct qp *qp, bool gone)
 		rec.qp.rq_psn = READ_ONCE(qp->card->epsn);
 		rec.qp.sq_psn = qp->req.nxt;
 		res_show(&qp->res, qp, &rec);
-		qp->shown_state = qp->res ? &table.rec[qp->res - 1].state : NULL;
+		qp->shown_state = qp->res ? &engine.res.rec[qp->res - 1].state : NULL;
 	}
 	/* Only creating or destroying the QP changes the number of users of its PD and CQs. */
 	if (!changes)

@@ -4,6 +4,14 @@
 #define RUSE_ENGINE_RES_H
 
 #include "abi/uverbs/uverbs.h"
+#include "base/idtable.h"
+
+/* In struct engine. A forked child starts with an empty table. */
+struct res_table {
+	struct res_rec *rec;	/* mapping with room for RES_MAX records; the file has fewer */
+	uint32_t size;		/* records in the file */
+	struct idtable ids;
+};
 
 /* Map the table of objects, which follows struct proc_page in this memfd. 0 or -ENOMEM. */
 int res_init(int fd);

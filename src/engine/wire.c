@@ -34,32 +34,6 @@
  */
 #define WIRE_IDLE_POLLS 256u
 
-static struct wire {
-	uint32_t generation;	/* engine.generation + 1 when this state was set up; 0: never */
-	struct udp_ep *ep;
-	int park[2];
-	int error;		/* why there is no endpoint, -errno */
-	uint64_t sockets[QPN_BLOCKS / 64];	/* a bit per block of QP numbers: 1: it has a socket */
-	uint32_t looked_gen;	/* engine.poll_gen at the last look */
-} wire;
-
-/*
- * A forked child starts without an endpoint: the descriptors are closed, and the memory belongs to
- * the parent.
- */
-static RARE void begin(void)
-{
-	wire = (struct wire){ .generation = engine.generation + 1, .park = { -1, -1 },
-			      .error = -ENETDOWN };
-}
-
-static struct wire *get(void)
-{
-	if (unlikely(wire.generation != engine.generation + 1))
-		begin();
-	return &wire;
-}
-
 static bool mine(struct udp_ep *ep, uint32_t dqpn)
 {
 	return engine.block_dev[(dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
@@ -104,14 +78,14 @@ APART void wire_handed(const struct seg *seg)
 	int err;
 
 	if (seg->service != SEG_UC || seg->len < sizeof(net) || seg->len > sizeof(buf) ||
-	    !get()->ep)
+	    !engine.wire.ep)
 		return;
 	err = seg->pull ? seg->pull->copy(seg, 0, &to, 1, seg->len) :
 			  umem_copy_iov(&to, 1, 0, seg->iov, seg->niov, 0, seg->len);
 	if (err)
 		return;
 	memcpy(&net, buf, sizeof(net));
-	udp_handed(get()->ep, &net, buf + sizeof(net), seg->len - sizeof(net));
+	udp_handed(engine.wire.ep, &net, buf + sizeof(net), seg->len - sizeof(net));
 }
 
 static bool reverse(const struct seg_net *path, const struct seg_net *net)
@@ -148,19 +122,19 @@ static struct link *from_link(const struct qp *qp, const struct seg_net *net)
 	memcpy(back.net.dgid, net->sgid, 16);
 	back.net.hop_limit = ah->grh.hop_limit;
 	back.net.traffic_class = ah->grh.traffic_class;
-	return udp_link(get()->ep, &back, &l) ? NULL : l;
+	return udp_link(engine.wire.ep, &back, &l) ? NULL : l;
 }
 
 /* Is it an address of the device? The last match is tried first. */
 static bool has_address(const struct rdev *dev, const uint8_t gid[16])
 {
-	static int last;
+	uint32_t *last = &engine.wire.last_gid;
 
-	if (likely(!memcmp(dev->gid[last].raw, gid, 16)))
+	if (likely(!memcmp(dev->gid[*last].raw, gid, 16)))
 		return true;
-	for (int i = 0; i < HOST_MAX_GIDS; i++)
+	for (uint32_t i = 0; i < HOST_MAX_GIDS; i++)
 		if (!memcmp(dev->gid[i].raw, gid, 16)) {
-			last = i;
+			*last = i;
 			return true;
 		}
 	return false;
@@ -262,12 +236,17 @@ static int create(struct wire *w)
 
 bool wire_wanted(uint32_t block)
 {
-	return !(get()->sockets[block / 64] & 1ull << block % 64);
+	return !(engine.wire.sockets[block / 64] & 1ull << block % 64);
+}
+
+void wire_begin(void)
+{
+	engine.wire.park[0] = engine.wire.park[1] = -1;
 }
 
 void wire_leased(uint32_t block, const struct ipc_lease *l, const int *fds, int nfds)
 {
-	struct wire *w = get();
+	struct wire *w = &engine.wire;
 	int err = nfds == 3 ? 0 : l->wire_error ? l->wire_error : -EPROTO;
 
 	if (!err && wire_wanted(block)) {
@@ -296,7 +275,7 @@ void wire_leased(uint32_t block, const struct ipc_lease *l, const int *fds, int 
 
 int wire_park(int fds[2])
 {
-	struct wire *w = get();
+	struct wire *w = &engine.wire;
 
 	if (w->park[0] < 0 || w->park[1] < 0)
 		return 0;
@@ -305,28 +284,16 @@ int wire_park(int fds[2])
 	return 2;
 }
 
-bool wire_only(void)
-{
-	static int only = -1;
-	const char *v;
-
-	if (unlikely(only < 0)) {
-		v = getenv("RUSE_LINK");
-		only = v && !strcmp(v, "udp");
-	}
-	return only;
-}
-
 bool wire_up(void)
 {
-	return get()->ep;
+	return engine.wire.ep;
 }
 
 /* Log why other hosts cannot be reached, once per process. Returns -errno. */
 static int no_wire(void)
 {
 	static bool told;
-	int err = get()->error;
+	int err = engine.wire.error ? engine.wire.error : -ENETDOWN;
 
 	if (!told && err == -EADDRINUSE)
 		log_err("cannot reach other hosts: UDP port 4791 is in use by the kernel's rdma_rxe, another "
@@ -336,7 +303,7 @@ static int no_wire(void)
 		log_err("cannot reach other hosts: cannot open a UDP socket: %s",
 			strerrordesc_np(-err));
 	told = true;
-	return err ? err : -ENETDOWN;
+	return err;
 }
 
 static bool mtu_fits(const struct qp *qp)
@@ -374,14 +341,14 @@ int wire_link(const struct qp *qp, struct link **link)
 	memcpy(path.net.sgid, sgid->raw, 16);
 	memcpy(path.net.dgid, ah->grh.dgid, 16);
 	ret = udp_route(&path);
-	return ret ? ret : udp_link(get()->ep, &path, link);
+	return ret ? ret : udp_link(engine.wire.ep, &path, link);
 }
 
 int wire_ud_link(const struct rdev *dev, uint32_t block, struct link **link)
 {
 	struct udp_path path = { .ifindex = dev->port.ifindex, .block = block };
 
-	return wire_up() ? udp_link(get()->ep, &path, link) : no_wire();
+	return wire_up() ? udp_link(engine.wire.ep, &path, link) : no_wire();
 }
 
 int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
@@ -389,8 +356,8 @@ int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 	if (!wire_up())
 		return 0;
 	if (join)
-		return udp_join(get()->ep, mgid, dev->port.ifindex);
-	udp_leave(get()->ep, mgid, dev->port.ifindex);
+		return udp_join(engine.wire.ep, mgid, dev->port.ifindex);
+	udp_leave(engine.wire.ep, mgid, dev->port.ifindex);
 	return 0;
 }
 
@@ -409,7 +376,7 @@ static APART int look_at(struct wire *w, uint32_t gen, int budget, uint64_t *byt
 
 int wire_poll(int budget, uint64_t *bytes)
 {
-	struct wire *w = get();
+	struct wire *w = &engine.wire;
 	struct udp_ep *ep = w->ep;
 	uint32_t gen = READ_ONCE(engine.poll_gen);
 
@@ -423,43 +390,43 @@ int wire_poll(int budget, uint64_t *bytes)
 
 void wire_want_wakeup(bool want)
 {
-	if (get()->ep)
-		udp_want_wakeup(get()->ep, want);
+	if (engine.wire.ep)
+		udp_want_wakeup(engine.wire.ep, want);
 }
 
 void wire_hold(bool may)
 {
-	if (get()->ep)
-		udp_hold(get()->ep, may);
+	if (engine.wire.ep)
+		udp_hold(engine.wire.ep, may);
 }
 
 bool wire_quiet(void)
 {
-	struct udp_ep *ep = get()->ep;
+	struct udp_ep *ep = engine.wire.ep;
 
 	return !ep || !udp_busy(ep);
 }
 
 bool wire_holds(void)
 {
-	return get()->ep && udp_holds(get()->ep);
+	return engine.wire.ep && udp_holds(engine.wire.ep);
 }
 
 void wire_flush(void)
 {
-	if (get()->ep)
-		udp_flush(get()->ep);
+	if (engine.wire.ep)
+		udp_flush(engine.wire.ep);
 }
 
 void wire_settle(void)
 {
-	if (get()->ep)
-		udp_settle(get()->ep);
+	if (engine.wire.ep)
+		udp_settle(engine.wire.ep);
 }
 
 ns_t wire_flush_old(ns_t now)
 {
-	return get()->ep ? udp_flush_old(get()->ep, now) : NS_NEVER;
+	return engine.wire.ep ? udp_flush_old(engine.wire.ep, now) : NS_NEVER;
 }
 
 const uint8_t *wire_peer(const struct link *l)
@@ -471,11 +438,11 @@ const uint8_t *wire_peer(const struct link *l)
 
 void wire_for_each(void (*fn)(struct link *l, void *arg), void *arg)
 {
-	if (get()->ep)
-		udp_for_each(get()->ep, fn, arg);
+	if (engine.wire.ep)
+		udp_for_each(engine.wire.ep, fn, arg);
 }
 
 struct link *wire_in(void)
 {
-	return get()->ep ? udp_in(get()->ep) : NULL;
+	return engine.wire.ep ? udp_in(engine.wire.ep) : NULL;
 }

@@ -8,6 +8,20 @@
 #include "ipc/pages.h"
 #include "link/link.h"
 
+struct udp_ep;
+
+/* In struct engine. A forked child starts without an endpoint, because its descriptors are closed there. */
+struct wire {
+	struct udp_ep *ep;
+	int park[2];		/* wire_park(); -1: none */
+	int error;		/* why there is no endpoint, -errno; 0: there was no attempt */
+	uint64_t sockets[QPN_BLOCKS / 64];	/* a bit per block of QP numbers: 1: it has a socket */
+	uint32_t looked_gen;	/* engine.poll_gen at the last look */
+	uint32_t last_gid;	/* index of the GID to which the last packet for a UD QP was addressed */
+};
+
+/* Call before the other functions. */
+void wire_begin(void);
 /*
  * rused has answered the lease of a block of QP numbers. fds are the block's UDP socket and the two
  * ends of the park (wire_park()), or none: then l->wire_error says why. Takes ownership of fds.
@@ -22,8 +36,6 @@ bool wire_wanted(uint32_t block);
  */
 int wire_park(int fds[2]);
 
-/* Must destinations inside this host be reached by UDP too? True with RUSE_LINK=udp. */
-bool wire_only(void);
 /*
  * The link of the QP's path, with a reference. 0 or -errno; -EINVAL: the path MTU does not fit the
  * interface; -ENETUNREACH and other errors of routing; or the reason why there is no endpoint.

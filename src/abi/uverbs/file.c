@@ -80,17 +80,19 @@ bool uverbs_has_context(const struct uverbs_file *f)
 }
 
 void uverbs_for_each_obj(struct uverbs_file *f,
-			 void (*fn)(struct uverbs_file *f, uint16_t kind, void *obj))
+			 void (*fn)(struct uverbs_file *f, uint16_t kind, void *obj, void *arg),
+			 void *arg)
 {
 	struct uobj *o;
 
 	list_for_each_entry(o, &f->objs, entry)
 		if (o->live && o->obj)
-			fn(f, o->kind, o->obj);
+			fn(f, o->kind, o->obj, arg);
 }
 
-void uverbs_for_each_event(struct uverbs_file *f, void (*fn)(struct event_file *ev))
+void uverbs_for_each_event(struct uverbs_file *f, void (*fn)(struct event_file *ev, void *arg),
+			   void *arg)
 {
 	for (uint32_t i = 0; i < f->nevs; i++)
-		fn(f->evs[i]);
+		fn(f->evs[i], arg);
 }

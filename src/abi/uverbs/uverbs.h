@@ -76,9 +76,11 @@ int uverbs_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg);
 
 /* Calls fn for every live object. kind: enum uverbs_default_objects. */
 void uverbs_for_each_obj(struct uverbs_file *f,
-			 void (*fn)(struct uverbs_file *f, uint16_t kind, void *obj));
+			 void (*fn)(struct uverbs_file *f, uint16_t kind, void *obj, void *arg),
+			 void *arg);
 /* Calls fn for every event file that f has made and that still exists. */
-void uverbs_for_each_event(struct uverbs_file *f, void (*fn)(struct event_file *ev));
+void uverbs_for_each_event(struct uverbs_file *f, void (*fn)(struct event_file *ev, void *arg),
+			   void *arg);
 
 struct ucontext *uverbs_ucontext(struct uverbs_file *f);
 
