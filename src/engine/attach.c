@@ -8,7 +8,7 @@
  * The connection may break at any time, for example when rused is killed. Data paths continue.
  * The next command that needs rused connects again and starts rused if none runs. The progress
  * thread also reconnects, but does not start rused. A new rused is told of the QP number
- * blocks and contexts of this process (renew()).
+ * blocks and contexts of this process (attach_renew()).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -130,7 +130,7 @@ static void notify_watch(int fd)
 }
 
 /* The host of a fabric that RUSE_HOST names. NULL: none. */
-static const char *host_name(void)
+static const char *attach_host_name(void)
 {
 	const char *name = getenv("RUSE_HOST");
 
@@ -138,9 +138,9 @@ static const char *host_name(void)
 }
 
 /* With RUSE_HOST the process sees the devices of that host instead of those of the machine. */
-static int take_host(void)
+static int attach_host(void)
 {
-	const char *name = host_name();
+	const char *name = attach_host_name();
 	struct ipc_host h;
 	size_t rsize = sizeof(h);
 	int ret;
@@ -164,7 +164,7 @@ static int take_host(void)
 	return 0;
 }
 
-static int hello(void)
+static int attach_hello(void)
 {
 	struct ipc_hello h = { .pid = (int32_t)sys_call(SYS_getpid), .proc = engine.proc };
 	struct ipc_hello_reply r;
@@ -187,7 +187,7 @@ static int hello(void)
 	 * Before the page of a new rused replaces that of the former one: the new rused may not have the
 	 * fabric yet, and the devices must not be taken for removed.
 	 */
-	ret = rsize == sizeof(r) && nfds >= 2 ? take_host() : -EPROTO;
+	ret = rsize == sizeof(r) && nfds >= 2 ? attach_host() : -EPROTO;
 	if (!ret)
 		ret = host_page_map(fds[0]);
 	if (!ret) {
@@ -208,7 +208,7 @@ static int hello(void)
  * Tell a new rused what this process has: the blocks of QP numbers that an earlier rused leased to it, and its open
  * contexts.
  */
-static int renew(void)
+static int attach_renew(void)
 {
 	struct efile *ef;
 	int ret = 0;
@@ -235,7 +235,7 @@ static int renew(void)
 	return ret;
 }
 
-static int endpoint_create(void)
+static int attach_endpoint(void)
 {
 	struct shm_cfg cfg = {
 		.host = &link_host_ops,
@@ -251,7 +251,7 @@ static int endpoint_create(void)
 	return shm_ep_create(&cfg, &engine.ep);
 }
 
-static bool env_set(const char *name)
+static bool attach_env_set(const char *name)
 {
 	const char *v = getenv(name);
 
@@ -259,15 +259,15 @@ static bool env_set(const char *name)
 }
 
 /* Set up what the first attach needs. The progress thread is not started before the first open. */
-static int prepare(void)
+static int attach_prepare(void)
 {
 	const char *link = getenv("RUSE_LINK");
 	long pid = sys_call(SYS_getpid);
 	int ret;
 
-	engine.no_cma = env_set("RUSE_NO_CMA");
-	engine.no_direct = env_set("RUSE_NO_DIRECT");
-	engine.no_poll_wrap = env_set("RUSE_NO_POLL_WRAP");
+	engine.no_cma = attach_env_set("RUSE_NO_CMA");
+	engine.no_direct = attach_env_set("RUSE_NO_DIRECT");
+	engine.no_poll_wrap = attach_env_set("RUSE_NO_POLL_WRAP");
 	engine.wire_only = link && !strcmp(link, "udp");
 	list_init(&engine.devs);
 	list_init(&engine.files);
@@ -286,7 +286,7 @@ static int prepare(void)
 	ret = proc_page_create();
 	if (!ret) {
 		faults_begin();
-		ret = endpoint_create();
+		ret = attach_endpoint();
 	}
 	if (!ret) {
 		engine.loop = link_loop_create(&link_host_ops, NULL);
@@ -296,7 +296,7 @@ static int prepare(void)
 	 * Wrap the loop link for fabric paths before captures and faults wrap it: their wrappers must be the outer
 	 * ones, which can be removed.
 	 */
-	if (!ret && host_name())
+	if (!ret && attach_host_name())
 		ib_path_wrap(engine.loop);
 	if (ret)
 		own_close(engine.epfd);
@@ -307,7 +307,7 @@ static int prepare(void)
  * Log that rused cannot be reached. Writes two messages, because each contains a path that may be
  * long.
  */
-static void tell_unreached(int err)
+static void attach_tell_unreached(int err)
 {
 	const struct ipc_failure *f = &engine.failure;
 	const char *step = f->step ?: "request";
@@ -341,32 +341,32 @@ void attach_tell(int err)
 		log_err("the run directory must be a directory of this user with mode 0700; set "
 			"RUSE_DIR to another one; see `ruse doctor'");
 	else
-		tell_unreached(err);
+		attach_tell_unreached(err);
 }
 
-static int hello_on(struct ipc_conn *c, void *arg)
+static int attach_hello_on(struct ipc_conn *c, void *arg)
 {
 	int ret;
 
 	c->fd = engine.conn_fd_own = own_fd(c->fd);
-	ret = hello();
+	ret = attach_hello();
 	if (ret)
 		conn_close();
 	return ret;
 }
 
 /* Connect to rused and exchange IPC_HELLO. start: start rused if none runs. */
-static int connect_rused(bool start)
+static int attach_connect(bool start)
 {
 	int ret;
 
 	conn_close();
 	if (start)
 		return ipc_attach(&engine.conn, engine.host->rused_path, engine.rundir,
-				  sizeof(engine.rundir), hello_on, NULL, &engine.failure);
+				  sizeof(engine.rundir), attach_hello_on, NULL, &engine.failure);
 	engine.failure = (struct ipc_failure){ 0 };
 	ret = ipc_connect(&engine.conn, engine.rundir);
-	return ret ? ret : hello_on(&engine.conn, NULL);
+	return ret ? ret : attach_hello_on(&engine.conn, NULL);
 }
 
 static int attach_both(bool start)
@@ -374,15 +374,15 @@ static int attach_both(bool start)
 	int ret;
 
 	if (!engine.attached) {
-		ret = prepare();
+		ret = attach_prepare();
 		if (ret)
 			return ret;
 		engine_guard();
 		engine.attached = true;
 	}
-	ret = connect_rused(start);
+	ret = attach_connect(start);
 	if (!ret)
-		ret = renew();
+		ret = attach_renew();
 	if (ret) {
 		conn_close();
 		return ret;

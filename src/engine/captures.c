@@ -30,7 +30,7 @@
 
 _Static_assert(FRAME_MAX <= CAPRING_FRAME_MAX, "each frame fits into a ring");
 
-static uint64_t wall_clock(void)
+static uint64_t captures_clock(void)
 {
 	struct timespec ts;
 
@@ -39,7 +39,7 @@ static uint64_t wall_clock(void)
 }
 
 /* The QP of this process that sends or receives the segment, or NULL. */
-static const struct qp *our_qp(const struct seg *seg, bool in)
+static const struct qp *captures_qp(const struct seg *seg, bool in)
 {
 	uint32_t qpn = in ? seg->dqpn : seg->sqpn;
 	struct rdev *dev = engine.block_dev[(qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
@@ -47,7 +47,7 @@ static const struct qp *our_qp(const struct seg *seg, bool in)
 	return dev ? rdev_find_qp(dev, qpn) : NULL;
 }
 
-static bool addresses(const struct link *l, const struct seg *seg, bool in, struct seg_net *net)
+static bool captures_net(const struct link *l, const struct seg *seg, bool in, struct seg_net *net)
 {
 	const struct qp *qp;
 
@@ -56,7 +56,7 @@ static bool addresses(const struct link *l, const struct seg *seg, bool in, stru
 	} else {
 		const struct ib_uverbs_ah_attr *ah;
 
-		qp = our_qp(seg, in);
+		qp = captures_qp(seg, in);
 		if (!qp)
 			return false;
 		ah = &qp->attr.ah;
@@ -71,7 +71,7 @@ static bool addresses(const struct link *l, const struct seg *seg, bool in, stru
 	return true;
 }
 
-static void text(char *to, size_t size, const char *from)
+static void captures_text(char *to, size_t size, const char *from)
 {
 	size_t n = from ? strnlen(from, size - 1) : 0;
 
@@ -79,14 +79,14 @@ static void text(char *to, size_t size, const char *from)
 		memcpy(to, from, n);
 }
 
-static void sink(const struct capture_frame *f, const struct seg *seg)
+static void captures_sink(const struct capture_frame *f, const struct seg *seg)
 {
 	struct caprec rec = { .len = f->len, .ns = f->ns, .sqpn = f->sqpn, .dqpn = f->dqpn,
 			      .in = f->in };
-	const struct qp *qp = our_qp(seg, f->in);
+	const struct qp *qp = captures_qp(seg, f->in);
 
-	text(rec.note, sizeof(rec.note), f->note);
-	text(rec.dev, sizeof(rec.dev), qp ? qp->dev->name : NULL);
+	captures_text(rec.note, sizeof(rec.note), f->note);
+	captures_text(rec.dev, sizeof(rec.dev), qp ? qp->dev->name : NULL);
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
 		struct capturer *w = &engine.captures.capturer[i];
 
@@ -100,9 +100,11 @@ static void sink(const struct capture_frame *f, const struct seg *seg)
 	}
 }
 
-static const struct capture_cfg cfg = { .clock = wall_clock, .net = addresses, .sink = sink };
+static const struct capture_cfg cfg = {
+	.clock = captures_clock, .net = captures_net, .sink = captures_sink,
+};
 
-static void wrap(struct link *l, bool in)
+static void captures_wrap(struct link *l, bool in)
 {
 	if (capture_wrap(l, &cfg, in))
 		log_warn("out of memory: packets of link %s are not captured", l->ops->name);
@@ -111,36 +113,36 @@ static void wrap(struct link *l, bool in)
 void captures_link(struct link *l)
 {
 	if (engine.captures.n)
-		wrap(l, l == wire_in());
+		captures_wrap(l, l == wire_in());
 }
 
-static void each(struct link *l, void *arg)
+static void captures_set_link(struct link *l, void *arg)
 {
 	if (arg)
-		wrap(l, false);
+		captures_wrap(l, false);
 	else
 		capture_unwrap(l);
 }
 
-static void each_shm(struct link *l, uint32_t proc, uint32_t flags, void *arg)
+static void captures_set_shm(struct link *l, uint32_t proc, uint32_t flags, void *arg)
 {
-	each(l, arg);
+	captures_set_link(l, arg);
 }
 
-static void all_links(bool on)
+static void captures_set_all(bool on)
 {
 	void *arg = on ? &engine.captures : NULL;
 
-	each(engine.loop, arg);
-	shm_for_each(engine.ep, each_shm, arg);
-	wire_for_each(each, arg);
+	captures_set_link(engine.loop, arg);
+	shm_for_each(engine.ep, captures_set_shm, arg);
+	wire_for_each(captures_set_link, arg);
 	if (wire_in() && on)
-		wrap(wire_in(), true);
+		captures_wrap(wire_in(), true);
 	else if (wire_in())
 		capture_unwrap(wire_in());
 }
 
-static int dial(const char *sock)
+static int capturer_dial(const char *sock)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	size_t n = strlen(sock);
@@ -165,14 +167,14 @@ static int dial(const char *sock)
 	return own_fd(fd);
 }
 
-static int start(struct capturer *w, const struct host_capture *h)
+static int capturer_start(struct capturer *w, const struct host_capture *h)
 {
 	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = IPC_CAPTURE };
 	struct capring_hello hello = { .pid = (int32_t)sys_call(SYS_getpid) };
 	struct capring *ring;
 	int fd, memfd, ret;
 
-	fd = dial(h->sock);
+	fd = capturer_dial(h->sock);
 	if (fd < 0)
 		return fd;
 	ring = capring_new(&memfd);
@@ -193,14 +195,14 @@ static int start(struct capturer *w, const struct host_capture *h)
 	return 0;
 }
 
-static void stop(struct capturer *w)
+static void capturer_stop(struct capturer *w)
 {
 	munmap(w->ring.ring, CAPRING_SIZE);
 	own_close(w->fd);
 	w->id = 0;
 }
 
-static const struct host_capture *find(const struct host_page *page, uint32_t id)
+static const struct host_capture *captures_find(const struct host_page *page, uint32_t id)
 {
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++)
 		if (page->capture[i].id == id)
@@ -214,8 +216,8 @@ void captures_refresh(const struct host_page *page)
 	uint32_t before = c->n;
 
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++)
-		if (c->capturer[i].id && !find(page, c->capturer[i].id)) {
-			stop(&c->capturer[i]);
+		if (c->capturer[i].id && !captures_find(page, c->capturer[i].id)) {
+			capturer_stop(&c->capturer[i]);
 			c->n--;
 		}
 	for (int i = 0; i < HOST_MAX_CAPTURES; i++) {
@@ -228,11 +230,11 @@ void captures_refresh(const struct host_page *page)
 			if (!c->capturer[k].id)
 				room = &c->capturer[k];
 		}
-		if (!have && room && !start(room, h))
+		if (!have && room && !capturer_start(room, h))
 			c->n++;
 	}
 	if (!before != !c->n)
-		all_links(c->n);
+		captures_set_all(c->n);
 }
 
 void captures_attached(const struct host_page *page)

@@ -16,7 +16,7 @@
 
 _Static_assert(HOST_MAX_PKEYS == DEV_MAX_PKEYS, "the same table");
 
-static void fill_ib(struct rdev *dev, const struct host_ib *ib)
+static void edev_fill_ib(struct rdev *dev, const struct host_ib *ib)
 {
 	struct port_attr *p = &dev->port;
 
@@ -38,11 +38,11 @@ static void fill_ib(struct rdev *dev, const struct host_ib *ib)
 	p->reregister = ib->reregister;
 }
 
-static void fill(struct rdev *dev, const struct host_dev *hd)
+static void edev_fill(struct rdev *dev, const struct host_dev *hd)
 {
 	uint32_t n = min(hd->ngids, (uint32_t)HOST_MAX_GIDS);
 
-	fill_ib(dev, &hd->ib);
+	edev_fill_ib(dev, &hd->ib);
 
 	dev->port.state = hd->state;
 	dev->port.phys_state = hd->phys_state;
@@ -100,7 +100,7 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 
 	list_for_each_entry(e, &engine.devs, entry)
 		if (e->dev.index == hd->index) {
-			fill(&e->dev, hd);
+			edev_fill(&e->dev, hd);
 			*out = e;
 			return 0;
 		}
@@ -112,7 +112,7 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 	e->dev.index = hd->index;
 	memcpy(e->dev.node_guid, hd->node_guid, 8);
 	e->dev.num_comp_vectors = cpus_usable();
-	fill(&e->dev, hd);
+	edev_fill(&e->dev, hd);
 	ret = rdev_init(&e->dev, &rdev_host_ops, e, shm_ep_keys(engine.ep));
 	if (ret) {
 		free(e);
@@ -125,7 +125,7 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 }
 
 /* Queue an event of the device's port on every async event file of the device. */
-static void port_event(const struct edev *e, uint32_t type)
+static void edev_port_event(const struct edev *e, uint32_t type)
 {
 	struct efile *ef;
 
@@ -138,7 +138,7 @@ static void port_event(const struct edev *e, uint32_t type)
  * The device was deleted: its files are disassociated, as by the kernel when a driver is
  * unloaded.
  */
-static void device_gone(struct edev *e)
+static void edev_gone(struct edev *e)
 {
 	struct efile *ef;
 
@@ -150,7 +150,7 @@ static void device_gone(struct edev *e)
 }
 
 /* Queue events for all changes, in the order of the kernel's rxe and ib_core. */
-static void device_changed(struct edev *e, const struct host_dev *hd)
+static void edev_changed(struct edev *e, const struct host_dev *hd)
 {
 	struct gid_entry before[HOST_MAX_GIDS];
 	uint16_t pkeys[DEV_MAX_PKEYS];
@@ -158,25 +158,25 @@ static void device_changed(struct edev *e, const struct host_dev *hd)
 
 	memcpy(before, e->dev.gid, sizeof(before));
 	memcpy(pkeys, e->dev.pkey, sizeof(pkeys));
-	fill(&e->dev, hd);
+	edev_fill(&e->dev, hd);
 	if (memcmp(before, e->dev.gid, sizeof(before)))
-		port_event(e, IB_EVENT_GID_CHANGE);
+		edev_port_event(e, IB_EVENT_GID_CHANGE);
 	if (memcmp(pkeys, e->dev.pkey, sizeof(pkeys)))
-		port_event(e, IB_EVENT_PKEY_CHANGE);
+		edev_port_event(e, IB_EVENT_PKEY_CHANGE);
 	if (was.lid != e->dev.port.lid || was.lmc != e->dev.port.lmc)
-		port_event(e, IB_EVENT_LID_CHANGE);
+		edev_port_event(e, IB_EVENT_LID_CHANGE);
 	if (was.sm_lid != e->dev.port.sm_lid || was.sm_sl != e->dev.port.sm_sl)
-		port_event(e, IB_EVENT_SM_CHANGE);
+		edev_port_event(e, IB_EVENT_SM_CHANGE);
 	if (was.reregister != e->dev.port.reregister)
-		port_event(e, IB_EVENT_CLIENT_REREGISTER);
+		edev_port_event(e, IB_EVENT_CLIENT_REREGISTER);
 	/*
 	 * InfiniBand ports also change between INIT and ARMED. These changes cause no event; only
 	 * entering and leaving ACTIVE does.
 	 */
 	if (was.state != PORT_ACTIVE && e->dev.port.state == PORT_ACTIVE)
-		port_event(e, IB_EVENT_PORT_ACTIVE);
+		edev_port_event(e, IB_EVENT_PORT_ACTIVE);
 	if (was.state == PORT_ACTIVE && e->dev.port.state != PORT_ACTIVE)
-		port_event(e, IB_EVENT_PORT_ERR);
+		edev_port_event(e, IB_EVENT_PORT_ERR);
 }
 
 void edev_refresh(const struct host_page *copy)
@@ -192,8 +192,8 @@ void edev_refresh(const struct host_page *copy)
 			if (copy->dev[i].in_use && copy->dev[i].index == e->dev.index)
 				found = &copy->dev[i];
 		if (found)
-			device_changed(e, found);
+			edev_changed(e, found);
 		else
-			device_gone(e);
+			edev_gone(e);
 	}
 }

@@ -19,7 +19,7 @@ __thread bool engine_thread_ready __attribute__((tls_model("initial-exec")));
  */
 uint32_t *engine_alive;
 
-static void alive_create(void)
+static void engine_alive_create(void)
 {
 	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -43,7 +43,7 @@ static void alive_create(void)
  * engine. whole: no thread was changing the engine at the fork, so the copy is consistent and its
  * files may be kept for taking over.
  */
-static void leave_parents_engine(bool whole)
+static void engine_leave_parents(bool whole)
 {
 	const struct engine_host *host = engine.host;
 	uint32_t generation = engine.generation + 1;
@@ -62,7 +62,7 @@ static void leave_parents_engine(bool whole)
 
 RARE void engine_forked(void)
 {
-	leave_parents_engine(!READ_ONCE(engine.lock.word));
+	engine_leave_parents(!READ_ONCE(engine.lock.word));
 }
 
 RARE bool engine_abandoned_by(struct uverbs_file *f)
@@ -106,7 +106,7 @@ void engine_setup(const struct engine_host *host)
 void engine_guard(void)
 {
 	if (!engine_alive)
-		alive_create();
+		engine_alive_create();
 }
 
 void engine_fail(const char *why)
@@ -158,5 +158,5 @@ void engine_fork_parent(void)
 void engine_fork_child(void)
 {
 	if (engine.attached)
-		leave_parents_engine(fork_locked);
+		engine_leave_parents(fork_locked);
 }

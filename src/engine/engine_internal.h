@@ -50,7 +50,7 @@ struct edev {
 	struct list_head entry;		/* engine.devs */
 };
 
-/* All state of the process that a forked child must not use: leave_parents_engine() clears it. */
+/* All state of the process that a forked child must not use: engine_leave_parents() clears it. */
 struct engine {
 	struct elock lock;
 	const struct engine_host *host;
@@ -73,7 +73,7 @@ struct engine {
 	struct proc_page *proc_page;
 	int proc_fd;
 	int self;			/* pidfd of this process, or -errno */
-	uint32_t blocks[SHM_MAX_BLOCKS], nblocks;	/* leased blocks of QP numbers; renew() tells a new rused */
+	uint32_t blocks[SHM_MAX_BLOCKS], nblocks;	/* leased blocks of QP numbers; attach_renew() tells a new rused */
 	struct rdev *block_dev[QPN_BLOCKS];
 
 	struct list_head devs, files;

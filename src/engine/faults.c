@@ -14,28 +14,29 @@
 #include "link/udp.h"
 #include "wire/psn.h"
 
-static void due(struct timer *t, ns_t now)
+static void faults_due(struct timer *t, ns_t now)
 {
 	faults_run(&engine.faults.f, now);
 }
 
-static void wake(ns_t when)
+static void faults_wake(ns_t when)
 {
-	engine.faults.timer.fn = due;
+	engine.faults.timer.fn = faults_due;
 	if (timer_set(&engine.timers, &engine.faults.timer, when))
 		return;
 	if (when < READ_ONCE(engine.sleep_until))
 		progress_kick();
 }
 
-static bool expects(const struct qp *qp, const struct seg *seg)
+static bool faults_expected(const struct qp *qp, const struct seg *seg)
 {
 	return qp->type == QPT_RC && qp->state >= QPS_RTR && qp->state <= QPS_SQE &&
 	       !qp->resp.fatal_syn && !qp->resp.res_count &&
 	       !psn_diff(seg->psn & PSN_MASK, READ_ONCE(qp->card->epsn) & PSN_MASK);
 }
 
-static void facts(const struct link *l, const struct seg *seg, bool in, struct fault_facts *f)
+static void faults_facts(const struct link *l, const struct seg *seg, bool in,
+			 struct fault_facts *f)
 {
 	uint32_t ours = in ? seg->dqpn : seg->sqpn;
 	struct rdev *dev = engine.block_dev[(ours >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
@@ -47,12 +48,14 @@ static void facts(const struct link *l, const struct seg *seg, bool in, struct f
 		memcpy(f->peer, in ? seg->net->sgid : seg->net->dgid, 16);
 	else if (qp)
 		memcpy(f->peer, qp->attr.ah.grh.dgid, 16);
-	f->expected = in && qp && expects(qp, seg);
+	f->expected = in && qp && faults_expected(qp, seg);
 }
 
-static const struct fault_host fault_host = { .now = engine_now, .facts = facts, .wake = wake };
+static const struct fault_host fault_host = {
+	.now = engine_now, .facts = faults_facts, .wake = faults_wake,
+};
 
-static void wrap(struct link *l)
+static void faults_wrap(struct link *l)
 {
 	enum fault_side side = l == wire_in() ? FAULT_INGRESS :
 			       udp_link_path(l) ? FAULT_EGRESS : FAULT_LOCAL;
@@ -61,40 +64,40 @@ static void wrap(struct link *l)
 		log_warn("out of memory: fault rules do not apply to link %s", l->ops->name);
 }
 
-static void wrap_wire(struct link *l, void *arg)
+static void faults_wrap_wire(struct link *l, void *arg)
 {
-	wrap(l);
+	faults_wrap(l);
 }
 
-static void wrap_shm(struct link *l, uint32_t proc, uint32_t flags, void *arg)
+static void faults_wrap_shm(struct link *l, uint32_t proc, uint32_t flags, void *arg)
 {
-	wrap(l);
+	faults_wrap(l);
 }
 
-static void unwrap_wire(struct link *l, void *arg)
+static void faults_unwrap_wire(struct link *l, void *arg)
 {
 	fault_unwrap(l);
 }
 
-static void unwrap_shm(struct link *l, uint32_t proc, uint32_t flags, void *arg)
+static void faults_unwrap_shm(struct link *l, uint32_t proc, uint32_t flags, void *arg)
 {
 	fault_unwrap(l);
 }
 
-static void wrap_all(void)
+static void faults_wrap_all(void)
 {
-	wrap(engine.loop);
-	shm_for_each(engine.ep, wrap_shm, NULL);
-	wire_for_each(wrap_wire, NULL);
+	faults_wrap(engine.loop);
+	shm_for_each(engine.ep, faults_wrap_shm, NULL);
+	wire_for_each(faults_wrap_wire, NULL);
 	if (wire_in())
-		wrap(wire_in());
+		faults_wrap(wire_in());
 }
 
-static void unwrap_all(void)
+static void faults_unwrap_all(void)
 {
 	fault_unwrap(engine.loop);
-	shm_for_each(engine.ep, unwrap_shm, NULL);
-	wire_for_each(unwrap_wire, NULL);
+	shm_for_each(engine.ep, faults_unwrap_shm, NULL);
+	wire_for_each(faults_unwrap_wire, NULL);
 	if (wire_in())
 		fault_unwrap(wire_in());
 	link_host_ops.writable(engine.loop);
@@ -119,9 +122,9 @@ void faults_look(void)
 		engine.faults.proc = engine.proc;
 		active = faults_set(&engine.faults.f, &copy->fault, engine.proc);
 		if (active && !engine.faults.active)
-			wrap_all();
+			faults_wrap_all();
 		else if (!active && engine.faults.active)
-			unwrap_all();
+			faults_unwrap_all();
 		engine.faults.active = active;
 	}
 	free(copy);
@@ -130,5 +133,5 @@ void faults_look(void)
 void faults_new_link(struct link *l)
 {
 	if (unlikely(engine.faults.active))
-		wrap(l);
+		faults_wrap(l);
 }

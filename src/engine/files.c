@@ -17,7 +17,7 @@
 #include "engine/res.h"
 #include "engine/rings.h"
 
-static void event_raise_fd(struct event_file *f)
+static void efile_event_raise(struct event_file *f)
 {
 	uint64_t one = 1;
 
@@ -30,7 +30,7 @@ static void event_raise_fd(struct event_file *f)
  * lower, since a reader that wakes up decrements it before it takes the event. RWF_NOWAIT makes the
  * read fail then instead of waiting.
  */
-static void event_lower_fd(struct event_file *f, uint32_t n)
+static void efile_event_lower(struct event_file *f, uint32_t n)
 {
 	uint64_t v;
 	struct iovec iov = { &v, sizeof(v) };
@@ -41,8 +41,8 @@ static void event_lower_fd(struct event_file *f, uint32_t n)
 }
 
 static const struct event_file_ops event_ops = {
-	.raise = event_raise_fd,
-	.lower = event_lower_fd,
+	.raise = efile_event_raise,
+	.lower = efile_event_lower,
 };
 
 /*
@@ -104,7 +104,7 @@ int context_announce(struct efile *ef)
 	return 0;
 }
 
-static int open_locked(uint32_t minor, bool cloexec, struct uverbs_file **f)
+static int efile_open(uint32_t minor, bool cloexec, struct uverbs_file **f)
 {
 	struct host_page *copy = NULL;
 	const struct host_dev *hd;
@@ -183,7 +183,7 @@ int engine_open(uint32_t minor, bool cloexec, struct uverbs_file **f)
 	}
 	if (!engine_lock())
 		return -EDEADLK;
-	ret = engine.failed ? -EIO : open_locked(minor, cloexec, f);
+	ret = engine.failed ? -EIO : efile_open(minor, cloexec, f);
 	if (ret == -ENOMEM || ret == -EAGAIN)
 		attach_tell(ret);
 	engine_unlock();
@@ -289,7 +289,7 @@ ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count
 			return -EDEADLK;
 		ret = event_read(ev, record, sizeof(record));
 		if (ret == -EIO)	/* the device is gone: every later read must wake up too */
-			event_raise_fd(ev);
+			efile_event_raise(ev);
 		engine_unlock();
 		/* -EAGAIN: the count belonged to an event that vanished with its object. */
 	} while (ret == -EAGAIN);

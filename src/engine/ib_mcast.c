@@ -36,7 +36,7 @@ bool ib_mcast_is_for(const struct rdev *dev, const struct seg_net *net)
 	return !dev->port.ib || (dev->index & DEV_MASK) == net->path_bits;
 }
 
-static int send_to(const struct ib_member *m, const struct seg *seg)
+static int ib_member_send(const struct ib_member *m, const struct seg *seg)
 {
 	struct seg_net net = *seg->net;
 	struct seg copy = *seg;
@@ -50,13 +50,13 @@ static int send_to(const struct ib_member *m, const struct seg *seg)
  * Send a copy to each member. After -EAGAIN the retry continues with the member whose link was
  * full.
  */
-static int fan_send(struct link *l, const struct seg *seg)
+static int ib_group_send(struct link *l, const struct seg *seg)
 {
 	struct ib_group *g = container_of(l, struct ib_group, fan);
 	uint32_t i = g->held ? g->next : 0;
 
 	for (; i < g->n; i++) {
-		int rc = send_to(&g->to[i], seg);
+		int rc = ib_member_send(&g->to[i], seg);
 
 		if (rc == -EAGAIN) {
 			g->held = true;
@@ -72,15 +72,16 @@ static int fan_send(struct link *l, const struct seg *seg)
 	return 0;
 }
 
-static const struct link_ops fan_ops = { .name = "multicast", .send = fan_send };
+static const struct link_ops fan_ops = { .name = "multicast", .send = ib_group_send };
 
-static bool good(const struct ib_group *g, const struct ipc_path *q, const uint8_t mgid[16])
+static bool ib_group_good(const struct ib_group *g, const struct ipc_path *q,
+			  const uint8_t mgid[16])
 {
 	return g->used && g->proc == engine.proc && ib_path_same(&g->q, q) &&
 	       !memcmp(g->mgid, mgid, 16);
 }
 
-static void forget(struct ib_group *g)
+static void ib_group_forget(struct ib_group *g)
 {
 	for (uint32_t i = 0; i < g->n; i++)
 		link_put(g->to[i].link);
@@ -90,7 +91,7 @@ static void forget(struct ib_group *g)
 }
 
 /* Ask rused for the members and connect to them. 0 or -errno. */
-static int fill(struct ib_group *g, const struct ipc_path *q, const uint8_t mgid[16])
+static int ib_group_fill(struct ib_group *g, const struct ipc_path *q, const uint8_t mgid[16])
 {
 	uint32_t changes = READ_ONCE(engine.host_page->mcast_changes);
 	struct ipc_members ask = { .way = *q };
@@ -101,7 +102,7 @@ static int fill(struct ib_group *g, const struct ipc_path *q, const uint8_t mgid
 	size_t rsize = sizeof(answer);
 	int ret;
 
-	forget(g);
+	ib_group_forget(g);
 	memcpy(ask.mgid, mgid, 16);
 	ret = rused_call(IPC_MEMBERS, &ask, sizeof(ask), &answer, &rsize);
 	if (ret)
@@ -126,12 +127,12 @@ static int fill(struct ib_group *g, const struct ipc_path *q, const uint8_t mgid
 	return 0;
 }
 
-static struct ib_group *find(const struct ipc_path *q, const uint8_t mgid[16])
+static struct ib_group *ib_group_find(const struct ipc_path *q, const uint8_t mgid[16])
 {
 	struct ib_group *g = NULL;
 
 	for (uint32_t i = 0; i < IB_GROUPS; i++)
-		if (good(&engine.mcast.group[i], q, mgid))
+		if (ib_group_good(&engine.mcast.group[i], q, mgid))
 			g = &engine.mcast.group[i];
 	if (likely(g && g->changes == READ_ONCE(engine.host_page->mcast_changes)))
 		return g;
@@ -142,7 +143,7 @@ static struct ib_group *find(const struct ipc_path *q, const uint8_t mgid[16])
 			g = &engine.mcast.group[i];
 	if (!g)
 		g = &engine.mcast.group[engine.mcast.turn++ % IB_GROUPS];
-	return fill(g, q, mgid) ? NULL : g;
+	return ib_group_fill(g, q, mgid) ? NULL : g;
 }
 
 struct link *ib_mcast_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struct seg_net *net,
@@ -155,7 +156,7 @@ struct link *ib_mcast_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, st
 	if (!ah->is_global || ah->dlid < LID_MCAST || ah->dlid == LID_PERMISSIVE)
 		return NULL;
 	ib_path_ask(qp, ah, mtu_bytes(qp->dev->port.active_mtu), &q);
-	g = find(&q, ah->grh.dgid);
+	g = ib_group_find(&q, ah->grh.dgid);
 	if (!g)
 		return NULL;
 	if (g->held && (g->held_qpn != seg->sqpn || g->held_psn != seg->psn))

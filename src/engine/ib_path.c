@@ -29,7 +29,7 @@
 #define AETH_BYTES 4u
 #define ATOMIC_BYTES 28u
 
-static struct proc_path *slot_of(uint32_t id)
+static struct proc_path *ib_path_slot(uint32_t id)
 {
 	for (uint32_t i = 0; i < PROC_MAX_PATHS; i++) {
 		struct proc_path *p = &engine.proc_page->path[i];
@@ -43,7 +43,7 @@ static struct proc_path *slot_of(uint32_t id)
 }
 
 /* Discard the paths if they are answers of a former rused. */
-static void refresh(void)
+static void ib_path_refresh(void)
 {
 	if (likely(engine.paths.proc == engine.proc))
 		return;
@@ -55,8 +55,8 @@ static void refresh(void)
 
 struct proc_path *ib_path_counter(uint32_t id)
 {
-	refresh();
-	return slot_of(id);
+	ib_path_refresh();
+	return ib_path_slot(id);
 }
 
 bool ib_path_same(const struct ipc_path *a, const struct ipc_path *b)
@@ -69,14 +69,14 @@ bool ib_path_same(const struct ipc_path *a, const struct ipc_path *b)
  * Find the path that q describes, or ask rused for it. If no port had the DLID at the last answer
  * (ipc_path.owner is 0), rused is asked again. 0 or -errno.
  */
-static int look_up(struct ipc_path *q, struct ib_path **out)
+static int ib_path_find(struct ipc_path *q, struct ib_path **out)
 {
 	struct ipc_path rep;
 	size_t rsize = sizeof(rep);
 	struct ib_path *p = NULL;
 	int ret;
 
-	refresh();
+	ib_path_refresh();
 	for (uint32_t i = 0; i < engine.paths.n && !p; i++)
 		if (ib_path_same(&engine.paths.path[i].q, q))
 			p = &engine.paths.path[i];
@@ -101,23 +101,23 @@ static int look_up(struct ipc_path *q, struct ib_path **out)
 	if (!p)
 		p = &engine.paths.path[engine.paths.n++];
 	p->q = rep;
-	p->there = slot_of(rep.id);
-	p->back = slot_of(rep.back);
+	p->there = ib_path_slot(rep.id);
+	p->back = ib_path_slot(rep.back);
 	*out = p;
 	return 0;
 }
 
-static bool open_there(const struct ib_path *p)
+static bool ib_path_open(const struct ib_path *p)
 {
 	return READ_ONCE(engine.host_page->path_ok[p->q.id]);
 }
 
-static bool open_both(const struct ib_path *p)
+static bool ib_path_open_both(const struct ib_path *p)
 {
-	return open_there(p) && READ_ONCE(engine.host_page->path_ok[p->q.back]);
+	return ib_path_open(p) && READ_ONCE(engine.host_page->path_ok[p->q.back]);
 }
 
-static void count(struct proc_path *c, uint32_t packets, uint64_t bytes)
+static void ib_path_add(struct proc_path *c, uint32_t packets, uint64_t bytes)
 {
 	if (unlikely(!c))
 		return;
@@ -125,7 +125,7 @@ static void count(struct proc_path *c, uint32_t packets, uint64_t bytes)
 	WRITE_ONCE(c->packets, c->packets + packets);
 }
 
-static uint64_t seg_bytes(const struct seg *seg, uint32_t packets, bool grh)
+static uint64_t ib_seg_bytes(const struct seg *seg, uint32_t packets, bool grh)
 {
 	uint64_t n = (uint64_t)packets * (PKT_BYTES + (grh ? GRH_BYTES : 0)) + seg->len;
 
@@ -159,10 +159,10 @@ static uint64_t seg_bytes(const struct seg *seg, uint32_t packets, bool grh)
 
 void ib_path_count(struct proc_path *c, const struct seg *seg, bool grh)
 {
-	count(c, 1, seg_bytes(seg, 1, grh));
+	ib_path_add(c, 1, ib_seg_bytes(seg, 1, grh));
 }
 
-static struct qp *qp_of(uint32_t qpn)
+static struct qp *ib_qp(uint32_t qpn)
 {
 	struct rdev *dev = engine.block_dev[(qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
 
@@ -170,47 +170,47 @@ static struct qp *qp_of(uint32_t qpn)
 }
 
 /* Is the segment lost in the fabric? Datagrams were checked by ib_ud_link(). */
-static bool lost(const struct seg *seg, struct ib_path **path)
+static bool ib_path_lost(const struct seg *seg, struct ib_path **path)
 {
-	struct qp *qp = seg->service == SEG_UD ? NULL : qp_of(seg->sqpn);
+	struct qp *qp = seg->service == SEG_UD ? NULL : ib_qp(seg->sqpn);
 
 	*path = qp ? qp->path : NULL;
-	return *path && !open_there(*path);
+	return *path && !ib_path_open(*path);
 }
 
-static int send_by(const struct link_ops *under, struct link *l, const struct seg *seg)
+static int ib_path_send(const struct link_ops *under, struct link *l, const struct seg *seg)
 {
 	uint32_t packets = seg->type == SEG_READ_REQ ? 1 : seg->npkts;
 	struct ib_path *p;
 	int ret = 0;
 
-	if (likely(!lost(seg, &p)))
+	if (likely(!ib_path_lost(seg, &p)))
 		ret = under->send(l, seg);
 	if (!ret && p)
-		count(p->there, packets, seg_bytes(seg, packets, false));
+		ib_path_add(p->there, packets, ib_seg_bytes(seg, packets, false));
 	return ret;
 }
 
-static enum direct_result direct_by(const struct link_ops *under, struct link *l,
-				    const struct direct_op *op)
+static enum direct_result ib_path_direct(const struct link_ops *under, struct link *l,
+					 const struct direct_op *op)
 {
-	struct qp *qp = qp_of(op->sqpn);
+	struct qp *qp = ib_qp(op->sqpn);
 	struct ib_path *p = qp ? qp->path : NULL;
 	enum direct_result res;
 	uint64_t data = (uint64_t)op->npkts * PKT_BYTES + op->len;
 
-	if (unlikely(!p || !open_both(p)))
+	if (unlikely(!p || !ib_path_open_both(p)))
 		return DIRECT_NO;
 	res = under->direct(l, op);
 	if (unlikely(res != DIRECT_DONE))
 		return res;
 	/* Count what a wire would carry: the request, and its response or ACK. */
 	if (op->read) {
-		count(p->there, 1, PKT_BYTES + RETH_BYTES);
-		count(p->back, op->npkts, data + AETH_BYTES);
+		ib_path_add(p->there, 1, PKT_BYTES + RETH_BYTES);
+		ib_path_add(p->back, op->npkts, data + AETH_BYTES);
 	} else {
-		count(p->there, op->npkts, data + RETH_BYTES);
-		count(p->back, 1, PKT_BYTES + AETH_BYTES);
+		ib_path_add(p->there, op->npkts, data + RETH_BYTES);
+		ib_path_add(p->back, 1, PKT_BYTES + AETH_BYTES);
 	}
 	return res;
 }
@@ -223,19 +223,19 @@ static enum direct_result direct_by(const struct link_ops *under, struct link *l
 static const struct link_ops *loop_under, *shm_under;
 static struct link_ops loop_ops, shm_ops;
 
-static int loop_send(struct link *l, const struct seg *seg)
+static int ib_loop_send(struct link *l, const struct seg *seg)
 {
-	return send_by(loop_under, l, seg);
+	return ib_path_send(loop_under, l, seg);
 }
 
-static int shm_send(struct link *l, const struct seg *seg)
+static int ib_shm_send(struct link *l, const struct seg *seg)
 {
-	return send_by(shm_under, l, seg);
+	return ib_path_send(shm_under, l, seg);
 }
 
-static enum direct_result shm_place(struct link *l, const struct direct_op *op)
+static enum direct_result ib_shm_direct(struct link *l, const struct direct_op *op)
 {
-	return direct_by(shm_under, l, op);
+	return ib_path_direct(shm_under, l, op);
 }
 
 void ib_path_wrap(struct link *l)
@@ -250,9 +250,9 @@ void ib_path_wrap(struct link *l)
 	BUG_ON(*under && *under != l->ops);
 	*under = l->ops;
 	*ops = **under;
-	ops->send = loop ? loop_send : shm_send;
+	ops->send = loop ? ib_loop_send : ib_shm_send;
 	if (ops->direct)
-		ops->direct = shm_place;
+		ops->direct = ib_shm_direct;
 	l->ops = ops;
 }
 
@@ -276,7 +276,7 @@ int ib_connect(struct qp *qp)
 	int ret;
 
 	ib_path_ask(qp, &qp->attr.ah, qp->attr.path_mtu, &q);
-	ret = look_up(&q, &p);
+	ret = ib_path_find(&q, &p);
 	if (ret)
 		return ret;
 	qp->path = p;
@@ -288,10 +288,10 @@ int ib_connect(struct qp *qp)
 }
 
 /* arg: the request for the path. Datagrams do not wait for a rused to start. */
-static int ib_look_up(struct peer *peer, ns_t wait, void *arg)
+static int ib_peer_look_up(struct peer *peer, ns_t wait, void *arg)
 {
 	struct ib_path *p;
-	int ret = engine.conn.fd < 0 ? -ENOTCONN : look_up(arg, &p);
+	int ret = engine.conn.fd < 0 ? -ENOTCONN : ib_path_find(arg, &p);
 
 	if (!ret && p->q.owner)
 		ret = peer_link_to_dev(p->q.owner, peer->key.block, wait, &peer->link);
@@ -300,7 +300,7 @@ static int ib_look_up(struct peer *peer, ns_t wait, void *arg)
 	return ret;
 }
 
-static const struct peers_ops ib_peers_ops = { .now = engine_now, .look_up = ib_look_up };
+static const struct peers_ops ib_peers_ops = { .now = engine_now, .look_up = ib_peer_look_up };
 
 /* The members of q that ib_path_same() compares, and the block. */
 static struct peer_key ib_peer_key(const struct ipc_path *q, uint32_t block)
@@ -326,7 +326,7 @@ struct link *ib_ud_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struc
 	ib_path_ask(qp, ah, mtu_bytes(qp->dev->port.active_mtu), &q);
 	key = ib_peer_key(&q, block);
 	/* The table must not hold paths that a former rused named. */
-	refresh();
+	ib_path_refresh();
 	d = peer_link_datagram(&key, &ib_peers_ops, &q);
 	if (!d || !d->path)
 		return NULL;
@@ -339,5 +339,5 @@ struct link *ib_ud_link(struct qp *qp, const struct ib_uverbs_ah_attr *ah, struc
 		net->hop_limit = ah->grh.hop_limit ? ah->grh.hop_limit : 1;
 	}
 	ib_path_count(d->path->there, seg, ah->is_global);
-	return open_there(d->path) ? d->link : NULL;
+	return ib_path_open(d->path) ? d->link : NULL;
 }

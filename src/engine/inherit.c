@@ -53,7 +53,7 @@ static struct {
 	bool waited;
 } kept;
 
-static void move_list(struct list_head *to, struct list_head *from)
+static void inherit_list(struct list_head *to, struct list_head *from)
 {
 	list_init(to);
 	while (!list_empty(from)) {
@@ -72,13 +72,13 @@ void inherit_keep(void)
 	 */
 	if (list_empty(&engine.files) || engine.failed || engine.self < 0)
 		return;
-	move_list(&kept.devs, &engine.devs);
-	move_list(&kept.files, &engine.files);
+	inherit_list(&kept.devs, &engine.devs);
+	inherit_list(&kept.files, &engine.files);
 	kept.owner = engine.self;
 	inherit_pending = true;
 }
 
-static void own_event(struct event_file *ev, void *ours)
+static void inherit_own_event(struct event_file *ev, void *ours)
 {
 	if (ev->fd >= 0)
 		engine.host->own_fd(ev->fd, *(bool *)ours);
@@ -95,11 +95,11 @@ void inherit_own(bool ours)
 	engine.host->own_fd(kept.owner, ours);
 	list_for_each_entry(ef, &kept.files, entry) {
 		engine.host->own_fd(ef->memfd, ours);
-		uverbs_for_each_event(ef->uf, own_event, &ours);
+		uverbs_for_each_event(ef->uf, inherit_own_event, &ours);
 	}
 }
 
-static void close_event(struct event_file *ev, void *arg)
+static void inherit_close_event(struct event_file *ev, void *arg)
 {
 	own_close(ev->fd);
 	ev->fd = -1;
@@ -115,13 +115,13 @@ void inherit_drop(void)
 	own_close(kept.owner);
 	list_for_each_entry(ef, &kept.files, entry) {
 		own_close(ef->memfd);
-		uverbs_for_each_event(ef->uf, close_event, NULL);
+		uverbs_for_each_event(ef->uf, inherit_close_event, NULL);
 	}
 	engine_unlock();
 }
 
 /* Copy the old QP cards (struct qp_card) of dev->blocks[b] to the new ones, and let the QPs use the new ones. */
-static void move_cards(struct rdev *dev, uint32_t b, struct qp_card *cards)
+static void inherit_cards(struct rdev *dev, uint32_t b, struct qp_card *cards)
 {
 	struct qp *qp;
 
@@ -135,7 +135,7 @@ static void move_cards(struct rdev *dev, uint32_t b, struct qp_card *cards)
 	dev->blocks[b].cards = cards;
 }
 
-static int take_blocks(struct rdev *dev)
+static int inherit_blocks(struct rdev *dev)
 {
 	const struct timespec nap = { .tv_nsec = NAP };
 	struct qp_card *cards;
@@ -152,12 +152,12 @@ static int take_blocks(struct rdev *dev)
 			ret = lease_inherit(dev, block, &cards);
 		}
 		if (!ret)
-			move_cards(dev, b, cards);
+			inherit_cards(dev, b, cards);
 	}
 	return ret;
 }
 
-static void move_keys(struct rdev *dev)
+static void inherit_keys(struct rdev *dev)
 {
 	struct key_card *to = shm_ep_keys(engine.ep);
 	const struct idtable *t[2] = { &dev->mrs, &dev->mws };
@@ -169,7 +169,7 @@ static void move_keys(struct rdev *dev)
 }
 
 /* Links, timers and lists of the QP belonged to the parent. */
-static void move_qp(struct qp *qp)
+static void inherit_qp(struct qp *qp)
 {
 	ns_t now = engine_now();
 
@@ -184,24 +184,24 @@ static void move_qp(struct qp *qp)
 	qp_rearm(qp, now);
 }
 
-static void move_dev(struct edev *e)
+static void inherit_dev(struct edev *e)
 {
 	struct rdev *dev = &e->dev;
 	struct mcast_grp *g;
 	struct qp *qp;
 
-	move_keys(dev);
+	inherit_keys(dev);
 	edev_show(e);
 	list_add_tail(&e->entry, &engine.devs);
 	for (uint32_t b = 0; b < dev->nblocks; b++)
 		for (uint32_t i = 0; (qp = idtable_next(&dev->blocks[b].qps, &i)); i++)
-			move_qp(qp);
+			inherit_qp(qp);
 	list_for_each_entry(g, &dev->mcgs, entry)
 		dev->ops->mcast(dev, g->mgid, true);
 }
 
 /* Forget the object's record for `rdma res show`, which is in the parent's table (ipc/res.h). */
-static void hide(struct uverbs_file *f, uint16_t kind, void *obj, void *arg)
+static void inherit_hide(struct uverbs_file *f, uint16_t kind, void *obj, void *arg)
 {
 	switch (kind) {
 	case UVERBS_OBJECT_PD:
@@ -223,17 +223,17 @@ static void hide(struct uverbs_file *f, uint16_t kind, void *obj, void *arg)
 	}
 }
 
-static void show(struct uverbs_file *f, uint16_t kind, void *obj, void *arg)
+static void inherit_show(struct uverbs_file *f, uint16_t kind, void *obj, void *arg)
 {
 	res_obj(f, kind, obj, false);
 }
 
-static void move_event(struct event_file *ev, void *arg)
+static void inherit_event(struct event_file *ev, void *arg)
 {
 	ev->generation = engine.generation;
 }
 
-static int take_over(void)
+static int inherit_all(void)
 {
 	struct edev *e, *en;
 	struct efile *ef, *fn;
@@ -242,31 +242,31 @@ static int take_over(void)
 	if (ret)
 		return ret;
 	list_for_each_entry(e, &kept.devs, entry) {
-		ret = take_blocks(&e->dev);
+		ret = inherit_blocks(&e->dev);
 		if (ret)
 			return ret;
 	}
 	/*
 	 * The files are this process's own from here on. If rused is replaced meanwhile,
-	 * renew() tells the new one.
+	 * attach_renew() tells the new one.
 	 */
 	inherit_pending = false;
 	own_close(kept.owner);
 	list_for_each_entry(ef, &kept.files, entry) {
 		ef->uctx.res = 0;
-		uverbs_for_each_obj(ef->uf, hide, NULL);
+		uverbs_for_each_obj(ef->uf, inherit_hide, NULL);
 	}
 	list_for_each_entry_safe(e, en, &kept.devs, entry) {
 		list_del(&e->entry);
-		move_dev(e);
+		inherit_dev(e);
 	}
 	list_for_each_entry_safe(ef, fn, &kept.files, entry) {
 		list_del(&ef->entry);
 		ef->slot = -1;
 		context_announce(ef);
 		res_ctx(&ef->uctx, false);
-		uverbs_for_each_obj(ef->uf, show, NULL);
-		uverbs_for_each_event(ef->uf, move_event, NULL);
+		uverbs_for_each_obj(ef->uf, inherit_show, NULL);
+		uverbs_for_each_event(ef->uf, inherit_event, NULL);
 		ef->generation = engine.generation;
 		list_add_tail(&ef->entry, &engine.files);
 	}
@@ -278,7 +278,7 @@ static int take_over(void)
 	return progress_start();
 }
 
-static bool owner_dead(int wait_ms)
+static bool inherit_owner_dead(int wait_ms)
 {
 	struct pollfd p = { .fd = kept.owner, .events = POLLIN };
 	struct timespec ts = { .tv_nsec = wait_ms * NS_MS };
@@ -286,14 +286,14 @@ static bool owner_dead(int wait_ms)
 	return sys_call(SYS_ppoll, &p, 1L, &ts, NULL, 8L) == 1 && p.revents & POLLIN;
 }
 
-static void try_within(int wait_ms)
+static void inherit_try_within(int wait_ms)
 {
 	int ret;
 
-	if (!owner_dead(wait_ms) || !engine_lock())
+	if (!inherit_owner_dead(wait_ms) || !engine_lock())
 		return;
 	if (inherit_pending) {
-		ret = take_over();
+		ret = inherit_all();
 		if (ret)
 			log_warn("engine: the files that the parent opened cannot be used in this child: %s",
 				 strerrordesc_np(-ret));
@@ -315,30 +315,30 @@ void inherit_try(void)
 	if (!inherit_pending)
 		return;
 	kept.waited = true;
-	try_within(wait_ms);
+	inherit_try_within(wait_ms);
 }
 
 RARE void inherit_poll(void)
 {
 	if (inherit_pending)
-		try_within(0);
+		inherit_try_within(0);
 }
 
-static void look_busy(struct uverbs_file *f, uint16_t kind, void *obj, void *busy)
+static void inherit_busy(struct uverbs_file *f, uint16_t kind, void *obj, void *busy)
 {
 	*(bool *)busy |= kind != UVERBS_OBJECT_PD;
 }
 
-static bool idle(struct uverbs_file *f)
+static bool inherit_idle(struct uverbs_file *f)
 {
 	bool busy = false;
 
-	uverbs_for_each_obj(f, look_busy, &busy);
+	uverbs_for_each_obj(f, inherit_busy, &busy);
 	return !busy;
 }
 
 /* Replace each descriptor of the file in this process by a dup of fd. */
-static void replace(const void *file, int fd)
+static void inherit_replace_fd(const void *file, int fd)
 {
 	for (int at = -1; (at = engine.host->program_fd(file, at + 1)) >= 0;) {
 		long flags = sys_fcntl(at, F_GETFD, 0);
@@ -352,7 +352,7 @@ static void replace(const void *file, int fd)
  * Give the event file an eventfd of its own. Its count covers the unread events; the parent
  * reads its own copy of them.
  */
-static void adopt_event(struct event_file *ev, void *arg)
+static void inherit_adopt_event(struct event_file *ev, void *arg)
 {
 	uint32_t n = 0;
 	int fd, own_one;
@@ -363,7 +363,7 @@ static void adopt_event(struct event_file *ev, void *arg)
 	own_one = fd < 0 ? fd : own_dup(fd);
 	if (own_one >= 0) {
 		sys_fcntl(fd, F_SETFL, sys_fcntl(ev->fd, F_GETFL, 0));
-		replace(ev, fd);
+		inherit_replace_fd(ev, fd);
 		own_close(ev->fd);
 		ev->fd = own_one;
 		ev->generation = engine.generation;
@@ -373,7 +373,7 @@ static void adopt_event(struct event_file *ev, void *arg)
 }
 
 /* Give a file with nothing but PDs memory of its own. 0, or -errno and the file is unchanged. */
-static int adopt(struct efile *ef, const struct host_page *page)
+static int inherit_adopt_file(struct efile *ef, const struct host_page *page)
 {
 	struct efile fresh = { .slot = -1 };
 	const struct host_dev *hd = NULL;
@@ -395,7 +395,7 @@ static int adopt(struct efile *ef, const struct host_page *page)
 	}
 	rings_fini(ef);
 	list_init(&ef->rings);
-	replace(ef->uf, fresh.memfd);
+	inherit_replace_fd(ef->uf, fresh.memfd);
 	sys_close(fresh.memfd);
 	ef->memfd = fd;
 	ef->map = fresh.map;
@@ -416,13 +416,13 @@ static int adopt(struct efile *ef, const struct host_page *page)
 	list_add_tail(&ef->entry, &engine.files);
 	context_announce(ef);
 	res_ctx(&ef->uctx, false);
-	uverbs_for_each_obj(ef->uf, hide, NULL);
-	uverbs_for_each_obj(ef->uf, show, NULL);
-	uverbs_for_each_event(ef->uf, adopt_event, NULL);
+	uverbs_for_each_obj(ef->uf, inherit_hide, NULL);
+	uverbs_for_each_obj(ef->uf, inherit_show, NULL);
+	uverbs_for_each_event(ef->uf, inherit_adopt_event, NULL);
 	return 0;
 }
 
-static int adopt_all(void)
+static int inherit_adopt_all(void)
 {
 	struct host_page *page = malloc(sizeof(*page));
 	struct efile *ef, *n;
@@ -433,8 +433,8 @@ static int adopt_all(void)
 	if (!ret)
 		ret = host_page_read(engine.host_page, page);
 	list_for_each_entry_safe(ef, n, &kept.files, entry)
-		if (!ret && idle(ef->uf))
-			ret = adopt(ef, page);
+		if (!ret && inherit_idle(ef->uf))
+			ret = inherit_adopt_file(ef, page);
 	free(page);
 	return ret;
 }
@@ -443,9 +443,9 @@ void inherit_adopt(struct uverbs_file *f)
 {
 	int ret;
 
-	if (!inherit_pending || !idle(f) || !engine_lock())
+	if (!inherit_pending || !inherit_idle(f) || !engine_lock())
 		return;
-	ret = adopt_all();
+	ret = inherit_adopt_all();
 	engine_unlock();
 	if (ret)
 		log_warn("engine: cannot open a device again that the parent opened: %s",

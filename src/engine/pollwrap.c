@@ -36,7 +36,7 @@ static __thread struct {
 	uint32_t published;
 } empty_cqs[EMPTY_CQS] __attribute__((tls_model("initial-exec")));
 
-static inline uint32_t empty_slot(const void *cq)
+static inline uint32_t pollwrap_empty_slot(const void *cq)
 {
 	return ((uintptr_t)cq >> 6 ^ (uintptr_t)cq >> 12) % EMPTY_CQS;
 }
@@ -45,17 +45,17 @@ static inline uint32_t empty_slot(const void *cq)
  * False while inherited files wait for the parent's death (inherit.c): completions of the parent do
  * not change cq_published here.
  */
-static inline bool still_empty(const void *cq)
+static inline bool pollwrap_still_empty(const void *cq)
 {
-	uint32_t i = empty_slot(cq);
+	uint32_t i = pollwrap_empty_slot(cq);
 
 	return empty_cqs[i].cq == cq && empty_cqs[i].published == READ_ONCE(cq_published) &&
 	       engine.attached && !inherit_pending;
 }
 
-static inline void was_empty(const void *cq, uint32_t published)
+static inline void pollwrap_was_empty(const void *cq, uint32_t published)
 {
-	uint32_t i = empty_slot(cq);
+	uint32_t i = pollwrap_empty_slot(cq);
 
 	empty_cqs[i].cq = cq;
 	empty_cqs[i].published = published;
@@ -65,7 +65,7 @@ static inline void was_empty(const void *cq, uint32_t published)
  * engine_poll() on a thread for which engine_thread_ready is not set, because the thread has only
  * polled so far: signals of guarded copies may be blocked, and are unblocked meanwhile.
  */
-static RARE void drive_guarded(void)
+static RARE void pollwrap_drive_guarded(void)
 {
 	struct thread_guard g;
 
@@ -74,97 +74,98 @@ static RARE void drive_guarded(void)
 	engine.host->thread_leave(&g);
 }
 
-static inline void drive(void)
+static inline void pollwrap_drive(void)
 {
 	if (likely(engine_thread_ready))
 		engine_poll();
 	else
-		drive_guarded();
+		pollwrap_drive_guarded();
 }
 
 /* Look at the links after BUSY_POLLS polls of CQs that were not empty. */
-static APART void drive_on(void)
+static APART void pollwrap_drive_busy(void)
 {
-	drive();
+	pollwrap_drive();
 }
 
-static inline int look_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
+static inline int pollwrap_look(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
 	uint32_t published = smp_load_acquire(&cq_published);
 	int n = real_poll_cq(cq, num, wc);
 
 	if (n >= 0 && n < num)
-		was_empty(cq, published);
+		pollwrap_was_empty(cq, published);
 	return n;
 }
 
-FLAT static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
+FLAT static int pollwrap_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
 	static __thread uint32_t busy __attribute__((tls_model("initial-exec")));
-	int n = still_empty(cq) ? 0 : look_cq(cq, num, wc);
+	int n = pollwrap_still_empty(cq) ? 0 : pollwrap_look(cq, num, wc);
 
 	if (n) {
 		WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
 		if (unlikely(++busy % BUSY_POLLS == 0))
-			drive_on();
+			pollwrap_drive_busy();
 		return n;
 	}
-	drive();
-	return still_empty(cq) ? 0 : look_cq(cq, num, wc);
+	pollwrap_drive();
+	return pollwrap_still_empty(cq) ? 0 : pollwrap_look(cq, num, wc);
 }
 
-static inline int look_cq_ex(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+static inline int pollwrap_look_ex(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
 	uint32_t published = smp_load_acquire(&cq_published);
 	int ret = real_start_poll(cq, attr);
 
 	if (ret == ENOENT)
-		was_empty(cq, published);
+		pollwrap_was_empty(cq, published);
 	return ret;
 }
 
-FLAT static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+FLAT static int pollwrap_start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
-	int ret = still_empty(cq) ? ENOENT : look_cq_ex(cq, attr);
+	int ret = pollwrap_still_empty(cq) ? ENOENT : pollwrap_look_ex(cq, attr);
 
 	if (ret != ENOENT)
 		return ret;
-	drive();
-	if (!still_empty(cq))
-		return look_cq_ex(cq, attr);
+	pollwrap_drive();
+	if (!pollwrap_still_empty(cq))
+		return pollwrap_look_ex(cq, attr);
 	errno = ENOENT;		/* as librxe sets it */
 	return ENOENT;
 }
 
-static bool in_librxe(void *fn)
+static bool pollwrap_in_librxe(void *fn)
 {
 	Dl_info info;
 
 	return fn && dladdr(fn, &info) && info.dli_fname && strstr(info.dli_fname, "librxe");
 }
 
-static void wrap_context(struct ibv_context *ctx)
+static void pollwrap_context(struct ibv_context *ctx)
 {
 	struct ibv_context_ops ops;
 
-	if (umem_copy(&ops, &ctx->ops, sizeof(ops)) || ops.poll_cq == poll_cq ||
-	    (real_poll_cq && real_poll_cq != ops.poll_cq) || !in_librxe((void *)ops.poll_cq))
+	if (umem_copy(&ops, &ctx->ops, sizeof(ops)) || ops.poll_cq == pollwrap_poll_cq ||
+	    (real_poll_cq && real_poll_cq != ops.poll_cq) ||
+	    !pollwrap_in_librxe((void *)ops.poll_cq))
 		return;
 	real_poll_cq = ops.poll_cq;
-	ops.poll_cq = poll_cq;
+	ops.poll_cq = pollwrap_poll_cq;
 	umem_copy(&ctx->ops.poll_cq, &ops.poll_cq, sizeof(ops.poll_cq));
 }
 
-static void wrap_cq(struct ibv_cq_ex *cq)
+static void pollwrap_cq(struct ibv_cq_ex *cq)
 {
 	int (*fn)(struct ibv_cq_ex *, struct ibv_poll_cq_attr *);
 
 	/* librxe allocates every CQ as ibv_cq_ex; start_poll is NULL in a plain one. */
-	if (umem_copy(&fn, &cq->start_poll, sizeof(fn)) || !fn || fn == start_poll ||
-	    (real_start_poll && real_start_poll != fn) || !in_librxe((void *)fn))
+	if (umem_copy(&fn, &cq->start_poll, sizeof(fn)) || !fn || fn == pollwrap_start_poll ||
+	    (real_start_poll && real_start_poll != fn) || !pollwrap_in_librxe((void *)fn))
 		return;
 	real_start_poll = fn;
-	fn = start_poll;
+	fn = pollwrap_start_poll;
 	umem_copy(&cq->start_poll, &fn, sizeof(fn));
 }
 
@@ -178,8 +179,8 @@ void pollwrap_qp(struct qp *qp, uint64_t user_handle)
 	    copy.qp_num != qp->qpn || umem_copy(&cmd_fd, &copy.context->cmd_fd, sizeof(cmd_fd)) ||
 	    !engine.host->is_uverbs(cmd_fd))
 		return;
-	wrap_context(copy.context);
-	wrap_cq((struct ibv_cq_ex *)copy.send_cq);
+	pollwrap_context(copy.context);
+	pollwrap_cq((struct ibv_cq_ex *)copy.send_cq);
 	if (copy.recv_cq != copy.send_cq)
-		wrap_cq((struct ibv_cq_ex *)copy.recv_cq);
+		pollwrap_cq((struct ibv_cq_ex *)copy.recv_cq);
 }

@@ -25,7 +25,7 @@
 #include "engine/faults.h"
 #include "engine/wire.h"
 
-#define BUDGET 64		/* segments that arrived() takes from a kind of link at once; bounds how long the lock is held */
+#define BUDGET 64		/* segments taken from a kind of link at once; bounds how long the lock is held */
 #define TAKE_BUDGET 4096	/* segments that progress_take() handles: more than the ring of a shm link has slots */
 #define STREAM_BYTES (32u << 10)	/* bytes from other hosts in one look that count as a stream */
 #define HELD_POLLS 1024u	/* after this many polls that found the lock held (about 5 us), a thread yields its CPU */
@@ -66,7 +66,7 @@ HOT APART ns_t engine_clock(void)
 }
 
 /* Does the loop link hold undelivered segments? Usually the equal counters show without a call that it does not. */
-static bool loop_pending(void)
+static bool progress_loop_pending(void)
 {
 	return unlikely(engine.loop->tx_segs != engine.loop->rx_segs) &&
 	       engine.loop->ops->peer_behind(engine.loop);
@@ -77,7 +77,7 @@ static bool loop_pending(void)
  * after the first poll of the links that finds segments, because a program waits for them. The
  * clock is read at the first segment (qp_input()).
  */
-HOT static inline int arrived(bool all)
+HOT static inline int progress_arrived(bool all)
 {
 	uint64_t bytes = 0;
 	int n = 0, more;
@@ -92,13 +92,13 @@ HOT static inline int arrived(bool all)
 		n = max(n, POLLSTATE_STREAM_SEGS);
 	do {
 		more = shm_poll(engine.ep, BUDGET);
-		if (loop_pending())
+		if (progress_loop_pending())
 			more += engine.loop->ops->poll(engine.loop, BUDGET);
 		if (unlikely(!list_empty(&engine.work)))
 			qp_work_run(engine_clock());
 		shm_round_done(engine.ep);
 		n += more;
-	} while (unlikely(more) && (all || loop_pending()) && n < BUDGET);
+	} while (unlikely(more) && (all || progress_loop_pending()) && n < BUDGET);
 	return n;
 }
 
@@ -110,11 +110,11 @@ void progress_loop(void)
 {
 	int n = 0;
 
-	while (loop_pending() && n < BUDGET)
+	while (progress_loop_pending() && n < BUDGET)
 		n += engine.loop->ops->poll(engine.loop, BUDGET);
 	if (!list_empty(&engine.work))
 		qp_work_run(engine.now);
-	if (loop_pending())
+	if (progress_loop_pending())
 		progress_kick();
 }
 
@@ -134,7 +134,7 @@ void progress_take(struct link *l)
 	shm_round_done(engine.ep);
 }
 
-static void timers_due(void)
+static void progress_timers(void)
 {
 	ns_t now;
 
@@ -147,12 +147,12 @@ static void timers_due(void)
 
 APART int progress_run(void)
 {
-	int n = arrived(true);
+	int n = progress_arrived(true);
 
-	timers_due();
+	progress_timers();
 	/* When a timer expired, a QP may have sent a segment to this process itself. */
-	if (loop_pending())
-		n += arrived(true);
+	if (progress_loop_pending())
+		n += progress_arrived(true);
 	return n;
 }
 
@@ -164,7 +164,7 @@ void progress_kick(void)
 		sys_write(engine.kickfd, &one, sizeof(one));
 }
 
-static void kick_event(struct link_fd *fd, uint32_t events)
+static void progress_kick_event(struct link_fd *fd, uint32_t events)
 {
 	uint64_t v;
 
@@ -172,7 +172,7 @@ static void kick_event(struct link_fd *fd, uint32_t events)
 }
 
 /* Returns whether the thread may sleep: nothing has arrived since peers were asked for wake-ups. */
-static APART bool poll_actions(unsigned int actions)
+static APART bool progress_actions(unsigned int actions)
 {
 	if (actions & POLLSTATE_NO_WAKE) {
 		shm_polling(engine.ep);
@@ -190,33 +190,33 @@ void progress_cq_armed(struct cq *cq)
 {
 	unsigned int actions = pollstate_step(&engine.poll, POLLSTATE_ARM, engine.now);
 
-	for (int i = 0; i < 4 && !poll_actions(actions); i++)
+	for (int i = 0; i < 4 && !progress_actions(actions); i++)
 		progress_run();
 }
 
 /* The program's poll found nothing. */
-static RARE void empty_poll(void)
+static RARE void progress_empty_poll(void)
 {
-	poll_actions(pollstate_step(&engine.poll, POLLSTATE_EMPTY_POLL, engine.now));
+	progress_actions(pollstate_step(&engine.poll, POLLSTATE_EMPTY_POLL, engine.now));
 }
 
-static RARE void flush_some(void)
+static RARE void progress_flush_err(void)
 {
 	qp_flush_err(engine_now(), ERR_AT_POLL);
 }
 
 /* Look at the links. A look at the timers costs more, so only some polls do it. */
-static inline void look(void)
+static inline void progress_look(void)
 {
 	if (unlikely(!list_empty(&engine.err)))
-		flush_some();
+		progress_flush_err();
 	if (likely(READ_ONCE(engine.poll_gen) % TIMER_POLLS))
-		arrived(false);
+		progress_arrived(false);
 	else
 		progress_run();
 }
 
-static APART void look_wire(void)
+static APART void progress_look_wire(void)
 {
 	/*
 	 * An earlier poll delivered a message that the program has not answered. It may be waiting
@@ -227,7 +227,7 @@ static APART void look_wire(void)
 		wire_flush_old(engine_now());
 	/* The thread of a program that stops polling sends the ACKs that are held. */
 	wire_hold(pollstate_get(&engine.poll) == POLLSTATE_POLLED);
-	look();
+	progress_look();
 	wire_hold(false);
 }
 
@@ -237,7 +237,7 @@ static APART void look_wire(void)
  * the holder may be waiting for a CPU, and the other threads would use up their time slices in
  * vain: they yield now and then.
  */
-static APART void held_again(void)
+static APART void progress_held(void)
 {
 	static __thread uint32_t held __attribute__((tls_model("initial-exec")));
 
@@ -251,17 +251,17 @@ FLAT void engine_poll(void)
 	if (unlikely(inherit_pending))
 		inherit_poll();
 	if (unlikely(!elock_try(&engine.lock))) {
-		held_again();
+		progress_held();
 		return;
 	}
 	WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
 	if (likely(engine.attached)) {
 		if (unlikely(pollstate_get(&engine.poll) != POLLSTATE_POLLED) && engine.started)
-			empty_poll();
+			progress_empty_poll();
 		if (likely(wire_quiet()))
-			look();
+			progress_look();
 		else
-			look_wire();
+			progress_look_wire();
 	}
 	engine_unlock();
 }
@@ -270,12 +270,12 @@ FLAT void engine_poll(void)
  * The thread polls while a stream of segments arrives. The lock is free between two looks; if it is
  * held, the holder looks.
  */
-static void stream(void)
+static void progress_stream(void)
 {
 	while (pollstate_get(&engine.poll) == POLLSTATE_STREAM && elock_try(&engine.lock)) {
-		int n = arrived(true);
+		int n = progress_arrived(true);
 
-		poll_actions(pollstate_step(&engine.poll, pollstate_round(n), engine_now()));
+		progress_actions(pollstate_step(&engine.poll, pollstate_round(n), engine_now()));
 		engine_unlock();
 		if (!n)
 			cpu_relax();
@@ -283,7 +283,7 @@ static void stream(void)
 }
 
 /* Deliver what has arrived, and choose how to sleep. Returns the deadline; 0: segments have arrived. */
-static ns_t take(ns_t now, uint32_t *seen_gen)
+static ns_t progress_round(ns_t now, uint32_t *seen_gen)
 {
 	ns_t until = min(timer_next(&engine.timers), engine.reattach_at);
 	uint32_t gen = READ_ONCE(engine.poll_gen);
@@ -294,7 +294,7 @@ static ns_t take(ns_t now, uint32_t *seen_gen)
 		 * The program polls and looks at the links itself. If this thread looked too, the
 		 * program would have to wait for the lock.
 		 */
-		timers_due();
+		progress_timers();
 		event = POLLSTATE_ALIVE;
 	} else {
 		wire_hold(true);
@@ -303,7 +303,7 @@ static ns_t take(ns_t now, uint32_t *seen_gen)
 	}
 	*seen_gen = gen;
 	now = engine_now();
-	if (!poll_actions(pollstate_step(&engine.poll, event, now)))
+	if (!progress_actions(pollstate_step(&engine.poll, event, now)))
 		return 0;
 	if (!list_empty(&engine.err))
 		until = min(until, now + ERR_RESCAN);
@@ -311,7 +311,7 @@ static ns_t take(ns_t now, uint32_t *seen_gen)
 }
 
 /* What the thread does between two sleeps. Returns the next deadline; 0: run again at once. */
-static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at)
+static ns_t progress_round_locked(uint32_t *seen_gen, ns_t *page_at)
 {
 	ns_t now = engine_now(), until;
 	struct host_page *copy;
@@ -321,7 +321,7 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at)
 		attach_if_running();
 	}
 	qp_flush_err(now, ERR_AT_ROUND);
-	until = take(now, seen_gen);
+	until = progress_round(now, seen_gen);
 	if (now >= *page_at) {
 		*page_at = now + PAGE_NS;
 		page_update();
@@ -335,7 +335,7 @@ static ns_t round_locked(uint32_t *seen_gen, ns_t *page_at)
 }
 
 /* Sleep until an event or the deadline. Returns whether there was an event. */
-static bool wait_events(ns_t until)
+static bool progress_wait(ns_t until)
 {
 	struct epoll_event ev[16];
 	uint32_t closed = READ_ONCE(engine.closed);
@@ -372,7 +372,7 @@ static bool wait_events(ns_t until)
  * most of the time. A program inside the engine (lock held) counts as polling even if its poll
  * count did not move, because its thread may have lost its CPU.
  */
-static bool polls_on(uint32_t *seen_gen, ns_t page_at)
+static bool progress_polled(uint32_t *seen_gen, ns_t page_at)
 {
 	uint32_t gen = READ_ONCE(engine.poll_gen);
 	ns_t now;
@@ -389,7 +389,7 @@ static bool polls_on(uint32_t *seen_gen, ns_t page_at)
 	return true;
 }
 
-static void thread_setup(void)
+static void progress_thread_setup(void)
 {
 	struct {
 		uint32_t size, policy;
@@ -410,16 +410,16 @@ static void *progress_thread(void *arg)
 	uint32_t seen_gen = 0;
 	ns_t page_at = 0, until;
 
-	thread_setup();
+	progress_thread_setup();
 	shm_ep_thread_start(engine.ep);
 	for (;;) {
 		if (!engine_lock())
 			return NULL;
-		until = round_locked(&seen_gen, &page_at);
+		until = progress_round_locked(&seen_gen, &page_at);
 		WRITE_ONCE(engine.sleep_until, until);
 		engine_unlock();
-		stream();
-		while (!wait_events(until) && polls_on(&seen_gen, page_at))
+		progress_stream();
+		while (!progress_wait(until) && progress_polled(&seen_gen, page_at))
 			until = engine.sleep_until;
 	}
 }
@@ -430,7 +430,7 @@ static void *progress_thread(void *arg)
  * Create the thread with a default stack, which has the size of ulimit -s. If limits of address
  * space or of locked memory forbid that size (EAGAIN), create it with a small stack.
  */
-static int thread_try(void)
+static int progress_thread_try(void)
 {
 	pthread_attr_t attr;
 	int ret = -pthread_create(&engine.thread, NULL, progress_thread, NULL);
@@ -449,7 +449,7 @@ static int thread_try(void)
  * newest filter counts. A filter added here therefore corrects the errno, for this thread and its
  * children. The kernel accepts it only from a thread with no_new_privs or CAP_SYS_ADMIN.
  */
-static bool clone3_unknown(void)
+static bool progress_clone3_unknown(void)
 {
 	struct sock_filter f[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -462,12 +462,12 @@ static bool clone3_unknown(void)
 	return !sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog);
 }
 
-static int thread_create(void)
+static int progress_thread_create(void)
 {
-	int ret = thread_try();
+	int ret = progress_thread_try();
 
-	if (ret == -EPERM && sys_call(SYS_clone3, NULL, 0) == -EPERM && clone3_unknown())
-		ret = thread_try();
+	if (ret == -EPERM && sys_call(SYS_clone3, NULL, 0) == -EPERM && progress_clone3_unknown())
+		ret = progress_thread_try();
 	if (ret)
 		log_err("cannot create the progress thread: %s%s", strerrordesc_np(-ret),
 			ret == -EPERM ? " (a seccomp filter must refuse clone3 with ENOSYS)" : "");
@@ -485,7 +485,7 @@ int progress_start(void)
 	engine.kickfd = own_fd(fds_event(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (engine.kickfd < 0)
 		return engine.kickfd;
-	engine.kick_fd.event = kick_event;
+	engine.kick_fd.event = progress_kick_event;
 	sys_call(SYS_epoll_ctl, engine.epfd, EPOLL_CTL_ADD, engine.kickfd, &ev);
 	/*
 	 * The thread blocks all signals but those that its guarded copies may raise, so the
@@ -495,7 +495,7 @@ int progress_start(void)
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &all, &old, 8);
-	ret = thread_create();
+	ret = progress_thread_create();
 	sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &old, NULL, 8);
 	if (ret) {
 		own_close(engine.kickfd);

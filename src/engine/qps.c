@@ -31,14 +31,14 @@
  * later receives. QPs that fail one after another wake the thread once; it scans until the list is
  * empty.
  */
-static RARE void rescan(struct qp *qp, ns_t now)
+static RARE void qp_rescan(struct qp *qp, ns_t now)
 {
 	if (list_empty(&engine.err) && READ_ONCE(engine.sleep_until) > now + ERR_RESCAN)
 		progress_kick();
 	list_add_tail(&qp->err, &engine.err);
 }
 
-static APART void arm(struct qp *qp, ns_t wake)
+static APART void qp_arm(struct qp *qp, ns_t wake)
 {
 	if (timer_set(&engine.timers, &qp->timer, wake))
 		return;
@@ -62,10 +62,10 @@ HOT void qp_rearm(struct qp *qp, ns_t now)
 	if (unlikely(xp_blocked(qp)) && list_empty(&qp->work))
 		list_add_tail(&qp->work, &engine.blocked);
 	if (unlikely(qp->state == QPS_ERR && list_empty(&qp->err) && !qp->srq))
-		rescan(qp, now);
+		qp_rescan(qp, now);
 	if (likely(wake == NS_NEVER || (timer_armed(&qp->timer) && qp->timer.when <= wake)))
 		return;
-	arm(qp, wake);
+	qp_arm(qp, wake);
 }
 
 static void qp_timer(struct timer *t, ns_t now)
@@ -92,7 +92,7 @@ static ns_t qp_clock(const struct qp *qp)
 	return engine_clock();
 }
 
-FLAT static int doorbell(struct qp *qp)
+FLAT static int qp_doorbell(struct qp *qp)
 {
 	ns_t now = qp_clock(qp);
 	int ret;
@@ -122,7 +122,7 @@ static int qp_created(struct qp *qp)
 void qp_settle_all(void)
 {
 	for (int i = 0; i < SETTLE_ROUNDS && !list_empty(&engine.blocked); i++) {
-		/* When one link has room, writable() moves all blocked QPs to engine.work. */
+		/* When one link has room, qp_link_writable() moves all blocked QPs to engine.work. */
 		while (!list_empty(&engine.blocked)) {
 			struct qp *qp = list_first_entry(&engine.blocked, struct qp, work);
 
@@ -165,7 +165,7 @@ static void qp_modified(struct qp *qp, enum qp_state old, uint32_t mask)
 const struct uverbs_host uverbs_host_ops = {
 	.fd_install = efile_event_install,
 	.fd_lookup = efile_event_lookup,
-	.doorbell = doorbell,
+	.doorbell = qp_doorbell,
 	.qp_ending = qp_ending,
 	.qp_modified = qp_modified,
 	.qp_created = qp_created,
@@ -271,12 +271,12 @@ static void qp_disconnect(struct qp *qp)
 		link_put(l);
 }
 
-static void quiesce(struct rdev *dev)
+static void edev_quiesce(struct rdev *dev)
 {
 	shm_quiesce(engine.ep);
 }
 
-static int mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
+static int edev_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 {
 	return dev->port.ib ? ib_mcast(dev, mgid, join) : wire_mcast(dev, mgid, join);
 }
@@ -287,8 +287,8 @@ const struct rdev_ops rdev_host_ops = {
 	.ud_link = ud_link,
 	.ib_ud_link = ib_ud_link,
 	.qp_disconnect = qp_disconnect,
-	.quiesce = quiesce,
-	.mcast = mcast,
+	.quiesce = edev_quiesce,
+	.mcast = edev_mcast,
 };
 
 HOT void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
@@ -314,7 +314,7 @@ HOT void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
 	qp_rearm(qp, engine.now);
 }
 
-FLAT static void input(struct link *l, const struct seg *seg)
+FLAT static void qp_link_input(struct link *l, const struct seg *seg)
 {
 	struct rdev *dev = engine.block_dev[(seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
 	struct qp *qp = dev ? rdev_find_qp(dev, seg->dqpn) : NULL;
@@ -329,7 +329,7 @@ FLAT static void input(struct link *l, const struct seg *seg)
 }
 
 /* A link has room again, or is dead: all blocked QPs run again. */
-static void writable(struct link *l)
+static void qp_link_writable(struct link *l)
 {
 	while (!list_empty(&engine.blocked)) {
 		struct qp *qp = list_first_entry(&engine.blocked, struct qp, work);
@@ -390,7 +390,7 @@ void qp_flush_err(ns_t now, uint32_t most)
  * A peer executed a WRITE or READ to this QP itself (direct placement), and a check of the responder
  * failed. The responder of this QP must send the NAK.
  */
-static void attention(struct link *l, uint32_t qpn)
+static void qp_link_attention(struct link *l, uint32_t qpn)
 {
 	struct rdev *dev = engine.block_dev[(qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
 	struct qp *qp = dev ? rdev_find_qp(dev, qpn) : NULL;
@@ -410,11 +410,11 @@ void links_created(struct link *l)
 }
 
 const struct link_host link_host_ops = {
-	.input = input,
-	.writable = writable,
-	.down = writable,
+	.input = qp_link_input,
+	.writable = qp_link_writable,
+	.down = qp_link_writable,
 	.created = links_created,
-	.attention = attention,
+	.attention = qp_link_attention,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,
 };

@@ -70,7 +70,8 @@ static void res_show(uint32_t *slot, void *obj, const struct res_rec *rec)
 		res_rec_write(&engine.res.rec[*slot - 1], rec);
 }
 
-static struct res_rec head(const struct ucontext *uctx, enum res_kind kind, const struct pd *pd)
+static struct res_rec res_rec_head(const struct ucontext *uctx, enum res_kind kind,
+				   const struct pd *pd)
 {
 	return (struct res_rec){
 		.kind = (uint8_t)kind, .dev_index = uctx->dev->index,
@@ -79,7 +80,7 @@ static struct res_rec head(const struct ucontext *uctx, enum res_kind kind, cons
 
 void res_ctx(struct ucontext *uctx, bool gone)
 {
-	struct res_rec rec = head(uctx, RES_CTX, NULL);
+	struct res_rec rec = res_rec_head(uctx, RES_CTX, NULL);
 
 	if (gone)
 		res_free(&uctx->res);
@@ -88,27 +89,27 @@ void res_ctx(struct ucontext *uctx, bool gone)
 }
 
 /* less: number of users that are being destroyed, which usecnt still includes */
-static void show_pd(struct pd *pd, uint32_t less)
+static void res_show_pd(struct pd *pd, uint32_t less)
 {
-	struct res_rec rec = head(pd->uctx, RES_PD, NULL);
+	struct res_rec rec = res_rec_head(pd->uctx, RES_PD, NULL);
 
 	rec.users = pd->usecnt - less;
 	res_show(&pd->res, pd, &rec);
 }
 
-static void show_cq(struct cq *cq, uint32_t less)
+static void res_show_cq(struct cq *cq, uint32_t less)
 {
-	struct res_rec rec = head(cq->uctx, RES_CQ, NULL);
+	struct res_rec rec = res_rec_head(cq->uctx, RES_CQ, NULL);
 
 	rec.users = cq->usecnt - less;
 	rec.cq.cqe = ring_capacity(&cq->ring);
 	res_show(&cq->res, cq, &rec);
 }
 
-static void show_mr(struct mr *mr, bool gone)
+static void res_show_mr(struct mr *mr, bool gone)
 {
 	const struct key_card *card = &mr->pd->uctx->dev->keys[mr->index];
-	struct res_rec rec = head(mr->pd->uctx, RES_MR, mr->pd);
+	struct res_rec rec = res_rec_head(mr->pd->uctx, RES_MR, mr->pd);
 
 	rec.mr.lkey = mr->lkey;
 	rec.mr.rkey = mr->rkey;
@@ -118,12 +119,12 @@ static void show_mr(struct mr *mr, bool gone)
 		res_free(&mr->res);
 	else
 		res_show(&mr->res, mr, &rec);
-	show_pd(mr->pd, gone);
+	res_show_pd(mr->pd, gone);
 }
 
-static void show_qp(struct qp *qp, bool gone)
+static void res_show_qp(struct qp *qp, bool gone)
 {
-	struct res_rec rec = head(qp->uctx, RES_QP, qp->pd);
+	struct res_rec rec = res_rec_head(qp->uctx, RES_QP, qp->pd);
 	bool changes = gone || !qp->res;
 
 	if (gone) {
@@ -145,22 +146,22 @@ static void show_qp(struct qp *qp, bool gone)
 	/* Only creating or destroying the QP changes the number of users of its PD and CQs. */
 	if (!changes)
 		return;
-	show_pd(qp->pd, gone);
-	show_cq(qp->send_cq, gone ? 1 + (qp->send_cq == qp->recv_cq) : 0);
+	res_show_pd(qp->pd, gone);
+	res_show_cq(qp->send_cq, gone ? 1 + (qp->send_cq == qp->recv_cq) : 0);
 	if (qp->recv_cq != qp->send_cq)
-		show_cq(qp->recv_cq, gone);
+		res_show_cq(qp->recv_cq, gone);
 }
 
-static void show_srq(struct srq *srq, bool gone)
+static void res_show_srq(struct srq *srq, bool gone)
 {
-	struct res_rec rec = head(srq->uctx, RES_SRQ, srq->pd);
+	struct res_rec rec = res_rec_head(srq->uctx, RES_SRQ, srq->pd);
 
 	rec.srq.srqn = srq->num;
 	if (gone)
 		res_free(&srq->res);
 	else
 		res_show(&srq->res, srq, &rec);
-	show_pd(srq->pd, gone);
+	res_show_pd(srq->pd, gone);
 }
 
 void res_obj(struct uverbs_file *f, uint16_t kind, void *obj, bool gone)
@@ -170,22 +171,22 @@ void res_obj(struct uverbs_file *f, uint16_t kind, void *obj, bool gone)
 		if (gone)
 			res_free(&((struct pd *)obj)->res);
 		else
-			show_pd(obj, 0);
+			res_show_pd(obj, 0);
 		break;
 	case UVERBS_OBJECT_CQ:
 		if (gone)
 			res_free(&((struct cq *)obj)->res);
 		else
-			show_cq(obj, 0);
+			res_show_cq(obj, 0);
 		break;
 	case UVERBS_OBJECT_MR:
-		show_mr(obj, gone);
+		res_show_mr(obj, gone);
 		break;
 	case UVERBS_OBJECT_QP:
-		show_qp(obj, gone);
+		res_show_qp(obj, gone);
 		break;
 	case UVERBS_OBJECT_SRQ:
-		show_srq(obj, gone);
+		res_show_srq(obj, gone);
 		break;
 	}
 }

@@ -33,7 +33,7 @@
 
 #define RING_BASE (1ull << 30)	/* offset of the first ring; smaller if the size of files is limited (ring_base()) */
 #define AHEAD_MAX (256ull << 10)
-#define GONE_MAX 64u		/* destroyed rings that may wait for gone_flush() */
+#define GONE_MAX 64u		/* destroyed rings that may wait for ring_gone_flush() */
 #define GONE_BYTES (512ull << 10)	/* limit of the bytes of such rings */
 
 #define MAPS_MAX 64u		/* files that ring_view() handles; for a further file it returns NULL */
@@ -57,7 +57,7 @@ struct ring_area {
 };
 
 /* Enter the file's mapping into maps[]. The caller holds the engine lock. */
-static void map_known(const struct efile *ef)
+static void ring_map_known(const struct efile *ef)
 {
 	for (uint32_t i = 0; i < MAPS_MAX; i++) {
 		struct ring_map *m = &maps[i];
@@ -73,7 +73,7 @@ static void map_known(const struct efile *ef)
 	}
 }
 
-static struct ring_map *map_find(const void *addr, size_t len)
+static struct ring_map *ring_map_find(const void *addr, size_t len)
 {
 	uint32_t n = smp_load_acquire(&nmaps);
 
@@ -88,7 +88,7 @@ static struct ring_map *map_find(const void *addr, size_t len)
 }
 
 /* Subtract from m->users. When it reaches 0, unmap the mapping and free the entry. */
-static void map_put(struct ring_map *m, uint64_t users)
+static void ring_map_put(struct ring_map *m, uint64_t users)
 {
 	uint64_t size = READ_ONCE(m->size);
 	uint8_t *base = READ_ONCE(m->base);
@@ -106,7 +106,7 @@ void *ring_view(const struct efile *ef, size_t len, uint64_t offset)
 
 	if (!len || offset & (PAGE - 1) || at >= ef->map_size || len > ef->map_size - at)
 		return NULL;
-	m = map_find(ef->map + at, len);
+	m = ring_map_find(ef->map + at, len);
 	if (!m)
 		return NULL;
 	atomic_add(&m->users, ALIGN_UP((uint64_t)len, PAGE));
@@ -115,11 +115,11 @@ void *ring_view(const struct efile *ef, size_t len, uint64_t offset)
 
 bool engine_unmap(void *addr, size_t len)
 {
-	struct ring_map *m = len ? map_find(addr, len) : NULL;
+	struct ring_map *m = len ? ring_map_find(addr, len) : NULL;
 
 	if (!m || (uintptr_t)addr & (PAGE - 1))
 		return false;
-	map_put(m, ALIGN_UP((uint64_t)len, PAGE));
+	ring_map_put(m, ALIGN_UP((uint64_t)len, PAGE));
 	return true;
 }
 
@@ -129,7 +129,7 @@ static uint64_t ring_base(void)
 	return min(RING_BASE, memfd_limit() / 4 & ~(PAGE - 1));
 }
 
-static uint64_t limit(int what)
+static uint64_t ring_limit(int what)
 {
 	struct rlimit rl;
 
@@ -146,7 +146,7 @@ static int ring_map(struct efile *ef)
 {
 	static const uint64_t sizes[] = { 64ull << 30, 8ull << 30, 1ull << 30, 128ull << 20,
 					  32ull << 20, 8ull << 20, 1ull << 20, 128ull << 10 };
-	uint64_t most = limit(RLIMIT_AS) / 4;
+	uint64_t most = ring_limit(RLIMIT_AS) / 4;
 	long p;
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
@@ -160,7 +160,7 @@ static int ring_map(struct efile *ef)
 			return 0;
 		}
 		if (p == -EAGAIN)
-			most = min(most, limit(RLIMIT_MEMLOCK) / 4);
+			most = min(most, ring_limit(RLIMIT_MEMLOCK) / 4);
 	}
 	return -ENOMEM;
 }
@@ -184,12 +184,13 @@ int rings_init(struct efile *ef)
 		return ret;
 	}
 	/* Not MADV_DONTFORK: a child that takes over (inherit.c) needs it at this address. */
-	map_known(ef);
+	ring_map_known(ef);
 	return 0;
 }
 
 /* Offset of the first gap of size bytes at or behind from. *after: the list entry after which the new ring belongs. */
-static uint64_t gap_find(struct efile *ef, uint64_t from, uint64_t size, struct list_head **after)
+static uint64_t ring_gap_find(struct efile *ef, uint64_t from, uint64_t size,
+			      struct list_head **after)
 {
 	struct ring_area *a;
 	uint64_t at = from;
@@ -223,7 +224,7 @@ static uint64_t gap_find(struct efile *ef, uint64_t from, uint64_t size, struct 
  * Allocate pages for len bytes at `at`, and map them if the kernel can (5.14). A full /dev/shm
  * gives ENOMEM here instead of SIGBUS later.
  */
-static int pages_get(struct efile *ef, uint64_t at, uint64_t len)
+static int ring_pages_get(struct efile *ef, uint64_t at, uint64_t len)
 {
 	uint64_t end = ef->base + at + len;
 
@@ -238,7 +239,7 @@ static int pages_get(struct efile *ef, uint64_t at, uint64_t len)
 	return sys_call(SYS_fallocate, ef->memfd, 0, ef->base + at, len) < 0 ? -ENOMEM : 0;
 }
 
-static void pages_put(struct efile *ef, uint64_t from, uint64_t to)
+static void ring_pages_put(struct efile *ef, uint64_t from, uint64_t to)
 {
 	sys_call(SYS_fallocate, ef->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 		 ef->base + from, to - from);
@@ -248,7 +249,7 @@ static void pages_put(struct efile *ef, uint64_t from, uint64_t to)
  * Allocate pages for a ring. Up to a quarter of ring_bytes is allocated ahead, if no other ring
  * follows (last).
  */
-static int pages_for(struct efile *ef, uint64_t at, uint64_t size, bool last)
+static int ring_pages_for(struct efile *ef, uint64_t at, uint64_t size, bool last)
 {
 	uint64_t ahead = min(ef->ring_bytes / 4 & ~(PAGE - 1), AHEAD_MAX);
 
@@ -257,15 +258,15 @@ static int pages_for(struct efile *ef, uint64_t at, uint64_t size, bool last)
 		return 0;
 	}
 	ef->ready = ef->ready_end = 0;
-	if (!last || size >= ahead || at + ahead > ef->map_size || pages_get(ef, at, ahead))
-		return pages_get(ef, at, size);
+	if (!last || size >= ahead || at + ahead > ef->map_size || ring_pages_get(ef, at, ahead))
+		return ring_pages_get(ef, at, size);
 	ef->ready = at + size;
 	ef->ready_end = at + ahead;
 	return 0;
 }
 
 /* Free the pages of destroyed rings, adjacent rings with one call. */
-static void gone_flush(struct efile *ef)
+static void ring_gone_flush(struct efile *ef)
 {
 	struct ring_area *a, *n;
 	uint64_t from = 0, to = 0;
@@ -274,7 +275,7 @@ static void gone_flush(struct efile *ef)
 		if (!a->gone)
 			continue;
 		if (a->offset != to && to)
-			pages_put(ef, from, to);
+			ring_pages_put(ef, from, to);
 		if (a->offset != to)
 			from = a->offset;
 		to = a->offset + a->size;
@@ -282,14 +283,14 @@ static void gone_flush(struct efile *ef)
 		pool_free(a, sizeof(*a));
 	}
 	if (to)
-		pages_put(ef, from, to);
+		ring_pages_put(ef, from, to);
 	ef->ngone = 0;
 	ef->gone_bytes = 0;
 }
 
 void rings_fini(struct efile *ef)
 {
-	struct ring_map *m = map_find(ef->map, 1);
+	struct ring_map *m = ring_map_find(ef->map, 1);
 	struct ring_area *a, *n;
 
 	list_for_each_entry_safe(a, n, &ef->rings, entry) {
@@ -297,17 +298,17 @@ void rings_fini(struct efile *ef)
 		pool_free(a, sizeof(*a));
 	}
 	if (m)
-		map_put(m, 1);
+		ring_map_put(m, 1);
 	else
 		sys_call(SYS_munmap, ef->map, ef->map_size);
 	own_close(ef->memfd);
 }
 
-static int place(struct efile *ef, uint64_t size, uint64_t *at, struct list_head **after)
+static int ring_place(struct efile *ef, uint64_t size, uint64_t *at, struct list_head **after)
 {
-	*at = gap_find(ef, ef->cursor, size, after);
+	*at = ring_gap_find(ef, ef->cursor, size, after);
 	if (*at + size > ef->map_size)
-		*at = gap_find(ef, 0, size, after);
+		*at = ring_gap_find(ef, 0, size, after);
 	return *at + size > ef->map_size ? -ENOMEM : 0;
 }
 
@@ -315,7 +316,7 @@ static int place(struct efile *ef, uint64_t size, uint64_t *at, struct list_head
  * Map an address range again that a ring had before. A library that patches libc's munmap() (UCX) may have unmapped
  * it together with a mapping of the program.
  */
-static int map_again(struct efile *ef, uint64_t at, uint64_t size)
+static int ring_map_again(struct efile *ef, uint64_t at, uint64_t size)
 {
 	long p = sys_call(SYS_mmap, ef->map + at, size, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_NORESERVE | MAP_FIXED, ef->memfd, ef->base + at);
@@ -325,16 +326,17 @@ static int map_again(struct efile *ef, uint64_t at, uint64_t size)
 
 /*
  * Find a file range for a ring and allocate its pages. The range and the pages of a destroyed ring
- * are not available before gone_flush().
+ * are not available before ring_gone_flush().
  */
-static int place_and_fill(struct efile *ef, uint64_t size, uint64_t *at, struct list_head **after)
+static int ring_place_filled(struct efile *ef, uint64_t size, uint64_t *at,
+			     struct list_head **after)
 {
-	int ret = place(ef, size, at, after);
+	int ret = ring_place(ef, size, at, after);
 
 	if (!ret && *at < ef->used)
-		ret = map_again(ef, *at, size);
+		ret = ring_map_again(ef, *at, size);
 	if (!ret)
-		ret = pages_for(ef, *at, size, (*after)->next == &ef->rings);
+		ret = ring_pages_for(ef, *at, size, (*after)->next == &ef->rings);
 	if (!ret)
 		ef->used = max(ef->used, *at + size);
 	return ret;
@@ -349,9 +351,9 @@ static int ring_alloc(struct ucontext *uctx, struct ring *r)
 
 	if (!a)
 		return -ENOMEM;
-	if (place_and_fill(ef, r->buf_size, &at, &after)) {
-		gone_flush(ef);
-		if (place_and_fill(ef, r->buf_size, &at, &after)) {
+	if (ring_place_filled(ef, r->buf_size, &at, &after)) {
+		ring_gone_flush(ef);
+		if (ring_place_filled(ef, r->buf_size, &at, &after)) {
 			pool_free(a, sizeof(*a));
 			return -ENOMEM;
 		}
@@ -375,14 +377,14 @@ static void ring_free(struct ucontext *uctx, struct ring *r)
 			continue;
 		/*
 		 * The program may still have the ring mapped. From here on it sees an empty ring,
-		 * and after gone_flush() zeros.
+		 * and after ring_gone_flush() zeros.
 		 */
 		memset(ef->map + a->offset, 0, sizeof(struct rxe_queue_buf));
 		a->gone = true;
 		ef->ring_bytes -= a->size;
 		ef->gone_bytes += a->size;
 		if (++ef->ngone >= GONE_MAX || ef->gone_bytes >= GONE_BYTES)
-			gone_flush(ef);
+			ring_gone_flush(ef);
 		return;
 	}
 	BUG_ON(true);

@@ -30,7 +30,7 @@ static int ud_look_up(struct peer *p, ns_t wait, void *arg)
 static const struct peers_ops ud_peers_ops = { .now = engine_now, .look_up = ud_look_up };
 
 /* An IPv6 multicast group needs an IPv6 source address of the device. False: it has none. */
-static bool fit_source(const struct rdev *dev, struct seg_net *net)
+static bool ud_fit_source(const struct rdev *dev, struct seg_net *net)
 {
 	static const uint8_t v4[12] = { [10] = 0xff, [11] = 0xff };
 
@@ -51,9 +51,9 @@ static bool fit_source(const struct rdev *dev, struct seg_net *net)
  * True if datagrams to this multicast group can be sent over UDP; may set another source address. UDP carries them to
  * every member of the group, including those in this process and on this host.
  */
-static bool mcast_by_wire(const struct qp *qp, struct seg_net *net)
+static bool ud_mcast_by_wire(const struct qp *qp, struct seg_net *net)
 {
-	return wire_up() && fit_source(qp->dev, net);
+	return wire_up() && ud_fit_source(qp->dev, net);
 }
 
 struct link *ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn)
@@ -62,7 +62,8 @@ struct link *ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn)
 				.block = (dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1) };
 	const struct peer *p;
 
-	if (unlikely(gid_is_mcast(net->dgid) && (dqpn != MULTICAST_QPN || !mcast_by_wire(qp, net))))
+	if (unlikely(gid_is_mcast(net->dgid) &&
+		     (dqpn != MULTICAST_QPN || !ud_mcast_by_wire(qp, net))))
 		return dqpn == MULTICAST_QPN ? engine.loop : NULL;
 	memcpy(key.addr, net->dgid, 16);
 	p = peer_link_datagram(&key, &ud_peers_ops, qp->dev);

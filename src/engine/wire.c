@@ -34,12 +34,12 @@
  */
 #define WIRE_IDLE_POLLS 256u
 
-static bool mine(struct udp_ep *ep, uint32_t dqpn)
+static bool wire_mine(struct udp_ep *ep, uint32_t dqpn)
 {
 	return engine.block_dev[(dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
 }
 
-static void congestion(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn)
+static void wire_congestion(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn)
 {
 	struct rdev *dev = engine.block_dev[(dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
 	struct qp *qp = dev ? rdev_find_qp(dev, dqpn) : NULL;
@@ -53,8 +53,8 @@ static void congestion(struct udp_ep *ep, const struct seg_net *net, uint32_t dq
  * A packet whose QP number is in a block of another process: hand it over as a UC segment to QP 0,
  * which no program can have. The segment is the packet's addresses followed by the packet.
  */
-static void foreign(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn, const void *packet,
-		    size_t len)
+static void wire_foreign(struct udp_ep *ep, const struct seg_net *net, uint32_t dqpn,
+			 const void *packet, size_t len)
 {
 	struct iovec iov[2] = { { (void *)net, sizeof(*net) }, { (void *)packet, len } };
 	uint32_t block = (dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1);
@@ -88,7 +88,7 @@ APART void wire_handed(const struct seg *seg)
 	udp_handed(engine.wire.ep, &net, buf + sizeof(net), seg->len - sizeof(net));
 }
 
-static bool reverse(const struct seg_net *path, const struct seg_net *net)
+static bool wire_reverse(const struct seg_net *path, const struct seg_net *net)
 {
 	return !memcmp(path->dgid, net->sgid, 16) && !memcmp(path->sgid, net->dgid, 16);
 }
@@ -98,7 +98,7 @@ static bool reverse(const struct seg_net *path, const struct seg_net *net)
  * another address. The link is not always qp->link: that may be a shared-memory link, while the peer
  * sends over UDP, for example because its environment has RUSE_LINK=udp.
  */
-static struct link *from_link(const struct qp *qp, const struct seg_net *net)
+static struct link *wire_from_link(const struct qp *qp, const struct seg_net *net)
 {
 	const struct udp_path *p = udp_link_path(qp->link);
 	const struct ib_uverbs_ah_attr *ah = &qp->attr.ah;
@@ -106,12 +106,12 @@ static struct link *from_link(const struct qp *qp, const struct seg_net *net)
 				 .ifindex = qp->dev->port.ifindex };
 	struct link *l = NULL;
 
-	if (likely(p && reverse(&p->net, net))) {
+	if (likely(p && wire_reverse(&p->net, net))) {
 		link_get(qp->link);
 		return qp->link;
 	}
 	p = udp_link_path(qp->resp.from);
-	if (p && reverse(&p->net, net)) {
+	if (p && wire_reverse(&p->net, net)) {
 		link_get(qp->resp.from);
 		return qp->resp.from;
 	}
@@ -126,7 +126,7 @@ static struct link *from_link(const struct qp *qp, const struct seg_net *net)
 }
 
 /* Is it an address of the device? The last match is tried first. */
-static bool has_address(const struct rdev *dev, const uint8_t gid[16])
+static bool wire_has_address(const struct rdev *dev, const uint8_t gid[16])
 {
 	uint32_t *last = &engine.wire.last_gid;
 
@@ -140,9 +140,9 @@ static bool has_address(const struct rdev *dev, const uint8_t gid[16])
 	return false;
 }
 
-static void deliver(struct link *in, struct qp *qp, const struct seg *seg)
+static void wire_deliver(struct link *in, struct qp *qp, const struct seg *seg)
 {
-	struct link *from = from_link(qp, seg->net);
+	struct link *from = wire_from_link(qp, seg->net);
 
 	if (unlikely(!from))
 		return;
@@ -154,7 +154,7 @@ static void deliver(struct link *in, struct qp *qp, const struct seg *seg)
 	link_put(from);
 }
 
-static void input(struct link *in, const struct seg *seg)
+static void wire_input(struct link *in, const struct seg *seg)
 {
 	struct rdev *dev = engine.block_dev[(seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
 	struct seg cut;
@@ -168,7 +168,7 @@ static void input(struct link *in, const struct seg *seg)
 	if (!qp)
 		return;
 	if (qp->type == QPT_UD) {
-		if (has_address(dev, seg->net->dgid))
+		if (wire_has_address(dev, seg->net->dgid))
 			qp_input(qp, seg, in);
 		return;
 	}
@@ -181,15 +181,15 @@ static void input(struct link *in, const struct seg *seg)
 		packet_set_mtu(&cut, (uint16_t)(1u << qp->req.mtu_shift));
 		seg = &cut;
 	}
-	deliver(in, qp, seg);
+	wire_deliver(in, qp, seg);
 }
 
-static void writable(struct link *l)
+static void wire_writable(struct link *l)
 {
 	link_host_ops.writable(l);
 }
 
-static bool wait_writable(int fd, ns_t ns)
+static bool wire_wait_writable(int fd, ns_t ns)
 {
 	struct timespec ts = { .tv_sec = ns / NS_S, .tv_nsec = ns % NS_S };
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -198,9 +198,9 @@ static bool wait_writable(int fd, ns_t ns)
 }
 
 static const struct link_host wire_host_ops = {
-	.input = input,
-	.writable = writable,
-	.down = writable,
+	.input = wire_input,
+	.writable = wire_writable,
+	.down = wire_writable,
 	.created = links_created,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,
@@ -212,7 +212,7 @@ _Static_assert(sizeof(struct udp_stats) == PROC_WIRES * sizeof(uint64_t) &&
 	       offsetof(struct udp_stats, bad_icrc) == WIRE_BAD_ICRC * sizeof(uint64_t),
 	       "the page has the same counters");
 
-static int create(struct wire *w)
+static int wire_create(struct wire *w)
 {
 	struct udp_cfg cfg = {
 		.stats = (struct udp_stats *)engine.proc_page->wire,
@@ -220,10 +220,10 @@ static int create(struct wire *w)
 		.epfd = engine.epfd,
 		.own_fd = own_fd,
 		.own_close = own_close,
-		.mine = mine,
-		.foreign = foreign,
-		.congestion = congestion,
-		.wait_writable = wait_writable,
+		.mine = wire_mine,
+		.foreign = wire_foreign,
+		.congestion = wire_congestion,
+		.wait_writable = wire_wait_writable,
 		.now = engine_now,
 	};
 	int ret = w->ep ? 0 : udp_ep_create(&cfg, &w->ep);
@@ -252,7 +252,7 @@ void wire_leased(uint32_t block, const struct ipc_lease *l, const int *fds, int 
 	if (!err && wire_wanted(block)) {
 		err = udp_ep_prepare_socket(fds[0]);
 		if (!err)
-			err = create(w);
+			err = wire_create(w);
 		if (!err) {
 			err = udp_ep_add_socket(w->ep, fds[0]);
 			fds++, nfds--;
@@ -290,7 +290,7 @@ bool wire_up(void)
 }
 
 /* Log why other hosts cannot be reached, once per process. Returns -errno. */
-static int no_wire(void)
+static int wire_missing(void)
 {
 	static bool told;
 	int err = engine.wire.error ? engine.wire.error : -ENETDOWN;
@@ -306,7 +306,7 @@ static int no_wire(void)
 	return err;
 }
 
-static bool mtu_fits(const struct qp *qp)
+static bool wire_mtu_fits(const struct qp *qp)
 {
 	static bool told;
 
@@ -334,9 +334,9 @@ int wire_link(const struct qp *qp, struct link **link)
 	int ret;
 
 	if (!wire_up())
-		return no_wire();
+		return wire_missing();
 	/* The path MTU of packets within the host is not limited by the interface: they use lo. */
-	if (!peer_gid_owner(ah->grh.dgid) && !mtu_fits(qp))
+	if (!peer_gid_owner(ah->grh.dgid) && !wire_mtu_fits(qp))
 		return -EINVAL;
 	memcpy(path.net.sgid, sgid->raw, 16);
 	memcpy(path.net.dgid, ah->grh.dgid, 16);
@@ -348,7 +348,7 @@ int wire_ud_link(const struct rdev *dev, uint32_t block, struct link **link)
 {
 	struct udp_path path = { .ifindex = dev->port.ifindex, .block = block };
 
-	return wire_up() ? udp_link(engine.wire.ep, &path, link) : no_wire();
+	return wire_up() ? udp_link(engine.wire.ep, &path, link) : wire_missing();
 }
 
 int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
@@ -361,7 +361,7 @@ int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 	return 0;
 }
 
-static APART int look_at(struct wire *w, uint32_t gen, int budget, uint64_t *bytes)
+static APART int wire_look(struct wire *w, uint32_t gen, int budget, uint64_t *bytes)
 {
 	struct udp_ep *ep = w->ep;
 	uint64_t before;
@@ -385,7 +385,7 @@ int wire_poll(int budget, uint64_t *bytes)
 	if (pollstate_get(&engine.poll) == POLLSTATE_POLLED && !udp_busy(ep) &&
 	    gen - w->looked_gen < WIRE_IDLE_POLLS)
 		return 0;
-	return look_at(w, gen, budget, bytes);
+	return wire_look(w, gen, budget, bytes);
 }
 
 void wire_want_wakeup(bool want)
