@@ -19,14 +19,14 @@ struct capture {
  * udp link joins packets into a segment without knowing the path MTU. Each iovec entry is then the
  * payload of one packet, so the length of the first entry is the path MTU.
  */
-static void as_packets(struct seg *cut, const struct seg *seg)
+static void capture_packets(struct seg *cut, const struct seg *seg)
 {
 	*cut = *seg;
 	if (seg->npkts > 1 && seg->niov == (int)seg->npkts && seg->type != SEG_READ_REQ)
 		cut->path_mtu = (uint16_t)seg->iov[0].iov_len;
 }
 
-static void show(struct link *l, const struct seg *whole, const char *note, uint64_t ns)
+static void capture_show(struct link *l, const struct seg *whole, const char *note, uint64_t ns)
 {
 	const struct capture *c = l->tap_arg;
 	struct capture_frame f = { .ns = ns, .in = c->in, .note = note, .sqpn = whole->sqpn,
@@ -43,7 +43,7 @@ static void show(struct link *l, const struct seg *whole, const char *note, uint
 	if (!whole->dqpn || !c->cfg->net(l, whole, c->in, &net))
 		return;
 	if (c->in)
-		as_packets(&seg, whole);
+		capture_packets(&seg, whole);
 	else
 		seg = *whole;
 	sport = frame_sport(net.flow_label, seg.service == SEG_UD || seg.sqpn ? seg.sqpn : seg.dqpn,
@@ -70,7 +70,7 @@ static int capture_send(struct link *l, const struct seg *seg)
 	int ret = c->under->send(l, seg);
 
 	if (!ret && !c->in)
-		show(l, seg, l->note, ns);
+		capture_show(l, seg, l->note, ns);
 	return ret;
 }
 
@@ -79,7 +79,7 @@ static void capture_input(struct link *l, const struct seg *seg)
 	const struct capture *c = l->tap_arg;
 	const struct link_host *above = c->above;
 
-	show(l, seg, l->note, c->cfg->clock());
+	capture_show(l, seg, l->note, c->cfg->clock());
 	above->input(l, seg);
 }
 
@@ -87,15 +87,15 @@ static void capture_tap(struct link *l, const struct seg *seg, const char *note)
 {
 	const struct capture *c = l->tap_arg;
 
-	show(l, seg, note, c->cfg->clock());
+	capture_show(l, seg, note, c->cfg->clock());
 }
 
-static const struct link_ops **ops_of(struct link *l)
+static const struct link_ops **capture_ops_of(struct link *l)
 {
 	return l->under ? l->under : &l->ops;
 }
 
-static const struct link_host **host_of(struct link *l)
+static const struct link_host **capture_host_of(struct link *l)
 {
 	return l->under_host ? l->under_host : &l->host;
 }
@@ -106,14 +106,14 @@ static void capture_destroy(struct link *l)
 	struct capture *c = l->tap_arg;
 	const struct link_ops *under = c->under;
 
-	*ops_of(l) = under;
+	*capture_ops_of(l) = under;
 	free(c);
 	under->destroy(l);
 }
 
 int capture_wrap(struct link *l, const struct capture_cfg *cfg, bool in)
 {
-	const struct link_ops **ops = ops_of(l);
+	const struct link_ops **ops = capture_ops_of(l);
 	struct capture *c;
 
 	if (l->tap)
@@ -128,11 +128,11 @@ int capture_wrap(struct link *l, const struct capture_cfg *cfg, bool in)
 	c->ops.send = capture_send;
 	c->ops.destroy = capture_destroy;
 	*ops = &c->ops;
-	c->above = *host_of(l);
+	c->above = *capture_host_of(l);
 	if (in) {
 		c->host = *c->above;
 		c->host.input = capture_input;
-		*host_of(l) = &c->host;
+		*capture_host_of(l) = &c->host;
 	}
 	link_hold_direct(l);
 	l->tap_arg = c;
@@ -146,9 +146,9 @@ void capture_unwrap(struct link *l)
 
 	if (!l->tap)
 		return;
-	*ops_of(l) = c->under;
+	*capture_ops_of(l) = c->under;
 	if (c->in)
-		*host_of(l) = c->above;
+		*capture_host_of(l) = c->above;
 	l->tap = NULL;
 	l->tap_arg = NULL;
 	link_let_direct(l);

@@ -42,7 +42,7 @@ struct verdict {
 	const char *note;
 };
 
-static void ask(const struct faults *f, struct packet_facts *p)
+static void fault_ask(const struct faults *f, struct packet_facts *p)
 {
 	if (p->asked)
 		return;
@@ -54,7 +54,7 @@ static void ask(const struct faults *f, struct packet_facts *p)
  * A packet between processes is judged once, for both ends. `in` and `out` of a rule for a QP
  * therefore mean that this QP receives, or sends, the packet.
  */
-static bool qp_fits(const struct fault_rule *r, const struct packet_facts *p)
+static bool fault_qp_ok(const struct fault_rule *r, const struct packet_facts *p)
 {
 	bool from = p->seg->sqpn == r->qpn, to = p->seg->dqpn == r->qpn;
 
@@ -63,7 +63,7 @@ static bool qp_fits(const struct fault_rule *r, const struct packet_facts *p)
 	return r->dir == FAULT_OUT ? from : to;
 }
 
-static bool fits(const struct faults *f, const struct fault_rule *r, struct packet_facts *p)
+static bool fault_fits(const struct faults *f, const struct fault_rule *r, struct packet_facts *p)
 {
 	const struct seg *s = p->seg;
 	uint32_t by = r->by;
@@ -74,7 +74,7 @@ static bool fits(const struct faults *f, const struct fault_rule *r, struct pack
 		return false;
 	if (by & FAULT_BY_OP && !(p->op && r->ops >> p->opnum & 1))
 		return false;
-	if ((by & FAULT_BY_QP && !qp_fits(r, p)) || (by & FAULT_BY_SQP && s->sqpn != r->sqpn) ||
+	if ((by & FAULT_BY_QP && !fault_qp_ok(r, p)) || (by & FAULT_BY_SQP && s->sqpn != r->sqpn) ||
 	    (by & FAULT_BY_DQP && s->dqpn != r->dqpn))
 		return false;
 	if (by & FAULT_BY_PSN && (s->psn < r->psn_lo || s->psn > r->psn_hi))
@@ -83,28 +83,28 @@ static bool fits(const struct faults *f, const struct fault_rule *r, struct pack
 		return false;
 	if (!(by & (FAULT_BY_DEV | FAULT_BY_PEER)))
 		return true;
-	ask(f, p);
+	fault_ask(f, p);
 	return (!(by & FAULT_BY_DEV) || p->more.dev == r->dev) &&
 	       (!(by & FAULT_BY_PEER) || !memcmp(p->more.peer, r->peer, 16));
 }
 
-static bool requests_rc(const struct packet_facts *p)
+static bool fault_is_rc_request(const struct packet_facts *p)
 {
 	return p->seg->service == SEG_RC && p->op && p->op->flags & OPF_REQ;
 }
 
 /* Can the action affect this packet here? */
-static bool applies(const struct faults *f, const struct fault_rule *r, struct packet_facts *p)
+static bool fault_can(const struct faults *f, const struct fault_rule *r, struct packet_facts *p)
 {
 	switch ((enum fault_action)r->action) {
 	case FAULT_RNR:
-		if (!p->in || !requests_rc(p) || !(p->op->flags & OPF_RECV))
+		if (!p->in || !fault_is_rc_request(p) || !(p->op->flags & OPF_RECV))
 			return false;
 		break;
 	case FAULT_ERROR:
 		if (r->error == FAULT_LOC_PROT || r->error == FAULT_LOC_QP_OP)
 			return !p->in && p->op && p->op->flags & OPF_REQ;
-		if (!p->in || !requests_rc(p))
+		if (!p->in || !fault_is_rc_request(p))
 			return false;
 		break;
 	case FAULT_FREEZE:
@@ -126,11 +126,11 @@ static bool applies(const struct faults *f, const struct fault_rule *r, struct p
 	 * Force a NAK only for the request that the responder expects next. The NAK of a later one
 	 * would acknowledge earlier packets that have not arrived.
 	 */
-	ask(f, p);
+	fault_ask(f, p);
 	return p->more.expected;
 }
 
-static bool acts(const struct fault_rule *r, struct fault_state *st)
+static bool fault_acts(const struct fault_rule *r, struct fault_state *st)
 {
 	if (r->times && st->acted >= r->times)
 		return false;
@@ -147,13 +147,13 @@ static bool acts(const struct fault_rule *r, struct fault_state *st)
 	return false;
 }
 
-static void later(struct verdict *v, ns_t now, ns_t delay)
+static void fault_later(struct verdict *v, ns_t now, ns_t delay)
 {
 	v->due = (v->hold ? v->due : now) + delay;
 	v->hold = true;
 }
 
-static void limit_rate(const struct fault_rule *r, struct fault_state *st,
+static void fault_rate(const struct fault_rule *r, struct fault_state *st,
 		       const struct packet_facts *p, struct verdict *v, ns_t now)
 {
 	uint64_t bits = 8 * ((uint64_t)p->seg->len + FRAME_BYTES + (p->op ? p->op->hdr_len : 12));
@@ -166,10 +166,10 @@ static void limit_rate(const struct fault_rule *r, struct fault_state *st,
 	}
 	st->free_at = free_at + (ns_t)(bits * NS_S / max(r->rate, 1ull << 10));
 	v->note = "fault: rate limit";
-	later(v, now, st->free_at - now);
+	fault_later(v, now, st->free_at - now);
 }
 
-static void apply_delay(const struct fault_rule *r, struct fault_state *st, struct verdict *v,
+static void fault_delay(const struct fault_rule *r, struct fault_state *st, struct verdict *v,
 			ns_t now)
 {
 	uint64_t jitter = min(r->jitter, r->delay), delay = r->delay;
@@ -177,10 +177,10 @@ static void apply_delay(const struct fault_rule *r, struct fault_state *st, stru
 	if (jitter)
 		delay += prng_u64(&st->prng) % (2 * jitter + 1) - jitter;
 	v->note = "fault: delayed";
-	later(v, now, (ns_t)min(delay, (uint64_t)NS_S));
+	fault_later(v, now, (ns_t)min(delay, (uint64_t)NS_S));
 }
 
-static void apply(struct faults *f, uint32_t i, const struct packet_facts *p, struct verdict *v)
+static void fault_do(struct faults *f, uint32_t i, const struct packet_facts *p, struct verdict *v)
 {
 	const struct fault_rule *r = &f->table.rule[i];
 	ns_t now;
@@ -206,15 +206,15 @@ static void apply(struct faults *f, uint32_t i, const struct packet_facts *p, st
 	case FAULT_REORDER:
 		v->note = "fault: reordered";
 		v->overtake = max(v->overtake, r->count);
-		later(v, f->host->now(), REORDER_NS);
+		fault_later(v, f->host->now(), REORDER_NS);
 		break;
 	case FAULT_DELAY:
 		now = f->host->now();
-		apply_delay(r, &f->state[i], v, now);
+		fault_delay(r, &f->state[i], v, now);
 		break;
 	case FAULT_RATE:
 		now = f->host->now();
-		limit_rate(r, &f->state[i], p, v, now);
+		fault_rate(r, &f->state[i], p, v, now);
 		break;
 	case FAULT_RNR:
 		v->note = "fault: answered by RNR NAK";
@@ -233,8 +233,8 @@ static void apply(struct faults *f, uint32_t i, const struct packet_facts *p, st
 	}
 }
 
-static struct verdict judge_at(struct faults *f, struct link *l, const struct seg *seg,
-			       enum fault_side side, bool in)
+static struct verdict fault_judge_at(struct faults *f, struct link *l, const struct seg *seg,
+				     enum fault_side side, bool in)
 {
 	struct packet_facts p = { .l = l, .seg = seg, .side = side, .in = in };
 	struct verdict v = { 0 };
@@ -252,23 +252,23 @@ static struct verdict judge_at(struct faults *f, struct link *l, const struct se
 
 		if (!r->id || (in && side == FAULT_LOCAL && !(AT_ARRIVAL >> r->action & 1)))
 			continue;
-		if (!fits(f, r, &p) || !applies(f, r, &p))
+		if (!fault_fits(f, r, &p) || !fault_can(f, r, &p))
 			continue;
 		st->matched++;
-		if (!acts(r, st))
+		if (!fault_acts(r, st))
 			continue;
 		st->acted++;
-		apply(f, i, &p, &v);
+		fault_do(f, i, &p, &v);
 	}
 	return v;
 }
 
-static struct verdict judge(struct link *l, const struct seg *seg, bool in)
+static struct verdict fault_judge(struct link *l, const struct seg *seg, bool in)
 {
-	return judge_at(fault_of(l)->f, l, seg, fault_of(l)->side, in);
+	return fault_judge_at(fault_of(l)->f, l, seg, fault_of(l)->side, in);
 }
 
-static void show_counts(struct faults *f)
+static void fault_show_counts(struct faults *f)
 {
 	for (uint32_t i = 0; i < f->nrules; i++) {
 		f->count[i].matched = f->state[i].matched;
@@ -278,14 +278,14 @@ static void show_counts(struct faults *f)
 
 uint32_t faults_judge(struct faults *f, const struct seg *seg, enum fault_side side, bool in)
 {
-	struct verdict v = judge_at(f, NULL, seg, side, in);
+	struct verdict v = fault_judge_at(f, NULL, seg, side, in);
 
-	show_counts(f);
+	fault_show_counts(f);
 	return v.drop || v.damage || v.error ? 0 : v.copies + 1;
 }
 
 /* Hold the packet and its copies. Only the original waits to be overtaken; the copies wait until v->due. */
-static int hold(struct link *l, const struct seg *seg, bool in, const struct verdict *v)
+static int fault_hold_seg(struct link *l, const struct seg *seg, bool in, const struct verdict *v)
 {
 	int ret = 0;
 
@@ -294,7 +294,7 @@ static int hold(struct link *l, const struct seg *seg, bool in, const struct ver
 	return ret;
 }
 
-static int send_judged(struct link *l, const struct seg *seg, const struct verdict *v)
+static int fault_send_judged(struct link *l, const struct seg *seg, const struct verdict *v)
 {
 	const struct link_ops *under = fault_of(l)->under;
 	struct seg spoilt = *seg;
@@ -308,7 +308,7 @@ static int send_judged(struct link *l, const struct seg *seg, const struct verdi
 	if (v->error)
 		return v->error;
 	if (v->hold)
-		return hold(l, &spoilt, false, v);
+		return fault_hold_seg(l, &spoilt, false, v);
 	l->note = v->note;
 	ret = under->send(l, &spoilt);
 	l->note = NULL;
@@ -324,8 +324,8 @@ static int send_judged(struct link *l, const struct seg *seg, const struct verdi
 }
 
 /* Make s a segment of the packets [first, first + n) of seg. iov has room for SEG_MAX_IOV entries. */
-static void slice(const struct seg *seg, uint32_t first, uint32_t n, struct seg *s,
-		  struct iovec *iov)
+static void fault_slice(const struct seg *seg, uint32_t first, uint32_t n, struct seg *s,
+			struct iovec *iov)
 {
 	uint64_t off = (uint64_t)first * seg->path_mtu;
 	bool last = first + n == seg->npkts;
@@ -354,13 +354,13 @@ static void slice(const struct seg *seg, uint32_t first, uint32_t n, struct seg 
 	}
 }
 
-static int send_untouched(struct link *l, const struct seg *seg, uint32_t first, uint32_t n)
+static int fault_send_untouched(struct link *l, const struct seg *seg, uint32_t first, uint32_t n)
 {
 	struct iovec iov[SEG_MAX_IOV];
 	struct seg s;
 	int ret;
 
-	slice(seg, first, n, &s, iov);
+	fault_slice(seg, first, n, &s, iov);
 	ret = fault_of(l)->under->send(l, &s);
 	for (uint32_t i = 0; i < n && !ret; i++)
 		fault_passed(l, false);
@@ -372,7 +372,7 @@ static int send_untouched(struct link *l, const struct seg *seg, uint32_t first,
  * two affected ones are sent as one segment. If the link becomes full after the first packets were
  * sent, the rest is lost, because the segment cannot be sent again.
  */
-static int send_train(struct link *l, const struct seg *seg)
+static int fault_send_train(struct link *l, const struct seg *seg)
 {
 	struct iovec iov[SEG_MAX_IOV];
 	uint32_t from = 0;
@@ -384,16 +384,16 @@ static int send_train(struct link *l, const struct seg *seg)
 		struct verdict v = { 0 };
 
 		if (i < seg->npkts) {
-			slice(seg, i, 1, &s, iov);
-			v = judge(l, &s, false);
+			fault_slice(seg, i, 1, &s, iov);
+			v = fault_judge(l, &s, false);
 			if (!v.note)
 				continue;
 		}
-		ret = from < i ? send_untouched(l, seg, from, i - from) : 0;
+		ret = from < i ? fault_send_untouched(l, seg, from, i - from) : 0;
 		if (ret == -EAGAIN && !out)
 			return ret;
 		if (!ret && i < seg->npkts)
-			ret = send_judged(l, &s, &v);
+			ret = fault_send_judged(l, &s, &v);
 		if (ret)
 			return ret == -EAGAIN ? 0 : ret;
 		out = true;
@@ -415,25 +415,26 @@ static int fault_send(struct link *l, const struct seg *seg)
 		return ft->under->send(l, seg);
 	memcpy(before, f->state, f->nrules * sizeof(before[0]));
 	if (seg->npkts > 1 && seg->type != SEG_READ_REQ) {
-		ret = send_train(l, seg);
+		ret = fault_send_train(l, seg);
 	} else {
-		v = judge(l, seg, false);
-		ret = send_judged(l, seg, &v);
+		v = fault_judge(l, seg, false);
+		ret = fault_send_judged(l, seg, &v);
 	}
 	if (ret == -EAGAIN)
 		memcpy(f->state, before, f->nrules * sizeof(before[0]));
-	show_counts(f);
+	fault_show_counts(f);
 	return ret;
 }
 
 /* The caller holds a reference to the link, because above->input() may drop all others. */
-static void input_packet(struct link *l, const struct seg *seg)
+static void fault_input_packet(struct link *l, const struct seg *seg)
 {
-	const struct link_host *above = fault_of(l)->above;
-	struct verdict v = judge(l, seg, true);
+	struct fault *ft = fault_of(l);
+	const struct link_host *above = ft->above;
+	struct verdict v = fault_judge(l, seg, true);
 	struct seg spoilt = *seg;
 
-	show_counts(fault_of(l)->f);
+	fault_show_counts(ft->f);
 	spoilt.bad_icrc = v.drop && v.damage;
 	spoilt.refuse = v.syndrome;
 	if (v.drop) {
@@ -441,7 +442,7 @@ static void input_packet(struct link *l, const struct seg *seg)
 		return;
 	}
 	if (v.hold) {
-		hold(l, &spoilt, true, &v);
+		fault_hold_seg(l, &spoilt, true, &v);
 		return;
 	}
 	for (uint32_t i = 0; i <= v.copies; i++) {
@@ -453,7 +454,7 @@ static void input_packet(struct link *l, const struct seg *seg)
 }
 
 /* Packet i of a segment that udp has joined: each iovec entry is one packet. */
-static struct seg piece(const struct seg *seg, int i)
+static struct seg fault_piece(const struct seg *seg, int i)
 {
 	struct seg s = *seg;
 
@@ -482,13 +483,13 @@ static void fault_input(struct link *l, const struct seg *seg)
 	if (ft->side == FAULT_INGRESS && seg->npkts > 1 && seg->niov == (int)seg->npkts &&
 	    seg->type != SEG_READ_REQ) {
 		for (int i = 0; i < seg->niov; i++) {
-			struct seg s = piece(seg, i);
+			struct seg s = fault_piece(seg, i);
 
 			l->more = more || i < seg->niov - 1;
-			input_packet(l, &s);
+			fault_input_packet(l, &s);
 		}
 	} else {
-		input_packet(l, seg);
+		fault_input_packet(l, seg);
 	}
 	link_put(l);
 }
@@ -502,15 +503,15 @@ void faults_init(struct faults *f, const struct fault_host *host, struct fault_c
 }
 
 /* Each rule has random numbers of its own, which depend only on the table's seed and the rule's index. */
-static void rule_seed(struct faults *f, uint32_t i)
+static void fault_rule_seed(struct faults *f, uint32_t i)
 {
 	prng_seed(&f->state[i].prng, f->table.seed ^ (uint64_t)i << 32);
 }
 
-static void rule_start(struct faults *f, uint32_t i)
+static void fault_rule_start(struct faults *f, uint32_t i)
 {
 	memset(&f->state[i], 0, sizeof(f->state[i]));
-	rule_seed(f, i);
+	fault_rule_seed(f, i);
 	f->count[i] = (struct fault_count){ .id = f->table.rule[i].id };
 }
 
@@ -532,14 +533,14 @@ bool faults_set(struct faults *f, const struct fault_table *t, uint32_t proc)
 		else
 			f->nrules = i + 1;
 		if (id != old[i])
-			rule_start(f, i);
+			fault_rule_start(f, i);
 		else if (reseeded)
-			rule_seed(f, i);
+			fault_rule_seed(f, i);
 	}
 	return f->nrules;
 }
 
-static void take_off(struct link *l, struct fault *ft)
+static void fault_take_off(struct link *l, struct fault *ft)
 {
 	l->ops = ft->under;
 	l->host = ft->above;
@@ -552,7 +553,7 @@ static void take_off(struct link *l, struct fault *ft)
 
 static void fault_destroy(struct link *l)
 {
-	take_off(l, fault_of(l));
+	fault_take_off(l, fault_of(l));
 	l->ops->destroy(l);
 }
 
@@ -594,7 +595,7 @@ void fault_unwrap(struct link *l)
 		return;
 	link_get(l);
 	fault_release(l);
-	take_off(l, fault_of(l));
+	fault_take_off(l, fault_of(l));
 	link_let_direct(l);
 	link_put(l);
 }

@@ -12,7 +12,7 @@
 #define MAX_BYTES (32u << 20)
 #define RETRY_NS (50 * NS_US)
 
-static void put_in(struct faults *f, struct fault_held *h)
+static void fault_queue_put(struct faults *f, struct fault_held *h)
 {
 	struct list_head *at = &f->held;
 
@@ -26,7 +26,7 @@ static void put_in(struct faults *f, struct fault_held *h)
 	f->noverdue += h->overtake != 0;
 }
 
-static void wake(struct faults *f)
+static void fault_queue_wake(struct faults *f)
 {
 	ns_t when = NS_NEVER;
 
@@ -35,7 +35,7 @@ static void wake(struct faults *f)
 	f->host->wake(f->retry_at ? max(when, f->retry_at) : when);
 }
 
-static int copy_payload(struct link *l, struct fault_held *h, const struct seg *seg)
+static int fault_queue_copy(struct link *l, struct fault_held *h, const struct seg *seg)
 {
 	if (!seg->len)
 		return 0;
@@ -60,7 +60,7 @@ int fault_hold(struct link *l, const struct seg *seg, bool in, ns_t due, uint32_
 	*h = (struct fault_held){ .link = l, .in = in, .overtake = overtake, .due = due,
 				  .note = note, .size = size, .seg = *seg };
 	h->iov = (struct iovec){ h->data, seg->len };
-	ret = copy_payload(l, h, seg);
+	ret = fault_queue_copy(l, h, seg);
 	if (ret) {
 		pool_free(h, size);
 		/*
@@ -77,12 +77,12 @@ int fault_hold(struct link *l, const struct seg *seg, bool in, ns_t due, uint32_
 		h->seg.net = &h->net;
 	}
 	link_get(l);
-	put_in(f, h);
-	wake(f);
+	fault_queue_put(f, h);
+	fault_queue_wake(f);
 	return 0;
 }
 
-static void take_out(struct faults *f, struct fault_held *h)
+static void fault_queue_take(struct faults *f, struct fault_held *h)
 {
 	list_del(&h->entry);
 	f->nheld--;
@@ -90,7 +90,7 @@ static void take_out(struct faults *f, struct fault_held *h)
 	f->noverdue -= h->overtake != 0;
 }
 
-static void done(struct fault_held *h)
+static void fault_queue_done(struct fault_held *h)
 {
 	struct link *l = h->link;
 
@@ -102,7 +102,7 @@ static void done(struct fault_held *h)
  * Pass on a packet that was taken out of the list, and free it. -EAGAIN: the link has no room and
  * the packet remains allocated.
  */
-static int pass_on(struct fault_held *h)
+static int fault_queue_pass_on(struct fault_held *h)
 {
 	struct link *l = h->link;
 	struct fault *ft = fault_of(l);
@@ -116,7 +116,7 @@ static int pass_on(struct fault_held *h)
 	l->note = NULL;
 	if (ret == -EAGAIN)
 		return ret;
-	done(h);
+	fault_queue_done(h);
 	return 0;
 }
 
@@ -131,18 +131,18 @@ void faults_run(struct faults *f, ns_t now)
 
 		if (h->due > now)
 			break;
-		take_out(f, h);
+		fault_queue_take(f, h);
 		h->overtake = 0;
-		if (pass_on(h) == -EAGAIN) {
-			put_in(f, h);
-			/* put_in() put it behind packets of the same due time; it must stay the first. */
+		if (fault_queue_pass_on(h) == -EAGAIN) {
+			fault_queue_put(f, h);
+			/* fault_queue_put() put it behind packets of the same due time; it must stay the first. */
 			list_del(&h->entry);
 			list_add(&h->entry, &f->held);
 			f->retry_at = now + RETRY_NS;
 			break;
 		}
 	}
-	wake(f);
+	fault_queue_wake(f);
 }
 
 void fault_passed(struct link *l, bool in)
@@ -163,7 +163,7 @@ void fault_passed(struct link *l, bool in)
 		due = true;
 	}
 	if (due)
-		wake(f);
+		fault_queue_wake(f);
 }
 
 void fault_release(struct link *l)
@@ -174,9 +174,9 @@ void fault_release(struct link *l)
 	list_for_each_entry_safe(h, next, &f->held, entry) {
 		if (h->link != l)
 			continue;
-		take_out(f, h);
-		if (pass_on(h))
-			done(h);
+		fault_queue_take(f, h);
+		if (fault_queue_pass_on(h))
+			fault_queue_done(h);
 	}
-	wake(f);
+	fault_queue_wake(f);
 }

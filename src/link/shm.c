@@ -86,7 +86,7 @@ void shm_unwatch(struct shm_ep *ep, struct shm_watch *w)
 	w->watched = -1;
 }
 
-static void woken(struct link_fd *fd, uint32_t events)
+static void shm_woken(struct link_fd *fd, uint32_t events)
 {
 	struct shm_ep *ep = container_of(fd, struct shm_watch, fd)->owner;
 	uint64_t v;
@@ -96,7 +96,7 @@ static void woken(struct link_fd *fd, uint32_t events)
 }
 
 /* Create and map the two memfds, and create the eventfd. */
-static int ep_export(struct shm_ep *ep)
+static int shm_ep_export(struct shm_ep *ep)
 {
 	int rc;
 
@@ -120,7 +120,7 @@ static int ep_export(struct shm_ep *ep)
 	rc = sys_fcntl(ep->pub_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
 	if (rc < 0)
 		return rc;
-	ep->wevent = shm_watch(ep, ep->evfd, EPOLLIN, ep, woken);
+	ep->wevent = shm_watch(ep, ep->evfd, EPOLLIN, ep, shm_woken);
 	return ep->wevent ? 0 : -ENOMEM;
 }
 
@@ -140,7 +140,7 @@ int shm_ep_create(const struct shm_cfg *cfg, struct shm_ep **out)
 	ep->pub_fd = ep->exp_fd = ep->evfd = ep->listener = -1;
 	list_init(&ep->links);
 	list_init(&ep->pending);
-	rc = ep_export(ep);
+	rc = shm_ep_export(ep);
 	if (!rc)
 		rc = shm_listen(ep);
 	if (rc) {

@@ -38,7 +38,7 @@
 
 #define BACKLOG 64
 
-static socklen_t abstract(struct sockaddr_un *sa, const char *name)
+static socklen_t shm_abstract(struct sockaddr_un *sa, const char *name)
 {
 	size_t len = strnlen(name, SHM_SOCK_LEN - 1);
 
@@ -53,7 +53,7 @@ static socklen_t abstract(struct sockaddr_un *sa, const char *name)
  * it created its endpoint, but a listener keeps the credentials of its listen(). Therefore two uids
  * are accepted: the present one, and that of the time when this endpoint was created.
  */
-static int peer_pid(const struct shm_ep *ep, int sock)
+static int shm_peer_pid(const struct shm_ep *ep, int sock)
 {
 	struct ucred uc;
 	socklen_t len = sizeof(uc);
@@ -64,7 +64,7 @@ static int peer_pid(const struct shm_ep *ep, int sock)
 	return uc.uid == ep->uid || uc.uid == (uid_t)sys_call(SYS_geteuid) ? uc.pid : -EPERM;
 }
 
-static int send_hello(struct shm_ep *ep, int sock, int ring)
+static int shm_send_hello(struct shm_ep *ep, int sock, int ring)
 {
 	int fds[HELLO_MAX_FDS] = { ep->pub_fd, ep->exp_fd, ep->evfd, ring };
 	size_t flen = sizeof(int) * (ring >= 0 ? HELLO_MAX_FDS : HELLO_RING);
@@ -93,7 +93,7 @@ static int send_hello(struct shm_ep *ep, int sock, int ring)
 }
 
 /* Collect all received descriptors, so that none leaks. Returns their number. */
-static int take_fds(struct msghdr *m, int *fds, int max)
+static int shm_take_fds(struct msghdr *m, int *fds, int max)
 {
 	int n = 0;
 
@@ -116,7 +116,7 @@ static int take_fds(struct msghdr *m, int *fds, int max)
 	return n;
 }
 
-static bool hello_sane(const struct shm_ep *ep, const struct shm_hello *h)
+static bool shm_hello_sane(const struct shm_ep *ep, const struct shm_hello *h)
 {
 	return h->magic == SHM_MAGIC && h->version == SHM_VERSION && h->proc &&
 	       h->proc != ep->hello.proc && h->nkeys && h->nkeys <= SHM_MAX_KEYS &&
@@ -128,7 +128,7 @@ static bool hello_sane(const struct shm_ep *ep, const struct shm_hello *h)
  * Receive a hello with exactly `want` descriptors, which then belong to the caller. 0; -EAGAIN:
  * nothing has arrived; -EPIPE: closed; -EPROTO: invalid.
  */
-static int recv_hello(struct shm_ep *ep, int sock, struct shm_hello *h, int *fds, int want)
+static int shm_recv_hello(struct shm_ep *ep, int sock, struct shm_hello *h, int *fds, int want)
 {
 	union {
 		char buf[CMSG_SPACE(sizeof(int) * HELLO_MAX_FDS)];
@@ -146,11 +146,11 @@ static int recv_hello(struct shm_ep *ep, int sock, struct shm_hello *h, int *fds
 
 	if (rc < 0)
 		return rc == -EAGAIN || rc == -EINTR ? -EAGAIN : -EPIPE;
-	n = take_fds(&m, fds, want);
+	n = shm_take_fds(&m, fds, want);
 	if (rc == 0) {
 		rc = -EPIPE;
 	} else if (rc != (ssize_t)sizeof(*h) || n != want ||
-		   (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || !hello_sane(ep, h)) {
+		   (m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || !shm_hello_sane(ep, h)) {
 		rc = -EPROTO;
 	} else {
 		/*
@@ -165,7 +165,7 @@ static int recv_hello(struct shm_ep *ep, int sock, struct shm_hello *h, int *fds
 	return (int)rc;
 }
 
-static void pending_free(struct shm_pending *p, bool close)
+static void shm_pending_free(struct shm_pending *p, bool close)
 {
 	shm_unwatch(p->ep, p->watch);
 	if (close)
@@ -176,7 +176,7 @@ static void pending_free(struct shm_pending *p, bool close)
 }
 
 /* The connector has sent something or closed the socket. */
-static void serve_pending(struct shm_pending *p)
+static void shm_pending_serve(struct shm_pending *p)
 {
 	struct shm_ep *ep = p->ep;
 	struct shm_hello h;
@@ -184,35 +184,35 @@ static void serve_pending(struct shm_pending *p)
 	int fds[HELLO_MAX_FDS];
 	int sock = p->sock, pid, rc;
 
-	rc = recv_hello(ep, sock, &h, fds, HELLO_MAX_FDS);
+	rc = shm_recv_hello(ep, sock, &h, fds, HELLO_MAX_FDS);
 	if (rc == -EAGAIN)
 		return;
-	pending_free(p, rc != 0);
+	shm_pending_free(p, rc != 0);
 	if (rc) {
 		if (rc == -EPROTO)
 			log_warn("shm: refused an invalid handshake from an unknown process");
 		return;
 	}
-	pid = peer_pid(ep, sock);
+	pid = shm_peer_pid(ep, sock);
 	rc = shm_link_create(ep, &h, pid, sock, fds, false, &l);
 	if (rc) {
 		log_warn("shm: refused a link from a process (number %u at rused, pid %d): errno %d",
 			 h.proc, pid, rc);
 		return;
 	}
-	if (send_hello(ep, sock, -1))
+	if (shm_send_hello(ep, sock, -1))
 		shm_link_bury(l);
 }
 
-static void pending_event(struct link_fd *fd, uint32_t events)
+static void shm_pending_event(struct link_fd *fd, uint32_t events)
 {
 	struct shm_pending *p = container_of(fd, struct shm_watch, fd)->owner;
 
 	if (p)
-		serve_pending(p);
+		shm_pending_serve(p);
 }
 
-static void serve_listener(struct shm_ep *ep)
+static void shm_listener_serve(struct shm_ep *ep)
 {
 	struct shm_pending *p;
 	int sock;
@@ -221,19 +221,19 @@ static void serve_listener(struct shm_ep *ep)
 		sock = fds_accept(ep->listener, SOCK_CLOEXEC);
 		if (sock < 0)
 			return;
-		if (peer_pid(ep, sock) < 0) {
+		if (shm_peer_pid(ep, sock) < 0) {
 			sys_close(sock);
 			continue;
 		}
 		sock = shm_own(ep, sock);
 		if (ep->npending == SHM_MAX_PENDING)
-			pending_free(list_first_entry(&ep->pending, struct shm_pending, list),
-				     true);
+			shm_pending_free(list_first_entry(&ep->pending, struct shm_pending, list),
+					 true);
 		p = calloc(1, sizeof(*p));
 		if (p) {
 			p->ep = ep;
 			p->sock = sock;
-			p->watch = shm_watch(ep, sock, EPOLLIN, p, pending_event);
+			p->watch = shm_watch(ep, sock, EPOLLIN, p, shm_pending_event);
 		}
 		if (!p || !p->watch) {
 			shm_close(ep, sock);
@@ -242,16 +242,16 @@ static void serve_listener(struct shm_ep *ep)
 		}
 		list_add_tail(&p->list, &ep->pending);
 		ep->npending++;
-		serve_pending(p);
+		shm_pending_serve(p);
 	}
 }
 
-static void listener_event(struct link_fd *fd, uint32_t events)
+static void shm_listener_event(struct link_fd *fd, uint32_t events)
 {
 	struct shm_ep *ep = container_of(fd, struct shm_watch, fd)->owner;
 
 	if (ep)
-		serve_listener(ep);
+		shm_listener_serve(ep);
 }
 
 int shm_listen(struct shm_ep *ep)
@@ -265,7 +265,7 @@ int shm_listen(struct shm_ep *ep)
 	do {
 		snprintf(ep->hello.sock, sizeof(ep->hello.sock), "ruse-%08x%08x%08x",
 			 rand_u32(), rand_u32(), rand_u32());
-		rc = sys_bind(fd, (struct sockaddr *)&sa, abstract(&sa, ep->hello.sock));
+		rc = sys_bind(fd, (struct sockaddr *)&sa, shm_abstract(&sa, ep->hello.sock));
 	} while (rc == -EADDRINUSE);
 	if (!rc)
 		rc = (int)sys_call(SYS_listen, fd, BACKLOG);
@@ -286,7 +286,7 @@ void shm_ep_set_proc(struct shm_ep *ep, uint32_t proc)
 	ep->hello.proc = proc;
 	WRITE_ONCE(ep->pub->proc, proc);
 	if (!ep->wlisten)
-		ep->wlisten = shm_watch(ep, ep->listener, EPOLLIN, ep, listener_event);
+		ep->wlisten = shm_watch(ep, ep->listener, EPOLLIN, ep, shm_listener_event);
 	if (!ep->wlisten)
 		log_err("shm: out of memory: other processes cannot connect to this one");
 }
@@ -296,7 +296,7 @@ void shm_unlisten(struct shm_ep *ep)
 	struct shm_pending *p, *n;
 
 	list_for_each_entry_safe(p, n, &ep->pending, list)
-		pending_free(p, true);
+		shm_pending_free(p, true);
 	shm_unwatch(ep, ep->wlisten);
 	shm_close(ep, ep->listener);
 }
@@ -305,7 +305,7 @@ void shm_unlisten(struct shm_ep *ep)
  * Wait for events on sock, and serve this endpoint's listener meanwhile. 0, -ETIMEDOUT. *left is
  * reduced by the time that has passed.
  */
-static int wait_serving(struct shm_ep *ep, int sock, short events, struct timespec *left)
+static int shm_wait_serving(struct shm_ep *ep, int sock, short events, struct timespec *left)
 {
 	struct pollfd pfd[2 + SHM_MAX_PENDING];
 	struct shm_pending *p, *next;
@@ -326,9 +326,9 @@ static int wait_serving(struct shm_ep *ep, int sock, short events, struct timesp
 			return -ETIMEDOUT;
 		if (rc < 0 && rc != -EINTR)
 			return (int)rc;
-		serve_listener(ep);
+		shm_listener_serve(ep);
 		list_for_each_entry_safe(p, next, &ep->pending, list)
-			serve_pending(p);
+			shm_pending_serve(p);
 	}
 }
 
@@ -336,14 +336,14 @@ void shm_serve(struct shm_ep *ep, ns_t wait)
 {
 	struct timespec left = { .tv_sec = wait / NS_S, .tv_nsec = wait % NS_S };
 
-	wait_serving(ep, -1, 0, &left);
+	shm_wait_serving(ep, -1, 0, &left);
 }
 
 /* connect() that waits while the backlog is full. 0, -ECONNREFUSED, -EPERM, -ETIMEDOUT. */
-static int dial(struct shm_ep *ep, const char *name, struct timespec *left, int *sock)
+static int shm_dial(struct shm_ep *ep, const char *name, struct timespec *left, int *sock)
 {
 	struct sockaddr_un sa;
-	socklen_t len = abstract(&sa, name);
+	socklen_t len = shm_abstract(&sa, name);
 	struct timespec step;
 	int fd, rc;
 
@@ -364,10 +364,10 @@ static int dial(struct shm_ep *ep, const char *name, struct timespec *left, int 
 		}
 		left->tv_nsec -= 10 * NS_MS;
 		step = (struct timespec){ .tv_nsec = 10 * NS_MS };
-		wait_serving(ep, -1, 0, &step);
+		shm_wait_serving(ep, -1, 0, &step);
 	}
 	if (!rc)
-		rc = min(peer_pid(ep, fd), 0);
+		rc = min(shm_peer_pid(ep, fd), 0);
 	if (rc) {
 		sys_close(fd);
 		return rc;
@@ -381,7 +381,7 @@ static int dial(struct shm_ep *ep, const char *name, struct timespec *left, int 
  * the peer has not, so the peer saw another uid than its own and refused. -ECONNREFUSED: the peer
  * counts as dead.
  */
-static int hung_up(const struct shm_ep *ep)
+static int shm_hung_up(const struct shm_ep *ep)
 {
 	if (ep->uid == (uid_t)sys_call(SYS_geteuid))
 		return -ECONNREFUSED;
@@ -393,33 +393,33 @@ static int hung_up(const struct shm_ep *ep)
  * Send the hello and receive the peer's. On success the descriptors in fds, the peer's and the
  * ring, belong to the caller.
  */
-static int exchange(struct shm_ep *ep, int sock, struct timespec *left, struct shm_hello *h,
-		    int *fds)
+static int shm_exchange(struct shm_ep *ep, int sock, struct timespec *left, struct shm_hello *h,
+			int *fds)
 {
 	int ring, rc;
 
 	ring = memfd_sealed("ruse-ring", 2 * sizeof(struct shm_half));
 	if (ring < 0)
 		return ring;
-	rc = send_hello(ep, sock, ring);
+	rc = shm_send_hello(ep, sock, ring);
 	while (!rc) {
-		rc = wait_serving(ep, sock, POLLIN, left);
+		rc = shm_wait_serving(ep, sock, POLLIN, left);
 		if (rc)
 			break;
-		rc = recv_hello(ep, sock, h, fds, HELLO_RING);
+		rc = shm_recv_hello(ep, sock, h, fds, HELLO_RING);
 		if (rc != -EAGAIN)
 			break;
 		rc = 0;
 	}
 	if (rc) {
 		sys_close(ring);
-		return rc == -EPIPE ? hung_up(ep) : rc;
+		return rc == -EPIPE ? shm_hung_up(ep) : rc;
 	}
 	fds[HELLO_RING] = ring;
 	return 0;
 }
 
-static struct shm_link *find_link(struct shm_ep *ep, uint32_t proc, const char *sock)
+static struct shm_link *shm_link_find(struct shm_ep *ep, uint32_t proc, const char *sock)
 {
 	struct shm_link *l;
 
@@ -447,16 +447,16 @@ int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *name, int p
 	struct timespec left = { .tv_sec = wait / NS_S, .tv_nsec = wait % NS_S };
 	int fds[HELLO_MAX_FDS];
 	struct shm_hello h;
-	struct shm_link *l = find_link(ep, proc, name);
+	struct shm_link *l = shm_link_find(ep, proc, name);
 	int sock, rc;
 
 	if (!l) {
 		if (BUG_ON(!ep->hello.proc))
 			return -EINVAL;
-		rc = dial(ep, name, &left, &sock);
+		rc = shm_dial(ep, name, &left, &sock);
 		if (rc)
 			return rc;
-		rc = exchange(ep, sock, &left, &h, fds);
+		rc = shm_exchange(ep, sock, &left, &h, fds);
 		if (rc) {
 			shm_close(ep, sock);
 			log_info("shm: cannot create a link to a process (number %u at rused, pid %d): errno %d",
@@ -470,7 +470,7 @@ int shm_connect_within(struct shm_ep *ep, uint32_t proc, const char *name, int p
 			shm_close(ep, sock);
 			return -ECONNREFUSED;
 		}
-		rc = shm_link_create(ep, &h, peer_pid(ep, sock), sock, fds, true, &l);
+		rc = shm_link_create(ep, &h, shm_peer_pid(ep, sock), sock, fds, true, &l);
 		if (rc)
 			return rc;
 	}

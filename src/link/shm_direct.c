@@ -36,13 +36,13 @@
 #define KEY_TRIES 16	/* attempts to read the record of a memory key (struct key_card) while its owner changes it */
 
 /* States of enum qp_state in which a responder accepts requests: RTR, RTS, SQD. */
-static bool responder_runs(uint32_t state)
+static bool shm_direct_responder_runs(uint32_t state)
 {
 	return state >= 2 && state <= 4;
 }
 
 /* The peer's QP card (struct qp_card) of this QP number, or NULL. *at + 1 is the value of shm_half.placing for it. */
-static struct qp_card *find_card(struct shm_link *l, uint32_t qpn, uint32_t *at)
+static struct qp_card *shm_direct_card(struct shm_link *l, uint32_t qpn, uint32_t *at)
 {
 	uint32_t n = min(smp_load_acquire(&l->pub->nblocks), (uint32_t)SHM_MAX_BLOCKS);
 	uint32_t index = qpn & INDEX_MASK;
@@ -58,7 +58,7 @@ static struct qp_card *find_card(struct shm_link *l, uint32_t qpn, uint32_t *at)
 	return NULL;
 }
 
-static enum direct_result refuse(struct qp_card *card, uint32_t syndrome)
+static enum direct_result shm_direct_refuse(struct qp_card *card, uint32_t syndrome)
 {
 	WRITE_ONCE(card->failed, syndrome);
 	return syndrome == AETH_NAK_INV_REQ ? DIRECT_NAK_INV : DIRECT_NAK_ACC;
@@ -68,8 +68,8 @@ static enum direct_result refuse(struct qp_card *card, uint32_t syndrome)
  * Check the peer's key. DIRECT_DONE: it is valid, *addr is the address in the peer; DIRECT_NAK_ACC:
  * it is not valid; DIRECT_NO: the peer is changing the key's card (struct key_card).
  */
-static enum direct_result check_key(struct shm_link *l, const struct direct_op *op, uint32_t pd,
-				    uint64_t *addr)
+static enum direct_result shm_direct_check_key(struct shm_link *l, const struct direct_op *op,
+					       uint32_t pd, uint64_t *addr)
 {
 	uint32_t access = op->read ? IB_UVERBS_ACCESS_REMOTE_READ : IB_UVERBS_ACCESS_REMOTE_WRITE;
 	struct key_card key;
@@ -88,12 +88,12 @@ static enum direct_result check_key(struct shm_link *l, const struct direct_op *
 }
 
 /* Checks that do not lead to a NAK. If one fails, the real responder must handle the request. */
-static bool card_fits(const struct qp_card *card, const struct direct_op *op)
+static bool shm_direct_card_fits(const struct qp_card *card, const struct direct_op *op)
 {
 	uint32_t mtu = READ_ONCE(card->path_mtu);
 
 	return READ_ONCE(card->qpn) == op->dqpn && READ_ONCE(card->dest_qpn) == op->sqpn &&
-	       responder_runs(READ_ONCE(card->state)) && !READ_ONCE(card->busy) &&
+	       shm_direct_responder_runs(READ_ONCE(card->state)) && !READ_ONCE(card->busy) &&
 	       !READ_ONCE(card->failed) && READ_ONCE(card->epsn) == op->psn &&
 	       mtu >= 256 && mtu <= 4096 && seg_pkts(op->len, mtu) == op->npkts;
 }
@@ -102,8 +102,8 @@ static bool card_fits(const struct qp_card *card, const struct direct_op *op)
  * Check the operation against the peer's records of the QP (card) and of the memory key (struct key_card), and execute
  * it. The caller has locked the QP card.
  */
-static enum direct_result place(struct shm_link *l, struct qp_card *card,
-				const struct direct_op *op)
+static enum direct_result shm_direct_place(struct shm_link *l, struct qp_card *card,
+					   const struct direct_op *op)
 {
 	uint32_t access = op->read ? IB_UVERBS_ACCESS_REMOTE_READ : IB_UVERBS_ACCESS_REMOTE_WRITE;
 	struct mem_pos local = { .v = op->iov, .n = op->niov };
@@ -111,14 +111,14 @@ static enum direct_result place(struct shm_link *l, struct qp_card *card,
 	struct iovec remote;
 	uint64_t addr = 0;
 
-	if (!card_fits(card, op))
+	if (!shm_direct_card_fits(card, op))
 		return DIRECT_NO;
 	if ((READ_ONCE(card->access) & access) != access)
-		return refuse(card, AETH_NAK_INV_REQ);
+		return shm_direct_refuse(card, AETH_NAK_INV_REQ);
 	if (op->len) {
-		r = check_key(l, op, READ_ONCE(card->pd), &addr);
+		r = shm_direct_check_key(l, op, READ_ONCE(card->pd), &addr);
 		if (r == DIRECT_NAK_ACC)
-			return refuse(card, AETH_NAK_REM_ACC);
+			return shm_direct_refuse(card, AETH_NAK_REM_ACC);
 		if (r != DIRECT_DONE)
 			return r;
 	}
@@ -132,7 +132,7 @@ static enum direct_result place(struct shm_link *l, struct qp_card *card,
 	case XFER_ABSENT:
 		return DIRECT_NO;
 	case XFER_REMOTE:
-		return refuse(card, AETH_NAK_REM_ACC);
+		return shm_direct_refuse(card, AETH_NAK_REM_ACC);
 	case XFER_DENIED:
 		l->l.caps &= ~(uint32_t)LINK_CAP_DIRECT;
 		return DIRECT_NO;
@@ -145,7 +145,7 @@ static enum direct_result place(struct shm_link *l, struct qp_card *card,
 	return DIRECT_DONE;
 }
 
-static void tell_owner(struct shm_link *l, uint32_t dqpn)
+static void shm_direct_tell_owner(struct shm_link *l, uint32_t dqpn)
 {
 	if (l->nattention || shm_tx_attention(&l->tx, dqpn)) {
 		/* If attention[] is full, the owner is not told, and notices the failure at the QP's next request. */
@@ -171,12 +171,12 @@ HOT enum direct_result shm_direct(struct link *link, const struct direct_op *op)
 			shm_link_doom(l);
 		return DIRECT_NO;
 	}
-	card = find_card(l, op->dqpn, &at);
+	card = shm_direct_card(l, op->dqpn, &at);
 	if (!card)
 		return DIRECT_NO;
 	smp_store_mb(&l->tx.h->placing, at + 1);
 	if (card_trylock(card, l->ep->hello.proc)) {
-		r = place(l, card, op);
+		r = shm_direct_place(l, card, op);
 		card_unlock(card);
 	}
 	smp_store_release(&l->tx.h->placing, 0u);
@@ -184,7 +184,7 @@ HOT enum direct_result shm_direct(struct link *link, const struct direct_op *op)
 		link->tx_segs++;
 		link->tx_bytes += op->len;
 	} else if (r == DIRECT_NAK_ACC || r == DIRECT_NAK_INV) {
-		tell_owner(l, op->dqpn);
+		shm_direct_tell_owner(l, op->dqpn);
 	}
 	return r;
 }

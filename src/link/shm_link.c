@@ -34,7 +34,7 @@
 #define REF_MIN (16u << 10)
 #define COPY_ONLY_MSGS 64	/* messages of a QP that are copied after a failed reference */
 
-static struct shm_link *to_shm(struct link *l)
+static struct shm_link *to_shm_link(struct link *l)
 {
 	return container_of(l, struct shm_link, l);
 }
@@ -55,7 +55,7 @@ RARE void shm_link_doom(struct shm_link *l)
 	l->ep->ndoomed++;
 }
 
-static struct shm_copy_only *copy_only_find(struct shm_link *l, uint32_t sqpn)
+static struct shm_copy_only *shm_copy_only_find(struct shm_link *l, uint32_t sqpn)
 {
 	for (uint32_t i = 0; i < l->ncopy_only; i++)
 		if (l->copy_only[i].sqpn == sqpn)
@@ -64,10 +64,10 @@ static struct shm_copy_only *copy_only_find(struct shm_link *l, uint32_t sqpn)
 }
 
 /* The peer could not read a reference. */
-static void ref_failed(void *arg, const struct shm_rec *r)
+static void shm_ref_failed(void *arg, const struct shm_rec *r)
 {
 	struct shm_link *l = arg;
-	struct shm_copy_only *c = copy_only_find(l, r->sqpn);
+	struct shm_copy_only *c = shm_copy_only_find(l, r->sqpn);
 
 	if (!c) {
 		c = &l->copy_only[l->copy_next++ % ARRAY_SIZE(l->copy_only)];
@@ -79,7 +79,7 @@ static void ref_failed(void *arg, const struct shm_rec *r)
 		l->lost[l->nlost++] = *r;
 }
 
-static enum slot_kind choose(struct shm_link *l, const struct seg *seg)
+static enum slot_kind shm_choose(struct shm_link *l, const struct seg *seg)
 {
 	struct shm_copy_only *c;
 
@@ -90,7 +90,7 @@ static enum slot_kind choose(struct shm_link *l, const struct seg *seg)
 		return SLOT_COPY;
 	if (likely(!l->ncopy_only))
 		return SLOT_REF;
-	c = copy_only_find(l, seg->sqpn);
+	c = shm_copy_only_find(l, seg->sqpn);
 	if (!c || !c->left)
 		return SLOT_REF;
 	if (seg->flags & SEG_F_END)
@@ -100,7 +100,7 @@ static enum slot_kind choose(struct shm_link *l, const struct seg *seg)
 
 FLAT static int shm_send(struct link *link, const struct seg *seg)
 {
-	struct shm_link *l = to_shm(link);
+	struct shm_link *l = to_shm_link(link);
 	enum slot_kind how;
 	int rc;
 
@@ -111,12 +111,12 @@ FLAT static int shm_send(struct link *link, const struct seg *seg)
 	if (BUG_ON(seg->niov < 0 || seg->niov > SEG_MAX_IOV || seg->len > SHM_MAX_SEG))
 		return -EFAULT;
 	/*
-	 * Reap before choose(), which must know of references that failed. This costs little
+	 * Reap before shm_choose(), which must know of references that failed. This costs little
 	 * compared with the copy of such a payload.
 	 */
 	if (seg->len > SHM_INLINE)
-		shm_tx_reap(&l->tx, ref_failed, l);
-	how = choose(l, seg);
+		shm_tx_reap(&l->tx, shm_ref_failed, l);
+	how = shm_choose(l, seg);
 	rc = shm_tx_send(&l->tx, seg, how, link->host);
 	if (unlikely(rc == -EAGAIN)) {
 		/*
@@ -124,7 +124,7 @@ FLAT static int shm_send(struct link *link, const struct seg *seg)
 		 * is not missed.
 		 */
 		smp_store_mb(&l->tx.h->want_room, 1);
-		shm_tx_reap(&l->tx, ref_failed, l);
+		shm_tx_reap(&l->tx, shm_ref_failed, l);
 		rc = shm_tx_send(&l->tx, seg, how, link->host);
 		if (rc == -EAGAIN)
 			l->want_room = true;
@@ -141,7 +141,7 @@ FLAT static int shm_send(struct link *link, const struct seg *seg)
 
 static void shm_revoke(struct link *link, uint32_t sqpn)
 {
-	struct shm_link *l = to_shm(link);
+	struct shm_link *l = to_shm_link(link);
 
 	shm_tx_revoke(&l->tx, sqpn);
 	for (uint32_t i = l->nlost; i > 0; i--)
@@ -151,7 +151,7 @@ static void shm_revoke(struct link *link, uint32_t sqpn)
 
 static bool shm_peer_behind(struct link *link)
 {
-	struct shm_link *l = to_shm(link);
+	struct shm_link *l = to_shm_link(link);
 
 	if (link->dead || l->doomed)
 		return false;
@@ -159,7 +159,7 @@ static bool shm_peer_behind(struct link *link)
 		shm_link_doom(l);
 		return false;
 	}
-	shm_tx_reap(&l->tx, ref_failed, l);
+	shm_tx_reap(&l->tx, shm_ref_failed, l);
 	/*
 	 * The robust futex word (shm_pub.alive) is 0 if the peer's progress thread has not run yet. Then only
 	 * the pidfd tells of the peer's death. Without a pidfd the peer does not count as living.
@@ -177,8 +177,8 @@ static bool shm_peer_behind(struct link *link)
 }
 
 /* seg_pull.copy: copy from the peer's memory. */
-static int pull_copy(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst,
-		     uint64_t len)
+static int shm_pull_copy(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst,
+			 uint64_t len)
 {
 	struct shm_link *l = seg->pull_arg;
 	struct mem_pos local = { .v = dst, .n = ndst };
@@ -210,9 +210,9 @@ static int pull_copy(const struct seg *seg, uint64_t off, const struct iovec *ds
 	return -EIO;
 }
 
-static const struct seg_pull shm_pull = { .copy = pull_copy };
+static const struct seg_pull shm_pull = { .copy = shm_pull_copy };
 
-static RARE void bad_slot(struct shm_link *l)
+static RARE void shm_bad_slot(struct shm_link *l)
 {
 	if (!l->bad++)
 		log_warn("shm: process %d (pid %d) sent an invalid slot",
@@ -248,7 +248,7 @@ FLAT APART int shm_link_poll(struct shm_link *l, int budget)
 			if (l->l.host->attention)
 				l->l.host->attention(&l->l, seg.dqpn);
 		} else if (r == RX_BAD) {
-			bad_slot(l);
+			shm_bad_slot(l);
 		}
 		shm_rx_next(&l->rx);
 		/* Ring slots are released in batches, but early enough for the producer to continue. */
@@ -263,7 +263,7 @@ FLAT APART int shm_link_poll(struct shm_link *l, int budget)
 }
 
 /* Give the requester the NAK that the peer's responder would send on the next packet. */
-static void tell_lost(struct shm_link *l, const struct shm_rec *r)
+static void shm_tell_lost(struct shm_link *l, const struct shm_rec *r)
 {
 	const struct seg nak = {
 		.service = SEG_RC,
@@ -283,7 +283,7 @@ static void tell_lost(struct shm_link *l, const struct shm_rec *r)
 
 __attribute__((noinline)) void shm_link_service(struct shm_link *l)
 {
-	shm_tx_reap(&l->tx, ref_failed, l);
+	shm_tx_reap(&l->tx, shm_ref_failed, l);
 	while (l->nattention && !shm_tx_attention(&l->tx, l->attention[l->nattention - 1])) {
 		l->nattention--;
 		shm_link_wake(l);
@@ -293,7 +293,7 @@ __attribute__((noinline)) void shm_link_service(struct shm_link *l)
 		struct shm_rec r = l->lost[0];
 
 		memmove(l->lost, l->lost + 1, sizeof(r) * --l->nlost);
-		tell_lost(l, &r);
+		shm_tell_lost(l, &r);
 	}
 	if (l->want_room && l->tx.prod - l->tx.cons <= SHM_SLOTS / 2 &&
 	    l->tx.dhead - l->tx.dtail <= SHM_DATA / 2) {
@@ -304,15 +304,15 @@ __attribute__((noinline)) void shm_link_service(struct shm_link *l)
 	}
 }
 
-static int link_poll_op(struct link *link, int budget)
+static int shm_link_poll_op(struct link *link, int budget)
 {
-	struct shm_link *l = to_shm(link);
+	struct shm_link *l = to_shm_link(link);
 
 	return link->dead ? 0 : shm_link_poll(l, budget);
 }
 
 /* Epoll event of the peer's socket or pidfd: check both. */
-static void link_event(struct link_fd *fd, uint32_t events)
+static void shm_link_event(struct link_fd *fd, uint32_t events)
 {
 	struct shm_link *l = container_of(fd, struct shm_watch, fd)->owner;
 	struct timespec ts = { 0, 0 };
@@ -361,7 +361,7 @@ void shm_link_bury(struct shm_link *l)
 
 static void shm_destroy(struct link *link)
 {
-	struct shm_link *l = to_shm(link);
+	struct shm_link *l = to_shm_link(link);
 
 	memfd_unmap(l->pub, shm_pub_size(l->hello.nkeys));
 	memfd_unmap(l->exp, shm_exp_size(l->hello.ncards));
@@ -375,12 +375,12 @@ static const struct link_ops shm_ops = {
 	.revoke = shm_revoke,
 	.peer_behind = shm_peer_behind,
 	.direct = shm_direct,
-	.poll = link_poll_op,
+	.poll = shm_link_poll_op,
 	.destroy = shm_destroy,
 };
 
 /* Check the seals of the peer's memfds and map them. 0 or -errno. */
-static int link_map(struct shm_link *l, const int *fds)
+static int shm_link_map(struct shm_link *l, const int *fds)
 {
 	size_t pub = shm_pub_size(l->hello.nkeys), exp = shm_exp_size(l->hello.ncards);
 	size_t ring = 2 * sizeof(struct shm_half);
@@ -394,20 +394,20 @@ static int link_map(struct shm_link *l, const int *fds)
 	return l->pub && l->exp && l->half ? 0 : -ENOMEM;
 }
 
-static int link_watch(struct shm_link *l)
+static int shm_link_watch(struct shm_link *l)
 {
-	l->wsock = shm_watch(l->ep, l->sock, EPOLLIN | EPOLLRDHUP, l, link_event);
+	l->wsock = shm_watch(l->ep, l->sock, EPOLLIN | EPOLLRDHUP, l, shm_link_event);
 	if (!l->wsock)
 		return -ENOMEM;
 	if (l->pid > 0)
 		l->pidfd = shm_own(l->ep, (int)sys_call(SYS_pidfd_open, l->pid, 0L));
 	if (l->pidfd < 0)
 		return l->pidfd == -ESRCH ? -ESRCH : 0;
-	l->wpid = shm_watch(l->ep, l->pidfd, EPOLLIN, l, link_event);
+	l->wpid = shm_watch(l->ep, l->pidfd, EPOLLIN, l, shm_link_event);
 	return l->wpid ? 0 : -ENOMEM;
 }
 
-static void link_init(struct shm_link *l, bool connector)
+static void shm_link_init(struct shm_link *l, bool connector)
 {
 	struct shm_cfg *cfg = &l->ep->cfg;
 
@@ -447,15 +447,15 @@ int shm_link_create(struct shm_ep *ep, const struct shm_hello *peer, int pid, in
 		l->evfd = evfd;
 		l->l.refs = 1;
 		list_init(&l->list);
-		rc = link_map(l, fds);
+		rc = shm_link_map(l, fds);
 	}
 	if (!rc)
-		rc = link_watch(l);
+		rc = shm_link_watch(l);
 	sys_close(fds[HELLO_PUB]);
 	sys_close(fds[HELLO_EXPORT]);
 	sys_close(fds[HELLO_RING]);
 	if (!rc) {
-		link_init(l, connector);
+		shm_link_init(l, connector);
 		list_add_tail(&l->list, &ep->links);
 		if (l->l.host->created)
 			l->l.host->created(&l->l);

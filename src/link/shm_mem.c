@@ -28,7 +28,7 @@ void shm_allow_ptrace(void)
 	sys_close(fd);
 }
 
-static void pos_skip(struct mem_pos *p, uint64_t len)
+static void shm_pos_skip(struct mem_pos *p, uint64_t len)
 {
 	p->off += len;
 	while (p->n && p->off >= p->v->iov_len) {
@@ -39,7 +39,7 @@ static void pos_skip(struct mem_pos *p, uint64_t len)
 }
 
 /* Take at most XFER_IOV entries and len bytes from p. Returns the bytes. */
-static uint64_t pos_take(const struct mem_pos *p, struct iovec *out, int *n, uint64_t len)
+static uint64_t shm_pos_take(const struct mem_pos *p, struct iovec *out, int *n, uint64_t len)
 {
 	uint64_t off = p->off, sum = 0;
 
@@ -57,8 +57,8 @@ static uint64_t pos_take(const struct mem_pos *p, struct iovec *out, int *n, uin
 	return sum;
 }
 
-static long vm_call(int pid, bool write, const struct iovec *lv, int nl,
-		    const struct iovec *rv, int nr)
+static long shm_vm_call(int pid, bool write, const struct iovec *lv, int nl,
+			const struct iovec *rv, int nr)
 {
 	return sys_call(write ? SYS_process_vm_writev : SYS_process_vm_readv,
 			pid, lv, (long)nl, rv, (long)nr, 0L);
@@ -68,8 +68,8 @@ static long vm_call(int pid, bool write, const struct iovec *lv, int nl,
  * A copy made no progress at this byte: decide which side is bad. Reading one byte has no effect on
  * either.
  */
-static enum xfer blame(struct shm_link *l, bool write, const struct iovec *local,
-		       const struct iovec *remote)
+static enum xfer shm_blame(struct shm_link *l, bool write, const struct iovec *local,
+			   const struct iovec *remote)
 {
 	char c;
 	struct iovec lv = { .iov_base = &c, .iov_len = 1 };
@@ -79,7 +79,7 @@ static enum xfer blame(struct shm_link *l, bool write, const struct iovec *local
 		return l->l.host->copy(&c, local->iov_base, 1) ? XFER_LOCAL : XFER_REMOTE;
 	if (!shm_resident(l, remote->iov_base, 1, false))
 		return XFER_REMOTE;
-	return vm_call(l->pid, false, &lv, 1, &rv, 1) == 1 ? XFER_LOCAL : XFER_REMOTE;
+	return shm_vm_call(l->pid, false, &lv, 1, &rv, 1) == 1 ? XFER_LOCAL : XFER_REMOTE;
 }
 
 enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct mem_pos remote,
@@ -89,33 +89,34 @@ enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct 
 	int nl, nr;
 	long rc;
 
-	pos_skip(&local, 0);
-	pos_skip(&remote, 0);
+	shm_pos_skip(&local, 0);
+	shm_pos_skip(&remote, 0);
 	while (len) {
 		uint64_t want = min(len, (uint64_t)XFER_CHUNK);
 
 		if (unlikely(!shm_held(l->pub)))
 			return XFER_GONE;
-		want = min(pos_take(&local, lv, &nl, want), pos_take(&remote, rv, &nr, want));
+		want = min(shm_pos_take(&local, lv, &nl, want),
+			   shm_pos_take(&remote, rv, &nr, want));
 		if (!want)
 			return local.n ? XFER_REMOTE : XFER_LOCAL;
-		pos_take(&local, lv, &nl, want);
-		pos_take(&remote, rv, &nr, want);
+		shm_pos_take(&local, lv, &nl, want);
+		shm_pos_take(&remote, rv, &nr, want);
 		for (int i = 0; i < nr; i++)
 			if (unlikely(!shm_resident(l, rv[i].iov_base, rv[i].iov_len, write)))
 				return shm_held(l->pub) ? XFER_ABSENT : XFER_GONE;
-		rc = vm_call(l->pid, write, lv, nl, rv, nr);
+		rc = shm_vm_call(l->pid, write, lv, nl, rv, nr);
 		if (likely(rc > 0)) {
 			len -= (uint64_t)rc;
-			pos_skip(&local, (uint64_t)rc);
-			pos_skip(&remote, (uint64_t)rc);
+			shm_pos_skip(&local, (uint64_t)rc);
+			shm_pos_skip(&remote, (uint64_t)rc);
 		} else if (rc == -EFAULT || rc == 0) {
-			return shm_held(l->pub) ? blame(l, write, lv, rv) : XFER_GONE;
+			return shm_held(l->pub) ? shm_blame(l, write, lv, rv) : XFER_GONE;
 		} else if (rc == -ESRCH) {
 			return XFER_GONE;
 		} else if (rc == -EINVAL || rc == -ENOMEM) {
 			/* -EINVAL: an address is invalid. -ENOMEM: the kernel has no memory for its list of pages. */
-			return blame(l, write, lv, rv);
+			return shm_blame(l, write, lv, rv);
 		} else {
 			return XFER_DENIED;
 		}
@@ -131,7 +132,7 @@ bool shm_nonce_ok(struct shm_link *l)
 			    .iov_len = sizeof(nonce) };
 
 	return l->pid > 0 && shm_resident(l, rv.iov_base, sizeof(nonce), false) &&
-	       vm_call(l->pid, false, &lv, 1, &rv, 1) == sizeof(nonce) &&
+	       shm_vm_call(l->pid, false, &lv, 1, &rv, 1) == sizeof(nonce) &&
 	       !memcmp(nonce, l->hello.nonce, sizeof(nonce));
 }
 

@@ -36,7 +36,7 @@ int shm_pagemap_open(int pid)
 }
 
 /* Asks the kernel about the pages first to last. */
-static bool pages_resident(int fd, uint64_t first, uint64_t last, bool write)
+static bool shm_pages_resident(int fd, uint64_t first, uint64_t last, bool write)
 {
 	uint64_t e[ENTRIES];
 
@@ -66,7 +66,7 @@ bool shm_resident(struct shm_link *l, const void *addr, uint64_t len, bool write
 		r->left--;
 		return true;
 	}
-	if (last < first || !pages_resident(l->pagemap, first, last, write)) {
+	if (last < first || !shm_pages_resident(l->pagemap, first, last, write)) {
 		r->left = 0;
 		return false;
 	}

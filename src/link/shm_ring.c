@@ -21,19 +21,19 @@
 
 _Static_assert(SHM_INLINE_UD + sizeof(struct seg_net) == SHM_INLINE, "a datagram fills the slot");
 
-static bool is_send(uint32_t type)
+static bool shm_is_send(uint32_t type)
 {
 	return type == SEG_SEND || type == SEG_SEND_IMM || type == SEG_SEND_INV;
 }
 
-static bool is_write(uint32_t type)
+static bool shm_is_write(uint32_t type)
 {
 	return type == SEG_WRITE || type == SEG_WRITE_IMM || type == SEG_ATOMIC_WRITE;
 }
 
-static bool has_payload(uint32_t type)
+static bool shm_has_payload(uint32_t type)
 {
-	return is_send(type) || is_write(type) || type == SEG_READ_RESP;
+	return shm_is_send(type) || shm_is_write(type) || type == SEG_READ_RESP;
 }
 
 /*
@@ -44,16 +44,16 @@ static uint32_t shm_inline_at(uint32_t service, uint32_t type, uint32_t len)
 {
 	if (service == SEG_UD)
 		return offsetof(struct shm_slot, data) + NET_LEN;
-	if (is_send(type) && len <= 24)
+	if (shm_is_send(type) && len <= 24)
 		return offsetof(struct shm_slot, msn);
-	if (is_write(type) && len <= 8)
+	if (shm_is_write(type) && len <= 8)
 		return offsetof(struct shm_slot, msn);
 	if (type == SEG_READ_RESP && len <= 16)
 		return offsetof(struct shm_slot, va);
 	return offsetof(struct shm_slot, data);
 }
 
-static void slot_fill(struct shm_slot *s, const struct seg *seg, enum slot_kind kind)
+static void shm_slot_fill(struct shm_slot *s, const struct seg *seg, enum slot_kind kind)
 {
 	s->kind = (uint8_t)kind;
 	s->service = seg->service;
@@ -86,7 +86,7 @@ static void slot_fill(struct shm_slot *s, const struct seg *seg, enum slot_kind 
  * Find a contiguous free region of the data area. Returns its offset or -EAGAIN. *dend is the new
  * value of dhead, which the caller stores when it publishes the slot.
  */
-static int64_t data_alloc(struct shm_tx *tx, uint32_t len, uint64_t *dend)
+static int64_t shm_data_alloc(struct shm_tx *tx, uint32_t len, uint64_t *dend)
 {
 	uint64_t head = tx->dhead;
 	uint32_t off;
@@ -104,7 +104,7 @@ static int64_t data_alloc(struct shm_tx *tx, uint32_t len, uint64_t *dend)
 	return off;
 }
 
-static int copy_in(const struct link_host *host, void *dst, const struct seg *seg)
+static int shm_copy_in(const struct link_host *host, void *dst, const struct seg *seg)
 {
 	const struct iovec d = { .iov_base = dst, .iov_len = seg->len };
 
@@ -114,8 +114,8 @@ static int copy_in(const struct link_host *host, void *dst, const struct seg *se
 }
 
 /* Store the payload. 0, -EAGAIN, -EFAULT. The consumer sees nothing yet. */
-static int place_payload(struct shm_tx *tx, struct shm_slot *s, const struct seg *seg,
-			 enum slot_kind how, const struct link_host *host, uint64_t *dend)
+static int shm_place_payload(struct shm_tx *tx, struct shm_slot *s, const struct seg *seg,
+			     enum slot_kind how, const struct link_host *host, uint64_t *dend)
 {
 	size_t list = sizeof(struct iovec) * (size_t)seg->niov;
 	uint32_t net = seg->service == SEG_UD ? NET_LEN : 0;
@@ -127,23 +127,23 @@ static int place_payload(struct shm_tx *tx, struct shm_slot *s, const struct seg
 			memcpy(s->data, seg->net, net);
 		if (!seg->len)
 			return 0;
-		return copy_in(host, (uint8_t *)s +
+		return shm_copy_in(host, (uint8_t *)s +
 			       shm_inline_at(seg->service, seg->type, seg->len), seg);
 	case SLOT_COPY:
-		off = data_alloc(tx, seg->len + net, dend);
+		off = shm_data_alloc(tx, seg->len + net, dend);
 		if (off < 0)
 			return (int)off;
 		s->off = (uint32_t)off;
 		if (unlikely(net))
 			memcpy(tx->h->data + off, seg->net, net);
-		return copy_in(host, tx->h->data + off + net, seg);
+		return shm_copy_in(host, tx->h->data + off + net, seg);
 	case SLOT_REF:
 		s->niov = (uint8_t)seg->niov;
 		if (seg->niov <= SHM_SLOT_IOV) {
 			memcpy(s->iov, seg->iov, list);
 			return 0;
 		}
-		off = data_alloc(tx, (uint32_t)list, dend);
+		off = shm_data_alloc(tx, (uint32_t)list, dend);
 		if (off < 0)
 			return (int)off;
 		s->off = (uint32_t)off;
@@ -155,7 +155,7 @@ static int place_payload(struct shm_tx *tx, struct shm_slot *s, const struct seg
 	return 0;
 }
 
-static void slot_publish(struct shm_tx *tx, struct shm_slot *s)
+static void shm_slot_publish(struct shm_tx *tx, struct shm_slot *s)
 {
 	/* The caller then reads the wake-up flag; that load must not pass this store. */
 	smp_store_mb(&s->tag, shm_tag(tx->prod));
@@ -176,8 +176,8 @@ HOT int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how
 		return -EAGAIN;
 	if (tx->prod == tx->cons)
 		dend = tx->dhead = tx->dtail = 0;
-	slot_fill(s, seg, how);
-	rc = place_payload(tx, s, seg, how, host, &dend);
+	shm_slot_fill(s, seg, how);
+	rc = shm_place_payload(tx, s, seg, how, host, &dend);
 	if (unlikely(rc))
 		return rc;
 	tx->rec[i] = (struct shm_rec){
@@ -192,7 +192,7 @@ HOT int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how
 		tx->nrefs++;
 		WRITE_ONCE(tx->h->ref[i], REF_POSTED);
 	}
-	slot_publish(tx, s);
+	shm_slot_publish(tx, s);
 	return 0;
 }
 
@@ -206,7 +206,7 @@ int shm_tx_attention(struct shm_tx *tx, uint32_t dqpn)
 	s->kind = SLOT_ATTENTION;
 	s->dqpn = dqpn;
 	tx->rec[i] = (struct shm_rec){ .dend = tx->dhead };
-	slot_publish(tx, s);
+	shm_slot_publish(tx, s);
 	return 0;
 }
 
@@ -248,7 +248,7 @@ void shm_tx_revoke(struct shm_tx *tx, uint32_t sqpn)
 	}
 }
 
-static bool slot_sane(const struct shm_slot *s)
+static bool shm_slot_sane(const struct shm_slot *s)
 {
 	uint64_t mtu = s->path_mtu;
 
@@ -262,23 +262,23 @@ static bool slot_sane(const struct shm_slot *s)
 	    (s->npkts != 1 || s->type > SEG_SEND_IMM || s->kind == SLOT_REF ||
 	     (s->flags & (SEG_F_START | SEG_F_END)) != (SEG_F_START | SEG_F_END)))
 		return false;
-	if (!has_payload(s->type))
+	if (!shm_has_payload(s->type))
 		return !s->len && s->kind == SLOT_INLINE;
 	return s->len <= SHM_MAX_SEG && s->npkts == seg_pkts(s->len, (uint32_t)mtu);
 }
 
-static bool in_data(uint32_t off, uint64_t len)
+static bool shm_in_data(uint32_t off, uint64_t len)
 {
 	return off <= SHM_DATA && len <= SHM_DATA - off;
 }
 
-static bool get_datagram(struct shm_rx *rx, struct seg *seg)
+static bool shm_get_datagram(struct shm_rx *rx, struct seg *seg)
 {
 	const struct shm_slot *s = &rx->local;
 	const uint8_t *p = s->data;
 
 	if (s->kind == SLOT_INLINE ? s->len > SHM_INLINE_UD :
-				     !in_data(s->off, (uint64_t)s->len + NET_LEN))
+				     !shm_in_data(s->off, (uint64_t)s->len + NET_LEN))
 		return false;
 	if (s->kind == SLOT_COPY)
 		p = rx->h->data + s->off;
@@ -294,14 +294,14 @@ static bool get_datagram(struct shm_rx *rx, struct seg *seg)
  * Find the payload. A list of addresses is copied to private memory, because it must not change
  * after it was checked. Payload in the data area is not copied: it may change at any time.
  */
-static bool get_payload(struct shm_rx *rx, struct seg *seg)
+static bool shm_get_payload(struct shm_rx *rx, struct seg *seg)
 {
 	const struct shm_slot *s = &rx->local;
 	size_t list = sizeof(struct iovec) * s->niov;
 	uint64_t sum = 0;
 
 	if (s->service == SEG_UD)
-		return get_datagram(rx, seg);
+		return shm_get_datagram(rx, seg);
 	seg->niov = 1;
 	switch ((enum slot_kind)s->kind) {
 	case SLOT_INLINE:
@@ -313,7 +313,7 @@ static bool get_payload(struct shm_rx *rx, struct seg *seg)
 		seg->niov = s->len != 0;
 		return true;
 	case SLOT_COPY:
-		if (!in_data(s->off, s->len))
+		if (!shm_in_data(s->off, s->len))
 			return false;
 		rx->iov[0].iov_base = rx->h->data + s->off;
 		rx->iov[0].iov_len = s->len;
@@ -321,7 +321,7 @@ static bool get_payload(struct shm_rx *rx, struct seg *seg)
 	case SLOT_REF:
 		if (!s->niov || s->niov > SEG_MAX_IOV)
 			return false;
-		if (s->niov > SHM_SLOT_IOV && !in_data(s->off, list))
+		if (s->niov > SHM_SLOT_IOV && !shm_in_data(s->off, list))
 			return false;
 		memcpy(rx->iov, s->niov > SHM_SLOT_IOV ? (const void *)(rx->h->data + s->off) :
 		       (const void *)s->iov, list);
@@ -339,14 +339,14 @@ static bool get_payload(struct shm_rx *rx, struct seg *seg)
 	return false;
 }
 
-static void seg_from(struct seg *seg, const struct shm_slot *s)
+static void shm_seg_from(struct seg *seg, const struct shm_slot *s)
 {
 	uint32_t at = s->kind == SLOT_INLINE && s->len ?
 		shm_inline_at(s->service, s->type, s->len) : offsetof(struct shm_slot, data);
 	bool low = at < offsetof(struct shm_slot, data);
 	/* The ring slot does not contain these fields, because inline payload is in their place. */
 	bool no_msn = at == offsetof(struct shm_slot, msn);
-	bool no_reth = low && !is_write(s->type);
+	bool no_reth = low && !shm_is_write(s->type);
 	bool atomic = s->type == SEG_CMP_SWP || s->type == SEG_FETCH_ADD ||
 		      s->type == SEG_ATOMIC_ACK;
 
@@ -366,7 +366,7 @@ static void seg_from(struct seg *seg, const struct shm_slot *s)
 }
 
 /* Does the slot use its second cache line? s is the private copy of the first. */
-static bool needs_second(const struct shm_slot *s)
+static bool shm_needs_second(const struct shm_slot *s)
 {
 	if (s->kind != SLOT_INLINE || s->service == SEG_UD)
 		return true;
@@ -390,14 +390,14 @@ HOT enum rx_result shm_rx_get(struct shm_rx *rx, struct seg *seg)
 		*seg = (struct seg){ .dqpn = rx->local.dqpn & 0xffffff };
 		return RX_ATTENTION;
 	}
-	if (needs_second(&rx->local)) {
+	if (shm_needs_second(&rx->local)) {
 		memcpy(rx->local.data, s->data, sizeof(rx->local.data));
 		smp_rmb();
 	}
-	if (!slot_sane(&rx->local))
+	if (!shm_slot_sane(&rx->local))
 		return RX_BAD;
-	seg_from(seg, &rx->local);
-	if (!get_payload(rx, seg))
+	shm_seg_from(seg, &rx->local);
+	if (!shm_get_payload(rx, seg))
 		return RX_BAD;
 	seg->iov = rx->iov;
 	if (likely(rx->local.kind != SLOT_REF))

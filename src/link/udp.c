@@ -14,7 +14,7 @@
 
 #define RCVBUF (8 << 20)	/* without privilege limited by net.core.rmem_max */
 
-static void nothing(struct link_fd *fd, uint32_t events)
+static void udp_nothing(struct link_fd *fd, uint32_t events)
 {
 	/* Nothing to do here: after an event the engine calls udp_poll(). */
 }
@@ -41,7 +41,7 @@ int udp_socket_receives(int fd, bool v4)
 	return 0;
 }
 
-static int watch(const struct udp_ep *ep, struct udp_rx *rx, int op)
+static int udp_watch(const struct udp_ep *ep, struct udp_rx *rx, int op)
 {
 	struct epoll_event ev = { .events = ep->watched ? EPOLLIN : 0, .data.ptr = &rx->ev };
 
@@ -56,8 +56,8 @@ struct udp_rx *udp_rx_add(struct udp_ep *ep, int fd)
 	if (!rx || fd < 0)
 		goto fail;
 	rx->fd = fd;
-	rx->ev.event = nothing;
-	if (watch(ep, rx, EPOLL_CTL_ADD))
+	rx->ev.event = udp_nothing;
+	if (udp_watch(ep, rx, EPOLL_CTL_ADD))
 		goto fail;
 	list_add_tail(&rx->entry, &ep->rx);
 	return rx;
@@ -68,7 +68,7 @@ fail:
 	return NULL;
 }
 
-static void rx_del(struct udp_ep *ep, struct udp_rx *rx)
+static void udp_rx_del(struct udp_ep *ep, struct udp_rx *rx)
 {
 	list_del(&rx->entry);
 	ep->cfg.own_close ? ep->cfg.own_close(rx->fd) : (void)sys_close(rx->fd);
@@ -90,24 +90,24 @@ int udp_ep_add_socket(struct udp_ep *ep, int fd)
 	return udp_rx_add(ep, fd) ? 0 : -ENOMEM;
 }
 
-static int in_send(struct link *l, const struct seg *seg)
+static int udp_in_send(struct link *l, const struct seg *seg)
 {
 	return 0;	/* the link on which packets arrive has no peer */
 }
 
-static void nothing_revoked(struct link *l, uint32_t sqpn)
+static void udp_in_revoke(struct link *l, uint32_t sqpn)
 {
 }
 
-static void in_destroy(struct link *l)
+static void udp_in_destroy(struct link *l)
 {
 }
 
 static const struct link_ops in_ops = {
 	.name = "udp",
-	.send = in_send,
-	.revoke = nothing_revoked,
-	.destroy = in_destroy,
+	.send = udp_in_send,
+	.revoke = udp_in_revoke,
+	.destroy = udp_in_destroy,
 };
 
 int udp_ep_create(const struct udp_cfg *cfg, struct udp_ep **out)
@@ -141,7 +141,7 @@ void udp_ep_destroy(struct udp_ep *ep)
 
 	BUG_ON(!list_empty(&ep->links));
 	list_for_each_entry_safe(rx, t, &ep->rx, entry)
-		rx_del(ep, rx);
+		udp_rx_del(ep, rx);
 	udp_rxbuf_destroy(ep);
 	free(ep);
 }
@@ -172,7 +172,7 @@ static void udp_destroy(struct link *l)
 static const struct link_ops udp_ops = {
 	.name = "udp",
 	.send = udp_send,
-	.revoke = nothing_revoked,
+	.revoke = udp_in_revoke,
 	.wait_room = udp_wait_room,
 	.destroy = udp_destroy,
 };
@@ -231,7 +231,8 @@ int udp_route(const struct udp_path *path)
 	return ret;
 }
 
-static int join(const struct udp_ep *ep, int fd, const uint8_t mgid[16], uint32_t ifindex, bool v4)
+static int udp_join_group(const struct udp_ep *ep, int fd, const uint8_t mgid[16], uint32_t ifindex,
+			  bool v4)
 {
 	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = be16_of(ep->port),
 				   .sin6_scope_id = ifindex };
@@ -260,7 +261,7 @@ static int join(const struct udp_ep *ep, int fd, const uint8_t mgid[16], uint32_
 			     sizeof(m6));
 }
 
-static struct udp_rx *find_join(struct udp_ep *ep, const uint8_t mgid[16], uint32_t ifindex)
+static struct udp_rx *udp_join_find(struct udp_ep *ep, const uint8_t mgid[16], uint32_t ifindex)
 {
 	struct udp_rx *rx;
 
@@ -272,7 +273,7 @@ static struct udp_rx *find_join(struct udp_ep *ep, const uint8_t mgid[16], uint3
 
 int udp_join(struct udp_ep *ep, const uint8_t mgid[16], uint32_t ifindex)
 {
-	struct udp_rx *rx = find_join(ep, mgid, ifindex);
+	struct udp_rx *rx = udp_join_find(ep, mgid, ifindex);
 	bool v4 = mgid[0] != 0xff;
 	int fd, ret;
 
@@ -285,7 +286,7 @@ int udp_join(struct udp_ep *ep, const uint8_t mgid[16], uint32_t ifindex)
 		return fd;
 	ret = udp_socket_receives(fd, v4);
 	if (!ret)
-		ret = join(ep, fd, mgid, ifindex, v4);
+		ret = udp_join_group(ep, fd, mgid, ifindex, v4);
 	if (ret) {
 		sys_close(fd);
 		return ret;
@@ -301,10 +302,10 @@ int udp_join(struct udp_ep *ep, const uint8_t mgid[16], uint32_t ifindex)
 
 void udp_leave(struct udp_ep *ep, const uint8_t mgid[16], uint32_t ifindex)
 {
-	struct udp_rx *rx = find_join(ep, mgid, ifindex);
+	struct udp_rx *rx = udp_join_find(ep, mgid, ifindex);
 
 	if (rx && !--rx->joins)
-		rx_del(ep, rx);
+		udp_rx_del(ep, rx);
 }
 
 int udp_poll(struct udp_ep *ep, int budget)
@@ -339,7 +340,7 @@ void udp_want_wakeup(struct udp_ep *ep, bool want)
 		return;
 	ep->watched = want;
 	list_for_each_entry(rx, &ep->rx, entry)
-		watch(ep, rx, EPOLL_CTL_MOD);
+		udp_watch(ep, rx, EPOLL_CTL_MOD);
 }
 
 void udp_for_each(struct udp_ep *ep, void (*fn)(struct link *l, void *arg), void *arg)

@@ -19,7 +19,7 @@
 #define HOLD_AFTER 8u
 
 /* A positive ACK without further information. */
-static bool plain_ack(const struct seg *seg)
+static bool udp_plain_ack(const struct seg *seg)
 {
 	return seg->type == SEG_ACK && seg->syndrome == AETH_ACK_UNLIMITED && !seg->bad_icrc &&
 	       seg->service == SEG_RC && !seg->net;
@@ -31,16 +31,16 @@ bool udp_answers(const struct seg *seg)
 }
 
 /* An answer, or none, to the first ACK since the last message. */
-static void came(struct udp_link *ul, bool in_time)
+static void udp_hold_came(struct udp_link *ul, bool in_time)
 {
 	ul->answered = in_time ? ul->answered + 1 : 0;
 	ul->acked_at = 0;
 }
 
 /* Learn from each segment that is sent how soon the program answers. */
-static void learn(struct udp_link *ul, const struct seg *seg)
+static void udp_hold_learn(struct udp_link *ul, const struct seg *seg)
 {
-	bool ack = plain_ack(seg);
+	bool ack = udp_plain_ack(seg);
 	ns_t now;
 
 	if (!ack && (!ul->acked_at || udp_answers(seg)))
@@ -48,7 +48,7 @@ static void learn(struct udp_link *ul, const struct seg *seg)
 	now = ul->ep->cfg.now();
 	/* A second ACK is no answer: another message of the peer arrived earlier, and the time counts from the first. */
 	if (ul->acked_at && (!ack || now - ul->acked_at >= HOLD_NS))
-		came(ul, now - ul->acked_at < HOLD_NS);
+		udp_hold_came(ul, now - ul->acked_at < HOLD_NS);
 	if (ack && !ul->acked_at)
 		ul->acked_at = now;
 }
@@ -59,8 +59,8 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 
 	if (!ep->cfg.now)
 		return false;
-	learn(ul, seg);
-	if (!ep->may_hold || ul->answered < HOLD_AFTER || ep->no_gso || !plain_ack(seg))
+	udp_hold_learn(ul, seg);
+	if (!ep->may_hold || ul->answered < HOLD_AFTER || ep->no_gso || !udp_plain_ack(seg))
 		return false;
 	/*
 	 * A link holds one ACK. An ACK for another QP is not held. A later ACK for the same QP
@@ -85,12 +85,12 @@ void udp_unheld(struct udp_link *ul)
 }
 
 /* No message followed the held ACK in time: send the ACK alone. If the socket is full, the ACK remains held. */
-static void miss(struct udp_link *ul)
+static void udp_hold_miss(struct udp_link *ul)
 {
 	struct seg seg = ul->held;
 
 	udp_unheld(ul);
-	came(ul, false);
+	udp_hold_came(ul, false);
 	if (udp_send_now(ul, &seg, NULL) == -EAGAIN) {
 		ul->holds = true;
 		ul->ep->nheld++;
@@ -110,7 +110,7 @@ bool udp_holds(const struct udp_ep *ep)
 void udp_flush_link(struct udp_link *ul)
 {
 	if (ul->holds)
-		miss(ul);
+		udp_hold_miss(ul);
 }
 
 void udp_settle_link(struct udp_link *ul)
@@ -130,7 +130,7 @@ void udp_settle(struct udp_ep *ep)
 		udp_settle_link(ul);
 }
 
-static APART void flush_held(struct udp_ep *ep)
+static APART void udp_hold_flush(struct udp_ep *ep)
 {
 	struct udp_link *ul;
 
@@ -141,7 +141,7 @@ static APART void flush_held(struct udp_ep *ep)
 void udp_flush(struct udp_ep *ep)
 {
 	if (unlikely(ep->nheld))
-		flush_held(ep);
+		udp_hold_flush(ep);
 }
 
 ns_t udp_flush_old(struct udp_ep *ep, ns_t now)
@@ -155,7 +155,7 @@ ns_t udp_flush_old(struct udp_ep *ep, ns_t now)
 		if (!ul->holds)
 			continue;
 		if (now - ul->acked_at >= HOLD_NS)
-			miss(ul);
+			udp_hold_miss(ul);
 		if (ul->holds)
 			next = min(next, (ul->acked_at ? ul->acked_at : now) + HOLD_NS);
 	}

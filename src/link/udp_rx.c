@@ -39,7 +39,7 @@ struct udp_rxbuf {
 };
 
 /* Restore what the kernel has changed in the message header. */
-static void rearm(struct udp_rxbuf *b, int i)
+static void udp_rx_rearm(struct udp_rxbuf *b, int i)
 {
 	b->iov[i] = (struct iovec){ b->data[i], UDP_RX_BUF };
 	b->msg[i].msg_hdr = (struct msghdr){
@@ -63,7 +63,7 @@ int udp_rxbuf_create(struct udp_ep *ep)
 		return -ENOMEM;
 	}
 	for (int i = 0; i < UDP_RX_VLEN; i++)
-		rearm(ep->rxbuf, i);
+		udp_rx_rearm(ep->rxbuf, i);
 	return 0;
 }
 
@@ -77,14 +77,14 @@ void udp_rxbuf_destroy(struct udp_ep *ep)
 	ep->txbuf = NULL;
 }
 
-static void map_v4(uint8_t gid[16], const void *addr)
+static void udp_map_v4(uint8_t gid[16], const void *addr)
 {
 	memset(gid, 0, 10);
 	gid[10] = gid[11] = 0xff;
 	memcpy(gid + 12, addr, 4);
 }
 
-static int cmsg_int(const struct cmsghdr *h)
+static int udp_cmsg_int(const struct cmsghdr *h)
 {
 	int v = 0;
 
@@ -92,7 +92,7 @@ static int cmsg_int(const struct cmsghdr *h)
 	return v;
 }
 
-static void meta_cmsg(struct meta *m, const struct cmsghdr *h)
+static void udp_meta_cmsg(struct meta *m, const struct cmsghdr *h)
 {
 	if (h->cmsg_level == IPPROTO_IPV6 && h->cmsg_type == IPV6_PKTINFO) {
 		struct in6_pktinfo p;
@@ -104,31 +104,31 @@ static void meta_cmsg(struct meta *m, const struct cmsghdr *h)
 		struct in_pktinfo p;
 
 		memcpy(&p, CMSG_DATA(h), sizeof(p));
-		map_v4(m->net.dgid, &p.ipi_addr);
+		udp_map_v4(m->net.dgid, &p.ipi_addr);
 		m->has_dst = true;
 	} else if ((h->cmsg_level == IPPROTO_IPV6 && h->cmsg_type == IPV6_TCLASS) ||
 		   (h->cmsg_level == IPPROTO_IP && h->cmsg_type == IP_TOS)) {
-		m->net.traffic_class = (uint8_t)cmsg_int(h);
+		m->net.traffic_class = (uint8_t)udp_cmsg_int(h);
 	} else if ((h->cmsg_level == IPPROTO_IPV6 && h->cmsg_type == IPV6_HOPLIMIT) ||
 		   (h->cmsg_level == IPPROTO_IP && h->cmsg_type == IP_TTL)) {
-		m->net.hop_limit = (uint8_t)cmsg_int(h);
+		m->net.hop_limit = (uint8_t)udp_cmsg_int(h);
 	} else if (h->cmsg_level == SOL_UDP && h->cmsg_type == UDP_GRO) {
-		m->size = (uint16_t)cmsg_int(h);
+		m->size = (uint16_t)udp_cmsg_int(h);
 	}
 }
 
 /* False: an address is missing, or the datagram was truncated. */
-static bool meta_read(struct meta *m, struct msghdr *h)
+static bool udp_meta_read(struct meta *m, struct msghdr *h)
 {
 	const struct sockaddr_in6 *from = h->msg_name;
 	struct sockaddr_in from4;
 
 	memset(m, 0, sizeof(*m));
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c))
-		meta_cmsg(m, c);
+		udp_meta_cmsg(m, c);
 	if (from->sin6_family == AF_INET) {
 		memcpy(&from4, from, sizeof(from4));
-		map_v4(m->net.sgid, &from4.sin_addr);
+		udp_map_v4(m->net.sgid, &from4.sin_addr);
 		m->sport = get_be16(&from4.sin_port);
 	} else if (from->sin6_family == AF_INET6) {
 		memcpy(m->net.sgid, &from->sin6_addr, 16);
@@ -141,8 +141,8 @@ static bool meta_read(struct meta *m, struct msghdr *h)
 }
 
 /* Is the packet's ICRC right? p: len bytes from BTH to pad, followed by the ICRC. i: the packet's index in its train. */
-static bool icrc_right(struct udp_ep *ep, const struct meta *m, const uint8_t *p, uint32_t len,
-		       uint32_t i)
+static bool udp_icrc_right(struct udp_ep *ep, const struct meta *m, const uint8_t *p, uint32_t len,
+			   uint32_t i)
 {
 	uint8_t hdr[IPUDP_MAX];
 	size_t iplen = ipudp_put(hdr, &m->net, m->sport, ep->port, len + ICRC_LEN,
@@ -170,7 +170,7 @@ static bool icrc_right(struct udp_ep *ep, const struct meta *m, const uint8_t *p
 }
 
 /* Deliver the joined segment. more: another one follows at once. */
-static void deliver(struct udp_ep *ep, bool more)
+static void udp_rx_deliver(struct udp_ep *ep, bool more)
 {
 	struct seg seg = ep->held;
 
@@ -187,7 +187,7 @@ static void deliver(struct udp_ep *ep, bool more)
  * The type of a message that has packets of type a and then of type b. -1: they belong to two
  * messages.
  */
-static int joint_type(uint8_t a, uint8_t b)
+static int udp_joint_type(uint8_t a, uint8_t b)
 {
 	if (a == b && (a == SEG_SEND || a == SEG_WRITE || a == SEG_READ_RESP))
 		return a;
@@ -198,23 +198,23 @@ static int joint_type(uint8_t a, uint8_t b)
 }
 
 /* Is b the packet after those in a, of the same message? */
-static bool follows(const struct seg *a, const struct seg *b)
+static bool udp_rx_follows(const struct seg *a, const struct seg *b)
 {
 	return a->npkts && b->dqpn == a->dqpn && b->service == a->service &&
 	       b->psn == psn_add(a->psn, a->npkts) && b->pkey == a->pkey &&
 	       !(a->flags & (SEG_F_END | SEG_F_ACKREQ)) && !(b->flags & SEG_F_START) && b->len &&
 	       a->niov == (int)a->npkts && a->niov < SEG_MAX_IOV &&
 	       a->iov[a->niov - 1].iov_len == a->iov[0].iov_len && b->len <= a->iov[0].iov_len &&
-	       joint_type(a->type, b->type) >= 0 &&
+	       udp_joint_type(a->type, b->type) >= 0 &&
 	       (a->net == b->net || !memcmp(a->net, b->net, 2 * sizeof(a->net->sgid)));
 }
 
-static void hold(struct udp_ep *ep, const struct seg *b)
+static void udp_rx_hold(struct udp_ep *ep, const struct seg *b)
 {
 	struct seg *a = &ep->held;
 
-	if (follows(a, b)) {
-		a->type = (uint8_t)joint_type(a->type, b->type);
+	if (udp_rx_follows(a, b)) {
+		a->type = (uint8_t)udp_joint_type(a->type, b->type);
 		a->flags |= b->flags;
 		if (b->flags & SEG_F_END) {
 			a->imm = b->imm;
@@ -226,14 +226,15 @@ static void hold(struct udp_ep *ep, const struct seg *b)
 		a->npkts++;
 		return;
 	}
-	deliver(ep, true);
+	udp_rx_deliver(ep, true);
 	*a = *b;
 	ep->iov[0] = b->niov ? b->iov[0] : (struct iovec){ 0 };
 	a->iov = ep->iov;
 }
 
 /* Handle a packet whose ICRC was checked, either here or by another process that received it for this one. */
-static void packet(struct udp_ep *ep, const struct seg_net *net, const uint8_t *p, uint32_t len)
+static void udp_rx_packet(struct udp_ep *ep, const struct seg_net *net, const uint8_t *p,
+			  uint32_t len)
 {
 	uint32_t dqpn = get_be24(p + 5);
 	enum packet_drop drop;
@@ -241,7 +242,7 @@ static void packet(struct udp_ep *ep, const struct seg_net *net, const uint8_t *
 	struct seg seg;
 
 	if (unlikely(dqpn != MULTICAST_QPN && !ep->cfg.mine(ep, dqpn))) {
-		deliver(ep, true);
+		udp_rx_deliver(ep, true);
 		ep->stats->foreign++;
 		ep->cfg.foreign(ep, net, dqpn, p, len);
 		return;
@@ -260,10 +261,10 @@ static void packet(struct udp_ep *ep, const struct seg_net *net, const uint8_t *
 	if (unlikely((net->traffic_class & ECN_MASK) == ECN_CE))
 		ep->stats->ce++;
 	seg.net = net;
-	hold(ep, &seg);
+	udp_rx_hold(ep, &seg);
 }
 
-static void datagram(struct udp_ep *ep, const struct meta *m, const uint8_t *p, uint32_t len)
+static void udp_rx_datagram(struct udp_ep *ep, const struct meta *m, const uint8_t *p, uint32_t len)
 {
 	uint32_t size = m->size ? m->size : len, i = 0;
 
@@ -276,11 +277,11 @@ static void datagram(struct udp_ep *ep, const struct meta *m, const uint8_t *p, 
 			ep->stats->malformed++;
 			continue;
 		}
-		if (unlikely(!icrc_right(ep, m, p + off, n - ICRC_LEN, i))) {
+		if (unlikely(!udp_icrc_right(ep, m, p + off, n - ICRC_LEN, i))) {
 			ep->stats->bad_icrc++;
 			continue;
 		}
-		packet(ep, &m->net, p + off, n - ICRC_LEN);
+		udp_rx_packet(ep, &m->net, p + off, n - ICRC_LEN);
 	}
 }
 
@@ -290,15 +291,15 @@ void udp_handed(struct udp_ep *ep, const struct seg_net *net, const void *p, siz
 		return;
 	if (!ep->cfg.mine(ep, get_be24((const uint8_t *)p + 5)))
 		return;
-	packet(ep, net, p, (uint32_t)len);
-	deliver(ep, false);
+	udp_rx_packet(ep, net, p, (uint32_t)len);
+	udp_rx_deliver(ep, false);
 }
 
 /*
  * Receive datagrams: small ones several at a time if several have arrived, trains (merged datagrams) one at a time, so
  * that a train is still in the nearest cache when it is handled.
  */
-static int take(struct udp_rxbuf *b, struct udp_rx *rx)
+static int udp_rx_take(struct udp_rxbuf *b, struct udp_rx *rx)
 {
 	int n;
 
@@ -330,22 +331,22 @@ int udp_rx_read(struct udp_ep *ep, struct udp_rx *rx, int budget)
 	bool more;
 
 	do {
-		n = take(b, rx);
+		n = udp_rx_take(b, rx);
 		for (int i = 0; i < n; i++) {
 			struct meta *m = &b->meta[i];
 
 			trains += b->msg[i].msg_len >= SMALL;
-			if (likely(meta_read(m, &b->msg[i].msg_hdr)))
-				datagram(ep, m, b->data[i], b->msg[i].msg_len);
+			if (likely(udp_meta_read(m, &b->msg[i].msg_hdr)))
+				udp_rx_datagram(ep, m, b->data[i], b->msg[i].msg_len);
 			else
 				ep->stats->malformed++;
-			rearm(b, i);
+			udp_rx_rearm(b, i);
 		}
 		more = n == UDP_RX_VLEN || (n > 0 && trains);
 		/*
 		 * Deliver after each batch, so that the ACKs of a stream do not wait for its end.
 		 */
-		deliver(ep, more && trains % UDP_RX_VLEN);
+		udp_rx_deliver(ep, more && trains % UDP_RX_VLEN);
 	} while (more && ep->in.rx_segs - before < (uint64_t)budget);
 	return (int)(ep->in.rx_segs - before);
 }

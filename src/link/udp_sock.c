@@ -13,7 +13,7 @@
 #include "link/udp_int.h"
 #include "wire/be.h"
 
-static void tx_event(struct link_fd *fd, uint32_t events)
+static void udp_tx_event(struct link_fd *fd, uint32_t events)
 {
 	struct udp_tx *tx = (struct udp_tx *)fd;
 	struct epoll_event ev = { .events = 0, .data.ptr = &tx->ev };
@@ -35,7 +35,7 @@ bool udp_tx_wait(struct udp_tx *tx, ns_t ns)
 	if (!cfg->wait_writable || tx->stuck)
 		return false;
 	if (cfg->wait_writable(tx->fd, ns))
-		tx_event(&tx->ev, EPOLLOUT);
+		udp_tx_event(&tx->ev, EPOLLOUT);
 	tx->stuck = tx->full;
 	return !tx->full;
 }
@@ -51,7 +51,7 @@ void udp_tx_full(struct udp_tx *tx)
 /*
  * Forbid fragmentation; set interface, hop limit and traffic class if they are known. 0 or -errno.
  */
-static int tx_options(const struct udp_tx *tx, int fd)
+static int udp_tx_options(const struct udp_tx *tx, int fd)
 {
 	int oif = (int)be32_of(tx->ifindex), ttl = tx->net.hop_limit, tos = tx->net.traffic_class;
 	int ret;
@@ -75,7 +75,7 @@ static int tx_options(const struct udp_tx *tx, int fd)
 }
 
 /* Open the socket for sending and bind it to a UDP source port of its own. 0 or -errno. */
-static int tx_open(struct udp_tx *tx)
+static int udp_tx_open(struct udp_tx *tx)
 {
 	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };
 	struct sockaddr_in a4 = { .sin_family = AF_INET };
@@ -90,7 +90,7 @@ static int tx_open(struct udp_tx *tx)
 	fd = sys_socket(tx->v4 ? AF_INET : AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return fd;
-	ret = tx_options(tx, fd);
+	ret = udp_tx_options(tx, fd);
 	if (!ret)
 		ret = sys_bind(fd, sa, len);
 	if (!ret)
@@ -104,10 +104,10 @@ static int tx_open(struct udp_tx *tx)
 	return tx->fd < 0 ? tx->fd : 0;
 }
 
-static void tx_init(struct udp_tx *tx, struct udp_ep *ep, const struct udp_path *path,
-		    const struct seg_net *net, bool v4)
+static void udp_tx_init(struct udp_tx *tx, struct udp_ep *ep, const struct udp_path *path,
+			const struct seg_net *net, bool v4)
 {
-	*tx = (struct udp_tx){ .ev.event = tx_event, .ep = ep, .block = path->block, .v4 = v4,
+	*tx = (struct udp_tx){ .ev.event = udp_tx_event, .ep = ep, .block = path->block, .v4 = v4,
 			       .refs = 1 };
 	if (!net)
 		return;
@@ -124,7 +124,7 @@ struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
 	struct udp_tx *tx, want;
 	int ret;
 
-	tx_init(&want, ep, path, net, v4);
+	udp_tx_init(&want, ep, path, net, v4);
 	list_for_each_entry(tx, &ep->tx, entry)
 		if (tx->block == want.block && tx->v4 == v4 && tx->ifindex == want.ifindex &&
 		    !memcmp(&tx->net, &want.net, sizeof(want.net))) {
@@ -135,14 +135,14 @@ struct udp_tx *udp_tx_get(struct udp_ep *ep, const struct udp_path *path,
 	if (!tx)
 		return NULL;
 	*tx = want;
-	ret = tx_open(tx);
+	ret = udp_tx_open(tx);
 	if (ret && net) {
 		/*
 		 * The source address may be missing now and be added to the interface later: open a
 		 * socket that is not bound to an address.
 		 */
-		tx_init(tx, ep, path, NULL, v4);
-		ret = tx_open(tx);
+		udp_tx_init(tx, ep, path, NULL, v4);
+		ret = udp_tx_open(tx);
 	}
 	if (ret) {
 		log_warn("udp: cannot create the send socket: %s", strerrordesc_np(-ret));

@@ -28,7 +28,7 @@ struct train {
 };
 
 /* The sending socket for these addresses. own: they are those of the link's path. */
-static struct udp_tx *link_tx(struct udp_link *ul, const struct seg_net *net, bool own)
+static struct udp_tx *udp_link_tx(struct udp_link *ul, const struct seg_net *net, bool own)
 {
 	bool v4 = net_is_v4(net);
 	struct udp_tx **tx = v4 ? &ul->tx4 : &ul->tx6;
@@ -42,7 +42,7 @@ static struct udp_tx *link_tx(struct udp_link *ul, const struct seg_net *net, bo
  * Does a packet of this size fit into the train? All have the train's size; after a shorter one the
  * train is complete.
  */
-static bool train_takes(const struct train *t, uint32_t size, bool gso)
+static bool udp_train_takes(const struct train *t, uint32_t size, bool gso)
 {
 	return gso && t->n < TRAIN_PKTS && t->len == t->n * t->size && size <= t->size &&
 	       t->len + size <= TRAIN_BYTES;
@@ -60,11 +60,11 @@ struct batch {
 };
 
 /* The train for a packet of size bytes, at the end of the buffer. */
-static struct train *train_for(struct batch *b, uint32_t size)
+static struct train *udp_train_for(struct batch *b, uint32_t size)
 {
 	struct train *t = &b->trains[b->n ? b->n - 1 : 0];
 
-	if (!b->n || !train_takes(t, size, b->gso)) {
+	if (!b->n || !udp_train_takes(t, size, b->gso)) {
 		t = &b->trains[b->n++];
 		*t = (struct train){ .off = b->off, .size = size };
 	}
@@ -72,7 +72,7 @@ static struct train *train_for(struct batch *b, uint32_t size)
 }
 
 /* Write the packets of the segment and their ICRCs. 0, or an error of link_ops.send. */
-static int build(struct batch *b, const struct seg *seg)
+static int udp_tx_build(struct batch *b, const struct seg *seg)
 {
 	const struct link_host *host = b->ep->cfg.host;
 	uint32_t count = packet_count(seg);
@@ -93,7 +93,7 @@ static int build(struct batch *b, const struct seg *seg)
 		size = len + ICRC_LEN;
 		if (BUG_ON(b->off + size > UDP_TX_BUF))
 			return -EINVAL;
-		t = train_for(b, size);
+		t = udp_train_for(b, size);
 		iplen = ipudp_put(hdr, b->net, b->sport, b->ep->port, size, (uint16_t)t->n,
 				  IPUDP_DF);
 		crc = ipudp_icrc(hdr, iplen, p, part.hdr_len);
@@ -115,7 +115,7 @@ static int build(struct batch *b, const struct seg *seg)
  * Handle an error of the socket. 0: the packet is lost; -EAGAIN; -EINVAL: the kernel cannot cut
  * trains.
  */
-static int refused(struct udp_tx *tx, int err, bool gso)
+static int udp_tx_refused(struct udp_tx *tx, int err, bool gso)
 {
 	static bool told;
 
@@ -145,7 +145,7 @@ static int refused(struct udp_tx *tx, int err, bool gso)
 }
 
 /* sendmmsg(2), or sendmsg(2), which is cheaper for one message. */
-static int hand_over(int fd, struct mmsghdr *msg, int n)
+static int udp_tx_hand_over(int fd, struct mmsghdr *msg, int n)
 {
 	long r;
 
@@ -156,8 +156,8 @@ static int hand_over(int fd, struct mmsghdr *msg, int n)
 }
 
 /* Send the trains. 0; -EAGAIN; -EINVAL: the kernel cannot cut them. */
-static int transmit(struct udp_link *ul, struct udp_tx *tx, const struct seg_net *net,
-		    const struct train *trains, int n)
+static int udp_tx_transmit(struct udp_link *ul, struct udp_tx *tx, const struct seg_net *net,
+			   const struct train *trains, int n)
 {
 	struct sockaddr_in6 to6 = { .sin6_family = AF_INET6, .sin6_port = be16_of(tx->ep->port) };
 	struct sockaddr_in to4 = { .sin_family = AF_INET, .sin_port = be16_of(tx->ep->port) };
@@ -200,13 +200,13 @@ static int transmit(struct udp_link *ul, struct udp_tx *tx, const struct seg_net
 		};
 	}
 	while (done < n) {
-		int r = hand_over(tx->fd, msg + done, n - done);
+		int r = udp_tx_hand_over(tx->fd, msg + done, n - done);
 
 		if (likely(r > 0)) {
 			done += r;
 			continue;
 		}
-		r = refused(tx, r, gso);
+		r = udp_tx_refused(tx, r, gso);
 		if (r)
 			return r;
 		done++;
@@ -218,7 +218,7 @@ static int transmit(struct udp_link *ul, struct udp_tx *tx, const struct seg_net
  * A unicast hop limit of 0 or 1 is replaced by the default (kernel: ib_resolve_eth_dmac() sets the
  * route's).
  */
-static void net_complete(struct seg_net *net)
+static void udp_net_complete(struct seg_net *net)
 {
 	bool group = net->dgid[0] == 0xff || (net_is_v4(net) && (net->dgid[12] & 0xf0) == 0xe0);
 
@@ -226,8 +226,8 @@ static void net_complete(struct seg_net *net)
 		net->hop_limit = HOP_LIMIT_DEFAULT;
 }
 
-static int send_as(struct udp_link *ul, struct udp_tx *tx, const struct seg *const segs[2], int n,
-		   const struct seg_net *net, bool gso)
+static int udp_send_as(struct udp_link *ul, struct udp_tx *tx, const struct seg *const segs[2],
+		       int n, const struct seg_net *net, bool gso)
 {
 	struct batch b;
 	int ret = 0;
@@ -239,8 +239,8 @@ static int send_as(struct udp_link *ul, struct udp_tx *tx, const struct seg *con
 	b.sport = tx->port;
 	b.gso = gso;
 	for (int i = 0; i < n && !ret; i++)
-		ret = build(&b, segs[i]);
-	return ret ? ret : transmit(ul, tx, net, b.trains, b.n);
+		ret = udp_tx_build(&b, segs[i]);
+	return ret ? ret : udp_tx_transmit(ul, tx, net, b.trains, b.n);
 }
 
 int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *also)
@@ -253,17 +253,17 @@ int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *a
 	int n = also ? 2 : 1, ret;
 	uint64_t lost = ep->stats->lost_tx;
 
-	net_complete(&net);
-	tx = link_tx(ul, &net, !seg->net);
+	udp_net_complete(&net);
+	tx = udp_link_tx(ul, &net, !seg->net);
 	if (unlikely(!tx)) {
 		ep->stats->lost_tx++;
 		return 0;
 	}
 	if (unlikely(tx->full))
 		return -EAGAIN;
-	ret = send_as(ul, tx, segs, n, &net, !ep->no_gso);
+	ret = udp_send_as(ul, tx, segs, n, &net, !ep->no_gso);
 	if (unlikely(ret == -EINVAL && !ep->no_gso && (also || packet_count(seg) > 1))) {
-		ret = send_as(ul, tx, segs, n, &net, false);
+		ret = udp_send_as(ul, tx, segs, n, &net, false);
 		if (!ret && lost == ep->stats->lost_tx) {
 			log_info("udp: sending packets one by one: no segmentation offload (UDP_SEGMENT)");
 			ep->no_gso = true;
@@ -314,14 +314,14 @@ void udp_cnp(struct link *l, uint16_t pkey, uint32_t dqpn, ns_t now)
 	uint8_t hdr[IPUDP_MAX];
 	size_t iplen;
 
-	net_complete(&net);
-	tx = link_tx(ul, &net, true);
+	udp_net_complete(&net);
+	tx = udp_link_tx(ul, &net, true);
 	if (!tx || now < ul->cnp_at + CNP_NS)
 		return;
 	ul->cnp_at = now;
 	cnp_put(ul->ep->txbuf, pkey, dqpn);
 	iplen = ipudp_put(hdr, &net, tx->port, ul->ep->port, t.len, 0, IPUDP_DF);
 	icrc_put(ul->ep->txbuf + CNP_LEN, ipudp_icrc(hdr, iplen, ul->ep->txbuf, CNP_LEN));
-	if (!transmit(ul, tx, &net, &t, 1))
+	if (!udp_tx_transmit(ul, tx, &net, &t, 1))
 		ul->ep->stats->cnp_sent++;
 }
