@@ -20,18 +20,19 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+/* The kernel's words: seldom called, and so placed away from HOT functions; with all callees inlined but noinline ones. */
+#define noinline __attribute__((__noinline__))
+#define __cold __attribute__((__cold__))
+#define __flatten __attribute__((__flatten__))
 /*
  * A function on the path of every message. HOT functions are placed together, so that the path
- * touches few pages.
+ * touches few pages. The kernel has no word for it.
  */
 #define HOT __attribute__((hot))
-/*
- * A HOT function with all its callees inlined. Callees marked APART (called from many places) or RARE (seldom called) are not
- * inlined; RARE ones are also placed away from the HOT ones.
- */
-#define FLAT __attribute__((hot, flatten))
-#define APART __attribute__((noinline))
-#define RARE __attribute__((noinline, cold))
+
+#define FLAT HOT __flatten
+#define APART noinline
+#define RARE noinline __cold
 
 #define __printf(a, b) __attribute__((format(printf, a, b)))
 

@@ -60,12 +60,12 @@ static void engine_leave_parents(bool whole)
 		*engine_alive = 1;
 }
 
-RARE void engine_forked(void)
+noinline __cold void engine_forked(void)
 {
 	engine_leave_parents(!READ_ONCE(engine.lock.word));
 }
 
-RARE bool engine_abandoned_by(struct uverbs_file *f)
+noinline __cold bool engine_abandoned_by(struct uverbs_file *f)
 {
 	const struct efile *ef = uverbs_ucontext(f)->host;
 
@@ -73,7 +73,7 @@ RARE bool engine_abandoned_by(struct uverbs_file *f)
 	return ef->generation != engine.generation;
 }
 
-RARE bool engine_stale_left(struct uverbs_file *f)
+noinline __cold bool engine_stale_left(struct uverbs_file *f)
 {
 	const struct efile *ef = uverbs_ucontext(f)->host;
 
@@ -85,7 +85,7 @@ RARE bool engine_stale_left(struct uverbs_file *f)
  * Slow path of engine_unlock(): a doorbell from a signal handler found the lock held and set
  * lock.again.
  */
-RARE void engine_unlock_again(void)
+noinline __cold void engine_unlock_again(void)
 {
 	do {
 		while (READ_ONCE(engine.lock.again)) {

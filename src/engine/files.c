@@ -221,7 +221,7 @@ void *engine_map(struct uverbs_file *f, size_t len, uint64_t offset)
 	return ring_view(uverbs_ucontext(f)->host, len, offset);
 }
 
-FLAT ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)
+HOT __flatten ssize_t engine_write(struct uverbs_file *f, const void *buf, size_t count)
 {
 	ssize_t ret;
 

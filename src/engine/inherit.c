@@ -318,7 +318,7 @@ void inherit_try(void)
 	inherit_try_within(wait_ms);
 }
 
-RARE void inherit_poll(void)
+noinline __cold void inherit_poll(void)
 {
 	if (inherit_pending)
 		inherit_try_within(0);

@@ -65,7 +65,7 @@ static inline void pollwrap_was_empty(const void *cq, uint32_t published)
  * engine_poll() on a thread for which engine_thread_ready is not set, because the thread has only
  * polled so far: signals of guarded copies may be blocked, and are unblocked meanwhile.
  */
-static RARE void pollwrap_drive_guarded(void)
+static noinline __cold void pollwrap_drive_guarded(void)
 {
 	struct thread_guard g;
 
@@ -83,7 +83,7 @@ static inline void pollwrap_drive(void)
 }
 
 /* Look at the links after BUSY_POLLS polls of CQs that were not empty. */
-static APART void pollwrap_drive_busy(void)
+static noinline void pollwrap_drive_busy(void)
 {
 	pollwrap_drive();
 }
@@ -98,7 +98,7 @@ static inline int pollwrap_look(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 	return n;
 }
 
-FLAT static int pollwrap_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
+HOT __flatten static int pollwrap_poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 {
 	static __thread uint32_t busy __attribute__((tls_model("initial-exec")));
 	int n = pollwrap_still_empty(cq) ? 0 : pollwrap_look(cq, num, wc);
@@ -123,7 +123,7 @@ static inline int pollwrap_look_ex(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr
 	return ret;
 }
 
-FLAT static int pollwrap_start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+HOT __flatten static int pollwrap_start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
 {
 	int ret = pollwrap_still_empty(cq) ? ENOENT : pollwrap_look_ex(cq, attr);
 

@@ -53,7 +53,7 @@ ns_t engine_now(void)
  * earlier value. A deadline derived from it may be that much early. Timers therefore run by
  * engine_now(), after all arrived segments were taken in.
  */
-HOT APART ns_t engine_clock(void)
+HOT noinline ns_t engine_clock(void)
 {
 	struct timespec ts;
 	ns_t coarse;
@@ -145,7 +145,7 @@ static void progress_timers(void)
 		timer_run(&engine.timers, now);
 }
 
-APART int progress_run(void)
+noinline int progress_run(void)
 {
 	int n = progress_arrived(true);
 
@@ -172,7 +172,7 @@ static void progress_kick_event(struct link_fd *fd, uint32_t events)
 }
 
 /* Returns whether the thread may sleep: nothing has arrived since peers were asked for wake-ups. */
-static APART bool progress_actions(unsigned int actions)
+static noinline bool progress_actions(unsigned int actions)
 {
 	if (actions & POLLSTATE_NO_WAKE) {
 		shm_polling(engine.ep);
@@ -195,12 +195,12 @@ void progress_cq_armed(struct cq *cq)
 }
 
 /* The program's poll found nothing. */
-static RARE void progress_empty_poll(void)
+static noinline __cold void progress_empty_poll(void)
 {
 	progress_actions(pollstate_step(&engine.poll, POLLSTATE_EMPTY_POLL, engine.now));
 }
 
-static RARE void progress_flush_err(void)
+static noinline __cold void progress_flush_err(void)
 {
 	qp_flush_err(engine_now(), ERR_AT_POLL);
 }
@@ -216,7 +216,7 @@ static inline void progress_look(void)
 		progress_run();
 }
 
-static APART void progress_look_wire(void)
+static noinline void progress_look_wire(void)
 {
 	/*
 	 * An earlier poll delivered a message that the program has not answered. It may be waiting
@@ -237,7 +237,7 @@ static APART void progress_look_wire(void)
  * the holder may be waiting for a CPU, and the other threads would use up their time slices in
  * vain: they yield now and then.
  */
-static APART void progress_held(void)
+static noinline void progress_held(void)
 {
 	static __thread uint32_t held __attribute__((tls_model("initial-exec")));
 
@@ -245,7 +245,7 @@ static APART void progress_held(void)
 		sys_call(SYS_sched_yield);
 }
 
-FLAT void engine_poll(void)
+HOT __flatten void engine_poll(void)
 {
 	engine_check_fork();
 	if (unlikely(inherit_pending))

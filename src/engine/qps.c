@@ -31,14 +31,14 @@
  * later receives. QPs that fail one after another wake the thread once; it scans until the list is
  * empty.
  */
-static RARE void qp_rescan(struct qp *qp, ns_t now)
+static noinline __cold void qp_rescan(struct qp *qp, ns_t now)
 {
 	if (list_empty(&engine.err) && READ_ONCE(engine.sleep_until) > now + ERR_RESCAN)
 		progress_kick();
 	list_add_tail(&qp->err, &engine.err);
 }
 
-static APART void qp_arm(struct qp *qp, ns_t wake)
+static noinline void qp_arm(struct qp *qp, ns_t wake)
 {
 	if (timer_set(&engine.timers, &qp->timer, wake))
 		return;
@@ -92,7 +92,7 @@ static ns_t qp_clock(const struct qp *qp)
 	return engine_clock();
 }
 
-FLAT static int qp_doorbell(struct qp *qp)
+HOT __flatten static int qp_doorbell(struct qp *qp)
 {
 	ns_t now = qp_clock(qp);
 	int ret;
@@ -314,7 +314,7 @@ HOT void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
 	qp_rearm(qp, engine.now);
 }
 
-FLAT static void qp_link_input(struct link *l, const struct seg *seg)
+HOT __flatten static void qp_link_input(struct link *l, const struct seg *seg)
 {
 	struct rdev *dev = engine.block_dev[(seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
 	struct qp *qp = dev ? rdev_find_qp(dev, seg->dqpn) : NULL;
@@ -339,7 +339,7 @@ static void qp_link_writable(struct link *l)
 	}
 }
 
-APART void qp_work_run(ns_t now)
+noinline void qp_work_run(ns_t now)
 {
 	while (!list_empty(&engine.work)) {
 		struct qp *qp = list_first_entry(&engine.work, struct qp, work);

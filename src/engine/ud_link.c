@@ -71,7 +71,7 @@ struct link *ud_link(struct qp *qp, struct seg_net *net, uint32_t dqpn)
 }
 
 /* Deliver a copy to every attached QP of this process. */
-APART void ud_multicast(struct link *l, const struct seg *seg)
+noinline void ud_multicast(struct link *l, const struct seg *seg)
 {
 	struct seg_net net;
 	struct seg copy;

@@ -70,7 +70,7 @@ static void wire_foreign(struct udp_ep *ep, const struct seg_net *net, uint32_t 
 		l->ops->send(l, &seg);
 }
 
-APART void wire_handed(const struct seg *seg)
+noinline void wire_handed(const struct seg *seg)
 {
 	uint8_t buf[sizeof(struct seg_net) + PACKET_MAX];
 	struct iovec to = { buf, seg->len };
@@ -361,7 +361,7 @@ int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 	return 0;
 }
 
-static APART int wire_look(struct wire *w, uint32_t gen, int budget, uint64_t *bytes)
+static noinline int wire_look(struct wire *w, uint32_t gen, int budget, uint64_t *bytes)
 {
 	struct udp_ep *ep = w->ep;
 	uint64_t before;

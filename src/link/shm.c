@@ -226,7 +226,7 @@ void shm_ep_thread_start(struct shm_ep *ep)
 	smp_store_release(&ep->pub->alive, tid);
 }
 
-static __attribute__((noinline)) void bury_doomed(struct shm_ep *ep)
+static noinline void bury_doomed(struct shm_ep *ep)
 {
 	struct shm_link *l, *n;
 

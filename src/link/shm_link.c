@@ -47,7 +47,7 @@ void shm_link_wake(struct shm_link *l)
 		sys_write(l->evfd, &one, sizeof(one));
 }
 
-RARE void shm_link_doom(struct shm_link *l)
+noinline __cold void shm_link_doom(struct shm_link *l)
 {
 	if (l->doomed || !l->ep)
 		return;
@@ -98,7 +98,7 @@ static enum slot_kind shm_choose(struct shm_link *l, const struct seg *seg)
 	return SLOT_COPY;
 }
 
-FLAT static int shm_send(struct link *link, const struct seg *seg)
+HOT __flatten static int shm_send(struct link *link, const struct seg *seg)
 {
 	struct shm_link *l = to_shm_link(link);
 	enum slot_kind how;
@@ -212,14 +212,14 @@ static int shm_pull_copy(const struct seg *seg, uint64_t off, const struct iovec
 
 static const struct seg_pull shm_pull = { .copy = shm_pull_copy };
 
-static RARE void shm_bad_slot(struct shm_link *l)
+static noinline __cold void shm_bad_slot(struct shm_link *l)
 {
 	if (!l->bad++)
 		log_warn("shm: process %d (pid %d) sent an invalid slot",
 			 (int)l->hello.proc, l->pid);
 }
 
-FLAT APART int shm_link_poll(struct shm_link *l, int budget)
+HOT __flatten noinline int shm_link_poll(struct shm_link *l, int budget)
 {
 	struct seg seg;
 	int n = 0;
@@ -281,7 +281,7 @@ static void shm_tell_lost(struct shm_link *l, const struct shm_rec *r)
 	l->l.host->input(&l->l, &nak);
 }
 
-__attribute__((noinline)) void shm_link_service(struct shm_link *l)
+noinline void shm_link_service(struct shm_link *l)
 {
 	shm_tx_reap(&l->tx, shm_ref_failed, l);
 	while (l->nattention && !shm_tx_attention(&l->tx, l->attention[l->nattention - 1])) {

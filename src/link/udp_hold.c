@@ -130,7 +130,7 @@ void udp_settle(struct udp_ep *ep)
 		udp_settle_link(ul);
 }
 
-static APART void udp_hold_flush(struct udp_ep *ep)
+static noinline void udp_hold_flush(struct udp_ep *ep)
 {
 	struct udp_link *ul;
 

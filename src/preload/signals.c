@@ -130,8 +130,8 @@ typedef void (*action_fn)(int, siginfo_t *, void *);
 
 #if defined(__x86_64__)
 /* With a frame pointer, so that a backtrace from the handler can cross the switch of stacks. */
-static __attribute__((noinline)) void call_on_stack(uintptr_t sp, action_fn fn, int sig,
-						    siginfo_t *si, void *uc)
+static noinline void call_on_stack(uintptr_t sp, action_fn fn, int sig,
+				   siginfo_t *si, void *uc)
 {
 	void *volatile frame = __builtin_frame_address(0);
 

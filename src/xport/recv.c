@@ -35,7 +35,7 @@ recv_read(struct qp *qp, struct ring *ring, uint32_t max_sge)
 	return RECV_GOT;
 }
 
-static __attribute__((noinline)) enum recv_fetch srq_fetch(struct qp *qp, struct srq *srq)
+static noinline enum recv_fetch srq_fetch(struct qp *qp, struct srq *srq)
 {
 	enum recv_fetch got;
 

@@ -334,7 +334,7 @@ static APART bool req_direct(struct qp *qp, struct req_wqe *w)
  * (IBA 10.8.3.3). With a fence the WQE waits for all READs and atomics. If the cursor has gone back
  * over the WQE, it is not executed a second time. False: the WQE must wait.
  */
-static __attribute__((noinline)) bool req_local(struct qp *qp, struct req_wqe *w)
+static noinline bool req_local(struct qp *qp, struct req_wqe *w)
 {
 	struct qp_req *r = &qp->req;
 

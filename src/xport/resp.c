@@ -53,7 +53,7 @@ static enum resp_step resp_chk_state(struct resp_ctx *c)
 }
 
 /* The link has refused the request (seg.refuse): returns the step that sends the answer. */
-static __attribute__((noinline)) enum resp_step resp_chk_refused(struct resp_ctx *c)
+static noinline enum resp_step resp_chk_refused(struct resp_ctx *c)
 {
 	switch (c->seg->refuse) {
 	case AETH_RNR_NAK:

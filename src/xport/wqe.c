@@ -126,9 +126,9 @@ static enum wc_status wqe_read_flush(const struct rxe_send_wqe *s, struct req_wq
 }
 
 /* Reads a WQE that has no scatter/gather list: BIND_MW, LOCAL_INV, FLUSH or ATOMIC WRITE. */
-static __attribute__((noinline)) enum wc_status wqe_read_special(const struct qp *qp,
-								 const struct rxe_send_wqe *s,
-								 struct req_wqe *w)
+static noinline enum wc_status wqe_read_special(const struct qp *qp,
+						const struct rxe_send_wqe *s,
+						struct req_wqe *w)
 {
 	w->flags = (uint8_t)((w->flags & ~WQE_INLINE) | wqe_ops[w->opcode].flags);
 	if (w->flags & WQE_LOCAL)

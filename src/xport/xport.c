@@ -19,7 +19,7 @@
 #define SETTLE_TRIES 8
 
 /* Sends queued answers; a function of its own to keep xp_output() short. */
-static __attribute__((noinline)) void xp_output_owed(struct qp *qp)
+static noinline void xp_output_owed(struct qp *qp)
 {
 	card_lock(qp->card, CARD_OWNER);
 	resp_output(qp, qp->resp.from);
@@ -227,7 +227,7 @@ HOT int xp_output(struct qp *qp, ns_t now)
 }
 
 /* True if the QP does not admit this P_Key. Counts the packet in bad_pkeys. */
-static __attribute__((noinline)) bool xp_other_pkey(struct qp *qp, uint16_t pkey)
+static noinline bool xp_other_pkey(struct qp *qp, uint16_t pkey)
 {
 	uint16_t ours = xp_pkey(qp);
 
@@ -237,7 +237,7 @@ static __attribute__((noinline)) bool xp_other_pkey(struct qp *qp, uint16_t pkey
 	return true;
 }
 
-static __attribute__((noinline)) void unrel_input(struct qp *qp, const struct seg *seg)
+static noinline void unrel_input(struct qp *qp, const struct seg *seg)
 {
 	qp->dev->counter[CNT_RCVD_PKTS] += seg->npkts;
 	if (qp->type == QPT_UD)
