@@ -30,10 +30,6 @@
  */
 #define HOT __attribute__((hot))
 
-#define FLAT HOT __flatten
-#define APART noinline
-#define RARE noinline __cold
-
 #define __printf(a, b) __attribute__((format(printf, a, b)))
 
 /* Nanoseconds of CLOCK_MONOTONIC. Only engine/ and loop/ read the clock; others get `now`. */

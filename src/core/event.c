@@ -139,7 +139,7 @@ static void event_queue(struct event_file *f, struct event_source *src, uint64_t
 	f->ops->raise(f);
 }
 
-APART void event_raise(struct event_source *s, uint32_t type)
+noinline void event_raise(struct event_source *s, uint32_t type)
 {
 	if (s->file)
 		event_queue(s->file, s, s->user_handle, s->file->is_async ? type : 0);

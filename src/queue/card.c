@@ -16,7 +16,7 @@ void card_set_breaker(card_breaker fn, void *arg)
 	breaker_arg = arg;
 }
 
-RARE void card_lock_slow(struct qp_card *c, uint32_t proc)
+noinline __cold void card_lock_slow(struct qp_card *c, uint32_t proc)
 {
 	/* The holder may need this CPU: sleep after each SPINS attempts. */
 	const struct timespec ts = { .tv_nsec = 20 * NS_US };

@@ -51,14 +51,14 @@ HOT void comp_success(struct qp *qp, struct req_wqe *w)
 	cq_publish(qp->send_cq, false);
 }
 
-APART void comp_overrun(struct qp *qp, ns_t now)
+noinline void comp_overrun(struct qp *qp, ns_t now)
 {
 	qp->req.overrun = false;
 	xp_error(qp, now);
 }
 
 /* Completes executed BIND_MWs and LOCAL_INVs that are the oldest WQEs. */
-APART void comp_local(struct qp *qp)
+noinline void comp_local(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 
@@ -98,7 +98,7 @@ static void comp_through(struct qp *qp, struct req_wqe *w, uint32_t psn)
 		comp_success(qp, w);
 }
 
-static RARE enum comp_verdict comp_nak(struct qp *qp, uint8_t syndrome, enum wc_status *status)
+static noinline __cold enum comp_verdict comp_nak(struct qp *qp, uint8_t syndrome, enum wc_status *status)
 {
 	switch (syndrome) {
 	case AETH_NAK_PSN_SEQ:
@@ -143,8 +143,8 @@ static enum comp_verdict comp_ack(struct qp *qp, struct req_wqe *w, uint32_t psn
 }
 
 /* ATOMIC WRITE and FLUSH are answered by a READ response without payload (IBA A19.4). */
-static APART enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w, const struct seg *seg,
-					  enum wc_status *status)
+static noinline enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w, const struct seg *seg,
+					     enum wc_status *status)
 {
 	*status = WC_BAD_RESP_ERR;
 	if (unlikely(seg->len || seg->npkts != 1))
@@ -154,8 +154,8 @@ static APART enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w, cons
 }
 
 /* Handles a READ response without its first `skip` packets, which are duplicates. psn: PSN of the next one, in w. */
-static APART enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, const struct seg *seg,
-					 uint32_t psn, uint32_t skip, enum wc_status *status)
+static noinline enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, const struct seg *seg,
+					    uint32_t psn, uint32_t skip, enum wc_status *status)
 {
 	struct qp_req *r = &qp->req;
 	struct iovec iov[SEG_MAX_IOV];
@@ -194,8 +194,8 @@ static APART enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, const
 	}
 }
 
-static APART enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w, const struct seg *seg,
-					   enum wc_status *status)
+static noinline enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w, const struct seg *seg,
+					      enum wc_status *status)
 {
 	struct iovec iov[SEG_MAX_IOV], src = { (void *)&seg->orig, sizeof(seg->orig) };
 	int niov;
@@ -213,7 +213,7 @@ static APART enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w, con
 	return COMP_OK;
 }
 
-static RARE void comp_retry(struct qp *qp, ns_t now)
+static noinline __cold void comp_retry(struct qp *qp, ns_t now)
 {
 	/* Go back once per loss: further NAKs for it must not use up the attempts. */
 	if (qp->req.retrying || qp->req.rnr_until)
@@ -228,7 +228,7 @@ static RARE void comp_retry(struct qp *qp, ns_t now)
 	req_go_back(qp);
 }
 
-FLAT APART void comp_input(struct qp *qp, const struct seg *seg, ns_t now)
+HOT __flatten noinline void comp_input(struct qp *qp, const struct seg *seg, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 	uint32_t una = r->una, psn = seg->psn, skip = 0;

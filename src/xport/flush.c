@@ -24,7 +24,7 @@ void xp_error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status s
 }
 
 /* Enters ERR: requester and responder stop. Only an ACK or NAK that waits for room in the link is still sent. */
-APART void xp_enter_err(struct qp *qp, bool card_locked)
+noinline void xp_enter_err(struct qp *qp, bool card_locked)
 {
 	struct qp_req *r = &qp->req;
 
@@ -49,7 +49,7 @@ APART void xp_enter_err(struct qp *qp, bool card_locked)
 }
 
 /* Flushes the send queue. WQEs that the program posts later wait for the next doorbell. */
-APART void xp_flush_sq(struct qp *qp)
+noinline void xp_flush_sq(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 	uint32_t end = ring_producer(&qp->sq);
@@ -80,7 +80,7 @@ void xp_fail_recv(struct qp *qp, enum wc_status status)
  * Flushes the WQEs in the receive queue of a QP in ERR. WQEs in an SRQ do not belong to the QP; the
  * event LAST_WQE_REACHED says that the QP will take no more of them (IBA 11.6.3.1).
  */
-APART void xp_flush_rq(struct qp *qp)
+noinline void xp_flush_rq(struct qp *qp)
 {
 	uint32_t end;
 
@@ -100,7 +100,7 @@ APART void xp_flush_rq(struct qp *qp)
 }
 
 /* Fails the QP: its oldest send WQE completes with this status, all others are flushed. */
-APART void xp_fail_head(struct qp *qp, enum wc_status status)
+noinline void xp_fail_head(struct qp *qp, enum wc_status status)
 {
 	struct qp_req *r = &qp->req;
 	uint64_t wr_id;

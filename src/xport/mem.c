@@ -46,7 +46,7 @@ int xp_sge_iov(const struct qp *qp, const struct pd *pd, const struct rxe_sge *s
 }
 
 /* After a failed copy: true if payload bytes [off, off + len) of the segment are readable. */
-static RARE bool xp_payload_readable(const struct seg *seg, uint64_t off, uint64_t len)
+static noinline __cold bool xp_payload_readable(const struct seg *seg, uint64_t off, uint64_t len)
 {
 	char bounce[4096];
 
@@ -66,8 +66,8 @@ static RARE bool xp_payload_readable(const struct seg *seg, uint64_t off, uint64
  * Copies len bytes from offset off of the segment's payload to dst. 0; -EFAULT: dst cannot be
  * written; -EIO: the payload cannot be read, and the segment counts as lost.
  */
-FLAT APART int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst,
-			uint64_t len)
+HOT __flatten noinline int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst,
+				    uint64_t len)
 {
 	int rc;
 

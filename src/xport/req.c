@@ -171,7 +171,7 @@ static uint32_t req_read_ask(const struct qp *qp, const struct req_wqe *w)
  * Sends the request packet of a READ, atomic, ATOMIC WRITE or FLUSH. A READ requests as many
  * packets as req_read_ask() returns.
  */
-static APART int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
+static noinline int req_send_rd(struct qp *qp, struct req_wqe *w, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 	struct iovec iov[SEG_MAX_IOV];
@@ -280,7 +280,7 @@ static void req_direct_count(struct qp *qp, const struct req_wqe *w, uint32_t in
  * Tries direct placement (link_ops.direct). True: the WQE is complete or has an error status. False: send it in
  * segments.
  */
-static APART bool req_direct(struct qp *qp, struct req_wqe *w)
+static noinline bool req_direct(struct qp *qp, struct req_wqe *w)
 {
 	struct qp_req *r = &qp->req;
 	struct iovec iov[SEG_MAX_IOV];
@@ -366,7 +366,7 @@ void req_check_drained(struct qp *qp)
 }
 
 /* Moves the cursor back to the oldest unacknowledged packet. */
-APART void req_go_back(struct qp *qp)
+noinline void req_go_back(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 
@@ -398,7 +398,7 @@ void req_probe(struct qp *qp, ns_t now)
 }
 
 /* To be called when una has advanced after req_probe(). If only the probe was acked, the later packets were lost: go back. */
-APART void req_probed(struct qp *qp, uint32_t una)
+noinline void req_probed(struct qp *qp, uint32_t una)
 {
 	qp->req.probing = false;
 	if (qp->req.una != psn_add(una, 1) || qp->req.una == qp->req.nxt)
@@ -426,7 +426,7 @@ HOT void req_acked(struct qp *qp)
 }
 
 /* Sends as much as possible. */
-FLAT APART void req_run(struct qp *qp, ns_t now)
+HOT __flatten noinline void req_run(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 

@@ -180,7 +180,7 @@ static enum resp_step resp_chk_op_valid(struct resp_ctx *c)
  * answered with an RNR NAK. Of a segment with several packets of a WRITE with immediate, only the last packet needs a
  * receive WQE: the packets before it are executed, then an RNR NAK answers the last one.
  */
-static RARE enum resp_step resp_recv_missing(struct resp_ctx *c)
+static noinline __cold enum resp_step resp_recv_missing(struct resp_ctx *c)
 {
 	if (resp_is_send(c) || c->npkts == 1)
 		return RESP_RNR;
@@ -195,7 +195,7 @@ static RARE enum resp_step resp_recv_missing(struct resp_ctx *c)
  * The receive WQE or the SRQ is bad. The completion of the receive WQE reports the error; if the QP
  * holds no receive WQE, an event does.
  */
-static RARE enum resp_step resp_bad_recv(struct resp_ctx *c)
+static noinline __cold enum resp_step resp_bad_recv(struct resp_ctx *c)
 {
 	resp_rem_op(c, WC_LOC_QP_OP_ERR);
 	if (!c->qp->resp.have_wqe)
@@ -258,7 +258,7 @@ static enum resp_step resp_chk_length(struct resp_ctx *c)
 }
 
 /* The key of a FLUSH is checked even for length 0. If the FLUSH is for the whole region, no range is checked. */
-static APART enum resp_step resp_chk_flush_key(struct resp_ctx *c)
+static noinline enum resp_step resp_chk_flush_key(struct resp_ctx *c)
 {
 	const struct seg *seg = c->seg;
 	uint32_t len = seg->dma_len, index = seg->rkey >> 8;
@@ -304,7 +304,7 @@ static enum resp_step resp_chk_rkey(struct resp_ctx *c)
 	return RESP_EXECUTE;
 }
 
-static RARE enum resp_step resp_nak_seq(struct resp_ctx *c)
+static noinline __cold enum resp_step resp_nak_seq(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 
@@ -316,7 +316,7 @@ static RARE enum resp_step resp_nak_seq(struct resp_ctx *c)
 	return RESP_DONE;
 }
 
-static RARE enum resp_step resp_rnr(struct resp_ctx *c)
+static noinline __cold enum resp_step resp_rnr(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 
@@ -327,7 +327,7 @@ static RARE enum resp_step resp_rnr(struct resp_ctx *c)
 	return RESP_DONE;
 }
 
-static RARE enum resp_step resp_check_failed(struct resp_ctx *c, enum resp_step found)
+static noinline __cold enum resp_step resp_check_failed(struct resp_ctx *c, enum resp_step found)
 {
 	log_debug("xport: qp#%06x psn %u: check %s failed, NAK 0x%02x", c->qp->qpn, c->psn,
 		  resp_step_names[found], c->syndrome);
@@ -395,7 +395,7 @@ static void resp_run(struct resp_ctx *c)
  * the responder's checks failed. The requester has stored the NAK code in card->failed: the QP
  * fails as if it had sent that NAK.
  */
-static RARE void resp_card_failed(struct qp *qp)
+static noinline __cold void resp_card_failed(struct qp *qp)
 {
 	enum xp_event event = qp->card->failed == AETH_NAK_REM_ACC ? EV_QP_ACCESS_ERR :
 								     EV_QP_REQ_ERR;
@@ -425,7 +425,7 @@ void resp_check_card(struct qp *qp)
  * Sets the link on which answers are sent, also those already queued, and takes a reference to it.
  * NULL: no link.
  */
-APART void resp_set_from(struct qp *qp, struct link *from)
+noinline void resp_set_from(struct qp *qp, struct link *from)
 {
 	struct link *old = qp->resp.from;
 

@@ -13,7 +13,7 @@
  * Executes SEND with invalidate. The key must be that of a type 2 window of this QP (IBA
  * 9.9.6.1, responder class J). An error is reported by the receive WQE, without an event.
  */
-static APART enum resp_step resp_exec_inv(struct resp_ctx *c)
+static noinline enum resp_step resp_exec_inv(struct resp_ctx *c)
 {
 	if (likely(!mw_invalidate(c->qp, c->seg->imm)))
 		return RESP_COMPLETE;
@@ -60,7 +60,7 @@ static enum resp_step resp_exec_write(struct resp_ctx *c)
  * Advances PSN and MSN for a READ, atomic, ATOMIC WRITE or FLUSH and queues its response. Queued
  * responses are sent in PSN order.
  */
-static APART enum resp_step resp_exec_rd(struct resp_ctx *c, struct resp_res *res, uint32_t npkts)
+static noinline enum resp_step resp_exec_rd(struct resp_ctx *c, struct resp_res *res, uint32_t npkts)
 {
 	struct qp *qp = c->qp;
 
@@ -108,7 +108,7 @@ static void resp_read_res(const struct resp_ctx *c, struct resp_res *res)
 	};
 }
 
-static APART enum resp_step resp_exec_atomic(struct resp_ctx *c)
+static noinline enum resp_step resp_exec_atomic(struct resp_ctx *c)
 {
 	const struct seg *seg = c->seg;
 	struct resp_res res = { .type = SEG_ATOMIC_ACK, .psn = c->psn };
@@ -128,7 +128,7 @@ static APART enum resp_step resp_exec_atomic(struct resp_ctx *c)
 }
 
 /* An atomic store of 8 bytes. */
-static APART enum resp_step resp_exec_atomic_write(struct resp_ctx *c)
+static noinline enum resp_step resp_exec_atomic_write(struct resp_ctx *c)
 {
 	struct resp_res res = { .type = SEG_READ_RESP, .psn = c->psn };
 	uint64_t v;
@@ -148,7 +148,7 @@ static APART enum resp_step resp_exec_atomic_write(struct resp_ctx *c)
  * host (direct placement). So a barrier makes it globally visible. No memory is persistent here, so
  * no key permits a persistent flush (kernel: only for pmem).
  */
-static APART enum resp_step resp_exec_flush(struct resp_ctx *c)
+static noinline enum resp_step resp_exec_flush(struct resp_ctx *c)
 {
 	struct resp_res res = { .type = SEG_READ_RESP, .psn = c->psn };
 
@@ -297,7 +297,7 @@ static enum resp_step resp_dup_empty(struct resp_ctx *c)
  * these may be a READ whose response the requester still awaits. A READ is executed again; an
  * atomic is answered from the replay list.
  */
-APART enum resp_step resp_duplicate(struct resp_ctx *c)
+noinline enum resp_step resp_duplicate(struct resp_ctx *c)
 {
 	if (resp_is_send(c) || resp_is_write(c)) {
 		if (c->flags & SEG_F_ACKREQ)

@@ -22,7 +22,7 @@ static size_t resp_rd_bytes(uint32_t n)
 	return n * (sizeof(struct resp_res) + sizeof(struct resp_replay));
 }
 
-APART bool resp_rd_alloc(struct qp *qp)
+noinline bool resp_rd_alloc(struct qp *qp)
 {
 	struct qp_resp *r = &qp->resp;
 	uint32_t n = qp->attr.max_dest_rd_atomic, old = r->rd_size;
@@ -204,7 +204,7 @@ HOT static int resp_send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_
  * Enters ERR after a responder error. status completes the receive WQE that is in use (qp_resp.have_wqe). The caller
  * has locked the QP's card (struct qp_card).
  */
-static RARE void resp_fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
+static noinline __cold void resp_fail_now(struct qp *qp, enum wc_status status, enum xp_event event)
 {
 	xp_enter_err(qp, true);
 	if (event != EV_NONE)
@@ -215,7 +215,7 @@ static RARE void resp_fail_now(struct qp *qp, enum wc_status status, enum xp_eve
 }
 
 /* Sends the queued responses. False: the link is full. */
-static APART bool resp_output_res(struct qp *qp, struct link *l)
+static noinline bool resp_output_res(struct qp *qp, struct link *l)
 {
 	struct qp_resp *r = &qp->resp;
 
@@ -246,7 +246,7 @@ static APART bool resp_output_res(struct qp *qp, struct link *l)
 }
 
 /* Sends queued answers as far as the link has room. The caller has locked the QP's card (struct qp_card). */
-APART void resp_output(struct qp *qp, struct link *l)
+noinline void resp_output(struct qp *qp, struct link *l)
 {
 	struct qp_resp *r = &qp->resp;
 
@@ -298,7 +298,7 @@ HOT void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndro
  * delayed, so that a stream of WRITEs gets one ACK per batch. The caller of xp_input() sees
  * xp_blocked() and calls xp_output() at the end of the batch.
  */
-APART void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
+noinline void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
 {
 	struct qp_resp *r = &qp->resp;
 
@@ -318,8 +318,8 @@ APART void resp_answer_late(struct qp *qp, struct link *l, uint32_t psn)
  * Sends a NAK for psn, after queued responses, then moves the QP to ERR. status completes the held
  * receive WQE. event: EV_NONE if that completion reports the error.
  */
-APART void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
-		      enum wc_status status, enum xp_event event)
+noinline void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
+			 enum wc_status status, enum xp_event event)
 {
 	struct qp_resp *r = &qp->resp;
 

@@ -71,7 +71,7 @@ static void ack_timer_start(struct qp *qp, ns_t now)
 #define EARLY_MIN (2 * NS_MS)	/* minimum wait, as a peer that waits for a CPU answers late although nothing is lost */
 #define RTT_UNIT (16 * NS_US)
 
-static APART void early_timer_start(struct qp *qp, ns_t now)
+static noinline void early_timer_start(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 	ns_t wait = (r->srtt + 4ull * r->rttvar) * RTT_UNIT;
@@ -87,7 +87,7 @@ static uint32_t rtt_clock(ns_t now)
 }
 
 /* Round-trip estimate of TCP (RFC 6298), without samples of repeated packets (Karn). */
-static APART void rtt_sample(struct qp_req *r, ns_t now)
+static noinline void rtt_sample(struct qp_req *r, ns_t now)
 {
 	uint32_t rtt, off;
 
@@ -159,7 +159,7 @@ bool xp_timer_retry(struct qp *qp, ns_t now)
 }
 
 /* Starts the wait of an RNR NAK and uses up an attempt. False: no attempt is left. */
-APART bool xp_timer_rnr(struct qp *qp, uint8_t syndrome, ns_t now)
+noinline bool xp_timer_rnr(struct qp *qp, uint8_t syndrome, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 

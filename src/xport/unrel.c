@@ -190,7 +190,7 @@ static int unrel_send_some(struct qp *qp, struct req_wqe *w)
 	return 0;
 }
 
-APART void unrel_run(struct qp *qp, ns_t now)
+noinline void unrel_run(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 

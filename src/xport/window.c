@@ -50,7 +50,7 @@ void win_reset(struct qp *qp)
 }
 
 /* Grows the window: npkts packets were acknowledged. */
-APART void win_acked_slow(struct qp *qp, uint32_t npkts)
+noinline void win_acked_slow(struct qp *qp, uint32_t npkts)
 {
 	struct qp_req *r = &qp->req;
 

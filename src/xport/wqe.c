@@ -211,7 +211,7 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 }
 
 /* Doubles the array of private copies. False: it is as large as the ring, or no memory. */
-static RARE bool wqe_grow(struct qp *qp)
+static noinline __cold bool wqe_grow(struct qp *qp)
 {
 	struct qp_req *r = &qp->req;
 	uint32_t mask = r->wqe_mask * 2 + 1;

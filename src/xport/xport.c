@@ -128,7 +128,7 @@ static void xp_rings_forget(struct qp *qp)
  * Drops the send WQEs that the program has put into the send queue in state RESET, INIT or RTR. POST_SEND fails with
  * -EINVAL, so they must never be executed. librxe has already moved the producer index past them.
  */
-static RARE void xp_drop_sends(struct qp *qp)
+static noinline __cold void xp_drop_sends(struct qp *qp)
 {
 	for (uint32_t n = ring_count(&qp->sq); n; n--)
 		ring_consume(&qp->sq);

@@ -193,7 +193,7 @@ static int write_frame_plain(struct uverbs_req *r, struct ib_uverbs_cmd_hdr *hdr
 	return 0;
 }
 
-static APART ssize_t write_any(struct uverbs_file *f, const void *buf, size_t count)
+static noinline ssize_t write_any(struct uverbs_file *f, const void *buf, size_t count)
 {
 	struct uverbs_req r;
 	struct ib_uverbs_cmd_hdr hdr;
