@@ -32,7 +32,6 @@
 
 /* Below this size two copies through the cache cost less than one system call. */
 #define REF_MIN (16u << 10)
-#define COPY_ONLY_MSGS 64	/* messages of a QP that are copied after a failed reference */
 
 static struct shm_link *to_shm_link(struct link *l)
 {
@@ -73,7 +72,7 @@ static void shm_ref_failed(void *arg, const struct shm_rec *r)
 		c = &l->copy_only[l->copy_next++ % ARRAY_SIZE(l->copy_only)];
 		l->ncopy_only = min(l->copy_next, (uint32_t)ARRAY_SIZE(l->copy_only));
 	}
-	*c = (struct shm_copy_only){ .sqpn = r->sqpn, .left = COPY_ONLY_MSGS };
+	*c = (struct shm_copy_only){ .sqpn = r->sqpn, .left = SHM_RECHECK };
 	/* If lost[] is full, the requester gets no NAK and repeats the message after its ACK timeout. */
 	if (l->nlost < ARRAY_SIZE(l->lost))
 		l->lost[l->nlost++] = *r;

@@ -5,9 +5,9 @@
  * hangs, would stop this process. /proc/PID/pagemap answers without waiting. Memory that is not
  * resident is left to the peer: the peer accesses it itself, and the payload goes through the ring.
  *
- * A range that was resident is remembered for RESIDENT_USES copies, because asking costs a system
- * call. A peer that takes the page away in between can still stop this process. Such a peer runs
- * under the same user, who may kill this process anyway.
+ * A range that was resident is remembered for SHM_RECHECK copies. A peer that takes the page away in
+ * between can still stop this process. Such a peer runs under the same user, who may kill this
+ * process anyway.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,6 @@
 #include "link/shm_int.h"
 
 #define PAGE_SHIFT 12
-#define RESIDENT_USES 64	/* copies between two questions about the same range */
 #define ENTRIES 128		/* pages in one read() */
 #define GOLDEN 0x9e3779b97f4a7c15ull	/* spreads page numbers over the table */
 
@@ -70,7 +69,7 @@ bool shm_resident(struct shm_link *l, const void *addr, uint64_t len, bool write
 		r->left = 0;
 		return false;
 	}
-	*r = (struct shm_range){ .first = first, .last = last, .left = RESIDENT_USES, .write = write };
+	*r = (struct shm_range){ .first = first, .last = last, .left = SHM_RECHECK, .write = write };
 	return true;
 }
 
