@@ -38,7 +38,7 @@ struct efile {
 	int memfd;			/* the engine's descriptor of the memfd; the program has another */
 	uint8_t *map;			/* the engine's mapping of the ring area, which begins at base */
 	uint64_t base;			/* offset of the first ring in memfd */
-	uint64_t map_size, file_size, cursor, ready, ready_end, ring_bytes, gone_bytes, ngone;
+	uint64_t map_size, file_size, cursor, ready, ready_end, ring_bytes, gone_bytes;
 	uint64_t used;			/* no ring has ever been above this offset */
 	struct list_head rings;		/* struct ring_area, by offset */
 	int slot;			/* index in proc_page.ctx; -1: no entry was free */

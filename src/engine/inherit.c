@@ -406,7 +406,6 @@ static int inherit_adopt_file(struct efile *ef, const struct host_page *page)
 	ef->used = 0;
 	ef->ready = ef->ready_end = 0;
 	ef->ring_bytes = ef->gone_bytes = 0;
-	ef->ngone = 0;
 	ef->edev = edev;
 	ef->uctx.dev = &edev->dev;
 	ef->uctx.res = 0;

@@ -13,8 +13,8 @@
  *
  * Pages are allocated and freed by system calls, which cost more than the pages of one ring. A file
  * with many rings (ring_bytes) therefore allocates pages ahead: the offsets from ready to ready_end
- * have pages but no ring. Pages of destroyed rings are freed many at a time: ngone destroyed rings,
- * with gone_bytes bytes in total, still have theirs.
+ * have pages but no ring. Pages of destroyed rings are freed many at a time: gone_bytes of
+ * destroyed rings still have theirs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,9 +32,11 @@
 #include "engine/rings.h"
 
 #define RING_BASE (1ull << 30)	/* offset of the first ring; smaller if the size of files is limited (ring_base()) */
-#define AHEAD_MAX (256ull << 10)
-#define GONE_MAX 64u		/* destroyed rings that may wait for ring_gone_flush() */
-#define GONE_BYTES (512ull << 10)	/* limit of the bytes of such rings */
+/*
+ * Bytes that are allocated ahead at most, and bytes of destroyed rings that are freed together: with this many, the
+ * system call costs little beside the pages.
+ */
+#define RING_BATCH (256ull << 10)
 
 #define MAPS_MAX 64u		/* files that ring_view() handles; for a further file it returns NULL */
 
@@ -234,7 +236,7 @@ static int ring_pages_get(struct efile *ef, uint64_t at, uint64_t len)
 			return -ENOMEM;
 		ef->file_size = end;
 	}
-	if (len <= AHEAD_MAX && !sys_call(SYS_madvise, ef->map + at, len, MADV_POPULATE_WRITE))
+	if (len <= RING_BATCH && !sys_call(SYS_madvise, ef->map + at, len, MADV_POPULATE_WRITE))
 		return 0;
 	return sys_call(SYS_fallocate, ef->memfd, 0, ef->base + at, len) < 0 ? -ENOMEM : 0;
 }
@@ -251,7 +253,7 @@ static void ring_pages_put(struct efile *ef, uint64_t from, uint64_t to)
  */
 static int ring_pages_for(struct efile *ef, uint64_t at, uint64_t size, bool last)
 {
-	uint64_t ahead = min(ef->ring_bytes / 4 & ~(PAGE - 1), AHEAD_MAX);
+	uint64_t ahead = min(ef->ring_bytes / 4 & ~(PAGE - 1), RING_BATCH);
 
 	if (at >= ef->ready && at + size <= ef->ready_end) {
 		ef->ready = at + size;
@@ -284,7 +286,6 @@ static void ring_gone_flush(struct efile *ef)
 	}
 	if (to)
 		ring_pages_put(ef, from, to);
-	ef->ngone = 0;
 	ef->gone_bytes = 0;
 }
 
@@ -383,7 +384,7 @@ static void ring_free(struct ucontext *uctx, struct ring *r)
 		a->gone = true;
 		ef->ring_bytes -= a->size;
 		ef->gone_bytes += a->size;
-		if (++ef->ngone >= GONE_MAX || ef->gone_bytes >= GONE_BYTES)
+		if (ef->gone_bytes >= RING_BATCH)
 			ring_gone_flush(ef);
 		return;
 	}
