@@ -429,12 +429,11 @@ static int fault_send(struct link *l, const struct seg *seg)
 /* The caller holds a reference to the link, because above->input() may drop all others. */
 static void fault_input_packet(struct link *l, const struct seg *seg)
 {
-	struct fault *ft = fault_of(l);
-	const struct link_host *above = ft->above;
+	const struct link_host *above = fault_of(l)->above;
 	struct verdict v = fault_judge(l, seg, true);
 	struct seg spoilt = *seg;
 
-	fault_show_counts(ft->f);
+	fault_show_counts(fault_of(l)->f);
 	spoilt.bad_icrc = v.drop && v.damage;
 	spoilt.refuse = v.syndrome;
 	if (v.drop) {

@@ -98,7 +98,8 @@ static void comp_through(struct qp *qp, struct req_wqe *w, uint32_t psn)
 		comp_success(qp, w);
 }
 
-static noinline __cold enum comp_verdict comp_nak(struct qp *qp, uint8_t syndrome, enum wc_status *status)
+static noinline __cold enum comp_verdict comp_nak(struct qp *qp, uint8_t syndrome,
+						  enum wc_status *status)
 {
 	switch (syndrome) {
 	case AETH_NAK_PSN_SEQ:
@@ -143,8 +144,8 @@ static enum comp_verdict comp_ack(struct qp *qp, struct req_wqe *w, uint32_t psn
 }
 
 /* ATOMIC WRITE and FLUSH are answered by a READ response without payload (IBA A19.4). */
-static noinline enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w, const struct seg *seg,
-					     enum wc_status *status)
+static noinline enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w,
+					     const struct seg *seg, enum wc_status *status)
 {
 	*status = WC_BAD_RESP_ERR;
 	if (unlikely(seg->len || seg->npkts != 1))
@@ -194,8 +195,8 @@ static noinline enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, co
 	}
 }
 
-static noinline enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w, const struct seg *seg,
-					      enum wc_status *status)
+static noinline enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w,
+					      const struct seg *seg, enum wc_status *status)
 {
 	struct iovec iov[SEG_MAX_IOV], src = { (void *)&seg->orig, sizeof(seg->orig) };
 	int niov;

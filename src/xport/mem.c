@@ -66,8 +66,8 @@ static noinline __cold bool xp_payload_readable(const struct seg *seg, uint64_t 
  * Copies len bytes from offset off of the segment's payload to dst. 0; -EFAULT: dst cannot be
  * written; -EIO: the payload cannot be read, and the segment counts as lost.
  */
-HOT __flatten noinline int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst,
-				    uint64_t len)
+HOT __flatten noinline int xp_place(const struct seg *seg, uint64_t off, const struct iovec *dst,
+				    int ndst, uint64_t len)
 {
 	int rc;
 

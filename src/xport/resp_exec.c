@@ -60,7 +60,8 @@ static enum resp_step resp_exec_write(struct resp_ctx *c)
  * Advances PSN and MSN for a READ, atomic, ATOMIC WRITE or FLUSH and queues its response. Queued
  * responses are sent in PSN order.
  */
-static noinline enum resp_step resp_exec_rd(struct resp_ctx *c, struct resp_res *res, uint32_t npkts)
+static noinline enum resp_step resp_exec_rd(struct resp_ctx *c, struct resp_res *res,
+					    uint32_t npkts)
 {
 	struct qp *qp = c->qp;
 
