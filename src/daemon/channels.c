@@ -3,8 +3,8 @@
  * Messages that clients write to shared memory (ipc/channel.h). A channel has a slot for one
  * request, which rused answers, and a queue of at most CHAN_QUEUE messages without an answer.
  *
- * rused polls the channels of all clients that sent something within LATELY. In one round of the
- * event loop it takes from each of these channels at most one request and CHAN_QUEUE queued
+ * rused polls the channels of all clients that sent something since it last slept. In one round of
+ * the event loop it takes from each of these channels at most one request and CHAN_QUEUE queued
  * messages, so no client can starve the others.
  */
 #include <errno.h>
@@ -16,7 +16,6 @@
 #include "loop/loop.h"
 #include "umads/umads.h"
 
-#define LATELY (20 * NS_MS)
 /*
  * Number of queued messages after which ucma_settle() publishes their effects, which may wake
  * programs. It is not called after every message, because a woken program competes with rused for
@@ -45,16 +44,9 @@ static bool channels_watch(void *ctx, bool on)
 	struct client *c, *t;
 
 	list_for_each_entry_safe(c, t, &chs->list, channel.node) {
-		bool lately = chs->loop->now - c->channel.used < LATELY;
-
-		if (on && !lately)
-			continue;
 		channel_watch(c, on);
-		/*
-		 * Stop polling an idle client. Its next message comes over the socket and adds it
-		 * again.
-		 */
-		if (!on && !lately && !channel_has_message(c))
+		/* The next message comes over the socket and adds the client again. */
+		if (!on && !channel_has_message(c))
 			list_del(&c->channel.node);
 	}
 	if (!on)
@@ -163,7 +155,8 @@ static void channels_take(void *ctx)
 void channels_init(struct channels *chs, struct loop *l, struct clients *clients,
 		   struct umads *umads, struct ucma_files *ucma)
 {
-	static const struct loop_memory memory = { channels_watch, channels_there, channels_take };
+	static const struct loop_memory memory = { channels_watch, channels_there, channels_take,
+						   CHAN_POLL };
 
 	*chs = (struct channels){ .loop = l, .clients = clients, .umads = umads, .ucma = ucma };
 	list_init(&chs->list);
@@ -200,8 +193,7 @@ void channel_used(struct client *c)
 {
 	if (!c->channel.map)
 		return;
-	loop_message(c->channel.all->loop, ipc_channel_slept(c->channel.map));
-	c->channel.used = c->channel.all->loop->now;
+	loop_message(c->channel.all->loop);
 	if (list_empty(&c->channel.node))
 		list_add_tail(&c->channel.node, &c->channel.all->list);
 	/* Set `watched` at once: rused polls the channel before it sleeps, so the client need not wake it. */

@@ -27,7 +27,6 @@ struct channel {
 	struct channels *all;
 	struct ipc_channel *map;	/* NULL: none */
 	struct list_head node;		/* channels.list */
-	ns_t used;			/* when the client's last message arrived, through the channel or the socket */
 	uint32_t tail;			/* position in its queue */
 	bool watched;
 };

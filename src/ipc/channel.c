@@ -9,9 +9,6 @@
 #include "ipc/ipc_internal.h"
 #include "queue/barrier.h"
 
-#define LUCK_FIRST 4
-#define LOOKS_A_CLOCK 32
-
 void ipc_channel_unmap(struct ipc_channel *ch)
 {
 	memfd_unmap(ch, sizeof(*ch));
@@ -35,10 +32,9 @@ int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void))
 		ch = NULL;
 	}
 	c->chan = ch;
-	c->spin = (struct ipc_spin){ .luck = LUCK_FIRST };
 	/* Polling pays only if the process and rused can run on different CPUs. */
 	if (cpus_usable() > 1)
-		c->spin.clock = clock;
+		c->clock = clock;
 	return 0;
 }
 
@@ -82,14 +78,14 @@ static bool give_up(struct ipc_channel *ch, bool *posted)
 bool ipc_channel_answer(struct ipc_channel *ch, ns_t (*clock)(void), ns_t until,
 			struct ipc_hdr *hdr, void *body, size_t *len, int *rc, bool *posted)
 {
-	uint32_t state, n, looks = 0;
+	uint32_t state, n;
 
 	*posted = false;
 	for (;;) {
 		state = smp_load_acquire(&ch->state);
 		if (state != CHAN_POSTED && state != CHAN_AWAITED)
 			break;
-		if (++looks % LOOKS_A_CLOCK == 0 && clock() >= until)
+		if (clock() >= until)
 			break;
 		cpu_relax();
 	}
@@ -145,11 +141,6 @@ bool ipc_channel_put(struct ipc_channel *ch, const struct ipc_hdr *hdr, const vo
 		return false;
 	fill(&ch->answer, hdr, body, len);
 	return atomic_cmpxchg(&ch->state, CHAN_AWAITED, CHAN_ANSWERED);
-}
-
-ns_t ipc_channel_slept(const struct ipc_channel *ch)
-{
-	return READ_ONCE(ch->slept_ns);
 }
 
 void ipc_channel_sent(struct ipc_channel *ch)

@@ -27,6 +27,11 @@
 
 enum ipc_chan_state { CHAN_FREE, CHAN_POSTED, CHAN_AWAITED, CHAN_ANSWERED };
 
+/*
+ * Tuning constant: ns for which a process polls for an answer, and rused for the next message, before they sleep. It
+ * is about what a sleep and a wake-up take, so polling in vain at most doubles the time of a call.
+ */
+#define CHAN_POLL (50 * NS_US)
 #define CHAN_BODY 4064
 #define CHAN_QUEUE 256u		/* entries of the queue of messages without an answer */
 #define CHAN_QUEUE_BODY 552
@@ -47,8 +52,7 @@ struct ipc_chan_item {
 /* "process:" and "rused:" name the side that writes the member. Both write state. */
 struct ipc_channel {
 	uint32_t state;		/* enum ipc_chan_state */
-	uint32_t slept_ns;	/* process: ipc_spin.slept */
-	uint32_t pad1[14];
+	uint32_t pad1[15];
 	uint32_t head;		/* process: position after the last queued message */
 	uint32_t bell;		/* process: 1: it has sent a wake-up for the queue; rused clears it */
 	uint32_t pad2[46];
@@ -138,8 +142,6 @@ int ipc_channel_take(struct ipc_channel *ch, struct ipc_hdr *hdr, void *body, si
  */
 bool ipc_channel_put(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
 		     size_t len);
-/* The process's estimate ipc_spin.slept in ns; 0: unknown. */
-ns_t ipc_channel_slept(const struct ipc_channel *ch);
 /* The answer was sent over the socket: ends the polling of the process. */
 void ipc_channel_sent(struct ipc_channel *ch);
 

@@ -7,9 +7,8 @@
  * sometimes also under the engine lock, so it makes only raw system calls and allocates nothing.
  * Each wait is limited to CALL_TIMEOUT_S, so a stopped rused does not hang a program.
  *
- * ipc_trip() uses the channel (ipc/channel.h) if polling has paid off recently, and the socket
- * otherwise. `luck` counts recent answers found by polling, up to LUCK_MAX; each miss halves it. At
- * 0, one call in LUCK_TRY polls.
+ * ipc_trip() uses the channel (ipc/channel.h) if there is one and the process may poll; else the
+ * socket.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -28,12 +27,6 @@
 #include "queue/barrier.h"
 
 #define CALL_TIMEOUT_S 5
-
-/* Limits of the time an answer is polled for, see struct ipc_spin. */
-#define SPIN_MIN (20 * NS_US)
-#define SPIN_MAX (2 * NS_MS)
-#define LUCK_MAX 8
-#define LUCK_TRY 16		/* if luck is 0, one call in LUCK_TRY polls */
 
 /* If the queue is full, queue() repeats the attempt: QUEUE_YIELDS times after sched_yield(), then QUEUE_NAPS times after 1 ms. */
 #define QUEUE_YIELDS 100
@@ -359,37 +352,17 @@ static int call_recv(struct ipc_conn *c, const struct ipc_hdr *req, char *reply,
 	return 0;
 }
 
-static bool spins(const struct ipc_conn *c)
-{
-	return c->chan && c->spin.slept && (c->spin.luck || c->seq % LUCK_TRY == 0);
-}
-
-/*
- * Updates the estimate of how long a call takes if both sides sleep while they wait, by a call that took `took` ns. A
- * shorter call replaces the estimate; a longer one, which other load may have delayed, raises it by at most 1/8. The
- * estimate limits the polling of this process and, through slept_ns in the channel, that of rused.
- */
-static void note_slept(struct ipc_conn *c, ns_t took)
-{
-	c->spin.slept = min(took, c->spin.slept ? c->spin.slept + c->spin.slept / 8 : NS_S);
-	WRITE_ONCE(c->chan->slept_ns, (uint32_t)c->spin.slept);
-}
-
 /* Polls the channel for the answer. -EAGAIN: no answer in time; *posted then says whether the request was withdrawn. */
-static int channel_recv(struct ipc_conn *c, const struct ipc_hdr *req, ns_t began, char *reply,
-			size_t *rsize, bool *posted)
+static int channel_recv(struct ipc_conn *c, const struct ipc_hdr *req, char *reply, size_t *rsize,
+			bool *posted)
 {
-	ns_t until = began + min(max(c->spin.slept, SPIN_MIN), SPIN_MAX);
 	size_t len = reply && rsize ? *rsize : 0;
 	struct ipc_hdr hdr;
 	int rc;
 
-	if (!ipc_channel_answer(c->chan, c->spin.clock, until, &hdr, reply, &len, &rc, posted)) {
-		c->spin.luck /= 2;
+	if (!ipc_channel_answer(c->chan, c->clock, c->clock() + CHAN_POLL, &hdr, reply, &len, &rc,
+				posted))
 		return -EAGAIN;
-	}
-	if (c->spin.luck < LUCK_MAX)
-		c->spin.luck++;
 	c->unanswered = false;
 	if (!rc)
 		rc = check_answer(req, &hdr, len);
@@ -409,8 +382,7 @@ int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 {
 	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = type };
 	struct timespec left = { .tv_sec = CALL_TIMEOUT_S };
-	bool timed = c->chan && c->spin.clock, spin, posted;
-	ns_t began = 0;
+	bool polls = c->chan && c->clock && !nfds, posted;
 	int rc;
 
 	c->answer = 0;
@@ -421,18 +393,15 @@ int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 		c->answer = -EINVAL;
 		return 0;
 	}
-	spin = !nfds && spins(c);
-	if (timed)
-		began = c->spin.clock();
-	if (spin && c->unanswered)
+	if (polls && c->unanswered)
 		ipc_channel_await(c->chan);
-	if (!spin || c->unanswered || !ipc_channel_post(c->chan, &hdr, req, len)) {
+	if (!polls || c->unanswered || !ipc_channel_post(c->chan, &hdr, req, len)) {
 		rc = call_send(c, &hdr, req, len, fds, nfds, &left);
 		if (rc)
 			return rc;
 	}
-	if (spin) {
-		rc = channel_recv(c, &hdr, began, reply, rsize, &posted);
+	if (polls) {
+		rc = channel_recv(c, &hdr, reply, rsize, &posted);
 		if (rc != -EAGAIN) {
 			if (nrfds)
 				*nrfds = 0;
@@ -445,8 +414,6 @@ int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 	rc = call_recv(c, &hdr, reply, rsize, rfds, nrfds, &left, &c->answer);
 	if (!rc)
 		c->unanswered = false;
-	if (!rc && timed && !spin)
-		note_slept(c, c->spin.clock() - began);
 	return rc;
 }
 

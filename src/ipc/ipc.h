@@ -14,7 +14,6 @@
 
 #include <sys/types.h>
 #include "base/util.h"
-#include "ipc/spin.h"
 
 #define IPC_VERSION 1
 #define IPC_MAX 16384
@@ -115,7 +114,7 @@ struct ipc_conn {
 	int answer;		/* error in the last answer: 0 or -errno */
 	bool unanswered;	/* ipc_post() has used the socket, and rused may not have read it: do not use the queue */
 	struct ipc_channel *chan;	/* NULL: only the socket */
-	struct ipc_spin spin;
+	ns_t (*clock)(void);	/* host clock, to limit the polling of chan; NULL: no polling */
 };
 /* The run directory of this user and network namespace, created with mode 0700. 0 or -errno. */
 int ipc_rundir(char *path, size_t size);

@@ -122,6 +122,29 @@ static void test_give_up(void **state)
 	assert_false(ipc_channel_put(ch, &a, body, CHAN_BODY + 1));
 }
 
+/*
+ * A request whose answer comes over the socket is polled for during CHAN_POLL, and not at all by a
+ * process that may use one CPU only.
+ */
+static void test_poll(void **state)
+{
+	struct ipc_conn c = { .fd = pair[0], .chan = ch };
+	struct ipc_hdr a = header(IPC_F_REPLY, 0);
+	ns_t began = ticks;
+	size_t size = 0;
+
+	for (int polls = 0; polls < 2; polls++) {
+		c.clock = polls ? tick : NULL;
+		a.seq++;
+		assert_int_equal(ipc_send(pair[1], &a, NULL, 0, NULL, 0), 0);
+		assert_int_equal(ipc_trip(&c, IPC_FAULT, "x", 1, NULL, 0, NULL, &size, NULL, NULL),
+				 0);
+		if (!polls)
+			assert_int_equal(ticks, began);
+	}
+	assert_in_range(ticks - began, CHAN_POLL, CHAN_POLL + 3 * 32 * NS_US);
+}
+
 static void test_hostile(void **state)
 {
 	char body[CHAN_BODY];
@@ -347,7 +370,7 @@ static void calls(uint32_t count, bool dies)
 	assert_non_null(c.chan);
 	for (n = 0; n < count && !rc; n++) {
 		/* Poll even on a machine with one CPU. */
-		c.spin.clock = tick;
+		c.clock = tick;
 		rc = post_some(&c, &rnd, &n, count - 1);
 		if (!rc)
 			rc = ask(&c, &rnd, n);
@@ -413,6 +436,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_steps, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_give_up, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_poll, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_queue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_calls, setup, teardown),

@@ -7,10 +7,8 @@
  * the round.
  *
  * Clients may also write messages to shared memory. Before the loop sleeps it polls this memory
- * until `spin` ns after the last message (loop_spin()), if rused may use more than one CPU and at least
- * SPIN_SOON of the last eight messages came within 2 * spin of the message before. While messages
- * keep arriving in memory, the descriptors are checked at least once every ROUNDS rounds; while the
- * loop polls, after every SPIN_POLL polls.
+ * and the descriptors until memory->spin ns after the last message (loop_spin()), if rused may use more
+ * than one CPU.
  */
 #include <errno.h>
 #include <poll.h>
@@ -20,18 +18,8 @@
 
 #include "base/cpus.h"
 #include "loop/loop.h"
-#include "queue/barrier.h"
 
 #define EVENTS 64
-/*
- * Limits of the time for which rused polls after a message. Between the limits, the time is what a
- * call takes if client and rused both sleep while they wait; the client measures and reports it.
- */
-#define SPIN_MIN (50 * NS_US)
-#define SPIN_MAX (2 * NS_MS)
-#define SPIN_SOON 3		/* poll only if at least so many of the last eight messages came soon after the one before */
-#define SPIN_POLL 64u		/* polls of memory per check of the descriptors */
-#define ROUNDS 8u		/* most rounds of the loop with messages from memory between two checks of the descriptors */
 
 ns_t loop_clock(void)
 {
@@ -113,28 +101,22 @@ static int loop_wait_ms(const struct loop *l)
 	return ms < 0 ? 0 : ms > 3600000 ? 3600000 : (int)ms;
 }
 
-void loop_message(struct loop *l, ns_t slept)
+void loop_message(struct loop *l)
 {
-	l->spin = min(max(slept, SPIN_MIN), SPIN_MAX);
-	/* The limit is twice the polling time, since the interval between two messages may include a sleep of the sender. */
-	l->soon = l->soon << 1 | (l->now - l->last < 2 * l->spin);
 	l->last = NS_NEVER;	/* loop_run() replaces it by the time at the end of the round */
 }
 
 /* When to stop polling; 0: do not poll. */
 static ns_t loop_spin_until(const struct loop *l)
 {
-	ns_t until = l->last + l->spin;
+	ns_t until = l->last + l->memory->spin;
 
-	if (l->one_cpu || __builtin_popcount(l->soon & 0xff) < SPIN_SOON || l->now >= until)
+	if (l->one_cpu || l->now >= until)
 		return 0;
 	return min(until, timer_next(&l->timers));
 }
 
-/*
- * Polls memory, and sometimes the descriptors, while a message is likely. Returns the number of
- * events; *there: memory has a message.
- */
+/* Polls memory and descriptors while a message is likely. Returns as epoll_wait(); *there: memory has a message. */
 static int loop_spin(struct loop *l, struct epoll_event *ev, bool *there)
 {
 	ns_t until = loop_spin_until(l);
@@ -142,18 +124,10 @@ static int loop_spin(struct loop *l, struct epoll_event *ev, bool *there)
 
 	if (!until || !l->memory->watch(l->memory_ctx, true))
 		return 0;
-	for (uint32_t i = 1; !n; i++) {
-		*there = l->memory->there(l->memory_ctx);
-		if (*there)
-			return 0;
-		if (i % SPIN_POLL) {
-			cpu_relax();
-			continue;
-		}
+	while (!n && !*there && l->now < until) {
 		n = epoll_wait(l->epfd, ev, EVENTS, 0);
+		*there = l->memory->there(l->memory_ctx);
 		l->now = loop_clock();
-		if (l->now >= until)
-			break;
 	}
 	return n;
 }
@@ -162,17 +136,15 @@ static int loop_spin(struct loop *l, struct epoll_event *ev, bool *there)
 static int loop_wait_next(struct loop *l, struct epoll_event *ev, bool *there)
 {
 	bool idle;
-	int n = 0;
+	int n;
 
 	*there = l->memory && l->memory->there(l->memory_ctx);
-	if (l->memory && !*there && timer_next(&l->timers) > l->now)
+	if (l->memory && !*there) {
 		n = loop_spin(l, ev, there);
-	idle = !*there && timer_next(&l->timers) > l->now;
-	if (n || (*there && ++l->rounds < ROUNDS)) {
-		l->rounds = n ? 0 : l->rounds;
-		return n;
+		if (n || *there)
+			return n;
 	}
-	l->rounds = 0;
+	idle = !*there && timer_next(&l->timers) > l->now;
 	if (idle && l->memory) {
 		l->memory->watch(l->memory_ctx, false);
 		*there = l->memory->there(l->memory_ctx);

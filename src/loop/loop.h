@@ -26,6 +26,7 @@ struct loop_memory {
 	bool (*watch)(void *ctx, bool on);
 	bool (*there)(void *ctx);	/* true if a message waits */
 	void (*take)(void *ctx);	/* handles waiting messages, a bounded number */
+	ns_t spin;			/* for how long to poll after the last message, ns */
 };
 
 struct loop {
@@ -43,10 +44,7 @@ struct loop {
 	const struct loop_memory *memory;	/* NULL: none */
 	void *memory_ctx;	/* of its functions */
 	bool one_cpu;
-	uint32_t soon;		/* a bit per message, the latest in bit 0; 1: it came within 2 * spin ns of the one before */
 	ns_t last;		/* end of the loop's round in which the last message was handled */
-	ns_t spin;		/* ns to poll */
-	uint32_t rounds;	/* rounds of the loop since its last check of the descriptors */
 };
 
 /* 0, or -errno; then only loop_fini() and freeing of l->dead are allowed. */
@@ -58,12 +56,8 @@ int loop_mod(struct loop *l, struct loop_fd *f, uint32_t events);
 void loop_del(struct loop *l, struct loop_fd *f);
 /* True if the other end of a socket is closed, even with unread data. */
 bool loop_hung_up(const struct loop_fd *f);
-/*
- * Adapts the polling time. Call for each message from a client with shared memory, also if it came
- * over the socket. slept: ns that a call takes if both the client and rused sleep while they wait,
- * as reported by the client; 0: unknown.
- */
-void loop_message(struct loop *l, ns_t slept);
+/* Call for each message from a client with shared memory, also if it came over the socket: the loop polls for the next. */
+void loop_message(struct loop *l);
 /*
  * Runs until a callback sets l->stop; calls after() at the end of each round. Callbacks may free
  * clients through l->dead. 0, or -errno of epoll_wait().

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* When the loop polls memory: after a message for the time that the memory's owner says, else not. */
+#include "base/testing.h"
+
+#include "loop/loop.h"
+
+static struct loop l;
+static unsigned int looked, watched, slept;
+static ns_t asked;	/* when the loop was last told that nothing has come */
+
+static bool watch(void *ctx, bool on)
+{
+	watched += on;
+	slept += !on;
+	return true;
+}
+
+static bool there(void *ctx)
+{
+	looked++;
+	asked = loop_clock();
+	return false;
+}
+
+static void take(void *ctx)
+{
+}
+
+static void stop(struct timer *t, ns_t now)
+{
+	l.stop = true;
+}
+
+static void after(struct loop *loop)
+{
+}
+
+/* Runs the loop until a timer ends it; message: one has just been handled. */
+static void run(bool message, ns_t spin)
+{
+	struct loop_memory memory = { watch, there, take, spin };
+	struct timer t = { .fn = stop };
+
+	assert_int_equal(loop_init(&l), 0);
+	l.one_cpu = false;
+	l.memory = &memory;
+	l.stop = false;
+	looked = watched = slept = 0;
+	assert_int_equal(timer_set(&l.timers, &t, l.now + 20 * NS_MS), 0);
+	if (message) {
+		loop_message(&l);
+		l.last = l.now;
+	}
+	assert_int_equal(loop_run(&l, after), 0);
+	loop_fini(&l);
+}
+
+static void test_spin(void **state)
+{
+	run(false, 10 * NS_MS);
+	assert_int_equal(watched, 0);
+	assert_true(slept);
+	run(true, 10 * NS_MS);
+	assert_int_equal(watched, 1);
+	assert_true(looked > 2);
+	assert_true(slept);
+	assert_true(asked >= l.last + 10 * NS_MS);
+	run(true, 0);
+	assert_int_equal(watched, 0);
+	assert_true(slept);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_spin) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
