@@ -161,10 +161,8 @@ static ssize_t run(struct ucma_map *map, int fd, struct ucma_cmd *c)
 	if (room && response && !writable(response, room))
 		return -EFAULT;
 	r.len = 0;
-	if (!ucma_local(map, fd, c, &r, &ret)) {
+	if (!ucma_local(map, fd, c, &r, &ret))
 		ret = call(map, c, fd, &r);
-		ucma_resolved(c, ret);
-	}
 	if (ret)
 		return ret;
 	return r.len && umem_copy(response, r.data, r.len) ? -EFAULT : 0;

@@ -5,8 +5,8 @@
  * GET_EVENT reads the event ring. Each id has a card (struct ucma_card), on which rused keeps the current answers of
  * QUERY and INIT_QP_ATTR and says which commands would succeed. QUERY and INIT_QP_ATTR read the card. A command that
  * would succeed is posted, that is, sent to rused without waiting for an answer: it returns 0 at once, and rused
- * executes posted commands in order while the program continues. A command that does not have exactly the form in
- * which librdmacm writes it is left to rused, which also finds its errors.
+ * executes posted commands in order while the program continues. Which commands may be posted, and what the card must
+ * say, is in abi/ucma/post.c. All others are left to rused, which also finds their errors.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
+#include "abi/ucma/post.h"
 #include "base/memfd.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
@@ -24,19 +25,10 @@
 
 #define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ECE */
 /*
- * The most private data of a CONNECT that is sent without waiting for rused's answer: of the 92 bytes of a REQ,
- * rdma_cm's own header takes 36. Ids of AF_IB have no such header and may send more, which rused checks.
- */
-#define REQ_PRIVATE 56
-#define REP_PRIVATE 196
-/*
  * Number of wake-ups without an event, after which the byte that makes the socket readable is taken
  * for that of a reader killed before it removed the byte.
  */
 #define WAITS_IN_VAIN 3u
-
-#define EVENT_ADDR_ERROR 1	/* enum rdma_cm_event_type */
-#define RESOLVED_LATELY NS_S
 
 #define CARDS_SIZE (UCMA_CARDS * sizeof(struct ucma_card))
 
@@ -51,16 +43,6 @@ struct mapped {
 };
 static struct mapped *mapped;
 static bool posted;	/* a command was sent without waiting for its result (IPC_UCMA_POST) since the last ucma_sync() */
-
-/*
- * The destination of the last successful RESOLVE_ADDR. A route exists, so the next RESOLVE_ADDR to it is sent without
- * waiting for rused's answer. If it fails after all, the program gets ADDR_ERROR. Protected by the connection lock.
- */
-static struct {
-	ns_t at;	/* 0: none */
-	uint16_t size;
-	struct __kernel_sockaddr_storage dst;
-} lately;
 
 /* The id cards written by the rused with this generation; NULL: *m has those of another rused. */
 static const struct ucma_card *cards_in(const struct mapped *m, uint32_t generation)
@@ -230,8 +212,6 @@ static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *e
 			break;
 	}
 	if (!ret) {
-		if (ev->event == EVENT_ADDR_ERROR)
-			WRITE_ONCE(lately.at, 0);
 		ucma_shm_settle(map->shm, fd);
 		tell_read(map);
 	}
@@ -286,80 +266,11 @@ static bool init_qp_attr(const struct ucma_map *map, const struct rdma_ucm_init_
 		     r->data, one);
 }
 
-/* RESOLVE_ADDR with a destination only, as from rdma_resolve_addr() without a source. */
-static bool plain(const struct ucma_cmd *c, const struct rdma_ucm_resolve_addr *q)
-{
-	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
-
-	return hdr->cmd == RDMA_USER_CM_CMD_RESOLVE_ADDR && hdr->in >= sizeof(*q) &&
-	       c->h.len >= sizeof(*hdr) + sizeof(*q) && !q->reserved && !q->src_size &&
-	       q->dst_size && q->dst_size <= sizeof(q->dst_addr);
-}
-
-void ucma_resolved(const struct ucma_cmd *c, int ret)
-{
-	const struct rdma_ucm_resolve_addr *q =
-		(const void *)(c->cmd + sizeof(struct rdma_ucm_cmd_hdr));
-
-	if (((const struct rdma_ucm_cmd_hdr *)(const void *)c->cmd)->cmd !=
-		    RDMA_USER_CM_CMD_RESOLVE_ADDR || !conn_lock())
-		return;
-	lately.at = 0;
-	if (!ret && plain(c, q)) {
-		lately.at = engine_now();
-		lately.size = q->dst_size;
-		lately.dst = q->dst_addr;
-	}
-	conn_unlock();
-}
-
-static bool resolved_lately(const struct ucma_cmd *c, const struct rdma_ucm_resolve_addr *q)
-{
-	bool yes;
-
-	if (!plain(c, q) || !conn_lock())
-		return false;
-	yes = lately.at && lately.size == q->dst_size &&
-	      !memcmp(&lately.dst, &q->dst_addr, q->dst_size) &&
-	      engine_now() - lately.at < RESOLVED_LATELY;
-	conn_unlock();
-	return yes;
-}
-
-/* The flag (UCMA_CAN_*) that the id's card must have if c is to be sent without waiting for an answer. 0: always wait. */
-static uint32_t needed(const struct ucma_cmd *c, const void *payload)
-{
-	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
-	const struct rdma_ucm_resolve_route *route = payload;
-	const struct rdma_ucm_connect *conn = payload;
-	const struct rdma_ucm_accept *acc = payload;
-
-	switch (hdr->cmd) {
-	case RDMA_USER_CM_CMD_RESOLVE_ADDR:
-		return resolved_lately(c, payload) ? UCMA_CAN_RESOLVE : 0;
-	case RDMA_USER_CM_CMD_RESOLVE_ROUTE:
-		return hdr->in >= sizeof(*route) && route->timeout_ms ? UCMA_CAN_ROUTE : 0;
-	case RDMA_USER_CM_CMD_CONNECT:
-		return hdr->in >= sizeof(*conn) && conn->conn_param.valid &&
-		       conn->conn_param.private_data_len <= REQ_PRIVATE ? UCMA_CAN_CONNECT : 0;
-	case RDMA_USER_CM_CMD_ACCEPT:
-		if (hdr->in < sizeof(*acc))
-			return 0;
-		if (!acc->conn_param.valid)
-			return UCMA_CAN_RTU;
-		return acc->conn_param.private_data_len <= REP_PRIVATE ? UCMA_CAN_ACCEPT : 0;
-	case RDMA_USER_CM_CMD_DISCONNECT:
-		return hdr->in >= sizeof(struct rdma_ucm_disconnect) ? UCMA_CAN_DISCONNECT : 0;
-	}
-	return 0;
-}
-
 static bool try_post(const struct ucma_map *map, const struct ucma_cmd *c, int *ret)
 {
-	uint32_t has = needed(c, c->cmd + sizeof(struct rdma_ucm_cmd_hdr)), id;
+	uint32_t id, has = ucma_post_needs(c->cmd, c->h.len, &id);
 
-	if (!has || c->h.count != c->h.len || !ucma_post_id(c->cmd, c->h.len, &id) ||
-	    !known(map, id, has, 0, NULL, 0))
+	if (!has || c->h.count != c->h.len || !known(map, id, has, 0, NULL, 0))
 		return false;
 	/*
 	 * Count the command before it is sent to rused: from now on, until rused has executed it, the id's card (struct
@@ -384,48 +295,14 @@ static bool destroy(struct ucma_map *map, int fd, const struct ucma_cmd *c, stru
 	struct rdma_ucm_destroy_id_resp resp;
 	uint32_t id;
 
-	if (hdr->in < sizeof(struct rdma_ucm_destroy_id) || hdr->out < sizeof(resp) ||
-	    c->h.count != c->h.len || !ucma_post_id(c->cmd, c->h.len, &id) || id >= UCMA_CARDS ||
+	if (!ucma_post_needs(c->cmd, c->h.len, &id) || hdr->out < sizeof(resp) ||
+	    c->h.count != c->h.len || id >= UCMA_CARDS ||
 	    !ucma_card_destroy(&map->cards[id], map->shm, id, &resp.events_reported))
 		return false;
 	ucma_shm_settle(map->shm, fd);
 	*ret = post(map, c, sizeof(c->h) + c->h.len);
 	if (*ret > 0) {
 		ucma_card_keep(map->shm, id);
-		return false;
-	}
-	r->len = sizeof(resp);
-	memcpy(r->data, &resp, sizeof(resp));
-	return true;
-}
-
-static bool known_ps(uint16_t ps)
-{
-	return ps == RDMA_PS_TCP || ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB || ps == RDMA_PS_IB;
-}
-
-/* CREATE_ID with an id that rused has preallocated. */
-static bool create(struct ucma_map *map, const struct ucma_cmd *c, struct ucma_answer *r, int *ret)
-{
-	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
-	struct rdma_ucm_create_id_resp resp;
-	struct {
-		struct ipc_ucma h;
-		struct rdma_ucm_cmd_hdr hdr;
-		struct rdma_ucm_create_id q;
-	} m = { .h = c->h, .hdr = *hdr };
-
-	memcpy(&m.q, c->cmd + sizeof(*hdr), sizeof(m.q));
-	if (hdr->in != sizeof(m.q) || hdr->out < sizeof(resp) ||
-	    c->h.count != sizeof(m.hdr) + sizeof(m.q) || c->h.len != c->h.count ||
-	    !known_ps(m.q.ps) || !ucma_shm_spare(map->shm, &resp.id))
-		return false;
-	m.q.response = resp.id;
-	atomic_add(&map->shm->posted[resp.id], 1u);
-	*ret = post(map, &m, sizeof(m));
-	if (*ret > 0) {
-		atomic_add(&map->shm->posted[resp.id], (uint32_t)-1);
-		ucma_shm_spare_back(map->shm, resp.id);
 		return false;
 	}
 	r->len = sizeof(resp);
@@ -450,8 +327,6 @@ bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct u
 		*ret = get_event(map, fd, (struct rdma_ucm_event_resp *)r->data);
 		r->len = *ret ? 0 : min((size_t)hdr->out, sizeof(struct rdma_ucm_event_resp));
 		return true;
-	case RDMA_USER_CM_CMD_CREATE_ID:
-		return create(map, c, r, ret);
 	case RDMA_USER_CM_CMD_DESTROY_ID:
 		return destroy(map, fd, c, r, ret);
 	case RDMA_USER_CM_CMD_QUERY:

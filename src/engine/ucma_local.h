@@ -37,11 +37,6 @@ struct ucma_answer {
 bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct ucma_answer *r,
 		int *ret);
 /*
- * Called with rused's answer to a command, 0 or -errno. After a successful RESOLVE_ADDR its
- * destination is remembered, so that the next RESOLVE_ADDR to it need not wait for rused's answer.
- */
-void ucma_resolved(const struct ucma_cmd *c, int ret);
-/*
  * Before a fork, with the engine lock held: wait until rused has handled all commands that this process sent without
  * waiting for an answer, because the child uses another connection to rused.
  */

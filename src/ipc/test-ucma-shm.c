@@ -214,36 +214,6 @@ static void destroyed(void **state)
 	free(card);
 }
 
-static void ids(void **state)
-{
-	struct {
-		struct rdma_ucm_cmd_hdr hdr;
-		union {
-			struct rdma_ucm_accept accept;
-			struct rdma_ucm_connect connect;
-			struct rdma_ucm_disconnect disconnect;
-		};
-	} c = { .hdr.cmd = RDMA_USER_CM_CMD_ACCEPT, .accept.id = 3 };
-	uint32_t id;
-
-	assert_true(ucma_post_id(&c, sizeof(c), &id));
-	assert_int_equal(id, 3);
-	c.hdr.cmd = RDMA_USER_CM_CMD_CONNECT;
-	c.connect.id = 4;
-	assert_true(ucma_post_id(&c, sizeof(c), &id));
-	assert_int_equal(id, 4);
-	c.hdr.cmd = RDMA_USER_CM_CMD_DISCONNECT;
-	c.disconnect.id = 5;
-	assert_true(ucma_post_id(&c, sizeof(c.hdr) + 4, &id));
-	assert_int_equal(id, 5);
-	assert_false(ucma_post_id(&c, sizeof(c.hdr) + 3, &id));
-	assert_false(ucma_post_id(&c, 3, &id));
-	c.hdr.cmd = RDMA_USER_CM_CMD_LISTEN;
-	assert_false(ucma_post_id(&c, sizeof(c), &id));
-	c.hdr.cmd = UINT32_MAX;
-	assert_false(ucma_post_id(&c, sizeof(c), &id));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,7 +223,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(hostile, setup, teardown),
 		cmocka_unit_test_setup_teardown(cards, setup, teardown),
 		cmocka_unit_test_setup_teardown(destroyed, setup, teardown),
-		cmocka_unit_test(ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

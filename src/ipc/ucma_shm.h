@@ -4,7 +4,6 @@
  *
  * - for each open file, a ring of events. rused writes it; any process that has the file open reads it (a forked child
  *   inherits the mapping). While the ring has events, the file's socket holds one byte for poll(), see `shown`.
- * - for each open file, preallocated ids, which a program may use without a request to rused: `spare`.
  * - for each id, a card with the present answers of QUERY and INIT_QP_ATTR. In rused the handlers of these commands
  *   write it; programs map it read-only.
  *
@@ -17,7 +16,6 @@
 #include "base/util.h"
 #include "queue/barrier.h"
 
-#define UCMA_SPARES 64u		/* most preallocated ids of a file */
 #define UCMA_RING 256u		/* events; further ones wait in rused */
 #define UCMA_CARDS 32768u	/* ids from this number have no card and always ask rused */
 
@@ -54,7 +52,6 @@ struct ucma_shm {
 	uint32_t filling;	/* UCMA_FILLING*: rused is adding events: it makes them READY, then sends the byte */
 	uint32_t more;		/* UCMA_MORE_* */
 	uint32_t pad;
-	uint32_t spare[UCMA_SPARES];	/* 1 + a preallocated id; a program that takes the id sets 0 */
 	struct ucma_slot slot[UCMA_RING];
 	uint32_t posted[UCMA_CARDS];	/* by id: number of commands sent with IPC_UCMA_POST */
 	uint8_t gone[UCMA_CARDS];	/* by id: 1: DESTROY_ID was sent with IPC_UCMA_POST; readers skip the id's events */
@@ -70,8 +67,7 @@ struct ucma_shm {
 #define UCMA_CAN_ACCEPT 0x400u
 #define UCMA_CAN_RTU 0x800u
 #define UCMA_CAN_DISCONNECT 0x1000u
-#define UCMA_CAN_DESTROY 0x4000u
-#define UCMA_CAN_RESOLVE 0x2000u	/* RESOLVE_ADDR without a source: rused chooses address and port */
+#define UCMA_CAN_DESTROY 0x2000u
 
 struct ucma_answers {
 	struct rdma_ucm_query_addr_resp addr, gid;
@@ -128,14 +124,4 @@ bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_
 		       uint32_t *reported);
 /* Undoes ucma_card_destroy(), if DESTROY_ID could not be sent. */
 void ucma_card_keep(struct ucma_shm *s, uint32_t id);
-/* Takes a preallocated id, which the caller then creates: IPC_UCMA_POST of CREATE_ID with it as `response`. False: none. */
-bool ucma_shm_spare(struct ucma_shm *s, uint32_t *id);
-/* Returns a preallocated id, if CREATE_ID could not be sent. */
-void ucma_shm_spare_back(struct ucma_shm *s, uint32_t id);
-/*
- * Finds the id in a command that may be sent with IPC_UCMA_POST, that is, without waiting for an answer. False: the
- * command must wait for its answer, or is too short.
- */
-bool ucma_post_id(const void *cmd, size_t len, uint32_t *id);
-
 #endif

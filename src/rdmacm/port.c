@@ -11,7 +11,6 @@
 #include "rdmacm/rdmacm_internal.h"
 
 #define PROT_SOCK 1024
-#define MANY_PORTS 2	/* with more ephemeral ports per id than this, RESOLVE_ADDR finds a free one: UCMA_CAN_RESOLVE */
 
 static struct list_head *port_bucket(struct rdmacm *rm, uint16_t ps, uint16_t port)
 {
@@ -110,7 +109,6 @@ static int alloc_any_port(uint16_t ps, struct rdma_id_private *p)
 
 	rm->ops->port_range(rm->ctx, &low, &high);
 	left = high < low ? 0 : high - low + 1u;
-	rm->many_ports = left / MANY_PORTS > rm->nids;
 	rover = low + (left ? cma_random(rm) % left : 0);
 	for (; left; left--, rover = rover >= high ? low : rover + 1) {
 		struct rdma_bind_list *b;

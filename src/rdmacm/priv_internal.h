@@ -34,8 +34,6 @@ struct rdmacm {
 	struct list_head ports[CMA_PORT_BUCKETS];
 	uint32_t next_restrack;
 	uint32_t last_used_port;
-	uint32_t nids;
-	bool many_ports;	/* at the last choice of a port there were more than MANY_PORTS ephemeral ports per id (port.c) */
 	uint32_t random[64], nrandom;	/* random numbers not yet used */
 };
 

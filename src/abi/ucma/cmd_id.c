@@ -49,7 +49,8 @@ static int qp_type_of(const struct rdma_ucm_create_id *cmd, uint8_t *qp_type)
 	}
 }
 
-int ucma_make_id(struct ucma_context *ctx, const struct rdma_ucm_create_id *cmd)
+/* Creates the rdma_cm_id of a context. 0, -EINVAL, -ENOMEM. */
+static int make_id(struct ucma_context *ctx, const struct rdma_ucm_create_id *cmd)
 {
 	struct ucma_file *f = ctx->file;
 	uint8_t qp_type;
@@ -62,7 +63,6 @@ int ucma_make_id(struct ucma_context *ctx, const struct rdma_ucm_create_id *cmd)
 	if (!ctx->cm_id)
 		return -ENOMEM;
 	ctx->cm_id->may_bind = f->may_bind;
-	f->created++;
 	return 0;
 }
 
@@ -81,7 +81,7 @@ int ucma_create_id(struct ucma_call *c)
 	ctx = ucma_alloc_ctx(c->file);
 	if (!ctx)
 		return -ENOMEM;
-	ret = ucma_make_id(ctx, &cmd);
+	ret = make_id(ctx, &cmd);
 	if (ret) {
 		ucma_destroy_ctx(ctx);
 		return ret;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Keeps the memory that rused shares with programs (ipc/ucma_shm.h) up to date. It contains an event
- * ring for each file, preallocated ids, and for each id a card: a copy of the id's state, which
- * programs read instead of sending a query. This file also runs the commands that programs post, that
- * is, send without waiting for the result.
+ * ring for each file, and for each id a card: a copy of the id's state, which programs read instead
+ * of sending a query. This file also runs the commands that programs post, that is, send without
+ * waiting for the result (post.c says which).
  *
  * Every change of an id or a file marks it dirty. ucma_flush() then writes the cards of the dirty ids, with the
  * answers of the QUERY and INIT_QP_ATTR handlers, and fills the rings of the dirty files. ucma_reap() counts the
@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include "abi/ucma/post.h"
 #include "abi/ucma/share.h"
 #include "abi/ucma/ucma_internal.h"
 
@@ -223,43 +224,14 @@ static bool something_read(struct ucma_file *f)
 					       ucma_slot_word(f->reaped, UCMA_SLOT_READY);
 }
 
-/* Preallocates as many ids as the file has created, at least one, at most UCMA_SPARES. */
-static void spares(struct ucma_file *f)
-{
-	uint32_t most = min(max(f->created, 1u), UCMA_SPARES);
-
-	for (uint32_t i = 0; i < UCMA_SPARES && f->nspare < most; i++) {
-		struct ucma_context *ctx;
-
-		if (READ_ONCE(f->shm->spare[i]))
-			continue;
-		ctx = ucma_alloc_ctx(f);
-		if (!ctx)
-			return;
-		if (ctx->id >= UCMA_CARDS) {
-			ucma_destroy_ctx(ctx);
-			return;
-		}
-		ctx->spare = true;
-		f->nspare++;
-		smp_store_release(&f->shm->spare[i], ctx->id + 1);
-	}
-}
-
-/* The first id is preallocated here, so that CREATE_ID need not wait for rused. */
 void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm)
 {
 	f->shm = shm;
-	if (f->u->cards)
-		spares(f);
 }
 
 static void publish(struct ucma_file *f)
 {
 	uint32_t more;
-
-	if (f->u->cards)
-		spares(f);
 
 	do {
 		ucma_reap(f);
@@ -417,9 +389,7 @@ static void post_failed(struct ucma_context *ctx, const struct ucma_cmd *cmd, in
 	if (hdr.cmd == RDMA_USER_CM_CMD_DISCONNECT || hdr.cmd == RDMA_USER_CM_CMD_DESTROY_ID ||
 	    !ctx->cm_id)
 		return;
-	if (hdr.cmd == RDMA_USER_CM_CMD_RESOLVE_ADDR)
-		event.event = RDMA_CM_EVENT_ADDR_ERROR;
-	else if (hdr.cmd == RDMA_USER_CM_CMD_RESOLVE_ROUTE)
+	if (hdr.cmd == RDMA_USER_CM_CMD_RESOLVE_ROUTE)
 		event.event = RDMA_CM_EVENT_ROUTE_ERROR;
 	/*
 	 * ucma_event_handler() drops the events of an id without uid. Only a successful ACCEPT sets the
@@ -430,33 +400,6 @@ static void post_failed(struct ucma_context *ctx, const struct ucma_cmd *cmd, in
 	ucma_event_handler(ctx->cm_id, &event);
 }
 
-static bool is_create(const struct ucma_cmd *cmd)
-{
-	struct rdma_ucm_cmd_hdr hdr;
-
-	memcpy(&hdr, cmd->buf, sizeof(hdr));
-	return hdr.cmd == RDMA_USER_CM_CMD_CREATE_ID;
-}
-
-/*
- * CREATE_ID of a preallocated id. If there is no memory the id remains without rdma_cm_id, and all
- * commands on it return -ENXIO.
- */
-static void post_create(struct ucma_context *ctx, const struct ucma_cmd *cmd)
-{
-	const uint8_t *payload = (const uint8_t *)cmd->buf + sizeof(struct rdma_ucm_cmd_hdr);
-	struct rdma_ucm_create_id create;
-
-	if (cmd->len < sizeof(struct rdma_ucm_cmd_hdr) + sizeof(create))
-		return;
-	memcpy(&create, payload, sizeof(create));
-	ctx->file->nspare--;
-	ctx->spare = false;
-	ctx->done++;
-	ucma_make_id(ctx, &create);
-	ucma_dirty(ctx);
-}
-
 void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *scratch)
 {
 	struct ucma_context *ctx;
@@ -465,16 +408,11 @@ void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_repl
 
 	ucma_reap(f);
 	ucma_file_dirty(f);
-	if (!ucma_post_id(cmd->buf, cmd->len, &id))
+	if (!ucma_post_needs(cmd->buf, cmd->len, &id))
 		return;
 	ctx = idtable_find(&f->u->ctx_table, id);
-	/* CREATE_ID must name a preallocated id, all other commands an existing one. */
-	if (!ctx || ctx->file != f || ctx->spare != is_create(cmd))
+	if (!ctx || ctx->file != f)
 		return;
-	if (ctx->spare) {
-		post_create(ctx, cmd);
-		return;
-	}
 	ctx->done++;
 	ucma_dirty_conn(ctx);	/* a handler that changes addresses or paths also calls ucma_dirty() */
 	ret = ucma_write(f, cmd, scratch);

@@ -132,7 +132,7 @@ unsigned int ucma_file_events(const struct ucma_file *f)
 static int find_ctx(struct ucma_file *f, uint32_t id, struct ucma_context **ctx)
 {
 	*ctx = idtable_find(&f->u->ctx_table, id);
-	if (!*ctx || (*ctx)->spare)
+	if (!*ctx)
 		return -ENOENT;
 	if ((*ctx)->file != f)
 		return -EINVAL;

@@ -108,12 +108,12 @@ void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm);
 void ucma_flush(struct ucma *u);
 /*
  * Runs a command that its sender does not wait for (IPC_UCMA_POST). If it fails, the id gets the event
- * ADDR_ERROR, ROUTE_ERROR or CONNECT_ERROR with the -errno as status. CREATE_ID, DISCONNECT and
- * DESTROY_ID fail without an event. A command that names no id of f is ignored. *scratch is
+ * ROUTE_ERROR or CONNECT_ERROR with the -errno as status. DISCONNECT and DESTROY_ID fail without an
+ * event. A command that may not be posted (post.h) or names no id of f is ignored. *scratch is
  * overwritten.
  */
 void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_reply *scratch);
-/* Number of ids of all files, preallocated ones included. */
+/* Number of ids of all files. */
 uint32_t ucma_ids(const struct ucma *u);
 
 /* What a command needs of the program's memory and descriptors. */

@@ -37,7 +37,6 @@ struct ucma_file {
 	/* The ring holds the events from position reaped to tail, event_list the later ones. */
 	struct ucma_shm *shm;
 	uint32_t reaped, tail;
-	uint32_t created, nspare;	/* ids created so far; ids preallocated now */
 	struct ucma_event *placed[UCMA_RING];
 };
 
@@ -47,8 +46,7 @@ struct ucma_context {
 	uint32_t backlog;	/* listener: how many more CONNECT_REQUESTs may enter event_list */
 	uint32_t nparked;
 	struct ucma_file *file;
-	struct rdma_cm_id *cm_id;	/* owned; NULL: device gone, spare, or no memory in post_create() */
-	bool spare;			/* preallocated: not an id for the program yet */
+	struct rdma_cm_id *cm_id;	/* owned; NULL: device gone */
 	struct ucma_event *request;	/* its CONNECT_REQUEST, while unread */
 	uint64_t uid;
 	uint32_t done;		/* number of executed commands of the id that programs sent by IPC_UCMA_POST */
@@ -118,8 +116,6 @@ void ucma_event_read(struct ucma_file *f, struct ucma_event *ev);
 
 /* cmd_*.c: handlers of the command table (rows[] in ucma.c). */
 int ucma_create_id(struct ucma_call *c);
-/* Creates the rdma_cm_id of a context from a CREATE_ID command. 0, -EINVAL, -ENOMEM. */
-int ucma_make_id(struct ucma_context *ctx, const struct rdma_ucm_create_id *cmd);
 int ucma_destroy_id(struct ucma_call *c);
 int ucma_bind_ip(struct ucma_call *c);
 int ucma_bind(struct ucma_call *c);

@@ -9,6 +9,7 @@
  * are pending.
  */
 #include <errno.h>
+#include "abi/ucma/post.h"
 #include "ipc/ucma_shm.h"
 #include "world.h"
 
@@ -135,7 +136,7 @@ void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len
 	memcpy(buf.payload, payload, len);
 	flush(c);
 	/* What the library does before it posts (engine/ucma_local.c). */
-	if (c->shm && ucma_post_id(&buf, all, &id)) {
+	if (c->shm && ucma_post_needs(&buf, all, &id)) {
 		if (cmd != RDMA_USER_CM_CMD_DESTROY_ID)
 			c->shm->posted[id]++;
 		else
@@ -150,23 +151,11 @@ void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len
 		c->readable = ucma_file_events(c->f);
 }
 
-/*
- * Creates an id as libruse.so does. If rused has preallocated one in the file's shared memory (ucma_shm.spare), the
- * client takes it and sends CREATE_ID without waiting for an answer. Otherwise it waits for rused's answer, which has
- * the id.
- */
 int c_create(struct client *c, uint64_t uid, uint16_t ps)
 {
 	struct rdma_ucm_create_id cmd = { .uid = uid, .response = 0x1000, .ps = ps };
-	uint32_t id;
-	int ret;
+	int ret = client_cmd(c, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd), 4);
 
-	if (c->shm && (ps == RDMA_PS_TCP || ps == RDMA_PS_UDP) && ucma_shm_spare(c->shm, &id)) {
-		cmd.response = id;
-		client_post(c, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd), 4);
-		return (int)id;
-	}
-	ret = client_cmd(c, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd), 4);
 	return ret ? ret : reply_u32(c);
 }
 

@@ -170,34 +170,38 @@ static void unfilled(void **state)
 static void posted(void **state)
 {
 	struct sockaddr_storage good = addr("10.0.0.2", 7000);
-	struct rdma_ucm_resolve_addr a = { .timeout_ms = 1000,
-					   .dst_size = sizeof(struct sockaddr_in) };
+	struct rdma_ucm_resolve_route r = { .timeout_ms = 1000 };
 	struct rdma_ucm_destroy_id d = { .response = 0x1000 };
+	struct rdma_ucm_create_id c = { .response = 0x1000, .ps = RDMA_PS_TCP };
 	struct rdma_ucm_event_resp ev;
 	uint32_t reported;
-	int again;
 
 	(void)state;
-	memcpy(&a.dst_addr, &good, sizeof(struct sockaddr_in));
-	a.id = d.id = (uint32_t)c_create(cli, 77, RDMA_PS_TCP);
-	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
-	c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, &ev);
+	r.id = d.id = (uint32_t)c_create(cli, 77, RDMA_PS_TCP);
+	assert_int_equal(c_resolve(cli, d.id, NULL, &good, 1000), 0);
+	c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
+	/* A command that may not be posted is ignored. */
+	r.timeout_ms = 0;
+	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ROUTE, &r, sizeof(r), 0);
+	client_post(cli, RDMA_USER_CM_CMD_CREATE_ID, &c, sizeof(c), 4);
+	c_nothing(cli);
+	r.timeout_ms = 1000;
+	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ROUTE, &r, sizeof(r), 0);
+	c_expect(cli, RDMA_CM_EVENT_ROUTE_RESOLVED, &ev);
 	assert_int_equal(ev.uid, 77);
-	/* RESOLVE_ADDR in the wrong state: the error arrives as ADDR_ERROR. */
-	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
-	c_expect(cli, RDMA_CM_EVENT_ADDR_ERROR, &ev);
+	/* RESOLVE_ROUTE in the wrong state: the error arrives as ROUTE_ERROR. */
+	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ROUTE, &r, sizeof(r), 0);
+	c_expect(cli, RDMA_CM_EVENT_ROUTE_ERROR, &ev);
 	assert_int_equal((int)ev.status, -EINVAL);
 	c_nothing(cli);
 	/* The id is destroyed while an event of it is unread: the event is dropped. */
-	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
+	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ROUTE, &r, sizeof(r), 0);
 	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
 	c_nothing(cli);
 	assert_int_equal(c_destroy(cli, d.id), -ENOENT);
 	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
-	again = c_create(cli, 78, RDMA_PS_TCP);
-	if (!cli->shm)	/* with shared memory the id is a preallocated one instead */
-		assert_int_equal(again, d.id);
-	assert_int_equal(c_destroy(cli, (uint32_t)again), 0);
+	assert_int_equal(c_create(cli, 78, RDMA_PS_TCP), d.id);
+	assert_int_equal(c_destroy(cli, d.id), 0);
 	if (!cli->shm)
 		return;
 	/*
@@ -205,8 +209,8 @@ static void posted(void **state)
 	 * DESTROY_ID: an event of the id that arrives in between does not make the file readable.
 	 */
 	w->resolve_delay = NS_S;
-	a.id = d.id = (uint32_t)c_create(cli, 79, RDMA_PS_TCP);
-	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &a, sizeof(a), 0);
+	d.id = (uint32_t)c_create(cli, 79, RDMA_PS_TCP);
+	assert_int_equal(c_resolve(cli, d.id, NULL, &good, 1000), 0);
 	assert_true(ucma_card_destroy(&cli->h->cards[d.id], cli->shm, d.id, &reported));
 	assert_int_equal(reported, 0);
 	world_run(w, w->now + 2 * NS_S);
@@ -216,46 +220,6 @@ static void posted(void **state)
 	c_nothing(cli);
 	cli->shm->posted[d.id]--;	/* client_post() counts it again */
 	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
-}
-
-/*
- * Preallocated ids (ucma_shm.spare): rused offers as many as the file has created ids, at most UCMA_SPARES. A
- * preallocated id does not exist until a CREATE_ID names it.
- */
-static void spares(void **state)
-{
-	struct rdma_ucm_create_id c = { .uid = 5, .ps = 0x4711 };
-	uint32_t spare, n = 0;
-	int id[3];
-
-	(void)state;
-	if (!cli->shm)
-		return;
-	for (int i = 0; i < 3; i++)
-		id[i] = c_create(cli, 1, RDMA_PS_TCP);
-	for (int i = 0; i < 3; i++)
-		for (int k = 0; k < i; k++)
-			assert_int_not_equal(id[i], id[k]);
-	for (uint32_t i = 0; i < UCMA_SPARES; i++)
-		n += !!cli->shm->spare[i];
-	assert_int_equal(n, 3);
-	assert_true(ucma_shm_spare(cli->shm, &spare));
-	assert_int_equal(c_destroy(cli, spare), -ENOENT);
-	/*
-	 * A posted CREATE_ID names the id that it creates. If this id exists already, or if the
-	 * payload is too short, no id is created.
-	 */
-	c.response = (uint32_t)id[0];
-	client_post(cli, RDMA_USER_CM_CMD_CREATE_ID, &c, sizeof(c), 4);
-	assert_int_equal(c_destroy(cli, (uint32_t)id[0]), 0);
-	c.response = spare;
-	client_post(cli, RDMA_USER_CM_CMD_CREATE_ID, &c, sizeof(c) - 1, 4);
-	assert_int_equal(c_destroy(cli, spare), -ENOENT);
-	client_post(cli, RDMA_USER_CM_CMD_CREATE_ID, &c, sizeof(c), 4);
-	assert_int_equal(c_listen(cli, spare, 1), -ENXIO);	/* bad port space: no device */
-	assert_int_equal(c_destroy(cli, spare), 0);
-	ucma_shm_spare_back(cli->shm, UCMA_CARDS);	/* the program writes an invalid number */
-	c_create(cli, 1, RDMA_PS_TCP);
 }
 
 static void resolve_errors(void **state)
@@ -551,7 +515,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(unfilled, setup, teardown),
 		cmocka_unit_test_setup_teardown(posted, setup, teardown),
-		cmocka_unit_test_setup_teardown(spares, setup, teardown),
 		cmocka_unit_test_setup_teardown(resolve_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_uid, setup, teardown),
 		cmocka_unit_test_setup_teardown(reported, setup, teardown),
