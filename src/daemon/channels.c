@@ -156,7 +156,7 @@ void channels_init(struct channels *chs, struct loop *l, struct clients *clients
 		   struct umads *umads, struct ucma_files *ucma)
 {
 	static const struct loop_memory memory = { channels_watch, channels_there, channels_take,
-						   CHAN_POLL };
+						   CHAN_WATCH };
 
 	*chs = (struct channels){ .loop = l, .clients = clients, .umads = umads, .ucma = ucma };
 	list_init(&chs->list);

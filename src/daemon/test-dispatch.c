@@ -419,7 +419,7 @@ static void test_channel(void **state)
 	ch->state = CHAN_FREE;
 	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
 	assert_int_equal(answer(NULL, NULL, NULL), -ENOENT);
-	/* A request over the socket is answered in the channel if the process polls it. */
+	/* rused answers in the channel whenever its state says that the process polls. */
 	ch->state = CHAN_AWAITED;
 	assert_int_equal(feed(IPC_PEER, &p, sizeof(p), -1), 0);
 	assert_int_equal(ch->state, CHAN_ANSWERED);

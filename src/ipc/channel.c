@@ -46,25 +46,15 @@ static void fill(struct ipc_chan_msg *m, const struct ipc_hdr *hdr, const void *
 		memcpy(m->body, body, len);
 }
 
-void ipc_channel_await(struct ipc_channel *ch)
-{
-	smp_store_release(&ch->state, CHAN_AWAITED);
-}
-
 bool ipc_channel_post(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
 		      size_t len)
 {
-	if (len > CHAN_BODY || !READ_ONCE(ch->watched)) {
-		ipc_channel_await(ch);
+	if (len > CHAN_BODY || !READ_ONCE(ch->watched))
 		return false;
-	}
 	fill(&ch->request, hdr, body, len);
 	smp_store_mb(&ch->state, CHAN_POSTED);
-	/*
-	 * rused may have stopped watching before it saw the request. If the compare-and-swap
-	 * fails, rused has taken the request; if it succeeds, the request goes over the socket.
-	 */
-	return READ_ONCE(ch->watched) || !atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_AWAITED);
+	/* rused may have stopped watching before it saw the request. If it has taken the request, it answers. */
+	return READ_ONCE(ch->watched) || !atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_FREE);
 }
 
 /* Ends the wait. *posted: rused had not taken the request, and it is withdrawn. False: the answer has arrived in the meantime. */
@@ -87,7 +77,8 @@ bool ipc_channel_answer(struct ipc_channel *ch, ns_t (*clock)(void), ns_t until,
 			break;
 		if (clock() >= until)
 			break;
-		cpu_relax();
+		/* rused may need this CPU. */
+		sys_call(SYS_sched_yield);
 	}
 	if (state != CHAN_ANSWERED && give_up(ch, posted))
 		return false;

@@ -5,19 +5,17 @@
  * and carries one memfd, which contains a struct ipc_channel and is sealed against shrinking. -EPERM: the client is a
  * program without devices, such as `ruse`. -EBUSY: the connection has a channel already.
  *
- * `state` says which side acts next. If rused watches the channel, the process writes its request into the channel and
- * sets POSTED; else it sends the request over the socket and sets AWAITED. Then it polls for the answer for a while. If
- * it still polls, rused writes the answer into the channel; else rused sends the answer over the socket. A side that
- * stops waiting changes the state with a compare-and-swap before it uses the socket, so no request runs twice and no
- * answer is lost. Long messages, descriptors and hang-ups use the socket.
+ * `state` says which side acts next. If rused watches the channel, the process writes its request into the channel, sets
+ * POSTED and polls for the answer for CHAN_POLL; else it sends the request over the socket and sleeps. If the process
+ * still polls, rused writes the answer into the channel; else it sends the answer over the socket. A side that stops
+ * waiting changes the state with a compare-and-swap before it uses the socket, so no request runs twice and no answer is
+ * lost. Long messages, descriptors and hang-ups use the socket.
  *
  *	FREE to POSTED		process: has written the request here
- *	FREE to AWAITED		process: sends the request over the socket
- *	POSTED to AWAITED	rused: takes the request; process: rused has just stopped watching, so the
- *				request goes over the socket
+ *	POSTED to AWAITED	rused: takes the request
  *	AWAITED to ANSWERED	rused: has written the answer here
  *	ANSWERED to FREE	process: has read the answer
- *	POSTED to FREE		process: stops polling and sends the request over the socket
+ *	POSTED to FREE		process: stops polling, or rused has stopped watching: sends the request over the socket
  *	AWAITED to FREE		process: stops polling; rused: has sent the answer over the socket
  */
 #ifndef RUSE_IPC_CHANNEL_H
@@ -28,10 +26,11 @@
 enum ipc_chan_state { CHAN_FREE, CHAN_POSTED, CHAN_AWAITED, CHAN_ANSWERED };
 
 /*
- * Tuning constant: ns for which a process polls for an answer, and rused for the next message, before they sleep. It
- * is about what a sleep and a wake-up take, so polling in vain at most doubles the time of a call.
+ * Tuning constants. CHAN_POLL: ns for which a process polls for an answer if rused watches; less than a sleep takes.
+ * CHAN_WATCH: ns for which rused polls for the next message before it sleeps.
  */
-#define CHAN_POLL (50 * NS_US)
+#define CHAN_POLL (10 * NS_US)
+#define CHAN_WATCH (50 * NS_US)
 #define CHAN_BODY 4064
 #define CHAN_QUEUE 256u		/* entries of the queue of messages without an answer */
 #define CHAN_QUEUE_BODY 552
@@ -87,11 +86,9 @@ int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
  * host in ns; it serves to limit the polling for answers.
  */
 int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void));
-/* For ipc_trip(): puts a request into the channel. False: send it over the socket; its answer may come through the channel. */
+/* For ipc_trip(): puts a request into the channel. False: send it over the socket, rused does not watch. */
 bool ipc_channel_post(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
 		      size_t len);
-/* For ipc_trip(): call before a request is sent over the socket whose answer may come through the channel. */
-void ipc_channel_await(struct ipc_channel *ch);
 /*
  * Polls the channel for the answer until the given time. True: the answer was in the channel. *len is the room for the
  * body on entry and its length on return; *rc is 0, -EMSGSIZE (body longer than the room) or -EPROTO (invalid). False: no

@@ -7,8 +7,8 @@
  * sometimes also under the engine lock, so it makes only raw system calls and allocates nothing.
  * Each wait is limited to CALL_TIMEOUT_S, so a stopped rused does not hang a program.
  *
- * ipc_trip() uses the channel (ipc/channel.h) if there is one and the process may poll; else the
- * socket.
+ * ipc_trip() uses the channel (ipc/channel.h) if rused watches it and the process may use two CPUs; else
+ * the socket.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -382,7 +382,7 @@ int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 {
 	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = type };
 	struct timespec left = { .tv_sec = CALL_TIMEOUT_S };
-	bool polls = c->chan && c->clock && !nfds, posted;
+	bool here, withdrawn;
 	int rc;
 
 	c->answer = 0;
@@ -393,25 +393,20 @@ int ipc_trip(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 		c->answer = -EINVAL;
 		return 0;
 	}
-	if (polls && c->unanswered)
-		ipc_channel_await(c->chan);
-	if (!polls || c->unanswered || !ipc_channel_post(c->chan, &hdr, req, len)) {
-		rc = call_send(c, &hdr, req, len, fds, nfds, &left);
-		if (rc)
-			return rc;
-	}
-	if (polls) {
-		rc = channel_recv(c, &hdr, reply, rsize, &posted);
+	/* Not while the socket may hold earlier messages, which the request would overtake. */
+	here = c->chan && c->clock && !nfds && !c->unanswered &&
+	       ipc_channel_post(c->chan, &hdr, req, len);
+	if (here) {
+		rc = channel_recv(c, &hdr, reply, rsize, &withdrawn);
 		if (rc != -EAGAIN) {
 			if (nrfds)
 				*nrfds = 0;
 			return rc;
 		}
-		rc = posted ? call_send(c, &hdr, req, len, fds, nfds, &left) : 0;
-		if (rc)
-			return rc;
 	}
-	rc = call_recv(c, &hdr, reply, rsize, rfds, nrfds, &left, &c->answer);
+	rc = !here || withdrawn ? call_send(c, &hdr, req, len, fds, nfds, &left) : 0;
+	if (!rc)
+		rc = call_recv(c, &hdr, reply, rsize, rfds, nrfds, &left, &c->answer);
 	if (!rc)
 		c->unanswered = false;
 	return rc;

@@ -21,10 +21,12 @@ static struct ipc_channel *ch;		/* rused's mapping */
 static int memfd, pair[2];
 static ns_t ticks;
 
-/* A clock that advances by 32 us per reading, so that the length of polling depends on the loops and not on real time. */
+#define TICK (2 * NS_US)
+
+/* A clock that advances by TICK per reading, so that the length of polling depends on the loops and not on real time. */
 static ns_t tick(void)
 {
-	ticks += 32 * NS_US;
+	ticks += TICK;
 	return ticks;
 }
 
@@ -57,9 +59,14 @@ static void test_steps(void **state)
 	bool posted;
 	int rc;
 
-	/* rused does not watch the channel: the request must use the socket, but its answer may come through the channel. */
+	/* rused does not watch the channel: the request must use the socket, and so must its answer. */
 	assert_false(ipc_channel_post(ch, &q, "abc", 3));
 	assert_int_equal(ipc_channel_take(ch, &got, body, &len), -EAGAIN);
+	assert_false(ipc_channel_put(ch, &a, "answer", 6));
+	/* The answer is written once. */
+	ipc_channel_watch(ch, true);
+	assert_true(ipc_channel_post(ch, &q, "abc", 3));
+	assert_int_equal(ipc_channel_take(ch, &got, body, &len), 0);
 	assert_true(ipc_channel_put(ch, &a, "answer", 6));
 	assert_false(ipc_channel_put(ch, &a, "again", 5));
 	len = sizeof(body);
@@ -68,8 +75,6 @@ static void test_steps(void **state)
 	assert_int_equal(len, 6);
 	assert_memory_equal(body, "answer", 6);
 	assert_memory_equal(&got, &a, sizeof(a));
-	/* Watched. */
-	ipc_channel_watch(ch, true);
 	assert_true(ipc_channel_post(ch, &q, "abc", 3));
 	assert_true(ipc_channel_posted(ch));
 	assert_false(ipc_channel_put(ch, &a, "early", 5));
@@ -123,8 +128,8 @@ static void test_give_up(void **state)
 }
 
 /*
- * A request whose answer comes over the socket is polled for during CHAN_POLL, and not at all by a
- * process that may use one CPU only.
+ * A process polls for an answer for CHAN_POLL, then withdraws its request and uses the socket. It does
+ * not poll if rused does not watch, or if it may use one CPU only.
  */
 static void test_poll(void **state)
 {
@@ -133,16 +138,18 @@ static void test_poll(void **state)
 	ns_t began = ticks;
 	size_t size = 0;
 
-	for (int polls = 0; polls < 2; polls++) {
-		c.clock = polls ? tick : NULL;
+	for (int i = 0; i < 4; i++) {
+		ipc_channel_watch(ch, i & 1);
+		c.clock = i & 2 ? tick : NULL;
 		a.seq++;
 		assert_int_equal(ipc_send(pair[1], &a, NULL, 0, NULL, 0), 0);
 		assert_int_equal(ipc_trip(&c, IPC_FAULT, "x", 1, NULL, 0, NULL, &size, NULL, NULL),
 				 0);
-		if (!polls)
+		if (i < 3)
 			assert_int_equal(ticks, began);
 	}
-	assert_in_range(ticks - began, CHAN_POLL, CHAN_POLL + 3 * 32 * NS_US);
+	assert_in_range(ticks - began, CHAN_POLL, CHAN_POLL + 3 * TICK);
+	assert_int_equal(ch->state, CHAN_FREE);
 }
 
 static void test_hostile(void **state)

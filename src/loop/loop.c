@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -127,6 +128,9 @@ static int loop_spin(struct loop *l, struct epoll_event *ev, bool *there)
 	while (!n && !*there && l->now < until) {
 		n = epoll_wait(l->epfd, ev, EVENTS, 0);
 		*there = l->memory->there(l->memory_ctx);
+		/* The sender of the next message may need this CPU. */
+		if (!n && !*there)
+			sched_yield();
 		l->now = loop_clock();
 	}
 	return n;
