@@ -14,7 +14,6 @@
 #include "daemon/clients.h"
 #include "daemon/ucma.h"
 #include "loop/loop.h"
-#include "umads/umads.h"
 
 /*
  * Number of queued messages after which ucma_settle() publishes their effects, which may wake
@@ -49,8 +48,6 @@ static bool channels_watch(void *ctx, bool on)
 		if (!on && !channel_has_message(c))
 			list_del(&c->channel.node);
 	}
-	if (!on)
-		umad_rings_sleep(chs->umads);
 	return !list_empty(&chs->list);
 }
 
@@ -62,7 +59,7 @@ static bool channels_there(void *ctx)
 	list_for_each_entry(c, &chs->list, channel.node)
 		if (channel_has_message(c))
 			return true;
-	return umad_rings_there(chs->umads);
+	return false;
 }
 
 void channel_drain(struct client *c)
@@ -149,16 +146,15 @@ static void channels_take(void *ctx)
 		list_add_tail(&c->channel.node, &chs->list);
 		channel_take(c);
 	}
-	umad_rings_take(chs->umads);
 }
 
 void channels_init(struct channels *chs, struct loop *l, struct clients *clients,
-		   struct umads *umads, struct ucma_files *ucma)
+		   struct ucma_files *ucma)
 {
 	static const struct loop_memory memory = { channels_watch, channels_there, channels_take,
 						   CHAN_WATCH };
 
-	*chs = (struct channels){ .loop = l, .clients = clients, .umads = umads, .ucma = ucma };
+	*chs = (struct channels){ .loop = l, .clients = clients, .ucma = ucma };
 	list_init(&chs->list);
 	l->memory = &memory;
 	l->memory_ctx = chs;

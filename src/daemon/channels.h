@@ -13,12 +13,10 @@ struct client;
 struct clients;
 struct loop;
 struct ucma_files;
-struct umads;
 
 struct channels {
 	struct loop *loop;
 	struct clients *clients;
-	struct umads *umads;
 	struct ucma_files *ucma;
 	struct list_head list;		/* clients being polled, by channel.node */
 };
@@ -31,9 +29,9 @@ struct channel {
 	bool watched;
 };
 
-/* Has the loop poll the channels and the rings of umad files. */
+/* Has the loop poll the channels. */
 void channels_init(struct channels *chs, struct loop *l, struct clients *clients,
-		   struct umads *umads, struct ucma_files *ucma);
+		   struct ucma_files *ucma);
 /* Creates the client's channel. Returns the descriptor for it, or -errno; -EBUSY: it has one. */
 int channel_open(struct channels *chs, struct client *c);
 /* No effect if it is closed already. */

@@ -460,12 +460,17 @@ static int do_umad_call(struct msg *m)
 	return rc;
 }
 
-static int do_umad_kick(struct msg *m)
+static int do_umad_post(struct msg *m)
 {
-	struct ipc_umad_kick q;
+	uint8_t data[IPC_UMAD_SHOWN] __attribute__((aligned(8)));
+	struct ipc_umad_post q;
+	size_t len = m->len - sizeof(q);
 
+	if (m->len < sizeof(q) || len > sizeof(data))
+		return -EPROTO;
 	memcpy(&q, m->body, sizeof(q));
-	umad_kick(&m->c->r->umads, q.file);
+	memcpy(data, (const char *)m->body + sizeof(q), len);
+	umad_posted(&m->c->r->umads, q.file, data, len);
 	return 0;
 }
 
@@ -516,8 +521,10 @@ static int dispatch(struct msg *m)
 		return do_umad_call(m);
 	case IPC_CHANNEL:
 		return do_channel(m);
-	case IPC_UMAD_KICK:
-		return do_umad_kick(m);
+	case IPC_UMAD_POST:
+		return do_umad_post(m);
+	case IPC_WAKE:
+		return 0;	/* client_message() has handled the queue */
 	case IPC_NTYPES:
 		break;
 	}
@@ -530,8 +537,8 @@ int client_posted(struct client *c, const struct ipc_hdr *h, const void *body, s
 
 	if (ipc_check(h, len, false))
 		return -EPROTO;
-	if (h->type == IPC_UMAD_KICK)
-		return do_umad_kick(&m);
+	if (h->type == IPC_UMAD_POST)
+		return do_umad_post(&m);
 	return h->type == IPC_UCMA_POST ? do_ucma_write(&m) : -EPROTO;
 }
 

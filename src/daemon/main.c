@@ -188,7 +188,7 @@ static int rused_setup(struct rused *r, const struct options *o)
 	rc = loop_init(&r->loop);
 	if (rc)
 		return rc;
-	channels_init(&r->channels, &r->loop, &r->clients, &r->umads, &r->ucma);
+	channels_init(&r->channels, &r->loop, &r->clients, &r->ucma);
 	r->started = r->loop.now;
 	r->idle = o->idle * NS_S;
 	r->idle_timer.fn = idle_timeout;

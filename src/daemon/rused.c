@@ -125,6 +125,11 @@ static bool rused_needed(void *ctx)
 	return r->clients.count || rused_busy(r);
 }
 
+static void rused_drain_posted(void *ctx)
+{
+	channels_drain(ctx);
+}
+
 static int rused_listen(void *ctx)
 {
 	return clients_listen_again(ctx);
@@ -183,6 +188,8 @@ static void rused_connect_ucma(struct rused *r)
 void rused_connect(struct rused *r)
 {
 	umads_init(&r->umads, &r->loop, r->place.run, r->host.page ? r->host.page->generation : 0);
+	r->umads.drain = rused_drain_posted;
+	r->umads.drain_ctx = &r->channels;
 	r->gsi.publish = rused_publish;
 	r->gsi.ctx = r;
 	r->place.loop = &r->loop;

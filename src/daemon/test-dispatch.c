@@ -48,7 +48,7 @@ static int setup(void **state)
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
 		return -1;
-	channels_init(&r.channels, &r.loop, &r.clients, &r.umads, &r.ucma);
+	channels_init(&r.channels, &r.loop, &r.clients, &r.ucma);
 	rused_connect(&r);
 	c = calloc(1, sizeof(*c));
 	c->r = &r;
@@ -367,7 +367,7 @@ static void test_channel_queue(void **state)
 {
 	const struct loop_memory *m = r.loop.memory;
 	struct ipc_peer p = { .block = 3 };
-	struct ipc_umad_kick kick = { .file = 0x1001 };
+	struct ipc_umad_post mad = { .file = 0x1001 };
 	struct ipc_ucma none = { 0 };
 
 	open_channel();
@@ -389,7 +389,7 @@ static void test_channel_queue(void **state)
 	enqueue(IPC_UCMA_POST, &none, sizeof(none));
 	assert_true(channels_drain(&r.channels));
 	assert_int_equal(c->channel.map->tail, 5);
-	enqueue(IPC_UMAD_KICK, &kick, sizeof(kick));
+	enqueue(IPC_UMAD_POST, &mad, sizeof(mad));
 	assert_true(channels_drain(&r.channels) && !c->dead);
 	/* A message that needs an answer is not allowed in the queue. */
 	enqueue(IPC_COUNTERS, "", 0);

@@ -36,6 +36,16 @@ int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply,
 int rused_ask(enum ipc_type type, const void *req, size_t len, int memfd, void *reply,
 	      size_t *rsize, int *fds, int *nfds);
 /*
+ * Send a message that has no answer (ipc_post()), without the engine lock. rused: the generation, as
+ * in the host page, of the rused that it is for. 0; 1: that rused is not connected; -errno.
+ */
+int rused_post(uint32_t rused, enum ipc_type type, const void *msg, size_t len);
+/*
+ * Before a fork, with the engine lock held: wait until rused has handled all posted messages,
+ * because the child uses another connection to rused.
+ */
+void rused_sync(void);
+/*
  * One attempt of rused_call() on the present connection, with the engine lock held. -ENOTCONN: there
  * is no connection, and nothing was sent. Waits for the answer, which has no body.
  */

@@ -13,6 +13,7 @@
 #include "base/sys.h"
 #include "engine/engine_internal.h"
 #include "ipc/channel.h"
+#include "ipc/ucma_msg.h"
 
 /* Delay before the progress thread first looks for a rused after the connection was lost. */
 #define REATTACH_NS (200 * NS_MS)
@@ -92,12 +93,15 @@ struct call {
 };
 
 /*
- * Shared memory for requests is asked for at the first rdma_cm command: only programs that use
- * rdma_cm send many requests.
+ * Shared memory for messages is asked for at the first command that can use it: only programs that
+ * use rdma_cm or umad send many messages.
  */
 static int want_channel(enum ipc_type type)
 {
-	if (type != IPC_UCMA_WRITE || engine.channel_asked == engine.conn_generation)
+	bool uses = type == IPC_UCMA_WRITE || type == IPC_UCMA_POST || type == IPC_UMAD_CALL ||
+		    type == IPC_UMAD_POST;
+
+	if (!uses || engine.channel_asked == engine.conn_generation)
 		return 0;
 	engine.channel_asked = engine.conn_generation;
 	return ipc_channel_open(&engine.conn, engine_now);
@@ -195,6 +199,43 @@ void conn_forget(uint32_t generation)
 		conn_unlock();
 	}
 	engine_unlock();
+}
+
+/* Messages were posted since the last rused_sync(). */
+static bool posted;
+
+int rused_post(uint32_t rused, enum ipc_type type, const void *msg, size_t len)
+{
+	uint32_t generation = 0;
+	int ret = 1;
+
+	engine_check_fork();
+	if (!conn_lock())
+		return -EDEADLK;
+	if (engine.attached && engine.conn.fd >= 0 && engine.host_page->generation == rused) {
+		generation = engine.conn_generation;
+		ret = want_channel(type) || ipc_post(&engine.conn, type, msg, len) ? -EIO : 0;
+		WRITE_ONCE(posted, true);
+	}
+	conn_unlock();
+	if (ret == -EIO)
+		conn_forget(generation);
+	return ret;
+}
+
+void rused_sync(void)
+{
+	struct ipc_ucma none = { 0 };
+	size_t rsize = 0;
+
+	if (!READ_ONCE(posted) || engine.conn.fd < 0)
+		return;
+	WRITE_ONCE(posted, false);
+	/*
+	 * A command with an invalid file number, which has no effect. rused handles messages in
+	 * order, so its answer means that it has handled all posted ones.
+	 */
+	rused_call(IPC_UCMA_WRITE, &none, sizeof(none), NULL, &rsize);
 }
 
 int rused_ask(enum ipc_type type, const void *req, size_t len, int memfd, void *reply,

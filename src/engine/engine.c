@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
-#include "engine/ucma_local.h"
 #include "engine/wire.h"
 
 struct engine engine;
@@ -146,7 +145,7 @@ void engine_fork_prepare(void)
 	if (!fork_locked)
 		return;
 	wire_flush();
-	ucma_sync();
+	rused_sync();
 }
 
 void engine_fork_parent(void)

@@ -42,7 +42,6 @@ struct mapped {
 	const struct ucma_card *cards;
 };
 static struct mapped *mapped;
-static bool posted;	/* a command was sent without waiting for its result (IPC_UCMA_POST) since the last ucma_sync() */
 
 /* The id cards written by the rused with this generation; NULL: *m has those of another rused. */
 static const struct ucma_card *cards_in(const struct mapped *m, uint32_t generation)
@@ -124,40 +123,9 @@ void engine_ucma_release(void *file)
 	free(map);
 }
 
-void ucma_sync(void)
-{
-	struct ipc_ucma none = { 0 };
-	size_t rsize = 0;
-
-	if (!READ_ONCE(posted) || engine.conn.fd < 0)
-		return;
-	WRITE_ONCE(posted, false);
-	/*
-	 * A command with an invalid file number, which has no effect. rused handles commands in
-	 * order, so its answer means that it has handled all commands sent without waiting.
-	 */
-	rused_call(IPC_UCMA_WRITE, &none, sizeof(none), NULL, &rsize);
-}
-
-/* Post a message. 1: the file's rused is not connected. 0 or -errno. */
 static int post(const struct ucma_map *map, const void *msg, size_t len)
 {
-	uint32_t generation = 0;
-	int ret = 1;
-
-	engine_check_fork();
-	if (!conn_lock())
-		return -EDEADLK;
-	if (engine.attached && engine.conn.fd >= 0 &&
-	    engine.host_page->generation == map->shm->generation) {
-		generation = engine.conn_generation;
-		ret = ipc_post(&engine.conn, IPC_UCMA_POST, msg, len) ? -EIO : 0;
-		WRITE_ONCE(posted, true);
-	}
-	conn_unlock();
-	if (ret == -EIO)
-		conn_forget(generation);
-	return ret;
+	return rused_post(map->shm->generation, IPC_UCMA_POST, msg, len);
 }
 
 /*

@@ -36,10 +36,4 @@ struct ucma_answer {
  */
 bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct ucma_answer *r,
 		int *ret);
-/*
- * Before a fork, with the engine lock held: wait until rused has handled all commands that this process sent without
- * waiting for an answer, because the child uses another connection to rused.
- */
-void ucma_sync(void);
-
 #endif

@@ -80,7 +80,7 @@ static int wait_sm(int fd)
 int engine_umad_open(uint32_t minor, bool nonblock, void **file)
 {
 	struct ipc_umad_open q = { .minor = minor, .nonblock = nonblock };
-	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret, want = minor < ISSM_BASE_MINOR ? 3 : 1;
+	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret, want = minor < ISSM_BASE_MINOR ? 2 : 1;
 	struct ipc_umad_opened r;
 	size_t rsize = sizeof(r);
 
@@ -91,9 +91,9 @@ int engine_umad_open(uint32_t minor, bool nonblock, void **file)
 		return ret;
 	ret = nfds == want && rsize == sizeof(r) ? 0 : -EPROTO;
 	if (!ret)
-		ret = want == 3 ? umad_map_open(r.file, fds[1], fds[2], file) : wait_sm(fds[0]);
+		ret = want == 2 ? umad_map_open(r.file, fds[1], file) : wait_sm(fds[0]);
 	for (int i = 0; i < nfds; i++)
-		if (ret || i == 1 || i >= want)
+		if (ret || i)
 			sys_close(fds[i]);
 	return ret ? ret : fds[0];
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
-#include "base/eventfd.h"
 #include "base/memfd.h"
 #include "base/sys.h"
 #include "core/umem.h"
 #include "engine/engine_internal.h"
 #include "engine/umad_local.h"
-#include "ipc/channel.h"
+#include "wire/mad.h"
 
 /*
  * Number of wake-ups without a packet, after which the byte that makes the socket readable is taken
@@ -16,10 +16,10 @@
  */
 #define WAITS_IN_VAIN 3u
 
-int umad_map_open(uint32_t number, int memfd, int kick, void **file)
+int umad_map_open(uint32_t number, int memfd, void **file)
 {
 	struct umad_shm *s = memfd_map(memfd, sizeof(*s), true);
-	bool good = s && s->number == number && fd_is_eventfd(kick);
+	bool good = s && s->number == number;
 	struct umad_map *map = good ? calloc(1, sizeof(*map)) : NULL;
 
 	if (!map) {
@@ -28,7 +28,6 @@ int umad_map_open(uint32_t number, int memfd, int kick, void **file)
 	}
 	map->shm = s;
 	map->engine = engine.generation;
-	map->kick = own_fd(kick);
 	*file = map;
 	return 0;
 }
@@ -39,68 +38,33 @@ void engine_umad_release(void *file)
 
 	if (!map)
 		return;
-	/*
-	 * In a forked child this closes all descriptors of the parent's engine, also map->kick, the eventfd that
-	 * wakes rused.
-	 */
-	engine_check_fork();
-	if (map->engine == engine.generation)
-		own_close(map->kick);
 	memfd_unmap(map->shm, sizeof(*map->shm));
 	free(map);
 }
 
-/* Is the rused of this file connected? The caller holds the connection lock. */
-static bool connected(const struct umad_map *map)
-{
-	return engine.attached && engine.conn.fd >= 0 &&
-	       engine.host_page->generation == map->shm->generation;
-}
-
-/* Wake rused. False: rused is gone. The caller holds the connection lock. */
-static bool kick(const struct umad_map *map, enum umad_wake wake)
-{
-	struct ipc_umad_kick q = { .file = map->shm->number };
-	uint64_t one = 1;
-
-	switch (wake) {
-	case UMAD_WAKE_NOT:
-		break;
-	case UMAD_WAKE:
-		sys_write(map->kick, &one, sizeof(one));
-		break;
-	case UMAD_WAKE_LATE:
-		return !ipc_post(&engine.conn, IPC_UMAD_KICK, &q, sizeof(q));
-	}
-	return true;
-}
-
 bool umad_post(struct umad_map *map, const void *data, size_t len)
 {
+	struct {
+		struct ipc_umad_post h;
+		uint8_t data[IPC_UMAD_SHOWN];
+	} m = { .h.file = map->shm->number };
 	struct umad_shm *s = map->shm;
-	enum umad_wake wake = UMAD_WAKE_NOT;
-	bool done = false, gone;
-	uint32_t generation, tid;
+	uint32_t *count, before;
 
 	engine_check_fork();
-	if (map->engine != engine.generation || !conn_lock())
+	if (map->engine != engine.generation || len > sizeof(m.data) || len < MAD_LEN)
 		return false;
-	generation = engine.conn_generation;
-	if (connected(map) && umad_shm_sendable(s, map->posted, data, len)) {
-		tid = umad_shm_tid((const uint8_t *)data + READ_ONCE(s->hdr_len));
-		/* Count first: as soon as the MAD is in the shared ring, rused may count the end of its transaction. */
-		map->posted[tid]++;
-		done = umad_shm_post(s, map->tx, data, len, &wake);
-		if (done)
-			map->tx++;
-		else
-			map->posted[tid]--;
-	}
-	gone = !kick(map, wake);
-	conn_unlock();
-	if (gone)
-		conn_forget(generation);
-	return done && !gone;
+	/* Count first: as soon as the MAD is posted, rused may count the end of its transaction. */
+	count = &map->posted[umad_shm_tid((const uint8_t *)data + len - MAD_LEN)];
+	before = READ_ONCE(*count);
+	if (!umad_shm_sendable(s, map->posted, data, len) ||
+	    !atomic_cmpxchg(count, before, before + 1))
+		return false;
+	memcpy(m.data, data, len);
+	if (!rused_post(s->generation, IPC_UMAD_POST, &m, sizeof(m.h) + len))
+		return true;
+	atomic_add(count, (uint32_t)-1);
+	return false;
 }
 
 ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *seq)
@@ -143,14 +107,12 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 static void tell_read(struct umad_map *map)
 {
 	struct umad_shm *s = map->shm;
-	struct ipc_umad q = { .file = s->number, .op = UMAD_OP_SYNC };
-	struct ipc_umad_reply r;
-	size_t rsize = sizeof(r);
+	struct ipc_umad_post q = { .file = s->number };
 
 	if (READ_ONCE(s->tail) - READ_ONCE(s->head) > UMAD_RX / 2 ||
 	    !atomic_xchg(&s->more, 0u))
 		return;
-	rused_ask(IPC_UMAD_CALL, &q, sizeof(q), -1, &r, &rsize, NULL, NULL);
+	rused_post(s->generation, IPC_UMAD_POST, &q, sizeof(q));
 }
 
 void umad_settle(struct umad_map *map, int fd, bool took)

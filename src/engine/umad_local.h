@@ -8,10 +8,8 @@
 
 struct umad_map {
 	struct umad_shm *shm;
-	uint32_t engine;		/* engine.generation; in a forked child it differs: the child puts no MADs into the ring */
-	int kick;			/* eventfd that wakes rused; closed in forked children */
-	uint32_t tx;			/* position of the next MAD to be put into umad_shm.tx; protected by the connection lock */
-	uint32_t posted[UMAD_TIDS];
+	uint32_t engine;		/* engine.generation; in a forked child it differs: the child posts no MADs */
+	uint32_t posted[UMAD_TIDS];	/* MADs posted by this process, by umad_shm_tid() */
 };
 
 /* A wait for a packet. */
@@ -21,14 +19,11 @@ struct umad_wait {
 	uint32_t waits;
 };
 
+/* Map the memory of file `number` of rused. 0, -ENOMEM, -EPROTO. */
+int umad_map_open(uint32_t number, int memfd, void **map);
 /*
- * Map the memory of file `number` of rused. kick: the eventfd that wakes rused. 0, and kick belongs
- * to *map until engine_umad_release(); -ENOMEM, -EPROTO.
- */
-int umad_map_open(uint32_t number, int memfd, int kick, void **map);
-/*
- * Post a MAD by shared memory. data must be a copy that the program cannot change. False: rused
- * must be asked.
+ * Send a MAD without waiting for the answer. data must be a copy that the program cannot change.
+ * False: rused must be asked.
  */
 bool umad_post(struct umad_map *map, const void *data, size_t len);
 /*

@@ -34,6 +34,7 @@ enum ipc_chan_state { CHAN_FREE, CHAN_POSTED, CHAN_AWAITED, CHAN_ANSWERED };
 #define CHAN_BODY 4064
 #define CHAN_QUEUE 256u		/* entries of the queue of messages without an answer */
 #define CHAN_QUEUE_BODY 552
+#define CHAN_QUEUE_LATE 8u	/* with so many messages untaken the process sends a wake-up anyway */
 
 struct ipc_chan_msg {
 	struct ipc_hdr hdr;
@@ -99,8 +100,9 @@ bool ipc_channel_answer(struct ipc_channel *ch, ns_t (*clock)(void), ns_t until,
 			struct ipc_hdr *hdr, void *body, size_t *len, int *rc, bool *posted);
 
 /*
- * For ipc_post(): appends a message to the queue. *wake: rused may sleep, so send it a message over
- * the socket. False: the queue is full, or the message is too long.
+ * For ipc_post(): appends a message to the queue. *wake: send IPC_WAKE over the socket. It has no body and no answer. It
+ * is needed if rused may sleep. It is also sent if a multiple of CHAN_QUEUE_LATE messages are untaken: rused may have been
+ * killed while it watched, and then the send fails. False: the queue is full, or the message is too long.
  */
 bool ipc_channel_push(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
 		      size_t len, bool *wake);

@@ -52,13 +52,14 @@ static const struct row {
 	[IPC_UCMA_POST] = { LEN_TEXT, LEN_TEXT },
 	[IPC_UMAD_OPEN] = { sizeof(struct ipc_umad_open), sizeof(struct ipc_umad_opened) },
 	[IPC_UMAD_CALL] = { LEN_TEXT, LEN_TEXT },
-	[IPC_UMAD_KICK] = { sizeof(struct ipc_umad_kick), LEN_TEXT },
+	[IPC_UMAD_POST] = { LEN_TEXT, LEN_TEXT },
 	[IPC_FABRIC] = { LEN_TEXT, LEN_TEXT },
 	[IPC_HOST] = { LEN_TEXT, sizeof(struct ipc_host) },
 	[IPC_MCAST] = { sizeof(struct ipc_mcast), 0 },
 	[IPC_MEMBERS] = { sizeof(struct ipc_members), LEN_TEXT },
 	[IPC_PATH] = { sizeof(struct ipc_path), sizeof(struct ipc_path) },
 	[IPC_CHANNEL] = { 0, 0 },
+	[IPC_WAKE] = { 0, LEN_TEXT },
 	[IPC_SHUTDOWN] = { LEN_OPT(sizeof(struct ipc_shutdown)), 0 },
 };
 
@@ -447,7 +448,6 @@ int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 {
 	struct ipc_hdr hdr = { .version = IPC_VERSION, .type = type };
 	struct timespec left = { .tv_sec = CALL_TIMEOUT_S };
-	static const struct ipc_ucma nothing;
 	bool wake;
 
 	if (c->fd < 0)
@@ -456,8 +456,8 @@ int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 	if (ipc_check(&hdr, len, false))
 		return -EINVAL;
 	if (queue(c, &hdr, req, len, &wake)) {
-		hdr.type = IPC_UCMA_POST;
-		return wake ? call_send(c, &hdr, &nothing, sizeof(nothing), NULL, 0, &left) : 0;
+		hdr.type = IPC_WAKE;
+		return wake ? call_send(c, &hdr, NULL, 0, NULL, 0, &left) : 0;
 	}
 	c->unanswered = true;
 	return call_send(c, &hdr, req, len, NULL, 0, &left);

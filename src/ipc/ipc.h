@@ -55,9 +55,9 @@ enum ipc_type {
 	/* ruse fault. Body: one line in the language of daemon/faults.h. Reply: JSON, in the form of IPC_STATUS. */
 	IPC_FAULT,
 	/* Files rdma_cm (ipc/ucma_msg.h), umadN and issmN (ipc/umad_msg.h). */
-	IPC_UCMA_OPEN, IPC_UCMA_WRITE, IPC_UCMA_POST, IPC_UMAD_OPEN, IPC_UMAD_CALL,
+	IPC_UCMA_OPEN, IPC_UCMA_WRITE, IPC_UCMA_POST, IPC_UMAD_OPEN, IPC_UMAD_CALL, IPC_UMAD_POST,
 	IPC_FABRIC, IPC_HOST, IPC_PATH, IPC_MCAST, IPC_MEMBERS,	/* ipc/fabric_msg.h */
-	IPC_CHANNEL, IPC_UMAD_KICK,		/* ipc/channel.h, ipc/umad_msg.h */
+	IPC_CHANNEL, IPC_WAKE,			/* ipc/channel.h */
 	IPC_NTYPES
 };
 

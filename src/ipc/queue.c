@@ -12,16 +12,17 @@
 bool ipc_channel_push(struct ipc_channel *ch, const struct ipc_hdr *hdr, const void *body,
 		      size_t len, bool *wake)
 {
-	uint32_t head = READ_ONCE(ch->head);
+	uint32_t head = READ_ONCE(ch->head), before = head - smp_load_acquire(&ch->tail);
 	struct ipc_chan_item *item = &ch->queue[head % CHAN_QUEUE];
 
-	if (len > CHAN_QUEUE_BODY || head - smp_load_acquire(&ch->tail) >= CHAN_QUEUE)
+	if (len > CHAN_QUEUE_BODY || before >= CHAN_QUEUE)
 		return false;
 	item->hdr = *hdr;
 	item->len = (uint32_t)len;
 	memcpy(item->body, body, len);
 	smp_store_mb(&ch->head, head + 1);
-	*wake = !READ_ONCE(ch->watched) && !atomic_xchg(&ch->bell, 1u);
+	*wake = (before + 1) % CHAN_QUEUE_LATE == 0 ||
+		(!READ_ONCE(ch->watched) && !atomic_xchg(&ch->bell, 1u));
 	return true;
 }
 

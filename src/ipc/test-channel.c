@@ -180,8 +180,8 @@ static void test_hostile(void **state)
 }
 
 /*
- * The queue keeps the order, refuses more than CHAN_QUEUE messages, and asks for a wake-up only if
- * rused sleeps.
+ * The queue keeps the order, refuses more than CHAN_QUEUE messages, and asks for a wake-up if rused
+ * sleeps or is late.
  */
 static void test_queue(void **state)
 {
@@ -196,7 +196,7 @@ static void test_queue(void **state)
 	for (int round = 0; round < 3; round++) {
 		ipc_channel_watch(ch, round == 2);
 		for (n = 0; ipc_channel_push(ch, &q, &n, sizeof(n), &wake); n++)
-			assert_int_equal(wake, !n && round < 2);
+			assert_int_equal(wake, (!n && round < 2) || n % CHAN_QUEUE_LATE == 7);
 		assert_int_equal(n, CHAN_QUEUE);
 		assert_true(ipc_channel_queued(ch, tail));
 		ipc_channel_heard(ch);
@@ -294,8 +294,9 @@ static bool serve_one(struct server *s, int flags)
 		return false;
 	drain(s);
 	if (h.type == IPC_UCMA_POST) {
-		if (len == POSTED)	/* any other length: only a wake-up for the queue */
-			count(s, body, len);
+		count(s, body, len);
+	} else if (h.type == IPC_WAKE) {
+		assert_int_equal(len, 0);
 	} else if (h.type == IPC_CHANNEL) {
 		h.flags = IPC_F_REPLY;
 		assert_int_equal(ipc_send(pair[1], &h, NULL, 0, &memfd, 1), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Rings of a umad file: order and wrap-around, the byte for poll(), which MADs may be put into the ring tx, wake-ups
- * of rused, and invalid values in the memory, as a hostile program could write them.
+ * Rings of a umad file: order and wrap-around, the byte for poll(), which MADs may be posted, and
+ * invalid values in the memory, as a hostile program could write them.
  *
  * The test plays rused with put(), which writes a packet to rx and sends the byte as ipc/bell.h
  * says.
@@ -356,7 +356,7 @@ static void who_may(void **state)
 	assert_false(sendable());
 }
 
-/* A MAD is not sendable while a send with the same hash is in progress, whether that one was put into tx or sent by request. */
+/* A MAD is not sendable while a send with the same hash is in progress, whether that one was posted or sent by request. */
 static void transactions(void **state)
 {
 	uint8_t *mad = build();
@@ -378,69 +378,6 @@ static void transactions(void **state)
 	assert_int_equal(umad_shm_tid(mad), tid);
 }
 
-static void posts(void **state)
-{
-	uint8_t got[IPC_UMAD_SHOWN];
-	uint32_t tx = 0, mine = 0;
-	enum umad_wake wake;
-
-	assert_int_equal(umad_shm_fetch(s, 0, got), -EAGAIN);
-	for (uint32_t round = 0; round < 5; round++) {
-		for (uint32_t i = 0; i < UMAD_TX; i++) {
-			memset(packet, (int)tx, sizeof(packet));
-			assert_true(umad_shm_post(s, tx++, packet, 312 + i % 9, &wake));
-		}
-		assert_false(umad_shm_post(s, tx, packet, 1, &wake));
-		for (uint32_t i = 0; i < UMAD_TX; i++) {
-			assert_true(umad_shm_posted(s, mine));
-			assert_int_equal(umad_shm_fetch(s, mine, got), 312 + i % 9);
-			assert_int_equal(got[0], (uint8_t)mine);
-			assert_int_equal(got[311], (uint8_t)mine);
-			mine++;
-		}
-		assert_false(umad_shm_posted(s, mine));
-	}
-	assert_false(umad_shm_post(s, tx, packet, sizeof(packet) + 1, &wake));
-}
-
-static void wakes(void **state)
-{
-	uint8_t got[IPC_UMAD_SHOWN];
-	enum umad_wake wake;
-
-	/* After a wake-up of rused was sent, no other is sent until rused clears s->kicked. */
-	assert_true(umad_shm_post(s, 0, packet, 320, &wake) && wake == UMAD_WAKE);
-	assert_true(umad_shm_post(s, 1, packet, 320, &wake) && !wake);
-	s->kicked = 0;
-	s->watched = 1;
-	assert_true(umad_shm_post(s, 2, packet, 320, &wake) && !wake);
-	/* rused watches the ring tx, but has not taken the MAD UMAD_TX_LATE positions earlier: UMAD_WAKE_LATE. */
-	for (uint32_t i = 3; i < UMAD_TX_LATE; i++)
-		assert_true(umad_shm_post(s, i, packet, 320, &wake) && !wake);
-	assert_true(umad_shm_post(s, UMAD_TX_LATE, packet, 320, &wake) && wake == UMAD_WAKE_LATE);
-	assert_int_equal(umad_shm_fetch(s, 0, got), 320);
-	assert_int_equal(umad_shm_fetch(s, 1, got), 320);
-	assert_true(umad_shm_post(s, UMAD_TX_LATE + 1, packet, 320, &wake) && !wake);
-}
-
-static void hostile_writer(void **state)
-{
-	uint8_t got[IPC_UMAD_SHOWN];
-	enum umad_wake wake;
-
-	assert_true(umad_shm_post(s, 0, packet, 320, &wake));
-	s->tx[0].len = 321;
-	assert_int_equal(umad_shm_fetch(s, 0, got), -EPROTO);
-	s->tx[0].len = UINT32_MAX;
-	assert_int_equal(umad_shm_fetch(s, 0, got), -EPROTO);
-	s->tx[0].len = 0;
-	assert_int_equal(umad_shm_fetch(s, 0, got), 0);
-	s->tx[1].state = 0xffffffff;
-	assert_int_equal(umad_shm_fetch(s, 1, got), -EAGAIN);
-	s->tx[1].state = umad_slot_word(1 + UMAD_TX, UMAD_SLOT_READY);
-	assert_int_equal(umad_shm_fetch(s, 1, got), -EAGAIN);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -448,7 +385,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(order), TEST(wraps), TEST(bell), TEST(bell_dead), TEST(readers),
 		TEST(hostile_reader), TEST(routes), TEST(who_may), TEST(transactions),
-		TEST(posts), TEST(wakes), TEST(hostile_writer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

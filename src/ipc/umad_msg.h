@@ -5,9 +5,9 @@
  * IPC_UMAD_OPEN: open(). Body: ipc_umad_open. Reply: ipc_umad_opened and one end of a SOCK_SEQPACKET pair. The file
  * exists until all processes have closed this end; rused closes the other end when the device is removed.
  *
- * For umadN the reply carries two more descriptors: a memfd, sealed against shrinking, with the rings of ipc/umad_shm.h,
- * and an eventfd that wakes rused after a process has written a MAD to a ring. The ring of received packets has only the
- * number of a packet that is longer than IPC_UMAD_SHOWN; until such a packet is taken, later packets wait in rused.
+ * For umadN the reply carries one more descriptor: a memfd, sealed against shrinking, with the memory of ipc/umad_shm.h.
+ * Its ring of received packets has only the number of a packet that is longer than IPC_UMAD_SHOWN; until such a packet is
+ * taken, later packets wait in rused.
  *
  * For issmN the reply is not the result of the open. rused sends the result later as one byte over the socket pair: 0, or
  * the errno.
@@ -16,8 +16,8 @@
  * bytes of the call; a write() of more than IPC_UMAD_INLINE bytes passes them in a memfd instead. Reply: ipc_umad_reply
  * and bytes, or a memfd. -EBADF: no such file, the rused that created it has exited, or the device was removed.
  *
- * IPC_UMAD_KICK: wakes rused like the eventfd. It fails if rused is gone, which the eventfd does not. Body:
- * ipc_umad_kick. It has no answer.
+ * IPC_UMAD_POST: write() of a MAD that cannot fail (umad_shm_sendable()), without a reply. Body: ipc_umad_post and the
+ * bytes. Without bytes it only tells rused that packets were taken from the ring.
  */
 #ifndef RUSE_IPC_UMAD_MSG_H
 #define RUSE_IPC_UMAD_MSG_H
@@ -37,8 +37,9 @@ struct ipc_umad_opened {
 #define IPC_UMAD_INLINE 4096
 #define IPC_UMAD_SHOWN 320	/* bytes: 64 of struct ib_user_mad_hdr, the longer of umad's two headers, and 256 of a MAD */
 
-struct ipc_umad_kick {
+struct ipc_umad_post {
 	uint32_t file;
+	uint32_t pad;
 };
 
 enum ipc_umad_op {
@@ -46,7 +47,6 @@ enum ipc_umad_op {
 	UMAD_OP_READ,		/* copy packet seq; -EAGAIN: already taken */
 	UMAD_OP_TAKE,		/* the program has received packet seq: remove it */
 	UMAD_OP_IOCTL,
-	UMAD_OP_SYNC,		/* only what IPC_UMAD_KICK does */
 	UMAD_OPS
 };
 

@@ -13,8 +13,6 @@ void umad_shm_init(struct umad_shm *s)
 	memset(s, 0, sizeof(*s));
 	for (uint32_t i = 0; i < UMAD_RX; i++)
 		s->rx[i].state = umad_slot_word(i - UMAD_RX, UMAD_SLOT_TAKEN);
-	for (uint32_t i = 0; i < UMAD_TX; i++)
-		s->tx[i].state = umad_slot_word(i, UMAD_SLOT_FREE);
 }
 
 struct umad_slot *umad_shm_next(struct umad_shm *s, uint32_t *pos)
@@ -113,42 +111,6 @@ bool umad_shm_sendable(const struct umad_shm *s, const uint32_t posted[UMAD_TIDS
 	if (!agent || h->grh_present || (pkey && h->pkey_index) || !class_fits(mad, agent, port))
 		return false;
 	tid = umad_shm_tid(mad);
-	return posted[tid] + READ_ONCE(s->begun[tid]) == smp_load_acquire(&s->ended[tid]);
-}
-
-bool umad_shm_post(struct umad_shm *s, uint32_t pos, const void *data, size_t len,
-		   enum umad_wake *wake)
-{
-	struct umad_slot *slot = &s->tx[pos % UMAD_TX];
-	uint32_t late = pos - UMAD_TX_LATE;
-
-	if (len > sizeof(slot->data) ||
-	    smp_load_acquire(&slot->state) != umad_slot_word(pos, UMAD_SLOT_FREE))
-		return false;
-	memcpy(slot->data, data, len);
-	WRITE_ONCE(slot->len, (uint32_t)len);
-	smp_store_mb(&slot->state, umad_slot_word(pos, UMAD_SLOT_READY));
-	*wake = umad_shm_posted(s, late) ? UMAD_WAKE_LATE :
-		!READ_ONCE(s->watched) && !atomic_xchg(&s->kicked, 1u) ? UMAD_WAKE : UMAD_WAKE_NOT;
-	return true;
-}
-
-bool umad_shm_posted(const struct umad_shm *s, uint32_t pos)
-{
-	return READ_ONCE(s->tx[pos % UMAD_TX].state) == umad_slot_word(pos, UMAD_SLOT_READY);
-}
-
-ssize_t umad_shm_fetch(struct umad_shm *s, uint32_t pos, void *data)
-{
-	struct umad_slot *slot = &s->tx[pos % UMAD_TX];
-	uint32_t len;
-
-	if (smp_load_acquire(&slot->state) != umad_slot_word(pos, UMAD_SLOT_READY))
-		return -EAGAIN;
-	len = READ_ONCE(slot->len);
-	if (len > sizeof(slot->data))
-		return -EPROTO;
-	memcpy(data, slot->data, len);
-	smp_store_release(&slot->state, umad_slot_word(pos + UMAD_TX, UMAD_SLOT_FREE));
-	return len;
+	return READ_ONCE(posted[tid]) + READ_ONCE(s->begun[tid]) ==
+	       smp_load_acquire(&s->ended[tid]);
 }

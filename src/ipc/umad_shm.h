@@ -5,9 +5,9 @@
  *
  * - rx, a ring of received packets. rused writes it; any process that has the file open reads it. A byte in the file's
  *   socket says that the ring is not empty (ipc/bell.h).
- * - tx, a ring of MADs to be sent. Only the process that opened the file writes ("posts") to it, and only MADs whose
- *   write() cannot fail (umad_shm_sendable()). For any other MAD, write() is a request to rused and waits for the answer.
- *   rused handles posted MADs before later requests.
+ * - the registered agents and counts of transactions, by which the process that opened the file finds out which MADs
+ *   write() cannot fail for (umad_shm_sendable()). It posts these (IPC_UMAD_POST). For any other MAD, write() is a request
+ *   to rused and waits for the answer. rused handles posted MADs before later requests.
  *
  * Neither side trusts what the other writes: a program that corrupts the memory affects only its own MADs.
  */
@@ -19,8 +19,6 @@
 #include "ipc/umad_msg.h"
 
 #define UMAD_RX 256u		/* packets to be read; further ones wait in rused */
-#define UMAD_TX 64u		/* written MADs */
-#define UMAD_TX_LATE 8u		/* wake rused again if it has not taken the MAD this many positions earlier in tx */
 #define UMAD_TIDS 256u		/* number of hash values of transactions */
 #define UMAD_SHM_AGENTS 32
 
@@ -45,12 +43,10 @@ struct umad_shm {
 	uint32_t number;	/* number of the file */
 	uint32_t hdr_len;	/* bytes of the header of a packet */
 	uint32_t dead;		/* the device was removed */
-	uint32_t port;		/* InfiniBand port number of the device; 0: programs may not put MADs into tx */
+	uint32_t port;		/* InfiniBand port number of the device; 0: programs may not post MADs */
 	uint32_t agent[UMAD_SHM_AGENTS];
-	uint32_t begun[UMAD_TIDS], ended[UMAD_TIDS];	/* by umad_shm_tid(): sends begun, except through tx; all sends ended */
+	uint32_t begun[UMAD_TIDS], ended[UMAD_TIDS];	/* by umad_shm_tid(): sends begun, except posted ones; all sends ended */
 	uint32_t pad1[16];
-	uint32_t watched;	/* rused polls tx, so no wake-up is needed */
-	uint32_t pad2[31];
 	uint32_t tail;		/* position of the next packet to be written to rx */
 	uint32_t pad3;
 	/* Written by both. */
@@ -59,9 +55,8 @@ struct umad_shm {
 	uint32_t pad4[28];
 	/* Written by programs. */
 	uint32_t head;		/* hint: no packet before this position is READY */
-	uint32_t kicked;	/* 1: a wake-up is on its way; rused sets 0 */
-	uint32_t pad5[30];
-	struct umad_slot rx[UMAD_RX], tx[UMAD_TX];
+	uint32_t pad5[31];
+	struct umad_slot rx[UMAD_RX];
 };
 
 static inline uint32_t umad_slot_word(uint32_t pos, enum umad_slot_state st)
@@ -69,7 +64,7 @@ static inline uint32_t umad_slot_word(uint32_t pos, enum umad_slot_state st)
 	return pos << 2 | st;
 }
 
-/* rused: empties all rings, clears the rest. */
+/* rused: empties the ring, clears the rest. */
 void umad_shm_init(struct umad_shm *s);
 
 /* For readers: the first packet in rx and its position; NULL: none. */
@@ -83,23 +78,14 @@ struct bell umad_shm_bell(struct umad_shm *s);
 struct umad_slot *umad_shm_room(struct umad_shm *s, uint32_t pos);
 
 /*
- * For the process that opened the file: true if write() of these bytes cannot fail, so that they may be put into tx.
+ * For the process that opened the file: true if write() of these bytes cannot fail, so that they may be posted.
  * They must be a whole MAD of a registered agent of an InfiniBand port, without GRH and RMPP, and no send with the
- * same hash may be in progress. No other thread may change data. posted: number of MADs that this process has put
- * into tx, by umad_shm_tid().
+ * same hash may be in progress. No other thread may change data. posted: number of MADs that this process has
+ * posted, by umad_shm_tid().
  */
 bool umad_shm_sendable(const struct umad_shm *s, const uint32_t posted[UMAD_TIDS],
 		       const void *data, size_t len);
 /* Hash of a MAD's transaction, below UMAD_TIDS. */
 uint32_t umad_shm_tid(const uint8_t *mad);
-/* How to wake rused after umad_shm_post(). NOT: not at all; WAKE: by eventfd; LATE: by IPC_UMAD_KICK, fails without rused. */
-enum umad_wake { UMAD_WAKE_NOT, UMAD_WAKE, UMAD_WAKE_LATE };
-/* Puts a MAD into tx at position pos. One thread at a time. False: tx is full. */
-bool umad_shm_post(struct umad_shm *s, uint32_t pos, const void *data, size_t len,
-		   enum umad_wake *wake);
-/* rused: true if tx has a MAD at position pos, which rused keeps itself. */
-bool umad_shm_posted(const struct umad_shm *s, uint32_t pos);
-/* rused: takes and copies the MAD at position pos of tx. Length, at most IPC_UMAD_SHOWN bytes; -EAGAIN: none; -EPROTO: too long. */
-ssize_t umad_shm_fetch(struct umad_shm *s, uint32_t pos, void *data);
 
 #endif

@@ -73,9 +73,6 @@ static void umad_fd_close(struct umad_fd *u)
 	struct umads *us = u->of->us;
 
 	idtable_remove(&us->ids, u->number & (UMAD_MAX_FILES - 1));
-	/* Send the MADs that the program has put into the shared ring before it closed the file. */
-	if (u->shm)
-		umad_ring_send(u);
 	umad_ring_close(u);
 	if (u->file)
 		umad_close(u->file, us->loop->now);
@@ -85,12 +82,21 @@ static void umad_fd_close(struct umad_fd *u)
 	list_add_tail(&u->node, &us->loop->dead);
 }
 
+/* MADs that a program posted before it closed a file arrive in the channel of the process. */
+static void umad_drain(struct umads *us)
+{
+	if (us->drain)
+		us->drain(us->drain_ctx);
+}
+
 static void umad_fd_event(struct loop_fd *f, uint32_t events)
 {
 	struct umad_fd *u = container_of(f, struct umad_fd, f);
 
-	if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-		umad_fd_close(u);
+	if (!(events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
+		return;
+	umad_drain(u->of->us);
+	umad_fd_close(u);
 }
 
 void umad_close_node(struct umad_node *n)
@@ -109,6 +115,7 @@ static bool umad_fd_sweep(struct umad_fd *self)
 	struct umad_fd *u;
 	bool any = false;
 
+	umad_drain(us);
 	for (uint32_t i = 0; (u = idtable_next(&us->ids, &i)); i++)
 		if (u != self && loop_hung_up(&u->f)) {
 			umad_fd_close(u);
@@ -129,9 +136,9 @@ static int umad_fd_open_sm(struct umad_fd *u, bool nonblock)
 	return rc == -EINPROGRESS ? 1 : rc;
 }
 
-static int umad_fd_open_umad(struct umad_fd *u, int fds[2])
+static int umad_fd_open_umad(struct umad_fd *u, int *fd)
 {
-	int rc = umad_ring_open(u, fds);
+	int rc = umad_ring_open(u, fd);
 
 	if (rc)
 		return rc;
@@ -139,16 +146,16 @@ static int umad_fd_open_umad(struct umad_fd *u, int fds[2])
 	if (!rc)
 		return 0;
 	umad_ring_close(u);
-	close(fds[0]);
+	close(*fd);
 	return rc;
 }
 
 /*
  * Creates an open file. sv[0], rused's end of the socket pair, belongs to the file, or is closed
- * after an error. fds: set by umad_ring_open(); unchanged for issmN. 0 or -errno.
+ * after an error. *fd: set by umad_ring_open(); unchanged for issmN. 0 or -errno.
  */
 static int umad_fd_new(struct umad_node *n, const struct ipc_umad_open *q, const int sv[2],
-		       uint32_t *number, int fds[2])
+		       uint32_t *number, int *fd)
 {
 	struct umad_fd *u = calloc(1, sizeof(*u));
 	struct umads *us = n->us;
@@ -165,13 +172,11 @@ static int umad_fd_new(struct umad_node *n, const struct ipc_umad_open *q, const
 	u->of = n;
 	u->number = rand_u32() << INDEX_BITS | (uint32_t)id;
 	u->f.fn = umad_fd_event;
-	u->kick.fd = -1;
-	list_init(&u->ring);
 	rc = loop_add(us->loop, &u->f, sv[0], EPOLLRDHUP);
 	if (rc)
 		close(sv[0]);
 	else
-		rc = sm ? umad_fd_open_sm(u, q->nonblock) : umad_fd_open_umad(u, fds);
+		rc = sm ? umad_fd_open_sm(u, q->nonblock) : umad_fd_open_umad(u, fd);
 	if (rc < 0) {
 		idtable_remove(&us->ids, (uint32_t)id);
 		loop_del(us->loop, &u->f);
@@ -197,11 +202,11 @@ int umad_open_minor(struct umad_node *n, const struct ipc_umad_open *q, uint32_t
 {
 	int sv[2], rc;
 
-	fds[1] = fds[2] = -1;
+	fds[1] = -1;
 	rc = fds_pair(SOCK_SEQPACKET | SOCK_CLOEXEC, sv);
 	if (rc)
 		return rc;
-	rc = umad_fd_new(n, q, sv, number, fds + 1);
+	rc = umad_fd_new(n, q, sv, number, &fds[1]);
 	if (rc) {
 		close(sv[1]);
 		return rc;
@@ -369,13 +374,14 @@ static struct umad_fd *umad_fd_find(const struct umads *us, uint32_t number)
 	return u && u->number == number && u->file ? u : NULL;
 }
 
-void umad_kick(struct umads *us, uint32_t file)
+void umad_posted(struct umads *us, uint32_t file, const void *data, size_t len)
 {
 	struct umad_fd *u = umad_fd_find(us, file);
 
 	if (!u)
 		return;
-	umad_ring_send(u);
+	if (len)
+		umad_ring_send(u, data, len);
 	umad_ring_show(u);
 }
 
@@ -388,8 +394,6 @@ int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int 
 	*fd = -1;
 	if (!u)
 		return -EBADF;
-	/* First send the MADs that programs have put into the shared ring. */
-	umad_ring_send(u);
 	umad_ring_show(u);
 	if (q->op >= UMAD_OPS || (memfd >= 0 && q->op != UMAD_OP_WRITE))
 		return -EPROTO;
@@ -406,7 +410,6 @@ int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int 
 	case UMAD_OP_IOCTL:
 		rc = umad_do_ioctl(u, q, body, reply, out);
 		break;
-	case UMAD_OP_SYNC:
 	case UMAD_OPS:
 		break;
 	}

@@ -15,7 +15,6 @@ void umads_init(struct umads *us, struct loop *l, int run, uint32_t generation)
 	us->loop = l;
 	us->generation = generation;
 	us->view.run = run;
-	list_init(&us->rings);
 	idtable_init(&us->ids, UMAD_MAX_FILES);
 }
 

@@ -20,7 +20,7 @@
 
 #define UMAD_MAX_NODES 64	/* devices with fixed minor numbers: N for umadN, 64 + N for issmN */
 #define UMAD_MAX_FILES 4096
-#define UMAD_OPEN_FDS 3
+#define UMAD_OPEN_FDS 2
 
 struct ipc_umad;
 struct ipc_umad_open;
@@ -48,7 +48,9 @@ struct umads {
 	uint32_t generation;	/* of the host page: shown in the memory of the files */
 	struct umad_view view;	/* of the machine's devices */
 	struct idtable ids;	/* open files, by the low bits of their numbers */
-	struct list_head rings;	/* files polled without a wake-up */
+	/* Handles the posted messages of all processes; called before a file is closed. NULL: none. */
+	void (*drain)(void *ctx);
+	void *drain_ctx;
 };
 
 /* run: the machine's view.run. Call after sysfs_init() and before devices are added. */
@@ -60,14 +62,13 @@ void umads_fini(struct umads *us);
 struct umad_node *umad_node_at(const struct umad_view *v, uint32_t minor);
 /*
  * file.c: open() of q->minor, which is that of n. *number: the file's number. fds[0]: the program's end of the
- * socket pair. For umadN, fds[1] is the memfd of the shared memory and fds[2] the eventfd that
- * wakes rused; for issmN both are -1. The caller owns fds[0] and fds[1], rused keeps fds[2]. 0 or
- * -errno, e.g. -EMFILE: too many files.
+ * socket pair. For umadN, fds[1] is the memfd of the shared memory; for issmN -1. The caller owns
+ * both. 0 or -errno, e.g. -EMFILE: too many files.
  */
 int umad_open_minor(struct umad_node *n, const struct ipc_umad_open *q, uint32_t *number,
 		    int fds[UMAD_OPEN_FDS]);
-/* Sends the MADs in the file's tx ring and refills its rx ring. No effect if there is no such file. */
-void umad_kick(struct umads *us, uint32_t file);
+/* Sends a posted MAD, if len is not 0, and refills the file's ring. No effect if there is no such file. */
+void umad_posted(struct umads *us, uint32_t file, const void *data, size_t len);
 /*
  * Executes the operation q->op on a file. body: q->len bytes; memfd: has q->count bytes, or -1. 0:
  * *reply is set; its reply->len bytes are in out, which has room for IPC_UMAD_INLINE, or, if *fd is
@@ -77,13 +78,9 @@ void umad_kick(struct umads *us, uint32_t file);
  */
 int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int memfd,
 	      struct ipc_umad_reply *reply, void *out, int *fd);
-/* ring.c: the parts of watch(off), there() and take() of struct loop_memory that concern the files in umads.rings. */
-void umad_rings_sleep(struct umads *us);
-bool umad_rings_there(const struct umads *us);
-void umad_rings_take(struct umads *us);
 /*
- * begun() and ended() of umad_file_ops: count in the file's shared memory the sends that began, except those of MADs
- * that the program put into the ring tx (ipc/umad_shm.h), and all sends that ended.
+ * begun() and ended() of umad_file_ops: count in the file's shared memory the sends that began, except those of
+ * posted MADs, and all sends that ended.
  */
 void umad_fd_begun(void *ctx, const uint8_t *mad);
 void umad_fd_ended(void *ctx, const uint8_t *mad);

@@ -29,12 +29,9 @@ struct umad_fd {
 
 	/* Used by ring.c. */
 	struct umad_shm *shm;	/* NULL: issmN */
-	struct loop_fd kick;	/* eventfd by which programs wake rused */
-	struct list_head ring;	/* in umads.rings while rused polls the tx ring of this file */
-	bool watched;		/* value of shm->watched */
-	uint32_t rx, tx;	/* own positions in the rings */
+	uint32_t rx;		/* own position in the ring */
 	bool full;		/* a packet waits for room in rx */
-	bool fetched, begun;	/* fetched: umad_write() runs for a MAD from tx; begun: for this MAD, umad_fd_begun() was called */
+	bool posted, begun;	/* posted: umad_write() runs for a posted MAD; begun: for this MAD, umad_fd_begun() was called */
 };
 
 _Static_assert(offsetof(struct umad_fd, node) == 0, "freed by its node");
@@ -42,15 +39,12 @@ _Static_assert(offsetof(struct umad_fd, node) == 0, "freed by its node");
 /* Closes the open umadN and issmN of a node whose device port was removed. */
 void umad_close_node(struct umad_node *n);
 
-/*
- * Creates the shared memory. fds[0]: its memfd, owned by the caller; fds[1]: the eventfd of
- * u->kick, owned by rused. 0 or -errno.
- */
-int umad_ring_open(struct umad_fd *u, int fds[2]);
+/* Creates the shared memory. *fd: its memfd, owned by the caller. 0 or -errno. */
+int umad_ring_open(struct umad_fd *u, int *fd);
 /* Tells programs that the file is gone and unmaps its shared memory. No effect if there is none. */
 void umad_ring_close(struct umad_fd *u);
-/* Sends the MADs that programs have put into the shared ring tx, at most UMAD_TX. */
-void umad_ring_send(struct umad_fd *u);
+/* Sends a posted MAD: the bytes of a write(). */
+void umad_ring_send(struct umad_fd *u, const uint8_t *data, size_t len);
 /* Moves received packets to the shared ring rx while there is room. */
 void umad_ring_show(struct umad_fd *u);
 /* Call after the program has taken the packet that was too long for the ring: frees the slot of rx that had its number. */

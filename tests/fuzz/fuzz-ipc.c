@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "ipc/umad_msg.h"
 #include "umads/umads_internal.h"
 #include "fuzz.h"
 
@@ -97,7 +98,7 @@ static struct client *client(int fd)
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop))
 		abort();
-	channels_init(&r.channels, &r.loop, &r.clients, &r.umads, &r.ucma);
+	channels_init(&r.channels, &r.loop, &r.clients, &r.ucma);
 	umad_make();
 	c->r = &r;
 	fabric_client_init(&c->fabric, &r.fabrics);
@@ -169,7 +170,7 @@ static bool put_channel(struct client *c, uint8_t options, const struct ipc_hdr 
 
 	if (!ch || !(options & OPT_CHANNEL))
 		return false;
-	if (h->type == IPC_UCMA_POST) {
+	if (h->type == IPC_UCMA_POST || h->type == IPC_UMAD_POST) {
 		put_queue(ch, options, h, body, len);
 		return true;
 	}
@@ -184,28 +185,16 @@ static bool put_channel(struct client *c, uint8_t options, const struct ipc_hdr 
 	return true;
 }
 
-/*
- * Writes into the shared memory of a umad file as a hostile process would: a MAD, and with
- * OPT_BAD_FD also a random length and a word at a random address.
- */
-static void put_umad(uint8_t options, uint32_t file, const uint8_t *body, size_t len)
+/* Writes a word at a random address of the shared memory of a umad file, as a hostile process would. */
+static void put_umad(uint32_t file, const uint8_t *body, size_t len)
 {
 	struct umad_fd *u = idtable_find(&r.umads.ids, file & (UMAD_MAX_FILES - 1));
-	struct umad_slot *slot;
 	uint32_t word[2];
 
 	if (!u || !u->shm || len < sizeof(word))
 		return;
 	memcpy(word, body, sizeof(word));
-	slot = &u->shm->tx[u->tx % UMAD_TX];
-	memcpy(slot->data, body, len);
-	slot->len = options & OPT_BAD_FD ? word[0] : IPC_UMAD_SHOWN - (word[0] & 8);
-	slot->state = umad_slot_word(u->tx, UMAD_SLOT_READY);
-	if (options & OPT_BAD_FD)
-		memcpy((uint8_t *)u->shm + word[0] % (sizeof(*u->shm) - 4), &word[1], 4);
-	if (options & OPT_CHANNEL)
-		r.loop.memory->take(r.loop.memory_ctx);
-	r.loop.memory->watch(r.loop.memory_ctx, false);
+	memcpy((uint8_t *)u->shm + word[0] % (sizeof(*u->shm) - 4), &word[1], 4);
 }
 
 /* Lets rused look at the channel; its answer must be valid. */
@@ -234,7 +223,7 @@ static size_t send_one(struct client *c, int fd, const uint8_t *data, size_t siz
 {
 	struct ipc_hdr h = { .version = IPC_VERSION };
 	size_t at = 3, len;
-	uint8_t body[UINT8_MAX];
+	uint8_t body[sizeof(struct ipc_umad_post) + IPC_UMAD_SHOWN] = { 0 };
 	uint32_t file;
 	int pass = -1;
 
@@ -250,25 +239,28 @@ static size_t send_one(struct client *c, int fd, const uint8_t *data, size_t siz
 	}
 	len = min(len, size - at);
 	memcpy(body, data + at, len);
+	at += len;
 	/* File numbers cannot be guessed: the input gives an index into files[]. */
 	if (h.type == IPC_UMAD_CALL && len >= sizeof(files[0]))
 		memcpy(body, &files[body[0] % ARRAY_SIZE(files)], sizeof(files[0]));
-	if (h.type == IPC_UMAD_KICK && len >= sizeof(files[0])) {
+	if (h.type == IPC_UMAD_POST && len >= sizeof(struct ipc_umad_post)) {
 		file = files[body[0] % ARRAY_SIZE(files)];
-		put_umad(data[0], file, body + sizeof(file), len - sizeof(file));
+		if (data[0] & OPT_BAD_FD)
+			put_umad(file, body + sizeof(file), len - sizeof(file));
+		else
+			len = sizeof(body) - (body[sizeof(file)] & 8);	/* a whole MAD */
 		memcpy(body, &file, sizeof(file));
-		len = sizeof(file);
 	}
 	if (put_channel(c, data[0], &h, body, len)) {
 		take_channel(c);
-		return at + len;
+		return at;
 	}
 	if (data[0] & (OPT_FD | OPT_BAD_FD))
 		pass = descriptor(data[0]);
 	ipc_send(fd, &h, body, len, &pass, pass >= 0);
 	if (pass >= 0)
 		close(pass);
-	return at + len;
+	return at;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
