@@ -3,7 +3,7 @@
 #ifndef RUSE_ENGINE_ATTACH_H
 #define RUSE_ENGINE_ATTACH_H
 
-#include "ipc/ipc.h"
+#include "engine/rused.h"
 #include "ipc/pages.h"
 
 /* Connect if there is no connection, starting rused if none runs. 0 or -errno. */
@@ -27,19 +27,6 @@ int rused_call(enum ipc_type type, const void *req, size_t len, void *reply, siz
  */
 int rused_call_fds(enum ipc_type type, const void *req, size_t len, void *reply, size_t *rsize,
 		   int *fds, int *nfds);
-/*
- * Like rused_call_fds(), for a caller without the engine lock: only the connection lock is held
- * during the call, so other threads may use the engine meanwhile. memfd is sent with the request
- * unless it is -1. fds may be NULL if no descriptors are expected.
- * -EDEADLK: called in a signal handler that interrupted a call to rused.
- */
-int rused_ask(enum ipc_type type, const void *req, size_t len, int memfd, void *reply,
-	      size_t *rsize, int *fds, int *nfds);
-/*
- * Send a message that has no answer (ipc_post()), without the engine lock. rused: the generation, as
- * in the host page, of the rused that it is for. 0; 1: that rused is not connected; -errno.
- */
-int rused_post(uint32_t rused, enum ipc_type type, const void *msg, size_t len);
 /*
  * Before a fork, with the engine lock held: wait until rused has handled all posted messages,
  * because the child uses another connection to rused.

@@ -245,6 +245,7 @@ int rused_ask(enum ipc_type type, const void *req, size_t len, int memfd, void *
 			  fds, nfds, nfds ? *nfds : 0, 0 };
 	int answer, ret, tries = 0;
 
+	engine_check_fork();
 	for (;;) {
 		if (!conn_lock())
 			return -EDEADLK;

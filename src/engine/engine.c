@@ -102,6 +102,17 @@ void engine_setup(const struct engine_host *host)
 	engine.host = host;
 }
 
+const struct engine_host *engine_caller(void)
+{
+	return engine.host;
+}
+
+uint32_t engine_process(void)
+{
+	engine_check_fork();
+	return engine.generation;
+}
+
 void engine_guard(void)
 {
 	if (!engine_alive)

@@ -16,7 +16,9 @@
 #include <string.h>
 #include "base/sys.h"
 #include "core/umem.h"
-#include "engine/engine_internal.h"
+#include "engine/engine.h"
+#include "engine/own.h"
+#include "engine/rused.h"
 #include "engine/ucma_local.h"
 #include "ipc/ucma_msg.h"
 
@@ -76,7 +78,7 @@ static void take_file(struct ucma_cmd *c)
 	if (c->h.len < sizeof(struct rdma_ucm_cmd_hdr) + sizeof(m))
 		return;
 	memcpy(&m, c->cmd + sizeof(struct rdma_ucm_cmd_hdr), sizeof(m));
-	ret = engine.host->ucma_get((int)m.fd, &file, &c->from_ref);
+	ret = engine_caller()->ucma_get((int)m.fd, &file, &c->from_ref);
 	c->from = ret ? NULL : file;
 	c->h.aux = ret ? 0 : c->from->shm->number;
 	c->h.aux_error = ret;
@@ -133,7 +135,6 @@ static int call(struct ucma_map *map, struct ucma_cmd *c, int fd, struct ucma_an
 	int ret;
 
 	r->len = sizeof(*r) - offsetof(struct ucma_answer, h);
-	engine_check_fork();
 	ret = rused_ask(IPC_UCMA_WRITE, c, len, -1, &r->h, &r->len, NULL, NULL);
 	if (ret == -EDEADLK)
 		return ret;
@@ -179,6 +180,6 @@ ssize_t engine_ucma_write(void *file, int fd, const void *buf, size_t count)
 	if (!ret)
 		ret = run(file, fd, &c);
 	if (c.from)
-		engine.host->ucma_put(c.from_ref);
+		engine_caller()->ucma_put(c.from_ref);
 	return ret ? ret : (ssize_t)min(count, (size_t)MAX_RW_COUNT);
 }

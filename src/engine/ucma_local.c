@@ -19,7 +19,9 @@
 #include "abi/ucma/post.h"
 #include "base/memfd.h"
 #include "base/sys.h"
-#include "engine/engine_internal.h"
+#include "engine/engine.h"
+#include "engine/own.h"
+#include "engine/rused.h"
 #include "engine/ucma_local.h"
 #include "ipc/channel.h"
 
@@ -107,7 +109,6 @@ int engine_ucma_open(void **file)
 
 	if (!map)
 		return -ENOMEM;
-	engine_check_fork();
 	fd = open_file(map);
 	if (fd < 0)
 		free(map);
@@ -175,7 +176,7 @@ static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *e
 		if (held >= 0)
 			fd = held;
 		/* If the thread is cancelled here, held is closed. */
-		ret = engine.host->ucma_wait(fd, held >= 0);
+		ret = engine_caller()->ucma_wait(fd, held >= 0);
 		if (ret)
 			break;
 	}

@@ -19,7 +19,9 @@
 #include "base/memfd.h"
 #include "base/sys.h"
 #include "core/umem.h"
-#include "engine/engine_internal.h"
+#include "engine/engine.h"
+#include "engine/own.h"
+#include "engine/rused.h"
 #include "engine/umad_local.h"
 
 #define ARG_MAX_LEN 64
@@ -36,16 +38,17 @@ struct reply {
 
 bool engine_has_umad(uint32_t minor)
 {
-	size_t root = strlen(engine.sysfs), n = minor % ISSM_BASE_MINOR;
+	const char *sysfs = engine_sysfs();
+	size_t root = strlen(sysfs), n = minor % ISSM_BASE_MINOR;
 	const char *name = minor < ISSM_BASE_MINOR ? "/dev/infiniband/umad" :
 						     "/dev/infiniband/issm";
-	char path[sizeof(engine.sysfs) + 40];
+	char path[256];
 
 	/* RUN/sys -> RUN */
-	if (minor >= 2 * ISSM_BASE_MINOR || root < 4)
+	if (minor >= 2 * ISSM_BASE_MINOR || root < 4 || root > sizeof(path) - 40)
 		return false;
 	root -= 4;
-	memcpy(path, engine.sysfs, root);
+	memcpy(path, sysfs, root);
 	strcpy(path + root, name);
 	root += strlen(name);
 	if (n > 9)
@@ -72,7 +75,7 @@ static int sm_result(int fd)
 static int wait_sm(int fd)
 {
 	/* If the thread is cancelled here, the descriptor is closed. */
-	int ret = engine.host->ucma_wait(fd, true);
+	int ret = engine_caller()->ucma_wait(fd, true);
 
 	return ret ? ret : sm_result(fd);
 }
@@ -85,7 +88,6 @@ int engine_umad_open(uint32_t minor, bool nonblock, void **file)
 	size_t rsize = sizeof(r);
 
 	*file = NULL;
-	engine_check_fork();
 	ret = rused_ask(IPC_UMAD_OPEN, &q, sizeof(q), -1, &r, &rsize, fds, &nfds);
 	if (ret)
 		return ret;
@@ -110,7 +112,6 @@ static int call(struct call *c, int memfd, struct reply *r, int *got)
 	size_t rsize = sizeof(*r), len = sizeof(c->h) + c->h.len;
 
 	*got = -1;
-	engine_check_fork();
 	ret = rused_ask(IPC_UMAD_CALL, c, len, memfd, r, &rsize, fds, &nfds);
 	if (ret)
 		return ret;
@@ -244,7 +245,7 @@ ssize_t engine_umad_read(void *file, int fd, void *buf, size_t count)
 	ssize_t ret;
 
 	count = min(count, (size_t)MAX_RW_COUNT);
-	engine_check_fork();
+	engine_process();
 	do {
 		ret = umad_read_ring(map, buf, count, &seq);
 		if (seq)

@@ -6,8 +6,11 @@
 #include "base/memfd.h"
 #include "base/sys.h"
 #include "core/umem.h"
-#include "engine/engine_internal.h"
+#include "engine/engine.h"
+#include "engine/own.h"
+#include "engine/rused.h"
 #include "engine/umad_local.h"
+#include "queue/barrier.h"
 #include "wire/mad.h"
 
 /*
@@ -27,7 +30,7 @@ int umad_map_open(uint32_t number, int memfd, void **file)
 		return good ? -ENOMEM : -EPROTO;
 	}
 	map->shm = s;
-	map->engine = engine.generation;
+	map->engine = engine_process();
 	*file = map;
 	return 0;
 }
@@ -51,8 +54,7 @@ bool umad_post(struct umad_map *map, const void *data, size_t len)
 	struct umad_shm *s = map->shm;
 	uint32_t *count, before;
 
-	engine_check_fork();
-	if (map->engine != engine.generation || len > sizeof(m.data) || len < MAD_LEN)
+	if (map->engine != engine_process() || len > sizeof(m.data) || len < MAD_LEN)
 		return false;
 	/* Count first: as soon as the MAD is posted, rused may count the end of its transaction. */
 	count = &map->posted[umad_shm_tid((const uint8_t *)data + len - MAD_LEN)];
@@ -143,6 +145,6 @@ int umad_wait(struct umad_map *map, struct umad_wait *w)
 			w->fd = w->held;
 	}
 	/* If the thread is cancelled here, the dup is closed. */
-	ret = engine.host->ucma_wait(w->fd, w->held >= 0);
+	ret = engine_caller()->ucma_wait(w->fd, w->held >= 0);
 	return ret == -ECONNRESET ? -EIO : ret;
 }
