@@ -107,29 +107,6 @@ ssize_t engine_event_read(struct event_file *ev, int fd, void *buf, size_t count
 /* Called when the last descriptor of the event file was closed. */
 void engine_event_close(struct event_file *ev);
 
-/* open() of rdma_cm. Returns a descriptor with close-on-exec, or -errno. *file is for the calls below. */
-int engine_ucma_open(void **file);
-/* Called when this process has closed the last descriptor of the rdma_cm file and no call uses the file. */
-void engine_ucma_release(void *file);
-/* write() by any process that has the file open. Bytes or -errno; -EIO: its rused is gone. */
-ssize_t engine_ucma_write(void *file, int fd, const void *buf, size_t count);
-
-/* Does a umadN or issmN with this minor (abi/umad/umad.h) exist? Valid after engine_attach(). */
-bool engine_has_umad(uint32_t minor);
-/*
- * open() of umadN or issmN. Returns a descriptor with close-on-exec, or -errno. *file is for the calls below; NULL for issmN.
- * Without nonblock, an open of issmN waits until no other process has it open (cancellation point, -EINTR).
- */
-int engine_umad_open(uint32_t minor, bool nonblock, void **file);
-/* Like engine_ucma_release(). */
-void engine_umad_release(void *file);
-/* write() on umadN, by any process that has it open. Bytes or -errno; -EIO: rused or the device is gone. */
-ssize_t engine_umad_write(void *file, const void *buf, size_t count);
-/* read() on umadN, with the same errors. Waits for a packet unless fd is O_NONBLOCK. */
-ssize_t engine_umad_read(void *file, int fd, void *buf, size_t count);
-/* ioctl() on umadN. 0 or -errno. rused or the device is gone: -EPIPE, or -EINVAL for UNREGISTER_AGENT, as in the kernel. */
-int engine_umad_ioctl(void *file, unsigned long cmd, void *arg);
-
 /*
  * Called before fork(), and after it in the parent or in the child. In the child, calls on files that the parent opened fail with
  * EIO until the parent is dead; then the child takes the files over. Files that the child opens are its own. If no atfork handler

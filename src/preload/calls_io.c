@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "base/sys.h"
 #include "engine/engine.h"
+#include "remote/remote.h"
 #include "preload/counter.h"
 #include "preload/preload.h"
 #include "preload/signals.h"
@@ -52,7 +53,7 @@ static ssize_t vfile_read(struct vfile *vf, int fd, void *buf, size_t count)
 		break;
 	case VFILE_UMAD:
 		signals_enter(&g);
-		ret = engine_umad_read(vf->file, fd, buf, count);
+		ret = remote_umad_read(vf->file, fd, buf, count);
 		signals_leave(&g);
 		break;
 	case VFILE_EVENT_ASYNC:
@@ -146,7 +147,7 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 			break;
 		}
 		signals_enter(&g);
-		ret = engine_ucma_write(file, fd, buf, count);
+		ret = remote_ucma_write(file, fd, buf, count);
 		signals_leave(&g);
 		preload_ucma_put(ref);
 		break;
@@ -157,7 +158,7 @@ static ssize_t write_slow(struct vfile *vf, int fd, const void *buf, size_t coun
 			ret = -EBADF;
 		} else {
 			signals_enter(&g);
-			ret = engine_umad_write(vf->file, buf, count);
+			ret = remote_umad_write(vf->file, buf, count);
 			signals_leave(&g);
 		}
 		if (vf)
@@ -223,7 +224,7 @@ static int ioctl_ours(struct vfile *vf, int fd, unsigned long cmd, void *arg)
 	if (vf->kind == VFILE_UVERBS)
 		ret = engine_ioctl(vf->file, cmd, arg);
 	else if (vf->kind == VFILE_UMAD)
-		ret = engine_umad_ioctl(vf->file, cmd, arg);
+		ret = remote_umad_ioctl(vf->file, cmd, arg);
 	else
 		ret = -ENOTTY;
 	signals_leave(&g);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "base/sys.h"
 #include "engine/engine.h"
+#include "remote/remote.h"
 #include "preload/preload.h"
 
 static void uverbs_release(struct vfile *vf)
@@ -98,12 +99,12 @@ bool preload_is_uverbs(int fd)
 
 static void release_ucma(struct vfile *vf)
 {
-	engine_ucma_release(vf->file);
+	remote_ucma_release(vf->file);
 }
 
 static void release_umad(struct vfile *vf)
 {
-	engine_umad_release(vf->file);
+	remote_umad_release(vf->file);
 }
 
 static const struct vfile_ops ucma_ops = { .release = release_ucma };

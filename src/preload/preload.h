@@ -74,7 +74,7 @@ void preload_own_reset(void);
 struct uverbs_file;
 int preload_uverbs_install(int fd, uint32_t minor, struct uverbs_file *f);
 /*
- * engine_host.c: registers the result of engine_ucma_open() or engine_umad_open() at fd. 0 or -errno.
+ * engine_host.c: registers the result of remote_ucma_open() or remote_umad_open() at fd. 0 or -errno.
  */
 int preload_rused_install(int fd, enum vfile_kind kind, uint32_t minor, void *file);
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "base/sys.h"
 #include "engine/engine.h"
+#include "remote/remote.h"
 #include "preload/counter.h"
 #include "preload/redirect.h"
 #include "preload/signals.h"
@@ -35,7 +36,7 @@ const char *redirect_slow(const char *path, struct redirect *r)
 			goto out;
 	}
 	if (ref.kind == PATH_UMAD) {
-		r->dev = engine_has_umad(ref.minor);
+		r->dev = remote_has_umad(ref.minor);
 		r->rdev = makedev(UVERBS_MAJOR, ref.minor);
 		if (!r->dev)
 			goto out;
@@ -66,9 +67,9 @@ static int open_number(dev_t rdev, int flags)
 
 	if (dev_is_umad(rdev)) {
 		kind = minor(rdev) < ISSM_BASE_MINOR ? VFILE_UMAD : VFILE_ISSM;
-		fd = engine_umad_open(minor(rdev), flags & O_NONBLOCK, &file);
+		fd = remote_umad_open(minor(rdev), flags & O_NONBLOCK, &file);
 	} else {
-		fd = engine_ucma_open(&file);
+		fd = remote_ucma_open(&file);
 	}
 	if (fd < 0)
 		return fd;
@@ -78,9 +79,9 @@ static int open_number(dev_t rdev, int flags)
 	if (ret) {
 		sys_close(fd);
 		if (kind == VFILE_UCMA)
-			engine_ucma_release(file);
+			remote_ucma_release(file);
 		else
-			engine_umad_release(file);
+			remote_umad_release(file);
 	}
 	return ret ? ret : fd;
 }

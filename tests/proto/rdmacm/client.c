@@ -3,7 +3,7 @@
  * A program with an rdma_cm file open, for the tests of this directory. client_cmd() and
  * client_write() pass commands to ucma_write() as a write() of librdmacm would. With RDMACM_SHARED
  * the program also has shared memory with rused: the functions here then do what libruse does with
- * it (engine/ucma_local.c). It holds a card (struct ucma_card) for each id, from which the library
+ * it (remote/ucma_local.c). It holds a card (struct ucma_card) for each id, from which the library
  * answers commands itself, and the flag `shown`, which says that the file is readable. After each
  * step the code checks that the number of readable events and `shown` agree with the events that
  * are pending.
@@ -135,7 +135,7 @@ void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len
 	assert_true(len <= sizeof(buf.payload));
 	memcpy(buf.payload, payload, len);
 	flush(c);
-	/* What the library does before it posts (engine/ucma_local.c). */
+	/* What the library does before it posts (remote/ucma_local.c). */
 	if (c->shm && ucma_post_needs(&buf, all, &id)) {
 		if (cmd != RDMA_USER_CM_CMD_DESTROY_ID)
 			c->shm->posted[id]++;

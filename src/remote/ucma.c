@@ -19,8 +19,9 @@
 #include "engine/engine.h"
 #include "engine/own.h"
 #include "engine/rused.h"
-#include "engine/ucma_local.h"
 #include "ipc/ucma_msg.h"
+#include "remote/remote.h"
+#include "remote/ucma_local.h"
 
 /* Maximum length of the response, by command. */
 static const uint16_t responses[] = {
@@ -169,7 +170,7 @@ static ssize_t run(struct ucma_map *map, int fd, struct ucma_cmd *c)
 	return r.len && umem_copy(response, r.data, r.len) ? -EFAULT : 0;
 }
 
-ssize_t engine_ucma_write(void *file, int fd, const void *buf, size_t count)
+ssize_t remote_ucma_write(void *file, int fd, const void *buf, size_t count)
 {
 	struct ucma_cmd c;
 	ssize_t ret;

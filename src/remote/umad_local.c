@@ -9,9 +9,10 @@
 #include "engine/engine.h"
 #include "engine/own.h"
 #include "engine/rused.h"
-#include "engine/umad_local.h"
 #include "queue/barrier.h"
 #include "wire/mad.h"
+#include "remote/remote.h"
+#include "remote/umad_local.h"
 
 /*
  * Number of wake-ups without a packet, after which the byte that makes the socket readable is taken
@@ -35,7 +36,7 @@ int umad_map_open(uint32_t number, int memfd, void **file)
 	return 0;
 }
 
-void engine_umad_release(void *file)
+void remote_umad_release(void *file)
 {
 	struct umad_map *map = file;
 

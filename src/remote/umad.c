@@ -22,7 +22,8 @@
 #include "engine/engine.h"
 #include "engine/own.h"
 #include "engine/rused.h"
-#include "engine/umad_local.h"
+#include "remote/remote.h"
+#include "remote/umad_local.h"
 
 #define ARG_MAX_LEN 64
 
@@ -36,7 +37,7 @@ struct reply {
 	uint8_t data[IPC_UMAD_INLINE];
 };
 
-bool engine_has_umad(uint32_t minor)
+bool remote_has_umad(uint32_t minor)
 {
 	const char *sysfs = engine_sysfs();
 	size_t root = strlen(sysfs), n = minor % ISSM_BASE_MINOR;
@@ -80,7 +81,7 @@ static int wait_sm(int fd)
 	return ret ? ret : sm_result(fd);
 }
 
-int engine_umad_open(uint32_t minor, bool nonblock, void **file)
+int remote_umad_open(uint32_t minor, bool nonblock, void **file)
 {
 	struct ipc_umad_open q = { .minor = minor, .nonblock = nonblock };
 	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret, want = minor < ISSM_BASE_MINOR ? 2 : 1;
@@ -168,7 +169,7 @@ static bool memfd_to(int fd, void *buf, size_t len)
 	return true;
 }
 
-ssize_t engine_umad_write(void *file, const void *buf, size_t count)
+ssize_t remote_umad_write(void *file, const void *buf, size_t count)
 {
 	struct umad_map *map = file;
 	struct call c;
@@ -237,7 +238,7 @@ static ssize_t read_long(struct umad_map *map, void *buf, size_t count, uint32_t
 	return ret;
 }
 
-ssize_t engine_umad_read(void *file, int fd, void *buf, size_t count)
+ssize_t remote_umad_read(void *file, int fd, void *buf, size_t count)
 {
 	struct umad_map *map = file;
 	struct umad_wait w = { .fd = fd, .held = -1 };
@@ -279,7 +280,7 @@ static int dead_ioctl(unsigned long cmd)
 	return cmd == IB_USER_MAD_UNREGISTER_AGENT ? -EINVAL : -EPIPE;
 }
 
-int engine_umad_ioctl(void *file, unsigned long cmd, void *arg)
+int remote_umad_ioctl(void *file, unsigned long cmd, void *arg)
 {
 	struct umad_map *map = file;
 	struct call c;

@@ -22,8 +22,9 @@
 #include "engine/engine.h"
 #include "engine/own.h"
 #include "engine/rused.h"
-#include "engine/ucma_local.h"
 #include "ipc/channel.h"
+#include "remote/remote.h"
+#include "remote/ucma_local.h"
 
 #define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ECE */
 /*
@@ -102,7 +103,7 @@ static int open_file(struct ucma_map *map)
 	return ret ? ret : fds[0];
 }
 
-int engine_ucma_open(void **file)
+int remote_ucma_open(void **file)
 {
 	struct ucma_map *map = malloc(sizeof(*map));
 	int fd;
@@ -116,7 +117,7 @@ int engine_ucma_open(void **file)
 	return fd;
 }
 
-void engine_ucma_release(void *file)
+void remote_ucma_release(void *file)
 {
 	struct ucma_map *map = file;
 

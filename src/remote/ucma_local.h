@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* rdma_cm commands that need no answer of rused. */
-#ifndef RUSE_ENGINE_UCMA_LOCAL_H
-#define RUSE_ENGINE_UCMA_LOCAL_H
+#ifndef RUSE_REMOTE_UCMA_LOCAL_H
+#define RUSE_REMOTE_UCMA_LOCAL_H
 
 #include "ipc/ucma_msg.h"
 #include "ipc/ucma_shm.h"

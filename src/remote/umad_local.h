@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* umad_local.c, for umad.c: operations on a umadN that need no answer of rused. */
-#ifndef RUSE_ENGINE_UMAD_LOCAL_H
-#define RUSE_ENGINE_UMAD_LOCAL_H
+#ifndef RUSE_REMOTE_UMAD_LOCAL_H
+#define RUSE_REMOTE_UMAD_LOCAL_H
 
 #include <sys/types.h>
 #include "ipc/umad_shm.h"
