@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * umad0 of a host in a fabric whose port 1 is connected to a switch: SMPs that a process puts into the ring tx
+ * umad0 of a host in a fabric whose port 1 is connected to a switch: SMPs that a process posts
  * (ipc/umad_shm.h), without waiting for rused, are sent and answered like those that wait, and write() reports the
  * same errors.
  */
@@ -131,7 +131,7 @@ static void duplicates(void)
 
 /*
  * The child shares the file: it can read the answer to its parent's request, and send requests. The MADs that a
- * process has put into the ring tx are handled before the command that it sends next, here the removal of the agent.
+ * process has posted are handled before the command that it sends next, here the removal of the agent.
  */
 static void forked(void)
 {
