@@ -16,10 +16,10 @@
 #include <unistd.h>
 #include "base/sys.h"
 #include "engine/engine.h"
-#include "remote/remote.h"
 #include "preload/counter.h"
 #include "preload/preload.h"
 #include "preload/signals.h"
+#include "remote/remote.h"
 
 HOOK ssize_t __read_chk(int fd, void *buf, size_t count, size_t size);
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include "base/sys.h"
 #include "engine/engine.h"
-#include "remote/remote.h"
 #include "preload/preload.h"
+#include "remote/remote.h"
 
 static void uverbs_release(struct vfile *vf)
 {
