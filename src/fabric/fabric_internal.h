@@ -132,14 +132,14 @@ bool fabric_for_agents(const uint8_t *mad);
 uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t now);
 
 /* Sends packets over the link of port out, on VL 15 (vl15) or on a data VL, and counts them. The receiving port; NULL: lost. */
-struct port *hop(struct port *out, const struct fabric_pkt *pkt, bool vl15);
+struct port *fabric_hop(struct port *out, const struct fabric_pkt *pkt, bool vl15);
 /* Output port of the switch for a unicast LID; NULL: no route, counted as an error. */
 struct port *lft_lookup(struct port *in, uint16_t dlid, const struct fabric_pkt *pkt);
-bool has_lid(const struct port *p, uint16_t lid);
+bool fabric_has_lid(const struct port *p, uint16_t lid);
 
 /* mads.c: sends a MAD from a host's port or a switch's port 0 to the port with LID h->dlid. */
-void carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t now);
-void deliver_mad(struct port *p, const struct hdr *h, const uint8_t *mad);
+void fabric_carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t now);
+void fabric_deliver_mad(struct port *p, const struct hdr *h, const uint8_t *mad);
 /* smi.c: handles an SMP received at p. */
 void fabric_smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now);
 

@@ -27,7 +27,7 @@ const char *fabric_fate_name(enum fabric_fate fate)
 	return fate < FABRIC_FATE_COUNT ? fate_names[fate] : NULL;
 }
 
-bool has_lid(const struct port *p, uint16_t lid)
+bool fabric_has_lid(const struct port *p, uint16_t lid)
 {
 	uint32_t base = port_get(p, PI_LID);
 
@@ -76,7 +76,7 @@ static void hop_count(struct port *out, struct port *in, const struct fabric_pkt
 	in->c.rcv_sl[pkt->sl % SLS] += (uint32_t)pkt->words;
 }
 
-struct port *hop(struct port *out, const struct fabric_pkt *pkt, bool vl15)
+struct port *fabric_hop(struct port *out, const struct fabric_pkt *pkt, bool vl15)
 {
 	struct port *in = out->peer;
 	enum port_state s = port_state(out);
@@ -160,7 +160,7 @@ static struct port *data_hop(const struct port *in, struct port *out, const stru
 		return NULL;
 	}
 	*fate = FABRIC_NOT_ACTIVE;
-	q = hop(out, pkt, false);
+	q = fabric_hop(out, pkt, false);
 	if (!q)
 		return NULL;
 	*fate = FABRIC_BAD_PKEY;
@@ -193,7 +193,7 @@ static enum fabric_fate walk_unicast(const struct walk *w, struct port *p)
 
 	for (uint32_t i = 0; i < MAX_HOPS; i++) {
 		if (!is_switch(p->node)) {
-			if (!has_lid(p, w->pkt->dlid))
+			if (!fabric_has_lid(p, w->pkt->dlid))
 				return FABRIC_NOT_MINE;
 			walk_deliver(w, p);
 			return FABRIC_DELIVERED;
@@ -263,7 +263,7 @@ enum fabric_fate fabric_data(struct fabric *f, uint32_t node, uint8_t port,
 	if (BUG_ON(!p))
 		return FABRIC_NOT_ACTIVE;
 	/* An HCA delivers packets to its own LID without the wire. */
-	if (has_lid(p, pkt->dlid) && port_state(p) == PORT_ACTIVE) {
+	if (fabric_has_lid(p, pkt->dlid) && port_state(p) == PORT_ACTIVE) {
 		walk_deliver(&w, p);
 		return FABRIC_DELIVERED;
 	}

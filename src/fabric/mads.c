@@ -17,7 +17,7 @@ static void hdr_turn(const struct hdr *h, struct hdr *back)
 	back->hop_limit = h->grh ? 64 : 0;
 }
 
-void deliver_mad(struct port *p, const struct hdr *h, const uint8_t *mad)
+void fabric_deliver_mad(struct port *p, const struct hdr *h, const uint8_t *mad)
 {
 	struct fabric *f = p->node->f;
 	struct mad_addr a = {
@@ -62,7 +62,7 @@ static void gmp_input(struct port *p, const struct hdr *h, const uint8_t *mad, n
 
 	if (fabric_for_agents(mad)) {
 		if (!is_switch(p->node)) {
-			deliver_mad(p, h, mad);
+			fabric_deliver_mad(p, h, mad);
 			return;
 		}
 		if (mad[MAD_O_METHOD] != MAD_GET && mad[MAD_O_METHOD] != MAD_SET)
@@ -74,7 +74,7 @@ static void gmp_input(struct port *p, const struct hdr *h, const uint8_t *mad, n
 		return;
 	}
 	hdr_turn(h, &back);
-	carry_mad(mgmt_port(p), &back, out, now);
+	fabric_carry_mad(mgmt_port(p), &back, out, now);
 }
 
 static void mad_arrive(struct port *p, const struct hdr *h, const uint8_t *mad, ns_t now)
@@ -87,7 +87,7 @@ static void mad_arrive(struct port *p, const struct hdr *h, const uint8_t *mad, 
 		gmp_input(p, h, mad, now);
 }
 
-void carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t now)
+void fabric_carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t now)
 {
 	struct fabric_pkt pkt = {
 		.slid = h->slid, .dlid = h->dlid, .sl = h->sl, .pkey = h->pkey, .packets = 1,
@@ -96,18 +96,18 @@ void carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t 
 	struct port *p = from, *out;
 
 	if (!is_switch(from->node)) {
-		if (has_lid(from, h->dlid)) {
+		if (fabric_has_lid(from, h->dlid)) {
 			mad_arrive(from, h, mad, now);
 			return;
 		}
-		p = hop(from, &pkt, !h->dqp);
+		p = fabric_hop(from, &pkt, !h->dqp);
 	}
 	for (uint32_t i = 0; p && is_switch(p->node) && h->dlid != LID_PERMISSIVE; i++) {
 		out = lft_lookup(p, h->dlid, &pkt);
 		if (!out || i == MAX_HOPS)
 			return;
 		if (!out->num) {
-			if (has_lid(out, h->dlid))
+			if (fabric_has_lid(out, h->dlid))
 				mad_arrive(p, h, mad, now);
 			return;
 		}
@@ -116,9 +116,9 @@ void carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad, ns_t 
 			count_detail(&p->c.rcv_detail[5]);
 			return;
 		}
-		p = hop(out, &pkt, !h->dqp);
+		p = fabric_hop(out, &pkt, !h->dqp);
 	}
-	if (p && (h->dlid == LID_PERMISSIVE || has_lid(p, h->dlid)))
+	if (p && (h->dlid == LID_PERMISSIVE || fabric_has_lid(p, h->dlid)))
 		mad_arrive(p, h, mad, now);
 }
 
@@ -157,12 +157,12 @@ int fabric_send(struct fabric *f, uint32_t node, uint8_t port, const struct mad_
 		back = get_be16(mad + MAD_O_STATUS) & SMP_DIRECTION;
 		if (get_be16(mad + (back ? SMP_O_DR_DLID : SMP_O_DR_SLID)) == LID_PERMISSIVE) {
 			h.slid = h.dlid = LID_PERMISSIVE;
-			p = hop(p, &pkt, true);
+			p = fabric_hop(p, &pkt, true);
 			if (p)
 				fabric_smp_input(p, &h, mad, now);
 			return 0;
 		}
 	}
-	carry_mad(p, &h, mad, now);
+	fabric_carry_mad(p, &h, mad, now);
 	return 0;
 }

@@ -33,7 +33,7 @@ static bool smi_local(struct port *p, const struct hdr *h, const uint8_t *raw, u
 
 	if (fabric_for_agents(smp)) {
 		if (!is_switch(p->node)) {
-			deliver_mad(p, h, raw);
+			fabric_deliver_mad(p, h, raw);
 			return false;
 		}
 		/* A switch has no SM: answer with an error. */
@@ -59,7 +59,7 @@ static void by_lid(struct port *p, const struct hdr *h, uint16_t dlid, const uin
 	go.dlid = dlid;
 	go.sqp = go.dqp = 0;
 	go.grh = false;
-	carry_mad(mgmt_port(p), &go, smp, now);
+	fabric_carry_mad(mgmt_port(p), &go, smp, now);
 }
 
 /*
@@ -91,7 +91,7 @@ static bool smi_follow(struct port **p, uint8_t *smp, bool *answers, const struc
 		*answers = false;
 		if (!out || out > (*p)->node->nports)
 			return false;
-		*p = hop(&(*p)->node->ports[out], &pkt, true);
+		*p = fabric_hop(&(*p)->node->ports[out], &pkt, true);
 		return *p && (*p)->node->on;
 	}
 	return false;
@@ -114,7 +114,7 @@ void fabric_smp_input(struct port *p, const struct hdr *h, const uint8_t *mad, n
 		return;
 	turned.slid = (uint16_t)port_get(mgmt_port(p), PI_LID);
 	turned.dlid = h->slid;
-	carry_mad(mgmt_port(p), &turned, smp, now);
+	fabric_carry_mad(mgmt_port(p), &turned, smp, now);
 }
 
 enum mad_verdict fabric_process(struct fabric *f, uint32_t node, uint8_t port, const uint8_t *mad,

@@ -25,10 +25,10 @@ static void trap_send(struct port *p, ns_t now)
 		.pkey = PKEY_DEFAULT,
 	};
 
-	/* Arm the timer first: the SM's TrapRepress may arrive within carry_mad(). */
+	/* Arm the timer first: the SM's TrapRepress may arrive within fabric_carry_mad(). */
 	if (p->repeats++ < TRAP_REPEATS)
 		timer_set(&p->node->f->timers, &p->repeat, now + trap_gap(p));
-	carry_mad(p, &h, p->trap, now);
+	fabric_carry_mad(p, &h, p->trap, now);
 }
 
 static void trap_repeat(struct timer *t, ns_t now)
