@@ -147,7 +147,7 @@ int do_resize_cq(struct uverbs_req *r)
 		return ret;
 	}
 	cq_resize_commit(cq, &ring);
-	obj_changed(r->f, UVERBS_OBJECT_CQ, cq);
+	uobj_changed(r->f, UVERBS_OBJECT_CQ, cq);
 	resp.cqe = ring_capacity(&cq->ring);
 	return req_put(r, &resp, sizeof(resp));
 }

@@ -46,7 +46,7 @@ int io_info_handles(struct uverbs_req *r)
 		return ret;
 	if (kind == UINT16_MAX)
 		return -ENOMSG;
-	if (!kind_enabled((uint16_t)kind))
+	if (!uverbs_kind_enabled((uint16_t)kind))
 		return -ENOENT;
 	list_for_each_entry(o, &f->objs, entry) {
 		if (o->kind != kind || !o->obj || count == room)

@@ -84,7 +84,7 @@ int do_rereg_mr(struct uverbs_req *r)
 	ret = mr_rereg(mr, &change);
 	if (ret)
 		return ret;
-	obj_changed(r->f, UVERBS_OBJECT_MR, mr);
+	uobj_changed(r->f, UVERBS_OBJECT_MR, mr);
 	resp.lkey = mr->lkey;
 	resp.rkey = mr->rkey;
 	return req_put(r, &resp, sizeof(resp));

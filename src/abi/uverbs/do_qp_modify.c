@@ -137,7 +137,7 @@ static int qp_modify_cmd(struct uverbs_req *r, struct ib_uverbs_modify_qp *cmd)
 	if (ret)
 		return ret;
 	r->f->host->qp_modified(qp, old, cmd->attr_mask);
-	obj_changed(r->f, UVERBS_OBJECT_QP, qp);
+	uobj_changed(r->f, UVERBS_OBJECT_QP, qp);
 	return 0;
 }
 

@@ -24,7 +24,7 @@ const struct method_spec *method_row(uint32_t i)
 }
 
 /* Kinds of objects that this device has. */
-bool kind_enabled(uint16_t kind)
+bool uverbs_kind_enabled(uint16_t kind)
 {
 	static const uint32_t have =
 		1u << UVERBS_OBJECT_DEVICE | 1u << UVERBS_OBJECT_PD |

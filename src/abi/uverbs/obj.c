@@ -44,10 +44,10 @@ void uobj_commit(struct uverbs_file *f, struct uobj *o)
 {
 	o->live = true;
 	list_add(&o->entry, &f->objs);
-	obj_changed(f, o->kind, o->obj);
+	uobj_changed(f, o->kind, o->obj);
 }
 
-void obj_changed(struct uverbs_file *f, uint16_t kind, void *obj)
+void uobj_changed(struct uverbs_file *f, uint16_t kind, void *obj)
 {
 	if (f->host->obj_shown)
 		f->host->obj_shown(f, kind, obj, false);
@@ -97,7 +97,7 @@ static int uobj_hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 	if (!ret)
 		o->obj = NULL;
 	else if (o->live)
-		obj_changed(f, o->kind, o->obj);
+		uobj_changed(f, o->kind, o->obj);
 	return ret;
 }
 
@@ -119,7 +119,7 @@ int uobj_lookup(struct uverbs_file *f, uint16_t kind, int64_t id, bool destroyin
 {
 	struct uobj *u;
 
-	if (!kind_enabled(kind) || id < 0)
+	if (!uverbs_kind_enabled(kind) || id < 0)
 		return -EINVAL;
 	if (id > UINT32_MAX)
 		return -ENOENT;

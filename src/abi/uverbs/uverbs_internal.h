@@ -102,14 +102,14 @@ struct method_spec {
 
 /* Row i of spec_device[] followed by spec_verbs[]; NULL after the last one. */
 const struct method_spec *method_row(uint32_t i);
-bool kind_enabled(uint16_t kind);
+bool uverbs_kind_enabled(uint16_t kind);
 
 /* Functions of obj.c. They return 0 or the -errno of the kernel's rdma_core.c. */
 int uverbs_check_context(const struct uverbs_file *f);	/* -EIO: gone; -EINVAL: no context */
 int uobj_alloc(struct uverbs_file *f, uint16_t kind, struct uobj **o);
 void uobj_commit(struct uverbs_file *f, struct uobj *o);
 /* Calls obj_shown(): an object was created or has changed. */
-void obj_changed(struct uverbs_file *f, uint16_t kind, void *obj);
+void uobj_changed(struct uverbs_file *f, uint16_t kind, void *obj);
 void uobj_abort(struct uverbs_file *f, struct uobj *o);
 int uobj_lookup(struct uverbs_file *f, uint16_t kind, int64_t id, bool destroying, struct uobj **o);
 /* Destroys object and handle, or -errno. *gone (may be NULL) gets a copy with the event counts. */
