@@ -27,8 +27,8 @@
 #include "xport/xport_internal.h"
 
 /*
- * A message of at least this many bytes is copied to or from the peer's memory (link_ops.direct) even if
- * req_direct_wanted() detects a stream.
+ * Decides whether a message of a stream uses direct placement: from this length on, one copy by a system call is faster
+ * than two copies through the ring.
  */
 #define DIRECT_ALWAYS 4096
 
@@ -241,11 +241,10 @@ static bool req_may_start(struct qp *qp, struct req_wqe *w)
 }
 
 /*
- * True if direct placement of this WQE (link_ops.direct: a copy to or from the peer's memory) is
- * possible and faster than segments. It is possible only while no packet of the QP is in flight.
- * Segments are faster for a stream of small messages. The program is assumed to send a stream if it
- * has not polled a CQ since the last direct placement and has not consumed that placement's
- * completion.
+ * Decides between direct placement (link_ops.direct: a copy to or from the peer's memory) and segments. Direct placement
+ * is possible only while no packet of the QP is in flight. It has the lower latency; segments have the higher rate for a
+ * stream of small messages. A program streams if it posts again before it has polled a CQ or consumed the completion of
+ * the last direct placement.
  */
 static bool req_direct_wanted(struct qp *qp, const struct req_wqe *w)
 {

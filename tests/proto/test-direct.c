@@ -58,10 +58,10 @@ static void start(enum direct_result r)
 	calls = 0;
 }
 
-static void post(uint64_t id, uint32_t op, uint32_t len)
+static void post_flags(uint64_t id, uint32_t op, uint32_t len, uint32_t flags)
 {
 	struct sim_wr wr = {
-		.id = id, .op = op, .flags = F_SIGNALED, .num_sge = 2, .rkey = b->mr->rkey,
+		.id = id, .op = op, .flags = flags, .num_sge = 2, .rkey = b->mr->rkey,
 		.raddr = (uintptr_t)b->buf + 0x10000,
 	};
 
@@ -69,6 +69,16 @@ static void post(uint64_t id, uint32_t op, uint32_t len)
 	wr.sge[1] = sim_sge(a, len / 2, len - len / 2);
 	sim_post(a, &wr);
 	sim_bell(a);
+}
+
+static void post(uint64_t id, uint32_t op, uint32_t len)
+{
+	post_flags(id, op, len, F_SIGNALED);
+}
+
+static void post_unsignaled(uint32_t op, uint32_t len)
+{
+	post_flags(0, op, len, 0);
 }
 
 static void test_done(void **state)
@@ -136,6 +146,25 @@ static void test_stream(void **state)
 	/* Long WRITEs use direct placement in any case. */
 	post(6, OP_WRITE, 4096);
 	assert_int_equal(calls, 3);
+	post(7, OP_WRITE, 4095);
+	assert_int_equal(calls, 3);
+	sim_run(s, NS_S);
+	/* A poll ends a stream (engine/ counts them), also one that leaves the completion in the CQ. */
+	a->qp->dev->polls++;
+	post(8, OP_WRITE, 8);
+	assert_int_equal(calls, 4);
+	/* Without a completion to consume, only a poll ends a stream. */
+	for (uint64_t i = 5; i < 9; i++)
+		sim_expect(a->scq, i, 0);
+	a->qp->dev->polls++;
+	post_unsignaled(OP_WRITE, 8);
+	assert_int_equal(calls, 5);
+	post_unsignaled(OP_WRITE, 8);
+	assert_int_equal(calls, 5);
+	sim_run(s, NS_S);
+	a->qp->dev->polls++;
+	post_unsignaled(OP_WRITE, 8);
+	assert_int_equal(calls, 6);
 }
 
 static void test_refused(void **state)
