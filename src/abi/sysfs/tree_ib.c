@@ -16,9 +16,8 @@
 #include "abi/sysfs/sysfs.h"
 #include "abi/sysfs/sysfs_internal.h"
 #include "base/devnum.h"
+#include "core/limits.h"
 
-#define GID_TBL_LEN 1024	/* of rxe */
-#define IB_GID_TBL_LEN 8
 #define ZERO_GID ".zero-gid"	/* file with the zero GID; empty entries of the GID tables are hard links to it */
 #define EMPTY_GID "0000:0000:0000:0000:0000:0000:0000:0000\n"
 
@@ -203,8 +202,8 @@ int sysfs_device(int run, const struct host_dev *was, const struct host_dev *now
 	tree_first_error(&first, put_net(run, was, now));
 	tree_first_error(&first, sysfs_put_attrs(run, was, now));
 	tree_first_error(&first, put_pkeys(run, was, now));
-	for (i = 0; i < (now->ib.host ? IB_GID_TBL_LEN : was ? HOST_MAX_GIDS :
-							       GID_TBL_LEN);
+	for (i = 0; i < (now->ib.host ? DEV_IB_GID_TBL : was ? HOST_MAX_GIDS :
+							       DEV_GID_TBL);
 	     i++)
 		tree_first_error(&first, put_gid(run, was, now, i));
 	if (was)
