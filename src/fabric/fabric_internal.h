@@ -134,7 +134,7 @@ uint16_t sma_set_port_info(struct port *p, const uint8_t *in, uint8_t *out, ns_t
 /* Sends packets over the link of port out, on VL 15 (vl15) or on a data VL, and counts them. The receiving port; NULL: lost. */
 struct port *fabric_hop(struct port *out, const struct fabric_pkt *pkt, bool vl15);
 /* Output port of the switch for a unicast LID; NULL: no route, counted as an error. */
-struct port *lft_lookup(struct port *in, uint16_t dlid, const struct fabric_pkt *pkt);
+struct port *fabric_lft_lookup(struct port *in, uint16_t dlid, const struct fabric_pkt *pkt);
 bool fabric_has_lid(const struct port *p, uint16_t lid);
 
 /* mads.c: sends a MAD from a host's port or a switch's port 0 to the port with LID h->dlid. */

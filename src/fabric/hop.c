@@ -94,7 +94,7 @@ struct port *fabric_hop(struct port *out, const struct fabric_pkt *pkt, bool vl1
 	return in;
 }
 
-struct port *lft_lookup(struct port *in, uint16_t dlid, const struct fabric_pkt *pkt)
+struct port *fabric_lft_lookup(struct port *in, uint16_t dlid, const struct fabric_pkt *pkt)
 {
 	struct node *n = in->node;
 	uint8_t out = SMP_LFT_NONE;
@@ -198,7 +198,7 @@ static enum fabric_fate walk_unicast(const struct walk *w, struct port *p)
 			walk_deliver(w, p);
 			return FABRIC_DELIVERED;
 		}
-		out = lft_lookup(p, w->pkt->dlid, w->pkt);
+		out = fabric_lft_lookup(p, w->pkt->dlid, w->pkt);
 		if (!out)
 			return FABRIC_NO_ROUTE;
 		if (!out->num)

@@ -103,7 +103,7 @@ void fabric_carry_mad(struct port *from, const struct hdr *h, const uint8_t *mad
 		p = fabric_hop(from, &pkt, !h->dqp);
 	}
 	for (uint32_t i = 0; p && is_switch(p->node) && h->dlid != LID_PERMISSIVE; i++) {
-		out = lft_lookup(p, h->dlid, &pkt);
+		out = fabric_lft_lookup(p, h->dlid, &pkt);
 		if (!out || i == MAX_HOPS)
 			return;
 		if (!out->num) {
