@@ -23,7 +23,8 @@ ruse_lint(objects NEEDS python3 COMMAND tools/layers --objects ${CMAKE_BINARY_DI
 ruse_lint(sizes NEEDS python3 COMMAND tools/sizes)
 # The rooms whose names are clean.
 ruse_lint(names NEEDS python3 COMMAND tools/names
-  preload cli fabrics abi/netlink abi/sysfs hostnet gsi rdmacm umads cm loop vfile)
+  preload cli fabrics abi/uverbs abi/netlink abi/sysfs hostnet gsi rdmacm fabric umads cm xport
+  core vfile mad loop wire queue base)
 ruse_lint(spdx NEEDS git COMMAND tools/spdx)
 ruse_lint(words NEEDS git COMMAND tools/words)
 ruse_lint(documents NEEDS git COMMAND tools/documents)
