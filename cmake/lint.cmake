@@ -29,7 +29,7 @@ ruse_lint(spdx NEEDS git COMMAND tools/spdx)
 ruse_lint(words NEEDS git COMMAND tools/words)
 ruse_lint(documents NEEDS git COMMAND tools/documents)
 ruse_lint(format NEEDS clang-format COMMAND
-  sh -c "find src tests doc/platform -name '*.[ch]' -print0 | xargs -0 tools/format")
+  sh -c "find src tests doc/platform examples -name '*.[ch]' -print0 | xargs -0 tools/format")
 ruse_lint(shellcheck NEEDS shellcheck COMMAND
   sh -c "git ls-files -z | xargs -0 grep -lIE '^#!/bin/(ba)?sh' | xargs -d '\\n' shellcheck -S info")
 ruse_lint(codespell NEEDS codespell COMMAND
