@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # shellcheck shell=bash
-# A network namespace for a test; source it before anything else. UDP port 4791, and with it
+# A network and a mount namespace for a test; source it before anything else. UDP port 4791, and with it
 # multicast between processes, is then not used by another test. One interface, r0, has the
 # addresses. Without root it is in a user namespace.
 if [ -z "${OWN_NET:-}" ]; then
-	OWN_NET_FLAGS=-n
-	[ "$(id -u)" = 0 ] || OWN_NET_FLAGS=-Urn
+	OWN_NET_FLAGS=-nm
+	[ "$(id -u)" = 0 ] || OWN_NET_FLAGS=-Urnm
 	OWN_NET=1 exec unshare "$OWN_NET_FLAGS" bash "$0" "$@"
 fi
 ip link set lo up &&

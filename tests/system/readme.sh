@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Runs the command lines of README.md (fenced blocks) and of the manual pages (EXAMPLES) in order,
-# with the programs of this build. Each must end with status 0.
+# Runs the command lines of README.md and doc/tutorial.md (fenced blocks) and of the manual pages
+# (EXAMPLES) in order, with the programs of this build. Each must end with status 0.
 #
-# - A line that is followed by the same line with "localhost" is a server: it runs in the
-#   background, the next line is started when it listens, and both must end with 0.
+# - A line that is followed by the same line with "localhost", or with the address of a network
+#   namespace that the document makes, is a server: it runs in the background, the next line is
+#   started when it listens, and both must end with 0.
 # - `ruse capture` runs while a pingpong runs beside it, and is then ended as with Ctrl-C.
 # - After the start of a subnet manager the test waits until all ports are active.
 #
@@ -13,7 +14,7 @@
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 PATH=$PATH:/usr/sbin:/sbin
-for program in ibv_rc_pingpong ibv_devinfo ib_send_bw opensm ibnetdiscover; do
+for program in ibv_rc_pingpong ibv_devinfo ib_send_bw opensm ibnetdiscover tshark make; do
 	command -v $program >/dev/null || skip "there is no $program here"
 done
 top=$(readlink -f "${BASH_SOURCE%/*}/../..")
@@ -22,16 +23,28 @@ PAIR_TIMEOUT=200
 PORT=18515	# the default of pingpong and perftest; this network namespace has no other user
 
 # Lines that are not run: DOCUMENT, a tab, LINE. Each must stand in its document.
-not_run="README.md	make run"
+not_run="README.md	make run
+doc/tutorial.md	make run
+doc/tutorial.md	sudo apt-get install libibverbs-dev perftest opensm infiniband-diags tshark iproute2
+doc/tutorial.md	export PATH=\$PWD/build:\$PATH
+doc/tutorial.md	unshare -Urnm"
 
 # What a line prints.
 expected() {
 	case $1 in
+	"ruse capture -r"*) echo 'fault: dropped' ;;
 	"ruse capture -w"*) echo '' ;;
 	"ruse capture"*) echo 'RC SEND' ;;
 	*ibnetdiscover*) echo '^Switch' ;;
 	*ibv_devinfo*) echo 'hca_id:.*rxe_0' ;;
 	*ibv_rc_pingpong*) echo 'usec/iter' ;;
+	*"run examples/pingpong"*) echo '^1000 round trips' ;;
+	*ib_write_bw*) echo 'BW average' ;;
+	"ruse fault list"*) echo 'drop nth 5' ;;
+	*"ruse status") echo 'rxe_0 +va +ACTIVE' ;;
+	*"-Y frame.comment"*) echo 'fault: dropped' ;;
+	*"opcode == 4'"*) echo '^[0-9.]+[[:space:]]+0x[0-9a-f]+[[:space:]]*$' ;;
+	*ibtracert*) echo '"H16"' ;;
 	*ib_send_bw*) echo 'BW average' ;;
 	*"fault add"*) echo '^[0-9]+$' ;;
 	*) echo '' ;;
@@ -43,6 +56,10 @@ mkdir "$T/bin" "$T/scratch" "$T/opensm"
 printf '#!/bin/sh\nexec %s -f %s/opensm/log "$@"\n' "$(command -v opensm)" "$T" >"$T/bin/opensm"
 chmod +x "$T/bin/opensm"
 ln -s "$RUSE_BUILD" "$T/scratch/build"
+cp -r "$top/examples" "$T/scratch/"
+# The namespaces of a document have run directories of their own.
+export XDG_RUNTIME_DIR=$T/xdg
+mkdir -m 700 "$XDG_RUNTIME_DIR"
 export OSM_TMP_DIR=$T/opensm OSM_CACHE_DIR=$T/opensm
 export "${SANITIZER_OPTIONS[@]}"
 export PATH=$T/bin:$RUSE_BUILD:$PATH
@@ -53,7 +70,7 @@ daemons() {
 	local p
 	for p in /proc/[0-9]*; do
 		[ "$(cat "$p/comm" 2>/dev/null)" = opensm ] &&
-			tr '\0' '\n' 2>/dev/null <"$p/environ" | grep -qxF -- "RUSE_DIR=$RUSE_DIR" &&
+			tr '\0' '\n' 2>/dev/null <"$p/environ" | grep -qxF -- "OSM_TMP_DIR=$T/opensm" &&
 			echo "${p#/proc/}"
 	done
 }
@@ -66,6 +83,7 @@ end_daemons() {
 finish() {
 	local status=$?
 	end_daemons
+	RUSE_DIRS=("$RUSE_DIR" "$XDG_RUNTIME_DIR"/ruse/*)
 	(exit "$status")
 	cleanup
 }
@@ -108,27 +126,47 @@ check() {
 		{ cat "$T/$1.out" >&2; die "'$2' does not print '$want'"; }
 }
 
+# shell LINE: a line for another network namespace uses that namespace's run directory
+shell() {
+	case $1 in
+	"ip netns exec"*) unset RUSE_DIR ;;
+	esac
+	exec timeout "$PAIR_TIMEOUT" bash -c "$1"
+}
+
+# listens LINE: does the server of this line listen?
+listens() {
+	case $1 in
+	"ip netns exec"*)
+		# shellcheck disable=SC2086
+		set -- $1
+		ip netns exec "$4" grep -qE ":$(printf %04X "$PORT") 0+:0000 0A" /proc/net/tcp
+		;;
+	*) listening "$PORT" ;;
+	esac
+}
+
 # run LINE: in the foreground
 run() {
-	timeout "$PAIR_TIMEOUT" bash -c "$1" >"$T/line.out" 2>&1 </dev/null ||
+	(shell "$1") >"$T/line.out" 2>&1 </dev/null ||
 		{ local rc=$?; cat "$T/line.out" >&2; die "status $rc: $1"; }
 	check line "$1"
 }
 
 # run_pair SERVER CLIENT
 run_pair() {
-	timeout "$PAIR_TIMEOUT" bash -c "$1" >"$T/first.out" 2>&1 </dev/null &
+	(shell "$1") >"$T/first.out" 2>&1 </dev/null &
 	local server=$!
-	wait_for 100 listening $PORT || { cat "$T/first.out" >&2; die "does not listen: $1"; }
+	wait_for 100 listens "$1" || { cat "$T/first.out" >&2; die "does not listen: $1"; }
 	run "$2"
 	wait $server || { local rc=$?; cat "$T/first.out" >&2; die "status $rc: $1"; }
 	check first "$1"
 }
 
-# run_capture LINE: the pingpong may fail: a fault rule of the document can drop its last ACK, after
+# run_capture LINE PINGPONG: the pingpong may fail: a fault rule of the document can drop its last ACK, after
 # which the other side exits. The packets that the capture has seen decide.
 run_capture() {
-	local pid file pingpong="ibv_rc_pingpong -d rxe_0 -g 1 -n 100"
+	local pid file pingpong=$2
 	bash -c "exec $1" >"$T/cap.out" 2>"$T/cap.err" </dev/null &
 	pid=$!
 	wait_for 100 grep -q running "$T/cap.err" || { cat "$T/cap.err" >&2; die "does not start: $1"; }
@@ -152,15 +190,22 @@ all_active() {
 				END { exit !all || up != all }'
 }
 
-# same_with_localhost SERVER CLIENT: the same line, perhaps on another host of the fabric
-same_with_localhost() {
-	local host='s/ --host [^ ]*//'
-	[ "$(sed "$host" <<<"$1") localhost" = "$(sed "$host" <<<"$2")" ]
+# are_pair SERVER CLIENT: the same line with an address, perhaps on another host
+are_pair() {
+	local host='s/ --host [^ ]*//; s/^ip netns exec [^ ]* //' server client
+	server=$(sed "$host" <<<"$1")
+	client=$(sed "$host" <<<"$2")
+	[ "$server localhost" = "$client" ] || [ "$server 10.77.0.1" = "$client" ]
 }
 
-for document in README.md doc/man/ruse.1.rst doc/man/ruse-fault.1.rst; do
+# routed LINE: a path through the fabric; while opensm changes the forwarding tables there is none
+routed() { (shell "$1") >"$T/line.out" 2>&1 </dev/null; }
+
+for document in README.md doc/tutorial.md doc/man/ruse.1.rst doc/man/ruse-fault.1.rst; do
 	mapfile -d '' -t all < <(lines $document)
 	note "$document: ${#all[@]} lines"
+	pingpong="ibv_rc_pingpong -d rxe_0 -g 1 -n 100"
+	[ $document != doc/tutorial.md ] || pingpong=examples/pingpong
 	[ ${#all[@]} -gt 0 ] || die "$document: no examples are found"
 	for ((i = 0; i < ${#all[@]}; i++)); do
 		line=${all[i]} next=${all[i + 1]:-}
@@ -170,14 +215,19 @@ for document in README.md doc/man/ruse.1.rst doc/man/ruse-fault.1.rst; do
 			continue
 		fi
 		note "$line"
-		if same_with_localhost "$line" "$next"; then
+		if are_pair "$line" "$next"; then
 			run_pair "$line" "$next"
 			note "$next"
 			i=$((i + 1))
 			continue
 		fi
 		case $line in
-		"ruse capture"*) run_capture "$line" ;;
+		"ruse capture -r"*) run "$line" ;;
+		"ruse capture"*) run_capture "$line" "$pingpong" ;;
+		*ibtracert*)
+			wait_for 100 routed "$line" || { cat "$T/line.out" >&2; die "no route: $line"; }
+			check line "$line"
+			;;
 		*opensm*)
 			run "$line"
 			wait_for 100 all_active || { ruse fabric show >&2; die "ports are not active"; }
