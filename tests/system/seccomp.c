@@ -6,13 +6,16 @@
  *
  * WHAT names a row of the table below, which stands for a system call. This call then fails with
  * the error number ERRNO: if the row has bits, only when its argument number `arg` has one of the
- * bits set; otherwise always. "flags" selects all rows with bits, "calls" all rows without bits
- * except clone3.
+ * bits set; otherwise always. "flags" selects all rows of `variants` with bits, "calls" all
+ * without bits except clone3. "container" selects clone3 (ENOSYS) and the calls that ruse or its
+ * tools make and Docker's default profile refuses to a container without capabilities.
  */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/memfd.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,17 +27,37 @@
 #include <unistd.h>
 #include "verbs.h"
 
-static const struct {
+#define NAMESPACES                                                                           \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |       \
+	 CLONE_NEWPID | CLONE_NEWNET)
+
+static const struct row {
 	const char *name;
 	unsigned int nr, arg, bits;
+	bool container;
 } rows[] = {
-	{ "eventfd2", SYS_eventfd2, 1, EFD_CLOEXEC | EFD_NONBLOCK },
-	{ "memfd_create", SYS_memfd_create, 1, MFD_CLOEXEC },
-	{ "accept4", SYS_accept4, 3, SOCK_CLOEXEC | SOCK_NONBLOCK },
-	{ "socketpair", SYS_socketpair, 1, SOCK_CLOEXEC | SOCK_NONBLOCK },
-	{ "pidfd_open", SYS_pidfd_open, 0, 0 },
-	{ "epoll_pwait2", SYS_epoll_pwait2, 0, 0 },
-	{ "clone3", SYS_clone3, 0, 0 },
+	{ "eventfd2", SYS_eventfd2, 1, EFD_CLOEXEC | EFD_NONBLOCK, false },
+	{ "memfd_create", SYS_memfd_create, 1, MFD_CLOEXEC, false },
+	{ "accept4", SYS_accept4, 3, SOCK_CLOEXEC | SOCK_NONBLOCK, false },
+	{ "socketpair", SYS_socketpair, 1, SOCK_CLOEXEC | SOCK_NONBLOCK, false },
+	{ "pidfd_open", SYS_pidfd_open, 0, 0, false },
+	{ "epoll_pwait2", SYS_epoll_pwait2, 0, 0, false },
+	{ "clone3", SYS_clone3, 0, 0, true },
+	{ "clone", SYS_clone, 0, NAMESPACES, true },
+	{ "unshare", SYS_unshare, 0, 0, true },
+	{ "setns", SYS_setns, 0, 0, true },
+	{ "mount", SYS_mount, 0, 0, true },
+	{ "bpf", SYS_bpf, 0, 0, true },
+	{ "perf_event_open", SYS_perf_event_open, 0, 0, true },
+	{ "userfaultfd", SYS_userfaultfd, 0, 0, true },
+	{ "kcmp", SYS_kcmp, 0, 0, true },
+	{ "pidfd_getfd", SYS_pidfd_getfd, 0, 0, true },
+	{ "process_madvise", SYS_process_madvise, 0, 0, true },
+	{ "process_vm_readv", SYS_process_vm_readv, 0, 0, true },
+	{ "process_vm_writev", SYS_process_vm_writev, 0, 0, true },
+	{ "mbind", SYS_mbind, 0, 0, true },
+	{ "get_mempolicy", SYS_get_mempolicy, 0, 0, true },
+	{ "set_mempolicy", SYS_set_mempolicy, 0, 0, true },
 };
 
 #define ROWS (sizeof(rows) / sizeof(*rows))
@@ -62,6 +85,14 @@ static void install(size_t i, unsigned int error)
 	}
 }
 
+static bool selected(const struct row *r, const char *what)
+{
+	if (!strcmp(what, "container"))
+		return r->container;
+	return !strcmp(what, r->name) ||
+	       (!r->container && !strcmp(what, r->bits ? "flags" : "calls"));
+}
+
 int main(int argc, char **argv)
 {
 	size_t n = 0;
@@ -69,11 +100,11 @@ int main(int argc, char **argv)
 	if (argc < 4)
 		die("usage: seccomp WHAT ERRNO CMD...");
 	for (size_t i = 0; i < ROWS; i++) {
-		if (strcmp(argv[1], rows[i].name) &&
-		    (strcmp(argv[1], rows[i].bits ? "flags" : "calls") ||
-		     rows[i].nr == SYS_clone3))
+		bool missing = rows[i].nr == SYS_clone3 && !strcmp(argv[1], "container");
+
+		if (!selected(&rows[i], argv[1]))
 			continue;
-		install(i, (unsigned int)atoi(argv[2]));
+		install(i, missing ? ENOSYS : (unsigned int)atoi(argv[2]));
 		n++;
 	}
 	if (!n)
