@@ -10,7 +10,8 @@ command -v make >/dev/null || skip "no make"
 
 PORT=18515	# a constant of the program
 examples=$(readlink -f "${BASH_SOURCE%/*}/../../examples")
-cp "$examples"/* "$T" && make -s -B -C "$T" CFLAGS="-O2 -Wall -Werror" || die "it does not compile"
+cp "$examples"/* "$T"
+make -s -B -C "$T" CFLAGS="-O2 -Wall -Werror" || die "it does not compile"
 lines=$(wc -l <"$examples/pingpong.c")
 [ "$lines" -le 120 ] || die "pingpong.c has $lines lines"
 pair $PORT "$T/pingpong" "$T/pingpong localhost" || die "pingpong"
