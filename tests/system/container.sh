@@ -11,6 +11,7 @@
 . "${BASH_SOURCE%/*}/hosts.sh"
 command -v bwrap >/dev/null || skip "no bwrap (scripts/deps --test)"
 EPERM=1
+PAIR_TIMEOUT=200
 hosts 4200
 
 # box HOST CMD...: runs CMD in a container on the host
@@ -21,7 +22,7 @@ box() {
 		--tmpfs /tmp --bind "$T" "$T" --ro-bind "$RUSE_BUILD" "$RUSE_BUILD" \
 		--unshare-user --uid 1000 --gid 1000 --unshare-pid --unshare-ipc --cap-drop ALL \
 		--unsetenv RUSE_DIR --unsetenv XDG_RUNTIME_DIR --die-with-parent --new-session -- \
-		"$RUSE_TESTBIN/seccomp" container $EPERM timeout "${PAIR_TIMEOUT:-60}" "$@"
+		"$RUSE_TESTBIN/seccomp" container $EPERM timeout "$PAIR_TIMEOUT" "$@"
 }
 
 # in_box HOST CMD...: the same under ruse

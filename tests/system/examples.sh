@@ -9,6 +9,7 @@
 command -v make >/dev/null || skip "no make"
 
 PORT=18515	# a constant of the program
+PAIR_TIMEOUT=200
 examples=$(readlink -f "${BASH_SOURCE%/*}/../../examples")
 cp "$examples"/* "$T"
 make -s -B -C "$T" CFLAGS="-O2 -Wall -Werror" || die "it does not compile"
