@@ -8,9 +8,12 @@ if(RST2MAN)
     get_filename_component(page ${source} NAME_WLE)
     string(REGEX REPLACE ".*\\.([0-9])$" "\\1" section ${page})
     add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/man/${page}
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/man
-      COMMAND ${RST2MAN} --halt=warning ${source} ${CMAKE_BINARY_DIR}/man/${page}
-      DEPENDS ${source} VERBATIM)
+      COMMAND ${CMAKE_COMMAND} -DSOURCE=${source} -DOUT=${CMAKE_BINARY_DIR}/man/${page}.rst
+      -DVERSION=${PROJECT_VERSION} -P ${CMAKE_SOURCE_DIR}/cmake/man-version.cmake
+      COMMAND ${RST2MAN} --halt=warning ${CMAKE_BINARY_DIR}/man/${page}.rst
+      ${CMAKE_BINARY_DIR}/man/${page}
+      DEPENDS ${source} ${CMAKE_SOURCE_DIR}/cmake/man-version.cmake ${CMAKE_SOURCE_DIR}/CMakeLists.txt
+      VERBATIM)
     list(APPEND pages ${CMAKE_BINARY_DIR}/man/${page})
     install(FILES ${CMAKE_BINARY_DIR}/man/${page}
       DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
