@@ -48,6 +48,9 @@ install: all
 	@cmake --build build -j $(JOBS)
 	@DESTDIR="$(DESTDIR)" cmake --install build
 
+dist:
+	@scripts/dist build/dist
+
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-coverage build-release
 
@@ -60,6 +63,7 @@ help:
 	@echo "make lint       layers, sizes, format, static analysis"
 	@echo "make bench      figures beside the machine's limits: a table and build/bench.json"
 	@echo "make install    into PREFIX ($(PREFIX)), below DESTDIR if set"
+	@echo "make dist       build/dist/ruse-VERSION.tar.gz of the last commit, the same on every machine"
 	@echo "make clean      removes the build directories"
 
-.PHONY: all run test check-full test-long lint bench install clean help
+.PHONY: all run test check-full test-long lint bench install dist clean help

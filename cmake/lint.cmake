@@ -27,6 +27,7 @@ ruse_lint(names NEEDS python3 COMMAND tools/names
   core vfile mad loop wire queue base)
 ruse_lint(spdx NEEDS git COMMAND tools/spdx)
 ruse_lint(version NEEDS git COMMAND tools/version --check)
+ruse_lint(dist NEEDS git COMMAND tests/package/dist.sh)
 ruse_lint(words NEEDS git COMMAND tools/words)
 ruse_lint(documents NEEDS git COMMAND tools/documents)
 ruse_lint(format NEEDS clang-format COMMAND
