@@ -48,6 +48,12 @@ install: all
 	@cmake --build build -j $(JOBS)
 	@DESTDIR="$(DESTDIR)" cmake --install build
 
+# The same PREFIX and DESTDIR as at `make install`.
+uninstall: build/CMakeCache.txt
+	@$(MAKE) all >/dev/null
+	@cmake -DCMAKE_INSTALL_PREFIX=$(PREFIX) build >/dev/null
+	@scripts/uninstall build "$(DESTDIR)"
+
 dist:
 	@scripts/dist build/dist
 
@@ -63,7 +69,8 @@ help:
 	@echo "make lint       layers, sizes, format, static analysis"
 	@echo "make bench      figures beside the machine's limits: a table and build/bench.json"
 	@echo "make install    into PREFIX ($(PREFIX)), below DESTDIR if set"
+	@echo "make uninstall  removes what make install with the same PREFIX and DESTDIR installs"
 	@echo "make dist       build/dist/ruse-VERSION.tar.gz of the last commit, the same on every machine"
 	@echo "make clean      removes the build directories"
 
-.PHONY: all run test check-full test-long lint bench install dist clean help
+.PHONY: all run test check-full test-long lint bench install uninstall dist clean help
