@@ -15,7 +15,7 @@ die()
 }
 
 DESTDIR=$T/dest cmake --install "$build" >/dev/null || die "cmake --install failed"
-want="bin/ruse /libruse.so /rused"
+want="bin/ruse /libruse.so /rused bash-completion/completions/ruse zsh/site-functions/_ruse"
 ! command -v rst2man >/dev/null || want="$want man1/ruse.1 man1/ruse-fault.1 man7/ruse.7 man8/rused.8"
 for name in $want; do
 	find "$T/dest" -type f -path "*$name" | grep -q . || die "not installed: $name"
