@@ -57,6 +57,10 @@ uninstall: build/CMakeCache.txt
 dist:
 	@scripts/dist build/dist
 
+deb:
+	@scripts/deps --build --package
+	@JOBS=$(JOBS) scripts/deb build/deb
+
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-coverage build-release
 
@@ -71,6 +75,7 @@ help:
 	@echo "make install    into PREFIX ($(PREFIX)), below DESTDIR if set"
 	@echo "make uninstall  removes what make install with the same PREFIX and DESTDIR installs"
 	@echo "make dist       build/dist/ruse-VERSION.tar.gz of the last commit, the same on every machine"
+	@echo "make deb        Debian packages of the last commit, in build/deb"
 	@echo "make clean      removes the build directories"
 
-.PHONY: all run test check-full test-long lint bench install uninstall dist clean help
+.PHONY: all run test check-full test-long lint bench install uninstall dist deb clean help

@@ -30,6 +30,7 @@ ruse_lint(version NEEDS git COMMAND tools/version --check)
 ruse_lint(dist NEEDS git COMMAND tests/package/dist.sh)
 ruse_lint(install COMMAND tests/package/install.sh ${CMAKE_BINARY_DIR})
 ruse_lint(completion NEEDS python3 COMMAND tests/package/completion.py ${CMAKE_BINARY_DIR})
+ruse_lint(debian COMMAND tests/package/debian.sh)
 ruse_lint(words NEEDS git COMMAND tools/words)
 ruse_lint(documents NEEDS git COMMAND tools/documents)
 ruse_lint(format NEEDS clang-format COMMAND
