@@ -19,17 +19,18 @@ static int handler(struct cm_id *id, const struct cm_event *ev, ns_t now)
 		.rnr_retry_count = 7,
 	};
 	struct net_host *h = net_note(id, ev);
+	const char *data = (const char *)h->data;
 
 	switch (ev->event) {
 	case IB_CM_REQ_RECEIVED:
-		assert_string_equal(h->data, "req");
+		assert_string_equal(data, "req");
 		assert_int_equal(h->qpn, 0x100);
 		if (use_mra)
 			assert_int_equal(cm_send_mra(id, CM_MRA_FLAG_DELAY | 24, NULL, 0, now), 0);
 		assert_int_equal(cm_send_rep(id, &rep, now), 0);
 		break;
 	case IB_CM_REP_RECEIVED:
-		assert_string_equal(h->data, "rep");
+		assert_string_equal(data, "rep");
 		assert_int_equal(h->qpn, 0x101);
 		if (use_mra)
 			assert_int_equal(cm_send_mra(id, CM_MRA_FLAG_DELAY | 24, NULL, 0, now), 0);
@@ -38,15 +39,15 @@ static int handler(struct cm_id *id, const struct cm_event *ev, ns_t now)
 			assert_int_equal(cm_send_dreq(id, "dreq", 5, now), 0);
 		break;
 	case IB_CM_RTU_RECEIVED:
-		assert_string_equal(h->data, "rtu");
+		assert_string_equal(data, "rtu");
 		break;
 	case IB_CM_DREQ_RECEIVED:
-		assert_string_equal(h->data, "dreq");
+		assert_string_equal(data, "dreq");
 		assert_int_equal(cm_send_drep(id, "drep", 5, now), 0);
 		break;
 	case IB_CM_DREP_RECEIVED:
 		/* The DREP has no private data if the peer's id was already gone. */
-		assert_true(!h->data[0] || !strcmp((const char *)h->data, "drep"));
+		assert_true(!data[0] || !strcmp(data, "drep"));
 		break;
 	case IB_CM_TIMEWAIT_EXIT:
 		h->id = NULL;
