@@ -163,3 +163,15 @@ pair() {
 	fi
 	return $rc
 }
+
+# rdma_core_suite: copies the installed rdma-core's test-suite to $T/tests and sets `table` to the
+# table of its version (rdma_core_run.py)
+rdma_core_suite() {
+	local suite=/usr/share/doc/rdma-core/tests version
+	[ -d "$suite" ] || die "no $suite: scripts/deps installs rdma-core"
+	version=$(dpkg-query -W -f '${Version}' rdma-core) || die "the version of rdma-core is not known"
+	table=$(realpath "${BASH_SOURCE[0]%/*}")/rdma-core-${version%%[!0-9]*}.tsv
+	[ -f "$table" ] || die "no $table: \`rdma_core_run.py -\` prints the outcomes for it"
+	cp -r "$suite" "$T/tests"
+	gunzip -q "$T"/tests/*.gz
+}

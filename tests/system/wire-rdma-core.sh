@@ -6,19 +6,17 @@
 # shellcheck source=tests/system/hosts.sh
 . "${BASH_SOURCE%/*}/hosts.sh"
 here=$(realpath "${BASH_SOURCE%/*}")
-suite=/usr/share/doc/rdma-core/tests
 rounds=${RDMA_CORE_ROUNDS:-2}
-[ -d "$suite" ] || die "no $suite: scripts/deps installs rdma-core"
-cp -r "$suite" "$T/tests"
-gunzip -q "$T"/tests/*.gz
+table=
+rdma_core_suite
 
-# suite_on FAMILY: the outcomes must be those in rdma-core.tsv
+# suite_on FAMILY: the outcomes must be those in the table of this rdma-core
 suite_on() {
 	local round sent
 	sent=$(ruse_on a cat /sys/class/infiniband/rxe_0/ports/1/hw_counters/sent_pkts)
 	for round in $(seq "$rounds"); do
 		ruse_on a env -C "$T/tests" RUSE_LINK=udp timeout 250 /usr/bin/python3 "$here/rdma_core_run.py" \
-			"$here/rdma-core.tsv" --dev rxe_0 --gid "$(gid a "$1")" >"$T/out" 2>&1 ||
+			"$table" --dev rxe_0 --gid "$(gid a "$1")" >"$T/out" 2>&1 ||
 			{ cat "$T/out"; die "IPv$1, round $round"; }
 	done
 	sent=$(($(ruse_on a cat /sys/class/infiniband/rxe_0/ports/1/hw_counters/sent_pkts) - sent))
