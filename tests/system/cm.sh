@@ -219,9 +219,12 @@ rdma_case() {	# SERVER-ADDRESS
 cmtime_case() {	# SERVER-ADDRESS CONNECTIONS
 	next_port
 	local far=
-	# cmtime of rdma-core 56 also connects without QPs. Both ends then use the QP numbers from 1000
-	# up, which the CM of a single host rejects as stale connections.
-	! cmtime -h 2>&1 | grep -q base_qpn || far="-q 100000"
+	if cmtime -h 2>&1 | grep -q base_qpn; then
+		# cmtime of rdma-core 56: its own socket is IPv4 only. It also connects without QPs; both ends
+		# then use the QP numbers from 1000 up, which the CM of a single host rejects as stale.
+		case $1 in *:*) note "cmtime $1: not run, this version has no IPv6"; return ;; esac
+		far="-q 100000"
+	fi
 	cm_pair -k "$CM_PORT" "cmtime -b $1 -p $CM_PORT -c $2" "cmtime -s $1 -p $CM_PORT -c $2 $far" ||
 		die "cmtime $1 $2"
 	grep -q '^disconnect' "$T/client.out" || die "cmtime: no figures: $(cat "$T/client.out")"
