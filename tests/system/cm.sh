@@ -216,13 +216,18 @@ rdma_case() {	# SERVER-ADDRESS
 	note "rdma_client, rdma_xclient $1"
 }
 
+# True for cmtime of rdma-core 56, whose ends also talk over an IPv4 socket of their own.
+cmtime_has_socket() {
+	cmtime -h 2>&1 | grep -q base_qpn
+}
+
 cmtime_case() {	# SERVER-ADDRESS CONNECTIONS
-	next_port
 	local far=
-	if cmtime -h 2>&1 | grep -q base_qpn; then
-		# cmtime of rdma-core 56: its own socket is IPv4 only. It also connects without QPs; both ends
-		# then use the QP numbers from 1000 up, which the CM of a single host rejects as stale.
+	next_port
+	if cmtime_has_socket; then
 		case $1 in *:*) note "cmtime $1: not run, this version has no IPv6"; return ;; esac
+		# This version also connects without QPs. Both ends then use the QP numbers from 1000 up,
+		# which the CM of a single host rejects as stale.
 		far="-q 100000"
 	fi
 	cm_pair -k "$CM_PORT" "cmtime -b $1 -p $CM_PORT -c $2" "cmtime -s $1 -p $CM_PORT -c $2 $far" ||
