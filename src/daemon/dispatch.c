@@ -33,8 +33,8 @@ struct msg {
 	int nfds;
 };
 
-static int reply(const struct msg *m, int error, const void *body, size_t len, const int *fds,
-		 int nfds)
+static int msg_reply(const struct msg *m, int error, const void *body, size_t len, const int *fds,
+		     int nfds)
 {
 	struct ipc_hdr h = {
 		.version = IPC_VERSION, .type = m->h->type, .flags = IPC_F_REPLY,
@@ -53,17 +53,17 @@ static int reply(const struct msg *m, int error, const void *body, size_t len, c
 
 static int answer_fds(const struct msg *m, const void *body, size_t len, const int *fds, int nfds)
 {
-	return reply(m, 0, body, len, fds, nfds);
+	return msg_reply(m, 0, body, len, fds, nfds);
 }
 
-static int answer(const struct msg *m, int error, const void *body, size_t len, int fd)
+static int msg_answer(const struct msg *m, int error, const void *body, size_t len, int fd)
 {
-	return reply(m, error, body, error ? 0 : len, &fd, !error && fd >= 0);
+	return msg_reply(m, error, body, error ? 0 : len, &fd, !error && fd >= 0);
 }
 
-static int answer_error(const struct msg *m, int error)
+static int msg_answer_error(const struct msg *m, int error)
 {
-	return answer(m, error, NULL, 0, -1);
+	return msg_answer(m, error, NULL, 0, -1);
 }
 
 /* Copies a name for logs and status; unprintable characters become '?'. */
@@ -122,7 +122,7 @@ static int do_hello(struct msg *m)
 		return rc;
 	/* Refuse a process of another network namespace: both may use the same $RUSE_DIR, but not the same addresses. */
 	if (m->nfds && q.netns && q.netns != c->r->place.netns)
-		return answer_error(m, -EXDEV);
+		return msg_answer_error(m, -EXDEV);
 	if (m->nfds) {
 		c->page_fd = m->fds[0];
 		m->fds[0] = -1;
@@ -141,14 +141,14 @@ static int do_hello(struct msg *m)
 				 strerror(-rc));
 	}
 	if (!c->proc)
-		return answer(m, 0, &rep, sizeof(rep), c->r->host.page_fd);
+		return msg_answer(m, 0, &rep, sizeof(rep), c->r->host.page_fd);
 	/*
 	 * Socket pair for notifications. It has type SOCK_DGRAM because such a socket does not
 	 * become readable when its peer is closed: the end of rused is no notification.
 	 */
 	rc = fds_pair(SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, sv);
 	if (rc)
-		return answer_error(m, rc);
+		return msg_answer_error(m, rc);
 	c->notify_fd = sv[0];
 	rc = answer_fds(m, &rep, sizeof(rep), (int[]){ c->r->host.page_fd, sv[1] }, 2);
 	close(sv[1]);
@@ -178,7 +178,7 @@ static int do_lease(struct msg *m)
 
 	memcpy(&l, m->body, sizeof(l));
 	if (!c->proc)
-		return answer_error(m, -EPERM);
+		return msg_answer_error(m, -EPERM);
 	if (l.block) {
 		rc = lease_reclaim(&c->r->leases, l.block, c->proc, c->pid);
 	} else {
@@ -187,12 +187,12 @@ static int do_lease(struct msg *m)
 		rc = min(rc, 0);
 	}
 	if (rc)
-		return answer_error(m, rc);
+		return msg_answer_error(m, rc);
 	c->r->leases.block[l.block].dev_index = l.dev_index;
 	rc = lease_socket(c->r, l.block);
 	l.wire_error = min(rc, 0);
 	if (rc < 0)
-		return answer(m, 0, &l, sizeof(l), -1);
+		return msg_answer(m, 0, &l, sizeof(l), -1);
 	return answer_fds(m, &l, sizeof(l),
 			  (int[]){ rc, c->r->port.park[0], c->r->port.park[1] }, 3);
 }
@@ -205,14 +205,14 @@ static int do_peer(struct msg *m)
 	memcpy(&p, m->body, sizeof(p));
 	c = client_by_proc(&m->c->r->clients, lease_owner(&m->c->r->leases, p.block));
 	if (!c)
-		return answer_error(m, lease_awaited(&m->c->r->leases, p.block) ? -EAGAIN :
+		return msg_answer_error(m, lease_awaited(&m->c->r->leases, p.block) ? -EAGAIN :
 									   -ENOENT);
 	rep.block = p.block;
 	rep.pid = c->pid;
 	rep.proc = c->proc;
 	rep.dev_index = m->c->r->leases.block[p.block].dev_index;
 	memcpy(rep.sock, c->sock_name, sizeof(rep.sock));
-	return answer(m, 0, &rep, sizeof(rep), -1);
+	return msg_answer(m, 0, &rep, sizeof(rep), -1);
 }
 
 static int do_netlink(struct msg *m)
@@ -220,8 +220,8 @@ static int do_netlink(struct msg *m)
 	int fd = nlsock_open(&m->c->r->nlsocks, m->c), rc;
 
 	if (fd < 0)
-		return answer_error(m, fd);
-	rc = answer(m, 0, NULL, 0, fd);
+		return msg_answer_error(m, fd);
+	rc = msg_answer(m, 0, NULL, 0, fd);
 	close(fd);
 	return rc;
 }
@@ -239,20 +239,20 @@ static int do_context(struct msg *m)
 		if (c->r->host.page->dev[i].in_use && c->r->host.page->dev[i].index == q.dev_index)
 			break;
 	if (i == HOST_MAX_DEVS)
-		return answer_error(m, -ENODEV);
+		return msg_answer_error(m, -ENODEV);
 	if (!q.opened && !c->nctx[i])
-		return answer_error(m, -EINVAL);
+		return msg_answer_error(m, -EINVAL);
 	c->nctx[i] += q.opened ? 1 : -1;
-	return answer_error(m, 0);
+	return msg_answer_error(m, 0);
 }
 
 /* Sends an answer of any length. text is malloc()ed and freed later; NULL: there was no memory. */
-static int answer_text(struct msg *m, char *text)
+static int msg_answer_text(struct msg *m, char *text)
 {
 	struct client *c = m->c;
 
 	if (!text)
-		return answer_error(m, -ENOMEM);
+		return msg_answer_error(m, -ENOMEM);
 	c->out = text;
 	c->out_len = strlen(c->out);
 	c->out_at = 0;
@@ -265,21 +265,21 @@ static int do_status(struct msg *m)
 {
 	if (m->c->out)
 		return -EPROTO;	/* a second request before the first answer was read */
-	return answer_text(m, status_text(m->c->r));
+	return msg_answer_text(m, status_text(m->c->r));
 }
 
 static int do_fault(struct msg *m)
 {
 	if (m->c->out)
 		return -EPROTO;
-	return answer_text(m, fault_command(&m->c->r->faults, m->body, m->len));
+	return msg_answer_text(m, fault_command(&m->c->r->faults, m->body, m->len));
 }
 
 static int do_fabric(struct msg *m)
 {
 	if (m->c->out)
 		return -EPROTO;
-	return answer_text(m, fabrics_command(&m->c->r->fabrics, m->body, m->len));
+	return msg_answer_text(m, fabrics_command(&m->c->r->fabrics, m->body, m->len));
 }
 
 static int do_host(struct msg *m)
@@ -287,7 +287,7 @@ static int do_host(struct msg *m)
 	struct ipc_host rep = { 0 };
 	int rc = fabric_client_host(&m->c->fabric, m->body, m->len, &rep);
 
-	return rc ? answer_error(m, rc) : answer(m, 0, &rep, sizeof(rep), -1);
+	return rc ? msg_answer_error(m, rc) : msg_answer(m, 0, &rep, sizeof(rep), -1);
 }
 
 static int do_path(struct msg *m)
@@ -297,7 +297,7 @@ static int do_path(struct msg *m)
 
 	memcpy(&q, m->body, sizeof(q));
 	rc = fabrics_path(&m->c->fabric, &q, &rep);
-	return rc ? answer_error(m, rc) : answer(m, 0, &rep, sizeof(rep), -1);
+	return rc ? msg_answer_error(m, rc) : msg_answer(m, 0, &rep, sizeof(rep), -1);
 }
 
 static int do_mcast(struct msg *m)
@@ -305,7 +305,7 @@ static int do_mcast(struct msg *m)
 	struct ipc_mcast q;
 
 	memcpy(&q, m->body, sizeof(q));
-	return answer_error(m, fabrics_mcast(&m->c->fabric, &q));
+	return msg_answer_error(m, fabrics_mcast(&m->c->fabric, &q));
 }
 
 static int do_members(struct msg *m)
@@ -319,8 +319,8 @@ static int do_members(struct msg *m)
 
 	memcpy(&q, m->body, sizeof(q));
 	rc = fabrics_members(&m->c->fabric, &q, &rep.h, rep.to);
-	return rc ? answer_error(m, rc) :
-		    answer(m, 0, &rep, sizeof(rep.h) + rep.h.n * sizeof(rep.to[0]), -1);
+	return rc ? msg_answer_error(m, rc) :
+		    msg_answer(m, 0, &rep, sizeof(rep.h) + rep.h.n * sizeof(rep.to[0]), -1);
 }
 
 static int do_shutdown(struct msg *m)
@@ -330,7 +330,7 @@ static int do_shutdown(struct msg *m)
 
 	if (m->len)
 		memcpy(&s, m->body, sizeof(s));
-	rc = answer_error(m, 0);
+	rc = msg_answer_error(m, 0);
 	m->c->r->drain = true;
 	if (s.now)
 		m->c->r->loop.stop = true;
@@ -344,7 +344,7 @@ static int do_capture(struct msg *m)
 
 	memcpy(&q, m->body, sizeof(q));
 	rc = captures_start(&m->c->r->host, &m->c->r->gsi, m->c, &q);
-	return rc == -EPROTO ? rc : answer_error(m, rc);
+	return rc == -EPROTO ? rc : msg_answer_error(m, rc);
 }
 
 static int do_channel(struct msg *m)
@@ -352,8 +352,8 @@ static int do_channel(struct msg *m)
 	int fd = m->c->proc ? channel_open(&m->c->r->channels, m->c) : -EPERM, rc;
 
 	if (fd < 0)
-		return answer_error(m, fd);
-	rc = answer(m, 0, NULL, 0, fd);
+		return msg_answer_error(m, fd);
+	rc = msg_answer(m, 0, NULL, 0, fd);
 	close(fd);
 	return rc;
 }
@@ -364,10 +364,10 @@ static int do_ucma_open(struct msg *m)
 	int fds[UCMA_OPEN_FDS + 1], rc;
 
 	if (!m->c->proc)
-		return answer_error(m, -EPERM);
+		return msg_answer_error(m, -EPERM);
 	rc = ucma_open(&m->c->r->ucma, m->c, &rep.file, fds);
 	if (rc)
-		return answer_error(m, rc);
+		return msg_answer_error(m, rc);
 	fds[UCMA_OPEN_FDS] = m->c->r->ucma.cards_fd;
 	rc = answer_fds(m, &rep, sizeof(rep), fds, UCMA_OPEN_FDS + 1);
 	for (int i = 0; i < UCMA_OPEN_FDS; i++)
@@ -403,8 +403,8 @@ static int do_ucma_write(struct msg *m)
 	rc = ucma_call(&m->c->r->ucma, &q, (const char *)m->body + sizeof(q), opt, &rep.h,
 		       rep.data, &len);
 	if (rc)
-		return answer_error(m, rc);
-	return answer(m, 0, &rep, sizeof(rep.h) + len, -1);
+		return msg_answer_error(m, rc);
+	return msg_answer(m, 0, &rep, sizeof(rep.h) + len, -1);
 }
 
 static int do_umad_open(struct msg *m)
@@ -416,19 +416,19 @@ static int do_umad_open(struct msg *m)
 	struct umad_node *n;
 
 	if (!m->c->proc)
-		return answer_error(m, -EPERM);
+		return msg_answer_error(m, -EPERM);
 	memcpy(&q, m->body, sizeof(q));
 	view = fabric_client_view(&m->c->fabric);
 	n = umad_node_at(view ? view : &m->c->r->umads.view, q.minor);
 	if (!n)
-		return answer_error(m, -ENXIO);
+		return msg_answer_error(m, -ENXIO);
 	rc = port_want(&m->c->r->port);
 	if (rc)
 		log_info("cannot open UDP port 4791: %s; only MADs within this host work",
 			 strerror(-rc));
 	rc = umad_open_minor(n, &q, &rep.file, fds);
 	if (rc)
-		return answer_error(m, rc);
+		return msg_answer_error(m, rc);
 	rc = answer_fds(m, &rep, sizeof(rep), fds, fds[1] < 0 ? 1 : UMAD_OPEN_FDS);
 	close(fds[0]);
 	if (fds[1] >= 0)
@@ -453,8 +453,8 @@ static int do_umad_call(struct msg *m)
 	rc = umad_call(&m->c->r->umads, &q, (const char *)m->body + sizeof(q),
 		       m->nfds ? m->fds[0] : -1, &rep.h, rep.data, &fd);
 	if (rc)
-		return rc == -EBADF ? answer_error(m, rc) : rc;
-	rc = answer(m, 0, &rep, sizeof(rep.h) + (fd < 0 ? rep.h.len : 0), fd);
+		return rc == -EBADF ? msg_answer_error(m, rc) : rc;
+	rc = msg_answer(m, 0, &rep, sizeof(rep.h) + (fd < 0 ? rep.h.len : 0), fd);
 	if (fd >= 0)
 		close(fd);
 	return rc;
@@ -474,7 +474,7 @@ static int do_umad_post(struct msg *m)
 	return 0;
 }
 
-static int dispatch(struct msg *m)
+static int msg_dispatch(struct msg *m)
 {
 	switch ((enum ipc_type)m->h->type) {
 	case IPC_HELLO:
@@ -495,7 +495,7 @@ static int dispatch(struct msg *m)
 		res_counters_show(&m->c->r->host, &m->c->r->clients, &m->c->r->gsi,
 				  m->c->r->loop.now);
 		fabrics_counters_show(&m->c->r->fabrics);
-		return answer_error(m, 0);
+		return msg_answer_error(m, 0);
 	case IPC_CAPTURE:
 		return do_capture(m);
 	case IPC_FAULT:
@@ -556,7 +556,7 @@ int client_message(struct client *c, const struct ipc_hdr *h, const void *body, 
 		    (nfds && h->type != IPC_HELLO && h->type != IPC_UMAD_CALL)))
 		rc = -EPROTO;
 	if (!rc)
-		rc = dispatch(&m);
+		rc = msg_dispatch(&m);
 	for (i = 0; i < nfds; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);

@@ -41,7 +41,7 @@ void conn_close(void)
  * Close a dead connection and let the progress thread look for a rused. The caller holds both
  * locks.
  */
-static void lost(void)
+static void conn_lost(void)
 {
 	conn_close();
 	engine.reattach_at = engine.started ? engine_now() + REATTACH_NS : NS_NEVER;
@@ -65,7 +65,7 @@ static void conn_event(struct link_fd *fd, uint32_t events)
 	 */
 	if (engine.conn.fd >= 0 &&
 	    sys_recvmsg(engine.conn.fd, &m, MSG_PEEK | MSG_DONTWAIT) != -EAGAIN)
-		lost();
+		conn_lost();
 	conn_unlock();
 }
 
@@ -111,7 +111,7 @@ static int want_channel(enum ipc_type type)
  * One attempt, with the connection lock held. 0: *answer is what rused answered. -errno: the
  * connection is unusable.
  */
-static int trip(struct call *c, int *answer)
+static int conn_trip(struct call *c, int *answer)
 {
 	int ret;
 
@@ -129,16 +129,16 @@ static int trip(struct call *c, int *answer)
 	return ret;
 }
 
-/* trip() for a caller that holds the engine lock. -ENOTCONN: there is no connection. */
+/* conn_trip() for a caller that holds the engine lock. -ENOTCONN: there is no connection. */
 static int try_locked(struct call *c, int *answer)
 {
 	int ret;
 
 	if (!conn_lock())
 		return -EDEADLK;
-	ret = engine.conn.fd < 0 ? -ENOTCONN : trip(c, answer);
+	ret = engine.conn.fd < 0 ? -ENOTCONN : conn_trip(c, answer);
 	if (ret && engine.conn.fd >= 0)
-		lost();
+		conn_lost();
 	conn_unlock();
 	return ret;
 }
@@ -195,7 +195,7 @@ void conn_forget(uint32_t generation)
 		return;
 	if (conn_lock()) {
 		if (engine.conn.fd >= 0 && engine.conn_generation == generation)
-			lost();
+			conn_lost();
 		conn_unlock();
 	}
 	engine_unlock();
@@ -250,7 +250,7 @@ int rused_ask(enum ipc_type type, const void *req, size_t len, int memfd, void *
 		if (!conn_lock())
 			return -EDEADLK;
 		if (engine.attached && engine.conn.fd >= 0) {
-			ret = trip(&c, &answer);
+			ret = conn_trip(&c, &answer);
 			conn_unlock();
 			if (!ret)
 				return answer;

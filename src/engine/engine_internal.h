@@ -122,7 +122,7 @@ void engine_guard(void);
 /* device.c: put the device's counters into the process page (struct proc_page, which rused reads). */
 void edev_show(struct edev *e);
 /* files.c: tell rused of the new context and reserve proc_page.ctx[ef->slot], where rused reads its object counts. */
-int context_announce(struct efile *ef);
+int efile_announce(struct efile *ef);
 
 /* device.c: the device *hd of the host page (memory shared by rused) in this process, created if new. 0 or -errno. */
 int edev_get(const struct host_dev *hd, struct edev **edev);

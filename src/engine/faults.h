@@ -27,6 +27,6 @@ void faults_look(void);
 /* Wrap a new link if there are rules. */
 void faults_new_link(struct link *l);
 /* qps.c, link_host.created: wrap a new link for fabric paths, captures and faults. */
-void links_created(struct link *l);
+void engine_link_created(struct link *l);
 
 #endif

@@ -87,7 +87,7 @@ struct event_file *efile_event_lookup(struct uverbs_file *f, int fd)
 }
 
 /* Tell rused of the context and reserve an entry of proc_page.ctx for its counts. If all are in use, it has none. */
-int context_announce(struct efile *ef)
+int efile_announce(struct efile *ef)
 {
 	struct ipc_context c = { .dev_index = ef->edev->dev.index, .opened = 1 };
 	size_t rsize = 0;
@@ -137,7 +137,7 @@ static int efile_open(uint32_t minor, bool cloexec, struct uverbs_file **f)
 	ef->uctx.ops = &ring_ops;
 	ef->uctx.host = ef;
 	ef->generation = engine.generation;
-	ret = context_announce(ef);
+	ret = efile_announce(ef);
 	if (ret)
 		goto rings;
 	/* The program keeps the low number; the engine's descriptor moves to a high one. */
@@ -337,7 +337,7 @@ static void page_wire(struct link *l, void *arg)
  * Update what `ruse status` shows of this process. Called by the progress thread, at most a
  * few times a second.
  */
-void page_update(void)
+void own_page_update(void)
 {
 	struct page_fill fill = { 0 };
 	struct efile *ef;

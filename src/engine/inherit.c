@@ -146,10 +146,10 @@ static int inherit_blocks(struct rdev *dev)
 
 		if (engine.block_dev[block])
 			continue;
-		ret = lease_inherit(dev, block, &cards);
+		ret = inherit_lease(dev, block, &cards);
 		for (int i = 0; ret == -EBUSY && i < NAPS; i++) {
 			sys_call(SYS_nanosleep, &nap, NULL);
-			ret = lease_inherit(dev, block, &cards);
+			ret = inherit_lease(dev, block, &cards);
 		}
 		if (!ret)
 			inherit_cards(dev, b, cards);
@@ -263,7 +263,7 @@ static int inherit_all(void)
 	list_for_each_entry_safe(ef, fn, &kept.files, entry) {
 		list_del(&ef->entry);
 		ef->slot = -1;
-		context_announce(ef);
+		efile_announce(ef);
 		res_ctx(&ef->uctx, false);
 		uverbs_for_each_obj(ef->uf, inherit_show, NULL);
 		uverbs_for_each_event(ef->uf, inherit_event, NULL);
@@ -413,7 +413,7 @@ static int inherit_adopt_file(struct efile *ef, const struct host_page *page)
 	ef->generation = engine.generation;
 	list_del(&ef->entry);
 	list_add_tail(&ef->entry, &engine.files);
-	context_announce(ef);
+	efile_announce(ef);
 	res_ctx(&ef->uctx, false);
 	uverbs_for_each_obj(ef->uf, inherit_hide, NULL);
 	uverbs_for_each_obj(ef->uf, inherit_show, NULL);

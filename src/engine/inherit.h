@@ -36,6 +36,6 @@ extern bool inherit_pending;	/* descriptors and objects of the parent are kept, 
  * qps.c: lease the block of QP numbers of a dead parent and create QP cards (queue/card.h) for it.
  * 0 or -errno; -EBUSY: rused has not noticed the death yet.
  */
-int lease_inherit(struct rdev *dev, uint32_t block, struct qp_card **cards);
+int inherit_lease(struct rdev *dev, uint32_t block, struct qp_card **cards);
 
 #endif

@@ -24,6 +24,6 @@ void efile_event_uninstall(struct uverbs_file *f, struct event_file *ev, int fd)
 int efile_event_install(struct uverbs_file *f, struct event_file *ev);
 struct event_file *efile_event_lookup(struct uverbs_file *f, int fd);
 /* Update what `ruse status` shows of this process. */
-void page_update(void);
+void own_page_update(void);
 
 #endif

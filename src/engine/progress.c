@@ -324,7 +324,7 @@ static ns_t progress_round_locked(uint32_t *seen_gen, ns_t *page_at)
 	until = progress_round(now, seen_gen);
 	if (now >= *page_at) {
 		*page_at = now + PAGE_NS;
-		page_update();
+		own_page_update();
 		copy = malloc(sizeof(*copy));
 		if (copy && !host_page_read(engine.host_page, copy))
 			host_page_news(copy);

@@ -224,7 +224,7 @@ static int lease_block(struct rdev *dev, struct qp_card **cards)
 	return (int)l.block;
 }
 
-int lease_inherit(struct rdev *dev, uint32_t block, struct qp_card **cards)
+int inherit_lease(struct rdev *dev, uint32_t block, struct qp_card **cards)
 {
 	struct ipc_lease l = { .block = block, .dev_index = dev->index };
 	int ret = lease_call(&l);
@@ -401,7 +401,7 @@ static void qp_link_attention(struct link *l, uint32_t qpn)
 	}
 }
 
-void links_created(struct link *l)
+void engine_link_created(struct link *l)
 {
 	if (engine.fabric_host)
 		ib_path_wrap(l);
@@ -413,7 +413,7 @@ const struct link_host link_host_ops = {
 	.input = qp_link_input,
 	.writable = qp_link_writable,
 	.down = qp_link_writable,
-	.created = links_created,
+	.created = engine_link_created,
 	.attention = qp_link_attention,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,

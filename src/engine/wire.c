@@ -201,7 +201,7 @@ static const struct link_host wire_host_ops = {
 	.input = wire_input,
 	.writable = wire_writable,
 	.down = wire_writable,
-	.created = links_created,
+	.created = engine_link_created,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,
 	.copy_crc = umem_copy_crc,
@@ -230,7 +230,7 @@ static int wire_create(struct wire *w)
 
 	if (ret)
 		return ret;
-	links_created(udp_in(w->ep));
+	engine_link_created(udp_in(w->ep));
 	return 0;
 }
 

@@ -7,7 +7,7 @@
 
 #define SENT_S 2	/* longest wait, in seconds, for a byte that rused is about to send */
 
-static bool take(int fd)
+static bool bell_take(int fd)
 {
 	char c;
 	struct iovec iov = { &c, 1 };
@@ -17,7 +17,7 @@ static bool take(int fd)
 }
 
 /* Waits until fd is readable or hung up, but no longer than SENT_S. */
-static void await(int fd)
+static void bell_await(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	struct timespec left = { .tv_sec = SENT_S };
@@ -37,17 +37,17 @@ void bell_settle(const struct bell *b, int fd)
 	if (!READ_ONCE(*b->shown) || b->ready(b->of) || !atomic_cmpxchg(b->shown, 1u, 0u))
 		return;
 	smp_mb();
-	if (put_back(b) || take(fd))
+	if (put_back(b) || bell_take(fd))
 		return;
-	await(fd);
+	bell_await(fd);
 	if (!put_back(b))
-		take(fd);
+		bell_take(fd);
 }
 
 void bell_orphan(const struct bell *b, int fd)
 {
 	if (!READ_ONCE(*b->shown))
-		take(fd);
+		bell_take(fd);
 }
 
 bool bell_show(const struct bell *b)

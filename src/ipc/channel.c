@@ -38,7 +38,8 @@ int ipc_channel_open(struct ipc_conn *c, ns_t (*clock)(void))
 	return 0;
 }
 
-static void fill(struct ipc_chan_msg *m, const struct ipc_hdr *hdr, const void *body, size_t len)
+static void chan_msg_fill(struct ipc_chan_msg *m, const struct ipc_hdr *hdr, const void *body,
+			  size_t len)
 {
 	m->hdr = *hdr;
 	m->len = (uint32_t)len;
@@ -51,7 +52,7 @@ bool ipc_channel_post(struct ipc_channel *ch, const struct ipc_hdr *hdr, const v
 {
 	if (len > CHAN_BODY || !READ_ONCE(ch->watched))
 		return false;
-	fill(&ch->request, hdr, body, len);
+	chan_msg_fill(&ch->request, hdr, body, len);
 	smp_store_mb(&ch->state, CHAN_POSTED);
 	/* rused may have stopped watching before it saw the request. If it has taken the request, it answers. */
 	return READ_ONCE(ch->watched) || !atomic_cmpxchg(&ch->state, CHAN_POSTED, CHAN_FREE);
@@ -130,7 +131,7 @@ bool ipc_channel_put(struct ipc_channel *ch, const struct ipc_hdr *hdr, const vo
 {
 	if (len > CHAN_BODY || READ_ONCE(ch->state) != CHAN_AWAITED)
 		return false;
-	fill(&ch->answer, hdr, body, len);
+	chan_msg_fill(&ch->answer, hdr, body, len);
 	return atomic_cmpxchg(&ch->state, CHAN_AWAITED, CHAN_ANSWERED);
 }
 

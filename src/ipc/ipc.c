@@ -28,7 +28,7 @@
 
 #define CALL_TIMEOUT_S 5
 
-/* If the queue is full, queue() repeats the attempt: QUEUE_YIELDS times after sched_yield(), then QUEUE_NAPS times after 1 ms. */
+/* If the queue is full, ipc_queue() tries again: QUEUE_YIELDS times after sched_yield(), then QUEUE_NAPS times after 1 ms. */
 #define QUEUE_YIELDS 100
 #define QUEUE_NAPS 200
 
@@ -427,8 +427,8 @@ int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 }
 
 /* Queues a message, waiting if the queue is full. False: send it over the socket. */
-static bool queue(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *req, size_t len,
-		  bool *wake)
+static bool ipc_queue(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *req, size_t len,
+		      bool *wake)
 {
 	/* Use the socket while it may hold earlier messages: a queued message would overtake them. */
 	if (!c->chan || c->unanswered || len > CHAN_QUEUE_BODY)
@@ -455,7 +455,7 @@ int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 	hdr.seq = ++c->seq;
 	if (ipc_check(&hdr, len, false))
 		return -EINVAL;
-	if (queue(c, &hdr, req, len, &wake)) {
+	if (ipc_queue(c, &hdr, req, len, &wake)) {
 		hdr.type = IPC_WAKE;
 		return wake ? call_send(c, &hdr, NULL, 0, NULL, 0, &left) : 0;
 	}

@@ -153,7 +153,7 @@ int ipc_start(const char *rused_path, const char *rundir, int err)
  * Appends to f->said what the started rused has written to its standard error, the pipe. True: the pipe is open at rused's
  * end, so rused is still starting. False: rused is ready or has exited, both of which close the pipe; or there is no pipe.
  */
-static bool starting(int *pipe, struct ipc_failure *f)
+static bool start_pending(int *pipe, struct ipc_failure *f)
 {
 	size_t at = strlen(f->said), room = sizeof(f->said) - 1;
 	char rest[64];
@@ -195,7 +195,7 @@ static int start_heard(const char *rused_path, const char *rundir, int *pipe, st
 	return rc;
 }
 
-static int failed(struct ipc_failure *f, const char *step, int rc)
+static int start_failed(struct ipc_failure *f, const char *step, int rc)
 {
 	if (rc) {
 		f->step = step;
@@ -215,12 +215,12 @@ int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t 
 	c->fd = -1;
 	do {
 		/* Repeat this in each iteration: the directory may have been removed meanwhile. */
-		rc = failed(f, "run directory", ipc_rundir(rundir, size));
+		rc = start_failed(f, "run directory", ipc_rundir(rundir, size));
 		if (rc)
 			goto out;
-		rc = failed(f, "connect", ipc_connect(c, rundir));
+		rc = start_failed(f, "connect", ipc_connect(c, rundir));
 		if (!rc)
-			rc = failed(f, "HELLO", hello(c, arg));
+			rc = start_failed(f, "HELLO", hello(c, arg));
 		/* After the first timeout try once more: rused may have waited for a CPU. */
 		if (rc == -ETIMEDOUT && !late) {
 			late = true;
@@ -228,12 +228,12 @@ int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t 
 		}
 		if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EPIPE)
 			goto out;
-		if (starting(&pipe, f) && started < STARTING_NS) {
+		if (start_pending(&pipe, f) && started < STARTING_NS) {
 			started += nap;
 		} else if (slept >= next_start) {
 			if (pipe >= 0)
 				sys_close(pipe);
-			rc = failed(f, "exec", start_heard(rused_path, rundir, &pipe, f));
+			rc = start_failed(f, "exec", start_heard(rused_path, rundir, &pipe, f));
 			if (rc)
 				goto out;
 			next_start = slept + RESTART_NS;
@@ -247,7 +247,7 @@ int ipc_attach(struct ipc_conn *c, const char *rused_path, char *rundir, size_t 
 	rc = -ETIMEDOUT;
 out:
 	if (rc)
-		starting(&pipe, f);
+		start_pending(&pipe, f);
 	if (pipe >= 0)
 		sys_close(pipe);
 	return rc;

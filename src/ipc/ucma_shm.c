@@ -30,7 +30,7 @@
 #define WAIT (2 * NS_MS)
 
 /* First position to check for an event: head, or the oldest position in the ring if head is older or invalid. */
-static uint32_t first(const struct ucma_shm *s, uint32_t tail)
+static uint32_t ucma_ring_first(const struct ucma_shm *s, uint32_t tail)
 {
 	uint32_t head = READ_ONCE(s->head);
 
@@ -38,7 +38,8 @@ static uint32_t first(const struct ucma_shm *s, uint32_t tail)
 }
 
 /* True if the event is READY and its id is not destroyed. */
-static bool readable(const struct ucma_shm *s, const struct ucma_slot *slot, uint32_t pos)
+static bool ucma_event_readable(const struct ucma_shm *s, const struct ucma_slot *slot,
+				uint32_t pos)
 {
 	uint32_t owner;
 
@@ -52,11 +53,11 @@ bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev)
 {
 	uint32_t tail = smp_load_acquire(&s->tail);
 
-	for (uint32_t pos = first(s, tail); pos != tail; pos++) {
+	for (uint32_t pos = ucma_ring_first(s, tail); pos != tail; pos++) {
 		struct ucma_slot *slot = ucma_slot(s, pos);
 		uint32_t ready = ucma_slot_word(pos, UCMA_SLOT_READY);
 
-		if (!readable(s, slot, pos))
+		if (!ucma_event_readable(s, slot, pos))
 			continue;
 		memcpy(ev, &slot->ev, sizeof(*ev));
 		if (atomic_cmpxchg(&slot->state, ready, ucma_slot_word(pos, UCMA_SLOT_TAKEN))) {
@@ -71,8 +72,8 @@ bool ucma_shm_ready(struct ucma_shm *s)
 {
 	uint32_t tail = smp_load_acquire(&s->tail);
 
-	for (uint32_t pos = first(s, tail); pos != tail; pos++)
-		if (readable(s, ucma_slot(s, pos), pos))
+	for (uint32_t pos = ucma_ring_first(s, tail); pos != tail; pos++)
+		if (ucma_event_readable(s, ucma_slot(s, pos), pos))
 			return true;
 	return false;
 }
@@ -89,7 +90,7 @@ static void wait_filled(struct ucma_shm *s)
 }
 
 /* True if the ring is empty and rused is not adding to it. False if that is not certain. */
-static bool empty(struct ucma_shm *s)
+static bool ucma_ring_empty(struct ucma_shm *s)
 {
 	for (int i = 0; i < YIELDS + WAITS; i++) {
 		if (!smp_load_acquire(&s->filling))
@@ -102,7 +103,7 @@ static bool empty(struct ucma_shm *s)
 	return false;
 }
 
-static void drop(int fd)
+static void ucma_byte_drop(int fd)
 {
 	char c;
 	struct iovec iov = { &c, 1 };
@@ -113,7 +114,7 @@ static void drop(int fd)
 
 void ucma_shm_settle(struct ucma_shm *s, int fd)
 {
-	if ((!READ_ONCE(s->shown) && !READ_ONCE(s->filling)) || !empty(s) ||
+	if ((!READ_ONCE(s->shown) && !READ_ONCE(s->filling)) || !ucma_ring_empty(s) ||
 	    !atomic_cmpxchg(&s->shown, (uint32_t)UCMA_SHOWN, (uint32_t)UCMA_SHOWN_NOT))
 		return;
 	smp_mb();
@@ -121,15 +122,16 @@ void ucma_shm_settle(struct ucma_shm *s, int fd)
 	 * If an event came before shown was cleared, rused sent no byte for it: set shown again
 	 * and keep the byte. If rused has set shown meanwhile, it sent a second byte: drop one.
 	 */
-	if (!empty(s) && atomic_cmpxchg(&s->shown, (uint32_t)UCMA_SHOWN_NOT, (uint32_t)UCMA_SHOWN))
+	if (!ucma_ring_empty(s) &&
+	    atomic_cmpxchg(&s->shown, (uint32_t)UCMA_SHOWN_NOT, (uint32_t)UCMA_SHOWN))
 		return;
-	drop(fd);
+	ucma_byte_drop(fd);
 }
 
 void ucma_shm_orphan(struct ucma_shm *s, int fd)
 {
 	if (!READ_ONCE(s->filling) && !READ_ONCE(s->shown))
-		drop(fd);
+		ucma_byte_drop(fd);
 }
 
 bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint32_t id,

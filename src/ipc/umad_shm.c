@@ -48,7 +48,7 @@ bool umad_shm_take(struct umad_shm *s, struct umad_slot *slot, uint32_t pos)
 	return true;
 }
 
-static bool ready(void *of)
+static bool umad_ring_ready(void *of)
 {
 	uint32_t pos;
 
@@ -57,7 +57,7 @@ static bool ready(void *of)
 
 struct bell umad_shm_bell(struct umad_shm *s)
 {
-	return (struct bell){ &s->shown, ready, s };
+	return (struct bell){ &s->shown, umad_ring_ready, s };
 }
 
 struct umad_slot *umad_shm_room(struct umad_shm *s, uint32_t pos)
@@ -74,7 +74,7 @@ uint32_t umad_shm_tid(const uint8_t *mad)
 }
 
 /* True if the directed route of an SMP passes the checks of the MAD layer for a first hop that leaves by this port. */
-static bool leaves(const uint8_t *mad, uint32_t port)
+static bool umad_smp_leaves(const uint8_t *mad, uint32_t port)
 {
 	uint8_t pointer = mad[MAD_O_CLASS_SPECIFIC], count = mad[MAD_O_CLASS_SPECIFIC + 1];
 
@@ -88,7 +88,7 @@ static bool class_fits(const uint8_t *mad, uint32_t agent, uint32_t port)
 
 	if (c == MAD_CLASS_SUBN_DR || c == MAD_CLASS_SUBN_LID)
 		return !(agent & (UMAD_AGENT_QP1 | UMAD_AGENT_RMPP)) &&
-		       (c == MAD_CLASS_SUBN_LID || leaves(mad, port));
+		       (c == MAD_CLASS_SUBN_LID || umad_smp_leaves(mad, port));
 	if (!(agent & UMAD_AGENT_QP1))
 		return false;
 	if (!mad_class_has_rmpp(c))

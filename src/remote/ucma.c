@@ -87,7 +87,8 @@ static void take_file(struct ucma_cmd *c)
 }
 
 /* Read the command from the program's memory. 0 or -errno. */
-static int take(struct ucma_cmd *c, const struct ucma_map *map, const void *buf, size_t count)
+static int ucma_cmd_take(struct ucma_cmd *c, const struct ucma_map *map, const void *buf,
+			 size_t count)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
 
@@ -118,7 +119,7 @@ static int take(struct ucma_cmd *c, const struct ucma_map *map, const void *buf,
  * Is the response's memory writable? Checked before the command takes effect, because rused does
  * not see the program's memory.
  */
-static bool writable(void *p, size_t len)
+static bool ucma_buf_writable(void *p, size_t len)
 {
 	uint8_t probe[UCMA_ANSWER_MAX];
 
@@ -130,7 +131,7 @@ static size_t response_room(const struct rdma_ucm_cmd_hdr *hdr)
 	return hdr->cmd < ARRAY_SIZE(responses) ? min(hdr->out, responses[hdr->cmd]) : 0;
 }
 
-static int call(struct ucma_map *map, struct ucma_cmd *c, int fd, struct ucma_answer *r)
+static int remote_ucma_call(struct ucma_map *map, struct ucma_cmd *c, int fd, struct ucma_answer *r)
 {
 	size_t len = sizeof(c->h) + c->h.len + c->opt_len;
 	int ret;
@@ -152,7 +153,7 @@ static int call(struct ucma_map *map, struct ucma_cmd *c, int fd, struct ucma_an
 	return r->h.ret;
 }
 
-static ssize_t run(struct ucma_map *map, int fd, struct ucma_cmd *c)
+static ssize_t ucma_cmd_run(struct ucma_map *map, int fd, struct ucma_cmd *c)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
 	void *response = response_of(c);
@@ -160,11 +161,11 @@ static ssize_t run(struct ucma_map *map, int fd, struct ucma_cmd *c)
 	size_t room = response_room(hdr);
 	int ret;
 
-	if (room && response && !writable(response, room))
+	if (room && response && !ucma_buf_writable(response, room))
 		return -EFAULT;
 	r.len = 0;
 	if (!ucma_local(map, fd, c, &r, &ret))
-		ret = call(map, c, fd, &r);
+		ret = remote_ucma_call(map, c, fd, &r);
 	if (ret)
 		return ret;
 	return r.len && umem_copy(response, r.data, r.len) ? -EFAULT : 0;
@@ -176,10 +177,10 @@ ssize_t remote_ucma_write(void *file, int fd, const void *buf, size_t count)
 	ssize_t ret;
 
 	c.from = NULL;
-	ret = take(&c, file, buf, count);
+	ret = ucma_cmd_take(&c, file, buf, count);
 
 	if (!ret)
-		ret = run(file, fd, &c);
+		ret = ucma_cmd_run(file, fd, &c);
 	if (c.from)
 		engine_caller()->ucma_put(c.from_ref);
 	return ret ? ret : (ssize_t)min(count, (size_t)MAX_RW_COUNT);

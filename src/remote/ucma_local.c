@@ -125,7 +125,7 @@ void remote_ucma_release(void *file)
 	free(map);
 }
 
-static int post(const struct ucma_map *map, const void *msg, size_t len)
+static int ucma_post_msg(const struct ucma_map *map, const void *msg, size_t len)
 {
 	return rused_post(map->shm->generation, IPC_UCMA_POST, msg, len);
 }
@@ -135,7 +135,7 @@ static int post(const struct ucma_map *map, const void *msg, size_t len)
  * the ring (it is told when the ring is half empty), or connection requests that wait for room in a
  * backlog.
  */
-static void tell_read(struct ucma_map *map)
+static void ucma_tell_read(struct ucma_map *map)
 {
 	struct ipc_ucma h = { .file = map->shm->number };
 	struct ucma_shm *s = map->shm;
@@ -146,11 +146,11 @@ static void tell_read(struct ucma_map *map)
 	if (more == UCMA_MORE_QUEUED && READ_ONCE(s->tail) - READ_ONCE(s->head) > UCMA_RING / 2)
 		return;
 	if (atomic_xchg(&s->more, (uint32_t)UCMA_MORE_NOT) != UCMA_MORE_NOT)
-		post(map, &h, sizeof(h));
+		ucma_post_msg(map, &h, sizeof(h));
 }
 
 /* A descriptor that never becomes readable, for a call whose descriptor was closed meanwhile. */
-static int nowhere(void)
+static int ucma_fd_nowhere(void)
 {
 	return own_fd((int)sys_call(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 }
@@ -173,7 +173,7 @@ static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *e
 		if (held == -1)
 			held = own_dup(fd);
 		if (held == -EBADF)
-			held = nowhere();
+			held = ucma_fd_nowhere();
 		if (held >= 0)
 			fd = held;
 		/* If the thread is cancelled here, held is closed. */
@@ -183,14 +183,14 @@ static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *e
 	}
 	if (!ret) {
 		ucma_shm_settle(map->shm, fd);
-		tell_read(map);
+		ucma_tell_read(map);
 	}
 	own_close(held);
 	return ret;
 }
 
-static bool known(const struct ucma_map *map, uint32_t id, uint32_t has, size_t off, void *to,
-		  size_t len)
+static bool ucma_card_known(const struct ucma_map *map, uint32_t id, uint32_t has, size_t off,
+			    void *to, size_t len)
 {
 	return id < UCMA_CARDS && ucma_card_read(&map->cards[id], map->shm, id, has, off, to, len);
 }
@@ -198,8 +198,8 @@ static bool known(const struct ucma_map *map, uint32_t id, uint32_t has, size_t 
 #define ANSWER(member) offsetof(struct ucma_answers, member), r->data, \
 		       sizeof(((struct ucma_answers *)0)->member)
 
-static bool query(const struct ucma_map *map, const struct rdma_ucm_query *q, uint16_t out,
-		  struct ucma_answer *r)
+static bool remote_ucma_query(const struct ucma_map *map, const struct rdma_ucm_query *q,
+			      uint16_t out, struct ucma_answer *r)
 {
 	struct {
 		uint32_t len;
@@ -209,13 +209,14 @@ static bool query(const struct ucma_map *map, const struct rdma_ucm_query *q, ui
 	switch (q->option) {
 	case RDMA_USER_CM_QUERY_ADDR:
 		r->len = sizeof(struct rdma_ucm_query_addr_resp);
-		return out >= r->len && known(map, q->id, UCMA_HAS_ADDR, ANSWER(addr));
+		return out >= r->len && ucma_card_known(map, q->id, UCMA_HAS_ADDR, ANSWER(addr));
 	case RDMA_USER_CM_QUERY_GID:
 		r->len = sizeof(struct rdma_ucm_query_addr_resp);
-		return out >= r->len && known(map, q->id, UCMA_HAS_GID, ANSWER(gid));
+		return out >= r->len && ucma_card_known(map, q->id, UCMA_HAS_GID, ANSWER(gid));
 	case RDMA_USER_CM_QUERY_PATH:
-		if (!known(map, q->id, UCMA_HAS_PATH, offsetof(struct ucma_answers, path_len), &p,
-			   sizeof(p)) || p.len > sizeof(p.path) || out < p.len)
+		if (!ucma_card_known(map, q->id, UCMA_HAS_PATH,
+				     offsetof(struct ucma_answers, path_len), &p, sizeof(p)) ||
+		    p.len > sizeof(p.path) || out < p.len)
 			return false;
 		r->len = p.len;
 		memcpy(r->data, p.path, p.len);
@@ -232,22 +233,22 @@ static bool init_qp_attr(const struct ucma_map *map, const struct rdma_ucm_init_
 
 	r->len = one;
 	return i < 3 && out >= one &&
-	       known(map, q->id, UCMA_HAS_ATTR << i, offsetof(struct ucma_answers, attr) + i * one,
-		     r->data, one);
+	       ucma_card_known(map, q->id, UCMA_HAS_ATTR << i,
+			       offsetof(struct ucma_answers, attr) + i * one, r->data, one);
 }
 
 static bool try_post(const struct ucma_map *map, const struct ucma_cmd *c, int *ret)
 {
 	uint32_t id, has = ucma_post_needs(c->cmd, c->h.len, &id);
 
-	if (!has || c->h.count != c->h.len || !known(map, id, has, 0, NULL, 0))
+	if (!has || c->h.count != c->h.len || !ucma_card_known(map, id, has, 0, NULL, 0))
 		return false;
 	/*
 	 * Count the command before it is sent to rused: from now on, until rused has executed it, the id's card (struct
 	 * ucma_card) counts as outdated.
 	 */
 	atomic_add(&map->shm->posted[id], 1u);
-	*ret = post(map, c, sizeof(c->h) + c->h.len);
+	*ret = ucma_post_msg(map, c, sizeof(c->h) + c->h.len);
 	if (*ret <= 0)
 		return true;
 	atomic_add(&map->shm->posted[id], (uint32_t)-1);
@@ -258,8 +259,8 @@ static bool try_post(const struct ucma_map *map, const struct ucma_cmd *c, int *
  * DESTROY_ID answers the number of the id's events that were read. Unread events are dropped here,
  * and later ones are ignored.
  */
-static bool destroy(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct ucma_answer *r,
-		    int *ret)
+static bool remote_ucma_destroy(struct ucma_map *map, int fd, const struct ucma_cmd *c,
+				struct ucma_answer *r, int *ret)
 {
 	const struct rdma_ucm_cmd_hdr *hdr = (const void *)c->cmd;
 	struct rdma_ucm_destroy_id_resp resp;
@@ -270,7 +271,7 @@ static bool destroy(struct ucma_map *map, int fd, const struct ucma_cmd *c, stru
 	    !ucma_card_destroy(&map->cards[id], map->shm, id, &resp.events_reported))
 		return false;
 	ucma_shm_settle(map->shm, fd);
-	*ret = post(map, c, sizeof(c->h) + c->h.len);
+	*ret = ucma_post_msg(map, c, sizeof(c->h) + c->h.len);
 	if (*ret > 0) {
 		ucma_card_keep(map->shm, id);
 		return false;
@@ -298,9 +299,10 @@ bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct u
 		r->len = *ret ? 0 : min((size_t)hdr->out, sizeof(struct rdma_ucm_event_resp));
 		return true;
 	case RDMA_USER_CM_CMD_DESTROY_ID:
-		return destroy(map, fd, c, r, ret);
+		return remote_ucma_destroy(map, fd, c, r, ret);
 	case RDMA_USER_CM_CMD_QUERY:
-		return avail >= sizeof(struct rdma_ucm_query) && query(map, payload, hdr->out, r);
+		return avail >= sizeof(struct rdma_ucm_query) &&
+		       remote_ucma_query(map, payload, hdr->out, r);
 	case RDMA_USER_CM_CMD_INIT_QP_ATTR:
 		return avail >= sizeof(struct rdma_ucm_init_qp_attr) &&
 		       init_qp_attr(map, payload, hdr->out, r);

@@ -107,7 +107,7 @@ int remote_umad_open(uint32_t minor, bool nonblock, void **file)
  * caller closes both. 0: rused has answered, and r->h has the result. -errno: rused did not execute
  * the request; the file is dead.
  */
-static int call(struct call *c, int memfd, struct reply *r, int *got)
+static int remote_umad_call(struct call *c, int memfd, struct reply *r, int *got)
 {
 	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret;
 	size_t rsize = sizeof(*r), len = sizeof(c->h) + c->h.len;
@@ -193,7 +193,7 @@ ssize_t remote_umad_write(void *file, const void *buf, size_t count)
 		if (umad_post(map, c.data, count))
 			return (ssize_t)count;
 	}
-	ret = call(&c, memfd, &r, &got);
+	ret = remote_umad_call(&c, memfd, &r, &got);
 	if (memfd >= 0)
 		sys_close(memfd);
 	if (got >= 0)
@@ -217,7 +217,7 @@ static ssize_t read_long(struct umad_map *map, void *buf, size_t count, uint32_t
 
 	c.h = (struct ipc_umad){ .file = map->shm->number, .op = UMAD_OP_READ, .seq = seq,
 				 .count = count };
-	if (call(&c, -1, &r, &got))
+	if (remote_umad_call(&c, -1, &r, &got))
 		return -EIO;
 	if (r.h.len > count)
 		there = false;
@@ -233,7 +233,7 @@ static ssize_t read_long(struct umad_map *map, void *buf, size_t count, uint32_t
 	if (ret < 0)
 		return ret;
 	c.h.op = UMAD_OP_TAKE;
-	if (!call(&c, -1, &r, &got) && got >= 0)
+	if (!remote_umad_call(&c, -1, &r, &got) && got >= 0)
 		sys_close(got);
 	return ret;
 }
@@ -299,7 +299,7 @@ int remote_umad_ioctl(void *file, unsigned long cmd, void *arg)
 	 */
 	if (_IOC_DIR(cmd) & _IOC_READ && umem_copy(arg, c.data, (size_t)len))
 		return -EFAULT;
-	ret = call(&c, -1, &r, &got);
+	ret = remote_umad_call(&c, -1, &r, &got);
 	if (got >= 0)
 		sys_close(got);
 	if (ret)

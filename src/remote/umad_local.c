@@ -107,7 +107,7 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 }
 
 /* Tell rused that the ring has room again. */
-static void tell_read(struct umad_map *map)
+static void umad_tell_read(struct umad_map *map)
 {
 	struct umad_shm *s = map->shm;
 	struct ipc_umad_post q = { .file = s->number };
@@ -124,7 +124,7 @@ void umad_settle(struct umad_map *map, int fd, bool took)
 
 	bell_settle(&b, fd);
 	if (took && READ_ONCE(map->shm->more))
-		tell_read(map);
+		umad_tell_read(map);
 }
 
 /* The wait holds a dup of the descriptor, so that a close() by another thread does not end it. */

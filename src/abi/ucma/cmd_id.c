@@ -15,7 +15,7 @@
 
 #define IB_PATH_WANTED (IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL)
 
-static struct sockaddr *sa(void *addr)
+static struct sockaddr *ucma_id_sa(void *addr)
 {
 	return addr;
 }
@@ -26,7 +26,7 @@ static struct sockaddr *sa(void *addr)
  */
 static size_t size_in6(struct sockaddr_in6 *addr)
 {
-	size_t size = rdma_addr_size(sa(addr));
+	size_t size = rdma_addr_size(ucma_id_sa(addr));
 
 	return size <= sizeof(*addr) ? size : 0;
 }
@@ -121,7 +121,7 @@ int ucma_bind_ip(struct ucma_call *c)
 		ret = -EINVAL;
 	if (!ret)
 		ret = ucma_get_ctx(c->file, cmd.id, &ctx);
-	return ret ? ret : rdma_bind_addr(ctx->cm_id, sa(&cmd.addr));
+	return ret ? ret : rdma_bind_addr(ctx->cm_id, ucma_id_sa(&cmd.addr));
 }
 
 int ucma_bind(struct ucma_call *c)
@@ -131,15 +131,15 @@ int ucma_bind(struct ucma_call *c)
 	int ret = ucma_in(c, &cmd, sizeof(cmd));
 
 	if (!ret && (cmd.reserved || !cmd.addr_size ||
-		     cmd.addr_size != rdma_addr_size(sa(&cmd.addr))))
+		     cmd.addr_size != rdma_addr_size(ucma_id_sa(&cmd.addr))))
 		ret = -EINVAL;
 	if (!ret)
 		ret = ucma_get_ctx(c->file, cmd.id, &ctx);
-	return ret ? ret : rdma_bind_addr(ctx->cm_id, sa(&cmd.addr));
+	return ret ? ret : rdma_bind_addr(ctx->cm_id, ucma_id_sa(&cmd.addr));
 }
 
-static int resolve(struct ucma_call *c, uint32_t id, struct sockaddr *src, struct sockaddr *dst,
-		   uint32_t timeout_ms)
+static int ucma_id_resolve(struct ucma_call *c, uint32_t id, struct sockaddr *src,
+			   struct sockaddr *dst, uint32_t timeout_ms)
 {
 	struct ucma_context *ctx;
 	int ret = ucma_get_ctx(c->file, id, &ctx);
@@ -155,7 +155,9 @@ int ucma_resolve_ip(struct ucma_call *c)
 	if (!ret && ((cmd.src_addr.sin6_family && !size_in6(&cmd.src_addr)) ||
 		     !size_in6(&cmd.dst_addr)))
 		ret = -EINVAL;
-	return ret ? ret : resolve(c, cmd.id, sa(&cmd.src_addr), sa(&cmd.dst_addr), cmd.timeout_ms);
+	return ret ? ret :
+		     ucma_id_resolve(c, cmd.id, ucma_id_sa(&cmd.src_addr),
+				     ucma_id_sa(&cmd.dst_addr), cmd.timeout_ms);
 }
 
 int ucma_resolve_addr(struct ucma_call *c)
@@ -164,10 +166,12 @@ int ucma_resolve_addr(struct ucma_call *c)
 	int ret = ucma_in(c, &cmd, sizeof(cmd));
 
 	if (!ret && (cmd.reserved ||
-		     (cmd.src_size && cmd.src_size != rdma_addr_size(sa(&cmd.src_addr))) ||
-		     !cmd.dst_size || cmd.dst_size != rdma_addr_size(sa(&cmd.dst_addr))))
+		     (cmd.src_size && cmd.src_size != rdma_addr_size(ucma_id_sa(&cmd.src_addr))) ||
+		     !cmd.dst_size || cmd.dst_size != rdma_addr_size(ucma_id_sa(&cmd.dst_addr))))
 		ret = -EINVAL;
-	return ret ? ret : resolve(c, cmd.id, sa(&cmd.src_addr), sa(&cmd.dst_addr), cmd.timeout_ms);
+	return ret ? ret :
+		     ucma_id_resolve(c, cmd.id, ucma_id_sa(&cmd.src_addr),
+				     ucma_id_sa(&cmd.dst_addr), cmd.timeout_ms);
 }
 
 int ucma_resolve_route(struct ucma_call *c)

@@ -7,7 +7,7 @@
 
 #define IB_PATH_FLAGS (IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL)
 
-static const struct sockaddr *sa(const struct sockaddr_storage *s)
+static const struct sockaddr *ucma_query_sa(const struct sockaddr_storage *s)
 {
 	return (const struct sockaddr *)s;
 }
@@ -100,9 +100,9 @@ static int query_addr(struct ucma_call *c, const struct rdma_cm_id *id, uint64_t
 
 	if (c->out < offsetof(struct rdma_ucm_query_addr_resp, ibdev_index))
 		return -ENOSPC;
-	resp.src_size = (uint16_t)rdma_addr_size(sa(&id->src));
+	resp.src_size = (uint16_t)rdma_addr_size(ucma_query_sa(&id->src));
 	memcpy(&resp.src_addr, &id->src, resp.src_size);
-	resp.dst_size = (uint16_t)rdma_addr_size(sa(&id->dst));
+	resp.dst_size = (uint16_t)rdma_addr_size(ucma_query_sa(&id->dst));
 	memcpy(&resp.dst_addr, &id->dst, resp.dst_size);
 	query_device(&resp, id);
 	ucma_out(c, response, &resp, min((size_t)c->out, sizeof(resp)));
@@ -142,7 +142,7 @@ static void gid_addr(struct __kernel_sockaddr_storage *to, const struct rdma_cm_
 	}
 	put_be16(&sib.sib_pkey, id->device ? id->pkey : 0);
 	memcpy(sib.sib_addr, gid, 16);
-	put_be64(&sib.sib_sid, rdma_get_service_id(id, sa(from)));
+	put_be64(&sib.sib_sid, rdma_get_service_id(id, ucma_query_sa(from)));
 	memcpy(to, &sib, sizeof(sib));
 }
 

@@ -140,7 +140,7 @@ void ucma_reap(struct ucma_file *f)
 	}
 }
 
-static void place(struct ucma_file *f, struct ucma_event *ev)
+static void ucma_event_place(struct ucma_file *f, struct ucma_event *ev)
 {
 	struct ucma_slot *slot = ucma_slot(f->shm, f->tail);
 	struct ucma_card *card = card_of(ev->ctx);
@@ -163,7 +163,7 @@ static void place(struct ucma_file *f, struct ucma_event *ev)
 	f->tail++;
 }
 
-static void show(struct ucma_file *f)
+static void ucma_ring_show(struct ucma_file *f)
 {
 	uint32_t *shown = &f->shm->shown;
 
@@ -174,26 +174,26 @@ static void show(struct ucma_file *f)
 }
 
 /* True if a program has sent DESTROY_ID for the id without waiting for the result (IPC_UCMA_POST). */
-static bool gone(const struct ucma_file *f, const struct ucma_context *ctx)
+static bool ucma_id_gone(const struct ucma_file *f, const struct ucma_context *ctx)
 {
 	return ctx->id < UCMA_CARDS && READ_ONCE(f->shm->gone[ctx->id]);
 }
 
 /*
- * Withdraws events of ids that were destroyed during fill(). The full barriers on both sides ensure
+ * Withdraws events of ids that were destroyed during ucma_ring_fill(). The full barriers on both sides ensure
  * that either this loop sees `gone` or the program sees the events.
  */
 static void take_back(struct ucma_file *f, uint32_t pos)
 {
 	for (; pos != f->tail; pos++)
-		if (gone(f, f->placed[pos % UCMA_RING]->ctx))
+		if (ucma_id_gone(f, f->placed[pos % UCMA_RING]->ctx))
 			(void)atomic_cmpxchg(&ucma_slot(f->shm, pos)->state,
 					     ucma_slot_word(pos, UCMA_SLOT_READY),
 					     ucma_slot_word(pos, UCMA_SLOT_GONE));
 }
 
 /* Moves queued events into the ring. ipc/ucma_shm.c explains the order of the steps. */
-static void fill(struct ucma_file *f)
+static void ucma_ring_fill(struct ucma_file *f)
 {
 	struct ucma_shm *s = f->shm;
 	uint32_t pos = f->tail;
@@ -204,16 +204,16 @@ static void fill(struct ucma_file *f)
 	while (!list_empty(&f->event_list) && f->tail - f->reaped < UCMA_RING) {
 		struct ucma_event *ev = list_first_entry(&f->event_list, struct ucma_event, list);
 
-		if (gone(f, ev->ctx))
+		if (ucma_id_gone(f, ev->ctx))
 			ucma_drop_event(f, ev);
 		else
-			place(f, ev);
+			ucma_event_place(f, ev);
 	}
 	smp_store_mb(&s->tail, f->tail);
 	take_back(f, pos);
 	/* take_back() may have withdrawn all events: then there is nothing to show. */
 	if (ucma_shm_ready(s))
-		show(f);
+		ucma_ring_show(f);
 	if (atomic_xchg(&s->filling, (uint32_t)UCMA_FILLED) == UCMA_FILLING_AWAITED)
 		f->u->ops->filled(f->u->ctx, f->host);
 }
@@ -229,13 +229,13 @@ void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm)
 	f->shm = shm;
 }
 
-static void publish(struct ucma_file *f)
+static void ucma_file_publish(struct ucma_file *f)
 {
 	uint32_t more;
 
 	do {
 		ucma_reap(f);
-		fill(f);
+		ucma_ring_fill(f);
 		more = f->u->nparked ? UCMA_MORE_PARKED :
 		       list_empty(&f->event_list) ? UCMA_MORE_NOT : UCMA_MORE_QUEUED;
 		smp_store_mb(&f->shm->more, more);
@@ -280,8 +280,8 @@ void ucma_card_close(struct ucma_context *ctx)
  * Runs the handler of a command to get an answer for an id's card (struct ucma_answers). Returns its length, 0 on
  * error.
  */
-static uint32_t ask(struct ucma_context *ctx, int (*handler)(struct ucma_call *c), const void *cmd,
-		    size_t len, void *to, size_t size)
+static uint32_t ucma_card_ask(struct ucma_context *ctx, int (*handler)(struct ucma_call *c),
+			      const void *cmd, size_t len, void *to, size_t size)
 {
 	struct ucma_call c = {
 		.file = ctx->file, .payload = cmd, .avail = len, .in = (uint16_t)len,
@@ -295,7 +295,7 @@ static uint32_t ask_query(struct ucma_context *ctx, uint32_t option, void *to, s
 {
 	struct rdma_ucm_query cmd = { .id = ctx->id, .option = option };
 
-	return ask(ctx, ucma_query, &cmd, sizeof(cmd), to, size);
+	return ucma_card_ask(ctx, ucma_query, &cmd, sizeof(cmd), to, size);
 }
 
 /* INIT_QP_ATTR of a UD id sets its Q_Key to the default, so it must not run in advance. */
@@ -374,7 +374,7 @@ void ucma_flush(struct ucma *u)
 			list_first_entry(&u->dirty_files, struct ucma_file, dirty);
 
 		list_del(&f->dirty);
-		publish(f);
+		ucma_file_publish(f);
 	}
 }
 

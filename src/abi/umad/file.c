@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Files of umadN: open, close, removal of the device, and read(). A file has up to UMAD_MAX_AGENTS
- * agents of the MAD layer and one queue of packets for all of them. The MAD layer calls recv() for a
- * received MAD and done() at the end of a send; recv(), and done() after a timeout, queue a packet.
+ * agents of the MAD layer and one queue of packets for all of them. The MAD layer calls umad_agent_recv() for a
+ * received MAD and umad_send_done() at the end of a send; umad_agent_recv(), and umad_send_done() after a timeout, queue a packet.
  * Behaviour and errno follow Linux 6.1 user_mad.c.
  */
 #include <errno.h>
@@ -93,7 +93,7 @@ void umad_close(struct umad_file *f, ns_t now)
 	free(f);
 }
 
-static void queue(struct umad_file *f, struct umad_packet *pk)
+static void umad_packet_queue(struct umad_file *f, struct umad_packet *pk)
 {
 	list_add_tail(&pk->link, &f->packets);
 	f->npackets++;
@@ -128,7 +128,7 @@ static void fill_hdr(struct ib_user_mad_hdr *h, const struct mad_addr *a)
 	put_be32(&h->flow_label, a->flow);
 }
 
-static void recv(void *ctx, const struct mad_recv *r, ns_t now)
+static void umad_agent_recv(void *ctx, const struct mad_recv *r, ns_t now)
 {
 	struct umad_slot *slot = ctx;
 	struct umad_file *f = slot->file;
@@ -143,14 +143,15 @@ static void recv(void *ctx, const struct mad_recv *r, ns_t now)
 	fill_hdr(&pk->hdr, &r->addr);
 	pk->hdr.id = (uint32_t)(slot - f->agents);
 	pk->hdr.length = (uint32_t)umad_hdr_len(f) + r->len;
-	queue(f, pk);
+	umad_packet_queue(f, pk);
 }
 
 /*
  * Ends a send. A request that timed out is returned to the program as a packet: its ib_user_mad_hdr
  * with status ETIMEDOUT, and the common MAD header.
  */
-static void done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_status, ns_t now)
+static void umad_send_done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_status,
+			   ns_t now)
 {
 	struct umad_slot *slot = ctx;
 	struct umad_file *f = slot->file;
@@ -163,12 +164,12 @@ static void done(void *ctx, void *cookie, enum mad_send_status st, uint8_t rmpp_
 		pk->hdr = s->hdr;
 		pk->hdr.id = (uint32_t)(slot - f->agents);
 		pk->hdr.status = ETIMEDOUT;
-		queue(f, pk);
+		umad_packet_queue(f, pk);
 	}
 	free(s);
 }
 
-const struct mad_agent_ops umad_agent_ops = { recv, done };
+const struct mad_agent_ops umad_agent_ops = { umad_agent_recv, umad_send_done };
 
 /*
  * Returns how many bytes of data must fit into the program's buffer, or read() fails with EINVAL. For a

@@ -13,7 +13,7 @@ struct row {
 	struct umad_answer (*fn)(struct umad_file *f, void *arg, ns_t now);
 };
 
-static struct umad_answer answer(int rc)
+static struct umad_answer umad_ioctl_answer(int rc)
 {
 	return (struct umad_answer){ .rc = rc };
 }
@@ -22,7 +22,7 @@ static struct umad_answer answer(int rc)
  * Creates an agent in the first free entry of umad_file.agents and writes its id to the start of arg: the requests of
  * REGISTER_AGENT and of REGISTER_AGENT2 both begin with the member id.
  */
-static struct umad_answer reg(struct umad_file *f, const struct mad_reg *r, void *arg)
+static struct umad_answer umad_ioctl_reg(struct umad_file *f, const struct mad_reg *r, void *arg)
 {
 	struct mad_agent *a;
 	uint32_t id = 0;
@@ -31,10 +31,10 @@ static struct umad_answer reg(struct umad_file *f, const struct mad_reg *r, void
 	while (id < UMAD_MAX_AGENTS && f->agents[id].agent)
 		id++;
 	if (id == UMAD_MAX_AGENTS)
-		return answer(-ENOMEM);
+		return umad_ioctl_answer(-ENOMEM);
 	rc = mad_agent_create(f->port->mad, r, &umad_agent_ops, &f->agents[id], &a);
 	if (rc)
-		return answer(rc);
+		return umad_ioctl_answer(rc);
 	f->agents[id].agent = a;
 	memcpy(arg, &id, sizeof(id));
 	return (struct umad_answer){ .rc = 0, .off = 0, .len = sizeof(id) };
@@ -47,10 +47,10 @@ static struct umad_answer register_agent(struct umad_file *f, void *arg, ns_t no
 	struct mad_reg r;
 
 	if (f->dead)
-		return answer(-EPIPE);
+		return umad_ioctl_answer(-EPIPE);
 	memcpy(&u, arg, sizeof(u));
 	if (u.qpn > 1)
-		return answer(-EINVAL);
+		return umad_ioctl_answer(-EINVAL);
 	r = (struct mad_reg){ .qp = u.qpn, .rmpp_version = u.rmpp_version };
 	if (u.mgmt_class) {
 		r.mgmt_class = u.mgmt_class;
@@ -58,7 +58,7 @@ static struct umad_answer register_agent(struct umad_file *f, void *arg, ns_t no
 		memcpy(r.oui, u.oui, sizeof(r.oui));
 		memcpy(r.methods, u.method_mask, sizeof(r.methods));
 	}
-	ans = reg(f, &r, arg);
+	ans = umad_ioctl_reg(f, &r, arg);
 	f->used |= !ans.rc;
 	return ans;
 }
@@ -72,12 +72,12 @@ static struct umad_answer register_agent2(struct umad_file *f, void *arg, ns_t n
 	uint32_t n = 0;
 
 	if (f->dead)
-		return answer(-EPIPE);
+		return umad_ioctl_answer(-EPIPE);
 	memcpy(&u, arg, sizeof(u));
 	if (u.qpn > 1)
-		return answer(-EINVAL);
+		return umad_ioctl_answer(-EINVAL);
 	if (u.flags & ~flags) {
-		ans = answer(-EINVAL);
+		ans = umad_ioctl_answer(-EINVAL);
 		ans.off = offsetof(struct ib_user_mad_reg_req2, flags);
 		ans.len = sizeof(flags);
 		memcpy((uint8_t *)arg + ans.off, &flags, sizeof(flags));
@@ -86,18 +86,18 @@ static struct umad_answer register_agent2(struct umad_file *f, void *arg, ns_t n
 	for (uint32_t i = 0; i < UMAD_MAX_AGENTS; i++)
 		n += !!f->agents[i].agent;
 	if (n == UMAD_MAX_AGENTS)
-		return answer(-ENOMEM);
+		return umad_ioctl_answer(-ENOMEM);
 	r = (struct mad_reg){ .qp = (uint8_t)u.qpn, .rmpp_version = u.rmpp_version,
 			      .flags = u.flags };
 	if (u.mgmt_class) {
 		if (u.oui & 0xff000000)
-			return answer(-EINVAL);
+			return umad_ioctl_answer(-EINVAL);
 		r.mgmt_class = u.mgmt_class;
 		r.class_version = u.mgmt_class_version;
 		put_be24(r.oui, u.oui);
 		memcpy(r.methods, u.method_mask, sizeof(r.methods));
 	}
-	ans = reg(f, &r, arg);
+	ans = umad_ioctl_reg(f, &r, arg);
 	/* REGISTER_AGENT2 implies the 64-byte header with P_Key index, without ENABLE_PKEY. */
 	if (!ans.rc && !f->used)
 		f->used = f->pkey_index = true;
@@ -111,19 +111,19 @@ static struct umad_answer unregister_agent(struct umad_file *f, void *arg, ns_t 
 
 	memcpy(&id, arg, sizeof(id));
 	if (id >= UMAD_MAX_AGENTS || f->dead || !f->agents[id].agent)
-		return answer(-EINVAL);
+		return umad_ioctl_answer(-EINVAL);
 	a = f->agents[id].agent;
 	f->agents[id].agent = NULL;
 	mad_agent_destroy(a, now);
-	return answer(0);
+	return umad_ioctl_answer(0);
 }
 
 static struct umad_answer enable_pkey(struct umad_file *f, void *arg, ns_t now)
 {
 	if (f->used)
-		return answer(-EINVAL);
+		return umad_ioctl_answer(-EINVAL);
 	f->pkey_index = true;
-	return answer(0);
+	return umad_ioctl_answer(0);
 }
 
 static const struct row rows[] = {
@@ -147,7 +147,7 @@ struct umad_answer umad_ioctl(struct umad_file *f, unsigned int cmd, void *arg, 
 {
 	const struct row *r = row_of(cmd);
 
-	return r ? r->fn(f, arg, now) : answer(-ENOTTY);
+	return r ? r->fn(f, arg, now) : umad_ioctl_answer(-ENOTTY);
 }
 
 int umad_ioctl_len(unsigned int cmd)

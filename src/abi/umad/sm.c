@@ -28,7 +28,7 @@ int umad_sm_open(struct umad_port *p, struct umad_sm *sm, bool nonblock)
 }
 
 /* Grant the device port to the issmN open that waits longest. If that fails, the one after it is tried. */
-static void grant(struct umad_port *p)
+static void umad_sm_grant(struct umad_port *p)
 {
 	struct umad_sm *sm;
 	int rc;
@@ -59,5 +59,5 @@ void umad_sm_close(struct umad_sm *sm)
 	if (p->removed)
 		return;
 	p->ops->set_sm(p->ctx, false);
-	grant(p);
+	umad_sm_grant(p);
 }

@@ -56,8 +56,8 @@ static bool user_rmpp(const struct mad_agent *a, const uint8_t *mad)
 }
 
 /* mad: a copy of the len bytes after the header. Takes ownership of s if it returns 0. */
-static int post(struct umad_file *f, struct mad_agent *a, struct umad_send *s, uint8_t *mad,
-		size_t len, ns_t now)
+static int umad_send_post(struct umad_file *f, struct mad_agent *a, struct umad_send *s,
+			  uint8_t *mad, size_t len, ns_t now)
 {
 	struct mad_send send = { .mad = mad, .len = (uint32_t)len,
 				 .timeout_ms = s->hdr.timeout_ms, .retries = s->hdr.retries,
@@ -104,7 +104,7 @@ ssize_t umad_write(struct umad_file *f, const void *buf, size_t len, ns_t now)
 	rc = -EINVAL;
 	if (s->hdr.id < UMAD_MAX_AGENTS) {
 		a = f->dead ? NULL : f->agents[s->hdr.id].agent;
-		rc = a ? post(f, a, s, mad, len - hdr, now) : -EIO;
+		rc = a ? umad_send_post(f, a, s, mad, len - hdr, now) : -EIO;
 	}
 	free(mad);
 	if (rc) {
