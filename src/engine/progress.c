@@ -25,17 +25,11 @@
 #include "engine/faults.h"
 #include "engine/wire.h"
 
-#define BUDGET 64		/* segments taken from a kind of link at once; bounds how long the lock is held */
+#define BUDGET 64		/* segments, or QPs in ERR, that are handled at once; bounds how long the lock is held */
 #define TAKE_BUDGET 4096	/* segments that progress_take() handles: more than the ring of a shm link has slots */
 #define STREAM_BYTES (32u << 10)	/* bytes from other hosts in one look that count as a stream */
 #define HELD_POLLS 1024u	/* after this many polls that found the lock held (about 5 us), a thread yields its CPU */
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
-/*
- * How many QPs in ERR are checked for new receives by one poll of the program, and by one pass of the progress
- * thread.
- */
-#define ERR_AT_POLL 16
-#define ERR_AT_ROUND 512
 #define PAGE_NS (200 * NS_MS)
 #define SLICE_NS 100000		/* EEVDF slice of the progress thread in ns: its worst wake-up latency is 74 us instead of 2 ms */
 
@@ -202,7 +196,7 @@ static noinline __cold void progress_empty_poll(void)
 
 static noinline __cold void progress_flush_err(void)
 {
-	qp_flush_err(engine_now(), ERR_AT_POLL);
+	qp_flush_err(engine_now(), BUDGET);
 }
 
 /* Look at the links. A look at the timers costs more, so only some polls do it. */
@@ -320,7 +314,7 @@ static ns_t progress_round_locked(uint32_t *seen_gen, ns_t *page_at)
 		engine.reattach_at = now + NS_S;
 		attach_if_running();
 	}
-	qp_flush_err(now, ERR_AT_ROUND);
+	qp_flush_err(now, BUDGET);
 	until = progress_round(now, seen_gen);
 	if (now >= *page_at) {
 		*page_at = now + PAGE_NS;
