@@ -27,7 +27,6 @@
 
 #define BUDGET 64		/* segments, or QPs in ERR, that are handled at once; bounds how long the lock is held */
 #define TAKE_BUDGET 4096	/* segments that progress_take() handles: more than the ring of a shm link has slots */
-#define STREAM_BYTES (32u << 10)	/* bytes from other hosts in one look that count as a stream */
 #define HELD_POLLS 1024u	/* after this many polls that found the lock held (about 5 us), a thread yields its CPU */
 #define TIMER_POLLS 16		/* empty polls between two looks at the timers */
 #define PAGE_NS (200 * NS_MS)
@@ -73,17 +72,14 @@ static bool progress_loop_pending(void)
  */
 HOT static inline int progress_arrived(bool all)
 {
-	uint64_t bytes = 0;
-	int n = 0, more;
+	int n, more;
 
 	engine.now_read = false;
 	/*
 	 * wire_poll() is not in the loop: the first call takes everything that has arrived from
 	 * other hosts, and a second call would cost as much as a packet.
 	 */
-	n = wire_poll(BUDGET, &bytes);
-	if (bytes >= STREAM_BYTES)
-		n = max(n, POLLSTATE_STREAM_SEGS);
+	n = wire_poll(BUDGET);
 	do {
 		more = shm_poll(engine.ep, BUDGET);
 		if (progress_loop_pending())
@@ -115,11 +111,9 @@ void progress_loop(void)
 /* Take in everything that a peer can have left on this link. */
 void progress_take(struct link *l)
 {
-	uint64_t bytes = 0;
-
 	engine.now_read = false;
 	link_get(l);
-	wire_poll(BUDGET, &bytes);
+	wire_poll(BUDGET);
 	if (!l->dead && l->ops->poll)
 		l->ops->poll(l, TAKE_BUDGET);
 	link_put(l);

@@ -361,20 +361,15 @@ int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 	return 0;
 }
 
-static noinline int wire_look(struct wire *w, uint32_t gen, int budget, uint64_t *bytes)
+static noinline int wire_look(struct wire *w, uint32_t gen, int budget)
 {
-	struct udp_ep *ep = w->ep;
-	uint64_t before;
-	int n;
+	int n = udp_poll(w->ep, budget);
 
-	before = udp_in(ep)->rx_bytes;
-	n = udp_poll(ep, budget);
 	w->looked_gen = gen;
-	*bytes += udp_in(ep)->rx_bytes - before;
 	return n;
 }
 
-int wire_poll(int budget, uint64_t *bytes)
+int wire_poll(int budget)
 {
 	struct wire *w = &engine.wire;
 	struct udp_ep *ep = w->ep;
@@ -385,7 +380,7 @@ int wire_poll(int budget, uint64_t *bytes)
 	if (pollstate_get(&engine.poll) == POLLSTATE_POLLED && !udp_busy(ep) &&
 	    gen - w->looked_gen < WIRE_IDLE_POLLS)
 		return 0;
-	return wire_look(w, gen, budget, bytes);
+	return wire_look(w, gen, budget);
 }
 
 void wire_want_wakeup(bool want)

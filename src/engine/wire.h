@@ -51,8 +51,8 @@ void wire_handed(const struct seg *seg);
 /* rdev_ops.mcast: join or leave the IP multicast group on the device's interface. 0 or -errno. */
 int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join);
 
-/* Deliver what has arrived. Returns the number of segments and adds their bytes to *bytes. */
-int wire_poll(int budget, uint64_t *bytes);
+/* Deliver what has arrived. Returns the number of segments. */
+int wire_poll(int budget);
 /* True: there is no traffic with other hosts, and no ACK is held back. */
 bool wire_quiet(void);
 /* Permit or forbid that ACKs wait for the program's next message: udp_hold() in link/udp.h. */
