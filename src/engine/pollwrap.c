@@ -21,9 +21,6 @@
 static int (*real_poll_cq)(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 static int (*real_start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
 
-/* Of the polls that find completions, only every BUSY_POLLS-th looks at the links. */
-#define BUSY_POLLS 32
-
 /*
  * CQs that this thread found empty, each with the value of cq_published before the thread looked.
  * Every completion of the process changes cq_published (core/cq.h). While it has that value, the
@@ -82,7 +79,7 @@ static inline void pollwrap_drive(void)
 		pollwrap_drive_guarded();
 }
 
-/* Look at the links after BUSY_POLLS polls of CQs that were not empty. */
+/* Look at the links after PROGRESS_RARELY polls of CQs that were not empty. */
 static noinline void pollwrap_drive_busy(void)
 {
 	pollwrap_drive();
@@ -105,7 +102,7 @@ HOT __flatten static int pollwrap_poll_cq(struct ibv_cq *cq, int num, struct ibv
 
 	if (n) {
 		WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
-		if (unlikely(++busy % BUSY_POLLS == 0))
+		if (unlikely(++busy % PROGRESS_RARELY == 0))
 			pollwrap_drive_busy();
 		return n;
 	}

@@ -28,7 +28,6 @@
 #define BUDGET 64		/* segments, or QPs in ERR, that are handled at once; bounds how long the lock is held */
 #define TAKE_BUDGET 4096	/* segments that progress_take() handles: more than the ring of a shm link has slots */
 #define HELD_POLLS 1024u	/* after this many polls that found the lock held (about 5 us), a thread yields its CPU */
-#define TIMER_POLLS 16		/* empty polls between two looks at the timers */
 #define PAGE_NS (200 * NS_MS)
 #define SLICE_NS 100000		/* EEVDF slice of the progress thread in ns: its worst wake-up latency is 74 us instead of 2 ms */
 
@@ -198,7 +197,7 @@ static inline void progress_look(void)
 {
 	if (unlikely(!list_empty(&engine.err)))
 		progress_flush_err();
-	if (likely(READ_ONCE(engine.poll_gen) % TIMER_POLLS))
+	if (likely(READ_ONCE(engine.poll_gen) % PROGRESS_RARELY))
 		progress_arrived(false);
 	else
 		progress_run();
