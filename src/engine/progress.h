@@ -14,7 +14,7 @@
 
 /*
  * Of the program's polls, one in so many also does what is seldom due and costs more than a poll: an empty one looks at
- * the timers, one that finds completions looks at the links.
+ * the timers and at the sockets from which nothing is expected, one that finds completions looks at the links.
  */
 #define PROGRESS_RARELY 32u
 

@@ -28,12 +28,6 @@
 #include "wire/pkey.h"
 #include "xport/xport.h"
 
-/*
- * Polls between two looks at sockets from which nothing is expected: a look is a system call per
- * socket and costs more than a message inside the host.
- */
-#define WIRE_IDLE_POLLS 256u
-
 static bool wire_mine(struct udp_ep *ep, uint32_t dqpn)
 {
 	return engine.block_dev[(dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
@@ -378,7 +372,7 @@ int wire_poll(int budget)
 	if (likely(!ep))
 		return 0;
 	if (pollstate_get(&engine.poll) == POLLSTATE_POLLED && !udp_busy(ep) &&
-	    gen - w->looked_gen < WIRE_IDLE_POLLS)
+	    gen - w->looked_gen < PROGRESS_RARELY)
 		return 0;
 	return wire_look(w, gen, budget);
 }
