@@ -17,7 +17,6 @@
 #include "wire/psn.h"
 
 #define CTL_SIZE 256
-#define SMALL 2048		/* bytes; longer datagrams count as trains */
 
 /* What is known of a datagram besides its payload. */
 struct meta {
@@ -318,7 +317,7 @@ static int udp_rx_take(struct udp_rxbuf *b, struct udp_rx *rx)
 	 * Use recvmmsg() if this read and the one before found a datagram, and this one is small: a
 	 * recvmmsg() that finds nothing is expensive.
 	 */
-	rx->many = rx->once && n < SMALL;
+	rx->many = rx->once && n <= PACKET_MAX;
 	rx->once = true;
 	return 1;
 }
@@ -335,7 +334,7 @@ int udp_rx_read(struct udp_ep *ep, struct udp_rx *rx, int budget)
 		for (int i = 0; i < n; i++) {
 			struct meta *m = &b->meta[i];
 
-			trains += b->msg[i].msg_len >= SMALL;
+			trains += b->msg[i].msg_len > PACKET_MAX;
 			if (likely(udp_meta_read(m, &b->msg[i].msg_hdr)))
 				udp_rx_datagram(ep, m, b->data[i], b->msg[i].msg_len);
 			else
