@@ -195,7 +195,8 @@ static void client_watch_death(struct client *c)
 
 /*
  * Closes a connection that is not served. Its HELLO, if present, is read and answered with the
- * error: close() with unread data would reset the connection. A client without an answer retries.
+ * error: close() with unread data would reset the connection. After shutdown() no HELLO can arrive
+ * any more; the client's send() fails with EPIPE. A client without an answer retries.
  */
 static void clients_refuse(int fd, int error)
 {
@@ -204,6 +205,7 @@ static void clients_refuse(int fd, int error)
 	size_t len = sizeof(body);
 	struct ipc_hdr h;
 
+	shutdown(fd, SHUT_RD);
 	if (!ipc_recv(fd, MSG_DONTWAIT, &h, body, &len, fds, &nfds)) {
 		h = (struct ipc_hdr){ .version = IPC_VERSION, .type = h.type,
 				      .flags = IPC_F_REPLY, .seq = h.seq, .error = error };
