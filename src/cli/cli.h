@@ -7,6 +7,7 @@
 #include "ipc/ipc.h"
 
 /* Exit statuses of `ruse run`, as of env(1). */
+#define EXIT_FAILED 125		/* ruse itself has failed */
 #define EXIT_CANNOT_RUN 126	/* the program was found but cannot be executed */
 #define EXIT_NOT_FOUND 127	/* the program was not found */
 /* Wrong usage. */

@@ -29,8 +29,6 @@ static void run_help(void)
 	     "cannot be executed, 125 if ruse itself fails.");
 }
 
-#define EXIT_FAILED 125
-
 /*
  * Puts lib before the present value of LD_PRELOAD. In builds with RUSE_SANITIZE the sanitizer's
  * runtime comes before lib: it requires the first place. 0 or -errno.

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ruse stop: asks rused to exit as soon as it has no client, or with --now at once. It does not
- * wait until rused has exited.
+ * ruse stop: asks rused to exit as soon as it has no client, or with --now at once. With --now it waits
+ * until rused has ended, because the next rused needs UDP port 4791, which is free only then.
  */
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -16,8 +20,32 @@ static void stop_help(void)
 	     "Asks the rused of this user and network namespace to exit when its last client has\n"
 	     "disconnected. The next program that uses RDMA starts a new rused.\n\n"
 	     "  --now      exit at once: established connections continue, commands fail until\n"
-	     "             a new rused has taken over\n"
+	     "             a new rused has taken over; returns when rused has ended\n"
 	     "  -h, --help");
+}
+
+#define STOP_WAIT 5000	/* ms */
+
+/* A pidfd of the process at the other end of the connection; -1: it is not visible here. */
+static int stop_pidfd(const struct ipc_conn *c)
+{
+	struct ucred cr = { 0 };
+	socklen_t len = sizeof(cr);
+
+	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &cr, &len) || cr.pid <= 0)
+		return -1;
+	return (int)syscall(SYS_pidfd_open, cr.pid, 0);
+}
+
+/* Waits for the end of the process. False: it still runs after STOP_WAIT. */
+static bool stop_wait(int pidfd)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	int n = pidfd < 0 ? 1 : poll(&p, 1, STOP_WAIT);
+
+	if (pidfd >= 0)
+		close(pidfd);
+	return n > 0;
 }
 
 int cmd_stop(int argc, char **argv)
@@ -30,7 +58,7 @@ int cmd_stop(int argc, char **argv)
 	struct ipc_shutdown req = { 0 };
 	struct ipc_conn c;
 	uint32_t pid;
-	int opt, rc;
+	int opt, rc, pidfd = -1;
 
 	argv[0] = (char *)"ruse stop";	/* for getopt's messages */
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -54,13 +82,20 @@ int cmd_stop(int argc, char **argv)
 		puts("no rused is running here");
 		return 0;
 	}
+	if (!rc && req.now)
+		pidfd = stop_pidfd(&c);
 	if (!rc)
 		rc = ipc_call(&c, IPC_SHUTDOWN, &req, sizeof(req), NULL, 0, NULL, NULL, NULL, NULL);
 	/* With --now rused may exit before it answers. */
 	if (rc && !(req.now && rc == -EPIPE))
 		return cli_rused_complain("stop", rc);
 	ipc_close(&c);
-	printf("rused (pid %u) exits%s\n", pid,
-	       req.now ? "" : " when its last client has disconnected");
+	if (req.now && !stop_wait(pidfd)) {
+		fprintf(stderr, "ruse stop: rused (pid %u) still runs after %d s\n", pid,
+			STOP_WAIT / 1000);
+		return EXIT_FAILED;
+	}
+	printf("rused (pid %u) %s\n", pid,
+	       req.now ? "has ended" : "exits when its last client has disconnected");
 	return 0;
 }
