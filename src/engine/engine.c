@@ -151,10 +151,19 @@ static bool fork_locked;
 
 void engine_fork_prepare(void)
 {
+	const struct timespec nap = { .tv_nsec = 50 * NS_US };
+
 	engine_check_fork();
-	fork_locked = engine.attached && engine_lock();
-	if (!fork_locked)
-		return;
+	for (;;) {
+		fork_locked = engine.attached && engine_lock();
+		if (!fork_locked)
+			return;
+		if (!engine.started || READ_ONCE(engine.thread_began))
+			break;
+		/* The start of a thread allocates memory, and ASan's allocator is not locked during a fork. */
+		engine_unlock();
+		sys_call(SYS_nanosleep, &nap, NULL);
+	}
 	wire_flush();
 	rused_sync();
 }

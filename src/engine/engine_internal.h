@@ -88,7 +88,7 @@ struct engine {
 	struct link *loop;
 
 	/* Progress thread. */
-	bool started;
+	bool started, thread_began;
 	pthread_t thread;
 	int epfd, kickfd;
 	int notify;			/* socket, readable after rused has changed *host_page; -1: none */

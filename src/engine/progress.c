@@ -399,6 +399,7 @@ static void *progress_thread(void *arg)
 
 	progress_thread_setup();
 	shm_ep_thread_start(engine.ep);
+	WRITE_ONCE(engine.thread_began, true);
 	for (;;) {
 		if (!engine_lock())
 			return NULL;
