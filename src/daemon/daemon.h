@@ -58,6 +58,8 @@ struct rused {
 
 /* rused.c: connects the parts of rused with each other. Call after the host page was created. */
 void rused_connect(struct rused *r);
+/* struct port.opened: processes that got no UDP socket with their lease ask again. */
+void rused_port_opened(struct port *p);
 /* status.c: the JSON text for IPC_STATUS, malloc()ed; NULL: no memory. */
 char *status_text(struct rused *r);
 

@@ -182,7 +182,7 @@ static int rused_setup(struct rused *r, const struct options *o)
 
 	r->listen.fd = r->signals.fd = r->host.page_fd = -1;
 	list_init(&r->clients.list);
-	port_init(&r->port, &r->loop, &r->leases, &r->gsi);
+	port_init(&r->port, &r->loop, &r->leases, &r->gsi, rused_port_opened);
 	orphans_init(&r->orphans, &r->loop, &r->leases, &r->port);
 	hostnet_init(&r->net, &r->loop, &devices_net_ops, &r->devices);
 	rc = loop_init(&r->loop);

@@ -40,16 +40,7 @@ static void port_slots_reset(struct port *p)
 {
 	memset(p->slot, 0, sizeof(p->slot));
 	p->nslots = 0;
-	p->err = 0;
 	p->lock = p->park[0] = p->park[1] = p->drop.fd = -1;
-}
-
-void port_init(struct port *p, struct loop *l, struct lease_table *leases, struct gsi *gsi)
-{
-	p->loop = l;
-	p->leases = leases;
-	p->gsi = gsi;
-	port_slots_reset(p);
 }
 
 uint32_t port_program(const struct port_steering *s, uint32_t n, struct sock_filter *prog,
@@ -264,13 +255,12 @@ static int port_drop_watch(struct port *p)
 	return rc;
 }
 
-int port_want(struct port *p)
+/* Opens UDP port 4791, which is closed. 0 or -errno. */
+static int port_open(struct port *p)
 {
 	struct parked lock = { .is_lock = 1 };
 	int rc;
 
-	if (p->nslots)
-		return 0;
 	rc = port_lock_take();
 	if (rc < 0)
 		return rc == -EADDRINUSE && port_orphans_hold(p) ? -EAGAIN : rc;
@@ -285,6 +275,49 @@ int port_want(struct port *p)
 	if (rc)
 		port_close(p);
 	return rc;
+}
+
+/* Notes the result of port_want() or port_lease(), and logs a failure that is new. Returns it. */
+static int port_result(struct port *p, int rc)
+{
+	int err = min(rc, 0);
+
+	if (err && err != p->err)
+		log_warn("cannot open UDP port 4791: %s; only links within this host work%s",
+			 strerror(-err), p->nslots ? "" : " until it is open; it is tried again every second");
+	p->err = err;
+	return rc;
+}
+
+static void port_retry(struct timer *t, ns_t now)
+{
+	struct port *p = container_of(t, struct port, retry);
+
+	if (port_want(p))
+		return;
+	log_info("UDP port 4791 is open now");
+	p->opened(p);
+}
+
+void port_init(struct port *p, struct loop *l, struct lease_table *leases, struct gsi *gsi,
+	       void (*opened)(struct port *p))
+{
+	p->opened = opened;
+	p->loop = l;
+	p->leases = leases;
+	p->gsi = gsi;
+	p->err = 0;
+	p->retry = (struct timer){ .fn = port_retry };
+	port_slots_reset(p);
+}
+
+int port_want(struct port *p)
+{
+	int rc = p->nslots ? 0 : port_open(p);
+
+	if (!p->nslots && !timer_armed(&p->retry))
+		timer_set(&p->loop->timers, &p->retry, p->loop->now + PORT_RETRY);
+	return port_result(p, rc);
 }
 
 /*
@@ -309,13 +342,12 @@ static uint32_t port_slot_free(const struct port *p, bool rests)
 	return 0;
 }
 
-int port_lease(struct port *p, uint32_t block)
+/* The socket for a leased block; the port is open. -errno: none. */
+static int port_socket(struct port *p, uint32_t block)
 {
 	struct lease *l = &p->leases->block[block];
-	int rc = port_want(p), slot;
+	int slot;
 
-	if (rc)
-		return rc;
 	if (l->slot && l->slot < p->nslots)
 		return p->slot[l->slot];
 	slot = (int)port_slot_free(p, true);
@@ -338,6 +370,13 @@ int port_lease(struct port *p, uint32_t block)
 	lease_changed(p->leases, block);
 	port_steer(p);
 	return p->slot[slot];
+}
+
+int port_lease(struct port *p, uint32_t block)
+{
+	int rc = port_want(p);
+
+	return rc ? rc : port_result(p, port_socket(p, block));
 }
 
 static bool port_is_member(int fd)
@@ -387,5 +426,6 @@ int port_adopt(struct port *p, const int park[2])
 
 void port_fini(struct port *p)
 {
+	timer_cancel(&p->loop->timers, &p->retry);
 	port_close(p);
 }

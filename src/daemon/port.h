@@ -22,6 +22,7 @@ struct gsi;
 struct lease_table;
 
 #define PORT_SLOTS 256
+#define PORT_RETRY NS_S
 struct port {
 	struct loop *loop;
 	struct lease_table *leases;
@@ -30,13 +31,20 @@ struct port {
 	int slot[PORT_SLOTS];	/* descriptors of the sockets, by their index in the group (slot) */
 	uint32_t nslots;	/* 0 = not open */
 	struct loop_fd drop;	/* slot 0, as the event loop watches it */
-	int err;		/* result of the last port_lease(): 0 or -errno */
+	int err;		/* result of the last port_want() or port_lease(): 0 or -errno */
+	struct timer retry;	/* armed while the port is wanted and closed */
+	void (*opened)(struct port *p);	/* called after a retry that has opened the port */
 };
 
-/* Sets the state "not open". */
-void port_init(struct port *p, struct loop *l, struct lease_table *leases, struct gsi *gsi);
+/* Sets the state "not open". opened: see struct port. */
+void port_init(struct port *p, struct loop *l, struct lease_table *leases, struct gsi *gsi,
+	       void (*opened)(struct port *p));
 void port_fini(struct port *p);
-/* Opens UDP port 4791 if it is closed, so that packets to QP1 arrive. 0, or -errno as for port_lease(). */
+/*
+ * Opens UDP port 4791 if it is closed, so that packets to QP1 arrive. 0, or -errno as for port_lease(); then the
+ * failure is logged once, and the port is tried again every PORT_RETRY until it is open. Another rused may hold it for
+ * a moment only: that of a container that has ended and whose processes the kernel still kills.
+ */
 int port_want(struct port *p);
 /*
  * Returns the socket of a leased block of QP numbers. It is empty, and the block's packets are steered to it. It

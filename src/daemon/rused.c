@@ -86,6 +86,11 @@ static void rused_notify(void *ctx, const char *what)
 	}
 }
 
+void rused_port_opened(struct port *p)
+{
+	rused_notify(container_of(p, struct rused, port), "UDP port 4791");
+}
+
 static int rused_host_run(void *ctx, uint32_t host)
 {
 	return fabric_host_run(&((struct rused *)ctx)->fabrics, host);

@@ -44,7 +44,7 @@ static int setup(void **state)
 	strcpy(r.place.rundir, "/nowhere");
 	list_init(&r.clients.list);
 	orphans_init(&r.orphans, &r.loop, &r.leases, &r.port);
-	port_init(&r.port, &r.loop, &r.leases, &r.gsi);
+	port_init(&r.port, &r.loop, &r.leases, &r.gsi, NULL);
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
 		return -1;

@@ -94,7 +94,7 @@ static struct client *client(int fd)
 	r.host.page_fd = 0;
 	list_init(&r.clients.list);
 	orphans_init(&r.orphans, &r.loop, &r.leases, &r.port);
-	port_init(&r.port, &r.loop, &r.leases, &r.gsi);
+	port_init(&r.port, &r.loop, &r.leases, &r.gsi, rused_port_opened);
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop))
 		abort();
