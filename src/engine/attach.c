@@ -27,6 +27,7 @@
 #include "engine/engine_internal.h"
 #include "engine/faults.h"
 #include "engine/ib_path.h"
+#include "engine/lease.h"
 #include "engine/res.h"
 #include "engine/wire.h"
 #include "ipc/attach.h"
@@ -103,7 +104,10 @@ void own_comm(char *comm, size_t size)
 	snprintf(comm, size, "%s", line);
 }
 
-/* Event on engine.notify: rused has changed the host page (struct host_page: devices, fault rules, captures). */
+/*
+ * Event on engine.notify: rused has changed the host page (struct host_page: devices, fault rules, captures), or has
+ * opened UDP port 4791.
+ */
 static void notify_event(struct link_fd *fd, uint32_t events)
 {
 	struct host_page *copy = malloc(sizeof(*copy));
@@ -114,6 +118,7 @@ static void notify_event(struct link_fd *fd, uint32_t events)
 		host_page_news(copy);
 	free(copy);
 	faults_look();
+	lease_sockets();
 }
 
 /* Replace the notify socket of a former rused by the one of this rused. */

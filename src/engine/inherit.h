@@ -33,7 +33,7 @@ void inherit_drop(void);
 extern bool inherit_pending;	/* descriptors and objects of the parent are kept, to be taken over */
 
 /*
- * qps.c: lease the block of QP numbers of a dead parent and create QP cards (queue/card.h) for it.
+ * lease.c: lease the block of QP numbers of a dead parent and create QP cards (queue/card.h) for it.
  * 0 or -errno; -EBUSY: rused has not noticed the death yet.
  */
 int inherit_lease(struct rdev *dev, uint32_t block, struct qp_card **cards);

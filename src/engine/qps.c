@@ -20,6 +20,7 @@
 #include "engine/faults.h"
 #include "engine/ib_mcast.h"
 #include "engine/ib_path.h"
+#include "engine/lease.h"
 #include "engine/peer_link.h"
 #include "engine/res.h"
 #include "engine/ud_link.h"
@@ -177,69 +178,6 @@ const struct uverbs_host uverbs_host_ops = {
 };
 
 /*
- * Pause between two attempts to get a UDP socket for a leased block of QP numbers. rused has none
- * to give (-EAGAIN) while another process that has not reconnected yet holds the park, the pair of
- * Unix sockets with the host's UDP sockets (wire_park()).
- */
-#define PARK_NAP (20 * NS_MS)
-#define PARK_TRIES 100
-
-static int lease_call(struct ipc_lease *l)
-{
-	int fds[IPC_MAX_FDS], nfds = ARRAY_SIZE(fds), ret;
-	size_t rsize = sizeof(*l);
-
-	ret = rused_call_fds(IPC_LEASE, l, sizeof(*l), l, &rsize, fds, &nfds);
-	if (ret)
-		return ret;
-	if (rsize != sizeof(*l) || !l->block || l->block >= QPN_BLOCKS) {
-		while (nfds)
-			sys_close(fds[--nfds]);
-		return -EPROTO;
-	}
-	wire_leased(l->block, l, fds, nfds);
-	return 0;
-}
-
-static int lease_block(struct rdev *dev, struct qp_card **cards)
-{
-	struct ipc_lease l = { .block = 0, .dev_index = dev->index };
-	const struct timespec nap = { .tv_nsec = PARK_NAP };
-	int ret;
-
-	if (engine.nblocks == SHM_MAX_BLOCKS)
-		return -ENOSPC;
-	ret = lease_call(&l);
-	for (int i = 0; !ret && l.wire_error == -EAGAIN && i < PARK_TRIES; i++) {
-		sys_call(SYS_nanosleep, &nap, NULL);
-		ret = lease_call(&l);
-	}
-	if (ret)
-		return ret;
-	*cards = shm_ep_add_block(engine.ep, l.block);
-	if (!*cards)
-		return -ENOSPC;
-	engine.blocks[engine.nblocks++] = l.block;
-	engine.block_dev[l.block] = dev;
-	return (int)l.block;
-}
-
-int inherit_lease(struct rdev *dev, uint32_t block, struct qp_card **cards)
-{
-	struct ipc_lease l = { .block = block, .dev_index = dev->index };
-	int ret = lease_call(&l);
-
-	if (ret)
-		return ret;
-	*cards = shm_ep_add_block(engine.ep, block);
-	if (!*cards)
-		return -ENOSPC;
-	engine.blocks[engine.nblocks++] = block;
-	engine.block_dev[block] = dev;
-	return 0;
-}
-
-/*
  * Choose the QP's link at RTR. If the destination GID belongs to this host, the link leads to the
  * process that leases the block of the destination QP number; otherwise the link is a UDP link.
  */
@@ -258,7 +196,10 @@ static int qp_connect(struct qp *qp)
 	 * A process of this host that refuses the shm link, because its user has changed, is
 	 * reached over the wire.
 	 */
-	return ret == -EREMOTE || ret == -EPERM ? wire_link(qp, &qp->link) : ret;
+	if (ret != -EREMOTE && ret != -EPERM)
+		return ret;
+	lease_await_socket(qp);
+	return wire_link(qp, &qp->link);
 }
 
 static void qp_disconnect(struct qp *qp)

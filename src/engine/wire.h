@@ -15,6 +15,7 @@ struct wire {
 	struct udp_ep *ep;
 	int park[2];		/* wire_park(); -1: none */
 	int error;		/* why there is no endpoint, -errno; 0: there was no attempt */
+	ns_t await_until;	/* no QP waits for a socket after this time; 0: none has waited (lease.c) */
 	uint64_t sockets[QPN_BLOCKS / 64];	/* a bit per block of QP numbers: 1: it has a socket */
 	uint32_t looked_gen;	/* engine.poll_gen at the last look */
 	uint32_t last_gid;	/* index of the GID to which the last packet for a UD QP was addressed */

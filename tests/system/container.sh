@@ -67,7 +67,9 @@ wait $server || { cat "$T/server" >&2; die "the server"; }
 note "two containers, rdma_cm"
 in_box a rping -s -a "${ADDR4[a]}" -C 20 -v >"$T/server" 2>&1 &
 server=$!
-joined() { in_box b rping -c -a "${ADDR4[a]}" -C 20 -v >"$T/client" 2>&1; }
+serving() { kill -0 "$server" 2>/dev/null; }
+joined() { in_box b rping -c -a "${ADDR4[a]}" -C 20 -v >"$T/client" 2>&1 || ! serving; }
 wait_for 60 joined || { cat "$T/client" "$T/server" >&2; die "rping"; }
+grep -q "^ping data" "$T/client" || { cat "$T/client" "$T/server" >&2; die "rping: the server ended"; }
 wait $server || { cat "$T/server" >&2; die "the server of rping"; }
 exit 0

@@ -171,5 +171,29 @@ pair_on a b $port "ibv_rc_pingpong -d rxe_0 -g $(gid a 4) -p $port" \
 	"ibv_rc_pingpong -d rxe_0 -g $(gid b 4) -p $port ${ADDR4[a]}" 2>"$T/err" &&
 	die "connected through a port that is not ours"
 grep -q 'UDP port 4791 is in use' "$T/err" || { cat "$T/err"; die "no word of the port"; }
-kill $thief
+
+# Programs that started meanwhile are reached once the port is free: a listener of rdma_cm, a member of
+# a multicast group, and a pingpong server, whose QP waits a moment for the port.
+ruse_on a timeout 100 rping -s -a "${ADDR4[a]}" -C 3 >"$T/server.out" 2>&1 &
+server=$!
+at_a_listens() { ruse_on a rdma res show cm_id | grep -q LISTEN; }
+wait_for 20 at_a_listens || die "rping does not listen"
+ruse_on a timeout 100 "$RUSE_TESTBIN/mcast" ::ffff:239.1.2.3 "$(gid a 4)" recv 100 >"$T/mc.late" 2>&1 &
+member=$!
+wait_for 20 grep -qs ready "$T/mc.late" || die "mcast: $(cat "$T/mc.late")"
+port=$((port + 1))
+ruse_on a timeout 100 ibv_rc_pingpong -d rxe_0 -g "$(gid a 4)" -p $port >"$T/pong.out" 2>&1 &
+pong=$!
+wait_for 20 listening_on a $port || die "ibv_rc_pingpong does not listen"
+(sleep 0.5 && kill $thief) &
+ruse_on b timeout 100 ibv_rc_pingpong -d rxe_0 -g "$(gid b 4)" -p $port "${ADDR4[a]}" >"$T/client.out" 2>&1 ||
+	{ cat "$T/client.out" "$T/pong.out"; die "no pingpong after the port became free"; }
+wait $pong || { cat "$T/pong.out"; die "the server of ibv_rc_pingpong"; }
+ruse_on b timeout 100 rping -c -a "${ADDR4[a]}" -C 3 >"$T/client.out" 2>&1 ||
+	{ cat "$T/client.out"; die "not reached after the port became free"; }
+wait $server || { cat "$T/server.out"; die "the server of rping"; }
+at_a_joined() { on a grep -q 030201EF /proc/net/igmp; }
+wait_for 20 at_a_joined || die "the member has not joined after the port became free"
+ruse_on b timeout 60 "$RUSE_TESTBIN/mcast" ::ffff:239.1.2.3 "$(gid b 4)" send 100 || die "mcast send"
+wait $member || die "mcast after the port became free: $(cat "$T/mc.late")"
 exit 0
