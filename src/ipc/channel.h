@@ -3,7 +3,8 @@
  * Channel: memory shared by a process and rused, in addition to their socket. A request and its answer cost no system
  * call while both sides poll the channel. The request IPC_CHANNEL, which has no body, creates it. The reply has no body
  * and carries one memfd, which contains a struct ipc_channel and is sealed against shrinking. -EPERM: the client is a
- * program without devices, such as `ruse`. -EBUSY: the connection has a channel already.
+ * program without devices, such as `ruse`. -EBUSY: the connection has a channel already. A process that finds the queue
+ * full sends the request for this answer, as rused handles all queued messages first.
  *
  * `state` says which side acts next. If rused watches the channel, the process writes its request into the channel, sets
  * POSTED and polls for the answer for CHAN_POLL; else it sends the request over the socket and sleeps. If the process

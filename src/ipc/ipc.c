@@ -28,10 +28,6 @@
 
 #define CALL_TIMEOUT_S 5
 
-/* If the queue is full, ipc_queue() tries again: QUEUE_YIELDS times after sched_yield(), then QUEUE_NAPS times after 1 ms. */
-#define QUEUE_YIELDS 100
-#define QUEUE_NAPS 200
-
 #define LEN_TEXT (-1)		/* any length up to the limit */
 #define LEN_OPT(n) (-2 - (int)(n))	/* no body, or exactly n bytes */
 
@@ -426,6 +422,18 @@ int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len
 	return rc;
 }
 
+/*
+ * Waits until rused has handled all queued messages, as it does before it answers. The request has no effect: rused refuses
+ * a second channel. 0, or -errno: the connection has failed.
+ */
+static int ipc_drain(struct ipc_conn *c)
+{
+	int fds[IPC_MAX_FDS], nfds = 0;
+	size_t rsize = 0;
+
+	return ipc_trip(c, IPC_CHANNEL, NULL, 0, NULL, 0, NULL, &rsize, fds, &nfds);
+}
+
 /* Queues a message, waiting if the queue is full. False: send it over the socket. */
 static bool ipc_queue(struct ipc_conn *c, const struct ipc_hdr *hdr, const void *req, size_t len,
 		      bool *wake)
@@ -433,15 +441,8 @@ static bool ipc_queue(struct ipc_conn *c, const struct ipc_hdr *hdr, const void 
 	/* Use the socket while it may hold earlier messages: a queued message would overtake them. */
 	if (!c->chan || c->unanswered || len > CHAN_QUEUE_BODY)
 		return false;
-	for (int i = 0; i < QUEUE_YIELDS + QUEUE_NAPS; i++) {
-		if (ipc_channel_push(c->chan, hdr, req, len, wake))
-			return true;
-		if (i < QUEUE_YIELDS)
-			sys_call(SYS_sched_yield);
-		else
-			ipc_sleep(NS_MS);
-	}
-	return false;
+	return ipc_channel_push(c->chan, hdr, req, len, wake) ||
+	       (!ipc_drain(c) && ipc_channel_push(c->chan, hdr, req, len, wake));
 }
 
 int ipc_post(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len)

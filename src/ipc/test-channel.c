@@ -232,7 +232,8 @@ struct server {
 	struct prng rnd;
 	uint32_t expected, here, there, tail;
 	bool dies;		/* the server exits at a random time, possibly with requests pending */
-	bool stop;
+	uint32_t full;		/* times that the process has found the queue full */
+	bool opened, stop;
 };
 
 static void reply(struct server *s, const struct ipc_hdr *q, const char *body, size_t len)
@@ -277,6 +278,22 @@ static void drain(struct server *s)
 		count(s, body, len);
 }
 
+static void answer(struct server *s, struct ipc_hdr *h, const char *body, size_t len)
+{
+	if (h->type != IPC_CHANNEL) {
+		reply(s, h, body, len);
+		return;
+	}
+	h->flags = IPC_F_REPLY;
+	h->error = s->opened ? -EBUSY : 0;
+	s->full += s->opened;
+	if (!s->opened || !ipc_channel_put(ch, h, NULL, 0)) {
+		assert_int_equal(ipc_send(pair[1], h, NULL, 0, &memfd, s->opened ? 0 : 1), 0);
+		ipc_channel_sent(ch);
+	}
+	s->opened = true;
+}
+
 /* Handles one message. False: there was none. */
 static bool serve_one(struct server *s, int flags)
 {
@@ -286,7 +303,7 @@ static bool serve_one(struct server *s, int flags)
 
 	if (ipc_channel_take(ch, &h, body, &len) == 0) {
 		drain(s);
-		reply(s, &h, body, len);
+		answer(s, &h, body, len);
 		return true;
 	}
 	len = sizeof(body);
@@ -297,11 +314,8 @@ static bool serve_one(struct server *s, int flags)
 		count(s, body, len);
 	} else if (h.type == IPC_WAKE) {
 		assert_int_equal(len, 0);
-	} else if (h.type == IPC_CHANNEL) {
-		h.flags = IPC_F_REPLY;
-		assert_int_equal(ipc_send(pair[1], &h, NULL, 0, &memfd, 1), 0);
 	} else {
-		reply(s, &h, body, len);
+		answer(s, &h, body, len);
 	}
 	return true;
 }
@@ -402,6 +416,45 @@ static void test_calls(void **state)
 	calls(20000, false);
 }
 
+/* Reads nothing of the queue before the process asks. */
+static void *serve_full(void *arg)
+{
+	struct server *s = arg;
+	struct ipc_hdr h;
+	char body[8];
+	size_t len;
+
+	do {
+		len = sizeof(body);
+		assert_int_equal(ipc_recv(pair[1], 0, &h, body, &len, NULL, NULL), 0);
+	} while (h.type == IPC_WAKE);
+	assert_int_equal(h.type, IPC_CHANNEL);
+	drain(s);
+	answer(s, &h, body, len);
+	return NULL;
+}
+
+/* A process that finds the queue full waits until rused has taken all queued messages, and then queues. */
+static void test_full(void **state)
+{
+	struct ipc_conn c = { .fd = pair[0], .chan = ch };
+	struct server s = { .opened = true };
+	char q[POSTED] = { 0 };
+	pthread_t t;
+
+	assert_int_equal(pthread_create(&t, NULL, serve_full, &s), 0);
+	for (uint32_t n = 0; n <= CHAN_QUEUE; n++) {
+		memcpy(q, &n, sizeof(n));
+		assert_int_equal(ipc_post(&c, IPC_UCMA_POST, q, sizeof(q)), 0);
+	}
+	pthread_join(t, NULL);
+	assert_int_equal(s.full, 1);
+	assert_int_equal(s.expected, CHAN_QUEUE);
+	assert_false(c.unanswered);
+	drain(&s);
+	assert_int_equal(s.expected, CHAN_QUEUE + 1);
+}
+
 static void test_death(void **state)
 {
 	for (int i = 0; i < 20; i++) {
@@ -448,6 +501,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hostile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_queue, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_calls, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_death, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
 	};
