@@ -143,7 +143,7 @@ static void qp_card_open(struct qp *qp)
 	card_lock(qp->card, CARD_OWNER);
 	c->state = QPS_RESET;
 	c->epsn = c->msn = c->access = c->dest_qpn = 0;
-	c->busy = c->failed = 0;
+	c->busy = 0;
 	c->path_mtu = qp->attr.path_mtu;
 	c->pd = qp->pd->id;
 	c->qpn = qp->qpn;

@@ -327,21 +327,6 @@ void qp_flush_err(ns_t now, uint32_t most)
 	}
 }
 
-/*
- * A peer executed a WRITE or READ to this QP itself (direct placement), and a check of the responder
- * failed. The responder of this QP must send the NAK.
- */
-static void qp_link_attention(struct link *l, uint32_t qpn)
-{
-	struct rdev *dev = engine.block_dev[(qpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
-	struct qp *qp = dev ? rdev_find_qp(dev, qpn) : NULL;
-
-	if (qp) {
-		xp_timer(qp, engine_now());
-		qp_rearm(qp, engine.now);
-	}
-}
-
 void engine_link_created(struct link *l)
 {
 	if (engine.fabric_host)
@@ -355,7 +340,6 @@ const struct link_host link_host_ops = {
 	.writable = qp_link_writable,
 	.down = qp_link_writable,
 	.created = engine_link_created,
-	.attention = qp_link_attention,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,
 };

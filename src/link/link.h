@@ -30,10 +30,8 @@ struct direct_op {
 
 enum direct_result {
 	DIRECT_DONE,	/* done; the peer's expected PSN and MSN have advanced */
-	DIRECT_NO,	/* not possible: the caller must send the whole request as segments */
+	DIRECT_NO,	/* not possible, or a check of the responder failed: the caller must send the whole request as segments */
 	DIRECT_LOCAL,	/* local memory is bad: LOC_PROT_ERR */
-	DIRECT_NAK_ACC,	/* refused as by the responder's NAK "remote access error"; the responder's QP enters ERR */
-	DIRECT_NAK_INV,	/* the same for the NAK "invalid request" */
 };
 
 /* The members name, send, revoke and destroy are never NULL. */
@@ -126,8 +124,6 @@ struct link_host {
 	void (*down)(struct link *l);
 	/* A link to another process or host was created, by this process or because a shm peer connected. May be NULL. */
 	void (*created)(struct link *l);
-	/* A peer's link_ops.direct() on this local QP has failed; qp_card.failed (queue/card.h) is set. May be NULL. */
-	void (*attention)(struct link *l, uint32_t qpn);
 	/* Guarded copies of program memory: umem_copy() and umem_copy_iov(). */
 	int (*copy)(void *dst, const void *src, size_t len);
 	int (*copy_iov)(const struct iovec *dst, int ndst, uint64_t doff,

@@ -21,9 +21,8 @@
  * owner which card. The owner unlocks it when the requester's address space is gone, not earlier,
  * because a copy may still run.
  *
- * If a check or the copy fails, the requester stores the NAK syndrome in the QP card and tells the
- * owner through the ring (SLOT_ATTENTION). The owner puts the QP into ERR, as after sending that
- * NAK.
+ * If a check or the copy fails, the operation ends with DIRECT_NO too: the responder repeats the check and sends
+ * the NAK.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <time.h>
@@ -58,43 +57,36 @@ static struct qp_card *shm_direct_card(struct shm_link *l, uint32_t qpn, uint32_
 	return NULL;
 }
 
-static enum direct_result shm_direct_refuse(struct qp_card *card, uint32_t syndrome)
-{
-	WRITE_ONCE(card->failed, syndrome);
-	return syndrome == AETH_NAK_INV_REQ ? DIRECT_NAK_INV : DIRECT_NAK_ACC;
-}
-
 /*
- * Check the peer's key. DIRECT_DONE: it is valid, *addr is the address in the peer; DIRECT_NAK_ACC:
- * it is not valid; DIRECT_NO: the peer is changing the key's card (struct key_card).
+ * Check the peer's key. True: it is valid, *addr is the address in the peer. False: it is not, or the peer is changing
+ * the key's card (struct key_card).
  */
-static enum direct_result shm_direct_check_key(struct shm_link *l, const struct direct_op *op,
-					       uint32_t pd, uint64_t *addr)
+static bool shm_direct_check_key(struct shm_link *l, const struct direct_op *op, uint32_t pd,
+				 uint64_t *addr)
 {
 	uint32_t access = op->read ? IB_UVERBS_ACCESS_REMOTE_READ : IB_UVERBS_ACCESS_REMOTE_WRITE;
 	struct key_card key;
 	int tries = KEY_TRIES;
 
 	if (op->rkey >> 8 >= l->hello.nkeys)
-		return DIRECT_NAK_ACC;
+		return false;
 	while (!key_card_read(&l->pub->key[op->rkey >> 8], &key)) {
 		if (!--tries)
-			return DIRECT_NO;
+			return false;
 		cpu_relax();
 	}
-	if (key_card_check(&key, pd, op->dqpn, op->rkey, op->va, op->len, access, addr) != MR_OK)
-		return DIRECT_NAK_ACC;
-	return DIRECT_DONE;
+	return key_card_check(&key, pd, op->dqpn, op->rkey, op->va, op->len, access, addr) ==
+	       MR_OK;
 }
 
-/* Checks that do not lead to a NAK. If one fails, the real responder must handle the request. */
+/* The QP is that of the request and can take it now. */
 static bool shm_direct_card_fits(const struct qp_card *card, const struct direct_op *op)
 {
 	uint32_t mtu = READ_ONCE(card->path_mtu);
 
 	return READ_ONCE(card->qpn) == op->dqpn && READ_ONCE(card->dest_qpn) == op->sqpn &&
 	       shm_direct_responder_runs(READ_ONCE(card->state)) && !READ_ONCE(card->busy) &&
-	       !READ_ONCE(card->failed) && READ_ONCE(card->epsn) == op->psn &&
+	       READ_ONCE(card->epsn) == op->psn &&
 	       mtu >= 256 && mtu <= 4096 && seg_pkts(op->len, mtu) == op->npkts;
 }
 
@@ -107,21 +99,15 @@ static enum direct_result shm_direct_place(struct shm_link *l, struct qp_card *c
 {
 	uint32_t access = op->read ? IB_UVERBS_ACCESS_REMOTE_READ : IB_UVERBS_ACCESS_REMOTE_WRITE;
 	struct mem_pos local = { .v = op->iov, .n = op->niov };
-	enum direct_result r;
 	struct iovec remote;
 	uint64_t addr = 0;
 
 	if (!shm_direct_card_fits(card, op))
 		return DIRECT_NO;
 	if ((READ_ONCE(card->access) & access) != access)
-		return shm_direct_refuse(card, AETH_NAK_INV_REQ);
-	if (op->len) {
-		r = shm_direct_check_key(l, op, READ_ONCE(card->pd), &addr);
-		if (r == DIRECT_NAK_ACC)
-			return shm_direct_refuse(card, AETH_NAK_REM_ACC);
-		if (r != DIRECT_DONE)
-			return r;
-	}
+		return DIRECT_NO;
+	if (op->len && !shm_direct_check_key(l, op, READ_ONCE(card->pd), &addr))
+		return DIRECT_NO;
 	remote.iov_base = (void *)(uintptr_t)addr;
 	remote.iov_len = op->len;
 	switch (shm_xfer(l, !op->read, local, (struct mem_pos){ .v = &remote, .n = 1 }, op->len)) {
@@ -130,9 +116,8 @@ static enum direct_result shm_direct_place(struct shm_link *l, struct qp_card *c
 	case XFER_LOCAL:
 		return DIRECT_LOCAL;
 	case XFER_ABSENT:
-		return DIRECT_NO;
 	case XFER_REMOTE:
-		return shm_direct_refuse(card, AETH_NAK_REM_ACC);
+		return DIRECT_NO;
 	case XFER_DENIED:
 		l->l.caps &= ~(uint32_t)LINK_CAP_DIRECT;
 		return DIRECT_NO;
@@ -143,18 +128,6 @@ static enum direct_result shm_direct_place(struct shm_link *l, struct qp_card *c
 	WRITE_ONCE(card->epsn, (op->psn + op->npkts) & 0xffffff);
 	WRITE_ONCE(card->msn, (READ_ONCE(card->msn) + 1) & 0xffffff);
 	return DIRECT_DONE;
-}
-
-static void shm_direct_tell_owner(struct shm_link *l, uint32_t dqpn)
-{
-	if (l->nattention || shm_tx_attention(&l->tx, dqpn)) {
-		/* If attention[] is full, the owner is not told, and notices the failure at the QP's next request. */
-		if (l->nattention < ARRAY_SIZE(l->attention))
-			l->attention[l->nattention++] = dqpn;
-		smp_store_mb(&l->tx.h->want_room, 1);
-		return;
-	}
-	shm_link_wake(l);
 }
 
 HOT enum direct_result shm_direct(struct link *link, const struct direct_op *op)
@@ -183,8 +156,6 @@ HOT enum direct_result shm_direct(struct link *link, const struct direct_op *op)
 	if (r == DIRECT_DONE) {
 		link->tx_segs++;
 		link->tx_bytes += op->len;
-	} else if (r == DIRECT_NAK_ACC || r == DIRECT_NAK_INV) {
-		shm_direct_tell_owner(l, op->dqpn);
 	}
 	return r;
 }

@@ -98,7 +98,6 @@ struct shm_link {
 	uint32_t ncopy_only, copy_next;
 	struct shm_rec lost[8];	/* references that the peer could not read, whose requester did not get its NAK yet */
 	uint32_t nlost;
-	uint32_t attention[8], nattention;	/* peer's QPs for which SLOT_ATTENTION must be sent when the ring has room */
 	uint64_t swallowed;	/* segments sent to a dead peer */
 	uint64_t bad;		/* invalid slots of the ring */
 	struct shm_range resident[1 << SHM_RESIDENT_BITS];

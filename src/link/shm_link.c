@@ -243,9 +243,6 @@ HOT __flatten noinline int shm_link_poll(struct shm_link *l, int budget)
 			l->l.more = n < budget && shm_rx_more(&l->rx);
 			l->l.host->input(&l->l, &seg);
 			l->rx.ref = NULL;
-		} else if (r == RX_ATTENTION) {
-			if (l->l.host->attention)
-				l->l.host->attention(&l->l, seg.dqpn);
 		} else if (r == RX_BAD) {
 			shm_bad_slot(l);
 		}
@@ -283,10 +280,6 @@ static void shm_tell_lost(struct shm_link *l, const struct shm_rec *r)
 noinline void shm_link_service(struct shm_link *l)
 {
 	shm_tx_reap(&l->tx, shm_ref_failed, l);
-	while (l->nattention && !shm_tx_attention(&l->tx, l->attention[l->nattention - 1])) {
-		l->nattention--;
-		shm_link_wake(l);
-	}
 	/* Oldest first: a NAK makes its QP restart at that PSN, and acknowledges the packets before it. */
 	while (l->nlost) {
 		struct shm_rec r = l->lost[0];
@@ -297,8 +290,7 @@ noinline void shm_link_service(struct shm_link *l)
 	if (l->want_room && l->tx.prod - l->tx.cons <= SHM_SLOTS / 2 &&
 	    l->tx.dhead - l->tx.dtail <= SHM_DATA / 2) {
 		l->want_room = false;
-		if (!l->nattention)
-			WRITE_ONCE(l->tx.h->want_room, 0);
+		WRITE_ONCE(l->tx.h->want_room, 0);
 		l->l.host->writable(&l->l);
 	}
 }

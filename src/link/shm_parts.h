@@ -69,12 +69,12 @@ int shm_link_create(struct shm_ep *ep, const struct shm_hello *peer, int pid, in
 		    const int *fds, bool connector, struct shm_link **l);
 /* Deliver at most `budget` slots of the ring. Returns their number. */
 int shm_link_poll(struct shm_link *l, int budget);
-/* Producer: free ring slots, report failed references, send queued SLOT_ATTENTION, call writable() if there is room. */
+/* Producer: free ring slots, report failed references, call writable() if there is room. */
 void shm_link_service(struct shm_link *l);
 /* Is there work for shm_link_service()? */
 static inline bool shm_link_waits(const struct shm_link *l)
 {
-	return l->want_room || l->tx.nrefs || l->nlost || l->nattention;
+	return l->want_room || l->tx.nrefs || l->nlost;
 }
 /* The peer is dead: let the next shm_poll() call shm_link_bury(), when no other function uses the link. */
 void shm_link_doom(struct shm_link *l);

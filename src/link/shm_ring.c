@@ -149,8 +149,6 @@ static int shm_place_payload(struct shm_tx *tx, struct shm_slot *s, const struct
 		s->off = (uint32_t)off;
 		memcpy(tx->h->data + off, seg->iov, list);
 		return 0;
-	case SLOT_ATTENTION:
-		return 0;
 	}
 	return 0;
 }
@@ -192,20 +190,6 @@ HOT int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how
 		tx->nrefs++;
 		WRITE_ONCE(tx->h->ref[i], REF_POSTED);
 	}
-	shm_slot_publish(tx, s);
-	return 0;
-}
-
-int shm_tx_attention(struct shm_tx *tx, uint32_t dqpn)
-{
-	uint32_t i = tx->prod % SHM_SLOTS;
-	struct shm_slot *s = &tx->h->slot[i];
-
-	if (tx->prod - tx->cons >= SHM_SLOTS)
-		return -EAGAIN;
-	s->kind = SLOT_ATTENTION;
-	s->dqpn = dqpn;
-	tx->rec[i] = (struct shm_rec){ .dend = tx->dhead };
 	shm_slot_publish(tx, s);
 	return 0;
 }
@@ -333,8 +317,6 @@ static bool shm_get_payload(struct shm_rx *rx, struct seg *seg)
 		}
 		seg->niov = s->niov;
 		return sum >= s->len;
-	case SLOT_ATTENTION:
-		break;
 	}
 	return false;
 }
@@ -386,10 +368,6 @@ HOT enum rx_result shm_rx_get(struct shm_rx *rx, struct seg *seg)
 	/* The barrier after each copy keeps the compiler from reading the shared original again. */
 	memcpy((uint8_t *)&rx->local + 4, (const uint8_t *)s + 4, 60);
 	smp_rmb();
-	if (rx->local.kind == SLOT_ATTENTION) {
-		*seg = (struct seg){ .dqpn = rx->local.dqpn & 0xffffff };
-		return RX_ATTENTION;
-	}
 	if (shm_needs_second(&rx->local)) {
 		memcpy(rx->local.data, s->data, sizeof(rx->local.data));
 		smp_rmb();

@@ -27,7 +27,6 @@ enum slot_kind {
 	SLOT_INLINE = 1,	/* in the slot itself (struct shm_slot) */
 	SLOT_COPY,		/* in the data area */
 	SLOT_REF,		/* in the producer's memory; the list of addresses is in the slot or in the data area */
-	SLOT_ATTENTION,		/* no segment: the producer has set qp_card.failed of the consumer's QP dqpn (shm_direct.c) */
 };
 
 /*
@@ -100,7 +99,7 @@ struct shm_rx {
 	uint32_t *ref;		/* state word of the current slot */
 };
 
-enum rx_result { RX_EMPTY, RX_SEG, RX_REF, RX_ATTENTION, RX_SKIP, RX_BAD };
+enum rx_result { RX_EMPTY, RX_SEG, RX_REF, RX_SKIP, RX_BAD };
 
 /*
  * Put a segment into the ring. how: SLOT_INLINE, SLOT_COPY or SLOT_REF. 0; -EAGAIN: no free slot or
@@ -108,8 +107,6 @@ enum rx_result { RX_EMPTY, RX_SEG, RX_REF, RX_ATTENTION, RX_SKIP, RX_BAD };
  */
 int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how,
 		const struct link_host *host);
-/* Tell the peer that qp_card.failed of its QP dqpn was set (SLOT_ATTENTION). 0 or -EAGAIN. */
-int shm_tx_attention(struct shm_tx *tx, uint32_t dqpn);
 /*
  * Free what the consumer has released. Calls failed() for each reference that the consumer could
  * not read. Returns whether anything was freed.
@@ -120,7 +117,7 @@ void shm_tx_revoke(struct shm_tx *tx, uint32_t sqpn);
 
 /*
  * Get the next segment, checked. RX_REF: the iov holds addresses of the producer. RX_SKIP: its
- * reference was revoked or has failed. RX_ATTENTION: seg->dqpn only. RX_BAD: the slot is invalid.
+ * reference was revoked or has failed. RX_BAD: the slot is invalid.
  * Call shm_rx_next() after every result but RX_EMPTY.
  */
 enum rx_result shm_rx_get(struct shm_rx *rx, struct seg *seg);

@@ -64,20 +64,10 @@ static void t_down(struct link *l)
 	((struct node *)l->host_arg)->ndown++;
 }
 
-static void t_attention(struct link *l, uint32_t qpn)
-{
-	struct node *n = l->host_arg;
-
-	n->attention_qpn = qpn;
-	/* Tests read this in another thread. */
-	smp_store_release(&n->nattention, n->nattention + 1);
-}
-
 const struct link_host t_host = {
 	.input = t_input,
 	.writable = t_writable,
 	.down = t_down,
-	.attention = t_attention,
 	.copy = t_copy,
 	.copy_iov = t_copy_iov,
 };

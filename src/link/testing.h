@@ -26,7 +26,7 @@ struct node {
 	struct seg_net net;	/* of the last datagram */
 	uint8_t *buf;
 	int last_rc;		/* result of copying its payload */
-	uint32_t nseg, nwritable, ndown, nattention, attention_qpn, ntimeouts;
+	uint32_t nseg, nwritable, ndown, ntimeouts;
 	bool last_pull;
 	void (*on_input)(struct node *n, struct link *l, const struct seg *seg);
 	pthread_t thread;

@@ -90,12 +90,7 @@ struct qp_card {
 	uint32_t dest_qpn;
 	uint32_t path_mtu;	/* bytes */
 	uint32_t busy;		/* not 0: no direct placement, as the responder is inside a message or has responses queued */
-	/*
-	 * 0, or the AETH syndrome (AETH_NAK_*) of a direct placement that failed its checks: set by
-	 * the requester; the owner must move the QP to ERR.
-	 */
-	uint32_t failed;
-	uint32_t pad[5];
+	uint32_t pad[6];
 };
 
 _Static_assert(sizeof(struct key_card) == 64 && sizeof(struct qp_card) == 64,

@@ -35,7 +35,6 @@ noinline void xp_enter_err(struct qp *qp, bool card_locked)
 		card_lock(qp->card, CARD_OWNER);
 	qp->card->state = QPS_ERR;
 	qp->card->busy = 0;
-	qp->card->failed = 0;
 	if (!card_locked)
 		card_unlock(qp->card);
 	r->deadline = r->early = NS_NEVER;
@@ -127,7 +126,6 @@ void xp_error(struct qp *qp, ns_t now)
 
 void xp_flush_recv(struct qp *qp, ns_t now)
 {
-	resp_check_card(qp);
 	if (qp->state == QPS_ERR && !qp->srq)
 		xp_flush_rq(qp);
 }

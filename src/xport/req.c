@@ -316,14 +316,6 @@ static noinline bool req_direct(struct qp *qp, struct req_wqe *w)
 	case DIRECT_LOCAL:
 		w->status = WC_LOC_PROT_ERR;
 		return true;
-	case DIRECT_NAK_ACC:
-		req_direct_count(qp, w, 1);
-		w->status = WC_REM_ACCESS_ERR;
-		return true;
-	case DIRECT_NAK_INV:
-		req_direct_count(qp, w, 1);
-		w->status = WC_REM_INV_REQ_ERR;
-		return true;
 	}
 	return false;
 }

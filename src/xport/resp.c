@@ -391,37 +391,6 @@ static void resp_run(struct resp_ctx *c)
 }
 
 /*
- * A requester on this host tried to execute a WRITE or READ itself (direct placement), and one of
- * the responder's checks failed. The requester has stored the NAK code in card->failed: the QP
- * fails as if it had sent that NAK.
- */
-static noinline __cold void resp_card_failed(struct qp *qp)
-{
-	enum xp_event event = qp->card->failed == AETH_NAK_REM_ACC ? EV_QP_ACCESS_ERR :
-								     EV_QP_REQ_ERR;
-
-	xp_enter_err(qp, true);
-	event_raise(&qp->async, event);
-	xp_flush_sq(qp);
-	xp_flush_rq(qp);
-}
-
-/*
- * Fails the QP if its requester tried to execute a WRITE or READ itself and a check failed
- * (card->failed). resp_input() checks this for each segment itself; the other entry points of the
- * transport call this function, because the requester may send no further segment.
- */
-void resp_check_card(struct qp *qp)
-{
-	if (likely(!READ_ONCE(qp->card->failed)))
-		return;
-	card_lock(qp->card, CARD_OWNER);
-	if (qp->card->failed && qp->state >= QPS_RTR && qp->state != QPS_ERR)
-		resp_card_failed(qp);
-	card_unlock(qp->card);
-}
-
-/*
  * Sets the link on which answers are sent, also those already queued, and takes a reference to it.
  * NULL: no link.
  */
@@ -454,8 +423,6 @@ HOT void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_
 	card_lock(qp->card, CARD_OWNER);
 	if (unlikely(qp->resp.from != from))
 		resp_set_from(qp, from);
-	if (unlikely(qp->card->failed) && qp->state >= QPS_RTR && qp->state != QPS_ERR)
-		resp_card_failed(qp);
 	resp_run(&c);
 	qp->card->busy = resp_busy(qp);
 	card_unlock(qp->card);

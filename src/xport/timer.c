@@ -207,7 +207,6 @@ void xp_timer(struct qp *qp, ns_t now)
 {
 	struct qp_req *r = &qp->req;
 
-	resp_check_card(qp);
 	if (!xp_sends(qp))
 		return;
 	if (r->rnr_until) {

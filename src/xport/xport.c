@@ -153,7 +153,7 @@ static void xp_card_write(struct qp *qp, uint32_t mask)
 		c->msn = 0;
 	}
 	if (qp->state == QPS_RESET)
-		c->busy = c->failed = 0;
+		c->busy = 0;
 	/*
 	 * Direct placement is for RC only, so the card (struct qp_card) of another QP type always
 	 * has the state RESET.
@@ -268,7 +268,6 @@ HOT void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t 
 
 void xp_query(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining)
 {
-	resp_check_card(qp);
 	*rq_psn = READ_ONCE(qp->card->epsn);
 	*sq_psn = qp->req.nxt;
 	*draining = qp->state == QPS_SQD && qp->sq_draining;

@@ -55,11 +55,7 @@ void xp_flush_recv(struct qp *qp, ns_t now);
 
 /* Time at which xp_timer() must be called; NS_NEVER: not at all. */
 ns_t xp_wake(const struct qp *qp);
-/*
- * Handles expired timers, and the failure of a check in a direct placement by the peer
- * (qp_card.failed). It may be called at any time. When link_host.attention() reports such a
- * failure, its implementation calls xp_timer() at once.
- */
+/* Handles expired timers. It may be called at any time. */
 void xp_timer(struct qp *qp, ns_t now);
 
 /* Handles a congestion notification (CNP) from the peer. */
@@ -68,11 +64,7 @@ void xp_congestion(struct qp *qp);
 /* True if a link has refused a segment (-EAGAIN): call xp_output() when it is writable. */
 bool xp_blocked(const struct qp *qp);
 
-/*
- * Gets the live values for query_qp: next PSNs, draining. If a direct placement by the requester
- * has failed its checks, the call first moves the QP to ERR: the requester's process has only noted
- * the failure in this QP's card (qp_card.failed).
- */
+/* Gets the live values for query_qp: next PSNs, draining. */
 void xp_query(struct qp *qp, uint32_t *rq_psn, uint32_t *sq_psn, bool *draining);
 
 /* True if nothing of the QP is in flight in either direction: the link may be changed. */

@@ -92,9 +92,8 @@ void comp_success(struct qp *qp, struct req_wqe *w);
 void comp_local(struct qp *qp);
 void comp_overrun(struct qp *qp, ns_t now);
 
-/* resp.c, resp_out.c. The caller has locked qp->card; resp_input() and resp_check_card() lock it themselves. */
+/* resp.c, resp_out.c. The caller has locked qp->card; resp_input() locks it itself. */
 void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now);
-void resp_check_card(struct qp *qp);
 void resp_set_from(struct qp *qp, struct link *from);
 void resp_output(struct qp *qp, struct link *l);
 void resp_answer(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome);

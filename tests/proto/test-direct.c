@@ -182,15 +182,10 @@ static void test_refused(void **state)
 
 static void test_errors(void **state)
 {
-	static const struct {
-		enum direct_result r;
-		uint32_t status;
-	} cases[] = { { DIRECT_LOCAL, 4 }, { DIRECT_NAK_ACC, 10 }, { DIRECT_NAK_INV, 9 } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		start(cases[i].r);
-		post(1, i & 1 ? OP_READ : OP_WRITE, 5000);
-		sim_expect(a->scq, 1, cases[i].status);
+	for (int i = 0; i < 2; i++) {
+		start(DIRECT_LOCAL);
+		post(1, i ? OP_READ : OP_WRITE, 5000);
+		sim_expect(a->scq, 1, 4);
 		sim_expect_none(a->scq);
 		assert_int_equal(a->qp->state, QPS_ERR);
 		assert_int_equal(s->sent, 0);

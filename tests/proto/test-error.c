@@ -487,24 +487,6 @@ static void test_xp_error(void **state)
 	sim_expect(b->rcq, 100, FLUSH);
 }
 
-/*
- * A requester on this host, executing a WRITE or READ itself, detected the error and stored the NAK code in
- * qp_card.failed.
- */
-static void test_card_failed(void **state)
-{
-	start(NULL);
-	post_recvs(1, 8);
-	b->qp->card->failed = AETH_NAK_REM_ACC;
-	xp_timer(b->qp, s->now);
-	sim_expect(b->rcq, 100, FLUSH);
-	expect_remote(true, EV_ACCESS);
-	start(NULL);
-	b->qp->card->failed = AETH_NAK_INV_REQ;
-	xp_flush_recv(b->qp, s->now);
-	expect_remote(true, EV_REQ);
-}
-
 static int setup(void **state)
 {
 	s = sim_create();
@@ -528,7 +510,6 @@ int main(void)
 		cmocka_unit_test(test_retry_exceeded), cmocka_unit_test(test_no_timeout),
 		cmocka_unit_test(test_stretched), cmocka_unit_test(test_cq_overflow),
 		cmocka_unit_test(test_xp_error),
-		cmocka_unit_test(test_card_failed),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
