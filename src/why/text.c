@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The text of a reason. It is also made in programs, in the middle of a call, so it uses no stdio and allocates
+ * nothing.
+ */
+#include <string.h>
+#include "why/why.h"
+
+struct why_out {
+	char *buf;
+	size_t at, size;	/* size: room, with the NUL */
+};
+
+static void why_putn(struct why_out *o, const char *s, size_t n)
+{
+	if (o->at + 1 >= o->size)
+		return;
+	n = min(n, o->size - 1 - o->at);
+	memcpy(o->buf + o->at, s, n);
+	o->at += n;
+}
+
+static void why_puts(struct why_out *o, const char *s)
+{
+	why_putn(o, s, strlen(s));
+}
+
+/* digits: the least number of digits. */
+static void why_put_number(struct why_out *o, uint64_t v, unsigned int base, int digits)
+{
+	char s[24];
+	size_t at = sizeof(s);
+
+	for (; v || digits > 0; digits--, v /= base)
+		s[--at] = "0123456789abcdef"[v % base];
+	why_putn(o, s + at, sizeof(s) - at);
+}
+
+static void why_put_hex(struct why_out *o, uint64_t v, int digits)
+{
+	why_puts(o, "0x");
+	why_put_number(o, v, 16, digits);
+}
+
+static void why_put_id(struct why_out *o, uint32_t id)
+{
+	why_puts(o, "RX-");
+	why_put_number(o, id, 16, 3);
+}
+
+/* A duration with one unit: two significant digits are enough to recognise it. */
+static void why_put_time(struct why_out *o, uint64_t ns)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} unit[] = { { NS_S, " s" }, { NS_MS, " ms" }, { NS_US, " us" }, { 1, " ns" } };
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_SIZE(unit) && ns < unit[i].ns)
+		i++;
+	why_put_number(o, ns / unit[i].ns, 10, 1);
+	if (ns / unit[i].ns < 10 && unit[i].ns > 1) {
+		why_puts(o, ".");
+		why_put_number(o, ns % unit[i].ns * 10 / unit[i].ns, 10, 1);
+	}
+	why_puts(o, unit[i].name);
+}
+
+/* enum ib_uverbs_access_flags, by bit. */
+static const char *const why_access[] = {
+	"LOCAL_WRITE", "REMOTE_WRITE", "REMOTE_READ", "REMOTE_ATOMIC", "MW_BIND", "ZERO_BASED",
+	"ON_DEMAND", "HUGETLB", "FLUSH_GLOBAL", "FLUSH_PERSISTENT",
+};
+
+/* enum ibv_qp_attr_mask, by bit. */
+static const char *const why_qp_mask[] = {
+	"IBV_QP_STATE", "IBV_QP_CUR_STATE", "IBV_QP_EN_SQD_ASYNC_NOTIFY", "IBV_QP_ACCESS_FLAGS",
+	"IBV_QP_PKEY_INDEX", "IBV_QP_PORT", "IBV_QP_QKEY", "IBV_QP_AV", "IBV_QP_PATH_MTU",
+	"IBV_QP_TIMEOUT", "IBV_QP_RETRY_CNT", "IBV_QP_RNR_RETRY", "IBV_QP_RQ_PSN",
+	"IBV_QP_MAX_QP_RD_ATOMIC", "IBV_QP_ALT_PATH", "IBV_QP_MIN_RNR_TIMER", "IBV_QP_SQ_PSN",
+	"IBV_QP_MAX_DEST_RD_ATOMIC", "IBV_QP_PATH_MIG_STATE", "IBV_QP_CAP", "IBV_QP_DEST_QPN",
+};
+
+/* The names of the bits that are set; bits without a name as one number. */
+static void why_put_bits(struct why_out *o, const char *const *name, size_t n, uint64_t v)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!(v >> i & 1))
+			continue;
+		if (any)
+			why_puts(o, ", ");
+		why_puts(o, name[i]);
+		any = true;
+	}
+	if (v >> n) {
+		why_puts(o, any ? ", " : "");
+		why_put_hex(o, v >> n << n, 1);
+	} else if (!any) {
+		why_puts(o, "none");
+	}
+}
+
+static const char *const why_states[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
+
+static void why_put_gid(struct why_out *o, const uint64_t *arg)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	const uint8_t *g = (const uint8_t *)arg;
+
+	if (!memcmp(g, mapped, sizeof(mapped))) {
+		for (int i = 12; i < 16; i++) {
+			why_put_number(o, g[i], 10, 1);
+			why_puts(o, i < 15 ? "." : "");
+		}
+		return;
+	}
+	for (int i = 0; i < 16; i += 2) {
+		why_put_number(o, (uint64_t)g[i] << 8 | g[i + 1], 16, 1);
+		why_puts(o, i < 14 ? ":" : "");
+	}
+}
+
+static void why_put_str(struct why_out *o, const uint64_t *arg)
+{
+	why_putn(o, (const char *)arg, strnlen((const char *)arg, 2 * sizeof(*arg)));
+}
+
+/* Alternative v of "a|b|c", or the last one. */
+static void why_put_choice(struct why_out *o, const char *s, size_t n, uint64_t v)
+{
+	const char *bar;
+
+	while (v && (bar = memchr(s, '|', n))) {
+		n -= (size_t)(bar + 1 - s);
+		s = bar + 1;
+		v--;
+	}
+	bar = memchr(s, '|', n);
+	why_putn(o, s, bar ? (size_t)(bar - s) : n);
+}
+
+static void why_put_as(struct why_out *o, const char *how, size_t n, const uint64_t *arg)
+{
+	static const struct {
+		const char *how;
+		int digits;
+	} hex[] = { { "x", 1 }, { "key", 8 }, { "qpn", 6 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(hex); i++) {
+		if (strlen(hex[i].how) == n && !memcmp(how, hex[i].how, n)) {
+			why_put_hex(o, *arg, hex[i].digits);
+			return;
+		}
+	}
+	if (n == 4 && !memcmp(how, "time", n))
+		why_put_time(o, *arg);
+	else if (n == 6 && !memcmp(how, "access", n))
+		why_put_bits(o, why_access, ARRAY_SIZE(why_access), *arg);
+	else if (n == 6 && !memcmp(how, "qpmask", n))
+		why_put_bits(o, why_qp_mask, ARRAY_SIZE(why_qp_mask), *arg);
+	else if (n == 5 && !memcmp(how, "state", n))
+		why_puts(o, *arg < ARRAY_SIZE(why_states) ? why_states[*arg] : "invalid");
+	else if (n == 5 && !memcmp(how, "errno", n))
+		why_puts(o, *arg < 4096 && strerrordesc_np((int)*arg) ?
+			    strerrordesc_np((int)*arg) : "unknown error");
+	else if (n == 2 && !memcmp(how, "id", n))
+		why_put_id(o, (uint32_t)*arg);
+	else if (n == 3 && !memcmp(how, "gid", n))
+		why_put_gid(o, arg);
+	else if (n == 3 && !memcmp(how, "str", n))
+		why_put_str(o, arg);
+	else
+		why_put_number(o, *arg, 10, 1);
+}
+
+/* s: after the opening brace; n: bytes before the closing one. */
+static void why_put_directive(struct why_out *o, const char *s, size_t n, const struct why *w)
+{
+	const uint64_t *arg = &w->arg[(s[0] - '0') % WHY_ARGS];
+
+	if (n > 1 && s[1] == '?')
+		why_put_choice(o, s + 2, n - 2, *arg);
+	else
+		why_put_as(o, s + 2, n > 2 ? n - 2 : 0, arg);
+}
+
+size_t why_text(const struct why *w, char *buf, size_t size)
+{
+	const struct why_row *row = why_row(w->id);
+	struct why_out o = { buf, 0, size };
+	const char *s = row ? row->text : "unknown reason ", *end;
+
+	if (!size)
+		return 0;
+	while (*s) {
+		size_t n = strcspn(s, "{");
+
+		why_putn(&o, s, n);
+		s += n;
+		end = *s ? strchr(s, '}') : NULL;
+		if (!end)
+			break;
+		why_put_directive(&o, s + 1, (size_t)(end - s - 1), w);
+		s = end + 1;
+	}
+	if (!row)
+		why_put_id(&o, w->id);
+	buf[o.at] = 0;
+	return o.at;
+}
+
+void why_name(uint32_t id, char name[WHY_NAME_LEN])
+{
+	struct why_out o = { name, 0, WHY_NAME_LEN };
+
+	why_put_id(&o, id);
+	name[o.at] = 0;
+}

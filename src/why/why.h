@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Reasons: why something failed. The check that refuses a request makes a reason: an id of the table why.def, and the
+ * values that it has compared. A reason is made only when something fails, so success costs nothing.
+ *
+ * An id is shown as RX-017: three hexadecimal digits, because programs print the vendor error of a completion, which
+ * is the id, in hexadecimal.
+ */
+#ifndef RUSE_WHY_WHY_H
+#define RUSE_WHY_WHY_H
+
+#include <stddef.h>
+#include "base/util.h"
+
+#define WHY_ARGS 6
+
+enum why_id {
+	WHY_NONE = 0,
+#define WHY(num, name, kind, text, means, mistake, remedy) WHY_##name = (num),
+#include "why/why.def"
+#undef WHY
+};
+
+/* What a reason belongs to: the third column of why.def. */
+enum why_kind {
+	WHY_KIND_RESPONDER,	/* a request of the peer is refused; the peer's work request fails */
+	WHY_KIND_REQUESTER,	/* a work request of this process fails */
+	WHY_KIND_FLUSH,		/* a work request is flushed because its QP has failed or was moved to ERR */
+	WHY_KIND_DROP,		/* a packet is dropped without an answer */
+	WHY_KIND_EVENT,		/* an asynchronous event */
+	WHY_KIND_COMMAND,	/* a command of verbs, rdma_cm, umad or netlink fails with an errno */
+	WHY_KIND_CM,		/* a connection or an address resolution of rdma_cm fails */
+	WHY_KIND_MAD,		/* a MAD is not answered, or answered with an error */
+	WHY_KIND_WAIT,		/* nothing has failed: something is waited for (`ruse explain --stuck`) */
+	WHY_KINDS
+};
+
+struct why {
+	uint32_t id;		/* enum why_id; WHY_NONE: no reason is known */
+	uint32_t pad;
+	uint64_t arg[WHY_ARGS];	/* values; the row of why.def says what each is */
+};
+
+/* A row of why.def. */
+struct why_row {
+	uint32_t id;
+	enum why_kind kind;
+	const char *name;	/* "KEY_PD" */
+	const char *text;	/* what has happened, with values: see why_text() */
+	const char *means;	/* the rule behind it */
+	const char *mistake;	/* what a program usually did wrong */
+	const char *remedy;	/* what to do */
+};
+
+/* Sets a reason. The values follow the id; those that are not given are 0. */
+#define why_set(w, id, ...) why_make((w), WHY_##id, (const uint64_t[WHY_ARGS]){ __VA_ARGS__ })
+void why_make(struct why *w, enum why_id id, const uint64_t arg[WHY_ARGS]);
+
+/* The row of an id; NULL: there is none. */
+const struct why_row *why_row(uint32_t id);
+/* The i-th row in the order of ids, from 0; NULL: there are no more. */
+const struct why_row *why_row_at(size_t i);
+/* The id in a text: "RX-017", "rx-17" or "0x17"; WHY_NONE: it is not an id of the table. */
+enum why_id why_parse(const char *s);
+
+/*
+ * Writes the text of a reason with its values into buf, always NUL-terminated, and returns its length, cut to the
+ * room. An id without a row gives "unknown reason RX-...". A directive in braces stands for a value:
+ *
+ *	{0}		value 0, decimal
+ *	{0:x}		hexadecimal, with 0x
+ *	{0:key}		a memory key, eight hexadecimal digits
+ *	{0:qpn}		a QP number, six hexadecimal digits
+ *	{0:time}	nanoseconds, rounded: "3 ms"
+ *	{0:access}	access flags by name: "REMOTE_READ, REMOTE_WRITE"
+ *	{0:qpmask}	attr_mask of ibv_modify_qp() by name: "IBV_QP_AV, IBV_QP_PORT"
+ *	{0:state}	enum ib_qp_state by name: "RTS"
+ *	{0:id}		the id of another reason
+ *	{0:errno}	a positive errno: its text
+ *	{0:gid}		values 0 and 1: 16 bytes of a GID in memory order, as an IPv6 or mapped IPv4 address
+ *	{0:str}		values 0 and 1: up to 16 bytes of a string, such as the name of an interface
+ *	{0?a|b|c}	a if value 0 is 0, b if it is 1, and so on; the last one for larger values
+ */
+size_t why_text(const struct why *w, char *buf, size_t size);
+/* "RX-017" for an id. */
+#define WHY_NAME_LEN 12
+void why_name(uint32_t id, char name[WHY_NAME_LEN]);
+
+/* The end that has made a reason. */
+enum why_whose {
+	WHY_OWN,		/* a check of this process */
+	WHY_PEER,		/* the peer, which has sent it with its answer */
+};
+
+/* A failure: a completion with an error, a dropped packet, an event, or a command that has failed. */
+struct why_rec {
+	uint32_t count;		/* how often it has happened in succession, at least 1 */
+	uint32_t dev;		/* index of the device; 0: none */
+	uint64_t first, last;	/* host clock, ns */
+	struct why why;
+	uint8_t whose;		/* enum why_whose */
+	uint8_t status;		/* enum ib_wc_status of the completion; 0: no completion */
+	uint16_t error;		/* positive errno of the command; 0: no command has failed */
+	uint32_t pad;
+	uint32_t qpn, peer_qpn;	/* 0: none */
+	uint64_t wr_id;		/* of the completion */
+	uint32_t event;		/* enum ib_event_type + 1; 0: no event */
+	uint32_t pad2;
+	char call[24];		/* the command, NUL-terminated; "": none */
+};
+
+#endif
