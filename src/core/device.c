@@ -228,3 +228,10 @@ int rdev_find_gid(const struct rdev *dev, const uint8_t raw[16])
 			return i;
 	return -ENOENT;
 }
+
+noinline __cold void rdev_refuse_why(struct rdev *dev, enum why_id id,
+				     const uint64_t arg[WHY_ARGS])
+{
+	if (dev->fails.refused.id == WHY_NONE)
+		why_make(&dev->fails.refused, id, arg);
+}

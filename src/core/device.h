@@ -12,51 +12,50 @@
 #include "base/idtable.h"
 #include "base/list.h"
 #include "core/event.h"
+#include "core/fails.h"
 #include "core/limits.h"
 #include "core/port.h"
 
 struct seg;
 struct seg_net;
 struct qp;
-struct mr;
-struct cq;
 struct rdev;
 struct key_card;
 struct qp_card;
 
 /* Functions that the device's user provides: engine/ in a program, a fake in tests. */
 struct rdev_ops {
-	/*
-	 * Leases a block of QP numbers. Returns its number (1..1023) or -errno; *cards: a zeroed
-	 * struct qp_card for each of its QPN_PER_BLOCK numbers.
-	 */
+	/* Leases a block of QP numbers: 1 to 1023, or -errno. *cards: a zeroed struct qp_card for each of its numbers. */
 	int (*lease_block)(struct rdev *dev, struct qp_card **cards);
 	/*
-	 * Called at the transition to RTR and for a new path in SQD. Sets qp->link to a link for
-	 * the path in qp->attr, or to NULL: then the QP's packets are lost. Returns 0 or -errno.
+	 * Called at the transition to RTR and for a new path in SQD. Sets qp->link to a link for the path in qp->attr, or
+	 * to NULL: then the QP's packets are lost. Returns 0 or -errno.
 	 */
 	int (*qp_connect)(struct qp *qp);
 	/*
-	 * Returns the link for datagrams of a UD QP to (net->dgid, dqpn), valid until the next
-	 * call; NULL: the datagram is lost. Replaces a source GID of the wrong address family
-	 * by another GID of the device.
+	 * Returns the link for datagrams of a UD QP to (net->dgid, dqpn), valid until the next call; NULL: the datagram is
+	 * lost. Replaces a source GID of the wrong address family by another GID of the device.
 	 */
 	struct link *(*ud_link)(struct qp *qp, struct seg_net *net, uint32_t dqpn);
 	/*
-	 * Like ud_link(), for an InfiniBand port: finds the link by the LID in ah. Fills *net and
-	 * counts the packet at the ports on its path. May be NULL if the device has a RoCE port.
+	 * Like ud_link(), for an InfiniBand port: finds the link by the LID in ah. Fills *net and counts the packet at the
+	 * ports on its path. May be NULL if the device has a RoCE port.
 	 */
 	struct link *(*ib_ud_link)(struct qp *qp, const struct ib_uverbs_ah_attr *ah,
 				   struct seg_net *net, const struct seg *seg);
 	/*
-	 * Releases qp->link. Called when the path changes, when the QP is destroyed, and when it
-	 * enters RESET, after xport/ has called link_ops.revoke for the segments that it sent.
+	 * Releases qp->link. Called when the path changes, when the QP is destroyed, and when it enters RESET, after xport/
+	 * has called link_ops.revoke for the segments that it sent.
 	 */
 	void (*qp_disconnect)(struct qp *qp);
 	/* join: the device's first QP joins a multicast group; false: the last one leaves it. 0 or -errno. May be NULL. */
 	int (*mcast)(struct rdev *dev, const uint8_t mgid[16], bool join);
 	/* Waits until no peer copies to or from this process (direct placement); at most 2 s per peer. May be NULL. */
 	void (*quiesce)(struct rdev *dev);
+	/* The host clock, for the times in reasons of failures. May be NULL: then no times are known. */
+	ns_t (*now)(void);
+	/* Logs a failure, of which all but the time, the device and the count is set. May be NULL. */
+	void (*failed)(struct rdev *dev, const struct why_rec *r);
 };
 
 struct rdev {
@@ -83,6 +82,7 @@ struct rdev {
 	struct key_card *keys;	/* DEV_MAX_KEY_INDEX + 1 entries, by key index (queue/card.h); peers map them read-only */
 	struct idtable mrs;	/* key index -> struct mr */
 	struct idtable mws;	/* key index -> struct mw; an index is in mrs or in mws, not in both */
+	struct fail_log fails;
 	struct idtable ahs;	/* ah_num -> struct ah */
 	struct list_head mcgs;	/* struct mcast_grp */
 	struct list_head contexts;	/* struct ucontext */

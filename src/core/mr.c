@@ -18,6 +18,7 @@
 #include "core/core_internal.h"
 #include "core/objects.h"
 #include "core/umem.h"
+#include "core/why_key.h"
 
 #define LOCAL_WRITE IB_UVERBS_ACCESS_LOCAL_WRITE
 #define REMOTE_WRITE (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
@@ -237,6 +238,7 @@ int mr_rereg(struct mr *mr, const struct mr_change *c)
 	err = mr_check_change(c);
 	if (err)
 		return err;
+	key_ended(dev, mr->lkey, false);
 	mr_show(dev, mr, c);
 	smp_mb();
 	if (dev->ops->quiesce)
@@ -295,6 +297,7 @@ int mr_destroy(struct mr *mr)
 
 	if (mr->usecnt)
 		return -EINVAL;
+	key_ended(dev, mr->lkey, false);
 	key_card_write(&dev->keys[mr->index], &(struct key_card){ 0 });
 	/*
 	 * A peer that read the record of the MR (struct key_card) before this change may still access the memory itself

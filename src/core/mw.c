@@ -10,6 +10,7 @@
 #include "base/rand.h"
 #include "core/core_internal.h"
 #include "core/mw.h"
+#include "core/why_key.h"
 
 #define REMOTE_WRITES (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 #define ZERO_BASED IB_UVERBS_ACCESS_ZERO_BASED
@@ -76,6 +77,7 @@ int mw_dealloc(struct mw *mw)
 	struct pd *pd = mw->pd;
 
 	mw_unbind(mw);
+	key_ended(mw_dev(mw), mw->rkey, true);
 	key_card_write(&mw_dev(mw)->keys[mw->index], &(struct key_card){ 0 });
 	idtable_remove(&mw_dev(mw)->mws, mw->index);
 	pd->usecnt--;
@@ -131,6 +133,7 @@ int mw_bind(struct qp *qp, const struct mw_bind *b)
 	}
 	if (!mw_bind_ok(qp, mw, mr, card, b))
 		return -EINVAL;
+	key_ended(dev, mw->rkey, true);
 	mw->rkey = (mw->rkey & ~0xffu) | (b->rkey & 0xff);
 	mw_unbind(mw);
 	if (!mr)
