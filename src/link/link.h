@@ -54,6 +54,8 @@ struct link_ops {
 	 * the ACK timeout instead of counting it: a stopped process is not dead. NULL: not known.
 	 */
 	bool (*peer_behind)(struct link *l);
+	/* Reads the state (enum qp_state) of the peer's RC QP. False: there is no such QP. NULL: not known. */
+	bool (*peer_qp)(struct link *l, uint32_t qpn, uint32_t *state);
 	/* After -EAGAIN: waits up to half a second for room. Returns whether there is room. NULL: cannot wait. */
 	bool (*wait_room)(struct link *l);
 	/* Executes op in the peer's memory, without packets. Called only if caps has LINK_CAP_DIRECT. NULL: caps never has it. */
@@ -78,6 +80,7 @@ struct link {
 	uint32_t max_copy_seg;	/* the same for copied payload: READ_RESP, UC and UD */
 	uint32_t max_pkts;	/* maximum packets of a segment */
 	uint32_t refs;		/* of QPs and the engine */
+	int error;		/* why the last packet could not be sent, -errno; 0: it was sent */
 	bool dead;		/* the peer is gone for good */
 	bool lossy;		/* may lose packets of a living peer, as a wire or under fault rules: QPs adapt their window */
 	/*

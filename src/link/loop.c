@@ -13,10 +13,13 @@
 #include <string.h>
 #include "base/log.h"
 #include "link/link.h"
+#include "why/why.h"
 
 #define LOOP_SEGS 1024
 #define LOOP_INLINE 64		/* up to this size a copy is cheaper than a reference */
 #define LOOP_MAX_SEG (1u << 20)
+
+_Static_assert(sizeof(struct why) <= LOOP_INLINE, "a reason fits in the place of payload");
 
 struct loop_entry {
 	struct seg seg;
@@ -26,7 +29,7 @@ struct loop_entry {
 	struct iovec copy_iov;
 	struct seg_net net;
 	struct iovec iov[SEG_MAX_IOV];
-	uint8_t data[LOOP_INLINE];
+	uint8_t data[LOOP_INLINE] __attribute__((aligned(8)));	/* payload, or the reason of a NAK (struct why) */
 };
 
 struct loop {
@@ -80,6 +83,10 @@ static int loop_send(struct link *l, const struct seg *seg)
 	if (!seg->len) {
 		e->seg.iov = NULL;
 		e->seg.niov = 0;
+		if (unlikely(seg->why)) {
+			memcpy(e->data, seg->why, sizeof(*seg->why));
+			e->seg.why = (const struct why *)e->data;
+		}
 	} else if (seg->len <= LOOP_INLINE || seg->service != SEG_RC || unlikely(l->lossy)) {
 		/*
 		 * With the fault wrapper the payload of every packet is copied: fault frees a

@@ -21,8 +21,8 @@
  * owner which card. The owner unlocks it when the requester's address space is gone, not earlier,
  * because a copy may still run.
  *
- * If a check or the copy fails, the operation ends with DIRECT_NO too: the responder repeats the check and sends
- * the NAK.
+ * If a check or the copy fails, the operation ends with DIRECT_NO too: the responder repeats the check, knows the
+ * reason, and sends the NAK.
  */
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <time.h>
@@ -77,6 +77,19 @@ static bool shm_direct_check_key(struct shm_link *l, const struct direct_op *op,
 	}
 	return key_card_check(&key, pd, op->dqpn, op->rkey, op->va, op->len, access, addr) ==
 	       MR_OK;
+}
+
+bool shm_peer_qp(struct link *link, uint32_t qpn, uint32_t *state)
+{
+	struct shm_link *l = container_of(link, struct shm_link, l);
+	const struct qp_card *card;
+	uint32_t at;
+
+	card = shm_held(l->pub) ? shm_direct_card(l, qpn, &at) : NULL;
+	if (!card || READ_ONCE(card->qpn) != qpn)
+		return false;
+	*state = READ_ONCE(card->state);
+	return true;
 }
 
 /* The QP is that of the request and can take it now. */

@@ -366,6 +366,7 @@ static const struct link_ops shm_ops = {
 	.revoke = shm_revoke,
 	.peer_behind = shm_peer_behind,
 	.direct = shm_direct,
+	.peer_qp = shm_peer_qp,
 	.poll = shm_link_poll_op,
 	.destroy = shm_destroy,
 };

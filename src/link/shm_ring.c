@@ -63,7 +63,7 @@ static void shm_slot_fill(struct shm_slot *s, const struct seg *seg, enum slot_k
 	s->niov = 0;
 	s->pkey = seg->pkey;
 	s->path_mtu = seg->path_mtu;
-	s->pad = 0;
+	s->has_why = 0;
 	s->dqpn = seg->dqpn;
 	s->sqpn = seg->sqpn;
 	s->psn = seg->psn;
@@ -79,6 +79,10 @@ static void shm_slot_fill(struct shm_slot *s, const struct seg *seg, enum slot_k
 	    seg->type == SEG_ATOMIC_ACK) {
 		s->swap_add = seg->swap_add;
 		s->compare = seg->compare;
+	}
+	if (unlikely(seg->why)) {
+		s->has_why = 1;
+		memcpy(s->data, seg->why, sizeof(*seg->why));
 	}
 }
 
@@ -350,7 +354,7 @@ static void shm_seg_from(struct seg *seg, const struct shm_slot *s)
 /* Does the slot use its second cache line? s is the private copy of the first. */
 static bool shm_needs_second(const struct shm_slot *s)
 {
-	if (s->kind != SLOT_INLINE || s->service == SEG_UD)
+	if (s->kind != SLOT_INLINE || s->service == SEG_UD || s->has_why)
 		return true;
 	if (s->type == SEG_CMP_SWP || s->type == SEG_FETCH_ADD || s->type == SEG_ATOMIC_ACK)
 		return true;
@@ -375,6 +379,10 @@ HOT enum rx_result shm_rx_get(struct shm_rx *rx, struct seg *seg)
 	if (!shm_slot_sane(&rx->local))
 		return RX_BAD;
 	shm_seg_from(seg, &rx->local);
+	if (unlikely(rx->local.has_why) && rx->local.type == SEG_ACK) {
+		memcpy(&rx->why, rx->local.data, sizeof(rx->why));
+		seg->why = &rx->why;
+	}
 	if (!shm_get_payload(rx, seg))
 		return RX_BAD;
 	seg->iov = rx->iov;

@@ -9,6 +9,7 @@
 
 #include "link/link.h"
 #include "queue/barrier.h"
+#include "why/why.h"
 
 #define SHM_SLOTS 256u		/* power of two */
 #define SHM_DATA (2u << 20)	/* holds the largest segment, which may have to be copied */
@@ -45,7 +46,8 @@ struct shm_slot {
 	uint8_t kind, service, type, flags;
 	uint8_t syndrome, niov;
 	uint16_t pkey;
-	uint16_t path_mtu, pad;
+	uint16_t path_mtu;
+	uint16_t has_why;	/* SEG_ACK: 1: data has the reason of the NAK (struct why) */
 	uint32_t dqpn, sqpn;
 	uint32_t psn, npkts;
 	uint32_t len, imm;
@@ -62,6 +64,7 @@ struct shm_slot {
 	};
 };
 _Static_assert(sizeof(struct shm_slot) == 128, "a slot is two cache lines");
+_Static_assert(sizeof(struct why) <= SHM_INLINE, "a reason fits into a slot");
 
 /* One direction, from producer to consumer. */
 struct shm_half {
@@ -96,6 +99,7 @@ struct shm_rx {
 	struct shm_slot local;	/* private copy of the current slot */
 	struct iovec iov[SEG_MAX_IOV];
 	struct seg_net net;	/* addresses of the current datagram */
+	struct why why;		/* reason of the current NAK */
 	uint32_t *ref;		/* state word of the current slot */
 };
 

@@ -164,7 +164,7 @@ static int udp_tx_transmit(struct udp_link *ul, struct udp_tx *tx, const struct 
 	struct mmsghdr msg[UDP_MAX_PKTS + 1];
 	struct iovec iov[UDP_MAX_PKTS + 1];
 	struct udp_ctl plain = { .len = 0 }, cut[4];
-	int ncut = 0, done = 0;
+	int ncut = 0, done = 0, error = 0;
 	bool gso = false;
 
 	memcpy(&to4.sin_addr, net->dgid + 12, 4);
@@ -206,11 +206,13 @@ static int udp_tx_transmit(struct udp_link *ul, struct udp_tx *tx, const struct 
 			done += r;
 			continue;
 		}
+		error = r;
 		r = udp_tx_refused(tx, r, gso);
 		if (r)
 			return r;
 		done++;
 	}
+	ul->l.error = error;
 	return 0;
 }
 

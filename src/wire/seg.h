@@ -51,6 +51,7 @@ enum seg_type {
 #define SEG_MAX_IOV 32
 
 struct seg;
+struct why;
 
 /* Network addresses of a datagram, for the GRH that the receiver gets. 40 bytes. */
 struct seg_net {
@@ -108,6 +109,8 @@ struct seg {
 	 * link's addresses. In an arrived segment: set on UD, and on all services from a wire.
 	 */
 	const struct seg_net *net;
+	/* In a NAK: the responder's reason; valid as long as net. NULL: the link does not carry it. */
+	const struct why *why;
 
 	/* Payload, valid only during the call: in this process's memory or, if pull is set, read by pull->copy(). */
 	const struct iovec *iov;
