@@ -9,6 +9,7 @@
  * ends after it, as a repeated READ may cause, is used from una on.
  */
 #include <rdma/ib_user_verbs.h>
+#include "xport/why.h"
 #include "xport/window.h"
 #include "xport/xport_internal.h"
 
@@ -54,6 +55,7 @@ HOT void comp_success(struct qp *qp, struct req_wqe *w)
 noinline void comp_overrun(struct qp *qp, ns_t now)
 {
 	qp->req.overrun = false;
+	xp_why(qp, CQ_OVERRUN, qp->send_cq->ring.mask);
 	xp_error(qp, now);
 }
 
@@ -98,10 +100,24 @@ static void comp_through(struct qp *qp, struct req_wqe *w, uint32_t psn)
 		comp_success(qp, w);
 }
 
-static noinline __cold enum comp_verdict comp_nak(struct qp *qp, uint8_t syndrome,
+/* The peer asks for a PSN that was not sent: the two ends may have begun with different PSNs. */
+static noinline __cold void comp_nak_stray(struct qp *qp, uint32_t psn)
+{
+	struct qp_fail *f = xp_fail(qp);
+
+	if (f->nak_una != qp->req.una)
+		f->naks = 0;
+	f->naks++;
+	f->nak_psn = psn;
+	f->nak_una = qp->req.una;
+}
+
+static noinline __cold enum comp_verdict comp_nak(struct qp *qp, const struct seg *seg,
 						  enum wc_status *status)
 {
-	switch (syndrome) {
+	if (seg->syndrome != AETH_NAK_PSN_SEQ)
+		xp_why_nak(qp, seg);
+	switch (seg->syndrome) {
 	case AETH_NAK_PSN_SEQ:
 		qp->dev->counter[CNT_RCV_SEQ_ERR]++;
 		return COMP_RETRY;
@@ -119,9 +135,9 @@ static noinline __cold enum comp_verdict comp_nak(struct qp *qp, uint8_t syndrom
 
 /* Handles an ACK, RNR NAK or NAK for psn, a PSN of w. */
 static enum comp_verdict comp_ack(struct qp *qp, struct req_wqe *w, uint32_t psn,
-				  uint8_t syndrome, enum wc_status *status)
+				  const struct seg *seg, enum wc_status *status)
 {
-	switch (syndrome & AETH_TYPE_MASK) {
+	switch (seg->syndrome & AETH_TYPE_MASK) {
 	case AETH_ACK:
 		/* A READ or atomic is answered by its response only: an ACK instead is an implied NAK. */
 		if (wqe_is_rd(w))
@@ -137,7 +153,7 @@ static enum comp_verdict comp_ack(struct qp *qp, struct req_wqe *w, uint32_t psn
 	case AETH_NAK:
 		if (!wqe_is_rd(w))
 			qp->req.una = psn;
-		return comp_nak(qp, syndrome, status);
+		return comp_nak(qp, seg, status);
 	}
 	/* Reserved syndromes are ignored. */
 	return COMP_OK;
@@ -148,8 +164,10 @@ static noinline enum comp_verdict comp_empty(struct qp *qp, struct req_wqe *w,
 					     const struct seg *seg, enum wc_status *status)
 {
 	*status = WC_BAD_RESP_ERR;
-	if (unlikely(seg->len || seg->npkts != 1))
+	if (unlikely(seg->len || seg->npkts != 1)) {
+		xp_why(qp, RESPONSE, seg->len, 0);
 		return COMP_FAIL;
+	}
 	comp_through(qp, w, w->first_psn);
 	return COMP_OK;
 }
@@ -166,8 +184,10 @@ static noinline enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, co
 	int niov;
 
 	*status = WC_BAD_RESP_ERR;
-	if (unlikely(w->type != SEG_READ_REQ && w->type < SEG_ATOMIC_WRITE))
+	if (unlikely(w->type != SEG_READ_REQ && w->type < SEG_ATOMIC_WRITE)) {
+		xp_why(qp, RESPONSE, seg->len, w->len);
 		return COMP_FAIL;
+	}
 	if (unlikely((seg->syndrome & AETH_TYPE_MASK) != AETH_ACK))
 		return COMP_OK;
 	if (unlikely(w->type != SEG_READ_REQ))
@@ -175,20 +195,23 @@ static noinline enum comp_verdict comp_read(struct qp *qp, struct req_wqe *w, co
 	if (unlikely(psn != r->una))
 		return COMP_RETRY;
 	*status = WC_LOC_LEN_ERR;
-	if (unlikely(n > w->npkts - pkt))
-		return COMP_FAIL;
 	len = pkt + n == w->npkts ? w->len - off : (uint64_t)n << r->mtu_shift;
-	if (unlikely(seg->len != len + cut))
+	if (unlikely(n > w->npkts - pkt || seg->len != len + cut)) {
+		xp_why(qp, RESPONSE, seg->len, len + cut);
 		return COMP_FAIL;
+	}
 	*status = WC_LOC_PROT_ERR;
 	niov = wqe_iov(qp, w, qp->sq.index, off, len, iov);
-	if (unlikely(niov < 0))
+	if (unlikely(niov < 0)) {
+		xp_why_wqe(qp, w, qp->sq.index, off, len);
 		return COMP_FAIL;
+	}
 	switch (xp_place(seg, cut, iov, niov, len)) {
 	case 0:
 		comp_through(qp, w, psn_add(psn, n - 1));
 		return COMP_OK;
 	case -EFAULT:
+		xp_why_wqe(qp, w, qp->sq.index, off, len);
 		return COMP_FAIL;
 	default:
 		return COMP_OK;
@@ -202,14 +225,18 @@ static noinline enum comp_verdict comp_atomic(struct qp *qp, struct req_wqe *w,
 	int niov;
 
 	*status = WC_BAD_RESP_ERR;
-	if (unlikely(w->type != SEG_CMP_SWP && w->type != SEG_FETCH_ADD))
+	if (unlikely(w->type != SEG_CMP_SWP && w->type != SEG_FETCH_ADD)) {
+		xp_why(qp, RESPONSE, 8, w->len);
 		return COMP_FAIL;
+	}
 	if (unlikely((seg->syndrome & AETH_TYPE_MASK) != AETH_ACK))
 		return COMP_OK;
 	*status = WC_LOC_PROT_ERR;
 	niov = wqe_iov(qp, w, qp->sq.index, 0, sizeof(seg->orig), iov);
-	if (unlikely(niov < 0 || umem_copy_iov(iov, niov, 0, &src, 1, 0, sizeof(seg->orig))))
+	if (unlikely(niov < 0 || umem_copy_iov(iov, niov, 0, &src, 1, 0, sizeof(seg->orig)))) {
+		xp_why_wqe(qp, w, qp->sq.index, 0, sizeof(seg->orig));
 		return COMP_FAIL;
+	}
 	comp_through(qp, w, w->first_psn);
 	return COMP_OK;
 }
@@ -220,6 +247,7 @@ static noinline __cold void comp_retry(struct qp *qp, ns_t now)
 	if (qp->req.retrying || qp->req.rnr_until)
 		return;
 	if (!xp_timer_retry(qp, now)) {
+		xp_why_retry(qp);
 		xp_fail_head(qp, WC_RETRY_EXC_ERR);
 		return;
 	}
@@ -241,14 +269,17 @@ HOT __flatten noinline void comp_input(struct qp *qp, const struct seg *seg, ns_
 		return;
 	if (psn_off(psn, una) >= xp_outstanding(qp)) {
 		skip = psn_off(una, psn);
-		if (seg->type != SEG_READ_RESP || skip >= seg->npkts || una == r->nxt)
+		if (seg->type != SEG_READ_RESP || skip >= seg->npkts || una == r->nxt) {
+			if (unlikely(seg->syndrome == AETH_NAK_PSN_SEQ))
+				comp_nak_stray(qp, psn);
 			return;
+		}
 		psn = una;
 	}
 	w = comp_before(qp, psn);
 	if (likely(w)) {
 		if (seg->type == SEG_ACK)
-			v = comp_ack(qp, w, psn, seg->syndrome, &status);
+			v = comp_ack(qp, w, psn, seg, &status);
 		else if (seg->type == SEG_READ_RESP)
 			v = comp_read(qp, w, seg, psn, skip, &status);
 		else
@@ -264,10 +295,12 @@ HOT __flatten noinline void comp_input(struct qp *qp, const struct seg *seg, ns_
 		xp_timer_progress(qp, now);
 	}
 	if (v == COMP_RNR && !r->rnr_until) {
-		if (xp_timer_rnr(qp, seg->syndrome, now))
+		if (xp_timer_rnr(qp, seg->syndrome, now)) {
 			req_go_back(qp);
-		else
+		} else {
+			xp_why(qp, RNR_RETRY, qp->attr.rnr_retry + 1u);
 			v = COMP_FAIL;
+		}
 	}
 	if (v == COMP_RETRY)
 		comp_retry(qp, now);

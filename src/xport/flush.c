@@ -8,17 +8,20 @@
  */
 #include <rdma/ib_user_verbs.h>
 #include "queue/barrier.h"
+#include "xport/why.h"
 #include "xport/xport_internal.h"
 
 /* Adds an error completion. It also notifies CQs armed for solicited events only. */
 void xp_error_cqe(struct qp *qp, struct cq *cq, uint64_t wr_id, enum wc_status status)
 {
 	struct ib_uverbs_wc *wc = cq_reserve(cq);
+	uint32_t why = xp_why_cqe(qp, wr_id, status);
 
 	if (!wc)
 		return;
 	wc->wr_id = wr_id;
 	wc->status = status;
+	wc->vendor_err = why;
 	wc->qp_num = qp->qpn;
 	cq_publish(cq, true);
 }
@@ -31,6 +34,7 @@ noinline void xp_enter_err(struct qp *qp, bool card_locked)
 	if (r->una != r->nxt && qp->link)
 		qp->link->ops->revoke(qp->link, qp->qpn);
 	qp_set_state(qp, QPS_ERR);
+	xp_why_err(qp);
 	if (!card_locked)
 		card_lock(qp->card, CARD_OWNER);
 	qp->card->state = QPS_ERR;
@@ -119,6 +123,7 @@ void xp_error(struct qp *qp, ns_t now)
 	if (qp->state == QPS_RESET || qp->state == QPS_ERR)
 		return;
 	xp_enter_err(qp, false);
+	xp_why_event(qp, EV_QP_FATAL);
 	event_raise(&qp->async, EV_QP_FATAL);
 	xp_flush_sq(qp);
 	xp_flush_rq(qp);

@@ -9,7 +9,7 @@
  */
 #include <rdma/ib_user_verbs.h>
 #include "queue/barrier.h"
-#include "xport/xport_internal.h"
+#include "xport/why.h"
 
 static inline __attribute__((always_inline)) enum recv_fetch
 recv_read(struct qp *qp, struct ring *ring, uint32_t max_sge)
@@ -44,10 +44,12 @@ static noinline enum recv_fetch srq_fetch(struct qp *qp, struct srq *srq)
 	if (ring_empty(&srq->rq))
 		return RECV_NONE;
 	got = recv_read(qp, &srq->rq, srq->max_sge);
-	if (unlikely(got == RECV_BAD))
+	if (unlikely(got == RECV_BAD)) {
+		xp_why_srq(qp);
 		srq_fail(srq);
-	else
+	} else {
 		srq_taken(srq);
+	}
 	return got;
 }
 
@@ -76,7 +78,9 @@ HOT struct ib_uverbs_wc *recv_wc(struct qp *qp)
 
 	qp->resp.have_wqe = false;
 	if (unlikely(!wc)) {
+		xp_why(qp, CQ_OVERRUN, qp->recv_cq->ring.mask);
 		xp_enter_err(qp, true);
+		xp_why_event(qp, EV_QP_FATAL);
 		event_raise(&qp->async, EV_QP_FATAL);
 		xp_flush_sq(qp);
 		xp_flush_rq(qp);

@@ -23,6 +23,7 @@
  * a WRITE or READ itself, by a copy to or from the peer's memory (queue/card.h). The WQE then
  * completes at once. This is possible only while no packet of the QP is in flight.
  */
+#include "xport/why.h"
 #include "xport/window.h"
 #include "xport/xport_internal.h"
 
@@ -297,6 +298,7 @@ static noinline bool req_direct(struct qp *qp, struct req_wqe *w)
 
 	op.niov = wqe_iov(qp, w, r->cur, 0, w->len, iov);
 	if (op.niov < 0) {
+		xp_why_wqe(qp, w, r->cur, 0, w->len);
 		w->status = op.niov == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
 		return true;
 	}
@@ -314,6 +316,7 @@ static noinline bool req_direct(struct qp *qp, struct req_wqe *w)
 	case DIRECT_NO:
 		return false;
 	case DIRECT_LOCAL:
+		xp_why_wqe(qp, w, r->cur, 0, w->len);
 		w->status = WC_LOC_PROT_ERR;
 		return true;
 	}
@@ -451,8 +454,10 @@ HOT __flatten noinline void req_run(struct qp *qp, ns_t now)
 			r->blocked = true;
 			break;
 		}
-		if (unlikely(rc))
+		if (unlikely(rc)) {
+			xp_why_wqe(qp, w, r->cur, 0, w->len);
 			w->status = rc == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
+		}
 	}
 	if (unlikely(r->overrun))
 		comp_overrun(qp, now);

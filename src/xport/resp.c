@@ -17,6 +17,7 @@
  * after the completion.
  */
 #include "xport/resp_internal.h"
+#include "xport/why.h"
 
 static const char *const resp_step_names[] = {
 	[RESP_CHK_STATE] = "CHK_STATE",
@@ -41,8 +42,12 @@ static enum resp_step resp_chk_state(struct resp_ctx *c)
 {
 	struct qp *qp = c->qp;
 
-	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR || qp->resp.fatal_syn))
+	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR || qp->resp.fatal_syn)) {
+		/* That further packets arrive after a failure is usual. */
+		if (!qp->resp.fatal_syn && !(qp->state == QPS_ERR && xp_fail(qp)->err))
+			xp_drop(qp, DROP_STATE, qp->state);
 		return RESP_DONE;
+	}
 	if (unlikely(!c->npkts))
 		return RESP_DONE;
 	if (unlikely(qp->state == QPS_RTR && !qp->resp.established)) {
@@ -55,6 +60,7 @@ static enum resp_step resp_chk_state(struct resp_ctx *c)
 /* The link has refused the request (seg.refuse): returns the step that sends the answer. */
 static noinline enum resp_step resp_chk_refused(struct resp_ctx *c)
 {
+	xp_why(c->qp, FAULT_RULE);
 	switch (c->seg->refuse) {
 	case AETH_RNR_NAK:
 		return RESP_RNR;
@@ -78,6 +84,8 @@ static enum resp_step resp_chk_psn(struct resp_ctx *c)
 		return RESP_NAK_SEQ;
 	if (unlikely(diff < 0)) {
 		qp->dev->counter[CNT_DUP_REQ]++;
+		if (unlikely(qp->card->epsn == (qp->attr.rq_psn & PSN_MASK)))
+			xp_drop(qp, DUPLICATE_FIRST, c->psn, qp->card->epsn);
 		if (!(resp_is_send(c) || resp_is_write(c)) || seen >= c->npkts)
 			return RESP_DUPLICATE;
 		c->cut = (uint64_t)seen << qp->req.mtu_shift;
@@ -100,13 +108,11 @@ static enum resp_step resp_chk_op_seq(struct resp_ctx *c)
 	enum resp_msg is = resp_is_send(c) ? RESP_MSG_SEND :
 			   resp_is_write(c) ? RESP_MSG_WRITE : RESP_MSG_NONE;
 
-	if (want == RESP_MSG_NONE) {
-		if (unlikely(is != RESP_MSG_NONE && !(c->flags & SEG_F_START)))
-			return resp_inv_req(c, WC_REM_INV_REQ_ERR);
-	} else if (unlikely(is != want || c->flags & SEG_F_START)) {
-		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
-	}
-	return RESP_CHK_OP_VALID;
+	if (likely(want == RESP_MSG_NONE ? is == RESP_MSG_NONE || c->flags & SEG_F_START :
+					   is == want && !(c->flags & SEG_F_START)))
+		return RESP_CHK_OP_VALID;
+	xp_why(c->qp, OP_SEQUENCE, !(c->flags & SEG_F_START), want == RESP_MSG_NONE);
+	return resp_inv_req(c, WC_REM_INV_REQ_ERR);
 }
 
 bool resp_payload_fits(const struct resp_ctx *c)
@@ -135,6 +141,49 @@ static bool resp_flush_valid(const struct seg *seg, uint32_t access)
 
 	return plt && !(plt & ~(SEG_FETH_GLOBAL | SEG_FETH_PERSISTENT)) && sel <= SEG_FETH_MR &&
 	       (access & need) == need;
+}
+
+/* The qp_access_flags that a request needs; 0: none. */
+static uint32_t resp_op_access(const struct seg *seg)
+{
+	switch ((enum seg_type)seg->type) {
+	case SEG_WRITE:
+	case SEG_WRITE_IMM:
+	case SEG_ATOMIC_WRITE:
+		return IB_UVERBS_ACCESS_REMOTE_WRITE;
+	case SEG_READ_REQ:
+		return IB_UVERBS_ACCESS_REMOTE_READ;
+	case SEG_CMP_SWP:
+	case SEG_FETCH_ADD:
+		return IB_UVERBS_ACCESS_REMOTE_ATOMIC;
+	case SEG_FLUSH:
+	case SEG_SEND:
+	case SEG_SEND_IMM:
+	case SEG_SEND_INV:
+	case SEG_READ_RESP:
+	case SEG_ACK:
+	case SEG_ATOMIC_ACK:
+	case SEG_NTYPES:
+		break;
+	}
+	return 0;
+}
+
+/* The reason for which resp_chk_op_valid() refuses the request. */
+static noinline __cold void resp_why_op(struct resp_ctx *c)
+{
+	uint32_t access = c->qp->attr.access, need = resp_op_access(c->seg);
+	uint32_t imm = c->seg->imm;
+
+	if (c->seg->type == SEG_FLUSH)
+		xp_why(c->qp, FLUSH_TYPE, imm & SEG_FETH_PLT,
+		       (imm & SEG_FETH_SEL) >> SEG_FETH_SEL_SHIFT, access);
+	else if ((access & need) != need)
+		xp_why(c->qp, QP_ACCESS, access, need);
+	else if (c->seg->type >= SEG_CMP_SWP && c->seg->va & 7)
+		xp_why(c->qp, ATOMIC_ALIGN, c->seg->va);
+	else
+		xp_why(c->qp, LENGTH_PACKETS, c->len, c->npkts, 1u << c->qp->req.mtu_shift);
 }
 
 static enum resp_step resp_chk_op_valid(struct resp_ctx *c)
@@ -172,7 +221,10 @@ static enum resp_step resp_chk_op_valid(struct resp_ctx *c)
 	case SEG_NTYPES:
 		return RESP_DONE;
 	}
-	return ok ? RESP_CHK_RESOURCE : resp_inv_req(c, WC_REM_INV_REQ_ERR);
+	if (likely(ok))
+		return RESP_CHK_RESOURCE;
+	resp_why_op(c);
+	return resp_inv_req(c, WC_REM_INV_REQ_ERR);
 }
 
 /*
@@ -198,6 +250,7 @@ static noinline __cold enum resp_step resp_recv_missing(struct resp_ctx *c)
 static noinline __cold enum resp_step resp_bad_recv(struct resp_ctx *c)
 {
 	resp_rem_op(c, WC_LOC_QP_OP_ERR);
+	xp_why_bad_recv(c->qp);
 	if (!c->qp->resp.have_wqe)
 		c->event = EV_QP_FATAL;
 	return RESP_FATAL;
@@ -219,12 +272,20 @@ static enum resp_step resp_chk_resource(struct resp_ctx *c)
 		}
 	} else if (!resp_is_send(c) && !resp_is_write(c)) {
 		/* More than max_dest_rd_atomic outstanding: invalid request (IBA 9.7.5.2.6). */
-		if (unlikely(resp_queue_new(qp) >= qp->attr.max_dest_rd_atomic))
+		if (unlikely(resp_queue_new(qp) >= qp->attr.max_dest_rd_atomic)) {
+			xp_why(qp, RD_ATOMIC, resp_queue_new(qp) + 1, qp->attr.max_dest_rd_atomic);
 			return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+		}
 		if (unlikely(!resp_rd_alloc(qp) || qp->resp.res_count == qp->resp.rd_size))
 			return RESP_DONE;
 	}
 	return RESP_CHK_LENGTH;
+}
+
+static noinline __cold enum resp_step resp_too_long(struct resp_ctx *c, uint64_t len)
+{
+	xp_why(c->qp, LENGTH_MAX, len, DEV_MAX_MSG);
+	return resp_inv_req(c, WC_REM_INV_REQ_ERR);
 }
 
 static enum resp_step resp_chk_length(struct resp_ctx *c)
@@ -235,8 +296,10 @@ static enum resp_step resp_chk_length(struct resp_ctx *c)
 		r->off = 0;
 	if (resp_is_send(c)) {
 		if (unlikely(r->off + (uint64_t)c->len > r->room ||
-			     r->off + (uint64_t)c->len > DEV_MAX_MSG))
+			     r->off + (uint64_t)c->len > DEV_MAX_MSG)) {
+			xp_why(c->qp, LENGTH_RECV, r->off + (uint64_t)c->len, r->room);
 			return resp_inv_req(c, WC_LOC_LEN_ERR);
+		}
 		return RESP_EXECUTE;
 	}
 	if (resp_is_write(c)) {
@@ -245,14 +308,16 @@ static enum resp_step resp_chk_length(struct resp_ctx *c)
 			r->rkey = c->seg->rkey;
 			r->resid = c->seg->dma_len;
 			if (unlikely(r->resid > DEV_MAX_MSG))
-				return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+				return resp_too_long(c, r->resid);
 		}
 		/* The message must have exactly the length in its RETH. */
-		if (unlikely(c->flags & SEG_F_END ? c->len != r->resid : c->len >= r->resid))
+		if (unlikely(c->flags & SEG_F_END ? c->len != r->resid : c->len >= r->resid)) {
+			xp_why(c->qp, LENGTH_RETH, c->len, r->resid);
 			return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+		}
 	} else if (unlikely((c->seg->type == SEG_READ_REQ || c->seg->type == SEG_FLUSH) &&
 			    c->seg->dma_len > DEV_MAX_MSG)) {
-		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+		return resp_too_long(c, c->seg->dma_len);
 	}
 	return RESP_CHK_RKEY;
 }
@@ -269,8 +334,10 @@ static noinline enum resp_step resp_chk_flush_key(struct resp_ctx *c)
 		len = 0;
 	}
 	if (unlikely(mr_check(c->qp->dev, c->qp->pd->id, c->qp->qpn, seg->rkey, va, len,
-			      resp_flush_access(seg), &c->addr) != MR_OK))
+			      resp_flush_access(seg), &c->addr) != MR_OK)) {
+		xp_why_key(c->qp, seg->rkey, va, len, resp_flush_access(seg));
 		return resp_rem_acc(c);
+	}
 	return RESP_EXECUTE;
 }
 
@@ -299,8 +366,10 @@ static enum resp_step resp_chk_rkey(struct resp_ctx *c)
 		return resp_chk_flush_key(c);
 	}
 	if (len && unlikely(mr_check(c->qp->dev, c->qp->pd->id, c->qp->qpn, rkey, va, len, access,
-				     &c->addr) != MR_OK))
+				     &c->addr) != MR_OK)) {
+		xp_why_key(c->qp, rkey, va, len, access);
 		return resp_rem_acc(c);
+	}
 	return RESP_EXECUTE;
 }
 
@@ -312,6 +381,7 @@ static noinline __cold enum resp_step resp_nak_seq(struct resp_ctx *c)
 		return RESP_DONE;
 	qp->resp.nak_sent = true;
 	qp->dev->counter[CNT_OUT_OF_SEQ_REQ]++;
+	xp_drop(qp, DROP_PSN, c->psn, qp->card->epsn);
 	resp_answer(qp, c->from, qp->card->epsn, AETH_NAK_PSN_SEQ);
 	return RESP_DONE;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "core/mw.h"
 #include "xport/resp_internal.h"
+#include "xport/why.h"
 
 /*
  * Executes SEND with invalidate. The key must be that of a type 2 window of this QP (IBA
@@ -17,10 +18,19 @@ static noinline enum resp_step resp_exec_inv(struct resp_ctx *c)
 {
 	if (likely(!mw_invalidate(c->qp, c->seg->imm)))
 		return RESP_COMPLETE;
+	xp_why(c->qp, INV_KEY, c->seg->imm);
 	c->syndrome = AETH_NAK_REM_ACC;
 	c->status = WC_REM_INV_REQ_ERR;
 	c->event = EV_NONE;
 	return RESP_FATAL;
+}
+
+/* The region is valid, but the program has unmapped its memory or changed the protection. */
+static noinline __cold enum resp_step resp_mem_gone(struct resp_ctx *c)
+{
+	xp_why(c->qp, MEM_GONE, (uintptr_t)c->addr,
+	       resp_is_write(c) ? c->qp->resp.rkey : c->seg->rkey);
+	return resp_rem_acc(c);
 }
 
 static enum resp_step resp_exec_send(struct resp_ctx *c)
@@ -28,14 +38,17 @@ static enum resp_step resp_exec_send(struct resp_ctx *c)
 	struct iovec iov[SEG_MAX_IOV];
 	int n = recv_iov(c->qp, c->qp->resp.off, c->len, iov);
 
-	if (unlikely(n < 0))
+	if (unlikely(n < 0)) {
+		xp_why_recv(c->qp, c->qp->resp.off, c->len);
 		return resp_rem_op(c, WC_LOC_PROT_ERR);
+	}
 	switch (xp_place(c->seg, c->cut, iov, n, c->len)) {
 	case 0:
 		if (unlikely(c->seg->type == SEG_SEND_INV && c->flags & SEG_F_END))
 			return resp_exec_inv(c);
 		return RESP_COMPLETE;
 	case -EFAULT:
+		xp_why_recv(c->qp, c->qp->resp.off, c->len);
 		return resp_rem_op(c, WC_LOC_PROT_ERR);
 	default:
 		return RESP_DONE;
@@ -50,7 +63,7 @@ static enum resp_step resp_exec_write(struct resp_ctx *c)
 	case 0:
 		return RESP_COMPLETE;
 	case -EFAULT:
-		return resp_rem_acc(c);
+		return resp_mem_gone(c);
 	default:
 		return RESP_DONE;
 	}
@@ -115,14 +128,16 @@ static noinline enum resp_step resp_exec_atomic(struct resp_ctx *c)
 	struct resp_res res = { .type = SEG_ATOMIC_ACK, .psn = c->psn };
 	int rc;
 
-	if (unlikely((uintptr_t)c->addr & 7))
+	if (unlikely((uintptr_t)c->addr & 7)) {
+		xp_why(c->qp, ATOMIC_ALIGN, (uintptr_t)c->addr);
 		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+	}
 	if (seg->type == SEG_CMP_SWP)
 		rc = umem_cmp_swp(c->addr, seg->compare, seg->swap_add, &res.va);
 	else
 		rc = umem_fetch_add(c->addr, seg->swap_add, &res.va);
 	if (unlikely(rc))
-		return resp_rem_acc(c);
+		return resp_mem_gone(c);
 	replay_push(c->qp, &(struct resp_replay){ .va = res.va, .psn = c->psn,
 						  .len = REPLAY_ATOMIC });
 	return resp_exec_rd(c, &res, 1);
@@ -135,12 +150,14 @@ static noinline enum resp_step resp_exec_atomic_write(struct resp_ctx *c)
 	uint64_t v;
 	struct iovec iov = { &v, sizeof(v) };
 
-	if (unlikely((uintptr_t)c->addr & 7))
+	if (unlikely((uintptr_t)c->addr & 7)) {
+		xp_why(c->qp, ATOMIC_ALIGN, (uintptr_t)c->addr);
 		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+	}
 	if (unlikely(xp_place(c->seg, 0, &iov, 1, sizeof(v))))
 		return RESP_DONE;
 	if (unlikely(umem_store64(c->addr, v)))
-		return resp_rem_acc(c);
+		return resp_mem_gone(c);
 	return resp_exec_rd(c, &res, 1);
 }
 
@@ -247,11 +264,15 @@ static enum resp_step resp_dup_read(struct resp_ctx *c)
 		return RESP_DONE;
 	left = e->len - (uint32_t)(res.va - e->va);
 	res.len = min(res.len, left);
-	if (!(qp->attr.access & IB_UVERBS_ACCESS_REMOTE_READ))
+	if (!(qp->attr.access & IB_UVERBS_ACCESS_REMOTE_READ)) {
+		xp_why(qp, QP_ACCESS, qp->attr.access, IB_UVERBS_ACCESS_REMOTE_READ);
 		return resp_inv_req(c, WC_REM_INV_REQ_ERR);
+	}
 	if (res.len && mr_check(qp->dev, qp->pd->id, qp->qpn, res.rkey, res.va, res.len,
-				IB_UVERBS_ACCESS_REMOTE_READ, &c->addr) != MR_OK)
+				IB_UVERBS_ACCESS_REMOTE_READ, &c->addr) != MR_OK) {
+		xp_why_key(qp, res.rkey, res.va, res.len, IB_UVERBS_ACCESS_REMOTE_READ);
 		return resp_rem_acc(c);
+	}
 	res.msn = qp->card->msn;
 	res.dup = true;
 	resp_queue(qp, &res);

@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "queue/barrier.h"
 #include "xport/resp_internal.h"
+#include "xport/why.h"
 
 static struct resp_res *res_at(const struct qp_resp *r, uint32_t i)
 {
@@ -197,6 +198,9 @@ HOT static int resp_send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_
 	resp_seg_head(qp, &seg, SEG_ACK, psn);
 	seg.syndrome = syndrome;
 	seg.msn = msn;
+	/* A sequence NAK is no failure. */
+	if (unlikely(syndrome > AETH_NAK_PSN_SEQ && syndrome <= AETH_NAK_REM_OP))
+		seg.why = &xp_fail(qp)->why;
 	return resp_send_counted(qp, l, &seg);
 }
 
@@ -212,6 +216,18 @@ static noinline __cold void resp_fail_now(struct qp *qp, enum wc_status status, 
 	xp_fail_recv(qp, status);
 	xp_flush_sq(qp);
 	xp_flush_rq(qp);
+}
+
+/* Why the memory of a READ cannot be read: its key ended meanwhile, or the program has unmapped it. */
+static noinline __cold void resp_why_read(struct qp *qp, const struct resp_res *e)
+{
+	void *addr;
+
+	if (mr_check(qp->dev, qp->pd->id, qp->qpn, e->rkey, e->va, e->len,
+		     IB_UVERBS_ACCESS_REMOTE_READ, &addr) == MR_OK)
+		xp_why(qp, MEM_GONE, (uintptr_t)addr, e->rkey);
+	else
+		xp_why_key(qp, e->rkey, e->va, e->len, IB_UVERBS_ACCESS_REMOTE_READ);
 }
 
 /* Sends the queued responses. False: the link is full. */
@@ -230,6 +246,7 @@ static noinline bool resp_output_res(struct qp *qp, struct link *l)
 		if (unlikely(rc)) {
 			uint32_t psn = e->psn;
 
+			resp_why_read(qp, e);
 			/* The memory cannot be read: drop all later answers. */
 			r->res_count = 0;
 			r->ack_due = false;
@@ -330,6 +347,7 @@ noinline void resp_fatal(struct qp *qp, struct link *l, uint32_t psn, uint8_t sy
 		r->fatal_event = (uint8_t)event;
 		return;
 	}
+	xp_why_refused(qp);
 	resp_answer(qp, l, psn, syndrome);
 	resp_fail_now(qp, status, event);
 }

@@ -22,6 +22,7 @@
  * limit; retry_cnt 7 means seven, unlike in kernel rxe.
  */
 #include "wire/aeth.h"
+#include "xport/why.h"
 #include "xport/window.h"
 #include "xport/xport_internal.h"
 
@@ -231,6 +232,7 @@ void xp_timer(struct qp *qp, ns_t now)
 	}
 	r->retrying = false;
 	if (!xp_timer_retry(qp, now)) {
+		xp_why_retry(qp);
 		xp_fail_head(qp, WC_RETRY_EXC_ERR);
 		return;
 	}

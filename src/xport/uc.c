@@ -7,6 +7,7 @@
  * entries, if its SRQ has failed, or if the receive buffer cannot be written (key or address).
  */
 #include "xport/resp_internal.h"
+#include "xport/why.h"
 
 /* Kind of the message that the segment belongs to. */
 static enum resp_msg uc_msg_of(const struct seg *seg)
@@ -18,6 +19,21 @@ static enum resp_msg uc_msg_of(const struct seg *seg)
 static void uc_drop_message(struct qp *qp)
 {
 	qp->resp.msg = RESP_MSG_NONE;
+}
+
+/* The reason for which uc_begin() or uc_place_write() drops a WRITE. left: bytes of the message that are not placed. */
+static noinline __cold void uc_why_write(struct resp_ctx *c, uint32_t left)
+{
+	const struct qp_resp *r = &c->qp->resp;
+
+	if (!(c->qp->attr.access & IB_UVERBS_ACCESS_REMOTE_WRITE))
+		xp_why(c->qp, QP_ACCESS, c->qp->attr.access, IB_UVERBS_ACCESS_REMOTE_WRITE);
+	else if (left > DEV_MAX_MSG)
+		xp_why(c->qp, LENGTH_MAX, left, DEV_MAX_MSG);
+	else
+		xp_why_key(c->qp, r->rkey, r->va, left, IB_UVERBS_ACCESS_REMOTE_WRITE);
+	xp_why_drop(c->qp, &xp_fail(c->qp)->why);
+	xp_fail(c->qp)->why.id = WHY_NONE;
 }
 
 /* Starts a message at its FIRST or ONLY packet. False: the message is dropped. */
@@ -33,10 +49,12 @@ static bool uc_begin(struct resp_ctx *c)
 	r->va = seg->va;
 	r->rkey = seg->rkey;
 	r->resid = seg->dma_len;
-	if (!(qp->attr.access & IB_UVERBS_ACCESS_REMOTE_WRITE) || r->resid > DEV_MAX_MSG)
-		return false;
-	return !r->resid || mr_check(qp->dev, qp->pd->id, qp->qpn, r->rkey, r->va, r->resid,
-				     IB_UVERBS_ACCESS_REMOTE_WRITE, &c->addr) == MR_OK;
+	if (qp->attr.access & IB_UVERBS_ACCESS_REMOTE_WRITE && r->resid <= DEV_MAX_MSG &&
+	    (!r->resid || mr_check(qp->dev, qp->pd->id, qp->qpn, r->rkey, r->va, r->resid,
+				   IB_UVERBS_ACCESS_REMOTE_WRITE, &c->addr) == MR_OK))
+		return true;
+	uc_why_write(c, r->resid);
+	return false;
 }
 
 /* The receive WQE or its buffer is bad: fails the QP (IBA 9.9.3.1). */
@@ -61,19 +79,24 @@ static bool uc_place_send(struct resp_ctx *c)
 		case RECV_GOT:
 			break;
 		case RECV_NONE:
+			xp_drop(qp, DROP_UC, 1);
 			return false;
 		case RECV_BAD:
+			xp_why_bad_recv(qp);
 			uc_local_error(qp, WC_LOC_QP_OP_ERR);
 			return false;
 		}
 	}
-	if (r->off + (uint64_t)c->len > r->room)
+	if (r->off + (uint64_t)c->len > r->room) {
+		xp_drop(qp, LENGTH_RECV, r->off + (uint64_t)c->len, r->room);
 		return false;
+	}
 	n = recv_iov(qp, r->off, c->len, iov);
 	switch (n < 0 ? -EFAULT : xp_place(c->seg, 0, iov, n, c->len)) {
 	case 0:
 		return true;
 	case -EFAULT:
+		xp_why_recv(qp, r->off, c->len);
 		uc_local_error(qp, WC_LOC_PROT_ERR);
 		return false;
 	default:
@@ -87,17 +110,23 @@ static bool uc_place_write(struct resp_ctx *c)
 	struct qp_resp *r = &qp->resp;
 	struct iovec iov;
 
-	if (c->flags & SEG_F_END ? c->len != r->resid : c->len >= r->resid)
+	if (c->flags & SEG_F_END ? c->len != r->resid : c->len >= r->resid) {
+		xp_drop(qp, LENGTH_RETH, c->len, r->resid);
 		return false;
+	}
 	if (!c->len)
 		return true;
 	/* The key may have been invalidated since the message began. */
 	if (mr_check(qp->dev, qp->pd->id, qp->qpn, r->rkey, r->va, c->len,
-		     IB_UVERBS_ACCESS_REMOTE_WRITE, &c->addr) != MR_OK)
+		     IB_UVERBS_ACCESS_REMOTE_WRITE, &c->addr) != MR_OK) {
+		uc_why_write(c, c->len);
 		return false;
+	}
 	iov = (struct iovec){ c->addr, c->len };
-	if (xp_place(c->seg, 0, &iov, 1, c->len))
+	if (xp_place(c->seg, 0, &iov, 1, c->len)) {
+		xp_drop(qp, MEM_GONE, (uintptr_t)c->addr, r->rkey);
 		return false;
+	}
 	r->va += c->len;
 	r->resid -= c->len;
 	return true;
@@ -116,8 +145,10 @@ static void uc_complete(struct resp_ctx *c)
 		case RECV_GOT:
 			break;
 		case RECV_NONE:
+			xp_drop(qp, DROP_UC, 1);
 			return;
 		case RECV_BAD:
+			xp_why_bad_recv(qp);
 			uc_local_error(qp, WC_LOC_QP_OP_ERR);
 			return;
 		}
@@ -143,6 +174,8 @@ static void uc_run(struct resp_ctx *c)
 
 	/* Accept the expected PSN, or the first packet of a message; otherwise end the message. */
 	if (c->psn != qp->card->epsn && !(c->flags & SEG_F_START)) {
+		if (r->msg != RESP_MSG_NONE)
+			xp_drop(qp, DROP_UC, 0);
 		uc_drop_message(qp);
 		return;
 	}

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include "wire/grh.h"
 #include "xport/resp_internal.h"
+#include "xport/why.h"
 
 static void ud_local_error(struct qp *qp, enum wc_status status)
 {
@@ -58,17 +59,22 @@ static void ud_receive(struct qp *qp, const struct seg *seg)
 	case RECV_GOT:
 		break;
 	case RECV_NONE:
+		xp_drop(qp, DROP_NO_RECV, seg->len, seg->sqpn);
 		return;
 	case RECV_BAD:
+		xp_why_bad_recv(qp);
 		ud_local_error(qp, WC_LOC_QP_OP_ERR);
 		return;
 	}
-	if (GRH_LEN + (uint64_t)seg->len > qp->resp.room)
+	if (GRH_LEN + (uint64_t)seg->len > qp->resp.room) {
+		xp_drop(qp, DROP_LONG, GRH_LEN + (uint64_t)seg->len, qp->resp.room);
 		return;
+	}
 	switch (ud_place(qp, seg)) {
 	case 0:
 		break;
 	case -EFAULT:
+		xp_why_recv(qp, 0, GRH_LEN + (uint64_t)seg->len);
 		ud_local_error(qp, WC_LOC_PROT_ERR);
 		return;
 	default:
@@ -94,11 +100,16 @@ static void ud_receive(struct qp *qp, const struct seg *seg)
 
 void ud_input(struct qp *qp, const struct seg *seg)
 {
-	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR || seg->service != SEG_UD ||
-		     seg->type > SEG_SEND_IMM || !seg->net || !seg->sqpn))
+	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR)) {
+		xp_drop(qp, DROP_STATE, qp->state);
+		return;
+	}
+	if (unlikely(seg->service != SEG_UD || seg->type > SEG_SEND_IMM || !seg->net ||
+		     !seg->sqpn))
 		return;
 	if (unlikely(seg->qkey != qp->attr.qkey)) {
 		qp->dev->bad_qkeys++;
+		xp_drop(qp, DROP_QKEY, seg->sqpn, seg->qkey, qp->attr.qkey);
 		return;
 	}
 	card_lock(qp->card, CARD_OWNER);

@@ -11,7 +11,7 @@
 #include "queue/barrier.h"
 #include "wire/ipudp.h"
 #include "wire/mtu.h"
-#include "xport/xport_internal.h"
+#include "xport/why.h"
 
 /* Maximum payload of a datagram in bytes: the active MTU of the device's port. */
 static uint32_t ud_mtu(const struct qp *qp)
@@ -116,6 +116,15 @@ static bool ud_address(const struct qp *qp, const struct req_wqe *w, struct seg_
 	return true;
 }
 
+/* The reason for which the address handle of a datagram was refused. */
+static noinline __cold void ud_why_ah(struct qp *qp, const struct req_wqe *w)
+{
+	const struct ah *ah = idtable_find(&qp->dev->ahs, w->ud.ah_num);
+	uint32_t fault = !ah ? 0 : ah->pd != qp->pd ? 1 : 3;
+
+	xp_why(qp, SEND_AH, w->ud.ah_num, fault, ah ? ah->attr.grh.sgid_index : 0);
+}
+
 static int ud_send(struct qp *qp, struct req_wqe *w)
 {
 	struct seg seg = unrel_seg_head(qp, w);
@@ -128,8 +137,10 @@ static int ud_send(struct qp *qp, struct req_wqe *w)
 	/* On InfiniBand an AH is required: the WQE has no LID. */
 	if (qp->dev->port.ib)
 		ib = wqe_ah(qp, w);
-	if (unlikely(qp->dev->port.ib ? !ib : !ud_address(qp, w, &net)))
+	if (unlikely(qp->dev->port.ib ? !ib : !ud_address(qp, w, &net))) {
+		ud_why_ah(qp, w);
 		return -EINVAL;
+	}
 	seg.service = SEG_UD;
 	seg.flags = SEG_F_START | SEG_F_END;
 	if (w->flags & WQE_SOLICITED)
@@ -162,6 +173,7 @@ static void unrel_fail(struct qp *qp, enum wc_status status)
 	struct req_wqe *w = req_wqe(qp, qp->sq.index);
 
 	qp_set_state(qp, QPS_SQE);
+	xp_why_err(qp);
 	r->una = r->nxt = r->psn;
 	qp->sq_draining = false;
 	xp_error_cqe(qp, qp->send_cq, w->wr_id, status);
@@ -183,8 +195,11 @@ static int unrel_send_some(struct qp *qp, struct req_wqe *w)
 	if (unlikely(w->flags & WQE_LOCAL))
 		return wqe_bind(qp, w);
 	rc = qp->type == QPT_UC ? uc_send(qp, w) : ud_send(qp, w);
-	if (unlikely(rc))
+	if (unlikely(rc)) {
+		if (rc != -EAGAIN && !xp_fail(qp)->why.id)
+			xp_why_wqe(qp, w, qp->req.cur, 0, w->len);
 		return rc == -EAGAIN ? rc : rc == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
+	}
 	qp->dev->counter[CNT_SENT_PKTS] += qp->req.cur_pkt - before;
 	w->flags |= WQE_STARTED;
 	return 0;
@@ -204,8 +219,10 @@ noinline void unrel_run(struct qp *qp, ns_t now)
 		w = req_wqe(qp, r->cur);
 		if (qp->state == QPS_SQD && !(w->flags & WQE_STARTED))
 			break;
-		if (!w->status && qp->type == QPT_UD && unlikely(w->len > ud_mtu(qp)))
+		if (!w->status && qp->type == QPT_UD && unlikely(w->len > ud_mtu(qp))) {
+			xp_why(qp, SEND_LENGTH, w->len, ud_mtu(qp), 2);
 			w->status = WC_LOC_LEN_ERR;
+		}
 		rc = w->status ? w->status : unrel_send_some(qp, w);
 		if (rc == -EAGAIN) {
 			r->blocked = true;

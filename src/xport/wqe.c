@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "core/mw.h"
 #include "queue/barrier.h"
+#include "xport/why.h"
 #include "xport/xport_internal.h"
 
 #define ON_RC (1 << QPT_RC)
@@ -99,6 +100,9 @@ enum wc_status wqe_bind(struct qp *qp, const struct req_wqe *w)
 	int rc = w->opcode == IB_UVERBS_WR_LOCAL_INV ? mw_invalidate(qp, w->inv_rkey) :
 						       mw_bind(qp, &w->bind);
 
+	if (unlikely(rc))
+		xp_why(qp, BIND_FAILED, w->opcode == IB_UVERBS_WR_LOCAL_INV ? w->inv_rkey :
+							w->bind.mw_rkey, (uint64_t)-rc);
 	return rc ? WC_MW_BIND_ERR : WC_SUCCESS;
 }
 
@@ -210,6 +214,30 @@ static enum wc_status wqe_read_op(const struct qp *qp, const struct rxe_send_wqe
 	return WC_SUCCESS;
 }
 
+/* The reason of an error status of wqe_read_op(). */
+static noinline __cold void wqe_why(struct qp *qp, const struct rxe_send_wqe *s,
+				    const struct req_wqe *w)
+{
+	uint32_t flags = READ_ONCE(s->wr.send_flags), num = READ_ONCE(s->dma.num_sge);
+	uint64_t len = READ_ONCE(s->dma.length);
+	bool known = w->opcode < ARRAY_SIZE(wqe_ops) && wqe_ops[w->opcode].on & 1 << qp->type;
+
+	if (!known)
+		xp_why(qp, SEND_OPCODE, w->opcode, qp->type);
+	else if (!qp->attr.max_rd_atomic && wqe_is_rd(w))
+		xp_why(qp, SEND_NO_RD);
+	else if (w->status == WC_LOC_QP_OP_ERR && wqe_is_rd(w) && flags & WQE_INLINE)
+		xp_why(qp, SEND_INLINE_READ);
+	else if (w->status == WC_LOC_QP_OP_ERR)
+		xp_why(qp, SEND_SGES, num, qp->max_send_sge);
+	else if (w->type == SEG_CMP_SWP || w->type == SEG_FETCH_ADD)
+		xp_why(qp, SEND_LENGTH, w->len, 8, 3);
+	else if (w->flags & WQE_INLINE)
+		xp_why(qp, SEND_LENGTH, len, qp->max_inline, 1);
+	else
+		xp_why(qp, SEND_LENGTH, w->type == SEG_FLUSH ? w->flush.len : len, DEV_MAX_MSG, 0);
+}
+
 /* Doubles the array of private copies. False: it is as large as the ring, or no memory. */
 static noinline __cold bool wqe_grow(struct qp *qp)
 {
@@ -261,6 +289,8 @@ HOT bool wqe_fetch(struct qp *qp)
 	w->num_sge = 0;
 	w->len = 0;
 	w->status = (uint8_t)wqe_read_op(qp, s, w);
+	if (unlikely(w->status))
+		wqe_why(qp, s, w);
 	npkts = 0;
 	if (likely(!w->status && !(w->flags & WQE_LOCAL))) {
 		npkts = w->type >= SEG_CMP_SWP ? 1 :

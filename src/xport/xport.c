@@ -9,6 +9,7 @@
 #include "base/pool.h"
 #include "queue/barrier.h"
 #include "wire/pkey.h"
+#include "xport/why.h"
 #include "xport/window.h"
 #include "xport/xport_internal.h"
 
@@ -62,6 +63,7 @@ static void xp_state_reset(struct qp *qp)
 	r->deadline = r->early = NS_NEVER;
 	r->mtu_shift = 8;
 
+	xp_fail_forget(qp);
 	memset(p, 0, sizeof(*p));
 	p->sge = keep.sge;
 	p->res = keep.res;
@@ -187,6 +189,7 @@ void xp_modified(struct qp *qp, enum qp_state old, uint32_t mask, ns_t now)
 	case QPS_ERR:
 		if (old == QPS_ERR)
 			return;
+		xp_fail(qp)->why.id = WHY_NONE;
 		xp_enter_err(qp, false);
 		xp_flush_sq(qp);
 		xp_flush_rq(qp);
@@ -234,6 +237,7 @@ static noinline bool xp_other_pkey(struct qp *qp, uint16_t pkey)
 	if (pkey_admits(ours, pkey))
 		return false;
 	qp->dev->bad_pkeys++;
+	xp_drop(qp, DROP_PKEY, pkey, ours);
 	return true;
 }
 
@@ -257,8 +261,13 @@ HOT void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t 
 	if (unlikely(seg->type >= SEG_NTYPES || seg->service != SEG_RC))
 		return;
 	/* Drop a segment from a QP other than the one that this QP is connected to. */
-	if (unlikely(seg->sqpn && seg->sqpn != qp->attr.dest_qpn))
+	if (unlikely(seg->sqpn && seg->sqpn != qp->attr.dest_qpn)) {
+		if (qp->state < QPS_RTR)
+			xp_drop(qp, DROP_STATE, qp->state);
+		else
+			xp_drop(qp, DROP_STRANGER, seg->sqpn, qp->attr.dest_qpn);
 		return;
+	}
 	qp->dev->counter[CNT_RCVD_PKTS] += seg->type == SEG_READ_REQ ? 1 : seg->npkts;
 	if (seg->type == SEG_ACK || seg->type == SEG_READ_RESP || seg->type == SEG_ATOMIC_ACK)
 		comp_input(qp, seg, now);

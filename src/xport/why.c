@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <string.h>
+#include "queue/barrier.h"
+#include "wire/aeth.h"
+#include "xport/why.h"
+
+noinline __cold struct qp_fail *xp_fail(struct qp *qp)
+{
+	struct fail_log *log = &qp->dev->fails;
+	struct qp_fail *f;
+
+	for (uint32_t i = 0; i < DEV_QP_FAILS; i++)
+		if (log->qp[i].qpn == qp->qpn)
+			return &log->qp[i];
+	f = &log->qp[log->next_qp++ % DEV_QP_FAILS];
+	*f = (struct qp_fail){ .qpn = qp->qpn };
+	return f;
+}
+
+noinline __cold void xp_fail_forget(const struct qp *qp)
+{
+	struct fail_log *log = &qp->dev->fails;
+
+	for (uint32_t i = 0; i < DEV_QP_FAILS && log->next_qp; i++)
+		if (log->qp[i].qpn == qp->qpn)
+			log->qp[i] = (struct qp_fail){ .qpn = 0 };
+}
+
+noinline __cold void xp_why_set(struct qp *qp, enum why_id id, const uint64_t arg[WHY_ARGS])
+{
+	why_make(&xp_fail(qp)->why, id, arg);
+	xp_fail(qp)->whose = WHY_OWN;
+}
+
+noinline __cold void xp_why_key(struct qp *qp, uint32_t key, uint64_t va, uint64_t len,
+				uint32_t access)
+{
+	key_why(qp->dev, qp->pd->id, qp->qpn, key, va, len, access, &xp_fail(qp)->why);
+	xp_fail(qp)->whose = WHY_OWN;
+}
+
+noinline __cold void xp_why_sge(struct qp *qp, const struct pd *pd, const struct rxe_sge *sge,
+				uint32_t num, uint64_t off, uint64_t len, uint32_t access,
+				bool recv)
+{
+	uint64_t first = 0;
+
+	for (uint32_t i = 0; i < num && len; i++) {
+		uint32_t length = READ_ONCE(sge[i].length), key = READ_ONCE(sge[i].lkey);
+		uint64_t addr = READ_ONCE(sge[i].addr) + off, take;
+		enum key_fault fault;
+		void *p;
+
+		if (off >= length) {
+			off -= length;
+			continue;
+		}
+		take = min(len, length - off);
+		if (mr_check(qp->dev, pd->id, qp->qpn, key, addr, take, access | KEY_LOCAL, &p) !=
+		    MR_OK) {
+			fault = key_fault(qp->dev, pd->id, qp->qpn, key, addr, take,
+					  access | KEY_LOCAL);
+			if (recv)
+				xp_why(qp, RECV_KEY, i, key, fault, addr, take);
+			else
+				xp_why(qp, LOCAL_KEY, i, key, fault, addr, take);
+			return;
+		}
+		first = first ? first : addr;
+		off = 0;
+		len -= take;
+	}
+	if (recv)
+		xp_why(qp, RECV_MEM, first);
+	else
+		xp_why(qp, LOCAL_MEM, first);
+}
+
+noinline __cold void xp_why_wqe(struct qp *qp, const struct req_wqe *w, uint32_t slot, uint64_t off,
+				uint64_t len)
+{
+	const struct rxe_send_wqe *s = ring_slot(&qp->sq, slot);
+
+	xp_why_sge(qp, qp->pd, s->dma.sge, w->num_sge, off, len,
+		   wqe_is_rd(w) ? IB_UVERBS_ACCESS_LOCAL_WRITE : 0, false);
+}
+
+noinline __cold void xp_why_recv(struct qp *qp, uint64_t off, uint64_t len)
+{
+	xp_why_sge(qp, qp->srq ? qp->srq->pd : qp->pd, qp->resp.sge, qp->resp.num_sge, off, len,
+		   IB_UVERBS_ACCESS_LOCAL_WRITE, true);
+}
+
+noinline __cold void xp_why_bad_recv(struct qp *qp)
+{
+	if (qp->resp.have_wqe)
+		xp_why(qp, RECV_SGES, qp->resp.num_sge,
+		       qp->srq ? qp->srq->max_sge : qp->max_recv_sge);
+	else
+		xp_why(qp, SRQ_FAILED);
+}
+
+noinline __cold void xp_why_nak(struct qp *qp, const struct seg *seg)
+{
+	uint64_t arg[WHY_ARGS] = { [2] = seg->psn };
+
+	if (seg->why && why_row(seg->why->id)) {
+		xp_fail(qp)->why = *seg->why;
+		xp_fail(qp)->whose = WHY_PEER;
+		return;
+	}
+	memcpy(arg, qp->attr.ah.grh.dgid, 16);
+	xp_why_set(qp, seg->syndrome == AETH_NAK_INV_REQ ? WHY_PEER_INV_REQ :
+		       seg->syndrome == AETH_NAK_REM_ACC ? WHY_PEER_ACCESS : WHY_PEER_OP, arg);
+}
+
+/* Time of an attempt. */
+static ns_t xp_why_timeout(const struct qp *qp)
+{
+	return ack_timeout_ns(qp->attr.timeout & 31);
+}
+
+/* Reads the state of the peer's QP, if it is known; *exists: there is such a QP. */
+static void xp_why_peer_state(const struct qp *qp, bool *exists, uint32_t *state)
+{
+	struct link *l = qp->link;
+	const struct qp *peer;
+
+	if (l->kind == LINK_LOOP) {
+		peer = rdev_find_qp(qp->dev, qp->attr.dest_qpn);
+		*exists = peer;
+		*state = peer ? peer->state : (uint32_t)QPS_RESET;
+		return;
+	}
+	if (l->ops->peer_qp)
+		*exists = l->ops->peer_qp(l, qp->attr.dest_qpn, state);
+}
+
+static void xp_why_route(struct qp *qp)
+{
+	uint64_t arg[WHY_ARGS] = { [2] = (uint64_t)-qp->link->error };
+
+	memcpy(arg, qp->attr.ah.grh.dgid, 16);
+	xp_why_set(qp, WHY_RETRY_ROUTE, arg);
+}
+
+noinline __cold void xp_why_retry(struct qp *qp)
+{
+	const struct qp_fail *f = xp_fail(qp);
+	const struct qp_req *r = &qp->req;
+	uint32_t tries = qp->attr.retry_cnt + 1u, state = QPS_RTS;
+	bool exists = true;
+
+	if (qp->link && !qp->link->dead)
+		xp_why_peer_state(qp, &exists, &state);
+	if (!qp->link || !exists)
+		xp_why(qp, RETRY_NO_QP, qp->attr.dest_qpn);
+	else if (qp->link->dead)
+		xp_why(qp, RETRY_DEAD);
+	else if (state < QPS_RTR || state > QPS_SQD)
+		xp_why(qp, RETRY_STATE, qp->attr.dest_qpn, state);
+	else if (qp->link->error)
+		xp_why_route(qp);
+	else if (f->naks && f->nak_una == r->una)
+		xp_why(qp, RETRY_PSN, f->naks, f->nak_psn, r->una);
+	else if (r->una == (qp->attr.sq_psn & PSN_MASK))
+		xp_why(qp, RETRY_NEVER, r->una, tries, xp_why_timeout(qp));
+	else
+		xp_why(qp, RETRY_LOST, r->una, tries, xp_why_timeout(qp));
+}
+
+static ns_t xp_why_now(const struct qp *qp)
+{
+	return qp->dev->ops->now ? qp->dev->ops->now() : 0;
+}
+
+static void xp_why_log(struct qp *qp, const struct why *why, uint8_t whose, uint64_t wr_id,
+		       uint32_t status)
+{
+	struct why_rec r = {
+		.why = *why, .whose = whose, .status = (uint8_t)status,
+		.qpn = qp->qpn, .peer_qpn = qp->attr.dest_qpn, .wr_id = wr_id,
+	};
+
+	if (qp->dev->ops->failed)
+		qp->dev->ops->failed(qp->dev, &r);
+}
+
+noinline __cold uint32_t xp_why_cqe(struct qp *qp, uint64_t wr_id, enum wc_status status)
+{
+	const struct qp_fail *f = xp_fail(qp);
+	struct why flushed;
+
+	if (status != WC_WR_FLUSH_ERR) {
+		xp_why_log(qp, &f->why, f->whose, wr_id, status);
+		return f->why.id;
+	}
+	if (f->err)
+		why_set(&flushed, FLUSH_FAILED, f->err, xp_why_now(qp) - f->err_at);
+	else
+		why_set(&flushed, FLUSH_MODIFY, qp->state, xp_why_now(qp) - f->err_at);
+	xp_why_log(qp, &flushed, WHY_OWN, wr_id, status);
+	return flushed.id;
+}
+
+noinline __cold void xp_why_refused(struct qp *qp)
+{
+	const struct qp_fail *f = xp_fail(qp);
+
+	if (!qp->resp.have_wqe)
+		xp_why_log(qp, &f->why, f->whose, 0, 0);
+}
+
+noinline __cold void xp_why_drop(struct qp *qp, const struct why *why)
+{
+	xp_why_log(qp, why, WHY_OWN, 0, 0);
+}
+
+noinline __cold void xp_why_err(struct qp *qp)
+{
+	struct qp_fail *f = xp_fail(qp);
+
+	f->err = f->why.id;
+	f->err_at = xp_why_now(qp);
+}
+
+noinline __cold void xp_why_event(struct qp *qp, enum xp_event event)
+{
+	const struct qp_fail *f = xp_fail(qp);
+	struct why_rec r = {
+		.why = f->why, .whose = f->whose, .event = (uint32_t)event + 1,
+		.qpn = qp->qpn, .peer_qpn = qp->attr.dest_qpn,
+	};
+
+	if (qp->dev->ops->failed && f->why.id != WHY_NONE)
+		qp->dev->ops->failed(qp->dev, &r);
+}
+
+noinline __cold void xp_why_srq(struct qp *qp)
+{
+	struct why_rec r = { .event = IB_EVENT_SRQ_ERR + 1, .qpn = qp->qpn };
+
+	why_set(&r.why, SRQ_FAILED);
+	if (qp->dev->ops->failed)
+		qp->dev->ops->failed(qp->dev, &r);
+}
