@@ -98,15 +98,26 @@ void cq_arm(struct cq *cq, bool solicited_only)
 		cq->notify = CQ_ARM_SOLICITED;
 }
 
+static noinline __cold void cq_overflow(struct cq *cq)
+{
+	struct rdev *dev = cq->uctx->dev;
+	struct why_rec r = { .event = IB_EVENT_CQ_ERR + 1 };
+
+	if (cq->overflowed)
+		return;
+	cq->overflowed = true;
+	why_set(&r.why, EVENT_CQ, cq->ring.mask);
+	if (dev->ops->failed)
+		dev->ops->failed(dev, &r);
+	event_raise(&cq->async, IB_EVENT_CQ_ERR);
+}
+
 HOT struct ib_uverbs_wc *cq_reserve(struct cq *cq)
 {
 	struct ib_uverbs_wc *wc;
 
 	if (unlikely(ring_full(&cq->ring))) {
-		if (!cq->overflowed) {
-			cq->overflowed = true;
-			event_raise(&cq->async, IB_EVENT_CQ_ERR);
-		}
+		cq_overflow(cq);
 		return NULL;
 	}
 	wc = ring_slot(&cq->ring, cq->ring.index);

@@ -32,6 +32,7 @@
 #include "engine/wire.h"
 #include "ipc/attach.h"
 #include "ipc/fabric_msg.h"
+#include "ipc/res.h"
 
 const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor)
 {
@@ -58,16 +59,17 @@ static int proc_page_create(void)
 	fd = own_fd(fds_memory("ruse-proc", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 	if (fd < 0)
 		return fd;
-	ret = memfd_grow(fd, sizeof(struct proc_page));
+	ret = memfd_grow(fd, RES_OFFSET);
 	if (!ret)
 		ret = sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
 	if (ret < 0)
 		goto fail;
 	ret = -ENOMEM;
-	p = mmap(NULL, sizeof(struct proc_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	p = mmap(NULL, RES_OFFSET, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
 		goto fail;
 	engine.proc_page = p;
+	engine.why_log = (struct why_log *)((char *)p + WHY_OFFSET);
 	engine.proc_page->magic = PROC_PAGE_MAGIC;
 	engine.proc_page->version = IPC_VERSION;
 	engine.proc_fd = fd;
@@ -273,6 +275,7 @@ static int attach_prepare(void)
 	engine.no_cma = attach_env_set("RUSE_NO_CMA");
 	engine.no_direct = attach_env_set("RUSE_NO_DIRECT");
 	engine.no_poll_wrap = attach_env_set("RUSE_NO_POLL_WRAP");
+	engine.explain = attach_env_set("RUSE_EXPLAIN");
 	engine.wire_only = link && !strcmp(link, "udp");
 	list_init(&engine.devs);
 	list_init(&engine.files);

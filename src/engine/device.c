@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "engine/engine_internal.h"
+#include "engine/explain.h"
 #include "wire/pkey.h"
 #include "wire/smp.h"
 
@@ -134,6 +135,47 @@ static void edev_port_event(const struct edev *e, uint32_t type)
 			uverbs_async_all(ef->uf, type, DEV_PORT);
 }
 
+static bool edev_is_open(const struct edev *e)
+{
+	const struct efile *ef;
+
+	list_for_each_entry(ef, &engine.files, entry)
+		if (ef->edev == e)
+			return true;
+	return false;
+}
+
+/* Logs an event of a device that the program has open, with a reason about the device or interface of this name. */
+static void edev_why(struct edev *e, uint32_t event, enum why_id id, const char *name, uint64_t v)
+{
+	struct why_rec r = { .event = event + 1 };
+	uint64_t arg[WHY_ARGS] = { [2] = v };
+
+	if (!edev_is_open(e))
+		return;
+	memcpy(arg, name, strnlen(name, 16));
+	why_make(&r.why, id, arg);
+	explain_failed(&e->dev, &r);
+}
+
+static void edev_why_gone(struct edev *e)
+{
+	edev_why(e, IB_EVENT_DEVICE_FATAL, WHY_EVENT_DEVICE, e->dev.name, 0);
+}
+
+/* Why the port has left ACTIVE. On Ethernet the physical state tells: hostnet sets it from the interface. */
+static void edev_why_port(struct edev *e)
+{
+	const struct port_attr *p = &e->dev.port;
+
+	if (p->ib)
+		edev_why(e, IB_EVENT_PORT_ERR, WHY_EVENT_PORT_IB, e->dev.name,
+			 p->state > PORT_DOWN);
+	else
+		edev_why(e, IB_EVENT_PORT_ERR, WHY_EVENT_PORT, p->ndev,
+			 !p->ifindex ? 0 : p->phys_state == PHYS_DISABLED ? 1 : 2);
+}
+
 /*
  * The device was deleted: its files are disassociated, as by the kernel when a driver is
  * unloaded.
@@ -143,6 +185,7 @@ static void edev_gone(struct edev *e)
 	struct efile *ef;
 
 	log_info("engine: device %s is gone", e->dev.name);
+	edev_why_gone(e);
 	list_for_each_entry(ef, &engine.files, entry)
 		if (ef->edev == e)
 			uverbs_disassociate(ef->uf);
@@ -175,8 +218,10 @@ static void edev_changed(struct edev *e, const struct host_dev *hd)
 	 */
 	if (was.state != PORT_ACTIVE && e->dev.port.state == PORT_ACTIVE)
 		edev_port_event(e, IB_EVENT_PORT_ACTIVE);
-	if (was.state == PORT_ACTIVE && e->dev.port.state != PORT_ACTIVE)
+	if (was.state == PORT_ACTIVE && e->dev.port.state != PORT_ACTIVE) {
+		edev_why_port(e);
 		edev_port_event(e, IB_EVENT_PORT_ERR);
+	}
 }
 
 void edev_refresh(const struct host_page *copy)

@@ -57,7 +57,7 @@ struct engine {
 	uint32_t generation;		/* incremented in every forked child, so that state of the parent is recognised */
 	bool attached;
 	bool failed;			/* engine_fail(): commands answer EIO */
-	uint32_t no_cma : 1, no_direct : 1, no_poll_wrap : 1;
+	uint32_t no_cma : 1, no_direct : 1, no_poll_wrap : 1, explain : 1;
 	uint32_t wire_only : 1;		/* RUSE_LINK=udp: destinations inside this host are reached by UDP too */
 
 	struct elock conn_lock;		/* protects calls on conn; see conn_lock() in attach.h */
@@ -71,6 +71,7 @@ struct engine {
 	uint32_t proc;
 	const struct host_page *host_page;
 	struct proc_page *proc_page;
+	struct why_log *why_log;	/* behind the process page */
 	int proc_fd;
 	int self;			/* pidfd of this process, or -errno */
 	uint32_t blocks[SHM_MAX_BLOCKS], nblocks;	/* leased blocks of QP numbers; attach_renew() tells a new rused */

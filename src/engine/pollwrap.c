@@ -17,6 +17,7 @@
 #include <string.h>
 #include "core/umem.h"
 #include "engine/engine_internal.h"
+#include "engine/explain.h"
 
 static int (*real_poll_cq)(struct ibv_cq *cq, int num, struct ibv_wc *wc);
 static int (*real_start_poll)(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
@@ -133,7 +134,7 @@ HOT __flatten static int pollwrap_start_poll(struct ibv_cq_ex *cq, struct ibv_po
 	return ENOENT;
 }
 
-static bool pollwrap_in_librxe(void *fn)
+bool pollwrap_in_librxe(void *fn)
 {
 	Dl_info info;
 
@@ -177,6 +178,8 @@ void pollwrap_qp(struct qp *qp, uint64_t user_handle)
 	    !engine.host->is_uverbs(cmd_fd))
 		return;
 	pollwrap_context(copy.context);
+	postwrap_context(copy.context);
+	postwrap_qp_ex((struct ibv_qp_ex *)(uintptr_t)user_handle);
 	pollwrap_cq((struct ibv_cq_ex *)copy.send_cq);
 	if (copy.recv_cq != copy.send_cq)
 		pollwrap_cq((struct ibv_cq_ex *)copy.recv_cq);

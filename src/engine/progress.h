@@ -39,6 +39,8 @@ void progress_cq_armed(struct cq *cq);
  * CREATE_QP, the address of the provider's struct ibv_qp.
  */
 void pollwrap_qp(struct qp *qp, uint64_t user_handle);
+/* Is this a function of librxe? */
+bool pollwrap_in_librxe(void *fn);
 /*
  * Look at the links, and now and then at the timers. Called when a poll of the program found its CQ
  * empty, and after a number of polls that found completions. Takes the engine lock itself; does

@@ -17,6 +17,7 @@
 #include "core/umem.h"
 #include "engine/captures.h"
 #include "engine/engine_internal.h"
+#include "engine/explain.h"
 #include "engine/faults.h"
 #include "engine/ib_mcast.h"
 #include "engine/ib_path.h"
@@ -230,6 +231,8 @@ const struct rdev_ops rdev_host_ops = {
 	.qp_disconnect = qp_disconnect,
 	.quiesce = edev_quiesce,
 	.mcast = edev_mcast,
+	.now = engine_now,
+	.failed = explain_failed,
 };
 
 HOT void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
@@ -255,6 +258,18 @@ HOT void qp_input(struct qp *qp, const struct seg *seg, struct link *from)
 	qp_rearm(qp, engine.now);
 }
 
+/* This process has no QP with that number: the segment is dropped. Late answers to a QP that was destroyed are usual. */
+static noinline __cold void qp_unknown(struct rdev *dev, const struct seg *seg)
+{
+	struct why_rec r = { .qpn = seg->dqpn, .peer_qpn = seg->sqpn };
+
+	if (!dev || seg->type == SEG_ACK || seg->type == SEG_READ_RESP ||
+	    seg->type == SEG_ATOMIC_ACK)
+		return;
+	why_set(&r.why, DROP_NO_QP, seg->sqpn, seg->dqpn);
+	explain_failed(dev, &r);
+}
+
 HOT __flatten static void qp_link_input(struct link *l, const struct seg *seg)
 {
 	struct rdev *dev = engine.block_dev[(seg->dqpn >> QPN_INDEX_BITS) & (QPN_BLOCKS - 1)];
@@ -266,7 +281,8 @@ HOT __flatten static void qp_link_input(struct link *l, const struct seg *seg)
 		ud_multicast(l, seg);
 	else if (!seg->dqpn)
 		wire_handed(seg);
-	/* If this process has no QP with that number, the segment is dropped. */
+	else
+		qp_unknown(dev, seg);
 }
 
 /* A link has room again, or is dead: all blocked QPs run again. */
