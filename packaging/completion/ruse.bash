@@ -82,7 +82,7 @@ _ruse_run()
 	--host) mapfile -t COMPREPLY < <(compgen -W "$(_ruse_hosts)" -- "$cur") ;;
 	--dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 	*)
-		mapfile -t COMPREPLY < <(compgen -W "--no-cma --no-direct --no-poll-wrap --link --host --dir
+		mapfile -t COMPREPLY < <(compgen -W "--no-cma --no-direct --no-poll-wrap --explain --link --host --dir
 			--verbose --help -v -h" -- "$cur")
 		;;
 	esac
@@ -94,7 +94,7 @@ _ruse()
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
-		words="run status capture doctor fault fabric stop help --help --version"
+		words="run status capture explain doctor fault fabric stop help --help --version"
 		mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 		return
 	fi
@@ -105,6 +105,7 @@ _ruse()
 		;;
 	status) words="--json --help -h" ;;
 	stop) words="--now --help -h" ;;
+	explain) words="last --json --help -h" ;;
 	doctor) words="--help -h" ;;
 	capture)
 		case ${COMP_WORDS[COMP_CWORD - 1]} in

@@ -22,6 +22,7 @@
 int cmd_run(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_capture(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
 int cmd_fabric(int argc, char **argv);

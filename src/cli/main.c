@@ -20,6 +20,7 @@ static const struct subcommand {
 	{ "run", "run a program with RDMA", cmd_run },
 	{ "status", "list devices, processes, objects and links", cmd_status },
 	{ "capture", "print packets of running programs, or write them for Wireshark", cmd_capture },
+	{ "explain", "say why something failed, and what to do", cmd_explain },
 	{ "doctor", "check what this machine allows", cmd_doctor },
 	{ "fault", "lose, delay and corrupt packets by rules", cmd_fault },
 	{ "fabric", "simulate an InfiniBand fabric", cmd_fabric },

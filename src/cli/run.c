@@ -20,6 +20,7 @@ static void run_help(void)
 	     "  --no-cma         no cross-memory copies: copy large messages through the ring\n"
 	     "  --no-direct      RDMA WRITE and READ are always executed by the responder\n"
 	     "  --no-poll-wrap   polling a completion queue does not drive the engine\n"
+	     "  --explain        tell the first failure of each kind, with its reason and the stack\n"
 	     "  --link udp       use UDP port 4791 also to programs of this host\n"
 	     "  --host NAME      run on this host of the fabric (`ruse fabric`), with its devices\n"
 	     "  --dir DIR        use this run directory (RUSE_DIR); each is a host of its own\n"
@@ -75,11 +76,13 @@ static int run_program(char **argv)
 
 int cmd_run(int argc, char **argv)
 {
-	enum { OPT_NO_CMA = 256, OPT_NO_DIRECT, OPT_NO_POLL_WRAP, OPT_LINK, OPT_HOST, OPT_DIR };
+	enum { OPT_NO_CMA = 256, OPT_NO_DIRECT, OPT_NO_POLL_WRAP, OPT_EXPLAIN, OPT_LINK,
+	       OPT_HOST, OPT_DIR };
 	static const struct option options[] = {
 		{ "no-cma", no_argument, NULL, OPT_NO_CMA },
 		{ "no-direct", no_argument, NULL, OPT_NO_DIRECT },
 		{ "no-poll-wrap", no_argument, NULL, OPT_NO_POLL_WRAP },
+		{ "explain", no_argument, NULL, OPT_EXPLAIN },
 		{ "link", required_argument, NULL, OPT_LINK },
 		{ "host", required_argument, NULL, OPT_HOST },
 		{ "dir", required_argument, NULL, OPT_DIR },
@@ -103,6 +106,9 @@ int cmd_run(int argc, char **argv)
 			break;
 		case OPT_NO_POLL_WRAP:
 			run_setenv("RUSE_NO_POLL_WRAP", "1");
+			break;
+		case OPT_EXPLAIN:
+			run_setenv("RUSE_EXPLAIN", "1");
 			break;
 		case OPT_LINK:
 			if (strcmp(optarg, "udp")) {

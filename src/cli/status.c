@@ -252,6 +252,17 @@ int cli_print_json(struct json_object *o)
 	return print_value("", o, 0);
 }
 
+/* A line below the tables if programs have failed. */
+static void status_failures(struct json_object *o)
+{
+	struct json_object *host, *n;
+
+	if (json_object_object_get_ex(o, "host", &host) &&
+	    json_object_object_get_ex(host, "failures", &n) && json_object_get_int64(n))
+		printf("\nfailures: %lld; `ruse explain` says why\n",
+		       (long long)json_object_get_int64(n));
+}
+
 static int status_show(const char *text, bool json)
 {
 	struct json_object *o = json_tokener_parse(text);
@@ -267,6 +278,7 @@ static int status_show(const char *text, bool json)
 							       JSON_C_TO_STRING_NOSLASHESCAPE));
 	} else {
 		rc = cli_print_json(o);
+		status_failures(o);
 	}
 	json_object_put(o);
 	return rc;

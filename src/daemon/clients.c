@@ -60,6 +60,7 @@ void client_kill(struct client *c, const char *why)
 	loop_del(&r->loop, &c->sock);
 	loop_del(&r->loop, &c->pidfd);
 	res_client_gone(&r->host, c);
+	explain_client_gone(&r->explain, c, r->loop.now);
 	captures_client_gone(&r->host, &r->gsi, c);
 	fault_client_gone(&r->faults, c);
 	fabric_client_gone(&c->fabric);

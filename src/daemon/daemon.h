@@ -9,6 +9,7 @@
 #include "daemon/channels.h"
 #include "daemon/clients.h"
 #include "daemon/devices.h"
+#include "daemon/explain.h"
 #include "daemon/faults.h"
 #include "daemon/host.h"
 #include "daemon/lease.h"
@@ -43,6 +44,7 @@ struct rused {
 	struct port port;
 	struct orphans orphans;
 
+	struct explain explain;
 	struct host host;
 	struct nlsocks nlsocks;
 

@@ -253,6 +253,16 @@ static int do_status(struct msg *m)
 	return msg_answer_text(m, status_text(m->c->r));
 }
 
+static int do_explain(struct msg *m)
+{
+	struct rused *r = m->c->r;
+
+	if (m->c->out)
+		return -EPROTO;
+	return msg_answer_text(m, explain_text(&r->explain, &r->clients, r->host.page,
+					       r->loop.now));
+}
+
 static int do_fault(struct msg *m)
 {
 	if (m->c->out)
@@ -472,6 +482,8 @@ static int msg_dispatch(struct msg *m)
 		return do_context(m);
 	case IPC_STATUS:
 		return do_status(m);
+	case IPC_EXPLAIN:
+		return do_explain(m);
 	case IPC_SHUTDOWN:
 		return do_shutdown(m);
 	case IPC_COUNTERS:

@@ -182,6 +182,7 @@ static int rused_setup(struct rused *r, const struct options *o)
 
 	r->listen.fd = r->signals.fd = r->host.page_fd = -1;
 	list_init(&r->clients.list);
+	explain_init(&r->explain);
 	port_init(&r->port, &r->loop, &r->leases, &r->gsi, rused_port_opened);
 	orphans_init(&r->orphans, &r->loop, &r->leases, &r->port);
 	hostnet_init(&r->net, &r->loop, &devices_net_ops, &r->devices);
@@ -256,6 +257,7 @@ static void rused_teardown(struct rused *r, bool keep_log)
 		unlinkat(r->place.run, IPC_SOCK_NAME, 0);
 	orphans_fini(&r->orphans, r->place.run, ours);
 	clients_close_all(r);
+	explain_fini(&r->explain);
 	fabrics_fini(&r->fabrics);
 	ucma_fini(&r->ucma);
 	gsi_fini(&r->gsi);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The answer to IPC_STATUS: the state of rused as JSON. Later versions may add members, but do not
- * change the meaning of one. The top level has "host" {rundir, netns, pid, uptime, udp_port},
+ * change the meaning of one. The top level has "host" {rundir, netns, pid, uptime, failures, udp_port},
  * "devices" [], "wire" {} and "processes" []. Each process has "contexts" [], "links" [] and "wire" {}.
  */
 #include <arpa/inet.h>
@@ -25,6 +25,7 @@ static struct json_object *host_json(const struct rused *r)
 	add_int(o, "netns", r->place.netns);
 	add_int(o, "pid", getpid());
 	add_int(o, "uptime", (r->loop.now - r->started) / NS_S);
+	add_int(o, "failures", explain_count(&r->explain, &r->clients));
 	add_str(o, "udp_port", r->port.nslots ? "open" : r->port.err ? strerrordesc_np(-r->port.err) :
 								       "not needed");
 	return o;

@@ -43,6 +43,7 @@ static int setup(void **state)
 	r.place.netns = 99;
 	strcpy(r.place.rundir, "/nowhere");
 	list_init(&r.clients.list);
+	explain_init(&r.explain);
 	orphans_init(&r.orphans, &r.loop, &r.leases, &r.port);
 	port_init(&r.port, &r.loop, &r.leases, &r.gsi, NULL);
 	lease_init(&r.leases, 0, NULL, NULL);
@@ -68,6 +69,7 @@ static int teardown(void **state)
 	client_kill(c, "test over");
 	clients_reap(&r.loop);
 	umads_fini(&r.umads);
+	explain_fini(&r.explain);
 	loop_fini(&r.loop);
 	close(peer);
 	close(r.host.page_fd);

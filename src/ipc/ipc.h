@@ -46,6 +46,8 @@ enum ipc_type {
 	IPC_CONTEXT,
 	/* ruse status: no body. Reply: JSON text in IPC_F_MORE messages. Not for the library. */
 	IPC_STATUS,
+	/* ruse explain: no body. Reply: JSON text (daemon/explain.h), as for IPC_STATUS. Not for the library. */
+	IPC_EXPLAIN,
 	/* ruse: asks rused to exit. Body: none (exit when idle) or ipc_shutdown. */
 	IPC_SHUTDOWN,
 	/* hw_counters are about to be read: rused updates the files, then answers. No bodies. */

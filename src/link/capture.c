@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "base/log.h"
 #include "link/capture.h"
+#include "why/why.h"
 #include "wire/frame.h"
 
 struct capture {
@@ -26,12 +28,21 @@ static void capture_packets(struct seg *cut, const struct seg *seg)
 		cut->path_mtu = (uint16_t)seg->iov[0].iov_len;
 }
 
+/* A NAK has the reason of its sender, if the link brings it or this process sends it. */
+static void capture_reason(const struct why *why, char *text, size_t size)
+{
+	const struct why_row *row = why_row(why->id);
+
+	snprintf(text, size, "RX-%03x %s", why->id, row ? row->name : "");
+}
+
 static void capture_show(struct link *l, const struct seg *whole, const char *note, uint64_t ns)
 {
 	const struct capture *c = l->tap_arg;
 	struct capture_frame f = { .ns = ns, .in = c->in, .note = note, .sqpn = whole->sqpn,
 				   .dqpn = whole->dqpn };
 	uint8_t buf[FRAME_MAX];
+	char reason[40];
 	struct seg_net net;
 	struct seg seg;
 	uint16_t sport;
@@ -42,6 +53,10 @@ static void capture_show(struct link *l, const struct seg *whole, const char *no
 	 */
 	if (!whole->dqpn || !c->cfg->net(l, whole, c->in, &net))
 		return;
+	if (unlikely(!note && whole->why)) {
+		capture_reason(whole->why, reason, sizeof(reason));
+		f.note = reason;
+	}
 	if (c->in)
 		capture_packets(&seg, whole);
 	else

@@ -93,6 +93,7 @@ static struct client *client(int fd)
 	r.host.page = &page;
 	r.host.page_fd = 0;
 	list_init(&r.clients.list);
+	explain_init(&r.explain);
 	orphans_init(&r.orphans, &r.loop, &r.leases, &r.port);
 	port_init(&r.port, &r.loop, &r.leases, &r.gsi, rused_port_opened);
 	lease_init(&r.leases, 0, NULL, NULL);
@@ -298,6 +299,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	client_kill(c, "input ends");
 	umad_unmake();
 	clients_reap(&r.loop);
+	explain_fini(&r.explain);
 	loop_fini(&r.loop);
 	close(sv[1]);
 	return 0;

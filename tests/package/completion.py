@@ -59,7 +59,8 @@ def table(ruse):
         text = help_of(ruse, cmd)
         if not re.search(r"usage: ruse \w+ COMMAND", text):
             options = set(re.findall(r"^  (?:-\w, )?(--[a-z][a-z-]*)", text, re.M))
-            want[(cmd,)] = options | {"--help"}
+            words = {r for r in rows(text) if re.fullmatch("[a-z]+", r)}
+            want[(cmd,)] = options | words | {"--help"}
             continue
         want[(cmd,)] = {"--help"}
         for row in rows(text):
