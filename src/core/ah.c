@@ -3,22 +3,36 @@
 #include <stdlib.h>
 #include "core/objects.h"
 
+static noinline __cold int ah_refuse_index(struct rdev *dev, int err, uint32_t index)
+{
+	uint32_t n = 0, last = 0;
+
+	for (uint32_t i = 0; i < rdev_gid_len(dev); i++) {
+		if (gid_is_zero(&dev->gid[i]))
+			continue;
+		last = i;
+		n++;
+	}
+	return rdev_refuse(dev, err, AV_SGID_EMPTY, index, n, last);
+}
+
 /*
  * Checks in the order of ib_core: device port, GRH, SGID index. The destination is not resolved here:
  * links find their peers by GID.
  */
-int ah_check_attr(const struct rdev *dev, const struct ib_uverbs_ah_attr *attr)
+int ah_check_attr(struct rdev *dev, const struct ib_uverbs_ah_attr *attr)
 {
+	uint32_t index = attr->grh.sgid_index;
+
 	if (attr->port_num != DEV_PORT)
-		return -EINVAL;
+		return rdev_refuse(dev, -EINVAL, PORT, 1, attr->port_num);
 	/* An address vector without GRH is invalid on RoCE; on InfiniBand it is valid if it has a DLID. */
 	if (!attr->is_global)
-		return dev->port.ib && attr->dlid ? 0 : -EINVAL;
-	if (attr->grh.sgid_index >= rdev_gid_len(dev))
-		return -EINVAL;
-	if (gid_is_zero(&dev->gid[attr->grh.sgid_index]))
-		return -ENODATA;
-	return 0;
+		return dev->port.ib && attr->dlid ? 0 :
+			rdev_refuse(dev, -EINVAL, AV_GRH, dev->port.ib);
+	if (index >= rdev_gid_len(dev))
+		return ah_refuse_index(dev, -EINVAL, index);
+	return gid_is_zero(&dev->gid[index]) ? ah_refuse_index(dev, -ENODATA, index) : 0;
 }
 
 int ah_create(struct pd *pd, const struct ib_uverbs_ah_attr *attr, struct ah **out)

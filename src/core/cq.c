@@ -11,6 +11,11 @@ uint32_t cq_published;
 
 _Static_assert(sizeof(struct ib_uverbs_wc) <= CQE_SIZE, "a completion fits its slot");
 
+int cq_refuse_vector(struct rdev *dev, uint32_t comp_vector)
+{
+	return rdev_refuse(dev, -EINVAL, CQ_VECTOR, comp_vector, dev->num_comp_vectors);
+}
+
 int cq_create(struct ucontext *uctx, uint32_t cqe, uint32_t comp_vector,
 	      struct event_file *channel, struct event_file *async,
 	      uint64_t user_handle, struct cq **out)
@@ -20,9 +25,9 @@ int cq_create(struct ucontext *uctx, uint32_t cqe, uint32_t comp_vector,
 
 	/* ib_core checks the vector before the driver checks the size. */
 	if (comp_vector >= uctx->dev->num_comp_vectors)
-		return -EINVAL;
+		return cq_refuse_vector(uctx->dev, comp_vector);
 	if (!cqe || cqe > DEV_MAX_CQE)
-		return -EINVAL;
+		return rdev_refuse(uctx->dev, -EINVAL, CQ_SIZE, cqe, DEV_MAX_CQE);
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
@@ -60,8 +65,12 @@ static uint32_t cq_unpolled(const struct ring *r)
 
 int cq_resize_alloc(struct cq *cq, uint32_t cqe, struct ring *ring)
 {
-	if (!cqe || cqe > DEV_MAX_CQE || cqe < cq_unpolled(&cq->ring))
-		return -EINVAL;
+	uint32_t unpolled = cq_unpolled(&cq->ring);
+
+	if (!cqe || cqe > DEV_MAX_CQE)
+		return rdev_refuse(cq->uctx->dev, -EINVAL, CQ_SIZE, cqe, DEV_MAX_CQE);
+	if (cqe < unpolled)
+		return rdev_refuse(cq->uctx->dev, -EINVAL, CQ_SHRINK, cqe, unpolled);
 	memset(ring, 0, sizeof(*ring));
 	ring_layout(ring, cqe, CQE_SIZE);
 	return cq->uctx->ops->ring_alloc(cq->uctx, ring);

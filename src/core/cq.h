@@ -36,6 +36,8 @@ extern uint32_t cq_published;
 int cq_create(struct ucontext *uctx, uint32_t cqe, uint32_t comp_vector,
 	      struct event_file *channel, struct event_file *async,
 	      uint64_t user_handle, struct cq **cq);
+/* Refuses a completion vector that the device does not have: -EINVAL. */
+int cq_refuse_vector(struct rdev *dev, uint32_t comp_vector);
 /*
  * -EBUSY while QPs use it. *comp_reported and *async_reported: number of completion events and of
  * asynchronous events of this CQ that the program has read, for the response of DESTROY_CQ.

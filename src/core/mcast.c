@@ -103,14 +103,30 @@ static struct mcast_member *mcast_grp_join(struct qp *qp, struct mcast_grp *g,
 	return m;
 }
 
+/* Refuses a command about a multicast group; v: value 2 of the reason. */
+#define mcast_refuse(qp, err, id, mgid, v) \
+	mcast_refuse_why((qp), (err), WHY_##id, (mgid), (v), DEV_MAX_QP_PER_MCG)
+
+static noinline __cold int mcast_refuse_why(struct qp *qp, int err, enum why_id id,
+					    const uint8_t mgid[16], uint64_t v, uint64_t limit)
+{
+	uint64_t arg[WHY_ARGS] = { [2] = v, [3] = limit };
+
+	memcpy(arg, mgid, 16);
+	rdev_refuse_why(qp->dev, id, arg);
+	return err;
+}
+
 int mcast_attach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
 {
 	struct mcast_member *m;
 	struct mcast_grp *g;
 	struct mcast_lid *l;
 
-	if (qp->type != QPT_UD || !gid_is_mcast(mgid))
-		return -EINVAL;
+	if (qp->type != QPT_UD)
+		return rdev_refuse(qp->dev, -EINVAL, MCAST_UD, qp->type);
+	if (!gid_is_mcast(mgid))
+		return mcast_refuse(qp, -EINVAL, MCAST_GID, mgid, 0);
 	g = mcast_find(qp->dev, mgid);
 	m = g ? mcast_find_member(g, qp) : NULL;
 	if (m && mcast_find_lid(m, mlid))
@@ -120,6 +136,8 @@ int mcast_attach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
 		m = mcast_grp_join(qp, g, mgid);
 	if (!l || !m) {
 		free(l);
+		if (g && g->count == DEV_MAX_QP_PER_MCG)
+			mcast_refuse(qp, -ENOMEM, MCAST_FULL, mgid, g->count);
 		return -ENOMEM;
 	}
 	l->lid = mlid;
@@ -135,7 +153,7 @@ int mcast_detach(struct qp *qp, const uint8_t mgid[16], uint16_t mlid)
 	struct mcast_lid *l = m ? mcast_find_lid(m, mlid) : NULL;
 
 	if (qp->type != QPT_UD || !l)
-		return -EINVAL;
+		return mcast_refuse(qp, -EINVAL, MCAST_NONE, mgid, mlid);
 	mcast_grp_drop(g, m, l);
 	return 0;
 }

@@ -94,7 +94,7 @@ static int mr_touch(uint64_t addr, bool write)
 }
 
 /* Checks that pages [start, end) are mapped. first and last: addresses of the first and last byte of the MR. */
-static int mr_check_mapped(uint64_t start, uint64_t end, uint64_t first, uint64_t last, bool write)
+static int mr_mapped(uint64_t start, uint64_t end, uint64_t first, uint64_t last, bool write)
 {
 	int err = mr_query_mappings(start, end, write);
 
@@ -106,6 +106,38 @@ static int mr_check_mapped(uint64_t start, uint64_t end, uint64_t first, uint64_
 	return err ? err : mr_touch(last, write);
 }
 
+/* Finds the first page of [start, end) that is not as mr_mapped() demands, by halving the range. */
+static uint64_t mr_bad_page(uint64_t start, uint64_t end, bool write)
+{
+	while (end - start > PAGE) {
+		uint64_t mid = start + (((end - start) / 2) & ~(PAGE - 1));
+
+		mid = max(mid, start + PAGE);
+		if (mr_mapped(start, mid, start, mid - 1, write))
+			end = mid;
+		else
+			start = mid;
+	}
+	return start;
+}
+
+static noinline __cold int mr_refuse(struct rdev *dev, int err, uint64_t start, uint64_t end,
+				     uint64_t first, bool write)
+{
+	uint64_t page = mr_bad_page(start, end, write), at = max(page, first);
+	bool mapped = sys_call(SYS_msync, page, PAGE, MS_ASYNC) >= 0;
+
+	return rdev_refuse(dev, err, MR_UNMAPPED, at, at - first, !mapped ? 0 : write ? 1 : 2);
+}
+
+static int mr_check_mapped(struct rdev *dev, uint64_t start, uint64_t end, uint64_t first,
+			   uint64_t last, bool write)
+{
+	int err = mr_mapped(start, end, first, last, write);
+
+	return likely(!err) ? 0 : mr_refuse(dev, err, start, end, first, write);
+}
+
 static int mr_check_access(uint32_t access)
 {
 	if (access & REMOTE_WRITE && !(access & LOCAL_WRITE))
@@ -114,7 +146,7 @@ static int mr_check_access(uint32_t access)
 }
 
 /* The checks of the kernel's ib_umem_get(). */
-static int mr_check_range(uint64_t start, uint64_t length, uint32_t access)
+static int mr_check_range(struct rdev *dev, uint64_t start, uint64_t length, uint32_t access)
 {
 	uint64_t last, end, page = start & ~(PAGE - 1);
 
@@ -122,14 +154,14 @@ static int mr_check_range(uint64_t start, uint64_t length, uint32_t access)
 	if (access & IB_UVERBS_ACCESS_ON_DEMAND && !start && length == UINT64_MAX)
 		return 0;
 	if (__builtin_add_overflow(start, length, &last) || ALIGN_UP(last, PAGE) < last)
-		return -EINVAL;
+		return rdev_refuse(dev, -EINVAL, MR_LENGTH, length, start, 1);
 	end = ALIGN_UP(last, PAGE);
 	if (end == page || (end - page) / PAGE > UINT32_MAX)
-		return -EINVAL;
+		return rdev_refuse(dev, -EINVAL, MR_LENGTH, length, start, end != page);
 	/* On-demand paging: the range may be mapped after registration. */
 	if (access & IB_UVERBS_ACCESS_ON_DEMAND)
 		return 0;
-	return mr_check_mapped(page, end, start, length ? last - 1 : start, access & WRITABLE);
+	return mr_check_mapped(dev, page, end, start, length ? last - 1 : start, access & WRITABLE);
 }
 
 /* Peers read the record of an MR or window (struct key_card) without a lock: seq is odd while the fields are inconsistent. */
@@ -175,7 +207,7 @@ static int mr_check_change(const struct mr_change *c)
 		return -EINVAL;
 	err = mr_check_access(c->access);
 	if (!err)
-		err = mr_check_range(c->start, c->length, c->access);
+		err = mr_check_range(c->pd->uctx->dev, c->start, c->length, c->access);
 	/* Refuse an iova range that wraps around: key_card_check() could not check accesses to it. */
 	if (!err && c->iova + c->length < c->iova)
 		err = -EINVAL;
@@ -234,7 +266,7 @@ int mr_rereg(struct mr *mr, const struct mr_change *c)
 	int err;
 
 	if (mr->usecnt)
-		return -EINVAL;
+		return rdev_refuse(dev, -EINVAL, MR_BUSY, mr->usecnt, mr->lkey);
 	err = mr_check_change(c);
 	if (err)
 		return err;

@@ -52,7 +52,7 @@ int mw_alloc(struct pd *pd, enum mw_type type, struct mw **out)
 	int64_t id;
 
 	if (type != MW_TYPE_1 && type != MW_TYPE_2)
-		return -EINVAL;
+		return rdev_refuse(dev, -EINVAL, MW_TYPE, type);
 	mw = calloc(1, sizeof(*mw));
 	if (!mw)
 		return -ENOMEM;

@@ -35,7 +35,7 @@ int ah_destroy(struct ah *ah);
  * index is beyond the GID table; or there is no GRH and, on InfiniBand, no DLID either.
  * -ENODATA: the GID table is empty at the SGID index.
  */
-int ah_check_attr(const struct rdev *dev, const struct ib_uverbs_ah_attr *attr);
+int ah_check_attr(struct rdev *dev, const struct ib_uverbs_ah_attr *attr);
 
 struct mr {
 	struct pd *pd;

@@ -19,20 +19,34 @@
 _Static_assert(sizeof(struct rxe_send_wqe) == 208 && sizeof(struct rxe_recv_wqe) == 40 &&
 	       sizeof(struct rxe_sge) == 16, "work requests of the provider");
 
+static int qp_check_limits(struct rdev *dev, const struct qp_init_attr *a)
+{
+	const struct {
+		uint32_t value, max;
+	} limits[] = {
+		{ a->max_send_wr, DEV_MAX_QP_WR },
+		{ a->srq ? 0 : a->max_recv_wr, DEV_MAX_QP_WR },
+		{ a->max_send_sge, DEV_MAX_SGE },
+		{ a->srq ? 0 : a->max_recv_sge, DEV_MAX_SGE },
+		{ a->max_inline, DEV_MAX_INLINE },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		if (limits[i].value > limits[i].max)
+			return rdev_refuse(dev, -EINVAL, QP_LIMIT, i, limits[i].value,
+					   limits[i].max);
+	return 0;
+}
+
 /* Checks in the order of kernel rxe_qp_chk_init(). */
-static int qp_check_init(const struct qp_init_attr *attr)
+static int qp_check_init(struct rdev *dev, const struct qp_init_attr *attr)
 {
 	/* The type is a number from the program. XRC, RAW_PACKET and unknown types are not supported. */
 	if (attr->type != QPT_RC && attr->type != QPT_UC && attr->type != QPT_UD)
-		return -EOPNOTSUPP;
+		return rdev_refuse(dev, -EOPNOTSUPP, QP_TYPE, attr->type);
 	if (!attr->recv_cq || !attr->send_cq)
 		return -EINVAL;
-	if (attr->max_send_wr > DEV_MAX_QP_WR || attr->max_send_sge > DEV_MAX_SGE ||
-	    (!attr->srq && (attr->max_recv_wr > DEV_MAX_QP_WR ||
-			    attr->max_recv_sge > DEV_MAX_SGE)) ||
-	    attr->max_inline > DEV_MAX_INLINE)
-		return -EINVAL;
-	return 0;
+	return qp_check_limits(dev, attr);
 }
 
 /* Leases one more block of QP numbers. */
@@ -162,7 +176,7 @@ static void qp_card_close(struct qp *qp)
 int qp_create(struct pd *pd, struct qp_init_attr *attr, struct qp **out)
 {
 	struct qp *qp;
-	int err = qp_check_init(attr);
+	int err = qp_check_init(pd->uctx->dev, attr);
 
 	if (err)
 		return err;

@@ -116,6 +116,27 @@ bool qp_modify_is_ok(uint32_t cur, uint32_t next, uint32_t type, uint32_t mask)
 	return !(mask & ~(t->required[col] | t->optional[col] | IB_QP_STATE));
 }
 
+/* Why qp_modify_is_ok() has refused a transition. */
+static noinline __cold int qp_refuse(const struct qp *qp, uint32_t cur, uint32_t next,
+				     uint32_t mask)
+{
+	uint32_t col = qp->type - QPT_RC, missing;
+	const struct transition *t;
+
+	if (cur >= QPS_COUNT || next >= QPS_COUNT)
+		return -EINVAL;
+	t = &table[cur][next];
+	missing = t->required[col] & ~mask;
+	if (mask & IB_QP_CUR_STATE && cur != qp->state)
+		return rdev_refuse(qp->dev, -EINVAL, QP_CUR_STATE, cur, qp->state);
+	if (!t->valid)
+		return rdev_refuse(qp->dev, -EINVAL, QP_TRANSITION, cur, next);
+	if (missing)
+		return rdev_refuse(qp->dev, -EINVAL, QP_MASK_MISSING, cur, next, missing);
+	return rdev_refuse(qp->dev, -EINVAL, QP_MASK_EXTRA, cur, next,
+			   mask & ~(t->required[col] | t->optional[col] | IB_QP_STATE));
+}
+
 static bool qp_is_connected(const struct qp *qp)
 {
 	return qp->type != QPT_UD;
@@ -136,7 +157,7 @@ static int qp_check_paths(const struct qp *qp, uint32_t mask, const struct qp_at
 		if (err)
 			return err;
 		/* ib_core refuses an alternate path on RoCE. InfiniBand ports have them; ruse does not. */
-		return qp->dev->port.ib ? -EOPNOTSUPP : -EINVAL;
+		return rdev_refuse(qp->dev, qp->dev->port.ib ? -EOPNOTSUPP : -EINVAL, QP_ALT_PATH);
 	}
 	return mask & ~(uint32_t)IB_QP_ATTR_STANDARD_BITS ? -EOPNOTSUPP : 0;
 }
@@ -160,18 +181,22 @@ static int qp_check_mig_state(const struct qp *qp, uint8_t mig)
 /* Checks the values, in the order of kernel rxe_qp_chk_attr(). */
 static int qp_check_values(const struct qp *qp, uint32_t mask, const struct qp_attr *attr)
 {
+	struct rdev *dev = qp->dev;
+
 	if (mask & IB_QP_PORT && attr->port != DEV_PORT)
-		return -EINVAL;
+		return rdev_refuse(dev, -EINVAL, PORT, 0, attr->port);
 	if (mask & IB_QP_PATH_MTU && !qp_mtu_ok(attr->path_mtu))
-		return -EINVAL;
+		return rdev_refuse(dev, -EINVAL, QP_MTU);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > DEV_MAX_RD_ATOMIC)
-		return -EINVAL;
+		return rdev_refuse(dev, -EINVAL, QP_RD_ATOMIC, 0, attr->max_rd_atomic,
+				   DEV_MAX_RD_ATOMIC);
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > DEV_MAX_RD_ATOMIC)
-		return -EINVAL;
+		return rdev_refuse(dev, -EINVAL, QP_RD_ATOMIC, 1, attr->max_dest_rd_atomic,
+				   DEV_MAX_RD_ATOMIC);
 	if (mask & IB_QP_TIMEOUT && attr->timeout > 31)
-		return -EINVAL;
-	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index >= qp->dev->npkeys)
-		return -EINVAL;
+		return rdev_refuse(dev, -EINVAL, QP_TIMEOUT, attr->timeout);
+	if (mask & IB_QP_PKEY_INDEX && attr->pkey_index >= dev->npkeys)
+		return rdev_refuse(dev, -EINVAL, QP_PKEY, attr->pkey_index, dev->npkeys);
 	/* The path must not change before the SQ has drained: segments in flight use it. */
 	if (mask & IB_QP_AV && qp->state == QPS_SQD && qp->sq_draining)
 		return -EINVAL;
@@ -252,10 +277,8 @@ int qp_modify(struct qp *qp, uint32_t mask, const struct qp_attr *attr, uint32_t
 	err = qp_check_paths(qp, mask, attr);
 	if (err)
 		return err;
-	if (!qp_modify_is_ok(cur, next, qp->type, mask))
-		return -EINVAL;
-	if (cur != qp->state)
-		return -EINVAL;
+	if (!qp_modify_is_ok(cur, next, qp->type, mask) || cur != qp->state)
+		return qp_refuse(qp, cur, next, mask);
 	if (mask & IB_QP_STATE && cur == QPS_SQD && qp->sq_draining && next != QPS_ERR)
 		return -EINVAL;
 	err = qp_check_values(qp, mask, attr);

@@ -21,8 +21,12 @@ int srq_create(struct pd *pd, struct srq_init_attr *attr, struct srq **out)
 	int64_t id;
 	int err;
 
-	if (!attr->max_wr || attr->max_wr > DEV_MAX_SRQ_WR || attr->max_sge > DEV_MAX_SRQ_SGE)
-		return -EINVAL;
+	if (!attr->max_wr || attr->max_wr > DEV_MAX_SRQ_WR)
+		return rdev_refuse(uctx->dev, -EINVAL, SRQ_LIMIT, 0, attr->max_wr, 1,
+				   DEV_MAX_SRQ_WR);
+	if (attr->max_sge > DEV_MAX_SRQ_SGE)
+		return rdev_refuse(uctx->dev, -EINVAL, SRQ_LIMIT, 1, attr->max_sge, 0,
+				   DEV_MAX_SRQ_SGE);
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return -ENOMEM;
@@ -71,9 +75,11 @@ int srq_destroy(struct srq *srq, uint32_t *reported)
 
 int srq_resize_alloc(struct srq *srq, uint32_t max_wr, struct ring *ring)
 {
-	if (!max_wr || max_wr > DEV_MAX_SRQ_WR || max_wr < srq->limit ||
-	    max_wr < ring_count(&srq->rq))
-		return -EINVAL;
+	uint32_t least = max(max(srq->limit, ring_count(&srq->rq)), 1u);
+
+	if (max_wr > DEV_MAX_SRQ_WR || max_wr < least)
+		return rdev_refuse(srq->uctx->dev, -EINVAL, SRQ_LIMIT, 0, max_wr, least,
+				   DEV_MAX_SRQ_WR);
 	memset(ring, 0, sizeof(*ring));
 	ring_layout(ring, max_wr, WQE_SIZE(srq->max_sge));
 	return srq->uctx->ops->ring_alloc(srq->uctx, ring);

@@ -315,6 +315,16 @@ static bool wire_mtu_fits(const struct qp *qp)
 	return false;
 }
 
+/* Leaves the reason for which the QP's path cannot be used, and returns err. */
+static noinline __cold int wire_refuse(const struct qp *qp, enum why_id id, int err)
+{
+	uint64_t arg[WHY_ARGS] = { [2] = (uint64_t)-err };
+
+	memcpy(arg, qp->attr.ah.grh.dgid, 16);
+	rdev_refuse_why(qp->dev, id, arg);
+	return err;
+}
+
 int wire_link(const struct qp *qp, struct link **link)
 {
 	const struct ib_uverbs_ah_attr *ah = &qp->attr.ah;
@@ -328,14 +338,17 @@ int wire_link(const struct qp *qp, struct link **link)
 	int ret;
 
 	if (!wire_up())
-		return wire_missing();
+		return wire_refuse(qp, WHY_WIRE_PORT, wire_missing());
 	/* The path MTU of packets within the host is not limited by the interface: they use lo. */
 	if (!peer_gid_owner(ah->grh.dgid) && !wire_mtu_fits(qp))
-		return -EINVAL;
+		return rdev_refuse(qp->dev, -EINVAL, WIRE_MTU, qp->attr.path_mtu,
+				   mtu_bytes(qp->dev->port.active_mtu));
 	memcpy(path.net.sgid, sgid->raw, 16);
 	memcpy(path.net.dgid, ah->grh.dgid, 16);
 	ret = udp_route(&path);
-	return ret ? ret : udp_link(engine.wire.ep, &path, link);
+	if (ret)
+		return wire_refuse(qp, WHY_WIRE_ROUTE, ret);
+	return udp_link(engine.wire.ep, &path, link);
 }
 
 int wire_ud_link(const struct rdev *dev, uint32_t block, struct link **link)

@@ -17,7 +17,7 @@ int do_create_ah(struct uverbs_req *r)
 	if (ret)
 		return ret;
 	if (!port_valid(cmd.attr.port_num))
-		return -EINVAL;
+		return rdev_refuse(r->f->uctx->dev, -EINVAL, PORT, 1, cmd.attr.port_num);
 	ret = uobj_get(r->f, UVERBS_OBJECT_PD, cmd.pd_handle, &pd);
 	if (!ret)
 		ret = ah_create(pd, &cmd.attr, &ah);

@@ -22,7 +22,7 @@ static int cq_make(struct uverbs_req *r, const struct cq_args *a, struct uobj *o
 	if (r->drv_out.len < sizeof(drv))
 		return -EINVAL;
 	if (a->flags)
-		return -EOPNOTSUPP;
+		return rdev_refuse(r->f->uctx->dev, -EOPNOTSUPP, CQ_FLAGS, a->flags);
 	ret = cq_create(r->f->uctx, a->cqe, a->comp_vector, a->channel, a->async,
 			a->user_handle, &cq);
 	if (ret)
@@ -43,7 +43,7 @@ static int cq_create_write(struct uverbs_req *r, const struct ib_uverbs_ex_creat
 	int ret;
 
 	if (cmd->comp_vector >= r->f->uctx->dev->num_comp_vectors)
-		return -EINVAL;
+		return cq_refuse_vector(r->f->uctx->dev, cmd->comp_vector);
 	ret = uobj_alloc(r->f, UVERBS_OBJECT_CQ, &r->new_obj);
 	if (!ret && cmd->comp_channel >= 0)
 		ret = ev_lookup(r->f, false, cmd->comp_channel, &a.channel);
@@ -113,7 +113,7 @@ int io_cq_create(struct uverbs_req *r)
 	a.channel = channel ? channel->ev : NULL;
 	a.async = async ? async->ev : r->f->uctx->async;
 	if (a.comp_vector >= r->f->uctx->dev->num_comp_vectors)
-		return -EINVAL;
+		return cq_refuse_vector(r->f->uctx->dev, a.comp_vector);
 	ret = cq_make(r, &a, o);
 	if (ret)
 		return ret;

@@ -59,7 +59,7 @@ int ev_lookup(struct uverbs_file *f, bool is_async, int64_t fd, struct event_fil
 		return -EINVAL;
 	*ev = fd >= 0 ? f->host->fd_lookup(f, (int)fd) : NULL;
 	if (!*ev || (*ev)->owner != f || (*ev)->is_async != is_async)
-		return -EBADF;
+		return rdev_refuse(f->uctx->dev, -EBADF, CHANNEL, (uint64_t)fd, is_async);
 	return f->gone || f->uctx->dev->gone ? -EIO : 0;
 }
 

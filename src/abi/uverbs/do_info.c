@@ -21,6 +21,7 @@ int io_invoke_write(struct uverbs_req *r)
 		return ret;
 	if (!row)
 		return -EOPNOTSUPP;
+	r->name = row->name;
 	r->in = attr_buf(r, UVERBS_ATTR_CORE_IN, true);
 	r->out = attr_buf(r, UVERBS_ATTR_CORE_OUT, false);
 	if (!ex && (r->in.len < row->req_size || r->out.len < row->resp_size))

@@ -6,11 +6,20 @@
 #define ACCESS_REMOTE_CHANGE (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)
 
 /* ib_check_mr_access(): the kernel makes these checks before it looks up the PD. */
-static int reg_mr_check_access(uint32_t access)
+static int reg_mr_check_access(struct uverbs_req *r, uint32_t access)
 {
 	if ((access & ACCESS_REMOTE_CHANGE) && !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
-	return access & ~MR_ACCESS_KNOWN ? -EINVAL : 0;
+		return rdev_refuse(r->f->uctx->dev, -EINVAL, MR_ACCESS, access);
+	if (access & ~MR_ACCESS_KNOWN)
+		return rdev_refuse(r->f->uctx->dev, -EINVAL, MR_FLAGS, access);
+	return 0;
+}
+
+static int reg_mr_check_iova(struct uverbs_req *r, uint64_t start, uint64_t iova)
+{
+	if ((start ^ iova) & (PAGE - 1))
+		return rdev_refuse(r->f->uctx->dev, -EINVAL, MR_IOVA, start, iova);
+	return 0;
 }
 
 int do_reg_mr(struct uverbs_req *r)
@@ -22,13 +31,12 @@ int do_reg_mr(struct uverbs_req *r)
 	int ret;
 
 	ret = req_get(r, &cmd, sizeof(cmd));
-	if (ret)
-		return ret;
-	if ((cmd.start ^ cmd.hca_va) & (PAGE - 1))
-		return -EINVAL;
-	ret = uobj_alloc(r->f, UVERBS_OBJECT_MR, &r->new_obj);
 	if (!ret)
-		ret = reg_mr_check_access(cmd.access_flags);
+		ret = reg_mr_check_iova(r, cmd.start, cmd.hca_va);
+	if (!ret)
+		ret = uobj_alloc(r->f, UVERBS_OBJECT_MR, &r->new_obj);
+	if (!ret)
+		ret = reg_mr_check_access(r, cmd.access_flags);
 	if (!ret)
 		ret = uobj_get(r->f, UVERBS_OBJECT_PD, cmd.pd_handle, &pd);
 	if (!ret)
@@ -62,11 +70,12 @@ int do_rereg_mr(struct uverbs_req *r)
 		return -EINVAL;
 	if (cmd.flags & ~(REREG_TRANS | REREG_PD | REREG_ACCESS))
 		return -EOPNOTSUPP;
-	if (cmd.flags & REREG_TRANS && (cmd.start ^ cmd.hca_va) & (PAGE - 1))
-		return -EINVAL;
-	ret = uobj_get(r->f, UVERBS_OBJECT_MR, cmd.mr_handle, &mr);
+	if (cmd.flags & REREG_TRANS)
+		ret = reg_mr_check_iova(r, cmd.start, cmd.hca_va);
+	if (!ret)
+		ret = uobj_get(r->f, UVERBS_OBJECT_MR, cmd.mr_handle, &mr);
 	if (!ret && cmd.flags & REREG_ACCESS)
-		ret = reg_mr_check_access(cmd.access_flags);
+		ret = reg_mr_check_access(r, cmd.access_flags);
 	if (ret)
 		return ret;
 	mr_change_init(&change, mr);

@@ -28,12 +28,17 @@ bool capable_net_raw(void)
 	       (data[CAP_TO_INDEX(CAP_NET_RAW)].effective & CAP_TO_MASK(CAP_NET_RAW));
 }
 
+int uverbs_refuse_net_raw(const struct uverbs_req *r, uint64_t what)
+{
+	return rdev_refuse(r->f->uctx->dev, -EPERM, NEED_NET_RAW, what);
+}
+
 /* Checks that uverbs knows the type. qp_create() refuses types that are not supported. */
-static int qp_check_type(uint64_t type)
+static int qp_check_type(const struct uverbs_req *r, uint64_t type)
 {
 	switch (type) {
 	case IB_UVERBS_QPT_RAW_PACKET:
-		return capable_net_raw() ? 0 : -EPERM;
+		return capable_net_raw() ? 0 : uverbs_refuse_net_raw(r, 0);
 	case IB_UVERBS_QPT_RC:
 	case IB_UVERBS_QPT_UC:
 	case IB_UVERBS_QPT_UD:
@@ -42,7 +47,7 @@ static int qp_check_type(uint64_t type)
 	case IB_UVERBS_QPT_DRIVER:
 		return 0;
 	default:
-		return -EINVAL;
+		return rdev_refuse(r->f->uctx->dev, -EINVAL, QP_TYPE, type);
 	}
 }
 
@@ -125,7 +130,7 @@ static int qp_create_write(struct uverbs_req *r, const struct ib_uverbs_ex_creat
 	struct pd *pd;
 	int ret;
 
-	ret = qp_check_type(cmd->qp_type);
+	ret = qp_check_type(r, cmd->qp_type);
 	if (!ret)
 		ret = uobj_alloc(r->f, UVERBS_OBJECT_QP, &r->new_obj);
 	if (!ret)
@@ -135,7 +140,7 @@ static int qp_create_write(struct uverbs_req *r, const struct ib_uverbs_ex_creat
 	if (cmd->create_flags & ~CREATE_WRITE)
 		return -EINVAL;
 	if (cmd->create_flags & CREATE_SOURCE_QPN && !capable_net_raw())
-		return -EPERM;
+		return uverbs_refuse_net_raw(r, 2);
 	init.async = r->f->uctx->async;
 	ret = qp_make(r, pd, &init, cmd->create_flags, r->new_obj);
 	if (ret)
@@ -210,7 +215,7 @@ static int qp_get_objects(const struct uverbs_req *r, uint64_t type, struct pd *
 {
 	int ret;
 
-	ret = qp_check_type(type);
+	ret = qp_check_type(r, type);
 	if (ret)
 		return ret;
 	if (type == IB_UVERBS_QPT_XRC_TGT)

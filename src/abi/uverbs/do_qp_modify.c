@@ -57,23 +57,40 @@ static void ah_to_dest(const struct rdev *dev, const struct ib_uverbs_ah_attr *a
  */
 static int qp_check_av_port(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
 {
-	if (!port_valid(cmd->dest.port_num))
-		return -EINVAL;
+	uint8_t av = cmd->dest.port_num, port = cmd->port_num;
+
+	if (!port_valid(av))
+		return rdev_refuse(qp->dev, -EINVAL, PORT, 1, av);
 	if (cmd->attr_mask & IB_QP_STATE && cmd->qp_state == QPS_RTR)
-		return cmd->dest.port_num == qp->attr.port ? 0 : -EINVAL;
-	if (cmd->attr_mask & IB_QP_PORT)
-		return cmd->port_num == cmd->dest.port_num ? 0 : -EINVAL;
-	cmd->attr_mask |= IB_QP_PORT;
-	cmd->port_num = cmd->dest.port_num;
+		port = qp->attr.port;
+	else if (!(cmd->attr_mask & IB_QP_PORT))
+		port = av;
+	if (av != port)
+		return rdev_refuse(qp->dev, -EINVAL, QP_AV_PORT, av, port);
+	if (!(cmd->attr_mask & IB_QP_STATE && cmd->qp_state == QPS_RTR) &&
+	    !(cmd->attr_mask & IB_QP_PORT)) {
+		cmd->attr_mask |= IB_QP_PORT;
+		cmd->port_num = av;
+	}
 	return 0;
 }
 
-static int qp_check_uverbs(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
+static int qp_check_state_values(const struct qp *qp, const struct ib_uverbs_modify_qp *cmd)
+{
+	if (cmd->attr_mask & IB_QP_CUR_STATE && cmd->cur_qp_state > QPS_ERR)
+		return rdev_refuse(qp->dev, -EINVAL, QP_STATE_VALUE, 1, cmd->cur_qp_state);
+	if (cmd->attr_mask & IB_QP_STATE && cmd->qp_state > QPS_ERR)
+		return rdev_refuse(qp->dev, -EINVAL, QP_STATE_VALUE, 0, cmd->qp_state);
+	return 0;
+}
+
+static int qp_check_uverbs(struct uverbs_req *r, const struct qp *qp,
+			   struct ib_uverbs_modify_qp *cmd)
 {
 	int ret;
 
 	if (cmd->attr_mask & IB_QP_PORT && !port_valid(cmd->port_num))
-		return -EINVAL;
+		return rdev_refuse(qp->dev, -EINVAL, PORT, 0, cmd->port_num);
 	if (cmd->attr_mask & IB_QP_AV) {
 		ret = qp_check_av_port(qp, cmd);
 		if (ret)
@@ -81,13 +98,12 @@ static int qp_check_uverbs(const struct qp *qp, struct ib_uverbs_modify_qp *cmd)
 	}
 	if (cmd->attr_mask & IB_QP_ALT_PATH &&
 	    (!port_valid(cmd->alt_port_num) || cmd->alt_port_num != cmd->alt_dest.port_num))
-		return -EINVAL;
-	if ((cmd->attr_mask & IB_QP_CUR_STATE && cmd->cur_qp_state > QPS_ERR) ||
-	    (cmd->attr_mask & IB_QP_STATE && cmd->qp_state > QPS_ERR))
-		return -EINVAL;
-	if (cmd->attr_mask & IB_QP_QKEY && cmd->qkey & QKEY_PRIVILEGED && !capable_net_raw())
-		return -EPERM;
-	return 0;
+		return rdev_refuse(qp->dev, -EINVAL, PORT, 2, cmd->alt_port_num);
+	ret = qp_check_state_values(qp, cmd);
+	if (!ret && cmd->attr_mask & IB_QP_QKEY && cmd->qkey & QKEY_PRIVILEGED &&
+	    !capable_net_raw())
+		ret = uverbs_refuse_net_raw(r, 1);
+	return ret;
 }
 
 /* An invalid MTU becomes path_mtu 0, which qp_modify() refuses in its order of checks. */
@@ -117,16 +133,13 @@ static void qp_attr_decode(const struct ib_uverbs_modify_qp *cmd, struct qp_attr
 	dest_to_ah(&cmd->alt_dest, &a->alt_ah);
 }
 
-static int qp_modify_cmd(struct uverbs_req *r, struct ib_uverbs_modify_qp *cmd)
+static int qp_modify_qp(struct uverbs_req *r, struct qp *qp, struct ib_uverbs_modify_qp *cmd)
 {
 	enum qp_state old, new;
 	struct qp_attr attr;
-	struct qp *qp;
 	int ret;
 
-	ret = uobj_get(r->f, UVERBS_OBJECT_QP, cmd->qp_handle, &qp);
-	if (!ret)
-		ret = qp_check_uverbs(qp, cmd);
+	ret = qp_check_uverbs(r, qp, cmd);
 	if (ret)
 		return ret;
 	qp_attr_decode(cmd, &attr);
@@ -139,6 +152,20 @@ static int qp_modify_cmd(struct uverbs_req *r, struct ib_uverbs_modify_qp *cmd)
 	r->f->host->qp_modified(qp, old, cmd->attr_mask);
 	uobj_changed(r->f, UVERBS_OBJECT_QP, qp);
 	return 0;
+}
+
+static int qp_modify_cmd(struct uverbs_req *r, struct ib_uverbs_modify_qp *cmd)
+{
+	struct qp *qp;
+	int ret;
+
+	ret = uobj_get(r->f, UVERBS_OBJECT_QP, cmd->qp_handle, &qp);
+	if (ret)
+		return ret;
+	ret = qp_modify_qp(r, qp, cmd);
+	if (ret)
+		qp->dev->fails.refused_qpn = qp->qpn;
+	return ret;
 }
 
 int do_modify_qp(struct uverbs_req *r)

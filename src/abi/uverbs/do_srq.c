@@ -191,7 +191,8 @@ int do_modify_srq(struct uverbs_req *r)
 		return -EINVAL;
 	if (cmd.attr_mask & SRQ_LIMIT &&
 	    (cmd.srq_limit > DEV_MAX_SRQ_WR || cmd.srq_limit > srq->max_wr))
-		return -EINVAL;
+		return rdev_refuse(r->f->uctx->dev, -EINVAL, SRQ_LIMIT, 2, cmd.srq_limit, 0,
+				   srq->max_wr);
 	if (cmd.attr_mask & SRQ_MAX_WR)
 		ret = srq_resize(srq, cmd.max_wr, drv.mmap_info_addr);
 	if (!ret && cmd.attr_mask & SRQ_LIMIT)

@@ -68,8 +68,15 @@ int do_dealloc_mw(struct uverbs_req *r);
 int do_attach_mcast(struct uverbs_req *r);
 int do_detach_mcast(struct uverbs_req *r);
 
+/* refused.c: logs that a command has failed with -errno ret, with the reason that its checks have left. Returns ret. */
+int uverbs_refused(struct uverbs_file *f, const char *name, int ret);
+/* Forgets the reason that an earlier command has left. Call before a command. */
+void uverbs_no_reason(struct uverbs_file *f);
+
 bool port_valid(uint32_t port);
 /* True if the program has CAP_NET_RAW. */
 bool capable_net_raw(void);
+/* -EPERM: the program lacks it. what: value 0 of the reason. */
+int uverbs_refuse_net_raw(const struct uverbs_req *r, uint64_t what);
 
 #endif

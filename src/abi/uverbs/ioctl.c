@@ -220,14 +220,13 @@ static void ioctl_finish(struct uverbs_req *r, bool commit)
 	}
 }
 
-int uverbs_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg)
+/* *name: the method, once it is known. */
+static int ioctl_run(struct uverbs_file *f, void *arg, const char **name)
 {
 	struct ib_uverbs_ioctl_hdr hdr;
 	struct uverbs_req r;
 	int ret;
 
-	if ((uint32_t)cmd != RDMA_VERBS_IOCTL)
-		return -ENOTTY;
 	if (user_get(&hdr, (uintptr_t)arg, sizeof(hdr)))
 		return -EFAULT;
 	if (hdr.length > LENGTH_MAX ||
@@ -242,8 +241,22 @@ int uverbs_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg)
 	r.m = method_find(hdr.object_id, hdr.method_id);
 	if (!r.m)
 		return -EPROTONOSUPPORT;
+	r.name = r.m->name;
 	r.uattrs = ((struct ib_uverbs_ioctl_hdr *)arg)->attrs;
 	ret = method_run(&r, hdr.num_attrs);
 	ioctl_finish(&r, ret == 0);
+	*name = r.name;
 	return ret;
+}
+
+int uverbs_ioctl(struct uverbs_file *f, unsigned long cmd, void *arg)
+{
+	const char *name = "";
+	int ret;
+
+	if ((uint32_t)cmd != RDMA_VERBS_IOCTL)
+		return -ENOTTY;
+	uverbs_no_reason(f);
+	ret = ioctl_run(f, arg, &name);
+	return ret ? uverbs_refused(f, name, ret) : 0;
 }

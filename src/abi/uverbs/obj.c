@@ -53,6 +53,92 @@ void uobj_changed(struct uverbs_file *f, uint16_t kind, void *obj)
 		f->host->obj_shown(f, kind, obj, false);
 }
 
+/* Counts the QPs that use a CQ or an SRQ. *qpn: the number of one. */
+static uint64_t uobj_count_qps(const struct uverbs_file *f, const void *obj, uint32_t *qpn)
+{
+	const struct uobj *o;
+	uint64_t n = 0;
+
+	list_for_each_entry(o, &f->objs, entry) {
+		const struct qp *qp = o->obj;
+
+		if (o->kind != UVERBS_OBJECT_QP || !qp ||
+		    (qp->send_cq != obj && qp->recv_cq != obj && qp->srq != obj))
+			continue;
+		*qpn = qp->qpn;
+		n++;
+	}
+	return n;
+}
+
+static struct pd *uobj_pd(const struct uobj *o)
+{
+	if (!o->obj)
+		return NULL;
+	switch (o->kind) {
+	case UVERBS_OBJECT_MR:
+		return ((struct mr *)o->obj)->pd;
+	case UVERBS_OBJECT_QP:
+		return ((struct qp *)o->obj)->pd;
+	case UVERBS_OBJECT_AH:
+		return ((struct ah *)o->obj)->pd;
+	case UVERBS_OBJECT_SRQ:
+		return ((struct srq *)o->obj)->pd;
+	case UVERBS_OBJECT_MW:
+		return ((struct mw *)o->obj)->pd;
+	default:
+		return NULL;
+	}
+}
+
+/* Counts the objects of a kind in a protection domain. */
+static uint64_t uobj_count_in_pd(const struct uverbs_file *f, uint16_t kind, const struct pd *pd)
+{
+	const struct uobj *o;
+	uint64_t n = 0;
+
+	list_for_each_entry(o, &f->objs, entry)
+		n += o->kind == kind && uobj_pd(o) == pd;
+	return n;
+}
+
+/* An object cannot be destroyed: the reason is what uses it. */
+static noinline __cold void uobj_refuse_busy(struct uverbs_file *f, uint16_t kind, const void *obj)
+{
+	struct rdev *dev = f->uctx->dev;
+	uint32_t qpn = 0;
+	uint64_t n;
+
+	switch (kind) {
+	case UVERBS_OBJECT_PD:
+		rdev_refuse(dev, 0, PD_BUSY, uobj_count_in_pd(f, UVERBS_OBJECT_MR, obj),
+			    uobj_count_in_pd(f, UVERBS_OBJECT_QP, obj),
+			    uobj_count_in_pd(f, UVERBS_OBJECT_AH, obj),
+			    uobj_count_in_pd(f, UVERBS_OBJECT_SRQ, obj),
+			    uobj_count_in_pd(f, UVERBS_OBJECT_MW, obj));
+		break;
+	case UVERBS_OBJECT_CQ:
+		n = uobj_count_qps(f, obj, &qpn);
+		rdev_refuse(dev, 0, CQ_BUSY, n, qpn);
+		break;
+	case UVERBS_OBJECT_SRQ:
+		n = uobj_count_qps(f, obj, &qpn);
+		rdev_refuse(dev, 0, SRQ_BUSY, n, qpn);
+		break;
+	case UVERBS_OBJECT_MR:
+		rdev_refuse(dev, 0, MR_BUSY, ((const struct mr *)obj)->usecnt,
+			    ((const struct mr *)obj)->lkey);
+		break;
+	case UVERBS_OBJECT_QP:
+		qpn = ((const struct qp *)obj)->qpn;
+		rdev_refuse(dev, 0, QP_BUSY, qpn, ((const struct qp *)obj)->nmcast);
+		dev->fails.refused_qpn = qpn;
+		break;
+	default:
+		break;
+	}
+}
+
 /* Destroys the object of a handle. -EBUSY: a QP attached to multicast groups; not if closing is set. */
 static int uobj_hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 {
@@ -94,10 +180,13 @@ static int uobj_hw_destroy(struct uverbs_file *f, struct uobj *o, bool closing)
 		BUG_ON(true);
 		break;
 	}
-	if (!ret)
+	if (!ret) {
 		o->obj = NULL;
-	else if (o->live)
-		uobj_changed(f, o->kind, o->obj);
+	} else {
+		uobj_refuse_busy(f, o->kind, o->obj);
+		if (o->live)
+			uobj_changed(f, o->kind, o->obj);
+	}
 	return ret;
 }
 
@@ -125,9 +214,9 @@ int uobj_lookup(struct uverbs_file *f, uint16_t kind, int64_t id, bool destroyin
 		return -ENOENT;
 	u = idtable_find(&f->ids, (uint32_t)id);
 	if (!u || !u->live)
-		return -ENOENT;
+		return rdev_refuse(f->uctx->dev, -ENOENT, HANDLE, (uint64_t)id, kind);
 	if (u->kind != kind)
-		return -EINVAL;
+		return rdev_refuse(f->uctx->dev, -EINVAL, HANDLE, (uint64_t)id, kind, 1);
 	/* Objects can be destroyed even if the device is gone. */
 	if (!destroying && (!u->obj || f->gone || f->uctx->dev->gone))
 		return -EIO;

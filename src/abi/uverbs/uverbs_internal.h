@@ -55,6 +55,7 @@ struct uverbs_req {
 	struct ubuf in, out;		/* core request and response of a write() command */
 	struct ubuf drv_in, drv_out;	/* provider data */
 	struct uobj *new_obj;		/* handle made by a write() command, for write_run() to commit */
+	const char *name;		/* of the command, for the log */
 	struct uobj gone;		/* copy of the handle that an ioctl method destroys */
 	const struct method_spec *m;	/* NULL for write() */
 	struct ib_uverbs_attr *uattrs;	/* the program's array */

@@ -202,20 +202,30 @@ static noinline ssize_t write_any(struct uverbs_file *f, const void *buf, size_t
 	bool ex;
 	int ret;
 
+	uverbs_no_reason(f);
 	if (count < sizeof(hdr))
-		return -EINVAL;
+		return uverbs_refused(f, "", -EINVAL);
 	if (user_get(&hdr, addr, sizeof(hdr)))
-		return -EFAULT;
+		return uverbs_refused(f, "", -EFAULT);
 	ret = write_find(hdr.command, &ex, &row);
 	if (ret)
-		return ret;
+		return uverbs_refused(f, "", ret);
 	memset(&r, 0, offsetof(struct uverbs_req, attr));
 	r.f = f;
 	ret = ex && row ? write_frame_ex(&r, &hdr, addr, count) :
 			  write_frame_plain(&r, &hdr, row, addr, count);
 	if (!ret)
 		ret = write_run(&r, row);
-	return ret ? ret : (ssize_t)count;
+	return ret ? uverbs_refused(f, row ? row->name : "", ret) : (ssize_t)count;
+}
+
+static noinline __cold int write_post_refused(struct uverbs_file *f, const struct qp *qp, int ret)
+{
+	uverbs_no_reason(f);
+	f->uctx->dev->fails.refused_qpn = qp->qpn;
+	if (ret == -EINVAL)
+		rdev_refuse(f->uctx->dev, ret, POST_STATE, qp->state);
+	return uverbs_refused(f, "POST_SEND", ret);
 }
 
 /*
@@ -245,5 +255,5 @@ HOT ssize_t uverbs_write(struct uverbs_file *f, const void *buf, size_t count)
 	ret = f->host->doorbell(o->obj);
 	if (umem_copy((void *)(uintptr_t)d.cmd.response, &resp, sizeof(resp)))
 		ret = -EFAULT;
-	return ret ? ret : (ssize_t)count;
+	return unlikely(ret) ? write_post_refused(f, o->obj, ret) : (ssize_t)count;
 }
