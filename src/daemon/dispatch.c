@@ -419,7 +419,7 @@ static int do_umad_open(struct msg *m)
 		return msg_answer_error(m, -ENXIO);
 	/* Without the port, MADs within this host still work. */
 	(void)port_want(&m->c->r->port);
-	rc = umad_open_minor(n, &q, &rep.file, fds);
+	rc = umad_open_minor(n, &q, m->c->pid, &rep.file, fds);
 	if (rc)
 		return msg_answer_error(m, rc);
 	rc = answer_fds(m, &rep, sizeof(rep), fds, fds[1] < 0 ? 1 : UMAD_OPEN_FDS);
@@ -433,9 +433,10 @@ static int do_umad_call(struct msg *m)
 {
 	struct {
 		struct ipc_umad_reply h;
-		uint8_t data[IPC_UMAD_INLINE];
+		uint8_t data[IPC_UMAD_OUT];
 	} rep = { 0 };
 	struct ipc_umad q;
+	size_t len;
 	int fd, rc;
 
 	if (m->len < sizeof(q) || m->nfds > 1)
@@ -447,7 +448,8 @@ static int do_umad_call(struct msg *m)
 		       m->nfds ? m->fds[0] : -1, &rep.h, rep.data, &fd);
 	if (rc)
 		return rc == -EBADF ? msg_answer_error(m, rc) : rc;
-	rc = msg_answer(m, 0, &rep, sizeof(rep.h) + (fd < 0 ? rep.h.len : 0), fd);
+	len = sizeof(rep.h) + (fd < 0 ? rep.h.len : 0) + (rep.h.why ? sizeof(struct why) : 0);
+	rc = msg_answer(m, 0, &rep, len, fd);
 	if (fd >= 0)
 		close(fd);
 	return rc;

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "fabric/fabric_why.h"
 #include "fabrics/cm.h"
 #include "fabrics/fabrics_internal.h"
 #include "gsi/gsi.h"
 #include "loop/loop.h"
+#include "mad/mad_why.h"
 
 static struct fabric_port *fabric_port_at(const struct fabrics *fs, uint32_t node, uint8_t num)
 {
@@ -61,9 +63,12 @@ static int fabric_mad_send(void *ctx, const struct mad_addr *a, const void *mad,
 	struct fabric_port *p = ctx;
 	struct fabrics *fs = p->host->fs;
 	uint8_t whole[MAD_LEN] = { 0 };
+	uint16_t pkey;
 
 	memcpy(whole, mad, min(len, (size_t)MAD_LEN));
 	fabric_mad_before(fs, whole);
+	if (a->qp && fabric_port_pkey(fs->fabric, p->host->node, p->num, a->pkey_index, &pkey))
+		why_set(&fs->gsi->mad.why, UMAD_PKEY_INDEX, a->pkey_index);
 	return fabric_send(fs->fabric, p->host->node, p->num, a, whole, fs->loop->now);
 }
 
@@ -87,15 +92,35 @@ static enum mad_verdict fabric_mad_process(void *ctx, const struct mad_addr *fro
 			      fs->loop->now);
 }
 
+/* A host that runs no programs has no port in gsi, and no agents. */
+static void fabric_mad_why(void *ctx, const struct mad_addr *to, const uint8_t *mad, struct why *w)
+{
+	struct fabric_port *p = ctx, *at;
+	struct fabrics *fs = p->host->fs;
+	struct fabric_end end;
+
+	if (!fabric_why(fs->fabric, p->host->node, p->num, to, mad, &end, w))
+		return;
+	at = fabric_port_at(fs, end.node, end.port);
+	mad_why(at ? &fs->gsi->port[at->slot].port : NULL, to, mad,
+		fabric_node_id(fs->fabric, end.node), w);
+}
+
 static const struct mad_ops fabric_mad_ops = { .send = fabric_mad_send, .gid = fabric_mad_gid,
-					       .process = fabric_mad_process };
+					       .process = fabric_mad_process,
+					       .why = fabric_mad_why };
 
 /* The kernel checks the GID index only if there is a GRH. */
 static int fabric_umad_check_addr(void *ctx, const struct mad_addr *a)
 {
 	uint8_t raw[16];
 
-	return a->grh ? fabric_mad_gid(ctx, a->sgid_index, raw) : 0;
+	int rc = a->grh ? fabric_mad_gid(ctx, a->sgid_index, raw) : 0;
+	struct fabric_port *p = ctx;
+
+	if (rc)
+		why_set(&p->host->fs->gsi->mad.why, UMAD_GID_INDEX, a->sgid_index);
+	return rc;
 }
 
 static int fabric_umad_set_sm(void *ctx, bool sm)

@@ -16,6 +16,7 @@
 #include "base/rand.h"
 #include "gsi/gsi.h"
 #include "loop/loop.h"
+#include "mad/mad_why.h"
 #include "umads/umads.h"
 #include "wire/be.h"
 #include "wire/cm_msg.h"
@@ -137,7 +138,20 @@ static int gsi_port_gid(void *ctx, uint8_t index, uint8_t gid[16])
 	return gsi_gid_at(gsi_dev(ctx), index, gid);
 }
 
-static const struct mad_ops port_ops = { .send = gsi_port_send, .gid = gsi_port_gid };
+static void gsi_port_why(void *ctx, const struct mad_addr *a, const uint8_t *mad, struct why *w)
+{
+	struct gsi_port *p = ctx, *to = gsi_find_gid(p->gsi, a->gid, &(uint16_t){ 0 });
+	uint64_t name[2] = { 0 };
+
+	memcpy(name, gsi_dev(p)->name, strnlen(gsi_dev(p)->name, sizeof(name)));
+	if (gsi_dev(p)->state != PORT_ACTIVE)
+		why_set(w, MAD_PORT_DOWN, name[0], name[1], gsi_dev(p)->state);
+	else if (to)
+		mad_why(&to->port, a, mad, gsi_dev(to)->name, w);
+}
+
+static const struct mad_ops port_ops = { .send = gsi_port_send, .gid = gsi_port_gid,
+					 .why = gsi_port_why };
 
 /* Sends by LID, through the fabric. */
 static int gsi_cm_send_ib(const struct cm_av *av, const uint8_t mad[CM_MAD_LEN])

@@ -14,9 +14,14 @@ static int gsi_umad_check_addr(void *ctx, const struct mad_addr *a)
 	struct gsi_port *p = ctx;
 	uint8_t gid[16];
 
-	if (!a->grh)
+	if (!a->grh) {
+		why_set(&p->gsi->mad.why, UMAD_NEED_GRH);
 		return -EINVAL;
-	return p->port.ops->gid(p, a->sgid_index, gid) ? -ENODATA : 0;
+	}
+	if (!p->port.ops->gid(p, a->sgid_index, gid))
+		return 0;
+	why_set(&p->gsi->mad.why, UMAD_GID_INDEX, a->sgid_index);
+	return -ENODATA;
 }
 
 static int gsi_umad_set_sm(void *ctx, bool sm)

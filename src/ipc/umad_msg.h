@@ -23,6 +23,7 @@
 #define RUSE_IPC_UMAD_MSG_H
 
 #include "base/util.h"
+#include "why/why.h"
 
 struct ipc_umad_open {
 	uint32_t minor;		/* minor number, see abi/umad/umad.h */
@@ -35,6 +36,7 @@ struct ipc_umad_opened {
 };
 
 #define IPC_UMAD_INLINE 4096
+#define IPC_UMAD_OUT (IPC_UMAD_INLINE + sizeof(struct why))
 #define IPC_UMAD_SHOWN 320	/* bytes: 64 of struct ib_user_mad_hdr, the longer of umad's two headers, and 256 of a MAD */
 
 struct ipc_umad_post {
@@ -61,7 +63,8 @@ struct ipc_umad {
 
 struct ipc_umad_reply {
 	int32_t ret;		/* result of the call; 0 for a read() or write() that succeeded */
-	uint32_t taken;		/* UMAD_OP_TAKE: 1: the packet was removed */
+	uint16_t taken;		/* UMAD_OP_TAKE: 1: the packet was removed */
+	uint16_t why;		/* 1: after the bytes follows a struct why: why the call has failed */
 	uint32_t off;		/* UMAD_OP_IOCTL: offset, in the struct that the argument points to, of the bytes to copy */
 	uint32_t len;		/* bytes to copy to the program's memory, also if ret is an error */
 };

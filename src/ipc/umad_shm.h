@@ -21,6 +21,7 @@
 #define UMAD_RX 256u		/* packets to be read; further ones wait in rused */
 #define UMAD_TIDS 256u		/* number of hash values of transactions */
 #define UMAD_SHM_AGENTS 32
+#define UMAD_SLOT_WHY 256	/* behind the 88 bytes of such a packet */
 
 enum umad_slot_state { UMAD_SLOT_FREE, UMAD_SLOT_READY, UMAD_SLOT_TAKEN };
 
@@ -28,7 +29,7 @@ struct umad_slot {
 	uint32_t state;		/* position in the stream << 2 | enum umad_slot_state */
 	uint32_t len;
 	uint32_t seq;		/* rx: 0: the packet is in data; else it is longer, and rused returns it by this number */
-	uint32_t pad;
+	uint32_t why;		/* 1: the packet is a request that timed out; at UMAD_SLOT_WHY of data is the reason */
 	uint8_t data[IPC_UMAD_SHOWN];
 };
 

@@ -36,31 +36,56 @@ static bool agent_is_smp(uint8_t mgmt_class)
 	return mgmt_class == MAD_CLASS_SUBN_LID || mgmt_class == MAD_CLASS_SUBN_DR;
 }
 
+static int agent_check_class(const struct mad_port *p, const struct mad_reg *r)
+{
+	uint8_t c = r->mgmt_class;
+
+	if (r->class_version >= MAD_MAX_VERSION)
+		return mad_refuse(p, -EINVAL, UMAD_CLASS_VERSION, r->class_version,
+				  MAD_MAX_VERSION - 1);
+	if (c >= MAD_MAX_CLASS && c != MAD_CLASS_SUBN_DR)
+		return mad_refuse(p, -EINVAL, UMAD_CLASS, c, MAD_MAX_CLASS - 1);
+	if (mad_class_has_oui(c) && !get_be24(r->oui))
+		return mad_refuse(p, -EINVAL, UMAD_OUI, c);
+	if (r->rmpp_version && !mad_class_has_rmpp(c))
+		return mad_refuse(p, -EINVAL, UMAD_CLASS_RMPP, c);
+	if (agent_is_smp(c) != (r->qp == 0))
+		return mad_refuse(p, -EINVAL, UMAD_CLASS_QP, c, agent_is_smp(c) ? 0 : 1, r->qp);
+	return 0;
+}
+
 static int agent_check_reg(const struct mad_port *p, const struct mad_reg *r)
 {
 	if (r->qp > 1)
-		return -EINVAL;
+		return mad_refuse(p, -EINVAL, UMAD_QPN, r->qp);
 	if (!(p->qps & 1 << r->qp))
-		return -EPROTONOSUPPORT;
+		return mad_refuse(p, -EPROTONOSUPPORT, UMAD_NO_QP0, r->qp);
 	if (r->rmpp_version && r->rmpp_version != RMPP_VERSION)
-		return -EINVAL;
-	if (!r->mgmt_class)
-		return r->flags & MAD_REG_USER_RMPP ? -EINVAL : 0;
-	if (r->class_version >= MAD_MAX_VERSION)
-		return -EINVAL;
-	if (r->mgmt_class >= MAD_MAX_CLASS && r->mgmt_class != MAD_CLASS_SUBN_DR)
-		return -EINVAL;
-	if (mad_class_has_oui(r->mgmt_class) && !get_be24(r->oui))
-		return -EINVAL;
-	if (r->rmpp_version && !mad_class_has_rmpp(r->mgmt_class))
-		return -EINVAL;
-	return agent_is_smp(r->mgmt_class) == (r->qp == 0) ? 0 : -EINVAL;
+		return mad_refuse(p, -EINVAL, UMAD_RMPP_VERSION, r->rmpp_version);
+	if (!r->mgmt_class && r->flags & MAD_REG_USER_RMPP)
+		return mad_refuse(p, -EINVAL, UMAD_FLAGS, r->flags, 1);
+	return r->mgmt_class ? agent_check_class(p, r) : 0;
 }
 
 /* True if two agents have the same class and version. Unless their OUIs differ they must not share a method. */
 static bool agent_same_class(const struct mad_reg *a, const struct mad_reg *b)
 {
 	return a->mgmt_class == b->mgmt_class && a->class_version == b->class_version;
+}
+
+/* Names the first method that r wants and an agent has. */
+static int agent_method_taken(const struct mad_port *p, const struct mad_reg *r,
+			      const struct mad_reg *has)
+{
+	uint64_t low = r->methods[0] & has->methods[0], high = r->methods[1] & has->methods[1];
+	unsigned int method = (unsigned int)(low ? __builtin_ctzll(low) :
+						   64 + __builtin_ctzll(high));
+
+	if (!has->pid)
+		return mad_refuse(p, -EINVAL, UMAD_METHOD_OWN, method, r->mgmt_class,
+				  r->class_version);
+	return mad_refuse(p, -EINVAL, UMAD_METHOD_TAKEN, method, r->mgmt_class, r->class_version,
+			  (uint64_t)has->pid);
 }
 
 static int agent_check_methods(const struct mad_port *p, const struct mad_reg *r)
@@ -83,10 +108,11 @@ static int agent_check_methods(const struct mad_port *p, const struct mad_reg *r
 			continue;
 		}
 		if (a->reg.methods[0] & r->methods[0] || a->reg.methods[1] & r->methods[1])
-			return -EINVAL;
+			return agent_method_taken(p, r, &a->reg);
 		known = true;
 	}
-	return known || n < MAD_MAX_OUI ? 0 : -ENOMEM;
+	return known || n < MAD_MAX_OUI ? 0 :
+		       mad_refuse(p, -ENOMEM, UMAD_OUIS, r->mgmt_class, MAD_MAX_OUI);
 }
 
 /*

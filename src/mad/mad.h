@@ -4,7 +4,6 @@
  * thread: the code that uses it (rused or a test) receives MADs and passes them to mad_input(), sends MADs in mad_ops.send() and
  * passes the time as `now`. The caller serialises all calls. The callbacks of struct mad_agent_ops may call any function here, also
  * mad_agent_destroy() on their own agent, but not mad_port_fini().
- *
  * Any call may change mad_wake(), the time at which mad_timer() is due. Calling mad_timer() earlier is harmless.
  */
 #ifndef RUSE_MAD_MAD_H
@@ -12,6 +11,7 @@
 
 #include "base/list.h"
 #include "base/timer.h"
+#include "why/why.h"
 #include "wire/mad.h"
 
 /* The remote end of a MAD and the path to it. The mad_addr of a received MAD can be used to send the answer. */
@@ -50,6 +50,8 @@ struct mad_ops {
 	/* The port's built-in agents (SMA, PMA). NULL: always MAD_PASS. */
 	enum mad_verdict (*process)(void *ctx, const struct mad_addr *from, const uint8_t *mad,
 				    uint8_t *out);
+	/* Nothing has answered a request: sets *w to the reason, or leaves it. NULL: none is known. */
+	void (*why)(void *ctx, const struct mad_addr *to, const uint8_t *mad, struct why *w);
 };
 
 /* Shared by the device ports of a host: transaction ids and timers. */
@@ -57,6 +59,7 @@ struct mad_host {
 	uint32_t last_hi_tid;	/* upper half of the transaction ids of the agent created last: 24 bits, cyclic */
 	uint32_t nports;
 	struct timer_heap timers;
+	struct why why;		/* of the last failure; a caller that reads it clears it before its call */
 };
 
 struct mad_port {
@@ -79,6 +82,7 @@ struct mad_reg {
 	uint8_t rmpp_version;	/* 0 (none) or 1 */
 	uint32_t flags;		/* MAD_REG_* */
 	uint64_t methods[2];	/* methods received unsolicited, a bit each */
+	int pid;		/* of the program, for reasons; 0: an agent of ruse itself */
 };
 
 enum mad_send_status {
@@ -121,9 +125,8 @@ void mad_port_init(struct mad_port *p, struct mad_host *h);
 void mad_port_fini(struct mad_port *p, ns_t now);	/* destroys the remaining agents */
 
 /*
- * As the kernel's ib_register_mad_agent(). -EPROTONOSUPPORT: no such QP. -EINVAL: bad version or
- * class, RMPP in a class without RMPP, OUI missing, class not allowed on this QP, or a method
- * registered already. -ENOMEM.
+ * As the kernel's ib_register_mad_agent(). -EPROTONOSUPPORT: no such QP. -EINVAL: bad version or class, RMPP in a class
+ * without RMPP, OUI missing, class not allowed on this QP, or a method registered already. -ENOMEM.
  */
 int mad_agent_create(struct mad_port *p, const struct mad_reg *r, const struct mad_agent_ops *ops,
 		     void *ctx, struct mad_agent **out);
@@ -132,10 +135,7 @@ void mad_agent_destroy(struct mad_agent *a, ns_t now);	/* ends open sends: MAD_F
 uint32_t mad_agent_hi_tid(const struct mad_agent *a);
 /* True if RMPP is done here and not by the agent (the kernel's ib_mad_kernel_rmpp_agent()). */
 bool mad_agent_does_rmpp(const struct mad_agent *a);
-/*
- * Returns 0, and done() is called once; or an error, and done() is not called: -EINVAL (length, a class
- * without RMPP from an agent with RMPP, a bad directed route), -ENOMEM, or the result of ops.send.
- */
+/* 0: done() is called once. Else it is not: -EINVAL (length, class without RMPP, directed route), -ENOMEM, or that of ops.send. */
 int mad_send(struct mad_agent *a, const struct mad_send *s, ns_t now);
 /* Ends the oldest send with this cookie: MAD_FLUSHED. -EINVAL: there is none. */
 int mad_cancel(struct mad_agent *a, const void *cookie, ns_t now);

@@ -5,6 +5,9 @@
 
 #include "mad/mad.h"
 
+/* Leaves the reason of a refusal and returns ret. */
+#define mad_refuse(p, ret, id, ...) (why_set(&(p)->host->why, id, __VA_ARGS__), (ret))
+
 #define MAD_MAX_CLASS 80	/* kernel: MAX_MGMT_CLASS, MAX_MGMT_VERSION, MAX_MGMT_OUI */
 #define MAD_MAX_VERSION 0x83
 #define MAD_MAX_OUI 8
@@ -86,6 +89,8 @@ void tx_done(struct mad_tx *tx, enum mad_send_status st, uint8_t rmpp_status, ns
 /* The send that this MAD answers or acknowledges (the kernel's ib_find_send_mad()), or NULL. */
 struct mad_tx *tx_find(struct mad_agent *a, const struct mad_addr *from, const uint8_t *mad);
 int tx_set_timer(struct mad_tx *tx, uint32_t ms, ns_t now);
+/* why.c: a request has timed out: leaves the reason in mad_host.why. */
+void tx_why(const struct mad_tx *tx);
 /* Sends one MAD. */
 int port_send(struct mad_port *p, const struct mad_addr *to, const uint8_t *mad);
 

@@ -47,7 +47,8 @@ static enum mad_verdict net_process(void *ctx, const struct mad_addr *from,
 	return p->net->verdict;
 }
 
-static const struct mad_ops net_ops = { net_send, net_query_gid, net_process };
+static const struct mad_ops net_ops = { .send = net_send, .gid = net_query_gid,
+					.process = net_process };
 
 void net_init(struct net *n, bool roce)
 {

@@ -56,6 +56,7 @@ static void tx_timer(struct timer *t, ns_t now)
 		return;
 	if (tx->seg_count && tx->last_ack < tx->seg_count)
 		rmpp_give_up(tx);
+	tx_why(tx);
 	tx_done(tx, MAD_TIMEOUT, 0, now);
 }
 
@@ -150,6 +151,8 @@ static int tx_send_smp(struct mad_tx *tx, ns_t now)
 	enum smi_way way = smi_starts(tx->mad) ? smi_send(&node, tx->mad) : SMI_WIRE;
 
 	if (way == SMI_DISCARD) {
+		why_set(&p->host->why, UMAD_ROUTE, p->num, tx->mad[MAD_O_CLASS_SPECIFIC + 1],
+			tx->mad[SMP_O_INITIAL_PATH + 1]);
 		tx_free(tx);
 		return -EINVAL;
 	}
@@ -215,13 +218,17 @@ int mad_send(struct mad_agent *a, const struct mad_send *s, ns_t now)
 	bool rmpp;
 	int rc;
 
-	if (a->dead || s->len < MAD_HDR_LEN || s->len < mad_hdr_len(s->mad[MAD_O_CLASS]))
+	if (a->dead || s->len < MAD_HDR_LEN)
 		return -EINVAL;
+	if (s->len < mad_hdr_len(s->mad[MAD_O_CLASS]))
+		return mad_refuse(a->port, -EINVAL, UMAD_CLASS_SHORT, s->len, s->mad[MAD_O_CLASS],
+				  mad_hdr_len(s->mad[MAD_O_CLASS]));
 	rmpp = mad_agent_does_rmpp(a) && s->len >= RMPP_HDR_LEN && rmpp_active(s->mad);
 	if (s->len > (rmpp ? RMPP_MAX_BYTES : MAD_LEN))
-		return -EINVAL;
+		return mad_refuse(a->port, -EINVAL, UMAD_LONG, s->len,
+				  rmpp ? RMPP_MAX_BYTES : MAD_LEN);
 	if (a->reg.rmpp_version && !mad_class_has_rmpp(s->mad[MAD_O_CLASS]))
-		return -EINVAL;
+		return mad_refuse(a->port, -EINVAL, UMAD_CLASS_RMPP, s->mad[MAD_O_CLASS]);
 	if (s->timeout_ms && !a->ops->recv)
 		return -EINVAL;
 	tx = calloc(1, sizeof(*tx) + max(s->len, (uint32_t)MAD_LEN));

@@ -34,7 +34,8 @@ struct call {
 
 struct reply {
 	struct ipc_umad_reply h;
-	uint8_t data[IPC_UMAD_INLINE];
+	uint8_t data[IPC_UMAD_OUT];
+	struct why why;		/* WHY_NONE: none */
 };
 
 bool remote_has_umad(uint32_t minor)
@@ -110,9 +111,10 @@ int remote_umad_open(uint32_t minor, bool nonblock, void **file)
 static int remote_umad_call(struct call *c, int memfd, struct reply *r, int *got)
 {
 	int fds[IPC_MAX_FDS], nfds = IPC_MAX_FDS, ret;
-	size_t rsize = sizeof(*r), len = sizeof(c->h) + c->h.len;
+	size_t rsize = offsetof(struct reply, why), len = sizeof(c->h) + c->h.len, want;
 
 	*got = -1;
+	r->why.id = WHY_NONE;
 	ret = rused_ask(IPC_UMAD_CALL, c, len, memfd, r, &rsize, fds, &nfds);
 	if (ret)
 		return ret;
@@ -120,11 +122,15 @@ static int remote_umad_call(struct call *c, int memfd, struct reply *r, int *got
 		sys_close(fds[i]);
 	if (nfds)
 		*got = fds[0];
-	if (rsize < sizeof(r->h) || (!nfds && rsize != sizeof(r->h) + r->h.len)) {
+	want = rsize < sizeof(r->h) ? 0 : sizeof(r->h) + (nfds ? 0 : r->h.len) +
+					  (r->h.why ? sizeof(r->why) : 0);
+	if (rsize != want && (!nfds || rsize < sizeof(r->h))) {
 		if (nfds)
 			sys_close(fds[0]);
 		return -EIO;
 	}
+	if (!nfds && r->h.why)
+		memcpy(&r->why, r->data + r->h.len, sizeof(r->why));
 	return 0;
 }
 
@@ -169,14 +175,12 @@ static bool memfd_to(int fd, void *buf, size_t len)
 	return true;
 }
 
-ssize_t remote_umad_write(void *file, const void *buf, size_t count)
+static ssize_t write_mad(struct umad_map *map, const void *buf, size_t count, struct why *why)
 {
-	struct umad_map *map = file;
 	struct call c;
 	int memfd = -1, got, ret;
 	struct reply r;
 
-	count = min(count, (size_t)MAX_RW_COUNT);
 	c.h = (struct ipc_umad){ .file = map->shm->number, .op = UMAD_OP_WRITE, .count = count };
 	if (count > IPC_UMAD_INLINE) {
 		memfd = memfd_of(buf, count);
@@ -200,7 +204,18 @@ ssize_t remote_umad_write(void *file, const void *buf, size_t count)
 		sys_close(got);
 	if (ret)
 		return -EIO;
+	*why = r.why;
 	return r.h.ret ? r.h.ret : (ssize_t)count;
+}
+
+ssize_t remote_umad_write(void *file, const void *buf, size_t count)
+{
+	struct why why = { .id = WHY_NONE };
+	ssize_t ret;
+
+	count = min(count, (size_t)MAX_RW_COUNT);
+	ret = write_mad(file, buf, count, &why);
+	return ret < 0 ? umad_failed("umad_send", ret, &why) : ret;
 }
 
 /*
@@ -242,13 +257,14 @@ ssize_t remote_umad_read(void *file, int fd, void *buf, size_t count)
 {
 	struct umad_map *map = file;
 	struct umad_wait w = { .fd = fd, .held = -1 };
+	struct why why = { .id = WHY_NONE };
 	uint32_t seq;
 	ssize_t ret;
 
 	count = min(count, (size_t)MAX_RW_COUNT);
 	engine_process();
 	do {
-		ret = umad_read_ring(map, buf, count, &seq);
+		ret = umad_read_ring(map, buf, count, &seq, &why);
 		if (seq)
 			ret = read_long(map, buf, count, seq);
 		if (ret >= 0 || ret == -EAGAIN)
@@ -258,6 +274,10 @@ ssize_t remote_umad_read(void *file, int fd, void *buf, size_t count)
 		ret = seq ? 0 : umad_wait(map, &w);
 	} while (!ret);
 	own_close(w.held);
+	if (ret < 0)
+		return umad_failed("umad_recv", ret, &why);
+	if (why.id)
+		umad_failed("umad_recv", -ETIMEDOUT, &why);
 	return ret;
 }
 
@@ -280,9 +300,8 @@ static int dead_ioctl(unsigned long cmd)
 	return cmd == IB_USER_MAD_UNREGISTER_AGENT ? -EINVAL : -EPIPE;
 }
 
-int remote_umad_ioctl(void *file, unsigned long cmd, void *arg)
+static int umad_ioctl_ask(struct umad_map *map, unsigned long cmd, void *arg, struct why *why)
 {
-	struct umad_map *map = file;
 	struct call c;
 	int len = arg_len(cmd), got, ret;
 	struct reply r;
@@ -302,11 +321,22 @@ int remote_umad_ioctl(void *file, unsigned long cmd, void *arg)
 	ret = remote_umad_call(&c, -1, &r, &got);
 	if (got >= 0)
 		sys_close(got);
-	if (ret)
+	if (ret) {
+		why_set(why, UMAD_GONE);
 		return dead_ioctl(cmd);
+	}
+	*why = r.why;
 	if (r.h.off > (uint32_t)len || r.h.len > (uint32_t)len - r.h.off || got >= 0)
 		return -EIO;
 	if (r.h.len && umem_copy((char *)arg + r.h.off, r.data, r.h.len))
 		return -EFAULT;
 	return r.h.ret;
+}
+
+int remote_umad_ioctl(void *file, unsigned long cmd, void *arg)
+{
+	struct why why = { .id = WHY_NONE };
+	int ret = umad_ioctl_ask(file, cmd, arg, &why);
+
+	return ret ? (int)umad_failed(umad_ioctl_call(cmd), ret, &why) : 0;
 }

@@ -70,7 +70,8 @@ bool umad_post(struct umad_map *map, const void *data, size_t len)
 	return false;
 }
 
-ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *seq)
+ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *seq,
+		       struct why *why)
 {
 	struct umad_shm *s = map->shm;
 	struct umad_slot *slot;
@@ -78,8 +79,10 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 	int ret;
 
 	*seq = 0;
-	if (count < READ_ONCE(s->hdr_len))
+	if (count < READ_ONCE(s->hdr_len)) {
+		why_set(why, UMAD_READ_SHORT, count, READ_ONCE(s->hdr_len));
 		return -EINVAL;
+	}
 	for (;;) {
 		if (READ_ONCE(s->dead))
 			return -EIO;
@@ -88,6 +91,9 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 			return -EAGAIN;
 		len = READ_ONCE(slot->len);
 		n = READ_ONCE(slot->seq);
+		why->id = WHY_NONE;
+		if (READ_ONCE(slot->why))
+			memcpy(why, slot->data + UMAD_SLOT_WHY, sizeof(*why));
 		ret = n ? 0 : len > sizeof(slot->data) ? -EIO : count < len ? -EINVAL :
 		      umem_copy(buf, slot->data, len);
 		/*
@@ -99,6 +105,8 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 			if (!umad_shm_there(slot, pos))
 				continue;
 			*seq = n;
+			if (ret == -EINVAL)
+				why_set(why, UMAD_READ_SHORT, count, len);
 			return ret;
 		}
 		if (umad_shm_take(s, slot, pos))

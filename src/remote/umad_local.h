@@ -28,9 +28,11 @@ int umad_map_open(uint32_t number, int memfd, void **map);
 bool umad_post(struct umad_map *map, const void *data, size_t len);
 /*
  * read() from the ring. Bytes or -errno; -EAGAIN: no packet. *seq is not 0: the packet is long and
- * must be fetched from rused.
+ * must be fetched from rused. *why: the reason of a failure, also if the packet says that a request
+ * has timed out; WHY_NONE: none.
  */
-ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *seq);
+ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *seq,
+		       struct why *why);
 /*
  * Called after a read() and before waiting: make the descriptor's readability match the ring. took:
  * a packet was read, so rused may have waited for room.
@@ -38,5 +40,11 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 void umad_settle(struct umad_map *map, int fd, bool took);
 /* Wait until the descriptor is readable. 0 or -errno. */
 int umad_wait(struct umad_map *map, struct umad_wait *w);
+
+/* umad_why.c */
+/* The function of libibumad that uses an ioctl. */
+const char *umad_ioctl_call(unsigned long cmd);
+/* Logs that a call has failed with -errno, unless that is an answer and no failure. why NULL: unknown. Returns ret. */
+ssize_t umad_failed(const char *call, ssize_t ret, const struct why *why);
 
 #endif

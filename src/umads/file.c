@@ -52,8 +52,14 @@ static void umad_fd_dead(void *ctx)
 		WRITE_ONCE(u->shm->dead, 1u);
 }
 
+static int umad_fd_pid(void *ctx)
+{
+	return ((struct umad_fd *)ctx)->pid;
+}
+
 static const struct umad_file_ops file_ops = { .queued = umad_fd_queued, .dead = umad_fd_dead,
-					       .begun = umad_fd_begun, .ended = umad_fd_ended };
+					       .begun = umad_fd_begun, .ended = umad_fd_ended,
+					       .pid = umad_fd_pid };
 
 static void umad_fd_say(struct umad_fd *u, int rc)
 {
@@ -154,8 +160,8 @@ static int umad_fd_open_umad(struct umad_fd *u, int *fd)
  * Creates an open file. sv[0], rused's end of the socket pair, belongs to the file, or is closed
  * after an error. *fd: set by umad_ring_open(); unchanged for issmN. 0 or -errno.
  */
-static int umad_fd_new(struct umad_node *n, const struct ipc_umad_open *q, const int sv[2],
-		       uint32_t *number, int *fd)
+static int umad_fd_new(struct umad_node *n, const struct ipc_umad_open *q, int pid,
+		       const int sv[2], uint32_t *number, int *fd)
 {
 	struct umad_fd *u = calloc(1, sizeof(*u));
 	struct umads *us = n->us;
@@ -170,6 +176,7 @@ static int umad_fd_new(struct umad_node *n, const struct ipc_umad_open *q, const
 		return id == -ENOSPC ? -EMFILE : (int)id;
 	}
 	u->of = n;
+	u->pid = pid;
 	u->number = rand_u32() << INDEX_BITS | (uint32_t)id;
 	u->f.fn = umad_fd_event;
 	rc = loop_add(us->loop, &u->f, sv[0], EPOLLRDHUP);
@@ -197,7 +204,7 @@ struct umad_node *umad_node_at(const struct umad_view *v, uint32_t minor)
 	return v && minor < 2 * UMAD_MAX_NODES ? v->node[minor % UMAD_MAX_NODES] : NULL;
 }
 
-int umad_open_minor(struct umad_node *n, const struct ipc_umad_open *q, uint32_t *number,
+int umad_open_minor(struct umad_node *n, const struct ipc_umad_open *q, int pid, uint32_t *number,
 		    int fds[UMAD_OPEN_FDS])
 {
 	int sv[2], rc;
@@ -206,7 +213,7 @@ int umad_open_minor(struct umad_node *n, const struct ipc_umad_open *q, uint32_t
 	rc = fds_pair(SOCK_SEQPACKET | SOCK_CLOEXEC, sv);
 	if (rc)
 		return rc;
-	rc = umad_fd_new(n, q, sv, number, &fds[1]);
+	rc = umad_fd_new(n, q, pid, sv, number, &fds[1]);
 	if (rc) {
 		close(sv[1]);
 		return rc;
@@ -385,6 +392,17 @@ void umad_posted(struct umads *us, uint32_t file, const void *data, size_t len)
 	umad_ring_show(u);
 }
 
+/* A call has failed: appends the reason to the answer. */
+static void umad_fd_why(const struct umad_fd *u, struct ipc_umad_reply *reply, void *out)
+{
+	struct why *why = &u->of->port.mad->host->why;
+
+	if (!why->id)
+		why_set(why, COMMAND, (uint64_t)-reply->ret);
+	memcpy((char *)out + reply->len, why, sizeof(*why));
+	reply->why = 1;
+}
+
 int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int memfd,
 	      struct ipc_umad_reply *reply, void *out, int *fd)
 {
@@ -397,6 +415,7 @@ int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int 
 	umad_ring_show(u);
 	if (q->op >= UMAD_OPS || (memfd >= 0 && q->op != UMAD_OP_WRITE))
 		return -EPROTO;
+	u->of->port.mad->host->why.id = WHY_NONE;
 	switch ((enum ipc_umad_op)q->op) {
 	case UMAD_OP_WRITE:
 		rc = umad_do_write(u, q, body, memfd, reply);
@@ -413,5 +432,7 @@ int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int 
 	case UMAD_OPS:
 		break;
 	}
+	if (!rc && reply->ret < 0 && *fd < 0 && (q->op == UMAD_OP_WRITE || q->op == UMAD_OP_IOCTL))
+		umad_fd_why(u, reply, out);
 	return rc;
 }

@@ -91,6 +91,7 @@ static bool umad_ring_place_one(struct umad_fd *u)
 	if (!len || u->marked || !slot)
 		return false;
 	slot->seq = 0;
+	slot->why = umad_next_why(u->file, slot->data + UMAD_SLOT_WHY);
 	if (len > sizeof(slot->data)) {
 		u->seq = u->seq + 1 ? u->seq + 1 : 1;
 		u->marked = true;

@@ -61,20 +61,20 @@ void umads_fini(struct umads *us);
 /* The device of a minor number of umadN or issmN; NULL: none. view NULL: no devices. */
 struct umad_node *umad_node_at(const struct umad_view *v, uint32_t minor);
 /*
- * file.c: open() of q->minor, which is that of n. *number: the file's number. fds[0]: the program's end of the
+ * file.c: open() of q->minor, which is that of n, by process pid. *number: the file's number. fds[0]: the program's end of the
  * socket pair. For umadN, fds[1] is the memfd of the shared memory; for issmN -1. The caller owns
  * both. 0 or -errno, e.g. -EMFILE: too many files.
  */
-int umad_open_minor(struct umad_node *n, const struct ipc_umad_open *q, uint32_t *number,
+int umad_open_minor(struct umad_node *n, const struct ipc_umad_open *q, int pid, uint32_t *number,
 		    int fds[UMAD_OPEN_FDS]);
 /* Sends a posted MAD, if len is not 0, and refills the file's ring. No effect if there is no such file. */
 void umad_posted(struct umads *us, uint32_t file, const void *data, size_t len);
 /*
  * Executes the operation q->op on a file. body: q->len bytes; memfd: has q->count bytes, or -1. 0:
- * *reply is set; its reply->len bytes are in out, which has room for IPC_UMAD_INLINE, or, if *fd is
- * not -1, in the memfd *fd, which the caller owns. After an error *reply is not set: -EBADF: no
- * such file, the caller answers the client with this error; -EPROTO: q is malformed, the caller
- * closes the client.
+ * *reply is set; its reply->len bytes are in out, which has room for IPC_UMAD_OUT, or, if *fd is
+ * not -1, in the memfd *fd, which the caller owns. reply->why: the reason follows in out.
+ * After an error *reply is not set: -EBADF: no such file, the caller answers the client with this
+ * error; -EPROTO: q is malformed, the caller closes the client.
  */
 int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int memfd,
 	      struct ipc_umad_reply *reply, void *out, int *fd);

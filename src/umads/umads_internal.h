@@ -23,6 +23,7 @@ struct umad_fd {
 	struct umad_file *file;	/* NULL: issmN */
 	struct umad_sm sm;
 	uint32_t number;
+	int pid;		/* of the process that has opened it */
 	uint32_t seq;		/* number of the last packet that was too long for the ring */
 	bool marked;		/* a packet that is too long is next; the ring has its number */
 	bool held;		/* that packet was copied by a READ, but not taken yet */

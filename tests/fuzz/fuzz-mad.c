@@ -52,7 +52,7 @@ static enum mad_verdict process(void *ctx, const struct mad_addr *from, const ui
 	return (enum mad_verdict)((verdict & 7) % (MAD_DISCARD + 1));
 }
 
-static const struct mad_ops ops = { send, query_gid, process };
+static const struct mad_ops ops = { .send = send, .gid = query_gid, .process = process };
 
 static void got(void *ctx, const struct mad_recv *r, ns_t now)
 {

@@ -146,6 +146,23 @@ static void umad_agent_recv(void *ctx, const struct mad_recv *r, ns_t now)
 	umad_packet_queue(f, pk);
 }
 
+/* The common header of a MAD that timed out, and the reason. */
+static struct umad_packet *packet_of_timeout(const struct umad_send *s)
+{
+	const struct why *why = &s->file->port->mad->host->why;
+	uint8_t data[MAD_HDR_LEN + sizeof(*why)];
+	struct umad_packet *pk;
+
+	memcpy(data, s->mad, MAD_HDR_LEN);
+	memcpy(data + MAD_HDR_LEN, why, sizeof(*why));
+	pk = packet_new(data, sizeof(data));
+	if (pk) {
+		pk->len = MAD_HDR_LEN;
+		pk->why = true;
+	}
+	return pk;
+}
+
 /*
  * Ends a send. A request that timed out is returned to the program as a packet: its ib_user_mad_hdr
  * with status ETIMEDOUT, and the common MAD header.
@@ -159,7 +176,7 @@ static void umad_send_done(void *ctx, void *cookie, enum mad_send_status st, uin
 	struct umad_packet *pk;
 
 	send_end(s);
-	pk = st == MAD_TIMEOUT && !f->dead && slot->agent ? packet_new(s->mad, MAD_HDR_LEN) : NULL;
+	pk = st == MAD_TIMEOUT && !f->dead && slot->agent ? packet_of_timeout(s) : NULL;
 	if (pk) {
 		pk->hdr = s->hdr;
 		pk->hdr.id = (uint32_t)(slot - f->agents);
@@ -225,6 +242,16 @@ size_t umad_next_len(const struct umad_file *f)
 	if (list_empty(&f->packets))
 		return 0;
 	return umad_hdr_len(f) + list_first_entry(&f->packets, struct umad_packet, link)->len;
+}
+
+bool umad_next_why(const struct umad_file *f, void *why)
+{
+	const struct umad_packet *pk = list_first_entry(&f->packets, struct umad_packet, link);
+
+	if (list_empty(&f->packets) || !pk->why)
+		return false;
+	memcpy(why, pk->data + pk->len, sizeof(struct why));
+	return true;
 }
 
 size_t umad_file_hdr_len(const struct umad_file *f)

@@ -18,6 +18,11 @@ static struct umad_answer umad_ioctl_answer(int rc)
 	return (struct umad_answer){ .rc = rc };
 }
 
+static int umad_file_pid(const struct umad_file *f)
+{
+	return f->ops->pid ? f->ops->pid(f->ctx) : 0;
+}
+
 /*
  * Creates an agent in the first free entry of umad_file.agents and writes its id to the start of arg: the requests of
  * REGISTER_AGENT and of REGISTER_AGENT2 both begin with the member id.
@@ -31,7 +36,7 @@ static struct umad_answer umad_ioctl_reg(struct umad_file *f, const struct mad_r
 	while (id < UMAD_MAX_AGENTS && f->agents[id].agent)
 		id++;
 	if (id == UMAD_MAX_AGENTS)
-		return umad_ioctl_answer(-ENOMEM);
+		return umad_ioctl_answer(umad_refuse(f, -ENOMEM, UMAD_AGENTS, UMAD_MAX_AGENTS));
 	rc = mad_agent_create(f->port->mad, r, &umad_agent_ops, &f->agents[id], &a);
 	if (rc)
 		return umad_ioctl_answer(rc);
@@ -50,8 +55,9 @@ static struct umad_answer register_agent(struct umad_file *f, void *arg, ns_t no
 		return umad_ioctl_answer(-EPIPE);
 	memcpy(&u, arg, sizeof(u));
 	if (u.qpn > 1)
-		return umad_ioctl_answer(-EINVAL);
-	r = (struct mad_reg){ .qp = u.qpn, .rmpp_version = u.rmpp_version };
+		return umad_ioctl_answer(umad_refuse(f, -EINVAL, UMAD_QPN, u.qpn));
+	r = (struct mad_reg){ .qp = u.qpn, .rmpp_version = u.rmpp_version,
+			      .pid = umad_file_pid(f) };
 	if (u.mgmt_class) {
 		r.mgmt_class = u.mgmt_class;
 		r.class_version = u.mgmt_class_version;
@@ -75,9 +81,9 @@ static struct umad_answer register_agent2(struct umad_file *f, void *arg, ns_t n
 		return umad_ioctl_answer(-EPIPE);
 	memcpy(&u, arg, sizeof(u));
 	if (u.qpn > 1)
-		return umad_ioctl_answer(-EINVAL);
+		return umad_ioctl_answer(umad_refuse(f, -EINVAL, UMAD_QPN, u.qpn));
 	if (u.flags & ~flags) {
-		ans = umad_ioctl_answer(-EINVAL);
+		ans = umad_ioctl_answer(umad_refuse(f, -EINVAL, UMAD_FLAGS, u.flags, 0));
 		ans.off = offsetof(struct ib_user_mad_reg_req2, flags);
 		ans.len = sizeof(flags);
 		memcpy((uint8_t *)arg + ans.off, &flags, sizeof(flags));
@@ -86,12 +92,12 @@ static struct umad_answer register_agent2(struct umad_file *f, void *arg, ns_t n
 	for (uint32_t i = 0; i < UMAD_MAX_AGENTS; i++)
 		n += !!f->agents[i].agent;
 	if (n == UMAD_MAX_AGENTS)
-		return umad_ioctl_answer(-ENOMEM);
+		return umad_ioctl_answer(umad_refuse(f, -ENOMEM, UMAD_AGENTS, UMAD_MAX_AGENTS));
 	r = (struct mad_reg){ .qp = (uint8_t)u.qpn, .rmpp_version = u.rmpp_version,
-			      .flags = u.flags };
+			      .flags = u.flags, .pid = umad_file_pid(f) };
 	if (u.mgmt_class) {
 		if (u.oui & 0xff000000)
-			return umad_ioctl_answer(-EINVAL);
+			return umad_ioctl_answer(umad_refuse(f, -EINVAL, UMAD_OUI_LONG, u.oui));
 		r.mgmt_class = u.mgmt_class;
 		r.class_version = u.mgmt_class_version;
 		put_be24(r.oui, u.oui);
@@ -111,7 +117,7 @@ static struct umad_answer unregister_agent(struct umad_file *f, void *arg, ns_t 
 
 	memcpy(&id, arg, sizeof(id));
 	if (id >= UMAD_MAX_AGENTS || f->dead || !f->agents[id].agent)
-		return umad_ioctl_answer(-EINVAL);
+		return umad_ioctl_answer(umad_refuse(f, -EINVAL, UMAD_NO_AGENT, id));
 	a = f->agents[id].agent;
 	f->agents[id].agent = NULL;
 	mad_agent_destroy(a, now);
@@ -121,7 +127,7 @@ static struct umad_answer unregister_agent(struct umad_file *f, void *arg, ns_t 
 static struct umad_answer enable_pkey(struct umad_file *f, void *arg, ns_t now)
 {
 	if (f->used)
-		return umad_ioctl_answer(-EINVAL);
+		return umad_ioctl_answer(umad_refuse(f, -EINVAL, UMAD_PKEY_LATE));
 	f->pkey_index = true;
 	return umad_ioctl_answer(0);
 }

@@ -54,6 +54,7 @@ struct umad_file_ops {
 	 */
 	void (*begun)(void *ctx, const uint8_t *mad);
 	void (*ended)(void *ctx, const uint8_t *mad);
+	int (*pid)(void *ctx);	/* of the program that has opened the file, for reasons; NULL: unknown */
 };
 
 struct umad_file;
@@ -94,6 +95,8 @@ ssize_t umad_read(struct umad_file *f, void *buf, size_t count, size_t *copied);
 void umad_unread(struct umad_file *f);
 /* The buffer size for the next packet; 0: there is none. */
 size_t umad_next_len(const struct umad_file *f);
+/* False: the next packet is not a request that timed out. Else copies the reason, a struct why, to why (any alignment). */
+bool umad_next_why(const struct umad_file *f, void *why);
 /* Length of the header in packets: 56 or 64. */
 size_t umad_file_hdr_len(const struct umad_file *f);
 /* Number of packets that can be read. */

@@ -10,8 +10,9 @@
 struct umad_packet {
 	struct list_head link;
 	struct ib_user_mad_hdr hdr;
-	uint32_t len;		/* length of data[] */
+	uint32_t len;		/* length of data[], without the reason */
 	bool received;
+	bool why;		/* a struct why follows in data[] */
 	uint8_t data[];
 };
 
@@ -43,6 +44,10 @@ struct umad_file {
 	bool pkey_index;		/* true: 64-byte headers with P_Key index; false: 56-byte headers */
 	bool used;			/* an agent was registered: the form of the headers is fixed */
 };
+
+/* Leaves the reason of a refusal and returns ret. */
+#define umad_refuse(f, ret, id, ...) \
+	(why_set(&(f)->port->mad->host->why, id, __VA_ARGS__), (ret))
 
 extern const struct mad_agent_ops umad_agent_ops;
 

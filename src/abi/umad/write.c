@@ -73,7 +73,8 @@ static int umad_send_post(struct umad_file *f, struct mad_agent *a, struct umad_
 		put_be32(mad + MAD_O_TID, mad_agent_hi_tid(a));
 	memcpy(s->mad, mad, sizeof(s->mad));
 	if (!user_rmpp(a, mad) && is_duplicate(f, s))
-		return -EINVAL;
+		return umad_refuse(f, -EINVAL, UMAD_DUPLICATE, mad_tid(mad) & UINT32_MAX,
+				   mad[MAD_O_CLASS]);
 	send_begin(s);
 	rc = mad_send(a, &send, now);
 	if (rc)
@@ -90,7 +91,7 @@ ssize_t umad_write(struct umad_file *f, const void *buf, size_t len, ns_t now)
 	int rc;
 
 	if (len < hdr + RMPP_HDR_LEN || len > UINT32_MAX)
-		return -EINVAL;
+		return umad_refuse(f, -EINVAL, UMAD_SHORT, len, hdr, RMPP_HDR_LEN);
 	s = calloc(1, sizeof(*s));
 	mad = s ? malloc(len - hdr) : NULL;
 	if (!mad) {
@@ -101,11 +102,10 @@ ssize_t umad_write(struct umad_file *f, const void *buf, size_t len, ns_t now)
 	memcpy(mad, (const uint8_t *)buf + hdr, len - hdr);
 	s->file = f;
 	list_init(&s->link);
-	rc = -EINVAL;
-	if (s->hdr.id < UMAD_MAX_AGENTS) {
-		a = f->dead ? NULL : f->agents[s->hdr.id].agent;
-		rc = a ? umad_send_post(f, a, s, mad, len - hdr, now) : -EIO;
-	}
+	a = f->dead || s->hdr.id >= UMAD_MAX_AGENTS ? NULL : f->agents[s->hdr.id].agent;
+	rc = a ? umad_send_post(f, a, s, mad, len - hdr, now) :
+		 umad_refuse(f, s->hdr.id < UMAD_MAX_AGENTS ? -EIO : -EINVAL, UMAD_NO_AGENT,
+			     s->hdr.id);
 	free(mad);
 	if (rc) {
 		free(s);
