@@ -73,6 +73,7 @@ struct cm_priv {
 	uint16_t dlid_datapath;
 	struct cm_out *msg;
 	struct timer timer;		/* next repetition of msg */
+	ns_t since;			/* time of the last change of id.state by the state table, or of the first msg */
 	uint8_t *private_data;		/* of the last RTU, MRA or DREP, to repeat it */
 	uint8_t private_data_len;
 	uint64_t tid;

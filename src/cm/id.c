@@ -193,6 +193,8 @@ void cm_apply(struct cm_priv *p, const struct cm_row *row, ns_t now)
 		cm_reset_to_idle(p);
 	else if (row->to != CM_KEEP)
 		p->id.state = (enum ib_cm_state)row->to;
+	if (row->to != CM_KEEP)
+		p->since = now;
 	if (row->lap_to != CM_KEEP)
 		p->id.lap_state = (enum ib_cm_lap_state)row->lap_to;
 }

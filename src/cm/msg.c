@@ -103,6 +103,7 @@ int cm_post_wait(struct cm_priv *p, const uint8_t mad[CM_MAD_LEN], enum ib_cm_st
 	}
 	free(p->msg);
 	p->msg = m;
+	p->since = now;
 	/* A message with timeout 0 is never repeated. */
 	timer_set(&p->id.cm->timers, &p->timer, m->timeout ? now + m->timeout : NS_NEVER - 1);
 	return 0;

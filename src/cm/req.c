@@ -306,6 +306,7 @@ void cm_req_handler(struct cm_rx *rx)
 	if (!listener)
 		goto destroy;
 	p->id.state = IB_CM_REQ_RCVD;
+	p->since = rx->now;
 	read_path(rx, false, &path[0]);
 	if (has_alternate(rx->mad))
 		read_path(rx, true, &path[1]);

@@ -73,7 +73,7 @@ static int bind_addr_dst(struct rdma_id_private *p, const struct sockaddr *addr,
 		cma_release_dev(p);
 idle:
 	p->bound_if = 0;
-	p->state = RDMA_CM_IDLE;
+	cma_set_state(p, RDMA_CM_IDLE);
 	return ret;
 }
 
@@ -117,7 +117,7 @@ int cma_listen_on_dev(struct rdma_id_private *p, struct cma_device *dev)
 	if (!d)
 		return -ENOMEM;
 	d->parent = p;
-	d->state = RDMA_CM_LISTEN;
+	cma_set_state(d, RDMA_CM_LISTEN);
 	d->id.src = p->id.src;
 	d->afonly = p->afonly;
 	d->tos = p->tos;
@@ -178,7 +178,7 @@ int rdma_listen(struct rdma_cm_id *id, int backlog)
 		ret = rdma_bind_addr(id, (struct sockaddr *)&any);
 		if (ret)
 			return ret;
-		p->state = RDMA_CM_LISTEN;
+		cma_set_state(p, RDMA_CM_LISTEN);
 	}
 	/* A listener does not share its rdma_cm port number, even if it was bound with reuseaddr. */
 	if (p->reuseaddr) {
@@ -191,6 +191,6 @@ int rdma_listen(struct rdma_cm_id *id, int backlog)
 	if (!ret)
 		return 0;
 bound:
-	p->state = RDMA_CM_ADDR_BOUND;
+	cma_set_state(p, RDMA_CM_ADDR_BOUND);
 	return ret;
 }

@@ -141,7 +141,7 @@ int rdma_connect_ece(struct rdma_cm_id *id, const struct rdma_conn_param *param,
 	p->srq = param->srq;
 	ret = id->qp_type == CMA_QPT_UD ? resolve_ib_udp(p, param) : connect_ib(p, param);
 	if (ret)
-		p->state = RDMA_CM_ROUTE_RESOLVED;
+		cma_set_state(p, RDMA_CM_ROUTE_RESOLVED);
 	return ret;
 }
 

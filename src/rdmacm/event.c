@@ -68,7 +68,7 @@ static bool event_translate(struct rdma_id_private *p, const struct cm_event *ev
 	case IB_CM_DREQ_RECEIVED:
 	case IB_CM_DREP_RECEIVED:
 		event->event = RDMA_CM_EVENT_DISCONNECTED;
-		p->state = RDMA_CM_DISCONNECT;
+		cma_set_state(p, RDMA_CM_DISCONNECT);
 		return true;
 	case IB_CM_TIMEWAIT_EXIT:
 		event->event = RDMA_CM_EVENT_TIMEWAIT_EXIT;

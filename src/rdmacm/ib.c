@@ -95,7 +95,7 @@ int cma_query_ib_route(struct rdma_id_private *p, uint32_t timeout_ms)
 		free(a);
 		return ret;
 	}
-	p->state = RDMA_CM_ROUTE_QUERY;
+	cma_set_state(p, RDMA_CM_ROUTE_QUERY);
 	return 0;
 }
 
@@ -117,7 +117,7 @@ void rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status)
 	}
 	free(a);
 	p->id.num_paths = !status;
-	p->state = status ? RDMA_CM_ADDR_RESOLVED : RDMA_CM_ROUTE_RESOLVED;
+	cma_set_state(p, status ? RDMA_CM_ADDR_RESOLVED : RDMA_CM_ROUTE_RESOLVED);
 	if (status) {
 		event.event = RDMA_CM_EVENT_ROUTE_ERROR;
 		event.status = status;

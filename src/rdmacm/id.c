@@ -55,7 +55,7 @@ bool cma_comp_exch(struct rdma_id_private *p, enum rdma_cm_state comp, enum rdma
 {
 	if (p->state != comp)
 		return false;
-	p->state = exch;
+	cma_set_state(p, exch);
 	return true;
 }
 

@@ -39,7 +39,8 @@ struct rdmacm {
 
 struct rdma_id_private {
 	struct rdma_cm_id id;
-	enum rdma_cm_state state;
+	enum rdma_cm_state state;	/* changed by cma_set_state() */
+	ns_t since;			/* time of the last change of state */
 	struct list_head all_item;	/* rdmacm.ids */
 	struct list_head device_item;
 	struct list_head bind_item;

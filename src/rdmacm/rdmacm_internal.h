@@ -59,6 +59,12 @@ static inline ns_t cma_now(const struct rdmacm *rm)
 	return rm->ops->now(rm->ctx);
 }
 
+static inline void cma_set_state(struct rdma_id_private *p, enum rdma_cm_state state)
+{
+	p->state = state;
+	p->since = cma_now(p->id.rm);
+}
+
 /* id.c */
 struct rdma_id_private *cma_create_id(struct rdmacm *rm, rdma_cm_event_handler handler,
 				      void *context, uint16_t ps, uint8_t qp_type);

@@ -235,7 +235,7 @@ static struct rdma_id_private *new_id(struct rdma_id_private *l, struct req_info
 		rdma_ip2gid(sockaddr_of(&req->dst), c->dgid);
 	c->id.port_num = CMA_PORT;
 	cma_attach_to_dev(c, req->dev);
-	c->state = RDMA_CM_CONNECT;
+	cma_set_state(c, RDMA_CM_CONNECT);
 	return c;
 }
 

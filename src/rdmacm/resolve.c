@@ -81,7 +81,7 @@ void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status)
 		event.event = RDMA_CM_EVENT_ADDR_ERROR;
 		event.status = status;
 	}
-	p->state = status ? RDMA_CM_ADDR_BOUND : RDMA_CM_ADDR_RESOLVED;
+	cma_set_state(p, status ? RDMA_CM_ADDR_BOUND : RDMA_CM_ADDR_RESOLVED);
 	if (!status && cma_is_ib(p))
 		memcpy(p->dgid, ans.dgid, 16);
 	else if (!status && rdma_ip2gid(cma_dst(p), p->dgid))
@@ -94,7 +94,7 @@ static int resolved_at_once(struct rdma_id_private *p)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_RESOLVED };
 
-	p->state = RDMA_CM_ADDR_RESOLVED;
+	cma_set_state(p, RDMA_CM_ADDR_RESOLVED);
 	if (cma_tell(p, &event))
 		rdma_destroy_id(&p->id);
 	return 0;
@@ -221,7 +221,7 @@ static int prepare_src(struct rdma_id_private *p, const struct sockaddr *src,
 	}
 	if (cma_family(p) != dst->sa_family)
 		return -EINVAL;
-	p->state = RDMA_CM_ADDR_QUERY;
+	cma_set_state(p, RDMA_CM_ADDR_QUERY);
 	return 0;
 }
 
@@ -240,7 +240,7 @@ int rdma_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
 	else
 		ret = resolve_ip(p, dst, timeout_ms);
 	if (ret)
-		p->state = RDMA_CM_ADDR_BOUND;
+		cma_set_state(p, RDMA_CM_ADDR_BOUND);
 	return ret;
 }
 
@@ -314,7 +314,7 @@ int rdma_resolve_route(struct rdma_cm_id *id, uint32_t timeout_ms)
 	ret = make_path(p);
 	if (ret)
 		return ret;
-	p->state = RDMA_CM_ROUTE_RESOLVED;
+	cma_set_state(p, RDMA_CM_ROUTE_RESOLVED);
 	p->roce_route = true;
 	if (cma_tell(p, &event))
 		rdma_destroy_id(id);
@@ -339,6 +339,6 @@ int rdma_set_ib_path(struct rdma_cm_id *id, const struct sa_path_rec *path)
 	free(id->path);
 	id->path = rec;
 	id->num_paths = 1;
-	p->state = RDMA_CM_ROUTE_RESOLVED;
+	cma_set_state(p, RDMA_CM_ROUTE_RESOLVED);
 	return 0;
 }
