@@ -89,7 +89,7 @@ static void ucma_fd_filled(void *ctx, void *host)
 }
 
 const struct ucma_ops ucma_fd_ops = { .wake = ucma_fd_wake, .show = ucma_fd_show,
-				      .filled = ucma_fd_filled };
+				      .filled = ucma_fd_filled, .pid = ucma_pid };
 
 /* Returns free memory to the kernel some time after files were closed. */
 void ucma_trim(struct timer *t, ns_t now)
@@ -380,7 +380,12 @@ int ucma_call(struct ucma_files *us, const struct ipc_ucma *q, const void *body,
 		ret = ucma_write(u->file, &cmd, &ans);
 	reply->ret = ret < 0 ? (int32_t)ret : 0;
 	ucma_flush(ucma_of(u));
-	*rlen = ret < 0 ? 0 : min(ans.len, (uint32_t)sizeof(ans.data));
+	if (ret < 0) {
+		*rlen = ans.why.id ? sizeof(ans.why) : 0;
+		memcpy(response, &ans.why, *rlen);
+		return 0;
+	}
+	*rlen = min(ans.len, (uint32_t)sizeof(ans.data));
 	memcpy(response, ans.data, *rlen);
 	return 0;
 }

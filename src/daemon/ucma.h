@@ -82,8 +82,8 @@ void ucma_settle(struct ucma_files *us);
 /*
  * write() to a file: executes a command. body has q->len bytes of the command and then, for
  * SET_OPTION, opt bytes of the option. 0: reply->ret is the result of write(), and *rlen bytes of
- * response are set, which has room for UCMA_RESPONSE_MAX. -EBADF: no such file; *reply is not set,
- * and the caller answers the client with this error.
+ * response are set, which has room for UCMA_RESPONSE_MAX; after an error they are a struct why, or none.
+ * -EBADF: no such file; *reply is not set, and the caller answers the client with this error.
  */
 int ucma_call(struct ucma_files *us, const struct ipc_ucma *q, const void *body, size_t opt,
 	      struct ipc_ucma_reply *reply, void *response, size_t *rlen);

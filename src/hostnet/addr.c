@@ -371,6 +371,12 @@ static int addr_mcast(void *ctx, uint32_t ifindex, const uint8_t mgid[16], bool 
 	return 0;
 }
 
+static void addr_netdev_name(void *ctx, uint32_t ifindex, char name[16])
+{
+	if (!if_indextoname(ifindex, name))
+		snprintf(name, 16, "%u", ifindex);
+}
+
 static ns_t addr_now(void *ctx)
 {
 	return ((struct hostnet *)ctx)->loop->now;
@@ -382,6 +388,7 @@ const struct rdmacm_ops hostnet_rdmacm_ops = {
 	.resolve = addr_resolve,
 	.cancel = addr_cancel,
 	.netdev_mtu = addr_netdev_mtu,
+	.netdev_name = addr_netdev_name,
 	.mcast = addr_mcast,
 	.port_range = hostnet_port_range,
 };

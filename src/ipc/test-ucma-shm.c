@@ -61,10 +61,10 @@ static void order(void **state)
 	for (uint32_t i = 0; i < UCMA_RING; i++) {
 		ucma_shm_settle(s, sv[1]);
 		assert_true(readable());
-		assert_true(ucma_shm_take(s, &ev));
+		assert_true(ucma_shm_take(s, &ev, NULL));
 		assert_int_equal(ev.id, UINT32_MAX - 5 + i);
 	}
-	assert_false(ucma_shm_take(s, &ev));
+	assert_false(ucma_shm_take(s, &ev, NULL));
 	ucma_shm_settle(s, sv[1]);
 	assert_false(readable());
 	assert_int_equal(s->shown, UCMA_SHOWN_NOT);
@@ -77,9 +77,9 @@ static void withdrawn(void **state)
 	put(3);
 	ucma_slot(s, 0)->state = ucma_slot_word(0, UCMA_SLOT_GONE);
 	ucma_slot(s, 2)->state = ucma_slot_word(2, UCMA_SLOT_GONE);
-	assert_true(ucma_shm_take(s, &ev));
+	assert_true(ucma_shm_take(s, &ev, NULL));
 	assert_int_equal(ev.id, 1);
-	assert_false(ucma_shm_take(s, &ev));
+	assert_false(ucma_shm_take(s, &ev, NULL));
 	ucma_shm_settle(s, sv[1]);
 	assert_false(readable());
 }
@@ -90,7 +90,7 @@ static void killed(void **state)
 
 	/* rused was killed while `filling` was set: the byte for poll() stays. */
 	put(1);
-	assert_true(ucma_shm_take(s, &ev));
+	assert_true(ucma_shm_take(s, &ev, NULL));
 	s->filling = 1;
 	ucma_shm_settle(s, sv[1]);
 	assert_true(readable());
@@ -111,9 +111,9 @@ static void hostile(void **state)
 
 	put(4);
 	s->head = 77777;	/* more than UCMA_RING ahead of tail: readers search the whole ring */
-	assert_true(ucma_shm_take(s, &ev));
+	assert_true(ucma_shm_take(s, &ev, NULL));
 	s->tail += 100000;	/* each slot's state has an older position, so no slot has an event */
-	assert_false(ucma_shm_take(s, &ev));
+	assert_false(ucma_shm_take(s, &ev, NULL));
 	memset(s->slot, 0xff, sizeof(s->slot));
 	assert_false(ucma_shm_ready(s));
 }
@@ -192,9 +192,9 @@ static void destroyed(void **state)
 	assert_false(DESTROY);	/* destroyed already */
 	/* Later events of the id are skipped. */
 	put_of(9, UCMA_SLOT_READY);
-	assert_true(ucma_shm_take(s, &ev));
+	assert_true(ucma_shm_take(s, &ev, NULL));
 	assert_int_equal(ev.id, 8);
-	assert_false(ucma_shm_take(s, &ev));
+	assert_false(ucma_shm_take(s, &ev, NULL));
 	assert_false(ucma_shm_ready(s));
 	/* As if DESTROY_ID could not be sent to rused: ucma_card_keep() makes the id valid again. */
 	ucma_card_keep(s, 9);

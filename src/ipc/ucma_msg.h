@@ -7,7 +7,8 @@
  * closed this end. The socket holds one byte while events are available. -EMFILE: too many files.
  *
  * IPC_UCMA_WRITE: write() to such a file, from any process that has it open. Body: ipc_ucma, the command, and for
- * SET_OPTION the option's value. Reply: ipc_ucma_reply and the response. -EBADF: this rused has no such file; an earlier
+ * SET_OPTION the option's value. Reply: ipc_ucma_reply and the response, or, if
+ * ret is not 0 and rused knows the reason, struct why. -EBADF: this rused has no such file; an earlier
  * rused may have created it.
  *
  * IPC_UCMA_POST: like IPC_UCMA_WRITE, but without a reply. A process uses it if the id's card (struct ucma_card, in

@@ -49,7 +49,7 @@ static bool ucma_event_readable(const struct ucma_shm *s, const struct ucma_slot
 	return owner >= UCMA_CARDS || !READ_ONCE(s->gone[owner]);
 }
 
-bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev)
+bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev, struct why *why)
 {
 	uint32_t tail = smp_load_acquire(&s->tail);
 
@@ -60,6 +60,11 @@ bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev)
 		if (!ucma_event_readable(s, slot, pos))
 			continue;
 		memcpy(ev, &slot->ev, sizeof(*ev));
+		if (why) {
+			why->id = READ_ONCE(slot->why.id);
+			if (why->id)
+				memcpy(why->arg, slot->why.arg, sizeof(why->arg));
+		}
 		if (atomic_cmpxchg(&slot->state, ready, ucma_slot_word(pos, UCMA_SLOT_TAKEN))) {
 			WRITE_ONCE(s->head, pos + 1);
 			return true;

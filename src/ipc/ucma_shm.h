@@ -15,6 +15,7 @@
 #include <rdma/rdma_user_cm.h>
 #include "base/util.h"
 #include "queue/barrier.h"
+#include "why/why.h"
 
 #define UCMA_RING 256u		/* events; further ones wait in rused */
 #define UCMA_CARDS 32768u	/* ids from this number have no card and always ask rused */
@@ -26,6 +27,7 @@ struct ucma_slot {
 	uint32_t state;		/* position in the stream << 2 | enum ucma_slot_state */
 	uint32_t owner;		/* id whose events_reported includes this event */
 	struct rdma_ucm_event_resp ev;
+	struct why why;		/* of an event with a failure; its id is 0 (WHY_NONE) if no reason is known */
 };
 
 /*
@@ -97,8 +99,8 @@ static inline struct ucma_slot *ucma_slot(struct ucma_shm *s, uint32_t pos)
 	return &s->slot[pos % UCMA_RING];
 }
 
-/* Takes the first event. False: the ring is empty. */
-bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev);
+/* Takes the first event and its reason. why may be NULL. False: the ring is empty. */
+bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev, struct why *why);
 /* True if there is an event to take. */
 bool ucma_shm_ready(struct ucma_shm *s);
 /*

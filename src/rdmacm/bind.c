@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/log.h"
 #include "wire/be.h"
+#include "rdmacm/cma_why.h"
 #include "rdmacm/rdmacm_internal.h"
 
 static void set_addr(struct sockaddr_storage *to, const struct sockaddr *from)
@@ -29,18 +30,20 @@ static int check_linklocal(struct rdma_id_private *p, const struct sockaddr *add
 static int bind_to_device(struct rdma_id_private *p, const struct sockaddr *addr)
 {
 	struct rdmacm *rm = p->id.rm;
+	int ret;
 
 	if (cma_any_addr(addr))
 		return 0;
 	if (addr->sa_family == AF_IB) {
 		p->id.pkey = get_be16(&((const struct sockaddr_ib *)(const void *)addr)->sib_pkey);
 	} else {
-		int ret = rm->ops->translate(rm->ctx, addr, p->bound_if, &p->bound_if);
+		ret = rm->ops->translate(rm->ctx, addr, p->bound_if, &p->bound_if);
 
 		if (ret)
-			return ret;
+			return cma_why_bind(p, addr, ret);
 	}
-	return cma_acquire_dev_by_src_ip(p);
+	ret = cma_acquire_dev_by_src_ip(p);
+	return ret ? cma_why_bind(p, addr, ret) : 0;
 }
 
 /* The kernel's rdma_bind_addr_dst(). dst NULL: id.dst keeps its address. */
@@ -52,7 +55,7 @@ static int bind_addr_dst(struct rdma_id_private *p, const struct sockaddr *addr,
 	if (addr->sa_family != AF_INET && addr->sa_family != AF_INET6 && addr->sa_family != AF_IB)
 		return -EAFNOSUPPORT;
 	if (!cma_comp_exch(p, RDMA_CM_IDLE, RDMA_CM_ADDR_BOUND))
-		return -EINVAL;
+		return cma_why_state(p, CMA_BIND);
 	ret = check_linklocal(p, addr);
 	if (ret)
 		goto idle;

@@ -12,7 +12,9 @@
 #include <string.h>
 #include "core/qp_attr.h"
 #include "ipc/ucma_shm.h"
+#include "rdmacm/cma_why.h"
 #include "rdmacm/rdmacm_internal.h"
+#include "wire/cm_msg.h"
 
 int cma_set_qkey(struct rdma_id_private *p, uint32_t qkey)
 {
@@ -136,13 +138,17 @@ int rdma_connect_ece(struct rdma_cm_id *id, const struct rdma_conn_param *param,
 
 	p->ece = ece;
 	if (!cma_comp_exch(p, RDMA_CM_ROUTE_RESOLVED, RDMA_CM_CONNECT))
-		return -EINVAL;
+		return cma_why_state(p, CMA_CONNECT);
 	p->qp_num = param->qp_num;
 	p->srq = param->srq;
 	ret = id->qp_type == CMA_QPT_UD ? resolve_ib_udp(p, param) : connect_ib(p, param);
-	if (ret)
-		cma_set_state(p, RDMA_CM_ROUTE_RESOLVED);
-	return ret;
+	if (!ret)
+		return 0;
+	cma_set_state(p, RDMA_CM_ROUTE_RESOLVED);
+	return cma_why_private(p, CMA_CONNECT, param->private_data_len,
+			       (id->qp_type == CMA_QPT_UD ? CM_LEN_SIDR_REQ_PRIVATE_DATA :
+							    CM_LEN_REQ_PRIVATE_DATA) -
+				       cma_user_data_offset(p), ret);
 }
 
 static int accept_ib(struct rdma_id_private *p, const struct rdma_conn_param *param)
@@ -207,7 +213,7 @@ int rdma_accept_ece(struct rdma_cm_id *id, const struct rdma_conn_param *param, 
 	p->ece = ece;
 	/* Without a CM id the peer has given up the request; the kernel fails here as well. */
 	if (p->state != RDMA_CM_CONNECT || !p->cm_id)
-		return -EINVAL;
+		return cma_why_state(p, CMA_ACCEPT);
 	if (param) {
 		p->qp_num = param->qp_num;
 		p->srq = param->srq;
@@ -218,21 +224,26 @@ int rdma_accept_ece(struct rdma_cm_id *id, const struct rdma_conn_param *param, 
 				    param ? param->private_data_len : 0);
 	else
 		ret = param ? accept_ib(p, param) : rep_recv(p);
-	if (ret)
-		rdma_reject(id, NULL, 0, IB_CM_REJ_CONSUMER_DEFINED);
-	return ret;
+	if (!ret)
+		return 0;
+	rdma_reject(id, NULL, 0, IB_CM_REJ_CONSUMER_DEFINED);
+	return cma_why_private(p, CMA_ACCEPT, param ? param->private_data_len : 0,
+			       id->qp_type == CMA_QPT_UD ? CM_LEN_SIDR_REP_PRIVATE_DATA :
+							   CM_LEN_REP_PRIVATE_DATA, ret);
 }
 
 int rdma_reject(struct rdma_cm_id *id, const void *data, uint8_t len, uint8_t reason)
 {
 	struct rdma_id_private *p = id_to_priv(id);
+	int ret;
 
 	if (!p->cm_id)
-		return -EINVAL;
+		return cma_why_state(p, CMA_REJECT);
 	if (id->qp_type == CMA_QPT_UD)
 		return send_sidr_rep(p, IB_SIDR_REJECT, 0, data, len);
-	return cm_send_rej(p->cm_id, (enum ib_cm_rej_reason)reason, NULL, 0, data, len,
-			   cma_now(id->rm));
+	ret = cm_send_rej(p->cm_id, (enum ib_cm_rej_reason)reason, NULL, 0, data, len,
+			  cma_now(id->rm));
+	return ret ? cma_why_private(p, CMA_REJECT, len, CM_LEN_REJ_PRIVATE_DATA, ret) : 0;
 }
 
 int rdma_disconnect(struct rdma_cm_id *id)

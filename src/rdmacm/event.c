@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/log.h"
+#include "rdmacm/cma_why.h"
 #include "rdmacm/rdmacm_internal.h"
 
 #define REP_PRIVATE 196
@@ -49,6 +50,7 @@ static bool event_translate(struct rdma_id_private *p, const struct cm_event *ev
 	switch (ev->event) {
 	case IB_CM_REQ_ERROR:
 	case IB_CM_REP_ERROR:
+		cma_why_timeout(p, ev->event);
 		event->event = RDMA_CM_EVENT_UNREACHABLE;
 		event->status = -ETIMEDOUT;
 		return true;
@@ -75,6 +77,7 @@ static bool event_translate(struct rdma_id_private *p, const struct cm_event *ev
 		return true;
 	case IB_CM_REJ_RECEIVED:
 		event_from_rej(event, ev);
+		cma_why_rejected(p, ev->rej.reason);
 		return true;
 	case IB_CM_MRA_RECEIVED:
 	case IB_CM_LAP_ERROR:
@@ -150,10 +153,12 @@ static void sidr_rep_event(struct rdma_id_private *p, const struct cm_event *ev,
 	if (ev->sidr_rep.status != IB_SIDR_SUCCESS) {
 		event->event = RDMA_CM_EVENT_UNREACHABLE;
 		event->status = ev->sidr_rep.status;
+		cma_why_sidr(p, ev->sidr_rep.status);
 		return;
 	}
 	event->status = cma_set_qkey(p, ev->sidr_rep.qkey);
 	if (event->status) {
+		rdmacm_why(p->id.rm)->id = WHY_NONE;
 		event->event = RDMA_CM_EVENT_ADDR_ERROR;
 		return;
 	}
@@ -172,6 +177,7 @@ int cma_sidr_rep_handler(struct cm_id *cm_id, const struct cm_event *ev, ns_t no
 	if (p->state != RDMA_CM_CONNECT)
 		return 0;
 	if (ev->event == IB_CM_SIDR_REQ_ERROR) {
+		cma_why_timeout(p, ev->event);
 		event.event = RDMA_CM_EVENT_UNREACHABLE;
 		event.status = -ETIMEDOUT;
 	} else if (ev->event == IB_CM_SIDR_REP_RECEIVED) {

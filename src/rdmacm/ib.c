@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "wire/be.h"
+#include "rdmacm/cma_why.h"
 #include "rdmacm/rdmacm_internal.h"
 
 struct asking {
@@ -106,7 +107,6 @@ void rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status)
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ROUTE_RESOLVED };
 	struct rdma_id_private *p = a->p;
 
-	(void)rm;
 	p->query = NULL;
 	if (!status) {
 		p->id.path = malloc(sizeof(*p->id.path));
@@ -119,6 +119,7 @@ void rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status)
 	p->id.num_paths = !status;
 	cma_set_state(p, status ? RDMA_CM_ADDR_RESOLVED : RDMA_CM_ROUTE_RESOLVED);
 	if (status) {
+		rdmacm_why(rm)->id = WHY_NONE;
 		event.event = RDMA_CM_EVENT_ROUTE_ERROR;
 		event.status = status;
 	}
@@ -237,7 +238,7 @@ void rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status)
 				       .mc = mc->context };
 	struct rdma_id_private *p = mc->id;
 
-	(void)rm;
+	rdmacm_why(rm)->id = WHY_NONE;
 	if (p->state == RDMA_CM_DEVICE_REMOVAL || p->state == RDMA_CM_DESTROYING)
 		return;
 	if (!status)

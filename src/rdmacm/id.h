@@ -89,7 +89,7 @@ struct rdma_cm_id;
  */
 typedef int (*rdma_cm_event_handler)(struct rdma_cm_id *id, struct rdma_cm_event *event);
 
-/* The public part. The owner may write context, and may_bind before it binds; the rest is read-only. */
+/* The public part. The owner may write context, pid, and may_bind before it binds; the rest is read-only. */
 struct rdma_cm_id {
 	struct rdmacm *rm;
 	void *context;
@@ -98,6 +98,7 @@ struct rdma_cm_id {
 	uint16_t ps;			/* RDMA_PS_* */
 	uint8_t qp_type;
 	uint8_t port_num;		/* 0 without a device */
+	uint32_t pid;			/* process of the owner, for texts; 0: unknown */
 	bool may_bind;			/* the owner may bind to port numbers below 1024 */
 	struct sockaddr_storage src, dst;	/* all zero while unknown */
 	uint16_t pkey;			/* P_Key that QUERY_ADDR returns; on RoCE 0, except with a loopback or AF_IB address */
@@ -136,7 +137,6 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ib_uverbs_qp_attr *attr);
 int rdma_join_multicast(struct rdma_cm_id *id, const struct sockaddr *addr, uint8_t join_state,
 			void *context);
 void rdma_leave_multicast(struct rdma_cm_id *id, const struct sockaddr *addr);
-
 void rdma_set_service_type(struct rdma_cm_id *id, uint8_t tos);
 int rdma_set_ack_timeout(struct rdma_cm_id *id, uint8_t timeout);
 int rdma_set_reuseaddr(struct rdma_cm_id *id, bool reuse);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "rdmacm/cma_why.h"
 #include "rdmacm/rdmacm_internal.h"
 
 #define ENOTSUPP 524	/* kernel-internal errno, which the kernel returns to user space here */
@@ -33,6 +34,7 @@ static void mc_join_event(struct rdma_id_private *p, const struct cma_multicast 
 	/* Without a source GID no address handle can be made. */
 	if (p->sgid_index < 0) {
 		event->event = RDMA_CM_EVENT_MULTICAST_ERROR;
+		rdmacm_why(p->id.rm)->id = WHY_NONE;
 		return;
 	}
 	event->event = RDMA_CM_EVENT_MULTICAST_JOIN;
@@ -71,9 +73,12 @@ int rdma_join_multicast(struct rdma_cm_id *id, const struct sockaddr *addr, uint
 	struct cma_multicast *mc;
 	int ret;
 
-	if (!id->device || (p->state != RDMA_CM_ADDR_BOUND && p->state != RDMA_CM_ADDR_RESOLVED) ||
-	    id->qp_type != CMA_QPT_UD)
+	if (!id->device || (p->state != RDMA_CM_ADDR_BOUND && p->state != RDMA_CM_ADDR_RESOLVED))
+		return cma_why_state(p, CMA_JOIN);
+	if (id->qp_type != CMA_QPT_UD) {
+		why_set(rdmacm_why(id->rm), MCAST_CONNECTED, id->qp_type);
 		return -EINVAL;
+	}
 	mc = calloc(1, sizeof(*mc));
 	if (!mc)
 		return -ENOMEM;

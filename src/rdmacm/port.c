@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "wire/be.h"
+#include "rdmacm/cma_why.h"
 #include "rdmacm/rdmacm_internal.h"
 
 #define PROT_SOCK 1024
@@ -143,9 +144,9 @@ int cma_check_port(const struct rdma_bind_list *b, const struct rdma_id_private 
 		if (p->afonly && cur->afonly && addr->sa_family != caddr->sa_family)
 			continue;
 		if (cma_any_addr(addr) || cma_any_addr(caddr))
-			return -EADDRNOTAVAIL;
+			return cma_why_port(p, cur, -EADDRNOTAVAIL);
 		if (!cma_addr_cmp(addr, caddr))
-			return -EADDRINUSE;
+			return cma_why_port(p, cur, -EADDRINUSE);
 	}
 	return 0;
 }
@@ -156,8 +157,10 @@ static int use_port(uint16_t ps, struct rdma_id_private *p)
 	struct rdma_bind_list *b;
 	int ret;
 
-	if (port < PROT_SOCK && !p->id.may_bind)
+	if (port < PROT_SOCK && !p->id.may_bind) {
+		why_set(rdmacm_why(p->id.rm), BIND_PRIVILEGED, port);
 		return -EACCES;
+	}
 	b = cma_ps_find(p->id.rm, ps, port);
 	if (!b)
 		return alloc_port(ps, p, port);

@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "cm/cm.h"
 #include "rdmacm/id.h"
+#include "why/why.h"
 
 /* A port number in use in a port space, with the ids that are bound to it. */
 struct rdma_bind_list {
@@ -35,6 +36,7 @@ struct rdmacm {
 	uint32_t next_restrack;
 	uint32_t last_used_port;
 	uint32_t random[64], nrandom;	/* random numbers not yet used */
+	struct why why;		/* rdmacm_why() */
 };
 
 struct rdma_id_private {

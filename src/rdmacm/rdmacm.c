@@ -148,6 +148,7 @@ void rdmacm_neigh_change(struct rdmacm *rm, const struct sockaddr *addr, uint32_
 		    p->state == RDMA_CM_DESTROYING || p->state == RDMA_CM_DEVICE_REMOVAL ||
 		    cma_addr_cmp_noscope(cma_dst(p), addr) || !memcmp(p->mac, mac, 6))
 			continue;
+		rm->why.id = WHY_NONE;
 		if (cma_tell(p, &event))
 			rdma_destroy_id(&p->id);
 	}

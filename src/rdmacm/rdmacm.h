@@ -88,6 +88,7 @@ struct rdmacm_ops {
 	void (*sa_leave)(void *ctx, struct rdmacm_sa_join *j);
 	/* Gets the IPoIB broadcast group of InfiniBand port host_page.dev[slot]: 0; -EADDRNOTAVAIL: the SA has not answered. */
 	int (*sa_ip_group)(void *ctx, unsigned int slot, struct sa_mcmember_rec *rec);
+	void (*netdev_name)(void *ctx, uint32_t ifindex, char name[16]);	/* for texts of failures; may be NULL */
 	/* net.ipv4.ip_local_port_range, both ends included. */
 	void (*port_range)(void *ctx, uint16_t *low, uint16_t *high);
 };

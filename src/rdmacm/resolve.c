@@ -11,6 +11,7 @@
 #include <string.h>
 #include "base/log.h"
 #include "wire/be.h"
+#include "rdmacm/cma_why.h"
 #include "rdmacm/rdmacm_internal.h"
 #include "wire/ipudp.h"
 #include "wire/mtu.h"
@@ -58,7 +59,7 @@ void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status)
 	struct rdmacm_route_ans ans = r->ans;
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_RESOLVED };
 	struct sockaddr_storage old = p->id.src;
-	uint32_t old_if = p->bound_if;
+	uint32_t old_if = p->bound_if, timeout_ms = r->timeout_ms;
 
 	p->resolve = NULL;
 	free(container_of(r, struct resolving, r));
@@ -76,6 +77,7 @@ void rdmacm_resolved(struct rdmacm *rm, struct rdmacm_resolve *r, int status)
 			status = cma_acquire_dev_by_src_ip(p);
 	}
 	if (status) {
+		cma_why_resolve(p, cma_dst(p), ans.ifindex, timeout_ms, status);
 		p->id.src = old;
 		p->bound_if = old_if;
 		event.event = RDMA_CM_EVENT_ADDR_ERROR;
@@ -199,6 +201,7 @@ static int resolve_ip(struct rdma_id_private *p, const struct sockaddr *dst, uin
 	if (ret) {
 		p->resolve = NULL;
 		free(w);
+		cma_why_resolve(p, dst, 0, timeout_ms, ret);
 	}
 	return ret;
 }
@@ -307,8 +310,12 @@ int rdma_resolve_route(struct rdma_cm_id *id, uint32_t timeout_ms)
 	struct rdma_id_private *p = id_to_priv(id);
 	int ret;
 
-	if (!timeout_ms || p->state != RDMA_CM_ADDR_RESOLVED)
+	if (!timeout_ms) {
+		why_set(rdmacm_why(id->rm), CM_ROUTE_TIMEOUT);
 		return -EINVAL;
+	}
+	if (p->state != RDMA_CM_ADDR_RESOLVED)
+		return cma_why_state(p, CMA_ROUTE);
 	if (cma_is_ib(p))
 		return cma_query_ib_route(p, timeout_ms);
 	ret = make_path(p);

@@ -134,6 +134,7 @@ static size_t response_room(const struct rdma_ucm_cmd_hdr *hdr)
 static int remote_ucma_call(struct ucma_map *map, struct ucma_cmd *c, int fd, struct ucma_answer *r)
 {
 	size_t len = sizeof(c->h) + c->h.len + c->opt_len;
+	struct why why;
 	int ret;
 
 	r->len = sizeof(*r) - offsetof(struct ucma_answer, h);
@@ -150,6 +151,11 @@ static int remote_ucma_call(struct ucma_map *map, struct ucma_cmd *c, int fd, st
 	ucma_shm_settle(map->shm, fd);
 	if (c->from)
 		ucma_shm_settle(c->from->shm, c->from_fd);
+	if (r->h.ret < 0 && r->h.ret > -4096 && r->len == sizeof(why)) {
+		memcpy(&why, r->data, sizeof(why));
+		remote_ucma_refused(((const struct rdma_ucm_cmd_hdr *)(const void *)c->cmd)->cmd,
+				    -r->h.ret, &why);
+	}
 	return r->h.ret;
 }
 

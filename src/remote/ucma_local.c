@@ -163,8 +163,9 @@ static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *e
 {
 	static const struct timespec nap = { .tv_nsec = 100 * NS_US };
 	int held = -1, ret = 0;
+	struct why why;
 
-	for (unsigned int waits = 0; !ucma_shm_take(map->shm, ev); waits++) {
+	for (unsigned int waits = 0; !ucma_shm_take(map->shm, ev, &why); waits++) {
 		ucma_shm_settle(map->shm, fd);
 		if (waits >= WAITS_IN_VAIN) {
 			ucma_shm_orphan(map->shm, fd);
@@ -184,6 +185,7 @@ static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *e
 	if (!ret) {
 		ucma_shm_settle(map->shm, fd);
 		ucma_tell_read(map);
+		remote_ucma_event(ev, &why);
 	}
 	own_close(held);
 	return ret;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include "abi/ucma/share.h"
 #include "abi/ucma/ucma_internal.h"
+#include "rdmacm/cma_why.h"
 
 #define IB_PATH_WANTED (IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL)
 
@@ -63,6 +64,8 @@ static int make_id(struct ucma_context *ctx, const struct rdma_ucm_create_id *cm
 	if (!ctx->cm_id)
 		return -ENOMEM;
 	ctx->cm_id->may_bind = f->may_bind;
+	if (f->u->ops->pid)
+		ctx->cm_id->pid = (uint32_t)f->u->ops->pid(f->host);
 	return 0;
 }
 
@@ -186,7 +189,7 @@ int ucma_resolve_route(struct ucma_call *c)
 }
 
 /* Sets an option of level RDMA_OPTION_ID. Each option has one valid length; any other is -EINVAL. */
-static int set_option_id(struct ucma_context *ctx, uint32_t name, const void *val, size_t len)
+static int set_option_id_value(struct ucma_context *ctx, uint32_t name, const void *val, size_t len)
 {
 	int on = 0;
 
@@ -209,6 +212,18 @@ static int set_option_id(struct ucma_context *ctx, uint32_t name, const void *va
 	default:
 		return -ENOSYS;
 	}
+}
+
+static int set_option_id(struct ucma_context *ctx, uint32_t name, const void *val, size_t len)
+{
+	struct why *why = rdmacm_why(ctx->file->u->rm);
+	int ret = set_option_id_value(ctx, name, val, len);
+
+	if (ret == -ENOSYS)
+		why_set(why, CM_OPTION, RDMA_OPTION_ID, name);
+	else if (ret == -EINVAL)
+		why_set(why, CM_OPTION_LENGTH, name, len);
+	return ret;
 }
 
 /*

@@ -14,6 +14,7 @@
 #include "abi/ucma/share.h"
 #include "abi/ucma/ucma_internal.h"
 #include "abi/ucma/ucma_new.h"
+#include "rdmacm/cma_why.h"
 
 _Static_assert(sizeof(struct rdma_ucm_event_resp) == 336, "as librdmacm has it");
 
@@ -100,6 +101,13 @@ static void copy_ud(struct rdma_ucm_ud_param *dst, const struct rdma_ud_param *s
 	dst->qkey = src->qkey;
 }
 
+static bool is_failure(enum rdma_cm_event_type event)
+{
+	return event == RDMA_CM_EVENT_ADDR_ERROR || event == RDMA_CM_EVENT_ROUTE_ERROR ||
+	       event == RDMA_CM_EVENT_CONNECT_ERROR || event == RDMA_CM_EVENT_UNREACHABLE ||
+	       event == RDMA_CM_EVENT_REJECTED || event == RDMA_CM_EVENT_MULTICAST_ERROR;
+}
+
 static struct ucma_event *make_event(struct ucma_context *ctx, const struct rdma_cm_event *event)
 {
 	struct ucma_event *ev = event_alloc(ctx->file->u);
@@ -116,6 +124,10 @@ static struct ucma_event *make_event(struct ucma_context *ctx, const struct rdma
 		copy_ud(&ev->resp.param.ud, &event->param.ud);
 	else
 		copy_conn(&ev->resp.param.conn, &event->param.conn);
+	if (is_failure(event->event)) {
+		ev->why = *rdmacm_why(ctx->file->u->rm);
+		rdmacm_why(ctx->file->u->rm)->id = WHY_NONE;
+	}
 	ev->resp.ece.vendor_id = event->ece.vendor_id;
 	ev->resp.ece.attr_mod = event->ece.attr_mod;
 	return ev;
@@ -264,7 +276,7 @@ int ucma_get_event(struct ucma_call *c)
 	ret = ucma_in(c, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
-	if (!f->shm || !ucma_shm_take(f->shm, &resp)) {
+	if (!f->shm || !ucma_shm_take(f->shm, &resp, NULL)) {
 		if (list_empty(&f->event_list))
 			return -EAGAIN;
 		ev = list_first_entry(&f->event_list, struct ucma_event, list);

@@ -15,6 +15,7 @@
 #include "abi/ucma/post.h"
 #include "abi/ucma/share.h"
 #include "abi/ucma/ucma_internal.h"
+#include "rdmacm/cma_why.h"
 
 #define QPS_INIT 1	/* enum ib_qp_state */
 #define HAS_ROUTE (UCMA_HAS_ADDR | UCMA_HAS_GID | UCMA_HAS_PATH)
@@ -159,6 +160,9 @@ static void ucma_event_place(struct ucma_file *f, struct ucma_event *ev)
 	ev->pos = f->tail;
 	f->placed[f->tail % UCMA_RING] = ev;
 	slot->ev = ev->resp;
+	WRITE_ONCE(slot->why.id, ev->why.id);
+	if (ev->why.id)
+		memcpy(slot->why.arg, ev->why.arg, sizeof(slot->why.arg));
 	smp_store_release(&slot->state, ucma_slot_word(f->tail, UCMA_SLOT_READY));
 	f->tail++;
 }
@@ -416,6 +420,8 @@ void ucma_post(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_repl
 	ctx->done++;
 	ucma_dirty_conn(ctx);	/* a handler that changes addresses or paths also calls ucma_dirty() */
 	ret = ucma_write(f, cmd, scratch);
-	if (ret < 0)
-		post_failed(ctx, cmd, (int)ret);
+	if (ret >= 0)
+		return;
+	*rdmacm_why(f->u->rm) = scratch->why;	/* for the event */
+	post_failed(ctx, cmd, (int)ret);
 }

@@ -17,6 +17,7 @@
 #include "abi/ucma/share.h"
 #include "abi/ucma/ucma_internal.h"
 #include "abi/ucma/ucma_new.h"
+#include "rdmacm/cma_why.h"
 
 #define NO_RESPONSE 0xff
 #define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ece */
@@ -132,10 +133,10 @@ unsigned int ucma_file_events(const struct ucma_file *f)
 static int find_ctx(struct ucma_file *f, uint32_t id, struct ucma_context **ctx)
 {
 	*ctx = idtable_find(&f->u->ctx_table, id);
-	if (!*ctx)
-		return -ENOENT;
-	if ((*ctx)->file != f)
-		return -EINVAL;
+	if (!*ctx || (*ctx)->file != f) {
+		why_set(rdmacm_why(f->u->rm), CM_ID, id, *ctx ? 1 : 0);
+		return *ctx ? -EINVAL : -ENOENT;
+	}
 	return (*ctx)->cm_id ? 0 : -ENXIO;
 }
 
@@ -155,14 +156,14 @@ int ucma_get_ctx_conn(struct ucma_file *f, uint32_t id, struct ucma_context **ct
 	if (ret)
 		return ret;
 	ucma_dirty_conn(*ctx);
-	return (*ctx)->cm_id->device ? 0 : -EINVAL;
+	return (*ctx)->cm_id->device ? 0 : cma_why_no_device((*ctx)->cm_id);
 }
 
 int ucma_get_ctx_dev(struct ucma_file *f, uint32_t id, struct ucma_context **ctx)
 {
 	int ret = ucma_get_ctx(f, id, ctx);
 
-	return ret || (*ctx)->cm_id->device ? ret : -EINVAL;
+	return ret || (*ctx)->cm_id->device ? ret : cma_why_no_device((*ctx)->cm_id);
 }
 
 struct ucma_context *ucma_alloc_ctx(struct ucma_file *f)
@@ -280,6 +281,7 @@ ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_
 	int ret;
 
 	memset(reply, 0, offsetof(struct ucma_reply, data));
+	rdmacm_why(f->u->rm)->id = WHY_NONE;
 	ucma_reap(f);
 	if (cmd->from)
 		ucma_reap(cmd->from);
@@ -301,6 +303,10 @@ ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_
 	reply->drained = f->drained - drained;
 	if (cmd->from && cmd->from != f)
 		reply->from_drained = cmd->from->drained - from_drained;
+	if (ret)
+		reply->why = *rdmacm_why(f->u->rm);
+	/* A later event must not take it for its own. */
+	rdmacm_why(f->u->rm)->id = WHY_NONE;
 	return ret ? ret : (ssize_t)cmd->len;
 }
 

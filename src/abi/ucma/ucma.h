@@ -16,6 +16,7 @@
 
 #include <sys/types.h>
 #include "rdmacm/rdmacm.h"
+#include "why/why.h"
 
 struct ucma;
 struct ucma_card;
@@ -41,6 +42,8 @@ struct ucma_ops {
 	void (*show)(void *ctx, void *host);
 	/* Wakes the processes that wait (futex) at ucma_shm.filling of the file. Called like show(). */
 	void (*filled)(void *ctx, void *host);
+	/* Process that opened the file, for texts of failures; may be NULL. */
+	int (*pid)(const void *host);
 };
 
 /* rm must live until ucma_destroy(). NULL: no memory. */
@@ -82,6 +85,7 @@ struct ucma_reply {
 	uint32_t drained;
 	/* MIGRATE_ID: the same for cmd->from. For the new file wake() has reported the moved events. */
 	uint32_t from_drained;
+	struct why why;		/* of an error; its id is WHY_NONE if no reason is known */
 	uint8_t data[UCMA_RESPONSE_MAX];
 };
 

@@ -73,6 +73,7 @@ struct ucma_event {
 	bool placed;				/* in the ring at pos, and not in list */
 	uint32_t pos;
 	struct rdma_ucm_event_resp resp;
+	struct why why;				/* of a failure */
 };
 
 /* A command while its handler runs. */

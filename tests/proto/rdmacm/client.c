@@ -344,7 +344,7 @@ int c_event(struct client *c, struct rdma_ucm_event_resp *ev)
 
 	flush(c);
 	shown(c);
-	if (c->shm && ucma_shm_take(c->shm, ev)) {
+	if (c->shm && ucma_shm_take(c->shm, ev, NULL)) {
 		if (!ucma_shm_ready(c->shm))
 			c->shm->shown = UCMA_SHOWN_NOT;
 		ucma_post(c->f, &(struct ucma_cmd){ .buf = &cmd }, &c->reply);
