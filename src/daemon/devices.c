@@ -135,31 +135,63 @@ static int device_publish_new(struct host *h, const char *name, struct scan *s)
 	host_publish(h, slot, &d);
 	return 0;
 }
+
 /* Like the kernel's dev_valid_name(): the name becomes part of paths. */
-static int device_check_name(const struct host *h, const char *name)
+static bool device_valid_name(const struct host *h, const char *name)
 {
 	size_t len = strlen(name);
 
 	if (!len || len >= sizeof(h->page->dev[0].name) || !strcmp(name, ".") ||
 	    !strcmp(name, ".."))
-		return -EINVAL;
+		return false;
 	for (size_t i = 0; i < len; i++)
 		if (name[i] == '/' || name[i] == '%' || !isgraph((unsigned char)name[i]))
-			return -EINVAL;
+			return false;
+	return true;
+}
+
+/* Leaves the reason of a refusal, with up to two names, and returns ret. */
+static int device_refuse(struct why *why, enum why_id id, const char *a, const char *b, int ret)
+{
+	uint64_t arg[WHY_ARGS] = { 0 };
+
+	memcpy(arg, a, strnlen(a, 16));
+	memcpy(arg + 2, b, strnlen(b, 16));
+	why_make(why, id, arg);
+	return ret;
+}
+
+static int device_check_name(const struct host *h, const char *name, struct why *why)
+{
+	if (!device_valid_name(h, name))
+		return device_refuse(why, WHY_NL_NAME, name, "", -EINVAL);
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
 		if (device_is_ours(&h->page->dev[i]) && !strcmp(h->page->dev[i].name, name))
-			return -EEXIST;
+			return device_refuse(why, WHY_NL_NAME_TAKEN, name, "", -EEXIST);
 	return 0;
 }
 
-int devices_add(struct host *h, const char *name, const char *type, const char *ndev)
+/* The device of an interface; NULL: it has none. */
+static const struct host_dev *device_on(const struct host *h, uint32_t ifindex)
 {
+	for (int i = 0; i < HOST_MAX_DEVS; i++)
+		if (device_is_ours(&h->page->dev[i]) && h->page->dev[i].ifindex == ifindex)
+			return &h->page->dev[i];
+	return NULL;
+}
+
+int devices_add(struct host *h, const char *name, const char *type, const char *ndev,
+		struct why *why)
+{
+	const struct host_dev *has;
 	struct scan s = { 0 };
 	int rc;
 
-	if (strcmp(type, "rxe") || strlen(ndev) >= sizeof(s.name) || !*ndev)
-		return -EINVAL;
-	rc = device_check_name(h, name);
+	if (strcmp(type, "rxe"))
+		return device_refuse(why, WHY_NL_LINK_TYPE, type, "", -EINVAL);
+	if (strlen(ndev) >= sizeof(s.name) || !*ndev)
+		return device_refuse(why, WHY_NL_NO_NETDEV, ndev, "", -EINVAL);
+	rc = device_check_name(h, name, why);
 	if (rc)
 		return rc;
 	strcpy(s.name, ndev);
@@ -167,10 +199,10 @@ int devices_add(struct host *h, const char *name, const char *type, const char *
 	if (rc)
 		return rc;
 	if (!s.found)
-		return -ENODEV;
-	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (device_is_ours(&h->page->dev[i]) && h->page->dev[i].ifindex == s.ifindex)
-			return -EEXIST;
+		return device_refuse(why, WHY_NL_NO_NETDEV, ndev, "", -ENODEV);
+	has = device_on(h, s.ifindex);
+	if (has)
+		return device_refuse(why, WHY_NL_NETDEV_TAKEN, ndev, has->name, -EEXIST);
 	rc = device_publish_new(h, name, &s);
 	if (!rc)
 		h->configured = true;
@@ -185,10 +217,10 @@ void devices_del(struct host *h, int slot)
 	h->configured = true;
 }
 
-int devices_rename(struct host *h, int slot, const char *name)
+int devices_rename(struct host *h, int slot, const char *name, struct why *why)
 {
 	struct host_dev d = h->page->dev[slot];
-	int rc = strcmp(d.name, name) ? device_check_name(h, name) : 0;
+	int rc = strcmp(d.name, name) ? device_check_name(h, name, why) : 0;
 
 	if (rc || !strcmp(d.name, name))
 		return rc;

@@ -10,6 +10,7 @@ struct hostnet_ops;
 struct host;
 struct hostnet;
 struct ucma_files;
+struct why;
 
 struct devices {
 	struct host *host;
@@ -27,11 +28,12 @@ void devices_refresh(struct host *h);
  * `rdma link add` and `rdma link del`. 0; -EINVAL: name or type; -EEXIST: name taken, or device on
  * that interface; -ENODEV: no such interface; -ENOSPC.
  */
-int devices_add(struct host *h, const char *name, const char *type, const char *ndev);
+int devices_add(struct host *h, const char *name, const char *type, const char *ndev,
+		struct why *why);
 void devices_del(struct host *h, int slot);
 /* Finds a free entry of page->dev[] for a new device, and sets d->minor and d->index. Returns the entry's index, or -ENOSPC. */
 int devices_place(struct host *h, struct host_dev *d);
 /* `rdma dev set NAME name NEW`: 0, -EINVAL, -EEXIST. */
-int devices_rename(struct host *h, int slot, const char *name);
+int devices_rename(struct host *h, int slot, const char *name, struct why *why);
 
 #endif

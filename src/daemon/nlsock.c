@@ -46,6 +46,7 @@ struct objects {
 	struct nldev_cm_id *ids;
 	size_t n;
 	bool collected;
+	struct why why;
 };
 
 /* Appends the ids of rdma_cm. */
@@ -85,7 +86,9 @@ static const struct nldev_res *nlsock_objects(void *arg, size_t *n)
 
 static int nlsock_newlink(void *arg, const char *name, const char *type, const char *ndev)
 {
-	return devices_add(((struct objects *)arg)->of->host, name, type, ndev);
+	struct objects *o = arg;
+
+	return devices_add(o->of->host, name, type, ndev, &o->why);
 }
 
 static int nlsock_dellink(void *arg, int dev)
@@ -100,9 +103,10 @@ static int nlsock_dellink(void *arg, int dev)
 
 static int nlsock_rename_dev(void *arg, int dev, const char *name)
 {
-	struct host *h = ((struct objects *)arg)->of->host;
+	struct objects *o = arg;
+	struct host *h = o->of->host;
 
-	return h->page->dev[dev].ib.host ? -EOPNOTSUPP : devices_rename(h, dev, name);
+	return h->page->dev[dev].ib.host ? -EOPNOTSUPP : devices_rename(h, dev, name, &o->why);
 }
 
 static void nlsock_reply(void *arg, const void *dgram, size_t len)
@@ -121,7 +125,7 @@ static void nlsock_event(struct loop_fd *f, uint32_t events)
 	struct nldev_host h = { .page = n->all->host->page, .admin = n->c->uid == 0,
 				.objects = nlsock_objects, .newlink = nlsock_newlink,
 	.dellink = nlsock_dellink,
-				.rename = nlsock_rename_dev, .arg = &o,
+				.rename = nlsock_rename_dev, .arg = &o, .why = &o.why,
 	.host = n->c->fabric.number };
 	char buf[DGRAM_MAX];
 	ssize_t len;

@@ -330,6 +330,9 @@ ssize_t netlink_recv(int fd, struct vfile *vf, struct msghdr *m, int flags)
 	}
 	if (ret < 0)
 		return ret;
+	if (m->msg_iovlen && (size_t)ret <= m->msg_iov[0].iov_len)
+		ret = (ssize_t)netlink_explain(vf, m->msg_iov[0].iov_base, (size_t)ret,
+					       flags & MSG_PEEK);
 	if (!(flags & MSG_PEEK))
 		WRITE_ONCE(vf->nl.asked_len, 0);
 	m->msg_flags = plain.msg_flags;

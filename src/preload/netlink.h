@@ -30,6 +30,12 @@ long netlink_set_option(struct vfile *vf, int opt, const void *val, socklen_t le
 /* An option of SOL_NETLINK, or SO_DOMAIN, SO_PROTOCOL or SO_TYPE. */
 long netlink_get_option(struct vfile *vf, int level, int opt, void *val, socklen_t *len);
 
+/*
+ * netlink_why.c: takes the reason out of a whole NLMSG_ERROR, and logs it unless peek. Other messages stay. Returns the
+ * length that is left for the program.
+ */
+size_t netlink_explain(const struct vfile *vf, void *msg, size_t len, bool peek);
+
 /* As libc's functions: -1 and errno after an error. A rused that has died is replaced. */
 ssize_t netlink_send(int fd, struct vfile *vf, const struct msghdr *m, int flags);
 ssize_t netlink_sendto(int fd, struct vfile *vf, const void *buf, size_t len, int flags,

@@ -18,6 +18,14 @@ struct nldev_call {
 	size_t used;		/* bytes of complete messages in out */
 };
 
+/* Leaves the reason of a refusal and returns ret. */
+#define nldev_refuse(c, ret, id, ...) \
+	((c)->h->why ? (why_set((c)->h->why, id, __VA_ARGS__), (ret)) : (ret))
+
+/* NL_MISSING: the attribute that a request lacks. */
+enum nldev_missing { MISSING_DEV, MISSING_PORT, MISSING_NAME, MISSING_TYPE, MISSING_NETDEV,
+		     MISSING_CHARDEV, MISSING_OBJECT };
+
 /* netlink.c: starts a message after the complete ones. -EMSGSIZE: no room. */
 int nldev_msg_begin(struct nldev_call *c, struct nldev_msg *m, uint16_t type, uint16_t flags);
 void nldev_msg_end(struct nldev_call *c, const struct nldev_msg *m);
@@ -30,7 +38,9 @@ int nldev_run(struct nldev_call *c);
 /* Every device has one port, number 1. */
 static inline int nldev_check_port(const struct nldev_call *c)
 {
-	return nldev_attr_u32(c->tb[RDMA_NLDEV_ATTR_PORT_INDEX]) == 1 ? 0 : -EINVAL;
+	uint32_t port = nldev_attr_u32(c->tb[RDMA_NLDEV_ATTR_PORT_INDEX]);
+
+	return port == 1 ? 0 : nldev_refuse(c, -EINVAL, NL_PORT, port);
 }
 
 /*

@@ -20,6 +20,7 @@
 
 #include "abi/netlink/call_internal.h"
 #include "base/log.h"
+#include "ipc/netlink_msg.h"
 
 #define REQ_MAX 16384	/* longer datagrams are ignored; requests have about 100 bytes */
 
@@ -48,6 +49,22 @@ void nldev_msg_end(struct nldev_call *c, const struct nldev_msg *m)
 	c->used += NLMSG_ALIGN(m->nlh->nlmsg_len);
 }
 
+/* Appends the reason's text, as for a socket with NETLINK_EXT_ACK, and the reason. libruse.so cuts off what is not wanted. */
+static void netlink_put_why(struct nldev_msg *m, const struct why *why)
+{
+	uint32_t before = m->nlh->nlmsg_len;
+	char text[256];
+
+	why_text(why, text, sizeof(text));
+	m->nlh->nlmsg_len = NLMSG_ALIGN(before);
+	m->nlh->nlmsg_flags |= NLM_F_ACK_TLVS;
+	if (mnl_attr_put_strz_check(m->nlh, m->room, NLMSGERR_ATTR_MSG, text) &&
+	    mnl_attr_put_check(m->nlh, m->room, IPC_NLMSGERR_WHY, sizeof(*why), why))
+		return;
+	m->nlh->nlmsg_len = before;
+	m->nlh->nlmsg_flags &= (uint16_t)~NLM_F_ACK_TLVS;
+}
+
 /*
  * Sends NLMSG_ERROR with the result rc. If rc is an error, the message contains the whole request,
  * provided that it fits. If rc is 0, or the request does not fit, it contains the request's header.
@@ -70,6 +87,8 @@ static void netlink_ack(struct nldev_call *c, int rc)
 	}
 	memcpy(&e->msg, c->req, echo);
 	m.nlh->nlmsg_len += (uint32_t)(echo - NLMSG_HDRLEN);
+	if (rc && c->h->why && c->h->why->id)
+		netlink_put_why(&m, c->h->why);
 	c->used = m.nlh->nlmsg_len;
 	nldev_flush(c);
 }
@@ -80,6 +99,8 @@ static void netlink_message(struct nldev_call *c)
 	int rc = 0;
 
 	c->used = 0;
+	if (c->h->why)
+		c->h->why->id = WHY_NONE;
 	/* Messages that are not requests are not executed; with NLM_F_ACK they are acknowledged. */
 	if ((flags & NLM_F_REQUEST) && c->req->nlmsg_type >= NLMSG_MIN_TYPE)
 		rc = nldev_run(c);

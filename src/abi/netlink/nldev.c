@@ -94,14 +94,14 @@ static int call_find_dev(const struct nldev_call *c)
 	int i;
 
 	if (!a)
-		return -EINVAL;
+		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_DEV);
 	for (i = 0; i < HOST_MAX_DEVS; i++) {
 		const struct host_dev *d = &c->h->page->dev[i];
 
 		if (nldev_sees(c->h, d) && d->index == nldev_attr_u32(a))
 			return i;
 	}
-	return -EINVAL;
+	return nldev_refuse(c, -EINVAL, NL_NO_DEV, nldev_attr_u32(a));
 }
 
 static int reply_one(struct nldev_call *c, const struct cmd *cmd, nldev_fill_fn fill, int dev)
@@ -146,7 +146,7 @@ static int doit_chardev(struct nldev_call *c, int unused)
 	int dev = -1;
 
 	if (!type)
-		return -EINVAL;
+		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_CHARDEV);
 	if (c->tb[RDMA_NLDEV_ATTR_DEV_INDEX]) {
 		dev = call_find_dev(c);
 		if (dev < 0)
@@ -177,8 +177,12 @@ static int doit_newlink(struct nldev_call *c, int unused)
 	const char *type = attr_text(c, RDMA_NLDEV_ATTR_LINK_TYPE);
 	const char *ndev = attr_text(c, RDMA_NLDEV_ATTR_NDEV_NAME);
 
-	if (!name || !type || !ndev)
-		return -EINVAL;
+	if (!name)
+		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_NAME);
+	if (!type)
+		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_TYPE);
+	if (!ndev)
+		return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_NETDEV);
 	return c->h->newlink ? c->h->newlink(c->h->arg, name, type, ndev) : -EOPNOTSUPP;
 }
 
@@ -197,14 +201,16 @@ static int doit_set(struct nldev_call *c, int dev)
 
 	if (name)
 		return c->h->rename ? c->h->rename(c->h->arg, dev, name) : -EOPNOTSUPP;
-	return c->tb[RDMA_NLDEV_NET_NS_FD] || c->tb[RDMA_NLDEV_ATTR_DEV_DIM] ? -EOPNOTSUPP : 0;
+	if (!c->tb[RDMA_NLDEV_NET_NS_FD] && !c->tb[RDMA_NLDEV_ATTR_DEV_DIM])
+		return 0;
+	return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, c->tb[RDMA_NLDEV_NET_NS_FD] ? 0 : 1);
 }
 
 /* Counters of the device's port. rxe has no counters of single objects (STAT_RES). */
 static int doit_stat(struct nldev_call *c, int dev)
 {
 	if (c->tb[RDMA_NLDEV_ATTR_STAT_RES])
-		return -EOPNOTSUPP;
+		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, 2);
 	return reply_one(c, &cmds[RDMA_NLDEV_CMD_STAT_GET], nldev_fill_stat, dev);
 }
 
@@ -213,13 +219,17 @@ static int run_doit(struct nldev_call *c, const struct cmd *cmd)
 	int dev = 0, rc;
 
 	rc = nldev_parse(c->req, c->tb, cmd->flags & STRICT);
-	if (rc)	/* SYS_GET returns the parser's error, the other commands -EINVAL */
+	if (rc) {	/* SYS_GET returns the parser's error, the other commands -EINVAL */
+		if (c->tb[0])
+			nldev_refuse(c, 0, NL_ATTR, c->tb[0]->nla_type & NLA_TYPE_MASK,
+				     c->tb[0]->nla_len - NLA_HDRLEN);
 		return cmd->doit == doit_sys ? rc : -EINVAL;
+	}
 	if (cmd->flags & NEED_DEV) {
 		if ((cmd->flags & NEED_PORT) && !c->tb[RDMA_NLDEV_ATTR_PORT_INDEX])
-			return -EINVAL;
+			return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_PORT);
 		if ((cmd->flags & OBJECTS) && !c->tb[cmd->id])
-			return -EINVAL;
+			return nldev_refuse(c, -EINVAL, NL_MISSING, MISSING_OBJECT);
 		dev = call_find_dev(c);
 		if (dev < 0)
 			return dev;
@@ -227,7 +237,7 @@ static int run_doit(struct nldev_call *c, const struct cmd *cmd)
 			return -EINVAL;
 	}
 	if (cmd->flags & CHANGES)
-		return -EOPNOTSUPP;
+		return nldev_refuse(c, -EOPNOTSUPP, NL_NOT_OFFERED, 3);
 	if (cmd->flags & OBJECTS)
 		return nldev_doit_object(c, cmd->kind, cmd->id, cmd->flags & PER_DEV, dev);
 	if (cmd->doit)
@@ -300,10 +310,10 @@ int nldev_run(struct nldev_call *c)
 
 	/* The iWARP port mapper and the SA local service do not exist here. */
 	if (client != RDMA_NL_NLDEV || op >= RDMA_NLDEV_NUM_OPS)
-		return -EINVAL;
+		return nldev_refuse(c, -EINVAL, NL_COMMAND, client, op);
 	cmd = &cmds[op];
 	if (!cmd->flags)
-		return -EINVAL;
+		return nldev_refuse(c, -EINVAL, NL_COMMAND, client, op);
 	if ((cmd->flags & ADMIN) && !c->h->admin)
 		return -EPERM;
 	if (c->req->nlmsg_flags & NLM_F_DUMP) {

@@ -52,6 +52,8 @@ struct nldev_host {
 	int (*dellink)(void *arg, int dev);
 	int (*rename)(void *arg, int dev, const char *name);
 	void *arg;
+	/* The reason of a failure: set here and by the three callbacks. It goes into the NLMSG_ERROR. NULL: no reasons. */
+	struct why *why;
 	bool admin;	/* the requesting program has CAP_NET_ADMIN */
 	uint32_t host;	/* simulated host of the program, 0: the real one; it sees only devices whose ib.host is equal */
 };

@@ -17,7 +17,8 @@
 /*
  * Check the attributes of a message, and point tb[type] (NLDEV_TB entries) to the attribute of each
  * type; NULL: absent. strict: check like the kernel's nla_parse(), else like
- * nlmsg_parse_deprecated(); policy.c tells the difference. 0, -EINVAL or -ERANGE (wrong length).
+ * nlmsg_parse_deprecated(); policy.c tells the difference. 0, -EINVAL or -ERANGE (wrong length). After
+ * an error tb[0] is the attribute that was refused, if it was one.
  */
 int nldev_parse(const struct nlmsghdr *nlh, const struct nlattr **tb, bool strict);
 /* The value of a U32 attribute that nldev_parse() accepted. */

@@ -30,7 +30,7 @@ int nldev_doit_object(struct nldev_call *c, enum res_kind kind, uint16_t id, boo
 	int rc;
 
 	if ((port && nldev_check_port(c)) || port == per_dev)
-		return -EINVAL;
+		return -EINVAL;	/* no reason: `rdma` asks without a port, too, and ignores this answer */
 	all = c->h->objects(c->h->arg, &n);
 	for (size_t i = 0; i < n; i++) {
 		if (!obj_is(c, kind, dev, &all[i]) ||

@@ -181,10 +181,13 @@ int nldev_parse(const struct nlmsghdr *nlh, const struct nlattr **tb, bool stric
 			break;
 		if (type && type < NLDEV_TB) {
 			rc = check_attr(a, &policy[type], strict);
-			if (rc)
+			if (rc) {
+				tb[0] = a;
 				return rc;
+			}
 			tb[type] = a;
 		} else if (strict) {
+			tb[0] = a;
 			return -EINVAL;
 		}
 		step = min((size_t)NLA_ALIGN(a->nla_len), left);
