@@ -73,6 +73,7 @@ void client_kill(struct client *c, const char *why)
 	free(c->out);
 	c->out = NULL;
 	list_del(&c->node);
+	devices_released(&c->r->devices);
 	list_add_tail(&c->node, &r->loop.dead);
 	if (--r->clients.count)
 		return;

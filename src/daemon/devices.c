@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The devices on network interfaces: rxe_0 on the interface of the default route (IPv4's, else
- * IPv6's, lowest metric), else on lo; and those added and deleted with the rdma tool. The device's
- * port follows the state of the interface. A device that was added is deleted with its interface, like
- * the kernel's rxe; rxe_0 waits until the interface is back.
+ * The devices on network interfaces: rxe_0 and its like, on interfaces that hostnet/choose.h chooses,
+ * and those added and deleted with the rdma tool. The device's port follows the state of the
+ * interface. A device that was added is deleted with its interface, like the kernel's rxe; a chosen
+ * one waits until the interface is back, or moves.
+ *
+ * A choice without names is made again when links, addresses and default routes change. A device
+ * moves only while no process has it open. It then gets the GIDs and the node GUID of the other
+ * interface, but keeps its name and index.
  *
  * A notification of hostnet.c only says that something has changed. The state is then read again
  * and the host page updated.
@@ -11,11 +15,13 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/devnum.h"
 #include "base/log.h"
 #include "core/device.h"
+#include "daemon/clients.h"
 #include "daemon/devices.h"
 #include "daemon/faults.h"
 #include "daemon/host.h"
@@ -24,7 +30,6 @@
 #include "hostnet/netdev.h"
 #include "wire/smp.h"
 
-#define DEV_NAME "rxe_0"
 #define STATE_DOWN 1
 #define STATE_ACTIVE 4
 #define PHYS_POLLING 2
@@ -79,7 +84,7 @@ static void device_refresh(struct host *h, int slot)
 
 	memcpy(s.name, d.ndev, sizeof(s.name));
 	rc = netdev_read(&s);
-	if (!rc && !s.found && strcmp(d.name, DEV_NAME)) {
+	if (!rc && !s.found && h->why[slot] == CHOICE_WHY_ADDED) {
 		log_info("%s removed: its interface %s is gone", d.name, d.ndev);
 		devices_del(h, slot);
 		return;
@@ -118,21 +123,31 @@ int devices_place(struct host *h, struct host_dev *d)
 	d->index = ++h->next_index;	/* 0 means "none" in the shared pages */
 	memset(h->counter[slot], 0, sizeof(h->counter[slot]));
 	memset(h->shown[slot], 0, sizeof(h->shown[slot]));
+	h->why[slot] = CHOICE_WHY_ADDED;
 	return slot;
 }
 
+/* Publishes a device of this name on the interface of s, in this slot. */
+static void device_publish(struct host *h, int slot, struct host_dev *d, const char *name,
+			   struct scan *s, enum choice_why why)
+{
+	snprintf(d->name, sizeof(d->name), "%s", name);
+	hostnet_guid_from_mac(d->node_guid, s->mac);
+	device_fill_port(h, d, s);
+	h->why[slot] = (uint8_t)why;
+	host_publish(h, slot, d);
+}
+
 /* Publishes a new device on the interface of s. 0 or -errno. */
-static int device_publish_new(struct host *h, const char *name, struct scan *s)
+static int device_publish_new(struct host *h, const char *name, struct scan *s,
+			      enum choice_why why)
 {
 	struct host_dev d = { .in_use = 1, .cap_mask = PORT_CAP_CM };
 	int slot = devices_place(h, &d);
 
 	if (slot < 0)
 		return slot;
-	snprintf(d.name, sizeof(d.name), "%s", name);
-	hostnet_guid_from_mac(d.node_guid, s->mac);
-	device_fill_port(h, &d, s);
-	host_publish(h, slot, &d);
+	device_publish(h, slot, &d, name, s, why);
 	return 0;
 }
 
@@ -203,7 +218,7 @@ int devices_add(struct host *h, const char *name, const char *type, const char *
 	has = device_on(h, s.ifindex);
 	if (has)
 		return device_refuse(why, WHY_NL_NETDEV_TAKEN, ndev, has->name, -EEXIST);
-	rc = device_publish_new(h, name, &s);
+	rc = device_publish_new(h, name, &s, CHOICE_WHY_ADDED);
 	if (!rc)
 		h->configured = true;
 	return rc;
@@ -225,29 +240,140 @@ int devices_rename(struct host *h, int slot, const char *name, struct why *why)
 	if (rc || !strcmp(d.name, name))
 		return rc;
 	snprintf(d.name, sizeof(d.name), "%s", name);
+	h->why[slot] = CHOICE_WHY_ADDED;
 	host_publish(h, slot, &d);
 	h->configured = true;
 	return 0;
 }
 
-static int device_discover(struct host *h)
+/* Makes the device of a choice, from the unused one in a slot, if slot >= 0. 0 or -errno. */
+static int device_make(struct host *h, const struct choice *c, int slot)
 {
-	struct scan s = { 0 };
-	int rc;
+	struct scan s = { .ifindex = c->on.ifindex };
+	struct host_dev d;
+	int rc = netdev_read(&s);
 
-	netdev_default(&s);
-	rc = netdev_read(&s);
-	if (!rc && !s.found) {
-		s.ifindex = 0;
-		rc = netdev_read(&s);
-	}
 	if (!rc && !s.found)
 		rc = -ENODEV;
-	if (rc) {
-		log_err("cannot create a device: no usable network interface: %s", strerror(-rc));
+	if (rc)
 		return rc;
+	if (slot < 0)
+		return device_publish_new(h, c->dev, &s, c->why);
+	d = h->page->dev[slot];
+	device_publish(h, slot, &d, c->dev, &s, c->why);
+	return 0;
+}
+
+/* Reads the interfaces and chooses. The number of devices in out[CHOICE_MAX], or -errno. */
+static int devices_choose(struct devices *ds, struct choice *out)
+{
+	struct choice_net net;
+	int n = netdev_read_all(&net);
+
+	if (!n)
+		n = choose_netdevs(&net, ds->spec, out, ds->failure, sizeof(ds->failure));
+	free(net.ifs);
+	return n;
+}
+
+static int devices_discover(struct devices *ds)
+{
+	struct choice c[CHOICE_MAX] = { 0 };
+	int n = devices_choose(ds, c), rc = min(n, 0);
+
+	for (int i = 0; i < n && !rc; i++) {
+		rc = device_make(ds->host, &c[i], -1);
+		log_info("%s on %s: %s", c[i].dev, c[i].on.name, choice_texts[c[i].why]);
 	}
-	return device_publish_new(h, DEV_NAME, &s);
+	if (rc)
+		log_err("cannot create a device: %s",
+			*ds->failure ? ds->failure : strerror(-rc));
+	return rc;
+}
+
+/* True if a process has opened the device. */
+static bool device_used(const struct devices *ds, int slot)
+{
+	const struct client *c;
+
+	list_for_each_entry(c, &ds->clients->list, node)
+		if (c->nctx[slot])
+			return true;
+	return false;
+}
+
+/* Moves the device in a slot to the interface that is chosen for it, unless it is in use. */
+static void device_revise(struct devices *ds, int slot, struct choice *c)
+{
+	struct host *h = ds->host;
+	struct host_dev *d = &h->page->dev[slot];
+	char from[IFNAMSIZ];
+	int rc;
+
+	if (c->on.ifindex == d->ifindex) {
+		h->why[slot] = (uint8_t)c->why;
+		return;
+	}
+	if (device_on(h, c->on.ifindex))
+		return;
+	if (device_used(ds, slot)) {
+		ds->waiting = true;
+		return;
+	}
+	snprintf(c->dev, sizeof(c->dev), "%s", d->name);
+	memcpy(from, d->ndev, sizeof(from));
+	rc = device_make(h, c, slot);
+	if (rc)
+		log_warn("cannot move %s from %s to %s: %s", c->dev, from, c->on.name,
+			 strerror(-rc));
+	else
+		log_warn("%s is on %s (%s); it was on %s", c->dev, c->on.name,
+			 choice_texts[c->why], from);
+}
+
+/* Adds devices to interfaces that have appeared, for RUSE_NETDEV=all. */
+static void devices_add_all(struct devices *ds, struct choice *c, int n)
+{
+	struct why why;
+	struct host *h = ds->host;
+
+	for (int i = 0; i < n; i++) {
+		if (device_on(h, c[i].on.ifindex) || c[i].why == CHOICE_WHY_LO)
+			continue;
+		for (int k = 0; k < HOST_MAX_DEVS; k++) {
+			snprintf(c[i].dev, sizeof(c[i].dev), "rxe_%d", k);
+			if (!device_check_name(h, c[i].dev, &why))
+				break;
+		}
+		if (!device_make(h, &c[i], -1))
+			log_warn("%s is on %s, which has appeared", c[i].dev, c[i].on.name);
+	}
+}
+
+void devices_settle(struct devices *ds)
+{
+	struct choice c[CHOICE_MAX] = { 0 };
+	struct host *h = ds->host;
+	int n;
+
+	if (!ds->revise)
+		return;
+	ds->revise = ds->waiting = false;
+	if (ds->spec && strcmp(ds->spec, CHOICE_ALL))
+		return;
+	n = devices_choose(ds, c);
+	if (n <= 0)
+		return;
+	for (int i = 0; i < HOST_MAX_DEVS; i++)
+		if (device_is_ours(&h->page->dev[i]) && choice_is_open(h->why[i]))
+			device_revise(ds, i, &c[0]);
+	if (ds->spec)
+		devices_add_all(ds, c, n);
+}
+
+void devices_released(struct devices *ds)
+{
+	ds->revise |= ds->waiting;
 }
 
 /*
@@ -264,6 +390,12 @@ static void devices_net_changed(void *ctx, uint32_t ifindex, bool link)
 		if (d->in_use && (!ifindex || d->ifindex == ifindex || (link && !d->ifindex)))
 			ds->stale |= 1ull << i;
 	}
+	ds->revise = true;
+}
+
+static void devices_net_route_changed(void *ctx)
+{
+	((struct devices *)ctx)->revise = true;
 }
 
 static void devices_net_neigh_changed(void *ctx, const struct rtnl_neigh *n)
@@ -284,6 +416,7 @@ static void devices_net_settled(void *ctx)
 }
 
 const struct hostnet_ops devices_net_ops = { .changed = devices_net_changed,
+					     .route_changed = devices_net_route_changed,
 					     .neigh_changed = devices_net_neigh_changed,
 					     .settled = devices_net_settled };
 
@@ -299,5 +432,8 @@ int devices_init(struct devices *ds)
 	/* Subscribe before reading, so that no change is missed. */
 	int rc = hostnet_watch(ds->net);
 
-	return rc ? rc : device_discover(ds->host);
+	ds->spec = getenv("RUSE_NETDEV");
+	if (ds->spec && !*ds->spec)
+		ds->spec = NULL;
+	return rc ? rc : devices_discover(ds);
 }

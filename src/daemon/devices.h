@@ -3,6 +3,7 @@
 #ifndef RUSE_DAEMON_DEVICES_H
 #define RUSE_DAEMON_DEVICES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct host_dev;
@@ -11,15 +12,25 @@ struct host;
 struct hostnet;
 struct ucma_files;
 struct why;
+struct clients;
 
 struct devices {
 	struct host *host;
 	struct hostnet *net;
 	struct ucma_files *ucma;	/* is told of changed neighbours */
+	const struct clients *clients;	/* tells which devices are in use */
 	uint64_t stale;			/* bit mask of the slots whose state must be read again */
+	const char *spec;		/* RUSE_NETDEV; NULL: not set */
+	bool revise;			/* the interfaces must be chosen again */
+	bool waiting;			/* and were not all, as devices were in use */
+	char failure[160];		/* why devices_init() has failed; "": see its result */
 };
 
 int devices_init(struct devices *ds);
+/* Call after each round of the event loop: chooses interfaces again, if anything has changed. */
+void devices_settle(struct devices *ds);
+/* A process has closed a device. */
+void devices_released(struct devices *ds);
 /* Keeps the devices as their interfaces are; ctx: struct devices. */
 extern const struct hostnet_ops devices_net_ops;
 /* Reads the state of the ports of all devices on network interfaces again, after a change made by rused itself. */

@@ -228,6 +228,7 @@ static int do_context(struct msg *m)
 	if (!q.opened && !c->nctx[i])
 		return msg_answer_error(m, -EINVAL);
 	c->nctx[i] += q.opened ? 1 : -1;
+	devices_released(&c->r->devices);
 	return msg_answer_error(m, 0);
 }
 

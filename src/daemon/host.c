@@ -103,17 +103,20 @@ void host_publish(struct host *h, int slot, const struct host_dev *now)
 {
 	struct host_dev *d = &h->page->dev[slot];
 	struct host_dev was = *d;
-	bool renamed;
+	bool renamed, moved;
 	int rc;
 
 	if (!memcmp(&was, now, sizeof(was)))
 		return;
-	if (was.in_use && !now->in_use)
+	/* On another interface it is another device, but no reader of the page finds it missing. */
+	moved = was.in_use && now->in_use &&
+		memcmp(was.node_guid, now->node_guid, sizeof(was.node_guid));
+	if (was.in_use && (!now->in_use || moved))
 		h->ops->removed(h->ctx, (unsigned int)slot);
 	host_page_begin(h);
 	*d = *now;
 	smp_store_release(&h->page->seq, h->page->seq + 1);
-	if (!was.in_use && now->in_use)
+	if (now->in_use && (!was.in_use || moved))
 		h->ops->added(h->ctx, (unsigned int)slot);
 	/* GID 0 is made of the hardware address, so a change of it means a new hardware address. */
 	if (was.in_use && now->in_use && now->ifindex && was.ifindex == now->ifindex &&
@@ -121,7 +124,7 @@ void host_publish(struct host *h, int slot, const struct host_dev *now)
 		h->ops->addr_changed(h->ctx, now->ifindex);
 	/* Update sysfs before notify(), so that a notified process sees the new state. */
 	renamed = was.in_use && now->in_use && strcmp(was.name, now->name);
-	if (renamed) {
+	if (renamed || moved) {
 		sysfs_device(host_run(h, &was), &was, NULL);
 		was.in_use = 0;
 	}

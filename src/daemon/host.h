@@ -27,6 +27,7 @@ struct host {
 	struct host_page *page;		/* devices, faults, captures; other processes map it read-only */
 	int page_fd;
 	uint32_t next_index;		/* device index of the next device */
+	uint8_t why[HOST_MAX_DEVS];	/* enum choice_why of page->dev[] */
 	bool configured;	/* a device was added, deleted or renamed, or a fault rule added: no idle exit */
 
 	/* counter[i]: sums for page->dev[i] over exited processes. shown[i]: the sums last written to sysfs for that device. */

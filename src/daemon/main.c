@@ -55,7 +55,7 @@ static void rused_usage(FILE *f)
 	      "  --idle SECONDS  exit after SECONDS without a client (default 10; 0: never)\n"
 	      "  --foreground    log to standard error instead of DIR/" IPC_LOG_NAME "\n"
 	      "  --help, --version\n"
-	      "\nEnvironment: RUSE_LOG=err|warn|info|debug\n", f);
+	      "\nEnvironment: RUSE_NETDEV=IF|NAME=IF[,...]|all, RUSE_LOG=err|warn|info|debug\n", f);
 }
 
 /* Parses the options. Exits for --help, --version and wrong usage. */
@@ -224,6 +224,7 @@ static int rused_setup(struct rused *r, const struct options *o)
 static void after_round(struct loop *l)
 {
 	clients_reap(l);
+	devices_settle(&container_of(l, struct rused, loop)->devices);
 	fabrics_settle(&container_of(l, struct rused, loop)->fabrics);
 	gsi_settle(&container_of(l, struct rused, loop)->gsi);
 	ucma_settle(&container_of(l, struct rused, loop)->ucma);
@@ -302,7 +303,12 @@ int main(int argc, char **argv)
 		rc = rused_serve(&r);
 	} else if (!o.foreground) {
 		/* The program that has started rused reads standard error and reports this line. */
-		dprintf(STDERR_FILENO, "rused: error: cannot start in %s: %s\n", r.place.rundir, strerror(-rc));
+		if (*r.devices.failure)
+			dprintf(STDERR_FILENO, "rused: error: RUSE_NETDEV=%.60s: %s\n",
+				r.devices.spec ?: "", r.devices.failure);
+		else
+			dprintf(STDERR_FILENO, "rused: error: cannot start in %s: %s\n",
+				r.place.rundir, strerror(-rc));
 	}
 	if (rc)
 		log_err("exiting: %s", strerror(-rc));

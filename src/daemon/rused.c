@@ -205,6 +205,7 @@ void rused_connect(struct rused *r)
 	r->devices.host = &r->host;
 	r->devices.net = &r->net;
 	r->devices.ucma = &r->ucma;
+	r->devices.clients = &r->clients;
 	r->faults.host = &r->host;
 	r->faults.clients = &r->clients;
 	r->faults.own = &r->gsi.faults;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/daemon.h"
+#include "hostnet/choose.h"
 #include "wire/mtu.h"
 
 #define add_int(o, key, v) json_object_object_add((o), (key), json_object_new_int64((int64_t)(v)))
@@ -24,6 +25,8 @@ static struct json_object *host_json(const struct rused *r)
 	add_str(o, "rundir", r->place.rundir);
 	add_int(o, "netns", r->place.netns);
 	add_int(o, "pid", getpid());
+	if (r->devices.spec)
+		add_str(o, "netdevs", r->devices.spec);
 	add_int(o, "uptime", (r->loop.now - r->started) / NS_S);
 	add_int(o, "failures", explain_count(&r->explain, &r->clients));
 	add_str(o, "udp_port", r->port.nslots ? "open" : r->port.err ? strerrordesc_np(-r->port.err) :
@@ -65,6 +68,7 @@ static struct json_object *devices_json(const struct rused *r)
 		add_str(o, "state", d->state == 4 ? "ACTIVE" : "DOWN");
 		add_int(o, "mtu", mtu_bytes(d->active_mtu));
 		json_object_object_add(o, "gids", gids_json(d));
+		add_str(o, "chosen", d->ib.host ? "" : choice_texts[r->host.why[i]]);
 		json_object_array_add(a, o);
 	}
 	return a;

@@ -44,6 +44,7 @@ static void edev_fill(struct rdev *dev, const struct host_dev *hd)
 	uint32_t n = min(hd->ngids, (uint32_t)HOST_MAX_GIDS);
 
 	edev_fill_ib(dev, &hd->ib);
+	memcpy(dev->node_guid, hd->node_guid, 8);
 
 	dev->port.state = hd->state;
 	dev->port.phys_state = hd->phys_state;
@@ -111,7 +112,6 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 	memcpy(e->dev.name, hd->name, sizeof(e->dev.name));
 	e->dev.name[sizeof(e->dev.name) - 1] = 0;
 	e->dev.index = hd->index;
-	memcpy(e->dev.node_guid, hd->node_guid, 8);
 	e->dev.num_comp_vectors = cpus_usable();
 	edev_fill(&e->dev, hd);
 	ret = rdev_init(&e->dev, &rdev_host_ops, e, shm_ep_keys(engine.ep));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Notifications of rtnetlink about links, addresses and neighbours, for the owner of the machine's
+ * Notifications of rtnetlink about links, addresses, default routes and neighbours, for the owner of the machine's
  * devices. A notification only says what has changed: the owner reads the state again (netdev.h).
  * So a lost notification (ENOBUFS) needs no special handling.
  */
@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "hostnet/hostnet.h"
+#include "hostnet/netdev.h"
 
 void hostnet_init(struct hostnet *net, struct loop *l, const struct hostnet_ops *ops, void *ctx)
 {
@@ -42,6 +43,9 @@ static void hostnet_tell(struct hostnet *net, const struct nlmsghdr *nlh)
 	else if ((nlh->nlmsg_type == RTM_NEWADDR || nlh->nlmsg_type == RTM_DELADDR) &&
 		 len >= sizeof(*ifa))
 		net->ops->changed(net->ctx, ifa->ifa_index, false);
+	else if ((nlh->nlmsg_type == RTM_NEWROUTE || nlh->nlmsg_type == RTM_DELROUTE) &&
+		 netdev_route_default(nlh))
+		net->ops->route_changed(net->ctx);
 	else if (rtnl_neigh_of(nlh, &neigh))
 		net->ops->neigh_changed(net->ctx, &neigh);
 }
@@ -68,7 +72,8 @@ int hostnet_watch(struct hostnet *net)
 {
 	struct sockaddr_nl sa = {
 		.nl_family = AF_NETLINK,
-		.nl_groups = RTMGRP_LINK | RTMGRP_NEIGH | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
+		.nl_groups = RTMGRP_LINK | RTMGRP_NEIGH | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR |
+			     RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE,
 	};
 	int fd, rc;
 

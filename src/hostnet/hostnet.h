@@ -19,6 +19,8 @@ struct hostnet_ops {
 	 * changed. ifindex 0: notifications were lost, so anything may have changed.
 	 */
 	void (*changed)(void *ctx, uint32_t ifindex, bool link);
+	/* A default route was added, changed or removed. */
+	void (*route_changed)(void *ctx);
 	void (*neigh_changed)(void *ctx, const struct rtnl_neigh *n);
 	/* All notifications that had arrived were passed on. */
 	void (*settled)(void *ctx);

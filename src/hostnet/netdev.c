@@ -8,7 +8,9 @@
 #include <linux/if_arp.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -16,8 +18,16 @@
 
 #include "hostnet/netdev.h"
 
+bool netdev_route_default(const struct nlmsghdr *nlh)
+{
+	const struct rtmsg *rt = mnl_nlmsg_get_payload(nlh);
+
+	return mnl_nlmsg_get_payload_len(nlh) >= sizeof(*rt) && !rt->rtm_dst_len &&
+	       rt->rtm_type == RTN_UNICAST && rt->rtm_table == RT_TABLE_MAIN;
+}
+
 /* Sends a dump request and calls cb for each message. 0 or -errno. */
-static int netdev_dump(uint16_t type, uint8_t family, mnl_cb_t cb, struct scan *s)
+static int netdev_dump(uint16_t type, uint8_t family, mnl_cb_t cb, void *s)
 {
 	char buf[32768];
 	struct nlmsghdr *nlh = mnl_nlmsg_put_header(buf);
@@ -58,17 +68,20 @@ static int netdev_dump(uint16_t type, uint8_t family, mnl_cb_t cb, struct scan *
 	return rc;
 }
 
+/* The default route of lowest metric. */
+struct netdev_route {
+	uint32_t oif, metric;	/* oif 0: none */
+};
+
 static int netdev_route_cb(const struct nlmsghdr *nlh, void *arg)
 {
-	const struct rtmsg *rt = mnl_nlmsg_get_payload(nlh);
 	const struct nlattr *a;
 	uint32_t metric = 0, oif = 0;
-	struct scan *s = arg;
+	struct netdev_route *best = arg;
 
-	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*rt) || rt->rtm_dst_len ||
-	    rt->rtm_type != RTN_UNICAST || rt->rtm_table != RT_TABLE_MAIN)
+	if (!netdev_route_default(nlh))
 		return MNL_CB_OK;
-	mnl_attr_for_each(a, nlh, sizeof(*rt)) {
+	mnl_attr_for_each(a, nlh, sizeof(struct rtmsg)) {
 		if (mnl_attr_get_type(a) == RTA_OIF && !mnl_attr_validate(a, MNL_TYPE_U32))
 			oif = mnl_attr_get_u32(a);
 		if (mnl_attr_get_type(a) == RTA_PRIORITY && !mnl_attr_validate(a, MNL_TYPE_U32))
@@ -77,9 +90,9 @@ static int netdev_route_cb(const struct nlmsghdr *nlh, void *arg)
 		    mnl_attr_get_payload_len(a) >= sizeof(struct rtnexthop))
 			oif = (uint32_t)((struct rtnexthop *)mnl_attr_get_payload(a))->rtnh_ifindex;
 	}
-	if (oif && (!s->oif || metric < s->metric)) {
-		s->oif = oif;
-		s->metric = metric;
+	if (oif && (!best->oif || metric < best->metric)) {
+		best->oif = oif;
+		best->metric = metric;
 	}
 	return MNL_CB_OK;
 }
@@ -183,10 +196,92 @@ int netdev_read(struct scan *s)
 	return rc;
 }
 
-void netdev_default(struct scan *s)
+/*
+ * True for a kind of interface (IFLA_INFO_KIND) that leads to a network like a physical one. Physical
+ * interfaces have no kind. Others are bridges, tunnels, and interfaces without a wire.
+ */
+static bool netdev_kind_is_wire(const char *kind)
 {
-	netdev_dump(RTM_GETROUTE, AF_INET, netdev_route_cb, s);
-	if (!s->oif)
-		netdev_dump(RTM_GETROUTE, AF_INET6, netdev_route_cb, s);
-	s->ifindex = s->oif;
+	static const char *const wires[] = { "", "veth", "bond", "team", "vlan", "macvlan", "ipvlan" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(wires); i++)
+		if (!strcmp(kind, wires[i]))
+			return true;
+	return false;
+}
+
+static int netdev_kind_cb(const struct nlattr *a, void *arg)
+{
+	const char **kind = arg;
+
+	if (mnl_attr_get_type(a) == IFLA_INFO_KIND && !mnl_attr_validate(a, MNL_TYPE_NUL_STRING))
+		*kind = mnl_attr_get_str(a);
+	return MNL_CB_OK;
+}
+
+static int netdev_all_cb(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
+	struct choice_if one = { 0 }, *more;
+	struct choice_net *net = arg;
+	const struct nlattr *a;
+	const char *kind = "";
+
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*ifi))
+		return MNL_CB_OK;
+	one.ifindex = (uint32_t)ifi->ifi_index;
+	one.up = ifi->ifi_flags & IFF_UP;
+	one.carrier = ifi->ifi_flags & IFF_LOWER_UP;
+	one.loopback = ifi->ifi_type == ARPHRD_LOOPBACK;
+	mnl_attr_for_each(a, nlh, sizeof(*ifi)) {
+		if (mnl_attr_get_type(a) == IFLA_IFNAME &&
+		    !mnl_attr_validate(a, MNL_TYPE_NUL_STRING))
+			snprintf(one.name, sizeof(one.name), "%s", mnl_attr_get_str(a));
+		if (mnl_attr_get_type(a) == IFLA_LINKINFO)
+			mnl_attr_parse_nested(a, netdev_kind_cb, &kind);
+	}
+	one.bridge = !netdev_kind_is_wire(kind);
+	more = realloc(net->ifs, (net->n + 1) * sizeof(*more));
+	if (!more) {
+		errno = ENOMEM;
+		return MNL_CB_ERROR;
+	}
+	net->ifs = more;
+	net->ifs[net->n++] = one;
+	return MNL_CB_OK;
+}
+
+/* Notes that an interface has an address. A link-local one does not count: every interface has it. */
+static int netdev_has_addr_cb(const struct nlmsghdr *nlh, void *arg)
+{
+	const struct ifaddrmsg *ifa = mnl_nlmsg_get_payload(nlh);
+	struct choice_net *net = arg;
+
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*ifa) ||
+	    (ifa->ifa_family == AF_INET6 && ifa->ifa_scope == RT_SCOPE_LINK))
+		return MNL_CB_OK;
+	for (uint32_t i = 0; i < net->n; i++)
+		if (net->ifs[i].ifindex == ifa->ifa_index)
+			net->ifs[i].addr = true;
+	return MNL_CB_OK;
+}
+
+int netdev_read_all(struct choice_net *net)
+{
+	struct netdev_route r4 = { 0 }, r6 = { 0 };
+	int rc;
+
+	*net = (struct choice_net){ 0 };
+	rc = netdev_dump(RTM_GETLINK, AF_UNSPEC, netdev_all_cb, net);
+	if (!rc)
+		rc = netdev_dump(RTM_GETADDR, AF_INET, netdev_has_addr_cb, net);
+	if (!rc) {
+		/* These may fail: a kernel may have no IPv6. */
+		netdev_dump(RTM_GETADDR, AF_INET6, netdev_has_addr_cb, net);
+		netdev_dump(RTM_GETROUTE, AF_INET, netdev_route_cb, &r4);
+		netdev_dump(RTM_GETROUTE, AF_INET6, netdev_route_cb, &r6);
+	}
+	net->route4 = r4.oif;
+	net->route6 = r6.oif;
+	return rc;
 }

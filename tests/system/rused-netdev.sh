@@ -4,7 +4,7 @@
 #
 #    network namespace of its own
 #    ┌──────────────────────────────────────────┐
-#    │ d0 (default route) ══ veth ══ d1    lo   │   rused: rxe_0 on d0
+#    │ d0 (default route) ══ veth ══ d1    lo   │   rused: rxe_0 on d0 (RUSE_NETDEV)
 #    └──────────────────────────────────────────┘
 #
 # usage: rused-netdev.sh [PATH_OF_RUSED]   default: that of $RUSE_BUILD
@@ -28,7 +28,7 @@ cleanup() {
 trap cleanup EXIT
 
 start() {
-	"$rused" --rundir "$RUN" --foreground &
+	RUSE_NETDEV=${1:-} "$rused" --rundir "$RUN" --foreground &
 	pid=$!
 	for _ in $(seq 1500); do
 		[ -S "$RUN/rused.sock" ] && return
@@ -76,7 +76,7 @@ ip link set d0 up
 sysctl -qw net.ipv4.conf.d0.promote_secondaries=1
 ip addr add 10.1.2.3/24 dev d0
 ip route add default dev d0
-start
+start d0	# a device on a named interface does not move to another one
 echo "- at the start"
 expect ../../parent d0
 expect ../../node_guid 0011:22ff:fe33:4455
