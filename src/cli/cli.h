@@ -53,6 +53,10 @@ struct json_object;
 int cli_print_json(struct json_object *o);
 /* True if the rused of this user and network namespace runs and has UDP port 4791 open. */
 bool cli_rused_has_port(void);
+/* RUSE_NETDEV of the running rused, "" if it has none, for free(). NULL: no rused runs, or no memory. */
+char *cli_rused_netdevs(void);
+/* The answer of a rused to IPC_STATUS, for free(). 0 or -errno. */
+int cli_rused_status(struct ipc_conn *c, char **text);
 /* True if rc, the result of cli_rused_connect(), says that no rused runs. */
 bool cli_rused_absent(int rc);
 

@@ -17,6 +17,7 @@ static const struct check {
 	{ "rxe provider", doctor_provider },
 	{ "run directory", doctor_rundir },
 	{ "rused", doctor_rused },
+	{ "network interface", doctor_netdev },
 	{ "sealed memory files", doctor_memfd },
 	{ "cross-memory attach", doctor_cross_memory },
 	{ "processors", doctor_cpus },

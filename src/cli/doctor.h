@@ -37,5 +37,7 @@ void doctor_libibverbs(struct finding *f);
 void doctor_kernel_devices(struct finding *f);
 void doctor_rundir(struct finding *f);
 void doctor_rused(struct finding *f);
+/* Call after doctor_rused(), which reads the status of rused. */
+void doctor_netdev(struct finding *f);
 
 #endif

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <glob.h>
+#include <json-c/json.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,6 +125,9 @@ void doctor_rundir(struct finding *f)
 		doctor_found(f, CHECK_OK, "one per user and network namespace", "%s", dir);
 }
 
+/* The status of rused, read by doctor_rused(). NULL: none. */
+static struct json_object *doctor_status;
+
 /* If no rused runs, starts one as a program would, and tells it to exit. */
 void doctor_rused(struct finding *f)
 {
@@ -132,6 +136,7 @@ void doctor_rused(struct finding *f)
 	struct ipc_conn c;
 	uint32_t pid = 0;
 	bool started = false;
+	char *text;
 	int rc;
 
 	rc = cli_rused_connect(&c, &pid);
@@ -144,8 +149,44 @@ void doctor_rused(struct finding *f)
 			     "%s", strerror(-rc));
 		return;
 	}
+	if (!cli_rused_status(&c, &text))
+		doctor_status = json_tokener_parse(text);
+	free(text);
 	if (started)
 		ipc_call(&c, IPC_SHUTDOWN, &req, sizeof(req), NULL, 0, NULL, NULL, NULL, NULL);
 	ipc_close(&c);
 	doctor_found(f, CHECK_OK, meaning, started ? "can be started" : "running, pid %u", pid);
+}
+
+static const char *netdev_member(struct json_object *dev, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(dev, key, &v) ? json_object_get_string(v) : "";
+}
+
+void doctor_netdev(struct finding *f)
+{
+	struct json_object *devs;
+	bool lo = false;
+	size_t at = 0;
+
+	doctor_found(f, CHECK_WARN, "rused tells it", "unknown");
+	if (!doctor_status || !json_object_object_get_ex(doctor_status, "devices", &devs))
+		return;
+	f->what[0] = '\0';
+	for (size_t i = 0; i < json_object_array_length(devs) && at < sizeof(f->what); i++) {
+		struct json_object *d = json_object_array_get_idx(devs, i);
+		const char *chosen = netdev_member(d, "chosen");
+
+		if (!*chosen)	/* a port of a fabric */
+			continue;
+		lo |= !strcmp(netdev_member(d, "netdev"), "lo");
+		at += (size_t)snprintf(f->what + at, sizeof(f->what) - at, "%s%s on %s: %s",
+				       at ? "; " : "", netdev_member(d, "name"),
+				       netdev_member(d, "netdev"), chosen);
+	}
+	f->verdict = lo ? CHECK_WARN : CHECK_OK;
+	f->meaning = lo ? "lo reaches no other host: set an address, or choose with `ruse run --netdev IF`" :
+			  "to choose others: `ruse run --netdev IF`, or RUSE_NETDEV";
 }

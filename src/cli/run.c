@@ -22,6 +22,8 @@ static void run_help(void)
 	     "  --no-poll-wrap   polling a completion queue does not drive the engine\n"
 	     "  --explain        tell the first failure of each kind, with its reason and the stack\n"
 	     "  --link udp       use UDP port 4791 also to programs of this host\n"
+	     "  --netdev LIST    rused makes its devices on these network interfaces: IF or NAME=IF,\n"
+	     "                   separated by commas, or `all` (RUSE_NETDEV)\n"
 	     "  --host NAME      run on this host of the fabric (`ruse fabric`), with its devices\n"
 	     "  --dir DIR        use this run directory (RUSE_DIR); each is a host of its own\n"
 	     "  -v, --verbose    log more: RUSE_LOG=info; twice: RUSE_LOG=debug\n"
@@ -63,6 +65,20 @@ static void run_setenv(const char *name, const char *value)
 	}
 }
 
+/* rused reads RUSE_NETDEV when it starts: refuses another value while it runs. NULL: none is asked for. 0 or -EBUSY. */
+static int run_check_netdev(const char *netdev)
+{
+	char *now = netdev ? cli_rused_netdevs() : NULL;
+	int rc = now && strcmp(now, netdev) ? -EBUSY : 0;
+
+	if (rc)
+		fprintf(stderr, "ruse run: --netdev %s: rused is running %s%s; `ruse stop` ends it, "
+			"or use a run directory of your own (--dir)\n", netdev,
+			*now ? "with the interfaces " : "without this option", now);
+	free(now);
+	return rc;
+}
+
 /* Executes the program. Returns the exit status if that fails. */
 static int run_program(char **argv)
 {
@@ -77,7 +93,7 @@ static int run_program(char **argv)
 int cmd_run(int argc, char **argv)
 {
 	enum { OPT_NO_CMA = 256, OPT_NO_DIRECT, OPT_NO_POLL_WRAP, OPT_EXPLAIN, OPT_LINK,
-	       OPT_HOST, OPT_DIR };
+	       OPT_HOST, OPT_DIR, OPT_NETDEV };
 	static const struct option options[] = {
 		{ "no-cma", no_argument, NULL, OPT_NO_CMA },
 		{ "no-direct", no_argument, NULL, OPT_NO_DIRECT },
@@ -86,11 +102,13 @@ int cmd_run(int argc, char **argv)
 		{ "link", required_argument, NULL, OPT_LINK },
 		{ "host", required_argument, NULL, OPT_HOST },
 		{ "dir", required_argument, NULL, OPT_DIR },
+		{ "netdev", required_argument, NULL, OPT_NETDEV },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
 	char lib[PATH_MAX];
+	const char *netdev = NULL;
 	int verbose = 0;
 	int opt;
 
@@ -124,6 +142,10 @@ int cmd_run(int argc, char **argv)
 		case OPT_DIR:
 			run_setenv("RUSE_DIR", optarg);
 			break;
+		case OPT_NETDEV:
+			run_setenv("RUSE_NETDEV", optarg);
+			netdev = optarg;
+			break;
 		case 'v':
 			run_setenv("RUSE_LOG", verbose++ ? "debug" : "info");
 			break;
@@ -141,7 +163,7 @@ int cmd_run(int argc, char **argv)
 	}
 	if (cli_find_file_or_say("libruse.so", lib))
 		return EXIT_NOT_FOUND;
-	if (run_set_preload(lib))
+	if (run_check_netdev(netdev) || run_set_preload(lib))
 		return EXIT_FAILED;
 	return run_program(argv + optind);
 }

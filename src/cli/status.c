@@ -284,21 +284,29 @@ static int status_show(const char *text, bool json)
 	return rc;
 }
 
+int cli_rused_status(struct ipc_conn *c, char **text)
+{
+	size_t size = STATUS_MAX;
+	int rc;
+
+	*text = malloc(size + 1);
+	rc = *text ? ipc_call(c, IPC_STATUS, NULL, 0, NULL, 0, *text, &size, NULL, NULL) : -ENOMEM;
+	if (!rc)
+		(*text)[size] = '\0';
+	return rc;
+}
+
 /* rused's answer, which the caller frees. 0 or -errno. */
 static int status_fetch(char **text)
 {
-	size_t size = STATUS_MAX;
 	struct ipc_conn c;
 	int rc = cli_rused_connect(&c, NULL);
 
 	*text = NULL;
 	if (rc)
 		return rc;
-	*text = malloc(size + 1);
-	rc = *text ? ipc_call(&c, IPC_STATUS, NULL, 0, NULL, 0, *text, &size, NULL, NULL) : -ENOMEM;
+	rc = cli_rused_status(&c, text);
 	ipc_close(&c);
-	if (!rc)
-		(*text)[size] = '\0';
 	return rc;
 }
 
@@ -332,6 +340,22 @@ bool cli_rused_has_port(void)
 	}
 	free(text);
 	return open;
+}
+
+char *cli_rused_netdevs(void)
+{
+	struct json_object *all, *host, *spec;
+	char *text, *netdevs = NULL;
+
+	if (!status_fetch(&text)) {
+		all = json_tokener_parse(text);
+		netdevs = json_object_object_get_ex(all, "host", &host) &&
+			  json_object_object_get_ex(host, "netdevs", &spec) ?
+				  strdup(json_object_get_string(spec)) : strdup("");
+		json_object_put(all);
+	}
+	free(text);
+	return netdevs;
 }
 
 int cmd_status(int argc, char **argv)
