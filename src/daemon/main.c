@@ -113,12 +113,28 @@ static void rlimit_lift(int what)
 	}
 }
 
+/* A score that was raised for the starter would make the kernel kill rused first, too. */
+static void oom_score_reset(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, "0", 1) != 1)
+		log_debug("cannot reset oom_score_adj: %m");
+	close(fd);
+}
+
 /*
  * Drops what rused has inherited from the program that started it, since it serves other programs
- * too: CPU affinity, real-time scheduling, resource limits, umask.
+ * too: CPU affinity, scheduling policy, nice value, resource limits, OOM score, umask. What needs a
+ * permission stays without it: a lower nice value, a higher hard limit. ipc/start.c has already
+ * reset signals, session and working directory.
  */
 static void reset_process(void)
 {
+	static const int limits[] = { RLIMIT_AS, RLIMIT_CPU, RLIMIT_DATA, RLIMIT_FSIZE,
+				      RLIMIT_MEMLOCK, RLIMIT_SIGPENDING };
 	struct sched_param sp = { 0 };
 	struct rlimit rl;
 	cpu_set_t all;
@@ -126,12 +142,14 @@ static void reset_process(void)
 	memset(&all, 0xff, sizeof(all));
 	sched_setaffinity(0, sizeof(all), &all);
 	sched_setscheduler(0, SCHED_OTHER, &sp);
+	setpriority(PRIO_PROCESS, 0, 0);
 	if (!getrlimit(RLIMIT_NOFILE, &rl)) {
 		rl.rlim_cur = rl.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &rl);
 	}
-	rlimit_lift(RLIMIT_FSIZE);
-	rlimit_lift(RLIMIT_AS);
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		rlimit_lift(limits[i]);
+	oom_score_reset();
 	umask(077);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);	/* EFBIG instead */
