@@ -82,7 +82,7 @@ _ruse_run()
 	--host) mapfile -t COMPREPLY < <(compgen -W "$(_ruse_hosts)" -- "$cur") ;;
 	--dir) mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 	*)
-		mapfile -t COMPREPLY < <(compgen -W "--no-cma --no-direct --no-poll-wrap --explain --link --netdev --host --dir
+		mapfile -t COMPREPLY < <(compgen -W "--no-cma --no-direct --no-poll-wrap --explain --link --netdev --host --dir --own
 			--verbose --help -v -h" -- "$cur")
 		;;
 	esac

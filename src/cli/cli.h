@@ -28,6 +28,9 @@ int cmd_stop(int argc, char **argv);
 int cmd_fabric(int argc, char **argv);
 int cmd_fault(int argc, char **argv);
 
+/* Executes a program, by exec(argv) in a child, with a rused that ends with it. The exit status; signal N: 128 + N. */
+int cli_run_own(char **argv, int (*exec)(char **argv));
+
 /*
  * Finds libruse.so or rused: in the directory of the running program (build tree) or in
  * LIBDIR/ruse (installed). path has PATH_MAX bytes. 0 or -errno (-ENOENT: not found).

@@ -26,6 +26,7 @@ static void run_help(void)
 	     "                   separated by commas, or `all` (RUSE_NETDEV)\n"
 	     "  --host NAME      run on this host of the fabric (`ruse fabric`), with its devices\n"
 	     "  --dir DIR        use this run directory (RUSE_DIR); each is a host of its own\n"
+	     "  --own            a rused for CMD and its descendants only; it ends with CMD\n"
 	     "  -v, --verbose    log more: RUSE_LOG=info; twice: RUSE_LOG=debug\n"
 	     "  -h, --help\n\n"
 	     "The exit status is CMD's, or 127 if CMD or libruse.so is not found, 126 if CMD\n"
@@ -90,31 +91,37 @@ static int run_program(char **argv)
 	return err == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
+enum {
+	OPT_NO_CMA = 256, OPT_NO_DIRECT, OPT_NO_POLL_WRAP, OPT_EXPLAIN, OPT_LINK, OPT_HOST,
+	OPT_DIR, OPT_NETDEV, OPT_OWN
+};
+
+static const struct option run_options[] = {
+	{ "no-cma", no_argument, NULL, OPT_NO_CMA },
+	{ "no-direct", no_argument, NULL, OPT_NO_DIRECT },
+	{ "no-poll-wrap", no_argument, NULL, OPT_NO_POLL_WRAP },
+	{ "explain", no_argument, NULL, OPT_EXPLAIN },
+	{ "link", required_argument, NULL, OPT_LINK },
+	{ "host", required_argument, NULL, OPT_HOST },
+	{ "dir", required_argument, NULL, OPT_DIR },
+	{ "netdev", required_argument, NULL, OPT_NETDEV },
+	{ "own", no_argument, NULL, OPT_OWN },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 }
+};
+
 int cmd_run(int argc, char **argv)
 {
-	enum { OPT_NO_CMA = 256, OPT_NO_DIRECT, OPT_NO_POLL_WRAP, OPT_EXPLAIN, OPT_LINK,
-	       OPT_HOST, OPT_DIR, OPT_NETDEV };
-	static const struct option options[] = {
-		{ "no-cma", no_argument, NULL, OPT_NO_CMA },
-		{ "no-direct", no_argument, NULL, OPT_NO_DIRECT },
-		{ "no-poll-wrap", no_argument, NULL, OPT_NO_POLL_WRAP },
-		{ "explain", no_argument, NULL, OPT_EXPLAIN },
-		{ "link", required_argument, NULL, OPT_LINK },
-		{ "host", required_argument, NULL, OPT_HOST },
-		{ "dir", required_argument, NULL, OPT_DIR },
-		{ "netdev", required_argument, NULL, OPT_NETDEV },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
 	char lib[PATH_MAX];
 	const char *netdev = NULL;
+	bool own = false;
 	int verbose = 0;
 	int opt;
 
 	/* "+": stop at CMD, the first argument that is not an option. */
 	argv[0] = (char *)"ruse run";	/* for getopt's messages */
-	while ((opt = getopt_long(argc, argv, "+vh", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "+vh", run_options, NULL)) != -1) {
 		switch (opt) {
 		case OPT_NO_CMA:
 			run_setenv("RUSE_NO_CMA", "1");
@@ -146,6 +153,9 @@ int cmd_run(int argc, char **argv)
 			run_setenv("RUSE_NETDEV", optarg);
 			netdev = optarg;
 			break;
+		case OPT_OWN:
+			own = true;
+			break;
 		case 'v':
 			run_setenv("RUSE_LOG", verbose++ ? "debug" : "info");
 			break;
@@ -163,7 +173,7 @@ int cmd_run(int argc, char **argv)
 	}
 	if (cli_find_file_or_say("libruse.so", lib))
 		return EXIT_NOT_FOUND;
-	if (run_check_netdev(netdev) || run_set_preload(lib))
+	if (run_check_netdev(own ? NULL : netdev) || run_set_preload(lib))
 		return EXIT_FAILED;
-	return run_program(argv + optind);
+	return own ? cli_run_own(argv + optind, run_program) : run_program(argv + optind);
 }
