@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Where the tests of this directory run."""
+import os
+import subprocess
+import sys
+
+
+def own():
+    """
+    Starts this script again in a network namespace, as UDP port 4791 exists once in each; without
+    root in a user namespace too. The programs end without freeing anything, so leaks are no faults.
+    """
+    if "MISTAKES_NETWORK" in os.environ:
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        return
+    flags = "-n" if os.geteuid() == 0 else "-Urn"
+    os.environ["MISTAKES_NETWORK"] = "1"
+    os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    os.execvp("unshare", ["unshare", flags, sys.executable, *sys.argv])
+
+
+def allow_opensm(env):
+    """Reports of AddressSanitizer about opensm itself, which tests/asan.supp names, are no faults."""
+    supp = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "asan.supp")
+    env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + f":suppressions={supp}"
