@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Makes the commands of commands_*.c fail and compares what `ruse explain` says with commands.tsv.
+
+commands.py PROGRAM RUSE
+
+A row of the table: name, libibverbs function, errno, reason, and its text as a regular expression.
+The failures in the log must be the rows, in their order: no command fails in silence, and none that
+succeeds is logged. With --explain stderr has the first failure of each function and reason, and
+nothing of a program that works.
+"""
+import errno
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import network
+
+TIMEOUT = 120
+
+
+def table():
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "commands.tsv")
+    with open(path, encoding="utf-8") as f:
+        return [line.rstrip("\n").split("\t") for line in f
+                if line.strip() and not line.startswith("#")]
+
+
+def run(ruse, *command):
+    """(lines of stdout, stderr, failures)"""
+    with tempfile.TemporaryDirectory() as rundir:
+        env = dict(os.environ, RUSE_DIR=rundir)
+        p = subprocess.run([ruse, "run", "--explain", *command], env=env, text=True, timeout=TIMEOUT,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if p.returncode:
+            raise SystemExit(f"the program failed: {p.stdout}{p.stderr}")
+        said = json.loads(subprocess.run([ruse, "explain", "--json"], env=env, text=True, check=True,
+                                         stdout=subprocess.PIPE).stdout)
+        subprocess.run([ruse, "stop", "--now"], env=env, check=True, stdout=subprocess.DEVNULL)
+    failures = [f for q in said["processes"] for f in q["failures"] if f["kind"] == "command"]
+    return p.stdout.splitlines(), p.stderr, failures
+
+
+def compare(row, line, failure):
+    """The differences, as lines."""
+    name, call, error, reason, text = row
+    number = getattr(errno, error)
+    if line != f"{name} {number}":
+        yield f"{name}: the program says '{line}', not {error} ({number})"
+    for key, want in (("call", call), ("errno", number), ("name", reason)):
+        if failure.get(key) != want:
+            yield f"{name}: {key} is {failure.get(key)}, not {want}: {failure.get('text')}"
+    if not re.fullmatch(text, failure.get("text", "")):
+        yield f"{name}: {failure.get('id')} says: {failure.get('text')}"
+
+
+def told(rows, err):
+    """The differences between stderr and the rows."""
+    want = {(call, reason) for _, call, _, reason, _ in rows}
+    got = re.findall(r"^ruse: (RX-[0-9a-f]+): (ibv_\w+): .*; `ruse explain \1` says more$", err, re.M)
+    if len(set(got)) != len(got):
+        yield "stderr repeats itself"
+    if len(got) != len(want):
+        yield f"stderr has {len(got)} failures, not {len(want)}"
+
+
+# Arguments of the program: what its one command gives, RTR of a QP to another host.
+WIRE = {
+    "port": ("EADDRINUSE", "WIRE_PORT", r"UDP port 4791, by which 198\.51\.100\.9 would be reached, "
+                                        r"cannot be used: Address already in use"),
+    "route": ("ENETUNREACH", "WIRE_ROUTE", r"there is no way to 203\.0\.113\.7: Network is unreachable"),
+    "mtu": ("EINVAL", "WIRE_MTU", r"path_mtu is 4096 bytes, and the interface of the device allows up to "
+                                  r"1024"),
+}
+
+
+def wire(program, ruse):
+    """The differences, as lines, on an interface with an MTU of 1500."""
+    for command in ("link add r0 type veth peer name r1", "link set r0 up", "link set r1 up",
+                    "addr add 198.51.100.1/24 dev r0"):
+        subprocess.run(["ip", *command.split()], check=True)
+    for name, (error, reason, text) in WIRE.items():
+        lines, _, failures = run(ruse, program, name)
+        failure = failures[0] if len(failures) == 1 else {}
+        if (lines != [str(getattr(errno, error))] or failure.get("name") != reason or
+                not re.fullmatch(text, failure["text"])):
+            yield f"{name}: {lines} {failures}"
+
+
+def main():
+    network.own()
+    program, ruse = sys.argv[1:]
+    rows = table()
+    lines, err, failures = run(ruse, program)
+    bad = []
+    for i in range(max(len(rows), len(lines), len(failures))):
+        row = rows[i] if i < len(rows) else ["no row", "", "EPERM", "", ""]
+        line = lines[i] if i < len(lines) else ""
+        failure = failures[i] if i < len(failures) else {}
+        bad += compare(row, line, failure)
+    bad += told(rows, err)
+    _, err, failures = run(ruse, "ibv_devinfo", "-v")
+    if err or failures:
+        bad.append(f"ibv_devinfo -v works, but: {err}{failures}")
+    bad += wire(program, ruse)
+    print("\n".join(bad[:40]))
+    print(f"{len(rows)} commands, {len(bad)} differences")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
