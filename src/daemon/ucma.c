@@ -403,3 +403,12 @@ void ucma_posted(struct ucma_files *us, struct client *c, const struct ipc_ucma 
 	ucma_post(u->file, &cmd, &scratch);
 	ucma_fd_wake(us, u, 0);
 }
+
+void ucma_stuck(struct ucma_files *us, int pid, ucma_wait_fn fn, void *arg)
+{
+	struct ucma_fd *u;
+
+	for (uint32_t i = 0; (u = idtable_next(&us->ids, &i)); i++)
+		if (u->pid == pid)
+			ucma_file_stuck(u->file, fn, arg);
+}

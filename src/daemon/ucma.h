@@ -7,6 +7,7 @@
 #define RUSE_DAEMON_UCMA_H
 
 #include <stddef.h>
+#include "abi/ucma/stuck.h"
 #include "base/idtable.h"
 #include "base/list.h"
 #include "base/timer.h"
@@ -96,6 +97,8 @@ static inline bool ucma_busy(const struct ucma_files *u)
 	return u->ids.count;
 }
 
+/* What the ids of the files that the process has opened wait for (abi/ucma/stuck.h). */
+void ucma_stuck(struct ucma_files *us, int pid, ucma_wait_fn fn, void *arg);
 /* All ids for `rdma res show cm_id`, malloc()ed; NULL: none, or no memory. */
 struct nldev_cm_id *ucma_list(struct ucma_files *us, size_t *n);
 

@@ -15,6 +15,7 @@
 #include "abi/ucma/ucma_internal.h"
 #include "abi/ucma/ucma_new.h"
 #include "rdmacm/cma_why.h"
+#include "rdmacm/stuck.h"
 
 _Static_assert(sizeof(struct rdma_ucm_event_resp) == 336, "as librdmacm has it");
 
@@ -120,6 +121,7 @@ static struct ucma_event *make_event(struct ucma_context *ctx, const struct rdma
 	ev->resp.id = ev->mc ? ev->mc->id : ctx->id;
 	ev->resp.event = event->event;
 	ev->resp.status = (uint32_t)event->status;
+	ev->since = rdmacm_now(ctx->file->u->rm);
 	if (ctx->cm_id->qp_type == CMA_QPT_UD)
 		copy_ud(&ev->resp.param.ud, &event->param.ud);
 	else
@@ -159,6 +161,7 @@ int ucma_write_cm_event(struct ucma_call *c)
 	ev->resp.id = ctx->id;
 	ev->resp.event = cmd.event;
 	ev->resp.status = cmd.status;
+	ev->since = rdmacm_now(c->file->u->rm);
 	memcpy(&ev->resp.param, &cmd.param.arg, sizeof(cmd.param.arg));
 	ucma_add_event(ctx->file, ev);
 	return 0;

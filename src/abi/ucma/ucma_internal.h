@@ -74,6 +74,7 @@ struct ucma_event {
 	uint32_t pos;
 	struct rdma_ucm_event_resp resp;
 	struct why why;				/* of a failure */
+	ns_t since;				/* time at which it was made */
 };
 
 /* A command while its handler runs. */
