@@ -48,6 +48,7 @@ struct mad_tx {
 	struct mad_addr addr;
 	void *cookie;
 	uint32_t timeout_ms, retries, retries_left;
+	ns_t since;		/* time of mad_send() */
 	bool answered;		/* its response is being delivered; tx_find() skips it */
 	/* RMPP DATA only, else 0. Segments are numbered from 1. */
 	uint32_t seg_count;

@@ -241,6 +241,7 @@ int mad_send(struct mad_agent *a, const struct mad_send *s, ns_t now)
 	tx->cookie = s->cookie;
 	tx->timeout_ms = s->timeout_ms;
 	tx->retries = tx->retries_left = s->retries;
+	tx->since = now;
 	tx->len = rmpp ? s->len : MAD_LEN;
 	memcpy(tx->mad, s->mad, s->len);
 	if (rmpp)

@@ -15,6 +15,7 @@
 #ifndef RUSE_UMADS_H
 #define RUSE_UMADS_H
 
+#include "abi/umad/stuck.h"
 #include "abi/umad/umad.h"
 #include "base/idtable.h"
 
@@ -84,6 +85,9 @@ int umad_call(struct umads *us, const struct ipc_umad *q, const void *body, int 
  */
 void umad_fd_begun(void *ctx, const uint8_t *mad);
 void umad_fd_ended(void *ctx, const uint8_t *mad);
+/* The requests of the files that the process has opened that wait for a response. dev: name of the port's device. */
+typedef void (*umad_wait_fn)(void *arg, const struct why *why, ns_t since, const char *dev);
+void umads_stuck(const struct umads *us, int pid, umad_wait_fn fn, void *arg);
 /* True if any file is open. */
 static inline bool umad_busy(const struct umads *u)
 {

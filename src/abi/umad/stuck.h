@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The requests of a file that wait for a response, for `ruse explain --stuck`. */
+#ifndef RUSE_ABI_UMAD_STUCK_H
+#define RUSE_ABI_UMAD_STUCK_H
+
+#include "mad/stuck.h"
+
+struct umad_file;
+
+void umad_file_stuck(const struct umad_file *f, mad_wait_fn fn, void *arg);
+
+#endif
