@@ -30,7 +30,8 @@ struct qp_req {
 	uint32_t recover;	/* the window is not reduced again before una reaches this PSN */
 	uint8_t mtu_shift;	/* log2 of the path MTU */
 	uint8_t rd_out;		/* READs and atomics outstanding */
-	uint8_t retry, rnr_retry;	/* attempts left */
+	uint8_t retry;		/* attempts left */
+	uint8_t rnr_retry;	/* attempts left, below 7; from 7 on without limit, 7 + RNR NAKs since una advanced, at most 255 */
 	bool retrying;		/* a NAK has started a retransmission; ignore other NAKs until una advances or a timer repeats */
 	bool blocked;		/* sending waits: the link has no room, the window is full, or a READ's responses must come first */
 	bool local;		/* BIND_MW or LOCAL_INV was executed on this QP */

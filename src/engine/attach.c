@@ -29,6 +29,7 @@
 #include "engine/ib_path.h"
 #include "engine/lease.h"
 #include "engine/res.h"
+#include "engine/stuck.h"
 #include "engine/wire.h"
 #include "ipc/attach.h"
 #include "ipc/fabric_msg.h"
@@ -121,6 +122,7 @@ static void notify_event(struct link_fd *fd, uint32_t events)
 	free(copy);
 	faults_look();
 	lease_sockets();
+	stuck_look();
 }
 
 /* Replace the notify socket of a former rused by the one of this rused. */

@@ -73,6 +73,7 @@ struct host_page {
 	struct fault_table fault;
 	/* By path number (ipc_path.id): 1 if a packet on this path would arrive. Not protected by seq. */
 	uint8_t path_ok[HOST_MAX_PATHS];
+	uint32_t stuck_asked;	/* number of the last question what processes wait for (ipc/stuck.h) */
 	uint32_t mcast_changes;	/* changes whenever an answer to IPC_MEMBERS may change */
 };
 

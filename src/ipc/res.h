@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The objects of a process, for `rdma res show` and `rdma statistic`: a table behind the process
- * page and the log of failures, in the same memfd. The process writes a record when
+ * page, the log of failures and the table of waits (ipc/stuck.h), in the same memfd. The process writes a record when
  * an object is created, changed or destroyed. rused reads the table on request, so it needs no
  * answer of the process, which may be stopped.
  */
 #ifndef RUSE_IPC_RES_H
 #define RUSE_IPC_RES_H
 
-#include "ipc/why_log.h"
+#include "ipc/stuck.h"
 
-#define RES_OFFSET (WHY_OFFSET + ALIGN_UP(sizeof(struct why_log), 4096ul))
+#define RES_OFFSET (STUCK_OFFSET + ALIGN_UP(sizeof(struct stuck_table), 4096ul))
 #define RES_MAX (1u << 20)	/* records per process */
 /* rused forms the id of an object from the index of its process and the index of its record. */
 #define RES_PLACES 4096u

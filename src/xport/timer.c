@@ -168,8 +168,10 @@ noinline bool xp_timer_rnr(struct qp *qp, uint8_t syndrome, ns_t now)
 		qp->dev->counter[CNT_RNR_RETRY_EXCEEDED]++;
 		return false;
 	}
-	if (r->rnr_retry != 7)
+	if (r->rnr_retry < 7)
 		r->rnr_retry--;
+	else if (r->rnr_retry < UINT8_MAX)
+		r->rnr_retry++;
 	r->rnr_until = now + aeth_rnr_ns(syndrome);
 	r->deadline = r->early = NS_NEVER;
 	return true;
