@@ -105,7 +105,7 @@ _ruse()
 		;;
 	status) words="--json --help -h" ;;
 	stop) words="--now --help -h" ;;
-	explain) words="last --json --help -h" ;;
+	explain) words="last --stuck --json --help -h" ;;
 	doctor) words="--help -h" ;;
 	capture)
 		case ${COMP_WORDS[COMP_CWORD - 1]} in

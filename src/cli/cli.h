@@ -23,6 +23,8 @@ int cmd_run(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
+/* `ruse explain --stuck`: prints what process pid (0: each) waits for. Result as of cmd_explain(). */
+int explain_stuck(uint64_t pid, bool json);
 int cmd_capture(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
 int cmd_fabric(int argc, char **argv);

@@ -16,7 +16,7 @@
 #define EXPLAIN_MAX (16u << 20)
 
 struct explain_args {
-	bool json, last;
+	bool json, last, stuck;
 	bool causes;		/* no flushed work requests */
 	enum why_id id;		/* WHY_NONE: all */
 	uint64_t number;	/* PID or QP number; 0: all */
@@ -25,12 +25,14 @@ struct explain_args {
 static void explain_help(void)
 {
 	puts("usage: ruse explain [--json] [RX-nnn | PID | QPN | last]\n"
+	     "       ruse explain --stuck [--json] [PID]\n"
 	     "Lists what failed in the programs of this user and network namespace, also in programs\n"
 	     "that have ended, and why: completions with an error, dropped packets, commands.\n\n"
 	     "  RX-nnn     what a reason means, what usually causes it, and what to do; nnn is the\n"
 	     "             vendor error of a completion, in hexadecimal\n"
 	     "  PID, QPN   only the failures of this process or QP\n"
 	     "  last       only the latest failure; flushed work requests only if nothing else failed\n"
+	     "  --stuck    what processes wait for that hang; with PID also of one that is idle\n"
 	     "  --json     print JSON\n"
 	     "  -h, --help");
 }
@@ -81,7 +83,7 @@ static const char *explain_kind(enum why_kind kind)
 	case WHY_KIND_MAD:
 		return "A management datagram.";
 	case WHY_KIND_WAIT:
-		return "Nothing has failed.";
+		return "Nothing has failed. `ruse explain --stuck` says what is waited for.";
 	case WHY_KINDS:
 		break;
 	}
@@ -349,6 +351,7 @@ int cmd_explain(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },
+		{ "stuck", no_argument, NULL, 's' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
@@ -360,6 +363,9 @@ int cmd_explain(int argc, char **argv)
 		switch (opt) {
 		case 'j':
 			a.json = true;
+			break;
+		case 's':
+			a.stuck = true;
 			break;
 		case 'h':
 			explain_help();
@@ -373,6 +379,8 @@ int cmd_explain(int argc, char **argv)
 			argv[argc - 1]);
 		return EXIT_USAGE;
 	}
+	if (a.stuck)
+		return explain_stuck(a.number, a.json);
 	if (a.id && !a.number)
 		return explain_reason(a.id);
 	return explain_fetch(&a);

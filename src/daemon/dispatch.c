@@ -19,10 +19,12 @@
 #include "base/log.h"
 #include "base/memfd.h"
 #include "daemon/daemon.h"
+#include "daemon/stuck.h"
 #include "ipc/capring.h"
 #include "ipc/fabric_msg.h"
 #include "ipc/ucma_msg.h"
 #include "ipc/umad_msg.h"
+#include "queue/barrier.h"
 
 struct msg {
 	struct client *c;
@@ -264,6 +266,19 @@ static int do_explain(struct msg *m)
 					       r->loop.now));
 }
 
+static int do_stuck(struct msg *m)
+{
+	struct rused *r = m->c->r;
+	char *text;
+
+	if (m->c->out)
+		return -EPROTO;
+	text = stuck_text(r);
+	WRITE_ONCE(r->host.page->stuck_asked, r->host.page->stuck_asked + 1);
+	r->host.ops->notify(r->host.ctx, "what processes wait for");
+	return msg_answer_text(m, text);
+}
+
 static int do_fault(struct msg *m)
 {
 	if (m->c->out)
@@ -487,6 +502,8 @@ static int msg_dispatch(struct msg *m)
 		return do_status(m);
 	case IPC_EXPLAIN:
 		return do_explain(m);
+	case IPC_STUCK:
+		return do_stuck(m);
 	case IPC_SHUTDOWN:
 		return do_shutdown(m);
 	case IPC_COUNTERS:

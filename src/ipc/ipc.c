@@ -41,6 +41,7 @@ static const struct row {
 	[IPC_CONTEXT] = { sizeof(struct ipc_context), 0 },
 	[IPC_STATUS] = { 0, LEN_TEXT },
 	[IPC_EXPLAIN] = { 0, LEN_TEXT },
+	[IPC_STUCK] = { 0, LEN_TEXT },
 	[IPC_COUNTERS] = { 0, 0 },
 	[IPC_CAPTURE] = { sizeof(struct ipc_capture), 0 },
 	[IPC_FAULT] = { LEN_TEXT, LEN_TEXT },

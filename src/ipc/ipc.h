@@ -48,6 +48,8 @@ enum ipc_type {
 	IPC_STATUS,
 	/* ruse explain: no body. Reply: JSON text (daemon/explain.h), as for IPC_STATUS. Not for the library. */
 	IPC_EXPLAIN,
+	/* ruse explain --stuck: no body. Asks all processes again; reply: JSON text of their last answers (daemon/stuck.h). */
+	IPC_STUCK,
 	/* ruse: asks rused to exit. Body: none (exit when idle) or ipc_shutdown. */
 	IPC_SHUTDOWN,
 	/* hw_counters are about to be read: rused updates the files, then answers. No bodies. */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * ruse explain --stuck: what processes wait for. rused asks the processes at each IPC_STUCK and answers with what they
+ * have told so far. A wait is shown if two answers of the process have it, so that traffic that moves is not.
+ * What a program that has nothing to do has, too, is shown only with a PID.
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+
+#define STUCK_ROOM (16u << 20)
+#define STUCK_PAUSE (250 * NS_MS)
+#define STUCK_ROUNDS 12		/* a process that has not answered after so many pauses does not answer */
+#define STUCK_ANSWERS 2		/* of each process */
+
+static uint64_t stuck_u64(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) ? json_object_get_uint64(v) : 0;
+}
+
+static const char *stuck_string(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+	const char *s = json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : NULL;
+
+	return s ? s : "";
+}
+
+/* Of IPC_STUCK. NULL: it failed with *rc. */
+static struct json_object *stuck_ask(struct ipc_conn *c, char *text, int *rc)
+{
+	size_t size = STUCK_ROOM;
+	struct json_object *o;
+
+	*rc = ipc_call(c, IPC_STUCK, NULL, 0, NULL, 0, text, &size, NULL, NULL);
+	if (*rc)
+		return NULL;
+	text[size] = '\0';
+	o = json_tokener_parse(text);
+	if (!o)
+		*rc = -EPROTO;
+	return o;
+}
+
+/*
+ * Has the process answered STUCK_ANSWERS questions since `first`? One without a device has no QPs, and perhaps no
+ * progress thread: it need not answer, unless it is stopped.
+ */
+static bool stuck_answered(struct json_object *p, uint32_t first)
+{
+	const char *state = stuck_string(p, "state");
+
+	if (!stuck_u64(p, "contexts") && *state && !strchr("TtD", *state))
+		return true;
+	return (int32_t)((uint32_t)stuck_u64(p, "answered") - first) >= STUCK_ANSWERS;
+}
+
+static bool stuck_wanted(struct json_object *p, uint64_t pid)
+{
+	return !pid || stuck_u64(p, "pid") == pid;
+}
+
+static struct json_object *stuck_processes(struct json_object *o)
+{
+	struct json_object *ps;
+
+	return json_object_object_get_ex(o, "processes", &ps) &&
+	       json_object_is_type(ps, json_type_array) ? ps : NULL;
+}
+
+static bool stuck_all_answered(struct json_object *o, uint32_t first, uint64_t pid)
+{
+	struct json_object *ps = stuck_processes(o);
+
+	for (size_t i = 0; ps && i < json_object_array_length(ps); i++) {
+		struct json_object *p = json_object_array_get_idx(ps, i);
+
+		if (stuck_wanted(p, pid) && !stuck_answered(p, first))
+			return false;
+	}
+	return true;
+}
+
+/* What waits: a QP, an id of rdma_cm, an event channel or a MAD. */
+static void stuck_print_what(struct json_object *w)
+{
+	struct json_object *v;
+
+	if (json_object_object_get_ex(w, "qpn", &v))
+		printf("  %s QP 0x%06llx %s", stuck_string(w, "device"),
+		       (unsigned long long)json_object_get_uint64(v), stuck_string(w, "part"));
+	else if (json_object_object_get_ex(w, "cm_id", &v))
+		printf("  rdma_cm id %llu", (unsigned long long)json_object_get_uint64(v));
+	else if (!strcmp(stuck_string(w, "part"), "MAD"))
+		printf("  %s MAD", stuck_string(w, "device"));
+	else
+		printf("  rdma_cm events");
+	if (json_object_object_get_ex(w, "wr_id", &v))
+		printf(", work request %llu", (unsigned long long)json_object_get_uint64(v));
+}
+
+static void stuck_print(struct json_object *w)
+{
+	uint64_t ns = stuck_u64(w, "waited_ns");
+
+	stuck_print_what(w);
+	printf(", waits for %llu.%llu s%s\n    %s: %s\n    %s\n", (unsigned long long)(ns / NS_S),
+	       (unsigned long long)(ns % NS_S / (100 * NS_MS)),
+	       json_object_object_get_ex(w, "qpn", NULL) ? " or longer" : "",
+	       stuck_string(w, "id"), stuck_string(w, "text"), stuck_string(w, "remedy"));
+}
+
+static const char *stuck_state_name(const char *state)
+{
+	switch (*state) {
+	case 'T':
+		return "it is stopped by a signal; kill -CONT continues it";
+	case 't':
+		return "it is stopped by a debugger or tracer";
+	case 'D':
+		return "it is in an uninterruptible wait in the kernel";
+	case 'Z':
+	case 'X':
+		return "it has ended";
+	case '\0':
+		return "its state is not visible";
+	default:
+		return "it runs, but its progress thread does not";
+	}
+}
+
+static bool stuck_shown(struct json_object *w, uint64_t pid)
+{
+	struct json_object *idle;
+
+	return stuck_u64(w, "waited_ns") >= STUCK_PAUSE &&
+	       (pid || !json_object_object_get_ex(w, "idle", &idle) ||
+		!json_object_get_boolean(idle));
+}
+
+/* Removes the waits that were in one answer only, and processes that are not wanted. Returns what is left to say. */
+static size_t stuck_filter(struct json_object *ps, uint32_t first, uint64_t pid)
+{
+	size_t left = 0;
+
+	for (size_t i = json_object_array_length(ps); i-- > 0;) {
+		struct json_object *p = json_object_array_get_idx(ps, i), *ws;
+
+		if (!stuck_wanted(p, pid)) {
+			json_object_array_del_idx(ps, i, 1);
+			continue;
+		}
+		json_object_object_add(p, "answers",
+				       json_object_new_boolean(stuck_answered(p, first)));
+		if (!stuck_answered(p, first))
+			left++;
+		if (!json_object_object_get_ex(p, "waits", &ws))
+			continue;
+		for (size_t k = json_object_array_length(ws); k-- > 0;)
+			if (!stuck_shown(json_object_array_get_idx(ws, k), pid))
+				json_object_array_del_idx(ws, k, 1);
+		left += json_object_array_length(ws);
+	}
+	return left;
+}
+
+static void stuck_print_process(struct json_object *p, uint32_t first)
+{
+	struct json_object *ws;
+	size_t n = json_object_object_get_ex(p, "waits", &ws) ? json_object_array_length(ws) : 0;
+
+	if (!n && stuck_answered(p, first))
+		return;
+	printf("%s (pid %llu)\n", stuck_string(p, "comm"),
+	       (unsigned long long)stuck_u64(p, "pid"));
+	if (!stuck_answered(p, first))
+		printf("  does not answer: %s\n", stuck_state_name(stuck_string(p, "state")));
+	for (size_t k = 0; k < n; k++)
+		stuck_print(json_object_array_get_idx(ws, k));
+}
+
+static int stuck_show(struct json_object *o, uint32_t first, uint64_t pid, bool json)
+{
+	struct json_object *ps = stuck_processes(o);
+	size_t left;
+
+	if (!ps)
+		return -EPROTO;
+	left = stuck_filter(ps, first, pid);
+	if (json)
+		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+							       JSON_C_TO_STRING_NOSLASHESCAPE));
+	else if (!left)
+		puts("nothing waits");
+	for (size_t i = 0; !json && i < json_object_array_length(ps); i++)
+		stuck_print_process(json_object_array_get_idx(ps, i), first);
+	return 0;
+}
+
+static int stuck_fetch(struct ipc_conn *c, char *text, uint64_t pid, bool json)
+{
+	const struct timespec pause = { .tv_nsec = STUCK_PAUSE };
+	struct json_object *o;
+	uint32_t first;
+	int rc;
+
+	o = stuck_ask(c, text, &rc);
+	if (!o)
+		return rc;
+	first = (uint32_t)stuck_u64(o, "asked");
+	for (int i = 0; i < STUCK_ROUNDS; i++) {
+		json_object_put(o);
+		nanosleep(&pause, NULL);
+		o = stuck_ask(c, text, &rc);
+		if (!o)
+			return rc;
+		if (stuck_all_answered(o, first, pid))
+			break;
+	}
+	rc = stuck_show(o, first, pid, json);
+	json_object_put(o);
+	return rc;
+}
+
+int explain_stuck(uint64_t pid, bool json)
+{
+	char *text = malloc(STUCK_ROOM + 1);
+	struct ipc_conn c;
+	int rc = text ? cli_rused_connect(&c, NULL) : -ENOMEM;
+
+	if (!rc) {
+		rc = stuck_fetch(&c, text, pid, json);
+		ipc_close(&c);
+	} else if (cli_rused_absent(rc)) {
+		puts(json ? "{\"processes\":[]}" : "no rused is running here");
+		rc = 0;
+	}
+	free(text);
+	return rc ? cli_rused_complain("explain", rc) : 0;
+}
