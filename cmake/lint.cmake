@@ -30,6 +30,7 @@ ruse_lint(completion NEEDS python3 COMMAND tests/package/completion.py ${CMAKE_B
 ruse_lint(debian COMMAND tests/package/debian.sh)
 ruse_lint(words NEEDS git COMMAND tools/words)
 ruse_lint(documents NEEDS git COMMAND tools/documents)
+ruse_lint(explain NEEDS python3 COMMAND tools/explain-doc --check)
 ruse_lint(format NEEDS clang-format COMMAND
   sh -c "find src tests doc/platform examples -name '*.[ch]' -print0 | xargs -0 tools/format")
 ruse_lint(shellcheck NEEDS shellcheck COMMAND
