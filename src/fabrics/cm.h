@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include "base/list.h"
 #include "base/timer.h"
+#include "why/why.h"
 #include "wire/sa.h"
 
 struct fabric_call;
@@ -79,6 +80,7 @@ struct sa_query {
 	void (*done)(struct sa_query *q, int status);
 	void *arg;
 	int status;
+	struct why why;			/* of an error; its id is WHY_NONE if none is known */
 	uint8_t data[SA_DATA_LEN];	/* attribute of the query, then of the answer */
 };
 

@@ -22,7 +22,12 @@ static void sa_query_recv(void *ctx, const struct mad_recv *m, ns_t now)
 	(void)now;
 	if (!q || m->len < MAD_LEN)
 		return;
-	q->status = get_be16(m->mad + MAD_O_STATUS) ? -EINVAL : 0;
+	q->status = 0;
+	if (get_be16(m->mad + MAD_O_STATUS)) {
+		q->status = -EINVAL;
+		why_set(&q->why, CM_SA_STATUS, m->addr.lid, get_be16(m->mad + MAD_O_STATUS),
+			m->mad[MAD_O_STATUS]);
+	}
 	memcpy(q->data, m->mad + SA_HDR_LEN, sizeof(q->data));
 }
 
@@ -39,6 +44,7 @@ static void sa_query_done(void *ctx, void *cookie, enum mad_send_status st, uint
 		break;
 	case MAD_TIMEOUT:
 		q->status = -ETIMEDOUT;
+		q->why = q->port->gsi->mad.why;
 		break;
 	case MAD_FLUSHED:
 		q->status = -EINTR;
@@ -137,6 +143,7 @@ static void fabric_sa_path_done(struct sa_query *sq, int status)
 		if (!q->path.dlid || !q->path.slid || !q->path.mtu || q->path.mtu > 5)
 			status = -EINVAL;
 	}
+	q->why = sq->why;
 	rdmacm_sa_path(port->host->cm->rdmacm, q, status);
 }
 

@@ -125,6 +125,7 @@ static void group_joined(struct sa_query *q, int status)
 	}
 	if (!m)
 		return;
+	m->j->why = q->why;
 	if (!status) {
 		g->joined |= m->j->rec.join_state;
 		member_take_rec(m->j, &g->rec);
@@ -216,6 +217,7 @@ static void group_ip_done(struct sa_query *q, int status)
 	if (!m)
 		return;
 	m->ip_asked = true;
+	m->j->why = q->why;
 	if (status && m->j->comp_mask & SA_MCM_RATE)
 		member_tell(m, -EADDRNOTAVAIL);
 }

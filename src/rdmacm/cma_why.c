@@ -183,3 +183,13 @@ void cma_why_timeout(struct rdma_id_private *p, enum ib_cm_event_type event)
 		event == IB_CM_REP_ERROR ? 1 : event == IB_CM_SIDR_REQ_ERROR ? 2 : 0,
 		cma_gid_is_local(p->id.rm, p->dgid));
 }
+
+void cma_why_sa(struct rdmacm *rm, const struct why *known, int status)
+{
+	if (status == -EAGAIN)
+		why_set(&rm->why, CM_NO_SM);
+	else if (status)
+		rm->why = *known;
+	else
+		rm->why.id = WHY_NONE;
+}

@@ -44,5 +44,7 @@ void cma_why_rejected(struct rdma_id_private *p, uint32_t reason);
 void cma_why_sidr(struct rdma_id_private *p, uint32_t status);
 /* The CM has repeated a message in vain: IB_CM_REQ_ERROR, IB_CM_REP_ERROR, IB_CM_SIDR_REQ_ERROR. */
 void cma_why_timeout(struct rdma_id_private *p, enum ib_cm_event_type event);
+/* A query to the SA has ended with status; known: the reason that the host knows, or WHY_NONE. Status 0: no reason. */
+void cma_why_sa(struct rdmacm *rm, const struct why *known, int status);
 
 #endif

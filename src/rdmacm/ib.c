@@ -92,6 +92,7 @@ int cma_query_ib_route(struct rdma_id_private *p, uint32_t timeout_ms)
 	p->query = &a->q;
 	ret = rm->ops->sa_path(rm->ctx, &a->q);
 	if (ret) {
+		cma_why_sa(rm, &a->q.why, ret);
 		p->query = NULL;
 		free(a);
 		return ret;
@@ -108,6 +109,7 @@ void rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status)
 	struct rdma_id_private *p = a->p;
 
 	p->query = NULL;
+	cma_why_sa(rm, &q->why, status);
 	if (!status) {
 		p->id.path = malloc(sizeof(*p->id.path));
 		if (p->id.path)
@@ -119,7 +121,6 @@ void rdmacm_sa_path(struct rdmacm *rm, struct rdmacm_sa_path *q, int status)
 	p->id.num_paths = !status;
 	cma_set_state(p, status ? RDMA_CM_ADDR_RESOLVED : RDMA_CM_ROUTE_RESOLVED);
 	if (status) {
-		rdmacm_why(rm)->id = WHY_NONE;
 		event.event = RDMA_CM_EVENT_ROUTE_ERROR;
 		event.status = status;
 	}
@@ -238,7 +239,7 @@ void rdmacm_sa_joined(struct rdmacm *rm, struct rdmacm_sa_join *j, int status)
 				       .mc = mc->context };
 	struct rdma_id_private *p = mc->id;
 
-	rdmacm_why(rm)->id = WHY_NONE;
+	cma_why_sa(rm, &j->why, status);
 	if (p->state == RDMA_CM_DEVICE_REMOVAL || p->state == RDMA_CM_DESTROYING)
 		return;
 	if (!status)

@@ -4,6 +4,7 @@
 #define RUSE_RDMACM_SA_H
 
 #include "rdmacm/path.h"
+#include "why/why.h"
 #include "wire/sa.h"
 
 /* Path query. Owned by rdmacm. `host` belongs to the host and is NULL when the query starts. */
@@ -12,6 +13,7 @@ struct rdmacm_sa_path {
 	uint32_t timeout_ms;	/* limit for all attempts together */
 	uint64_t comp_mask;	/* component mask: fields of path that the query sets */
 	struct sa_path_rec path;	/* the query, then the answer */
+	struct why why;		/* of an error; set by the host, its id is WHY_NONE if none is known */
 	void *host;
 };
 
@@ -21,6 +23,7 @@ struct rdmacm_sa_join {
 	uint64_t comp_mask;	/* fields of rec that the request sets */
 	/* The request, then the SA's record of the multicast group. */
 	struct sa_mcmember_rec rec;
+	struct why why;		/* as above */
 	void *host;
 };
 

@@ -14,7 +14,23 @@ at_server() { RUSE_HOST=H3 in_ruse "$@"; }
 # shellcheck disable=SC2317
 at_client() { RUSE_HOST=H4 in_ruse "$@"; }
 
+# told REASON TEXT: the program that has ended last has failed for this reason, with TEXT in its words
+told() {
+	"$RUSE_BUILD/ruse" explain --json | python3 -c "
+import json, sys
+ended = [p for p in json.load(sys.stdin)['processes'] if p['ended_ns'] is not None]
+last = min(ended, key=lambda p: p['ended_ns'])
+said = {f['name']: f['text'] for f in last['failures']}
+if '$2' not in said.get('$1', ''):
+    sys.exit(f'{last[\"comm\"]}: {said}')" || die "not explained by $1"
+}
+
 fabric up --star 4 || die "up"
+note "no subnet manager"
+on H4 mckey -m 239.1.2.3 -b 10.1.0.4 >"$T/out" 2>&1
+grep -q 'MULTICAST_ERROR, error: -11' "$T/out" || die "mckey: $(cat "$T/out")"
+told CM_NO_SM 'the port knows no subnet manager'
+
 opensm_on H1
 wait_for 60 all_active || { cat "$T"/opensm.H1/*; die "opensm does not bring it up"; }
 
@@ -90,6 +106,8 @@ next_port
 cm_pair - "ucmatose -f gid -P ib -b $g -p $CM_PORT" \
 	"ucmatose -f gid -P ib -s $g -p $CM_PORT" || die "ucmatose -f gid -P ib"
 fails 'REJECTED' "$g" -f gid -p 99
+fails 'ROUTE_ERROR, error: -22' fe80::1:2:3:4 -f gid -P ib
+told CM_SA_STATUS 'has refused the query with status 0x300: no such path or group'
 
 note "nobody there"
 fails 'ADDR_ERROR' 192.168.7.99
@@ -105,6 +123,7 @@ wait_for 60 all_active || die "no resweep"
 rping_case $a
 fabric link down H1/1
 fails 'ROUTE_ERROR, error: -110' $a
+told MAD_HOP 'request to LID'
 fabric link up H1/1
 wait_for 60 all_active || die "no resweep"
 rping_case $a
