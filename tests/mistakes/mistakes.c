@@ -155,7 +155,7 @@ static bool to_rtr(void)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer.qpn + (uint32_t)e.qpn_off, .rq_psn = (uint32_t)e.peer_psn,
+		.dest_qp_num = peer.qpn ^ (uint32_t)e.qpn_xor, .rq_psn = (uint32_t)e.peer_psn,
 		.max_dest_rd_atomic = (uint8_t)e.max_dest_rd, .min_rnr_timer = 12,
 		.ah_attr = { .is_global = 1, .port_num = 1,
 			     .grh = { .dgid = peer.gid, .sgid_index = (uint8_t)e.gid_index,

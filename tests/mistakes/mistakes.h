@@ -23,7 +23,7 @@ struct info {
 struct end {
 	enum ibv_qp_type type;
 	int mr_access, qp_access, cqe, recvs, recv_len;
-	int psn, peer_psn, qpn_off, gid_index, max_rd, max_dest_rd, rnr_retry, retry, timeout;
+	int psn, peer_psn, qpn_xor, gid_index, max_rd, max_dest_rd, rnr_retry, retry, timeout;
 	uint32_t qkey;
 	bool other_pd, dies;		/* dies: the server ends after its first completion */
 	struct ibv_srq *srq;		/* of the QP; made by setup_late(). NULL: none */

@@ -145,7 +145,7 @@ static void server_in_init(void)
 
 static void wrong_qpn(void)
 {
-	e.qpn_off = server ? 0 : 0x123;
+	e.qpn_xor = server ? 0 : 0x123;
 }
 
 static void wrong_psn(void)
@@ -162,7 +162,7 @@ static void psn_behind(void)
 /* The server is connected to another QP than the client's. */
 static void qpn_of_another(void)
 {
-	e.qpn_off = server ? 0x123 : 0;
+	e.qpn_xor = server ? 0x123 : 0;
 	e.recvs = server;
 }
 
