@@ -86,6 +86,7 @@ struct qp_resp {
 	uint32_t ack_psn;
 	uint32_t ack_msn;
 	uint32_t fatal_psn;
+	uint32_t recvs;		/* receive WQEs completed with a message */
 	uint32_t off;		/* payload bytes of the message copied to their destination so far */
 	uint32_t resid;		/* WRITE: bytes of the message still to come */
 	uint32_t rkey;

@@ -298,7 +298,7 @@ HOT __flatten noinline void comp_input(struct qp *qp, const struct seg *seg, ns_
 		if (xp_timer_rnr(qp, seg->syndrome, now)) {
 			req_go_back(qp);
 		} else {
-			xp_why(qp, RNR_RETRY, qp->attr.rnr_retry + 1u);
+			xp_why_rnr(qp, seg);
 			v = COMP_FAIL;
 		}
 	}

@@ -89,6 +89,7 @@ HOT struct ib_uverbs_wc *recv_wc(struct qp *qp)
 	wc->wr_id = qp->resp.wr_id;
 	wc->qp_num = qp->qpn;
 	wc->port_num = qp->attr.port;
+	qp->resp.recvs++;
 	qp->dev->counter[CNT_RDMA_RECVS]++;
 	return wc;
 }

@@ -190,6 +190,16 @@ static int resp_send_atomic(struct qp *qp, struct link *l, const struct resp_res
 	return resp_send_counted(qp, l, &seg);
 }
 
+/* Within a host an RNR NAK tells what has become of the receives. */
+static noinline __cold int resp_send_rnr(struct qp *qp, struct link *l, struct seg *seg)
+{
+	struct why why;
+
+	why_set(&why, RNR_USED, 0, qp->srq != NULL, qp->resp.recvs);
+	seg->why = &why;
+	return resp_send_counted(qp, l, seg);
+}
+
 HOT static int resp_send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
 			     uint32_t msn)
 {
@@ -201,6 +211,8 @@ HOT static int resp_send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_
 	/* A sequence NAK is no failure. */
 	if (unlikely(syndrome > AETH_NAK_PSN_SEQ && syndrome <= AETH_NAK_REM_OP))
 		seg.why = &xp_fail(qp)->why;
+	if (unlikely((syndrome & AETH_NAK) == AETH_RNR_NAK))
+		return resp_send_rnr(qp, l, &seg);
 	return resp_send_counted(qp, l, &seg);
 }
 

@@ -114,6 +114,16 @@ noinline __cold void xp_why_nak(struct qp *qp, const struct seg *seg)
 		       seg->syndrome == AETH_NAK_REM_ACC ? WHY_PEER_ACCESS : WHY_PEER_OP, arg);
 }
 
+noinline __cold void xp_why_rnr(struct qp *qp, const struct seg *seg)
+{
+	uint32_t times = qp->attr.rnr_retry + 1u;
+
+	if (seg->why && seg->why->id == WHY_RNR_USED)
+		xp_why(qp, RNR_USED, times, seg->why->arg[1], seg->why->arg[2]);
+	else
+		xp_why(qp, RNR_RETRY, times);
+}
+
 /* Time of an attempt. */
 static ns_t xp_why_timeout(const struct qp *qp)
 {

@@ -37,6 +37,8 @@ void xp_why_recv(struct qp *qp, uint64_t off, uint64_t len);
 void xp_why_bad_recv(struct qp *qp);
 /* The reason of a NAK from the peer: its own if the link brings it. */
 void xp_why_nak(struct qp *qp, const struct seg *seg);
+/* seg: the RNR NAK after which the requester gives up. */
+void xp_why_rnr(struct qp *qp, const struct seg *seg);
 /* The reason for which the last attempt was in vain. */
 void xp_why_retry(struct qp *qp);
 

@@ -87,6 +87,12 @@ static void with_srq(void)
 	e.setup_late = server ? make_srq : NULL;
 }
 
+static void with_empty_srq(void)
+{
+	with_srq();
+	e.rnr_retry = 1;
+}
+
 /* Another QP of the SRQ has met the damaged work request before. */
 static void srq_damaged(void)
 {
@@ -144,6 +150,7 @@ static void ah_gone(void)
 static const struct mistake table[] = {
 	{ "recv-damaged", NULL, recv_damaged, send_it, 0 },
 	{ "srq-damaged", with_srq, srq_damaged, send_it, 0 },
+	{ "srq-empty", with_empty_srq, NULL, send_it, 0 },
 	{ "send-damaged", NULL, NULL, send_damaged, 0 },
 	{ "ud-ah-gone", ud, NULL, ah_gone, 100 },
 };

@@ -209,6 +209,12 @@ static void no_recv(void)
 	e.rnr_retry = 1;
 }
 
+static void few_recvs(void)
+{
+	e.rnr_retry = 1;
+	e.recvs = server ? 2 : 0;
+}
+
 static void ud(void)
 {
 	e.type = IBV_QPT_UD;
@@ -364,6 +370,7 @@ static const struct mistake table[] = {
 	{ "lkey-lacks-write", mr_local_read, NULL, read_it, 0 },
 	{ "local-unmapped", NULL, NULL, unmap_write, 0 },
 	{ "recv-none", no_recv, NULL, send_it, 0 },
+	{ "recv-few", few_recvs, NULL, five_sends, 0 },
 	{ "recv-small", small_recv, NULL, send_it, 0 },
 	{ "recv-key", NULL, recv_wrong_key, send_it, 0 },
 	{ "recv-unmapped", NULL, unmap_recv, send_it, 0 },
