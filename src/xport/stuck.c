@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "wire/aeth.h"
+#include "wire/smp.h"
 #include "xport/stuck.h"
 #include "xport/xport_internal.h"
 
@@ -23,9 +24,13 @@ static bool stuck_peer_deaf(const struct qp *qp, uint32_t *state)
 
 static void stuck_answer(const struct qp *qp, struct why *why)
 {
+	const struct port_attr *port = &qp->dev->port;
 	const struct qp_req *r = &qp->req;
 
-	if (!(qp->attr.timeout & 31))
+	if (port->state != PORT_ACTIVE &&
+	    (port->ib || !qp->link || qp->link->kind == LINK_UDP))
+		why_set(why, WAIT_PORT, r->una, port->state);
+	else if (!(qp->attr.timeout & 31))
 		why_set(why, WAIT_NO_TIMEOUT, r->una);
 	else
 		why_set(why, WAIT_ANSWER, r->una, qp->attr.retry_cnt - r->retry + 1u,

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# What `ruse explain --stuck` says on two hosts. a sends to b over UDP: b has no receive, is stopped, is killed.
+# What `ruse explain --stuck` says on two hosts. a sends to b over UDP: b has no receive, is stopped, is killed; a's port
+# is down.
 #
 #   wire.sh PROGRAM
 # shellcheck source=tests/system/hosts.sh
@@ -81,4 +82,6 @@ expect b 'does not answer: it is stopped by a signal; kill -CONT continues it'
 kill -KILL "${pid[b]}"
 wait_for 60 gone "${pid[b]}" || die "b does not end"
 expect a "$answer"
+on a ip link set va down
+expect a "RX-30e: no answer to PSN 100 has come; the port of this end is down"
 end
