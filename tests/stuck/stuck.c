@@ -150,12 +150,13 @@ static void pair(void)
 	check(write(s[parent], &mine, 4) == 4 && read(s[parent], &peer, 4) == 4, "exchange");
 	to_rtr(qp, peer);
 	if (!parent) {
-		check(write(s[0], &mine, 4) == 4, "write");
+		/* The parent's QP is connected: that needs this process. */
+		check(read(s[0], &peer, 4) == 4, "read");
 		raise(SIGSTOP);
 		_exit(0);
 	}
 	to_rts(qp);
-	check(read(s[1], &peer, 4) == 4, "read");
+	check(write(s[1], &mine, 4) == 4, "write");
 	check(waitpid(child, NULL, WUNTRACED) == child, "stop");
 	send_one(qp, IBV_SEND_SIGNALED);
 	ready();
