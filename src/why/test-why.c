@@ -78,6 +78,10 @@ static void test_text(void **state)
 					 "attr_mask");
 	why_set(&w, MR_FLAGS, 1 << 30 | 1);
 	assert_non_null(strstr(text_of(&w), "LOCAL_WRITE, 0x40000000"));
+	why_set(&w, WAIT_POLL, 1);
+	assert_string_equal(text_of(&w), "1 completion is in the CQ, and the program does not poll it");
+	why_set(&w, CQ_OVERRUN, 2);
+	assert_string_equal(text_of(&w), "the completion queue of 2 entries was full");
 	w.id = 0xabc;
 	assert_string_equal(text_of(&w), "unknown reason RX-abc");
 }

@@ -142,38 +142,95 @@ static void why_put_choice(struct why_out *o, const char *s, size_t n, uint64_t 
 	why_putn(o, s, bar ? (size_t)(bar - s) : n);
 }
 
+static void why_put_as_hex(struct why_out *o, const uint64_t *arg)
+{
+	why_put_hex(o, *arg, 1);
+}
+
+static void why_put_key(struct why_out *o, const uint64_t *arg)
+{
+	why_put_hex(o, *arg, 8);
+}
+
+static void why_put_qpn(struct why_out *o, const uint64_t *arg)
+{
+	why_put_hex(o, *arg, 6);
+}
+
+static void why_put_duration(struct why_out *o, const uint64_t *arg)
+{
+	why_put_time(o, *arg);
+}
+
+static void why_put_access(struct why_out *o, const uint64_t *arg)
+{
+	why_put_bits(o, why_access, ARRAY_SIZE(why_access), *arg);
+}
+
+static void why_put_qp_mask(struct why_out *o, const uint64_t *arg)
+{
+	why_put_bits(o, why_qp_mask, ARRAY_SIZE(why_qp_mask), *arg);
+}
+
+static void why_put_state(struct why_out *o, const uint64_t *arg)
+{
+	why_puts(o, *arg < ARRAY_SIZE(why_states) ? why_states[*arg] : "invalid");
+}
+
+static void why_put_errno(struct why_out *o, const uint64_t *arg)
+{
+	const char *text = *arg < 4096 ? strerrordesc_np((int)*arg) : NULL;
+
+	why_puts(o, text ? text : "unknown error");
+}
+
+static void why_put_reason(struct why_out *o, const uint64_t *arg)
+{
+	why_put_id(o, (uint32_t)*arg);
+}
+
+static const struct why_format {
+	const char *name;
+	void (*put)(struct why_out *o, const uint64_t *arg);
+} why_formats[] = {
+	{ "x", why_put_as_hex },
+	{ "key", why_put_key },
+	{ "qpn", why_put_qpn },
+	{ "time", why_put_duration },
+	{ "access", why_put_access },
+	{ "qpmask", why_put_qp_mask },
+	{ "state", why_put_state },
+	{ "errno", why_put_errno },
+	{ "id", why_put_reason },
+	{ "gid", why_put_gid },
+	{ "str", why_put_str },
+};
+
+/* "1 packet", "2 packets", "2 entries": noun is in the singular. */
+static void why_put_count(struct why_out *o, const char *noun, size_t n, uint64_t v)
+{
+	bool ies = v != 1 && noun[n - 1] == 'y';
+
+	why_put_number(o, v, 10, 1);
+	why_puts(o, " ");
+	why_putn(o, noun, ies ? n - 1 : n);
+	if (v != 1)
+		why_puts(o, ies ? "ies" : "s");
+}
+
 static void why_put_as(struct why_out *o, const char *how, size_t n, const uint64_t *arg)
 {
-	static const struct {
-		const char *how;
-		int digits;
-	} hex[] = { { "x", 1 }, { "key", 8 }, { "qpn", 6 } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(hex); i++) {
-		if (strlen(hex[i].how) == n && !memcmp(how, hex[i].how, n)) {
-			why_put_hex(o, *arg, hex[i].digits);
+	if (n > 2 && !memcmp(how, "n ", 2)) {
+		why_put_count(o, how + 2, n - 2, *arg);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(why_formats); i++) {
+		if (strlen(why_formats[i].name) == n && !memcmp(how, why_formats[i].name, n)) {
+			why_formats[i].put(o, arg);
 			return;
 		}
 	}
-	if (n == 4 && !memcmp(how, "time", n))
-		why_put_time(o, *arg);
-	else if (n == 6 && !memcmp(how, "access", n))
-		why_put_bits(o, why_access, ARRAY_SIZE(why_access), *arg);
-	else if (n == 6 && !memcmp(how, "qpmask", n))
-		why_put_bits(o, why_qp_mask, ARRAY_SIZE(why_qp_mask), *arg);
-	else if (n == 5 && !memcmp(how, "state", n))
-		why_puts(o, *arg < ARRAY_SIZE(why_states) ? why_states[*arg] : "invalid");
-	else if (n == 5 && !memcmp(how, "errno", n))
-		why_puts(o, *arg < 4096 && strerrordesc_np((int)*arg) ?
-			    strerrordesc_np((int)*arg) : "unknown error");
-	else if (n == 2 && !memcmp(how, "id", n))
-		why_put_id(o, (uint32_t)*arg);
-	else if (n == 3 && !memcmp(how, "gid", n))
-		why_put_gid(o, arg);
-	else if (n == 3 && !memcmp(how, "str", n))
-		why_put_str(o, arg);
-	else
-		why_put_number(o, *arg, 10, 1);
+	why_put_number(o, *arg, 10, 1);
 }
 
 /* s: after the opening brace; n: bytes before the closing one. */

@@ -68,6 +68,7 @@ enum why_id why_parse(const char *s);
  * room. An id without a row gives "unknown reason RX-...". A directive in braces stands for a value:
  *
  *	{0}		value 0, decimal
+ *	{0:n packet}	decimal with a noun: "1 packet", "2 packets"; a last y becomes ies
  *	{0:x}		hexadecimal, with 0x
  *	{0:key}		a memory key, eight hexadecimal digits
  *	{0:qpn}		a QP number, six hexadecimal digits

@@ -20,7 +20,7 @@ HERE = "10[.]77[.]0[.]1"
 SILENT = "10[.]77[.]0[.]98"
 NOT_ANSWERED = "was sent [0-9]+ of 16 times, and no answer has come"
 LISTEN = {"WAIT_LISTEN": f"it listens at {HERE}, port 7471"}
-CHANNEL = "1 events are in an event channel, the oldest is %s: the program does not read it"
+CHANNEL = "1 event is in an event channel, the oldest is %s: the program does not read it"
 # As in stuck.py.
 HANGS = {
     "addr": {"WAIT_ADDR": "the address 10[.]77[.]0[.]99 is not resolved yet; the time limit is 60 s"},
