@@ -289,6 +289,33 @@ static void destroyed(void)
 	call("rdma_listen", write(channel->fd, &listen, sizeof(listen)) < 0);
 }
 
+/* A program that writes commands itself. */
+static void write_command(const char *name, uint32_t cmd, uint16_t in, size_t len)
+{
+	struct {
+		uint32_t cmd;
+		uint16_t in, out;
+		char body[64];
+	} w = { .cmd = cmd, .in = in };
+
+	call(name, write(channel->fd, &w, 8 + len) < 0 ? -1 : 0);
+}
+
+static void command(void)
+{
+	write_command("rdma_cm", 99, 0, 16);
+}
+
+static void command_long(void)
+{
+	write_command("rdma_connect", 6, 60, 16);
+}
+
+static void command_short(void)
+{
+	write_command("rdma_reject", 9, 8, 8);
+}
+
 static const struct mistake {
 	const char *name;
 	void (*run)(void);
@@ -316,6 +343,9 @@ static const struct mistake {
 	{ "option", option },
 	{ "option-length", option_length },
 	{ "destroyed", destroyed },
+	{ "command", command },
+	{ "command-long", command_long },
+	{ "command-short", command_short },
 	{ "silent-host", silent_host },
 	{ "remote-no-listener", no_listener },
 };

@@ -36,9 +36,12 @@ def raw(client, op, *attrs):
     Sends a request with attributes TYPE=NUMBER and prints its errno and the text that comes with it.
     Without NETLINK_EXT_ACK the answer must end with the request.
     """
+    dump = client == "--dump"
+    if dump:
+        client, op, *attrs = op, *attrs
     body = b"".join(struct.pack("=HHI", 8, int(a.split("=")[0]), int(a.split("=")[1]))
                     for a in attrs)
-    request = struct.pack("=IHHII", 16 + len(body), int(client) << 10 | int(op), 1, 7, 0) + body
+    request = struct.pack("=IHHII", 16 + len(body), int(client) << 10 | int(op), 0x301 if dump else 1, 7, 0) + body
     texts = []
     for ext_ack in 0, 1:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_RDMA) as s:
@@ -62,6 +65,15 @@ def raw(client, op, *attrs):
     print(-error, texts[1])
 
 
+def as_user(ruse, name, args, errno, reason, text, env):
+    """The differences, as lines, of a mistake made without root."""
+    script = '"$0" run "$@"; "$0" explain --json >&2; "$0" stop --now >&2'
+    p = subprocess.run(["unshare", "-U", "--map-user=1000", "sh", "-c", script, ruse, *args], env=env,
+                       text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    want = f'"name":"{reason}"', f'"errno":{errno}', text
+    return [f"{name}: no {w}: {p.stdout}{p.stderr}" for w in want if w not in p.stderr]
+
+
 def main():
     network.own()
     subprocess.run("ip link add r0 type veth peer name r1".split(), check=True)
@@ -76,6 +88,9 @@ def main():
         with tempfile.TemporaryDirectory() as rundir:
             env = dict(os.environ, RUSE_DIR=rundir)
             args = command.split()
+            if args[0] == "user":
+                bad += as_user(ruse, name, args[1:], errno, reason, text, env)
+                continue
             if args[0] == "raw":
                 args = [sys.executable, os.path.abspath(__file__), "--raw", *args[1:]]
             subprocess.run([ruse, "run", "rdma", "link", "add", "one", "type", "rxe", "netdev",

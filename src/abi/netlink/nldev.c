@@ -315,10 +315,12 @@ int nldev_run(struct nldev_call *c)
 	if (!cmd->flags)
 		return nldev_refuse(c, -EINVAL, NL_COMMAND, client, op);
 	if ((cmd->flags & ADMIN) && !c->h->admin)
-		return -EPERM;
+		return nldev_refuse(c, -EPERM, NL_ADMIN, op);
 	if (c->req->nlmsg_flags & NLM_F_DUMP) {
 		if (!has_dump(cmd))
-			return op == RDMA_NLDEV_CMD_STAT_GET ? -EOPNOTSUPP : -EINVAL;
+			return nldev_refuse(c, op == RDMA_NLDEV_CMD_STAT_GET ? -EOPNOTSUPP :
+									       -EINVAL,
+					    NL_NO_DUMP, op);
 		run_dump(c, cmd);
 		return 1;
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "abi/ucma/ucma_internal.h"
 #include "core/qp_attr.h"
+#include "rdmacm/cma_why.h"
 
 static struct rdma_conn_param conn_param(const struct rdma_cm_id *id,
 					 const struct rdma_ucm_conn_param *src)
@@ -31,8 +32,10 @@ static struct rdma_conn_param conn_param(const struct rdma_cm_id *id,
  */
 static int grown_in(const struct ucma_call *c, void *to, size_t size, size_t fixed)
 {
-	if (c->in < fixed)
+	if (c->in < fixed) {
+		why_set(rdmacm_why(c->file->u->rm), CM_SHORT, c->in, fixed);
 		return -EINVAL;
+	}
 	memset(to, 0, size);
 	return ucma_in(c, to, min((size_t)c->in, size));
 }

@@ -239,8 +239,10 @@ uint32_t ucma_destroy_ctx(struct ucma_context *ctx)
 
 int ucma_in(const struct ucma_call *c, void *to, size_t size)
 {
-	if (c->avail < size)
+	if (c->avail < size) {
+		why_set(rdmacm_why(c->file->u->rm), CM_SHORT, c->avail, size);
 		return -EINVAL;
+	}
 	memcpy(to, c->payload, size);
 	return 0;
 }
@@ -286,7 +288,11 @@ ssize_t ucma_write(struct ucma_file *f, const struct ucma_cmd *cmd, struct ucma_
 	if (cmd->from)
 		ucma_reap(cmd->from);
 	ret = find_row(cmd->buf, cmd->len, &hdr, &row);
-	if (!ret) {
+	if (ret && cmd->len >= sizeof(hdr)) {
+		why_set(rdmacm_why(f->u->rm), CM_COMMAND, hdr.cmd,
+			ret == -ENOSYS ? 1 : hdr.cmd < ARRAY_SIZE(rows) ? 2 : 0, hdr.in,
+			cmd->len - sizeof(hdr));
+	} else if (!ret) {
 		struct ucma_call c = {
 			.file = f,
 			.cmd = cmd,
