@@ -191,13 +191,15 @@ static int resp_send_atomic(struct qp *qp, struct link *l, const struct resp_res
 }
 
 /* Within a host an RNR NAK tells what has become of the receives. */
-static noinline __cold int resp_send_rnr(struct qp *qp, struct link *l, struct seg *seg)
+static noinline __cold int resp_send_rnr(struct qp *qp, struct link *l,
+					 const struct seg *ack)
 {
+	struct seg seg = *ack;
 	struct why why;
 
 	why_set(&why, RNR_USED, 0, qp->srq != NULL, qp->resp.recvs);
-	seg->why = &why;
-	return resp_send_counted(qp, l, seg);
+	seg.why = &why;
+	return resp_send_counted(qp, l, &seg);
 }
 
 HOT static int resp_send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_t syndrome,
