@@ -106,7 +106,7 @@ _ruse()
 	status) words="--json --help -h" ;;
 	stop) words="--now --help -h" ;;
 	explain) words="last --stuck --json --help -h" ;;
-	doctor) words="--help -h" ;;
+	doctor) words="--json --help -h" ;;
 	capture)
 		case ${COMP_WORDS[COMP_CWORD - 1]} in
 		-w | --write | -r | --read)

@@ -56,6 +56,10 @@ int cli_rused_complain(const char *cmd, int rc);
 struct json_object;
 /* Prints a response of rused as tables (status.c). 0 or -errno. */
 int cli_print_json(struct json_object *o);
+/* json.c: prints an object as JSON, with the version of the JSON. */
+void cli_put_json(struct json_object *o);
+/* Says that no rused runs. */
+void cli_put_absent(bool json);
 /* True if the rused of this user and network namespace runs and has UDP port 4791 open. */
 bool cli_rused_has_port(void);
 /* RUSE_NETDEV of the running rused, "" if it has none, for free(). NULL: no rused runs, or no memory. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* ruse doctor: runs all checks and prints two lines for each: finding and meaning. */
 #include <getopt.h>
+#include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -49,35 +50,84 @@ void doctor_found(struct finding *f, enum verdict v, const char *meaning, const 
 	va_end(ap);
 }
 
+static int doctor_help(bool asked)
+{
+	if (asked)
+		puts("usage: ruse doctor [--json]\n"
+		     "Checks what ruse needs and what it can use on this machine.\n"
+		     "The exit status is 1 if something that ruse needs is missing.\n\n"
+		     "  --json     print JSON\n"
+		     "  -h, --help");
+	return asked ? 0 : EXIT_USAGE;
+}
+
+static void doctor_print(const char *name, const struct finding *f)
+{
+	bool colour = isatty(STDOUT_FILENO);
+
+	printf("%s%s%s  %-20s %s\n      %-20s %s\n", colour ? verdicts[f->verdict].colour : "",
+	       verdicts[f->verdict].text, colour ? "\033[0m" : "", name, f->what, "", f->meaning);
+}
+
+static void doctor_add(struct json_object *all, const char *name, const struct finding *f)
+{
+	static const char *const names[] = { [CHECK_OK] = "ok", [CHECK_WARN] = "warn",
+					     [CHECK_FAIL] = "fail" };
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "name", json_object_new_string(name));
+	json_object_object_add(o, "verdict", json_object_new_string(names[f->verdict]));
+	json_object_object_add(o, "what", json_object_new_string(f->what));
+	json_object_object_add(o, "meaning", json_object_new_string(f->meaning));
+	json_object_array_add(all, o);
+}
+
+/* Prints the findings. Takes the reference to them. */
+static void doctor_put(struct json_object *all)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "checks", all);
+	cli_put_json(o);
+	json_object_put(o);
+}
+
 int cmd_doctor(int argc, char **argv)
 {
 	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
-	bool colour = isatty(STDOUT_FILENO);
+	bool json = false;
+	struct json_object *all;
 	int opt, count[CHECK_FAIL + 1] = { 0 };
-	size_t i;
 
 	argv[0] = (char *)"ruse doctor";	/* for getopt's messages */
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (opt != 'h')
-			return EXIT_USAGE;
-		puts("usage: ruse doctor\n"
-		     "Checks what ruse needs and what it can use on this machine.\n"
-		     "The exit status is 1 if something that ruse needs is missing.");
-		return 0;
+		if (opt != 'j')
+			return doctor_help(opt == 'h');
+		json = true;
 	}
-	for (i = 0; i < ARRAY_SIZE(checks); i++) {
+	if (optind != argc) {
+		fprintf(stderr, "ruse doctor: unexpected argument '%s'\n", argv[optind]);
+		return EXIT_USAGE;
+	}
+	all = json ? json_object_new_array() : NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
 		struct finding f = { .meaning = "" };
 
 		checks[i].fn(&f);
 		count[f.verdict]++;
-		printf("%s%s%s  %-20s %s\n      %-20s %s\n",
-		       colour ? verdicts[f.verdict].colour : "", verdicts[f.verdict].text,
-		       colour ? "\033[0m" : "", checks[i].name, f.what, "", f.meaning);
+		if (all)
+			doctor_add(all, checks[i].name, &f);
+		else
+			doctor_print(checks[i].name, &f);
 	}
-	printf("\n%d ok, %d warnings, %d failures\n", count[CHECK_OK], count[CHECK_WARN],
-	       count[CHECK_FAIL]);
+	if (all)
+		doctor_put(all);
+	else
+		printf("\n%d ok, %d warnings, %d failures\n", count[CHECK_OK], count[CHECK_WARN],
+		       count[CHECK_FAIL]);
 	return count[CHECK_FAIL] ? 1 : 0;
 }

@@ -296,8 +296,7 @@ static int explain_show(struct explain_args *a, const char *text)
 	}
 	left = explain_filter(a, ps);
 	if (a->json)
-		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-							       JSON_C_TO_STRING_NOSLASHESCAPE));
+		cli_put_json(o);
 	else if (!left)
 		puts("nothing has failed");
 	for (size_t i = 0; left && !a->json && i < json_object_array_length(ps); i++)

@@ -47,8 +47,7 @@ static int fabric_cmd_show(struct json_object *o, bool json)
 	if (json_object_object_get_ex(o, "topology", &v))
 		fputs(json_object_get_string(v), stdout);
 	else if (json)
-		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-							       JSON_C_TO_STRING_NOSLASHESCAPE));
+		cli_put_json(o);
 	else if (json_object_object_length(o))
 		cli_print_json(o);
 	return 0;

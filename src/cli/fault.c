@@ -47,8 +47,7 @@ static void fault_cmd_show(struct json_object *o, bool json)
 	struct json_object *v;
 
 	if (json) {
-		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-							       JSON_C_TO_STRING_NOSLASHESCAPE));
+		cli_put_json(o);
 	} else if (json_object_object_get_ex(o, "id", &v)) {
 		puts(json_object_get_string(v));
 	} else if (json_object_object_get_ex(o, "deleted", &v)) {
@@ -208,7 +207,7 @@ int cmd_fault(int argc, char **argv)
 		!strcmp(argv[1], "seed");
 	rc = keeps ? cli_rused_attach(&c, NULL) : cli_rused_connect(&c, NULL);
 	if (cli_rused_absent(rc) && !keeps) {
-		puts(json ? "{\"running\":false}" : "no rused is running here");
+		cli_put_absent(json);
 		return 0;
 	}
 	if (rc)

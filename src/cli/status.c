@@ -28,7 +28,7 @@ static void status_help(void)
 	puts("usage: ruse status [--json]\n"
 	     "Lists the devices of this user and network namespace, the processes with open\n"
 	     "contexts, their objects and links.\n\n"
-	     "  --json     print JSON; {\"running\":false} if no rused is running\n"
+	     "  --json     print JSON; \"running\":false if no rused is running\n"
 	     "  -h, --help");
 }
 
@@ -274,8 +274,7 @@ static int status_show(const char *text, bool json)
 	}
 	if (json) {
 		json_object_object_add(o, "running", json_object_new_boolean(1));
-		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-							       JSON_C_TO_STRING_NOSLASHESCAPE));
+		cli_put_json(o);
 	} else {
 		rc = cli_print_json(o);
 		status_failures(o);
@@ -316,7 +315,7 @@ static int fetch_and_show(bool json)
 	int rc = status_fetch(&text);
 
 	if (cli_rused_absent(rc)) {
-		puts(json ? "{\"running\":false}" : "no rused is running here");
+		cli_put_absent(json);
 		rc = 0;
 	} else if (!rc) {
 		rc = status_show(text, json);

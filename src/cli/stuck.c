@@ -195,8 +195,7 @@ static int stuck_show(struct json_object *o, uint32_t first, uint64_t pid, bool 
 		return -EPROTO;
 	left = stuck_filter(ps, first, pid);
 	if (json)
-		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
-							       JSON_C_TO_STRING_NOSLASHESCAPE));
+		cli_put_json(o);
 	else if (!left)
 		puts("nothing waits");
 	for (size_t i = 0; !json && i < json_object_array_length(ps); i++)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The JSON of all subcommands: doc/json.md lists its members. */
+#include <json-c/json.h>
+#include <stdio.h>
+
+#include "cli/cli.h"
+
+/* Changes when a member is removed or gets another meaning; new members do not change it. */
+#define JSON_VERSION 1
+
+void cli_put_json(struct json_object *o)
+{
+	json_object_object_add(o, "version", json_object_new_int(JSON_VERSION));
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
+						       JSON_C_TO_STRING_NOSLASHESCAPE));
+}
+
+void cli_put_absent(bool json)
+{
+	struct json_object *o;
+
+	if (!json) {
+		puts("no rused is running here");
+		return;
+	}
+	o = json_object_new_object();
+	json_object_object_add(o, "running", json_object_new_boolean(0));
+	cli_put_json(o);
+	json_object_put(o);
+}
