@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The answer to IPC_STATUS: the state of rused as JSON. Later versions may add members, but do not
- * change the meaning of one. The top level has "host" {rundir, netns, pid, uptime, failures, udp_port},
- * "devices" [], "wire" {} and "processes" []. Each process has "contexts" [], "links" [] and "wire" {}.
+ * change the meaning of one; else JSON_VERSION (cli/json.c) changes. doc/json.md lists the members.
  */
 #include <arpa/inet.h>
 #include <json-c/json.h>
@@ -37,22 +36,26 @@ static struct json_object *host_json(const struct rused *r)
 static struct json_object *gids_json(const struct host_dev *d)
 {
 	struct json_object *a = json_object_new_array();
-	char text[40 + 16];
-	uint32_t i, k;
+	char text[16 + INET6_ADDRSTRLEN];
 
-	for (i = 0; i < d->ngids; i++) {
+	for (uint32_t i = 0; i < d->ngids; i++) {
 		int n = snprintf(text, sizeof(text), "%u=", i);
 
-		for (k = 0; k < 16; k += 2)
-			n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%02x%02x", k ? ":" : "",
-				      d->gid[i].raw[k], d->gid[i].raw[k + 1]);
+		inet_ntop(AF_INET6, d->gid[i].raw, text + n, INET6_ADDRSTRLEN);
 		json_object_array_add(a, json_object_new_string(text));
 	}
 	return a;
 }
 
+/* The name of a host of the fabric by its number; "": no host of a fabric. */
+static const char *host_name(const struct rused *r, uint32_t number)
+{
+	return number && r->fabrics.fabric ? fabric_node_desc(r->fabrics.fabric, number - 1) : "";
+}
+
 static struct json_object *devices_json(const struct rused *r)
 {
+	static const char *const states[] = { "NOP", "DOWN", "INIT", "ARMED", "ACTIVE" };
 	struct json_object *a = json_object_new_array();
 	int i;
 
@@ -64,8 +67,10 @@ static struct json_object *devices_json(const struct rused *r)
 			continue;
 		o = json_object_new_object();
 		add_str(o, "name", d->name);
+		if (r->fabrics.fabric)
+			add_str(o, "fabric_host", host_name(r, d->ib.host));
 		add_str(o, "netdev", d->ndev);
-		add_str(o, "state", d->state == 4 ? "ACTIVE" : "DOWN");
+		add_str(o, "state", d->state < ARRAY_SIZE(states) ? states[d->state] : "?");
 		add_int(o, "mtu", mtu_bytes(d->active_mtu));
 		json_object_object_add(o, "gids", gids_json(d));
 		add_str(o, "chosen", d->ib.host ? "" : choice_texts[r->host.why[i]]);
@@ -170,6 +175,8 @@ static struct json_object *process_json(struct rused *r, const struct client *c)
 			json_object_array_add(blocks, json_object_new_int((int)b));
 	add_int(o, "pid", c->pid);
 	add_str(o, "comm", c->comm);
+	if (r->fabrics.fabric)
+		add_str(o, "fabric_host", host_name(r, c->fabric.number));
 	json_object_object_add(o, "blocks", blocks);
 	json_object_object_add(o, "contexts", contexts_json(r, &p));
 	json_object_object_add(o, "links", links_json(r, &p));
