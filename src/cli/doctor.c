@@ -4,6 +4,7 @@
 #include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -63,7 +64,7 @@ static int doctor_help(bool asked)
 
 static void doctor_print(const char *name, const struct finding *f)
 {
-	bool colour = isatty(STDOUT_FILENO);
+	bool colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR");
 
 	printf("%s%s%s  %-20s %s\n      %-20s %s\n", colour ? verdicts[f->verdict].colour : "",
 	       verdicts[f->verdict].text, colour ? "\033[0m" : "", name, f->what, "", f->meaning);
