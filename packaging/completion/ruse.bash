@@ -103,7 +103,7 @@ _ruse()
 		_ruse_run "$cur"
 		return
 		;;
-	status) words="--json --help -h" ;;
+	status) words="--json --watch --help -h" ;;
 	stop) words="--now --help -h" ;;
 	explain) words="last --stuck --json --help -h" ;;
 	doctor) words="--json --help -h" ;;

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -25,10 +26,11 @@
 
 static void status_help(void)
 {
-	puts("usage: ruse status [--json]\n"
+	puts("usage: ruse status [--json] [--watch]\n"
 	     "Lists the devices of this user and network namespace, the processes with open\n"
 	     "contexts, their objects and links.\n\n"
 	     "  --json     print JSON; \"running\":false if no rused is running\n"
+	     "  --watch    print it again each second, until interrupted\n"
 	     "  -h, --help");
 }
 
@@ -361,10 +363,11 @@ int cmd_status(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, 'j' },
+		{ "watch", no_argument, NULL, 'w' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
-	bool json = false;
+	bool json = false, watch = false;
 	int opt, rc;
 
 	argv[0] = (char *)"ruse status";	/* for getopt's messages */
@@ -372,6 +375,9 @@ int cmd_status(int argc, char **argv)
 		switch (opt) {
 		case 'j':
 			json = true;
+			break;
+		case 'w':
+			watch = true;
 			break;
 		case 'h':
 			status_help();
@@ -384,6 +390,11 @@ int cmd_status(int argc, char **argv)
 		fprintf(stderr, "ruse status: unexpected argument '%s'\n", argv[optind]);
 		return EXIT_USAGE;
 	}
-	rc = fetch_and_show(json);
+	do {
+		if (watch && !json && isatty(STDOUT_FILENO))
+			fputs("\033[H\033[2J", stdout);
+		rc = fetch_and_show(json);
+		fflush(stdout);
+	} while (!rc && watch && !ferror(stdout) && !sleep(1));
 	return rc ? cli_rused_complain("status", rc) : 0;
 }
