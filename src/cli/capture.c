@@ -280,6 +280,20 @@ static bool capture_option(struct options *o, int opt, const char *arg)
 	}
 }
 
+/* Tells if rused runs and no device has this name: it may be added later. */
+static void capture_check_dev(const char *dev)
+{
+	char *names = cli_rused_devices();
+	bool found = !names;
+
+	for (char *rest = names, *name; rest && (name = strsep(&rest, " "));)
+		found |= !strcmp(name, dev);
+	if (!found)
+		fprintf(stderr, "ruse capture: there is no device '%s' yet; `ruse status` lists the devices\n",
+			dev);
+	free(names);
+}
+
 int cmd_capture(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -318,5 +332,7 @@ int cmd_capture(int argc, char **argv)
 		fputs("ruse capture: -p and -r exclude each other: a capture file does not hold the names of programs\n", stderr);
 		return EXIT_USAGE;
 	}
+	if (o.dev && !o.read)
+		capture_check_dev(o.dev);
 	return capture_run(&o);
 }

@@ -56,6 +56,11 @@ int cli_rused_complain(const char *cmd, int rc);
 struct json_object;
 /* Prints a response of rused as tables (status.c). 0 or -errno. */
 int cli_print_json(struct json_object *o);
+/*
+ * words.c: false: word is none of words[], which ends with NULL; says so, in the name of the command cmd, and names the one
+ * that is nearly the same.
+ */
+bool cli_check_word(const char *cmd, const char *const *words, const char *word);
 /* json.c: prints an object as JSON, with the version of the JSON. */
 void cli_put_json(struct json_object *o);
 /* Says that no rused runs. */
@@ -64,6 +69,8 @@ void cli_put_absent(bool json);
 bool cli_rused_has_port(void);
 /* RUSE_NETDEV of the running rused, "" if it has none, for free(). NULL: no rused runs, or no memory. */
 char *cli_rused_netdevs(void);
+/* The names of the devices of the running rused, separated by spaces, for free(). NULL: no rused runs, or no memory. */
+char *cli_rused_devices(void);
 /* The answer of a rused to IPC_STATUS, for free(). 0 or -errno. */
 int cli_rused_status(struct ipc_conn *c, char **text);
 /* True if rc, the result of cli_rused_connect(), says that no rused runs. */

@@ -93,6 +93,7 @@ static bool fabric_words_join(int argc, char **argv, char *words, size_t *len)
 
 int cmd_fabric(int argc, char **argv)
 {
+	static const char *const names[] = { "up", "down", "show", "link", "node", "address", NULL };
 	char words[WORDS_MAX], path[PATH_MAX];
 	bool json = false, up;
 	struct ipc_conn c;
@@ -107,6 +108,8 @@ int cmd_fabric(int argc, char **argv)
 		json = true;
 		argc--;
 	}
+	if (argc > 1 && !cli_check_word("ruse fabric", names, argv[1]))
+		return EXIT_USAGE;
 	up = argc > 1 && !strcmp(argv[1], "up");
 	/* rused has another working directory, so it needs an absolute path. */
 	if (up && argc == 3 && argv[2][0] != '-') {

@@ -182,6 +182,8 @@ static bool fault_line_join(int argc, char **argv, char *line, size_t size)
 
 int cmd_fault(int argc, char **argv)
 {
+	static const char *const words[] = { "add", "list", "del", "down", "up", "freeze", "thaw",
+					     "seed", "run", NULL };
 	bool json = false, file, keeps;
 	char line[LINE_MAX_BYTES];
 	struct ipc_conn c;
@@ -191,10 +193,16 @@ int cmd_fault(int argc, char **argv)
 		fault_help();
 		return 0;
 	}
-	if (argc > 2 && !strcmp(argv[1], "list") && !strcmp(argv[2], "--json")) {
-		json = true;
+	if (argc > 2 && !strcmp(argv[1], "list")) {
+		json = argc == 3 && !strcmp(argv[2], "--json");
+		if (!json) {
+			fprintf(stderr, "ruse fault list: unexpected argument '%s'\n", argv[2]);
+			return EXIT_USAGE;
+		}
 		argc--;
 	}
+	if (argc > 1 && !cli_check_word("ruse fault", words, argv[1]))
+		return EXIT_USAGE;
 	file = argc > 1 && !strcmp(argv[1], "run");
 	if (argc < 2 || (file && argc != 3) ||
 	    !fault_line_join(argc - 1, argv + 1, line, sizeof(line))) {

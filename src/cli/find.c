@@ -110,6 +110,7 @@ int cli_rused_attach(struct ipc_conn *c, uint32_t *pid)
 int cli_rused_complain(const char *cmd, int rc)
 {
 	fprintf(stderr, "ruse %s: %s\n", cmd,
-		rc == -EPERM ? "the run directory belongs to another user" : strerror(-rc));
+		rc == -EPERM ? "the run directory belongs to another user, or others may use it: its mode must be 0700" :
+			       strerror(-rc));
 	return 1;
 }

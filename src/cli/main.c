@@ -36,17 +36,46 @@ static void cli_usage(FILE *f)
 	for (i = 0; i < ARRAY_SIZE(subcommands); i++)
 		fprintf(f, "  %-8s %s\n", subcommands[i].name, subcommands[i].help);
 	fputs("\n  --help, --version\n\n"
-	      "`ruse COMMAND --help` lists the options of a command. See also ruse(1) and ruse(7).\n", f);
+	      "`ruse help COMMAND` lists the options of a command. See also ruse(1) and ruse(7).\n", f);
+}
+
+static int cli_unknown(const char *word)
+{
+	const char *names[ARRAY_SIZE(subcommands) + 1] = { NULL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		names[i] = subcommands[i].name;
+	cli_check_word("ruse", names, word);
+	return EXIT_USAGE;
+}
+
+static const struct subcommand *cli_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		if (!strcmp(name, subcommands[i].name))
+			return &subcommands[i];
+	return NULL;
+}
+
+/* `ruse help COMMAND` */
+static int cli_help(char *name)
+{
+	const struct subcommand *c = cli_find(name);
+	char *args[] = { name, (char *)"--help", NULL };
+
+	return c ? c->fn(2, args) : cli_unknown(name);
 }
 
 int main(int argc, char **argv)
 {
-	size_t i;
+	const struct subcommand *c;
 
 	if (argc < 2) {
 		cli_usage(stderr);
 		return EXIT_USAGE;
 	}
+	if (argc > 2 && !strcmp(argv[1], "help"))
+		return cli_help(argv[2]);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		cli_usage(stdout);
 		return 0;
@@ -55,9 +84,6 @@ int main(int argc, char **argv)
 		puts("ruse " RUSE_VERSION);
 		return 0;
 	}
-	for (i = 0; i < ARRAY_SIZE(subcommands); i++)
-		if (!strcmp(argv[1], subcommands[i].name))
-			return subcommands[i].fn(argc - 1, argv + 1);
-	fprintf(stderr, "ruse: unknown command '%s'; see `ruse --help`\n", argv[1]);
-	return EXIT_USAGE;
+	c = cli_find(argv[1]);
+	return c ? c->fn(argc - 1, argv + 1) : cli_unknown(argv[1]);
 }

@@ -359,6 +359,30 @@ char *cli_rused_netdevs(void)
 	return netdevs;
 }
 
+char *cli_rused_devices(void)
+{
+	struct json_object *all, *devices, *dev, *name;
+	char *text, *names = NULL;
+	size_t len = 0;
+	FILE *f;
+
+	if (status_fetch(&text))
+		return NULL;
+	f = open_memstream(&names, &len);
+	all = json_tokener_parse(text);
+	if (f && json_object_object_get_ex(all, "devices", &devices))
+		for (size_t i = 0; i < json_object_array_length(devices); i++) {
+			dev = json_object_array_get_idx(devices, i);
+			if (json_object_object_get_ex(dev, "name", &name))
+				fprintf(f, "%s ", json_object_get_string(name));
+		}
+	if (f)
+		fclose(f);
+	json_object_put(all);
+	free(text);
+	return names;
+}
+
 int cmd_status(int argc, char **argv)
 {
 	static const struct option options[] = {

@@ -70,12 +70,16 @@ static int fabric_make_dragonfly(struct fabric_call *c, struct topo *t)
 /* --torus: sizes such as 4x4x2, then the number of hosts per switch, by default 1. */
 static int fabric_make_torus(struct fabric_call *c, struct topo *t)
 {
+	static const char usage[] = "usage: up --torus 4x4x2 [HOSTS]";
 	uint32_t dims[MAX_DIMS], n = 0, hosts = 1;
-	char *save = NULL;
+	char *sizes;
 
 	if (c->n < 3 || c->n > 4 || (c->n == 4 && fabric_topo_number(c, c->word[3], &hosts)))
-		return fabrics_refuse(c, "usage: up --torus 4x4x2 [HOSTS]");
-	for (char *w = strtok_r(c->word[2], "x", &save); w; w = strtok_r(NULL, "x", &save)) {
+		return fabrics_refuse(c, usage);
+	sizes = c->word[2];
+	for (char *w; (w = strsep(&sizes, "x"));) {
+		if (!*w)
+			return fabrics_refuse(c, usage);
 		if (n == MAX_DIMS)
 			return fabrics_refuse(c, "a torus has at most %d dimensions", MAX_DIMS);
 		if (fabric_topo_number(c, w, &dims[n++]))

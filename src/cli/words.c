@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Command words, and what is said of one that does not exist. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* Number of characters between the beginning and the end that two words have in common: 1 for a wrong or missing one. */
+static size_t word_distance(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b), head = 0, tail = 0;
+
+	while (a[head] && a[head] == b[head])
+		head++;
+	while (tail + head < min(n, m) && a[n - tail - 1] == b[m - tail - 1])
+		tail++;
+	return max(n, m) - head - tail;
+}
+
+bool cli_check_word(const char *cmd, const char *const *words, const char *word)
+{
+	const char *like = NULL;
+
+	for (; *words; words++) {
+		if (!strcmp(word, *words))
+			return true;
+		if (word_distance(word, *words) <= 2 && strlen(*words) > 3)
+			like = *words;
+	}
+	if (like)
+		fprintf(stderr, "%s: unknown command '%s'; did you mean '%s %s'?\n", cmd, word, cmd,
+			like);
+	else
+		fprintf(stderr, "%s: unknown command '%s'; see `%s --help`\n", cmd, word, cmd);
+	return false;
+}

@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# What the commands say to wrong usage, and with which exit status.
+# shellcheck source=tests/system/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# says STATUS TEXT ARGUMENT...: ruse with these arguments exits with STATUS and prints TEXT
+says() {
+	local want=$1 text=$2 status
+	shift 2
+	timeout "$LIMIT" "$RUSE_BUILD/ruse" "$@" >"$T/out" 2>&1
+	status=$?
+	[ $status = "$want" ] || die "ruse $*: exit status $status, not $want: $(cat "$T/out")"
+	grep -qF -- "$text" "$T/out" || die "ruse $*: no '$text': $(cat "$T/out")"
+}
+
+LIMIT=20
+in_ruse ibv_devices >/dev/null || die "no device"
+says 2 "did you mean 'ruse status'?" stats
+says 2 "unknown command 'foo'; see" foo
+says 0 "usage: ruse status" help status
+says 2 "unknown command 'foo'; see" help foo
+says 2 "did you mean 'ruse fabric show'?" fabric shw
+says 2 "did you mean 'ruse fault list'?" fault lst
+says 2 "unknown command 'zap'; see" fault zap
+for command in run status capture explain doctor fault fabric stop; do
+	says 0 "usage: ruse $command" help "$command"
+	status=2
+	[ $command != run ] || status=125
+	says $status nosuch "$command" --nosuch
+done
+for command in status capture doctor stop; do
+	says 2 "unexpected argument 'x'" "$command" x
+done
+says 2 "unexpected argument '--jsn'" fault list --jsn
+says 2 "unexpected argument 'all'" fault list all --json
+says 1 "usage: up --torus" fabric up --torus 3x
+says 1 "usage: up --torus" fabric up --torus x3
+LIMIT=5
+says 124 "there is no device 'nope' yet" capture -d nope
+LIMIT=20
+mode=$(stat -c %a "$RUSE_DIR")
+chmod 755 "$RUSE_DIR"
+says 1 "its mode must be 0700" status
+chmod "$mode" "$RUSE_DIR"
+exit 0
