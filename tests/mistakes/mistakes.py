@@ -87,14 +87,15 @@ def compare(name, end, want, lines, failures):
 
 
 def main():
-    network.own()
     program, ruse, *names = sys.argv[1:]
     link = "shm"
     if names[:1] == ["--link"]:
         link, names = names[1], names[2:]
+    if not names:
+        return network.spread(subprocess.run([program, "--list"], text=True, check=True,
+                                             stdout=subprocess.PIPE).stdout.split())
+    network.own()
     rows = table(link)
-    names = names or subprocess.run([program, "--list"], text=True, check=True,
-                                    stdout=subprocess.PIPE).stdout.split()
     bad = 0
     for name in names:
         lines, failures = run(program, ruse, link, name)

@@ -113,10 +113,11 @@ def hang(program, ruse, name, want, idle, fabric):
 
 
 def main(hangs, idle, prepare=lambda: None, fabric=()):
+    program, ruse, *names = sys.argv[1:]
+    if not names:
+        return network.spread(list(hangs))
     network.own()
     prepare()
-    program, ruse, *names = sys.argv[1:]
-    names = names or list(hangs)
     bad = [line for name in names for line in hang(program, ruse, name, hangs[name], name in idle, name in fabric)]
     print("\n".join([*bad, f"{len(names)} hangs, {len(bad)} differences"]))
     return bool(bad)
