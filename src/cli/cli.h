@@ -63,8 +63,8 @@ int cli_print_json(struct json_object *o);
 bool cli_check_word(const char *cmd, const char *const *words, const char *word);
 /* json.c: prints an object as JSON, with the version of the JSON. */
 void cli_put_json(struct json_object *o);
-/* Says that no rused runs. */
-void cli_put_absent(bool json);
+/* Says that no rused runs. list: an array of the answer, which is empty then; NULL: none. */
+void cli_put_absent(bool json, const char *list);
 /* True if the rused of this user and network namespace runs and has UDP port 4791 open. */
 bool cli_rused_has_port(void);
 /* RUSE_NETDEV of the running rused, "" if it has none, for free(). NULL: no rused runs, or no memory. */

@@ -319,7 +319,7 @@ static int explain_fetch(struct explain_args *a)
 		ipc_close(&c);
 	}
 	if (cli_rused_absent(rc)) {
-		puts(a->json ? "{\"processes\":[]}" : "no rused is running here");
+		cli_put_absent(a->json, "processes");
 		rc = 0;
 	} else if (!rc) {
 		text[size] = '\0';

@@ -215,7 +215,7 @@ int cmd_fault(int argc, char **argv)
 		!strcmp(argv[1], "seed");
 	rc = keeps ? cli_rused_attach(&c, NULL) : cli_rused_connect(&c, NULL);
 	if (cli_rused_absent(rc) && !keeps) {
-		cli_put_absent(json);
+		cli_put_absent(json, NULL);
 		return 0;
 	}
 	if (rc)

@@ -15,7 +15,7 @@ void cli_put_json(struct json_object *o)
 						       JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
-void cli_put_absent(bool json)
+void cli_put_absent(bool json, const char *list)
 {
 	struct json_object *o;
 
@@ -25,6 +25,8 @@ void cli_put_absent(bool json)
 	}
 	o = json_object_new_object();
 	json_object_object_add(o, "running", json_object_new_boolean(0));
+	if (list)
+		json_object_object_add(o, list, json_object_new_array());
 	cli_put_json(o);
 	json_object_put(o);
 }

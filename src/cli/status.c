@@ -317,7 +317,7 @@ static int fetch_and_show(bool json)
 	int rc = status_fetch(&text);
 
 	if (cli_rused_absent(rc)) {
-		cli_put_absent(json);
+		cli_put_absent(json, NULL);
 		rc = 0;
 	} else if (!rc) {
 		rc = status_show(text, json);

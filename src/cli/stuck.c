@@ -238,7 +238,7 @@ int explain_stuck(uint64_t pid, bool json)
 		rc = stuck_fetch(&c, text, pid, json);
 		ipc_close(&c);
 	} else if (cli_rused_absent(rc)) {
-		puts(json ? "{\"processes\":[]}" : "no rused is running here");
+		cli_put_absent(json, "processes");
 		rc = 0;
 	}
 	free(text);

@@ -56,6 +56,8 @@ def compare(section, want, outputs):
     """The differences, as lines."""
     bad, seen = [], set()
     for output in outputs:
+        if "version" not in output:
+            bad.append(f"{section}: no version")
         for path, kind in members(output):
             seen.add(path)
             if path not in want:
@@ -78,8 +80,8 @@ def main():
     outputs = {section: [] for section in COMMANDS}
     with tempfile.TemporaryDirectory() as rundir:
         env = dict(os.environ, RUSE_DIR=rundir)
-        outputs["ruse status"].append(ask(ruse, env, ["status"]))
-        outputs["ruse fault list"].append(ask(ruse, env, ["fault", "list"]))
+        for section in "ruse status", "ruse explain", "ruse explain --stuck", "ruse fault list":
+            outputs[section].append(ask(ruse, env, COMMANDS[section]))
         quiet = {"env": env, "check": True, "stdout": subprocess.DEVNULL}
         subprocess.run([ruse, "run", mistakes], **quiet)
         subprocess.run([ruse, "fabric", "up", "--star", "2"], **quiet)
