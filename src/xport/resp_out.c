@@ -190,15 +190,18 @@ static int resp_send_atomic(struct qp *qp, struct link *l, const struct resp_res
 	return resp_send_counted(qp, l, &seg);
 }
 
-/* Within a host an RNR NAK tells what has become of the receives. */
-static noinline __cold int resp_send_rnr(struct qp *qp, struct link *l,
-					 const struct seg *ack)
+/* Within a host a NAK brings its reason; an RNR NAK tells what has become of the receives. A sequence NAK is no failure. */
+static noinline __cold int resp_send_nak(struct qp *qp, struct link *l, const struct seg *ack)
 {
 	struct seg seg = *ack;
 	struct why why;
 
-	why_set(&why, RNR_USED, 0, qp->srq != NULL, qp->resp.recvs);
-	seg.why = &why;
+	if ((seg.syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK) {
+		why_set(&why, RNR_USED, 0, qp->srq != NULL, qp->resp.recvs);
+		seg.why = &why;
+	} else if (seg.syndrome > AETH_NAK_PSN_SEQ && seg.syndrome <= AETH_NAK_REM_OP) {
+		seg.why = &xp_fail(qp)->why;
+	}
 	return resp_send_counted(qp, l, &seg);
 }
 
@@ -210,11 +213,8 @@ HOT static int resp_send_ack(struct qp *qp, struct link *l, uint32_t psn, uint8_
 	resp_seg_head(qp, &seg, SEG_ACK, psn);
 	seg.syndrome = syndrome;
 	seg.msn = msn;
-	/* A sequence NAK is no failure. */
-	if (unlikely(syndrome > AETH_NAK_PSN_SEQ && syndrome <= AETH_NAK_REM_OP))
-		seg.why = &xp_fail(qp)->why;
-	if (unlikely((syndrome & AETH_NAK) == AETH_RNR_NAK))
-		return resp_send_rnr(qp, l, &seg);
+	if (unlikely((syndrome & AETH_TYPE_MASK) != AETH_ACK))
+		return resp_send_nak(qp, l, &seg);
 	return resp_send_counted(qp, l, &seg);
 }
 
