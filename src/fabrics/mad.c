@@ -64,12 +64,15 @@ static int fabric_mad_send(void *ctx, const struct mad_addr *a, const void *mad,
 	struct fabrics *fs = p->host->fs;
 	uint8_t whole[MAD_LEN] = { 0 };
 	uint16_t pkey;
+	int rc;
 
 	memcpy(whole, mad, min(len, (size_t)MAD_LEN));
 	fabric_mad_before(fs, whole);
-	if (a->qp && fabric_port_pkey(fs->fabric, p->host->node, p->num, a->pkey_index, &pkey))
+	rc = fabric_send(fs->fabric, p->host->node, p->num, a, whole, fs->loop->now);
+	if (rc && a->qp &&
+	    fabric_port_pkey(fs->fabric, p->host->node, p->num, a->pkey_index, &pkey))
 		why_set(&fs->gsi->mad.why, UMAD_PKEY_INDEX, a->pkey_index);
-	return fabric_send(fs->fabric, p->host->node, p->num, a, whole, fs->loop->now);
+	return rc;
 }
 
 static int fabric_mad_gid(void *ctx, uint8_t index, uint8_t gid[16])
@@ -113,10 +116,9 @@ static const struct mad_ops fabric_mad_ops = { .send = fabric_mad_send, .gid = f
 /* The kernel checks the GID index only if there is a GRH. */
 static int fabric_umad_check_addr(void *ctx, const struct mad_addr *a)
 {
-	uint8_t raw[16];
-
-	int rc = a->grh ? fabric_mad_gid(ctx, a->sgid_index, raw) : 0;
 	struct fabric_port *p = ctx;
+	uint8_t raw[16];
+	int rc = a->grh ? fabric_mad_gid(ctx, a->sgid_index, raw) : 0;
 
 	if (rc)
 		why_set(&p->host->fs->gsi->mad.why, UMAD_GID_INDEX, a->sgid_index);
