@@ -143,7 +143,10 @@ static bool why_no_listener(struct rdma_id_private *p)
 	return true;
 }
 
-/* of_service: the peer says that nothing listens. program: the peer says that its program refuses. */
+/*
+ * of_service: the peer says that nothing listens. program: the peer says that its program refuses. reason: that of a REJ;
+ * 0: another status of a SIDR_REP, for which there is no reason.
+ */
 static void why_refused(struct rdma_id_private *p, bool of_service, bool program, uint32_t reason)
 {
 	bool here = cma_gid_is_local(p->id.rm, p->dgid);
@@ -157,8 +160,10 @@ static void why_refused(struct rdma_id_private *p, bool of_service, bool program
 		why_set(w, REJ_NO_LISTENER_THERE, a[0], a[1], cma_port(cma_dst(p)));
 	else if (program)
 		why_set(w, REJ_BY_PROGRAM, a[0], a[1], cma_port(cma_dst(p)));
-	else
+	else if (reason)
 		why_set(w, REJ_BY_CM, a[0], a[1], reason);
+	else
+		w->id = WHY_NONE;
 }
 
 void cma_why_rejected(struct rdma_id_private *p, uint32_t reason)
@@ -170,8 +175,6 @@ void cma_why_rejected(struct rdma_id_private *p, uint32_t reason)
 void cma_why_sidr(struct rdma_id_private *p, uint32_t status)
 {
 	why_refused(p, status == IB_SIDR_UNSUPPORTED, status == IB_SIDR_REJECT, 0);
-	if (rdmacm_why(p->id.rm)->id == WHY_REJ_BY_CM)
-		rdmacm_why(p->id.rm)->id = WHY_NONE;
 }
 
 void cma_why_timeout(struct rdma_id_private *p, enum ib_cm_event_type event)

@@ -36,7 +36,7 @@ int cma_why_private(struct rdma_id_private *p, enum cma_call call, uint32_t len,
 int cma_why_bind(struct rdma_id_private *p, const struct sockaddr *addr, int ret);
 /* The port number is used by the id cur. Returns ret. */
 int cma_why_port(const struct rdma_id_private *p, const struct rdma_id_private *cur, int ret);
-/* The resolution of dst ended with this error; ans: the interface of the route, 0: unknown. Returns status. */
+/* The resolution of dst ended with this error; ifindex: the interface of the route, 0: unknown. Returns status. */
 int cma_why_resolve(struct rdma_id_private *p, const struct sockaddr *dst, uint32_t ifindex,
 		    uint32_t timeout_ms, int status);
 /* The peer has sent a REJ with this reason, or a SIDR_REP with this status. */
