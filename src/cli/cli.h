@@ -61,6 +61,9 @@ int cli_print_json(struct json_object *o);
  * that is nearly the same.
  */
 bool cli_check_word(const char *cmd, const char *const *words, const char *word);
+/* json.c: a member of an object. 0 and NULL: there is none. */
+uint64_t cli_json_u64(struct json_object *o, const char *key);
+const char *cli_json_string(struct json_object *o, const char *key);
 /* json.c: prints an object as JSON, with the version of the JSON. */
 void cli_put_json(struct json_object *o);
 /* Says that no rused runs. list: an array of the answer, which is empty then; NULL: none. */

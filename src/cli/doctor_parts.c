@@ -158,13 +158,6 @@ void doctor_rused(struct finding *f)
 	doctor_found(f, CHECK_OK, meaning, started ? "can be started" : "running, pid %u", pid);
 }
 
-static const char *netdev_member(struct json_object *dev, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(dev, key, &v) ? json_object_get_string(v) : "";
-}
-
 void doctor_netdev(struct finding *f)
 {
 	struct json_object *devs;
@@ -177,14 +170,14 @@ void doctor_netdev(struct finding *f)
 	f->what[0] = '\0';
 	for (size_t i = 0; i < json_object_array_length(devs) && at < sizeof(f->what); i++) {
 		struct json_object *d = json_object_array_get_idx(devs, i);
-		const char *chosen = netdev_member(d, "chosen");
+		const char *chosen = cli_json_string(d, "chosen");
 
-		if (!*chosen)	/* a port of a fabric */
+		if (!chosen || !*chosen)	/* a port of a fabric */
 			continue;
-		lo |= !strcmp(netdev_member(d, "netdev"), "lo");
+		lo |= !strcmp(cli_json_string(d, "netdev") ?: "", "lo");
 		at += (size_t)snprintf(f->what + at, sizeof(f->what) - at, "%s%s on %s: %s",
-				       at ? "; " : "", netdev_member(d, "name"),
-				       netdev_member(d, "netdev"), chosen);
+				       at ? "; " : "", cli_json_string(d, "name"),
+				       cli_json_string(d, "netdev"), chosen);
 	}
 	f->verdict = lo ? CHECK_WARN : CHECK_OK;
 	f->meaning = lo ? "lo reaches no other host: set an address, or choose with `ruse run --netdev IF`" :

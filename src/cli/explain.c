@@ -126,20 +126,6 @@ static int explain_reason(enum why_id id)
 	return 0;
 }
 
-static uint64_t explain_u64(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) ? json_object_get_uint64(v) : 0;
-}
-
-static const char *explain_string(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : NULL;
-}
-
 static void explain_print_time(uint64_t ns)
 {
 	uint64_t s = ns / NS_S;
@@ -154,10 +140,10 @@ static void explain_print_time(uint64_t ns)
 /* "QP 0x000012, work request 9: remote access error (status 10)" */
 static void explain_print_what(struct json_object *f)
 {
-	uint64_t qpn = explain_u64(f, "qpn"), status = explain_u64(f, "status");
-	uint64_t error = explain_u64(f, "errno");
-	const char *call = explain_string(f, "call"), *dev = explain_string(f, "device");
-	const char *kind = explain_string(f, "kind");
+	uint64_t qpn = cli_json_u64(f, "qpn"), status = cli_json_u64(f, "status");
+	uint64_t error = cli_json_u64(f, "errno");
+	const char *call = cli_json_string(f, "call"), *dev = cli_json_string(f, "device");
+	const char *kind = cli_json_string(f, "kind");
 
 	fputs("  ", stdout);
 	if (dev)
@@ -166,34 +152,34 @@ static void explain_print_what(struct json_object *f)
 		printf("QP 0x%06llx ", (unsigned long long)qpn);
 	if (status)
 		printf("work request %llu: %s (status %llu)",
-		       (unsigned long long)explain_u64(f, "wr_id"), explain_status_name(status),
+		       (unsigned long long)cli_json_u64(f, "wr_id"), explain_status_name(status),
 		       (unsigned long long)status);
 	else if (call)
 		printf("%s%s%s", call, error ? ": " : "", error ? strerror((int)error) : "");
 	else if (json_object_object_get_ex(f, "event", NULL))
-		printf("asynchronous event %s", explain_event_name(explain_u64(f, "event")));
+		printf("asynchronous event %s", explain_event_name(cli_json_u64(f, "event")));
 	else if (kind && !strcmp(kind, "responder"))
 		fputs("refused a request of the peer", stdout);
 	else
 		fputs("dropped a packet", stdout);
 	fputs(", ", stdout);
-	explain_print_time(explain_u64(f, "last_ns"));
+	explain_print_time(cli_json_u64(f, "last_ns"));
 	fputs(" ago\n", stdout);
 }
 
 static void explain_print(struct json_object *f)
 {
-	uint64_t count = explain_u64(f, "count");
-	const char *whose = explain_string(f, "whose");
+	uint64_t count = cli_json_u64(f, "count");
+	const char *whose = cli_json_string(f, "whose");
 
 	explain_print_what(f);
-	printf("    %s: %s\n", explain_string(f, "id"), explain_string(f, "text"));
+	printf("    %s: %s\n", cli_json_string(f, "id"), cli_json_string(f, "text"));
 	if (whose)
 		printf("    found by the peer, QP 0x%06llx\n",
-		       (unsigned long long)explain_u64(f, "peer_qpn"));
+		       (unsigned long long)cli_json_u64(f, "peer_qpn"));
 	if (count > 1) {
 		printf("    %llu times within ", (unsigned long long)count);
-		explain_print_time(explain_u64(f, "first_ns") - explain_u64(f, "last_ns"));
+		explain_print_time(cli_json_u64(f, "first_ns") - cli_json_u64(f, "last_ns"));
 		putchar('\n');
 	}
 }
@@ -201,12 +187,12 @@ static void explain_print(struct json_object *f)
 static bool explain_wanted(const struct explain_args *a, struct json_object *p,
 			   struct json_object *f)
 {
-	const char *kind = explain_string(f, "kind");
+	const char *kind = cli_json_string(f, "kind");
 
 	if (a->causes && kind && !strcmp(kind, "flush"))
 		return false;
-	return !a->number || a->number == explain_u64(p, "pid") ||
-	       a->number == explain_u64(f, "qpn") || a->number == explain_u64(f, "peer_qpn");
+	return !a->number || a->number == cli_json_u64(p, "pid") ||
+	       a->number == cli_json_u64(f, "qpn") || a->number == cli_json_u64(f, "peer_qpn");
 }
 
 /* True if a failure that is wanted is more than a work request that was flushed after another one. */
@@ -238,7 +224,7 @@ static size_t explain_keep(const struct explain_args *a, struct json_object *p, 
 	keep = json_object_new_array();
 	for (size_t k = 0; k < json_object_array_length(fs); k++) {
 		struct json_object *f = json_object_array_get_idx(fs, k);
-		uint64_t age = explain_u64(f, "last_ns");
+		uint64_t age = cli_json_u64(f, "last_ns");
 
 		if (!explain_wanted(a, p, f) || (a->last && age > *latest))
 			continue;
@@ -272,8 +258,8 @@ static void explain_print_process(struct json_object *p)
 
 	if (!json_object_object_get_ex(p, "failures", &fs) || !json_object_array_length(fs))
 		return;
-	printf("%s (pid %llu", explain_string(p, "comm"),
-	       (unsigned long long)explain_u64(p, "pid"));
+	printf("%s (pid %llu", cli_json_string(p, "comm"),
+	       (unsigned long long)cli_json_u64(p, "pid"));
 	if (json_object_object_get_ex(p, "ended_ns", &ended) && ended) {
 		fputs(", ended ", stdout);
 		explain_print_time(json_object_get_uint64(ended));

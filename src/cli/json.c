@@ -8,6 +8,20 @@
 /* Changes when a member is removed or gets another meaning; new members do not change it. */
 #define JSON_VERSION 1
 
+uint64_t cli_json_u64(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) ? json_object_get_uint64(v) : 0;
+}
+
+const char *cli_json_string(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : NULL;
+}
+
 void cli_put_json(struct json_object *o)
 {
 	json_object_object_add(o, "version", json_object_new_int(JSON_VERSION));

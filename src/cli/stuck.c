@@ -18,17 +18,9 @@
 #define STUCK_ROUNDS 12		/* a process that has not answered after so many pauses does not answer */
 #define STUCK_ANSWERS 2		/* of each process */
 
-static uint64_t stuck_u64(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) ? json_object_get_uint64(v) : 0;
-}
-
 static const char *stuck_string(struct json_object *o, const char *key)
 {
-	struct json_object *v;
-	const char *s = json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : NULL;
+	const char *s = cli_json_string(o, key);
 
 	return s ? s : "";
 }
@@ -57,14 +49,14 @@ static bool stuck_answered(struct json_object *p, uint32_t first)
 {
 	const char *state = stuck_string(p, "state");
 
-	if (!stuck_u64(p, "contexts") && *state && !strchr("TtD", *state))
+	if (!cli_json_u64(p, "contexts") && *state && !strchr("TtD", *state))
 		return true;
-	return (int32_t)((uint32_t)stuck_u64(p, "answered") - first) >= STUCK_ANSWERS;
+	return (int32_t)((uint32_t)cli_json_u64(p, "answered") - first) >= STUCK_ANSWERS;
 }
 
 static bool stuck_wanted(struct json_object *p, uint64_t pid)
 {
-	return !pid || stuck_u64(p, "pid") == pid;
+	return !pid || cli_json_u64(p, "pid") == pid;
 }
 
 static struct json_object *stuck_processes(struct json_object *o)
@@ -108,7 +100,7 @@ static void stuck_print_what(struct json_object *w)
 
 static void stuck_print(struct json_object *w)
 {
-	uint64_t ns = stuck_u64(w, "waited_ns");
+	uint64_t ns = cli_json_u64(w, "waited_ns");
 
 	stuck_print_what(w);
 	printf(", waits for %llu.%llu s%s\n    %s: %s\n    %s\n", (unsigned long long)(ns / NS_S),
@@ -140,7 +132,7 @@ static bool stuck_shown(struct json_object *w, uint64_t pid)
 {
 	struct json_object *idle;
 
-	return stuck_u64(w, "waited_ns") >= STUCK_PAUSE &&
+	return cli_json_u64(w, "waited_ns") >= STUCK_PAUSE &&
 	       (pid || !json_object_object_get_ex(w, "idle", &idle) ||
 		!json_object_get_boolean(idle));
 }
@@ -179,7 +171,7 @@ static void stuck_print_process(struct json_object *p, uint32_t first)
 	if (!n && stuck_answered(p, first))
 		return;
 	printf("%s (pid %llu)\n", stuck_string(p, "comm"),
-	       (unsigned long long)stuck_u64(p, "pid"));
+	       (unsigned long long)cli_json_u64(p, "pid"));
 	if (!stuck_answered(p, first))
 		printf("  does not answer: %s\n", stuck_state_name(stuck_string(p, "state")));
 	for (size_t k = 0; k < n; k++)
@@ -213,7 +205,7 @@ static int stuck_fetch(struct ipc_conn *c, char *text, uint64_t pid, bool json)
 	o = stuck_ask(c, text, &rc);
 	if (!o)
 		return rc;
-	first = (uint32_t)stuck_u64(o, "asked");
+	first = (uint32_t)cli_json_u64(o, "asked");
 	for (int i = 0; i < STUCK_ROUNDS; i++) {
 		json_object_put(o);
 		nanosleep(&pause, NULL);
