@@ -5,6 +5,8 @@
 
 #include "cli/cli.h"
 
+#define WORD_NEAR 2	/* characters that may be wrong, missing or too many in a word that was meant */
+
 /* Number of characters between the beginning and the end that two words have in common: 1 for a wrong or missing one. */
 static size_t word_distance(const char *a, const char *b)
 {
@@ -24,7 +26,7 @@ bool cli_check_word(const char *cmd, const char *const *words, const char *word)
 	for (; *words; words++) {
 		if (!strcmp(word, *words))
 			return true;
-		if (word_distance(word, *words) <= 2 && strlen(*words) > 3)
+		if (strlen(*words) > WORD_NEAR + 1 && word_distance(word, *words) <= WORD_NEAR)
 			like = *words;
 	}
 	if (like)
