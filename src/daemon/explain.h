@@ -23,12 +23,7 @@ void explain_fini(struct explain *e);
 void explain_client_gone(struct explain *e, const struct client *c, ns_t now);
 /* The failures that explain_text() would list: their number, repeated ones counted once. */
 uint64_t explain_count(const struct explain *e, const struct clients *cs);
-/*
- * The answer to IPC_EXPLAIN, malloc()ed; NULL: no memory. JSON: {"processes": [{pid, comm, proc, ended_ns,
- * "failures": [...]}]}. ended_ns: nanoseconds since the process has ended; null while it runs. A failure has id, name,
- * kind, text, count, first_ns and last_ns (nanoseconds ago) and, where they apply, whose ("peer"), device, qpn,
- * peer_qpn, wr_id, status, event, call, errno, and args.
- */
+/* The answer to IPC_EXPLAIN, malloc()ed; NULL: no memory. doc/json.md lists its members. */
 char *explain_text(const struct explain *e, const struct clients *cs, const struct host_page *page,
 		   ns_t now);
 
