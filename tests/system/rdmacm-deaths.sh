@@ -44,7 +44,7 @@ note "forked children"
 
 # perf_tried: has the client of ib_write_bw both its connections, or was it rejected?
 perf_tried() {
-	connected "$CM_PORT" 2 || grep -q REJECTED "$T/perf-client"
+	connected "$CM_PORT" 2 || grep -qs REJECTED "$T/perf-client"
 }
 
 # perf_up: starts ib_write_bw for five seconds. It listens twice and connects twice, and its client
@@ -53,6 +53,7 @@ perf_up() {
 	local try
 	for try in {1..12}; do
 		next_port
+		rm -f "$T"/perf-{server,client}
 		in_ruse timeout 60 ib_write_bw -R -F -D 5 -p "$CM_PORT" >"$T/perf-server" 2>&1 &
 		perf_server=$!
 		wait_for 20 cm_listening "$CM_PORT" || die "ib_write_bw does not listen"

@@ -107,7 +107,7 @@ ruse_on a ls /sys/class/infiniband/deux/device/infiniband_mad/umad1 >"$T/dir" ||
 	die "device/infiniband_mad"
 ruse_on a timeout 60 "$U" gone deux >"$T/gone" 2>&1 &
 pid=$!
-is_open() { grep -q open "$T/gone"; }
+is_open() { grep -qs open "$T/gone"; }
 wait_for 20 is_open || die "$(cat "$T/gone")"
 ruse_on a rdma link del deux || die "link del"
 wait $pid || die "gone: $(cat "$T/gone")"
@@ -117,6 +117,7 @@ ruse_on a ls /dev/infiniband >"$T/dev"
 grep -qx umad0 "$T/dev" || die "$(cat "$T/dev")"
 
 note "rused dies: EIO, and POLLERR"
+rm "$T/gone"	# the "open" of the program before
 ruse_on a timeout 60 "$U" gone rxe_0 >"$T/gone" 2>&1 &
 pid=$!
 wait_for 20 is_open || die "$(cat "$T/gone")"

@@ -36,6 +36,7 @@ on b sh -c 'echo 1 >/sys/class/net/vb/threaded && echo 2000000 >/sys/class/net/v
 # a tenth: a machine that stops a process for a tenth of a second makes its socket overflow.
 foreign_sender() {
 	local r n got foreign enough=0
+	rm -f "$T"/[12].out	# what the try before has printed
 	for r in 1 2; do
 		ruse_on b timeout 60 "$RUSE_TESTBIN/ud-count" $((N + 1)) 10 >"$T/$r.out" 2>&1 &
 		wait_for 20 grep -qs qpn "$T/$r.out" || die "ud-count: $(cat "$T/$r.out")"
@@ -69,6 +70,7 @@ foreign_sender || foreign_sender || foreign_sender || die "more than a tenth is 
 stream() {
 	local try server
 	for try in 1 2 3 4; do
+		rm -f "$T/$1".{server,client}
 		ruse_on b timeout 60 ib_write_bw -d rxe_0 -x 1 -F -s 65536 -D "$3" -p "$2" \
 			>"$T/$1.server" 2>&1 &
 		server=$!
