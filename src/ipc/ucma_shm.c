@@ -22,10 +22,9 @@
 
 #define TRIES 200	/* attempts to read an id's card: a killed rused may have left it in the middle of a write */
 /*
- * While rused adds events, a reader first yields YIELDS times, as rused may need this CPU. Then it sleeps up to WAITS times
- * for WAIT, as another process may have the CPU that rused needs.
+ * While rused adds events, a reader first yields, as rused may need this CPU. Then it sleeps up to WAITS times for WAIT, as
+ * another process may have the CPU that rused needs. After that the ring counts as not empty.
  */
-#define YIELDS 2
 #define WAITS 20
 #define WAIT (2 * NS_MS)
 
@@ -97,10 +96,10 @@ static void wait_filled(struct ucma_shm *s)
 /* True if the ring is empty and rused is not adding to it. False if that is not certain. */
 static bool ucma_ring_empty(struct ucma_shm *s)
 {
-	for (int i = 0; i < YIELDS + WAITS; i++) {
+	for (int i = 0; i <= WAITS; i++) {
 		if (!smp_load_acquire(&s->filling))
 			return !ucma_shm_ready(s);
-		if (i < YIELDS)
+		if (!i)
 			sys_call(SYS_sched_yield);
 		else
 			wait_filled(s);

@@ -10,6 +10,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/*
+ * Wake-ups of a reader without anything to read, after which the byte that makes the socket readable is taken for that of
+ * a reader killed before it removed the byte.
+ */
+#define REMOTE_WAITS_IN_VAIN 3u
+
 /* open() of rdma_cm. Returns a descriptor with close-on-exec, or -errno. *file is for the calls below. */
 int remote_ucma_open(void **file);
 /* Called when this process has closed the last descriptor of the rdma_cm file and no call uses the file. */

@@ -27,12 +27,6 @@
 #include "remote/ucma_local.h"
 
 #define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ECE */
-/*
- * Number of wake-ups without an event, after which the byte that makes the socket readable is taken
- * for that of a reader killed before it removed the byte.
- */
-#define WAITS_IN_VAIN 3u
-
 #define CARDS_SIZE (UCMA_CARDS * sizeof(struct ucma_card))
 
 /*
@@ -167,7 +161,7 @@ static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *e
 
 	for (unsigned int waits = 0; !ucma_shm_take(map->shm, ev, &why); waits++) {
 		ucma_shm_settle(map->shm, fd);
-		if (waits >= WAITS_IN_VAIN) {
+		if (waits >= REMOTE_WAITS_IN_VAIN) {
 			ucma_shm_orphan(map->shm, fd);
 			sys_call(SYS_nanosleep, &nap, NULL);
 		}

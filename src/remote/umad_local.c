@@ -14,12 +14,6 @@
 #include "remote/remote.h"
 #include "remote/umad_local.h"
 
-/*
- * Number of wake-ups without a packet, after which the byte that makes the socket readable is taken
- * for that of a reader killed before it removed the byte.
- */
-#define WAITS_IN_VAIN 3u
-
 int umad_map_open(uint32_t number, int memfd, void **file)
 {
 	struct umad_shm *s = memfd_map(memfd, sizeof(*s), true);
@@ -142,7 +136,7 @@ int umad_wait(struct umad_map *map, struct umad_wait *w)
 	struct bell b = umad_shm_bell(map->shm);
 	int ret;
 
-	if (w->waits++ >= WAITS_IN_VAIN) {
+	if (w->waits++ >= REMOTE_WAITS_IN_VAIN) {
 		bell_orphan(&b, w->fd);
 		sys_call(SYS_nanosleep, &nap, NULL);
 	}
