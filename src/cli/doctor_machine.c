@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/cpus.h"
+#include "base/tuning.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
 
@@ -162,11 +163,9 @@ struct slice_attr {
 	uint64_t runtime, deadline, period;
 };
 
-#define SLICE_NS 100000
-
 void doctor_slice(struct finding *f)
 {
-	struct slice_attr want = { .size = sizeof(want), .runtime = SLICE_NS }, have = { 0 };
+	struct slice_attr want = { .size = sizeof(want), .runtime = TUNE_SLICE }, have = { 0 };
 	int status = 0;
 	pid_t pid = fork();
 
@@ -175,7 +174,7 @@ void doctor_slice(struct finding *f)
 		if (syscall(SYS_sched_setattr, 0, &want, 0) ||
 		    syscall(SYS_sched_getattr, 0, &have, sizeof(have), 0))
 			_exit(1);
-		_exit(have.runtime == SLICE_NS ? 0 : 1);
+		_exit(have.runtime == TUNE_SLICE ? 0 : 1);
 	}
 	if (pid > 0)
 		waitpid(pid, &status, 0);

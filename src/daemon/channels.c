@@ -15,13 +15,6 @@
 #include "daemon/ucma.h"
 #include "loop/loop.h"
 
-/*
- * Number of queued messages after which ucma_settle() publishes their effects, which may wake
- * programs. It is not called after every message, because a woken program competes with rused for
- * the CPU.
- */
-#define BATCH 32
-
 static bool channel_has_message(const struct client *c)
 {
 	const struct ipc_channel *ch = c->channel.map;
@@ -76,17 +69,17 @@ void channel_drain(struct client *c)
 	for (uint32_t n = 1; n <= CHAN_QUEUE && !rc && c->channel.map; n++) {
 		/*
 		 * Handle all messages that are queued by now with the same loop.moment, so that
-		 * kernel tables are read at most once for them.
+		 * kernel tables are read at most once for them. Then publish their effects, which
+		 * may wake programs: a woken program competes with rused for the CPU.
 		 */
 		if (there == c->channel.tail) {
+			ucma_settle(c->channel.all->ucma);
 			there = ipc_channel_head(c->channel.map);
 			c->channel.all->loop->moment++;
 		}
 		rc = ipc_channel_pop(c->channel.map, &c->channel.tail, &h, body, &len);
 		if (!rc)
 			rc = client_posted(c, &h, body, len);
-		if (!rc && n % BATCH == 0)
-			ucma_settle(c->channel.all->ucma);
 	}
 	if (rc && rc != -EAGAIN)
 		client_refused(c, rc);
@@ -152,7 +145,7 @@ void channels_init(struct channels *chs, struct loop *l, struct clients *clients
 		   struct ucma_files *ucma)
 {
 	static const struct loop_memory memory = { channels_watch, channels_there, channels_take,
-						   CHAN_WATCH };
+						   TUNE_SOON };
 
 	*chs = (struct channels){ .loop = l, .clients = clients, .ucma = ucma };
 	list_init(&chs->list);

@@ -49,6 +49,7 @@ static int setup(void **state)
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv))
 		return -1;
+	list_init(&r.ucma.woken);
 	channels_init(&r.channels, &r.loop, &r.clients, &r.ucma);
 	rused_connect(&r);
 	c = calloc(1, sizeof(*c));

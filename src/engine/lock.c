@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <linux/futex.h>
 #include "base/sys.h"
+#include "base/tuning.h"
 #include "engine/lock.h"
 
 __thread char elock_self __attribute__((tls_model("initial-exec")));
-
-/* Spins before sleeping. The owner normally holds the lock for at most a copy of 16 KiB. */
-#define SPINS 200
 
 bool elock_mine(const struct elock *l)
 {
@@ -19,7 +17,8 @@ bool elock_wait(struct elock *l)
 		WRITE_ONCE(l->again, 1u);
 		return false;
 	}
-	for (int i = 0; i < SPINS; i++) {
+	/* The owner normally holds the lock for at most a copy of 16 KiB. */
+	for (uint32_t i = 0; i < TUNE_SPINS; i++) {
 		cpu_relax();
 		if (elock_try(l))
 			return true;

@@ -42,7 +42,7 @@ unsigned int pollstate_step(struct pollstate *s, enum pollstate_event event, ns_
 	const struct row *row = &rows[s->id][event];
 
 	if (event == POLLSTATE_EMPTY_POLL && s->id != POLLSTATE_POLLED &&
-	    ++s->empty < POLLSTATE_POLLS)
+	    ++s->empty < TUNE_HABIT)
 		return 0;
 	if (event == POLLSTATE_NONE && s->id == POLLSTATE_STREAM && now < s->until)
 		return 0;
@@ -50,7 +50,7 @@ unsigned int pollstate_step(struct pollstate *s, enum pollstate_event event, ns_
 	    row->next != s->id)
 		s->empty = 0;
 	if (event == POLLSTATE_MANY || (event == POLLSTATE_SOME && row->next == POLLSTATE_STREAM))
-		s->until = now + POLLSTATE_LINGER;
+		s->until = now + TUNE_SOON;
 	WRITE_ONCE(s->id, (uint32_t)row->next);
 	return row->actions;
 }
@@ -59,14 +59,14 @@ enum pollstate_event pollstate_round(int n)
 {
 	if (!n)
 		return POLLSTATE_NONE;
-	return n < POLLSTATE_STREAM_SEGS ? POLLSTATE_SOME : POLLSTATE_MANY;
+	return n < TUNE_STREAM ? POLLSTATE_SOME : POLLSTATE_MANY;
 }
 
 ns_t pollstate_due(const struct pollstate *s, ns_t now)
 {
 	switch (pollstate_get(s)) {
 	case POLLSTATE_POLLED:
-		return now + POLLSTATE_GRACE;
+		return now + TUNE_GRACE;
 	case POLLSTATE_STREAM:
 		return now;
 	case POLLSTATE_ASLEEP:

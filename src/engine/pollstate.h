@@ -9,35 +9,26 @@
 #ifndef RUSE_ENGINE_POLLSTATE_H
 #define RUSE_ENGINE_POLLSTATE_H
 
-#include "base/util.h"
+#include "base/tuning.h"
 #include "queue/barrier.h"
-
-/* Empty polls after which the program counts as polling. A program that waits for events makes one or two. */
-#define POLLSTATE_POLLS 8u
-/* How long the program may go without a poll before the thread takes over. Each check costs a wake-up of the thread. */
-#define POLLSTATE_GRACE (1 * NS_MS)
-/* Segments in one round that are taken for a stream. */
-#define POLLSTATE_STREAM_SEGS 4
-/* How long the thread polls after the last segment of a stream: the time of two messages of 64 KiB. */
-#define POLLSTATE_LINGER (50 * NS_US)
 
 enum pollstate_id {
 	/*
 	 * The program does not poll. The thread sleeps until a peer wakes it, and then takes in
-	 * everything. Left for POLLED after POLLSTATE_POLLS empty polls of the program, and for
+	 * everything. Left for POLLED after TUNE_HABIT empty polls of the program, and for
 	 * STREAM after a round with many segments.
 	 */
 	POLLSTATE_ASLEEP,
 	/*
 	 * The program polls and takes in everything; peers do not wake the thread. Once in
-	 * POLLSTATE_GRACE the thread wakes by itself and checks for polls. Left for ASLEEP when
+	 * TUNE_GRACE the thread wakes by itself and checks for polls. Left for ASLEEP when
 	 * there was none, or when the program arms a CQ.
 	 */
 	POLLSTATE_POLLED,
 	/*
 	 * A stream arrives for a program that does not poll (RDMA WRITE to a sleeping program). Its
 	 * next segment comes sooner than a sleep and a wake-up take, so the thread polls. Left for
-	 * ASLEEP when nothing came for POLLSTATE_LINGER, and for POLLED as from ASLEEP.
+	 * ASLEEP when nothing came for TUNE_SOON, and for POLLED as from ASLEEP.
 	 */
 	POLLSTATE_STREAM,
 	POLLSTATE_IDS
@@ -52,7 +43,7 @@ enum pollstate_event {
 	POLLSTATE_ALIVE,
 	/* Thread: a round took in no segment, */
 	POLLSTATE_NONE,
-	/* fewer than POLLSTATE_STREAM_SEGS, */
+	/* fewer than TUNE_STREAM, */
 	POLLSTATE_SOME,
 	/* or at least as many. */
 	POLLSTATE_MANY,

@@ -80,7 +80,7 @@ static inline void pollwrap_drive(void)
 		pollwrap_drive_guarded();
 }
 
-/* Look at the links after PROGRESS_RARELY polls of CQs that were not empty. */
+/* Look at the links after TUNE_RARELY polls of CQs that were not empty. */
 static noinline void pollwrap_drive_busy(void)
 {
 	pollwrap_drive();
@@ -103,7 +103,7 @@ HOT __flatten static int pollwrap_poll_cq(struct ibv_cq *cq, int num, struct ibv
 
 	if (n) {
 		WRITE_ONCE(engine.poll_gen, READ_ONCE(engine.poll_gen) + 1);
-		if (unlikely(++busy % PROGRESS_RARELY == 0))
+		if (unlikely(++busy % TUNE_RARELY == 0))
 			pollwrap_drive_busy();
 		return n;
 	}

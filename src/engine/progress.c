@@ -27,9 +27,7 @@
 
 #define BUDGET 64		/* segments, or QPs in ERR, that are handled at once; bounds how long the lock is held */
 #define TAKE_BUDGET 4096	/* segments that progress_take() handles: more than the ring of a shm link has slots */
-#define HELD_POLLS 1024u	/* after this many polls that found the lock held (about 5 us), a thread yields its CPU */
 #define PAGE_NS (200 * NS_MS)
-#define SLICE_NS 100000		/* EEVDF slice of the progress thread in ns: its worst wake-up latency is 74 us instead of 2 ms */
 
 ns_t engine_now(void)
 {
@@ -197,7 +195,7 @@ static inline void progress_look(void)
 {
 	if (unlikely(!list_empty(&engine.err)))
 		progress_flush_err();
-	if (likely(READ_ONCE(engine.poll_gen) % PROGRESS_RARELY))
+	if (likely(READ_ONCE(engine.poll_gen) % TUNE_RARELY))
 		progress_arrived(false);
 	else
 		progress_run();
@@ -228,7 +226,7 @@ static noinline void progress_held(void)
 {
 	static __thread uint32_t held __attribute__((tls_model("initial-exec")));
 
-	if (unlikely(++held % HELD_POLLS == 0))
+	if (unlikely(++held % TUNE_SPINS == 0))
 		sys_call(SYS_sched_yield);
 }
 
@@ -384,7 +382,7 @@ static void progress_thread_setup(void)
 		int32_t nice;
 		uint32_t prio;
 		uint64_t runtime, deadline, period;
-	} attr = { sizeof(attr), 0, 0, 0, 0, SLICE_NS, 0, 0 };
+	} attr = { sizeof(attr), 0, 0, 0, 0, TUNE_SLICE, 0, 0 };
 
 	prctl(PR_SET_NAME, "ruse-progress");
 	prctl(PR_SET_TIMERSLACK, 1UL);

@@ -6,17 +6,12 @@
 #ifndef RUSE_ENGINE_PROGRESS_H
 #define RUSE_ENGINE_PROGRESS_H
 
+#include "base/tuning.h"
 #include "core/cq.h"
 #include "core/qp.h"
 
 /* Interval at which QPs in ERR are searched for new receive WQEs, which must be flushed. Posting one rings no doorbell. */
 #define ERR_RESCAN (10 * NS_MS)
-
-/*
- * Of the program's polls, one in so many also does what is seldom due and costs more than a poll: an empty one looks at
- * the timers and at the sockets from which nothing is expected, one that finds completions looks at the links.
- */
-#define PROGRESS_RARELY 32u
 
 /* progress.c. Starts the progress thread if it does not run. 0 or -errno. */
 int progress_start(void);

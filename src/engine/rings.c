@@ -28,16 +28,11 @@
 #include "base/memfd.h"
 #include "base/pool.h"
 #include "base/sys.h"
+#include "base/tuning.h"
 #include "engine/engine_internal.h"
 #include "engine/rings.h"
 
 #define RING_BASE (1ull << 30)	/* offset of the first ring; smaller if the size of files is limited (ring_base()) */
-/*
- * Bytes that are allocated ahead at most, and bytes of destroyed rings that are freed together: with this many, the
- * system call costs little beside the pages.
- */
-#define RING_BATCH (256ull << 10)
-
 #define MAPS_MAX 64u		/* files that ring_view() handles; for a further file it returns NULL */
 
 /*
@@ -236,7 +231,7 @@ static int ring_pages_get(struct efile *ef, uint64_t at, uint64_t len)
 			return -ENOMEM;
 		ef->file_size = end;
 	}
-	if (len <= RING_BATCH && !sys_call(SYS_madvise, ef->map + at, len, MADV_POPULATE_WRITE))
+	if (len <= TUNE_PAGES && !sys_call(SYS_madvise, ef->map + at, len, MADV_POPULATE_WRITE))
 		return 0;
 	return sys_call(SYS_fallocate, ef->memfd, 0, ef->base + at, len) < 0 ? -ENOMEM : 0;
 }
@@ -253,7 +248,7 @@ static void ring_pages_put(struct efile *ef, uint64_t from, uint64_t to)
  */
 static int ring_pages_for(struct efile *ef, uint64_t at, uint64_t size, bool last)
 {
-	uint64_t ahead = min(ef->ring_bytes / 4 & ~(PAGE - 1), RING_BATCH);
+	uint64_t ahead = min(ef->ring_bytes / 4 & ~(PAGE - 1), TUNE_PAGES);
 
 	if (at >= ef->ready && at + size <= ef->ready_end) {
 		ef->ready = at + size;
@@ -384,7 +379,7 @@ static void ring_free(struct ucontext *uctx, struct ring *r)
 		a->gone = true;
 		ef->ring_bytes -= a->size;
 		ef->gone_bytes += a->size;
-		if (ef->gone_bytes >= RING_BATCH)
+		if (ef->gone_bytes >= TUNE_PAGES)
 			ring_gone_flush(ef);
 		return;
 	}

@@ -69,11 +69,34 @@ static void reentry(void **state)
 	assert_int_equal(notes, 1);
 }
 
+static void *waiter(void *arg)
+{
+	if (!elock_enter(&lock))
+		abort();
+	elock_leave(&lock);
+	return NULL;
+}
+
+/* A thread that waits for the lock spins TUNE_SPINS times and then sleeps. */
+static void sleeper(void **state)
+{
+	pthread_t t;
+
+	assert_true(elock_enter(&lock));
+	assert_int_equal(pthread_create(&t, NULL, waiter, NULL), 0);
+	while (READ_ONCE(lock.word) != 2)	/* 2: a thread sleeps, or is about to */
+		sched_yield();
+	elock_leave(&lock);
+	pthread_join(t, NULL);
+	assert_int_equal(lock.word, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_threads),
 		cmocka_unit_test(reentry),
+		cmocka_unit_test(sleeper),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

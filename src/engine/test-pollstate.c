@@ -19,7 +19,7 @@ static struct pollstate in(enum pollstate_id id)
 	struct pollstate s = { 0 };
 
 	if (id == POLLSTATE_POLLED)
-		for (uint32_t i = 0; i < POLLSTATE_POLLS; i++)
+		for (uint32_t i = 0; i < TUNE_HABIT; i++)
 			step(&s, POLLSTATE_EMPTY_POLL);
 	if (id == POLLSTATE_STREAM)
 		step(&s, POLLSTATE_MANY);
@@ -64,7 +64,7 @@ static void test_transitions(void **state)
 	}
 }
 
-/* POLLSTATE_POLLS empty polls: one less is not enough, from ASLEEP and from STREAM. */
+/* TUNE_HABIT empty polls: one less is not enough, from ASLEEP and from STREAM. */
 static void test_polls(void **state)
 {
 	static const enum pollstate_id from[] = { POLLSTATE_ASLEEP, POLLSTATE_STREAM };
@@ -72,7 +72,7 @@ static void test_polls(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(from); i++) {
 		struct pollstate s = in(from[i]);
 
-		for (uint32_t n = 1; n < POLLSTATE_POLLS; n++) {
+		for (uint32_t n = 1; n < TUNE_HABIT; n++) {
 			assert_int_equal(step(&s, POLLSTATE_EMPTY_POLL), 0);
 			assert_int_equal(pollstate_get(&s), from[i]);
 		}
@@ -90,7 +90,7 @@ static void test_polls_begin_anew(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
 		struct pollstate s = in(POLLSTATE_ASLEEP);
 
-		for (uint32_t n = 1; n < POLLSTATE_POLLS; n++)
+		for (uint32_t n = 1; n < TUNE_HABIT; n++)
 			step(&s, POLLSTATE_EMPTY_POLL);
 		step(&s, breaks[i]);
 		assert_int_equal(step(&s, POLLSTATE_EMPTY_POLL), 0);
@@ -104,23 +104,23 @@ static void test_polls_after_grace(void **state)
 	struct pollstate s = in(POLLSTATE_POLLED);
 
 	step(&s, POLLSTATE_NONE);
-	for (uint32_t n = 1; n < POLLSTATE_POLLS; n++)
+	for (uint32_t n = 1; n < TUNE_HABIT; n++)
 		assert_int_equal(step(&s, POLLSTATE_EMPTY_POLL), 0);
 	assert_int_equal(step(&s, POLLSTATE_EMPTY_POLL), TAKE_OVER);
 }
 
-/* A stream ends POLLSTATE_LINGER after its last segment, and not earlier. */
+/* A stream ends TUNE_SOON after its last segment, and not earlier. */
 static void test_linger(void **state)
 {
 	struct pollstate s = in(POLLSTATE_STREAM);
 
 	for (int i = 0; i < 100; i++) {
-		now += POLLSTATE_LINGER - 1;
+		now += TUNE_SOON - 1;
 		assert_int_equal(step(&s, POLLSTATE_NONE), 0);
 		assert_int_equal(pollstate_get(&s), POLLSTATE_STREAM);
 		step(&s, i % 2 ? POLLSTATE_SOME : POLLSTATE_MANY);
 	}
-	now += POLLSTATE_LINGER;
+	now += TUNE_SOON;
 	assert_int_equal(step(&s, POLLSTATE_NONE), WAKE);
 	assert_int_equal(pollstate_get(&s), POLLSTATE_ASLEEP);
 }
@@ -130,7 +130,7 @@ static void test_arm_in_stream(void **state)
 {
 	struct pollstate s = in(POLLSTATE_STREAM);
 
-	now += POLLSTATE_LINGER;
+	now += TUNE_SOON;
 	step(&s, POLLSTATE_ARM);
 	assert_int_equal(step(&s, POLLSTATE_NONE), WAKE);
 }
@@ -139,8 +139,8 @@ static void test_round(void **state)
 {
 	assert_int_equal(pollstate_round(0), POLLSTATE_NONE);
 	assert_int_equal(pollstate_round(1), POLLSTATE_SOME);
-	assert_int_equal(pollstate_round(POLLSTATE_STREAM_SEGS - 1), POLLSTATE_SOME);
-	assert_int_equal(pollstate_round(POLLSTATE_STREAM_SEGS), POLLSTATE_MANY);
+	assert_int_equal(pollstate_round(TUNE_STREAM - 1), POLLSTATE_SOME);
+	assert_int_equal(pollstate_round(TUNE_STREAM), POLLSTATE_MANY);
 }
 
 static void test_due(void **state)
@@ -149,13 +149,13 @@ static void test_due(void **state)
 
 	assert_true(pollstate_due(&s, now) == NS_NEVER);
 	s = in(POLLSTATE_POLLED);
-	assert_true(pollstate_due(&s, now) == now + POLLSTATE_GRACE);
+	assert_true(pollstate_due(&s, now) == now + TUNE_GRACE);
 	s = in(POLLSTATE_STREAM);
 	assert_true(pollstate_due(&s, now) == now);
 }
 
 /*
- * A program polls for a second and stops: the thread wakes once in POLLSTATE_GRACE, and takes over
+ * A program polls for a second and stops: the thread wakes once in TUNE_GRACE, and takes over
  * within two of them.
  */
 static void test_program_stops(void **state)
@@ -171,8 +171,8 @@ static void test_program_stops(void **state)
 		step(&s, last < stop ? POLLSTATE_ALIVE : POLLSTATE_NONE);
 		checks++;
 	}
-	assert_in_range(checks, NS_S / POLLSTATE_GRACE, NS_S / POLLSTATE_GRACE + 2);
-	assert_true(now <= stop + 2 * POLLSTATE_GRACE);
+	assert_in_range(checks, NS_S / TUNE_GRACE, NS_S / TUNE_GRACE + 2);
+	assert_true(now <= stop + 2 * TUNE_GRACE);
 }
 
 int main(void)

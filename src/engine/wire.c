@@ -385,7 +385,7 @@ int wire_poll(int budget)
 	if (likely(!ep))
 		return 0;
 	if (pollstate_get(&engine.poll) == POLLSTATE_POLLED && !udp_busy(ep) &&
-	    gen - w->looked_gen < PROGRESS_RARELY)
+	    gen - w->looked_gen < TUNE_RARELY)
 		return 0;
 	return wire_look(w, gen, budget);
 }

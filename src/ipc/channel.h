@@ -7,7 +7,7 @@
  * full sends the request for this answer, as rused handles all queued messages first.
  *
  * `state` says which side acts next. If rused watches the channel, the process writes its request into the channel, sets
- * POSTED and polls for the answer for CHAN_POLL; else it sends the request over the socket and sleeps. If the process
+ * POSTED and polls for the answer for TUNE_ANSWER; else it sends the request over the socket and sleeps. If the process
  * still polls, rused writes the answer into the channel; else it sends the answer over the socket. A side that stops
  * waiting changes the state with a compare-and-swap before it uses the socket, so no request runs twice and no answer is
  * lost. Long messages, descriptors and hang-ups use the socket.
@@ -22,16 +22,11 @@
 #ifndef RUSE_IPC_CHANNEL_H
 #define RUSE_IPC_CHANNEL_H
 
+#include "base/tuning.h"
 #include "ipc/ipc.h"
 
 enum ipc_chan_state { CHAN_FREE, CHAN_POSTED, CHAN_AWAITED, CHAN_ANSWERED };
 
-/*
- * Tuning constants. CHAN_POLL: ns for which a process polls for an answer if rused watches; less than a sleep takes.
- * CHAN_WATCH: ns for which rused polls for the next message before it sleeps.
- */
-#define CHAN_POLL (10 * NS_US)
-#define CHAN_WATCH (50 * NS_US)
 #define CHAN_BODY 4064
 #define CHAN_QUEUE 256u		/* entries of the queue of messages without an answer */
 #define CHAN_QUEUE_BODY 552

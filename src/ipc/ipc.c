@@ -359,7 +359,7 @@ static int channel_recv(struct ipc_conn *c, const struct ipc_hdr *req, char *rep
 	struct ipc_hdr hdr;
 	int rc;
 
-	if (!ipc_channel_answer(c->chan, c->clock, c->clock() + CHAN_POLL, &hdr, reply, &len, &rc,
+	if (!ipc_channel_answer(c->chan, c->clock, c->clock() + TUNE_ANSWER, &hdr, reply, &len, &rc,
 				posted))
 		return -EAGAIN;
 	c->unanswered = false;

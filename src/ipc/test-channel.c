@@ -128,7 +128,7 @@ static void test_give_up(void **state)
 }
 
 /*
- * A process polls for an answer for CHAN_POLL, then withdraws its request and uses the socket. It does
+ * A process polls for an answer for TUNE_ANSWER, then withdraws its request and uses the socket. It does
  * not poll if rused does not watch, or if it may use one CPU only.
  */
 static void test_poll(void **state)
@@ -148,7 +148,7 @@ static void test_poll(void **state)
 		if (i < 3)
 			assert_int_equal(ticks, began);
 	}
-	assert_in_range(ticks - began, CHAN_POLL, CHAN_POLL + 3 * TICK);
+	assert_in_range(ticks - began, TUNE_ANSWER, TUNE_ANSWER + 3 * TICK);
 	assert_int_equal(ch->state, CHAN_FREE);
 }
 

@@ -3,7 +3,7 @@
  * One shm link: transfer of payload, and the end of a link.
  *
  * Payload of up to SHM_INLINE bytes is in the slot (ring entry, struct shm_slot). Larger payload is
- * copied into the ring's data area. RC request payload of REF_MIN bytes or more is referenced
+ * copied into the ring's data area. RC request payload of TUNE_PULL bytes or more is referenced
  * instead if the peer can read this process's memory: the slot holds addresses, and the peer copies
  * into its receive buffer. This is limited to RC requests, because only for these the transport
  * keeps the memory until an ACK.
@@ -29,9 +29,6 @@
 #include "base/sys.h"
 #include "link/shm_int.h"
 #include "wire/pkey.h"
-
-/* Below this size two copies through the cache cost less than one system call. */
-#define REF_MIN (16u << 10)
 
 static struct shm_link *to_shm_link(struct link *l)
 {
@@ -72,7 +69,7 @@ static void shm_ref_failed(void *arg, const struct shm_rec *r)
 		c = &l->copy_only[l->copy_next++ % ARRAY_SIZE(l->copy_only)];
 		l->ncopy_only = min(l->copy_next, (uint32_t)ARRAY_SIZE(l->copy_only));
 	}
-	*c = (struct shm_copy_only){ .sqpn = r->sqpn, .left = SHM_RECHECK };
+	*c = (struct shm_copy_only){ .sqpn = r->sqpn, .left = TUNE_RARELY };
 	/* If lost[] is full, the requester gets no NAK and repeats the message after its ACK timeout. */
 	if (l->nlost < ARRAY_SIZE(l->lost))
 		l->lost[l->nlost++] = *r;
@@ -84,7 +81,7 @@ static enum slot_kind shm_choose(struct shm_link *l, const struct seg *seg)
 
 	if (seg->len <= (seg->service == SEG_UD ? SHM_INLINE_UD : SHM_INLINE))
 		return SLOT_INLINE;
-	if (seg->len < REF_MIN || seg->service != SEG_RC || seg->type == SEG_READ_RESP ||
+	if (seg->len < TUNE_PULL || seg->service != SEG_RC || seg->type == SEG_READ_RESP ||
 	    l->ep->cfg.no_cma || !READ_ONCE(l->tx.h->can_pull) || !shm_held(l->ep->pub))
 		return SLOT_COPY;
 	if (likely(!l->ncopy_only))

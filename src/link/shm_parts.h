@@ -4,13 +4,8 @@
 #define RUSE_LINK_SHM_PARTS_H
 
 #include "base/memfd.h"
+#include "base/tuning.h"
 #include "link/shm_int.h"
-
-/*
- * What is known of the peer's memory, that a range is resident or that it could not read a reference, holds for so
- * many copies: asking again costs a system call, or a message that is sent twice.
- */
-#define SHM_RECHECK 64u
 
 /* shm_mem.c: cross-memory attach. Results of a copy: */
 

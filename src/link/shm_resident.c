@@ -5,7 +5,7 @@
  * hangs, would stop this process. /proc/PID/pagemap answers without waiting. Memory that is not
  * resident is left to the peer: the peer accesses it itself, and the payload goes through the ring.
  *
- * A range that was resident is remembered for SHM_RECHECK copies. A peer that takes the page away in
+ * A range that was resident is remembered for TUNE_RARELY copies. A peer that takes the page away in
  * between can still stop this process. Such a peer runs under the same user, who may kill this
  * process anyway.
  */
@@ -69,7 +69,7 @@ bool shm_resident(struct shm_link *l, const void *addr, uint64_t len, bool write
 		r->left = 0;
 		return false;
 	}
-	*r = (struct shm_range){ .first = first, .last = last, .left = SHM_RECHECK, .write = write };
+	*r = (struct shm_range){ .first = first, .last = last, .left = TUNE_RARELY, .write = write };
 	return true;
 }
 

@@ -7,6 +7,7 @@
  * The child returns every segment with its payload and fields, so each case runs in both
  * directions.
  */
+#include "base/tuning.h"
 #include "link/testing.h"
 #include <sys/prctl.h>
 #include "wire/psn.h"
@@ -147,7 +148,8 @@ static void round_trip(struct pair *p, const struct seg *s)
 static void check_sizes(bool no_cma)
 {
 	static const uint32_t sizes[] = { 0, 1, 7, 8, 9, 16, 17, 23, 24, 25, 63, 64, 65, 255, 256,
-		1024, 4095, 4096, 8191, 8192, 8193, 65536, 65537, 131072, 1000000, 1048576 };
+		1024, 4095, 4096, 8191, 8192, 8193,
+		TUNE_PULL - 1, TUNE_PULL, 65536, 65537, 131072, 1000000, 1048576 };
 	static const enum seg_type types[] = { SEG_SEND, SEG_SEND_IMM, SEG_WRITE, SEG_WRITE_IMM,
 		SEG_READ_RESP };
 	uint8_t *mem = malloc(NODE_BUF);
@@ -176,9 +178,8 @@ static void check_sizes(bool no_cma)
 				assert_int_equal(p.me.last.rkey, s.rkey);
 				assert_int_equal(p.me.last.dma_len, s.dma_len);
 			}
-			if (sizes[k] >= 65536)
-				assert_int_equal(p.me.last_pull,
-						 !no_cma && types[t] != SEG_READ_RESP);
+			assert_int_equal(p.me.last_pull, sizes[k] >= TUNE_PULL && !no_cma &&
+							 types[t] != SEG_READ_RESP);
 		}
 	pair_close(&p);
 	free(mem);

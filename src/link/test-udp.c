@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "base/tuning.h"
 #include "link/testing.h"
 #include "link/udp_int.h"
 #include "wire/icrc.h"
@@ -321,21 +322,24 @@ static int answers_wanted(struct peer *p, struct link *l)
 	return n;
 }
 
-/* A held ACK that no message follows is a miss. Before the first held ACK and after each miss, eight answered ACKs are needed. */
+/*
+ * A held ACK that no message follows is a miss. Before the first held ACK and after each miss, TUNE_HABIT answered ACKs
+ * are needed.
+ */
 static void test_ack_missed_often(void **state)
 {
 	struct peer p;
 	struct link *l = to_itself(&p, "::ffff:127.0.0.1");
 
 	udp_hold(p.ep, true);
-	assert_int_equal(answers_wanted(&p, l), 8);
+	assert_int_equal(answers_wanted(&p, l), TUNE_HABIT);
 	answer_at_once(&p, l);
 	say(l, SEG_ACK, AETH_ACK_UNLIMITED, 1);
 	assert_true(udp_holds(p.ep));
 	udp_flush(p.ep);
-	assert_int_equal(answers_wanted(&p, l), 8);
+	assert_int_equal(answers_wanted(&p, l), TUNE_HABIT);
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(answers_wanted(&p, l), 8);
+		assert_int_equal(answers_wanted(&p, l), TUNE_HABIT);
 	link_put(l);
 	peer_close(&p);
 }
@@ -365,16 +369,16 @@ static void test_ack_pattern(void **state)
 
 	udp_hold(p.ep, true);
 	assert_int_equal(missed_of(&p, l, 2), 0);
-	assert_int_equal(missed_of(&p, l, 8), 0);
+	assert_int_equal(missed_of(&p, l, TUNE_HABIT), 0);
 	assert_int_equal(missed_of(&p, l, 50), 20);
 	link_put(l);
 	peer_close(&p);
 }
 
-/* An ACK is held for exactly 50 us. */
+/* An ACK is held for exactly TUNE_SOON. */
 static void test_hold_time(void **state)
 {
-	const ns_t want = 50 * NS_US;
+	const ns_t want = TUNE_SOON;
 	struct peer p;
 	struct link *l = to_itself(&p, "::ffff:127.0.0.1");
 	ns_t since;

@@ -7,16 +7,12 @@
  * several times in a row, the ACK is held until the answer, and both are sent as one buffer (a train, udp_tx.c).
  *
  * A delay in vain costs as much as ten sends, and an answer in time saves one. An ACK is therefore
- * held only if each of the last HOLD_AFTER ACKs was answered within HOLD_NS. The caller of
+ * held only if each of the last TUNE_HABIT ACKs was answered within TUNE_SOON, and for TUNE_SOON at most. The caller of
  * udp_hold() must bound the delay with udp_flush() and udp_flush_old().
  */
+#include "base/tuning.h"
 #include "link/udp_int.h"
 #include "wire/psn.h"
-
-/* The longest delay of an ACK, and the time within which a message counts as the answer to an ACK that was not held. */
-#define HOLD_NS (50 * NS_US)
-/* So many ACKs in a row must have been answered in time before one is held. */
-#define HOLD_AFTER 8u
 
 /* A positive ACK without further information. */
 static bool udp_plain_ack(const struct seg *seg)
@@ -47,8 +43,8 @@ static void udp_hold_learn(struct udp_link *ul, const struct seg *seg)
 		return;
 	now = ul->ep->cfg.now();
 	/* A second ACK is no answer: another message of the peer arrived earlier, and the time counts from the first. */
-	if (ul->acked_at && (!ack || now - ul->acked_at >= HOLD_NS))
-		udp_hold_came(ul, now - ul->acked_at < HOLD_NS);
+	if (ul->acked_at && (!ack || now - ul->acked_at >= TUNE_SOON))
+		udp_hold_came(ul, now - ul->acked_at < TUNE_SOON);
 	if (ack && !ul->acked_at)
 		ul->acked_at = now;
 }
@@ -60,7 +56,7 @@ bool udp_held(struct udp_link *ul, const struct seg *seg)
 	if (!ep->cfg.now)
 		return false;
 	udp_hold_learn(ul, seg);
-	if (!ep->may_hold || ul->answered < HOLD_AFTER || ep->no_gso || !udp_plain_ack(seg))
+	if (!ep->may_hold || ul->answered < TUNE_HABIT || ep->no_gso || !udp_plain_ack(seg))
 		return false;
 	/*
 	 * A link holds one ACK. An ACK for another QP is not held. A later ACK for the same QP
@@ -154,10 +150,10 @@ ns_t udp_flush_old(struct udp_ep *ep, ns_t now)
 	list_for_each_entry(ul, &ep->links, entry) {
 		if (!ul->holds)
 			continue;
-		if (now - ul->acked_at >= HOLD_NS)
+		if (now - ul->acked_at >= TUNE_SOON)
 			udp_hold_miss(ul);
 		if (ul->holds)
-			next = min(next, (ul->acked_at ? ul->acked_at : now) + HOLD_NS);
+			next = min(next, (ul->acked_at ? ul->acked_at : now) + TUNE_SOON);
 	}
 	return next;
 }

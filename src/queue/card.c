@@ -3,9 +3,8 @@
 #include <errno.h>
 #include <time.h>
 #include "base/sys.h"
+#include "base/tuning.h"
 #include "queue/card.h"
-
-#define SPINS 1000
 
 static card_breaker breaker;
 static void *breaker_arg;
@@ -18,13 +17,13 @@ void card_set_breaker(card_breaker fn, void *arg)
 
 noinline __cold void card_lock_slow(struct qp_card *c, uint32_t proc)
 {
-	/* The holder may need this CPU: sleep after each SPINS attempts. */
+	/* The holder may need this CPU: sleep after each TUNE_SPINS attempts. */
 	const struct timespec ts = { .tv_nsec = 20 * NS_US };
 	uint32_t holder;
 
 	for (uint32_t i = 1; !card_trylock(c, proc); i++) {
 		cpu_relax();
-		if (i % SPINS)
+		if (i % TUNE_SPINS)
 			continue;
 		holder = READ_ONCE(c->lock);
 		if (holder && breaker)

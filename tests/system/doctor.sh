@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# `ruse doctor` reports whether UDP port 4791 is free, in use by this rused, or in use by another process.
+# `ruse doctor` reports whether UDP port 4791 is free, in use by this rused, or in use by another process, and whether the
+# progress thread gets a time slice of its own.
 # shellcheck source=tests/system/own-net.sh
 . "${BASH_SOURCE%/*}/own-net.sh"
 # shellcheck source=tests/system/lib.sh
@@ -22,4 +23,26 @@ wait_for 60 listening "$port" || die "no server"
 says "$RUSE_DIR" "OK.*in use by this rused"
 says "$T/other" "WARN.*Address already in use"
 "$RUSE_BUILD/ruse" status | grep -q "^udp port *open" || die "ruse status: no port"
+
+# slices PID: the time slices in ns of the process's threads named ruse-progress
+slices() {
+	python3 - "$1" <<'END'
+import ctypes, glob, struct, sys
+SCHED_GETATTR = {"x86_64": 315, "aarch64": 275}[__import__("platform").machine()]
+for comm in glob.glob(f"/proc/{sys.argv[1]}/task/*/comm"):
+    with open(comm, encoding="ascii") as f:
+        if f.read() != "ruse-progress\n":
+            continue
+    attr = ctypes.create_string_buffer(48)
+    if ctypes.CDLL(None, use_errno=True).syscall(SCHED_GETATTR, int(comm.split("/")[4]), attr, 48, 0):
+        sys.exit("sched_getattr: errno %d" % ctypes.get_errno())
+    print(struct.unpack_from("Q", attr, 24)[0])
+END
+}
+server=$(pgrep -f "^ibv_rc_pingpong -d rxe_0 -g 1 -p $port") || die "no server"
+if grep -q "0.1 ms, set by sched_setattr" "$T/doctor"; then
+	[ "$(slices "$server")" = 100000 ] || die "slice of the progress thread: $(slices "$server")"
+else
+	note "no time slices per thread on this kernel"
+fi
 exit 0
