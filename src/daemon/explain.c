@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/answer.h"
 #include "daemon/clients.h"
 #include "daemon/explain.h"
 #include "ipc/why_log.h"
@@ -84,24 +84,6 @@ uint64_t explain_count(const struct explain *e, const struct clients *cs)
 	return n;
 }
 
-static void explain_int(struct json_object *o, const char *key, uint64_t v)
-{
-	json_object_object_add(o, key, json_object_new_uint64(v));
-}
-
-static void explain_str(struct json_object *o, const char *key, const char *v)
-{
-	json_object_object_add(o, key, json_object_new_string(v));
-}
-
-static const char *explain_dev(const struct host_page *page, uint32_t index)
-{
-	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (page->dev[i].in_use && page->dev[i].index == index)
-			return page->dev[i].name;
-	return "removed";
-}
-
 /* A program that writes a wrong time into its log gets a wrong time. */
 static uint64_t explain_ago(ns_t now, ns_t then)
 {
@@ -122,31 +104,31 @@ static struct json_object *explain_failure(const struct why_rec *r, const struct
 
 	why_name(r->why.id, name);
 	why_text(&r->why, text, sizeof(text));
-	explain_str(o, "id", name);
-	explain_str(o, "name", row ? row->name : "UNKNOWN");
-	explain_str(o, "kind", row ? explain_kinds[row->kind] : "unknown");
-	explain_str(o, "text", text);
-	explain_int(o, "count", r->count);
-	explain_int(o, "first_ns", explain_ago(now, r->first));
-	explain_int(o, "last_ns", explain_ago(now, r->last));
+	answer_str(o, "id", name);
+	answer_str(o, "name", row ? row->name : "UNKNOWN");
+	answer_str(o, "kind", row ? explain_kinds[row->kind] : "unknown");
+	answer_str(o, "text", text);
+	answer_u64(o, "count", r->count);
+	answer_u64(o, "first_ns", explain_ago(now, r->first));
+	answer_u64(o, "last_ns", explain_ago(now, r->last));
 	if (r->whose == WHY_PEER)
-		explain_str(o, "whose", "peer");
+		answer_str(o, "whose", "peer");
 	if (r->dev)
-		explain_str(o, "device", explain_dev(page, r->dev));
+		answer_str(o, "device", answer_device(page, r->dev));
 	if (r->qpn)
-		explain_int(o, "qpn", r->qpn);
+		answer_u64(o, "qpn", r->qpn);
 	if (r->peer_qpn)
-		explain_int(o, "peer_qpn", r->peer_qpn);
+		answer_u64(o, "peer_qpn", r->peer_qpn);
 	if (r->status) {
-		explain_int(o, "wr_id", r->wr_id);
-		explain_int(o, "status", r->status);
+		answer_u64(o, "wr_id", r->wr_id);
+		answer_u64(o, "status", r->status);
 	}
 	if (r->event)
-		explain_int(o, "event", r->event - 1);
+		answer_u64(o, "event", r->event - 1);
 	if (*r->call)
-		explain_str(o, "call", r->call);
+		answer_str(o, "call", r->call);
 	if (r->error)
-		explain_int(o, "errno", r->error);
+		answer_u64(o, "errno", r->error);
 	for (int i = 0; i < WHY_ARGS; i++)
 		json_object_array_add(args, json_object_new_uint64(r->why.arg[i]));
 	json_object_object_add(o, "args", args);
@@ -160,9 +142,9 @@ static struct json_object *explain_process(const struct why_log *log, pid_t pid,
 	uint32_t head, pos = why_log_from(log, &head);
 	struct why_rec r;
 
-	explain_int(o, "pid", (uint64_t)pid);
-	explain_str(o, "comm", comm);
-	explain_int(o, "proc", proc);
+	answer_u64(o, "pid", (uint64_t)pid);
+	answer_str(o, "comm", comm);
+	answer_u64(o, "proc", proc);
 	for (; pos != head; pos++)
 		if (why_log_get(log, pos, &r))
 			json_object_array_add(a, explain_failure(&r, page, now));
@@ -181,7 +163,7 @@ char *explain_text(const struct explain *e, const struct clients *cs, const stru
 
 	list_for_each_entry(ended, &e->ended, node) {
 		p = explain_process(&ended->log, ended->pid, ended->comm, ended->proc, page, now);
-		explain_int(p, "ended_ns", explain_ago(now, ended->at));
+		answer_u64(p, "ended_ns", explain_ago(now, ended->at));
 		json_object_array_add(a, p);
 	}
 	list_for_each_entry(c, &cs->list, node) {

@@ -8,7 +8,6 @@
  * exited processes are kept here. The answer is JSON.
  */
 #include <errno.h>
-#include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +15,12 @@
 
 #include "base/log.h"
 #include "base/rand.h"
+#include "daemon/answer.h"
 #include "daemon/clients.h"
 #include "daemon/devices.h"
 #include "daemon/faults.h"
 #include "daemon/host.h"
 #include "gsi/gsi.h"
-
-#define add_int(o, key, v) json_object_object_add((o), (key), json_object_new_int64((int64_t)(v)))
-#define add_str(o, key, v) json_object_object_add((o), (key), json_object_new_string(v))
 
 struct command {
 	struct fault_rules *rules;
@@ -42,7 +39,7 @@ static __printf(2, 3) int fault_refuse(struct command *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	add_str(c->answer, "error", text);
+	answer_str(c->answer, "error", text);
 	return -EINVAL;
 }
 
@@ -107,10 +104,10 @@ static struct json_object *fault_rule_json(const struct command *c, int i,
 {
 	struct json_object *o = json_object_new_object();
 
-	add_int(o, "id", c->page->fault.rule[i].id);
-	add_str(o, "rule", c->rules->text[i]);
-	add_int(o, "matched", sum[i].matched);
-	add_int(o, "acted", sum[i].acted);
+	answer_int(o, "id", c->page->fault.rule[i].id);
+	answer_str(o, "rule", c->rules->text[i]);
+	answer_int(o, "matched", sum[i].matched);
+	answer_int(o, "acted", sum[i].acted);
 	return o;
 }
 
@@ -123,7 +120,7 @@ static int fault_do_list(struct command *c)
 	for (int i = 0; i < FAULT_MAX_RULES; i++)
 		if (c->table.rule[i].id)
 			json_object_array_add(a, fault_rule_json(c, i, sum));
-	add_int(c->answer, "seed", c->table.seed);
+	answer_int(c->answer, "seed", c->table.seed);
 	json_object_object_add(c->answer, "rules", a);
 	return 0;
 }
@@ -150,7 +147,7 @@ static int fault_add_rule(struct command *c, const struct fault_rule *rule, int 
 	fault_publish(c);
 	/* Rules prevent an idle exit. */
 	f->host->configured = true;
-	add_int(c->answer, "id", f->next_id);
+	answer_int(c->answer, "id", f->next_id);
 	return 0;
 }
 

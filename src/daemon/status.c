@@ -4,31 +4,28 @@
  * change the meaning of one; else JSON_VERSION (cli/json.c) changes. doc/json.md lists the members.
  */
 #include <arpa/inet.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/answer.h"
 #include "daemon/daemon.h"
 #include "hostnet/choose.h"
 #include "wire/mtu.h"
-
-#define add_int(o, key, v) json_object_object_add((o), (key), json_object_new_int64((int64_t)(v)))
-#define add_str(o, key, v) json_object_object_add((o), (key), json_object_new_string(v))
 
 static struct json_object *host_json(const struct rused *r)
 {
 	struct json_object *o = json_object_new_object();
 
-	add_str(o, "rundir", r->place.rundir);
-	add_int(o, "netns", r->place.netns);
-	add_int(o, "pid", getpid());
+	answer_str(o, "rundir", r->place.rundir);
+	answer_int(o, "netns", r->place.netns);
+	answer_int(o, "pid", getpid());
 	if (r->devices.spec)
-		add_str(o, "netdevs", r->devices.spec);
-	add_int(o, "uptime", (r->loop.now - r->started) / NS_S);
-	add_int(o, "failures", explain_count(&r->explain, &r->clients));
-	add_str(o, "udp_port", r->port.nslots ? "open" : r->port.err ? strerrordesc_np(-r->port.err) :
+		answer_str(o, "netdevs", r->devices.spec);
+	answer_int(o, "uptime", (r->loop.now - r->started) / NS_S);
+	answer_int(o, "failures", explain_count(&r->explain, &r->clients));
+	answer_str(o, "udp_port", r->port.nslots ? "open" : r->port.err ? strerrordesc_np(-r->port.err) :
 								       "not needed");
 	return o;
 }
@@ -66,27 +63,17 @@ static struct json_object *devices_json(const struct rused *r)
 		if (!d->in_use)
 			continue;
 		o = json_object_new_object();
-		add_str(o, "name", d->name);
+		answer_str(o, "name", d->name);
 		if (r->fabrics.fabric)
-			add_str(o, "fabric_host", host_name(r, d->ib.host));
-		add_str(o, "netdev", d->ndev);
-		add_str(o, "state", d->state < ARRAY_SIZE(states) ? states[d->state] : "?");
-		add_int(o, "mtu", mtu_bytes(d->active_mtu));
+			answer_str(o, "fabric_host", host_name(r, d->ib.host));
+		answer_str(o, "netdev", d->ndev);
+		answer_str(o, "state", d->state < ARRAY_SIZE(states) ? states[d->state] : "?");
+		answer_int(o, "mtu", mtu_bytes(d->active_mtu));
 		json_object_object_add(o, "gids", gids_json(d));
-		add_str(o, "chosen", d->ib.host ? "" : choice_texts[r->host.why[i]]);
+		answer_str(o, "chosen", d->ib.host ? "" : choice_texts[r->host.why[i]]);
 		json_object_array_add(a, o);
 	}
 	return a;
-}
-
-static const char *dev_name(const struct rused *r, uint32_t index)
-{
-	int i;
-
-	for (i = 0; i < HOST_MAX_DEVS; i++)
-		if (r->host.page->dev[i].in_use && r->host.page->dev[i].index == index)
-			return r->host.page->dev[i].name;
-	return "?";
 }
 
 static struct json_object *contexts_json(const struct rused *r, const struct proc_page *p)
@@ -101,12 +88,12 @@ static struct json_object *contexts_json(const struct rused *r, const struct pro
 		if (!c->dev_index)
 			continue;
 		o = json_object_new_object();
-		add_str(o, "device", dev_name(r, c->dev_index));
-		add_int(o, "pd", c->npd);
-		add_int(o, "mr", c->nmr);
-		add_int(o, "cq", c->ncq);
-		add_int(o, "qp", c->nqp);
-		add_int(o, "ah", c->nah);
+		answer_str(o, "device", answer_device(r->host.page, c->dev_index));
+		answer_int(o, "pd", c->npd);
+		answer_int(o, "mr", c->nmr);
+		answer_int(o, "cq", c->ncq);
+		answer_int(o, "qp", c->nqp);
+		answer_int(o, "ah", c->nah);
 		json_object_array_add(a, o);
 	}
 	return a;
@@ -128,18 +115,18 @@ static struct json_object *links_json(struct rused *r, const struct proc_page *p
 			continue;
 		peer = client_by_proc(&r->clients, l->peer_proc);
 		o = json_object_new_object();
-		add_str(o, "link", kinds[l->kind]);
+		answer_str(o, "link", kinds[l->kind]);
 		if (!strcmp(kinds[l->kind], "udp"))
-			add_str(o, "peer", inet_ntop(AF_INET6, l->gid, text, sizeof(text)));
-		add_int(o, "peer_proc", l->peer_proc);
-		add_int(o, "peer_pid", peer ? peer->pid : 0);
-		add_str(o, "state", l->flags & 1 ? "dead" : "up");
-		add_str(o, "copies", l->kind == 3 ? "none" : l->flags & 4 ? "direct" :
+			answer_str(o, "peer", inet_ntop(AF_INET6, l->gid, text, sizeof(text)));
+		answer_int(o, "peer_proc", l->peer_proc);
+		answer_int(o, "peer_pid", peer ? peer->pid : 0);
+		answer_str(o, "state", l->flags & 1 ? "dead" : "up");
+		answer_str(o, "copies", l->kind == 3 ? "none" : l->flags & 4 ? "direct" :
 				     l->flags & 2 ? "cross-memory" : "ring");
-		add_int(o, "tx_segs", l->tx_segs);
-		add_int(o, "tx_bytes", l->tx_bytes);
-		add_int(o, "rx_segs", l->rx_segs);
-		add_int(o, "rx_bytes", l->rx_bytes);
+		answer_int(o, "tx_segs", l->tx_segs);
+		answer_int(o, "tx_bytes", l->tx_bytes);
+		answer_int(o, "rx_segs", l->rx_segs);
+		answer_int(o, "rx_bytes", l->rx_bytes);
 		json_object_array_add(a, o);
 	}
 	return a;
@@ -173,10 +160,10 @@ static struct json_object *process_json(struct rused *r, const struct client *c)
 	for (b = 1; b < LEASE_BLOCKS; b++)
 		if (lease_owner(&r->leases, b) == c->proc)
 			json_object_array_add(blocks, json_object_new_int((int)b));
-	add_int(o, "pid", c->pid);
-	add_str(o, "comm", c->comm);
+	answer_int(o, "pid", c->pid);
+	answer_str(o, "comm", c->comm);
 	if (r->fabrics.fabric)
-		add_str(o, "fabric_host", host_name(r, c->fabric.number));
+		answer_str(o, "fabric_host", host_name(r, c->fabric.number));
 	json_object_object_add(o, "blocks", blocks);
 	json_object_object_add(o, "contexts", contexts_json(r, &p));
 	json_object_object_add(o, "links", links_json(r, &p));

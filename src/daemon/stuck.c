@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Reads the tables that processes write when rused asks (ipc/stuck.h). rused waits for no process. */
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/answer.h"
 #include "daemon/daemon.h"
 #include "daemon/stuck.h"
 #include "ipc/stuck.h"
@@ -44,16 +44,6 @@ static char stuck_state(pid_t pid)
 	return p && p[1] == ' ' && p[2] >= 'A' && p[2] <= 'z' ? p[2] : '\0';
 }
 
-static void stuck_int(struct json_object *o, const char *key, uint64_t v)
-{
-	json_object_object_add(o, key, json_object_new_uint64(v));
-}
-
-static void stuck_str(struct json_object *o, const char *key, const char *v)
-{
-	json_object_object_add(o, key, json_object_new_string(v));
-}
-
 static const char *const stuck_parts[] = { "send", "receive", "completion" };
 _Static_assert(ARRAY_SIZE(stuck_parts) == STUCK_PARTS, "a word for each part");
 
@@ -66,12 +56,12 @@ static struct json_object *stuck_wait(const struct why *why, const char *part, u
 
 	why_name(why->id, name);
 	why_text(why, text, sizeof(text));
-	stuck_str(o, "id", name);
-	stuck_str(o, "name", row ? row->name : "UNKNOWN");
-	stuck_str(o, "text", text);
-	stuck_str(o, "remedy", row ? row->remedy : "");
-	stuck_int(o, "waited_ns", since < (uint64_t)now ? (uint64_t)now - since : 0);
-	stuck_str(o, "part", part);
+	answer_str(o, "id", name);
+	answer_str(o, "name", row ? row->name : "UNKNOWN");
+	answer_str(o, "text", text);
+	answer_str(o, "remedy", row ? row->remedy : "");
+	answer_u64(o, "waited_ns", since < (uint64_t)now ? (uint64_t)now - since : 0);
+	answer_str(o, "part", part);
 	json_object_object_add(o, "idle", json_object_new_boolean(idle));
 	for (int i = 0; i < WHY_ARGS; i++)
 		json_object_array_add(args, json_object_new_uint64(why->arg[i]));
@@ -82,20 +72,16 @@ static struct json_object *stuck_wait(const struct why *why, const char *part, u
 static struct json_object *stuck_qp_wait(const struct stuck_rec *r, const struct host_page *page,
 					 ns_t now)
 {
-	const char *dev = "removed";
 	struct json_object *o;
 
-	for (int i = 0; i < HOST_MAX_DEVS; i++)
-		if (page->dev[i].in_use && page->dev[i].index == r->dev)
-			dev = page->dev[i].name;
 	o = stuck_wait(&r->why, r->part < STUCK_PARTS ? stuck_parts[r->part] : "unknown", r->since,
 		       r->flags & STUCK_IDLE, now);
-	stuck_str(o, "device", dev);
-	stuck_int(o, "qpn", r->qpn);
+	answer_str(o, "device", answer_device(page, r->dev));
+	answer_u64(o, "qpn", r->qpn);
 	if (r->peer_qpn)
-		stuck_int(o, "peer_qpn", r->peer_qpn);
+		answer_u64(o, "peer_qpn", r->peer_qpn);
 	if (r->flags & STUCK_HAS_WR)
-		stuck_int(o, "wr_id", r->wr_id);
+		answer_u64(o, "wr_id", r->wr_id);
 	return o;
 }
 
@@ -111,9 +97,9 @@ static void stuck_cm_wait(void *arg, const struct rdma_wait *w, int64_t id, cons
 	struct json_object *o = stuck_wait(&w->why, "rdma_cm", (uint64_t)w->since, w->idle, s->now);
 
 	if (dev)
-		stuck_str(o, "device", dev);
+		answer_str(o, "device", dev);
 	if (id >= 0)
-		stuck_int(o, "cm_id", (uint64_t)id);
+		answer_u64(o, "cm_id", (uint64_t)id);
 	json_object_array_add(s->waits, o);
 }
 
@@ -122,7 +108,7 @@ static void stuck_mad_wait(void *arg, const struct why *why, ns_t since, const c
 	const struct stuck_own *s = arg;
 	struct json_object *o = stuck_wait(why, "MAD", (uint64_t)since, false, s->now);
 
-	stuck_str(o, "device", dev);
+	answer_str(o, "device", dev);
 	json_object_array_add(s->waits, o);
 }
 
@@ -134,14 +120,14 @@ static struct json_object *stuck_process(struct rused *r, const struct client *c
 	uint64_t contexts = 0;
 	char state[2] = { stuck_state(c->pid), '\0' };
 
-	stuck_int(o, "pid", (uint64_t)c->pid);
-	stuck_str(o, "comm", c->comm);
-	stuck_int(o, "proc", c->proc);
-	stuck_str(o, "state", state);
-	stuck_int(o, "answered", t ? t->answered : 0);
+	answer_u64(o, "pid", (uint64_t)c->pid);
+	answer_str(o, "comm", c->comm);
+	answer_u64(o, "proc", c->proc);
+	answer_str(o, "state", state);
+	answer_u64(o, "answered", t ? t->answered : 0);
 	for (int i = 0; i < HOST_MAX_DEVS; i++)
 		contexts += c->nctx[i];
-	stuck_int(o, "contexts", contexts);
+	answer_u64(o, "contexts", contexts);
 	for (uint32_t i = 0; t && i < t->n; i++)
 		json_object_array_add(a, stuck_qp_wait(&t->rec[i], r->host.page, r->loop.now));
 	ucma_stuck(&r->ucma, c->pid, stuck_cm_wait, &own);
@@ -157,7 +143,7 @@ char *stuck_text(struct rused *r)
 	const struct client *c;
 	char *text;
 
-	stuck_int(o, "asked", r->host.page->stuck_asked);
+	answer_u64(o, "asked", r->host.page->stuck_asked);
 	list_for_each_entry(c, &r->clients.list, node)
 		if (c->proc)
 			json_object_array_add(a, stuck_process(r, c,
