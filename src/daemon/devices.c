@@ -170,8 +170,8 @@ static int device_refuse(struct why *why, enum why_id id, const char *a, const c
 {
 	uint64_t arg[WHY_ARGS] = { 0 };
 
-	memcpy(arg, a, strnlen(a, 16));
-	memcpy(arg + 2, b, strnlen(b, 16));
+	why_str(arg, a);
+	why_str(arg + 2, b);
 	why_make(why, id, arg);
 	return ret;
 }

@@ -153,7 +153,7 @@ static void edev_why(struct edev *e, uint32_t event, enum why_id id, const char 
 
 	if (!edev_is_open(e))
 		return;
-	memcpy(arg, name, strnlen(name, 16));
+	why_str(arg, name);
 	why_make(&r.why, id, arg);
 	explain_failed(&e->dev, &r);
 }

@@ -14,12 +14,6 @@ struct trace {
 	bool smp, back;
 };
 
-static void trace_name(const struct node *n, uint64_t arg[2])
-{
-	arg[0] = arg[1] = 0;
-	memcpy(arg, n->id, strnlen(n->id, 16));
-}
-
 /* The port at the other end of out; NULL: packets do not pass. *end: why. */
 static struct port *trace_link(struct port *out, bool smp, enum hop_end *end)
 {
@@ -42,7 +36,7 @@ static struct port *trace_hop(const struct trace *t, struct port *out)
 	enum hop_end end;
 	struct port *in = trace_link(out, t->smp, &end);
 
-	trace_name(out->node, name);
+	why_str(name, out->node->id);
 	if (!in)
 		why_set(t->why, MAD_HOP, name[0], name[1], out->num, end, t->dlid, t->back);
 	return in;
@@ -52,7 +46,7 @@ static struct port *trace_no_route(const struct trace *t, const struct node *n)
 {
 	uint64_t name[2];
 
-	trace_name(n, name);
+	why_str(name, n->id);
 	why_set(t->why, MAD_NO_ROUTE, name[0], name[1], t->dlid, t->back);
 	return NULL;
 }
@@ -92,7 +86,7 @@ static struct port *trace_directed(struct port *p, const uint8_t *smp, struct wh
 		enum hop_end end = HOP_NO_PORT;
 		uint64_t name[2];
 
-		trace_name(n, name);
+		why_str(name, n->id);
 		p = num && num <= n->nports ? trace_link(&n->ports[num], true, &end) : NULL;
 		if (i > 1 && !is_switch(n)) {
 			p = NULL;
@@ -124,7 +118,7 @@ static bool trace_m_key(struct port *p, const uint8_t *smp, struct why *w)
 	if (!key || key == get_be64(smp + SMP_O_MKEY) ||
 	    (smp[MAD_O_METHOD] == MAD_GET && port_get(m, PI_M_KEY_PROTECT_BITS) < 2))
 		return false;
-	trace_name(p->node, name);
+	why_str(name, p->node->id);
 	why_set(w, MAD_M_KEY, name[0], name[1], get_be64(smp + SMP_O_MKEY));
 	return true;
 }

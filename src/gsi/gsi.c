@@ -141,9 +141,9 @@ static int gsi_port_gid(void *ctx, uint8_t index, uint8_t gid[16])
 static void gsi_port_why(void *ctx, const struct mad_addr *a, const uint8_t *mad, struct why *w)
 {
 	struct gsi_port *p = ctx, *to = gsi_find_gid(p->gsi, a->gid, &(uint16_t){ 0 });
-	uint64_t name[2] = { 0 };
+	uint64_t name[2];
 
-	memcpy(name, gsi_dev(p)->name, strnlen(gsi_dev(p)->name, sizeof(name)));
+	why_str(name, gsi_dev(p)->name);
 	if (gsi_dev(p)->state != PORT_ACTIVE)
 		why_set(w, MAD_PORT_DOWN, name[0], name[1], gsi_dev(p)->state);
 	else if (to)

@@ -10,9 +10,9 @@ void mad_why(struct mad_port *p, const struct mad_addr *to, const uint8_t *mad, 
 	uint8_t class = mad[MAD_O_CLASS];
 	const bool smp = class == MAD_CLASS_SUBN_LID || class == MAD_CLASS_SUBN_DR;
 	const struct mad_agent *a = p ? port_find_agent(p, mad) : NULL;
-	uint64_t name[2] = { 0 };
+	uint64_t name[2];
 
-	memcpy(name, where, strnlen(where, sizeof(name)));
+	why_str(name, where);
 	if (to->qpn != !smp)
 		why_set(w, MAD_QPN, class, !smp, to->qpn);
 	else if (!a || !a->ops->recv)

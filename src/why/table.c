@@ -29,6 +29,12 @@ void why_make(struct why *w, enum why_id id, const uint64_t arg[WHY_ARGS])
 	memcpy(w->arg, arg, sizeof(w->arg));
 }
 
+void why_str(uint64_t arg[2], const char *s)
+{
+	arg[0] = arg[1] = 0;
+	memcpy(arg, s, strnlen(s, 2 * sizeof(*arg)));
+}
+
 static int why_digit(char c)
 {
 	if (c >= '0' && c <= '9')

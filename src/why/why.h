@@ -56,6 +56,9 @@ struct why_row {
 #define why_set(w, id, ...) why_make((w), WHY_##id, (const uint64_t[WHY_ARGS]){ __VA_ARGS__ })
 void why_make(struct why *w, enum why_id id, const uint64_t arg[WHY_ARGS]);
 
+/* Puts a string into two values, as {0:str} shows it: up to 16 bytes. */
+void why_str(uint64_t arg[2], const char *s);
+
 /* The row of an id; NULL: there is none. */
 const struct why_row *why_row(uint32_t id);
 /* The i-th row in the order of ids, from 0; NULL: there are no more. */
