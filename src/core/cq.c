@@ -116,8 +116,7 @@ static noinline __cold void cq_overflow(struct cq *cq)
 		return;
 	cq->overflowed = true;
 	why_set(&r.why, EVENT_CQ, cq->ring.mask);
-	if (dev->ops->failed)
-		dev->ops->failed(dev, &r);
+	rdev_failed(dev, &r);
 	event_raise(&cq->async, IB_EVENT_CQ_ERR);
 }
 

@@ -229,6 +229,17 @@ int rdev_find_gid(const struct rdev *dev, const uint8_t raw[16])
 	return -ENOENT;
 }
 
+ns_t rdev_now(const struct rdev *dev)
+{
+	return dev->ops->now ? dev->ops->now() : 0;
+}
+
+void rdev_failed(struct rdev *dev, const struct why_rec *r)
+{
+	if (dev->ops->failed)
+		dev->ops->failed(dev, r);
+}
+
 noinline __cold void rdev_refuse_why(struct rdev *dev, enum why_id id,
 				     const uint64_t arg[WHY_ARGS])
 {

@@ -34,6 +34,11 @@ struct fail_log {
 
 struct rdev;
 
+/* The host clock in ns; 0: not known. */
+ns_t rdev_now(const struct rdev *dev);
+/* Logs a failure, if the host keeps a log: see rdev_ops.failed. */
+void rdev_failed(struct rdev *dev, const struct why_rec *r);
+
 /*
  * Leaves the reason for which a command is refused, an id of why/why.def without WHY_ and its values, and returns err.
  * The first reason of a command counts.

@@ -8,7 +8,7 @@ void key_ended(struct rdev *dev, uint32_t key, bool window)
 
 	h->key[i].key = key;
 	h->key[i].window = window;
-	h->key[i].at = dev->ops->now ? dev->ops->now() : 0;
+	h->key[i].at = rdev_now(dev);
 }
 
 /* No region or window has this key. Was it valid earlier? */
@@ -16,7 +16,7 @@ static void key_why_none(const struct rdev *dev, uint32_t key, struct why *why)
 {
 	const struct fail_log *h = &dev->fails;
 	uint32_t n = min(h->nkeys, DEV_KEY_HISTORY), index = key >> 8;
-	ns_t now = dev->ops->now ? dev->ops->now() : 0;
+	ns_t now = rdev_now(dev);
 
 	for (uint32_t i = 1; i <= n; i++) {
 		uint32_t k = (h->nkeys - i) % DEV_KEY_HISTORY;

@@ -179,11 +179,6 @@ noinline __cold void xp_why_retry(struct qp *qp)
 		xp_why(qp, RETRY_LOST, r->una, tries, xp_why_timeout(qp));
 }
 
-static ns_t xp_why_now(const struct qp *qp)
-{
-	return qp->dev->ops->now ? qp->dev->ops->now() : 0;
-}
-
 static void xp_why_log(struct qp *qp, const struct why *why, uint8_t whose, uint64_t wr_id,
 		       uint32_t status)
 {
@@ -192,8 +187,7 @@ static void xp_why_log(struct qp *qp, const struct why *why, uint8_t whose, uint
 		.qpn = qp->qpn, .peer_qpn = qp->attr.dest_qpn, .wr_id = wr_id,
 	};
 
-	if (qp->dev->ops->failed)
-		qp->dev->ops->failed(qp->dev, &r);
+	rdev_failed(qp->dev, &r);
 }
 
 noinline __cold uint32_t xp_why_cqe(struct qp *qp, uint64_t wr_id, enum wc_status status)
@@ -206,9 +200,9 @@ noinline __cold uint32_t xp_why_cqe(struct qp *qp, uint64_t wr_id, enum wc_statu
 		return f->why.id;
 	}
 	if (f->err)
-		why_set(&flushed, FLUSH_FAILED, f->err, xp_why_now(qp) - f->err_at);
+		why_set(&flushed, FLUSH_FAILED, f->err, rdev_now(qp->dev) - f->err_at);
 	else
-		why_set(&flushed, FLUSH_MODIFY, qp->state, xp_why_now(qp) - f->err_at);
+		why_set(&flushed, FLUSH_MODIFY, qp->state, rdev_now(qp->dev) - f->err_at);
 	xp_why_log(qp, &flushed, WHY_OWN, wr_id, status);
 	return flushed.id;
 }
@@ -231,7 +225,7 @@ noinline __cold void xp_why_err(struct qp *qp)
 	struct qp_fail *f = xp_fail(qp);
 
 	f->err = f->why.id;
-	f->err_at = xp_why_now(qp);
+	f->err_at = rdev_now(qp->dev);
 }
 
 noinline __cold void xp_why_event(struct qp *qp, enum xp_event event)
@@ -242,8 +236,8 @@ noinline __cold void xp_why_event(struct qp *qp, enum xp_event event)
 		.qpn = qp->qpn, .peer_qpn = qp->attr.dest_qpn,
 	};
 
-	if (qp->dev->ops->failed && f->why.id != WHY_NONE)
-		qp->dev->ops->failed(qp->dev, &r);
+	if (f->why.id != WHY_NONE)
+		rdev_failed(qp->dev, &r);
 }
 
 noinline __cold void xp_why_srq(struct qp *qp)
@@ -251,6 +245,5 @@ noinline __cold void xp_why_srq(struct qp *qp)
 	struct why_rec r = { .event = IB_EVENT_SRQ_ERR + 1, .qpn = qp->qpn };
 
 	why_set(&r.why, SRQ_FAILED);
-	if (qp->dev->ops->failed)
-		qp->dev->ops->failed(qp->dev, &r);
+	rdev_failed(qp->dev, &r);
 }

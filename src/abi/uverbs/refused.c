@@ -71,7 +71,7 @@ noinline __cold int uverbs_refused(struct uverbs_file *f, const char *name, int 
 	rec.why = dev->fails.refused;
 	rec.qpn = dev->fails.refused_qpn;
 	refused_name(name, rec.call, sizeof(rec.call));
-	if (dev->ops->failed && !refused_is_answer(name, ret))
-		dev->ops->failed(dev, &rec);
+	if (!refused_is_answer(name, ret))
+		rdev_failed(dev, &rec);
 	return ret;
 }
