@@ -37,7 +37,7 @@ static int own_dir_create(char *path, size_t size)
 	for (size_t i = 0; i < ARRAY_SIZE(up); i++) {
 		if (!up[i] || *up[i] != '/' || strlen(up[i]) > IPC_RUNDIR_MAX / 2)
 			continue;
-		snprintf(path, size, "%s/ruse-own.XXXXXX", up[i]);
+		snprintf(path, size, "%s/" IPC_OWN_PREFIX "XXXXXX", up[i]);
 		if (mkdtemp(path))
 			return setenv("RUSE_DIR", path, 1) ? -errno : 0;
 	}

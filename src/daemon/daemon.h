@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "daemon/captures.h"
+#include "daemon/cgroup.h"
 #include "daemon/channels.h"
 #include "daemon/clients.h"
 #include "daemon/devices.h"
@@ -31,6 +32,7 @@
 struct rused {
 	struct loop loop;
 	struct place place;	/* the run directory: lock, socket and log */
+	struct cgroup cgroup;
 	struct loop_fd listen, signals;
 	ns_t started, idle;	/* idle: time without clients until exit; 0 = never */
 	bool drain;		/* exit when the last client has disconnected, even if rused_busy() */

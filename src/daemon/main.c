@@ -201,6 +201,7 @@ static int rused_setup(struct rused *r, const struct options *o)
 	r->listen.fd = r->signals.fd = r->host.page_fd = -1;
 	list_init(&r->clients.list);
 	explain_init(&r->explain);
+	cgroup_init(&r->cgroup, &r->loop);
 	port_init(&r->port, &r->loop, &r->leases, &r->gsi, rused_port_opened);
 	orphans_init(&r->orphans, &r->loop, &r->leases, &r->port);
 	hostnet_init(&r->net, &r->loop, &devices_net_ops, &r->devices);
@@ -284,9 +285,20 @@ static void rused_teardown(struct rused *r, bool keep_log)
 	port_fini(&r->port);
 	hostnet_fini(&r->net);
 	host_fini(&r->host, ours);
+	cgroup_fini(&r->cgroup);
 	loop_del(&r->loop, &r->signals);
 	loop_fini(&r->loop);
 	place_leave(&r->place, keep_log);
+}
+
+/*
+ * With --foreground a terminal or a service manager has rused where it wants it. The rused of `ruse run
+ * --own` must end with its program tree, also if that is killed.
+ */
+static bool cgroup_wanted(const struct rused *r, const struct options *o)
+{
+	return !o->foreground &&
+	       strncmp(strrchr(r->place.rundir, '/') + 1, IPC_OWN_PREFIX, strlen(IPC_OWN_PREFIX));
 }
 
 int main(int argc, char **argv)
@@ -318,6 +330,8 @@ int main(int argc, char **argv)
 	rc = rused_setup(&r, &o);
 	if (!rc) {
 		place_up(&r.place, r.spare);
+		if (cgroup_wanted(&r, &o))
+			cgroup_leave(&r.cgroup);
 		rc = rused_serve(&r);
 	} else if (!o.foreground) {
 		/* The program that has started rused reads standard error and reports this line. */

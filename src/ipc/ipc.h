@@ -21,6 +21,7 @@
 #define IPC_SOCK_NAME "rused.sock"
 #define IPC_LOG_NAME "rused.log"
 #define IPC_CRASH_NAME "rused.crash"	/* the log of the last rused that crashed */
+#define IPC_OWN_PREFIX "ruse-own."	/* name of the run directories of `ruse run --own`, without the random part */
 #define IPC_RUNDIR_MAX 96	/* with "/rused.sock" it must fit into sun_path */
 
 enum ipc_type {
