@@ -26,15 +26,32 @@ static void stop_help(void)
 
 #define STOP_WAIT 5000	/* ms */
 
-/* A pidfd of the process at the other end of the connection; -1: it is not visible here. */
-static int stop_pidfd(const struct ipc_conn *c)
+/* The PID of the process at the other end of the connection; 0: it is not visible here. */
+static pid_t stop_peer(const struct ipc_conn *c)
 {
 	struct ucred cr = { 0 };
 	socklen_t len = sizeof(cr);
 
-	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &cr, &len) || cr.pid <= 0)
-		return -1;
-	return (int)syscall(SYS_pidfd_open, cr.pid, 0);
+	return getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &cr, &len) ? 0 : cr.pid;
+}
+
+/*
+ * Connects to rused. *pidfd (NULL: not needed): a pidfd of rused; -1: it is not visible here. The peer
+ * of a connection for which a service manager has started rused is that manager, so connect again.
+ */
+static int stop_connect(struct ipc_conn *c, uint32_t *pid, int *pidfd)
+{
+	int rc = cli_rused_connect(c, pid);
+
+	if (rc || !pidfd)
+		return rc;
+	if (stop_peer(c) != (pid_t)*pid) {
+		ipc_close(c);
+		rc = cli_rused_connect(c, pid);
+	}
+	if (!rc && stop_peer(c) > 0)
+		*pidfd = (int)syscall(SYS_pidfd_open, stop_peer(c), 0);
+	return rc;
 }
 
 /* Waits for the end of the process. False: it still runs after STOP_WAIT. */
@@ -77,13 +94,11 @@ int cmd_stop(int argc, char **argv)
 		fprintf(stderr, "ruse stop: unexpected argument '%s'\n", argv[optind]);
 		return EXIT_USAGE;
 	}
-	rc = cli_rused_connect(&c, &pid);
+	rc = stop_connect(&c, &pid, req.now ? &pidfd : NULL);
 	if (cli_rused_absent(rc)) {
 		puts("no rused is running here");
 		return 0;
 	}
-	if (!rc && req.now)
-		pidfd = stop_pidfd(&c);
 	if (!rc)
 		rc = ipc_call(&c, IPC_SHUTDOWN, &req, sizeof(req), NULL, 0, NULL, NULL, NULL, NULL);
 	/* With --now rused may exit before it answers. */

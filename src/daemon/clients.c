@@ -8,7 +8,8 @@
  *
  * rused exits in two steps: it shuts the listening socket down, so that connect() fails with
  * ECONNREFUSED, and then accepts what is left in the queue. If there is a client, it listens again
- * and stays.
+ * and stays. A socket of the service manager (ruse.socket) is not shut down: the manager starts the
+ * next rused for what connects to it.
  *
  * Killed clients stay in loop.dead until the end of the event loop's round, as callers may still
  * use them.
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -30,6 +32,7 @@
 
 #define MAX_CLIENTS 1024
 #define BACKLOG 128
+#define GIVEN_FD 3		/* SD_LISTEN_FDS_START of sd_listen_fds(3) */
 #define DRAIN_MAX 512		/* more messages than a socket can hold */
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77		/* Linux 6.5 */
@@ -291,7 +294,49 @@ static void clients_listen_event(struct loop_fd *f, uint32_t events)
 	clients_accept_one(container_of(f, struct rused, listen));
 }
 
-int clients_listen(struct rused *r)
+bool clients_given(struct rused *r)
+{
+	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+	int type = 0, listens = 0;
+	socklen_t len = sizeof(int);
+
+	r->given = -1;
+	if (!pid || !count || strtol(pid, NULL, 10) != getpid())
+		return true;
+	if (strcmp(count, "1") || getsockopt(GIVEN_FD, SOL_SOCKET, SO_TYPE, &type, &len) ||
+	    type != SOCK_SEQPACKET ||
+	    getsockopt(GIVEN_FD, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) || !listens)
+		return false;
+	fcntl(GIVEN_FD, F_SETFD, FD_CLOEXEC);
+	fcntl(GIVEN_FD, F_SETFL, O_NONBLOCK);
+	r->given = GIVEN_FD;
+	return true;
+}
+
+/* Makes RUN/rused.sock a link of the given socket. A descriptor of the socket, or -errno. */
+static int clients_link(const struct rused *r)
+{
+	struct sockaddr_un sa = { 0 };
+	socklen_t len = sizeof(sa) - 1;
+	struct stat there, st;
+
+	if (getsockname(r->given, (struct sockaddr *)&sa, &len) || lstat(sa.sun_path, &st))
+		return -errno;
+	/* ruse.socket has made the link already, so that a program could start rused. */
+	if (fstatat(r->place.run, IPC_SOCK_NAME, &there, AT_SYMLINK_NOFOLLOW) ||
+	    there.st_ino != st.st_ino || there.st_dev != st.st_dev) {
+		unlinkat(r->place.run, IPC_SOCK_NAME, 0);
+		if (linkat(AT_FDCWD, sa.sun_path, r->place.run, IPC_SOCK_NAME, 0))
+			return -errno;
+	}
+	/* The process that has called listen() last is the peer that SO_PEERCRED names: not systemd. */
+	if (listen(r->given, BACKLOG))
+		return -errno;
+	return fcntl(r->given, F_DUPFD_CLOEXEC, 0);
+}
+
+/* Creates RUN/rused.sock. A descriptor of the socket, or -errno. */
+static int clients_bind(const struct rused *r)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	int fd, rc;
@@ -304,11 +349,31 @@ int clients_listen(struct rused *r)
 		return -errno;
 	/* rused holds the lock, so the old socket's owner is dead. */
 	unlinkat(r->place.run, IPC_SOCK_NAME, 0);
-	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) || listen(fd, BACKLOG)) {
-		rc = -errno;
-		close(fd);
-		return rc;
+	if (!bind(fd, (struct sockaddr *)&sa, sizeof(sa)) && !listen(fd, BACKLOG))
+		return fd;
+	rc = -errno;
+	close(fd);
+	return rc;
+}
+
+int clients_listen(struct rused *r)
+{
+	int fd = -1, rc;
+
+	if (r->given >= 0) {
+		fd = clients_link(r);
+		if (fd < 0) {
+			log_warn("cannot link the socket of the service manager to %s/" IPC_SOCK_NAME
+				 ": %s; rused makes a socket of its own",
+				 r->place.rundir, strerror(-fd));
+			close(r->given);
+			r->given = -1;
+		}
 	}
+	if (fd < 0)
+		fd = clients_bind(r);
+	if (fd < 0)
+		return fd;
 	place_bound(&r->place);
 	r->listen.fn = clients_listen_event;
 	rc = loop_add(&r->loop, &r->listen, fd, EPOLLIN);
@@ -321,10 +386,18 @@ void clients_listen_no_more(struct rused *r)
 {
 	if (r->listen.fd < 0)
 		return;
-	shutdown(r->listen.fd, SHUT_RD);
+	/* The next rused accepts what connects to a given socket. */
+	if (r->given < 0)
+		shutdown(r->listen.fd, SHUT_RD);
 	while (clients_accept_one(r))
 		;
 	loop_del(&r->loop, &r->listen);
+}
+
+void clients_unlink(const struct rused *r)
+{
+	if (r->given < 0 && place_ours(&r->place))
+		unlinkat(r->place.run, IPC_SOCK_NAME, 0);
 }
 
 int clients_listen_again(struct rused *r)
@@ -339,8 +412,7 @@ bool clients_leave(struct rused *r)
 
 	clients_listen_no_more(r);
 	if (!r->clients.count) {
-		if (place_ours(&r->place))
-			unlinkat(r->place.run, IPC_SOCK_NAME, 0);
+		clients_unlink(r);
 		return true;
 	}
 	/* Another rused owns the run directory: serve the client, but do not listen again. */

@@ -44,7 +44,14 @@ struct client {
 	struct channel channel;
 };
 
+/*
+ * Sets r->given to the listening socket that a service manager has passed (LISTEN_FDS), or to -1. False:
+ * something else was passed.
+ */
+bool clients_given(struct rused *r);
 int clients_listen(struct rused *r);
+/* Removes RUN/rused.sock, unless it belongs to the service manager or to another rused. */
+void clients_unlink(const struct rused *r);
 /* Replaces the listening socket by a new one; connected clients stay. 0, or -errno: there is no listening socket. */
 int clients_listen_again(struct rused *r);
 void clients_listen_no_more(struct rused *r);

@@ -34,6 +34,7 @@ struct rused {
 	struct place place;	/* the run directory: lock, socket and log */
 	struct cgroup cgroup;
 	struct loop_fd listen, signals;
+	int given;		/* listening socket of the service manager, of which listen.fd is a copy; -1: none */
 	ns_t started, idle;	/* idle: time without clients until exit; 0 = never */
 	bool drain;		/* exit when the last client has disconnected, even if rused_busy() */
 

@@ -273,8 +273,7 @@ static void rused_teardown(struct rused *r, bool keep_log)
 
 	place_unwatch(&r->place);
 	loop_del(&r->loop, &r->listen);
-	if (ours)
-		unlinkat(r->place.run, IPC_SOCK_NAME, 0);
+	clients_unlink(r);
 	orphans_fini(&r->orphans, r->place.run, ours);
 	clients_close_all(r);
 	explain_fini(&r->explain);
@@ -309,6 +308,11 @@ int main(int argc, char **argv)
 
 	options_parse(argc, argv, &o);
 	log_init("rused", STDERR_FILENO);
+	if (!clients_given(&r)) {
+		log_err("the service manager has passed no listening socket of type SEQPACKET; "
+			"compare the unit with ruse.socket");
+		return 1;
+	}
 	reset_process();
 	rc = place_open(&r.place, o.rundir);
 	if (rc) {
