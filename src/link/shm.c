@@ -296,7 +296,8 @@ void shm_quiesce(struct shm_ep *ep)
 	 */
 	smp_mb();
 	list_for_each_entry(l, &ep->links, list) {
-		for (spins = 0; READ_ONCE(l->rx.h->placing); spins++) {
+		/* Acquire: what follows, the program's reads too, finds the data of the access. */
+		for (spins = 0; smp_load_acquire(&l->rx.h->placing); spins++) {
 			if (spins < 1000) {
 				cpu_relax();
 				continue;

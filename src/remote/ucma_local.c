@@ -133,8 +133,11 @@ static void ucma_tell_read(struct ucma_map *map)
 {
 	struct ipc_ucma h = { .file = map->shm->number };
 	struct ucma_shm *s = map->shm;
-	uint32_t more = READ_ONCE(s->more);
+	uint32_t more;
 
+	/* rused sets `more` and then looks whether events were taken; here it is the opposite. */
+	smp_mb_after_atomic();
+	more = READ_ONCE(s->more);
 	if (more == UCMA_MORE_NOT)
 		return;
 	if (more == UCMA_MORE_QUEUED && READ_ONCE(s->tail) - READ_ONCE(s->head) > UCMA_RING / 2)

@@ -125,6 +125,8 @@ void umad_settle(struct umad_map *map, int fd, bool took)
 	struct bell b = umad_shm_bell(map->shm);
 
 	bell_settle(&b, fd);
+	/* rused sets `more` and then looks whether packets were taken; here it is the opposite. */
+	smp_mb_after_atomic();
 	if (took && READ_ONCE(map->shm->more))
 		umad_tell_read(map);
 }
