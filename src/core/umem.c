@@ -10,6 +10,9 @@
  * bytes before w are stored. Then one 8-byte store writes the last 8 bytes of the copy. Unless the
  * last byte is also the last of w, this store repeats some bytes before w, with the same values.
  *
+ * UMEM_ALIGNED_ONLY (arm64): only an aligned store is one store. All bytes before w are stored, then those of w by
+ * aligned stores in ascending order.
+ *
  * UMEM_PORTABLE replaces guarded instructions by process_vm_writev() on this process, for
  * processors that umem_arch.h does not know.
  */
@@ -41,6 +44,8 @@ struct umem_ex {
 
 extern const struct umem_ex __start_umem_ex[] __attribute__((visibility("hidden")));
 extern const struct umem_ex __stop_umem_ex[] __attribute__((visibility("hidden")));
+
+#ifndef UMEM_ALIGNED_ONLY
 
 /* Copies 1 to 15 bytes within one cache line. */
 static inline int umem_copy_in_line(uint8_t *d, const uint8_t *s, size_t n)
@@ -80,6 +85,44 @@ static int umem_copy_short(uint8_t *d, const uint8_t *s, size_t n)
 	return umem_copy_in_line(d + head, s + head, n - head);
 }
 
+#else
+
+/* Copies 1 to 7 bytes in any order. */
+static inline bool umem_copy_few(uint8_t *d, const uint8_t *s, size_t n)
+{
+	if (n >= 4)
+		return mov4(d, s) && mov4(d + n - 4, s + n - 4);
+	if (n >= 2)
+		return mov2(d, s) && mov2(d + n - 2, s + n - 2);
+	return mov1(d, s);
+}
+
+/* Copies 1 to 8 bytes within one aligned word by aligned stores, in order. */
+static inline bool umem_copy_in_word(uint8_t *d, const uint8_t *s, size_t n)
+{
+	size_t take;
+	bool ok;
+
+	for (;; d += take, s += take) {
+		uintptr_t at = (uintptr_t)d;
+
+		if (!(at & 7) && n >= 8)
+			take = 8, ok = mov8(d, s);
+		else if (!(at & 3) && n >= 4)
+			take = 4, ok = mov4(d, s);
+		else if (!(at & 1) && n >= 2)
+			take = 2, ok = mov2(d, s);
+		else
+			take = 1, ok = mov1(d, s);
+		n -= take;
+		if (!ok || !n)
+			return ok;
+		smp_wmb();
+	}
+}
+
+#endif
+
 /* Copies 8 bytes or more. The last move may overlap the one before. */
 static inline bool umem_copy_body(uint8_t *d, const uint8_t *s, size_t n)
 {
@@ -96,6 +139,8 @@ static inline bool umem_copy_body(uint8_t *d, const uint8_t *s, size_t n)
 			return false;
 	return mov32(end - 32, s + (end - d) - 32);
 }
+
+#ifndef UMEM_ALIGNED_ONLY
 
 HOT int umem_copy(void *dst, const void *src, size_t len)
 {
@@ -114,6 +159,31 @@ HOT int umem_copy(void *dst, const void *src, size_t len)
 	smp_wmb();
 	return mov8(d + len - 8, s + len - 8) ? 0 : -EFAULT;
 }
+
+#else
+
+HOT int umem_copy(void *dst, const void *src, size_t len)
+{
+	uint8_t *d = dst;
+	const uint8_t *s = src;
+	uintptr_t word;
+	size_t body;
+
+	if (likely(len == 8 && !((uintptr_t)d & 7)))
+		return mov8(d, s) ? 0 : -EFAULT;
+	if (!len)
+		return 0;
+	word = ((uintptr_t)d + len - 1) & ~(uintptr_t)7;
+	body = word > (uintptr_t)d ? word - (uintptr_t)d : 0;
+	if (body) {
+		if (unlikely(!(body < 8 ? umem_copy_few(d, s, body) : umem_copy_body(d, s, body))))
+			return -EFAULT;
+		smp_wmb();
+	}
+	return umem_copy_in_word(d + body, s + body, len - body) ? 0 : -EFAULT;
+}
+
+#endif
 
 int umem_cmp_swp(uint64_t *p, uint64_t compare, uint64_t swap, uint64_t *orig)
 {

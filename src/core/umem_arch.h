@@ -81,6 +81,8 @@ static inline int umem_guarded_fetch_add(uint64_t *p, uint64_t *val)
 #elif defined(__aarch64__)
 
 #define UMEM_PC(uc) ((uc)->uc_mcontext.pc)
+/* The bytes of a store that is not aligned may become visible one by one, in any order. */
+#define UMEM_ALIGNED_ONLY 1
 
 UMEM_MOV(mov1, "ldrb w9, [%1]", "strb w9, [%0]", "x9")
 UMEM_MOV(mov2, "ldrh w9, [%1]", "strh w9, [%0]", "x9")
