@@ -82,8 +82,9 @@ static enum xfer shm_blame(struct shm_link *l, bool write, const struct iovec *l
 	return shm_vm_call(l->pid, false, &lv, 1, &rv, 1) == 1 ? XFER_LOCAL : XFER_REMOTE;
 }
 
-enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct mem_pos remote,
-		   uint64_t len)
+/* Copies len bytes, which may become visible in any order. */
+static enum xfer shm_xfer_part(struct shm_link *l, bool write, struct mem_pos local,
+			       struct mem_pos remote, uint64_t len)
 {
 	struct iovec lv[XFER_IOV], rv[XFER_IOV];
 	int nl, nr;
@@ -122,6 +123,38 @@ enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct 
 		}
 	}
 	return XFER_OK;
+}
+
+/* Address of the last of len bytes. */
+static uintptr_t shm_pos_last(struct mem_pos p, uint64_t len)
+{
+	shm_pos_skip(&p, len - 1);
+	return p.n ? (uintptr_t)p.v->iov_base + p.off : 0;
+}
+
+enum xfer shm_xfer(struct shm_link *l, bool write, struct mem_pos local, struct mem_pos remote,
+		   uint64_t len)
+{
+	uint64_t left = len, take;
+	enum xfer x = XFER_OK;
+
+	if (CPU_STORES_ORDERED || !len)
+		return shm_xfer_part(l, write, local, remote, len);
+	/*
+	 * The kernel's copy has no order. Programs poll the last byte of a message: copy the bytes before the
+	 * aligned word of that byte first, then that word, in pieces of 8, or 4, 2 and 1 bytes.
+	 */
+	take = len - min(len, (shm_pos_last(write ? remote : local, len) & 7) + 1);
+	for (;; take = 1ull << ilog2((uint32_t)left)) {
+		if (take)
+			x = shm_xfer_part(l, write, local, remote, take);
+		left -= take;
+		if (x != XFER_OK || !left)
+			return x;
+		shm_pos_skip(&local, take);
+		shm_pos_skip(&remote, take);
+		smp_wmb();
+	}
 }
 
 bool shm_nonce_ok(struct shm_link *l)
