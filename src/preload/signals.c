@@ -147,6 +147,36 @@ static noinline void call_on_stack(uintptr_t sp, action_fn fn, int sig,
 			   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
 }
 
+#define STACK_POINTER(uc) ((uc)->uc_mcontext.gregs[REG_RSP])
+#define RED_ZONE 128
+#elif defined(__aarch64__)
+static noinline void call_on_stack(uintptr_t sp, action_fn fn, int sig,
+				   siginfo_t *si, void *uc)
+{
+	register uintptr_t x0 __asm__("x0") = (uintptr_t)sig;
+	register siginfo_t *x1 __asm__("x1") = si;
+	register void *x2 __asm__("x2") = uc;
+	void *volatile frame = __builtin_frame_address(0);
+
+	(void)frame;
+	__asm__ volatile("mov x19, sp\n\t"
+			 "mov sp, %[sp]\n\t"
+			 "blr %[fn]\n\t"
+			 "mov sp, x19"
+			 : "+r"(x0), "+r"(x1), "+r"(x2)
+			 : [sp] "r"(sp), [fn] "r"(fn)
+			 : "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13",
+			   "x14", "x15", "x16", "x17", "x18", "x19", "x30", "cc", "memory", "v0",
+			   "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11",
+			   "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21",
+			   "v22", "v23", "v24", "v25", "v26", "v27", "v28", "v29", "v30", "v31");
+}
+
+#define STACK_POINTER(uc) ((uc)->uc_mcontext.sp)
+#define RED_ZONE 0
+#endif
+
+#ifdef STACK_POINTER
 /*
  * Stack pointer for a handler that runs on the interrupted stack, below the red zone. 0: the
  * interrupted code runs on the same stack as this function, so no switch of stacks is needed.
@@ -154,13 +184,13 @@ static noinline void call_on_stack(uintptr_t sp, action_fn fn, int sig,
 static uintptr_t interrupted_stack(const ucontext_t *uc)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-	uintptr_t sp = (uintptr_t)uc->uc_mcontext.gregs[REG_RSP];
+	uintptr_t sp = (uintptr_t)STACK_POINTER(uc);
 	uintptr_t alt = (uintptr_t)uc->uc_stack.ss_sp;
 	size_t size = uc->uc_stack.ss_size;
 
 	if ((uc->uc_stack.ss_flags & SS_DISABLE) || here - alt >= size || sp - alt < size)
 		return 0;
-	return (sp - 128) & ~(uintptr_t)15;
+	return (sp - RED_ZONE) & ~(uintptr_t)15;
 }
 #else
 static void call_on_stack(uintptr_t sp, action_fn fn, int sig, siginfo_t *si, void *uc)
