@@ -50,7 +50,7 @@
 #else
 #define smp_mb_after_atomic() smp_mb()
 #endif
-/* 1: other processors see the stores of this one in program order; a copy by the kernel counts as such. */
+/* 1: other processors see the stores of this one in program order. */
 #if defined(__x86_64__)
 #define CPU_STORES_ORDERED 1
 #else
