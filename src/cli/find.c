@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "ipc/attach.h"
+#include "ipc/version.h"
 
 /* Where the other parts are, relative to the directory of this program: first in the build tree, second when installed. */
 static const char *const places[] = { "", "../" RUSE_LIBDIR "/ruse/" };
@@ -69,6 +70,19 @@ bool cli_rused_absent(int rc)
 	return rc == -ENOENT || rc == -ECONNREFUSED;
 }
 
+/* Tells once that rused is of another version. */
+static void find_tell_version(const struct ipc_conn *c)
+{
+	static bool told;
+	char text[320];
+
+	if (told)
+		return;
+	told = true;
+	ipc_version_text(c, "this ruse", text, sizeof(text));
+	fprintf(stderr, "ruse: %s\n", text);
+}
+
 int cli_rused_connect(struct ipc_conn *c, uint32_t *pid)
 {
 	char rundir[IPC_RUNDIR_MAX];
@@ -79,6 +93,8 @@ int cli_rused_connect(struct ipc_conn *c, uint32_t *pid)
 		rc = ipc_connect(c, rundir);
 	if (!rc)
 		rc = ipc_greet(c, "ruse", pid);
+	if (rc == -EPROTONOSUPPORT)
+		find_tell_version(c);
 	return rc == -EPIPE ? -ECONNREFUSED : rc;	/* EPIPE: rused was exiting */
 }
 
@@ -109,6 +125,8 @@ int cli_rused_attach(struct ipc_conn *c, uint32_t *pid)
 
 int cli_rused_complain(const char *cmd, int rc)
 {
+	if (rc == -EPROTONOSUPPORT)
+		return 1;	/* cli_rused_connect() has told */
 	fprintf(stderr, "ruse %s: %s\n", cmd,
 		rc == -EPERM ? "the run directory belongs to another user, or others may use it: its mode must be 0700" :
 			       strerror(-rc));

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -65,6 +66,56 @@ static bool stop_wait(int pidfd)
 	return n > 0;
 }
 
+/* A pidfd of the process if it is a rused. -1: it is not, or it is not visible here. */
+static int stop_rused_pidfd(int pid)
+{
+	int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	char path[32], comm[8] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	f = fd < 0 ? NULL : fopen(path, "re");
+	if (f && fgets(comm, sizeof(comm), f) && !strcmp(comm, "rused\n")) {
+		fclose(f);
+		return fd;
+	}
+	if (f)
+		fclose(f);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/*
+ * Ends a rused of another version, which does not understand IPC_SHUTDOWN, by a signal. Exit status. The peer may be
+ * a service manager at first, as in stop_connect().
+ */
+static int stop_other(struct ipc_conn *c)
+{
+	int fd = stop_rused_pidfd(c->other_pid), pid;
+
+	if (fd < 0 && cli_rused_connect(c, NULL) == -EPROTONOSUPPORT)
+		fd = stop_rused_pidfd(c->other_pid);
+	pid = c->other_pid;
+	if (fd < 0) {
+		fprintf(stderr, "ruse stop: process %d has the socket of rused, but is not a rused that this process "
+			"can see; end rused by hand\n", pid);
+		return EXIT_FAILED;
+	}
+	if (syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0)) {
+		fprintf(stderr, "ruse stop: cannot send SIGTERM to rused (pid %d): %s\n", pid,
+			strerror(errno));
+		return EXIT_FAILED;
+	}
+	if (!stop_wait(fd)) {
+		fprintf(stderr, "ruse stop: rused (pid %d) still runs after %d s\n", pid,
+			STOP_WAIT / 1000);
+		return EXIT_FAILED;
+	}
+	printf("rused (pid %d) has ended\n", pid);
+	return 0;
+}
+
 int cmd_stop(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -99,6 +150,8 @@ int cmd_stop(int argc, char **argv)
 		puts("no rused is running here");
 		return 0;
 	}
+	if (rc == -EPROTONOSUPPORT && req.now)
+		return stop_other(&c);
 	if (!rc)
 		rc = ipc_call(&c, IPC_SHUTDOWN, &req, sizeof(req), NULL, 0, NULL, NULL, NULL, NULL);
 	/* With --now rused may exit before it answers. */

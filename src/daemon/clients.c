@@ -29,6 +29,7 @@
 #include "base/fds.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "ipc/version.h"
 
 #define MAX_CLIENTS 1024
 #define BACKLOG 128
@@ -135,6 +136,14 @@ void client_refused(struct client *c, int rc)
 	client_kill(c, "disconnected");
 }
 
+static void client_other_version(struct client *c, const struct ipc_hdr *h)
+{
+	log_warn("refused pid %d: its messages have version %u, those of this rused (%s) version %d; "
+		 "`ruse stop --now' ends this rused", c->pid, h->version, ipc_release, IPC_VERSION);
+	ipc_version_refuse(c->sock.fd, h);
+	client_kill(c, "disconnected: another version");
+}
+
 /* Takes one message from the socket. False: there is none. */
 static bool client_take_one(struct client *c)
 {
@@ -148,7 +157,9 @@ static bool client_take_one(struct client *c)
 		return false;
 	if (!rc)
 		rc = client_message(c, &h, body, len, fds, nfds);
-	if (rc)
+	if (rc == -EPROTONOSUPPORT)
+		client_other_version(c, &h);
+	else if (rc)
 		client_refused(c, rc);
 	return true;
 }

@@ -180,6 +180,8 @@ int place_take(struct place *p)
 			rc = ipc_greet(&c, "rused", NULL);
 		if (!rc)
 			ipc_close(&c);
+		if (rc == -EPROTONOSUPPORT)	/* an answer, too: programs tell of the difference */
+			rc = 0;
 		/* -ETIMEDOUT: the other rused is stopped and will keep the lock, so waiting is useless. */
 		if (!rc || rc == -ETIMEDOUT)
 			return rc;

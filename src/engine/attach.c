@@ -34,6 +34,7 @@
 #include "ipc/attach.h"
 #include "ipc/fabric_msg.h"
 #include "ipc/res.h"
+#include "ipc/version.h"
 
 const struct host_dev *host_dev_by_minor(const struct host_page *copy, uint32_t minor)
 {
@@ -313,6 +314,14 @@ static int attach_prepare(void)
 	return ret;
 }
 
+static void attach_tell_version(void)
+{
+	char text[320];
+
+	ipc_version_text(&engine.conn, "libruse.so of this program", text, sizeof(text));
+	log_err("%s", text);
+}
+
 /*
  * Log that rused cannot be reached. Writes two messages, because each contains a path that may be
  * long.
@@ -340,7 +349,9 @@ void attach_tell(int err)
 	told = true;
 	if (err == -EFBIG)
 		return;		/* memfd_grow() has said why */
-	if (err == -ENOMEM || err == -EAGAIN)
+	if (err == -EPROTONOSUPPORT)
+		attach_tell_version();
+	else if (err == -ENOMEM || err == -EAGAIN)
 		log_err("not enough memory or address space for RDMA devices: %s; check the limits "
 			"ulimit -v, and ulimit -l if the program locks its memory",
 			strerrordesc_np(-err));
@@ -431,8 +442,9 @@ int attach_locked(void)
 
 void attach_if_running(void)
 {
-	if (engine.attached && engine.conn.fd < 0)
-		attach_try(false);
+	/* A new rused of another version: commands would fail without a message. */
+	if (engine.attached && engine.conn.fd < 0 && attach_try(false) == -EPROTONOSUPPORT)
+		attach_tell(-EPROTONOSUPPORT);
 }
 
 int engine_attach(void)

@@ -24,6 +24,7 @@
 #include "ipc/fabric_msg.h"
 #include "ipc/ucma_msg.h"
 #include "ipc/umad_msg.h"
+#include "ipc/version.h"
 #include "queue/barrier.h"
 
 #define CALL_TIMEOUT_S 5
@@ -186,14 +187,18 @@ static int recv_one(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *
 	else if (m.msg_flags & MSG_TRUNC)
 		rc = -EMSGSIZE;
 	else if ((m.msg_flags & MSG_CTRUNC) || got > room ||
-		 (size_t)n < sizeof(*hdr) || hdr->version != IPC_VERSION)
+		 (size_t)n < sizeof(*hdr))
 		rc = -EPROTO;
-	if (rc) {
+	else if (hdr->version != IPC_VERSION)
+		rc = -EPROTONOSUPPORT;
+	if (rc)
 		ipc_close_fds(fds, min(got, room));
+	if (rc && rc != -EPROTONOSUPPORT)
 		return rc;
-	}
 	if (len)
 		*len = (size_t)n - sizeof(*hdr);
+	if (rc)
+		return rc;
 	if (nfds)
 		*nfds = got;
 	return 0;
@@ -333,6 +338,8 @@ static int call_recv(struct ipc_conn *c, const struct ipc_hdr *req, char *reply,
 		int n = fdroom - gotfds;
 
 		rc = wait_one(c, &hdr, reply + used, &len, fdroom ? rfds + gotfds : NULL, &n, left);
+		if (rc == -EPROTONOSUPPORT)
+			ipc_version_note(c, &hdr, reply + used, len);
 		if (rc)
 			break;
 		gotfds += n;

@@ -15,7 +15,7 @@
 #include <sys/types.h>
 #include "base/util.h"
 
-#define IPC_VERSION 1
+#define IPC_VERSION 1	/* raised with every change of the messages or of memory that processes share (ipc/version.h) */
 #define IPC_MAX 16384
 #define IPC_MAX_FDS 4
 #define IPC_SOCK_NAME "rused.sock"
@@ -25,10 +25,7 @@
 #define IPC_RUNDIR_MAX 96	/* with "/rused.sock" it must fit into sun_path */
 
 enum ipc_type {
-	/*
-	 * First message. Reply: memfd of the host page (ipc/pages.h), and a socket that is readable after each change
-	 * of that page.
-	 */
+	/* First message. Reply: memfd of the host page (ipc/pages.h), and a socket that is readable after each change of it. */
 	IPC_HELLO = 1,
 	/*
 	 * Leases one more block of QP numbers. Body and reply: ipc_lease. If UDP port 4791 is open, the reply carries
@@ -120,6 +117,9 @@ struct ipc_conn {
 	bool unanswered;	/* ipc_post() has used the socket, and rused may not have read it: do not use the queue */
 	struct ipc_channel *chan;	/* NULL: only the socket */
 	ns_t (*clock)(void);	/* host clock, to limit the polling of chan; NULL: no polling */
+	int other_pid;		/* these three: rused, after -EPROTONOSUPPORT (ipc/version.h) */
+	uint16_t other_version;
+	char other_release[22];
 };
 /* The run directory of this user and network namespace, created with mode 0700. 0 or -errno. */
 int ipc_rundir(char *path, size_t size);
@@ -132,15 +132,15 @@ void ipc_close(struct ipc_conn *c);
  * Sends a request and waits for its answer. The descriptors fds go with the request. rfds receives those of the answer;
  * they are close-on-exec and owned by the caller. *rsize is the room for the answer on entry and its length on return;
  * the parts of an IPC_F_MORE answer are joined. Returns 0 or the -errno in the answer. -ENOTCONN: there is no connection.
- * If the call itself fails, it closes the connection and returns -EPIPE (rused is gone), -ETIMEDOUT, -EPROTO or -EMSGSIZE
- * (the answer does not fit).
+ * If the call itself fails, it closes the connection and returns -EPIPE (rused is gone), -ETIMEDOUT, -EPROTO, -EMSGSIZE
+ * (the answer does not fit) or -EPROTONOSUPPORT (another version).
  */
 int ipc_call(struct ipc_conn *c, enum ipc_type type, const void *req, size_t len,
 	     const int *fds, int nfds, void *reply, size_t *rsize, int *rfds, int *nrfds);
 /* Sends one message and does not wait. 0; -EAGAIN: no room in the socket; -EPIPE: closed by the peer; -EMSGSIZE: too long. */
 int ipc_send(int fd, const struct ipc_hdr *hdr, const void *body, size_t len,
 	     const int *fds, int nfds);
-/* Receives one message; flags as for recvmsg(). 0; -EAGAIN: there is none; -EPIPE, -EMSGSIZE; -EPROTO: malformed. */
+/* Receives one message; flags as for recvmsg(). 0; -EAGAIN; -EPIPE, -EMSGSIZE; -EPROTO: malformed; -EPROTONOSUPPORT. */
 int ipc_recv(int fd, int flags, struct ipc_hdr *hdr, void *body, size_t *len, int *fds, int *nfds);
 /* Checks a header and body length against the table of types. 0 or -EPROTO. Fuzzed. */
 int ipc_check(const struct ipc_hdr *hdr, size_t len, bool reply);

@@ -147,7 +147,8 @@ static void test_malformed(void **state)
 	h.version = 99;
 	len = sizeof(body);
 	assert_int_equal(ipc_send(pair[0], &h, NULL, 0, NULL, 0), 0);
-	assert_int_equal(ipc_recv(pair[1], MSG_DONTWAIT, &got, body, &len, NULL, NULL), -EPROTO);
+	assert_int_equal(ipc_recv(pair[1], MSG_DONTWAIT, &got, body, &len, NULL, NULL),
+			 -EPROTONOSUPPORT);
 	shutdown(pair[0], SHUT_RDWR);
 	assert_int_equal(ipc_recv(pair[1], MSG_DONTWAIT, &got, body, &len, NULL, NULL), -EPIPE);
 	assert_int_equal(ipc_send(pair[1], &h, NULL, 0, NULL, 0), -EPIPE);
