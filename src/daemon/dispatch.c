@@ -135,6 +135,7 @@ static int do_hello(struct msg *m)
 	c->hello = true;
 	rep.proc = c->proc;
 	strcpy(rep.rundir, c->r->place.rundir);
+	snprintf(rep.netdevs, sizeof(rep.netdevs), "%s", c->r->devices.spec ?: "");
 	log_info("process %u (pid %d, %s): connected", c->proc, c->pid, c->comm);
 	if (m->nfds == 3) {
 		rc = port_adopt(&c->r->port, m->fds + 1);

@@ -174,6 +174,22 @@ static int attach_host(void)
 	return 0;
 }
 
+/* Only a rused that starts reads RUSE_NETDEV: warn if the one that runs was started with another value. */
+static void attach_check_netdevs(const struct ipc_hello_reply *r)
+{
+	const char *want = getenv("RUSE_NETDEV");
+	int n = (int)strnlen(r->netdevs, sizeof(r->netdevs));
+	static bool told;
+
+	if (told || !want || !*want || engine.fabric_host ||
+	    !strncmp(want, r->netdevs, sizeof(r->netdevs) - 1))
+		return;
+	told = true;
+	log_warn("RUSE_NETDEV=%.63s has no effect: rused (pid %u) was started %s%.*s; `ruse stop' ends it when its "
+		 "last program has ended, and the next program starts one with these interfaces",
+		 want, r->pid, n ? "with " : "without it", n, r->netdevs);
+}
+
 static int attach_hello(void)
 {
 	struct ipc_hello h = { .pid = (int32_t)sys_call(SYS_getpid), .proc = engine.proc };
@@ -210,6 +226,7 @@ static int attach_hello(void)
 	if (ret)
 		return ret;
 	engine.proc = r.proc;
+	attach_check_netdevs(&r);
 	faults_look();
 	return 0;
 }

@@ -6,7 +6,6 @@
  * body, at most IPC_MAX bytes together, with at most IPC_MAX_FDS descriptors. An answer repeats the
  * request's number and type and sets IPC_F_REPLY. Both ends check everything: on a malformed
  * message rused closes the connection, and the library treats rused as dead.
- *
  * Both ends check SO_PEERCRED: the peer must have the same uid.
  */
 #ifndef RUSE_IPC_IPC_H
@@ -87,6 +86,7 @@ struct ipc_hello_reply {
 	uint32_t proc;		/* number of the process, 1 to IPC_PROC_MAX, never reused; 0 for ruse */
 	uint32_t pid;		/* PID of rused */
 	char rundir[108];
+	char netdevs[64];	/* rused's RUSE_NETDEV, cut to fit; "": not set */
 };
 struct ipc_lease {
 	uint32_t block;		/* reply: the block of QP numbers; request: block to keep, 0 = any */
