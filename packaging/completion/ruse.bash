@@ -46,6 +46,7 @@ _ruse_fabric()
 	case $sub in
 	up) ((COMP_CWORD > 3)) || echo "--star --fat-tree --torus --dragonfly" ;;
 	show) echo "--json --topology" ;;
+	address) ((COMP_CWORD > 3)) || echo "--json" ;;
 	link) ((COMP_CWORD > 3)) || echo "down up" ;;
 	node) ((COMP_CWORD > 3)) || echo "off on" ;;
 	esac
@@ -58,7 +59,7 @@ _ruse_run()
 
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		--link | --host | --dir) i=$((i + 1)) ;;
+		--link | --host | --dir | --netdev) i=$((i + 1)) ;;
 		--)
 			i=$((i + 1))
 			break
@@ -67,7 +68,7 @@ _ruse_run()
 		*) break ;;
 		esac
 	done
-	if ((i < COMP_CWORD)) || [[ $cur != -* && ${COMP_WORDS[COMP_CWORD - 1]} != --@(link|host|dir) ]]; then
+	if ((i < COMP_CWORD)) || [[ $cur != -* && ${COMP_WORDS[COMP_CWORD - 1]} != --@(link|host|dir|netdev) ]]; then
 		if declare -F _command_offset >/dev/null; then
 			_command_offset "$i"
 		elif ((i < COMP_CWORD)); then

@@ -26,7 +26,7 @@ static void fabric_help(void)
 	     "  show [--json|--topology]    list the nodes, or print a file for `up`\n"
 	     "  link down|up NODE/PORT      unplug a cable, or plug it in\n"
 	     "  node off|on NODE            switch a node off or on\n"
-	     "  address                     list the IP addresses of the hosts' ports, for rdma_cm\n"
+	     "  address [--json]            list the IP addresses of the hosts' ports, for rdma_cm\n"
 	     "  address HOST/PORT ADDRESS/BITS\n"
 	     "                              set an address\n\n"
 	     "  ruse fabric up --star 4\n"
@@ -104,7 +104,8 @@ int cmd_fabric(int argc, char **argv)
 		fabric_help();
 		return 0;
 	}
-	if (argc == 3 && !strcmp(argv[1], "show") && !strcmp(argv[2], "--json")) {
+	if (argc == 3 && (!strcmp(argv[1], "show") || !strcmp(argv[1], "address")) &&
+	    !strcmp(argv[2], "--json")) {
 		json = true;
 		argc--;
 	}

@@ -21,7 +21,7 @@ import network  # noqa: E402
 TYPES = {dict: "object", list: "array", str: "text", int: "number", bool: "boolean", type(None): "null"}
 COMMANDS = {"ruse status": ["status"], "ruse doctor": ["doctor"], "ruse explain": ["explain"],
             "ruse explain --stuck": ["explain", "--stuck"], "ruse fault list": ["fault", "list"],
-            "ruse fabric show": ["fabric", "show"]}
+            "ruse fabric show": ["fabric", "show"], "ruse fabric address": ["fabric", "address"]}
 
 
 def documented(path):
