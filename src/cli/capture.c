@@ -280,6 +280,13 @@ static bool capture_option(struct options *o, int opt, const char *arg)
 	}
 }
 
+static const char *capture_expects(int opt)
+{
+	return opt == 'q' ? "a QP number from 0 to 0xffffff" :
+	       opt == 'c' ? "a number of packets, from 1" :
+	       opt == 's' ? "a number of bytes, from 64" : "a process or the name of a program";
+}
+
 /* Tells if rused runs and no device has this name: it may be added later. */
 static void capture_check_dev(const char *dev)
 {
@@ -319,8 +326,8 @@ int cmd_capture(int argc, char **argv)
 		if (opt == '?')
 			return EXIT_USAGE;
 		if (!capture_option(&o, opt, optarg)) {
-			fprintf(stderr, "ruse capture: invalid value '%s' for option -%c\n",
-				optarg, opt);
+			fprintf(stderr, "ruse capture: -%c: '%s' is not %s\n", opt, optarg,
+				capture_expects(opt));
 			return EXIT_USAGE;
 		}
 	}

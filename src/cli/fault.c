@@ -152,7 +152,8 @@ static int run_file(struct ipc_conn *c, const char *path)
 		}
 		rc = wait_line(line);
 		if (rc < 0)
-			fprintf(stderr, "ruse fault: wait: expected a time such as 100ms (us, ms, s)\n");
+			fprintf(stderr, "ruse fault: wait: '%s' is not a time up to 1000000s, such as 100ms (us, ms, s)\n",
+				line + 5);
 		if (rc > 0)
 			rc = fault_cmd_call(c, line, false);
 		fflush(stdout);

@@ -219,8 +219,9 @@ static int fault_want_number(struct command *c, const char *text, uint64_t *v)
 
 	errno = 0;
 	*v = strtoull(text, &end, 0);
-	return errno || end == text || *end || *text == '-' ? fault_refuse(c, "'%s' is not a number", text) :
-							      0;
+	if (errno || end == text || *end || *text == '-')
+		return fault_refuse(c, "'%s' is not a number, decimal or hexadecimal with 0x", text);
+	return 0;
 }
 
 static int fault_do_del(struct command *c)

@@ -28,7 +28,7 @@ static int fabric_topo_number(struct fabric_call *c, const char *text, uint32_t 
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (end == text || *end || *text == '-' || !n || n > SIZE_MAX_NODES)
-		return fabrics_refuse(c, "invalid number '%s'", text);
+		return fabrics_refuse(c, "'%s' is not a number from 1 to %lu", text, SIZE_MAX_NODES);
 	*v = (uint32_t)n;
 	return 0;
 }
