@@ -115,7 +115,7 @@ int cmd_run(int argc, char **argv)
 {
 	char lib[PATH_MAX];
 	const char *netdev = NULL;
-	bool own = false;
+	bool own = false, dir = false;
 	int verbose = 0;
 	int opt;
 
@@ -148,6 +148,7 @@ int cmd_run(int argc, char **argv)
 			break;
 		case OPT_DIR:
 			run_setenv("RUSE_DIR", optarg);
+			dir = true;
 			break;
 		case OPT_NETDEV:
 			run_setenv("RUSE_NETDEV", optarg);
@@ -166,6 +167,10 @@ int cmd_run(int argc, char **argv)
 			fputs("See `ruse run --help`.\n", stderr);
 			return EXIT_FAILED;
 		}
+	}
+	if (own && dir) {
+		fputs("ruse run: --own and --dir exclude each other: --own makes a run directory of its own\n", stderr);
+		return EXIT_FAILED;
 	}
 	if (optind == argc) {
 		fputs("ruse run: missing command; see `ruse run --help`\n", stderr);

@@ -34,6 +34,19 @@ for command in status capture doctor stop; do
 done
 says 2 "unexpected argument '--jsn'" fault list --jsn
 says 2 "unexpected argument 'all'" fault list all --json
+says 2 "-q: '0x1000000' is not a QP number from 0 to 0xffffff" capture -q 0x1000000
+says 2 "-c: '1k' is not a number of packets" capture -c 1k
+says 2 "-s: '10' is not a number of bytes, from 64" capture -s 10
+says 1 "'4h' is not a number from 1 to 65536" fabric up --star 4h
+says 1 "'x' is not a number" fault del x
+says 1 "delay: invalid value '12x'; expected a time up to 1s such as 50us (ns, us, ms, s)" fault add delay 12x
+says 1 "'101%' is not a percentage from 0% to 100%" fault add drop 101%
+says 125 "--own and --dir exclude each other" run --own --dir "$T/own" true
+says 125 "--own and --dir exclude each other" run --dir "$T/own" --own true
+echo "wait 5 minutes" >"$T/rules"
+says 1 "wait: '5 minutes' is not a time up to 1000000s, such as 100ms (us, ms, s)" fault run "$T/rules"
+"$RUSE_BUILD/rused" --idle 5m 2>"$T/out" && die "rused --idle 5m"
+grep -qF -- "--idle: '5m' is not a number of seconds from 0 to 31536000" "$T/out" || die "$(cat "$T/out")"
 says 1 "usage: up --torus" fabric up --torus 3x
 says 1 "usage: up --torus" fabric up --torus x3
 LIMIT=5
