@@ -5,6 +5,8 @@
 #   network namespace a: lo, d0 (veth), d1 (veth)      namespace b: lo, p0 (peer of d0)
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
+# shellcheck source=tests/system/cm.sh
+. "${BASH_SOURCE%/*}/cm.sh"
 
 if [ "${1:-}" != inside ]; then
 	ns=(unshare -n)
@@ -72,6 +74,18 @@ RUSE_DIR=$b in_ruse timeout 60 nsenter -t $other -n ibv_rc_pingpong -d rxe_0 -g 
 	>"$T/client" 2>&1 || die "client: $(cat "$T/client")"
 wait $server || die "server: $(cat "$T/server")"
 
+there() { RUSE_DIR=$b in_ruse timeout 60 nsenter -t $other -n "$@"; }
+in_ruse timeout 60 ib_write_bw >"$T/server" 2>&1 &
+server=$!
+wait_for 20 listening 18515 || die "ib_write_bw: $(cat "$T/server")"
+there ib_write_bw 10.8.0.1 >"$T/client" 2>&1 || die "ib_write_bw: $(cat "$T/client")"
+wait $server || die "ib_write_bw's server: $(cat "$T/server")"
+in_ruse timeout 60 rping -s -C 10 >"$T/server" 2>&1 &
+server=$!
+wait_for 20 cm_listening 7174 || die "rping: $(cat "$T/server"; in_ruse rdma res show cm_id)"
+there rping -c -a 10.8.0.1 -C 10 >"$T/client" 2>&1 || too_late $? "$T/client" || die "rping: $(cat "$T/client")"
+wait $server || too_late $? "$T/server" || die "rping's server: $(cat "$T/server")"
+
 note "a default route appears, moves, goes"
 ip addr add 10.8.1.1/24 dev d1
 on "rxe_0|d0|$first"
@@ -105,6 +119,10 @@ in_ruse ibv_devinfo >/dev/null
 "$ruse" run --netdev "$RUSE_NETDEV" true || die "--netdev as of the running rused"
 if "$ruse" run --netdev d0 true 2>"$T/err"; then die "--netdev d0 beside another rused"; fi
 grep -qF "rused is running with the interfaces $RUSE_NETDEV" "$T/err" || die "$(cat "$T/err")"
+in_ruse ibv_devices 2>&1 | grep "RUSE_NETDEV" && die "a warning without a reason"
+RUSE_NETDEV=d0 in_ruse ibv_devices >"$T/out" 2>&1 || die "$(cat "$T/out")"
+grep -qF "RUSE_NETDEV=d0 has no effect: rused (pid $(rused_pid)) was started with $RUSE_NETDEV;" "$T/out" ||
+	die "no warning: $(cat "$T/out")"
 stop
 RUSE_NETDEV=all
 start
