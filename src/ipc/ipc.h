@@ -14,7 +14,7 @@
 #include <sys/types.h>
 #include "base/util.h"
 
-#define IPC_VERSION 1	/* raised with every change of the messages or of memory that processes share (ipc/version.h) */
+#define IPC_VERSION 1	/* raised in a release that changes messages or shared memory (ipc/version.h) */
 #define IPC_MAX 16384
 #define IPC_MAX_FDS 4
 #define IPC_SOCK_NAME "rused.sock"
