@@ -17,20 +17,27 @@ theirs() {
 		cat "$T/err" >&2
 }
 
+# tshark takes longer to start than to read a capture: it reads the packets of all captures from one file.
+# Their file headers are equal: pcap, little-endian, Ethernet.
 files=0 packets=0
+: >"$T/ours"
 for f in "$DATA"/*/*.pcap.xz; do
 	name=${f#"$DATA"/}
 	xz -dc "$f" >"$T/in.pcap" || die "$name: cannot be unpacked"
-	"$RUSE_BUILD/ruse" capture -r "$T/in.pcap" >"$T/ours" 2>"$T/sum" || die "$name: $(cat "$T/sum")"
-	grep -q 'wrong ICRC' "$T/sum" "$T/ours" && die "$name: a wrong ICRC"
-	theirs "$T/in.pcap" >"$T/theirs"
-	python3 "${BASH_SOURCE%/*}/captures.py" "$T/ours" "$T/theirs" >"$T/out" ||
-		die "$name: $(cat "$T/out")"
-	n=$(cat "$T/out")
-	grep -q "^ruse capture: $n packets, 0 lost$" "$T/sum" || die "$name: $n packets by tshark, ours: $(cat "$T/sum")"
+	"$RUSE_BUILD/ruse" capture -r "$T/in.pcap" >"$T/lines" 2>"$T/sum" || die "$name: $(cat "$T/sum")"
+	grep -q 'wrong ICRC' "$T/sum" "$T/lines" && die "$name: a wrong ICRC"
+	n=$(wc -l <"$T/lines")
+	grep -q "^ruse capture: $n packets, 0 lost$" "$T/sum" || die "$name: $n lines, but $(cat "$T/sum")"
+	sed "s|^|$name: |" "$T/lines" >>"$T/ours"
+	[ -e "$T/all.pcap" ] || head -c 24 "$T/in.pcap" >"$T/all.pcap"
+	cmp -n 24 "$T/in.pcap" "$T/all.pcap" || die "$name: another file header"
+	tail -c +25 "$T/in.pcap" >>"$T/all.pcap"
 	files=$((files + 1)) packets=$((packets + n))
 done
 [ $files -ge 30 ] || die "only $files captures"
+theirs "$T/all.pcap" >"$T/theirs"
+python3 "${BASH_SOURCE%/*}/captures.py" "$T/ours" "$T/theirs" >"$T/out" || die "$(cat "$T/out")"
+[ "$(cat "$T/out")" = $packets ] || die "$packets packets by ruse, $(cat "$T/out") by tshark"
 note "$packets packets in $files captures"
 
 # Each wrong bit in a packet must be detected.
