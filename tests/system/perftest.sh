@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Stock perftest with RC: every size, both directions, with events, with many QPs.
+# Stock perftest with RC: small to large messages, both directions, with events, with many QPs.
+# PERFTEST_LONG=all: every program with every size.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 export PAIR_TIMEOUT=120
@@ -15,8 +16,21 @@ one() {
 	note "$tool $*: $(grep -E '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/client.out" | tail -n 1)"
 }
 
+# sizes TOOL: small to large messages, in the long form every size. With -a perftest burns half a second of
+# CPU time for each of its 23 sizes, to measure the CPU's frequency.
+sizes() {
+	local size
+	for size in ${PERFTEST_LONG:-2 4096 65536 8388608}; do
+		case $size in
+		all) one "$1" -a -n 200 ;;
+		*) one "$1" -s "$size" -n 200 ;;
+		esac
+	done
+}
+
+[ -n "${PERFTEST_LONG:-}" ] || one ib_send_bw -a -n 20
 for tool in ib_send_bw ib_write_bw ib_read_bw; do
-	one $tool -a -n 200
+	sizes $tool
 	one $tool -b -s 65536 -n 500
 	one $tool -q 8 -s 4096 -n 1000
 done
@@ -28,7 +42,7 @@ one ib_send_bw -e -q 8 -s 2048 -n 500
 # QP's --rx-depth), arms the CQ and waits for an event that has already occurred.
 one ib_send_bw -b -e -s 2048 -n 500
 for tool in ib_send_lat ib_write_lat ib_read_lat; do
-	one $tool -a -n 200
+	sizes $tool
 done
 one ib_send_lat -e -s 64 -n 500
 one ib_read_lat -e -s 64 -n 500

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Stock programs beyond plain RC: UC, UD and SRQ pingpongs, and perftest with every transport,
-# atomics, SRQ, inline data, lists of work requests, and many QPs.
+# atomics, SRQ, inline data, lists of work requests, and many QPs. TRANSPORTS_LONG=1: every size.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 export PAIR_TIMEOUT=120
@@ -30,6 +30,20 @@ perf() {
 	note "$tool $*: $(grep -E '^ *[0-9]+ +[0-9]+ +[0-9.]+' "$T/client.out" | tail -n 1)"
 }
 
+# sizes "SIZE..." TOOL OPTIONS...: perf with these sizes, in the long form with every size. With -a perftest
+# burns half a second of CPU time for each of its 23 sizes, to measure the CPU's frequency.
+sizes() {
+	local size list=$1
+	shift
+	[ -z "${TRANSPORTS_LONG:-}" ] || list=all
+	for size in $list; do
+		case $size in
+		all) perf "$@" -a ;;
+		*) perf "$@" -s "$size" ;;
+		esac
+	done
+}
+
 pingpongs() {
 	for tool in ibv_uc_pingpong ibv_ud_pingpong; do
 		ping $tool
@@ -51,14 +65,14 @@ note "ring copy, no direct placement"
 RUSE_NO_CMA=1 RUSE_NO_DIRECT=1 pingpongs
 
 perf ib_send_bw -c UC -a -n 20
-perf ib_write_bw -c UC -a -n 20
-perf ib_send_lat -c UC -a -n 20
-perf ib_write_lat -c UC -a -n 20
+for tool in ib_write_bw ib_send_lat ib_write_lat; do
+	sizes "2 65536 8388608" $tool -c UC -n 20
+done
 perf ib_send_bw -c UC -b -s 8192 -n 500
 perf ib_write_bw -c UC -q 8 -s 4096 -n 500
 perf ib_send_bw -c UC -e -s 4096 -n 500
 perf ib_send_bw -c UD -a -n 200
-perf ib_send_lat -c UD -a -n 200
+sizes "2 1024" ib_send_lat -c UD -n 200
 perf ib_send_bw -c UD -b -s 1024 -n 500
 perf ib_send_bw -c UD -q 8 -s 512 -n 500
 perf ib_send_lat -c UD -e -s 64 -n 300
