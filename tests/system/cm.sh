@@ -34,20 +34,29 @@ too_late() {
 		{ grep -q 'DISCONNECT EVENT' "$2" || ! sed '$d' "$2" | grep -v 'ping data: ' >/dev/null; }
 }
 
-# cm_pair [-k] PORT SERVER CLIENT: runs both command lines; they must end with status 0 within
-# CM_TIMEOUT seconds (60). -k: the server does not end by itself and is killed. PORT -: the server
-# does not listen; the client starts a second later.
+# cm_ready PORT|WORD: does the server listen on the port, or has it printed the word?
+cm_ready() {
+	case $1 in
+	*[!0-9]*) grep -qs -- "$1" "$T/server.out" ;;
+	*) cm_listening "$1" ;;
+	esac
+}
+
+# cm_pair [-k] PORT|WORD SERVER CLIENT: runs both command lines; they must end with status 0 within
+# CM_TIMEOUT seconds (60). -k: the server does not end by itself and is killed. The client starts when
+# the server listens on PORT or has printed WORD; -: a second later.
 cm_pair() {
 	local forever='' limit=${CM_TIMEOUT:-60} server rc=0
 	[ "$1" != -k ] || { forever=y; shift; }
+	rm -f "$T/server.out"
 	at_server timeout "$limit" bash -c "exec $2" >"$T/server.out" 2>&1 &
 	server=$!
 	if [ "$1" = - ]; then
 		sleep 1
-	elif ! wait_for 20 cm_listening "$1"; then
+	elif ! wait_for 20 cm_ready "$1"; then
 		stop "$server"
 		cat "$T/server.out" >&2
-		echo "server does not listen on $1: $2" >&2
+		echo "server is not ready ($1): $2" >&2
 		return 1
 	fi
 	at_client timeout "$limit" bash -c "exec $3" >"$T/client.out" 2>&1 || rc=$?
@@ -126,7 +135,7 @@ rstream_async_case() {
 	die "rstream -T a $a $*"
 }
 
-# udaddy's port is fixed, and not all programs that use datagrams listen.
+# udaddy's port is fixed: the listener of the case before must have gone.
 ud_case() {	# SERVER-ADDRESS TOOL SERVER-OPTIONS -- CLIENT-OPTIONS
 	local a=$1 tool=$2 server=''
 	shift 2
@@ -135,7 +144,8 @@ ud_case() {	# SERVER-ADDRESS TOOL SERVER-OPTIONS -- CLIENT-OPTIONS
 		shift
 	done
 	shift
-	cm_pair - "$tool -b $a$server" "$tool -s $a $*" || die "$tool $a$server -- $*"
+	wait_for 20 not cm_listening 7174 || die "$tool: another listener"
+	cm_pair 7174 "$tool -b $a$server" "$tool -s $a $*" || die "$tool $a$server -- $*"
 	note "$tool $a$server -- $*"
 }
 
@@ -143,7 +153,8 @@ ud_case() {	# SERVER-ADDRESS TOOL SERVER-OPTIONS -- CLIENT-OPTIONS
 mckey_case() {	# GROUP SERVER-ADDRESS CLIENT-ADDRESS OPTIONS...
 	local group=$1 s=$2 c=$3
 	shift 3
-	cm_pair - "mckey -m $group -b $s $*" "mckey -m $group -b $c -s $*" || die "mckey $group $*"
+	cm_pair 'joined dgid' "stdbuf -oL mckey -m $group -b $s $*" "mckey -m $group -b $c -s $*" ||
+		die "mckey $group $*"
 	grep -q '^receiving data' "$T/server.out" || die "mckey $group: $(cat "$T/server.out")"
 	note "mckey $group $*"
 }
@@ -240,7 +251,7 @@ rcopy_case() {	# SERVER-ADDRESS
 	next_port
 	head -c 3000000 /dev/urandom >"$T/from"
 	rm -f "$T/to"
-	cm_pair -k - "rcopy -p $CM_PORT" "rcopy $T/from $1:$T/to -p $CM_PORT" || die "rcopy $1"
+	cm_pair -k "$CM_PORT" "rcopy -p $CM_PORT" "rcopy $T/from $1:$T/to -p $CM_PORT" || die "rcopy $1"
 	cmp "$T/from" "$T/to" || die "rcopy $1: another file arrived"
 	note "rcopy $1"
 }
