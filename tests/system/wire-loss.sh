@@ -195,8 +195,9 @@ for p in "${levels[@]}"; do
 			pingpongs a b $f
 			perftests b a $f
 		else
-			ping_on a b $f ibv_rc_pingpong -c -n 40
-			perf_on b a $f ib_read_bw -s 65536 -m 1024 -n 40
+			n=$((p < 20 ? 40 : 12))
+			ping_on a b $f ibv_rc_pingpong -c -n $n
+			perf_on b a $f ib_read_bw -s 65536 -m 1024 -n $n
 			unrel_on b a $f ud
 		fi
 	done
