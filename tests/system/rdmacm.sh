@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Connections within a host by the stock programs of librdmacm: loopback addresses, the host's own
-# addresses, every type of id.
+# addresses, every type of id. RDMACM_SEQUENTIAL=200 is the long form.
 # shellcheck source=tests/system/own-net.sh
 . "${BASH_SOURCE%/*}/own-net.sh"
 # shellcheck source=tests/system/lib.sh
@@ -50,7 +50,7 @@ for a in "${addresses[@]}"; do
 	perf_case "$a" ib_write_bw -q 4 -n 200
 	qperf_case "$a" rc_lat rc_bw rc_rdma_write_bw rc_rdma_read_lat
 done
-persistent_case 127.0.0.1 "${RDMACM_SEQUENTIAL:-200}" "${RDMACM_PARALLEL:-50}"
+persistent_case 127.0.0.1 "${RDMACM_SEQUENTIAL:-50}" "${RDMACM_PARALLEL:-50}"
 rsocket_case 127.0.0.1
 [ -z "$v4" ] || mckey_case 239.1.2.3 "$v4" "$v4"
 wait_for 10 nothing_left || die "left: $(in_ruse rdma res show cm_id)"
