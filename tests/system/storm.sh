@@ -6,7 +6,7 @@
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-rounds=${STORM_ROUNDS:-300}
+rounds=${STORM_ROUNDS:-150}
 
 # shellcheck disable=SC2086
 in_ruse "$RUSE_TESTBIN/storm" "$rounds" ${STORM_SEED:-} || die "storm"
