@@ -3,40 +3,48 @@
 # Programs and rused are started, ended and killed on a busy machine: no program may report that it
 # could not reach rused. Also: if rused cannot start, the program's message must have the reason.
 #
-#   STARTS_SECONDS   duration (default 20)
+#   STARTS_SECONDS   duration (default 10)
 #   STARTS_LOAD      processes that only compute (default 8)
 # shellcheck source=tests/system/own-net.sh
 . "${BASH_SOURCE%/*}/own-net.sh"
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
-seconds=${STARTS_SECONDS:-20} load=${STARTS_LOAD:-8}
+seconds=${STARTS_SECONDS:-10} load=${STARTS_LOAD:-8}
 
 note "rused cannot start: the message has the reason and the path"
-mkdir "$T/broken"
+# refused NAME TEXT...: without a rused there are no devices, and the message has each TEXT. The program uses
+# the library in $T/NAME if there is one, and the run directory $T/run.NAME.
+refused() {
+	local name=$1 text lib=$PRELOAD
+	shift
+	RUSE_DIR=$T/run.$name
+	[ ! -e "$T/$name" ] || lib=$(sanitizers)$T/$name/libruse.so
+	PRELOAD=$lib in_ruse timeout 100 ibv_devinfo >"$T/out.$name" 2>&1 && die "devices without a rused: $name"
+	for text; do
+		grep -qF -- "$text" "$T/out.$name" || { cat "$T/out.$name"; die "the message lacks: $text"; }
+	done
+	[ ! -e "$RUSE_DIR/rused.crash" ] || { cat "$RUSE_DIR/rused.crash"; die "rused crashed"; }
+}
+mkdir "$T/broken" "$T/absent"
 cp "$RUSE_BUILD/libruse.so" "$T/broken"
+cp "$RUSE_BUILD/libruse.so" "$T/absent"
 printf '#!/bin/sh\necho "rused: error: no luck today" >&2\nexit 1\n' >"$T/broken/rused"
 chmod +x "$T/broken/rused"
-good=$PRELOAD
-PRELOAD=$(sanitizers)$T/broken/libruse.so
-in_ruse timeout 100 ibv_devinfo >"$T/out" 2>&1 && die "devices without a rused"
-for text in "$RUSE_DIR: connect: No such file or directory" "rused $T/broken/rused failed: " \
-	"rused: error: no luck today"; do
-	grep -qF -- "$text" "$T/out" || { cat "$T/out"; die "the message lacks: $text"; }
+mkdir -m 700 "$T/run.broken" "$T/run.absent" "$T/run.leases"
+# A directory in place of a file, so that rused itself fails at its start.
+mkdir "$T/run.leases/leases"
+# A program tries for seconds to start rused: side by side.
+(trap - EXIT; refused broken "$T/run.broken: connect: No such file or directory" \
+	"rused $T/broken/rused failed: " "rused: error: no luck today") &
+cases=($!)
+(trap - EXIT; refused absent "$T/run.absent: exec: No such file or directory") &
+cases+=($!)
+(trap - EXIT; refused leases "failed: rused: error: cannot start in $T/run.leases: ") &
+cases+=($!)
+for p in "${cases[@]}"; do
+	wait "$p" || die "a message is wrong"
 done
-rm "$T/broken/rused"
-in_ruse timeout 100 ibv_devinfo >"$T/out" 2>&1 && die "devices without a rused"
-grep -qF "$RUSE_DIR: exec: No such file or directory" "$T/out" ||
-	{ cat "$T/out"; die "the message lacks what failed"; }
-PRELOAD=$good
-
-# `leases` is a directory in place of a file, so that rused itself fails at its start.
-mkdir "$RUSE_DIR/leases"
-in_ruse timeout 100 ibv_devinfo >"$T/out" 2>&1 && die "devices without leases"
-grep -qF "failed: rused: error: cannot start in $RUSE_DIR: " "$T/out" ||
-	{ cat "$T/out"; die "the message lacks the reason of rused"; }
-[ ! -e "$RUSE_DIR/rused.crash" ] || { cat "$RUSE_DIR/rused.crash"; die "rused crashed"; }
-rm -rf "${RUSE_DIR:?}"/*
 
 note "rused without descriptors exits, at whichever descriptor it fails"
 for most in {6..15}; do
