@@ -122,7 +122,7 @@ note "nobody there"
 fails 'ADDR_ERROR' 192.168.7.99
 fails 'REJECTED' $a -p 99
 fails 'Network is unreachable' 172.16.0.1
-if wait $stranger || grep -q REJECTED "$T/stranger"; then
+if wait "$stranger" || grep -q REJECTED "$T/stranger"; then
 	die "a machine's program reached a fabric's host: $(cat "$T/stranger")"
 fi
 
