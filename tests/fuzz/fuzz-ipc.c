@@ -99,6 +99,7 @@ static struct client *client(int fd)
 	lease_init(&r.leases, 0, NULL, NULL);
 	if (loop_init(&r.loop))
 		abort();
+	list_init(&r.ucma.woken);	/* without rdma_cm: ucma_init() is not called */
 	channels_init(&r.channels, &r.loop, &r.clients, &r.ucma);
 	umad_make();
 	c->r = &r;
