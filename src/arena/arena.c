@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Pages and blocks of the arena.
+ *
+ * The pages are divided into runs, each a block or free. Free runs are in lists by their size; a freed block is
+ * joined with its free neighbours. The descriptions of all pages are in memory of their own, so a program that writes
+ * outside its blocks cannot harm them.
+ *
+ * A page is mapped when a block first needs it, and stays mapped when the block is freed. Its memory is kept too, up
+ * to ARENA_KEEP pages for the whole arena, as malloc() of libc keeps it: a program that allocates and frees in turns
+ * makes no system call.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include "arena/arena_internal.h"
+#include "base/memfd.h"
+#include "base/sys.h"
+
+/* Free pages whose memory is kept: 32 MiB, as libc's largest M_MMAP_THRESHOLD. */
+#define ARENA_KEEP (8192u)
+/* Runs of one list that are looked at for a block. */
+#define ARENA_LOOKS 16
+/* A page's number has 32 bits; the memory of the largest machines is less. */
+#define ARENA_MAX ((uint64_t)1 << 40)
+
+struct arena arena_state = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .copy = -1 };
+uintptr_t arena_base;
+size_t arena_bytes;
+
+int arena_fd_hide(int fd)
+{
+	return arena_state.ops && arena_state.ops->own_fd ? arena_state.ops->own_fd(fd) : fd;
+}
+
+void arena_fd_close(int fd)
+{
+	if (arena_state.ops && arena_state.ops->own_close)
+		arena_state.ops->own_close(fd);
+	else
+		sys_close(fd);
+}
+
+static void *arena_reserve(void *at, uint64_t size)
+{
+	int flags = MAP_RESERVE | (at ? MAP_FIXED : 0);
+	long p = sys_call(SYS_mmap, at, size, PROT_NONE, flags, -1, 0L);
+
+	return p < 0 && p > -4096 ? NULL : (void *)p;
+}
+
+static void arena_bin_add(uint32_t at)
+{
+	struct arena_page *p = &arena_state.page[at];
+	uint32_t *first = &arena_state.bin[ilog2(p->len)];
+
+	p->prev = 0;
+	p->next = *first;
+	if (*first)
+		arena_state.page[*first].prev = at;
+	*first = at;
+}
+
+static void arena_bin_del(uint32_t at)
+{
+	struct arena_page *p = &arena_state.page[at];
+
+	if (p->prev)
+		arena_state.page[p->prev].next = p->next;
+	else
+		arena_state.bin[ilog2(p->len)] = p->next;
+	if (p->next)
+		arena_state.page[p->next].prev = p->prev;
+}
+
+static void arena_run_free(uint32_t at, uint32_t n)
+{
+	arena_state.page[at].len = n;
+	arena_state.page[at].head = arena_state.page[at + n - 1].head = at;
+	arena_bin_add(at);
+}
+
+int arena_describe(int fd, struct arena_span *s)
+{
+	struct stat st;
+	int rc = (int)sys_call(SYS_fstat, fd, &st);
+
+	if (rc)
+		return rc;
+	s->fd = fd;
+	s->dev_major = major(st.st_dev);
+	s->dev_minor = minor(st.st_dev);
+	s->ino = st.st_ino;
+	return 0;
+}
+
+static void *arena_map_table(uint64_t npages)
+{
+	size_t size = npages * sizeof(struct arena_page);
+	long p = sys_call(SYS_mmap, NULL, size, PROT_RW, MAP_RESERVE, -1, 0L);
+
+	return p < 0 && p > -4096 ? NULL : (void *)p;
+}
+
+/* Makes the arena usable with these parts. */
+static void arena_begin(const struct arena_span *s, void *table)
+{
+	pthread_mutex_lock(&arena_state.lock);
+	arena_state.fd = s->fd;
+	arena_state.span = *s;
+	arena_state.page = table;
+	arena_state.npages = (uint32_t)(s->size >> PAGE_SHIFT);
+	arena_state.top = 1;
+	arena_run_free(1, arena_state.npages - 1);
+	arena_base = s->base;
+	arena_bytes = s->size;
+	pthread_mutex_unlock(&arena_state.lock);
+}
+
+static int arena_make(uint64_t size)
+{
+	struct arena_span s = { .size = size };
+	void *base, *table;
+	int fd;
+
+	fd = memfd_sealed("ruse-memory", size);
+	if (fd < 0)
+		return fd;
+	/* own_fd() may allocate, so the lock is not held: an allocator may wait for it in mmap(). */
+	fd = arena_fd_hide(fd);
+	sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL);
+	base = arena_reserve(NULL, size);
+	table = arena_map_table(size >> PAGE_SHIFT);
+	if (!base || !table || arena_describe(fd, &s)) {
+		arena_fd_close(fd);
+		memfd_unmap(base, size);
+		memfd_unmap(table, (size >> PAGE_SHIFT) * sizeof(struct arena_page));
+		return -ENOMEM;
+	}
+	s.base = (uintptr_t)base;
+	arena_begin(&s, table);
+	return 0;
+}
+
+bool arena_open(uint64_t size, const struct arena_ops *ops)
+{
+	bool first;
+
+	size = min(size & ~(PAGE - 1), ARENA_MAX);
+	pthread_mutex_lock(&arena_state.lock);
+	first = !arena_state.opened;
+	arena_state.opened = true;
+	if (first)
+		arena_state.ops = ops;
+	pthread_mutex_unlock(&arena_state.lock);
+	if (first && size >= 16 * PAGE && size <= memfd_limit())
+		arena_make(size);
+	return arena_bytes != 0;
+}
+
+void arena_close(void)
+{
+	pthread_mutex_lock(&arena_state.lock);
+	if (arena_state.npages) {
+		sys_call(SYS_munmap, arena_base, arena_bytes);
+		sys_call(SYS_munmap, arena_state.page,
+			 arena_state.npages * sizeof(struct arena_page));
+		arena_fd_close(arena_state.fd);
+	}
+	arena_base = arena_bytes = 0;
+	arena_state.opened = false;
+	arena_state.fd = -1;
+	arena_state.span = (struct arena_span){ 0 };
+	arena_state.npages = arena_state.top = 0;
+	arena_state.used = arena_state.large = arena_state.dirty = 0;
+	memset(arena_state.bin, 0, sizeof(arena_state.bin));
+	pthread_mutex_unlock(&arena_state.lock);
+}
+
+struct arena_span arena_span(void)
+{
+	struct arena_span s;
+
+	pthread_mutex_lock(&arena_state.lock);
+	s = arena_state.span;
+	s.used = (uint64_t)arena_state.used << PAGE_SHIFT;
+	pthread_mutex_unlock(&arena_state.lock);
+	return s;
+}
+
+uint32_t arena_same(uint32_t at, uint32_t end, uint8_t mask)
+{
+	uint32_t i = at + 1;
+
+	while (i < end && !((arena_state.page[i].flags ^ arena_state.page[at].flags) & mask))
+		i++;
+	return i - at;
+}
+
+void arena_punch(uint32_t at, uint32_t n)
+{
+	sys_call(SYS_fallocate, arena_state.fd, (long)(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE),
+		 (long)at << PAGE_SHIFT, (long)n << PAGE_SHIFT);
+}
+
+int arena_map_pages(uint32_t at, uint32_t n)
+{
+	size_t len = arena_len(n);
+	long rc = sys_call(SYS_mmap, arena_addr(at), len, PROT_RW, MAP_SHARED | MAP_FIXED,
+			   arena_state.fd, (long)at << PAGE_SHIFT);
+
+	if (rc < 0 && rc > -4096)
+		return (int)rc;
+	rc = sys_call(SYS_madvise, arena_addr(at), len, MADV_DONTFORK);
+	if (rc < 0) {
+		arena_reserve(arena_addr(at), len);
+		return (int)rc;
+	}
+	for (uint32_t i = at; i < at + n; i++) {
+		arena_state.page[i].flags |= PG_MAPPED;
+		arena_state.page[i].noprot = 0;
+	}
+	return 0;
+}
+
+void arena_unmap_pages(uint32_t at, uint32_t n)
+{
+	arena_reserve(arena_addr(at), arena_len(n));
+	for (uint32_t i = at; i < at + n; i++)
+		arena_state.page[i].flags &= (uint8_t) ~(PG_MAPPED | PG_COVERED);
+}
+
+/* Maps those of the pages that are not mapped. */
+static int arena_map_rest(uint32_t at, uint32_t n)
+{
+	uint32_t end = at + n, k;
+	int err;
+
+	for (; at < end; at += k) {
+		k = arena_same(at, end, PG_MAPPED);
+		if (arena_state.page[at].flags & PG_MAPPED)
+			continue;
+		err = arena_map_pages(at, k);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* A free run with room for n pages from a multiple of align pages; *at: where. 0: none. */
+static uint32_t arena_find(uint32_t n, uint32_t align, uint32_t *at)
+{
+	uint32_t base = (uint32_t)(arena_base >> PAGE_SHIFT) & (align - 1);
+
+	for (uint32_t b = ilog2(n); b < ARENA_BINS; b++) {
+		int looks = ARENA_LOOKS;
+
+		uint32_t r = arena_state.bin[b];
+
+		for (; r && looks; r = arena_state.page[r].next, looks--) {
+			*at = ALIGN_UP(r + base, align) - base;
+			if (*at - r + n <= arena_state.page[r].len)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* Makes [at, at + n) of the free run a block; the rest of the run stays free. */
+static void arena_carve(uint32_t run, uint32_t at, uint32_t n, uint8_t flags)
+{
+	uint32_t end = run + arena_state.page[run].len;
+
+	arena_bin_del(run);
+	if (at > run)
+		arena_run_free(run, at - run);
+	if (at + n < end)
+		arena_run_free(at + n, end - at - n);
+	arena_state.page[at].len = n;
+	for (uint32_t i = at; i < at + n; i++) {
+		struct arena_page *p = &arena_state.page[i];
+
+		arena_state.dirty -= !!(p->flags & PG_DIRTY);
+		p->head = at;
+		p->flags |= flags;
+	}
+	arena_state.top = max(arena_state.top, at + n);
+	arena_state.used += n;
+	if (flags & PG_LARGE)
+		arena_state.large += n;
+}
+
+/* Makes [at, at + n) free and joins it with its neighbours. Returns the first page of the run. */
+static uint32_t arena_join(uint32_t at, uint32_t n)
+{
+	uint32_t end = at + n;
+
+	if (at > 1 && !(arena_state.page[at - 1].flags & PG_USED)) {
+		at = arena_state.page[at - 1].head;
+		arena_bin_del(at);
+	}
+	if (end < arena_state.npages && !(arena_state.page[end].flags & PG_USED)) {
+		arena_bin_del(end);
+		end += arena_state.page[end].len;
+	}
+	arena_run_free(at, end - at);
+	return at;
+}
+
+uint32_t arena_release(uint32_t at, bool unmap)
+{
+	uint32_t n = arena_state.page[at].len;
+	bool keep = !unmap && arena_state.dirty + n <= ARENA_KEEP;
+
+	if (unmap)
+		arena_unmap_pages(at, n);
+	if (!keep)
+		arena_punch(at, n);
+	for (uint32_t i = at; i < at + n; i++) {
+		struct arena_page *p = &arena_state.page[i];
+
+		if (p->flags & PG_LARGE)
+			arena_state.large--;
+		/* What the program has put here, or protected, is mapped anew when it is needed. */
+		if (p->flags & PG_COVERED || p->noprot)
+			p->flags &= (uint8_t)~PG_MAPPED;
+		p->noprot = 0;
+		p->flags = (p->flags & PG_MAPPED) | (keep ? PG_DIRTY : 0);
+	}
+	arena_state.used -= n;
+	if (keep)
+		arena_state.dirty += n;
+	return arena_join(at, n);
+}
+
+/* Divides the block that contains the page so that a block begins there. */
+static void arena_split(uint32_t at)
+{
+	uint32_t head = arena_state.page[at].head, end = head + arena_state.page[head].len;
+
+	if (head == at)
+		return;
+	arena_state.page[head].len = at - head;
+	arena_state.page[at].len = end - at;
+	for (uint32_t i = at; i < end; i++)
+		arena_state.page[i].head = at;
+}
+
+static bool arena_block_pinned(uint32_t head)
+{
+	for (uint32_t i = head; i < head + arena_state.page[head].len; i++)
+		if (arena_state.page[i].pins)
+			return true;
+	return false;
+}
+
+void arena_drop(uint32_t at, uint32_t end, bool unmap)
+{
+	while (at < end) {
+		uint32_t n;
+
+		if (!(arena_state.page[at].flags & PG_USED)) {
+			at++; /* only a program that unmaps what it does not have gets here */
+			continue;
+		}
+		arena_split(at);
+		if (at + arena_state.page[at].len > end)
+			arena_split(end);
+		n = arena_state.page[at].len;
+		if (!arena_block_pinned(at)) {
+			arena_release(at, unmap);
+		} else {
+			if (unmap)
+				arena_unmap_pages(at, n);
+			for (uint32_t i = at; i < at + n; i++)
+				arena_state.page[i].flags |= PG_ENDED;
+		}
+		at += n;
+	}
+}
+
+uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero)
+{
+	uint32_t run, at = 0;
+
+	if (n >= arena_state.npages)
+		return 0;
+	if (use == ARENA_LARGE && arena_state.large + n > arena_state.npages / 2)
+		return 0;
+	run = arena_find(n, align, &at);
+	if (!run)
+		return 0;
+	arena_carve(run, at, n, PG_USED | (use == ARENA_LARGE ? PG_LARGE : 0));
+	if (arena_map_rest(at, n)) {
+		arena_release(at, true);
+		return 0;
+	}
+	for (uint32_t i = at, k; zero && i < at + n; i += k) {
+		k = arena_same(i, at + n, PG_DIRTY);
+		if (arena_state.page[i].flags & PG_DIRTY)
+			memset(arena_addr(i), 0, arena_len(k));
+	}
+	return at;
+}
+
+bool arena_take_after(uint32_t head, uint32_t n, bool zero)
+{
+	uint32_t at = head + arena_state.page[head].len;
+	uint8_t large = arena_state.page[head].flags & PG_LARGE;
+
+	if (at >= arena_state.npages || arena_state.page[at].flags & PG_USED)
+		return false;
+	if (arena_state.page[at].len < n ||
+	    (large && arena_state.large + n > arena_state.npages / 2))
+		return false;
+	arena_carve(at, at, n, PG_USED | large);
+	if (arena_map_rest(at, n)) {
+		arena_release(at, true);
+		return false;
+	}
+	for (uint32_t i = at; i < at + n; i++) {
+		if (zero && arena_state.page[i].flags & PG_DIRTY)
+			memset(arena_addr(i), 0, PAGE);
+		arena_state.page[i].head = head;
+	}
+	arena_state.page[head].len += n;
+	return true;
+}
+
+void *arena_alloc(size_t len, size_t align, enum arena_use use, bool zero)
+{
+	uint64_t n = ((uint64_t)len + PAGE - 1) >> PAGE_SHIFT;
+	uint32_t at;
+
+	if (!len || len > arena_bytes || align > arena_bytes)
+		return NULL;
+	pthread_mutex_lock(&arena_state.lock);
+	at = arena_take((uint32_t)n, align > PAGE ? (uint32_t)(align >> PAGE_SHIFT) : 1, use, zero);
+	pthread_mutex_unlock(&arena_state.lock);
+	return at ? arena_addr(at) : NULL;
+}
+
+size_t arena_usable(const void *p)
+{
+	uint32_t at = arena_page_of((uintptr_t)p), head;
+	size_t n = 0;
+
+	pthread_mutex_lock(&arena_state.lock);
+	head = arena_state.page[at].head;
+	if (arena_state.page[at].flags & PG_USED && !(arena_state.page[at].flags & PG_ENDED))
+		n = (size_t)(uintptr_t)arena_addr(head + arena_state.page[head].len) - (uintptr_t)p;
+	pthread_mutex_unlock(&arena_state.lock);
+	return n;
+}
+
+bool arena_extend(void *p, size_t len)
+{
+	uint64_t n = ((uint64_t)len + PAGE - 1) >> PAGE_SHIFT;
+	uint32_t at = arena_page_of((uintptr_t)p);
+	bool done;
+
+	pthread_mutex_lock(&arena_state.lock);
+	done = n <= arena_state.page[at].len;
+	if (!done && n < arena_state.npages)
+		done = arena_take_after(at, (uint32_t)n - arena_state.page[at].len, false);
+	pthread_mutex_unlock(&arena_state.lock);
+	return done;
+}
+
+bool arena_free(void *p)
+{
+	uint32_t at = arena_page_of((uintptr_t)p);
+	bool valid;
+
+	pthread_mutex_lock(&arena_state.lock);
+	valid = !((uintptr_t)p & (PAGE - 1)) && arena_state.page[at].head == at &&
+		(arena_state.page[at].flags & (PG_USED | PG_ENDED)) == PG_USED;
+	if (valid)
+		arena_drop(at, at + arena_state.page[at].len, false);
+	pthread_mutex_unlock(&arena_state.lock);
+	return valid;
+}
+
+void arena_pin(uint64_t off, uint64_t len)
+{
+	uint32_t end = (uint32_t)((off + len + PAGE - 1) >> PAGE_SHIFT);
+
+	pthread_mutex_lock(&arena_state.lock);
+	for (uint32_t i = (uint32_t)(off >> PAGE_SHIFT); i < end; i++)
+		if (arena_state.page[i].pins < UINT16_MAX)
+			arena_state.page[i].pins++;
+	pthread_mutex_unlock(&arena_state.lock);
+}
+
+void arena_unpin(uint64_t off, uint64_t len)
+{
+	uint32_t end = (uint32_t)((off + len + PAGE - 1) >> PAGE_SHIFT);
+	uint32_t first = (uint32_t)(off >> PAGE_SHIFT);
+
+	pthread_mutex_lock(&arena_state.lock);
+	for (uint32_t i = first; i < end; i++)
+		if (arena_state.page[i].pins && arena_state.page[i].pins < UINT16_MAX)
+			arena_state.page[i].pins--;
+	for (uint32_t i = first; i < end; i++) {
+		uint32_t head = arena_state.page[i].head;
+
+		if (!(arena_state.page[i].flags & PG_ENDED) || arena_block_pinned(head))
+			continue;
+		i = head + arena_state.page[head].len - 1;
+		arena_release(head, !(arena_state.page[head].flags & PG_MAPPED));
+	}
+	pthread_mutex_unlock(&arena_state.lock);
+}
+
+bool arena_pinned(const void *p, size_t len)
+{
+	uint32_t at, end;
+
+	if (!arena_has(p) || len > arena_bytes - ((uintptr_t)p - arena_base))
+		return false;
+	at = arena_page_of((uintptr_t)p);
+	end = arena_page_end((uintptr_t)p, len);
+	for (; at < end; at++)
+		if (!*(const volatile uint16_t *)&arena_state.page[at].pins)
+			return false;
+	return true;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Private to the arena: its pages and runs. */
+#ifndef RUSE_ARENA_INTERNAL_H
+#define RUSE_ARENA_INTERNAL_H
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include "arena/arena.h"
+
+#define PAGE_SHIFT 12
+#define ARENA_BINS 32
+#define PROT_RW (PROT_READ | PROT_WRITE)
+/* The rest of the addresses are kept free of other mappings. */
+#define MAP_RESERVE (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
+
+/* Flags of a page. */
+enum {
+	PG_USED = 1,	/* of a block; else free */
+	PG_MAPPED = 2,	/* the addresses are mapped to the memfd; else they have no access */
+	PG_DIRTY = 4,	/* free: may contain data */
+	PG_COVERED = 8, /* used: the program has mapped something else here */
+	PG_ENDED = 16,	/* used: the program has freed the block, which is kept for an MR */
+	PG_WIPE = 32,	/* used: MADV_WIPEONFORK */
+	PG_NOFORK = 64, /* used: MADV_DONTFORK */
+	PG_LARGE = 128, /* used: counts for ARENA_LARGE */
+};
+
+/*
+ * A page of the arena. A run is a row of pages: a block or free. Of a free run only the first and the last page
+ * have head, of a block every page. Page 0 is never used, so that 0 means none.
+ */
+struct arena_page {
+	uint32_t head;	     /* first page of the run */
+	uint32_t len;	     /* first page: pages of the run */
+	uint32_t next, prev; /* first page of a free run: its list */
+	uint16_t pins;	     /* MRs on this page; stops at UINT16_MAX, then the page stays pinned for ever */
+	uint8_t flags;
+	uint8_t noprot; /* rights that mprotect() has taken from PROT_READ | PROT_WRITE, by xor */
+};
+
+struct arena {
+	pthread_mutex_t lock;
+	const struct arena_ops *ops;
+	bool opened;		/* arena_open() was called */
+	int fd, copy;		/* the memfd; during a fork, that of the child */
+	struct arena_span span; /* describes fd */
+	uint32_t npages;
+	uint32_t top; /* no page from here on was ever used */
+	struct arena_page *page;
+	uint32_t bin[ARENA_BINS]; /* free runs by ilog2 of their length */
+	uint32_t used, large;	  /* pages of blocks, of those of ARENA_LARGE */
+	uint32_t dirty;		  /* free pages that may contain data */
+	int fork_err;
+};
+
+extern struct arena arena_state;
+
+/* Callers of the following hold the lock. */
+
+static inline void *arena_addr(uint32_t page)
+{
+	return (void *)(arena_base + ((uintptr_t)page << PAGE_SHIFT));
+}
+
+static inline uint32_t arena_page_of(uintptr_t addr)
+{
+	return (uint32_t)((addr - arena_base) >> PAGE_SHIFT);
+}
+
+/* Bytes of n pages; pages that len bytes need. */
+static inline size_t arena_len(uint32_t n)
+{
+	return (size_t)n << PAGE_SHIFT;
+}
+
+static inline uint32_t arena_pages(uint64_t len)
+{
+	return (uint32_t)((len + PAGE - 1) >> PAGE_SHIFT);
+}
+
+/* First page after [addr, addr + len). */
+static inline uint32_t arena_page_end(uintptr_t addr, size_t len)
+{
+	return arena_page_of(addr + len + PAGE - 1);
+}
+
+/* The length of the row of pages from `at` to before `end` that agree in the flags of mask. */
+uint32_t arena_same(uint32_t at, uint32_t end, uint8_t mask);
+/* Fills in the members of *s that describe fd. 0 or -errno. */
+int arena_describe(int fd, struct arena_span *s);
+/* Hides a descriptor from the program by arena_ops; returns the number to use. */
+int arena_fd_hide(int fd);
+/* Closes such a descriptor. */
+void arena_fd_close(int fd);
+/* Frees the pages' memory: they read as zeros. */
+void arena_punch(uint32_t at, uint32_t n);
+/* Maps pages to the memfd, or takes all access from their addresses. 0 or -errno. */
+int arena_map_pages(uint32_t at, uint32_t n);
+void arena_unmap_pages(uint32_t at, uint32_t n);
+/* A block of n pages, all of them mapped; 0: none. align: pages. zero: their content is zeros. */
+uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero);
+/* Frees the pages of blocks in [at, end), or marks them as ended if an MR pins their block. */
+void arena_drop(uint32_t at, uint32_t end, bool unmap);
+/* Frees a block without pins. unmap: takes the access from its addresses, too. Returns the free run's first page. */
+uint32_t arena_release(uint32_t at, bool unmap);
+/* Adds the n free pages behind the block to it. */
+bool arena_take_after(uint32_t head, uint32_t n, bool zero);
+
+#endif
