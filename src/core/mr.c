@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Memory regions. Their memory is not pinned. Registration checks that the range is mapped
- * with the protection that the access flags need; each later access is guarded (umem.h).
+ * Memory regions. Registration checks that the range is mapped with the protection that the access flags need; each
+ * later access is guarded (umem.h). Memory of the arena is pinned (arena/arena.h), other memory is not.
  *
- * The check uses ioctl PROCMAP_QUERY (Linux 6.11), which touches no page and takes the same
- * time for 4 KiB and 16 GiB. On older kernels msync() finds unmapped pages, and an access to
+ * The check asks the kernel (mr_maps.c). On older kernels msync() finds unmapped pages, and an access to
  * the first and the last page checks the protection. For pages between them the protection is not
  * checked: a write to a read-only one fails later.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/ioctl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include "arena/arena.h"
 #include "base/rand.h"
 #include "base/sys.h"
 #include "core/core_internal.h"
+#include "core/mr_internal.h"
 #include "core/objects.h"
 #include "core/umem.h"
 #include "core/why_key.h"
@@ -25,62 +24,6 @@
 #define REMOTE_ANY (REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ | ACCESS_FLUSH_GLOBAL)
 /* ib_access_writable() of the kernel. */
 #define WRITABLE (LOCAL_WRITE | REMOTE_WRITE | IB_UVERBS_ACCESS_MW_BIND)
-
-/* From <linux/fs.h> of Linux 6.11: Debian 12 has older headers. */
-struct procmap_query {
-	uint64_t size, query_flags, query_addr;
-	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
-	uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
-	uint64_t vma_name_addr, build_id_addr;
-};
-#define PROCMAP_QUERY _IOWR('f', 17, struct procmap_query)
-#define PROCMAP_VMA_READABLE 1u
-#define PROCMAP_VMA_WRITABLE 2u
-
-_Static_assert(sizeof(struct procmap_query) == 104, "procmap_query");
-
-/* For a range with more mappings than this the check of older kernels is used. */
-#define MAX_VMAS 256
-
-/*
- * Checks by PROCMAP_QUERY that [start, end) is mapped readable, or writable. 0, -EFAULT, or
- * -EOPNOTSUPP: not supported, or too many mappings.
- */
-static int mr_query_mappings(uint64_t start, uint64_t end, bool write)
-{
-	uint32_t need = write ? PROCMAP_VMA_WRITABLE : PROCMAP_VMA_READABLE;
-	struct procmap_query q;
-	int fd, i, err = 0;
-
-	fd = sys_openat(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return -EOPNOTSUPP;
-	for (i = 0; start < end && !err; i++) {
-		q = (struct procmap_query){ .size = sizeof(q), .query_addr = start };
-		if (i == MAX_VMAS)
-			err = -EOPNOTSUPP;
-		else
-			err = (int)sys_call(SYS_ioctl, fd, PROCMAP_QUERY, &q);
-		if (err == -ENOENT)
-			err = -EFAULT;
-		else if (err)
-			err = -EOPNOTSUPP;
-		else if (!(q.vma_flags & need))
-			err = -EFAULT;
-		else if (q.vma_end <= start)
-			err = -EOPNOTSUPP;
-		start = q.vma_end;
-	}
-	sys_close(fd);
-	return err;
-}
-
-void mr_warm(void)
-{
-	uint64_t here = (uint64_t)(uintptr_t)&here & ~(PAGE - 1);
-
-	mr_query_mappings(here, here + PAGE, false);
-}
 
 /* Checks that the byte at addr can be read or, if write is set, written, by adding 0 to the word that contains it. */
 static int mr_touch(uint64_t addr, bool write)
@@ -96,7 +39,7 @@ static int mr_touch(uint64_t addr, bool write)
 /* Checks that pages [start, end) are mapped. first and last: addresses of the first and last byte of the MR. */
 static int mr_mapped(uint64_t start, uint64_t end, uint64_t first, uint64_t last, bool write)
 {
-	int err = mr_query_mappings(start, end, write);
+	int err = mr_maps_check(start, end, write);
 
 	if (err != -EOPNOTSUPP)
 		return err;
@@ -178,6 +121,7 @@ void key_card_write(struct key_card *c, const struct key_card *new)
 	WRITE_ONCE(c->iova, new->iova);
 	WRITE_ONCE(c->length, new->length);
 	WRITE_ONCE(c->qpn, new->qpn);
+	WRITE_ONCE(c->shared, new->shared);
 	smp_store_release(&c->seq, seq + 2);
 }
 
@@ -214,6 +158,25 @@ static int mr_check_change(const struct mr_change *c)
 	return err;
 }
 
+/* Pins the memory of the MR if all of it is in the arena. Returns key_card.shared. */
+static uint64_t mr_pin(const struct mr_change *c)
+{
+	uint64_t off;
+
+	if (!c->length || c->access & IB_UVERBS_ACCESS_ON_DEMAND ||
+	    !mr_maps_shared(c->start, c->start + c->length, &off))
+		return 0;
+	arena_pin(off, c->length);
+	return off + 1;
+}
+
+/* Ends the pin of a card that was valid until now. Its key has ended, and no peer uses it any more. */
+static void mr_unpin(const struct key_card *card)
+{
+	if (card->shared)
+		arena_unpin(card->shared - 1, card->length);
+}
+
 /* Gives the MR new keys and writes its record for peers (struct key_card), which makes it accessible. */
 static void mr_show(struct rdev *dev, struct mr *mr, const struct mr_change *c)
 {
@@ -221,7 +184,7 @@ static void mr_show(struct rdev *dev, struct mr *mr, const struct mr_change *c)
 	mr->rkey = c->access & REMOTE_ANY ? mr->lkey : 0;
 	key_card_write(&dev->keys[mr->index], &(struct key_card){
 		.key = mr->lkey, .pd = c->pd->id, .access = c->access | KEY_LOCAL,
-		.start = c->start, .iova = c->iova, .length = c->length });
+		.start = c->start, .iova = c->iova, .length = c->length, .shared = mr_pin(c) });
 }
 
 int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
@@ -263,6 +226,7 @@ void mr_change_init(struct mr_change *c, const struct mr *mr)
 int mr_rereg(struct mr *mr, const struct mr_change *c)
 {
 	struct rdev *dev = mr->pd->uctx->dev;
+	struct key_card old = dev->keys[mr->index];
 	int err;
 
 	if (mr->usecnt)
@@ -275,6 +239,7 @@ int mr_rereg(struct mr *mr, const struct mr_change *c)
 	smp_mb();
 	if (dev->ops->quiesce)
 		dev->ops->quiesce(dev);
+	mr_unpin(&old);
 	mr->pd->usecnt--;
 	mr->pd = c->pd;
 	mr->pd->usecnt++;
@@ -326,6 +291,7 @@ int mr_destroy(struct mr *mr)
 {
 	struct pd *pd = mr->pd;
 	struct rdev *dev = pd->uctx->dev;
+	struct key_card old = dev->keys[mr->index];
 
 	if (mr->usecnt)
 		return -EINVAL;
@@ -339,6 +305,7 @@ int mr_destroy(struct mr *mr)
 	smp_mb();
 	if (dev->ops->quiesce)
 		dev->ops->quiesce(dev);
+	mr_unpin(&old);
 	idtable_remove(&dev->mrs, mr->index);
 	pd->usecnt--;
 	pd->uctx->nmr--;

@@ -145,6 +145,7 @@ int mw_bind(struct qp *qp, const struct mw_bind *b)
 		.key = mw->rkey, .pd = mw->pd->id, .qpn = mw->qpn,
 		.access = b->access & MW_GRANTS, .length = b->length,
 		.start = card->start + (b->addr - card->iova),
+		.shared = card->shared ? card->shared + (b->addr - card->iova) : 0,
 		.iova = b->access & ZERO_BASED ? 0 : b->addr });
 	return 0;
 }

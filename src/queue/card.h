@@ -26,7 +26,8 @@ struct key_card {
 	uint64_t length;
 	uint32_t qpn;		/* QP of a type 2 window (IBA 10.6.7.2.2); 0: any QP of the PD */
 	uint32_t pad0;
-	uint64_t pad[2];
+	uint64_t shared;	/* 0, or 1 + the offset of the first byte in the memfd that peers may map (arena/arena.h) */
+	uint64_t pad;
 };
 
 /* Access bit of the keys of MRs, not of memory windows: the key may be used as an lkey. Local accesses require it. */
@@ -70,6 +71,7 @@ static inline bool key_card_read(const struct key_card *c, struct key_card *copy
 	copy->iova = READ_ONCE(c->iova);
 	copy->length = READ_ONCE(c->length);
 	copy->qpn = READ_ONCE(c->qpn);
+	copy->shared = READ_ONCE(c->shared);
 	smp_rmb();
 	return READ_ONCE(c->seq) == seq;
 }

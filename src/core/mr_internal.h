@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* mr_maps.c: what is mapped at the addresses of an MR, for mr.c. */
+#ifndef RUSE_CORE_MR_INTERNAL_H
+#define RUSE_CORE_MR_INTERNAL_H
+
+#include "base/util.h"
+
+/*
+ * Checks that the pages [start, end) are mapped readable, or writable. 0, -EFAULT, or -EOPNOTSUPP: the kernel is
+ * older than Linux 6.11, or there are too many mappings.
+ */
+int mr_maps_check(uint64_t start, uint64_t end, bool write);
+/*
+ * Is every byte of [start, end) in the arena, at its own place in the memfd? Asks the kernel, as a program may have
+ * mapped something else there by a system call. *off: the offset of start in the memfd.
+ */
+bool mr_maps_shared(uint64_t start, uint64_t end, uint64_t *off);
+
+#endif
