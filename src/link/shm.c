@@ -116,6 +116,7 @@ static int shm_ep_export(struct shm_ep *ep)
 	ep->exp = memfd_map(ep->exp_fd, ep->exp_len, true);
 	if (!ep->pub || !ep->exp)
 		return -ENOMEM;
+	shm_map_publish(ep);
 	/* This mapping stays writable; no other writable mapping can be made. */
 	rc = sys_fcntl(ep->pub_fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL);
 	if (rc < 0)

@@ -58,11 +58,11 @@ static struct qp_card *shm_direct_card(struct shm_link *l, uint32_t qpn, uint32_
 }
 
 /*
- * Check the peer's key. True: it is valid, *addr is the address in the peer. False: it is not, or the peer is changing
- * the key's card (struct key_card).
+ * Check the peer's key. True: it is valid, *addr is the address in the peer, *mapped the place here, or NULL. False: it
+ * is not, or the peer is changing the key's card (struct key_card).
  */
 static bool shm_direct_check_key(struct shm_link *l, const struct direct_op *op, uint32_t pd,
-				 uint64_t *addr)
+				 uint64_t *addr, uint8_t **mapped)
 {
 	uint32_t access = op->read ? IB_UVERBS_ACCESS_REMOTE_READ : IB_UVERBS_ACCESS_REMOTE_WRITE;
 	struct key_card key;
@@ -75,8 +75,26 @@ static bool shm_direct_check_key(struct shm_link *l, const struct direct_op *op,
 			return false;
 		cpu_relax();
 	}
-	return key_card_check(&key, pd, op->dqpn, op->rkey, op->va, op->len, access, addr) ==
-	       MR_OK;
+	if (key_card_check(&key, pd, op->dqpn, op->rkey, op->va, op->len, access, addr) != MR_OK)
+		return false;
+	*mapped = key.shared ? shm_map_at(l, key.shared - 1 + (op->va - key.iova), op->len) : NULL;
+	return true;
+}
+
+/* Copies to or from the peer's arena. */
+static enum xfer shm_direct_copy(struct shm_link *l, const struct direct_op *op, uint8_t *mapped)
+{
+	const struct iovec remote = { .iov_base = mapped, .iov_len = op->len };
+	int rc;
+
+	if (likely(op->niov == 1 && op->iov->iov_len >= op->len))
+		rc = op->read ? l->l.host->copy(op->iov->iov_base, mapped, op->len) :
+				l->l.host->copy(mapped, op->iov->iov_base, op->len);
+	else
+		rc = op->read ? l->l.host->copy_iov(op->iov, op->niov, 0, &remote, 1, 0, op->len) :
+				l->l.host->copy_iov(&remote, 1, 0, op->iov, op->niov, 0, op->len);
+	/* Which side is bad is found when the request goes as packets. */
+	return rc ? XFER_ABSENT : XFER_OK;
 }
 
 bool shm_peer_qp(struct link *link, uint32_t qpn, uint32_t *state)
@@ -113,17 +131,22 @@ static enum direct_result shm_direct_place(struct shm_link *l, struct qp_card *c
 	uint32_t access = op->read ? IB_UVERBS_ACCESS_REMOTE_READ : IB_UVERBS_ACCESS_REMOTE_WRITE;
 	struct mem_pos local = { .v = op->iov, .n = op->niov };
 	struct iovec remote;
+	struct mem_pos there = { .v = &remote, .n = 1 };
+	uint8_t *mapped = NULL;
 	uint64_t addr = 0;
+	enum xfer x;
 
 	if (!shm_direct_card_fits(card, op))
 		return DIRECT_NO;
 	if ((READ_ONCE(card->access) & access) != access)
 		return DIRECT_NO;
-	if (op->len && !shm_direct_check_key(l, op, READ_ONCE(card->pd), &addr))
+	if (op->len && !shm_direct_check_key(l, op, READ_ONCE(card->pd), &addr, &mapped))
 		return DIRECT_NO;
 	remote.iov_base = (void *)(uintptr_t)addr;
 	remote.iov_len = op->len;
-	switch (shm_xfer(l, !op->read, local, (struct mem_pos){ .v = &remote, .n = 1 }, op->len)) {
+	x = mapped ? shm_direct_copy(l, op, mapped) :
+		     shm_xfer(l, !op->read, local, there, op->len);
+	switch (x) {
 	case XFER_OK:
 		break;
 	case XFER_LOCAL:

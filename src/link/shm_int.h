@@ -9,7 +9,7 @@
 #include "link/shm_ring.h"
 
 #define SHM_MAGIC 0x73686d31u
-#define SHM_VERSION 1u		/* version of shm_hello, shm_pub, shm_export and shm_half together */
+#define SHM_VERSION 2u		/* version of shm_hello, shm_pub, shm_export and shm_half together */
 #define SHM_SOCK_LEN 32
 #define SHM_MAX_CARDS 16384u	/* QP numbers of a block */
 #define SHM_MAX_KEYS (1u << 24)	/* key = index << 8 | byte */
@@ -22,22 +22,20 @@
  */
 struct shm_pub {
 	uint32_t magic, version, proc, pad;
-	/*
-	 * Robust futex word, by which peers see whether the process lives: thread id of the progress thread, 0 before
-	 * it runs. The kernel sets FUTEX_OWNER_DIED at death and exec.
-	 */
+	/* Robust futex word: id of the progress thread, 0 before it runs. The kernel sets FUTEX_OWNER_DIED at its death and exec. */
 	_Alignas(64) uint32_t alive;
 	uint32_t nblocks;		/* number of leased blocks of QP numbers: valid entries of block[] */
 	uint32_t block[SHM_MAX_BLOCKS];	/* number of each block of QP numbers whose cards are in shm_export */
 	/* 1 from taking a segment off a ring until shm_round_done(): answers may still follow. Peers read it in peer_behind(). */
 	_Alignas(64) uint32_t in_round;
+	/* The memfd of the owner's arena (arena/arena.h): its number in the owner, inode, size and address; size 0: none. */
+	_Alignas(64) uint64_t mem_size;
+	uint64_t mem_ino, mem_base;
+	int32_t mem_fd;
 	_Alignas(4096) struct key_card key[];
 };
 
-/*
- * The memfd of the export, which peers write too. The QP cards of the block of QP numbers shm_pub.block[i] start at
- * card[i * ncards].
- */
+/* The memfd of the export, which peers write too. The QP cards of the block shm_pub.block[i] start at card[i * ncards]. */
 struct shm_export {
 	_Alignas(64) uint32_t want_wakeup;
 	_Alignas(4096) struct qp_card card[];
@@ -51,7 +49,7 @@ struct shm_hello {
 	char sock[SHM_SOCK_LEN];
 };
 
-/* Descriptors sent with struct shm_hello, in order. Only the connector sends the ring. */
+/* Descriptors sent with struct shm_hello, in order; the ring by the connector only. */
 enum { HELLO_PUB, HELLO_EXPORT, HELLO_EVENT, HELLO_RING, HELLO_MAX_FDS };
 
 /*
@@ -101,6 +99,9 @@ struct shm_link {
 	uint64_t swallowed;	/* segments sent to a dead peer */
 	uint64_t bad;		/* invalid slots of the ring */
 	struct shm_range resident[1 << SHM_RESIDENT_BITS];
+	uint8_t *mem;		/* the peer's arena of mem_size bytes, mapped here (shm_map.c); NULL: not mapped */
+	uint64_t mem_size;
+	bool mem_tried;		/* it was mapped, or cannot be */
 };
 
 struct shm_pending {

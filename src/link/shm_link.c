@@ -25,6 +25,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <poll.h>
+#include "arena/arena.h"
 #include "base/log.h"
 #include "base/sys.h"
 #include "link/shm_int.h"
@@ -75,6 +76,15 @@ static void shm_ref_failed(void *arg, const struct shm_rec *r)
 		l->lost[l->nlost++] = *r;
 }
 
+/* The kind of a reference. */
+static enum slot_kind shm_ref_kind(const struct seg *seg)
+{
+	for (int i = 0; i < seg->niov; i++)
+		if (seg->iov[i].iov_len && !arena_pinned(seg->iov[i].iov_base, seg->iov[i].iov_len))
+			return SLOT_REF;
+	return SLOT_REF_ARENA;
+}
+
 static enum slot_kind shm_choose(struct shm_link *l, const struct seg *seg)
 {
 	struct shm_copy_only *c;
@@ -85,10 +95,10 @@ static enum slot_kind shm_choose(struct shm_link *l, const struct seg *seg)
 	    l->ep->cfg.no_cma || !READ_ONCE(l->tx.h->can_pull) || !shm_held(l->ep->pub))
 		return SLOT_COPY;
 	if (likely(!l->ncopy_only))
-		return SLOT_REF;
+		return shm_ref_kind(seg);
 	c = shm_copy_only_find(l, seg->sqpn);
 	if (!c || !c->left)
-		return SLOT_REF;
+		return shm_ref_kind(seg);
 	if (seg->flags & SEG_F_END)
 		c->left--;
 	return SLOT_COPY;
@@ -172,13 +182,41 @@ static bool shm_peer_behind(struct link *link)
 	return READ_ONCE(l->pub->in_round) || shm_rx_ready(&l->rx);
 }
 
+/* Copies from the peer's arena, if the reference is to it and it is mapped. */
+static bool shm_pull_mapped(struct shm_link *l, const struct seg *seg, uint64_t off,
+			    const struct iovec *dst, int ndst, uint64_t len)
+{
+	struct iovec src[SEG_MAX_IOV];
+
+	if (l->rx.local.kind != SLOT_REF_ARENA || !l->can_pull)
+		return false;
+	for (int i = 0; i < seg->niov; i++) {
+		uint64_t at = (uintptr_t)seg->iov[i].iov_base - READ_ONCE(l->pub->mem_base);
+
+		src[i].iov_len = seg->iov[i].iov_len;
+		src[i].iov_base = shm_map_at(l, at, src[i].iov_len);
+		if (!src[i].iov_base)
+			return false;
+	}
+	return !l->l.host->copy_iov(dst, ndst, 0, src, seg->niov, off, len);
+}
+
+static enum xfer shm_pull_xfer(struct shm_link *l, const struct seg *seg, uint64_t off,
+			       const struct iovec *dst, int ndst, uint64_t len)
+{
+	struct mem_pos local = { .v = dst, .n = ndst };
+	struct mem_pos remote = { .v = seg->iov, .n = seg->niov, .off = off };
+
+	if (shm_pull_mapped(l, seg, off, dst, ndst, len))
+		return XFER_OK;
+	return l->can_pull ? shm_xfer(l, false, local, remote, len) : XFER_DENIED;
+}
+
 /* seg_pull.copy: copy from the peer's memory. */
 static int shm_pull_copy(const struct seg *seg, uint64_t off, const struct iovec *dst, int ndst,
 			 uint64_t len)
 {
 	struct shm_link *l = seg->pull_arg;
-	struct mem_pos local = { .v = dst, .n = ndst };
-	struct mem_pos remote = { .v = seg->iov, .n = seg->niov, .off = off };
 	uint32_t *ref = l->rx.ref;
 	enum xfer x;
 
@@ -188,7 +226,7 @@ static int shm_pull_copy(const struct seg *seg, uint64_t off, const struct iovec
 		return -EIO;
 	if (!atomic_cmpxchg(ref, (uint32_t)REF_POSTED, (uint32_t)REF_BUSY))
 		return -EIO;
-	x = l->can_pull ? shm_xfer(l, false, local, remote, len) : XFER_DENIED;
+	x = shm_pull_xfer(l, seg, off, dst, ndst, len);
 	if (x == XFER_OK || x == XFER_LOCAL) {
 		/* If the producer revoked the reference during the copy, the data may be newer than the message: discard it. */
 		if (!atomic_cmpxchg(ref, (uint32_t)REF_BUSY, (uint32_t)REF_POSTED))
@@ -351,6 +389,7 @@ static void shm_destroy(struct link *link)
 {
 	struct shm_link *l = to_shm_link(link);
 
+	shm_map_close(l);
 	memfd_unmap(l->pub, shm_pub_size(l->hello.nkeys));
 	memfd_unmap(l->exp, shm_exp_size(l->hello.ncards));
 	memfd_unmap(l->half, 2 * sizeof(struct shm_half));

@@ -49,6 +49,12 @@ bool shm_resident(struct shm_link *l, const void *addr, uint64_t len, bool write
 /* Has the peer's address space ended (death of all threads, or exec)? pagemap must be open. */
 bool shm_mm_gone(const struct shm_link *l);
 
+/* shm_map.c. Publishes this process's arena. Called when the endpoint is created. */
+void shm_map_publish(struct shm_ep *ep);
+/* Where the bytes at this offset of the peer's arena are mapped here. NULL: the arena cannot be mapped, or ends before. */
+uint8_t *shm_map_at(struct shm_link *l, uint64_t off, uint64_t len);
+void shm_map_close(struct shm_link *l);
+
 /* shm_conn.c: the handshake. 0 or -errno. */
 
 int shm_listen(struct shm_ep *ep);

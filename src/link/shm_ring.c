@@ -142,6 +142,7 @@ static int shm_place_payload(struct shm_tx *tx, struct shm_slot *s, const struct
 			memcpy(tx->h->data + off, seg->net, net);
 		return shm_copy_in(host, tx->h->data + off + net, seg);
 	case SLOT_REF:
+	case SLOT_REF_ARENA:
 		s->niov = (uint8_t)seg->niov;
 		if (seg->niov <= SHM_SLOT_IOV) {
 			memcpy(s->iov, seg->iov, list);
@@ -187,10 +188,10 @@ HOT int shm_tx_send(struct shm_tx *tx, const struct seg *seg, enum slot_kind how
 		.sqpn = seg->sqpn,
 		.dqpn = seg->dqpn,
 		.psn = seg->psn,
-		.ref = how == SLOT_REF,
+		.ref = how >= SLOT_REF,
 	};
 	tx->dhead = dend;
-	if (how == SLOT_REF) {
+	if (how >= SLOT_REF) {
 		tx->nrefs++;
 		WRITE_ONCE(tx->h->ref[i], REF_POSTED);
 	}
@@ -247,7 +248,7 @@ static bool shm_slot_sane(const struct shm_slot *s)
 	if (s->dqpn >> 24 || s->sqpn >> 24 || s->psn >> 24 || !s->npkts || s->npkts > 1u << 23)
 		return false;
 	if (s->service == SEG_UD &&
-	    (s->npkts != 1 || s->type > SEG_SEND_IMM || s->kind == SLOT_REF ||
+	    (s->npkts != 1 || s->type > SEG_SEND_IMM || s->kind >= SLOT_REF ||
 	     (s->flags & (SEG_F_START | SEG_F_END)) != (SEG_F_START | SEG_F_END)))
 		return false;
 	if (!shm_has_payload(s->type))
@@ -307,6 +308,7 @@ static bool shm_get_payload(struct shm_rx *rx, struct seg *seg)
 		rx->iov[0].iov_len = s->len;
 		return true;
 	case SLOT_REF:
+	case SLOT_REF_ARENA:
 		if (!s->niov || s->niov > SEG_MAX_IOV)
 			return false;
 		if (s->niov > SHM_SLOT_IOV && !shm_in_data(s->off, list))
@@ -386,7 +388,7 @@ HOT enum rx_result shm_rx_get(struct shm_rx *rx, struct seg *seg)
 	if (!shm_get_payload(rx, seg))
 		return RX_BAD;
 	seg->iov = rx->iov;
-	if (likely(rx->local.kind != SLOT_REF))
+	if (likely(rx->local.kind < SLOT_REF))
 		return RX_SEG;
 	rx->ref = &rx->h->ref[i];
 	state = READ_ONCE(*rx->ref);

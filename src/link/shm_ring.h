@@ -28,6 +28,7 @@ enum slot_kind {
 	SLOT_INLINE = 1,	/* in the slot itself (struct shm_slot) */
 	SLOT_COPY,		/* in the data area */
 	SLOT_REF,		/* in the producer's memory; the list of addresses is in the slot or in the data area */
+	SLOT_REF_ARENA,		/* the same, and all of it is pinned in the producer's arena (arena/arena.h) */
 };
 
 /*
