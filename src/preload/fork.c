@@ -9,10 +9,15 @@
  * gets a copy of the memory (MADV_WIPEONFORK), whichever function or system call made the child. So
  * a process that reads 0 is such a child and becomes the owner of its copy. A process that reads
  * another PID than its own is a vfork child, which shares the page with its parent.
+ *
+ * The arena's memory is copied for a child by handlers of their own, which the constructor registers: they run before
+ * those of the program in the child, and after them before the fork. _Fork() runs no handlers, so its hook does it.
  */
 #include <linux/kcmp.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include "arena/arena.h"
 #include "base/sys.h"
 #include "engine/engine.h"
 #include "preload/preload.h"
@@ -25,9 +30,48 @@ static uint32_t own_pid(void)
 	return (uint32_t)sys_call(SYS_getpid);
 }
 
+/* Copying the arena for the last child of this thread has failed: the child has ended. */
+static __thread bool arena_not_copied;
+
+static void fork_arena_parent(void)
+{
+	arena_not_copied = arena_fork_parent() != 0;
+}
+
 __attribute__((constructor)) static void note_process(void)
 {
 	loaded_by = own_pid();
+	pthread_atfork(arena_fork_prepare, fork_arena_parent, arena_fork_child);
+}
+
+/* The result of fork(): -1 with ENOMEM if the child could not get its copy of the arena. */
+static pid_t fork_result(pid_t pid)
+{
+	if (likely(pid <= 0 || !arena_not_copied))
+		return pid;
+	sys_call(SYS_wait4, pid, NULL, (long)__WALL, NULL);
+	errno = ENOMEM;
+	return -1;
+}
+
+HOOK pid_t fork(void)
+{
+	return fork_result(REAL(fork)());
+}
+
+extern __typeof__(fork) __fork __attribute__((alias("fork"), copy(fork))) HOOK;
+
+HOOK pid_t _Fork(void)
+{
+	pid_t pid;
+
+	arena_fork_prepare();
+	pid = REAL(_Fork)();
+	if (!pid)
+		arena_fork_child();
+	else
+		fork_arena_parent();
+	return fork_result(pid);
 }
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Set-up of the library. Loading it into a program creates no thread, no socket and no allocation;
- * the first use of an RDMA path or socket attaches to rused.
+ * Set-up of the library. Loading it into a program creates no thread, no socket and no allocation, but the arena
+ * (memory.c) if the program has libibverbs; the first use of an RDMA path or socket attaches to rused.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +50,8 @@ static void set_up(void)
 __attribute__((constructor)) static void preload_load(void)
 {
 	set_up();
+	if (real_has_verbs())
+		memory_open();
 }
 
 /*
@@ -81,6 +83,7 @@ int preload_attach(void)
 		log_init("ruse", STDERR_FILENO);
 		find_rused();
 	}
+	memory_open();
 	ret = fork_setup();
 	return ret ? ret : engine_attach();
 }

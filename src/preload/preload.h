@@ -22,6 +22,9 @@ static inline long libc_result(long ret, int e)
 	return ret < 0 ? -1 : ret;
 }
 
+/* memory.c: creates the arena for memory that peers can map, if there is none. */
+void memory_open(void);
+
 /* main.c: connects to rused, starting it if necessary. 0 or -errno; may change errno. */
 int preload_attach(void);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/sys.h"
-#include "preload/real.h"
+#include "preload/real_alloc.h"
 
 static int raw_open(const char *path, int flags, ...)
 {
@@ -82,6 +82,27 @@ static int raw_munmap(void *addr, size_t len)
 	return (int)syscall(SYS_munmap, addr, len);
 }
 
+static void *raw_mremap(void *addr, size_t old, size_t len, int flags, ...)
+{
+	va_list ap;
+	void *to;
+
+	va_start(ap, flags);
+	to = va_arg(ap, void *);
+	va_end(ap);
+	return (void *)syscall(SYS_mremap, addr, old, len, flags, to);
+}
+
+static int raw_mprotect(void *addr, size_t len, int prot)
+{
+	return (int)syscall(SYS_mprotect, addr, len, prot);
+}
+
+static int raw_madvise(void *addr, size_t len, int advice)
+{
+	return (int)syscall(SYS_madvise, addr, len, advice);
+}
+
 struct real real = {
 	.open = raw_open,
 	.open64 = raw_open,
@@ -96,6 +117,9 @@ struct real real = {
 	.mmap = raw_mmap,
 	.mmap64 = raw_mmap,
 	.munmap = raw_munmap,
+	.mremap = raw_mremap,
+	.mprotect = raw_mprotect,
+	.madvise = raw_madvise,
 };
 
 /*
@@ -122,6 +146,28 @@ void real_resolve(void)
 	REAL_FUNCS(X)
 #undef X
 	errno = e;
+}
+
+struct real_alloc real_alloc;
+
+void real_resolve_alloc(void)
+{
+	struct real_alloc found = { NULL };
+	int e = errno;
+	void *sym;
+
+#define X(ret, name, args)                                                     \
+	sym = dlsym(RTLD_NEXT, #name);                                         \
+	memcpy(&found.name, &sym, sizeof(sym));
+	REAL_ALLOC_FUNCS(X)
+#undef X
+	real_alloc = found;
+	errno = e;
+}
+
+bool real_has_verbs(void)
+{
+	return dlsym(RTLD_DEFAULT, "ibv_get_device_list") != NULL;
 }
 
 void real_library_dir(char *buf, size_t size)
