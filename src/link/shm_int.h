@@ -22,7 +22,7 @@
  */
 struct shm_pub {
 	uint32_t magic, version, proc, pad;
-	/* Robust futex word: id of the progress thread, 0 before it runs. The kernel sets FUTEX_OWNER_DIED at its death and exec. */
+	/* Robust futex word: progress thread id, 0 before it runs. The kernel sets FUTEX_OWNER_DIED at its death and exec. */
 	_Alignas(64) uint32_t alive;
 	uint32_t nblocks;		/* number of leased blocks of QP numbers: valid entries of block[] */
 	uint32_t block[SHM_MAX_BLOCKS];	/* number of each block of QP numbers whose cards are in shm_export */
