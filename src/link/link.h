@@ -24,6 +24,7 @@ struct direct_op {
 	uint64_t va;		/* at the peer */
 	uint32_t rkey;
 	uint32_t len;
+	bool free_only;		/* only if it costs no system call: the peer's memory is mapped */
 	const struct iovec *iov;	/* local memory */
 	int niov;
 };

@@ -142,6 +142,8 @@ static enum direct_result shm_direct_place(struct shm_link *l, struct qp_card *c
 		return DIRECT_NO;
 	if (op->len && !shm_direct_check_key(l, op, READ_ONCE(card->pd), &addr, &mapped))
 		return DIRECT_NO;
+	if (op->free_only && !mapped)
+		return DIRECT_NO;
 	remote.iov_base = (void *)(uintptr_t)addr;
 	remote.iov_len = op->len;
 	x = mapped ? shm_direct_copy(l, op, mapped) :
@@ -166,6 +168,13 @@ static enum direct_result shm_direct_place(struct shm_link *l, struct qp_card *c
 	return DIRECT_DONE;
 }
 
+/* Before the announcement: is the key's memory likely to be mapped here? */
+static inline bool shm_direct_mapped(struct shm_link *l, uint32_t rkey)
+{
+	return rkey >> 8 < l->hello.nkeys && READ_ONCE(l->pub->key[rkey >> 8].shared) &&
+	       (l->mem || !l->mem_tried);
+}
+
 HOT enum direct_result shm_direct(struct link *link, const struct direct_op *op)
 {
 	struct shm_link *l = container_of(link, struct shm_link, l);
@@ -180,6 +189,8 @@ HOT enum direct_result shm_direct(struct link *link, const struct direct_op *op)
 			shm_link_doom(l);
 		return DIRECT_NO;
 	}
+	if (op->free_only && !shm_direct_mapped(l, op->rkey))
+		return DIRECT_NO;
 	card = shm_direct_card(l, op->dqpn, &at);
 	if (!card)
 		return DIRECT_NO;

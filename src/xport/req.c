@@ -28,8 +28,8 @@
 #include "xport/xport_internal.h"
 
 /*
- * Decides whether a message of a stream uses direct placement: from this length on, one copy by a system call is faster
- * than two copies through the ring.
+ * Decides whether a message of a stream is worth the system call of a direct placement: from this length on, one such copy
+ * is faster than two copies through the ring.
  */
 #define DIRECT_ALWAYS 4096
 
@@ -241,21 +241,26 @@ static bool req_may_start(struct qp *qp, struct req_wqe *w)
 	return true;
 }
 
-/*
- * Decides between direct placement (link_ops.direct: a copy to or from the peer's memory) and segments. Direct placement
- * is possible only while no packet of the QP is in flight. It has the lower latency; segments have the higher rate for a
- * stream of small messages. A program streams if it posts again before it has polled a CQ or consumed the completion of
- * the last direct placement.
- */
-static bool req_direct_wanted(struct qp *qp, const struct req_wqe *w)
+/* Direct placement (link_ops.direct: a copy to or from the peer's memory) needs a QP with no packet in flight. */
+static bool req_direct_possible(struct qp *qp, const struct req_wqe *w)
 {
 	struct qp_req *r = &qp->req;
 
 	if (!qp->link || !(qp->link->caps & LINK_CAP_DIRECT) || r->una != r->nxt ||
 	    r->cur_pkt || !w->len)
 		return false;
-	if (w->type != SEG_WRITE && w->type != SEG_READ_REQ)
-		return false;
+	return w->type == SEG_WRITE || w->type == SEG_READ_REQ;
+}
+
+/*
+ * Is a direct placement worth a system call? It has the lower latency; segments have the higher rate for a stream of
+ * small messages. A program streams if it posts again before it has polled a CQ or consumed the completion of the last
+ * direct placement.
+ */
+static bool req_direct_worth(struct qp *qp, const struct req_wqe *w)
+{
+	struct qp_req *r = &qp->req;
+
 	if (w->len >= DIRECT_ALWAYS || !r->direct_busy || r->direct_polls != qp->dev->polls)
 		return true;
 	return r->direct_cqe && ring_drained(&qp->send_cq->ring);
@@ -293,6 +298,7 @@ static noinline bool req_direct(struct qp *qp, struct req_wqe *w)
 		.va = w->rdma.va,
 		.rkey = w->rdma.rkey,
 		.len = w->len,
+		.free_only = !req_direct_worth(qp, w),
 		.iov = iov,
 	};
 
@@ -446,7 +452,7 @@ HOT __flatten noinline void req_run(struct qp *qp, ns_t now)
 			if (!req_may_start(qp, w) || xp_outstanding(qp) >= r->window) {
 				break;
 			}
-			if (req_direct_wanted(qp, w) && req_direct(qp, w))
+			if (req_direct_possible(qp, w) && req_direct(qp, w))
 				continue;
 		}
 		rc = wqe_is_rd(w) ? req_send_rd(qp, w, now) : req_send_data(qp, w, now);
