@@ -192,7 +192,7 @@ static int ib_path_send(const struct link_ops *under, struct link *l, const stru
 }
 
 static enum direct_result ib_path_direct(const struct link_ops *under, struct link *l,
-					 const struct direct_op *op)
+					 struct direct_op *op)
 {
 	struct qp *qp = ib_qp(op->sqpn);
 	struct ib_path *p = qp ? qp->path : NULL;
@@ -233,7 +233,7 @@ static int ib_shm_send(struct link *l, const struct seg *seg)
 	return ib_path_send(shm_under, l, seg);
 }
 
-static enum direct_result ib_shm_direct(struct link *l, const struct direct_op *op)
+static enum direct_result ib_shm_direct(struct link *l, struct direct_op *op)
 {
 	return ib_path_direct(shm_under, l, op);
 }

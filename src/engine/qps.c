@@ -358,4 +358,6 @@ const struct link_host link_host_ops = {
 	.created = engine_link_created,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,
+	.cmp_swp = umem_cmp_swp,
+	.fetch_add = umem_fetch_add,
 };

@@ -11,29 +11,12 @@
 #ifndef RUSE_LINK_LINK_H
 #define RUSE_LINK_LINK_H
 
+#include "link/direct.h"
 #include "wire/seg.h"
 
 struct link;
 struct qp_card;
 struct key_card;
-
-/* A WRITE without immediate or a READ that the requester executes itself (direct placement). */
-struct direct_op {
-	bool read;
-	uint32_t dqpn, sqpn, psn, npkts;
-	uint64_t va;		/* at the peer */
-	uint32_t rkey;
-	uint32_t len;
-	bool free_only;		/* only if it costs no system call: the peer's memory is mapped */
-	const struct iovec *iov;	/* local memory */
-	int niov;
-};
-
-enum direct_result {
-	DIRECT_DONE,	/* done; the peer's expected PSN and MSN have advanced */
-	DIRECT_NO,	/* not possible, or a check of the responder failed: the caller must send the whole request as segments */
-	DIRECT_LOCAL,	/* local memory is bad: LOC_PROT_ERR */
-};
 
 /* The members name, send, revoke and destroy are never NULL. */
 struct link_ops {
@@ -60,7 +43,7 @@ struct link_ops {
 	/* After -EAGAIN: waits up to half a second for room. Returns whether there is room. NULL: cannot wait. */
 	bool (*wait_room)(struct link *l);
 	/* Executes op in the peer's memory, without packets. Called only if caps has LINK_CAP_DIRECT. NULL: caps never has it. */
-	enum direct_result (*direct)(struct link *l, const struct direct_op *op);
+	enum direct_result (*direct)(struct link *l, struct direct_op *op);
 	/* Delivers at most `budget` arrived segments to link_host.input; returns their number. NULL: polled by its endpoint. */
 	int (*poll)(struct link *l, int budget);
 	void (*destroy)(struct link *l);
@@ -132,6 +115,9 @@ struct link_host {
 	int (*copy)(void *dst, const void *src, size_t len);
 	int (*copy_iov)(const struct iovec *dst, int ndst, uint64_t doff,
 			const struct iovec *src, int nsrc, uint64_t off, uint64_t len);
+	/* umem_cmp_swp() and umem_fetch_add(), for the memory that a peer shares. NULL: no atomic is executed directly. */
+	int (*cmp_swp)(uint64_t *p, uint64_t compare, uint64_t swap, uint64_t *orig);
+	int (*fetch_add)(uint64_t *p, uint64_t add, uint64_t *orig);
 	/* umem_copy_crc(), for links that send packets. NULL: copy() is used. */
 	int (*copy_crc)(void *dst, const void *src, size_t len, uint32_t *crc);
 };

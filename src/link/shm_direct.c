@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Direct placement: the requester acts as its peer's responder for one whole RDMA WRITE or READ. The
+ * Direct placement: the requester acts as its peer's responder for one whole RDMA WRITE or READ, or for an atomic on
+ * memory that is mapped here (shm_map.c). The
  * responder's state is in shared memory, in a record called the QP card (struct qp_card). The MRs and memory windows
  * have such records too: a key card each (struct key_card). The owner of a card is the responder's process.
  *
@@ -24,6 +25,7 @@
  * If a check or the copy fails, the operation ends with DIRECT_NO too: the responder repeats the check, knows the
  * reason, and sends the NAK.
  */
+#include <errno.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <time.h>
 #include "base/log.h"
@@ -57,6 +59,14 @@ static struct qp_card *shm_direct_card(struct shm_link *l, uint32_t qpn, uint32_
 	return NULL;
 }
 
+/* The right that the QP and the key must grant. */
+static uint32_t shm_direct_access(const struct direct_op *op)
+{
+	if (op->atomic)
+		return IB_UVERBS_ACCESS_REMOTE_ATOMIC;
+	return op->read ? IB_UVERBS_ACCESS_REMOTE_READ : IB_UVERBS_ACCESS_REMOTE_WRITE;
+}
+
 /*
  * Check the peer's key. True: it is valid, *addr is the address in the peer, *mapped the place here, or NULL. False: it
  * is not, or the peer is changing the key's card (struct key_card).
@@ -64,7 +74,7 @@ static struct qp_card *shm_direct_card(struct shm_link *l, uint32_t qpn, uint32_
 static bool shm_direct_check_key(struct shm_link *l, const struct direct_op *op, uint32_t pd,
 				 uint64_t *addr, uint8_t **mapped)
 {
-	uint32_t access = op->read ? IB_UVERBS_ACCESS_REMOTE_READ : IB_UVERBS_ACCESS_REMOTE_WRITE;
+	uint32_t access = shm_direct_access(op);
 	struct key_card key;
 	int tries = KEY_TRIES;
 
@@ -81,12 +91,26 @@ static bool shm_direct_check_key(struct shm_link *l, const struct direct_op *op,
 	return true;
 }
 
-/* Copies to or from the peer's arena. */
-static enum xfer shm_direct_copy(struct shm_link *l, const struct direct_op *op, uint8_t *mapped)
+static enum xfer shm_direct_atomic(struct shm_link *l, struct direct_op *op, uint8_t *mapped)
+{
+	const struct link_host *host = l->l.host;
+	int rc = -EOPNOTSUPP;
+
+	if (op->atomic == SEG_CMP_SWP && host->cmp_swp)
+		rc = host->cmp_swp((uint64_t *)mapped, op->compare, op->swap_add, &op->orig);
+	else if (op->atomic == SEG_FETCH_ADD && host->fetch_add)
+		rc = host->fetch_add((uint64_t *)mapped, op->swap_add, &op->orig);
+	return rc ? XFER_ABSENT : XFER_OK;
+}
+
+/* Copies to or from the peer's arena, or executes the atomic there. */
+static enum xfer shm_direct_copy(struct shm_link *l, struct direct_op *op, uint8_t *mapped)
 {
 	const struct iovec remote = { .iov_base = mapped, .iov_len = op->len };
 	int rc;
 
+	if (unlikely(op->atomic))
+		return shm_direct_atomic(l, op, mapped);
 	if (likely(op->niov == 1 && op->iov->iov_len >= op->len))
 		rc = op->read ? l->l.host->copy(op->iov->iov_base, mapped, op->len) :
 				l->l.host->copy(mapped, op->iov->iov_base, op->len);
@@ -126,9 +150,9 @@ static bool shm_direct_card_fits(const struct qp_card *card, const struct direct
  * it. The caller has locked the QP card.
  */
 static enum direct_result shm_direct_place(struct shm_link *l, struct qp_card *card,
-					   const struct direct_op *op)
+					   struct direct_op *op)
 {
-	uint32_t access = op->read ? IB_UVERBS_ACCESS_REMOTE_READ : IB_UVERBS_ACCESS_REMOTE_WRITE;
+	uint32_t access = shm_direct_access(op);
 	struct mem_pos local = { .v = op->iov, .n = op->niov };
 	struct iovec remote;
 	struct mem_pos there = { .v = &remote, .n = 1 };
@@ -175,7 +199,7 @@ static inline bool shm_direct_mapped(struct shm_link *l, uint32_t rkey)
 	       (l->mem || !l->mem_tried);
 }
 
-HOT enum direct_result shm_direct(struct link *link, const struct direct_op *op)
+HOT enum direct_result shm_direct(struct link *link, struct direct_op *op)
 {
 	struct shm_link *l = container_of(link, struct shm_link, l);
 	enum direct_result r = DIRECT_NO;

@@ -89,7 +89,7 @@ void shm_link_wake(struct shm_link *l);
 
 /* shm_direct.c: link_ops.direct. */
 
-enum direct_result shm_direct(struct link *l, const struct direct_op *op);
+enum direct_result shm_direct(struct link *l, struct direct_op *op);
 /* link_ops.peer_qp */
 bool shm_peer_qp(struct link *l, uint32_t qpn, uint32_t *state);
 /* Unlock the QP card (struct qp_card) of this process that the dead peer had locked, if any. */

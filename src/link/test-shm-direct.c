@@ -179,7 +179,7 @@ static void test_not_now(void **state)
 }
 
 /* A check of the responder fails: nothing is done, and the responder gets the request as packets. */
-static void refused(struct rig *r, const struct direct_op *op)
+static void refused(struct rig *r, struct direct_op *op)
 {
 	assert_int_equal(r->l->ops->direct(r->l, op), DIRECT_NO);
 	assert_int_equal(r->card->lock, 0);

@@ -241,6 +241,11 @@ static bool req_may_start(struct qp *qp, struct req_wqe *w)
 	return true;
 }
 
+static bool req_is_atomic(const struct req_wqe *w)
+{
+	return w->type == SEG_CMP_SWP || w->type == SEG_FETCH_ADD;
+}
+
 /* Direct placement (link_ops.direct: a copy to or from the peer's memory) needs a QP with no packet in flight. */
 static bool req_direct_possible(struct qp *qp, const struct req_wqe *w)
 {
@@ -249,7 +254,7 @@ static bool req_direct_possible(struct qp *qp, const struct req_wqe *w)
 	if (!qp->link || !(qp->link->caps & LINK_CAP_DIRECT) || r->una != r->nxt ||
 	    r->cur_pkt || !w->len)
 		return false;
-	return w->type == SEG_WRITE || w->type == SEG_READ_REQ;
+	return w->type == SEG_WRITE || w->type == SEG_READ_REQ || req_is_atomic(w);
 }
 
 /*
@@ -261,6 +266,9 @@ static bool req_direct_worth(struct qp *qp, const struct req_wqe *w)
 {
 	struct qp_req *r = &qp->req;
 
+	/* An atomic has no system call that could do it. */
+	if (req_is_atomic(w))
+		return false;
 	if (w->len >= DIRECT_ALWAYS || !r->direct_busy || r->direct_polls != qp->dev->polls)
 		return true;
 	return r->direct_cqe && ring_drained(&qp->send_cq->ring);
@@ -273,12 +281,20 @@ static bool req_direct_worth(struct qp *qp, const struct req_wqe *w)
  */
 static void req_direct_count(struct qp *qp, const struct req_wqe *w, uint32_t in)
 {
-	uint32_t out = w->type == SEG_READ_REQ ? 1 : w->npkts;
+	uint32_t out = wqe_is_rd(w) ? 1 : w->npkts;
 
 	qp->dev->counter[CNT_SENT_PKTS] += out;
 	qp->dev->counter[CNT_RCVD_PKTS] += in;
 	qp->peer_counter[CNT_RCVD_PKTS] += out;
 	qp->peer_counter[CNT_SENT_PKTS] += in;
+}
+
+/* Stores the result of an atomic. False: the program's memory is bad. */
+static bool req_direct_result(const struct direct_op *op)
+{
+	const struct iovec orig = { (void *)&op->orig, sizeof(op->orig) };
+
+	return !umem_copy_iov(op->iov, op->niov, 0, &orig, 1, 0, sizeof(op->orig));
 }
 
 /*
@@ -308,8 +324,20 @@ static noinline bool req_direct(struct qp *qp, struct req_wqe *w)
 		w->status = op.niov == -EFAULT ? WC_LOC_PROT_ERR : WC_LOC_QP_OP_ERR;
 		return true;
 	}
+	if (req_is_atomic(w)) {
+		op.atomic = w->type;
+		op.va = w->atomic.va;
+		op.rkey = w->atomic.rkey;
+		op.compare = w->atomic.compare;
+		op.swap_add = w->atomic.swap_add;
+	}
 	switch (qp->link->ops->direct(qp->link, &op)) {
 	case DIRECT_DONE:
+		if (op.atomic && !req_direct_result(&op)) {
+			xp_why_wqe(qp, w, r->cur, 0, w->len);
+			w->status = WC_LOC_PROT_ERR;
+			return true;
+		}
 		req_direct_count(qp, w, op.read ? w->npkts : 1);
 		r->direct_busy = true;
 		r->direct_polls = qp->dev->polls;

@@ -17,11 +17,16 @@ static uint32_t calls;
  * If the test's answer is DIRECT_DONE: checks the request, copies to or from the address op->va and
  * advances the PSN in the responder's QP card (struct qp_card), while it holds the card's lock.
  */
-static enum direct_result fake_direct(struct link *l, const struct direct_op *op)
+/* As the link does it: what costs no system call is possible in mapped memory only. */
+static bool mapped;
+
+static enum direct_result fake_direct(struct link *l, struct direct_op *op)
 {
 	struct qp_card *c = b->qp->card;
 	struct iovec there = { (void *)(uintptr_t)op->va, op->len };
 
+	if (op->free_only && !mapped)
+		return DIRECT_NO;
 	calls++;
 	last = *op;
 	if (answer != DIRECT_DONE)
@@ -32,7 +37,11 @@ static enum direct_result fake_direct(struct link *l, const struct direct_op *op
 	assert_int_equal(op->npkts, seg_pkts(op->len, 256));
 	assert_true(card_trylock(c, 7));
 	assert_int_equal(c->busy, 0);
-	if (op->read)
+	if (op->atomic == SEG_CMP_SWP)
+		assert_int_equal(umem_cmp_swp(there.iov_base, op->compare, op->swap_add, &op->orig), 0);
+	else if (op->atomic)
+		assert_int_equal(umem_fetch_add(there.iov_base, op->swap_add, &op->orig), 0);
+	else if (op->read)
 		assert_int_equal(umem_copy_iov(op->iov, op->niov, 0, &there, 1, 0, op->len), 0);
 	else
 		assert_int_equal(umem_copy_iov(&there, 1, 0, op->iov, op->niov, 0, op->len), 0);
@@ -55,6 +64,7 @@ static void start(enum direct_result r)
 	a->link.ops = &ops;
 	a->link.caps = LINK_CAP_DIRECT;
 	answer = r;
+	mapped = false;
 	calls = 0;
 }
 
@@ -103,8 +113,8 @@ static void test_done(void **state)
 }
 
 /*
- * SEND, WRITE_IMM, atomics and empty WRITEs do not use direct placement, nor does a WRITE while
- * segments are in flight.
+ * SEND, WRITE_IMM and empty WRITEs do not use direct placement, nor do atomics in memory that is not mapped, nor does a
+ * WRITE while segments are in flight.
  */
 static void test_not_for(void **state)
 {
@@ -167,6 +177,32 @@ static void test_stream(void **state)
 	assert_int_equal(calls, 6);
 }
 
+/* In mapped memory every WRITE of a stream uses direct placement, and so do atomics. */
+static void test_mapped(void **state)
+{
+	uint64_t *to = (uint64_t *)(b->buf + 0x10000), *got = (uint64_t *)a->buf;
+
+	start(DIRECT_DONE);
+	mapped = true;
+	for (uint64_t i = 0; i < 5; i++)
+		post(i, OP_WRITE, 8);
+	assert_int_equal(calls, 5);
+	*to = 40;
+	post(5, OP_FETCH_ADD, 8);
+	assert_int_equal(calls, 6);
+	assert_int_equal(last.atomic, SEG_FETCH_ADD);
+	assert_int_equal(*to, 40 + last.swap_add);
+	assert_int_equal(*got, 40);
+	*got = 0;
+	post(6, OP_CMP_SWP, 8);
+	assert_int_equal(last.atomic, SEG_CMP_SWP);
+	assert_int_equal(*got, 40);
+	assert_int_equal(s->sent, 0);
+	for (uint64_t i = 0; i < 7; i++)
+		sim_expect(a->scq, i, 0);
+	assert_true(xp_idle(a->qp));
+}
+
 static void test_refused(void **state)
 {
 	start(DIRECT_NO);
@@ -217,8 +253,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_done), cmocka_unit_test(test_not_for),
-		cmocka_unit_test(test_stream), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_stream), cmocka_unit_test(test_mapped),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
