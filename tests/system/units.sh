@@ -152,7 +152,9 @@ note "ruse.service alone"
 systemctl --user stop ruse.socket ruse.service || die "cannot stop"
 rm -f "${RUSE_DIRS[0]}/rused.sock"
 systemctl --user start ruse.service || die "ruse.service: $(systemctl --user status ruse.service)"
-rused=$(served 0) || die "ruse.service does not run: $(systemctl --user status ruse.service)"
+# The unit is started when systemd has forked; it executes rused afterwards.
+wait_for 60 served 0 >/dev/null || die "ruse.service does not run: $(systemctl --user status ruse.service)"
+rused=$(served 0)
 wait_for 60 test -S "${RUSE_DIRS[0]}/rused.sock" || die "rused does not listen"
 in_ruse ibv_devinfo -d rxe_0 >"$T/info" 2>&1 || die "ibv_devinfo: $(cat "$T/info")"
 only "$rused" || die "more than one rused: $(pgrep -x rused)"
