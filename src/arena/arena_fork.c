@@ -153,7 +153,10 @@ static void arena_restore_free(uint32_t at, uint32_t end)
 		arena_state.page[at].flags = 0;
 }
 
-/* Gives a block the mappings that it has in the parent. The MRs of the parent are not the child's. 0 or -errno. */
+/*
+ * Gives a block the mappings that it has in the parent. The child may take over the MRs of its parent, so their pins
+ * stay. 0 or -errno.
+ */
 static int arena_restore_block(uint32_t at, uint32_t end)
 {
 	int rc = 0;
@@ -161,8 +164,6 @@ static int arena_restore_block(uint32_t at, uint32_t end)
 	for (uint32_t n; at < end && !rc; at += n) {
 		n = arena_alike(at, end);
 		rc = arena_restore(at, n);
-		for (uint32_t i = at; i < at + n; i++)
-			arena_state.page[i].pins = 0;
 	}
 	return rc;
 }
@@ -179,12 +180,6 @@ static int arena_rebuild(void)
 			arena_restore_free(at, end);
 		else
 			rc = arena_restore_block(at, end);
-	}
-	/* Blocks that were kept for an MR of the parent. */
-	for (at = 1; at < arena_state.npages && !rc; at = end) {
-		if (arena_state.page[at].flags & PG_ENDED)
-			at = arena_release(at, true);
-		end = at + arena_state.page[at].len;
 	}
 	return rc;
 }

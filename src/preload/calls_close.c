@@ -6,6 +6,7 @@
  */
 #include <limits.h>
 #include <unistd.h>
+#include "arena/arena.h"
 #include "base/sys.h"
 #include "preload/preload.h"
 
@@ -111,10 +112,14 @@ HOOK void closefrom(int low)
 	REAL(closefrom)((int)fd);
 }
 
-/* In a forked child: closes the engine's descriptors inherited from the parent. */
+/* In a forked child: closes the engine's descriptors inherited from the parent, but not the memfd of the child's arena. */
 void preload_own_reset(void)
 {
+	int keep = arena_span().fd;
+
 	for (int fd = next_own(0, INT_MAX); fd >= 0; fd = next_own((unsigned int)fd + 1, INT_MAX)) {
+		if (fd == keep && arena_bytes)
+			continue;
 		fdtab_own(fd, false);
 		sys_close(fd);
 	}
