@@ -51,6 +51,36 @@ static void *arena_reserve(void *at, uint64_t size)
 	return p < 0 && p > -4096 ? NULL : (void *)p;
 }
 
+/*
+ * In a child that no fork() has made. Its allocations are private from now on; what it frees stays as it is. The
+ * kernel must map nothing at the addresses that it does not have, as they are known as the arena's.
+ */
+static noinline __cold void arena_orphan(void)
+{
+	arena_state.orphan = true;
+	arena_state.alive = NULL;
+	arena_state.fd = -1;
+	arena_state.span.size = 0;
+	for (uint32_t i = 1; i < arena_state.npages; i++) {
+		if (arena_state.page[i].flags & PG_MAPPED)
+			sys_call(SYS_mmap, arena_addr(i), PAGE, PROT_NONE,
+				 MAP_RESERVE | MAP_FIXED_NOREPLACE, -1, 0L);
+		arena_state.page[i].flags &= (uint8_t)~PG_MAPPED;
+	}
+}
+
+void arena_lock(void)
+{
+	pthread_mutex_lock(&arena_state.lock);
+	if (unlikely(arena_state.alive && !*arena_state.alive))
+		arena_orphan();
+}
+
+void arena_unlock(void)
+{
+	pthread_mutex_unlock(&arena_state.lock);
+}
+
 static void arena_bin_add(uint32_t at)
 {
 	struct arena_page *p = &arena_state.page[at];
@@ -96,27 +126,40 @@ int arena_describe(int fd, struct arena_span *s)
 	return 0;
 }
 
-static void *arena_map_table(uint64_t npages)
+/* The table of pages, and behind it the page of arena.alive. */
+static size_t arena_table_size(uint64_t size)
 {
-	size_t size = npages * sizeof(struct arena_page);
-	long p = sys_call(SYS_mmap, NULL, size, PROT_RW, MAP_RESERVE, -1, 0L);
+	return ALIGN_UP((size >> PAGE_SHIFT) * sizeof(struct arena_page), PAGE) + PAGE;
+}
 
-	return p < 0 && p > -4096 ? NULL : (void *)p;
+static void *arena_map_table(uint64_t size)
+{
+	size_t len = arena_table_size(size);
+	long p = sys_call(SYS_mmap, NULL, len, PROT_RW, MAP_RESERVE, -1, 0L);
+
+	if (p < 0 && p > -4096)
+		return NULL;
+	if (!sys_call(SYS_madvise, p + (long)(len - PAGE), PAGE, MADV_WIPEONFORK))
+		return (void *)p;
+	memfd_unmap((void *)p, len);
+	return NULL;
 }
 
 /* Makes the arena usable with these parts. */
 static void arena_begin(const struct arena_span *s, void *table)
 {
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	arena_state.fd = s->fd;
 	arena_state.span = *s;
 	arena_state.page = table;
+	arena_state.alive = (uint32_t *)((char *)table + arena_table_size(s->size) - PAGE);
+	*arena_state.alive = 1;
 	arena_state.npages = (uint32_t)(s->size >> PAGE_SHIFT);
 	arena_state.top = 1;
 	arena_run_free(1, arena_state.npages - 1);
 	arena_base = s->base;
 	arena_bytes = s->size;
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 }
 
 static int arena_make(uint64_t size)
@@ -132,11 +175,11 @@ static int arena_make(uint64_t size)
 	fd = arena_fd_hide(fd);
 	sys_fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL);
 	base = arena_reserve(NULL, size);
-	table = arena_map_table(size >> PAGE_SHIFT);
+	table = arena_map_table(size);
 	if (!base || !table || arena_describe(fd, &s)) {
 		arena_fd_close(fd);
 		memfd_unmap(base, size);
-		memfd_unmap(table, (size >> PAGE_SHIFT) * sizeof(struct arena_page));
+		memfd_unmap(table, arena_table_size(size));
 		return -ENOMEM;
 	}
 	s.base = (uintptr_t)base;
@@ -149,12 +192,12 @@ bool arena_open(uint64_t size, const struct arena_ops *ops)
 	bool first;
 
 	size = min(size & ~(PAGE - 1), ARENA_MAX);
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	first = !arena_state.opened;
 	arena_state.opened = true;
 	if (first)
 		arena_state.ops = ops;
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 	if (first && size >= 16 * PAGE && size <= memfd_limit())
 		arena_make(size);
 	return arena_bytes != 0;
@@ -162,31 +205,31 @@ bool arena_open(uint64_t size, const struct arena_ops *ops)
 
 void arena_close(void)
 {
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	if (arena_state.npages) {
 		sys_call(SYS_munmap, arena_base, arena_bytes);
-		sys_call(SYS_munmap, arena_state.page,
-			 arena_state.npages * sizeof(struct arena_page));
+		sys_call(SYS_munmap, arena_state.page, arena_table_size(arena_bytes));
 		arena_fd_close(arena_state.fd);
 	}
 	arena_base = arena_bytes = 0;
 	arena_state.opened = false;
 	arena_state.fd = -1;
+	arena_state.alive = NULL;
 	arena_state.span = (struct arena_span){ 0 };
 	arena_state.npages = arena_state.top = 0;
 	arena_state.used = arena_state.large = arena_state.dirty = 0;
 	memset(arena_state.bin, 0, sizeof(arena_state.bin));
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 }
 
 struct arena_span arena_span(void)
 {
 	struct arena_span s;
 
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	s = arena_state.span;
 	s.used = (uint64_t)arena_state.used << PAGE_SHIFT;
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 	return s;
 }
 
@@ -268,8 +311,7 @@ static uint32_t arena_find(uint32_t n, uint32_t align, uint32_t *at)
 	return 0;
 }
 
-/* Makes [at, at + n) of the free run a block; the rest of the run stays free. */
-static void arena_carve(uint32_t run, uint32_t at, uint32_t n, uint8_t flags)
+void arena_carve(uint32_t run, uint32_t at, uint32_t n, uint8_t flags)
 {
 	uint32_t end = run + arena_state.page[run].len;
 
@@ -335,8 +377,7 @@ uint32_t arena_release(uint32_t at, bool unmap)
 	return arena_join(at, n);
 }
 
-/* Divides the block that contains the page so that a block begins there. */
-static void arena_split(uint32_t at)
+void arena_split(uint32_t at)
 {
 	uint32_t head = arena_state.page[at].head, end = head + arena_state.page[head].len;
 
@@ -385,7 +426,7 @@ uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero)
 {
 	uint32_t run, at = 0;
 
-	if (n >= arena_state.npages)
+	if (n >= arena_state.npages || arena_state.orphan)
 		return 0;
 	if (use == ARENA_LARGE && arena_state.large + n > arena_state.npages / 2)
 		return 0;
@@ -410,7 +451,7 @@ bool arena_take_after(uint32_t head, uint32_t n, bool zero)
 	uint32_t at = head + arena_state.page[head].len;
 	uint8_t large = arena_state.page[head].flags & PG_LARGE;
 
-	if (at >= arena_state.npages || arena_state.page[at].flags & PG_USED)
+	if (at >= arena_state.npages || arena_state.page[at].flags & PG_USED || arena_state.orphan)
 		return false;
 	if (arena_state.page[at].len < n ||
 	    (large && arena_state.large + n > arena_state.npages / 2))
@@ -436,9 +477,9 @@ void *arena_alloc(size_t len, size_t align, enum arena_use use, bool zero)
 
 	if (!len || len > arena_bytes || align > arena_bytes)
 		return NULL;
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	at = arena_take((uint32_t)n, align > PAGE ? (uint32_t)(align >> PAGE_SHIFT) : 1, use, zero);
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 	return at ? arena_addr(at) : NULL;
 }
 
@@ -447,25 +488,25 @@ size_t arena_usable(const void *p)
 	uint32_t at = arena_page_of((uintptr_t)p), head;
 	size_t n = 0;
 
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	head = arena_state.page[at].head;
 	if (arena_state.page[at].flags & PG_USED && !(arena_state.page[at].flags & PG_ENDED))
 		n = (size_t)(uintptr_t)arena_addr(head + arena_state.page[head].len) - (uintptr_t)p;
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 	return n;
 }
 
 bool arena_extend(void *p, size_t len)
 {
-	uint64_t n = ((uint64_t)len + PAGE - 1) >> PAGE_SHIFT;
-	uint32_t at = arena_page_of((uintptr_t)p);
+	uint32_t n = arena_pages(min(len, arena_bytes)), at = arena_page_of((uintptr_t)p);
 	bool done;
 
-	pthread_mutex_lock(&arena_state.lock);
-	done = n <= arena_state.page[at].len;
-	if (!done && n < arena_state.npages)
-		done = arena_take_after(at, (uint32_t)n - arena_state.page[at].len, false);
-	pthread_mutex_unlock(&arena_state.lock);
+	if (len > arena_bytes)
+		return false;
+	arena_lock();
+	done = n <= arena_state.page[at].len ||
+	       arena_take_after(at, n - arena_state.page[at].len, false);
+	arena_unlock();
 	return done;
 }
 
@@ -474,12 +515,12 @@ bool arena_free(void *p)
 	uint32_t at = arena_page_of((uintptr_t)p);
 	bool valid;
 
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	valid = !((uintptr_t)p & (PAGE - 1)) && arena_state.page[at].head == at &&
 		(arena_state.page[at].flags & (PG_USED | PG_ENDED)) == PG_USED;
 	if (valid)
 		arena_drop(at, at + arena_state.page[at].len, false);
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 	return valid;
 }
 
@@ -487,11 +528,11 @@ void arena_pin(uint64_t off, uint64_t len)
 {
 	uint32_t end = (uint32_t)((off + len + PAGE - 1) >> PAGE_SHIFT);
 
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	for (uint32_t i = (uint32_t)(off >> PAGE_SHIFT); i < end; i++)
 		if (arena_state.page[i].pins < UINT16_MAX)
 			arena_state.page[i].pins++;
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 }
 
 void arena_unpin(uint64_t off, uint64_t len)
@@ -499,7 +540,7 @@ void arena_unpin(uint64_t off, uint64_t len)
 	uint32_t end = (uint32_t)((off + len + PAGE - 1) >> PAGE_SHIFT);
 	uint32_t first = (uint32_t)(off >> PAGE_SHIFT);
 
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	for (uint32_t i = first; i < end; i++)
 		if (arena_state.page[i].pins && arena_state.page[i].pins < UINT16_MAX)
 			arena_state.page[i].pins--;
@@ -511,7 +552,7 @@ void arena_unpin(uint64_t off, uint64_t len)
 		i = head + arena_state.page[head].len - 1;
 		arena_release(head, !(arena_state.page[head].flags & PG_MAPPED));
 	}
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 }
 
 bool arena_pinned(const void *p, size_t len)
@@ -522,8 +563,11 @@ bool arena_pinned(const void *p, size_t len)
 		return false;
 	at = arena_page_of((uintptr_t)p);
 	end = arena_page_end((uintptr_t)p, len);
-	for (; at < end; at++)
-		if (!*(const volatile uint16_t *)&arena_state.page[at].pins)
+	for (; at < end; at++) {
+		const volatile struct arena_page *page = &arena_state.page[at];
+
+		if (!page->pins || page->flags & PG_COVERED)
 			return false;
+	}
 	return true;
 }

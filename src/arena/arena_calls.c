@@ -10,6 +10,17 @@
 #include "arena/arena_internal.h"
 #include "base/sys.h"
 
+/* From Linux 5.18. */
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24
+#endif
+
+static void arena_set_flag(uint32_t at, uint32_t end, uint8_t set, uint8_t clear)
+{
+	for (; at < end; at++)
+		arena_state.page[at].flags = (uint8_t)((arena_state.page[at].flags & ~clear) | set);
+}
+
 void *arena_mmap(size_t len)
 {
 	return arena_alloc(len, PAGE, ARENA_LARGE, true);
@@ -19,22 +30,46 @@ void arena_munmap(uintptr_t addr, size_t len)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, len);
 
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	arena_drop(at, end, true);
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
+}
+
+/* Makes a row of free pages a block. */
+static void arena_claim(uint32_t at, uint32_t n)
+{
+	uint32_t run = at;
+
+	while (run > 1 && !(arena_state.page[run - 1].flags & PG_USED))
+		run--;
+	arena_carve(run, at, n, PG_USED);
+}
+
+/* Gives a row of pages that were kept for an MR back to the program. */
+static void arena_revive(uint32_t at, uint32_t n)
+{
+	uint32_t end = at + n;
+
+	arena_split(at);
+	if (end < arena_state.npages && arena_state.page[end].flags & PG_USED)
+		arena_split(end);
+	arena_set_flag(at, end, 0, PG_ENDED);
 }
 
 void arena_covered(uintptr_t addr, size_t len)
 {
-	uint32_t end = arena_page_end(addr, len);
+	uint32_t at = max(arena_page_of(addr), 1u), end = arena_page_end(addr, len);
 
-	pthread_mutex_lock(&arena_state.lock);
-	for (uint32_t i = arena_page_of(addr); i < end; i++) {
-		arena_state.page[i].flags &= (uint8_t)~PG_MAPPED;
-		if (arena_state.page[i].flags & PG_USED)
-			arena_state.page[i].flags |= PG_COVERED;
+	arena_lock();
+	for (uint32_t n; at < end; at += n) {
+		n = arena_same(at, end, PG_USED | PG_ENDED);
+		if (!(arena_state.page[at].flags & PG_USED))
+			arena_claim(at, n);
+		else if (arena_state.page[at].flags & PG_ENDED)
+			arena_revive(at, n);
+		arena_set_flag(at, at + n, PG_COVERED, PG_MAPPED);
 	}
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 }
 
 int arena_mprotect(uintptr_t addr, size_t len, int prot)
@@ -42,18 +77,12 @@ int arena_mprotect(uintptr_t addr, size_t len, int prot)
 	uint32_t end = arena_page_end(addr, len);
 	int rc;
 
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	rc = (int)sys_call(SYS_mprotect, addr, len, prot);
 	for (uint32_t i = arena_page_of(addr); !rc && i < end; i++)
 		arena_state.page[i].noprot = (uint8_t)((prot ^ PROT_RW) & (PROT_RW | PROT_EXEC));
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 	return rc;
-}
-
-static void arena_set_flag(uint32_t at, uint32_t end, uint8_t set, uint8_t clear)
-{
-	for (; at < end; at++)
-		arena_state.page[at].flags = (uint8_t)((arena_state.page[at].flags & ~clear) | set);
 }
 
 /* MADV_DONTNEED: the pages of the arena are punched; what the program has mapped over them gets the call. */
@@ -73,6 +102,21 @@ static int arena_dontneed(uint32_t at, uint32_t end, int advice)
 	return rc;
 }
 
+/* Advice for fork(): noted for pages of the arena; what the program has mapped over them gets the call. */
+static int arena_advise_fork(uint32_t at, uint32_t end, int advice, uint8_t set, uint8_t clear)
+{
+	int rc = 0;
+
+	for (uint32_t n; at < end && !rc; at += n) {
+		n = arena_same(at, end, PG_COVERED);
+		if (arena_state.page[at].flags & PG_COVERED)
+			rc = (int)sys_call(SYS_madvise, arena_addr(at), arena_len(n), advice);
+		else
+			arena_set_flag(at, at + n, set, clear);
+	}
+	return rc;
+}
+
 int arena_madvise(uintptr_t addr, size_t len, int advice)
 {
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, len);
@@ -80,28 +124,29 @@ int arena_madvise(uintptr_t addr, size_t len, int advice)
 
 	if (addr & (PAGE - 1))
 		return -EINVAL;
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	switch (advice) {
 	case MADV_DONTNEED:
+	case MADV_DONTNEED_LOCKED:
 	case MADV_FREE:
 		rc = arena_dontneed(at, end, advice);
 		break;
 	case MADV_WIPEONFORK:
-		arena_set_flag(at, end, PG_WIPE, 0);
+		rc = arena_advise_fork(at, end, advice, PG_WIPE, 0);
 		break;
 	case MADV_KEEPONFORK:
-		arena_set_flag(at, end, 0, PG_WIPE);
+		rc = arena_advise_fork(at, end, advice, 0, PG_WIPE);
 		break;
 	case MADV_DONTFORK:
-		arena_set_flag(at, end, PG_NOFORK, 0);
+		rc = arena_advise_fork(at, end, advice, PG_NOFORK, 0);
 		break;
 	case MADV_DOFORK:
-		arena_set_flag(at, end, 0, PG_NOFORK);
+		rc = arena_advise_fork(at, end, advice, 0, PG_NOFORK);
 		break;
 	default:
 		rc = (int)sys_call(SYS_madvise, addr, len, advice);
 	}
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 	return rc;
 }
 
@@ -120,11 +165,24 @@ static void arena_move(uintptr_t from, void *to, size_t len)
 static long arena_place(size_t len, void *fixed)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (fixed ? MAP_FIXED : 0);
-	uint32_t at = fixed ? 0 : arena_take(arena_pages(len), 1, ARENA_LARGE, true);
+	bool fits = !fixed && len <= arena_bytes;
+	uint32_t at = fits ? arena_take(arena_pages(len), 1, ARENA_LARGE, true) : 0;
 
 	if (at)
 		return (long)(uintptr_t)arena_addr(at);
 	return sys_call(SYS_mmap, fixed, len, PROT_RW, flags, -1, 0L);
+}
+
+/* Gives pages, all of them readable and writable, the protection of another page. */
+static void arena_protect_like(uint32_t page, void *to, size_t len)
+{
+	uint8_t noprot = arena_state.page[page].noprot;
+
+	if (!noprot)
+		return;
+	sys_call(SYS_mprotect, to, len, (noprot ^ PROT_RW) & (PROT_RW | PROT_EXEC));
+	for (uint32_t i = 0; arena_has(to) && i < arena_pages(len); i++)
+		arena_state.page[arena_page_of((uintptr_t)to) + i].noprot = noprot;
 }
 
 /* Can the block that ends behind these pages grow by n pages? */
@@ -132,7 +190,15 @@ static bool arena_grow(uint32_t at, uint32_t end, uint32_t n)
 {
 	uint32_t head = arena_state.page[at].head;
 
-	return head + arena_state.page[head].len == end && arena_take_after(head, n, true);
+	if (head + arena_state.page[head].len != end || !arena_take_after(head, n, true))
+		return false;
+	arena_protect_like(at, arena_addr(end), arena_len(n));
+	return true;
+}
+
+static bool arena_overlap(uintptr_t a, size_t alen, uintptr_t b, size_t blen)
+{
+	return a < b + blen && b < a + alen;
 }
 
 static bool arena_is_block(uint32_t at, uint32_t end)
@@ -143,45 +209,59 @@ static bool arena_is_block(uint32_t at, uint32_t end)
 	return true;
 }
 
-static int arena_remap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed, void **to)
+/* Moves [addr, addr + old) to a new place. */
+static int arena_relocate(uintptr_t addr, size_t old, size_t len, int flags, void *fixed, void **to)
 {
-	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, old), new_end;
-	long p;
+	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, old);
+	uint8_t noprot = arena_state.page[at].noprot;
+	long p = arena_place(len, fixed);
 
-	if (addr & (PAGE - 1) || !old || !len || (fixed && !(flags & MREMAP_MAYMOVE)))
-		return -EINVAL;
-	if (!arena_is_block(at, end))
-		return -EFAULT;
-	*to = (void *)addr;
-	new_end = at + arena_pages(len);
-	if (!fixed && !(flags & MREMAP_DONTUNMAP)) {
-		if (new_end <= end) {
-			arena_drop(new_end, end, true);
-			return 0;
-		}
-		if (arena_grow(at, end, new_end - end))
-			return 0;
-	}
-	if (!(flags & MREMAP_MAYMOVE))
-		return -ENOMEM;
-	p = arena_place(len, fixed);
 	if (p < 0 && p > -4096)
 		return (int)p;
 	*to = (void *)p;
 	arena_move(addr, *to, min(old, len));
-	if (flags & MREMAP_DONTUNMAP)
-		arena_punch(at, end - at);
-	else
+	arena_protect_like(at, *to, len);
+	if (!(flags & MREMAP_DONTUNMAP)) {
 		arena_drop(at, end, true);
+		return 0;
+	}
+	arena_punch(at, end - at);
+	if (noprot)
+		sys_call(SYS_mprotect, addr, old, (noprot ^ PROT_RW) & (PROT_RW | PROT_EXEC));
 	return 0;
+}
+
+static int arena_remap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed, void **to)
+{
+	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, old);
+	uint64_t new_end = at + ((uint64_t)ALIGN_UP(len, PAGE) >> PAGE_SHIFT);
+
+	if (addr & (PAGE - 1) || !old || !ALIGN_UP(len, PAGE) ||
+	    (fixed && !(flags & MREMAP_MAYMOVE)) ||
+	    (fixed && arena_overlap(addr, old, (uintptr_t)fixed, len)))
+		return -EINVAL;
+	if (!arena_is_block(at, end) || arena_state.orphan)
+		return -EFAULT;
+	*to = (void *)addr;
+	if (!fixed && !(flags & MREMAP_DONTUNMAP)) {
+		if (new_end <= end) {
+			arena_drop((uint32_t)new_end, end, true);
+			return 0;
+		}
+		if (new_end < arena_state.npages && arena_grow(at, end, (uint32_t)new_end - end))
+			return 0;
+	}
+	if (!(flags & MREMAP_MAYMOVE))
+		return -ENOMEM;
+	return arena_relocate(addr, old, len, flags, fixed, to);
 }
 
 int arena_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed, void **at)
 {
 	int rc;
 
-	pthread_mutex_lock(&arena_state.lock);
+	arena_lock();
 	rc = arena_remap(addr, old, len, flags, fixed, at);
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 	return rc;
 }

@@ -3,7 +3,7 @@
  * fork(). The child gets a memfd of its own with a copy of the pages that contain data, mapped at the same addresses.
  * The parent makes the copy before the kernel makes the child, so the child never waits for it, and a failure is
  * known in time. Its own mappings have MADV_DONTFORK: a child that another system call makes (clone()) has no access
- * to these addresses, instead of access to its parent's memory.
+ * to these addresses, instead of access to its parent's memory, and gets nothing from the arena (arena_orphan()).
  *
  * The caller's handlers run last before the fork and first after it, so all locks of the program's own handlers are
  * held while the pages are copied.
@@ -95,8 +95,8 @@ static int arena_copy(void)
 
 void arena_fork_prepare(void)
 {
-	pthread_mutex_lock(&arena_state.lock);
-	arena_state.fork_err = arena_state.npages ? arena_copy() : 0;
+	arena_lock();
+	arena_state.fork_err = arena_state.npages && !arena_state.orphan ? arena_copy() : 0;
 }
 
 int arena_fork_parent(void)
@@ -107,7 +107,7 @@ int arena_fork_parent(void)
 		sys_close(arena_state.copy);
 	arena_state.copy = -1;
 	arena_state.fork_err = 0;
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 	return err ? -ENOMEM : 0;
 }
 
@@ -188,12 +188,13 @@ void arena_fork_child(void)
 {
 	if (arena_state.fork_err)
 		sys_call(SYS_exit_group, 127L);
-	if (arena_state.npages) {
+	if (arena_state.npages && !arena_state.orphan) {
+		*arena_state.alive = 1;
 		arena_fd_close(arena_state.fd);
 		arena_state.fd = arena_fd_hide(arena_state.copy);
 		arena_state.copy = -1;
 		if (arena_rebuild() || arena_describe(arena_state.fd, &arena_state.span))
 			sys_call(SYS_exit_group, 127L);
 	}
-	pthread_mutex_unlock(&arena_state.lock);
+	arena_unlock();
 }

@@ -51,9 +51,14 @@ struct arena {
 	uint32_t used, large;	  /* pages of blocks, of those of ARENA_LARGE */
 	uint32_t dirty;		  /* free pages that may contain data */
 	int fork_err;
+	uint32_t *alive; /* 1; the kernel zeroes it in a child (MADV_WIPEONFORK) */
+	bool orphan;	 /* a child that another call than fork() has made: it has none of the arena's memory */
 };
 
 extern struct arena arena_state;
+
+void arena_lock(void);
+void arena_unlock(void);
 
 /* Callers of the following hold the lock. */
 
@@ -103,6 +108,10 @@ uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero);
 void arena_drop(uint32_t at, uint32_t end, bool unmap);
 /* Frees a block without pins. unmap: takes the access from its addresses, too. Returns the free run's first page. */
 uint32_t arena_release(uint32_t at, bool unmap);
+/* Makes [at, at + n) of the free run a block; the rest of the run stays free. */
+void arena_carve(uint32_t run, uint32_t at, uint32_t n, uint8_t flags);
+/* Divides the block that contains the page so that a block begins there. */
+void arena_split(uint32_t at);
 /* Adds the n free pages behind the block to it. */
 bool arena_take_after(uint32_t head, uint32_t n, bool zero);
 
