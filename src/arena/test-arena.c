@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Blocks of the arena: sizes, places, contents, and the pins of MRs. */
+#include <sys/stat.h>
+#include "arena/testing.h"
+
+static void test_blocks(void **state)
+{
+	uint8_t *a = arena_alloc(1, 1, ARENA_ALIGNED, false), *b = t_block(3);
+
+	assert_true(arena_has(a));
+	assert_int_equal((uintptr_t)a % PAGE, 0);
+	assert_int_equal(arena_usable(a), PAGE);
+	assert_int_equal(arena_usable(a + 100), PAGE - 100);
+	assert_int_equal(arena_usable(b + PAGE), 2 * PAGE);
+	assert_int_equal(arena_span().used, 4 * PAGE);
+	memset(a, 1, PAGE);
+	memset(b, 2, 3 * PAGE);
+	assert_int_equal(t_file(a), 1);
+	assert_int_equal(t_file(b + 3 * PAGE - 1), 2);
+	assert_false(arena_free(a + 1));
+	assert_false(arena_free(b + PAGE));
+	assert_true(arena_free(a));
+	assert_false(arena_free(a));
+	assert_int_equal(arena_usable(a), 0);
+	assert_true(arena_free(b));
+}
+
+static void test_none(void **state)
+{
+	assert_null(arena_alloc(0, 1, ARENA_ALIGNED, false));
+	assert_null(arena_alloc(T_SIZE, 1, ARENA_ALIGNED, false));
+	assert_null(arena_alloc(T_SIZE + 1, 1, ARENA_ALIGNED, false));
+	assert_null(arena_alloc(SIZE_MAX, 1, ARENA_ALIGNED, false));
+	assert_null(arena_alloc(PAGE, (size_t)1 << 62, ARENA_ALIGNED, false));
+	assert_false(arena_has(NULL));
+	assert_false(arena_has((void *)(arena_base + T_SIZE)));
+}
+
+static void test_alignment(void **state)
+{
+	uint8_t *p[12];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(p); i++) {
+		size_t align = (size_t)1 << (i + 10);
+
+		p[i] = arena_alloc(100, align, ARENA_ALIGNED, false);
+		assert_non_null(p[i]);
+		assert_int_equal((uintptr_t)p[i] & (align - 1), 0);
+	}
+	for (uint32_t i = 0; i < ARRAY_SIZE(p); i++)
+		assert_true(arena_free(p[i]));
+}
+
+/* Freed blocks join in any order: afterwards the whole arena is one run again. */
+static void test_joins(void **state)
+{
+	static const int order[][4] = { { 0, 1, 2, 3 }, { 3, 2, 1, 0 }, { 1, 3, 2, 0 }, { 0, 2, 1, 3 } };
+	uint8_t *p[4];
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(order); i++) {
+		for (int k = 0; k < 4; k++)
+			p[k] = t_block(100);
+		for (int k = 0; k < 4; k++)
+			assert_true(arena_free(p[order[i][k]]));
+		p[0] = t_block(T_SIZE / PAGE - 1);
+		assert_true(arena_free(p[0]));
+	}
+}
+
+static void test_large_half(void **state)
+{
+	uint8_t *a = arena_alloc(T_SIZE / 2, 1, ARENA_LARGE, false), *b, *c;
+
+	assert_non_null(a);
+	assert_null(arena_alloc(PAGE, 1, ARENA_LARGE, false));
+	assert_null(arena_mmap(PAGE));
+	assert_false(arena_extend(a, T_SIZE / 2 + PAGE));
+	b = arena_alloc(T_SIZE / 4, 1, ARENA_ALIGNED, false);
+	assert_non_null(b);
+	assert_true(arena_free(a));
+	c = arena_mmap(PAGE);
+	assert_non_null(c);
+	arena_munmap((uintptr_t)c, PAGE);
+	assert_true(arena_free(b));
+}
+
+static void test_extend(void **state)
+{
+	uint8_t *a = t_block(2), *b;
+
+	memset(a, 7, 2 * PAGE);
+	assert_true(arena_extend(a, PAGE));
+	assert_int_equal(arena_usable(a), 2 * PAGE);
+	assert_true(arena_extend(a, 5 * PAGE));
+	assert_int_equal(arena_usable(a), 5 * PAGE);
+	memset(a + 2 * PAGE, 8, 3 * PAGE);
+	assert_true(t_is(a, 7, 2 * PAGE));
+	b = t_block(1);
+	assert_ptr_equal(b, a + 5 * PAGE);
+	assert_false(arena_extend(a, 6 * PAGE));
+	assert_false(arena_extend(a, SIZE_MAX));
+	assert_true(arena_free(a));
+	assert_true(arena_free(b));
+}
+
+/* Zeroed blocks in pages that were used before; others may have any content. */
+static void test_zeroed(void **state)
+{
+	uint8_t *a = t_block(50), *b;
+
+	memset(a, 9, 50 * PAGE);
+	assert_true(arena_free(a));
+	b = arena_alloc(50 * PAGE, 1, ARENA_LARGE, true);
+	assert_ptr_equal(a, b);
+	assert_true(t_is(b, 0, 50 * PAGE));
+	memset(b, 9, 50 * PAGE);
+	assert_true(arena_free(b));
+	b = arena_mmap(50 * PAGE);
+	assert_true(t_is(b, 0, 50 * PAGE));
+	arena_munmap((uintptr_t)b, 50 * PAGE);
+}
+
+/* More memory than ARENA_KEEP is given back: free pages have at most 32 MiB. */
+static void test_kept(void **state)
+{
+	uint8_t *a;
+	struct arena_span s;
+	struct stat st;
+
+	arena_close();
+	assert_true(arena_open(64u << 20, NULL));
+	a = t_block(60 << 8);
+	memset(a, 1, 60 << 20);
+	assert_true(arena_free(a));
+	s = arena_span();
+	assert_int_equal(fstat(s.fd, &st), 0);
+	assert_true(st.st_blocks * 512 <= 32 << 20);
+}
+
+static void test_pins(void **state)
+{
+	uint8_t *a = t_block(4), *b;
+	uint64_t off = (uintptr_t)a - arena_base;
+
+	memset(a, 5, 4 * PAGE);
+	assert_false(arena_pinned(a, 1));
+	arena_pin(off + 100, 2 * PAGE);
+	assert_true(arena_pinned(a, 3 * PAGE));
+	assert_false(arena_pinned(a, 3 * PAGE + 1));
+	assert_false(arena_pinned(a, T_SIZE));
+	assert_false(arena_pinned(a, SIZE_MAX));
+	arena_pin(off, 1);
+	assert_true(arena_free(a));
+	assert_false(arena_free(a));
+	assert_int_equal(arena_usable(a), 0);
+	b = t_block(4);
+	assert_true(b >= a + 4 * PAGE || b + 4 * PAGE <= a);
+	assert_int_equal(t_file(a + 3 * PAGE), 5);
+	arena_unpin(off + 100, 2 * PAGE);
+	assert_int_equal(arena_span().used, 8 * PAGE);
+	arena_unpin(off, 1);
+	assert_int_equal(arena_span().used, 4 * PAGE);
+	assert_true(arena_free(b));
+}
+
+/* munmap() of pinned pages: peers keep them, the program has no access, and others reuse none of them. */
+static void test_pinned_unmapped(void **state)
+{
+	uint8_t *a = arena_mmap(4 * PAGE), *b;
+	uint64_t off = (uintptr_t)a - arena_base;
+
+	memset(a, 6, 4 * PAGE);
+	arena_pin(off + PAGE, PAGE);
+	arena_munmap((uintptr_t)a, 4 * PAGE);
+	assert_string_equal(t_perms(a + PAGE), "---p");
+	assert_int_equal(t_file(a + PAGE), 6);
+	b = t_block(4);
+	assert_true(b >= a + 4 * PAGE || b + 4 * PAGE <= a);
+	arena_unpin(off + PAGE, PAGE);
+	assert_int_equal(arena_span().used, 4 * PAGE);
+	assert_int_equal(t_file(a + PAGE), 0);
+	assert_true(arena_free(b));
+}
+
+/* What the program maps over a block that is kept for an MR stays when the MR ends. */
+static void test_pinned_mapped_over(void **state)
+{
+	uint8_t *a = arena_mmap(4 * PAGE), *m;
+	uint64_t off = (uintptr_t)a - arena_base;
+
+	arena_pin(off, 4 * PAGE);
+	arena_munmap((uintptr_t)a, 4 * PAGE);
+	m = mmap(a + PAGE, PAGE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	assert_ptr_equal(m, a + PAGE);
+	arena_covered((uintptr_t)m, PAGE);
+	memset(m, 3, PAGE);
+	arena_unpin(off, 4 * PAGE);
+	assert_string_equal(t_perms(m), "rw-p");
+	assert_true(t_is(m, 3, PAGE));
+	assert_int_equal(arena_span().used, PAGE);
+	arena_munmap((uintptr_t)m, PAGE);
+}
+
+/* Pages that the program has mapped something over are not what a peer finds in the memfd. */
+static void test_pinned_not_covered(void **state)
+{
+	uint8_t *a = arena_mmap(3 * PAGE), *m;
+	uint64_t off = (uintptr_t)a - arena_base;
+
+	arena_pin(off, 3 * PAGE);
+	m = mmap(a + PAGE, PAGE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	assert_ptr_equal(m, a + PAGE);
+	arena_covered((uintptr_t)m, PAGE);
+	assert_true(arena_pinned(a, PAGE));
+	assert_false(arena_pinned(m, 1));
+	assert_false(arena_pinned(a, 3 * PAGE));
+	arena_unpin(off, 3 * PAGE);
+	arena_munmap((uintptr_t)a, 3 * PAGE);
+}
+
+/* A page's pins never wrap around. */
+static void test_many_pins(void **state)
+{
+	uint8_t *a = t_block(1);
+	uint64_t off = (uintptr_t)a - arena_base;
+
+	for (uint32_t i = 0; i < 70000; i++)
+		arena_pin(off, PAGE);
+	for (uint32_t i = 0; i < 70000; i++)
+		arena_unpin(off, PAGE);
+	assert_true(arena_pinned(a, PAGE));
+	arena_state.page[arena_page_of((uintptr_t)a)].pins = 0;
+	assert_true(arena_free(a));
+}
+
+static void test_refused(void **state)
+{
+	arena_close();
+	assert_false(arena_open(PAGE, NULL));
+	assert_null(arena_alloc(PAGE, PAGE, ARENA_ALIGNED, false));
+	assert_null(arena_mmap(PAGE));
+	assert_int_equal(arena_span().size, 0);
+	assert_false(arena_open(T_SIZE, NULL)); /* the first call decides */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_blocks, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_none, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_alignment, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_joins, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_large_half, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_extend, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_zeroed, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_kept, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_pins, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_pinned_unmapped, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_pinned_mapped_over, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_pinned_not_covered, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_many_pins, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_refused, t_setup, t_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
