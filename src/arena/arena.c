@@ -59,7 +59,7 @@ static noinline __cold void arena_orphan(void)
 {
 	arena_state.orphan = true;
 	arena_state.alive = NULL;
-	arena_state.fd = -1;
+	arena_state.fd = arena_state.span.fd = -1;
 	arena_state.span.size = 0;
 	for (uint32_t i = 1; i < arena_state.npages; i++) {
 		if (arena_state.page[i].flags & PG_MAPPED)
