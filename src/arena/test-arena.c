@@ -54,7 +54,9 @@ static void test_alignment(void **state)
 /* Freed blocks join in any order: afterwards the whole arena is one run again. */
 static void test_joins(void **state)
 {
-	static const int order[][4] = { { 0, 1, 2, 3 }, { 3, 2, 1, 0 }, { 1, 3, 2, 0 }, { 0, 2, 1, 3 } };
+	static const int order[][4] = {
+		{ 0, 1, 2, 3 }, { 3, 2, 1, 0 }, { 1, 3, 2, 0 }, { 0, 2, 1, 3 }
+	};
 	uint8_t *p[4];
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(order); i++) {

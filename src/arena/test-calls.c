@@ -19,6 +19,11 @@ static void t_unmap(uint8_t *p, size_t pages)
 	arena_munmap((uintptr_t)p, pages * PAGE);
 }
 
+static int t_remap(uint8_t *p, size_t old, size_t len, int flags, void *fixed, void **to)
+{
+	return arena_mremap((uintptr_t)p, old, len, flags, fixed, to);
+}
+
 /* Maps private memory over pages, as the program may by MAP_FIXED. */
 static void t_cover(uint8_t *p, size_t pages)
 {
@@ -153,25 +158,25 @@ static void test_mremap_in_place(void **state)
 	uint8_t *a = t_map(4), *b;
 	void *to;
 
-	assert_int_equal(arena_mremap((uintptr_t)a, 4 * PAGE, 2 * PAGE, 0, NULL, &to), 0);
+	assert_int_equal(t_remap(a, 4 * PAGE, 2 * PAGE, 0, NULL, &to), 0);
 	assert_ptr_equal(to, a);
 	assert_int_equal(arena_span().used, 2 * PAGE);
-	assert_int_equal(arena_mremap((uintptr_t)a, 2 * PAGE, 5 * PAGE, 0, NULL, &to), 0);
+	assert_int_equal(t_remap(a, 2 * PAGE, 5 * PAGE, 0, NULL, &to), 0);
 	assert_ptr_equal(to, a);
 	assert_true(t_is(a, 0xee, 2 * PAGE));
 	assert_true(t_is(a + 2 * PAGE, 0, 3 * PAGE));
 	b = t_map(1);
 	assert_ptr_equal(b, a + 5 * PAGE);
-	assert_int_equal(arena_mremap((uintptr_t)a, 5 * PAGE, 6 * PAGE, 0, NULL, &to), -ENOMEM);
-	assert_int_equal(arena_mremap((uintptr_t)a, 0, PAGE, 0, NULL, &to), -EINVAL);
-	assert_int_equal(arena_mremap((uintptr_t)a, PAGE, 0, 0, NULL, &to), -EINVAL);
-	assert_int_equal(arena_mremap((uintptr_t)a + 1, PAGE, PAGE, 0, NULL, &to), -EINVAL);
+	assert_int_equal(t_remap(a, 5 * PAGE, 6 * PAGE, 0, NULL, &to), -ENOMEM);
+	assert_int_equal(t_remap(a, 0, PAGE, 0, NULL, &to), -EINVAL);
+	assert_int_equal(t_remap(a, PAGE, 0, 0, NULL, &to), -EINVAL);
+	assert_int_equal(t_remap(a + 1, PAGE, PAGE, 0, NULL, &to), -EINVAL);
 	/* No length wraps around. */
 	for (int bits = 44; bits < 63; bits++)
-		assert_int_equal(arena_mremap((uintptr_t)a, PAGE, (size_t)1 << bits, 0, NULL, &to),
+		assert_int_equal(t_remap(a, PAGE, (size_t)1 << bits, 0, NULL, &to),
 				 -ENOMEM);
-	assert_true(arena_mremap((uintptr_t)a, PAGE, (size_t)1 << 62, MREMAP_MAYMOVE, NULL, &to) < 0);
-	assert_int_equal(arena_mremap((uintptr_t)a, PAGE, SIZE_MAX, MREMAP_MAYMOVE, NULL, &to), -EINVAL);
+	assert_true(t_remap(a, PAGE, (size_t)1 << 62, MREMAP_MAYMOVE, NULL, &to) < 0);
+	assert_int_equal(t_remap(a, PAGE, SIZE_MAX, MREMAP_MAYMOVE, NULL, &to), -EINVAL);
 	assert_int_equal(arena_span().used, 6 * PAGE);
 	t_unmap(a, 6);
 }
@@ -181,7 +186,7 @@ static void test_mremap_moves(void **state)
 	uint8_t *a = t_map(2), *b = t_map(1);
 	void *to;
 
-	assert_int_equal(arena_mremap((uintptr_t)a, 2 * PAGE, 4 * PAGE, MREMAP_MAYMOVE, NULL, &to), 0);
+	assert_int_equal(t_remap(a, 2 * PAGE, 4 * PAGE, MREMAP_MAYMOVE, NULL, &to), 0);
 	assert_ptr_equal(to, b + PAGE);
 	assert_true(t_is(to, 0xee, 2 * PAGE));
 	assert_true(t_is((uint8_t *)to + 2 * PAGE, 0, 2 * PAGE));
@@ -191,7 +196,7 @@ static void test_mremap_moves(void **state)
 	a = to;
 	b = t_map(3);
 	assert_ptr_equal(b, a + 4 * PAGE);
-	assert_int_equal(arena_mremap((uintptr_t)a, 4 * PAGE, 5 * PAGE, MREMAP_MAYMOVE, NULL, &to), 0);
+	assert_int_equal(t_remap(a, 4 * PAGE, 5 * PAGE, MREMAP_MAYMOVE, NULL, &to), 0);
 	assert_ptr_not_equal(to, a);
 	assert_true(t_is(to, 0xee, 2 * PAGE));
 	assert_string_equal(t_perms(to), "r--s");
@@ -206,7 +211,7 @@ static void test_mremap_out(void **state)
 	void *to;
 
 	assert_non_null(b);
-	assert_int_equal(arena_mremap((uintptr_t)a, 2 * PAGE, 3 * PAGE, MREMAP_MAYMOVE, NULL, &to), 0);
+	assert_int_equal(t_remap(a, 2 * PAGE, 3 * PAGE, MREMAP_MAYMOVE, NULL, &to), 0);
 	assert_false(arena_has(to));
 	assert_true(t_is(to, 0xee, 2 * PAGE));
 	assert_true(t_is((uint8_t *)to + 2 * PAGE, 0, PAGE));
@@ -216,16 +221,17 @@ static void test_mremap_out(void **state)
 
 static void test_mremap_fixed(void **state)
 {
-	uint8_t *a = t_map(4), *m = mmap(NULL, 8 * PAGE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *m = mmap(NULL, 8 * PAGE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *a = t_map(4);
 	int both = MREMAP_MAYMOVE | MREMAP_FIXED;
 	void *to;
 
-	assert_int_equal(arena_mremap((uintptr_t)a, PAGE, PAGE, MREMAP_FIXED, m, &to), -EINVAL);
+	assert_int_equal(t_remap(a, PAGE, PAGE, MREMAP_FIXED, m, &to), -EINVAL);
 	/* The two places must not overlap. */
-	assert_int_equal(arena_mremap((uintptr_t)a, 2 * PAGE, 2 * PAGE, both, a + PAGE, &to), -EINVAL);
-	assert_int_equal(arena_mremap((uintptr_t)a + PAGE, 2 * PAGE, 2 * PAGE, both, a, &to), -EINVAL);
+	assert_int_equal(t_remap(a, 2 * PAGE, 2 * PAGE, both, a + PAGE, &to), -EINVAL);
+	assert_int_equal(t_remap(a + PAGE, 2 * PAGE, 2 * PAGE, both, a, &to), -EINVAL);
 	assert_true(t_is(a, 0xee, 4 * PAGE));
-	assert_int_equal(arena_mremap((uintptr_t)a + PAGE, 2 * PAGE, 3 * PAGE, both, m + PAGE, &to), 0);
+	assert_int_equal(t_remap(a + PAGE, 2 * PAGE, 3 * PAGE, both, m + PAGE, &to), 0);
 	assert_ptr_equal(to, m + PAGE);
 	assert_true(t_is(to, 0xee, 2 * PAGE));
 	assert_true(t_is(m + 3 * PAGE, 0, PAGE));
@@ -241,7 +247,7 @@ static void test_mremap_dontunmap(void **state)
 	int flags = MREMAP_MAYMOVE | MREMAP_DONTUNMAP;
 	void *to;
 
-	assert_int_equal(arena_mremap((uintptr_t)a, 2 * PAGE, 2 * PAGE, flags, NULL, &to), 0);
+	assert_int_equal(t_remap(a, 2 * PAGE, 2 * PAGE, flags, NULL, &to), 0);
 	assert_ptr_not_equal(to, a);
 	assert_true(t_is(to, 0xee, 2 * PAGE));
 	assert_true(t_is(a, 0, 2 * PAGE));

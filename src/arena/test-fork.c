@@ -65,7 +65,8 @@ static void test_advice(void **state)
 		T_CHILD(t_is(a + 3 * PAGE, 1, PAGE));
 		T_CHILD(!strcmp(t_perms(a + 4 * PAGE), "r--s") && t_is(a + 4 * PAGE, 1, PAGE));
 		T_CHILD(!strcmp(t_perms(a + 5 * PAGE), "---s"));
-		T_CHILD(!arena_mprotect(at + 5 * PAGE, PAGE, PROT_RW) && t_is(a + 5 * PAGE, 1, PAGE));
+		T_CHILD(!arena_mprotect(at + 5 * PAGE, PAGE, PROT_RW));
+		T_CHILD(t_is(a + 5 * PAGE, 1, PAGE));
 		T_CHILD(arena_free(a));
 		_exit(0);
 	}
@@ -139,7 +140,8 @@ static void test_generations(void **state)
 			_exit(0);
 		}
 		T_CHILD(t_wait(pid) == 0);
-		T_CHILD(t_is(a, 1, PAGE) && t_is(a + PAGE, 2, PAGE) && t_is(a + 2 * PAGE, 0, 2 * PAGE));
+		T_CHILD(t_is(a, 1, PAGE) && t_is(a + PAGE, 2, PAGE));
+		T_CHILD(t_is(a + 2 * PAGE, 0, 2 * PAGE));
 		_exit(0);
 	}
 	assert_int_equal(t_wait(pid), 0);
@@ -236,7 +238,6 @@ struct model {
 	uint8_t *p;
 	uint32_t n;
 	uint8_t v[512];
-	uint64_t pin; /* pages that are pinned */
 	bool pinned;
 };
 
@@ -294,7 +295,8 @@ static void model_remap(struct prng *r, struct model *m)
 	uint32_t n = 1 + (uint32_t)prng_below(r, 400), old = m->n;
 	void *to;
 
-	if (m->pinned || arena_mremap((uintptr_t)m->p, old * PAGE, n * PAGE, MREMAP_MAYMOVE, NULL, &to))
+	if (m->pinned ||
+	    arena_mremap((uintptr_t)m->p, old * PAGE, n * PAGE, MREMAP_MAYMOVE, NULL, &to))
 		return;
 	if (!arena_has(to)) {
 		m->p = to;
@@ -361,7 +363,8 @@ static void model_step(struct prng *r, struct model *all)
 		}
 		break;
 	case 4:
-		assert_int_equal(arena_mprotect((uintptr_t)m->p + at * PAGE, n * PAGE, PROT_READ), 0);
+		assert_int_equal(arena_mprotect((uintptr_t)m->p + at * PAGE, n * PAGE, PROT_READ),
+				 0);
 		if (prng_below(r, 2))
 			assert_int_equal(arena_mprotect((uintptr_t)m->p, m->n * PAGE, PROT_RW), 0);
 		else
