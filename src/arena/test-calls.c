@@ -102,7 +102,7 @@ static void test_covered(void **state)
 	t_unmap(b, 4);
 }
 
-/* A program may map what it likes over pages that it has unmapped: nobody else gets them. */
+/* A program may map what it likes over pages that it has unmapped: they are given to no block. */
 static void test_covered_free(void **state)
 {
 	uint8_t *a = t_map(8), *b;
