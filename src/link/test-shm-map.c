@@ -144,8 +144,9 @@ static void test_hostile_pub(void **state)
 	struct rig *r = *state;
 	struct shm_pub *pub = r->b.ep->pub;
 	struct shm_pub good = *pub;
-	static const uint64_t sizes[] = { 0, (8 << 20) + 1, 1ull << 40, (1ull << 40) + 1, 1ull << 63,
-					  UINT64_MAX };
+	static const uint64_t sizes[] = {
+		0, (8 << 20) + 1, 1ull << 40, (1ull << 40) + 1, 1ull << 63, UINT64_MAX
+	};
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		pub->mem_size = sizes[i];
