@@ -7,6 +7,7 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,9 +166,15 @@ void real_resolve_alloc(void)
 	errno = e;
 }
 
+static int real_is_verbs(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	return info->dlpi_name && strstr(info->dlpi_name, "/libibverbs.so");
+}
+
+/* dlsym() would allocate its error message in a program without RDMA. */
 bool real_has_verbs(void)
 {
-	return dlsym(RTLD_DEFAULT, "ibv_get_device_list") != NULL;
+	return dl_iterate_phdr(real_is_verbs, NULL) != 0;
 }
 
 void real_library_dir(char *buf, size_t size)
