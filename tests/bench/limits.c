@@ -2,7 +2,7 @@
 /*
  * Limits of this machine for communication of two processes without any protocol: half the round
  * trip time of a word in shared memory, and the rates of process_vm_readv(), process_vm_writev()
- * and memcpy(). tests/bench/run compares its figures with them. Prints lines "name value unit".
+ * and memcpy(), also between two mappings of one memfd. tests/bench/run compares its figures with them. Prints lines "name value unit".
  */
 #include <errno.h>
 #include <signal.h>
@@ -116,6 +116,40 @@ static void cross(const char *name, size_t size, char *mine, char *other, pid_t 
 	printf("%s_%zu %.3f GB/s\n", name, size, (double)n * (double)size / t / 1e9);
 }
 
+/* Rate of memcpy(). */
+static void local(const char *name, size_t size, char *to, const char *from)
+{
+	long n = (long)(COPY_BYTES / size);
+	double t = now();
+
+	for (long k = 0; k < n; k++) {
+		memcpy(to, from, size);
+		__asm__ __volatile__("" : : "r"(to) : "memory");
+	}
+	t = now() - t;
+	printf("%s_%zu %.3f GB/s\n", name, size, (double)n * (double)size / t / 1e9);
+}
+
+/* Between two mappings of one memfd, as of two processes that both map their memory. */
+static void local_memfd(size_t size)
+{
+	int fd = memfd_create("limits", MFD_CLOEXEC);
+	char *p[2];
+
+	if (fd < 0 || ftruncate(fd, 2 << 20))
+		die("memfd");
+	for (int i = 0; i < 2; i++) {
+		p[i] = mmap(NULL, 2 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (p[i] == MAP_FAILED)
+			die("mmap");
+		memset(p[i], 1, 2 << 20);
+	}
+	local("memfd", size, p[0], p[1] + (1 << 20));
+	for (int i = 0; i < 2; i++)
+		munmap(p[i], 2 << 20);
+	close(fd);
+}
+
 static void copies(void)
 {
 	static const size_t sizes[] = { 65536, 1 << 20 };
@@ -143,18 +177,11 @@ static void copies(void)
 		die("read");
 	for (i = 0; i < 2; i++) {
 		size_t size = sizes[i];
-		long k, n = (long)(COPY_BYTES / size);
-		double t;
 
 		cross("vm_writev", size, b, a, pid, 1);
 		cross("vm_readv", size, b, a, pid, 0);
-		t = now();
-		for (k = 0; k < n; k++) {
-			memcpy(b, a, size);
-			__asm__ __volatile__("" : : "r"(b) : "memory");
-		}
-		t = now() - t;
-		printf("memcpy_%zu %.3f GB/s\n", size, (double)n * (double)size / t / 1e9);
+		local("memcpy", size, b, a);
+		local_memfd(size);
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
