@@ -161,6 +161,20 @@ static void fails(struct peer *p, enum ibv_wr_opcode op, uint32_t len, uint64_t 
 	want("flush", v_wait(p->v.cq, &wc, 20), IBV_WC_WR_FLUSH_ERR);
 }
 
+/* As fails(); with BADINPUT_PINNED the pages are kept for the MR, as a kernel keeps them, and it succeeds. */
+static void fails_or_kept(struct peer *p, enum ibv_wr_opcode op, uint32_t len, uint64_t raddr,
+			  uint32_t rkey, enum ibv_wc_status status)
+{
+	struct ibv_wc wc;
+
+	if (!getenv("BADINPUT_PINNED")) {
+		fails(p, op, len, raddr, rkey, status);
+		return;
+	}
+	want("post_send", post(p, op, len, raddr, rkey), 0);
+	want("status", v_wait(p->v.cq, &wc, 20), IBV_WC_SUCCESS);
+}
+
 static void wrong_rkey(struct peer *p)
 {
 	fails(p, IBV_WR_RDMA_WRITE, 64, p->theirs.addr, p->theirs.rkey ^ 0x55,
@@ -216,13 +230,14 @@ static void unmapped_send_large(struct peer *p)
 {
 	ask(p, CMD_RECV, SIZE);
 	munmap(p->buf + SIZE / 2, SIZE / 2);
-	fails(p, IBV_WR_SEND, SIZE, 0, 0, IBV_WC_LOC_PROT_ERR);
+	fails_or_kept(p, IBV_WR_SEND, SIZE, 0, 0, IBV_WC_LOC_PROT_ERR);
 }
 
 static void unmapped_write(struct peer *p)
 {
 	munmap(p->buf, SIZE);
-	fails(p, IBV_WR_RDMA_WRITE, 100000, p->theirs.addr, p->theirs.rkey, IBV_WC_LOC_PROT_ERR);
+	fails_or_kept(p, IBV_WR_RDMA_WRITE, 100000, p->theirs.addr, p->theirs.rkey,
+		      IBV_WC_LOC_PROT_ERR);
 }
 
 static void unmapped_read(struct peer *p)
@@ -242,13 +257,15 @@ static void unmapped_recv(struct peer *p)
 static void unmapped_target(struct peer *p)
 {
 	ask(p, CMD_UNMAP, 0);
-	fails(p, IBV_WR_RDMA_WRITE, 70000, p->theirs.addr, p->theirs.rkey, IBV_WC_REM_ACCESS_ERR);
+	fails_or_kept(p, IBV_WR_RDMA_WRITE, 70000, p->theirs.addr, p->theirs.rkey,
+		      IBV_WC_REM_ACCESS_ERR);
 }
 
 static void unmapped_source(struct peer *p)
 {
 	ask(p, CMD_UNMAP, 0);
-	fails(p, IBV_WR_RDMA_READ, 70000, p->theirs.addr, p->theirs.rkey, IBV_WC_REM_ACCESS_ERR);
+	fails_or_kept(p, IBV_WR_RDMA_READ, 70000, p->theirs.addr, p->theirs.rkey,
+		      IBV_WC_REM_ACCESS_ERR);
 }
 
 static void *blocked_thread(void *arg)

@@ -1,10 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Runs badinput.c over each link (direct placement, single copy, ring copy), and opens a device
-# name that does not exist.
+# Runs badinput.c over each link (direct placement, single copy, ring copy) with private memory, and with memory that
+# both processes map; and opens a device name that does not exist.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
+in_ruse env BADINPUT_PINNED=1 "$RUSE_TESTBIN/badinput" || die "mapped memory"
+export RUSE_MEMORY=private
 in_ruse "$RUSE_TESTBIN/badinput" || die "direct placement"
 in_ruse env RUSE_NO_DIRECT=1 "$RUSE_TESTBIN/badinput" || die "single copy"
 in_ruse env RUSE_NO_DIRECT=1 RUSE_NO_CMA=1 "$RUSE_TESTBIN/badinput" || die "ring copy"
