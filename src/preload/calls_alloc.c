@@ -187,7 +187,7 @@ HOOK void *aligned_alloc(size_t align, size_t len)
 
 HOOK int posix_memalign(void **out, size_t align, size_t len)
 {
-	void *p = align % sizeof(void *) ? NULL : alloc_aligned(align, len);
+	void *p = !align || align % sizeof(void *) ? NULL : alloc_aligned(align, len);
 
 	if (!p && NEXT(posix_memalign))
 		return real_alloc.posix_memalign(out, align, len);

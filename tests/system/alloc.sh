@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# Runs alloc.c with an arena, a small one, none, and without ruse; and Python's multiprocessing with arrays in the arena.
+# shellcheck source=tests/system/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+"$RUSE_TESTBIN/alloc" || die "alloc.c expects what libc and the kernel do not do"
+RUSE_MEMORY=private in_ruse "$RUSE_TESTBIN/alloc" || die "private"
+if [ -z "$(sanitizers)" ]; then
+	in_ruse "$RUSE_TESTBIN/alloc" arena || die "arena"
+	RUSE_MEMORY=2M in_ruse "$RUSE_TESTBIN/alloc" || die "2M"
+	RUSE_MEMORY=all in_ruse "$RUSE_TESTBIN/alloc" || die "all"
+fi
+
+cat >"$T/mp.py" <<'END'
+import ctypes, multiprocessing, sys
+ctypes.CDLL("libibverbs.so.1").ibv_get_device_list(None)
+
+def child(data, queue):
+    good = data == bytes([7]) * len(data)
+    data[:] = bytes([8]) * len(data)
+    queue.put((good, bytearray(b"r") * 3000000))
+
+if __name__ == "__main__":
+    for method in ("fork", "spawn", "forkserver"):
+        context = multiprocessing.get_context(method)
+        data, queue = bytearray([7]) * 5000000, context.Queue()
+        children = [context.Process(target=child, args=(data, queue)) for _ in range(4)]
+        for c in children:
+            c.start()
+        for _ in children:
+            good, answer = queue.get()
+            assert good and answer == b"r" * 3000000, method
+        for c in children:
+            c.join()
+            assert c.exitcode == 0, method
+        assert data == bytes([7]) * 5000000, method
+    with multiprocessing.Pool(3) as pool:
+        assert sum(pool.map(len, [b"x" * 1000000] * 20)) == 20000000
+END
+in_ruse timeout 100 python3 "$T/mp.py" || die "Python's multiprocessing"
+exit 0
