@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include "arena/arena.h"
 #include "base/sys.h"
 #include "link/shm_int.h"
@@ -33,6 +34,36 @@ void shm_map_publish(struct shm_ep *ep)
 	smp_store_release(&ep->pub->mem_size, (uint64_t)a.size);
 }
 
+/* A memfd: it is in the file system of this process's own. */
+static bool shm_map_is_memfd(struct shm_link *l, int fd)
+{
+	struct statx there;
+	struct stat own;
+
+	return !sys_call(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &there) &&
+	       !sys_call(SYS_fstat, l->ep->pub_fd, &own) &&
+	       makedev(there.stx_dev_major, there.stx_dev_minor) == own.st_dev;
+}
+
+/*
+ * Opens the peer's file of this number, or returns -errno. Another file than a memfd is not opened: its server (FUSE)
+ * or device could block this process.
+ */
+static int shm_map_fd(struct shm_link *l, int number)
+{
+	char path[40];
+	int ref, fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", l->pid, number);
+	ref = sys_openat(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
+	if (ref < 0)
+		return ref;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", ref);
+	fd = shm_map_is_memfd(l, ref) ? sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0) : -EPROTO;
+	sys_close(ref);
+	return fd;
+}
+
 /* The right file, of at least this size, which cannot shrink. */
 static bool shm_map_check(int fd, uint64_t ino, uint64_t size)
 {
@@ -45,14 +76,12 @@ static noinline __cold void shm_map_open(struct shm_link *l)
 {
 	uint64_t size = smp_load_acquire(&l->pub->mem_size);
 	uint64_t ino = READ_ONCE(l->pub->mem_ino);
-	char path[40];
 	int fd;
 
 	l->mem_tried = true;
 	if (!size || size > SHM_MAP_MAX || l->pid <= 0 || !l->can_pull)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", l->pid, (int)READ_ONCE(l->pub->mem_fd));
-	fd = sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NONBLOCK, 0);
+	fd = shm_map_fd(l, (int)READ_ONCE(l->pub->mem_fd));
 	if (fd < 0)
 		return;
 	if (shm_map_check(fd, ino, size)) {

@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <rdma/ib_user_ioctl_verbs.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include "arena/arena.h"
 #include "base/memfd.h"
@@ -186,6 +187,20 @@ static void test_hostile_fd(void **state)
 	close(pipes[1]);
 }
 
+/* A file that is no memfd is not even opened: that could block. */
+static void test_not_opened(void **state)
+{
+	char path[] = "/tmp/ruse-test-XXXXXX", event[512];
+	int fd = mkstemp(path), watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+	assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+	not_mapped_fd(*state, fd);
+	assert_int_equal(read(watch, event, sizeof(event)), -1);
+	close(watch);
+	close(fd);
+	unlink(path);
+}
+
 /* An offset outside the mapping is not used. */
 static void test_hostile_offset(void **state)
 {
@@ -210,6 +225,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unmapped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_pub, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_fd, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_opened, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_offset, setup, teardown),
 	};
 
