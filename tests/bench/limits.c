@@ -2,7 +2,8 @@
 /*
  * Limits of this machine for communication of two processes without any protocol: half the round
  * trip time of a word in shared memory, and the rates of process_vm_readv(), process_vm_writev()
- * and memcpy(), also between two mappings of one memfd. tests/bench/run compares its figures with them. Prints lines "name value unit".
+ * and memcpy(), also between two mappings of one memfd. tests/bench/run compares its figures with
+ * them. Prints lines "name value unit".
  */
 #include <errno.h>
 #include <signal.h>

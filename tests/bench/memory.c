@@ -83,11 +83,13 @@ static void rates(uint64_t *p)
 	tell("mem_write", (double)SIZE / (now() - t) / 1e9, "GB/s");
 	t = now();
 	for (size_t i = 0; i < SIZE / 8; i += 8)
-		sum += p[i] + p[i + 1] + p[i + 2] + p[i + 3] + p[i + 4] + p[i + 5] + p[i + 6] + p[i + 7];
+		sum += p[i] + p[i + 1] + p[i + 2] + p[i + 3] + p[i + 4] + p[i + 5] + p[i + 6] +
+		       p[i + 7];
 	tell("mem_read", (double)SIZE / (now() - t) / 1e9, "GB/s");
 	t = now();
 	for (uint32_t i = 0; i < ACCESSES; i++) {
-		at = at * 6364136223846793005 + 1442695040888963407 + (p[(at >> 20) & (SIZE / 8 - 1)] & 1);
+		/* The next place depends on what was read. */
+		at = at * 6364136223846793005 + (p[(at >> 20) & (SIZE / 8 - 1)] | 1);
 		sum += at;
 	}
 	tell("mem_random", (now() - t) / ACCESSES * 1e9, "ns");

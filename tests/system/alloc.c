@@ -18,6 +18,7 @@
 
 #define PG 4096
 #define RW (PROT_READ | PROT_WRITE)
+#define ANON (MAP_PRIVATE | MAP_ANONYMOUS)
 #define CHECK(x) ((x) ? (void)0 : die("%s:%d: %s: %s", __func__, __LINE__, #x, strerror(errno)))
 #define FAILS(x, e) (errno = 0, CHECK((x) && errno == (e)))
 
@@ -36,7 +37,7 @@ static bool all(const uint8_t *p, uint8_t v, size_t len)
 
 static void *map(size_t len)
 {
-	void *p = mmap(NULL, len, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, len, RW, ANON, -1, 0);
 
 	CHECK(p != MAP_FAILED);
 	return p;
@@ -144,16 +145,16 @@ static void calls(void)
 	FAILS(mremap(p, 1 << 20, 0, MREMAP_MAYMOVE) == MAP_FAILED, EINVAL);
 	FAILS(mremap(p + 1, PG, PG, MREMAP_MAYMOVE) == MAP_FAILED, EINVAL);
 	FAILS(mremap(p, 1 << 20, (size_t)1 << 46, MREMAP_MAYMOVE) == MAP_FAILED, ENOMEM);
-	FAILS(mremap(p, 2 * PG, 2 * PG, MREMAP_MAYMOVE | MREMAP_FIXED, p + PG) == MAP_FAILED, EINVAL);
-	FAILS(mmap(p, PG, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED,
-	      EEXIST);
+	FAILS(mremap(p, 2 * PG, 2 * PG, MREMAP_MAYMOVE | MREMAP_FIXED, p + PG) == MAP_FAILED,
+	      EINVAL);
+	FAILS(mmap(p, PG, RW, ANON | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED, EEXIST);
 	CHECK(!mlock(p, 16 * PG) && !munlock(p, 16 * PG) && !msync(p, PG, MS_SYNC));
 	memset(p, 5, 1 << 20);
 	q = mremap(p, 1 << 20, 3 << 20, MREMAP_MAYMOVE);
 	CHECK(q != MAP_FAILED && all(q, 5, 1 << 20) && all(q + (1 << 20), 0, 2 << 20));
 	CHECK(!munmap(q + PG, PG));
 	FAILS(madvise(q, 3 * PG, MADV_DONTNEED), ENOMEM);
-	CHECK(mmap(q + PG, PG, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == q + PG);
+	CHECK(mmap(q + PG, PG, RW, ANON | MAP_FIXED, -1, 0) == q + PG);
 	memset(q, 6, 3 << 20);
 	CHECK(!madvise(q, 3 << 20, MADV_DONTNEED) && all(q, 0, 3 << 20));
 	CHECK(!munmap(q, 3 << 20));
