@@ -107,8 +107,8 @@ int main(int argc, char **argv)
 	/* The library must be loaded for the program to have an arena. */
 	ibv_free_device_list(ibv_get_device_list(&n));
 	allocations("mem_malloc_64", 64, 10000000, 8);
-	allocations("mem_malloc_1mib", 1 << 20, 100000, 8);
-	allocations("mem_malloc_1mib_all", 1 << 20, 5000, 1 << 20);
+	allocations("mem_malloc_1m", 1 << 20, 100000, 8);
+	allocations("mem_malloc_1m_all", 1 << 20, 5000, 1 << 20);
 	if (posix_memalign(&p, 4096, SIZE)) {
 		perror("memory");
 		return 1;
