@@ -39,8 +39,9 @@ static bool shm_map_is_memfd(struct shm_link *l, int fd)
 {
 	struct statx there;
 	struct stat own;
+	int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
 
-	return !sys_call(SYS_statx, fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &there) &&
+	return !sys_call(SYS_statx, fd, "", flags, STATX_INO, &there) &&
 	       !sys_call(SYS_fstat, l->ep->pub_fd, &own) &&
 	       makedev(there.stx_dev_major, there.stx_dev_minor) == own.st_dev;
 }
@@ -59,7 +60,9 @@ static int shm_map_fd(struct shm_link *l, int number)
 	if (ref < 0)
 		return ref;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", ref);
-	fd = shm_map_is_memfd(l, ref) ? sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0) : -EPROTO;
+	fd = -EPROTO;
+	if (shm_map_is_memfd(l, ref))
+		fd = sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
 	sys_close(ref);
 	return fd;
 }

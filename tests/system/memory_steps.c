@@ -442,7 +442,7 @@ static void *waiter(void *arg)
 
 	while (!__atomic_load_n(word, __ATOMIC_ACQUIRE))
 		if (syscall(SYS_futex, word, op, 0, &t, NULL, 0) && errno == ETIMEDOUT)
-			die("nobody wakes the waiter");
+			die("the waiter is not woken");
 	return NULL;
 }
 
