@@ -6,11 +6,9 @@
 
 "$RUSE_TESTBIN/alloc" || die "alloc.c expects what libc and the kernel do not do"
 RUSE_MEMORY=private in_ruse "$RUSE_TESTBIN/alloc" || die "private"
-if [ -z "$(sanitizers)" ]; then
-	in_ruse "$RUSE_TESTBIN/alloc" arena || die "arena"
-	RUSE_MEMORY=2M in_ruse "$RUSE_TESTBIN/alloc" || die "2M"
-	RUSE_MEMORY=all in_ruse "$RUSE_TESTBIN/alloc" || die "all"
-fi
+in_ruse "$RUSE_TESTBIN/alloc" arena || die "arena"
+RUSE_MEMORY=2M in_ruse "$RUSE_TESTBIN/alloc" || die "2M"
+RUSE_MEMORY=all in_ruse "$RUSE_TESTBIN/alloc" || die "all"
 
 cat >"$T/mp.py" <<'END'
 import ctypes, multiprocessing, sys
