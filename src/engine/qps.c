@@ -263,8 +263,7 @@ static noinline __cold void qp_unknown(struct rdev *dev, const struct seg *seg)
 {
 	struct why_rec r = { .qpn = seg->dqpn, .peer_qpn = seg->sqpn };
 
-	if (!dev || seg->type == SEG_ACK || seg->type == SEG_READ_RESP ||
-	    seg->type == SEG_ATOMIC_ACK)
+	if (!dev || seg_is_answer(seg))
 		return;
 	why_set(&r.why, DROP_NO_QP, seg->sqpn, seg->dqpn);
 	explain_failed(dev, &r);

@@ -16,6 +16,7 @@
 #include "core/mcast.h"
 #include "core/umem.h"
 #include "engine/engine_internal.h"
+#include "engine/explain.h"
 #include "engine/faults.h"
 #include "engine/peer_link.h"
 #include "engine/ud_link.h"
@@ -27,6 +28,49 @@
 #include "wire/packet.h"
 #include "wire/pkey.h"
 #include "xport/xport.h"
+
+/*
+ * Logs a packet for a QP number that no process has, by the process that has received it. The record is of no QP, so
+ * packets of a stranger with many numbers use up one entry of the log.
+ */
+static noinline __cold void wire_no_qp(struct rdev *dev, const struct seg_net *net, uint32_t dqpn)
+{
+	struct why_rec r = { .why = { .id = WHY_DROP_NO_QP_WIRE, .arg = { [2] = dqpn } } };
+
+	memcpy(r.why.arg, net->sgid, 16);
+	explain_failed(dev, &r);
+}
+
+/* The same for a packet as it has arrived. Late answers to a process that has ended are usual: not logged. */
+static noinline __cold void wire_no_process(const struct seg_net *net, const void *packet, size_t len)
+{
+	struct iovec iov;
+	struct seg seg;
+
+	if (packet_parse(packet, len, &seg, &iov) == PACKET_OK && !seg_is_answer(&seg))
+		wire_no_qp(NULL, net, seg.dqpn);
+}
+
+/* Logs a packet of a connected QP for which there is no link for answers: see wire_from_link(). */
+static noinline __cold void wire_strange(struct qp *qp, const struct seg_net *net)
+{
+	const struct ib_uverbs_ah_attr *ah = &qp->attr.ah;
+	bool source = memcmp(ah->grh.dgid, net->sgid, 16);
+	struct why_rec r = {
+		.why.id = source ? WHY_DROP_SOURCE : WHY_DROP_TARGET,
+		.qpn = qp->qpn, .peer_qpn = qp->attr.dest_qpn,
+	};
+
+	if (qp->state < QPS_RTR) {
+		r.why.id = WHY_DROP_STATE;
+		r.why.arg[0] = qp->state;
+	} else {
+		memcpy(r.why.arg, source ? net->sgid : net->dgid, 16);
+		memcpy(r.why.arg + 2, source ? ah->grh.dgid : qp->dev->gid[ah->grh.sgid_index].raw,
+		       16);
+	}
+	explain_failed(qp->dev, &r);
+}
 
 static bool wire_mine(struct udp_ep *ep, uint32_t dqpn)
 {
@@ -62,6 +106,8 @@ static void wire_foreign(struct udp_ep *ep, const struct seg_net *net, uint32_t 
 
 	if (l)
 		l->ops->send(l, &seg);
+	else
+		wire_no_process(net, packet, len);
 }
 
 noinline void wire_handed(const struct seg *seg)
@@ -138,8 +184,10 @@ static void wire_deliver(struct link *in, struct qp *qp, const struct seg *seg)
 {
 	struct link *from = wire_from_link(qp, seg->net);
 
-	if (unlikely(!from))
+	if (unlikely(!from)) {
+		wire_strange(qp, seg->net);
 		return;
+	}
 	from->more = in->more;
 	if (unlikely((seg->net->traffic_class & ECN_MASK) == ECN_CE))
 		udp_cnp(from, qp->dev->pkey[0], qp->attr.dest_qpn, engine.now);
@@ -159,8 +207,11 @@ static void wire_input(struct link *in, const struct seg *seg)
 		return;
 	}
 	qp = dev ? rdev_find_qp(dev, seg->dqpn) : NULL;
-	if (!qp)
+	if (unlikely(!qp)) {
+		if (!seg_is_answer(seg))
+			wire_no_qp(dev, seg->net, seg->dqpn);
 		return;
+	}
 	if (qp->type == QPT_UD) {
 		if (wire_has_address(dev, seg->net->dgid))
 			qp_input(qp, seg, in);

@@ -21,11 +21,6 @@ static bool udp_plain_ack(const struct seg *seg)
 	       seg->service == SEG_RC && !seg->net;
 }
 
-bool udp_answers(const struct seg *seg)
-{
-	return seg->type == SEG_ACK || seg->type == SEG_READ_RESP || seg->type == SEG_ATOMIC_ACK;
-}
-
 /* An answer, or none, to the first ACK since the last message. */
 static void udp_hold_came(struct udp_link *ul, bool in_time)
 {
@@ -39,7 +34,7 @@ static void udp_hold_learn(struct udp_link *ul, const struct seg *seg)
 	bool ack = udp_plain_ack(seg);
 	ns_t now;
 
-	if (!ack && (!ul->acked_at || udp_answers(seg)))
+	if (!ack && (!ul->acked_at || seg_is_answer(seg)))
 		return;
 	now = ul->ep->cfg.now();
 	/* A second ACK is no answer: another message of the peer arrived earlier, and the time counts from the first. */

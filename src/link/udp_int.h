@@ -106,8 +106,6 @@ bool udp_wait_room(struct link *l);
 int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *also);
 
 /* udp_hold.c */
-/* Is it a response? The order of responses must be kept. */
-bool udp_answers(const struct seg *seg);
 /* Hold the segment if it is an ACK that may wait. True: it is held. */
 bool udp_held(struct udp_link *ul, const struct seg *seg);
 /* Forget the held ACK without sending it. */

@@ -250,7 +250,7 @@ int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *a
 	struct udp_ep *ep = ul->ep;
 	struct seg_net net = seg->net ? *seg->net : ul->path.net;
 	struct udp_tx *tx;
-	bool first = also && udp_answers(seg);
+	bool first = also && seg_is_answer(seg);
 	const struct seg *segs[2] = { first ? also : seg, first ? seg : also };
 	int n = also ? 2 : 1, ret;
 	uint64_t lost = ep->stats->lost_tx;

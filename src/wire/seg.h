@@ -130,6 +130,12 @@ struct seg {
 #define AETH_NAK_REM_ACC 0x62
 #define AETH_NAK_REM_OP 0x63
 
+/* Does it answer a request of RC? */
+static inline bool seg_is_answer(const struct seg *seg)
+{
+	return seg->type == SEG_ACK || seg->type == SEG_READ_RESP || seg->type == SEG_ATOMIC_ACK;
+}
+
 /* Number of packets for len payload bytes; at least one. */
 static inline uint32_t seg_pkts(uint32_t len, uint32_t mtu)
 {

@@ -43,9 +43,8 @@ static enum resp_step resp_chk_state(struct resp_ctx *c)
 	struct qp *qp = c->qp;
 
 	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR || qp->resp.fatal_syn)) {
-		/* That further packets arrive after a failure is usual. */
-		if (!qp->resp.fatal_syn && !(qp->state == QPS_ERR && xp_fail(qp)->err))
-			xp_drop(qp, DROP_STATE, qp->state);
+		if (!qp->resp.fatal_syn)
+			xp_drop_state(qp);
 		return RESP_DONE;
 	}
 	if (unlikely(!c->npkts))

@@ -209,7 +209,11 @@ void uc_input(struct qp *qp, const struct seg *seg)
 		.len = seg->len, .flags = seg->flags,
 	};
 
-	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR || seg->service != SEG_UC))
+	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR)) {
+		xp_drop_state(qp);
+		return;
+	}
+	if (unlikely(seg->service != SEG_UC))
 		return;
 	switch ((enum seg_type)seg->type) {
 	case SEG_SEND:

@@ -101,7 +101,7 @@ static void ud_receive(struct qp *qp, const struct seg *seg)
 void ud_input(struct qp *qp, const struct seg *seg)
 {
 	if (unlikely(qp->state < QPS_RTR || qp->state == QPS_ERR)) {
-		xp_drop(qp, DROP_STATE, qp->state);
+		xp_drop_state(qp);
 		return;
 	}
 	if (unlikely(seg->service != SEG_UD || seg->type > SEG_SEND_IMM || !seg->net ||

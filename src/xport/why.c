@@ -220,6 +220,12 @@ noinline __cold void xp_why_drop(struct qp *qp, const struct why *why)
 	xp_why_log(qp, why, WHY_OWN, 0, 0);
 }
 
+noinline __cold void xp_drop_state(struct qp *qp)
+{
+	if (qp->state != QPS_ERR || !xp_fail(qp)->err)
+		xp_drop(qp, DROP_STATE, qp->state);
+}
+
 noinline __cold void xp_why_err(struct qp *qp)
 {
 	struct qp_fail *f = xp_fail(qp);

@@ -58,6 +58,8 @@ void xp_why_srq(struct qp *qp);
 		xp_why_drop((qp), &why_); \
 	} while (0)
 void xp_why_drop(struct qp *qp, const struct why *why);
+/* The same if the QP is in a state in which it does not receive. That packets arrive after a failure is usual: not logged. */
+void xp_drop_state(struct qp *qp);
 /* Call when the QP enters ERR: the reason is that of all work requests that are flushed. */
 void xp_why_err(struct qp *qp);
 

@@ -246,8 +246,10 @@ static noinline void unrel_input(struct qp *qp, const struct seg *seg)
 	qp->dev->counter[CNT_RCVD_PKTS] += seg->npkts;
 	if (qp->type == QPT_UD)
 		ud_input(qp, seg);
-	else if (!seg->sqpn || seg->sqpn == qp->attr.dest_qpn)
+	else if (!seg->sqpn || seg->sqpn == qp->attr.dest_qpn || qp->state < QPS_RTR)
 		uc_input(qp, seg);
+	else
+		xp_drop(qp, DROP_STRANGER, seg->sqpn, qp->attr.dest_qpn);
 }
 
 HOT void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t now)
@@ -263,13 +265,13 @@ HOT void xp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_t 
 	/* Drop a segment from a QP other than the one that this QP is connected to. */
 	if (unlikely(seg->sqpn && seg->sqpn != qp->attr.dest_qpn)) {
 		if (qp->state < QPS_RTR)
-			xp_drop(qp, DROP_STATE, qp->state);
+			xp_drop_state(qp);
 		else
 			xp_drop(qp, DROP_STRANGER, seg->sqpn, qp->attr.dest_qpn);
 		return;
 	}
 	qp->dev->counter[CNT_RCVD_PKTS] += seg->type == SEG_READ_REQ ? 1 : seg->npkts;
-	if (seg->type == SEG_ACK || seg->type == SEG_READ_RESP || seg->type == SEG_ATOMIC_ACK)
+	if (seg_is_answer(seg))
 		comp_input(qp, seg, now);
 	else
 		resp_input(qp, seg, from, now);

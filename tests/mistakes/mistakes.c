@@ -89,14 +89,14 @@ static void connect_ends(int port, const char *address)
 	}
 }
 
-/* The last GID that is an IPv4 address: that of the interface, not of its link. */
-static int ipv4_gid(void)
+/* The n-th GID, from 0, that is an IPv4 address: that of the interface, not of its link. */
+static int ipv4_gid(int n)
 {
 	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
 	union ibv_gid gid;
 
 	for (int i = 0; i < 16; i++)
-		if (!ibv_query_gid(ctx, 1, i, &gid) && !memcmp(gid.raw, mapped, sizeof(mapped)))
+		if (!ibv_query_gid(ctx, 1, i, &gid) && !memcmp(gid.raw, mapped, sizeof(mapped)) && !n--)
 			return i;
 	return 0;
 }
@@ -109,7 +109,6 @@ static void open_end(void)
 		.cap = { .max_send_wr = 64, .max_recv_wr = 64, .max_send_sge = 2,
 			 .max_recv_sge = 2, .max_inline_data = 64 },
 	};
-	int gid;
 
 	if (!list || !list[0])
 		die("no device");
@@ -125,9 +124,9 @@ static void open_end(void)
 	qp = cq ? ibv_create_qp(pd, &a) : NULL;
 	if (!ctx || !pd || !mr || !qp)
 		die("open");
-	gid = e.gid_index < 0 ? ipv4_gid() : e.gid_index;
-	ibv_query_gid(ctx, 1, e.gid_index < 0 ? gid : ipv4_gid(), &me.gid);
-	e.gid_index = gid;
+	ibv_query_gid(ctx, 1, ipv4_gid(0), &me.gid);
+	if (e.gid_index < 0)
+		e.gid_index = ipv4_gid(-1 - e.gid_index);
 	me.qpn = qp->qp_num;
 	me.rkey = mr->rkey;
 	me.addr = (uintptr_t)buf;

@@ -23,7 +23,8 @@ struct info {
 struct end {
 	enum ibv_qp_type type;
 	int mr_access, qp_access, cqe, recvs, recv_len;
-	int psn, peer_psn, qpn_xor, gid_index, max_rd, max_dest_rd, rnr_retry, retry, timeout;
+	int gid_index;			/* -1: of the GID that the peer is told, an IPv4 address; -2: of the next such one */
+	int psn, peer_psn, qpn_xor, max_rd, max_dest_rd, rnr_retry, retry, timeout;
 	uint32_t qkey;
 	bool other_pd, dies;		/* dies: the server ends after its first completion */
 	struct ibv_srq *srq;		/* of the QP; made by setup_late(). NULL: none */

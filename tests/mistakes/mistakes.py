@@ -95,6 +95,8 @@ def main():
         return network.spread(subprocess.run([program, "--list"], text=True, check=True,
                                              stdout=subprocess.PIPE).stdout.split())
     network.own()
+    # A second GID that is an IPv4 address.
+    subprocess.run(["ip", "addr", "add", "127.0.0.2/8", "dev", "lo"], check=True)
     rows = table(link)
     bad = 0
     for name in names:

@@ -39,6 +39,11 @@ static void old_rkey(void)
 	WRITE(4096, .rkey_xor = 0x55);
 }
 
+static void swapped_rkey(void)
+{
+	WRITE(4096, .rkey_xor = peer.rkey ^ __builtin_bswap32(peer.rkey));
+}
+
 static void wrong_lkey(void)
 {
 	WRITE(4096, .lkey_xor = 0x5500);
@@ -52,6 +57,16 @@ static void remote_range(void)
 static void local_range(void)
 {
 	WRITE(4096, .off = 6000);
+}
+
+static void remote_before(void)
+{
+	WRITE(4096, .remote_off = -64);
+}
+
+static void remote_offset(void)
+{
+	WRITE(4096, .remote_off = -(int64_t)peer.addr);
 }
 
 /* Runs a command of the machine, not under ruse. */
@@ -76,6 +91,13 @@ static void fault_rule(void)
 {
 	machine("\"$RUSE\" fault add error REM_OP times 1 >/dev/null");
 	WRITE(16);
+}
+
+/* The second packet of a message is lost. */
+static void uc_lost(void)
+{
+	machine("\"$RUSE\" fault add drop nth 2 service UC dir out >/dev/null");
+	SEND(4096);
 }
 
 static void atomic_it(void)
@@ -131,6 +153,30 @@ static void other_pd(void)
 static void local_other_pd(void)
 {
 	e.other_pd = !server;
+}
+
+static void recv_other_pd(void)
+{
+	other_pd();
+	e.recvs = server;
+}
+
+static void recv_no_write(void)
+{
+	e.mr_access = server ? IBV_ACCESS_REMOTE_READ : ALL;
+	e.recvs = server;
+}
+
+static void source_other(void)
+{
+	e.gid_index = server ? -1 : -2;
+	e.recvs = server;
+}
+
+static void target_other(void)
+{
+	e.gid_index = server ? -2 : -1;
+	e.recvs = server;
 }
 
 static void client_in_init(void)
@@ -244,6 +290,18 @@ static void uc(void)
 	e.qp_access = IBV_ACCESS_REMOTE_WRITE;
 }
 
+static void uc_in_init(void)
+{
+	uc();
+	server_in_init();
+}
+
+static void uc_recv(void)
+{
+	uc();
+	e.recvs = server;
+}
+
 static void dereg(void)
 {
 	ibv_dereg_mr(mr);
@@ -260,6 +318,18 @@ static void unmap_recv(void)
 	munmap(buf, BUF);
 }
 
+static void dereg_write(void)
+{
+	dereg();
+	WRITE(4096);
+}
+
+static void dereg_recv(void)
+{
+	post_recv(4096);
+	dereg();
+}
+
 static void to_err(void)
 {
 	modify("ERR", &(struct ibv_qp_attr){ .qp_state = IBV_QPS_ERR }, IBV_QP_STATE);
@@ -271,6 +341,21 @@ static void recv_wrong_key(void)
 	struct ibv_recv_wr w = { .wr_id = 7, .sg_list = &s, .num_sge = 1 }, *bad;
 
 	ibv_post_recv(qp, &w, &bad);
+}
+
+static void recv_range(void)
+{
+	struct ibv_sge s = { (uintptr_t)buf + 6000, 4096, mr->lkey };
+	struct ibv_recv_wr w = { .wr_id = 7, .sg_list = &s, .num_sge = 1 }, *bad;
+
+	ibv_post_recv(qp, &w, &bad);
+}
+
+/* An own work request of the server fails before the client sends. */
+static void fail_before(void)
+{
+	wrong_lkey();
+	completions(500);
 }
 
 static void unmap_write(void)
@@ -358,6 +443,9 @@ static const struct mistake table[] = {
 	{ "rkey-dead", NULL, dereg, write_it, 0 },
 	{ "rkey-pd", other_pd, NULL, write_it, 0 },
 	{ "rkey-range", NULL, NULL, remote_range, 0 },
+	{ "rkey-range-before", NULL, NULL, remote_before, 0 },
+	{ "rkey-offset", NULL, NULL, remote_offset, 0 },
+	{ "rkey-byte-order", NULL, NULL, swapped_rkey, 0 },
 	{ "mr-lacks-write", mr_read_only, NULL, write_it, 0 },
 	{ "mr-lacks-read", mr_write_only, NULL, read_it, 0 },
 	{ "qp-lacks-write", qp_no_write, NULL, write_it, 0 },
@@ -367,16 +455,22 @@ static const struct mistake table[] = {
 	{ "lkey-wrong", NULL, NULL, wrong_lkey, 0 },
 	{ "lkey-range", NULL, NULL, local_range, 0 },
 	{ "lkey-pd", local_other_pd, NULL, write_it, 0 },
+	{ "lkey-dead", NULL, NULL, dereg_write, 0 },
 	{ "lkey-lacks-write", mr_local_read, NULL, read_it, 0 },
 	{ "local-unmapped", NULL, NULL, unmap_write, 0 },
 	{ "recv-none", no_recv, NULL, send_it, 0 },
 	{ "recv-few", few_recvs, NULL, five_sends, 0 },
 	{ "recv-small", small_recv, NULL, send_it, 0 },
 	{ "recv-key", NULL, recv_wrong_key, send_it, 0 },
+	{ "recv-dead", NULL, dereg_recv, send_it, 0 },
+	{ "recv-pd", recv_other_pd, NULL, send_it, 0 },
+	{ "recv-lacks-write", recv_no_write, NULL, send_it, 0 },
+	{ "recv-range", NULL, recv_range, send_it, 0 },
 	{ "recv-unmapped", NULL, unmap_recv, send_it, 0 },
 	{ "send-in-init", client_in_init, NULL, send_it, 100 },
 	{ "peer-in-init", server_in_init, NULL, send_it, 0 },
 	{ "peer-in-err", NULL, to_err, send_it, 0 },
+	{ "peer-failed", NULL, fail_before, send_it, 0 },
 	{ "qpn-wrong", wrong_qpn, NULL, send_it, 0 },
 	{ "psn-wrong", wrong_psn, NULL, send_it, 0 },
 	{ "psn-behind", psn_behind, NULL, send_it, 0 },
@@ -385,6 +479,8 @@ static const struct mistake table[] = {
 	{ "no-route", NULL, NULL, no_route, 0 },
 	{ "fault-rule", NULL, NULL, fault_rule, 0 },
 	{ "gid-empty", empty_gid, NULL, pd_in_use, 100 },
+	{ "source-other-gid", source_other, NULL, send_it, 0 },
+	{ "target-other-gid", target_other, NULL, send_it, 0 },
 	{ "read-no-credit", no_rd, NULL, read_it, 0 },
 	{ "read-few-resources", few_dest_rd, NULL, eight_reads, 0 },
 	{ "read-no-resources", no_dest_rd, NULL, read_it, 0 },
@@ -399,6 +495,8 @@ static const struct mistake table[] = {
 	{ "ud-long", ud, NULL, ud_long, 100 },
 	{ "ud-write", ud, NULL, ud_write, 100 },
 	{ "uc-recv-none", uc, NULL, send_it, 100 },
+	{ "uc-in-init", uc_in_init, NULL, send_it, 100 },
+	{ "uc-lost", uc_recv, NULL, uc_lost, 100 },
 	{ "uc-rkey", uc, NULL, wrong_rkey, 100 },
 	{ "reg-no-local-write", NULL, NULL, reg_no_local, 100 },
 	{ "reg-unmapped", NULL, NULL, reg_unmapped, 100 },

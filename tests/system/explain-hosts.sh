@@ -72,7 +72,9 @@ halves qp-lacks-write PEER_INV_REQ QP_ACCESS
 fresh
 halves recv-key PEER_OP RECV_KEY
 fresh
-halves peer-in-init RETRY_NEVER -
+halves peer-in-init RETRY_NEVER DROP_STATE
+fresh
+halves qpn-wrong RETRY_NEVER DROP_NO_QP_WIRE
 fresh
 halves psn-behind RETRY_PSN DROP_PSN
 fresh
