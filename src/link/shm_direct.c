@@ -121,7 +121,7 @@ static enum xfer shm_direct_copy(struct shm_link *l, struct direct_op *op, uint8
 	return rc ? XFER_ABSENT : XFER_OK;
 }
 
-bool shm_peer_qp(struct link *link, uint32_t qpn, uint32_t *state)
+bool shm_peer_qp(struct link *link, uint32_t qpn, uint32_t *state, uint32_t *err)
 {
 	struct shm_link *l = container_of(link, struct shm_link, l);
 	const struct qp_card *card;
@@ -131,6 +131,7 @@ bool shm_peer_qp(struct link *link, uint32_t qpn, uint32_t *state)
 	if (!card || READ_ONCE(card->qpn) != qpn)
 		return false;
 	*state = READ_ONCE(card->state);
+	*err = READ_ONCE(card->err);
 	return true;
 }
 

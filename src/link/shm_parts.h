@@ -91,7 +91,7 @@ void shm_link_wake(struct shm_link *l);
 
 enum direct_result shm_direct(struct link *l, struct direct_op *op);
 /* link_ops.peer_qp */
-bool shm_peer_qp(struct link *l, uint32_t qpn, uint32_t *state);
+bool shm_peer_qp(struct link *l, uint32_t qpn, uint32_t *state, uint32_t *err);
 /* Unlock the QP card (struct qp_card) of this process that the dead peer had locked, if any. */
 void shm_direct_cleanup(struct shm_link *l);
 /* A card_breaker (queue/card.h): unlocks the QP card if its holder is dead. arg is the endpoint. */

@@ -92,7 +92,8 @@ struct qp_card {
 	uint32_t dest_qpn;
 	uint32_t path_mtu;	/* bytes */
 	uint32_t busy;		/* not 0: no direct placement, as the responder is inside a message or has responses queued */
-	uint32_t pad[6];
+	uint32_t err;		/* in ERR: enum why_id of the failure; 0: the program moved the QP there */
+	uint32_t pad[5];
 };
 
 _Static_assert(sizeof(struct key_card) == 64 && sizeof(struct qp_card) == 64,

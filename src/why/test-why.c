@@ -66,8 +66,8 @@ static void test_text(void **state)
 					    "REMOTE_WRITE"));
 	why_set(&w, QP_ACCESS, 0, 2);
 	assert_string_equal(text_of(&w), "the QP allows none, the request needs REMOTE_WRITE");
-	why_set(&w, RETRY_STATE, 0x12, 6);
-	assert_string_equal(text_of(&w), "QP 0x000012 of the peer is in state ERR");
+	why_set(&w, RETRY_STATE, 0x12, 6, 1);
+	assert_string_equal(text_of(&w), "QP 0x000012 of the peer is in state ERR: its program has moved it there");
 	why_set(&w, RETRY_ROUTE, 0, 0, ENETUNREACH);
 	memcpy(w.arg, v4, sizeof(v4));
 	assert_string_equal(text_of(&w), "packets to 10.0.0.2 cannot be sent: Network is unreachable");

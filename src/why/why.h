@@ -53,7 +53,8 @@ struct why_row {
 };
 
 /* Sets a reason. The values follow the id; those that are not given are 0. */
-#define why_set(w, id, ...) why_make((w), WHY_##id, (const uint64_t[WHY_ARGS]){ __VA_ARGS__ })
+#define WHY_VALUES(...) ((const uint64_t[WHY_ARGS]){ __VA_ARGS__ })
+#define why_set(w, id, ...) why_make((w), WHY_##id, WHY_VALUES(__VA_ARGS__))
 void why_make(struct why *w, enum why_id id, const uint64_t arg[WHY_ARGS]);
 
 /* Puts a string into two values, as {0:str} shows it: up to 16 bytes. */

@@ -38,6 +38,7 @@ noinline void xp_enter_err(struct qp *qp, bool card_locked)
 	if (!card_locked)
 		card_lock(qp->card, CARD_OWNER);
 	qp->card->state = QPS_ERR;
+	qp->card->err = xp_fail(qp)->err;
 	qp->card->busy = 0;
 	if (!card_locked)
 		card_unlock(qp->card);

@@ -486,6 +486,7 @@ HOT void resp_input(struct qp *qp, const struct seg *seg, struct link *from, ns_
 	c.npkts = seg->npkts;
 	c.len = seg->len;
 	c.cut = 0;
+	c.now = now;
 	c.flags = seg->flags;
 	c.rnr_next = false;
 

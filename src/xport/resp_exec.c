@@ -203,6 +203,7 @@ static void resp_recv_complete(struct resp_ctx *c)
 
 	if (unlikely(!wc))
 		return;
+	r->recv_at = (uint32_t)(c->now >> RECV_AT_SHIFT);
 	wc->opcode = c->seg->type == SEG_WRITE_IMM ? WC_OP_RECV_RDMA_WITH_IMM : WC_OP_RECV;
 	wc->byte_len = r->off;
 	wc->wc_flags = WC_FLAG_GRH;

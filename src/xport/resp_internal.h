@@ -35,6 +35,7 @@ struct resp_ctx {
 	uint32_t psn, npkts;	/* PSN and number of the packets that have not been received before: the new part */
 	uint32_t len;		/* payload bytes of the new part */
 	uint64_t cut;		/* payload bytes before the new part */
+	ns_t now;
 	uint8_t flags;		/* SEG_F_* of the new part */
 	bool rnr_next;		/* the packet after the new part needs a receive WQE, but the receive queue or SRQ is empty */
 	void *addr;		/* WRITE, atomics, ATOMIC WRITE: target address */

@@ -190,6 +190,19 @@ static int resp_send_atomic(struct qp *qp, struct link *l, const struct resp_res
 	return resp_send_counted(qp, l, &seg);
 }
 
+/* What has become of the receives, when there is none left. */
+static void resp_why_rnr(const struct qp *qp, struct why *why)
+{
+	const struct qp_resp *r = &qp->resp;
+	uint32_t now = (uint32_t)(rdev_now(qp->dev) >> RECV_AT_SHIFT);
+
+	if (r->recvs)
+		why_set(why, RNR_USED, 0, qp->srq != NULL, r->recvs,
+			(now - r->recv_at + 1ull) << RECV_AT_SHIFT);
+	else
+		why_set(why, RNR_UNUSED, 0, qp->srq != NULL);
+}
+
 /* Within a host a NAK brings its reason; an RNR NAK tells what has become of the receives. A sequence NAK is no failure. */
 static noinline __cold int resp_send_nak(struct qp *qp, struct link *l, const struct seg *ack)
 {
@@ -197,7 +210,7 @@ static noinline __cold int resp_send_nak(struct qp *qp, struct link *l, const st
 	struct why why;
 
 	if ((seg.syndrome & AETH_TYPE_MASK) == AETH_RNR_NAK) {
-		why_set(&why, RNR_USED, 0, qp->srq != NULL, qp->resp.recvs);
+		resp_why_rnr(qp, &why);
 		seg.why = &why;
 	} else if (seg.syndrome > AETH_NAK_PSN_SEQ && seg.syndrome <= AETH_NAK_REM_OP) {
 		seg.why = &xp_fail(qp)->why;

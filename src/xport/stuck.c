@@ -2,25 +2,7 @@
 #include "wire/aeth.h"
 #include "wire/smp.h"
 #include "xport/stuck.h"
-#include "xport/xport_internal.h"
-
-/* True if the state of the peer's QP is known, and it does not receive. */
-static bool stuck_peer_deaf(const struct qp *qp, uint32_t *state)
-{
-	const struct link *l = qp->link;
-	const struct qp *peer;
-
-	if (l->kind == LINK_LOOP) {
-		peer = rdev_find_qp(qp->dev, qp->attr.dest_qpn);
-		if (!peer)
-			return false;
-		*state = peer->state;
-	} else if (!l->ops->peer_qp ||
-		   !l->ops->peer_qp(qp->link, qp->attr.dest_qpn, state)) {
-		return false;
-	}
-	return *state < QPS_RTR || *state > QPS_SQD;
-}
+#include "xport/why.h"
 
 static void stuck_answer(const struct qp *qp, struct why *why)
 {
@@ -49,7 +31,8 @@ bool xp_stuck_send(const struct qp *qp, struct why *why, uint64_t *wr_id)
 {
 	const struct qp_req *r = &qp->req;
 	const struct rxe_send_wqe *s = ring_slot(&qp->sq, qp->sq.index);
-	uint32_t state, naks = stuck_rnr_naks(qp);
+	struct peer_qp peer = xp_peer_qp(qp);
+	uint32_t naks = stuck_rnr_naks(qp);
 
 	if (!xp_sends(qp) || ring_empty(&qp->sq))
 		return false;
@@ -58,8 +41,8 @@ bool xp_stuck_send(const struct qp *qp, struct why *why, uint64_t *wr_id)
 	if (naks)
 		why_set(why, WAIT_RNR, qp->attr.dest_qpn, naks, qp->attr.rnr_retry,
 			qp->attr.rnr_retry == 7, r->rnr_retry == UINT8_MAX);
-	else if (qp->type == QPT_RC && qp->link && !qp->link->dead && stuck_peer_deaf(qp, &state))
-		why_set(why, WAIT_STATE, qp->attr.dest_qpn, state);
+	else if (qp->type == QPT_RC && xp_peer_deaf(&peer))
+		why_set(why, WAIT_STATE, qp->attr.dest_qpn, peer.state);
 	else if (qp->state == QPS_SQD && r->una == r->nxt)
 		why_set(why, WAIT_SQD);
 	else if (qp->link && !qp->link->dead && qp->link->ops->peer_behind &&

@@ -233,6 +233,8 @@ void xp_timer(struct qp *qp, ns_t now)
 		return;
 	}
 	r->retrying = false;
+	if (r->retry == qp->attr.retry_cnt)
+		xp_fail(qp)->silent = now - ack_timeout_of(qp);
 	if (!xp_timer_retry(qp, now)) {
 		xp_why_retry(qp);
 		xp_fail_head(qp, WC_RETRY_EXC_ERR);

@@ -118,8 +118,9 @@ noinline __cold void xp_why_rnr(struct qp *qp, const struct seg *seg)
 {
 	uint32_t times = qp->attr.rnr_retry + 1u;
 
-	if (seg->why && seg->why->id == WHY_RNR_USED)
-		xp_why(qp, RNR_USED, times, seg->why->arg[1], seg->why->arg[2]);
+	if (seg->why && (seg->why->id == WHY_RNR_USED || seg->why->id == WHY_RNR_UNUSED))
+		xp_why_set(qp, seg->why->id, WHY_VALUES(times, seg->why->arg[1], seg->why->arg[2],
+							seg->why->arg[3]));
 	else
 		xp_why(qp, RNR_RETRY, times);
 }
@@ -130,20 +131,27 @@ static ns_t xp_why_timeout(const struct qp *qp)
 	return ack_timeout_ns(qp->attr.timeout & 31);
 }
 
-/* Reads the state of the peer's QP, if it is known; *exists: there is such a QP. */
-static void xp_why_peer_state(const struct qp *qp, bool *exists, uint32_t *state)
+struct peer_qp xp_peer_qp(const struct qp *qp)
 {
 	struct link *l = qp->link;
+	struct peer_qp p = { .known = false };
 	const struct qp *peer;
 
-	if (l->kind == LINK_LOOP) {
-		peer = rdev_find_qp(qp->dev, qp->attr.dest_qpn);
-		*exists = peer;
-		*state = peer ? peer->state : (uint32_t)QPS_RESET;
-		return;
+	if (!l || l->dead)
+		return p;
+	if (l->kind != LINK_LOOP) {
+		p.known = l->ops->peer_qp;
+		p.exists = p.known && l->ops->peer_qp(l, qp->attr.dest_qpn, &p.state, &p.err);
+		return p;
 	}
-	if (l->ops->peer_qp)
-		*exists = l->ops->peer_qp(l, qp->attr.dest_qpn, state);
+	peer = rdev_find_qp(qp->dev, qp->attr.dest_qpn);
+	p.known = true;
+	p.exists = peer;
+	if (peer) {
+		p.state = peer->state;
+		p.err = peer->card->err;
+	}
+	return p;
 }
 
 static void xp_why_route(struct qp *qp)
@@ -154,21 +162,28 @@ static void xp_why_route(struct qp *qp)
 	xp_why_set(qp, WHY_RETRY_ROUTE, arg);
 }
 
+/* The peer's QP is not in a state in which it answers. */
+static void xp_why_deaf(struct qp *qp, const struct peer_qp *peer)
+{
+	if (peer->state == QPS_ERR && why_row(peer->err))
+		xp_why(qp, RETRY_FAILED, qp->attr.dest_qpn, peer->err);
+	else
+		xp_why(qp, RETRY_STATE, qp->attr.dest_qpn, peer->state, peer->state == QPS_ERR);
+}
+
 noinline __cold void xp_why_retry(struct qp *qp)
 {
 	const struct qp_fail *f = xp_fail(qp);
 	const struct qp_req *r = &qp->req;
-	uint32_t tries = qp->attr.retry_cnt + 1u, state = QPS_RTS;
-	bool exists = true;
+	struct peer_qp peer = xp_peer_qp(qp);
+	uint32_t tries = qp->attr.retry_cnt + 1u;
 
-	if (qp->link && !qp->link->dead)
-		xp_why_peer_state(qp, &exists, &state);
-	if (!qp->link || !exists)
+	if (!qp->link || (peer.known && !peer.exists))
 		xp_why(qp, RETRY_NO_QP, qp->attr.dest_qpn);
 	else if (qp->link->dead)
 		xp_why(qp, RETRY_DEAD);
-	else if (state < QPS_RTR || state > QPS_SQD)
-		xp_why(qp, RETRY_STATE, qp->attr.dest_qpn, state);
+	else if (xp_peer_deaf(&peer))
+		xp_why_deaf(qp, &peer);
 	else if (qp->link->error)
 		xp_why_route(qp);
 	else if (f->naks && f->nak_una == r->una)
@@ -176,7 +191,8 @@ noinline __cold void xp_why_retry(struct qp *qp)
 	else if (r->una == (qp->attr.sq_psn & PSN_MASK))
 		xp_why(qp, RETRY_NEVER, r->una, tries, xp_why_timeout(qp));
 	else
-		xp_why(qp, RETRY_LOST, r->una, tries, xp_why_timeout(qp));
+		xp_why(qp, RETRY_LOST, r->una, tries, xp_why_timeout(qp),
+		       rdev_now(qp->dev) - f->silent, psn_diff(r->nxt, r->una));
 }
 
 static void xp_why_log(struct qp *qp, const struct why *why, uint8_t whose, uint64_t wr_id,

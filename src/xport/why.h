@@ -39,6 +39,19 @@ void xp_why_bad_recv(struct qp *qp);
 void xp_why_nak(struct qp *qp, const struct seg *seg);
 /* seg: the RNR NAK after which the requester gives up. */
 void xp_why_rnr(struct qp *qp, const struct seg *seg);
+/* What is known of the peer's QP. */
+struct peer_qp {
+	bool known;		/* false: nothing, as on a wire */
+	bool exists;
+	uint32_t state;		/* enum qp_state */
+	uint32_t err;		/* in ERR: enum why_id of the failure, not checked; 0: its program moved it there */
+};
+struct peer_qp xp_peer_qp(const struct qp *qp);
+/* Is it in a state in which it does not receive? */
+static inline bool xp_peer_deaf(const struct peer_qp *p)
+{
+	return p->exists && (p->state < QPS_RTR || p->state > QPS_SQD);
+}
 /* The reason for which the last attempt was in vain. */
 void xp_why_retry(struct qp *qp);
 

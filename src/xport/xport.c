@@ -150,6 +150,7 @@ static void xp_card_write(struct qp *qp, uint32_t mask)
 	c->access = qp->attr.access;
 	c->dest_qpn = qp->attr.dest_qpn;
 	c->path_mtu = qp->attr.path_mtu;
+	c->err = WHY_NONE;
 	if (mask & IB_QP_RQ_PSN) {
 		c->epsn = qp->attr.rq_psn & PSN_MASK;
 		c->msn = 0;
