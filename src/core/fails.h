@@ -47,7 +47,7 @@ void rdev_failed(struct rdev *dev, const struct why_rec *r);
 #define rdev_refuse(dev, err, id, ...)                                                        \
 	({                                                                                    \
 		int err_ = (err);                                                             \
-		rdev_refuse_why((dev), WHY_##id, (const uint64_t[WHY_ARGS]){ __VA_ARGS__ });  \
+		rdev_refuse_why((dev), WHY_##id, WHY_VALUES(__VA_ARGS__));                    \
 		err_;                                                                         \
 	})
 void rdev_refuse_why(struct rdev *dev, enum why_id id, const uint64_t arg[WHY_ARGS]);

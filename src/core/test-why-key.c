@@ -72,13 +72,16 @@ static void test_checks(void **state)
 
 	EXPECT(why_of(pd, 0x123400, at, 8, REMOTE_WRITE), KEY_NONE, 0x123400, 0, 0);
 	EXPECT(why_of(pd, 0xffffffff, at, 8, REMOTE_WRITE), KEY_NONE, 0xffffffff, 0, 0);
+	EXPECT(why_of(pd, 0, at, 8, REMOTE_WRITE), KEY_NONE, 0, 0, 0);
+	EXPECT(why_of(pd, __builtin_bswap32(key), at, 8, REMOTE_WRITE), KEY_NONE,
+	       __builtin_bswap32(key), 1, 0);
 	EXPECT(why_of(pd, key ^ 1, at, 8, REMOTE_WRITE), KEY_OLD, key ^ 1, key, 0);
 	EXPECT(why_of(other, key, at, 8, REMOTE_WRITE), KEY_PD, key, pd->id, other->id);
 	EXPECT(why_of(pd, key, at, 8, REMOTE_READ), KEY_ACCESS, key,
 	       RW | IB_UVERBS_ACCESS_MW_BIND, REMOTE_READ);
 	w = why_of(pd, key, at + 4000, 160, REMOTE_WRITE);
-	EXPECT(w, KEY_RANGE, at + 4000, at + 4160, at);
-	assert_int_equal(w.arg[3], at + 4096);
+	EXPECT(w, KEY_RANGE, at + 4000, 160, at);
+	assert_int_equal(w.arg[3], 4096);
 	assert_int_equal(w.arg[4], key);
 }
 
@@ -117,14 +120,41 @@ static void test_window(void **state)
 	assert_int_equal(mw_dealloc(mw), 0);
 }
 
+static struct why why_local(const struct pd *p, bool recv, uint32_t key, uint64_t len,
+			    uint32_t access)
+{
+	struct why w = { .id = 0xdead };
+
+	key_why_local(&td->dev, p->id, 1, recv, key, at, len, access | KEY_LOCAL, &w);
+	return w;
+}
+
+/* Of a send and of a receive. */
+#define EXPECT_LOCAL(name, p, key, len, access, a1, a2)                                           \
+	do {                                                                                      \
+		EXPECT(why_local((p), false, (key), (len), (access)), LOCAL_##name, 1, (a1), (a2)); \
+		EXPECT(why_local((p), true, (key), (len), (access)), RECV_##name, 1, (a1), (a2));   \
+	} while (0)
+
 static void test_local(void **state)
 {
-	uint32_t key = mr->lkey, id = pd->id;
+	uint32_t key = mr->lkey;
+	struct mw *mw;
 
-	assert_int_equal(key_fault(&td->dev, id, 5, 0x123400, at, 8, KEY_LOCAL), KEY_FAULT_UNKNOWN);
-	assert_int_equal(key_fault(&td->dev, other->id, 5, key, at, 8, KEY_LOCAL), KEY_FAULT_PD);
-	assert_int_equal(key_fault(&td->dev, id, 5, key, at, 8, REMOTE_READ), KEY_FAULT_ACCESS);
-	assert_int_equal(key_fault(&td->dev, id, 5, key, at, 4097, KEY_LOCAL), KEY_FAULT_RANGE);
+	EXPECT_LOCAL(KEY, pd, 0x123400, 8, 0, 0x123400, at);
+	EXPECT_LOCAL(PD, other, key, 8, 0, key, pd->id);
+	EXPECT_LOCAL(ACCESS, pd, key, 8, REMOTE_READ, key, RW | IB_UVERBS_ACCESS_MW_BIND);
+	EXPECT_LOCAL(RANGE, pd, key, 4097, 0, at, 4097);
+	assert_int_equal(why_local(pd, false, key, 4097, 0).arg[5], key);
+	/* The key of a window is no local key. */
+	assert_int_equal(mw_alloc(pd, MW_TYPE_2, &mw), 0);
+	EXPECT_LOCAL(KEY, pd, mw->rkey, 8, 0, mw->rkey, at);
+	assert_int_equal(mw_dealloc(mw), 0);
+	assert_int_equal(mr_destroy(mr), 0);
+	mr = NULL;
+	now += 3 * NS_MS;
+	EXPECT_LOCAL(DEAD, pd, key, 8, 0, key, at);
+	assert_int_equal(why_local(pd, true, key, 8, 0).arg[4], 3 * NS_MS);
 }
 
 int main(void)

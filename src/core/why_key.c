@@ -11,28 +11,43 @@ void key_ended(struct rdev *dev, uint32_t key, bool window)
 	h->key[i].at = rdev_now(dev);
 }
 
-/* No region or window has this key. Was it valid earlier? */
-static void key_why_none(const struct rdev *dev, uint32_t key, struct why *why)
+/* Position in the history of the latest key with this value that has ended; DEV_KEY_HISTORY: none is remembered. */
+static uint32_t key_find_ended(const struct rdev *dev, uint32_t key)
 {
 	const struct fail_log *h = &dev->fails;
-	uint32_t n = min(h->nkeys, DEV_KEY_HISTORY), index = key >> 8;
-	ns_t now = rdev_now(dev);
+	uint32_t n = min(h->nkeys, DEV_KEY_HISTORY);
 
 	for (uint32_t i = 1; i <= n; i++) {
 		uint32_t k = (h->nkeys - i) % DEV_KEY_HISTORY;
 
-		if (h->key[k].key != key)
-			continue;
-		if (h->key[k].window)
-			why_set(why, KEY_INVALIDATED, key, now - h->key[k].at);
-		else
-			why_set(why, KEY_DEAD, key, now - h->key[k].at);
-		return;
+		if (h->key[k].key == key)
+			return k;
 	}
-	if (index <= DEV_MAX_KEY_INDEX && dev->keys[index].key)
-		why_set(why, KEY_OLD, key, dev->keys[index].key);
+	return DEV_KEY_HISTORY;
+}
+
+/* The key of the card that this key would have; 0: none. */
+static uint32_t key_of_card(const struct rdev *dev, uint32_t key)
+{
+	uint32_t index = key >> 8;
+
+	return index <= DEV_MAX_KEY_INDEX ? dev->keys[index].key : 0;
+}
+
+/* No region or window has this key. Was it valid earlier? */
+static void key_why_none(const struct rdev *dev, uint32_t key, struct why *why)
+{
+	const struct fail_log *h = &dev->fails;
+	uint32_t k = key_find_ended(dev, key), other = __builtin_bswap32(key);
+
+	if (k < DEV_KEY_HISTORY && h->key[k].window)
+		why_set(why, KEY_INVALIDATED, key, rdev_now(dev) - h->key[k].at);
+	else if (k < DEV_KEY_HISTORY)
+		why_set(why, KEY_DEAD, key, rdev_now(dev) - h->key[k].at);
+	else if (key_of_card(dev, key))
+		why_set(why, KEY_OLD, key, key_of_card(dev, key));
 	else
-		why_set(why, KEY_NONE, key);
+		why_set(why, KEY_NONE, key, other && key_of_card(dev, other) == other);
 }
 
 void key_why(const struct rdev *dev, uint32_t pd, uint32_t qpn, uint32_t key, uint64_t va,
@@ -59,26 +74,41 @@ void key_why(const struct rdev *dev, uint32_t pd, uint32_t qpn, uint32_t key, ui
 			why_set(why, KEY_ACCESS, key, c->access & ~KEY_LOCAL, access);
 		return;
 	case MR_BAD_RANGE:
-		why_set(why, KEY_RANGE, va, va + len, c->iova, c->iova + c->length, key);
+		why_set(why, KEY_RANGE, va, len, c->iova, c->length, key);
 		return;
 	}
 }
 
-enum key_fault key_fault(const struct rdev *dev, uint32_t pd, uint32_t qpn, uint32_t key,
-			 uint64_t va, uint64_t len, uint32_t access)
+void key_why_local(const struct rdev *dev, uint32_t pd, uint32_t index, bool recv, uint32_t key,
+		   uint64_t va, uint64_t len, uint32_t access, struct why *why)
 {
+	const struct key_card *c = &dev->keys[min(key >> 8, (uint32_t)DEV_MAX_KEY_INDEX)];
+	uint32_t ended = key_find_ended(dev, key);
+	bool region = c->access & KEY_LOCAL;	/* not a window, whose key is no local key */
 	void *addr;
 
-	switch (mr_check(dev, pd, qpn, key, va, len, access, &addr)) {
-	case MR_BAD_PD:
-		return KEY_FAULT_PD;
-	case MR_BAD_ACCESS:
-		return KEY_FAULT_ACCESS;
-	case MR_BAD_RANGE:
-		return KEY_FAULT_RANGE;
+	switch (region ? mr_check(dev, pd, 0, key, va, len, access, &addr) : MR_BAD_KEY) {
 	case MR_OK:
 	case MR_BAD_KEY:
-		break;
+		if (ended < DEV_KEY_HISTORY)
+			why_make(why, recv ? WHY_RECV_DEAD : WHY_LOCAL_DEAD,
+				 WHY_VALUES(index, key, va, len,
+					    rdev_now(dev) - dev->fails.key[ended].at));
+		else
+			why_make(why, recv ? WHY_RECV_KEY : WHY_LOCAL_KEY,
+				 WHY_VALUES(index, key, va, len));
+		return;
+	case MR_BAD_PD:
+		why_make(why, recv ? WHY_RECV_PD : WHY_LOCAL_PD,
+			 WHY_VALUES(index, key, c->pd, pd));
+		return;
+	case MR_BAD_ACCESS:
+		why_make(why, recv ? WHY_RECV_ACCESS : WHY_LOCAL_ACCESS,
+			 WHY_VALUES(index, key, c->access & ~KEY_LOCAL));
+		return;
+	case MR_BAD_RANGE:
+		why_make(why, recv ? WHY_RECV_RANGE : WHY_LOCAL_RANGE,
+			 WHY_VALUES(index, va, len, c->iova, c->length, key));
+		return;
 	}
-	return KEY_FAULT_UNKNOWN;
 }

@@ -14,9 +14,11 @@ void key_ended(struct rdev *dev, uint32_t key, bool window);
  */
 void key_why(const struct rdev *dev, uint32_t pd, uint32_t qpn, uint32_t key, uint64_t va,
 	     uint64_t len, uint32_t access, struct why *why);
-/* What is wrong with a local key: the numbers of the choices in RECV_KEY and LOCAL_KEY of why.def. */
-enum key_fault { KEY_FAULT_UNKNOWN, KEY_FAULT_PD, KEY_FAULT_ACCESS, KEY_FAULT_RANGE };
-enum key_fault key_fault(const struct rdev *dev, uint32_t pd, uint32_t qpn, uint32_t key,
-			 uint64_t va, uint64_t len, uint32_t access);
+/*
+ * The same for the local key of an entry of a scatter/gather list. index: number of the entry; recv: the list is that
+ * of a receive. If the key is valid, the reason is WHY_RECV_KEY or WHY_LOCAL_KEY.
+ */
+void key_why_local(const struct rdev *dev, uint32_t pd, uint32_t index, bool recv, uint32_t key,
+		   uint64_t va, uint64_t len, uint32_t access, struct why *why);
 
 #endif

@@ -86,6 +86,23 @@ static void test_text(void **state)
 	assert_string_equal(text_of(&w), "unknown reason RX-abc");
 }
 
+static void test_range(void **state)
+{
+	struct why w;
+
+	why_set(&w, KEY_RANGE, 0x1000, 0x1040, 0x1000, 0x1000, 0x1a00);
+	assert_string_equal(text_of(&w), "bytes 0x1000 to 0x2040 reach 64 bytes beyond the region 0x1000 to "
+					 "0x2000 of key 0x00001a00");
+	why_set(&w, KEY_RANGE, 0xfff, 2, 0x1000, 0x1000);
+	assert_non_null(strstr(text_of(&w), "bytes 0xfff to 0x1001 begin 1 byte before the region 0x1000"));
+	why_set(&w, KEY_RANGE, 0, 0x1000, 0x1000, 0x1000);
+	assert_non_null(strstr(text_of(&w), "bytes 0x0 to 0x1000 lie outside the region"));
+	why_set(&w, KEY_RANGE, 0x2000, 1, 0x1000, 0x1000);
+	assert_non_null(strstr(text_of(&w), "lie outside"));
+	why_set(&w, KEY_RANGE, UINT64_MAX, 8, 0x1000, 0x1000);
+	assert_non_null(strstr(text_of(&w), "lie outside"));
+}
+
 static void test_text_cut(void **state)
 {
 	char whole[256], buf[256];
@@ -110,6 +127,7 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_range),
 		cmocka_unit_test(test_text_cut),
 	};
 

@@ -142,6 +142,44 @@ static void why_put_choice(struct why_out *o, const char *s, size_t n, uint64_t 
 	why_putn(o, s, bar ? (size_t)(bar - s) : n);
 }
 
+/* "1 packet", "2 packets", "2 entries": noun is in the singular. */
+static void why_put_count(struct why_out *o, const char *noun, size_t n, uint64_t v)
+{
+	bool ies = v != 1 && noun[n - 1] == 'y';
+
+	why_put_number(o, v, 10, 1);
+	why_puts(o, " ");
+	why_putn(o, noun, ies ? n - 1 : n);
+	if (v != 1)
+		why_puts(o, ies ? "ies" : "s");
+}
+
+/* Start and length of an access, start and length of the region that does not contain it. */
+static void why_put_range(struct why_out *o, const uint64_t *arg)
+{
+	uint64_t start = arg[0], end = start + arg[1], first = arg[2], last = first + arg[3];
+
+	why_puts(o, "bytes ");
+	why_put_hex(o, start, 1);
+	why_puts(o, " to ");
+	why_put_hex(o, end, 1);
+	if (end < start || start >= last || end <= first) {
+		why_puts(o, " lie outside");
+	} else if (start < first) {
+		why_puts(o, " begin ");
+		why_put_count(o, "byte", 4, first - start);
+		why_puts(o, " before");
+	} else {
+		why_puts(o, " reach ");
+		why_put_count(o, "byte", 4, end - last);
+		why_puts(o, " beyond");
+	}
+	why_puts(o, " the region ");
+	why_put_hex(o, first, 1);
+	why_puts(o, " to ");
+	why_put_hex(o, last, 1);
+}
+
 static void why_put_as_hex(struct why_out *o, const uint64_t *arg)
 {
 	why_put_hex(o, *arg, 1);
@@ -204,19 +242,8 @@ static const struct why_format {
 	{ "id", why_put_reason },
 	{ "gid", why_put_gid },
 	{ "str", why_put_str },
+	{ "range", why_put_range },
 };
-
-/* "1 packet", "2 packets", "2 entries": noun is in the singular. */
-static void why_put_count(struct why_out *o, const char *noun, size_t n, uint64_t v)
-{
-	bool ies = v != 1 && noun[n - 1] == 'y';
-
-	why_put_number(o, v, 10, 1);
-	why_puts(o, " ");
-	why_putn(o, noun, ies ? n - 1 : n);
-	if (v != 1)
-		why_puts(o, ies ? "ies" : "s");
-}
 
 static void why_put_as(struct why_out *o, const char *how, size_t n, const uint64_t *arg)
 {

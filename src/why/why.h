@@ -84,6 +84,8 @@ enum why_id why_parse(const char *s);
  *	{0:errno}	a positive errno: its text
  *	{0:gid}		values 0 and 1: 16 bytes of a GID in memory order, as an IPv6 or mapped IPv4 address
  *	{0:str}		values 0 and 1: up to 16 bytes of a string, such as the name of an interface
+ *	{0:range}	values 0 to 3, start and length of an access, start and length of a region that does not contain
+ *			it: "bytes 0x1000 to 0x2040 reach 64 bytes beyond the region 0x1000 to 0x2000"
  *	{0?a|b|c}	a if value 0 is 0, b if it is 1, and so on; the last one for larger values
  */
 size_t why_text(const struct why *w, char *buf, size_t size);

@@ -48,7 +48,6 @@ noinline __cold void xp_why_sge(struct qp *qp, const struct pd *pd, const struct
 	for (uint32_t i = 0; i < num && len; i++) {
 		uint32_t length = READ_ONCE(sge[i].length), key = READ_ONCE(sge[i].lkey);
 		uint64_t addr = READ_ONCE(sge[i].addr) + off, take;
-		enum key_fault fault;
 		void *p;
 
 		if (off >= length) {
@@ -58,12 +57,9 @@ noinline __cold void xp_why_sge(struct qp *qp, const struct pd *pd, const struct
 		take = min(len, length - off);
 		if (mr_check(qp->dev, pd->id, qp->qpn, key, addr, take, access | KEY_LOCAL, &p) !=
 		    MR_OK) {
-			fault = key_fault(qp->dev, pd->id, qp->qpn, key, addr, take,
-					  access | KEY_LOCAL);
-			if (recv)
-				xp_why(qp, RECV_KEY, i, key, fault, addr, take);
-			else
-				xp_why(qp, LOCAL_KEY, i, key, fault, addr, take);
+			key_why_local(qp->dev, pd->id, i, recv, key, addr, take,
+				      access | KEY_LOCAL, &xp_fail(qp)->why);
+			xp_fail(qp)->whose = WHY_OWN;
 			return;
 		}
 		first = first ? first : addr;

@@ -19,7 +19,7 @@ struct qp_fail *xp_fail(struct qp *qp);
 void xp_fail_forget(const struct qp *qp);
 
 /* Sets the reason of the QP's next failure: an id of why/why.def without WHY_, and its values. */
-#define xp_why(qp, id, ...) xp_why_set((qp), WHY_##id, (const uint64_t[WHY_ARGS]){ __VA_ARGS__ })
+#define xp_why(qp, id, ...) xp_why_set((qp), WHY_##id, WHY_VALUES(__VA_ARGS__))
 void xp_why_set(struct qp *qp, enum why_id id, const uint64_t arg[WHY_ARGS]);
 /* The reason for which mr_check() with these arguments has refused the peer's access. */
 void xp_why_key(struct qp *qp, uint32_t key, uint64_t va, uint64_t len, uint32_t access);
