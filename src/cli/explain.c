@@ -177,7 +177,10 @@ static void explain_print(struct json_object *f)
 	if (whose)
 		printf("    found by the peer, QP 0x%06llx\n",
 		       (unsigned long long)cli_json_u64(f, "peer_qpn"));
-	if (count > 1) {
+	if (count > 1 && json_object_object_get_ex(f, "status", NULL)) {
+		printf("    and %llu further work requests after it\n",
+		       (unsigned long long)count - 1);
+	} else if (count > 1) {
 		printf("    %llu times within ", (unsigned long long)count);
 		explain_print_time(cli_json_u64(f, "first_ns") - cli_json_u64(f, "last_ns"));
 		putchar('\n');

@@ -34,7 +34,7 @@ static void test_log(void **state)
 	free(log);
 }
 
-/* A flood of one kind takes one record; completions are never merged. */
+/* A flood of one kind takes one record. Completions are not merged, unless they are flushed. */
 static void test_log_flood(void **state)
 {
 	struct why_log *log = calloc(1, sizeof(*log));
@@ -56,6 +56,15 @@ static void test_log_flood(void **state)
 	assert_true(why_log_put(log, &r));
 	assert_true(why_log_put(log, &r));
 	assert_int_equal(log->head, 4);
+	r.why.id = WHY_FLUSH_FAILED;
+	assert_true(why_log_put(log, &r));
+	for (r.wr_id = 1; r.wr_id < 2 * WHY_RECS; r.wr_id++)
+		assert_false(why_log_put(log, &r));
+	assert_true(why_log_get(log, 4, &got));
+	assert_int_equal(got.count, 2 * WHY_RECS);
+	assert_int_equal(got.wr_id, 0);
+	r.qpn = 7;
+	assert_true(why_log_put(log, &r));
 	free(log);
 }
 

@@ -3,13 +3,20 @@
 #include "ipc/why_log.h"
 #include "queue/barrier.h"
 
+/* Work requests that are flushed together. */
+static bool why_rec_flushed(const struct why_rec *a)
+{
+	return a->why.id == WHY_FLUSH_FAILED || a->why.id == WHY_FLUSH_MODIFY;
+}
+
 /*
- * Is this the same failure once more? Completions are never merged: each belongs to a work request. Commands are merged
- * if their values agree.
+ * Is this the same failure once more? Completions are not merged, as each belongs to a work request, unless they are
+ * flushed: a long queue would push the cause out of the log. Commands are merged if their values agree.
  */
 static bool why_rec_again(const struct why_rec *a, const struct why_rec *b)
 {
-	return !a->status && !b->status && a->why.id == b->why.id && a->whose == b->whose &&
+	return a->status == b->status && (!a->status || why_rec_flushed(a)) &&
+	       a->why.id == b->why.id && a->whose == b->whose &&
 	       a->error == b->error && a->dev == b->dev && a->qpn == b->qpn &&
 	       a->event == b->event && !memcmp(a->call, b->call, sizeof(a->call)) &&
 	       (!a->error || !memcmp(a->why.arg, b->why.arg, sizeof(a->why.arg)));
