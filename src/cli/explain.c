@@ -112,13 +112,65 @@ static void explain_paragraph(const char *title, const char *text)
 	putchar('\n');
 }
 
+/* The alternatives of a choice. "are|is|are" goes with a number, which is not known: the first one. */
+static void explain_put_choice(FILE *f, const char *s, size_t n)
+{
+	const char *bar = memchr(s, '|', n);
+	size_t first = bar ? (size_t)(bar - s) : n;
+
+	if (first && n > 2 * first && s[n - first - 1] == '|' && !memcmp(s + n - first, s, first))
+		n = first;
+	for (; (bar = memchr(s, '|', n)); n -= (size_t)(bar + 1 - s), s = bar + 1)
+		fprintf(f, "%.*s%s", (int)(bar - s), s, bar == s ? "" : " / ");
+	fprintf(f, "%.*s", (int)n, s);
+}
+
+/* Writes a directive of a text (why_text()) without its value: "...", "... bytes", or the alternatives. */
+static void explain_put_directive(FILE *f, const char *s, size_t n)
+{
+	if (n > 2 && s[1] == '?') {
+		explain_put_choice(f, s + 2, n - 2);
+	} else if (n > 4 && !strncmp(s + 1, ":n ", 3)) {
+		bool ies = s[n - 1] == 'y';
+
+		fprintf(f, "... %.*s%s", (int)(n - 4 - ies), s + 4, ies ? "ies" : "s");
+	} else {
+		fputs("...", f);
+	}
+}
+
+/* The text of a reason without values, malloc()ed; NULL: no memory. */
+static char *explain_pattern(const char *text)
+{
+	char *out = NULL;
+	size_t size, n;
+	FILE *f = open_memstream(&out, &size);
+
+	if (!f)
+		return NULL;
+	for (; *text; text += n) {
+		n = strcspn(text, "{");
+		fwrite(text, 1, n, f);
+		if (text[n] == '{') {
+			size_t end = strcspn(text + n, "}");
+
+			explain_put_directive(f, text + n + 1, end - 1);
+			n += end + 1;
+		}
+	}
+	fclose(f);
+	return out;
+}
+
 static int explain_reason(enum why_id id)
 {
 	const struct why_row *row = why_row(id);
-	char name[WHY_NAME_LEN];
+	char name[WHY_NAME_LEN], *text = explain_pattern(row->text);
 
 	why_name(id, name);
 	printf("%s %s\n", name, row->name);
+	explain_paragraph("text", text ? text : "");
+	free(text);
 	explain_paragraph("where", explain_kind(row->kind));
 	explain_paragraph("rule", row->means);
 	explain_paragraph("mistake", row->mistake);
@@ -287,7 +339,8 @@ static int explain_show(struct explain_args *a, const char *text)
 	if (a->json)
 		cli_put_json(o);
 	else if (!left)
-		puts("nothing has failed");
+		puts("nothing has failed that ruse has seen. Work requests that ibv_post_send() and\n"
+		     "ibv_post_recv() refuse are seen with `ruse run --explain PROGRAM`.");
 	for (size_t i = 0; left && !a->json && i < json_object_array_length(ps); i++)
 		explain_print_process(json_object_array_get_idx(ps, i));
 	if (left && !a->json)
