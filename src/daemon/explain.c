@@ -21,6 +21,7 @@ void explain_init(struct explain *e)
 {
 	list_init(&e->ended);
 	e->nended = 0;
+	e->own = NULL;
 }
 
 static void explain_forget(struct explain *e, struct explain_ended *ended)
@@ -34,6 +35,17 @@ void explain_fini(struct explain *e)
 {
 	while (!list_empty(&e->ended))
 		explain_forget(e, list_first_entry(&e->ended, struct explain_ended, node));
+	free(e->own);
+}
+
+void explain_drop(struct explain *e, const struct why *why, ns_t now)
+{
+	const struct why_rec r = { .why = *why, .last = now };
+
+	if (!e->own)
+		e->own = calloc(1, sizeof(*e->own));
+	if (e->own)
+		why_log_put(e->own, &r);
 }
 
 /* Reads the log with pread() and does not map it: a missing page is then an error instead of a SIGBUS. */
@@ -74,7 +86,7 @@ uint64_t explain_count(const struct explain *e, const struct clients *cs)
 	const struct explain_ended *ended;
 	const struct client *c;
 	struct why_log log;
-	uint64_t n = 0;
+	uint64_t n = e->own ? explain_stored(e->own) : 0;
 
 	list_for_each_entry(ended, &e->ended, node)
 		n += explain_stored(&ended->log);
@@ -170,6 +182,11 @@ char *explain_text(const struct explain *e, const struct clients *cs, const stru
 		if (!c->proc || !log || !explain_read(c, log))
 			continue;
 		p = explain_process(log, c->pid, c->comm, c->proc, page, now);
+		json_object_object_add(p, "ended_ns", NULL);
+		json_object_array_add(a, p);
+	}
+	if (e->own) {
+		p = explain_process(e->own, getpid(), "rused", 0, page, now);
 		json_object_object_add(p, "ended_ns", NULL);
 		json_object_array_add(a, p);
 	}

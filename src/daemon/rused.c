@@ -21,6 +21,16 @@ static void rused_publish(void *ctx, unsigned int slot, const struct host_dev *d
 	host_publish(&((struct rused *)ctx)->host, (int)slot, d);
 }
 
+static void rused_stray(void *ctx, const uint8_t from[16], uint32_t qpn)
+{
+	struct rused *r = ctx;
+	struct why why;
+
+	why_set(&why, DROP_NO_QP_WIRE, 0, 0, qpn);
+	memcpy(why.arg, from, 16);
+	explain_drop(&r->explain, &why, r->loop.now);
+}
+
 static void rused_del(void *ctx, unsigned int slot)
 {
 	devices_del(&((struct rused *)ctx)->host, (int)slot);
@@ -196,6 +206,7 @@ void rused_connect(struct rused *r)
 	r->umads.drain = rused_drain_posted;
 	r->umads.drain_ctx = &r->channels;
 	r->gsi.publish = rused_publish;
+	r->gsi.stray = rused_stray;
 	r->gsi.ctx = r;
 	r->place.loop = &r->loop;
 	r->place.ops = &rused_place_ops;

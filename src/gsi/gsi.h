@@ -60,7 +60,9 @@ struct gsi {
 	struct umads *umads;
 	/* Changes page->dev[slot]. Set by the owner. */
 	void (*publish)(void *ctx, unsigned int slot, const struct host_dev *d);
-	void *ctx;		/* of publish() */
+	/* A request from a wire for a QP number that no process has. NULL: it is dropped. Set by the owner. */
+	void (*stray)(void *ctx, const uint8_t from[16], uint32_t qpn);
+	void *ctx;		/* of publish() and stray() */
 	struct gsi_port port[HOST_MAX_DEVS];
 	struct mad_host mad;
 	struct cm *cm;
@@ -107,7 +109,7 @@ int gsi_wire_send(struct gsi_port *p, const struct mad_addr *to, const uint8_t m
 void gsi_wire_show(struct gsi_port *p, const struct mad_addr *to, const uint8_t mad[CM_MAD_LEN]);
 /*
  * Handles the packets in fd, the socket of UDP port 4791 for QP1 (daemon/port.h, slot 0): MADs to
- * QP1 are delivered, others dropped.
+ * QP1 are delivered, others dropped (gsi.stray).
  */
 void gsi_wire_input(struct gsi *g, int fd);
 /* Prepares this socket for gsi_wire_input(): larger buffer, destination address of each datagram. 0 or -errno. */

@@ -5,8 +5,8 @@
  *
  * The sending socket is bound to the source port that kernel rxe uses, if that port is free. UDP
  * port 4791 has several sockets (daemon/port.h): packets to QP1, and to QP numbers that no process has
- * leased, arrive at that of slot 0. gsi_wire_packet_in() checks headers and ICRC, and drops all other
- * packets that arrive there.
+ * leased, arrive at that of slot 0. gsi_wire_packet_in() checks headers and ICRC. Of the other packets that
+ * arrive there, requests are told to the owner of the GSI.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -20,6 +20,7 @@
 #include "wire/be.h"
 #include "wire/frame.h"
 #include "wire/ipudp.h"
+#include "wire/packet.h"
 
 #define PACKET_LEN (BTH_LEN + DETH_LEN + CM_MAD_LEN)
 #define RCVBUF (4 << 20)	/* bytes, for many peers that connect at once */
@@ -222,30 +223,45 @@ static bool gsi_wire_addresses(struct msghdr *m, struct seg_net *net, uint16_t *
 }
 
 /* The ICRC covers the IPv4 id, which the socket does not report: the ICRC is right if it fits any id. */
-static bool gsi_wire_icrc_right(const struct seg_net *net, uint16_t sport, const uint8_t *p)
+/* p: len bytes from the BTH, followed by the ICRC. */
+static bool gsi_wire_icrc_right(const struct seg_net *net, uint16_t sport, const uint8_t *p,
+				uint32_t len)
 {
 	uint8_t hdr[IPUDP_MAX];
-	uint32_t got = icrc_get(p + PACKET_LEN);
+	uint32_t got = icrc_get(p + len);
 	uint16_t id;
 
 	for (int df = 1; df >= 0; df--) {
-		size_t iplen = ipudp_put(hdr, net, sport, ROCE_PORT, PACKET_LEN + ICRC_LEN, 0,
+		size_t iplen = ipudp_put(hdr, net, sport, ROCE_PORT, len + ICRC_LEN, 0,
 					 df ? IPUDP_DF : 0);
-		uint32_t crc = ipudp_icrc(hdr, iplen, p, PACKET_LEN);
+		uint32_t crc = ipudp_icrc(hdr, iplen, p, len);
 
 		if (crc == got)
 			return true;
 		if (!net_is_v4(net))
 			return false;
-		if (icrc_explain_id(crc, got, 14 + UDP_HDR_LEN + PACKET_LEN, &id))
+		if (icrc_explain_id(crc, got, 14 + UDP_HDR_LEN + len, &id))
 			return true;
 	}
 	return false;
 }
 
+/* A packet for a QP number that no process has. Late answers to a process that has ended are usual: not told. */
+static void gsi_wire_stray(struct gsi *g, const uint8_t *p, uint32_t len, const struct seg_net *net,
+			   uint16_t sport)
+{
+	struct iovec iov;
+	struct seg seg;
+	uint16_t index;
+
+	if (g->stray && packet_parse(p, len, &seg, &iov) == PACKET_OK && !seg_is_answer(&seg) &&
+	    gsi_find_gid(g, net->dgid, &index) && gsi_wire_icrc_right(net, sport, p, len))
+		g->stray(g->ctx, net->sgid, seg.dqpn);
+}
+
 /* Checks of IBA 9.6.1 and 9.8.3.1 for QP1. Packets that fail are dropped silently. */
-static void gsi_wire_packet_in(struct gsi *g, const uint8_t *p, const struct seg_net *net,
-			       uint16_t sport)
+static void gsi_wire_packet_in(struct gsi *g, const uint8_t *p, uint32_t len,
+			       const struct seg_net *net, uint16_t sport)
 {
 	struct mad_addr from = { .qp = GSI_QPN, .grh = true, .hop_limit = HOP_LIMIT_DEFAULT };
 	struct gsi_port *to;
@@ -254,13 +270,18 @@ static void gsi_wire_packet_in(struct gsi *g, const uint8_t *p, const struct seg
 	uint16_t index;
 
 	bth_get(p, &bth);
+	if (bth.dqpn != GSI_QPN) {
+		gsi_wire_stray(g, p, len, net, sport);
+		return;
+	}
+	if (len != PACKET_LEN)
+		return;
 	deth_get(p + BTH_LEN, &deth);
 	if (bth.opcode != opcode_of(SEG_UD, SEG_SEND, true, true) || bth.tver || bth.pad ||
-	    bth.dqpn != GSI_QPN || (bth.pkey & 0x7fff) != (GSI_PKEY & 0x7fff) ||
-	    deth.qkey != GSI_QKEY)
+	    (bth.pkey & 0x7fff) != (GSI_PKEY & 0x7fff) || deth.qkey != GSI_QKEY)
 		return;
 	to = gsi_find_gid(g, net->dgid, &index);
-	if (!to || !gsi_wire_icrc_right(net, sport, p))
+	if (!to || !gsi_wire_icrc_right(net, sport, p, len))
 		return;
 	capture_out(g->capture, g->page->dev[to->slot].name, net, sport, p, PACKET_LEN, true);
 	from.sgid_index = (uint8_t)index;
@@ -294,8 +315,13 @@ void gsi_wire_input(struct gsi *g, int fd)
 			return;
 		if (!gsi_wire_addresses(&m, &net, &sport, &size))
 			continue;
-		for (size_t at = 0; at < (size_t)n; at += size ? size : (size_t)n)
-			if (min((size_t)n - at, size ? size : (size_t)n) == PACKET_LEN + ICRC_LEN)
-				gsi_wire_packet_in(g, train + at, &net, sport);
+		size = size ? size : (size_t)n;
+		for (size_t at = 0; at < (size_t)n; at += size) {
+			size_t len = min((size_t)n - at, size);
+
+			if (len >= BTH_LEN + ICRC_LEN)
+				gsi_wire_packet_in(g, train + at, (uint32_t)len - ICRC_LEN, &net,
+						   sport);
+		}
 	}
 }

@@ -150,11 +150,20 @@ static bool to_init(void)
 		      (e.type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
 }
 
+static uint32_t dest_qpn(void)
+{
+	uint32_t qpn = peer.qpn ^ (uint32_t)e.qpn_xor;
+
+	if (e.qpn_of_none)	/* the highest bits tell the process */
+		qpn ^= (peer.qpn ^ me.qpn) >> 22 == 2 ? 0x400000 : 0x800000;
+	return qpn;
+}
+
 static bool to_rtr(void)
 {
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer.qpn ^ (uint32_t)e.qpn_xor, .rq_psn = (uint32_t)e.peer_psn,
+		.dest_qp_num = dest_qpn(), .rq_psn = (uint32_t)e.peer_psn,
 		.max_dest_rd_atomic = (uint8_t)e.max_dest_rd, .min_rnr_timer = 12,
 		.ah_attr = { .is_global = 1, .port_num = 1,
 			     .grh = { .dgid = peer.gid, .sgid_index = (uint8_t)e.gid_index,

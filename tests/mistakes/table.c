@@ -194,6 +194,11 @@ static void wrong_qpn(void)
 	e.qpn_xor = server ? 0 : 0x123;
 }
 
+static void qpn_of_none(void)
+{
+	e.qpn_of_none = !server;
+}
+
 static void wrong_psn(void)
 {
 	e.peer_psn += server ? 77 : 0;
@@ -472,6 +477,7 @@ static const struct mistake table[] = {
 	{ "peer-in-err", NULL, to_err, send_it, 0 },
 	{ "peer-failed", NULL, fail_before, send_it, 0 },
 	{ "qpn-wrong", wrong_qpn, NULL, send_it, 0 },
+	{ "qpn-of-none", qpn_of_none, NULL, send_it, 0 },
 	{ "psn-wrong", wrong_psn, NULL, send_it, 0 },
 	{ "psn-behind", psn_behind, NULL, send_it, 0 },
 	{ "qpn-of-another", qpn_of_another, NULL, send_it, 0 },

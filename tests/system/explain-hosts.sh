@@ -76,6 +76,8 @@ halves peer-in-init RETRY_NEVER DROP_STATE
 fresh
 halves qpn-wrong RETRY_NEVER DROP_NO_QP_WIRE
 fresh
+halves qpn-of-none RETRY_NEVER DROP_NO_QP_WIRE
+fresh
 halves psn-behind RETRY_PSN DROP_PSN
 fresh
 halves ud-qkey - DROP_QKEY
