@@ -73,7 +73,7 @@ struct __attribute__((packed, aligned(4))) resp_replay {
 /* Kind of the message whose first packets, but not the last, have arrived. */
 enum resp_msg { RESP_MSG_NONE, RESP_MSG_SEND, RESP_MSG_WRITE };
 
-#define RECV_AT_SHIFT 20
+#define RECV_AT_SHIFT 20	/* about 1 ms */
 
 struct qp_resp {
 	uint8_t msg;		/* enum resp_msg */
@@ -104,7 +104,7 @@ struct qp_resp {
 	uint64_t wr_id;
 	uint64_t room;		/* bytes in its scatter list */
 	uint32_t num_sge;
-	uint32_t recv_at;	/* RC: time of the last one completed with a message, in units of 1 << RECV_AT_SHIFT ns, modulo 2^32 */
+	uint32_t recv_at;	/* RC: when `recvs` last grew, in units of 2^RECV_AT_SHIFT ns, modulo 2^32 */
 	struct rxe_sge *sge;	/* max_recv_sge entries */
 
 	/*

@@ -130,10 +130,10 @@ static struct why why_local(const struct pd *p, bool recv, uint32_t key, uint64_
 }
 
 /* Of a send and of a receive. */
-#define EXPECT_LOCAL(name, p, key, len, access, a1, a2)                                           \
-	do {                                                                                      \
-		EXPECT(why_local((p), false, (key), (len), (access)), LOCAL_##name, 1, (a1), (a2)); \
-		EXPECT(why_local((p), true, (key), (len), (access)), RECV_##name, 1, (a1), (a2));   \
+#define EXPECT_LOCAL(name, p, key, len, access, a1, a2) \
+	do { \
+		EXPECT(why_local((p), false, (key), (len), (access)), LOCAL_##name, 1, a1, a2); \
+		EXPECT(why_local((p), true, (key), (len), (access)), RECV_##name, 1, a1, a2); \
 	} while (0)
 
 static void test_local(void **state)

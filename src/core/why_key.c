@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "core/why_key.h"
+#include "wire/be.h"
 
 void key_ended(struct rdev *dev, uint32_t key, bool window)
 {
@@ -38,8 +39,11 @@ static uint32_t key_of_card(const struct rdev *dev, uint32_t key)
 static void key_why_none(const struct rdev *dev, uint32_t key, struct why *why)
 {
 	const struct fail_log *h = &dev->fails;
-	uint32_t k = key_find_ended(dev, key), other = __builtin_bswap32(key);
+	uint32_t k = key_find_ended(dev, key), other;
+	uint8_t bytes[4];
 
+	put_le32(bytes, key);
+	other = get_be32(bytes);
 	if (k < DEV_KEY_HISTORY && h->key[k].window)
 		why_set(why, KEY_INVALIDATED, key, rdev_now(dev) - h->key[k].at);
 	else if (k < DEV_KEY_HISTORY)

@@ -42,7 +42,8 @@ static noinline __cold void wire_no_qp(struct rdev *dev, const struct seg_net *n
 }
 
 /* The same for a packet as it has arrived. Late answers to a process that has ended are usual: not logged. */
-static noinline __cold void wire_no_process(const struct seg_net *net, const void *packet, size_t len)
+static noinline __cold void wire_no_process(const struct seg_net *net, const void *packet,
+					    size_t len)
 {
 	struct iovec iov;
 	struct seg seg;

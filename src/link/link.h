@@ -38,10 +38,7 @@ struct link_ops {
 	 * the ACK timeout instead of counting it: a stopped process is not dead. NULL: not known.
 	 */
 	bool (*peer_behind)(struct link *l);
-	/*
-	 * Reads the state (enum qp_state) of the peer's RC QP, and why it has failed (qp_card.err). False: there is no
-	 * such QP. NULL: not known.
-	 */
+	/* Reads state (enum qp_state) and err (qp_card.err) of the peer's RC QP. False: there is none. NULL: not known. */
 	bool (*peer_qp)(struct link *l, uint32_t qpn, uint32_t *state, uint32_t *err);
 	/* After -EAGAIN: waits up to half a second for room. Returns whether there is room. NULL: cannot wait. */
 	bool (*wait_room)(struct link *l);

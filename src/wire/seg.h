@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A segment: a run of consecutive packets of one message, the unit that transport and
- * links exchange. A wire link cuts it into packets of path_mtu; a memory link passes it
- * whole. PSNs and packet counts are those of the wire on any link.
+ * A segment: a run of consecutive packets of one message, the unit that transport and links exchange. A wire link cuts
+ * it into packets of path_mtu; a memory link passes it whole. PSNs and packet counts are those of the wire on any link.
  */
 #ifndef RUSE_WIRE_SEG_H
 #define RUSE_WIRE_SEG_H
@@ -31,12 +30,10 @@ enum seg_type {
 	SEG_NTYPES
 };
 
-/* START: the segment's first packet starts the message. END: the segment's last packet ends it. */
-#define SEG_F_START 0x01
-#define SEG_F_END 0x02
-/* ACKREQ: the segment's last packet has AckReq. SOLICITED: it has SE (solicited event). */
-#define SEG_F_ACKREQ 0x04
-#define SEG_F_SOLICITED 0x08
+#define SEG_F_START 0x01	/* the segment's first packet starts the message */
+#define SEG_F_END 0x02		/* the segment's last packet ends the message */
+#define SEG_F_ACKREQ 0x04	/* the last packet has AckReq */
+#define SEG_F_SOLICITED 0x08	/* the last packet has SE (solicited event) */
 
 /* imm of a FLUSH (IBA A19, FETH). Placement type: GLOBAL, PERSISTENT or both. Selectivity level: RANGE or MR. */
 #define SEG_FETH_GLOBAL 0x1

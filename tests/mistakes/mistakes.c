@@ -96,7 +96,8 @@ static int ipv4_gid(int n)
 	union ibv_gid gid;
 
 	for (int i = 0; i < 16; i++)
-		if (!ibv_query_gid(ctx, 1, i, &gid) && !memcmp(gid.raw, mapped, sizeof(mapped)) && !n--)
+		if (!ibv_query_gid(ctx, 1, i, &gid) && !memcmp(gid.raw, mapped, sizeof(mapped)) &&
+		    !n--)
 			return i;
 	return 0;
 }
