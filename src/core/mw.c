@@ -87,57 +87,62 @@ int mw_dealloc(struct mw *mw)
 }
 
 /* The checks of IBA 10.6.7.2, in the kernel's order. mr is NULL for length 0. */
-static bool mw_bind_ok(const struct qp *qp, const struct mw *mw, const struct mr *mr,
-		       const struct key_card *card, const struct mw_bind *b)
+static enum mw_fault mw_bind_check(const struct qp *qp, const struct mw *mw, const struct mr *mr,
+				   const struct key_card *card, const struct mw_bind *b)
 {
 	if (mw->type == MW_TYPE_1) {
 		/* o10-36.2.2: zero-based addresses are for type 2 only */
 		if (b->access & ZERO_BASED)
-			return false;
-	} else if (mw->mr || !mr) {
-		/* o10-37.2.30: already bound; o10-37.2.40: length 0 */
-		return false;
+			return MW_TYPE;
+	} else if (mw->mr) {	/* o10-37.2.30 */
+		return MW_BOUND;
+	} else if (!mr) {	/* o10-37.2.40: length 0 */
+		return MW_TYPE;
 	}
 	/* C10-72: QP, window and MR have the same PD */
 	if (qp->pd != mw->pd)
-		return false;
+		return MW_QP_PD;
 	if (!mr)
-		return true;
-	if (mr->pd != mw->pd || card->access & ZERO_BASED)
-		return false;
+		return MW_OK;
+	if (mr->pd != mw->pd)
+		return MW_MR_PD;
+	if (card->access & ZERO_BASED)
+		return MW_MR_ZERO;
 	/* C10-73: the MR allows binding */
 	if (!(card->access & IB_UVERBS_ACCESS_MW_BIND))
-		return false;
+		return MW_MR_BIND;
 	/* C10-74: remote write needs local write */
 	if (b->access & REMOTE_WRITES && !(card->access & IB_UVERBS_ACCESS_LOCAL_WRITE))
-		return false;
+		return MW_MR_WRITE;
 	/* C10-75: the window is within the MR */
 	return b->addr >= card->iova && b->length <= card->length &&
-	       b->addr - card->iova <= card->length - b->length;
+	       b->addr - card->iova <= card->length - b->length ? MW_OK : MW_RANGE;
 }
 
-int mw_bind(struct qp *qp, const struct mw_bind *b)
+enum mw_fault mw_bind(struct qp *qp, const struct mw_bind *b)
 {
 	struct rdev *dev = qp->dev;
 	struct mw *mw = idtable_find(&dev->mws, b->mw_rkey >> 8);
 	const struct key_card *card = NULL;
+	enum mw_fault fault;
 	struct mr *mr = NULL;
 
 	if (!mw || mw->rkey != b->mw_rkey)
-		return -EINVAL;
+		return MW_NO_WINDOW;
 	if (b->length) {
 		mr = idtable_find(&dev->mrs, b->mr_lkey >> 8);
 		if (!mr || mr->lkey != b->mr_lkey)
-			return -EINVAL;
+			return MW_NO_REGION;
 		card = &dev->keys[mr->index];
 	}
-	if (!mw_bind_ok(qp, mw, mr, card, b))
-		return -EINVAL;
+	fault = mw_bind_check(qp, mw, mr, card, b);
+	if (fault != MW_OK)
+		return fault;
 	key_ended(dev, mw->rkey, true);
 	mw->rkey = (mw->rkey & ~0xffu) | (b->rkey & 0xff);
 	mw_unbind(mw);
 	if (!mr)
-		return 0;
+		return MW_OK;
 	mw->mr = mr;
 	mr->usecnt++;
 	mw->qpn = mw->type == MW_TYPE_2 ? qp->qpn : 0;
@@ -147,22 +152,23 @@ int mw_bind(struct qp *qp, const struct mw_bind *b)
 		.start = card->start + (b->addr - card->iova),
 		.shared = card->shared ? card->shared + (b->addr - card->iova) : 0,
 		.iova = b->access & ZERO_BASED ? 0 : b->addr });
-	return 0;
+	return MW_OK;
 }
 
-int mw_invalidate(struct qp *qp, uint32_t rkey)
+enum mw_fault mw_invalidate(struct qp *qp, uint32_t rkey)
 {
 	struct mw *mw = idtable_find(&qp->dev->mws, rkey >> 8);
 
-	/*
-	 * o10-37.2.26: type 1 windows cannot be invalidated. C11-26: only the QP that has bound
-	 * the window may invalidate it.
-	 */
-	if (!mw || mw->rkey != rkey || mw->type != MW_TYPE_2 || mw->pd != qp->pd ||
-	    (mw->mr && mw->qpn != qp->qpn))
-		return -EINVAL;
+	if (!mw || mw->rkey != rkey)
+		return MW_NO_WINDOW;
+	if (mw->type != MW_TYPE_2)	/* o10-37.2.26 */
+		return MW_TYPE;
+	if (mw->pd != qp->pd)
+		return MW_QP_PD;
+	if (mw->mr && mw->qpn != qp->qpn)	/* C11-26 */
+		return MW_OTHER_QP;
 	mw_unbind(mw);
-	return 0;
+	return MW_OK;
 }
 
 void mw_qp_gone(struct qp *qp)

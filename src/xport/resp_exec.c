@@ -16,7 +16,7 @@
  */
 static noinline enum resp_step resp_exec_inv(struct resp_ctx *c)
 {
-	if (likely(!mw_invalidate(c->qp, c->seg->imm)))
+	if (likely(mw_invalidate(c->qp, c->seg->imm) == MW_OK))
 		return RESP_COMPLETE;
 	xp_why(c->qp, INV_KEY, c->seg->imm);
 	c->syndrome = AETH_NAK_REM_ACC;

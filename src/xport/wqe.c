@@ -94,16 +94,32 @@ static enum wc_status wqe_read_local(const struct rxe_send_wqe *s, struct req_wq
 	return WC_SUCCESS;
 }
 
+static noinline __cold void wqe_why_bind(struct qp *qp, const struct req_wqe *w,
+					 enum mw_fault fault)
+{
+	const struct mw_bind *b = &w->bind;
+	const struct key_card *c;
+
+	if (w->opcode == IB_UVERBS_WR_LOCAL_INV) {
+		xp_why(qp, BIND_FAILED, w->inv_rkey, 1, fault - MW_NO_WINDOW);
+	} else if (fault != MW_RANGE) {
+		xp_why(qp, BIND_FAILED, b->mw_rkey, 0, fault - MW_NO_WINDOW);
+	} else {
+		c = &qp->dev->keys[b->mr_lkey >> 8];	/* the region exists */
+		xp_why(qp, BIND_RANGE, b->addr, b->length, c->iova, c->length, b->mw_rkey);
+	}
+}
+
 /* Executes BIND_MW or LOCAL_INV. */
 enum wc_status wqe_bind(struct qp *qp, const struct req_wqe *w)
 {
-	int rc = w->opcode == IB_UVERBS_WR_LOCAL_INV ? mw_invalidate(qp, w->inv_rkey) :
-						       mw_bind(qp, &w->bind);
+	enum mw_fault fault = w->opcode == IB_UVERBS_WR_LOCAL_INV ?
+		mw_invalidate(qp, w->inv_rkey) : mw_bind(qp, &w->bind);
 
-	if (unlikely(rc))
-		xp_why(qp, BIND_FAILED, w->opcode == IB_UVERBS_WR_LOCAL_INV ? w->inv_rkey :
-							w->bind.mw_rkey, (uint64_t)-rc);
-	return rc ? WC_MW_BIND_ERR : WC_SUCCESS;
+	if (likely(fault == MW_OK))
+		return WC_SUCCESS;
+	wqe_why_bind(qp, w, fault);
+	return WC_MW_BIND_ERR;
 }
 
 /* Reads an ATOMIC WRITE. Its 8 bytes are always inline (librxe's wr_atomic_write()). */

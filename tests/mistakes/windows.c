@@ -14,13 +14,13 @@ static struct ibv_mw *window(void)
 	return mw;
 }
 
-/* Binds the window to this end's region, with its next key, and waits for the completion. */
-static void bind_on(struct ibv_qp *on, struct ibv_mw *mw)
+/* Binds the window to length bytes of this end's region, with its next key, and waits for the completion. */
+static void bind_bytes(struct ibv_qp *on, struct ibv_mw *mw, uint64_t length)
 {
 	struct ibv_send_wr w = {
 		.wr_id = 11, .opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED,
 		.bind_mw = { .mw = mw, .rkey = ibv_inc_rkey(mw->rkey),
-			     .bind_info = { .mr = mr, .addr = (uintptr_t)buf, .length = REG,
+			     .bind_info = { .mr = mr, .addr = (uintptr_t)buf, .length = length,
 					    .mw_access_flags = IBV_ACCESS_REMOTE_WRITE } },
 	}, *bad;
 	int rc = ibv_post_send(on, &w, &bad);
@@ -31,9 +31,14 @@ static void bind_on(struct ibv_qp *on, struct ibv_mw *mw)
 	me.rkey = w.bind_mw.rkey;
 }
 
+static void bind_on(struct ibv_qp *on, struct ibv_mw *mw)
+{
+	bind_bytes(on, mw, REG);
+}
+
 static void may_bind(void)
 {
-	e.mr_access |= server ? IBV_ACCESS_MW_BIND : 0;
+	e.mr_access |= IBV_ACCESS_MW_BIND;
 }
 
 static void unbound(void)
@@ -67,6 +72,34 @@ static void bind_it(void)
 	bind_on(qp, window());
 }
 
+static void bind_twice(void)
+{
+	struct ibv_mw *mw = window();
+
+	bind_on(qp, mw);
+	mw->rkey = me.rkey;
+	bind_on(qp, mw);
+}
+
+static void bind_long(void)
+{
+	bind_bytes(qp, window(), REG + 64);
+}
+
+/* A region has no window to invalidate. */
+static void invalidate_own(void)
+{
+	struct ibv_send_wr w = {
+		.wr_id = 11, .opcode = IBV_WR_LOCAL_INV, .send_flags = IBV_SEND_SIGNALED,
+		.invalidate_rkey = mr->rkey,
+	}, *bad;
+	int rc = ibv_post_send(qp, &w, &bad);
+
+	if (rc)
+		failed("invalidate", rc);
+	completions(200);
+}
+
 static void one_recv(void)
 {
 	e.recvs = server;
@@ -82,6 +115,9 @@ static const struct mistake table[] = {
 	{ "window-other-qp", may_bind, bound_elsewhere, write_it, 0 },
 	{ "window-taken-back", may_bind, taken_back, write_it, 0 },
 	{ "window-no-bind-access", NULL, NULL, bind_it, 0 },
+	{ "window-bound-twice", may_bind, NULL, bind_twice, 100 },
+	{ "window-range", may_bind, NULL, bind_long, 100 },
+	{ "invalidate-own-region", NULL, NULL, invalidate_own, 100 },
 	{ "invalidate-region", one_recv, NULL, invalidate_region, 0 },
 };
 
