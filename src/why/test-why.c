@@ -65,7 +65,7 @@ static void test_text(void **state)
 	assert_non_null(strstr(text_of(&w), "allows LOCAL_WRITE, REMOTE_READ, the request needs "
 					    "REMOTE_WRITE"));
 	why_set(&w, QP_ACCESS, 0, 2);
-	assert_string_equal(text_of(&w), "the QP allows none, the request needs REMOTE_WRITE");
+	assert_string_equal(text_of(&w), "qp_access_flags of the QP are none, the request needs REMOTE_WRITE");
 	why_set(&w, RETRY_STATE, 0x12, 6, 1);
 	assert_string_equal(text_of(&w), "QP 0x000012 of the peer is in state ERR: its program has moved it there");
 	why_set(&w, RETRY_ROUTE, 0, 0, ENETUNREACH);
