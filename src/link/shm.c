@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The shm endpoint: what a process shows to its peers, and the set of its links. shm_conn.c creates
- * links, shm_link.c runs them, shm_direct.c executes WRITEs and READs in the peer's memory without
- * the peer's help.
- *
- * Wake-up: a peer that has put a segment into a ring checks this process's want_wakeup flag. If it
- * is set, the peer clears it and writes the eventfd: one system call per sleep, none while the
- * process polls. shm_want_wakeup() sets the flag and then checks the rings; the peer does it in the
- * opposite order, so no wake-up is lost.
+ * links, shm_link.c runs them, shm_wake.c wakes peers that sleep, shm_direct.c executes WRITEs and
+ * READs in the peer's memory without the peer's help.
  *
  * Death: the progress thread owns a robust futex word (shm_pub.alive), by which peers see whether this process lives.
  * The kernel marks the word when the thread ends, by death of the process or by exec, even if other processes keep
@@ -259,29 +254,10 @@ HOT int shm_poll(struct shm_ep *ep, int budget)
 	return n;
 }
 
-bool shm_want_wakeup(struct shm_ep *ep)
-{
-	struct shm_link *l;
-
-	smp_store_mb(&ep->exp->want_wakeup, 1);
-	list_for_each_entry(l, &ep->links, list)
-		if (shm_rx_ready(&l->rx) ||
-		    (shm_link_waits(l) && smp_load_acquire(&l->tx.h->cons) != l->tx.cons))
-			return false;
-	return !ep->ndoomed;
-}
-
 void shm_round_done(struct shm_ep *ep)
 {
 	if (ep->pub->in_round)
 		smp_store_release(&ep->pub->in_round, 0);
-}
-
-void shm_polling(struct shm_ep *ep)
-{
-	/* Read first, so that the cache line stays shared while the program polls. */
-	if (READ_ONCE(ep->exp->want_wakeup))
-		WRITE_ONCE(ep->exp->want_wakeup, 0);
 }
 
 void shm_quiesce(struct shm_ep *ep)

@@ -36,14 +36,6 @@ static struct shm_link *to_shm_link(struct link *l)
 	return container_of(l, struct shm_link, l);
 }
 
-void shm_link_wake(struct shm_link *l)
-{
-	static const uint64_t one = 1;
-
-	if (READ_ONCE(l->exp->want_wakeup) && atomic_xchg(&l->exp->want_wakeup, 0u))
-		sys_write(l->evfd, &one, sizeof(one));
-}
-
 noinline __cold void shm_link_doom(struct shm_link *l)
 {
 	if (l->doomed || !l->ep)

@@ -84,7 +84,8 @@ void shm_link_doom(struct shm_link *l);
  * link_host.down(), and drop the endpoint's reference.
  */
 void shm_link_bury(struct shm_link *l);
-/* Write the peer's eventfd if the peer asked for a wake-up. */
+
+/* shm_wake.c. Write the peer's eventfd if the peer asked for a wake-up. */
 void shm_link_wake(struct shm_link *l);
 
 /* shm_direct.c: link_ops.direct. */
