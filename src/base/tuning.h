@@ -12,7 +12,7 @@
  * What comes within this time is polled for, as a sleep and a wake-up take longer: the next segment
  * of a stream (engine/pollstate.h), the next message to rused (daemon/channels.c), the program's
  * message on which an ACK can ride (link/udp_hold.c).
- * Tests: engine/test-pollstate.c, loop/test-loop.c, link/test-udp.c.
+ * Tests: engine/test-pollstate.c, link/test-udp.c.
  */
 #define TUNE_SOON (50 * NS_US)
 /* For this time a process polls for rused's answer to a command. Test: ipc/test-channel.c. */

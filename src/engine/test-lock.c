@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include "base/tuning.h"
 #include "engine/lock.h"
 
 #define THREADS 4
@@ -89,6 +90,8 @@ static void sleeper(void **state)
 	elock_leave(&lock);
 	pthread_join(t, NULL);
 	assert_int_equal(lock.word, 0);
+	/* Fewer would mean a system call for most waits; more would keep the owner from its CPU. */
+	assert_in_range(TUNE_SPINS, 100, 100000);
 }
 
 int main(void)

@@ -125,6 +125,22 @@ static void test_linger(void **state)
 	assert_int_equal(pollstate_get(&s), POLLSTATE_ASLEEP);
 }
 
+/* Segments 10 us apart are a stream. 1 ms without a segment is its end. */
+static void test_stream_pace(void **state)
+{
+	struct pollstate s = in(POLLSTATE_STREAM);
+
+	for (int i = 0; i < 100; i++) {
+		now += 10 * NS_US;
+		step(&s, POLLSTATE_NONE);
+		assert_int_equal(pollstate_get(&s), POLLSTATE_STREAM);
+		step(&s, POLLSTATE_SOME);
+	}
+	now += NS_MS;
+	step(&s, POLLSTATE_NONE);
+	assert_int_equal(pollstate_get(&s), POLLSTATE_ASLEEP);
+}
+
 /* Arming a CQ does not lengthen a stream. */
 static void test_arm_in_stream(void **state)
 {
@@ -141,6 +157,8 @@ static void test_round(void **state)
 	assert_int_equal(pollstate_round(1), POLLSTATE_SOME);
 	assert_int_equal(pollstate_round(TUNE_STREAM - 1), POLLSTATE_SOME);
 	assert_int_equal(pollstate_round(TUNE_STREAM), POLLSTATE_MANY);
+	/* A round takes in 64 segments at most. */
+	assert_int_equal(pollstate_round(64), POLLSTATE_MANY);
 }
 
 static void test_due(void **state)
@@ -156,7 +174,8 @@ static void test_due(void **state)
 
 /*
  * A program polls for a second and stops: the thread wakes once in TUNE_GRACE, and takes over
- * within two of them.
+ * within two of them. Wake-ups are too few to slow the program, and a program that stops is noticed
+ * within 20 ms.
  */
 static void test_program_stops(void **state)
 {
@@ -173,6 +192,8 @@ static void test_program_stops(void **state)
 	}
 	assert_in_range(checks, NS_S / TUNE_GRACE, NS_S / TUNE_GRACE + 2);
 	assert_true(now <= stop + 2 * TUNE_GRACE);
+	assert_in_range(checks, 1, 10000);
+	assert_true(now <= stop + 20 * NS_MS);
 }
 
 int main(void)
@@ -183,6 +204,7 @@ int main(void)
 		cmocka_unit_test(test_polls_begin_anew),
 		cmocka_unit_test(test_polls_after_grace),
 		cmocka_unit_test(test_linger),
+		cmocka_unit_test(test_stream_pace),
 		cmocka_unit_test(test_arm_in_stream),
 		cmocka_unit_test(test_round),
 		cmocka_unit_test(test_due),

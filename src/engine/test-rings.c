@@ -20,7 +20,7 @@
 #define RINGS 64
 #define TURNS 3000
 #define MANY 1000
-#define LEFT (2 * TUNE_PAGES)	/* bytes allowed besides the rings: pages ahead, and pages not yet freed */
+#define LEFT (512u << 10)	/* bytes allowed besides the rings: pages ahead, and pages not yet freed */
 
 static void own_nothing(int fd, bool own)
 {
