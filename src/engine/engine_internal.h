@@ -113,8 +113,6 @@ struct engine {
 
 extern struct engine engine;
 
-/* CLOCK_MONOTONIC in ns. All times of the data path are in this clock. */
-ns_t engine_now(void);
 /* Like engine_now(), but at most a tick (4 ms) late and cheaper. Sets and returns engine.now. */
 ns_t engine_clock(void);
 /* engine.c: from the first attach on, recognise forked children. */

@@ -24,6 +24,8 @@ int rused_ask(enum ipc_type type, const void *req, size_t len, int memfd, void *
  * in the host page, of the rused that it is for. 0; 1: that rused is not connected; -errno.
  */
 int rused_post(uint32_t rused, enum ipc_type type, const void *msg, size_t len);
+/* CLOCK_MONOTONIC in ns. All times of the data path are in this clock. */
+ns_t engine_now(void);
 /* Gives a forked child an engine of its own. Returns a number that differs from the parent's. */
 uint32_t engine_process(void);
 /* What engine_setup() was given. */

@@ -83,6 +83,8 @@ static void sleeper(void **state)
 {
 	pthread_t t;
 
+	/* Fewer would mean a system call for most waits; more would keep the owner from its CPU. */
+	assert_in_range(TUNE_SPINS, 100, 100000);
 	assert_true(elock_enter(&lock));
 	assert_int_equal(pthread_create(&t, NULL, waiter, NULL), 0);
 	while (READ_ONCE(lock.word) != 2)	/* 2: a thread sleeps, or is about to */
@@ -90,8 +92,6 @@ static void sleeper(void **state)
 	elock_leave(&lock);
 	pthread_join(t, NULL);
 	assert_int_equal(lock.word, 0);
-	/* Fewer would mean a system call for most waits; more would keep the owner from its CPU. */
-	assert_in_range(TUNE_SPINS, 100, 100000);
 }
 
 int main(void)

@@ -70,6 +70,7 @@ struct ucma_shm {
 #define UCMA_CAN_RTU 0x800u
 #define UCMA_CAN_DISCONNECT 0x1000u
 #define UCMA_CAN_DESTROY 0x2000u
+#define UCMA_CAN_RESOLVE 0x4000u	/* RESOLVE_ADDR to a destination that another id has just resolved */
 
 struct ucma_answers {
 	struct rdma_ucm_query_addr_resp addr, gid;

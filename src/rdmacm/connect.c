@@ -336,8 +336,12 @@ uint32_t rdma_id_can(const struct rdma_cm_id *id)
 	const struct rdma_id_private *p = id_to_priv(id);
 	uint32_t can = 0;
 
-	if (id->qp_type != CMA_QPT_RC || !id->device)
+	if (id->qp_type != CMA_QPT_RC)
 		return 0;
+	if (p->state == RDMA_CM_IDLE && id->rm->many_ports)
+		can |= UCMA_CAN_RESOLVE;
+	if (!id->device)
+		return can;
 	if (p->state == RDMA_CM_ADDR_RESOLVED)
 		can |= UCMA_CAN_ROUTE;
 	if (p->state == RDMA_CM_ROUTE_RESOLVED)

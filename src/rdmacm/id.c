@@ -40,6 +40,7 @@ struct rdma_id_private *cma_create_id(struct rdmacm *rm, rdma_cm_event_handler h
 	list_init(&p->listen_item);
 	list_init(&p->mc_list);
 	list_add_tail(&p->all_item, &rm->ids);
+	rm->nids++;
 	return p;
 }
 
@@ -104,6 +105,7 @@ void rdma_destroy_id(struct rdma_cm_id *id)
 	list_del(&p->listen_any);
 	list_del(&p->listen_item);
 	list_del(&p->all_item);
+	p->id.rm->nids--;
 	free(p->id.path);
 	free(p);
 }

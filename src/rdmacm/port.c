@@ -110,6 +110,7 @@ static int alloc_any_port(uint16_t ps, struct rdma_id_private *p)
 
 	rm->ops->port_range(rm->ctx, &low, &high);
 	left = high < low ? 0 : high - low + 1u;
+	rm->many_ports = left / 2 >= rm->nids;
 	rover = low + (left ? cma_random(rm) % left : 0);
 	for (; left; left--, rover = rover >= high ? low : rover + 1) {
 		struct rdma_bind_list *b;

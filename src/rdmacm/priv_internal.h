@@ -34,7 +34,9 @@ struct rdmacm {
 	struct list_head ids, listen_any;
 	struct list_head ports[CMA_PORT_BUCKETS];
 	uint32_t next_restrack;
+	uint32_t nids;
 	uint32_t last_used_port;
+	bool many_ports;	/* at the last choice of a port there were at least two ephemeral ports for each id (port.c) */
 	uint32_t random[64], nrandom;	/* random numbers not yet used */
 	struct why why;		/* rdmacm_why() */
 };

@@ -42,6 +42,7 @@ struct rdmacm *rdmacm_create(const struct host_page *page, struct cm *cm,
 	rm->ops = ops;
 	rm->ctx = ctx;
 	rm->next_restrack = 1;
+	rm->many_ports = true;
 	list_init(&rm->ids);
 	list_init(&rm->listen_any);
 	for (unsigned int i = 0; i < CMA_PORT_BUCKETS; i++)

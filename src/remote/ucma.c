@@ -170,8 +170,10 @@ static ssize_t ucma_cmd_run(struct ucma_map *map, int fd, struct ucma_cmd *c)
 	if (room && response && !ucma_buf_writable(response, room))
 		return -EFAULT;
 	r.len = 0;
-	if (!ucma_local(map, fd, c, &r, &ret))
+	if (!ucma_local(map, fd, c, &r, &ret)) {
 		ret = remote_ucma_call(map, c, fd, &r);
+		ucma_answered(c, ret);
+	}
 	if (ret)
 		return ret;
 	return r.len && umem_copy(response, r.data, r.len) ? -EFAULT : 0;

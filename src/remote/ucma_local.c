@@ -27,6 +27,7 @@
 #include "remote/ucma_local.h"
 
 #define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ECE */
+#define RESOLVED_NS NS_S	/* as long as rused uses the kernel's last answer about a route */
 #define CARDS_SIZE (UCMA_CARDS * sizeof(struct ucma_card))
 
 /*
@@ -39,6 +40,16 @@ struct mapped {
 	const struct ucma_card *cards;
 };
 static struct mapped *mapped;
+
+/*
+ * The destination of this thread's last RESOLVE_ADDR that rused has answered with 0. A route exists, so the next
+ * RESOLVE_ADDR to it is posted. If it fails after all, the program gets ADDR_ERROR.
+ */
+static __thread struct {
+	ns_t until;	/* 0: none */
+	uint16_t size;
+	struct __kernel_sockaddr_storage dst;
+} resolved __attribute__((tls_model("initial-exec")));
 
 /* The id cards written by the rused with this generation; NULL: *m has those of another rused. */
 static const struct ucma_card *cards_in(const struct mapped *m, uint32_t generation)
@@ -236,11 +247,41 @@ static bool init_qp_attr(const struct ucma_map *map, const struct rdma_ucm_init_
 			       offsetof(struct ucma_answers, attr) + i * one, r->data, one);
 }
 
+/* The command, if it is a RESOLVE_ADDR that may be posted. */
+static const struct rdma_ucm_resolve_addr *ucma_resolves(const struct ucma_cmd *c)
+{
+	uint32_t id;
+
+	return ucma_post_needs(c->cmd, c->h.len, &id) == UCMA_CAN_RESOLVE ?
+		       (const void *)(c->cmd + sizeof(struct rdma_ucm_cmd_hdr)) : NULL;
+}
+
+void ucma_answered(const struct ucma_cmd *c, int ret)
+{
+	const struct rdma_ucm_resolve_addr *q = ucma_resolves(c);
+
+	if (!q)
+		return;
+	resolved.until = ret ? 0 : engine_now() + RESOLVED_NS;
+	resolved.size = q->dst_size;
+	memcpy(&resolved.dst, &q->dst_addr, sizeof(resolved.dst));
+}
+
+/* False: RESOLVE_ADDR to a destination for which there may be no route. */
+static bool ucma_route_likely(const struct ucma_cmd *c)
+{
+	const struct rdma_ucm_resolve_addr *q = ucma_resolves(c);
+
+	return !q || (engine_now() < resolved.until && q->dst_size == resolved.size &&
+		      !memcmp(&q->dst_addr, &resolved.dst, resolved.size));
+}
+
 static bool try_post(const struct ucma_map *map, const struct ucma_cmd *c, int *ret)
 {
 	uint32_t id, has = ucma_post_needs(c->cmd, c->h.len, &id);
 
-	if (!has || c->h.count != c->h.len || !ucma_card_known(map, id, has, 0, NULL, 0))
+	if (!has || c->h.count != c->h.len || !ucma_route_likely(c) ||
+	    !ucma_card_known(map, id, has, 0, NULL, 0))
 		return false;
 	/*
 	 * Count the command before it is sent to rused: from now on, until rused has executed it, the id's card (struct

@@ -36,6 +36,8 @@ struct ucma_answer {
  */
 bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct ucma_answer *r,
 		int *ret);
+/* rused has answered c with ret. After a RESOLVE_ADDR that succeeded, the next to the same destination can be posted. */
+void ucma_answered(const struct ucma_cmd *c, int ret);
 
 /*
  * Log the failure of a command (call: its name), or of an event, with the reason from rused. Ignores what is no reason of

@@ -14,6 +14,7 @@
 
 union payload {
 	struct rdma_ucm_destroy_id destroy;
+	struct rdma_ucm_resolve_addr addr;
 	struct rdma_ucm_resolve_route route;
 	struct rdma_ucm_connect connect;
 	struct rdma_ucm_accept accept;
@@ -23,6 +24,15 @@ union payload {
 static uint32_t post_destroy(const union payload *p)
 {
 	return UCMA_CAN_DESTROY;
+}
+
+/* Without a source, so that rused chooses address and port. */
+static uint32_t post_addr(const union payload *p)
+{
+	const struct rdma_ucm_resolve_addr *a = &p->addr;
+
+	return !a->reserved && !a->src_size && a->dst_size && a->dst_size <= sizeof(a->dst_addr) ?
+		       UCMA_CAN_RESOLVE : 0;
 }
 
 static uint32_t post_route(const union payload *p)
@@ -61,6 +71,7 @@ static const struct row {
 	uint16_t id_at;					/* offset of the id in it */
 } rows[] = {
 	[RDMA_USER_CM_CMD_DESTROY_ID] = ROW(post_destroy, destroy),
+	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = ROW(post_addr, addr),
 	[RDMA_USER_CM_CMD_RESOLVE_ROUTE] = ROW(post_route, route),
 	[RDMA_USER_CM_CMD_CONNECT] = ROW(post_connect, connect),
 	[RDMA_USER_CM_CMD_ACCEPT] = ROW(post_accept, accept),

@@ -393,6 +393,8 @@ static void post_failed(struct ucma_context *ctx, const struct ucma_cmd *cmd, in
 	if (hdr.cmd == RDMA_USER_CM_CMD_DISCONNECT || hdr.cmd == RDMA_USER_CM_CMD_DESTROY_ID ||
 	    !ctx->cm_id)
 		return;
+	if (hdr.cmd == RDMA_USER_CM_CMD_RESOLVE_ADDR)
+		event.event = RDMA_CM_EVENT_ADDR_ERROR;
 	if (hdr.cmd == RDMA_USER_CM_CMD_RESOLVE_ROUTE)
 		event.event = RDMA_CM_EVENT_ROUTE_ERROR;
 	/*

@@ -13,6 +13,7 @@ static struct {
 		struct rdma_ucm_connect connect;
 		struct rdma_ucm_accept accept;
 		struct rdma_ucm_disconnect disconnect;
+		struct rdma_ucm_resolve_addr addr;
 	};
 } c;
 
@@ -51,6 +52,15 @@ static void test_rows(void **state)
 	assert_int_equal(whole(RDMA_USER_CM_CMD_RESOLVE_ROUTE, sizeof(c.route)), 0);
 	c.route.timeout_ms = 1;
 	assert_int_equal(whole(RDMA_USER_CM_CMD_RESOLVE_ROUTE, sizeof(c.route)), UCMA_CAN_ROUTE);
+	memset(&c, 0, sizeof(c));
+	c.addr.id = 7;
+	assert_int_equal(whole(RDMA_USER_CM_CMD_RESOLVE_ADDR, sizeof(c.addr)), 0);
+	c.addr.dst_size = sizeof(c.addr.dst_addr) + 1;
+	assert_int_equal(whole(RDMA_USER_CM_CMD_RESOLVE_ADDR, sizeof(c.addr)), 0);
+	c.addr.dst_size = 16;
+	assert_int_equal(whole(RDMA_USER_CM_CMD_RESOLVE_ADDR, sizeof(c.addr)), UCMA_CAN_RESOLVE);
+	c.addr.src_size = 16;
+	assert_int_equal(whole(RDMA_USER_CM_CMD_RESOLVE_ADDR, sizeof(c.addr)), 0);
 	memset(&c, 0, sizeof(c));
 	c.connect.id = 7;
 	p = &c.connect.conn_param;

@@ -222,6 +222,30 @@ static void posted(void **state)
 	client_post(cli, RDMA_USER_CM_CMD_DESTROY_ID, &d, sizeof(d), 4);
 }
 
+/* RESOLVE_ADDR of an id in its first state may be posted. Its failure arrives as ADDR_ERROR. */
+static void posted_resolve(void **state)
+{
+	struct rdma_ucm_resolve_addr q = { .dst_size = 16, .timeout_ms = 1000 };
+	struct sockaddr_storage dst = addr("10.0.0.2", 7000);
+	struct rdma_ucm_event_resp ev;
+
+	(void)state;
+	q.id = (uint32_t)c_create(cli, 77, RDMA_PS_TCP);
+	memcpy(&q.dst_addr, &dst, sizeof(dst));
+	if (cli->shm)
+		assert_true(cli->h->cards[q.id].has & UCMA_CAN_RESOLVE);
+	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &q, sizeof(q), 0);
+	c_expect(cli, RDMA_CM_EVENT_ADDR_RESOLVED, &ev);
+	assert_int_equal(ev.uid, 77);
+	if (cli->shm)
+		assert_false(cli->h->cards[q.id].has & UCMA_CAN_RESOLVE);
+	client_post(cli, RDMA_USER_CM_CMD_RESOLVE_ADDR, &q, sizeof(q), 0);
+	c_expect(cli, RDMA_CM_EVENT_ADDR_ERROR, &ev);
+	assert_int_equal((int)ev.status, -EINVAL);
+	c_nothing(cli);
+	assert_int_equal(c_destroy(cli, q.id), 2);	/* events */
+}
+
 static void resolve_errors(void **state)
 {
 	static const int status[] = { -ETIMEDOUT, -EHOSTUNREACH, -ENETUNREACH, -EADDRNOTAVAIL };
@@ -515,6 +539,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(unfilled, setup, teardown),
 		cmocka_unit_test_setup_teardown(posted, setup, teardown),
+		cmocka_unit_test_setup_teardown(posted_resolve, setup, teardown),
 		cmocka_unit_test_setup_teardown(resolve_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_uid, setup, teardown),
 		cmocka_unit_test_setup_teardown(reported, setup, teardown),
