@@ -44,12 +44,6 @@ void bell_settle(const struct bell *b, int fd)
 		bell_take(fd);
 }
 
-void bell_orphan(const struct bell *b, int fd)
-{
-	if (!READ_ONCE(*b->shown))
-		bell_take(fd);
-}
-
 bool bell_show(const struct bell *b)
 {
 	/* Order the caller's writes before the read of *shown. */

@@ -11,6 +11,10 @@
  * waits for the byte. Before it removes the byte it looks at the memory again. If there is something to read and *shown
  * is still 0, it sets *shown to 1 and leaves the byte in the socket. Otherwise it removes the byte: either there is nothing
  * to read, or rused has set *shown to 1 in the meantime and therefore sends a second byte.
+ *
+ * A reader that is killed between the two steps leaves its byte in the socket, which then stays readable. No other reader
+ * may remove that byte: it cannot be told from the byte of a reader that lives, and without the latter a packet would be
+ * there and no byte.
  */
 #ifndef RUSE_IPC_BELL_H
 #define RUSE_IPC_BELL_H
@@ -29,8 +33,6 @@ struct bell {
  * sent it yet, the function waits for it for at most 2 s. Any number of threads and processes may call it at once.
  */
 void bell_settle(const struct bell *b, int fd);
-/* Removes a surplus byte: one that a reader left in the socket because it was killed after it had cleared *shown. */
-void bell_orphan(const struct bell *b, int fd);
 /*
  * For rused: sets *shown if it is 0. Returns true if it did. rused calls this twice, before and after it makes something
  * readable. After the second call it sends one byte for each call that returned true. Both return true if a reader

@@ -7,7 +7,8 @@
  * cleared `shown` and has not removed its byte yet. rused adds events in two steps: it makes them READY; then, if `shown`
  * is not set, it sends a byte and sets `shown`. `filling` is set from the start of the first step to the end of the
  * second. A reader that finds the ring empty clears `shown` and looks at the ring again. If there is an event now, it
- * sets `shown` again and leaves the byte; else it removes the byte.
+ * sets `shown` again and leaves the byte; else it removes the byte. The byte of a reader that is killed before it has
+ * removed it stays: no other reader may remove it, as ipc/bell.h explains.
  *
  * A card is read under its sequence count. Its answers are valid only if rused has finished all commands for the id
  * that programs sent without waiting for an answer (IPC_UCMA_POST, "posted" below). ucma_card_destroy() needs the
@@ -130,12 +131,6 @@ void ucma_shm_settle(struct ucma_shm *s, int fd)
 	    atomic_cmpxchg(&s->shown, (uint32_t)UCMA_SHOWN_NOT, (uint32_t)UCMA_SHOWN))
 		return;
 	ucma_byte_drop(fd);
-}
-
-void ucma_shm_orphan(struct ucma_shm *s, int fd)
-{
-	if (!READ_ONCE(s->filling) && !READ_ONCE(s->shown))
-		ucma_byte_drop(fd);
 }
 
 bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint32_t id,

@@ -109,8 +109,6 @@ bool ucma_shm_ready(struct ucma_shm *s);
  * empty. Any number of threads and processes may call it at once.
  */
 void ucma_shm_settle(struct ucma_shm *s, int fd);
-/* Removes a surplus byte: one that a reader left in the socket because it was killed after it had cleared `shown`. */
-void ucma_shm_orphan(struct ucma_shm *s, int fd);
 /*
  * Copies len bytes at offset off of the card's answers. has: the flags (UCMA_HAS_*, UCMA_CAN_*) that the card must
  * have. False: the card lacks one of them, the id is not one of this file, or rused has not finished its

@@ -11,8 +11,8 @@
 #include <sys/types.h>
 
 /*
- * Wake-ups of a reader without anything to read, after which the byte that makes the socket readable is taken for that of
- * a reader killed before it removed the byte.
+ * Wake-ups of a reader without anything to read, after which it sleeps before each further wait. The byte that makes the
+ * socket readable may be that of a killed reader (ipc/bell.h), and then it stays.
  */
 #define REMOTE_WAITS_IN_VAIN 3u
 

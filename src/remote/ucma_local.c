@@ -175,10 +175,8 @@ static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *e
 
 	for (unsigned int waits = 0; !ucma_shm_take(map->shm, ev, &why); waits++) {
 		ucma_shm_settle(map->shm, fd);
-		if (waits >= REMOTE_WAITS_IN_VAIN) {
-			ucma_shm_orphan(map->shm, fd);
+		if (waits >= REMOTE_WAITS_IN_VAIN)
 			sys_call(SYS_nanosleep, &nap, NULL);
-		}
 		if (held == -1)
 			held = own_dup(fd);
 		if (held == -EBADF)

@@ -135,13 +135,10 @@ void umad_settle(struct umad_map *map, int fd, bool took)
 int umad_wait(struct umad_map *map, struct umad_wait *w)
 {
 	static const struct timespec nap = { .tv_nsec = 100 * NS_US };
-	struct bell b = umad_shm_bell(map->shm);
 	int ret;
 
-	if (w->waits++ >= REMOTE_WAITS_IN_VAIN) {
-		bell_orphan(&b, w->fd);
+	if (w->waits++ >= REMOTE_WAITS_IN_VAIN)
 		sys_call(SYS_nanosleep, &nap, NULL);
-	}
 	if (w->held == -1) {
 		w->held = own_dup(w->fd);
 		if (w->held == -EBADF)
