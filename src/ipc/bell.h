@@ -14,7 +14,7 @@
  *
  * A reader that is killed between the two steps leaves its byte in the socket, which then stays readable. No other reader
  * may remove that byte: it cannot be told from the byte of a reader that lives, and without the latter a packet would be
- * there and no byte.
+ * there and no byte (tests/proto/readiness.py).
  */
 #ifndef RUSE_IPC_BELL_H
 #define RUSE_IPC_BELL_H
