@@ -100,17 +100,17 @@ static int stop_other(struct ipc_conn *c)
 	if (fd < 0) {
 		fprintf(stderr, "ruse stop: process %d has the socket of rused, but is not a rused that this process "
 			"can see; end rused by hand\n", pid);
-		return EXIT_FAILED;
+		return 1;
 	}
 	if (syscall(SYS_pidfd_send_signal, fd, SIGTERM, NULL, 0)) {
 		fprintf(stderr, "ruse stop: cannot send SIGTERM to rused (pid %d): %s\n", pid,
 			strerror(errno));
-		return EXIT_FAILED;
+		return 1;
 	}
 	if (!stop_wait(fd)) {
 		fprintf(stderr, "ruse stop: rused (pid %d) still runs after %d s\n", pid,
 			STOP_WAIT / 1000);
-		return EXIT_FAILED;
+		return 1;
 	}
 	printf("rused (pid %d) has ended\n", pid);
 	return 0;
@@ -161,7 +161,7 @@ int cmd_stop(int argc, char **argv)
 	if (req.now && !stop_wait(pidfd)) {
 		fprintf(stderr, "ruse stop: rused (pid %u) still runs after %d s\n", pid,
 			STOP_WAIT / 1000);
-		return EXIT_FAILED;
+		return 1;
 	}
 	printf("rused (pid %u) %s\n", pid,
 	       req.now ? "has ended" : "exits when its last client has disconnected");
