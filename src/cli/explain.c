@@ -162,12 +162,30 @@ static char *explain_pattern(const char *text)
 	return out;
 }
 
-static int explain_reason(enum why_id id)
+static int explain_reason_json(const struct why_row *row, const char *id)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "id", json_object_new_string(id));
+	json_object_object_add(o, "name", json_object_new_string(row->name));
+	json_object_object_add(o, "where", json_object_new_string(explain_kind(row->kind)));
+	json_object_object_add(o, "rule", json_object_new_string(row->means));
+	json_object_object_add(o, "mistake", json_object_new_string(row->mistake));
+	json_object_object_add(o, "remedy", json_object_new_string(row->remedy));
+	cli_put_json(o);
+	json_object_put(o);
+	return 0;
+}
+
+static int explain_reason(enum why_id id, bool json)
 {
 	const struct why_row *row = why_row(id);
-	char name[WHY_NAME_LEN], *text = explain_pattern(row->text);
+	char name[WHY_NAME_LEN], *text;
 
 	why_name(id, name);
+	if (json)
+		return explain_reason_json(row, name);
+	text = explain_pattern(row->text);
 	printf("%s %s\n", name, row->name);
 	explain_paragraph("text", text ? text : "");
 	free(text);
@@ -420,9 +438,13 @@ int cmd_explain(int argc, char **argv)
 			argv[argc - 1]);
 		return EXIT_USAGE;
 	}
+	if (a.stuck && (a.last || (a.id && !a.number))) {
+		fprintf(stderr, "ruse explain: --stuck: '%s' is not a process\n", argv[optind]);
+		return EXIT_USAGE;
+	}
 	if (a.stuck)
 		return explain_stuck(a.number, a.json);
 	if (a.id && !a.number)
-		return explain_reason(a.id);
+		return explain_reason(a.id, a.json);
 	return explain_fetch(&a);
 }

@@ -20,6 +20,7 @@ import network  # noqa: E402
 
 TYPES = {dict: "object", list: "array", str: "text", int: "number", bool: "boolean", type(None): "null"}
 COMMANDS = {"ruse status": ["status"], "ruse doctor": ["doctor"], "ruse explain": ["explain"],
+            "ruse explain RX-nnn": ["explain", "RX-013"],
             "ruse explain --stuck": ["explain", "--stuck"], "ruse fault list": ["fault", "list"],
             "ruse fabric show": ["fabric", "show"], "ruse fabric address": ["fabric", "address"]}
 
