@@ -61,6 +61,10 @@ int cli_print_json(struct json_object *o);
  * that is nearly the same.
  */
 bool cli_check_word(const char *cmd, const char *const *words, const char *word);
+/* words.c: `ruse CMD --help` or `ruse CMD WORD --help`, of commands that consist of words. */
+bool cli_asks_help(int argc, char **argv);
+/* words.c: the exit status for rused's answer to a command: EXIT_USAGE if the command is wrong, 1 after another error. */
+int cli_answer_status(struct json_object *o);
 /* json.c: a member of an object. 0 and NULL: there is none. */
 uint64_t cli_json_u64(struct json_object *o, const char *key);
 const char *cli_json_string(struct json_object *o, const char *key);

@@ -35,14 +35,14 @@ static void fabric_help(void)
 	     "  -h, --help");
 }
 
-/* Prints the response. Returns the exit status: 1 if the response is an error. */
+/* Prints the response. Returns the exit status. */
 static int fabric_cmd_show(struct json_object *o, bool json)
 {
 	struct json_object *v;
 
 	if (json_object_object_get_ex(o, "error", &v)) {
 		fprintf(stderr, "ruse fabric: %s\n", json_object_get_string(v));
-		return 1;
+		return cli_answer_status(o);
 	}
 	if (json_object_object_get_ex(o, "topology", &v))
 		fputs(json_object_get_string(v), stdout);
@@ -100,7 +100,7 @@ int cmd_fabric(int argc, char **argv)
 	size_t len;
 	int rc;
 
-	if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
+	if (cli_asks_help(argc, argv)) {
 		fabric_help();
 		return 0;
 	}

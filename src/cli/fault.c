@@ -81,7 +81,7 @@ static int fault_cmd_call(struct ipc_conn *c, const char *line, bool json)
 	}
 	if (json_object_object_get_ex(o, "error", &error)) {
 		fprintf(stderr, "ruse fault: %s\n", json_object_get_string(error));
-		rc = 1;
+		rc = cli_answer_status(o);
 	} else {
 		fault_cmd_show(o, json);
 	}
@@ -190,7 +190,7 @@ int cmd_fault(int argc, char **argv)
 	struct ipc_conn c;
 	int rc;
 
-	if (argc > 1 && (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help"))) {
+	if (cli_asks_help(argc, argv)) {
 		fault_help();
 		return 0;
 	}

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 		cli_usage(stderr);
 		return EXIT_USAGE;
 	}
-	if (argc > 2 && !strcmp(argv[1], "help"))
+	if (argc > 2 && !strcmp(argv[1], "help") && strcmp(argv[2], "help"))
 		return cli_help(argv[2]);
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
 		cli_usage(stdout);

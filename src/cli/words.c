@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Command words, and what is said of one that does not exist. */
+/* Command words, what is said of one that does not exist, and how commands of words ask for help. */
+#include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,4 +36,18 @@ bool cli_check_word(const char *cmd, const char *const *words, const char *word)
 	else
 		fprintf(stderr, "%s: unknown command '%s'; see `%s --help`\n", cmd, word, cmd);
 	return false;
+}
+
+bool cli_asks_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && i < 3; i++)
+		if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help"))
+			return true;
+	return false;
+}
+
+int cli_answer_status(struct json_object *o)
+{
+	return !json_object_object_get_ex(o, "error", NULL) ? 0 :
+	       json_object_object_get_ex(o, "usage", NULL) ? EXIT_USAGE : 1;
 }

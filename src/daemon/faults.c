@@ -31,16 +31,38 @@ struct command {
 	struct json_object *answer;
 };
 
-static __printf(2, 3) int fault_refuse(struct command *c, const char *fmt, ...)
+static int fault_answer(struct command *c, const char *fmt, va_list ap)
 {
 	char text[160];
-	va_list ap;
 
-	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
 	answer_str(c->answer, "error", text);
 	return -EINVAL;
+}
+
+/* Sets "error" in the answer. -EINVAL. */
+static __printf(2, 3) int fault_refuse(struct command *c, const char *fmt, ...)
+{
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	rc = fault_answer(c, fmt, ap);
+	va_end(ap);
+	return rc;
+}
+
+/* Sets "error" and "usage": the command itself is wrong. -EINVAL. */
+static __printf(2, 3) int fault_misuse(struct command *c, const char *fmt, ...)
+{
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	rc = fault_answer(c, fmt, ap);
+	va_end(ap);
+	json_object_object_add(c->answer, "usage", json_object_new_boolean(1));
+	return rc;
 }
 
 static void fault_publish(struct command *c)
@@ -157,9 +179,9 @@ static int fault_do_add(struct command *c)
 	char err[160];
 
 	if (fault_parse(c->page, c->word + 1, c->n - 1, &rule, err, sizeof(err)))
-		return fault_refuse(c, "%s", err);
+		return fault_misuse(c, "%s", err);
 	if (rule.action == FAULT_FREEZE)
-		return fault_refuse(c, "freeze is a command of its own: `ruse fault freeze PID'");
+		return fault_misuse(c, "freeze is a command of its own: `ruse fault freeze PID'");
 	return fault_add_rule(c, &rule, 1);
 }
 
@@ -220,7 +242,7 @@ static int fault_want_number(struct command *c, const char *text, uint64_t *v)
 	errno = 0;
 	*v = strtoull(text, &end, 0);
 	if (errno || end == text || *end || *text == '-')
-		return fault_refuse(c, "'%s' is not a number, decimal or hexadecimal with 0x", text);
+		return fault_misuse(c, "'%s' is not a number, decimal or hexadecimal with 0x", text);
 	return 0;
 }
 
@@ -229,7 +251,7 @@ static int fault_do_del(struct command *c)
 	uint64_t id;
 
 	if (c->n != 2)
-		return fault_refuse(c, "usage: del ID | del all");
+		return fault_misuse(c, "usage: del ID | del all");
 	if (!strcmp(c->word[1], "all"))
 		return fault_del_where(c, fault_any, 0, NULL);
 	return fault_want_number(c, c->word[1], &id) ? -EINVAL :
@@ -241,7 +263,7 @@ static int fault_do_seed(struct command *c)
 	uint64_t seed;
 
 	if (c->n != 2)
-		return fault_refuse(c, "usage: seed NUMBER");
+		return fault_misuse(c, "usage: seed NUMBER");
 	if (fault_want_number(c, c->word[1], &seed))
 		return -EINVAL;
 	c->table.seed = seed;
@@ -258,9 +280,9 @@ static int fault_do_down(struct command *c)
 	char err[160];
 
 	if (c->n > 2)
-		return fault_refuse(c, "usage: %s [DEVICE]", c->word[0]);
+		return fault_misuse(c, "usage: %s [DEVICE]", c->word[0]);
 	if (fault_parse(c->page, word, c->n > 1 ? 3 : 1, &rule, err, sizeof(err)))
-		return fault_refuse(c, "%s", err);
+		return fault_misuse(c, "%s", err);
 	if (!strcmp(c->word[0], "up"))
 		return fault_del_where(c, fault_pulls, rule.dev, "no `ruse fault down' is in effect for it");
 	return fault_add_rule(c, &rule, 0);
@@ -286,7 +308,7 @@ static int fault_do_freeze(struct command *c)
 	if (thaw && c->n == 2 && !strcmp(c->word[1], "all"))
 		return fault_del_where(c, fault_freezes, 0, NULL);
 	if (c->n != 2)
-		return fault_refuse(c, "usage: %s PID%s", c->word[0], thaw ? "|all" : "");
+		return fault_misuse(c, "usage: %s PID%s", c->word[0], thaw ? "|all" : "");
 	if (fault_want_number(c, c->word[1], &pid))
 		return -EINVAL;
 	cl = client_by_pid(c->rules->clients, pid);
@@ -315,13 +337,13 @@ static int fault_cut(struct command *c, char *line)
 
 	for (char *p = line; *p; p++)
 		if ((*p < ' ' && *p != '\t') || *p > '~')
-			return fault_refuse(c, "the command has a character that is not printable ASCII");
+			return fault_misuse(c, "the command has a character that is not printable ASCII");
 	for (char *w = strtok_r(line, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
 		if (c->n == FAULT_WORDS)
-			return fault_refuse(c, "the command has too many words");
+			return fault_misuse(c, "the command has too many words");
 		c->word[c->n++] = w;
 	}
-	return c->n ? 0 : fault_refuse(c, "the command is empty");
+	return c->n ? 0 : fault_misuse(c, "the command is empty");
 }
 
 static void fault_run(struct command *c, const char *line, size_t len)
@@ -329,7 +351,7 @@ static void fault_run(struct command *c, const char *line, size_t len)
 	char copy[FAULT_LINE];
 
 	if (len >= sizeof(copy) || memchr(line, 0, len)) {
-		fault_refuse(c, "the command is too long");
+		fault_misuse(c, "the command is too long");
 		return;
 	}
 	memcpy(copy, line, len);
@@ -341,7 +363,7 @@ static void fault_run(struct command *c, const char *line, size_t len)
 			rows[i].fn(c);
 			return;
 		}
-	fault_refuse(c, "unknown command '%s'; see `ruse fault --help'", c->word[0]);
+	fault_misuse(c, "unknown command '%s'; see `ruse fault --help'", c->word[0]);
 }
 
 char *fault_command(struct fault_rules *f, const char *line, size_t len)

@@ -215,7 +215,7 @@ static int fabric_addr_parse(struct fabric_call *c, char *text, struct fabric_ad
 	a->family = inet_pton(AF_INET, text, a->b) == 1 ? AF_INET :
 		    inet_pton(AF_INET6, text, a->b) == 1 ? AF_INET6 : 0;
 	if (!a->family || !slash || !bits || *end || bits > 8u * fabric_addr_bytes(a->family))
-		return fabrics_refuse(c, "'%s': expected an address such as 192.168.1.7/24", text);
+		return fabrics_misuse(c, "'%s': expected an address such as 192.168.1.7/24", text);
 	a->prefix = (uint8_t)bits;
 	/* Refuse multicast, loopback, unspecified, and IPv6 link-local, which is set by rule. */
 	if (!a->b[0] ||
@@ -235,7 +235,7 @@ int fabrics_address(struct fabric_call *c)
 	if (c->n == 1)
 		return fabric_addr_show(c);
 	if (c->n != 3)
-		return fabrics_refuse(c, "usage: address [HOST/PORT ADDRESS/BITS]");
+		return fabrics_misuse(c, "usage: address [--json | HOST/PORT ADDRESS/BITS]");
 	if (fabrics_find_port(c, c->word[1], &node, &port))
 		return -EINVAL;
 	if (fabric_node_type(f->fabric, node) == NODE_SWITCH)

@@ -87,16 +87,36 @@ void fabrics_fini(struct fabrics *fs)
 	fabrics_down(fs);
 }
 
-int fabrics_refuse(struct fabric_call *c, const char *fmt, ...)
+static int fabrics_answer(struct fabric_call *c, const char *fmt, va_list ap)
 {
 	char text[256];
-	va_list ap;
 
-	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
 	json_object_object_add(c->answer, "error", json_object_new_string(text));
 	return -EINVAL;
+}
+
+int fabrics_refuse(struct fabric_call *c, const char *fmt, ...)
+{
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	rc = fabrics_answer(c, fmt, ap);
+	va_end(ap);
+	return rc;
+}
+
+int fabrics_misuse(struct fabric_call *c, const char *fmt, ...)
+{
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	rc = fabrics_answer(c, fmt, ap);
+	va_end(ap);
+	json_object_object_add(c->answer, "usage", json_object_new_boolean(1));
+	return rc;
 }
 
 /* The words after "up". */
@@ -150,7 +170,7 @@ static int fabric_do_up(struct fabric_call *c)
 static int fabric_do_down(struct fabric_call *c)
 {
 	if (c->n != 1)
-		return fabrics_refuse(c, "down takes no argument");
+		return fabrics_misuse(c, "down takes no argument");
 	fabrics_down(c->fs);
 	return 0;
 }
@@ -168,7 +188,7 @@ int fabrics_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t
 	unsigned long p;
 
 	if (!slash)
-		return fabrics_refuse(c, "'%s' is not of the form NODE/PORT", name);
+		return fabrics_misuse(c, "'%s' is not of the form NODE/PORT", name);
 	p = strtoul(slash + 1, &end, 10);
 	*slash = '\0';
 	if (fabric_find_node(c, name, node))
@@ -187,7 +207,7 @@ static int fabric_want(struct fabric_call *c, const char *yes, const char *no, b
 {
 	*is = c->n == 3 && !strcmp(c->word[1], yes);
 	if (c->n != 3 || (!*is && strcmp(c->word[1], no)))
-		return fabrics_refuse(c, "usage: %s %s|%s %s", c->word[0], yes, no,
+		return fabrics_misuse(c, "usage: %s %s|%s %s", c->word[0], yes, no,
 				      !strcmp(yes, "up") ? "NODE/PORT" : "NODE");
 	return 0;
 }
@@ -223,7 +243,7 @@ static int fabric_do_node(struct fabric_call *c)
 static int fabric_do_show(struct fabric_call *c)
 {
 	if (c->n > 2 || (c->n == 2 && strcmp(c->word[1], "--topology")))
-		return fabrics_refuse(c, "usage: show [--topology]");
+		return fabrics_misuse(c, "usage: show [--json|--topology]");
 	return c->n == 2 ? fabrics_show_topo(c) : fabrics_show_nodes(c);
 }
 
@@ -242,13 +262,13 @@ static void fabric_run(struct fabric_call *c, const char *words, size_t len)
 	char copy[PATH_MAX + 256];
 
 	if (!len || len > sizeof(copy) || words[len - 1]) {
-		fabrics_refuse(c, "the command is empty, too long or not terminated");
+		fabrics_misuse(c, "the command is empty, too long or not terminated");
 		return;
 	}
 	memcpy(copy, words, len);
 	for (char *w = copy; w < copy + len; w += strlen(w) + 1) {
 		if (c->n == FABRIC_WORDS) {
-			fabrics_refuse(c, "too many arguments");
+			fabrics_misuse(c, "too many arguments");
 			return;
 		}
 		c->word[c->n++] = w;
@@ -262,7 +282,7 @@ static void fabric_run(struct fabric_call *c, const char *words, size_t len)
 			rows[i].fn(c);
 		return;
 	}
-	fabrics_refuse(c, "unknown command '%s'; see `ruse fabric --help'", c->word[0]);
+	fabrics_misuse(c, "unknown command '%s'; see `ruse fabric --help'", c->word[0]);
 }
 
 char *fabrics_command(struct fabrics *fs, const char *words, size_t len)

@@ -28,7 +28,7 @@ static int fabric_topo_number(struct fabric_call *c, const char *text, uint32_t 
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (end == text || *end || *text == '-' || !n || n > SIZE_MAX_NODES)
-		return fabrics_refuse(c, "'%s' is not a number from 1 to %lu", text, SIZE_MAX_NODES);
+		return fabrics_misuse(c, "'%s' is not a number from 1 to %lu", text, SIZE_MAX_NODES);
 	*v = (uint32_t)n;
 	return 0;
 }
@@ -37,7 +37,7 @@ static int fabric_topo_number(struct fabric_call *c, const char *text, uint32_t 
 static int fabric_topo_numbers(struct fabric_call *c, int n, const char *usage, uint32_t *v)
 {
 	if (c->n != 2 + n)
-		return fabrics_refuse(c, "%s", usage);
+		return fabrics_misuse(c, "%s", usage);
 	for (int i = 0; i < n; i++)
 		if (fabric_topo_number(c, c->word[2 + i], &v[i]))
 			return -EINVAL;
@@ -75,13 +75,13 @@ static int fabric_make_torus(struct fabric_call *c, struct topo *t)
 	char *sizes;
 
 	if (c->n < 3 || c->n > 4 || (c->n == 4 && fabric_topo_number(c, c->word[3], &hosts)))
-		return fabrics_refuse(c, usage);
+		return fabrics_misuse(c, usage);
 	sizes = c->word[2];
 	for (char *w; (w = strsep(&sizes, "x"));) {
 		if (!*w)
-			return fabrics_refuse(c, usage);
+			return fabrics_misuse(c, usage);
 		if (n == MAX_DIMS)
-			return fabrics_refuse(c, "a torus has at most %d dimensions", MAX_DIMS);
+			return fabrics_misuse(c, "a torus has at most %d dimensions", MAX_DIMS);
 		if (fabric_topo_number(c, w, &dims[n++]))
 			return -EINVAL;
 	}
@@ -126,7 +126,7 @@ static int fabric_topo_from_file(struct fabric_call *c, struct topo *t)
 	int rc;
 
 	if (c->n != 2)
-		return fabrics_refuse(c, "usage: up FILE");
+		return fabrics_misuse(c, "usage: up FILE");
 	text = fabric_topo_slurp(path, &len);
 	if (!text)
 		return fabrics_refuse(c, "%s: %s", path, strerror(errno));
@@ -150,7 +150,7 @@ int fabrics_make_topo(struct fabric_call *c, struct topo *t)
 	int rc;
 
 	if (c->n < 2)
-		return fabrics_refuse(c, "usage: up FILE, or up with --star, --fat-tree, --torus or --dragonfly");
+		return fabrics_misuse(c, "usage: up FILE, or up with --star, --fat-tree, --torus or --dragonfly");
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (strcmp(kinds[i].option, c->word[1]))
 			continue;
@@ -158,11 +158,11 @@ int fabrics_make_topo(struct fabric_call *c, struct topo *t)
 		if (!rc)
 			rc = topo_fill_guids(t, &err);
 		if (rc == -EINVAL && !json_object_object_length(c->answer))
-			return fabrics_refuse(c, "%s: cannot create a fabric of this size", c->word[1]);
+			return fabrics_misuse(c, "%s: cannot create a fabric of this size", c->word[1]);
 		return rc;
 	}
 	if (c->word[1][0] == '-')
-		return fabrics_refuse(c, "unknown option %s; see `ruse fabric --help'", c->word[1]);
+		return fabrics_misuse(c, "unknown option %s; see `ruse fabric --help'", c->word[1]);
 	return fabric_topo_from_file(c, t);
 }
 

@@ -37,18 +37,34 @@ says 2 "unexpected argument 'all'" fault list all --json
 says 2 "-q: '0x1000000' is not a QP number from 0 to 0xffffff" capture -q 0x1000000
 says 2 "-c: '1k' is not a number of packets" capture -c 1k
 says 2 "-s: '10' is not a number of bytes, from 64" capture -s 10
-says 1 "'4h' is not a number from 1 to 65536" fabric up --star 4h
-says 1 "'x' is not a number" fault del x
-says 1 "delay: invalid value '12x'; expected a time up to 1s such as 50us (ns, us, ms, s)" fault add delay 12x
-says 1 "'101%' is not a percentage from 0% to 100%" fault add drop 101%
+says 2 "'4h' is not a number from 1 to 65536" fabric up --star 4h
+says 2 "'x' is not a number" fault del x
+says 1 "there is no rule with this number" fault del 77
+says 2 "delay: invalid value '12x'; expected a time up to 1s such as 50us (ns, us, ms, s)" fault add delay 12x
+says 2 "'101%' is not a percentage from 0% to 100%" fault add drop 101%
 says 125 "--own and --dir exclude each other" run --own --dir "$T/own" true
 says 125 "--own and --dir exclude each other" run --dir "$T/own" --own true
 echo "wait 5 minutes" >"$T/rules"
 says 1 "wait: '5 minutes' is not a time up to 1000000s, such as 100ms (us, ms, s)" fault run "$T/rules"
 "$RUSE_BUILD/rused" --idle 5m 2>"$T/out" && die "rused --idle 5m"
 grep -qF -- "--idle: '5m' is not a number of seconds from 0 to 31536000" "$T/out" || die "$(cat "$T/out")"
-says 1 "usage: up --torus" fabric up --torus 3x
-says 1 "usage: up --torus" fabric up --torus x3
+says 2 "usage: up --torus" fabric up --torus 3x
+says 2 "usage: up --torus" fabric up --torus x3
+says 2 "unknown option --tors" fabric up --tors 3x3
+says 1 "no fabric is up" fabric show --json
+"$RUSE_BUILD/ruse" fabric up --star 2 || die "fabric up"
+says 2 "usage: show [--json|--topology]" fabric show --jsn
+says 2 "usage: link up|down NODE/PORT" fabric link dwn H1/1
+says 1 "there is no node H9" fabric link down H9/1
+"$RUSE_BUILD/ruse" fabric down || die "fabric down"
+says 1 "/nosuch: No such file" fabric up /nosuch
+says 2 "unknown action 'drp'" fault add drp
+says 2 "unknown clause '--json'" fault add drop --json
+says 0 "usage: ruse fabric COMMAND" fabric up --help
+says 0 "usage: ruse fault COMMAND" fault add -h
+says 0 "usage: ruse COMMAND" help help
+says 2 "--stuck: 'last' is not a process" explain --stuck last
+says 2 "--stuck: 'RX-013' is not a process" explain --stuck RX-013
 LIMIT=5
 says 124 "there is no device 'nope' yet" capture -d nope
 LIMIT=20
