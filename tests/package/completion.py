@@ -99,6 +99,13 @@ def words_of(path):
         return set(re.findall(r"(?<![\w-])(?:--)?[a-z][a-z-]*", f.read()))
 
 
+def zsh_options(cmd):
+    """The long options in the branch of a command, if it calls _arguments. None: it does not."""
+    with open(ZSH, encoding="utf-8") as f:
+        m = re.search(rf"^\t\({cmd}\)\s+(_arguments .*?);;", f.read(), re.S | re.M)
+    return set(re.findall(r"--[a-z][a-z-]*(?=[\[}])", m[1])) if m else None
+
+
 def main():
     ruse = os.path.join(sys.argv[1], "ruse")
     want = table(ruse)
@@ -113,6 +120,9 @@ def main():
         for word in sorted(offered - words):
             if not re.fullmatch("-[a-z]", word) and word != "jitter":
                 say(f"packaging/completion/ruse.bash: `{line}` offers {word}, which is not in the help")
+        branch = zsh_options(typed[0]) if len(typed) == 1 else None
+        if branch is not None and branch != {w for w in words if w.startswith("--")}:
+            say(f"packaging/completion/_ruse: `{line}` has {sorted(branch)}, the help {sorted(words)}")
         for word in sorted(words - static):
             say(f"packaging/completion/_ruse: `{line}`: does not have {word}")
     every = set().union(*want.values())
