@@ -106,6 +106,16 @@ kill $user
 on "rxe_0|d1|$route4"
 ip route del default
 on "rxe_0|d0|$first"
+if ip -6 addr add fd08::1/64 dev d1 nodad 2>/dev/null; then
+	ip -6 route add default dev d1
+	on "rxe_0|d1|has the default route of IPv6"
+	ip route add default dev d0
+	on "rxe_0|d0|$route4"
+	ip route del default
+	on "rxe_0|d1|has the default route of IPv6"
+	ip -6 route del default
+	on "rxe_0|d0|$first"
+fi
 stop
 
 note "RUSE_NETDEV and --netdev"
