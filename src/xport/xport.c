@@ -144,13 +144,14 @@ static noinline __cold void xp_drop_sends(struct qp *qp)
  */
 static void xp_card_write(struct qp *qp, uint32_t mask)
 {
+	const uint32_t reads = IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC;
 	struct qp_card *c = qp->card;
 
 	card_lock(c, CARD_OWNER);
 	c->access = qp->attr.access;
 	/* The responder refuses READs and atomics without resources (IBA 9.7.5.2.6). */
 	if (!qp->attr.max_dest_rd_atomic)
-		c->access &= ~(uint32_t)(IB_UVERBS_ACCESS_REMOTE_READ | IB_UVERBS_ACCESS_REMOTE_ATOMIC);
+		c->access &= ~reads;
 	c->dest_qpn = qp->attr.dest_qpn;
 	c->path_mtu = qp->attr.path_mtu;
 	c->err = WHY_NONE;
