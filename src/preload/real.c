@@ -153,7 +153,7 @@ struct real_alloc real_alloc;
 
 void real_resolve_alloc(void)
 {
-	struct real_alloc found = { NULL };
+	struct real_alloc found = { 0 };
 	int e = errno;
 	void *sym;
 
