@@ -385,13 +385,20 @@ static void model_step(struct prng *r, struct model *all)
 	}
 }
 
+/* ThreadSanitizer copies its own memory at each fork(). */
+#ifdef __SANITIZE_THREAD__
+#define STEPS 1000
+#else
+#define STEPS 20000
+#endif
+
 static void test_random(void **state)
 {
 	static struct model m[MODEL];
 	struct prng r;
 
 	test_seed(&r);
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < STEPS; i++) {
 		model_step(&r, m);
 		if (i % 1000 == 999)
 			model_fork(&r, m);
