@@ -298,9 +298,8 @@ static uint32_t arena_find(uint32_t n, uint32_t align, uint32_t *at)
 	uint32_t base = (uint32_t)(arena_base >> PAGE_SHIFT) & (align - 1);
 
 	for (uint32_t b = ilog2(n); b < ARENA_BINS; b++) {
-		int looks = ARENA_LOOKS;
-
 		uint32_t r = arena_state.bin[b];
+		int looks = ARENA_LOOKS;
 
 		for (; r && looks; r = arena_state.page[r].next, looks--) {
 			*at = ALIGN_UP(r + base, align) - base;
@@ -526,7 +525,7 @@ bool arena_free(void *p)
 
 void arena_pin(uint64_t off, uint64_t len)
 {
-	uint32_t end = (uint32_t)((off + len + PAGE - 1) >> PAGE_SHIFT);
+	uint32_t end = arena_pages(off + len);
 
 	arena_lock();
 	for (uint32_t i = (uint32_t)(off >> PAGE_SHIFT); i < end; i++)
@@ -537,7 +536,7 @@ void arena_pin(uint64_t off, uint64_t len)
 
 void arena_unpin(uint64_t off, uint64_t len)
 {
-	uint32_t end = (uint32_t)((off + len + PAGE - 1) >> PAGE_SHIFT);
+	uint32_t end = arena_pages(off + len);
 	uint32_t first = (uint32_t)(off >> PAGE_SHIFT);
 
 	arena_lock();
