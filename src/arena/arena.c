@@ -19,8 +19,6 @@
 #include "base/memfd.h"
 #include "base/sys.h"
 
-/* Free pages whose memory is kept: 32 MiB, as libc's largest M_MMAP_THRESHOLD. */
-#define ARENA_KEEP (8192u)
 /* Runs of one list that are looked at for a block. */
 #define ARENA_LOOKS 16
 /* A page's number has 32 bits; the memory of the largest machines is less. */
@@ -217,7 +215,7 @@ void arena_close(void)
 	arena_state.alive = NULL;
 	arena_state.span = (struct arena_span){ 0 };
 	arena_state.npages = arena_state.top = 0;
-	arena_state.used = arena_state.large = arena_state.dirty = 0;
+	arena_state.used = arena_state.large = arena_state.dirty = arena_state.ncached = 0;
 	memset(arena_state.bin, 0, sizeof(arena_state.bin));
 	arena_unlock();
 }
@@ -320,6 +318,7 @@ void arena_carve(uint32_t run, uint32_t at, uint32_t n, uint8_t flags)
 	if (at + n < end)
 		arena_run_free(at + n, end - at - n);
 	arena_state.page[at].len = n;
+	arena_state.page[at].odd = false;
 	for (uint32_t i = at; i < at + n; i++) {
 		struct arena_page *p = &arena_state.page[i];
 
@@ -384,8 +383,16 @@ void arena_split(uint32_t at)
 		return;
 	arena_state.page[head].len = at - head;
 	arena_state.page[at].len = end - at;
+	arena_state.page[at].odd = arena_state.page[head].odd;
 	for (uint32_t i = at; i < end; i++)
 		arena_state.page[i].head = at;
+}
+
+void arena_mark_odd(uint32_t at, uint32_t end)
+{
+	for (; at < end; at++)
+		if (arena_state.page[at].flags & PG_USED)
+			arena_state.page[arena_state.page[at].head].odd = true;
 }
 
 static bool arena_block_pinned(uint32_t head)
@@ -423,16 +430,25 @@ void arena_drop(uint32_t at, uint32_t end, bool unmap)
 
 uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero)
 {
-	uint32_t run, at = 0;
+	uint8_t large = use == ARENA_LARGE ? PG_LARGE : 0;
+	uint32_t run, at;
 
 	if (n >= arena_state.npages || arena_state.orphan)
 		return 0;
-	if (use == ARENA_LARGE && arena_state.large + n > arena_state.npages / 2)
+	if (large && arena_state.large + n > arena_state.npages / 2)
 		return 0;
+	at = arena_cache_get(n, align, large);
+	if (at) {
+		if (zero)
+			memset(arena_addr(at), 0, arena_len(n));
+		return at;
+	}
 	run = arena_find(n, align, &at);
+	if (!run && arena_cache_empty())
+		run = arena_find(n, align, &at);
 	if (!run)
 		return 0;
-	arena_carve(run, at, n, PG_USED | (use == ARENA_LARGE ? PG_LARGE : 0));
+	arena_carve(run, at, n, PG_USED | large);
 	if (arena_map_rest(at, n)) {
 		arena_release(at, true);
 		return 0;
@@ -489,7 +505,8 @@ size_t arena_usable(const void *p)
 
 	arena_lock();
 	head = arena_state.page[at].head;
-	if (arena_state.page[at].flags & PG_USED && !(arena_state.page[at].flags & PG_ENDED))
+	if (arena_state.page[at].flags & PG_USED && !(arena_state.page[at].flags & PG_ENDED) &&
+	    !arena_cache_has(head))
 		n = (size_t)(uintptr_t)arena_addr(head + arena_state.page[head].len) - (uintptr_t)p;
 	arena_unlock();
 	return n;
@@ -503,6 +520,8 @@ bool arena_extend(void *p, size_t len)
 	if (len > arena_bytes)
 		return false;
 	arena_lock();
+	if (n > arena_state.page[at].len)
+		arena_cache_empty(); /* the next block may be one of them */
 	done = n <= arena_state.page[at].len ||
 	       arena_take_after(at, n - arena_state.page[at].len, false);
 	arena_unlock();
@@ -512,25 +531,28 @@ bool arena_extend(void *p, size_t len)
 bool arena_free(void *p)
 {
 	uint32_t at = arena_page_of((uintptr_t)p);
-	bool valid;
+	enum arena_cached cached = ARENA_CACHE_TWICE;
 
 	arena_lock();
-	valid = !((uintptr_t)p & (PAGE - 1)) && arena_state.page[at].head == at &&
-		(arena_state.page[at].flags & (PG_USED | PG_ENDED)) == PG_USED;
-	if (valid)
+	if (!((uintptr_t)p & (PAGE - 1)) && arena_state.page[at].head == at &&
+	    (arena_state.page[at].flags & (PG_USED | PG_ENDED)) == PG_USED)
+		cached = arena_cache_put(at);
+	if (cached == ARENA_CACHE_NOT)
 		arena_drop(at, at + arena_state.page[at].len, false);
 	arena_unlock();
-	return valid;
+	return cached != ARENA_CACHE_TWICE;
 }
 
 void arena_pin(uint64_t off, uint64_t len)
 {
-	uint32_t end = arena_pages(off + len);
+	uint32_t end = arena_pages(off + len), at = (uint32_t)(off >> PAGE_SHIFT);
 
 	arena_lock();
-	for (uint32_t i = (uint32_t)(off >> PAGE_SHIFT); i < end; i++)
-		if (arena_state.page[i].pins < UINT16_MAX)
-			arena_state.page[i].pins++;
+	arena_cache_empty();
+	arena_mark_odd(at, end);
+	for (; at < end; at++)
+		if (arena_state.page[at].pins < UINT16_MAX)
+			arena_state.page[at].pins++;
 	arena_unlock();
 }
 

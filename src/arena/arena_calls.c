@@ -31,6 +31,7 @@ void arena_munmap(uintptr_t addr, size_t len)
 	uint32_t at = arena_page_of(addr), end = arena_page_end(addr, len);
 
 	arena_lock();
+	arena_cache_empty();
 	arena_drop(at, end, true);
 	arena_unlock();
 }
@@ -61,6 +62,7 @@ void arena_covered(uintptr_t addr, size_t len)
 	uint32_t at = max(arena_page_of(addr), 1u), end = arena_page_end(addr, len);
 
 	arena_lock();
+	arena_cache_empty();
 	for (uint32_t n; at < end; at += n) {
 		n = arena_same(at, end, PG_USED | PG_ENDED);
 		if (!(arena_state.page[at].flags & PG_USED))
@@ -68,6 +70,7 @@ void arena_covered(uintptr_t addr, size_t len)
 		else if (arena_state.page[at].flags & PG_ENDED)
 			arena_revive(at, n);
 		arena_set_flag(at, at + n, PG_COVERED, PG_MAPPED);
+		arena_mark_odd(at, at + n);
 	}
 	arena_unlock();
 }
@@ -78,6 +81,8 @@ int arena_mprotect(uintptr_t addr, size_t len, int prot)
 	int rc;
 
 	arena_lock();
+	arena_cache_empty();
+	arena_mark_odd(arena_page_of(addr), end);
 	rc = (int)sys_call(SYS_mprotect, addr, len, prot);
 	for (uint32_t i = arena_page_of(addr); !rc && i < end; i++)
 		arena_state.page[i].noprot = (uint8_t)((prot ^ PROT_RW) & (PROT_RW | PROT_EXEC));
@@ -105,6 +110,7 @@ static int arena_dontneed(uint32_t at, uint32_t end, int advice)
 /* Advice for fork(): noted for pages of the arena; what the program has mapped over them gets the call. */
 static int arena_advise_fork(uint32_t at, uint32_t end, int advice, uint8_t set, uint8_t clear)
 {
+	uint32_t first = at;
 	int rc = 0;
 
 	for (uint32_t n; at < end && !rc; at += n) {
@@ -114,6 +120,7 @@ static int arena_advise_fork(uint32_t at, uint32_t end, int advice, uint8_t set,
 		else
 			arena_set_flag(at, at + n, set, clear);
 	}
+	arena_mark_odd(first, end);
 	return rc;
 }
 
@@ -125,6 +132,7 @@ int arena_madvise(uintptr_t addr, size_t len, int advice)
 	if (addr & (PAGE - 1))
 		return -EINVAL;
 	arena_lock();
+	arena_cache_empty();
 	switch (advice) {
 	case MADV_DONTNEED:
 	case MADV_DONTNEED_LOCKED:
@@ -177,12 +185,17 @@ static long arena_place(size_t len, void *fixed)
 static void arena_protect_like(uint32_t page, void *to, size_t len)
 {
 	uint8_t noprot = arena_state.page[page].noprot;
+	uint32_t at;
 
 	if (!noprot)
 		return;
 	sys_call(SYS_mprotect, to, len, (noprot ^ PROT_RW) & (PROT_RW | PROT_EXEC));
-	for (uint32_t i = 0; arena_has(to) && i < arena_pages(len); i++)
-		arena_state.page[arena_page_of((uintptr_t)to) + i].noprot = noprot;
+	if (!arena_has(to))
+		return;
+	at = arena_page_of((uintptr_t)to);
+	arena_mark_odd(at, at + arena_pages(len));
+	for (uint32_t i = 0; i < arena_pages(len); i++)
+		arena_state.page[at + i].noprot = noprot;
 }
 
 /* Can the block that ends behind these pages grow by n pages? */
@@ -261,6 +274,7 @@ int arena_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed,
 	int rc;
 
 	arena_lock();
+	arena_cache_empty();
 	rc = arena_remap(addr, old, len, flags, fixed, at);
 	arena_unlock();
 	return rc;

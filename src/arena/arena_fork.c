@@ -96,6 +96,7 @@ static int arena_copy(void)
 void arena_fork_prepare(void)
 {
 	arena_lock();
+	arena_cache_empty();
 	arena_state.fork_err = arena_state.npages && !arena_state.orphan ? arena_copy() : 0;
 }
 

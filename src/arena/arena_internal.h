@@ -9,6 +9,10 @@
 
 #define PAGE_SHIFT 12
 #define ARENA_BINS 32
+/* Free pages whose memory is kept: 32 MiB, as libc's largest M_MMAP_THRESHOLD. */
+#define ARENA_KEEP (8192u)
+/* Freed blocks that are kept as they are. */
+#define ARENA_CACHED 8
 #define PROT_RW (PROT_READ | PROT_WRITE)
 /* The rest of the addresses are kept free of other mappings. */
 #define MAP_RESERVE (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
@@ -36,6 +40,7 @@ struct arena_page {
 	uint16_t pins;	     /* MRs on this page; stops at UINT16_MAX, then the page stays pinned for ever */
 	uint8_t flags;
 	uint8_t noprot; /* rights that mprotect() has taken from PROT_READ | PROT_WRITE, by xor */
+	bool odd;	/* first page of a block: pins, noprot or flags of its pages may differ */
 };
 
 struct arena {
@@ -47,9 +52,10 @@ struct arena {
 	uint32_t npages;
 	uint32_t top; /* no page from here on was ever used */
 	struct arena_page *page;
-	uint32_t bin[ARENA_BINS]; /* free runs by ilog2 of their length */
-	uint32_t used, large;	  /* pages of blocks, of those of ARENA_LARGE */
-	uint32_t dirty;		  /* free pages that may contain data */
+	uint32_t bin[ARENA_BINS];		/* free runs by ilog2 of their length */
+	uint32_t used, large;			/* pages of blocks, of those of ARENA_LARGE */
+	uint32_t dirty;				/* free pages that may contain data */
+	uint32_t cached[ARENA_CACHED], ncached; /* first pages of freed blocks, the newest last */
 	int fork_err;
 	uint32_t *alive; /* 1; the kernel zeroes it in a child (MADV_WIPEONFORK) */
 	bool orphan;	 /* a child that another call than fork() has made: it has none of the arena's memory */
@@ -114,5 +120,19 @@ void arena_carve(uint32_t run, uint32_t at, uint32_t n, uint8_t flags);
 void arena_split(uint32_t at);
 /* Adds the n free pages behind the block to it. */
 bool arena_take_after(uint32_t head, uint32_t n, bool zero);
+/* Marks the blocks of the pages in [at, end) as odd. */
+void arena_mark_odd(uint32_t at, uint32_t end);
+
+/* Keeps a block that the program has freed. TWICE: it was freed before. NOT: it is as it was. */
+enum arena_cached { ARENA_CACHE_DONE,
+		    ARENA_CACHE_NOT,
+		    ARENA_CACHE_TWICE };
+enum arena_cached arena_cache_put(uint32_t at);
+/* A kept block of n pages, all of which may contain data; 0: none. flags: PG_LARGE or 0. */
+uint32_t arena_cache_get(uint32_t n, uint32_t align, uint8_t flags);
+/* True if a kept block begins at this page. */
+bool arena_cache_has(uint32_t at);
+/* Frees all kept blocks. False: there were none. */
+bool arena_cache_empty(void);
 
 #endif

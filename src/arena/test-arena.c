@@ -112,11 +112,13 @@ static void test_zeroed(void **state)
 
 	memset(a, 9, 50 * PAGE);
 	assert_true(arena_free(a));
+	assert_true(arena_cache_empty());
 	b = arena_alloc(50 * PAGE, 1, ARENA_LARGE, true);
 	assert_ptr_equal(a, b);
 	assert_true(t_is(b, 0, 50 * PAGE));
 	memset(b, 9, 50 * PAGE);
 	assert_true(arena_free(b));
+	assert_true(arena_cache_empty());
 	b = arena_mmap(50 * PAGE);
 	assert_true(t_is(b, 0, 50 * PAGE));
 	arena_munmap((uintptr_t)b, 50 * PAGE);

@@ -350,7 +350,8 @@ static void model_step(struct prng *r, struct model *all)
 	switch (prng_below(r, 8)) {
 	case 0:
 		assert_int_equal(arena_madvise((uintptr_t)m->p + at * PAGE, n * PAGE,
-					       prng_below(r, 2) ? MADV_FREE : MADV_DONTNEED), 0);
+					       prng_below(r, 2) ? MADV_FREE : MADV_DONTNEED),
+				 0);
 		memset(m->v + at, 0, n);
 		break;
 	case 1:
