@@ -8,7 +8,6 @@
  * exited processes are kept here. The answer is JSON.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "daemon/devices.h"
 #include "daemon/faults.h"
 #include "daemon/host.h"
+#include "fabrics/refuse.h"
 #include "gsi/gsi.h"
 
 struct command {
@@ -30,40 +30,6 @@ struct command {
 	int n;
 	struct json_object *answer;
 };
-
-static int fault_answer(struct command *c, const char *fmt, va_list ap)
-{
-	char text[160];
-
-	vsnprintf(text, sizeof(text), fmt, ap);
-	answer_str(c->answer, "error", text);
-	return -EINVAL;
-}
-
-/* Sets "error" in the answer. -EINVAL. */
-static __printf(2, 3) int fault_refuse(struct command *c, const char *fmt, ...)
-{
-	va_list ap;
-	int rc;
-
-	va_start(ap, fmt);
-	rc = fault_answer(c, fmt, ap);
-	va_end(ap);
-	return rc;
-}
-
-/* Sets "error" and "usage": the command itself is wrong. -EINVAL. */
-static __printf(2, 3) int fault_misuse(struct command *c, const char *fmt, ...)
-{
-	va_list ap;
-	int rc;
-
-	va_start(ap, fmt);
-	rc = fault_answer(c, fmt, ap);
-	va_end(ap);
-	json_object_object_add(c->answer, "usage", json_object_new_boolean(1));
-	return rc;
-}
 
 static void fault_publish(struct command *c)
 {
@@ -157,8 +123,8 @@ static int fault_add_rule(struct command *c, const struct fault_rule *rule, int 
 	while (i < FAULT_MAX_RULES && c->table.rule[i].id)
 		i++;
 	if (i == FAULT_MAX_RULES)
-		return fault_refuse(c, "all %d rules are in use; delete one with `ruse fault del'",
-				    FAULT_MAX_RULES);
+		return refuse_command(c->answer, "all %d rules are in use; delete one with `ruse fault del'",
+				      FAULT_MAX_RULES);
 	c->table.rule[i] = *rule;
 	c->table.rule[i].id = ++f->next_id;
 	f->gone[i] = (struct fault_count){ .id = f->next_id };
@@ -179,9 +145,9 @@ static int fault_do_add(struct command *c)
 	char err[160];
 
 	if (fault_parse(c->page, c->word + 1, c->n - 1, &rule, err, sizeof(err)))
-		return fault_misuse(c, "%s", err);
+		return refuse_usage(c->answer, "%s", err);
 	if (rule.action == FAULT_FREEZE)
-		return fault_misuse(c, "freeze is a command of its own: `ruse fault freeze PID'");
+		return refuse_usage(c->answer, "freeze is a command of its own: `ruse fault freeze PID'");
 	return fault_add_rule(c, &rule, 1);
 }
 
@@ -209,7 +175,7 @@ static int fault_del_where(struct command *c, bool (*fits)(const struct fault_ru
 	}
 	json_object_object_add(c->answer, "deleted", a);
 	if (!n && none)
-		return fault_refuse(c, "%s", none);
+		return refuse_command(c->answer, "%s", none);
 	if (n)
 		fault_publish(c);
 	return 0;
@@ -242,7 +208,7 @@ static int fault_want_number(struct command *c, const char *text, uint64_t *v)
 	errno = 0;
 	*v = strtoull(text, &end, 0);
 	if (errno || end == text || *end || *text == '-')
-		return fault_misuse(c, "'%s' is not a number, decimal or hexadecimal with 0x", text);
+		return refuse_usage(c->answer, "'%s' is not a number, decimal or hexadecimal with 0x", text);
 	return 0;
 }
 
@@ -251,7 +217,7 @@ static int fault_do_del(struct command *c)
 	uint64_t id;
 
 	if (c->n != 2)
-		return fault_misuse(c, "usage: del ID | del all");
+		return refuse_usage(c->answer, "usage: del ID | del all");
 	if (!strcmp(c->word[1], "all"))
 		return fault_del_where(c, fault_any, 0, NULL);
 	return fault_want_number(c, c->word[1], &id) ? -EINVAL :
@@ -263,7 +229,7 @@ static int fault_do_seed(struct command *c)
 	uint64_t seed;
 
 	if (c->n != 2)
-		return fault_misuse(c, "usage: seed NUMBER");
+		return refuse_usage(c->answer, "usage: seed NUMBER");
 	if (fault_want_number(c, c->word[1], &seed))
 		return -EINVAL;
 	c->table.seed = seed;
@@ -280,9 +246,9 @@ static int fault_do_down(struct command *c)
 	char err[160];
 
 	if (c->n > 2)
-		return fault_misuse(c, "usage: %s [DEVICE]", c->word[0]);
+		return refuse_usage(c->answer, "usage: %s [DEVICE]", c->word[0]);
 	if (fault_parse(c->page, word, c->n > 1 ? 3 : 1, &rule, err, sizeof(err)))
-		return fault_misuse(c, "%s", err);
+		return refuse_usage(c->answer, "%s", err);
 	if (!strcmp(c->word[0], "up"))
 		return fault_del_where(c, fault_pulls, rule.dev, "no `ruse fault down' is in effect for it");
 	return fault_add_rule(c, &rule, 0);
@@ -308,12 +274,12 @@ static int fault_do_freeze(struct command *c)
 	if (thaw && c->n == 2 && !strcmp(c->word[1], "all"))
 		return fault_del_where(c, fault_freezes, 0, NULL);
 	if (c->n != 2)
-		return fault_misuse(c, "usage: %s PID%s", c->word[0], thaw ? "|all" : "");
+		return refuse_usage(c->answer, "usage: %s PID%s", c->word[0], thaw ? "|all" : "");
 	if (fault_want_number(c, c->word[1], &pid))
 		return -EINVAL;
 	cl = client_by_pid(c->rules->clients, pid);
 	if (!cl)
-		return fault_refuse(c, "no process with PID %llu uses RDMA", (unsigned long long)pid);
+		return refuse_command(c->answer, "no process with PID %llu uses RDMA", (unsigned long long)pid);
 	if (thaw)
 		return fault_del_where(c, fault_freezes, cl->proc, "the process is not frozen");
 	rule.proc = cl->proc;
@@ -337,13 +303,13 @@ static int fault_cut(struct command *c, char *line)
 
 	for (char *p = line; *p; p++)
 		if ((*p < ' ' && *p != '\t') || *p > '~')
-			return fault_misuse(c, "the command has a character that is not printable ASCII");
+			return refuse_usage(c->answer, "the command has a character that is not printable ASCII");
 	for (char *w = strtok_r(line, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
 		if (c->n == FAULT_WORDS)
-			return fault_misuse(c, "the command has too many words");
+			return refuse_usage(c->answer, "the command has too many words");
 		c->word[c->n++] = w;
 	}
-	return c->n ? 0 : fault_misuse(c, "the command is empty");
+	return c->n ? 0 : refuse_usage(c->answer, "the command is empty");
 }
 
 static void fault_run(struct command *c, const char *line, size_t len)
@@ -351,7 +317,7 @@ static void fault_run(struct command *c, const char *line, size_t len)
 	char copy[FAULT_LINE];
 
 	if (len >= sizeof(copy) || memchr(line, 0, len)) {
-		fault_misuse(c, "the command is too long");
+		refuse_usage(c->answer, "the command is too long");
 		return;
 	}
 	memcpy(copy, line, len);
@@ -363,7 +329,7 @@ static void fault_run(struct command *c, const char *line, size_t len)
 			rows[i].fn(c);
 			return;
 		}
-	fault_misuse(c, "unknown command '%s'; see `ruse fault --help'", c->word[0]);
+	refuse_usage(c->answer, "unknown command '%s'; see `ruse fault --help'", c->word[0]);
 }
 
 char *fault_command(struct fault_rules *f, const char *line, size_t len)

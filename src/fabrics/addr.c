@@ -215,12 +215,12 @@ static int fabric_addr_parse(struct fabric_call *c, char *text, struct fabric_ad
 	a->family = inet_pton(AF_INET, text, a->b) == 1 ? AF_INET :
 		    inet_pton(AF_INET6, text, a->b) == 1 ? AF_INET6 : 0;
 	if (!a->family || !slash || !bits || *end || bits > 8u * fabric_addr_bytes(a->family))
-		return fabrics_misuse(c, "'%s': expected an address such as 192.168.1.7/24", text);
+		return refuse_usage(c->answer, "'%s': expected an address such as 192.168.1.7/24", text);
 	a->prefix = (uint8_t)bits;
 	/* Refuse multicast, loopback, unspecified, and IPv6 link-local, which is set by rule. */
 	if (!a->b[0] ||
 	    (a->family == AF_INET ? a->b[0] == 127 || a->b[0] >= 0xe0 : a->b[0] >= 0xfe))
-		return fabrics_refuse(c, "%s cannot be the address of a host", text);
+		return refuse_command(c->answer, "%s cannot be the address of a host", text);
 	return 0;
 }
 
@@ -235,16 +235,16 @@ int fabrics_address(struct fabric_call *c)
 	if (c->n == 1)
 		return fabric_addr_show(c);
 	if (c->n != 3)
-		return fabrics_misuse(c, "usage: address [--json | HOST/PORT ADDRESS/BITS]");
+		return refuse_usage(c->answer, "usage: address [--json | HOST/PORT ADDRESS/BITS]");
 	if (fabrics_find_port(c, c->word[1], &node, &port))
 		return -EINVAL;
 	if (fabric_node_type(f->fabric, node) == NODE_SWITCH)
-		return fabrics_refuse(c, "%s is a switch, and only hosts have addresses", c->word[1]);
+		return refuse_command(c->answer, "%s is a switch, and only hosts have addresses", c->word[1]);
 	if (fabric_addr_parse(c, c->word[2], &new))
 		return -EINVAL;
 	fabric_addr_put(&new, &ss);
 	if (fabric_addr_find(c->fs, (struct sockaddr *)&ss))
-		return fabrics_refuse(c, "%s is already in use", c->word[2]);
+		return refuse_command(c->answer, "%s is already in use", c->word[2]);
 	for (uint32_t i = 0; i < f->naddrs; i += PER_PORT)
 		if (f->addrs[i].node == node && f->addrs[i].port == port) {
 			new.node = node;

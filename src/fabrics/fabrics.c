@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <json-c/json.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,38 +86,6 @@ void fabrics_fini(struct fabrics *fs)
 	fabrics_down(fs);
 }
 
-static int fabrics_answer(struct fabric_call *c, const char *fmt, va_list ap)
-{
-	char text[256];
-
-	vsnprintf(text, sizeof(text), fmt, ap);
-	json_object_object_add(c->answer, "error", json_object_new_string(text));
-	return -EINVAL;
-}
-
-int fabrics_refuse(struct fabric_call *c, const char *fmt, ...)
-{
-	va_list ap;
-	int rc;
-
-	va_start(ap, fmt);
-	rc = fabrics_answer(c, fmt, ap);
-	va_end(ap);
-	return rc;
-}
-
-int fabrics_misuse(struct fabric_call *c, const char *fmt, ...)
-{
-	va_list ap;
-	int rc;
-
-	va_start(ap, fmt);
-	rc = fabrics_answer(c, fmt, ap);
-	va_end(ap);
-	json_object_object_add(c->answer, "usage", json_object_new_boolean(1));
-	return rc;
-}
-
 /* The words after "up". */
 static char *fabric_name_of(const struct fabric_call *c)
 {
@@ -138,7 +105,7 @@ static int fabric_do_up(struct fabric_call *c)
 	int rc;
 
 	if (f->fabric)
-		return fabrics_refuse(c, "fabric %s is up already; run `ruse fabric down' first", f->name);
+		return refuse_command(c->answer, "fabric %s is up already; run `ruse fabric down' first", f->name);
 	topo_init(&t);
 	rc = fabrics_make_topo(c, &t);
 	if (!rc) {
@@ -151,7 +118,7 @@ static int fabric_do_up(struct fabric_call *c)
 	}
 	if (rc) {
 		if (rc == -ENOMEM)
-			fabrics_refuse(c, "out of memory");
+			refuse_command(c->answer, "out of memory");
 		if (f->fabric)
 			fabric_destroy(f->fabric);
 		free(f->hosts);
@@ -170,7 +137,7 @@ static int fabric_do_up(struct fabric_call *c)
 static int fabric_do_down(struct fabric_call *c)
 {
 	if (c->n != 1)
-		return fabrics_misuse(c, "down takes no argument");
+		return refuse_usage(c->answer, "down takes no argument");
 	fabrics_down(c->fs);
 	return 0;
 }
@@ -179,7 +146,7 @@ static int fabric_do_down(struct fabric_call *c)
 static int fabric_find_node(struct fabric_call *c, const char *name, uint32_t *node)
 {
 	*node = fabric_find(c->fs->fabric, name);
-	return *node == TOPO_NONE ? fabrics_refuse(c, "there is no node %s", name) : 0;
+	return *node == TOPO_NONE ? refuse_command(c->answer, "there is no node %s", name) : 0;
 }
 
 int fabrics_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port)
@@ -188,13 +155,13 @@ int fabrics_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t
 	unsigned long p;
 
 	if (!slash)
-		return fabrics_misuse(c, "'%s' is not of the form NODE/PORT", name);
+		return refuse_usage(c->answer, "'%s' is not of the form NODE/PORT", name);
 	p = strtoul(slash + 1, &end, 10);
 	*slash = '\0';
 	if (fabric_find_node(c, name, node))
 		return -EINVAL;
 	if (end == slash + 1 || *end || !p || p > fabric_node_ports(c->fs->fabric, *node))
-		return fabrics_refuse(c, "%s has no port %s", name, slash + 1);
+		return refuse_command(c->answer, "%s has no port %s", name, slash + 1);
 	*port = (uint8_t)p;
 	return 0;
 }
@@ -207,8 +174,8 @@ static int fabric_want(struct fabric_call *c, const char *yes, const char *no, b
 {
 	*is = c->n == 3 && !strcmp(c->word[1], yes);
 	if (c->n != 3 || (!*is && strcmp(c->word[1], no)))
-		return fabrics_misuse(c, "usage: %s %s|%s %s", c->word[0], yes, no,
-				      !strcmp(yes, "up") ? "NODE/PORT" : "NODE");
+		return refuse_usage(c->answer, "usage: %s %s|%s %s", c->word[0], yes, no,
+				    !strcmp(yes, "up") ? "NODE/PORT" : "NODE");
 	return 0;
 }
 
@@ -222,7 +189,7 @@ static int fabric_do_link(struct fabric_call *c)
 		return -EINVAL;
 	fabrics_paths_count(c->fs);
 	if (fabric_link(c->fs->fabric, node, port, up, c->fs->loop->now))
-		return fabrics_refuse(c, "no cable is connected to this port");
+		return refuse_command(c->answer, "no cable is connected to this port");
 	fabrics_touch(c->fs);
 	return 0;
 }
@@ -243,7 +210,7 @@ static int fabric_do_node(struct fabric_call *c)
 static int fabric_do_show(struct fabric_call *c)
 {
 	if (c->n > 2 || (c->n == 2 && strcmp(c->word[1], "--topology")))
-		return fabrics_misuse(c, "usage: show [--json|--topology]");
+		return refuse_usage(c->answer, "usage: show [--json|--topology]");
 	return c->n == 2 ? fabrics_show_topo(c) : fabrics_show_nodes(c);
 }
 
@@ -262,13 +229,13 @@ static void fabric_run(struct fabric_call *c, const char *words, size_t len)
 	char copy[PATH_MAX + 256];
 
 	if (!len || len > sizeof(copy) || words[len - 1]) {
-		fabrics_misuse(c, "the command is empty, too long or not terminated");
+		refuse_usage(c->answer, "the command is empty, too long or not terminated");
 		return;
 	}
 	memcpy(copy, words, len);
 	for (char *w = copy; w < copy + len; w += strlen(w) + 1) {
 		if (c->n == FABRIC_WORDS) {
-			fabrics_misuse(c, "too many arguments");
+			refuse_usage(c->answer, "too many arguments");
 			return;
 		}
 		c->word[c->n++] = w;
@@ -277,12 +244,12 @@ static void fabric_run(struct fabric_call *c, const char *words, size_t len)
 		if (strcmp(rows[i].name, c->word[0]))
 			continue;
 		if (!rows[i].down_too && !c->fs->fabric)
-			fabrics_refuse(c, "no fabric is up; create one with `ruse fabric up'");
+			refuse_command(c->answer, "no fabric is up; create one with `ruse fabric up'");
 		else
 			rows[i].fn(c);
 		return;
 	}
-	fabrics_misuse(c, "unknown command '%s'; see `ruse fabric --help'", c->word[0]);
+	refuse_usage(c->answer, "unknown command '%s'; see `ruse fabric --help'", c->word[0]);
 }
 
 char *fabrics_command(struct fabrics *fs, const char *words, size_t len)

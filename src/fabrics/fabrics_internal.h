@@ -7,6 +7,7 @@
 #include "fabric/topo.h"
 #include "fabrics/client.h"
 #include "fabrics/fabrics.h"
+#include "fabrics/refuse.h"
 
 #define FABRIC_WORDS 16
 
@@ -20,10 +21,6 @@ struct fabric_call {
 	struct json_object *answer;
 };
 
-/* Sets "error" in the answer. Returns -EINVAL. */
-int __printf(2, 3) fabrics_refuse(struct fabric_call *c, const char *fmt, ...);
-/* Like fabrics_refuse(), and sets "usage": the command itself is wrong. */
-int __printf(2, 3) fabrics_misuse(struct fabric_call *c, const char *fmt, ...);
 /* Parses NODE/PORT, as in "leaf 1/12". 0, or -EINVAL with "error" set. */
 int fabrics_find_port(struct fabric_call *c, char *name, uint32_t *node, uint8_t *port);
 /* Makes the topology described by the words after "up". 0; -EINVAL with "error" set; -ENOMEM. */

@@ -28,7 +28,7 @@ static int fabric_topo_number(struct fabric_call *c, const char *text, uint32_t 
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (end == text || *end || *text == '-' || !n || n > SIZE_MAX_NODES)
-		return fabrics_misuse(c, "'%s' is not a number from 1 to %lu", text, SIZE_MAX_NODES);
+		return refuse_usage(c->answer, "'%s' is not a number from 1 to %lu", text, SIZE_MAX_NODES);
 	*v = (uint32_t)n;
 	return 0;
 }
@@ -37,7 +37,7 @@ static int fabric_topo_number(struct fabric_call *c, const char *text, uint32_t 
 static int fabric_topo_numbers(struct fabric_call *c, int n, const char *usage, uint32_t *v)
 {
 	if (c->n != 2 + n)
-		return fabrics_misuse(c, "%s", usage);
+		return refuse_usage(c->answer, "%s", usage);
 	for (int i = 0; i < n; i++)
 		if (fabric_topo_number(c, c->word[2 + i], &v[i]))
 			return -EINVAL;
@@ -75,13 +75,13 @@ static int fabric_make_torus(struct fabric_call *c, struct topo *t)
 	char *sizes;
 
 	if (c->n < 3 || c->n > 4 || (c->n == 4 && fabric_topo_number(c, c->word[3], &hosts)))
-		return fabrics_misuse(c, usage);
+		return refuse_usage(c->answer, usage);
 	sizes = c->word[2];
 	for (char *w; (w = strsep(&sizes, "x"));) {
 		if (!*w)
-			return fabrics_misuse(c, usage);
+			return refuse_usage(c->answer, usage);
 		if (n == MAX_DIMS)
-			return fabrics_misuse(c, "a torus has at most %d dimensions", MAX_DIMS);
+			return refuse_usage(c->answer, "a torus has at most %d dimensions", MAX_DIMS);
 		if (fabric_topo_number(c, w, &dims[n++]))
 			return -EINVAL;
 	}
@@ -126,15 +126,15 @@ static int fabric_topo_from_file(struct fabric_call *c, struct topo *t)
 	int rc;
 
 	if (c->n != 2)
-		return fabrics_misuse(c, "usage: up FILE");
+		return refuse_usage(c->answer, "usage: up FILE");
 	text = fabric_topo_slurp(path, &len);
 	if (!text)
-		return fabrics_refuse(c, "%s: %s", path, strerror(errno));
+		return refuse_command(c->answer, "%s: %s", path, strerror(errno));
 	rc = topo_parse(t, text, len, &err);
 	free(text);
 	if (rc == -EINVAL && err.line)
-		return fabrics_refuse(c, "%s:%u: %s", path, err.line, err.text);
-	return rc == -EINVAL ? fabrics_refuse(c, "%s: %s", path, err.text) : rc;
+		return refuse_command(c->answer, "%s:%u: %s", path, err.line, err.text);
+	return rc == -EINVAL ? refuse_command(c->answer, "%s: %s", path, err.text) : rc;
 }
 
 int fabrics_make_topo(struct fabric_call *c, struct topo *t)
@@ -150,7 +150,7 @@ int fabrics_make_topo(struct fabric_call *c, struct topo *t)
 	int rc;
 
 	if (c->n < 2)
-		return fabrics_misuse(c, "usage: up FILE, or up with --star, --fat-tree, --torus or --dragonfly");
+		return refuse_usage(c->answer, "usage: up FILE, or up with --star, --fat-tree, --torus or --dragonfly");
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 		if (strcmp(kinds[i].option, c->word[1]))
 			continue;
@@ -158,11 +158,11 @@ int fabrics_make_topo(struct fabric_call *c, struct topo *t)
 		if (!rc)
 			rc = topo_fill_guids(t, &err);
 		if (rc == -EINVAL && !json_object_object_length(c->answer))
-			return fabrics_misuse(c, "%s: cannot create a fabric of this size", c->word[1]);
+			return refuse_usage(c->answer, "%s: cannot create a fabric of this size", c->word[1]);
 		return rc;
 	}
 	if (c->word[1][0] == '-')
-		return fabrics_misuse(c, "unknown option %s; see `ruse fabric --help'", c->word[1]);
+		return refuse_usage(c->answer, "unknown option %s; see `ruse fabric --help'", c->word[1]);
 	return fabric_topo_from_file(c, t);
 }
 
@@ -178,7 +178,7 @@ int fabrics_show_topo(struct fabric_call *c)
 	rc = fabric_topo(c->fs->fabric, &t);
 	f = rc ? NULL : open_memstream(&text, &len);
 	if (!f || topo_print(&t, f) || fclose(f))
-		rc = fabrics_refuse(c, "out of memory");
+		rc = refuse_command(c->answer, "out of memory");
 	else
 		add_str(c->answer, "topology", text);
 	free(text);
