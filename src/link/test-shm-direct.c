@@ -13,55 +13,30 @@
 #define BLOCK 5u
 #define DQPN (BLOCK << 14 | 17)
 #define SQPN 0x8012u
-#define KEY_INDEX 9u
-#define KEY (KEY_INDEX << 8 | 0x5a)
+#define KEY (9u << 8 | 0x5a)
 #define PD 3u
 #define LEN 100000u
-
-struct rig {
-	struct node a, b;	/* requester, target */
-	struct link *l;
-	struct qp_card *card;
-	struct key_card *key;
-	uint8_t *mem;		/* MR of the target */
-	uint8_t *src;
-	uint32_t quiet;
-};
-
-static void rig_cards(struct rig *r)
-{
-	r->card = &shm_ep_add_block(r->b.ep, BLOCK)[17];
-	*r->card = (struct qp_card){
-		.qpn = DQPN, .state = 3, .epsn = 0xfffffe, .msn = 7, .pd = PD,
-		.access = IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ,
-		.dest_qpn = SQPN, .path_mtu = 1024,
-	};
-	r->key = &shm_ep_keys(r->b.ep)[KEY_INDEX];
-	*r->key = (struct key_card){
-		.key = KEY, .pd = PD, .start = (uintptr_t)r->mem, .iova = 0x10000,
-		.length = LEN,
-		.access = IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ |
-			  IB_UVERBS_ACCESS_LOCAL_WRITE,
-	};
-}
+#define ACCESS (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ)
 
 static int setup(void **state)
 {
 	struct rig *r = calloc(1, sizeof(*r));
+	struct qp_card card;
+	struct key_card key;
 
-	node_open(&r->a, 1, false);
-	node_open(&r->b, 2, false);
 	r->mem = mmap(NULL, LEN + 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(r->mem, 0, LEN + 8192);	/* resident */
 	r->src = malloc(LEN);
 	memset(r->src, 0x11, LEN);
-	rig_cards(r);
-	/* The thread keeps running: its end would count as the death of the endpoint. */
-	node_start(&r->b);
-	shm_ep_thread_start(r->a.ep);
-	assert_int_equal(shm_connect(r->a.ep, 2, shm_ep_sock(r->b.ep), getpid(), &r->l), 0);
-	while (!shm_held(((struct shm_link *)r->l)->pub))
-		usleep(100);
+	card = (struct qp_card){
+		.qpn = DQPN, .state = 3, .epsn = 0xfffffe, .msn = 7, .pd = PD, .access = ACCESS,
+		.dest_qpn = SQPN, .path_mtu = 1024,
+	};
+	key = (struct key_card){
+		.key = KEY, .pd = PD, .start = (uintptr_t)r->mem, .iova = 0x10000, .length = LEN,
+		.access = ACCESS | IB_UVERBS_ACCESS_LOCAL_WRITE,
+	};
+	rig_open(r, &card, &key);
 	*state = r;
 	return 0;
 }
@@ -70,10 +45,7 @@ static int teardown(void **state)
 {
 	struct rig *r = *state;
 
-	link_put(r->l);
-	node_close(&r->a);
-	node_stop(&r->b);
-	node_close(&r->b);
+	rig_close(r);
 	munmap(r->mem, LEN + 8192);
 	free(r->src);
 	free(r);

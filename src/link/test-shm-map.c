@@ -12,45 +12,32 @@
 #include "base/sys.h"
 #include "link/testing.h"
 
-#define BLOCK 5u
-#define DQPN (BLOCK << 14 | 17)
+#define DQPN (5u << 14 | 17)
 #define SQPN 0x8012u
 #define KEY (9u << 8 | 0x5a)
 #define LEN 100000u
 #define ACCESS (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ)
 
-struct rig {
-	struct node a, b; /* requester, target */
-	struct link *l;
-	struct qp_card *card;
-	struct key_card *key;
-	uint8_t *mem, *src;
-};
-
 static int setup(void **state)
 {
 	struct rig *r = calloc(1, sizeof(*r));
+	struct qp_card card;
+	struct key_card key;
 
 	assert_true(arena_open(8 << 20, NULL));
 	r->mem = arena_alloc(LEN, PAGE, ARENA_ALIGNED, true);
 	r->src = malloc(LEN);
 	memset(r->src, 0x11, LEN);
 	memset(r->mem, 0, LEN);
-	node_open(&r->a, 1, false);
-	node_open(&r->b, 2, false);
-	r->card = &shm_ep_add_block(r->b.ep, BLOCK)[17];
-	*r->card = (struct qp_card){ .qpn = DQPN, .state = 3, .epsn = 0, .pd = 3, .access = ACCESS,
-				     .dest_qpn = SQPN, .path_mtu = 4096 };
-	r->key = &shm_ep_keys(r->b.ep)[KEY >> 8];
-	*r->key = (struct key_card){
+	card = (struct qp_card){
+		.qpn = DQPN, .state = 3, .epsn = 0, .pd = 3, .access = ACCESS, .dest_qpn = SQPN,
+		.path_mtu = 4096,
+	};
+	key = (struct key_card){
 		.key = KEY, .pd = 3, .start = (uintptr_t)r->mem, .iova = 0x10000, .length = LEN,
 		.access = ACCESS, .shared = (uintptr_t)r->mem - arena_base + 1,
 	};
-	node_start(&r->b);
-	shm_ep_thread_start(r->a.ep);
-	assert_int_equal(shm_connect(r->a.ep, 2, shm_ep_sock(r->b.ep), getpid(), &r->l), 0);
-	while (!shm_held(((struct shm_link *)r->l)->pub))
-		usleep(100);
+	rig_open(r, &card, &key);
 	*state = r;
 	return 0;
 }
@@ -59,10 +46,7 @@ static int teardown(void **state)
 {
 	struct rig *r = *state;
 
-	link_put(r->l);
-	node_close(&r->a);
-	node_stop(&r->b);
-	node_close(&r->b);
+	rig_close(r);
 	free(r->src);
 	free(r);
 	arena_close();

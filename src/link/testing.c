@@ -143,6 +143,30 @@ void node_stop(struct node *n)
 	pthread_join(n->thread, NULL);
 }
 
+void rig_open(struct rig *r, const struct qp_card *card, const struct key_card *key)
+{
+	node_open(&r->a, 1, false);
+	node_open(&r->b, 2, false);
+	r->card = &shm_ep_add_block(r->b.ep, card->qpn >> 14)[card->qpn & 0x3fff];
+	*r->card = *card;
+	r->key = &shm_ep_keys(r->b.ep)[key->key >> 8];
+	*r->key = *key;
+	/* The thread keeps running: its end would count as the death of the endpoint. */
+	node_start(&r->b);
+	shm_ep_thread_start(r->a.ep);
+	assert_int_equal(shm_connect(r->a.ep, 2, shm_ep_sock(r->b.ep), getpid(), &r->l), 0);
+	while (!shm_held(((struct shm_link *)r->l)->pub))
+		usleep(100);
+}
+
+void rig_close(struct rig *r)
+{
+	link_put(r->l);
+	node_close(&r->a);
+	node_stop(&r->b);
+	node_close(&r->b);
+}
+
 struct seg t_seg(enum seg_type type, const struct iovec *iov, int niov, uint32_t psn)
 {
 	struct seg s = { .service = SEG_RC, .type = (uint8_t)type,

@@ -61,6 +61,21 @@ int node_turn(struct node *n, int ms);
 void node_start(struct node *n);
 /* End the thread. Peers then regard the endpoint as dead until node_start(). */
 void node_stop(struct node *n);
+
+/* A requester and the target of its direct placements: two endpoints of this process. */
+struct rig {
+	struct node a, b; /* requester, target */
+	struct link *l;	  /* from a to b */
+	struct qp_card *card;
+	struct key_card *key;
+	uint8_t *mem; /* MR of the target */
+	uint8_t *src;
+	uint32_t quiet;
+};
+
+/* Connects the endpoints. A thread serves the target, which has the QP and the MR of these cards. mem and src are the caller's. */
+void rig_open(struct rig *r, const struct qp_card *card, const struct key_card *key);
+void rig_close(struct rig *r);
 /* An RC segment of one message with this payload. */
 struct seg t_seg(enum seg_type type, const struct iovec *iov, int niov, uint32_t psn);
 
