@@ -21,6 +21,7 @@
 
 /* Runs of one list that are looked at for a block. */
 #define ARENA_LOOKS 16
+#define ARENA_SMALLEST (16 * PAGE)
 /* A page's number has 32 bits; the memory of the largest machines is less. */
 #define ARENA_MAX ((uint64_t)1 << 40)
 
@@ -59,6 +60,7 @@ static noinline __cold void arena_orphan(void)
 	arena_state.alive = NULL;
 	arena_state.fd = arena_state.span.fd = -1;
 	arena_state.span.size = 0;
+	arena_state.span.absent = ARENA_LOST;
 	for (uint32_t i = 1; i < arena_state.npages; i++) {
 		if (arena_state.page[i].flags & PG_MAPPED)
 			sys_call(SYS_mmap, arena_addr(i), PAGE, PROT_NONE,
@@ -193,10 +195,12 @@ bool arena_open(uint64_t size, const struct arena_ops *ops)
 	arena_lock();
 	first = !arena_state.opened;
 	arena_state.opened = true;
-	if (first)
+	if (first) {
 		arena_state.ops = ops;
+		arena_state.span.absent = size < ARENA_SMALLEST ? ARENA_UNASKED : ARENA_REFUSED;
+	}
 	arena_unlock();
-	if (first && size >= 16 * PAGE && size <= memfd_limit())
+	if (first && size >= ARENA_SMALLEST && size <= memfd_limit())
 		arena_make(size);
 	return arena_bytes != 0;
 }
@@ -210,7 +214,7 @@ void arena_close(void)
 		arena_fd_close(arena_state.fd);
 	}
 	arena_base = arena_bytes = 0;
-	arena_state.opened = false;
+	arena_state.opened = arena_state.full = false;
 	arena_state.fd = -1;
 	arena_state.alive = NULL;
 	arena_state.span = (struct arena_span){ 0 };
@@ -227,6 +231,7 @@ struct arena_span arena_span(void)
 	arena_lock();
 	s = arena_state.span;
 	s.used = (uint64_t)arena_state.used << PAGE_SHIFT;
+	s.full = arena_state.full;
 	arena_unlock();
 	return s;
 }
@@ -433,10 +438,11 @@ uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero)
 	uint8_t large = use == ARENA_LARGE ? PG_LARGE : 0;
 	uint32_t run, at;
 
-	if (n >= arena_state.npages || arena_state.orphan)
+	if (n >= arena_state.npages || arena_state.orphan ||
+	    (large && arena_state.large + n > arena_state.npages / 2)) {
+		arena_state.full = true;
 		return 0;
-	if (large && arena_state.large + n > arena_state.npages / 2)
-		return 0;
+	}
 	at = arena_cache_get(n, align, large);
 	if (at) {
 		if (zero)
@@ -446,8 +452,10 @@ uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero)
 	run = arena_find(n, align, &at);
 	if (!run && arena_cache_empty())
 		run = arena_find(n, align, &at);
-	if (!run)
+	if (!run) {
+		arena_state.full = true;
 		return 0;
+	}
 	arena_carve(run, at, n, PG_USED | large);
 	if (arena_map_rest(at, n)) {
 		arena_release(at, true);
@@ -488,12 +496,16 @@ bool arena_take_after(uint32_t head, uint32_t n, bool zero)
 void *arena_alloc(size_t len, size_t align, enum arena_use use, bool zero)
 {
 	uint64_t n = ((uint64_t)len + PAGE - 1) >> PAGE_SHIFT;
-	uint32_t at;
+	uint32_t at = 0;
 
-	if (!len || len > arena_bytes || align > arena_bytes)
+	if (!len || !arena_bytes)
 		return NULL;
 	arena_lock();
-	at = arena_take((uint32_t)n, align > PAGE ? (uint32_t)(align >> PAGE_SHIFT) : 1, use, zero);
+	if (len > arena_bytes || align > arena_bytes)
+		arena_state.full = true;
+	else
+		at = arena_take((uint32_t)n, align > PAGE ? (uint32_t)(align >> PAGE_SHIFT) : 1,
+				use, zero);
 	arena_unlock();
 	return at ? arena_addr(at) : NULL;
 }

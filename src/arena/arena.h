@@ -35,9 +35,16 @@ bool arena_open(uint64_t size, const struct arena_ops *ops);
 /* Frees everything; for tests. */
 void arena_close(void);
 
+/* Why there is no arena. */
+enum arena_absent { ARENA_UNASKED, /* not asked for, or of size 0 */
+		    ARENA_REFUSED, /* by a limit of the process or the system */
+		    ARENA_LOST };  /* the process is the child of another system call than fork() */
+
 struct arena_span {
 	uintptr_t base;
 	size_t size;		       /* 0: no arena */
+	enum arena_absent absent;      /* if there is none */
+	bool full;		       /* a block of the program has found no room */
 	int fd;			       /* the memfd */
 	uint32_t dev_major, dev_minor; /* its device and inode number */
 	uint64_t ino;

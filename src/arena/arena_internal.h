@@ -47,6 +47,7 @@ struct arena {
 	pthread_mutex_t lock;
 	const struct arena_ops *ops;
 	bool opened;		/* arena_open() was called */
+	bool full;		/* a block has found no room */
 	int fd, copy;		/* the memfd; during a fork, that of the child */
 	struct arena_span span; /* describes fd */
 	uint32_t npages;

@@ -159,12 +159,15 @@ static int mr_check_change(const struct mr_change *c)
 }
 
 /* Pins the memory of the MR if all of it is in the arena. Returns key_card.shared. */
-static uint64_t mr_pin(const struct mr_change *c)
+static uint64_t mr_pin(const struct mr_change *c, enum mr_memory *memory)
 {
-	uint64_t off;
+	uint64_t off = 0;
 
-	if (!c->length || c->access & IB_UVERBS_ACCESS_ON_DEMAND ||
-	    !mr_maps_shared(c->start, c->start + c->length, &off))
+	if (!c->length || c->access & IB_UVERBS_ACCESS_ON_DEMAND)
+		*memory = MR_MEM_DEMAND;
+	else
+		*memory = mr_maps_memory(c->start, c->start + c->length, &off);
+	if (*memory != MR_MEM_SHARED)
 		return 0;
 	arena_pin(off, c->length);
 	return off + 1;
@@ -184,7 +187,8 @@ static void mr_show(struct rdev *dev, struct mr *mr, const struct mr_change *c)
 	mr->rkey = c->access & REMOTE_ANY ? mr->lkey : 0;
 	key_card_write(&dev->keys[mr->index], &(struct key_card){
 		.key = mr->lkey, .pd = c->pd->id, .access = c->access | KEY_LOCAL,
-		.start = c->start, .iova = c->iova, .length = c->length, .shared = mr_pin(c) });
+		.start = c->start, .iova = c->iova, .length = c->length,
+		.shared = mr_pin(c, &mr->memory) });
 }
 
 int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,

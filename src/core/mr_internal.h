@@ -4,6 +4,7 @@
 #define RUSE_CORE_MR_INTERNAL_H
 
 #include "base/util.h"
+#include "core/objects.h"
 
 /*
  * Checks that the pages [start, end) are mapped readable, or writable. 0, -EFAULT, or -EOPNOTSUPP: the kernel is
@@ -11,9 +12,9 @@
  */
 int mr_maps_check(uint64_t start, uint64_t end, bool write);
 /*
- * Is every byte of [start, end) in the arena, at its own place in the memfd? Asks the kernel, as a program may have
- * mapped something else there by a system call. *off: the offset of start in the memfd.
+ * MR_MEM_SHARED if every byte of [start, end) is in the arena, at its own place in the memfd. Asks the kernel, as a
+ * program may have mapped something else there by a system call. *off: the offset of start in the memfd.
  */
-bool mr_maps_shared(uint64_t start, uint64_t end, uint64_t *off);
+enum mr_memory mr_maps_memory(uint64_t start, uint64_t end, uint64_t *off);
 
 #endif

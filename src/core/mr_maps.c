@@ -169,17 +169,46 @@ static bool mr_maps_read(uint64_t start, uint64_t end, struct arena_span *a)
 	return start >= end;
 }
 
-bool mr_maps_shared(uint64_t start, uint64_t end, uint64_t *off)
+/* The kind of a mapping outside the arena, MR_MEM_OTHER as 0. */
+static int mr_maps_kind(const struct procmap_query *q, void *arg)
 {
-	struct arena_span a;
+	uint64_t stack = (uintptr_t)&arg;
+
+	if (stack - q->vma_start < q->vma_end - q->vma_start)
+		return MR_MEM_STACK;
+	return q->inode ? MR_MEM_FILE : 0;
+}
+
+/* Why memory outside the arena is there. Kernels without PROCMAP_QUERY do not tell stacks and files quickly. */
+static enum mr_memory mr_maps_outside(uint64_t start, uint64_t end, const struct arena_span *a)
+{
+	static const enum mr_memory absent[] = {
+		[ARENA_UNASKED] = MR_MEM_UNASKED,
+		[ARENA_REFUSED] = MR_MEM_REFUSED,
+		[ARENA_LOST] = MR_MEM_LOST,
+	};
+	int kind;
+
+	if (!a->size)
+		return absent[a->absent];
+	if (start < a->base + a->size && end > a->base)
+		return MR_MEM_PARTLY;
+	kind = mr_maps_each(start, end, mr_maps_kind, NULL);
+	if (kind > 0)
+		return (enum mr_memory)kind;
+	return a->full ? MR_MEM_FULL : MR_MEM_OTHER;
+}
+
+enum mr_memory mr_maps_memory(uint64_t start, uint64_t end, uint64_t *off)
+{
+	struct arena_span a = arena_span();
 	int err;
 
-	if (!arena_has((void *)(uintptr_t)start))
-		return false;
-	a = arena_span();
-	if (end <= start || end > a.base + a.size)
-		return false;
+	if (end <= start || start < a.base || end > a.base + a.size)
+		return mr_maps_outside(start, end, &a);
 	*off = start - a.base;
 	err = mr_maps_each(start, end, mr_maps_arena, &a);
-	return !err || (err == -EOPNOTSUPP && mr_maps_read(start, end, &a));
+	if (!err || (err == -EOPNOTSUPP && mr_maps_read(start, end, &a)))
+		return MR_MEM_SHARED;
+	return MR_MEM_COVERED;
 }

@@ -37,11 +37,28 @@ int ah_destroy(struct ah *ah);
  */
 int ah_check_attr(struct rdev *dev, const struct ib_uverbs_ah_attr *attr);
 
+/* May peers map the memory of an MR (arena/arena.h)? If not, why. */
+enum mr_memory {
+	MR_MEM_SHARED,	/* they may */
+	MR_MEM_UNASKED,	/* the process has no arena: RUSE_MEMORY */
+	MR_MEM_REFUSED,	/* it has none because of a limit */
+	MR_MEM_LOST,	/* it has none as it is the child of a raw clone() */
+	MR_MEM_DEMAND,	/* on-demand paging, or of length 0 */
+	MR_MEM_PARTLY,	/* partly outside the arena */
+	MR_MEM_COVERED,	/* at the arena's addresses something else is mapped */
+	MR_MEM_STACK,
+	MR_MEM_FILE,	/* a file, or shared memory */
+	MR_MEM_FULL,	/* other memory, and the arena has been full */
+	MR_MEM_OTHER,	/* other memory */
+	MR_MEMORIES
+};
+
 struct mr {
 	struct pd *pd;
 	uint32_t index;
 	uint32_t lkey, rkey;	/* rkey 0 without remote access */
 	uint32_t usecnt;	/* memory windows bound to it */
+	enum mr_memory memory;
 	uint32_t res;		/* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
 };
 

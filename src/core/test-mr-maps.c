@@ -12,6 +12,7 @@ static bool no_query;
 	((nr) == SYS_ioctl && no_query ? (errno = ENOTTY, -1L) : (syscall)((nr), ##__VA_ARGS__))
 #include "core/mr_maps.c"
 #undef syscall
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include "base/testing.h"
@@ -45,7 +46,7 @@ static bool shared(uint64_t at, uint64_t len)
 {
 	uint64_t off = 12345;
 
-	if (!mr_maps_shared(at, at + len, &off))
+	if (mr_maps_memory(at, at + len, &off) != MR_MEM_SHARED)
 		return false;
 	assert_int_equal(off, at - arena_base);
 	return true;
@@ -69,6 +70,51 @@ static void test_ranges(void **state)
 	assert_false(shared(arena_base - 1, PAGE));
 	assert_false(shared(arena_base + SIZE - PAGE, PAGE));
 	assert_false(shared(arena_base + SIZE - PAGE, PAGE + 1));
+}
+
+static enum mr_memory memory_at(const void *p, uint64_t len)
+{
+	uint64_t off;
+
+	return mr_maps_memory((uintptr_t)p, (uintptr_t)p + len, &off);
+}
+
+static uint8_t static_data[PAGE] = { 1 };
+
+/* Why memory is private. Without PROCMAP_QUERY, stacks and files are other memory. */
+static void test_reasons(void **state)
+{
+	uint8_t *anon = mmap(NULL, 4 * PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), on_stack[64];
+	enum mr_memory file = no_query ? MR_MEM_OTHER : MR_MEM_FILE;
+	uint8_t *a = (uint8_t *)block(4);
+	struct rlimit old, low;
+
+	assert_int_equal(memory_at(a, 4 * PAGE), MR_MEM_SHARED);
+	assert_int_equal(memory_at(anon, PAGE), MR_MEM_OTHER);
+	assert_int_equal(memory_at(on_stack, 64), no_query ? MR_MEM_OTHER : MR_MEM_STACK);
+	assert_int_equal(memory_at(static_data, PAGE), file);
+	assert_int_equal(memory_at((void *)(arena_base + SIZE - PAGE), 2 * PAGE), MR_MEM_PARTLY);
+	assert_int_equal(memory_at((void *)(arena_base - PAGE), 2 * PAGE), MR_MEM_PARTLY);
+	assert_int_equal(memory_at((void *)(arena_base - PAGE), SIZE + 2 * PAGE), MR_MEM_PARTLY);
+	assert_ptr_equal(mmap(a, PAGE, RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), a);
+	assert_int_equal(memory_at(a, 4 * PAGE), MR_MEM_COVERED);
+	assert_ptr_equal(mmap(anon, PAGE, RW, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0), anon);
+	assert_int_equal(memory_at(anon, 4 * PAGE), file);
+	assert_null(arena_alloc(SIZE, PAGE, ARENA_ALIGNED, false));
+	assert_int_equal(memory_at(anon + PAGE, PAGE), MR_MEM_FULL);
+	arena_close();
+	assert_int_equal(memory_at(anon, PAGE), MR_MEM_UNASKED);
+	assert_false(arena_open(0, NULL));
+	assert_int_equal(memory_at(anon, PAGE), MR_MEM_UNASKED);
+	arena_close();
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	low = old;
+	low.rlim_cur = SIZE / 2;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+	assert_false(arena_open(SIZE, NULL));
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(memory_at(anon, PAGE), MR_MEM_REFUSED);
+	munmap(anon, 4 * PAGE);
 }
 
 /* The protection is another check's concern. */
@@ -203,7 +249,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		BOTH(test_ranges),     BOTH(test_protected),	  BOTH(test_raw_calls),
 		BOTH(test_other_file), BOTH(test_many_mappings), BOTH(test_lines),
-		BOTH(test_long_paths),
+		BOTH(test_long_paths), BOTH(test_reasons),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -205,9 +205,11 @@ struct collection {
 	size_t n, room;
 };
 
-static bool res_collect_one(struct collection *to, const struct client *c, uint32_t slot,
+static bool res_collect_one(void *arg, const struct client *c, uint32_t slot,
 			    const struct res_rec *rec)
 {
+	struct collection *to = arg;
+
 	if (to->n == to->room) {
 		void *more = reallocarray(to->all, to->room + 1024, sizeof(*to->all));
 
@@ -221,11 +223,13 @@ static bool res_collect_one(struct collection *to, const struct client *c, uint3
 	return true;
 }
 
-static bool res_collect_client(struct collection *to, struct clients *cs, struct client *c)
+/* Calls fn for each object of the client, until it returns false. The result is that of the last call. */
+static bool res_each(const struct client *c, void *arg,
+		     bool (*fn)(void *arg, const struct client *c, uint32_t slot,
+				const struct res_rec *rec))
 {
 	uint32_t n = CHUNK, gaps = 0;
 
-	res_place_of(cs, c);
 	for (uint32_t first = 0; n == CHUNK && first < RES_MAX && gaps <= GAPS_MAX;
 	     first += CHUNK) {
 		struct res_rec rec[CHUNK];
@@ -235,11 +239,17 @@ static bool res_collect_client(struct collection *to, struct clients *cs, struct
 		for (uint32_t i = 0; i < n; i++) {
 			if (!(told >> i & 1))
 				gaps++;
-			else if (!res_collect_one(to, c, first + i, &rec[i]))
+			else if (!fn(arg, c, first + i, &rec[i]))
 				return false;
 		}
 	}
 	return true;
+}
+
+static bool res_collect_client(struct collection *to, struct clients *cs, struct client *c)
+{
+	res_place_of(cs, c);
+	return res_each(c, to, res_collect_one);
 }
 
 struct nldev_res *res_collect(struct clients *cs, size_t *n)
@@ -252,4 +262,23 @@ struct nldev_res *res_collect(struct clients *cs, size_t *n)
 			break;
 	*n = to.n;
 	return to.all;
+}
+
+static bool res_count_one(void *arg, const struct client *c, uint32_t slot,
+			  const struct res_rec *rec)
+{
+	struct res_mrs *count = arg;
+
+	if (rec->kind == RES_MR && rec->type < MR_MEMORIES) {
+		count[rec->type].mrs++;
+		count[rec->type].bytes += rec->mr.length;
+	}
+	return true;
+}
+
+void res_count_mrs(const struct client *c, struct res_mrs count[MR_MEMORIES])
+{
+	memset(count, 0, MR_MEMORIES * sizeof(*count));
+	if (c->page_fd >= 0)
+		res_each(c, count, res_count_one);
 }

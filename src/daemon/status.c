@@ -99,6 +99,42 @@ static struct json_object *contexts_json(const struct rused *r, const struct pro
 	return a;
 }
 
+/* The memory of the process's MRs: a row for what peers may map, and one for each reason why they may not. */
+static struct json_object *memory_json(const struct client *c)
+{
+	static const char *const why[] = {
+		[MR_MEM_SHARED] = "",
+		[MR_MEM_UNASKED] = "RUSE_MEMORY is private, or less than 64K",
+		[MR_MEM_REFUSED] = "a limit forbids the memfd: see `ruse doctor`",
+		[MR_MEM_LOST] = "the process was made by clone() without fork()",
+		[MR_MEM_DEMAND] = "on-demand paging, or length 0",
+		[MR_MEM_PARTLY] = "partly outside the memfd",
+		[MR_MEM_COVERED] = "the program has mapped something over the memfd (MAP_FIXED)",
+		[MR_MEM_STACK] = "a stack",
+		[MR_MEM_FILE] = "a mapped file, shared memory or static data",
+		[MR_MEM_FULL] = "outside the memfd, which has been full: see RUSE_MEMORY",
+		[MR_MEM_OTHER] = "small, allocated before libibverbs, or by another allocator",
+	};
+	struct json_object *a = json_object_new_array();
+	struct res_mrs count[MR_MEMORIES];
+
+	_Static_assert(ARRAY_SIZE(why) == MR_MEMORIES, "a text for each");
+	res_count_mrs(c, count);
+	for (int i = 0; i < MR_MEMORIES; i++) {
+		struct json_object *o;
+
+		if (!count[i].mrs)
+			continue;
+		o = json_object_new_object();
+		answer_str(o, "memory", i == MR_MEM_SHARED ? "shared" : "private");
+		answer_u64(o, "mrs", count[i].mrs);
+		answer_u64(o, "bytes", count[i].bytes);
+		answer_str(o, "why", why[i]);
+		json_object_array_add(a, o);
+	}
+	return a;
+}
+
 static struct json_object *links_json(struct rused *r, const struct proc_page *p)
 {
 	static const char *const kinds[] = { "", "loop", "shm", "udp" };
@@ -166,6 +202,7 @@ static struct json_object *process_json(struct rused *r, const struct client *c)
 		answer_str(o, "fabric_host", host_name(r, c->fabric.number));
 	json_object_object_add(o, "blocks", blocks);
 	json_object_object_add(o, "contexts", contexts_json(r, &p));
+	json_object_object_add(o, "memory", memory_json(c));
 	json_object_object_add(o, "links", links_json(r, &p));
 	json_object_object_add(o, "wire", wire_json(p.wire));
 	return o;

@@ -111,6 +111,7 @@ static void res_show_mr(struct mr *mr, bool gone)
 	const struct key_card *card = &mr->pd->uctx->dev->keys[mr->index];
 	struct res_rec rec = res_rec_head(mr->pd->uctx, RES_MR, mr->pd);
 
+	rec.type = (uint8_t)mr->memory;
 	rec.mr.lkey = mr->lkey;
 	rec.mr.rkey = mr->rkey;
 	rec.mr.length = card->length;

@@ -25,7 +25,7 @@ enum res_kind {
 struct res_rec {
 	uint32_t seq;		/* odd during a write; a copy is valid if it stayed even */
 	uint8_t kind;		/* enum res_kind */
-	uint8_t type;		/* QP: enum ib_qp_type; SRQ: enum ib_srq_type */
+	uint8_t type;		/* QP: enum ib_qp_type; SRQ: enum ib_srq_type; MR: enum mr_memory, for `ruse status` */
 	uint8_t state;		/* QP: enum ib_qp_state; written without seq, at any time */
 	uint8_t port;		/* QP: 0 before INIT */
 	uint32_t dev_index;
