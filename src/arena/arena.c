@@ -16,12 +16,12 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include "arena/arena_internal.h"
+#include "arena/size.h"
 #include "base/memfd.h"
 #include "base/sys.h"
 
 /* Runs of one list that are looked at for a block. */
 #define ARENA_LOOKS 16
-#define ARENA_SMALLEST (16 * PAGE)
 /* A page's number has 32 bits; the memory of the largest machines is less. */
 #define ARENA_MAX ((uint64_t)1 << 40)
 
@@ -197,10 +197,10 @@ bool arena_open(uint64_t size, const struct arena_ops *ops)
 	arena_state.opened = true;
 	if (first) {
 		arena_state.ops = ops;
-		arena_state.span.absent = size < ARENA_SMALLEST ? ARENA_UNASKED : ARENA_REFUSED;
+		arena_state.span.absent = size < ARENA_SIZE_MIN ? ARENA_UNASKED : ARENA_REFUSED;
 	}
 	arena_unlock();
-	if (first && size >= ARENA_SMALLEST && size <= memfd_limit())
+	if (first && size >= ARENA_SIZE_MIN && size <= memfd_limit())
 		arena_make(size);
 	return arena_bytes != 0;
 }
