@@ -98,6 +98,12 @@ static inline uint32_t arena_page_end(uintptr_t addr, size_t len)
 
 /* The length of the row of pages from `at` to before `end` that agree in the flags of mask. */
 uint32_t arena_same(uint32_t at, uint32_t end, uint8_t mask);
+/* Takes all access from addresses and keeps them free of other mappings. at: NULL for any. NULL: the kernel refuses. */
+void *arena_reserve(void *at, uint64_t size);
+/* Makes [at, at + n) a free run; it is not joined with its neighbours. */
+void arena_run_free(uint32_t at, uint32_t n);
+/* Does an MR pin any page of the block? head: its first page. */
+bool arena_block_pinned(uint32_t head);
 /* Fills in the members of *s that describe fd. 0 or -errno. */
 int arena_describe(int fd, struct arena_span *s);
 /* Hides a descriptor from the program by arena_ops; returns the number to use. */

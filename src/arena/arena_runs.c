@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Runs of pages.
+ *
+ * The pages are divided into runs, each a block or free. Free runs are in lists by their size; a freed block is
+ * joined with its free neighbours.
+ *
+ * A page is mapped when a block first needs it, and stays mapped when the block is freed. Its memory is kept too, up
+ * to ARENA_KEEP pages for the whole arena, as malloc() of libc keeps it: a program that allocates and frees in turns
+ * makes no system call.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include "arena/arena_internal.h"
+#include "base/sys.h"
+
+/* Runs of one list that are looked at for a block. */
+#define ARENA_LOOKS 16
+
+void *arena_reserve(void *at, uint64_t size)
+{
+	int flags = MAP_RESERVE | (at ? MAP_FIXED : 0);
+	long p = sys_call(SYS_mmap, at, size, PROT_NONE, flags, -1, 0L);
+
+	return p < 0 && p > -4096 ? NULL : (void *)p;
+}
+
+static void arena_bin_add(uint32_t at)
+{
+	struct arena_page *p = &arena_state.page[at];
+	uint32_t *first = &arena_state.bin[ilog2(p->len)];
+
+	p->prev = 0;
+	p->next = *first;
+	if (*first)
+		arena_state.page[*first].prev = at;
+	*first = at;
+}
+
+static void arena_bin_del(uint32_t at)
+{
+	struct arena_page *p = &arena_state.page[at];
+
+	if (p->prev)
+		arena_state.page[p->prev].next = p->next;
+	else
+		arena_state.bin[ilog2(p->len)] = p->next;
+	if (p->next)
+		arena_state.page[p->next].prev = p->prev;
+}
+
+void arena_run_free(uint32_t at, uint32_t n)
+{
+	arena_state.page[at].len = n;
+	arena_state.page[at].head = arena_state.page[at + n - 1].head = at;
+	arena_bin_add(at);
+}
+
+uint32_t arena_same(uint32_t at, uint32_t end, uint8_t mask)
+{
+	uint32_t i = at + 1;
+
+	while (i < end && !((arena_state.page[i].flags ^ arena_state.page[at].flags) & mask))
+		i++;
+	return i - at;
+}
+
+void arena_punch(uint32_t at, uint32_t n)
+{
+	sys_call(SYS_fallocate, arena_state.fd, (long)(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE),
+		 (long)at << PAGE_SHIFT, (long)n << PAGE_SHIFT);
+}
+
+int arena_map_pages(uint32_t at, uint32_t n)
+{
+	size_t len = arena_len(n);
+	long rc = sys_call(SYS_mmap, arena_addr(at), len, PROT_RW, MAP_SHARED | MAP_FIXED,
+			   arena_state.fd, (long)at << PAGE_SHIFT);
+
+	if (rc < 0 && rc > -4096)
+		return (int)rc;
+	rc = sys_call(SYS_madvise, arena_addr(at), len, MADV_DONTFORK);
+	if (rc < 0) {
+		arena_reserve(arena_addr(at), len);
+		return (int)rc;
+	}
+	for (uint32_t i = at; i < at + n; i++) {
+		arena_state.page[i].flags |= PG_MAPPED;
+		arena_state.page[i].noprot = 0;
+	}
+	return 0;
+}
+
+void arena_unmap_pages(uint32_t at, uint32_t n)
+{
+	arena_reserve(arena_addr(at), arena_len(n));
+	for (uint32_t i = at; i < at + n; i++)
+		arena_state.page[i].flags &= (uint8_t) ~(PG_MAPPED | PG_COVERED);
+}
+
+/* Maps those of the pages that are not mapped. */
+static int arena_map_rest(uint32_t at, uint32_t n)
+{
+	uint32_t end = at + n, k;
+	int err;
+
+	for (; at < end; at += k) {
+		k = arena_same(at, end, PG_MAPPED);
+		if (arena_state.page[at].flags & PG_MAPPED)
+			continue;
+		err = arena_map_pages(at, k);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* A free run with room for n pages from a multiple of align pages; *at: where. 0: none. */
+static uint32_t arena_find(uint32_t n, uint32_t align, uint32_t *at)
+{
+	uint32_t base = (uint32_t)(arena_base >> PAGE_SHIFT) & (align - 1);
+
+	for (uint32_t b = ilog2(n); b < ARENA_BINS; b++) {
+		uint32_t r = arena_state.bin[b];
+		int looks = ARENA_LOOKS;
+
+		for (; r && looks; r = arena_state.page[r].next, looks--) {
+			*at = ALIGN_UP(r + base, align) - base;
+			if (*at - r + n <= arena_state.page[r].len)
+				return r;
+		}
+	}
+	return 0;
+}
+
+void arena_carve(uint32_t run, uint32_t at, uint32_t n, uint8_t flags)
+{
+	uint32_t end = run + arena_state.page[run].len;
+
+	arena_bin_del(run);
+	if (at > run)
+		arena_run_free(run, at - run);
+	if (at + n < end)
+		arena_run_free(at + n, end - at - n);
+	arena_state.page[at].len = n;
+	arena_state.page[at].odd = false;
+	for (uint32_t i = at; i < at + n; i++) {
+		struct arena_page *p = &arena_state.page[i];
+
+		arena_state.dirty -= !!(p->flags & PG_DIRTY);
+		p->head = at;
+		p->flags |= flags;
+	}
+	arena_state.top = max(arena_state.top, at + n);
+	arena_state.used += n;
+	if (flags & PG_LARGE)
+		arena_state.large += n;
+}
+
+/* Makes [at, at + n) free and joins it with its neighbours. Returns the first page of the run. */
+static uint32_t arena_join(uint32_t at, uint32_t n)
+{
+	uint32_t end = at + n;
+
+	if (at > 1 && !(arena_state.page[at - 1].flags & PG_USED)) {
+		at = arena_state.page[at - 1].head;
+		arena_bin_del(at);
+	}
+	if (end < arena_state.npages && !(arena_state.page[end].flags & PG_USED)) {
+		arena_bin_del(end);
+		end += arena_state.page[end].len;
+	}
+	arena_run_free(at, end - at);
+	return at;
+}
+
+uint32_t arena_release(uint32_t at, bool unmap)
+{
+	uint32_t n = arena_state.page[at].len;
+	bool keep = !unmap && arena_state.dirty + n <= ARENA_KEEP;
+
+	if (unmap)
+		arena_unmap_pages(at, n);
+	if (!keep)
+		arena_punch(at, n);
+	for (uint32_t i = at; i < at + n; i++) {
+		struct arena_page *p = &arena_state.page[i];
+
+		if (p->flags & PG_LARGE)
+			arena_state.large--;
+		/* What the program has put here, or protected, is mapped anew when it is needed. */
+		if (p->flags & PG_COVERED || p->noprot)
+			p->flags &= (uint8_t)~PG_MAPPED;
+		p->noprot = 0;
+		p->flags = (p->flags & PG_MAPPED) | (keep ? PG_DIRTY : 0);
+	}
+	arena_state.used -= n;
+	if (keep)
+		arena_state.dirty += n;
+	return arena_join(at, n);
+}
+
+void arena_split(uint32_t at)
+{
+	uint32_t head = arena_state.page[at].head, end = head + arena_state.page[head].len;
+
+	if (head == at)
+		return;
+	arena_state.page[head].len = at - head;
+	arena_state.page[at].len = end - at;
+	arena_state.page[at].odd = arena_state.page[head].odd;
+	for (uint32_t i = at; i < end; i++)
+		arena_state.page[i].head = at;
+}
+
+void arena_mark_odd(uint32_t at, uint32_t end)
+{
+	for (; at < end; at++)
+		if (arena_state.page[at].flags & PG_USED)
+			arena_state.page[arena_state.page[at].head].odd = true;
+}
+
+bool arena_block_pinned(uint32_t head)
+{
+	for (uint32_t i = head; i < head + arena_state.page[head].len; i++)
+		if (arena_state.page[i].pins)
+			return true;
+	return false;
+}
+
+void arena_drop(uint32_t at, uint32_t end, bool unmap)
+{
+	while (at < end) {
+		uint32_t n;
+
+		if (!(arena_state.page[at].flags & PG_USED)) {
+			at++; /* only a program that unmaps what it does not have gets here */
+			continue;
+		}
+		arena_split(at);
+		if (at + arena_state.page[at].len > end)
+			arena_split(end);
+		n = arena_state.page[at].len;
+		if (!arena_block_pinned(at)) {
+			arena_release(at, unmap);
+		} else {
+			if (unmap)
+				arena_unmap_pages(at, n);
+			for (uint32_t i = at; i < at + n; i++)
+				arena_state.page[i].flags |= PG_ENDED;
+		}
+		at += n;
+	}
+}
+
+uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero)
+{
+	uint8_t large = use == ARENA_LARGE ? PG_LARGE : 0;
+	uint32_t run, at;
+
+	if (n >= arena_state.npages || arena_state.orphan ||
+	    (large && arena_state.large + n > arena_state.npages / 2)) {
+		arena_state.full = true;
+		return 0;
+	}
+	at = arena_cache_get(n, align, large);
+	if (at) {
+		if (zero)
+			memset(arena_addr(at), 0, arena_len(n));
+		return at;
+	}
+	run = arena_find(n, align, &at);
+	if (!run && arena_cache_empty())
+		run = arena_find(n, align, &at);
+	if (!run) {
+		arena_state.full = true;
+		return 0;
+	}
+	arena_carve(run, at, n, PG_USED | large);
+	if (arena_map_rest(at, n)) {
+		arena_release(at, true);
+		return 0;
+	}
+	for (uint32_t i = at, k; zero && i < at + n; i += k) {
+		k = arena_same(i, at + n, PG_DIRTY);
+		if (arena_state.page[i].flags & PG_DIRTY)
+			memset(arena_addr(i), 0, arena_len(k));
+	}
+	return at;
+}
+
+bool arena_take_after(uint32_t head, uint32_t n, bool zero)
+{
+	uint32_t at = head + arena_state.page[head].len;
+	uint8_t large = arena_state.page[head].flags & PG_LARGE;
+
+	if (at >= arena_state.npages || arena_state.page[at].flags & PG_USED || arena_state.orphan)
+		return false;
+	if (arena_state.page[at].len < n ||
+	    (large && arena_state.large + n > arena_state.npages / 2))
+		return false;
+	arena_carve(at, at, n, PG_USED | large);
+	if (arena_map_rest(at, n)) {
+		arena_release(at, true);
+		return false;
+	}
+	for (uint32_t i = at; i < at + n; i++) {
+		if (zero && arena_state.page[i].flags & PG_DIRTY)
+			memset(arena_addr(i), 0, PAGE);
+		arena_state.page[i].head = head;
+	}
+	arena_state.page[head].len += n;
+	return true;
+}
