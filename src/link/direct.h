@@ -15,6 +15,7 @@ struct direct_op {
 	uint32_t rkey;
 	uint32_t len;
 	bool free_only;		/* only if it costs no system call: the peer's memory is mapped */
+	bool more;		/* another operation of this QP follows at once, or link_ops.direct_end() */
 	const struct iovec *iov;	/* local memory */
 	int niov;
 	uint64_t compare, swap_add;

@@ -44,6 +44,8 @@ struct link_ops {
 	bool (*wait_room)(struct link *l);
 	/* Executes op in the peer's memory, without packets. Called only if caps has LINK_CAP_DIRECT. NULL: caps never has it. */
 	enum direct_result (*direct)(struct link *l, struct direct_op *op);
+	/* Ends a row of operations with direct_op.more: until then the peer's QP may be locked. NULL if direct is NULL. */
+	void (*direct_end)(struct link *l);
 	/* Delivers at most `budget` arrived segments to link_host.input; returns their number. NULL: polled by its endpoint. */
 	int (*poll)(struct link *l, int budget);
 	void (*destroy)(struct link *l);

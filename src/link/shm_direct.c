@@ -7,9 +7,9 @@
  *
  * The requester announces the operation (shm_half.placing), locks the QP card, makes the responder's
  * checks in their order (IBA 9.7.4, 9.7.5.2.4), reads the key card, copies, advances the expected
- * PSN and MSN in the QP card, and unlocks it. The announcement precedes the read of the key card. If
- * the owner has withdrawn a key and then sees no announcement, no requester uses the key any more
- * (shm_quiesce()).
+ * PSN and MSN in the QP card, and unlocks it. A row of small operations (direct_op.more) shares one
+ * lock. The announcement precedes the read of the key card. If the owner has withdrawn a key and then
+ * sees no announcement, no requester uses the key any more (shm_quiesce()).
  *
  * If the responder's memory is not resident (shm_resident.c), the operation ends with DIRECT_NO, and
  * the requester sends the whole request to the responder.
@@ -34,7 +34,7 @@
 
 #define QPN_INDEX 14
 #define INDEX_MASK ((1u << QPN_INDEX) - 1)
-#define KEY_TRIES 16	/* attempts to read the record of a memory key (struct key_card) while its owner changes it */
+#define KEY_TRIES 16 /* attempts to read the record of a memory key (struct key_card) while its owner changes it */
 
 /* States of enum qp_state in which a responder accepts requests: RTR, RTS, SQD. */
 static bool shm_direct_responder_runs(uint32_t state)
@@ -200,12 +200,39 @@ static inline bool shm_direct_mapped(struct shm_link *l, uint32_t rkey)
 	       (l->mem || !l->mem_tried);
 }
 
+/* Announces an operation on the peer's QP and locks its card. False: the peer has no such QP, or uses it. */
+static bool shm_direct_begin(struct shm_link *l, uint32_t dqpn)
+{
+	struct qp_card *card;
+	uint32_t at;
+
+	card = shm_direct_card(l, dqpn, &at);
+	if (!card)
+		return false;
+	smp_store_mb(&l->tx.h->placing, at + 1);
+	if (card_trylock(card, l->ep->hello.proc)) {
+		l->placing = card;
+		return true;
+	}
+	smp_store_release(&l->tx.h->placing, 0u);
+	return false;
+}
+
+HOT void shm_direct_end(struct link *link)
+{
+	struct shm_link *l = container_of(link, struct shm_link, l);
+
+	if (!l->placing)
+		return;
+	card_unlock(l->placing);
+	l->placing = NULL;
+	smp_store_release(&l->tx.h->placing, 0u);
+}
+
 HOT enum direct_result shm_direct(struct link *link, struct direct_op *op)
 {
 	struct shm_link *l = container_of(link, struct shm_link, l);
-	enum direct_result r = DIRECT_NO;
-	struct qp_card *card;
-	uint32_t at;
+	enum direct_result r;
 
 	if (link->dead || !(link->caps & LINK_CAP_DIRECT) || !l->ep->hello.proc)
 		return DIRECT_NO;
@@ -216,15 +243,11 @@ HOT enum direct_result shm_direct(struct link *link, struct direct_op *op)
 	}
 	if (op->free_only && !shm_direct_mapped(l, op->rkey))
 		return DIRECT_NO;
-	card = shm_direct_card(l, op->dqpn, &at);
-	if (!card)
+	if (!l->placing && !shm_direct_begin(l, op->dqpn))
 		return DIRECT_NO;
-	smp_store_mb(&l->tx.h->placing, at + 1);
-	if (card_trylock(card, l->ep->hello.proc)) {
-		r = shm_direct_place(l, card, op);
-		card_unlock(card);
-	}
-	smp_store_release(&l->tx.h->placing, 0u);
+	r = shm_direct_place(l, l->placing, op);
+	if (!op->more || r != DIRECT_DONE)
+		shm_direct_end(link);
 	if (r == DIRECT_DONE) {
 		link->tx_segs++;
 		link->tx_bytes += op->len;

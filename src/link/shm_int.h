@@ -87,6 +87,7 @@ struct shm_link {
 	bool doomed;		/* the peer was found dead during an operation; the next shm_poll() calls shm_link_bury() */
 	bool pull_failed;	/* a reference was unreadable: the producer must be woken */
 	bool want_room;		/* send() returned -EAGAIN */
+	struct qp_card *placing;	/* the peer's QP card that direct placement has locked and announced; else NULL */
 	struct shm_tx tx;
 	struct shm_rx rx;
 	/* QPs whose memory the peer could not read; their next messages are copied. */

@@ -394,6 +394,7 @@ static const struct link_ops shm_ops = {
 	.revoke = shm_revoke,
 	.peer_behind = shm_peer_behind,
 	.direct = shm_direct,
+	.direct_end = shm_direct_end,
 	.peer_qp = shm_peer_qp,
 	.poll = shm_link_poll_op,
 	.destroy = shm_destroy,

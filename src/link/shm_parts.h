@@ -91,6 +91,7 @@ void shm_link_wake(struct shm_link *l);
 /* shm_direct.c: link_ops.direct. */
 
 enum direct_result shm_direct(struct link *l, struct direct_op *op);
+void shm_direct_end(struct link *l);
 /* link_ops.peer_qp */
 bool shm_peer_qp(struct link *l, uint32_t qpn, uint32_t *state, uint32_t *err);
 /* Unlock the QP card (struct qp_card) of this process that the dead peer had locked, if any. */

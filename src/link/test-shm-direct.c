@@ -90,6 +90,41 @@ static void test_write_read(void **state)
 	assert_int_equal(r->card->msn, 10);
 }
 
+/* A row of operations: the QP stays locked and announced until the last one, or until direct_end(). */
+static void test_row(void **state)
+{
+	struct rig *r = *state;
+	struct shm_link *l = (struct shm_link *)r->l;
+	struct iovec iov = { r->src, 8 };
+	struct direct_op op = t_op(&iov, false, 0x10000, 8, 0xfffffe);
+
+	op.more = true;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
+	assert_int_equal(r->card->lock, 1);
+	assert_int_equal(l->tx.h->placing, 18);
+	assert_int_equal(r->card->epsn, 0xffffff);
+	op.psn++;
+	op.more = false;
+	assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
+	assert_int_equal(r->card->lock, 0);
+	assert_int_equal(l->tx.h->placing, 0);
+	for (int i = 0; i < 3; i++) {
+		op.more = true;
+		op.psn = r->card->epsn;
+		assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_DONE);
+		assert_int_equal(r->card->lock, 1);
+		op.psn += i ? 1 : 2;
+		op.free_only = i == 1;
+		if (i < 2)
+			assert_int_equal(r->l->ops->direct(r->l, &op), DIRECT_NO);
+		op.free_only = false;
+		r->l->ops->direct_end(r->l);
+		r->l->ops->direct_end(r->l);
+		assert_int_equal(r->card->lock, 0);
+		assert_int_equal(l->tx.h->placing, 0);
+	}
+}
+
 static void test_lists(void **state)
 {
 	struct rig *r = *state;
@@ -352,6 +387,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_write_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_row, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_now, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),

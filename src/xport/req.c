@@ -32,6 +32,9 @@
  * is faster than two copies through the ring.
  */
 #define DIRECT_ALWAYS 4096
+/* Direct placements of one doorbell that share a lock of the peer's QP: how many, and how long each may be. */
+#define DIRECT_ROW 16
+#define DIRECT_ROW_LEN 1024
 
 HOT static int req_xmit(struct qp *qp, const struct seg *seg)
 {
@@ -299,9 +302,9 @@ static bool req_direct_result(const struct direct_op *op)
 
 /*
  * Tries direct placement (link_ops.direct). True: the WQE is complete or has an error status. False: send it in
- * segments.
+ * segments. more: see direct_op.
  */
-static noinline bool req_direct(struct qp *qp, struct req_wqe *w)
+static bool req_direct(struct qp *qp, struct req_wqe *w, bool more)
 {
 	struct qp_req *r = &qp->req;
 	struct iovec iov[SEG_MAX_IOV];
@@ -315,6 +318,7 @@ static noinline bool req_direct(struct qp *qp, struct req_wqe *w)
 		.rkey = w->rdma.rkey,
 		.len = w->len,
 		.free_only = !req_direct_worth(qp, w),
+		.more = more,
 		.iov = iov,
 	};
 
@@ -355,6 +359,38 @@ static noinline bool req_direct(struct qp *qp, struct req_wqe *w)
 		return true;
 	}
 	return false;
+}
+
+/* After a direct placement: starts the next WQE. NULL: none that can be placed directly. */
+static struct req_wqe *req_direct_next(struct qp *qp)
+{
+	struct qp_req *r = &qp->req;
+	struct req_wqe *w;
+
+	if (r->cur != r->tail || !wqe_fetch(qp))
+		return NULL;
+	w = req_wqe(qp, r->cur);
+	if (w->status || w->flags & WQE_LOCAL || !req_direct_possible(qp, w) ||
+	    !req_may_start(qp, w))
+		return NULL;
+	return w;
+}
+
+/*
+ * Tries direct placement of a WQE and of those that were posted with it. A peer that waits for its QP waits for at most
+ * one row.
+ */
+static noinline void req_direct_row(struct qp *qp, struct req_wqe *w)
+{
+	bool more = true, row = false;
+
+	for (int n = DIRECT_ROW; w && more; n--) {
+		more = n > 1 && w->len <= DIRECT_ROW_LEN && qp->req.tail != ring_producer(&qp->sq);
+		row |= more;
+		w = req_direct(qp, w, more) && more ? req_direct_next(qp) : NULL;
+	}
+	if (row)
+		qp->link->ops->direct_end(qp->link);
 }
 
 /*
@@ -480,8 +516,10 @@ HOT __flatten noinline void req_run(struct qp *qp, ns_t now)
 			if (!req_may_start(qp, w) || xp_outstanding(qp) >= r->window) {
 				break;
 			}
-			if (req_direct_possible(qp, w) && req_direct(qp, w))
+			if (req_direct_possible(qp, w)) {
+				req_direct_row(qp, w);
 				continue;
+			}
 		}
 		rc = wqe_is_rd(w) ? req_send_rd(qp, w, now) : req_send_data(qp, w, now);
 		if (rc == -EAGAIN) {

@@ -12,6 +12,8 @@ static struct sim_end *a, *b;
 static enum direct_result answer;
 static struct direct_op last;
 static uint32_t calls;
+static uint32_t locks;	   /* how often the responder's QP card was locked */
+static uint32_t refuse_at; /* this call of direct() answers DIRECT_NO; 0: none does */
 
 /*
  * If the test's answer is DIRECT_DONE: checks the request, copies to or from the address op->va and
@@ -19,6 +21,12 @@ static uint32_t calls;
  */
 /* As the link does it: what costs no system call is possible in mapped memory only. */
 static bool mapped;
+
+static void fake_direct_end(struct link *l)
+{
+	if (b->qp->card->lock == 7)
+		card_unlock(b->qp->card);
+}
 
 static enum direct_result fake_direct(struct link *l, struct direct_op *op)
 {
@@ -29,13 +37,18 @@ static enum direct_result fake_direct(struct link *l, struct direct_op *op)
 		return DIRECT_NO;
 	calls++;
 	last = *op;
-	if (answer != DIRECT_DONE)
-		return answer;
+	if (answer != DIRECT_DONE || calls == refuse_at) {
+		fake_direct_end(l);
+		return calls == refuse_at ? DIRECT_NO : answer;
+	}
 	assert_int_equal(op->dqpn, b->qp->qpn);
 	assert_int_equal(op->sqpn, a->qp->qpn);
 	assert_int_equal(op->psn, c->epsn);
 	assert_int_equal(op->npkts, seg_pkts(op->len, 256));
-	assert_true(card_trylock(c, 7));
+	if (c->lock != 7) {
+		assert_true(card_trylock(c, 7));
+		locks++;
+	}
 	assert_int_equal(c->busy, 0);
 	if (op->atomic == SEG_CMP_SWP)
 		assert_false(umem_cmp_swp(there.iov_base, op->compare, op->swap_add, &op->orig));
@@ -47,8 +60,19 @@ static enum direct_result fake_direct(struct link *l, struct direct_op *op)
 		assert_int_equal(umem_copy_iov(&there, 1, 0, op->iov, op->niov, 0, op->len), 0);
 	c->epsn = psn_add(c->epsn, op->npkts);
 	c->msn++;
-	card_unlock(c);
+	if (!op->more)
+		fake_direct_end(l);
 	return DIRECT_DONE;
+}
+
+/* Segments may not leave while the responder cannot use its QP. */
+static const struct link_ops *sim_ops;
+
+static int fake_send(struct link *l, const struct seg *seg)
+{
+	if (b->qp->card)
+		assert_int_equal(b->qp->card->lock, 0);
+	return sim_ops->send(l, seg);
 }
 
 static struct link_ops ops;
@@ -59,25 +83,38 @@ static void start(enum direct_result r)
 
 	s->lose = 0;
 	sim_connect(s, &cfg);
-	ops = *a->link.ops;
+	sim_ops = a->link.ops;
+	ops = *sim_ops;
+	ops.send = fake_send;
 	ops.direct = fake_direct;
+	ops.direct_end = fake_direct_end;
 	a->link.ops = &ops;
 	a->link.caps = LINK_CAP_DIRECT;
 	answer = r;
 	mapped = false;
-	calls = 0;
+	calls = locks = refuse_at = 0;
 }
 
-static void post_flags(uint64_t id, uint32_t op, uint32_t len, uint32_t flags)
+/* Writes a WQE without a doorbell. */
+static void put(uint64_t id, uint32_t op, uint32_t len, uint32_t flags)
 {
 	struct sim_wr wr = {
-		.id = id, .op = op, .flags = flags, .num_sge = 2, .rkey = b->mr->rkey,
+		.id = id,
+		.op = op,
+		.flags = flags,
+		.num_sge = 2,
+		.rkey = b->mr->rkey,
 		.raddr = (uintptr_t)b->buf + 0x10000,
 	};
 
 	wr.sge[0] = sim_sge(a, 0, len / 2);
 	wr.sge[1] = sim_sge(a, len / 2, len - len / 2);
 	sim_post(a, &wr);
+}
+
+static void post_flags(uint64_t id, uint32_t op, uint32_t len, uint32_t flags)
+{
+	put(id, op, len, flags);
 	sim_bell(a);
 }
 
@@ -203,6 +240,81 @@ static void test_mapped(void **state)
 	assert_true(xp_idle(a->qp));
 }
 
+/* Posts 3 WRITEs, a request of this kind, and 3 WRITEs, all with one doorbell. */
+static void post_row(uint32_t op, uint32_t len)
+{
+	for (uint64_t i = 0; i < 7; i++)
+		put(i, i == 3 ? op : OP_WRITE, i == 3 ? len : 8, F_SIGNALED);
+	sim_bell(a);
+}
+
+static void expect_row(void)
+{
+	sim_run(s, NS_S);
+	for (uint64_t i = 0; i < 7; i++)
+		sim_expect(a->scq, i, 0);
+	assert_int_equal(b->qp->card->lock, 0);
+	assert_true(xp_idle(a->qp));
+}
+
+/* Small requests of one doorbell share a lock of the responder's QP, up to 16 of them. */
+static void test_row(void **state)
+{
+	struct rxe_sge sge = sim_sge(b, 0x20000, 4096);
+
+	start(DIRECT_DONE);
+	mapped = true;
+	post_row(OP_READ, 8);
+	assert_int_equal(calls, 7);
+	assert_int_equal(locks, 1);
+	expect_row();
+	for (uint64_t i = 0; i < 20; i++)
+		put(i, OP_WRITE, 8, 0);
+	put(20, OP_WRITE, 8, F_SIGNALED);
+	sim_bell(a);
+	assert_int_equal(calls, 28);
+	assert_int_equal(locks, 3);
+	sim_expect(a->scq, 20, 0);
+	/* A long one ends the row. */
+	post_row(OP_WRITE, 1025);
+	assert_int_equal(locks, 5);
+	expect_row();
+	/* So does one that goes as segments: the responder must be able to take them. */
+	start(DIRECT_DONE);
+	mapped = true;
+	sim_post_recv(b, 9, &sge, 1);
+	post_row(OP_SEND, 8);
+	assert_int_equal(calls, 3);
+	assert_int_equal(locks, 1);
+	assert_int_equal(b->qp->card->lock, 0);
+	expect_row();
+}
+
+/* A row ends where the link refuses a request: for a reason of its own, or as memory is not mapped. */
+static void test_row_refused(void **state)
+{
+	start(DIRECT_DONE);
+	mapped = true;
+	refuse_at = 4;
+	post_row(OP_WRITE, 8);
+	assert_int_equal(calls, 4);
+	assert_int_equal(b->qp->card->lock, 0);
+	expect_row();
+	start(DIRECT_DONE);
+	post_row(OP_WRITE, 8);
+	assert_int_equal(calls, 1);
+	expect_row();
+	/* The fourth has a length that its local key does not cover. */
+	start(DIRECT_DONE);
+	mapped = true;
+	post_row(OP_WRITE, SIM_BUF + 2);
+	assert_int_equal(calls, 3);
+	assert_int_equal(b->qp->card->lock, 0);
+	for (uint64_t i = 0; i < 7; i++)
+		sim_expect(a->scq, i, i < 3 ? 0 : i == 3 ? 4 :
+							   5);
+}
+
 static void test_refused(void **state)
 {
 	start(DIRECT_NO);
@@ -252,9 +364,14 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_done), cmocka_unit_test(test_not_for),
-		cmocka_unit_test(test_stream), cmocka_unit_test(test_mapped),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_done),
+		cmocka_unit_test(test_not_for),
+		cmocka_unit_test(test_stream),
+		cmocka_unit_test(test_mapped),
+		cmocka_unit_test(test_row),
+		cmocka_unit_test(test_row_refused),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_errors),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
