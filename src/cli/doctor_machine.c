@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/cpus.h"
+#include "base/memfd.h"
 #include "base/tuning.h"
 #include "cli/cli.h"
 #include "cli/doctor.h"
@@ -31,10 +32,10 @@
 void doctor_memfd(struct finding *f)
 {
 	static const char meaning[] = "queues and links are shared memory files that cannot be shrunk";
-	int fd = memfd_create("ruse-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = memfd_sealed("ruse-doctor", PAGE);
 
-	if (fd < 0 || ftruncate(fd, 4096) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
-		doctor_found(f, CHECK_FAIL, meaning, "%s", strerror(errno));
+	if (fd < 0)
+		doctor_found(f, CHECK_FAIL, meaning, "%s", strerror(-fd));
 	else
 		doctor_found(f, CHECK_OK, meaning, "memfd_create and F_SEAL_SHRINK work");
 	if (fd >= 0)
