@@ -3,6 +3,8 @@
 #ifndef RUSE_CLI_DOCTOR_H
 #define RUSE_CLI_DOCTOR_H
 
+#include <sys/types.h>
+
 #include "base/util.h"
 
 enum verdict {
@@ -29,6 +31,21 @@ void doctor_namespaces(struct finding *f);
 void doctor_slice(struct finding *f);
 void doctor_cpus(struct finding *f);
 void doctor_memlock(struct finding *f);
+
+/*
+ * Runs fn(pid, arg) in a child process, on another child process pid that permits access as libruse.so does. The
+ * result of fn: 0 or -errno.
+ */
+int doctor_siblings(int (*fn)(pid_t pid, const void *arg), const void *arg);
+/* Reads the byte at p of another process by process_vm_readv(). 0 or -errno. */
+int doctor_read_other(pid_t pid, const void *p);
+
+/* doctor_memory.c: memory that peers may map. */
+void doctor_mapped(struct finding *f);
+void doctor_memory(struct finding *f);
+void doctor_memory_limits(struct finding *f);
+void doctor_hugepages(struct finding *f);
+void doctor_allocator(struct finding *f);
 
 /* doctor_parts.c: installed files and rused. */
 void doctor_library(struct finding *f);

@@ -42,8 +42,7 @@ void doctor_memfd(struct finding *f)
 		close(fd);
 }
 
-/* Reads a byte of another process by process_vm_readv(). 0 or -errno. */
-static int read_other(pid_t pid, const char *p)
+int doctor_read_other(pid_t pid, const void *p)
 {
 	char c;
 	struct iovec local = { &c, 1 }, remote = { (void *)p, 1 };
@@ -52,14 +51,11 @@ static int read_other(pid_t pid, const char *p)
 }
 
 /*
- * Tries cross-memory attach (process_vm_readv()) between two child processes. Neither is the
- * parent of the other, as is usual for two programs of a user. The first child permits access by
- * prctl(PR_SET_PTRACER), as libruse.so does because of Yama. The second child reads the first
- * one's memory. 0 or -errno.
+ * Neither of the two child processes is the parent of the other, as is usual for two programs of a user. The first one
+ * permits access by prctl(PR_SET_PTRACER), because of Yama.
  */
-static int try_siblings(void)
+int doctor_siblings(int (*fn)(pid_t pid, const void *arg), const void *arg)
 {
-	static const char byte = 'r';
 	pid_t target, reader;
 	int ready[2], status = 0;
 	char c;
@@ -82,7 +78,7 @@ static int try_siblings(void)
 	close(ready[0]);
 	reader = fork();
 	if (!reader)
-		_exit(-read_other(target, &byte));
+		_exit(-fn(target, arg));
 	if (reader > 0)
 		waitpid(reader, &status, 0);
 	kill(target, SIGKILL);
@@ -92,7 +88,8 @@ static int try_siblings(void)
 
 void doctor_cross_memory(struct finding *f)
 {
-	int rc = try_siblings();
+	static const char byte = 'r';
+	int rc = doctor_siblings(doctor_read_other, &byte);
 	int yama = -1;
 	FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
 	char text[32] = "no Yama";

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # `ruse doctor` reports whether UDP port 4791 is free, in use by this rused, or in use by another process, and whether the
-# progress thread gets a time slice of its own.
+# progress thread gets a time slice of its own. It tells whether peers can map a program's memory.
 # shellcheck source=tests/system/own-net.sh
 . "${BASH_SOURCE%/*}/own-net.sh"
 # shellcheck source=tests/system/lib.sh
@@ -44,5 +44,45 @@ if grep -q "0.1 ms, set by sched_setattr" "$T/doctor"; then
 	[ "$(slices "$server")" = 100000 ] || die "slice of the progress thread: $(slices "$server")"
 else
 	note "no time slices per thread on this kernel"
+fi
+
+# finds TEXT CMD...: runs doctor by CMD; a line with TEXT
+finds() {
+	local text=$1
+	shift
+	"$@" "$RUSE_BUILD/ruse" doctor >"$T/doctor" || true
+	grep -qE "$text" "$T/doctor" || die "not '$text': $(cat "$T/doctor")"
+}
+limited() {
+	(ulimit "$1" "$2" && "${@:3}")
+}
+finds "^OK +RUSE_MEMORY +256 MiB, the default" env
+finds "^OK +mapped memory" env
+finds "^OK +memory limits" env
+finds "^OK +RUSE_MEMORY +64 MiB$" env RUSE_MEMORY=64M
+finds "^WARN +RUSE_MEMORY +64X is not understood" env RUSE_MEMORY=64X
+finds "^WARN +RUSE_MEMORY +private: no memory" env RUSE_MEMORY=private
+finds "^OK +huge pages" env RUSE_MEMORY=private
+finds "^WARN +mapped memory +needs cross-memory attach" "$RUSE_TESTBIN/seccomp" process_vm_readv 38
+finds "^OK +sealed memory files" "$RUSE_TESTBIN/seccomp" memfd_create 1
+finds "^OK +mapped memory" "$RUSE_TESTBIN/seccomp" memfd_create 1
+finds "^WARN +memory limits +files of 100 MiB .*, less than" limited -f 102400 env
+finds "^OK +memory limits" limited -f 102400 env RUSE_MEMORY=64M
+huge=/sys/kernel/mm/transparent_hugepage
+if grep -qs '\[never\]' $huge/shmem_enabled && ! grep -qs '\[never\]' $huge/enabled; then
+	finds "^WARN +huge pages .*never$" env
+fi
+if [ -z "$(sanitizers)" ]; then
+	finds "^WARN +memory limits +addresses for 125 MiB" limited -v 1024000 env
+	finds "^OK +allocator +malloc is that of libc" env
+	finds "^OK +allocator +malloc is that of libruse.so" env LD_PRELOAD="$RUSE_BUILD/libruse.so"
+	lib=$(ldconfig -p | awk '$1 == "libjemalloc.so.2" { print $NF; exit }')
+	if [ -n "$lib" ]; then
+		finds "^OK +allocator +malloc is that of libjemalloc" env LD_PRELOAD="$lib"
+		finds "^WARN +allocator +libjemalloc.so.2 comes before libruse.so" \
+			env LD_PRELOAD="$lib:$RUSE_BUILD/libruse.so"
+	else
+		note "libjemalloc.so.2 is not installed"
+	fi
 fi
 exit 0
