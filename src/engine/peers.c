@@ -19,6 +19,18 @@ int peers_look_up(struct peers *t, const struct peer_key *key, const struct peer
 	return ret;
 }
 
+void peers_drop(struct peers *t, const struct link *l)
+{
+	for (uint32_t i = 0; i < PEERS_MAX; i++) {
+		struct peer *p = &t->peer[i];
+
+		if (!l || p->link != l)
+			continue;
+		link_put(p->link);
+		*p = (struct peer){ .link = NULL };
+	}
+}
+
 void peers_forget(struct peers *t)
 {
 	for (uint32_t i = 0; i < PEERS_MAX; i++) {

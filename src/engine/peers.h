@@ -62,6 +62,8 @@ struct peers_ops {
  */
 int peers_look_up(struct peers *t, const struct peer_key *key, const struct peers_ops *ops,
 		  ns_t wait, void *arg, const struct peer **peer);
+/* Forget a link whose peer is dead, so that what it has mapped is not kept until the places are needed. */
+void peers_drop(struct peers *t, const struct link *l);
 /* Forget everything, and drop the references. */
 void peers_forget(struct peers *t);
 

@@ -284,7 +284,7 @@ HOT __flatten static void qp_link_input(struct link *l, const struct seg *seg)
 		qp_unknown(dev, seg);
 }
 
-/* A link has room again, or is dead: all blocked QPs run again. */
+/* A link has room again: all blocked QPs run again. */
 static void qp_link_writable(struct link *l)
 {
 	while (!list_empty(&engine.blocked)) {
@@ -293,6 +293,12 @@ static void qp_link_writable(struct link *l)
 		list_del(&qp->work);
 		list_add_tail(&qp->work, &engine.work);
 	}
+}
+
+static void qp_link_down(struct link *l)
+{
+	peers_drop(&engine.peers, l);
+	qp_link_writable(l);
 }
 
 noinline void qp_work_run(ns_t now)
@@ -353,7 +359,7 @@ void engine_link_created(struct link *l)
 const struct link_host link_host_ops = {
 	.input = qp_link_input,
 	.writable = qp_link_writable,
-	.down = qp_link_writable,
+	.down = qp_link_down,
 	.created = engine_link_created,
 	.copy = umem_copy,
 	.copy_iov = umem_copy_iov,

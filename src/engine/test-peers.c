@@ -105,6 +105,23 @@ static void test_link_is_kept(void **state)
 	assert_int_equal(l.refs, 1);
 }
 
+static void test_dead_link_is_dropped(void **state)
+{
+	static const struct peer_key there = { .addr = { 5, 6 }, .dev = 3, .block = 7 };
+	struct link l = some_link(1), other = some_link(1);
+	struct peers t = { 0 };
+
+	answer_with(0, &l, NS_US);
+	datagram(&t, &here);
+	answer_with(0, &other, NS_US);
+	datagram(&t, &there);
+	peers_drop(&t, &l);
+	assert_int_equal(l.refs, 1);
+	assert_int_equal(other.refs, 2);
+	assert_null(peers_known(&t, &here, now));
+	assert_non_null(peers_known(&t, &there, now));
+}
+
 static void test_nobody(void **state)
 {
 	struct link l = some_link(1);
@@ -222,6 +239,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_link_is_kept),
+		cmocka_unit_test(test_dead_link_is_dropped),
 		cmocka_unit_test(test_nobody),
 		cmocka_unit_test(test_failure),
 		cmocka_unit_test(test_slow_nobody),
