@@ -359,6 +359,7 @@ void shm_link_bury(struct shm_link *l)
 	if (!ep->closing)
 		shm_link_poll(l, SHM_SLOTS);
 	shm_direct_cleanup(l);
+	shm_map_close(l);
 	list_del(&l->list);
 	l->ep = NULL;
 	l->l.dead = true;

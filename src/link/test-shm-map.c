@@ -85,6 +85,21 @@ static void test_copies(void **state)
 	assert_memory_equal(r->src, r->mem, LEN);
 }
 
+/* A dead peer's arena is not kept for the QPs that are still connected to it. */
+static void test_death(void **state)
+{
+	struct rig *r = *state;
+
+	assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_DONE);
+	assert_non_null(rig_link(r)->mem);
+	node_stop(&r->b);
+	assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_NO);
+	node_turn(&r->a, 0);
+	assert_true(r->l->dead);
+	assert_null(rig_link(r)->mem);
+	node_start(&r->b);
+}
+
 /* The memfd decides, not the address: the program has unmapped the memory under a live MR. */
 static void test_unmapped(void **state)
 {
@@ -206,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_copies, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_death, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unmapped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_pub, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_fd, setup, teardown),
