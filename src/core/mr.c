@@ -173,9 +173,16 @@ static uint64_t mr_pin(const struct mr_change *c, enum mr_memory *memory)
 	return off + 1;
 }
 
-/* Ends the pin of a card that was valid until now. Its key has ended, and no peer uses it any more. */
-static void mr_unpin(const struct key_card *card)
+/*
+ * Ends the pin of a card that was valid until now. A peer that has read the card before it was withdrawn may still
+ * access the memory itself (direct placement), so this waits until none does. The barrier orders the withdrawal before
+ * that check. If a peer is stopped within its access, the pages stay pinned for ever: it will go on there.
+ */
+static void mr_unpin(struct rdev *dev, const struct key_card *card)
 {
+	smp_mb();
+	if (dev->ops->quiesce && !dev->ops->quiesce(dev))
+		return;
 	if (card->shared)
 		arena_unpin(card->shared - 1, card->length);
 }
@@ -240,10 +247,7 @@ int mr_rereg(struct mr *mr, const struct mr_change *c)
 		return err;
 	key_ended(dev, mr->lkey, false);
 	mr_show(dev, mr, c);
-	smp_mb();
-	if (dev->ops->quiesce)
-		dev->ops->quiesce(dev);
-	mr_unpin(&old);
+	mr_unpin(dev, &old);
 	mr->pd->usecnt--;
 	mr->pd = c->pd;
 	mr->pd->usecnt++;
@@ -301,15 +305,7 @@ int mr_destroy(struct mr *mr)
 		return -EINVAL;
 	key_ended(dev, mr->lkey, false);
 	key_card_write(&dev->keys[mr->index], &(struct key_card){ 0 });
-	/*
-	 * A peer that read the record of the MR (struct key_card) before this change may still access the memory itself
-	 * (direct placement): wait until none does. The barrier orders the change before that
-	 * check.
-	 */
-	smp_mb();
-	if (dev->ops->quiesce)
-		dev->ops->quiesce(dev);
-	mr_unpin(&old);
+	mr_unpin(dev, &old);
 	idtable_remove(&dev->mrs, mr->index);
 	pd->usecnt--;
 	pd->uctx->nmr--;

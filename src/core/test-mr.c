@@ -5,6 +5,7 @@
  * PROCMAP_QUERY.
  */
 #include <unistd.h>
+#include "arena/arena.h"
 #include "base/testing.h"
 #include "core/testing.h"
 #include "core/umem.h"
@@ -234,6 +235,29 @@ static void keys(void **state)
 	unmap(m, PAGE);
 }
 
+/* A peer that is stopped within an access goes on there: the pages are never used for anything else. */
+static void stopped_peer(void **state)
+{
+	struct mr *mr;
+	uint64_t m;
+	void *p;
+
+	assert_true(arena_open(1 << 20, NULL));
+	p = arena_alloc(PAGE, PAGE, ARENA_ALIGNED, true);
+	m = (uintptr_t)p;
+	assert_int_equal(reg(m, PAGE, m, LW | RW), 0);
+	assert_false(arena_pinned(p, PAGE));
+	assert_int_equal(mr_create(pd, m, PAGE, m, LW | RW, &mr), 0);
+	assert_true(arena_pinned(p, PAGE));
+	td->stopped = true;
+	assert_int_equal(mr_destroy(mr), 0);
+	assert_true(arena_pinned(p, PAGE));
+	assert_true(arena_free(p));
+	for (int i = 0; i < 300; i++)
+		assert_ptr_not_equal(arena_alloc(PAGE, PAGE, ARENA_ALIGNED, true), p);
+	arena_close();
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -243,6 +267,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(large, setup, teardown),
 		cmocka_unit_test_setup_teardown(checks, setup, teardown),
 		cmocka_unit_test_setup_teardown(keys, setup, teardown),
+		cmocka_unit_test_setup_teardown(stopped_peer, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

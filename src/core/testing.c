@@ -33,9 +33,12 @@ static void test_qp_disconnect(struct qp *qp)
 	qp->link = NULL;
 }
 
-static void test_quiesce(struct rdev *dev)
+static bool test_quiesce(struct rdev *dev)
 {
-	((struct test_dev *)dev->host)->quiesces++;
+	struct test_dev *td = dev->host;
+
+	td->quiesces++;
+	return !td->stopped;
 }
 
 static int test_ring_alloc(struct ucontext *uctx, struct ring *r)

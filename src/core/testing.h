@@ -27,6 +27,7 @@ struct test_dev {
 	int lease_err, connect_err, ring_err;	/* 0, or the -errno to return */
 	struct link *link;	/* result of qp_connect() and ud_link(); NULL: packets are lost */
 	int connects, disconnects, quiesces;	/* number of calls */
+	bool stopped;		/* quiesce() finds a peer that is stopped within its access */
 	int rings;		/* allocated and not freed */
 	uint64_t next_offset;
 };

@@ -213,9 +213,9 @@ static void qp_disconnect(struct qp *qp)
 		link_put(l);
 }
 
-static void edev_quiesce(struct rdev *dev)
+static bool edev_quiesce(struct rdev *dev)
 {
-	shm_quiesce(engine.ep);
+	return shm_quiesce(engine.ep);
 }
 
 static int edev_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)

@@ -260,10 +260,11 @@ void shm_round_done(struct shm_ep *ep)
 		smp_store_release(&ep->pub->in_round, 0);
 }
 
-void shm_quiesce(struct shm_ep *ep)
+bool shm_quiesce(struct shm_ep *ep)
 {
 	const struct timespec ts = { .tv_nsec = 50 * NS_US };
 	struct shm_link *l;
+	bool quiet = true;
 	uint32_t spins;
 
 	/*
@@ -284,11 +285,13 @@ void shm_quiesce(struct shm_ep *ep)
 			if (spins > QUIESCE_SLEEPS) {
 				log_warn("shm: pid %d is stopped during an access to this process; "
 					 "not waiting for it", l->pid);
+				quiet = false;
 				break;
 			}
 			sys_call(SYS_nanosleep, &ts, NULL);
 		}
 	}
+	return quiet;
 }
 
 void shm_for_each(struct shm_ep *ep,

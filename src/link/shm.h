@@ -93,10 +93,10 @@ void shm_round_done(struct shm_ep *ep);
 /*
  * Wait until no peer is inside a direct placement, i.e. copies to or from this process's memory
  * itself. Called after a key was withdrawn and before its memory is released. If a peer is stopped
- * inside, the wait ends after two seconds with a warning. Such a peer finishes its access when it
- * continues, to whatever is then mapped at these addresses.
+ * inside, the wait ends after two seconds with a warning, and the result is false. Such a peer finishes its
+ * access when it continues: to whatever is then mapped at these addresses, or to the pages of the arena.
  */
-void shm_quiesce(struct shm_ep *ep);
+bool shm_quiesce(struct shm_ep *ep);
 
 /* For `ruse status`: call fn for each link. flags are those of proc_link.flags. */
 void shm_for_each(struct shm_ep *ep,
