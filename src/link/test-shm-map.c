@@ -165,7 +165,8 @@ static void test_hostile_fd(void **state)
 {
 	struct rig *r = *state;
 	char path[] = "/tmp/ruse-test-XXXXXX";
-	int fd[8] = { -1, 1 << 30 }, pipes[2], n = 2;
+	static const int seals[] = { F_SEAL_WRITE, F_SEAL_FUTURE_WRITE };
+	int fd[16] = { -1, 1 << 30 }, pipes[2], n = 2;
 
 	fd[n++] = mkstemp(path);
 	unlink(path);
@@ -179,11 +180,43 @@ static void test_hostile_fd(void **state)
 	assert_int_equal(pipe(pipes), 0);
 	fd[n++] = pipes[0];
 	fd[n++] = open("/dev/zero", O_RDWR);
+	fd[n++] = open("/", O_RDONLY | O_DIRECTORY);
+	fd[n++] = open("/proc/self/exe", O_PATH | O_NOFOLLOW);
+	fd[n++] = socket(AF_UNIX, SOCK_STREAM, 0);
+	fd[n++] = dup(r->b.ep->evfd);
+	/* These could be mapped for reading only. */
+	for (uint32_t i = 0; i < ARRAY_SIZE(seals); i++) {
+		fd[n] = memfd_create("sealed", MFD_ALLOW_SEALING);
+		assert_int_equal(ftruncate(fd[n], 8 << 20), 0);
+		assert_int_equal(fcntl(fd[n++], F_ADD_SEALS, F_SEAL_SHRINK | seals[i]), 0);
+	}
 	for (int i = 0; i < n; i++)
 		not_mapped_fd(r, fd[i]);
 	for (int i = 2; i < n; i++)
 		close(fd[i]);
 	close(pipes[1]);
+}
+
+/* An open() of a FIFO waits for the other end. */
+static void test_fifo(void **state)
+{
+	char dir[] = "/tmp/ruse-test-XXXXXX", path[sizeof(dir) + 8];
+	int fd;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	fd = open(path, O_PATH);
+	assert_true(fd >= 0);
+	alarm(60);
+	not_mapped_fd(*state, fd);
+	close(fd);
+	fd = open(path, O_RDONLY | O_NONBLOCK);
+	not_mapped_fd(*state, fd);
+	alarm(0);
+	close(fd);
+	unlink(path);
+	rmdir(dir);
 }
 
 /* A file that is no memfd is not even opened: that could block. */
@@ -217,6 +250,112 @@ static void test_hostile_offset(void **state)
 	assert_non_null(rig_link(r)->mem);
 }
 
+/* The peer has withdrawn the key, and what else was in its card is still there. */
+static void test_withdrawn(void **state)
+{
+	struct rig *r = *state;
+
+	assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_DONE);
+	memset(r->mem, 0, 3000);
+	r->key->key = 0;
+	assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_NO);
+	assert_int_equal(rig_do(r, true, 0, 3000), DIRECT_NO);
+	r->key->key = KEY;
+	r->key->seq = 1;
+	assert_int_equal(rig_do(r, false, 0, 3000), DIRECT_NO);
+	assert_int_equal(r->mem[0], 0);
+	assert_int_equal(r->src[0], 0x11);
+}
+
+/* What a peer may write beside its card and memfd while they are read, without regard to the sequence count. */
+__attribute__((no_sanitize("thread"))) static void *scribble(void *arg)
+{
+	static const uint64_t offs[] = { 0, 1, (8 << 20) - 100, 8 << 20, 1ull << 63, UINT64_MAX };
+	static const uint64_t sizes[] = { 8 << 20, 0, 4096, 1ull << 40, UINT64_MAX };
+	static const uint64_t lens[] = { LEN, 0, 8, UINT64_MAX };
+	struct rig *r = arg;
+	struct prng g;
+
+	prng_seed(&g, 1);
+	while (!smp_load_acquire(&r->stop)) {
+		WRITE_ONCE(r->key->shared, offs[prng_below(&g, ARRAY_SIZE(offs))]);
+		WRITE_ONCE(r->key->length, lens[prng_below(&g, ARRAY_SIZE(lens))]);
+		WRITE_ONCE(r->key->iova, prng_below(&g, 2) ? 0x10000 : 0xf000);
+		WRITE_ONCE(r->key->access, prng_below(&g, 4) ? ACCESS : 0);
+		WRITE_ONCE(r->key->seq, (uint32_t)prng_below(&g, 3));
+		WRITE_ONCE(r->b.ep->pub->mem_size, sizes[prng_below(&g, ARRAY_SIZE(sizes))]);
+		WRITE_ONCE(r->b.ep->pub->mem_base, prng_u64(&g));
+		WRITE_ONCE(r->b.ep->pub->mem_fd, (int)prng_below(&g, 20));
+	}
+	return NULL;
+}
+
+/* Only the peer's memory and the local buffer are written, whatever the peer changes meanwhile. */
+static void test_scribble(void **state)
+{
+	struct rig *r = *state;
+	uint8_t *own = calloc(1, 3 * LEN);
+	pthread_t t;
+
+	free(r->src);
+	r->src = own + LEN;
+	r->stop = false;
+	assert_int_equal(pthread_create(&t, NULL, scribble, r), 0);
+	for (uint32_t i = 0; i < 20000; i++) {
+		struct shm_link *l = rig_link(r);
+
+		/* The link maps once. */
+		if (i % 100 == 0) {
+			shm_map_close(l);
+			l->mem_tried = false;
+		}
+		rig_do(r, i % 2, i % 5000, 1 + i % 3000);
+	}
+	smp_store_release(&r->stop, true);
+	pthread_join(t, NULL);
+	for (uint32_t i = 0; i < LEN; i++)
+		assert_true(!own[i] && !own[2 * LEN + i] && (i < 3001 || !own[LEN + i]));
+	free(own);
+	r->src = NULL;
+}
+
+/* A SEND by reference to the arena, when the peer says that this is its address. */
+static void rig_send(struct rig *r, uint64_t base, uint8_t byte)
+{
+	struct iovec iov = { r->mem, LEN };
+	struct seg s = t_seg(SEG_SEND, &iov, 1, byte);
+	uint32_t before = READ_ONCE(r->b.nseg);
+
+	WRITE_ONCE(r->a.ep->pub->mem_base, base);
+	memset(r->mem, byte, LEN);
+	memset(r->b.buf, 0, LEN);
+	assert_int_equal(r->l->ops->send(r->l, &s), 0);
+	while (smp_load_acquire(&r->b.nseg) == before)
+		usleep(100);
+	assert_true(r->b.last_pull);
+	assert_int_equal(r->b.last_rc, 0);
+	assert_memory_equal(r->b.buf, r->mem, LEN);
+}
+
+/* Addresses that are not all in the mapping are read by cross-memory attach. */
+static void test_references(void **state)
+{
+	struct rig *r = *state;
+	const uint64_t base = arena_base, at = (uintptr_t)r->mem;
+	struct shm_link *l = list_first_entry(&r->b.ep->links, struct shm_link, list);
+
+	arena_pin(at - base, LEN);
+	rig_send(r, base, 1);
+	assert_non_null(l->mem);
+	rig_send(r, 0, 2);
+	rig_send(r, UINT64_MAX, 3);
+	rig_send(r, at + 1, 4);
+	rig_send(r, at + LEN - 1 - (8 << 20), 5);
+	rig_send(r, at - (8 << 20), 6);
+	rig_send(r, at - (1ull << 63), 7);
+	arena_unpin(at - base, LEN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,8 +364,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unmapped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_pub, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_fd, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fifo, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_opened, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_offset, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_references, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_withdrawn, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_scribble, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,7 @@ struct rig {
 	uint8_t *mem; /* MR of the target */
 	uint8_t *src;
 	uint32_t quiet;
+	bool stop; /* for a thread of the test */
 };
 
 /* Connects the endpoints. A thread serves the target, which has the QP and the MR of these cards. mem and src are the caller's. */
