@@ -50,10 +50,7 @@ struct rdev_ops {
 	void (*qp_disconnect)(struct qp *qp);
 	/* join: the device's first QP joins a multicast group; false: the last one leaves it. 0 or -errno. May be NULL. */
 	int (*mcast)(struct rdev *dev, const uint8_t mgid[16], bool join);
-	/*
-	 * Waits until no peer copies to or from this process (direct placement); at most 2 s per peer. False: one that is
-	 * stopped still does. May be NULL.
-	 */
+	/* Waits, 2 s per peer, until none is inside a direct placement here. False: one that is stopped still is. May be NULL. */
 	bool (*quiesce)(struct rdev *dev);
 	/* The host clock, for the times in reasons of failures. May be NULL: then no times are known. */
 	ns_t (*now)(void);
