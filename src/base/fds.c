@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -45,10 +46,11 @@ int fds_memory(const char *name, unsigned int flags)
 {
 	int fd = (int)sys_call(SYS_memfd_create, name, flags);
 
-	if (!fds_refused(fd) || !(flags & MFD_CLOEXEC))
-		return fd;
-	fd = (int)sys_call(SYS_memfd_create, name, flags & ~MFD_CLOEXEC);
-	return fds_set_flags(fd, O_CLOEXEC);
+	if (fds_refused(fd) && flags & MFD_CLOEXEC) {
+		fd = (int)sys_call(SYS_memfd_create, name, flags & ~MFD_CLOEXEC);
+		fds_set_flags(fd, O_CLOEXEC);
+	}
+	return fds_refused(fd) ? -ENOSYS : fd;
 }
 
 int fds_accept(int listener, int flags)

@@ -19,7 +19,13 @@
 bool fds_refused(long rc);
 /* eventfd(2). If EFD_SEMAPHORE is refused the call fails: it cannot be set afterwards. */
 int fds_event(uint32_t count, int flags);
-/* memfd_create(2). If MFD_ALLOW_SEALING is refused the call fails: it cannot be set afterwards. */
+/* What to tell the user when fds_memory() is refused. */
+#define FDS_MEMORY_REFUSED "memfd_create() is refused, which ruse needs for its queues: a seccomp filter or a " \
+			   "security module of the system must permit it; see `ruse doctor'"
+/*
+ * memfd_create(2). -ENOSYS: it is refused. There is no other way: only a memfd can be sealed, and memory that a peer
+ * can shrink would kill this process. If MFD_ALLOW_SEALING is refused the call fails: it cannot be set afterwards.
+ */
 int fds_memory(const char *name, unsigned int flags);
 /* accept4(2) without the peer's address. */
 int fds_accept(int listener, int flags);

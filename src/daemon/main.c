@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "abi/sysfs/sysfs.h"
+#include "base/fds.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "daemon/daemon.h"
@@ -344,7 +345,7 @@ int main(int argc, char **argv)
 				r.devices.spec ?: "", r.devices.failure);
 		else
 			dprintf(STDERR_FILENO, "rused: error: cannot start in %s: %s\n",
-				r.place.rundir, strerror(-rc));
+				r.place.rundir, rc == -ENOSYS ? FDS_MEMORY_REFUSED : strerror(-rc));
 	}
 	if (rc)
 		log_err("exiting: %s", strerror(-rc));

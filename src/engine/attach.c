@@ -378,6 +378,8 @@ void attach_tell(int err)
 	else if (err == -EPERM)
 		log_err("the run directory must be a directory of this user with mode 0700; set "
 			"RUSE_DIR to another one; see `ruse doctor'");
+	else if (err == -ENOSYS)
+		log_err("%s", FDS_MEMORY_REFUSED);
 	else
 		attach_tell_unreached(err);
 }

@@ -6,8 +6,8 @@
  *
  * WHAT names a row of the table below, which stands for a system call. This call then fails with
  * the error number ERRNO: if the row has bits, only when its argument number `arg` has one of the
- * bits set; otherwise always. "flags" selects all rows of `variants` with bits, "calls" all
- * without bits except clone3. "container" selects clone3 (ENOSYS) and the calls that ruse or its
+ * bits set; otherwise always. "flags" selects all rows of the group VARIANT with bits, "calls" all
+ * of them without bits. "container" selects clone3 (ENOSYS) and the calls that ruse or its
  * tools make and Docker's default profile refuses to a container without capabilities.
  */
 #include <errno.h>
@@ -34,30 +34,31 @@
 static const struct row {
 	const char *name;
 	unsigned int nr, arg, bits;
-	bool container;
+	enum { VARIANT, CONTAINER, ALONE } group; /* ALONE: only by its name */
 } rows[] = {
-	{ "eventfd2", SYS_eventfd2, 1, EFD_CLOEXEC | EFD_NONBLOCK, false },
-	{ "memfd_create", SYS_memfd_create, 1, MFD_CLOEXEC, false },
-	{ "accept4", SYS_accept4, 3, SOCK_CLOEXEC | SOCK_NONBLOCK, false },
-	{ "socketpair", SYS_socketpair, 1, SOCK_CLOEXEC | SOCK_NONBLOCK, false },
-	{ "pidfd_open", SYS_pidfd_open, 0, 0, false },
-	{ "epoll_pwait2", SYS_epoll_pwait2, 0, 0, false },
-	{ "clone3", SYS_clone3, 0, 0, true },
-	{ "clone", SYS_clone, 0, NAMESPACES, true },
-	{ "unshare", SYS_unshare, 0, 0, true },
-	{ "setns", SYS_setns, 0, 0, true },
-	{ "mount", SYS_mount, 0, 0, true },
-	{ "bpf", SYS_bpf, 0, 0, true },
-	{ "perf_event_open", SYS_perf_event_open, 0, 0, true },
-	{ "userfaultfd", SYS_userfaultfd, 0, 0, true },
-	{ "kcmp", SYS_kcmp, 0, 0, true },
-	{ "pidfd_getfd", SYS_pidfd_getfd, 0, 0, true },
-	{ "process_madvise", SYS_process_madvise, 0, 0, true },
-	{ "process_vm_readv", SYS_process_vm_readv, 0, 0, true },
-	{ "process_vm_writev", SYS_process_vm_writev, 0, 0, true },
-	{ "mbind", SYS_mbind, 0, 0, true },
-	{ "get_mempolicy", SYS_get_mempolicy, 0, 0, true },
-	{ "set_mempolicy", SYS_set_mempolicy, 0, 0, true },
+	{ "eventfd2", SYS_eventfd2, 1, EFD_CLOEXEC | EFD_NONBLOCK, VARIANT },
+	{ "memfd_create", SYS_memfd_create, 1, MFD_CLOEXEC, VARIANT },
+	{ "memfd", SYS_memfd_create, 0, 0, ALONE },
+	{ "accept4", SYS_accept4, 3, SOCK_CLOEXEC | SOCK_NONBLOCK, VARIANT },
+	{ "socketpair", SYS_socketpair, 1, SOCK_CLOEXEC | SOCK_NONBLOCK, VARIANT },
+	{ "pidfd_open", SYS_pidfd_open, 0, 0, VARIANT },
+	{ "epoll_pwait2", SYS_epoll_pwait2, 0, 0, VARIANT },
+	{ "clone3", SYS_clone3, 0, 0, CONTAINER },
+	{ "clone", SYS_clone, 0, NAMESPACES, CONTAINER },
+	{ "unshare", SYS_unshare, 0, 0, CONTAINER },
+	{ "setns", SYS_setns, 0, 0, CONTAINER },
+	{ "mount", SYS_mount, 0, 0, CONTAINER },
+	{ "bpf", SYS_bpf, 0, 0, CONTAINER },
+	{ "perf_event_open", SYS_perf_event_open, 0, 0, CONTAINER },
+	{ "userfaultfd", SYS_userfaultfd, 0, 0, CONTAINER },
+	{ "kcmp", SYS_kcmp, 0, 0, CONTAINER },
+	{ "pidfd_getfd", SYS_pidfd_getfd, 0, 0, CONTAINER },
+	{ "process_madvise", SYS_process_madvise, 0, 0, CONTAINER },
+	{ "process_vm_readv", SYS_process_vm_readv, 0, 0, CONTAINER },
+	{ "process_vm_writev", SYS_process_vm_writev, 0, 0, CONTAINER },
+	{ "mbind", SYS_mbind, 0, 0, CONTAINER },
+	{ "get_mempolicy", SYS_get_mempolicy, 0, 0, CONTAINER },
+	{ "set_mempolicy", SYS_set_mempolicy, 0, 0, CONTAINER },
 };
 
 #define ROWS (sizeof(rows) / sizeof(*rows))
@@ -88,9 +89,9 @@ static void install(size_t i, unsigned int error)
 static bool selected(const struct row *r, const char *what)
 {
 	if (!strcmp(what, "container"))
-		return r->container;
+		return r->group == CONTAINER;
 	return !strcmp(what, r->name) ||
-	       (!r->container && !strcmp(what, r->bits ? "flags" : "calls"));
+	       (r->group == VARIANT && !strcmp(what, r->bits ? "flags" : "calls"));
 }
 
 int main(int argc, char **argv)
