@@ -7,6 +7,7 @@
 . "${BASH_SOURCE%/*}/lib.sh"
 
 seconds=${MEMORY_SECONDS:-2}
+unset RUSE_MEMORY
 EINVAL=22 ENOSYS=38
 # In the build tree, as the file system of $T may have no direct reads.
 file=$(mktemp -p "$RUSE_TESTBIN" memory.XXXXXX)
