@@ -28,7 +28,7 @@ check-full:
 	@scripts/test full
 
 test-long:
-	@scripts/deps --build --test
+	@scripts/deps --build --test --languages
 	@scripts/test long
 
 lint:
