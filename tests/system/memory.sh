@@ -56,11 +56,11 @@ torture memfd-flags in_ruse "$RUSE_TESTBIN/seccomp" memfd_create $EINVAL
 torture no-peek in_ruse "$RUSE_TESTBIN/seccomp" process_vm_readv $ENOSYS \
 	"$RUSE_TESTBIN/seccomp" process_vm_writev $ENOSYS
 if [ -z "$(sanitizers)" ]; then
-	for name in libjemalloc.so.2 libtcmalloc_minimal.so.4 libmimalloc.so.2; do
-		lib=$(ldconfig -p | awk -v name="$name" '$1 == name { print $NF; exit }')
+	for name in libjemalloc libtcmalloc_minimal libmimalloc; do
+		lib=$(ldconfig -p | awk -v name="^${name}[.]so[.][0-9.]+$" '$1 ~ name { print $NF; exit }')
 		[ -n "$lib" ] || { note "$name is not installed"; continue; }
-		torture "before-${name%%.*}" before "$lib"
-		torture "behind-${name%%.*}" behind "$lib"
+		torture "before-$name" before "$lib"
+		torture "behind-$name" behind "$lib"
 	done
 fi
 exit 0
