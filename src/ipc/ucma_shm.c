@@ -37,16 +37,9 @@ static uint32_t ucma_ring_first(const struct ucma_shm *s, uint32_t tail)
 	return tail - head > UCMA_RING ? tail - UCMA_RING : head;
 }
 
-/* True if the event is READY and its id is not destroyed. */
-static bool ucma_event_readable(const struct ucma_shm *s, const struct ucma_slot *slot,
-				uint32_t pos)
+static bool ucma_event_readable(const struct ucma_slot *slot, uint32_t pos)
 {
-	uint32_t owner;
-
-	if (smp_load_acquire(&slot->state) != ucma_slot_word(pos, UCMA_SLOT_READY))
-		return false;
-	owner = READ_ONCE(slot->owner);
-	return owner >= UCMA_CARDS || !READ_ONCE(s->gone[owner]);
+	return smp_load_acquire(&slot->state) == ucma_slot_word(pos, UCMA_SLOT_READY);
 }
 
 bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev, struct why *why)
@@ -57,7 +50,7 @@ bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev, struct wh
 		struct ucma_slot *slot = ucma_slot(s, pos);
 		uint32_t ready = ucma_slot_word(pos, UCMA_SLOT_READY);
 
-		if (!ucma_event_readable(s, slot, pos))
+		if (!ucma_event_readable(slot, pos))
 			continue;
 		memcpy(ev, &slot->ev, sizeof(*ev));
 		if (why) {
@@ -78,7 +71,7 @@ bool ucma_shm_ready(struct ucma_shm *s)
 	uint32_t tail = smp_load_acquire(&s->tail);
 
 	for (uint32_t pos = ucma_ring_first(s, tail); pos != tail; pos++)
-		if (ucma_event_readable(s, ucma_slot(s, pos), pos))
+		if (ucma_event_readable(ucma_slot(s, pos), pos))
 			return true;
 	return false;
 }
@@ -190,25 +183,23 @@ bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_
 {
 	if (READ_ONCE(s->gone[id]) || !may_end(card, s))
 		return false;
-	/* From here on readers skip its events. */
+	/* From here on rused adds none of its events to the ring. */
 	WRITE_ONCE(s->gone[id], (uint8_t)1);
 	smp_mb();
 	for (int i = 0; i < TRIES; i++) {
 		uint32_t seq = smp_load_acquire(&card->seq), n = READ_ONCE(card->reported);
-		uint32_t from = READ_ONCE(card->reaped), tail, last;
+		uint32_t from = READ_ONCE(card->reaped), last = READ_ONCE(card->last);
 
 		smp_rmb();
 		if (!may_end(card, s))
 			break;
-		tail = smp_load_acquire(&s->tail);
 		/*
 		 * The ring has only the last UCMA_RING events. Before rused reuses a slot of the ring it counts the
-		 * slot's event in the id's card.
+		 * slot's event in the id's card. `last` may be beyond the ring's tail: then rused is adding the event.
 		 */
-		if (tail - from > UCMA_RING)
-			from = tail - UCMA_RING;
-		last = READ_ONCE(card->last);
-		for (; from != tail && (!last || (int32_t)(last - from) > 0); from++)
+		if ((int32_t)(last - from) > (int32_t)UCMA_RING)
+			from = last - UCMA_RING;
+		for (; (int32_t)(last - from) > 0; from++)
 			n += was_read(s, id, from);
 		smp_rmb();
 		if ((seq & 1) || READ_ONCE(card->seq) != seq) {

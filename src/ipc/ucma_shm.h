@@ -56,7 +56,7 @@ struct ucma_shm {
 	uint32_t pad;
 	struct ucma_slot slot[UCMA_RING];
 	uint32_t posted[UCMA_CARDS];	/* by id: number of commands sent with IPC_UCMA_POST */
-	uint8_t gone[UCMA_CARDS];	/* by id: 1: DESTROY_ID was sent with IPC_UCMA_POST; readers skip the id's events */
+	uint8_t gone[UCMA_CARDS];	/* by id: 1: DESTROY_ID was sent with IPC_UCMA_POST; rused adds no event of the id */
 };
 
 #define UCMA_HAS_ADDR 0x1u
@@ -85,7 +85,7 @@ struct ucma_card {
 	uint32_t done;		/* number of its commands sent with IPC_UCMA_POST that rused has finished */
 	uint32_t has;
 	uint32_t reported, reaped;	/* reported: number of its events before ring position `reaped` that programs have read */
-	uint32_t last;		/* position after its last event in the ring; 0: unknown */
+	uint32_t last;		/* position after its last event in the ring */
 	uint32_t pad;
 	struct ucma_answers a;
 };
@@ -117,7 +117,7 @@ void ucma_shm_settle(struct ucma_shm *s, int fd);
 bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint32_t id,
 		    uint32_t has, size_t off, void *to, size_t len);
 /*
- * Marks the id as destroyed, so that programs read no further event of it. *reported: number of its events that they
+ * Marks the id as destroyed and withdraws its unread events, so that programs read no further event of it. *reported: number of its events that they
  * have read. The function counts DESTROY_ID in s->posted; the caller then sends it with IPC_UCMA_POST. False: nothing
  * was changed, and DESTROY_ID must be sent to rused with IPC_UCMA_WRITE.
  */

@@ -184,8 +184,8 @@ static bool ucma_id_gone(const struct ucma_file *f, const struct ucma_context *c
 }
 
 /*
- * Withdraws events of ids that were destroyed during ucma_ring_fill(). The full barriers on both sides ensure
- * that either this loop sees `gone` or the program sees the events.
+ * Withdraws events of ids that were destroyed during ucma_ring_fill(), before programs can read them. Either this loop
+ * sees `gone`, or ucma_card_destroy() in the program sees the events: both have a full barrier between their two steps.
  */
 static void take_back(struct ucma_file *f, uint32_t pos)
 {
@@ -213,8 +213,9 @@ static void ucma_ring_fill(struct ucma_file *f)
 		else
 			ucma_event_place(f, ev);
 	}
-	smp_store_mb(&s->tail, f->tail);
+	smp_mb();
 	take_back(f, pos);
+	smp_store_mb(&s->tail, f->tail);
 	/* take_back() may have withdrawn all events: then there is nothing to show. */
 	if (ucma_shm_ready(s))
 		ucma_ring_show(f);
