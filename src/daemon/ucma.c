@@ -10,8 +10,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <malloc.h>
 #include <rdma/rdma_user_cm.h>
 #include <stdio.h>
@@ -72,24 +70,7 @@ static void ucma_fd_wake(void *ctx, void *host, unsigned int n)
 		list_add_tail(&u->woken, &u->all->woken);
 }
 
-/* Sends a byte, so that poll() sees events. The socket holds at most two bytes, so send() fails only after a hang-up. */
-static void ucma_fd_show(void *ctx, void *host)
-{
-	struct ucma_fd *u = host;
-
-	if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-		log_debug("ucma: cannot wake the reader of a file of pid %d: %m", u->pid);
-}
-
-static void ucma_fd_filled(void *ctx, void *host)
-{
-	struct ucma_fd *u = host;
-
-	syscall(SYS_futex, &u->shm->filling, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-const struct ucma_ops ucma_fd_ops = { .wake = ucma_fd_wake, .show = ucma_fd_show,
-				      .filled = ucma_fd_filled, .pid = ucma_pid };
+const struct ucma_ops ucma_fd_ops = { .wake = ucma_fd_wake, .pid = ucma_pid };
 
 /* Returns free memory to the kernel some time after files were closed. */
 void ucma_trim(struct timer *t, ns_t now)
@@ -280,7 +261,7 @@ static int ucma_fd_new(struct ucma_files *us, struct client *c, int fd, struct u
 		idtable_remove(&us->ids, (uint32_t)id);
 		return rc;
 	}
-	ucma_file_share(u->file, u->shm);
+	ucma_file_share(u->file, u->shm, fd);
 	if (u->cm)
 		fabric_cm_get(u->cm);
 	*number = u->number;

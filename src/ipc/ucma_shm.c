@@ -1,129 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The reader's side of rdma_cm's shared memory: taking events, the byte for poll(), id cards (struct ucma_card: the
- * state of an id).
- *
- * The socket of a file holds one byte if `shown` is UCMA_SHOWN. In addition it holds one byte for each reader that has
- * cleared `shown` and has not removed its byte yet. rused adds events in two steps: it makes them READY; then, if `shown`
- * is not set, it sends a byte and sets `shown`. `filling` is set from the start of the first step to the end of the
- * second. A reader that finds the ring empty clears `shown` and looks at the ring again. If there is an event now, it
- * sets `shown` again and leaves the byte; else it removes the byte. The byte of a reader that is killed before it has
- * removed it stays: no other reader may remove it, as ipc/bell.h explains.
+ * The program's side of rdma_cm's shared memory: events, id cards (struct ucma_card: the state of an id).
  *
  * A card is read under its sequence count. Its answers are valid only if rused has finished all commands for the id
  * that programs sent without waiting for an answer (IPC_UCMA_POST, "posted" below). ucma_card_destroy() needs the
  * number of the id's events that programs have read. It adds those that the ring shows as read to the count in the
  * card, in which rused includes older events.
  */
-#include <linux/futex.h>
 #include <string.h>
-#include <time.h>
-#include "base/sys.h"
 #include "ipc/ucma_shm.h"
 
 #define TRIES 200	/* attempts to read an id's card: a killed rused may have left it in the middle of a write */
-/*
- * While rused adds events, a reader first yields, as rused may need this CPU. Then it sleeps up to WAITS times for WAIT, as
- * another process may have the CPU that rused needs. After that the ring counts as not empty.
- */
-#define WAITS 20
-#define WAIT (2 * NS_MS)
 
-/* First position to check for an event: head, or the oldest position in the ring if head is older or invalid. */
-static uint32_t ucma_ring_first(const struct ucma_shm *s, uint32_t tail)
-{
-	uint32_t head = READ_ONCE(s->head);
-
-	return tail - head > UCMA_RING ? tail - UCMA_RING : head;
-}
-
-static bool ucma_event_readable(const struct ucma_slot *slot, uint32_t pos)
-{
-	return smp_load_acquire(&slot->state) == ucma_slot_word(pos, UCMA_SLOT_READY);
-}
+_Static_assert(sizeof(struct rdma_ucm_event_resp) <= INBOX_DATA, "an event fits into a slot");
 
 bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev, struct why *why)
 {
-	uint32_t tail = smp_load_acquire(&s->tail);
+	/* Bounded, as rused calls it too: a program that changes the states all the time cannot keep it here. */
+	for (uint32_t i = 0; i < INBOX_SLOTS; i++) {
+		uint32_t pos;
+		struct inbox_slot *slot = inbox_next(&s->inbox, &pos);
 
-	for (uint32_t pos = ucma_ring_first(s, tail); pos != tail; pos++) {
-		struct ucma_slot *slot = ucma_slot(s, pos);
-		uint32_t ready = ucma_slot_word(pos, UCMA_SLOT_READY);
-
-		if (!ucma_event_readable(slot, pos))
-			continue;
-		memcpy(ev, &slot->ev, sizeof(*ev));
+		if (!slot)
+			return false;
+		memcpy(ev, slot->data, sizeof(*ev));
 		if (why) {
 			why->id = READ_ONCE(slot->why.id);
 			if (why->id)
 				memcpy(why->arg, slot->why.arg, sizeof(why->arg));
 		}
-		if (atomic_cmpxchg(&slot->state, ready, ucma_slot_word(pos, UCMA_SLOT_TAKEN))) {
-			WRITE_ONCE(s->head, pos + 1);
+		if (inbox_take(&s->inbox, slot, pos))
 			return true;
-		}
 	}
 	return false;
-}
-
-bool ucma_shm_ready(struct ucma_shm *s)
-{
-	uint32_t tail = smp_load_acquire(&s->tail);
-
-	for (uint32_t pos = ucma_ring_first(s, tail); pos != tail; pos++)
-		if (ucma_event_readable(ucma_slot(s, pos), pos))
-			return true;
-	return false;
-}
-
-/* Waits until rused has finished adding events (`filling` is cleared), but no longer than WAIT. */
-static void wait_filled(struct ucma_shm *s)
-{
-	static const struct timespec most = { .tv_nsec = WAIT };
-
-	if (READ_ONCE(s->filling) == UCMA_FILLING)
-		(void)atomic_cmpxchg(&s->filling, (uint32_t)UCMA_FILLING,
-				     (uint32_t)UCMA_FILLING_AWAITED);
-	sys_call(SYS_futex, &s->filling, FUTEX_WAIT, UCMA_FILLING_AWAITED, &most);
-}
-
-/* True if the ring is empty and rused is not adding to it. False if that is not certain. */
-static bool ucma_ring_empty(struct ucma_shm *s)
-{
-	for (int i = 0; i <= WAITS; i++) {
-		if (!smp_load_acquire(&s->filling))
-			return !ucma_shm_ready(s);
-		if (!i)
-			sys_call(SYS_sched_yield);
-		else
-			wait_filled(s);
-	}
-	return false;
-}
-
-static void ucma_byte_drop(int fd)
-{
-	char c;
-	struct iovec iov = { &c, 1 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	sys_recvmsg(fd, &m, MSG_DONTWAIT);
-}
-
-void ucma_shm_settle(struct ucma_shm *s, int fd)
-{
-	if ((!READ_ONCE(s->shown) && !READ_ONCE(s->filling)) || !ucma_ring_empty(s) ||
-	    !atomic_cmpxchg(&s->shown, (uint32_t)UCMA_SHOWN, (uint32_t)UCMA_SHOWN_NOT))
-		return;
-	smp_mb();
-	/*
-	 * If an event came before shown was cleared, rused sent no byte for it: set shown again
-	 * and keep the byte. If rused has set shown meanwhile, it sent a second byte: drop one.
-	 */
-	if (!ucma_ring_empty(s) &&
-	    atomic_cmpxchg(&s->shown, (uint32_t)UCMA_SHOWN_NOT, (uint32_t)UCMA_SHOWN))
-		return;
-	ucma_byte_drop(fd);
 }
 
 bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint32_t id,
@@ -150,22 +59,19 @@ bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint
 
 /*
  * 1 if the slot at this position has an event of the id that a program has read; else 0. An unread event of the id is
- * marked GONE, so that no program can read it later. rused changes the state of a slot before its content. Therefore, if
- * the state is the same before and after `owner` is read, `owner` belongs to the event in this state.
+ * withdrawn, so that no program can read it later. rused changes the state of a slot before its content. Therefore, if
+ * the state is the same before and after the tag is read, the tag belongs to the event in this state.
  */
 static uint32_t was_read(struct ucma_shm *s, uint32_t id, uint32_t pos)
 {
-	struct ucma_slot *slot = ucma_slot(s, pos);
-	uint32_t word = smp_load_acquire(&slot->state), owner = READ_ONCE(slot->owner);
-	uint32_t ready = ucma_slot_word(pos, UCMA_SLOT_READY);
+	struct inbox_slot *slot = inbox_slot(&s->inbox, pos);
+	uint32_t word = smp_load_acquire(&slot->state), tag = READ_ONCE(slot->tag);
 
 	smp_rmb();
-	if (owner != id || READ_ONCE(slot->state) != word)
+	if (tag != id || READ_ONCE(slot->state) != word ||
+	    (word == inbox_word(pos, INBOX_READY) && inbox_withdraw(&s->inbox, pos)))
 		return 0;
-	if (word == ready && atomic_cmpxchg(&slot->state, ready,
-					    ucma_slot_word(pos, UCMA_SLOT_GONE)))
-		return 0;
-	return smp_load_acquire(&slot->state) == ucma_slot_word(pos, UCMA_SLOT_TAKEN);
+	return smp_load_acquire(&slot->state) == inbox_word(pos, INBOX_TAKEN);
 }
 
 /*
@@ -194,11 +100,11 @@ bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_
 		if (!may_end(card, s))
 			break;
 		/*
-		 * The ring has only the last UCMA_RING events. Before rused reuses a slot of the ring it counts the
+		 * The ring has only the last INBOX_SLOTS events. Before rused reuses a slot of the ring it counts the
 		 * slot's event in the id's card. `last` may be beyond the ring's tail: then rused is adding the event.
 		 */
-		if ((int32_t)(last - from) > (int32_t)UCMA_RING)
-			from = last - UCMA_RING;
+		if ((int32_t)(last - from) > (int32_t)INBOX_SLOTS)
+			from = last - INBOX_SLOTS;
 		for (; (int32_t)(last - from) > 0; from++)
 			n += was_read(s, id, from);
 		smp_rmb();

@@ -2,59 +2,26 @@
 /*
  * Memory shared by rused and programs for rdma_cm. It makes most messages to rused unnecessary. It contains:
  *
- * - for each open file, a ring of events. rused writes it; any process that has the file open reads it (a forked child
- *   inherits the mapping). While the ring has events, the file's socket holds one byte for poll(), see `shown`.
+ * - for each open file, an inbox of events (ipc/inbox.h). The tag of an event is the id whose events_reported includes it;
+ *   more is INBOX_MORE_EACH while connection requests wait for room in the backlog of a listener.
  * - for each id, a card with the present answers of QUERY and INIT_QP_ATTR. In rused the handlers of these commands
  *   write it; programs map it read-only.
  *
- * Neither side trusts what the other writes: a program that corrupts a ring affects only its own events.
+ * Neither side trusts what the other writes: a program that corrupts the memory affects only its own events.
  */
 #ifndef RUSE_IPC_UCMA_SHM_H
 #define RUSE_IPC_UCMA_SHM_H
 
 #include <rdma/rdma_user_cm.h>
-#include "base/util.h"
-#include "queue/barrier.h"
-#include "why/why.h"
+#include "ipc/inbox.h"
 
-#define UCMA_RING 256u		/* events; further ones wait in rused */
 #define UCMA_CARDS 32768u	/* ids from this number have no card and always ask rused */
-
-/* GONE: withdrawn unread, as its id is destroyed or moved; readers skip it. */
-enum ucma_slot_state { UCMA_SLOT_FREE, UCMA_SLOT_READY, UCMA_SLOT_TAKEN, UCMA_SLOT_GONE };
-
-struct ucma_slot {
-	uint32_t state;		/* position in the stream << 2 | enum ucma_slot_state */
-	uint32_t owner;		/* id whose events_reported includes this event */
-	struct rdma_ucm_event_resp ev;
-	struct why why;		/* of an event with a failure; its id is 0 (WHY_NONE) if no reason is known */
-};
-
-/*
- * more: why a reader that has taken an event must tell rused. QUEUED: events wait for room in the
- * ring; PARKED: connection requests wait for room in the backlog of a listener.
- */
-enum { UCMA_MORE_NOT = 0, UCMA_MORE_QUEUED = 1, UCMA_MORE_PARKED = 2 };
-
-/* filling: FILLING while rused adds events; AWAITED if, in addition, a reader waits (futex) until rused has finished. */
-enum { UCMA_FILLED, UCMA_FILLING, UCMA_FILLING_AWAITED };
-
-/*
- * shown: rused sets SOON before it sends the byte and SHOWN after it. A reader clears SHOWN only, when the byte is already
- * in the socket. Thus, unlike in ipc/bell.h, it never waits for the byte.
- */
-enum { UCMA_SHOWN_NOT, UCMA_SHOWN, UCMA_SHOWN_SOON };
 
 struct ucma_shm {
 	uint32_t generation;	/* host_page.generation of the rused that created it */
 	uint32_t number;	/* of the file */
-	uint32_t head;		/* hint: no event before this position is READY */
-	uint32_t tail;		/* position of the next event to be written */
-	uint32_t shown;		/* UCMA_SHOWN: the socket holds a byte */
-	uint32_t filling;	/* UCMA_FILLING*: rused is adding events: it makes them READY, then sends the byte */
-	uint32_t more;		/* UCMA_MORE_* */
-	uint32_t pad;
-	struct ucma_slot slot[UCMA_RING];
+	uint32_t pad[14];
+	struct inbox inbox;
 	uint32_t posted[UCMA_CARDS];	/* by id: number of commands sent with IPC_UCMA_POST */
 	uint8_t gone[UCMA_CARDS];	/* by id: 1: DESTROY_ID was sent with IPC_UCMA_POST; rused adds no event of the id */
 };
@@ -90,25 +57,8 @@ struct ucma_card {
 	struct ucma_answers a;
 };
 
-static inline uint32_t ucma_slot_word(uint32_t pos, enum ucma_slot_state st)
-{
-	return pos << 2 | st;
-}
-
-static inline struct ucma_slot *ucma_slot(struct ucma_shm *s, uint32_t pos)
-{
-	return &s->slot[pos % UCMA_RING];
-}
-
 /* Takes the first event and its reason. why may be NULL. False: the ring is empty. */
 bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev, struct why *why);
-/* True if there is an event to take. */
-bool ucma_shm_ready(struct ucma_shm *s);
-/*
- * Call after events were taken or withdrawn: removes the byte from the socket fd if the ring is
- * empty. Any number of threads and processes may call it at once.
- */
-void ucma_shm_settle(struct ucma_shm *s, int fd);
 /*
  * Copies len bytes at offset off of the card's answers. has: the flags (UCMA_HAS_*, UCMA_CAN_*) that the card must
  * have. False: the card lacks one of them, the id is not one of this file, or rused has not finished its

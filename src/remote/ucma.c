@@ -148,9 +148,9 @@ static int remote_ucma_call(struct ucma_map *map, struct ucma_cmd *c, int fd, st
 	 * If the command removed the file's last unread events, for example together with their id,
 	 * the descriptor must not stay readable.
 	 */
-	ucma_shm_settle(map->shm, fd);
+	inbox_settle(&map->shm->inbox, fd);
 	if (c->from)
-		ucma_shm_settle(c->from->shm, c->from_fd);
+		inbox_settle(&c->from->shm->inbox, c->from_fd);
 	if (r->h.ret < 0 && r->h.ret > -4096 && r->len == sizeof(why)) {
 		memcpy(&why, r->data, sizeof(why));
 		remote_ucma_refused(((const struct rdma_ucm_cmd_hdr *)(const void *)c->cmd)->cmd,

@@ -135,25 +135,12 @@ static int ucma_post_msg(const struct ucma_map *map, const void *msg, size_t len
 	return rused_post(map->shm->generation, IPC_UCMA_POST, msg, len);
 }
 
-/*
- * Tell rused that events were read, if `more` asks for it: rused has events that did not fit into
- * the ring (it is told when the ring is half empty), or connection requests that wait for room in a
- * backlog.
- */
+/* Tell rused that an event was read, if it has to know. */
 static void ucma_tell_read(struct ucma_map *map)
 {
 	struct ipc_ucma h = { .file = map->shm->number };
-	struct ucma_shm *s = map->shm;
-	uint32_t more;
 
-	/* rused sets `more` and then looks whether events were taken; here it is the opposite. */
-	smp_mb_after_atomic();
-	more = READ_ONCE(s->more);
-	if (more == UCMA_MORE_NOT)
-		return;
-	if (more == UCMA_MORE_QUEUED && READ_ONCE(s->tail) - READ_ONCE(s->head) > UCMA_RING / 2)
-		return;
-	if (atomic_xchg(&s->more, (uint32_t)UCMA_MORE_NOT) != UCMA_MORE_NOT)
+	if (inbox_must_tell(&map->shm->inbox))
 		ucma_post_msg(map, &h, sizeof(h));
 }
 
@@ -174,7 +161,7 @@ static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *e
 	struct why why;
 
 	for (unsigned int waits = 0; !ucma_shm_take(map->shm, ev, &why); waits++) {
-		ucma_shm_settle(map->shm, fd);
+		inbox_settle(&map->shm->inbox, fd);
 		if (waits >= REMOTE_WAITS_IN_VAIN)
 			sys_call(SYS_nanosleep, &nap, NULL);
 		if (held == -1)
@@ -189,7 +176,7 @@ static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *e
 			break;
 	}
 	if (!ret) {
-		ucma_shm_settle(map->shm, fd);
+		inbox_settle(&map->shm->inbox, fd);
 		ucma_tell_read(map);
 		remote_ucma_event(ev, &why);
 	}
@@ -308,7 +295,7 @@ static bool remote_ucma_destroy(struct ucma_map *map, int fd, const struct ucma_
 	    c->h.count != c->h.len || id >= UCMA_CARDS ||
 	    !ucma_card_destroy(&map->cards[id], map->shm, id, &resp.events_reported))
 		return false;
-	ucma_shm_settle(map->shm, fd);
+	inbox_settle(&map->shm->inbox, fd);
 	*ret = ucma_post_msg(map, c, sizeof(c->h) + c->h.len);
 	if (*ret > 0) {
 		ucma_card_keep(map->shm, id);

@@ -7,7 +7,7 @@
  *
  * Every change of an id or a file marks it dirty. ucma_flush() then writes the cards of the dirty ids, with the
  * answers of the QUERY and INIT_QP_ATTR handlers, and fills the rings of the dirty files. ucma_reap() counts the
- * events that programs have read, and frees their ring slots, from `reaped` up to the first unread one. ucma_post()
+ * events that programs have read, and frees their slots of the ring, up to the first unread one. ucma_post()
  * runs a command that a program has posted; its failure becomes an event.
  */
 #include <errno.h>
@@ -81,7 +81,7 @@ static void card_count(struct ucma_card *card, const struct ucma_context *ctx)
 	const struct ucma_file *f = ctx->file;
 
 	WRITE_ONCE(card->reported, ctx->events_reported);
-	WRITE_ONCE(card->reaped, list_empty(&ctx->events) ? f->tail : f->reaped);
+	WRITE_ONCE(card->reaped, list_empty(&ctx->events) ? f->box.tail : f->box.reaped);
 }
 
 /* Updates the id's card after an event of the id was read. */
@@ -105,35 +105,28 @@ bool ucma_withdraw(struct ucma_file *f, struct ucma_event *ev)
 	if (!ev->placed)
 		return true;
 	ev->placed = false;
-	f->placed[pos % UCMA_RING] = NULL;
-	return atomic_cmpxchg(&ucma_slot(f->shm, pos)->state,
-			      ucma_slot_word(pos, UCMA_SLOT_READY),
-			      ucma_slot_word(pos, UCMA_SLOT_GONE));
+	f->placed[pos % INBOX_SLOTS] = NULL;
+	return inbox_withdraw(f->box.in, pos);
 }
 
 void ucma_reap(struct ucma_file *f)
 {
-	if (!f->shm)
-		return;
-	while (f->reaped != f->tail) {
-		struct ucma_slot *slot = ucma_slot(f->shm, f->reaped);
-		struct ucma_event *ev = f->placed[f->reaped % UCMA_RING];
-		struct ucma_context *ctx;
-		bool dropped;
+	uint32_t pos;
+	bool gone;
 
-		if (smp_load_acquire(&slot->state) == ucma_slot_word(f->reaped, UCMA_SLOT_READY))
-			break;
-		f->reaped++;
+	while (f->shm && inbox_reap(&f->box, &pos, &gone)) {
+		struct ucma_event *ev = f->placed[pos % INBOX_SLOTS];
+		struct ucma_context *ctx;
+
 		if (!ev)
 			continue;
 		ctx = ev->ctx;
-		dropped = READ_ONCE(slot->state) == ucma_slot_word(ev->pos, UCMA_SLOT_GONE);
 		ucma_withdraw(f, ev);
 		/*
 		 * GONE: the event was withdrawn before it was read, because a program has sent
 		 * DESTROY_ID for the id without waiting for an answer. It is dropped without being counted as read.
 		 */
-		if (dropped)
+		if (gone)
 			ucma_drop_event(f, ev);
 		else
 			ucma_event_read(f, ev);
@@ -143,38 +136,22 @@ void ucma_reap(struct ucma_file *f)
 
 static void ucma_event_place(struct ucma_file *f, struct ucma_event *ev)
 {
-	struct ucma_slot *slot = ucma_slot(f->shm, f->tail);
+	struct inbox_slot *slot = inbox_room(&f->box);
 	struct ucma_card *card = card_of(ev->ctx);
 
+	ev->pos = f->box.tail;
 	if (card)
-		WRITE_ONCE(card->last, f->tail + 1);
-	/*
-	 * Change the state before the content, so that ucma_card_destroy() in a program notices
-	 * that this slot of the ring is reused.
-	 */
-	WRITE_ONCE(slot->state, ucma_slot_word(f->tail, UCMA_SLOT_FREE));
-	smp_wmb();
+		WRITE_ONCE(card->last, ev->pos + 1);
 	list_del(&ev->list);
-	WRITE_ONCE(slot->owner, ev->ctx->id);
 	ev->placed = true;
-	ev->pos = f->tail;
-	f->placed[f->tail % UCMA_RING] = ev;
-	slot->ev = ev->resp;
+	f->placed[ev->pos % INBOX_SLOTS] = ev;
+	WRITE_ONCE(slot->tag, ev->ctx->id);
+	slot->len = sizeof(ev->resp);
+	memcpy(slot->data, &ev->resp, sizeof(ev->resp));
 	WRITE_ONCE(slot->why.id, ev->why.id);
 	if (ev->why.id)
 		memcpy(slot->why.arg, ev->why.arg, sizeof(slot->why.arg));
-	smp_store_release(&slot->state, ucma_slot_word(f->tail, UCMA_SLOT_READY));
-	f->tail++;
-}
-
-static void ucma_ring_show(struct ucma_file *f)
-{
-	uint32_t *shown = &f->shm->shown;
-
-	if (!atomic_cmpxchg(shown, (uint32_t)UCMA_SHOWN_NOT, (uint32_t)UCMA_SHOWN_SOON))
-		return;
-	f->u->ops->show(f->u->ctx, f->host);
-	smp_store_release(shown, (uint32_t)UCMA_SHOWN);
+	inbox_add(&f->box);
 }
 
 /* True if a program has sent DESTROY_ID for the id without waiting for the result (IPC_UCMA_POST). */
@@ -189,23 +166,20 @@ static bool ucma_id_gone(const struct ucma_file *f, const struct ucma_context *c
  */
 static void take_back(struct ucma_file *f, uint32_t pos)
 {
-	for (; pos != f->tail; pos++)
-		if (ucma_id_gone(f, f->placed[pos % UCMA_RING]->ctx))
-			(void)atomic_cmpxchg(&ucma_slot(f->shm, pos)->state,
-					     ucma_slot_word(pos, UCMA_SLOT_READY),
-					     ucma_slot_word(pos, UCMA_SLOT_GONE));
+	for (; pos != f->box.tail; pos++)
+		if (ucma_id_gone(f, f->placed[pos % INBOX_SLOTS]->ctx))
+			inbox_withdraw(f->box.in, pos);
 }
 
-/* Moves queued events into the ring. ipc/ucma_shm.c explains the order of the steps. */
+/* Moves queued events into the ring. */
 static void ucma_ring_fill(struct ucma_file *f)
 {
-	struct ucma_shm *s = f->shm;
-	uint32_t pos = f->tail;
+	uint32_t pos = f->box.tail;
 
-	if (list_empty(&f->event_list) || f->tail - f->reaped == UCMA_RING)
+	if (list_empty(&f->event_list) || inbox_full(&f->box))
 		return;
-	smp_store_mb(&s->filling, (uint32_t)UCMA_FILLING);
-	while (!list_empty(&f->event_list) && f->tail - f->reaped < UCMA_RING) {
+	inbox_begin(&f->box);
+	while (!list_empty(&f->event_list) && !inbox_full(&f->box)) {
 		struct ucma_event *ev = list_first_entry(&f->event_list, struct ucma_event, list);
 
 		if (ucma_id_gone(f, ev->ctx))
@@ -215,37 +189,25 @@ static void ucma_ring_fill(struct ucma_file *f)
 	}
 	smp_mb();
 	take_back(f, pos);
-	smp_store_mb(&s->tail, f->tail);
-	/* take_back() may have withdrawn all events: then there is nothing to show. */
-	if (ucma_shm_ready(s))
-		ucma_ring_show(f);
-	if (atomic_xchg(&s->filling, (uint32_t)UCMA_FILLED) == UCMA_FILLING_AWAITED)
-		f->u->ops->filled(f->u->ctx, f->host);
+	inbox_end(&f->box);
 }
 
-static bool something_read(struct ucma_file *f)
-{
-	return f->reaped != f->tail && smp_load_acquire(&ucma_slot(f->shm, f->reaped)->state) !=
-					       ucma_slot_word(f->reaped, UCMA_SLOT_READY);
-}
-
-void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm)
+void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm, int fd)
 {
 	f->shm = shm;
+	f->box = (struct inbox_writer){ .in = &shm->inbox, .fd = fd };
 }
 
 static void ucma_file_publish(struct ucma_file *f)
 {
-	uint32_t more;
+	enum inbox_more more;
 
 	do {
 		ucma_reap(f);
 		ucma_ring_fill(f);
-		more = f->u->nparked ? UCMA_MORE_PARKED :
-		       list_empty(&f->event_list) ? UCMA_MORE_NOT : UCMA_MORE_QUEUED;
-		smp_store_mb(&f->shm->more, more);
-		/* A reader that took an event before `more` was set did not notify rused: repeat. */
-	} while (more && something_read(f));
+		more = f->u->nparked ? INBOX_MORE_EACH :
+		       list_empty(&f->event_list) ? INBOX_MORE_NOT : INBOX_MORE_QUEUED;
+	} while (inbox_set_more(&f->box, more));
 }
 
 /* The cards of ids (struct ucma_card): creation, content, removal. */
@@ -255,7 +217,7 @@ void ucma_moved(struct ucma_context *ctx)
 	struct ucma_card *card = card_of(ctx);
 
 	if (card)
-		WRITE_ONCE(card->last, ctx->file->tail);
+		WRITE_ONCE(card->last, ctx->file->box.tail);
 	if (ctx->file->shm && ctx->id < UCMA_CARDS) {
 		ctx->done = READ_ONCE(ctx->file->shm->posted[ctx->id]);
 		WRITE_ONCE(ctx->file->shm->gone[ctx->id], (uint8_t)0);

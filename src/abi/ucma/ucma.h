@@ -35,13 +35,6 @@ struct ucma_ops {
 	 * other files than the one written to, and during any call that runs rdmacm.
 	 */
 	void (*wake)(void *ctx, void *host, unsigned int n);
-	/*
-	 * Makes the file readable for poll(), since its ring has events. Called by ucma_flush() for files
-	 * with shared memory. show and filled may be NULL if ucma_file_share() is never called.
-	 */
-	void (*show)(void *ctx, void *host);
-	/* Wakes the processes that wait (futex) at ucma_shm.filling of the file. Called like show(). */
-	void (*filled)(void *ctx, void *host);
 	/* Process that opened the file, for texts of failures; may be NULL. */
 	int (*pid)(const void *host);
 };
@@ -104,10 +97,10 @@ void ucma_share(struct ucma *u, struct ucma_card *cards);
 /*
  * Attaches the memory of a file that programs map (ipc/ucma_shm.h). To be called directly after
  * ucma_file_open(). shm belongs to the caller, must outlive f, and is zeroed except for generation and
- * number. From then on programs read the file's events from the ring or with GET_EVENT, a call of
+ * number. fd: rused's end of the file's socket pair. From then on programs read the file's events from the ring or with GET_EVENT, a call of
  * wake() only means that ucma_flush() is needed, and drained and from_drained are meaningless.
  */
-void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm);
+void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm, int fd);
 /* Updates the shared memory. Call before each reply and after everything that may run rdmacm. */
 void ucma_flush(struct ucma *u);
 /*

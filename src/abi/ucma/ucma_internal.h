@@ -34,10 +34,9 @@ struct ucma_file {
 	unsigned int nevents;
 	uint32_t drained;	/* count of events removed from event_list */
 	struct list_head dirty;
-	/* The ring holds the events from position reaped to tail, event_list the later ones. */
 	struct ucma_shm *shm;
-	uint32_t reaped, tail;
-	struct ucma_event *placed[UCMA_RING];
+	struct inbox_writer box;	/* of shm->inbox; event_list has the later events */
+	struct ucma_event *placed[INBOX_SLOTS];
 };
 
 struct ucma_context {

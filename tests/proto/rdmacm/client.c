@@ -4,11 +4,12 @@
  * client_write() pass commands to ucma_write() as a write() of librdmacm would. With RDMACM_SHARED
  * the program also has shared memory with rused: the functions here then do what libruse does with
  * it (remote/ucma_local.c). It holds a card (struct ucma_card) for each id, from which the library
- * answers commands itself, and the flag `shown`, which says that the file is readable. After each
- * step the code checks that the number of readable events and `shown` agree with the events that
- * are pending.
+ * answers commands itself, and the ring of events. After each step the code checks that the number of
+ * readable events, the byte for poll() and `shown` agree with the events that are pending.
  */
 #include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
 #include "abi/ucma/post.h"
 #include "ipc/ucma_shm.h"
 #include "world.h"
@@ -27,7 +28,8 @@ struct client *client_open(struct world *w, unsigned int host)
 		c->shm = calloc(1, sizeof(*c->shm));
 		assert_non_null(c->shm);
 		c->shm->number = ++numbers;
-		ucma_file_share(c->f, c->shm);
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, c->sv), 0);
+		ucma_file_share(c->f, c->shm, c->sv[0]);
 	}
 	return c;
 }
@@ -44,8 +46,15 @@ static void flush(struct client *c)
 /* The file must be shown as readable exactly if an event is pending. */
 static void shown(struct client *c)
 {
-	if (c->shm)
-		assert_int_equal(c->shm->shown, ucma_shm_ready(c->shm));
+	bool ready;
+	uint32_t pos;
+	char two[2];
+
+	if (!c->shm)
+		return;
+	ready = inbox_next(&c->shm->inbox, &pos);
+	assert_int_equal(c->shm->inbox.shown, ready ? INBOX_SHOWN : INBOX_SHOWN_NOT);
+	assert_int_equal(recv(c->sv[1], two, 2, MSG_PEEK | MSG_DONTWAIT), ready ? 1 : -1);
 }
 
 /* The answer in the id's card (struct ucma_card, shared memory) must equal the answer of the command. */
@@ -63,6 +72,10 @@ static void same(struct client *c, uint32_t id, uint32_t has, size_t off, const 
 void client_close(struct client *c)
 {
 	ucma_file_close(c->f);
+	if (c->shm) {
+		close(c->sv[0]);
+		close(c->sv[1]);
+	}
 	free(c->shm);
 	free(c);
 }
@@ -81,8 +94,7 @@ ssize_t client_write(struct client *c, const struct ucma_cmd *cmd)
 		assert_int_equal(c->reply.len, 0);
 	flush(c);
 	if (c->shm) {
-		if (!ucma_shm_ready(c->shm))
-			c->shm->shown = UCMA_SHOWN_NOT;	/* ucma_shm_settle() without the socket */
+		inbox_settle(&c->shm->inbox, c->sv[1]);
 		shown(c);
 	}
 	return ret;
@@ -141,8 +153,7 @@ void client_post(struct client *c, uint32_t cmd, const void *payload, size_t len
 			c->shm->posted[id]++;
 		else
 			ucma_card_destroy(&c->h->cards[id], c->shm, id, &reported);
-		if (!ucma_shm_ready(c->shm))
-			c->shm->shown = UCMA_SHOWN_NOT;
+		inbox_settle(&c->shm->inbox, c->sv[1]);
 	}
 	ucma_post(c->f, &(struct ucma_cmd){ .buf = &buf, .len = all }, &c->reply);
 	if (c->shm)
@@ -345,8 +356,7 @@ int c_event(struct client *c, struct rdma_ucm_event_resp *ev)
 	flush(c);
 	shown(c);
 	if (c->shm && ucma_shm_take(c->shm, ev, NULL)) {
-		if (!ucma_shm_ready(c->shm))
-			c->shm->shown = UCMA_SHOWN_NOT;
+		inbox_settle(&c->shm->inbox, c->sv[1]);
 		ucma_post(c->f, &(struct ucma_cmd){ .buf = &cmd }, &c->reply);
 		flush(c);
 		return 0;

@@ -232,11 +232,7 @@ static void sim_wake(void *ctx, void *host, unsigned int n)
 	((struct client *)host)->readable += n;
 }
 
-static void sim_show(void *ctx, void *host)
-{
-}
-
-static const struct ucma_ops ucma_ops = { .wake = sim_wake, .show = sim_show };
+static const struct ucma_ops ucma_ops = { .wake = sim_wake };
 
 static void set_gid(struct host_dev *d, unsigned int i, const char *text)
 {

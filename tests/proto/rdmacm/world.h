@@ -63,6 +63,7 @@ struct client {
 	struct world_host *h;
 	struct ucma_file *f;
 	struct ucma_shm *shm;	/* NULL unless RDMACM_SHARED */
+	int sv[2];		/* with shm: rused's end and the program's end of the file's socket pair */
 	unsigned int readable;	/* events announced by wake(), less those that commands have taken from the queue */
 	struct ucma_reply reply;
 };
