@@ -1,72 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#include <errno.h>
 #include <rdma/ib_user_mad.h>
-#include <string.h>
 #include "ipc/umad_shm.h"
 #include "queue/barrier.h"
 #include "wire/mad.h"
 
 _Static_assert(sizeof(struct ib_user_mad_hdr) + MAD_LEN == IPC_UMAD_SHOWN, "one whole MAD");
-
-void umad_shm_init(struct umad_shm *s)
-{
-	memset(s, 0, sizeof(*s));
-	for (uint32_t i = 0; i < UMAD_RX; i++)
-		s->rx[i].state = umad_slot_word(i - UMAD_RX, UMAD_SLOT_TAKEN);
-}
-
-struct umad_slot *umad_shm_next(struct umad_shm *s, uint32_t *pos)
-{
-	uint32_t tail = smp_load_acquire(&s->tail), at = READ_ONCE(s->head);
-
-	/* The ring has only the last UMAD_RX positions; head may be older or invalid. */
-	if (tail - at > UMAD_RX)
-		at = tail - UMAD_RX;
-	for (; at != tail; at++) {
-		struct umad_slot *slot = &s->rx[at % UMAD_RX];
-
-		if (umad_shm_there(slot, at)) {
-			*pos = at;
-			return slot;
-		}
-	}
-	return NULL;
-}
-
-bool umad_shm_there(const struct umad_slot *slot, uint32_t pos)
-{
-	smp_rmb();
-	return smp_load_acquire(&slot->state) == umad_slot_word(pos, UMAD_SLOT_READY);
-}
-
-bool umad_shm_take(struct umad_shm *s, struct umad_slot *slot, uint32_t pos)
-{
-	if (!atomic_cmpxchg(&slot->state, umad_slot_word(pos, UMAD_SLOT_READY),
-			    umad_slot_word(pos, UMAD_SLOT_TAKEN)))
-		return false;
-	WRITE_ONCE(s->head, pos + 1);
-	return true;
-}
-
-static bool umad_ring_ready(void *of)
-{
-	uint32_t pos;
-
-	return umad_shm_next(of, &pos);
-}
-
-struct bell umad_shm_bell(struct umad_shm *s)
-{
-	return (struct bell){ &s->shown, umad_ring_ready, s };
-}
-
-struct umad_slot *umad_shm_room(struct umad_shm *s, uint32_t pos)
-{
-	struct umad_slot *slot = &s->rx[pos % UMAD_RX];
-
-	return smp_load_acquire(&slot->state) == umad_slot_word(pos - UMAD_RX, UMAD_SLOT_TAKEN) ?
-		       slot : NULL;
-}
+_Static_assert(IPC_UMAD_SHOWN <= INBOX_DATA, "a packet fits into a slot");
 
 uint32_t umad_shm_tid(const uint8_t *mad)
 {

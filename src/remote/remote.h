@@ -10,12 +10,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/*
- * Wake-ups of a reader without anything to read, after which it sleeps before each further wait. The byte that makes the
- * socket readable may be that of a killed reader (ipc/bell.h), and then it stays.
- */
-#define REMOTE_WAITS_IN_VAIN 3u
-
 /* open() of rdma_cm. Returns a descriptor with close-on-exec, or -errno. *file is for the calls below. */
 int remote_ucma_open(void **file);
 /* Called when this process has closed the last descriptor of the rdma_cm file and no call uses the file. */

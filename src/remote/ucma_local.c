@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include "abi/ucma/post.h"
 #include "base/memfd.h"
 #include "base/sys.h"
@@ -25,6 +24,7 @@
 #include "ipc/channel.h"
 #include "remote/remote.h"
 #include "remote/ucma_local.h"
+#include "remote/wait.h"
 
 #define EVENT_MIN (sizeof(struct rdma_ucm_event_resp) - 12)	/* without reserved and ECE */
 #define RESOLVED_NS NS_S	/* as long as rused uses the kernel's last answer about a route */
@@ -150,37 +150,27 @@ static int ucma_fd_nowhere(void)
 	return own_fd((int)sys_call(SYS_socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 }
 
-/*
- * Wait for an event. The call holds a dup of the descriptor, so that a close() by another thread
- * (rping at its end) does not end the wait.
- */
 static int get_event(struct ucma_map *map, int fd, struct rdma_ucm_event_resp *ev)
 {
-	static const struct timespec nap = { .tv_nsec = 100 * NS_US };
-	int held = -1, ret = 0;
+	struct remote_wait w = { .fd = fd, .held = -1 };
 	struct why why;
+	int ret = 0;
 
-	for (unsigned int waits = 0; !ucma_shm_take(map->shm, ev, &why); waits++) {
-		inbox_settle(&map->shm->inbox, fd);
-		if (waits >= REMOTE_WAITS_IN_VAIN)
-			sys_call(SYS_nanosleep, &nap, NULL);
-		if (held == -1)
-			held = own_dup(fd);
-		if (held == -EBADF)
-			held = ucma_fd_nowhere();
-		if (held >= 0)
-			fd = held;
-		/* If the thread is cancelled here, held is closed. */
-		ret = engine_caller()->ucma_wait(fd, held >= 0);
-		if (ret)
-			break;
+	while (!ret && !ucma_shm_take(map->shm, ev, &why)) {
+		inbox_settle(&map->shm->inbox, w.fd);
+		ret = remote_wait(&w);
+		/* Another thread has closed the descriptor (rping at its end): the call waits nevertheless. */
+		if (ret == -EBADF && w.held == -EBADF) {
+			w.fd = w.held = ucma_fd_nowhere();
+			ret = w.fd < 0 ? w.fd : 0;
+		}
 	}
 	if (!ret) {
-		inbox_settle(&map->shm->inbox, fd);
+		inbox_settle(&map->shm->inbox, w.fd);
 		ucma_tell_read(map);
 		remote_ucma_event(ev, &why);
 	}
-	own_close(held);
+	own_close(w.held);
 	return ret;
 }
 

@@ -24,6 +24,7 @@
 #include "engine/rused.h"
 #include "remote/remote.h"
 #include "remote/umad_local.h"
+#include "remote/wait.h"
 
 #define ARG_MAX_LEN 64
 
@@ -256,7 +257,7 @@ static ssize_t read_long(struct umad_map *map, void *buf, size_t count, uint32_t
 ssize_t remote_umad_read(void *file, int fd, void *buf, size_t count)
 {
 	struct umad_map *map = file;
-	struct umad_wait w = { .fd = fd, .held = -1 };
+	struct remote_wait w = { .fd = fd, .held = -1 };
 	struct why why = { .id = WHY_NONE };
 	uint32_t seq;
 	ssize_t ret;
@@ -271,7 +272,7 @@ ssize_t remote_umad_read(void *file, int fd, void *buf, size_t count)
 			umad_settle(map, w.fd, ret >= 0);
 		if (ret != -EAGAIN)
 			break;
-		ret = seq ? 0 : umad_wait(map, &w);
+		ret = seq ? 0 : remote_wait(&w);
 	} while (!ret);
 	own_close(w.held);
 	if (ret < 0)

@@ -2,14 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "base/memfd.h"
-#include "base/sys.h"
 #include "core/umem.h"
 #include "engine/engine.h"
-#include "engine/own.h"
 #include "engine/rused.h"
-#include "queue/barrier.h"
 #include "wire/mad.h"
 #include "remote/remote.h"
 #include "remote/umad_local.h"
@@ -68,7 +64,7 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 		       struct why *why)
 {
 	struct umad_shm *s = map->shm;
-	struct umad_slot *slot;
+	struct inbox_slot *slot;
 	uint32_t pos, len, n;
 	int ret;
 
@@ -80,14 +76,14 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 	for (;;) {
 		if (READ_ONCE(s->dead))
 			return -EIO;
-		slot = umad_shm_next(s, &pos);
+		slot = inbox_next(&s->inbox, &pos);
 		if (!slot)
 			return -EAGAIN;
 		len = READ_ONCE(slot->len);
-		n = READ_ONCE(slot->seq);
-		why->id = WHY_NONE;
-		if (READ_ONCE(slot->why))
-			memcpy(why, slot->data + UMAD_SLOT_WHY, sizeof(*why));
+		n = READ_ONCE(slot->tag);
+		why->id = READ_ONCE(slot->why.id);
+		if (why->id)
+			memcpy(why->arg, slot->why.arg, sizeof(why->arg));
 		ret = n ? 0 : len > sizeof(slot->data) ? -EIO : count < len ? -EINVAL :
 		      umem_copy(buf, slot->data, len);
 		/*
@@ -96,57 +92,24 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
 		 * are invalid, and the next packet is read.
 		 */
 		if (n || ret) {
-			if (!umad_shm_there(slot, pos))
+			if (!inbox_there(slot, pos))
 				continue;
 			*seq = n;
 			if (ret == -EINVAL)
 				why_set(why, UMAD_READ_SHORT, count, len);
 			return ret;
 		}
-		if (umad_shm_take(s, slot, pos))
+		if (inbox_take(&s->inbox, slot, pos))
 			return len;
 	}
 }
 
-/* Tell rused that the ring has room again. */
-static void umad_tell_read(struct umad_map *map)
+void umad_settle(struct umad_map *map, int fd, bool took)
 {
 	struct umad_shm *s = map->shm;
 	struct ipc_umad_post q = { .file = s->number };
 
-	if (READ_ONCE(s->tail) - READ_ONCE(s->head) > UMAD_RX / 2 ||
-	    !atomic_xchg(&s->more, 0u))
-		return;
-	rused_post(s->generation, IPC_UMAD_POST, &q, sizeof(q));
-}
-
-void umad_settle(struct umad_map *map, int fd, bool took)
-{
-	struct bell b = umad_shm_bell(map->shm);
-
-	bell_settle(&b, fd);
-	/* rused sets `more` and then looks whether packets were taken; here it is the opposite. */
-	smp_mb_after_atomic();
-	if (took && READ_ONCE(map->shm->more))
-		umad_tell_read(map);
-}
-
-/* The wait holds a dup of the descriptor, so that a close() by another thread does not end it. */
-int umad_wait(struct umad_map *map, struct umad_wait *w)
-{
-	static const struct timespec nap = { .tv_nsec = 100 * NS_US };
-	int ret;
-
-	if (w->waits++ >= REMOTE_WAITS_IN_VAIN)
-		sys_call(SYS_nanosleep, &nap, NULL);
-	if (w->held == -1) {
-		w->held = own_dup(w->fd);
-		if (w->held == -EBADF)
-			return w->held;
-		if (w->held >= 0)
-			w->fd = w->held;
-	}
-	/* If the thread is cancelled here, the dup is closed. */
-	ret = engine_caller()->ucma_wait(w->fd, w->held >= 0);
-	return ret == -ECONNRESET ? -EIO : ret;
+	inbox_settle(&s->inbox, fd);
+	if (took && inbox_must_tell(&s->inbox))
+		rused_post(s->generation, IPC_UMAD_POST, &q, sizeof(q));
 }

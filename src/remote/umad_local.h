@@ -12,13 +12,6 @@ struct umad_map {
 	uint32_t posted[UMAD_TIDS];	/* MADs posted by this process, by umad_shm_tid() */
 };
 
-/* A wait for a packet. */
-struct umad_wait {
-	int fd;			/* descriptor to wait on */
-	int held;		/* the engine's dup of the program's descriptor; -1: none yet */
-	uint32_t waits;
-};
-
 /* Map the memory of file `number` of rused. 0, -ENOMEM, -EPROTO. */
 int umad_map_open(uint32_t number, int memfd, void **map);
 /*
@@ -38,9 +31,6 @@ ssize_t umad_read_ring(struct umad_map *map, void *buf, size_t count, uint32_t *
  * a packet was read, so rused may have waited for room.
  */
 void umad_settle(struct umad_map *map, int fd, bool took);
-/* Wait until the descriptor is readable. 0 or -errno. */
-int umad_wait(struct umad_map *map, struct umad_wait *w);
-
 /* umad_why.c */
 /* The function of libibumad that uses an ioctl. */
 const char *umad_ioctl_call(unsigned long cmd);

@@ -2,14 +2,12 @@
 /*
  * The memory that an open umadN shares with its programs (ipc/umad_shm.h).
  *
- * umad_ring_show() puts received packets into the ring rx, and the byte into the socket as ipc/bell.h
- * says. Positions are kept in rused, so a program that corrupts the memory affects only its own MADs.
- * umad_ring_send() sends MADs that programs have posted.
+ * umad_ring_show() puts received packets into the inbox. umad_ring_send() sends MADs that programs have posted. A program
+ * that corrupts the memory affects only its own MADs.
  */
 #include <errno.h>
 #include <rdma/ib_user_mad.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/log.h"
 #include "base/memfd.h"
@@ -24,7 +22,7 @@ int umad_ring_open(struct umad_fd *u, int *fd)
 	u->shm = memfd_new("ruse-umad", sizeof(*u->shm), fd);
 	if (!u->shm)
 		return *fd;
-	umad_shm_init(u->shm);
+	u->box = (struct inbox_writer){ .in = &u->shm->inbox, .fd = u->f.fd };
 	u->shm->generation = us->generation;
 	u->shm->number = u->number;
 	u->shm->hdr_len = sizeof(struct ib_user_mad_hdr_old);
@@ -84,73 +82,58 @@ void umad_fd_ended(void *ctx, const uint8_t *mad)
 /* Moves the next packet, or its number, to the ring. False: there is none, or no room. */
 static bool umad_ring_place_one(struct umad_fd *u)
 {
-	size_t len = umad_next_len(u->file), copied = 0;
-	struct umad_slot *slot = umad_shm_room(u->shm, u->rx);
+	size_t len = u->marked ? 0 : umad_next_len(u->file), copied = 0;
+	struct inbox_slot *slot = len ? inbox_room(&u->box) : NULL;
 
-	u->full = len && !u->marked && !slot;
-	if (!len || u->marked || !slot)
+	if (!slot)
 		return false;
-	slot->seq = 0;
-	slot->why = umad_next_why(u->file, slot->data + UMAD_SLOT_WHY);
-	if (len > sizeof(slot->data)) {
+	slot->tag = 0;
+	if (!umad_next_why(u->file, &slot->why))
+		slot->why.id = WHY_NONE;
+	if (len > IPC_UMAD_SHOWN) {
 		u->seq = u->seq + 1 ? u->seq + 1 : 1;
 		u->marked = true;
-		slot->seq = u->seq;
+		slot->tag = u->seq;
 	} else {
 		umad_read(u->file, slot->data, len, &copied);
 	}
 	slot->len = (uint32_t)copied;
-	smp_store_release(&slot->state, umad_slot_word(u->rx++, UMAD_SLOT_READY));
+	inbox_add(&u->box);
 	return true;
 }
 
-/* Sends the byte that makes the file readable. The socket holds at most two, so send() fails only after a hang-up. */
-static void umad_ring_bell(struct umad_fd *u)
+/* Moves all packets that fit to the ring. False: one more waits for room. */
+static bool umad_ring_fill(struct umad_fd *u)
 {
-	if (send(u->f.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
-		log_debug("umad%u: cannot wake the reader: %m", u->of->number);
-}
+	uint32_t pos;
+	bool gone;
 
-/*
- * Moves all packets that fit to the ring. Sends the bytes that bell_show() asks for only then, so
- * that a reader that is woken finds the packets.
- */
-static void umad_ring_fill(struct umad_fd *u)
-{
-	struct bell b = umad_shm_bell(u->shm);
-	bool before, after;
-
-	u->full = !umad_shm_room(u->shm, u->rx);
-	if (u->full)
-		return;
-	before = bell_show(&b);
-	while (umad_ring_place_one(u))
+	while (inbox_reap(&u->box, &pos, &gone))
 		;
-	WRITE_ONCE(u->shm->tail, u->rx);
-	after = bell_show(&b);
-	if (before)
-		umad_ring_bell(u);
-	if (after)
-		umad_ring_bell(u);
+	if (!inbox_full(&u->box)) {
+		inbox_begin(&u->box);
+		while (umad_ring_place_one(u))
+			;
+		inbox_end(&u->box);
+	}
+	return u->marked || !umad_next_len(u->file);
 }
 
 void umad_ring_show(struct umad_fd *u)
 {
+	enum inbox_more more;
+
 	if (!u->shm || u->marked || !umad_next_len(u->file))
 		return;
 	do {
-		umad_ring_fill(u);
-		smp_store_mb(&u->shm->more, u->full);
-		/* A reader that made room before `more` was set has not told rused: look for room again. */
-	} while (u->full && umad_shm_room(u->shm, u->rx));
+		more = umad_ring_fill(u) ? INBOX_MORE_NOT : INBOX_MORE_QUEUED;
+	} while (inbox_set_more(&u->box, more));
 }
 
 void umad_ring_unmark(struct umad_fd *u)
 {
-	uint32_t pos = u->rx - 1;
-
 	u->marked = false;
-	umad_shm_take(u->shm, &u->shm->rx[pos % UMAD_RX], pos);
+	inbox_withdraw(u->box.in, u->box.tail - 1);
 }
 
 void umad_ring_agents(struct umad_fd *u, uint32_t cmd, const void *arg)

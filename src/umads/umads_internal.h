@@ -30,8 +30,7 @@ struct umad_fd {
 
 	/* Used by ring.c. */
 	struct umad_shm *shm;	/* NULL: issmN */
-	uint32_t rx;		/* own position in the ring */
-	bool full;		/* a packet waits for room in rx */
+	struct inbox_writer box;	/* of shm->inbox */
 	bool posted, begun;	/* posted: umad_write() runs for a posted MAD; begun: for this MAD, umad_fd_begun() was called */
 };
 
@@ -46,9 +45,9 @@ int umad_ring_open(struct umad_fd *u, int *fd);
 void umad_ring_close(struct umad_fd *u);
 /* Sends a posted MAD: the bytes of a write(). */
 void umad_ring_send(struct umad_fd *u, const uint8_t *data, size_t len);
-/* Moves received packets to the shared ring rx while there is room. */
+/* Moves received packets to the ring while there is room. */
 void umad_ring_show(struct umad_fd *u);
-/* Call after the program has taken the packet that was too long for the ring: frees the slot of rx that had its number. */
+/* Call after the program has taken the packet that was too long for the ring: frees the slot of the ring that had its number. */
 void umad_ring_unmark(struct umad_fd *u);
 /* After an ioctl: updates the agents and the header length in the memory. */
 void umad_ring_agents(struct umad_fd *u, uint32_t cmd, const void *arg);

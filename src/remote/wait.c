@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+#include "base/sys.h"
+#include "base/util.h"
+#include "engine/engine.h"
+#include "engine/own.h"
+#include "engine/rused.h"
+#include "remote/wait.h"
+
+/*
+ * Wake-ups without a message, after which each further wait first sleeps and looks for a hang-up. The byte in the socket
+ * may be that of a reader or of a rused that was killed (ipc/inbox.h): then it stays, and hides the hang-up from recv().
+ */
+#define WAITS_IN_VAIN 3u
+
+static bool wait_hung_up(int fd)
+{
+	static const struct timespec nap = { .tv_nsec = 100 * NS_US };
+	struct timespec none = { 0 };
+	struct pollfd p = { .fd = fd };
+
+	sys_call(SYS_nanosleep, &nap, NULL);
+	return sys_call(SYS_ppoll, &p, 1, &none, NULL, 8) == 1;
+}
+
+int remote_wait(struct remote_wait *w)
+{
+	int ret;
+
+	if (w->held == -1) {
+		w->held = own_dup(w->fd);
+		if (w->held == -EBADF)
+			return w->held;
+		if (w->held >= 0)
+			w->fd = w->held;
+	}
+	if (w->waits++ >= WAITS_IN_VAIN && wait_hung_up(w->fd))
+		return -EIO;
+	/* If the thread is cancelled here, the dup is closed. */
+	ret = engine_caller()->ucma_wait(w->fd, w->held >= 0);
+	return ret == -ECONNRESET ? -EIO : ret;
+}
