@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The byte for poll(). The socket of a file holds one byte if `shown` is SHOWN. In addition it holds one byte for each
- * reader that has cleared `shown` and has not removed its byte yet.
+ * The byte for poll(). The socket of a file holds one byte if `shown` is set. In addition it holds one byte for each reader
+ * that has cleared `shown` and has not removed its byte yet.
  *
- * rused adds messages in two steps: it makes them READY and moves the tail; then, if `shown` is not set, it sends a byte
- * and sets `shown`. `filling` is set from the start of the first step to the end of the second. A reader that finds the
- * ring empty clears `shown` and looks at the ring again. If there is a message now, it sets `shown` again and leaves the
- * byte; else it removes the byte. The byte is there: a reader clears only SHOWN, which rused sets after it has sent the
- * byte. So no reader waits for it.
+ * rused adds messages in two steps: it makes them READY and moves the tail; then, if a message is unread and `shown` is not
+ * set, it sets `shown` and sends a byte. `filling` is set from the start of the first step to the end of the second. A
+ * reader that finds the ring empty, and `filling` not set, clears `shown` and looks at both again. If there is a message
+ * now, it sets `shown` again and leaves the byte; else it removes the byte. The byte is there, since rused has finished. So
+ * no reader waits for it.
  *
  * A reader that is killed between the two steps leaves its byte in the socket, which then stays readable. No other reader
  * may remove that byte: it cannot be told from the byte of a reader that lives, and without the latter a message would be
@@ -111,22 +111,21 @@ static void inbox_byte_drop(int fd)
 void inbox_settle(struct inbox *in, int fd)
 {
 	if ((!READ_ONCE(in->shown) && !READ_ONCE(in->filling)) || !inbox_empty(in) ||
-	    !atomic_cmpxchg(&in->shown, (uint32_t)INBOX_SHOWN, (uint32_t)INBOX_SHOWN_NOT))
+	    !atomic_cmpxchg(&in->shown, 1u, 0u))
 		return;
 	smp_mb();
 	/*
 	 * If a message came before shown was cleared, rused sent no byte for it: set shown again
 	 * and keep the byte. If rused has set shown meanwhile, it sent a second byte: drop one.
 	 */
-	if (!inbox_empty(in) &&
-	    atomic_cmpxchg(&in->shown, (uint32_t)INBOX_SHOWN_NOT, (uint32_t)INBOX_SHOWN))
+	if (!inbox_empty(in) && atomic_cmpxchg(&in->shown, 0u, 1u))
 		return;
 	inbox_byte_drop(fd);
 }
 
 bool inbox_must_tell(struct inbox *in)
 {
-	uint32_t more;
+	uint32_t more, unread;
 
 	/* rused sets `more` and then looks whether messages were taken; here it is the opposite. */
 	smp_mb_after_atomic();
@@ -137,8 +136,8 @@ bool inbox_must_tell(struct inbox *in)
 	 * Let the ring become half empty. A slower reader may have set head back, so head alone does not tell that it is:
 	 * the reader of the last message tells in any case.
 	 */
-	if (more == INBOX_MORE_QUEUED && READ_ONCE(in->tail) - READ_ONCE(in->head) > INBOX_SLOTS / 2 &&
-	    inbox_unread(in))
+	unread = READ_ONCE(in->tail) - READ_ONCE(in->head);
+	if (more == INBOX_MORE_QUEUED && unread > INBOX_SLOTS / 2 && inbox_unread(in))
 		return false;
 	return atomic_xchg(&in->more, (uint32_t)INBOX_MORE_NOT) != INBOX_MORE_NOT;
 }
@@ -187,11 +186,9 @@ static void inbox_show(struct inbox_writer *w)
 	struct iovec iov = { &c, 1 };
 	const struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	if (!atomic_cmpxchg(&w->in->shown, (uint32_t)INBOX_SHOWN_NOT, (uint32_t)INBOX_SHOWN_SOON))
-		return;
-	if (sys_sendmsg(w->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+	if (atomic_cmpxchg(&w->in->shown, 0u, 1u) &&
+	    sys_sendmsg(w->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
 		log_debug("cannot wake the reader of a file: %m");
-	smp_store_release(&w->in->shown, (uint32_t)INBOX_SHOWN);
 }
 
 void inbox_end(struct inbox_writer *w)

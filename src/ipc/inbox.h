@@ -38,14 +38,11 @@ enum inbox_more { INBOX_MORE_NOT, INBOX_MORE_QUEUED, INBOX_MORE_EACH };
 /* filling: FILLING while rused adds messages; AWAITED if, in addition, a reader waits (futex) until rused has finished. */
 enum { INBOX_FILLED, INBOX_FILLING, INBOX_FILLING_AWAITED };
 
-/* shown: rused sets SOON before it sends the byte and SHOWN after it. A reader clears SHOWN only: the byte is there. */
-enum { INBOX_SHOWN_NOT, INBOX_SHOWN, INBOX_SHOWN_SOON };
-
 struct inbox {
 	uint32_t head;		/* hint: no message before this position is READY */
 	uint32_t tail;		/* position of the next message to be written */
-	uint32_t shown;		/* INBOX_SHOWN: the socket holds a byte */
-	uint32_t filling;	/* INBOX_FILLING*: rused is adding messages: it makes them READY, then sends the byte */
+	uint32_t shown;		/* 1: the socket holds a byte, or will when filling is cleared */
+	uint32_t filling;	/* INBOX_FILLING*: rused is adding messages: it makes them READY, sets shown, then sends the byte */
 	uint32_t more;		/* enum inbox_more */
 	uint32_t pad[11];
 	struct inbox_slot slot[INBOX_SLOTS];

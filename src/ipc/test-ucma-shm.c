@@ -53,9 +53,10 @@ static void cards(void **state)
 static void put_of(uint32_t owner, enum inbox_state state)
 {
 	struct inbox_slot *slot = inbox_slot(&s->inbox, s->inbox.tail);
+	struct rdma_ucm_event_resp ev = { .id = owner };
 
 	slot->tag = owner;
-	memcpy(slot->data, &(struct rdma_ucm_event_resp){ .id = owner }, sizeof(struct rdma_ucm_event_resp));
+	memcpy(slot->data, &ev, sizeof(ev));
 	slot->state = inbox_word(s->inbox.tail++, state);
 }
 

@@ -67,9 +67,9 @@ bool ucma_shm_take(struct ucma_shm *s, struct rdma_ucm_event_resp *ev, struct wh
 bool ucma_card_read(const struct ucma_card *card, const struct ucma_shm *s, uint32_t id,
 		    uint32_t has, size_t off, void *to, size_t len);
 /*
- * Marks the id as destroyed and withdraws its unread events, so that programs read no further event of it. *reported: number of its events that they
- * have read. The function counts DESTROY_ID in s->posted; the caller then sends it with IPC_UCMA_POST. False: nothing
- * was changed, and DESTROY_ID must be sent to rused with IPC_UCMA_WRITE.
+ * Marks the id as destroyed and withdraws its unread events, so that programs read no further event of it. *reported:
+ * number of its events that they have read. The function counts DESTROY_ID in s->posted; the caller then sends it with
+ * IPC_UCMA_POST. False: nothing was changed, and DESTROY_ID must be sent to rused with IPC_UCMA_WRITE.
  */
 bool ucma_card_destroy(const struct ucma_card *card, struct ucma_shm *s, uint32_t id,
 		       uint32_t *reported);

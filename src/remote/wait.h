@@ -8,7 +8,7 @@
 /* Starts with held -1 and waits 0. The caller closes held by own_close(). */
 struct remote_wait {
 	int fd;			/* descriptor to wait on */
-	int held;		/* the engine's dup of the program's descriptor, so that a close() by another thread does not end the wait */
+	int held;		/* the engine's dup of it: a close() by another thread does not end the wait; -1: none yet */
 	uint32_t waits;
 };
 

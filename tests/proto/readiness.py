@@ -1,148 +1,165 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A model of the readiness byte: all interleavings of rused and several readers.
+"""A model of the readiness byte of src/ipc/inbox.c: all interleavings of rused and several readers.
 
-The two protocols are those of src/ipc/bell.h (umad) and src/ipc/ucma_shm.c (rdma_cm), one step per
-access to shared memory or to the socket. A lost wake-up is a state in which rused has nothing to
-do, something can be read, all living readers wait in poll(), and the socket has no byte. Reader 0
-may be killed between its two steps. A third variant, in which a reader also removes a byte that it
-takes for a surplus one, must lose wake-ups: it shows that the search finds them.
+One step per access to shared memory or to the socket. rused may withdraw a message that it has just
+added. A reader may be killed, and may give up its wait for rused to finish. The faults:
 
-State: (to read, bytes in the socket, shown, filling, step of rused, owed bytes, events to come,
-readers). Reader: (step, has waited in vain). Steps of a reader: look, have taken, settle (S0 ..)
-after it took something (t) or before it waits (w), wait.
+- a lost wake-up: rused has nothing to do, all living readers wait in poll(), a message can be read,
+  and the socket has no byte;
+- a false byte: rused has nothing to do, all readers wait in poll(), none was killed, and the number
+  of bytes is not that which `shown` says. A byte too many would stay for ever;
+- a false poll(): the only reader, which is patient, has returned to the program, there is no
+  message, and the socket has a byte. A program that reads after poll() would block.
+
+Each step of the protocol is then left out in turn, and a step is added that removes a byte which
+looks like a surplus one: the search must find a fault in each of these variants.
 """
 import sys
+from typing import NamedTuple
 
-EVENTS = 3
+MESSAGES = 3
 
-
-class Bell:
-    """rused sets shown before and after it makes something readable, then sends the bytes."""
-
-    @staticmethod
-    def rused(n, b, shown, _filling, step, owed, left):
-        if step == 0 and left:
-            yield n, b, 1, 0, 1, owed + (not shown), left
-        if step == 1:
-            yield n + 1, b, shown, 0, 2, owed, left - 1
-        if step == 2:
-            yield n, b, 1, 0, 3, owed + (not shown), left
-        if step == 3:
-            yield (n, b + 1, shown, 0, 3, owed - 1, left) if owed else (n, b, shown, 0, 0, 0, left)
-
-    @staticmethod
-    def settle(step, n, b, shown, _filling):
-        """(next step or "out", bytes, shown)"""
-        if step == "S0":
-            yield ("S1" if shown and not n else "out"), b, shown
-        if step == "S1":
-            yield ("S2", b, 0) if shown else ("out", b, shown)
-        if step in ("S2", "S5"):
-            yield ("out", b, 1) if n and not shown else ("S3" if step == "S2" else "S6", b, shown)
-        if step == "S3":
-            yield ("out", b - 1, shown) if b else ("S4", b, shown)
-        if step == "S4" and b:
-            yield "S5", b, shown
-        if step == "S6":
-            yield "out", max(0, b - 1), shown
+# Variants: the protocol without a step.
+VARIANTS = {
+    "second look": "a reader that has cleared shown does not look at the ring again",
+    "restore": "its second look finds a message, and it removes its byte nevertheless",
+    "filling": "a reader does not look whether rused is adding messages",
+    "last": "rused looks at shown before it adds the message",
+    "look": "rused does not look whether a message is there before it sends the byte",
+    "surplus": "a reader that was woken in vain removes a byte if shown is not set",
+}
 
 
-class Ucma:
-    """rused makes something readable, then sends a byte and sets shown, unless it is set.
-    While it does so (filling), readers wait, and give up after a while.
-    """
-
-    @staticmethod
-    def rused(n, b, shown, filling, step, _owed, left):
-        if step == 0 and left:
-            yield n, b, shown, 1, 1, 0, left
-        if step == 1:
-            yield n + 1, b, shown, 1, 2, 0, left - 1
-        if step == 2:
-            yield (n, b, 2, 1, 3, 0, left) if n and not shown else (n, b, shown, 1, 5, 0, left)
-        if step == 3:
-            yield n, b + 1, shown, 1, 4, 0, left
-        if step == 4:
-            yield n, b, 1, 1, 5, 0, left
-        if step == 5:
-            yield n, b, shown, 0, 0, 0, left
-
-    @staticmethod
-    def settle(step, n, b, shown, filling):
-        if step == "S0":
-            yield ("S1" if shown or filling else "out"), b, shown
-        if step == "S1":
-            yield ("out" if filling or n else "S2"), b, shown
-        if step == "S2":
-            yield ("S3", b, 0) if shown == 1 else ("out", b, shown)
-        if step == "S3":
-            if filling or n:
-                yield ("S4", b, shown) if shown else ("out", b, 1)
-            else:
-                yield "S4", b, shown
-        if step == "S4":
-            yield "out", max(0, b - 1), shown
+class State(NamedTuple):
+    ready: int          # messages that can be read
+    held: int           # the socket's bytes
+    shown: int
+    filling: bool
+    rused: str          # its next step
+    seen: int           # what rused has read of shown: only in the variant "last"
+    left: int           # messages to come
+    killed: bool
+    readers: tuple      # of (next step, has waited in vain)
 
 
-def reader(protocol, state, i, surplus):
-    n, b, shown, filling, *rused, readers = state
-    step, vain = readers[i]
+def rused(s, without):
+    step = s.rused
+    if step == "idle" and s.left:
+        yield s._replace(filling=True, rused="peek" if without == "last" else "add")
+    elif step == "peek":
+        yield s._replace(seen=s.shown, rused="add")
+    elif step == "add":
+        after = s._replace(left=s.left - 1, rused="shown" if without == "look" else "look")
+        yield after._replace(ready=s.ready + 1)
+        yield after
+    elif step == "look":
+        yield s._replace(rused="shown" if s.ready else "filled")
+    elif step == "shown":
+        shown = s.seen if without == "last" else s.shown
+        yield s._replace(shown=1, rused="filled" if shown else "send")
+    elif step == "send":
+        yield s._replace(held=s.held + 1, rused="filled")
+    elif step == "filled":
+        yield s._replace(filling=False, rused="idle")
 
-    def to(step, n=n, b=b, shown=shown, vain=vain):
-        return (n, b, shown, filling, *rused, readers[:i] + ((step, vain),) + readers[i + 1:])
+
+def settle(s, step, without, patient):
+    """(next step or "out", changes)"""
+    if step == "any":
+        yield ("filling1" if s.shown or s.filling else "out"), {}
+    elif step in ("filling1", "filling2"):
+        if not s.filling or without == "filling":
+            yield step.replace("filling", "look"), {}
+        elif not patient:
+            yield ("out" if step == "filling1" else "restore"), {}
+    elif step == "look1":
+        yield ("out" if s.ready else "clear"), {}
+    elif step == "clear":
+        after = "remove" if without == "second look" else "filling2"
+        yield (after if s.shown else "out"), {"shown": 0}
+    elif step == "look2":
+        yield ("restore" if s.ready else "remove"), {}
+    elif step == "restore":
+        if s.shown or without == "restore":
+            yield "remove", {}
+        else:
+            yield "out", {"shown": 1}
+    elif step == "remove":
+        yield "out", {"held": max(0, s.held - 1)}
+
+
+def reader(s, i, without, patient):
+    step, vain = s.readers[i]
+
+    def to(step, vain=vain, **changes):
+        readers = s.readers[:i] + ((step, vain),) + s.readers[i + 1:]
+        return s._replace(readers=readers, **changes)
 
     if step == "look":
-        yield to("S0t", n=n - 1, vain=False) if n else to("S0w")
+        yield to("any:taken", vain=False, ready=s.ready - 1) if s.ready else to("any:wait")
     elif step == "taken":       # the program reads on, or never again
         yield to("look")
         yield to("gone")
-    elif step == "wait" and b:
+    elif step == "wait" and s.held:
         yield to("look", vain=True)
     elif step == "surplus":
-        yield to("remove" if not shown and not filling else "wait")
-    elif step == "remove":
-        yield to("wait", b=max(0, b - 1))
-    elif step[0] == "S":
-        out = "taken" if step[2] == "t" else "surplus" if surplus and vain else "wait"
-        for after, b2, shown2 in protocol.settle(step[:2], n, b, shown, filling):
-            yield to(out if after == "out" else after + step[2], b=b2, shown=shown2)
-        if i == 0 and step[:2] not in ("S0", "S1"):
-            yield to("gone")
+        yield to("wait" if s.shown or s.filling else "drop")
+    elif step == "drop":
+        yield to("wait", held=max(0, s.held - 1))
+    elif ":" in step:
+        at, out = step.split(":")
+        if out == "wait" and without == "surplus" and vain:
+            out = "surplus"
+        for after, changes in settle(s, at, without, patient):
+            yield to(out if after == "out" else f"{after}:{step.split(':')[1]}", **changes)
+        if i == 0 and not patient and at != "any":
+            yield to("gone", killed=True)
 
 
-def lost(state):
-    n, b, _, _, step, _, left, readers = state
-    living = [r[0] for r in readers if r[0] != "gone"]
-    return n and not b and not step and not left and living and set(living) == {"wait"}
+def fault(s, patient):
+    living = {r[0] for r in s.readers} - {"gone"}
+    if patient and living <= {"taken", "wait"} and s.held and not s.ready:
+        return "false poll()"
+    if s.rused != "idle" or s.left or living != {"wait"}:
+        return None
+    if s.ready and not s.held:
+        return "lost wake-up"
+    if not s.killed and s.held != s.shown:
+        return "false byte"
+    return None
 
 
-def search(protocol, readers, surplus=False):
-    """The number of states, and whether one of them is a lost wake-up."""
-    first = (0, 0, 0, 0, 0, 0, EVENTS, (("look", False),) * readers)
+def search(readers, without=None, patient=False):
+    """The number of states, and a fault or None."""
+    first = State(0, 0, 0, False, "idle", 0, MESSAGES, False, (("look", False),) * readers)
     seen, todo = {first}, [first]
     while todo:
-        state = todo.pop()
-        if lost(state):
-            return len(seen), True
-        after = [r + state[7:] for r in protocol.rused(*state[:7])]
+        s = todo.pop()
+        if fault(s, patient):
+            return len(seen), fault(s, patient)
+        after = list(rused(s, without))
         for i in range(readers):
-            after += reader(protocol, state, i, surplus)
+            after += reader(s, i, without, patient)
         new = set(after) - seen
         seen |= new
         todo += new
-    return len(seen), False
+    return len(seen), None
 
 
 def main():
     bad = 0
-    for protocol in (Bell, Ucma):
-        for readers, surplus in ((1, False), (2, False), (2, True)):
-            states, found = search(protocol, readers, surplus)
-            print(f"{protocol.__name__}, {readers} readers, remove surplus bytes: {surplus}: "
-                  f"{states} states, {'a' if found else 'no'} lost wake-up")
-            bad += found != surplus
+    cases = ((1, True), (1, False), (2, False))
+    for readers, patient in cases:
+        states, found = search(readers, None, patient)
+        print(f"{readers} readers, patient: {patient}: {states} states, {found or 'no fault'}")
+        bad += bool(found)
+    for without, text in VARIANTS.items():
+        found = [search(readers, without, patient)[1] for readers, patient in cases]
+        print(f"{text}: {', '.join(sorted(set(found) - {None})) or 'NO FAULT FOUND'}")
+        bad += not any(found)
     return 1 if bad else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

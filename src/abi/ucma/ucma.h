@@ -97,8 +97,9 @@ void ucma_share(struct ucma *u, struct ucma_card *cards);
 /*
  * Attaches the memory of a file that programs map (ipc/ucma_shm.h). To be called directly after
  * ucma_file_open(). shm belongs to the caller, must outlive f, and is zeroed except for generation and
- * number. fd: rused's end of the file's socket pair. From then on programs read the file's events from the ring or with GET_EVENT, a call of
- * wake() only means that ucma_flush() is needed, and drained and from_drained are meaningless.
+ * number. fd: rused's end of the file's socket pair. From then on programs read the file's events from
+ * the ring or with GET_EVENT, a call of wake() only means that ucma_flush() is needed, and drained and
+ * from_drained are meaningless.
  */
 void ucma_file_share(struct ucma_file *f, struct ucma_shm *shm, int fd);
 /* Updates the shared memory. Call before each reply and after everything that may run rdmacm. */
