@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include "arena/arena_cache.h"
 #include "arena/arena_internal.h"
 #include "arena/size.h"
 #include "base/memfd.h"
@@ -256,7 +257,7 @@ void arena_pin(uint64_t off, uint64_t len)
 
 	arena_lock();
 	arena_cache_empty();
-	arena_mark_odd(at, end);
+	arena_mark_mixed(at, end);
 	for (; at < end; at++)
 		if (arena_state.page[at].pins < UINT16_MAX)
 			arena_state.page[at].pins++;

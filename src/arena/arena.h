@@ -86,7 +86,17 @@ void *arena_mmap(size_t len);
 void arena_munmap(uintptr_t addr, size_t len);
 /* The program has mapped something else over these addresses (MAP_FIXED), or unmapped it by a system call. */
 void arena_covered(uintptr_t addr, size_t len);
+/*
+ * The program wants to map something at addresses that it has not in use. True: all of them are such ones in the
+ * arena, and the kernel may map over them. If it fails, arena_munmap() takes them back.
+ */
+bool arena_claim(uintptr_t addr, size_t len);
+/* Bytes from addr to the first page that the program has unmapped or freed; len: there is none. */
+size_t arena_whole(uintptr_t addr, size_t len);
+/* The program has called mlock() on these pages. */
+void arena_locked(uintptr_t addr, size_t len);
 int arena_mprotect(uintptr_t addr, size_t len, int prot);
+int arena_pkey_mprotect(uintptr_t addr, size_t len, int prot, int pkey);
 int arena_madvise(uintptr_t addr, size_t len, int advice);
 /* mremap() of a range in the arena. fixed: the wanted address with MREMAP_FIXED, else NULL. *at: the new address. */
 int arena_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed, void **at);

@@ -4,10 +4,11 @@
  * no page of them is looked at.
  *
  * A cached block keeps PG_USED, so no neighbour joins it. It counts as free: not in arena.used and arena.large, but in
- * arena.dirty. A block whose pages differ from each other (arena_page.odd) is never cached. Calls that may change
+ * arena.dirty. A block whose pages differ from each other (arena_page.mixed) is never cached. Calls that may change
  * pages of any block empty the cache first.
  */
 #include <string.h>
+#include "arena/arena_cache.h"
 #include "arena/arena_internal.h"
 
 bool arena_cache_has(uint32_t at)
@@ -39,7 +40,7 @@ enum arena_cached arena_cache_put(uint32_t at)
 
 	if (arena_cache_has(at))
 		return ARENA_CACHE_TWICE;
-	if (arena_state.page[at].odd || arena_state.orphan || arena_state.dirty + n > ARENA_KEEP)
+	if (arena_state.page[at].mixed || arena_state.orphan || arena_state.dirty + n > ARENA_KEEP)
 		return ARENA_CACHE_NOT;
 	if (arena_state.ncached == ARENA_CACHED)
 		arena_release(arena_cache_del(0), false);

@@ -9,6 +9,7 @@
  * held while the pages are copied.
  */
 #include <errno.h>
+#include "arena/arena_cache.h"
 #include "arena/arena_internal.h"
 #include "base/memfd.h"
 #include "base/sys.h"

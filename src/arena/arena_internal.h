@@ -39,8 +39,9 @@ struct arena_page {
 	uint32_t next, prev; /* first page of a free run: its list */
 	uint16_t pins;	     /* MRs on this page; stops at UINT16_MAX, then the page stays pinned for ever */
 	uint8_t flags;
-	uint8_t noprot; /* rights that mprotect() has taken from PROT_READ | PROT_WRITE, by xor */
-	bool odd;	/* first page of a block: pins, noprot or flags of its pages may differ */
+	uint8_t noprot : 3; /* rights that mprotect() has taken from PROT_READ | PROT_WRITE, by xor */
+	uint8_t odd : 1;    /* used: mlock(), or advice that the mapping keeps: not for the next block */
+	bool mixed;	    /* first page of a block: the rest of its pages may differ */
 };
 
 struct arena {
@@ -96,6 +97,12 @@ static inline uint32_t arena_page_end(uintptr_t addr, size_t len)
 	return arena_page_of(addr + len + PAGE - 1);
 }
 
+/* True if the program has no memory at this page: it was never given out, or is freed or unmapped. */
+static inline bool arena_is_hole(uint32_t at)
+{
+	return (arena_state.page[at].flags & (PG_USED | PG_ENDED)) != PG_USED;
+}
+
 /* The length of the row of pages from `at` to before `end` that agree in the flags of mask. */
 uint32_t arena_same(uint32_t at, uint32_t end, uint8_t mask);
 /* Takes all access from addresses and keeps them free of other mappings. at: NULL for any. NULL: the kernel refuses. */
@@ -115,7 +122,9 @@ void arena_punch(uint32_t at, uint32_t n);
 /* Maps pages to the memfd, or takes all access from their addresses. 0 or -errno. */
 int arena_map_pages(uint32_t at, uint32_t n);
 void arena_unmap_pages(uint32_t at, uint32_t n);
-/* A block of n pages, all of them mapped; 0: none. align: pages. zero: their content is zeros. */
+/* A block of n pages, all of them mapped; 0: none. align: pages. Pages with PG_DIRTY may contain data. */
+uint32_t arena_take_new(uint32_t n, uint32_t align, enum arena_use use);
+/* The same, or a kept block: any page may contain data. zero: their content is zeros. */
 uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero);
 /* Frees the pages of blocks in [at, end), or marks them as ended if an MR pins their block. */
 void arena_drop(uint32_t at, uint32_t end, bool unmap);
@@ -127,19 +136,7 @@ void arena_carve(uint32_t run, uint32_t at, uint32_t n, uint8_t flags);
 void arena_split(uint32_t at);
 /* Adds the n free pages behind the block to it. */
 bool arena_take_after(uint32_t head, uint32_t n, bool zero);
-/* Marks the blocks of the pages in [at, end) as odd. */
-void arena_mark_odd(uint32_t at, uint32_t end);
-
-/* Keeps a block that the program has freed. TWICE: it was freed before. NOT: it is as it was. */
-enum arena_cached { ARENA_CACHE_DONE,
-		    ARENA_CACHE_NOT,
-		    ARENA_CACHE_TWICE };
-enum arena_cached arena_cache_put(uint32_t at);
-/* A kept block of n pages, all of which may contain data; 0: none. flags: PG_LARGE or 0. */
-uint32_t arena_cache_get(uint32_t n, uint32_t align, uint8_t flags);
-/* True if a kept block begins at this page. */
-bool arena_cache_has(uint32_t at);
-/* Frees all kept blocks. False: there were none. */
-bool arena_cache_empty(void);
+/* Marks the blocks of the pages in [at, end) as mixed. */
+void arena_mark_mixed(uint32_t at, uint32_t end);
 
 #endif

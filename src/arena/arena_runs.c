@@ -11,6 +11,7 @@
  */
 #include <fcntl.h>
 #include <string.h>
+#include "arena/arena_cache.h"
 #include "arena/arena_internal.h"
 #include "base/sys.h"
 
@@ -86,7 +87,7 @@ int arena_map_pages(uint32_t at, uint32_t n)
 	}
 	for (uint32_t i = at; i < at + n; i++) {
 		arena_state.page[i].flags |= PG_MAPPED;
-		arena_state.page[i].noprot = 0;
+		arena_state.page[i].noprot = arena_state.page[i].odd = 0;
 	}
 	return 0;
 }
@@ -143,7 +144,7 @@ void arena_carve(uint32_t run, uint32_t at, uint32_t n, uint8_t flags)
 	if (at + n < end)
 		arena_run_free(at + n, end - at - n);
 	arena_state.page[at].len = n;
-	arena_state.page[at].odd = false;
+	arena_state.page[at].mixed = false;
 	for (uint32_t i = at; i < at + n; i++) {
 		struct arena_page *p = &arena_state.page[i];
 
@@ -177,8 +178,11 @@ static uint32_t arena_join(uint32_t at, uint32_t n)
 uint32_t arena_release(uint32_t at, bool unmap)
 {
 	uint32_t n = arena_state.page[at].len;
-	bool keep = !unmap && arena_state.dirty + n <= ARENA_KEEP;
+	bool keep;
 
+	for (uint32_t i = at; i < at + n && !unmap; i++)
+		unmap = arena_state.page[i].odd;
+	keep = !unmap && arena_state.dirty + n <= ARENA_KEEP;
 	if (unmap)
 		arena_unmap_pages(at, n);
 	if (!keep)
@@ -191,7 +195,7 @@ uint32_t arena_release(uint32_t at, bool unmap)
 		/* What the program has put here, or protected, is mapped anew when it is needed. */
 		if (p->flags & PG_COVERED || p->noprot)
 			p->flags &= (uint8_t)~PG_MAPPED;
-		p->noprot = 0;
+		p->noprot = p->odd = 0;
 		p->flags = (p->flags & PG_MAPPED) | (keep ? PG_DIRTY : 0);
 	}
 	arena_state.used -= n;
@@ -208,16 +212,16 @@ void arena_split(uint32_t at)
 		return;
 	arena_state.page[head].len = at - head;
 	arena_state.page[at].len = end - at;
-	arena_state.page[at].odd = arena_state.page[head].odd;
+	arena_state.page[at].mixed = arena_state.page[head].mixed;
 	for (uint32_t i = at; i < end; i++)
 		arena_state.page[i].head = at;
 }
 
-void arena_mark_odd(uint32_t at, uint32_t end)
+void arena_mark_mixed(uint32_t at, uint32_t end)
 {
 	for (; at < end; at++)
 		if (arena_state.page[at].flags & PG_USED)
-			arena_state.page[arena_state.page[at].head].odd = true;
+			arena_state.page[arena_state.page[at].head].mixed = true;
 }
 
 bool arena_block_pinned(uint32_t head)
@@ -253,35 +257,46 @@ void arena_drop(uint32_t at, uint32_t end, bool unmap)
 	}
 }
 
-uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero)
+/* May a block of this use have n pages more? */
+static bool arena_may_have(uint32_t n, enum arena_use use)
 {
-	uint8_t large = use == ARENA_LARGE ? PG_LARGE : 0;
-	uint32_t run, at;
+	return n < arena_state.npages && !arena_state.orphan &&
+	       (use != ARENA_LARGE || arena_state.large + n <= arena_state.npages / 2);
+}
 
-	if (n >= arena_state.npages || arena_state.orphan ||
-	    (large && arena_state.large + n > arena_state.npages / 2)) {
+uint32_t arena_take_new(uint32_t n, uint32_t align, enum arena_use use)
+{
+	uint32_t run = 0, at;
+
+	if (arena_may_have(n, use)) {
+		run = arena_find(n, align, &at);
+		if (!run && arena_cache_empty())
+			run = arena_find(n, align, &at);
+	}
+	if (!run) {
 		arena_state.full = true;
 		return 0;
 	}
-	at = arena_cache_get(n, align, large);
+	arena_carve(run, at, n, PG_USED | (use == ARENA_LARGE ? PG_LARGE : 0));
+	if (!arena_map_rest(at, n))
+		return at;
+	arena_release(at, true);
+	return 0;
+}
+
+uint32_t arena_take(uint32_t n, uint32_t align, enum arena_use use, bool zero)
+{
+	uint32_t at = 0;
+
+	if (arena_may_have(n, use))
+		at = arena_cache_get(n, align, use == ARENA_LARGE ? PG_LARGE : 0);
 	if (at) {
 		if (zero)
 			memset(arena_addr(at), 0, arena_len(n));
 		return at;
 	}
-	run = arena_find(n, align, &at);
-	if (!run && arena_cache_empty())
-		run = arena_find(n, align, &at);
-	if (!run) {
-		arena_state.full = true;
-		return 0;
-	}
-	arena_carve(run, at, n, PG_USED | large);
-	if (arena_map_rest(at, n)) {
-		arena_release(at, true);
-		return 0;
-	}
-	for (uint32_t i = at, k; zero && i < at + n; i += k) {
+	at = arena_take_new(n, align, use);
+	for (uint32_t i = at, k; zero && at && i < at + n; i += k) {
 		k = arena_same(i, at + n, PG_DIRTY);
 		if (arena_state.page[i].flags & PG_DIRTY)
 			memset(arena_addr(i), 0, arena_len(k));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Blocks of the arena: sizes, places, contents, and the pins of MRs. */
 #include <sys/stat.h>
+#include "arena/arena_cache.h"
 #include "arena/testing.h"
 
 static void test_blocks(void **state)

@@ -31,6 +31,18 @@ static void test_zeroed(void **state)
 	assert_true(arena_free(a));
 }
 
+/* mmap() gives pages without memory, as the kernel does. */
+static void test_mmap(void **state)
+{
+	uint8_t *a = arena_alloc(20 * PAGE, 1, ARENA_LARGE, false), *b;
+
+	memset(a, 7, 20 * PAGE);
+	assert_true(arena_free(a));
+	b = arena_mmap(20 * PAGE);
+	assert_true(t_is(b, 0, 20 * PAGE));
+	arena_munmap((uintptr_t)b, 20 * PAGE);
+}
+
 /* A block of the other use, or at a place that does not fit, is not taken. */
 static void test_other(void **state)
 {
@@ -73,11 +85,11 @@ static void test_oldest_goes(void **state)
 }
 
 /* Blocks whose pages differ are freed as a whole, and are new when they are used again. */
-static void test_odd(void **state)
+static void test_mixed(void **state)
 {
 	uint8_t *a, *m;
 
-	for (int how = 0; how < 5; how++) {
+	for (int how = 0; how < 6; how++) {
 		a = t_block(4);
 		switch (how) {
 		case 0:
@@ -90,6 +102,9 @@ static void test_odd(void **state)
 			assert_int_equal(arena_madvise((uintptr_t)a, PAGE, MADV_WIPEONFORK), 0);
 			break;
 		case 3:
+			arena_locked((uintptr_t)a, 1);
+			break;
+		case 4:
 			m = mmap(a + PAGE, PAGE, PROT_READ,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 			assert_ptr_equal(m, a + PAGE);
@@ -109,8 +124,8 @@ static void test_odd(void **state)
 	}
 }
 
-/* Half of an odd block is odd. */
-static void test_odd_half(void **state)
+/* Half of a mixed block is mixed. */
+static void test_mixed_half(void **state)
 {
 	uint8_t *a = arena_mmap(4 * PAGE);
 
@@ -173,10 +188,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_same_block, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_zeroed, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_mmap, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_other, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_oldest_goes, t_setup, t_teardown),
-		cmocka_unit_test_setup_teardown(test_odd, t_setup, t_teardown),
-		cmocka_unit_test_setup_teardown(test_odd_half, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_mixed, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_mixed_half, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_calls_on_freed, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_extend, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_fork, t_setup, t_teardown),

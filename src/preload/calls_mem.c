@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The system calls on memory: mmap(), munmap(), mremap(), mprotect(), madvise().
+ * The system calls on memory: mmap(), munmap(), mremap(), mprotect(), madvise(), msync(), mincore(), mlock().
  *
  * The provider libraries of libibverbs call mmap() for the rings of each object. These rings are in the memory of the
  * process already, so mmap() returns their address, without a system call or page faults.
@@ -63,6 +63,22 @@ static bool arena_part(uintptr_t addr, size_t len, uintptr_t *from, uintptr_t *t
 	return *from < *to;
 }
 
+/*
+ * A program may ask for the addresses of memory that it has unmapped. In the arena the kernel regards them as used. True:
+ * they are claimed for the program, so the kernel may map over them.
+ */
+static bool mmap_claims(void *addr, size_t len, int *flags)
+{
+	int fixed = MAP_FIXED | MAP_FIXED_NOREPLACE;
+
+	if (likely(!addr || !arena_has(addr)) || (*flags & fixed) == MAP_FIXED)
+		return false;
+	if (!arena_claim((uintptr_t)addr, ALIGN_UP(len, PAGE)))
+		return false;
+	*flags = (*flags & ~MAP_FIXED_NOREPLACE) | MAP_FIXED;
+	return true;
+}
+
 /* Something was mapped at p: if the program has chosen an address in the arena, this page is not the arena's any more. */
 static void *mmap_done(void *p, size_t len)
 {
@@ -73,12 +89,31 @@ static void *mmap_done(void *p, size_t len)
 	return p;
 }
 
+typedef void *(*mmap_call)(void *, size_t, int, int, int, off_t);
+
+static void *mmap_real(mmap_call real_call, void *addr, size_t len, int prot, int flags, int fd,
+		       off_t offset)
+{
+	int there = flags;
+	void *p;
+
+	if (unlikely(mmap_claims(addr, len, &there))) {
+		p = real_call(addr, len, prot, there, fd, offset);
+		if (p != MAP_FAILED)
+			return p;
+		arena_munmap((uintptr_t)addr, len);
+		if (flags & MAP_FIXED_NOREPLACE)
+			return p;
+	}
+	return mmap_done(real_call(addr, len, prot, flags, fd, offset), len);
+}
+
 HOOK void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	void *p = flags & MAP_ANONYMOUS ? mmap_arena(addr, len, prot, flags) :
 					  ring_of(addr, len, prot, flags, fd, offset);
 
-	return p ? p : mmap_done(REAL(mmap)(addr, len, prot, flags, fd, offset), len);
+	return p ? p : mmap_real(REAL(mmap), addr, len, prot, flags, fd, offset);
 }
 
 HOOK void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t offset)
@@ -86,7 +121,7 @@ HOOK void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t o
 	void *p = flags & MAP_ANONYMOUS ? mmap_arena(addr, len, prot, flags) :
 					  ring_of(addr, len, prot, flags, fd, offset);
 
-	return p ? p : mmap_done(REAL(mmap64)(addr, len, prot, flags, fd, offset), len);
+	return p ? p : mmap_real(REAL(mmap64), addr, len, prot, flags, fd, offset);
 }
 
 HOOK int munmap(void *addr, size_t len)
@@ -112,23 +147,20 @@ static void *mremap_real(void *addr, size_t old, size_t len, int flags, void *to
 
 HOOK void *mremap(void *addr, size_t old, size_t len, int flags, ...)
 {
-	uintptr_t from, end, stop;
+	uintptr_t from, end, stop, at = (uintptr_t)addr;
+	int rc = -EFAULT; /* of a range that is partly in the arena */
 	void *to = NULL;
 	va_list ap;
-	int rc;
 
 	if (flags & MREMAP_FIXED) {
 		va_start(ap, flags);
 		to = va_arg(ap, void *);
 		va_end(ap);
 	}
-	if (likely(!arena_part((uintptr_t)addr, max(old, (size_t)1), &from, &end, &stop)))
+	if (likely(!arena_has(addr)) && !arena_part(at, old, &from, &end, &stop))
 		return mremap_real(addr, old, len, flags, to);
-	if (from != (uintptr_t)addr || end != stop) {
-		errno = EFAULT;
-		return MAP_FAILED;
-	}
-	rc = arena_mremap(from, old, len, flags, to, &addr);
+	if (arena_has(addr) && ALIGN_UP(old, PAGE) <= arena_base + arena_bytes - at)
+		rc = arena_mremap(at, old, len, flags, to, &addr);
 	if (rc) {
 		errno = -rc;
 		return MAP_FAILED;
@@ -160,4 +192,86 @@ HOOK int mprotect(void *addr, size_t len, int prot)
 HOOK int madvise(void *addr, size_t len, int advice)
 {
 	return each_part(addr, len, advice, REAL(madvise), arena_madvise);
+}
+
+HOOK int pkey_mprotect(void *addr, size_t len, int prot, int pkey)
+{
+	uintptr_t from, to, end, at = (uintptr_t)addr;
+	int rc = 0, e = errno;
+
+	if (likely(!arena_part(at, len, &from, &to, &end)))
+		return REAL(pkey_mprotect)(addr, len, prot, pkey);
+	if (at < from)
+		rc = REAL(pkey_mprotect)(addr, from - at, prot, pkey);
+	if (!rc)
+		rc = (int)libc_result(arena_pkey_mprotect(from, to - from, prot, pkey), e);
+	return to < end && !rc ? REAL(pkey_mprotect)((void *)to, end - to, prot, pkey) : rc;
+}
+
+/*
+ * Bytes from addr to the first page of the arena that the program does not have; len: there is none. To the kernel such a
+ * page is mapped, so calls whose result says what is mapped end there.
+ */
+static size_t mapped_len(const void *addr, size_t len)
+{
+	uintptr_t from, to, end, at = (uintptr_t)addr & ~(PAGE - 1);
+
+	if (likely(!arena_part(at, len + ((uintptr_t)addr - at), &from, &to, &end)))
+		return len;
+	end = from + arena_whole(from, to - from);
+	if (end == to)
+		return len;
+	return end > (uintptr_t)addr ? end - (uintptr_t)addr : 0;
+}
+
+/* A call that has succeeded, but has met pages that the program does not have. */
+static int mapped_result(int rc, const void *addr, size_t len)
+{
+	int e = errno;
+
+	return rc || mapped_len(addr, len) == len ? rc : (int)libc_result(-ENOMEM, e);
+}
+
+HOOK int msync(void *addr, size_t len, int flags)
+{
+	return mapped_result(REAL(msync)(addr, len, flags), addr, len);
+}
+
+HOOK int mincore(void *addr, size_t len, unsigned char *vec)
+{
+	return mapped_result(REAL(mincore)(addr, len, vec), addr, len);
+}
+
+/* mlock() has locked the first pages. */
+static void lock_note(const void *addr, size_t len)
+{
+	uintptr_t from, to, end, at = (uintptr_t)addr & ~(PAGE - 1);
+
+	if (unlikely(arena_part(at, len + ((uintptr_t)addr - at), &from, &to, &end)))
+		arena_locked(from, to - from);
+}
+
+HOOK int mlock(const void *addr, size_t len)
+{
+	size_t n = mapped_len(addr, len);
+	int rc = REAL(mlock)(addr, n);
+
+	if (!rc)
+		lock_note(addr, n);
+	return mapped_result(rc, addr, len);
+}
+
+HOOK int mlock2(const void *addr, size_t len, unsigned int flags)
+{
+	size_t n = mapped_len(addr, len);
+	int rc = REAL(mlock2)(addr, n, flags);
+
+	if (!rc)
+		lock_note(addr, n);
+	return mapped_result(rc, addr, len);
+}
+
+HOOK int munlock(const void *addr, size_t len)
+{
+	return mapped_result(REAL(munlock)(addr, mapped_len(addr, len)), addr, len);
 }

@@ -104,6 +104,36 @@ static int raw_madvise(void *addr, size_t len, int advice)
 	return (int)syscall(SYS_madvise, addr, len, advice);
 }
 
+static int raw_pkey_mprotect(void *addr, size_t len, int prot, int pkey)
+{
+	return (int)syscall(SYS_pkey_mprotect, addr, len, prot, pkey);
+}
+
+static int raw_msync(void *addr, size_t len, int flags)
+{
+	return (int)syscall(SYS_msync, addr, len, flags);
+}
+
+static int raw_mincore(void *addr, size_t len, unsigned char *vec)
+{
+	return (int)syscall(SYS_mincore, addr, len, vec);
+}
+
+static int raw_mlock(const void *addr, size_t len)
+{
+	return (int)syscall(SYS_mlock, addr, len);
+}
+
+static int raw_mlock2(const void *addr, size_t len, unsigned int flags)
+{
+	return (int)syscall(SYS_mlock2, addr, len, flags);
+}
+
+static int raw_munlock(const void *addr, size_t len)
+{
+	return (int)syscall(SYS_munlock, addr, len);
+}
+
 struct real real = {
 	.open = raw_open,
 	.open64 = raw_open,
@@ -121,6 +151,12 @@ struct real real = {
 	.mremap = raw_mremap,
 	.mprotect = raw_mprotect,
 	.madvise = raw_madvise,
+	.pkey_mprotect = raw_pkey_mprotect,
+	.msync = raw_msync,
+	.mincore = raw_mincore,
+	.mlock = raw_mlock,
+	.mlock2 = raw_mlock2,
+	.munlock = raw_munlock,
 };
 
 /*

@@ -109,6 +109,12 @@ typedef int (*scan_order64)(const struct dirent64 **, const struct dirent64 **);
 	X(void *, mremap, (void *, size_t, size_t, int, ...))                  \
 	X(int, mprotect, (void *, size_t, int))                                \
 	X(int, madvise, (void *, size_t, int))                                 \
+	X(int, pkey_mprotect, (void *, size_t, int, int))                      \
+	X(int, msync, (void *, size_t, int))                                   \
+	X(int, mincore, (void *, size_t, unsigned char *))                     \
+	X(int, mlock, (const void *, size_t))                                  \
+	X(int, mlock2, (const void *, size_t, unsigned int))                   \
+	X(int, munlock, (const void *, size_t))                                \
 	X(pid_t, fork, (void))                                                 \
 	X(pid_t, _Fork, (void))                                                \
 	X(int, sigaction, (int, const struct sigaction *, struct sigaction *)) \
