@@ -22,9 +22,11 @@
 #include "ipc/inbox.h"
 
 /*
- * While rused adds messages, a reader first yields, as rused may need this CPU. Then it sleeps up to WAITS times for WAIT,
- * as another process may have the CPU that rused needs. After that the ring counts as not empty.
+ * While rused adds messages, a reader first yields up to YIELDS times, as rused may need this CPU; often rused has woken
+ * the reader and needs less than a sleep and a wake-up take. Then the reader sleeps up to WAITS times for WAIT, as another
+ * process may have the CPU that rused needs. After that the ring counts as not empty.
  */
+#define YIELDS 30
 #define WAITS 20
 #define WAIT (2 * NS_MS)
 
@@ -88,10 +90,10 @@ static void inbox_await(struct inbox *in)
 /* True if the ring is empty and rused is not adding to it. False if that is not certain. */
 static bool inbox_empty(struct inbox *in)
 {
-	for (int i = 0; i <= WAITS; i++) {
+	for (int i = 0; i <= YIELDS + WAITS; i++) {
 		if (!smp_load_acquire(&in->filling))
 			return !inbox_unread(in);
-		if (!i)
+		if (i < YIELDS)
 			sys_call(SYS_sched_yield);
 		else
 			inbox_await(in);
@@ -182,12 +184,8 @@ void inbox_add(struct inbox_writer *w)
 /* Sends the byte. The socket holds few bytes, one for each reader at most, so it is never full. */
 static void inbox_show(struct inbox_writer *w)
 {
-	char c = 0;
-	struct iovec iov = { &c, 1 };
-	const struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
-
 	if (atomic_cmpxchg(&w->in->shown, 0u, 1u) &&
-	    sys_sendmsg(w->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL) != 1)
+	    sys_call(SYS_sendto, w->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) != 1)
 		log_debug("cannot wake the reader of a file: %m");
 }
 
