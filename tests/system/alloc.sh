@@ -4,6 +4,7 @@
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
+unset RUSE_MEMORY
 "$RUSE_TESTBIN/alloc" || die "alloc.c expects what libc and the kernel do not do"
 RUSE_MEMORY=private in_ruse "$RUSE_TESTBIN/alloc" || die "private"
 in_ruse "$RUSE_TESTBIN/alloc" arena || die "arena"

@@ -5,6 +5,7 @@
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
 
+unset RUSE_MEMORY
 in_ruse env BADINPUT_PINNED=1 "$RUSE_TESTBIN/badinput" || die "mapped memory"
 export RUSE_MEMORY=private
 in_ruse "$RUSE_TESTBIN/badinput" || die "direct placement"
