@@ -181,7 +181,13 @@ static int arena_remap(struct remap *r, void **to)
 
 int arena_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed, void **at)
 {
-	struct remap r = { .addr = addr, .old = ALIGN_UP(old, PAGE), .len = ALIGN_UP(len, PAGE), .flags = flags, .fixed = fixed };
+	struct remap r = {
+		.addr = addr,
+		.old = ALIGN_UP(old, PAGE),
+		.len = ALIGN_UP(len, PAGE),
+		.flags = flags,
+		.fixed = fixed,
+	};
 	int rc;
 
 	r.at = arena_page_of(addr);
