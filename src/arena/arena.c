@@ -19,6 +19,7 @@
 
 struct arena arena_state = { .lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1, .copy = -1 };
 uintptr_t arena_base;
+uint8_t *volatile arena_alias;
 size_t arena_bytes;
 
 int arena_fd_hide(int fd)
@@ -42,6 +43,7 @@ static noinline __cold void arena_orphan(void)
 {
 	arena_state.orphan = true;
 	arena_state.alive = NULL;
+	arena_alias = NULL;
 	arena_state.fd = arena_state.span.fd = -1;
 	arena_state.span.size = 0;
 	arena_state.span.absent = ARENA_LOST;
@@ -163,6 +165,8 @@ void arena_close(void)
 	arena_lock();
 	if (arena_state.npages) {
 		sys_call(SYS_munmap, arena_base, arena_bytes);
+		memfd_unmap(arena_alias, arena_bytes);
+		arena_alias = NULL;
 		sys_call(SYS_munmap, arena_state.page, arena_table_size(arena_bytes));
 		arena_fd_close(arena_state.fd);
 	}
@@ -249,6 +253,34 @@ bool arena_free(void *p)
 		arena_drop(at, at + arena_state.page[at].len, false);
 	arena_unlock();
 	return cached != ARENA_CACHE_TWICE;
+}
+
+static void arena_alias_make(void)
+{
+	uint8_t *p = memfd_map(arena_state.fd, arena_bytes, true);
+
+	/* Without it, accesses of this process itself fail where the pages are not mapped. */
+	if (p && sys_call(SYS_madvise, p, arena_bytes, MADV_DONTFORK)) {
+		memfd_unmap(p, arena_bytes);
+		p = NULL;
+	}
+	arena_alias = p;
+}
+
+void arena_displace(uint32_t at, uint32_t end)
+{
+	if (arena_alias || arena_state.orphan)
+		return;
+	while (at < end && !arena_state.page[at].pins)
+		at++;
+	if (at < end)
+		arena_alias_make();
+}
+
+void arena_alias_fork(void)
+{
+	if (arena_alias)
+		arena_alias_make();
 }
 
 void arena_pin(uint64_t off, uint64_t len)

@@ -101,6 +101,20 @@ int arena_madvise(uintptr_t addr, size_t len, int advice);
 /* mremap() of a range in the arena. fixed: the wanted address with MREMAP_FIXED, else NULL. *at: the new address. */
 int arena_mremap(uintptr_t addr, size_t old, size_t len, int flags, void *fixed, void **at);
 
+/*
+ * A second mapping of the whole memfd, or NULL. It exists as soon as a pinned page is not at its own address any more, or
+ * is protected there: a registration goes on with the pages that it has.
+ */
+extern uint8_t *volatile arena_alias;
+
+/* The place of pinned memory of the arena that is there whatever the program does at addr. */
+static inline void *arena_pinned_at(uintptr_t addr)
+{
+	uint8_t *alias = arena_alias;
+
+	return unlikely(alias) ? alias + (addr - arena_base) : (uint8_t *)addr;
+}
+
 /* Pins pages of an MR: [off, off + len) of the memfd. */
 void arena_pin(uint64_t off, uint64_t len);
 /* Ends this; frees blocks that were kept for it. */

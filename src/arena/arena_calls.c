@@ -82,6 +82,7 @@ static void arena_cover(uint32_t at, uint32_t end)
 			arena_claim_row(at, n);
 		else if (arena_state.page[at].flags & PG_ENDED)
 			arena_revive(at, n);
+		arena_displace(at, at + n);
 		arena_set_flag(at, at + n, PG_COVERED, PG_MAPPED);
 		arena_mark_mixed(at, at + n);
 	}
@@ -161,6 +162,8 @@ int arena_pkey_mprotect(uintptr_t addr, size_t len, int prot, int pkey)
 	while (whole < end && !arena_is_hole(whole))
 		whole++;
 	arena_mark_mixed(at, whole);
+	if ((prot & PROT_RW) != PROT_RW)
+		arena_displace(at, whole);
 	/* As the kernel: up to the first hole. Without a page the call only checks its arguments. */
 	rc = arena_sys_protect(addr, whole > at ? arena_len(whole - at) : 0, prot, pkey);
 	for (uint32_t i = at; !rc && i < whole; i++)

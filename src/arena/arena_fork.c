@@ -195,6 +195,7 @@ void arena_fork_child(void)
 		arena_fd_close(arena_state.fd);
 		arena_state.fd = arena_fd_hide(arena_state.copy);
 		arena_state.copy = -1;
+		arena_alias_fork();
 		if (arena_rebuild() || arena_describe(arena_state.fd, &arena_state.span))
 			sys_call(SYS_exit_group, 127L);
 	}

@@ -136,6 +136,10 @@ void arena_carve(uint32_t run, uint32_t at, uint32_t n, uint8_t flags);
 void arena_split(uint32_t at);
 /* Adds the n free pages behind the block to it. */
 bool arena_take_after(uint32_t head, uint32_t n, bool zero);
+/* To be called before pages in [at, end) lose their mapping or rights: makes the alias if an MR pins any of them. */
+void arena_displace(uint32_t at, uint32_t end);
+/* In a child: maps the alias to its own memfd, if the parent has one. */
+void arena_alias_fork(void);
 /* Marks the blocks of the pages in [at, end) as mixed. */
 void arena_mark_mixed(uint32_t at, uint32_t end);
 

@@ -248,8 +248,10 @@ void arena_drop(uint32_t at, uint32_t end, bool unmap)
 		if (!arena_block_pinned(at)) {
 			arena_release(at, unmap);
 		} else {
-			if (unmap)
+			if (unmap) {
+				arena_displace(at, at + n);
 				arena_unmap_pages(at, n);
+			}
 			for (uint32_t i = at; i < at + n; i++)
 				arena_state.page[i].flags |= PG_ENDED;
 		}

@@ -179,12 +179,48 @@ static void test_pinned_unmapped(void **state)
 	arena_munmap((uintptr_t)a, 4 * PAGE);
 	assert_string_equal(t_perms(a + PAGE), "---p");
 	assert_int_equal(t_file(a + PAGE), 6);
+	assert_true(t_is(arena_pinned_at((uintptr_t)a + PAGE), 6, PAGE));
 	b = t_block(4);
 	assert_true(b >= a + 4 * PAGE || b + 4 * PAGE <= a);
 	arena_unpin(off + PAGE, PAGE);
 	assert_int_equal(arena_span().used, 4 * PAGE);
 	assert_int_equal(t_file(a + PAGE), 0);
 	assert_true(arena_free(b));
+}
+
+/* Pinned pages are found in this process, whatever the program does at their addresses. */
+static void test_alias(void **state)
+{
+	uint8_t *a = arena_mmap(4 * PAGE), *m, *at;
+	pid_t pid;
+
+	memset(a, 6, 4 * PAGE);
+	assert_int_equal(arena_mprotect((uintptr_t)a, PAGE, PROT_NONE), 0);
+	assert_int_equal(arena_mprotect((uintptr_t)a, PAGE, PROT_RW), 0);
+	arena_munmap((uintptr_t)a + 3 * PAGE, PAGE);
+	assert_null(arena_alias);
+	arena_pin((uintptr_t)a - arena_base, 3 * PAGE);
+	assert_int_equal(arena_mprotect((uintptr_t)a, PAGE, PROT_READ), 0);
+	assert_non_null(arena_alias);
+	m = mmap(a + PAGE, PAGE, PROT_RW, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	arena_covered((uintptr_t)m, PAGE);
+	at = arena_pinned_at((uintptr_t)a);
+	assert_true(t_is(at, 6, 3 * PAGE));
+	memset(at, 7, 3 * PAGE);
+	assert_true(t_is(m, 0, PAGE));
+	assert_true(t_is(a, 7, PAGE));
+	pid = t_fork();
+	if (!pid) {
+		at = arena_pinned_at((uintptr_t)a);
+		T_CHILD(t_is(at, 7, PAGE));
+		at[0] = 8;
+		T_CHILD(a[0] == 8);
+		_exit(0);
+	}
+	assert_int_equal(t_wait(pid), 0);
+	assert_true(t_is(a, 7, PAGE));
+	arena_unpin((uintptr_t)a - arena_base, 3 * PAGE);
+	arena_munmap((uintptr_t)a, 3 * PAGE);
 }
 
 /* What the program maps over a block that is kept for an MR stays when the MR ends. */
@@ -261,6 +297,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_kept, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_pins, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_pinned_unmapped, t_setup, t_teardown),
+		cmocka_unit_test_setup_teardown(test_alias, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_pinned_mapped_over, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_pinned_not_covered, t_setup, t_teardown),
 		cmocka_unit_test_setup_teardown(test_many_pins, t_setup, t_teardown),

@@ -7,14 +7,15 @@
 #ifndef RUSE_CORE_OBJECTS_H
 #define RUSE_CORE_OBJECTS_H
 
+#include "arena/arena.h"
 #include "core/device.h"
 #include "queue/card.h"
 
 struct pd {
 	struct ucontext *uctx;
-	uint32_t id;		/* unique in the process, never 0; compared in key checks (queue/card.h) */
-	uint32_t usecnt;	/* MRs, AHs, QPs, SRQs, MWs */
-	uint32_t res;		/* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
+	uint32_t id;	 /* unique in the process, never 0; compared in key checks (queue/card.h) */
+	uint32_t usecnt; /* MRs, AHs, QPs, SRQs, MWs */
+	uint32_t res;	 /* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
 };
 
 /* -EINVAL: too many PDs (as kernel rxe); -ENOMEM. */
@@ -23,7 +24,7 @@ int pd_destroy(struct pd *pd);
 
 struct ah {
 	struct pd *pd;
-	uint32_t num;		/* the number that the provider writes into WQEs as ah_num; never 0 */
+	uint32_t num; /* the number that the provider writes into WQEs as ah_num; never 0 */
 	struct ib_uverbs_ah_attr attr;
 };
 
@@ -40,26 +41,26 @@ int ah_check_attr(struct rdev *dev, const struct ib_uverbs_ah_attr *attr);
 /* May peers map the memory of an MR (arena/arena.h)? If not, why. */
 enum mr_memory {
 	MR_MEM_SHARED,	/* they may */
-	MR_MEM_UNASKED,	/* the process has no arena: RUSE_MEMORY */
-	MR_MEM_REFUSED,	/* it has none because of a limit */
+	MR_MEM_UNASKED, /* the process has no arena: RUSE_MEMORY */
+	MR_MEM_REFUSED, /* it has none because of a limit */
 	MR_MEM_LOST,	/* it has none as it is the child of a raw clone() */
 	MR_MEM_DEMAND,	/* on-demand paging, or of length 0 */
 	MR_MEM_PARTLY,	/* partly outside the arena */
-	MR_MEM_COVERED,	/* at the arena's addresses something else is mapped */
+	MR_MEM_COVERED, /* at the arena's addresses something else is mapped */
 	MR_MEM_STACK,
-	MR_MEM_FILE,	/* a file, or shared memory */
-	MR_MEM_FULL,	/* other memory, and the arena has been full */
-	MR_MEM_OTHER,	/* other memory */
+	MR_MEM_FILE,  /* a file, or shared memory */
+	MR_MEM_FULL,  /* other memory, and the arena has been full */
+	MR_MEM_OTHER, /* other memory */
 	MR_MEMORIES
 };
 
 struct mr {
 	struct pd *pd;
 	uint32_t index;
-	uint32_t lkey, rkey;	/* rkey 0 without remote access */
-	uint32_t usecnt;	/* memory windows bound to it */
+	uint32_t lkey, rkey; /* rkey 0 without remote access */
+	uint32_t usecnt;     /* memory windows bound to it */
 	enum mr_memory memory;
-	uint32_t res;		/* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
+	uint32_t res; /* engine/: number of its record in the table for `rdma res show` (ipc/res.h); 0: none */
 };
 
 /* Access flags in headers of Linux 6.3 and later. FLUSH_PERSISTENT is refused: it needs persistent memory. */
@@ -91,7 +92,9 @@ void mr_change_init(struct mr_change *c, const struct mr *mr);
 int mr_rereg(struct mr *mr, const struct mr_change *c);
 
 /* enum ib_uverbs_advise_mr_advice */
-enum mr_advice { MR_PREFETCH, MR_PREFETCH_WRITE, MR_PREFETCH_NO_FAULT };
+enum mr_advice { MR_PREFETCH,
+		 MR_PREFETCH_WRITE,
+		 MR_PREFETCH_NO_FAULT };
 /*
  * ADVISE_MR of one range: faults its pages in. check: only checks whether that is allowed.
  * -ENOENT: unknown lkey; -EPERM: another PD, or no local write access for
@@ -111,7 +114,7 @@ int mr_destroy(struct mr *mr);
  * Checks whether QP qpn of this PD may access [va, va + len) through key, an lkey or rkey of
  * an MR or the rkey of a bound memory window. access: one remote bit, or KEY_LOCAL with or
  * without LOCAL_WRITE. For a transfer of length 0 the caller skips the check. On MR_OK
- * *addr is the address in this process.
+ * *addr is an address in this process; for pinned memory it may be another one than the program's.
  */
 static inline enum mr_status mr_check(const struct rdev *dev, uint32_t pd, uint32_t qpn,
 				      uint32_t key, uint64_t va, uint64_t len,
@@ -125,7 +128,7 @@ static inline enum mr_status mr_check(const struct rdev *dev, uint32_t pd, uint3
 		return MR_BAD_KEY;
 	st = key_card_check(&dev->keys[index], pd, qpn, key, va, len, access, &a);
 	if (likely(st == MR_OK))
-		*addr = (void *)(uintptr_t)a;
+		*addr = dev->keys[index].shared ? arena_pinned_at(a) : (void *)(uintptr_t)a;
 	return st;
 }
 

@@ -7,6 +7,7 @@
 
 unset RUSE_MEMORY
 in_ruse env BADINPUT_PINNED=1 "$RUSE_TESTBIN/badinput" || die "mapped memory"
+in_ruse env BADINPUT_PINNED=1 RUSE_NO_DIRECT=1 "$RUSE_TESTBIN/badinput" || die "mapped memory, by packets"
 export RUSE_MEMORY=private
 in_ruse "$RUSE_TESTBIN/badinput" || die "direct placement"
 in_ruse env RUSE_NO_DIRECT=1 "$RUSE_TESTBIN/badinput" || die "single copy"
