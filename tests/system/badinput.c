@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Bad input by a program: each case must return the documented error on both sides, and nothing may crash or hang.
- *
  *   badinput [NAME]     runs every case, each with a new peer, or one
- *
  *   client (misbehaves)  -- RC -->  server (obeys commands over a socket)
  */
 #include <errno.h>
@@ -159,7 +157,7 @@ static void fails(struct peer *p, enum ibv_wr_opcode op, uint32_t len, uint64_t 
 	want("flush", v_wait(p->v.cq, &wc, 20), IBV_WC_WR_FLUSH_ERR);
 }
 
-/* BADINPUT_PINNED: the pages of unmapped memory are kept for the MR, as a kernel keeps them. Else the status. */
+/* 0 if the pages of unmapped memory are kept for the MR, as a kernel keeps them; else the status. */
 static int kept_or(int status)
 {
 	return getenv("BADINPUT_PINNED") ? 0 : status;
@@ -170,7 +168,7 @@ static void fails_or_kept(struct peer *p, enum ibv_wr_opcode op, uint32_t len, i
 {
 	struct ibv_wc wc;
 
-	if (!getenv("BADINPUT_PINNED"))
+	if (kept_or(status))
 		fails(p, op, len, p->theirs.addr, p->theirs.rkey, status);
 	else if (post(p, op, len, p->theirs.addr, p->theirs.rkey) || v_wait(p->v.cq, &wc, 20))
 		die("the pages are not kept");
@@ -285,9 +283,8 @@ static void blocked_signals(struct peer *p)
 }
 
 /*
- * A thread that only polls its CQ, with all signals blocked by a raw system call, which libruse
- * does not see. The receive buffer is unmapped, so the copy of the arriving message faults inside
- * ibv_poll_cq(). The receive must complete with LOC_PROT_ERR, or without an error if its pages are kept.
+ * A thread that only polls its CQ, with all signals blocked by a raw system call, which libruse does not see. The receive
+ * buffer is unmapped, so the copy of the message faults inside ibv_poll_cq(), or finds the pages that are kept.
  */
 static void *polling_thread(void *arg)
 {
@@ -345,10 +342,7 @@ static void rnr_exceeded(struct peer *p)
 {
 	struct ibv_wc wc;
 
-	/*
-	 * The peer has posted no receive, and cases[] gives this case a limited rnr_retry: the SEND
-	 * fails.
-	 */
+	/* The peer has posted no receive, and cases[] gives this case a limited rnr_retry. */
 	want("post", post(p, IBV_WR_SEND, 8, 0, 0), 0);
 	want("status", v_wait(p->v.cq, &wc, 20), IBV_WC_RNR_RETRY_EXC_ERR);
 }
