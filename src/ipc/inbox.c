@@ -15,6 +15,7 @@
  */
 #include <limits.h>
 #include <linux/futex.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include "base/log.h"
@@ -184,9 +185,13 @@ void inbox_add(struct inbox_writer *w)
 /* Sends the byte. The socket holds few bytes, one for each reader at most, so it is never full. */
 static void inbox_show(struct inbox_writer *w)
 {
-	if (atomic_cmpxchg(&w->in->shown, 0u, 1u) &&
-	    sys_call(SYS_sendto, w->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) != 1)
-		log_debug("cannot wake the reader of a file: %m");
+	long rc;
+
+	if (!atomic_cmpxchg(&w->in->shown, 0u, 1u))
+		return;
+	rc = sys_call(SYS_sendto, w->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+	if (rc != 1)
+		log_debug("cannot wake the reader of a file: %s", strerror((int)-rc));
 }
 
 void inbox_end(struct inbox_writer *w)
