@@ -46,7 +46,7 @@ def run(program, ruse, link, name):
     """({end: lines}, {end: failures}) of one mistake."""
     with tempfile.TemporaryDirectory() as rundir:
         env = dict(os.environ, RUSE_DIR=rundir, RUSE=ruse)
-        if name == "peer-unmapped":
+        if name in ("peer-unmapped", "local-unmapped", "recv-unmapped"):
             env["RUSE_MEMORY"] = "private"  # a region in shared memory keeps its pages
         command = [ruse, "run", *(["--link", "udp"] if link == "udp" else []), program, name]
         port = str(free_port())

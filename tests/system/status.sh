@@ -31,7 +31,6 @@ sys.exit(have != want)
 END
 }
 
-[ -z "$(sanitizers)" ] || skip "a sanitizer has its own allocator"
 other="small, allocated before libibverbs, or by another allocator"
 stack="private 1 100 a stack"
 file="private 1 300 a mapped file, shared memory or static data"
