@@ -319,6 +319,7 @@ static void test_scribble(void **state)
 	r->src = NULL;
 }
 
+#ifndef __SANITIZE_THREAD__
 /* A SEND by reference to the arena, when the peer says that this is its address. */
 static void rig_send(struct rig *r, uint64_t base, uint8_t byte)
 {
@@ -356,6 +357,8 @@ static void test_references(void **state)
 	arena_unpin(at - base, LEN);
 }
 
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,7 +370,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_fifo, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_opened, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_offset, setup, teardown),
+/* ThreadSanitizer does not see that a ring which is mapped twice orders the accesses of its two ends. */
+#ifndef __SANITIZE_THREAD__
 		cmocka_unit_test_setup_teardown(test_references, setup, teardown),
+#endif
 		cmocka_unit_test_setup_teardown(test_withdrawn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_scribble, setup, teardown),
 	};
