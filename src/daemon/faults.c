@@ -296,20 +296,26 @@ static const struct row {
 	{ "freeze", fault_do_freeze }, { "thaw", fault_do_freeze },
 };
 
-/* Splits the line into words in place. -EINVAL: it has other than printable ASCII characters. */
-static int fault_cut(struct command *c, char *line)
+/* Cuts the line into words in place: printable ASCII, at least one. False: "error" is set. */
+static bool fault_cut(struct command *c, char *line)
 {
+	const char *wrong = NULL;
 	char *save = NULL;
 
 	for (char *p = line; *p; p++)
 		if ((*p < ' ' && *p != '\t') || *p > '~')
-			return refuse_usage(c->answer, "the command has a character that is not printable ASCII");
-	for (char *w = strtok_r(line, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
+			wrong = "the command has a character that is not printable ASCII";
+	for (char *w = strtok_r(line, " \t", &save); w && !wrong; w = strtok_r(NULL, " \t", &save)) {
 		if (c->n == FAULT_WORDS)
-			return refuse_usage(c->answer, "the command has too many words");
-		c->word[c->n++] = w;
+			wrong = "the command has too many words";
+		else
+			c->word[c->n++] = w;
 	}
-	return c->n ? 0 : refuse_usage(c->answer, "the command is empty");
+	if (!c->n && !wrong)
+		wrong = "the command is empty";
+	if (wrong)
+		refuse_usage(c->answer, "%s", wrong);
+	return !wrong;
 }
 
 static void fault_run(struct command *c, const char *line, size_t len)
@@ -322,7 +328,7 @@ static void fault_run(struct command *c, const char *line, size_t len)
 	}
 	memcpy(copy, line, len);
 	copy[len] = '\0';
-	if (fault_cut(c, copy))
+	if (!fault_cut(c, copy))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (!strcmp(rows[i].name, c->word[0])) {
