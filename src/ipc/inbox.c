@@ -170,7 +170,7 @@ struct inbox_slot *inbox_room(struct inbox_writer *w)
 
 	if (inbox_full(w))
 		return NULL;
-	/* The state changes before the content: who reads a tag between two equal states has the tag of that state. */
+	/* The state changes before the content: a tag that is read between two equal states belongs to that state. */
 	WRITE_ONCE(slot->state, inbox_word(w->tail, INBOX_FREE));
 	smp_wmb();
 	return slot;
