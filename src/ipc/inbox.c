@@ -209,7 +209,9 @@ void inbox_end(struct inbox_writer *w)
 bool inbox_set_more(struct inbox_writer *w, enum inbox_more more)
 {
 	smp_store_mb(&w->in->more, (uint32_t)more);
-	return more && w->reaped != w->tail &&
-	       smp_load_acquire(&inbox_slot(w->in, w->reaped)->state) !=
-		       inbox_word(w->reaped, INBOX_READY);
+	/* An empty ring has room for messages that wait, and no reader of it that will tell. */
+	if (w->reaped == w->tail)
+		return more == INBOX_MORE_QUEUED;
+	return more && smp_load_acquire(&inbox_slot(w->in, w->reaped)->state) !=
+			       inbox_word(w->reaped, INBOX_READY);
 }

@@ -107,7 +107,7 @@ void inbox_begin(struct inbox_writer *w);
 struct inbox_slot *inbox_room(struct inbox_writer *w);
 void inbox_add(struct inbox_writer *w);
 void inbox_end(struct inbox_writer *w);
-/* Sets `more`. True: a reader that did not see it has made room; reap and fill again. */
+/* Sets `more`. True: a reader that did not see it has made room, or all messages were read; reap and fill again. */
 bool inbox_set_more(struct inbox_writer *w, enum inbox_more more);
 
 #endif

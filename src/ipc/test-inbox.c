@@ -260,6 +260,12 @@ static void tell(void **state)
 	assert_false(inbox_set_more(&w, INBOX_MORE_EACH));
 	assert_true(get(&v));
 	assert_true(inbox_must_tell(in));
+	/* All messages are read and their slots free: no reader comes to tell, and there is room for those that wait. */
+	assert_true(get(&v));
+	assert_false(get(&v));
+	reap();
+	assert_true(inbox_set_more(&w, INBOX_MORE_QUEUED));
+	assert_false(inbox_set_more(&w, INBOX_MORE_EACH));
 }
 
 /* A reader that dies at any step takes at most its message with it; the byte that it leaves stays. */
