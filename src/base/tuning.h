@@ -32,9 +32,9 @@
 #define TUNE_GRACE NS_MS
 /*
  * What costs a system call or more, and is seldom needed, is done once in so many times: polls look
- * at timers and at idle sockets (engine/progress.c), copies ask whether the peer's memory is
- * resident or readable (link/shm_resident.c, link/shm_link.c).
- * Test: link/test-shm-direct.c.
+ * at timers (engine/progress.c) and at idle sockets (engine/pollstate.h), copies ask whether the
+ * peer's memory is resident or readable (link/shm_resident.c, link/shm_link.c).
+ * Tests: engine/test-pollstate.c, link/test-shm-direct.c.
  */
 #define TUNE_RARELY 64u
 /* Attempts to take a lock that is held, before the thread lets others run. Tests: engine/test-lock.c, queue/test-card.c. */

@@ -75,3 +75,15 @@ ns_t pollstate_due(const struct pollstate *s, ns_t now)
 	}
 	return NS_NEVER;
 }
+
+bool pollstate_idle_looked(struct pollstate_idle *s, uint32_t gen, bool found)
+{
+	s->gen = gen;
+	s->vain = found ? 0 : s->vain + 1;
+	return pollstate_idle_watched(s);
+}
+
+void pollstate_idle_reset(struct pollstate_idle *s, uint32_t gen)
+{
+	*s = (struct pollstate_idle){ .gen = gen - TUNE_RARELY };
+}

@@ -80,4 +80,29 @@ enum pollstate_event pollstate_round(int n);
 /* The latest time for the thread's next event. NS_NEVER: when it is woken; now: at once. */
 ns_t pollstate_due(const struct pollstate *s, ns_t now);
 
+/*
+ * In POLLED, sockets from which nothing is expected: one poll in TUNE_RARELY looks at them, and after
+ * as many looks in vain the thread watches them. It wakes when one becomes readable, and polls look again.
+ */
+struct pollstate_idle {
+	uint32_t gen;		/* number of polls at the last look */
+	uint32_t vain;		/* looks in a row that found nothing; TUNE_RARELY: the thread watches */
+};
+
+static inline bool pollstate_idle_watched(const struct pollstate_idle *s)
+{
+	return s->vain >= TUNE_RARELY;
+}
+
+/* Must this poll look? gen: number of polls so far; it wraps. */
+static inline bool pollstate_idle_due(const struct pollstate_idle *s, uint32_t gen)
+{
+	return !pollstate_idle_watched(s) && gen - s->gen >= TUNE_RARELY;
+}
+
+/* A poll has looked. Returns whether the thread must watch from now on. */
+bool pollstate_idle_looked(struct pollstate_idle *s, uint32_t gen, bool found);
+/* Polls look again, from the next one on. The thread need not watch. */
+void pollstate_idle_reset(struct pollstate_idle *s, uint32_t gen);
+
 #endif

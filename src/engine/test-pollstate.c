@@ -196,6 +196,40 @@ static void test_program_stops(void **state)
 	assert_true(now <= stop + 20 * NS_MS);
 }
 
+/* One poll in TUNE_RARELY looks; as many looks in vain, and the thread watches. */
+static void test_idle(void **state)
+{
+	uint32_t gen = UINT32_MAX - TUNE_RARELY, looks = 0;
+	struct pollstate_idle s;
+
+	pollstate_idle_reset(&s, gen);
+	assert_true(pollstate_idle_due(&s, gen));
+	while (!pollstate_idle_watched(&s)) {
+		gen++;
+		if (!pollstate_idle_due(&s, gen))
+			continue;
+		looks++;
+		assert_int_equal(pollstate_idle_looked(&s, gen, false), looks == TUNE_RARELY);
+		assert_false(pollstate_idle_due(&s, gen + TUNE_RARELY - 1));
+	}
+	assert_int_equal(looks, TUNE_RARELY);
+	assert_false(pollstate_idle_due(&s, gen + TUNE_RARELY));
+	pollstate_idle_reset(&s, gen);
+	assert_true(pollstate_idle_due(&s, gen));
+}
+
+/* A packet now and then: the thread does not watch. */
+static void test_idle_found(void **state)
+{
+	struct pollstate_idle s = { 0 };
+
+	for (uint32_t look = 1; look < 10 * TUNE_RARELY; look++) {
+		assert_true(pollstate_idle_due(&s, look * TUNE_RARELY));
+		pollstate_idle_looked(&s, look * TUNE_RARELY, look % (TUNE_RARELY - 1) == 0);
+		assert_false(pollstate_idle_watched(&s));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +243,8 @@ int main(void)
 		cmocka_unit_test(test_round),
 		cmocka_unit_test(test_due),
 		cmocka_unit_test(test_program_stops),
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_idle_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,6 +243,19 @@ static bool wire_wait_writable(int fd, ns_t ns)
 	return sys_call(SYS_ppoll, &p, 1, &ts, NULL, 0) > 0;
 }
 
+/* Polls look at the sockets, and the thread does not watch them. */
+static noinline void wire_unwatch(struct udp_ep *ep)
+{
+	pollstate_idle_reset(&engine.wire.idle, READ_ONCE(engine.poll_gen));
+	udp_want_wakeup(ep, false);
+}
+
+static void wire_readable(struct udp_ep *ep)
+{
+	if (pollstate_get(&engine.poll) == POLLSTATE_POLLED)
+		wire_unwatch(ep);
+}
+
 static const struct link_host wire_host_ops = {
 	.input = wire_input,
 	.writable = wire_writable,
@@ -270,6 +283,7 @@ static int wire_create(struct wire *w)
 		.foreign = wire_foreign,
 		.congestion = wire_congestion,
 		.wait_writable = wire_wait_writable,
+		.readable = wire_readable,
 		.now = engine_now,
 	};
 	int ret = w->ep ? 0 : udp_ep_create(&cfg, &w->ep);
@@ -420,11 +434,12 @@ int wire_mcast(struct rdev *dev, const uint8_t mgid[16], bool join)
 	return 0;
 }
 
-static noinline int wire_look(struct wire *w, uint32_t gen, int budget)
+static noinline int wire_look_idle(struct wire *w, uint32_t gen, int budget)
 {
 	int n = udp_poll(w->ep, budget);
 
-	w->looked_gen = gen;
+	if (pollstate_idle_looked(&w->idle, gen, n))
+		udp_want_wakeup(w->ep, true);
 	return n;
 }
 
@@ -436,16 +451,26 @@ int wire_poll(int budget)
 
 	if (likely(!ep))
 		return 0;
-	if (pollstate_get(&engine.poll) == POLLSTATE_POLLED && !udp_busy(ep) &&
-	    gen - w->looked_gen < TUNE_RARELY)
-		return 0;
-	return wire_look(w, gen, budget);
+	if (pollstate_get(&engine.poll) == POLLSTATE_POLLED) {
+		if (!udp_busy(ep)) {
+			if (likely(!pollstate_idle_due(&w->idle, gen)))
+				return 0;
+			return wire_look_idle(w, gen, budget);
+		}
+		if (unlikely(pollstate_idle_watched(&w->idle)))
+			wire_unwatch(ep);
+	}
+	return udp_poll(ep, budget);
 }
 
 void wire_want_wakeup(bool want)
 {
-	if (engine.wire.ep)
-		udp_want_wakeup(engine.wire.ep, want);
+	struct udp_ep *ep = engine.wire.ep;
+
+	if (ep && want)
+		udp_want_wakeup(ep, true);
+	else if (ep)
+		wire_unwatch(ep);
 }
 
 void wire_hold(bool may)

@@ -4,6 +4,7 @@
 #define RUSE_ENGINE_WIRE_H
 
 #include "core/qp.h"
+#include "engine/pollstate.h"
 #include "ipc/ipc.h"
 #include "ipc/pages.h"
 #include "link/link.h"
@@ -17,7 +18,7 @@ struct wire {
 	int error;		/* why there is no endpoint, -errno; 0: there was no attempt */
 	ns_t await_until;	/* no QP waits for a socket after this time; 0: none has waited (lease.c) */
 	uint64_t sockets[QPN_BLOCKS / 64];	/* a bit per block of QP numbers: 1: it has a socket */
-	uint32_t looked_gen;	/* engine.poll_gen at the last look */
+	struct pollstate_idle idle;	/* of the sockets, while there is no link to another host */
 	uint32_t last_gid;	/* index of the GID to which the last packet for a UD QP was addressed */
 };
 

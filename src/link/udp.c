@@ -14,9 +14,12 @@
 
 #define RCVBUF (8 << 20)	/* without privilege limited by net.core.rmem_max */
 
-static void udp_nothing(struct link_fd *fd, uint32_t events)
+static void udp_rx_event(struct link_fd *fd, uint32_t events)
 {
-	/* Nothing to do here: after an event the engine calls udp_poll(). */
+	struct udp_ep *ep = container_of(fd, struct udp_rx, ev)->ep;
+
+	if (ep->cfg.readable)
+		ep->cfg.readable(ep);
 }
 
 /* Set the receive buffer, GRO, and the ancillary data that the ICRC and a GRH need. */
@@ -56,7 +59,8 @@ struct udp_rx *udp_rx_add(struct udp_ep *ep, int fd)
 	if (!rx || fd < 0)
 		goto fail;
 	rx->fd = fd;
-	rx->ev.event = udp_nothing;
+	rx->ev.event = udp_rx_event;
+	rx->ep = ep;
 	if (udp_watch(ep, rx, EPOLL_CTL_ADD))
 		goto fail;
 	list_add_tail(&rx->entry, &ep->rx);

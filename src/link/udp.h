@@ -64,6 +64,8 @@ struct udp_cfg {
 	 * waits.
 	 */
 	bool (*wait_writable)(int fd, ns_t ns);
+	/* A socket is readable, an event of the epoll set; udp_poll() takes the packets in. NULL: not called. */
+	void (*readable)(struct udp_ep *ep);
 	/* The time, for udp_hold(). NULL: ACKs are never held. */
 	ns_t (*now)(void);
 };

@@ -16,6 +16,7 @@
 struct udp_rx {
 	struct link_fd ev;	/* first */
 	struct list_head entry;	/* in udp_ep.rx */
+	struct udp_ep *ep;
 	int fd;
 	uint8_t mgid[16];	/* all zero: no multicast group, but the SO_REUSEPORT group */
 	uint32_t ifindex, joins;
