@@ -37,9 +37,10 @@ static int mr_touch(uint64_t addr, bool write)
 }
 
 /* Checks that pages [start, end) are mapped. first and last: addresses of the first and last byte of the MR. */
-static int mr_mapped(uint64_t start, uint64_t end, uint64_t first, uint64_t last, bool write)
+static int mr_mapped(uint64_t start, uint64_t end, uint64_t first, uint64_t last, bool write,
+		     enum mr_memory *memory)
 {
-	int err = mr_maps_check(start, end, write);
+	int err = mr_maps_check(start, end, write, memory);
 
 	if (err != -EOPNOTSUPP)
 		return err;
@@ -52,11 +53,13 @@ static int mr_mapped(uint64_t start, uint64_t end, uint64_t first, uint64_t last
 /* Finds the first page of [start, end) that is not as mr_mapped() demands, by halving the range. */
 static uint64_t mr_bad_page(uint64_t start, uint64_t end, bool write)
 {
+	enum mr_memory memory;
+
 	while (end - start > PAGE) {
 		uint64_t mid = start + (((end - start) / 2) & ~(PAGE - 1));
 
 		mid = max(mid, start + PAGE);
-		if (mr_mapped(start, mid, start, mid - 1, write))
+		if (mr_mapped(start, mid, start, mid - 1, write, &memory))
 			end = mid;
 		else
 			start = mid;
@@ -73,14 +76,6 @@ static noinline __cold int mr_refuse(struct rdev *dev, int err, uint64_t start, 
 	return rdev_refuse(dev, err, MR_UNMAPPED, at, at - first, !mapped ? 0 : write ? 1 : 2);
 }
 
-static int mr_check_mapped(struct rdev *dev, uint64_t start, uint64_t end, uint64_t first,
-			   uint64_t last, bool write)
-{
-	int err = mr_mapped(start, end, first, last, write);
-
-	return likely(!err) ? 0 : mr_refuse(dev, err, start, end, first, write);
-}
-
 static int mr_check_access(uint32_t access)
 {
 	if (access & REMOTE_WRITE && !(access & LOCAL_WRITE))
@@ -88,11 +83,14 @@ static int mr_check_access(uint32_t access)
 	return access & ~MR_ACCESS_KNOWN ? -EINVAL : 0;
 }
 
-/* The checks of the kernel's ib_umem_get(). */
-static int mr_check_range(struct rdev *dev, uint64_t start, uint64_t length, uint32_t access)
+/* The checks of the kernel's ib_umem_get(). *memory: may peers map the memory? */
+static int mr_check_range(struct rdev *dev, uint64_t start, uint64_t length, uint32_t access,
+			  enum mr_memory *memory)
 {
 	uint64_t last, end, page = start & ~(PAGE - 1);
+	int err;
 
+	*memory = MR_MEM_DEMAND;
 	/* Implicit on-demand paging: the whole address space (IB_ODP_SUPPORT_IMPLICIT). */
 	if (access & IB_UVERBS_ACCESS_ON_DEMAND && !start && length == UINT64_MAX)
 		return 0;
@@ -104,7 +102,12 @@ static int mr_check_range(struct rdev *dev, uint64_t start, uint64_t length, uin
 	/* On-demand paging: the range may be mapped after registration. */
 	if (access & IB_UVERBS_ACCESS_ON_DEMAND)
 		return 0;
-	return mr_check_mapped(dev, page, end, start, length ? last - 1 : start, access & WRITABLE);
+	err = mr_mapped(page, end, start, length ? last - 1 : start, access & WRITABLE, memory);
+	if (unlikely(err))
+		return mr_refuse(dev, err, page, end, start, access & WRITABLE);
+	if (!length)
+		*memory = MR_MEM_DEMAND;
+	return 0;
 }
 
 /* Peers read the record of an MR or window (struct key_card) without a lock: seq is odd while the fields are inconsistent. */
@@ -143,7 +146,7 @@ int64_t key_alloc(struct rdev *dev, struct idtable *table, void *obj)
 	return -ENOSPC;
 }
 
-static int mr_check_change(const struct mr_change *c)
+static int mr_check_change(const struct mr_change *c, enum mr_memory *memory)
 {
 	int err;
 
@@ -151,7 +154,7 @@ static int mr_check_change(const struct mr_change *c)
 		return -EINVAL;
 	err = mr_check_access(c->access);
 	if (!err)
-		err = mr_check_range(c->pd->uctx->dev, c->start, c->length, c->access);
+		err = mr_check_range(c->pd->uctx->dev, c->start, c->length, c->access, memory);
 	/* Refuse an iova range that wraps around: key_card_check() could not check accesses to it. */
 	if (!err && c->iova + c->length < c->iova)
 		err = -EINVAL;
@@ -159,16 +162,13 @@ static int mr_check_change(const struct mr_change *c)
 }
 
 /* Pins the memory of the MR if all of it is in the arena. Returns key_card.shared. */
-static uint64_t mr_pin(const struct mr_change *c, enum mr_memory *memory)
+static uint64_t mr_pin(const struct mr_change *c, enum mr_memory memory)
 {
-	uint64_t off = 0;
+	uint64_t off;
 
-	if (!c->length || c->access & IB_UVERBS_ACCESS_ON_DEMAND)
-		*memory = MR_MEM_DEMAND;
-	else
-		*memory = mr_maps_memory(c->start, c->start + c->length, &off);
-	if (*memory != MR_MEM_SHARED)
+	if (memory != MR_MEM_SHARED)
 		return 0;
+	off = c->start - arena_span().base;
 	arena_pin(off, c->length);
 	return off + 1;
 }
@@ -188,14 +188,16 @@ static void mr_unpin(struct rdev *dev, const struct key_card *card)
 }
 
 /* Gives the MR new keys and writes its record for peers (struct key_card), which makes it accessible. */
-static void mr_show(struct rdev *dev, struct mr *mr, const struct mr_change *c)
+static void mr_show(struct rdev *dev, struct mr *mr, const struct mr_change *c,
+		    enum mr_memory memory)
 {
+	mr->memory = memory;
 	mr->lkey = mr->index << 8 | (rand_u32() & 0xff);
 	mr->rkey = c->access & REMOTE_ANY ? mr->lkey : 0;
 	key_card_write(&dev->keys[mr->index], &(struct key_card){
 		.key = mr->lkey, .pd = c->pd->id, .access = c->access | KEY_LOCAL,
 		.start = c->start, .iova = c->iova, .length = c->length,
-		.shared = mr_pin(c, &mr->memory) });
+		.shared = mr_pin(c, memory) });
 }
 
 int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
@@ -203,9 +205,10 @@ int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 {
 	struct mr_change c = { pd, start, length, iova, access };
 	struct rdev *dev = pd->uctx->dev;
+	enum mr_memory memory;
 	struct mr *mr;
 	int64_t id;
-	int err = mr_check_change(&c);
+	int err = mr_check_change(&c, &memory);
 
 	if (err)
 		return err;
@@ -219,7 +222,7 @@ int mr_create(struct pd *pd, uint64_t start, uint64_t length, uint64_t iova,
 	}
 	mr->pd = pd;
 	mr->index = (uint32_t)id;
-	mr_show(dev, mr, &c);
+	mr_show(dev, mr, &c, memory);
 	pd->usecnt++;
 	pd->uctx->nmr++;
 	*out = mr;
@@ -238,15 +241,16 @@ int mr_rereg(struct mr *mr, const struct mr_change *c)
 {
 	struct rdev *dev = mr->pd->uctx->dev;
 	struct key_card old = dev->keys[mr->index];
+	enum mr_memory memory;
 	int err;
 
 	if (mr->usecnt)
 		return rdev_refuse(dev, -EINVAL, MR_BUSY, mr->usecnt, mr->lkey);
-	err = mr_check_change(c);
+	err = mr_check_change(c, &memory);
 	if (err)
 		return err;
 	key_ended(dev, mr->lkey, false);
-	mr_show(dev, mr, c);
+	mr_show(dev, mr, c, memory);
 	mr_unpin(dev, &old);
 	mr->pd->usecnt--;
 	mr->pd = c->pd;

@@ -7,14 +7,11 @@
 #include "core/objects.h"
 
 /*
- * Checks that the pages [start, end) are mapped readable, or writable. 0, -EFAULT, or -EOPNOTSUPP: the kernel is
- * older than Linux 6.11, or there are too many mappings.
+ * Checks that the pages [start, end), at least one, are mapped readable, or writable. 0, -EFAULT, or -EOPNOTSUPP: the
+ * kernel is older than Linux 6.11, or there are too many mappings. Unless -EFAULT, *memory is MR_MEM_SHARED if all of
+ * them are in the arena, each at its own place in the memfd, else why not. The kernel is asked, as a program may have
+ * mapped something else there by a system call.
  */
-int mr_maps_check(uint64_t start, uint64_t end, bool write);
-/*
- * MR_MEM_SHARED if every byte of [start, end) is in the arena, at its own place in the memfd. Asks the kernel, as a
- * program may have mapped something else there by a system call. *off: the offset of start in the memfd.
- */
-enum mr_memory mr_maps_memory(uint64_t start, uint64_t end, uint64_t *off);
+int mr_maps_check(uint64_t start, uint64_t end, bool write, enum mr_memory *memory);
 
 #endif

@@ -63,34 +63,12 @@ static int mr_maps_each(uint64_t start, uint64_t end,
 	return err;
 }
 
-static int mr_maps_allow(const struct procmap_query *q, void *arg)
+/* Is the mapping that of the arena at this place? */
+static bool mr_maps_arena(const struct procmap_query *q, const struct arena_span *a)
 {
-	return q->vma_flags & *(uint32_t *)arg ? 0 : -EFAULT;
-}
-
-int mr_maps_check(uint64_t start, uint64_t end, bool write)
-{
-	uint32_t need = write ? PROCMAP_VMA_WRITABLE : PROCMAP_VMA_READABLE;
-
-	return mr_maps_each(start, end, mr_maps_allow, &need);
-}
-
-void mr_warm(void)
-{
-	uint64_t here = (uint64_t)(uintptr_t)&here & ~(PAGE - 1);
-
-	mr_maps_check(here, here + PAGE, false);
-}
-
-/* The mapping is that of the arena at this place. */
-static int mr_maps_arena(const struct procmap_query *q, void *arg)
-{
-	const struct arena_span *a = arg;
-
-	if (!(q->vma_flags & PROCMAP_VMA_SHARED) || q->inode != a->ino ||
-	    q->dev_major != a->dev_major || q->dev_minor != a->dev_minor)
-		return -EFAULT;
-	return q->vma_offset == q->vma_start - a->base ? 0 : -EFAULT;
+	return q->vma_flags & PROCMAP_VMA_SHARED && q->inode == a->ino &&
+	       q->dev_major == a->dev_major && q->dev_minor == a->dev_minor &&
+	       q->vma_offset == q->vma_start - a->base;
 }
 
 /* A number of a line, and the character behind it. False: something else is there. */
@@ -130,20 +108,20 @@ static bool mr_maps_line(const char *line, struct procmap_query *q)
 }
 
 /* Takes a line into account. *next: the first address that is not known to be the arena's. True: it is done. */
-static bool mr_maps_text(const char *line, uint64_t *next, uint64_t end, struct arena_span *a)
+static bool mr_maps_text(const char *line, uint64_t *next, uint64_t end, const struct arena_span *a)
 {
 	struct procmap_query q;
 
 	if (!mr_maps_line(line, &q) || q.vma_end <= *next)
 		return false;
-	if (q.vma_start > *next || mr_maps_arena(&q, a))
+	if (q.vma_start > *next || !mr_maps_arena(&q, a))
 		return true;
 	*next = q.vma_end;
 	return *next >= end;
 }
 
 /* For older kernels: reads /proc/self/maps until the range ends, or is found to be something else. */
-static bool mr_maps_read(uint64_t start, uint64_t end, struct arena_span *a)
+static bool mr_maps_read(uint64_t start, uint64_t end, const struct arena_span *a)
 {
 	char buf[4097];
 	size_t have = 0;
@@ -169,46 +147,73 @@ static bool mr_maps_read(uint64_t start, uint64_t end, struct arena_span *a)
 	return start >= end;
 }
 
-/* The kind of a mapping outside the arena, MR_MEM_OTHER as 0. */
-static int mr_maps_kind(const struct procmap_query *q, void *arg)
+/* The kind of a mapping outside the arena. */
+static enum mr_memory mr_maps_kind(const struct procmap_query *q)
 {
-	uint64_t stack = (uintptr_t)&arg;
+	uint64_t stack = (uintptr_t)&q;
 
 	if (stack - q->vma_start < q->vma_end - q->vma_start)
 		return MR_MEM_STACK;
-	return q->inode ? MR_MEM_FILE : 0;
+	return q->inode ? MR_MEM_FILE : MR_MEM_OTHER;
+}
+
+/* What the mappings of a range show. */
+struct mr_maps {
+	const struct arena_span *span;
+	uint32_t need;			/* PROCMAP_VMA_*: each mapping must have it */
+	bool arena;			/* all are the arena's, at their places */
+	enum mr_memory kind;		/* of the first one that is not MR_MEM_OTHER */
+};
+
+static int mr_maps_see(const struct procmap_query *q, void *arg)
+{
+	struct mr_maps *m = arg;
+
+	if (!(q->vma_flags & m->need))
+		return -EFAULT;
+	m->arena = m->arena && mr_maps_arena(q, m->span);
+	if (m->kind == MR_MEM_OTHER)
+		m->kind = mr_maps_kind(q);
+	return 0;
 }
 
 /* Why memory outside the arena is there. Kernels without PROCMAP_QUERY do not tell stacks and files quickly. */
-static enum mr_memory mr_maps_outside(uint64_t start, uint64_t end, const struct arena_span *a)
+static enum mr_memory mr_maps_outside(uint64_t start, uint64_t end, const struct mr_maps *m)
 {
 	static const enum mr_memory absent[] = {
 		[ARENA_UNASKED] = MR_MEM_UNASKED,
 		[ARENA_REFUSED] = MR_MEM_REFUSED,
 		[ARENA_LOST] = MR_MEM_LOST,
 	};
-	int kind;
+	const struct arena_span *a = m->span;
 
 	if (!a->size)
 		return absent[a->absent];
 	if (start < a->base + a->size && end > a->base)
 		return MR_MEM_PARTLY;
-	kind = mr_maps_each(start, end, mr_maps_kind, NULL);
-	if (kind > 0)
-		return (enum mr_memory)kind;
-	return a->full ? MR_MEM_FULL : MR_MEM_OTHER;
+	return m->kind == MR_MEM_OTHER && a->full ? MR_MEM_FULL : m->kind;
 }
 
-enum mr_memory mr_maps_memory(uint64_t start, uint64_t end, uint64_t *off)
+int mr_maps_check(uint64_t start, uint64_t end, bool write, enum mr_memory *memory)
 {
 	struct arena_span a = arena_span();
-	int err;
+	struct mr_maps m = { .span = &a, .arena = true, .kind = MR_MEM_OTHER,
+			     .need = write ? PROCMAP_VMA_WRITABLE : PROCMAP_VMA_READABLE };
+	int err = mr_maps_each(start, end, mr_maps_see, &m);
 
-	if (end <= start || start < a.base || end > a.base + a.size)
-		return mr_maps_outside(start, end, &a);
-	*off = start - a.base;
-	err = mr_maps_each(start, end, mr_maps_arena, &a);
-	if (!err || (err == -EOPNOTSUPP && mr_maps_read(start, end, &a)))
-		return MR_MEM_SHARED;
-	return MR_MEM_COVERED;
+	if (start < a.base || end > a.base + a.size)
+		*memory = mr_maps_outside(start, end, &m);
+	else if (err == -EOPNOTSUPP)
+		*memory = mr_maps_read(start, end, &a) ? MR_MEM_SHARED : MR_MEM_COVERED;
+	else
+		*memory = m.arena ? MR_MEM_SHARED : MR_MEM_COVERED;
+	return err;
+}
+
+void mr_warm(void)
+{
+	uint64_t here = (uint64_t)(uintptr_t)&here & ~(PAGE - 1);
+	enum mr_memory memory;
+
+	mr_maps_check(here, here + PAGE, false, &memory);
 }
