@@ -9,8 +9,6 @@ struct list_head {
 	struct list_head *next, *prev;
 };
 
-#define LIST_HEAD_INIT(name) { &(name), &(name) }
-
 static inline void list_init(struct list_head *h)
 {
 	h->next = h->prev = h;

@@ -39,16 +39,6 @@ typedef int64_t ns_t;
 #define NS_MS 1000000LL
 #define NS_S 1000000000LL
 
-/*
- * Returns a new estimate of a duration. known: the estimate so far, 0: none; took: a measurement.
- * A shorter measurement becomes the estimate. A longer one, which may have been interrupted,
- * raises the estimate by at most 1/16.
- */
-static inline ns_t ns_learn(ns_t known, ns_t took)
-{
-	return !known || took < known ? took : known + min(took - known, known) / 16;
-}
-
 /* Smallest power of two that is at least v; v at most 2^31. */
 static inline uint32_t roundup_pow2(uint32_t v)
 {

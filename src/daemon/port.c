@@ -43,8 +43,16 @@ static void port_slots_reset(struct port *p)
 	p->lock = p->park[0] = p->park[1] = p->drop.fd = -1;
 }
 
-uint32_t port_program(const struct port_steering *s, uint32_t n, struct sock_filter *prog,
-		      uint32_t room)
+struct port_steering {
+	uint32_t block, slot;
+};
+
+/*
+ * Generates the BPF program that steers packets to QP numbers of block s[i].block to the socket of index s[i].slot,
+ * others to that of index 0. Returns its length; 0: more than `room` instructions.
+ */
+static uint32_t port_program(const struct port_steering *s, uint32_t n, struct sock_filter *prog,
+			     uint32_t room)
 {
 	uint32_t len = 0;
 

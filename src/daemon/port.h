@@ -60,15 +60,4 @@ void port_steer(struct port *p);
  */
 int port_adopt(struct port *p, const int park[2]);
 
-/*
- * Generates the BPF program that steers packets to QP numbers of block s[i].block to the socket of index s[i].slot,
- * others to that of index 0. Returns its length; 0: more than `room` instructions.
- */
-struct sock_filter;
-struct port_steering {
-	uint32_t block, slot;
-};
-uint32_t port_program(const struct port_steering *s, uint32_t n, struct sock_filter *prog,
-		      uint32_t room);
-
 #endif

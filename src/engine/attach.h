@@ -46,11 +46,6 @@ bool conn_lock(void);
 void conn_unlock(void);
 /* Close the connection. With both locks held. */
 void conn_close(void);
-/*
- * Close the connection if it is still the one that had this engine.conn_generation, which every
- * conn_close() increments. Called without locks.
- */
-void conn_forget(uint32_t generation);
 /* Add the connection to the epoll set, which reports its end. With both locks held. */
 void conn_watch(void);
 /* The name of the process (/proc/self/comm, that of its first thread), NUL-terminated. */

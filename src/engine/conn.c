@@ -189,7 +189,11 @@ static int connect_anew(void)
 	return ret;
 }
 
-void conn_forget(uint32_t generation)
+/*
+ * Close the connection if it is still the one that had this engine.conn_generation, which every
+ * conn_close() increments. Called without locks.
+ */
+static void conn_forget(uint32_t generation)
 {
 	if (!engine_lock())
 		return;

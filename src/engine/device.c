@@ -62,7 +62,8 @@ static void edev_fill(struct rdev *dev, const struct host_dev *hd)
 	}
 }
 
-uint64_t *edev_counters(uint32_t index)
+/* This process's counters of a device, in proc_page.dev. NULL: index is 0 (no device), or all entries are in use. */
+static uint64_t *edev_counters(uint32_t index)
 {
 	for (int i = 0; index && i < PROC_MAX_DEVS; i++) {
 		struct proc_dev *p = &engine.proc_page->dev[i];

@@ -127,9 +127,7 @@ int efile_announce(struct efile *ef);
 int edev_get(const struct host_dev *hd, struct edev **edev);
 /* Compare all devices with a copy of the host page: queue events, disassociate deleted devices. */
 void edev_refresh(const struct host_page *copy);
-/* This process's counters of a device, in proc_page.dev. NULL: index is 0 (no device), or all entries are in use. */
-uint64_t *edev_counters(uint32_t index);
-/* The same for a peer's device; instead of NULL, counters that are not read. */
+/* This process's counters of a peer's device, in proc_page.dev; counters that are not read if all entries are in use. */
 uint64_t *edev_peer_counters(uint32_t index);
 
 /* attach.c: adapt to a change of the host page: devices, fault rules, captures. */

@@ -130,7 +130,8 @@ static void progress_timers(void)
 		timer_run(&engine.timers, now);
 }
 
-noinline int progress_run(void)
+/* Do all that is possible: arrived segments, blocked QPs, due timers. Returns the number of segments. */
+static noinline int progress_run(void)
 {
 	int n = progress_arrived(true);
 

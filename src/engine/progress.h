@@ -15,11 +15,6 @@
 
 /* progress.c. Starts the progress thread if it does not run. 0 or -errno. */
 int progress_start(void);
-/*
- * Do all that is possible: arrived segments, blocked QPs, due timers. Returns the number of
- * segments.
- */
-int progress_run(void);
 /* Wake the progress thread. Does nothing in that thread itself. */
 void progress_kick(void);
 /* Deliver what this process has sent to itself, if anything. */

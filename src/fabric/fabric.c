@@ -120,7 +120,7 @@ static void port_info_reset(struct port *p)
 	port_put(p, PI_RESP_TIME_VALUE, RESP_TIME);
 }
 
-void node_reset(struct node *n)
+static void node_reset(struct node *n)
 {
 	for (uint32_t p = is_switch(n) ? 0 : 1; p <= n->nports; p++)
 		port_info_reset(&n->ports[p]);

@@ -102,9 +102,6 @@ int fabric_port_gid(const struct fabric *f, uint32_t node, uint8_t port, uint32_
 		    uint8_t gid[16]);
 int fabric_port_pkey(const struct fabric *f, uint32_t node, uint8_t port, uint32_t index,
 		     uint16_t *pkey);
-/* The other end of a port's cable; false: no cable. */
-bool fabric_peer(const struct fabric *f, uint32_t node, uint8_t port, uint32_t *peer,
-		 uint8_t *peer_port);
 
 /*
  * Sends a MAD from a host's port, as mad_ops.send. 0: sent, though perhaps lost on the way.
@@ -125,7 +122,6 @@ enum fabric_fate fabric_data(struct fabric *f, uint32_t node, uint8_t port,
 			     ns_t now);
 /* A number that changes whenever the result of fabric_data() may change. */
 uint64_t fabric_generation(const struct fabric *f);
-const char *fabric_fate_name(enum fabric_fate fate);
 const char *fabric_event_name(enum fabric_event e);
 
 /* Repairs (up) or cuts the cable of a port. No effect if that is its state already. -EINVAL: no cable. */

@@ -104,7 +104,6 @@ static inline enum port_state port_state(const struct port *p)
 
 struct port *fabric_host_port(const struct fabric *f, uint32_t node, uint8_t port);
 struct port *fabric_any_port(const struct fabric *f, uint32_t node, uint32_t port);
-void node_reset(struct node *n);
 void fabric_port_event(struct port *p, enum fabric_event e);
 void port_set_state(struct port *p, enum port_state s);
 void port_down_speed(struct port *p);

@@ -10,23 +10,6 @@
 #include "wire/mtu.h"
 #include "wire/pkey.h"
 
-static const char *const fate_names[] = {
-	[FABRIC_DELIVERED] = "delivered",
-	[FABRIC_NOT_ACTIVE] = "port not active",
-	[FABRIC_NO_ROUTE] = "no route",
-	[FABRIC_LOOP] = "loop",
-	[FABRIC_NO_VL] = "no VL",
-	[FABRIC_TOO_BIG] = "too big",
-	[FABRIC_BAD_PKEY] = "P_Key refused",
-	[FABRIC_NOT_MINE] = "unknown LID",
-};
-_Static_assert(ARRAY_SIZE(fate_names) == FABRIC_FATE_COUNT, "a name for each fate");
-
-const char *fabric_fate_name(enum fabric_fate fate)
-{
-	return fate < FABRIC_FATE_COUNT ? fate_names[fate] : NULL;
-}
-
 bool fabric_has_lid(const struct port *p, uint16_t lid)
 {
 	uint32_t base = port_get(p, PI_LID);

@@ -110,18 +110,6 @@ int fabric_port_pkey(const struct fabric *f, uint32_t node, uint8_t port, uint32
 	return 0;
 }
 
-bool fabric_peer(const struct fabric *f, uint32_t node, uint8_t port, uint32_t *peer,
-		 uint8_t *peer_port)
-{
-	const struct port *p = fabric_any_port(f, node, port);
-
-	if (!p || !p->peer)
-		return false;
-	*peer = p->peer->node->index;
-	*peer_port = p->peer->num;
-	return true;
-}
-
 static enum topo_speed speed_of(const struct port *p)
 {
 	uint32_t ext = port_get(p, PI_LINK_SPEED_EXT_ACTIVE), s = port_get(p, PI_LINK_SPEED_ACTIVE);

@@ -23,7 +23,7 @@ static void udp_rx_event(struct link_fd *fd, uint32_t events)
 }
 
 /* Set the receive buffer, GRO, and the ancillary data that the ICRC and a GRH need. */
-int udp_socket_receives(int fd, bool v4)
+static int udp_socket_receives(int fd, bool v4)
 {
 	if (udp_setopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, RCVBUF))
 		udp_setopt(fd, SOL_SOCKET, SO_RCVBUF, RCVBUF);
@@ -51,7 +51,8 @@ static int udp_watch(const struct udp_ep *ep, struct udp_rx *rx, int op)
 	return (int)sys_call(SYS_epoll_ctl, ep->cfg.epfd, op, rx->fd, &ev);
 }
 
-struct udp_rx *udp_rx_add(struct udp_ep *ep, int fd)
+/* Takes ownership of fd, also on failure. NULL: failed. */
+static struct udp_rx *udp_rx_add(struct udp_ep *ep, int fd)
 {
 	struct udp_rx *rx = calloc(1, sizeof(*rx));
 
@@ -148,11 +149,6 @@ void udp_ep_destroy(struct udp_ep *ep)
 		udp_rx_del(ep, rx);
 	udp_rxbuf_destroy(ep);
 	free(ep);
-}
-
-const struct udp_stats *udp_ep_stats(const struct udp_ep *ep)
-{
-	return ep->stats;
 }
 
 struct link *udp_in(struct udp_ep *ep)

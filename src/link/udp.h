@@ -85,7 +85,6 @@ void udp_ep_destroy(struct udp_ep *ep);
 int udp_ep_prepare_socket(int fd);
 /* Add a receiving socket. Takes ownership, also on failure. 0 or -errno. */
 int udp_ep_add_socket(struct udp_ep *ep, int fd);
-const struct udp_stats *udp_ep_stats(const struct udp_ep *ep);
 
 /* The link of this path, created if there is none. *l gets a reference. 0, -ENOMEM. */
 int udp_link(struct udp_ep *ep, const struct udp_path *path, struct link **l);

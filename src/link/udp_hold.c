@@ -98,7 +98,8 @@ bool udp_holds(const struct udp_ep *ep)
 	return ep->nheld;
 }
 
-void udp_flush_link(struct udp_link *ul)
+/* Send the held ACK, if any, alone. */
+static void udp_flush_link(struct udp_link *ul)
 {
 	if (ul->holds)
 		udp_hold_miss(ul);

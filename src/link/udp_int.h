@@ -77,11 +77,6 @@ struct udp_ep {
 	uint8_t *txbuf;
 };
 
-/* udp.c. Takes ownership of fd, also on failure. NULL: failed. */
-struct udp_rx *udp_rx_add(struct udp_ep *ep, int fd);
-/* Set the options that a receiving socket needs. 0 or -errno. */
-int udp_socket_receives(int fd, bool v4);
-
 /* udp_sock.c */
 /*
  * The sending socket for a path, with a reference; NULL: failed. net: addresses that all packets of
@@ -111,8 +106,6 @@ int udp_send_now(struct udp_link *ul, const struct seg *seg, const struct seg *a
 bool udp_held(struct udp_link *ul, const struct seg *seg);
 /* Forget the held ACK without sending it. */
 void udp_unheld(struct udp_link *ul);
-/* Send the held ACK, if any, alone. */
-void udp_flush_link(struct udp_link *ul);
 /* Send the held ACK before the link or the program ends; waits for room if the socket is full. */
 void udp_settle_link(struct udp_link *ul);
 

@@ -262,7 +262,8 @@ HOOK int ioctl(int fd, unsigned long cmd, ...)
 	return vf ? ioctl_ours(vf, fd, cmd, arg) : real.ioctl(fd, cmd, arg);
 }
 
-int preload_fd_share(int newfd, struct vfile *vf)
+/* Registers newfd, a duplicate of vf's descriptor. Returns newfd, or closes it and returns -errno. */
+static int preload_fd_share(int newfd, struct vfile *vf)
 {
 	struct vfile *old;
 	int ret = fdtab_share(newfd, vf, &old);

@@ -56,9 +56,6 @@ static inline int preload_fd_fresh(int fd)
 	return fd;
 }
 
-/* calls_io.c: registers newfd, a duplicate of vf's descriptor. Returns newfd, or closes it and returns -errno. */
-int preload_fd_share(int newfd, struct vfile *vf);
-
 /* engine_host.c: functions of struct engine_host. */
 int preload_event_install(struct event_file *ev, int fd, bool is_async);
 void preload_event_uninstall(int fd);

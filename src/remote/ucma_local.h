@@ -40,11 +40,9 @@ bool ucma_local(struct ucma_map *map, int fd, const struct ucma_cmd *c, struct u
 void ucma_answered(const struct ucma_cmd *c, int ret);
 
 /*
- * Log the failure of a command (call: its name), or of an event, with the reason from rused. Ignores what is no reason of
- * the table. error: positive errno, 0: none.
+ * Log the failure of a command of /dev/infiniband/rdma_cm, with the reason from rused. Ignores what is no reason of the
+ * table. error: positive errno, 0: none.
  */
-void remote_ucma_failed(const char *call, int error, const struct why *why);
-/* The same for a command of /dev/infiniband/rdma_cm. */
 void remote_ucma_refused(uint32_t cmd, int error, const struct why *why);
 /* The same for an event, if it reports a failure. */
 void remote_ucma_event(const struct rdma_ucm_event_resp *ev, const struct why *why);

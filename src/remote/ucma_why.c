@@ -27,7 +27,11 @@ static const char *const events[] = {
 	[7] = "event UNREACHABLE", [8] = "event REJECTED", [13] = "event MULTICAST_ERROR",
 };
 
-void remote_ucma_failed(const char *call, int error, const struct why *why)
+/*
+ * Log the failure of a command (call: its name), or of an event, with the reason from rused. Ignores what is no reason of
+ * the table. error: positive errno, 0: none.
+ */
+static void remote_ucma_failed(const char *call, int error, const struct why *why)
 {
 	struct why_rec r = { .why = *why, .error = (uint16_t)error };
 

@@ -12,7 +12,6 @@
 #include "wire/packet.h"
 #include "wire/psn.h"
 
-#define QPN_MASK 0xffffffu
 #define QPN_SMI 0u
 #define QPN_GSI 1u
 
