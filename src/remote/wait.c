@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <time.h>
 #include "base/sys.h"
@@ -11,7 +12,8 @@
 
 /*
  * Wake-ups without a message, after which each further wait first sleeps and looks for a hang-up. The byte in the socket
- * may be that of a reader or of a rused that was killed (ipc/inbox.h): then it stays, and hides the hang-up from recv().
+ * may be that of a reader or of a rused that was killed (ipc/inbox.h): then it stays, and recv() neither tells the
+ * hang-up nor fails with EAGAIN.
  */
 #define WAITS_IN_VAIN 3u
 
@@ -36,8 +38,12 @@ int remote_wait(struct remote_wait *w)
 		if (w->held >= 0)
 			w->fd = w->held;
 	}
-	if (w->waits++ >= WAITS_IN_VAIN && wait_hung_up(w->fd))
-		return -EIO;
+	if (w->waits++ >= WAITS_IN_VAIN) {
+		if (wait_hung_up(w->fd))
+			return -EIO;
+		if (sys_call(SYS_fcntl, w->fd, F_GETFL) & O_NONBLOCK)
+			return -EAGAIN;
+	}
 	/* If the thread is cancelled here, the dup is closed. */
 	ret = engine_caller()->ucma_wait(w->fd, w->held >= 0);
 	return ret == -ECONNRESET ? -EIO : ret;

@@ -14,7 +14,7 @@ struct remote_wait {
 
 /*
  * Waits until the descriptor is readable; a cancellation point. 0: look at the inbox again. -EBADF with held -EBADF: the
- * program has closed the descriptor before the wait. -EIO: rused is gone. -EINTR.
+ * program has closed the descriptor before the wait. -EIO: rused is gone. -EAGAIN: O_NONBLOCK. -EINTR.
  */
 int remote_wait(struct remote_wait *w);
 
