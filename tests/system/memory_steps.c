@@ -366,9 +366,12 @@ static void do_clone(struct worker *w, struct slot *s)
 
 	(void)w;
 	if (!pid) {
-		/* It may call system calls only: locks may be held by threads that it does not have. */
+		/*
+		 * It may call system calls only: locks may be held by threads that it does not have. _exit() of
+		 * ThreadSanitizer takes one.
+		 */
 		syscall(SYS_munmap, s->p, s->pages * PG);
-		_exit(0);
+		syscall(SYS_exit_group, 0);
 	}
 	ended(pid, "clone");
 }
