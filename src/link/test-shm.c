@@ -408,11 +408,13 @@ static void test_revoke(void **state)
 	struct iovec iov = { mem, 65536 }, small = { mem, 4 };
 	struct pair p;
 	struct seg s;
+	int status;
 
 	memset(mem, 7, 65536);
 	pair_open(&p, false);
-	command(&p, 's');
-	usleep(30000);
+	/* Meanwhile the peer consumes nothing. */
+	kill(p.child, SIGSTOP);
+	assert_int_equal(waitpid(p.child, &status, WUNTRACED), p.child);
 	s = t_seg(SEG_SEND, &iov, 1, 1);
 	assert_int_equal(p.l->ops->send(p.l, &s), 0);
 	s.sqpn++;
@@ -422,6 +424,7 @@ static void test_revoke(void **state)
 	p.l->ops->revoke(p.l, 0x8012);
 	s = t_seg(SEG_SEND, &small, 1, 3);
 	assert_int_equal(p.l->ops->send(p.l, &s), 0);
+	kill(p.child, SIGCONT);
 	NODE_UNTIL(&p.me, p.me.nseg == 2);
 	assert_int_equal(p.me.last.psn, 3);
 	usleep(10000);
