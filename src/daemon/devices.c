@@ -30,8 +30,6 @@
 #include "hostnet/netdev.h"
 #include "wire/smp.h"
 
-#define STATE_DOWN 1
-#define STATE_ACTIVE 4
 #define PHYS_POLLING 2
 #define PHYS_DISABLED 3
 #define PHYS_LINK_UP 5
@@ -50,7 +48,7 @@ static void device_fill_port(const struct host *h, struct host_dev *d, struct sc
 	unsigned int lost;
 
 	if (!s->found) {	/* the interface is gone, but may come back under its name */
-		d->state = STATE_DOWN;
+		d->state = PORT_DOWN;
 		d->phys_state = PHYS_DISABLED;
 		d->ifindex = 0;
 		gids_sync(d, d->gid[0].raw + 8, NULL, 0);
@@ -59,10 +57,10 @@ static void device_fill_port(const struct host *h, struct host_dev *d, struct sc
 	d->ifindex = s->ifindex;
 	memset(d->ndev, 0, sizeof(d->ndev));
 	snprintf(d->ndev, sizeof(d->ndev), "%s", s->name);
-	d->state = STATE_DOWN;
+	d->state = PORT_DOWN;
 	if (s->up && s->carrier && !fault_is_down(&h->page->fault, d->index))
-		d->state = STATE_ACTIVE;
-	d->phys_state = d->state == STATE_ACTIVE ? PHYS_LINK_UP :
+		d->state = PORT_ACTIVE;
+	d->phys_state = d->state == PORT_ACTIVE ? PHYS_LINK_UP :
 			s->up ? PHYS_POLLING : PHYS_DISABLED;
 	d->active_mtu = hostnet_mtu_from_netdev(s->mtu);
 	hostnet_speed_from_netdev(d, netdev_speed(s->name));
@@ -99,7 +97,7 @@ static void device_refresh(struct host *h, int slot)
 	}
 	device_fill_port(h, &d, &s);
 	/* Processes see the same change in the host page and report IBV_EVENT_PORT_ERR. */
-	if (h->page->dev[slot].state == STATE_ACTIVE && d.state != STATE_ACTIVE)
+	if (h->page->dev[slot].state == PORT_ACTIVE && d.state != PORT_ACTIVE)
 		h->counter[slot][CNT_LINK_DOWNED]++;
 	host_publish(h, slot, &d);
 }

@@ -16,6 +16,7 @@
 #include "base/rand.h"
 #include "daemon/host.h"
 #include "queue/barrier.h"
+#include "wire/smp.h"
 
 int host_init(struct host *h, int run, const char *rundir)
 {
@@ -99,13 +100,16 @@ void host_publish_faults(struct host *h, const struct fault_table *now)
 	host_page_end(h, "fault rules");
 }
 
-void host_publish(struct host *h, int slot, const struct host_dev *now)
+void host_publish(struct host *h, int slot, const struct host_dev *dev)
 {
 	struct host_dev *d = &h->page->dev[slot];
-	struct host_dev was = *d;
+	struct host_dev was = *d, next = *dev, *now = &next;
 	bool renamed, moved;
 	int rc;
 
+	next.downs = was.in_use && was.index == next.index ? was.downs : 0;
+	if (was.in_use && was.state == PORT_ACTIVE && next.state != PORT_ACTIVE)
+		next.downs++;
 	if (!memcmp(&was, now, sizeof(was)))
 		return;
 	/* On another interface it is another device, but no reader of the page finds it missing. */

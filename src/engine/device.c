@@ -96,36 +96,6 @@ void edev_show(struct edev *e)
 
 _Static_assert(PROC_COUNTERS == ARRAY_SIZE(((struct rdev *)0)->own_counter), "the same counters");
 
-int edev_get(const struct host_dev *hd, struct edev **out)
-{
-	struct edev *e;
-	int ret;
-
-	list_for_each_entry(e, &engine.devs, entry)
-		if (e->dev.index == hd->index) {
-			edev_fill(&e->dev, hd);
-			*out = e;
-			return 0;
-		}
-	e = calloc(1, sizeof(*e));
-	if (!e)
-		return -ENOMEM;
-	memcpy(e->dev.name, hd->name, sizeof(e->dev.name));
-	e->dev.name[sizeof(e->dev.name) - 1] = 0;
-	e->dev.index = hd->index;
-	e->dev.num_comp_vectors = cpus_usable();
-	edev_fill(&e->dev, hd);
-	ret = rdev_init(&e->dev, &rdev_host_ops, e, shm_ep_keys(engine.ep));
-	if (ret) {
-		free(e);
-		return ret;
-	}
-	edev_show(e);
-	list_add_tail(&e->entry, &engine.devs);
-	*out = e;
-	return 0;
-}
-
 /* Queue an event of the device's port on every async event file of the device. */
 static void edev_port_event(const struct edev *e, uint32_t type)
 {
@@ -199,7 +169,9 @@ static void edev_changed(struct edev *e, const struct host_dev *hd)
 	struct gid_entry before[HOST_MAX_GIDS];
 	uint16_t pkeys[DEV_MAX_PKEYS];
 	struct port_attr was = e->dev.port;
+	bool left = e->downs != hd->downs;	/* ACTIVE, if only for a moment */
 
+	e->downs = hd->downs;
 	memcpy(before, e->dev.gid, sizeof(before));
 	memcpy(pkeys, e->dev.pkey, sizeof(pkeys));
 	edev_fill(&e->dev, hd);
@@ -217,12 +189,44 @@ static void edev_changed(struct edev *e, const struct host_dev *hd)
 	 * InfiniBand ports also change between INIT and ARMED. These changes cause no event; only
 	 * entering and leaving ACTIVE does.
 	 */
-	if (was.state != PORT_ACTIVE && e->dev.port.state == PORT_ACTIVE)
-		edev_port_event(e, IB_EVENT_PORT_ACTIVE);
-	if (was.state == PORT_ACTIVE && e->dev.port.state != PORT_ACTIVE) {
+	left = was.state == PORT_ACTIVE && (left || e->dev.port.state != PORT_ACTIVE);
+	if (left) {
 		edev_why_port(e);
 		edev_port_event(e, IB_EVENT_PORT_ERR);
 	}
+	if ((left || was.state != PORT_ACTIVE) && e->dev.port.state == PORT_ACTIVE)
+		edev_port_event(e, IB_EVENT_PORT_ACTIVE);
+}
+
+int edev_get(const struct host_dev *hd, struct edev **out)
+{
+	struct edev *e;
+	int ret;
+
+	list_for_each_entry(e, &engine.devs, entry)
+		if (e->dev.index == hd->index) {
+			edev_changed(e, hd);
+			*out = e;
+			return 0;
+		}
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	memcpy(e->dev.name, hd->name, sizeof(e->dev.name));
+	e->dev.name[sizeof(e->dev.name) - 1] = 0;
+	e->dev.index = hd->index;
+	e->dev.num_comp_vectors = cpus_usable();
+	e->downs = hd->downs;
+	edev_fill(&e->dev, hd);
+	ret = rdev_init(&e->dev, &rdev_host_ops, e, shm_ep_keys(engine.ep));
+	if (ret) {
+		free(e);
+		return ret;
+	}
+	edev_show(e);
+	list_add_tail(&e->entry, &engine.devs);
+	*out = e;
+	return 0;
 }
 
 void edev_refresh(const struct host_page *copy)

@@ -44,6 +44,7 @@ struct host_dev {
 	uint32_t minor;		/* minor device number of uverbsN, 192 + N; the major number is 231 */
 	uint8_t state, phys_state, active_mtu, pad0;
 	uint8_t active_width, active_speed, pad1[2];
+	uint32_t downs;		/* number of times that the port has left ACTIVE; host_publish() counts */
 	uint8_t node_guid[8];	/* network order */
 	uint32_t ifindex;
 	uint32_t cap_mask;	/* PortInfo:CapabilityMask */

@@ -25,6 +25,7 @@ ruse_on b timeout 280 "$RUSE_TESTBIN/devices" serve $port >"$T/serve.out" 2>&1 &
 wait_for 20 listening_on b $port || die "$(cat "$T/serve.out")"
 mkfifo "$T/in" "$T/out"
 ruse_on a timeout 280 "$RUSE_TESTBIN/devices" drive "${ADDR4[b]}" $port <"$T/in" >"$T/out" 2>"$T/drive.err" &
+drive=$!
 exec 7>"$T/in" 8<"$T/out"
 
 # say PATTERN WORDS...: sends a line to `devices drive`; the answer must match
@@ -98,7 +99,22 @@ say right run 50 1 2 3 4
 
 note "the cable is pulled for a moment"
 say quiet quiet second
-(sleep 0.3; on b ip link set wb down; sleep 0.7; on b ip link set wb up) &
+# The program looks at the port only when it is up again, and reports both events nevertheless.
+is() { ruse_on a cat /sys/class/infiniband/second/ports/1/state | grep -q "$1"; }
+flap() {
+	local pids
+	pids=$(tree $drive)
+	sleep 0.3
+	# shellcheck disable=SC2086
+	kill -STOP $pids
+	on b ip link set wb down
+	wait_for 10 is DOWN
+	on b ip link set wb up
+	wait_for 10 is ACTIVE
+	# shellcheck disable=SC2086
+	kill -CONT $pids
+}
+flap &
 flap=$!
 say right run 3000 2
 wait $flap
