@@ -89,7 +89,7 @@ recovers "rping -s -a $a -p PORT -V" "rping -c -a $a -p PORT -V"
 alive rping
 end
 mend
-m="-c 1 -C 3000 -S 4194304"
+m="-c 1 -C 10000 -S 4194304"
 recovers "ucmatose $m -p PORT" "ucmatose $m -p PORT -s $a"
 wait $client || die "the client: $(cat "$T/c" "$T/s")"
 wait $server || die "the server: $(cat "$T/c" "$T/s")"
@@ -130,7 +130,7 @@ rping="$client $server"
 mv "$T/c" "$T/rping.c"
 mv "$T/s" "$T/rping.s"
 # ucmatose counts completions whatever their status, and prints each step as it happens.
-m="-c 1 -C 10000 -S 4194304"
+m="-c 1 -C 100000 -S 4194304"
 start "stdbuf -oL ucmatose $m -p PORT" "stdbuf -oL ucmatose $m -p PORT -s $a"
 wait_for 60 grep -q 'data transfers' "$T/c" || die "ucmatose: $(cat "$T/c" "$T/s")"
 cut
