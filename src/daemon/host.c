@@ -107,9 +107,9 @@ void host_publish(struct host *h, int slot, const struct host_dev *dev)
 	bool renamed, moved;
 	int rc;
 
-	next.downs = was.in_use && was.index == next.index ? was.downs : 0;
-	if (was.in_use && was.state == PORT_ACTIVE && next.state != PORT_ACTIVE)
-		next.downs++;
+	next.downs = 0;
+	if (was.in_use && was.index == next.index)
+		next.downs = was.downs + (was.state == PORT_ACTIVE && next.state != PORT_ACTIVE);
 	if (!memcmp(&was, now, sizeof(was)))
 		return;
 	/* On another interface it is another device, but no reader of the page finds it missing. */

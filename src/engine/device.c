@@ -163,15 +163,25 @@ static void edev_gone(struct edev *e)
 	e->dev.gone = true;
 }
 
+/* Has the port left ACTIVE, if only for a moment, since the last look? A new rused counts anew. */
+static bool edev_left(struct edev *e, const struct host_dev *hd)
+{
+	uint32_t rused = READ_ONCE(engine.host_page->generation);
+	bool left = e->rused == rused && e->downs != hd->downs;
+
+	e->rused = rused;
+	e->downs = hd->downs;
+	return left;
+}
+
 /* Queue events for all changes, in the order of the kernel's rxe and ib_core. */
 static void edev_changed(struct edev *e, const struct host_dev *hd)
 {
 	struct gid_entry before[HOST_MAX_GIDS];
 	uint16_t pkeys[DEV_MAX_PKEYS];
 	struct port_attr was = e->dev.port;
-	bool left = e->downs != hd->downs;	/* ACTIVE, if only for a moment */
+	bool left = edev_left(e, hd);
 
-	e->downs = hd->downs;
 	memcpy(before, e->dev.gid, sizeof(before));
 	memcpy(pkeys, e->dev.pkey, sizeof(pkeys));
 	edev_fill(&e->dev, hd);
@@ -216,7 +226,7 @@ int edev_get(const struct host_dev *hd, struct edev **out)
 	e->dev.name[sizeof(e->dev.name) - 1] = 0;
 	e->dev.index = hd->index;
 	e->dev.num_comp_vectors = cpus_usable();
-	e->downs = hd->downs;
+	edev_left(e, hd);
 	edev_fill(&e->dev, hd);
 	ret = rdev_init(&e->dev, &rdev_host_ops, e, shm_ep_keys(engine.ep));
 	if (ret) {

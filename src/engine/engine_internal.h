@@ -48,7 +48,7 @@ struct efile {
 struct edev {
 	struct rdev dev;
 	struct list_head entry;		/* engine.devs */
-	uint32_t downs;			/* host_dev.downs, as last seen */
+	uint32_t downs, rused;		/* host_dev.downs as last seen, and host_page.generation then */
 };
 
 /* All state of the process that a forked child must not use: engine_leave_parents() clears it. */
