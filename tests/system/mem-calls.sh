@@ -3,6 +3,7 @@
 # Runs mem-calls.c with an arena, with none, and without ruse.
 # shellcheck source=tests/system/lib.sh
 . "${BASH_SOURCE%/*}/lib.sh"
+unset RUSE_MEMORY
 
 "$RUSE_TESTBIN/mem-calls" || die "mem-calls.c compares what differs in the kernel, too"
 RUSE_MEMORY=private in_ruse "$RUSE_TESTBIN/mem-calls" || die "private"
